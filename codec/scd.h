@@ -1,0 +1,14 @@
+/*
+ * libscd: Summary Cache digests. This header brings in all the others; each
+ * of them may be included alone.
+ *
+ * The library is pure: it does no I/O, reads no clock, starts no thread and
+ * keeps no global state. Any function may be called from any thread as long as
+ * no two threads change the same object at a time.
+ */
+#ifndef SCD_H
+#define SCD_H
+
+#include "error.h"
+
+#endif
