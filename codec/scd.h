@@ -9,6 +9,8 @@
 #ifndef SCD_H
 #define SCD_H
 
+#include "delta.h"
+#include "digest.h"
 #include "error.h"
 
 #endif

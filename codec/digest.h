@@ -1,0 +1,142 @@
+/*
+ * Digests on the wire: what one node publishes about its cache and another
+ * one reads. docs/FORMAT.md is normative; this is its version 1.
+ *
+ * A digest is a header of fixed size and a payload. A full digest's payload
+ * is the coded array of a Bloom filter; a delta's (delta.h) the coded XOR of
+ * two generations' arrays. Whatever is smallest goes out: nothing at all,
+ * the bytes as they are, or the output of an arithmetic coder.
+ *
+ * Input is not trusted. A header is refused, before anything is allocated,
+ * unless its fields are plausible together and within the caller's limits;
+ * a decoded array is handed out only if its checksum is the one announced.
+ * The checksums find accidents, not forgers: who may publish is decided by
+ * the transport.
+ */
+#ifndef SCD_DIGEST_H
+#define SCD_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct scd_bloom;
+
+enum {
+	SCD_DIGEST_HEADER_BYTES = 96, /* no digest is shorter */
+	SCD_DIGEST_MAX_HASH = 32,     /* hash functions, by the format */
+};
+
+/* By the format, whatever the limits: an array of 128 GiB. */
+#define SCD_DIGEST_MAX_BITS (UINT64_C(1) << 40)
+
+/* What the payload stands for. */
+enum scd_digest_kind {
+	SCD_FULL = 0,      /* the array itself */
+	SCD_DELTA_XOR = 1, /* array XOR the array of the base generation */
+};
+
+/* How the payload is coded. */
+enum scd_coding {
+	SCD_CODING_EMPTY = 0,  /* no ones, no bytes */
+	SCD_CODING_STORED = 1, /* the bytes as they are */
+	SCD_CODING_RANGE = 2,  /* static binary range coder */
+};
+
+/* A header's fields. "The array" is always the one that results. */
+struct scd_digest_info {
+	enum scd_digest_kind kind;
+	enum scd_coding coding;
+	unsigned nhash;           /* hash functions, 1..32 */
+	uint64_t nbits;           /* size of the array, 1..2^40 */
+	uint64_t nkeys;           /* keys in the filter, as the sender counts */
+	uint64_t nones;           /* ones in the array */
+	uint64_t instance;        /* the sender's, drawn at its start; not 0 */
+	uint64_t generation;      /* within that instance */
+	uint64_t base_generation; /* delta: < generation; full: 0 */
+	uint64_t base_checksum;   /* delta: of the base's array; full: 0 */
+	uint64_t checksum;        /* of the array, scd_digest_checksum() */
+	uint64_t ncoded;          /* ones in the payload; full: nones */
+	uint64_t payload_bytes;   /* what follows the header */
+};
+
+/*
+ * What a reader accepts. No digest within the limits is longer than
+ * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 bytes, and none makes the
+ * reader allocate more than twice (max_bits + 7) / 8 bytes.
+ */
+struct scd_limits {
+	uint64_t max_bits;   /* size of an array */
+	unsigned max_hash;   /* hash functions */
+	unsigned max_fp_ppm; /* false positives, (nones / nbits)^nhash, in
+			      * millionths; 1000000 accepts a full filter */
+};
+
+/*
+ * The default limits: 2^32 bits (512 MiB), 32 hash functions, a
+ * false-positive rate of 5 % (a peer that claims to hold everything is worth
+ * nothing). Where a function takes limits, null means these.
+ */
+void scd_limits_init(struct scd_limits *limits);
+
+/*
+ * The checksum of a filter's array that digests carry: XXH64 over its
+ * (nbits + 7) / 8 bytes. Costs one pass over the array.
+ */
+uint64_t scd_digest_checksum(const struct scd_bloom *bloom);
+
+/*
+ * Read and check a header. in, len: the whole digest; the payload's bytes
+ * are not looked at, only their number. limits: null for the defaults.
+ * Allocates nothing, costs less than a microsecond. On success *out holds
+ * every field, all within their ranges and plausible together.
+ *
+ * SCD_ETRUNC: shorter than its header, or than the header says.
+ * SCD_EFORMAT: not a digest; a field out of range; fields that do not fit
+ * each other; bytes after the payload.
+ * SCD_EVERSION: a version, kind or coding that is not known here.
+ * SCD_ECHECKSUM: the header is damaged.
+ * SCD_ELIMIT: too large, or too full to be of use.
+ */
+int scd_digest_parse(const uint8_t *in, size_t len,
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out);
+
+/*
+ * Make a full digest of a filter. Of ids, only instance (not 0), generation
+ * and nkeys are read. On success *out is a buffer of *out_len bytes, to be
+ * released with free(); it is what must be compared with a delta's length to
+ * send the smaller. The same filter and ids always give the same bytes.
+ * Errors leave *out and *out_len alone.
+ *
+ * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set; the filter
+ * is larger than SCD_DIGEST_MAX_BITS. SCD_ENOMEM.
+ */
+int scd_digest_encode(const struct scd_bloom *bloom,
+		      const struct scd_digest_info *ids, uint8_t **out,
+		      size_t *out_len);
+
+/*
+ * Read a full digest: everything scd_digest_parse() does, then decode the
+ * payload into a new filter, and verify it. On success *bloom is a filter
+ * that the caller releases with scd_bloom_free(), and *info (may be null) has
+ * the header's fields. Errors leave both alone, and nothing allocated.
+ *
+ * The errors of scd_digest_parse(); and SCD_EBASE: a delta, which needs a
+ * base (delta.h); SCD_EFORMAT: the payload breaks a rule of its coding;
+ * SCD_ECHECKSUM: it decodes to another array than announced; SCD_ENOMEM.
+ */
+int scd_digest_decode(const uint8_t *in, size_t len,
+		      const struct scd_limits *limits,
+		      struct scd_digest_info *info, struct scd_bloom *bloom);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
