@@ -68,7 +68,7 @@ struct scd_digest_info {
 /*
  * What a reader accepts. No digest within the limits is longer than
  * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 bytes, and none makes the
- * reader allocate more than twice (max_bits + 7) / 8 bytes.
+ * reader allocate more than the (max_bits + 7) / 8 bytes of its array.
  */
 struct scd_limits {
 	uint64_t max_bits;   /* size of an array */

@@ -1,0 +1,65 @@
+/*
+ * The coder: a bit array, of which the size and the number of ones are known
+ * on both sides, to a payload and back. There are several codings; each is a
+ * row of one table, and the encoder takes the one that gives the fewest bytes.
+ *
+ * Bit i of an array is bit i & 7 of byte i >> 3; the spare bits of the last
+ * byte are zero, which every decoder enforces.
+ *
+ * A decoder that is given damaged bytes either fails or gives an array with
+ * the announced number of ones; that it is the right one, only a checksum can
+ * tell.
+ */
+#ifndef SCD_CODER_H
+#define SCD_CODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/cursor.h"
+#include "codec/digest.h"
+
+/* What both sides know beforehand: nbits >= 1, nones <= nbits. */
+struct scd__shape {
+	uint64_t nbits;
+	uint64_t nones;
+};
+
+/* A way of coding. */
+struct scd__coding {
+	enum scd_coding id;
+
+	/* May an array of this shape have a payload of len bytes? */
+	bool (*fits)(const struct scd__shape *shape, uint64_t len);
+
+	/* Append the payload. SCD_ESPACE: it does not fit. */
+	int (*encode)(const struct scd__shape *shape, const uint8_t *bits,
+		      struct scd__writer *out);
+
+	/*
+	 * Decode all that is left in the reader. bits has room for the array.
+	 * SCD_EFORMAT: these bytes are not such an array's; bits is undefined.
+	 */
+	int (*decode)(const struct scd__shape *shape, struct scd__reader *in,
+		      uint8_t *bits);
+};
+
+/* The coding with an id as found on the wire; null: unknown. */
+const struct scd__coding *scd__coding_find(unsigned id);
+
+/* The bytes of an array, which is also the longest payload. */
+static inline uint64_t scd__array_bytes(uint64_t nbits)
+{
+	return nbits / 8 + (nbits % 8 != 0);
+}
+
+/*
+ * Append the shortest payload for an array. *id says how it is coded. Never
+ * fails with scd__array_bytes() of room; SCD_ESPACE otherwise, and then *out
+ * is as it was.
+ */
+int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
+		      struct scd__writer *out, enum scd_coding *id);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Byte cursors with a sticky error.
+ */
+#include "codec/cursor.h"
+
+#include <string.h>
+
+#include "codec/error.h"
+
+struct scd__reader scd__reader(const uint8_t *bytes, size_t len)
+{
+	return (struct scd__reader){ .at = bytes, .end = bytes + len };
+}
+
+size_t scd__reader_left(const struct scd__reader *r)
+{
+	return (size_t)(r->end - r->at);
+}
+
+const uint8_t *scd__read_bytes(struct scd__reader *r, size_t len)
+{
+	const uint8_t *bytes = r->at;
+
+	if (!r->error && len > scd__reader_left(r))
+		r->error = SCD_ETRUNC;
+	if (r->error)
+		return NULL;
+	r->at += len;
+	return bytes;
+}
+
+uint8_t scd__read_u8(struct scd__reader *r)
+{
+	const uint8_t *b = scd__read_bytes(r, 1);
+
+	return b ? *b : 0;
+}
+
+uint64_t scd__read_u64(struct scd__reader *r)
+{
+	const uint8_t *b = scd__read_bytes(r, 8);
+	uint64_t value = 0;
+
+	for (int i = 7; b && i >= 0; i--)
+		value = value << 8 | b[i];
+	return value;
+}
+
+struct scd__writer scd__writer(uint8_t *bytes, size_t cap)
+{
+	return (struct scd__writer){
+		.start = bytes,
+		.at = bytes,
+		.end = bytes + cap,
+	};
+}
+
+size_t scd__writer_len(const struct scd__writer *w)
+{
+	return (size_t)(w->at - w->start);
+}
+
+void scd__write_bytes(struct scd__writer *w, const uint8_t *bytes, size_t len)
+{
+	if (!w->error && len > (size_t)(w->end - w->at))
+		w->error = SCD_ESPACE;
+	if (w->error || len == 0)
+		return;
+	memcpy(w->at, bytes, len);
+	w->at += len;
+}
+
+void scd__write_u8(struct scd__writer *w, uint8_t value)
+{
+	scd__write_bytes(w, &value, 1);
+}
+
+void scd__write_u64(struct scd__writer *w, uint64_t value)
+{
+	uint8_t bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(value >> 8 * i);
+	scd__write_bytes(w, bytes, sizeof(bytes));
+}

@@ -1,0 +1,52 @@
+/*
+ * Byte cursors: the one way through which untrusted bytes are read and
+ * encoded ones written. Numbers are little-endian, whatever the processor.
+ *
+ * A cursor remembers its first error. After it, reads give zeros, writes do
+ * nothing and neither moves: so read or write all the fields, then look at
+ * .error once.
+ */
+#ifndef SCD_CURSOR_H
+#define SCD_CURSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct scd__reader {
+	const uint8_t *at;
+	const uint8_t *end;
+	int error; /* 0 or SCD_ETRUNC */
+};
+
+struct scd__writer {
+	uint8_t *start;
+	uint8_t *at;
+	uint8_t *end;
+	int error; /* 0 or SCD_ESPACE */
+};
+
+/* A reader of len bytes, which it borrows. */
+struct scd__reader scd__reader(const uint8_t *bytes, size_t len);
+
+/* Bytes that have not been read. */
+size_t scd__reader_left(const struct scd__reader *r);
+
+/* The next byte; the next 8 bytes as a number. SCD_ETRUNC: zero. */
+uint8_t scd__read_u8(struct scd__reader *r);
+uint64_t scd__read_u64(struct scd__reader *r);
+
+/* The next len bytes, borrowed from the input. SCD_ETRUNC: null. */
+const uint8_t *scd__read_bytes(struct scd__reader *r, size_t len);
+
+/* A writer into cap bytes, which it borrows. */
+struct scd__writer scd__writer(uint8_t *bytes, size_t cap);
+
+/* Bytes that have been written. */
+size_t scd__writer_len(const struct scd__writer *w);
+
+/* Append a byte, a number in 8 bytes, len bytes. Past the end: SCD_ESPACE. */
+void scd__write_u8(struct scd__writer *w, uint8_t value);
+void scd__write_u64(struct scd__writer *w, uint64_t value);
+void scd__write_bytes(struct scd__writer *w, const uint8_t *bytes, size_t len);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Random numbers for tests: splitmix64 of Steele, Lea and Flood, the same on
+ * every machine from the same seed.
+ */
+#ifndef TEST_CODEC_RANDOM_H
+#define TEST_CODEC_RANDOM_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* Uniform below n (n > 0), but for a bias of n / 2^64. */
+static inline uint64_t random_below(uint64_t *state, uint64_t n)
+{
+	return random_next(state) % n;
+}
+
+/* An array of nbits bits with exactly nones ones at random places. */
+static inline void random_bits(uint64_t *state, uint8_t *bits, uint64_t nbits,
+			       uint64_t nones)
+{
+	uint64_t left = nones;
+
+	memset(bits, 0, (size_t)((nbits + 7) / 8));
+	for (uint64_t i = 0; i < nbits; i++) {
+		if (random_below(state, nbits - i) >= left)
+			continue;
+		bits[i / 8] |= (uint8_t)(1u << i % 8);
+		left--;
+	}
+}
+
+#endif
