@@ -9,8 +9,12 @@
 #ifndef SCD_H
 #define SCD_H
 
+#include "bloom.h"
+#include "counting.h"
 #include "delta.h"
 #include "digest.h"
 #include "error.h"
+#include "key.h"
+#include "uri.h"
 
 #endif

@@ -1,0 +1,204 @@
+/*
+ * Bloom filters over a plain array of bytes.
+ */
+#include "codec/bloom.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(const struct scd_bloom *b)
+{
+	assert(b && b->bits && b->nbits > 0);
+	assert(b->nhash >= 1 && b->nhash <= SCD_MAX_HASH);
+}
+
+size_t scd_bloom_bytes(const struct scd_bloom *b)
+{
+	return (size_t)(b->nbits / 8 + (b->nbits % 8 != 0));
+}
+
+int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
+{
+	struct scd_bloom new = { .nbits = nbits, .nhash = nhash };
+
+	if (nbits == 0 || nbits > SCD_BLOOM_MAX_BITS)
+		return SCD_EINVAL;
+	if (nbits / 8 >= SIZE_MAX / 2)
+		return SCD_ENOMEM; /* on a machine of 32 bits */
+	if (nhash < 1 || nhash > SCD_MAX_HASH)
+		return SCD_EINVAL;
+	new.bits = calloc(1, scd_bloom_bytes(&new));
+	if (!new.bits)
+		return SCD_ENOMEM;
+	*b = new;
+	return SCD_OK;
+}
+
+int scd_bloom_copy(const struct scd_bloom *b, struct scd_bloom *copy)
+{
+	struct scd_bloom new = *b;
+
+	check(b);
+	new.bits = malloc(scd_bloom_bytes(b));
+	if (!new.bits)
+		return SCD_ENOMEM;
+	memcpy(new.bits, b->bits, scd_bloom_bytes(b));
+	*copy = new;
+	return SCD_OK;
+}
+
+void scd_bloom_free(struct scd_bloom *b)
+{
+	free(b->bits);
+	*b = (struct scd_bloom){ 0 };
+}
+
+void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key)
+{
+	uint64_t at[SCD_MAX_HASH];
+
+	check(b);
+	scd_positions(key, b->nbits, b->nhash, at);
+	for (unsigned i = 0; i < b->nhash; i++)
+		b->bits[at[i] >> 3] |= (uint8_t)(1u << (at[i] & 7));
+}
+
+bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key)
+{
+	uint64_t at[SCD_MAX_HASH];
+
+	check(b);
+	scd_positions(key, b->nbits, b->nhash, at);
+	for (unsigned i = 0; i < b->nhash; i++) {
+		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
+			return false;
+	}
+	return true;
+}
+
+void scd_bloom_clear(struct scd_bloom *b)
+{
+	check(b);
+	memset(b->bits, 0, scd_bloom_bytes(b));
+}
+
+bool scd_bloom_same_shape(const struct scd_bloom *a, const struct scd_bloom *b)
+{
+	return a->nbits == b->nbits && a->nhash == b->nhash;
+}
+
+bool scd_bloom_equal(const struct scd_bloom *a, const struct scd_bloom *b)
+{
+	check(a);
+	check(b);
+	return scd_bloom_same_shape(a, b) &&
+	       !memcmp(a->bits, b->bits, scd_bloom_bytes(a));
+}
+
+uint64_t scd_bloom_ones(const struct scd_bloom *b)
+{
+	size_t len = scd_bloom_bytes(b);
+	uint64_t ones = 0;
+	size_t i = 0;
+
+	check(b);
+	for (; i + 8 <= len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, b->bits + i, 8);
+		ones += (unsigned)__builtin_popcountll(word);
+	}
+	for (; i < len; i++)
+		ones += (unsigned)__builtin_popcount(b->bits[i]);
+	return ones;
+}
+
+double scd_bloom_fill(const struct scd_bloom *b)
+{
+	return (double)scd_bloom_ones(b) / (double)b->nbits;
+}
+
+double scd_bloom_fp(const struct scd_bloom *b)
+{
+	return pow(scd_bloom_fill(b), b->nhash);
+}
+
+int scd_bloom_union(struct scd_bloom *dst, const struct scd_bloom *src)
+{
+	size_t len = scd_bloom_bytes(dst);
+
+	check(dst);
+	check(src);
+	if (!scd_bloom_same_shape(dst, src))
+		return SCD_EMISMATCH;
+	for (size_t i = 0; i < len; i++)
+		dst->bits[i] |= src->bits[i];
+	return SCD_OK;
+}
+
+int scd_bloom_intersect(struct scd_bloom *dst, const struct scd_bloom *src)
+{
+	size_t len = scd_bloom_bytes(dst);
+
+	check(dst);
+	check(src);
+	if (!scd_bloom_same_shape(dst, src))
+		return SCD_EMISMATCH;
+	for (size_t i = 0; i < len; i++)
+		dst->bits[i] &= src->bits[i];
+	return SCD_OK;
+}
+
+int scd_bloom_xor(struct scd_bloom *dst, const struct scd_bloom *src)
+{
+	size_t len = scd_bloom_bytes(dst);
+
+	check(dst);
+	check(src);
+	if (!scd_bloom_same_shape(dst, src))
+		return SCD_EMISMATCH;
+	for (size_t i = 0; i < len; i++)
+		dst->bits[i] ^= src->bits[i];
+	return SCD_OK;
+}
+
+double scd_bloom_estimate(uint64_t nbits, uint64_t nones, unsigned nhash)
+{
+	double m = (double)nbits;
+
+	assert(nbits > 0 && nones <= nbits && nhash > 0);
+	return -(m / nhash) * log1p(-(double)nones / m);
+}
+
+double scd_bloom_cardinality(const struct scd_bloom *b)
+{
+	return scd_bloom_estimate(b->nbits, scd_bloom_ones(b), b->nhash);
+}
+
+static uint64_t ones_of_union(const struct scd_bloom *a,
+			      const struct scd_bloom *b)
+{
+	size_t len = scd_bloom_bytes(a);
+	uint64_t ones = 0;
+
+	for (size_t i = 0; i < len; i++)
+		ones += (unsigned)__builtin_popcount(a->bits[i] | b->bits[i]);
+	return ones;
+}
+
+int scd_bloom_overlap(const struct scd_bloom *a, const struct scd_bloom *b,
+		      double *nkeys)
+{
+	double both, common;
+
+	check(a);
+	check(b);
+	if (!scd_bloom_same_shape(a, b))
+		return SCD_EMISMATCH;
+	both = scd_bloom_estimate(a->nbits, ones_of_union(a, b), a->nhash);
+	common = scd_bloom_cardinality(a) + scd_bloom_cardinality(b) - both;
+	*nkeys = common > 0 ? common : 0;
+	return SCD_OK;
+}

@@ -1,0 +1,140 @@
+/*
+ * Counting Bloom filters: two counters a byte, and the array of bits beside
+ * them, so that taking a snapshot is a copy of the bits alone.
+ */
+#include "codec/counting.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNTER_MAX = 15 };
+
+struct scd_counting {
+	struct scd_bloom bloom;
+	uint8_t *counters; /* counter i: the low or high half of byte i >> 1 */
+	uint64_t nones;
+	uint64_t nsaturated;
+};
+
+static size_t counter_bytes(const struct scd_counting *c)
+{
+	return (size_t)(c->bloom.nbits / 2 + c->bloom.nbits % 2);
+}
+
+int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
+{
+	struct scd_counting *c = calloc(1, sizeof(*c));
+	int error = SCD_ENOMEM;
+
+	if (!c)
+		return error;
+	error = scd_bloom_init(&c->bloom, nbits, nhash);
+	if (error)
+		goto fail;
+	error = SCD_ENOMEM;
+	c->counters = calloc(1, counter_bytes(c));
+	if (!c->counters)
+		goto fail;
+	*out = c;
+	return SCD_OK;
+fail:
+	scd_counting_free(&c);
+	return error;
+}
+
+void scd_counting_free(struct scd_counting **c)
+{
+	if (!*c)
+		return;
+	scd_bloom_free(&(*c)->bloom);
+	free((*c)->counters);
+	free(*c);
+	*c = NULL;
+}
+
+static unsigned counter(const struct scd_counting *c, uint64_t at)
+{
+	return c->counters[at >> 1] >> (at & 1) * 4 & 15;
+}
+
+/* Adds to a counter without carry: the caller knows that it has room. */
+static void counter_change(struct scd_counting *c, uint64_t at, int by)
+{
+	unsigned shift = (at & 1) * 4;
+
+	c->counters[at >> 1] =
+		(uint8_t)(c->counters[at >> 1] + by * (1 << shift));
+}
+
+static void increment(struct scd_counting *c, uint64_t at)
+{
+	unsigned value = counter(c, at);
+
+	if (value == COUNTER_MAX)
+		return;
+	counter_change(c, at, 1);
+	if (value == 0) {
+		c->bloom.bits[at >> 3] |= (uint8_t)(1u << (at & 7));
+		c->nones++;
+	}
+	if (value + 1 == COUNTER_MAX)
+		c->nsaturated++;
+}
+
+static void decrement(struct scd_counting *c, uint64_t at)
+{
+	unsigned value = counter(c, at);
+
+	if (value == COUNTER_MAX || value == 0)
+		return;
+	counter_change(c, at, -1);
+	if (value == 1) {
+		c->bloom.bits[at >> 3] &= (uint8_t)~(1u << (at & 7));
+		c->nones--;
+	}
+}
+
+void scd_counting_add(struct scd_counting *c, const struct scd_key *key)
+{
+	uint64_t at[SCD_MAX_HASH];
+
+	assert(c);
+	scd_positions(key, c->bloom.nbits, c->bloom.nhash, at);
+	for (unsigned i = 0; i < c->bloom.nhash; i++)
+		increment(c, at[i]);
+}
+
+void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
+{
+	uint64_t at[SCD_MAX_HASH];
+
+	assert(c);
+	scd_positions(key, c->bloom.nbits, c->bloom.nhash, at);
+	for (unsigned i = 0; i < c->bloom.nhash; i++)
+		decrement(c, at[i]);
+}
+
+void scd_counting_clear(struct scd_counting *c)
+{
+	assert(c);
+	scd_bloom_clear(&c->bloom);
+	memset(c->counters, 0, counter_bytes(c));
+	c->nones = 0;
+	c->nsaturated = 0;
+}
+
+const struct scd_bloom *scd_counting_bloom(const struct scd_counting *c)
+{
+	return &c->bloom;
+}
+
+uint64_t scd_counting_ones(const struct scd_counting *c)
+{
+	return c->nones;
+}
+
+uint64_t scd_counting_saturated(const struct scd_counting *c)
+{
+	return c->nsaturated;
+}

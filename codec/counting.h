@@ -1,0 +1,64 @@
+/*
+ * Counting Bloom filters: a filter from which keys can be removed again. A
+ * counter of 4 bits stands behind every bit; the bit is set while it is not
+ * zero.
+ *
+ * A counter that reaches 15 stays there for good: with k functions and the
+ * usual sizes that happens to one counter in 10^14 and more, and costs a
+ * false positive, where wrapping round would cost a false negative.
+ *
+ * Source: Fan, Cao, Almeida, Broder, "Summary Cache: A Scalable Wide-Area Web
+ * Cache Sharing Protocol", 2000, section V-C.
+ */
+#ifndef SCD_COUNTING_H
+#define SCD_COUNTING_H
+
+#include <stdint.h>
+
+#include "bloom.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct scd_counting;
+
+/*
+ * Make an empty counting filter; it takes 5 bits of memory for each of nbits.
+ * SCD_EINVAL, SCD_ENOMEM as scd_bloom_init(); *out is left alone then. To be
+ * released with scd_counting_free().
+ */
+int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash);
+
+/* Release; *c becomes null. Null is accepted. */
+void scd_counting_free(struct scd_counting **c);
+
+/*
+ * Add a key once more, and take one addition back. A key that is added n
+ * times is found until it is removed n times. To remove a key that is not
+ * there is the caller's error: it may take others away, but no counter ever
+ * goes below zero.
+ */
+void scd_counting_add(struct scd_counting *c, const struct scd_key *key);
+void scd_counting_remove(struct scd_counting *c, const struct scd_key *key);
+
+/* Remove everything, the saturated counters too. */
+void scd_counting_clear(struct scd_counting *c);
+
+/*
+ * The filter of the keys that are there now, always in step; borrowed, valid
+ * until scd_counting_free().
+ */
+const struct scd_bloom *scd_counting_bloom(const struct scd_counting *c);
+
+/* Number of bits set, kept up to date: costs nothing. */
+uint64_t scd_counting_ones(const struct scd_counting *c);
+
+/* Counters that have saturated, and so will never be zero again. */
+uint64_t scd_counting_saturated(const struct scd_counting *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * Cache keys, and what is derived from a secret.
+ */
+#include "codec/key.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "codec/siphash.h"
+
+void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
+		  const char *uri, size_t uri_len, struct scd_key *out)
+{
+	struct scd__siphash s;
+	uint64_t words[2];
+
+	if (!strcmp(method, "HEAD"))
+		method = "GET";
+	scd__siphash_init(&s, secret);
+	scd__siphash_update(&s, method, strlen(method));
+	scd__siphash_update(&s, " ", 1);
+	scd__siphash_update(&s, uri, uri_len);
+	scd__siphash_final(&s, words);
+	out->lo = words[0];
+	out->hi = words[1];
+}
+
+void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
+		uint8_t out[SCD_SECRET_BYTES])
+{
+	struct scd__siphash s;
+	uint64_t words[2];
+
+	scd__siphash_init(&s, key);
+	scd__siphash_update(&s, label, strlen(label));
+	scd__siphash_final(&s, words);
+	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++)
+		out[i] = (uint8_t)(words[i / 8] >> i % 8 * 8);
+}
+
+void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
+		   uint64_t *out)
+{
+	/* The remainder by a power of two is a mask, ten times faster. */
+	const uint64_t mask = (nbits & (nbits - 1)) ? 0 : nbits - 1;
+	const uint64_t modulus = mask || nbits == 1 ? 0 : nbits;
+	uint64_t x = key->lo;
+	uint64_t step = key->hi;
+
+	assert(nbits > 0 && nhash > 0 && nhash <= SCD_MAX_HASH);
+	for (unsigned i = 0; i < nhash; i++) {
+		out[i] = modulus ? x % modulus : x & mask;
+		x += step;
+		step += i + 1;
+	}
+}

@@ -1,0 +1,63 @@
+/*
+ * Cache keys: what an object is known by in filters, in the store's index and
+ * between peers.
+ *
+ * A key stands for method + canonical URI (uri.h) and is hashed once, under
+ * the secret of the cluster, into 128 bits from which everything else derives.
+ * All nodes of a cluster share the secret, so one hash serves every peer; who
+ * does not know it cannot craft URIs that fill a digest.
+ */
+#ifndef SCD_KEY_H
+#define SCD_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	SCD_SECRET_BYTES = 16,
+	SCD_MAX_HASH = 32, /* hash functions of a filter at most */
+};
+
+struct scd_key {
+	uint64_t lo, hi;
+};
+
+/*
+ * The key of a method and a canonical URI (uri_len bytes). A method is a
+ * token, case-sensitive; HEAD has GET's key. Cannot fail; about 40 ns for a
+ * URI of 60 bytes.
+ * Source: SipHash-2-4-128 over method, one space, URI.
+ */
+void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
+		  const char *uri, size_t uri_len, struct scd_key *out);
+
+/*
+ * An independent secret for a purpose, from the one key of a cluster: "hash"
+ * for scd_key_make(), "token" for what peers present to each other. Cannot
+ * fail. From what comes out neither the key nor another label's secret can be
+ * computed. out may be key.
+ * Source: SipHash-2-4-128 as a pseudo-random function of the label.
+ */
+void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
+		uint8_t out[SCD_SECRET_BYTES]);
+
+/*
+ * The nhash (1..32) positions of a key in an array of nbits (> 0) bits, each
+ * below nbits, not necessarily distinct. Cannot fail. In an array of half as
+ * many bits, both numbers powers of two, they are the same modulo its size.
+ * Source: enhanced double hashing, Dillinger and Manolios, "Bloom Filters in
+ * Probabilistic Verification", 2004: x(0) = lo, step(0) = hi; x(i) = x(i-1) +
+ * step(i-1); step(i) = step(i-1) + i; modulo 2^64, then modulo nbits.
+ */
+void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
+		   uint64_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

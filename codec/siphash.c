@@ -1,0 +1,92 @@
+/*
+ * SipHash-2-4-128: two rounds for each 8 bytes, four rounds before each of
+ * the two words of output.
+ */
+#include "codec/siphash.h"
+
+#include <string.h>
+
+static inline uint64_t rotl(uint64_t x, unsigned n)
+{
+	return x << n | x >> (64 - n);
+}
+
+static inline void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = rotl(v[1], 13) ^ v[0];
+	v[0] = rotl(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotl(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotl(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotl(v[1], 17) ^ v[2];
+	v[2] = rotl(v[2], 32);
+}
+
+static inline void compress(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	sip_round(v);
+	v[0] ^= word;
+}
+
+static inline uint64_t load_le64(const uint8_t *p)
+{
+	uint64_t word = 0;
+
+	for (int i = 7; i >= 0; i--)
+		word = word << 8 | p[i];
+	return word;
+}
+
+void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
+{
+	uint64_t k0 = load_le64(key);
+	uint64_t k1 = load_le64(key + 8);
+
+	s->v[0] = k0 ^ UINT64_C(0x736f6d6570736575);
+	s->v[1] = k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee;
+	s->v[2] = k0 ^ UINT64_C(0x6c7967656e657261);
+	s->v[3] = k1 ^ UINT64_C(0x7465646279746573);
+	s->tail = 0;
+	s->len = 0;
+}
+
+void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	const uint8_t *end = p + len;
+
+	while (p < end) {
+		if (s->len % 8 == 0 && end - p >= 8) {
+			compress(s->v, load_le64(p));
+			s->len += 8;
+			p += 8;
+			continue;
+		}
+		s->tail |= (uint64_t)*p++ << (s->len % 8 * 8);
+		if (++s->len % 8 == 0) {
+			compress(s->v, s->tail);
+			s->tail = 0;
+		}
+	}
+}
+
+static uint64_t finish(uint64_t v[4])
+{
+	for (int i = 0; i < 4; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+void scd__siphash_final(struct scd__siphash *s, uint64_t out[2])
+{
+	compress(s->v, s->tail | s->len << 56);
+	s->v[2] ^= 0xee;
+	out[0] = finish(s->v);
+	s->v[1] ^= 0xdd;
+	out[1] = finish(s->v);
+}

@@ -1,0 +1,214 @@
+/*
+ * Canonical URIs: split into scheme, authority and the rest, check each, and
+ * write them back.
+ */
+#include "codec/uri.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A piece of the input. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+struct output {
+	char *at;
+	char *end;
+};
+
+struct scheme {
+	const char *prefix;
+	unsigned port;
+};
+
+static const struct scheme schemes[] = {
+	{ "http://", 80 },
+	{ "https://", 443 },
+};
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool put(struct output *o, struct span s, char (*map)(char))
+{
+	if ((size_t)(o->end - o->at) < s.len)
+		return false;
+	for (size_t i = 0; i < s.len; i++)
+		*o->at++ = map ? map(s.at[i]) : s.at[i];
+	return true;
+}
+
+static bool all_graphic(struct span s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.at[i] <= ' ' || s.at[i] > '~')
+			return false;
+	}
+	return true;
+}
+
+static const struct scheme *find_scheme(struct span uri)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t len = strlen(schemes[i].prefix);
+		size_t same = 0;
+
+		while (same < len && same < uri.len &&
+		       lower(uri.at[same]) == schemes[i].prefix[same])
+			same++;
+		if (same == len)
+			return &schemes[i];
+	}
+	return NULL;
+}
+
+/* The bytes of s before the first of `stops`, which move on. */
+static struct span take_until(struct span *s, const char *stops)
+{
+	struct span head = { s->at, 0 };
+
+	while (head.len < s->len && !strchr(stops, s->at[head.len]))
+		head.len++;
+	s->at += head.len;
+	s->len -= head.len;
+	return head;
+}
+
+static void drop_userinfo(struct span *authority)
+{
+	for (size_t i = authority->len; i-- > 0;) {
+		if (authority->at[i] != '@')
+			continue;
+		authority->at += i + 1;
+		authority->len -= i + 1;
+		return;
+	}
+}
+
+static bool is_hex(char c)
+{
+	c = lower(c);
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* What stands between the brackets: an IPv6 address, loosely. */
+static bool is_ip6(struct span host)
+{
+	bool colon = false;
+
+	if (host.len < 4 || host.at[0] != '[' || host.at[host.len - 1] != ']')
+		return false;
+	for (size_t i = 1; i + 1 < host.len; i++) {
+		if (!is_hex(host.at[i]) && !strchr(":.", host.at[i]))
+			return false;
+		colon |= host.at[i] == ':';
+	}
+	return colon;
+}
+
+/* A registered name or an IPv4 address (RFC 3986, 3.2.2). */
+static bool is_name(struct span host)
+{
+	for (size_t i = 0; i < host.len; i++) {
+		char c = lower(host.at[i]);
+
+		if (c == '%') {
+			if (i + 2 >= host.len || !is_hex(host.at[i + 1]) ||
+			    !is_hex(host.at[i + 2]))
+				return false;
+		} else if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+			   !strchr("-._~!$&'()*+,;=", c)) {
+			return false;
+		}
+	}
+	return host.len > 0;
+}
+
+static bool split_host(struct span *authority, struct span *host)
+{
+	if (authority->len && authority->at[0] == '[') {
+		*host = take_until(authority, "]");
+		if (!authority->len)
+			return false;
+		host->len++;
+		authority->at++;
+		authority->len--;
+		return is_ip6(*host);
+	}
+	*host = take_until(authority, ":");
+	if (host->len && host->at[host->len - 1] == '.')
+		host->len--;
+	return is_name(*host);
+}
+
+/* ":8080", ":" or nothing: the port's number, 0 for none, -1 for nonsense. */
+static int parse_port(struct span s)
+{
+	unsigned port = 0;
+
+	if (!s.len)
+		return 0;
+	if (s.at[0] != ':')
+		return -1;
+	for (size_t i = 1; i < s.len; i++) {
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return -1;
+		port = port * 10 + (unsigned)(s.at[i] - '0');
+		if (port > 65535)
+			return -1;
+	}
+	return s.len > 1 && port == 0 ? -1 : (int)port;
+}
+
+static bool put_port(struct output *o, unsigned port)
+{
+	char digits[6];
+	size_t i = sizeof(digits);
+
+	for (; port; port /= 10)
+		digits[--i] = (char)('0' + port % 10);
+	digits[--i] = ':';
+	return put(o, (struct span){ digits + i, sizeof(digits) - i }, NULL);
+}
+
+int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
+		      size_t *out_len)
+{
+	struct span rest = { uri, len };
+	struct output o = { out, out + cap };
+	const struct scheme *scheme = find_scheme(rest);
+	struct span authority, host, path;
+	int port;
+
+	if (!scheme || !all_graphic(rest))
+		return SCD_EURI;
+	rest.at += strlen(scheme->prefix);
+	rest.len -= strlen(scheme->prefix);
+	authority = take_until(&rest, "/?#");
+	path = take_until(&rest, "#");
+	drop_userinfo(&authority);
+	if (!split_host(&authority, &host))
+		return SCD_EURI;
+	port = parse_port(authority);
+	if (port < 0)
+		return SCD_EURI;
+	if (!put(&o, (struct span){ scheme->prefix, strlen(scheme->prefix) },
+		 NULL) ||
+	    !put(&o, host, lower) ||
+	    (port && port != (int)scheme->port && !put_port(&o, (unsigned)port)))
+		return SCD_ESPACE;
+	if ((!path.len || path.at[0] != '/') &&
+	    !put(&o, (struct span){ "/", 1 }, NULL))
+		return SCD_ESPACE;
+	if (!put(&o, path, NULL) || o.at == o.end)
+		return SCD_ESPACE;
+	*o.at = '\0';
+	if (out_len)
+		*out_len = (size_t)(o.at - out);
+	return SCD_OK;
+}

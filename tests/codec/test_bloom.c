@@ -1,0 +1,184 @@
+/*
+ * Bloom filters: no false negative, the predicted rate of false positives, set
+ * operations, and estimates.
+ */
+#include "tests/unit.h"
+
+#include <math.h>
+
+#include "codec/bloom.h"
+#include "tests/codec/random.h"
+
+static void make(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
+{
+	assert_int_equal(scd_bloom_init(b, nbits, nhash), SCD_OK);
+}
+
+/* Keys number first..last - 1; the same number always gives the same key. */
+static void add_keys(struct scd_bloom *b, uint64_t first, uint64_t last)
+{
+	for (uint64_t i = first; i < last; i++) {
+		uint64_t seed = i << 20;
+		struct scd_key key = { random_next(&seed), random_next(&seed) };
+
+		scd_bloom_add(b, &key);
+	}
+}
+
+static uint64_t count_keys(const struct scd_bloom *b, uint64_t first,
+			   uint64_t last)
+{
+	uint64_t found = 0;
+
+	for (uint64_t i = first; i < last; i++) {
+		uint64_t seed = i << 20;
+		struct scd_key key = { random_next(&seed), random_next(&seed) };
+
+		found += scd_bloom_has(b, &key);
+	}
+	return found;
+}
+
+static void shapes_are_checked(void **state)
+{
+	struct scd_bloom b = { 0 };
+
+	(void)state;
+	assert_int_equal(scd_bloom_init(&b, 0, 1), SCD_EINVAL);
+	assert_int_equal(scd_bloom_init(&b, UINT64_MAX, 1), SCD_EINVAL);
+	assert_int_equal(scd_bloom_init(&b, 8, 0), SCD_EINVAL);
+	assert_int_equal(scd_bloom_init(&b, 8, 33), SCD_EINVAL);
+	assert_null(b.bits);
+	scd_bloom_free(&b);
+}
+
+static void found_as_predicted(void **state)
+{
+	static const struct {
+		uint64_t nbits;
+		unsigned nhash;
+	} rows[] = {
+		{ 160000, 11 }, { 140000, 2 }, { 80000, 6 },
+		{ 1 << 17, 3 }, { 460001, 1 }, { 1 << 19, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		const uint64_t tries = 200000;
+		struct scd_bloom b;
+		double expected, sd, found;
+
+		make(&b, rows[i].nbits, rows[i].nhash);
+		add_keys(&b, 0, 10000);
+		assert_int_equal(count_keys(&b, 0, 10000), 10000);
+		expected = scd_bloom_fp(&b) * (double)tries;
+		sd = sqrt(expected + 1);
+		found = (double)count_keys(&b, 10000, 10000 + tries);
+		if (fabs(found - expected) > 5 * sd)
+			fail_msg("m %lu k %u: %g found, %g expected",
+				 (unsigned long)rows[i].nbits, rows[i].nhash,
+				 found, expected);
+		scd_bloom_free(&b);
+	}
+}
+
+static void spare_bits_stay_zero(void **state)
+{
+	(void)state;
+	for (uint64_t nbits = 1; nbits < 20; nbits++) {
+		struct scd_bloom b;
+
+		make(&b, nbits, 3);
+		add_keys(&b, 0, 200);
+		assert_int_equal(scd_bloom_ones(&b), nbits);
+		assert_true(scd_bloom_fill(&b) == 1.0);
+		assert_true(isinf(scd_bloom_cardinality(&b)));
+		scd_bloom_clear(&b);
+		assert_int_equal(scd_bloom_ones(&b), 0);
+		scd_bloom_free(&b);
+	}
+}
+
+static void sets_combine(void **state)
+{
+	struct scd_bloom a, b, both, copy;
+
+	(void)state;
+	make(&a, 99991, 3);
+	make(&b, 99991, 3);
+	make(&both, 99991, 3);
+	add_keys(&a, 0, 3000);
+	add_keys(&b, 2000, 5000);
+	add_keys(&both, 0, 5000);
+	assert_int_equal(scd_bloom_copy(&a, &copy), SCD_OK);
+	assert_true(scd_bloom_equal(&a, &copy));
+	assert_int_equal(scd_bloom_union(&copy, &b), SCD_OK);
+	assert_true(scd_bloom_equal(&copy, &both));
+	assert_int_equal(scd_bloom_xor(&copy, &a), SCD_OK);
+	assert_int_equal(scd_bloom_xor(&copy, &a), SCD_OK);
+	assert_true(scd_bloom_equal(&copy, &both));
+	assert_int_equal(scd_bloom_intersect(&copy, &a), SCD_OK);
+	assert_true(scd_bloom_equal(&copy, &a));
+	assert_int_equal(scd_bloom_intersect(&copy, &b), SCD_OK);
+	assert_int_equal(count_keys(&copy, 2000, 3000), 1000);
+	assert_false(scd_bloom_equal(&copy, &a));
+	scd_bloom_free(&a);
+	scd_bloom_free(&b);
+	scd_bloom_free(&both);
+	scd_bloom_free(&copy);
+}
+
+static void different_shapes_do_not_combine(void **state)
+{
+	struct scd_bloom a, m, k;
+	double nkeys = -1;
+
+	(void)state;
+	make(&a, 1000, 3);
+	make(&m, 1001, 3);
+	make(&k, 1000, 4);
+	assert_int_equal(scd_bloom_union(&a, &m), SCD_EMISMATCH);
+	assert_int_equal(scd_bloom_intersect(&a, &k), SCD_EMISMATCH);
+	assert_int_equal(scd_bloom_xor(&a, &m), SCD_EMISMATCH);
+	assert_int_equal(scd_bloom_overlap(&a, &k, &nkeys), SCD_EMISMATCH);
+	assert_true(nkeys == -1);
+	assert_false(scd_bloom_equal(&a, &m));
+	scd_bloom_free(&a);
+	scd_bloom_free(&m);
+	scd_bloom_free(&k);
+}
+
+static void estimates_are_close(void **state)
+{
+	struct scd_bloom a, b;
+	double nkeys;
+
+	(void)state;
+	make(&a, 1 << 18, 3);
+	make(&b, 1 << 18, 3);
+	add_keys(&a, 0, 10000);
+	add_keys(&b, 7000, 19000);
+	assert_true(fabs(scd_bloom_cardinality(&a) / 10000 - 1) < 0.01);
+	assert_true(fabs(scd_bloom_cardinality(&b) / 12000 - 1) < 0.01);
+	assert_int_equal(scd_bloom_overlap(&a, &b, &nkeys), SCD_OK);
+	assert_true(fabs(nkeys / 3000 - 1) < 0.05);
+	scd_bloom_clear(&b);
+	assert_int_equal(scd_bloom_overlap(&a, &b, &nkeys), SCD_OK);
+	assert_true(nkeys >= 0 && nkeys < 1e-6);
+	assert_true(scd_bloom_estimate(1000, 0, 3) == 0);
+	scd_bloom_free(&a);
+	scd_bloom_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shapes_are_checked),
+		cmocka_unit_test(found_as_predicted),
+		cmocka_unit_test(spare_bits_stay_zero),
+		cmocka_unit_test(sets_combine),
+		cmocka_unit_test(different_shapes_do_not_combine),
+		cmocka_unit_test(estimates_are_close),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
