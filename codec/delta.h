@@ -42,8 +42,8 @@ struct scd_base {
  * *out_len alone.
  *
  * SCD_EMISMATCH: the filters differ in shape. SCD_EINVAL: instance is 0; the
- * generations are not in order; nkeys is not 0, but next has no bit set; the
- * filters are larger than SCD_DIGEST_MAX_BITS. SCD_ENOMEM.
+ * generations are not in order; nkeys is not 0, but next has no bit set.
+ * SCD_ENOMEM.
  */
 int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 		     const struct scd_digest_info *ids, uint8_t **out,

@@ -114,8 +114,7 @@ int scd_digest_parse(const uint8_t *in, size_t len,
  * send the smaller. The same filter and ids always give the same bytes.
  * Errors leave *out and *out_len alone.
  *
- * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set; the filter
- * is larger than SCD_DIGEST_MAX_BITS. SCD_ENOMEM.
+ * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set. SCD_ENOMEM.
  */
 int scd_digest_encode(const struct scd_bloom *bloom,
 		      const struct scd_digest_info *ids, uint8_t **out,

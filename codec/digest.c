@@ -1,0 +1,192 @@
+/*
+ * Full digests, and what is asked of every header before it is believed.
+ *
+ * The order of the checks is part of the format: it decides which error a
+ * digest with several faults gives (docs/FORMAT.md, "What a decoder
+ * refuses").
+ */
+#include "codec/digest.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "codec/bloom.h"
+#include "codec/coder.h"
+#include "codec/frame.h"
+
+void scd_limits_init(struct scd_limits *limits)
+{
+	*limits = (struct scd_limits){
+		.max_bits = UINT64_C(1) << 32,
+		.max_hash = SCD_DIGEST_MAX_HASH,
+		.max_fp_ppm = 50000,
+	};
+}
+
+uint64_t scd_digest_checksum(const struct scd_bloom *bloom)
+{
+	return scd__array_checksum(bloom->bits, bloom->nbits);
+}
+
+/* Is every number within the range that the format gives it? */
+static int check_ranges(const struct scd_digest_info *info)
+{
+	if (info->nhash < 1 || info->nhash > SCD_DIGEST_MAX_HASH)
+		return SCD_EFORMAT;
+	if (info->nbits < 1 || info->nbits > SCD_DIGEST_MAX_BITS)
+		return SCD_EFORMAT;
+	if (info->nones > info->nbits || info->ncoded > info->nbits)
+		return SCD_EFORMAT;
+	if (info->nkeys > 0 && info->nones == 0)
+		return SCD_EFORMAT;
+	return info->instance == 0 ? SCD_EFORMAT : SCD_OK;
+}
+
+/* Do the fields that depend on the kind fit it? */
+static int check_kind(const struct scd_digest_info *info)
+{
+	switch (info->kind) {
+	case SCD_FULL:
+		if (info->base_generation != 0 || info->base_checksum != 0)
+			return SCD_EFORMAT;
+		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
+	case SCD_DELTA_XOR:
+		return info->base_generation < info->generation ? SCD_OK :
+								  SCD_EFORMAT;
+	}
+	return SCD_EVERSION;
+}
+
+/* (nones / nbits)^nhash: how often the digest says yes to an absent key. */
+static double predicted_fp(const struct scd_digest_info *info)
+{
+	double fill = (double)info->nones / (double)info->nbits;
+	double fp = 1;
+
+	for (unsigned i = 0; i < info->nhash; i++)
+		fp *= fill;
+	return fp;
+}
+
+static int check_limits(const struct scd_digest_info *info,
+			const struct scd_limits *limits)
+{
+	if (info->nbits > limits->max_bits || info->nhash > limits->max_hash)
+		return SCD_ELIMIT;
+	if (scd__array_bytes(info->nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
+		return SCD_ELIMIT;
+	if (predicted_fp(info) * 1e6 > limits->max_fp_ppm)
+		return SCD_ELIMIT;
+	return SCD_OK;
+}
+
+/*
+ * The bytes below which no payload for this many ones can be: the entropy,
+ * less 2 % and 64 bytes so that no rounding matters.
+ */
+static double payload_floor(const struct scd_digest_info *info)
+{
+	double p = (double)info->ncoded / (double)info->nbits;
+	double entropy = 0;
+
+	if (info->ncoded > 0 && info->ncoded < info->nbits)
+		entropy = -p * log2(p) - (1 - p) * log2(1 - p);
+	return 0.98 * entropy * (double)info->nbits / 8 - 64;
+}
+
+static int check_payload(const struct scd_digest_info *info, size_t len)
+{
+	const struct scd__coding *coding = scd__coding_find(info->coding);
+	const struct scd__shape shape = { info->nbits, info->ncoded };
+	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
+
+	if (!coding->fits(&shape, info->payload_bytes))
+		return SCD_EFORMAT;
+	if ((double)info->payload_bytes < payload_floor(info))
+		return SCD_EFORMAT;
+	if (rest < info->payload_bytes)
+		return SCD_ETRUNC;
+	return rest > info->payload_bytes ? SCD_EFORMAT : SCD_OK;
+}
+
+int scd_digest_parse(const uint8_t *in, size_t len,
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out)
+{
+	struct scd_limits defaults;
+	struct scd_digest_info info;
+	int error;
+
+	scd_limits_init(&defaults);
+	error = scd__frame_header(in, len, &info);
+	if (!error)
+		error = check_ranges(&info);
+	if (!error)
+		error = check_kind(&info);
+	if (!error)
+		error = check_limits(&info, limits ? limits : &defaults);
+	if (!error)
+		error = check_payload(&info, len);
+	if (!error)
+		*out = info;
+	return error;
+}
+
+int scd_digest_encode(const struct scd_bloom *bloom,
+		      const struct scd_digest_info *ids, uint8_t **out,
+		      size_t *out_len)
+{
+	struct scd_digest_info info = {
+		.kind = SCD_FULL,
+		.nhash = bloom->nhash,
+		.nbits = bloom->nbits,
+		.nkeys = ids->nkeys,
+		.nones = scd_bloom_ones(bloom),
+		.instance = ids->instance,
+		.generation = ids->generation,
+		.checksum = scd_digest_checksum(bloom),
+	};
+
+	info.ncoded = info.nones;
+	if (check_ranges(&info) != SCD_OK)
+		return SCD_EINVAL;
+	return scd__frame_make(&info, bloom->bits, out, out_len);
+}
+
+/* Decode into a filter that is there already, and verify it. */
+static int decode_into(const uint8_t *in, const struct scd_digest_info *info,
+		       struct scd_bloom *bloom)
+{
+	int error = scd__frame_payload(in, info, bloom->bits);
+
+	if (!error && scd_digest_checksum(bloom) != info->checksum)
+		error = SCD_ECHECKSUM;
+	return error;
+}
+
+int scd_digest_decode(const uint8_t *in, size_t len,
+		      const struct scd_limits *limits,
+		      struct scd_digest_info *info, struct scd_bloom *bloom)
+{
+	struct scd_digest_info parsed;
+	struct scd_bloom fresh;
+	int error;
+
+	error = scd_digest_parse(in, len, limits, &parsed);
+	if (error)
+		return error;
+	if (parsed.kind != SCD_FULL)
+		return SCD_EBASE;
+	error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
+	if (error)
+		return error;
+	error = decode_into(in, &parsed, &fresh);
+	if (error) {
+		scd_bloom_free(&fresh);
+		return error;
+	}
+	if (info)
+		*info = parsed;
+	*bloom = fresh;
+	return SCD_OK;
+}

@@ -1,0 +1,143 @@
+/*
+ * The layout of a frame: docs/FORMAT.md, "Header".
+ */
+#include "codec/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "codec/coder.h"
+#include "codec/cursor.h"
+
+enum {
+	FRAME_VERSION = 1,
+	FRAME_HASHING = 0, /* how positions derive from keys: the only way */
+	FRAME_SUMMED = SCD_DIGEST_HEADER_BYTES - 8, /* before its checksum */
+};
+
+static const uint8_t frame_magic[3] = { 'S', 'C', 'D' };
+
+/* "scd bits" and "scd head": the two checksums are never taken for another. */
+static const uint64_t seed_array = UINT64_C(0x7363642062697473);
+static const uint64_t seed_header = UINT64_C(0x7363642068656164);
+
+uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits)
+{
+	return XXH64(bits, (size_t)scd__array_bytes(nbits), seed_array);
+}
+
+static void read_fields(struct scd__reader *r, struct scd_digest_info *info)
+{
+	info->nbits = scd__read_u64(r);
+	info->nkeys = scd__read_u64(r);
+	info->nones = scd__read_u64(r);
+	info->instance = scd__read_u64(r);
+	info->generation = scd__read_u64(r);
+	info->base_generation = scd__read_u64(r);
+	info->base_checksum = scd__read_u64(r);
+	info->checksum = scd__read_u64(r);
+	info->ncoded = scd__read_u64(r);
+	info->payload_bytes = scd__read_u64(r);
+}
+
+static void write_fields(struct scd__writer *w,
+			 const struct scd_digest_info *info)
+{
+	scd__write_u64(w, info->nbits);
+	scd__write_u64(w, info->nkeys);
+	scd__write_u64(w, info->nones);
+	scd__write_u64(w, info->instance);
+	scd__write_u64(w, info->generation);
+	scd__write_u64(w, info->base_generation);
+	scd__write_u64(w, info->base_checksum);
+	scd__write_u64(w, info->checksum);
+	scd__write_u64(w, info->ncoded);
+	scd__write_u64(w, info->payload_bytes);
+}
+
+int scd__frame_header(const uint8_t *in, size_t len,
+		      struct scd_digest_info *out)
+{
+	struct scd__reader r = scd__reader(in, len);
+	struct scd_digest_info info = { 0 };
+	const uint8_t *magic;
+	uint8_t version, kind, coding, hashing;
+
+	if (len < SCD_DIGEST_HEADER_BYTES)
+		return SCD_ETRUNC;
+	magic = scd__read_bytes(&r, sizeof(frame_magic));
+	version = scd__read_u8(&r);
+	kind = scd__read_u8(&r);
+	coding = scd__read_u8(&r);
+	hashing = scd__read_u8(&r);
+	info.nhash = scd__read_u8(&r);
+	read_fields(&r, &info);
+	if (memcmp(magic, frame_magic, sizeof(frame_magic)) != 0)
+		return SCD_EFORMAT;
+	if (version != FRAME_VERSION)
+		return SCD_EVERSION;
+	if (scd__read_u64(&r) != XXH64(in, FRAME_SUMMED, seed_header))
+		return SCD_ECHECKSUM;
+	if (kind > SCD_DELTA_XOR || hashing != FRAME_HASHING ||
+	    !scd__coding_find(coding))
+		return SCD_EVERSION;
+	info.kind = (enum scd_digest_kind)kind;
+	info.coding = (enum scd_coding)coding;
+	*out = info;
+	return r.error;
+}
+
+static void write_header(uint8_t *out, const struct scd_digest_info *info)
+{
+	struct scd__writer w = scd__writer(out, SCD_DIGEST_HEADER_BYTES);
+
+	scd__write_bytes(&w, frame_magic, sizeof(frame_magic));
+	scd__write_u8(&w, FRAME_VERSION);
+	scd__write_u8(&w, (uint8_t)info->kind);
+	scd__write_u8(&w, (uint8_t)info->coding);
+	scd__write_u8(&w, FRAME_HASHING);
+	scd__write_u8(&w, (uint8_t)info->nhash);
+	write_fields(&w, info);
+	scd__write_u64(&w, XXH64(out, FRAME_SUMMED, seed_header));
+}
+
+int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
+		    uint8_t **out, size_t *out_len)
+{
+	const struct scd__shape shape = { info->nbits, info->ncoded };
+	const size_t cap = (size_t)scd__array_bytes(info->nbits);
+	struct scd_digest_info sealed = *info;
+	struct scd__writer w;
+	uint8_t *frame, *smaller;
+	int error;
+
+	frame = malloc(SCD_DIGEST_HEADER_BYTES + cap);
+	if (!frame)
+		return SCD_ENOMEM;
+	w = scd__writer(frame + SCD_DIGEST_HEADER_BYTES, cap);
+	error = scd__coder_encode(&shape, bits, &w, &sealed.coding);
+	if (error) {
+		free(frame);
+		return error;
+	}
+	sealed.payload_bytes = scd__writer_len(&w);
+	write_header(frame, &sealed);
+	*out_len = SCD_DIGEST_HEADER_BYTES + scd__writer_len(&w);
+	smaller = realloc(frame, *out_len);
+	*out = smaller ? smaller : frame;
+	return SCD_OK;
+}
+
+int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
+		       uint8_t *bits)
+{
+	const struct scd__coding *coding = scd__coding_find(info->coding);
+	const struct scd__shape shape = { info->nbits, info->ncoded };
+	struct scd__reader r = scd__reader(in + SCD_DIGEST_HEADER_BYTES,
+					   (size_t)info->payload_bytes);
+
+	return coding->decode(&shape, &r, bits);
+}

@@ -1,0 +1,40 @@
+/*
+ * Frames: the bytes of a digest or delta, header and payload, without any
+ * judgement of what they mean: that is digest.c's and delta.c's.
+ */
+#ifndef SCD_FRAME_H
+#define SCD_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/digest.h"
+
+/* The checksum of an array of nbits bits, spare bits zero. */
+uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits);
+
+/*
+ * Read the header at the start of in and check what needs no knowledge of
+ * its meaning. *out is set on success only.
+ * SCD_ETRUNC; SCD_EFORMAT: no magic; SCD_EVERSION: version, kind, coding or
+ * hashing unknown; SCD_ECHECKSUM: the header's own.
+ */
+int scd__frame_header(const uint8_t *in, size_t len,
+		      struct scd_digest_info *out);
+
+/*
+ * Code the array that a header describes (nbits, of which ncoded are ones)
+ * and put header and payload into one new buffer. coding and payload_bytes
+ * are set here. SCD_ENOMEM leaves everything as it was.
+ */
+int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
+		    uint8_t **out, size_t *out_len);
+
+/*
+ * Decode the payload of a frame whose header has been parsed. bits has room
+ * for the array. SCD_EFORMAT: bits is undefined.
+ */
+int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
+		       uint8_t *bits);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * Allocations that fail on demand. The linker sends every call here.
+ */
+#include "tests/codec/alloc.h"
+
+#include <stdint.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static unsigned countdown; /* 0: nothing fails */
+static int failed;
+static size_t asked;
+
+void alloc_fail_at(unsigned n)
+{
+	countdown = n;
+	failed = 0;
+}
+
+int alloc_failed(void)
+{
+	return failed;
+}
+
+size_t alloc_bytes(void)
+{
+	size_t bytes = asked;
+
+	asked = 0;
+	return bytes;
+}
+
+static int fails(size_t size)
+{
+	asked += size;
+	if (countdown == 0 || --countdown > 0)
+		return 0;
+	failed = 1;
+	return 1;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails(size) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails(count * size) ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails(size) ? NULL : __real_realloc(old, size);
+}

@@ -1,0 +1,241 @@
+/*
+ * The golden files of tests/vectors: each good one decodes to the array and
+ * the fields beside it, and encodes to the same bytes again; each bad one
+ * gives the error that the manifest names, and nothing else.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "codec/bloom.h"
+#include "codec/delta.h"
+#include "codec/digest.h"
+
+/* One line of the manifest. */
+struct vector {
+	char file[64];
+	char result[16];
+	char base[64]; /* "-": a full digest */
+	struct scd_limits limits;
+};
+
+struct blob {
+	uint8_t *bytes;
+	size_t len;
+};
+
+static const struct {
+	const char *name;
+	int code;
+} results[] = {
+	{ "OK", SCD_OK },		  { "ETRUNC", SCD_ETRUNC },
+	{ "EFORMAT", SCD_EFORMAT },	  { "EVERSION", SCD_EVERSION },
+	{ "ELIMIT", SCD_ELIMIT },	  { "EBASE", SCD_EBASE },
+	{ "ECHECKSUM", SCD_ECHECKSUM },
+};
+
+static int code_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+		if (strcmp(results[i].name, name) == 0)
+			return results[i].code;
+	}
+	fail_msg("the manifest names no known result: %s", name);
+	return 1;
+}
+
+static FILE *open_vector(const char *file, const char *suffix)
+{
+	const char *top = getenv("top_srcdir");
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/vectors/%s%s", top ? top : ".",
+		 file, suffix);
+	f = fopen(path, "rb");
+	if (!f)
+		fail_msg("cannot open %s", path);
+	return f;
+}
+
+/* A file of at most 64 KiB, in a buffer of just its size. */
+static struct blob load(const char *file, const char *suffix)
+{
+	static uint8_t bytes[65536];
+	FILE *f = open_vector(file, suffix);
+	struct blob blob;
+
+	blob.len = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	blob.bytes = malloc(blob.len ? blob.len : 1);
+	assert_non_null(blob.bytes);
+	memcpy(blob.bytes, bytes, blob.len);
+	return blob;
+}
+
+/* What a good file decodes to, whatever its kind; its bases are good too. */
+static int decode(const char *file, const char *base_file,
+		  const struct scd_limits *limits, struct scd_digest_info *info,
+		  struct scd_bloom *out)
+{
+	struct blob in = load(file, ".scd");
+	int error;
+
+	if (strcmp(base_file, "-") == 0) {
+		error = scd_digest_decode(in.bytes, in.len, limits, info, out);
+	} else {
+		struct blob bits = load(base_file, ".bits");
+		struct blob head = load(base_file, ".scd");
+		struct scd_digest_info fields;
+		struct scd_bloom bloom;
+		struct scd_base base = { .bloom = &bloom };
+
+		assert_int_equal(scd_digest_parse(head.bytes, head.len, limits,
+						  &fields), SCD_OK);
+		bloom.bits = bits.bytes;
+		bloom.nbits = fields.nbits;
+		bloom.nhash = fields.nhash;
+		base.instance = fields.instance;
+		base.generation = fields.generation;
+		error = scd_delta_apply(in.bytes, in.len, limits, &base, info,
+					out);
+		free(bits.bytes);
+		free(head.bytes);
+	}
+	free(in.bytes);
+	return error;
+}
+
+static void check_field(json_t *expected, const char *name, uint64_t value)
+{
+	json_t *field = json_object_get(expected, name);
+	uint64_t want = 0;
+
+	assert_non_null(field);
+	if (json_is_string(field))
+		want = strtoull(json_string_value(field), NULL, 16);
+	else
+		want = (uint64_t)json_integer_value(field);
+	if (want != value)
+		fail_msg("%s is %" PRIu64 ", expected %" PRIu64, name, value,
+			 want);
+}
+
+static void check_fields(const char *file, const struct scd_digest_info *info)
+{
+	FILE *f = open_vector(file, ".json");
+	json_t *expected = json_loadf(f, 0, NULL);
+
+	fclose(f);
+	assert_non_null(expected);
+	check_field(expected, "kind", info->kind);
+	check_field(expected, "coding", info->coding);
+	check_field(expected, "nhash", info->nhash);
+	check_field(expected, "nbits", info->nbits);
+	check_field(expected, "nkeys", info->nkeys);
+	check_field(expected, "nones", info->nones);
+	check_field(expected, "instance", info->instance);
+	check_field(expected, "generation", info->generation);
+	check_field(expected, "base_generation", info->base_generation);
+	check_field(expected, "base_checksum", info->base_checksum);
+	check_field(expected, "checksum", info->checksum);
+	check_field(expected, "ncoded", info->ncoded);
+	check_field(expected, "payload_bytes", info->payload_bytes);
+	json_decref(expected);
+}
+
+/* Encode again what was decoded: the same bytes as the file. */
+static void check_encoding(const struct vector *v,
+			   const struct scd_digest_info *info,
+			   const struct scd_bloom *bloom)
+{
+	struct blob file = load(v->file, ".scd");
+	uint8_t *out = NULL;
+	size_t len = 0;
+
+	if (info->kind == SCD_FULL) {
+		assert_int_equal(scd_digest_encode(bloom, info, &out, &len),
+				 SCD_OK);
+	} else {
+		struct blob bits = load(v->base, ".bits");
+		struct scd_bloom base = *bloom;
+
+		base.bits = bits.bytes;
+		assert_int_equal(scd_delta_encode(&base, bloom, info, &out,
+						  &len), SCD_OK);
+		free(bits.bytes);
+	}
+	assert_int_equal(len, file.len);
+	assert_memory_equal(out, file.bytes, len);
+	free(out);
+	free(file.bytes);
+}
+
+static void check_good(const struct vector *v)
+{
+	struct scd_digest_info info;
+	struct scd_bloom bloom;
+	struct blob bits = load(v->file, ".bits");
+
+	assert_int_equal(decode(v->file, v->base, &v->limits, &info, &bloom),
+			 SCD_OK);
+	assert_int_equal((bloom.nbits + 7) / 8, bits.len);
+	assert_memory_equal(bloom.bits, bits.bytes, bits.len);
+	check_fields(v->file, &info);
+	check_encoding(v, &info, &bloom);
+	scd_bloom_free(&bloom);
+	free(bits.bytes);
+}
+
+static void check_bad(const struct vector *v)
+{
+	struct scd_digest_info info = { .nbits = 77 };
+	struct scd_bloom bloom = { .nbits = 77 };
+	int error = decode(v->file, v->base, &v->limits, &info, &bloom);
+
+	if (error != code_of(v->result))
+		fail_msg("%s: %s, expected %s", v->file, scd_strerror(error),
+			 v->result);
+	assert_true(info.nbits == 77 && bloom.nbits == 77);
+}
+
+static void all_vectors(void **state)
+{
+	FILE *manifest = open_vector("manifest.txt", "");
+	char line[256];
+	int checked = 0;
+
+	(void)state;
+	while (fgets(line, sizeof(line), manifest)) {
+		struct vector v;
+
+		if (line[0] == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%63s %15s %63s %" SCNu64 " %u %u",
+					v.file, v.result, v.base,
+					&v.limits.max_bits, &v.limits.max_hash,
+					&v.limits.max_fp_ppm), 6);
+		if (strcmp(v.result, "OK") == 0)
+			check_good(&v);
+		else
+			check_bad(&v);
+		checked++;
+	}
+	fclose(manifest);
+	assert_true(checked > 80);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_vectors),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

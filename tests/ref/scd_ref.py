@@ -1,0 +1,302 @@
+"""A second implementation of the digest format, for comparison with the C one.
+
+Written from docs/FORMAT.md alone, to be read beside it; slow, and without
+dependencies. Bit arrays are bytes objects in canonical form.
+"""
+
+import math
+import struct
+
+U64 = 2**64 - 1
+HEADER_BYTES = 96
+MAGIC = b"SCD"
+VERSION = 1
+FULL, DELTA_XOR = 0, 1
+EMPTY, STORED, RANGE = 0, 1, 2
+SEED_ARRAY = 0x7363642062697473
+SEED_HEADER = 0x7363642068656164
+FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
+          "base_generation", "base_checksum", "checksum", "ncoded",
+          "payload_bytes")
+LIMITS = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 50000}
+
+
+class Refused(Exception):
+    """A digest that must be refused; args[0] is the error's name."""
+
+
+def refuse_if(condition, error):
+    if condition:
+        raise Refused(error)
+
+
+# XXH64, from its specification
+
+P1 = 0x9E3779B185EBCA87
+P2 = 0xC2B2AE3D27D4EB4F
+P3 = 0x165667B19E3779F9
+P4 = 0x85EBCA77C2B2AE63
+P5 = 0x27D4EB2F165667C5
+
+
+def rotl(x, n):
+    return (x << n | x >> 64 - n) & U64
+
+
+def xxh64_round(acc, lane):
+    return rotl((acc + lane * P2) & U64, 31) * P1 & U64
+
+
+def xxh64_merge(acc, value):
+    return ((acc ^ xxh64_round(0, value)) * P1 + P4) & U64
+
+
+def xxh64_stripes(data, seed):
+    """The state after all whole stripes of 32 bytes."""
+    acc = [(seed + P1 + P2) & U64, (seed + P2) & U64, seed, (seed - P1) & U64]
+    for at in range(0, len(data) - 31, 32):
+        lanes = struct.unpack_from("<4Q", data, at)
+        acc = [xxh64_round(a, lane) for a, lane in zip(acc, lanes)]
+    h = sum(rotl(a, n) for a, n in zip(acc, (1, 7, 12, 18))) & U64
+    for a in acc:
+        h = xxh64_merge(h, a)
+    return h
+
+
+def xxh64(data, seed):
+    h = xxh64_stripes(data, seed) if len(data) >= 32 else (seed + P5) & U64
+    h = (h + len(data)) & U64
+    at = len(data) // 32 * 32
+    while at + 8 <= len(data):
+        lane, = struct.unpack_from("<Q", data, at)
+        h = (rotl(h ^ xxh64_round(0, lane), 27) * P1 + P4) & U64
+        at += 8
+    if at + 4 <= len(data):
+        lane, = struct.unpack_from("<I", data, at)
+        h = (rotl(h ^ lane * P1 & U64, 23) * P2 + P3) & U64
+        at += 4
+    for byte in data[at:]:
+        h = rotl(h ^ byte * P5 & U64, 11) * P1 & U64
+    h = (h ^ h >> 33) * P2 & U64
+    h = (h ^ h >> 29) * P3 & U64
+    return h ^ h >> 32
+
+
+# Arrays
+
+def array_bytes(nbits):
+    return (nbits + 7) // 8
+
+
+def get_bit(bits, i):
+    return bits[i >> 3] >> (i & 7) & 1
+
+
+def count_ones(bits):
+    return bin(int.from_bytes(bits, "little")).count("1")
+
+
+def xor(a, b):
+    return bytes(x ^ y for x, y in zip(a, b))
+
+
+# Payloads
+
+def range_model(nbits, ncoded):
+    """The rarer value and its probability as a fraction of 2^32."""
+    rare = 1 if ncoded <= nbits - ncoded else 0
+    return rare, max(1, (min(ncoded, nbits - ncoded) << 32) // nbits)
+
+
+def range_decode(payload, nbits, ncoded):
+    rare, p = range_model(nbits, ncoded)
+    refuse_if(payload[-1:] == b"\0", "EFORMAT")
+    code, taken = int.from_bytes(payload[:8].ljust(8, b"\0"), "big"), 8
+    interval = U64
+    refuse_if(code >= interval, "EFORMAT")
+    bits = bytearray(array_bytes(nbits))
+    for i in range(nbits):
+        upper = (interval >> 32) * p
+        lower = interval - upper
+        if code < lower:
+            bit, interval = 1 - rare, lower
+        else:
+            bit, interval, code = rare, upper, code - lower
+        bits[i >> 3] |= bit << (i & 7)
+        while interval < 2**56:
+            byte = payload[taken] if taken < len(payload) else 0
+            interval, code, taken = interval << 8, code << 8 | byte, taken + 1
+    refuse_if(taken < len(payload), "EFORMAT")
+    refuse_if(count_ones(bits) != ncoded, "EFORMAT")
+    return bytes(bits)
+
+
+def add_carry(out):
+    at = len(out) - 1
+    while out[at] == 255:
+        out[at] = 0
+        at -= 1
+    out[at] += 1
+
+
+def range_encode(bits, nbits, ncoded):
+    """The payload, or None if the list grows beyond the array's bytes."""
+    rare, p = range_model(nbits, ncoded)
+    low, interval, out = 0, U64, bytearray()
+    for i in range(nbits):
+        upper = (interval >> 32) * p
+        lower = interval - upper
+        if get_bit(bits, i) == rare:
+            low, interval = low + lower, upper
+            if low > U64:
+                low &= U64
+                add_carry(out)
+        else:
+            interval = lower
+        while interval < 2**56:
+            out.append(low >> 56)
+            low, interval = low << 8 & U64, interval << 8
+    last = low + interval - 1
+    if last > U64:
+        add_carry(out)
+    elif low > 0:
+        out.append(last >> 56)
+    return None if len(out) > array_bytes(nbits) else bytes(out).rstrip(b"\0")
+
+
+def stored_decode(payload, nbits, ncoded):
+    refuse_if(nbits % 8 and payload[-1] >> nbits % 8, "EFORMAT")
+    refuse_if(count_ones(payload) != ncoded, "EFORMAT")
+    return payload
+
+
+def decode_payload(head, payload):
+    if head["coding"] == EMPTY:
+        return bytes(array_bytes(head["nbits"]))
+    if head["coding"] == STORED:
+        return stored_decode(payload, head["nbits"], head["ncoded"])
+    return range_decode(payload, head["nbits"], head["ncoded"])
+
+
+def encode_payload(bits, nbits):
+    """The coding an encoder takes, and its bytes."""
+    ncoded = count_ones(bits)
+    if ncoded == 0:
+        return EMPTY, b""
+    payload = range_encode(bits, nbits, ncoded)
+    if payload is not None and len(payload) < array_bytes(nbits):
+        return RANGE, payload
+    return STORED, bits
+
+
+# Headers
+
+def read_header(data):
+    refuse_if(len(data) < HEADER_BYTES, "ETRUNC")
+    version, kind, coding, hashing, nhash = data[3:8]
+    refuse_if(data[:3] != MAGIC, "EFORMAT")
+    refuse_if(version != VERSION, "EVERSION")
+    numbers = struct.unpack_from("<11Q", data, 8)
+    refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
+    refuse_if(kind > DELTA_XOR or coding > RANGE or hashing, "EVERSION")
+    head = {"kind": kind, "coding": coding, "nhash": nhash}
+    head.update(zip(FIELDS, numbers))
+    return head
+
+
+def write_header(head):
+    data = MAGIC + bytes((VERSION, head["kind"], head["coding"], 0,
+                          head["nhash"]))
+    data += struct.pack("<10Q", *(head[name] for name in FIELDS))
+    return data + struct.pack("<Q", xxh64(data, SEED_HEADER))
+
+
+def check_fields(head):
+    m = head["nbits"]
+    refuse_if(not 1 <= head["nhash"] <= 32, "EFORMAT")
+    refuse_if(not 1 <= m <= 2**40, "EFORMAT")
+    refuse_if(head["nones"] > m or head["ncoded"] > m, "EFORMAT")
+    refuse_if(head["instance"] == 0, "EFORMAT")
+    refuse_if(head["nkeys"] > 0 and head["nones"] == 0, "EFORMAT")
+    if head["kind"] == FULL:
+        refuse_if(head["base_generation"] or head["base_checksum"], "EFORMAT")
+        refuse_if(head["ncoded"] != head["nones"], "EFORMAT")
+    else:
+        refuse_if(head["base_generation"] >= head["generation"], "EFORMAT")
+
+
+def check_limits(head, limits):
+    refuse_if(head["nbits"] > limits["max_bits"], "ELIMIT")
+    refuse_if(head["nhash"] > limits["max_hash"], "ELIMIT")
+    fp = (head["nones"] / head["nbits"]) ** head["nhash"]
+    refuse_if(fp * 1e6 > limits["max_fp_ppm"], "ELIMIT")
+
+
+def entropy(p):
+    if p in (0, 1):
+        return 0
+    return -p * math.log2(p) - (1 - p) * math.log2(1 - p)
+
+
+def check_payload(head, rest):
+    m, ncoded, size = head["nbits"], head["ncoded"], head["payload_bytes"]
+    if head["coding"] == EMPTY:
+        fits = ncoded == 0 and size == 0
+    elif head["coding"] == STORED:
+        fits = ncoded > 0 and size == array_bytes(m)
+    else:
+        fits = ncoded > 0 and size < array_bytes(m)
+    refuse_if(not fits, "EFORMAT")
+    refuse_if(size < 0.98 * m * entropy(ncoded / m) / 8 - 64, "EFORMAT")
+    refuse_if(rest < size, "ETRUNC")
+    refuse_if(rest > size, "EFORMAT")
+
+
+def parse(data, limits=None):
+    head = read_header(data)
+    check_fields(head)
+    check_limits(head, limits or LIMITS)
+    check_payload(head, len(data) - HEADER_BYTES)
+    return head
+
+
+# Digests
+
+def decode(data, limits=None):
+    """A full digest: its header's fields and its array."""
+    head = parse(data, limits)
+    refuse_if(head["kind"] != FULL, "EBASE")
+    bits = decode_payload(head, data[HEADER_BYTES:])
+    refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
+    return head, bits
+
+
+def apply(data, base_head, base_bits, limits=None):
+    """A delta, applied to a base: its header's fields and the new array."""
+    head = parse(data, limits)
+    refuse_if(head["kind"] != DELTA_XOR, "EBASE")
+    for name in ("instance", "nbits", "nhash"):
+        refuse_if(head[name] != base_head[name], "EBASE")
+    refuse_if(head["base_generation"] != base_head["generation"], "EBASE")
+    refuse_if(head["base_checksum"] != xxh64(base_bits, SEED_ARRAY), "EBASE")
+    bits = xor(decode_payload(head, data[HEADER_BYTES:]), base_bits)
+    refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
+    refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
+    return head, bits
+
+
+def encode(head, bits, base_bits=None):
+    """A digest of bits; a delta if base_bits is given.
+
+    Of head: nbits, nhash, nkeys, instance, generation, base_generation.
+    """
+    coded = xor(bits, base_bits) if base_bits else bits
+    coding, payload = encode_payload(coded, head["nbits"])
+    filled = dict(
+        head, coding=coding, kind=DELTA_XOR if base_bits else FULL,
+        nones=count_ones(bits), ncoded=count_ones(coded),
+        checksum=xxh64(bits, SEED_ARRAY), payload_bytes=len(payload),
+        base_checksum=xxh64(base_bits, SEED_ARRAY) if base_bits else 0)
+    if not base_bits:
+        filled["base_generation"] = 0
+    return write_header(filled) + payload

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The second decoder on the golden files of tests/vectors. Prints TAP."""
+
+import json
+import os
+import pathlib
+import sys
+
+TOP = pathlib.Path(os.environ.get("top_srcdir", "."))
+VECTORS = TOP / "tests" / "vectors"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOP / "tests" / "ref"))
+
+import scd_ref as ref  # noqa: E402
+
+XXH64_KNOWN = (
+    (b"", 0, 0xEF46DB3751D8E999),
+    (b"abc", 0, 0x44BC2CF5AD770999),
+)
+
+
+def read(file, suffix):
+    return (VECTORS / (file + suffix)).read_bytes()
+
+
+def decode(file, base, limits):
+    data = read(file, ".scd")
+    if base == "-":
+        return ref.decode(data, limits)
+    base_head = ref.parse(read(base, ".scd"), limits)
+    return ref.apply(data, base_head, read(base, ".bits"), limits)
+
+
+def fault_in_good(file, base, limits):
+    """What is wrong with the decoding of a good file; empty: nothing."""
+    head, bits = decode(file, base, limits)
+    if bits != read(file, ".bits"):
+        return "the array differs"
+    expected = json.loads(read(file, ".json"))
+    for name, value in expected.items():
+        want = int(value, 16) if isinstance(value, str) else value
+        if head[name] != want:
+            return "%s is %d, not %d" % (name, head[name], want)
+    base_bits = read(base, ".bits") if base != "-" else None
+    if ref.encode(head, bits, base_bits) != read(file, ".scd"):
+        return "encodes to other bytes"
+    return ""
+
+
+def fault(file, result, base, limits):
+    try:
+        text = fault_in_good(file, base, limits)
+        return text if result == "OK" else "decodes"
+    except ref.Refused as refused:
+        got = refused.args[0]
+        return "" if got == result else "%s, expected %s" % (got, result)
+
+
+def vectors():
+    for line in (VECTORS / "manifest.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        file, result, base, bits, hashes, fp = line.split()
+        limits = {"max_bits": int(bits), "max_hash": int(hashes),
+                  "max_fp_ppm": int(fp)}
+        yield file, result, base, limits
+
+
+def main():
+    rows = list(vectors())
+    print("1..%d" % (len(rows) + len(XXH64_KNOWN)))
+    for number, (data, seed, value) in enumerate(XXH64_KNOWN, 1):
+        ok = ref.xxh64(data, seed) == value
+        print("%s %d - XXH64 of %r" % ("ok" if ok else "not ok", number, data))
+    for number, row in enumerate(rows, len(XXH64_KNOWN) + 1):
+        text = fault(*row)
+        print("%s %d - %s %s" % ("not ok" if text else "ok", number, row[0],
+                                 text))
+
+
+if __name__ == "__main__":
+    main()

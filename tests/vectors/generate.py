@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Make the golden files: good/*.scd, bad/*.scd and manifest.txt.
+
+    tests/vectors/generate.py           (writes beside itself)
+
+The files are in git and must not change: a decoder of format version 1 has to
+read them for ever. Add cases at the end of a list and run it again; git shows
+whether an old one has moved. It uses the encoder in ../ref, so that the C
+code, which must make the same bytes, is compared with something else.
+"""
+
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "ref"))
+
+import scd_ref as ref  # noqa: E402
+
+ANY = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
+INSTANCE = 0x0123456789ABCDEF
+
+
+class Random:
+    """splitmix64, as tests/codec/random.h"""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, n):
+        self.state = (self.state + 0x9E3779B97F4A7C15) & ref.U64
+        z = self.state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & ref.U64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & ref.U64
+        return (z ^ z >> 31) % n
+
+
+def array(nbits, ones):
+    bits = bytearray(ref.array_bytes(nbits))
+    for i in ones:
+        bits[i >> 3] |= 1 << (i & 7)
+    return bytes(bits)
+
+
+def drawn(nbits, draws, seed):
+    """An array as draws random positions leave it."""
+    rng = Random(seed)
+    return array(nbits, (rng.below(nbits) for _ in range(draws)))
+
+
+def flipped(bits, nbits, draws, seed):
+    return ref.xor(bits, drawn(nbits, draws, seed))
+
+
+def ids(nbits, nhash, nkeys, generation=1, base=0):
+    return {"nbits": nbits, "nhash": nhash, "nkeys": nkeys,
+            "instance": INSTANCE, "generation": generation,
+            "base_generation": base}
+
+
+def with_carry():
+    """An array in whose coding a carry runs through a byte of 255."""
+    seen = []
+    original = ref.add_carry
+
+    def watch(out):
+        seen.append(out[-1] == 255)
+        original(out)
+
+    ref.add_carry = watch
+    seed = 0
+    while not any(seen):
+        seed += 1
+        bits = drawn(2000, 300, seed)
+        ref.encode_payload(bits, 2000)
+    ref.add_carry = original
+    return bits
+
+
+PAPER = drawn(14000, 2000, 1)
+PAPER_2 = flipped(PAPER, 14000, 40, 2)
+PAPER_3 = flipped(PAPER_2, 14000, 40, 3)
+ODD = drawn(1003, 150, 4)
+LAST = 2**64 - 1
+
+# name: fields, array, base ("" for a full digest), limits (None: defaults)
+GOOD = {
+    "example": (ids(64, 2, 2), array(64, (3, 17, 21, 60)), "", None),
+    "paper": (ids(14000, 2, 1000), PAPER, "", None),
+    "odd": (ids(1003, 2, 75), ODD, "", None),
+    "no-ones": (ids(1024, 3, 0), bytes(128), "", None),
+    "one-bit": (ids(1, 1, 1), b"\1", "", ANY),
+    "one-bit-clear": (ids(1, 1, 0), b"\0", "", None),
+    "first-one": (ids(5000, 1, 1), array(5000, (0,)), "", None),
+    "last-one": (ids(5001, 1, 1), array(5001, (5000,)), "", None),
+    "sparse": (ids(46000, 1, 1000), drawn(46000, 1000, 5), "", None),
+    "half-stored": (ids(800, 6, 92), array(800, range(0, 800, 2)), "", None),
+    "many-ones": (ids(3001, 32, 210), drawn(3001, 6720, 6), "", None),
+    "all-ones": (ids(101, 32, 101), array(101, range(101)), "", ANY),
+    "all-but-one": (ids(104, 1, 99), array(104, range(103)), "", ANY),
+    "carry": (ids(2000, 2, 150), with_carry(), "", None),
+    "extremes": (dict(ids(4096, 32, LAST, LAST), instance=LAST),
+                 drawn(4096, 2000, 7), "", None),
+    "saturated": (ids(512, 4, 0), array(512, (1, 2, 3)), "", None),
+    "delta": (ids(14000, 2, 1000, 2, 1), PAPER_2, "paper", None),
+    "delta-next": (ids(14000, 2, 1001, 3, 2), PAPER_3, "delta", None),
+    "delta-across": (ids(14000, 2, 1001, 3, 1), PAPER_3, "paper", None),
+    "delta-nothing": (ids(14000, 2, 1000, 9, 1), PAPER, "paper", None),
+    "delta-to-empty": (ids(1003, 2, 0, 2, 1), bytes(126), "odd", None),
+    "delta-all": (ids(64, 2, 2, 2, 1), array(64, set(range(64)) - {3, 17, 21,
+                                                                    60}),
+                  "example", ANY),
+    "delta-dense": (ids(1003, 2, 75, 5, 1),
+                    flipped(ODD, 1003, 800, 8), "odd", ANY),
+}
+
+
+def make_good():
+    made = {}
+    for name, (head, bits, base, limits) in GOOD.items():
+        base_bits = made[base][1] if base else None
+        data = ref.encode(head, bits, base_bits)
+        made[name] = data, bits, base, limits
+        if base:
+            base_head = ref.parse(made[base][0], ANY)
+            got = ref.apply(data, base_head, base_bits, limits)
+        else:
+            got = ref.decode(data, limits)
+        assert got[1] == bits
+        describe = {k: v if v < 2**53 else "%#x" % v
+                    for k, v in got[0].items()}
+        (HERE / "good" / (name + ".scd")).write_bytes(data)
+        (HERE / "good" / (name + ".bits")).write_bytes(bits)
+        (HERE / "good" / (name + ".json")).write_text(
+            json.dumps(describe, indent=1) + "\n")
+    return made
+
+
+def forged(data, payload=None, **fields):
+    """The digest with other fields or another payload, checksums correct."""
+    head = ref.read_header(data)
+    if payload is None:
+        payload = data[ref.HEADER_BYTES:]
+    head["payload_bytes"] = len(payload)
+    head.update(fields)
+    return ref.write_header(head) + payload
+
+
+def raw(data, offset, value):
+    """The digest with one byte replaced, its header's checksum correct."""
+    out = bytearray(data)
+    out[offset] = value
+    out[88:96] = ref.xxh64(bytes(out[:88]), ref.SEED_HEADER).to_bytes(
+        8, "little")
+    return bytes(out)
+
+
+def damaged(data, offset):
+    out = bytearray(data)
+    out[offset] ^= 1
+    return bytes(out)
+
+
+def bad_cases(good):
+    """name: bytes, error, base, limits"""
+    paper, delta = good["paper"][0], good["delta"][0]
+    stored, example = good["half-stored"][0], good["example"][0]
+    empty, odd = good["no-ones"][0], good["odd"][0]
+    nothing = good["delta-nothing"][0]
+    other_array = drawn(14000, 2000, 99)
+    payload = paper[96:]
+    big = {"max_bits": 2**40, "max_hash": 32, "max_fp_ppm": 1000000}
+    return {
+        "nothing": (b"", "ETRUNC", "", None),
+        "header-cut": (paper[:95], "ETRUNC", "", None),
+        "magic": (raw(paper, 0, 0x73), "EFORMAT", "", None),
+        "version-0": (raw(paper, 3, 0), "EVERSION", "", None),
+        "version-2": (raw(paper, 3, 2), "EVERSION", "", None),
+        "header-sum": (damaged(paper, 88), "ECHECKSUM", "", None),
+        "kind-damaged": (damaged(paper, 4), "ECHECKSUM", "", None),
+        "nkeys-damaged": (damaged(paper, 16), "ECHECKSUM", "", None),
+        "generation-damaged": (damaged(paper, 40), "ECHECKSUM", "", None),
+        "kind-2": (raw(paper, 4, 2), "EVERSION", "", None),
+        "coding-3": (raw(paper, 5, 3), "EVERSION", "", None),
+        "hashing-1": (raw(paper, 6, 1), "EVERSION", "", None),
+        "nhash-0": (raw(paper, 7, 0), "EFORMAT", "", None),
+        "nhash-33": (raw(paper, 7, 33), "EFORMAT", "", None),
+        "nbits-0": (forged(empty, nbits=0), "EFORMAT", "", None),
+        "nbits-huge": (forged(paper, nbits=2**40 + 1), "EFORMAT", "", big),
+        "nones-over": (forged(paper, nones=14001, ncoded=14001), "EFORMAT",
+                       "", ANY),
+        "ncoded-over": (forged(delta, ncoded=14001), "EFORMAT", "paper", ANY),
+        "instance-0": (forged(paper, instance=0), "EFORMAT", "", None),
+        "keys-without-ones": (forged(empty, nkeys=1), "EFORMAT", "", None),
+        "full-with-base": (forged(paper, base_generation=1), "EFORMAT", "",
+                           None),
+        "full-with-base-sum": (forged(paper, base_checksum=1), "EFORMAT", "",
+                               None),
+        "full-ncoded": (forged(paper, ncoded=5), "EFORMAT", "", None),
+        "delta-same-generation": (forged(delta, generation=1), "EFORMAT",
+                                  "paper", None),
+        "delta-backwards": (forged(delta, generation=0), "EFORMAT", "paper",
+                            None),
+        "claims-2-40": (forged(paper, nbits=2**40), "ELIMIT", "", None),
+        "claims-2-40-half": (forged(paper, nbits=2**40, nones=2**39,
+                                    ncoded=2**39), "EFORMAT", "", big),
+        "above-max-bits": (paper, "ELIMIT", "", dict(ANY, max_bits=13999)),
+        "above-max-hash": (paper, "ELIMIT", "", dict(ANY, max_hash=1)),
+        "too-full": (good["one-bit"][0], "ELIMIT", "", None),
+        "claims-all": (good["all-ones"][0], "ELIMIT", "", None),
+        "above-max-fp": (paper, "ELIMIT", "", dict(ANY, max_fp_ppm=17000)),
+        "empty-with-ones": (raw(forged(paper, payload=b""), 5, 0), "EFORMAT",
+                            "", None),
+        "empty-with-bytes": (forged(empty, payload=b"\1"), "EFORMAT", "",
+                             None),
+        "range-without-ones": (raw(empty, 5, 2), "EFORMAT", "", None),
+        "stored-without-ones": (raw(forged(empty, payload=bytes(128)), 5, 1),
+                                "EFORMAT", "", None),
+        "stored-short": (forged(stored, payload=stored[96:-1]), "EFORMAT",
+                         "", None),
+        "stored-long": (forged(stored, payload=stored[96:] + b"\0"),
+                        "EFORMAT", "", None),
+        "range-as-long-as-stored": (
+            forged(example, payload=example[96:].ljust(8, b"\1")), "EFORMAT",
+            "", None),
+        "payload-implausible": (forged(paper, payload=payload[:800]),
+                                "EFORMAT", "", None),
+        "payload-cut": (paper[:-1], "ETRUNC", "", None),
+        "payload-missing": (paper[:96], "ETRUNC", "", None),
+        "trailing": (paper + b"\0", "EFORMAT", "", None),
+        "payload-bytes-max": (forged(paper, payload_bytes=LAST), "EFORMAT",
+                              "", None),
+        "delta-as-full": (delta, "EBASE", "", None),
+        "full-as-delta": (paper, "EBASE", "paper", None),
+        "delta-other-base": (delta, "EBASE", "odd", None),
+        "delta-other-generation": (good["delta-next"][0], "EBASE", "paper",
+                                   None),
+        "delta-other-instance": (forged(delta, instance=1), "EBASE", "paper",
+                                 None),
+        "delta-other-sum": (forged(delta, base_checksum=1), "EBASE", "paper",
+                            None),
+        "delta-other-nhash": (raw(delta, 7, 3), "EBASE", "paper", None),
+        "delta-other-nbits": (forged(delta, nbits=14001), "EBASE", "paper",
+                              None),
+        "stored-spare-bit": (
+            raw(forged(odd, payload=ODD[:-1] + bytes([ODD[-1] | 128])), 5, 1),
+            "EFORMAT", "", None),
+        "stored-miscounted": (
+            forged(stored, nones=399, ncoded=399), "EFORMAT", "", None),
+        "range-outside": (forged(paper, payload=b"\xff" * 8 + payload[8:]),
+                          "EFORMAT", "", None),
+        "range-ends-in-zero": (forged(paper, payload=payload[:-1] + b"\0"),
+                               "EFORMAT", "", None),
+        "range-left-over": (forged(paper, payload=payload + b"\1" * 9),
+                            "EFORMAT", "", None),
+        "range-miscounted": (forged(paper, payload=damaged(payload, 3)),
+                             "EFORMAT", "", None),
+        "array-sum": (forged(paper, checksum=1), "ECHECKSUM", "", None),
+        "stored-damaged": (
+            forged(stored, payload=b"\xaa" + stored[97:]), "ECHECKSUM", "",
+            None),
+        "spliced": (forged(paper, payload=ref.encode(
+            ids(14000, 2, 1000), array_like(other_array, PAPER))[96:]),
+            "ECHECKSUM", "", None),
+        "delta-nones": (forged(delta, nones=1800), "ECHECKSUM", "paper",
+                        None),
+        "delta-sum": (forged(delta, checksum=1), "ECHECKSUM", "paper", None),
+        "delta-nothing-sum": (forged(nothing, checksum=1), "ECHECKSUM",
+                              "paper", None),
+    }
+
+
+def array_like(bits, model):
+    """bits with some cleared or set, until it has as many ones as model."""
+    out, i = bytearray(bits), 0
+    while ref.count_ones(out) != ref.count_ones(model):
+        more = ref.count_ones(out) < ref.count_ones(model)
+        if ref.get_bit(out, i) != more:
+            out[i >> 3] ^= 1 << (i & 7)
+        i += 1
+    return bytes(out)
+
+
+def make_bad(good):
+    made = bad_cases(good)
+    for name, (data, error, base, limits) in made.items():
+        try:
+            if base:
+                base_data, base_bits = good[base][:2]
+                ref.apply(data, ref.parse(base_data, ANY), base_bits, limits)
+            else:
+                ref.decode(data, limits)
+            got = "OK"
+        except ref.Refused as refused:
+            got = refused.args[0]
+        assert got == error, (name, got, error)
+        (HERE / "bad" / (name + ".scd")).write_bytes(data)
+    return made
+
+
+def manifest_line(name, error, base, limits):
+    limits = limits or ref.LIMITS
+    return "%-36s %-10s %-20s %d %d %d\n" % (
+        name, error, "good/" + base if base else "-", limits["max_bits"],
+        limits["max_hash"], limits["max_fp_ppm"])
+
+
+def main():
+    good = make_good()
+    bad = make_bad(good)
+    with open(HERE / "manifest.txt", "w") as out:
+        out.write("# Made by generate.py.\n"
+                  "# file, result, base, max_bits, max_hash, max_fp_ppm\n")
+        for name, (_, _, base, limits) in good.items():
+            out.write(manifest_line("good/" + name, "OK", base, limits))
+        for name, (_, error, base, limits) in bad.items():
+            out.write(manifest_line("bad/" + name, error, base, limits))
+
+
+if __name__ == "__main__":
+    main()
