@@ -1,0 +1,55 @@
+/*
+ * Opens a trace, whatever it is, and hands out its requests one by one in
+ * constant memory: a file in one of the formats, packed or not, standard
+ * input ("-"), or the generator ("gen:PRESET,OPTION=VALUE,...").
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include "cachesim/trace/request.h"
+
+struct trace_reader;
+
+/* A record that is no request, as it is told to the caller. */
+struct trace_complaint {
+	const char *file;
+	uint64_t number; /* of the line or record, from 1 */
+	int reason;	 /* for trace_strerror() */
+};
+
+struct trace_options {
+	const char *format;  /* name of the format; null: detected */
+	const char *base;    /* for URLs without a host; null: a default */
+	const char *columns; /* of a CSV, see trace_parser_columns(); or null */
+	bool strict;	     /* a bad record ends the trace with its reason */
+	void (*complain)(void *arg, const struct trace_complaint *c); /* or 0 */
+	void *arg;
+};
+
+/*
+ * name: see above. opt may be null: all defaults; its texts must outlive the
+ * reader. 0; TRACE_ENOMEM, TRACE_EIO, TRACE_ECODING, TRACE_EUNKNOWN,
+ * TRACE_EOPTION. The caller ends it with trace_close().
+ */
+int trace_open(struct trace_reader **out, const char *name,
+	       const struct trace_options *opt);
+
+/*
+ * The next request; its texts are valid until the next call. 1; 0 at the end;
+ * TRACE_EIO, TRACE_ECODING, or a bad record's reason when strict.
+ */
+int trace_next(struct trace_reader *r, struct trace_request *req);
+
+/* Bad records so far. */
+uint64_t trace_bad(const struct trace_reader *r);
+
+/* Requests that the trace will have in all; 0: not known (a file). */
+uint64_t trace_expected(const struct trace_reader *r);
+
+/* The name of the format, "gen" for the generator. */
+const char *trace_format_of(const struct trace_reader *r);
+
+/* Accepts a half-open or null reader and nulls the pointer. */
+void trace_close(struct trace_reader **r);
+
+#endif
