@@ -1,0 +1,51 @@
+/*
+ * Cache-Control (RFC 9111, 5.2), and Pragma where it stands in for it.
+ */
+#ifndef DIGESTD_CORE_CACHECONTROL_H
+#define DIGESTD_CORE_CACHECONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fields;
+
+/* A limit of CACHECONTROL_NONE was not given. */
+enum { CACHECONTROL_NONE = -1 };
+
+/*
+ * All directives of a request or response; those that have no meaning there
+ * are read too and must be ignored. Ages in seconds.
+ * A duplicate of a limit keeps the smaller one; a limit that is no number
+ * counts as 0 (stale), as RFC 9111, 4.2.1 encourages.
+ */
+struct cachecontrol {
+	int64_t max_age;
+	int64_t s_maxage;
+	int64_t max_stale;  /* without an argument: INT64_MAX */
+	int64_t min_fresh;
+	int64_t stale_if_error;         /* RFC 5861 */
+	int64_t stale_while_revalidate; /* RFC 5861 */
+	bool no_cache;        /* without field names */
+	bool no_cache_fields; /* with: no_cache="a, b" */
+	bool no_store;
+	bool private;         /* with or without field names */
+	bool public;
+	bool must_revalidate;
+	bool proxy_revalidate;
+	bool must_understand;
+	bool only_if_cached;
+	bool immutable;
+};
+
+/* Reads the Cache-Control of a response. Cannot fail. */
+void cachecontrol_response(const struct fields *fields,
+			   struct cachecontrol *out);
+
+/*
+ * Reads the Cache-Control of a request; where it has none, Pragma: no-cache
+ * counts as no-cache (RFC 9111, 5.4). Cannot fail.
+ */
+void cachecontrol_request(const struct fields *fields,
+			  struct cachecontrol *out);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Cache-Status (RFC 9211): tells a client, and whoever debugs, how a response
+ * came about.
+ */
+#ifndef DIGESTD_CORE_CACHESTATUS_H
+#define DIGESTD_CORE_CACHESTATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fields;
+
+/* Why a request was forwarded (RFC 9211, 2.2). */
+enum cachestatus_fwd {
+	CACHESTATUS_NONE, /* it was not: a hit */
+	CACHESTATUS_BYPASS,
+	CACHESTATUS_METHOD,
+	CACHESTATUS_URI_MISS,
+	CACHESTATUS_VARY_MISS,
+	CACHESTATUS_REQUEST, /* fresh, but the request did not want it */
+	CACHESTATUS_STALE,
+};
+
+enum { CACHESTATUS_NO_TTL = INT64_MIN };
+
+struct cachestatus {
+	const char *node;           /* this cache's name, a token */
+	enum cachestatus_fwd fwd;
+	unsigned fwd_status;        /* status of the forwarded one; 0: none */
+	int64_t ttl_s;              /* or CACHESTATUS_NO_TTL */
+	bool stored;
+	bool collapsed;
+	const char *peer;           /* detail: the peer that had it; null */
+	const char *detail;         /* detail otherwise; null */
+};
+
+/*
+ * Appends this cache's member to a response's Cache-Status, behind those of
+ * the caches nearer to the origin. A hit: "node; hit; ttl=N". A peer's answer
+ * has detail="peer=NAME". Returns 0 or -ENOMEM.
+ */
+int cachestatus_append(struct fields *f, const struct cachestatus *s);
+
+#endif

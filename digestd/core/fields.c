@@ -1,0 +1,323 @@
+/*
+ * Header fields: lines that point into blocks of text.
+ */
+#include "digestd/core/fields.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	FIRST_LINES = 16,
+	BLOCK_BYTES = 1000, /* most messages fit one */
+	MAX_SECONDS = 2147483647,
+};
+
+struct fields_block {
+	struct fields_block *next;
+	size_t len, cap;
+	char text[];
+};
+
+void fields_init(struct fields *f)
+{
+	*f = (struct fields){ 0 };
+}
+
+void fields_free(struct fields *f)
+{
+	while (f->blocks) {
+		struct fields_block *next = f->blocks->next;
+
+		free(f->blocks);
+		f->blocks = next;
+	}
+	free(f->lines);
+	fields_init(f);
+}
+
+void fields_clear(struct fields *f)
+{
+	f->nlines = 0;
+	while (f->blocks && f->blocks->next) {
+		struct fields_block *next = f->blocks->next;
+
+		free(f->blocks);
+		f->blocks = next;
+	}
+	if (f->blocks)
+		f->blocks->len = 0;
+}
+
+size_t fields_count(const struct fields *f)
+{
+	return f->nlines;
+}
+
+const struct field *fields_at(const struct fields *f, size_t i)
+{
+	assert(i < f->nlines);
+	return &f->lines[i];
+}
+
+size_t fields_memory(const struct fields *f)
+{
+	size_t sum = f->cap * sizeof(*f->lines);
+
+	for (const struct fields_block *b = f->blocks; b; b = b->next)
+		sum += sizeof(*b) + b->cap;
+	return sum;
+}
+
+static int reserve_line(struct fields *f)
+{
+	size_t cap = f->cap ? f->cap * 2 : FIRST_LINES;
+	struct field *lines;
+
+	if (f->nlines < f->cap)
+		return 0;
+	lines = realloc(f->lines, cap * sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	f->lines = lines;
+	f->cap = cap;
+	return 0;
+}
+
+/* Room for len bytes that will not move; null: no memory. */
+static char *reserve_text(struct fields *f, size_t len)
+{
+	struct fields_block *b = f->blocks;
+	char *text;
+
+	if (!b || b->cap - b->len < len) {
+		size_t cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
+
+		if (len > SIZE_MAX / 2)
+			return NULL;
+		b = malloc(sizeof(*b) + cap);
+		if (!b)
+			return NULL;
+		*b = (struct fields_block){ .next = f->blocks, .cap = cap };
+		f->blocks = b;
+	}
+	text = b->text + b->len;
+	b->len += len;
+	return text;
+}
+
+int fields_add_n(struct fields *f, const char *name, size_t name_len,
+		 const char *value, size_t value_len)
+{
+	char *text;
+
+	if (reserve_line(f))
+		return -ENOMEM;
+	text = reserve_text(f, name_len + value_len + 2);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, name, name_len);
+	text[name_len] = '\0';
+	memcpy(text + name_len + 1, value, value_len);
+	text[name_len + 1 + value_len] = '\0';
+	f->lines[f->nlines++] = (struct field){ text, text + name_len + 1 };
+	return 0;
+}
+
+int fields_add(struct fields *f, const char *name, const char *value)
+{
+	return fields_add_n(f, name, strlen(name), value, strlen(value));
+}
+
+int fields_set(struct fields *f, const char *name, const char *value)
+{
+	struct field last;
+	int err = fields_add(f, name, value);
+
+	if (err)
+		return err;
+	last = f->lines[--f->nlines];
+	fields_remove(f, name);
+	f->lines[f->nlines++] = last;
+	return 0;
+}
+
+void fields_remove(struct fields *f, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (strcasecmp(f->lines[i].name, name))
+			f->lines[kept++] = f->lines[i];
+	}
+	f->nlines = kept;
+}
+
+int fields_copy(const struct fields *f, struct fields *copy)
+{
+	fields_init(copy);
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (fields_add(copy, f->lines[i].name, f->lines[i].value)) {
+			fields_free(copy);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+const char *fields_get(const struct fields *f, const char *name)
+{
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (!strcasecmp(f->lines[i].name, name))
+			return f->lines[i].value;
+	}
+	return NULL;
+}
+
+size_t fields_lines(const struct fields *f, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nlines; i++)
+		n += !strcasecmp(f->lines[i].name, name);
+	return n;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct field_part field_part_take(struct field_part *s, char stop)
+{
+	struct field_part part = { s->at, 0 };
+	bool quoted = false;
+	size_t i = 0;
+
+	for (; i < s->len && (quoted || s->at[i] != stop); i++) {
+		if (s->at[i] == '"')
+			quoted = !quoted;
+		else if (quoted && s->at[i] == '\\' && i + 1 < s->len)
+			i++;
+	}
+	part.len = i;
+	s->at += i < s->len ? i + 1 : i;
+	s->len -= i < s->len ? i + 1 : i;
+	while (part.len && is_blank(part.at[0])) {
+		part.at++;
+		part.len--;
+	}
+	while (part.len && is_blank(part.at[part.len - 1]))
+		part.len--;
+	return part;
+}
+
+/*
+ * The cursor counts elements: finding the n-th again costs a walk, which is
+ * short, and keeps the caller free of the list's inside.
+ */
+bool fields_next(const struct fields *f, const char *name, size_t *cursor,
+		 struct field_part *element)
+{
+	size_t seen = 0;
+
+	for (size_t i = 0; i < f->nlines; i++) {
+		struct field_part rest = { f->lines[i].value, 0 };
+
+		if (strcasecmp(f->lines[i].name, name))
+			continue;
+		rest.len = strlen(rest.at);
+		while (rest.len) {
+			*element = field_part_take(&rest, ',');
+			if (!element->len || seen++ != *cursor)
+				continue;
+			++*cursor;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool field_part_is(struct field_part part, const char *text)
+{
+	return strlen(text) == part.len && !strncasecmp(part.at, text, part.len);
+}
+
+bool fields_has_token(const struct fields *f, const char *name,
+		      const char *token)
+{
+	struct field_part element;
+	size_t cursor = 0;
+
+	while (fields_next(f, name, &cursor, &element)) {
+		if (field_part_is(element, token))
+			return true;
+	}
+	return false;
+}
+
+bool field_is_token(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		char c = s[i];
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
+		    !(c >= 'A' && c <= 'Z') &&
+		    (!c || !strchr("!#$%&'*+-.^_`|~", c)))
+			return false;
+	}
+	return len > 0;
+}
+
+int64_t field_seconds(struct field_part part)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < part.len; i++) {
+		if (part.at[i] < '0' || part.at[i] > '9')
+			return -1;
+		n = n * 10 + (part.at[i] - '0');
+		if (n > MAX_SECONDS)
+			n = MAX_SECONDS;
+	}
+	return part.len ? n : -1;
+}
+
+bool field_is_hop_by_hop(const char *name)
+{
+	static const char *const names[] = {
+		"Connection", "Keep-Alive", "Proxy-Authenticate",
+		"Proxy-Authentication-Info", "Proxy-Authorization",
+		"Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",
+		"Upgrade",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcasecmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+void fields_remove_hop_by_hop(struct fields *f)
+{
+	struct field_part element;
+	size_t cursor = 0;
+	size_t kept = 0;
+
+	/* The lines that Connection names go first, while it is still there. */
+	while (fields_next(f, "Connection", &cursor, &element)) {
+		char *name = strndup(element.at, element.len);
+
+		if (name && strcasecmp(name, "Connection"))
+			fields_remove(f, name);
+		free(name);
+	}
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (!field_is_hop_by_hop(f->lines[i].name))
+			f->lines[kept++] = f->lines[i];
+	}
+	f->nlines = kept;
+}

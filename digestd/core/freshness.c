@@ -1,0 +1,146 @@
+/*
+ * Age and freshness (RFC 9111, 4.2).
+ */
+#include "digestd/core/freshness.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "digestd/core/cachecontrol.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/httpdate.h"
+#include "digestd/core/storable.h"
+
+/* A date field that is there once and valid. */
+static bool date_field(const struct fields *fields, const char *name,
+		       int64_t now_s, int64_t *out_s)
+{
+	const char *value = fields_get(fields, name);
+
+	return value && httpdate_parse(value, now_s, out_s);
+}
+
+/* The Age field: its first element; what is no number counts as absent. */
+static int64_t age_field(const struct fields *fields)
+{
+	struct field_part element;
+	size_t cursor = 0;
+	int64_t age;
+
+	if (!fields_next(fields, "Age", &cursor, &element))
+		return 0;
+	age = field_seconds(element);
+	return age < 0 ? 0 : age;
+}
+
+static int64_t heuristic_lifetime(const struct fields *fields,
+				  const struct freshness *f)
+{
+	int64_t modified_s, lifetime_s;
+
+	if (!date_field(fields, "Last-Modified", f->response_s, &modified_s))
+		return 0;
+	lifetime_s = (f->date_s - modified_s) / 10;
+	if (lifetime_s < 0)
+		return 0;
+	return lifetime_s < FRESHNESS_HEURISTIC_MAX_S ?
+		       lifetime_s :
+		       FRESHNESS_HEURISTIC_MAX_S;
+}
+
+/* RFC 9111, 4.2.1: the first that is there wins. */
+static void set_lifetime(struct freshness *f, unsigned status,
+			 const struct fields *fields,
+			 const struct cachecontrol *cc)
+{
+	int64_t expires_s;
+
+	f->explicit = true;
+	if (cc->s_maxage != CACHECONTROL_NONE) {
+		f->lifetime_s = cc->s_maxage;
+	} else if (cc->max_age != CACHECONTROL_NONE) {
+		f->lifetime_s = cc->max_age;
+	} else if (fields_get(fields, "Expires")) {
+		f->lifetime_s = date_field(fields, "Expires", f->response_s,
+					   &expires_s) &&
+						fields_lines(fields,
+							     "Expires") == 1 ?
+					expires_s - f->date_s :
+					0;
+	} else {
+		f->explicit = false;
+		f->lifetime_s = storable_heuristic_status(status) || cc->public ?
+					heuristic_lifetime(fields, f) :
+					0;
+	}
+}
+
+void freshness_init(struct freshness *f, unsigned status,
+		    const struct fields *fields,
+		    const struct exchange_times *times)
+{
+	int64_t delay_s = times->response_s - times->request_s;
+	int64_t apparent_s, corrected_s;
+	struct cachecontrol cc;
+
+	cachecontrol_response(fields, &cc);
+	*f = (struct freshness){ .response_s = times->response_s };
+	if (!date_field(fields, "Date", times->response_s, &f->date_s))
+		f->date_s = times->response_s;
+	apparent_s = times->response_s - f->date_s;
+	corrected_s = age_field(fields) + (delay_s > 0 ? delay_s : 0);
+	f->corrected_age_s = apparent_s > corrected_s ? apparent_s :
+							corrected_s;
+	set_lifetime(f, status, fields, &cc);
+	f->always_validate = cc.no_cache || cc.no_cache_fields;
+	f->never_stale = cc.must_revalidate || cc.proxy_revalidate ||
+			 cc.s_maxage != CACHECONTROL_NONE || f->always_validate;
+	f->stale_if_error_s = cc.stale_if_error;
+}
+
+int64_t freshness_age(const struct freshness *f, int64_t now_s)
+{
+	int64_t age_s = f->corrected_age_s + (now_s - f->response_s);
+
+	return age_s > 0 ? age_s : 0;
+}
+
+int64_t freshness_left(const struct freshness *f, int64_t now_s)
+{
+	return f->lifetime_s - freshness_age(f, now_s);
+}
+
+enum reuse freshness_reuse(const struct freshness *f,
+			   const struct cachecontrol *request, int64_t now_s)
+{
+	int64_t age_s = freshness_age(f, now_s);
+	int64_t left_s = freshness_left(f, now_s);
+
+	if (f->always_validate || request->no_cache)
+		return REUSE_VALIDATE;
+	if (request->max_age != CACHECONTROL_NONE && age_s > request->max_age)
+		return REUSE_VALIDATE;
+	if (request->min_fresh != CACHECONTROL_NONE &&
+	    left_s < request->min_fresh)
+		return REUSE_VALIDATE;
+	if (left_s > 0)
+		return REUSE_FRESH;
+	if (f->never_stale || request->max_stale == CACHECONTROL_NONE)
+		return REUSE_VALIDATE;
+	return -left_s <= request->max_stale ? REUSE_STALE : REUSE_VALIDATE;
+}
+
+bool freshness_on_error(const struct freshness *f, int64_t default_s,
+			int64_t now_s)
+{
+	int64_t left_s = freshness_left(f, now_s);
+	int64_t allowed_s = f->stale_if_error_s == CACHECONTROL_NONE ?
+				    default_s :
+				    f->stale_if_error_s;
+
+	if (f->always_validate)
+		return false;
+	if (left_s > 0)
+		return true;
+	return !f->never_stale && -left_s <= allowed_s;
+}

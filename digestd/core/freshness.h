@@ -1,0 +1,69 @@
+/*
+ * Age and freshness of a stored response (RFC 9111, 4.2), and whether it may
+ * answer a request. Times in seconds since 1970.
+ */
+#ifndef DIGESTD_CORE_FRESHNESS_H
+#define DIGESTD_CORE_FRESHNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cachecontrol;
+struct fields;
+
+/* A heuristic lifetime is a tenth of the time since the last change, and at
+ * most a day. */
+enum { FRESHNESS_HEURISTIC_MAX_S = 86400 };
+
+/* What is computed once, when a response comes in. */
+struct freshness {
+	int64_t date_s;          /* its Date, or when it came */
+	int64_t response_s;      /* when it came */
+	int64_t corrected_age_s; /* its age when it came */
+	int64_t lifetime_s;      /* 0 and less: stale from the start */
+	int64_t stale_if_error_s; /* usable so long after it went stale, when
+				     the origin fails */
+	bool explicit;           /* the lifetime was stated, not guessed */
+	bool always_validate;    /* no-cache */
+	bool never_stale;        /* must-revalidate and its like */
+};
+
+/* When a request went out and its response came in. */
+struct exchange_times {
+	int64_t request_s;
+	int64_t response_s;
+};
+
+/* May a stored response be used for a request? */
+enum reuse {
+	REUSE_FRESH,    /* yes */
+	REUSE_STALE,    /* yes: stale, but the request allows it */
+	REUSE_VALIDATE, /* only after the origin has confirmed it */
+};
+
+/*
+ * Computes the freshness of a response for a shared cache.
+ */
+void freshness_init(struct freshness *f, unsigned status,
+		    const struct fields *fields,
+		    const struct exchange_times *times);
+
+/* The age at now_s, never negative (RFC 9111, 4.2.3). */
+int64_t freshness_age(const struct freshness *f, int64_t now_s);
+
+/* Seconds for which it is still fresh; negative: since when it is stale. */
+int64_t freshness_left(const struct freshness *f, int64_t now_s);
+
+/* Whether the response may answer a request with these directives. */
+enum reuse freshness_reuse(const struct freshness *f,
+			   const struct cachecontrol *request, int64_t now_s);
+
+/*
+ * Whether it may still be used when the origin cannot be reached or answers
+ * 500, 502, 503 or 504 (RFC 9111, 4.2.4; RFC 5861, 4): never if it must be
+ * revalidated; otherwise within its stale-if-error, or the node's own default.
+ */
+bool freshness_on_error(const struct freshness *f, int64_t default_s,
+			int64_t now_s);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * The storage rule of RFC 9111, section 3.
+ */
+#include "digestd/core/storable.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "digestd/core/cachecontrol.h"
+#include "digestd/core/conditional.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/vary.h"
+
+bool storable_heuristic_status(unsigned status)
+{
+	switch (status) {
+	case 200:
+	case 203:
+	case 204:
+	case 300:
+	case 301:
+	case 308:
+	case 404:
+	case 405:
+	case 410:
+	case 414:
+	case 501:
+		return true;
+	}
+	return false;
+}
+
+/* Final, and neither partial nor about one exchange only. */
+static bool status_is_final(unsigned status)
+{
+	return status >= 200 && status <= 599 && status != 206 && status != 304;
+}
+
+/* Statuses whose caching rules are known here (must-understand). */
+static bool status_is_understood(unsigned status)
+{
+	return storable_heuristic_status(status) || status == 302 ||
+	       status == 303 || status == 307 ||
+	       (status >= 400 && status <= 417) || status == 421 ||
+	       status == 422 || status == 426 || (status >= 500 && status <= 505);
+}
+
+static bool has_lifetime(unsigned status, const struct fields *response,
+			 const struct cachecontrol *cc)
+{
+	if (cc->s_maxage != CACHECONTROL_NONE ||
+	    cc->max_age != CACHECONTROL_NONE ||
+	    fields_get(response, "Expires") || cc->public)
+		return true;
+	return storable_heuristic_status(status) &&
+	       conditional_has_validator(response);
+}
+
+enum storable storable(const char *method, const struct fields *request,
+		       unsigned status, const struct fields *response)
+{
+	struct cachecontrol asked, cc;
+
+	cachecontrol_request(request, &asked);
+	cachecontrol_response(response, &cc);
+	if (strcmp(method, "GET"))
+		return STORABLE_METHOD;
+	if (!status_is_final(status))
+		return STORABLE_STATUS;
+	if (cc.must_understand && !status_is_understood(status))
+		return STORABLE_STATUS;
+	/* no-store beside must-understand is for those who do not */
+	if (asked.no_store || (cc.no_store && !cc.must_understand))
+		return STORABLE_NO_STORE;
+	if (cc.private)
+		return STORABLE_PRIVATE;
+	if (fields_get(request, "Authorization") && !cc.public &&
+	    !cc.must_revalidate && cc.s_maxage == CACHECONTROL_NONE)
+		return STORABLE_AUTHORIZATION;
+	if (vary_any(response))
+		return STORABLE_VARY;
+	if (!has_lifetime(status, response, &cc))
+		return STORABLE_NOT_CACHEABLE;
+	return STORABLE_YES;
+}
+
+const char *storable_text(enum storable why)
+{
+	switch (why) {
+	case STORABLE_YES:
+		return "storable";
+	case STORABLE_METHOD:
+		return "method";
+	case STORABLE_STATUS:
+		return "status";
+	case STORABLE_NO_STORE:
+		return "no-store";
+	case STORABLE_PRIVATE:
+		return "private";
+	case STORABLE_AUTHORIZATION:
+		return "authorization";
+	case STORABLE_NOT_CACHEABLE:
+		return "no-lifetime";
+	case STORABLE_VARY:
+		return "vary";
+	}
+	return "unknown";
+}

@@ -1,0 +1,30 @@
+/*
+ * Which requests a stored response with Vary is for (RFC 9111, 4.1).
+ */
+#ifndef DIGESTD_CORE_VARY_H
+#define DIGESTD_CORE_VARY_H
+
+#include <stdbool.h>
+
+struct fields;
+
+/*
+ * Copies what a later request must match out of the request that led to a
+ * response: for each name in the response's Vary one line, its value the
+ * combined and normalised one, empty when the request had none. *selecting,
+ * which is overwritten, is empty without Vary. Returns 0 or -ENOMEM.
+ */
+int vary_select(const struct fields *request, const struct fields *response,
+		struct fields *selecting);
+
+/*
+ * Whether a request has the selecting fields of a stored response, as made by
+ * vary_select(). White space around commas does not matter, nor how a list is
+ * spread over lines.
+ */
+bool vary_match(const struct fields *selecting, const struct fields *request);
+
+/* Whether a response says "Vary: *": no other request ever matches. */
+bool vary_any(const struct fields *response);
+
+#endif
