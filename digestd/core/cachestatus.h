@@ -21,7 +21,7 @@ enum cachestatus_fwd {
 	CACHESTATUS_STALE,
 };
 
-enum { CACHESTATUS_NO_TTL = INT64_MIN };
+#define CACHESTATUS_NO_TTL INT64_MIN
 
 struct cachestatus {
 	const char *node;           /* this cache's name, a token */

@@ -25,7 +25,7 @@ int forward_to_origin(const struct fields *request,
 
 /*
  * The fields of a request to a peer: as to an origin, without the client's
- * preconditions and Cookie, with Cache-Control: only-if-cached (and the
+ * preconditions, with Cache-Control: only-if-cached (and the
  * request's own max-age, min-fresh), and Proxy-Authorization: Bearer token.
  */
 int forward_to_peer(const struct fields *request,

@@ -1,0 +1,188 @@
+/*
+ * Conditional requests.
+ */
+#include "digestd/core/conditional.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/core/httpdate.h"
+
+static const char *const preconditions[] = {
+	"If-Match", "If-None-Match", "If-Modified-Since",
+	"If-Unmodified-Since", "If-Range",
+};
+
+enum { NPRECONDITIONS = sizeof(preconditions) / sizeof(preconditions[0]) };
+
+/* The opaque part of an entity tag: W/"x" and "x" are weakly equal. */
+static struct field_part opaque(struct field_part tag)
+{
+	if (tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/') {
+		tag.at += 2;
+		tag.len -= 2;
+	}
+	return tag;
+}
+
+static bool same_tag(struct field_part a, struct field_part b)
+{
+	a = opaque(a);
+	b = opaque(b);
+	return a.len == b.len && !memcmp(a.at, b.at, a.len);
+}
+
+static struct field_part part_of(const char *text)
+{
+	return (struct field_part){ text, strlen(text) };
+}
+
+static bool none_match(const struct fields *request,
+		       const struct fields *stored)
+{
+	const char *tag = fields_get(stored, "ETag");
+	struct field_part element;
+	size_t cursor = 0;
+
+	while (fields_next(request, "If-None-Match", &cursor, &element)) {
+		if (field_part_is(element, "*") ||
+		    (tag && same_tag(element, part_of(tag))))
+			return false;
+	}
+	return true;
+}
+
+static bool date_of(const struct fields *f, const char *name, int64_t now_s,
+		    int64_t *out_s)
+{
+	const char *value = fields_get(f, name);
+
+	return value && httpdate_parse(value, now_s, out_s);
+}
+
+bool conditional_not_modified(const struct fields *request,
+			      const struct fields *stored, int64_t now_s)
+{
+	int64_t since_s, modified_s;
+
+	if (fields_get(request, "If-None-Match"))
+		return !none_match(request, stored);
+	if (!date_of(request, "If-Modified-Since", now_s, &since_s))
+		return false;
+	if (!date_of(stored, "Last-Modified", now_s, &modified_s) &&
+	    !date_of(stored, "Date", now_s, &modified_s))
+		return false;
+	return modified_s <= since_s;
+}
+
+bool conditional_present(const struct fields *request)
+{
+	for (size_t i = 0; i < NPRECONDITIONS; i++) {
+		if (fields_get(request, preconditions[i]))
+			return true;
+	}
+	return false;
+}
+
+bool conditional_has_validator(const struct fields *stored)
+{
+	return fields_get(stored, "ETag") || fields_get(stored, "Last-Modified");
+}
+
+int conditional_validate(const struct fields *stored, struct fields *request)
+{
+	const char *tag = fields_get(stored, "ETag");
+	const char *modified = fields_get(stored, "Last-Modified");
+
+	for (size_t i = 0; i < NPRECONDITIONS; i++)
+		fields_remove(request, preconditions[i]);
+	if (tag && fields_add(request, "If-None-Match", tag))
+		return -ENOMEM;
+	if (modified && fields_add(request, "If-Modified-Since", modified))
+		return -ENOMEM;
+	return 0;
+}
+
+bool conditional_confirms(const struct fields *not_modified,
+			  const struct fields *stored)
+{
+	const char *tag = fields_get(not_modified, "ETag");
+	const char *old_tag = fields_get(stored, "ETag");
+	const char *modified = fields_get(not_modified, "Last-Modified");
+	const char *old_modified = fields_get(stored, "Last-Modified");
+
+	if (tag)
+		return old_tag && same_tag(part_of(tag), part_of(old_tag));
+	if (modified && old_modified)
+		return !strcmp(modified, old_modified);
+	return true; /* without a validator of its own it answers ours */
+}
+
+/* What describes the body that is stored, and so cannot change under it. */
+static bool stays(const char *name)
+{
+	static const char *const names[] = {
+		"Content-Length", "Content-Encoding", "Content-Range",
+		"Content-Type",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcasecmp(name, names[i]))
+			return true;
+	}
+	return field_is_hop_by_hop(name);
+}
+
+int conditional_update(const struct fields *not_modified,
+		       struct fields *stored)
+{
+	struct fields updated;
+
+	if (fields_copy(stored, &updated))
+		return -ENOMEM;
+	/* An Age from before the validation is not the new response's. */
+	fields_remove(&updated, "Age");
+	for (size_t i = 0; i < fields_count(not_modified); i++) {
+		if (!stays(fields_at(not_modified, i)->name))
+			fields_remove(&updated,
+				      fields_at(not_modified, i)->name);
+	}
+	for (size_t i = 0; i < fields_count(not_modified); i++) {
+		const struct field *line = fields_at(not_modified, i);
+
+		if (stays(line->name))
+			continue;
+		if (fields_add(&updated, line->name, line->value)) {
+			fields_free(&updated);
+			return -ENOMEM;
+		}
+	}
+	fields_free(stored);
+	*stored = updated;
+	return 0;
+}
+
+int conditional_304_fields(const struct fields *stored, struct fields *out)
+{
+	static const char *const names[] = {
+		"Cache-Control", "Content-Location", "Date", "ETag",
+		"Expires", "Last-Modified", "Vary",
+	};
+
+	fields_init(out);
+	for (size_t i = 0; i < fields_count(stored); i++) {
+		const struct field *line = fields_at(stored, i);
+
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+			if (strcasecmp(line->name, names[n]))
+				continue;
+			if (fields_add(out, line->name, line->value)) {
+				fields_free(out);
+				return -ENOMEM;
+			}
+		}
+	}
+	return 0;
+}

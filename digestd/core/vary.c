@@ -1,0 +1,110 @@
+/*
+ * Selecting fields: kept as one normalised line a name.
+ */
+#include "digestd/core/vary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+
+/* A string that grows; on -ENOMEM it stays as it was. */
+struct text {
+	char *at;
+	size_t len;
+};
+
+static int append(struct text *t, const char *bytes, size_t len)
+{
+	char *at = realloc(t->at, t->len + len + 1);
+
+	if (!at)
+		return -ENOMEM;
+	memcpy(at + t->len, bytes, len);
+	t->at = at;
+	t->len += len;
+	at[t->len] = '\0';
+	return 0;
+}
+
+/* All lines of a name as one: its elements, joined by a comma and a blank. */
+static int combined(const struct fields *f, const char *name, struct text *t)
+{
+	struct field_part element;
+	size_t cursor = 0;
+
+	*t = (struct text){ 0 };
+	if (append(t, "", 0))
+		return -ENOMEM;
+	while (fields_next(f, name, &cursor, &element)) {
+		if ((t->len && append(t, ", ", 2)) ||
+		    append(t, element.at, element.len)) {
+			free(t->at);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int select_one(const struct fields *request, struct field_part name,
+		      struct fields *selecting)
+{
+	char *copy = strndup(name.at, name.len);
+	struct text value;
+	int err = -ENOMEM;
+
+	if (copy && !combined(request, copy, &value)) {
+		err = fields_add(selecting, copy, value.at);
+		free(value.at);
+	}
+	free(copy);
+	return err;
+}
+
+int vary_select(const struct fields *request, const struct fields *response,
+		struct fields *selecting)
+{
+	struct field_part name;
+	size_t cursor = 0;
+
+	fields_init(selecting);
+	while (fields_next(response, "Vary", &cursor, &name)) {
+		if (select_one(request, name, selecting)) {
+			fields_free(selecting);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Element by element, without building the combined value. */
+static bool same_list(const struct field *wanted, const struct fields *request)
+{
+	struct field_part rest = { wanted->value, strlen(wanted->value) };
+	struct field_part theirs;
+	size_t cursor = 0;
+
+	while (fields_next(request, wanted->name, &cursor, &theirs)) {
+		struct field_part ours = field_part_take(&rest, ',');
+
+		if (ours.len != theirs.len ||
+		    memcmp(ours.at, theirs.at, ours.len))
+			return false;
+	}
+	return rest.len == 0;
+}
+
+bool vary_match(const struct fields *selecting, const struct fields *request)
+{
+	for (size_t i = 0; i < fields_count(selecting); i++) {
+		if (!same_list(fields_at(selecting, i), request))
+			return false;
+	}
+	return true;
+}
+
+bool vary_any(const struct fields *response)
+{
+	return fields_has_token(response, "Vary", "*");
+}
