@@ -29,6 +29,11 @@ uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits)
 	return XXH64(bits, (size_t)scd__array_bytes(nbits), seed_array);
 }
 
+uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES])
+{
+	return XXH64(header, FRAME_SUMMED, seed_header);
+}
+
 static void read_fields(struct scd__reader *r, struct scd_digest_info *info)
 {
 	info->nbits = scd__read_u64(r);
@@ -79,7 +84,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		return SCD_EFORMAT;
 	if (version != FRAME_VERSION)
 		return SCD_EVERSION;
-	if (scd__read_u64(&r) != XXH64(in, FRAME_SUMMED, seed_header))
+	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
 	if (kind > SCD_DELTA_XOR || hashing != FRAME_HASHING ||
 	    !scd__coding_find(coding))
@@ -101,7 +106,7 @@ static void write_header(uint8_t *out, const struct scd_digest_info *info)
 	scd__write_u8(&w, FRAME_HASHING);
 	scd__write_u8(&w, (uint8_t)info->nhash);
 	write_fields(&w, info);
-	scd__write_u64(&w, XXH64(out, FRAME_SUMMED, seed_header));
+	scd__write_u64(&w, scd__frame_checksum(out));
 }
 
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,

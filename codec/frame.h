@@ -13,6 +13,9 @@
 /* The checksum of an array of nbits bits, spare bits zero. */
 uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits);
 
+/* The checksum that belongs into a header's last field. */
+uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES]);
+
 /*
  * Read the header at the start of in and check what needs no knowledge of
  * its meaning. *out is set on success only.

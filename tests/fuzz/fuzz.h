@@ -1,0 +1,23 @@
+/*
+ * What a fuzz target is: one function that is given any bytes and must
+ * return 0, in bounded time, without a fault and without a leak. A promise
+ * that is broken aborts. libFuzzer calls it (make fuzz), or replay.c does
+ * with the corpora (make check).
+ */
+#ifndef TEST_FUZZ_FUZZ_H
+#define TEST_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* A promise; unlike assert() it is never compiled out. */
+static inline void fuzz_must(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+#endif
