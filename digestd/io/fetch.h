@@ -30,7 +30,7 @@ enum fetch_result {
 	FETCH_TRUNCATED,  /* broke off after the header */
 	FETCH_TIMEOUT,    /* a time limit passed, or it was too slow */
 	FETCH_NOCONNECT,  /* no such host, refused, unreachable */
-	FETCH_REFUSED,    /* the target's address is not allowed */
+	FETCH_REFUSED,    /* no public address, see fetcher_public_only() */
 	FETCH_BAD,        /* not HTTP, or against its rules, or no answer */
 	FETCH_NOMEM,      /* out of memory */
 };
@@ -67,8 +67,6 @@ struct fetch_request {
 	const struct fields *fields; /* may be null */
 	const struct fetch_limits *limits;
 	const struct fetch_upload *upload; /* null: no body */
-	bool public_only;           /* refuse loopback, private, link-local and
-				       such addresses */
 };
 
 struct fetch_timing {
@@ -114,6 +112,13 @@ struct fetch_callbacks {
  * call fetch_global_init() there.
  */
 int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out);
+
+/*
+ * From now on refuses targets whose address is loopback, private, link-local
+ * or otherwise not public, however it is spelt. For a whole fetcher, before its
+ * first fetch: kept connections are shared by all its fetches.
+ */
+void fetcher_public_only(struct fetcher *fetcher);
 
 /* Cancels what is under way and frees; *fetcher becomes null. */
 void fetcher_free(struct fetcher **fetcher);

@@ -1,0 +1,217 @@
+/*
+ * Replies of the server: from memory, or read from a source.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/io/server_conn.h"
+
+/* What the library may hold of a streamed body at once. */
+enum { STREAM_BLOCK_BYTES = 32768 };
+
+/* A streamed reply. It may outlive its exchange, but is not read then. */
+struct stream {
+	struct exchange *x;
+	struct body_source source;
+};
+
+/* The connection's own fields, which the library writes. */
+static bool is_framing(const char *name)
+{
+	static const char *const own[] = {
+		"Connection", "Content-Length", "Keep-Alive",
+		"Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade",
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (!strcasecmp(name, own[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Empty values are left out: the library refuses them. */
+static int add_fields(struct MHD_Response *response,
+		      const struct fields *fields)
+{
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *f = fields_at(fields, i);
+
+		if (is_framing(f->name) || !*f->value)
+			continue;
+		if (MHD_add_response_header(response, f->name, f->value) !=
+		    MHD_YES)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Takes `response` (null: out of memory) as the exchange's reply; it goes out
+ * in the library's next call, which is brought about here when it waits.
+ */
+static void give(struct exchange *x, unsigned status,
+		 const struct fields *fields, struct MHD_Response *response)
+{
+	struct conn *c = exchange_conn(x);
+
+	assert(!x->answered);
+	x->answered = true;
+	if (response && fields && add_fields(response, fields)) {
+		MHD_destroy_response(response);
+		response = NULL;
+	}
+	if (!response) {
+		exchange_abort(x);
+		return;
+	}
+	if (c->server->draining || x->refused)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+					"close");
+	x->status = status;
+	x->response = response;
+	conn_resume(c);
+}
+
+enum MHD_Result exchange_queue(struct exchange *x)
+{
+	struct MHD_Response *response = x->response;
+	enum MHD_Result queued;
+
+	x->response = NULL;
+	conn_pace_start(exchange_conn(x));
+	conn_pace_add(exchange_conn(x), x->reply_len);
+	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status, response);
+	MHD_destroy_response(response);
+	return queued;
+}
+
+/* The release of a body that needs none. */
+static void keep(void *arg)
+{
+	(void)arg;
+}
+
+void exchange_reply(struct exchange *x, unsigned status,
+		    const struct fields *fields, const void *body, size_t len,
+		    void (*release)(void *arg), void *arg)
+{
+	struct MHD_Response *response;
+
+	/* the library takes it as writable, but only reads it */
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		len, (void *)(uintptr_t)body, release ? release : keep, arg);
+	if (!response && release)
+		release(arg);
+	x->reply_len = len;
+	give(x, status, fields, response);
+}
+
+void exchange_reply_copy(struct exchange *x, unsigned status,
+			 const struct fields *fields, const void *body,
+			 size_t len)
+{
+	x->reply_len = len;
+	give(x, status, fields,
+	     MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
+					     MHD_RESPMEM_MUST_COPY));
+}
+
+void exchange_reply_error(struct exchange *x, unsigned status,
+			  const struct fields *fields)
+{
+	struct MHD_Response *response;
+	char text[128];
+	int len = snprintf(text, sizeof(text), "%u %s\n", status,
+			   MHD_get_reason_phrase_for(status));
+
+	response = MHD_create_response_from_buffer((size_t)len, text,
+						   MHD_RESPMEM_MUST_COPY);
+	if (response)
+		MHD_add_response_header(response,
+					MHD_HTTP_HEADER_CONTENT_TYPE,
+					"text/plain");
+	x->reply_len = (size_t)len;
+	give(x, status, fields, response);
+}
+
+void exchange_refuse(struct exchange *x, unsigned status)
+{
+	x->refused = true;
+	exchange_reply_error(x, status, NULL);
+}
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
+{
+	struct stream *stream = cls;
+	struct conn *c = exchange_conn(stream->x);
+	ssize_t n;
+
+	(void)pos;
+	if (c->x.aborted)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	n = stream->source.read(stream->source.arg, buf, cap);
+	if (n > 0) {
+		conn_pace_add(c, (uint64_t)n);
+		return n;
+	}
+	if (n == BODY_WAIT) {
+		conn_set_deadline(c, 0); /* it is not the client that waits */
+		conn_suspend(c);
+		return 0;
+	}
+	return n == BODY_END ? MHD_CONTENT_READER_END_OF_STREAM :
+			       MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void free_stream(void *cls)
+{
+	struct stream *stream = cls;
+
+	if (stream->source.release)
+		stream->source.release(stream->source.arg);
+	free(stream);
+}
+
+static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
+					const struct body_source *source)
+{
+	struct stream *stream = malloc(sizeof(*stream));
+	struct MHD_Response *response;
+
+	if (!stream)
+		return NULL;
+	stream->x = x;
+	stream->source = *source;
+	response = MHD_create_response_from_callback(
+		body_len < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)body_len,
+		STREAM_BLOCK_BYTES, read_stream, stream, free_stream);
+	if (!response)
+		free(stream);
+	return response;
+}
+
+void exchange_reply_stream(struct exchange *x, unsigned status,
+			   const struct fields *fields, int64_t body_len,
+			   const struct body_source *source)
+{
+	struct MHD_Response *response = make_stream(x, body_len, source);
+
+	if (!response && source->release)
+		source->release(source->arg);
+	x->reply_len = 0;
+	give(x, status, fields, response);
+}
+
+void exchange_wake(struct exchange *x)
+{
+	struct conn *c = exchange_conn(x);
+
+	if (!x->suspended || !x->answered)
+		return;
+	conn_pace_start(c);
+	conn_resume(c);
+}
