@@ -273,6 +273,8 @@ static unsigned take_request(struct conn *c, const char *method,
 			     const char *version)
 {
 	struct server_request *r = &c->x.request;
+	struct guard_request guard;
+	struct guard_verdict verdict;
 
 	r->method = method;
 	r->target = c->target;
@@ -281,10 +283,12 @@ static unsigned take_request(struct conn *c, const char *method,
 	r->fields = &c->x.fields;
 	if (!c->target || take_fields(c))
 		return 500;
-	if (guard_check(method, r->target, r->target_len, r->minor, r->fields))
-		return 400;
-	frame_body(r);
-	return 0;
+	guard = (struct guard_request){ method, r->target, r->target_len,
+					r->minor, r->fields };
+	verdict = guard_check(&guard);
+	if (!verdict.status)
+		frame_body(r);
+	return verdict.status;
 }
 
 /* At the end of a call: the reply goes out, or the connection waits. */
