@@ -23,8 +23,8 @@ static int empty_encode(const struct scd__shape *shape, const uint8_t *bits,
 	return out->error;
 }
 
-static int empty_decode(const struct scd__shape *shape,
-			struct scd__reader *in, uint8_t *bits)
+static int empty_decode(const struct scd__shape *shape, struct scd__reader *in,
+			uint8_t *bits)
 {
 	if (!empty_fits(shape, scd__reader_left(in)))
 		return SCD_EFORMAT;
@@ -44,8 +44,8 @@ static int stored_encode(const struct scd__shape *shape, const uint8_t *bits,
 	return out->error;
 }
 
-static int stored_decode(const struct scd__shape *shape,
-			 struct scd__reader *in, uint8_t *bits)
+static int stored_decode(const struct scd__shape *shape, struct scd__reader *in,
+			 uint8_t *bits)
 {
 	size_t len = scd__reader_left(in);
 	unsigned tail = (unsigned)(shape->nbits % 8);
@@ -97,8 +97,8 @@ int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out, enum scd_coding *id)
 {
 	for (size_t i = 0; i < NCODINGS; i++) {
-		struct scd__writer w = scd__writer(
-			out->at, (size_t)(out->end - out->at));
+		struct scd__writer w =
+			scd__writer(out->at, (size_t)(out->end - out->at));
 
 		if (codings[i]->encode(shape, bits, &w) != SCD_OK)
 			continue;

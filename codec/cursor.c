@@ -9,7 +9,7 @@
 
 struct scd__reader scd__reader(const uint8_t *bytes, size_t len)
 {
-	return (struct scd__reader){ .at = bytes, .end = bytes + len };
+	return (struct scd__reader){.at = bytes, .end = bytes + len};
 }
 
 size_t scd__reader_left(const struct scd__reader *r)

@@ -51,8 +51,8 @@ static int check_kind(const struct scd_digest_info *info)
 			return SCD_EFORMAT;
 		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
 	case SCD_DELTA_XOR:
-		return info->base_generation < info->generation ? SCD_OK :
-								  SCD_EFORMAT;
+		return info->base_generation < info->generation ? SCD_OK
+								: SCD_EFORMAT;
 	}
 	return SCD_EVERSION;
 }
@@ -97,7 +97,7 @@ static double payload_floor(const struct scd_digest_info *info)
 static int check_payload(const struct scd_digest_info *info, size_t len)
 {
 	const struct scd__coding *coding = scd__coding_find(info->coding);
-	const struct scd__shape shape = { info->nbits, info->ncoded };
+	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
 
 	if (!coding->fits(&shape, info->payload_bytes))

@@ -18,7 +18,7 @@ enum {
 	FRAME_SUMMED = SCD_DIGEST_HEADER_BYTES - 8, /* before its checksum */
 };
 
-static const uint8_t frame_magic[3] = { 'S', 'C', 'D' };
+static const uint8_t frame_magic[3] = {'S', 'C', 'D'};
 
 /* "scd bits" and "scd head": the two checksums are never taken for another. */
 static const uint64_t seed_array = UINT64_C(0x7363642062697473);
@@ -67,7 +67,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		      struct scd_digest_info *out)
 {
 	struct scd__reader r = scd__reader(in, len);
-	struct scd_digest_info info = { 0 };
+	struct scd_digest_info info = {0};
 	const uint8_t *magic;
 	uint8_t version, kind, coding, hashing;
 
@@ -112,7 +112,7 @@ static void write_header(uint8_t *out, const struct scd_digest_info *info)
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
 		    uint8_t **out, size_t *out_len)
 {
-	const struct scd__shape shape = { info->nbits, info->ncoded };
+	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const size_t cap = (size_t)scd__array_bytes(info->nbits);
 	struct scd_digest_info sealed = *info;
 	struct scd__writer w;
@@ -140,7 +140,7 @@ int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 		       uint8_t *bits)
 {
 	const struct scd__coding *coding = scd__coding_find(info->coding);
-	const struct scd__shape shape = { info->nbits, info->ncoded };
+	const struct scd__shape shape = {info->nbits, info->ncoded};
 	struct scd__reader r = scd__reader(in + SCD_DIGEST_HEADER_BYTES,
 					   (size_t)info->payload_bytes);
 

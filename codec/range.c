@@ -205,8 +205,8 @@ static uint64_t decode_array(struct decoder *d, const struct scd__shape *shape,
 	return nones;
 }
 
-static int range_decode(const struct scd__shape *shape,
-			struct scd__reader *in, uint8_t *bits)
+static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
+			uint8_t *bits)
 {
 	struct decoder d = {
 		.range = range_full,

@@ -4,16 +4,12 @@
 #ifndef TEST_CODEC_SAMPLE_H
 #define TEST_CODEC_SAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
 #include "tests/codec/random.h"
+#include "tests/unit.h"
 
 enum { SAMPLE_INSTANCE = 77 };
 

@@ -4,18 +4,14 @@
  * against the entropy; damaged input.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "codec/coder.h"
 #include "codec/error.h"
 #include "codec/range.h"
 #include "tests/codec/random.h"
+#include "tests/unit.h"
 
 enum { MAX_BITS = 70000, MAX_BYTES = MAX_BITS / 8 + 1 };
 
@@ -29,23 +25,23 @@ static const struct {
 	double share;
 	int more;
 } fills[] = {
-	{ "none", 0, 0 },
-	{ "one", 0, 1 },
-	{ "two", 0, 2 },
-	{ "1/1000", 0.001, 0 },
-	{ "1/64", 0.015625, 0 },
-	{ "paper's", 0.1331, 0 },
-	{ "half less one", 0.5, -1 },
-	{ "half", 0.5, 0 },
-	{ "half and one", 0.5, 1 },
-	{ "0.9", 0.9, 0 },
-	{ "0.9999", 0.9999, 0 },
-	{ "all but one", 1, -1 },
-	{ "all", 1, 0 },
+	{"none", 0, 0},
+	{"one", 0, 1},
+	{"two", 0, 2},
+	{"1/1000", 0.001, 0},
+	{"1/64", 0.015625, 0},
+	{"paper's", 0.1331, 0},
+	{"half less one", 0.5, -1},
+	{"half", 0.5, 0},
+	{"half and one", 0.5, 1},
+	{"0.9", 0.9, 0},
+	{"0.9999", 0.9999, 0},
+	{"all but one", 1, -1},
+	{"all", 1, 0},
 };
 
-enum { NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
-enum { NFILLS = sizeof(fills) / sizeof(fills[0]) };
+enum { NSIZES = NROWS(sizes) };
+enum { NFILLS = NROWS(fills) };
 
 static double entropy_bytes(const struct scd__shape *shape)
 {
@@ -115,8 +111,9 @@ static void for_every_array(void (*check)(const struct scd__shape *shape,
 
 	for (size_t s = 0; s < NSIZES; s++) {
 		for (size_t f = 0; f < NFILLS; f++) {
-			struct scd__shape shape = { .nbits = sizes[s] };
-			int64_t nones = fills[f].more +
+			struct scd__shape shape = {.nbits = sizes[s]};
+			int64_t nones =
+				fills[f].more +
 				(int64_t)(fills[f].share * (double)sizes[s]);
 
 			if (nones < 0 || nones > (int64_t)sizes[s])
@@ -193,7 +190,7 @@ static void garbage_is_harmless(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		struct scd__shape shape = { .nbits = 1 };
+		struct scd__shape shape = {.nbits = 1};
 		size_t len = (size_t)random_below(&seed, sizeof(in));
 		size_t bytes;
 
@@ -234,7 +231,7 @@ static void stored_rules_are_enforced(void **state)
 	uint8_t back[8];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < NROWS(bad); i++)
 		assert_int_equal(decode(scd__coding_find(SCD_CODING_STORED),
 					&bad[i].shape, bad[i].in, bad[i].len,
 					back),
@@ -243,12 +240,12 @@ static void stored_rules_are_enforced(void **state)
 
 static void range_rules_are_enforced(void **state)
 {
-	static const uint8_t outside[8] = { 255, 255, 255, 255,
-					    255, 255, 255, 255 };
-	static const uint8_t ends_in_zero[2] = { 1, 0 };
-	static const uint8_t long_input[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-	const struct scd__shape shape = { 100, 7 };
-	const struct scd__shape tiny = { 1, 0 };
+	static const uint8_t outside[8] = {255, 255, 255, 255,
+					   255, 255, 255, 255};
+	static const uint8_t ends_in_zero[2] = {1, 0};
+	static const uint8_t long_input[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+	const struct scd__shape shape = {100, 7};
+	const struct scd__shape tiny = {1, 0};
 	uint8_t back[13];
 
 	(void)state;
@@ -284,10 +281,10 @@ static const struct {
 static void probability_is_exact(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(probabilities) / sizeof(probabilities[0]);
-	     i++)
-		assert_int_equal(scd__range_probability(&probabilities[i].shape),
-				 probabilities[i].expected);
+	for (size_t i = 0; i < NROWS(probabilities); i++)
+		assert_int_equal(
+			scd__range_probability(&probabilities[i].shape),
+			probabilities[i].expected);
 }
 
 static void unknown_codings_are_unknown(void **state)
@@ -307,7 +304,7 @@ static void papers_experiment_meets_theory(void **state)
 {
 	enum { TRIALS = 300, NBITS = 140000, DRAWS = 20000 };
 	static uint8_t bits[NBITS / 8], out[NBITS / 8];
-	struct scd__shape shape = { .nbits = NBITS };
+	struct scd__shape shape = {.nbits = NBITS};
 	uint64_t seed = 3;
 	double sum = 0;
 

@@ -1,15 +1,11 @@
 /*
  * Cursors: what is written is read back, and the first error stays.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "codec/cursor.h"
 #include "codec/error.h"
+#include "tests/unit.h"
 
 static const uint8_t wire[] = {
 	0xab, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 'x', 'y', 'z',

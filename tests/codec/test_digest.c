@@ -26,14 +26,14 @@ static const struct {
 	uint64_t nones;
 	enum scd_coding coding;
 } shapes[] = {
-	{ 1000, 0, SCD_CODING_EMPTY },	  { 1000, 1, SCD_CODING_RANGE },
-	{ 1003, 130, SCD_CODING_RANGE },  { 4096, 600, SCD_CODING_RANGE },
-	{ 1000, 500, SCD_CODING_STORED }, { 1008, 504, SCD_CODING_STORED },
-	{ 1001, 990, SCD_CODING_RANGE },  { 1000, 1000, SCD_CODING_RANGE },
-	{ 1, 1, SCD_CODING_RANGE },	  { 3, 1, SCD_CODING_STORED },
+	{1000, 0, SCD_CODING_EMPTY},    {1000, 1, SCD_CODING_RANGE},
+	{1003, 130, SCD_CODING_RANGE},  {4096, 600, SCD_CODING_RANGE},
+	{1000, 500, SCD_CODING_STORED}, {1008, 504, SCD_CODING_STORED},
+	{1001, 990, SCD_CODING_RANGE},  {1000, 1000, SCD_CODING_RANGE},
+	{1, 1, SCD_CODING_RANGE},       {3, 1, SCD_CODING_STORED},
 };
 
-enum { NSHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+enum { NSHAPES = NROWS(shapes) };
 
 struct blob {
 	uint8_t *bytes;
@@ -66,7 +66,8 @@ static void round_trips(void **state)
 		assert_int_equal(one.len, two.len);
 		assert_memory_equal(one.bytes, two.bytes, one.len);
 		assert_int_equal(scd_digest_decode(one.bytes, one.len, &any,
-						   &info, &out), SCD_OK);
+						   &info, &out),
+				 SCD_OK);
 		sample_same(&in, &out);
 		assert_int_equal(info.kind, SCD_FULL);
 		assert_true(info.coding == shapes[i].coding ||
@@ -75,8 +76,8 @@ static void round_trips(void **state)
 		assert_true(info.instance == SAMPLE_INSTANCE);
 		assert_true(info.generation == 9);
 		assert_true(info.checksum == scd_digest_checksum(&in));
-		assert_true(one.len == SCD_DIGEST_HEADER_BYTES +
-			    info.payload_bytes);
+		assert_true(one.len ==
+			    SCD_DIGEST_HEADER_BYTES + info.payload_bytes);
 		assert_true(info.payload_bytes <= (in.nbits + 7) / 8);
 		free(one.bytes);
 		free(two.bytes);
@@ -88,8 +89,8 @@ static void round_trips(void **state)
 /* Decoding must fail, and touch nothing. */
 static int refused(const uint8_t *bytes, size_t len)
 {
-	struct scd_bloom out = { .nbits = 5 };
-	struct scd_digest_info info = { .nbits = 5 };
+	struct scd_bloom out = {.nbits = 5};
+	struct scd_digest_info info = {.nbits = 5};
 	int error = scd_digest_decode(bytes, len, &any, &info, &out);
 
 	assert_int_not_equal(error, SCD_OK);
@@ -201,8 +202,7 @@ static double seconds(void)
  */
 static void absurd_claim_is_cheap(void **state)
 {
-	static const char *const names[] = { "claims-2-40",
-					     "claims-2-40-half" };
+	static const char *const names[] = {"claims-2-40", "claims-2-40-half"};
 	const char *top = getenv("top_srcdir");
 
 	(void)state;
@@ -233,11 +233,11 @@ static const struct {
 	struct scd_limits limits;
 	int expected;
 } limited[] = {
-	{ "just enough", { 4096, 4, 50000 }, SCD_OK },
-	{ "one bit too many", { 4095, 4, 50000 }, SCD_ELIMIT },
-	{ "one hash too many", { 4096, 3, 50000 }, SCD_ELIMIT },
-	{ "false positives .1^4, at most 99", { 4096, 4, 99 }, SCD_ELIMIT },
-	{ "false positives .1^4, at most 100", { 4096, 4, 100 }, SCD_OK },
+	{"just enough", {4096, 4, 50000}, SCD_OK},
+	{"one bit too many", {4095, 4, 50000}, SCD_ELIMIT},
+	{"one hash too many", {4096, 3, 50000}, SCD_ELIMIT},
+	{"false positives .1^4, at most 99", {4096, 4, 99}, SCD_ELIMIT},
+	{"false positives .1^4, at most 100", {4096, 4, 100}, SCD_OK},
 };
 
 static void limits_are_kept(void **state)
@@ -246,7 +246,7 @@ static void limits_are_kept(void **state)
 	struct blob blob = encode(&in, 1);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
+	for (size_t i = 0; i < NROWS(limited); i++) {
 		struct scd_digest_info info;
 
 		assert_int_equal(scd_digest_parse(blob.bytes, blob.len,
@@ -263,7 +263,7 @@ static void default_limits_refuse_full_filters(void **state)
 	static const struct {
 		uint64_t nones;
 		int expected;
-	} rows[] = { { 472, SCD_OK }, { 473, SCD_ELIMIT }, { 1000, SCD_ELIMIT } };
+	} rows[] = {{472, SCD_OK}, {473, SCD_ELIMIT}, {1000, SCD_ELIMIT}};
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
@@ -271,8 +271,9 @@ static void default_limits_refuse_full_filters(void **state)
 		struct blob blob = encode(&in, 1);
 		struct scd_digest_info info;
 
-		assert_int_equal(scd_digest_parse(blob.bytes, blob.len, NULL,
-						  &info), rows[i].expected);
+		assert_int_equal(
+			scd_digest_parse(blob.bytes, blob.len, NULL, &info),
+			rows[i].expected);
 		free(blob.bytes);
 		scd_bloom_free(&in);
 	}

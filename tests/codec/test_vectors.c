@@ -4,19 +4,15 @@
  * gives the error that the manifest names, and nothing else.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "codec/bloom.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
+#include "tests/unit.h"
 
 /* One line of the manifest. */
 struct vector {
@@ -35,15 +31,18 @@ static const struct {
 	const char *name;
 	int code;
 } results[] = {
-	{ "OK", SCD_OK },		  { "ETRUNC", SCD_ETRUNC },
-	{ "EFORMAT", SCD_EFORMAT },	  { "EVERSION", SCD_EVERSION },
-	{ "ELIMIT", SCD_ELIMIT },	  { "EBASE", SCD_EBASE },
-	{ "ECHECKSUM", SCD_ECHECKSUM },
+	{"OK", SCD_OK},
+	{"ETRUNC", SCD_ETRUNC},
+	{"EFORMAT", SCD_EFORMAT},
+	{"EVERSION", SCD_EVERSION},
+	{"ELIMIT", SCD_ELIMIT},
+	{"EBASE", SCD_EBASE},
+	{"ECHECKSUM", SCD_ECHECKSUM},
 };
 
 static int code_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+	for (size_t i = 0; i < NROWS(results); i++) {
 		if (strcmp(results[i].name, name) == 0)
 			return results[i].code;
 	}
@@ -95,10 +94,11 @@ static int decode(const char *file, const char *base_file,
 		struct blob head = load(base_file, ".scd");
 		struct scd_digest_info fields;
 		struct scd_bloom bloom;
-		struct scd_base base = { .bloom = &bloom };
+		struct scd_base base = {.bloom = &bloom};
 
-		assert_int_equal(scd_digest_parse(head.bytes, head.len, limits,
-						  &fields), SCD_OK);
+		assert_int_equal(
+			scd_digest_parse(head.bytes, head.len, limits, &fields),
+			SCD_OK);
 		bloom.bits = bits.bytes;
 		bloom.nbits = fields.nbits;
 		bloom.nhash = fields.nhash;
@@ -168,8 +168,9 @@ static void check_encoding(const struct vector *v,
 		struct scd_bloom base = *bloom;
 
 		base.bits = bits.bytes;
-		assert_int_equal(scd_delta_encode(&base, bloom, info, &out,
-						  &len), SCD_OK);
+		assert_int_equal(
+			scd_delta_encode(&base, bloom, info, &out, &len),
+			SCD_OK);
 		free(bits.bytes);
 	}
 	assert_int_equal(len, file.len);
@@ -196,8 +197,8 @@ static void check_good(const struct vector *v)
 
 static void check_bad(const struct vector *v)
 {
-	struct scd_digest_info info = { .nbits = 77 };
-	struct scd_bloom bloom = { .nbits = 77 };
+	struct scd_digest_info info = {.nbits = 77};
+	struct scd_bloom bloom = {.nbits = 77};
 	int error = decode(v->file, v->base, &v->limits, &info, &bloom);
 
 	if (error != code_of(v->result))
@@ -218,10 +219,11 @@ static void all_vectors(void **state)
 
 		if (line[0] == '#')
 			continue;
-		assert_int_equal(sscanf(line, "%63s %15s %63s %" SCNu64 " %u %u",
-					v.file, v.result, v.base,
-					&v.limits.max_bits, &v.limits.max_hash,
-					&v.limits.max_fp_ppm), 6);
+		assert_int_equal(
+			sscanf(line, "%63s %15s %63s %" SCNu64 " %u %u", v.file,
+			       v.result, v.base, &v.limits.max_bits,
+			       &v.limits.max_hash, &v.limits.max_fp_ppm),
+			6);
 		if (strcmp(v.result, "OK") == 0)
 			check_good(&v);
 		else

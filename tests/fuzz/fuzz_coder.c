@@ -1,7 +1,8 @@
 /*
  * Any bytes as a payload, and as an array. The first four say how many bits
  * and how many ones; the rest is decoded by each coding, and what decodes must
- * have the shape; then the rest is an array, which every coding must round-trip.
+ * have the shape; then the rest is an array, which every coding must
+ * round-trip.
  */
 #include <string.h>
 
@@ -40,9 +41,9 @@ static void try_decode(const struct scd__shape *shape, const uint8_t *data,
 
 static void try_encode(uint64_t nbits, const uint8_t *data, size_t len)
 {
-	struct scd__shape shape = { .nbits = nbits };
+	struct scd__shape shape = {.nbits = nbits};
 	const size_t bytes = (size_t)scd__array_bytes(nbits);
-	uint8_t bits[MAX_BYTES] = { 0 }, back[MAX_BYTES], out[MAX_BYTES];
+	uint8_t bits[MAX_BYTES] = {0}, back[MAX_BYTES], out[MAX_BYTES];
 	struct scd__writer w = scd__writer(out, bytes);
 	struct scd__reader r;
 	enum scd_coding id;

@@ -21,7 +21,7 @@ static struct scd_bloom make_base(void)
 static void try_apply(const uint8_t *in, size_t len,
 		      const struct scd_bloom *bloom)
 {
-	struct scd_base base = { bloom, 1, BASE_GENERATION };
+	struct scd_base base = {bloom, 1, BASE_GENERATION};
 	uint64_t before = scd_digest_checksum(bloom);
 	struct scd_digest_info info;
 	struct scd_bloom next;
@@ -50,7 +50,7 @@ static void adopt(uint8_t *in, const struct scd_bloom *bloom)
 /* Follow a delta with the one that leads on to the empty filter. */
 static void try_compose(const uint8_t *in, size_t len)
 {
-	struct scd_delta first = { in, len }, second;
+	struct scd_delta first = {in, len}, second;
 	struct scd_digest_info info, ids;
 	struct scd_bloom from, none;
 	uint8_t *bytes, *out;

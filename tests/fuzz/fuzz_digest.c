@@ -46,8 +46,8 @@ static void try_sealed(const uint8_t *data, size_t len)
 		bits = malloc((size_t)((info.nbits + 7) / 8));
 		fuzz_must(bits != NULL);
 		if (scd__frame_payload(in, &info, bits) == SCD_OK) {
-			fuzz_put_u64(in + 64, scd__array_checksum(bits,
-								  info.nbits));
+			fuzz_put_u64(in + 64,
+				     scd__array_checksum(bits, info.nbits));
 			fuzz_put_u64(in + 88, scd__frame_checksum(in));
 			try_decode(in, len);
 		}
