@@ -11,6 +11,9 @@
 
 #include "cachesim/trace/request.h"
 
+/* Room for a record that is put together, and for its base [bytes]. */
+enum { TRACE_SCRATCH_BYTES = 3 * 65536 };
+
 /* The columns of a CSV trace. */
 enum trace_column {
 	TRACE_COL_TIME,

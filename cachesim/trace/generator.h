@@ -46,7 +46,7 @@ struct trace_plan {
 	struct trace_model model;
 	uint64_t seed;
 	uint64_t requests; /* to be made; the hit ratio holds for this number */
-	unsigned hosts;	   /* names in the URLs; 0: one for every ten objects */
+	uint64_t hosts;	   /* names in the URLs; 0: one for every ten objects */
 };
 
 struct trace_generator;

@@ -1,0 +1,242 @@
+/*
+ * One struct of functions a packing; what is read from the file waits in one
+ * buffer, of which the unpacker takes as much as it needs.
+ */
+#include "cachesim/trace/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "cachesim/trace/request.h"
+
+enum { RAW_BYTES = 128 * 1024 }; /* zstd likes to be fed whole blocks */
+
+struct packing {
+	const char *magic;
+	size_t magic_len;
+	int (*start)(struct trace_input *in);
+	ssize_t (*read)(struct trace_input *in, uint8_t *out, size_t cap);
+	void (*stop)(struct trace_input *in);
+};
+
+struct trace_input {
+	int fd;
+	const struct packing *packing;
+	bool raw_ended; /* the file has no more */
+	bool inside;	/* a member or frame has begun and not ended */
+	size_t start, end;
+	z_stream z;
+	ZSTD_DStream *zstd;
+	uint8_t raw[RAW_BYTES];
+};
+
+/* Appends what one read(2) gives. 0 or TRACE_EIO; notes the end. */
+static int raw_fill(struct trace_input *in)
+{
+	ssize_t n;
+
+	if (in->start == in->end)
+		in->start = in->end = 0;
+	if (in->raw_ended || in->end == RAW_BYTES)
+		return 0;
+	do {
+		n = read(in->fd, in->raw + in->end, RAW_BYTES - in->end);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return TRACE_EIO;
+	in->raw_ended = n == 0;
+	in->end += (size_t)n;
+	return 0;
+}
+
+/* Makes raw bytes available; at the end of the file there may be none. */
+static int raw_need(struct trace_input *in)
+{
+	return in->start < in->end ? 0 : raw_fill(in);
+}
+
+static int plain_start(struct trace_input *in)
+{
+	(void)in;
+	return 0;
+}
+
+static ssize_t plain_read(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	int err = raw_need(in);
+	size_t n = in->end - in->start;
+
+	if (err)
+		return err;
+	if (n > cap)
+		n = cap;
+	memcpy(out, in->raw + in->start, n);
+	in->start += n;
+	return (ssize_t)n;
+}
+
+static void plain_stop(struct trace_input *in)
+{
+	(void)in;
+}
+
+static int gzip_start(struct trace_input *in)
+{
+	/* 16 + 15: a gzip wrapper, the largest window */
+	return inflateInit2(&in->z, 16 + 15) == Z_OK ? 0 : TRACE_ENOMEM;
+}
+
+/* One step of inflate. 0 or TRACE_ECODING. */
+static int gzip_step(struct trace_input *in)
+{
+	int err;
+
+	if (!in->inside && inflateReset(&in->z) != Z_OK)
+		return TRACE_ECODING;
+	in->inside = true;
+	in->z.next_in = in->raw + in->start;
+	in->z.avail_in = (uInt)(in->end - in->start);
+	err = inflate(&in->z, Z_NO_FLUSH);
+	in->start = in->end - in->z.avail_in;
+	if (err == Z_STREAM_END)
+		in->inside = false;
+	return err == Z_OK || err == Z_STREAM_END || err == Z_BUF_ERROR
+		       ? 0
+		       : TRACE_ECODING;
+}
+
+static ssize_t gzip_read(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	in->z.next_out = out;
+	in->z.avail_out = (uInt)cap;
+	while (in->z.avail_out == cap) {
+		int err = raw_need(in);
+
+		if (!err && in->start == in->end)
+			return in->inside ? TRACE_ECODING : 0;
+		if (!err)
+			err = gzip_step(in);
+		if (err)
+			return err;
+	}
+	return (ssize_t)(cap - in->z.avail_out);
+}
+
+static void gzip_stop(struct trace_input *in)
+{
+	inflateEnd(&in->z);
+}
+
+static int zstd_start(struct trace_input *in)
+{
+	in->zstd = ZSTD_createDStream();
+	return in->zstd ? 0 : TRACE_ENOMEM;
+}
+
+static ssize_t zstd_read(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	ZSTD_outBuffer to = { out, cap, 0 };
+
+	while (to.pos == 0) {
+		int err = raw_need(in);
+		ZSTD_inBuffer from = { in->raw, in->end, in->start };
+		size_t left;
+
+		if (err)
+			return err;
+		/* a frame may hold output back: flush it before giving up */
+		left = ZSTD_decompressStream(in->zstd, &to, &from);
+		if (ZSTD_isError(left))
+			return TRACE_ECODING;
+		if (from.pos == in->start && to.pos == 0 && in->raw_ended)
+			return in->inside ? TRACE_ECODING : 0;
+		if (from.pos != in->start || to.pos != 0)
+			in->inside = left != 0;
+		in->start = from.pos;
+	}
+	return (ssize_t)to.pos;
+}
+
+static void zstd_stop(struct trace_input *in)
+{
+	ZSTD_freeDStream(in->zstd);
+}
+
+/* clang-format off */
+static const struct packing packings[] = {
+	{ "\x1f\x8b",         2, gzip_start,  gzip_read,  gzip_stop },
+	{ "\x28\xb5\x2f\xfd", 4, zstd_start,  zstd_read,  zstd_stop },
+	{ "",                 0, plain_start, plain_read, plain_stop },
+};
+/* clang-format on */
+
+/* The packing whose magic the raw bytes begin with; the last one always. */
+static const struct packing *packing_of(const struct trace_input *in)
+{
+	const struct packing *p = packings;
+
+	while (in->end < p->magic_len ||
+	       memcmp(in->raw, p->magic, p->magic_len))
+		p++;
+	return p;
+}
+
+static int input_start(struct trace_input *in)
+{
+	int err = 0;
+
+	/* a pipe may give its first bytes one by one */
+	while (!err && in->end < 4 && !in->raw_ended)
+		err = raw_fill(in);
+	if (err)
+		return err;
+	const struct packing *p = packing_of(in);
+
+	err = p->start(in);
+	if (!err)
+		in->packing = p;
+	return err;
+}
+
+int trace_input_open(struct trace_input **out, const char *path)
+{
+	struct trace_input *in = calloc(1, sizeof(*in));
+	int err;
+
+	*out = NULL;
+	if (!in)
+		return TRACE_ENOMEM;
+	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				   : STDIN_FILENO;
+	err = in->fd < 0 ? TRACE_EIO : input_start(in);
+	if (err)
+		trace_input_free(&in);
+	*out = in;
+	return err;
+}
+
+ssize_t trace_input_read(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	return cap ? in->packing->read(in, out, cap) : 0;
+}
+
+void trace_input_free(struct trace_input **in)
+{
+	int saved = errno;
+
+	if (!*in)
+		return;
+	if ((*in)->packing)
+		(*in)->packing->stop(*in);
+	if ((*in)->fd > STDIN_FILENO)
+		close((*in)->fd);
+	free(*in);
+	*in = NULL;
+	errno = saved;
+}

@@ -1,0 +1,37 @@
+/*
+ * Random numbers and the two logarithmic functions, the same bits on every
+ * machine: integers, and IEEE 754 operations that are exactly rounded (the
+ * functions of libm are not, and differ between machines). The build switches
+ * fused multiply-add off for this folder.
+ */
+#ifndef TRACE_RANDOM_H
+#define TRACE_RANDOM_H
+
+#include <stdint.h>
+
+/* xoshiro256++ (Blackman and Vigna, 2019). Never all zero. */
+struct trace_random {
+	uint64_t s[4];
+};
+
+/* Fills the state from the seed with splitmix64. */
+void random_seed(struct trace_random *r, uint64_t seed);
+
+uint64_t random_u64(struct trace_random *r);
+
+/* Uniform in [0,1), a multiple of 2^-53. */
+double random_unit(struct trace_random *r);
+
+/* The mixing function of splitmix64: a bijection that scatters all bits. */
+uint64_t random_mix(uint64_t x);
+
+/* Natural logarithm of a positive finite number, to about 2 ulp. */
+double exact_log(double x);
+
+/* e^x for |x| < 700, to about 2 ulp; 0 below. */
+double exact_exp(double x);
+
+/* x^y for x > 0. */
+double exact_pow(double x, double y);
+
+#endif

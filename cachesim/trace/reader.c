@@ -1,0 +1,194 @@
+/*
+ * A source is a file or the generator: two rows of one table. The reader adds
+ * to a file's parser what belongs to reading: numbers, and what to do with a
+ * bad record.
+ */
+#include "cachesim/trace/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/trace/format.h"
+#include "cachesim/trace/generator.h"
+#include "cachesim/trace/lines.h"
+
+struct source {
+	const char *prefix; /* of the name that the user gives */
+	int (*open)(struct trace_reader *r, const char *name);
+	int (*next)(struct trace_reader *r, struct trace_request *req);
+	void (*close)(struct trace_reader *r);
+};
+
+struct trace_reader {
+	const struct source *source;
+	const struct trace_options *opt; /* only while opening */
+	char *file;
+	bool strict;
+	void (*complain)(void *arg, const struct trace_complaint *c);
+	void *arg;
+	uint64_t bad;
+	uint64_t expected;
+	/* a file */
+	struct trace_input *input;
+	struct trace_lines lines;
+	struct trace_parser parser;
+	/* the generator */
+	struct trace_generator *generator;
+};
+
+/* The format that was asked for, or the one that the content shows. */
+static int pick_format(struct trace_reader *r, const struct trace_format **out)
+{
+	struct trace_text sample;
+	int err;
+
+	if (r->opt->format) {
+		*out = trace_format_named(r->opt->format);
+		return *out ? 0 : TRACE_EUNKNOWN;
+	}
+	err = trace_lines_peek(&r->lines, &sample);
+	if (err)
+		return err;
+	/* nothing at all is a trace without requests */
+	*out = sample.len ? trace_format_detect(sample) : &trace_keys;
+	return *out ? 0 : TRACE_EUNKNOWN;
+}
+
+static int file_open(struct trace_reader *r, const char *name)
+{
+	const struct trace_format *format;
+	int err = trace_input_open(&r->input, name);
+
+	if (!err)
+		err = trace_lines_init(&r->lines, r->input);
+	if (!err)
+		err = pick_format(r, &format);
+	if (!err)
+		err = trace_parser_init(&r->parser, format, r->opt->base);
+	if (!err && r->opt->columns)
+		err = trace_parser_columns(&r->parser, r->opt->columns);
+	return err;
+}
+
+/* A bad record: counted and told. 0 to go on with the next one. */
+static int file_bad(struct trace_reader *r, int reason)
+{
+	struct trace_complaint c = { r->file, r->lines.number, reason };
+
+	r->bad++;
+	if (r->complain)
+		r->complain(r->arg, &c);
+	return r->strict ? reason : 0;
+}
+
+static int file_next(struct trace_reader *r, struct trace_request *req)
+{
+	size_t block = r->parser.format->block;
+	struct trace_text record;
+
+	for (;;) {
+		int err = block ? trace_lines_block(&r->lines, block, &record)
+				: trace_lines_next(&r->lines, &record);
+
+		if (err == 0 || err == TRACE_EIO || err == TRACE_ECODING)
+			return err;
+		if (err > 0)
+			err = trace_parse(&r->parser, record, req);
+		if (err == 0)
+			return 1;
+		if (err < 0)
+			err = file_bad(r, err);
+		if (err < 0)
+			return err;
+	}
+}
+
+static void file_close(struct trace_reader *r)
+{
+	trace_parser_free(&r->parser);
+	trace_lines_free(&r->lines);
+	trace_input_free(&r->input);
+}
+
+static int gen_open(struct trace_reader *r, const char *name)
+{
+	struct trace_plan plan;
+	int err = trace_plan_parse(&plan, name);
+
+	if (err)
+		return err;
+	r->expected = plan.requests;
+	return trace_generator_new(&r->generator, &plan);
+}
+
+static int gen_next(struct trace_reader *r, struct trace_request *req)
+{
+	return trace_generator_next(r->generator, req);
+}
+
+static void gen_close(struct trace_reader *r)
+{
+	trace_generator_free(&r->generator);
+}
+
+static const struct source sources[] = {
+	{ "gen:", gen_open, gen_next, gen_close },
+	{ "", file_open, file_next, file_close },
+};
+
+int trace_open(struct trace_reader **out, const char *name,
+	       const struct trace_options *opt)
+{
+	static const struct trace_options defaults;
+	struct trace_reader *r = calloc(1, sizeof(*r));
+	const struct source *s = sources;
+	int err;
+
+	*out = NULL;
+	if (!r)
+		return TRACE_ENOMEM;
+	r->opt = opt ? opt : &defaults;
+	r->strict = r->opt->strict;
+	r->complain = r->opt->complain;
+	r->arg = r->opt->arg;
+	r->file = strdup(name);
+	while (strncmp(name, s->prefix, strlen(s->prefix)))
+		s++;
+	r->source = s;
+	err = r->file ? s->open(r, name + strlen(s->prefix)) : TRACE_ENOMEM;
+	r->opt = NULL;
+	if (err)
+		trace_close(&r);
+	*out = r;
+	return err;
+}
+
+int trace_next(struct trace_reader *r, struct trace_request *req)
+{
+	return r->source->next(r, req);
+}
+
+uint64_t trace_bad(const struct trace_reader *r)
+{
+	return r->bad;
+}
+
+uint64_t trace_expected(const struct trace_reader *r)
+{
+	return r->expected;
+}
+
+const char *trace_format_of(const struct trace_reader *r)
+{
+	return r->generator ? "gen" : r->parser.format->name;
+}
+
+void trace_close(struct trace_reader **r)
+{
+	if (!*r)
+		return;
+	(*r)->source->close(*r);
+	free((*r)->file);
+	free(*r);
+	*r = NULL;
+}

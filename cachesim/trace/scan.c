@@ -1,0 +1,185 @@
+/*
+ * See scan.h. All of it is bounded by the length of the record.
+ */
+#include "cachesim/trace/scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cachesim/trace/lines.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct trace_text scan_word(struct trace_text *rest)
+{
+	struct trace_text word;
+
+	while (rest->len && is_blank(*rest->at)) {
+		rest->at++;
+		rest->len--;
+	}
+	word.at = rest->at;
+	while (rest->len && !is_blank(*rest->at)) {
+		rest->at++;
+		rest->len--;
+	}
+	word.len = (size_t)(rest->at - word.at);
+	return word;
+}
+
+bool scan_until(struct trace_text *rest, char c, struct trace_text *out)
+{
+	const char *end = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+
+	if (!end)
+		return false;
+	out->at = rest->at;
+	out->len = (size_t)(end - rest->at);
+	rest->at = end + 1;
+	rest->len -= out->len + 1;
+	return true;
+}
+
+bool scan_u64(struct trace_text t, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	if (t.len == 0)
+		return false;
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned digit = (unsigned)(unsigned char)t.at[i] - '0';
+
+		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*out = v;
+	return true;
+}
+
+bool scan_seconds(struct trace_text t, int64_t *out_ms)
+{
+	struct trace_text whole;
+	uint64_t s, fraction = 0;
+
+	if (!scan_until(&t, '.', &whole)) {
+		whole = t;
+		t.len = 0;
+	}
+	if (!scan_u64(whole, &s) || s > 1000000000000000u)
+		return false;
+	if (t.len) {
+		char digits[3] = { '0', '0', '0' };
+		uint64_t all;
+
+		memcpy(digits, t.at, t.len < 3 ? t.len : 3);
+		if (t.len > 18 || !scan_u64(t, &all))
+			return false;
+		scan_u64((struct trace_text){ digits, 3 }, &fraction);
+	}
+	*out_ms = (int64_t)(s * 1000 + fraction);
+	return true;
+}
+
+bool scan_status(struct trace_text t, unsigned *out)
+{
+	uint64_t v;
+
+	if (t.len != 3 || !scan_u64(t, &v) || v < 100 || v > 599)
+		return false;
+	*out = (unsigned)v;
+	return true;
+}
+
+bool scan_size(struct trace_text t, struct trace_request *req)
+{
+	if (t.len == 1 && t.at[0] == '-')
+		return true;
+	if (!scan_u64(t, &req->size) || req->size > INT64_MAX) {
+		req->size = 0;
+		return false;
+	}
+	req->has_size = true;
+	return true;
+}
+
+bool scan_is_token(struct trace_text t)
+{
+	for (size_t i = 0; i < t.len; i++) {
+		char c = t.at[i];
+
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		      (c >= 'A' && c <= 'Z') ||
+		      (c != '\0' && strchr("!#$%&'*+-.^_`|~", c))))
+			return false;
+	}
+	return t.len > 0;
+}
+
+bool scan_is(struct trace_text a, const char *b)
+{
+	return a.len == strlen(b) && !strncasecmp(a.at, b, a.len);
+}
+
+char *scan_room(struct trace_parser *p, size_t len)
+{
+	char *at = p->scratch + p->used;
+
+	if (len > (size_t)TRACE_SCRATCH_BYTES - p->used)
+		return NULL;
+	p->used += len;
+	return at;
+}
+
+int scan_url(struct trace_parser *p, struct trace_text t,
+	     struct trace_request *req)
+{
+	char *joined;
+
+	for (size_t i = 0; i < t.len; i++)
+		if ((unsigned char)t.at[i] < 0x20 || t.at[i] == 0x7f)
+			return TRACE_EURL;
+	if (t.len == 0)
+		return TRACE_EURL;
+	if (t.at[0] != '/') {
+		trace_request_url(req, t);
+		return 0;
+	}
+	joined = scan_room(p, p->base.len + t.len);
+	if (!joined)
+		return TRACE_ELONG;
+	memcpy(joined, p->base.at, p->base.len);
+	memcpy(joined + p->base.len, t.at, t.len);
+	trace_request_url(req,
+			  (struct trace_text){ joined, p->base.len + t.len });
+	return 0;
+}
+
+void scan_number_key(struct trace_parser *p, uint64_t key,
+		     struct trace_request *req)
+{
+	enum { DIGITS = 21 }; /* of 2^64, and the terminating NUL */
+	char *text = scan_room(p, DIGITS);
+
+	req->key = key;
+	if (!text)
+		return;
+	req->url.at = text;
+	req->url.len = (size_t)snprintf(text, DIGITS, "%" PRIu64, key);
+}
+
+struct trace_text scan_first_line(struct trace_text sample)
+{
+	struct trace_text line = sample;
+
+	if (!scan_until(&sample, '\n', &line))
+		line = sample;
+	if (line.len && line.at[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
