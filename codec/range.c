@@ -66,7 +66,7 @@ static void carry(uint8_t *at)
 		;
 }
 
-static void shift_out(struct encoder *e)
+static inline void shift_out(struct encoder *e)
 {
 	if (e->at == e->end)
 		e->error = SCD_ESPACE;
@@ -75,28 +75,40 @@ static void shift_out(struct encoder *e)
 	e->low <<= 8;
 }
 
-static inline void encode_bit(struct encoder *e, uint32_t p, unsigned rare)
+static inline void encode_frequent(struct encoder *e, uint64_t lower)
 {
-	uint64_t upper = (e->range >> 32) * p;
-	uint64_t lower = e->range - upper;
-
-	e->range = rare ? upper : lower;
-	if (rare) {
-		e->low += lower;
-		if (e->low < lower && !e->error)
-			carry(e->at);
+	e->range = lower;
+	if (lower < range_min) { /* lower is half of range or more */
+		e->range <<= 8;
+		shift_out(e);
 	}
+}
+
+static inline void encode_rare(struct encoder *e, uint64_t lower,
+			       uint64_t upper)
+{
+	e->range = upper;
+	e->low += lower;
+	if (e->low < lower && !e->error)
+		carry(e->at);
 	while (e->range < range_min) {
 		e->range <<= 8;
 		shift_out(e);
 	}
 }
 
-static void encode_bits(struct encoder *e, uint32_t p, unsigned rare,
-			unsigned count)
+static inline void encode_bits(struct encoder *e, uint32_t p, unsigned rare,
+			       unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		encode_bit(e, p, rare >> i & 1);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t upper = (e->range >> 32) * p;
+		uint64_t lower = e->range - upper;
+
+		if (rare >> i & 1)
+			encode_rare(e, lower, upper);
+		else
+			encode_frequent(e, lower);
+	}
 }
 
 /*
@@ -159,27 +171,41 @@ static inline void shift_in(struct decoder *d)
 		d->code |= *d->at++;
 }
 
-static inline unsigned decode_bit(struct decoder *d, uint32_t p)
+static inline void decode_frequent(struct decoder *d, uint64_t lower)
 {
-	uint64_t upper = (d->range >> 32) * p;
-	uint64_t lower = d->range - upper;
-	unsigned rare = d->code >= lower;
+	d->range = lower;
+	if (lower < range_min) { /* lower is half of range or more */
+		d->range <<= 8;
+		shift_in(d);
+	}
+}
 
-	d->code -= rare ? lower : 0;
-	d->range = rare ? upper : lower;
+static inline void decode_rare(struct decoder *d, uint64_t lower,
+			       uint64_t upper)
+{
+	d->code -= lower;
+	d->range = upper;
 	while (d->range < range_min) {
 		d->range <<= 8;
 		shift_in(d);
 	}
-	return rare;
 }
 
-static uint8_t decode_bits(struct decoder *d, uint32_t p, unsigned count)
+static inline uint8_t decode_bits(struct decoder *d, uint32_t p, unsigned count)
 {
 	unsigned rare = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		rare |= decode_bit(d, p) << i;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t upper = (d->range >> 32) * p;
+		uint64_t lower = d->range - upper;
+
+		if (d->code < lower) {
+			decode_frequent(d, lower);
+		} else {
+			decode_rare(d, lower, upper);
+			rare |= 1u << i;
+		}
+	}
 	return (uint8_t)rare;
 }
 
