@@ -1,0 +1,169 @@
+/*
+ * Published generations.
+ */
+#include "digestd/core/generations.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/delta.h"
+#include "codec/digest.h"
+
+/* A kept array. */
+struct base {
+	uint64_t generation;
+	struct scd_bloom bloom;
+};
+
+struct generations {
+	uint64_t instance;
+	unsigned keep;
+	unsigned nbases; /* newest first */
+	struct base bases[GENERATIONS_KEEP_MAX];
+};
+
+struct publication *publication_ref(struct publication *p)
+{
+	atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed);
+	return p;
+}
+
+void publication_unref(struct publication *p)
+{
+	if (!p || atomic_fetch_sub_explicit(&p->users, 1,
+					    memory_order_acq_rel) != 1)
+		return;
+	blob_unref(p->full);
+	for (unsigned i = 0; i < p->ndeltas; i++)
+		blob_unref(p->deltas[i].blob);
+	free(p);
+}
+
+struct blob *publication_delta(const struct publication *p, uint64_t instance,
+			       uint64_t from)
+{
+	for (unsigned i = 0; i < p->ndeltas && instance == p->instance; i++) {
+		if (p->deltas[i].from == from)
+			return p->deltas[i].blob;
+	}
+	return NULL;
+}
+
+int generations_new(struct generations **out, uint64_t instance, unsigned keep)
+{
+	struct generations *g = calloc(1, sizeof(*g));
+
+	assert(instance && keep <= GENERATIONS_KEEP_MAX);
+	if (!g)
+		return SCD_ENOMEM;
+	g->instance = instance;
+	g->keep = keep;
+	*out = g;
+	return SCD_OK;
+}
+
+static void drop_oldest(struct generations *g)
+{
+	scd_bloom_free(&g->bases[--g->nbases].bloom);
+}
+
+void generations_free(struct generations **g)
+{
+	if (!*g)
+		return;
+	while ((*g)->nbases)
+		drop_oldest(*g);
+	free(*g);
+	*g = NULL;
+}
+
+/* Makes a snapshot the newest base. */
+static void keep_base(struct generations *g, struct catalog_snapshot *snapshot)
+{
+	if (g->nbases == g->keep && g->nbases)
+		drop_oldest(g);
+	if (g->keep == 0) {
+		scd_bloom_free(&snapshot->bloom);
+		return;
+	}
+	memmove(g->bases + 1, g->bases, g->nbases * sizeof(g->bases[0]));
+	g->bases[0] = (struct base){ snapshot->generation, snapshot->bloom };
+	g->nbases++;
+	snapshot->bloom = (struct scd_bloom){ 0 };
+}
+
+/* Adds the delta from a base, if it is worth it. */
+static int add_delta(struct publication *p, const struct base *base,
+		     const struct catalog_snapshot *snapshot)
+{
+	struct scd_digest_info ids = {
+		.instance = p->instance,
+		.generation = snapshot->generation,
+		.base_generation = base->generation,
+		.nkeys = snapshot->nkeys,
+	};
+	struct blob *blob;
+	uint8_t *bytes;
+	size_t len;
+	int error = scd_delta_encode(&base->bloom, &snapshot->bloom, &ids,
+				     &bytes, &len);
+
+	if (error == SCD_EMISMATCH)
+		return SCD_OK; /* the filter has another size now */
+	if (error)
+		return error;
+	if (len >= p->full->len) {
+		free(bytes);
+		return SCD_OK;
+	}
+	blob = blob_take(bytes, len);
+	if (!blob)
+		return SCD_ENOMEM;
+	p->deltas[p->ndeltas++] =
+		(struct publication_delta){ base->generation, blob };
+	return SCD_OK;
+}
+
+static int encode_full(struct publication *p,
+		       const struct catalog_snapshot *snapshot)
+{
+	struct scd_digest_info ids = {
+		.instance = p->instance,
+		.generation = snapshot->generation,
+		.nkeys = snapshot->nkeys,
+	};
+	uint8_t *bytes;
+	size_t len;
+	int error = scd_digest_encode(&snapshot->bloom, &ids, &bytes, &len);
+
+	if (error)
+		return error;
+	p->full = blob_take(bytes, len);
+	return p->full ? SCD_OK : SCD_ENOMEM;
+}
+
+int generations_publish(struct generations *g,
+			struct catalog_snapshot *snapshot,
+			struct publication **out)
+{
+	struct publication *p = calloc(1, sizeof(*p));
+	int error = SCD_ENOMEM;
+
+	if (p) {
+		atomic_init(&p->users, 1);
+		p->instance = g->instance;
+		p->generation = snapshot->generation;
+		error = encode_full(p, snapshot);
+	}
+	for (unsigned i = 0; !error && i < g->nbases; i++)
+		error = add_delta(p, &g->bases[i], snapshot);
+	if (error) {
+		publication_unref(p);
+		scd_bloom_free(&snapshot->bloom);
+		return error;
+	}
+	keep_base(g, snapshot);
+	*out = p;
+	return SCD_OK;
+}

@@ -1,0 +1,70 @@
+/*
+ * The generations that a node has published, and what to send to a peer that
+ * holds one of them.
+ *
+ * What is published is one immutable object, a publication: the current full
+ * digest, and the deltas to it from the last few generations, each only if it
+ * is smaller than the full one. The arrays of those generations are kept, so a
+ * peer that missed some gets one delta across all of them.
+ */
+#ifndef DIGESTD_CORE_GENERATIONS_H
+#define DIGESTD_CORE_GENERATIONS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/core/blob.h"
+#include "digestd/core/catalog.h"
+
+enum { GENERATIONS_KEEP_MAX = 32 };
+
+/* A delta from an older generation to the publication's. */
+struct publication_delta {
+	uint64_t from;
+	struct blob *blob;
+};
+
+struct publication {
+	atomic_uint users;
+	uint64_t instance;
+	uint64_t generation;
+	struct blob *full;
+	unsigned ndeltas; /* newest base first */
+	struct publication_delta deltas[GENERATIONS_KEEP_MAX];
+};
+
+struct publication *publication_ref(struct publication *p);
+void publication_unref(struct publication *p); /* null is accepted */
+
+/*
+ * The delta from a generation of this instance; null: there is none that is
+ * smaller than the full digest. Borrowed from p.
+ */
+struct blob *publication_delta(const struct publication *p, uint64_t instance,
+			       uint64_t from);
+
+struct generations;
+
+/*
+ * Makes an empty history of an instance (not 0) that keeps up to `keep`
+ * (0..GENERATIONS_KEEP_MAX) arrays. Returns 0 or SCD_ENOMEM.
+ */
+int generations_new(struct generations **out, uint64_t instance, unsigned keep);
+
+void generations_free(struct generations **g);
+
+/*
+ * Publishes a snapshot: encodes it in full and from each generation that is
+ * kept. The snapshot's array becomes the history's, in any case. On success
+ * *out is a publication with one user. Costs a pass of the coder over the
+ * array for each of them.
+ *
+ * Errors: SCD_ENOMEM, SCD_EINVAL; nothing is published then, and the next
+ * publication does without this generation as a base.
+ */
+int generations_publish(struct generations *g,
+			struct catalog_snapshot *snapshot,
+			struct publication **out);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * What a node does about one peer: when to fetch its digest, and whether to
+ * ask it for objects. Two state machines without I/O: events and time go in,
+ * an action comes out.
+ */
+#ifndef DIGESTD_CORE_PEER_H
+#define DIGESTD_CORE_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* -- The follower: keeps the copy of the peer's digest up to date. -- */
+
+struct follower_policy {
+	int64_t poll_ms;        /* between fetches that brought nothing new */
+	int64_t backoff_min_ms; /* after the first failure */
+	int64_t backoff_max_ms; /* a dead peer costs little */
+	int64_t max_age_ms;     /* an older digest is not consulted */
+};
+
+enum follower_event {
+	FOLLOWER_NEW_FULL,  /* a full digest came and is in place */
+	FOLLOWER_NEW_DELTA, /* a delta came, and its result is in place */
+	FOLLOWER_SAME,      /* the peer has nothing new */
+	FOLLOWER_UNFIT,     /* what came does not fit what is here */
+	FOLLOWER_FAILED,    /* no answer, an error, or nonsense */
+};
+
+/* All fields are private; zero is not a valid state. */
+struct follower {
+	uint64_t seed;           /* of the jitter */
+	int64_t started_ms;      /* of the fetch under way */
+	int64_t confirmed_ms;    /* the digest was current then */
+	unsigned failures;       /* in a row */
+	unsigned unfits;         /* in a row */
+	bool has_digest;
+	bool want_full;
+};
+
+/* What to do next: fetch at due_ms, conditionally or whole. */
+struct follower_action {
+	int64_t due_ms;
+	bool full; /* do not offer a base: the last one did not fit */
+};
+
+/* Starts: the first fetch is due at now_ms. `seed` differs between peers. */
+struct follower_action follower_init(struct follower *f, uint64_t seed,
+				     int64_t now_ms);
+
+/* A fetch begins. */
+void follower_begin(struct follower *f, int64_t now_ms);
+
+/*
+ * It ended so: says when to fetch again. After something new that is at once
+ * (the peer holds its answer until there is news); after nothing new, one
+ * poll_ms after the beginning of the last fetch; after failures, with a
+ * back-off that doubles, give or take a quarter.
+ */
+struct follower_action follower_end(struct follower *f,
+				    const struct follower_policy *policy,
+				    enum follower_event event, int64_t now_ms);
+
+/* Whether the digest is there and recent enough to be consulted. */
+bool follower_usable(const struct follower *f,
+		     const struct follower_policy *policy, int64_t now_ms);
+
+/* When it was last known to be current. */
+int64_t follower_confirmed_ms(const struct follower *f);
+
+/* -- Health: may the peer be asked for objects? -- */
+
+struct health_policy {
+	unsigned failures;     /* in a row open the breaker */
+	int64_t open_min_ms;   /* closed to requests for so long at first */
+	int64_t open_max_ms;   /* doubling up to this */
+	int64_t quarantine_ms; /* after too many false hits */
+};
+
+enum health_state {
+	HEALTH_GOOD,
+	HEALTH_BROKEN,     /* failures: not asked until due */
+	HEALTH_TRIAL,      /* asked again; the first outcome decides */
+	HEALTH_QUARANTINE, /* false hits: not asked until due */
+};
+
+enum health_event {
+	HEALTH_HIT,       /* a usable response */
+	HEALTH_FALSE_HIT, /* 504, though its digest said yes */
+	HEALTH_STALE,     /* it had the object, but stale */
+	HEALTH_FAILED,    /* unreachable, too slow, or nonsense */
+};
+
+/*
+ * All fields are private. hits, false_hits and expected are sums that decay:
+ * they are halved together when they have grown to HEALTH_WINDOW.
+ */
+struct health {
+	enum health_state state;
+	int64_t due_ms;
+	unsigned failures;
+	unsigned openings; /* since the last success */
+	double hits, false_hits, expected;
+	double rtt_ms;
+};
+
+enum { HEALTH_WINDOW = 2000 };
+
+void health_init(struct health *h);
+
+/*
+ * An answer, or none, came from the peer; rtt_ms is the time to its header,
+ * or negative when there was none. Returns whether the state has changed.
+ */
+bool health_outcome(struct health *h, const struct health_policy *policy,
+		    enum health_event event, double rtt_ms, int64_t now_ms);
+
+/*
+ * The peer's digest was consulted for `lookups` more keys; fp is the rate of
+ * false positives that its fill predicts. So lookups * fp false hits are no
+ * fault of the peer's. To be called regularly, before outcomes are judged.
+ */
+void health_lookups(struct health *h, double lookups, double fp);
+
+/* Time passes. Returns whether the state has changed. */
+bool health_tick(struct health *h, int64_t now_ms);
+
+/* Whether the peer may be asked now. */
+bool health_usable(const struct health *h);
+
+/* Smoothed time to an answer's header [ms]; 0: none yet. */
+double health_rtt_ms(const struct health *h);
+
+const char *health_state_text(enum health_state state);
+
+#endif

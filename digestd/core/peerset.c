@@ -1,0 +1,150 @@
+/*
+ * The view of the peers: one block with the array of peers and their strings.
+ */
+#include "digestd/core/peerset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct peerset {
+	atomic_uint users;
+	size_t npeers;
+	char *strings;
+	struct peerset_peer peers[];
+};
+
+struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
+{
+	struct peer_digest *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		scd_bloom_free(bloom);
+		return NULL;
+	}
+	atomic_init(&d->users, 1);
+	d->bloom = *bloom;
+	d->fp = scd_bloom_fp(bloom);
+	*bloom = (struct scd_bloom){ 0 };
+	return d;
+}
+
+struct peer_digest *peer_digest_ref(struct peer_digest *d)
+{
+	atomic_fetch_add_explicit(&d->users, 1, memory_order_relaxed);
+	return d;
+}
+
+void peer_digest_unref(struct peer_digest *d)
+{
+	if (!d || atomic_fetch_sub_explicit(&d->users, 1,
+					    memory_order_acq_rel) != 1)
+		return;
+	scd_bloom_free(&d->bloom);
+	free(d);
+}
+
+static size_t strings_len(const struct peerset_peer *peers, size_t n)
+{
+	size_t len = 1;
+
+	for (size_t i = 0; i < n; i++)
+		len += strlen(peers[i].name) + strlen(peers[i].url) + 2;
+	return len;
+}
+
+static const char *put_string(char **at, const char *text)
+{
+	char *copy = *at;
+	size_t len = strlen(text) + 1;
+
+	memcpy(copy, text, len);
+	*at += len;
+	return copy;
+}
+
+struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
+{
+	struct peerset *set = malloc(sizeof(*set) + n * sizeof(*peers));
+	char *strings = malloc(strings_len(peers, n));
+
+	assert(n <= PEERSET_MAX_PEERS);
+	if (!set || !strings) {
+		free(set);
+		free(strings);
+		return NULL;
+	}
+	atomic_init(&set->users, 1);
+	set->npeers = n;
+	set->strings = strings;
+	for (size_t i = 0; i < n; i++) {
+		struct peerset_peer *p = &set->peers[i];
+
+		*p = peers[i];
+		p->name = put_string(&strings, peers[i].name);
+		p->url = put_string(&strings, peers[i].url);
+		if (p->digest)
+			peer_digest_ref(p->digest);
+		p->usable = p->usable && p->digest;
+	}
+	return set;
+}
+
+struct peerset *peerset_ref(struct peerset *set)
+{
+	atomic_fetch_add_explicit(&set->users, 1, memory_order_relaxed);
+	return set;
+}
+
+void peerset_unref(struct peerset *set)
+{
+	if (!set || atomic_fetch_sub_explicit(&set->users, 1,
+					      memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < set->npeers; i++)
+		peer_digest_unref(set->peers[i].digest);
+	free(set->strings);
+	free(set);
+}
+
+size_t peerset_count(const struct peerset *set)
+{
+	return set->npeers;
+}
+
+const struct peerset_peer *peerset_at(const struct peerset *set, size_t i)
+{
+	assert(i < set->npeers);
+	return &set->peers[i];
+}
+
+static bool all_set(const struct scd_bloom *b, const uint64_t *at)
+{
+	for (unsigned i = 0; i < b->nhash; i++) {
+		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
+			return false;
+	}
+	return true;
+}
+
+size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
+		      uint32_t *out, size_t cap)
+{
+	const struct scd_bloom *shape = NULL;
+	uint64_t at[SCD_MAX_HASH];
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->npeers && n < cap; i++) {
+		const struct scd_bloom *b;
+
+		if (!set->peers[i].usable)
+			continue;
+		b = &set->peers[i].digest->bloom;
+		if (!shape || !scd_bloom_same_shape(shape, b))
+			scd_positions(key, b->nbits, b->nhash, at);
+		shape = b;
+		if (all_set(b, at))
+			out[n++] = (uint32_t)i;
+	}
+	return n;
+}

@@ -1,0 +1,66 @@
+/*
+ * The peers as the data path sees them: what each of them holds, and which of
+ * them may be asked. An immutable view that many threads use without a lock;
+ * a change makes a new view, which shares the digests that did not change.
+ */
+#ifndef DIGESTD_CORE_PEERSET_H
+#define DIGESTD_CORE_PEERSET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/bloom.h"
+#include "codec/key.h"
+
+enum { PEERSET_MAX_PEERS = 1024 };
+
+/* A digest received, with a count of its users. */
+struct peer_digest {
+	atomic_uint users;
+	struct scd_bloom bloom;
+	uint64_t instance, generation, nkeys;
+	double fp; /* false positives that its fill predicts */
+};
+
+/*
+ * Makes a digest with one user of a filter, which becomes its own. Null: no
+ * memory, and then the filter is freed too.
+ */
+struct peer_digest *peer_digest_take(struct scd_bloom *bloom);
+struct peer_digest *peer_digest_ref(struct peer_digest *d);
+void peer_digest_unref(struct peer_digest *d); /* null is accepted */
+
+/* One peer in a view. */
+struct peerset_peer {
+	uint32_t id;                /* the same in every view */
+	bool usable;                /* may be asked, and its digest counts */
+	double rtt_ms;              /* 0: not known yet */
+	struct peer_digest *digest; /* null: none yet */
+	const char *name;
+	const char *url;            /* of its peer listener */
+};
+
+struct peerset;
+
+/*
+ * Makes a view with one user of n (at most PEERSET_MAX_PEERS) peers; names and
+ * urls are copied, digests get a user more. Null: no memory.
+ */
+struct peerset *peerset_new(const struct peerset_peer *peers, size_t n);
+struct peerset *peerset_ref(struct peerset *set);
+void peerset_unref(struct peerset *set); /* null is accepted */
+
+size_t peerset_count(const struct peerset *set);
+const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
+
+/*
+ * The usable peers whose digest has the key: their numbers in the view, in no
+ * order, at most cap. Returns how many. Peers of the same shape cost one
+ * computation of positions together.
+ */
+size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
+		      uint32_t *out, size_t cap);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Routing one request: which peer to ask, then which, then the origin.
+ */
+#ifndef DIGESTD_CORE_ROUTE_H
+#define DIGESTD_CORE_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/core/peerset.h"
+
+enum { ROUTE_MAX_PEERS = 8 }; /* candidates that are looked at */
+
+struct route_policy {
+	int64_t budget_ms; /* of all peers together */
+	int64_t peer_ms;   /* of one peer */
+	unsigned tries;    /* peers asked at most */
+};
+
+/* A request's way; private. */
+struct route {
+	uint32_t peers[ROUTE_MAX_PEERS]; /* numbers in the view, best first */
+	unsigned npeers, next, tried;
+	int64_t deadline_ms;
+};
+
+/* The next step. */
+struct route_step {
+	bool origin;        /* go to the origin; otherwise: */
+	uint32_t peer;      /* number in the view */
+	int64_t timeout_ms; /* > 0: how long it may take to answer */
+};
+
+/*
+ * Looks a key up and ranks who may have it: few false positives first, then
+ * near first. Works also with a null view: then the origin is next.
+ */
+void route_init(struct route *r, const struct peerset *view,
+		const struct scd_key *key, const struct route_policy *policy,
+		int64_t now_ms);
+
+/* The next step, at first and after each peer that did not help. */
+struct route_step route_next(struct route *r,
+			     const struct route_policy *policy, int64_t now_ms);
+
+/* Candidates found. */
+unsigned route_candidates(const struct route *r);
+
+#endif

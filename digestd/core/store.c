@@ -1,0 +1,257 @@
+/*
+ * The store's index: a hash table with chains, and a queue for the policy.
+ */
+#include "digestd/core/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	FIRST_SLOTS = 1024, /* a power of two */
+	MOVE_SLOTS = 4,     /* old slots moved with each insertion */
+};
+
+/*
+ * While the table grows, the old half of it is still there: slots below
+ * `moved` have been emptied into the new table.
+ */
+struct store {
+	struct store_entry **slots, **old_slots;
+	size_t nslots, old_nslots, moved;
+	struct store_queue queue;
+	const struct store_policy *policy;
+	const struct store_events *events;
+	struct store_stats stats;
+};
+
+static bool same_key(const struct scd_key *a, const struct scd_key *b)
+{
+	return a->lo == b->lo && a->hi == b->hi;
+}
+
+/* The slot where a key's chain hangs now. */
+static struct store_entry **slot_of(const struct store *s,
+				    const struct scd_key *key)
+{
+	size_t old = s->old_slots ? key->hi & (s->old_nslots - 1) : 0;
+
+	if (s->old_slots && old >= s->moved)
+		return &s->old_slots[old];
+	return &s->slots[key->hi & (s->nslots - 1)];
+}
+
+int store_new(struct store **out, uint64_t max_weight,
+	      const struct store_policy *policy,
+	      const struct store_events *events)
+{
+	struct store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->nslots = FIRST_SLOTS;
+	s->slots = calloc(s->nslots, sizeof(*s->slots));
+	if (!s->slots) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->policy = policy;
+	s->events = events;
+	s->stats.max_weight = max_weight;
+	*out = s;
+	return 0;
+}
+
+void store_free(struct store **s)
+{
+	struct store_entry *e;
+
+	if (!*s)
+		return;
+	e = (*s)->queue.oldest;
+	while (e) {
+		struct store_entry *newer = e->newer;
+
+		(*s)->events->released((*s)->events->arg, e);
+		e = newer;
+	}
+	free((*s)->slots);
+	free((*s)->old_slots);
+	free(*s);
+	*s = NULL;
+}
+
+struct store_entry *store_find(const struct store *s, const struct scd_key *key)
+{
+	struct store_entry *e = *slot_of(s, key);
+
+	while (e && !same_key(&e->key, key))
+		e = e->chain;
+	return e;
+}
+
+struct store_entry *store_next(const struct store_entry *e)
+{
+	struct store_entry *next = e->chain;
+
+	while (next && !same_key(&next->key, &e->key))
+		next = next->chain;
+	return next;
+}
+
+void store_touch(struct store *s, struct store_entry *e)
+{
+	s->policy->hit(&s->queue, e);
+}
+
+static void move_slot(struct store *s)
+{
+	struct store_entry *e = s->old_slots[s->moved];
+	struct store_entry *reversed = NULL;
+
+	/* Pushed in reverse, so that variants keep their order. */
+	while (e) {
+		struct store_entry *next = e->chain;
+
+		e->chain = reversed;
+		reversed = e;
+		e = next;
+	}
+	s->old_slots[s->moved++] = NULL;
+	while (reversed) {
+		struct store_entry *next = reversed->chain;
+		struct store_entry **slot =
+			&s->slots[reversed->key.hi & (s->nslots - 1)];
+
+		reversed->chain = *slot;
+		*slot = reversed;
+		reversed = next;
+	}
+	if (s->moved < s->old_nslots)
+		return;
+	free(s->old_slots);
+	s->old_slots = NULL;
+}
+
+/* Starts to grow, or goes on. No memory only means longer chains. */
+static void grow(struct store *s)
+{
+	struct store_entry **slots;
+
+	if (!s->old_slots && s->stats.keys > s->nslots) {
+		slots = calloc(s->nslots * 2, sizeof(*slots));
+		if (!slots)
+			return;
+		s->old_slots = s->slots;
+		s->old_nslots = s->nslots;
+		s->moved = 0;
+		s->slots = slots;
+		s->nslots *= 2;
+	}
+	for (int i = 0; i < MOVE_SLOTS && s->old_slots; i++)
+		move_slot(s);
+}
+
+static void unlink_entry(struct store *s, struct store_entry *e)
+{
+	struct store_entry **link = slot_of(s, &e->key);
+
+	while (*link != e) {
+		assert(*link);
+		link = &(*link)->chain;
+	}
+	*link = e->chain;
+	s->policy->removed(&s->queue, e);
+	s->stats.entries--;
+	s->stats.weight -= e->weight;
+}
+
+void store_remove(struct store *s, struct store_entry *e)
+{
+	struct scd_key key = e->key;
+
+	unlink_entry(s, e);
+	if (!store_find(s, &key)) {
+		s->stats.keys--;
+		s->events->key_removed(s->events->arg, &key);
+	}
+	s->events->released(s->events->arg, e);
+}
+
+static void make_room(struct store *s)
+{
+	while (s->stats.weight > s->stats.max_weight) {
+		store_remove(s, s->policy->victim(&s->queue));
+		s->stats.evicted++;
+	}
+}
+
+int store_insert(struct store *s, struct store_entry *e,
+		 const struct scd_key *key, size_t weight)
+{
+	struct store_entry **slot;
+	bool first = !store_find(s, key);
+
+	if (weight > s->stats.max_weight)
+		return -E2BIG;
+	grow(s);
+	slot = slot_of(s, key);
+	*e = (struct store_entry){ .key = *key, .weight = weight,
+				   .chain = *slot };
+	*slot = e;
+	s->stats.entries++;
+	s->stats.weight += weight;
+	if (first) {
+		s->stats.keys++;
+		s->events->key_added(s->events->arg, key);
+	}
+	/* Room is made before the policy knows the entry: it cannot be its
+	 * own victim. */
+	make_room(s);
+	s->policy->inserted(&s->queue, e);
+	return 0;
+}
+
+void store_reweigh(struct store *s, struct store_entry *e, size_t weight)
+{
+	s->stats.weight = s->stats.weight - e->weight + weight;
+	e->weight = weight;
+	make_room(s);
+}
+
+size_t store_remove_key(struct store *s, const struct scd_key *key)
+{
+	const struct scd_key copy = *key; /* may be an entry's own */
+	struct store_entry *e = store_find(s, &copy);
+	size_t n = 0;
+
+	while (e) {
+		struct store_entry *next = store_next(e);
+
+		store_remove(s, e);
+		e = next;
+		n++;
+	}
+	return n;
+}
+
+void store_resize(struct store *s, uint64_t max_weight)
+{
+	s->stats.max_weight = max_weight;
+	make_room(s);
+}
+
+void store_each_key(const struct store *s,
+		    void (*each)(void *arg, const struct scd_key *key),
+		    void *arg)
+{
+	for (const struct store_entry *e = s->queue.oldest; e; e = e->newer) {
+		if (store_find(s, &e->key) == e)
+			each(arg, &e->key);
+	}
+}
+
+void store_stats(const struct store *s, struct store_stats *out)
+{
+	*out = s->stats;
+}

@@ -1,0 +1,115 @@
+/*
+ * The store's index: which objects are held, which of them go when there is
+ * no room. It knows nothing of HTTP or of bodies: an object is an entry
+ * embedded in the caller's structure, with a key and a weight.
+ *
+ * A key may have several entries, the variants of one resource. The set of
+ * keys that have any is what a digest describes, so the first and the last
+ * one of a key are reported to the owner.
+ *
+ * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
+ * slot, a few slots with each insertion, so no operation takes long.
+ */
+#ifndef DIGESTD_CORE_STORE_H
+#define DIGESTD_CORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+
+struct store;
+
+/* All fields are the store's while the entry is in it. */
+struct store_entry {
+	struct scd_key key;
+	size_t weight;                    /* bytes that it counts for */
+	struct store_entry *chain;        /* next in the hash chain */
+	struct store_entry *older, *newer; /* the policy's queue */
+	bool visited;                     /* the policy's mark */
+};
+
+/* What the owner hears of. Called inside store_* functions; must not call
+ * them. */
+struct store_events {
+	void (*key_added)(void *arg, const struct scd_key *key);
+	void (*key_removed)(void *arg, const struct scd_key *key);
+	/* The entry has left the store; its memory is the owner's again. */
+	void (*released)(void *arg, struct store_entry *entry);
+	void *arg;
+};
+
+/* The order in which entries go, as a queue with a hand in it. */
+struct store_queue {
+	struct store_entry *oldest, *newest;
+	struct store_entry *hand; /* SIEVE's; null: at the oldest */
+};
+
+/* An eviction policy. */
+struct store_policy {
+	const char *name;
+	void (*inserted)(struct store_queue *q, struct store_entry *e);
+	void (*hit)(struct store_queue *q, struct store_entry *e);
+	void (*removed)(struct store_queue *q, struct store_entry *e);
+	/* The entry to evict; the queue is not empty. */
+	struct store_entry *(*victim)(struct store_queue *q);
+};
+
+/* The policies, by name: "sieve" (the default), "lru". Null: unknown. */
+const struct store_policy *store_policy_find(const char *name);
+
+/*
+ * Makes an empty store for max_weight bytes in all. `policy` and `events` are
+ * borrowed. Returns 0 or -ENOMEM.
+ */
+int store_new(struct store **out, uint64_t max_weight,
+	      const struct store_policy *policy,
+	      const struct store_events *events);
+
+/* Releases all entries (key_removed is not called) and the store. */
+void store_free(struct store **s);
+
+/* The newest variant of a key; null: none. Not a use: see store_touch(). */
+struct store_entry *store_find(const struct store *s,
+			       const struct scd_key *key);
+
+/* The next variant of the same key; null: no more. */
+struct store_entry *store_next(const struct store_entry *e);
+
+/* Tells the policy that an entry was used. */
+void store_touch(struct store *s, struct store_entry *e);
+
+/*
+ * Inserts an entry with this key and weight, and evicts others until all fit.
+ * Returns 0; -E2BIG when it alone is too heavy; -ENOMEM. After an error the
+ * entry is not in the store, nothing was evicted, released() is not called.
+ */
+int store_insert(struct store *s, struct store_entry *e,
+		 const struct scd_key *key, size_t weight);
+
+/* Changes an entry's weight (its headers grew); may evict others, or it. */
+void store_reweigh(struct store *s, struct store_entry *e, size_t weight);
+
+/* Removes one entry. */
+void store_remove(struct store *s, struct store_entry *e);
+
+/* Removes all variants of a key; returns how many there were. */
+size_t store_remove_key(struct store *s, const struct scd_key *key);
+
+/* Changes the limit; evicts what does not fit any more. */
+void store_resize(struct store *s, uint64_t max_weight);
+
+/* Calls back for every key there is, once; for rebuilding a catalog. */
+void store_each_key(const struct store *s,
+		    void (*each)(void *arg, const struct scd_key *key),
+		    void *arg);
+
+/* Keys, entries, and their weight; evictions since the start. */
+struct store_stats {
+	uint64_t keys, entries, weight, max_weight, evicted;
+};
+
+void store_stats(const struct store *s, struct store_stats *out);
+
+#endif
