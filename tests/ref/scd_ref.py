@@ -100,6 +100,21 @@ def xor(a, b):
     return bytes(x ^ y for x, y in zip(a, b))
 
 
+# Keys
+
+def positions(lo, hi, nbits, nhash):
+    x, y, out = lo, hi, []
+    for i in range(nhash):
+        out.append(x % nbits)
+        x, y = (x + y) & U64, (y + i + 1) & U64
+    return out
+
+
+def has(head, bits, lo, hi):
+    places = positions(lo, hi, head["nbits"], head["nhash"])
+    return all(get_bit(bits, i) for i in places)
+
+
 # Payloads
 
 def range_model(nbits, ncoded):

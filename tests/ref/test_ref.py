@@ -66,16 +66,30 @@ def vectors():
         yield file, result, base, limits
 
 
-def main():
-    rows = list(vectors())
-    print("1..%d" % (len(rows) + len(XXH64_KNOWN)))
-    for number, (data, seed, value) in enumerate(XXH64_KNOWN, 1):
-        ok = ref.xxh64(data, seed) == value
-        print("%s %d - XXH64 of %r" % ("ok" if ok else "not ok", number, data))
-    for number, row in enumerate(rows, len(XXH64_KNOWN) + 1):
+def basics():
+    """Labels and truths that need no manifest."""
+    for data, seed, value in XXH64_KNOWN:
+        yield "XXH64 of %r" % data, ref.xxh64(data, seed) == value
+    yield "positions", ref.positions(3, 18, 64, 4) == [3, 21, 40, 61]
+    yield "positions wrap", ref.positions(2**64 - 1, 2, 10, 3) == [5, 1, 4]
+    head, bits = ref.decode(read("good/example", ".scd"))
+    yield "members", (ref.has(head, bits, 3, 18) and
+                      ref.has(head, bits, 17, 43))
+    yield "no member", not ref.has(head, bits, 3, 19)
+
+
+def golden():
+    for row in vectors():
         text = fault(*row)
-        print("%s %d - %s %s" % ("not ok" if text else "ok", number, row[0],
-                                 text))
+        yield "%s %s" % (row[0], text), not text
+
+
+def main():
+    number = 0
+    for tests in (basics(), golden()):
+        for number, (label, ok) in enumerate(tests, number + 1):
+            print("%s %d - %s" % ("ok" if ok else "not ok", number, label))
+    print("1..%d" % number)
 
 
 if __name__ == "__main__":
