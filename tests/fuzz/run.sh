@@ -8,6 +8,7 @@
 # tree ($top_srcdir); what is no .c file is left out. New inputs are kept in
 # fuzz/TARGET/ of the build folder, an input that fails beside them.
 set -eu
+: "${FUZZ_CC:?there is no clang, which make fuzz needs}"
 
 target=$1
 corpora=$2
