@@ -2,6 +2,8 @@
  * One struct of functions a packing; what is read from the file waits in one
  * buffer, of which the unpacker takes as much as it needs.
  */
+#include "config.h"
+
 #include "cachesim/trace/input.h"
 
 #include <errno.h>

@@ -1,0 +1,251 @@
+/*
+ * scd-origin: options in, an origin server until a signal, counts out.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cachesim/live/load.h"
+#include "cachesim/live/origin_server.h"
+
+struct settings {
+	const char *trace, *port_file;
+	char *listen;
+	struct trace_options reading;
+	struct origin_options serving;
+};
+
+static const char usage[] =
+	"usage: scd-origin [options]\n"
+	"Answers any URL with a body that can be verified.\n"
+	"  -l, --listen ADDRESS:PORT  where (127.0.0.1:0: a free port)\n"
+	"  -t, --trace FILE           sizes and statuses; gen:PRESET too\n"
+	"      --format NAME          of the trace (detected)\n"
+	"      --base URL             before URLs without a host\n"
+	"      --columns LIST         of a CSV trace\n"
+	"      --max-age SECONDS      Cache-Control of answers (86400)\n"
+	"      --threads N            that answer (2)\n"
+	"      --delay-ms N           wait before each answer (0)\n"
+	"      --truncate SHARE       of bodies that end early (0)\n"
+	"      --lie SHARE            of bodies with a wrong byte (0)\n"
+	"      --port-file FILE       written once the port is open\n"
+	"  -h, --help  -V, --version\n";
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_BASE,
+	OPT_COLUMNS,
+	OPT_MAX_AGE,
+	OPT_THREADS,
+	OPT_DELAY,
+	OPT_TRUNCATE,
+	OPT_LIE,
+	OPT_PORT_FILE,
+};
+
+/* clang-format off */
+static const struct option options[] = {
+	{ "listen", required_argument, NULL, 'l' },
+	{ "trace", required_argument, NULL, 't' },
+	{ "format", required_argument, NULL, OPT_FORMAT },
+	{ "base", required_argument, NULL, OPT_BASE },
+	{ "columns", required_argument, NULL, OPT_COLUMNS },
+	{ "max-age", required_argument, NULL, OPT_MAX_AGE },
+	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "delay-ms", required_argument, NULL, OPT_DELAY },
+	{ "truncate", required_argument, NULL, OPT_TRUNCATE },
+	{ "lie", required_argument, NULL, OPT_LIE },
+	{ "port-file", required_argument, NULL, OPT_PORT_FILE },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+/* clang-format on */
+
+static void bad_value(const char *text)
+{
+	fprintf(stderr, "scd-origin: %s: value out of range\n", text);
+	exit(2);
+}
+
+static unsigned number(const char *text, unsigned least)
+{
+	char *end;
+	unsigned long v;
+
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || v < least ||
+	    v > INT32_MAX)
+		bad_value(text);
+	return (unsigned)v;
+}
+
+static double share(const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v >= 0 && v <= 1))
+		bad_value(text);
+	return v;
+}
+
+/* One option. False: not one of ours (getopt has said so). */
+static bool take_option(struct settings *s, int c)
+{
+	switch (c) {
+	case 'l':
+		s->listen = optarg;
+		return true;
+	case 't':
+		s->trace = optarg;
+		return true;
+	case OPT_FORMAT:
+		s->reading.format = optarg;
+		return true;
+	case OPT_BASE:
+		s->reading.base = optarg;
+		return true;
+	case OPT_COLUMNS:
+		s->reading.columns = optarg;
+		return true;
+	case OPT_MAX_AGE:
+		s->serving.rules.max_age_s = number(optarg, 0);
+		return true;
+	case OPT_THREADS:
+		s->serving.threads = number(optarg, 1);
+		return true;
+	case OPT_DELAY:
+		s->serving.delay_ms = number(optarg, 0);
+		return true;
+	case OPT_TRUNCATE:
+		s->serving.truncate = share(optarg);
+		return true;
+	case OPT_LIE:
+		s->serving.lie = share(optarg);
+		return true;
+	case OPT_PORT_FILE:
+		s->port_file = optarg;
+		return true;
+	}
+	return false;
+}
+
+static void take_options(struct settings *s, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "l:t:hV", options, NULL)) != -1) {
+		if (c == 'h' || c == 'V') {
+			fputs(c == 'h' ? usage
+				       : "scd-origin " PACKAGE_VERSION "\n",
+			      stdout);
+			exit(0);
+		}
+		if (!take_option(s, c))
+			exit(2);
+	}
+	if (optind < argc) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+/* Resolves ADDRESS:PORT, numbers only; "[::1]:80" for IPv6. */
+static struct addrinfo *resolve(char *listen)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
+					      AI_PASSIVE,
+				  .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	char *colon = strrchr(listen, ':'), *host = listen;
+
+	if (!colon)
+		return NULL;
+	*colon = '\0';
+	if (*host == '[' && colon > host && colon[-1] == ']') {
+		host++;
+		colon[-1] = '\0';
+	}
+	return getaddrinfo(host, colon + 1, &hints, &found) ? NULL : found;
+}
+
+static int write_port(const char *file, unsigned port)
+{
+	FILE *f = fopen(file, "w");
+	int err;
+
+	if (!f)
+		return -errno;
+	err = fprintf(f, "%u\n", port) < 0 ? -EIO : 0;
+	if (fclose(f) && !err)
+		err = -errno;
+	return err;
+}
+
+static int serve(const struct settings *s, const struct addrinfo *at)
+{
+	struct origin_server *server;
+	struct origin_counts n;
+	sigset_t ends;
+	int signal_number;
+	int err;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, NULL); /* the threads inherit it */
+	signal(SIGPIPE, SIG_IGN);
+	err = origin_server_new(&server, at->ai_addr, at->ai_addrlen,
+				&s->serving);
+	if (err)
+		return err;
+	printf("listening on port %u\n", origin_server_port(server));
+	fflush(stdout);
+	if (s->port_file)
+		err = write_port(s->port_file, origin_server_port(server));
+	if (!err)
+		sigwait(&ends, &signal_number);
+	origin_server_counts(server, &n);
+	origin_server_free(&server);
+	printf("%" PRIu64 " requests, %" PRIu64 " bytes, %" PRIu64
+	       " not modified, %" PRIu64 " not found, %" PRIu64 " refused\n",
+	       n.requests, n.bytes, n.not_modified, n.not_found, n.refused);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	char anywhere[] = "127.0.0.1:0";
+	struct objects objects = { NULL, 0, 0 };
+	struct settings s = {
+		.listen = anywhere,
+		.serving = { .rules = { .max_age_s = 86400 }, .threads = 2 },
+	};
+	struct addrinfo *at;
+	int err;
+
+	take_options(&s, argc, argv);
+	at = resolve(s.listen);
+	if (!at)
+		bad_value("--listen");
+	if (s.trace && load_objects(&objects, s.trace, &s.reading))
+		return 1;
+	if (s.trace)
+		s.serving.rules.objects = &objects;
+	err = serve(&s, at);
+	if (err)
+		fprintf(stderr, "scd-origin: %s\n", strerror(-err));
+	freeaddrinfo(at);
+	objects_free(&objects);
+	return err ? 1 : 0;
+}

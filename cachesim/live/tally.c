@@ -1,0 +1,147 @@
+/*
+ * See tally.h. The rows of the report and the members of the JSON object are
+ * made from the same names.
+ */
+#include "config.h"
+
+#include "cachesim/live/tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *error_name(enum tally_error e)
+{
+	switch (e) {
+	case TALLY_CONNECT:
+		return "connect";
+	case TALLY_TIMEOUT:
+		return "timeout";
+	case TALLY_CUT:
+		return "cut";
+	case TALLY_OTHER:
+		return "other";
+	case TALLY_GATEWAY:
+		return "gateway";
+	case TALLY_MISMATCH:
+	case TALLY_ERRORS:
+		break;
+	}
+	return "mismatch";
+}
+
+void tally_merge(struct tally *into, const struct tally *from)
+{
+	into->requests += from->requests;
+	into->bytes += from->bytes;
+	into->verified += from->verified;
+	for (int i = 0; i < 6; i++)
+		into->status[i] += from->status[i];
+	for (int i = 0; i < TALLY_ERRORS; i++)
+		into->error[i] += from->error[i];
+	for (int i = 0; i < OUTCOMES; i++)
+		into->outcome[i] += from->outcome[i];
+	latency_merge(&into->latency, &from->latency);
+}
+
+uint64_t tally_errors(const struct tally *t)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < TALLY_ERRORS; i++)
+		sum += t->error[i];
+	return sum;
+}
+
+static double ms(const struct tally *t, double q)
+{
+	return (double)latency_quantile(&t->latency, q) / 1000;
+}
+
+static void print_row(FILE *f, const char *name, const struct tally *t)
+{
+	fprintf(f,
+		"%-24s %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %9" PRIu64
+		" %8" PRIu64 " %13" PRIu64 " %7" PRIu64 " %8.2f %8.2f\n",
+		name, t->requests, t->outcome[OUTCOME_LOCAL],
+		t->outcome[OUTCOME_REMOTE], t->outcome[OUTCOME_COLLAPSED],
+		t->outcome[OUTCOME_ORIGIN], t->bytes, tally_errors(t),
+		ms(t, 0.5), ms(t, 0.99));
+}
+
+static void print_errors(FILE *f, const struct tally *sum)
+{
+	for (int e = 0; e < TALLY_ERRORS; e++)
+		if (sum->error[e])
+			fprintf(f, "errors: %" PRIu64 " %s\n", sum->error[e],
+				error_name((enum tally_error)e));
+}
+
+/* Must be freed; histograms are too large for the stack of a small thread. */
+static struct tally *sum_of(const struct tally *t, unsigned n)
+{
+	struct tally *sum = calloc(1, sizeof(*sum));
+
+	for (unsigned i = 0; sum && i < n; i++)
+		tally_merge(sum, &t[i]);
+	return sum;
+}
+
+void tally_print(FILE *f, const struct tally *t, const char *const *names,
+		 unsigned n, double seconds)
+{
+	struct tally *sum = sum_of(t, n);
+
+	if (!sum)
+		return;
+	fprintf(f, "%-24s %9s %8s %8s %9s %8s %13s %7s %8s %8s\n", "node",
+		"requests", "local", "remote", "collapsed", "origin", "bytes",
+		"errors", "p50 ms", "p99 ms");
+	for (unsigned i = 0; i < n; i++)
+		print_row(f, names[i], &t[i]);
+	print_row(f, "total", sum);
+	print_errors(f, sum);
+	fprintf(f, "%" PRIu64 " bodies verified; %.1f s, %.0f requests/s\n",
+		sum->verified, seconds,
+		seconds > 0 ? (double)sum->requests / seconds : 0);
+	free(sum);
+}
+
+/* A string of printable ASCII: the names are URLs that were checked. */
+static void json_row(FILE *f, const char *name, const struct tally *t)
+{
+	fprintf(f, "{\"node\": \"%s\", \"requests\": %" PRIu64
+		", \"bytes\": %" PRIu64 ", \"verified\": %" PRIu64,
+		name, t->requests, t->bytes, t->verified);
+	for (int i = 1; i < 6; i++)
+		fprintf(f, ", \"%dxx\": %" PRIu64, i, t->status[i]);
+	for (int i = 0; i < OUTCOMES; i++)
+		fprintf(f, ", \"%s\": %" PRIu64,
+			outcome_name((enum outcome)i), t->outcome[i]);
+	fprintf(f, ", \"errors\": {\"total\": %" PRIu64, tally_errors(t));
+	for (int e = 0; e < TALLY_ERRORS; e++)
+		fprintf(f, ", \"%s\": %" PRIu64,
+			error_name((enum tally_error)e), t->error[e]);
+	fprintf(f, "}, \"latency_ms\": {\"p50\": %.3f, \"p90\": %.3f, "
+		"\"p99\": %.3f, \"p999\": %.3f, \"max\": %.3f}}",
+		ms(t, 0.5), ms(t, 0.9), ms(t, 0.99), ms(t, 0.999),
+		(double)t->latency.max_us / 1000);
+}
+
+void tally_json(FILE *f, const struct tally *t, const char *const *names,
+		unsigned n, double seconds)
+{
+	struct tally *sum = sum_of(t, n);
+
+	if (!sum)
+		return;
+	fprintf(f, "{\"version\": 1, \"seconds\": %.3f, \"nodes\": [\n",
+		seconds);
+	for (unsigned i = 0; i < n; i++) {
+		json_row(f, names[i], &t[i]);
+		fputs(i + 1 < n ? ",\n" : "\n", f);
+	}
+	fputs("], \"total\": ", f);
+	json_row(f, "total", sum);
+	fputs("}\n", f);
+	free(sum);
+}

@@ -1,0 +1,79 @@
+/*
+ * See target.h.
+ */
+#include "config.h"
+
+#include "cachesim/live/target.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "codec/uri.h"
+
+enum { SCHEME_LEN = 7 }; /* "http://" */
+
+static bool starts(struct trace_text t, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t.len >= n && !strncasecmp(t.at, with, n);
+}
+
+static size_t put(char *out, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(out, text, n);
+	return n;
+}
+
+/* Copies a URL's bytes; those that may not stand in one as %XX. */
+static size_t escape(char *out, struct trace_text t)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	size_t n = 0;
+
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned char c = (unsigned char)t.at[i];
+
+		if (c > 0x20 && c < 0x7f && !strchr("\"<>\\^`{|}", c)) {
+			out[n++] = (char)c;
+			continue;
+		}
+		out[n++] = '%';
+		out[n++] = hex[c >> 4];
+		out[n++] = hex[c & 15];
+	}
+	return n;
+}
+
+int target_make(struct target *t, struct trace_text url)
+{
+	char raw[TARGET_MAX];
+	size_t n;
+
+	if (url.len > 65536)
+		return TRACE_EURL;
+	if (starts(url, "https://") || starts(url, "http://")) {
+		size_t scheme = starts(url, "http://") ? 7 : 8;
+
+		n = put(raw, "http://");
+		url.at += scheme;
+		url.len -= scheme;
+	} else {
+		if (url.len >= 3 && memmem(url.at, url.len, "://", 3))
+			return TRACE_EURL;
+		n = put(raw, "http://localhost/");
+	}
+	n += escape(raw + n, url);
+	if (scd_uri_canonical(raw, n, t->text, sizeof(t->text), &t->len))
+		return TRACE_EURL;
+	t->host_len = strcspn(t->text + SCHEME_LEN, "/?");
+	t->hash = trace_hash(t->text, t->len);
+	return 0;
+}
+
+const char *target_path(const struct target *t)
+{
+	return t->text + SCHEME_LEN + t->host_len;
+}
