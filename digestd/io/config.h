@@ -1,0 +1,117 @@
+/*
+ * The configuration of digestd: a file in libconfuse's syntax, checked as a
+ * whole before anything of it takes effect.
+ *
+ * Every option is one row of a table in config.c, from which the parser, its
+ * checks, the defaults and `digestd --options` come.
+ */
+#ifndef DIGESTD_IO_CONFIG_H
+#define DIGESTD_IO_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "codec/key.h"
+
+/* A named section with a URL: an origin's host, a peer's name. */
+struct config_place {
+	char *name;
+	char *url; /* "http://host:port", without a path */
+};
+
+/* Numbers are in the unit that their name says, sizes in bytes. */
+struct config {
+	char *node;
+	char *cluster_key; /* 32 hexadecimal digits; null: no peers */
+	char *cluster_key_file;
+	uint8_t key[SCD_SECRET_BYTES]; /* from either of them */
+	bool has_key;
+
+	char *listen_data;
+	char *listen_peer;
+	char *listen_admin;
+	int64_t threads;
+
+	struct config_place *origins;
+	size_t norigins;
+	char *default_origin;
+	bool forward;
+	bool forward_private;
+
+	struct config_place *peers;
+	size_t npeers;
+
+	int64_t cache_size;
+	int64_t max_object_size;
+	char *eviction;
+
+	int64_t expected_objects;
+	int64_t bits_per_object;
+	int64_t hash_functions;
+	double publish_share;
+	int64_t publish_min_ms;
+	int64_t publish_max_ms;
+	int64_t keep_generations;
+
+	int64_t wait_s;
+	int64_t poll_ms;
+	int64_t digest_max_age_ms;
+	int64_t digest_max_bits;
+	int64_t digest_timeout_ms;
+
+	int64_t peer_budget_ms;
+	int64_t peer_timeout_ms;
+	int64_t peer_connect_ms;
+	int64_t peer_tries;
+	int64_t breaker_failures;
+	int64_t quarantine_ms;
+
+	int64_t origin_connect_ms;
+	int64_t origin_timeout_ms;
+	int64_t origin_stall_s;
+	int64_t origin_connections;
+
+	int64_t max_connections;
+	int64_t header_timeout_ms;
+	int64_t idle_timeout_ms;
+	int64_t client_min_rate;
+	int64_t max_header_size;
+	int64_t max_upload_size;
+	int64_t stream_window;
+	int64_t drain_ms;
+
+	char *log_level;
+};
+
+/* Room for what is wrong with a file: one line a fault. */
+struct config_errors {
+	char text[4096];
+	size_t len;
+};
+
+/*
+ * Reads and checks a file. Returns 0 and a configuration to be released with
+ * config_free(), or -EINVAL; then *errors has lines of the form
+ * "FILE:LINE: OPTION: what is wrong", each ended by a newline.
+ */
+int config_load(const char *path, struct config **out,
+		struct config_errors *errors);
+
+void config_free(struct config **c);
+
+/*
+ * Whether two configurations differ in an option that takes effect only at a
+ * start; returns its name, or null.
+ */
+const char *config_needs_restart(const struct config *now,
+				 const struct config *next);
+
+/* Writes the table of options, one a line: name, default, what it is. */
+void config_print_options(FILE *to);
+
+/* Bits of the catalog's filter: a power of two. */
+uint64_t config_filter_bits(const struct config *c);
+
+#endif
