@@ -56,6 +56,7 @@ struct fetch {
 	bool has_body;      /* the response may have one */
 	bool headers_done;
 	bool ended_by_close;
+	bool launched;      /* curl has it */
 	bool refused;       /* an address was not public */
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
@@ -75,8 +76,9 @@ static void fetch_free(struct fetch *f)
 		*f->link = f->next;
 		if (f->next)
 			f->next->link = f->link;
-		curl_multi_remove_handle(fetcher->multi, f->easy);
 	}
+	if (f->launched)
+		curl_multi_remove_handle(fetcher->multi, f->easy);
 	loop_timer_clear(fetcher->loop, &f->first_byte);
 	loop_undefer(fetcher->loop, &f->later);
 	curl_easy_cleanup(f->easy);
@@ -608,12 +610,20 @@ static void first_byte_late(void *arg)
 	finish(f, CURLE_OPERATION_TIMEDOUT);
 }
 
-static int launch(struct fetch *f, unsigned first_byte_ms)
+static void run_launch(void *arg)
+{
+	struct fetch *f = arg;
+
+	f->launched = true;
+	if (curl_multi_add_handle(f->fetcher->multi, f->easy))
+		finish(f, CURLE_OUT_OF_MEMORY);
+}
+
+/* The launch is put off too: a callback of curl's may have brought us here. */
+static void prepare_launch(struct fetch *f, unsigned first_byte_ms)
 {
 	struct fetcher *fetcher = f->fetcher;
 
-	if (curl_multi_add_handle(fetcher->multi, f->easy))
-		return -ENOMEM;
 	f->next = fetcher->fetches;
 	f->link = &fetcher->fetches;
 	if (f->next)
@@ -622,7 +632,8 @@ static int launch(struct fetch *f, unsigned first_byte_ms)
 	loop_timer_set(fetcher->loop, &f->first_byte,
 		       loop_now_ms(fetcher->loop) + first_byte_ms,
 		       first_byte_late, f);
-	return 0;
+	f->later.run = run_launch;
+	loop_defer(fetcher->loop, &f->later);
 }
 
 int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
@@ -646,12 +657,11 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	f->later.arg = f;
 	f->easy = curl_easy_init();
 	err = f->easy ? set_up(f, request) : -ENOMEM;
-	if (!err)
-		err = launch(f, request->limits->first_byte_ms);
 	if (err) {
 		fetch_free(f);
 		return err;
 	}
+	prepare_launch(f, request->limits->first_byte_ms);
 	*out = f;
 	return 0;
 }
@@ -667,7 +677,7 @@ static void run_resume(void *arg)
 
 void fetch_resume(struct fetch *f)
 {
-	if (f->failure != NOT_FAILED)
+	if (f->failure != NOT_FAILED || !f->launched)
 		return;
 	f->later.run = run_resume;
 	loop_defer(f->fetcher->loop, &f->later);

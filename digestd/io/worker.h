@@ -75,7 +75,7 @@ enum worker_outcome_kind {
 
 struct worker_outcome {
 	enum worker_outcome_kind kind;
-	uint32_t peer;       /* its number in the view */
+	uint32_t peer;       /* its id, see struct peerset_peer */
 	unsigned rtt_ms;     /* until its header was complete; 0: it never was */
 	uint64_t body_bytes; /* received, with OUTCOME_HIT */
 };
@@ -108,6 +108,7 @@ struct worker_hooks {
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \
 	X(origin_bytes,    "body bytes received from origins") \
+	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
 	X(false_hits,      "peers that had nothing though their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \

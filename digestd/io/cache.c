@@ -1,0 +1,250 @@
+/*
+ * The shared cache. What leaves the store under the lock is put on a list and
+ * given up after it: freeing a large body takes longer than the rest.
+ */
+#include "digestd/io/cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "digestd/core/catalog.h"
+#include "digestd/core/vary.h"
+#include "digestd/io/flight.h"
+
+/* What an entry weighs beside its fields and body. */
+enum { CACHED_OVERHEAD = sizeof(struct cached) + 32 };
+
+struct cache {
+	pthread_mutex_t lock; /* guards store, catalog, leaving */
+	struct store *store;
+	struct catalog *catalog;
+	struct cached *leaving;
+	struct flights *flights;
+	struct store_events events;
+};
+
+struct cached *cached_new(void)
+{
+	struct cached *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->refs = 1;
+	fields_init(&c->fields);
+	fields_init(&c->selecting);
+	return c;
+}
+
+struct cached *cached_ref(struct cached *c)
+{
+	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
+void cached_unref(struct cached **c)
+{
+	struct cached *gone = *c;
+
+	*c = NULL;
+	if (!gone || __atomic_sub_fetch(&gone->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (gone->body_of)
+		cached_unref(&gone->body_of);
+	else
+		free(gone->body);
+	fields_free(&gone->fields);
+	fields_free(&gone->selecting);
+	free(gone);
+}
+
+static void key_added(void *arg, const struct scd_key *key)
+{
+	catalog_add(((struct cache *)arg)->catalog, key);
+}
+
+static void key_removed(void *arg, const struct scd_key *key)
+{
+	catalog_remove(((struct cache *)arg)->catalog, key);
+}
+
+static void released(void *arg, struct store_entry *entry)
+{
+	struct cache *cache = arg;
+	struct cached *c = (struct cached *)entry;
+
+	c->next = cache->leaving;
+	cache->leaving = c;
+}
+
+/* Unlocks, and gives up what has left the store meanwhile. */
+static void unlock(struct cache *cache)
+{
+	struct cached *leaving = cache->leaving;
+
+	cache->leaving = NULL;
+	pthread_mutex_unlock(&cache->lock);
+	while (leaving) {
+		struct cached *c = leaving;
+
+		leaving = c->next;
+		cached_unref(&c);
+	}
+}
+
+static int fill(struct cache *cache, const struct cache_settings *settings)
+{
+	const struct store_policy *policy = store_policy_find(settings->policy);
+	int err;
+
+	if (!policy)
+		return -EINVAL;
+	err = flights_new(&cache->flights);
+	if (!err)
+		err = store_new(&cache->store, settings->max_bytes, policy,
+				&cache->events);
+	if (err)
+		return err;
+	return catalog_new(&cache->catalog, settings->nbits, settings->nhash) ?
+		-EINVAL : 0;
+}
+
+int cache_new(const struct cache_settings *settings, struct cache **out)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+	int err;
+
+	if (!cache)
+		return -ENOMEM;
+	pthread_mutex_init(&cache->lock, NULL);
+	cache->events = (struct store_events){ key_added, key_removed, released,
+					       cache };
+	err = fill(cache, settings);
+	if (err) {
+		cache_free(&cache);
+		return err;
+	}
+	*out = cache;
+	return 0;
+}
+
+void cache_free(struct cache **cache)
+{
+	struct cache *c = *cache;
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	store_free(&c->store);
+	unlock(c);
+	catalog_free(&c->catalog);
+	flights_free(&c->flights);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	*cache = NULL;
+}
+
+void cache_resize(struct cache *cache, uint64_t max_bytes)
+{
+	pthread_mutex_lock(&cache->lock);
+	store_resize(cache->store, max_bytes);
+	unlock(cache);
+}
+
+struct catalog *cache_lock(struct cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	return cache->catalog;
+}
+
+void cache_unlock(struct cache *cache)
+{
+	unlock(cache);
+}
+
+void cache_stats(struct cache *cache, struct store_stats *store,
+		 struct catalog_stats *catalog)
+{
+	pthread_mutex_lock(&cache->lock);
+	store_stats(cache->store, store);
+	catalog_stats(cache->catalog, catalog);
+	unlock(cache);
+}
+
+static struct cached *find(struct cache *cache, const struct scd_key *key,
+			   const struct fields *request,
+			   enum cachestatus_fwd *why)
+{
+	struct store_entry *e = store_find(cache->store, key);
+
+	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
+	for (; e; e = store_next(e)) {
+		struct cached *c = (struct cached *)e;
+
+		if (vary_match(&c->selecting, request))
+			return c;
+	}
+	return NULL;
+}
+
+struct cached *cache_get(struct cache *cache, const struct scd_key *key,
+			 const struct fields *request,
+			 enum cachestatus_fwd *why)
+{
+	struct cached *c;
+
+	pthread_mutex_lock(&cache->lock);
+	c = find(cache, key, request, why);
+	if (c) {
+		store_touch(cache->store, &c->entry);
+		cached_ref(c);
+	}
+	unlock(cache);
+	return c;
+}
+
+/* Whether an insertion has evicted it already. */
+static bool is_leaving(const struct cache *cache, const struct cached *c)
+{
+	const struct cached *l = cache->leaving;
+
+	while (l && l != c)
+		l = l->next;
+	return l != NULL;
+}
+
+bool cache_put(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request, struct cached *c)
+{
+	size_t weight = CACHED_OVERHEAD + fields_memory(&c->fields) +
+			fields_memory(&c->selecting) + c->body_len;
+	enum cachestatus_fwd why;
+	struct cached *old;
+	int err;
+
+	pthread_mutex_lock(&cache->lock);
+	old = find(cache, key, request, &why);
+	/* inserted before the old one goes: the key never leaves the catalog */
+	err = store_insert(cache->store, &c->entry, key, weight);
+	if (!err)
+		cached_ref(c);
+	if (old && !is_leaving(cache, old))
+		store_remove(cache->store, &old->entry);
+	unlock(cache);
+	return !err;
+}
+
+bool cache_drop(struct cache *cache, const struct scd_key *key)
+{
+	size_t n;
+
+	pthread_mutex_lock(&cache->lock);
+	n = store_remove_key(cache->store, key);
+	unlock(cache);
+	return n > 0;
+}
+
+struct flights *cache_flights(struct cache *cache)
+{
+	return cache->flights;
+}

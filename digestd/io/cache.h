@@ -1,0 +1,102 @@
+/*
+ * What all workers share: the store and its catalog, behind one lock that is
+ * held for short sections only, and the flights.
+ *
+ * A stored response is immutable and counted by its users, so its body goes to
+ * clients without a copy and without the lock.
+ */
+#ifndef DIGESTD_IO_CACHE_H
+#define DIGESTD_IO_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/core/cachestatus.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/freshness.h"
+#include "digestd/core/store.h"
+
+struct cache;
+struct catalog;
+struct catalog_stats;
+struct flights;
+
+struct cache_settings {
+	uint64_t max_bytes;
+	const char *policy; /* of eviction, see store_policy_find() */
+	uint64_t nbits;     /* the catalog's shape */
+	unsigned nhash;
+};
+
+/* A stored response: made, filled, put into the cache, then never changed. */
+struct cached {
+	struct store_entry entry; /* first: the store hands out these */
+	unsigned status;
+	struct fields fields;    /* as they are sent on */
+	struct fields selecting; /* see vary_select() */
+	struct freshness freshness;
+	char *body;
+	size_t body_len;
+	struct cached *body_of;  /* whose body this shares; null: its own */
+	unsigned refs;           /* changed atomically */
+	struct cached *next;     /* on its way out of the store */
+};
+
+/* An empty one with one user. Null without memory. */
+struct cached *cached_new(void);
+
+/* One user more; returns c. */
+struct cached *cached_ref(struct cached *c);
+
+/* One user less; the last one frees. *c becomes null; null is allowed. */
+void cached_unref(struct cached **c);
+
+/*
+ * Makes an empty cache. Returns 0, -EINVAL for an unknown policy or an
+ * impossible shape, -ENOMEM.
+ */
+int cache_new(const struct cache_settings *settings, struct cache **out);
+
+/* Frees it, when no worker uses it any more; *cache becomes null. */
+void cache_free(struct cache **cache);
+
+/* Changes how much it may hold; evicts what does not fit. */
+void cache_resize(struct cache *cache, uint64_t max_bytes);
+
+/*
+ * The catalog, locked against every change until cache_unlock(): workers wait,
+ * so be short.
+ */
+struct catalog *cache_lock(struct cache *cache);
+void cache_unlock(struct cache *cache);
+
+/* What is stored. */
+void cache_stats(struct cache *cache, struct store_stats *store,
+		 struct catalog_stats *catalog);
+
+/*
+ * The stored response that a request with these fields would get, fresh or
+ * not, with one user more; null when there is none, and then *why is
+ * CACHESTATUS_URI_MISS or CACHESTATUS_VARY_MISS.
+ */
+struct cached *cache_get(struct cache *cache, const struct scd_key *key,
+			 const struct fields *request,
+			 enum cachestatus_fwd *why);
+
+/*
+ * Stores a response, in place of one for the same requests, of which `request`
+ * is one; the cache becomes a user of its own. Returns whether it was stored:
+ * not if it is larger than the whole cache, or without memory.
+ */
+bool cache_put(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request, struct cached *c);
+
+/* Removes all that is stored under a key. Returns whether there was any. */
+bool cache_drop(struct cache *cache, const struct scd_key *key);
+
+/* The flights of this cache. */
+struct flights *cache_flights(struct cache *cache);
+
+#endif

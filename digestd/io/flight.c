@@ -1,0 +1,117 @@
+/*
+ * Flights: a small hash table of intrusive lists.
+ */
+#include "digestd/io/flight.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { FLIGHT_BUCKETS = 1024 }; /* a power of two; fetches under way: fewer */
+
+struct flights {
+	pthread_mutex_t lock;
+	struct flight *buckets[FLIGHT_BUCKETS];
+};
+
+int flights_new(struct flights **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	pthread_mutex_init(&(*out)->lock, NULL);
+	return 0;
+}
+
+void flights_free(struct flights **flights)
+{
+	if (!*flights)
+		return;
+	pthread_mutex_destroy(&(*flights)->lock);
+	free(*flights);
+	*flights = NULL;
+}
+
+static struct flight *find(struct flight *f, const struct scd_key *key)
+{
+	while (f && (f->key.lo != key->lo || f->key.hi != key->hi))
+		f = f->next;
+	return f;
+}
+
+static void take_off(struct flight **bucket, struct flight *f,
+		     const struct scd_key *key)
+{
+	f->key = *key;
+	f->waiters = NULL;
+	f->next = *bucket;
+	f->link = bucket;
+	if (f->next)
+		f->next->link = &f->next;
+	*bucket = f;
+}
+
+static void board(struct flight *f, struct flight_waiter *w)
+{
+	w->next = f->waiters;
+	w->link = &f->waiters;
+	if (w->next)
+		w->next->link = &w->next;
+	f->waiters = w;
+}
+
+bool flights_join(struct flights *flights, const struct scd_key *key,
+		  struct flight *lead, struct flight_waiter *wait)
+{
+	struct flight **bucket = &flights->buckets[key->lo % FLIGHT_BUCKETS];
+	struct flight *other;
+
+	assert(!lead->link && !wait->link);
+	pthread_mutex_lock(&flights->lock);
+	other = find(*bucket, key);
+	if (other)
+		board(other, wait);
+	else
+		take_off(bucket, lead, key);
+	pthread_mutex_unlock(&flights->lock);
+	return !other;
+}
+
+static void unlink_waiter(struct flight_waiter *w)
+{
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+	w->link = NULL;
+}
+
+void flights_land(struct flights *flights, struct flight *lead)
+{
+	if (!lead->link)
+		return;
+	pthread_mutex_lock(&flights->lock);
+	*lead->link = lead->next;
+	if (lead->next)
+		lead->next->link = lead->link;
+	lead->link = NULL;
+	while (lead->waiters) {
+		struct flight_waiter *w = lead->waiters;
+
+		unlink_waiter(w);
+		loop_post(w->loop, &w->call);
+	}
+	pthread_mutex_unlock(&flights->lock);
+}
+
+bool flights_leave(struct flights *flights, struct flight_waiter *wait)
+{
+	bool waiting;
+
+	pthread_mutex_lock(&flights->lock);
+	waiting = wait->link != NULL;
+	if (waiting)
+		unlink_waiter(wait);
+	pthread_mutex_unlock(&flights->lock);
+	return waiting;
+}

@@ -1,0 +1,192 @@
+/*
+ * Replies of requests: the header that goes with each, and the body.
+ */
+#include <stdio.h>
+
+#include "digestd/core/conditional.h"
+#include "digestd/core/via.h"
+#include "digestd/io/request.h"
+
+static int64_t now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+static int set_age(struct fields *f, const struct freshness *freshness,
+		   int64_t at_s)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld",
+		 (long long)freshness_age(freshness, at_s));
+	return fields_set(f, "Age", text);
+}
+
+/* Age, Via and Cache-Status: what each reply carries of this node. */
+static int sign(const struct request *r, struct fields *f,
+		const struct freshness *freshness, struct cachestatus *status)
+{
+	const char *node = r->worker->settings->node;
+
+	status->node = node;
+	status->ttl_s = freshness_left(freshness, now_s(r));
+	if (set_age(f, freshness, now_s(r)) || via_append(f, 1, node))
+		return -1;
+	return cachestatus_append(f, status);
+}
+
+static void out_of_memory(struct request *r, struct fields *f)
+{
+	fields_free(f);
+	reply_error(r, 503, "memory");
+}
+
+static void count_bytes(struct request *r, size_t n)
+{
+	worker_add(&r->worker->counters.reply_bytes, n);
+}
+
+static void release_cached(void *arg)
+{
+	struct cached *c = arg;
+
+	cached_unref(&c);
+}
+
+/* How a stored response came to be the answer, for Cache-Status. */
+static struct cachestatus status_of_cached(const struct request *r)
+{
+	bool fetched = r->source != SOURCE_NONE;
+
+	return (struct cachestatus){
+		.fwd = fetched ? r->fwd : CACHESTATUS_NONE,
+		.fwd_status = fetched ? (r->validating ? 304 : r->status) : 0,
+		.stored = fetched,
+		.collapsed = r->collapsed,
+		.peer = r->peer ? r->peer->name : NULL,
+	};
+}
+
+static void reply_304(struct request *r, struct cached *c, struct fields *f)
+{
+	struct fields brief;
+
+	if (conditional_304_fields(f, &brief)) {
+		out_of_memory(r, f);
+		return;
+	}
+	/* the body only gives its length to the header */
+	exchange_reply(r->x, 304, &brief, c->body, c->body_len, release_cached,
+		       cached_ref(c));
+	fields_free(&brief);
+	fields_free(f);
+}
+
+void reply_cached(struct request *r, struct cached *c)
+{
+	struct cachestatus status = status_of_cached(r);
+	struct fields f;
+
+	if (fields_copy(&c->fields, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	if (sign(r, &f, &c->freshness, &status)) {
+		out_of_memory(r, &f);
+		return;
+	}
+	if (c->status == 200 &&
+	    conditional_not_modified(exchange_request(r->x)->fields, &c->fields,
+				     now_s(r))) {
+		reply_304(r, c, &f);
+		return;
+	}
+	count_bytes(r, c->body_len);
+	exchange_reply(r->x, c->status, &f, c->body, c->body_len,
+		       release_cached, cached_ref(c));
+	fields_free(&f);
+}
+
+static ssize_t read_body(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	size_t n = buffer_take(&r->body, buf, cap);
+
+	count_bytes(r, n);
+	if (r->paused && buffer_left(&r->body) <=
+				 r->worker->settings->window_bytes / 2) {
+		r->paused = false;
+		fetch_resume(r->fetch);
+	}
+	if (n)
+		return (ssize_t)n;
+	if (r->body_failed)
+		return BODY_FAIL;
+	return r->body_ended ? BODY_END : BODY_WAIT;
+}
+
+/* The header of a fetched response; returns -1 without memory. */
+static int fetched_fields(const struct request *r, struct fields *f)
+{
+	struct cachestatus status = {
+		.fwd = r->fwd,
+		.fwd_status = r->status,
+		.stored = r->storing,
+		.collapsed = r->collapsed,
+		.peer = r->peer ? r->peer->name : NULL,
+	};
+
+	if (fields_copy(&r->response, f))
+		return -1;
+	if (!sign(r, f, &r->freshness, &status))
+		return 0;
+	fields_free(f);
+	return -1;
+}
+
+void reply_stream(struct request *r)
+{
+	struct body_source source = { .read = read_body, .arg = r };
+	struct fields f;
+
+	if (fetched_fields(r, &f)) {
+		exchange_abort(r->x);
+		return;
+	}
+	r->replying = true;
+	exchange_reply_stream(r->x, r->status, &f, r->body_len, &source);
+	fields_free(&f);
+}
+
+void reply_whole(struct request *r)
+{
+	struct fields f;
+
+	if (fetched_fields(r, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	count_bytes(r, r->body.len);
+	exchange_reply_copy(r->x, r->status, &f, r->body.data, r->body.len);
+	fields_free(&f);
+}
+
+void reply_error(struct request *r, unsigned status, const char *why)
+{
+	struct cachestatus cs = {
+		.node = r->worker->settings->node,
+		.fwd = r->fwd,
+		.ttl_s = CACHESTATUS_NO_TTL,
+		.detail = why,
+	};
+	struct fields f;
+
+	worker_add(&r->worker->counters.errors, !r->from_peer);
+	fields_init(&f);
+	/* without memory the error goes out without them */
+	if (cachestatus_append(&f, &cs) ||
+	    via_append(&f, 1, r->worker->settings->node))
+		fields_clear(&f);
+	exchange_reply_error(r->x, status, &f);
+	fields_free(&f);
+}

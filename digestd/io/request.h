@@ -1,0 +1,167 @@
+/*
+ * Inside a worker: one request's way through the node.
+ *
+ * A request is a list of named steps. A step looks at the request and answers
+ * it, lets it go on to the next one, or waits: for a fetch, or for another
+ * request's. What it waited for sends it back into the list.
+ *
+ * A request outlives its exchange when its response is being stored, and its
+ * exchange outlives nothing: `x` is null from the exchange's end on.
+ */
+#ifndef DIGESTD_IO_REQUEST_H
+#define DIGESTD_IO_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/core/cachecontrol.h"
+#include "digestd/core/cachestatus.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/freshness.h"
+#include "digestd/core/route.h"
+#include "digestd/core/target.h"
+#include "digestd/io/cache.h"
+#include "digestd/io/fetch.h"
+#include "digestd/io/flight.h"
+#include "digestd/io/server.h"
+#include "digestd/io/worker_inside.h"
+
+/* What a step has come to. */
+enum step_result {
+	STEP_NEXT, /* the next step's turn */
+	STEP_STOP, /* answered, or waiting */
+};
+
+struct step {
+	const char *name;
+	enum step_result (*run)(struct request *r);
+};
+
+/* Bytes on their way through: appended at the end, taken from the front. */
+struct buffer {
+	char *data;
+	size_t len, cap;
+	size_t taken; /* of len, by the reader */
+};
+
+/* Whom the current fetch asks. */
+enum source { SOURCE_NONE, SOURCE_PEER, SOURCE_ORIGIN };
+
+struct request {
+	struct worker *worker;
+	struct exchange *x;
+	const struct step *step;
+	const struct step *store_step; /* where to look again */
+	bool from_peer;
+
+	/* what is asked for */
+	const char *method;
+	struct target target;
+	struct scd_key key;
+	struct cachecontrol cc;
+	const char *upstream; /* base URL; null: no origin for this host */
+	bool forward;         /* as a forward proxy, to the target itself */
+	bool unsafe;          /* invalidates what it succeeds on */
+	bool cacheable;       /* GET or HEAD that the store may answer */
+	bool storing;         /* the response is being collected for the store */
+
+	/* what was found here */
+	struct cached *stale; /* to be revalidated, or served on error */
+	enum cachestatus_fwd fwd;
+
+	/* flights */
+	struct flight lead;
+	struct flight_waiter wait;
+	bool waiting;   /* a call will come, see flights_leave() */
+	bool collapsed; /* has waited once: does not again */
+
+	/* peers */
+	struct peerset *view; /* the one that the route is in; null: none yet */
+	struct route route;
+	const struct peerset_peer *peer; /* the one being asked, or that had it */
+
+	/* the fetch under way, and its response */
+	enum source source;
+	struct fetch *fetch;
+	struct fields in;  /* the request's fields as they came */
+	struct fields out; /* and as they are sent */
+	int64_t asked_s, asked_ms;
+	unsigned rtt_ms;   /* of the peer that is answering */
+	bool validating;   /* the origin is asked about `stale` */
+	unsigned status;
+	struct fields response;
+	struct freshness freshness;
+	int64_t body_len;
+	struct cached *stored; /* the response, once it is whole and stored */
+	struct buffer body;
+	bool replying;   /* the reply reads from body */
+	bool body_ended; /* complete */
+	bool body_failed;
+	bool paused;     /* the fetch, until the client has caught up */
+
+	/* the body of the client's request */
+	struct buffer upload;
+	uint64_t upload_bytes;
+	bool upload_ended;
+
+	struct request *next, **link; /* in the worker */
+};
+
+/* Handlers of the listeners; their arg is the worker. */
+extern const struct server_handler request_data_handler;
+extern const struct server_handler request_peer_handler;
+
+/* Runs the steps from where the request stands. */
+void request_run(struct request *r);
+
+/* Frees a request that has neither an exchange nor anything under way. */
+void request_settle(struct request *r);
+
+/* Ends everything a worker has under way, its exchanges being gone already. */
+void request_end_all(struct worker *w);
+
+/* Steps in files of their own. */
+enum step_result request_ask_peers(struct request *r);
+enum step_result request_ask_origin(struct request *r);
+
+/* Cancels the fetch, if there is one. */
+void request_stop_fetch(struct request *r);
+
+/* More of the client's body has come, or its end: tells the fetch. */
+void request_push_upload(struct request *r);
+
+/* Replies, in reply.c. Each answers the exchange, if it is still there. */
+
+/* From the store: 304 or the whole, with Age and Cache-Status. */
+void reply_cached(struct request *r, struct cached *c);
+
+/* From the fetch under way: the header now, the body as it comes. */
+void reply_stream(struct request *r);
+
+/* From the fetch that has ended without being stored: all at once. */
+void reply_whole(struct request *r);
+
+/* An error of this node's own. */
+void reply_error(struct request *r, unsigned status, const char *why);
+
+/* Appends; returns 0 or -ENOMEM. */
+int buffer_append(struct buffer *b, const void *data, size_t len);
+
+/* Makes room for exactly `size` bytes in all, if that works and they fit: only
+ * saves memory, or moving. */
+void buffer_fit(struct buffer *b, size_t size);
+
+/* Takes up to cap bytes from the front; returns their number. */
+size_t buffer_take(struct buffer *b, void *out, size_t cap);
+
+/* Bytes not taken yet. */
+size_t buffer_left(const struct buffer *b);
+
+/* Forgets what was taken, to make room. */
+void buffer_compact(struct buffer *b);
+
+void buffer_free(struct buffer *b);
+
+#endif

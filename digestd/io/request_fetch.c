@@ -1,0 +1,654 @@
+/*
+ * The steps that ask others: peers, one after the other within a budget, then
+ * the origin; and what is done with the answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/conditional.h"
+#include "digestd/core/forward.h"
+#include "digestd/core/storable.h"
+#include "digestd/core/vary.h"
+#include "digestd/io/request.h"
+
+enum {
+	/* a body up to this is collected before the reply begins: one that
+	 * breaks off can still be had elsewhere, and the reply is copied less */
+	COLLECT_BYTES = 65536,
+	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */
+};
+
+static int64_t now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+static int64_t now_ms(const struct request *r)
+{
+	return loop_now_ms(r->worker->loop);
+}
+
+void request_stop_fetch(struct request *r)
+{
+	fetch_cancel(&r->fetch);
+	r->paused = false;
+}
+
+/* Forgets a response that will not be used, before the next source is asked. */
+static void forget_response(struct request *r)
+{
+	request_stop_fetch(r);
+	buffer_free(&r->body);
+	fields_free(&r->response);
+	r->status = 0;
+	r->storing = false;
+	r->source = SOURCE_NONE;
+}
+
+/* Goes on with the list of steps after the fetch has ended without a reply. */
+static void go_on(struct request *r, bool same_step)
+{
+	forget_response(r);
+	if (!r->x) { /* nobody wants it any more */
+		request_settle(r);
+		return;
+	}
+	if (!same_step)
+		r->step++;
+	request_run(r);
+}
+
+/* The end of a response */
+
+/* Makes the whole response an entry of the store; others may wait for it. */
+static void store(struct request *r)
+{
+	struct cached *c = cached_new();
+	int err;
+
+	if (!c)
+		return;
+	c->status = r->status;
+	c->freshness = r->freshness;
+	err = fields_copy(&r->response, &c->fields);
+	if (!err)
+		err = vary_select(&r->in, &r->response, &c->selecting);
+	if (err) {
+		cached_unref(&c);
+		return;
+	}
+	buffer_fit(&r->body, r->body.len);
+	c->body = r->body.data;
+	c->body_len = r->body.len;
+	r->stored = c; /* the body's bytes are its now */
+	if (cache_put(r->worker->cache, &r->key, &r->in, c))
+		worker_add(&r->worker->counters.stored, 1);
+}
+
+/* The stored response after the origin has confirmed it. */
+static struct cached *refreshed(struct request *r, const struct fields *fields)
+{
+	struct cached *old = r->stale, *c = cached_new();
+	struct exchange_times times = { r->asked_s, now_s(r) };
+
+	if (!c)
+		return NULL;
+	c->status = old->status;
+	c->body = old->body;
+	c->body_len = old->body_len;
+	c->body_of = cached_ref(old->body_of ? old->body_of : old);
+	if (fields_copy(&old->fields, &c->fields) ||
+	    fields_copy(&old->selecting, &c->selecting) ||
+	    conditional_update(fields, &c->fields)) {
+		cached_unref(&c);
+		return NULL;
+	}
+	freshness_init(&c->freshness, c->status, &c->fields, &times);
+	return c;
+}
+
+/* The answer was given by other means; the fetch is not needed. */
+static void drop_fetch(struct request *r)
+{
+	forget_response(r);
+	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_settle(r);
+}
+
+static void confirm(struct request *r, const struct fields *fields)
+{
+	struct cached *c = refreshed(r, fields);
+
+	if (!c) {
+		if (r->x)
+			reply_error(r, 503, "memory");
+	} else {
+		cache_put(r->worker->cache, &r->key, &r->in, c);
+		worker_add(&r->worker->counters.revalidated, 1);
+		if (r->x)
+			reply_cached(r, c);
+		cached_unref(&c);
+	}
+	drop_fetch(r);
+}
+
+/* Serves the stale response, if that is allowed when the origin fails. */
+static bool serve_stale(struct request *r)
+{
+	enum { STALE_DEFAULT_S = 0 };
+
+	if (!r->stale || !r->x ||
+	    !freshness_on_error(&r->stale->freshness, STALE_DEFAULT_S,
+				now_s(r)))
+		return false;
+	worker_add(&r->worker->counters.stale_served, 1);
+	reply_cached(r, r->stale);
+	drop_fetch(r);
+	return true;
+}
+
+/* Invalidation */
+
+static void drop_uri(struct request *r, const char *uri)
+{
+	struct scd_key key;
+
+	scd_key_make(r->worker->settings->hash_secret, "GET", uri, strlen(uri),
+		     &key);
+	if (cache_drop(r->worker->cache, &key))
+		worker_add(&r->worker->counters.invalidated, 1);
+}
+
+/* What an unsafe request may have changed (RFC 9111, 4.4). */
+static void invalidate(struct request *r)
+{
+	static const char *const names[] = { "Location", "Content-Location" };
+
+	if (!r->unsafe || r->status >= 400)
+		return;
+	drop_uri(r, r->target.uri);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *reference = fields_get(&r->response, names[i]);
+		char *uri;
+
+		if (reference &&
+		    !target_same_origin(&r->target, reference, &uri)) {
+			drop_uri(r, uri);
+			free(uri);
+		}
+	}
+}
+
+/* The header of a response */
+
+static int take_response(struct request *r, unsigned status,
+			 const struct fields *fields, int64_t body_len)
+{
+	struct exchange_times times = { r->asked_s, now_s(r) };
+
+	if (forward_response(fields, now_s(r), &r->response))
+		return -1;
+	r->status = status;
+	r->body_len = body_len;
+	freshness_init(&r->freshness, status, &r->response, &times);
+	r->storing = !fields_get(&r->in, "range") &&
+		     storable(r->method, &r->in, status, &r->response) ==
+			     STORABLE_YES &&
+		     (body_len < 0 ||
+		      (uint64_t)body_len <=
+			      r->worker->settings->max_object_bytes);
+	if (r->storing && body_len > 0)
+		buffer_fit(&r->body, (size_t)body_len);
+	return 0;
+}
+
+/* A response that will not be stored answers nobody else: let them go. */
+static void begin_reply(struct request *r)
+{
+	if (!r->storing)
+		flights_land(cache_flights(r->worker->cache), &r->lead);
+	if (!r->x && !r->storing) {
+		drop_fetch(r);
+		return;
+	}
+	if (r->storing && r->body_len >= 0 && r->body_len <= COLLECT_BYTES)
+		return;
+	if (r->x)
+		reply_stream(r);
+}
+
+static void learn(struct request *r, enum worker_outcome_kind kind,
+		  unsigned rtt_ms)
+{
+	struct worker_counters *counters = &r->worker->counters;
+	struct worker_outcome outcome = {
+		.kind = kind,
+		.peer = r->peer->id,
+		.rtt_ms = rtt_ms,
+		.body_bytes = r->body.len,
+	};
+
+	switch (kind) {
+	case OUTCOME_HIT:
+		worker_add(&counters->remote_hits, 1);
+		break;
+	case OUTCOME_FALSE_HIT:
+		worker_add(&counters->false_hits, 1);
+		break;
+	case OUTCOME_STALE:
+		worker_add(&counters->stale_hits, 1);
+		break;
+	case OUTCOME_ERROR:
+		worker_add(&counters->peer_errors, 1);
+		break;
+	}
+	if (r->worker->hooks.on_outcome)
+		r->worker->hooks.on_outcome(r->worker->hooks.arg, &outcome);
+}
+
+static unsigned elapsed_ms(const struct request *r)
+{
+	int64_t ms = now_ms(r) - r->asked_ms;
+
+	return ms > 0 ? (unsigned)ms : 1;
+}
+
+/*
+ * Whether a peer's answer is one for this client: what it was asked without
+ * (cookies) must not be what it chose by.
+ */
+static bool right_variant(const struct request *r)
+{
+	struct fields selecting;
+	bool right;
+
+	fields_init(&selecting);
+	right = !vary_select(&r->in, &r->response, &selecting) &&
+		vary_match(&selecting, &r->out);
+	fields_free(&selecting);
+	return right;
+}
+
+/* Judges a peer's answer as an origin's would be, and whether it is fresh. */
+static enum worker_outcome_kind judge(const struct request *r)
+{
+	if (r->status == 504)
+		return OUTCOME_FALSE_HIT;
+	if (storable("GET", &r->in, r->status, &r->response) != STORABLE_YES ||
+	    !right_variant(r))
+		return OUTCOME_ERROR;
+	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
+		OUTCOME_HIT : OUTCOME_STALE;
+}
+
+static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
+			    const struct fields *fields, int64_t body_len)
+{
+	struct request *r = arg;
+	enum worker_outcome_kind kind;
+
+	(void)f;
+	kind = take_response(r, status, fields, body_len) ? OUTCOME_ERROR :
+							   judge(r);
+	if (kind != OUTCOME_HIT) {
+		learn(r, kind, elapsed_ms(r));
+		go_on(r, true);
+		return;
+	}
+	r->rtt_ms = elapsed_ms(r);
+	begin_reply(r);
+}
+
+static bool is_server_failure(unsigned status)
+{
+	return status == 500 || (status >= 502 && status <= 504);
+}
+
+/* The end of the way: an error of this node's own. */
+static void fail(struct request *r, unsigned status, const char *why)
+{
+	if (r->x)
+		reply_error(r, status, why);
+	drop_fetch(r);
+}
+
+static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
+			      const struct fields *fields, int64_t body_len)
+{
+	struct request *r = arg;
+
+	(void)f;
+	if (status == 304 && r->validating) {
+		if (conditional_confirms(fields, &r->stale->fields)) {
+			confirm(r, fields);
+			return;
+		}
+		cached_unref(&r->stale); /* ask again, without its validators */
+		go_on(r, true);
+		return;
+	}
+	if (is_server_failure(status) && serve_stale(r))
+		return;
+	if (take_response(r, status, fields, body_len)) {
+		fail(r, 503, "memory");
+		return;
+	}
+	invalidate(r);
+	begin_reply(r);
+}
+
+/* The body of a response */
+
+/* Too large for the store after all: from now on it only flows through. */
+static void stop_storing(struct request *r)
+{
+	r->storing = false;
+	flights_land(cache_flights(r->worker->cache), &r->lead);
+	if (r->x && !r->replying)
+		reply_stream(r);
+}
+
+/* The reply breaks off, and nobody takes what was received for the whole. */
+static void break_off(struct request *r)
+{
+	r->body_failed = true;
+	if (r->x && r->replying)
+		exchange_wake(r->x);
+	else if (r->x)
+		reply_error(r, 502, "truncated");
+	request_stop_fetch(r);
+	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_settle(r);
+}
+
+static bool on_response_body(void *arg, struct fetch *f, const void *data,
+			     size_t len)
+{
+	struct request *r = arg;
+	const struct worker_settings *set = r->worker->settings;
+
+	(void)f;
+	if (r->storing && r->body.len + len > set->max_object_bytes)
+		stop_storing(r);
+	if (!r->storing) {
+		if (!r->x) {
+			drop_fetch(r);
+			return true;
+		}
+		if (buffer_left(&r->body) >= set->window_bytes) {
+			r->paused = true;
+			return false;
+		}
+		buffer_compact(&r->body);
+	}
+	if (buffer_append(&r->body, data, len)) {
+		break_off(r);
+		return true;
+	}
+	worker_add(r->source == SOURCE_PEER ?
+			   &r->worker->counters.peer_bytes :
+			   &r->worker->counters.origin_bytes, len);
+	if (r->x && r->replying)
+		exchange_wake(r->x);
+	return true;
+}
+
+/* The end of a fetch */
+
+static void complete(struct request *r, const struct fetch_done *done)
+{
+	r->body_ended = true;
+	if (r->source == SOURCE_PEER)
+		learn(r, OUTCOME_HIT, r->rtt_ms);
+	else
+		worker_add(&r->worker->counters.misses, r->x != NULL);
+	if (r->storing && !done->ended_by_close)
+		store(r);
+	r->storing = false;
+	if (r->x && r->replying)
+		exchange_wake(r->x);
+	else if (r->x && r->stored)
+		reply_cached(r, r->stored);
+	else if (r->x)
+		reply_whole(r);
+	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_settle(r);
+}
+
+static void on_peer_done(void *arg, struct fetch *f,
+			 const struct fetch_done *done)
+{
+	struct request *r = arg;
+
+	(void)f;
+	r->fetch = NULL;
+	if (done->result == FETCH_COMPLETE) {
+		complete(r, done);
+		return;
+	}
+	learn(r, OUTCOME_ERROR, 0);
+	if (r->replying)
+		break_off(r);
+	else
+		go_on(r, true);
+}
+
+static unsigned failure_status(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+		return 504;
+	case FETCH_REFUSED:
+		return 403;
+	case FETCH_NOMEM:
+		return 503;
+	case FETCH_COMPLETE:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_BAD:
+		break;
+	}
+	return 502;
+}
+
+static void on_origin_done(void *arg, struct fetch *f,
+			   const struct fetch_done *done)
+{
+	struct request *r = arg;
+
+	(void)f;
+	r->fetch = NULL;
+	if (done->result == FETCH_COMPLETE) {
+		complete(r, done);
+		return;
+	}
+	worker_add(&r->worker->counters.origin_errors, 1);
+	if (r->replying)
+		break_off(r);
+	else if (!serve_stale(r))
+		fail(r, failure_status(done->result), "origin");
+}
+
+static const struct fetch_callbacks peer_callbacks = {
+	on_peer_headers, on_response_body, on_peer_done,
+};
+
+static const struct fetch_callbacks origin_callbacks = {
+	on_origin_headers, on_response_body, on_origin_done,
+};
+
+/* Asking */
+
+/* Notes when, and keeps the client's fields: it may leave before the answer. */
+static int begin_asking(struct request *r, enum source source)
+{
+	r->source = source;
+	r->asked_s = now_s(r);
+	r->asked_ms = now_ms(r);
+	fields_free(&r->out);
+	if (fields_count(&r->in))
+		return 0;
+	fields_free(&r->in);
+	return fields_copy(exchange_request(r->x)->fields, &r->in);
+}
+
+/* The host of the target, for Host, in a buffer of its own. */
+static int copy_host(const struct request *r, char *host, size_t cap)
+{
+	int n = snprintf(host, cap, "%.*s", (int)r->target.host_len,
+			 r->target.host);
+
+	return n < 0 || (size_t)n >= cap ? -1 : 0;
+}
+
+static int fetch_from_peer(struct request *r, unsigned timeout_ms)
+{
+	const struct worker_settings *set = r->worker->settings;
+	char host[300];
+	struct forward_request how = { set->node, host,
+				       exchange_request(r->x)->minor };
+	struct fetch_limits limits = {
+		.connect_ms = set->peer_connect_ms < timeout_ms ?
+			set->peer_connect_ms : timeout_ms,
+		.first_byte_ms = timeout_ms,
+		.low_rate = LOW_RATE,
+		.low_rate_s = set->origin_low_rate_s,
+		.max_header_bytes = set->max_header_bytes,
+	};
+	struct fetch_request request = {
+		.method = r->method,
+		.url = r->peer->url,
+		.target = r->target.uri,
+		.fields = &r->out,
+		.limits = &limits,
+	};
+
+	if (copy_host(r, host, sizeof(host)) ||
+	    forward_to_peer(&r->in, &how, set->token, &r->out))
+		return -1;
+	return fetch_start(r->worker->fetcher, &request, &peer_callbacks, r,
+			   &r->fetch);
+}
+
+/* Peers are asked for what they may have, not for what only origins can do. */
+static bool may_ask_peers(const struct request *r)
+{
+	const struct fields *in = exchange_request(r->x)->fields;
+
+	return r->worker->view && r->cacheable && !r->stale &&
+	       !r->cc.no_cache && !r->cc.no_store &&
+	       !fields_get(in, "range") && !fields_get(in, "authorization");
+}
+
+enum step_result request_ask_peers(struct request *r)
+{
+	const struct worker_settings *set = r->worker->settings;
+	struct route_policy policy = { set->peer_budget_ms,
+				       set->peer_first_byte_ms,
+				       set->peer_tries };
+	struct route_step next;
+
+	if (!may_ask_peers(r))
+		return STEP_NEXT;
+	if (!r->view) {
+		r->view = peerset_ref(r->worker->view);
+		route_init(&r->route, r->view, &r->key, &policy, now_ms(r));
+		worker_add(&r->worker->counters.lookups, 1);
+	}
+	next = route_next(&r->route, &policy, now_ms(r));
+	r->peer = next.origin ? NULL : peerset_at(r->view, next.peer);
+	if (next.origin)
+		return STEP_NEXT;
+	worker_add(&r->worker->counters.peer_queries, 1);
+	if (begin_asking(r, SOURCE_PEER) ||
+	    fetch_from_peer(r, (unsigned)next.timeout_ms)) {
+		r->peer = NULL;
+		return STEP_NEXT; /* no memory: the origin's turn */
+	}
+	return STEP_STOP;
+}
+
+/* What is sent to an origin when the answer may be stored: no conditions but
+ * our own, so that it is whole. */
+static int own_conditions(struct request *r)
+{
+	static const char *const names[] = {
+		"If-Match", "If-None-Match", "If-Modified-Since",
+		"If-Unmodified-Since",
+	};
+
+	r->validating = false;
+	if (!r->cacheable || fields_get(&r->in, "range"))
+		return 0;
+	if (r->stale && conditional_has_validator(&r->stale->fields)) {
+		r->validating = true;
+		return conditional_validate(&r->stale->fields, &r->out);
+	}
+	if (strcmp(r->method, "GET") != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		fields_remove(&r->out, names[i]);
+	return 0;
+}
+
+static ssize_t read_upload(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	size_t n = buffer_take(&r->upload, buf, cap);
+
+	if (n && r->x)
+		exchange_resume_body(r->x);
+	if (n)
+		return (ssize_t)n;
+	if (!r->x)
+		return FETCH_GIVE_UP;
+	return r->upload_ended ? FETCH_EOF : FETCH_MORE;
+}
+
+void request_push_upload(struct request *r)
+{
+	if (r->fetch)
+		fetch_resume_upload(r->fetch);
+}
+
+static int fetch_from_origin(struct request *r)
+{
+	const struct worker_settings *set = r->worker->settings;
+	const struct server_request *in = exchange_request(r->x);
+	char host[300], url[320];
+	struct forward_request how = { set->node, host, in->minor };
+	struct fetch_limits limits = {
+		.connect_ms = set->origin_connect_ms,
+		.first_byte_ms = set->origin_first_byte_ms,
+		.low_rate = LOW_RATE,
+		.low_rate_s = set->origin_low_rate_s,
+		.max_header_bytes = set->max_header_bytes,
+	};
+	struct fetch_upload upload = { in->body_len, read_upload };
+	struct fetch_request request = {
+		.method = r->method,
+		.url = r->forward ? url : r->upstream,
+		.target = r->target.path,
+		.fields = &r->out,
+		.limits = &limits,
+		.upload = in->has_body ? &upload : NULL,
+	};
+
+	if (copy_host(r, host, sizeof(host)))
+		return -1;
+	snprintf(url, sizeof(url), "http://%s", host);
+	if (forward_to_origin(&r->in, &how, &r->out) || own_conditions(r))
+		return -1;
+	return fetch_start(r->forward && !set->forward_private ?
+				   r->worker->public : r->worker->fetcher,
+			   &request, &origin_callbacks, r, &r->fetch);
+}
+
+enum step_result request_ask_origin(struct request *r)
+{
+	worker_add(&r->worker->counters.origin_fetches, 1);
+	if (begin_asking(r, SOURCE_ORIGIN) || fetch_from_origin(r))
+		reply_error(r, 503, "memory");
+	return STEP_STOP;
+}

@@ -1,0 +1,229 @@
+/*
+ * A worker: puts loop, servers, fetchers and requests together, and carries
+ * messages from the service's thread into its own.
+ */
+#include "digestd/io/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "digestd/core/peerset.h"
+#include "digestd/io/request.h"
+#include "digestd/io/worker_inside.h"
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+
+	/* it only fails when epoll itself does: nothing is left to be done */
+	(void)loop_run(w->loop);
+	return NULL;
+}
+
+static int open_server(struct worker *w, const char *address,
+		       const struct server_handler *handler,
+		       struct server **out)
+{
+	const struct worker_settings *set = w->settings;
+	struct server_settings settings = {
+		.listen = address,
+		.max_connections = set->max_connections,
+		.max_header_bytes = set->max_header_bytes,
+		.header_ms = set->header_ms,
+		.idle_ms = set->idle_ms,
+		.min_rate = set->min_rate,
+	};
+
+	return address ? server_new(w->loop, &settings, handler, w, out) : 0;
+}
+
+static int open_all(struct worker *w)
+{
+	unsigned per_host = w->settings->origin_connections;
+	int err = loop_new(&w->loop);
+
+	if (!err)
+		err = fetcher_new(w->loop, per_host, &w->fetcher);
+	if (!err)
+		err = fetcher_new(w->loop, per_host, &w->public);
+	if (err)
+		return err;
+	fetcher_public_only(w->public);
+	err = open_server(w, w->settings->data_listen, &request_data_handler,
+			  &w->data);
+	if (!err)
+		err = open_server(w, w->settings->peer_listen,
+				  &request_peer_handler, &w->peer);
+	return err;
+}
+
+int worker_new(const struct worker_settings *settings,
+	       const struct worker_hooks *hooks, struct cache *cache,
+	       struct worker **out)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		return err;
+	w->cache = cache;
+	w->hooks = *hooks;
+	w->settings = worker_settings_copy(settings);
+	if (w->settings)
+		err = open_all(w);
+	if (err) {
+		worker_stop(&w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+int worker_start(struct worker *worker)
+{
+	int err = pthread_create(&worker->thread, NULL, run, worker);
+
+	worker->started = !err;
+	return -err;
+}
+
+void worker_stop(struct worker **worker)
+{
+	struct worker *w = *worker;
+
+	if (!w)
+		return;
+	if (w->started) {
+		loop_stop(w->loop);
+		pthread_join(w->thread, NULL);
+	}
+	if (w->loop) /* messages that have come too late are taken in */
+		loop_turn(w->loop, 0);
+	server_free(&w->data);
+	server_free(&w->peer);
+	request_end_all(w);
+	fetcher_free(&w->fetcher);
+	fetcher_free(&w->public);
+	loop_free(&w->loop);
+	peerset_unref(w->view);
+	worker_settings_free(w->settings);
+	free(w);
+	*worker = NULL;
+}
+
+unsigned worker_data_port(const struct worker *worker)
+{
+	return worker->data ? server_port(worker->data) : 0;
+}
+
+unsigned worker_peer_port(const struct worker *worker)
+{
+	return worker->peer ? server_port(worker->peer) : 0;
+}
+
+/* A message that brings a new view or new settings. */
+struct news {
+	struct loop_call call;
+	struct worker *worker;
+	struct peerset *view;
+	struct worker_settings *settings;
+};
+
+static void take_view(void *arg)
+{
+	struct news *news = arg;
+
+	peerset_unref(news->worker->view);
+	news->worker->view = news->view;
+	free(news);
+}
+
+static void take_settings(void *arg)
+{
+	struct news *news = arg;
+
+	worker_settings_free(news->worker->settings);
+	news->worker->settings = news->settings;
+	free(news);
+}
+
+static struct news *news_new(struct worker *w, void (*run_news)(void *arg))
+{
+	struct news *news = calloc(1, sizeof(*news));
+
+	if (!news)
+		return NULL;
+	news->worker = w;
+	news->call.run = run_news;
+	news->call.arg = news;
+	return news;
+}
+
+int worker_set_view(struct worker *worker, struct peerset *view)
+{
+	struct news *news = news_new(worker, take_view);
+
+	if (!news)
+		return -ENOMEM;
+	news->view = view ? peerset_ref(view) : NULL;
+	loop_post(worker->loop, &news->call);
+	return 0;
+}
+
+int worker_reconfigure(struct worker *worker,
+		       const struct worker_settings *settings)
+{
+	struct news *news = news_new(worker, take_settings);
+
+	if (!news)
+		return -ENOMEM;
+	news->settings = worker_settings_copy(settings);
+	if (!news->settings) {
+		free(news);
+		return -ENOMEM;
+	}
+	loop_post(worker->loop, &news->call);
+	return 0;
+}
+
+static void one_drained(void *arg)
+{
+	struct worker *w = arg;
+
+	if (--w->draining == 0)
+		atomic_store(&w->drained, true);
+}
+
+static void run_drain(void *arg)
+{
+	struct worker *w = arg;
+
+	w->draining = (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
+	if (w->data)
+		server_drain(w->data, one_drained, w);
+	if (w->peer)
+		server_drain(w->peer, one_drained, w);
+}
+
+void worker_drain(struct worker *worker)
+{
+	if (worker->drain.run) /* asked for already */
+		return;
+	worker->drain = (struct loop_call){ .run = run_drain, .arg = worker };
+	loop_post(worker->loop, &worker->drain);
+}
+
+bool worker_drained(const struct worker *worker)
+{
+	return atomic_load(&worker->drained);
+}
+
+void worker_count(const struct worker *worker, struct worker_counters *sum)
+{
+	const struct worker_counters *from = &worker->counters;
+
+#define X(name, help) \
+	sum->name += __atomic_load_n(&from->name, __ATOMIC_RELAXED);
+	WORKER_COUNTERS(X)
+#undef X
+}

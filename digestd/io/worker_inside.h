@@ -1,0 +1,48 @@
+/*
+ * Inside a worker: what its requests use of it.
+ */
+#ifndef DIGESTD_IO_WORKER_INSIDE_H
+#define DIGESTD_IO_WORKER_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "digestd/io/fetch.h"
+#include "digestd/io/loop.h"
+#include "digestd/io/server.h"
+#include "digestd/io/worker.h"
+
+struct request;
+
+struct worker {
+	struct loop *loop;
+	struct server *data, *peer;
+	struct fetcher *fetcher; /* origins and peers */
+	struct fetcher *public;  /* a forward proxy's, public targets only */
+	struct cache *cache;
+	struct worker_hooks hooks;
+	struct worker_settings *settings;
+	struct peerset *view;
+	struct request *requests;
+	struct worker_counters counters; /* written here, read anywhere */
+
+	pthread_t thread;
+	bool started;
+	struct loop_call drain;
+	unsigned draining;       /* listeners not drained yet */
+	atomic_bool drained;
+};
+
+/* A copy with everything in it, or null; and its end (null is allowed). */
+struct worker_settings *
+worker_settings_copy(const struct worker_settings *from);
+void worker_settings_free(struct worker_settings *s);
+
+/* Counts: only the worker's own thread writes, so a plain add will do. */
+static inline void worker_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n,
+			 __ATOMIC_RELAXED);
+}
+
+#endif
