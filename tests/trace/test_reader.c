@@ -1,0 +1,216 @@
+/*
+ * Reading files: the same log plain, gzip and zstd gives the same requests;
+ * damaged streams, bad and overlong lines are told and do not hide the rest.
+ */
+#include "tests/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "cachesim/trace/reader.h"
+
+enum { PATH_MAX_LEN = 64 };
+
+/* Writes bytes to a new temporary file. */
+static void write_file(char path[PATH_MAX_LEN], const void *data, size_t len)
+{
+	int fd;
+
+	strcpy(path, "trace-test-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), (ssize_t)len);
+	close(fd);
+}
+
+struct told {
+	unsigned n;
+	uint64_t number;
+	int reason;
+};
+
+static void tell(void *arg, const struct trace_complaint *c)
+{
+	struct told *t = arg;
+
+	t->n++;
+	t->number = c->number;
+	t->reason = c->reason;
+}
+
+/* Reads all; the number of requests, *end is what the last call returned. */
+static unsigned read_all(const char *path, struct trace_options *opt, int *end)
+{
+	struct trace_reader *r;
+	struct trace_request q;
+	unsigned n = 0;
+
+	*end = trace_open(&r, path, opt);
+	if (*end)
+		return 0;
+	while ((*end = trace_next(r, &q)) > 0)
+		n++;
+	trace_close(&r);
+	return n;
+}
+
+static void sample_is_read(void **state)
+{
+	char path[512];
+	struct told told = { 0, 0, 0 };
+	struct trace_options opt = { .complain = tell, .arg = &told };
+	int end;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/trace/data/sample.clf",
+		 getenv("top_srcdir") ? getenv("top_srcdir") : ".");
+	assert_int_equal(read_all(path, &opt, &end), 200);
+	assert_int_equal(end, 0);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.number, 102);
+	assert_int_equal(told.reason, TRACE_ETIME);
+	opt.strict = true;
+	assert_int_equal(read_all(path, &opt, &end), 101);
+	assert_int_equal(end, TRACE_ETIME);
+}
+
+/* A list of n keys, about 20 bytes each. */
+static char *make_keys(size_t n, size_t *len)
+{
+	char *text = malloc(n * 24);
+
+	*len = 0;
+	for (size_t i = 0; i < n; i++)
+		*len += (size_t)sprintf(text + *len, "http://host/%07zu\n", i);
+	return text;
+}
+
+static size_t gzip(const char *in, size_t len, uint8_t *out, size_t cap)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)in,
+		       .avail_in = (uInt)len,
+		       .next_out = out,
+		       .avail_out = (uInt)cap };
+
+	deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	return cap - z.avail_out;
+}
+
+static size_t zstd(const char *in, size_t len, uint8_t *out, size_t cap)
+{
+	return ZSTD_compress(out, cap, in, len, 3);
+}
+
+static void packed_is_read(void **state)
+{
+	size_t (*const pack[])(const char *, size_t, uint8_t *, size_t) = {
+		gzip, zstd
+	};
+	enum { KEYS = 50000 };
+	size_t len, cap;
+	char *text = make_keys(KEYS, &len), path[PATH_MAX_LEN];
+	uint8_t *packed = malloc(cap = 2 * len + 4096);
+	int end;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		size_t n = pack[i](text, len, packed, cap);
+
+		/* two members, one after the other */
+		n += pack[i](text, len, packed + n, cap - n);
+		write_file(path, packed, n);
+		assert_int_equal(read_all(path, NULL, &end), 2 * KEYS);
+		assert_int_equal(end, 0);
+		unlink(path);
+
+		write_file(path, packed, n - 10);
+		read_all(path, NULL, &end);
+		assert_int_equal(end, TRACE_ECODING);
+		unlink(path);
+	}
+	free(packed);
+	free(text);
+}
+
+static void long_lines_are_skipped(void **state)
+{
+	static const size_t lengths[] = { 65536, 65537, 131072, 400000 };
+	char path[PATH_MAX_LEN];
+	int end;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct told told = { 0, 0, 0 };
+		struct trace_options opt = { .complain = tell, .arg = &told };
+		size_t n = lengths[i];
+		char *text = malloc(n + 16);
+
+		memcpy(text, "first\n", 6);
+		memset(text + 6, 'x', n);
+		memcpy(text + 6 + n, "\nlast", 5);
+		write_file(path, text, n + 11);
+		assert_int_equal(read_all(path, &opt, &end), i ? 2 : 3);
+		assert_int_equal(told.n, i ? 1 : 0);
+		if (i) {
+			assert_int_equal(told.number, 2);
+			assert_int_equal(told.reason, TRACE_ELONG);
+		}
+		unlink(path);
+		free(text);
+	}
+}
+
+static void blocks_may_be_cut(void **state)
+{
+	struct told told = { 0, 0, 0 };
+	struct trace_options opt = { .format = "i32le",
+				     .complain = tell,
+				     .arg = &told };
+	char path[PATH_MAX_LEN];
+	int end;
+
+	(void)state;
+	write_file(path, "aaaabbbbcc", 10);
+	assert_int_equal(read_all(path, &opt, &end), 2);
+	assert_int_equal(told.reason, TRACE_ECUT);
+	unlink(path);
+}
+
+static void opening_fails_with_a_reason(void **state)
+{
+	struct trace_options opt = { .format = "punchcards" };
+	char path[PATH_MAX_LEN];
+	int end;
+
+	(void)state;
+	read_all("/nonexistent/trace", NULL, &end);
+	assert_int_equal(end, TRACE_EIO);
+	write_file(path, "\1\2\3", 3);
+	read_all(path, NULL, &end);
+	assert_int_equal(end, TRACE_EUNKNOWN);
+	read_all(path, &opt, &end);
+	assert_int_equal(end, TRACE_EUNKNOWN);
+	unlink(path);
+	write_file(path, "", 0);
+	assert_int_equal(read_all(path, NULL, &end), 0);
+	assert_int_equal(end, 0);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sample_is_read),
+		cmocka_unit_test(packed_is_read),
+		cmocka_unit_test(long_lines_are_skipped),
+		cmocka_unit_test(blocks_may_be_cut),
+		cmocka_unit_test(opening_fails_with_a_reason),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
