@@ -81,6 +81,7 @@ struct request {
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
 	const struct peerset_peer *peer; /* the one being asked, or that had it */
+	struct loop_timer patience; /* until its answer must be here */
 
 	/* the fetch under way, and its response */
 	enum source source;

@@ -16,6 +16,7 @@ enum {
 	/* a body up to this is collected before the reply begins: one that
 	 * breaks off can still be had elsewhere, and the reply is copied less */
 	COLLECT_BYTES = 65536,
+	COLLECT_PEER_BYTES = 262144, /* peers break off more often */
 	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */
 };
 
@@ -32,6 +33,7 @@ static int64_t now_ms(const struct request *r)
 void request_stop_fetch(struct request *r)
 {
 	fetch_cancel(&r->fetch);
+	loop_timer_clear(r->worker->loop, &r->patience);
 	r->paused = false;
 }
 
@@ -203,6 +205,15 @@ static int take_response(struct request *r, unsigned status,
 	return 0;
 }
 
+/* Whether the reply waits until the body is complete. */
+static bool collects(const struct request *r)
+{
+	int64_t most = r->source == SOURCE_PEER ? COLLECT_PEER_BYTES :
+						  COLLECT_BYTES;
+
+	return r->storing && r->body_len >= 0 && r->body_len <= most;
+}
+
 /* A response that will not be stored answers nobody else: let them go. */
 static void begin_reply(struct request *r)
 {
@@ -212,8 +223,9 @@ static void begin_reply(struct request *r)
 		drop_fetch(r);
 		return;
 	}
-	if (r->storing && r->body_len >= 0 && r->body_len <= COLLECT_BYTES)
+	if (collects(r))
 		return;
+	loop_timer_clear(r->worker->loop, &r->patience);
 	if (r->x)
 		reply_stream(r);
 }
@@ -256,7 +268,7 @@ static unsigned elapsed_ms(const struct request *r)
 
 /*
  * Whether a peer's answer is one for this client: what it was asked without
- * (cookies) must not be what it chose by.
+ * (preconditions, Pragma) must not be what it chose by.
  */
 static bool right_variant(const struct request *r)
 {
@@ -399,6 +411,7 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 static void complete(struct request *r, const struct fetch_done *done)
 {
 	r->body_ended = true;
+	loop_timer_clear(r->worker->loop, &r->patience);
 	if (r->source == SOURCE_PEER)
 		learn(r, OUTCOME_HIT, r->rtt_ms);
 	else
@@ -502,6 +515,15 @@ static int copy_host(const struct request *r, char *host, size_t cap)
 	return n < 0 || (size_t)n >= cap ? -1 : 0;
 }
 
+/* A peer has begun to answer and does not come to an end. */
+static void peer_too_slow(void *arg)
+{
+	struct request *r = arg;
+
+	learn(r, OUTCOME_ERROR, 0);
+	go_on(r, true);
+}
+
 static int fetch_from_peer(struct request *r, unsigned timeout_ms)
 {
 	const struct worker_settings *set = r->worker->settings;
@@ -566,6 +588,8 @@ enum step_result request_ask_peers(struct request *r)
 		r->peer = NULL;
 		return STEP_NEXT; /* no memory: the origin's turn */
 	}
+	loop_timer_set(r->worker->loop, &r->patience,
+		       now_ms(r) + set->peer_budget_ms, peer_too_slow, r);
 	return STEP_STOP;
 }
 
