@@ -2,11 +2,11 @@
  * The configuration of digestd: a file in libconfuse's syntax, checked as a
  * whole before anything of it takes effect.
  *
- * Every option is one row of a table in config.c, from which the parser, its
+ * Every option is one row of a table in configuration.c, from which the parser, its
  * checks, the defaults and `digestd --options` come.
  */
-#ifndef DIGESTD_IO_CONFIG_H
-#define DIGESTD_IO_CONFIG_H
+#ifndef DIGESTD_IO_CONFIGURATION_H
+#define DIGESTD_IO_CONFIGURATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * "1500ms" is): their rows say how to read them, and the values stay in the
  * unit of the member that they fill.
  */
-#include "digestd/io/config.h"
+#include "digestd/io/configuration.h"
 
 #include <arpa/inet.h>
 #include <confuse.h>

@@ -1,0 +1,148 @@
+/*
+ * Metrics in Prometheus' text format. Counters come from the tables of those
+ * who count; gauges are the rows below.
+ */
+#include "digestd/io/node_status.h"
+
+#include <inttypes.h>
+
+static void head(FILE *to, const char *name, const char *type,
+		 const char *help)
+{
+	fprintf(to, "# HELP digestd_%s %s\n# TYPE digestd_%s %s\n", name, help,
+		name, type);
+}
+
+static void gauge(FILE *to, const char *name, double value, const char *help)
+{
+	head(to, name, "gauge", help);
+	fprintf(to, "digestd_%s %.17g\n", name, value);
+}
+
+static void counter(FILE *to, const char *name, uint64_t value,
+		    const char *help)
+{
+	fprintf(to, "# HELP digestd_%s_total %s\n# TYPE digestd_%s_total "
+		"counter\ndigestd_%s_total %" PRIu64 "\n", name, help, name,
+		name, value);
+}
+
+static void store_metrics(const struct node_status *s, FILE *to)
+{
+	const struct store_stats *t = &s->store;
+
+	gauge(to, "store_keys", (double)t->keys, "URIs in the store");
+	gauge(to, "store_objects", (double)t->entries,
+	      "objects in the store, variants counted");
+	gauge(to, "store_bytes", (double)t->weight,
+	      "memory of the stored objects");
+	gauge(to, "store_limit_bytes", (double)t->max_weight,
+	      "memory that they may take");
+	counter(to, "store_evicted", t->evicted,
+		"objects that made room for others");
+}
+
+static double fill_of(uint64_t nones, uint64_t nbits)
+{
+	return nbits ? (double)nones / (double)nbits : 0;
+}
+
+static void digest_metrics(const struct node_status *s, FILE *to)
+{
+	const struct catalog_stats *c = &s->catalog;
+	const struct publisher_stats *p = &s->publisher;
+
+	gauge(to, "digest_generation", (double)p->generation,
+	      "generation that is published");
+	gauge(to, "digest_array_bytes", (double)p->array_bytes,
+	      "size of the digest before coding");
+	gauge(to, "digest_full_bytes", (double)p->full_bytes,
+	      "size of the full digest on the wire");
+	gauge(to, "digest_delta_bytes", (double)p->delta_bytes,
+	      "size of the last delta on the wire");
+	gauge(to, "digest_fill_ratio", fill_of(c->nones, c->nbits),
+	      "share of bits set in the catalog");
+	gauge(to, "digest_false_positive_ratio", c->fp,
+	      "false positives that peers must expect of the digest");
+	gauge(to, "digest_unpublished_changes", (double)c->changed,
+	      "keys added and removed since the last generation");
+#define X(name, help) counter(to, #name, s->digests.name, help);
+	DIGEST_API_COUNTERS(X)
+#undef X
+}
+
+static void peer_gauges(const struct node_status *s, FILE *to)
+{
+	struct follow_status p;
+	size_t n = follow_count(s->follow);
+
+	head(to, "peer_usable", "gauge", "whether the peer may be asked");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
+			p.digest && (p.health == HEALTH_GOOD ||
+				     p.health == HEALTH_TRIAL));
+	}
+	head(to, "peer_digest_generation", "gauge",
+	     "generation of the peer's digest that is held");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_digest_generation{peer=\"%s\"} %"
+			PRIu64 "\n", p.name, p.digest ? p.digest->generation : 0);
+	}
+	head(to, "peer_digest_age_seconds", "gauge",
+	     "time since the peer's digest was known to be current");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		if (p.digest)
+			fprintf(to, "digestd_peer_digest_age_seconds{peer="
+				"\"%s\"} %.3f\n", p.name,
+				(double)(s->now_ms - p.confirmed_ms) / 1e3);
+	}
+	head(to, "peer_round_trip_seconds", "gauge",
+	     "smoothed time until the peer's answers begin");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_round_trip_seconds{peer=\"%s\"} "
+			"%.6f\n", p.name, p.rtt_ms / 1e3);
+	}
+}
+
+/* Not written as p.name: in the macro below that is a parameter. */
+static const char *peer_name(const struct follow_status *p)
+{
+	return p->name;
+}
+
+static void peer_counters(const struct node_status *s, FILE *to)
+{
+	struct follow_status p;
+	size_t n = follow_count(s->follow);
+
+#define X(name, help)                                                         \
+	head(to, "peer_" #name "_total", "counter", help);                    \
+	for (size_t i = 0; i < n; i++) {                                      \
+		follow_status(s->follow, i, &p);                              \
+		fprintf(to, "digestd_peer_" #name "_total{peer=\"%s\"} %"     \
+			PRIu64 "\n", peer_name(&p), p.counters.name);         \
+	}
+	FOLLOW_COUNTERS(X)
+#undef X
+}
+
+void node_status_metrics(const struct node_status *s, FILE *to)
+{
+	gauge(to, "start_time_seconds", (double)s->started_s,
+	      "when the node was started, since 1970");
+	gauge(to, "ready", s->ready, "whether the node takes requests");
+#define X(name, help) counter(to, #name, s->counters.name, help);
+	WORKER_COUNTERS(X)
+#undef X
+	store_metrics(s, to);
+	if (s->publishes)
+		digest_metrics(s, to);
+	if (s->follow && follow_count(s->follow)) {
+		peer_gauges(s, to);
+		peer_counters(s, to);
+	}
+}

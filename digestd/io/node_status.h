@@ -1,0 +1,42 @@
+/*
+ * What a node tells about itself: gathered by the service, written as
+ * Prometheus metrics and as JSON.
+ */
+#ifndef DIGESTD_IO_NODE_STATUS_H
+#define DIGESTD_IO_NODE_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "digestd/core/catalog.h"
+#include "digestd/core/store.h"
+#include "digestd/io/digest_api.h"
+#include "digestd/io/follow.h"
+#include "digestd/io/publisher.h"
+#include "digestd/io/worker.h"
+
+struct node_status {
+	const char *node;
+	uint64_t instance;
+	bool ready;
+	int64_t now_ms;     /* on the service loop's clock */
+	int64_t started_s;  /* since 1970 */
+	int64_t uptime_s;
+	unsigned threads;
+	struct worker_counters counters; /* sum of all workers */
+	struct store_stats store;
+	struct catalog_stats catalog;
+	bool publishes;     /* there is a peer listener: the next two count */
+	struct publisher_stats publisher;
+	struct digest_api_counters digests;
+	const struct follow *follow; /* null: no peers */
+};
+
+/* Writes the text format 0.0.4 of Prometheus. */
+void node_status_metrics(const struct node_status *s, FILE *to);
+
+/* The same as JSON, to be released with free(); null: no memory. */
+char *node_status_json(const struct node_status *s);
+
+#endif

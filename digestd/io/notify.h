@@ -1,0 +1,12 @@
+/*
+ * Tells systemd how the service is doing (sd_notify(3)), when it asked for it
+ * with NOTIFY_SOCKET. Nothing happens otherwise.
+ */
+#ifndef DIGESTD_IO_NOTIFY_H
+#define DIGESTD_IO_NOTIFY_H
+
+void notify_ready(void);
+void notify_reloading(void);
+void notify_stopping(void);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * The publisher: turns what the catalog says into publications, on the service
+ * loop. The catalog is locked only while its array is copied.
+ */
+#ifndef DIGESTD_IO_PUBLISHER_H
+#define DIGESTD_IO_PUBLISHER_H
+
+#include <stdint.h>
+
+#include "digestd/core/catalog.h"
+
+struct cache;
+struct digest_api;
+struct loop;
+struct publisher;
+
+struct publisher_settings {
+	struct publish_policy policy;
+	uint64_t instance; /* not 0 */
+	unsigned keep;     /* generations, see generations_new() */
+};
+
+/* What the last publication was. */
+struct publisher_stats {
+	uint64_t generation;
+	uint64_t full_bytes;    /* of the current full digest */
+	uint64_t delta_bytes;   /* of its delta from the one before; 0: none */
+	uint64_t array_bytes;   /* before coding */
+	int64_t published_ms;   /* on the loop's clock */
+	double encode_ms;       /* time spent in the coder */
+};
+
+/*
+ * Makes a publisher and starts its clock. `loop`, `cache` and `api` are
+ * borrowed. Returns 0 or -ENOMEM.
+ */
+int publisher_new(struct loop *loop, struct cache *cache,
+		  struct digest_api *api,
+		  const struct publisher_settings *settings,
+		  struct publisher **out);
+
+void publisher_free(struct publisher **p);
+
+/* Takes new times; instance and keep stay. */
+void publisher_set_policy(struct publisher *p,
+			  const struct publish_policy *policy);
+
+void publisher_stats(const struct publisher *p, struct publisher_stats *out);
+
+#endif

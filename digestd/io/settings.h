@@ -1,0 +1,24 @@
+/*
+ * From the configuration to what each part wants to be told.
+ */
+#ifndef DIGESTD_IO_SETTINGS_H
+#define DIGESTD_IO_SETTINGS_H
+
+#include "digestd/core/catalog.h"
+#include "digestd/io/follow.h"
+#include "digestd/io/worker.h"
+
+struct config;
+
+/*
+ * What the workers are told; its strings are the configuration's, its list of
+ * origins is released with settings_free(). Returns 0 or -ENOMEM.
+ */
+int settings_of_workers(const struct config *c, struct worker_settings *out);
+
+void settings_free(struct worker_settings *s);
+
+struct publish_policy settings_of_publishing(const struct config *c);
+struct follow_settings settings_of_following(const struct config *c);
+
+#endif

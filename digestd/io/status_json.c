@@ -1,0 +1,139 @@
+/*
+ * The node's status as JSON.
+ */
+#include "config.h"
+#include "digestd/io/node_status.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+/* Adds a whole number; a failure shows as a member that is missing. */
+static void put(json_t *to, const char *name, uint64_t value)
+{
+	json_object_set_new(to, name, json_integer((json_int_t)value));
+}
+
+static void put_real(json_t *to, const char *name, double value)
+{
+	json_object_set_new(to, name, json_real(value));
+}
+
+static void put_text(json_t *to, const char *name, const char *value)
+{
+	json_object_set_new(to, name, json_string(value));
+}
+
+static json_t *counters(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+#define X(name, help) put(o, #name, s->counters.name);
+	WORKER_COUNTERS(X)
+#undef X
+	return o;
+}
+
+static json_t *store(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	put(o, "keys", s->store.keys);
+	put(o, "objects", s->store.entries);
+	put(o, "bytes", s->store.weight);
+	put(o, "limit_bytes", s->store.max_weight);
+	put(o, "evicted", s->store.evicted);
+	return o;
+}
+
+static json_t *digest(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	put(o, "generation", s->publisher.generation);
+	put(o, "bits", s->catalog.nbits);
+	put(o, "hash_functions", s->catalog.nhash);
+	put(o, "keys", s->catalog.nkeys);
+	put(o, "unpublished_changes", s->catalog.changed);
+	put(o, "saturated_counters", s->catalog.saturated);
+	put_real(o, "fill", (double)s->catalog.nones /
+				    (double)s->catalog.nbits);
+	put_real(o, "false_positive_rate", s->catalog.fp);
+	put(o, "array_bytes", s->publisher.array_bytes);
+	put(o, "full_bytes", s->publisher.full_bytes);
+	put(o, "delta_bytes", s->publisher.delta_bytes);
+	put_real(o, "encode_ms", s->publisher.encode_ms);
+#define X(name, help) put(o, #name, s->digests.name);
+	DIGEST_API_COUNTERS(X)
+#undef X
+	return o;
+}
+
+static json_t *peer_digest(const struct follow_status *p, int64_t now_ms)
+{
+	json_t *o = json_object();
+	char instance[17];
+
+	snprintf(instance, sizeof(instance), "%016" PRIx64,
+		 p->digest->instance);
+	put_text(o, "instance", instance);
+	put(o, "generation", p->digest->generation);
+	put(o, "keys", p->digest->nkeys);
+	put(o, "bits", p->digest->bloom.nbits);
+	put(o, "hash_functions", p->digest->bloom.nhash);
+	put_real(o, "false_positive_rate", p->digest->fp);
+	put_real(o, "age_s", (double)(now_ms - p->confirmed_ms) / 1e3);
+	return o;
+}
+
+static json_t *peer(const struct follow_status *p, int64_t now_ms)
+{
+	json_t *o = json_object();
+
+	put_text(o, "name", p->name);
+	put_text(o, "url", p->url);
+	put_text(o, "health", health_state_text(p->health));
+	put_real(o, "round_trip_ms", p->rtt_ms);
+	json_object_set_new(o, "digest",
+			    p->digest ? peer_digest(p, now_ms) : json_null());
+#define X(name, help) put(o, #name, p->counters.name);
+	FOLLOW_COUNTERS(X)
+#undef X
+	return o;
+}
+
+static json_t *peers(const struct node_status *s)
+{
+	json_t *list = json_array();
+	size_t n = s->follow ? follow_count(s->follow) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct follow_status p;
+
+		follow_status(s->follow, i, &p);
+		json_array_append_new(list, peer(&p, s->now_ms));
+	}
+	return list;
+}
+
+char *node_status_json(const struct node_status *s)
+{
+	json_t *o = json_object();
+	char instance[17];
+	char *text;
+
+	snprintf(instance, sizeof(instance), "%016" PRIx64, s->instance);
+	put_text(o, "node", s->node);
+	put_text(o, "version", PACKAGE_VERSION);
+	put_text(o, "instance", instance);
+	json_object_set_new(o, "ready", json_boolean(s->ready));
+	put(o, "started", (uint64_t)s->started_s);
+	put(o, "uptime_s", (uint64_t)s->uptime_s);
+	put(o, "threads", s->threads);
+	json_object_set_new(o, "counters", counters(s));
+	json_object_set_new(o, "store", store(s));
+	json_object_set_new(o, "digest", s->publishes ? digest(s) : json_null());
+	json_object_set_new(o, "peers", peers(s));
+	text = json_dumps(o, JSON_INDENT(2));
+	json_decref(o);
+	return text;
+}

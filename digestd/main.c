@@ -1,0 +1,103 @@
+/*
+ * digestd: wires the configuration to the service.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "digestd/io/configuration.h"
+#include "digestd/io/service.h"
+
+enum { EXIT_USAGE = 2 };
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "test", no_argument, NULL, 't' },
+	{ "options", no_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static void usage(FILE *to)
+{
+	fputs("usage: digestd -c FILE [-t]\n"
+	      "A caching proxy that tells its peers what it holds.\n"
+	      "\n"
+	      "  -c, --config FILE  the configuration, see digestd.conf(5)\n"
+	      "  -t, --test         check it, and do nothing else\n"
+	      "      --options      list the options of a configuration\n"
+	      "  -h, --help         this text\n"
+	      "  -V, --version      the version\n"
+	      "\n"
+	      "SIGHUP reloads the configuration, SIGTERM drains and ends.\n",
+	      to);
+}
+
+static int run(struct config *config, const char *path)
+{
+	struct service *service;
+	int err;
+
+	service_block_signals();
+	if (service_new(config, path, &service))
+		return EXIT_FAILURE;
+	err = service_run(service);
+	service_free(&service);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int load_and_run(const char *path, bool test)
+{
+	struct config_errors errors;
+	struct config *config;
+
+	if (config_load(path, &config, &errors)) {
+		fputs(errors.text, stderr);
+		return EXIT_FAILURE;
+	}
+	if (!test)
+		return run(config, path);
+	config_free(&config);
+	printf("%s: ok\n", path);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = NULL;
+	bool test = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:thV", long_options, NULL)) !=
+	       -1) {
+		switch (c) {
+		case 'c':
+			path = optarg;
+			break;
+		case 't':
+			test = true;
+			break;
+		case 'o':
+			config_print_options(stdout);
+			return EXIT_SUCCESS;
+		case 'h':
+			usage(stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("digestd " PACKAGE_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			usage(stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (!path || optind < argc) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	return load_and_run(path, test);
+}
