@@ -4,8 +4,8 @@
  *   host ident user [09/Jul/1995:00:00:01 -0400] "GET /x HTTP/1.0" 200 6245
  *
  * Old servers wrote the request as it came, with blanks and quotes in it: the
- * request ends at the first quote that a status follows. A backslash escapes
- * the next character there (Apache); the escape is kept as it stands.
+ * request ends at the first quote that a status follows, its URL at a blank.
+ * A backslash escapes the next character (Apache); the escape is kept.
  */
 #include "cachesim/trace/format.h"
 
@@ -118,30 +118,14 @@ static bool quoted_request(struct trace_text *rest, struct trace_text *out)
 	return false;
 }
 
-/* Cuts " HTTP/1.0" off, and blanks at the end; old requests have no version */
-static struct trace_text without_version(struct trace_text t)
-{
-	for (size_t i = t.len; i >= 6; i--)
-		if (!memcmp(t.at + i - 6, " HTTP/", 6)) {
-			t.len = i - 6;
-			break;
-		}
-	while (t.len && t.at[t.len - 1] == ' ')
-		t.len--;
-	return t;
-}
-
 static int clf_request(struct trace_parser *p, struct trace_text line,
 		       struct trace_request *req)
 {
 	req->method = scan_word(&line);
 	if (!scan_is_token(req->method))
 		return req->method.len ? TRACE_EMETHOD : TRACE_EREQUEST;
-	while (line.len && *line.at == ' ') {
-		line.at++;
-		line.len--;
-	}
-	return scan_url(p, without_version(line), req);
+	/* servers took the target to end at a blank, whatever came behind */
+	return scan_url(p, scan_word(&line), req);
 }
 
 static int clf_parse(struct trace_parser *p, struct trace_text record,

@@ -35,7 +35,7 @@ struct trace_model {
 	double byte_hit_ratio; /* of an infinite cache */
 	double alpha;	       /* Zipf's exponent of the catalogues */
 	double once;	       /* share of requests that are one-hit wonders */
-	double locality;       /* share of the others that repeat a recent one */
+	double locality;       /* share of the others: repetitions */
 	double affinity;       /* share of draws from the group's catalogue */
 };
 

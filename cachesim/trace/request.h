@@ -22,7 +22,7 @@ struct trace_text {
 struct trace_request {
 	int64_t time_ms;	   /* since the epoch; 0 when unknown */
 	uint64_t client;	   /* hash of the client's name; 0: no client */
-	uint64_t key;		   /* hash of the URL, or the key of the trace */
+	uint64_t key;		   /* hash of the URL, or the trace's key */
 	uint64_t size;		   /* body [bytes]; 0 unless has_size */
 	struct trace_text name;	   /* the client; empty: no client */
 	struct trace_text url;	   /* absolute, or the key of the trace */

@@ -22,7 +22,7 @@ struct row {
 #define CLF_MS 805262401000
 
 /* The rest of a row whose record gives no request. */
-#define NOTHING(result) result, 0, NULL, NULL, NULL, 0, -1
+#define NO(result) TRACE_##result, 0, NULL, NULL, NULL, 0, -1
 
 /* clang-format off */
 static const struct row rows[] = {
@@ -39,32 +39,32 @@ static const struct row rows[] = {
 	{ "no version", "clf", CLF "\"GET /a\" 200 1", 0,
 	  CLF_MS, "h", "GET", "http://b/a", 200, 1 },
 	{ "blank inside", "clf", CLF "\"GET /a b HTTP/1.0\" 200 1", 0,
-	  CLF_MS, "h", "GET", "http://b/a b", 200, 1 },
+	  CLF_MS, "h", "GET", "http://b/a", 200, 1 },
 	{ "quote inside", "clf", CLF "\"GET /a\"b HTTP/1.0\" 404 -", 0,
 	  CLF_MS, "h", "GET", "http://b/a\"b", 404, -1 },
-	{ "empty", "clf", "", NOTHING(TRACE_SKIP) },
-	{ "no time", "clf", "h - - \"GET / HTTP/1.0\" 200 1", NOTHING(TRACE_ETIME) },
+	{ "empty", "clf", "", NO(SKIP) },
+	{ "no time", "clf", "h - - \"GET / HTTP/1.0\" 200 1", NO(ETIME) },
 	{ "month", "clf",
-	  "h - - [09/Foo/1995:00:00:01 -0400] \"GET / \" 200 1", NOTHING(TRACE_ETIME) },
-	{ "no request", "clf", CLF "200 1", NOTHING(TRACE_EREQUEST) },
-	{ "method", "clf", CLF "\"G@T / HTTP/1.0\" 200 1", NOTHING(TRACE_EMETHOD) },
-	{ "no url", "clf", CLF "\"GET HTTP/1.0\" 200", NOTHING(TRACE_EFIELDS) },
-	{ "status", "clf", CLF "\"GET / HTTP/1.0\" 999 1", NOTHING(TRACE_ESTATUS) },
-	{ "size", "clf", CLF "\"GET / HTTP/1.0\" 200 1x", NOTHING(TRACE_ESIZE) },
+	  "h - - [09/Foo/1995:00:00:01 -0400] \"GET / \" 200 1", NO(ETIME) },
+	{ "no request", "clf", CLF "200 1", NO(EREQUEST) },
+	{ "method", "clf", CLF "\"G@T / HTTP/1.0\" 200 1", NO(EMETHOD) },
+	{ "no url", "clf", CLF "\"GET HTTP/1.0\" 200", NO(EFIELDS) },
+	{ "status", "clf", CLF "\"GET / HTTP/1.0\" 999 1", NO(ESTATUS) },
+	{ "size", "clf", CLF "\"GET / HTTP/1.0\" 200 1x", NO(ESIZE) },
 	{ "size overflows", "clf",
-	  CLF "\"GET / HTTP/1.0\" 200 99999999999999999999", NOTHING(TRACE_ESIZE) },
+	  CLF "\"GET / HTTP/1.0\" 200 99999999999999999999", NO(ESIZE) },
 
 	{ "native", "squid",
 	  "1066036250.603  310 10.1.2.3 TCP_MISS/200 4567 GET http://x/ - D/-",
 	  0, 1066036250603, "10.1.2.3", "GET", "http://x/", 200, 4567 },
 	{ "aborted", "squid", "1.5 0 c NONE/000 0 GET http://x/y - - -", 0,
 	  1500, "c", "GET", "http://x/y", 0, 0 },
-	{ "comment", "squid", "# log", NOTHING(TRACE_SKIP) },
-	{ "time", "squid", "x 0 c A/200 0 GET http://x/", NOTHING(TRACE_ETIME) },
-	{ "no status", "squid", "1 0 c A 0 GET http://x/", NOTHING(TRACE_ESTATUS) },
-	{ "size", "squid", "1 0 c A/200 -1 GET http://x/", NOTHING(TRACE_ESIZE) },
-	{ "ends early", "squid", "1 0 c A/200 5", NOTHING(TRACE_EFIELDS) },
-	{ "no url", "squid", "1 0 c A/200 5 GET", NOTHING(TRACE_EURL) },
+	{ "comment", "squid", "# log", NO(SKIP) },
+	{ "time", "squid", "x 0 c A/200 0 GET http://x/", NO(ETIME) },
+	{ "no status", "squid", "1 0 c A 0 GET http://x/", NO(ESTATUS) },
+	{ "size", "squid", "1 0 c A/200 -1 GET http://x/", NO(ESIZE) },
+	{ "ends early", "squid", "1 0 c A/200 5", NO(EFIELDS) },
+	{ "no url", "squid", "1 0 c A/200 5 GET", NO(EURL) },
 
 	{ "four", "csv", "1.25,me,http://x/,77", 0,
 	  1250, "me", "GET", "http://x/", 0, 77 },
@@ -74,15 +74,15 @@ static const struct row rows[] = {
 	  1700000000123, "", "GET", "k", 0, -1 },
 	{ "quoted", "csv", "1,\"http://x/\"\"a\"\",b\",5", 0,
 	  1000, "", "GET", "http://x/\"a\",b", 0, 5 },
-	{ "header", "csv", "time,url,size", NOTHING(TRACE_SKIP) },
-	{ "open quote", "csv", "1,\"http://x/,5", NOTHING(TRACE_EFIELDS) },
-	{ "time", "csv", "soon,http://x/,5", NOTHING(TRACE_ETIME) },
-	{ "size", "csv", "1,http://x/,big", NOTHING(TRACE_ESIZE) },
-	{ "no url", "csv", "1,,5", NOTHING(TRACE_EURL) },
+	{ "header", "csv", "time,url,size", NO(SKIP) },
+	{ "open quote", "csv", "1,\"http://x/,5", NO(EFIELDS) },
+	{ "time", "csv", "soon,http://x/,5", NO(ETIME) },
+	{ "size", "csv", "1,http://x/,big", NO(ESIZE) },
+	{ "no url", "csv", "1,,5", NO(EURL) },
 
 	{ "key", "keys", "abc", 0, 0, "", "GET", "abc", 0, -1 },
 	{ "path", "keys", "/abc", 0, 0, "", "GET", "http://b/abc", 0, -1 },
-	{ "control", "keys", "a\tb", NOTHING(TRACE_EURL) },
+	{ "control", "keys", "a\tb", NO(EURL) },
 };
 /* clang-format on */
 
