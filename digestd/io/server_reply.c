@@ -101,6 +101,12 @@ void exchange_reply(struct exchange *x, unsigned status,
 {
 	struct MHD_Response *response;
 
+	if (status == 304 && !len) { /* a length of 0 would speak of the 200's */
+		struct body_source none = { .release = release, .arg = arg };
+
+		exchange_reply_stream(x, status, fields, -1, &none);
+		return;
+	}
 	/* the library takes it as writable, but only reads it */
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
 		len, (void *)(uintptr_t)body, release ? release : keep, arg);
