@@ -140,6 +140,9 @@ struct loop *exchange_loop(const struct exchange *x);
 bool exchange_answered(const struct exchange *x);
 
 /*
+ * A reply to an exchange whose client has just left (on_done() has not come
+ * yet) is thrown away.
+ *
  * Replies with a body that is in memory, without a copy. `fields` (may be
  * null) are copied; Content-Length, Transfer-Encoding, Connection and other
  * fields of the connection in it are ignored: they are the server's. Date is

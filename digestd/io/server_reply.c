@@ -58,6 +58,11 @@ static void give(struct exchange *x, unsigned status,
 {
 	struct conn *c = exchange_conn(x);
 
+	if (x->aborted) { /* the client has left, and on_done() is to come */
+		if (response)
+			MHD_destroy_response(response);
+		return;
+	}
 	assert(!x->answered);
 	x->answered = true;
 	if (response && fields && add_fields(response, fields)) {
