@@ -1,0 +1,312 @@
+"""One node and its origin: what a shared cache owes to both sides."""
+
+import socket
+import threading
+import time
+
+import cluster as scd
+import servers
+
+
+def fresh(body=b"body", **fields):
+    fields = {k.replace("_", "-"): v for k, v in fields.items()}
+    return {"fields": {"Cache-Control": "max-age=60", **fields}, "body": body}
+
+
+def test_miss_then_hit(node, origin):
+    origin.set("/a", **fresh(b"hello", ETag='"1"'))
+    first, second = node.get("/a"), node.get("/a")
+    assert (first.status, first.body, first.source) == (200, b"hello", "origin")
+    assert (second.status, second.body, second.source) == (200, b"hello", "hit")
+    assert second.get("Age") is not None
+    assert origin.count() == 1
+
+
+def test_query_and_path_tell_objects_apart(node, origin):
+    origin.set("/a", **fresh(b"a"))
+    origin.set("/A", **fresh(b"A"))
+    assert node.get("/a").body == b"a"
+    assert node.get("/A").body == b"A"
+    assert node.get("/a?x").source == "origin"
+    assert node.get("/a?x").source == "hit"
+
+
+def test_head_is_answered_from_the_store(node, origin):
+    origin.set("/a", **fresh(b"hello"))
+    node.get("/a")
+    r = node.get("/a", method="HEAD")
+    assert (r.status, r.body, r.get("Content-Length")) == (200, b"", "5")
+    assert r.source == "hit" and origin.count() == 1
+
+
+def test_conditional_request_gets_304(node, origin):
+    origin.set("/a", **fresh(b"x", ETag='"v1"'))
+    node.get("/a")
+    r = node.get("/a", headers={"If-None-Match": '"v0", W/"v1"'})
+    assert (r.status, r.body, r.get("ETag")) == (304, b"", '"v1"')
+    assert origin.count() == 1
+    assert node.get("/a", headers={"If-None-Match": '"v2"'}).status == 200
+
+
+def test_stale_is_revalidated(node, origin):
+    def page(request, _):
+        if request.get("If-None-Match") == '"1"':
+            return servers.response(304, {"ETag": '"1"',
+                                          "Cache-Control": "max-age=60"})
+        return servers.response(200, {"ETag": '"1"',
+                                      "Cache-Control": "max-age=0"}, b"x")
+    origin.pages["/a"] = page
+    node.get("/a")
+    r = node.get("/a")
+    assert (r.status, r.body) == (200, b"x")
+    assert "fwd=stale" in r.get("Cache-Status")
+    assert origin.count() == 2
+    assert node.get("/a").source == "hit"  # the 304 made it fresh again
+    assert node.counters()["revalidated"] == 1
+
+
+def test_what_must_not_be_stored_is_not(node, origin):
+    for path, fields in (("/ns", {"Cache-Control": "no-store, max-age=60"}),
+                         ("/pr", {"Cache-Control": "private, max-age=60"}),
+                         ("/va", {"Cache-Control": "max-age=60", "Vary": "*"}),
+                         ("/no", {})):
+        origin.set(path, fields=fields, body=b"x")
+        assert node.get(path).source == "origin"
+        assert node.get(path).source == "origin"
+        assert origin.count(path) == 2
+
+
+def test_authorization_is_for_one_user(node, origin):
+    origin.set("/a", **fresh(b"mine"))
+    origin.set("/b", fields={"Cache-Control": "public, max-age=60"}, body=b"b")
+    auth = {"Authorization": "Basic abc"}
+    assert node.get("/a", headers=auth).source == "origin"
+    assert node.get("/a").source == "origin"
+    assert node.get("/b", headers=auth).source == "origin"
+    assert node.get("/b").source == "hit"
+
+
+def test_vary_keeps_variants(node, origin):
+    def page(request, _):
+        language = request.get("Accept-Language", "none")
+        return servers.response(200, {"Cache-Control": "max-age=60",
+                                      "Vary": "Accept-Language"},
+                                language.encode())
+    origin.pages["/a"] = page
+    for language in ("de", "en", "de", "en"):
+        r = node.get("/a", headers={"Accept-Language": language})
+        assert r.body == language.encode()
+    assert node.get("/a").body == b"none"
+    assert origin.count() == 3
+
+
+def test_unsafe_methods_pass_and_invalidate(node, origin):
+    origin.set("/a", **fresh(b"old"))
+    node.get("/a")
+    seen = []
+
+    def page(request, _):
+        if request.method == "POST":
+            seen.append(request.body)
+            return servers.response(200, {}, b"posted")
+        return servers.response(200, {"Cache-Control": "max-age=60"}, b"new")
+    origin.pages["/a"] = page
+    r = node.get("/a", method="POST", body=b"data" * 1000)
+    assert (r.status, r.body) == (200, b"posted")
+    assert seen == [b"data" * 1000]
+    assert node.get("/a").body == b"new"
+
+
+def test_chunked_upload_passes(node, origin):
+    origin.pages["/up"] = lambda r, _: servers.response(200, {}, r.body)
+    r = node.get("/up", method="PUT",
+                 headers={"Transfer-Encoding": "chunked"},
+                 body=b"3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n")
+    assert r.body == b"abcdefg"
+
+
+def test_concurrent_misses_are_fetched_once(node, origin):
+    def slow(request, _):
+        time.sleep(0.3)
+        return servers.response(200, {"Cache-Control": "max-age=60"}, b"x" * 999)
+    origin.pages["/a"] = slow
+    bodies = []
+    threads = [threading.Thread(
+        target=lambda: bodies.append(node.get("/a").body)) for _ in range(20)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert bodies == [b"x" * 999] * 20
+    assert origin.count() == 1
+
+
+def test_truncated_body_is_never_whole(node, origin):
+    def cut(request, connection):
+        connection.sendall(servers.response(
+            200, {"Cache-Control": "max-age=60"}, b"x" * 5000, length=9000))
+    origin.pages["/a"] = cut
+    for _ in range(2):
+        try:
+            r = node.get("/a")
+            assert r.status >= 500
+        except (OSError, scd.http.client.HTTPException):
+            pass
+    assert origin.count() >= 2
+    assert node.counters()["stored"] == 0
+    origin.set("/a", **fresh(b"whole"))
+    assert node.get("/a").body == b"whole"
+
+
+def test_body_without_a_length_is_not_stored(node, origin):
+    def unframed(request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+                           b"Connection: close\r\n\r\nsome")
+    origin.pages["/a"] = unframed
+    assert node.get("/a").body == b"some"
+    assert node.get("/a").body == b"some"
+    assert origin.count() == 2
+
+
+def test_large_body_streams_with_back_pressure(make_cluster, origin):
+    size = 200 << 20
+    sent = []
+
+    def large(request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+                           b"Content-Length: %d\r\n\r\n" % size)
+        block = b"y" * 65536
+        for _ in range(size // len(block)):
+            connection.sendall(block)
+            sent.append(len(block))
+        return b""
+    origin.pages["/big"] = large
+    c = make_cluster(1, client_min_rate="0")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    with socket.create_connection(("127.0.0.1", node.data)) as s:
+        s.sendall(b"GET /big HTTP/1.1\r\nHost: www.example.com\r\n\r\n")
+        time.sleep(1.5)  # a client that does not read holds the origin back
+        assert sum(sent) < size / 4
+        got, head = 0, s.recv(65536)
+        got += len(head) - head.index(b"\r\n\r\n") - 4
+        while got < size:
+            data = s.recv(1 << 20)
+            assert data
+            got += len(data)
+    assert got == size
+    assert node.counters()["stored"] == 0
+
+
+def test_origin_that_fails_gives_502_or_stale(node, origin):
+    origin.set("/a", fields={"Cache-Control": "max-age=0, stale-if-error=60",
+                             "ETag": '"1"'}, body=b"old")
+    assert node.get("/a").body == b"old"
+    origin.pages["/a"] = origin.pages["/b"] = servers.reset
+    assert (node.get("/a").status, node.get("/a").body) == (200, b"old")
+    assert node.get("/b").status == 502
+
+
+def test_hop_by_hop_fields_end_here(node, origin):
+    origin.set("/a", **fresh(b"x", Connection="X-Hop", X_Hop="1",
+                             Keep_Alive="timeout=5", X_End="2"))
+    r = node.get("/a", headers={"Connection": "X-Mine, close", "X-Mine": "1",
+                                "Proxy-Authorization": "Basic x", "X-Keep": "1"})
+    seen = origin.last()
+    assert seen.get("X-Mine") is None and seen.get("X-Keep") == "1"
+    assert seen.get("Proxy-Authorization") is None
+    assert seen.get("Host") == "www.example.com"
+    assert "n1" in seen.get("Via") and seen.get("CDN-Loop") == "n1"
+    assert r.get("X-Hop") is None and r.get("X-End") == "2"
+
+
+def test_malformed_requests_are_refused(node, origin):
+    good = b"Host: www.example.com\r\n"
+    shapes = {
+        "no host": b"GET / HTTP/1.1\r\n\r\n",
+        "two hosts": b"GET / HTTP/1.1\r\n" + good + good + b"\r\n",
+        "length and coding": b"POST / HTTP/1.1\r\n" + good +
+        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "two lengths": b"POST / HTTP/1.1\r\n" + good +
+        b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        "unknown coding": b"POST / HTTP/1.1\r\n" + good +
+        b"Transfer-Encoding: gzip\r\n\r\n",
+        "space before colon": b"GET / HTTP/1.1\r\n" + good + b"X : y\r\n\r\n",
+        "bad name": b"GET / HTTP/1.1\r\n" + good + b"X(y: z\r\n\r\n",
+        "control byte": b"GET / HTTP/1.1\r\n" + good + b"X: a\x01b\r\n\r\n",
+        "fragment": b"GET /a#b HTTP/1.1\r\n" + good + b"\r\n",
+        "8-bit target": b"GET /\xe4 HTTP/1.1\r\n" + good + b"\r\n",
+        "host is no authority": b"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        "hosts differ": b"GET http://other/ HTTP/1.1\r\n" + good + b"\r\n",
+        "connect": b"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n",
+    }
+    for name, text in shapes.items():
+        with socket.create_connection(("127.0.0.1", node.data), 5) as s:
+            s.sendall(text)
+            answer = s.recv(4096)
+        assert answer[:9] == b"HTTP/1.1 " and answer[9:10] in b"45", \
+            f"{name}: {answer[:60]}"
+    assert origin.count() == 0
+
+
+def test_forward_proxy_is_off_until_switched_on(make_cluster, origin):
+    origin.set("/a", **fresh(b"x"))
+    target = origin.url + "/a"
+    host = f"127.0.0.1:{origin.port}"
+    for options, status in (({}, 421), ({"forward": True}, None),
+                            ({"forward": True, "forward_private": True}, 200)):
+        c = make_cluster(1, default_origin=None, **options)
+        c.nodes[0].lines = ['origin "elsewhere" { url = "http://127.0.0.1:1" }']
+        node = c.start().nodes[0]
+        r = node.get(target, host=host)
+        # loopback is not a place for a forward proxy unless it is allowed
+        assert r.status == status if status else 400 <= r.status < 600
+    assert origin.count() == 1
+
+
+def test_origins_by_host(make_cluster, origin, serve):
+    other = serve(lambda r, _: servers.response(200, {}, b"other"))
+    origin.set("/a", **fresh(b"first"))
+    c = make_cluster(1, default_origin=None)
+    c.nodes[0].lines = [f'origin "one.example" {{ url = "{origin.url}" }}',
+                        f'origin "two.example" {{ url = "{other.url}" }}']
+    node = c.start().nodes[0]
+    assert node.get("/a", host="one.example").body == b"first"
+    assert node.get("/a", host="Two.Example").body == b"other"
+    assert node.get("/a", host="three.example").status == 421
+
+
+def test_slow_clients_cost_nobody_else(node, origin):
+    origin.set("/a", **fresh(b"x" * 100))
+    node.get("/a")
+    slow = []
+    for _ in range(200):
+        s = socket.create_connection(("127.0.0.1", node.data))
+        s.sendall(b"GET /a HTTP/1.1\r\nHo")
+        slow.append(s)
+    for _ in range(200):
+        assert node.get("/a").status == 200
+    for s in slow:
+        s.close()
+
+
+def test_128_and_256_busy_connections_do_not_stall(node, origin):
+    origin.set("/a", **fresh(b"x" * 100))
+    node.get("/a")
+    ask = b"GET /a HTTP/1.1\r\nHost: www.example.com\r\n\r\n"
+    for count in (127, 128, 256):
+        many = [socket.create_connection(("127.0.0.1", node.data))
+                for _ in range(count)]
+        began = time.monotonic()
+        for _ in range(5):
+            for s in many:
+                s.sendall(ask)
+            for s in many:
+                data = b""
+                while not data.endswith(b"x" * 100):
+                    part = s.recv(4096)
+                    assert part
+                    data += part
+        assert time.monotonic() - began < 10
+        for s in many:
+            s.close()
