@@ -78,7 +78,7 @@ static const struct option options[] = {
 	{ "eviction", POLICY, AT(eviction), "sieve", 0, 0, true,
 	  "which objects go first: sieve or lru" },
 	{ "expected_objects", NUMBER, AT(expected_objects), "0", 0, BIG, true,
-	  "objects the digest is sized for; 0: cache_size / 16K" },
+	  "objects the digest is sized for; 0: cache_size / 4K" },
 	{ "bits_per_object", NUMBER, AT(bits_per_object), "32", 2, 1024, true,
 	  "bits of the digest for each of them, before coding" },
 	{ "hash_functions", NUMBER, AT(hash_functions), "3", 1, 32, true,
@@ -143,7 +143,11 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-enum { NOPTIONS = sizeof(options) / sizeof(options[0]) };
+enum {
+	NOPTIONS = sizeof(options) / sizeof(options[0]),
+	MIN_FILTER_BITS = 1 << 16,
+	SMALL_OBJECT_BYTES = 4096,
+};
 
 /*
  * Where libconfuse's messages go: its error function has no argument for it.
@@ -733,10 +737,12 @@ void config_print_options(FILE *to)
 uint64_t config_filter_bits(const struct config *c)
 {
 	uint64_t objects = (uint64_t)c->expected_objects;
-	uint64_t want, nbits = 1024;
+	uint64_t want, nbits = MIN_FILTER_BITS;
 
+	/* Small objects, so that there are never many more of them: what a
+	 * filter has too many bits costs little once it is coded. */
 	if (!objects)
-		objects = (uint64_t)c->cache_size / 16384;
+		objects = (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
 	want = objects * (uint64_t)c->bits_per_object;
 	while (nbits < want && nbits < (uint64_t)1 << 40)
 		nbits *= 2;

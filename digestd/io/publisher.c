@@ -15,8 +15,10 @@
 #include "digestd/io/log.h"
 #include "digestd/io/loop.h"
 
-/* How often the catalog is looked at: the finest time that is kept. */
-enum { TICK_MS = 20 };
+enum {
+	TICK_MS = 20, /* how often the catalog is looked at */
+	FULL_PERCENT = 1, /* false positives from which a filter is too small */
+};
 
 struct publisher {
 	struct loop *loop;
@@ -26,6 +28,7 @@ struct publisher {
 	struct generations *generations;
 	struct loop_timer tick;
 	struct publisher_stats stats;
+	bool warned; /* that the filter is too small */
 };
 
 static double clock_ms(void)
@@ -36,15 +39,31 @@ static double clock_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/* Once, when the store holds more objects than the filter was made for. */
+static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
+{
+	if (c->fp * 100 < FULL_PERCENT || p->warned)
+		return;
+	p->warned = true;
+	log_write(LOG_WARNING, "publisher",
+		  "%" PRIu64 " objects are too many for a digest of %" PRIu64
+		  " bits (%.1f %% false positives): raise expected_objects",
+		  c->nkeys, c->nbits, c->fp * 100);
+}
+
 /* Takes a snapshot if one is due. Returns whether it did. */
 static bool take_snapshot(struct publisher *p, struct catalog_snapshot *out)
 {
 	int64_t now_ms = loop_now_ms(p->loop);
 	struct catalog *catalog = cache_lock(p->cache);
+	struct catalog_stats stats;
 	bool taken = catalog_due(catalog, &p->settings.policy, now_ms) &&
 		     catalog_snapshot(catalog, now_ms, out) == SCD_OK;
 
+	catalog_stats(catalog, &stats);
 	cache_unlock(p->cache);
+	if (taken)
+		warn_when_full(p, &stats);
 	return taken;
 }
 

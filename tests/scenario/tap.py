@@ -6,6 +6,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True  # the source may be read-only
 
 try:
     import pytest
@@ -27,11 +28,16 @@ class Tap:
         rank = ("passed", "skipped", "failed")
         old = self.outcome.get(report.nodeid, ("passed", ""))
         if rank.index(report.outcome) >= rank.index(old[0]):
-            text = report.longreprtext if report.failed else str(
-                report.longrepr[2] if report.skipped else "")
-            self.outcome[report.nodeid] = (report.outcome, text)
+            self.outcome[report.nodeid] = (report.outcome, self.text(report))
         if report.when == "teardown":
             self.tell(report.nodeid)
+
+    @staticmethod
+    def text(report):
+        if report.skipped:
+            return str(report.longrepr[2])
+        return report.longreprtext + "".join(
+            "\n" + name + "\n" + content for name, content in report.sections)
 
     def tell(self, nodeid):
         outcome, text = self.outcome[nodeid]
@@ -51,7 +57,7 @@ class Tap:
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main(["-q", "-p", "no:terminal", "-p", "no:cacheprovider",
-                          os.path.join(HERE, os.environ.get("SCENARIO", ""))
-                          if os.environ.get("SCENARIO") else HERE,
-                          *sys.argv[1:]], plugins=[Tap()]))
+    # arguments: pytest's, e.g. a file of scenarios, or -k WORD
+    sys.exit(pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider",
+                          "--rootdir", HERE, *(sys.argv[1:] or [HERE])],
+                         plugins=[Tap()]))

@@ -1,0 +1,412 @@
+"""Nodes that know each other: digests, remote hits, and peers gone bad."""
+
+import os
+import signal
+import threading
+import time
+
+import cluster as scd
+import servers
+from cluster import request, until
+from digests import Digest, derive, key
+
+LONG = bool(os.environ.get("SCD_TEST_LONG"))
+
+
+def bearer(name="Authorization"):
+    return {name: "Bearer " + derive(scd.KEY, "token").hex()}
+
+
+def digest(node, **headers):
+    return request(node.peer, "/scd/v1/digest", headers={**bearer(), **headers})
+
+
+def pages(origin, count, prefix="/p"):
+    for i in range(count):
+        origin.set(f"{prefix}{i}", fields={"Cache-Control": "max-age=600"},
+                   body=f"{prefix}{i}".encode() * 20)
+
+
+def fill(node, count, prefix="/p"):
+    for i in range(count):
+        assert node.get(f"{prefix}{i}").status == 200
+
+
+def start_three(make_cluster, origin, **options):
+    c = make_cluster(3, **options)
+    c.origin_url = origin.url
+    c.start()
+    c.wait_settled()
+    return c
+
+
+def test_remote_hit_without_the_origin(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    pages(origin, 50)
+    fill(c.nodes[0], 50)
+    c.wait_settled()
+    for i in range(50):
+        r = c.nodes[1].get(f"/p{i}")
+        assert (r.source, r.body) == ("peer", f"/p{i}".encode() * 20)
+    assert origin.count() == 50
+    n = c.nodes[1].counters()
+    assert (n["remote_hits"], n["false_hits"], n["origin_fetches"]) == (50, 0, 0)
+    assert c.nodes[0].counters()["peer_served"] == 50
+    assert c.nodes[1].get("/p7").source == "hit"  # and has a copy now
+
+
+def test_change_is_known_to_every_peer_within_a_second(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    pages(origin, 20)
+    for i in range(20):
+        c.nodes[0].get(f"/p{i}")
+        stored = time.monotonic()
+        until(lambda i=i: all(knows_key(n, c.nodes[0], i + 1)
+                              for n in c.nodes[1:]), 5, 0.01, "news")
+        assert time.monotonic() - stored < 1.0
+
+
+def knows_key(node, other, nkeys):
+    held = node.peer_status(other.name)["digest"]
+    return held and held["keys"] >= nkeys
+
+
+def test_digest_resource(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    node = c.nodes[0]
+    pages(origin, 300)
+    fill(node, 200)
+    until(lambda: not node.status()["digest"]["unpublished_changes"])
+    first = digest(node)
+    assert first.status == 200
+    assert first.get("Content-Type") == "application/scd-digest"
+    etag = first.get("ETag")
+    old = Digest.decode(first.body)
+    assert digest(node, **{"If-None-Match": etag}).status == 304
+    assert digest(node, **{"If-None-Match": '"0-1", ' + etag}).status == 304
+    fill_some = range(200, 300)
+    for i in fill_some:
+        node.get(f"/p{i}")
+    until(lambda: not node.status()["digest"]["unpublished_changes"])
+    full = digest(node, **{"If-None-Match": etag})
+    assert full.status == 200  # no A-IM: a delta was not asked for
+    new = Digest.decode(full.body)
+    delta = digest(node, **{"If-None-Match": etag, "A-IM": "scd"})
+    if delta.status == 226:
+        assert delta.get("IM") == "scd" and delta.get("Delta-Base") == etag
+        assert delta.get("ETag") == full.get("ETag")
+        assert len(delta.body) < len(full.body)
+        assert old.applied(delta.body).bits == new.bits
+    head = request(node.peer, "/scd/v1/digest", "HEAD", bearer())
+    assert head.body == b"" and int(head.get("Content-Length")) == len(full.body)
+
+
+def test_deltas_are_immutable_resources(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    node = c.nodes[0]
+    pages(origin, 400)
+    fill(node, 390)
+    until(lambda: not node.status()["digest"]["unpublished_changes"])
+    old = Digest.decode(digest(node).body)
+    node.get("/p395")
+    until(lambda: not node.status()["digest"]["unpublished_changes"])
+    now = digest(node)
+    links = [v for v in now.all("Link")]
+    link = next(part for v in links for part in v.split(", ")
+                if f"/{old.head['generation']}-" in part)
+    target = link[1:link.index(">")]
+    r = request(node.peer, target, headers=bearer())
+    assert r.status == 200 and "immutable" in r.get("Cache-Control")
+    assert old.applied(r.body).bits == Digest.decode(now.body).bits
+    assert request(node.peer, target[:-1] + "999",
+                   headers=bearer()).status == 404
+
+
+def test_waiting_for_news(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    node = c.nodes[0]
+    pages(origin, 3)
+    node.get("/p0")
+    until(lambda: not node.status()["digest"]["unpublished_changes"])
+    etag = digest(node).get("ETag")
+    began = time.monotonic()
+    r = digest(node, **{"If-None-Match": etag, "Prefer": "wait=1"})
+    assert r.status == 304 and 0.9 < time.monotonic() - began < 5
+    answers = []
+    t = threading.Thread(target=lambda: answers.append(
+        digest(node, **{"If-None-Match": etag, "Prefer": "wait=20"})))
+    t.start()
+    time.sleep(0.2)
+    node.get("/p1")
+    t.join(5)
+    assert answers and answers[0].status == 200
+    assert answers[0].get("ETag") != etag
+
+
+def test_nothing_without_the_token(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    node = c.nodes[0]
+    pages(origin, 1)
+    node.get("/p0")
+    target = "http://www.example.com/p0"
+    only = {"Cache-Control": "only-if-cached"}
+    for wrong in ({}, {"Authorization": "Bearer " + "0" * 32},
+                  {"Authorization": "Basic " + derive(scd.KEY, "token").hex()}):
+        assert request(node.peer, "/scd/v1/digest",
+                       headers=wrong).status == 401
+        proxy = {"Proxy-" + k: v for k, v in wrong.items()}
+        assert request(node.peer, target, headers={**only, **proxy}
+                       ).status == 407
+    assert node.counters()["refused"] >= 6
+    r = request(node.peer, target, headers={**only,
+                                            **bearer("Proxy-Authorization")})
+    assert r.status == 200
+
+
+def test_peer_listener_never_goes_upstream(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    pages(origin, 1)
+    for headers in ({"Cache-Control": "only-if-cached"}, {}):
+        r = request(c.nodes[0].peer, "http://www.example.com/p0",
+                    headers={**headers, **bearer("Proxy-Authorization")})
+        assert r.status == 504
+    assert origin.count() == 0
+
+
+def test_published_generations_have_no_false_negative(make_cluster, origin):
+    c = start_three(make_cluster, origin, cache_size="256K")
+    node = c.nodes[0]
+    pages(origin, 400)
+    for start in range(0, 400, 80):
+        for i in range(start, start + 80):
+            node.get(f"/p{i}")
+        until(lambda: not node.status()["digest"]["unpublished_changes"])
+        d = Digest.decode(digest(node).body)
+        assert d.head["nkeys"] == node.status()["store"]["keys"]
+        for i in range(start + 80):
+            uri = f"http://www.example.com/p{i}"
+            r = request(node.peer, uri, headers=bearer("Proxy-Authorization"))
+            if r.status == 200:
+                assert key(scd.KEY, uri) in d, uri
+    assert node.status()["store"]["evicted"] > 0
+
+
+def test_false_hit_goes_to_the_origin(make_cluster, origin):
+    # what the peer claims has gone stale meanwhile: it answers 504
+    c = start_three(make_cluster, origin)
+    origin.set("/s", fields={"Cache-Control": "max-age=1"}, body=b"short")
+    c.nodes[0].get("/s")
+    c.wait_settled()
+    time.sleep(2.1)
+    r = c.nodes[1].get("/s")
+    assert (r.status, r.body, r.source) == (200, b"short", "origin")
+    n = c.nodes[1].counters()
+    assert n["false_hits"] + n["stale_hits"] == 1
+    p = c.nodes[1].peer_status("n1")
+    assert p["false_hits"] + p["stale_hits"] == 1
+
+
+def test_rings_do_not_loop(make_cluster, origin):
+    for count in (3, 10) if LONG else (3, 5):
+        c = make_cluster(count, cooperate=False)
+        for i, node in enumerate(c.nodes):
+            following = c.nodes[(i + 1) % count]
+            node.options["default_origin"] = f"http://127.0.0.1:{following.data}"
+        c.start()
+        r = c.nodes[0].get("/x")
+        assert r.status in (502, 508)
+        counters = [node.counters() for node in c.nodes]
+        assert sum(n["requests"] for n in counters) == count + 1
+        assert sum(n["loops"] for n in counters) == 1
+
+
+def test_restarted_peer_is_followed_again(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    pages(origin, 20)
+    fill(c.nodes[0], 10)
+    c.wait_settled()
+    c.nodes[0].process.kill()
+    for i in range(10):
+        assert c.nodes[1].get(f"/p{i}").status == 200
+    c.nodes[0].start()
+    fill(c.nodes[0], 20)
+    c.wait_settled(20)
+    until(lambda: c.nodes[2].get("/p15").source in ("peer", "hit"), 20, 0.3)
+
+
+def test_another_key_is_another_cluster(make_cluster, origin):
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    c.nodes[1].options["cluster_key"] = "f" * 32
+    c.start()
+    pages(origin, 1)
+    c.nodes[0].get("/p0")
+    time.sleep(1)
+    assert c.nodes[1].peer_status("n1")["digest"] is None
+    assert c.nodes[1].get("/p0").source == "origin"
+
+
+# Peers gone bad: each behaviour at objects, with a digest that promises much.
+
+class BadPeer:
+    """Serves a true digest of every page, and answers badly for objects."""
+
+    def __init__(self, serve, names, behaviour):
+        self.behaviour = behaviour
+        self.digest = Digest.make([key(scd.KEY, "http://www.example.com" + n)
+                                   for n in names]).encode()
+        self.asked = 0
+        self.server = serve(self.answer)
+
+    def answer(self, request, connection):
+        if request.target == "/scd/v1/digest":
+            if request.get("If-None-Match"):
+                time.sleep(0.5)
+                return servers.response(304, {"ETag": '"0000000000000007-1"'})
+            return servers.response(200, {
+                "ETag": '"0000000000000007-1"',
+                "Content-Type": "application/scd-digest"}, self.digest)
+        self.asked += 1
+        return self.behaviour(request, connection)
+
+
+def bad_peer_case(make_cluster, origin, serve, behaviour, count=400):
+    names = [f"/p{i}" for i in range(count)]
+    pages(origin, count)
+    bad = BadPeer(serve, names, behaviour)
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("bad", bad.server.port)]
+    c.start()
+    until(lambda: node.peer_status("bad")["digest"], 10, what="digest")
+    times = []
+    for name in names:
+        began = time.monotonic()
+        r = node.get(name)
+        times.append(time.monotonic() - began)
+        assert (r.status, r.body) == (200, name.encode() * 20)
+    times.sort()
+    assert times[-1] < 2.0
+    assert times[len(times) // 2] < 0.1
+    assert bad.asked <= 50
+    return node, bad
+
+
+def test_peer_that_hangs(make_cluster, origin, serve):
+    node, _ = bad_peer_case(make_cluster, origin, serve, servers.hang)
+    assert node.peer_status("bad")["health"] in ("broken", "trial")
+
+
+def test_peer_that_resets(make_cluster, origin, serve):
+    bad_peer_case(make_cluster, origin, serve, servers.reset)
+
+
+def test_peer_that_drips(make_cluster, origin, serve):
+    bad_peer_case(make_cluster, origin, serve, servers.drip)
+
+
+def test_peer_that_sends_garbage(make_cluster, origin, serve):
+    bad_peer_case(make_cluster, origin, serve, servers.garbage)
+
+
+def test_peer_that_breaks_off(make_cluster, origin, serve):
+    bad_peer_case(make_cluster, origin, serve, servers.too_short)
+
+
+def test_peer_that_errs(make_cluster, origin, serve):
+    bad_peer_case(make_cluster, origin, serve, servers.error)
+
+
+def test_peer_that_lies_is_quarantined(make_cluster, origin, serve):
+    node, bad = bad_peer_case(make_cluster, origin, serve, servers.lie)
+    assert node.peer_status("bad")["health"] == "quarantine"
+    assert node.peer_status("bad")["false_hits"] == bad.asked
+
+
+def test_digests_that_are_none(make_cluster, origin, serve):
+    """Each answer for a digest that must not be taken, and must not hurt."""
+    good = Digest.make([]).encode()
+    claims_all = Digest.make([(i, 0) for i in range(1 << 14)]).encode()
+    answers = [b"", b"garbage" * 100, good[:-1], good + b"x", good[:50],
+               claims_all, bytes([good[0] ^ 1]) + good[1:]]
+    turn = [0]
+
+    def answer(request, connection):
+        turn[0] += 1
+        return servers.response(200, {}, answers[turn[0] % len(answers)])
+    bad = serve(answer)
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("bad", bad.port)]
+    c.start()
+    until(lambda: node.peer_status("bad")["unfit"] >= 4, 20)
+    assert node.peer_status("bad")["digest"] is None
+    pages(origin, 1)
+    assert node.get("/p0").source == "origin"
+
+
+# Whole replays
+
+def replay_with(make_cluster, disturb, requests=12000):
+    c = make_cluster(3)
+    c.start_origin()
+    c.start()
+    c.wait_settled()
+    stop = threading.Event()
+    t = threading.Thread(target=disturb, args=(c, stop))
+    t.start()
+    try:
+        # clients talk to the first two; the third is the one in trouble
+        report, code = c.replay(f"gen:upisa,requests={requests},seed=3",
+                                nodes=c.nodes[:2])
+    finally:
+        stop.set()
+        t.join()
+    return c, report, code
+
+
+def test_node_killed_and_restarted_during_a_replay(make_cluster):
+    def disturb(c, stop):
+        while not stop.wait(0.4):
+            c.nodes[2].process.kill()
+            time.sleep(0.2)
+            c.nodes[2].start()
+
+    _, report, code = replay_with(make_cluster, disturb)
+    assert report["total"]["errors"]["total"] == 0 and code == 0
+    assert report["total"]["remote"] > 0
+
+
+def test_node_that_stops_answering_during_a_replay(make_cluster):
+    def disturb(c, stop):
+        c.replay("gen:upisa,requests=4000,seed=3", nodes=c.nodes[2:])
+        while not stop.wait(0.5):
+            c.nodes[2].process.signal(signal.SIGSTOP)
+            time.sleep(0.7)
+            c.nodes[2].process.signal(signal.SIGCONT)
+
+    c, report, code = replay_with(make_cluster, disturb)
+    c.nodes[2].process.signal(signal.SIGCONT)
+    assert report["total"]["errors"]["total"] == 0 and code == 0
+
+
+def test_cooperation_pays_with_three_and_with_eight_nodes(make_cluster):
+    for count in (3, 8):
+        found = {}
+        for cooperate in (True, False):
+            c = make_cluster(count, cooperate, cache_size="4M")
+            c.start_origin()
+            c.start()
+            report, code = c.replay("gen:upisa,requests=8000,seed=5")
+            assert code == 0 and report["total"]["errors"]["total"] == 0
+            assert report["total"]["verified"] == 8000
+            found[cooperate] = report["total"]["requests"] \
+                - report["total"]["origin"]
+            if cooperate:
+                deltas = sum(n.status()["digest"]["delta_sent"]
+                             for n in c.nodes)
+                assert deltas > 0
+            c.stop()
+        assert found[True] > 1.1 * found[False]

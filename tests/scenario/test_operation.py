@@ -1,0 +1,232 @@
+"""What an operator does: check, reload, stop, watch."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import cluster as scd
+from cluster import request, until
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+
+
+def check(path):
+    return subprocess.run([scd.DIGESTD, "-t", "-c", path], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+
+
+def test_check_mode_names_file_line_and_option(tmp_path):
+    good = 'node = "a"\nlisten_data = ":0"\ndefault_origin = "http://o"\n'
+    path = tmp_path / "d.conf"
+    path.write_text(good)
+    r = check(str(path))
+    assert (r.returncode, r.stdout) == (0, f"{path}: ok\n")
+    for line, words in (
+            ('cache_size = "64Q"', "cache_size"),
+            ('threads = "0"', "threads"),
+            ('publish_share = "2"', "publish_share"),
+            ('nonsense = "1"', "nonsense"),
+            ('peer "b" { url = "b:80/x" }', "url"),
+            ('listen_peer = "here"', "listen_peer"),
+            ('eviction = "random"', "eviction")):
+        path.write_text(good + line + "\n")
+        r = check(str(path))
+        assert r.returncode == 1
+        assert f"{path}:4:" in r.stderr and words in r.stderr, r.stderr
+    for text, words in (
+            ("", "node: not given"),
+            (good + 'peer "b" { url = "http://b:1" }\n', "cluster_key"),
+            (good + 'cluster_key = "xyz"\n', "cluster_key"),
+            (good + f'cluster_key = "{scd.KEY}"\n'
+             'peer "a" { url = "http://b:1" }\n', "own name"),
+            (good + 'cluster_key_file = "/nonexistent"\n', "/nonexistent")):
+        path.write_text(text)
+        r = check(str(path))
+        assert r.returncode == 1 and words in r.stderr, r.stderr
+    assert check(str(tmp_path / "none.conf")).returncode == 1
+
+
+def test_examples_are_right():
+    examples = os.path.join(ROOT, "docs", "examples")
+    for name in ("digestd.conf", "minimal.conf"):
+        r = check(os.path.join(examples, name))
+        assert r.returncode == 0, r.stderr
+
+
+def test_manual_has_every_option():
+    options = subprocess.run([scd.DIGESTD, "--options"], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    with open(os.path.join(ROOT, "docs", "digestd.conf.5"),
+              encoding="ascii") as f:
+        manual = f.read()
+    for line in options.splitlines():
+        name, default = line.split()[:2]
+        entry = f".It Ic {name}"
+        assert entry in manual, name
+        if default != "-":
+            text = manual[manual.index(entry):].split(".It Ic ")[1]
+            assert default in text, f"{name}: default {default}"
+
+
+def test_health_and_readiness(node):
+    assert request(node.admin, "/healthz").status == 200
+    assert request(node.admin, "/readyz").status == 200
+    assert request(node.admin, "/other").status == 404
+    assert request(node.admin, "/healthz", "POST").status == 405
+    status = node.status()
+    assert status["node"] == "n1" and status["ready"] is True
+
+
+def test_metrics_pass_promtool(make_cluster, origin):
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed")
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    c.start()
+    c.wait_settled()
+    metrics = request(c.nodes[0].admin, "/metrics")
+    assert metrics.get("Content-Type").startswith("text/plain; version=0.0.4")
+    r = subprocess.run(["promtool", "check", "metrics"], input=metrics.body,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       check=False)
+    assert r.returncode == 0, r.stdout.decode()
+    assert b'digestd_peer_usable{peer="n2"} 1' in metrics.body
+
+
+class Load:
+    """Requests one after the other in some threads, until it is stopped."""
+
+    def __init__(self, node, threads=4):
+        self.node, self.errors, self.done = node, [], 0
+        self.stop = threading.Event()
+        self.threads = [threading.Thread(target=self.run)
+                        for _ in range(threads)]
+        for t in self.threads:
+            t.start()
+
+    def run(self):
+        while not self.stop.is_set():
+            try:
+                r = self.node.get("/a")
+                if r.status != 200:
+                    self.errors.append(r.status)
+            except OSError as e:
+                self.errors.append(repr(e))
+            self.done += 1
+
+    def end(self):
+        self.stop.set()
+        for t in self.threads:
+            t.join()
+
+
+def test_reload_under_load(node, origin):
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x" * 1000)
+    load = Load(node)
+    try:
+        for i in range(30):
+            node.options["max_object_size"] = f"{i + 1}M"
+            node.write()
+            node.process.signal(signal.SIGHUP)
+            time.sleep(0.03)
+        until(lambda: node.process.logged().count("reload: done") >= 1)
+    finally:
+        load.end()
+    assert load.errors == [] and load.done > 100
+
+
+def test_reload_keeps_the_old_configuration_when_the_new_is_bad(node, origin):
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    with open(node.path, "a", encoding="ascii") as f:
+        f.write('cache_size = "much"\n')
+    lines = node.configuration().count("\n") + 1
+    node.process.signal(signal.SIGHUP)
+    until(lambda: "the old configuration stays" in node.process.logged())
+    assert f"{node.path}:{lines}: cache_size" in node.process.logged()
+    assert node.get("/a").status == 200
+
+
+def test_reload_changes_origins_and_peers(make_cluster, origin):
+    c = make_cluster(2, cooperate=False)
+    c.origin_url = origin.url
+    c.start()
+    a, b = c.nodes
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    b.get("/a")
+    a.peers = [(b.name, b.peer)]
+    a.write()
+    a.process.signal(signal.SIGHUP)
+    until(lambda: a.status()["peers"] and a.knows(b))
+    assert a.get("/a").source == "peer"
+    a.peers, a.options["default_origin"] = [], "http://127.0.0.1:1"
+    a.write()
+    a.process.signal(signal.SIGHUP)
+    until(lambda: not a.status()["peers"])
+    assert a.get("/b").status == 502
+
+
+def test_sigterm_drains(node, origin):
+    import servers
+
+    def slow(r, _):
+        time.sleep(0.8)
+        return servers.response(200, {}, b"late")
+    origin.pages["/slow"] = slow
+    answers = []
+    t = threading.Thread(target=lambda: answers.append(node.get("/slow")))
+    t.start()
+    until(lambda: origin.count("/slow"))
+    node.process.signal(signal.SIGTERM)
+    time.sleep(0.2)
+    assert not scd.connectable(node.data)
+    t.join()
+    assert answers[0].body == b"late"
+    assert node.process.wait(10) == 0
+
+
+def test_second_signal_ends_at_once(make_cluster, origin):
+    import servers
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.pages["/hang"] = servers.hang
+
+    def ask():
+        try:
+            node.get("/hang")
+        except (OSError, scd.http.client.HTTPException):
+            pass
+    t = threading.Thread(target=ask)
+    t.start()
+    until(lambda: origin.count("/hang"))
+    node.process.signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert node.process.alive()
+    node.process.signal(signal.SIGINT)
+    assert node.process.wait(5) == 0
+    t.join()
+
+
+def test_secrets_are_not_logged(make_cluster, origin):
+    c = make_cluster(2, log_level="debug")
+    c.origin_url = origin.url
+    c.start()
+    c.wait_settled()
+    for node in c.nodes:
+        assert scd.KEY not in node.process.logged()
+
+
+def test_several_threads_share_one_cache(make_cluster, origin):
+    c = make_cluster(1, threads="3")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    for _ in range(30):
+        assert node.get("/a").status == 200
+    assert origin.count() == 1 and node.status()["threads"] == 3
