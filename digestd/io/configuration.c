@@ -169,7 +169,8 @@ report(struct config_errors *e, const char *format, ...)
 		e->len += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-static void on_error(cfg_t *cfg, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+on_error(cfg_t *cfg, const char *format, va_list args)
 {
 	char message[512];
 

@@ -7,6 +7,7 @@ that is started here is ended here, by its own id.
 import http.client
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -20,11 +21,23 @@ ORIGIN = os.path.join(BUILD, "cachesim", "live", "scd-origin")
 REPLAY = os.path.join(BUILD, "cachesim", "live", "scd-replay")
 
 
+given = set()
+
+
 def free_port():
-    """A port that was free a moment ago, below the ephemeral range's use."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A free port below those that the kernel gives to connections: nobody
+    takes it between now and the time that a node listens there."""
+    while True:
+        port = random.randrange(10000, 32000)
+        if port in given:
+            continue
+        given.add(port)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def until(check, seconds=10.0, every=0.02, what="condition"):

@@ -16,12 +16,19 @@ except ImportError:
 
 
 class Tap:
+    """A plugin that writes TAP; pytest's own report goes nowhere."""
+
     def __init__(self):
         self.number = 0
         self.outcome = {}
+        self.out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def say(self, line):
+        print(line, file=self.out, flush=True)
 
     def pytest_collection_finish(self, session):
-        print(f"1..{len(session.items)}", flush=True)
+        self.say(f"1..{len(session.items)}")
 
     def pytest_runtest_logreport(self, report):
         """Each test has three phases; the worst of them counts."""
@@ -45,19 +52,18 @@ class Tap:
         self.number += 1
         word = "not ok" if outcome == "failed" else "ok"
         skip = f" # SKIP {text}" if outcome == "skipped" else ""
-        print(f"{word} {self.number} - {name}{skip}", flush=True)
+        self.say(f"{word} {self.number} - {name}{skip}")
         if outcome == "failed":
             for line in text.splitlines():
-                print("# " + line, flush=True)
+                self.say("# " + line)
 
     def pytest_collectreport(self, report):
         if report.failed:
-            print("Bail out! " + report.longreprtext.replace("\n", " "),
-                  flush=True)
+            self.say("Bail out! "
+                     + report.longreprtext.replace("\n", " "))
 
 
 if __name__ == "__main__":
     # arguments: pytest's, e.g. a file of scenarios, or -k WORD
-    sys.exit(pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider",
-                          "--rootdir", HERE, *(sys.argv[1:] or [HERE])],
+    sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE, *(sys.argv[1:] or [HERE])],
                          plugins=[Tap()]))
