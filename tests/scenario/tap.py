@@ -65,5 +65,6 @@ class Tap:
 
 if __name__ == "__main__":
     # arguments: pytest's, e.g. a file of scenarios, or -k WORD
-    sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE, *(sys.argv[1:] or [HERE])],
+    sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE,
+                          *(sys.argv[1:] or [HERE])],
                          plugins=[Tap()]))
