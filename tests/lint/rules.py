@@ -1,0 +1,219 @@
+"""What lint asks of the sources: one function a rule, one row in RULES.
+
+A rule takes all files of a tree (source.File) and yields its complaints,
+each "path:line: what is wrong". Each has a planted fault in test_rules.py.
+"""
+
+import re
+
+import source
+
+MAX_COLUMNS = 80
+MAX_FUNCTION_LINES = 80
+MAX_FILE_LINES = 800
+
+# Who may include whom: a folder, and the folders that it may include from.
+LAYERS = {
+    "codec": {"codec"},
+    "digestd/core": {"codec", "digestd/core"},
+    "digestd/io": {"codec", "digestd/core", "digestd/io"},
+    "digestd/ctl": {"codec", "digestd/ctl"},
+    "digestd": {"codec", "digestd/core", "digestd/io"},
+    "cachesim/trace": {"codec", "digestd/core", "cachesim/trace"},
+    "cachesim/live": {"codec", "digestd/core", "cachesim/trace",
+                      "cachesim/live"},
+}
+
+# Libraries that only some files may know: a header, and who may include it.
+LIBRARIES = {
+    "curl/curl.h": r"digestd/io/fetch\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "microhttpd.h": r"digestd/io/server\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "sys/epoll.h": r"digestd/io/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "confuse.h": r"digestd/io/configuration\w*\.[ch]",
+    "zlib.h": r"cachesim/trace/input\w*\.[ch]",
+    "zstd.h": r"cachesim/trace/input\w*\.[ch]",
+}
+
+# Headers that pure code has no use for: clocks, threads, files, sockets.
+IMPURE = re.compile(r"(sys/|net|arpa/|pthread|threads|time|unistd|fcntl|poll"
+                    r"|signal|dirent|locale|setjmp)")
+PURE = ("codec", "digestd/core")
+
+MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
+                   + r")\b")
+VAGUE = {"util", "utils", "common", "misc", "helper", "helpers"}
+
+
+def c_files(files):
+    return [f for f in files if f.is_c()]
+
+
+def product(files):
+    """The C files of the product itself, not of its tests."""
+    return [f for f in c_files(files) if not f.path.startswith("tests/")]
+
+
+def include_arrows(files):
+    """Includes follow the layers, and are named from the top."""
+    paths = {f.path for f in files}
+    for f in c_files(files):
+        for line, quoted, name in f.includes():
+            if not quoted or name == "config.h":
+                continue
+            target = resolve(f, name, paths)
+            place = f"{f.path}:{line}"
+            if target is None:
+                yield f"{place}: \"{name}\" is not in the tree"
+            elif not allowed(f.folder, target.rpartition("/")[0]):
+                yield f"{place}: {f.folder} must not include {name}"
+
+
+def resolve(f, name, paths):
+    """Installed headers name their siblings bare, all others from the top."""
+    if name in paths:
+        return name
+    sibling = f"{f.folder}/{name}"
+    bare = f.folder == "codec" and f.name.endswith(".h") and "/" not in name
+    return sibling if bare and sibling in paths else None
+
+
+def allowed(folder, target):
+    if folder.startswith("tests/"):
+        return True
+    return target in LAYERS.get(folder, set())
+
+
+def folders_have_layers(files):
+    """Every folder with sources has its place in LAYERS."""
+    for f in product(files):
+        if f.folder not in LAYERS:
+            yield f"{f.path}:1: {f.folder} is not in the table of layers"
+
+
+def library_headers(files):
+    """A library's header is included where the library is wrapped only."""
+    for f in product(files):
+        for line, quoted, name in f.includes():
+            who = LIBRARIES.get(name)
+            if who and not quoted and not re.fullmatch(who, f.path):
+                yield f"{f.path}:{line}: {name} is not for this file"
+
+
+def pure_headers(files):
+    """Pure code includes no header of clocks, threads, files or sockets."""
+    for f in product(files):
+        if f.folder not in PURE:
+            continue
+        for line, quoted, name in f.includes():
+            if not quoted and IMPURE.match(name):
+                yield f"{f.path}:{line}: {name} in pure code"
+
+
+def long_functions(files):
+    """No function is longer than MAX_FUNCTION_LINES."""
+    for f in c_files(files):
+        for name, first, last in f.functions():
+            if last - first + 1 > MAX_FUNCTION_LINES:
+                yield (f"{f.path}:{first}: {name} has {last - first + 1} lines,"
+                       f" more than {MAX_FUNCTION_LINES}")
+
+
+def brace_places(files):
+    """A function's body opens in a line of its own (K&R)."""
+    for f in c_files(files):
+        for number, line in enumerate(f.lines, 1):
+            if re.match(r"(?!struct|union|enum|extern|#)[a-z_].*\)\s*\{", line):
+                yield f"{f.path}:{number}: the brace belongs in the next line"
+
+
+def long_files(files):
+    """No file is longer than MAX_FILE_LINES."""
+    for f in files:
+        if not f.path.endswith(".md") and len(f.lines) > MAX_FILE_LINES:
+            yield (f"{f.path}:1: {len(f.lines)} lines, "
+                   f"more than {MAX_FILE_LINES}")
+
+
+def long_lines(files):
+    """No line of C or Python is wider than MAX_COLUMNS."""
+    for f in files:
+        if not f.is_c() and not f.path.endswith(".py"):
+            continue
+        for number, line in enumerate(f.lines, 1):
+            if source.width(line) > MAX_COLUMNS:
+                yield (f"{f.path}:{number}: {source.width(line)} columns, "
+                       f"more than {MAX_COLUMNS}")
+
+
+def white_space(files):
+    """No blanks at the end of a line; C is indented with tabs."""
+    for f in files:
+        for number, line in enumerate(f.lines, 1):
+            if line != line.rstrip() and not f.path.endswith(".md"):
+                yield f"{f.path}:{number}: blanks at the end"
+            if f.is_c() and re.match(r"\t* {8}", line):
+                yield f"{f.path}:{number}: indented with blanks"
+
+
+def marks(files):
+    """Nothing is left to do in the sources."""
+    for f in files:
+        for number, line in enumerate(f.lines, 1):
+            if MARKS.search(line):
+                yield f"{f.path}:{number}: {MARKS.search(line)[0]}"
+
+
+def vague_names(files):
+    """A file is named after its one concept."""
+    for f in files:
+        words = re.split(r"[^a-z]+", f.path.lower())
+        if VAGUE & set(words):
+            yield f"{f.path}:1: a name that says nothing"
+
+
+def opening_comments(files):
+    """A C file opens with a comment that says what it is."""
+    for f in c_files(files):
+        if not f.lines or not f.lines[0].startswith("/*"):
+            yield f"{f.path}:1: no comment at the top"
+
+
+def guards(files):
+    """A header is guarded against a second inclusion."""
+    for f in c_files(files):
+        if not f.path.endswith(".h"):
+            continue
+        named = re.findall(r"^#(?:ifndef|define) (\w+_H)$", f.text, re.M)
+        if len(named) < 2 or named[0] != named[1]:
+            yield f"{f.path}:1: no include guard"
+
+
+def contracts(files):
+    """What a header declares has its contract there.
+
+    A comment stands for the declarations below it, up to a blank line.
+    """
+    for f in product(files):
+        if not f.path.endswith(".h"):
+            continue
+        for number, name in f.prototypes():
+            if not any("*/" in line for line in f.paragraph(number)):
+                yield f"{f.path}:{number}: {name} has no contract"
+
+
+RULES = (
+    include_arrows,
+    folders_have_layers,
+    library_headers,
+    pure_headers,
+    long_functions,
+    brace_places,
+    long_files,
+    long_lines,
+    white_space,
+    marks,
+    vague_names,
+    opening_comments,
+    guards,
+    contracts,
+)
