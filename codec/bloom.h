@@ -34,7 +34,8 @@ struct scd_bloom {
 };
 
 /*
- * Make an empty filter. SCD_EINVAL: nbits is not 1..2^40, nhash not 1..32. SCD_ENOMEM. Errors leave *b alone.
+ * Make an empty filter. Errors leave *b alone. SCD_EINVAL: nbits is not
+ * 1..2^40, nhash not 1..32. SCD_ENOMEM.
  */
 int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash);
 

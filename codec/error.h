@@ -15,7 +15,7 @@ enum scd_error {
 	SCD_EINVAL = -2,     /* an argument is outside its documented range */
 	SCD_ETRUNC = -3,     /* input ends before its structure does */
 	SCD_EFORMAT = -4,    /* input breaks a rule of the format */
-	SCD_EVERSION = -5,   /* a version or coding this library does not know */
+	SCD_EVERSION = -5,   /* a version or coding not known to this library */
 	SCD_ELIMIT = -6,     /* input is larger than the caller's limits */
 	SCD_ECHECKSUM = -7,  /* the decoded array is not the one described */
 	SCD_EBASE = -8,      /* a delta for another base than the one given */

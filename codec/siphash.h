@@ -19,8 +19,10 @@ struct scd__siphash {
 	uint64_t len;  /* bytes so far */
 };
 
+/* Begins with a key. */
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16]);
 
+/* Takes the next len bytes; how they are split does not matter. */
 void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len);
 
 /* The hash as two words: the first and the last 8 bytes, little-endian. */

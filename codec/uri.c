@@ -200,7 +200,8 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 	if (!put(&o, (struct span){ scheme->prefix, strlen(scheme->prefix) },
 		 NULL) ||
 	    !put(&o, host, lower) ||
-	    (port && port != (int)scheme->port && !put_port(&o, (unsigned)port)))
+	    (port && port != (int)scheme->port &&
+	     !put_port(&o, (unsigned)port)))
 		return SCD_ESPACE;
 	if ((!path.len || path.at[0] != '/') &&
 	    !put(&o, (struct span){ "/", 1 }, NULL))

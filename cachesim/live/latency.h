@@ -14,6 +14,7 @@ struct latency {
 	uint64_t count[LATENCY_BUCKETS];
 };
 
+/* Counts one more. */
 void latency_add(struct latency *l, uint64_t us);
 
 /* Adds all of one histogram to another. */

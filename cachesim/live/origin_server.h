@@ -35,6 +35,7 @@ int origin_server_new(struct origin_server **out, const struct sockaddr *at,
 /* The port that it listens on. */
 uint16_t origin_server_port(const struct origin_server *s);
 
+/* What it has done so far; from any thread. */
 void origin_server_counts(struct origin_server *s, struct origin_counts *out);
 
 /* Accepts null and nulls the pointer. */

@@ -13,6 +13,7 @@ struct progress {
 	bool off, terminal;
 };
 
+/* total: steps until the end, 0: not known; off: nothing is shown. */
 void progress_start(struct progress *p, uint64_t total, bool off,
 		    int64_t now_us);
 

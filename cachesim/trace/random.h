@@ -17,6 +17,7 @@ struct trace_random {
 /* Fills the state from the seed with splitmix64. */
 void random_seed(struct trace_random *r, uint64_t seed);
 
+/* The next 64 bits. */
 uint64_t random_u64(struct trace_random *r);
 
 /* Uniform in [0,1), a multiple of 2^-53. */

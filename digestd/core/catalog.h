@@ -36,7 +36,7 @@ struct catalog_stats {
 	uint64_t nkeys;
 	uint64_t nones;
 	uint64_t saturated;  /* counters that are stuck */
-	uint64_t changed;    /* keys added and removed since the last snapshot */
+	uint64_t changed;    /* keys added or removed since the last snapshot */
 	uint64_t generation; /* of the last snapshot; 0: none yet */
 	double fp;           /* false positives to expect now */
 };
@@ -67,6 +67,7 @@ bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 int catalog_snapshot(struct catalog *c, int64_t now_ms,
 		     struct catalog_snapshot *out);
 
+/* How things stand. Costs nothing: every sum is kept. */
 void catalog_stats(const struct catalog *c, struct catalog_stats *out);
 
 #endif

@@ -88,7 +88,8 @@ bool conditional_present(const struct fields *request)
 
 bool conditional_has_validator(const struct fields *stored)
 {
-	return fields_get(stored, "ETag") || fields_get(stored, "Last-Modified");
+	return fields_get(stored, "ETag") ||
+	       fields_get(stored, "Last-Modified");
 }
 
 int conditional_validate(const struct fields *stored, struct fields *request)

@@ -242,7 +242,8 @@ bool fields_next(const struct fields *f, const char *name, size_t *cursor,
 
 bool field_part_is(struct field_part part, const char *text)
 {
-	return strlen(text) == part.len && !strncasecmp(part.at, text, part.len);
+	return strlen(text) == part.len &&
+	       !strncasecmp(part.at, text, part.len);
 }
 
 bool fields_has_token(const struct fields *f, const char *name,

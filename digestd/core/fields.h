@@ -5,9 +5,9 @@
  * they came, without the white space around them; they may be empty and never
  * hold CR, LF or NUL as long as what fills the list is careful (guard.h).
  *
- * The text is kept in blocks that do not move, so a list of usual size costs two
- * allocations, and what fields_at() and fields_get() gave stays where it is
- * until the list is cleared or freed.
+ * The text is kept in blocks that do not move, so a list of usual size costs
+ * two allocations, and what fields_at() and fields_get() gave stays where it
+ * is until the list is cleared or freed.
  */
 #ifndef DIGESTD_CORE_FIELDS_H
 #define DIGESTD_CORE_FIELDS_H

@@ -69,9 +69,9 @@ static void set_lifetime(struct freshness *f, unsigned status,
 					0;
 	} else {
 		f->explicit = false;
-		f->lifetime_s = storable_heuristic_status(status) || cc->public ?
-					heuristic_lifetime(fields, f) :
-					0;
+		f->lifetime_s = 0;
+		if (storable_heuristic_status(status) || cc->public)
+			f->lifetime_s = heuristic_lifetime(fields, f);
 	}
 }
 

@@ -34,6 +34,7 @@ struct publication {
 	struct publication_delta deltas[GENERATIONS_KEEP_MAX];
 };
 
+/* One user more, one less; the last one frees it. */
 struct publication *publication_ref(struct publication *p);
 void publication_unref(struct publication *p); /* null is accepted */
 

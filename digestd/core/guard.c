@@ -126,7 +126,8 @@ static bool host_is_valid(const char *host)
 		return false;
 	memcpy(uri, "http://", 7);
 	memcpy(uri + 7, host, len);
-	return scd_uri_canonical(uri, 7 + len, out, sizeof(out), NULL) == SCD_OK;
+	return scd_uri_canonical(uri, 7 + len, out, sizeof(out), NULL) ==
+	       SCD_OK;
 }
 
 /*
@@ -144,7 +145,8 @@ static bool host_agrees(const struct guard_request *r, const char *host)
 	bool same = false;
 
 	if (ours && scheme && scheme < 16 &&
-	    !scd_uri_canonical(r->target, r->target_len, ours, room, &our_len)) {
+	    !scd_uri_canonical(r->target, r->target_len, ours, room,
+			       &our_len)) {
 		memcpy(uri, r->target, scheme);
 		memcpy(uri + scheme, host, host_len);
 		same = !scd_uri_canonical(uri, scheme + host_len, theirs,

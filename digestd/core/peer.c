@@ -40,7 +40,8 @@ static int64_t doubled(int64_t first, unsigned times, int64_t max)
 static int64_t jittered(struct follower *f, int64_t ms)
 {
 	f->seed = f->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return ms - ms / 4 + (int64_t)((f->seed >> 33) % (uint64_t)(ms / 2 + 1));
+	return ms - ms / 4 +
+	       (int64_t)((f->seed >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
 struct follower_action follower_init(struct follower *f, uint64_t seed,

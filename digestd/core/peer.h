@@ -105,6 +105,7 @@ struct health {
 
 enum { HEALTH_WINDOW = 2000 };
 
+/* A peer of which nothing is known yet: good. */
 void health_init(struct health *h);
 
 /*
@@ -130,6 +131,7 @@ bool health_usable(const struct health *h);
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double health_rtt_ms(const struct health *h);
 
+/* One word for it, for metrics and status. Static, never null. */
 const char *health_state_text(enum health_state state);
 
 #endif

@@ -52,6 +52,7 @@ struct peerset *peerset_new(const struct peerset_peer *peers, size_t n);
 struct peerset *peerset_ref(struct peerset *set);
 void peerset_unref(struct peerset *set); /* null is accepted */
 
+/* Its peers, in the order in which they were given; i < count. */
 size_t peerset_count(const struct peerset *set);
 const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
 

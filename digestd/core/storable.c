@@ -42,7 +42,8 @@ static bool status_is_understood(unsigned status)
 	return storable_heuristic_status(status) || status == 302 ||
 	       status == 303 || status == 307 ||
 	       (status >= 400 && status <= 417) || status == 421 ||
-	       status == 422 || status == 426 || (status >= 500 && status <= 505);
+	       status == 422 || status == 426 ||
+	       (status >= 500 && status <= 505);
 }
 
 static bool has_lifetime(unsigned status, const struct fields *response,

@@ -12,7 +12,7 @@ struct fields;
 enum storable {
 	STORABLE_YES = 0,
 	STORABLE_METHOD,        /* the request is not GET */
-	STORABLE_STATUS,        /* a status whose meaning is not final or known */
+	STORABLE_STATUS,        /* a status that is not final, or not known */
 	STORABLE_NO_STORE,      /* no-store in request or response */
 	STORABLE_PRIVATE,
 	STORABLE_AUTHORIZATION, /* for one user, and not marked as public */

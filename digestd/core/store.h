@@ -110,6 +110,7 @@ struct store_stats {
 	uint64_t keys, entries, weight, max_weight, evicted;
 };
 
+/* How things stand. */
 void store_stats(const struct store *s, struct store_stats *out);
 
 #endif

@@ -2,8 +2,8 @@
  * The configuration of digestd: a file in libconfuse's syntax, checked as a
  * whole before anything of it takes effect.
  *
- * Every option is one row of a table in configuration.c, from which the parser, its
- * checks, the defaults and `digestd --options` come.
+ * Every option is one row of a table in configuration.c, from which the
+ * parser, its checks, the defaults and `digestd --options` come.
  */
 #ifndef DIGESTD_IO_CONFIGURATION_H
 #define DIGESTD_IO_CONFIGURATION_H

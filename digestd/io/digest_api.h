@@ -51,6 +51,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p);
 /* From now on nobody is kept waiting: those who do are answered. */
 void digest_api_drain(struct digest_api *api);
 
+/* What it has answered so far; from any thread. */
 void digest_api_count(const struct digest_api *api,
 		      struct digest_api_counters *out);
 

@@ -61,9 +61,9 @@ enum { FETCH_EOF = 0, FETCH_MORE = -1, FETCH_GIVE_UP = -2 };
 /* All strings and the fields are copied where they are needed longer. */
 struct fetch_request {
 	const char *method;         /* a token */
-	const char *url;            /* "http://host:port/path": where to connect */
+	const char *url;            /* "http://host:port/path": where to go */
 	const char *target;         /* the request target to send as it is, e.g.
-				       an absolute URL to a proxy; null: url's */
+				       an absolute URL to a proxy; null: url */
 	const struct fields *fields; /* may be null */
 	const struct fetch_limits *limits;
 	const struct fetch_upload *upload; /* null: no body */

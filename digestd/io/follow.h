@@ -82,6 +82,7 @@ void follow_free(struct follow **f);
 int follow_set_peers(struct follow *f, const struct follow_place *places,
 		     size_t n);
 
+/* Takes new times and limits; they count from the next fetch on. */
 void follow_set(struct follow *f, const struct follow_settings *settings);
 
 /* The peers as they stand, with one user; null: no memory. */
@@ -94,6 +95,7 @@ void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
 /* The digests were consulted for so many more keys. */
 void follow_lookups(struct follow *f, uint64_t lookups);
 
+/* The peers one by one, i < count, for metrics and status. */
 size_t follow_count(const struct follow *f);
 void follow_status(const struct follow *f, size_t i, struct follow_status *out);
 

@@ -54,7 +54,9 @@ static int resolve(const char *address, struct addrinfo **out)
 	if (split(text, &host, &port))
 		return -EINVAL;
 	/* for an empty host one IPv6 socket takes both families */
-	return getaddrinfo(*host ? host : "::", port, &hints, out) ? -EINVAL : 0;
+	if (getaddrinfo(*host ? host : "::", port, &hints, out))
+		return -EINVAL;
+	return 0;
 }
 
 static int set_option(int fd, int level, int name, int value)

@@ -42,8 +42,9 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
-	len += (size_t)snprintf(line + len, sizeof(line) - len, ".%03ldZ %s %s: ",
-				now.tv_nsec / 1000000, names[level], part);
+	len += (size_t)snprintf(line + len, sizeof(line) - len,
+				".%03ldZ %s %s: ", now.tv_nsec / 1000000,
+				names[level], part);
 	va_start(args, format);
 	n = vsnprintf(line + len, sizeof(line) - len - 1, format, args);
 	va_end(args);

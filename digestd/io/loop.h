@@ -41,7 +41,7 @@ struct loop_timer {
 	void (*fire)(void *arg);
 	void *arg;
 	int64_t due_ms;
-	struct loop_timer *child, *next; /* pairing heap: first child, sibling */
+	struct loop_timer *child, *next; /* pairing heap: first child, next */
 	struct loop_timer **link;        /* what points here; null: not armed */
 };
 

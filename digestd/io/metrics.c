@@ -88,7 +88,8 @@ static void peer_gauges(const struct node_status *s, FILE *to)
 	for (size_t i = 0; i < n; i++) {
 		follow_status(s->follow, i, &p);
 		fprintf(to, "digestd_peer_digest_generation{peer=\"%s\"} %"
-			PRIu64 "\n", p.name, p.digest ? p.digest->generation : 0);
+			PRIu64 "\n", p.name,
+			p.digest ? p.digest->generation : 0);
 	}
 	head(to, "peer_digest_age_seconds", "gauge",
 	     "time since the peer's digest was known to be current");

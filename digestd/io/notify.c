@@ -19,6 +19,7 @@ static void notify(const char *state)
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	size_t len = path ? strlen(path) : 0;
+	size_t path_at = offsetof(struct sockaddr_un, sun_path);
 	int fd;
 
 	if (!len || len >= sizeof(to.sun_path))
@@ -31,8 +32,7 @@ static void notify(const char *state)
 		return;
 	/* nobody to tell if this fails */
 	(void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL,
-		      (struct sockaddr *)&to,
-		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+		      (struct sockaddr *)&to, (socklen_t)(path_at + len));
 	close(fd);
 }
 

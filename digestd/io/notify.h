@@ -5,6 +5,7 @@
 #ifndef DIGESTD_IO_NOTIFY_H
 #define DIGESTD_IO_NOTIFY_H
 
+/* It serves; it reads its configuration anew; it drains and ends. */
 void notify_ready(void);
 void notify_reloading(void);
 void notify_stopping(void);

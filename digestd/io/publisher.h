@@ -45,6 +45,7 @@ void publisher_free(struct publisher **p);
 void publisher_set_policy(struct publisher *p,
 			  const struct publish_policy *policy);
 
+/* What was published last. */
 void publisher_stats(const struct publisher *p, struct publisher_stats *out);
 
 #endif

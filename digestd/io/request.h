@@ -65,7 +65,7 @@ struct request {
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
-	bool storing;         /* the response is being collected for the store */
+	bool storing;         /* the response is collected for the store */
 
 	/* what was found here */
 	struct cached *stale; /* to be revalidated, or served on error */
@@ -80,7 +80,7 @@ struct request {
 	/* peers */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
-	const struct peerset_peer *peer; /* the one being asked, or that had it */
+	const struct peerset_peer *peer; /* the one asked, or that had it */
 	struct loop_timer patience; /* until its answer must be here */
 
 	/* the fetch under way, and its response */

@@ -14,7 +14,7 @@
 
 enum {
 	/* a body up to this is collected before the reply begins: one that
-	 * breaks off can still be had elsewhere, and the reply is copied less */
+	 * breaks off can still be had elsewhere, the reply is copied less */
 	COLLECT_BYTES = 65536,
 	COLLECT_PEER_BYTES = 262144, /* peers break off more often */
 	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */

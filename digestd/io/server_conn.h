@@ -66,7 +66,7 @@ struct conn {
 	int64_t pace_start_ms;
 	uint64_t pace_bytes;
 
-	struct loop_watch hangup; /* while suspended: whether the client leaves */
+	struct loop_watch hangup; /* while suspended: does the client leave? */
 	char *target;             /* of the current request, raw */
 	size_t target_len;
 	size_t target_cap;

@@ -106,7 +106,7 @@ void exchange_reply(struct exchange *x, unsigned status,
 {
 	struct MHD_Response *response;
 
-	if (status == 304 && !len) { /* a length of 0 would speak of the 200's */
+	if (status == 304 && !len) { /* a length of 0 would be the 200's */
 		struct body_source none = { .release = release, .arg = arg };
 
 		exchange_reply_stream(x, status, fields, -1, &none);

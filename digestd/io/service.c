@@ -354,8 +354,8 @@ int service_new(struct config *config, const char *config_path,
 	s->started_s = loop_wall_s(s->loop);
 	s->started_ms = loop_now_ms(s->loop);
 	s->ready = true;
-	log_write(LOG_INFO, "service", "node %s: data on port %u%s", config->node,
-		  worker_data_port(s->workers[0]),
+	log_write(LOG_INFO, "service", "node %s: data on port %u%s",
+		  config->node, worker_data_port(s->workers[0]),
 		  s->publisher ? ", publishing digests" : "");
 	*out = s;
 	return 0;

@@ -131,7 +131,8 @@ char *node_status_json(const struct node_status *s)
 	put(o, "threads", s->threads);
 	json_object_set_new(o, "counters", counters(s));
 	json_object_set_new(o, "store", store(s));
-	json_object_set_new(o, "digest", s->publishes ? digest(s) : json_null());
+	json_object_set_new(o, "digest",
+			    s->publishes ? digest(s) : json_null());
 	json_object_set_new(o, "peers", peers(s));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);

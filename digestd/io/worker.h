@@ -76,7 +76,7 @@ enum worker_outcome_kind {
 struct worker_outcome {
 	enum worker_outcome_kind kind;
 	uint32_t peer;       /* its id, see struct peerset_peer */
-	unsigned rtt_ms;     /* until its header was complete; 0: it never was */
+	unsigned rtt_ms;     /* until its header was there; 0: it never was */
 	uint64_t body_bytes; /* received, with OUTCOME_HIT */
 };
 
@@ -110,16 +110,16 @@ struct worker_hooks {
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
-	X(false_hits,      "peers that had nothing though their digest said so") \
+	X(false_hits,      "peers that had nothing where their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \
 	X(peer_errors,     "peers that failed or answered nonsense") \
 	X(peer_bytes,      "body bytes received from peers") \
 	X(peer_requests,   "object requests from peers") \
-	X(peer_served,     "object requests from peers answered with the object") \
+	X(peer_served,     "object requests from peers that got the object") \
 	X(reply_bytes,     "body bytes sent to clients") \
 	X(stored,          "objects stored") \
 	X(invalidated,     "objects removed by unsafe methods") \
-	X(loops,           "requests refused because they had been here before") \
+	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token")
 /* clang-format on */
 

@@ -41,8 +41,9 @@ void worker_settings_free(struct worker_settings *s);
 /* Counts: only the worker's own thread writes, so a plain add will do. */
 static inline void worker_add(uint64_t *counter, uint64_t n)
 {
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n,
-			 __ATOMIC_RELAXED);
+	uint64_t now = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+	__atomic_store_n(counter, now + n, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -114,8 +114,8 @@ static void every_smaller_buffer_is_refused(void **state)
 		need = strlen(rows[i].canonical) + 1;
 		assert_true(need <= len + 2);
 		for (size_t cap = 0; cap < need; cap++)
-			assert_int_equal(scd_uri_canonical(rows[i].uri, len, out,
-							   cap, NULL),
+			assert_int_equal(scd_uri_canonical(rows[i].uri, len,
+							   out, cap, NULL),
 					 SCD_ESPACE);
 		assert_int_equal(scd_uri_canonical(rows[i].uri, len, out, need,
 						   NULL),

@@ -547,7 +547,8 @@ static void a_leader_may_leave(void **state)
 	say(lead, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	usleep(30000);
 	other = dial(port_a());
-	say(other, "GET /late HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+	say(other, "GET /late HTTP/1.1\r\nHost: h\r\n"
+		   "Connection: close\r\n\r\n");
 	usleep(20000);
 	close(lead);
 	expect(hear(other), 200, "late");

@@ -106,10 +106,14 @@ FINE = (
     (rules.long_functions, "codec/a.c", body_of(80)),
     (rules.brace_places, "codec/a.c", BODY + "struct a {\n\tint x;\n};\n"),
     (rules.long_lines, "codec/a.c", BODY + "\t" * 9 + "x = 12;\n"),
+    (rules.long_lines, "codec/a.c", BODY + "/* clang-format off */\n"
+     + "x" * 100 + "\n/* clang-format on */\n"),
     (rules.marks, "codec/a.c", BODY + "/* mkstemp(\"XX" "XXXX\") */\n"),
     (rules.vague_names, "codec/utility_of_x.c", BODY),
     (rules.contracts, "codec/a.h",
      HEADER + "\n/* Both. */\nint a_one(void);\nint a_two(void);\n"),
+    (rules.contracts, "codec/a.h",
+     HEADER + "\nvoid thing_free(struct thing **p);\n"),
     (rules.contracts, "codec/a.h",
      HEADER + "\ntypedef int (*a_cb)(int);\nstruct x { int (*f)(int); };\n"),
 )

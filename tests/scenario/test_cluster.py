@@ -50,7 +50,8 @@ def test_remote_hit_without_the_origin(make_cluster, origin):
         assert (r.source, r.body) == ("peer", f"/p{i}".encode() * 20)
     assert origin.count() == 50
     n = c.nodes[1].counters()
-    assert (n["remote_hits"], n["false_hits"], n["origin_fetches"]) == (50, 0, 0)
+    assert (n["remote_hits"], n["false_hits"]) == (50, 0)
+    assert n["origin_fetches"] == 0
     assert c.nodes[0].counters()["peer_served"] == 50
     assert c.nodes[1].get("/p7").source == "hit"  # and has a copy now
 
@@ -98,7 +99,8 @@ def test_digest_resource(make_cluster, origin):
         assert len(delta.body) < len(full.body)
         assert old.applied(delta.body).bits == new.bits
     head = request(node.peer, "/scd/v1/digest", "HEAD", bearer())
-    assert head.body == b"" and int(head.get("Content-Length")) == len(full.body)
+    assert head.body == b""
+    assert int(head.get("Content-Length")) == len(full.body)
 
 
 def test_deltas_are_immutable_resources(make_cluster, origin):
@@ -211,7 +213,8 @@ def test_rings_do_not_loop(make_cluster, origin):
         c = make_cluster(count, cooperate=False)
         for i, node in enumerate(c.nodes):
             following = c.nodes[(i + 1) % count]
-            node.options["default_origin"] = f"http://127.0.0.1:{following.data}"
+            node.options["default_origin"] = \
+                f"http://127.0.0.1:{following.data}"
         c.start()
         r = c.nodes[0].get("/x")
         assert r.status in (502, 508)

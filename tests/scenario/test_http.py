@@ -128,7 +128,8 @@ def test_chunked_upload_passes(node, origin):
 def test_concurrent_misses_are_fetched_once(node, origin):
     def slow(request, _):
         time.sleep(0.3)
-        return servers.response(200, {"Cache-Control": "max-age=60"}, b"x" * 999)
+        return servers.response(200, {"Cache-Control": "max-age=60"},
+                                b"x" * 999)
     origin.pages["/a"] = slow
     bodies = []
     threads = [threading.Thread(
@@ -211,7 +212,8 @@ def test_hop_by_hop_fields_end_here(node, origin):
     origin.set("/a", **fresh(b"x", Connection="X-Hop", X_Hop="1",
                              Keep_Alive="timeout=5", X_End="2"))
     r = node.get("/a", headers={"Connection": "X-Mine, close", "X-Mine": "1",
-                                "Proxy-Authorization": "Basic x", "X-Keep": "1"})
+                                "Proxy-Authorization": "Basic x",
+                                "X-Keep": "1"})
     seen = origin.last()
     assert seen.get("X-Mine") is None and seen.get("X-Keep") == "1"
     assert seen.get("Proxy-Authorization") is None
