@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "codec/uri.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
 #include "digestd/core/store.h"
@@ -562,6 +563,46 @@ static void check_key(struct config *c, const char *path,
 	}
 }
 
+/* "WWW.Example.com:80" as requests know it: "www.example.com". */
+static int canonical_host(char **name)
+{
+	size_t room = strlen(*name) + 16, len;
+	char *uri = malloc(room), *canonical = malloc(room);
+	int err = -ENOMEM;
+
+	if (uri && canonical) {
+		snprintf(uri, room, "http://%s/", *name);
+		err = strpbrk(*name, "/?#@") ||
+				      scd_uri_canonical(uri, strlen(uri),
+							canonical, room, &len) ?
+			      -EINVAL :
+			      0;
+	}
+	if (!err) {
+		/* between "http://" and the last slash; never longer */
+		memcpy(*name, canonical + 7, len - 8);
+		(*name)[len - 8] = '\0';
+	}
+	free(uri);
+	free(canonical);
+	return err;
+}
+
+static void check_origins(struct config *c, const char *path,
+			  struct config_errors *errors)
+{
+	for (size_t i = 0; i < c->norigins; i++) {
+		struct config_place *o = &c->origins[i];
+
+		if (!*o->url)
+			report(errors, "%s: origin \"%s\": url: not given\n",
+			       path, o->name);
+		if (canonical_host(&o->name))
+			report(errors, "%s: origin \"%s\": is not a host\n",
+			       path, o->name);
+	}
+}
+
 static void check_whole(struct config *c, const char *path,
 			struct config_errors *errors)
 {
@@ -588,11 +629,7 @@ static void check_whole(struct config *c, const char *path,
 			report(errors, "%s: peer \"%s\": url: not given\n",
 			       path, c->peers[i].name);
 	}
-	for (size_t i = 0; i < c->norigins; i++) {
-		if (!*c->origins[i].url)
-			report(errors, "%s: origin \"%s\": url: not given\n",
-			       path, c->origins[i].name);
-	}
+	check_origins(c, path, errors);
 	check_key(c, path, errors);
 }
 

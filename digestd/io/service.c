@@ -367,27 +367,28 @@ void service_free(struct service **out)
 
 	if (!s)
 		return;
+	if (s->loop) {
+		loop_unwatch(s->loop, &s->watch);
+		loop_timer_clear(s->loop, &s->tick);
+	}
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_stop(&s->workers[i]);
-	free(s->workers);
 	if (s->admin)
 		server_free(&s->admin);
 	follow_free(&s->follow);
 	publisher_free(&s->publisher);
+	if (s->loop)
+		loop_turn(s->loop, 0); /* the workers' last outcomes */
 	if (s->fetcher)
 		fetcher_free(&s->fetcher);
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
-	if (s->loop) {
-		/* the last outcomes are still in its inbox */
-		loop_turn(s->loop, 0);
-		loop_unwatch(s->loop, &s->watch);
-		loop_timer_clear(s->loop, &s->tick);
+	if (s->loop)
 		loop_free(&s->loop);
-	}
 	if (s->signals >= 0)
 		close(s->signals);
+	free(s->workers);
 	config_free(&s->config);
 	free(s);
 	*out = NULL;

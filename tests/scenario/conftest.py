@@ -16,6 +16,12 @@ def pytest_runtest_makereport(item, call):
         item.failed_in_call = True
 
 
+def show(process, length=6000):
+    """The log of a process, where pytest shows it if the test fails."""
+    print(f"--- {process.log}: exit code {process.popen.returncode}\n"
+          + process.logged()[-length:])
+
+
 @pytest.fixture
 def make_cluster(request):
     """make_cluster(count, **options): a cluster, not started yet."""
@@ -27,18 +33,17 @@ def make_cluster(request):
         return c
 
     yield make
-    codes = []
+    bad = []
     for c in made:
         c.stop()
-        codes += [(p.popen.args[0], p.popen.returncode) for p in c.processes]
-        if getattr(request.node, "failed_in_call", False):
-            for node in c.nodes:
-                if node.process:
-                    print(f"--- {node.name}\n{node.process.logged()[-4000:]}")
+        # killed on purpose is -9; else it is a crash, or a sanitizer's finding
+        failed = [p for p in c.processes if p.popen.returncode not in (0, -9)]
+        bad += [(p.log, p.popen.returncode) for p in failed]
+        in_call = getattr(request.node, "failed_in_call", False)
+        for p in c.processes if in_call else failed:
+            show(p)
         c.remove()
-    # killed on purpose is -9; anything else but 0 is a crash or a sanitizer
-    bad = [code for code in codes if code[1] not in (0, -9)]
-    assert not bad, f"processes ended badly: {bad}"
+    assert not bad
 
 
 @pytest.fixture

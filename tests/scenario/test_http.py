@@ -274,7 +274,7 @@ def test_origins_by_host(make_cluster, origin, serve):
     origin.set("/a", **fresh(b"first"))
     c = make_cluster(1, default_origin=None)
     c.nodes[0].lines = [f'origin "one.example" {{ url = "{origin.url}" }}',
-                        f'origin "two.example" {{ url = "{other.url}" }}']
+                        f'origin "TWO.example:80" {{ url = "{other.url}" }}']
     node = c.start().nodes[0]
     assert node.get("/a", host="one.example").body == b"first"
     assert node.get("/a", host="Two.Example").body == b"other"
