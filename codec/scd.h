@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "error.h"
 #include "key.h"
+#include "tune.h"
 #include "uri.h"
 
 #endif
