@@ -1,0 +1,83 @@
+/*
+ * Reading values from the command line.
+ */
+#include "digestd/ctl/arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/ctl/command.h"
+
+static bool wrong(const char *option, const char *text, const char *what)
+{
+	fprintf(stderr, "digestctl: %s: \"%s\" %s\n", option, text, what);
+	return false;
+}
+
+static unsigned unit_shift(const char *unit)
+{
+	static const char units[] = "KMG";
+	const char *at = *unit && !unit[1] ? strchr(units, *unit) : NULL;
+
+	return at ? 10 * (unsigned)(at - units + 1) : 0;
+}
+
+bool arguments_number(const char *option, const char *text, uint64_t *out)
+{
+	unsigned shift;
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	shift = unit_shift(end);
+	if (end == text || errno || *text == '-' || (*end && !shift) ||
+	    *out > UINT64_MAX >> shift)
+		return wrong(option, text, "is not a number");
+	*out <<= shift;
+	return true;
+}
+
+bool arguments_real(const char *option, const char *text, double max,
+		    double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= 0))
+		return wrong(option, text, "is not a number");
+	if (*out > max)
+		return wrong(option, text, "is too large");
+	return true;
+}
+
+static int digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c | 0x20) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES])
+{
+	bool right = strlen(text) == 2 * SCD_SECRET_BYTES;
+
+	for (unsigned i = 0; right && i < SCD_SECRET_BYTES; i++) {
+		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+
+		right = high >= 0 && low >= 0;
+		secret[i] = (uint8_t)(high << 4 | (low & 15));
+	}
+	if (!right)
+		return wrong("--key", text, "is not 32 hexadecimal digits");
+	scd_derive(secret, "hash", secret);
+	return true;
+}
+
+int arguments_wrong(const char *command, const char *help)
+{
+	fprintf(stderr, "digestctl: %s: wrong arguments\n%s", command, help);
+	return CTL_USAGE;
+}

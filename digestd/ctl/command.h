@@ -1,0 +1,30 @@
+/*
+ * The commands of digestctl: one file each, one row each in digestctl.c.
+ */
+#ifndef DIGESTD_CTL_COMMAND_H
+#define DIGESTD_CTL_COMMAND_H
+
+/* Exit codes, as documented in digestctl(1). */
+enum {
+	CTL_OK = 0,
+	CTL_NO = 1,    /* it failed, or the answer is no */
+	CTL_USAGE = 2, /* the command line is wrong */
+};
+
+/* Runs a command; argv[0] is its name. Returns an exit code. */
+typedef int command_run(int argc, char **argv);
+
+command_run command_tune;
+command_run command_tables;
+command_run command_build;
+command_run command_info;
+command_run command_query;
+
+/* The text of --help of a command. Static. */
+extern const char command_tune_help[];
+extern const char command_tables_help[];
+extern const char command_build_help[];
+extern const char command_info_help[];
+extern const char command_query_help[];
+
+#endif

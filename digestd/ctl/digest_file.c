@@ -1,0 +1,68 @@
+/*
+ * Digests in files.
+ */
+#include "digestd/ctl/digest_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 65536 };
+
+static bool fail(const char *path)
+{
+	fprintf(stderr, "digestctl: %s: %s\n", path, strerror(errno));
+	return false;
+}
+
+static bool read_all(FILE *file, uint8_t **bytes, size_t *len)
+{
+	size_t cap = FIRST_BYTES;
+
+	*bytes = malloc(cap);
+	*len = 0;
+	while (*bytes) {
+		uint8_t *larger;
+
+		*len += fread(*bytes + *len, 1, cap - *len, file);
+		if (*len < cap)
+			return !ferror(file);
+		cap *= 2;
+		larger = realloc(*bytes, cap);
+		if (!larger)
+			return false;
+		*bytes = larger;
+	}
+	return false;
+}
+
+bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+	bool done;
+
+	if (!file)
+		return fail(path);
+	done = read_all(file, bytes, len);
+	if (!done) {
+		fail(path);
+		free(*bytes);
+	}
+	if (file != stdin)
+		fclose(file);
+	return done;
+}
+
+bool digest_file_write(const char *path, const uint8_t *bytes, size_t len)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "wb") : stdout;
+	bool done;
+
+	if (!file)
+		return fail(path);
+	done = fwrite(bytes, 1, len, file) == len && !fflush(file);
+	if (file != stdout)
+		done = !fclose(file) && done;
+	return done || fail(path);
+}

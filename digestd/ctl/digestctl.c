@@ -1,0 +1,74 @@
+/*
+ * digestctl: finds the command and runs it.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "digestd/ctl/command.h"
+
+static const struct {
+	const char *name;
+	command_run *run;
+	const char *help;
+	const char *summary;
+} commands[] = {
+	{ "tune", command_tune, command_tune_help,
+	  "find the size of a digest for a goal" },
+	{ "tables", command_tables, command_tables_help,
+	  "print the tables of \"Compressed Bloom Filters\"" },
+	{ "build", command_build, command_build_help,
+	  "make a digest of URLs" },
+	{ "info", command_info, command_info_help,
+	  "show what a digest says of itself" },
+	{ "query", command_query, command_query_help,
+	  "ask a digest for URLs" },
+};
+
+enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void usage(FILE *to)
+{
+	fputs("usage: digestctl COMMAND [OPTIONS]\n"
+	      "Works with digests of caches, see digestctl(1).\n\n", to);
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		fprintf(to, "  %-8s %s\n", commands[i].name,
+			commands[i].summary);
+	fputs("\ndigestctl COMMAND --help has the options of a command;\n"
+	      "digestctl --version tells the version.\n", to);
+}
+
+static int run(int argc, char **argv)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++) {
+		if (strcmp(argv[0], commands[i].name))
+			continue;
+		if (argc > 1 && (!strcmp(argv[1], "--help") ||
+				 !strcmp(argv[1], "-h"))) {
+			fputs(commands[i].help, stdout);
+			return CTL_OK;
+		}
+		return commands[i].run(argc, argv);
+	}
+	fprintf(stderr, "digestctl: no command \"%s\"\n", argv[0]);
+	usage(stderr);
+	return CTL_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return CTL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		usage(stdout);
+		return CTL_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("digestctl " PACKAGE_VERSION);
+		return CTL_OK;
+	}
+	return run(argc - 1, argv + 1);
+}

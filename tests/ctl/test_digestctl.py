@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""digestctl: the examples of its manual, exit codes, and bad input, as TAP."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("top_builddir", ".")
+SOURCE = os.environ.get("top_srcdir", ".")
+CTL = os.path.join(BUILD, "digestd", "ctl", "digestctl")
+KEY = "00112233445566778899aabbccddeeff"
+BUILD_ARGS = ["build", "-k", KEY, "-b", "64K", "-H", "3"]
+
+
+def ctl(*args, data=b""):
+    r = subprocess.run([CTL, *args], input=data, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, check=False)
+    return r.returncode, r.stdout, r.stderr.decode()
+
+
+def examples_of_the_manual():
+    """Runs every literal block of EXAMPLES in a shell, as a user would."""
+    with open(os.path.join(SOURCE, "docs", "digestctl.1"),
+              encoding="ascii") as f:
+        text = f.read().split(".Sh EXAMPLES")[1]
+    blocks = re.findall(r"\.Bd -literal[^\n]*\n(.*?)\.Ed", text, re.S)
+    assert len(blocks) == 2
+    with tempfile.TemporaryDirectory() as folder:
+        for block in blocks:
+            script = "set -e\n" + block.replace(r"\e", "\\")
+            path = os.path.dirname(os.path.abspath(CTL))
+            r = subprocess.run(["sh", "-c", script], cwd=folder, check=False,
+                               stdout=subprocess.PIPE, text=True,
+                               env={**os.environ,
+                                    "PATH": path + ":" + os.environ["PATH"]})
+            assert r.returncode == 0, block
+    assert "yes http://a.example/2" in r.stdout
+
+
+def experiment_of_the_paper():
+    code, out, _ = ctl("tables", "--trials", "200", "--seed", "7")
+    assert code == 0
+    m = re.search(rb"theory ([\d.]+) bytes; coded: mean ([\d.]+)", out)
+    theory, mean = float(m.group(1)), float(m.group(2))
+    assert theory == 9903.9
+    # a byte of overhead, and the mean of 200 trials is good to +- 0.8 (sd 11)
+    assert theory - 3 < mean < theory + 1 + 3
+    for line in out.decode().splitlines():
+        cells = line.split()
+        if len(cells) == 6 and cells[0][0].isdigit():
+            assert abs(float(cells[2]) - float(cells[3])) < 0.0005, line
+            assert abs(float(cells[4]) - float(cells[5])) < 0.00005, line
+
+
+def tune_as_json():
+    code, out, _ = ctl("tune", "-n", "100000", "-f", "0.02", "--json")
+    t = json.loads(out)
+    assert code == 0 and t["fp"] <= 0.02 and t["nbits"] & (t["nbits"] - 1) == 0
+    code, _, err = ctl("tune", "-n", "1000000", "-f", "1e-9", "-m", "1K")
+    assert code == 1 and "goal" in err
+
+
+def build_info_query():
+    urls = b"HTTP://A.example:80/x\r\n\nhttp://b.example\n"
+    code, digest, _ = ctl(*BUILD_ARGS, "-g", "5", data=urls)
+    assert code == 0
+    code, out, _ = ctl("info", "--json", "-", data=digest)
+    info = json.loads(out)
+    assert code == 0 and info["nkeys"] == 2 and info["generation"] == 5
+    assert info["bytes"] == len(digest) and info["kind"] == "full"
+    query = ["query", "--key", KEY, "-"]
+    code, out, _ = ctl(*query, "http://a.example/x", "http://b.example/",
+                       data=digest)
+    assert (code, out.count(b"yes ")) == (0, 2)
+    code, out, _ = ctl(*query, "http://a.example/y", data=digest)
+    assert code == 1 and out.startswith(b"no ")
+    other = ["query", "--key", "f" * 32, "-", "http://a.example/x"]
+    assert ctl(*other, data=digest)[0] == 1
+
+
+def same_input_same_bytes():
+    urls = b"".join(b"http://h/%d\n" % i for i in range(1000))
+    assert ctl(*BUILD_ARGS, data=urls)[1] == ctl(*BUILD_ARGS, data=urls)[1]
+
+
+def bad_lines_are_named():
+    code, digest, err = ctl(*BUILD_ARGS, data=b"http://a/\nftp://b/\n\nx y\n")
+    assert code == 1 and digest
+    assert "-:2: " in err and "-:4: " in err and "-:1" not in err
+
+
+def bad_digests_are_refused():
+    _, digest, _ = ctl(*BUILD_ARGS, data=b"http://a/\n")
+    for bad in (b"", digest[:-1], digest + b"x", b"x" + digest[1:]):
+        code, _, err = ctl("info", "-", data=bad)
+        assert code == 1 and err.startswith("digestctl: -: "), bad[:8]
+        assert ctl("query", "-k", KEY, "-", "http://a/", data=bad)[0] == 1
+    code, _, err = ctl("info", "/nonexistent/file")
+    assert code == 1 and "/nonexistent/file" in err
+
+
+def wrong_usage():
+    for args in ([], ["nonsense"], ["tune"], ["tune", "-n", "x"],
+                 ["tune", "-n", "1", "-f", "2"], ["tune", "--nonsense"],
+                 ["tables", "x"], ["tables", "-t", "-1"], ["build"],
+                 [*BUILD_ARGS[:-1], "33"], ["build", "-k", "12"],
+                 ["build", "-k", KEY, "-b", "2048G", "-H", "3"],
+                 ["info"], ["info", "a", "b"], ["query", "-k", KEY, "-"]):
+        code, out, err = ctl(*args)
+        assert (code, out) == (2, b"") and err, args
+
+
+def help_and_version():
+    assert ctl("--version")[:2][0] == 0
+    code, out, _ = ctl("--help")
+    assert code == 0
+    for name in ("tune", "tables", "build", "info", "query"):
+        assert name.encode() in out
+        code, text, _ = ctl(name, "--help")
+        assert code == 0 and text.startswith(b"usage: digestctl " +
+                                             name.encode())
+
+
+TESTS = (examples_of_the_manual, experiment_of_the_paper, tune_as_json,
+         build_info_query, same_input_same_bytes, bad_lines_are_named,
+         bad_digests_are_refused, wrong_usage, help_and_version)
+
+
+def main():
+    failed = False
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        try:
+            test()
+            print(f"ok {number} - {test.__name__}")
+        except Exception as e:  # any fault is this test's failure
+            failed = True
+            print(f"not ok {number} - {test.__name__}\n# {e!r}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
