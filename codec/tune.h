@@ -52,15 +52,16 @@ struct scd_goal {
 				digest */
 	double churn;        /* share of the objects replaced between updates */
 	double deltas;       /* deltas sent for each full digest */
-	uint64_t max_memory; /* most bytes of an array; 0: SCD_TUNE_BYTES for
-				each object */
+	uint64_t max_memory; /* most bytes of an array; 0: SCD_TUNE_BYTES
+				for each object */
 };
 
 enum { SCD_TUNE_BYTES = 8 };
 
 /* What keeps a better answer away. */
 enum scd_bound {
-	SCD_BOUND_FP,     /* the false-positive goal: fewer bytes would miss it */
+	SCD_BOUND_FP,     /* the false positives: fewer bytes would mean
+			     more */
 	SCD_BOUND_WIRE,   /* the size on the wire: fewer false positives cost
 			     more */
 	SCD_BOUND_MEMORY, /* the memory: a larger array would be better */
@@ -72,7 +73,7 @@ struct scd_tuning {
 	double fp;           /* of one digest */
 	double full_bytes;   /* coded */
 	double delta_bytes;  /* coded, at the stated churn; 0 without churn */
-	double update_bytes; /* on average: one full digest and its deltas */
+	double update_bytes; /* on average: a full digest and its deltas */
 	double array_bytes;  /* memory for each peer's digest */
 	double own_bytes;    /* memory for the counting filter */
 	enum scd_bound bound;

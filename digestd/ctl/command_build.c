@@ -17,7 +17,8 @@
 #include "digestd/ctl/digest_file.h"
 
 const char command_build_help[] =
-	"usage: digestctl build --key HEX --bits M --hashes K [OPTIONS] [FILE]\n"
+	"usage: digestctl build --key HEX --bits M --hashes K [OPTIONS] "
+	"[FILE]\n"
 	"Makes a full digest of the URLs in FILE (- or none: standard input),\n"
 	"one a line. Lines that are no http or https URL are named and left\n"
 	"out; then the exit code is 1.\n"

@@ -64,9 +64,10 @@ static void print_text(const struct scd_digest_info *i, size_t len)
 	printf("instance         %016" PRIx64 "\n", i->instance);
 	printf("generation       %" PRIu64 "\n", i->generation);
 	if (i->kind == SCD_DELTA_XOR)
-		printf("base generation  %" PRIu64 ", %" PRIu64 " bits differ\n",
-		       i->base_generation, i->ncoded);
-	printf("keys             %" PRIu64 ", estimated %.0f\n", i->nkeys,
+		printf("base generation  %" PRIu64 ", %" PRIu64
+		       " bits differ\n", i->base_generation, i->ncoded);
+	printf("keys             %" PRIu64 ", estimated %.0f\n",
+	       i->nkeys,
 	       scd_bloom_estimate(i->nbits, i->nones, i->nhash));
 	printf("fill             %.6f\n", fill(i));
 	printf("false positives  %.6g\n", pow(fill(i), i->nhash));
@@ -79,7 +80,8 @@ static int print_json(const struct scd_digest_info *i, size_t len)
 	int failed;
 
 	snprintf(instance, sizeof(instance), "%016" PRIx64, i->instance);
-	o = json_pack("{s:s, s:s, s:I, s:I, s:i, s:s, s:I, s:I, s:I, s:f, s:f}",
+	o = json_pack("{s:s, s:s, s:I, s:I, s:i, s:s, s:I, s:I, s:I, s:f,"
+		      " s:f}",
 		      "kind", kind_text(i->kind), "coding",
 		      coding_text(i->coding), "bytes", (json_int_t)len, "nbits",
 		      (json_int_t)i->nbits, "nhash", (int)i->nhash, "instance",
