@@ -126,7 +126,8 @@ static bool is_name(struct span host)
 			return false;
 		}
 	}
-	return host.len > 0;
+	/* with two dots at its end, the last label would be empty */
+	return host.len > 0 && host.at[host.len - 1] != '.';
 }
 
 static bool split_host(struct span *authority, struct span *host)

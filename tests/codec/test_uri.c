@@ -44,6 +44,7 @@ static const struct {
 	{ "http://", NULL },
 	{ "http:///x", NULL },
 	{ "http://./x", NULL },
+	{ "http://h../x", NULL },
 	{ "http://:80/", NULL },
 	{ "http://h:x/", NULL },
 	{ "http://h:0/", NULL },

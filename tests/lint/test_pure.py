@@ -19,7 +19,8 @@ PLANTED = (
     ("a counter", "static int n; int f(void); int f(void) { return ++n; }",
      "keeps n in .bss"),
     ("a counter in a function",
-     "int f(void); int f(void) { static int m = 7; return ++m; }", "keeps m"),
+     "int f(void); int f(void) { static int m = 7; return ++m; }",
+     "in .data"),  # gcc calls it m.0, clang f.m
     ("a global", "int g = 1;", "keeps g in .data"),
     ("a thread's own state", "_Thread_local int t;", "keeps t"),
     ("a table", "const char *const names[] = { \"a\", \"b\" };", ""),

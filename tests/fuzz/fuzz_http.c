@@ -1,0 +1,132 @@
+/*
+ * Any bytes as a message: the first line a method and a target, the others
+ * fields. It goes through the guard, and then, accepted or not, through all
+ * that a proxy asks of a request and of a response.
+ */
+#include <string.h>
+
+#include "codec/uri.h"
+#include "digestd/core/cachecontrol.h"
+#include "digestd/core/cachestatus.h"
+#include "digestd/core/conditional.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/forward.h"
+#include "digestd/core/freshness.h"
+#include "digestd/core/guard.h"
+#include "digestd/core/storable.h"
+#include "digestd/core/target.h"
+#include "digestd/core/vary.h"
+#include "digestd/core/via.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MAX_INPUT = 4096, NOW_S = 1795234263 };
+
+struct message {
+	char text[MAX_INPUT + 1];
+	const char *method, *target;
+	struct fields fields;
+};
+
+/* Cuts the text at its lines, and those at their first blank or colon. */
+static void parse(struct message *m)
+{
+	char *rest = m->text, *line = strsep(&rest, "\n");
+
+	fields_init(&m->fields);
+	m->method = strsep(&line, " ");
+	m->target = line ? line : "";
+	while (rest) {
+		char *value = strsep(&rest, "\n");
+		char *name = strsep(&value, ":");
+
+		if (value && fields_add(&m->fields, name, value))
+			abort();
+	}
+}
+
+static void try_target(const struct message *m)
+{
+	struct target t;
+	char again[2 * MAX_INPUT];
+
+	if (target_resolve(&t, m->target, strlen(m->target),
+			   fields_get(&m->fields, "Host")))
+		return;
+	fuzz_must(t.path >= t.host + t.host_len && *t.path == '/');
+	fuzz_must(scd_uri_canonical(t.uri, t.uri_len, again, sizeof(again),
+				    NULL) == SCD_OK);
+	fuzz_must(!strcmp(again, t.uri));
+	for (size_t i = 0; i < fields_count(&m->fields); i++) {
+		char *uri;
+
+		if (!target_same_origin(&t, fields_at(&m->fields, i)->value,
+					&uri))
+			free(uri);
+	}
+	target_free(&t);
+}
+
+static void try_response(const struct fields *fields)
+{
+	struct exchange_times times = { NOW_S, NOW_S + 1 };
+	struct cachecontrol cc;
+	struct freshness f;
+	struct fields out;
+
+	cachecontrol_request(fields, &cc);
+	freshness_init(&f, 200, fields, &times);
+	fuzz_must(freshness_age(&f, NOW_S + 10) >= 0);
+	if (freshness_reuse(&f, &cc, NOW_S + 10) == REUSE_FRESH)
+		fuzz_must(freshness_left(&f, NOW_S + 10) > 0);
+	storable("GET", fields, 200, fields);
+	conditional_not_modified(fields, fields, NOW_S);
+	fuzz_must(!conditional_304_fields(fields, &out));
+	fields_free(&out);
+	fuzz_must(!vary_select(fields, fields, &out));
+	fuzz_must(vary_any(fields) || vary_match(&out, fields));
+	fields_free(&out);
+	fuzz_must(!fields_copy(fields, &out));
+	fuzz_must(!conditional_update(fields, &out));
+	fields_free(&out);
+}
+
+static void try_forward(const struct fields *fields)
+{
+	struct forward_request how = { "node", "host", 1 };
+	struct cachestatus status = { .node = "node", .ttl_s = -1,
+				      .detail = fields_get(fields, "X") };
+	struct fields out;
+
+	fuzz_must(!forward_to_peer(fields, &how, "token", &out));
+	fuzz_must(fields_lines(&out, "Host") == 1);
+	fuzz_must(fields_lines(&out, "Cache-Control") == 1);
+	fuzz_must(fields_lines(&out, "Proxy-Authorization") == 1);
+	fields_free(&out);
+	fuzz_must(!forward_to_origin(fields, &how, &out));
+	fuzz_must(via_loops(&out, "node"));
+	for (size_t i = 0; i < fields_count(&out); i++)
+		fuzz_must(!field_is_hop_by_hop(fields_at(&out, i)->name));
+	fuzz_must(!cachestatus_append(&out, &status));
+	fields_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct message m;
+	struct guard_request r = { .minor = 1, .fields = &m.fields };
+
+	if (len > MAX_INPUT)
+		return 0;
+	memcpy(m.text, data, len);
+	m.text[len] = '\0';
+	parse(&m);
+	r.method = m.method;
+	r.target = m.target;
+	r.target_len = strlen(m.target);
+	guard_check(&r);
+	try_target(&m);
+	try_response(&m.fields);
+	try_forward(&m.fields);
+	fields_free(&m.fields);
+	return 0;
+}
