@@ -26,7 +26,7 @@ static int set_age(struct fields *f, const struct freshness *freshness,
 static int sign(const struct request *r, struct fields *f,
 		const struct freshness *freshness, struct cachestatus *status)
 {
-	const char *node = r->worker->settings->node;
+	const char *node = r->settings->node;
 
 	status->node = node;
 	status->ttl_s = freshness_left(freshness, now_s(r));
@@ -114,7 +114,7 @@ static ssize_t read_body(void *arg, void *buf, size_t cap)
 
 	count_bytes(r, n);
 	if (r->paused && buffer_left(&r->body) <=
-				 r->worker->settings->window_bytes / 2) {
+				 r->settings->window_bytes / 2) {
 		r->paused = false;
 		fetch_resume(r->fetch);
 	}
@@ -174,7 +174,7 @@ void reply_whole(struct request *r)
 void reply_error(struct request *r, unsigned status, const char *why)
 {
 	struct cachestatus cs = {
-		.node = r->worker->settings->node,
+		.node = r->settings->node,
 		.fwd = r->fwd,
 		.ttl_s = CACHESTATUS_NO_TTL,
 		.detail = why,
@@ -185,7 +185,7 @@ void reply_error(struct request *r, unsigned status, const char *why)
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||
-	    via_append(&f, 1, r->worker->settings->node))
+	    via_append(&f, 1, r->settings->node))
 		fields_clear(&f);
 	exchange_reply_error(r->x, status, &f);
 	fields_free(&f);

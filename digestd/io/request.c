@@ -31,6 +31,7 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 	if (!r)
 		return NULL;
 	r->worker = w;
+	r->settings = worker_settings_ref(w->settings);
 	r->x = x;
 	r->method = exchange_request(x)->method;
 	fields_init(&r->in);
@@ -62,6 +63,7 @@ static void request_free(struct request *r)
 	peerset_unref(r->view);
 	fields_free(&r->response);
 	target_free(&r->target);
+	worker_settings_unref(r->settings);
 	free(r);
 }
 
@@ -95,7 +97,7 @@ void request_run(struct request *r)
 
 static enum step_result check_loop(struct request *r)
 {
-	if (!via_loops(fields_of(r), r->worker->settings->node))
+	if (!via_loops(fields_of(r), r->settings->node))
 		return STEP_NEXT;
 	worker_add(&r->worker->counters.loops, 1);
 	reply_error(r, 508, "loop");
@@ -117,7 +119,7 @@ static const char *find_origin(const struct worker_settings *set,
 static enum step_result resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 
 	if (target_resolve(&r->target, in->target, in->target_len,
 			   fields_get(in->fields, "host"))) {
@@ -133,7 +135,7 @@ static enum step_result resolve(struct request *r)
 /* Where the request goes if it is not answered here. */
 static enum step_result find_upstream(struct request *r)
 {
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 
 	r->upstream = find_origin(set, r->target.host, r->target.host_len);
 	if (r->upstream)
@@ -158,7 +160,7 @@ static bool is_safe(const struct request *r)
 static enum step_result classify(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
-	uint64_t max = r->worker->settings->max_upload_bytes;
+	uint64_t max = r->settings->max_upload_bytes;
 
 	r->unsafe = !is_safe(r);
 	r->fwd = CACHESTATUS_METHOD;
@@ -312,15 +314,15 @@ static size_t on_data_body(void *arg, struct exchange *x, const void *data,
 			   size_t len)
 {
 	struct request *r = exchange_data(x);
-	struct worker *w = arg;
 	size_t room;
 
+	(void)arg;
 	buffer_compact(&r->upload);
 	room = UPLOAD_WINDOW - buffer_left(&r->upload);
 	if (len > room)
 		len = room;
 	r->upload_bytes += len;
-	if (r->upload_bytes > w->settings->max_upload_bytes) {
+	if (r->upload_bytes > r->settings->max_upload_bytes) {
 		request_stop_fetch(r);
 		reply_error(r, 413, "body");
 		return len;

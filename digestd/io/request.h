@@ -51,6 +51,7 @@ enum source { SOURCE_NONE, SOURCE_PEER, SOURCE_ORIGIN };
 
 struct request {
 	struct worker *worker;
+	struct worker_settings *settings; /* as they were at the beginning */
 	struct exchange *x;
 	const struct step *step;
 	const struct step *store_step; /* where to look again */
@@ -61,7 +62,7 @@ struct request {
 	struct target target;
 	struct scd_key key;
 	struct cachecontrol cc;
-	const char *upstream; /* base URL; null: no origin for this host */
+	const char *upstream; /* base URL, in settings; null: none */
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */

@@ -156,7 +156,7 @@ static void drop_uri(struct request *r, const char *uri)
 {
 	struct scd_key key;
 
-	scd_key_make(r->worker->settings->hash_secret, "GET", uri, strlen(uri),
+	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
 	if (cache_drop(r->worker->cache, &key))
 		worker_add(&r->worker->counters.invalidated, 1);
@@ -199,7 +199,7 @@ static int take_response(struct request *r, unsigned status,
 			     STORABLE_YES &&
 		     (body_len < 0 ||
 		      (uint64_t)body_len <=
-			      r->worker->settings->max_object_bytes);
+			      r->settings->max_object_bytes);
 	if (r->storing && body_len > 0)
 		buffer_fit(&r->body, (size_t)body_len);
 	return 0;
@@ -378,7 +378,7 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 			     size_t len)
 {
 	struct request *r = arg;
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 
 	(void)f;
 	if (r->storing && r->body.len + len > set->max_object_bytes)
@@ -526,7 +526,7 @@ static void peer_too_slow(void *arg)
 
 static int fetch_from_peer(struct request *r, unsigned timeout_ms)
 {
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 	char host[300];
 	struct forward_request how = { set->node, host,
 				       exchange_request(r->x)->minor };
@@ -565,7 +565,7 @@ static bool may_ask_peers(const struct request *r)
 
 enum step_result request_ask_peers(struct request *r)
 {
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 	struct route_policy policy = { set->peer_budget_ms,
 				       set->peer_first_byte_ms,
 				       set->peer_tries };
@@ -638,7 +638,7 @@ void request_push_upload(struct request *r)
 
 static int fetch_from_origin(struct request *r)
 {
-	const struct worker_settings *set = r->worker->settings;
+	const struct worker_settings *set = r->settings;
 	const struct server_request *in = exchange_request(r->x);
 	char host[300], url[320];
 	struct forward_request how = { set->node, host, in->minor };

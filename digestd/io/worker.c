@@ -106,7 +106,7 @@ void worker_stop(struct worker **worker)
 	fetcher_free(&w->public);
 	loop_free(&w->loop);
 	peerset_unref(w->view);
-	worker_settings_free(w->settings);
+	worker_settings_unref(w->settings);
 	free(w);
 	*worker = NULL;
 }
@@ -142,7 +142,7 @@ static void take_settings(void *arg)
 {
 	struct news *news = arg;
 
-	worker_settings_free(news->worker->settings);
+	worker_settings_unref(news->worker->settings);
 	news->worker->settings = news->settings;
 	free(news);
 }

@@ -33,10 +33,14 @@ struct worker {
 	atomic_bool drained;
 };
 
-/* A copy with everything in it, or null; and its end (null is allowed). */
+/*
+ * A copy with everything in it and one user, or null; one user more, of a copy
+ * only; one less (null is allowed).
+ */
 struct worker_settings *
 worker_settings_copy(const struct worker_settings *from);
-void worker_settings_free(struct worker_settings *s);
+struct worker_settings *worker_settings_ref(struct worker_settings *s);
+void worker_settings_unref(struct worker_settings *s);
 
 /* Counts: only the worker's own thread writes, so a plain add will do. */
 static inline void worker_add(uint64_t *counter, uint64_t n)

@@ -1,11 +1,18 @@
 /*
- * A worker's own copy of its settings.
+ * A worker's own copy of its settings, and of the requests that began with it:
+ * a reload does not reach a request that is under way.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "digestd/io/worker_inside.h"
+
+/* `set` comes first: what others see is a pointer to it. */
+struct settings_copy {
+	struct worker_settings set;
+	unsigned users; /* all in the worker's thread */
+};
 
 /* Replaces a borrowed string by a copy; false without memory. */
 static bool own(const char **text)
@@ -21,9 +28,15 @@ static void disown(const char *text)
 	free((void *)(uintptr_t)text);
 }
 
-void worker_settings_free(struct worker_settings *s)
+struct worker_settings *worker_settings_ref(struct worker_settings *s)
 {
-	if (!s)
+	((struct settings_copy *)s)->users++;
+	return s;
+}
+
+void worker_settings_unref(struct worker_settings *s)
+{
+	if (!s || --((struct settings_copy *)s)->users)
 		return;
 	for (size_t i = 0; s->origins && i < s->norigins; i++) {
 		disown(s->origins[i].host);
@@ -55,11 +68,14 @@ static bool own_origins(struct worker_settings *s)
 
 struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 {
-	struct worker_settings *s = malloc(sizeof(*s));
+	struct settings_copy *copy = malloc(sizeof(*copy));
+	struct worker_settings *s;
 	bool ok;
 
-	if (!s)
+	if (!copy)
 		return NULL;
+	copy->users = 1;
+	s = &copy->set;
 	*s = *from;
 	ok = own_origins(s);
 	/* each is owned or null, whatever happened to those before it */
@@ -69,6 +85,6 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	ok = own(&s->default_origin) && ok;
 	if (ok)
 		return s;
-	worker_settings_free(s);
+	worker_settings_unref(s);
 	return NULL;
 }

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import cluster as scd
+import servers
 from cluster import request, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -142,6 +143,27 @@ def test_reload_under_load(node, origin):
     assert load.errors == [] and load.done > 100
 
 
+def test_request_that_waits_for_another_outlives_a_reload(node, origin):
+    """It goes to the origin that it was resolved to before the reload."""
+    def slow(r, _):
+        time.sleep(0.5)
+        return servers.response(200, {"Cache-Control": "no-store"}, b"one")
+    origin.pages["/slow"] = slow
+    answers = []
+    threads = [threading.Thread(
+        target=lambda: answers.append(node.get("/slow").body))
+        for _ in range(3)]
+    for t in threads:
+        t.start()
+    until(lambda: origin.count("/slow"))
+    for _ in range(3):
+        node.process.signal(signal.SIGHUP)
+        time.sleep(0.05)
+    for t in threads:
+        t.join()
+    assert answers == [b"one"] * 3
+
+
 def test_reload_keeps_the_old_configuration_when_the_new_is_bad(node, origin):
     origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
     with open(node.path, "a", encoding="ascii") as f:
@@ -173,8 +195,6 @@ def test_reload_changes_origins_and_peers(make_cluster, origin):
 
 
 def test_sigterm_drains(node, origin):
-    import servers
-
     def slow(r, _):
         time.sleep(0.8)
         return servers.response(200, {}, b"late")
@@ -192,7 +212,6 @@ def test_sigterm_drains(node, origin):
 
 
 def test_second_signal_ends_at_once(make_cluster, origin):
-    import servers
     c = make_cluster(1)
     c.origin_url = origin.url
     node = c.start().nodes[0]
