@@ -18,33 +18,36 @@ static double cost(const struct peerset_peer *p)
 	return rtt_ms / (1 - fp);
 }
 
-/* By insertion: there are few. */
-static void rank(struct route *r, const struct peerset *view)
+/* Puts a peer in its place among the best; the worst falls off a full list. */
+static void rank(struct route *r, const struct peerset *view, uint32_t peer)
 {
-	for (unsigned i = 1; i < r->npeers; i++) {
-		uint32_t peer = r->peers[i];
-		double peer_cost = cost(peerset_at(view, peer));
-		unsigned at = i;
+	double peer_cost = cost(peerset_at(view, peer));
+	unsigned at = r->npeers;
 
-		while (at && cost(peerset_at(view, r->peers[at - 1])) >
-				     peer_cost) {
-			r->peers[at] = r->peers[at - 1];
-			at--;
-		}
-		r->peers[at] = peer;
-	}
+	while (at && cost(peerset_at(view, r->peers[at - 1])) > peer_cost)
+		at--;
+	if (at == ROUTE_MAX_PEERS)
+		return;
+	if (r->npeers < ROUTE_MAX_PEERS)
+		r->npeers++;
+	for (unsigned i = r->npeers - 1; i > at; i--)
+		r->peers[i] = r->peers[i - 1];
+	r->peers[at] = peer;
 }
 
 void route_init(struct route *r, const struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
 		int64_t now_ms)
 {
+	uint32_t found[PEERSET_MAX_PEERS];
+	size_t nfound;
+
 	*r = (struct route){ .deadline_ms = now_ms + policy->budget_ms };
 	if (!view)
 		return;
-	r->npeers = (unsigned)peerset_lookup(view, key, r->peers,
-					     ROUTE_MAX_PEERS);
-	rank(r, view);
+	nfound = peerset_lookup(view, key, found, PEERSET_MAX_PEERS);
+	for (size_t i = 0; i < nfound; i++)
+		rank(r, view, found[i]);
 }
 
 struct route_step route_next(struct route *r,

@@ -10,7 +10,7 @@
 
 #include "digestd/core/peerset.h"
 
-enum { ROUTE_MAX_PEERS = 8 }; /* candidates that are looked at */
+enum { ROUTE_MAX_PEERS = 8 }; /* candidates that are kept, the best */
 
 struct route_policy {
 	int64_t budget_ms; /* of all peers together */
@@ -44,7 +44,7 @@ void route_init(struct route *r, const struct peerset *view,
 struct route_step route_next(struct route *r,
 			     const struct route_policy *policy, int64_t now_ms);
 
-/* Candidates found. */
+/* Candidates found, ROUTE_MAX_PEERS at most. */
 unsigned route_candidates(const struct route *r);
 
 #endif
