@@ -8,7 +8,8 @@
  * one of a key are reported to the owner.
  *
  * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
- * slot, a few slots with each insertion, so no operation takes long.
+ * slot and moves a few slots with each insertion, so only the allocation of the
+ * larger table, once in a doubling, takes longer than the rest.
  */
 #ifndef DIGESTD_CORE_STORE_H
 #define DIGESTD_CORE_STORE_H
@@ -82,8 +83,9 @@ void store_touch(struct store *s, struct store_entry *e);
 
 /*
  * Inserts an entry with this key and weight, and evicts others until all fit.
- * Returns 0; -E2BIG when it alone is too heavy; -ENOMEM. After an error the
- * entry is not in the store, nothing was evicted, released() is not called.
+ * Returns 0; or -E2BIG when it alone is too heavy: then it is not in the store,
+ * nothing was evicted, released() is not called. Allocates nothing but a larger
+ * table; does without when there is no memory for it.
  */
 int store_insert(struct store *s, struct store_entry *e,
 		 const struct scd_key *key, size_t weight);

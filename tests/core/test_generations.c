@@ -1,0 +1,259 @@
+/*
+ * Published generations: every full digest and every delta leads to the array
+ * that was published, whatever the peer had before; and failing allocations.
+ */
+#include <stdlib.h>
+
+#include "codec/delta.h"
+#include "codec/digest.h"
+#include "digestd/core/generations.h"
+#include "tests/codec/alloc.h"
+#include "tests/codec/random.h"
+#include "tests/unit.h"
+
+enum { INSTANCE = 9, NBITS = 1 << 15, NHASH = 3, ROUNDS = 12 };
+
+/* A few keys more in the array, and it as a snapshot. */
+static struct catalog_snapshot next_snapshot(struct scd_bloom *array,
+					     uint64_t generation,
+					     unsigned nkeys)
+{
+	struct catalog_snapshot snapshot = { .generation = generation,
+					     .nkeys = 1 };
+	uint64_t random = generation;
+
+	for (unsigned i = 0; i < nkeys; i++) {
+		uint64_t lo = random_next(&random);
+		struct scd_key key = { lo, random_next(&random) };
+
+		scd_bloom_add(array, &key);
+	}
+	assert_int_equal(scd_bloom_copy(array, &snapshot.bloom), SCD_OK);
+	return snapshot;
+}
+
+static void check_full(const struct publication *p,
+		       const struct scd_bloom *array)
+{
+	struct scd_digest_info info;
+	struct scd_bloom bloom;
+
+	assert_int_equal(scd_digest_decode(p->full->bytes, p->full->len, NULL,
+					   &info, &bloom), SCD_OK);
+	assert_true(scd_bloom_equal(&bloom, array));
+	assert_int_equal(info.instance, INSTANCE);
+	assert_int_equal(info.generation, p->generation);
+	scd_bloom_free(&bloom);
+}
+
+static void check_delta(const struct publication *p, uint64_t from,
+			const struct scd_bloom *had,
+			const struct scd_bloom *array)
+{
+	const struct blob *delta = publication_delta(p, INSTANCE, from);
+	struct scd_base base = { had, INSTANCE, from };
+	struct scd_bloom bloom;
+
+	assert_non_null(delta);
+	assert_true(delta->len < p->full->len);
+	assert_int_equal(scd_delta_apply(delta->bytes, delta->len, NULL, &base,
+					 NULL, &bloom), SCD_OK);
+	assert_true(scd_bloom_equal(&bloom, array));
+	scd_bloom_free(&bloom);
+}
+
+/* Publishes ROUNDS generations and checks what each of them offers. */
+static void run_history(unsigned keep)
+{
+	struct scd_bloom arrays[ROUNDS + 1] = { { 0 } };
+	struct generations *g;
+
+	assert_int_equal(generations_new(&g, INSTANCE, keep), SCD_OK);
+	assert_int_equal(scd_bloom_init(&arrays[0], NBITS, NHASH), SCD_OK);
+	for (uint64_t now = 1; now <= ROUNDS; now++) {
+		struct publication *p;
+		struct catalog_snapshot s;
+
+		assert_int_equal(scd_bloom_copy(&arrays[now - 1],
+						&arrays[now]), SCD_OK);
+		s = next_snapshot(&arrays[now], now, now == 1 ? 2000 : 20);
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		assert_null(s.bloom.bits);
+		check_full(p, &arrays[now]);
+		assert_int_equal(p->ndeltas, now - 1 < keep ? now - 1 : keep);
+		for (uint64_t i = 1; i <= p->ndeltas; i++) {
+			assert_int_equal(p->deltas[i - 1].from, now - i);
+			check_delta(p, now - i, &arrays[now - i],
+				    &arrays[now]);
+		}
+		assert_null(publication_delta(p, INSTANCE, now));
+		assert_null(publication_delta(p, INSTANCE, now + 1));
+		assert_null(publication_delta(p, INSTANCE, now - p->ndeltas -
+						 1));
+		assert_null(publication_delta(p, INSTANCE + 1, now - 1));
+		publication_unref(p);
+	}
+	for (size_t i = 0; i <= ROUNDS; i++)
+		scd_bloom_free(&arrays[i]);
+	generations_free(&g);
+	assert_null(g);
+}
+
+static void test_history(void **state)
+{
+	static const unsigned keeps[] = { 0, 1, 4, GENERATIONS_KEEP_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(keeps); i++)
+		run_history(keeps[i]);
+}
+
+/* Two publications; the second one's array is what differs. */
+static const struct {
+	const char *label;
+	uint64_t nbits;
+	bool cleared;
+	unsigned nkeys;
+	unsigned ndeltas;
+} second_rows[] = {
+	{ "a few keys", NBITS, false, 5, 1 },
+	{ "nothing new", NBITS, false, 0, 1 },
+	{ "all other keys: the full digest is smaller", NBITS, true, 300, 0 },
+	{ "another size: no delta leads there", NBITS * 2, true, 300, 0 },
+};
+
+static void test_second(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(second_rows); i++) {
+		struct scd_bloom array;
+		struct catalog_snapshot s;
+		struct publication *p;
+		struct generations *g;
+
+		assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
+		assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
+		s = next_snapshot(&array, 1, 3000);
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		publication_unref(p);
+		if (second_rows[i].cleared) {
+			scd_bloom_free(&array);
+			assert_int_equal(scd_bloom_init(&array,
+							second_rows[i].nbits,
+							NHASH), SCD_OK);
+		}
+		s = next_snapshot(&array, 2, second_rows[i].nkeys);
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		if (p->ndeltas != second_rows[i].ndeltas)
+			fail_msg("%s: %u deltas", second_rows[i].label,
+				 p->ndeltas);
+		publication_unref(p);
+		generations_free(&g);
+		scd_bloom_free(&array);
+	}
+}
+
+/* What was published stays as it was, whatever comes after it. */
+static void test_users(void **state)
+{
+	struct scd_bloom array, first;
+	struct catalog_snapshot s;
+	struct publication *p, *later;
+	struct generations *g;
+	struct blob *full;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_OK);
+	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
+	s = next_snapshot(&array, 1, 100);
+	assert_int_equal(scd_bloom_copy(&array, &first), SCD_OK);
+	assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+	assert_ptr_equal(publication_ref(p), p);
+	publication_unref(p);
+	s = next_snapshot(&array, 2, 100);
+	assert_int_equal(generations_publish(g, &s, &later), SCD_OK);
+	publication_unref(later);
+	generations_free(&g);
+	check_full(p, &first);
+	full = blob_ref(p->full); /* outlives its publication */
+	publication_unref(p);
+	assert_int_equal(scd_digest_parse(full->bytes, full->len, NULL,
+					  &(struct scd_digest_info){ 0 }),
+			 SCD_OK);
+	blob_unref(full);
+	blob_unref(NULL);
+	publication_unref(NULL);
+	scd_bloom_free(&array);
+	scd_bloom_free(&first);
+}
+
+/*
+ * The n-th allocation of the third publication fails: the fourth is whole.
+ * *refused: it mattered (a buffer that cannot shrink does not). Returns false
+ * when there was no n-th allocation.
+ */
+static bool fail_nth(unsigned n, bool *refused)
+{
+	struct scd_bloom array;
+	struct catalog_snapshot s;
+	struct publication *p;
+	struct generations *g;
+	bool failed;
+	int error;
+
+	assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
+	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
+	for (uint64_t now = 1; now <= 2; now++) {
+		s = next_snapshot(&array, now, 500);
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		publication_unref(p);
+	}
+	s = next_snapshot(&array, 3, 20);
+	alloc_fail_at(n);
+	error = generations_publish(g, &s, &p);
+	failed = alloc_failed();
+	alloc_fail_at(0);
+	assert_true(error == SCD_OK || (failed && error == SCD_ENOMEM));
+	*refused = error != SCD_OK;
+	assert_null(s.bloom.bits);
+	if (!error)
+		publication_unref(p);
+	s = next_snapshot(&array, 4, 20);
+	assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+	assert_int_equal(p->ndeltas, *refused ? 2 : 3);
+	check_full(p, &array);
+	publication_unref(p);
+	generations_free(&g);
+	scd_bloom_free(&array);
+	return failed;
+}
+
+static void test_no_memory(void **state)
+{
+	struct generations *g = NULL;
+	unsigned refusals = 0;
+	bool refused;
+
+	(void)state;
+	for (unsigned n = 1; fail_nth(n, &refused); n++)
+		refusals += refused;
+	/* The publication; bytes and blob of the full digest and of two
+	 * deltas; and the deltas' XOR. */
+	assert_int_equal(refusals, 1 + 3 * 2 + 2);
+	alloc_fail_at(1);
+	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_ENOMEM);
+	alloc_fail_at(0);
+	generations_free(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_second),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

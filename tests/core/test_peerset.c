@@ -1,0 +1,204 @@
+/*
+ * The view of the peers: lookups against a twin that asks filter by filter,
+ * sharing of digests between views, and allocations that fail.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "digestd/core/peerset.h"
+#include "tests/codec/alloc.h"
+#include "tests/codec/random.h"
+#include "tests/unit.h"
+
+enum { NPEERS = 40, NKEYS = 300, KEYS_EACH = 60 };
+
+static struct scd_key key_of(uint64_t n)
+{
+	uint64_t state = n;
+	uint64_t lo = random_next(&state);
+
+	return (struct scd_key){ lo, random_next(&state) };
+}
+
+/* A digest of KEYS_EACH of the keys. */
+static struct peer_digest *digest_of(uint64_t seed, uint64_t nbits,
+				     unsigned nhash)
+{
+	struct scd_bloom bloom;
+	struct peer_digest *d;
+
+	assert_int_equal(scd_bloom_init(&bloom, nbits, nhash), SCD_OK);
+	for (int i = 0; i < KEYS_EACH; i++) {
+		struct scd_key key = key_of(random_below(&seed, NKEYS));
+
+		scd_bloom_add(&bloom, &key);
+	}
+	d = peer_digest_take(&bloom);
+	assert_non_null(d);
+	assert_null(bloom.bits);
+	return d;
+}
+
+/* Peers of several shapes, some without a digest, some not to be asked. */
+static void make_peers(struct peerset_peer *peers)
+{
+	static const uint64_t nbits[] = { 512, 512, 1024, 1000, 512 };
+	static const unsigned nhash[] = { 3, 3, 3, 4, 2 };
+
+	for (uint32_t i = 0; i < NPEERS; i++) {
+		size_t shape = i / 2 % NROWS(nbits);
+
+		peers[i] = (struct peerset_peer){
+			.id = 100 + i,
+			.usable = i % 7 != 3,
+			.rtt_ms = i,
+			.name = "name",
+			.url = "http://peer:1/",
+		};
+		if (i % 11 != 5)
+			peers[i].digest = digest_of(i, nbits[shape],
+						    nhash[shape]);
+	}
+}
+
+static void drop_peers(struct peerset_peer *peers)
+{
+	for (size_t i = 0; i < NPEERS; i++)
+		peer_digest_unref(peers[i].digest);
+}
+
+static size_t twin_lookup(const struct peerset_peer *peers,
+			  const struct scd_key *key, uint32_t *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < NPEERS; i++) {
+		if (peers[i].usable && peers[i].digest &&
+		    scd_bloom_has(&peers[i].digest->bloom, key))
+			out[n++] = i;
+	}
+	return n;
+}
+
+static bool among(const uint32_t *numbers, size_t n, uint32_t wanted)
+{
+	while (n--) {
+		if (numbers[n] == wanted)
+			return true;
+	}
+	return false;
+}
+
+static void check_key(const struct peerset *set,
+		      const struct peerset_peer *peers, uint64_t number)
+{
+	struct scd_key key = key_of(number);
+	uint32_t got[NPEERS], expected[NPEERS];
+	size_t n = twin_lookup(peers, &key, expected);
+
+	assert_int_equal(peerset_lookup(set, &key, got, NPEERS), n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(among(got, n, expected[i]));
+	for (size_t cap = 0; cap <= n; cap++) {
+		assert_int_equal(peerset_lookup(set, &key, got, cap), cap);
+		for (size_t i = 0; i < cap; i++)
+			assert_true(among(expected, n, got[i]));
+	}
+}
+
+static void test_lookup(void **state)
+{
+	struct peerset_peer peers[NPEERS];
+	struct peerset *set;
+
+	(void)state;
+	make_peers(peers);
+	set = peerset_new(peers, NPEERS);
+	assert_non_null(set);
+	for (uint64_t i = 0; i < 2 * NKEYS; i++) /* half of them nobody has */
+		check_key(set, peers, i);
+	peerset_unref(set);
+	drop_peers(peers);
+}
+
+/* A view keeps what it was made of; the giver may forget it all. */
+static void test_view_keeps(void **state)
+{
+	char name[8], url[32];
+	struct peerset_peer peers[2] = {
+		{ .id = 7, .usable = true, .rtt_ms = 1.5, .name = name,
+		  .url = url, .digest = digest_of(1, 512, 3) },
+		{ .id = 8, .usable = true, .name = "", .url = "" },
+	};
+	const struct peerset_peer *p;
+	struct peerset *set, *next;
+
+	(void)state;
+	snprintf(name, sizeof(name), "left");
+	snprintf(url, sizeof(url), "http://left:8082");
+	set = peerset_new(peers, 2);
+	next = peerset_new(peers, 1); /* shares the digest */
+	assert_ptr_equal(peerset_ref(set), set);
+	peer_digest_unref(peers[0].digest);
+	peerset_unref(next);
+	peerset_unref(set);
+	name[0] = url[0] = '\0';
+	assert_int_equal(peerset_count(set), 2);
+	p = peerset_at(set, 0);
+	assert_int_equal(p->id, 7);
+	assert_true(p->usable);
+	assert_float_equal(p->rtt_ms, 1.5, 0);
+	assert_string_equal(p->name, "left");
+	assert_string_equal(p->url, "http://left:8082");
+	assert_float_equal(p->digest->fp, scd_bloom_fp(&p->digest->bloom), 0);
+	/* Nothing is known of it, so it cannot be asked. */
+	assert_false(peerset_at(set, 1)->usable);
+	peerset_unref(set);
+}
+
+static void test_empty(void **state)
+{
+	struct peerset *set = peerset_new(NULL, 0);
+	struct scd_key key = key_of(1);
+	uint32_t out[1];
+
+	(void)state;
+	assert_non_null(set);
+	assert_int_equal(peerset_count(set), 0);
+	assert_int_equal(peerset_lookup(set, &key, out, 1), 0);
+	peerset_unref(set);
+	peerset_unref(NULL);
+	peer_digest_unref(NULL);
+}
+
+static void test_no_memory(void **state)
+{
+	struct peerset_peer peer = { .name = "a", .url = "b",
+				     .digest = digest_of(1, 512, 3) };
+	struct scd_bloom bloom;
+
+	(void)state;
+	for (unsigned n = 1; n <= 2; n++) {
+		alloc_fail_at(n);
+		assert_null(peerset_new(&peer, 1));
+	}
+	alloc_fail_at(0);
+	peer_digest_unref(peer.digest);
+	assert_int_equal(scd_bloom_init(&bloom, 512, 3), SCD_OK);
+	alloc_fail_at(1);
+	assert_null(peer_digest_take(&bloom));
+	alloc_fail_at(0);
+	assert_null(bloom.bits); /* freed, or the sanitizer complains */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_view_keeps),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/*
+ * Routing one request: in which order candidates are asked, for how long, and
+ * when it is the origin's turn. Each row is a cluster and what a request does.
+ */
+#include <string.h>
+
+#include "digestd/core/route.h"
+#include "tests/unit.h"
+
+enum { MAX_PEERS = 12, ORIGIN = -1 };
+
+static const struct scd_key key = { 12345, 67891 };
+
+/* A peer that has the key (or not), and how full its digest is. */
+struct place {
+	bool has;
+	double rtt_ms;
+	double fp;
+	bool unusable;
+};
+
+static const struct route_policy usual = {
+	.budget_ms = 150, .peer_ms = 100, .tries = 3,
+};
+
+static struct peerset *view_of(const struct place *places, size_t n)
+{
+	struct peerset_peer peers[MAX_PEERS] = { { 0 } };
+	struct peerset *view;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct scd_bloom bloom;
+
+		assert_int_equal(scd_bloom_init(&bloom, 4096, 3), SCD_OK);
+		if (places[i].has)
+			scd_bloom_add(&bloom, &key);
+		peers[i] = (struct peerset_peer){
+			.id = i, .usable = !places[i].unusable,
+			.rtt_ms = places[i].rtt_ms, .name = "", .url = "",
+			.digest = peer_digest_take(&bloom),
+		};
+		peers[i].digest->fp = places[i].fp;
+	}
+	view = peerset_new(peers, n);
+	for (size_t i = 0; i < n; i++)
+		peer_digest_unref(peers[i].digest);
+	return view;
+}
+
+/* Who is asked, in order, when each answers 504 at once. */
+static const struct {
+	const char *label;
+	struct place places[MAX_PEERS];
+	size_t nplaces;
+	unsigned tries;
+	unsigned candidates;
+	int order[MAX_PEERS];
+} orders[] = {
+	{ "no peers", { { 0 } }, 0, 3, 0, { ORIGIN } },
+	{ "nobody has it", { { 0 }, { 0 } }, 2, 3, 0, { ORIGIN } },
+	{ "one has it", { { 0 }, { .has = true } }, 2, 3, 1, { 1, ORIGIN } },
+	{ "one has it, but may not be asked",
+	  { { 0 }, { .has = true, .unusable = true } }, 2, 3, 0, { ORIGIN } },
+	{ "near first",
+	  { { true, 30, 0, false }, { true, 2, 0, false },
+	    { true, 20, 0, false } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
+	{ "few false positives first",
+	  { { true, 5, .04, false }, { true, 5, .001, false } }, 2, 3, 2,
+	  { 1, 0, ORIGIN } },
+	{ "nearness outweighs a few false positives",
+	  { { true, 5, .04, false }, { true, 50, .001, false } }, 2, 3, 2,
+	  { 0, 1, ORIGIN } },
+	{ "not yet measured is in the middle",
+	  { { true, 0, 0, false }, { true, 100, 0, false },
+	    { true, 1, 0, false } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
+	{ "a full digest is last, not a fault",
+	  { { true, 5, 1, false }, { true, 50, .01, false } }, 2, 3, 2,
+	  { 1, 0, ORIGIN } },
+	{ "equals in the order of the view",
+	  { { true, 5, 0, false }, { true, 5, 0, false } }, 2, 3, 2,
+	  { 0, 1, ORIGIN } },
+	{ "no more than the tries",
+	  { { true, 3, 0, false }, { true, 2, 0, false },
+	    { true, 1, 0, false } }, 3, 2, 3, { 2, 1, ORIGIN } },
+	{ "no tries", { { true, 3, 0, false } }, 1, 0, 1, { ORIGIN } },
+	{ "the best of many, wherever they are in the view",
+	  { { true, 11, 0, false }, { true, 10, 0, false },
+	    { true, 9, 0, false }, { true, 8, 0, false },
+	    { true, 7, 0, false }, { true, 6, 0, false },
+	    { true, 5, 0, false }, { true, 4, 0, false },
+	    { true, 3, 0, false }, { true, 2, 0, false },
+	    { true, 12, 0, false }, { true, 1, 0, false } },
+	  12, 4, ROUTE_MAX_PEERS, { 11, 9, 8, 7, ORIGIN } },
+};
+
+static void test_order(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(orders); i++) {
+		struct peerset *view = view_of(orders[i].places,
+					       orders[i].nplaces);
+		struct route_policy policy = usual;
+		struct route r;
+		const int *order = orders[i].order;
+
+		policy.tries = orders[i].tries;
+		route_init(&r, view, &key, &policy, 0);
+		assert_int_equal(route_candidates(&r), orders[i].candidates);
+		for (;; order++) {
+			struct route_step step = route_next(&r, &policy, 0);
+			int got = step.origin ? ORIGIN : (int)step.peer;
+
+			if (got != *order)
+				fail_msg("%s: step %d goes to %d, not %d",
+					 orders[i].label,
+					 (int)(order - orders[i].order), got,
+					 *order);
+			if (step.origin)
+				break;
+			assert_true(step.timeout_ms > 0);
+		}
+		assert_true(route_next(&r, &policy, 0).origin);
+		peerset_unref(view);
+	}
+}
+
+/* Four equal peers; each takes so long to be of no help. */
+static const struct {
+	const char *label;
+	struct route_policy policy;
+	int64_t takes_ms;
+	int64_t timeouts_ms[5]; /* 0: the origin */
+} budgets[] = {
+	{ "each its own time", { 1000, 100, 4 }, 100,
+	  { 100, 100, 100, 100, 0 } },
+	{ "the last gets what is left", { 250, 100, 4 }, 100,
+	  { 100, 100, 50, 0 } },
+	{ "the budget is spent", { 200, 100, 4 }, 100, { 100, 100, 0 } },
+	{ "one takes more than it may", { 200, 100, 4 }, 500, { 100, 0 } },
+	{ "a peer may take it all", { 100, 500, 4 }, 1, { 100, 99, 98, 97,
+	  0 } },
+	{ "no budget, no peers", { 0, 100, 4 }, 1, { 0 } },
+};
+
+static void test_budget(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true }, { .has = true }, { .has = true },
+		{ .has = true },
+	};
+	struct peerset *view = view_of(places, NROWS(places));
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(budgets); i++) {
+		int64_t now_ms = 1000000;
+		struct route r;
+
+		route_init(&r, view, &key, &budgets[i].policy, now_ms);
+		for (const int64_t *t = budgets[i].timeouts_ms;; t++) {
+			struct route_step step =
+				route_next(&r, &budgets[i].policy, now_ms);
+
+			if (step.origin != (*t == 0) ||
+			    (*t && step.timeout_ms != *t))
+				fail_msg("%s", budgets[i].label);
+			if (step.origin)
+				break;
+			now_ms += budgets[i].takes_ms;
+		}
+	}
+	peerset_unref(view);
+}
+
+static void test_no_view(void **state)
+{
+	struct route r;
+
+	(void)state;
+	route_init(&r, NULL, &key, &usual, 0);
+	assert_int_equal(route_candidates(&r), 0);
+	assert_true(route_next(&r, &usual, 0).origin);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_no_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
