@@ -1,14 +1,9 @@
 """Fixtures of the scenarios: what they start is ended whatever happens."""
 
-import os
-
 import pytest
 
 import cluster as scd
 import servers
-
-# TSan and ASan builds are slower; what is measured in time gets more of it.
-SLOW = float(os.environ.get("SCD_TEST_SLOW", "1"))
 
 
 def pytest_runtest_makereport(item, call):

@@ -312,6 +312,6 @@ def test_128_and_256_busy_connections_do_not_stall(node, origin):
                     part = s.recv(4096)
                     assert part
                     data += part
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 10 * scd.SLOW
         for s in many:
             s.close()
