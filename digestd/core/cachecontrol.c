@@ -103,7 +103,7 @@ void cachecontrol_response(const struct fields *fields,
 			   struct cachecontrol *out)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	*out = (struct cachecontrol){
 		.max_age = CACHECONTROL_NONE,

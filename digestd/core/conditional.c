@@ -44,7 +44,7 @@ static bool none_match(const struct fields *request,
 {
 	const char *tag = fields_get(stored, "ETag");
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (fields_next(request, "If-None-Match", &cursor, &element)) {
 		if (field_part_is(element, "*") ||

@@ -214,30 +214,25 @@ struct field_part field_part_take(struct field_part *s, char stop)
 	return part;
 }
 
-/*
- * The cursor counts elements: finding the n-th again costs a walk, which is
- * short, and keeps the caller free of the list's inside.
- */
-bool fields_next(const struct fields *f, const char *name, size_t *cursor,
-		 struct field_part *element)
+bool fields_next(const struct fields *f, const char *name,
+		 struct field_cursor *cursor, struct field_part *element)
 {
-	size_t seen = 0;
+	for (;;) {
+		const struct field *line;
 
-	for (size_t i = 0; i < f->nlines; i++) {
-		struct field_part rest = { f->lines[i].value, 0 };
-
-		if (strcasecmp(f->lines[i].name, name))
-			continue;
-		rest.len = strlen(rest.at);
-		while (rest.len) {
-			*element = field_part_take(&rest, ',');
-			if (!element->len || seen++ != *cursor)
-				continue;
-			++*cursor;
-			return true;
+		while (cursor->rest.len) {
+			*element = field_part_take(&cursor->rest, ',');
+			if (element->len)
+				return true;
 		}
+		if (cursor->line == f->nlines)
+			return false;
+		line = &f->lines[cursor->line++];
+		if (!strcasecmp(line->name, name))
+			cursor->rest = (struct field_part){
+				line->value, strlen(line->value)
+			};
 	}
-	return false;
 }
 
 bool field_part_is(struct field_part part, const char *text)
@@ -250,7 +245,7 @@ bool fields_has_token(const struct fields *f, const char *name,
 		      const char *token)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (fields_next(f, name, &cursor, &element)) {
 		if (field_part_is(element, token))
@@ -302,20 +297,30 @@ bool field_is_hop_by_hop(const char *name)
 	return false;
 }
 
-void fields_remove_hop_by_hop(struct fields *f)
+/*
+ * Drops the lines that Connection names. Its own stay: a line moves before its
+ * place is taken, so that they can be asked at any time.
+ */
+static void remove_named(struct fields *f)
 {
-	struct field_part element;
-	size_t cursor = 0;
 	size_t kept = 0;
 
-	/* The lines that Connection names go first, while it is still there. */
-	while (fields_next(f, "Connection", &cursor, &element)) {
-		char *name = strndup(element.at, element.len);
+	for (size_t i = 0; i < f->nlines; i++) {
+		const char *name = f->lines[i].name;
 
-		if (name && strcasecmp(name, "Connection"))
-			fields_remove(f, name);
-		free(name);
+		if (!strcasecmp(name, "Connection") ||
+		    !fields_has_token(f, "Connection", name))
+			f->lines[kept++] = f->lines[i];
 	}
+	f->nlines = kept;
+}
+
+void fields_remove_hop_by_hop(struct fields *f)
+{
+	size_t kept = 0;
+
+	if (fields_get(f, "Connection"))
+		remove_named(f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))
 			f->lines[kept++] = f->lines[i];

@@ -35,6 +35,12 @@ struct field_part {
 	size_t len;
 };
 
+/* A place in a walk over list elements; all zero at its beginning. */
+struct field_cursor {
+	size_t line;            /* the next to look at */
+	struct field_part rest; /* of the one before */
+};
+
 /* Makes an empty list. Allocates nothing, cannot fail. */
 void fields_init(struct fields *f);
 
@@ -79,10 +85,10 @@ size_t fields_lines(const struct fields *f, const char *name);
 /*
  * Walks the elements of a list field (RFC 9110, 5.6.1) over all its lines, in
  * order, empty ones left out; commas inside quoted strings do not separate.
- * *cursor is 0 at first. Returns false at the end.
+ * The list must not change meanwhile. Returns false at the end.
  */
-bool fields_next(const struct fields *f, const char *name, size_t *cursor,
-		 struct field_part *element);
+bool fields_next(const struct fields *f, const char *name,
+		 struct field_cursor *cursor, struct field_part *element);
 
 /* Whether an element of a list field, taken as a token, equals `token`. */
 bool fields_has_token(const struct fields *f, const char *name,

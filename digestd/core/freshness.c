@@ -24,7 +24,7 @@ static bool date_field(const struct fields *fields, const char *name,
 static int64_t age_field(const struct fields *fields)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 	int64_t age;
 
 	if (!fields_next(fields, "Age", &cursor, &element))

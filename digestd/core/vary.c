@@ -32,7 +32,7 @@ static int append(struct text *t, const char *bytes, size_t len)
 static int combined(const struct fields *f, const char *name, struct text *t)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	*t = (struct text){ 0 };
 	if (append(t, "", 0))
@@ -66,7 +66,7 @@ int vary_select(const struct fields *request, const struct fields *response,
 		struct fields *selecting)
 {
 	struct field_part name;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	fields_init(selecting);
 	while (fields_next(response, "Vary", &cursor, &name)) {
@@ -83,7 +83,7 @@ static bool same_list(const struct field *wanted, const struct fields *request)
 {
 	const char *rest = wanted->value;
 	struct field_part theirs;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (fields_next(request, wanted->name, &cursor, &theirs)) {
 		if (rest != wanted->value) {

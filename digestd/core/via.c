@@ -13,12 +13,20 @@
 /* "1.1 name (comment)": whether the second word is the name. */
 static bool via_names(struct field_part member, const char *name)
 {
-	field_part_take(&member, ' ');
-	while (member.len && member.at[0] == ' ') {
+	size_t protocol = 0, word = 0;
+
+	while (protocol < member.len && !strchr(" \t", member.at[protocol]))
+		protocol++;
+	member.at += protocol;
+	member.len -= protocol;
+	while (member.len && strchr(" \t", member.at[0])) {
 		member.at++;
 		member.len--;
 	}
-	return field_part_is(field_part_take(&member, ' '), name);
+	while (word < member.len && !strchr(" \t", member.at[word]))
+		word++;
+	member.len = word;
+	return field_part_is(member, name);
 }
 
 /* "name; parameter=...": whether it is the name. */
@@ -27,20 +35,26 @@ static bool cdn_names(struct field_part member, const char *name)
 	return field_part_is(field_part_take(&member, ';'), name);
 }
 
+/* Whether a list has a member of this name, or too many members. */
+static bool list_loops(const struct fields *request, const char *field,
+		       bool (*names)(struct field_part, const char *),
+		       const char *name)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part member;
+	unsigned hops = 0;
+
+	while (fields_next(request, field, &cursor, &member)) {
+		if (++hops > VIA_MAX_HOPS || names(member, name))
+			return true;
+	}
+	return false;
+}
+
 bool via_loops(const struct fields *request, const char *name)
 {
-	struct field_part member;
-	size_t hops = 0, cursor = 0;
-
-	while (fields_next(request, "Via", &hops, &member)) {
-		if (via_names(member, name))
-			return true;
-	}
-	while (fields_next(request, "CDN-Loop", &cursor, &member)) {
-		if (cdn_names(member, name))
-			return true;
-	}
-	return hops > VIA_MAX_HOPS || cursor > VIA_MAX_HOPS;
+	return list_loops(request, "Via", via_names, name) ||
+	       list_loops(request, "CDN-Loop", cdn_names, name);
 }
 
 int via_append(struct fields *f, unsigned minor, const char *name)

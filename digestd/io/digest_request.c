@@ -92,7 +92,7 @@ static void read_target(struct digest_request *r, const char *target,
 static void read_tags(struct digest_request *r, const struct fields *fields)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (r->ntags < DIGEST_REQUEST_BASES &&
 	       fields_next(fields, "If-None-Match", &cursor, &element)) {
@@ -106,7 +106,7 @@ static void read_tags(struct digest_request *r, const struct fields *fields)
 static bool takes(const struct fields *fields, const char *manipulation)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (fields_next(fields, "A-IM", &cursor, &element)) {
 		struct field_part name = field_part_take(&element, ';');
@@ -122,7 +122,7 @@ static bool takes(const struct fields *fields, const char *manipulation)
 static int64_t wait_of(const struct fields *fields)
 {
 	struct field_part element;
-	size_t cursor = 0;
+	struct field_cursor cursor = { 0 };
 
 	while (fields_next(fields, "Prefer", &cursor, &element)) {
 		struct field_part rest = field_part_take(&element, ';');
