@@ -4,6 +4,7 @@
 #include "digestd/core/httpdate.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { DAY_S = 86400 };
 
@@ -41,23 +42,32 @@ static unsigned days_in_month(unsigned year, unsigned month)
 	return len[month - 1] + (month == 2 && leap ? 1u : 0u);
 }
 
+static int64_t seconds_from_date(const struct date *d)
+{
+	return days_from_civil(d) * DAY_S + d->hour * 3600 + d->minute * 60 +
+	       d->second;
+}
+
+/* The same for a date that comes from outside and may not exist. */
 static bool date_to_seconds(const struct date *d, int64_t *out_s)
 {
 	if (d->day < 1 || d->day > days_in_month(d->year, d->month) ||
 	    d->hour > 23 || d->minute > 59 || d->second > 60)
 		return false;
-	*out_s = days_from_civil(d) * DAY_S + d->hour * 3600 + d->minute * 60 +
-		 d->second;
+	*out_s = seconds_from_date(d);
 	return true;
 }
 
-/* Readers of one piece each: they move *p, or return false. */
+/*
+ * Readers of one piece each: they move *p, or return false. Case is that of the
+ * grammar, but caches are asked not to insist on it (RFC 9111, 4.2).
+ */
 
 static bool literal(const char **p, const char *text)
 {
 	size_t len = strlen(text);
 
-	if (strncmp(*p, text, len))
+	if (strncasecmp(*p, text, len))
 		return false;
 	*p += len;
 	return true;
@@ -107,7 +117,7 @@ static bool day_name(const char **p, bool whole)
 	for (unsigned i = 0; i < 7; i++) {
 		size_t len = whole ? strlen(days[i]) : 3;
 
-		if (!strncmp(*p, days[i], len)) {
+		if (!strncasecmp(*p, days[i], len)) {
 			*p += len;
 			return true;
 		}
@@ -160,11 +170,14 @@ static void civil_from_days(int64_t n, struct date *d)
 /* RFC 9110, 5.6.7: more than 50 years ahead means the century before. */
 static void set_century(struct date *d, int64_t now_s)
 {
-	struct date now;
+	struct date limit = { 0 };
+	int64_t limit_s;
 
-	civil_from_days(now_s / DAY_S, &now);
-	d->year += now.year / 100 * 100;
-	if (d->year > now.year + 50)
+	civil_from_days(now_s / DAY_S, &limit);
+	limit.year += 50;
+	limit_s = days_from_civil(&limit) * DAY_S + now_s % DAY_S;
+	d->year += limit.year / 100 * 100;
+	if (seconds_from_date(d) > limit_s)
 		d->year -= 100;
 }
 

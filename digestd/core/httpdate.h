@@ -11,10 +11,10 @@
 enum { HTTPDATE_LEN = 29 }; /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 
 /*
- * Reads any of the three forms: IMF-fixdate, RFC 850, asctime. The two-digit
- * years of RFC 850 are within the fifty years to come, or past (now_s).
- * Returns false for anything else, also for days that do not exist; the name
- * of the day must be one, but need not be right.
+ * Reads any of the three forms: IMF-fixdate, RFC 850, asctime, in any case. The
+ * two-digit years of RFC 850 are within the fifty years to come, or past
+ * (now_s). Returns false for anything else, also for days that do not exist;
+ * the name of the day must be one, but need not be right.
  */
 bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s);
 
