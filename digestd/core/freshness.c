@@ -116,7 +116,8 @@ enum reuse freshness_reuse(const struct freshness *f,
 	int64_t age_s = freshness_age(f, now_s);
 	int64_t left_s = freshness_left(f, now_s);
 
-	if (f->always_validate || request->no_cache)
+	/* an age below one second is 0, so max-age=0 needs a word of its own */
+	if (f->always_validate || request->no_cache || request->max_age == 0)
 		return REUSE_VALIDATE;
 	if (request->max_age != CACHECONTROL_NONE && age_s > request->max_age)
 		return REUSE_VALIDATE;

@@ -51,9 +51,9 @@ static bool has_lifetime(unsigned status, const struct fields *response,
 {
 	if (cc->s_maxage != CACHECONTROL_NONE ||
 	    cc->max_age != CACHECONTROL_NONE ||
-	    fields_get(response, "Expires") || cc->public)
+	    fields_get(response, "Expires"))
 		return true;
-	return storable_heuristic_status(status) &&
+	return (storable_heuristic_status(status) || cc->public) &&
 	       conditional_has_validator(response);
 }
 
