@@ -126,7 +126,6 @@ static bool stays(const char *name)
 {
 	static const char *const names[] = {
 		"Content-Length", "Content-Encoding", "Content-Range",
-		"Content-Type",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -168,8 +167,9 @@ int conditional_update(const struct fields *not_modified,
 int conditional_304_fields(const struct fields *stored, struct fields *out)
 {
 	static const char *const names[] = {
-		"Cache-Control", "Content-Location", "Date", "ETag",
-		"Expires", "Last-Modified", "Vary",
+		"Age", "Cache-Control", "Cache-Status", "CDN-Cache-Control",
+		"Content-Location", "Date", "ETag", "Expires",
+		"Last-Modified", "Vary", "Via",
 	};
 
 	fields_init(out);

@@ -40,15 +40,18 @@ bool conditional_confirms(const struct fields *not_modified,
 			  const struct fields *stored);
 
 /*
- * Updates a stored response's fields with those of a 304 (RFC 9111, 3.2).
- * Returns 0, or -ENOMEM with *stored as it was.
+ * Updates a stored response's fields with those of a 304 (RFC 9111, 3.2), which
+ * has been through forward_response(). What says how long the stored body is,
+ * how it is coded and which part it is stays. Returns 0, or -ENOMEM with
+ * *stored as it was.
  */
 int conditional_update(const struct fields *not_modified,
 		       struct fields *stored);
 
 /*
  * The fields of the 304 that answers for a stored response: those that RFC
- * 9110, 15.4.5 wants. *out is overwritten. Returns 0 or -ENOMEM.
+ * 9110, 15.4.5 wants, and what caches on the way have added. *out is
+ * overwritten. Returns 0 or -ENOMEM.
  */
 int conditional_304_fields(const struct fields *stored, struct fields *out);
 

@@ -93,6 +93,7 @@ static struct cached *refreshed(struct request *r, const struct fields *fields)
 {
 	struct cached *old = r->stale, *c = cached_new();
 	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct fields news;
 
 	if (!c)
 		return NULL;
@@ -100,12 +101,16 @@ static struct cached *refreshed(struct request *r, const struct fields *fields)
 	c->body = old->body;
 	c->body_len = old->body_len;
 	c->body_of = cached_ref(old->body_of ? old->body_of : old);
-	if (fields_copy(&old->fields, &c->fields) ||
+	fields_init(&news);
+	if (forward_response(fields, now_s(r), &news) ||
+	    fields_copy(&old->fields, &c->fields) ||
 	    fields_copy(&old->selecting, &c->selecting) ||
-	    conditional_update(fields, &c->fields)) {
+	    conditional_update(&news, &c->fields)) {
+		fields_free(&news);
 		cached_unref(&c);
 		return NULL;
 	}
+	fields_free(&news);
 	freshness_init(&c->freshness, c->status, &c->fields, &times);
 	return c;
 }
