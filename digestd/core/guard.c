@@ -4,14 +4,13 @@
 #include "digestd/core/guard.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "codec/uri.h"
 #include "digestd/core/fields.h"
 
-enum { MAX_HOST = 300 };
+enum { MAX_HOST = 300 }; /* bytes; a DNS name and a port have up to 261 */
 
 static const struct guard_verdict accepted = { 0, NULL };
 
@@ -116,59 +115,80 @@ static struct guard_verdict check_expect(const struct guard_request *r)
 	return accepted;
 }
 
-/* Whether host, as a field's value, is an authority without userinfo. */
-static bool host_is_valid(const char *host)
+/*
+ * "http://" + authority in canonical form, to compare and to judge it. False
+ * when it is none, or has userinfo (RFC 9110, 4.2.4).
+ */
+static bool canonical_host(const char *authority, size_t len,
+			   char out[MAX_HOST + 10])
 {
-	char uri[MAX_HOST + 8], out[MAX_HOST + 10];
-	size_t len = strlen(host);
+	char uri[MAX_HOST + 7];
 
-	if (len == 0 || len > MAX_HOST || strpbrk(host, "/?#@"))
+	if (len == 0 || len > MAX_HOST)
 		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("/?#@", authority[i]))
+			return false;
+	}
 	memcpy(uri, "http://", 7);
-	memcpy(uri + 7, host, len);
-	return scd_uri_canonical(uri, 7 + len, out, sizeof(out), NULL) ==
+	memcpy(uri + 7, authority, len);
+	return scd_uri_canonical(uri, 7 + len, out, MAX_HOST + 10, NULL) ==
 	       SCD_OK;
 }
 
-/*
- * Whether an absolute target names the same host as Host does (RFC 9112,
- * 3.2.2): the target put together with Host's authority must come out equal.
- */
-static bool host_agrees(const struct guard_request *r, const char *host)
+/* The authority of an absolute target; false: the target is none. */
+static bool target_authority(const struct guard_request *r, const char **at,
+			     size_t *len)
 {
-	const char *slashes = memchr(r->target, ':', r->target_len);
-	size_t scheme = slashes ? (size_t)(slashes - r->target) + 3 : 0;
-	size_t room = r->target_len + 2, host_len = strlen(host);
-	char uri[MAX_HOST + 16], theirs[MAX_HOST + 18];
-	char *ours = malloc(room);
-	size_t len = 0, our_len = 0;
-	bool same = false;
+	static const char *const schemes[] = { "http://", "https://" };
 
-	if (ours && scheme && scheme < 16 &&
-	    !scd_uri_canonical(r->target, r->target_len, ours, room,
-			       &our_len)) {
-		memcpy(uri, r->target, scheme);
-		memcpy(uri + scheme, host, host_len);
-		same = !scd_uri_canonical(uri, scheme + host_len, theirs,
-					  sizeof(theirs), &len) &&
-		       len <= our_len && !memcmp(ours, theirs, len);
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t scheme = strlen(schemes[i]);
+
+		if (r->target_len <= scheme ||
+		    strncasecmp(r->target, schemes[i], scheme))
+			continue;
+		*at = r->target + scheme;
+		*len = 0;
+		while (scheme + *len < r->target_len &&
+		       !strchr("/?", (*at)[*len]))
+			++*len;
+		return true;
 	}
-	free(ours);
-	return same;
+	return false;
+}
+
+/* RFC 9112, 3.2.2: an absolute target and Host name the same. */
+static struct guard_verdict check_absolute(const struct guard_request *r,
+					   const char *host)
+{
+	char theirs[MAX_HOST + 10];
+	const char *authority;
+	char ours[MAX_HOST + 10];
+	size_t len;
+
+	if (!target_authority(r, &authority, &len) ||
+	    !canonical_host(authority, len, theirs))
+		return refuse(400, "invalid target");
+	if (host && (!canonical_host(host, strlen(host), ours) ||
+		     strcmp(ours, theirs)))
+		return refuse(400, "target and Host differ");
+	return accepted;
 }
 
 static struct guard_verdict check_host(const struct guard_request *r)
 {
 	const char *host = fields_get(r->fields, "Host");
+	char canonical[MAX_HOST + 10];
 
 	if (fields_lines(r->fields, "Host") > 1)
 		return refuse(400, "repeated Host");
-	if (!host)
-		return r->minor == 0 ? accepted : refuse(400, "no Host");
-	if (!host_is_valid(host))
+	if (!host && r->minor > 0)
+		return refuse(400, "no Host");
+	if (host && !canonical_host(host, strlen(host), canonical))
 		return refuse(400, "invalid Host");
-	if (r->target[0] != '/' && r->target[0] != '*' && !host_agrees(r, host))
-		return refuse(400, "target and Host differ");
+	if (r->target[0] != '/' && r->target[0] != '*')
+		return check_absolute(r, host);
 	return accepted;
 }
 

@@ -72,18 +72,21 @@ void target_free(struct target *t)
 	*t = (struct target){ 0 };
 }
 
-/* The path of a reference is taken relative to the directory of the target. */
+/* How much of the target stands before a relative reference (RFC 3986, 5.2). */
 static size_t base_len(const struct target *t, const char *reference)
 {
+	size_t origin = (size_t)(t->path - t->uri);
 	size_t query = strcspn(t->path, "?");
 
-	if (reference[0] == '/' || reference[0] == '\0')
-		return (size_t)(t->path - t->uri);
+	if (reference[0] == '\0' || reference[0] == '#')
+		return t->uri_len;
+	if (reference[0] == '/')
+		return origin;
 	if (reference[0] == '?')
-		return (size_t)(t->path - t->uri) + query;
+		return origin + query;
 	while (t->path[query - 1] != '/')
 		query--;
-	return (size_t)(t->path - t->uri) + query;
+	return origin + query;
 }
 
 static int resolve_relative(const struct target *t, const char *reference,

@@ -140,7 +140,8 @@ static enum step_result find_upstream(struct request *r)
 	r->upstream = find_origin(set, r->target.host, r->target.host_len);
 	if (r->upstream)
 		return STEP_NEXT;
-	if (set->forward && r->target.absolute) {
+	if (set->forward && r->target.absolute &&
+	    !strncmp(r->target.uri, "http:", 5)) {
 		r->forward = true;
 		return STEP_NEXT;
 	}
