@@ -4,12 +4,8 @@
 #include "digestd/core/forward.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "digestd/core/cachecontrol.h"
-#include "digestd/core/conditional.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/httpdate.h"
 #include "digestd/core/via.h"
@@ -42,23 +38,6 @@ int forward_to_origin(const struct fields *request,
 	return mark(out, how);
 }
 
-static int peer_cache_control(const struct fields *request, struct fields *out)
-{
-	struct cachecontrol cc;
-	char value[100];
-	int len;
-
-	cachecontrol_request(request, &cc);
-	len = snprintf(value, sizeof(value), "only-if-cached");
-	if (cc.max_age != CACHECONTROL_NONE)
-		len += snprintf(value + len, sizeof(value) - (size_t)len,
-				", max-age=%" PRId64, cc.max_age);
-	if (cc.min_fresh != CACHECONTROL_NONE)
-		snprintf(value + len, sizeof(value) - (size_t)len,
-			 ", min-fresh=%" PRId64, cc.min_fresh);
-	return fields_set(out, "Cache-Control", value);
-}
-
 int forward_to_peer(const struct fields *request,
 		    const struct forward_request *how, const char *token,
 		    struct fields *out)
@@ -74,7 +53,7 @@ int forward_to_peer(const struct fields *request,
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
 		fields_remove(out, dropped[i]);
 	snprintf(bearer, sizeof(bearer), "Bearer %s", token);
-	if (peer_cache_control(request, out) ||
+	if (fields_set(out, "Cache-Control", "only-if-cached") ||
 	    fields_add(out, "Proxy-Authorization", bearer)) {
 		fields_free(out);
 		return -ENOMEM;

@@ -25,8 +25,10 @@ int forward_to_origin(const struct fields *request,
 
 /*
  * The fields of a request to a peer: as to an origin, without the client's
- * preconditions, with Cache-Control: only-if-cached (and the
- * request's own max-age, min-fresh), and Proxy-Authorization: Bearer token.
+ * preconditions, with Cache-Control: only-if-cached in place of its own, and
+ * with Proxy-Authorization: Bearer token. A 504 then means that the peer holds
+ * nothing fresh, whatever the client would have liked to be fresh enough.
+ * Returns 0 or -ENOMEM.
  */
 int forward_to_peer(const struct fields *request,
 		    const struct forward_request *how, const char *token,

@@ -189,6 +189,23 @@ static void invalidate(struct request *r)
 
 /* The header of a response */
 
+/*
+ * Whether the response is one for requests like the client's: what the request
+ * was sent on without (preconditions, what Connection names) must not be what
+ * it was chosen by.
+ */
+static bool right_variant(const struct request *r)
+{
+	struct fields selecting;
+	bool right;
+
+	fields_init(&selecting);
+	right = !vary_select(&r->in, &r->response, &selecting) &&
+		vary_match(&selecting, &r->out);
+	fields_free(&selecting);
+	return right;
+}
+
 static int take_response(struct request *r, unsigned status,
 			 const struct fields *fields, int64_t body_len)
 {
@@ -202,6 +219,7 @@ static int take_response(struct request *r, unsigned status,
 	r->storing = !fields_get(&r->in, "range") &&
 		     storable(r->method, &r->in, status, &r->response) ==
 			     STORABLE_YES &&
+		     right_variant(r) &&
 		     (body_len < 0 ||
 		      (uint64_t)body_len <=
 			      r->settings->max_object_bytes);
@@ -269,22 +287,6 @@ static unsigned elapsed_ms(const struct request *r)
 	int64_t ms = now_ms(r) - r->asked_ms;
 
 	return ms > 0 ? (unsigned)ms : 1;
-}
-
-/*
- * Whether a peer's answer is one for this client: what it was asked without
- * (preconditions, Pragma) must not be what it chose by.
- */
-static bool right_variant(const struct request *r)
-{
-	struct fields selecting;
-	bool right;
-
-	fields_init(&selecting);
-	right = !vary_select(&r->in, &r->response, &selecting) &&
-		vary_match(&selecting, &r->out);
-	fields_free(&selecting);
-	return right;
 }
 
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
@@ -564,7 +566,7 @@ static bool may_ask_peers(const struct request *r)
 	const struct fields *in = exchange_request(r->x)->fields;
 
 	return r->worker->view && r->cacheable && !r->stale &&
-	       !r->cc.no_cache && !r->cc.no_store &&
+	       !r->cc.no_cache && !r->cc.no_store && r->cc.max_age != 0 &&
 	       !fields_get(in, "range") && !fields_get(in, "authorization");
 }
 
