@@ -47,6 +47,18 @@ static void put_string(struct member *m, const char *prefix, const char *text)
 	put(m, "\"");
 }
 
+/* A name is a token of structured fields (RFC 9651, 3.3.4), or a string. */
+static void put_name(struct member *m, const char *name)
+{
+	bool letter = (*name >= 'a' && *name <= 'z') ||
+		      (*name >= 'A' && *name <= 'Z') || *name == '*';
+
+	if (letter && field_is_token(name, strlen(name)))
+		put(m, "%s", name);
+	else
+		put_string(m, "", name);
+}
+
 static const char *fwd_text(enum cachestatus_fwd fwd)
 {
 	switch (fwd) {
@@ -73,7 +85,7 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 	const char *fwd = fwd_text(s->fwd);
 	struct member m = { .len = 0 };
 
-	put(&m, "%s", s->node);
+	put_name(&m, s->node);
 	if (fwd)
 		put(&m, "; fwd=%s", fwd);
 	else

@@ -24,7 +24,7 @@ enum cachestatus_fwd {
 #define CACHESTATUS_NO_TTL INT64_MIN
 
 struct cachestatus {
-	const char *node;           /* this cache's name, a token */
+	const char *node;           /* this cache's name */
 	enum cachestatus_fwd fwd;
 	unsigned fwd_status;        /* status of the forwarded one; 0: none */
 	int64_t ttl_s;              /* or CACHESTATUS_NO_TTL */
