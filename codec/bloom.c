@@ -125,7 +125,10 @@ double scd_bloom_fp(const struct scd_bloom *b)
 	return pow(scd_bloom_fill(b), b->nhash);
 }
 
-int scd_bloom_union(struct scd_bloom *dst, const struct scd_bloom *src)
+enum operation { OP_UNION, OP_INTERSECTION, OP_DIFFERENCE };
+
+static int combine(struct scd_bloom *dst, const struct scd_bloom *src,
+		   enum operation operation)
 {
 	size_t len = scd_bloom_bytes(dst);
 
@@ -133,35 +136,35 @@ int scd_bloom_union(struct scd_bloom *dst, const struct scd_bloom *src)
 	check(src);
 	if (!scd_bloom_same_shape(dst, src))
 		return SCD_EMISMATCH;
-	for (size_t i = 0; i < len; i++)
-		dst->bits[i] |= src->bits[i];
+	for (size_t i = 0; i < len; i++) {
+		switch (operation) {
+		case OP_UNION:
+			dst->bits[i] |= src->bits[i];
+			break;
+		case OP_INTERSECTION:
+			dst->bits[i] &= src->bits[i];
+			break;
+		case OP_DIFFERENCE:
+			dst->bits[i] ^= src->bits[i];
+			break;
+		}
+	}
 	return SCD_OK;
+}
+
+int scd_bloom_union(struct scd_bloom *dst, const struct scd_bloom *src)
+{
+	return combine(dst, src, OP_UNION);
 }
 
 int scd_bloom_intersect(struct scd_bloom *dst, const struct scd_bloom *src)
 {
-	size_t len = scd_bloom_bytes(dst);
-
-	check(dst);
-	check(src);
-	if (!scd_bloom_same_shape(dst, src))
-		return SCD_EMISMATCH;
-	for (size_t i = 0; i < len; i++)
-		dst->bits[i] &= src->bits[i];
-	return SCD_OK;
+	return combine(dst, src, OP_INTERSECTION);
 }
 
 int scd_bloom_xor(struct scd_bloom *dst, const struct scd_bloom *src)
 {
-	size_t len = scd_bloom_bytes(dst);
-
-	check(dst);
-	check(src);
-	if (!scd_bloom_same_shape(dst, src))
-		return SCD_EMISMATCH;
-	for (size_t i = 0; i < len; i++)
-		dst->bits[i] ^= src->bits[i];
-	return SCD_OK;
+	return combine(dst, src, OP_DIFFERENCE);
 }
 
 double scd_bloom_estimate(uint64_t nbits, uint64_t nones, unsigned nhash)

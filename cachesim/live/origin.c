@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cachesim/live/arguments.h"
 #include "cachesim/live/load.h"
 #include "cachesim/live/origin_server.h"
 
@@ -70,35 +71,6 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static void bad_value(const char *text)
-{
-	fprintf(stderr, "scd-origin: %s: value out of range\n", text);
-	exit(2);
-}
-
-static unsigned number(const char *text, unsigned least)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || v < least ||
-	    v > INT32_MAX)
-		bad_value(text);
-	return (unsigned)v;
-}
-
-static double share(const char *text)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !(v >= 0 && v <= 1))
-		bad_value(text);
-	return v;
-}
-
 /* One option. False: not one of ours (getopt has said so). */
 static bool take_option(struct settings *s, int c)
 {
@@ -119,19 +91,21 @@ static bool take_option(struct settings *s, int c)
 		s->reading.columns = optarg;
 		return true;
 	case OPT_MAX_AGE:
-		s->serving.rules.max_age_s = number(optarg, 0);
+		s->serving.rules.max_age_s =
+			arguments_number(optarg, 0, INT32_MAX);
 		return true;
 	case OPT_THREADS:
-		s->serving.threads = number(optarg, 1);
+		s->serving.threads = arguments_number(optarg, 1, INT32_MAX);
 		return true;
 	case OPT_DELAY:
-		s->serving.delay_ms = number(optarg, 0);
+		s->serving.delay_ms =
+			arguments_number(optarg, 0, INT32_MAX);
 		return true;
 	case OPT_TRUNCATE:
-		s->serving.truncate = share(optarg);
+		s->serving.truncate = arguments_real(optarg, 0, 1);
 		return true;
 	case OPT_LIE:
-		s->serving.lie = share(optarg);
+		s->serving.lie = arguments_real(optarg, 0, 1);
 		return true;
 	case OPT_PORT_FILE:
 		s->port_file = optarg;
@@ -237,7 +211,7 @@ int main(int argc, char **argv)
 	take_options(&s, argc, argv);
 	at = resolve(s.listen);
 	if (!at)
-		bad_value("--listen");
+		arguments_bad("--listen");
 	if (s.trace && load_objects(&objects, s.trace, &s.reading))
 		return 1;
 	if (s.trace)

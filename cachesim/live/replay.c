@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cachesim/live/arguments.h"
 #include "cachesim/live/load.h"
 #include "cachesim/live/replayer.h"
 
@@ -85,35 +86,6 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static void bad_value(const char *text)
-{
-	fprintf(stderr, "scd-replay: %s: value out of range\n", text);
-	exit(2);
-}
-
-static unsigned number(const char *text, unsigned least, unsigned most)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || v < least ||
-	    v > most)
-		bad_value(text);
-	return (unsigned)v;
-}
-
-static double factor(const char *text)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !(v > 0 && v <= 1e9))
-		bad_value(text);
-	return v;
-}
-
 static enum replay_verify verify_of(const char *text)
 {
 	if (!strcmp(text, "auto"))
@@ -121,7 +93,7 @@ static enum replay_verify verify_of(const char *text)
 	if (!strcmp(text, "all"))
 		return REPLAY_VERIFY_ALL;
 	if (strcmp(text, "none"))
-		bad_value(text);
+		arguments_bad(text);
 	return REPLAY_VERIFY_NONE;
 }
 
@@ -129,7 +101,7 @@ static void add_node(struct settings *s, const char *url)
 {
 	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ ") ||
 	    s->sending.nnodes == NODES_MAX)
-		bad_value(url);
+		arguments_bad(url);
 	s->nodes[s->sending.nnodes++] = url;
 }
 
@@ -150,7 +122,7 @@ static bool take_reading(struct settings *s, int c)
 		s->reading.strict = true;
 		return true;
 	case OPT_REQUESTS:
-		s->sending.limit = number(optarg, 1, UINT32_MAX);
+		s->sending.limit = arguments_number(optarg, 1, UINT32_MAX);
 		return true;
 	}
 	return false;
@@ -164,10 +136,10 @@ static bool take_sending(struct settings *s, int c)
 		add_node(s, optarg);
 		return true;
 	case 'c':
-		s->sending.concurrency = number(optarg, 1, 10000);
+		s->sending.concurrency = arguments_number(optarg, 1, 10000);
 		return true;
 	case OPT_SPEED:
-		s->sending.speed = factor(optarg);
+		s->sending.speed = arguments_real(optarg, 1e-9, 1e9);
 		return true;
 	case OPT_PROXY:
 		s->sending.proxy = true;
@@ -179,7 +151,8 @@ static bool take_sending(struct settings *s, int c)
 		s->sending.verify = verify_of(optarg);
 		return true;
 	case OPT_TIMEOUT:
-		s->sending.timeout_ms = number(optarg, 1, INT32_MAX);
+		s->sending.timeout_ms =
+			arguments_number(optarg, 1, INT32_MAX);
 		return true;
 	}
 	return false;
