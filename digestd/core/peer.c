@@ -1,24 +1,14 @@
 /*
  * The follower and the health of a peer.
- *
- * Quarantine is a test of the peer's word. Its digest claims a rate of false
- * positives f; among L lookups L * f false hits are expected by chance, with a
- * standard deviation of sqrt(L * f). False hits also come from objects that
- * the peer has evicted since, but then there are hits too. So a peer is in
- * quarantine when the false hits beyond what chance explains (four standard
- * deviations: one honest peer in 30,000 windows) outnumber its hits by
- * HEALTH_PATIENCE. One that never has what it claims is caught after
- * HEALTH_PATIENCE and a few requests; one that has what it claims half of the
- * time, never.
  */
 #include "digestd/core/peer.h"
 
-#include <math.h>
+enum { RTT_WEIGHT = 8 }; /* a new sample counts for one in so many */
 
-enum {
-	HEALTH_PATIENCE = 12,
-	RTT_WEIGHT = 8, /* a new sample counts for one in so many */
-};
+static int64_t max_ms(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
 
 static int64_t min_ms(int64_t a, int64_t b)
 {
@@ -84,20 +74,20 @@ struct follower_action follower_end(struct follower *f,
 				    const struct follower_policy *policy,
 				    enum follower_event event, int64_t now_ms)
 {
+	int64_t soon_ms = max_ms(f->started_ms + FOLLOWER_PACE_MS, now_ms);
 	int64_t poll_at_ms = f->started_ms + policy->poll_ms;
 
 	switch (event) {
 	case FOLLOWER_NEW_FULL:
 	case FOLLOWER_NEW_DELTA:
-		return succeed(f, now_ms, now_ms);
+		return succeed(f, soon_ms, now_ms);
 	case FOLLOWER_SAME:
-		return succeed(f, poll_at_ms > now_ms ? poll_at_ms : now_ms,
-			       now_ms);
+		return succeed(f, max_ms(poll_at_ms, now_ms), now_ms);
 	case FOLLOWER_UNFIT:
-		/* A whole digest mends it at once, unless that is the fault. */
+		/* A whole digest mends it soon, unless that is the fault. */
 		f->want_full = true;
 		if (f->unfits++ == 0)
-			return (struct follower_action){ now_ms, true };
+			return (struct follower_action){ soon_ms, true };
 		return back_off(f, policy, now_ms);
 	case FOLLOWER_FAILED:
 		return back_off(f, policy, now_ms);
@@ -152,25 +142,33 @@ static void answer(struct health *h, double rtt_ms)
 					     rtt_ms;
 }
 
-static void decay(struct health *h)
+static void believe(struct health *h)
 {
-	if (h->hits + h->false_hits + h->expected < HEALTH_WINDOW)
+	if (h->score <= 0)
 		return;
-	h->hits /= 2;
-	h->false_hits /= 2;
-	h->expected /= 2;
+	h->score -= HEALTH_HIT_WORTH;
+	if (h->score < 0)
+		h->score = 0; /* a hit gives no credit */
 }
 
-static void judge(struct health *h, const struct health_policy *policy,
+static void doubt(struct health *h, const struct health_policy *policy,
 		  int64_t now_ms)
 {
-	double excess = h->false_hits - h->expected - 4 * sqrt(h->expected);
-
-	if (h->state == HEALTH_QUARANTINE ||
-	    excess <= h->hits + HEALTH_PATIENCE)
+	if (h->state == HEALTH_QUARANTINE)
+		return;
+	h->score++;
+	if (h->score < HEALTH_PATIENCE)
 		return;
 	h->state = HEALTH_QUARANTINE;
 	h->due_ms = now_ms + policy->quarantine_ms;
+}
+
+/* A second chance, with an empty record. */
+static void release(struct health *h)
+{
+	h->state = HEALTH_GOOD;
+	h->score = 0;
+	h->failures = 0;
 }
 
 bool health_outcome(struct health *h, const struct health_policy *policy,
@@ -180,34 +178,55 @@ bool health_outcome(struct health *h, const struct health_policy *policy,
 
 	switch (event) {
 	case HEALTH_HIT:
-		h->hits++;
+		believe(h);
 		answer(h, rtt_ms);
 		break;
 	case HEALTH_STALE: /* the digest told the truth */
 		answer(h, rtt_ms);
 		break;
 	case HEALTH_FALSE_HIT:
-		h->false_hits++;
 		answer(h, rtt_ms);
-		judge(h, policy, now_ms);
+		doubt(h, policy, now_ms);
 		break;
 	case HEALTH_FAILED:
 		fail_once(h, policy, now_ms);
 		break;
 	}
-	decay(h);
 	return h->state != before;
 }
 
 void health_lookups(struct health *h, double lookups, double fp)
 {
 	if (h->state == HEALTH_GOOD || h->state == HEALTH_TRIAL)
-		h->expected += lookups * fp;
-	decay(h);
+		h->score -= HEALTH_ALLOWANCE * lookups * fp;
+}
+
+bool health_restarted(struct health *h, const struct health_policy *policy,
+		      int64_t now_ms)
+{
+	if (h->state != HEALTH_QUARANTINE || now_ms < h->strict_ms)
+		return false;
+	h->strict_ms = now_ms + policy->quarantine_ms;
+	release(h);
+	return true;
+}
+
+/*
+ * Halves the credit at most, however late the tick: after a pause, lookups may
+ * just have been told in one go, and their outcomes be next.
+ */
+static void fade(struct health *h, int64_t now_ms)
+{
+	double passed_ms = (double)min_ms(now_ms - h->faded_ms, HEALTH_FADE_MS);
+
+	h->faded_ms = now_ms;
+	if (h->score < 0 && passed_ms > 0)
+		h->score /= 1 + passed_ms / HEALTH_FADE_MS;
 }
 
 bool health_tick(struct health *h, int64_t now_ms)
 {
+	fade(h, now_ms);
 	if (now_ms < h->due_ms)
 		return false;
 	switch (h->state) {
@@ -218,9 +237,7 @@ bool health_tick(struct health *h, int64_t now_ms)
 		h->state = HEALTH_TRIAL;
 		return true;
 	case HEALTH_QUARANTINE:
-		/* A second chance, with an empty record. */
-		h->hits = h->false_hits = h->expected = 0;
-		h->state = HEALTH_GOOD;
+		release(h);
 		return true;
 	}
 	return false;

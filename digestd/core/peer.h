@@ -37,6 +37,13 @@ struct follower {
 	bool want_full;
 };
 
+/*
+ * Fetches begin at least so far apart [ms], whatever the peer answers: one that
+ * always has news, or flips between two states, costs 10 fetches a second. An
+ * honest one holds its answer for longer than that.
+ */
+enum { FOLLOWER_PACE_MS = 100 };
+
 /* What to do next: fetch at due_ms, conditionally or whole. */
 struct follower_action {
 	int64_t due_ms;
@@ -52,9 +59,9 @@ void follower_begin(struct follower *f, int64_t now_ms);
 
 /*
  * It ended so: says when to fetch again. After something new that is at once
- * (the peer holds its answer until there is news); after nothing new, one
- * poll_ms after the beginning of the last fetch; after failures, with a
- * back-off that doubles, give or take a quarter.
+ * (the peer holds its answer until there is news), but FOLLOWER_PACE_MS after
+ * the beginning of the last fetch; after nothing new, poll_ms after it; after
+ * failures, with a back-off that doubles, give or take a quarter.
  */
 struct follower_action follower_end(struct follower *f,
 				    const struct follower_policy *policy,
@@ -91,19 +98,51 @@ enum health_event {
 };
 
 /*
- * All fields are private. hits, false_hits and expected are sums that decay:
- * they are halved together when they have grown to HEALTH_WINDOW.
+ * Quarantine is a test of the peer's word, made after every answer. False hits
+ * are seen only among the keys that the digest claims, and their share of the
+ * answers says nothing: a peer with nothing in common with this node has false
+ * hits only, and is honest. So they are held against all the keys that the
+ * digest was consulted for: of L lookups, at most L * fp may be false hits by
+ * chance. A score is kept (a CUSUM, Page's test of when a process goes bad):
+ *
+ *   a lookup      - HEALTH_ALLOWANCE * fp
+ *   a false hit   + 1
+ *   a hit         - HEALTH_HIT_WORTH, as far as the score is above 0
+ *
+ * and HEALTH_PATIENCE is too much. Below 0 it is a credit, for outcomes come
+ * later than their lookups; it fades within HEALTH_FADE_MS, so that no good
+ * record, however long, lets a peer that turns bad go on.
+ *
+ * An honest peer's score drifts down. By Wald's bound it reaches h with
+ * probability e^(-th) each time that it rises from 0, where e^t - 1 = 3t:
+ * t = 1.9, so once in 10^24; at twice the predicted rate t = 0.76, once in
+ * 10^9. A peer that has what it claims half of the time (it has evicted the
+ * rest): t = 0.66, once in 10^8. One that claims a share c of all keys in vain
+ * is caught after HEALTH_PATIENCE / (1 - 3 fp / c) requests, 36 at most if it
+ * claims everything (fp <= 5 %, or its digest is refused), and those under way.
+ * The credit of a peer that turns bad adds about as many as chance brings in
+ * half a second (10 at fp 2 % and 1000 lookups a second).
+ *
+ * Source: Page, "Continuous Inspection Schemes", 1954.
  */
+enum {
+	HEALTH_ALLOWANCE = 3,  /* times what is predicted, is no fault */
+	HEALTH_HIT_WORTH = 4,  /* false hits that a hit makes up for */
+	HEALTH_PATIENCE = 30,  /* false hits beyond that: quarantine */
+	HEALTH_FADE_MS = 250,  /* of unused credit; an outcome comes sooner */
+};
+
+/* All fields are private. */
 struct health {
 	enum health_state state;
 	int64_t due_ms;
 	unsigned failures;
 	unsigned openings; /* since the last success */
-	double hits, false_hits, expected;
+	double score;
+	int64_t faded_ms;  /* the credit has faded up to here */
+	int64_t strict_ms; /* until then a restart is no excuse */
 	double rtt_ms;
 };
-
-enum { HEALTH_WINDOW = 2000 };
 
 /* A peer of which nothing is known yet: good. */
 void health_init(struct health *h);
@@ -117,12 +156,22 @@ bool health_outcome(struct health *h, const struct health_policy *policy,
 
 /*
  * The peer's digest was consulted for `lookups` more keys; fp is the rate of
- * false positives that its fill predicts. So lookups * fp false hits are no
- * fault of the peer's. To be called regularly, before outcomes are judged.
+ * false positives that its fill predicts. To be called before the outcomes of
+ * these lookups, and at least every HEALTH_FADE_MS.
  */
 void health_lookups(struct health *h, double lookups, double fp);
 
-/* Time passes. Returns whether the state has changed. */
+/*
+ * A digest of another instance is in place: the peer was restarted, and what
+ * the old digest claimed was no lie. Ends a quarantine, but only once in
+ * quarantine_ms, or a liar would restart for ever. Returns whether the state
+ * has changed.
+ */
+bool health_restarted(struct health *h, const struct health_policy *policy,
+		      int64_t now_ms);
+
+/* Time passes; to be called several times a second. Returns whether the state
+ * has changed. */
 bool health_tick(struct health *h, int64_t now_ms);
 
 /* Whether the peer may be asked now. */

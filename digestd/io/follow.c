@@ -100,10 +100,16 @@ static int apply_delta(struct peer *p, struct scd_digest_info *info,
 static int install(struct peer *p, const struct scd_digest_info *info,
 		   struct scd_bloom *bloom)
 {
+	struct follow *f = p->follow;
 	struct peer_digest *d = peer_digest_take(bloom);
 
 	if (!d)
 		return SCD_ENOMEM;
+	if (p->digest && p->digest->instance != info->instance &&
+	    health_restarted(&p->health, &f->settings.health,
+			     loop_now_ms(f->loop)))
+		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
+			  p->name, health_state_text(p->health.state));
 	d->instance = info->instance;
 	d->generation = info->generation;
 	d->nkeys = info->nkeys;
