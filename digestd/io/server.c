@@ -292,7 +292,8 @@ static unsigned take_request(struct conn *c, const char *method,
 	r->method = method;
 	r->target = c->target;
 	r->target_len = c->target_len;
-	r->minor = strcmp(version, MHD_HTTP_VERSION_1_1) ? 0 : 1;
+	/* a higher minor version is read as 1.1 (RFC 9110, 2.5) */
+	r->minor = strcmp(version, MHD_HTTP_VERSION_1_0) ? 1 : 0;
 	r->fields = &c->x.fields;
 	if (!c->target || take_fields(c))
 		return 500;
