@@ -196,6 +196,11 @@ static void conn_close(struct conn *c)
 	fields_free(&c->x.fields);
 	free(c->target);
 	free(c);
+	/*
+	 * Out of descriptors the library looks away from its listening socket,
+	 * and back at it only in the call after the one that closed something.
+	 */
+	loop_defer(s->loop, &s->pump);
 	if (--s->nconns == 0 && s->draining)
 		loop_defer(s->loop, &s->drained);
 }

@@ -1,8 +1,10 @@
 """What an operator does: check, reload, stop, watch."""
 
 import os
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -250,3 +252,39 @@ def test_several_threads_share_one_cache(make_cluster, origin):
     for _ in range(30):
         assert node.get("/a").status == 200
     assert origin.count() == 1 and node.status()["threads"] == 3
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.popen.pid}/fd"))
+
+
+def test_running_out_of_descriptors_ends_with_their_release(node, origin):
+    limit = 60
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    resource.prlimit(node.process.popen.pid, resource.RLIMIT_NOFILE,
+                     (limit, limit))
+    clients = [socket.create_connection(("127.0.0.1", node.data), 5)
+               for _ in range(100)]
+    try:
+        until(lambda: descriptors(node.process) == limit)
+        node.process.signal(signal.SIGSTOP)  # so that all close at once
+    finally:
+        for c in clients:
+            c.close()
+        node.process.signal(signal.SIGCONT)
+    assert request(node.data, "/a", timeout=5 * scd.SLOW).status == 200
+
+
+def test_soft_limit_of_descriptors_is_raised_to_the_hard_one(make_cluster,
+                                                             origin):
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    mine = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert mine[1] > 200
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, mine[1]))
+    try:
+        node = c.start().nodes[0]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, mine)
+    raised = resource.prlimit(node.process.popen.pid, resource.RLIMIT_NOFILE)
+    assert raised == (mine[1], mine[1])
