@@ -3,12 +3,16 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "digestd/io/configuration.h"
+#include "digestd/io/log.h"
 #include "digestd/io/service.h"
 
 enum { EXIT_USAGE = 2 };
@@ -37,11 +41,30 @@ static void usage(FILE *to)
 	      to);
 }
 
+/*
+ * Connections need descriptors: as many as the hard limit allows. Without them
+ * all works the same, with fewer connections.
+ */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+	int err = getrlimit(RLIMIT_NOFILE, &limit);
+
+	if (!err && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		err = setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (err)
+		log_write(LOG_WARNING, "main", "limit of open files: %s",
+			  strerror(errno));
+}
+
 static int run(struct config *config, const char *path)
 {
 	struct service *service;
 	int err;
 
+	raise_descriptors();
 	service_block_signals();
 	if (service_new(config, path, &service))
 		return EXIT_FAILURE;
