@@ -12,6 +12,7 @@ static void check(const struct scd_bloom *b)
 {
 	assert(b && b->bits && b->nbits > 0);
 	assert(b->nhash >= 1 && b->nhash <= SCD_MAX_HASH);
+	assert(b->hashing != SCD_HASHING_SQUID || b->nhash == SCD_SQUID_HASH);
 }
 
 size_t scd_bloom_bytes(const struct scd_bloom *b)
@@ -55,12 +56,25 @@ void scd_bloom_free(struct scd_bloom *b)
 	*b = (struct scd_bloom){ 0 };
 }
 
+void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
+			 uint64_t *at)
+{
+	switch (b->hashing) {
+	case SCD_HASHING_DOUBLE:
+		scd_positions(key, b->nbits, b->nhash, at);
+		break;
+	case SCD_HASHING_SQUID:
+		scd_positions_squid(key, b->nbits, at);
+		break;
+	}
+}
+
 void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key)
 {
 	uint64_t at[SCD_MAX_HASH];
 
 	check(b);
-	scd_positions(key, b->nbits, b->nhash, at);
+	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++)
 		b->bits[at[i] >> 3] |= (uint8_t)(1u << (at[i] & 7));
 }
@@ -70,7 +84,7 @@ bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key)
 	uint64_t at[SCD_MAX_HASH];
 
 	check(b);
-	scd_positions(key, b->nbits, b->nhash, at);
+	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
 			return false;
@@ -86,7 +100,8 @@ void scd_bloom_clear(struct scd_bloom *b)
 
 bool scd_bloom_same_shape(const struct scd_bloom *a, const struct scd_bloom *b)
 {
-	return a->nbits == b->nbits && a->nhash == b->nhash;
+	return a->nbits == b->nbits && a->nhash == b->nhash &&
+	       a->hashing == b->hashing;
 }
 
 bool scd_bloom_equal(const struct scd_bloom *a, const struct scd_bloom *b)

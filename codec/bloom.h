@@ -31,6 +31,9 @@ struct scd_bloom {
 	uint8_t *bits;  /* scd_bloom_bytes() bytes */
 	uint64_t nbits; /* size of the array, > 0 */
 	unsigned nhash; /* hash functions, 1..32 */
+	/* _init() makes it DOUBLE. Who wants another sets it while the filter
+	 * is empty; SQUID is for nhash = 4 and the keys of scd_squid_key(). */
+	enum scd_hashing hashing;
 };
 
 /*
@@ -48,6 +51,13 @@ void scd_bloom_free(struct scd_bloom *b);
 /* Bytes of the array. */
 size_t scd_bloom_bytes(const struct scd_bloom *b);
 
+/*
+ * The nhash positions of a key, by the filter's hashing; at has room for
+ * SCD_MAX_HASH. Cannot fail.
+ */
+void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
+			 uint64_t *at);
+
 /* Add a key. Adding it again changes nothing. */
 void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key);
 
@@ -57,7 +67,7 @@ bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key);
 /* Remove everything. */
 void scd_bloom_clear(struct scd_bloom *b);
 
-/* Whether two filters have the same size and number of hash functions. */
+/* Whether two filters have the same size, hash functions and hashing. */
 bool scd_bloom_same_shape(const struct scd_bloom *a, const struct scd_bloom *b);
 
 /* Whether two filters have the same shape and hold the same bits. */

@@ -40,6 +40,7 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 		goto out_flips;
 	info = (struct scd_digest_info){
 		.kind = SCD_DELTA_XOR,
+		.hashing = next->hashing,
 		.nhash = next->nhash,
 		.nbits = next->nbits,
 		.nkeys = ids->nkeys,
@@ -67,6 +68,7 @@ static int check_base(const struct scd_digest_info *info,
 	    info->base_generation != base->generation)
 		return SCD_EBASE;
 	if (info->nbits != base->bloom->nbits ||
+	    info->hashing != base->bloom->hashing ||
 	    info->nhash != base->bloom->nhash)
 		return SCD_EBASE;
 	if (info->base_checksum != scd_digest_checksum(base->bloom))
@@ -107,6 +109,7 @@ int scd_delta_apply(const uint8_t *in, size_t len,
 		error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
 	if (error)
 		return error;
+	fresh.hashing = parsed.hashing;
 	error = apply_into(in, &parsed, base, &fresh);
 	if (error) {
 		scd_bloom_free(&fresh);
@@ -139,6 +142,7 @@ static bool follows(const struct scd_digest_info *a,
 {
 	return a->kind == SCD_DELTA_XOR && b->kind == SCD_DELTA_XOR &&
 	       a->nbits == b->nbits && a->nhash == b->nhash &&
+	       a->hashing == b->hashing &&
 	       a->instance == b->instance &&
 	       a->generation == b->base_generation &&
 	       a->checksum == b->base_checksum;

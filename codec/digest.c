@@ -28,6 +28,21 @@ uint64_t scd_digest_checksum(const struct scd_bloom *bloom)
 	return scd__array_checksum(bloom->bits, bloom->nbits);
 }
 
+/* Does a hashing have a shape it allows? */
+static int check_hashing(const struct scd_digest_info *info)
+{
+	switch (info->hashing) {
+	case SCD_HASHING_DOUBLE:
+		return SCD_OK;
+	case SCD_HASHING_SQUID:
+		if (info->nhash != SCD_SQUID_HASH || info->nbits % 8 != 0 ||
+		    info->nbits > SCD_SQUID_MAX_BITS)
+			return SCD_EFORMAT;
+		return SCD_OK;
+	}
+	return SCD_EVERSION;
+}
+
 /* Is every number within the range that the format gives it? */
 static int check_ranges(const struct scd_digest_info *info)
 {
@@ -39,7 +54,7 @@ static int check_ranges(const struct scd_digest_info *info)
 		return SCD_EFORMAT;
 	if (info->nkeys > 0 && info->nones == 0)
 		return SCD_EFORMAT;
-	return info->instance == 0 ? SCD_EFORMAT : SCD_OK;
+	return info->instance == 0 ? SCD_EFORMAT : check_hashing(info);
 }
 
 /* Do the fields that depend on the kind fit it? */
@@ -138,6 +153,7 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 {
 	struct scd_digest_info info = {
 		.kind = SCD_FULL,
+		.hashing = bloom->hashing,
 		.nhash = bloom->nhash,
 		.nbits = bloom->nbits,
 		.nkeys = ids->nkeys,
@@ -180,6 +196,7 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 	error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
 	if (error)
 		return error;
+	fresh.hashing = parsed.hashing;
 	error = decode_into(in, &parsed, &fresh);
 	if (error) {
 		scd_bloom_free(&fresh);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "key.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,7 @@ enum scd_coding {
 struct scd_digest_info {
 	enum scd_digest_kind kind;
 	enum scd_coding coding;
+	enum scd_hashing hashing; /* SQUID has rules for nhash and nbits */
 	unsigned nhash;           /* hash functions, 1..32 */
 	uint64_t nbits;           /* size of the array, 1..2^40 */
 	uint64_t nkeys;           /* keys in the filter, as the sender counts */

@@ -14,7 +14,6 @@
 
 enum {
 	FRAME_VERSION = 1,
-	FRAME_HASHING = 0, /* how positions derive from keys: the only way */
 	FRAME_SUMMED = SCD_DIGEST_HEADER_BYTES - 8, /* before its checksum */
 };
 
@@ -86,11 +85,12 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		return SCD_EVERSION;
 	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
-	if (kind > SCD_DELTA_XOR || hashing != FRAME_HASHING ||
+	if (kind > SCD_DELTA_XOR || hashing > SCD_HASHING_SQUID ||
 	    !scd__coding_find(coding))
 		return SCD_EVERSION;
 	info.kind = (enum scd_digest_kind)kind;
 	info.coding = (enum scd_coding)coding;
+	info.hashing = (enum scd_hashing)hashing;
 	*out = info;
 	return r.error;
 }
@@ -103,7 +103,7 @@ static void write_header(uint8_t *out, const struct scd_digest_info *info)
 	scd__write_u8(&w, FRAME_VERSION);
 	scd__write_u8(&w, (uint8_t)info->kind);
 	scd__write_u8(&w, (uint8_t)info->coding);
-	scd__write_u8(&w, FRAME_HASHING);
+	scd__write_u8(&w, (uint8_t)info->hashing);
 	scd__write_u8(&w, (uint8_t)info->nhash);
 	write_fields(&w, info);
 	scd__write_u64(&w, scd__frame_checksum(out));

@@ -54,3 +54,13 @@ void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
 		step += i + 1;
 	}
 }
+
+void scd_positions_squid(const struct scd_key *key, uint64_t nbits,
+			 uint64_t out[SCD_SQUID_HASH])
+{
+	assert(nbits > 0);
+	out[0] = (key->lo >> 32) % nbits;
+	out[1] = (uint32_t)key->lo % nbits;
+	out[2] = (key->hi >> 32) % nbits;
+	out[3] = (uint32_t)key->hi % nbits;
+}

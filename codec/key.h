@@ -19,7 +19,17 @@ extern "C" {
 
 enum {
 	SCD_SECRET_BYTES = 16,
-	SCD_MAX_HASH = 32, /* hash functions of a filter at most */
+	SCD_MAX_HASH = 32,  /* hash functions of a filter at most */
+	SCD_SQUID_HASH = 4, /* and all that there are in Squid's way */
+};
+
+/* Squid counts an array's bits in 31 bits. */
+#define SCD_SQUID_MAX_BITS (UINT64_C(1) << 31)
+
+/* How positions derive from a key; FORMAT.md numbers them. */
+enum scd_hashing {
+	SCD_HASHING_DOUBLE = 0, /* scd_positions() */
+	SCD_HASHING_SQUID = 1,  /* scd_positions_squid() */
 };
 
 struct scd_key {
@@ -55,6 +65,15 @@ void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
  */
 void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
 		   uint64_t *out);
+
+/*
+ * The same as Squid's cache digests have it: the key's four words of 32 bits,
+ * those of lo first, the upper one before the lower, modulo nbits (> 0).
+ * Bits from 2^32 on are never reached. Cannot fail. The key is one of
+ * scd_squid_key() (squid.h).
+ */
+void scd_positions_squid(const struct scd_key *key, uint64_t nbits,
+			 uint64_t out[SCD_SQUID_HASH]);
 
 #ifdef __cplusplus
 }

@@ -130,22 +130,47 @@ static void sets_combine(void **state)
 
 static void different_shapes_do_not_combine(void **state)
 {
-	struct scd_bloom a, m, k;
+	struct scd_bloom a, m, k, hashing;
 	double nkeys = -1;
 
 	(void)state;
 	make(&a, 1000, 3);
 	make(&m, 1001, 3);
 	make(&k, 1000, 4);
+	make(&hashing, 1000, 4);
+	hashing.hashing = SCD_HASHING_SQUID;
 	assert_int_equal(scd_bloom_union(&a, &m), SCD_EMISMATCH);
 	assert_int_equal(scd_bloom_intersect(&a, &k), SCD_EMISMATCH);
 	assert_int_equal(scd_bloom_xor(&a, &m), SCD_EMISMATCH);
 	assert_int_equal(scd_bloom_overlap(&a, &k, &nkeys), SCD_EMISMATCH);
+	assert_int_equal(scd_bloom_union(&k, &hashing), SCD_EMISMATCH);
+	assert_false(scd_bloom_equal(&k, &hashing));
 	assert_true(nkeys == -1);
 	assert_false(scd_bloom_equal(&a, &m));
 	scd_bloom_free(&a);
 	scd_bloom_free(&m);
 	scd_bloom_free(&k);
+	scd_bloom_free(&hashing);
+}
+
+/* A key's bits are those of its words modulo the size. */
+static void hashing_of_squid(void **state)
+{
+	const struct scd_key key = { UINT64_C(0x0000000300000011),
+				     UINT64_C(0x0000001500000f3c) };
+	struct scd_bloom b;
+
+	(void)state;
+	make(&b, 1000, 4);
+	b.hashing = SCD_HASHING_SQUID;
+	assert_false(scd_bloom_has(&b, &key));
+	scd_bloom_add(&b, &key);
+	assert_true(scd_bloom_has(&b, &key));
+	assert_int_equal(scd_bloom_ones(&b), 4);
+	assert_int_equal(b.bits[0], 1 << 3);
+	assert_int_equal(b.bits[2], 1 << 1 | 1 << 5);
+	assert_int_equal(b.bits[900 / 8], 1 << 900 % 8); /* f3c is 3900 */
+	scd_bloom_free(&b);
 }
 
 static void estimates_are_close(void **state)
@@ -178,6 +203,7 @@ int main(void)
 		cmocka_unit_test(spare_bits_stay_zero),
 		cmocka_unit_test(sets_combine),
 		cmocka_unit_test(different_shapes_do_not_combine),
+		cmocka_unit_test(hashing_of_squid),
 		cmocka_unit_test(estimates_are_close),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ MAGIC = b"SCD"
 VERSION = 1
 FULL, DELTA_XOR = 0, 1
 EMPTY, STORED, RANGE = 0, 1, 2
+DOUBLE, SQUID = 0, 1
 SEED_ARRAY = 0x7363642062697473
 SEED_HEADER = 0x7363642068656164
 FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
@@ -110,8 +111,16 @@ def positions(lo, hi, nbits, nhash):
     return out
 
 
+def positions_squid(lo, hi, nbits):
+    words = lo >> 32, lo & 0xFFFFFFFF, hi >> 32, hi & 0xFFFFFFFF
+    return [word % nbits for word in words]
+
+
 def has(head, bits, lo, hi):
-    places = positions(lo, hi, head["nbits"], head["nhash"])
+    if head.get("hashing", DOUBLE) == SQUID:
+        places = positions_squid(lo, hi, head["nbits"])
+    else:
+        places = positions(lo, hi, head["nbits"], head["nhash"])
     return all(get_bit(bits, i) for i in places)
 
 
@@ -213,15 +222,17 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(kind > DELTA_XOR or coding > RANGE or hashing, "EVERSION")
-    head = {"kind": kind, "coding": coding, "nhash": nhash}
+    refuse_if(kind > DELTA_XOR or coding > RANGE or hashing > SQUID,
+              "EVERSION")
+    head = {"kind": kind, "coding": coding, "hashing": hashing,
+            "nhash": nhash}
     head.update(zip(FIELDS, numbers))
     return head
 
 
 def write_header(head):
-    data = MAGIC + bytes((VERSION, head["kind"], head["coding"], 0,
-                          head["nhash"]))
+    data = MAGIC + bytes((VERSION, head["kind"], head["coding"],
+                          head.get("hashing", DOUBLE), head["nhash"]))
     data += struct.pack("<10Q", *(head[name] for name in FIELDS))
     return data + struct.pack("<Q", xxh64(data, SEED_HEADER))
 
@@ -233,6 +244,8 @@ def check_fields(head):
     refuse_if(head["nones"] > m or head["ncoded"] > m, "EFORMAT")
     refuse_if(head["instance"] == 0, "EFORMAT")
     refuse_if(head["nkeys"] > 0 and head["nones"] == 0, "EFORMAT")
+    if head["hashing"] == SQUID:
+        refuse_if(head["nhash"] != 4 or m % 8 or m > 2**31, "EFORMAT")
     if head["kind"] == FULL:
         refuse_if(head["base_generation"] or head["base_checksum"], "EFORMAT")
         refuse_if(head["ncoded"] != head["nones"], "EFORMAT")
@@ -290,7 +303,7 @@ def apply(data, base_head, base_bits, limits=None):
     """A delta, applied to a base: its header's fields and the new array."""
     head = parse(data, limits)
     refuse_if(head["kind"] != DELTA_XOR, "EBASE")
-    for name in ("instance", "nbits", "nhash"):
+    for name in ("instance", "nbits", "nhash", "hashing"):
         refuse_if(head[name] != base_head[name], "EBASE")
     refuse_if(head["base_generation"] != base_head["generation"], "EBASE")
     refuse_if(head["base_checksum"] != xxh64(base_bits, SEED_ARRAY), "EBASE")
@@ -303,7 +316,8 @@ def apply(data, base_head, base_bits, limits=None):
 def encode(head, bits, base_bits=None):
     """A digest of bits; a delta if base_bits is given.
 
-    Of head: nbits, nhash, nkeys, instance, generation, base_generation.
+    Of head: nbits, nhash, nkeys, instance, generation, base_generation, and
+    hashing if it is not 0.
     """
     coded = xor(bits, base_bits) if base_bits else bits
     coding, payload = encode_payload(coded, head["nbits"])

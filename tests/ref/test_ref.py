@@ -72,6 +72,8 @@ def basics():
         yield "XXH64 of %r" % data, ref.xxh64(data, seed) == value
     yield "positions", ref.positions(3, 18, 64, 4) == [3, 21, 40, 61]
     yield "positions wrap", ref.positions(2**64 - 1, 2, 10, 3) == [5, 1, 4]
+    yield "positions of Squid", ref.positions_squid(
+        0x10203040_00000005, 0x00000025_FFFFFFFF, 32) == [0, 5, 5, 31]
     head, bits = ref.decode(read("good/example", ".scd"))
     yield "members", (ref.has(head, bits, 3, 18) and
                       ref.has(head, bits, 17, 43))

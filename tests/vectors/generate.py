@@ -53,6 +53,12 @@ def flipped(bits, nbits, draws, seed):
     return ref.xor(bits, drawn(nbits, draws, seed))
 
 
+def members(nbits, keys):
+    """The array of some keys with Squid's hashing."""
+    return array(nbits, (i for lo, hi in keys
+                         for i in ref.positions_squid(lo, hi, nbits)))
+
+
 def ids(nbits, nhash, nkeys, generation=1, base=0):
     return {"nbits": nbits, "nhash": nhash, "nkeys": nkeys,
             "instance": INSTANCE, "generation": generation,
@@ -78,11 +84,17 @@ def with_carry():
     return bits
 
 
+def some_keys(count, seed):
+    rng = Random(seed)
+    return [(rng.below(2**64), rng.below(2**64)) for _ in range(count)]
+
+
 PAPER = drawn(14000, 2000, 1)
 PAPER_2 = flipped(PAPER, 14000, 40, 2)
 PAPER_3 = flipped(PAPER_2, 14000, 40, 3)
 ODD = drawn(1003, 150, 4)
 LAST = 2**64 - 1
+SQUID_KEYS = some_keys(500, 9)
 
 # name: fields, array, base ("" for a full digest), limits (None: defaults)
 GOOD = {
@@ -113,6 +125,10 @@ GOOD = {
                   "example", ANY),
     "delta-dense": (ids(1003, 2, 75, 5, 1),
                     flipped(ODD, 1003, 800, 8), "odd", ANY),
+    "squid": (dict(ids(5016, 4, 500), hashing=ref.SQUID),
+              members(5016, SQUID_KEYS), "", None),
+    "delta-squid": (dict(ids(5016, 4, 400, 2, 1), hashing=ref.SQUID),
+                    members(5016, SQUID_KEYS[100:]), "squid", None),
 }
 
 
@@ -129,7 +145,7 @@ def make_good():
             got = ref.decode(data, limits)
         assert got[1] == bits
         describe = {k: v if v < 2**53 else "%#x" % v
-                    for k, v in got[0].items()}
+                    for k, v in got[0].items() if k != "hashing" or v}
         (HERE / "good" / (name + ".scd")).write_bytes(data)
         (HERE / "good" / (name + ".bits")).write_bytes(bits)
         (HERE / "good" / (name + ".json")).write_text(
@@ -167,7 +183,7 @@ def bad_cases(good):
     paper, delta = good["paper"][0], good["delta"][0]
     stored, example = good["half-stored"][0], good["example"][0]
     empty, odd = good["no-ones"][0], good["odd"][0]
-    nothing = good["delta-nothing"][0]
+    nothing, squid = good["delta-nothing"][0], good["squid"][0]
     other_array = drawn(14000, 2000, 99)
     payload = paper[96:]
     big = {"max_bits": 2**40, "max_hash": 32, "max_fp_ppm": 1000000}
@@ -183,7 +199,13 @@ def bad_cases(good):
         "generation-damaged": (damaged(paper, 40), "ECHECKSUM", "", None),
         "kind-2": (raw(paper, 4, 2), "EVERSION", "", None),
         "coding-3": (raw(paper, 5, 3), "EVERSION", "", None),
-        "hashing-1": (raw(paper, 6, 1), "EVERSION", "", None),
+        "hashing-1": (raw(paper, 6, 1), "EFORMAT", "", None),
+        "hashing-2": (raw(paper, 6, 2), "EVERSION", "", None),
+        "squid-nhash-3": (raw(squid, 7, 3), "EFORMAT", "", None),
+        "squid-nhash-5": (raw(squid, 7, 5), "EFORMAT", "", None),
+        "squid-nbits-odd": (forged(squid, nbits=5015), "EFORMAT", "", None),
+        "squid-nbits-huge": (forged(squid, nbits=2**31 + 8), "EFORMAT", "",
+                             None),
         "nhash-0": (raw(paper, 7, 0), "EFORMAT", "", None),
         "nhash-33": (raw(paper, 7, 33), "EFORMAT", "", None),
         "nbits-0": (forged(empty, nbits=0), "EFORMAT", "", None),
@@ -241,6 +263,8 @@ def bad_cases(good):
         "delta-other-sum": (forged(delta, base_checksum=1), "EBASE", "paper",
                             None),
         "delta-other-nhash": (raw(delta, 7, 3), "EBASE", "paper", None),
+        "delta-other-hashing": (raw(good["delta-squid"][0], 6, 0), "EBASE",
+                                "squid", None),
         "delta-other-nbits": (forged(delta, nbits=14001), "EBASE", "paper",
                               None),
         "stored-spare-bit": (
