@@ -7,8 +7,9 @@
 /* Exit codes, as documented in digestctl(1). */
 enum {
 	CTL_OK = 0,
-	CTL_NO = 1,    /* it failed, or the answer is no */
+	CTL_NO = 1,    /* the answer is no, or the input is bad */
 	CTL_USAGE = 2, /* the command line is wrong */
+	CTL_IO = 3,    /* a file cannot be read or written, or no memory */
 };
 
 /* Runs a command; argv[0] is its name. Returns an exit code. */
@@ -19,6 +20,8 @@ command_run command_tables;
 command_run command_build;
 command_run command_info;
 command_run command_query;
+command_run command_diff;
+command_run command_apply;
 
 /* The text of --help of a command. Static. */
 extern const char command_tune_help[];
@@ -26,5 +29,7 @@ extern const char command_tables_help[];
 extern const char command_build_help[];
 extern const char command_info_help[];
 extern const char command_query_help[];
+extern const char command_diff_help[];
+extern const char command_apply_help[];
 
 #endif

@@ -3,16 +3,15 @@
  */
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
-#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/report.h"
 
 const char command_info_help[] =
 	"usage: digestctl info [--json] FILE\n"
@@ -75,49 +74,29 @@ static void print_text(const struct scd_digest_info *i, size_t len)
 
 static int print_json(const struct scd_digest_info *i, size_t len)
 {
-	char instance[17];
-	json_t *o;
-	int failed;
-
-	snprintf(instance, sizeof(instance), "%016" PRIx64, i->instance);
-	o = json_pack("{s:s, s:s, s:I, s:I, s:i, s:s, s:I, s:I, s:I, s:f,"
-		      " s:f}",
-		      "kind", kind_text(i->kind), "coding",
-		      coding_text(i->coding), "bytes", (json_int_t)len, "nbits",
-		      (json_int_t)i->nbits, "nhash", (int)i->nhash, "instance",
-		      instance, "generation", (json_int_t)i->generation,
-		      "base_generation", (json_int_t)i->base_generation,
-		      "nkeys", (json_int_t)i->nkeys, "fill", fill(i), "fp",
-		      pow(fill(i), i->nhash));
-	failed = !o || json_dumpf(o, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(o);
-	return failed ? CTL_NO : CTL_OK;
+	return report_json(json_pack(
+		"{s:s, s:s, s:I, s:I, s:i, s:o, s:I, s:I, s:I, s:f, s:f}",
+		"kind", kind_text(i->kind), "coding", coding_text(i->coding),
+		"bytes", (json_int_t)len, "nbits", (json_int_t)i->nbits,
+		"nhash", (int)i->nhash, "instance", report_hex(i->instance),
+		"generation", (json_int_t)i->generation, "base_generation",
+		(json_int_t)i->base_generation, "nkeys", (json_int_t)i->nkeys,
+		"fill", fill(i), "fp", pow(fill(i), i->nhash)));
 }
 
 static int info(const char *path, bool json)
 {
-	const struct scd_limits any = { .max_bits = SCD_DIGEST_MAX_BITS,
-					.max_hash = SCD_DIGEST_MAX_HASH,
-					.max_fp_ppm = 1000000 };
-	struct scd_digest_info i;
-	uint8_t *bytes;
-	size_t len;
-	int error;
+	struct digest_open d;
+	int code = digest_open_header(path, &d);
 
-	if (!digest_file_read(path, &bytes, &len))
-		return CTL_NO;
-	error = scd_digest_parse(bytes, len, &any, &i);
-	free(bytes);
-	if (error) {
-		fprintf(stderr, "digestctl: %s: %s\n", path,
-			scd_strerror(error));
-		return CTL_NO;
-	}
+	if (code)
+		return code;
 	if (json)
-		return print_json(&i, len);
-	print_text(&i, len);
-	return CTL_OK;
+		code = print_json(&d.info, d.len);
+	else
+		print_text(&d.info, d.len);
+	digest_close(&d);
+	return code;
 }
 
 int command_info(int argc, char **argv)

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "codec/digest.h"
 #include "codec/uri.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
-#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
 
 const char command_query_help[] =
 	"usage: digestctl query --key HEX FILE URL...\n"
@@ -65,22 +64,12 @@ static int query(const struct scd_bloom *bloom, const uint8_t *secret,
 
 static int query_file(const char *path, const uint8_t *secret, char **urls)
 {
-	struct scd_bloom bloom;
-	uint8_t *bytes;
-	size_t len;
-	int error, code;
+	struct digest_open d;
+	int code = digest_open_full(path, &d);
 
-	if (!digest_file_read(path, &bytes, &len))
-		return CTL_NO;
-	error = scd_digest_decode(bytes, len, NULL, NULL, &bloom);
-	free(bytes);
-	if (error) {
-		fprintf(stderr, "digestctl: %s: %s\n", path,
-			scd_strerror(error));
-		return CTL_NO;
-	}
-	code = query(&bloom, secret, urls);
-	scd_bloom_free(&bloom);
+	if (!code)
+		code = query(&d.bloom, secret, urls);
+	digest_close(&d);
 	return code;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_BYTES = 65536 };
 
@@ -48,10 +49,20 @@ bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
 	if (!done) {
 		fail(path);
 		free(*bytes);
+		*bytes = NULL;
 	}
 	if (file != stdin)
 		fclose(file);
 	return done;
+}
+
+bool digest_file_may_write(const char *path)
+{
+	if (strcmp(path, "-") || !isatty(STDOUT_FILENO))
+		return true;
+	fputs("digestctl: standard output is a terminal: --output FILE\n",
+	      stderr);
+	return false;
 }
 
 bool digest_file_write(const char *path, const uint8_t *bytes, size_t len)

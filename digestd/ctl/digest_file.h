@@ -9,8 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads a whole file into *bytes, to be released with free(). */
+/* Reads a whole file into *bytes, to be released with free(); on failure it
+ * is null. */
 bool digest_file_read(const char *path, uint8_t **bytes, size_t *len);
+
+/*
+ * Whether a digest may be written there; told if not: a terminal is no place
+ * for bytes. To be asked before the work is done.
+ */
+bool digest_file_may_write(const char *path);
 
 /* Writes a whole file. */
 bool digest_file_write(const char *path, const uint8_t *bytes, size_t len);

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ static const struct {
 	  "show what a digest says of itself" },
 	{ "query", command_query, command_query_help,
 	  "ask a digest for URLs" },
+	{ "diff", command_diff, command_diff_help,
+	  "make the delta between two digests" },
+	{ "apply", command_apply, command_apply_help,
+	  "bring a digest up to date with deltas" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -39,6 +44,15 @@ static void usage(FILE *to)
 	      "digestctl --version tells the version.\n", to);
 }
 
+/* What was printed has to arrive, too. */
+static int told(int code)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	fprintf(stderr, "digestctl: standard output: %s\n", strerror(errno));
+	return CTL_IO;
+}
+
 static int run(int argc, char **argv)
 {
 	for (size_t i = 0; i < NCOMMANDS; i++) {
@@ -49,7 +63,7 @@ static int run(int argc, char **argv)
 			fputs(commands[i].help, stdout);
 			return CTL_OK;
 		}
-		return commands[i].run(argc, argv);
+		return told(commands[i].run(argc, argv));
 	}
 	fprintf(stderr, "digestctl: no command \"%s\"\n", argv[0]);
 	usage(stderr);

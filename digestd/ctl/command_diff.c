@@ -1,0 +1,127 @@
+/*
+ * digestctl diff: the delta that leads from one full digest to a later one of
+ * the same instance.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/delta.h"
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/report.h"
+
+const char command_diff_help[] =
+	"usage: digestctl diff [OPTIONS] OLD NEW\n"
+	"Makes the delta between two full digests (-: standard input) of the\n"
+	"same shape and instance, of which NEW is of a later generation.\n"
+	"  -o, --output FILE  where the delta goes (standard output)\n"
+	"  -j, --json         tell as JSON what it is; needs --output\n";
+
+static const struct option options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+struct diff {
+	struct digest_open old, new;
+	const char *output;
+	bool json;
+};
+
+/* Whether the two are states of one cache; if not, tells why. */
+static bool are_successive(const struct diff *d)
+{
+	const struct scd_digest_info *a = &d->old.info, *b = &d->new.info;
+
+	if (!digest_same_shape(&d->old, &d->new))
+		return false;
+	if (a->instance != b->instance)
+		fprintf(stderr,
+			"digestctl: %s: instance %016" PRIx64
+			"; %s is of %016" PRIx64 "\n",
+			d->new.path, b->instance, d->old.path, a->instance);
+	else if (a->generation >= b->generation)
+		fprintf(stderr,
+			"digestctl: %s: generation %" PRIu64
+			" is not later than %" PRIu64 " of %s\n",
+			d->new.path, b->generation, a->generation, d->old.path);
+	else
+		return true;
+	return false;
+}
+
+static int report(const struct diff *d, const uint8_t *delta, size_t len)
+{
+	struct scd_digest_info info;
+	int error = scd_digest_parse(delta, len, &digest_any_limits, &info);
+
+	if (error)
+		return digest_wrong(d->output, error);
+	return report_json(json_pack(
+		"{s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output", d->output,
+		"instance", report_hex(info.instance), "base_generation",
+		(json_int_t)info.base_generation, "generation",
+		(json_int_t)info.generation, "changed_bits",
+		(json_int_t)info.ncoded, "bytes", (json_int_t)len, "full_bytes",
+		(json_int_t)d->new.len));
+}
+
+static int write_delta(const struct diff *d)
+{
+	struct scd_digest_info ids = d->new.info;
+	uint8_t *bytes;
+	size_t len;
+	int error, code = CTL_OK;
+
+	ids.base_generation = d->old.info.generation;
+	error = scd_delta_encode(&d->old.bloom, &d->new.bloom, &ids, &bytes,
+				 &len);
+	if (error)
+		return digest_wrong(d->new.path, error);
+	if (!digest_file_write(d->output, bytes, len))
+		code = CTL_IO;
+	else if (d->json)
+		code = report(d, bytes, len);
+	free(bytes);
+	return code;
+}
+
+static int diff(struct diff *d, char **paths)
+{
+	int code = digest_open_full(paths[0], &d->old);
+
+	if (!code)
+		code = digest_open_full(paths[1], &d->new);
+	if (!code)
+		code = are_successive(d) ? write_delta(d) : CTL_NO;
+	digest_close(&d->old);
+	digest_close(&d->new);
+	return code;
+}
+
+int command_diff(int argc, char **argv)
+{
+	struct diff d = { .output = "-" };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:j", options, NULL)) != -1) {
+		if (c == 'o')
+			d.output = optarg;
+		else if (c == 'j')
+			d.json = true;
+		else
+			return CTL_USAGE;
+	}
+	if (argc - optind != 2)
+		return arguments_wrong("diff", command_diff_help);
+	if (!digest_one_stdin(argv + optind, 2) ||
+	    !report_has_place(d.json, d.output) ||
+	    !digest_file_may_write(d.output))
+		return CTL_USAGE;
+	return diff(&d, argv + optind);
+}

@@ -1,0 +1,147 @@
+/*
+ * Digests and deltas as the commands read them.
+ */
+#include "digestd/ctl/digest_open.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/delta.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_file.h"
+
+const struct scd_limits digest_any_limits = {
+	.max_bits = SCD_DIGEST_MAX_BITS,
+	.max_hash = SCD_DIGEST_MAX_HASH,
+	.max_fp_ppm = 1000000,
+};
+
+int digest_wrong(const char *path, int error)
+{
+	fprintf(stderr, "digestctl: %s: %s\n", path, scd_strerror(error));
+	return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+}
+
+int digest_open_header(const char *path, struct digest_open *d)
+{
+	int error;
+
+	*d = (struct digest_open){ .path = path };
+	if (!digest_file_read(path, &d->bytes, &d->len))
+		return CTL_IO;
+	error = scd_digest_parse(d->bytes, d->len, &digest_any_limits,
+				 &d->info);
+	if (!error)
+		return CTL_OK;
+	digest_close(d);
+	return digest_wrong(path, error);
+}
+
+int digest_open_full(const char *path, struct digest_open *d)
+{
+	int error, code = digest_open_header(path, d);
+
+	if (code)
+		return code;
+	if (d->info.kind != SCD_FULL) {
+		fprintf(stderr, "digestctl: %s: a delta, not a full digest\n",
+			path);
+		digest_close(d);
+		return CTL_NO;
+	}
+	error = scd_digest_decode(d->bytes, d->len, &digest_any_limits, NULL,
+				  &d->bloom);
+	free(d->bytes);
+	d->bytes = NULL;
+	return error ? digest_wrong(path, error) : CTL_OK;
+}
+
+/* Says in which way a delta does not fit, where a header shows it. */
+static int wrong_base(const struct digest_open *d,
+		      const struct digest_open *delta)
+{
+	const struct scd_digest_info *is = &d->info, *want = &delta->info;
+
+	fprintf(stderr, "digestctl: %s: ", delta->path);
+	if (want->kind != SCD_DELTA_XOR)
+		fputs("a full digest, not a delta\n", stderr);
+	else if (want->instance != is->instance)
+		fprintf(stderr,
+			"a delta of instance %016" PRIx64 ", not of %016" PRIx64
+			"\n",
+			want->instance, is->instance);
+	else if (want->base_generation != is->generation)
+		fprintf(stderr,
+			"a delta from generation %" PRIu64 ", not from %" PRIu64
+			"\n",
+			want->base_generation, is->generation);
+	else
+		fprintf(stderr, "%s\n", scd_strerror(SCD_EBASE));
+	return CTL_NO;
+}
+
+int digest_step(struct digest_open *d, const struct digest_open *delta)
+{
+	const struct scd_base base = { .bloom = &d->bloom,
+				       .instance = d->info.instance,
+				       .generation = d->info.generation };
+	struct scd_digest_info info;
+	struct scd_bloom next;
+	int error = scd_delta_apply(delta->bytes, delta->len,
+				    &digest_any_limits, &base, &info, &next);
+
+	if (error == SCD_EBASE)
+		return wrong_base(d, delta);
+	if (error)
+		return digest_wrong(delta->path, error);
+	scd_bloom_free(&d->bloom);
+	d->bloom = next;
+	d->info = info;
+	return CTL_OK;
+}
+
+int digest_write_full(struct digest_open *d, const char *output)
+{
+	uint8_t *bytes;
+	int error = scd_digest_encode(&d->bloom, &d->info, &bytes, &d->len);
+	bool written;
+
+	if (error)
+		return digest_wrong(output, error);
+	written = digest_file_write(output, bytes, d->len);
+	free(bytes);
+	return written ? CTL_OK : CTL_IO;
+}
+
+bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)
+{
+	if (scd_bloom_same_shape(&a->bloom, &b->bloom))
+		return true;
+	fprintf(stderr,
+		"digestctl: %s: %s: %" PRIu64 " bits, %u hash "
+		"functions; %s has %" PRIu64 ", %u\n",
+		b->path, scd_strerror(SCD_EMISMATCH), b->info.nbits,
+		b->info.nhash, a->path, a->info.nbits, a->info.nhash);
+	return false;
+}
+
+bool digest_one_stdin(char **paths, int n)
+{
+	int found = 0;
+
+	for (int i = 0; i < n; i++)
+		found += !strcmp(paths[i], "-");
+	if (found > 1)
+		fputs("digestctl: -: standard input can be read once only\n",
+		      stderr);
+	return found <= 1;
+}
+
+void digest_close(struct digest_open *d)
+{
+	free(d->bytes);
+	scd_bloom_free(&d->bloom);
+	*d = (struct digest_open){ 0 };
+}

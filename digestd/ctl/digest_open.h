@@ -1,0 +1,66 @@
+/*
+ * Digests and deltas as the commands read them: a file, its header, and what
+ * it decodes to. Limits are those of the format: who names a file on the
+ * command line means it. What is wrong is told on stderr with the file's name.
+ *
+ * The functions return an exit code (command.h): CTL_NO for bytes that are no
+ * such digest, CTL_IO when they cannot be read or memory is short.
+ */
+#ifndef DIGESTD_CTL_DIGEST_OPEN_H
+#define DIGESTD_CTL_DIGEST_OPEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/bloom.h"
+#include "codec/digest.h"
+
+/* All zero is an empty object that digest_close() accepts. */
+struct digest_open {
+	const char *path; /* borrowed; "-" is standard input */
+	uint8_t *bytes;   /* the file; of a decoded digest null */
+	size_t len;       /* of the file */
+	struct scd_digest_info info;
+	struct scd_bloom bloom; /* once it is decoded */
+};
+
+/* The limits of the format. */
+extern const struct scd_limits digest_any_limits;
+
+/* Tells an SCD_ error of a file; returns the exit code that it means. */
+int digest_wrong(const char *path, int error);
+
+/* Reads a file and checks its header. Released with digest_close(). */
+int digest_open_header(const char *path, struct digest_open *d);
+
+/* Reads and decodes a full digest. Released with digest_close(). */
+int digest_open_full(const char *path, struct digest_open *d);
+
+/*
+ * Applies a delta that was read to a digest: a new filter, and a header that
+ * says what the delta led to, take the place of the old ones. On errors the
+ * digest stays what it was.
+ */
+int digest_step(struct digest_open *d, const struct digest_open *delta);
+
+/*
+ * Writes the filter with the header's ids to a file, "-" for standard output,
+ * as a full digest; d->len becomes its length.
+ */
+int digest_write_full(struct digest_open *d, const char *output);
+
+/* Whether two digests have arrays of the same shape; if not, tells of b. */
+bool digest_same_shape(const struct digest_open *a,
+		       const struct digest_open *b);
+
+/*
+ * Whether at most one of n paths is standard input, as it can be read once
+ * only; if not, tells it.
+ */
+bool digest_one_stdin(char **paths, int n);
+
+/* Releases what was read; *d becomes all zero. */
+void digest_close(struct digest_open *d);
+
+#endif
