@@ -4,7 +4,8 @@
  *
  * The library is pure: it does no I/O, reads no clock, starts no thread and
  * keeps no global state. Any function may be called from any thread as long as
- * no two threads change the same object at a time.
+ * no two threads change the same object at a time, and nobody uses what another
+ * changes, but for a peer index (index.h).
  */
 #ifndef SCD_H
 #define SCD_H
@@ -14,6 +15,7 @@
 #include "delta.h"
 #include "digest.h"
 #include "error.h"
+#include "index.h"
 #include "key.h"
 #include "tune.h"
 #include "uri.h"
