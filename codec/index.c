@@ -172,7 +172,8 @@ void *scd_index_memory(const struct scd_index *index, size_t *bytes)
 bool scd_index_fits(const struct scd_index *index,
 		    const struct scd_bloom *bloom)
 {
-	return is_power_of_two(bloom->nbits) && bloom->nbits <= index->nrows;
+	return is_power_of_two(bloom->nbits) && bloom->nbits <= index->nrows &&
+	       bloom->hashing == SCD_HASHING_DOUBLE;
 }
 
 /* Columns */
@@ -337,7 +338,8 @@ int scd_index_flip(struct scd_index *index, unsigned column,
 	assert(column < index->row_bits);
 	if (!scd_index_has(index, column) ||
 	    index->columns[column].nbits != flips->nbits ||
-	    index->columns[column].nhash != flips->nhash)
+	    index->columns[column].nhash != flips->nhash ||
+	    flips->hashing != SCD_HASHING_DOUBLE)
 		return SCD_EMISMATCH;
 	for (uint64_t first = 0; first < flips->nbits; first += 64) {
 		uint64_t bits = bits_at(flips, first);

@@ -9,8 +9,8 @@
  * Sizes. An index has a power of two of rows. A filter of fewer bits, also a
  * power of two, stands in its column several times over: the positions of a
  * key in it are those in the index modulo its size (key.h). A filter whose
- * size is no power of two, or more than the rows, does not fit; ask it by
- * itself. Filters may differ in their number of hash functions: the i-th row
+ * size is no power of two, or more than the rows, does not fit, nor does one
+ * of another hashing, as its keys are others; ask it by itself. Filters may differ in their number of hash functions: the i-th row
  * counts for the columns that have that many, and the first k of the positions
  * for more than k functions are those for k.
  *
@@ -80,7 +80,8 @@ unsigned scd_index_words(const struct scd_index *index);
  */
 void *scd_index_memory(const struct scd_index *index, size_t *bytes);
 
-/* Whether a filter fits: its size is a power of two, at most the rows. */
+/* Whether a filter fits: its size is a power of two, at most the rows, and its
+ * hashing SCD_HASHING_DOUBLE. */
 bool scd_index_fits(const struct scd_index *index,
 		    const struct scd_bloom *bloom);
 

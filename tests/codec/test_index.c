@@ -254,12 +254,17 @@ static void shapes_are_checked(void **state)
 	static const struct {
 		uint64_t nbits;
 		unsigned nhash;
+		enum scd_hashing hashing;
 		bool fits, flips;
 	} rows[] = {
-		{ 128, 3, true, true },    { 128, 4, true, false },
-		{ 256, 3, true, false },   { 64, 3, true, false },
-		{ 1, 3, true, false },     { 100, 3, false, false },
-		{ 512, 3, false, false },
+		{ 128, 4, SCD_HASHING_DOUBLE, true, true },
+		{ 128, 3, SCD_HASHING_DOUBLE, true, false },
+		{ 256, 4, SCD_HASHING_DOUBLE, true, false },
+		{ 64, 4, SCD_HASHING_DOUBLE, true, false },
+		{ 1, 4, SCD_HASHING_DOUBLE, true, false },
+		{ 100, 4, SCD_HASHING_DOUBLE, false, false },
+		{ 512, 4, SCD_HASHING_DOUBLE, false, false },
+		{ 128, 4, SCD_HASHING_SQUID, false, false },
 	};
 	struct scd_bloom held = { 0 }, other;
 	struct scd_key key = key_number(1);
@@ -268,7 +273,7 @@ static void shapes_are_checked(void **state)
 
 	(void)state;
 	assert_int_equal(scd_index_new(&x, 256, 3), SCD_OK);
-	assert_int_equal(scd_bloom_init(&held, 128, 3), SCD_OK);
+	assert_int_equal(scd_bloom_init(&held, 128, 4), SCD_OK);
 	scd_bloom_add(&held, &key);
 	assert_int_equal(scd_index_flip(x, 2, &held), SCD_EMISMATCH);
 	assert_int_equal(scd_index_flip_at(x, 2, outside, 1), SCD_EMISMATCH);
@@ -277,6 +282,7 @@ static void shapes_are_checked(void **state)
 		assert_int_equal(scd_bloom_init(&other, rows[i].nbits,
 						rows[i].nhash),
 				 SCD_OK);
+		other.hashing = rows[i].hashing;
 		assert_int_equal(scd_index_fits(x, &other), rows[i].fits);
 		if (!rows[i].fits)
 			assert_int_equal(scd_index_set(x, 2, &other),
