@@ -10,6 +10,7 @@
 enum {
 	FIRST_SLOTS = 1024, /* a power of two */
 	MOVE_SLOTS = 4,     /* old slots moved with each insertion */
+	PART_SLOTS = 1024,  /* in a part; each costs a cache miss or two */
 };
 
 /*
@@ -23,6 +24,13 @@ struct store {
 	const struct store_policy *policy;
 	const struct store_events *events;
 	struct store_stats stats;
+};
+
+/* A walk over a part of the keys. */
+struct walk {
+	const struct keypart *part;
+	void (*each)(void *arg, const struct scd_key *key);
+	void *arg;
 };
 
 static bool same_key(const struct scd_key *a, const struct scd_key *b)
@@ -241,14 +249,43 @@ void store_resize(struct store *s, uint64_t max_weight)
 	make_room(s);
 }
 
-void store_each_key(const struct store *s,
+uint64_t store_parts(const struct store *s)
+{
+	return s->nslots > PART_SLOTS ? s->nslots / PART_SLOTS : 1;
+}
+
+/* A slot's keys, as far as they are in the part, each at its newest entry. */
+static void each_key_of_slot(const struct store *s, const struct walk *walk,
+			     const struct store_entry *e)
+{
+	for (; e; e = e->chain) {
+		if (keypart_of(&e->key, walk->part->count) ==
+			    walk->part->number &&
+		    store_find(s, &e->key) == e)
+			walk->each(walk->arg, &e->key);
+	}
+}
+
+/* In a table with fewer slots than parts, several parts share a slot. */
+static void each_key_of_table(const struct store *s, const struct walk *walk,
+			      struct store_entry *const *slots, size_t nslots)
+{
+	uint64_t step = walk->part->count < nslots ? walk->part->count : nslots;
+
+	for (uint64_t i = walk->part->number & (step - 1); i < nslots;
+	     i += step)
+		each_key_of_slot(s, walk, slots[i]);
+}
+
+void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg)
 {
-	for (const struct store_entry *e = s->queue.oldest; e; e = e->newer) {
-		if (store_find(s, &e->key) == e)
-			each(arg, &e->key);
-	}
+	struct walk walk = { part, each, arg };
+
+	each_key_of_table(s, &walk, s->slots, s->nslots);
+	if (s->old_slots)
+		each_key_of_table(s, &walk, s->old_slots, s->old_nslots);
 }
 
 void store_stats(const struct store *s, struct store_stats *out)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "codec/key.h"
+#include "digestd/core/keypart.h"
 
 struct store;
 
@@ -102,8 +103,14 @@ size_t store_remove_key(struct store *s, const struct scd_key *key);
 /* Changes the limit; evicts what does not fit any more. */
 void store_resize(struct store *s, uint64_t max_weight);
 
-/* Calls back for every key there is, once; for rebuilding a catalog. */
-void store_each_key(const struct store *s,
+/*
+ * Into how many parts to divide the keys, for a walk that takes some 0.1 ms a
+ * part: a power of two. Any other may be taken.
+ */
+uint64_t store_parts(const struct store *s);
+
+/* Calls back for every key of a part, once; for rebuilding a catalog. */
+void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);
 

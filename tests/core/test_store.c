@@ -309,11 +309,16 @@ static void count_key(void *arg, const struct scd_key *key)
 	counts[key->lo]++;
 }
 
-static void each_key_once(const struct model *m)
+/* In one part, and in all of `count`: these keys have five his. */
+static void each_key_once(const struct model *m, uint64_t count)
 {
 	unsigned counts[NKEYS] = { 0 };
 
-	store_each_key(m->store, count_key, counts);
+	for (uint64_t i = 0; i < count; i++) {
+		struct keypart part = { i, count };
+
+		store_each_key(m->store, &part, count_key, counts);
+	}
 	for (unsigned key = 0; key < NKEYS; key++)
 		assert_int_equal(counts[key], m->key_in[key]);
 }
@@ -329,7 +334,7 @@ static void run_model(const char *policy)
 		if (m->nexpected == 1)
 			assert_ptr_equal(m->released[0], m->expected[0]);
 		if (i % 64 == 0)
-			each_key_once(m);
+			each_key_once(m, (uint64_t)1 << i / 64 % 12);
 	}
 	assert_true(m->evicted > 1000);
 	model_free(m);
@@ -428,6 +433,38 @@ static struct scd_key scattered_key(uint64_t n)
 	return (struct scd_key){ lo, random_next(&state) };
 }
 
+/* A walk in as many parts as the store likes, or a few, or too many. */
+struct tour {
+	const struct store *store;
+	struct keypart part;
+	size_t nkeys;
+	bool seen[GROWTH_KEYS];
+};
+
+static void tour_key(void *arg, const struct scd_key *key)
+{
+	struct tour *t = arg;
+	size_t n = store_find(t->store, key)->weight - 1; /* see grow() */
+
+	assert_int_equal(keypart_of(key, t->part.count), t->part.number);
+	assert_false(t->seen[n]);
+	t->seen[n] = true;
+	t->nkeys++;
+}
+
+static void check_parts(const struct store *s, size_t n, uint64_t count)
+{
+	struct tour *t = calloc(1, sizeof(*t));
+
+	assert_int_equal(count & (count - 1), 0);
+	t->store = s;
+	t->part.count = count;
+	for (; t->part.number < count; t->part.number++)
+		store_each_key(s, &t->part, tour_key, t);
+	assert_int_equal(t->nkeys, n);
+	free(t);
+}
+
 static void check_grown(const struct store *s,
 			const struct store_entry *entries, size_t n)
 {
@@ -455,13 +492,19 @@ static void grow(unsigned fail_every)
 		struct scd_key key = scattered_key(i);
 
 		alloc_fail_at(fail_every && i % 5000 ? 1 : 0);
-		assert_int_equal(store_insert(s, &entries[2 * i], &key, 1), 0);
-		assert_int_equal(store_insert(s, &entries[2 * i + 1], &key, 1),
+		assert_int_equal(store_insert(s, &entries[2 * i], &key, i + 1),
 				 0);
+		assert_int_equal(store_insert(s, &entries[2 * i + 1], &key,
+					      i + 1), 0);
 		alloc_fail_at(0);
-		if ((i & (i + 1)) == 0 || i % 1777 == 0)
-			check_grown(s, entries, i + 1);
+		if ((i & (i + 1)) && i % 1777)
+			continue;
+		check_grown(s, entries, i + 1);
+		check_parts(s, i + 1, store_parts(s));
+		check_parts(s, i + 1, 1);
+		check_parts(s, i + 1, 65536);
 	}
+	assert_int_equal(store_parts(s), 32);
 	check_grown(s, entries, GROWTH_KEYS);
 	for (size_t i = 0; i < GROWTH_KEYS; i++) {
 		struct scd_key key = scattered_key(i);
