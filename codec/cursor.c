@@ -46,6 +46,27 @@ uint64_t scd__read_u64(struct scd__reader *r)
 	return value;
 }
 
+/* A number of len bytes, the most significant first. */
+static uint32_t read_be(struct scd__reader *r, size_t len)
+{
+	const uint8_t *b = scd__read_bytes(r, len);
+	uint32_t value = 0;
+
+	for (size_t i = 0; b && i < len; i++)
+		value = value << 8 | b[i];
+	return value;
+}
+
+uint16_t scd__read_be16(struct scd__reader *r)
+{
+	return (uint16_t)read_be(r, 2);
+}
+
+uint32_t scd__read_be32(struct scd__reader *r)
+{
+	return read_be(r, 4);
+}
+
 struct scd__writer scd__writer(uint8_t *bytes, size_t cap)
 {
 	return (struct scd__writer){
@@ -81,5 +102,21 @@ void scd__write_u64(struct scd__writer *w, uint64_t value)
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(value >> 8 * i);
+	scd__write_bytes(w, bytes, sizeof(bytes));
+}
+
+void scd__write_be16(struct scd__writer *w, uint16_t value)
+{
+	const uint8_t bytes[2] = {(uint8_t)(value >> 8), (uint8_t)value};
+
+	scd__write_bytes(w, bytes, sizeof(bytes));
+}
+
+void scd__write_be32(struct scd__writer *w, uint32_t value)
+{
+	const uint8_t bytes[4] = {(uint8_t)(value >> 24),
+				  (uint8_t)(value >> 16), (uint8_t)(value >> 8),
+				  (uint8_t)value};
+
 	scd__write_bytes(w, bytes, sizeof(bytes));
 }

@@ -1,6 +1,7 @@
 /*
  * Byte cursors: the one way through which untrusted bytes are read and
- * encoded ones written. Numbers are little-endian, whatever the processor.
+ * encoded ones written. Numbers are little-endian, whatever the processor;
+ * "be" ones are big-endian, for the formats of others.
  *
  * A cursor remembers its first error. After it, reads give zeros, writes do
  * nothing and neither moves: so read or write all the fields, then look at
@@ -35,6 +36,10 @@ size_t scd__reader_left(const struct scd__reader *r);
 uint8_t scd__read_u8(struct scd__reader *r);
 uint64_t scd__read_u64(struct scd__reader *r);
 
+/* The next 2 bytes, 4 bytes as a big-endian number. SCD_ETRUNC: zero. */
+uint16_t scd__read_be16(struct scd__reader *r);
+uint32_t scd__read_be32(struct scd__reader *r);
+
 /* The next len bytes, borrowed from the input. SCD_ETRUNC: null. */
 const uint8_t *scd__read_bytes(struct scd__reader *r, size_t len);
 
@@ -48,5 +53,9 @@ size_t scd__writer_len(const struct scd__writer *w);
 void scd__write_u8(struct scd__writer *w, uint8_t value);
 void scd__write_u64(struct scd__writer *w, uint64_t value);
 void scd__write_bytes(struct scd__writer *w, const uint8_t *bytes, size_t len);
+
+/* Append a big-endian number in 2 bytes, in 4 bytes. */
+void scd__write_be16(struct scd__writer *w, uint16_t value);
+void scd__write_be32(struct scd__writer *w, uint32_t value);
 
 #endif

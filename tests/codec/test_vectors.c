@@ -12,6 +12,7 @@
 #include "codec/bloom.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
+#include "codec/squid.h"
 #include "tests/unit.h"
 
 /* One line of the manifest. */
@@ -240,10 +241,64 @@ static void all_vectors(void **state)
 	assert_true(checked > 80);
 }
 
+/* What decodes is the mask; what this library would write is the same file. */
+static void check_squid(const struct blob *file)
+{
+	struct scd_squid_info info;
+	struct scd_bloom bloom;
+	uint8_t *again;
+	size_t len;
+
+	assert_int_equal(scd_squid_decode(file->bytes, file->len, &info,
+					  &bloom),
+			 SCD_OK);
+	assert_memory_equal(file->bytes + SCD_SQUID_HEADER_BYTES, bloom.bits,
+			    file->len - SCD_SQUID_HEADER_BYTES);
+	assert_int_equal(scd_squid_encode(&bloom, &info, &again, &len),
+			 SCD_OK);
+	if (info.version == SCD_SQUID_VERSION &&
+	    file->bytes[SCD_SQUID_HEADER_BYTES - 1] == 0) {
+		assert_int_equal(len, file->len);
+		assert_memory_equal(again, file->bytes, len);
+	}
+	free(again);
+	scd_bloom_free(&bloom);
+}
+
+static void all_of_squid(void **state)
+{
+	FILE *manifest = open_vector("squid.txt", "");
+	char line[128], name[64], path[80], result[16];
+	int checked = 0;
+
+	(void)state;
+	while (fgets(line, sizeof(line), manifest)) {
+		struct scd_squid_info info;
+		struct blob file;
+		struct scd_bloom bloom;
+
+		if (line[0] == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%63s %15s", name, result), 2);
+		snprintf(path, sizeof(path), "squid/%s", name);
+		file = load(path, ".cd");
+		if (strcmp(result, "OK") == 0)
+			check_squid(&file);
+		else if (scd_squid_decode(file.bytes, file.len, &info,
+					  &bloom) != code_of(result))
+			fail_msg("%s is not %s", name, result);
+		free(file.bytes);
+		checked++;
+	}
+	fclose(manifest);
+	assert_true(checked > 25);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_vectors),
+		cmocka_unit_test(all_of_squid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

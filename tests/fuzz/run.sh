@@ -29,7 +29,7 @@ done
 # shellcheck disable=SC2086 # lists of words
 "$FUZZ_CC" -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined -I. -I"$top_srcdir" \
-	${FUZZ_CFLAGS-} -o "fuzz/fuzz_$target" $sources -lm
+	${FUZZ_CFLAGS-} -o "fuzz/fuzz_$target" $sources -lmd -lm
 
 # shellcheck disable=SC2086
 "fuzz/fuzz_$target" -max_total_time="$FUZZ_TIME" -max_len=4096 -timeout=10 \

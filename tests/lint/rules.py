@@ -29,6 +29,7 @@ LIBRARIES = {
     "curl/curl.h": r"digestd/io/fetch\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "microhttpd.h": r"digestd/io/server\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "sys/epoll.h": r"digestd/io/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "md5.h": r"codec/squid\.c",
     "confuse.h": r"digestd/io/configuration\w*\.[ch]",
     "zlib.h": r"cachesim/trace/input\w*\.[ch]",
     "zstd.h": r"cachesim/trace/input\w*\.[ch]",

@@ -4,6 +4,7 @@ Written from docs/FORMAT.md alone, to be read beside it; slow, and without
 dependencies. Bit arrays are bytes objects in canonical form.
 """
 
+import hashlib
 import math
 import struct
 
@@ -329,3 +330,38 @@ def encode(head, bits, base_bits=None):
     if not base_bits:
         filled["base_generation"] = 0
     return write_header(filled) + payload
+
+
+# Squid's format
+
+SQUID_HEADER = struct.Struct(">HHiiiiBB106s")
+SQUID_METHODS = {"GET": 1, "POST": 2, "PUT": 3, "HEAD": 4}
+
+
+def squid_key(method, uri):
+    data = bytes((SQUID_METHODS[method],)) + uri
+    return struct.unpack(">QQ", hashlib.md5(data).digest())
+
+
+def squid_decode(data):
+    """A digest of Squid's: its header's fields and its array."""
+    refuse_if(len(data) < SQUID_HEADER.size, "ETRUNC")
+    (current, required, capacity, count, deletions, size, entry_bits, nhash,
+     _) = SQUID_HEADER.unpack_from(data)
+    mask = data[SQUID_HEADER.size:]
+    refuse_if(current < 3 or current < required or required > 5, "EVERSION")
+    refuse_if(capacity <= 0 or not 1 <= entry_bits <= 127, "EFORMAT")
+    refuse_if(capacity * entry_bits >= 2**31, "EFORMAT")
+    refuse_if(size != (capacity * entry_bits + 7) // 8, "EFORMAT")
+    refuse_if(nhash != 4, "EVERSION")
+    refuse_if(len(mask) < size, "ETRUNC")
+    refuse_if(len(mask) > size, "EFORMAT")
+    refuse_if(count_ones(mask) * 100 > 65 * 8 * size, "ELIMIT")
+    return {"version": current, "required": required, "capacity": capacity,
+            "count": count, "deletions": deletions,
+            "entry_bits": entry_bits}, mask
+
+
+def squid_encode(mask, capacity, count, entry_bits=5):
+    return SQUID_HEADER.pack(5, 3, capacity, count, 0, len(mask), entry_bits,
+                             4, b"") + mask

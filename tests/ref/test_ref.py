@@ -74,6 +74,8 @@ def basics():
     yield "positions wrap", ref.positions(2**64 - 1, 2, 10, 3) == [5, 1, 4]
     yield "positions of Squid", ref.positions_squid(
         0x10203040_00000005, 0x00000025_FFFFFFFF, 32) == [0, 5, 5, 31]
+    yield "Squid's key", ref.squid_key("GET", b"http://example.com/") == (
+        0x5C9109034C1D089F, 0xB6D92F7258B2F5C3)
     head, bits = ref.decode(read("good/example", ".scd"))
     yield "members", (ref.has(head, bits, 3, 18) and
                       ref.has(head, bits, 17, 43))
@@ -86,9 +88,23 @@ def golden():
         yield "%s %s" % (row[0], text), not text
 
 
+def squid():
+    for line in (VECTORS / "squid.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, result = line.split()
+        data = read("squid/" + name, ".cd")
+        try:
+            head, mask = ref.squid_decode(data)
+            got = "OK" if mask == data[128:] and head["capacity"] else "wrong"
+        except ref.Refused as refused:
+            got = refused.args[0]
+        yield "squid/%s is %s" % (name, got), got == result
+
+
 def main():
     number = 0
-    for tests in (basics(), golden()):
+    for tests in (basics(), golden(), squid()):
         for number, (label, ok) in enumerate(tests, number + 1):
             print("%s %d - %s" % ("ok" if ok else "not ok", number, label))
     print("1..%d" % number)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the golden files: good/*.scd, bad/*.scd and manifest.txt.
+"""Make the golden files: good/*.scd, bad/*.scd and manifest.txt; and those
+of Squid's format, squid/*.cd and squid.txt.
 
     tests/vectors/generate.py           (writes beside itself)
 
@@ -11,6 +12,7 @@ code, which must make the same bytes, is compared with something else.
 
 import json
 import pathlib
+import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -330,8 +332,80 @@ def manifest_line(name, error, base, limits):
         limits["max_hash"], limits["max_fp_ppm"])
 
 
+def with_header(data, offset, layout, *values):
+    """A digest of Squid's with some bytes of its header replaced."""
+    out = bytearray(data)
+    struct.pack_into(layout, out, offset, *values)
+    return bytes(out)
+
+
+def squid_cases(good):
+    """name: bytes, result"""
+    mask = good["squid"][1]
+    data = ref.squid_encode(mask, 1002, 500)
+    full = array(5016, range(3260))
+    over = array(5016, range(3261))
+    return {
+        "good": (data, "OK"),
+        "32-bits": (ref.squid_encode(bytes(127) + b"\1", 32, 1, 32), "OK"),
+        "nothing-in-it": (ref.squid_encode(bytes(1), 1, 0), "OK"),
+        "version-4": (with_header(data, 0, ">HH", 4, 3), "OK"),
+        "version-6": (with_header(data, 0, ">HH", 6, 5), "OK"),
+        "count-negative": (with_header(data, 8, ">i", -1), "OK"),
+        "count-absurd": (with_header(data, 8, ">i", 2**31 - 1), "OK"),
+        "reserved-used": (with_header(data, 127, "B", 1), "OK"),
+        "fill-65": (ref.squid_encode(full, 1003, 1000), "OK"),
+        "fill-over-65": (ref.squid_encode(over, 1003, 1000), "ELIMIT"),
+        "nothing": (b"", "ETRUNC"),
+        "header-cut": (data[:127], "ETRUNC"),
+        "version-2": (with_header(data, 0, ">HH", 2, 2), "EVERSION"),
+        "version-below-required": (with_header(data, 0, ">HH", 4, 5),
+                                   "EVERSION"),
+        "version-required-6": (with_header(data, 0, ">HH", 6, 6),
+                               "EVERSION"),
+        "capacity-0": (with_header(data, 4, ">i", 0), "EFORMAT"),
+        "capacity-negative": (with_header(data, 4, ">i", -1002), "EFORMAT"),
+        "capacity-other": (with_header(data, 4, ">i", 1001), "EFORMAT"),
+        "mask-size-0": (with_header(data, 16, ">i", 0), "EFORMAT"),
+        "mask-size-negative": (with_header(data, 16, ">i", -627), "EFORMAT"),
+        "mask-size-other": (with_header(data, 16, ">i", 628), "EFORMAT"),
+        "entry-bits-0": (with_header(data, 20, "B", 0), "EFORMAT"),
+        "entry-bits-128": (
+            with_header(ref.squid_encode(bytes(1024), 64, 1, 127), 20, "B",
+                        128), "EFORMAT"),
+        "bits-2-31": (with_header(data, 4, ">iiii", 2**31 - 1, 1, 0,
+                                  (5 * (2**31 - 1) + 7) // 8 % 2**31),
+                      "EFORMAT"),
+        "bits-wrap": (ref.squid_encode(bytes(1), (2**32 + 4) // 5, 1),
+                      "EFORMAT"),
+        "claims-2-31": (with_header(data, 4, ">iiii", (2**31 - 1) // 5, 1, 0,
+                                    2**28), "ETRUNC"),
+        "hashes-3": (with_header(data, 21, "B", 3), "EVERSION"),
+        "hashes-5": (with_header(data, 21, "B", 5), "EVERSION"),
+        "mask-cut": (data[:-1], "ETRUNC"),
+        "mask-missing": (data[:128], "ETRUNC"),
+        "trailing": (data + b"\0", "EFORMAT"),
+    }
+
+
+def make_squid(good):
+    made = squid_cases(good)
+    with open(HERE / "squid.txt", "w") as out:
+        out.write("# Made by generate.py.\n# file, result\n")
+        for name, (data, result) in made.items():
+            try:
+                ref.squid_decode(data)
+                got = "OK"
+            except ref.Refused as refused:
+                got = refused.args[0]
+            assert got == result, (name, got, result)
+            (HERE / "squid" / (name + ".cd")).write_bytes(data)
+            out.write("%-28s %s\n" % (name, result))
+
+
 def main():
     good = make_good()
+    make_squid(good)
     bad = make_bad(good)
     with open(HERE / "manifest.txt", "w") as out:
         out.write("# Made by generate.py.\n"
