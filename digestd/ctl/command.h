@@ -22,6 +22,9 @@ command_run command_info;
 command_run command_query;
 command_run command_diff;
 command_run command_apply;
+command_run command_merge;
+command_run command_overlap;
+command_run command_verify;
 
 /* The text of --help of a command. Static. */
 extern const char command_tune_help[];
@@ -31,5 +34,8 @@ extern const char command_info_help[];
 extern const char command_query_help[];
 extern const char command_diff_help[];
 extern const char command_apply_help[];
+extern const char command_merge_help[];
+extern const char command_overlap_help[];
+extern const char command_verify_help[];
 
 #endif

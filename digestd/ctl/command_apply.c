@@ -71,7 +71,7 @@ int command_apply(int argc, char **argv)
 	}
 	if (argc - optind < 2)
 		return arguments_wrong("apply", command_apply_help);
-	if (!digest_one_stdin(argv + optind, argc - optind) ||
+	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(json, output) || !digest_file_may_write(output))
 		return CTL_USAGE;
 	code = apply(&d, argv + optind);

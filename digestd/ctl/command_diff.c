@@ -119,7 +119,7 @@ int command_diff(int argc, char **argv)
 	}
 	if (argc - optind != 2)
 		return arguments_wrong("diff", command_diff_help);
-	if (!digest_one_stdin(argv + optind, 2) ||
+	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(d.json, d.output) ||
 	    !digest_file_may_write(d.output))
 		return CTL_USAGE;

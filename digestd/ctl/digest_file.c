@@ -13,7 +13,10 @@ enum { FIRST_BYTES = 65536 };
 
 static bool fail(const char *path)
 {
-	fprintf(stderr, "digestctl: %s: %s\n", path, strerror(errno));
+	int reason = errno;
+
+	fprintf(stderr, "digestctl: %s: %s\n", path, strerror(reason));
+	errno = reason;
 	return false;
 }
 
@@ -41,19 +44,23 @@ static bool read_all(FILE *file, uint8_t **bytes, size_t *len)
 bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-	bool done;
+	int reason;
 
+	*bytes = NULL;
 	if (!file)
 		return fail(path);
-	done = read_all(file, bytes, len);
-	if (!done) {
-		fail(path);
-		free(*bytes);
-		*bytes = NULL;
+	if (read_all(file, bytes, len)) {
+		if (file != stdin)
+			fclose(file);
+		return true;
 	}
+	reason = errno;
+	free(*bytes);
+	*bytes = NULL;
 	if (file != stdin)
 		fclose(file);
-	return done;
+	errno = reason;
+	return fail(path);
 }
 
 bool digest_file_may_write(const char *path)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Reads a whole file into *bytes, to be released with free(); on failure it
- * is null. */
+ * is null, and errno says why. */
 bool digest_file_read(const char *path, uint8_t **bytes, size_t *len);
 
 /*

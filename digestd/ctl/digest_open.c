@@ -115,24 +115,31 @@ int digest_write_full(struct digest_open *d, const char *output)
 	return written ? CTL_OK : CTL_IO;
 }
 
+static void print_shape(const struct scd_bloom *b)
+{
+	fprintf(stderr, "%" PRIu64 " bits, %u hash functions%s", b->nbits,
+		b->nhash, b->hashing == SCD_HASHING_SQUID ? " of Squid's" : "");
+}
+
 bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)
 {
 	if (scd_bloom_same_shape(&a->bloom, &b->bloom))
 		return true;
-	fprintf(stderr,
-		"digestctl: %s: %s: %" PRIu64 " bits, %u hash "
-		"functions; %s has %" PRIu64 ", %u\n",
-		b->path, scd_strerror(SCD_EMISMATCH), b->info.nbits,
-		b->info.nhash, a->path, a->info.nbits, a->info.nhash);
+	fprintf(stderr, "digestctl: %s: %s: ", b->path,
+		scd_strerror(SCD_EMISMATCH));
+	print_shape(&b->bloom);
+	fprintf(stderr, "; %s has ", a->path);
+	print_shape(&a->bloom);
+	fputs("\n", stderr);
 	return false;
 }
 
-bool digest_one_stdin(char **paths, int n)
+bool digest_one_stdin(const char *first, char **paths)
 {
-	int found = 0;
+	int found = first && !strcmp(first, "-");
 
-	for (int i = 0; i < n; i++)
-		found += !strcmp(paths[i], "-");
+	for (; *paths; paths++)
+		found += !strcmp(*paths, "-");
 	if (found > 1)
 		fputs("digestctl: -: standard input can be read once only\n",
 		      stderr);

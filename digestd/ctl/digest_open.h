@@ -55,10 +55,10 @@ bool digest_same_shape(const struct digest_open *a,
 		       const struct digest_open *b);
 
 /*
- * Whether at most one of n paths is standard input, as it can be read once
- * only; if not, tells it.
+ * Whether at most one of paths (up to a null), and first if that is not null,
+ * is standard input, as it can be read once only; if not, tells it.
  */
-bool digest_one_stdin(char **paths, int n);
+bool digest_one_stdin(const char *first, char **paths);
 
 /* Releases what was read; *d becomes all zero. */
 void digest_close(struct digest_open *d);

@@ -29,6 +29,12 @@ static const struct {
 	  "make the delta between two digests" },
 	{ "apply", command_apply, command_apply_help,
 	  "bring a digest up to date with deltas" },
+	{ "merge", command_merge, command_merge_help,
+	  "make the digest of what several digests have" },
+	{ "overlap", command_overlap, command_overlap_help,
+	  "estimate what caches have in common" },
+	{ "verify", command_verify, command_verify_help,
+	  "check digests and deltas" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -84,7 +84,7 @@ def nothing_is_left_of_a_failure():
 ROWS = (
     ("shape: size", ("diff", "one", "large"), b"", 1, b"",
      "digestctl: large: filters differ in shape: 131072 bits, 3 hash "
-     "functions; one has 65536, 3"),
+     "functions; one has 65536 bits, 3"),
     ("shape: hash functions", ("diff", "one", "hashes"), b"", 1, b"",
      "hashes: filters differ in shape"),
     ("another instance", ("diff", "one", "other"), b"", 1, b"",

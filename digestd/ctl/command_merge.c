@@ -1,0 +1,138 @@
+/*
+ * digestctl merge: the digest of everything that several digests have. The
+ * union of the arrays is the array of the union; how many keys that are has
+ * to be estimated, as what two digests share counts once.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/report.h"
+
+const char command_merge_help[] =
+	"usage: digestctl merge [OPTIONS] DIGEST...\n"
+	"Makes the full digest of everything that full digests of one shape\n"
+	"(-: standard input) have; its number of keys is an estimate.\n"
+	"  -o, --output FILE   where the digest goes (standard output)\n"
+	"  -i, --instance N    instance in its header (1)\n"
+	"  -g, --generation N  generation in its header (1)\n"
+	"  -j, --json          tell as JSON what it is; needs --output\n";
+
+static const struct option options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "instance", required_argument, NULL, 'i' },
+	{ "generation", required_argument, NULL, 'g' },
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+struct merge {
+	struct digest_open all;
+	uint64_t most, sum; /* keys of the inputs, as their headers have it */
+	struct scd_digest_info ids;
+	const char *output;
+	bool json;
+};
+
+static bool take(struct merge *m, int option, const char *text)
+{
+	switch (option) {
+	case 'o':
+		m->output = text;
+		return true;
+	case 'i':
+		return arguments_number("--instance", text, &m->ids.instance);
+	case 'g':
+		return arguments_number("--generation", text,
+					&m->ids.generation);
+	case 'j':
+		m->json = true;
+		return true;
+	}
+	return false;
+}
+
+static void count(struct merge *m, uint64_t nkeys)
+{
+	if (nkeys > m->most)
+		m->most = nkeys;
+	m->sum = nkeys > UINT64_MAX - m->sum ? UINT64_MAX : m->sum + nkeys;
+}
+
+static int add(struct merge *m, const char *path)
+{
+	struct digest_open one;
+	int code = digest_open_full(path, &one);
+
+	if (!code && !digest_same_shape(&m->all, &one))
+		code = CTL_NO;
+	if (!code) {
+		scd_bloom_union(&m->all.bloom, &one.bloom);
+		count(m, one.info.nkeys);
+	}
+	digest_close(&one);
+	return code;
+}
+
+/* The estimate, within what the headers allow; a full array has none. */
+static uint64_t keys_of_union(const struct merge *m)
+{
+	double estimate = round(scd_bloom_cardinality(&m->all.bloom));
+
+	if (estimate >= (double)m->sum)
+		return m->sum;
+	return estimate <= (double)m->most ? m->most : (uint64_t)estimate;
+}
+
+static int merge(struct merge *m, char **paths)
+{
+	int code = digest_open_full(*paths++, &m->all);
+
+	if (!code)
+		count(m, m->all.info.nkeys);
+	for (; !code && *paths; paths++)
+		code = add(m, *paths);
+	if (code)
+		return code;
+	m->ids.nkeys = keys_of_union(m);
+	m->all.info = m->ids;
+	return digest_write_full(&m->all, m->output);
+}
+
+static int report(const struct merge *m, int ndigests)
+{
+	return report_json(json_pack(
+		"{s:s, s:o, s:I, s:i, s:I, s:f, s:f, s:I}", "output", m->output,
+		"instance", report_hex(m->ids.instance), "generation",
+		(json_int_t)m->ids.generation, "digests", ndigests, "nkeys",
+		(json_int_t)m->ids.nkeys, "fill", scd_bloom_fill(&m->all.bloom),
+		"fp", scd_bloom_fp(&m->all.bloom), "bytes",
+		(json_int_t)m->all.len));
+}
+
+int command_merge(int argc, char **argv)
+{
+	struct merge m = { .output = "-",
+			   .ids = { .instance = 1, .generation = 1 } };
+	int c, code;
+
+	while ((c = getopt_long(argc, argv, "o:i:g:j", options, NULL)) != -1) {
+		if (c == '?' || !take(&m, c, optarg))
+			return CTL_USAGE;
+	}
+	if (argc == optind || !m.ids.instance)
+		return arguments_wrong("merge", command_merge_help);
+	if (!digest_one_stdin(NULL, argv + optind) ||
+	    !report_has_place(m.json, m.output) ||
+	    !digest_file_may_write(m.output))
+		return CTL_USAGE;
+	code = merge(&m, argv + optind);
+	if (!code && m.json)
+		code = report(&m, argc - optind);
+	digest_close(&m.all);
+	return code;
+}

@@ -1,0 +1,206 @@
+/*
+ * digestctl overlap: how many objects caches have in common, judged by their
+ * digests alone: |A| + |B| - |A or B|, each estimated from the ones of its
+ * array (bloom.h).
+ *
+ * With t = nhash * keys / bits of a set, the variance of that estimate is
+ * bits / nhash^2 (v(A or B) - v(A) - v(B) + 2 v(A and B)), v = e^t - 1 - t:
+ * the delta method on the covariances of empty bins, all of which are
+ * e^-t(A or B) - (1 + t(A and B)) e^-(t(A) + t(B)).
+ * Source: Whang, Vander-Zanden, Taylor, "A Linear-Time Probabilistic Counting
+ * Algorithm for Database Applications", 1990, for one set.
+ *
+ * All digests are in memory at the same time.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/report.h"
+
+const char command_overlap_help[] =
+	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"
+	"Estimates how many objects caches have in common, from full digests\n"
+	"of one shape (-: standard input), and their share of either; for\n"
+	"more than two, as a matrix.\n"
+	"  -j, --json  as JSON\n";
+
+static const struct option options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+struct overlap {
+	struct digest_open *digests;
+	double *counts; /* estimated keys of each */
+	size_t n;
+};
+
+/* What two digests have in common. */
+struct common {
+	double objects;
+	double sd;               /* of the estimate */
+	double share_a, share_b; /* of either's objects, 0..1 */
+};
+
+static double excess(double t)
+{
+	return expm1(t) - t;
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? fmin(1, part / whole) : 0;
+}
+
+static struct common compare(const struct overlap *o, size_t a, size_t b)
+{
+	const struct scd_bloom *bloom = &o->digests[a].bloom;
+	double bits = (double)bloom->nbits, load = bloom->nhash / bits;
+	double na = o->counts[a], nb = o->counts[b], variance;
+	struct common c = { 0 };
+
+	scd_bloom_overlap(bloom, &o->digests[b].bloom, &c.objects);
+	variance = excess(load * (na + nb - c.objects)) - excess(load * na) -
+		   excess(load * nb) + 2 * excess(load * c.objects);
+	c.sd = sqrt(fmax(0, variance) * bits) / bloom->nhash;
+	c.share_a = share(c.objects, na);
+	c.share_b = share(c.objects, nb);
+	return c;
+}
+
+static void print_pair(const struct overlap *o)
+{
+	const char *a = o->digests[0].path, *b = o->digests[1].path;
+	struct common c = compare(o, 0, 1);
+
+	printf("%12.0f objects in %s\n", o->counts[0], a);
+	printf("%12.0f objects in %s\n", o->counts[1], b);
+	printf("%12.0f in common (sd %.0f): %.1f %% of %s, %.1f %% of %s\n",
+	       c.objects, c.sd, 100 * c.share_a, a, 100 * c.share_b, b);
+}
+
+static void print_matrix(const struct overlap *o)
+{
+	puts("  #      objects  file");
+	for (size_t i = 0; i < o->n; i++)
+		printf("%3zu %12.0f  %s\n", i + 1, o->counts[i],
+		       o->digests[i].path);
+	fputs("\nIn common, and the share of the line's objects:\n   ", stdout);
+	for (size_t i = 0; i < o->n; i++)
+		printf(" %20zu", i + 1);
+	for (size_t a = 0; a < o->n; a++) {
+		printf("\n%3zu", a + 1);
+		for (size_t b = 0; b < o->n; b++) {
+			struct common c = compare(o, a, b);
+
+			printf(" %12.0f %5.1f %%", c.objects, 100 * c.share_a);
+		}
+	}
+	putchar('\n');
+}
+
+static json_t *pairs(const struct overlap *o)
+{
+	json_t *list = json_array();
+
+	for (size_t a = 0; list && a < o->n; a++) {
+		for (size_t b = a + 1; b < o->n; b++) {
+			struct common c = compare(o, a, b);
+
+			json_array_append_new(
+				list,
+				json_pack("{s:s, s:s, s:f, s:f, s:f, s:f}", "a",
+					  o->digests[a].path, "b",
+					  o->digests[b].path, "objects",
+					  c.objects, "sd", c.sd, "share_a",
+					  c.share_a, "share_b", c.share_b));
+		}
+	}
+	return list;
+}
+
+static int print_json(const struct overlap *o)
+{
+	json_t *digests = json_array();
+
+	for (size_t i = 0; digests && i < o->n; i++)
+		json_array_append_new(digests,
+				      json_pack("{s:s, s:f}", "file",
+						o->digests[i].path, "objects",
+						o->counts[i]));
+	return report_json(
+		json_pack("{s:o, s:o}", "digests", digests, "pairs", pairs(o)));
+}
+
+static int read_one(struct overlap *o, const char *path)
+{
+	struct digest_open *d = &o->digests[o->n];
+	int code = digest_open_full(path, d);
+
+	if (code)
+		return code;
+	o->counts[o->n++] = scd_bloom_cardinality(&d->bloom);
+	if (!digest_same_shape(&o->digests[0], d))
+		return CTL_NO;
+	if (isfinite(o->counts[o->n - 1]))
+		return CTL_OK;
+	fprintf(stderr, "digestctl: %s: all bits are set: it has everything\n",
+		path);
+	return CTL_NO;
+}
+
+static int overlap(struct overlap *o, char **paths, bool json)
+{
+	int code = CTL_OK;
+
+	for (; !code && *paths; paths++)
+		code = read_one(o, *paths);
+	if (code)
+		return code;
+	if (json)
+		return print_json(o);
+	if (o->n == 2)
+		print_pair(o);
+	else
+		print_matrix(o);
+	return CTL_OK;
+}
+
+static int with_memory(char **paths, size_t n, bool json)
+{
+	struct overlap o = { .digests = calloc(n, sizeof(*o.digests)),
+			     .counts = calloc(n, sizeof(*o.counts)) };
+	int code = CTL_IO;
+
+	if (o.digests && o.counts)
+		code = overlap(&o, paths, json);
+	else
+		fputs("digestctl: overlap: out of memory\n", stderr);
+	while (o.n)
+		digest_close(&o.digests[--o.n]);
+	free(o.digests);
+	free(o.counts);
+	return code;
+}
+
+int command_overlap(int argc, char **argv)
+{
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+		if (c != 'j')
+			return CTL_USAGE;
+		json = true;
+	}
+	if (argc - optind < 2)
+		return arguments_wrong("overlap", command_overlap_help);
+	if (!digest_one_stdin(NULL, argv + optind))
+		return CTL_USAGE;
+	return with_memory(argv + optind, (size_t)(argc - optind), json);
+}

@@ -1,0 +1,192 @@
+/*
+ * digestctl verify: whether digests and deltas are good, as a node that
+ * receives them judges.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/delta.h"
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/report.h"
+
+const char command_verify_help[] =
+	"usage: digestctl verify [OPTIONS] FILE...\n"
+	"Checks digests and deltas (-: standard input) as a node does that\n"
+	"receives them: the header, the payload, and the array that comes of\n"
+	"it. The exit code is 0 when all are good.\n"
+	"  -B, --base FILE     the full digest that the deltas are to be\n"
+	"                      applied to, each by itself\n"
+	"  -b, --max-bits M    largest array to accept (4G)\n"
+	"  -H, --max-hashes K  most hash functions to accept (32)\n"
+	"  -f, --max-fp F      highest false-positive rate to accept (0.05)\n"
+	"  -q, --quiet         print what is bad only\n"
+	"  -j, --json          as JSON\n";
+
+static const struct option options[] = {
+	{ "base", required_argument, NULL, 'B' },
+	{ "max-bits", required_argument, NULL, 'b' },
+	{ "max-hashes", required_argument, NULL, 'H' },
+	{ "max-fp", required_argument, NULL, 'f' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+struct verify {
+	struct scd_limits limits;
+	const char *base_path; /* null without --base */
+	struct digest_open base;
+	bool quiet;
+	json_t *report; /* null without --json */
+};
+
+static bool take_hashes(struct verify *v, const char *text)
+{
+	uint64_t n;
+
+	if (!arguments_number("--max-hashes", text, &n))
+		return false;
+	v->limits.max_hash = n < SCD_MAX_HASH ? (unsigned)n : SCD_MAX_HASH;
+	return true;
+}
+
+static bool take_fp(struct verify *v, const char *text)
+{
+	double fp;
+
+	if (!arguments_real("--max-fp", text, 1, &fp))
+		return false;
+	v->limits.max_fp_ppm = (unsigned)(fp * 1e6 + .5);
+	return true;
+}
+
+static bool take(struct verify *v, int option, const char *text)
+{
+	switch (option) {
+	case 'B':
+		v->base_path = text;
+		return true;
+	case 'b':
+		return arguments_number("--max-bits", text,
+					&v->limits.max_bits);
+	case 'H':
+		return take_hashes(v, text);
+	case 'f':
+		return take_fp(v, text);
+	case 'q':
+		v->quiet = true;
+		return true;
+	case 'j':
+		v->report = json_array();
+		return v->report;
+	}
+	return false;
+}
+
+/* An SCD_ error of a digest's or delta's bytes. */
+static int judge(const struct verify *v, const uint8_t *bytes, size_t len)
+{
+	const struct scd_base base = { .bloom = &v->base.bloom,
+				       .instance = v->base.info.instance,
+				       .generation = v->base.info.generation };
+	struct scd_digest_info info;
+	struct scd_bloom bloom;
+	int error = scd_digest_parse(bytes, len, &v->limits, &info);
+
+	if (error)
+		return error;
+	if (info.kind == SCD_FULL)
+		error = scd_digest_decode(bytes, len, &v->limits, NULL, &bloom);
+	else if (v->base_path)
+		error = scd_delta_apply(bytes, len, &v->limits, &base, NULL,
+					&bloom);
+	else
+		return SCD_EBASE;
+	if (!error)
+		scd_bloom_free(&bloom);
+	return error;
+}
+
+/* Tells the verdict on a file: a reason, null for a good one. */
+static int tell(struct verify *v, const char *path, const char *reason)
+{
+	if (!v->report && (reason || !v->quiet))
+		printf("%s: %s\n", path, reason ? reason : "OK");
+	if (v->report &&
+	    json_array_append_new(v->report,
+				  json_pack("{s:s, s:b, s:s?}", "file", path,
+					    "ok", !reason, "reason", reason))) {
+		fputs("digestctl: --json: out of memory\n", stderr);
+		return CTL_IO;
+	}
+	return CTL_OK;
+}
+
+static int verify_file(struct verify *v, const char *path)
+{
+	const char *reason = NULL;
+	uint8_t *bytes;
+	size_t len;
+	int error, code = CTL_OK;
+
+	if (!digest_file_read(path, &bytes, &len)) {
+		if (v->report)
+			tell(v, path, strerror(errno));
+		return CTL_IO;
+	}
+	error = judge(v, bytes, len);
+	free(bytes);
+	if (error == SCD_EBASE && !v->base_path)
+		reason = "a delta; --base is needed to check it";
+	else if (error)
+		reason = scd_strerror(error);
+	if (error)
+		code = error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+	return tell(v, path, reason) ? CTL_IO : code;
+}
+
+static int verify(struct verify *v, char **paths)
+{
+	int worst = CTL_OK;
+
+	if (v->base_path)
+		worst = digest_open_full(v->base_path, &v->base);
+	if (worst)
+		return worst;
+	for (; *paths; paths++) {
+		int code = verify_file(v, *paths);
+
+		if (code > worst)
+			worst = code;
+	}
+	return worst;
+}
+
+int command_verify(int argc, char **argv)
+{
+	struct verify v = { 0 };
+	int c, code = CTL_USAGE;
+
+	scd_limits_init(&v.limits);
+	while ((c = getopt_long(argc, argv, "B:b:H:f:qj", options, NULL)) !=
+	       -1) {
+		if (c == '?' || !take(&v, c, optarg))
+			goto done;
+	}
+	if (argc == optind)
+		arguments_wrong("verify", command_verify_help);
+	else if (digest_one_stdin(v.base_path, argv + optind))
+		code = verify(&v, argv + optind);
+	if (v.report && code != CTL_USAGE && report_json(json_incref(v.report)))
+		code = CTL_IO;
+done:
+	digest_close(&v.base);
+	json_decref(v.report);
+	return code;
+}
