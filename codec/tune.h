@@ -1,19 +1,46 @@
 /*
- * Tuning: from what is wanted of a digest to the size of its array and the
- * number of its hash functions.
+ * Tuning: from what is wanted of a digest to the size of its array, the number
+ * of its hash functions, how updates are sent, and when.
  *
  * What counts for a digest is its size on the wire, after coding. For that a
  * larger, emptier array with fewer hash functions is better than the one that
  * is best for memory: 14 bits an object with 2 functions are sent in as many
  * bytes as 8 bits with 6, and have fewer false positives.
  *
- * Source: Mitzenmacher, "Compressed Bloom Filters", IEEE/ACM Transactions on
- * Networking, 2002. All formulas assume independent, uniform hash functions
- * and a coder that reaches the entropy.
+ * The answer is found by trying all powers of two, all numbers of functions
+ * and a ladder of publish shares: a few ten thousand predictions, some
+ * milliseconds.
+ *
+ * The model
+ *
+ * All formulas assume independent, uniform hash functions and a coder that
+ * reaches the entropy. Of the objects a share c is replaced between two
+ * updates, and a node sends every update to each of its peers once.
+ *
+ * A lookup for what its own cache misses costs a node, for each peer,
+ *
+ *     f C  +  h/(P-1) c/2 (C + M)      bytes:
+ *
+ * false positives at f; and staleness. An update is followed by c n
+ * replacements until the next, so on average c/2 of a peer's objects are not
+ * in the digest that is held of it, and c/2 of the digest's objects are gone.
+ * Of the lookups a share h finds its object at one of the P-1 peers. If new
+ * and old objects are wanted alike, h c/2 of the lookups miss what is there
+ * (a false miss, M bytes), and as many ask for what is gone (a false hit, C
+ * bytes). That the loss is proportional to the share of new objects is what
+ * Summary Cache measured: 0.1 to 1.7 % of the hits at c = 1 %, in four traces
+ * of five, where this model says 0.5 %. What is best for the bytes of updates
+ * and lookups in sum is a matter of arithmetic.
+ *
+ * Sources: Mitzenmacher, "Compressed Bloom Filters", IEEE/ACM Transactions on
+ * Networking, 2002: p0, f, z and q below. Fan, Cao, Almeida, Broder, "Summary
+ * Cache", IEEE/ACM Transactions on Networking, 2000, V-A: the publish share,
+ * false misses in proportion to it.
  */
 #ifndef SCD_TUNE_H
 #define SCD_TUNE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -42,21 +69,62 @@ double scd_tune_full_bits(double n, double m, unsigned k);
  */
 double scd_tune_delta_bits(double n, double m, unsigned k, double c);
 
-/* What is wanted. Zero in a member means that it is not. */
-struct scd_goal {
-	uint64_t objects;    /* keys to expect; > 0 */
-	double fp;           /* highest false-positive rate of a cluster, 0..1:
-				that any of the peers' digests says yes */
-	unsigned peers;      /* nodes in the cluster; 0 counts as 2 */
-	double wire_bits;    /* most bits an object on the wire, for a full
-				digest */
-	double churn;        /* share of the objects replaced between updates */
-	double deltas;       /* deltas sent for each full digest */
-	uint64_t max_memory; /* most bytes of an array; 0: SCD_TUNE_BYTES
-				for each object */
+/*
+ * Size of a conditional delta, coded [bits]: who has the old array needs to be
+ * told only which of its ones were cleared, and which of its zeros were set:
+ * m ((1 - p0) H(q/2 / (1 - p0)) + p0 H(q/2 / p0)). Never above the XOR delta.
+ */
+double scd_tune_conditional_bits(double n, double m, unsigned k, double c);
+
+/* How updates are sent, from the plainest on. */
+enum scd_update {
+	SCD_UPDATE_STORED,      /* full digests, not worth coding */
+	SCD_UPDATE_FULL,        /* full digests, coded */
+	SCD_UPDATE_XOR,         /* XOR deltas */
+	SCD_UPDATE_CONDITIONAL, /* conditional deltas */
 };
 
-enum { SCD_TUNE_BYTES = 8 };
+/*
+ * What is wanted. Zero in a member means that it is not, or not known. An
+ * interval is any stretch of time over which changes and lookups are counted;
+ * without replaced it is what lies between two updates.
+ */
+struct scd_goal {
+	uint64_t objects;  /* keys that are there now */
+	uint64_t expected; /* keys to be ready for; 0: objects. One is > 0 */
+	unsigned peers;    /* nodes in the cluster; 0 counts as 2 */
+
+	double fp;               /* highest false-positive rate of a cluster,
+				    0..1: that any of the peers' digests says
+				    yes */
+	double false_hit_bytes;  /* C, cost of a false hit */
+	double false_miss_bytes; /* M, of a false miss; 0: as a false hit */
+	double lookups;          /* that a node's peers' digests are asked, an
+				    interval */
+	double peer_hits;        /* h, share of the lookups that a peer could
+				    serve; 0: SCD_TUNE_PEER_HITS percent */
+	double wire_bits;        /* most bits an object on the wire, for a full
+				    digest */
+
+	double replaced;      /* keys replaced, an interval */
+	double seconds;       /* length of an interval */
+	double churn;         /* c, share of the keys replaced between updates;
+				 0: chosen, if lookups have a cost, else
+				 SCD_TUNE_SHARE percent, if keys are replaced */
+	enum scd_update most; /* the most that may be sent; 0: full digests */
+	double deltas;        /* deltas sent for each full digest; 0: a full
+				 digest only at first contact */
+	uint64_t max_memory;  /* most bytes of memory_bytes below; 0: no array
+				 takes more than SCD_TUNE_BYTES an object */
+};
+
+enum {
+	SCD_TUNE_BYTES = 8,        /* as many as a plain hash of each object */
+	SCD_TUNE_SHARE = 1,        /* as in Summary Cache */
+	SCD_TUNE_PEER_HITS = 10,   /* what siblings add in most traces */
+	SCD_TUNE_LEAST_MS = 100,   /* between updates, where churn is chosen */
+	SCD_TUNE_HTTP_BYTES = 512, /* request and reply around an update */
+};
 
 /* What keeps a better answer away. */
 enum scd_bound {
@@ -65,33 +133,61 @@ enum scd_bound {
 	SCD_BOUND_WIRE,   /* the size on the wire: fewer false positives cost
 			     more */
 	SCD_BOUND_MEMORY, /* the memory: a larger array would be better */
+	SCD_BOUND_COST,   /* nothing: fewer bytes would mean false hits that
+			     cost more */
 };
 
+/* What is to be expected, with the keys that the goal says to be ready for. */
 struct scd_tuning {
-	uint64_t nbits;      /* m, a power of two */
-	unsigned nhash;      /* k */
-	double fp;           /* of one digest */
-	double full_bytes;   /* coded */
-	double delta_bytes;  /* coded, at the stated churn; 0 without churn */
-	double update_bytes; /* on average: a full digest and its deltas */
-	double array_bytes;  /* memory for each peer's digest */
-	double own_bytes;    /* memory for the counting filter */
+	uint64_t nbits;         /* m, a power of two */
+	unsigned nhash;         /* k */
+	enum scd_update update; /* how updates are sent */
+	double share;           /* c at which to publish; 0: nothing changes */
+	double fp;              /* of one digest */
+	double cluster_fp;      /* that any of the peers' says yes */
+	double fp_now;          /* of one digest, with the keys there now */
+	double full_bytes;      /* a full digest: header, coded array */
+	double delta_bytes;     /* a delta; 0: none is sent */
+	double update_bytes;    /* on average: full digests and deltas */
+	double array_bytes;     /* memory for each peer's digest */
+	double own_bytes;       /* memory for the counting filter */
+	double memory_bytes;    /* own_bytes and the peers' digests */
+	double update_seconds;  /* between two updates; 0: not known */
+	double link_rate;       /* bytes a second from one node to one peer,
+				   HTTP's included; 0: not known */
+	double node_rate;       /* all links of a node, in and out */
+	double update_cost;     /* bytes a link, an interval: of updates, */
+	double false_hit_cost;  /* of false positives, */
+	double stale_cost;      /* and of staleness */
 	enum scd_bound bound;
 };
 
 /*
- * Find the array size and number of functions for a goal: with fp, the fewest
- * bytes an update that reach it (a cluster of P nodes allows each digest
- * fp / (P - 1)); with wire_bits, the lowest false-positive rate within it;
- * with both, the first within the second. Of equals the smaller array wins.
+ * The bytes that a node holds for its cluster of peers nodes: 5 bits a
+ * position of its counting filter, and the arrays of peers - 1 others: one
+ * each, or from 8 on bit-sliced, in rows of 1, 2, 4, .. 64 bytes, then of
+ * multiples of 64.
+ */
+double scd_tune_memory(double m, unsigned peers);
+
+/*
+ * Find the parameters for a goal. What is made small is: with false_hit_bytes
+ * and lookups, the bytes of updates and lookups in sum; else with fp, the
+ * bytes of an update; else, within wire_bits, the false positives. fp,
+ * wire_bits and the memory are kept in any case; a cluster of P nodes allows
+ * each digest fp / (P - 1). Of equals the smaller array wins.
  *
- * SCD_EINVAL: no objects, neither fp nor wire_bits, or a member out of range.
+ * SCD_EINVAL: no objects; none of fp, wire_bits, and false_hit_bytes with
+ * lookups; a member out of range; deltas, but none may be sent.
  * SCD_EGOAL: nothing reaches the goal within the memory. *out is left alone.
  */
 int scd_tune(const struct scd_goal *goal, struct scd_tuning *out);
 
 /* One line of English for a bound. Static, never null. */
 const char *scd_bound_text(enum scd_bound bound);
+
+/* One word for how updates are sent. Static, never null. */
+const char *scd_update_text(enum scd_update update);
 
 #ifdef __cplusplus
 }

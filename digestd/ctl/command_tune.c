@@ -21,7 +21,7 @@ const char command_tune_help[] =
 	"                     F / (P - 1)\n"
 	"  -c, --churn C      share of objects replaced between updates (0)\n"
 	"  -d, --deltas D     deltas sent for each full digest (0)\n"
-	"  -m, --memory SIZE  most memory for the array (8 bytes an object)\n"
+	"  -m, --memory SIZE  most memory for the filter and the peers' arrays\n"
 	"  -j, --json         as JSON\n";
 
 static const struct option options[] = {
@@ -114,6 +114,8 @@ int command_tune(int argc, char **argv)
 	if (optind < argc || !goal.objects ||
 	    !(goal.fp > 0 || goal.wire_bits > 0))
 		return arguments_wrong("tune", command_tune_help);
+	if (goal.deltas > 0)
+		goal.most = SCD_UPDATE_XOR;
 	error = scd_tune(&goal, &tuning);
 	if (error) {
 		fprintf(stderr, "digestctl: tune: %s\n", scd_strerror(error));

@@ -1,6 +1,6 @@
 /*
  * Tuning: the tables of "Compressed Bloom Filters" to their printed digits,
- * and goals.
+ * goals, and the search against trying everything.
  */
 #include "tests/unit.h"
 
@@ -15,25 +15,25 @@ static const struct {
 	double wire, wire_digit;
 	double fp, fp_digit;
 } full[] = {
-	{ 8, 6, 7.982, .001, .02158, .00001 },
-	{ 14, 2, 7.9231, .0001, .01772, .00001 },
-	{ 92, 1, 7.9231, .0001, .01081, .00001 },
-	{ 16, 11, 15.9996, .0001, .000459, .000001 },
-	{ 28, 4, 15.8463, .0001, .000314, .000001 },
-	{ 48, 3, 15.8290, .0001, .000222, .000001 },
-	{ 12.6, 2, 7.5815, .0001, .0215, .0001 },
-	{ 46, 1, 6.8911, .0001, .0215, .0001 },
-	{ 37.5, 3, 14.6663, .0001, .000454, .000002 },
-	{ 93, 2, 13.8147, .0001, .000453, .000002 },
+	{8, 6, 7.982, .001, .02158, .00001},
+	{14, 2, 7.9231, .0001, .01772, .00001},
+	{92, 1, 7.9231, .0001, .01081, .00001},
+	{16, 11, 15.9996, .0001, .000459, .000001},
+	{28, 4, 15.8463, .0001, .000314, .000001},
+	{48, 3, 15.8290, .0001, .000222, .000001},
+	{12.6, 2, 7.5815, .0001, .0215, .0001},
+	{46, 1, 6.8911, .0001, .0215, .0001},
+	{37.5, 3, 14.6663, .0001, .000454, .000002},
+	{93, 2, 13.8147, .0001, .000453, .000002},
 };
 
 static const struct {
 	double churn, m, n_hash;
 	double wire, fp;
 } delta[] = {
-	{ .05, 8, 5, 1.6713, .02168 },  { .05, 12, 3, 1.6532, .01082 },
-	{ .05, 32, 2, 1.6607, .00367 }, { .01, 8, 5, .4624, .02168 },
-	{ .01, 12, 3, .4409, .01082 },  { .01, 26, 2, .4035, .00548 },
+	{.05, 8, 5, 1.6713, .02168},  {.05, 12, 3, 1.6532, .01082},
+	{.05, 32, 2, 1.6607, .00367}, {.01, 8, 5, .4624, .02168},
+	{.01, 12, 3, .4409, .01082},  {.01, 26, 2, .4035, .00548},
 };
 
 static void near(const char *what, double m, double found, double printed,
@@ -74,6 +74,50 @@ static void edges(void **state)
 	assert_true(scd_tune_full_bits(0, 100, 3) == 0);
 	assert_true(scd_tune_full_bits(1e9, 100, 3) == 0);
 	assert_true(scd_tune_delta_bits(10, 100, 3, 0) == 0);
+	assert_true(scd_tune_conditional_bits(10, 100, 3, 0) == 0);
+	assert_true(scd_tune_conditional_bits(0, 100, 3, .1) == 0);
+	assert_true(scd_tune_conditional_bits(1e9, 100, 3, .1) == 0);
+}
+
+/* Bits an object of XOR and conditional deltas, from other programs. */
+static const struct {
+	double churn, m;
+	unsigned k;
+	double xored, conditional, digit;
+} conditional[] = {
+	{.001, 49.5, 1, .0315, .0279, .0001}, {.01, 49.5, 1, .250, .214, .001},
+	{.05, 49.5, 1, 1.02, .84, .01},       {.2, 49.5, 1, 3.29, 2.55, .01},
+	{.01, 13.1, 2, .344, .326, .001},
+};
+
+static void conditional_deltas(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(conditional); i++) {
+		double m = conditional[i].m, c = conditional[i].churn;
+		unsigned k = conditional[i].k;
+
+		near("xor", m, scd_tune_delta_bits(1, m, k, c),
+		     conditional[i].xored, conditional[i].digit);
+		near("conditional", m, scd_tune_conditional_bits(1, m, k, c),
+		     conditional[i].conditional, conditional[i].digit);
+	}
+}
+
+static void conditional_is_never_larger(void **state)
+{
+	(void)state;
+	for (double m = 1; m < 1e4; m *= 1.7) {
+		for (unsigned k = 1; k <= 32; k++) {
+			for (double c = 1e-5; c <= 1; c *= 3) {
+				double x = scd_tune_delta_bits(1, m, k, c);
+				double y =
+					scd_tune_conditional_bits(1, m, k, c);
+
+				assert_true(y <= x * (1 + 1e-9));
+			}
+		}
+	}
 }
 
 static bool is_power_of_two(uint64_t m)
@@ -83,15 +127,15 @@ static bool is_power_of_two(uint64_t m)
 
 static void goals_are_reached(void **state)
 {
-	static const uint64_t sizes[] = { 1, 100, 10000, 1000000, 100000000 };
-	static const double rates[] = { .1, .02, .001, 1e-5 };
+	static const uint64_t sizes[] = {1, 100, 10000, 1000000, 100000000};
+	static const double rates[] = {.1, .02, .001, 1e-5};
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(sizes); i++) {
 		for (size_t j = 0; j < NROWS(rates); j++) {
-			struct scd_goal goal = { .objects = sizes[i],
-						 .fp = rates[j],
-						 .peers = 5 };
+			struct scd_goal goal = {.objects = sizes[i],
+						.fp = rates[j],
+						.peers = 5};
 			struct scd_tuning t;
 
 			assert_int_equal(scd_tune(&goal, &t), SCD_OK);
@@ -110,8 +154,7 @@ static void less_wire_means_more_false_positives(void **state)
 
 	(void)state;
 	for (double wire = 20; wire >= 4; wire -= 2) {
-		struct scd_goal goal = { .objects = 100000,
-					 .wire_bits = wire };
+		struct scd_goal goal = {.objects = 100000, .wire_bits = wire};
 		struct scd_tuning t;
 
 		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
@@ -121,34 +164,284 @@ static void less_wire_means_more_false_positives(void **state)
 	}
 }
 
+/* One row a bound; n is a million. */
+static const struct {
+	const char *label;
+	struct scd_goal goal;
+	enum scd_bound bound;
+} bounds[] = {
+	{"half the array",
+	 {.fp = .03, .max_memory = 12 << 20},
+	 SCD_BOUND_MEMORY},
+	{"no memory stated", {.fp = .02}, SCD_BOUND_MEMORY},
+	{"16 bits",
+	 {.wire_bits = 16, .max_memory = UINT64_C(1) << 41},
+	 SCD_BOUND_WIRE},
+	{"7 bits, 5 %",
+	 {.fp = .05,
+	  .wire_bits = 7,
+	  .churn = .01,
+	  .most = SCD_UPDATE_XOR,
+	  .max_memory = UINT64_C(1) << 41},
+	 SCD_BOUND_FP},
+	{"no memory worth it",
+	 {.fp = .02, .max_memory = UINT64_C(1) << 41},
+	 SCD_BOUND_FP},
+	{"few lookups",
+	 {.lookups = 100,
+	  .false_hit_bytes = 1000,
+	  .max_memory = UINT64_C(1) << 41},
+	 SCD_BOUND_COST},
+	{"few lookups, strict",
+	 {.lookups = 100,
+	  .false_hit_bytes = 1000,
+	  .fp = 1e-6,
+	  .max_memory = UINT64_C(1) << 41},
+	 SCD_BOUND_FP},
+	{"many lookups",
+	 {.lookups = 1e9, .false_hit_bytes = 1000},
+	 SCD_BOUND_MEMORY},
+};
+
 static void bounds_are_named(void **state)
 {
-	struct scd_goal goal = { .objects = 1000000, .fp = .03,
-				 .max_memory = 2 << 20 };
-	struct scd_tuning t;
-
 	(void)state;
-	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
-	assert_int_equal(t.bound, SCD_BOUND_MEMORY);
-	goal = (struct scd_goal){ .objects = 1000, .wire_bits = 8,
-				  .max_memory = UINT64_C(1) << 37 };
-	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
-	assert_int_equal(t.bound, SCD_BOUND_WIRE);
+	for (size_t i = 0; i < NROWS(bounds); i++) {
+		struct scd_goal goal = bounds[i].goal;
+		struct scd_tuning t = {0};
+
+		goal.objects = 1000000;
+		if (scd_tune(&goal, &t) || t.bound != bounds[i].bound)
+			fail_msg("%s: not by %s", bounds[i].label,
+				 scd_bound_text(t.bound));
+	}
 	assert_string_equal(scd_bound_text(SCD_BOUND_FP),
 			    "the false-positive goal");
 }
 
 static void deltas_count(void **state)
 {
-	struct scd_goal goal = { .objects = 1000000, .fp = .01, .churn = .01,
-				 .deltas = 100 };
-	struct scd_tuning t;
+	struct scd_goal goal = {.objects = 1000000,
+				.fp = .01,
+				.churn = .01,
+				.most = SCD_UPDATE_XOR,
+				.deltas = 100};
+	struct scd_tuning t, u;
 
 	(void)state;
 	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+	assert_int_equal(t.update, SCD_UPDATE_XOR);
 	assert_true(t.delta_bytes < t.full_bytes / 5);
 	assert_true(t.update_bytes < t.full_bytes / 5);
+	assert_true(t.update_bytes > t.delta_bytes);
 	assert_true(t.delta_bytes < 60000);
+	goal.most = SCD_UPDATE_CONDITIONAL;
+	assert_int_equal(scd_tune(&goal, &u), SCD_OK);
+	assert_int_equal(u.update, SCD_UPDATE_CONDITIONAL);
+	assert_true(u.delta_bytes < t.delta_bytes * .97);
+	goal.deltas = 0;
+	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+	assert_true(t.update_bytes == t.delta_bytes);
+}
+
+/* How updates go: by what may be sent, churn, and how full the array is. */
+static void updates_are_chosen(void **state)
+{
+	static const struct {
+		struct scd_goal goal;
+		enum scd_update update;
+	} rows[] = {
+		{{.fp = .022}, SCD_UPDATE_STORED},
+		{{.fp = .05}, SCD_UPDATE_FULL},
+		{{.fp = .05, .most = SCD_UPDATE_XOR}, SCD_UPDATE_FULL},
+		{{.fp = .05, .most = SCD_UPDATE_XOR, .churn = .1},
+		 SCD_UPDATE_XOR},
+		{{.fp = .05, .most = SCD_UPDATE_XOR, .churn = 1},
+		 SCD_UPDATE_FULL},
+		{{.fp = .05, .most = SCD_UPDATE_CONDITIONAL, .churn = .1},
+		 SCD_UPDATE_CONDITIONAL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct scd_goal goal = rows[i].goal;
+		struct scd_tuning t;
+
+		goal.objects = 1 << 20;
+		goal.max_memory = (5 + 1) << 20; /* 8 bits an object */
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		assert_string_equal(scd_update_text(t.update),
+				    scd_update_text(rows[i].update));
+		assert_true(t.full_bytes <= t.array_bytes + 96);
+		assert_int_equal(t.delta_bytes > 0, t.update >= SCD_UPDATE_XOR);
+	}
+}
+
+static void memory_is_counted(void **state)
+{
+	static const struct {
+		unsigned peers;
+		double bytes; /* for an array of 8000 bits */
+	} rows[] = {
+		{0, 6000},   {2, 6000},     {3, 7000},     {8, 12000},
+		{9, 13000},  {10, 21000},   {17, 21000},   {18, 37000},
+		{65, 69000}, {129, 133000}, {513, 517000}, {514, 1029000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct scd_goal goal = {
+			.objects = 1000, .fp = .5, .peers = rows[i].peers};
+		struct scd_tuning t;
+
+		assert_true(scd_tune_memory(8000, rows[i].peers) ==
+			    rows[i].bytes);
+		goal.max_memory = UINT64_C(1) << 24;
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		assert_true(t.memory_bytes <= 1 << 24);
+		assert_true(t.memory_bytes / (double)t.nbits * 8000 ==
+			    rows[i].bytes);
+	}
+}
+
+/* What stood before the search: a million objects, 1 % churn, 10^5 lookups
+ * that cost 1 KB when false [kB: updates, false hits]. */
+static void good_fp_is_lower_than_it_seems(void **state)
+{
+	static const struct {
+		double m;
+		unsigned k;
+		double update, lost;
+	} rows[] = {
+		{8, 6, 61, 2158},
+		{16, 9, 111, 51},
+		{32, 4, 85, 19},
+		{64, 3, 74, 10},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		double m = rows[i].m * 1e6;
+		unsigned k = rows[i].k;
+
+		near("update", rows[i].m,
+		     scd_tune_conditional_bits(1e6, m, k, .01) / 8000,
+		     rows[i].update, .5);
+		near("false hits", rows[i].m, 1e5 * scd_tune_fp(1e6, m, k),
+		     rows[i].lost, .6);
+	}
+}
+
+/* Every power of two and k with the bare formulas; the least bytes. */
+static double least_cost(const struct scd_goal *g, double q)
+{
+	double n = (double)g->objects, least = INFINITY;
+
+	for (double m = 64; scd_tune_memory(m, 2) <= (double)g->max_memory;
+	     m *= 2) {
+		for (unsigned k = 1; k <= 32; k++) {
+			double bits =
+				fmin(scd_tune_delta_bits(n, m, k, g->churn),
+				     scd_tune_full_bits(n, m, k));
+
+			least = fmin(least, bits / 8 + 96 + 512 +
+						    q * scd_tune_fp(n, m, k));
+		}
+	}
+	return least;
+}
+
+static void search_finds_the_least(void **state)
+{
+	(void)state;
+	for (double lookups = 1e3; lookups <= 1e9; lookups *= 10) {
+		struct scd_goal goal = {
+			.objects = 1000000,
+			.churn = .01,
+			.lookups = lookups,
+			.false_hit_bytes = 1000,
+			.most = SCD_UPDATE_XOR,
+			.max_memory = UINT64_C(1) << 36,
+		};
+		struct scd_tuning t;
+		double least = least_cost(&goal, lookups * 1000), best;
+
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		best = t.update_cost + t.false_hit_cost;
+		assert_true(best >= least * (1 - 1e-9));
+		assert_true(best <= least * (1 + 2e-6));
+	}
+}
+
+/* The objects that are new, and what they cost, in numbers of their own. */
+static double cost_at(const struct scd_goal *g, const struct scd_tuning *t,
+		      double share)
+{
+	double n = (double)g->objects, m = (double)t->nbits;
+	double bits = scd_tune_delta_bits(n, m, t->nhash, share);
+	double wrong = g->lookups * .2 / 7 * share / 2;
+
+	return g->replaced / (share * n) * (bits / 8 + 96 + 512) +
+	       wrong * (g->false_hit_bytes + g->false_miss_bytes);
+}
+
+static void share_weighs_staleness_and_bytes(void **state)
+{
+	struct scd_goal goal = {
+		.objects = 1000000,
+		.fp = .01,
+		.peers = 8,
+		.lookups = 1e6,
+		.false_hit_bytes = 500,
+		.false_miss_bytes = 5000,
+		.peer_hits = .2,
+		.replaced = 1e5,
+		.seconds = 3600,
+		.most = SCD_UPDATE_XOR,
+	};
+	struct scd_tuning t;
+	double last = 1;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		near("cost", t.share, t.update_cost + t.stale_cost,
+		     cost_at(&goal, &t, t.share), 1e-3);
+		for (double x = .01; x < 100; x *= 1.3)
+			assert_true(cost_at(&goal, &t, t.share) <=
+				    cost_at(&goal, &t, t.share * x) * 1.01);
+		assert_true(t.share < last);
+		last = t.share;
+		goal.lookups *= 4;
+	}
+}
+
+static void rates_follow_from_churn(void **state)
+{
+	struct scd_goal goal = {.objects = 500000,
+				.expected = 1000000,
+				.fp = .01,
+				.peers = 5,
+				.replaced = 50000,
+				.seconds = 100,
+				.most = SCD_UPDATE_XOR};
+	struct scd_tuning t, u;
+
+	(void)state;
+	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+	assert_true(t.share == .01); /* nothing says what it costs */
+	near("seconds", 0, t.update_seconds, 20, 1e-9);
+	near("link", 0, t.link_rate, (t.update_bytes + 512) / 20, 1e-6);
+	near("node", 0, t.node_rate, t.link_rate * 8, 1e-6);
+	assert_true(t.fp_now < t.fp / 1.9);
+	near("cluster", 0, t.cluster_fp, 1 - pow(1 - t.fp, 4), 1e-12);
+	assert_true(t.cluster_fp <= .01);
+	goal.churn = .02;
+	assert_int_equal(scd_tune(&goal, &u), SCD_OK);
+	near("seconds", 0, u.update_seconds, 40, 1e-9);
+	goal.seconds = 0;
+	assert_int_equal(scd_tune(&goal, &u), SCD_OK);
+	assert_true(u.update_seconds == 0 && u.link_rate == 0);
 }
 
 static void impossible_goals_are_refused(void **state)
@@ -157,24 +450,35 @@ static void impossible_goals_are_refused(void **state)
 		struct scd_goal goal;
 		int error;
 	} rows[] = {
-		{ { .objects = 0, .fp = .1 }, SCD_EINVAL },
-		{ { .objects = 10 }, SCD_EINVAL },
-		{ { .objects = 10, .fp = -1 }, SCD_EINVAL },
-		{ { .objects = 10, .fp = 1 }, SCD_EINVAL },
-		{ { .objects = 10, .fp = .1, .churn = 2 }, SCD_EINVAL },
-		{ { .objects = 10, .fp = .1, .deltas = -1 }, SCD_EINVAL },
-		{ { .objects = UINT64_MAX, .fp = .1 }, SCD_EINVAL },
-		{ { .objects = 1000000, .fp = .01, .max_memory = 1000 },
-		  SCD_EGOAL },
-		{ { .objects = 1000000, .fp = 1e-6, .wire_bits = 8 },
-		  SCD_EGOAL },
+		{{.objects = 0, .fp = .1}, SCD_EINVAL},
+		{{.objects = 10}, SCD_EINVAL},
+		{{.objects = 10, .lookups = 10}, SCD_EINVAL},
+		{{.objects = 10, .false_hit_bytes = 10}, SCD_EINVAL},
+		{{.objects = 10, .fp = -1}, SCD_EINVAL},
+		{{.objects = 10, .fp = 1}, SCD_EINVAL},
+		{{.objects = 10, .fp = NAN}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .churn = 2}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .deltas = -1}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .deltas = 1}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .peer_hits = 2}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .lookups = INFINITY}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .replaced = -1}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .seconds = -1}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .most = 4}, SCD_EINVAL},
+		{{.objects = UINT64_MAX, .fp = .1}, SCD_EINVAL},
+		{{.objects = 1, .expected = UINT64_MAX, .fp = .1}, SCD_EINVAL},
+		{{.objects = 1000000, .fp = .01, .max_memory = 1000},
+		 SCD_EGOAL},
+		{{.objects = 1, .fp = .1, .max_memory = 47}, SCD_EGOAL},
+		{{.objects = 1000000, .fp = 1e-6, .wire_bits = 8}, SCD_EGOAL},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
-		struct scd_tuning t = { .nbits = 77 };
+		struct scd_tuning t = {.nbits = 77};
 
-		assert_int_equal(scd_tune(&rows[i].goal, &t), rows[i].error);
+		if (scd_tune(&rows[i].goal, &t) != rows[i].error)
+			fail_msg("row %zu", i);
 		assert_int_equal(t.nbits, 77);
 	}
 }
@@ -183,11 +487,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_of_the_paper),
+		cmocka_unit_test(conditional_deltas),
+		cmocka_unit_test(conditional_is_never_larger),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(goals_are_reached),
 		cmocka_unit_test(less_wire_means_more_false_positives),
 		cmocka_unit_test(bounds_are_named),
 		cmocka_unit_test(deltas_count),
+		cmocka_unit_test(updates_are_chosen),
+		cmocka_unit_test(memory_is_counted),
+		cmocka_unit_test(good_fp_is_lower_than_it_seems),
+		cmocka_unit_test(search_finds_the_least),
+		cmocka_unit_test(share_weighs_staleness_and_bytes),
+		cmocka_unit_test(rates_follow_from_churn),
 		cmocka_unit_test(impossible_goals_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
