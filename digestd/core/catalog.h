@@ -2,6 +2,13 @@
  * The catalog: what a node knows of its own cache, as a counting Bloom filter
  * in step with the store, and when to tell the peers.
  *
+ * It can move to a filter of another size while keys come and go (a rebuild).
+ * That takes a walk over all keys, which is done part by part: the new filter
+ * has the keys of the parts that were visited, and what comes and goes in those
+ * since then; the old one has all of them and stands until the new one does.
+ * Folding the counters of one half onto the other would do for half the size,
+ * but takes as long as the filter is large, in one go.
+ *
  * Source: Fan et al., "Summary Cache", 2000, V-B: a new summary is published
  * when a stated share of the objects is new.
  */
@@ -13,8 +20,15 @@
 
 #include "codec/bloom.h"
 #include "codec/key.h"
+#include "digestd/core/keypart.h"
 
 struct catalog;
+
+/*
+ * Peers refuse a digest with 5 % and more. Half of that leaves time for a
+ * larger filter.
+ */
+#define CATALOG_MAX_FP .025
 
 /* When a new generation is due. */
 struct publish_policy {
@@ -39,6 +53,8 @@ struct catalog_stats {
 	uint64_t changed;    /* keys added or removed since the last snapshot */
 	uint64_t generation; /* of the last snapshot; 0: none yet */
 	double fp;           /* false positives to expect now */
+	uint64_t next_nbits; /* the size that it moves to; 0: it stays */
+	uint64_t grown, shrunk; /* rebuilds that have ended */
 };
 
 /*
@@ -55,7 +71,9 @@ void catalog_remove(struct catalog *c, const struct scd_key *key);
 
 /*
  * Whether a generation is due at now_ms. The first is due at once, so that
- * peers know of an empty cache too.
+ * peers know of an empty cache too. After a change of size one is due as soon
+ * as min_ms allows; none is due while more false positives than CATALOG_MAX_FP
+ * are to be expected and a larger filter is on its way.
  */
 bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 		 int64_t now_ms);
@@ -66,6 +84,26 @@ bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
  */
 int catalog_snapshot(struct catalog *c, int64_t now_ms,
 		     struct catalog_snapshot *out);
+
+/*
+ * Begins a rebuild with a filter of nbits, none being under way: the keys will
+ * be handed over in nparts (a power of two) parts. Returns 0; or SCD_EINVAL,
+ * SCD_ENOMEM as scd_counting_new(), and then nothing has changed.
+ */
+int catalog_rebuild(struct catalog *c, uint64_t nbits, uint64_t nparts);
+
+/* The part whose keys are to be handed over next; null: no rebuild. */
+const struct keypart *catalog_rebuild_part(const struct catalog *c);
+
+/* A key of that part. */
+void catalog_rebuild_key(struct catalog *c, const struct scd_key *key);
+
+/*
+ * All keys of that part, as they are now, have been handed over: the next one's
+ * turn. Returns whether that was the last; then the new filter has taken the
+ * place of the old.
+ */
+bool catalog_rebuild_next(struct catalog *c);
 
 /* How things stand. Costs nothing: every sum is kept. */
 void catalog_stats(const struct catalog *c, struct catalog_stats *out);

@@ -102,26 +102,46 @@ static void test_first_is_due_at_once(void **state)
 	catalog_free(&c);
 }
 
-/* Makes an array of the keys that are in, from nothing. */
-static void rebuild(const bool *in, size_t n, struct scd_bloom *out)
+/* The twin: which keys are in, and the size that the filter should have. */
+struct twin {
+	bool in[1000];
+	uint64_t nbits;
+	uint64_t random;
+};
+
+/* Its array, made from nothing. */
+static void twin_array(const struct twin *t, struct scd_bloom *out)
 {
-	assert_int_equal(scd_bloom_init(out, NBITS, NHASH), SCD_OK);
-	for (size_t i = 0; i < n; i++) {
+	assert_int_equal(scd_bloom_init(out, t->nbits, NHASH), SCD_OK);
+	for (size_t i = 0; i < NROWS(t->in); i++) {
 		struct scd_key key = key_of(i);
 
-		if (in[i])
+		if (t->in[i])
 			scd_bloom_add(out, &key);
 	}
 }
 
-static void compare(struct catalog *c, const bool *in, size_t n,
+/* One random key comes or goes. */
+static void change(struct catalog *c, struct twin *t)
+{
+	size_t at = (size_t)random_below(&t->random, NROWS(t->in));
+	struct scd_key key = key_of(at);
+
+	if (t->in[at])
+		catalog_remove(c, &key);
+	else
+		catalog_add(c, &key);
+	t->in[at] = !t->in[at];
+}
+
+static void compare(struct catalog *c, const struct twin *t,
 		    uint64_t generation)
 {
 	struct catalog_snapshot snapshot;
 	struct catalog_stats stats;
 	struct scd_bloom twin;
 
-	rebuild(in, n, &twin);
+	twin_array(t, &twin);
 	assert_int_equal(catalog_snapshot(c, 0, &snapshot), SCD_OK);
 	assert_true(scd_bloom_equal(&snapshot.bloom, &twin));
 	assert_int_equal(snapshot.generation, generation);
@@ -137,26 +157,163 @@ static void compare(struct catalog *c, const bool *in, size_t n,
 
 static void test_model(void **state)
 {
-	enum { N = 1000, GENERATIONS = 60, CHANGES = 200 };
+	enum { GENERATIONS = 60, CHANGES = 200 };
 	struct catalog *c = catalog_with(0);
-	bool in[N] = { false };
-	uint64_t random = 7;
+	struct twin t = { .nbits = NBITS, .random = 7 };
 
 	(void)state;
 	for (uint64_t g = 1; g <= GENERATIONS; g++) {
-		for (unsigned i = 0; i < CHANGES; i++) {
-			size_t at = (size_t)random_below(&random, N);
-			struct scd_key key = key_of(at);
-
-			if (in[at])
-				catalog_remove(c, &key);
-			else
-				catalog_add(c, &key);
-			in[at] = !in[at];
-		}
-		compare(c, in, N, g);
+		for (unsigned i = 0; i < CHANGES; i++)
+			change(c, &t);
+		compare(c, &t, g);
 	}
 	catalog_free(&c);
+}
+
+/* Hands over the keys of the part whose turn it is. */
+static bool hand_over(struct catalog *c, const struct twin *t)
+{
+	const struct keypart *part = catalog_rebuild_part(c);
+
+	assert_non_null(part);
+	for (size_t i = 0; i < NROWS(t->in); i++) {
+		struct scd_key key = key_of(i);
+
+		if (t->in[i] && keypart_of(&key, part->count) == part->number)
+			catalog_rebuild_key(c, &key);
+	}
+	return catalog_rebuild_next(c);
+}
+
+/* To a size and in so many parts; between two of them keys come and go. */
+static const struct {
+	uint64_t nbits, nparts, changes;
+} rebuilds[] = {
+	{ NBITS * 2, 1, 0 },      { NBITS, 1, 10 },
+	{ NBITS * 2, 16, 0 },     { NBITS, 16, 1 },
+	{ NBITS * 2, 16, 100 },   { NBITS * 4, 64, 10 },
+	{ NBITS / 4, 16, 30 },    { NBITS / 8, 256, 2 },
+	{ NBITS / 8, 8, 20 },     { NBITS * 16, 2048, 1 },
+	{ NBITS / 64, 8, 500 },   { NBITS / 16, 4, 2000 },
+	{ NBITS, 2, 3000 },
+};
+
+static void run_rebuild(struct catalog *c, struct twin *t, size_t row,
+			uint64_t *generation)
+{
+	struct catalog_stats stats;
+	bool last = false;
+
+	assert_int_equal(catalog_rebuild(c, rebuilds[row].nbits,
+					 rebuilds[row].nparts), SCD_OK);
+	for (uint64_t part = 0; part < rebuilds[row].nparts; part++) {
+		assert_false(last);
+		for (uint64_t n = 0; n < rebuilds[row].changes; n++)
+			change(c, t);
+		catalog_stats(c, &stats);
+		assert_int_equal(stats.next_nbits, rebuilds[row].nbits);
+		if (part < 20)
+			compare(c, t, ++*generation);
+		last = hand_over(c, t);
+	}
+	assert_true(last);
+	assert_null(catalog_rebuild_part(c));
+	t->nbits = rebuilds[row].nbits;
+	compare(c, t, ++*generation);
+	catalog_stats(c, &stats);
+	assert_int_equal(stats.nbits, t->nbits);
+	assert_int_equal(stats.next_nbits, 0);
+}
+
+/*
+ * The array is that of the keys which are there: of the old size to the last
+ * part, of the new one from then on. When all have gone it is empty, so every
+ * counter behind it was right.
+ */
+static void test_rebuild_model(void **state)
+{
+	struct catalog *c = catalog_with(0);
+	struct twin t = { .nbits = NBITS, .random = 1 };
+	struct catalog_stats stats;
+	uint64_t generation = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 500; i++)
+		change(c, &t);
+	for (size_t row = 0; row < NROWS(rebuilds); row++) {
+		run_rebuild(c, &t, row, &generation);
+		for (unsigned i = 0; i < 300; i++)
+			change(c, &t);
+		compare(c, &t, ++generation);
+	}
+	catalog_stats(c, &stats);
+	assert_int_equal(stats.grown + stats.shrunk, NROWS(rebuilds));
+	assert_int_equal(stats.shrunk, 5 + 1); /* one keeps its size */
+	assert_int_equal(stats.saturated, 0);
+	for (size_t i = 0; i < NROWS(t.in); i++) {
+		struct scd_key key = key_of(i);
+
+		if (t.in[i])
+			catalog_remove(c, &key);
+	}
+	catalog_stats(c, &stats);
+	assert_int_equal(stats.nkeys, 0);
+	assert_int_equal(stats.nones, 0);
+	catalog_free(&c);
+}
+
+/* A new size is to be published soon, though no key has changed. */
+static void test_rebuild_is_due(void **state)
+{
+	static const struct publish_policy policy = { .01, 100, 10000 };
+	struct twin none = { .nbits = NBITS };
+	struct catalog *c = catalog_with(0);
+
+	(void)state;
+	publish(c, 1000);
+	assert_int_equal(catalog_rebuild(c, NBITS * 2, 1), SCD_OK);
+	assert_false(catalog_due(c, &policy, 1100));
+	assert_true(hand_over(c, &none));
+	assert_false(catalog_due(c, &policy, 1099));
+	assert_true(catalog_due(c, &policy, 1100));
+	publish(c, 1100);
+	assert_false(catalog_due(c, &policy, 20000));
+	catalog_free(&c);
+}
+
+/* What peers would refuse waits for the larger filter, but not for a smaller
+ * one; and nothing waits when there is no other. */
+static void test_too_full_to_be_published(void **state)
+{
+	static const struct publish_policy policy = { .01, 100, 10000 };
+	static const struct {
+		const char *label;
+		uint64_t nkeys, next_nbits;
+		bool due;
+	} rows[] = {
+		{ "crowded, it stays", NBITS / 2, 0, true },
+		{ "crowded, it grows", NBITS / 2, NBITS * 8, false },
+		{ "crowded, it shrinks", NBITS / 2, NBITS / 8, true },
+		{ "not crowded, it grows", NBITS / 16, NBITS * 8, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct catalog *c = catalog_with(0);
+
+		publish(c, 1000);
+		for (uint64_t n = 0; n < rows[i].nkeys; n++) {
+			struct scd_key key = key_of(n);
+
+			catalog_add(c, &key);
+		}
+		if (rows[i].next_nbits)
+			assert_int_equal(catalog_rebuild(c, rows[i].next_nbits,
+							 1), SCD_OK);
+		if (catalog_due(c, &policy, 99999) != rows[i].due)
+			fail_msg("%s", rows[i].label);
+		catalog_free(&c); /* in the middle of a rebuild */
+	}
 }
 
 /* More objects than the filter was made for can be seen. */
@@ -187,6 +344,11 @@ static void test_no_memory(void **state)
 	catalog_stats(c, &before);
 	alloc_fail_at(1);
 	assert_int_equal(catalog_snapshot(c, 5, &snapshot), SCD_ENOMEM);
+	for (unsigned n = 1; n <= 3; n++) {
+		alloc_fail_at(n);
+		assert_int_equal(catalog_rebuild(c, NBITS * 2, 1), SCD_ENOMEM);
+		assert_null(catalog_rebuild_part(c));
+	}
 	alloc_fail_at(0);
 	catalog_stats(c, &after);
 	assert_int_equal(before.nkeys, after.nkeys);
@@ -216,6 +378,9 @@ int main(void)
 		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_first_is_due_at_once),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_rebuild_model),
+		cmocka_unit_test(test_rebuild_is_due),
+		cmocka_unit_test(test_too_full_to_be_published),
 		cmocka_unit_test(test_overload_shows),
 		cmocka_unit_test(test_no_memory),
 	};
