@@ -78,9 +78,13 @@ void generations_free(struct generations **g)
 	*g = NULL;
 }
 
-/* Makes a snapshot the newest base. */
+/* Makes a snapshot the newest base. No delta leads to another shape, so those
+ * of another shape are kept no longer. */
 static void keep_base(struct generations *g, struct catalog_snapshot *snapshot)
 {
+	while (g->nbases && !scd_bloom_same_shape(&snapshot->bloom,
+						  &g->bases[0].bloom))
+		drop_oldest(g);
 	if (g->nbases == g->keep && g->nbases)
 		drop_oldest(g);
 	if (g->keep == 0) {
@@ -110,7 +114,7 @@ static int add_delta(struct publication *p, const struct base *base,
 				     &bytes, &len);
 
 	if (error == SCD_EMISMATCH)
-		return SCD_OK; /* the filter has another size now */
+		return SCD_OK; /* the filter has changed its size */
 	if (error)
 		return error;
 	if (len >= p->full->len) {

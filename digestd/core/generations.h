@@ -5,7 +5,8 @@
  * What is published is one immutable object, a publication: the current full
  * digest, and the deltas to it from the last few generations, each only if it
  * is smaller than the full one. The arrays of those generations are kept, so a
- * peer that missed some gets one delta across all of them.
+ * peer that missed some gets one delta across all of them. After a change of
+ * size there is only the full digest, for every peer once.
  */
 #ifndef DIGESTD_CORE_GENERATIONS_H
 #define DIGESTD_CORE_GENERATIONS_H

@@ -153,6 +153,51 @@ static void test_second(void **state)
 	}
 }
 
+/*
+ * A new size is a new beginning: no deltas from before, then deltas as ever;
+ * nor are there any from before after going back.
+ */
+static void test_size_changes(void **state)
+{
+	static const struct {
+		uint64_t nbits;
+		int like; /* a few keys more than in this row; -1: other keys */
+		unsigned ndeltas;
+	} rows[] = {
+		{ NBITS, -1, 0 },    { NBITS, 0, 1 },     { NBITS * 2, -1, 0 },
+		{ NBITS * 2, 2, 1 }, { NBITS * 2, 3, 2 }, { NBITS, 1, 0 },
+		{ NBITS, 5, 1 },     { NBITS / 2, -1, 0 }, { NBITS, 6, 0 },
+	};
+	struct scd_bloom arrays[NROWS(rows)];
+	struct generations *g;
+	struct publication *p;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		bool fresh = rows[i].like < 0;
+		struct catalog_snapshot s;
+
+		if (!fresh)
+			assert_int_equal(scd_bloom_copy(&arrays[rows[i].like],
+							&arrays[i]), SCD_OK);
+		else
+			assert_int_equal(scd_bloom_init(&arrays[i],
+							rows[i].nbits, NHASH),
+					 SCD_OK);
+		s = next_snapshot(&arrays[i], i + 1, fresh ? 2000 : 5);
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		assert_int_equal(p->ndeltas, rows[i].ndeltas);
+		check_full(p, &arrays[i]);
+		for (uint64_t n = 1; n <= p->ndeltas; n++)
+			check_delta(p, i + 1 - n, &arrays[i - n], &arrays[i]);
+		publication_unref(p);
+	}
+	generations_free(&g);
+	for (size_t i = 0; i < NROWS(rows); i++)
+		scd_bloom_free(&arrays[i]);
+}
+
 /* What was published stays as it was, whatever comes after it. */
 static void test_users(void **state)
 {
@@ -251,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_second),
+		cmocka_unit_test(test_size_changes),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_no_memory),
 	};
