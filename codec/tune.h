@@ -183,6 +183,39 @@ double scd_tune_memory(double m, unsigned peers);
  */
 int scd_tune(const struct scd_goal *goal, struct scd_tuning *out);
 
+/* What was compared with the answer, and why it lost. */
+enum scd_verdict {
+	SCD_CHOSEN,        /* it did not */
+	SCD_LOST_MEMORY,   /* takes more than max_memory */
+	SCD_LOST_FP,       /* exceeds fp */
+	SCD_LOST_WIRE,     /* exceeds wire_bits */
+	SCD_LOST_UNWANTED, /* deltas of a kind that may not be sent */
+	SCD_LOST_BYTES,    /* costs more: updates do */
+	SCD_LOST_COST,     /* costs more: false hits or staleness do */
+	SCD_LOST_WORSE_FP, /* has more false positives, which were to be few */
+	SCD_LOST_EQUAL,    /* costs the same, and has the larger array */
+};
+
+struct scd_candidate {
+	struct scd_tuning tuning; /* bound is meaningless where it lost */
+	enum scd_verdict verdict;
+};
+
+enum { SCD_CANDIDATES = 10 };
+
+/*
+ * Find the parameters for a goal, and explain them: list[0] is what scd_tune()
+ * answers, the others its neighbours: the array half and double, each with as
+ * many functions and with its best number; one function less and more; and the
+ * other ways to send updates. *n is how many there are, 2 to SCD_CANDIDATES.
+ * The errors of scd_tune(); *n is left alone then.
+ */
+int scd_tune_explain(const struct scd_goal *goal,
+		     struct scd_candidate list[SCD_CANDIDATES], size_t *n);
+
+/* One line of English for a verdict. Static, never null. */
+const char *scd_verdict_text(enum scd_verdict verdict);
+
 /* One line of English for a bound. Static, never null. */
 const char *scd_bound_text(enum scd_bound bound);
 
