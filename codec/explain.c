@@ -1,8 +1,6 @@
 /*
  * Explaining a choice: its neighbours, and why each of them lost.
  */
-#include <math.h>
-
 #include "codec/bloom.h"
 #include "codec/predict.h"
 #include "codec/search.h"
@@ -83,11 +81,20 @@ static void add_choice(struct comparison *c, struct scd__choice choice)
 	add(c, &t);
 }
 
+static unsigned log2_of(uint64_t nbits)
+{
+	unsigned i = 0;
+
+	while (nbits >>= 1)
+		i++;
+	return i;
+}
+
 static void add_neighbours(struct comparison *c)
 {
 	const struct scd_tuning *chosen = &c->list[0].tuning;
 	struct scd__choice choice = {
-		.log2_bits = (unsigned)ilogb((double)chosen->nbits),
+		.log2_bits = log2_of(chosen->nbits),
 		.nhash = chosen->nhash,
 		.most = c->plan.most,
 	};

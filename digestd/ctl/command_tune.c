@@ -21,7 +21,7 @@ const char command_tune_help[] =
 	"                     F / (P - 1)\n"
 	"  -c, --churn C      share of objects replaced between updates (0)\n"
 	"  -d, --deltas D     deltas sent for each full digest (0)\n"
-	"  -m, --memory SIZE  most memory for the filter and the peers' arrays\n"
+	"  -m, --memory SIZE  most memory, own filter and peers' arrays\n"
 	"  -j, --json         as JSON\n";
 
 static const struct option options[] = {
