@@ -7,19 +7,18 @@
  */
 #include "digestd/io/configuration.h"
 
-#include <arpa/inet.h>
 #include <confuse.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "codec/uri.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
 #include "digestd/core/store.h"
+#include "digestd/io/value.h"
 
 enum kind {
 	TEXT,    /* a string; null when it is not given */
@@ -146,8 +145,6 @@ static const struct option options[] = {
 
 enum {
 	NOPTIONS = sizeof(options) / sizeof(options[0]),
-	MIN_FILTER_BITS = 1 << 16,
-	SMALL_OBJECT_BYTES = 4096,
 };
 
 /*
@@ -192,70 +189,20 @@ static const struct option *find_option(const char *name)
 
 /* Values */
 
-struct unit {
-	const char *name;
-	int64_t factor;
-};
-
-/* A number with one of these units. Returns false for anything else. */
-static bool read_with_unit(const char *text, const struct unit *units,
-			   int64_t *out)
-{
-	char *end;
-	long long n;
-
-	errno = 0;
-	n = strtoll(text, &end, 10);
-	if (end == text || errno || n < 0 || *text == ' ')
-		return false;
-	for (; units->name; units++) {
-		if (!strcasecmp(end, units->name))
-			return !__builtin_mul_overflow(n, units->factor, out);
-	}
-	return false;
-}
-
-static bool read_plain(const char *text, int64_t *out)
-{
-	static const struct unit units[] = { { "", 1 }, { NULL, 0 } };
-
-	return read_with_unit(text, units, out);
-}
-
-static bool read_size(const char *text, int64_t *out)
-{
-	static const struct unit units[] = {
-		{ "", 1 },       { "K", 1 << 10 }, { "M", 1 << 20 },
-		{ "G", 1 << 30 }, { NULL, 0 },
-	};
-
-	return read_with_unit(text, units, out);
-}
-
-static bool read_time_ms(const char *text, int64_t *out)
-{
-	static const struct unit units[] = {
-		{ "ms", 1 },     { "s", 1000 }, { "m", 60000 },
-		{ "h", HOUR_MS }, { NULL, 0 },
-	};
-
-	return read_with_unit(text, units, out);
-}
-
 static bool read_number(const struct option *o, const char *text, int64_t *out)
 {
 	switch (o->kind) {
 	case SIZE:
-		return read_size(text, out);
+		return value_size(text, out);
 	case TIME_MS:
-		return read_time_ms(text, out);
+		return value_time_ms(text, out);
 	case TIME_S:
-		if (!read_time_ms(text, out) || *out % 1000)
+		if (!value_time_ms(text, out) || *out % 1000)
 			return false;
 		*out /= 1000;
 		return true;
 	case NUMBER:
-		return read_plain(text, out);
+		return value_number(text, out);
 	case TEXT:
 	case TOKEN:
 	case ADDRESS:
@@ -265,59 +212,6 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case SHARE:
 	case FLAG:
 		break;
-	}
-	return false;
-}
-
-static bool read_share(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out >= 0 && *out <= 1;
-}
-
-static bool is_url(const char *text)
-{
-	const char *rest = text;
-
-	if (!strncmp(text, "http://", 7))
-		rest += 7;
-	else if (!strncmp(text, "https://", 8))
-		rest += 8;
-	return rest != text && *rest && *rest != ':' &&
-	       !strpbrk(rest, "/?#@ \t\"\\");
-}
-
-/* "host:port" with a numeric host, "[host]:port", ":port". */
-static bool is_address(const char *text)
-{
-	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : 0;
-	struct in6_addr scratch;
-	char host[64] = "";
-	bool bracketed = text[0] == '[';
-	int64_t port;
-
-	if (!colon || len >= sizeof(host) ||
-	    !read_plain(colon + 1, &port) || port > 65535)
-		return false;
-	if (!len)
-		return true;
-	if (bracketed && (len < 3 || text[len - 1] != ']'))
-		return false;
-	memcpy(host, text + bracketed, len - 2 * (size_t)bracketed);
-	return inet_pton(bracketed ? AF_INET6 : AF_INET, host, &scratch) == 1;
-}
-
-static bool is_level(const char *text)
-{
-	static const char *const levels[] = { "error", "warning", "info",
-					      "debug" };
-
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-		if (!strcmp(levels[i], text))
-			return true;
 	}
 	return false;
 }
@@ -336,16 +230,16 @@ static const char *fault(const struct option *o, const char *text)
 			       NULL :
 			       "is not a token (letters, digits, - . _)";
 	case ADDRESS:
-		return is_address(text) ?
+		return value_is_address(text) ?
 			       NULL :
 			       "is not an address such as 127.0.0.1:8080";
 	case URL:
-		return is_url(text) ? NULL :
+		return value_is_url(text) ? NULL :
 				      "is not a URL such as http://host:port";
 	case POLICY:
 		return store_policy_find(text) ? NULL : "is not sieve or lru";
 	case LEVEL:
-		return is_level(text) ?
+		return value_is_level(text) ?
 			       NULL :
 			       "is not error, warning, info or debug";
 	case NUMBER:
@@ -363,7 +257,7 @@ static const char *fault(const struct option *o, const char *text)
 			       NULL :
 			       "is not a time in whole seconds such as 30s";
 	case SHARE:
-		return read_share(text, &share) ? NULL : "is not within 0..1";
+		return value_share(text, &share) ? NULL : "is not within 0..1";
 	case FLAG:
 		break;
 	}
@@ -431,7 +325,7 @@ static int validate_place(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *url = cfg_opt_getstr(opt);
 
-	if (url && is_url(url))
+	if (url && value_is_url(url))
 		return 0;
 	cfg_error(cfg, "url: \"%s\" is not a URL such as http://host:port",
 		  url ? url : "");
@@ -457,7 +351,7 @@ static int fill_option(struct config *c, const struct option *o, cfg_t *cfg)
 	if (!text)
 		return 0;
 	if (o->kind == SHARE)
-		return read_share(text, member(c, o)) ? 0 : -EINVAL;
+		return value_share(text, member(c, o)) ? 0 : -EINVAL;
 	if (has_range(o))
 		return read_number(o, text, member(c, o)) ? 0 : -EINVAL;
 	*(char **)member(c, o) = strdup(text);
@@ -770,19 +664,4 @@ void config_print_options(FILE *to)
 		fprintf(to, "%-24s %-8s %s\n", options[i].name,
 			options[i].value ? options[i].value : "-",
 			options[i].help);
-}
-
-uint64_t config_filter_bits(const struct config *c)
-{
-	uint64_t objects = (uint64_t)c->expected_objects;
-	uint64_t want, nbits = MIN_FILTER_BITS;
-
-	/* Small objects, so that there are never many more of them: what a
-	 * filter has too many bits costs little once it is coded. */
-	if (!objects)
-		objects = (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
-	want = objects * (uint64_t)c->bits_per_object;
-	while (nbits < want && nbits < (uint64_t)1 << 40)
-		nbits *= 2;
-	return nbits;
 }

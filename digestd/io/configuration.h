@@ -111,7 +111,4 @@ const char *config_needs_restart(const struct config *now,
 /* Writes the table of options, one a line: name, default, what it is. */
 void config_print_options(FILE *to);
 
-/* Bits of the catalog's filter: a power of two. */
-uint64_t config_filter_bits(const struct config *c);
-
 #endif

@@ -187,7 +187,7 @@ static int start_cache(struct service *s)
 	struct cache_settings settings = {
 		.max_bytes = (uint64_t)s->config->cache_size,
 		.policy = s->config->eviction,
-		.nbits = config_filter_bits(s->config),
+		.nbits = settings_of_filter(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
 	};
 

@@ -12,6 +12,8 @@
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
+	MIN_FILTER_BITS = 1 << 16,
+	SMALL_OBJECT_BYTES = 4096,
 };
 
 /* The token that peers present, in hexadecimal digits. */
@@ -75,6 +77,21 @@ void settings_free(struct worker_settings *s)
 {
 	free((void *)s->origins);
 	s->origins = NULL;
+}
+
+uint64_t settings_of_filter(const struct config *c)
+{
+	uint64_t objects = (uint64_t)c->expected_objects;
+	uint64_t want, nbits = MIN_FILTER_BITS;
+
+	/* Small objects, so that there are never many more of them: what a
+	 * filter has too many bits costs little once it is coded. */
+	if (!objects)
+		objects = (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
+	want = objects * (uint64_t)c->bits_per_object;
+	while (nbits < want && nbits < (uint64_t)1 << 40)
+		nbits *= 2;
+	return nbits;
 }
 
 struct publish_policy settings_of_publishing(const struct config *c)

@@ -18,6 +18,9 @@ int settings_of_workers(const struct config *c, struct worker_settings *out);
 
 void settings_free(struct worker_settings *s);
 
+/* Bits of the catalog's filter at the start: a power of two. */
+uint64_t settings_of_filter(const struct config *c);
+
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);
 struct follow_settings settings_of_following(const struct config *c);
