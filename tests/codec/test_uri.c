@@ -3,6 +3,8 @@
  */
 #include "tests/unit.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "codec/uri.h"
@@ -134,6 +136,39 @@ static void nul_bytes_are_refused(void **state)
 			 SCD_EURI);
 }
 
+/* Each byte there is, in each place of a long path and of a long host. */
+static void bytes_are_judged_in_all_places(void **state)
+{
+	static const char in_name[] = "-._~!$&'()*+,;=";
+
+	(void)state;
+	for (unsigned at = 0; at < 20; at++) {
+		for (int c = 0; c < 256; c++) {
+			char path[] = "http://h/aaaaaaaaaaaaaaaaaaaa";
+			char host[] = "http://aaaaaaaaaaaaaaaaaaaaa/";
+			bool graphic = c > ' ' && c < 127, name, end;
+			char out[64];
+
+			name = (c < 128 && isalnum(c)) ||
+			       (c && strchr(in_name, c)) ||
+			       (c == '%' && at < 19); /* "%aa" */
+			end = c == '/' || c == '?' || c == '#' || c == ':';
+			path[9 + at] = (char)c;
+			host[7 + at] = (char)c;
+			if (scd_uri_canonical(path, strlen(path), out,
+					      sizeof(out), NULL) !=
+			    (graphic || !c ? SCD_OK : SCD_EURI))
+				fail_msg("byte %d, place %u of a path", c, at);
+			if (end || c == '@' || !c)
+				continue; /* it ends the name */
+			if (scd_uri_canonical(host, strlen(host), out,
+					      sizeof(out), NULL) !=
+			    (name ? SCD_OK : SCD_EURI))
+				fail_msg("byte %d, place %u of a host", c, at);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +176,7 @@ int main(void)
 		cmocka_unit_test(canonical_is_a_fixed_point),
 		cmocka_unit_test(every_smaller_buffer_is_refused),
 		cmocka_unit_test(nul_bytes_are_refused),
+		cmocka_unit_test(bytes_are_judged_in_all_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
