@@ -76,6 +76,17 @@ bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES])
 	return true;
 }
 
+bool arguments_hashing(const char *text, enum scd_hashing *out)
+{
+	if (!strcmp(text, "double"))
+		*out = SCD_HASHING_DOUBLE;
+	else if (!strcmp(text, "squid"))
+		*out = SCD_HASHING_SQUID;
+	else
+		return wrong("--hashing", text, "is not double or squid");
+	return true;
+}
+
 int arguments_wrong(const char *command, const char *help)
 {
 	fprintf(stderr, "digestctl: %s: wrong arguments\n%s", command, help);

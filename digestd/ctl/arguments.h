@@ -20,6 +20,9 @@ bool arguments_real(const char *option, const char *text, double max,
 /* The 32 hexadecimal digits of a cluster key; *secret is its hash secret. */
 bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES]);
 
+/* How positions derive from keys: "double" or "squid". */
+bool arguments_hashing(const char *text, enum scd_hashing *out);
+
 /* Tells that there is too much or too little; returns CTL_USAGE. */
 int arguments_wrong(const char *command, const char *help);
 

@@ -11,28 +11,34 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
-#include "codec/uri.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/url_key.h"
 
 const char command_build_help[] =
 	"usage: digestctl build --key HEX --bits M --hashes K [OPTIONS] "
 	"[FILE]\n"
+	"       digestctl build --hashing squid --bits M [OPTIONS] [FILE]\n"
 	"Makes a full digest of the URLs in FILE (- or none: standard input),\n"
 	"one a line. Lines that are no http or https URL are named and left\n"
 	"out; then the exit code is 1.\n"
 	"  -k, --key HEX        the cluster key, 32 hexadecimal digits\n"
 	"  -b, --bits M         size of the array, see digestctl tune\n"
 	"  -H, --hashes K       hash functions\n"
+	"      --hashing WAY    double, or squid: as Squid's digests have it,\n"
+	"                       without a key, with 4 hash functions (double)\n"
 	"  -o, --output FILE    where the digest goes (standard output)\n"
 	"  -i, --instance N     instance in its header (1)\n"
 	"  -g, --generation N   generation in its header (1)\n";
+
+enum { OPTION_HASHING = 256 };
 
 static const struct option options[] = {
 	{ "key", required_argument, NULL, 'k' },
 	{ "bits", required_argument, NULL, 'b' },
 	{ "hashes", required_argument, NULL, 'H' },
+	{ "hashing", required_argument, NULL, OPTION_HASHING },
 	{ "output", required_argument, NULL, 'o' },
 	{ "instance", required_argument, NULL, 'i' },
 	{ "generation", required_argument, NULL, 'g' },
@@ -42,6 +48,7 @@ static const struct option options[] = {
 struct build {
 	uint8_t secret[SCD_SECRET_BYTES];
 	bool has_key;
+	enum scd_hashing hashing;
 	uint64_t nbits, nhash;
 	struct scd_digest_info ids;
 	const char *output;
@@ -58,6 +65,8 @@ static bool take(struct build *b, int option, const char *text)
 		return arguments_number("--bits", text, &b->nbits);
 	case 'H':
 		return arguments_number("--hashes", text, &b->nhash);
+	case OPTION_HASHING:
+		return arguments_hashing(text, &b->hashing);
 	case 'i':
 		return arguments_number("--instance", text, &b->ids.instance);
 	case 'g':
@@ -74,20 +83,14 @@ static bool take(struct build *b, int option, const char *text)
 static int add_url(struct build *b, struct scd_bloom *bloom, const char *url,
 		   size_t len)
 {
-	char *canonical = malloc(len + 2);
+	const struct url_key how = { b->hashing, b->secret };
 	struct scd_key key;
-	size_t canonical_len;
-	int error = SCD_ENOMEM;
+	int error = url_key(&how, url, len, &key);
 
-	if (canonical)
-		error = scd_uri_canonical(url, len, canonical, len + 2,
-					  &canonical_len);
 	if (!error) {
-		scd_key_make(b->secret, "GET", canonical, canonical_len, &key);
 		b->ids.nkeys += !scd_bloom_has(bloom, &key);
 		scd_bloom_add(bloom, &key);
 	}
-	free(canonical);
 	return error;
 }
 
@@ -148,6 +151,7 @@ static int build(struct build *b, const char *path)
 			scd_strerror(error));
 		code = CTL_USAGE;
 	} else {
+		bloom.hashing = b->hashing;
 		error = add_lines(b, &bloom, from, path);
 		if (!error)
 			code = write_digest(b, &bloom);
@@ -156,6 +160,22 @@ static int build(struct build *b, const char *path)
 	if (from != stdin)
 		fclose(from);
 	return code;
+}
+
+/* Is there all that the hashing wants, and is it possible? */
+static bool shape_is_right(struct build *b)
+{
+	switch (b->hashing) {
+	case SCD_HASHING_DOUBLE:
+		return b->has_key && b->nbits && b->nhash &&
+		       b->nhash <= SCD_MAX_HASH;
+	case SCD_HASHING_SQUID:
+		if (!b->nhash)
+			b->nhash = SCD_SQUID_HASH;
+		return b->nhash == SCD_SQUID_HASH && b->nbits &&
+		       b->nbits % 8 == 0 && b->nbits <= SCD_SQUID_MAX_BITS;
+	}
+	return false;
 }
 
 int command_build(int argc, char **argv)
@@ -169,8 +189,7 @@ int command_build(int argc, char **argv)
 		if (c == '?' || !take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	if (!b.has_key || !b.nbits || !b.nhash || b.nhash > SCD_MAX_HASH ||
-	    argc - optind > 1)
+	if (!shape_is_right(&b) || argc - optind > 1)
 		return arguments_wrong("build", command_build_help);
 	return build(&b, optind < argc ? argv[optind] : "-");
 }

@@ -15,8 +15,8 @@
 
 const char command_info_help[] =
 	"usage: digestctl info [--json] FILE\n"
-	"Shows what a digest or delta (-: standard input) says of itself; its\n"
-	"header is checked, its payload is not.\n"
+	"Shows what a digest or delta, or a digest of Squid's (-: standard\n"
+	"input), says of itself; its header is checked, its payload is not.\n"
 	"  -j, --json  as JSON\n";
 
 static const struct option options[] = {
@@ -53,35 +53,80 @@ static double fill(const struct scd_digest_info *info)
 	return (double)info->nones / (double)info->nbits;
 }
 
-static void print_text(const struct scd_digest_info *i, size_t len)
+static void print_origin(const struct digest_open *d)
 {
-	printf("kind             %s, %s coding\n", kind_text(i->kind),
-	       coding_text(i->coding));
-	printf("size             %zu bytes\n", len);
-	printf("array            %" PRIu64 " bits, %u hash functions\n",
-	       i->nbits, i->nhash);
+	const struct scd_digest_info *i = &d->info;
+
 	printf("instance         %016" PRIx64 "\n", i->instance);
 	printf("generation       %" PRIu64 "\n", i->generation);
 	if (i->kind == SCD_DELTA_XOR)
 		printf("base generation  %" PRIu64 ", %" PRIu64
-		       " bits differ\n", i->base_generation, i->ncoded);
-	printf("keys             %" PRIu64 ", estimated %.0f\n",
-	       i->nkeys,
+		       " bits differ\n",
+		       i->base_generation, i->ncoded);
+}
+
+static void print_text(const struct digest_open *d)
+{
+	const struct scd_digest_info *i = &d->info;
+
+	if (d->is_squid)
+		printf("kind             Squid's, version %u, for %u and up\n",
+		       d->squid.version, d->squid.required);
+	else
+		printf("kind             %s, %s coding\n", kind_text(i->kind),
+		       coding_text(i->coding));
+	printf("size             %zu bytes\n", d->len);
+	printf("array            %" PRIu64 " bits, %u hash functions%s\n",
+	       i->nbits, i->nhash, digest_hashing_text(i->hashing));
+	if (d->is_squid)
+		printf("capacity         %" PRIu32 " entries of %u bits\n",
+		       d->squid.capacity, d->squid.entry_bits);
+	else
+		print_origin(d);
+	printf("keys             %" PRIu64 ", estimated %.0f\n", i->nkeys,
 	       scd_bloom_estimate(i->nbits, i->nones, i->nhash));
 	printf("fill             %.6f\n", fill(i));
 	printf("false positives  %.6g\n", pow(fill(i), i->nhash));
 }
 
-static int print_json(const struct scd_digest_info *i, size_t len)
+/* What only one of the formats has. */
+static json_t *json_origin(const struct digest_open *d)
 {
-	return report_json(json_pack(
-		"{s:s, s:s, s:I, s:I, s:i, s:o, s:I, s:I, s:I, s:f, s:f}",
+	const struct scd_digest_info *i = &d->info;
+
+	if (d->is_squid)
+		return json_pack("{s:s, s:s, s:i, s:i, s:I, s:i, s:I}",
+				 "format", "squid", "hashing", "squid",
+				 "version", (int)d->squid.version, "required",
+				 (int)d->squid.required, "capacity",
+				 (json_int_t)d->squid.capacity, "entry_bits",
+				 (int)d->squid.entry_bits, "count",
+				 (json_int_t)d->squid.count);
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "format", "scd",
+		"hashing", i->hashing == SCD_HASHING_SQUID ? "squid" : "double",
 		"kind", kind_text(i->kind), "coding", coding_text(i->coding),
-		"bytes", (json_int_t)len, "nbits", (json_int_t)i->nbits,
-		"nhash", (int)i->nhash, "instance", report_hex(i->instance),
-		"generation", (json_int_t)i->generation, "base_generation",
-		(json_int_t)i->base_generation, "nkeys", (json_int_t)i->nkeys,
-		"fill", fill(i), "fp", pow(fill(i), i->nhash)));
+		"instance", report_hex(i->instance), "generation",
+		(json_int_t)i->generation, "base_generation",
+		(json_int_t)i->base_generation);
+}
+
+static int print_json(const struct digest_open *d)
+{
+	const struct scd_digest_info *i = &d->info;
+	json_t *o = json_origin(d);
+	json_t *more =
+		json_pack("{s:I, s:I, s:i, s:I, s:f, s:f}", "bytes",
+			  (json_int_t)d->len, "nbits", (json_int_t)i->nbits,
+			  "nhash", (int)i->nhash, "nkeys", (json_int_t)i->nkeys,
+			  "fill", fill(i), "fp", pow(fill(i), i->nhash));
+
+	if (json_object_update(o, more)) {
+		json_decref(o);
+		o = NULL;
+	}
+	json_decref(more);
+	return report_json(o);
 }
 
 static int info(const char *path, bool json)
@@ -92,9 +137,9 @@ static int info(const char *path, bool json)
 	if (code)
 		return code;
 	if (json)
-		code = print_json(&d.info, d.len);
+		code = print_json(&d);
 	else
-		print_text(&d.info, d.len);
+		print_text(&d);
 	digest_close(&d);
 	return code;
 }

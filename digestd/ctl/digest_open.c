@@ -11,6 +11,7 @@
 #include "codec/delta.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_squid.h"
 
 const struct scd_limits digest_any_limits = {
 	.max_bits = SCD_DIGEST_MAX_BITS,
@@ -26,17 +27,21 @@ int digest_wrong(const char *path, int error)
 
 int digest_open_header(const char *path, struct digest_open *d)
 {
-	int error;
+	int error, code;
 
 	*d = (struct digest_open){ .path = path };
 	if (!digest_file_read(path, &d->bytes, &d->len))
 		return CTL_IO;
-	error = scd_digest_parse(d->bytes, d->len, &digest_any_limits,
-				 &d->info);
-	if (!error)
-		return CTL_OK;
-	digest_close(d);
-	return digest_wrong(path, error);
+	if (digest_squid_maybe(d)) {
+		code = digest_squid_open(d);
+	} else {
+		error = scd_digest_parse(d->bytes, d->len, &digest_any_limits,
+					 &d->info);
+		code = error ? digest_wrong(path, error) : CTL_OK;
+	}
+	if (code)
+		digest_close(d);
+	return code;
 }
 
 int digest_open_full(const char *path, struct digest_open *d)
@@ -51,8 +56,10 @@ int digest_open_full(const char *path, struct digest_open *d)
 		digest_close(d);
 		return CTL_NO;
 	}
-	error = scd_digest_decode(d->bytes, d->len, &digest_any_limits, NULL,
-				  &d->bloom);
+	error = d->is_squid ? SCD_OK
+			    : scd_digest_decode(d->bytes, d->len,
+						&digest_any_limits, NULL,
+						&d->bloom);
 	free(d->bytes);
 	d->bytes = NULL;
 	return error ? digest_wrong(path, error) : CTL_OK;
@@ -115,10 +122,21 @@ int digest_write_full(struct digest_open *d, const char *output)
 	return written ? CTL_OK : CTL_IO;
 }
 
+const char *digest_hashing_text(enum scd_hashing hashing)
+{
+	switch (hashing) {
+	case SCD_HASHING_DOUBLE:
+		return "";
+	case SCD_HASHING_SQUID:
+		return " of Squid's";
+	}
+	return " of another kind";
+}
+
 static void print_shape(const struct scd_bloom *b)
 {
 	fprintf(stderr, "%" PRIu64 " bits, %u hash functions%s", b->nbits,
-		b->nhash, b->hashing == SCD_HASHING_SQUID ? " of Squid's" : "");
+		b->nhash, digest_hashing_text(b->hashing));
 }
 
 bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)

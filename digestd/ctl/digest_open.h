@@ -15,6 +15,7 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
+#include "codec/squid.h"
 
 /* All zero is an empty object that digest_close() accepts. */
 struct digest_open {
@@ -22,7 +23,9 @@ struct digest_open {
 	uint8_t *bytes;   /* the file; of a decoded digest null */
 	size_t len;       /* of the file */
 	struct scd_digest_info info;
-	struct scd_bloom bloom; /* once it is decoded */
+	struct scd_bloom bloom;      /* once it is decoded */
+	bool is_squid;               /* the file is one of Squid's ... */
+	struct scd_squid_info squid; /* ... and says this */
 };
 
 /* The limits of the format. */
@@ -31,10 +34,12 @@ extern const struct scd_limits digest_any_limits;
 /* Tells an SCD_ error of a file; returns the exit code that it means. */
 int digest_wrong(const char *path, int error);
 
-/* Reads a file and checks its header. Released with digest_close(). */
+/* Reads a file and checks its header; of Squid's digests, all. Released with
+ * digest_close(). */
 int digest_open_header(const char *path, struct digest_open *d);
 
-/* Reads and decodes a full digest. Released with digest_close(). */
+/* Reads and decodes a full digest, or one of Squid's. Released with
+ * digest_close(). */
 int digest_open_full(const char *path, struct digest_open *d);
 
 /*
@@ -59,6 +64,9 @@ bool digest_same_shape(const struct digest_open *a,
  * is standard input, as it can be read once only; if not, tells it.
  */
 bool digest_one_stdin(const char *first, char **paths);
+
+/* How to name a hashing: nothing for our own, else " of Squid's". Static. */
+const char *digest_hashing_text(enum scd_hashing hashing);
 
 /* Releases what was read; *d becomes all zero. */
 void digest_close(struct digest_open *d);

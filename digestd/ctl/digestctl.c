@@ -25,6 +25,8 @@ static const struct {
 	  "show what a digest says of itself" },
 	{ "query", command_query, command_query_help,
 	  "ask a digest for URLs" },
+	{ "convert", command_convert, command_convert_help,
+	  "from Squid's format to ours, and back" },
 	{ "diff", command_diff, command_diff_help,
 	  "make the delta between two digests" },
 	{ "apply", command_apply, command_apply_help,

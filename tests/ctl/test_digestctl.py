@@ -111,7 +111,7 @@ def help_and_version():
     code, out, _ = ctl("--help")
     assert code == 0
     for name in ("tune", "tables", "build", "info", "query", "diff",
-                 "apply", "merge", "overlap", "verify"):
+                 "apply", "convert", "merge", "overlap", "verify"):
         assert name.encode() in out
         code, text, _ = ctl(name, "--help")
         assert code == 0 and text.startswith(b"usage: digestctl " +

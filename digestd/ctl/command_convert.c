@@ -1,0 +1,128 @@
+/*
+ * digestctl convert: from Squid's format to ours and back. The array and the
+ * number of keys stay what they are; what only one of the formats has, options
+ * tell.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/digest_file.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/digest_squid.h"
+
+const char command_convert_help[] =
+	"usage: digestctl convert [OPTIONS] [FILE]\n"
+	"Makes a full digest of one of Squid's (FILE; - or none: standard\n"
+	"input), or the other way round if it has Squid's hashing.\n"
+	"  -t, --to FORMAT      scd or squid (the one that FILE has not)\n"
+	"  -o, --output FILE    where it goes (standard output)\n"
+	"  -i, --instance N     to scd: instance in its header (1)\n"
+	"  -g, --generation N   to scd: generation in its header (1)\n"
+	"  -c, --capacity N     to squid: entries that it is sized for\n"
+	"  -e, --entry-bits N   to squid: bits an entry (5, or what capacity\n"
+	"                       gives)\n";
+
+static const struct option options[] = {
+	{ "to", required_argument, NULL, 't' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "instance", required_argument, NULL, 'i' },
+	{ "generation", required_argument, NULL, 'g' },
+	{ "capacity", required_argument, NULL, 'c' },
+	{ "entry-bits", required_argument, NULL, 'e' },
+	{ 0 },
+};
+
+enum format { FORMAT_OTHER, FORMAT_SCD, FORMAT_SQUID };
+
+struct convert {
+	enum format to;
+	const char *output;
+	uint64_t instance, generation;
+	uint64_t capacity, entry_bits;
+};
+
+static bool take_format(const char *text, enum format *out)
+{
+	if (!strcmp(text, "scd"))
+		*out = FORMAT_SCD;
+	else if (!strcmp(text, "squid"))
+		*out = FORMAT_SQUID;
+	else
+		fprintf(stderr, "digestctl: --to: \"%s\" is not scd or squid\n",
+			text);
+	return *out != FORMAT_OTHER;
+}
+
+static bool take(struct convert *v, int option, const char *text)
+{
+	switch (option) {
+	case 't':
+		return take_format(text, &v->to);
+	case 'o':
+		v->output = text;
+		return true;
+	case 'i':
+		return arguments_number("--instance", text, &v->instance);
+	case 'g':
+		return arguments_number("--generation", text, &v->generation);
+	case 'c':
+		return arguments_number("--capacity", text, &v->capacity);
+	case 'e':
+		return arguments_number("--entry-bits", text, &v->entry_bits);
+	}
+	return false;
+}
+
+static int to_squid(const struct convert *v, struct digest_open *d)
+{
+	if (v->capacity || v->entry_bits)
+		d->squid = (struct scd_squid_info){
+			.capacity = (uint32_t)v->capacity,
+			.entry_bits = (unsigned)v->entry_bits,
+		};
+	return digest_squid_write(d, v->output);
+}
+
+static int to_scd(const struct convert *v, struct digest_open *d)
+{
+	if (v->instance)
+		d->info.instance = v->instance;
+	if (v->generation)
+		d->info.generation = v->generation;
+	return digest_write_full(d, v->output);
+}
+
+static int convert(const struct convert *v, const char *path)
+{
+	enum format to = v->to;
+	struct digest_open d;
+	int code = digest_open_full(path, &d);
+
+	if (to == FORMAT_OTHER)
+		to = d.is_squid ? FORMAT_SCD : FORMAT_SQUID;
+	if (!code)
+		code = to == FORMAT_SQUID ? to_squid(v, &d) : to_scd(v, &d);
+	digest_close(&d);
+	return code;
+}
+
+int command_convert(int argc, char **argv)
+{
+	struct convert v = { .output = "-" };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:", options, NULL)) !=
+	       -1) {
+		if (c == '?' || !take(&v, c, optarg))
+			return CTL_USAGE;
+	}
+	if (argc - optind > 1 || v.capacity > INT32_MAX ||
+	    v.entry_bits > SCD_SQUID_MAX_ENTRY_BITS)
+		return arguments_wrong("convert", command_convert_help);
+	if (!digest_file_may_write(v.output))
+		return CTL_USAGE;
+	return convert(&v, optind < argc ? argv[optind] : "-");
+}

@@ -1,0 +1,37 @@
+/*
+ * The keys of URLs.
+ */
+#include "digestd/ctl/url_key.h"
+
+#include <stdlib.h>
+
+#include "codec/error.h"
+#include "codec/squid.h"
+#include "codec/uri.h"
+
+static int key_of(const struct url_key *how, const char *uri, size_t len,
+		  struct scd_key *out)
+{
+	switch (how->hashing) {
+	case SCD_HASHING_DOUBLE:
+		scd_key_make(how->secret, "GET", uri, len, out);
+		return SCD_OK;
+	case SCD_HASHING_SQUID:
+		return scd_squid_key("GET", uri, len, out);
+	}
+	return SCD_EVERSION;
+}
+
+int url_key(const struct url_key *how, const char *url, size_t len,
+	    struct scd_key *out)
+{
+	char *canonical = malloc(len + 2);
+	int error = SCD_ENOMEM;
+
+	if (canonical)
+		error = scd_uri_canonical(url, len, canonical, len + 2, &len);
+	if (!error)
+		error = key_of(how, canonical, len, out);
+	free(canonical);
+	return error;
+}
