@@ -10,9 +10,10 @@
  * power of two, stands in its column several times over: the positions of a
  * key in it are those in the index modulo its size (key.h). A filter whose
  * size is no power of two, or more than the rows, does not fit, nor does one
- * of another hashing, as its keys are others; ask it by itself. Filters may differ in their number of hash functions: the i-th row
- * counts for the columns that have that many, and the first k of the positions
- * for more than k functions are those for k.
+ * of another hashing, as its keys are others; ask it by itself. Filters may
+ * differ in their number of hash functions: the i-th row counts for the columns
+ * that have that many, and the first k of the positions for more than k
+ * functions are those for k.
  *
  * Memory: rows * bytes of a row, and a row has 1, 2, 4, 8, 16, 32 or a
  * multiple of 64 bytes, the smallest that has a bit for each column. An index
