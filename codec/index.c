@@ -196,24 +196,40 @@ static void set_nhash(struct scd_index *x, unsigned column, unsigned nhash)
 	store(&x->version, x->version + 1);
 }
 
-/* The bits of a filter for 64 rows, from row `first` (a multiple of 64). */
-static uint64_t bits_at(const struct scd_bloom *b, uint64_t first)
+static inline uint64_t little_endian(const uint8_t *p)
 {
-	const uint8_t *from = b->bits + (first & (b->nbits - 1)) / 8;
-	unsigned n = b->nbits < 64 ? (unsigned)b->nbits : 64;
+	/* Spelled out, it is one load to all compilers. */
+	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+	       (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
+	       (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+	       (uint64_t)p[7] << 56;
+}
+
+/* 64 bits of a filter, from bit `first` (a multiple of 64), or all bits of a
+ * filter that has fewer. */
+static inline uint64_t word_of(const struct scd_bloom *b, uint64_t first)
+{
 	uint64_t bits = 0;
 
-	if (n < 8)
-		bits = from[0];
-	for (unsigned i = 0; i < n / 8; i++)
-		bits |= (uint64_t)from[i] << i * 8;
-	for (; n < 64; n *= 2)
+	if (b->nbits >= 64)
+		return little_endian(b->bits + first / 8);
+	for (size_t i = 0; i < scd_bloom_bytes(b); i++)
+		bits |= (uint64_t)b->bits[i] << i * 8;
+	return bits;
+}
+
+/* What stands in 64 rows, from row `first`: a filter and its copies. */
+static inline uint64_t rows_of(const struct scd_bloom *b, uint64_t first)
+{
+	uint64_t bits = word_of(b, first & (b->nbits - 1));
+
+	for (uint64_t n = b->nbits; n < 64; n *= 2)
 		bits |= bits << n;
 	return bits;
 }
 
 /* Bit i of the lowest 64 / to bits goes to bit i * to; the others vanish. */
-static uint64_t spread(uint64_t bits, unsigned to)
+static inline uint64_t spread(uint64_t bits, unsigned to)
 {
 	switch (to) {
 	case 8:
@@ -230,21 +246,48 @@ static uint64_t spread(uint64_t bits, unsigned to)
 	}
 }
 
-/* Writes the bits of a column in 64 rows. */
-static void put_rows(struct scd_index *x, unsigned column, uint64_t first,
-		     uint64_t bits)
+/* Writes the bits of a column in 64 rows. Inlined, to have row_bits constant
+ * where it counts. */
+static inline void put_rows(uint64_t *word, unsigned step, unsigned shift,
+			    unsigned row_bits, uint64_t bits)
 {
-	unsigned rows = x->row_bits < 64 ? 64 / x->row_bits : 1; /* a word */
-	uint64_t mask = spread(UINT64_MAX, x->row_bits) << column % 64;
-	uint64_t *word = x->rows + (first * x->row_bits + column) / 64;
+	unsigned rows = row_bits < 64 ? 64 / row_bits : 1; /* a word */
+	uint64_t keep = ~(spread(UINT64_MAX, row_bits) << shift);
 
-	for (unsigned i = 0; i < 64; i += rows, word += x->row_words) {
+	for (unsigned i = 0; i < 64; i += rows, word += step) {
 		uint64_t old = load(word);
-		uint64_t new = spread(bits >> i, x->row_bits) << column % 64;
+		uint64_t new = spread(bits >> i, row_bits) << shift;
 
-		new |= old & ~mask;
-		if (new != old) /* a line not written need not go to memory */
-			store(word, new);
+		store(word, (old & keep) | new);
+	}
+}
+
+static void put_column(struct scd_index *x, unsigned column,
+		       const struct scd_bloom *b)
+{
+	uint64_t *word = x->rows + column / 64;
+	unsigned shift = column % 64;
+
+	for (uint64_t first = 0; first < x->nrows; first += 64) {
+		uint64_t bits = rows_of(b, first);
+
+		switch (x->row_bits) {
+		case 8:
+			put_rows(word, 1, shift, 8, bits);
+			break;
+		case 16:
+			put_rows(word, 1, shift, 16, bits);
+			break;
+		case 32:
+			put_rows(word, 1, shift, 32, bits);
+			break;
+		case 64:
+			put_rows(word, 1, shift, 64, bits);
+			break;
+		default:
+			put_rows(word, x->row_words, shift, 64, bits);
+		}
+		word += x->row_bits;
 	}
 }
 
@@ -256,8 +299,7 @@ int scd_index_set(struct scd_index *index, unsigned column,
 		return SCD_EMISMATCH;
 	if (index->columns[column].nhash > bloom->nhash)
 		set_nhash(index, column, bloom->nhash);
-	for (uint64_t first = 0; first < index->nrows; first += 64)
-		put_rows(index, column, first, bits_at(bloom, first));
+	put_column(index, column, bloom);
 	set_nhash(index, column, bloom->nhash);
 	index->columns[column].nbits = bloom->nbits;
 	store_bit(index->present, column, true);
@@ -328,6 +370,22 @@ int scd_index_flip_at(struct scd_index *index, unsigned column,
 	return SCD_OK;
 }
 
+/*
+ * Adds the numbers of the bits that are set to a list. The first one is put
+ * down without asking whether there is any: in a delta most words have none or
+ * one, at random, and a branch would be guessed wrong each time.
+ */
+static size_t add_ones(uint64_t *at, size_t n, uint64_t first, uint64_t bits)
+{
+	const uint64_t top = UINT64_C(1) << 63; /* ctz of 0 is undefined */
+
+	at[n] = first + (unsigned)__builtin_ctzll(bits | top);
+	n += bits != 0;
+	for (bits &= bits - 1; bits; bits &= bits - 1)
+		at[n++] = first + (unsigned)__builtin_ctzll(bits);
+	return n;
+}
+
 int scd_index_flip(struct scd_index *index, unsigned column,
 		   const struct scd_bloom *flips)
 {
@@ -342,12 +400,7 @@ int scd_index_flip(struct scd_index *index, unsigned column,
 	    flips->hashing != SCD_HASHING_DOUBLE)
 		return SCD_EMISMATCH;
 	for (uint64_t first = 0; first < flips->nbits; first += 64) {
-		uint64_t bits = bits_at(flips, first);
-
-		if (flips->nbits < 64) /* without the copies */
-			bits &= (UINT64_C(1) << flips->nbits) - 1;
-		for (; bits; bits &= bits - 1)
-			at[n++] = first + (unsigned)__builtin_ctzll(bits);
+		n = add_ones(at, n, first, word_of(flips, first));
 		if (n > CAP - 64) {
 			flip_copies(index, column, at, n);
 			n = 0;
