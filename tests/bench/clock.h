@@ -1,0 +1,27 @@
+/*
+ * The clock of the benchmarks.
+ */
+#ifndef TESTS_BENCH_CLOCK_H
+#define TESTS_BENCH_CLOCK_H
+
+#include <time.h>
+
+/* Seconds since some moment. */
+static inline double clock_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Keeps the smaller of a time and that since `begin`. */
+static inline void clock_best(double *best_s, double begin_s)
+{
+	double s = clock_now_s() - begin_s;
+
+	if (*best_s <= 0 || s < *best_s)
+		*best_s = s;
+}
+
+#endif
