@@ -1,0 +1,43 @@
+/*
+ * The kinds' rows, each defined in its own file, and what the files share.
+ */
+#ifndef SCD_KIND_ROWS_H
+#define SCD_KIND_ROWS_H
+
+#include "codec/bloom.h"
+#include "codec/kind.h"
+
+extern const struct scd_kind scd__kind_bloom;
+
+/* A summary that is a Bloom filter. */
+struct scd__filter {
+	struct scd_summary base;
+	struct scd_bloom bloom;
+	uint64_t nkeys; /* added */
+};
+
+/*
+ * A summary of an empty filter; of a filter, which it takes over. SCD_EINVAL,
+ * SCD_ENOMEM as scd_bloom_init(); the filter stays the caller's then.
+ */
+int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd_summary **out);
+int scd__filter_of(const struct scd_bloom *bloom, struct scd_summary **out);
+
+/* What is the same for all that are filters. */
+int scd__filter_add(struct scd_summary *s, const struct scd_key *key);
+int scd__filter_seal(struct scd_summary *s);
+bool scd__filter_has(const struct scd_summary *s, const struct scd_key *key);
+double scd__filter_fp(const struct scd_summary *s);
+size_t scd__filter_memory(const struct scd_summary *s);
+void scd__filter_destroy(struct scd_summary *s);
+
+/*
+ * Bits for n keys so that k functions give false positives at rate fp: the m
+ * of fp = (1 - e^(-kn/m))^k.
+ */
+double scd__filter_bits(double n, unsigned k, double fp);
+
+/* A number of bits as an array may have it: whole, at least 64. */
+uint64_t scd__whole_bits(double nbits);
+
+#endif
