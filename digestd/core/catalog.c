@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codec/counting.h"
-
 struct catalog {
 	struct scd_counting *filter;
 	struct scd_counting *next; /* null: no rebuild */
@@ -121,13 +119,15 @@ int catalog_snapshot(struct catalog *c, int64_t now_ms,
 	return SCD_OK;
 }
 
-int catalog_rebuild(struct catalog *c, uint64_t nbits, uint64_t nparts)
+void catalog_rebuild(struct catalog *c, struct scd_counting *next,
+		     uint64_t nparts)
 {
-	const struct scd_bloom *now = scd_counting_bloom(c->filter);
-
 	assert(!c->next && nparts && !(nparts & (nparts - 1)));
+	assert(scd_counting_bloom(next)->nhash ==
+	       scd_counting_bloom(c->filter)->nhash);
+	assert(!scd_counting_ones(next));
 	c->part = (struct keypart){ 0, nparts };
-	return scd_counting_new(&c->next, nbits, now->nhash);
+	c->next = next;
 }
 
 const struct keypart *catalog_rebuild_part(const struct catalog *c)
@@ -141,20 +141,21 @@ void catalog_rebuild_key(struct catalog *c, const struct scd_key *key)
 	scd_counting_add(c->next, key);
 }
 
-bool catalog_rebuild_next(struct catalog *c)
+struct scd_counting *catalog_rebuild_next(struct catalog *c)
 {
+	struct scd_counting *old = c->filter;
+
 	assert(c->next);
 	if (++c->part.number < c->part.count)
-		return false;
-	if (bits_of(c->next) > bits_of(c->filter))
+		return NULL;
+	if (bits_of(c->next) > bits_of(old))
 		c->grown++;
 	else
 		c->shrunk++;
-	scd_counting_free(&c->filter);
 	c->filter = c->next;
 	c->next = NULL;
 	c->resized = true;
-	return true;
+	return old;
 }
 
 void catalog_stats(const struct catalog *c, struct catalog_stats *out)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "codec/bloom.h"
+#include "codec/counting.h"
 #include "codec/key.h"
 #include "digestd/core/keypart.h"
 
@@ -86,11 +87,14 @@ int catalog_snapshot(struct catalog *c, int64_t now_ms,
 		     struct catalog_snapshot *out);
 
 /*
- * Begins a rebuild with a filter of nbits, none being under way: the keys will
- * be handed over in nparts (a power of two) parts. Returns 0; or SCD_EINVAL,
- * SCD_ENOMEM as scd_counting_new(), and then nothing has changed.
+ * Begins a rebuild, none being under way: `next` is empty, has as many hash
+ * functions, and becomes the catalog's; the keys will be handed over in nparts
+ * (a power of two) parts. Nothing is allocated or freed in a rebuild, so that
+ * it can be done under a lock: the system takes a while to hand out some
+ * megabytes, or to take them back.
  */
-int catalog_rebuild(struct catalog *c, uint64_t nbits, uint64_t nparts);
+void catalog_rebuild(struct catalog *c, struct scd_counting *next,
+		     uint64_t nparts);
 
 /* The part whose keys are to be handed over next; null: no rebuild. */
 const struct keypart *catalog_rebuild_part(const struct catalog *c);
@@ -100,10 +104,10 @@ void catalog_rebuild_key(struct catalog *c, const struct scd_key *key);
 
 /*
  * All keys of that part, as they are now, have been handed over: the next one's
- * turn. Returns whether that was the last; then the new filter has taken the
- * place of the old.
+ * turn. Returns null; or, after the last, the old filter, whose place the new
+ * one has taken, to be freed by the caller.
  */
-bool catalog_rebuild_next(struct catalog *c);
+struct scd_counting *catalog_rebuild_next(struct catalog *c);
 
 /* How things stand. Costs nothing: every sum is kept. */
 void catalog_stats(const struct catalog *c, struct catalog_stats *out);

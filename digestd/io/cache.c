@@ -162,6 +162,45 @@ void cache_unlock(struct cache *cache)
 	unlock(cache);
 }
 
+int cache_rebuild(struct cache *cache, uint64_t nbits)
+{
+	struct catalog_stats now;
+	struct scd_counting *next;
+	int error;
+
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	error = scd_counting_new(&next, nbits, now.nhash);
+	if (error)
+		return error;
+	/* touches all pages: under the lock they would cost milliseconds */
+	scd_counting_clear(next);
+	pthread_mutex_lock(&cache->lock);
+	catalog_rebuild(cache->catalog, next, store_parts(cache->store));
+	unlock(cache);
+	return SCD_OK;
+}
+
+static void rebuild_key(void *arg, const struct scd_key *key)
+{
+	catalog_rebuild_key(arg, key);
+}
+
+bool cache_rebuild_part(struct cache *cache)
+{
+	struct scd_counting *old;
+	bool last;
+
+	pthread_mutex_lock(&cache->lock);
+	store_each_key(cache->store, catalog_rebuild_part(cache->catalog),
+		       rebuild_key, cache->catalog);
+	old = catalog_rebuild_next(cache->catalog);
+	unlock(cache);
+	last = old;
+	scd_counting_free(&old);
+	return last;
+}
+
 void cache_stats(struct cache *cache, struct store_stats *store,
 		 struct catalog_stats *catalog)
 {

@@ -72,6 +72,18 @@ void cache_resize(struct cache *cache, uint64_t max_bytes);
 struct catalog *cache_lock(struct cache *cache);
 void cache_unlock(struct cache *cache);
 
+/*
+ * Begins to move the catalog to a filter of nbits, see catalog_rebuild().
+ * Returns 0 or an SCD_ error.
+ */
+int cache_rebuild(struct cache *cache, uint64_t nbits);
+
+/*
+ * Does the next part of a rebuild that is under way, with the lock held for it.
+ * Returns whether that was the last.
+ */
+bool cache_rebuild_part(struct cache *cache);
+
 /* What is stored. */
 void cache_stats(struct cache *cache, struct store_stats *store,
 		 struct catalog_stats *catalog);

@@ -48,6 +48,7 @@ struct option {
 #define AT(member) offsetof(struct config, member)
 #define BIG INT64_MAX
 #define HOUR_MS 3600000
+#define MAX_ARRAY_BYTES ((int64_t)1 << 37) /* see SCD_BLOOM_MAX_BITS */
 
 /* clang-format off */
 static const struct option options[] = {
@@ -77,10 +78,18 @@ static const struct option options[] = {
 	  "larger objects are not stored" },
 	{ "eviction", POLICY, AT(eviction), "sieve", 0, 0, true,
 	  "which objects go first: sieve or lru" },
-	{ "expected_objects", NUMBER, AT(expected_objects), "0", 0, BIG, true,
-	  "objects the digest is sized for; 0: cache_size / 4K" },
-	{ "bits_per_object", NUMBER, AT(bits_per_object), "32", 2, 1024, true,
+	{ "expected_objects", NUMBER, AT(expected_objects), "0", 0, BIG, false,
+	  "objects the digest is sized for at first; 0: cache_size / 4K" },
+	{ "bits_per_object", NUMBER, AT(bits_per_object), "32", 2, 1024, false,
 	  "bits of the digest for each of them, before coding" },
+	{ "filter_resize", FLAG, AT(filter_resize), "true", 0, 0, false,
+	  "the digest grows and shrinks with the number of objects" },
+	{ "filter_min", SIZE, AT(filter_min), "8K", 8, MAX_ARRAY_BYTES, false,
+	  "smallest array of the digest" },
+	{ "filter_max", SIZE, AT(filter_max), "512M", 8, MAX_ARRAY_BYTES,
+	  false, "largest array of the digest; peers must accept it" },
+	{ "filter_shrink_after", TIME_MS, AT(filter_shrink_ms), "5m", 0,
+	  24 * HOUR_MS, false, "time with few objects until it shrinks" },
 	{ "hash_functions", NUMBER, AT(hash_functions), "3", 1, 32, true,
 	  "bits that each object sets" },
 	{ "publish_share", SHARE, AT(publish_share), "0.01", 0, 1, false,
@@ -99,7 +108,7 @@ static const struct option options[] = {
 	{ "digest_max_age", TIME_MS, AT(digest_max_age_ms), "2m", 1000,
 	  24 * HOUR_MS, false, "older digests are not consulted" },
 	{ "digest_max_size", SIZE, AT(digest_max_bits), "512M", 1024,
-	  (int64_t)1 << 37, false, "largest array of a peer's digest" },
+	  MAX_ARRAY_BYTES, false, "largest array of a peer's digest" },
 	{ "digest_timeout", TIME_MS, AT(digest_timeout_ms), "30s", 100,
 	  HOUR_MS, false, "for a digest to arrive, beyond the wait" },
 	{ "peer_budget", TIME_MS, AT(peer_budget_ms), "150ms", 1, 60000, false,
@@ -510,6 +519,9 @@ static void check_whole(struct config *c, const char *path,
 		       path);
 	if (c->publish_max_ms < c->publish_min_ms)
 		report(errors, "%s: publish_max: shorter than publish_min\n",
+		       path);
+	if (c->filter_max < c->filter_min)
+		report(errors, "%s: filter_max: smaller than filter_min\n",
 		       path);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;

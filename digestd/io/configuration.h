@@ -50,6 +50,10 @@ struct config {
 	int64_t expected_objects;
 	int64_t bits_per_object;
 	int64_t hash_functions;
+	bool filter_resize;
+	int64_t filter_min;
+	int64_t filter_max;
+	int64_t filter_shrink_ms;
 	double publish_share;
 	int64_t publish_min_ms;
 	int64_t publish_max_ms;

@@ -54,6 +54,12 @@ static void digest_metrics(const struct node_status *s, FILE *to)
 
 	gauge(to, "digest_generation", (double)p->generation,
 	      "generation that is published");
+	gauge(to, "digest_filter_bytes", (double)c->nbits / 8,
+	      "size of the catalog's filter, a bit for each counter");
+	counter(to, "digest_grown", c->grown,
+		"times that the filter has become larger");
+	counter(to, "digest_shrunk", c->shrunk,
+		"times that the filter has become smaller");
 	gauge(to, "digest_array_bytes", (double)p->array_bytes,
 	      "size of the digest before coding");
 	gauge(to, "digest_full_bytes", (double)p->full_bytes,

@@ -17,6 +17,8 @@
 
 enum {
 	TICK_MS = 20, /* how often the catalog is looked at */
+	PART_MS = 1, /* between two parts of a rebuild */
+	RETRY_MS = 60000, /* after there was no memory for a rebuild */
 	FULL_PERCENT = 1, /* false positives from which a filter is too small */
 };
 
@@ -28,7 +30,10 @@ struct publisher {
 	struct generations *generations;
 	struct loop_timer tick;
 	struct publisher_stats stats;
-	bool warned; /* that the filter is too small */
+	struct resize resize;
+	uint64_t old_nbits; /* 0: no rebuild is under way */
+	int64_t rebuild_ms; /* no new one before */
+	bool warned;        /* that the filter is too small */
 };
 
 static double clock_ms(void)
@@ -39,16 +44,61 @@ static double clock_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Once, when the store holds more objects than the filter was made for. */
+/* Once, when the filter may not become as large as the objects need it. */
 static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
 {
-	if (c->fp * 100 < FULL_PERCENT || p->warned)
+	if (c->fp * 100 < FULL_PERCENT || p->warned ||
+	    c->nbits < p->settings.resizing.max_bits)
 		return;
 	p->warned = true;
 	log_write(LOG_WARNING, "publisher",
 		  "%" PRIu64 " objects are too many for a digest of %" PRIu64
-		  " bits (%.1f %% false positives): raise expected_objects",
-		  c->nkeys, c->nbits, c->fp * 100);
+		  " bits (%.1f %% false positives): raise %s",
+		  c->nkeys, c->nbits, c->fp * 100,
+		  p->settings.resizing.min_bits == c->nbits ?
+			  "expected_objects" :
+			  "filter_max");
+}
+
+static void catalog_now(struct publisher *p, struct catalog_stats *out)
+{
+	catalog_stats(cache_lock(p->cache), out);
+	cache_unlock(p->cache);
+}
+
+/* Begins to move the catalog to another size, if it should have one. */
+static void begin_rebuild(struct publisher *p)
+{
+	int64_t now_ms = loop_now_ms(p->loop);
+	struct catalog_stats now;
+	uint64_t wanted;
+
+	catalog_now(p, &now);
+	wanted = resize_wanted(&p->resize, &p->settings.resizing, &now, now_ms);
+	if (wanted == now.nbits || now_ms < p->rebuild_ms)
+		return;
+	if (cache_rebuild(p->cache, wanted)) {
+		p->rebuild_ms = now_ms + RETRY_MS;
+		log_write(LOG_ERROR, "publisher", "no memory for a digest of "
+			  "%" PRIu64 " bits", wanted);
+		return;
+	}
+	p->old_nbits = now.nbits;
+}
+
+static void go_on_rebuilding(struct publisher *p)
+{
+	struct catalog_stats now;
+
+	if (!cache_rebuild_part(p->cache))
+		return;
+	catalog_now(p, &now);
+	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
+		  " to %" PRIu64 " bits for %" PRIu64 " objects",
+		  now.nbits > p->old_nbits ? "grown" : "shrunk", p->old_nbits,
+		  now.nbits, now.nkeys);
+	p->old_nbits = 0;
+	p->warned = false;
 }
 
 /* Takes a snapshot if one is due. Returns whether it did. */
@@ -86,9 +136,8 @@ static void note(struct publisher *p, const struct publication *publication,
 		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
 }
 
-static void tick(void *arg)
+static void publish_when_due(struct publisher *p)
 {
-	struct publisher *p = arg;
 	struct publication *publication;
 	struct catalog_snapshot snapshot;
 
@@ -107,8 +156,19 @@ static void tick(void *arg)
 			digest_api_publish(p->api, publication);
 		}
 	}
-	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop) + TICK_MS, tick,
-		       p);
+}
+
+static void tick(void *arg)
+{
+	struct publisher *p = arg;
+
+	if (p->old_nbits)
+		go_on_rebuilding(p);
+	else
+		begin_rebuild(p);
+	publish_when_due(p);
+	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop) +
+		       (p->old_nbits ? PART_MS : TICK_MS), tick, p);
 }
 
 int publisher_new(struct loop *loop, struct cache *cache,
@@ -144,10 +204,11 @@ void publisher_free(struct publisher **p)
 	*p = NULL;
 }
 
-void publisher_set_policy(struct publisher *p,
-			  const struct publish_policy *policy)
+void publisher_set(struct publisher *p, const struct publish_policy *policy,
+		   const struct resize_policy *resizing)
 {
 	p->settings.policy = *policy;
+	p->settings.resizing = *resizing;
 }
 
 void publisher_stats(const struct publisher *p, struct publisher_stats *out)

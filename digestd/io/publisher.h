@@ -1,6 +1,8 @@
 /*
- * The publisher: turns what the catalog says into publications, on the service
- * loop. The catalog is locked only while its array is copied.
+ * The publisher: turns what the catalog says into publications, and moves it to
+ * a filter of another size when its keys have become many or few, on the
+ * service loop. The catalog is locked only while its array is copied, or for
+ * one part of its keys, a thousand or two.
  */
 #ifndef DIGESTD_IO_PUBLISHER_H
 #define DIGESTD_IO_PUBLISHER_H
@@ -8,6 +10,7 @@
 #include <stdint.h>
 
 #include "digestd/core/catalog.h"
+#include "digestd/core/resize.h"
 
 struct cache;
 struct digest_api;
@@ -16,6 +19,7 @@ struct publisher;
 
 struct publisher_settings {
 	struct publish_policy policy;
+	struct resize_policy resizing;
 	uint64_t instance; /* not 0 */
 	unsigned keep;     /* generations, see generations_new() */
 };
@@ -41,9 +45,9 @@ int publisher_new(struct loop *loop, struct cache *cache,
 
 void publisher_free(struct publisher **p);
 
-/* Takes new times; instance and keep stay. */
-void publisher_set_policy(struct publisher *p,
-			  const struct publish_policy *policy);
+/* Takes new times and sizes; instance and keep stay. */
+void publisher_set(struct publisher *p, const struct publish_policy *policy,
+		   const struct resize_policy *resizing);
 
 /* What was published last. */
 void publisher_stats(const struct publisher *p, struct publisher_stats *out);

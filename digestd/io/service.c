@@ -187,7 +187,7 @@ static int start_cache(struct service *s)
 	struct cache_settings settings = {
 		.max_bytes = (uint64_t)s->config->cache_size,
 		.policy = s->config->eviction,
-		.nbits = settings_of_filter(s->config),
+		.nbits = settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
 	};
 
@@ -229,6 +229,7 @@ static int start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
 		.policy = settings_of_publishing(s->config),
+		.resizing = settings_of_filter(s->config),
 		.instance = s->instance,
 		.keep = (unsigned)s->config->keep_generations,
 	};
@@ -401,6 +402,7 @@ static int apply(struct service *s, const struct config *c)
 {
 	struct follow_settings following = settings_of_following(c);
 	struct publish_policy publishing = settings_of_publishing(c);
+	struct resize_policy resizing = settings_of_filter(c);
 	struct follow_place *places = places_of(c);
 	struct worker_settings workers;
 	int err = settings_of_workers(c, &workers);
@@ -415,7 +417,7 @@ static int apply(struct service *s, const struct config *c)
 	}
 	free(places);
 	if (s->publisher)
-		publisher_set_policy(s->publisher, &publishing);
+		publisher_set(s->publisher, &publishing, &resizing);
 	cache_resize(s->cache, (uint64_t)c->cache_size);
 	log_set_level(c->log_level);
 	return err;

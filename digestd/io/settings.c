@@ -12,7 +12,6 @@
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
-	MIN_FILTER_BITS = 1 << 16,
 	SMALL_OBJECT_BYTES = 4096,
 };
 
@@ -79,19 +78,54 @@ void settings_free(struct worker_settings *s)
 	s->origins = NULL;
 }
 
-uint64_t settings_of_filter(const struct config *c)
+/* The smallest power of two that holds so many bytes or objects [bits]. */
+static uint64_t round_up(uint64_t n, uint64_t bits_each)
+{
+	uint64_t nbits = 1;
+
+	while (nbits / bits_each < n && nbits < SCD_BLOOM_MAX_BITS)
+		nbits *= 2;
+	return nbits;
+}
+
+/* The largest that is not above so many bytes [bits]. */
+static uint64_t round_down(uint64_t bytes)
+{
+	uint64_t nbits = round_up(bytes, 8);
+
+	return nbits / 8 > bytes ? nbits / 2 : nbits;
+}
+
+uint64_t settings_first_bits(const struct config *c)
 {
 	uint64_t objects = (uint64_t)c->expected_objects;
-	uint64_t want, nbits = MIN_FILTER_BITS;
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+	uint64_t nbits;
 
 	/* Small objects, so that there are never many more of them: what a
 	 * filter has too many bits costs little once it is coded. */
 	if (!objects)
 		objects = (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
-	want = objects * (uint64_t)c->bits_per_object;
-	while (nbits < want && nbits < (uint64_t)1 << 40)
-		nbits *= 2;
-	return nbits;
+	nbits = round_up(objects, (uint64_t)c->bits_per_object);
+	if (nbits < min)
+		nbits = min;
+	return nbits < max ? nbits : max;
+}
+
+struct resize_policy settings_of_filter(const struct config *c)
+{
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+
+	if (!c->filter_resize)
+		min = max = settings_first_bits(c);
+	return (struct resize_policy){
+		.min_bits = min < max ? min : max,
+		.max_bits = max,
+		.bits_per_key = (uint64_t)c->bits_per_object,
+		.shrink_ms = c->filter_shrink_ms,
+	};
 }
 
 struct publish_policy settings_of_publishing(const struct config *c)

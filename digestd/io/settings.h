@@ -5,6 +5,7 @@
 #define DIGESTD_IO_SETTINGS_H
 
 #include "digestd/core/catalog.h"
+#include "digestd/core/resize.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/worker.h"
 
@@ -18,8 +19,12 @@ int settings_of_workers(const struct config *c, struct worker_settings *out);
 
 void settings_free(struct worker_settings *s);
 
-/* Bits of the catalog's filter at the start: a power of two. */
-uint64_t settings_of_filter(const struct config *c);
+/*
+ * The sizes that the catalog's filter may have, and the one that it has at
+ * first: powers of two within filter_min and filter_max.
+ */
+struct resize_policy settings_of_filter(const struct config *c);
+uint64_t settings_first_bits(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);

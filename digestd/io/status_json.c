@@ -51,6 +51,8 @@ static json_t *digest(const struct node_status *s)
 
 	put(o, "generation", s->publisher.generation);
 	put(o, "bits", s->catalog.nbits);
+	put(o, "grown", s->catalog.grown);
+	put(o, "shrunk", s->catalog.shrunk);
 	put(o, "hash_functions", s->catalog.nhash);
 	put(o, "keys", s->catalog.nkeys);
 	put(o, "unpublished_changes", s->catalog.changed);
