@@ -119,11 +119,12 @@ struct scd_goal {
 };
 
 enum {
-	SCD_TUNE_BYTES = 8,        /* as many as a plain hash of each object */
-	SCD_TUNE_SHARE = 1,        /* as in Summary Cache */
-	SCD_TUNE_PEER_HITS = 10,   /* what siblings add in most traces */
-	SCD_TUNE_LEAST_MS = 100,   /* between updates, where churn is chosen */
-	SCD_TUNE_HTTP_BYTES = 512, /* request and reply around an update */
+	SCD_TUNE_BYTES = 8,       /* as many as a plain hash of each object */
+	SCD_TUNE_SHARE = 1,       /* as in Summary Cache */
+	SCD_TUNE_PEER_HITS = 10,  /* a guess: measure it */
+	SCD_TUNE_LEAST_MS = 100,  /* between updates, where churn is chosen */
+	SCD_TUNE_HTTP_BYTES = 600 /* request and header of the reply around an
+				     update: 175 and 411 with digestd */
 };
 
 /* What keeps a better answer away. */

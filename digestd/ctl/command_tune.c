@@ -1,128 +1,219 @@
 /*
- * digestctl tune: from a goal to the shape of a digest.
+ * digestctl tune: from goals to the parameters of a digest.
  */
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
-#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "codec/tune.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
+#include "digestd/ctl/tuning.h"
 
 const char command_tune_help[] =
-	"usage: digestctl tune --objects N {--fp F | --wire-bits B} [OPTIONS]\n"
-	"  -n, --objects N    objects to expect\n"
-	"  -f, --fp F         false-positive rate that a cluster may have\n"
-	"  -w, --wire-bits B  most bits an object on the wire, in full\n"
-	"  -P, --peers P      nodes in the cluster (2): each digest may have\n"
-	"                     F / (P - 1)\n"
-	"  -c, --churn C      share of objects replaced between updates (0)\n"
-	"  -d, --deltas D     deltas sent for each full digest (0)\n"
-	"  -m, --memory SIZE  most memory, own filter and peers' arrays\n"
-	"  -j, --json         as JSON\n";
+	"usage: digestctl tune --objects N GOAL... [OPTIONS]\n"
+	"Finds size, hash functions and updates of a digest, predicts what\n"
+	"comes of them, and says what keeps a better answer away.\n"
+	"  -n, --objects N     objects to be ready for\n"
+	"  -N, --now N         objects there now (as many)\n"
+	"  -P, --peers P       nodes in the cluster (2): each digest may have\n"
+	"                      F / (P - 1)\n"
+	"Goals: one of them at least.\n"
+	"  -f, --fp F          false-positive rate that a cluster may have\n"
+	"  -w, --wire-bits B   most bits an object on the wire, in full\n"
+	"  -C, --hit-cost B    bytes that a false hit costs, with\n"
+	"  -q, --lookups Q     lookups in the peers' digests, an interval\n"
+	"What changes:\n"
+	"  -r, --replaced R    objects replaced, an interval\n"
+	"  -i, --interval S    its length in seconds\n"
+	"  -c, --churn C       share of objects replaced between updates\n"
+	"                      (chosen, where lookups cost something)\n"
+	"  -M, --miss-cost B   bytes that a false miss costs (as a false hit)\n"
+	"  -H, --peer-hits H   share of the lookups that a peer could serve\n"
+	"                      (0.1)\n"
+	"What is at hand:\n"
+	"  -m, --memory SIZE   most memory, own filter and peers' arrays\n"
+	"  -u, --updates KIND  the most to send: full, xor, conditional (xor,\n"
+	"                      where objects change; else full)\n"
+	"  -d, --deltas D      deltas for each full digest (0: full digests\n"
+	"                      only at first contact)\n"
+	"Output:\n"
+	"  -e, --explain       with what was compared, and why it lost\n"
+	"  -j, --json          everything as JSON\n";
 
-static const struct option options[] = {
-	{ "objects", required_argument, NULL, 'n' },
-	{ "fp", required_argument, NULL, 'f' },
-	{ "wire-bits", required_argument, NULL, 'w' },
-	{ "peers", required_argument, NULL, 'P' },
-	{ "churn", required_argument, NULL, 'c' },
-	{ "deltas", required_argument, NULL, 'd' },
-	{ "memory", required_argument, NULL, 'm' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
+enum kind { COUNT, REAL, PEERS, UPDATES, FLAG };
+
+/* Every option; where a number goes, and how large it may be. */
+static const struct row {
+	const char *name;
+	int letter;
+	enum kind kind;
+	size_t at;
+	double max;
+} rows[] = {
+/* clang-format off */
+#define AT(member) offsetof(struct scd_goal, member)
+	{ "objects",   'n', COUNT,   AT(expected),         0 },
+	{ "now",       'N', COUNT,   AT(objects),          0 },
+	{ "peers",     'P', PEERS,   AT(peers),            1e6 },
+	{ "fp",        'f', REAL,    AT(fp),               1 },
+	{ "wire-bits", 'w', REAL,    AT(wire_bits),        1e9 },
+	{ "hit-cost",  'C', REAL,    AT(false_hit_bytes),  1e12 },
+	{ "miss-cost", 'M', REAL,    AT(false_miss_bytes), 1e12 },
+	{ "lookups",   'q', REAL,    AT(lookups),          1e15 },
+	{ "peer-hits", 'H', REAL,    AT(peer_hits),        1 },
+	{ "replaced",  'r', REAL,    AT(replaced),         1e15 },
+	{ "interval",  'i', REAL,    AT(seconds),          1e9 },
+	{ "churn",     'c', REAL,    AT(churn),            1 },
+	{ "memory",    'm', COUNT,   AT(max_memory),       0 },
+	{ "updates",   'u', UPDATES, AT(most),             0 },
+	{ "deltas",    'd', REAL,    AT(deltas),           1e9 },
+	{ "explain",   'e', FLAG,    0,                    0 },
+	{ "json",      'j', FLAG,    0,                    0 },
+#undef AT
+	/* clang-format on */
 };
 
-static bool take(struct scd_goal *g, int option, const char *text)
-{
-	double peers;
+enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
 
-	switch (option) {
-	case 'n':
-		return arguments_number("--objects", text, &g->objects);
-	case 'f':
-		return arguments_real("--fp", text, 1, &g->fp);
-	case 'w':
-		return arguments_real("--wire-bits", text, 1e9, &g->wire_bits);
-	case 'P':
-		if (!arguments_real("--peers", text, 1e6, &peers))
+/* What the command line says. */
+struct wanted {
+	struct scd_goal goal;
+	bool has_updates; /* --updates was given */
+	bool explain, json;
+};
+
+static bool take_updates(const char *text, enum scd_update *most)
+{
+	for (*most = SCD_UPDATE_FULL; *most <= SCD_UPDATE_CONDITIONAL;
+	     ++*most) {
+		if (!strcmp(text, scd_update_text(*most)))
+			return true;
+	}
+	fprintf(stderr,
+		"digestctl: --updates: \"%s\" is not full, xor or "
+		"conditional\n",
+		text);
+	return false;
+}
+
+static bool take(struct wanted *w, const struct row *row, const char *text)
+{
+	char *at = (char *)&w->goal + row->at;
+	char option[16];
+	double real;
+
+	snprintf(option, sizeof(option), "--%s", row->name);
+	switch (row->kind) {
+	case COUNT:
+		return arguments_number(option, text, (uint64_t *)(void *)at);
+	case REAL:
+		return arguments_real(option, text, row->max,
+				      (double *)(void *)at);
+	case PEERS:
+		if (!arguments_real(option, text, row->max, &real))
 			return false;
-		g->peers = (unsigned)peers;
+		w->goal.peers = (unsigned)real;
 		return true;
-	case 'c':
-		return arguments_real("--churn", text, 1, &g->churn);
-	case 'd':
-		return arguments_real("--deltas", text, 1e9, &g->deltas);
-	case 'm':
-		return arguments_number("--memory", text, &g->max_memory);
+	case UPDATES:
+		w->has_updates = true;
+		return take_updates(text, &w->goal.most);
+	case FLAG:
+		*(row->letter == 'e' ? &w->explain : &w->json) = true;
+		return true;
 	}
 	return false;
 }
 
-static void print_text(const struct scd_goal *g, const struct scd_tuning *t)
+/* getopt's two forms of the table. */
+static void list_options(struct option *longs, char *shorts)
 {
-	double n = (double)g->objects;
+	for (size_t i = 0; i < NROWS; i++) {
+		bool flag = rows[i].kind == FLAG;
 
-	printf("array            %" PRIu64 " bits, %.2f an object\n", t->nbits,
-	       (double)t->nbits / n);
-	printf("hash functions   %u\n", t->nhash);
-	printf("false positives  %.6f of one digest\n", t->fp);
-	printf("full digest      %.0f bytes, %.3f bits an object\n",
-	       t->full_bytes, t->full_bytes * 8 / n);
-	if (g->churn > 0)
-		printf("delta            %.0f bytes, %.3f bits an object\n",
-		       t->delta_bytes, t->delta_bytes * 8 / n);
-	printf("update           %.0f bytes on average\n", t->update_bytes);
-	printf("memory           %.0f bytes a peer, %.0f of its own\n",
-	       t->array_bytes, t->own_bytes);
-	printf("bound by         %s\n", scd_bound_text(t->bound));
+		longs[i] = (struct option){
+			.name = rows[i].name,
+			.has_arg = flag ? no_argument : required_argument,
+			.val = rows[i].letter,
+		};
+		*shorts++ = (char)rows[i].letter;
+		if (!flag)
+			*shorts++ = ':';
+	}
+	longs[NROWS] = (struct option){0};
+	*shorts = '\0';
 }
 
-static int print_json(const struct scd_tuning *t)
+static bool take_all(int argc, char **argv, struct wanted *w)
 {
-	json_t *o = json_pack("{s:I, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s}",
-			      "nbits", (json_int_t)t->nbits, "nhash",
-			      (int)t->nhash, "fp", t->fp, "full_bytes",
-			      t->full_bytes, "delta_bytes", t->delta_bytes,
-			      "update_bytes", t->update_bytes, "array_bytes",
-			      t->array_bytes, "own_bytes", t->own_bytes,
-			      "bound", scd_bound_text(t->bound));
-	int failed = !o || json_dumpf(o, stdout, JSON_INDENT(2));
+	struct option longs[NROWS + 1];
+	char shorts[2 * NROWS + 1];
+	int c;
 
-	putchar('\n');
-	json_decref(o);
-	return failed ? CTL_NO : CTL_OK;
+	list_options(longs, shorts);
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		size_t i = 0;
+
+		while (i < NROWS && rows[i].letter != c)
+			i++;
+		if (i == NROWS || !take(w, &rows[i], optarg))
+			return false;
+	}
+	return true;
+}
+
+/* Fills in what was left open. Returns false if too much was. */
+static bool complete(struct wanted *w)
+{
+	struct scd_goal *g = &w->goal;
+
+	if (!g->objects)
+		g->objects = g->expected;
+	if (!w->has_updates &&
+	    (g->deltas > 0 || g->churn > 0 || g->replaced > 0))
+		g->most = SCD_UPDATE_XOR;
+	return g->objects && (g->fp > 0 || g->wire_bits > 0 ||
+			      (g->false_hit_bytes > 0 && g->lookups > 0));
+}
+
+/* Tells what is wrong; where it is memory, how much would do. */
+static int refuse(struct scd_goal goal, int error)
+{
+	fprintf(stderr, "digestctl: tune: %s\n", scd_strerror(error));
+	for (double m = 64; error == SCD_EGOAL && m <= 0x1p40; m *= 2) {
+		struct scd_tuning t;
+
+		goal.max_memory = (uint64_t)scd_tune_memory(m, goal.peers);
+		error = scd_tune(&goal, &t);
+		if (!error)
+			fprintf(stderr,
+				"digestctl: tune: --memory %" PRIu64
+				" would allow it\n",
+				goal.max_memory);
+	}
+	return CTL_NO;
 }
 
 int command_tune(int argc, char **argv)
 {
-	struct scd_goal goal = { 0 };
-	struct scd_tuning tuning;
-	bool json = false;
-	int c, error;
+	struct scd_candidate list[SCD_CANDIDATES];
+	struct wanted w = {0};
+	size_t n;
+	int error;
 
-	while ((c = getopt_long(argc, argv, "n:f:w:P:c:d:m:j", options,
-				NULL)) != -1) {
-		if (c == 'j')
-			json = true;
-		else if (c == '?' || !take(&goal, c, optarg))
-			return CTL_USAGE;
-	}
-	if (optind < argc || !goal.objects ||
-	    !(goal.fp > 0 || goal.wire_bits > 0))
+	if (!take_all(argc, argv, &w))
+		return CTL_USAGE;
+	if (optind < argc || !complete(&w))
 		return arguments_wrong("tune", command_tune_help);
-	if (goal.deltas > 0)
-		goal.most = SCD_UPDATE_XOR;
-	error = scd_tune(&goal, &tuning);
-	if (error) {
-		fprintf(stderr, "digestctl: tune: %s\n", scd_strerror(error));
-		return CTL_NO;
-	}
-	if (json)
-		return print_json(&tuning);
-	print_text(&goal, &tuning);
+	error = scd_tune_explain(&w.goal, list, &n);
+	if (error)
+		return refuse(w.goal, error);
+	if (w.json)
+		return tuning_json(&w.goal, list, n);
+	tuning_print(&w.goal, &list[0].tuning);
+	if (w.explain)
+		tuning_explain(&w.goal, list, n);
 	return CTL_OK;
 }

@@ -344,7 +344,7 @@ static double least_cost(const struct scd_goal *g, double q)
 				fmin(scd_tune_delta_bits(n, m, k, g->churn),
 				     scd_tune_full_bits(n, m, k));
 
-			least = fmin(least, bits / 8 + 96 + 512 +
+			least = fmin(least, bits / 8 + 96 + 600 +
 						    q * scd_tune_fp(n, m, k));
 		}
 	}
@@ -381,7 +381,7 @@ static double cost_at(const struct scd_goal *g, const struct scd_tuning *t,
 	double bits = scd_tune_delta_bits(n, m, t->nhash, share);
 	double wrong = g->lookups * .2 / 7 * share / 2;
 
-	return g->replaced / (share * n) * (bits / 8 + 96 + 512) +
+	return g->replaced / (share * n) * (bits / 8 + 96 + 600) +
 	       wrong * (g->false_hit_bytes + g->false_miss_bytes);
 }
 
@@ -431,7 +431,7 @@ static void rates_follow_from_churn(void **state)
 	assert_int_equal(scd_tune(&goal, &t), SCD_OK);
 	assert_true(t.share == .01); /* nothing says what it costs */
 	near("seconds", 0, t.update_seconds, 20, 1e-9);
-	near("link", 0, t.link_rate, (t.update_bytes + 512) / 20, 1e-6);
+	near("link", 0, t.link_rate, (t.update_bytes + 600) / 20, 1e-6);
 	near("node", 0, t.node_rate, t.link_rate * 8, 1e-6);
 	assert_true(t.fp_now < t.fp / 1.9);
 	near("cluster", 0, t.cluster_fp, 1 - pow(1 - t.fp, 4), 1e-12);

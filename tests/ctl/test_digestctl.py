@@ -56,6 +56,54 @@ def tune_as_json():
     assert code == 1 and "goal" in err
 
 
+HOUR = ("-P", "8", "-C", "1000", "-q", "1e6", "-r", "5e4", "-i", "3600")
+
+
+def tune_tells_everything():
+    args = ["tune", "-n", "1000000", "-N", "500000", *HOUR]
+    code, out, _ = ctl(*args, "--json", "-u", "conditional")
+    t = json.loads(out)
+    assert code == 0 and t["updates"] == "conditional"
+    assert t["goal"]["expected"] == 1000000 and t["goal"]["peers"] == 8
+    assert 0 < t["share"] < 0.1 and t["fp_now"] < t["fp"] < t["cluster_fp"]
+    assert t["memory_bytes"] == t["own_bytes"] + 7 * t["array_bytes"]
+    assert abs(t["node_rate"] / t["link_rate"] - 14) < 1e-9
+    assert t["candidates"][0]["verdict"] == "chosen"
+    best = sum(t[k] for k in ("update_cost", "false_hit_cost", "stale_cost"))
+    for c in t["candidates"][1:]:
+        costs = c["update_cost"] + c["false_hit_cost"] + c["stale_cost"]
+        assert costs >= best or "memory" in c["verdict"], c
+    code, out, _ = ctl(*args, "--explain")
+    lines = out.decode().splitlines()
+    assert lines[-len(t["candidates"])].endswith("  chosen")
+    for unit in ("bytes/s", "expected_objects", "publish_max", "staleness"):
+        assert any(unit in line for line in lines), unit
+
+
+def tune_settings_make_that_array():
+    """What is printed for digestd.conf gives the array that was chosen."""
+    for n, fp in ((1000, .01), (12345, .3), (1000000, .001), (7, .1)):
+        code, out, _ = ctl("tune", "-n", str(n), "-f", str(fp))
+        assert code == 0
+        text = out.decode()
+        found = dict(re.findall(r'^ +(\w+) = "(\d+)"', text, re.M))
+        want = n * int(found["bits_per_object"])
+        nbits = int(re.search(r"array +(\d+)", text).group(1))
+        assert nbits // 2 < want <= nbits, text
+        assert int(found["expected_objects"]) == n
+
+
+def tune_says_what_would_do():
+    code, _, err = ctl("tune", "-n", "1000000", "-f", "1e-3", "-m", "1M")
+    size = re.search(r"--memory (\d+)", err).group(1)
+    assert code == 1
+    assert ctl("tune", "-n", "1000000", "-f", "1e-3", "-m", size)[0] == 0
+    less = str(int(size) - 1)
+    assert ctl("tune", "-n", "1000000", "-f", "1e-3", "-m", less)[0] == 1
+    code, _, err = ctl("tune", "-n", "1000", "-f", "1e-9", "-w", "4")
+    assert code == 1 and "--memory" not in err
+
+
 def build_info_query():
     urls = b"HTTP://A.example:80/x\r\n\nhttp://b.example\n"
     code, digest, _ = ctl(*BUILD_ARGS, "-g", "5", data=urls)
@@ -98,6 +146,10 @@ def bad_digests_are_refused():
 def wrong_usage():
     for args in ([], ["nonsense"], ["tune"], ["tune", "-n", "x"],
                  ["tune", "-n", "1", "-f", "2"], ["tune", "--nonsense"],
+                 ["tune", "-n", "10", "-C", "10"],
+                 ["tune", "-n", "10", "-f", ".1", "-u", "stored"],
+                 ["tune", "-n", "10", "-f", ".1", "-u", ""],
+                 ["tune", "-n", "10", "-f", ".1", "-H", "2"],
                  ["tables", "x"], ["tables", "-t", "-1"], ["build"],
                  [*BUILD_ARGS[:-1], "33"], ["build", "-k", "12"],
                  ["build", "-k", KEY, "-b", "2048G", "-H", "3"],
@@ -119,6 +171,8 @@ def help_and_version():
 
 
 TESTS = (examples_of_the_manual, experiment_of_the_paper, tune_as_json,
+         tune_tells_everything, tune_settings_make_that_array,
+         tune_says_what_would_do,
          build_info_query, same_input_same_bytes, bad_lines_are_named,
          bad_digests_are_refused, wrong_usage, help_and_version)
 
