@@ -12,6 +12,8 @@
 
 static const struct scd_kind *const kinds[] = {
 	&scd__kind_bloom,
+	&scd__kind_compressed,
+	&scd__kind_squid,
 };
 
 enum { NKINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -8,6 +8,8 @@
 #include "codec/kind.h"
 
 extern const struct scd_kind scd__kind_bloom;
+extern const struct scd_kind scd__kind_compressed;
+extern const struct scd_kind scd__kind_squid;
 
 /* A summary that is a Bloom filter. */
 struct scd__filter {

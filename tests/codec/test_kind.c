@@ -78,6 +78,13 @@ static const struct {
 	{"bloom", .01, 0, 9.5, 9.7, 9.75},
 	{"bloom", .001, 0, 14.3, 14.5, 14.55},
 	{"bloom", 0, 8, 8, 8.05, 8.1},
+	{"compressed", .02, 0, 6.9, 7.15, 49.7},
+	{"compressed", .01, 0, 8.8, 9.05, 19.1},
+	{"compressed", .001, 0, 12.5, 12.75, 62.4},
+	{"compressed", 0, 8, 7.3, 8.15, 64.1},
+	{"squid", .02, 0, 9, 9.15, 9.1},
+	{"squid", .001, 0, 21, 21.15, 21.1},
+	{"squid", 0, 5, 5, 5.15, 5.1},
 	/* clang-format on */
 };
 
@@ -368,7 +375,8 @@ static int whole_life(const struct scd_kind *kind,
 	struct blob blob = {NULL, 0};
 	int error = scd_summary_new(kind, goal, &s);
 
-	for (uint64_t i = 0; !error && i < 2 * goal->nkeys; i++) {
+	for (uint64_t i = 0; !error && i < goal->nkeys + goal->nkeys / 10;
+	     i++) {
 		struct scd_key key = key_of(i);
 
 		error = scd_summary_add(s, &key);
@@ -422,7 +430,7 @@ static void goals_are_checked(void **state)
 	(void)state;
 	for (size_t i = 0; (kind = scd_kind_at(i)); i++) {
 		const struct scd_kind_goal huge = {UINT64_C(1) << 32, 0, 1e9,
-						   0};
+						   1e9};
 		struct scd_summary *s = NULL;
 
 		assert_ptr_equal(scd_kind_find(kind->name), kind);
