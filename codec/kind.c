@@ -13,6 +13,7 @@
 static const struct scd_kind *const kinds[] = {
 	&scd__kind_bloom,
 	&scd__kind_compressed,
+	&scd__kind_blocked,
 	&scd__kind_squid,
 };
 
