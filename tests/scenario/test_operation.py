@@ -46,6 +46,7 @@ def test_check_mode_names_file_line_and_option(tmp_path):
             ("", "node: not given"),
             (good + 'peer "b" { url = "http://b:1" }\n', "cluster_key"),
             (good + 'cluster_key = "xyz"\n', "cluster_key"),
+            (good + 'filter_min = "2M"\nfilter_max = "1M"\n', "filter_max"),
             (good + 'origin "a/b" { url = "http://o" }\n', "not a host"),
             (good + f'cluster_key = "{scd.KEY}"\n'
              'peer "a" { url = "http://b:1" }\n', "own name"),
