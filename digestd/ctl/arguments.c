@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "digestd/ctl/command.h"
+#include "digestd/ctl/hex.h"
 
 static bool wrong(const char *option, const char *text, const char *what)
 {
@@ -52,25 +53,10 @@ bool arguments_real(const char *option, const char *text, double max,
 	return true;
 }
 
-static int digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES])
 {
-	bool right = strlen(text) == 2 * SCD_SECRET_BYTES;
-
-	for (unsigned i = 0; right && i < SCD_SECRET_BYTES; i++) {
-		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
-
-		right = high >= 0 && low >= 0;
-		secret[i] = (uint8_t)(high << 4 | (low & 15));
-	}
-	if (!right)
+	if (strlen(text) != 2 * SCD_SECRET_BYTES ||
+	    !hex_bytes(text, SCD_SECRET_BYTES, secret))
 		return wrong("--key", text, "is not 32 hexadecimal digits");
 	scd_derive(secret, "hash", secret);
 	return true;

@@ -1,195 +1,259 @@
 /*
- * digestctl build: a digest of a list of URLs.
+ * digestctl build: a digest of a list of URLs or keys. Options come first,
+ * then the shape of the filter, for which the lines may have to be counted,
+ * then the lines.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <unistd.h>
 
-#include "codec/bloom.h"
-#include "codec/digest.h"
 #include "digestd/ctl/arguments.h"
+#include "digestd/ctl/build_input.h"
+#include "digestd/ctl/build_shape.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
-#include "digestd/ctl/url_key.h"
+#include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/line_reader.h"
+#include "digestd/ctl/report.h"
 
 const char command_build_help[] =
-	"usage: digestctl build --key HEX --bits M --hashes K [OPTIONS] "
-	"[FILE]\n"
-	"       digestctl build --hashing squid --bits M [OPTIONS] [FILE]\n"
-	"Makes a full digest of the URLs in FILE (- or none: standard input),\n"
+	"usage: digestctl build --key HEX [OPTIONS] [FILE...]\n"
+	"       digestctl build --hex [OPTIONS] [FILE...]\n"
+	"       digestctl build --hashing squid [OPTIONS] [FILE...]\n"
+	"Makes a full digest of the URLs in files (-, none: standard input),\n"
 	"one a line. Lines that are no http or https URL are named and left\n"
 	"out; then the exit code is 1.\n"
 	"  -k, --key HEX        the cluster key, 32 hexadecimal digits\n"
-	"  -b, --bits M         size of the array, see digestctl tune\n"
-	"  -H, --hashes K       hash functions\n"
+	"  -x, --hex            lines are keys, 32 hexadecimal digits\n"
 	"      --hashing WAY    double, or squid: as Squid's digests have it,\n"
 	"                       without a key, with 4 hash functions (double)\n"
+	"  -b, --bits M         size of the array, and\n"
+	"  -H, --hashes K       hash functions, see digestctl tune; or\n"
+	"  -n, --objects N      as many as N objects need (the lines of the\n"
+	"                       files, if they can be read twice)\n"
+	"  -f, --fp F           and so many false positives (0.01; of squid,\n"
+	"                       what 5 bits an object give)\n"
 	"  -o, --output FILE    where the digest goes (standard output)\n"
 	"  -i, --instance N     instance in its header (1)\n"
-	"  -g, --generation N   generation in its header (1)\n";
+	"  -g, --generation N   generation in its header (1)\n"
+	"  -p, --progress       tell on stderr how far it is, also if that is\n"
+	"                       no terminal\n"
+	"  -q, --quiet          do not, even if it is one\n"
+	"  -j, --json           tell as JSON what it is; needs --output\n";
 
 enum { OPTION_HASHING = 256 };
 
 static const struct option options[] = {
 	{ "key", required_argument, NULL, 'k' },
+	{ "hex", no_argument, NULL, 'x' },
+	{ "hashing", required_argument, NULL, OPTION_HASHING },
 	{ "bits", required_argument, NULL, 'b' },
 	{ "hashes", required_argument, NULL, 'H' },
-	{ "hashing", required_argument, NULL, OPTION_HASHING },
+	{ "objects", required_argument, NULL, 'n' },
+	{ "fp", required_argument, NULL, 'f' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "instance", required_argument, NULL, 'i' },
 	{ "generation", required_argument, NULL, 'g' },
+	{ "progress", no_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, 'j' },
 	{ 0 },
 };
 
 struct build {
 	uint8_t secret[SCD_SECRET_BYTES];
-	bool has_key;
-	enum scd_hashing hashing;
-	uint64_t nbits, nhash;
+	bool has_key, hex, json;
+	struct build_shape shape;
 	struct scd_digest_info ids;
 	const char *output;
-	uint64_t bad; /* lines */
+	enum progress_wish wish;
+	char **paths;
+	uint64_t total; /* bytes of the input, 0: not known */
 };
 
-static bool take(struct build *b, int option, const char *text)
+static bool take_value(struct build *b, int option, const char *text)
 {
 	switch (option) {
 	case 'k':
 		b->has_key = arguments_key(text, b->secret);
 		return b->has_key;
-	case 'b':
-		return arguments_number("--bits", text, &b->nbits);
-	case 'H':
-		return arguments_number("--hashes", text, &b->nhash);
 	case OPTION_HASHING:
-		return arguments_hashing(text, &b->hashing);
+		return arguments_hashing(text, &b->shape.hashing);
+	case 'b':
+		return arguments_number("--bits", text, &b->shape.nbits);
+	case 'H':
+		return arguments_number("--hashes", text, &b->shape.nhash);
+	case 'n':
+		return arguments_number("--objects", text, &b->shape.objects);
+	case 'f':
+		return arguments_real("--fp", text, 1, &b->shape.fp);
 	case 'i':
 		return arguments_number("--instance", text, &b->ids.instance);
 	case 'g':
 		return arguments_number("--generation", text,
 					&b->ids.generation);
+	}
+	return false;
+}
+
+static bool take(struct build *b, int option, const char *text)
+{
+	switch (option) {
+	case 'x':
+		b->hex = true;
+		return true;
 	case 'o':
 		b->output = text;
 		return true;
+	case 'p':
+		b->wish = PROGRESS_ALWAYS;
+		return true;
+	case 'q':
+		b->wish = PROGRESS_NEVER;
+		return true;
+	case 'j':
+		b->json = true;
+		return true;
 	}
-	return false;
+	return take_value(b, option, text);
 }
 
-/* Adds one URL. Returns an SCD_ error, SCD_EURI for what is none. */
-static int add_url(struct build *b, struct scd_bloom *bloom, const char *url,
-		   size_t len)
+/* Finds how much there is to read. */
+static int measure(struct build *b)
 {
-	const struct url_key how = { b->hashing, b->secret };
-	struct scd_key key;
-	int error = url_key(&how, url, len, &key);
+	bool all = true;
 
-	if (!error) {
-		b->ids.nkeys += !scd_bloom_has(bloom, &key);
-		scd_bloom_add(bloom, &key);
+	for (char **path = b->paths; *path; path++) {
+		bool regular;
+		uint64_t size;
+		int code = line_reader_size(*path, &size, &regular);
+
+		if (code)
+			return code;
+		if (!regular && build_shape_needs_count(&b->shape)) {
+			fprintf(stderr,
+				"digestctl: %s: lines can be counted of "
+				"regular files only: --objects N\n",
+				*path);
+			return CTL_USAGE;
+		}
+		all = all && regular;
+		b->total += size;
 	}
-	return error;
+	if (!all)
+		b->total = 0;
+	return CTL_OK;
 }
 
-static int add_lines(struct build *b, struct scd_bloom *bloom, FILE *from,
-		     const char *name)
+static int read_all(const struct build *b, struct build_input *in,
+		    const char *what)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t len;
-	int error = SCD_OK;
+	int code = CTL_OK;
 
-	for (uint64_t n = 1;
-	     error != SCD_ENOMEM && (len = getline(&line, &cap, from)) >= 0;
-	     n++) {
-		while (len && strchr("\r\n", line[len - 1]))
-			len--;
-		if (!len)
-			continue;
-		error = add_url(b, bloom, line, (size_t)len);
-		if (error)
-			fprintf(stderr, "digestctl: %s:%" PRIu64 ": %s\n", name,
-				n, scd_strerror(error));
-		b->bad += error == SCD_EURI;
-	}
-	free(line);
-	return error == SCD_ENOMEM ? error : SCD_OK;
-}
-
-static int write_digest(struct build *b, const struct scd_bloom *bloom)
-{
-	uint8_t *bytes;
-	size_t len;
-	int error = scd_digest_encode(bloom, &b->ids, &bytes, &len);
-	bool written;
-
-	if (error) {
-		fprintf(stderr, "digestctl: build: %s\n", scd_strerror(error));
-		return CTL_NO;
-	}
-	written = digest_file_write(b->output, bytes, len);
-	free(bytes);
-	return written && !b->bad ? CTL_OK : CTL_NO;
-}
-
-static int build(struct build *b, const char *path)
-{
-	FILE *from = strcmp(path, "-") ? fopen(path, "r") : stdin;
-	struct scd_bloom bloom;
-	int error, code = CTL_NO;
-
-	if (!from) {
-		fprintf(stderr, "digestctl: %s: %s\n", path, strerror(errno));
-		return CTL_NO;
-	}
-	error = scd_bloom_init(&bloom, b->nbits, (unsigned)b->nhash);
-	if (error) {
-		fprintf(stderr, "digestctl: --bits, --hashes: %s\n",
-			scd_strerror(error));
-		code = CTL_USAGE;
-	} else {
-		bloom.hashing = b->hashing;
-		error = add_lines(b, &bloom, from, path);
-		if (!error)
-			code = write_digest(b, &bloom);
-		scd_bloom_free(&bloom);
-	}
-	if (from != stdin)
-		fclose(from);
+	progress_start(&in->progress, b->wish, what, b->total);
+	for (char **path = b->paths; !code && *path; path++)
+		code = build_input_read(in, *path);
+	progress_end(&in->progress, in->bytes, in->lines);
 	return code;
 }
 
-/* Is there all that the hashing wants, and is it possible? */
-static bool shape_is_right(struct build *b)
+/* Counts the lines, and leaves standard input where it was. */
+static int count_objects(struct build *b)
 {
-	switch (b->hashing) {
-	case SCD_HASHING_DOUBLE:
-		return b->has_key && b->nbits && b->nhash &&
-		       b->nhash <= SCD_MAX_HASH;
-	case SCD_HASHING_SQUID:
-		if (!b->nhash)
-			b->nhash = SCD_SQUID_HASH;
-		return b->nhash == SCD_SQUID_HASH && b->nbits &&
-		       b->nbits % 8 == 0 && b->nbits <= SCD_SQUID_MAX_BITS;
+	off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	struct build_input in = { 0 };
+	int code = read_all(b, &in, "counting");
+
+	b->shape.objects = in.lines;
+	if (begin >= 0 && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) {
+		fprintf(stderr, "digestctl: -: %s\n", strerror(errno));
+		return CTL_IO;
 	}
-	return false;
+	return code;
+}
+
+static int find_shape(struct build *b)
+{
+	int code = measure(b);
+
+	if (!code && build_shape_needs_count(&b->shape))
+		code = count_objects(b);
+	return code ? code : build_shape_find(&b->shape);
+}
+
+static int report(const struct build *b, const struct digest_open *d,
+		  const struct build_input *in)
+{
+	return report_json(json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
+		b->output, "lines", (json_int_t)in->lines, "left_out",
+		(json_int_t)in->bad, "nkeys", (json_int_t)in->nkeys, "nbits",
+		(json_int_t)d->bloom.nbits, "nhash", (json_int_t)d->bloom.nhash,
+		"fill", scd_bloom_fill(&d->bloom), "fp",
+		scd_bloom_fp(&d->bloom), "bytes", (json_int_t)d->len));
+}
+
+static int fill(const struct build *b, struct digest_open *d)
+{
+	struct build_input in = { .bloom = &d->bloom,
+				  .how = { b->shape.hashing, b->secret },
+				  .hex = b->hex };
+	int code = read_all(b, &in, "building");
+
+	if (code)
+		return code;
+	d->info.nkeys = in.nkeys;
+	code = digest_write_full(d, b->output);
+	if (!code && b->json)
+		code = report(b, d, &in);
+	return !code && in.bad ? CTL_NO : code;
+}
+
+static int build(struct build *b)
+{
+	struct digest_open d = { .info = b->ids };
+	int error, code = find_shape(b);
+
+	if (code)
+		return code;
+	error = scd_bloom_init(&d.bloom, b->shape.nbits,
+			       (unsigned)b->shape.nhash);
+	if (error)
+		return digest_wrong("build", error);
+	d.bloom.hashing = b->shape.hashing;
+	code = fill(b, &d);
+	digest_close(&d);
+	return code;
+}
+
+static bool is_complete(const struct build *b)
+{
+	return (b->has_key || b->hex ||
+		b->shape.hashing != SCD_HASHING_DOUBLE) &&
+	       b->ids.instance && build_shape_is_right(&b->shape);
 }
 
 int command_build(int argc, char **argv)
 {
+	char dash[] = "-", *standard_input[] = { dash, NULL };
 	struct build b = { .output = "-",
 			   .ids = { .instance = 1, .generation = 1 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "k:b:H:o:i:g:", options, NULL)) !=
-	       -1) {
+	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:o:i:g:pqj", options,
+				NULL)) != -1) {
 		if (c == '?' || !take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	if (!shape_is_right(&b) || argc - optind > 1)
+	if (!is_complete(&b))
 		return arguments_wrong("build", command_build_help);
-	return build(&b, optind < argc ? argv[optind] : "-");
+	b.paths = optind < argc ? argv + optind : standard_input;
+	if (!digest_one_stdin(NULL, b.paths) ||
+	    !report_has_place(b.json, b.output) ||
+	    !digest_file_may_write(b.output))
+		return CTL_USAGE;
+	return build(&b);
 }

@@ -63,6 +63,8 @@ static int told(int code)
 
 static int run(int argc, char **argv)
 {
+	char name[64];
+
 	for (size_t i = 0; i < NCOMMANDS; i++) {
 		if (strcmp(argv[0], commands[i].name))
 			continue;
@@ -71,6 +73,8 @@ static int run(int argc, char **argv)
 			fputs(commands[i].help, stdout);
 			return CTL_OK;
 		}
+		snprintf(name, sizeof(name), "digestctl: %s", commands[i].name);
+		argv[0] = name; /* what getopt_long() begins its errors with */
 		return told(commands[i].run(argc, argv));
 	}
 	fprintf(stderr, "digestctl: no command \"%s\"\n", argv[0]);

@@ -9,6 +9,8 @@
 #include "codec/squid.h"
 #include "codec/uri.h"
 
+enum { SMALL_BYTES = 2048 }; /* of most URLs: spares malloc() */
+
 static int key_of(const struct url_key *how, const char *uri, size_t len,
 		  struct scd_key *out)
 {
@@ -25,13 +27,15 @@ static int key_of(const struct url_key *how, const char *uri, size_t len,
 int url_key(const struct url_key *how, const char *url, size_t len,
 	    struct scd_key *out)
 {
-	char *canonical = malloc(len + 2);
+	char small[SMALL_BYTES];
+	char *canonical = len + 2 <= sizeof(small) ? small : malloc(len + 2);
 	int error = SCD_ENOMEM;
 
 	if (canonical)
 		error = scd_uri_canonical(url, len, canonical, len + 2, &len);
 	if (!error)
 		error = key_of(how, canonical, len, out);
-	free(canonical);
+	if (canonical != small)
+		free(canonical);
 	return error;
 }

@@ -1,0 +1,86 @@
+/*
+ * The shape of the filter that digestctl build makes.
+ */
+#include "digestd/ctl/build_shape.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "codec/bloom.h"
+#include "codec/squid.h"
+#include "codec/tune.h"
+#include "digestd/ctl/command.h"
+
+static const double DEFAULT_FP = .01;
+
+bool build_shape_is_right(const struct build_shape *s)
+{
+	bool sized = s->objects || s->fp > 0;
+
+	if (s->nbits > SCD_BLOOM_MAX_BITS || s->nhash > SCD_MAX_HASH ||
+	    s->fp >= 1 || (s->nbits && sized))
+		return false;
+	switch (s->hashing) {
+	case SCD_HASHING_DOUBLE:
+		return !s->nbits == !s->nhash;
+	case SCD_HASHING_SQUID:
+		return (!s->nhash || s->nhash == SCD_SQUID_HASH) &&
+		       s->nbits % 8 == 0 && s->nbits <= SCD_SQUID_MAX_BITS;
+	}
+	return false;
+}
+
+bool build_shape_needs_count(const struct build_shape *s)
+{
+	return !s->nbits && !s->objects;
+}
+
+static int find_double(struct build_shape *s)
+{
+	const struct scd_goal goal = { .objects = s->objects ? s->objects : 1,
+				       .fp = s->fp > 0 ? s->fp : DEFAULT_FP };
+	struct scd_tuning t;
+	int error = scd_tune(&goal, &t);
+
+	if (error) {
+		fprintf(stderr, "digestctl: --objects, --fp: %s\n",
+			scd_strerror(error));
+		return CTL_NO;
+	}
+	s->nbits = t.nbits;
+	s->nhash = t.nhash;
+	return CTL_OK;
+}
+
+/* Squid's own number of bits, or as many as the rate asks for. */
+static int find_squid(struct build_shape *s)
+{
+	double each = SCD_SQUID_ENTRY_BITS, bits;
+
+	if (s->fp > 0)
+		each = -SCD_SQUID_HASH / log1p(-pow(s->fp, .25));
+	bits = 8 * fmax(1, ceil((double)s->objects * each / 8));
+	if (bits > (double)SCD_SQUID_MAX_BITS) {
+		fputs("digestctl: --objects, --fp: more than Squid's digests "
+		      "can have\n",
+		      stderr);
+		return CTL_NO;
+	}
+	s->nbits = (uint64_t)bits;
+	return CTL_OK;
+}
+
+int build_shape_find(struct build_shape *s)
+{
+	if (s->hashing == SCD_HASHING_SQUID)
+		s->nhash = SCD_SQUID_HASH;
+	if (s->nbits)
+		return CTL_OK;
+	switch (s->hashing) {
+	case SCD_HASHING_DOUBLE:
+		return find_double(s);
+	case SCD_HASHING_SQUID:
+		return find_squid(s);
+	}
+	return CTL_NO;
+}

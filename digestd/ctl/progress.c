@@ -1,0 +1,119 @@
+/*
+ * How far long work has come.
+ */
+#include "digestd/ctl/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	FIRST_MS = 500,     /* what takes less is no long work */
+	INTERVAL_MS = 200,  /* faster than that nobody reads */
+	IN_A_FILE_MS = 5000 /* where lines are kept */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void progress_start(struct progress *p, enum progress_wish wish,
+		    const char *what, uint64_t total)
+{
+	*p = (struct progress){ .what = what,
+				.total = total,
+				.over = isatty(STDERR_FILENO) };
+	switch (wish) {
+	case PROGRESS_TERMINAL:
+		p->on = p->over;
+		break;
+	case PROGRESS_ALWAYS:
+		p->on = p->always = true;
+		break;
+	case PROGRESS_NEVER:
+		break;
+	}
+	p->start_ms = now_ms();
+	p->due_ms = p->start_ms + (p->always ? 0 : FIRST_MS);
+}
+
+/* Bytes in a unit that suits them. */
+static void print_bytes(uint64_t bytes)
+{
+	static const char units[] = "kMGT";
+	double x = (double)bytes / 1000;
+	unsigned u = 0;
+
+	for (; x >= 1000 && u + 2 < sizeof(units); u++)
+		x /= 1000;
+	fprintf(stderr, x < 10 ? "%.1f %cB" : "%.0f %cB", x, units[u]);
+}
+
+static void print_rate(uint64_t lines, int64_t ms)
+{
+	if (ms > 0)
+		fprintf(stderr, ", %.0f lines/s",
+			(double)lines * 1000 / (double)ms);
+}
+
+static void print_left(const struct progress *p, uint64_t bytes, int64_t ms)
+{
+	double left =
+		(double)ms / 1000 * (double)(p->total - bytes) / (double)bytes;
+	uint64_t s = (uint64_t)(left + .5);
+
+	fprintf(stderr, ", %" PRIu64 ":%02u left", s / 60, (unsigned)(s % 60));
+}
+
+static void finish_line(struct progress *p)
+{
+	fputs(p->over ? "\033[K" : "\n", stderr); /* the rest of an old one */
+	fflush(stderr);
+	p->shown = true;
+}
+
+void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines)
+{
+	int64_t now = p->on ? now_ms() : 0;
+
+	if (!p->on || now < p->due_ms)
+		return;
+	p->due_ms = now + (p->over ? INTERVAL_MS : IN_A_FILE_MS);
+	if (p->over)
+		fputc('\r', stderr);
+	fprintf(stderr, "%s: ", p->what);
+	print_bytes(bytes);
+	if (p->total) {
+		fputs(" of ", stderr);
+		print_bytes(p->total);
+	}
+	print_rate(lines, now - p->start_ms);
+	if (bytes && p->total >= bytes)
+		print_left(p, bytes, now - p->start_ms);
+	finish_line(p);
+}
+
+void progress_clear(struct progress *p)
+{
+	if (p->shown && p->over)
+		fputs("\r\033[K", stderr);
+}
+
+void progress_end(struct progress *p, uint64_t bytes, uint64_t lines)
+{
+	int64_t ms = now_ms() - p->start_ms;
+
+	if (!p->shown && !p->always)
+		return;
+	progress_clear(p);
+	fprintf(stderr, "%s: %" PRIu64 " lines, ", p->what, lines);
+	print_bytes(bytes);
+	fprintf(stderr, " in %.1f s", (double)ms / 1000);
+	print_rate(lines, ms);
+	fputc('\n', stderr);
+}
