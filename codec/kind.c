@@ -11,10 +11,8 @@
 #define MAX_KEYS (UINT64_C(1) << 32)
 
 static const struct scd_kind *const kinds[] = {
-	&scd__kind_bloom,
-	&scd__kind_compressed,
-	&scd__kind_blocked,
-	&scd__kind_squid,
+	&scd__kind_bloom,   &scd__kind_compressed, &scd__kind_golomb,
+	&scd__kind_blocked, &scd__kind_squid,
 };
 
 enum { NKINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -9,6 +9,7 @@
 
 extern const struct scd_kind scd__kind_bloom;
 extern const struct scd_kind scd__kind_compressed;
+extern const struct scd_kind scd__kind_golomb;
 extern const struct scd_kind scd__kind_blocked;
 extern const struct scd_kind scd__kind_squid;
 
