@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,16 +14,22 @@
 #include "codec/tune.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
+#include "digestd/ctl/kind_table.h"
+#include "digestd/ctl/random.h"
 
 const char command_tables_help[] =
 	"usage: digestctl tables [OPTIONS]\n"
 	"Prints the tables of Mitzenmacher, \"Compressed Bloom Filters\", as\n"
 	"they come out here and as they stand there, and its experiment.\n"
 	"  -t, --trials N  filters coded in the experiment (1000; 0: none)\n"
-	"  -s, --seed N    of their keys (1)\n";
+	"  -K, --kinds     instead: kinds of digests, measured\n"
+	"  -n, --keys N    of --kinds: how many keys (1000000)\n"
+	"  -s, --seed N    of the keys (1)\n";
 
 static const struct option options[] = {
 	{ "trials", required_argument, NULL, 't' },
+	{ "kinds", no_argument, NULL, 'K' },
+	{ "keys", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 's' },
 	{ 0 },
 };
@@ -81,16 +88,6 @@ static void print_table(const struct table *t)
 /* The experiment: 10,000 objects, 140,000 bits, 2 hash functions. */
 enum { KEYS = 10000, BITS = 140000, HASHES = 2 };
 
-/* SplitMix64 (Steele, Lea, Flood, 2014): keys that are random enough. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 /* The coded size of one random filter [bytes], without the header. */
 static int coded_size(struct scd_bloom *b, uint64_t *seed, double *size)
 {
@@ -101,7 +98,7 @@ static int coded_size(struct scd_bloom *b, uint64_t *seed, double *size)
 
 	scd_bloom_clear(b);
 	for (int i = 0; i < KEYS; i++) {
-		struct scd_key key = { next_random(seed), next_random(seed) };
+		struct scd_key key = { random_next(seed), random_next(seed) };
 
 		scd_bloom_add(b, &key);
 	}
@@ -140,18 +137,23 @@ static int experiment(uint64_t trials, uint64_t seed)
 
 int command_tables(int argc, char **argv)
 {
-	uint64_t trials = 1000, seed = 1;
+	uint64_t trials = 1000, seed = 1, keys = 1000000;
+	bool kinds = false;
 	int c, error = SCD_OK;
 
-	while ((c = getopt_long(argc, argv, "t:s:", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:Kn:s:", options, NULL)) != -1) {
 		if (c == '?' ||
 		    (c == 't' && !arguments_number("--trials", optarg,
 						   &trials)) ||
+		    (c == 'n' && !arguments_number("--keys", optarg, &keys)) ||
 		    (c == 's' && !arguments_number("--seed", optarg, &seed)))
 			return CTL_USAGE;
+		kinds = kinds || c == 'K';
 	}
-	if (optind < argc)
+	if (optind < argc || !keys || keys > KIND_TABLE_MAX_KEYS)
 		return arguments_wrong("tables", command_tables_help);
+	if (kinds)
+		return kind_table_print(keys, seed);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		print_table(&tables[i]);
 	if (trials)
