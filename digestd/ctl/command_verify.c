@@ -13,13 +13,14 @@
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/digest_squid.h"
 #include "digestd/ctl/report.h"
 
 const char command_verify_help[] =
 	"usage: digestctl verify [OPTIONS] FILE...\n"
-	"Checks digests and deltas (-: standard input) as a node does that\n"
-	"receives them: the header, the payload, and the array that comes of\n"
-	"it. The exit code is 0 when all are good.\n"
+	"Checks digests, deltas and Squid's digests (-: standard input) as a\n"
+	"node does that receives them: the header, the payload, and the array\n"
+	"that comes of it. The exit code is 0 when all are good.\n"
 	"  -B, --base FILE     the full digest that the deltas are to be\n"
 	"                      applied to, each by itself\n"
 	"  -b, --max-bits M    largest array to accept (4G)\n"
@@ -90,27 +91,62 @@ static bool take(struct verify *v, int option, const char *text)
 }
 
 /* An SCD_ error of a digest's or delta's bytes. */
-static int judge(const struct verify *v, const uint8_t *bytes, size_t len)
+static int judge_ours(const struct verify *v, const struct digest_open *d)
 {
 	const struct scd_base base = { .bloom = &v->base.bloom,
 				       .instance = v->base.info.instance,
 				       .generation = v->base.info.generation };
 	struct scd_digest_info info;
 	struct scd_bloom bloom;
-	int error = scd_digest_parse(bytes, len, &v->limits, &info);
+	int error = scd_digest_parse(d->bytes, d->len, &v->limits, &info);
 
 	if (error)
 		return error;
 	if (info.kind == SCD_FULL)
-		error = scd_digest_decode(bytes, len, &v->limits, NULL, &bloom);
+		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
+					  &bloom);
 	else if (v->base_path)
-		error = scd_delta_apply(bytes, len, &v->limits, &base, NULL,
-					&bloom);
+		error = scd_delta_apply(d->bytes, d->len, &v->limits, &base,
+					NULL, &bloom);
 	else
 		return SCD_EBASE;
 	if (!error)
 		scd_bloom_free(&bloom);
 	return error;
+}
+
+/* The same of one of Squid's; its format has limits of its own. */
+static int judge_squid(const struct verify *v, const struct digest_open *d)
+{
+	struct scd_bloom bloom;
+	int error = scd_squid_decode(d->bytes, d->len, NULL, &bloom);
+
+	if (error)
+		return error;
+	if (bloom.nbits > v->limits.max_bits ||
+	    v->limits.max_hash < bloom.nhash)
+		error = SCD_ELIMIT;
+	scd_bloom_free(&bloom);
+	return error;
+}
+
+/* An exit code; *reason is null for what is good. */
+static int judge(const struct verify *v, const struct digest_open *d,
+		 const char **reason)
+{
+	bool squid = digest_squid_maybe(d);
+	int error = squid ? judge_squid(v, d) : judge_ours(v, d);
+
+	*reason = NULL;
+	if (!error)
+		return CTL_OK;
+	if (squid)
+		*reason = scd_squid_fault(d->bytes, d->len);
+	else if (error == SCD_EBASE && !v->base_path)
+		*reason = "a delta; --base is needed to check it";
+	if (!*reason)
+		*reason = scd_strerror(error);
+	return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
 }
 
 /* Tells the verdict on a file: a reason, null for a good one. */
@@ -130,24 +166,17 @@ static int tell(struct verify *v, const char *path, const char *reason)
 
 static int verify_file(struct verify *v, const char *path)
 {
-	const char *reason = NULL;
-	uint8_t *bytes;
-	size_t len;
-	int error, code = CTL_OK;
+	struct digest_open d = { .path = path };
+	const char *reason;
+	int code;
 
-	if (!digest_file_read(path, &bytes, &len)) {
+	if (!digest_file_read(path, &d.bytes, &d.len)) {
 		if (v->report)
 			tell(v, path, strerror(errno));
 		return CTL_IO;
 	}
-	error = judge(v, bytes, len);
-	free(bytes);
-	if (error == SCD_EBASE && !v->base_path)
-		reason = "a delta; --base is needed to check it";
-	else if (error)
-		reason = scd_strerror(error);
-	if (error)
-		code = error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+	code = judge(v, &d, &reason);
+	digest_close(&d);
 	return tell(v, path, reason) ? CTL_IO : code;
 }
 

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,18 @@ static int told(int code)
 	return CTL_IO;
 }
 
+/* Whether an option asks for help; -h is one only as the first. */
+static bool wants_help(char **argv)
+{
+	if (argv[1] && !strcmp(argv[1], "-h"))
+		return true;
+	while (*++argv && strcmp(*argv, "--")) {
+		if (!strcmp(*argv, "--help"))
+			return true;
+	}
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	char name[64];
@@ -68,10 +81,9 @@ static int run(int argc, char **argv)
 	for (size_t i = 0; i < NCOMMANDS; i++) {
 		if (strcmp(argv[0], commands[i].name))
 			continue;
-		if (argc > 1 && (!strcmp(argv[1], "--help") ||
-				 !strcmp(argv[1], "-h"))) {
+		if (wants_help(argv)) {
 			fputs(commands[i].help, stdout);
-			return CTL_OK;
+			return told(CTL_OK);
 		}
 		snprintf(name, sizeof(name), "digestctl: %s", commands[i].name);
 		argv[0] = name; /* what getopt_long() begins its errors with */

@@ -55,6 +55,19 @@ def golden_files():
     assert done > 80
 
 
+def golden_files_of_squid():
+    folder = os.path.join(VECTORS, "squid")
+    with open(folder + ".txt", encoding="ascii") as f:
+        rows = [line.split() for line in f if not line.startswith("#")]
+    assert {result for _, result in rows} >= {"OK", "ETRUNC", "EFORMAT"}
+    for name, result in rows:
+        code, out, err = ctl("verify", name + ".cd", cwd=folder)
+        assert (code, err) == (int(result != "OK"), ""), name
+        assert (result == "OK") == out.endswith(b": OK\n"), (name, out)
+    few = ctl("verify", "-b", "4K", "good.cd", cwd=folder)
+    assert few == (1, b"good.cd: input exceeds the limits\n", "")
+
+
 def every_cut_is_found():
     """Any start of a digest, and of a delta, is bad."""
     delta = ctl("diff", "one", "two", cwd=AT)[1]
@@ -123,5 +136,5 @@ ROWS = (
 )
 
 if __name__ == "__main__":
-    run([golden_files, every_cut_is_found, several_files, as_json,
-         deltas_need_their_base, *(row_test(row, AT) for row in ROWS)])
+    run([golden_files, golden_files_of_squid, every_cut_is_found, several_files,
+         as_json, deltas_need_their_base, *(row_test(row, AT) for row in ROWS)])

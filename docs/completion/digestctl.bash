@@ -1,0 +1,90 @@
+# Completion of digestctl(1) for bash, and for zsh by way of bashcompinit:
+#	autoload -U bashcompinit && bashcompinit && source digestctl.bash
+#
+# Commands and options are what digestctl itself says in its --help, so that
+# they are always those of the digestctl that is called. Only the words that
+# an option takes are told here, by what --help calls the value.
+
+_digestctl_values()
+{
+	case $1 in
+	WAY) echo "double squid" ;;
+	FORMAT) echo "scd squid" ;;
+	KIND) echo "full xor conditional" ;;
+	esac
+}
+
+# digestctl and a command: the names of its options.
+_digestctl_options()
+{
+	command "$1" $2 --help 2>/dev/null |
+		sed -n -e 's/^  \(-.\), \(--[a-z-]*\).*/\1 \2/p' \
+			-e 's/^      \(--[a-z-]*\).*/\1/p'
+	echo "-h --help"
+}
+
+# digestctl, a command, an option: what --help calls its value.
+_digestctl_value()
+{
+	command "$1" "$2" --help 2>/dev/null |
+		sed -n -e "s/^  \(-., \)\{0,1\} *$3 \([A-Z][A-Z]*\) .*/\2/p" \
+			-e "s/^  $3, --[a-z-]* \([A-Z][A-Z]*\) .*/\1/p"
+}
+
+_digestctl_commands()
+{
+	command "$1" --help 2>/dev/null |
+		sed -n 's/^  \([a-z][a-z-]*\)  *[a-z].*/\1/p'
+	echo "-h --help -V --version"
+}
+
+# Whether a command takes files.
+_digestctl_takes_files()
+{
+	command "$1" "$2" --help 2>/dev/null |
+		grep -Eq '^(usage:)? +digestctl .*(FILE|DIGEST|OLD|BASE)'
+}
+
+_digestctl_words()
+{
+	COMPREPLY=($(compgen -W "$1" -- "$2"))
+}
+
+# Readline's own completion of files knows about spaces and folders.
+_digestctl_files()
+{
+	compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$1"))
+}
+
+_digestctl()
+{
+	local tool=$1 word=${COMP_WORDS[COMP_CWORD]} value=
+	local before=${COMP_WORDS[COMP_CWORD - 1]} name=${COMP_WORDS[1]}
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -le 1 ]; then
+		_digestctl_words "$(_digestctl_commands "$tool")" "$word"
+		return
+	fi
+	# "--option=value" comes as three words
+	if [ "$word" = = ]; then
+		word=
+	elif [ "$before" = = ]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	case $before in
+	-*) value=$(_digestctl_value "$tool" "$name" "$before") ;;
+	esac
+	case $value,$word in
+	FILE,*) _digestctl_files "$word" ;;
+	[A-Z]*) _digestctl_words "$(_digestctl_values "$value")" "$word" ;;
+	,-*) _digestctl_words "$(_digestctl_options "$tool" "$name")" "$word" ;;
+	*)
+		if _digestctl_takes_files "$tool" "$name"; then
+			_digestctl_files "$word"
+		fi
+		;;
+	esac
+}
+
+complete -F _digestctl digestctl
