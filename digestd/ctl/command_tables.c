@@ -14,6 +14,7 @@
 #include "codec/tune.h"
 #include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
+#include "digestd/ctl/curves.h"
 #include "digestd/ctl/kind_table.h"
 #include "digestd/ctl/random.h"
 
@@ -24,13 +25,16 @@ const char command_tables_help[] =
 	"  -t, --trials N  filters coded in the experiment (1000; 0: none)\n"
 	"  -K, --kinds     instead: kinds of digests, measured\n"
 	"  -n, --keys N    of --kinds: how many keys (1000000)\n"
-	"  -s, --seed N    of the keys (1)\n";
+	"  -s, --seed N    of the keys (1)\n"
+	"  -c, --csv NAME  instead: a curve for plotting, of wire, equal, cost,\n"
+	"                  churn\n";
 
 static const struct option options[] = {
 	{ "trials", required_argument, NULL, 't' },
 	{ "kinds", no_argument, NULL, 'K' },
 	{ "keys", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 's' },
+	{ "csv", required_argument, NULL, 'c' },
 	{ 0 },
 };
 
@@ -138,10 +142,12 @@ static int experiment(uint64_t trials, uint64_t seed)
 int command_tables(int argc, char **argv)
 {
 	uint64_t trials = 1000, seed = 1, keys = 1000000;
+	const char *curve = NULL;
 	bool kinds = false;
 	int c, error = SCD_OK;
 
-	while ((c = getopt_long(argc, argv, "t:Kn:s:", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:Kn:s:c:", options, NULL)) !=
+	       -1) {
 		if (c == '?' ||
 		    (c == 't' && !arguments_number("--trials", optarg,
 						   &trials)) ||
@@ -149,11 +155,15 @@ int command_tables(int argc, char **argv)
 		    (c == 's' && !arguments_number("--seed", optarg, &seed)))
 			return CTL_USAGE;
 		kinds = kinds || c == 'K';
+		if (c == 'c')
+			curve = optarg;
 	}
 	if (optind < argc || !keys || keys > KIND_TABLE_MAX_KEYS)
 		return arguments_wrong("tables", command_tables_help);
 	if (kinds)
 		return kind_table_print(keys, seed);
+	if (curve)
+		return curves_print(curve);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		print_table(&tables[i]);
 	if (trials)
