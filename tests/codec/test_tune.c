@@ -373,6 +373,31 @@ static void search_finds_the_least(void **state)
 	}
 }
 
+/* Where memory is no matter, powers of two come as near to f* as they can;
+ * XOR deltas tell of twice as many places, and f* is twice as high. */
+static void formula_holds_without_limits(void **state)
+{
+	(void)state;
+	for (double cost = 1e6; cost < 1e9; cost *= 1.1) {
+		struct scd_goal goal = {
+			.objects = 1000000,
+			.churn = .01,
+			.lookups = 1,
+			.false_hit_bytes = cost,
+			.most = SCD_UPDATE_CONDITIONAL,
+			.max_memory = UINT64_MAX,
+		};
+		double f = .01 * 1e6 / (log(2) * cost * 8);
+		struct scd_tuning t;
+
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		assert_true(fabs(log2(t.fp / f)) < .6);
+		goal.most = SCD_UPDATE_XOR;
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		assert_true(fabs(log2(t.fp / f) - 1) < .6);
+	}
+}
+
 /* The objects that are new, and what they cost, in numbers of their own. */
 static double cost_at(const struct scd_goal *g, const struct scd_tuning *t,
 		      double share)
@@ -498,6 +523,7 @@ int main(void)
 		cmocka_unit_test(memory_is_counted),
 		cmocka_unit_test(good_fp_is_lower_than_it_seems),
 		cmocka_unit_test(search_finds_the_least),
+		cmocka_unit_test(formula_holds_without_limits),
 		cmocka_unit_test(share_weighs_staleness_and_bytes),
 		cmocka_unit_test(rates_follow_from_churn),
 		cmocka_unit_test(impossible_goals_are_refused),

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -104,6 +105,87 @@ def tune_says_what_would_do():
     assert code == 1 and "--memory" not in err
 
 
+def read(*path):
+    with open(os.path.join(SOURCE, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def page_on_tuning_shows_what_comes_out():
+    """Commands after "$" in TUNING.md, and all that stands below them."""
+    page = read("docs", "TUNING.md")
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.M)
+    shown = [b for b in blocks if b.lstrip().startswith("$ digestctl ")]
+    assert len(shown) >= 2
+    for block in shown:
+        lines = [line[4:] for line in block.strip("\n").split("\n")]
+        command = [lines.pop(0)]
+        while command[-1].endswith("\\"):
+            command.append(lines.pop(0))
+        args = " ".join(c.rstrip("\\") for c in command).split()[2:]
+        code, out, _ = ctl(*args)
+        assert code == 0
+        assert out.decode().rstrip() == "\n".join(lines), args
+
+
+def page_on_tuning_has_true_tables():
+    page = read("docs", "TUNING.md")
+    args = re.search(r"`digestctl (tune [^`]*) -m SIZE`", page).group(1)
+    rows = re.findall(r"^\| `-m (\w+)` \|(.*)\|$", page, re.M)
+    assert len(rows) == 3
+    for size, cells in rows:
+        t = json.loads(ctl(*args.split(), "-m", size, "-j")[1])
+        want = (f" {t['nbits'] / 1e6:.1f} | {t['nhash']} "
+                f"| {t['fp'] * 100:.1f} % | {t['full_bytes']:,.0f} bytes "
+                f"| {t['delta_bytes']:,.0f} bytes ")
+        assert cells == want, (cells, want)
+    for plot in re.findall(r"\]\((plots/\w+\.svg)\)", page):
+        assert read("docs", *plot.split("/")).startswith("<?xml")
+
+
+def curves_are_of_the_formulas():
+    def curve(name):
+        code, out, _ = ctl("tables", "--csv", name)
+        assert code == 0
+        lines = [line.split(",") for line in out.decode().splitlines()]
+        return lines[0], [[float(x) for x in line] for line in lines[1:]]
+
+    rows = curve("wire")[1]
+    wire, fp = next(r[2:] for r in rows if r[:2] == [2, 14])
+    assert abs(wire - 7.9231) < 1e-4 and abs(fp - .01772) < 1e-5
+    rows = curve("equal")[1]
+    assert [r[1] for r in rows[4:8]] == [1, 2, 3, 4]
+    assert abs(rows[4][2] - 49.5) < .01 and abs(rows[5][3] - 7.71) < .01
+    for row in curve("cost")[1]:
+        assert 0.5 < row[2] / row[1] < 2 and row[2] <= row[4], row
+    titles, rows = curve("churn")
+    assert len(titles) == 7
+    for row in rows:
+        assert row[2] >= row[3] and row[5] >= row[6], row
+        assert row[1] >= row[3] * .999 and row[4] >= row[6] * .999, row
+    assert ctl("tables", "--csv", "nonsense")[0] == 2
+
+
+def plots_are_up_to_date():
+    """What gnuplot makes, is checked in; if it is the same gnuplot."""
+    if not shutil.which("gnuplot"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(SOURCE, "docs", "plots", "tuning.gp")
+        r = subprocess.run(["gnuplot", os.path.abspath(script)], check=False,
+                           stderr=subprocess.PIPE,
+                           env={**os.environ, "OUT": folder,
+                                "DIGESTCTL": os.path.abspath(CTL)})
+        assert (r.returncode, r.stderr) == (0, b"")
+        made = sorted(os.listdir(folder))
+        assert made == ["churn.svg", "cost.svg", "wire.svg"]
+        for name in made:
+            old = read("docs", "plots", name)
+            new = read(folder, name)
+            version = re.search(r"GNUPLOT .*", new).group(0)
+            assert len(new) < 40000
+            assert new == old or version not in old, name
+
+
 def build_info_query():
     urls = b"HTTP://A.example:80/x\r\n\nhttp://b.example\n"
     code, digest, _ = ctl(*BUILD_ARGS, "-g", "5", data=urls)
@@ -173,6 +255,8 @@ def help_and_version():
 TESTS = (examples_of_the_manual, experiment_of_the_paper, tune_as_json,
          tune_tells_everything, tune_settings_make_that_array,
          tune_says_what_would_do,
+         page_on_tuning_shows_what_comes_out, page_on_tuning_has_true_tables,
+         curves_are_of_the_formulas, plots_are_up_to_date,
          build_info_query, same_input_same_bytes, bad_lines_are_named,
          bad_digests_are_refused, wrong_usage, help_and_version)
 
