@@ -56,7 +56,9 @@ static bool next_gap(struct bits *b, unsigned rice, uint64_t *gap)
 	b->at += more + 1;
 	if (b->at > b->end || zeros > SCD__GOLOMB_MAX_BOUND >> rice)
 		return false;
-	*gap = zeros << rice | (peek(b) & ((UINT64_C(1) << rice) - 1));
+	/* most often the low bits are in the same word: saves a load */
+	word = more + 1 + rice <= WINDOW ? word >> (more + 1) : peek(b);
+	*gap = zeros << rice | (word & ((UINT64_C(1) << rice) - 1));
 	b->at += rice;
 	return b->at <= b->end;
 }
