@@ -13,7 +13,7 @@ enum { KIND_TABLE_MAX_KEYS = 1 << 28 };
 
 /*
  * Prints it for nkeys (1..KIND_TABLE_MAX_KEYS) random keys of a seed; takes
- * some 80 bytes of memory a key. Times are the best of three. Returns an exit
+ * some 80 bytes of memory a key. Times are the best of seven. Returns an exit
  * code.
  */
 int kind_table_print(uint64_t nkeys, uint64_t seed);
