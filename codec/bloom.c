@@ -92,7 +92,7 @@ static bool set_bits(struct scd_bloom *b, const uint64_t *at)
 		uint8_t *byte = &b->bits[at[i] >> 3];
 		unsigned bit = at[i] & 7;
 
-		had &= *byte >> bit;
+		had &= (unsigned)*byte >> bit;
 		*byte = (uint8_t)(*byte | 1u << bit);
 	}
 	return !(had & 1);
