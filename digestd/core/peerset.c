@@ -7,10 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/core/peerindex.h"
+
 struct peerset {
 	atomic_uint users;
 	size_t npeers;
 	char *strings;
+	struct peerindex *index; /* null: none */
+	/* Of the index: columns that may be asked, and whose they are. */
+	uint64_t asked[PEERSET_MAX_PEERS / 64];
+	uint16_t numbers[PEERSET_MAX_PEERS];
+	/* Peers that may be asked, but are not in it. */
+	uint16_t others[PEERSET_MAX_PEERS];
+	size_t nothers;
 	struct peerset_peer peers[];
 };
 
@@ -63,9 +72,32 @@ static const char *put_string(char **at, const char *text)
 	return copy;
 }
 
-struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
+/* Brings the index up to date and divides the peers that may be asked. */
+static void take_index(struct peerset *set, const struct peerset *last)
 {
-	struct peerset *set = malloc(sizeof(*set) + n * sizeof(*peers));
+	uint16_t columns[PEERSET_MAX_PEERS];
+
+	set->index = peerindex_update(last ? last->index : NULL, set->peers,
+				      set->npeers, columns);
+	for (size_t i = 0; i < set->npeers; i++) {
+		uint16_t column = columns[i];
+
+		if (!set->peers[i].usable)
+			continue;
+		if (column == PEERINDEX_NONE) {
+			set->others[set->nothers++] = (uint16_t)i;
+			continue;
+		}
+		peerindex_hold(set->index, column);
+		set->asked[column / 64] |= UINT64_C(1) << column % 64;
+		set->numbers[column] = (uint16_t)i;
+	}
+}
+
+struct peerset *peerset_next(const struct peerset *last,
+			     const struct peerset_peer *peers, size_t n)
+{
+	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
 	char *strings = malloc(strings_len(peers, n));
 
 	assert(n <= PEERSET_MAX_PEERS);
@@ -87,13 +119,28 @@ struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
 	}
+	take_index(set, last);
 	return set;
+}
+
+struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
+{
+	return peerset_next(NULL, peers, n);
 }
 
 struct peerset *peerset_ref(struct peerset *set)
 {
 	atomic_fetch_add_explicit(&set->users, 1, memory_order_relaxed);
 	return set;
+}
+
+static void drop_index(struct peerset *set)
+{
+	for (unsigned i = 0; i < PEERSET_MAX_PEERS; i++) {
+		if (set->asked[i / 64] >> i % 64 & 1)
+			peerindex_release(set->index, i);
+	}
+	peerindex_unref(set->index);
 }
 
 void peerset_unref(struct peerset *set)
@@ -103,6 +150,7 @@ void peerset_unref(struct peerset *set)
 		return;
 	for (size_t i = 0; i < set->npeers; i++)
 		peer_digest_unref(set->peers[i].digest);
+	drop_index(set);
 	free(set->strings);
 	free(set);
 }
@@ -127,24 +175,50 @@ static bool all_set(const struct scd_bloom *b, const uint64_t *at)
 	return true;
 }
 
-size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
-		      uint32_t *out, size_t cap)
+static size_t ask_index(const struct peerset *set, const struct scd_key *key,
+			uint32_t *out, size_t cap)
+{
+	uint64_t found[PEERSET_MAX_PEERS / 64];
+	size_t n = 0;
+
+	peerindex_lookup(set->index, key, found);
+	for (unsigned w = 0; w < peerindex_words(set->index); w++) {
+		uint64_t bits = found[w] & set->asked[w];
+
+		for (; bits && n < cap; bits &= bits - 1) {
+			unsigned column =
+				w * 64 + (unsigned)__builtin_ctzll(bits);
+
+			out[n++] = set->numbers[column];
+		}
+	}
+	return n;
+}
+
+static size_t ask_others(const struct peerset *set, const struct scd_key *key,
+			 uint32_t *out, size_t cap)
 {
 	const struct scd_bloom *shape = NULL;
 	uint64_t at[SCD_MAX_HASH];
 	size_t n = 0;
 
-	for (size_t i = 0; i < set->npeers && n < cap; i++) {
-		const struct scd_bloom *b;
+	for (size_t i = 0; i < set->nothers && n < cap; i++) {
+		uint32_t number = set->others[i];
+		const struct scd_bloom *b = &set->peers[number].digest->bloom;
 
-		if (!set->peers[i].usable)
-			continue;
-		b = &set->peers[i].digest->bloom;
 		if (!shape || !scd_bloom_same_shape(shape, b))
-			scd_positions(key, b->nbits, b->nhash, at);
+			scd_bloom_positions(b, key, at);
 		shape = b;
 		if (all_set(b, at))
-			out[n++] = (uint32_t)i;
+			out[n++] = number;
 	}
 	return n;
+}
+
+size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
+		      uint32_t *out, size_t cap)
+{
+	size_t n = set->index ? ask_index(set, key, out, cap) : 0;
+
+	return n + ask_others(set, key, out + n, cap - n);
 }

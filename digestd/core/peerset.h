@@ -1,7 +1,8 @@
 /*
  * The peers as the data path sees them: what each of them holds, and which of
  * them may be asked. An immutable view that many threads use without a lock;
- * a change makes a new view, which shares the digests that did not change.
+ * a change makes a new view, which shares the digests that did not change. For
+ * lookups the views of a node share one index of all digests (peerindex.h).
  */
 #ifndef DIGESTD_CORE_PEERSET_H
 #define DIGESTD_CORE_PEERSET_H
@@ -34,7 +35,7 @@ void peer_digest_unref(struct peer_digest *d); /* null is accepted */
 
 /* One peer in a view. */
 struct peerset_peer {
-	uint32_t id;                /* the same in every view */
+	uint32_t id;                /* its own, the same in every view */
 	bool usable;                /* may be asked, and its digest counts */
 	double rtt_ms;              /* 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
@@ -46,11 +47,21 @@ struct peerset;
 
 /*
  * Makes a view with one user of n (at most PEERSET_MAX_PEERS) peers; names and
- * urls are copied, digests get a user more. Null: no memory.
+ * urls are copied, digests get a user more. last: the newest view before, whose
+ * index it shares, so that only what has changed is work; null: the first one.
+ * Only one thread may make the views of a node. Null: no memory. Without the
+ * memory for an index it is a view all the same.
  */
+struct peerset *peerset_next(const struct peerset *last,
+			     const struct peerset_peer *peers, size_t n);
+
+/* The same without a view before. */
 struct peerset *peerset_new(const struct peerset_peer *peers, size_t n);
+
+/* One user more, one less; the last one frees it. Null is accepted by the
+ * second. */
 struct peerset *peerset_ref(struct peerset *set);
-void peerset_unref(struct peerset *set); /* null is accepted */
+void peerset_unref(struct peerset *set);
 
 /* Its peers, in the order in which they were given; i < count. */
 size_t peerset_count(const struct peerset *set);
@@ -58,8 +69,10 @@ const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
 
 /*
  * The usable peers whose digest has the key: their numbers in the view, in no
- * order, at most cap. Returns how many. Peers of the same shape cost one
- * computation of positions together.
+ * order, at most cap. Returns how many. Those in the index cost one lookup
+ * together; it may know newer digests of theirs than the view does. Each of the
+ * others costs one of its own, where those of the same shape share the
+ * positions.
  */
 size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
 		      uint32_t *out, size_t cap);

@@ -55,6 +55,7 @@ struct follow {
 	struct peer **peers;
 	size_t npeers;
 	uint32_t next_id;
+	struct peerset *view; /* the last one made */
 	struct loop_timer tick;
 	void (*changed)(void *arg);
 	void *arg;
@@ -495,6 +496,7 @@ void follow_free(struct follow **f)
 	for (size_t i = 0; i < (*f)->npeers; i++)
 		peer_free((*f)->peers[i]);
 	loop_timer_clear((*f)->loop, &(*f)->tick);
+	peerset_unref((*f)->view);
 	free((*f)->peers);
 	free(*f);
 	*f = NULL;
@@ -505,7 +507,7 @@ void follow_set(struct follow *f, const struct follow_settings *settings)
 	f->settings = *settings;
 }
 
-struct peerset *follow_view(const struct follow *f)
+struct peerset *follow_view(struct follow *f)
 {
 	struct peerset_peer *peers = calloc(f->npeers ? f->npeers : 1,
 					    sizeof(*peers));
@@ -525,8 +527,12 @@ struct peerset *follow_view(const struct follow *f)
 			.url = p->url,
 		};
 	}
-	view = peerset_new(peers, f->npeers);
+	view = peerset_next(f->view, peers, f->npeers);
 	free(peers);
+	if (view) {
+		peerset_unref(f->view);
+		f->view = peerset_ref(view);
+	}
 	return view;
 }
 

@@ -85,8 +85,8 @@ int follow_set_peers(struct follow *f, const struct follow_place *places,
 /* Takes new times and limits; they count from the next fetch on. */
 void follow_set(struct follow *f, const struct follow_settings *settings);
 
-/* The peers as they stand, with one user; null: no memory. */
-struct peerset *follow_view(const struct follow *f);
+/* A new view of the peers as they stand, with one user; null: no memory. */
+struct peerset *follow_view(struct follow *f);
 
 /* What came of asking the peer with this id (peerset_peer.id) for an object. */
 void follow_outcome(struct follow *f, uint32_t id, enum health_event event,

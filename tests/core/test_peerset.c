@@ -1,7 +1,9 @@
 /*
  * The view of the peers: lookups against a twin that asks filter by filter,
- * sharing of digests between views, and allocations that fail.
+ * with an index of the digests and without; views that follow each other, also
+ * while threads look up in them; and allocations that fail.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -156,6 +158,180 @@ static void test_view_keeps(void **state)
 	peerset_unref(set);
 }
 
+/* Peers come, go and change in all ways; each view sees what is in it. */
+static void random_change(struct peerset_peer *p, uint64_t *seed)
+{
+	static const uint64_t nbits[] = { 512, 512, 1024, 256, 1000, 65536 };
+	static const unsigned nhash[] = { 3, 3, 3, 6, 4, 2 };
+	size_t shape = random_below(seed, NROWS(nbits));
+	uint64_t what = random_below(seed, 10);
+
+	if (what == 0) {
+		p->usable = !p->usable;
+		return;
+	}
+	if (what == 1)
+		p->id += 1000; /* another peer instead */
+	peer_digest_unref(p->digest);
+	p->digest = what == 2 ? NULL :
+				digest_of(random_next(seed), nbits[shape],
+					  nhash[shape]);
+}
+
+static void test_views_in_turn(void **state)
+{
+	struct peerset_peer peers[NPEERS];
+	struct peerset *set = NULL;
+	uint64_t seed = 9;
+
+	(void)state;
+	make_peers(peers);
+	for (unsigned i = 0; i < 400; i++) {
+		struct peerset *last = set;
+
+		for (uint64_t n = random_below(&seed, 4); n > 0; n--)
+			random_change(&peers[random_below(&seed, NPEERS)],
+				      &seed);
+		set = peerset_next(last, peers, NPEERS);
+		assert_non_null(set);
+		peerset_unref(last);
+		for (uint64_t key = 0; key < 20; key++)
+			check_key(set, peers, random_below(&seed, NKEYS));
+	}
+	peerset_unref(set);
+	drop_peers(peers);
+}
+
+/* As many bytes are asked for as there are digests that changed, not peers. */
+static void test_views_share_the_index(void **state)
+{
+	enum { NBITS = 1 << 20, FEW = 8192 };
+	struct peerset_peer peers[NPEERS];
+	struct peerset *set, *next;
+
+	(void)state;
+	for (uint32_t i = 0; i < NPEERS; i++)
+		peers[i] = (struct peerset_peer){
+			.id = i,
+			.usable = true,
+			.digest = digest_of(i, NBITS, 3),
+			.name = "",
+			.url = "",
+		};
+	alloc_bytes();
+	set = peerset_new(peers, NPEERS);
+	assert_true(alloc_bytes() > NBITS / 8 * NPEERS);
+	peer_digest_unref(peers[7].digest);
+	peers[7].digest = digest_of(77, NBITS, 3);
+	alloc_bytes();
+	next = peerset_next(set, peers, NPEERS);
+	assert_in_range(alloc_bytes(), 1, NBITS / 8 + FEW);
+	for (uint64_t i = 0; i < NKEYS; i++)
+		check_key(next, peers, i);
+	peerset_unref(set);
+	peerset_unref(next);
+	drop_peers(peers);
+}
+
+enum { NVIEWS = 300, NREADERS = 2, STAYS = NKEYS + 1 };
+
+/* The current view, as the workers have it: exchanged under a lock. */
+struct current {
+	pthread_mutex_t lock;
+	struct peerset *set;
+	atomic_bool end;
+	atomic_uint nlookups, nmissed;
+};
+
+static struct peerset *current_get(struct current *c)
+{
+	struct peerset *set;
+
+	pthread_mutex_lock(&c->lock);
+	set = peerset_ref(c->set);
+	pthread_mutex_unlock(&c->lock);
+	return set;
+}
+
+static void current_set(struct current *c, struct peerset *set)
+{
+	struct peerset *last;
+
+	pthread_mutex_lock(&c->lock);
+	last = c->set;
+	c->set = set;
+	pthread_mutex_unlock(&c->lock);
+	peerset_unref(last);
+}
+
+/* A key that all digests have is found in all peers of any view. */
+static void *look_up(void *arg)
+{
+	struct current *c = arg;
+	struct scd_key key = key_of(STAYS);
+
+	while (!atomic_load(&c->end)) {
+		struct peerset *set = current_get(c);
+		uint32_t out[NPEERS];
+
+		for (int i = 0; i < 50; i++) {
+			if (peerset_lookup(set, &key, out, NPEERS) != NPEERS)
+				atomic_fetch_add(&c->nmissed, 1);
+			atomic_fetch_add(&c->nlookups, 1);
+		}
+		peerset_unref(set);
+	}
+	return NULL;
+}
+
+static struct peer_digest *digest_with(uint64_t seed, uint64_t nbits,
+				       unsigned nhash)
+{
+	struct peer_digest *d = digest_of(seed, nbits, nhash);
+	struct scd_key key = key_of(STAYS);
+
+	scd_bloom_add(&d->bloom, &key);
+	return d;
+}
+
+static void test_readers_and_a_writer(void **state)
+{
+	struct peerset_peer peers[NPEERS];
+	struct current c = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t readers[NREADERS];
+	uint64_t seed = 5;
+
+	(void)state;
+	for (uint32_t i = 0; i < NPEERS; i++)
+		peers[i] = (struct peerset_peer){
+			.id = i,
+			.usable = true,
+			.digest = digest_with(i, 1024, 3),
+			.name = "",
+			.url = "",
+		};
+	c.set = peerset_new(peers, NPEERS);
+	assert_non_null(c.set);
+	for (int i = 0; i < NREADERS; i++)
+		assert_int_equal(pthread_create(&readers[i], NULL, look_up, &c),
+				 0);
+	for (unsigned i = 0; i < NVIEWS || atomic_load(&c.nlookups) < NVIEWS;
+	     i++) {
+		struct peerset_peer *p = &peers[random_below(&seed, NPEERS)];
+		uint64_t nbits = i % 50 ? UINT64_C(1024) >> i % 3 : 1000;
+
+		peer_digest_unref(p->digest);
+		p->digest = digest_with(1000 + i, nbits, 2 + i % 3);
+		current_set(&c, peerset_next(c.set, peers, NPEERS));
+	}
+	atomic_store(&c.end, true);
+	for (int i = 0; i < NREADERS; i++)
+		assert_int_equal(pthread_join(readers[i], NULL), 0);
+	assert_int_equal(atomic_load(&c.nmissed), 0);
+	peerset_unref(c.set);
+	drop_peers(peers);
+}
+
 static void test_empty(void **state)
 {
 	struct peerset *set = peerset_new(NULL, 0);
@@ -171,6 +347,28 @@ static void test_empty(void **state)
 	peer_digest_unref(NULL);
 }
 
+/* Then it is done without. */
+static void test_no_memory_for_an_index(void)
+{
+	struct peerset_peer peers[NPEERS];
+
+	make_peers(peers);
+	for (unsigned n = 3, failed = 1; failed; n++) {
+		struct peerset *set;
+
+		alloc_fail_at(n);
+		set = peerset_new(peers, NPEERS);
+		failed = (unsigned)alloc_failed();
+		alloc_fail_at(0);
+		assert_non_null(set);
+		assert_true(failed || n > 4);
+		for (uint64_t i = 0; i < NKEYS; i++)
+			check_key(set, peers, i);
+		peerset_unref(set);
+	}
+	drop_peers(peers);
+}
+
 static void test_no_memory(void **state)
 {
 	struct peerset_peer peer = { .name = "a", .url = "b",
@@ -184,6 +382,7 @@ static void test_no_memory(void **state)
 	}
 	alloc_fail_at(0);
 	peer_digest_unref(peer.digest);
+	test_no_memory_for_an_index();
 	assert_int_equal(scd_bloom_init(&bloom, 512, 3), SCD_OK);
 	alloc_fail_at(1);
 	assert_null(peer_digest_take(&bloom));
@@ -196,6 +395,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup),
 		cmocka_unit_test(test_view_keeps),
+		cmocka_unit_test(test_views_in_turn),
+		cmocka_unit_test(test_views_share_the_index),
+		cmocka_unit_test(test_readers_and_a_writer),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_no_memory),
 	};
