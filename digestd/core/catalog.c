@@ -6,11 +6,14 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct catalog {
 	struct scd_counting *filter;
 	struct scd_counting *next; /* null: no rebuild */
 	struct keypart part;       /* of the rebuild: those below are in next */
+	struct scd_bloom copy;     /* a snapshot under way; else all zero */
+	size_t copied;             /* bytes of it that are as the filter's */
 	uint64_t nkeys;
 	uint64_t changed;
 	uint64_t generation;
@@ -40,6 +43,7 @@ void catalog_free(struct catalog **c)
 		return;
 	scd_counting_free(&(*c)->filter);
 	scd_counting_free(&(*c)->next);
+	scd_bloom_free(&(*c)->copy);
 	free(*c);
 	*c = NULL;
 }
@@ -50,11 +54,28 @@ static bool is_in_next(const struct catalog *c, const struct scd_key *key)
 	return c->next && keypart_of(key, c->part.count) < c->part.number;
 }
 
+/* A key has come or gone: as far as the snapshot under way has come, its bits
+ * are to be the filter's again. */
+static void follow_in_copy(struct catalog *c, const struct scd_key *key)
+{
+	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+	uint64_t at[SCD_MAX_HASH];
+
+	if (!c->copied)
+		return; /* only saves time */
+	scd_bloom_positions(b, key, at);
+	for (unsigned i = 0; i < b->nhash; i++) {
+		if (at[i] / 8 < c->copied)
+			c->copy.bits[at[i] / 8] = b->bits[at[i] / 8];
+	}
+}
+
 void catalog_add(struct catalog *c, const struct scd_key *key)
 {
 	scd_counting_add(c->filter, key);
 	if (is_in_next(c, key))
 		scd_counting_add(c->next, key);
+	follow_in_copy(c, key);
 	c->nkeys++;
 	c->changed++;
 }
@@ -64,6 +85,7 @@ void catalog_remove(struct catalog *c, const struct scd_key *key)
 	scd_counting_remove(c->filter, key);
 	if (is_in_next(c, key))
 		scd_counting_remove(c->next, key);
+	follow_in_copy(c, key);
 	c->nkeys--;
 	c->changed++;
 }
@@ -104,18 +126,59 @@ bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 	return (double)c->changed >= policy->share * (double)c->nkeys;
 }
 
-int catalog_snapshot(struct catalog *c, int64_t now_ms,
-		     struct catalog_snapshot *out)
+void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)
 {
-	int error = scd_bloom_copy(scd_counting_bloom(c->filter), &out->bloom);
+	assert(!c->copy.bits);
+	assert(scd_bloom_same_shape(copy, scd_counting_bloom(c->filter)));
+	c->copy = *copy;
+	c->copied = 0;
+	*copy = (struct scd_bloom){ 0 };
+}
 
-	if (error)
-		return error;
+/* The copy is whole: it is the next generation. */
+static void end_snapshot(struct catalog *c, int64_t now_ms,
+			 struct catalog_snapshot *out)
+{
+	*out = (struct catalog_snapshot){
+		.bloom = c->copy,
+		.generation = ++c->generation,
+		.nkeys = c->nkeys,
+	};
+	c->copy = (struct scd_bloom){ 0 };
+	c->copied = 0;
 	c->changed = 0;
 	c->resized = false;
 	c->published_ms = now_ms;
-	out->generation = ++c->generation;
-	out->nkeys = c->nkeys;
+}
+
+bool catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+			    struct catalog_snapshot *out)
+{
+	size_t left = scd_bloom_bytes(&c->copy) - c->copied;
+	size_t len = left < CATALOG_SLICE_BYTES ? left : CATALOG_SLICE_BYTES;
+
+	assert(c->copy.bits);
+	memcpy(c->copy.bits + c->copied,
+	       scd_counting_bloom(c->filter)->bits + c->copied, len);
+	c->copied += len;
+	if (len < left)
+		return false;
+	end_snapshot(c, now_ms, out);
+	return true;
+}
+
+int catalog_snapshot(struct catalog *c, int64_t now_ms,
+		     struct catalog_snapshot *out)
+{
+	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+	struct scd_bloom copy;
+	int error = scd_bloom_init(&copy, b->nbits, b->nhash);
+
+	if (error)
+		return error;
+	catalog_snapshot_begin(c, &copy);
+	while (!catalog_snapshot_slice(c, now_ms, out))
+		;
 	return SCD_OK;
 }
 
@@ -148,6 +211,7 @@ struct scd_counting *catalog_rebuild_next(struct catalog *c)
 	assert(c->next);
 	if (++c->part.number < c->part.count)
 		return NULL;
+	assert(!c->copy.bits);
 	if (bits_of(c->next) > bits_of(old))
 		c->grown++;
 	else

@@ -9,6 +9,12 @@
  * Folding the counters of one half onto the other would do for half the size,
  * but takes as long as the filter is large, in one go.
  *
+ * A snapshot is a copy of the array, made slice by slice while keys come and
+ * go: what changes in the slices that were copied changes in the copy too, so
+ * that it is, after the last slice, the array of that one moment. Nothing is
+ * kept for that but how far the copy has come; a key that comes or goes costs
+ * a second write of its bits, as long as a copy is being made.
+ *
  * Source: Fan et al., "Summary Cache", 2000, V-B: a new summary is published
  * when a stated share of the objects is new.
  */
@@ -30,6 +36,12 @@ struct catalog;
  * larger filter.
  */
 #define CATALOG_MAX_FP .025
+
+/*
+ * Bytes copied in one go: some 20 us, from memory to memory. A request that
+ * waits for the lock meanwhile does not notice.
+ */
+enum { CATALOG_SLICE_BYTES = 1 << 17 };
 
 /* When a new generation is due. */
 struct publish_policy {
@@ -80,8 +92,23 @@ bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 		 int64_t now_ms);
 
 /*
- * Takes the next generation: a copy of the array. Returns 0, or SCD_ENOMEM
- * and then nothing has changed.
+ * Begins the snapshot that will be the next generation, none being under way.
+ * The array of `copy`, an empty filter of the catalog's shape, becomes the
+ * catalog's, and *copy all zero: nothing is allocated here, and what is given
+ * should have been touched, for the same reason as in catalog_rebuild().
+ */
+void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy);
+
+/*
+ * Copies the next CATALOG_SLICE_BYTES. Returns whether they were the last: then
+ * *out is the generation as of now, and the snapshot has ended.
+ */
+bool catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+			    struct catalog_snapshot *out);
+
+/*
+ * All of that in one go, for who has no lock to think of. Returns 0, or
+ * SCD_ENOMEM and then nothing has changed.
  */
 int catalog_snapshot(struct catalog *c, int64_t now_ms,
 		     struct catalog_snapshot *out);
@@ -105,7 +132,8 @@ void catalog_rebuild_key(struct catalog *c, const struct scd_key *key);
 /*
  * All keys of that part, as they are now, have been handed over: the next one's
  * turn. Returns null; or, after the last, the old filter, whose place the new
- * one has taken, to be freed by the caller.
+ * one has taken, to be freed by the caller. No snapshot may be under way at the
+ * last: it would be half of the one, half of the other.
  */
 struct scd_counting *catalog_rebuild_next(struct catalog *c);
 

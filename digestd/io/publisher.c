@@ -17,8 +17,8 @@
 
 enum {
 	TICK_MS = 20, /* how often the catalog is looked at */
-	PART_MS = 1, /* between two parts of a rebuild */
-	RETRY_MS = 60000, /* after there was no memory for a rebuild */
+	PART_MS = 1,  /* between two parts of a rebuild, or slices of a copy */
+	RETRY_MS = 60000, /* after there was no memory for a filter */
 	FULL_PERCENT = 1, /* false positives from which a filter is too small */
 };
 
@@ -33,6 +33,8 @@ struct publisher {
 	struct resize resize;
 	uint64_t old_nbits; /* 0: no rebuild is under way */
 	int64_t rebuild_ms; /* no new one before */
+	bool copying;       /* a snapshot is under way; no rebuild goes on */
+	int64_t copy_ms;    /* no new one before */
 	bool warned;        /* that the filter is too small */
 };
 
@@ -101,20 +103,26 @@ static void go_on_rebuilding(struct publisher *p)
 	p->warned = false;
 }
 
-/* Takes a snapshot if one is due. Returns whether it did. */
-static bool take_snapshot(struct publisher *p, struct catalog_snapshot *out)
+/* Begins a snapshot if one is due. */
+static void begin_snapshot(struct publisher *p)
 {
 	int64_t now_ms = loop_now_ms(p->loop);
 	struct catalog *catalog = cache_lock(p->cache);
+	bool due = catalog_due(catalog, &p->settings.policy, now_ms);
 	struct catalog_stats stats;
-	bool taken = catalog_due(catalog, &p->settings.policy, now_ms) &&
-		     catalog_snapshot(catalog, now_ms, out) == SCD_OK;
 
 	catalog_stats(catalog, &stats);
 	cache_unlock(p->cache);
-	if (taken)
-		warn_when_full(p, &stats);
-	return taken;
+	if (!due || now_ms < p->copy_ms)
+		return;
+	p->copying = cache_snapshot(p->cache) == SCD_OK;
+	if (!p->copying) {
+		p->copy_ms = now_ms + RETRY_MS;
+		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
+			  "%" PRIu64 " bits", stats.nbits);
+		return;
+	}
+	warn_when_full(p, &stats);
 }
 
 static void note(struct publisher *p, const struct publication *publication,
@@ -136,39 +144,50 @@ static void note(struct publisher *p, const struct publication *publication,
 		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
 }
 
-static void publish_when_due(struct publisher *p)
+static void publish(struct publisher *p, struct catalog_snapshot *snapshot)
 {
+	uint64_t array_bytes = scd_bloom_bytes(&snapshot->bloom);
+	double start_ms = clock_ms();
 	struct publication *publication;
+	int error = generations_publish(p->generations, snapshot, &publication);
+
+	if (error) {
+		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
+		return;
+	}
+	note(p, publication, array_bytes, clock_ms() - start_ms);
+	digest_api_publish(p->api, publication);
+}
+
+/* Copies one slice more of the snapshot; publishes it after the last. */
+static void go_on_copying(struct publisher *p)
+{
 	struct catalog_snapshot snapshot;
 
-	if (take_snapshot(p, &snapshot)) {
-		uint64_t array_bytes = scd_bloom_bytes(&snapshot.bloom);
-		double start_ms = clock_ms();
-		int error = generations_publish(p->generations, &snapshot,
-						&publication);
-
-		if (error) {
-			log_write(LOG_ERROR, "publisher", "%s",
-				  scd_strerror(error));
-		} else {
-			note(p, publication, array_bytes,
-			     clock_ms() - start_ms);
-			digest_api_publish(p->api, publication);
-		}
-	}
+	if (!cache_snapshot_slice(p->cache, loop_now_ms(p->loop), &snapshot))
+		return;
+	p->copying = false;
+	publish(p, &snapshot);
 }
 
 static void tick(void *arg)
 {
 	struct publisher *p = arg;
 
-	if (p->old_nbits)
-		go_on_rebuilding(p);
-	else
-		begin_rebuild(p);
-	publish_when_due(p);
+	bool busy;
+
+	if (!p->copying) {
+		if (p->old_nbits)
+			go_on_rebuilding(p);
+		else
+			begin_rebuild(p);
+		begin_snapshot(p);
+	}
+	if (p->copying)
+		go_on_copying(p);
+	busy = p->old_nbits || p->copying;
 	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop) +
-		       (p->old_nbits ? PART_MS : TICK_MS), tick, p);
+		       (busy ? PART_MS : TICK_MS), tick, p);
 }
 
 int publisher_new(struct loop *loop, struct cache *cache,

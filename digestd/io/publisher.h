@@ -1,8 +1,9 @@
 /*
  * The publisher: turns what the catalog says into publications, and moves it to
  * a filter of another size when its keys have become many or few, on the
- * service loop. The catalog is locked only while its array is copied, or for
- * one part of its keys, a thousand or two.
+ * service loop. The catalog is locked only while a slice of its array is
+ * copied, or for one part of its keys, a thousand or two; at most once a
+ * millisecond, so that the workers have the lock in between.
  */
 #ifndef DIGESTD_IO_PUBLISHER_H
 #define DIGESTD_IO_PUBLISHER_H
