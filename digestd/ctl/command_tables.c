@@ -26,7 +26,7 @@ const char command_tables_help[] =
 	"  -K, --kinds     instead: kinds of digests, measured\n"
 	"  -n, --keys N    of --kinds: how many keys (1000000)\n"
 	"  -s, --seed N    of the keys (1)\n"
-	"  -c, --csv NAME  instead: a curve for plotting: wire, equal, cost,\n"
+	"  -c, --csv CURVE instead: a curve for plotting: wire, equal, cost,\n"
 	"                  churn\n";
 
 static const struct option options[] = {

@@ -90,17 +90,21 @@ static const struct {
 	{"churn", print_churn},
 };
 
+enum { NCURVES = sizeof(curves) / sizeof(curves[0]) };
+
 int curves_print(const char *name)
 {
-	for (size_t i = 0; i < sizeof(curves) / sizeof(*curves); i++) {
+	for (size_t i = 0; i < NCURVES; i++) {
 		if (strcmp(curves[i].name, name))
 			continue;
 		curves[i].print();
 		return CTL_OK;
 	}
-	fprintf(stderr, "digestctl: --csv: \"%s\" is not one of", name);
-	for (size_t i = 0; i < sizeof(curves) / sizeof(*curves); i++)
-		fprintf(stderr, " %s", curves[i].name);
-	fputc('\n', stderr);
+	fprintf(stderr, "digestctl: --csv: \"%s\" is not ", name);
+	for (size_t i = 0; i < NCURVES; i++)
+		fprintf(stderr, "%s%s", curves[i].name,
+			i + 2 < NCURVES    ? ", "
+			: i + 2 == NCURVES ? " or "
+					   : "\n");
 	return CTL_USAGE;
 }

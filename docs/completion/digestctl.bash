@@ -11,6 +11,7 @@ _digestctl_values()
 	WAY) echo "double squid" ;;
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
+	CURVE) echo "wire equal cost churn" ;;
 	esac
 }
 
