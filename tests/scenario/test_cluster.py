@@ -5,6 +5,8 @@ import signal
 import threading
 import time
 
+import pytest
+
 import cluster as scd
 import servers
 from cluster import request, until
@@ -175,8 +177,12 @@ def test_peer_listener_never_goes_upstream(make_cluster, origin):
     assert origin.count() == 0
 
 
-def test_published_generations_have_no_false_negative(make_cluster, origin):
-    c = start_three(make_cluster, origin, cache_size="256K")
+@pytest.mark.parametrize("filter_size", ["1K", "512K"])
+def test_published_generations_have_no_false_negative(make_cluster, origin,
+                                                      filter_size):
+    # the larger one is copied in four slices, while objects come and go
+    c = start_three(make_cluster, origin, cache_size="256K",
+                    filter_min=filter_size, filter_max=filter_size)
     node = c.nodes[0]
     pages(origin, 400)
     for start in range(0, 400, 80):
