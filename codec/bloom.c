@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/bits.h"
+
 /* Keys whose bytes are fetched together: more than memory is asked for at a
  * time, and still on the stack. */
 enum { ADD_GROUP = 16 };
@@ -156,20 +158,8 @@ bool scd_bloom_equal(const struct scd_bloom *a, const struct scd_bloom *b)
 
 uint64_t scd_bloom_ones(const struct scd_bloom *b)
 {
-	size_t len = scd_bloom_bytes(b);
-	uint64_t ones = 0;
-	size_t i = 0;
-
 	check(b);
-	for (; i + 8 <= len; i += 8) {
-		uint64_t word;
-
-		memcpy(&word, b->bits + i, 8);
-		ones += (unsigned)__builtin_popcountll(word);
-	}
-	for (; i < len; i++)
-		ones += (unsigned)__builtin_popcount(b->bits[i]);
-	return ones;
+	return scd__count_ones(b->bits, scd_bloom_bytes(b));
 }
 
 double scd_bloom_fill(const struct scd_bloom *b)

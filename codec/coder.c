@@ -5,10 +5,21 @@
  */
 #include "codec/coder.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "codec/bits.h"
+#include "codec/dense.h"
 #include "codec/error.h"
+#include "codec/gaps.h"
 #include "codec/range.h"
+#include "codec/sparse.h"
+
+static bool any_suits(const struct scd__shape *shape)
+{
+	(void)shape;
+	return true;
+}
 
 static bool empty_fits(const struct scd__shape *shape, uint64_t len)
 {
@@ -49,20 +60,19 @@ static int stored_decode(const struct scd__shape *shape, struct scd__reader *in,
 {
 	size_t len = scd__reader_left(in);
 	unsigned tail = (unsigned)(shape->nbits % 8);
-	uint64_t nones = 0;
 
 	if (!stored_fits(shape, len))
 		return SCD_EFORMAT;
 	memcpy(bits, scd__read_bytes(in, len), len);
 	if (tail && bits[len - 1] >> tail)
 		return SCD_EFORMAT;
-	for (size_t i = 0; i < len; i++)
-		nones += (unsigned)__builtin_popcount(bits[i]);
-	return nones == shape->nones ? SCD_OK : SCD_EFORMAT;
+	return scd__count_ones(bits, len) == shape->nones ? SCD_OK
+							 : SCD_EFORMAT;
 }
 
 static const struct scd__coding coding_empty = {
 	.id = SCD_CODING_EMPTY,
+	.suits = any_suits,
 	.fits = empty_fits,
 	.encode = empty_encode,
 	.decode = empty_decode,
@@ -70,14 +80,22 @@ static const struct scd__coding coding_empty = {
 
 static const struct scd__coding coding_stored = {
 	.id = SCD_CODING_STORED,
+	.suits = any_suits,
 	.fits = stored_fits,
 	.encode = stored_encode,
 	.decode = stored_decode,
 };
 
-/* In the order in which an encoder tries them: the first that fits, wins. */
+/*
+ * In the order in which an encoder tries those that suit an array: the first
+ * that fits, wins. One that is fast comes before one that is short by a few
+ * bytes more, and suits only where those do not matter.
+ */
 static const struct scd__coding *const codings[] = {
 	&coding_empty,
+	&scd__coding_sparse,
+	&scd__coding_gaps,
+	&scd__coding_dense,
 	&scd__coding_range,
 	&coding_stored,
 };
@@ -93,16 +111,54 @@ const struct scd__coding *scd__coding_find(unsigned id)
 	return NULL;
 }
 
+double scd__coder_entropy(const struct scd__shape *shape)
+{
+	double p = (double)shape->nones / (double)shape->nbits;
+
+	if (shape->nones == 0 || shape->nones == shape->nbits)
+		return 0;
+	return -(double)shape->nbits *
+	       (p * log2(p) + (1 - p) * log2(1 - p)) / 8;
+}
+
+/*
+ * An array that has a pattern may come out shorter than one of as many ones
+ * at random, and then a reader would take it for a fraud. It has no need of a
+ * coding that sees patterns: the range coder sees none.
+ */
+static bool is_plausible(const struct scd__shape *shape, size_t len)
+{
+	return (double)len >= 0.99 * scd__coder_entropy(shape) - 32;
+}
+
+/*
+ * Is there nothing to gain: 0.5 % at most? Between 0.4585 and 0.5415 ones a
+ * bit; a small array is tried all the same, as it costs nothing.
+ */
+static bool is_incompressible(const struct scd__shape *shape)
+{
+	const uint64_t half = shape->nbits / 2;
+	const uint64_t off = shape->nones > half ? shape->nones - half
+						 : half - shape->nones;
+
+	return shape->nbits > 32768 && off < shape->nbits / 2048 * 85;
+}
+
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out, enum scd_coding *id)
 {
 	for (size_t i = 0; i < NCODINGS; i++) {
 		struct scd__writer w =
-			scd__writer(out->at, (size_t)(out->end - out->at));
+			scd__writer(out->at, scd__writer_left(out));
 
+		if (!codings[i]->suits(shape) ||
+		    (is_incompressible(shape) &&
+		     codings[i]->id != SCD_CODING_STORED))
+			continue;
 		if (codings[i]->encode(shape, bits, &w) != SCD_OK)
 			continue;
-		if (!codings[i]->fits(shape, scd__writer_len(&w)))
+		if (!codings[i]->fits(shape, scd__writer_len(&w)) ||
+		    !is_plausible(shape, scd__writer_len(&w)))
 			continue;
 		out->at = w.at;
 		*id = codings[i]->id;

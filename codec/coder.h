@@ -1,14 +1,15 @@
 /*
  * The coder: a bit array, of which the size and the number of ones are known
- * on both sides, to a payload and back. There are several codings; each is a
- * row of one table, and the encoder takes the one that gives the fewest bytes.
+ * on both sides, to a payload and back. There are several codings, for small
+ * arrays and large, sparse and dense ones; each is a row of one table, and the
+ * encoder takes the one that suits the shape.
  *
  * Bit i of an array is bit i & 7 of byte i >> 3; the spare bits of the last
  * byte are zero, which every decoder enforces.
  *
- * A decoder that is given damaged bytes either fails or gives an array with
- * the announced number of ones; that it is the right one, only a checksum can
- * tell.
+ * A decoder that is given damaged bytes either fails or gives some array with
+ * canonical spare bits; that it is the right one, with the announced number of
+ * ones, only counting and a checksum can tell.
  */
 #ifndef SCD_CODER_H
 #define SCD_CODER_H
@@ -30,6 +31,9 @@ struct scd__shape {
 struct scd__coding {
 	enum scd_coding id;
 
+	/* Is it worth trying for such an array? */
+	bool (*suits)(const struct scd__shape *shape);
+
 	/* May an array of this shape have a payload of len bytes? */
 	bool (*fits)(const struct scd__shape *shape, uint64_t len);
 
@@ -48,6 +52,9 @@ struct scd__coding {
 /* The coding with an id as found on the wire; null: unknown. */
 const struct scd__coding *scd__coding_find(unsigned id);
 
+/* The entropy of an array of random bits of this shape, in bytes. */
+double scd__coder_entropy(const struct scd__shape *shape);
+
 /* The bytes of an array, which is also the longest payload. */
 static inline uint64_t scd__array_bytes(uint64_t nbits)
 {
@@ -55,9 +62,11 @@ static inline uint64_t scd__array_bytes(uint64_t nbits)
 }
 
 /*
- * Append the shortest payload for an array. *id says how it is coded. Never
- * fails with scd__array_bytes() of room; SCD_ESPACE otherwise, and then *out
- * is as it was.
+ * Append the payload of an array: the shortest, but for 0.1 % where a faster
+ * coding takes that much. *id says how it is coded. What lies behind it, to
+ * the end of the room, may be overwritten. Never fails with
+ * scd__array_bytes() of room; SCD_ESPACE otherwise, and then *out is as it
+ * was.
  */
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out, enum scd_coding *id);

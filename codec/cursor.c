@@ -36,14 +36,30 @@ uint8_t scd__read_u8(struct scd__reader *r)
 	return b ? *b : 0;
 }
 
-uint64_t scd__read_u64(struct scd__reader *r)
+/* A number of n bytes. */
+static uint64_t read_number(struct scd__reader *r, size_t n)
 {
-	const uint8_t *b = scd__read_bytes(r, 8);
+	const uint8_t *b = scd__read_bytes(r, n);
 	uint64_t value = 0;
 
-	for (int i = 7; b && i >= 0; i--)
+	for (size_t i = n; b && i-- > 0;)
 		value = value << 8 | b[i];
 	return value;
+}
+
+uint16_t scd__read_u16(struct scd__reader *r)
+{
+	return (uint16_t)read_number(r, 2);
+}
+
+uint32_t scd__read_u32(struct scd__reader *r)
+{
+	return (uint32_t)read_number(r, 4);
+}
+
+uint64_t scd__read_u64(struct scd__reader *r)
+{
+	return read_number(r, 8);
 }
 
 /* A number of len bytes, the most significant first. */
@@ -81,9 +97,14 @@ size_t scd__writer_len(const struct scd__writer *w)
 	return (size_t)(w->at - w->start);
 }
 
+size_t scd__writer_left(const struct scd__writer *w)
+{
+	return (size_t)(w->end - w->at);
+}
+
 void scd__write_bytes(struct scd__writer *w, const uint8_t *bytes, size_t len)
 {
-	if (!w->error && len > (size_t)(w->end - w->at))
+	if (!w->error && len > scd__writer_left(w))
 		w->error = SCD_ESPACE;
 	if (w->error || len == 0)
 		return;
@@ -96,13 +117,39 @@ void scd__write_u8(struct scd__writer *w, uint8_t value)
 	scd__write_bytes(w, &value, 1);
 }
 
-void scd__write_u64(struct scd__writer *w, uint64_t value)
+void scd__write_zeros(struct scd__writer *w, size_t len)
+{
+	if (!w->error && len > scd__writer_left(w))
+		w->error = SCD_ESPACE;
+	if (w->error || len == 0)
+		return;
+	memset(w->at, 0, len);
+	w->at += len;
+}
+
+/* A number in n (at most 8) bytes. */
+static void write_number(struct scd__writer *w, uint64_t value, size_t n)
 {
 	uint8_t bytes[8];
 
-	for (int i = 0; i < 8; i++)
+	for (size_t i = 0; i < n; i++)
 		bytes[i] = (uint8_t)(value >> 8 * i);
-	scd__write_bytes(w, bytes, sizeof(bytes));
+	scd__write_bytes(w, bytes, n);
+}
+
+void scd__write_u16(struct scd__writer *w, uint16_t value)
+{
+	write_number(w, value, 2);
+}
+
+void scd__write_u32(struct scd__writer *w, uint32_t value)
+{
+	write_number(w, value, 4);
+}
+
+void scd__write_u64(struct scd__writer *w, uint64_t value)
+{
+	write_number(w, value, 8);
 }
 
 void scd__write_be16(struct scd__writer *w, uint16_t value)

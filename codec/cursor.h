@@ -32,8 +32,10 @@ struct scd__reader scd__reader(const uint8_t *bytes, size_t len);
 /* Bytes that have not been read. */
 size_t scd__reader_left(const struct scd__reader *r);
 
-/* The next byte; the next 8 bytes as a number. SCD_ETRUNC: zero. */
+/* The next 1, 2, 4, 8 bytes as a number. SCD_ETRUNC: zero. */
 uint8_t scd__read_u8(struct scd__reader *r);
+uint16_t scd__read_u16(struct scd__reader *r);
+uint32_t scd__read_u32(struct scd__reader *r);
 uint64_t scd__read_u64(struct scd__reader *r);
 
 /* The next 2 bytes, 4 bytes as a big-endian number. SCD_ETRUNC: zero. */
@@ -49,10 +51,19 @@ struct scd__writer scd__writer(uint8_t *bytes, size_t cap);
 /* Bytes that have been written. */
 size_t scd__writer_len(const struct scd__writer *w);
 
-/* Append a byte, a number in 8 bytes, len bytes. Past the end: SCD_ESPACE. */
+/* Bytes that could be written still. */
+size_t scd__writer_left(const struct scd__writer *w);
+
+/*
+ * Append a number in 1, 2, 4, 8 bytes; len bytes; len zero bytes. Past the
+ * end: SCD_ESPACE.
+ */
 void scd__write_u8(struct scd__writer *w, uint8_t value);
+void scd__write_u16(struct scd__writer *w, uint16_t value);
+void scd__write_u32(struct scd__writer *w, uint32_t value);
 void scd__write_u64(struct scd__writer *w, uint64_t value);
 void scd__write_bytes(struct scd__writer *w, const uint8_t *bytes, size_t len);
+void scd__write_zeros(struct scd__writer *w, size_t len);
 
 /* Append a big-endian number in 2 bytes, in 4 bytes. */
 void scd__write_be16(struct scd__writer *w, uint16_t value);

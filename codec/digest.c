@@ -8,7 +8,6 @@
 #include "codec/digest.h"
 
 #include <assert.h>
-#include <math.h>
 
 #include "codec/bloom.h"
 #include "codec/coder.h"
@@ -95,20 +94,6 @@ static int check_limits(const struct scd_digest_info *info,
 	return SCD_OK;
 }
 
-/*
- * The bytes below which no payload for this many ones can be: the entropy,
- * less 2 % and 64 bytes so that no rounding matters.
- */
-static double payload_floor(const struct scd_digest_info *info)
-{
-	double p = (double)info->ncoded / (double)info->nbits;
-	double entropy = 0;
-
-	if (info->ncoded > 0 && info->ncoded < info->nbits)
-		entropy = -p * log2(p) - (1 - p) * log2(1 - p);
-	return 0.98 * entropy * (double)info->nbits / 8 - 64;
-}
-
 static int check_payload(const struct scd_digest_info *info, size_t len)
 {
 	const struct scd__coding *coding = scd__coding_find(info->coding);
@@ -117,7 +102,9 @@ static int check_payload(const struct scd_digest_info *info, size_t len)
 
 	if (!coding->fits(&shape, info->payload_bytes))
 		return SCD_EFORMAT;
-	if ((double)info->payload_bytes < payload_floor(info))
+	/* No payload is shorter; some bytes less, so that rounding is none. */
+	if ((double)info->payload_bytes <
+	    0.98 * scd__coder_entropy(&shape) - 64)
 		return SCD_EFORMAT;
 	if (rest < info->payload_bytes)
 		return SCD_ETRUNC;
@@ -175,9 +162,12 @@ static int decode_into(const uint8_t *in, const struct scd_digest_info *info,
 {
 	int error = scd__frame_payload(in, info, bloom->bits);
 
-	if (!error && scd_digest_checksum(bloom) != info->checksum)
-		error = SCD_ECHECKSUM;
-	return error;
+	if (error)
+		return error;
+	if (scd_bloom_ones(bloom) != info->nones)
+		return SCD_ECHECKSUM;
+	return scd_digest_checksum(bloom) == info->checksum ? SCD_OK
+							    : SCD_ECHECKSUM;
 }
 
 int scd_digest_decode(const uint8_t *in, size_t len,

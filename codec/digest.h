@@ -47,6 +47,9 @@ enum scd_coding {
 	SCD_CODING_EMPTY = 0,  /* no ones, no bytes */
 	SCD_CODING_STORED = 1, /* the bytes as they are */
 	SCD_CODING_RANGE = 2,  /* static binary range coder */
+	SCD_CODING_DENSE = 3,  /* bytes by their number of ones, in chunks */
+	SCD_CODING_GAPS = 4,   /* the gaps between ones, by one coder */
+	SCD_CODING_SPARSE = 5, /* the gaps, in chunks, by many coders */
 };
 
 /* A header's fields. "The array" is always the one that results. */

@@ -46,6 +46,11 @@ static uint8_t rare_mask(const struct scd__shape *shape)
 	return shape->nones > shape->nbits - shape->nones ? 0xff : 0;
 }
 
+static bool range_suits(const struct scd__shape *shape)
+{
+	return shape->nones > 0;
+}
+
 static bool range_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nones > 0 && len < scd__array_bytes(shape->nbits);
@@ -256,6 +261,7 @@ static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
 
 const struct scd__coding scd__coding_range = {
 	.id = SCD_CODING_RANGE,
+	.suits = range_suits,
 	.fits = range_fits,
 	.encode = range_encode,
 	.decode = range_decode,

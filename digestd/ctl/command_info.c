@@ -44,6 +44,12 @@ static const char *coding_text(enum scd_coding coding)
 		return "stored";
 	case SCD_CODING_RANGE:
 		return "range";
+	case SCD_CODING_DENSE:
+		return "dense";
+	case SCD_CODING_GAPS:
+		return "gaps";
+	case SCD_CODING_SPARSE:
+		return "sparse";
 	}
 	return "unknown";
 }

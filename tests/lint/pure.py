@@ -8,7 +8,8 @@ it takes from outside is in MAY_CALL, a list that grows with a reason only.
 import re
 import subprocess
 
-# The C library as far as it is a function of its arguments, and memory.
+# The C library as far as it is a function of its arguments, and memory; and
+# what the processor can do, which never changes.
 MAY_CALL = set("""
     malloc calloc realloc free strndup strdup
     memchr memcmp memcpy memmove memset bcmp
@@ -20,6 +21,7 @@ MAY_CALL = set("""
     qsort bsearch
     MD5Init MD5Update MD5Final
     __assert_fail
+    __cpu_model __cpu_features2
 """.split())
 
 # What compilers put in by themselves.

@@ -13,7 +13,7 @@ HEADER_BYTES = 96
 MAGIC = b"SCD"
 VERSION = 1
 FULL, DELTA_XOR = 0, 1
-EMPTY, STORED, RANGE = 0, 1, 2
+EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE = range(6)
 DOUBLE, SQUID = 0, 1
 SEED_ARRAY = 0x7363642062697473
 SEED_HEADER = 0x7363642068656164
@@ -200,6 +200,7 @@ def decode_payload(head, payload):
         return bytes(array_bytes(head["nbits"]))
     if head["coding"] == STORED:
         return stored_decode(payload, head["nbits"], head["ncoded"])
+    refuse_if(head["coding"] != RANGE, "EFORMAT")
     return range_decode(payload, head["nbits"], head["ncoded"])
 
 
@@ -223,7 +224,7 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(kind > DELTA_XOR or coding > RANGE or hashing > SQUID,
+    refuse_if(kind > DELTA_XOR or coding > SPARSE or hashing > SQUID,
               "EVERSION")
     head = {"kind": kind, "coding": coding, "hashing": hashing,
             "nhash": nhash}
