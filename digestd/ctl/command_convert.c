@@ -12,6 +12,7 @@
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
+#include "digestd/ctl/report.h"
 
 const char command_convert_help[] =
 	"usage: digestctl convert [OPTIONS] [FILE]\n"
@@ -23,7 +24,8 @@ const char command_convert_help[] =
 	"  -g, --generation N   to scd: generation in its header (1)\n"
 	"  -c, --capacity N     to squid: entries that it is sized for\n"
 	"  -e, --entry-bits N   to squid: bits an entry (5, or what capacity\n"
-	"                       gives)\n";
+	"                       gives)\n"
+	"  -j, --json           tell as JSON what it is; needs --output\n";
 
 static const struct option options[] = {
 	{ "to", required_argument, NULL, 't' },
@@ -32,6 +34,7 @@ static const struct option options[] = {
 	{ "generation", required_argument, NULL, 'g' },
 	{ "capacity", required_argument, NULL, 'c' },
 	{ "entry-bits", required_argument, NULL, 'e' },
+	{ "json", no_argument, NULL, 'j' },
 	{ 0 },
 };
 
@@ -42,6 +45,7 @@ struct convert {
 	const char *output;
 	uint64_t instance, generation;
 	uint64_t capacity, entry_bits;
+	bool json;
 };
 
 static bool take_format(const char *text, enum format *out)
@@ -72,6 +76,9 @@ static bool take(struct convert *v, int option, const char *text)
 		return arguments_number("--capacity", text, &v->capacity);
 	case 'e':
 		return arguments_number("--entry-bits", text, &v->entry_bits);
+	case 'j':
+		v->json = true;
+		return true;
 	}
 	return false;
 }
@@ -95,6 +102,20 @@ static int to_scd(const struct convert *v, struct digest_open *d)
 	return digest_write_full(d, v->output);
 }
 
+static int report(const struct convert *v, const struct digest_open *d,
+		  enum format to)
+{
+	bool squid = to == FORMAT_SQUID;
+	uint64_t bytes =
+		squid ? SCD_SQUID_HEADER_BYTES + d->bloom.nbits / 8 : d->len;
+
+	return report_json(json_pack(
+		"{s:s, s:s, s:I, s:i, s:I, s:I}", "output", v->output, "format",
+		squid ? "squid" : "scd", "nbits", (json_int_t)d->bloom.nbits,
+		"nhash", (int)d->bloom.nhash, "nkeys",
+		(json_int_t)d->info.nkeys, "bytes", (json_int_t)bytes));
+}
+
 static int convert(const struct convert *v, const char *path)
 {
 	enum format to = v->to;
@@ -105,6 +126,8 @@ static int convert(const struct convert *v, const char *path)
 		to = d.is_squid ? FORMAT_SCD : FORMAT_SQUID;
 	if (!code)
 		code = to == FORMAT_SQUID ? to_squid(v, &d) : to_scd(v, &d);
+	if (!code && v->json)
+		code = report(v, &d, to);
 	digest_close(&d);
 	return code;
 }
@@ -114,7 +137,7 @@ int command_convert(int argc, char **argv)
 	struct convert v = { .output = "-" };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:", options, NULL)) !=
+	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:j", options, NULL)) !=
 	       -1) {
 		if (c == '?' || !take(&v, c, optarg))
 			return CTL_USAGE;
@@ -122,7 +145,8 @@ int command_convert(int argc, char **argv)
 	if (argc - optind > 1 || v.capacity > INT32_MAX ||
 	    v.entry_bits > SCD_SQUID_MAX_ENTRY_BITS)
 		return arguments_wrong("convert", command_convert_help);
-	if (!digest_file_may_write(v.output))
+	if (!report_has_place(v.json, v.output) ||
+	    !digest_file_may_write(v.output))
 		return CTL_USAGE;
 	return convert(&v, optind < argc ? argv[optind] : "-");
 }

@@ -233,6 +233,26 @@ def memory_does_not_grow_with_the_lines():
     assert most_memory(310000) < most_memory(10000) + 2500
 
 
+def with_little_memory(*args):
+    """Exit code and errors of digestctl within 400 MB of addresses."""
+    script = 'ulimit -v 400000; exec "$0" "$@"'
+    r = subprocess.run(["sh", "-c", script, CTL, *args], check=False, cwd=AT,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True)
+    return r.returncode, r.stderr
+
+
+def no_memory():
+    if with_little_memory("--version")[0]:
+        return  # a sanitizer has more addresses than that
+    no_room = (3, "digestctl: build: out of memory\n")
+    assert with_little_memory("build", "-k", KEY, "-b", "64G", "-H",
+                              "3") == no_room
+    # the array fits, but not what is written beside it
+    assert with_little_memory("build", "-k", KEY, "-b", "2G", "-H", "3",
+                              "few")[0] == 3
+
+
 ROWS = (
     ("no key", ("build", *SHAPE), b"", 2, b"", "usage: digestctl build"),
     ("hashes without bits", ("build", "-k", KEY, "-H", "3"), b"", 2, b"", "us"),
@@ -268,5 +288,5 @@ if __name__ == "__main__":
          a_shape_is_found, standard_input_that_is_a_file_is_counted,
          a_shape_of_squid_is_found, as_json, progress_when_it_is_asked_for,
          progress_on_a_terminal, short_work_has_no_progress,
-         memory_does_not_grow_with_the_lines,
+         memory_does_not_grow_with_the_lines, no_memory,
          *(row_test(row, AT) for row in ROWS)])

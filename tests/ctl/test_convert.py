@@ -92,6 +92,15 @@ def to_a_file():
     assert code == 2 and "terminal" in err
 
 
+def as_json():
+    for args, whole in ((("-c", "1003", "scd"), SMALL), (("small",), SCD)):
+        code, out, _ = ctl("convert", "-j", "-o", "j", *args, cwd=AT)
+        told = json.loads(out)
+        assert code == 0 and told["bytes"] == len(whole)
+        assert (told["nbits"], told["nhash"], told["nkeys"]) == (5016, 4, 300)
+        assert told["format"] == ("scd" if whole == SCD else "squid")
+
+
 def count_is_not_believed():
     """What it says goes on, what is there is counted."""
     for count, nkeys in ((-5, 0), (0, 0), (7, 7), (2**31 - 1, 2**31 - 1)):
@@ -152,6 +161,7 @@ ROWS = (
     ("nothing", ["convert"], b"", 1, b"", "too early"),
     ("no digest", ["convert"], b"SCD and nothing more", 1, b"", "early"),
     ("no file", ["convert", "missing"], b"", 3, b"", "missing"),
+    ("report in the way", ["convert", "-j", "scd"], b"", 2, b"", "--output"),
     ("no such format", ["convert", "-t", "cd", "scd"], b"", 2, b"", "--to"),
     ("two files", ["convert", "scd", "squid"], b"", 2, b"", "usage"),
     ("capacity too large", ["convert", "-c", "2G", "scd"], b"", 2, b"",
@@ -169,6 +179,6 @@ ROWS = (
 )
 
 run((what_squid_would_make, there_and_back_loses_nothing, ids_are_taken,
-     to_the_same_format, to_a_file, count_is_not_believed, info_of_squids,
-     query_needs_no_key, sets_of_squids,
+     to_the_same_format, to_a_file, as_json, count_is_not_believed,
+     info_of_squids, query_needs_no_key, sets_of_squids,
      *(row_test(row, AT) for row in ROWS)))

@@ -183,9 +183,10 @@ def completion_knows_values():
                 assert "other" in offered, (command, name)
                 continue
             told = ask(command, f"--{name}", "\1")
-            words = re.search(r'" is not ([a-z, ]+)$', told, re.M)
-            listed = re.split(r", | or ", words[1]) if words else []
-            if listed == ["a number"]:
+            words = re.search(r'" is not (?:one of )?([a-z, ]+)$', told,
+                              re.M)
+            listed = re.split(r", | or | ", words[1]) if words else []
+            if listed == ["a", "number"]:
                 listed = []
             assert sorted(offered) == sorted(listed), (command, name, told)
             with_words.update(offered)
