@@ -20,6 +20,7 @@ enum {
 struct store {
 	struct store_entry **slots, **old_slots;
 	size_t nslots, old_nslots, moved;
+	unsigned max_variants;
 	struct store_queue queue;
 	const struct store_policy *policy;
 	const struct store_events *events;
@@ -66,6 +67,7 @@ int store_new(struct store **out, uint64_t max_weight,
 	s->policy = policy;
 	s->events = events;
 	s->stats.max_weight = max_weight;
+	s->max_variants = STORE_VARIANTS;
 	*out = s;
 	return 0;
 }
@@ -194,14 +196,29 @@ static void make_room(struct store *s)
 	}
 }
 
-int store_insert(struct store *s, struct store_entry *e,
-		 const struct scd_key *key, size_t weight)
+/* The newest variants of a key stay, the others go. */
+static void drop_surplus(struct store *s, const struct scd_key *key)
 {
-	struct store_entry **slot;
-	bool first = !store_find(s, key);
+	struct store_entry *e = store_find(s, key);
 
-	if (weight > s->stats.max_weight)
-		return -E2BIG;
+	for (unsigned n = 0; e && n < s->max_variants; n++)
+		e = store_next(e);
+	while (e) {
+		struct store_entry *next = store_next(e);
+
+		store_remove(s, e);
+		s->stats.variants_dropped++;
+		e = next;
+	}
+}
+
+/* Hangs an entry into its chain. Returns whether its key is new. */
+static bool link_entry(struct store *s, struct store_entry *e,
+		       const struct scd_key *key, size_t weight)
+{
+	bool first = !store_find(s, key);
+	struct store_entry **slot;
+
 	grow(s);
 	slot = slot_of(s, key);
 	*e = (struct store_entry){ .key = *key, .weight = weight,
@@ -209,15 +226,49 @@ int store_insert(struct store *s, struct store_entry *e,
 	*slot = e;
 	s->stats.entries++;
 	s->stats.weight += weight;
-	if (first) {
+	return first;
+}
+
+/* The end of an insertion. Others go before the policy knows the entry: it
+ * cannot be its own victim. */
+static void settle_entry(struct store *s, struct store_entry *e)
+{
+	drop_surplus(s, &e->key);
+	make_room(s);
+	s->policy->inserted(&s->queue, e);
+}
+
+int store_insert(struct store *s, struct store_entry *e,
+		 const struct scd_key *key, size_t weight)
+{
+	if (weight > s->stats.max_weight)
+		return -E2BIG;
+	if (link_entry(s, e, key, weight)) {
 		s->stats.keys++;
 		s->events->key_added(s->events->arg, key);
 	}
-	/* Room is made before the policy knows the entry: it cannot be its
-	 * own victim. */
-	make_room(s);
-	s->policy->inserted(&s->queue, e);
+	settle_entry(s, e);
 	return 0;
+}
+
+int store_replace(struct store *s, struct store_entry *old,
+		  struct store_entry *e, size_t weight)
+{
+	if (weight > s->stats.max_weight) {
+		store_remove(s, old);
+		return -E2BIG;
+	}
+	/* first the new one: the key is never gone */
+	link_entry(s, e, &old->key, weight);
+	store_remove(s, old);
+	settle_entry(s, e);
+	return 0;
+}
+
+void store_limit_variants(struct store *s, unsigned limit)
+{
+	assert(limit > 0 && limit <= STORE_VARIANTS_MAX);
+	s->max_variants = limit;
 }
 
 void store_reweigh(struct store *s, struct store_entry *e, size_t weight)

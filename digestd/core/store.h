@@ -5,7 +5,8 @@
  *
  * A key may have several entries, the variants of one resource. The set of
  * keys that have any is what a digest describes, so the first and the last
- * one of a key are reported to the owner.
+ * one of a key are reported to the owner. Who varies a header gets a variant
+ * for each request, so their number is limited: the oldest makes room.
  *
  * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
  * slot and moves a few slots with each insertion, so only the allocation of the
@@ -22,6 +23,13 @@
 #include "digestd/core/keypart.h"
 
 struct store;
+
+/*
+ * Variants of a key that are kept, unless store_limit_variants() says
+ * otherwise: languages times codings are seldom more than two dozen. And the
+ * most that it may say: a lookup walks over them, under the owner's lock.
+ */
+enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
 
 /* All fields are the store's while the entry is in it. */
 struct store_entry {
@@ -83,13 +91,25 @@ struct store_entry *store_next(const struct store_entry *e);
 void store_touch(struct store *s, struct store_entry *e);
 
 /*
- * Inserts an entry with this key and weight, and evicts others until all fit.
- * Returns 0; or -E2BIG when it alone is too heavy: then it is not in the store,
- * nothing was evicted, released() is not called. Allocates nothing but a larger
- * table; does without when there is no memory for it.
+ * Inserts an entry with this key and weight; drops the key's oldest variants
+ * beyond the limit, then evicts others until all fit. Returns 0; or -E2BIG when
+ * it alone is too heavy: then it is not in the store, nothing was dropped or
+ * evicted, released() is not called. Allocates nothing but a larger table; does
+ * without when there is no memory for it.
  */
 int store_insert(struct store *s, struct store_entry *e,
 		 const struct scd_key *key, size_t weight);
+
+/*
+ * The same with the key of `old`, which is removed: one variant is as many as
+ * before, and the key stays. Also with -E2BIG: `old` is removed.
+ */
+int store_replace(struct store *s, struct store_entry *old,
+		  struct store_entry *e, size_t weight);
+
+/* How many variants of a key may be kept, 1..STORE_VARIANTS_MAX; those that
+ * there are too many of go with the next insertion of the key. */
+void store_limit_variants(struct store *s, unsigned limit);
 
 /* Changes an entry's weight (its headers grew); may evict others, or it. */
 void store_reweigh(struct store *s, struct store_entry *e, size_t weight);
@@ -114,9 +134,11 @@ void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);
 
-/* Keys, entries, and their weight; evictions since the start. */
+/* Keys, entries, and their weight; since the start: entries that were evicted,
+ * and those that were dropped because their key had too many variants. */
 struct store_stats {
 	uint64_t keys, entries, weight, max_weight, evicted;
+	uint64_t variants_dropped;
 };
 
 /* How things stand. */

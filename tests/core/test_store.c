@@ -44,9 +44,10 @@ struct model {
 	size_t nexpected;
 	struct object *queue[NOBJECTS];      /* the twin, old to new */
 	size_t nqueue, hand;
-	uint64_t weight, max_weight, evicted;
-	unsigned insertions;
+	uint64_t weight, max_weight, evicted, dropped;
+	unsigned insertions, max_variants;
 	uint64_t random;
+	unsigned stays; /* a key that may not come or go now; NKEYS: none */
 };
 
 /* Few slots for many keys, so that chains are long. */
@@ -60,6 +61,7 @@ static void key_added(void *arg, const struct scd_key *key)
 	struct model *m = arg;
 
 	assert_false(m->key_in[key->lo]);
+	assert_int_not_equal(key->lo, m->stays);
 	m->key_in[key->lo] = true;
 }
 
@@ -68,6 +70,7 @@ static void key_removed(void *arg, const struct scd_key *key)
 	struct model *m = arg;
 
 	assert_true(m->key_in[key->lo]);
+	assert_int_not_equal(key->lo, m->stays);
 	m->key_in[key->lo] = false;
 }
 
@@ -89,6 +92,8 @@ static struct model *model_new(const char *policy, uint64_t max_weight)
 					   m };
 	m->policy = policy;
 	m->max_weight = max_weight;
+	m->max_variants = STORE_VARIANTS;
+	m->stays = NKEYS;
 	m->random = 1;
 	assert_int_equal(store_new(&m->store, max_weight,
 				   store_policy_find(policy), &m->events), 0);
@@ -181,6 +186,37 @@ static struct object *twin_find(const struct model *m, unsigned key,
 	return best;
 }
 
+/* Makes room for one more variant of a key. */
+static void twin_drop_variants(struct model *m, unsigned key)
+{
+	for (;;) {
+		struct object *oldest = NULL;
+		unsigned n = 0;
+
+		for (struct object *o = twin_find(m, key, UINT32_MAX); o;
+		     o = twin_find(m, key, o->inserted), n++)
+			oldest = o;
+		if (n < m->max_variants)
+			return;
+		twin_drop(m, twin_place(m, oldest));
+		m->dropped++;
+	}
+}
+
+static void twin_insert(struct model *m, struct object *o, unsigned key,
+			size_t weight)
+{
+	m->weight += weight;
+	twin_drop_variants(m, key);
+	twin_make_room(m);
+	o->key = key;
+	o->weight = weight;
+	o->in = true;
+	o->visited = false;
+	o->inserted = ++m->insertions;
+	m->queue[m->nqueue++] = o;
+}
+
 /* One operation on both */
 
 static void insert(struct model *m, struct object *o, unsigned key,
@@ -194,14 +230,29 @@ static void insert(struct model *m, struct object *o, unsigned key,
 		return;
 	}
 	assert_int_equal(error, 0);
-	m->weight += weight;
-	twin_make_room(m);
-	o->key = key;
-	o->weight = weight;
-	o->in = true;
-	o->visited = false;
-	o->inserted = ++m->insertions;
-	m->queue[m->nqueue++] = o;
+	twin_insert(m, o, key, weight);
+}
+
+/* In place of one that is in; its key stays all the while. */
+static void replace(struct model *m, struct object *old, struct object *o,
+		    size_t weight)
+{
+	unsigned key = old->key;
+	bool fits = weight <= m->max_weight;
+
+	m->stays = fits ? key : NKEYS;
+	assert_int_equal(store_replace(m->store, &old->entry, &o->entry,
+				       weight), fits ? 0 : -E2BIG);
+	m->stays = NKEYS;
+	twin_drop(m, twin_place(m, old));
+	if (fits)
+		twin_insert(m, o, key, weight);
+}
+
+static void limit(struct model *m, unsigned max_variants)
+{
+	m->max_variants = max_variants;
+	store_limit_variants(m->store, max_variants);
 }
 
 static void touch(struct model *m, struct object *o)
@@ -241,6 +292,19 @@ static void resize(struct model *m, uint64_t max_weight)
 	store_resize(m->store, max_weight);
 }
 
+/* A new variant of a key, or one in place of another. */
+static void put(struct model *m, struct object *o, unsigned key, size_t weight)
+{
+	struct object *old = twin_find(m, key, UINT32_MAX);
+
+	while (old && random_below(&m->random, 3))
+		old = twin_find(m, key, old->inserted);
+	if (old)
+		replace(m, old, o, weight);
+	else
+		insert(m, o, key, weight);
+}
+
 static void step(struct model *m)
 {
 	struct object *o = &m->objects[random_below(&m->random, NOBJECTS)];
@@ -257,10 +321,12 @@ static void step(struct model *m)
 	case 2: /* heavier than many limits */
 		weight = (size_t)random_below(&m->random, MAX_WEIGHT * 2);
 		break;
+	case 3:
+		limit(m, 1 + (unsigned)random_below(&m->random, 8));
+		return;
 	}
 	if (!o->in)
-		insert(m, o, (unsigned)random_below(&m->random, NKEYS),
-		       weight);
+		put(m, o, (unsigned)random_below(&m->random, NKEYS), weight);
 	else if (weight < 5)
 		remove_one(m, o);
 	else if (weight < 15)
@@ -299,6 +365,7 @@ static void same(const struct model *m)
 	assert_int_equal(stats.weight, m->weight);
 	assert_int_equal(stats.max_weight, m->max_weight);
 	assert_int_equal(stats.evicted, m->evicted);
+	assert_int_equal(stats.variants_dropped, m->dropped);
 	assert_true(stats.weight <= stats.max_weight);
 }
 
@@ -337,6 +404,7 @@ static void run_model(const char *policy)
 			each_key_once(m, (uint64_t)1 << i / 64 % 12);
 	}
 	assert_true(m->evicted > 1000);
+	assert_true(m->dropped > 1000);
 	model_free(m);
 }
 
@@ -394,6 +462,84 @@ static void test_scripts(void **state)
 				 evicted, scripts[i].evicted);
 		model_free(m);
 	}
+}
+
+/*
+ * Variants of one key: a small letter inserts one; a capital puts a new one in
+ * the place of the one with the small letter. What is there then, from new to
+ * old, and how many were dropped.
+ */
+static const struct {
+	const char *label;
+	unsigned limit;
+	const char *script, *left;
+	unsigned dropped;
+} variants[] = {
+	{ "as many as allowed", 3, "abc", "cba", 0 },
+	{ "the oldest makes room", 3, "abcd", "dcb", 1 },
+	{ "again and again", 3, "abcdefgh", "hgf", 5 },
+	{ "one only", 1, "abc", "c", 2 },
+	{ "a replaced one costs no other", 3, "abcB", "Bca", 0 },
+	{ "the oldest replaced is the newest", 3, "abcAd", "dAc", 1 },
+	{ "the only one replaced", 1, "aA", "A", 0 },
+	{ "the default", STORE_VARIANTS, "abcdefghijklmnopqrstuvwxyz",
+	  "zyxwvutsrqponmlkjihgfedcba", 0 },
+};
+
+/* The object that a letter stands for. */
+static struct object *named(struct model *m, char letter)
+{
+	return &m->objects[(unsigned char)letter];
+}
+
+static void run_variants(struct model *m, const char *script)
+{
+	for (; *script; script++) {
+		m->nreleased = m->nexpected = 0;
+		if (*script >= 'a')
+			insert(m, named(m, *script), 7, 1);
+		else
+			replace(m, named(m, (char)(*script | 0x20)),
+				named(m, *script), 1);
+		same(m);
+	}
+}
+
+static void test_variants_are_limited(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(variants); i++) {
+		struct model *m = model_new("sieve", 1000);
+		struct scd_key key = key_of(7);
+		const struct store_entry *e;
+		const char *left = variants[i].left;
+
+		limit(m, variants[i].limit);
+		run_variants(m, variants[i].script);
+		for (e = store_find(m->store, &key); e; e = store_next(e)) {
+			if (e != &named(m, *left++)->entry)
+				fail_msg("%s", variants[i].label);
+		}
+		if (*left || m->dropped != variants[i].dropped)
+			fail_msg("%s", variants[i].label);
+		model_free(m);
+	}
+}
+
+/* After the limit was lowered, the next insertion of a key clears it up. */
+static void test_fewer_variants_than_before(void **state)
+{
+	struct model *m = model_new("lru", 1000);
+
+	(void)state;
+	run_variants(m, "abcdefgh");
+	limit(m, 2);
+	m->nreleased = m->nexpected = 0;
+	same(m);
+	run_variants(m, "i");
+	assert_int_equal(m->dropped, 7);
+	assert_int_equal(m->nqueue, 2);
+	model_free(m);
 }
 
 static void test_policy_names(void **state)
@@ -549,6 +695,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_policy_names),
+		cmocka_unit_test(test_variants_are_limited),
+		cmocka_unit_test(test_fewer_variants_than_before),
 		cmocka_unit_test(test_model_sieve),
 		cmocka_unit_test(test_model_lru),
 		cmocka_unit_test(test_growth),
