@@ -105,6 +105,7 @@ static int fill(struct cache *cache, const struct cache_settings *settings)
 				&cache->events);
 	if (err)
 		return err;
+	store_limit_variants(cache->store, settings->max_variants);
 	return catalog_new(&cache->catalog, settings->nbits, settings->nhash) ?
 		-EINVAL : 0;
 }
@@ -144,10 +145,11 @@ void cache_free(struct cache **cache)
 	*cache = NULL;
 }
 
-void cache_resize(struct cache *cache, uint64_t max_bytes)
+void cache_limit(struct cache *cache, uint64_t max_bytes, unsigned max_variants)
 {
 	pthread_mutex_lock(&cache->lock);
 	store_resize(cache->store, max_bytes);
+	store_limit_variants(cache->store, max_variants);
 	unlock(cache);
 }
 
@@ -269,16 +271,6 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	return c;
 }
 
-/* Whether an insertion has evicted it already. */
-static bool is_leaving(const struct cache *cache, const struct cached *c)
-{
-	const struct cached *l = cache->leaving;
-
-	while (l && l != c)
-		l = l->next;
-	return l != NULL;
-}
-
 bool cache_put(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request, struct cached *c)
 {
@@ -290,12 +282,11 @@ bool cache_put(struct cache *cache, const struct scd_key *key,
 
 	pthread_mutex_lock(&cache->lock);
 	old = find(cache, key, request, &why);
-	/* inserted before the old one goes: the key never leaves the catalog */
-	err = store_insert(cache->store, &c->entry, key, weight);
+	err = old ? store_replace(cache->store, &old->entry, &c->entry,
+				  weight) :
+		    store_insert(cache->store, &c->entry, key, weight);
 	if (!err)
 		cached_ref(c);
-	if (old && !is_leaving(cache, old))
-		store_remove(cache->store, &old->entry);
 	unlock(cache);
 	return !err;
 }

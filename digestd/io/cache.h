@@ -26,6 +26,7 @@ struct flights;
 
 struct cache_settings {
 	uint64_t max_bytes;
+	unsigned max_variants; /* of a key, see store_limit_variants() */
 	const char *policy; /* of eviction, see store_policy_find() */
 	uint64_t nbits;     /* the catalog's shape */
 	unsigned nhash;
@@ -63,8 +64,10 @@ int cache_new(const struct cache_settings *settings, struct cache **out);
 /* Frees it, when no worker uses it any more; *cache becomes null. */
 void cache_free(struct cache **cache);
 
-/* Changes how much it may hold; evicts what does not fit. */
-void cache_resize(struct cache *cache, uint64_t max_bytes);
+/* Changes how much it may hold, and how many variants of a key; evicts what
+ * does not fit. */
+void cache_limit(struct cache *cache, uint64_t max_bytes,
+		 unsigned max_variants);
 
 /*
  * The catalog, locked against every change until cache_unlock(): workers wait,

@@ -76,6 +76,8 @@ static const struct option options[] = {
 	  "memory for stored objects" },
 	{ "max_object_size", SIZE, AT(max_object_size), "16M", 1, BIG, false,
 	  "larger objects are not stored" },
+	{ "vary_limit", NUMBER, AT(vary_limit), "32", 1, STORE_VARIANTS_MAX,
+	  false, "variants of one URI that are stored; the oldest makes room" },
 	{ "eviction", POLICY, AT(eviction), "sieve", 0, 0, true,
 	  "which objects go first: sieve or lru" },
 	{ "expected_objects", NUMBER, AT(expected_objects), "0", 0, BIG, false,

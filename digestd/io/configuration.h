@@ -45,6 +45,7 @@ struct config {
 
 	int64_t cache_size;
 	int64_t max_object_size;
+	int64_t vary_limit;
 	char *eviction;
 
 	int64_t expected_objects;

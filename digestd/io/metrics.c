@@ -40,6 +40,8 @@ static void store_metrics(const struct node_status *s, FILE *to)
 	      "memory that they may take");
 	counter(to, "store_evicted", t->evicted,
 		"objects that made room for others");
+	counter(to, "store_variants_dropped", t->variants_dropped,
+		"objects dropped because their URI had too many variants");
 }
 
 static double fill_of(uint64_t nones, uint64_t nbits)

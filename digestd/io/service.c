@@ -186,6 +186,7 @@ static int start_cache(struct service *s)
 {
 	struct cache_settings settings = {
 		.max_bytes = (uint64_t)s->config->cache_size,
+		.max_variants = (unsigned)s->config->vary_limit,
 		.policy = s->config->eviction,
 		.nbits = settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
@@ -418,7 +419,8 @@ static int apply(struct service *s, const struct config *c)
 	free(places);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
-	cache_resize(s->cache, (uint64_t)c->cache_size);
+	cache_limit(s->cache, (uint64_t)c->cache_size,
+		    (unsigned)c->vary_limit);
 	log_set_level(c->log_level);
 	return err;
 }

@@ -42,6 +42,7 @@ static json_t *store(const struct node_status *s)
 	put(o, "bytes", s->store.weight);
 	put(o, "limit_bytes", s->store.max_weight);
 	put(o, "evicted", s->store.evicted);
+	put(o, "variants_dropped", s->store.variants_dropped);
 	return o;
 }
 

@@ -284,7 +284,10 @@ static const struct server_handler resources = {
 
 static void start_node(struct node *node, const char *name)
 {
-	const struct cache_settings cache = { 1 << 20, "sieve", NBITS, NHASH };
+	const struct cache_settings cache = {
+		.max_bytes = 1 << 20, .max_variants = 4, .policy = "sieve",
+		.nbits = NBITS, .nhash = NHASH,
+	};
 	struct worker_hooks hooks = { on_outcome, node, &resources, NULL };
 
 	node->settings = (struct worker_settings){

@@ -1,11 +1,13 @@
 """One node and its origin: what a shared cache owes to both sides."""
 
+import signal
 import socket
 import threading
 import time
 
 import cluster as scd
 import servers
+from cluster import request, until
 
 
 def fresh(body=b"body", **fields):
@@ -86,18 +88,54 @@ def test_authorization_is_for_one_user(node, origin):
     assert node.get("/b").source == "hit"
 
 
+def in_its_language(request, _):
+    language = request.get("Accept-Language", "none")
+    return servers.response(200, {"Cache-Control": "max-age=60",
+                                  "Vary": "Accept-Language"},
+                            language.encode())
+
+
 def test_vary_keeps_variants(node, origin):
-    def page(request, _):
-        language = request.get("Accept-Language", "none")
-        return servers.response(200, {"Cache-Control": "max-age=60",
-                                      "Vary": "Accept-Language"},
-                                language.encode())
-    origin.pages["/a"] = page
+    origin.pages["/a"] = in_its_language
     for language in ("de", "en", "de", "en"):
         r = node.get("/a", headers={"Accept-Language": language})
         assert r.body == language.encode()
     assert node.get("/a").body == b"none"
     assert origin.count() == 3
+
+
+def test_vary_does_not_fill_the_store(node, origin):
+    # a client with another language each time: the default limit holds
+    origin.pages["/a"] = in_its_language
+    origin.set("/b", **fresh(b"kept"))
+    node.get("/b")
+    for i in range(100):
+        node.get("/a", headers={"Accept-Language": f"x-{i}"})
+    store = node.status()["store"]
+    assert (store["keys"], store["objects"]) == (2, 1 + 32)
+    assert store["variants_dropped"] == 100 - 32
+    assert b"digestd_store_variants_dropped_total 68" in \
+        request(node.admin, "/metrics").body
+    asked = origin.count()
+    for i in range(99, 67, -1):  # the newest are there, a hit changes nothing
+        node.get("/a", headers={"Accept-Language": f"x-{i}"})
+    assert node.get("/b").source == "hit"
+    assert origin.count() == asked
+    node.get("/a", headers={"Accept-Language": "x-67"})
+    assert origin.count() == asked + 1
+
+
+def test_vary_limit_is_reloaded(node, origin):
+    origin.pages["/a"] = in_its_language
+    for i in range(10):
+        node.get("/a", headers={"Accept-Language": f"x-{i}"})
+    node.options["vary_limit"] = "3"
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: "reload: done" in node.process.logged())
+    assert node.status()["store"]["objects"] == 10
+    node.get("/a", headers={"Accept-Language": "x-10"})
+    assert node.status()["store"]["objects"] == 3
 
 
 def test_unsafe_methods_pass_and_invalidate(node, origin):
