@@ -17,6 +17,7 @@
 #include "digestd/ctl/curves.h"
 #include "digestd/ctl/kind_table.h"
 #include "digestd/ctl/random.h"
+#include "digestd/ctl/report.h"
 
 const char command_tables_help[] =
 	"usage: digestctl tables [OPTIONS]\n"
@@ -27,7 +28,8 @@ const char command_tables_help[] =
 	"  -n, --keys N    of --kinds: how many keys (1000000)\n"
 	"  -s, --seed N    of the keys (1)\n"
 	"  -c, --csv CURVE instead: a curve for plotting: wire, equal, cost,\n"
-	"                  churn\n";
+	"                  churn\n"
+	"  -j, --json      as JSON, not with --csv\n";
 
 static const struct option options[] = {
 	{ "trials", required_argument, NULL, 't' },
@@ -35,6 +37,7 @@ static const struct option options[] = {
 	{ "keys", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "csv", required_argument, NULL, 'c' },
+	{ "json", no_argument, NULL, 'j' },
 	{ 0 },
 };
 
@@ -73,18 +76,43 @@ static const struct table tables[] = {
 	    { 26, 2, .4035, .00548 } } },
 };
 
+enum { NTABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static double wire_bits(const struct table *t, const struct row *r)
+{
+	return t->churn > 0 ? scd_tune_delta_bits(1, r->m, r->k, t->churn) :
+			      scd_tune_full_bits(1, r->m, r->k);
+}
+
+static json_t *table_json(const struct table *t)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < sizeof(t->rows) / sizeof(t->rows[0]); i++) {
+		const struct row *r = &t->rows[i];
+
+		json_array_append_new(
+			rows, json_pack("{s:f, s:i, s:f, s:f, s:f, s:f}", "m",
+					r->m, "k", (int)r->k, "wire_bits",
+					wire_bits(t, r), "paper_wire_bits",
+					r->wire, "fp",
+					scd_tune_fp(1, r->m, r->k), "paper_fp",
+					r->fp));
+	}
+	return json_pack("{s:s, s:f, s:o}", "title", t->title, "churn",
+			 t->churn, "rows", rows);
+}
+
 static void print_table(const struct table *t)
 {
 	printf("Table %s\n%8s %3s %12s %10s %12s %10s\n", t->title, "m/n", "k",
 	       "bits/object", "(paper)", "f", "(paper)");
 	for (size_t i = 0; i < sizeof(t->rows) / sizeof(t->rows[0]); i++) {
 		const struct row *r = &t->rows[i];
-		double wire = t->churn > 0 ? scd_tune_delta_bits(1, r->m, r->k,
-								 t->churn) :
-					     scd_tune_full_bits(1, r->m, r->k);
 
 		printf("%8g %3u %12.4f %10.4f %12.6f %10.6f\n", r->m, r->k,
-		       wire, r->wire, scd_tune_fp(1, r->m, r->k), r->fp);
+		       wire_bits(t, r), r->wire, scd_tune_fp(1, r->m, r->k),
+		       r->fp);
 	}
 	putchar('\n');
 }
@@ -114,61 +142,122 @@ static int coded_size(struct scd_bloom *b, uint64_t *seed, double *size)
 	return SCD_OK;
 }
 
-static int experiment(uint64_t trials, uint64_t seed)
+struct experiment {
+	uint64_t trials, seed;
+	double theory, mean, sd, max; /* bytes */
+};
+
+static int run_experiment(struct experiment *e)
 {
-	double sum = 0, squares = 0, max = 0, size = 0;
+	double sum = 0, squares = 0, size = 0, n = (double)e->trials;
+	uint64_t seed = e->seed;
 	struct scd_bloom b;
 	int error = scd_bloom_init(&b, BITS, HASHES);
-	double n = (double)trials, mean;
 
 	if (error)
 		return error;
-	for (uint64_t i = 0; i < trials && !error; i++) {
+	for (uint64_t i = 0; i < e->trials && !error; i++) {
 		error = coded_size(&b, &seed, &size);
 		sum += size;
 		squares += size * size;
-		max = fmax(max, size);
+		e->max = fmax(e->max, size);
 	}
 	scd_bloom_free(&b);
-	mean = sum / n;
-	printf("Experiment: %d objects, %d bits, %d hash functions, %" PRIu64
-	       " trials\n", KEYS, BITS, HASHES, trials);
-	printf("theory %.1f bytes; coded: mean %.1f, sd %.2f, max %.0f\n",
-	       scd_tune_full_bits(KEYS, BITS, HASHES) / 8, mean,
-	       sqrt(fmax(0, squares / n - mean * mean)), max);
+	e->theory = scd_tune_full_bits(KEYS, BITS, HASHES) / 8;
+	e->mean = sum / n;
+	e->sd = sqrt(fmax(0, squares / n - e->mean * e->mean));
 	return error;
+}
+
+static void print_paper(const struct experiment *e)
+{
+	for (size_t i = 0; i < NTABLES; i++)
+		print_table(&tables[i]);
+	if (!e->trials)
+		return;
+	printf("Experiment: %d objects, %d bits, %d hash functions, %" PRIu64
+	       " trials\n", KEYS, BITS, HASHES, e->trials);
+	printf("theory %.1f bytes; coded: mean %.1f, sd %.2f, max %.0f\n",
+	       e->theory, e->mean, e->sd, e->max);
+}
+
+static int print_json(const struct experiment *e)
+{
+	json_t *all = json_array(), *experiment = NULL;
+
+	for (size_t i = 0; i < NTABLES; i++)
+		json_array_append_new(all, table_json(&tables[i]));
+	if (e->trials)
+		experiment = json_pack(
+			"{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}", "objects",
+			KEYS, "nbits", BITS, "nhash", HASHES, "trials",
+			(json_int_t)e->trials, "theory_bytes", e->theory,
+			"mean_bytes", e->mean, "sd_bytes", e->sd, "max_bytes",
+			e->max);
+	return report_json(json_pack("{s:o, s:o?}", "tables", all,
+				     "experiment", experiment));
+}
+
+static int print_tables(uint64_t trials, uint64_t seed, bool json)
+{
+	struct experiment e = { .trials = trials, .seed = seed };
+	int error = trials ? run_experiment(&e) : SCD_OK;
+
+	if (error) {
+		fprintf(stderr, "digestctl: tables: %s\n",
+			scd_strerror(error));
+		return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+	}
+	if (json)
+		return print_json(&e);
+	print_paper(&e);
+	return CTL_OK;
+}
+
+struct wishes {
+	uint64_t trials, seed, keys;
+	const char *curve;
+	bool kinds, json;
+};
+
+static bool take(struct wishes *w, int option, const char *text)
+{
+	switch (option) {
+	case 't':
+		return arguments_number("--trials", text, &w->trials);
+	case 'n':
+		return arguments_number("--keys", text, &w->keys);
+	case 's':
+		return arguments_number("--seed", text, &w->seed);
+	case 'c':
+		w->curve = text;
+		return true;
+	case 'K':
+		w->kinds = true;
+		return true;
+	case 'j':
+		w->json = true;
+		return true;
+	}
+	return false;
 }
 
 int command_tables(int argc, char **argv)
 {
-	uint64_t trials = 1000, seed = 1, keys = 1000000;
-	const char *curve = NULL;
-	bool kinds = false;
-	int c, error = SCD_OK;
+	struct wishes w = { .trials = 1000, .seed = 1, .keys = 1000000 };
+	int c;
 
-	while ((c = getopt_long(argc, argv, "t:Kn:s:c:", options, NULL)) !=
+	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' ||
-		    (c == 't' && !arguments_number("--trials", optarg,
-						   &trials)) ||
-		    (c == 'n' && !arguments_number("--keys", optarg, &keys)) ||
-		    (c == 's' && !arguments_number("--seed", optarg, &seed)))
+		if (c == '?' || !take(&w, c, optarg))
 			return CTL_USAGE;
-		kinds = kinds || c == 'K';
-		if (c == 'c')
-			curve = optarg;
 	}
-	if (optind < argc || !keys || keys > KIND_TABLE_MAX_KEYS)
+	if (optind < argc || !w.keys || w.keys > KIND_TABLE_MAX_KEYS ||
+	    (w.curve && w.json))
 		return arguments_wrong("tables", command_tables_help);
-	if (kinds)
-		return kind_table_print(keys, seed);
-	if (curve)
-		return curves_print(curve);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		print_table(&tables[i]);
-	if (trials)
-		error = experiment(trials, seed);
-	if (error)
-		fprintf(stderr, "digestctl: tables: %s\n", scd_strerror(error));
-	return error ? CTL_NO : CTL_OK;
+	if (w.kinds)
+		return kind_table_print(w.keys, w.seed, w.json);
+	if (w.curve)
+		return curves_print(w.curve);
+	return print_tables(w.trials, w.seed, w.json);
 }

@@ -13,6 +13,7 @@
 #include "codec/squid.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/random.h"
+#include "digestd/ctl/report.h"
 
 enum { ROUNDS = 7 };
 
@@ -20,6 +21,7 @@ enum { ROUNDS = 7 };
 struct sample {
 	struct scd_key *keys;
 	size_t n;
+	json_t *list; /* of what was measured; null: it is printed */
 };
 
 /* Seconds for all keys. */
@@ -141,6 +143,43 @@ static void print_row(const char *title, const struct sample *sample,
 	       1e9 * t->present / n, 1e9 * t->encode / n, 1e9 * t->decode / n);
 }
 
+/* Adds to the list what was measured; r is null where nothing could be. */
+static void list_row(const struct scd_kind *kind,
+		     const struct scd_kind_goal *goal,
+		     const struct sample *sample, const struct result *r)
+{
+	const double n = (double)sample->n;
+	json_t *row = json_pack("{s:s, s:f, s:f, s:b}", "kind", kind->name,
+				"fp", goal->fp, "bits", goal->bits, "reached",
+				r != NULL);
+
+	if (row && r)
+		json_object_update_new(
+			row,
+			json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+				  "found", (double)r->found / n, "wire_bits",
+				  8 * (double)r->wire / n, "memory_bits",
+				  8 * (double)r->memory / n, "add_ns",
+				  1e9 * r->best.add / n, "no_ns",
+				  1e9 * r->best.absent / n, "yes_ns",
+				  1e9 * r->best.present / n, "encode_ns",
+				  1e9 * r->best.encode / n, "decode_ns",
+				  1e9 * r->best.decode / n));
+	json_array_append_new(sample->list, row);
+}
+
+static void tell(const struct scd_kind *kind, const struct scd_kind_goal *goal,
+		 const struct sample *sample, const struct result *r)
+{
+	if (sample->list)
+		list_row(kind, goal, sample, r);
+	else if (r)
+		print_row(kind->title, sample, r);
+	else
+		printf("%-24s cannot reach it\n", kind->title);
+	fflush(stdout);
+}
+
 static int measure(const struct scd_kind *kind,
 		   const struct scd_kind_goal *goal,
 		   const struct sample *sample)
@@ -152,11 +191,8 @@ static int measure(const struct scd_kind *kind,
 
 	for (int i = 0; !error && i < ROUNDS; i++)
 		error = run_once(kind, goal, sample, &r);
-	if (error == SCD_EGOAL)
-		printf("%-24s cannot reach it\n", kind->title);
-	else if (!error)
-		print_row(kind->title, sample, &r);
-	fflush(stdout);
+	if (!error || error == SCD_EGOAL)
+		tell(kind, goal, sample, error ? NULL : &r);
 	return error == SCD_EGOAL ? SCD_OK : error;
 }
 
@@ -165,8 +201,9 @@ static int print_rate(double fp, const struct sample *sample)
 	const struct scd_kind *kind;
 	int error = SCD_OK;
 
-	printf("False positives of %g %%; no fewer bits an object than %.2f\n",
-	       100 * fp, -log2(fp));
+	if (!sample->list)
+		printf("False positives of %g %%; no fewer bits an object than "
+		       "%.2f\n", 100 * fp, -log2(fp));
 	for (size_t i = 0; !error && (kind = scd_kind_at(i)); i++) {
 		const struct scd_kind_goal goal = {.nkeys = sample->n,
 						   .fp = fp};
@@ -176,6 +213,14 @@ static int print_rate(double fp, const struct sample *sample)
 	return error;
 }
 
+static void print_heads(void)
+{
+	printf("%-24s %7s %9s %9s %6s %6s %6s %7s %7s\n", "", "found",
+	       "wire", "memory", "add", "no", "yes", "encode", "decode");
+	printf("%-24s %7s %9s %9s %6s %6s %6s %7s %7s\n", "", "%", "bits/obj",
+	       "bits/obj", "ns", "ns", "ns", "ns/obj", "ns/obj");
+}
+
 static int print_all(const struct sample *sample)
 {
 	static const double rates[] = {.02, .01, .001};
@@ -183,29 +228,44 @@ static int print_all(const struct sample *sample)
 					       .bits = SCD_SQUID_ENTRY_BITS};
 	int error = SCD_OK;
 
-	printf("%-24s %7s %9s %9s %6s %6s %6s %7s %7s\n", "", "found",
-	       "wire", "memory", "add", "no", "yes", "encode", "decode");
-	printf("%-24s %7s %9s %9s %6s %6s %6s %7s %7s\n", "", "%", "bits/obj",
-	       "bits/obj", "ns", "ns", "ns", "ns/obj", "ns/obj");
+	if (!sample->list)
+		print_heads();
 	for (size_t i = 0; !error && i < sizeof(rates) / sizeof(rates[0]); i++)
 		error = print_rate(rates[i], sample);
 	if (error)
 		return error;
-	printf("What Squid sends, %d bits an object\n", SCD_SQUID_ENTRY_BITS);
+	if (!sample->list)
+		printf("What Squid sends, %d bits an object\n",
+		       SCD_SQUID_ENTRY_BITS);
 	return measure(scd_kind_find("squid"), &as_squid, sample);
 }
 
-int kind_table_print(uint64_t nkeys, uint64_t seed)
+static int print_sample(const struct sample *sample, uint64_t seed)
 {
-	struct sample sample;
+	int error;
+
+	if (!sample->list)
+		printf("%zu random keys, seed %" PRIu64 "\n\n", sample->n,
+		       seed);
+	error = print_all(sample);
+	if (!error && sample->list &&
+	    report_json(json_pack("{s:I, s:I, s:O}", "keys",
+				  (json_int_t)sample->n, "seed",
+				  (json_int_t)seed, "kinds", sample->list)))
+		error = SCD_ENOMEM;
+	return error;
+}
+
+int kind_table_print(uint64_t nkeys, uint64_t seed, bool json)
+{
+	struct sample sample = { .list = json ? json_array() : NULL };
 	int error = make_sample(nkeys, seed, &sample);
 
 	if (!error) {
-		printf("%" PRIu64 " random keys, seed %" PRIu64 "\n\n", nkeys,
-		       seed);
-		error = print_all(&sample);
+		error = print_sample(&sample, seed);
 		free(sample.keys);
 	}
+	json_decref(sample.list);
 	if (error)
 		fprintf(stderr, "digestctl: tables: %s\n", scd_strerror(error));
 	return error == SCD_ENOMEM ? CTL_IO : error ? CTL_NO : CTL_OK;

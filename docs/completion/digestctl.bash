@@ -10,7 +10,6 @@ _digestctl_values()
 	case $1 in
 	WAY) echo "double squid" ;;
 	FORMAT) echo "scd squid" ;;
-	NAME) echo "wire equal cost churn" ;;
 	KIND) echo "full xor conditional" ;;
 	CURVE) echo "wire equal cost churn" ;;
 	esac

@@ -53,6 +53,25 @@ def experiment_of_the_paper():
             assert abs(float(cells[4]) - float(cells[5])) < 0.00005, line
 
 
+def tables_as_json():
+    """The numbers that the text has."""
+    text = ctl("tables", "-t", "50", "-s", "7")[1].decode()
+    told = json.loads(ctl("tables", "-t", "50", "-s", "7", "--json")[1])
+    rows = [row for t in told["tables"] for row in t["rows"]]
+    cells = [line.split() for line in text.splitlines()]
+    cells = [c for c in cells if len(c) == 6 and c[0][0].isdigit()]
+    assert len(rows) == len(cells) == 18
+    for row, cell in zip(rows, cells):
+        names = ("m", "k", "wire_bits", "paper_wire_bits", "fp", "paper_fp")
+        for name, number in zip(names, cell):
+            assert abs(row[name] - float(number)) < .0001, (row, cell)
+    mean = float(re.search(r"mean ([\d.]+)", text)[1])
+    assert abs(told["experiment"]["mean_bytes"] - mean) < .06
+    assert told["experiment"]["trials"] == 50
+    none = json.loads(ctl("tables", "-t", "0", "-j")[1])
+    assert none["experiment"] is None and none["tables"] == told["tables"]
+
+
 def tune_as_json():
     code, out, _ = ctl("tune", "-n", "100000", "-f", "0.02", "--json")
     t = json.loads(out)
@@ -236,7 +255,8 @@ def wrong_usage():
                  ["tune", "-n", "10", "-f", ".1", "-u", "stored"],
                  ["tune", "-n", "10", "-f", ".1", "-u", ""],
                  ["tune", "-n", "10", "-f", ".1", "-H", "2"],
-                 ["tables", "x"], ["tables", "-t", "-1"], ["build"],
+                 ["tables", "x"], ["tables", "-j", "-c", "wire"],
+                 ["tables", "-t", "-1"], ["build"],
                  [*BUILD_ARGS[:-1], "33"], ["build", "-k", "12"],
                  ["build", "-k", KEY, "-b", "2048G", "-H", "3"],
                  ["info"], ["info", "a", "b"], ["query", "-k", KEY, "-"]):
@@ -256,7 +276,8 @@ def help_and_version():
                                              name.encode())
 
 
-TESTS = (examples_of_the_manual, experiment_of_the_paper, tune_as_json,
+TESTS = (examples_of_the_manual, experiment_of_the_paper, tables_as_json,
+         tune_as_json,
          tune_tells_everything, tune_settings_make_that_array,
          tune_says_what_would_do,
          page_on_tuning_shows_what_comes_out, page_on_tuning_has_true_tables,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """digestctl tables --kinds: that what it prints is what theory says."""
 
+import json
 import math
 import re
 
@@ -76,6 +77,20 @@ def numbers_are_the_same_again():
         assert one[:51] == two[:51]
 
 
+def json_has_the_same():
+    """All rows of the table, with its numbers but for the times."""
+    told = json.loads(ctl("tables", "-K", "-j", "-n", str(KEYS), "-s",
+                          "3")[1])
+    assert told["keys"] == KEYS and told["seed"] == 3
+    rows = [row for _, of_rate in groups() for row in of_rate.values()]
+    assert len(told["kinds"]) == len(rows)
+    for mine, row in zip(told["kinds"], rows):
+        assert mine["reached"] and mine["add_ns"] > 0
+        assert abs(100 * mine["found"] - row[0]) < .0006
+        assert abs(mine["wire_bits"] - row[1]) < .006
+        assert abs(mine["memory_bits"] - row[2]) < .006
+
+
 ROWS = (
     ("no keys", ["tables", "--kinds", "-n", "0"], b"", 2, b"", "usage"),
     ("too many", ["tables", "--kinds", "-n", "1G"], b"", 2, b"", "usage"),
@@ -86,4 +101,5 @@ ROWS = (
 
 run((every_kind_at_every_rate, rates_are_reached,
      wire_is_in_the_order_of_theory, memory_is_what_pays_for_it,
-     numbers_are_the_same_again, *(row_test(row, None) for row in ROWS)))
+     numbers_are_the_same_again, json_has_the_same,
+     *(row_test(row, None) for row in ROWS)))
