@@ -97,6 +97,15 @@ int scd_index_set(struct scd_index *index, unsigned column,
 		  const struct scd_bloom *bloom);
 
 /*
+ * The same for many columns, filters[i] for column i, i < n (at most the
+ * columns); where it is null, the column stays as it is. In one pass over all
+ * rows for each 64 columns, which is how an index is best filled.
+ * SCD_EMISMATCH: one does not fit; all columns stay as they are.
+ */
+int scd_index_fill(struct scd_index *index,
+		   const struct scd_bloom *const *filters, unsigned n);
+
+/*
  * Flip bits of a column: those that are set in `flips`, the difference of two
  * filters (scd_bloom_xor()). Costs a pass over flips, and one memory access
  * for each bit flipped, times the copies of a smaller filter. SCD_EMISMATCH:

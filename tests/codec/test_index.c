@@ -56,6 +56,22 @@ static void change_set(struct twin *t, struct scd_index *x, unsigned column,
 	assert_int_equal(scd_index_set(x, column, &t->columns[column]), SCD_OK);
 }
 
+/* Some of the columns at once, of which some are left out. */
+static void change_fill(struct twin *t, struct scd_index *x, uint64_t *seed)
+{
+	const struct scd_bloom *filters[MAX_COLUMNS] = { NULL };
+	unsigned n = (unsigned)random_below(seed, t->ncolumns + 1);
+
+	for (unsigned c = 0; c < n; c++) {
+		if (random_below(seed, 4) == 0)
+			continue;
+		scd_bloom_free(&t->columns[c]);
+		t->columns[c] = random_bloom(seed, t->nrows);
+		filters[c] = &t->columns[c];
+	}
+	assert_int_equal(scd_index_fill(x, filters, n), SCD_OK);
+}
+
 /* A list of the ones of a filter; at has room for all. */
 static size_t list(const struct scd_bloom *b, uint64_t *at)
 {
@@ -174,6 +190,8 @@ static void run_model(unsigned ncolumns, uint64_t nrows, unsigned row_bytes)
 	for (unsigned c = 0; c < ncolumns; c++)
 		change_set(t, x, c, &seed);
 	for (unsigned i = 0; i < 60; i++) {
+		if (i % 6 == 5)
+			change_fill(t, x, &seed);
 		for (unsigned n = 0; n < 1 + ncolumns / 10; n++)
 			random_change(t, x, &seed);
 		compare(t, x, i % 10 ? 9 : NKEYS + 5);
@@ -266,7 +284,10 @@ static void shapes_are_checked(void **state)
 		{ 512, 4, SCD_HASHING_DOUBLE, false, false },
 		{ 128, 4, SCD_HASHING_SQUID, false, false },
 	};
-	struct scd_bloom held = { 0 }, other;
+	struct scd_bloom held = { 0 }, other, large;
+	const struct scd_bloom *const filters[8] = {
+		NULL, NULL, &other, NULL, &other, &other, &other, &large,
+	};
 	struct scd_key key = key_number(1);
 	uint64_t outside[] = { 5, 128 }, out[1], seed = 3;
 	struct scd_index *x;
@@ -296,6 +317,11 @@ static void shapes_are_checked(void **state)
 		scd_bloom_free(&other);
 	}
 	assert_int_equal(scd_index_flip_at(x, 2, outside, 2), SCD_EINVAL);
+	assert_int_equal(scd_bloom_init(&other, 128, 1), SCD_OK);
+	assert_int_equal(scd_bloom_init(&large, 512, 1), SCD_OK);
+	assert_int_equal(scd_index_fill(x, filters, 8), SCD_EMISMATCH);
+	scd_bloom_free(&other);
+	scd_bloom_free(&large);
 	for (uint64_t i = 0; i < 200; i++) {
 		key = key_number(i);
 		scd_index_lookup(x, &key, out);

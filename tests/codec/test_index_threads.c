@@ -110,13 +110,28 @@ static void free_variants(struct variants *v)
 
 /* Writer */
 
-static void replace(struct shared *s, unsigned column)
+static const struct scd_bloom *choose(struct shared *s, unsigned column)
 {
 	struct column *c = &s->columns[column];
 	const struct variants *v = &c->sets[set_of(atomic_load(&c->epochs))];
 
 	c->now = (unsigned)random_below(&s->seed, NVARIANTS);
-	assert_int_equal(scd_index_set(s->index, column, &v->filters[c->now]),
+	return &v->filters[c->now];
+}
+
+static void replace(struct shared *s, unsigned column)
+{
+	assert_int_equal(scd_index_set(s->index, column, choose(s, column)),
+			 SCD_OK);
+}
+
+static void replace_all(struct shared *s)
+{
+	const struct scd_bloom *filters[MAX_COLUMNS];
+
+	for (unsigned i = 0; i < s->ncolumns; i++)
+		filters[i] = choose(s, i);
+	assert_int_equal(scd_index_fill(s->index, filters, s->ncolumns),
 			 SCD_OK);
 }
 
@@ -136,7 +151,9 @@ static void change(struct shared *s)
 	unsigned column = (unsigned)random_below(&s->seed, s->ncolumns);
 	struct column *c = &s->columns[column];
 
-	if (!scd_index_has(s->index, column)) {
+	if (random_below(&s->seed, 2 * s->ncolumns) == 0) {
+		replace_all(s);
+	} else if (!scd_index_has(s->index, column)) {
 		replace(s, column);
 	} else if (!stays(column) && random_below(&s->seed, 2)) {
 		atomic_fetch_add(&c->epochs, 1);
