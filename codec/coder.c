@@ -121,6 +121,13 @@ double scd__coder_entropy(const struct scd__shape *shape)
 	       (p * log2(p) + (1 - p) * log2(1 - p)) / 8;
 }
 
+bool scd__coder_believes(const struct scd__coding *coding,
+			 const struct scd__shape *shape, uint64_t len)
+{
+	return coding->fits(shape, len) &&
+	       (double)len >= 0.98 * scd__coder_entropy(shape) - 64;
+}
+
 /*
  * An array that has a pattern may come out shorter than one of as many ones
  * at random, and then a reader would take it for a fraud. It has no need of a

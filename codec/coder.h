@@ -52,6 +52,14 @@ struct scd__coding {
 /* The coding with an id as found on the wire; null: unknown. */
 const struct scd__coding *scd__coding_find(unsigned id);
 
+/*
+ * May a payload of len bytes be an array's of this shape? As the coding says,
+ * and no shorter than its entropy, but for 2 % and some bytes, so that
+ * rounding does not matter.
+ */
+bool scd__coder_believes(const struct scd__coding *coding,
+			 const struct scd__shape *shape, uint64_t len);
+
 /* The entropy of an array of random bits of this shape, in bytes. */
 double scd__coder_entropy(const struct scd__shape *shape);
 

@@ -50,10 +50,22 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 		     size_t *out_len);
 
 /*
- * Read a delta and apply it to a copy of the base. On success *bloom is a new
- * filter, verified, that the caller releases with scd_bloom_free(), and *info
- * (may be null) has the header's fields. Errors leave both alone, and nothing
- * allocated.
+ * The same in the conditional form, which uses that the reader has the base:
+ * the bits that change are coded by their rank among the base's ones, and
+ * among its zeros. Never larger than the XOR delta but for some bytes, and
+ * up to a quarter smaller where the array is sparse; but it does not compose.
+ * Arguments and errors as scd_delta_encode().
+ */
+int scd_delta_encode_conditional(const struct scd_bloom *base,
+				 const struct scd_bloom *next,
+				 const struct scd_digest_info *ids,
+				 uint8_t **out, size_t *out_len);
+
+/*
+ * Read a delta of either form and apply it to a copy of the base. On success
+ * *bloom is a new filter, verified, that the caller releases with
+ * scd_bloom_free(), and *info (may be null) has the header's fields. Errors
+ * leave both alone, and nothing allocated.
  *
  * The errors of scd_digest_parse(); and SCD_EBASE: a full digest, or a delta
  * whose base is not the one given (another instance, generation, shape or
@@ -74,7 +86,7 @@ int scd_delta_apply(const uint8_t *in, size_t len,
  * verifies it). Errors leave *out and *out_len alone.
  *
  * The errors of scd_digest_parse() for either input; and SCD_EBASE: one is no
- * delta, or second does not begin where first ends; SCD_EFORMAT: a payload
+ * XOR delta, or second does not begin where first ends; SCD_EFORMAT: a payload
  * breaks a rule of its coding; SCD_ENOMEM.
  */
 int scd_delta_compose(const struct scd_delta *first,

@@ -65,8 +65,13 @@ static int check_kind(const struct scd_digest_info *info)
 			return SCD_EFORMAT;
 		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
 	case SCD_DELTA_XOR:
+	case SCD_DELTA_CONDITIONAL:
 		return info->base_generation < info->generation ? SCD_OK
 								: SCD_EFORMAT;
+	case SCD_COUNTING:
+		if (info->base_generation != 0)
+			return SCD_EFORMAT;
+		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
 	}
 	return SCD_EVERSION;
 }
@@ -94,17 +99,38 @@ static int check_limits(const struct scd_digest_info *info,
 	return SCD_OK;
 }
 
+/*
+ * May the payload be as long as it says? A conditional delta may be of any
+ * length: who reads it has an array of that size already.
+ */
+static bool is_believed(const struct scd_digest_info *info)
+{
+	const struct scd__shape shape = {info->nbits, info->ncoded};
+	const uint64_t array = scd__array_bytes(info->nbits);
+
+	switch (info->kind) {
+	case SCD_FULL:
+	case SCD_DELTA_XOR:
+		return info->coding != SCD_CODING_PARTS &&
+		       scd__coder_believes(scd__coding_find(info->coding),
+					   &shape, info->payload_bytes);
+	case SCD_DELTA_CONDITIONAL:
+		return info->coding == SCD_CODING_PARTS &&
+		       info->payload_bytes <= array + 16;
+	case SCD_COUNTING:
+		return info->coding == SCD_CODING_PARTS &&
+		       info->payload_bytes <= 16 * array + 256 &&
+		       (double)info->payload_bytes >=
+			       0.98 * scd__coder_entropy(&shape) - 64;
+	}
+	return false;
+}
+
 static int check_payload(const struct scd_digest_info *info, size_t len)
 {
-	const struct scd__coding *coding = scd__coding_find(info->coding);
-	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
 
-	if (!coding->fits(&shape, info->payload_bytes))
-		return SCD_EFORMAT;
-	/* No payload is shorter; some bytes less, so that rounding is none. */
-	if ((double)info->payload_bytes <
-	    0.98 * scd__coder_entropy(&shape) - 64)
+	if (!is_believed(info))
 		return SCD_EFORMAT;
 	if (rest < info->payload_bytes)
 		return SCD_ETRUNC;

@@ -16,6 +16,7 @@
 #ifndef SCD_DIGEST_H
 #define SCD_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,8 @@ enum {
 enum scd_digest_kind {
 	SCD_FULL = 0,      /* the array itself */
 	SCD_DELTA_XOR = 1, /* array XOR the array of the base generation */
+	SCD_DELTA_CONDITIONAL = 2, /* what changed, by rank in the base */
+	SCD_COUNTING = 3,          /* the counters of a counting filter */
 };
 
 /* How the payload is coded. */
@@ -50,6 +53,7 @@ enum scd_coding {
 	SCD_CODING_DENSE = 3,  /* bytes by their number of ones, in chunks */
 	SCD_CODING_GAPS = 4,   /* the gaps between ones, by one coder */
 	SCD_CODING_SPARSE = 5, /* the gaps, in chunks, by many coders */
+	SCD_CODING_PARTS = 6,  /* several arrays: conditional, counting */
 };
 
 /* A header's fields. "The array" is always the one that results. */
@@ -63,12 +67,20 @@ struct scd_digest_info {
 	uint64_t nones;           /* ones in the array */
 	uint64_t instance;        /* the sender's, drawn at its start; not 0 */
 	uint64_t generation;      /* within that instance */
-	uint64_t base_generation; /* delta: < generation; full: 0 */
-	uint64_t base_checksum;   /* delta: of the base's array; full: 0 */
+	uint64_t base_generation; /* delta: < generation; others: 0 */
+	uint64_t base_checksum;   /* delta: of the base's array; full: 0;
+				     counting: of the counters */
 	uint64_t checksum;        /* of the array, scd_digest_checksum() */
-	uint64_t ncoded;          /* ones in the payload; full: nones */
+	uint64_t ncoded; /* full, counting: nones; delta: bits that differ */
 	uint64_t payload_bytes;   /* what follows the header */
 };
+
+/* Does a digest need a base: is it a delta of one form or the other? */
+static inline bool scd_digest_is_delta(const struct scd_digest_info *info)
+{
+	return info->kind == SCD_DELTA_XOR ||
+	       info->kind == SCD_DELTA_CONDITIONAL;
+}
 
 /*
  * What a reader accepts. No digest within the limits is longer than

@@ -85,8 +85,8 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		return SCD_EVERSION;
 	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
-	if (kind > SCD_DELTA_XOR || hashing > SCD_HASHING_SQUID ||
-	    !scd__coding_find(coding))
+	if (kind > SCD_COUNTING || hashing > SCD_HASHING_SQUID ||
+	    coding > SCD_CODING_PARTS)
 		return SCD_EVERSION;
 	info.kind = (enum scd_digest_kind)kind;
 	info.coding = (enum scd_coding)coding;
@@ -109,40 +109,71 @@ static void write_header(uint8_t *out, const struct scd_digest_info *info)
 	scd__write_u64(&w, scd__frame_checksum(out));
 }
 
+int scd__frame_begin(size_t cap, struct scd__writer *payload)
+{
+	uint8_t *frame;
+
+	if (cap > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
+		return SCD_ENOMEM;
+	frame = malloc(SCD_DIGEST_HEADER_BYTES + cap);
+	if (!frame)
+		return SCD_ENOMEM;
+	*payload = scd__writer(frame + SCD_DIGEST_HEADER_BYTES, cap);
+	return SCD_OK;
+}
+
+void scd__frame_drop(struct scd__writer *payload)
+{
+	free(payload->start - SCD_DIGEST_HEADER_BYTES);
+}
+
+void scd__frame_finish(const struct scd_digest_info *info,
+		       struct scd__writer *payload, uint8_t **out,
+		       size_t *out_len)
+{
+	struct scd_digest_info sealed = *info;
+	uint8_t *frame = payload->start - SCD_DIGEST_HEADER_BYTES, *smaller;
+
+	sealed.payload_bytes = scd__writer_len(payload);
+	write_header(frame, &sealed);
+	*out_len = SCD_DIGEST_HEADER_BYTES + scd__writer_len(payload);
+	smaller = realloc(frame, *out_len);
+	*out = smaller ? smaller : frame;
+}
+
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
 		    uint8_t **out, size_t *out_len)
 {
 	const struct scd__shape shape = {info->nbits, info->ncoded};
-	const size_t cap = (size_t)scd__array_bytes(info->nbits);
-	struct scd_digest_info sealed = *info;
-	struct scd__writer w;
-	uint8_t *frame, *smaller;
+	struct scd_digest_info coded = *info;
+	struct scd__writer payload;
 	int error;
 
-	frame = malloc(SCD_DIGEST_HEADER_BYTES + cap);
-	if (!frame)
-		return SCD_ENOMEM;
-	w = scd__writer(frame + SCD_DIGEST_HEADER_BYTES, cap);
-	error = scd__coder_encode(&shape, bits, &w, &sealed.coding);
+	error = scd__frame_begin((size_t)scd__array_bytes(info->nbits),
+				 &payload);
+	if (error)
+		return error;
+	error = scd__coder_encode(&shape, bits, &payload, &coded.coding);
 	if (error) {
-		free(frame);
+		scd__frame_drop(&payload);
 		return error;
 	}
-	sealed.payload_bytes = scd__writer_len(&w);
-	write_header(frame, &sealed);
-	*out_len = SCD_DIGEST_HEADER_BYTES + scd__writer_len(&w);
-	smaller = realloc(frame, *out_len);
-	*out = smaller ? smaller : frame;
+	scd__frame_finish(&coded, &payload, out, out_len);
 	return SCD_OK;
+}
+
+struct scd__reader scd__frame_reader(const uint8_t *in,
+				     const struct scd_digest_info *info)
+{
+	return scd__reader(in + SCD_DIGEST_HEADER_BYTES,
+			   (size_t)info->payload_bytes);
 }
 
 int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 		       uint8_t *bits)
 {
-	const struct scd__coding *coding = scd__coding_find(info->coding);
 	const struct scd__shape shape = {info->nbits, info->ncoded};
-	struct scd__reader r = scd__reader(in + SCD_DIGEST_HEADER_BYTES,
-					   (size_t)info->payload_bytes);
+	struct scd__reader r = scd__frame_reader(in, info);
 
-	return coding->decode(&shape, &r, bits);
+	return scd__coding_find(info->coding)->decode(&shape, &r, bits);
 }

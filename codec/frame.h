@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/cursor.h"
 #include "codec/digest.h"
 
 /* The checksum of an array of nbits bits, spare bits zero. */
@@ -26,6 +27,17 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		      struct scd_digest_info *out);
 
 /*
+ * Make a frame whose payload is written by the caller: begin with room for a
+ * payload of cap bytes, write it, then finish (out becomes the caller's, and
+ * payload_bytes is set) or drop it. SCD_ENOMEM: nothing was begun.
+ */
+int scd__frame_begin(size_t cap, struct scd__writer *payload);
+void scd__frame_finish(const struct scd_digest_info *info,
+		       struct scd__writer *payload, uint8_t **out,
+		       size_t *out_len);
+void scd__frame_drop(struct scd__writer *payload);
+
+/*
  * Code the array that a header describes (nbits, of which ncoded are ones)
  * and put header and payload into one new buffer. coding and payload_bytes
  * are set here. SCD_ENOMEM leaves everything as it was.
@@ -33,9 +45,13 @@ int scd__frame_header(const uint8_t *in, size_t len,
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
 		    uint8_t **out, size_t *out_len);
 
+/* The payload of a frame whose header has been parsed. */
+struct scd__reader scd__frame_reader(const uint8_t *in,
+				     const struct scd_digest_info *info);
+
 /*
- * Decode the payload of a frame whose header has been parsed. bits has room
- * for the array. SCD_EFORMAT: bits is undefined.
+ * Decode the payload of a full digest or XOR delta. bits has room for the
+ * array. SCD_EFORMAT: bits is undefined.
  */
 int scd__frame_payload(const uint8_t *in, const struct scd_digest_info *info,
 		       uint8_t *bits);

@@ -31,6 +31,10 @@ static const char *kind_text(enum scd_digest_kind kind)
 		return "full";
 	case SCD_DELTA_XOR:
 		return "delta";
+	case SCD_DELTA_CONDITIONAL:
+		return "conditional delta";
+	case SCD_COUNTING:
+		return "counting";
 	}
 	return "unknown";
 }
@@ -50,6 +54,8 @@ static const char *coding_text(enum scd_coding coding)
 		return "gaps";
 	case SCD_CODING_SPARSE:
 		return "sparse";
+	case SCD_CODING_PARTS:
+		return "parts";
 	}
 	return "unknown";
 }
@@ -65,7 +71,7 @@ static void print_origin(const struct digest_open *d)
 
 	printf("instance         %016" PRIx64 "\n", i->instance);
 	printf("generation       %" PRIu64 "\n", i->generation);
-	if (i->kind == SCD_DELTA_XOR)
+	if (scd_digest_is_delta(i))
 		printf("base generation  %" PRIu64 ", %" PRIu64
 		       " bits differ\n",
 		       i->base_generation, i->ncoded);

@@ -72,7 +72,7 @@ static int wrong_base(const struct digest_open *d,
 	const struct scd_digest_info *is = &d->info, *want = &delta->info;
 
 	fprintf(stderr, "digestctl: %s: ", delta->path);
-	if (want->kind != SCD_DELTA_XOR)
+	if (!scd_digest_is_delta(want))
 		fputs("a full digest, not a delta\n", stderr);
 	else if (want->instance != is->instance)
 		fprintf(stderr,

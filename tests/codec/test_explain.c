@@ -192,12 +192,16 @@ static void verdicts_have_texts(void **state)
 {
 	(void)state;
 	for (int a = SCD_CHOSEN; a <= SCD_LOST_EQUAL; a++) {
-		assert_string_not_equal(scd_verdict_text(a), "unknown");
+		const char *text = scd_verdict_text((enum scd_verdict)a);
+
+		assert_string_not_equal(text, "unknown");
 		for (int b = SCD_CHOSEN; b < a; b++)
-			assert_string_not_equal(scd_verdict_text(a),
-						scd_verdict_text(b));
+			assert_string_not_equal(
+				text, scd_verdict_text((enum scd_verdict)b));
 	}
-	assert_string_equal(scd_verdict_text(SCD_LOST_EQUAL + 1), "unknown");
+	assert_string_equal(
+		scd_verdict_text((enum scd_verdict)(SCD_LOST_EQUAL + 1)),
+		"unknown");
 }
 
 int main(void)

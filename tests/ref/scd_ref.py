@@ -12,8 +12,8 @@ U64 = 2**64 - 1
 HEADER_BYTES = 96
 MAGIC = b"SCD"
 VERSION = 1
-FULL, DELTA_XOR = 0, 1
-EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE = range(6)
+FULL, DELTA_XOR, CONDITIONAL, COUNTING = range(4)
+EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS = range(7)
 DOUBLE, SQUID = 0, 1
 SEED_ARRAY = 0x7363642062697473
 SEED_HEADER = 0x7363642068656164
@@ -224,7 +224,7 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(kind > DELTA_XOR or coding > SPARSE or hashing > SQUID,
+    refuse_if(kind > COUNTING or coding > PARTS or hashing > SQUID,
               "EVERSION")
     head = {"kind": kind, "coding": coding, "hashing": hashing,
             "nhash": nhash}
@@ -270,6 +270,8 @@ def entropy(p):
 
 def check_payload(head, rest):
     m, ncoded, size = head["nbits"], head["ncoded"], head["payload_bytes"]
+    refuse_if((head["kind"] in (CONDITIONAL, COUNTING)) !=
+              (head["coding"] == PARTS), "EFORMAT")
     if head["coding"] == EMPTY:
         fits = ncoded == 0 and size == 0
     elif head["coding"] == STORED:
