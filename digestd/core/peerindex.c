@@ -138,22 +138,44 @@ static bool flip(struct scd_index *index, unsigned column,
 	return !error;
 }
 
-/* Makes a column hold a digest, by the difference if there is one. */
-static void fill(struct peerindex *x, unsigned column,
-		 struct peer_digest *digest)
+/* A column in use goes over to another digest, by the difference if there is
+ * one. */
+static void change(struct peerindex *x, unsigned column,
+		   struct peer_digest *digest)
 {
 	struct owner *o = &x->owners[column];
 	int error = 0;
 
 	if (o->digest == digest)
 		return;
-	if (!o->digest ||
-	    !flip(x->index, column, &o->digest->bloom, &digest->bloom))
+	if (!flip(x->index, column, &o->digest->bloom, &digest->bloom))
 		error = scd_index_set(x->index, column, &digest->bloom);
 	assert(!error); /* it fits, or it were no member */
 	(void)error;
 	peer_digest_unref(o->digest);
 	o->digest = peer_digest_ref(digest);
+}
+
+static void own(struct owner *o, const struct peerset_peer *p)
+{
+	o->id = p->id;
+	o->digest = peer_digest_ref(p->digest);
+}
+
+/* Fills the columns that have just been given to peers. */
+static void fill(struct peerindex *x, const bool *is_new)
+{
+	const struct scd_bloom *filters[PEERSET_MAX_PEERS] = { NULL };
+	unsigned n = scd_index_columns(x->index);
+	int error;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (is_new[i])
+			filters[i] = &x->owners[i].digest->bloom;
+	}
+	error = scd_index_fill(x->index, filters, n);
+	assert(!error);
+	(void)error;
 }
 
 /* The column of a peer, or a free one, or PEERINDEX_NONE. */
@@ -204,23 +226,29 @@ static bool assign(struct peerindex *x, const struct peerset_peer *peers,
 		   size_t n, uint16_t *columns)
 {
 	uint64_t nrows = scd_index_rows(x->index);
+	bool is_new[PEERSET_MAX_PEERS] = { false };
+	bool enough = true;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned column;
+	for (size_t i = 0; i < n && enough; i++) {
+		unsigned column = PEERINDEX_NONE;
 
-		columns[i] = PEERINDEX_NONE;
-		if (!is_member(&peers[i], nrows))
-			continue;
-		column = column_of(x, peers[i].id);
-		if (column == PEERINDEX_NONE)
-			return false;
-		fill(x, column, peers[i].digest);
-		x->owners[column].id = peers[i].id;
-		x->owners[column].stays = true;
+		if (is_member(&peers[i], nrows)) {
+			column = column_of(x, peers[i].id);
+			enough = column != PEERINDEX_NONE;
+		}
 		columns[i] = (uint16_t)column;
+		if (column == PEERINDEX_NONE)
+			continue;
+		is_new[column] = !x->owners[column].digest;
+		if (is_new[column])
+			own(&x->owners[column], &peers[i]);
+		else
+			change(x, column, peers[i].digest);
+		x->owners[column].stays = true;
 	}
+	fill(x, is_new);
 	free_columns(x);
-	return true;
+	return enough;
 }
 
 struct peerindex *peerindex_update(struct peerindex *old,
