@@ -8,19 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTER_MAX = 15 };
-
-struct scd_counting {
-	struct scd_bloom bloom;
-	uint8_t *counters; /* counter i: the low or high half of byte i >> 1 */
-	uint64_t nones;
-	uint64_t nsaturated;
-};
-
-static size_t counter_bytes(const struct scd_counting *c)
-{
-	return (size_t)(c->bloom.nbits / 2 + c->bloom.nbits % 2);
-}
+#include "codec/counting_state.h"
 
 int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
 {
@@ -33,7 +21,7 @@ int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
 	if (error)
 		goto fail;
 	error = SCD_ENOMEM;
-	c->counters = calloc(1, counter_bytes(c));
+	c->counters = calloc(1, scd__counter_bytes(c));
 	if (!c->counters)
 		goto fail;
 	*out = c;
@@ -53,11 +41,6 @@ void scd_counting_free(struct scd_counting **c)
 	*c = NULL;
 }
 
-static unsigned counter(const struct scd_counting *c, uint64_t at)
-{
-	return c->counters[at >> 1] >> (at & 1) * 4 & 15;
-}
-
 /* Adds to a counter without carry: the caller knows that it has room. */
 static void counter_change(struct scd_counting *c, uint64_t at, int by)
 {
@@ -69,7 +52,7 @@ static void counter_change(struct scd_counting *c, uint64_t at, int by)
 
 static void increment(struct scd_counting *c, uint64_t at)
 {
-	unsigned value = counter(c, at);
+	unsigned value = scd__counter(c, at);
 
 	if (value == COUNTER_MAX)
 		return;
@@ -84,7 +67,7 @@ static void increment(struct scd_counting *c, uint64_t at)
 
 static void decrement(struct scd_counting *c, uint64_t at)
 {
-	unsigned value = counter(c, at);
+	unsigned value = scd__counter(c, at);
 
 	if (value == COUNTER_MAX || value == 0)
 		return;
@@ -100,7 +83,7 @@ void scd_counting_add(struct scd_counting *c, const struct scd_key *key)
 	uint64_t at[SCD_MAX_HASH];
 
 	assert(c);
-	scd_positions(key, c->bloom.nbits, c->bloom.nhash, at);
+	scd_bloom_positions(&c->bloom, key, at);
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
 		increment(c, at[i]);
 }
@@ -110,7 +93,7 @@ void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
 	uint64_t at[SCD_MAX_HASH];
 
 	assert(c);
-	scd_positions(key, c->bloom.nbits, c->bloom.nhash, at);
+	scd_bloom_positions(&c->bloom, key, at);
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
 		decrement(c, at[i]);
 }
@@ -119,7 +102,7 @@ void scd_counting_clear(struct scd_counting *c)
 {
 	assert(c);
 	scd_bloom_clear(&c->bloom);
-	memset(c->counters, 0, counter_bytes(c));
+	memset(c->counters, 0, scd__counter_bytes(c));
 	c->nones = 0;
 	c->nsaturated = 0;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "bloom.h"
+#include "digest.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,37 @@ uint64_t scd_counting_ones(const struct scd_counting *c);
 
 /* Counters that have saturated, and so will never be zero again. */
 uint64_t scd_counting_saturated(const struct scd_counting *c);
+
+/*
+ * Make a digest of the counters themselves (SCD_COUNTING), for who takes over
+ * a node's filter and goes on adding and removing. It takes the entropy of
+ * the counters: at m/n 14 and k 2 some 9 % more than the array alone. Of ids,
+ * instance (not 0), generation and nkeys are read. On success *out is a
+ * buffer of *out_len bytes, to be released with free(). The same filter and
+ * ids always give the same bytes. Errors leave *out and *out_len alone.
+ *
+ * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set. SCD_ENOMEM.
+ * Source: Mitzenmacher, "Compressed Bloom Filters", 2002, section 5, on
+ * sending the counters.
+ */
+int scd_counting_encode(const struct scd_counting *c,
+			const struct scd_digest_info *ids, uint8_t **out,
+			size_t *out_len);
+
+/*
+ * Read one. On success *out is a new filter, verified, that the caller
+ * releases with scd_counting_free(), and *info (may be null) has the header's
+ * fields; it takes 5 bits of memory for each of info->nbits. Errors leave both
+ * alone, and nothing allocated.
+ *
+ * The errors of scd_digest_parse(); and SCD_EBASE: a digest of another kind;
+ * SCD_EFORMAT: the payload breaks a rule of its coding; SCD_ECHECKSUM: it
+ * decodes to other counters than announced; SCD_ENOMEM.
+ */
+int scd_counting_decode(const uint8_t *in, size_t len,
+			const struct scd_limits *limits,
+			struct scd_digest_info *info,
+			struct scd_counting **out);
 
 #ifdef __cplusplus
 }

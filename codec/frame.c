@@ -23,6 +23,11 @@ static const uint8_t frame_magic[3] = {'S', 'C', 'D'};
 static const uint64_t seed_array = UINT64_C(0x7363642062697473);
 static const uint64_t seed_header = UINT64_C(0x7363642068656164);
 
+uint64_t scd__bytes_checksum(const uint8_t *bytes, size_t len, uint64_t seed)
+{
+	return XXH64(bytes, len, seed);
+}
+
 uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits)
 {
 	return XXH64(bits, (size_t)scd__array_bytes(nbits), seed_array);

@@ -11,6 +11,9 @@
 #include "codec/cursor.h"
 #include "codec/digest.h"
 
+/* The checksum of bytes that are no array, under a seed of their own. */
+uint64_t scd__bytes_checksum(const uint8_t *bytes, size_t len, uint64_t seed);
+
 /* The checksum of an array of nbits bits, spare bits zero. */
 uint64_t scd__array_checksum(const uint8_t *bits, uint64_t nbits);
 

@@ -169,6 +169,10 @@ static const char *kind_name(enum scd_digest_kind kind)
 		return "full";
 	case SCD_DELTA_XOR:
 		return "xor";
+	case SCD_DELTA_CONDITIONAL:
+		return "conditional";
+	case SCD_COUNTING:
+		return "counting";
 	}
 	return "?";
 }
