@@ -54,7 +54,7 @@ struct row {
 	enum scd_coding coding;
 	uint64_t bytes; /* of the payload */
 	uint64_t hash;
-	double entropy; /* of the array that was coded [bytes] */
+	double entropy; /* of the array or arrays that were coded [bytes] */
 };
 
 static struct row rows[MAX_ROWS];
@@ -105,36 +105,73 @@ static void add_row(struct row row, uint8_t *digest, size_t len)
 	row.bytes = info.payload_bytes;
 	row.hash = XXH64(digest + SCD_DIGEST_HEADER_BYTES,
 			 (size_t)info.payload_bytes, 0);
-	row.entropy = scd__coder_entropy(
-		&(struct scd__shape){info.nbits, info.ncoded});
 	free(digest);
 	assert_true(nrows < MAX_ROWS);
 	rows[nrows++] = row;
 }
 
-static void add_full(const struct row *row, const struct scd_bloom *base)
+static double entropy(uint64_t nbits, uint64_t nones)
 {
-	struct scd_digest_info ids = {.instance = 1, .nkeys = row->nkeys};
+	return scd__coder_entropy(&(struct scd__shape){nbits, nones});
+}
+
+static void add_full(struct row row, const struct scd_bloom *base)
+{
+	struct scd_digest_info ids = {.instance = 1, .nkeys = row.nkeys};
 	uint8_t *out;
 	size_t len;
 
+	row.entropy = entropy(base->nbits, scd_bloom_ones(base));
 	assert_int_equal(scd_digest_encode(base, &ids, &out, &len), SCD_OK);
-	add_row(*row, out, len);
+	add_row(row, out, len);
 }
 
-static void add_delta(struct row row, const struct scd_bloom *base)
+static struct scd_digest_info ids_of(const struct row *row)
 {
-	struct scd_digest_info ids = {.instance = 1, .generation = 1};
-	struct scd_bloom next = filter(&row, row.nkeys * row.churn_pm / 1000);
+	return (struct scd_digest_info){
+		.instance = 1, .generation = 1, .nkeys = row->nkeys};
+}
+
+static void add_xor(struct row row, const struct scd_bloom *base,
+		    const struct scd_bloom *next)
+{
+	struct scd_digest_info ids = ids_of(&row);
+	struct scd_bloom flips;
 	uint8_t *out;
 	size_t len;
 
 	row.kind = SCD_DELTA_XOR;
-	ids.nkeys = row.nkeys;
-	assert_int_equal(scd_delta_encode(base, &next, &ids, &out, &len),
+	assert_int_equal(scd_bloom_copy(base, &flips), SCD_OK);
+	assert_int_equal(scd_bloom_xor(&flips, next), SCD_OK);
+	row.entropy = entropy(base->nbits, scd_bloom_ones(&flips));
+	scd_bloom_free(&flips);
+	assert_int_equal(scd_delta_encode(base, next, &ids, &out, &len),
 			 SCD_OK);
 	add_row(row, out, len);
-	scd_bloom_free(&next);
+}
+
+/* Which ones of the base go, and which of its zeros come. */
+static void add_conditional(struct row row, const struct scd_bloom *base,
+			    const struct scd_bloom *next)
+{
+	struct scd_digest_info ids = ids_of(&row);
+	const uint64_t before = scd_bloom_ones(base);
+	const uint64_t after = scd_bloom_ones(next);
+	struct scd_bloom both;
+	uint8_t *out;
+	size_t len;
+
+	row.kind = SCD_DELTA_CONDITIONAL;
+	assert_int_equal(scd_bloom_copy(base, &both), SCD_OK);
+	assert_int_equal(scd_bloom_intersect(&both, next), SCD_OK);
+	row.entropy =
+		entropy(before, before - scd_bloom_ones(&both)) +
+		entropy(base->nbits - before, after - scd_bloom_ones(&both));
+	scd_bloom_free(&both);
+	assert_int_equal(
+		scd_delta_encode_conditional(base, next, &ids, &out, &len),
+		SCD_OK);
+	add_row(row, out, len);
 }
 
 static void add_rows(uint64_t nkeys, const struct shape *shape)
@@ -142,10 +179,15 @@ static void add_rows(uint64_t nkeys, const struct shape *shape)
 	struct row row = {.nkeys = nkeys, .shape = *shape};
 	struct scd_bloom base = filter(&row, 0);
 
-	add_full(&row, &base);
+	add_full(row, &base);
 	for (size_t i = 0; i < NROWS(churns_pm); i++) {
+		struct scd_bloom next =
+			filter(&row, row.nkeys * churns_pm[i] / 1000);
+
 		row.churn_pm = churns_pm[i];
-		add_delta(row, &base);
+		add_xor(row, &base, &next);
+		add_conditional(row, &base, &next);
+		scd_bloom_free(&next);
 	}
 	scd_bloom_free(&base);
 }
@@ -274,6 +316,8 @@ static const struct promise {
 	{ 1000000, { 0 }, SCD_DELTA_XOR, 50, 1.003 },
 	{ 1000000, { 0 }, SCD_DELTA_XOR, 200, 1.002 },
 	{ LONG_KEYS, { 0 }, SCD_DELTA_XOR, 0, 1.0015 },
+	{ 1000000, { 0 }, SCD_DELTA_CONDITIONAL, 0, 1.003 },
+	{ LONG_KEYS, { 0 }, SCD_DELTA_CONDITIONAL, 0, 1.0015 },
 	/* clang-format on */
 };
 
@@ -288,14 +332,15 @@ static bool is_meant(const struct promise *p, const struct row *r)
 /* The most that is promised for a payload [bytes]. */
 static double bound(const struct row *r)
 {
+	/* A conditional delta has two arrays, and says where one ends. */
+	const double small = r->kind == SCD_DELTA_CONDITIONAL ? 12 : 8;
 	double most = (double)r->array_bytes;
 
 	for (size_t i = 0; i < NROWS(promises); i++) {
 		if (is_meant(&promises[i], r))
 			most = fmin(most, promises[i].ratio * r->entropy);
 	}
-	/* Small ones: 8 bytes over. */
-	return r->bytes < 4096 ? fmin(most, r->entropy + 8) : most;
+	return r->bytes < 4096 ? fmin(most, r->entropy + small) : most;
 }
 
 static void promises_are_kept(void **state)
@@ -314,11 +359,23 @@ static void promises_are_kept(void **state)
 	assert_int_equal(broken, 0);
 }
 
+static void conditional_is_never_much_larger(void **state)
+{
+	(void)state;
+	for (size_t i = 1; i < nrows; i++) {
+		if (rows[i].kind != SCD_DELTA_CONDITIONAL)
+			continue;
+		assert_int_equal(rows[i - 1].kind, SCD_DELTA_XOR);
+		assert_true(rows[i].bytes <= rows[i - 1].bytes + 8);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_are_those_of_the_table),
 		cmocka_unit_test(promises_are_kept),
+		cmocka_unit_test(conditional_is_never_much_larger),
 	};
 
 	return cmocka_run_group_tests(tests, make_rows, NULL);
