@@ -105,3 +105,33 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 	}
 	return fields_add(f, "Cache-Status", m.text);
 }
+
+/* The reason that a parameter's value stands for. */
+static enum cachestatus_fwd fwd_of(struct field_part value)
+{
+	enum cachestatus_fwd fwd = CACHESTATUS_STALE;
+
+	while (fwd != CACHESTATUS_NONE && !field_part_is(value, fwd_text(fwd)))
+		fwd--;
+	return fwd;
+}
+
+enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
+{
+	enum cachestatus_fwd fwd = CACHESTATUS_NONE;
+	struct field_part member = { "", 0 }, next;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(f, "Cache-Status", &cursor, &next))
+		member = next;
+	field_part_take(&member, ';'); /* the cache's name */
+	while (member.len) {
+		struct field_part value = field_part_take(&member, ';');
+		struct field_part name = field_part_take(&value, '=');
+
+		/* of several, the last counts (RFC 9651, 4.2.3.2) */
+		if (field_part_is(name, "fwd"))
+			fwd = fwd_of(value);
+	}
+	return fwd;
+}

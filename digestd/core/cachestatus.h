@@ -1,6 +1,6 @@
 /*
  * Cache-Status (RFC 9211): tells a client, and whoever debugs, how a response
- * came about.
+ * came about; and a node, why a peer had no use for what it holds.
  */
 #ifndef DIGESTD_CORE_CACHESTATUS_H
 #define DIGESTD_CORE_CACHESTATUS_H
@@ -40,5 +40,12 @@ struct cachestatus {
  * has detail="peer=NAME". Returns 0 or -ENOMEM.
  */
 int cachestatus_append(struct fields *f, const struct cachestatus *s);
+
+/*
+ * What the nearest cache, the one that a response came from, says in its member
+ * (the last): why it forwarded the request, or would have if it were allowed
+ * to. CACHESTATUS_NONE: nothing that is understood, or a hit.
+ */
+enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f);
 
 #endif

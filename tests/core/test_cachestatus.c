@@ -88,12 +88,94 @@ static void long_details(void **state)
 	fields_free(&f);
 }
 
+static const struct {
+	const char *message;
+	enum cachestatus_fwd fwd;
+} nearest_rows[] = {
+	{ "", CACHESTATUS_NONE },
+	{ "Cache-Status:", CACHESTATUS_NONE },
+	{ "Cache-Status: n", CACHESTATUS_NONE },
+	{ "Cache-Status: n; hit", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwd=bypass", CACHESTATUS_BYPASS },
+	{ "Cache-Status: n; fwd=method", CACHESTATUS_METHOD },
+	{ "Cache-Status: n; fwd=uri-miss", CACHESTATUS_URI_MISS },
+	{ "Cache-Status: n; fwd=vary-miss", CACHESTATUS_VARY_MISS },
+	{ "Cache-Status: n; fwd=request", CACHESTATUS_REQUEST },
+	{ "Cache-Status: n; fwd=stale", CACHESTATUS_STALE },
+	{ "Cache-Status: n;fwd=stale;detail=match", CACHESTATUS_STALE },
+	{ "Cache-Status: n; ttl=-3; fwd=stale", CACHESTATUS_STALE },
+	{ "cache-status:  n ;  fwd=stale ", CACHESTATUS_STALE },
+	/* what is not understood */
+	{ "Cache-Status: n; fwd=miss", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwd", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwd=", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwd=\"stale\"", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwd=stale-", CACHESTATUS_NONE },
+	{ "Cache-Status: n; fwds=stale", CACHESTATUS_NONE },
+	{ "Cache-Status: fwd=stale", CACHESTATUS_NONE }, /* a name */
+	{ "Cache-Status: ;;;", CACHESTATUS_NONE },
+	{ "Cache-Status: n; detail=\"a; fwd=stale\"", CACHESTATUS_NONE },
+	{ "Cache-Status: n; detail=\"fwd=stale", CACHESTATUS_NONE },
+	{ "Cache-Status: \"a, b; fwd=stale\"; hit", CACHESTATUS_NONE },
+	{ "Age: 1\nX-Cache-Status: n; fwd=stale", CACHESTATUS_NONE },
+	/* the nearest is the last, in one line or several */
+	{ "Cache-Status: a; fwd=stale, b; fwd=uri-miss",
+	  CACHESTATUS_URI_MISS },
+	{ "Cache-Status: a; fwd=uri-miss, b; fwd=stale", CACHESTATUS_STALE },
+	{ "Cache-Status: a; fwd=stale, b; hit", CACHESTATUS_NONE },
+	{ "Cache-Status: a; fwd=stale\nCache-Status: b; fwd=vary-miss",
+	  CACHESTATUS_VARY_MISS },
+	{ "Cache-Status: a; fwd=stale, ,", CACHESTATUS_STALE },
+	/* the last of a parameter */
+	{ "Cache-Status: n; fwd=stale; fwd=uri-miss", CACHESTATUS_URI_MISS },
+	{ "Cache-Status: n; fwd=uri-miss; fwd=stale", CACHESTATUS_STALE },
+};
+
+static void nearest(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(nearest_rows); i++) {
+		struct fields f;
+
+		message_must(&f, nearest_rows[i].message);
+		if (cachestatus_fwd_nearest(&f) != nearest_rows[i].fwd)
+			fail_msg("%s", nearest_rows[i].message);
+		fields_free(&f);
+	}
+}
+
+/* What is written can be read, whatever the name and the detail. */
+static void nearest_of_our_own(void **state)
+{
+	static const char *const texts[] = { "n", "a b", "a;b", "a\"b,c" };
+
+	(void)state;
+	for (int fwd = CACHESTATUS_NONE; fwd <= CACHESTATUS_STALE; fwd++) {
+		for (size_t i = 0; i < NROWS(texts); i++) {
+			struct cachestatus s = {
+				.node = texts[i],
+				.fwd = (enum cachestatus_fwd)fwd,
+				.ttl_s = -1,
+				.detail = texts[i],
+			};
+			struct fields f;
+
+			message_must(&f, "Cache-Status: a; fwd=method");
+			assert_int_equal(cachestatus_append(&f, &s), 0);
+			assert_int_equal(cachestatus_fwd_nearest(&f), fwd);
+			fields_free(&f);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members),
 		cmocka_unit_test(behind_others),
 		cmocka_unit_test(long_details),
+		cmocka_unit_test(nearest),
+		cmocka_unit_test(nearest_of_our_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,9 @@ static void try_forward(const struct fields *fields)
 	fuzz_must(via_loops(&out, "node"));
 	for (size_t i = 0; i < fields_count(&out); i++)
 		fuzz_must(!field_is_hop_by_hop(fields_at(&out, i)->name));
+	status.fwd = cachestatus_fwd_nearest(fields);
 	fuzz_must(!cachestatus_append(&out, &status));
+	fuzz_must(cachestatus_fwd_nearest(&out) == status.fwd);
 	fields_free(&out);
 }
 
