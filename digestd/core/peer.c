@@ -267,3 +267,18 @@ const char *health_state_text(enum health_state state)
 	}
 	return "unknown";
 }
+
+const char *health_event_text(enum health_event event)
+{
+	switch (event) {
+	case HEALTH_HIT:
+		return "hit";
+	case HEALTH_FALSE_HIT:
+		return "false hit";
+	case HEALTH_STALE:
+		return "stale hit";
+	case HEALTH_FAILED:
+		return "failed";
+	}
+	return "unknown";
+}

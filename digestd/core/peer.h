@@ -92,8 +92,8 @@ enum health_state {
 
 enum health_event {
 	HEALTH_HIT,       /* a usable response */
-	HEALTH_FALSE_HIT, /* 504, though its digest said yes */
-	HEALTH_STALE,     /* it had the object, but stale */
+	HEALTH_FALSE_HIT, /* it had nothing, though its digest said yes */
+	HEALTH_STALE,     /* it had the object, but stale: no lie, no merit */
 	HEALTH_FAILED,    /* unreachable, too slow, or nonsense */
 };
 
@@ -180,7 +180,8 @@ bool health_usable(const struct health *h);
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double health_rtt_ms(const struct health *h);
 
-/* One word for it, for metrics and status. Static, never null. */
+/* A word or two for it, for metrics, status and log. Static, never null. */
 const char *health_state_text(enum health_state state);
+const char *health_event_text(enum health_event event);
 
 #endif

@@ -565,11 +565,17 @@ void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
 		if (p->id != id)
 			continue;
 		count_outcome(p, event, body_bytes);
+		log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
+			  health_event_text(event));
 		if (!health_outcome(&p->health, &f->settings.health, event,
 				    rtt_ms, loop_now_ms(f->loop)))
 			return;
-		log_write(LOG_INFO, "follower", "peer %s: %s", p->name,
-			  health_state_text(p->health.state));
+		log_write(LOG_INFO, "follower",
+			  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
+			  " false hits, %" PRIu64 " stale hits so far)",
+			  p->name, health_state_text(p->health.state),
+			  p->counters.remote_hits, p->counters.false_hits,
+			  p->counters.stale_hits);
 		view_changed(f);
 		return;
 	}

@@ -259,9 +259,10 @@ static enum step_result collapse(struct request *r)
 	return STEP_STOP;
 }
 
+/* Cache-Status tells the peer what was missing, see judge_504(). */
 static enum step_result not_here(struct request *r)
 {
-	reply_error(r, 504, "miss");
+	reply_error(r, 504, r->fwd == CACHESTATUS_STALE ? "stale" : "miss");
 	return STEP_STOP;
 }
 

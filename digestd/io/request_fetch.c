@@ -289,11 +289,31 @@ static unsigned elapsed_ms(const struct request *r)
 	return ms > 0 ? (unsigned)ms : 1;
 }
 
+/*
+ * Why a peer did not deliver, in its own words. Its digest is about keys: that
+ * what it holds has gone stale does not make it a liar.
+ */
+static enum worker_outcome_kind judge_504(const struct request *r)
+{
+	switch (cachestatus_fwd_nearest(&r->response)) {
+	case CACHESTATUS_STALE:
+	case CACHESTATUS_REQUEST: /* held, and never used without validation */
+		return OUTCOME_STALE;
+	case CACHESTATUS_NONE:
+	case CACHESTATUS_BYPASS:
+	case CACHESTATUS_METHOD:
+	case CACHESTATUS_URI_MISS:
+	case CACHESTATUS_VARY_MISS:
+		break;
+	}
+	return OUTCOME_FALSE_HIT;
+}
+
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
 static enum worker_outcome_kind judge(const struct request *r)
 {
 	if (r->status == 504)
-		return OUTCOME_FALSE_HIT;
+		return judge_504(r);
 	if (storable("GET", &r->in, r->status, &r->response) != STORABLE_YES ||
 	    !right_variant(r))
 		return OUTCOME_ERROR;

@@ -69,7 +69,7 @@ struct worker_settings {
 enum worker_outcome_kind {
 	OUTCOME_HIT,       /* a response that could be used */
 	OUTCOME_FALSE_HIT, /* 504: it did not hold the object */
-	OUTCOME_STALE,     /* it held the object, but not fresh enough */
+	OUTCOME_STALE,     /* it held the object, but not fresh: 504 or 200 */
 	OUTCOME_ERROR,     /* unreachable, too slow, refused, or nonsense */
 };
 

@@ -40,6 +40,25 @@ static void false_hits_go_to_the_origin(void **state)
 	assert_int_equal(atomic_load(&at.seen), 3);
 }
 
+/* What a peer holds stale is no false hit: it says which of them its 504 is. */
+static void stale_peers_are_no_liars(void **state)
+{
+	unsigned port = worker_peer_port(at.a.worker);
+
+	(void)state;
+	free(ask(port_a(), "GET", "/etag", ""));
+	introduce(NULL);
+	expect(ask(port_b(), "GET", "/etag", ""), 200, "tagged");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FALSE_HIT]), 0);
+	expect(ask(port, "GET", "http://h/etag",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 504,
+	       "a; fwd=stale; detail=\"stale\"");
+	expect(ask(port, "GET", "http://h/hit",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 504,
+	       "a; fwd=uri-miss; detail=\"miss\"");
+}
+
 static void dead_peers_cost_nothing_but_time(void **state)
 {
 	(void)state;
@@ -72,6 +91,7 @@ static void *run_bad_peer(void *arg)
 	return NULL;
 }
 
+#define GONE "HTTP/1.1 504 No\r\n"
 #define OK "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
 
 static void bad_peers_harm_nobody(void **state)
@@ -97,7 +117,15 @@ static void bad_peers_harm_nobody(void **state)
 		  "Content-Length: 3\r\n\r\nbad", true, OUTCOME_ERROR },
 		{ "HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nbad", true,
 		  OUTCOME_ERROR },
-		{ "HTTP/1.1 504 No\r\nContent-Length: 3\r\n\r\nbad", true,
+		{ GONE "Content-Length: 3\r\n\r\nbad", true,
+		  OUTCOME_FALSE_HIT },
+		{ GONE "Cache-Status: a; fwd=uri-miss\r\n\r\n", false,
+		  OUTCOME_FALSE_HIT },
+		{ GONE "Cache-Status: a; fwd=stale\r\n\r\n", false,
+		  OUTCOME_STALE },
+		{ GONE "Cache-Status: a; fwd=request\r\n\r\n", false,
+		  OUTCOME_STALE },
+		{ GONE "Cache-Status: x; fwd=stale, a\r\n\r\n", false,
 		  OUTCOME_FALSE_HIT },
 	};
 	/* clang-format on */
@@ -144,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(peers_are_asked_before_the_origin),
 		TEST(false_hits_go_to_the_origin),
+		TEST(stale_peers_are_no_liars),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
 	};

@@ -199,19 +199,47 @@ def test_published_generations_have_no_false_negative(make_cluster, origin,
     assert node.status()["store"]["evicted"] > 0
 
 
-def test_false_hit_goes_to_the_origin(make_cluster, origin):
-    # what the peer claims has gone stale meanwhile: it answers 504
-    c = start_three(make_cluster, origin)
-    origin.set("/s", fields={"Cache-Control": "max-age=1"}, body=b"short")
-    c.nodes[0].get("/s")
+def test_stale_hits_are_no_false_hits(make_cluster, origin):
+    # what the peer claims has gone stale meanwhile: it says so, and more of
+    # them than would be forgiven as false hits are no reason to doubt it
+    c = start_three(make_cluster, origin, log_level="debug")
+    for i in range(60):
+        origin.set(f"/s{i}", fields={"Cache-Control": "max-age=1"},
+                   body=b"short")
+        c.nodes[0].get(f"/s{i}")
     c.wait_settled()
     time.sleep(2.1)
-    r = c.nodes[1].get("/s")
-    assert (r.status, r.body, r.source) == (200, b"short", "origin")
-    n = c.nodes[1].counters()
-    assert n["false_hits"] + n["stale_hits"] == 1
-    p = c.nodes[1].peer_status("n1")
-    assert p["false_hits"] + p["stale_hits"] == 1
+    for i in range(60):
+        r = c.nodes[1].get(f"/s{i}")
+        assert (r.status, r.body, r.source) == (200, b"short", "origin")
+    n, p = c.nodes[1].counters(), c.nodes[1].peer_status("n1")
+    assert (n["false_hits"], n["stale_hits"]) == (0, 60)
+    assert (p["false_hits"], p["stale_hits"]) == (0, 60)
+    assert p["health"] == "good"
+    metrics = request(c.nodes[1].admin, "/metrics").body
+    assert b"digestd_stale_hits_total 60" in metrics
+    assert b'digestd_peer_stale_hits_total{peer="n1"} 60' in metrics
+    assert "peer n1: stale hit" in c.nodes[1].process.logged()
+    r = request(c.nodes[0].peer, "http://www.example.com/s0",
+                headers=bearer("Proxy-Authorization"))
+    assert r.status == 504
+    assert r.get("Cache-Status") == 'n1; fwd=stale; detail="stale"'
+
+
+def test_false_hit_goes_to_the_origin(make_cluster, origin):
+    # what the peer claims has gone, and it is too early to say so
+    c = start_three(make_cluster, origin)
+    pages(origin, 1)
+    c.nodes[0].get("/p0")
+    c.wait_settled()
+    c.nodes[0].options.update(publish_min="1h", publish_max="1h")
+    c.nodes[0].write()
+    c.nodes[0].process.signal(signal.SIGHUP)
+    until(lambda: "reload: done" in c.nodes[0].process.logged())
+    c.nodes[0].get("/p0", method="DELETE")
+    assert c.nodes[1].get("/p0").source == "origin"
+    assert c.nodes[1].peer_status("n1")["false_hits"] == 1
+    assert c.nodes[1].peer_status("n1")["stale_hits"] == 0
 
 
 def test_rings_do_not_loop(make_cluster, origin):
