@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codec/delta.h"
 #include "digestd/ctl/arguments.h"
@@ -18,16 +19,58 @@ const char command_diff_help[] =
 	"usage: digestctl diff [OPTIONS] OLD NEW\n"
 	"Makes the delta between two full digests (-: standard input) of the\n"
 	"same shape and instance, of which NEW is of a later generation.\n"
+	"  -F, --form FORM    of the delta: xor, conditional, or smallest of\n"
+	"                     both (xor)\n"
 	"  -o, --output FILE  where the delta goes (standard output)\n"
 	"  -j, --json         tell as JSON what it is; needs --output\n";
 
 static const struct option options[] = {
+	{ "form", required_argument, NULL, 'F' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "json", no_argument, NULL, 'j' },
 	{ 0 },
 };
 
+typedef int encode_delta(const struct scd_bloom *base,
+			 const struct scd_bloom *next,
+			 const struct scd_digest_info *ids, uint8_t **out,
+			 size_t *out_len);
+
+static int encode_smallest(const struct scd_bloom *base,
+			   const struct scd_bloom *next,
+			   const struct scd_digest_info *ids, uint8_t **out,
+			   size_t *out_len)
+{
+	uint8_t *xor, *conditional;
+	size_t xor_len, len;
+	int error = scd_delta_encode(base, next, ids, &xor, &xor_len);
+
+	if (error)
+		return error;
+	error = scd_delta_encode_conditional(base, next, ids, &conditional,
+					     &len);
+	if (error) {
+		free(xor);
+		return error;
+	}
+	/* of equals XOR: it can be composed */
+	*out = len < xor_len ? conditional : xor;
+	*out_len = len < xor_len ? len : xor_len;
+	free(len < xor_len ? xor : conditional);
+	return SCD_OK;
+}
+
+static const struct form {
+	const char *name;
+	encode_delta *encode;
+} forms[] = {
+	{ "xor", scd_delta_encode },
+	{ "conditional", scd_delta_encode_conditional },
+	{ "smallest", encode_smallest },
+};
+
 struct diff {
+	encode_delta *encode;
 	struct digest_open old, new;
 	const char *output;
 	bool json;
@@ -63,7 +106,8 @@ static int report(const struct diff *d, const uint8_t *delta, size_t len)
 	if (error)
 		return digest_wrong(d->output, error);
 	return report_json(json_pack(
-		"{s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output", d->output,
+		"{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output", d->output,
+		"form", info.kind == SCD_DELTA_XOR ? "xor" : "conditional",
 		"instance", report_hex(info.instance), "base_generation",
 		(json_int_t)info.base_generation, "generation",
 		(json_int_t)info.generation, "changed_bits",
@@ -79,8 +123,7 @@ static int write_delta(const struct diff *d)
 	int error, code = CTL_OK;
 
 	ids.base_generation = d->old.info.generation;
-	error = scd_delta_encode(&d->old.bloom, &d->new.bloom, &ids, &bytes,
-				 &len);
+	error = d->encode(&d->old.bloom, &d->new.bloom, &ids, &bytes, &len);
 	if (error)
 		return digest_wrong(d->new.path, error);
 	if (!digest_file_write(d->output, bytes, len))
@@ -104,17 +147,42 @@ static int diff(struct diff *d, char **paths)
 	return code;
 }
 
+static bool take_form(struct diff *d, const char *name)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (strcmp(name, forms[i].name))
+			continue;
+		d->encode = forms[i].encode;
+		return true;
+	}
+	fprintf(stderr,
+		"digestctl: --form: \"%s\" is not xor, conditional or "
+		"smallest\n", name);
+	return false;
+}
+
+static bool take(struct diff *d, int option, const char *text)
+{
+	switch (option) {
+	case 'F':
+		return take_form(d, text);
+	case 'o':
+		d->output = text;
+		return true;
+	case 'j':
+		d->json = true;
+		return true;
+	}
+	return false;
+}
+
 int command_diff(int argc, char **argv)
 {
-	struct diff d = { .output = "-" };
+	struct diff d = { .encode = scd_delta_encode, .output = "-" };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "o:j", options, NULL)) != -1) {
-		if (c == 'o')
-			d.output = optarg;
-		else if (c == 'j')
-			d.json = true;
-		else
+	while ((c = getopt_long(argc, argv, "F:o:j", options, NULL)) != -1) {
+		if (c == '?' || !take(&d, c, optarg))
 			return CTL_USAGE;
 	}
 	if (argc - optind != 2)

@@ -102,7 +102,7 @@ static int judge_ours(const struct verify *v, const struct digest_open *d)
 
 	if (error)
 		return error;
-	if (info.kind == SCD_FULL)
+	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);
 	else if (v->base_path)

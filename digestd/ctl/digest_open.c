@@ -51,8 +51,9 @@ int digest_open_full(const char *path, struct digest_open *d)
 	if (code)
 		return code;
 	if (d->info.kind != SCD_FULL) {
-		fprintf(stderr, "digestctl: %s: a delta, not a full digest\n",
-			path);
+		fprintf(stderr, "digestctl: %s: %s, not a full digest\n", path,
+			scd_digest_is_delta(&d->info) ? "a delta" :
+							"counters");
 		digest_close(d);
 		return CTL_NO;
 	}

@@ -9,6 +9,7 @@ _digestctl_values()
 {
 	case $1 in
 	WAY) echo "double squid" ;;
+	FORM) echo "xor conditional smallest" ;;
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
 	CURVE) echo "wire equal cost churn" ;;

@@ -40,6 +40,22 @@ def round_trip():
     assert len(read("onetwo")) < len(TWO)
 
 
+def forms():
+    """Either leads to the same digest; the smallest is one of the two."""
+    made = {}
+    for form in ("xor", "conditional", "smallest"):
+        code, out, err = ctl("diff", "-F", form, "-j", "-o", form, "one", "two",
+                             cwd=AT)
+        assert (code, err) == (0, "")
+        told = json.loads(out)
+        assert form in (told["form"], "smallest")
+        made[form] = read(form)
+        assert ctl("apply", "one", form, cwd=AT) == (0, TWO, "")
+        assert ctl("verify", "-B", "one", form, cwd=AT)[0] == 0
+    assert made["xor"] == read("onetwo") != made["conditional"]
+    assert made["smallest"] == min(made["xor"], made["conditional"], key=len)
+
+
 def chain():
     assert ctl("apply", "one", "onetwo", "twothree", cwd=AT)[1] == THREE
 
@@ -109,6 +125,8 @@ ROWS = (
     ("diff of one", ("diff", "one"), b"", 2, b"", "usage: digestctl diff"),
     ("diff of three", ("diff", "one", "two", "three"), b"", 2, b"", "usage:"),
     ("diff, unknown option", ("diff", "-x", "one", "two"), b"", 2, b"", "x"),
+    ("diff, no such form", ("diff", "-F", "stored", "one", "two"), b"", 2, b"",
+     '--form: "stored" is not xor, conditional or smallest'),
     ("both from stdin", ("diff", "-", "-"), ONE, 2, b"", "once only"),
     ("diff, report in the way", ("diff", "-j", "one", "two"), b"", 2, b"",
      "--output"),
@@ -137,5 +155,5 @@ ROWS = (
 if __name__ == "__main__":
     for pair in (("one", "two"), ("two", "three"), ("one", "three")):
         delta(*pair)
-    run([round_trip, chain, pipes, to_a_file, terminals_get_no_bytes,
+    run([round_trip, forms, chain, pipes, to_a_file, terminals_get_no_bytes,
          nothing_is_left_of_a_failure, *(row_test(row, AT) for row in ROWS)])
