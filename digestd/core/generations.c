@@ -35,19 +35,31 @@ void publication_unref(struct publication *p)
 					    memory_order_acq_rel) != 1)
 		return;
 	blob_unref(p->full);
-	for (unsigned i = 0; i < p->ndeltas; i++)
-		blob_unref(p->deltas[i].blob);
+	for (unsigned i = 0; i < p->ndeltas; i++) {
+		blob_unref(p->deltas[i].xor);
+		blob_unref(p->deltas[i].conditional);
+	}
 	free(p);
 }
 
-struct blob *publication_delta(const struct publication *p, uint64_t instance,
-			       uint64_t from)
+const struct publication_delta *publication_delta(const struct publication *p,
+						  uint64_t instance,
+						  uint64_t from)
 {
 	for (unsigned i = 0; i < p->ndeltas && instance == p->instance; i++) {
 		if (p->deltas[i].from == from)
-			return p->deltas[i].blob;
+			return &p->deltas[i];
 	}
 	return NULL;
+}
+
+struct blob *publication_smallest(const struct publication_delta *delta,
+				  struct delta_forms taken)
+{
+	/* The conditional one is there only if it is the smallest. */
+	if (taken.conditional && delta->conditional)
+		return delta->conditional;
+	return taken.xor ? delta->xor : NULL;
 }
 
 int generations_new(struct generations **out, uint64_t instance, unsigned keep)
@@ -97,36 +109,60 @@ static void keep_base(struct generations *g, struct catalog_snapshot *snapshot)
 	snapshot->bloom = (struct scd_bloom){ 0 };
 }
 
-/* Adds the delta from a base, if it is worth it. */
+typedef int encode_delta(const struct scd_bloom *base,
+			 const struct scd_bloom *next,
+			 const struct scd_digest_info *ids, uint8_t **out,
+			 size_t *out_len);
+
+/* One form of the delta from a base, if it is smaller than `below` bytes. */
+static int make_delta(encode_delta *encode, const struct base *base,
+		      const struct catalog_snapshot *snapshot,
+		      const struct scd_digest_info *ids, size_t below,
+		      struct blob **out)
+{
+	uint8_t *bytes;
+	size_t len;
+	int error = encode(&base->bloom, &snapshot->bloom, ids, &bytes, &len);
+
+	if (error)
+		return error;
+	if (len >= below) {
+		free(bytes);
+		return SCD_OK;
+	}
+	*out = blob_take(bytes, len);
+	return *out ? SCD_OK : SCD_ENOMEM;
+}
+
+/* Adds the delta from a base, in the forms that are worth it. */
 static int add_delta(struct publication *p, const struct base *base,
 		     const struct catalog_snapshot *snapshot)
 {
+	struct publication_delta *d = &p->deltas[p->ndeltas];
 	struct scd_digest_info ids = {
 		.instance = p->instance,
 		.generation = snapshot->generation,
 		.base_generation = base->generation,
 		.nkeys = snapshot->nkeys,
 	};
-	struct blob *blob;
-	uint8_t *bytes;
-	size_t len;
-	int error = scd_delta_encode(&base->bloom, &snapshot->bloom, &ids,
-				     &bytes, &len);
+	size_t below = p->full->len;
+	int error;
 
-	if (error == SCD_EMISMATCH)
+	if (!scd_bloom_same_shape(&base->bloom, &snapshot->bloom))
 		return SCD_OK; /* the filter has changed its size */
+	d->from = base->generation;
+	p->ndeltas++; /* so that what there is of it is released */
+	error = make_delta(scd_delta_encode, base, snapshot, &ids, below,
+			   &d->xor);
 	if (error)
 		return error;
-	if (len >= p->full->len) {
-		free(bytes);
-		return SCD_OK;
-	}
-	blob = blob_take(bytes, len);
-	if (!blob)
-		return SCD_ENOMEM;
-	p->deltas[p->ndeltas++] =
-		(struct publication_delta){ base->generation, blob };
-	return SCD_OK;
+	if (d->xor)
+		below = d->xor->len;
+	error = make_delta(scd_delta_encode_conditional, base, snapshot, &ids,
+			   below, &d->conditional);
+	if (!error && !d->xor && !d->conditional)
+		p->ndeltas--;
+	return error;
 }
 
 static int encode_full(struct publication *p,

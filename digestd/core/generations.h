@@ -4,7 +4,9 @@
  *
  * What is published is one immutable object, a publication: the current full
  * digest, and the deltas to it from the last few generations, each only if it
- * is smaller than the full one. The arrays of those generations are kept, so a
+ * is smaller than the full one; both as the XOR of the arrays, which relays can
+ * keep and compose, and conditional on the older one, which is smaller for
+ * who holds that. The arrays of those generations are kept, so a
  * peer that missed some gets one delta across all of them. After a change of
  * size there is only the full digest, for every peer once.
  */
@@ -12,6 +14,7 @@
 #define DIGESTD_CORE_GENERATIONS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,10 +23,18 @@
 
 enum { GENERATIONS_KEEP_MAX = 32 };
 
-/* A delta from an older generation to the publication's. */
+/* The forms of delta that a peer takes. */
+struct delta_forms {
+	bool xor;
+	bool conditional;
+};
+
+/* The delta from an older generation to the publication's, in one form or in
+ * both. */
 struct publication_delta {
 	uint64_t from;
-	struct blob *blob;
+	struct blob *xor;         /* null: the full digest is smaller */
+	struct blob *conditional; /* null: one of the others is smaller */
 };
 
 struct publication {
@@ -43,8 +54,13 @@ void publication_unref(struct publication *p); /* null is accepted */
  * The delta from a generation of this instance; null: there is none that is
  * smaller than the full digest. Borrowed from p.
  */
-struct blob *publication_delta(const struct publication *p, uint64_t instance,
-			       uint64_t from);
+const struct publication_delta *publication_delta(const struct publication *p,
+						  uint64_t instance,
+						  uint64_t from);
+
+/* The smaller of the forms that are taken; null: there is none. Borrowed. */
+struct blob *publication_smallest(const struct publication_delta *delta,
+				  struct delta_forms taken);
 
 struct generations;
 

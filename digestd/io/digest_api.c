@@ -71,14 +71,16 @@ static struct publication *current(struct digest_api *api)
 static struct blob *named_delta(struct digest_api *api,
 				const struct digest_request *r)
 {
-	struct blob *found = NULL;
+	const struct publication_delta *delta = NULL;
+	struct blob *found;
 
 	pthread_mutex_lock(&api->lock);
-	for (unsigned i = 0; i < RECENT && api->recent[i] && !found; i++) {
+	for (unsigned i = 0; i < RECENT && api->recent[i] && !delta; i++) {
 		if (api->recent[i]->generation == r->to)
-			found = publication_delta(api->recent[i], r->instance,
+			delta = publication_delta(api->recent[i], r->instance,
 						  r->from);
 	}
+	found = delta ? delta->xor : NULL;
 	if (found)
 		blob_ref(found);
 	pthread_mutex_unlock(&api->lock);
@@ -111,6 +113,8 @@ static int add_links(struct fields *f, const struct publication *p)
 	char link[160];
 
 	for (unsigned i = 0; i < p->ndeltas; i++) {
+		if (!p->deltas[i].xor)
+			continue;
 		snprintf(link, sizeof(link),
 			 "</scd/v1/delta/%016" PRIx64 "/%" PRIu64 "-%" PRIu64
 			 ">; rel=\"scd-delta\"", p->instance,
@@ -166,16 +170,23 @@ static void send_full(struct digest_api *api, struct exchange *x,
 	fields_free(&f);
 }
 
+/* A delta in the form in which it is sent, and that form's name. */
+struct chosen_delta {
+	uint64_t from;
+	const char *im;
+	struct blob *blob; /* null: none */
+};
+
 static void send_delta(struct digest_api *api, struct exchange *x,
 		       const struct publication *p,
-		       const struct publication_delta *delta)
+		       const struct chosen_delta *delta)
 {
 	struct digest_tag base = { p->instance, delta->from };
 	char etag[DIGEST_ETAG_BYTES + 1];
 	struct fields f;
 
 	digest_tag_write(&base, etag);
-	if (current_fields(&f, p) || fields_add(&f, "IM", "scd") ||
+	if (current_fields(&f, p) || fields_add(&f, "IM", delta->im) ||
 	    fields_add(&f, "Delta-Base", etag) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
@@ -187,17 +198,25 @@ static void send_delta(struct digest_api *api, struct exchange *x,
 	fields_free(&f);
 }
 
-/* The delta from the newest generation that the asker holds; null: none. */
-static const struct publication_delta *
-best_delta(const struct publication *p, const struct digest_request *r)
+/* The delta from the newest generation that the asker holds, if any, in the
+ * smallest form that it takes. */
+static struct chosen_delta best_delta(const struct publication *p,
+				      const struct digest_request *r)
 {
-	for (unsigned i = 0; i < p->ndeltas && r->takes_delta; i++) {
-		struct digest_tag base = { p->instance, p->deltas[i].from };
+	struct chosen_delta chosen = { 0 };
 
-		if (digest_request_has(r, &base))
-			return &p->deltas[i];
+	for (unsigned i = 0; i < p->ndeltas && !chosen.blob; i++) {
+		const struct publication_delta *delta = &p->deltas[i];
+		struct digest_tag base = { p->instance, delta->from };
+
+		if (!digest_request_has(r, &base))
+			continue;
+		chosen.from = delta->from;
+		chosen.blob = publication_smallest(delta, r->takes);
+		chosen.im = chosen.blob == delta->xor ? DIGEST_IM_XOR :
+							DIGEST_IM_CONDITIONAL;
 	}
-	return NULL;
+	return chosen;
 }
 
 /* Answers with what there is now. */
@@ -205,7 +224,7 @@ static void send_current(struct digest_api *api, struct exchange *x,
 			 const struct digest_request *r)
 {
 	struct publication *p = current(api);
-	const struct publication_delta *delta;
+	struct chosen_delta delta;
 	struct digest_tag tag;
 
 	if (!p) {
@@ -216,8 +235,8 @@ static void send_current(struct digest_api *api, struct exchange *x,
 	delta = best_delta(p, r);
 	if (digest_request_has(r, &tag))
 		send_unchanged(api, x, p);
-	else if (delta)
-		send_delta(api, x, p, delta);
+	else if (delta.blob)
+		send_delta(api, x, p, &delta);
 	else
 		send_full(api, x, p);
 	publication_unref(p);

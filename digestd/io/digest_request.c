@@ -143,7 +143,8 @@ void digest_request_read(struct digest_request *r, const char *target,
 	*r = (struct digest_request){ .resource = DIGEST_NONE };
 	read_target(r, target, len);
 	read_tags(r, fields);
-	r->takes_delta = takes(fields, "scd");
+	r->takes.xor = takes(fields, DIGEST_IM_XOR);
+	r->takes.conditional = takes(fields, DIGEST_IM_CONDITIONAL);
 	r->wait_s = wait_of(fields);
 }
 

@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "digestd/core/generations.h"
+
 struct fields;
+
+/* The instance manipulations of A-IM and IM (RFC 3229). */
+#define DIGEST_IM_XOR "scd"
+#define DIGEST_IM_CONDITIONAL "scd-conditional"
 
 enum { DIGEST_REQUEST_BASES = 8, DIGEST_ETAG_BYTES = 40 };
 
@@ -24,7 +30,7 @@ struct digest_request {
 	enum digest_resource resource;
 	struct digest_tag tags[DIGEST_REQUEST_BASES]; /* If-None-Match */
 	unsigned ntags;
-	bool takes_delta; /* A-IM: scd */
+	struct delta_forms takes; /* A-IM */
 	int64_t wait_s;   /* Prefer: wait; 0: do not wait */
 	/* of a delta resource */
 	uint64_t instance, from, to;

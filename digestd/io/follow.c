@@ -297,7 +297,8 @@ static int add_base(struct peer *p, struct fields *fields)
 	snprintf(wait, sizeof(wait), "wait=%" PRId64,
 		 p->follow->settings.wait_s);
 	return fields_add(fields, "If-None-Match", etag) ||
-	       fields_add(fields, "A-IM", "scd") ||
+	       fields_add(fields, "A-IM",
+			  DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR) ||
 	       fields_add(fields, "Prefer", wait);
 }
 

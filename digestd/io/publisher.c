@@ -125,15 +125,23 @@ static void begin_snapshot(struct publisher *p)
 	warn_when_full(p, &stats);
 }
 
+/* Bytes of the delta from the generation before; 0: there is none. */
+static uint64_t last_delta_bytes(const struct publication *publication)
+{
+	static const struct delta_forms any = { true, true };
+
+	if (publication->ndeltas == 0)
+		return 0;
+	return publication_smallest(&publication->deltas[0], any)->len;
+}
+
 static void note(struct publisher *p, const struct publication *publication,
 		 uint64_t array_bytes, double encode_ms)
 {
 	p->stats = (struct publisher_stats){
 		.generation = publication->generation,
 		.full_bytes = publication->full->len,
-		.delta_bytes = publication->ndeltas ?
-				       publication->deltas[0].blob->len :
-				       0,
+		.delta_bytes = last_delta_bytes(publication),
 		.array_bytes = array_bytes,
 		.published_ms = loop_now_ms(p->loop),
 		.encode_ms = encode_ms,

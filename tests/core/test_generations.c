@@ -46,20 +46,37 @@ static void check_full(const struct publication *p,
 	scd_bloom_free(&bloom);
 }
 
+static void check_blob(const struct blob *delta, const struct scd_base *base,
+		       const struct scd_bloom *array)
+{
+	struct scd_bloom bloom;
+
+	assert_int_equal(scd_delta_apply(delta->bytes, delta->len, NULL, base,
+					 NULL, &bloom), SCD_OK);
+	assert_true(scd_bloom_equal(&bloom, array));
+	scd_bloom_free(&bloom);
+}
+
 static void check_delta(const struct publication *p, uint64_t from,
 			const struct scd_bloom *had,
 			const struct scd_bloom *array)
 {
-	const struct blob *delta = publication_delta(p, INSTANCE, from);
+	static const struct delta_forms none = { false, false };
+	static const struct delta_forms xor = { true, false };
+	static const struct delta_forms both = { true, true };
+	const struct publication_delta *delta =
+		publication_delta(p, INSTANCE, from);
 	struct scd_base base = { had, INSTANCE, from };
-	struct scd_bloom bloom;
+	const struct blob *smallest;
 
 	assert_non_null(delta);
-	assert_true(delta->len < p->full->len);
-	assert_int_equal(scd_delta_apply(delta->bytes, delta->len, NULL, &base,
-					 NULL, &bloom), SCD_OK);
-	assert_true(scd_bloom_equal(&bloom, array));
-	scd_bloom_free(&bloom);
+	smallest = publication_smallest(delta, both);
+	assert_null(publication_smallest(delta, none));
+	assert_ptr_equal(publication_smallest(delta, xor), delta->xor);
+	assert_true(delta->xor->len < p->full->len);
+	assert_true(smallest->len <= delta->xor->len);
+	check_blob(delta->xor, &base, array);
+	check_blob(smallest, &base, array);
 }
 
 /* Publishes ROUNDS generations and checks what each of them offers. */
@@ -282,9 +299,10 @@ static void test_no_memory(void **state)
 	(void)state;
 	for (unsigned n = 1; fail_nth(n, &refused); n++)
 		refusals += refused;
-	/* The publication; bytes and blob of the full digest and of two
-	 * deltas; and the deltas' XOR. */
-	assert_int_equal(refusals, 1 + 3 * 2 + 2);
+	/* The publication; bytes and blob of the full digest; of two deltas
+	 * the XOR, bytes and blob, then two arrays and bytes of the
+	 * conditional form; and the blob of one that is smaller so. */
+	assert_int_equal(refusals, 1 + 2 + 2 * (3 + 3) + 1);
 	alloc_fail_at(1);
 	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_ENOMEM);
 	alloc_fail_at(0);

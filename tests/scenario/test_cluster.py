@@ -100,6 +100,11 @@ def test_digest_resource(make_cluster, origin):
         assert delta.get("ETag") == full.get("ETag")
         assert len(delta.body) < len(full.body)
         assert old.applied(delta.body).bits == new.bits
+        both = digest(node, **{"If-None-Match": etag,
+                               "A-IM": "scd, scd-conditional"})
+        assert both.status == 226 and len(both.body) <= len(delta.body)
+        assert both.get("IM") == ("scd-conditional" if both.body[4] == 2
+                                  else "scd")
     head = request(node.peer, "/scd/v1/digest", "HEAD", bearer())
     assert head.body == b""
     assert int(head.get("Content-Length")) == len(full.body)
