@@ -182,6 +182,7 @@ bool health_outcome(struct health *h, const struct health_policy *policy,
 		answer(h, rtt_ms);
 		break;
 	case HEALTH_STALE: /* the digest told the truth */
+	case HEALTH_VARIANT:
 		answer(h, rtt_ms);
 		break;
 	case HEALTH_FALSE_HIT:
@@ -277,6 +278,8 @@ const char *health_event_text(enum health_event event)
 		return "false hit";
 	case HEALTH_STALE:
 		return "stale hit";
+	case HEALTH_VARIANT:
+		return "variant miss";
 	case HEALTH_FAILED:
 		return "failed";
 	}

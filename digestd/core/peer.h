@@ -94,6 +94,7 @@ enum health_event {
 	HEALTH_HIT,       /* a usable response */
 	HEALTH_FALSE_HIT, /* it had nothing, though its digest said yes */
 	HEALTH_STALE,     /* it had the object, but stale: no lie, no merit */
+	HEALTH_VARIANT,   /* it had other variants of it: the same */
 	HEALTH_FAILED,    /* unreachable, too slow, or nonsense */
 };
 

@@ -551,6 +551,9 @@ static void count_outcome(struct peer *p, enum health_event event,
 	case HEALTH_STALE:
 		p->counters.stale_hits++;
 		return;
+	case HEALTH_VARIANT:
+		p->counters.variant_misses++;
+		return;
 	case HEALTH_FAILED:
 		p->counters.query_failed++;
 		return;

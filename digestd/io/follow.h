@@ -30,6 +30,7 @@ struct loop;
 	X(remote_hit_bytes,     "body bytes of those objects") \
 	X(false_hits,           "objects that its digest promised in vain") \
 	X(stale_hits,           "objects that it had, but not fresh enough") \
+	X(variant_misses,       "objects that it had in other variants only") \
 	X(query_failed,         "object requests to it that failed")
 /* clang-format on */
 

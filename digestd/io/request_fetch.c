@@ -274,6 +274,9 @@ static void learn(struct request *r, enum worker_outcome_kind kind,
 	case OUTCOME_STALE:
 		worker_add(&counters->stale_hits, 1);
 		break;
+	case OUTCOME_VARIANT:
+		worker_add(&counters->variant_misses, 1);
+		break;
 	case OUTCOME_ERROR:
 		worker_add(&counters->peer_errors, 1);
 		break;
@@ -291,7 +294,8 @@ static unsigned elapsed_ms(const struct request *r)
 
 /*
  * Why a peer did not deliver, in its own words. Its digest is about keys: that
- * what it holds has gone stale does not make it a liar.
+ * what it holds has gone stale, or is for other requests, does not make it a
+ * liar.
  */
 static enum worker_outcome_kind judge_504(const struct request *r)
 {
@@ -299,11 +303,12 @@ static enum worker_outcome_kind judge_504(const struct request *r)
 	case CACHESTATUS_STALE:
 	case CACHESTATUS_REQUEST: /* held, and never used without validation */
 		return OUTCOME_STALE;
+	case CACHESTATUS_VARY_MISS:
+		return OUTCOME_VARIANT;
 	case CACHESTATUS_NONE:
 	case CACHESTATUS_BYPASS:
 	case CACHESTATUS_METHOD:
 	case CACHESTATUS_URI_MISS:
-	case CACHESTATUS_VARY_MISS:
 		break;
 	}
 	return OUTCOME_FALSE_HIT;

@@ -116,6 +116,8 @@ static enum health_event event_of(enum worker_outcome_kind kind)
 		return HEALTH_FALSE_HIT;
 	case OUTCOME_STALE:
 		return HEALTH_STALE;
+	case OUTCOME_VARIANT:
+		return HEALTH_VARIANT;
 	case OUTCOME_ERROR:
 		return HEALTH_FAILED;
 	}

@@ -70,6 +70,7 @@ enum worker_outcome_kind {
 	OUTCOME_HIT,       /* a response that could be used */
 	OUTCOME_FALSE_HIT, /* 504: it did not hold the object */
 	OUTCOME_STALE,     /* it held the object, but not fresh: 504 or 200 */
+	OUTCOME_VARIANT,   /* 504: it held other variants of the object */
 	OUTCOME_ERROR,     /* unreachable, too slow, refused, or nonsense */
 };
 
@@ -112,6 +113,7 @@ struct worker_hooks {
 	X(peer_queries,    "requests sent to peers") \
 	X(false_hits,      "peers that had nothing where their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \
+	X(variant_misses,  "peers that had other variants of the object") \
 	X(peer_errors,     "peers that failed or answered nonsense") \
 	X(peer_bytes,      "body bytes received from peers") \
 	X(peer_requests,   "object requests from peers") \

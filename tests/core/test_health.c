@@ -328,24 +328,30 @@ static void test_hits_give_no_credit(void **state)
 	convict(&h, 1000);
 }
 
-/* What has gone stale was there, as the digest said: no number of such answers
- * is a lie, and none makes up for one. */
-static void test_stale_is_no_lie(void **state)
+/* What has gone stale was there, as the digest said, and what is for other
+ * requests too: no number of such answers is a lie, and none makes up for
+ * one. */
+static void test_of_no_use_is_no_lie(void **state)
 {
-	struct health h;
+	static const enum health_event events[] = { HEALTH_STALE,
+						    HEALTH_VARIANT };
 
 	(void)state;
-	health_init(&h);
-	for (int i = 0; i < 100 * HEALTH_PATIENCE; i++)
-		assert_false(health_outcome(&h, &policy, HEALTH_STALE, 1, i));
-	for (int i = 1; i < HEALTH_PATIENCE; i++) {
-		assert_false(health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1,
-					    1000));
-		assert_false(health_outcome(&h, &policy, HEALTH_STALE, 1,
-					    1000));
+	for (size_t e = 0; e < NROWS(events); e++) {
+		struct health h;
+
+		health_init(&h);
+		for (int i = 0; i < 100 * HEALTH_PATIENCE; i++)
+			assert_false(health_outcome(&h, &policy, events[e], 1,
+						    1000));
+		for (int i = 1; i < HEALTH_PATIENCE; i++) {
+			health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000);
+			health_outcome(&h, &policy, events[e], 1, 1000);
+		}
+		assert_int_equal(h.state, HEALTH_GOOD);
+		health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000);
+		assert_int_equal(h.state, HEALTH_QUARANTINE);
 	}
-	assert_true(health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000));
-	assert_int_equal(h.state, HEALTH_QUARANTINE);
 }
 
 /* It ends, with an empty record; and begins again if nothing is better. */
@@ -402,6 +408,7 @@ static void test_texts(void **state)
 	assert_string_equal(health_event_text(HEALTH_HIT), "hit");
 	assert_string_equal(health_event_text(HEALTH_FALSE_HIT), "false hit");
 	assert_string_equal(health_event_text(HEALTH_STALE), "stale hit");
+	assert_string_equal(health_event_text(HEALTH_VARIANT), "variant miss");
 	assert_string_equal(health_event_text(HEALTH_FAILED), "failed");
 }
 
@@ -415,7 +422,7 @@ int main(void)
 		cmocka_unit_test(test_liars),
 		cmocka_unit_test(test_turncoats),
 		cmocka_unit_test(test_hits_give_no_credit),
-		cmocka_unit_test(test_stale_is_no_lie),
+		cmocka_unit_test(test_of_no_use_is_no_lie),
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_texts),

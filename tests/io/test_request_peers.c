@@ -125,6 +125,8 @@ static void bad_peers_harm_nobody(void **state)
 		  OUTCOME_STALE },
 		{ GONE "Cache-Status: a; fwd=request\r\n\r\n", false,
 		  OUTCOME_STALE },
+		{ GONE "Cache-Status: a; fwd=vary-miss\r\n\r\n", false,
+		  OUTCOME_VARIANT },
 		{ GONE "Cache-Status: x; fwd=stale, a\r\n\r\n", false,
 		  OUTCOME_FALSE_HIT },
 	};

@@ -231,6 +231,22 @@ def test_stale_hits_are_no_false_hits(make_cluster, origin):
     assert r.get("Cache-Status") == 'n1; fwd=stale; detail="stale"'
 
 
+def test_other_variants_are_no_false_hits(make_cluster, origin):
+    c = start_three(make_cluster, origin)
+    for i in range(40):
+        origin.set(f"/v{i}", fields={"Cache-Control": "max-age=600",
+                                     "Vary": "Accept-Language"}, body=b"v")
+        c.nodes[0].get(f"/v{i}", headers={"Accept-Language": "de"})
+    c.wait_settled()
+    for i in range(40):
+        r = c.nodes[1].get(f"/v{i}", headers={"Accept-Language": "en"})
+        assert (r.status, r.source) == (200, "origin")
+    p = c.nodes[1].peer_status("n1")
+    assert (p["false_hits"], p["variant_misses"]) == (0, 40)
+    assert c.nodes[1].counters()["variant_misses"] == 40
+    assert p["health"] == "good"
+
+
 def test_false_hit_goes_to_the_origin(make_cluster, origin):
     # what the peer claims has gone, and it is too early to say so
     c = start_three(make_cluster, origin)
