@@ -244,14 +244,14 @@ static int read_chunk(struct scd__reader *in, struct scd__sparse_decoding *d)
 	return SCD_OK;
 }
 
-/* Has a decoder ended where the encoder began? */
+/* Has a decoder ended where the encoder began, and within the chunk? */
 static bool is_finished(const struct scd__sparse_decoding *d)
 {
 	uint32_t wrong = 0;
 
 	for (unsigned i = 0; i < d->nlanes; i++)
 		wrong |= d->state[i] ^ SCD__ANS_MIN;
-	return !wrong && d->at == d->end &&
+	return !wrong && d->at == d->end && d->place <= d->nbits &&
 	       (d->low_bit + 7) / 8 == d->low_bytes;
 }
 
