@@ -1,35 +1,31 @@
 """A second implementation of the digest format, for comparison with the C one.
 
 Written from docs/FORMAT.md alone, to be read beside it; slow, and without
-dependencies. Bit arrays are bytes objects in canonical form.
+dependencies. Here are the header and what a digest is; the codings are in
+scd_coder. Bit arrays are bytes objects in canonical form (scd_bits).
 """
 
 import hashlib
-import math
 import struct
+
+import scd_coder as coder
+from scd_bits import (Refused, array_bytes, count_ones, get_bit, refuse_if,
+                      xor)
 
 U64 = 2**64 - 1
 HEADER_BYTES = 96
 MAGIC = b"SCD"
 VERSION = 1
-FULL, DELTA_XOR, CONDITIONAL, COUNTING = range(4)
-EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS = range(7)
+FULL, DELTA_XOR, CONDITIONAL, COUNTING = KINDS = range(4)
 DOUBLE, SQUID = 0, 1
 SEED_ARRAY = 0x7363642062697473
 SEED_HEADER = 0x7363642068656164
 FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
           "base_generation", "base_checksum", "checksum", "ncoded",
           "payload_bytes")
+PARTS_MOST = {CONDITIONAL: lambda size: size + 16,
+              COUNTING: lambda size: 16 * size + 256}
 LIMITS = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 50000}
-
-
-class Refused(Exception):
-    """A digest that must be refused; args[0] is the error's name."""
-
-
-def refuse_if(condition, error):
-    if condition:
-        raise Refused(error)
 
 
 # XXH64, from its specification
@@ -84,24 +80,6 @@ def xxh64(data, seed):
     return h ^ h >> 32
 
 
-# Arrays
-
-def array_bytes(nbits):
-    return (nbits + 7) // 8
-
-
-def get_bit(bits, i):
-    return bits[i >> 3] >> (i & 7) & 1
-
-
-def count_ones(bits):
-    return bin(int.from_bytes(bits, "little")).count("1")
-
-
-def xor(a, b):
-    return bytes(x ^ y for x, y in zip(a, b))
-
-
 # Keys
 
 def positions(lo, hi, nbits, nhash):
@@ -125,96 +103,6 @@ def has(head, bits, lo, hi):
     return all(get_bit(bits, i) for i in places)
 
 
-# Payloads
-
-def range_model(nbits, ncoded):
-    """The rarer value and its probability as a fraction of 2^32."""
-    rare = 1 if ncoded <= nbits - ncoded else 0
-    return rare, max(1, (min(ncoded, nbits - ncoded) << 32) // nbits)
-
-
-def range_decode(payload, nbits, ncoded):
-    rare, p = range_model(nbits, ncoded)
-    refuse_if(payload[-1:] == b"\0", "EFORMAT")
-    code, taken = int.from_bytes(payload[:8].ljust(8, b"\0"), "big"), 8
-    interval = U64
-    refuse_if(code >= interval, "EFORMAT")
-    bits = bytearray(array_bytes(nbits))
-    for i in range(nbits):
-        upper = (interval >> 32) * p
-        lower = interval - upper
-        if code < lower:
-            bit, interval = 1 - rare, lower
-        else:
-            bit, interval, code = rare, upper, code - lower
-        bits[i >> 3] |= bit << (i & 7)
-        while interval < 2**56:
-            byte = payload[taken] if taken < len(payload) else 0
-            interval, code, taken = interval << 8, code << 8 | byte, taken + 1
-    refuse_if(taken < len(payload), "EFORMAT")
-    refuse_if(count_ones(bits) != ncoded, "EFORMAT")
-    return bytes(bits)
-
-
-def add_carry(out):
-    at = len(out) - 1
-    while out[at] == 255:
-        out[at] = 0
-        at -= 1
-    out[at] += 1
-
-
-def range_encode(bits, nbits, ncoded):
-    """The payload, or None if the list grows beyond the array's bytes."""
-    rare, p = range_model(nbits, ncoded)
-    low, interval, out = 0, U64, bytearray()
-    for i in range(nbits):
-        upper = (interval >> 32) * p
-        lower = interval - upper
-        if get_bit(bits, i) == rare:
-            low, interval = low + lower, upper
-            if low > U64:
-                low &= U64
-                add_carry(out)
-        else:
-            interval = lower
-        while interval < 2**56:
-            out.append(low >> 56)
-            low, interval = low << 8 & U64, interval << 8
-    last = low + interval - 1
-    if last > U64:
-        add_carry(out)
-    elif low > 0:
-        out.append(last >> 56)
-    return None if len(out) > array_bytes(nbits) else bytes(out).rstrip(b"\0")
-
-
-def stored_decode(payload, nbits, ncoded):
-    refuse_if(nbits % 8 and payload[-1] >> nbits % 8, "EFORMAT")
-    refuse_if(count_ones(payload) != ncoded, "EFORMAT")
-    return payload
-
-
-def decode_payload(head, payload):
-    if head["coding"] == EMPTY:
-        return bytes(array_bytes(head["nbits"]))
-    if head["coding"] == STORED:
-        return stored_decode(payload, head["nbits"], head["ncoded"])
-    refuse_if(head["coding"] != RANGE, "EFORMAT")
-    return range_decode(payload, head["nbits"], head["ncoded"])
-
-
-def encode_payload(bits, nbits):
-    """The coding an encoder takes, and its bytes."""
-    ncoded = count_ones(bits)
-    if ncoded == 0:
-        return EMPTY, b""
-    payload = range_encode(bits, nbits, ncoded)
-    if payload is not None and len(payload) < array_bytes(nbits):
-        return RANGE, payload
-    return STORED, bits
-
-
 # Headers
 
 def read_header(data):
@@ -224,7 +112,7 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(kind > COUNTING or coding > PARTS or hashing > SQUID,
+    refuse_if(kind not in KINDS or coding > coder.PARTS or hashing > SQUID,
               "EVERSION")
     head = {"kind": kind, "coding": coding, "hashing": hashing,
             "nhash": nhash}
@@ -262,24 +150,16 @@ def check_limits(head, limits):
     refuse_if(fp * 1e6 > limits["max_fp_ppm"], "ELIMIT")
 
 
-def entropy(p):
-    if p in (0, 1):
-        return 0
-    return -p * math.log2(p) - (1 - p) * math.log2(1 - p)
-
-
 def check_payload(head, rest):
     m, ncoded, size = head["nbits"], head["ncoded"], head["payload_bytes"]
-    refuse_if((head["kind"] in (CONDITIONAL, COUNTING)) !=
-              (head["coding"] == PARTS), "EFORMAT")
-    if head["coding"] == EMPTY:
-        fits = ncoded == 0 and size == 0
-    elif head["coding"] == STORED:
-        fits = ncoded > 0 and size == array_bytes(m)
+    refuse_if((head["kind"] in PARTS_MOST) != (head["coding"] == coder.PARTS),
+              "EFORMAT")
+    if head["coding"] == coder.PARTS:
+        refuse_if(size > PARTS_MOST[head["kind"]](array_bytes(m)), "EFORMAT")
     else:
-        fits = ncoded > 0 and size < array_bytes(m)
-    refuse_if(not fits, "EFORMAT")
-    refuse_if(size < 0.98 * m * entropy(ncoded / m) / 8 - 64, "EFORMAT")
+        refuse_if(not coder.fits(head["coding"], size, m, ncoded), "EFORMAT")
+    if head["kind"] != CONDITIONAL:
+        refuse_if(not coder.is_plausible(size, m, ncoded), "EFORMAT")
     refuse_if(rest < size, "ETRUNC")
     refuse_if(rest > size, "EFORMAT")
 
@@ -294,11 +174,18 @@ def parse(data, limits=None):
 
 # Digests
 
+def decode_coded(head, data):
+    """The coded array."""
+    return coder.decode(head["coding"], data[HEADER_BYTES:], head["nbits"],
+                        head["ncoded"])
+
+
 def decode(data, limits=None):
     """A full digest: its header's fields and its array."""
     head = parse(data, limits)
     refuse_if(head["kind"] != FULL, "EBASE")
-    bits = decode_payload(head, data[HEADER_BYTES:])
+    bits = decode_coded(head, data)
+    refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
     refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
     return head, bits
 
@@ -311,7 +198,7 @@ def apply(data, base_head, base_bits, limits=None):
         refuse_if(head[name] != base_head[name], "EBASE")
     refuse_if(head["base_generation"] != base_head["generation"], "EBASE")
     refuse_if(head["base_checksum"] != xxh64(base_bits, SEED_ARRAY), "EBASE")
-    bits = xor(decode_payload(head, data[HEADER_BYTES:]), base_bits)
+    bits = xor(decode_coded(head, data), base_bits)
     refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
     refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
     return head, bits
@@ -324,7 +211,7 @@ def encode(head, bits, base_bits=None):
     hashing if it is not 0.
     """
     coded = xor(bits, base_bits) if base_bits else bits
-    coding, payload = encode_payload(coded, head["nbits"])
+    coding, payload = coder.encode(coded, head["nbits"])
     filled = dict(
         head, coding=coding, kind=DELTA_XOR if base_bits else FULL,
         nones=count_ones(bits), ncoded=count_ones(coded),

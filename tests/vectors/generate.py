@@ -18,7 +18,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "ref"))
 
+import scd_coder as coder  # noqa: E402
 import scd_ref as ref  # noqa: E402
+from scd_bits import array, count_ones, get_bit, xor  # noqa: E402
 
 ANY = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
 INSTANCE = 0x0123456789ABCDEF
@@ -38,13 +40,6 @@ class Random:
         return (z ^ z >> 31) % n
 
 
-def array(nbits, ones):
-    bits = bytearray(ref.array_bytes(nbits))
-    for i in ones:
-        bits[i >> 3] |= 1 << (i & 7)
-    return bytes(bits)
-
-
 def drawn(nbits, draws, seed):
     """An array as draws random positions leave it."""
     rng = Random(seed)
@@ -52,7 +47,7 @@ def drawn(nbits, draws, seed):
 
 
 def flipped(bits, nbits, draws, seed):
-    return ref.xor(bits, drawn(nbits, draws, seed))
+    return xor(bits, drawn(nbits, draws, seed))
 
 
 def members(nbits, keys):
@@ -70,19 +65,19 @@ def ids(nbits, nhash, nkeys, generation=1, base=0):
 def with_carry():
     """An array in whose coding a carry runs through a byte of 255."""
     seen = []
-    original = ref.add_carry
+    original = coder.add_carry
 
     def watch(out):
         seen.append(out[-1] == 255)
         original(out)
 
-    ref.add_carry = watch
+    coder.add_carry = watch
     seed = 0
     while not any(seen):
         seed += 1
         bits = drawn(2000, 300, seed)
-        ref.encode_payload(bits, 2000)
-    ref.add_carry = original
+        coder.encode(bits, 2000)
+    coder.add_carry = original
     return bits
 
 
@@ -302,9 +297,9 @@ def bad_cases(good):
 def array_like(bits, model):
     """bits with some cleared or set, until it has as many ones as model."""
     out, i = bytearray(bits), 0
-    while ref.count_ones(out) != ref.count_ones(model):
-        more = ref.count_ones(out) < ref.count_ones(model)
-        if ref.get_bit(out, i) != more:
+    while count_ones(out) != count_ones(model):
+        more = count_ones(out) < count_ones(model)
+        if get_bit(out, i) != more:
             out[i >> 3] ^= 1 << (i & 7)
         i += 1
     return bytes(out)
