@@ -26,6 +26,7 @@ command_run command_apply;
 command_run command_merge;
 command_run command_overlap;
 command_run command_verify;
+command_run command_bench;
 
 /* The text of --help of a command. Static. */
 extern const char command_tune_help[];
@@ -39,5 +40,6 @@ extern const char command_apply_help[];
 extern const char command_merge_help[];
 extern const char command_overlap_help[];
 extern const char command_verify_help[];
+extern const char command_bench_help[];
 
 #endif

@@ -38,6 +38,8 @@ static const struct {
 	  "estimate what caches have in common" },
 	{ "verify", command_verify, command_verify_help,
 	  "check digests and deltas" },
+	{ "bench", command_bench, command_bench_help,
+	  "measure what coding costs here" },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -53,11 +53,12 @@ def wants_value(command, name):
 
 
 def short_wants_value(command, letter):
-    """None for what is no option."""
-    err = ask(command, f"-{letter}")
-    if "invalid option" in err:
+    """None for what is no option. What follows a flag is none either, so that
+    nothing begins to work."""
+    err = ask(command, f"-{letter}\1")
+    if f"invalid option -- '{letter}'" in err:
         return None
-    return "requires an argument" in err
+    return "invalid option -- '\1'" not in err
 
 
 def help_of(command):

@@ -31,8 +31,8 @@ LIBRARIES = {
     "sys/epoll.h": r"digestd/io/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "md5.h": r"codec/squid\.c",
     "confuse.h": r"digestd/io/configuration\w*\.[ch]",
-    "zlib.h": r"cachesim/trace/input\w*\.[ch]",
-    "zstd.h": r"cachesim/trace/input\w*\.[ch]",
+    "zlib.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zlib\.c",
+    "zstd.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zstd\.c",
 }
 
 # Headers that pure code has no use for: clocks, threads, files, sockets.

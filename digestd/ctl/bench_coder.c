@@ -1,0 +1,157 @@
+/*
+ * Codings and engines of libscd as coders to be compared, and the list of all.
+ */
+#include "digestd/ctl/bench_coder.h"
+
+#include "codec/dense.h"
+#include "codec/sparse.h"
+#include "digestd/ctl/bench_bytewise.h"
+
+static int dense_encode(const struct bench_coder *c,
+			const struct bench_array *in, struct scd__writer *out)
+{
+	return scd__dense_encode(c->how, &in->shape, in->bits, out);
+}
+
+static int dense_decode(const struct bench_coder *c, struct scd__reader *in,
+			const struct bench_array *like, uint8_t *bits)
+{
+	return scd__dense_decode(c->how, &like->shape, in, bits);
+}
+
+static int sparse_encode(const struct bench_coder *c,
+			 const struct bench_array *in, struct scd__writer *out)
+{
+	(void)c; /* engines differ in decoding only */
+	return scd__coding_sparse.encode(&in->shape, in->bits, out);
+}
+
+static int sparse_decode(const struct bench_coder *c, struct scd__reader *in,
+			 const struct bench_array *like, uint8_t *bits)
+{
+	return scd__sparse_decode(c->how, &like->shape, in, bits);
+}
+
+static int coding_encode(const struct bench_coder *c,
+			 const struct bench_array *in, struct scd__writer *out)
+{
+	const struct scd__coding *coding = c->how;
+
+	return coding->encode(&in->shape, in->bits, out);
+}
+
+static int coding_decode(const struct bench_coder *c, struct scd__reader *in,
+			 const struct bench_array *like, uint8_t *bits)
+{
+	const struct scd__coding *coding = c->how;
+
+	return coding->decode(&like->shape, in, bits);
+}
+
+static int bytewise_encode(const struct bench_coder *c,
+			   const struct bench_array *in,
+			   struct scd__writer *out)
+{
+	(void)c;
+	return bench_bytewise_encode(in->bits, in->bytes, out);
+}
+
+static int bytewise_decode(const struct bench_coder *c, struct scd__reader *in,
+			   const struct bench_array *like, uint8_t *bits)
+{
+	(void)c;
+	return bench_bytewise_decode(in, bits, like->bytes);
+}
+
+const struct bench_coder bench_coder_bytewise = {
+	.name = "bytewise",
+	.encode = bytewise_encode,
+	.decode = bytewise_decode,
+};
+
+static size_t dense_engines(struct bench_coder *coders)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < scd__dense_nengines; i++) {
+		const struct scd__dense_engine *engine = scd__dense_engines[i];
+
+		if (engine->available())
+			coders[n++] =
+				(struct bench_coder){.name = "dense",
+						     .engine = engine->name,
+						     .how = engine,
+						     .encode = dense_encode,
+						     .decode = dense_decode};
+	}
+	return n;
+}
+
+static size_t sparse_engines(struct bench_coder *coders)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < scd__sparse_nengines; i++) {
+		const struct scd__sparse_engine *engine =
+			scd__sparse_engines[i];
+
+		if (engine->available())
+			coders[n++] =
+				(struct bench_coder){.name = "sparse",
+						     .engine = engine->name,
+						     .how = engine,
+						     .encode = sparse_encode,
+						     .decode = sparse_decode};
+	}
+	return n;
+}
+
+static size_t one_engine(const char *name, enum scd_coding id,
+			 struct bench_coder *coders)
+{
+	*coders = (struct bench_coder){.name = name,
+				       .engine = "portable",
+				       .how = scd__coding_find(id),
+				       .encode = coding_encode,
+				       .decode = coding_decode};
+	return 1;
+}
+
+static size_t ours(enum scd_coding coding, struct bench_coder *coders)
+{
+	switch (coding) {
+	case SCD_CODING_DENSE:
+		return dense_engines(coders);
+	case SCD_CODING_SPARSE:
+		return sparse_engines(coders);
+	case SCD_CODING_EMPTY:
+		return one_engine("empty", coding, coders);
+	case SCD_CODING_STORED:
+		return one_engine("stored", coding, coders);
+	case SCD_CODING_RANGE:
+		return one_engine("range", coding, coders);
+	case SCD_CODING_GAPS:
+		return one_engine("gaps", coding, coders);
+	case SCD_CODING_PARTS: /* of several arrays; each has its own */
+		break;
+	}
+	return 0;
+}
+
+static struct bench_coder with_level(struct bench_coder coder, int level)
+{
+	coder.level = level;
+	return coder;
+}
+
+size_t bench_coders_for(const struct bench_array *array,
+			struct bench_coder coders[BENCH_MAX_CODERS])
+{
+	size_t n = ours(array->coding, coders);
+
+	coders[n++] = bench_coder_bytewise;
+	coders[n++] = with_level(bench_coder_zstd, 1);
+	coders[n++] = with_level(bench_coder_zlib, 1);
+	coders[n++] = with_level(bench_coder_zlib, 6);
+	return n;
+}

@@ -1,0 +1,199 @@
+/*
+ * digestctl bench: what coding costs on this machine, beside what others
+ * would take.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/ctl/arguments.h"
+#include "digestd/ctl/bench.h"
+#include "digestd/ctl/command.h"
+#include "digestd/ctl/report.h"
+
+const char command_bench_help[] =
+	"usage: digestctl bench [OPTIONS]\n"
+	"Measures on one core, with random keys, what coding digests costs.\n"
+	"  -n, --objects LIST     objects of a cache, with commas between\n"
+	"                         (10000,100000,1000000)\n"
+	"      --long             10000000 as well\n"
+	"  -S, --section SECTION  only that; may be repeated: coders\n"
+	"  -r, --repetitions N    of which the median is taken (5)\n"
+	"  -s, --seed N           of the keys (1)\n"
+	"  -j, --json             as JSON\n";
+
+static const struct option options[] = {
+	{"objects", required_argument, NULL, 'n'},
+	{"long", no_argument, NULL, 'l'},
+	{"section", required_argument, NULL, 'S'},
+	{"repetitions", required_argument, NULL, 'r'},
+	{"seed", required_argument, NULL, 's'},
+	{"json", no_argument, NULL, 'j'},
+	{0},
+};
+
+static const struct {
+	const char *name;
+	bench_section *run;
+} sections[] = {
+	{"coders", bench_coders},
+};
+
+enum { NSECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+struct wishes {
+	struct bench bench;
+	bool is_long, json;
+	bool section[NSECTIONS];
+};
+
+static bool take_objects(struct bench *b, const char *text)
+{
+	char word[32];
+
+	for (b->nsizes = 0; *text; text += *text == ',') {
+		const size_t len = strcspn(text, ",");
+
+		if (len >= sizeof(word) || b->nsizes + 1 >= BENCH_MAX_SIZES)
+			break;
+		memcpy(word, text, len);
+		word[len] = '\0';
+		if (!arguments_number("--objects", word, &b->nkeys[b->nsizes]))
+			return false;
+		if (b->nkeys[b->nsizes] < BENCH_MIN_KEYS ||
+		    b->nkeys[b->nsizes] > BENCH_MAX_KEYS)
+			break;
+		b->nsizes++;
+		text += len;
+	}
+	if (b->nsizes && !*text)
+		return true;
+	fprintf(stderr, "digestctl: --objects: %d numbers at most, of %d..%d\n",
+		BENCH_MAX_SIZES - 1, BENCH_MIN_KEYS, BENCH_MAX_KEYS);
+	return false;
+}
+
+static bool take_section(struct wishes *w, const char *text)
+{
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		if (!strcmp(sections[i].name, text)) {
+			w->section[i] = true;
+			return true;
+		}
+	}
+	fprintf(stderr, "digestctl: --section: \"%s\" is not one of ", text);
+	for (size_t i = 0; i < NSECTIONS; i++)
+		fprintf(stderr, i ? ", %s" : "%s", sections[i].name);
+	fputc('\n', stderr);
+	return false;
+}
+
+static bool take_repetitions(struct bench *b, const char *text)
+{
+	uint64_t n;
+
+	if (!arguments_number("--repetitions", text, &n))
+		return false;
+	b->repetitions = (unsigned)n;
+	if (n > 0 && n <= BENCH_MAX_REPETITIONS)
+		return true;
+	fprintf(stderr, "digestctl: --repetitions: 1..%d\n",
+		BENCH_MAX_REPETITIONS);
+	return false;
+}
+
+static bool take(struct wishes *w, int option, const char *text)
+{
+	switch (option) {
+	case 'n':
+		return take_objects(&w->bench, text);
+	case 'S':
+		return take_section(w, text);
+	case 'r':
+		return take_repetitions(&w->bench, text);
+	case 's':
+		return arguments_number("--seed", text, &w->bench.seed);
+	case 'l':
+		w->is_long = true;
+		return true;
+	case 'j':
+		w->json = true;
+		return true;
+	}
+	return false;
+}
+
+/* All sections, if none was asked for. */
+static void choose_all(struct wishes *w)
+{
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		if (w->section[i])
+			return;
+	}
+	for (size_t i = 0; i < NSECTIONS; i++)
+		w->section[i] = true;
+}
+
+static int run_sections(struct wishes *w, json_t *all)
+{
+	int error = SCD_OK;
+
+	for (size_t i = 0; !error && i < NSECTIONS; i++) {
+		if (!w->section[i])
+			continue;
+		if (w->json) {
+			w->bench.list = json_array();
+			json_object_set_new(all, sections[i].name,
+					    w->bench.list);
+		}
+		error = sections[i].run(&w->bench);
+	}
+	return error;
+}
+
+static int run(struct wishes *w)
+{
+	json_t *all = NULL;
+	int error;
+
+	if (w->json)
+		all = json_pack("{s:I, s:i}", "seed", (json_int_t)w->bench.seed,
+				"repetitions", (int)w->bench.repetitions);
+	else
+		printf("Random keys, seed %" PRIu64 "; medians of %u\n\n",
+		       w->bench.seed, w->bench.repetitions);
+	error = run_sections(w, all);
+	bench_clear(&w->bench);
+	if (!error)
+		return w->json ? report_json(all) : CTL_OK;
+	json_decref(all);
+	fprintf(stderr, "digestctl: bench: %s\n", scd_strerror(error));
+	return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+}
+
+int command_bench(int argc, char **argv)
+{
+	struct wishes w = {
+		.bench = {.nkeys = {10000, 100000, 1000000},
+			  .nsizes = 3,
+			  .seed = 1,
+			  .repetitions = 5,
+			  .progress = isatty(STDERR_FILENO)},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "n:S:r:s:j", options, NULL)) !=
+	       -1) {
+		if (!take(&w, c, optarg))
+			return CTL_USAGE;
+	}
+	if (optind < argc)
+		return arguments_wrong("bench", command_bench_help);
+	if (w.is_long)
+		w.bench.nkeys[w.bench.nsizes++] = 10000000;
+	choose_all(&w);
+	return run(&w);
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""digestctl bench: that its tables are complete. How fast anything is, no
+test asks."""
+
+import json
+import re
+
+from harness import ctl, row_test, run
+
+TINY = ("bench", "-n", "1000,20000", "-r", "1")
+CODE, OUT, ERR = ctl(*TINY)
+CODERS = ("bytewise", "zstd -1", "zlib -1", "zlib -6")
+CODINGS = ("stored", "range", "gaps", "dense", "sparse")
+SETUPS = {(14, 2, 0), (46, 1, 0), (8, 6, 0), (32, 3, 0), (12, 3, .1),
+          (12, 3, 1), (12, 3, 5), (32, 3, 1)}
+
+
+def arrays():
+    """Setup and objects: what is said of the array, and of each coder."""
+    made = {}
+    for block in OUT.decode().split("\n\n"):
+        title = re.match(r"(?:Full digest|Delta, ([\d.]+) % replaced), m/n "
+                         r"([\d.]+), k (\d), (\d+) objects: (\d+) bytes, "
+                         r"entropy ([\d.]+)", block)
+        if title:
+            churn, m, k, objects, *array = (float(x or 0)
+                                            for x in title.groups())
+            rows = {line[:17].strip(): [float(x) for x in line[17:].split()]
+                    for line in block.splitlines()[2:]}
+            made[m, k, churn, objects] = (array, rows)
+    return made
+
+
+def all_arrays_by_all_coders():
+    assert (CODE, ERR) == (0, "")
+    told = arrays()
+    assert set(told) == {(*s, n) for s in SETUPS for n in (1000, 20000)}
+    for (m, _, _, objects), ((size, entropy), rows) in told.items():
+        assert size == -(-m * objects // 8) and 0 < entropy < size
+        assert set(CODERS) < set(rows)
+        ours = set(rows) - set(CODERS)
+        assert ours and all(name.split()[0] in CODINGS for name in ours)
+        for name, numbers in rows.items():
+            assert len(numbers) == 6 and all(x >= 0 for x in numbers), name
+            length, ratio = numbers[:2]
+            assert abs(length / entropy - ratio) < .01 * ratio, name
+            assert length >= entropy - 2, name
+        assert rows["zstd -1"][4:] == [1, 1]
+
+
+def ours_is_never_much_longer():
+    for (_, entropy), rows in arrays().values():
+        for name in set(rows) - set(CODERS):
+            assert rows[name][0] < 1.005 * entropy + 8, name
+        # the others are what they should be, too: no straw men
+        assert rows["bytewise"][0] < 1.03 * entropy + 24
+
+
+def json_has_the_same():
+    """But for the speeds."""
+    told = json.loads(ctl(*TINY, "-s", "1", "--json")[1])
+    assert told["seed"] == 1 and told["repetitions"] == 1
+    text = arrays()
+    assert len(told["coders"]) == len(text)
+    for mine in told["coders"]:
+        (size, entropy), rows = text[mine["m"], mine["k"],
+                                     100 * mine["churn"], mine["objects"]]
+        assert mine["array_bytes"] == size
+        assert abs(mine["entropy"] - entropy) < .06
+        for coder in mine["coders"]:
+            name = coder["name"]
+            if coder["engine"]:
+                name += " " + coder["engine"]
+            elif coder["level"]:
+                name += f" -{coder['level']}"
+            assert coder["bytes"] == rows[name][0]
+            assert coder["encode_mbs"] > 0 and coder["decode_mbs"] > 0
+        assert len(mine["coders"]) == len(rows)
+
+
+def another_seed_makes_other_filters():
+    args = ("bench", "-n", "1000", "-r", "1", "-S", "coders", "-j", "-s")
+    one, two = (json.loads(ctl(*args, seed)[1])["coders"]
+                for seed in ("1", "2"))
+    assert all(a["entropy"] != b["entropy"] for a, b in zip(one, two)
+               if not a["churn"])
+
+
+ROWS = (
+    ("too few objects", ["bench", "-n", "999"], b"", 2, b"", "1000.."),
+    ("too many objects", ["bench", "-n", "1G"], b"", 2, b"", "--objects"),
+    ("too many sizes", ["bench", "-n", ",".join(["1000"] * 8)], b"", 2, b"",
+     "7 numbers at most"),
+    ("no objects", ["bench", "-n", ""], b"", 2, b"", "--objects"),
+    ("no number", ["bench", "-n", "1000,x"], b"", 2, b"", "not a number"),
+    ("a gap", ["bench", "-n", "1000,,1000"], b"", 2, b"", "not a number"),
+    ("no repetitions", ["bench", "-r", "0"], b"", 2, b"", "1..99"),
+    ("too many repetitions", ["bench", "-r", "100"], b"", 2, b"", "1..99"),
+    ("no section", ["bench", "-S", "x"], b"", 2, b"", '"x" is not one of'),
+    ("too much", ["bench", "x"], b"", 2, b"", "usage: digestctl bench"),
+)
+
+if __name__ == "__main__":
+    run([all_arrays_by_all_coders, ours_is_never_much_longer,
+         json_has_the_same, another_seed_makes_other_filters,
+         *(row_test(row, None) for row in ROWS)])
