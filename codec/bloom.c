@@ -214,6 +214,46 @@ int scd_bloom_xor(struct scd_bloom *dst, const struct scd_bloom *src)
 	return combine(dst, src, OP_DIFFERENCE);
 }
 
+static bool is_power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Folds a byte to so many bits, a power of two. */
+static uint8_t fold_byte(uint8_t byte, unsigned to)
+{
+	unsigned bits = byte;
+
+	for (unsigned half = 4; half >= to; half /= 2)
+		bits = (bits | bits >> half) & ((1u << half) - 1);
+	return (uint8_t)bits;
+}
+
+int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
+		   struct scd_bloom *out)
+{
+	struct scd_bloom new;
+	size_t len;
+	int error;
+
+	check(b);
+	if (!is_power_of_two(b->nbits) || !is_power_of_two(nbits) ||
+	    nbits > b->nbits || b->hashing != SCD_HASHING_DOUBLE)
+		return SCD_EINVAL;
+	error = scd_bloom_init(&new, nbits, b->nhash);
+	if (error)
+		return error;
+	len = scd_bloom_bytes(&new);
+	for (size_t first = 0; first < scd_bloom_bytes(b); first += len) {
+		for (size_t i = 0; i < len; i++)
+			new.bits[i] |= b->bits[first + i];
+	}
+	if (nbits < 8)
+		new.bits[0] = fold_byte(new.bits[0], (unsigned)nbits);
+	*out = new;
+	return SCD_OK;
+}
+
 double scd_bloom_estimate(uint64_t nbits, uint64_t nones, unsigned nhash)
 {
 	double m = (double)nbits;

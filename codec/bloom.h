@@ -101,6 +101,17 @@ int scd_bloom_intersect(struct scd_bloom *dst, const struct scd_bloom *src);
 int scd_bloom_xor(struct scd_bloom *dst, const struct scd_bloom *src);
 
 /*
+ * Make *out the filter that the same keys would have made at a smaller size,
+ * exactly: a position there is the one here modulo that size (key.h), so the
+ * parts of the array are laid over each other. out is new, and not b. Both
+ * sizes are powers of two, nbits at most b's; the same size gives a copy.
+ * Costs a pass over the array. Errors leave *out alone. SCD_EINVAL: sizes
+ * that are not so, or a hashing other than SCD_HASHING_DOUBLE. SCD_ENOMEM.
+ */
+int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
+		   struct scd_bloom *out);
+
+/*
  * How many distinct keys an array of nbits with nones ones and nhash hash
  * functions stands for: -(nbits / nhash) ln(1 - nones / nbits). A full array
  * gives infinity.

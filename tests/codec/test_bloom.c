@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "codec/bloom.h"
+#include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 
 static void make(struct scd_bloom *b, uint64_t nbits, unsigned nhash)
@@ -202,6 +203,73 @@ static void hashing_of_squid(void **state)
 	scd_bloom_free(&b);
 }
 
+/* From every size to every smaller one: what the same keys make there. */
+static void folded_as_if_built_small(void **state)
+{
+	(void)state;
+	for (unsigned from = 0; from <= 14; from++) {
+		unsigned nhash = 1 + from * 7 % SCD_MAX_HASH;
+		uint64_t last = 1 + (UINT64_C(1) << from) / nhash;
+		struct scd_bloom large, small, folded;
+
+		make(&large, UINT64_C(1) << from, nhash);
+		add_keys(&large, 0, last);
+		for (unsigned to = 0; to <= from; to++) {
+			make(&small, UINT64_C(1) << to, nhash);
+			add_keys(&small, 0, last);
+			assert_int_equal(
+				scd_bloom_fold(&large, small.nbits, &folded),
+				SCD_OK);
+			assert_true(scd_bloom_equal(&folded, &small));
+			assert_ptr_not_equal(folded.bits, large.bits);
+			scd_bloom_free(&small);
+			scd_bloom_free(&folded);
+		}
+		scd_bloom_free(&large);
+	}
+}
+
+static void only_powers_of_two_fold(void **state)
+{
+	static const struct {
+		uint64_t from, to;
+		enum scd_hashing hashing;
+	} rows[] = {
+		{ 1024, 0, SCD_HASHING_DOUBLE },
+		{ 1024, 2048, SCD_HASHING_DOUBLE },
+		{ 1024, 96, SCD_HASHING_DOUBLE },
+		{ 1024, UINT64_MAX, SCD_HASHING_DOUBLE },
+		{ 96, 32, SCD_HASHING_DOUBLE },
+		{ 1024, 512, SCD_HASHING_SQUID },
+	};
+	struct scd_bloom out = { .nbits = 77 };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct scd_bloom b;
+
+		make(&b, rows[i].from, SCD_SQUID_HASH);
+		b.hashing = rows[i].hashing;
+		assert_int_equal(scd_bloom_fold(&b, rows[i].to, &out),
+				 SCD_EINVAL);
+		assert_int_equal(out.nbits, 77);
+		scd_bloom_free(&b);
+	}
+}
+
+static void folding_without_memory(void **state)
+{
+	struct scd_bloom b, out = { .nbits = 77 };
+
+	(void)state;
+	make(&b, 1024, 3);
+	alloc_fail_at(1);
+	assert_int_equal(scd_bloom_fold(&b, 512, &out), SCD_ENOMEM);
+	assert_true(alloc_failed());
+	assert_int_equal(out.nbits, 77);
+	scd_bloom_free(&b);
+}
+
 static void estimates_are_close(void **state)
 {
 	struct scd_bloom a, b;
@@ -234,6 +302,9 @@ int main(void)
 		cmocka_unit_test(sets_combine),
 		cmocka_unit_test(different_shapes_do_not_combine),
 		cmocka_unit_test(hashing_of_squid),
+		cmocka_unit_test(folded_as_if_built_small),
+		cmocka_unit_test(only_powers_of_two_fold),
+		cmocka_unit_test(folding_without_memory),
 		cmocka_unit_test(estimates_are_close),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
