@@ -43,6 +43,8 @@ struct bench_setup {
 typedef int bench_section(const struct bench *b);
 
 bench_section bench_coders;
+bench_section bench_digests;
+bench_section bench_conditional;
 
 /* The i-th of all keys; each is used once. */
 struct scd_key bench_key(const struct bench *b, uint64_t i);

@@ -20,7 +20,8 @@ const char command_bench_help[] =
 	"  -n, --objects LIST     objects of a cache, with commas between\n"
 	"                         (10000,100000,1000000)\n"
 	"      --long             10000000 as well\n"
-	"  -S, --section SECTION  only that; may be repeated: coders\n"
+	"  -S, --section SECTION  only that; may be repeated: coders,\n"
+	"                         digests, conditional\n"
 	"  -r, --repetitions N    of which the median is taken (5)\n"
 	"  -s, --seed N           of the keys (1)\n"
 	"  -j, --json             as JSON\n";
@@ -40,6 +41,8 @@ static const struct {
 	bench_section *run;
 } sections[] = {
 	{"coders", bench_coders},
+	{"digests", bench_digests},
+	{"conditional", bench_conditional},
 };
 
 enum { NSECTIONS = sizeof(sections) / sizeof(sections[0]) };

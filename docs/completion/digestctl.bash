@@ -12,7 +12,7 @@ _digestctl_values()
 	FORM) echo "xor conditional smallest" ;;
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
-	SECTION) echo "coders" ;;
+	SECTION) echo "coders digests conditional" ;;
 	CURVE) echo "wire equal cost churn" ;;
 	esac
 }

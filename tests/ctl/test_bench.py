@@ -9,6 +9,7 @@ from harness import ctl, row_test, run
 
 TINY = ("bench", "-n", "1000,20000", "-r", "1")
 CODE, OUT, ERR = ctl(*TINY)
+TOLD = json.loads(ctl(*TINY, "-s", "1", "--json")[1])
 CODERS = ("bytewise", "zstd -1", "zlib -1", "zlib -6")
 CODINGS = ("stored", "range", "gaps", "dense", "sparse")
 SETUPS = {(14, 2, 0), (46, 1, 0), (8, 6, 0), (32, 3, 0), (12, 3, .1),
@@ -56,9 +57,60 @@ def ours_is_never_much_longer():
         assert rows["bytewise"][0] < 1.03 * entropy + 24
 
 
+def lines_below(title):
+    """Those of a table, without its two lines of titles."""
+    after = OUT.decode().split(title)[1].split("\n\n")[0]
+    return [line.split() for line in after.splitlines()[3:]]
+
+
+def all_steps_of_a_node():
+    rows = lines_below("Filling a filter")
+    assert [row[:3] for row in rows] == [
+        [n, *shape] for n in ("1000", "20000")
+        for shape in (("14", "2"), ("46", "1"), ("8", "6"), ("32", "3"))]
+    assert all(len(row) == 13 and all(float(x) >= 0 for x in row)
+               for row in rows)
+
+
+def all_conditional_deltas():
+    rows = lines_below("Deltas of 20000 objects")
+    assert [row[:2] for row in rows] == [
+        ["8", "5"], ["8", "6"], ["12.6", "2"], ["14", "2"], ["12", "3"],
+        ["32", "2"], ["46", "1"], ["49.5", "1"]]
+    for row in rows:
+        assert row[4::3] == ["%"] * 4
+        sizes, savings = row[2::3], row[3::3]
+        assert sorted(map(int, sizes)) == list(map(int, sizes))
+        assert all(-3 < float(x) < 24 for x in savings)
+    # where one bit in 50 is set, a fifth
+    assert float(rows[-1][-2]) > 20 and abs(float(rows[0][-2])) < 1
+
+
+def json_has_all_steps():
+    """And sizes of deltas that are those of the table."""
+    for row in TOLD["digests"]:
+        assert len(row) == 14 and all(x > 0 for x in row.values())
+    assert len(TOLD["digests"]) == 8 and len(TOLD["conditional"]) == 64
+    sizes = [row["xor_bytes"] for row in TOLD["conditional"][32:]]
+    assert sizes == [int(x) for row in lines_below("Deltas of 20000 objects")
+                     for x in row[2::3]]
+    for row in TOLD["conditional"]:
+        saving = 1 - row["conditional_bytes"] / row["xor_bytes"]
+        assert abs(saving - row["saving"]) < 1e-9
+
+
+def sections_are_chosen():
+    told = json.loads(ctl(*TINY, "-j", "-S", "conditional")[1])
+    assert set(told) == {"seed", "repetitions", "conditional"}
+    assert told["conditional"] == TOLD["conditional"]
+    out = ctl("bench", "-n", "1000", "-r", "2", "-S", "digests", "-S",
+              "conditional")[1]
+    assert b"Filling" in out and b"Deltas of" in out and b"zlib" not in out
+
+
 def json_has_the_same():
     """But for the speeds."""
-    told = json.loads(ctl(*TINY, "-s", "1", "--json")[1])
+    told = TOLD
     assert told["seed"] == 1 and told["repetitions"] == 1
     text = arrays()
     assert len(told["coders"]) == len(text)
@@ -102,5 +154,7 @@ ROWS = (
 
 if __name__ == "__main__":
     run([all_arrays_by_all_coders, ours_is_never_much_longer,
-         json_has_the_same, another_seed_makes_other_filters,
+         json_has_the_same, all_steps_of_a_node, all_conditional_deltas,
+         json_has_all_steps, sections_are_chosen,
+         another_seed_makes_other_filters,
          *(row_test(row, None) for row in ROWS)])
