@@ -101,8 +101,9 @@ class Encoder:
             x = self.room(0, 2**(32 - some))
             self.states[0] = x << some | value >> at & 2**some - 1
 
-    def bytes(self):
+    def fields(self):
         """The states, and the words."""
         words = self.reversed[::-1]
-        return struct.pack("<%dI%dH" % (len(self.states), len(words)),
-                           *self.states, *words)
+        return {"states": struct.pack("<%dI" % len(self.states),
+                                      *self.states),
+                "words": struct.pack("<%dH" % len(words), *words)}

@@ -147,11 +147,11 @@ def chunk_cost(chunk, nclasses):
 def list_of(escapes, nclasses):
     first, nbits = escape_model(nclasses)
     number = sum(RANK[b] - first << i * nbits for i, b in enumerate(escapes))
-    return struct.pack("<I", len(escapes)) + number.to_bytes(
-        (len(escapes) * nbits + 7) // 8, "little")
+    return number.to_bytes((len(escapes) * nbits + 7) // 8, "little")
 
 
-def encode_chunk(chunk, nclasses=None, lanes_log=None):
+def chunk_fields(chunk, nclasses=None, lanes_log=None):
+    """The fields of a chunk's code, in their order."""
     if nclasses is None:
         nclasses = min(range(2, 9), key=lambda n: chunk_cost(chunk, n))
     if lanes_log is None:
@@ -160,14 +160,17 @@ def encode_chunk(chunk, nclasses=None, lanes_log=None):
     class_freq = class_frequencies(class_counts(chunk, nclasses), classes)
     number = {byte: s for s, byte in enumerate(symbols)}
     escape = number.get(None)
+    escapes = [b for b in chunk if b not in number]
     lanes = ans.Encoder(2**lanes_log)
     lanes.symbols(ans.Model([class_freq[c] for c in classes], LOG),
                   [number.get(byte, escape) for byte in chunk])
-    out = bytes((lanes_log, nclasses))
-    out += struct.pack("<%dH" % (nclasses - 1), *class_freq[1:])
+    fields = {"lanes_log": bytes((lanes_log,)),
+              "nclasses": bytes((nclasses,)),
+              "freq": struct.pack("<%dH" % (nclasses - 1), *class_freq[1:])}
     if nclasses < 8:
-        out += list_of([b for b in chunk if b not in number], nclasses)
-    return out + lanes.bytes()
+        fields["nescapes"] = struct.pack("<I", len(escapes))
+        fields["escapes"] = list_of(escapes, nclasses)
+    return {**fields, **lanes.fields()}
 
 
 def join(chunk_log, codes):
@@ -179,5 +182,6 @@ def join(chunk_log, codes):
 def encode(bits, chunk_log=22, nclasses=None, lanes_log=None):
     size = 2**chunk_log
     return join(chunk_log, [
-        encode_chunk(bits[at:at + size], nclasses, lanes_log)
+        b"".join(chunk_fields(bits[at:at + size], nclasses,
+                              lanes_log).values())
         for at in range(0, len(bits), size)])

@@ -65,14 +65,16 @@ def decode_gaps(payload, nbits, ncoded):
     return array(nbits, ones)
 
 
-def encode_gaps(bits, nbits, ncoded):
+def encode_gaps(bits, nbits, ncoded, last_state=ans.ONE):
+    """last_state is the decoder's; another is a fault."""
     model, coder = Model(nbits, ncoded), ans.Encoder()
+    coder.states[0] = last_state
     for gap in reversed(gaps_of(places(bits))):
         escapes, s, low = model.split(gap)
         coder.bits(low, model.low_bits)
         for symbol in [s] + [model.escape] * escapes:
             coder.put(0, model, symbol)
-    return coder.bytes()
+    return b"".join(coder.fields().values())
 
 
 # Coding 5
@@ -110,8 +112,7 @@ def decode_sparse(payload, nbits, ncoded):
     for at, length, reader in chunks(payload, nbits, range(16, 29)):
         inside = min(length * 8, nbits - at * 8)
         ones += [at * 8 + one for one in decode_chunk(reader, inside, model)]
-    refuse_if(len(ones) != ncoded, "EFORMAT")
-    return array(nbits, ones)
+    return array(nbits, ones)  # who counts the ones is check 18
 
 
 def low_list(lows, low_bits):
@@ -121,7 +122,8 @@ def low_list(lows, low_bits):
     return (int(text, 2) if low_bits and lows else 0).to_bytes(size, "little")
 
 
-def encode_chunk(ones, model, lanes_log):
+def chunk_fields(ones, model, lanes_log=None, more=()):
+    """The fields of a chunk's code, in their order; more symbols follow."""
     if lanes_log is None:
         lanes_log = 4 + (len(ones) >= 120000) + (len(ones) >= 400000)
     coded, lows = [], []
@@ -129,11 +131,14 @@ def encode_chunk(ones, model, lanes_log):
         escapes, s, low = model.split(gap)
         coded += [model.escape] * escapes + [s]
         lows.append(low)
+    coded += more
     listed = low_list(lows, model.low_bits)
     lanes = ans.Encoder(2**lanes_log)
     lanes.symbols(model, coded)
-    return (struct.pack("<BII", lanes_log, len(coded), len(listed)) + listed +
-            lanes.bytes())
+    return {"lanes_log": bytes((lanes_log,)),
+            "nsyms": struct.pack("<I", len(coded)),
+            "nlow": struct.pack("<I", len(listed)), "low": listed,
+            **lanes.fields()}
 
 
 def usual_chunk_log(nbits, ncoded):
@@ -149,5 +154,6 @@ def encode_sparse(bits, nbits, ncoded, chunk_log=None, lanes_log=None):
         chunk_log = usual_chunk_log(nbits, ncoded)
     size = 2**chunk_log
     return join(chunk_log, [
-        encode_chunk(places(bits[at:at + size]), model, lanes_log)
+        b"".join(chunk_fields(places(bits[at:at + size]), model,
+                              lanes_log).values())
         for at in range(0, len(bits), size)])

@@ -204,14 +204,15 @@ def apply(data, base_head, base_bits, limits=None):
     return head, bits
 
 
-def encode(head, bits, base_bits=None):
+def encode(head, bits, base_bits=None, payload_of=coder.encode):
     """A digest of bits; a delta if base_bits is given.
 
     Of head: nbits, nhash, nkeys, instance, generation, base_generation, and
-    hashing if it is not 0.
+    hashing if it is not 0. payload_of: the coding and the payload of an array
+    and its size.
     """
     coded = xor(bits, base_bits) if base_bits else bits
-    coding, payload = coder.encode(coded, head["nbits"])
+    coding, payload = payload_of(coded, head["nbits"])
     filled = dict(
         head, coding=coding, kind=DELTA_XOR if base_bits else FULL,
         nones=count_ones(bits), ncoded=count_ones(coded),

@@ -10,6 +10,7 @@ whether an old one has moved. It uses the encoder in ../ref, so that the C
 code, which must make the same bytes, is compared with something else.
 """
 
+import collections
 import json
 import pathlib
 import struct
@@ -20,46 +21,16 @@ sys.path.insert(0, str(HERE.parent / "ref"))
 
 import scd_coder as coder  # noqa: E402
 import scd_ref as ref  # noqa: E402
-from scd_bits import array, count_ones, get_bit, xor  # noqa: E402
-
-ANY = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
-INSTANCE = 0x0123456789ABCDEF
-
-
-class Random:
-    """splitmix64, as tests/codec/random.h"""
-
-    def __init__(self, seed):
-        self.state = seed
-
-    def below(self, n):
-        self.state = (self.state + 0x9E3779B97F4A7C15) & ref.U64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & ref.U64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & ref.U64
-        return (z ^ z >> 31) % n
-
-
-def drawn(nbits, draws, seed):
-    """An array as draws random positions leave it."""
-    rng = Random(seed)
-    return array(nbits, (rng.below(nbits) for _ in range(draws)))
-
-
-def flipped(bits, nbits, draws, seed):
-    return xor(bits, drawn(nbits, draws, seed))
+import codings  # noqa: E402
+from forge import (ANY, LAST, Bad, Good, Random, damaged, drawn,  # noqa: E402
+                   flipped, forged, ids, raw)
+from scd_bits import array, count_ones, get_bit  # noqa: E402
 
 
 def members(nbits, keys):
     """The array of some keys with Squid's hashing."""
     return array(nbits, (i for lo, hi in keys
                          for i in ref.positions_squid(lo, hi, nbits)))
-
-
-def ids(nbits, nhash, nkeys, generation=1, base=0):
-    return {"nbits": nbits, "nhash": nhash, "nkeys": nkeys,
-            "instance": INSTANCE, "generation": generation,
-            "base_generation": base}
 
 
 def with_carry():
@@ -90,7 +61,6 @@ PAPER = drawn(14000, 2000, 1)
 PAPER_2 = flipped(PAPER, 14000, 40, 2)
 PAPER_3 = flipped(PAPER_2, 14000, 40, 3)
 ODD = drawn(1003, 150, 4)
-LAST = 2**64 - 1
 SQUID_KEYS = some_keys(500, 9)
 
 # name: fields, array, base ("" for a full digest), limits (None: defaults)
@@ -129,58 +99,62 @@ GOOD = {
 }
 
 
+MANIFEST = """\
+# Made by generate.py.
+# file, result, base, max_bits, max_hash, max_fp_ppm, file whose .bits is the
+# array, encoding: "same" for all encoders, or "free"
+"""
+
+# The bytes of a good file, its row, and what its header says.
+Made = collections.namedtuple("Made", "data row head")
+
+
+def good_rows():
+    rows = {name: Good(*row) for name, row in GOOD.items()}
+    rows.update(codings.GOOD)
+    return rows
+
+
+def made_of(row, base):
+    """The bytes of a good file; what they decode to is what they are of."""
+    base_bits = base.row.bits if base else None
+    data = ref.encode(row.head, row.bits, base_bits,
+                      row.payload_of or coder.encode)
+    if base:
+        head, bits = ref.apply(data, ref.parse(base.data, ANY), base_bits,
+                               row.limits)
+    else:
+        head, bits = ref.decode(data, row.limits)
+    assert bits == row.bits
+    return Made(data, row, head)
+
+
+def describe(head):
+    fields = {k: v if v < 2**53 else "%#x" % v
+              for k, v in head.items() if k != "hashing" or v}
+    return json.dumps(fields, indent=1) + "\n"
+
+
 def make_good():
     made = {}
-    for name, (head, bits, base, limits) in GOOD.items():
-        base_bits = made[base][1] if base else None
-        data = ref.encode(head, bits, base_bits)
-        made[name] = data, bits, base, limits
-        if base:
-            base_head = ref.parse(made[base][0], ANY)
-            got = ref.apply(data, base_head, base_bits, limits)
-        else:
-            got = ref.decode(data, limits)
-        assert got[1] == bits
-        describe = {k: v if v < 2**53 else "%#x" % v
-                    for k, v in got[0].items() if k != "hashing" or v}
-        (HERE / "good" / (name + ".scd")).write_bytes(data)
-        (HERE / "good" / (name + ".bits")).write_bytes(bits)
+    for name, row in good_rows().items():
+        made[name] = made_of(row, made[row.base] if row.base else None)
+        (HERE / "good" / (name + ".scd")).write_bytes(made[name].data)
         (HERE / "good" / (name + ".json")).write_text(
-            json.dumps(describe, indent=1) + "\n")
+            describe(made[name].head))
+        if not row.array:
+            (HERE / "good" / (name + ".bits")).write_bytes(row.bits)
+        else:
+            assert made[row.array].row.bits == row.bits
     return made
-
-
-def forged(data, payload=None, **fields):
-    """The digest with other fields or another payload, checksums correct."""
-    head = ref.read_header(data)
-    if payload is None:
-        payload = data[ref.HEADER_BYTES:]
-    head["payload_bytes"] = len(payload)
-    head.update(fields)
-    return ref.write_header(head) + payload
-
-
-def raw(data, offset, value):
-    """The digest with one byte replaced, its header's checksum correct."""
-    out = bytearray(data)
-    out[offset] = value
-    out[88:96] = ref.xxh64(bytes(out[:88]), ref.SEED_HEADER).to_bytes(
-        8, "little")
-    return bytes(out)
-
-
-def damaged(data, offset):
-    out = bytearray(data)
-    out[offset] ^= 1
-    return bytes(out)
 
 
 def bad_cases(good):
     """name: bytes, error, base, limits"""
-    paper, delta = good["paper"][0], good["delta"][0]
-    stored, example = good["half-stored"][0], good["example"][0]
-    empty, odd = good["no-ones"][0], good["odd"][0]
-    nothing, squid = good["delta-nothing"][0], good["squid"][0]
+    paper, delta = good["paper"].data, good["delta"].data
+    stored, example = good["half-stored"].data, good["example"].data
+    empty, odd = good["no-ones"].data, good["odd"].data
+    nothing, squid = good["delta-nothing"].data, good["squid"].data
     other_array = drawn(14000, 2000, 99)
     payload = paper[96:]
     big = {"max_bits": 2**40, "max_hash": 32, "max_fp_ppm": 1000000}
@@ -228,8 +202,8 @@ def bad_cases(good):
                                     ncoded=2**39), "EFORMAT", "", big),
         "above-max-bits": (paper, "ELIMIT", "", dict(ANY, max_bits=13999)),
         "above-max-hash": (paper, "ELIMIT", "", dict(ANY, max_hash=1)),
-        "too-full": (good["one-bit"][0], "ELIMIT", "", None),
-        "claims-all": (good["all-ones"][0], "ELIMIT", "", None),
+        "too-full": (good["one-bit"].data, "ELIMIT", "", None),
+        "claims-all": (good["all-ones"].data, "ELIMIT", "", None),
         "above-max-fp": (paper, "ELIMIT", "", dict(ANY, max_fp_ppm=17000)),
         "empty-with-ones": (raw(forged(paper, payload=b""), 5, 0), "EFORMAT",
                             "", None),
@@ -255,14 +229,14 @@ def bad_cases(good):
         "delta-as-full": (delta, "EBASE", "", None),
         "full-as-delta": (paper, "EBASE", "paper", None),
         "delta-other-base": (delta, "EBASE", "odd", None),
-        "delta-other-generation": (good["delta-next"][0], "EBASE", "paper",
+        "delta-other-generation": (good["delta-next"].data, "EBASE", "paper",
                                    None),
         "delta-other-instance": (forged(delta, instance=1), "EBASE", "paper",
                                  None),
         "delta-other-sum": (forged(delta, base_checksum=1), "EBASE", "paper",
                             None),
         "delta-other-nhash": (raw(delta, 7, 3), "EBASE", "paper", None),
-        "delta-other-hashing": (raw(good["delta-squid"][0], 6, 0), "EBASE",
+        "delta-other-hashing": (raw(good["delta-squid"].data, 6, 0), "EBASE",
                                 "squid", None),
         "delta-other-nbits": (forged(delta, nbits=14001), "EBASE", "paper",
                               None),
@@ -305,28 +279,39 @@ def array_like(bits, model):
     return bytes(out)
 
 
+def refusal(bad, good):
+    """What the decoder says: an error's name, or OK."""
+    try:
+        if bad.base:
+            base = good[bad.base]
+            ref.apply(bad.data, ref.parse(base.data, ANY), base.row.bits,
+                      bad.limits)
+        else:
+            ref.decode(bad.data, bad.limits)
+    except ref.Refused as refused:
+        return refused.args[0]
+    return "OK"
+
+
 def make_bad(good):
-    made = bad_cases(good)
-    for name, (data, error, base, limits) in made.items():
-        try:
-            if base:
-                base_data, base_bits = good[base][:2]
-                ref.apply(data, ref.parse(base_data, ANY), base_bits, limits)
-            else:
-                ref.decode(data, limits)
-            got = "OK"
-        except ref.Refused as refused:
-            got = refused.args[0]
-        assert got == error, (name, got, error)
-        (HERE / "bad" / (name + ".scd")).write_bytes(data)
+    made = {name: Bad(*row) for name, row in bad_cases(good).items()}
+    made.update(codings.BAD)
+    for name, bad in made.items():
+        assert refusal(bad, good) == bad.error, (name, refusal(bad, good))
+        (HERE / "bad" / (name + ".scd")).write_bytes(bad.data)
     return made
 
 
-def manifest_line(name, error, base, limits):
-    limits = limits or ref.LIMITS
-    return "%-36s %-10s %-20s %d %d %d\n" % (
-        name, error, "good/" + base if base else "-", limits["max_bits"],
-        limits["max_hash"], limits["max_fp_ppm"])
+def manifest_line(name, result, row, more):
+    limits = row.limits or ref.LIMITS
+    return "%-36s %-10s %-20s %d %d %d %s\n" % (
+        name, result, "good/" + row.base if row.base else "-",
+        limits["max_bits"], limits["max_hash"], limits["max_fp_ppm"], more)
+
+
+def good_line(name, row):
+    return manifest_line("good/" + name, "OK", row, "good/%s %s" % (
+        row.array or name, "free" if row.payload_of else "same"))
 
 
 def with_header(data, offset, layout, *values):
@@ -338,7 +323,7 @@ def with_header(data, offset, layout, *values):
 
 def squid_cases(good):
     """name: bytes, result"""
-    mask = good["squid"][1]
+    mask = good["squid"].row.bits
     data = ref.squid_encode(mask, 1002, 500)
     full = array(5016, range(3260))
     over = array(5016, range(3261))
@@ -405,12 +390,11 @@ def main():
     make_squid(good)
     bad = make_bad(good)
     with open(HERE / "manifest.txt", "w") as out:
-        out.write("# Made by generate.py.\n"
-                  "# file, result, base, max_bits, max_hash, max_fp_ppm\n")
-        for name, (_, _, base, limits) in good.items():
-            out.write(manifest_line("good/" + name, "OK", base, limits))
-        for name, (_, error, base, limits) in bad.items():
-            out.write(manifest_line("bad/" + name, error, base, limits))
+        out.write(MANIFEST)
+        for name, made in good.items():
+            out.write(good_line(name, made.row))
+        for name, row in bad.items():
+            out.write(manifest_line("bad/" + name, row.error, row, "- -"))
 
 
 if __name__ == "__main__":
