@@ -1,7 +1,8 @@
 /*
  * digestctl merge: the digest of everything that several digests have. The
  * union of the arrays is the array of the union; how many keys that are has
- * to be estimated, as what two digests share counts once.
+ * to be estimated, as what two digests share counts once. The smallest size
+ * of array is everyone's.
  */
 #include <getopt.h>
 #include <math.h>
@@ -15,8 +16,9 @@
 
 const char command_merge_help[] =
 	"usage: digestctl merge [OPTIONS] DIGEST...\n"
-	"Makes the full digest of everything that full digests of one shape\n"
-	"(-: standard input) have; its number of keys is an estimate.\n"
+	"Makes the full digest of everything that full digests with the same\n"
+	"hash functions have (-: standard input), in the smallest of their\n"
+	"sizes; its number of keys is an estimate.\n"
 	"  -o, --output FILE   where the digest goes (standard output)\n"
 	"  -i, --instance N    instance in its header (1)\n"
 	"  -g, --generation N  generation in its header (1)\n"
@@ -31,7 +33,8 @@ static const struct option options[] = {
 };
 
 struct merge {
-	struct digest_open all;
+	struct digest_open all; /* its path: whose shape it has */
+	uint64_t most_bits;     /* of the inputs */
 	uint64_t most, sum; /* keys of the inputs, as their headers have it */
 	struct scd_digest_info ids;
 	const char *output;
@@ -56,11 +59,28 @@ static bool take(struct merge *m, int option, const char *text)
 	return false;
 }
 
-static void count(struct merge *m, uint64_t nkeys)
+static void count(struct merge *m, const struct digest_open *one)
 {
+	uint64_t nkeys = one->info.nkeys;
+
 	if (nkeys > m->most)
 		m->most = nkeys;
 	m->sum = nkeys > UINT64_MAX - m->sum ? UINT64_MAX : m->sum + nkeys;
+	if (one->info.nbits > m->most_bits)
+		m->most_bits = one->info.nbits;
+}
+
+/* Gives what there is and one more the smaller of both sizes. */
+static int fit(struct merge *m, struct digest_open *one)
+{
+	int code;
+
+	if (one->bloom.nbits >= m->all.bloom.nbits)
+		return digest_fold(one, &m->all);
+	code = digest_fold(&m->all, one);
+	if (!code)
+		m->all.path = one->path;
+	return code;
 }
 
 static int add(struct merge *m, const char *path)
@@ -68,11 +88,11 @@ static int add(struct merge *m, const char *path)
 	struct digest_open one;
 	int code = digest_open_full(path, &one);
 
-	if (!code && !digest_same_shape(&m->all, &one))
-		code = CTL_NO;
+	if (!code)
+		code = fit(m, &one);
 	if (!code) {
 		scd_bloom_union(&m->all.bloom, &one.bloom);
-		count(m, one.info.nkeys);
+		count(m, &one);
 	}
 	digest_close(&one);
 	return code;
@@ -93,11 +113,12 @@ static int merge(struct merge *m, char **paths)
 	int code = digest_open_full(*paths++, &m->all);
 
 	if (!code)
-		count(m, m->all.info.nkeys);
+		count(m, &m->all);
 	for (; !code && *paths; paths++)
 		code = add(m, *paths);
 	if (code)
 		return code;
+	digest_tell_folded("merge", m->most_bits, m->all.bloom.nbits);
 	m->ids.nkeys = keys_of_union(m);
 	m->all.info = m->ids;
 	return digest_write_full(&m->all, m->output);

@@ -10,9 +10,11 @@
  * Source: Whang, Vander-Zanden, Taylor, "A Linear-Time Probabilistic Counting
  * Algorithm for Database Applications", 1990, for one set.
  *
- * All digests are in memory at the same time.
+ * All digests are in memory at the same time. They are compared at the smallest
+ * of their sizes.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +27,9 @@
 const char command_overlap_help[] =
 	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"
 	"Estimates how many objects caches have in common, from full digests\n"
-	"of one shape (-: standard input), and their share of either; for\n"
-	"more than two, as a matrix.\n"
+	"with the same hash functions (-: standard input), and their share of\n"
+	"either; for more than two, as a matrix. All are compared in the\n"
+	"smallest of their sizes.\n"
 	"  -j, --json  as JSON\n";
 
 static const struct option options[] = {
@@ -137,29 +140,63 @@ static int print_json(const struct overlap *o)
 		json_pack("{s:o, s:o}", "digests", digests, "pairs", pairs(o)));
 }
 
-static int read_one(struct overlap *o, const char *path)
+static int read_all(struct overlap *o, char **paths)
 {
-	struct digest_open *d = &o->digests[o->n];
-	int code = digest_open_full(path, d);
+	int code = CTL_OK;
 
-	if (code)
-		return code;
-	o->counts[o->n++] = scd_bloom_cardinality(&d->bloom);
-	if (!digest_same_shape(&o->digests[0], d))
+	while (!code && *paths) {
+		code = digest_open_full(*paths++, &o->digests[o->n]);
+		if (!code)
+			o->n++;
+	}
+	return code;
+}
+
+/* Folds all to the size of the smallest. */
+static int fit_all(struct overlap *o)
+{
+	const struct digest_open *least = &o->digests[0];
+	uint64_t most = 0;
+	int code = CTL_OK;
+
+	for (size_t i = 0; i < o->n; i++) {
+		uint64_t nbits = o->digests[i].bloom.nbits;
+
+		if (nbits < least->bloom.nbits)
+			least = &o->digests[i];
+		if (nbits > most)
+			most = nbits;
+	}
+	for (size_t i = 0; !code && i < o->n; i++)
+		code = digest_fold(&o->digests[i], least);
+	if (!code)
+		digest_tell_folded("overlap", most, least->bloom.nbits);
+	return code;
+}
+
+static int count_all(struct overlap *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		o->counts[i] = scd_bloom_cardinality(&o->digests[i].bloom);
+		if (isfinite(o->counts[i]))
+			continue;
+		fprintf(stderr,
+			"digestctl: %s: all of %" PRIu64
+			" bits are set: it has everything\n",
+			o->digests[i].path, o->digests[i].bloom.nbits);
 		return CTL_NO;
-	if (isfinite(o->counts[o->n - 1]))
-		return CTL_OK;
-	fprintf(stderr, "digestctl: %s: all bits are set: it has everything\n",
-		path);
-	return CTL_NO;
+	}
+	return CTL_OK;
 }
 
 static int overlap(struct overlap *o, char **paths, bool json)
 {
-	int code = CTL_OK;
+	int code = read_all(o, paths);
 
-	for (; !code && *paths; paths++)
-		code = read_one(o, *paths);
+	if (!code)
+		code = fit_all(o);
+	if (!code)
+		code = count_all(o);
 	if (code)
 		return code;
 	if (json)

@@ -153,6 +153,36 @@ bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)
 	return false;
 }
 
+int digest_fold(struct digest_open *d, const struct digest_open *to)
+{
+	struct scd_bloom folded;
+	int error = SCD_EINVAL;
+
+	if (scd_bloom_same_shape(&d->bloom, &to->bloom))
+		return CTL_OK;
+	if (d->bloom.nhash == to->bloom.nhash &&
+	    d->bloom.hashing == to->bloom.hashing)
+		error = scd_bloom_fold(&d->bloom, to->bloom.nbits, &folded);
+	if (error == SCD_EINVAL) {
+		digest_same_shape(to, d);
+		return CTL_NO;
+	}
+	if (error)
+		return digest_wrong(d->path, error);
+	scd_bloom_free(&d->bloom);
+	d->bloom = folded;
+	return CTL_OK;
+}
+
+void digest_tell_folded(const char *command, uint64_t from, uint64_t to)
+{
+	if (from > to)
+		fprintf(stderr,
+			"digestctl: %s: sizes differ: arrays of up to %" PRIu64
+			" bits folded to %" PRIu64 ", the smallest\n",
+			command, from, to);
+}
+
 bool digest_one_stdin(const char *first, char **paths)
 {
 	int found = first && !strcmp(first, "-");

@@ -60,6 +60,16 @@ bool digest_same_shape(const struct digest_open *a,
 		       const struct digest_open *b);
 
 /*
+ * Folds a digest's array to the shape of another one, not larger, if only the
+ * sizes differ and both are powers of two (codec/bloom.h). Nothing is done to
+ * the same shape; any other is told of d: CTL_NO.
+ */
+int digest_fold(struct digest_open *d, const struct digest_open *to);
+
+/* Tells that a command has folded arrays of up to so many bits; if it has. */
+void digest_tell_folded(const char *command, uint64_t from, uint64_t to);
+
+/*
  * Whether at most one of paths (up to a null), and first if that is not null,
  * is standard input, as it can be read once only; if not, tells it.
  */

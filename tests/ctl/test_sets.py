@@ -12,6 +12,9 @@ FOLDER = folder_of({
     "large": built(range(9), "-b", "128K"), "hashes": built(range(9), "-H",
                                                             "4"),
     "full": built(range(2000), "-b", "64"),
+    "odd": built(range(9), "-b", "96K"),
+    "b128": built(range(500, 1500), "-b", "128K"),
+    "c256": built(range(1000, 2000), "-b", "256K"),
 })
 AT = FOLDER.name
 
@@ -27,6 +30,30 @@ def merged_arrays_are_those_of_the_union():
         assert (code, err) == (0, ""), name
         # the headers differ in the number of keys, the payloads in nothing
         assert got[96:] == built(numbers)[96:], name
+
+
+def sizes_are_folded_to_the_smallest():
+    for files, folded_from in ((("a", "b128", "c256"), 262144),
+                               (("c256", "b128", "a"), 262144),
+                               (("b128", "c256", "a"), 262144),
+                               (("b128", "a"), 131072)):
+        code, got, err = ctl("merge", *files, cwd=AT)
+        assert code == 0
+        assert err == (f"digestctl: merge: sizes differ: arrays of up to "
+                       f"{folded_from} bits folded to 65536, the smallest\n")
+        numbers = range(2000) if len(files) == 3 else range(1500)
+        assert got[96:] == built(numbers)[96:], files
+
+
+def overlap_of_different_sizes():
+    same = json.loads(ctl("overlap", "-j", "a", "b", "c", cwd=AT)[1])
+    code, out, err = ctl("overlap", "-j", "a", "b128", "c256", cwd=AT)
+    told = json.loads(out)
+    assert code == 0 and "arrays of up to 262144 bits folded to 65536" in err
+    for one, two in zip(same["pairs"], told["pairs"]):
+        assert (one["objects"], one["sd"]) == (two["objects"], two["sd"])
+    for one, two in zip(same["digests"], told["digests"]):
+        assert one["objects"] == two["objects"]
 
 
 def keys_of_a_union_are_estimated():
@@ -103,9 +130,11 @@ def the_estimate_is_as_good_as_it_says():
 
 
 ROWS = (
-    ("merge: size", ("merge", "a", "b", "large"), b"", 1, b"",
-     "digestctl: large: filters differ in shape: 131072 bits, 3 hash "
+    ("merge: size", ("merge", "a", "b", "odd"), b"", 1, b"",
+     "digestctl: odd: filters differ in shape: 98304 bits, 3 hash "
      "functions; a has 65536 bits, 3"),
+    ("merge: whose size it is", ("merge", "large", "a", "odd"), b"", 1, b"",
+     "odd: filters differ in shape: 98304 bits, 3 hash functions; a has 65536"),
     ("merge: hash functions", ("merge", "a", "hashes"), b"", 1, b"",
      "hashes: filters differ in shape: 65536 bits, 4 hash"),
     ("merge: cut", ("merge", "a", "cut"), b"", 1, b"", "cut: input ends"),
@@ -117,21 +146,27 @@ ROWS = (
     ("merge: stdin twice", ("merge", "-", "-"), A, 2, b"", "once only"),
     ("merge: full disk", ("merge", "-o", "/dev/full", "a"), b"", 3, b"",
      "No space"),
-    ("overlap: size", ("overlap", "a", "large"), b"", 1, b"",
-     "large: filters differ in shape"),
+    ("overlap: size", ("overlap", "odd", "a"), b"", 1, b"",
+     "odd: filters differ in shape"),
+    ("overlap: hash functions", ("overlap", "a", "hashes"), b"", 1, b"",
+     "hashes: filters differ in shape: 65536 bits, 4 hash"),
     ("overlap: cut", ("overlap", "cut", "a"), b"", 1, b"", "cut: input ends"),
     ("overlap: missing", ("overlap", "a", "no"), b"", 3, b"", "no: No such"),
     ("overlap: one", ("overlap", "a"), b"", 2, b"", "usage: digestctl ov"),
     ("overlap: option", ("overlap", "-x", "a", "b"), b"", 2, b"", "x"),
     ("overlap: stdin twice", ("overlap", "-", "-"), A, 2, b"", "once only"),
     ("overlap: full array", ("overlap", "full", "full"), b"", 1, b"",
-     "full: all bits are set"),
+     "full: all of 64 bits are set"),
+    ("overlap: full array at that size", ("overlap", "full", "a"), b"", 1,
+     b"", "all of 64 bits are set"),
     ("overlap: nothing in it", ("overlap", "none", "none"), b"", 0,
      b"0 in common (sd 0): 0.0 % of none, 0.0 % of none", ""),
 )
 
 if __name__ == "__main__":
-    run([merged_arrays_are_those_of_the_union, keys_of_a_union_are_estimated,
+    run([merged_arrays_are_those_of_the_union,
+         sizes_are_folded_to_the_smallest, overlap_of_different_sizes,
+         keys_of_a_union_are_estimated,
          merge_in_a_pipe, overlap_of_two, overlap_of_many,
          the_estimate_is_as_good_as_it_says,
          *(row_test(row, AT) for row in ROWS)])
