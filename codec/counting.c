@@ -31,6 +31,28 @@ fail:
 	return error;
 }
 
+/* Whether a filter may have a hashing, by FORMAT.md. */
+static bool has_place(const struct scd_bloom *b, enum scd_hashing hashing)
+{
+	switch (hashing) {
+	case SCD_HASHING_DOUBLE:
+		return true;
+	case SCD_HASHING_SQUID:
+		return b->nhash == SCD_SQUID_HASH && b->nbits % 8 == 0 &&
+		       b->nbits <= SCD_SQUID_MAX_BITS;
+	}
+	return false;
+}
+
+int scd_counting_set_hashing(struct scd_counting *c, enum scd_hashing hashing)
+{
+	assert(c);
+	if (c->nones || !has_place(&c->bloom, hashing))
+		return SCD_EINVAL;
+	c->bloom.hashing = hashing;
+	return SCD_OK;
+}
+
 void scd_counting_free(struct scd_counting **c)
 {
 	if (!*c)

@@ -31,6 +31,15 @@ struct scd_counting;
  */
 int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash);
 
+/*
+ * Choose how positions derive from keys, while no bit is set:
+ * SCD_HASHING_SQUID, for who publishes digests as Squid does, wants the keys
+ * of scd_squid_key() (squid.h). A new filter has SCD_HASHING_DOUBLE. Errors
+ * leave c alone. SCD_EINVAL: a bit is set; an unknown hashing; Squid's, but
+ * nhash is not 4, or nbits no multiple of 8 or above SCD_SQUID_MAX_BITS.
+ */
+int scd_counting_set_hashing(struct scd_counting *c, enum scd_hashing hashing);
+
 /* Release; *c becomes null. Null is accepted. */
 void scd_counting_free(struct scd_counting **c);
 

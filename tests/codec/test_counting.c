@@ -4,9 +4,12 @@
  */
 #include "tests/unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codec/counting.h"
+#include "codec/squid.h"
 #include "tests/codec/random.h"
 
 enum { NBITS = 997, NHASH = 3, NKEYS = 300 };
@@ -117,12 +120,122 @@ static void shapes_are_checked(void **state)
 	scd_counting_free(&c);
 }
 
+/* A key of scd_squid_key(). */
+static struct scd_key squid_key(unsigned i)
+{
+	char uri[40];
+	struct scd_key key;
+	int len = snprintf(uri, sizeof(uri), "http://a.example/%u", i);
+
+	assert_int_equal(scd_squid_key("GET", uri, (size_t)len, &key), SCD_OK);
+	return key;
+}
+
+/* Coming and going keys, as an adapter has them, leave what a plain filter of
+ * those that stayed has; Squid's format takes it. */
+static void counts_for_squid(void **state)
+{
+	const struct scd_squid_info info = { .count = 600 };
+	struct scd_bloom twin, read;
+	struct scd_counting *c;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(scd_counting_new(&c, 8000, SCD_SQUID_HASH), SCD_OK);
+	assert_int_equal(scd_counting_set_hashing(c, SCD_HASHING_SQUID),
+			 SCD_OK);
+	assert_int_equal(scd_bloom_init(&twin, 8000, SCD_SQUID_HASH), SCD_OK);
+	twin.hashing = SCD_HASHING_SQUID;
+	for (unsigned i = 0; i < 1000; i++) {
+		struct scd_key key = squid_key(i);
+
+		scd_counting_add(c, &key);
+		if (i >= 400)
+			scd_bloom_add(&twin, &key);
+	}
+	for (unsigned i = 0; i < 400; i++) {
+		struct scd_key key = squid_key(i);
+
+		scd_counting_remove(c, &key);
+	}
+	assert_true(scd_bloom_equal(scd_counting_bloom(c), &twin));
+	assert_int_equal(scd_squid_encode(scd_counting_bloom(c), &info, &bytes,
+					  &len),
+			 SCD_OK);
+	assert_int_equal(scd_squid_decode(bytes, len, NULL, &read), SCD_OK);
+	assert_true(scd_bloom_equal(&read, &twin));
+	free(bytes);
+	scd_bloom_free(&read);
+	scd_bloom_free(&twin);
+	scd_counting_free(&c);
+}
+
+static void hashing_is_checked(void **state)
+{
+	static const struct {
+		uint64_t nbits;
+		unsigned nhash;
+		int hashing, error;
+	} rows[] = {
+		{ 8000, 4, SCD_HASHING_SQUID, SCD_OK },
+		{ 8000, 3, SCD_HASHING_SQUID, SCD_EINVAL },
+		{ 8001, 4, SCD_HASHING_SQUID, SCD_EINVAL },
+		{ 8, 4, SCD_HASHING_SQUID, SCD_OK },
+		{ 8000, 3, SCD_HASHING_DOUBLE, SCD_OK },
+		{ 8000, 4, 2, SCD_EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct scd_counting *c;
+		int wanted = rows[i].error ? SCD_HASHING_DOUBLE
+					   : rows[i].hashing;
+
+		assert_int_equal(
+			scd_counting_new(&c, rows[i].nbits, rows[i].nhash),
+			SCD_OK);
+		assert_int_equal(
+			scd_counting_set_hashing(
+				c, (enum scd_hashing)rows[i].hashing),
+			rows[i].error);
+		assert_int_equal(scd_counting_bloom(c)->hashing, wanted);
+		scd_counting_free(&c);
+	}
+}
+
+/* What is in the filter would be looked for elsewhere. */
+static void hashing_is_for_the_empty(void **state)
+{
+	struct scd_key key = key_number(1);
+	struct scd_counting *c;
+
+	(void)state;
+	assert_int_equal(scd_counting_new(&c, 8000, SCD_SQUID_HASH), SCD_OK);
+	scd_counting_add(c, &key);
+	assert_int_equal(scd_counting_set_hashing(c, SCD_HASHING_SQUID),
+			 SCD_EINVAL);
+	scd_counting_remove(c, &key);
+	assert_int_equal(scd_counting_set_hashing(c, SCD_HASHING_SQUID),
+			 SCD_OK);
+	key = squid_key(1);
+	scd_counting_add(c, &key);
+	assert_int_equal(scd_counting_set_hashing(c, SCD_HASHING_DOUBLE),
+			 SCD_EINVAL);
+	scd_counting_clear(c);
+	assert_int_equal(scd_counting_bloom(c)->hashing, SCD_HASHING_SQUID);
+	scd_counting_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(behaves_like_the_model),
 		cmocka_unit_test(what_is_there_is_found),
 		cmocka_unit_test(shapes_are_checked),
+		cmocka_unit_test(counts_for_squid),
+		cmocka_unit_test(hashing_is_checked),
+		cmocka_unit_test(hashing_is_for_the_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,29 @@ static void empty_comes_back(void **state)
 	free(out);
 }
 
+/* Squid's hashing is in the header, and who takes over adds as before. */
+static void hashing_comes_back(void **state)
+{
+	struct scd_key key = {1, 2};
+	struct scd_counting *back, *c = filter(8000, 4, 0);
+	uint8_t *out;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(scd_counting_set_hashing(c, SCD_HASHING_SQUID),
+			 SCD_OK);
+	scd_counting_add(c, &key);
+	assert_int_equal(scd_counting_encode(c, &ids, &out, &len), SCD_OK);
+	assert_int_equal(scd_counting_decode(out, len, NULL, NULL, &back),
+			 SCD_OK);
+	check_same(c, back);
+	scd_counting_remove(back, &key);
+	assert_int_equal(scd_counting_ones(back), 0);
+	scd_counting_free(&back);
+	scd_counting_free(&c);
+	free(out);
+}
+
 /* The entropy of the counters' values, in bytes. */
 static double entropy(const struct scd_counting *c)
 {
@@ -259,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_come_back),
 		cmocka_unit_test(empty_comes_back),
+		cmocka_unit_test(hashing_comes_back),
 		cmocka_unit_test(sizes_are_near_the_entropy),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(other_kinds_are_refused),
