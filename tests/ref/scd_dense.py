@@ -5,6 +5,7 @@ import struct
 
 import scd_ans as ans
 from scd_bits import array_bytes, has_spare_bits, refuse_if
+from scd_cursor import Reader
 
 LOG = 14
 BY_RANK = sorted(range(256), key=lambda byte: (bin(byte).count("1"), byte))
@@ -37,28 +38,6 @@ def escape_model(nclasses):
     """The lowest rank of an escaped byte, and the bits that one takes."""
     first = RANK[class_bytes(nclasses)[-1][0]]
     return first, (255 - first).bit_length()
-
-
-class Reader:
-    """Some bytes, one field after the other."""
-
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def take(self, layout):
-        size = struct.calcsize(layout)
-        refuse_if(len(self.data) - self.at < size, "EFORMAT")
-        fields = struct.unpack_from(layout, self.data, self.at)
-        self.at += size
-        return fields
-
-    def bytes(self, size):
-        refuse_if(len(self.data) - self.at < size, "EFORMAT")
-        self.at += size
-        return self.data[self.at - size:self.at]
-
-    def rest(self):
-        return self.data[self.at:]
 
 
 def chunks(payload, nbits, logs):

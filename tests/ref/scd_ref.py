@@ -9,6 +9,7 @@ import hashlib
 import struct
 
 import scd_coder as coder
+import scd_parts as parts
 from scd_bits import (Refused, array_bytes, count_ones, get_bit, refuse_if,
                       xor)
 
@@ -19,6 +20,7 @@ VERSION = 1
 FULL, DELTA_XOR, CONDITIONAL, COUNTING = KINDS = range(4)
 DOUBLE, SQUID = 0, 1
 SEED_ARRAY = 0x7363642062697473
+SEED_COUNTERS = 0x73636420636F756E
 SEED_HEADER = 0x7363642068656164
 FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
           "base_generation", "base_checksum", "checksum", "ncoded",
@@ -137,7 +139,9 @@ def check_fields(head):
     if head["hashing"] == SQUID:
         refuse_if(head["nhash"] != 4 or m % 8 or m > 2**31, "EFORMAT")
     if head["kind"] == FULL:
-        refuse_if(head["base_generation"] or head["base_checksum"], "EFORMAT")
+        refuse_if(head["base_checksum"], "EFORMAT")
+    if head["kind"] in (FULL, COUNTING):
+        refuse_if(head["base_generation"], "EFORMAT")
         refuse_if(head["ncoded"] != head["nones"], "EFORMAT")
     else:
         refuse_if(head["base_generation"] >= head["generation"], "EFORMAT")
@@ -175,9 +179,18 @@ def parse(data, limits=None):
 # Digests
 
 def decode_coded(head, data):
-    """The coded array."""
+    """The coded array of kinds 0 and 1."""
     return coder.decode(head["coding"], data[HEADER_BYTES:], head["nbits"],
                         head["ncoded"])
+
+
+def array_sum(bits):
+    return xxh64(bits, SEED_ARRAY)
+
+
+def check_array(head, bits):
+    refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
+    refuse_if(array_sum(bits) != head["checksum"], "ECHECKSUM")
 
 
 def decode(data, limits=None):
@@ -185,27 +198,51 @@ def decode(data, limits=None):
     head = parse(data, limits)
     refuse_if(head["kind"] != FULL, "EBASE")
     bits = decode_coded(head, data)
-    refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
-    refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
+    check_array(head, bits)
     return head, bits
 
 
 def apply(data, base_head, base_bits, limits=None):
     """A delta, applied to a base: its header's fields and the new array."""
     head = parse(data, limits)
-    refuse_if(head["kind"] != DELTA_XOR, "EBASE")
+    refuse_if(head["kind"] not in (DELTA_XOR, CONDITIONAL), "EBASE")
     for name in ("instance", "nbits", "nhash", "hashing"):
         refuse_if(head[name] != base_head[name], "EBASE")
     refuse_if(head["base_generation"] != base_head["generation"], "EBASE")
-    refuse_if(head["base_checksum"] != xxh64(base_bits, SEED_ARRAY), "EBASE")
-    bits = xor(decode_coded(head, data), base_bits)
-    refuse_if(count_ones(bits) != head["nones"], "ECHECKSUM")
-    refuse_if(xxh64(bits, SEED_ARRAY) != head["checksum"], "ECHECKSUM")
+    refuse_if(head["base_checksum"] != array_sum(base_bits), "EBASE")
+    if head["kind"] == DELTA_XOR:
+        bits = xor(decode_coded(head, data), base_bits)
+    else:
+        bits = parts.decode_conditional(data[HEADER_BYTES:], base_bits, head)
+    check_array(head, bits)
     return head, bits
 
 
+def decode_counting(data, limits=None):
+    """A counting filter: its header's fields and its counters."""
+    head = parse(data, limits)
+    refuse_if(head["kind"] != COUNTING, "EBASE")
+    counters = parts.decode_counting(data[HEADER_BYTES:], head["nbits"],
+                                     head["nones"])
+    check_array(head, parts.array_of(counters))
+    refuse_if(counters_sum(counters) != head["base_checksum"], "ECHECKSUM")
+    return head, counters
+
+
+def counters_sum(counters):
+    return xxh64(parts.counter_bytes(counters), SEED_COUNTERS)
+
+
+def sealed(head, bits, payload, **fields):
+    """The digest: what follows from the array is put into the header."""
+    filled = dict(head, nones=count_ones(bits), checksum=array_sum(bits),
+                  payload_bytes=len(payload))
+    filled.update(fields)
+    return write_header(filled) + payload
+
+
 def encode(head, bits, base_bits=None, payload_of=coder.encode):
-    """A digest of bits; a delta if base_bits is given.
+    """A digest of bits; an XOR delta if base_bits is given.
 
     Of head: nbits, nhash, nkeys, instance, generation, base_generation, and
     hashing if it is not 0. payload_of: the coding and the payload of an array
@@ -213,14 +250,28 @@ def encode(head, bits, base_bits=None, payload_of=coder.encode):
     """
     coded = xor(bits, base_bits) if base_bits else bits
     coding, payload = payload_of(coded, head["nbits"])
-    filled = dict(
-        head, coding=coding, kind=DELTA_XOR if base_bits else FULL,
-        nones=count_ones(bits), ncoded=count_ones(coded),
-        checksum=xxh64(bits, SEED_ARRAY), payload_bytes=len(payload),
-        base_checksum=xxh64(base_bits, SEED_ARRAY) if base_bits else 0)
     if not base_bits:
-        filled["base_generation"] = 0
-    return write_header(filled) + payload
+        return sealed(head, bits, payload, kind=FULL, coding=coding,
+                      ncoded=count_ones(bits), base_generation=0,
+                      base_checksum=0)
+    return sealed(head, bits, payload, kind=DELTA_XOR, coding=coding,
+                  ncoded=count_ones(coded), base_checksum=array_sum(base_bits))
+
+
+def encode_conditional(head, bits, base_bits):
+    """A conditional delta."""
+    return sealed(head, bits, parts.encode_conditional(base_bits, bits,
+                                                       head["nbits"]),
+                  kind=CONDITIONAL, coding=coder.PARTS,
+                  ncoded=count_ones(xor(bits, base_bits)),
+                  base_checksum=array_sum(base_bits))
+
+
+def encode_counting(head, counters):
+    bits = parts.array_of(counters)
+    return sealed(head, bits, parts.encode_counting(counters), kind=COUNTING,
+                  coding=coder.PARTS, ncoded=count_ones(bits),
+                  base_generation=0, base_checksum=counters_sum(counters))
 
 
 # Squid's format
