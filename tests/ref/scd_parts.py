@@ -4,14 +4,14 @@ Counters are a list of numbers from 0 to 15, one for each place.
 """
 
 import scd_coder as coder
-from scd_bits import array, get_bit, refuse_if
+from scd_bits import array, count_ones, get_bit, refuse_if
 from scd_cursor import Reader, varint
 
 MAX_COUNTER = 15
 
 
 def decode_part(coding, payload, nbits, ones):
-    """One array; its number of ones is not checked."""
+    """One array."""
     refuse_if(coding not in coder.CODINGS, "EFORMAT")
     refuse_if(ones > nbits, "EFORMAT")
     if nbits == 0:
@@ -19,7 +19,9 @@ def decode_part(coding, payload, nbits, ones):
         return b""
     refuse_if(not coder.fits(coding, len(payload), nbits, ones), "EFORMAT")
     refuse_if(not coder.is_plausible(len(payload), nbits, ones), "EFORMAT")
-    return coder.decode(coding, payload, nbits, ones)
+    bits = coder.decode(coding, payload, nbits, ones)
+    refuse_if(count_ones(bits) != ones, "EFORMAT")
+    return bits
 
 
 def encode_part(nbits, ones):
