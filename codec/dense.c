@@ -14,18 +14,24 @@
 #include "codec/error.h"
 
 enum {
-	CHUNK_LOG = 22, /* 4 MiB: 0.01 % of states and table */
+	CHUNK_LOG = 24, /* 16 MiB: 0.005 % of states and table */
 	MIN_CHUNK_LOG = 16,
 	MAX_CHUNK_LOG = 30,
-	MIN_BYTES = 1 << 16, /* of an array; below, states weigh too much */
+	MIN_BYTES = 1 << 15, /* of an array; below, states weigh too much */
 };
 
-/* More lanes are faster; they cost 3 bytes each, which this keeps small. */
-static unsigned lanes_log(size_t len)
+/*
+ * More lanes are faster; they cost 3 bytes each, so a chunk of this many bytes
+ * has as many as keep that below 0.15 %.
+ */
+static unsigned lanes_log(uint64_t payload_bytes)
 {
-	if (len >= (size_t)640 << 10)
-		return 7;
-	return len >= (size_t)192 << 10 ? 6 : 5;
+	unsigned log = SCD__DENSE_MIN_LANES_LOG;
+
+	while (log < SCD__DENSE_MAX_LANES_LOG &&
+	       payload_bytes >= UINT64_C(2000) << (log + 1))
+		log++;
+	return log;
 }
 
 static bool dense_suits(const struct scd__shape *shape)
@@ -88,24 +94,25 @@ static int encode_chunk(const struct scd__dense_engine *engine,
 			const uint8_t *bytes, size_t len,
 			struct scd__writer *out)
 {
+	const unsigned to_bytes = SCD__DENSE_COST_LOG + 3;
 	uint64_t hist[SCD__DENSE_COUNTS] = {0}, cost;
 	uint32_t state[SCD__DENSE_MAX_LANES];
 	struct scd__dense_model model;
 	struct scd__dense_encoding e = {
 		.model = &model,
 		.state = state,
-		.nlanes = 1u << lanes_log(len),
 		.bytes = bytes,
 		.left = len,
 	};
 
 	engine->count(bytes, len, hist);
 	scd__dense_fit(hist, &model, &cost);
+	e.nlanes = 1u << lanes_log(cost >> to_bytes);
 	for (unsigned c = model.nclasses - 1; c < SCD__DENSE_COUNTS; c++)
 		e.nlisted += hist[c];
 	for (unsigned i = 0; i < e.nlanes; i++)
 		state[i] = SCD__ANS_MIN;
-	scd__write_u8(out, (uint8_t)lanes_log(len));
+	scd__write_u8(out, (uint8_t)lanes_log(cost >> to_bytes));
 	begin_chunk(&e, out);
 	return finish_chunk(engine, &e, out);
 }

@@ -17,7 +17,7 @@
 #include "codec/error.h"
 
 enum {
-	SCD__DENSE_MIN_LANES_LOG = 5,
+	SCD__DENSE_MIN_LANES_LOG = 2,
 	SCD__DENSE_MAX_LANES_LOG = 7,
 	SCD__DENSE_MAX_LANES = 1 << SCD__DENSE_MAX_LANES_LOG,
 };

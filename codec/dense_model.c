@@ -69,8 +69,6 @@ static const uint16_t nbytes_with[SCD__DENSE_COUNTS] = {
 	1, 8, 28, 56, 70, 56, 28, 8, 1,
 };
 
-enum { LOG_FRACTION = 24 };
-
 /* log2 of 1..2^14 in 2^-24, rounded down: bit by bit, by squaring. */
 static uint32_t fixed_log2(uint32_t value)
 {
@@ -78,7 +76,7 @@ static uint32_t fixed_log2(uint32_t value)
 	uint64_t x = (uint64_t)value << (31 - whole); /* [1, 2) in 2^-31 */
 	uint32_t log = whole;
 
-	for (int i = 0; i < LOG_FRACTION; i++) {
+	for (int i = 0; i < SCD__DENSE_COST_LOG; i++) {
 		x = x * x >> 31;
 		log <<= 1;
 		if (x >> 32) {
@@ -118,8 +116,9 @@ static void set_classes(struct scd__dense_model *model)
 
 static uint64_t fit_cost(const struct fit *fit)
 {
-	const uint64_t scale = (uint64_t)SCD__DENSE_SCALE_LOG << LOG_FRACTION;
-	uint64_t cost = fit->list_bits << LOG_FRACTION;
+	const uint64_t scale = (uint64_t)SCD__DENSE_SCALE_LOG
+			       << SCD__DENSE_COST_LOG;
+	uint64_t cost = fit->list_bits << SCD__DENSE_COST_LOG;
 
 	for (unsigned c = 0; c < fit->model.nclasses; c++) {
 		uint32_t log = fixed_log2(fit->model.freq[c]);

@@ -30,6 +30,7 @@ enum {
 	SCD__DENSE_MAX_CLASSES = 8,
 	SCD__DENSE_COUNTS = 9, /* a byte has 0..8 ones */
 	SCD__DENSE_ESCAPE_RANK = 255,
+	SCD__DENSE_COST_LOG = 24, /* costs are in 2^-24 of a bit */
 };
 
 /*
@@ -59,7 +60,7 @@ extern const uint8_t scd__dense_rank[256];
 
 /*
  * The best model for a chunk, of which hist[c] bytes have c ones (together 1
- * to 2^32 - 1). *cost is the bits that it takes, in 2^-24 of a bit.
+ * to 2^32 - 1). *cost is what it takes, in 2^-24 of a bit.
  */
 void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
 		    struct scd__dense_model *model, uint64_t *cost);

@@ -1,6 +1,8 @@
 /*
  * The coding of gaps by one coder, whose state takes the symbols and the low
- * bits of the gaps alike.
+ * bits of the gaps alike. It begins with 0, where coders that share words with
+ * others begin with 2^16: here a decoder knows whether there are words left,
+ * and so a state may be as small as it comes; that saves two bytes.
  *
  * The encoder goes through the ones from the last to the first, because a
  * decoder reads in the opposite order, and writes words from the end of its
@@ -120,7 +122,7 @@ static int gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
 {
 	struct scd__gap_model model;
 	struct encoder e = {
-		.state = SCD__ANS_MIN,
+		.state = 0,
 		.at = out->end,
 		.floor = out->at + sizeof(e.state),
 	};
@@ -145,18 +147,13 @@ struct decoder {
 	uint32_t state;
 	const uint8_t *at;
 	const uint8_t *end;
-	int error;
 	uint32_t table[SCD__GAP_SCALE];
 };
 
 static void refill(struct decoder *d)
 {
-	if (d->state >= SCD__ANS_MIN)
+	if (d->state >= SCD__ANS_MIN || d->at == d->end)
 		return;
-	if (d->at == d->end) {
-		d->error = SCD_EFORMAT;
-		return;
-	}
 	d->state = d->state << 16 | scd__ans_word(d->at);
 	d->at += 2;
 }
@@ -189,7 +186,7 @@ static uint64_t get_gap(struct decoder *d, const struct scd__gap_model *model,
 
 	while (sym == model->nsyms) {
 		gap += scd__gap_escape(model);
-		if (gap > limit || d->error)
+		if (gap > limit)
 			return gap;
 		sym = get_symbol(d);
 	}
@@ -213,7 +210,7 @@ static int get_array(struct decoder *d, const struct scd__gap_model *model,
 	for (uint64_t i = 0; i < shape->nones; i++) {
 		uint64_t gap = get_gap(d, model, shape->nbits);
 
-		if (d->error || gap >= shape->nbits - at)
+		if (gap >= shape->nbits - at)
 			return SCD_EFORMAT;
 		at += gap;
 		bits[at >> 3] |= (uint8_t)(1u << (at & 7));
@@ -234,15 +231,12 @@ static int gaps_decode(const struct scd__shape *shape, struct scd__reader *in,
 	d.state = scd__read_u32(in);
 	d.at = in->at;
 	d.end = in->end;
-	d.error = SCD_OK;
-	if (d.state < SCD__ANS_MIN)
-		return SCD_EFORMAT;
 	scd__gap_model(shape, &model);
 	scd__gap_table(&model, d.table);
 	error = get_array(&d, &model, shape, bits);
 	if (error)
 		return error;
-	if (d.at != d.end || d.state != SCD__ANS_MIN)
+	if (d.at != d.end || d.state != 0)
 		return SCD_EFORMAT;
 	in->at = in->end;
 	return SCD_OK;

@@ -29,12 +29,14 @@ def words_of(data):
 class Decoder:
     """Lanes of states, and the words that all of them take."""
 
+    least = ONE  # of the states, and what they end with
+
     def __init__(self, states, words):
-        refuse_if(min(states) < ONE, "EFORMAT")
+        refuse_if(min(states) < self.least, "EFORMAT")
         self.states, self.words, self.taken = list(states), words, 0
 
     def refill(self, lane, x):
-        if x < ONE:
+        if x < ONE and (self.least or self.taken < len(self.words)):
             refuse_if(self.taken == len(self.words), "EFORMAT")
             x = x << 16 | self.words[self.taken]
             self.taken += 1
@@ -66,8 +68,14 @@ class Decoder:
         return value
 
     def end(self):
-        refuse_if(any(x != ONE for x in self.states), "EFORMAT")
+        refuse_if(any(x != self.least for x in self.states), "EFORMAT")
         refuse_if(self.taken < len(self.words), "EFORMAT")
+
+
+class LoneDecoder(Decoder):
+    """One state, which may become small when no words are left."""
+
+    least = 0
 
 
 class Encoder:

@@ -118,7 +118,7 @@ def candidates(bits, nbits, ncoded):
         yield SPARSE, gaps.encode_sparse(bits, nbits, ncoded)
     if ncoded <= nbits // 32 and array_bytes(nbits) >= 8192:
         yield GAPS, gaps.encode_gaps(bits, nbits, ncoded)
-    if array_bytes(nbits) >= 65536 and ncoded <= nbits // 2:
+    if array_bytes(nbits) >= 32768 and ncoded <= nbits // 2:
         yield DENSE, dense.encode(bits)
     yield RANGE, range_encode(bits, nbits, ncoded)
     yield STORED, bits

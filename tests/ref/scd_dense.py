@@ -69,7 +69,7 @@ def take_escapes(reader, nclasses, length):
 
 def decode_chunk(reader, length):
     lanes_log, nclasses = reader.take("<BB")
-    refuse_if(lanes_log not in range(5, 8), "EFORMAT")
+    refuse_if(lanes_log not in range(2, 8), "EFORMAT")
     refuse_if(nclasses not in range(2, 9), "EFORMAT")
     class_freq = [0, *reader.take("<%dH" % (nclasses - 1))]
     refuse_if(0 in class_freq[1:], "EFORMAT")
@@ -134,7 +134,8 @@ def chunk_fields(chunk, nclasses=None, lanes_log=None):
     if nclasses is None:
         nclasses = min(range(2, 9), key=lambda n: chunk_cost(chunk, n))
     if lanes_log is None:
-        lanes_log = 5 + (len(chunk) >= 192 << 10) + (len(chunk) >= 640 << 10)
+        lanes_log = 2 + sum(len(chunk) >= kib << 10
+                            for kib in (32, 64, 96, 192, 640))
     symbols, classes = symbols_of(nclasses)
     class_freq = class_frequencies(class_counts(chunk, nclasses), classes)
     number = {byte: s for s, byte in enumerate(symbols)}

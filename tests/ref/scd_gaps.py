@@ -50,8 +50,8 @@ def gaps_of(ones):
 
 def decode_gaps(payload, nbits, ncoded):
     model = Model(nbits, ncoded)
-    coder = ans.Decoder(struct.unpack_from("<I", payload),
-                        ans.words_of(payload[4:]))
+    coder = ans.LoneDecoder(struct.unpack_from("<I", payload),
+                            ans.words_of(payload[4:]))
     ones, at = [], -1
     for _ in range(ncoded):
         at += 1
@@ -65,7 +65,7 @@ def decode_gaps(payload, nbits, ncoded):
     return array(nbits, ones)
 
 
-def encode_gaps(bits, nbits, ncoded, last_state=ans.ONE):
+def encode_gaps(bits, nbits, ncoded, last_state=0):
     """last_state is the decoder's; another is a fault."""
     model, coder = Model(nbits, ncoded), ans.Encoder()
     coder.states[0] = last_state

@@ -180,7 +180,7 @@ def dense_payloads():
     yield "chunk-log-31", dense.join(31, [code])
     yield "freq-cut", dense.join(22, [cut(fields, "freq")])
     yield "list-cut", dense.join(22, [cut(fields, "escapes")])
-    yield "lanes-16", of(dense.chunk_fields(FEW, 3, 4))
+    yield "lanes-2", of(dense.chunk_fields(FEW, 3, 1))
     yield "lanes-256", of(dense.chunk_fields(FEW, 3, 8))
     yield "classes-1", of(changed(fields, nclasses=b"\1", freq=b""))
     yield "classes-9", of(changed(fields, nclasses=b"\11",
@@ -242,9 +242,7 @@ def gaps_payloads():
     yield "nothing", b""
     yield "2-bytes", payload[:2]
     yield "odd", payload + b"\0"
-    yield "state-low", u32(0xFFFF) + payload[4:]
-    yield "state-end", gaps.encode_gaps(FEW, FEW_BITS, 100, 2**16 + 1)
-    yield "words-cut", payload[:-2]
+    yield "state-end", gaps.encode_gaps(FEW, FEW_BITS, 100, 1)
     yield "words-left-over", payload + b"\0\0"
     yield "beyond", with_last(FEW_BITS)
     yield "escapes-beyond", with_last(9 * FEW_BITS)
@@ -305,6 +303,10 @@ def all_bad():
     yield "sparse-low-bits-19", Bad(
         coded_as(coder.SPARSE, full(wide, 2**24),
                  gaps.encode_sparse(wide, 2**24, 1)), "EFORMAT")
+
+    yield "gaps-words-cut", Bad(
+        coded_as(coder.GAPS, few, gaps.encode_gaps(FEW, FEW_BITS, 100)[:-2]),
+        "ECHECKSUM")
 
 
 BAD = dict(all_bad())
