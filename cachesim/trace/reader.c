@@ -12,6 +12,11 @@
 #include "cachesim/trace/generator.h"
 #include "cachesim/trace/lines.h"
 
+enum {
+	ROWS_MAX = 256,
+	NAME_MAX_BYTES = 48, /* an address fits; longer names are none */
+};
+
 struct source {
 	const char *prefix; /* of the name that the user gives */
 	int (*open)(struct trace_reader *r, const char *name);
@@ -28,6 +33,8 @@ struct trace_reader {
 	void *arg;
 	uint64_t bad;
 	uint64_t expected;
+	int ended; /* what trace_rows() will return once no row is left */
+	char names[ROWS_MAX][NAME_MAX_BYTES]; /* of the rows' clients */
 	/* a file */
 	struct trace_input *input;
 	struct trace_lines lines;
@@ -151,6 +158,7 @@ int trace_open(struct trace_reader **out, const char *name,
 	r->strict = r->opt->strict;
 	r->complain = r->opt->complain;
 	r->arg = r->opt->arg;
+	r->ended = 1;
 	r->file = strdup(name);
 	while (strncmp(name, s->prefix, strlen(s->prefix)))
 		s++;
@@ -166,6 +174,43 @@ int trace_open(struct trace_reader **out, const char *name,
 int trace_next(struct trace_reader *r, struct trace_request *req)
 {
 	return r->source->next(r, req);
+}
+
+/* Keeps a client's name for as long as rows live; no longer than needed. */
+static struct trace_text keep_name(struct trace_reader *r, int row,
+				   struct trace_text name)
+{
+	char *at = r->names[row];
+
+	if (name.len > NAME_MAX_BYTES)
+		return (struct trace_text){ "", 0 };
+	memcpy(at, name.at, name.len);
+	return (struct trace_text){at, name.len};
+}
+
+int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
+{
+	struct trace_request q;
+	int n = 0;
+
+	if (max > ROWS_MAX)
+		max = ROWS_MAX;
+	while (n < max && r->ended > 0) {
+		r->ended = trace_next(r, &q);
+		if (r->ended <= 0)
+			break;
+		rows[n] = (struct trace_row){
+			.key = q.key,
+			.client = q.client,
+			.size = q.size,
+			.time_ms = q.time_ms,
+			.name = keep_name(r, n, q.name),
+			.status = (uint16_t)q.status,
+			.has_size = q.has_size,
+		};
+		n++;
+	}
+	return n ? n : r->ended;
 }
 
 uint64_t trace_bad(const struct trace_reader *r)

@@ -40,6 +40,13 @@ int trace_open(struct trace_reader **out, const char *name,
  */
 int trace_next(struct trace_reader *r, struct trace_request *req);
 
+/*
+ * The next 1..max requests in short, valid until the next call, of this one or
+ * of trace_next(). Their number; 0 at the end; errors as trace_next(), after
+ * all rows before.
+ */
+int trace_rows(struct trace_reader *r, struct trace_row *rows, int max);
+
 /* Bad records so far. */
 uint64_t trace_bad(const struct trace_reader *r);
 

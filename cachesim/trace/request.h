@@ -31,6 +31,20 @@ struct trace_request {
 	bool has_size;
 };
 
+/*
+ * The same in short, for those who read many at a time: what a simulation
+ * needs of a request. The name lives until the next rows are read.
+ */
+struct trace_row {
+	uint64_t key, client;	/* as in a request */
+	uint64_t size;		/* [bytes]; 0 unless has_size */
+	uint64_t version;	/* of the object's content; 0: unknown */
+	int64_t time_ms;
+	struct trace_text name; /* of the client */
+	uint16_t status;
+	bool has_size;
+};
+
 /* What can go wrong. The lower part are reasons why a record is bad. */
 enum trace_error {
 	TRACE_OK = 0,
@@ -48,6 +62,8 @@ enum trace_error {
 	TRACE_ESTATUS = -12, /* bad record: the status is not 100..599 */
 	TRACE_ESIZE = -13,   /* bad record: the size is no number */
 	TRACE_ECUT = -14,    /* bad record: the trace ends inside it */
+	TRACE_EOBJECTS = -15, /* more objects or clients than numbers */
+	TRACE_ECOMPACT = -16, /* a file in the compact format is damaged */
 };
 
 /* One line of English for a code, without a full stop; never null, static. */

@@ -20,6 +20,8 @@ LAYERS = {
     "digestd/ctl": {"codec", "digestd/ctl"},
     "digestd": {"codec", "digestd/core", "digestd/io"},
     "cachesim/trace": {"codec", "digestd/core", "cachesim/trace"},
+    "cachesim/sim": {"codec", "digestd/core", "cachesim/trace",
+                     "cachesim/sim"},
     "cachesim/live": {"codec", "digestd/core", "cachesim/trace",
                       "cachesim/live"},
 }

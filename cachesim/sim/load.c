@@ -1,0 +1,394 @@
+/*
+ * From a reader's rows to the columns of a trace. Columns that the trace does
+ * not have are not there until the first value comes.
+ */
+#include "cachesim/sim/trace.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/sim/dense.h"
+#include "cachesim/trace/random.h"
+
+enum {
+	ROWS = DENSE_MANY,
+	FIRST_ROOM = 4096, /* of a column */
+	TELL_BATCHES = 1024,
+};
+
+/* What is known of an object while more requests may change it. */
+struct seen {
+	uint32_t first, current, largest; /* sizes; 0: not told yet */
+	uint32_t version : 31;
+	uint32_t whole : 1; /* the sizes are those of whole responses */
+};
+
+struct loading {
+	struct sim_trace *to; /* its columns, as far as they are not constant */
+	struct trace_reader *reader;
+	struct dense objects, clients;
+	uint64_t room;        /* of the columns by request */
+	uint64_t change_room; /* of those by change */
+	uint64_t seen_room;
+	uint64_t address_room;
+	uint32_t *object, *time, *client, *change_size;
+	uint64_t *change;
+	struct seen *seen;
+	struct sim_address *address;
+	bool has_address;
+	uint32_t number[ROWS]; /* of the rows' objects */
+	struct trace_row row[ROWS];
+};
+
+/* Makes room for `want` elements. False: no memory. */
+static bool grow(void *column, size_t element, uint64_t *room, uint64_t want)
+{
+	void **at = column, *bigger;
+	uint64_t n = *room ? *room : FIRST_ROOM;
+
+	if (want <= *room)
+		return true;
+	while (n < want)
+		n += n / 2;
+	bigger = realloc(*at, n * element);
+	if (!bigger)
+		return false;
+	*at = bigger;
+	*room = n;
+	return true;
+}
+
+/* A column that may be missing is as long as the others, or not there. */
+static bool grow_optional(uint32_t **column, uint64_t old_room, uint64_t room)
+{
+	if (!*column)
+		return true;
+	return grow(column, sizeof(**column), &old_room, room);
+}
+
+static bool grow_requests(struct loading *l, uint64_t want)
+{
+	uint64_t old = l->room;
+
+	if (want <= old)
+		return true;
+	return grow(&l->object, sizeof(*l->object), &l->room, want) &&
+	       grow_optional(&l->time, old, l->room) &&
+	       grow_optional(&l->client, old, l->room);
+}
+
+/* Keys may be small numbers: mixed, which keeps different ones different. */
+static int number_objects(struct loading *l, size_t n)
+{
+	uint64_t hash[ROWS];
+	int err;
+
+	for (size_t i = 0; i < n; i++)
+		hash[i] = random_mix(l->row[i].key);
+	err = dense_numbers(&l->objects, hash, n, l->number);
+	if (err)
+		return err;
+	if (!grow(&l->seen, sizeof(*l->seen), &l->seen_room, l->objects.n))
+		return TRACE_ENOMEM;
+	memcpy(l->object + l->to->nrequests, l->number, n * sizeof(uint32_t));
+	return 0;
+}
+
+static bool some_have_clients(const struct loading *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (l->row[i].client)
+			return true;
+	return false;
+}
+
+static struct sim_address address_of(struct trace_text name)
+{
+	struct sim_address a = { { 0 } };
+	struct in_addr v4;
+	char text[INET6_ADDRSTRLEN];
+
+	if (name.len == 0 || name.len >= sizeof(text))
+		return a;
+	memcpy(text, name.at, name.len);
+	text[name.len] = '\0';
+	if (inet_pton(AF_INET, text, &v4) == 1) {
+		a.byte[10] = a.byte[11] = 0xff;
+		memcpy(a.byte + 12, &v4, 4);
+	} else if (inet_pton(AF_INET6, text, a.byte) != 1) {
+		memset(&a, 0, sizeof(a));
+	}
+	return a;
+}
+
+/* Room for the addresses of all clients; new ones have none yet. */
+static int grow_addresses(struct loading *l, uint32_t known)
+{
+	if (!grow(&l->address, sizeof(*l->address), &l->address_room,
+		  l->clients.n))
+		return TRACE_ENOMEM;
+	memset(l->address + known, 0,
+	       (l->clients.n - known) * sizeof(*l->address));
+	return 0;
+}
+
+/* The first client: all requests before came from one without a name. */
+static int start_clients(struct loading *l)
+{
+	uint64_t nobody = random_mix(0);
+	uint32_t number;
+	int err = 0;
+
+	l->client = calloc(l->room, sizeof(*l->client));
+	if (!l->client)
+		return TRACE_ENOMEM;
+	if (l->to->nrequests)
+		err = dense_numbers(&l->clients, &nobody, 1, &number);
+	return err ? err : grow_addresses(l, 0);
+}
+
+static int number_clients(struct loading *l, size_t n)
+{
+	static const struct sim_address none;
+	uint32_t *client = l->client + l->to->nrequests;
+	uint32_t known = l->clients.n;
+	uint64_t hash[ROWS];
+	int err;
+
+	for (size_t i = 0; i < n; i++)
+		hash[i] = random_mix(l->row[i].client);
+	err = dense_numbers(&l->clients, hash, n, client);
+	if (!err)
+		err = grow_addresses(l, known);
+	/* a new client's number is the next one */
+	for (size_t i = 0; !err && known < l->clients.n; i++) {
+		if (client[i] != known)
+			continue;
+		l->address[known] = address_of(l->row[i].name);
+		l->has_address |=
+			memcmp(&l->address[known++], &none, sizeof(none)) != 0;
+	}
+	return err;
+}
+
+static int take_clients(struct loading *l, size_t n)
+{
+	int err = 0;
+
+	if (!l->client && !some_have_clients(l, n))
+		return 0;
+	if (!l->client)
+		err = start_clients(l);
+	return err ? err : number_clients(l, n);
+}
+
+static uint32_t seconds(const struct loading *l, int64_t time_ms)
+{
+	int64_t s = (time_ms - l->to->totals.first_ms) / 1000;
+
+	return s < 0 ? 0 : s > UINT32_MAX ? UINT32_MAX : (uint32_t)s;
+}
+
+static int take_times(struct loading *l, size_t n)
+{
+	uint32_t any = 0;
+
+	if (l->to->nrequests == 0)
+		l->to->totals.first_ms = l->row[0].time_ms;
+	for (size_t i = 0; i < n; i++)
+		any |= seconds(l, l->row[i].time_ms);
+	if (!l->time && !any)
+		return 0;
+	if (!l->time)
+		l->time = calloc(l->room, sizeof(*l->time));
+	if (!l->time)
+		return TRACE_ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		l->time[l->to->nrequests + i] = seconds(l, l->row[i].time_ms);
+	return 0;
+}
+
+/* A modification by the request with this number in the batch. */
+static int note_change(struct loading *l, size_t i, uint32_t size)
+{
+	uint64_t at = l->to->nchanges, room = l->change_room;
+
+	if (!grow(&l->change, sizeof(*l->change), &l->change_room, at + 1) ||
+	    !grow(&l->change_size, sizeof(*l->change_size), &room, at + 1))
+		return TRACE_ENOMEM;
+	l->change[at] = l->to->nrequests + i;
+	l->change_size[at] = size;
+	l->to->nchanges++;
+	return 0;
+}
+
+/* 31 bits that stand for a version; 0: it is unknown. */
+static uint32_t version_of(const struct trace_row *row)
+{
+	return row->version ? (uint32_t)(random_mix(row->version) >> 34) | 1
+			    : 0;
+}
+
+static bool is_whole(const struct trace_row *row)
+{
+	return row->has_size && (row->status == 200 || row->status == 0);
+}
+
+static uint32_t size_of(const struct trace_row *row)
+{
+	return row->size < UINT32_MAX ? (uint32_t)row->size : UINT32_MAX;
+}
+
+/* Learns from a request of an object. Whether it shows a modification. */
+static bool see(struct seen *s, const struct trace_row *row)
+{
+	uint32_t version = version_of(row), size = size_of(row);
+	bool changed = s->version && version && s->version != version;
+
+	if (version)
+		s->version = version & 0x7fffffff;
+	if (s->whole && is_whole(row)) {
+		changed |= s->current != size;
+		s->current = size;
+	} else if (is_whole(row) || !s->current) {
+		s->first = s->current = size;
+		s->whole = is_whole(row);
+	}
+	return changed;
+}
+
+/* Objects are the new ones from number `known` on. */
+static int take_sizes(struct loading *l, size_t n, uint32_t known)
+{
+	struct sim_totals *t = &l->to->totals;
+	int err = 0;
+
+	memset(l->seen + known, 0, (l->objects.n - known) * sizeof(*l->seen));
+	for (size_t i = 0; i < n && !err; i++) {
+		struct seen *s = &l->seen[l->number[i]];
+		uint32_t size = size_of(&l->row[i]);
+
+		t->bytes += size;
+		if (size > s->largest) {
+			t->unique_bytes += size - s->largest;
+			s->largest = size;
+		}
+		if (see(s, &l->row[i]))
+			err = note_change(l, i, s->current ? s->current : 1);
+	}
+	return err;
+}
+
+static int take_rows(struct loading *l, size_t n)
+{
+	uint32_t known = l->objects.n;
+	int err = grow_requests(l, l->to->nrequests + n) ? number_objects(l, n)
+							 : TRACE_ENOMEM;
+
+	if (!err)
+		err = take_sizes(l, n, known);
+	if (!err)
+		err = take_times(l, n);
+	if (!err)
+		err = take_clients(l, n);
+	l->to->nrequests += n;
+	return err;
+}
+
+static int take_all(struct loading *l, const struct sim_tell *tell)
+{
+	for (uint64_t batch = 0;; batch++) {
+		int n = trace_rows(l->reader, l->row, ROWS);
+		int err = n > 0 ? take_rows(l, (size_t)n) : n;
+
+		if (n == 0 || err)
+			return err;
+		if (tell && tell->loaded && batch % TELL_BATCHES == 0)
+			tell->loaded(tell->arg, l->to->nrequests,
+				     trace_expected(l->reader));
+	}
+}
+
+/* Gives back what a column has too much; it may stay where it is. */
+static void *fitted(void *column, uint64_t n, size_t element)
+{
+	void *smaller = column && n ? realloc(column, n * element) : NULL;
+
+	return smaller ? smaller : column;
+}
+
+static int give_sizes(struct loading *l)
+{
+	uint32_t n = l->objects.n;
+	uint32_t *size = malloc((n ? n : 1) * sizeof(*size));
+
+	for (uint32_t i = 0; size && i < n; i++)
+		size[i] = l->seen[i].first ? l->seen[i].first : 1;
+	l->to->size = size;
+	return size ? 0 : TRACE_ENOMEM;
+}
+
+/* The columns go over to the trace. */
+static void give(struct loading *l)
+{
+	struct sim_trace *t = l->to;
+
+	t->nobjects = l->objects.n;
+	t->nclients = l->clients.n;
+	t->object = fitted(l->object, t->nrequests, sizeof(*l->object));
+	t->time = fitted(l->time, t->nrequests, sizeof(*l->time));
+	t->client = fitted(l->client, t->nrequests, sizeof(*l->client));
+	t->hash = fitted(l->objects.hash, t->nobjects, sizeof(uint64_t));
+	t->client_hash = fitted(l->clients.hash, t->nclients, sizeof(uint64_t));
+	t->change = fitted(l->change, t->nchanges, sizeof(*l->change));
+	t->change_size =
+		fitted(l->change_size, t->nchanges, sizeof(*l->change_size));
+	t->address = fitted(l->address, t->nclients, sizeof(*l->address));
+	t->totals.bad = trace_bad(l->reader);
+	l->objects.hash = l->clients.hash = NULL;
+}
+
+static void release(struct loading *l)
+{
+	if (!l->has_address) {
+		free((void *)(uintptr_t)l->to->address);
+		l->to->address = NULL;
+	}
+	if (!l->to->client) {
+		free((void *)(uintptr_t)l->to->client_hash);
+		l->to->client_hash = NULL;
+	}
+	dense_free(&l->objects);
+	dense_free(&l->clients);
+	free(l->seen);
+	trace_close(&l->reader);
+}
+
+int sim_trace_load(struct sim_trace *out, const char *name,
+		   const struct trace_options *opt, const struct sim_tell *tell)
+{
+	struct loading *l = calloc(1, sizeof(*l));
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!l)
+		return TRACE_ENOMEM;
+	l->to = out;
+	err = trace_open(&l->reader, name, opt);
+	if (!err)
+		err = dense_init(&l->objects);
+	if (!err)
+		err = dense_init(&l->clients);
+	if (!err)
+		err = take_all(l, tell);
+	if (!err)
+		err = give_sizes(l);
+	if (l->reader)
+		give(l);
+	release(l);
+	free(l);
+	if (err)
+		sim_trace_free(out);
+	return err;
+}
