@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "codec/bloom.h"
-#include "digestd/ctl/progress.h"
 #include "digestd/ctl/url_key.h"
+#include "tool/progress.h"
 
 enum { BUILD_INPUT_BATCH = 256 }; /* keys added at a time */
 

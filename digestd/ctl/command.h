@@ -4,12 +4,14 @@
 #ifndef DIGESTD_CTL_COMMAND_H
 #define DIGESTD_CTL_COMMAND_H
 
+#include "tool/command.h"
+
 /* Exit codes, as documented in digestctl(1). */
 enum {
-	CTL_OK = 0,
-	CTL_NO = 1,    /* the answer is no, or the input is bad */
-	CTL_USAGE = 2, /* the command line is wrong */
-	CTL_IO = 3,    /* a file cannot be read or written, or no memory */
+	CTL_OK = TOOL_OK,
+	CTL_NO = TOOL_NO,
+	CTL_USAGE = TOOL_USAGE,
+	CTL_IO = TOOL_IO,
 };
 
 /* Runs a command; argv[0] is its name. Returns an exit code. */

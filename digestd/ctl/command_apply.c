@@ -4,11 +4,11 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_apply_help[] =
 	"usage: digestctl apply [OPTIONS] BASE DELTA...\n"

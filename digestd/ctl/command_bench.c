@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/bench.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_bench_help[] =
 	"usage: digestctl bench [OPTIONS]\n"

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/build_input.h"
 #include "digestd/ctl/build_shape.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/key_arguments.h"
 #include "digestd/ctl/line_reader.h"
 #include "digestd/ctl/report.h"
 

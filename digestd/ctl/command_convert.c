@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_convert_help[] =
 	"usage: digestctl convert [OPTIONS] [FILE]\n"

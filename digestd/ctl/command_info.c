@@ -8,10 +8,10 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_info_help[] =
 	"usage: digestctl info [--json] FILE\n"

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_merge_help[] =
 	"usage: digestctl merge [OPTIONS] DIGEST...\n"

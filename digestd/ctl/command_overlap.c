@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_overlap_help[] =
 	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"

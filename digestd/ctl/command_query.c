@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/key_arguments.h"
 #include "digestd/ctl/line_reader.h"
 #include "digestd/ctl/report.h"
 #include "digestd/ctl/url_key.h"

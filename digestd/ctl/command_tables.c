@@ -12,12 +12,12 @@
 #include "codec/bloom.h"
 #include "codec/digest.h"
 #include "codec/tune.h"
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/curves.h"
 #include "digestd/ctl/kind_table.h"
 #include "digestd/ctl/random.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_tables_help[] =
 	"usage: digestctl tables [OPTIONS]\n"

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "codec/tune.h"
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/tuning.h"
+#include "tool/arguments.h"
 
 const char command_tune_help[] =
 	"usage: digestctl tune --objects N GOAL... [OPTIONS]\n"

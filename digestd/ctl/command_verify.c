@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "codec/delta.h"
-#include "digestd/ctl/arguments.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
 #include "digestd/ctl/report.h"
+#include "tool/arguments.h"
 
 const char command_verify_help[] =
 	"usage: digestctl verify [OPTIONS] FILE...\n"

@@ -1,21 +1,9 @@
 /*
- * digestctl: finds the command and runs it.
+ * digestctl: its commands.
  */
-#include "config.h"
-
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "digestd/ctl/command.h"
 
-static const struct {
-	const char *name;
-	command_run *run;
-	const char *help;
-	const char *summary;
-} commands[] = {
+static const struct tool_command commands[] = {
 	{ "tune", command_tune, command_tune_help,
 	  "find the size of a digest for a goal" },
 	{ "tables", command_tables, command_tables_help,
@@ -40,75 +28,16 @@ static const struct {
 	  "check digests and deltas" },
 	{ "bench", command_bench, command_bench_help,
 	  "measure what coding costs here" },
+	{ 0 },
 };
-
-enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
-static void usage(FILE *to)
-{
-	fputs("usage: digestctl COMMAND [OPTIONS]\n"
-	      "Works with digests of caches, see digestctl(1).\n\n", to);
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		fprintf(to, "  %-8s %s\n", commands[i].name,
-			commands[i].summary);
-	fputs("\ndigestctl COMMAND --help has the options of a command;\n"
-	      "digestctl --version tells the version.\n", to);
-}
-
-/* What was printed has to arrive, too. */
-static int told(int code)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return code;
-	fprintf(stderr, "digestctl: standard output: %s\n", strerror(errno));
-	return CTL_IO;
-}
-
-/* Whether an option asks for help; -h is one only as the first. */
-static bool wants_help(char **argv)
-{
-	if (argv[1] && !strcmp(argv[1], "-h"))
-		return true;
-	while (*++argv && strcmp(*argv, "--")) {
-		if (!strcmp(*argv, "--help"))
-			return true;
-	}
-	return false;
-}
-
-static int run(int argc, char **argv)
-{
-	char name[64];
-
-	for (size_t i = 0; i < NCOMMANDS; i++) {
-		if (strcmp(argv[0], commands[i].name))
-			continue;
-		if (wants_help(argv)) {
-			fputs(commands[i].help, stdout);
-			return told(CTL_OK);
-		}
-		snprintf(name, sizeof(name), "digestctl: %s", commands[i].name);
-		argv[0] = name; /* what getopt_long() begins its errors with */
-		return told(commands[i].run(argc, argv));
-	}
-	fprintf(stderr, "digestctl: no command \"%s\"\n", argv[0]);
-	usage(stderr);
-	return CTL_USAGE;
-}
 
 int main(int argc, char **argv)
 {
-	if (argc < 2) {
-		usage(stderr);
-		return CTL_USAGE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		usage(stdout);
-		return CTL_OK;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		puts("digestctl " PACKAGE_VERSION);
-		return CTL_OK;
-	}
-	return run(argc - 1, argv + 1);
+	static const struct tool digestctl = {
+		.name = "digestctl",
+		.about = "Works with digests of caches, see digestctl(1).",
+		.commands = commands,
+	};
+
+	return tool_main(&digestctl, argc, argv);
 }

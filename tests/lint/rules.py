@@ -15,9 +15,10 @@ MAX_FILE_LINES = 800
 # Who may include whom: a folder, and the folders that it may include from.
 LAYERS = {
     "codec": {"codec"},
+    "tool": {"tool"},
     "digestd/core": {"codec", "digestd/core"},
     "digestd/io": {"codec", "digestd/core", "digestd/io"},
-    "digestd/ctl": {"codec", "digestd/ctl"},
+    "digestd/ctl": {"codec", "digestd/ctl", "tool"},
     "digestd": {"codec", "digestd/core", "digestd/io"},
     "cachesim/trace": {"codec", "digestd/core", "cachesim/trace"},
     "cachesim/sim": {"codec", "digestd/core", "cachesim/trace",

@@ -3,8 +3,8 @@
  * over: bytes of how many, lines a second, time left. It is silent in the
  * first half second, so that short work has no such line.
  */
-#ifndef DIGESTD_CTL_PROGRESS_H
-#define DIGESTD_CTL_PROGRESS_H
+#ifndef TOOL_PROGRESS_H
+#define TOOL_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * How far long work has come.
  */
-#include "digestd/ctl/progress.h"
+#include "tool/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

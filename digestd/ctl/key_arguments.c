@@ -1,0 +1,30 @@
+/*
+ * Values on the command line that say how keys are made and hashed.
+ */
+#include "digestd/ctl/key_arguments.h"
+
+#include <string.h>
+
+#include "digestd/ctl/hex.h"
+
+bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES])
+{
+	if (strlen(text) != 2 * SCD_SECRET_BYTES ||
+	    !hex_bytes(text, SCD_SECRET_BYTES, secret))
+		return arguments_refuse("--key", text,
+					"is not 32 hexadecimal digits");
+	scd_derive(secret, "hash", secret);
+	return true;
+}
+
+bool arguments_hashing(const char *text, enum scd_hashing *out)
+{
+	if (!strcmp(text, "double"))
+		*out = SCD_HASHING_DOUBLE;
+	else if (!strcmp(text, "squid"))
+		*out = SCD_HASHING_SQUID;
+	else
+		return arguments_refuse("--hashing", text,
+					"is not double or squid");
+	return true;
+}

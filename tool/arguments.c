@@ -1,0 +1,63 @@
+/*
+ * Reading values from the command line.
+ */
+#include "config.h"
+
+#include "tool/arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/command.h"
+
+bool arguments_refuse(const char *option, const char *text, const char *what)
+{
+	fprintf(stderr, "%s: %s: \"%s\" %s\n", program_invocation_short_name,
+		option, text, what);
+	return false;
+}
+
+static unsigned unit_shift(const char *unit)
+{
+	static const char units[] = "KMGT";
+	const char *at = *unit && !unit[1] ? strchr(units, *unit) : NULL;
+
+	return at ? 10 * (unsigned)(at - units + 1) : 0;
+}
+
+bool arguments_number(const char *option, const char *text, uint64_t *out)
+{
+	unsigned shift;
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	shift = unit_shift(end);
+	if (end == text || errno || *text == '-' || (*end && !shift) ||
+	    *out > UINT64_MAX >> shift)
+		return arguments_refuse(option, text, "is not a number");
+	*out <<= shift;
+	return true;
+}
+
+bool arguments_real(const char *option, const char *text, double max,
+		    double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= 0))
+		return arguments_refuse(option, text, "is not a number");
+	if (*out > max)
+		return arguments_refuse(option, text, "is too large");
+	return true;
+}
+
+int arguments_wrong(const char *command, const char *help)
+{
+	fprintf(stderr, "%s: %s: wrong arguments\n%s",
+		program_invocation_short_name, command, help);
+	return TOOL_USAGE;
+}

@@ -1,0 +1,24 @@
+/*
+ * Reading values from the command line. What is wrong is told on stderr, with
+ * the program's and the option's name.
+ */
+#ifndef TOOL_ARGUMENTS_H
+#define TOOL_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Tells that an option's value is not what it should be; returns false. */
+bool arguments_refuse(const char *option, const char *text, const char *what);
+
+/* A whole number, with a unit of 1024 where it is a size: 64K, 64M, 64G. */
+bool arguments_number(const char *option, const char *text, uint64_t *out);
+
+/* A number within 0..max. */
+bool arguments_real(const char *option, const char *text, double max,
+		    double *out);
+
+/* Tells that there is too much or too little; returns TOOL_USAGE. */
+int arguments_wrong(const char *command, const char *help);
+
+#endif

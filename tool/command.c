@@ -1,0 +1,93 @@
+/*
+ * A program of commands: finds the one that is asked for, and runs it.
+ */
+#include "config.h"
+
+#include "tool/command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static int name_width(const struct tool *t)
+{
+	size_t width = 0;
+
+	for (const struct tool_command *c = t->commands; c->name; c++) {
+		if (strlen(c->name) > width)
+			width = strlen(c->name);
+	}
+	return (int)width;
+}
+
+static void usage(const struct tool *t, FILE *to)
+{
+	int width = name_width(t);
+
+	fprintf(to, "usage: %s COMMAND [OPTIONS]\n%s\n\n", t->name, t->about);
+	for (const struct tool_command *c = t->commands; c->name; c++)
+		fprintf(to, "  %-*s %s\n", width, c->name, c->summary);
+	fprintf(to,
+		"\n%s COMMAND --help has the options of a command;\n"
+		"%s --version tells the version.\n",
+		t->name, t->name);
+}
+
+/* What was printed has to arrive, too. */
+static int told(const struct tool *t, int code)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	fprintf(stderr, "%s: standard output: %s\n", t->name, strerror(errno));
+	return TOOL_IO;
+}
+
+/* Whether an option asks for help; -h is one only as the first. */
+static bool wants_help(char **argv)
+{
+	if (argv[1] && !strcmp(argv[1], "-h"))
+		return true;
+	while (*++argv && strcmp(*argv, "--")) {
+		if (!strcmp(*argv, "--help"))
+			return true;
+	}
+	return false;
+}
+
+static int run(const struct tool *t, int argc, char **argv)
+{
+	char name[64];
+
+	for (const struct tool_command *c = t->commands; c->name; c++) {
+		if (strcmp(argv[0], c->name))
+			continue;
+		if (wants_help(argv)) {
+			fputs(c->help, stdout);
+			return told(t, TOOL_OK);
+		}
+		snprintf(name, sizeof(name), "%s: %s", t->name, c->name);
+		argv[0] = name; /* what getopt_long() begins its errors with */
+		return told(t, c->run(argc, argv));
+	}
+	fprintf(stderr, "%s: no command \"%s\"\n", t->name, argv[0]);
+	usage(t, stderr);
+	return TOOL_USAGE;
+}
+
+int tool_main(const struct tool *t, int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(t, stderr);
+		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		usage(t, stdout);
+		return TOOL_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("%s " PACKAGE_VERSION "\n", t->name);
+		return TOOL_OK;
+	}
+	return run(t, argc - 1, argv + 1);
+}

@@ -1,0 +1,33 @@
+/*
+ * A program of commands: one table lists them, and the program does what all
+ * such programs do: finds the command, shows its help, tells the version, and
+ * sees to it that what was printed has arrived.
+ */
+#ifndef TOOL_COMMAND_H
+#define TOOL_COMMAND_H
+
+/* Exit codes, as documented in the manual pages. */
+enum {
+	TOOL_OK = 0,
+	TOOL_NO = 1,    /* the answer is no, or the input is bad */
+	TOOL_USAGE = 2, /* the command line is wrong */
+	TOOL_IO = 3,    /* a file cannot be read or written, or no memory */
+};
+
+struct tool_command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* an exit code; argv[0]: its name */
+	const char *help; /* beginning with "usage: " */
+	const char *summary;
+};
+
+struct tool {
+	const char *name;
+	const char *about; /* a sentence */
+	const struct tool_command *commands; /* ends with one without a name */
+};
+
+/* Runs the command that the arguments name. Returns an exit code. */
+int tool_main(const struct tool *t, int argc, char **argv);
+
+#endif
