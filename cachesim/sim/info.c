@@ -1,0 +1,67 @@
+/*
+ * See info.h. Requests of an object are counted up to two.
+ */
+#include "cachesim/sim/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* The objects with one request. False: no memory. */
+static bool count_one_hit(const struct sim_trace *t, uint64_t *out)
+{
+	uint8_t *seen = calloc(t->nobjects ? t->nobjects : 1, 1);
+	uint64_t once = t->nobjects;
+
+	if (!seen)
+		return false;
+	for (uint64_t i = 0; i < t->nrequests; i++) {
+		uint8_t *s = &seen[t->object[i]];
+
+		once -= *s == 1;
+		*s = (uint8_t)(*s + (*s < 2));
+	}
+	free(seen);
+	*out = once;
+	return true;
+}
+
+static uint32_t latest(const struct sim_trace *t)
+{
+	uint32_t last = 0;
+
+	for (uint64_t i = 0; t->time && i < t->nrequests; i++)
+		last = t->time[i] > last ? t->time[i] : last;
+	return last;
+}
+
+int sim_trace_info(const struct sim_trace *t, struct sim_info *out)
+{
+	uint64_t n = t->nrequests, hits = n - t->nobjects;
+
+	*out = (struct sim_info){
+		.requests = n,
+		.objects = t->nobjects,
+		.clients = t->nclients,
+		.changes = t->nchanges,
+		.bad = t->totals.bad,
+		.bytes = t->totals.bytes,
+		.infinite = t->totals.unique_bytes,
+		.first_ms = t->totals.first_ms,
+		.seconds = latest(t),
+		.hit_ratio = share(hits, n),
+		.fresh_hit_ratio = share(hits - t->nchanges, n),
+	};
+	if (out->bytes > out->infinite)
+		out->byte_hit_ratio =
+			share(out->bytes - out->infinite, out->bytes);
+	if (!count_one_hit(t, &out->one_hit))
+		return TRACE_ENOMEM;
+	out->one_hit_objects = share(out->one_hit, t->nobjects);
+	out->one_hit_requests = share(out->one_hit, n);
+	return 0;
+}
