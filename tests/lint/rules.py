@@ -22,7 +22,8 @@ LAYERS = {
     "digestd": {"codec", "digestd/core", "digestd/io"},
     "cachesim/trace": {"codec", "digestd/core", "cachesim/trace"},
     "cachesim/sim": {"codec", "digestd/core", "cachesim/trace",
-                     "cachesim/sim"},
+                     "cachesim/admission", "cachesim/sim"},
+    "cachesim/admission": {"codec", "digestd/core", "cachesim/admission"},
     "cachesim/live": {"codec", "digestd/core", "cachesim/trace",
                       "cachesim/live"},
 }
@@ -41,7 +42,7 @@ LIBRARIES = {
 # Headers that pure code has no use for: clocks, threads, files, sockets.
 IMPURE = re.compile(r"(sys/|net|arpa/|pthread|threads|time|unistd|fcntl|poll"
                     r"|signal|dirent|locale|setjmp)")
-PURE = ("codec", "digestd/core")
+PURE = ("codec", "digestd/core", "cachesim/admission")
 
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")

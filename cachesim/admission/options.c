@@ -1,0 +1,172 @@
+/*
+ * The options of admission policies: their table, and texts like
+ * "tinylfu,window=1000,min-uses=3".
+ */
+#include <string.h>
+
+#include "cachesim/admission/admission.h"
+#include "codec/error.h"
+
+enum { NAME_MAX_BYTES = 32 };
+
+/* Counts stay below what a double holds exactly. */
+static const double count_max = 1e15;
+
+/* clang-format off */
+#define FIELD(type, name) ADMISSION_##type, offsetof(struct admission_config, name)
+const struct admission_option admission_options[] = {
+	{ "window", "keys remembered; 0: 1.5 times what the cache holds", 0, 1e12, 0, FIELD(U64, window) },
+	{ "min-uses", "requests until an object is worth a write", 2, 15, 2, FIELD(UNSIGNED, min_uses) },
+	{ "false-seen", "rate that the filters are made for", 1e-5, .2, .01, FIELD(DOUBLE, false_seen) },
+	{ "ram", "share of the capacity in RAM, for probation", 1e-4, .9, .02, FIELD(DOUBLE, ram_share) },
+	{ "size", "an object of this size is admitted with probability 1/e", 1, 1e15, 1e6, FIELD(DOUBLE, size_scale) },
+	{ "lambda", "what a disk write costs, in hits", 0, 100, 0, FIELD(DOUBLE, lambda) },
+	{ "sample", "looks at one key in so many", 1, 65536, 64, FIELD(UNSIGNED, sample) },
+	{ "sample-min", "objects in a miniature at least", 1, 1e9, 1000, FIELD(U64, sample_min) },
+	{ "seed", "of random choices", 0, 1e15, 1, FIELD(U64, seed) },
+	{ NULL, NULL, 0, 0, 0, ADMISSION_U64, 0 },
+};
+/* clang-format on */
+
+static void set(struct admission_config *c, const struct admission_option *o,
+		double value)
+{
+	char *at = (char *)c + o->at;
+	uint64_t u64 = (uint64_t)value;
+	unsigned number = (unsigned)value;
+
+	switch (o->type) {
+	case ADMISSION_U64:
+		memcpy(at, &u64, sizeof(u64));
+		break;
+	case ADMISSION_UNSIGNED:
+		memcpy(at, &number, sizeof(number));
+		break;
+	case ADMISSION_DOUBLE:
+		memcpy(at, &value, sizeof(value));
+		break;
+	}
+}
+
+void admission_defaults(struct admission_config *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (const struct admission_option *o = admission_options; o->name; o++)
+		set(c, o, o->usual);
+}
+
+/* Is the name one of the words? */
+static bool among(const char *words, const char *name, size_t len)
+{
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, name, len) == 0)
+			return true;
+		words += n + (words[n] == ' ');
+	}
+	return false;
+}
+
+static const struct admission_option *
+find_option(const struct admission_policy *policy, const char *name, size_t len)
+{
+	if (!among(policy->options, name, len))
+		return NULL;
+	for (const struct admission_option *o = admission_options; o->name; o++)
+		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+			return o;
+	return NULL;
+}
+
+/* What a letter after a number stands for; 0: nothing. */
+static double unit(char letter)
+{
+	switch (letter) {
+	case 'k':
+	case 'K':
+		return 1024;
+	case 'm':
+	case 'M':
+		return 1024 * 1024;
+	case 'g':
+	case 'G':
+		return 1024 * 1024 * 1024;
+	case '%':
+		return .01;
+	}
+	return 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A decimal fraction, with a unit if one is there; strtod would follow the
+ * user's locale. -1: none. */
+static double number(const char *text, size_t len)
+{
+	double value = 0, place = 0;
+	size_t digits = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (is_digit(text[i])) {
+			value = value * 10 + (text[i] - '0');
+			place *= 10;
+			digits++;
+		} else if (text[i] == '.' && place == 0) {
+			place = 1;
+		} else if (digits && i + 1 == len && unit(text[i]) > 0) {
+			value *= unit(text[i]);
+		} else {
+			return -1;
+		}
+	}
+	if (!digits)
+		return -1;
+	return place > 0 ? value / place : value;
+}
+
+static int read_option(const struct admission_policy *policy, const char *text,
+		       size_t len, struct admission_config *c)
+{
+	const char *equal = memchr(text, '=', len);
+	const struct admission_option *o;
+	size_t name_len;
+	double value;
+
+	if (!equal)
+		return SCD_EINVAL;
+	name_len = (size_t)(equal - text);
+	o = find_option(policy, text, name_len);
+	if (!o)
+		return SCD_EINVAL;
+	value = number(equal + 1, len - name_len - 1);
+	if (!(value >= o->least && value <= o->most && value <= count_max))
+		return SCD_EINVAL;
+	set(c, o, value);
+	return 0;
+}
+
+int admission_parse(const char *text, const struct admission_policy **policy,
+		    struct admission_config *c)
+{
+	size_t len = strcspn(text, ",");
+	char name[NAME_MAX_BYTES];
+	int err = 0;
+
+	if (len >= sizeof(name))
+		return SCD_EINVAL;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	*policy = admission_find(name);
+	if (!*policy)
+		return SCD_EINVAL;
+	while (!err && text[len] == ',') {
+		text += len + 1;
+		len = strcspn(text, ",");
+		err = read_option(*policy, text, len, c);
+	}
+	return err;
+}
