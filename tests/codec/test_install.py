@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""libscd as it is installed: headers, library, pkg-config file and manual; the
+symbols of the library; and programs that are built with them, the examples of
+scd(3) and of the README, as they stand there. TAP.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+import test_manual as manual
+
+BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+MAKE = os.environ.get("MAKE", "make")
+FOLDER = tempfile.TemporaryDirectory(prefix="scd-install-")
+ROOT = os.path.join(FOLDER.name, "root")
+TARGETS = ("install-libLTLIBRARIES", "install-scdincludeHEADERS",
+           "install-pkgconfigDATA", "install-man3")
+
+
+def output(*command, env=None, cwd=FOLDER.name):
+    r = subprocess.run(command, stdout=subprocess.PIPE, check=False, text=True,
+                       stderr=subprocess.STDOUT, cwd=cwd,
+                       env={**os.environ, **(env or {})})
+    assert r.returncode == 0, (command, r.stdout)
+    return r.stdout
+
+
+def installed():
+    """Path by path: the end of it, as it is told here."""
+    found = {}
+    for folder, _, names in os.walk(ROOT):
+        for name in names:
+            path = os.path.join(folder, name)
+            found["/".join(path.split("/")[-3:])] = path
+    return found
+
+
+def all_is_installed():
+    """And no header that is not for others."""
+    output(MAKE, "-s", *TARGETS, f"DESTDIR={ROOT}", cwd=BUILD,
+           env={"MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""})
+    paths = installed()
+    wanted = {f"include/scd/{header}" for header in manual.headers()}
+    assert {p for p in paths if p.endswith(".h")} == wanted, paths
+    for wanted in ("man/man3/scd.3", "lib/pkgconfig/libscd.pc"):
+        assert any(p.endswith(wanted) for p in paths), (wanted, paths)
+
+
+def path_of(name):
+    return next((path for short, path in sorted(installed().items())
+                 if short.endswith("/" + name)), None)
+
+
+def pkg_config(*args):
+    path = os.path.dirname(path_of("libscd.pc"))
+    return output("pkg-config", *args, "libscd", env={
+        "PKG_CONFIG_PATH": path, "PKG_CONFIG_SYSROOT_DIR": ROOT,
+        "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1",
+        "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"})
+
+
+def compiler():
+    return (shlex.split(os.environ.get("CC", "cc"))
+            + shlex.split(os.environ.get("CFLAGS", "-O1")))
+
+
+def headers_stand_alone():
+    """Each of them, in C and in C++."""
+    flags = shlex.split(pkg_config("--cflags"))
+    for header in manual.headers():
+        for language, standard in (("c", "c11"), ("c++", "c++17")):
+            path = os.path.join(FOLDER.name, "alone")
+            with open(path, "w", encoding="ascii") as f:
+                f.write(f"#include <scd/{header}>\n")
+            output(*compiler(), "-x", language, f"-std={standard}",
+                   "-pedantic", "-Wall", "-Wextra", "-Werror", *flags,
+                   "-fsyntax-only", path)
+
+
+def symbols(path):
+    rows = output("nm", "-D", "--defined-only", path).splitlines()
+    return {row.split()[2] for row in rows}
+
+
+def symbols_are_the_headers():
+    """No more, nothing internal, and no fewer."""
+    shared = path_of("libscd.so")
+    if shared is None:
+        return "no shared library was built"
+    inline = {"scd_digest_is_delta"}
+    wanted = {manual.name_of(p) for p in manual.declared()} - inline
+    found = symbols(shared)
+    # A profiler or sanitizer has symbols of its own in all that it builds.
+    found = {s for s in found if not re.match(r"_|asan|ubsan|tsan", s)}
+    assert found == wanted, found ^ wanted
+    return None
+
+
+def built(source, libs):
+    """What a program says that is built from a source."""
+    path = os.path.join(FOLDER.name, "program")
+    with open(path + ".c", "w", encoding="ascii") as f:
+        f.write(source)
+    output(*compiler(), "-Wall", "-Wextra", "-Werror", path + ".c",
+           "-o", path, *shlex.split(pkg_config("--cflags")), *libs)
+    shared = path_of("libscd.so") or path_of("libscd.a")
+    return output(path, env={"LD_LIBRARY_PATH": os.path.dirname(shared)})
+
+
+def dynamic():
+    return shlex.split(pkg_config("--libs"))
+
+
+def static():
+    """The archive, and what the file says that it needs."""
+    libs = shlex.split(pkg_config("--libs", "--static"))
+    return [path_of("libscd.a") if lib == "-lscd" else lib for lib in libs]
+
+
+def examples():
+    """The programs of the manual."""
+    text = manual.manual().split(".Sh EXAMPLES")[1]
+    blocks = re.findall(r"\.Bd -literal[^\n]*\n(.*?)\.Ed", text, re.S)
+    return [block.replace(r"\e", "\\") for block in blocks]
+
+
+def examples_of_the_manual():
+    wanted = ("before: logo 1, news 0\ngeneration 2: logo 0, news 1\n",
+              "peer 1 may have it\n")
+    assert tuple(built(e, dynamic()) for e in examples()) == wanted
+
+
+def static_library():
+    if path_of("libscd.a") is None:
+        return "no static library was built"
+    assert built(examples()[0], static()).startswith("before: logo 1")
+    return None
+
+
+def readme():
+    """Its program, with the command that is printed below it."""
+    text = manual.text_of(os.path.join(manual.SOURCE, "README.md"))
+    source, after = re.search(r"```c\n(.*?)```(.*)", text, re.S).groups()
+    assert len(source.split("int main")[1].splitlines()) <= 24
+    words = re.search(r"^    cc (\S+\.c) \$\((pkg-config .*)\)$", after, re.M)
+    assert words[2] == "pkg-config --cflags --libs libscd"
+    said = re.search(r"^    (\d+ bytes: yes)$", after, re.M)[1]
+    assert built(source, dynamic()) == said + "\n"
+
+
+if __name__ == "__main__":
+    manual.run((all_is_installed, headers_stand_alone, symbols_are_the_headers,
+                examples_of_the_manual, static_library, readme))
