@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lzma.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,11 @@
 #include "cachesim/trace/request.h"
 
 enum { RAW_BYTES = 128 * 1024 }; /* zstd likes to be fed whole blocks */
+
+/* xz -9 unpacks with 65 MiB; more is not for a trace [bytes] */
+static const uint64_t xz_memory_max = 512 << 20;
+
+enum { MAGIC_BYTES = 6 }; /* of the longest */
 
 struct packing {
 	const char *magic;
@@ -35,6 +41,7 @@ struct trace_input {
 	size_t start, end;
 	z_stream z;
 	ZSTD_DStream *zstd;
+	lzma_stream xz;
 	uint8_t raw[RAW_BYTES];
 };
 
@@ -170,10 +177,50 @@ static void zstd_stop(struct trace_input *in)
 	ZSTD_freeDStream(in->zstd);
 }
 
+static int xz_start(struct trace_input *in)
+{
+	/* several streams, and padding between them, are one */
+	return lzma_stream_decoder(&in->xz, xz_memory_max,
+				   LZMA_CONCATENATED) == LZMA_OK
+		       ? 0
+		       : TRACE_ENOMEM;
+}
+
+static ssize_t xz_read(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	lzma_ret ret = LZMA_OK;
+
+	in->xz.next_out = out;
+	in->xz.avail_out = cap;
+	while (ret == LZMA_OK && in->xz.avail_out == cap) {
+		int err = raw_need(in);
+
+		if (err)
+			return err;
+		in->xz.next_in = in->raw + in->start;
+		in->xz.avail_in = in->end - in->start;
+		ret = lzma_code(&in->xz,
+				in->raw_ended ? LZMA_FINISH : LZMA_RUN);
+		in->start = in->end - in->xz.avail_in;
+	}
+	if (ret == LZMA_MEM_ERROR)
+		return TRACE_ENOMEM;
+	/* after the end of the stream it goes on saying so */
+	if (ret != LZMA_OK && ret != LZMA_STREAM_END)
+		return TRACE_ECODING;
+	return (ssize_t)(cap - in->xz.avail_out);
+}
+
+static void xz_stop(struct trace_input *in)
+{
+	lzma_end(&in->xz);
+}
+
 /* clang-format off */
 static const struct packing packings[] = {
 	{ "\x1f\x8b",         2, gzip_start,  gzip_read,  gzip_stop },
 	{ "\x28\xb5\x2f\xfd", 4, zstd_start,  zstd_read,  zstd_stop },
+	{ "\xfd" "7zXZ\0",     6, xz_start,    xz_read,    xz_stop },
 	{ "",                 0, plain_start, plain_read, plain_stop },
 };
 /* clang-format on */
@@ -194,7 +241,7 @@ static int input_start(struct trace_input *in)
 	int err = 0;
 
 	/* a pipe may give its first bytes one by one */
-	while (!err && in->end < 4 && !in->raw_ended)
+	while (!err && in->end < MAGIC_BYTES && !in->raw_ended)
 		err = raw_fill(in);
 	if (err)
 		return err;

@@ -1,7 +1,8 @@
 /*
- * A stream of bytes from a file or from standard input. A gzip or zstd stream
- * is recognised by its first bytes and unpacked on the way; several members or
- * frames one after the other are one stream, as for zcat and zstdcat.
+ * A stream of bytes from a file or from standard input. A gzip, zstd or xz
+ * stream is recognised by its first bytes and unpacked on the way; several
+ * members or frames one after the other are one stream, as for zcat, zstdcat
+ * and xzcat.
  */
 #ifndef TRACE_INPUT_H
 #define TRACE_INPUT_H

@@ -50,7 +50,7 @@ enum trace_error {
 	TRACE_OK = 0,
 	TRACE_ENOMEM = -1,   /* no memory */
 	TRACE_EIO = -2,	     /* reading failed; errno says why */
-	TRACE_ECODING = -3,  /* the gzip or zstd stream is damaged or cut */
+	TRACE_ECODING = -3,  /* the packed stream is damaged or cut */
 	TRACE_EUNKNOWN = -4, /* no format recognises the trace, or its name */
 	TRACE_EOPTION = -5,  /* an option outside its documented range */
 	TRACE_ELONG = -6,    /* bad record: longer than the limit */

@@ -36,6 +36,7 @@ LIBRARIES = {
     "md5.h": r"codec/squid\.c",
     "confuse.h": r"digestd/io/configuration\w*\.[ch]",
     "zlib.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zlib\.c",
+    "lzma.h": r"cachesim/trace/input\w*\.[ch]",
     "zstd.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zstd\.c",
 }
 

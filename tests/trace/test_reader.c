@@ -1,9 +1,10 @@
 /*
- * Reading files: the same log plain, gzip and zstd gives the same requests;
+ * Reading files: the same log plain, gzip, zstd and xz gives the same requests;
  * damaged streams, bad and overlong lines are told and do not hide the rest.
  */
 #include "tests/unit.h"
 
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,10 +108,21 @@ static size_t zstd(const char *in, size_t len, uint8_t *out, size_t cap)
 	return ZSTD_compress(out, cap, in, len, 3);
 }
 
+static size_t xz(const char *in, size_t len, uint8_t *out, size_t cap)
+{
+	size_t n = 0;
+
+	assert_int_equal(lzma_easy_buffer_encode(3, LZMA_CHECK_CRC64, NULL,
+						 (const uint8_t *)in, len, out,
+						 &n, cap),
+			 LZMA_OK);
+	return n;
+}
+
 static void packed_is_read(void **state)
 {
 	size_t (*const pack[])(const char *, size_t, uint8_t *, size_t) = {
-		gzip, zstd
+		gzip, zstd, xz
 	};
 	enum { KEYS = 50000 };
 	size_t len, cap;
@@ -119,7 +131,7 @@ static void packed_is_read(void **state)
 	int end;
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < NROWS(pack); i++) {
 		size_t n = pack[i](text, len, packed, cap);
 
 		/* two members, one after the other */
