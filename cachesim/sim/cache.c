@@ -1,0 +1,237 @@
+/*
+ * One simulated cache: a map from objects to slots, what is in the slots, and
+ * a policy that says which of them goes.
+ */
+#include "cachesim/sim/cache.h"
+
+#include <stdlib.h>
+
+#include "cachesim/sim/map.h"
+#include "codec/error.h"
+
+enum { FIRST_SLOTS = 256 }; /* and at least so many more each time */
+
+struct sim_cache {
+	struct sim_map map;
+	struct eviction *eviction;
+	uint32_t *object; /* by slot; of a free one: the next free slot */
+	uint32_t *size;	  /* by slot */
+	uint32_t nslots, free_slot;
+	struct sim_cache_config config;
+	struct sim_cache_stats stats;
+};
+
+/* Hashes of objects whose trace has none: an odd factor and a shift mix well
+ * enough for numbers that are all different. */
+static uint64_t hash_of_number(uint32_t object)
+{
+	uint64_t z = (object + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return z ^ z >> 32;
+}
+
+static struct eviction_item item_of(const struct sim_cache *c, uint32_t object,
+				    uint32_t size)
+{
+	return (struct eviction_item){
+		c->config.hash ? c->config.hash[object]
+			       : hash_of_number(object),
+		size,
+	};
+}
+
+static struct eviction_item item(void *arg, uint32_t slot)
+{
+	const struct sim_cache *c = arg;
+
+	return item_of(c, c->object[slot], c->size[slot]);
+}
+
+/* Arrays of the cache itself; nothing is lost when one cannot grow. */
+static int grow_array(uint32_t **array, uint32_t nslots)
+{
+	uint32_t *grown = realloc(*array, (size_t)nslots * sizeof(*grown));
+
+	if (!grown)
+		return SCD_ENOMEM;
+	*array = grown;
+	return 0;
+}
+
+/* More slots, all of them free; called when none is. */
+static int grow(struct sim_cache *c)
+{
+	uint64_t nslots = (uint64_t)c->nslots + c->nslots / 4 + FIRST_SLOTS;
+	int err;
+
+	if (nslots > c->config.nobjects)
+		nslots = c->config.nobjects;
+	if (nslots > EVICTION_SLOTS)
+		nslots = EVICTION_SLOTS;
+	if (nslots <= c->nslots)
+		return SCD_ENOMEM;
+	err = grow_array(&c->object, (uint32_t)nslots);
+	if (!err)
+		err = grow_array(&c->size, (uint32_t)nslots);
+	if (!err)
+		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->object);
+	if (!err)
+		err = eviction_reserve(c->eviction, (uint32_t)nslots);
+	if (err)
+		return err;
+	for (uint32_t i = (uint32_t)nslots; i-- > c->nslots;) {
+		c->object[i] = c->free_slot;
+		c->free_slot = i;
+	}
+	c->nslots = (uint32_t)nslots;
+	return 0;
+}
+
+int sim_cache_new(struct sim_cache **out, const struct sim_cache_config *config)
+{
+	struct sim_cache *c = calloc(1, sizeof(*c));
+	struct eviction_config eviction = {
+		.capacity = config->capacity,
+		.item = item,
+		.arg = c,
+	};
+	int err;
+
+	if (!c)
+		return SCD_ENOMEM;
+	c->config = *config;
+	c->free_slot = EVICTION_NONE;
+	err = sim_map_init(&c->map, config->nobjects, config->hashed);
+	if (!err)
+		err = eviction_new(&c->eviction, config->policy, &eviction);
+	if (err) {
+		sim_cache_free(&c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void sim_cache_free(struct sim_cache **c)
+{
+	if (!*c)
+		return;
+	sim_map_free(&(*c)->map);
+	eviction_free(&(*c)->eviction);
+	free((*c)->object);
+	free((*c)->size);
+	free(*c);
+	*c = NULL;
+}
+
+static uint32_t slot_of(const struct sim_cache *c, uint32_t object)
+{
+	return sim_map_find(&c->map, c->object, object);
+}
+
+bool sim_cache_get(struct sim_cache *c, uint32_t object)
+{
+	uint32_t slot = slot_of(c, object);
+
+	if (slot == EVICTION_NONE)
+		return false;
+	eviction_hit(c->eviction, slot);
+	return true;
+}
+
+bool sim_cache_has(const struct sim_cache *c, uint32_t object)
+{
+	return slot_of(c, object) != EVICTION_NONE;
+}
+
+/* A slot that the policy does not know any more becomes free. */
+static void empty_slot(struct sim_cache *c, uint32_t slot)
+{
+	sim_map_remove(&c->map, c->object, slot);
+	c->stats.objects--;
+	c->stats.bytes -= c->size[slot];
+	c->object[slot] = c->free_slot;
+	c->free_slot = slot;
+}
+
+static void evict_one(struct sim_cache *c)
+{
+	uint32_t slot = eviction_evict(c->eviction);
+	uint32_t object = c->object[slot];
+
+	c->stats.evicted++;
+	c->stats.evicted_bytes += c->size[slot];
+	empty_slot(c, slot);
+	if (c->config.evicted)
+		c->config.evicted(c->config.arg, object);
+}
+
+/* An object into a free slot. */
+static void fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
+{
+	uint32_t slot = c->free_slot;
+
+	c->free_slot = c->object[slot];
+	c->object[slot] = object;
+	c->size[slot] = size;
+	c->stats.objects++;
+	c->stats.bytes += size;
+	c->stats.puts++;
+	c->stats.put_bytes += size;
+	sim_map_add(&c->map, object, slot);
+	eviction_insert(c->eviction, slot);
+}
+
+int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
+{
+	int err = 0;
+
+	sim_cache_drop(c, object);
+	if (size > c->config.capacity)
+		return SCD_ELIMIT;
+	eviction_expect(c->eviction, item_of(c, object, size));
+	while (c->stats.bytes + size > c->config.capacity)
+		evict_one(c);
+	if (c->free_slot == EVICTION_NONE)
+		err = grow(c);
+	if (!err)
+		fill_slot(c, object, size);
+	return err;
+}
+
+bool sim_cache_drop(struct sim_cache *c, uint32_t object)
+{
+	uint32_t slot = slot_of(c, object);
+
+	if (slot == EVICTION_NONE)
+		return false;
+	eviction_remove(c->eviction, slot);
+	empty_slot(c, slot);
+	return true;
+}
+
+void sim_cache_prefetch(const struct sim_cache *c, uint32_t object)
+{
+	__builtin_prefetch(&c->map.slot[sim_map_place(&c->map, object)], 1);
+}
+
+void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
+{
+	uint32_t slot = c->map.slot[sim_map_place(&c->map, object)];
+
+	if (slot != EVICTION_NONE)
+		eviction_prefetch(c->eviction, slot);
+}
+
+void sim_cache_stats(const struct sim_cache *c, struct sim_cache_stats *out)
+{
+	*out = c->stats;
+}
+
+size_t sim_cache_memory(const struct sim_cache *c)
+{
+	return sizeof(*c) + ((size_t)c->map.nplaces + 1) * sizeof(uint32_t) +
+	       (size_t)c->nslots * 2 * sizeof(uint32_t) +
+	       eviction_memory(c->eviction);
+}
