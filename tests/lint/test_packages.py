@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The packages of bootstrap are those that configure and the tests ask for,
+and those that the README names. TAP.
+"""
+
+import os
+import re
+import sys
+
+SOURCE = os.environ.get("top_srcdir", ".")
+
+# What is asked for, and the package that has it; None: the build can do
+# without, and so can the tests.
+MODULES = {
+    "zlib": "zlib1g-dev",
+    "libxxhash": "libxxhash-dev",
+    "libmd": "libmd-dev",
+    "libzstd": "libzstd-dev",
+    "jansson": "libjansson-dev",
+    "libmicrohttpd": "libmicrohttpd-dev",
+    "libcurl": "libcurl4-gnutls-dev",
+    "libconfuse": "libconfuse-dev",
+    "cmocka": "libcmocka-dev",
+}
+PROGRAMS = {
+    "gnuplot": "gnuplot-nox",
+    "mandoc": "mandoc",
+    "promtool": "prometheus",
+    "shellcheck": "shellcheck",
+    "clang": "clang",
+    "bash": None,  # everywhere
+}
+
+
+def text_of(*path):
+    with open(os.path.join(SOURCE, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def packages(name):
+    """A list of bootstrap's."""
+    words = re.search(rf'^{name}="(.*?)"$', text_of("bootstrap"),
+                      re.M | re.S)[1]
+    return words.split()
+
+
+def modules():
+    """What configure looks for."""
+    text = text_of("configure.ac")
+    found = re.findall(r"PKG_CHECK_MODULES\(\[\w+\], \[([\w-]+)", text)
+    assert len(found) > 6, found
+    return set(found)
+
+
+def programs():
+    """What the tests and the rules of make look for."""
+    found = {"shellcheck", "clang"}
+    for folder, _, names in os.walk(os.path.join(SOURCE, "tests")):
+        for name in names:
+            if name.endswith(".py"):
+                found |= set(re.findall(r'which\("([a-z-]+)"\)',
+                                        text_of(os.path.relpath(
+                                            os.path.join(folder, name),
+                                            SOURCE))))
+    if re.search(r"^\t+gnuplot ", text_of("docs", "Makefile.inc"), re.M):
+        found.add("gnuplot")
+    return found
+
+
+def modules_have_packages():
+    there = packages("build_packages") + packages("test_packages")
+    assert modules() == set(MODULES), modules() ^ set(MODULES)
+    for module in modules():
+        assert MODULES[module] in there, module
+
+
+def programs_have_packages():
+    there = packages("build_packages") + packages("test_packages")
+    assert programs() == set(PROGRAMS), programs() ^ set(PROGRAMS)
+    for program in programs():
+        assert PROGRAMS[program] in (None, *there), program
+
+
+def no_package_is_named_twice():
+    there = packages("build_packages") + packages("test_packages")
+    assert len(set(there)) == len(there)
+
+
+def readme_has_the_packages():
+    """By hand: what the build needs, and what the tests need beside it."""
+    text = text_of("README.md")
+    named = re.findall(r"^    apt-get install ((?:.*\\\n)*.*)$", text, re.M)
+    lists = [n.replace("\\", " ").split() for n in named]
+    assert lists == [packages("build_packages"),
+                     packages("test_packages")], lists
+
+
+TESTS = (modules_have_packages, programs_have_packages,
+         no_package_is_named_twice, readme_has_the_packages)
+
+
+def main():
+    failed = False
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        try:
+            test()
+            print(f"ok {number} - {test.__name__}")
+        except AssertionError as e:
+            failed = True
+            print(f"not ok {number} - {test.__name__}\n# {e!r}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
