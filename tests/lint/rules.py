@@ -24,6 +24,7 @@ LAYERS = {
     "cachesim/sim": {"codec", "digestd/core", "cachesim/trace",
                      "cachesim/admission", "cachesim/sim"},
     "cachesim/admission": {"codec", "digestd/core", "cachesim/admission"},
+    "cachesim/report": {"cachesim/report"},
     "cachesim/live": {"codec", "digestd/core", "cachesim/trace",
                       "cachesim/live"},
 }
