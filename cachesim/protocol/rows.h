@@ -1,0 +1,13 @@
+/*
+ * The protocols, for their table and for who needs a certain one.
+ */
+#ifndef CACHESIM_PROTOCOL_ROWS_H
+#define CACHESIM_PROTOCOL_ROWS_H
+
+#include "cachesim/protocol/protocol.h"
+
+extern const struct protocol protocol_none;
+extern const struct protocol protocol_icp;
+extern const struct protocol protocol_htcp;
+
+#endif
