@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/options.h"
+
 static int name_width(const struct tool *t)
 {
 	size_t width = 0;
@@ -55,28 +57,36 @@ static bool wants_help(char **argv)
 	return false;
 }
 
-static int run(const struct tool *t, int argc, char **argv)
+static const struct tool_command *find(const struct tool *t, const char *name)
+{
+	const struct tool_command *c = t->commands;
+
+	while (c->name && strcmp(name, c->name))
+		c++;
+	return c->name ? c : NULL;
+}
+
+/* argv[0] is to become the command's name. */
+static int run(const struct tool *t, const struct tool_command *c, int argc,
+	       char **argv)
 {
 	char name[64];
 
-	for (const struct tool_command *c = t->commands; c->name; c++) {
-		if (strcmp(argv[0], c->name))
-			continue;
-		if (wants_help(argv)) {
-			fputs(c->help, stdout);
-			return told(t, TOOL_OK);
-		}
-		snprintf(name, sizeof(name), "%s: %s", t->name, c->name);
-		argv[0] = name; /* what getopt_long() begins its errors with */
-		return told(t, c->run(argc, argv));
+	if (wants_help(argv)) {
+		fputs(c->help, stdout);
+		if (c->options)
+			options_help(c->options, stdout);
+		return told(t, TOOL_OK);
 	}
-	fprintf(stderr, "%s: no command \"%s\"\n", t->name, argv[0]);
-	usage(t, stderr);
-	return TOOL_USAGE;
+	snprintf(name, sizeof(name), "%s: %s", t->name, c->name);
+	argv[0] = name; /* what getopt_long() begins its errors with */
+	return told(t, c->run(argc, argv));
 }
 
 int tool_main(const struct tool *t, int argc, char **argv)
 {
+	const struct tool_command *c;
+
 	if (argc < 2) {
 		usage(t, stderr);
 		return TOOL_USAGE;
@@ -89,5 +99,12 @@ int tool_main(const struct tool *t, int argc, char **argv)
 		printf("%s " PACKAGE_VERSION "\n", t->name);
 		return TOOL_OK;
 	}
-	return run(t, argc - 1, argv + 1);
+	c = find(t, argv[1]);
+	if (c)
+		return run(t, c, argc - 1, argv + 1);
+	if (t->otherwise && argc > 4)
+		return run(t, find(t, t->otherwise), argc, argv);
+	fprintf(stderr, "%s: no command \"%s\"\n", t->name, argv[1]);
+	usage(t, stderr);
+	return TOOL_USAGE;
 }

@@ -6,6 +6,8 @@
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
+struct tool_option;
+
 /* Exit codes, as documented in the manual pages. */
 enum {
 	TOOL_OK = 0,
@@ -19,12 +21,17 @@ struct tool_command {
 	int (*run)(int argc, char **argv); /* an exit code; argv[0]: its name */
 	const char *help; /* beginning with "usage: " */
 	const char *summary;
+	/* Tables whose rows --help ends with; a null ends them. Null: none */
+	const struct tool_option *const *options;
 };
 
 struct tool {
 	const char *name;
 	const char *about; /* a sentence */
 	const struct tool_command *commands; /* ends with one without a name */
+	/* What to run when the first of four arguments or more is no command;
+	 * null: nothing */
+	const char *otherwise;
 };
 
 /* Runs the command that the arguments name. Returns an exit code. */

@@ -1,0 +1,147 @@
+/*
+ * Options as tables.
+ */
+#include "config.h"
+
+#include "tool/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "tool/arguments.h"
+
+enum {
+	MAX_OPTIONS = 96,  /* of a command */
+	LONG_ONLY = 256,   /* what getopt_long() returns for those, and up */
+	HELP_COLUMN = 26,  /* where the text of --help begins */
+};
+
+/* getopt's two forms of the tables, and the rows by number. */
+struct known {
+	const struct tool_option *rows[MAX_OPTIONS];
+	struct option longs[MAX_OPTIONS + 1];
+	char shorts[2 * MAX_OPTIONS + 1];
+	size_t n;
+};
+
+static void add(struct known *k, const struct tool_option *row, char **shorts)
+{
+	bool flag = row->kind == OPTION_FLAG;
+
+	k->longs[k->n] = (struct option){
+		.name = row->name,
+		.has_arg = flag ? no_argument : required_argument,
+		.val = row->letter ? row->letter : LONG_ONLY + (int)k->n,
+	};
+	k->rows[k->n++] = row;
+	if (!row->letter)
+		return;
+	*(*shorts)++ = row->letter;
+	if (!flag)
+		*(*shorts)++ = ':';
+}
+
+static void list_known(struct known *k, const struct tool_option *const *tables)
+{
+	char *shorts = k->shorts;
+
+	for (; *tables; tables++) {
+		for (const struct tool_option *row = *tables; row->name; row++)
+			if (k->n < MAX_OPTIONS)
+				add(k, row, &shorts);
+	}
+}
+
+/* "lru, fifo or sieve" */
+static bool refuse_word(const char *option, const char *text,
+			const char *const *words)
+{
+	char what[512] = "is not ";
+	size_t at = strlen(what);
+
+	for (size_t i = 0; words[i] && at < sizeof(what); i++)
+		at += (size_t)snprintf(what + at, sizeof(what) - at, "%s%s",
+				       !i	   ? "" :
+				       words[i + 1] ? ", " :
+						     " or ",
+				       words[i]);
+	return arguments_refuse(option, text, what);
+}
+
+static bool take_word(const char *option, const char *text,
+		      const char *const *words, unsigned *out)
+{
+	for (*out = 0; words[*out]; ++*out) {
+		if (!strcmp(text, words[*out]))
+			return true;
+	}
+	return refuse_word(option, text, words);
+}
+
+static bool take(const struct tool_option *row, const char *text, void *at)
+{
+	char option[32];
+
+	snprintf(option, sizeof(option), "--%s", row->name);
+	switch (row->kind) {
+	case OPTION_FLAG:
+		*(bool *)at = true;
+		return true;
+	case OPTION_COUNT:
+		return arguments_number(option, text, at);
+	case OPTION_REAL:
+		return arguments_real(option, text, row->max, at);
+	case OPTION_TEXT:
+		*(const char **)at = text;
+		return true;
+	case OPTION_WORD:
+		return take_word(option, text, row->words, at);
+	}
+	return false;
+}
+
+bool options_read(const struct tool_option *const *tables, int argc,
+		  char **argv, void *to)
+{
+	struct known k = { 0 };
+	int c;
+
+	list_known(&k, tables);
+	while ((c = getopt_long(argc, argv, k.shorts, k.longs, NULL)) != -1) {
+		size_t i = 0;
+
+		while (i < k.n && k.longs[i].val != c)
+			i++;
+		if (i == k.n ||
+		    !take(k.rows[i], optarg, (char *)to + k.rows[i]->at))
+			return false;
+	}
+	return true;
+}
+
+static void print_row(const struct tool_option *row, FILE *to)
+{
+	const char *text = row->help;
+	int used = row->letter ? fprintf(to, "  -%c, --%s", row->letter,
+					 row->name) :
+				 fprintf(to, "      --%s", row->name);
+
+	if (row->value)
+		used += fprintf(to, " %s", row->value);
+	fprintf(to, "%*s", used < HELP_COLUMN - 1 ? HELP_COLUMN - used : 2, "");
+	for (; *text; text++) {
+		putc(*text, to);
+		if (*text == '\n')
+			fprintf(to, "%*s", HELP_COLUMN, "");
+	}
+	putc('\n', to);
+}
+
+void options_help(const struct tool_option *const *tables, FILE *to)
+{
+	for (; *tables; tables++) {
+		for (const struct tool_option *row = *tables; row->name; row++)
+			print_row(row, to);
+	}
+}

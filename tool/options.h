@@ -1,0 +1,43 @@
+/*
+ * Options as tables: what getopt_long() knows, what --help tells and where a
+ * value goes are one row. A command has several tables, which may be shared
+ * with other commands, and all of them fill in one structure.
+ */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum option_kind {
+	OPTION_FLAG,  /* bool, becomes true */
+	OPTION_COUNT, /* uint64_t, with a unit of 1024 or without */
+	OPTION_REAL,  /* double, 0..max */
+	OPTION_TEXT,  /* const char *, borrowed from the arguments */
+	OPTION_WORD,  /* unsigned: the position in words */
+};
+
+struct tool_option {
+	const char *name; /* null ends a table */
+	char letter;      /* 0: none */
+	enum option_kind kind;
+	size_t at;        /* of the value in the structure */
+	double max;       /* of a real */
+	const char *value; /* what --help calls it, in capitals; null: flag */
+	const char *help;  /* of a few words, or more in several lines */
+	const char *const *words; /* of OPTION_WORD; a null ends them */
+};
+
+/*
+ * Reads the arguments into the structure at `to`; getopt's optind then says
+ * where the operands are, which getopt_long() has moved to the end. False:
+ * something is wrong, and was told on stderr.
+ */
+bool options_read(const struct tool_option *const *tables, int argc,
+		  char **argv, void *to);
+
+/* Prints a line or more for each option. */
+void options_help(const struct tool_option *const *tables, FILE *to);
+
+#endif
