@@ -1,39 +1,27 @@
 /*
- * Traces of fixed-size records: libCacheSim's oracleGeneral, and bare integer
- * keys. Objects are known by number; the URL is that number in decimal.
+ * Traces of fixed-size records: libCacheSim's oracleGeneral, its plain binary
+ * format, whose fields are told by the user, and bare integer keys. Objects
+ * are known by number; the URL is that number in decimal.
  */
 #include "cachesim/trace/format.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cachesim/trace/bytes.h"
 #include "cachesim/trace/scan.h"
 
 enum { ORACLE_BYTES = 24, ORACLE_SAMPLE = 64 /* records */ };
-
-static uint64_t little(const char *at, unsigned bytes)
-{
-	uint64_t v = 0;
-
-	while (bytes--)
-		v = v << 8 | (unsigned char)at[bytes];
-	return v;
-}
-
-static uint64_t big(const char *at, unsigned bytes)
-{
-	uint64_t v = 0;
-
-	for (unsigned i = 0; i < bytes; i++)
-		v = v << 8 | (unsigned char)at[i];
-	return v;
-}
 
 /* uint32 seconds, uint64 key, uint32 size, int64 next access; little-endian */
 static int oracle_parse(struct trace_parser *p, struct trace_text record,
 			struct trace_request *req)
 {
-	req->time_ms = (int64_t)little(record.at, 4) * 1000;
-	req->size = little(record.at + 12, 4);
+	req->time_ms = (int64_t)bytes_little(record.at, 4) * 1000;
+	req->size = bytes_little(record.at + 12, 4);
 	req->has_size = true;
-	scan_number_key(p, little(record.at + 4, 8), req);
+	scan_number_key(p, bytes_little(record.at + 4, 8), req);
 	return 0;
 }
 
@@ -47,8 +35,8 @@ static unsigned oracle_score(struct trace_text sample)
 		records = ORACLE_SAMPLE;
 	for (size_t i = 0; i < records; i++) {
 		const char *at = sample.at + i * ORACLE_BYTES;
-		uint64_t time = little(at, 4);
-		int64_t next = (int64_t)little(at + 16, 8);
+		uint64_t time = bytes_little(at, 4);
+		int64_t next = (int64_t)bytes_little(at + 16, 8);
 
 		if (time < last || next < -2 || next > INT64_MAX / 2 ||
 		    (next >= 0 && next <= (int64_t)i))
@@ -61,19 +49,111 @@ static unsigned oracle_score(struct trace_text sample)
 static int i32le_parse(struct trace_parser *p, struct trace_text record,
 		       struct trace_request *req)
 {
-	scan_number_key(p, little(record.at, 4), req);
+	scan_number_key(p, bytes_little(record.at, 4), req);
 	return 0;
 }
 
 static int i64be_parse(struct trace_parser *p, struct trace_text record,
 		       struct trace_request *req)
 {
-	scan_number_key(p, big(record.at, 8), req);
+	scan_number_key(p, bytes_big(record.at, 8), req);
+	return 0;
+}
+
+static int i64le_parse(struct trace_parser *p, struct trace_text record,
+		       struct trace_request *req)
+{
+	scan_number_key(p, bytes_little(record.at, 8), req);
+	return 0;
+}
+
+static int i32be_parse(struct trace_parser *p, struct trace_text record,
+		       struct trace_request *req)
+{
+	scan_number_key(p, bytes_big(record.at, 4), req);
+	return 0;
+}
+
+/* The bits of a float or double as an integer; false: it has none. */
+static bool whole_of_float(uint64_t bits, unsigned bytes, int64_t *out)
+{
+	static const double top = 0x1p63;
+	uint32_t half = (uint32_t)bits;
+	float narrow;
+	double v;
+
+	memcpy(&narrow, &half, sizeof(narrow));
+	memcpy(&v, &bits, sizeof(v));
+	if (bytes == sizeof(narrow))
+		v = (double)narrow;
+	if (!(v > -top && v < top))
+		return false;
+	*out = (int64_t)v;
+	return true;
+}
+
+/* The number in a column, 0 where there is none. False: a float beyond it. */
+static bool number_of(const struct trace_layout *l, enum trace_column c,
+		      const char *record, int64_t *out)
+{
+	const struct trace_field *f;
+	unsigned unused;
+	uint64_t v;
+
+	*out = 0;
+	if (l->column[c] < 0)
+		return true;
+	f = &l->field[l->column[c]];
+	v = l->big ? bytes_big(record + f->offset, f->bytes)
+		   : bytes_little(record + f->offset, f->bytes);
+	if (f->type == 'f')
+		return whole_of_float(v, f->bytes, out);
+	unused = 64 - 8 * (unsigned)f->bytes;
+	*out = f->type == 'i' ? (int64_t)(v << unused) >> unused : (int64_t)v;
+	return true;
+}
+
+static void number_client(struct trace_parser *p, int64_t number,
+			  struct trace_request *req)
+{
+	enum { DIGITS = 21 };
+	char *text = scan_room(p, DIGITS);
+
+	if (text)
+		trace_request_client(
+			req, (struct trace_text){
+				     text, (size_t)snprintf(text, DIGITS,
+							    "%" PRId64,
+							    number) });
+}
+
+static int binary_parse(struct trace_parser *p, struct trace_text record,
+			struct trace_request *req)
+{
+	const struct trace_layout *l = &p->layout;
+	int64_t v[TRACE_COLUMNS];
+
+	for (int c = 0; c < TRACE_COLUMNS; c++)
+		if (!number_of(l, (enum trace_column)c, record.at, &v[c]))
+			return TRACE_EFIELDS;
+	if (v[TRACE_COL_TIME] < 0 || v[TRACE_COL_TIME] > INT64_MAX / 1000)
+		return TRACE_ETIME;
+	req->time_ms = scan_which_unit(v[TRACE_COL_TIME] * 1000);
+	if (v[TRACE_COL_SIZE] < 0)
+		return TRACE_ESIZE;
+	req->size = (uint64_t)v[TRACE_COL_SIZE];
+	req->has_size = l->column[TRACE_COL_SIZE] >= 0;
+	if (v[TRACE_COL_STATUS] >= 100 && v[TRACE_COL_STATUS] <= 599)
+		req->status = (unsigned)v[TRACE_COL_STATUS];
+	if (l->column[TRACE_COL_CLIENT] >= 0)
+		number_client(p, v[TRACE_COL_CLIENT], req);
+	scan_number_key(p, (uint64_t)v[TRACE_COL_URL], req);
 	return 0;
 }
 
 const struct trace_format trace_oracle = {
 	.name = "oracleGeneral",
+	.alias = "oracleGeneralBin",
 	.about = "libCacheSim's binary format",
 	.block = ORACLE_BYTES,
 	.score = oracle_score,
@@ -87,9 +167,30 @@ const struct trace_format trace_i32le = {
 	.parse = i32le_parse,
 };
 
+const struct trace_format trace_i32be = {
+	.name = "i32be",
+	.about = "32-bit keys, big-endian",
+	.block = 4,
+	.parse = i32be_parse,
+};
+
+const struct trace_format trace_i64le = {
+	.name = "i64le",
+	.about = "64-bit keys, little-endian",
+	.block = 8,
+	.parse = i64le_parse,
+};
+
 const struct trace_format trace_i64be = {
 	.name = "i64be",
 	.about = "64-bit keys, big-endian",
 	.block = 8,
 	.parse = i64be_parse,
+};
+
+const struct trace_format trace_binary = {
+	.name = "binary",
+	.about = "numbers of a layout that is told (format=...)",
+	.laid_out = true,
+	.parse = binary_parse,
 };

@@ -6,18 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/trace/scan.h"
+#include "cachesim/trace/layout.h"
 
 const struct trace_format *const trace_formats[] = {
-	&trace_clf,  &trace_squid,  &trace_csv,	  &trace_oracle,
-	&trace_keys, &trace_i32le, &trace_i64be, NULL,
+	&trace_clf,   &trace_squid, &trace_csv,	     &trace_oracle,
+	&trace_keys,  &trace_i32le, &trace_i32be,    &trace_i64le,
+	&trace_i64be, &trace_binary, &trace_worldcup, NULL,
 };
 
 const struct trace_format *trace_format_named(const char *name)
 {
-	for (size_t i = 0; trace_formats[i]; i++)
-		if (!strcmp(trace_formats[i]->name, name))
-			return trace_formats[i];
+	for (size_t i = 0; trace_formats[i]; i++) {
+		const struct trace_format *f = trace_formats[i];
+
+		if (!strcmp(f->name, name) ||
+		    (f->alias && !strcmp(f->alias, name)))
+			return f;
+	}
 	return NULL;
 }
 
@@ -47,10 +52,23 @@ int trace_parser_init(struct trace_parser *p, const struct trace_format *f,
 	p->base.len = strlen(p->base.at);
 	while (p->base.len && p->base.at[p->base.len - 1] == '/')
 		p->base.len--;
-	for (int i = 0; i < TRACE_COLUMNS; i++)
-		p->column[i] = -1;
+	p->block = f->block;
+	trace_layout_init(&p->layout);
 	p->scratch = malloc(TRACE_SCRATCH_BYTES);
 	return p->scratch ? 0 : TRACE_ENOMEM;
+}
+
+int trace_parser_columns(struct trace_parser *p, const char *spec)
+{
+	int err = trace_layout_parse(&p->layout, spec);
+
+	if (!err && p->format->laid_out) {
+		p->block = p->layout.block;
+		for (int c = 0; c < TRACE_COLUMNS; c++)
+			if (p->layout.column[c] >= (int)p->layout.fields)
+				err = TRACE_EOPTION;
+	}
+	return err;
 }
 
 void trace_parser_free(struct trace_parser *p)

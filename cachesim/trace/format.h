@@ -14,7 +14,7 @@
 /* Room for a record that is put together, and for its base [bytes]. */
 enum { TRACE_SCRATCH_BYTES = 3 * 65536 };
 
-/* The columns of a CSV trace. */
+/* The columns of a CSV or binary trace. */
 enum trace_column {
 	TRACE_COL_TIME,
 	TRACE_COL_CLIENT,
@@ -25,6 +25,33 @@ enum trace_column {
 	TRACE_COLUMNS
 };
 
+enum {
+	TRACE_FIELDS_MAX = 64,	/* of a record in columns */
+	TRACE_HEADING_MAX = 48, /* name of a column [bytes, with its NUL] */
+};
+
+/* Where a number lies in a binary record. */
+struct trace_field {
+	uint16_t offset;
+	uint8_t bytes; /* 1, 2, 4, 8; 0: no number */
+	char type;     /* 'u', 'i' (signed), 'f' (float) */
+};
+
+/* What --columns says of a record's columns, for formats that have them. */
+struct trace_layout {
+	int column[TRACE_COLUMNS]; /* position from 0; -1: not there */
+	char heading[TRACE_COLUMNS][TRACE_HEADING_MAX]; /* to look for */
+	bool columns_set; /* by the user, not by a header or a guess */
+	bool number_keys; /* keys are numbers, not texts that are hashed */
+	int header;	  /* 1: there is one, 0: there is none, -1: look */
+	char delimiter;	  /* of a CSV; 0: not known yet */
+	/* of a binary trace, from its format string */
+	struct trace_field field[TRACE_FIELDS_MAX];
+	unsigned fields;
+	unsigned block; /* bytes of a record */
+	bool big;	/* endian */
+};
+
 /* Parsing returns this for a record that is no request: a header, a comment */
 enum { TRACE_SKIP = 1 };
 
@@ -33,18 +60,20 @@ struct trace_format;
 /* What a format needs to know and to remember between two records. */
 struct trace_parser {
 	const struct trace_format *format;
-	struct trace_text base;	    /* "http://host" for URLs without a host */
-	int column[TRACE_COLUMNS];  /* position from 0; -1: not there */
-	bool columns_set;	    /* by the user, or by a header */
-	char delimiter;		    /* of a CSV; 0: not known yet */
-	char *scratch;		    /* for a URL put together, and for... */
-	size_t used;		    /* ...unquoted fields; reset per record */
+	struct trace_text base; /* "http://host" for URLs without a host */
+	struct trace_layout layout;
+	bool begun;    /* the first record has been read */
+	size_t block;  /* size of a record [bytes]; 0: a line */
+	char *scratch; /* for a URL put together, and for... */
+	size_t used;   /* ...unquoted fields; reset per record */
 };
 
 struct trace_format {
 	const char *name;  /* as the user writes it */
 	const char *about; /* one line */
+	const char *alias; /* another name, or null */
 	size_t block;	   /* size of a record [bytes]; 0: a line */
+	bool laid_out;	   /* --columns tells its block */
 
 	/*
 	 * How much the beginning of a stream looks like this format: 0 (not
@@ -66,7 +95,11 @@ extern const struct trace_format trace_csv;
 extern const struct trace_format trace_keys;
 extern const struct trace_format trace_oracle;
 extern const struct trace_format trace_i32le;
+extern const struct trace_format trace_i32be;
+extern const struct trace_format trace_i64le;
 extern const struct trace_format trace_i64be;
+extern const struct trace_format trace_binary;
+extern const struct trace_format trace_worldcup;
 
 /* All formats; a null ends the list. */
 extern const struct trace_format *const trace_formats[];
@@ -87,9 +120,9 @@ int trace_parser_init(struct trace_parser *p, const struct trace_format *f,
 void trace_parser_free(struct trace_parser *p);
 
 /*
- * Says which column is which: names or numbers from 1, with commas between
- * them: "time,client,-,url" names the columns in order ("-" is skipped),
- * "url=3,size=5" gives numbers. 0 or TRACE_EOPTION.
+ * Says which column is which, see trace_layout_parse(), and how large a record
+ * is. 0 or TRACE_EOPTION. Not needed for a format that has columns of its own
+ * or finds them.
  */
 int trace_parser_columns(struct trace_parser *p, const char *spec);
 

@@ -30,6 +30,7 @@ static unsigned keys_score(struct trace_text sample)
 
 const struct trace_format trace_keys = {
 	.name = "keys",
+	.alias = "txt",
 	.about = "one key or URL a line",
 	.score = keys_score,
 	.parse = keys_parse,

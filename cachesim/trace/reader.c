@@ -74,6 +74,9 @@ static int file_open(struct trace_reader *r, const char *name)
 		err = trace_parser_init(&r->parser, format, r->opt->base);
 	if (!err && r->opt->columns)
 		err = trace_parser_columns(&r->parser, r->opt->columns);
+	/* a record without a size would never end the trace */
+	if (!err && format->laid_out && !r->parser.block)
+		err = TRACE_EOPTION;
 	return err;
 }
 
@@ -90,7 +93,7 @@ static int file_bad(struct trace_reader *r, int reason)
 
 static int file_next(struct trace_reader *r, struct trace_request *req)
 {
-	size_t block = r->parser.format->block;
+	size_t block = r->parser.block;
 	struct trace_text record;
 
 	for (;;) {

@@ -39,6 +39,8 @@ const char *trace_strerror(int code)
 		return "not a size";
 	case TRACE_ECUT:
 		return "the trace ends inside a record";
+	case TRACE_EKEY:
+		return "the key is not a number";
 	case TRACE_EOBJECTS:
 		return "more objects or clients than 2^32 - 1";
 	case TRACE_ECOMPACT:

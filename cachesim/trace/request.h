@@ -62,6 +62,7 @@ enum trace_error {
 	TRACE_ESTATUS = -12, /* bad record: the status is not 100..599 */
 	TRACE_ESIZE = -13,   /* bad record: the size is no number */
 	TRACE_ECUT = -14,    /* bad record: the trace ends inside it */
+	TRACE_EKEY = -17,    /* bad record: the key is no number */
 	TRACE_EOBJECTS = -15, /* more objects or clients than numbers */
 	TRACE_ECOMPACT = -16, /* a file in the compact format is damaged */
 };

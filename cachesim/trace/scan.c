@@ -173,6 +173,24 @@ void scan_number_key(struct trace_parser *p, uint64_t key,
 	req->url.len = (size_t)snprintf(text, DIGITS, "%" PRIu64, key);
 }
 
+int scan_key(struct trace_parser *p, struct trace_text t,
+	     struct trace_request *req)
+{
+	uint64_t key;
+
+	if (!scan_u64(t, &key))
+		return TRACE_EKEY;
+	scan_number_key(p, key, req);
+	return 0;
+}
+
+int64_t scan_which_unit(int64_t ms)
+{
+	static const int64_t from = 100000000000000; /* the year 5138 */
+
+	return ms >= from ? ms / 1000 : ms;
+}
+
 struct trace_text scan_first_line(struct trace_text sample)
 {
 	struct trace_text line = sample;

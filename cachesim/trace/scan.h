@@ -48,6 +48,13 @@ char *scan_room(struct trace_parser *p, size_t len);
 void scan_number_key(struct trace_parser *p, uint64_t key,
 		     struct trace_request *req);
 
+/* The same for a key in decimal digits. 0 or TRACE_EKEY. */
+int scan_key(struct trace_parser *p, struct trace_text t,
+	     struct trace_request *req);
+
+/* Milliseconds that were read as seconds, from 10^11 of them on: a time. */
+int64_t scan_which_unit(int64_t ms);
+
 /* The first line of a sample, without its end. */
 struct trace_text scan_first_line(struct trace_text sample);
 

@@ -4,11 +4,22 @@
  *   1066036250.603 310 10.1.2.3 TCP_MISS/200 4567 GET http://x/ - DIRECT/.. -
  *
  * The third field is the client, the fifth the bytes sent to it. A status of
- * 000 (the client went away) leaves the request without one.
+ * 000 (the client went away) leaves the request without one. What peers asked
+ * over ICP or HTCP (UDP_HIT, UDP_MISS, ...) is no request of a client: skipped.
+ *
+ * The logs of IRCache are of this form; their clients and, in some, their URLs
+ * are replaced by other names, one to one.
  */
 #include "cachesim/trace/format.h"
 
+#include <string.h>
+
 #include "cachesim/trace/scan.h"
+
+static bool is_query(struct trace_text action)
+{
+	return action.len > 4 && !memcmp(action.at, "UDP_", 4);
+}
 
 /* "TCP_MISS/200": the status behind the slash. */
 static bool squid_status(struct trace_text t, struct trace_request *req)
@@ -23,7 +34,7 @@ static bool squid_status(struct trace_text t, struct trace_request *req)
 static int squid_parse(struct trace_parser *p, struct trace_text record,
 		       struct trace_request *req)
 {
-	struct trace_text rest = record;
+	struct trace_text rest = record, action;
 
 	if (rest.len == 0 || *rest.at == '#')
 		return TRACE_SKIP;
@@ -31,8 +42,11 @@ static int squid_parse(struct trace_parser *p, struct trace_text record,
 		return TRACE_ETIME;
 	scan_word(&rest); /* how long it took */
 	trace_request_client(req, scan_word(&rest));
-	if (!squid_status(scan_word(&rest), req))
+	action = scan_word(&rest);
+	if (!squid_status(action, req))
 		return TRACE_ESTATUS;
+	if (is_query(action))
+		return TRACE_SKIP;
 	if (!scan_size(scan_word(&rest), req))
 		return TRACE_ESIZE;
 	req->method = scan_word(&rest);

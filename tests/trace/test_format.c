@@ -4,6 +4,7 @@
  */
 #include "tests/unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,13 @@ static const struct row rows[] = {
 	  0, 1066036250603, "10.1.2.3", "GET", "http://x/", 200, 4567 },
 	{ "aborted", "squid", "1.5 0 c NONE/000 0 GET http://x/y - - -", 0,
 	  1500, "c", "GET", "http://x/y", 0, 0 },
+	{ "sanitized", "squid",
+	  "1168300799.906 151 185.6.87.32 TCP_REFRESH_HIT/304 411 GET "
+	  "http://c3d8.com/8ab7cfe1 - DIRECT/c3d8.com -", 0,
+	  1168300799906, "185.6.87.32", "GET", "http://c3d8.com/8ab7cfe1",
+	  304, 411 },
+	{ "query", "squid",
+	  "1.5 0 c UDP_MISS/000 52 ICP_QUERY http://x/ - NONE/- -", NO(SKIP) },
 	{ "comment", "squid", "# log", NO(SKIP) },
 	{ "time", "squid", "x 0 c A/200 0 GET http://x/", NO(ETIME) },
 	{ "no status", "squid", "1 0 c A 0 GET http://x/", NO(ESTATUS) },
@@ -124,6 +132,75 @@ static void records_are_parsed(void **state)
 	}
 }
 
+struct csv_case {
+	const char *spec, *text; /* records with | between them */
+	int result;		 /* of the last one */
+	int64_t time_ms;
+	const char *client, *url;
+	int64_t size;
+};
+
+/* clang-format off */
+static const struct csv_case csv_cases[] = {
+	{ "time-col=1, obj-id-col=2, obj-size-col=3, delimiter=;, "
+	  "has-header=true", "a;b;c|7;u;8", 0, 7000, "", "u", 8 },
+	{ "time-field=3,OBJ_ID_FIELD=1,delimiter=,,has-header=false",
+	  "u,b,7", 0, 7000, "", "u", -1 },
+	{ "url=2,delimiter=\\t", "1,2\t3", 0, 0, "", "3", -1 },
+	{ "url=target,size=sent", "sent,x,Target|5,6,u", 0, 0, "", "u", 5 },
+	{ "url=target", "sent,x|5,6", TRACE_EFIELDS, 0, NULL, NULL, 0 },
+	{ "url=2,obj-id-is-num=1", "x,0017", 0, 0, "", "17", -1 },
+	{ "url=2,obj-id-is-num=1", "x,a17", TRACE_EKEY, 0, NULL, NULL, 0 },
+	{ "url=2,has-header=0", "id,url", 0, 0, "", "url", -1 },
+	{ "delimiter=;", "1;c,d;u,v;9", 0, 1000, "c,d", "u,v", 9 },
+	{ "has-header=1", "1,2,3|4,u,6", 0, 4000, "", "u", 6 },
+	{ "client=1,url=3,time=4", "c,u,v,5.25,6", 0, 5250, "c", "v", -1 },
+	{ "url=7", "1,2,3", TRACE_EFIELDS, 0, NULL, NULL, 0 },
+};
+/* clang-format on */
+
+/* Parses the records of a text one by one; the result of the last. */
+static int parse_each(struct trace_parser *p, const char *text,
+		      struct trace_request *q)
+{
+	int got = TRACE_EFIELDS;
+
+	for (bool more = true; more;) {
+		const char *end = strchr(text, '|');
+		size_t len = end ? (size_t)(end - text) : strlen(text);
+
+		got = trace_parse(p, (struct trace_text){ text, len }, q);
+		more = end != NULL;
+		text += len + 1;
+	}
+	return got;
+}
+
+static void layouts_of_csv(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(csv_cases); i++) {
+		const struct csv_case *c = &csv_cases[i];
+		struct trace_request q;
+		struct trace_parser p;
+		int got;
+
+		assert_int_equal(trace_parser_init(&p, &trace_csv, NULL), 0);
+		assert_int_equal(trace_parser_columns(&p, c->spec), 0);
+		got = parse_each(&p, c->text, &q);
+		if (got != c->result)
+			fail_msg("%s: %d, not %d", c->spec, got, c->result);
+		if (!got) {
+			assert_int_equal(q.time_ms, c->time_ms);
+			same_text(c->spec, "client", c->client, q.name);
+			same_text(c->spec, "url", c->url, q.url);
+			assert_int_equal(q.has_size ? (int64_t)q.size : -1,
+					 c->size);
+		}
+		trace_parser_free(&p);
+	}
+}
+
 static void columns_are_chosen(void **state)
 {
 	static const struct {
@@ -133,6 +210,11 @@ static void columns_are_chosen(void **state)
 		{ "time,client,-,url", 0 }, { "url=4,size=1", 0 },
 		{ "time", TRACE_EOPTION },  { "url=0", TRACE_EOPTION },
 		{ "colour", TRACE_EOPTION }, { "", TRACE_EOPTION },
+		{ "url=65", TRACE_EOPTION }, { "url=", TRACE_EOPTION },
+		{ "colour=1", TRACE_EOPTION },
+		{ "url=4,has-header=maybe", TRACE_EOPTION },
+		{ "url=4,delimiter=ab", TRACE_EOPTION },
+		{ "url=4,obj-id-is-num=2", TRACE_EOPTION },
 	};
 	struct trace_request q;
 
@@ -177,22 +259,124 @@ static void formats_are_detected(void **state)
 	}
 }
 
-static void numbers_are_keys(void **state)
+struct binary_case {
+	const char *format, *spec;
+	const char *bytes;
+	size_t len;
+	int result;
+	int64_t time_ms, size; /* -1: none */
+	uint64_t key;
+	const char *client, *url;
+};
+
+#define BYTES(text) text, sizeof(text) - 1
+#define ZEROS4 "\0\0\0\0"
+
+/* clang-format off */
+static const struct binary_case binary_cases[] = {
+	{ "oracleGeneral", NULL,
+	  BYTES("\5\0\0\0" "\7" ZEROS4 "\0\0\0" "\11\1\0\0" ZEROS4 ZEROS4),
+	  0, 5000, 265, 7, "", "7" },
+	{ "i32le", NULL, BYTES("\1\2\0\377"),
+	  0, 0, -1, 0xff000201, "", "4278190593" },
+	{ "i32be", NULL, BYTES("\377\0\2\1"),
+	  0, 0, -1, 0xff000201, "", "4278190593" },
+	{ "i64le", NULL, BYTES("\1\2" ZEROS4 "\0\1"),
+	  0, 0, -1, 0x100000000000201, "", "72057594037928449" },
+	{ "i64be", NULL, BYTES("\1\0" ZEROS4 "\2\1"),
+	  0, 0, -1, 0x100000000000201, "", "72057594037928449" },
+	{ "worldcup", NULL,
+	  BYTES("\65\110\20\1" "\0\0\0\2" "\0\0\0\3" "\0\0\4\0"
+		"\0\102\0\0"),
+	  0, INT64_C(893915137000), 1024, 3, "2", "3" },
+	{ "worldcup", NULL,
+	  BYTES("\65\110\20\1" "\0\0\0\2" "\0\0\0\3" "\377\377\377\377"
+		"\0\102\0\0"),
+	  0, INT64_C(893915137000), -1, 3, "2", "3" },
+	{ "worldcup", NULL,
+	  BYTES("\65\110\20\1" ZEROS4 ZEROS4 ZEROS4 "\11\2\0\0"),
+	  TRACE_EMETHOD, 0, 0, 0, NULL, NULL },
+	{ "worldcup", NULL,
+	  BYTES("\65\110\20\1" ZEROS4 ZEROS4 ZEROS4 "\0\46\0\0"),
+	  TRACE_ESTATUS, 0, 0, 0, NULL, NULL },
+	{ "binary", "format=<IQI,time-col=1,obj-id-col=2,obj-size-col=3",
+	  BYTES("\5\0\0\0" "\7" ZEROS4 "\0\0\0" "\11\1\0\0"),
+	  0, 5000, 265, 7, "", "7" },
+	{ "binary", "format=>2x2HbQ,client=3,url=2,size=1",
+	  BYTES("\1\1" "\0\5" "\1\0" "\377" ZEROS4 ZEROS4),
+	  0, 0, 5, 256, "-1", "256" },
+	{ "binary", "format=fI,time=1,url=2", /* 1.5 */
+	  BYTES("\0\0\300\77" "\1\0\0\0"), 0, 1000, -1, 1, "", "1" },
+	{ "binary", "format=d,url=1", /* not a number */
+	  BYTES("\0\0\0\0\0\0\370\177"), TRACE_EFIELDS, 0, 0, 0, NULL, NULL },
+	{ "binary", "format=ib,url=1,size=2",
+	  BYTES("\0\0\0\0\377"), TRACE_ESIZE, 0, 0, 0, NULL, NULL },
+	{ "binary", "format=ib,url=1,time=2",
+	  BYTES("\0\0\0\0\377"), TRACE_ETIME, 0, 0, 0, NULL, NULL },
+};
+/* clang-format on */
+
+static void binary_records(void **state)
 {
-	static const char record[24] = { 5, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0,
-					 9, 1 };
-	struct trace_request q;
-	struct trace_parser p;
+	(void)state;
+	for (size_t i = 0; i < NROWS(binary_cases); i++) {
+		const struct binary_case *c = &binary_cases[i];
+		struct trace_request q;
+		struct trace_parser p;
+		int got;
+
+		trace_parser_init(&p, trace_format_named(c->format), NULL);
+		if (c->spec)
+			assert_int_equal(trace_parser_columns(&p, c->spec), 0);
+		assert_int_equal(p.block, c->len);
+		got = trace_parse(&p, (struct trace_text){ c->bytes, c->len },
+				  &q);
+		if (got != c->result)
+			fail_msg("%s: %d, not %d", c->format, got, c->result);
+		if (!got) {
+			assert_int_equal(q.time_ms, c->time_ms);
+			assert_int_equal(q.key, c->key);
+			assert_int_equal(q.has_size ? (int64_t)q.size : -1,
+					 c->size);
+			same_text(c->format, "client", c->client, q.name);
+			same_text(c->format, "url", c->url, q.url);
+			if (p.format == &trace_worldcup)
+				assert_ptr_equal(
+					trace_format_detect((struct trace_text){
+						c->bytes, c->len }),
+					&trace_worldcup);
+		}
+		trace_parser_free(&p);
+	}
+}
+
+static void bad_binary_layouts(void **state)
+{
+	static const char *const specs[] = {
+		"url=1",	     "format=,url=1",	  "format=<,url=1",
+		"format=IK,url=1",   "format=I,url=2",	  "format=3,url=1",
+		"format=65I,url=1",  "format=99999x,url=1", "format=xx,url=1",
+		"format=4096x4096x4096x4096x4096x4096x4096x4096xI,url=1",
+	};
 
 	(void)state;
-	trace_parser_init(&p, &trace_oracle, NULL);
-	assert_int_equal(
-		trace_parse(&p, (struct trace_text){ record, 24 }, &q), 0);
-	assert_int_equal(q.time_ms, 5000);
-	assert_int_equal(q.key, 7);
-	assert_int_equal(q.size, 265);
-	same_text("oracle", "url", "7", q.url);
-	trace_parser_free(&p);
+	for (size_t i = 0; i < NROWS(specs); i++) {
+		struct trace_parser p;
+
+		trace_parser_init(&p, &trace_binary, NULL);
+		if (trace_parser_columns(&p, specs[i]) != TRACE_EOPTION)
+			fail_msg("%s is taken", specs[i]);
+		trace_parser_free(&p);
+	}
+}
+
+static void aliases(void **state)
+{
+	(void)state;
+	assert_ptr_equal(trace_format_named("txt"), &trace_keys);
+	assert_ptr_equal(trace_format_named("oracleGeneralBin"), &trace_oracle);
+	assert_ptr_equal(trace_format_named("wc98"), &trace_worldcup);
+	assert_null(trace_format_named(""));
 }
 
 int main(void)
@@ -201,7 +385,10 @@ int main(void)
 		cmocka_unit_test(records_are_parsed),
 		cmocka_unit_test(columns_are_chosen),
 		cmocka_unit_test(formats_are_detected),
-		cmocka_unit_test(numbers_are_keys),
+		cmocka_unit_test(layouts_of_csv),
+		cmocka_unit_test(binary_records),
+		cmocka_unit_test(bad_binary_layouts),
+		cmocka_unit_test(aliases),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
