@@ -28,6 +28,8 @@ static enum scd_verdict judge(const struct comparison *c,
 		return SCD_LOST_WIRE;
 	if (t->update > c->plan.most)
 		return SCD_LOST_UNWANTED;
+	if (scd__beats(&c->plan, t, chosen))
+		return SCD_LOST_LITTLE;
 	if (!scd__beats(&c->plan, chosen, t))
 		return SCD_LOST_EQUAL;
 	if (c->plan.min_fp)
@@ -51,7 +53,7 @@ static void add(struct comparison *c, const struct scd_tuning *t)
 	};
 }
 
-/* An array of other size: with as many functions, and with the best number. */
+/* An array of some size: with as many functions, and with the best number. */
 static void add_size(struct comparison *c, unsigned log2_bits)
 {
 	struct scd__choice choice = {
@@ -81,24 +83,16 @@ static void add_choice(struct comparison *c, struct scd__choice choice)
 	add(c, &t);
 }
 
-static unsigned log2_of(uint64_t nbits)
-{
-	unsigned i = 0;
-
-	while (nbits >>= 1)
-		i++;
-	return i;
-}
-
 static void add_neighbours(struct comparison *c)
 {
 	const struct scd_tuning *chosen = &c->list[0].tuning;
 	struct scd__choice choice = {
-		.log2_bits = log2_of(chosen->nbits),
+		.log2_bits = scd__log2_of(chosen->nbits),
 		.nhash = chosen->nhash,
 		.most = c->plan.most,
 	};
 
+	add_size(c, choice.log2_bits);
 	add_size(c, choice.log2_bits - 1);
 	add_size(c, choice.log2_bits + 1);
 	choice.nhash--;
@@ -153,6 +147,8 @@ const char *scd_verdict_text(enum scd_verdict verdict)
 		return "more false positives";
 	case SCD_LOST_EQUAL:
 		return "no better, and larger";
+	case SCD_LOST_LITTLE:
+		return "saves less than 2 %, for more functions or memory";
 	}
 	return "unknown";
 }

@@ -19,6 +19,9 @@ struct scd__limits {
 void scd__limits_init(struct scd__limits *l, const struct scd_goal *goal,
 		      const struct scd__plan *p);
 
+/* The power of two that an array's size is. */
+unsigned scd__log2_of(uint64_t nbits);
+
 /* Whether all limits are kept. */
 bool scd__within(const struct scd__limits *l, const struct scd_tuning *t);
 

@@ -35,6 +35,15 @@ void scd__limits_init(struct scd__limits *l, const struct scd_goal *g,
 	l->full_bytes = g->wire_bits > 0 ? g->wire_bits * p->n / 8 : INFINITY;
 }
 
+unsigned scd__log2_of(uint64_t nbits)
+{
+	unsigned i = 0;
+
+	while (nbits >>= 1)
+		i++;
+	return i;
+}
+
 bool scd__within(const struct scd__limits *l, const struct scd_tuning *t)
 {
 	return t->fp <= l->fp && t->full_bytes <= l->full_bytes &&
@@ -114,6 +123,28 @@ static enum scd_bound find_bound(const struct scd__plan *p,
 	return SCD_BOUND_COST;
 }
 
+/* Of those of its size that cost hardly more, the one with fewest functions. */
+static void prefer_fewer(const struct scd__plan *p, const struct scd__limits *l,
+			 struct scd_tuning *best)
+{
+	const double most = scd__objective(p, best) * (1 + SCD_TUNE_TIE / 100.);
+	struct scd__choice choice = {
+		.log2_bits = scd__log2_of(best->nbits),
+		.nhash = 1,
+		.most = p->most,
+	};
+
+	for (; choice.nhash < best->nhash && !p->min_fp; choice.nhash++) {
+		struct scd_tuning t = scd__predict(p, &choice);
+
+		if (!scd__within(l, &t) || scd__objective(p, &t) > most)
+			continue;
+		t.bound = best->bound;
+		*best = t;
+		return;
+	}
+}
+
 int scd_tune(const struct scd_goal *goal, struct scd_tuning *out)
 {
 	struct scd__limits limits;
@@ -127,6 +158,7 @@ int scd_tune(const struct scd_goal *goal, struct scd_tuning *out)
 	if (!search(&plan, &limits, &best))
 		return SCD_EGOAL;
 	best.bound = find_bound(&plan, &limits, &best);
+	prefer_fewer(&plan, &limits, &best);
 	*out = best;
 	return SCD_OK;
 }

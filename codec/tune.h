@@ -122,6 +122,7 @@ enum {
 	SCD_TUNE_BYTES = 8,       /* as many as a plain hash of each object */
 	SCD_TUNE_SHARE = 1,       /* as in Summary Cache */
 	SCD_TUNE_PEER_HITS = 10,  /* a guess: measure it */
+	SCD_TUNE_TIE = 2,         /* percent of bytes that are no matter */
 	SCD_TUNE_LEAST_MS = 100,  /* between updates, where churn is chosen */
 	SCD_TUNE_HTTP_BYTES = 600 /* request and header of the reply around an
 				     update: 175 and 411 with digestd */
@@ -176,7 +177,9 @@ double scd_tune_memory(double m, unsigned peers);
  * and lookups, the bytes of updates and lookups in sum; else with fp, the
  * bytes of an update; else, within wire_bits, the false positives. fp,
  * wire_bits and the memory are kept in any case; a cluster of P nodes allows
- * each digest fp / (P - 1). Of equals the smaller array wins.
+ * each digest fp / (P - 1). Of equals the smaller array wins; then, of bytes
+ * that are less than SCD_TUNE_TIE percent more in an array of that size, those
+ * with the fewest functions, as each of them is an access to memory.
  *
  * SCD_EINVAL: no objects; none of fp, wire_bits, and false_hit_bytes with
  * lookups; a member out of range; deltas, but none may be sent.
@@ -195,6 +198,8 @@ enum scd_verdict {
 	SCD_LOST_COST,     /* costs more: false hits or staleness do */
 	SCD_LOST_WORSE_FP, /* has more false positives, which were to be few */
 	SCD_LOST_EQUAL,    /* costs the same, and has the larger array */
+	SCD_LOST_LITTLE,   /* costs less, but not by SCD_TUNE_TIE percent, and
+			      has more functions or the larger array */
 };
 
 struct scd_candidate {
@@ -202,13 +207,14 @@ struct scd_candidate {
 	enum scd_verdict verdict;
 };
 
-enum { SCD_CANDIDATES = 10 };
+enum { SCD_CANDIDATES = 12 };
 
 /*
  * Find the parameters for a goal, and explain them: list[0] is what scd_tune()
- * answers, the others its neighbours: the array half and double, each with as
- * many functions and with its best number; one function less and more; and the
- * other ways to send updates. *n is how many there are, 2 to SCD_CANDIDATES.
+ * answers, the others its neighbours: the array as it is, half and double, each
+ * with as many functions and with the number that costs least; one function
+ * less and more; and the other ways to send updates. *n is how many there are,
+ * 2 to SCD_CANDIDATES.
  * The errors of scd_tune(); *n is left alone then.
  */
 int scd_tune_explain(const struct scd_goal *goal,
