@@ -8,6 +8,7 @@ from scd_bits import array_bytes, has_spare_bits, refuse_if
 from scd_cursor import Reader
 
 LOG = 14
+LANES_LOGS = range(2, 8)
 BY_RANK = sorted(range(256), key=lambda byte: (bin(byte).count("1"), byte))
 ONES = [bin(byte).count("1") for byte in range(256)]
 RANK = [BY_RANK.index(byte) for byte in range(256)]
@@ -69,7 +70,7 @@ def take_escapes(reader, nclasses, length):
 
 def decode_chunk(reader, length):
     lanes_log, nclasses = reader.take("<BB")
-    refuse_if(lanes_log not in range(2, 8), "EFORMAT")
+    refuse_if(lanes_log not in LANES_LOGS, "EFORMAT")
     refuse_if(nclasses not in range(2, 9), "EFORMAT")
     class_freq = [0, *reader.take("<%dH" % (nclasses - 1))]
     refuse_if(0 in class_freq[1:], "EFORMAT")
