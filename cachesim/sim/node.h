@@ -27,7 +27,7 @@ struct sim_node_config {
 	struct admission *shared;
 
 	uint32_t nobjects;    /* numbers are below */
-	const uint64_t *hash; /* by object, borrowed; null: made from numbers */
+	const uint64_t *hash; /* by object, borrowed; null: from numbers */
 	bool hashed;	      /* as struct sim_cache_config */
 
 	/* An object went to make room and is not in the node any more; called
@@ -42,7 +42,7 @@ struct sim_node_stats {
 	uint64_t ram_hits, ram_hit_bytes; /* of these, in RAM */
 	uint64_t writes, write_bytes;	  /* to disk */
 	uint64_t ram_puts;		  /* first kept in RAM */
-	uint64_t refused;		  /* not kept: the policy, or too large */
+	uint64_t refused;		  /* not kept at all */
 	uint64_t objects, bytes;	  /* that are in, disk and RAM */
 };
 
