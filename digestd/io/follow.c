@@ -77,11 +77,20 @@ static void view_changed(struct follow *f)
 
 /* The end of a fetch */
 
+/* SCD_EMISMATCH: its keys are not those that are looked up here. */
 static int decode_full(struct peer *p, struct scd_digest_info *info,
 		       struct scd_bloom *bloom)
 {
-	return scd_digest_decode(p->update.body, p->update.len,
-				 &p->follow->settings.limits, info, bloom);
+	const struct scd_limits *limits = &p->follow->settings.limits;
+	int error = scd_digest_parse(p->update.body, p->update.len, limits,
+				     info);
+
+	if (!error && info->hashing != SCD_HASHING_DOUBLE)
+		error = SCD_EMISMATCH;
+	if (error)
+		return error;
+	return scd_digest_decode(p->update.body, p->update.len, limits, info,
+				 bloom);
 }
 
 static int apply_delta(struct peer *p, struct scd_digest_info *info,
@@ -134,6 +143,13 @@ static void report_well(struct peer *p)
 	p->reported = false;
 }
 
+static const char *reason(int error)
+{
+	return error == SCD_EMISMATCH
+		       ? "it has Squid's hashing, which is not looked up here"
+		       : scd_strerror(error);
+}
+
 /* What a digest that came whole has led to. */
 static enum follower_event take_body(struct peer *p, bool delta)
 {
@@ -148,7 +164,7 @@ static enum follower_event take_body(struct peer *p, bool delta)
 		char what[128];
 
 		snprintf(what, sizeof(what), "%s refused: %s",
-			 delta ? "delta" : "digest", scd_strerror(error));
+			 delta ? "delta" : "digest", reason(error));
 		report_once(p, what);
 		p->counters.unfit++;
 		return FOLLOWER_UNFIT;

@@ -405,6 +405,26 @@ def test_digests_that_are_none(make_cluster, origin, serve):
     assert node.get("/p0").source == "origin"
 
 
+def test_digest_with_hashing_of_squid(make_cluster, origin, serve):
+    """It can be read, but a lookup in it would be of other keys: not taken,
+    and the log says whose it is and why."""
+    digest = Digest.make([(i, i) for i in range(100)], nhash=4)
+    digest.head["hashing"] = 1
+    bad = serve(lambda request, connection: servers.response(
+        200, {}, digest.encode()))
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("squid", bad.port)]
+    c.start()
+    until(lambda: node.peer_status("squid")["unfit"] >= 1, 20)
+    assert node.peer_status("squid")["digest"] is None
+    assert ("peer squid: digest refused: it has Squid's hashing"
+            in node.process.logged())
+    digest.head["hashing"] = 0
+    until(lambda: node.peer_status("squid")["digest"], 20)
+
+
 # Whole replays
 
 def replay_with(make_cluster, disturb, requests=12000):
