@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/sim/compact.h"
 #include "cachesim/sim/dense.h"
 #include "cachesim/trace/random.h"
 
@@ -368,10 +369,13 @@ static void release(struct loading *l)
 int sim_trace_load(struct sim_trace *out, const char *name,
 		   const struct trace_options *opt, const struct sim_tell *tell)
 {
-	struct loading *l = calloc(1, sizeof(*l));
+	struct loading *l;
 	int err;
 
 	memset(out, 0, sizeof(*out));
+	if (sim_compact_is(name))
+		return sim_compact_map(out, name, opt && opt->checksum);
+	l = calloc(1, sizeof(*l));
 	if (!l)
 		return TRACE_ENOMEM;
 	l->to = out;
