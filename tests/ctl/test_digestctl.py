@@ -14,28 +14,13 @@ BUILD_ARGS = ["build", "-k", KEY, "-b", "64K", "-H", "3"]
 
 
 def examples_of_the_manual():
-    """Runs every literal block of EXAMPLES in a shell, as a user would."""
-    with open(os.path.join(SOURCE, "docs", "digestctl.1"),
-              encoding="ascii") as f:
-        text = f.read().split(".Sh EXAMPLES")[1]
-    blocks = re.findall(r"\.Bd -literal[^\n]*\n(.*?)\.Ed", text, re.S)
-    said = ""
     with tempfile.TemporaryDirectory() as folder:
-        for block in blocks:
-            script = "set -e\n" + block.replace(r"\e", "\\")
-            path = os.path.dirname(os.path.abspath(CTL))
-            r = subprocess.run(["sh", "-c", script], cwd=folder, check=False,
-                               stdout=subprocess.PIPE, text=True,
-                               env={**os.environ,
-                                    "PATH": path + ":" + os.environ["PATH"]})
-            assert r.returncode == 0, block
-            said += r.stdout
+        blocks, said = ctl.examples(folder)
     for line in ("yes http://a.example/2", "delta.scd: OK", "a sibling has",
                  "in common", '"lines": 100000'):
         assert line in said, line
-    commands = re.findall(r"^  ([a-z-]+) +\w", ctl("--help")[1].decode(), re.M)
     used = set(re.findall(r"digestctl ([a-z]+)", "".join(blocks)))
-    assert used == set(commands)
+    assert used == set(ctl.commands())
 
 
 def experiment_of_the_paper():
