@@ -14,7 +14,7 @@
 enum {
 	MAX_OPTIONS = 96,  /* of a command */
 	LONG_ONLY = 256,   /* what getopt_long() returns for those, and up */
-	HELP_COLUMN = 26,  /* where the text of --help begins */
+	HELP_COLUMN = 28,  /* where the text of --help begins */
 };
 
 /* getopt's two forms of the tables, and the rows by number. */
@@ -129,7 +129,11 @@ static void print_row(const struct tool_option *row, FILE *to)
 
 	if (row->value)
 		used += fprintf(to, " %s", row->value);
-	fprintf(to, "%*s", used < HELP_COLUMN - 1 ? HELP_COLUMN - used : 2, "");
+	if (used > HELP_COLUMN - 2) {
+		putc('\n', to);
+		used = 0;
+	}
+	fprintf(to, "%*s", HELP_COLUMN - used, "");
 	for (; *text; text++) {
 		putc(*text, to);
 		if (*text == '\n')

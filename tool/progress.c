@@ -42,23 +42,25 @@ void progress_start(struct progress *p, enum progress_wish wish,
 	p->due_ms = p->start_ms + (p->always ? 0 : FIRST_MS);
 }
 
-/* Bytes in a unit that suits them. */
-static void print_bytes(uint64_t bytes)
+/* A number with a unit that suits it. */
+static void print_amount(const struct progress *p, uint64_t amount)
 {
 	static const char units[] = "kMGT";
-	double x = (double)bytes / 1000;
+	double x = (double)amount / 1000;
 	unsigned u = 0;
 
 	for (; x >= 1000 && u + 2 < sizeof(units); u++)
 		x /= 1000;
-	fprintf(stderr, x < 10 ? "%.1f %cB" : "%.0f %cB", x, units[u]);
+	fprintf(stderr, x < 10 ? "%.1f %c%s" : "%.0f %c%s", x, units[u],
+		p->noun ? "" : "B");
 }
 
-static void print_rate(uint64_t lines, int64_t ms)
+static void print_rate(const struct progress *p, uint64_t lines, int64_t ms)
 {
 	if (ms > 0)
-		fprintf(stderr, ", %.0f lines/s",
-			(double)lines * 1000 / (double)ms);
+		fprintf(stderr, ", %.0f %s/s",
+			(double)lines * 1000 / (double)ms,
+			p->noun ? p->noun : "lines");
 }
 
 static void print_left(const struct progress *p, uint64_t bytes, int64_t ms)
@@ -87,12 +89,12 @@ void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines)
 	if (p->over)
 		fputc('\r', stderr);
 	fprintf(stderr, "%s: ", p->what);
-	print_bytes(bytes);
+	print_amount(p, bytes);
 	if (p->total) {
 		fputs(" of ", stderr);
-		print_bytes(p->total);
+		print_amount(p, p->total);
 	}
-	print_rate(lines, now - p->start_ms);
+	print_rate(p, lines, now - p->start_ms);
 	if (bytes && p->total >= bytes)
 		print_left(p, bytes, now - p->start_ms);
 	finish_line(p);
@@ -111,9 +113,13 @@ void progress_end(struct progress *p, uint64_t bytes, uint64_t lines)
 	if (!p->shown && !p->always)
 		return;
 	progress_clear(p);
-	fprintf(stderr, "%s: %" PRIu64 " lines, ", p->what, lines);
-	print_bytes(bytes);
+	fprintf(stderr, "%s: %" PRIu64 " %s", p->what, lines,
+		p->noun ? p->noun : "lines");
+	if (!p->noun) {
+		fputs(", ", stderr);
+		print_amount(p, bytes);
+	}
 	fprintf(stderr, " in %.1f s", (double)ms / 1000);
-	print_rate(lines, ms);
+	print_rate(p, lines, ms);
 	fputc('\n', stderr);
 }

@@ -1,6 +1,7 @@
 /*
  * How far long work has come, in a line on stderr that is written over and
- * over: bytes of how many, lines a second, time left. It is silent in the
+ * over: bytes of how many, lines a second, time left; or instead of bytes and
+ * lines, of any one thing. It is silent in the
  * first half second, so that short work has no such line.
  */
 #ifndef TOOL_PROGRESS_H
@@ -17,6 +18,7 @@ enum progress_wish {
 
 struct progress {
 	const char *what; /* begins the line; static */
+	const char *noun; /* what is counted; null: bytes and lines. Static */
 	uint64_t total;   /* bytes there are; 0: not known */
 	bool on, over;    /* over: onto the line before, as on a terminal */
 	bool always;      /* also of short work */
@@ -24,11 +26,12 @@ struct progress {
 	int64_t start_ms, due_ms;
 };
 
-/* Begins now. */
+/* Begins now; noun is null. */
 void progress_start(struct progress *p, enum progress_wish wish,
 		    const char *what, uint64_t total);
 
-/* Shows where it is, if it is time; costs a look at the clock. */
+/* Shows where it is, if it is time; costs a look at the clock. With a noun,
+ * bytes and lines are both the number of those. */
 void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines);
 
 /* Takes the line away, for something else to be written there. */

@@ -72,7 +72,8 @@ static void format_cell(char to[CELL_BYTES], enum report_type type,
 			 100 * v->real);
 		break;
 	case REPORT_SECONDS:
-		snprintf(to, CELL_BYTES, "%.4g s", v->real);
+		snprintf(to, CELL_BYTES, v->real < 1000 ? "%.4g s" : "%.0f s",
+			 v->real);
 		break;
 	}
 }

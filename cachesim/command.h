@@ -1,0 +1,23 @@
+/*
+ * The commands of cachesim: one file each, one row each in cachesim.c. Their
+ * exit codes are those of tool/command.h: TOOL_NO where the trace or a result
+ * is bad.
+ */
+#ifndef CACHESIM_COMMAND_H
+#define CACHESIM_COMMAND_H
+
+#include "tool/command.h"
+#include "tool/options.h"
+
+/* Runs a command; argv[0] is its name. Returns an exit code. */
+typedef int command_run(int argc, char **argv);
+
+command_run command_info;
+
+/* The beginning of --help of a command; its options follow. Static. */
+extern const char command_info_help[];
+
+/* The tables of options of a command; a null ends them. */
+extern const struct tool_option *const command_info_options[];
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * The options of cachesim.
+ */
+#include "config.h"
+
+#include "cachesim/settings.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/command.h"
+
+#define AT(member) .at = offsetof(struct settings, member)
+
+/* clang-format off */
+const struct tool_option settings_trace[] = {
+	{ .name = "trace-type", .letter = 'f', .kind = OPTION_TEXT, AT(type),
+	  .value = "TYPE", .help = "its format (detected)" },
+	{ .name = "trace-type-params", .letter = 't', .kind = OPTION_TEXT,
+	  AT(columns), .value = "COLS",
+	  .help = "what its columns are: time,client,url,size\n"
+		  "or time-col=1,obj-id-col=2,obj-size-col=3" },
+	{ .name = "base", .letter = 'b', .kind = OPTION_TEXT, AT(base),
+	  .value = "URL", .help = "before URLs that begin with a slash" },
+	{ .name = "num-req", .letter = 'n', .kind = OPTION_COUNT, AT(num_req),
+	  .value = "N", .help = "the first N requests only" },
+	{ .name = "ignore-obj-size", .kind = OPTION_FLAG, AT(ignore_obj_size),
+	  .help = "count objects instead of bytes" },
+	{ .name = "strict", .kind = OPTION_FLAG, AT(strict),
+	  .help = "end with the first bad record" },
+	{ 0 },
+};
+
+const struct tool_option settings_output[] = {
+	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
+	  .value = "FILE", .help = "write the result there" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "as JSON" },
+	{ .name = "csv", .letter = 'c', .kind = OPTION_FLAG, AT(csv),
+	  .help = "as CSV" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
+	  .help = "no progress, no complaints about records" },
+	{ 0 },
+};
+/* clang-format on */
+
+int settings_read(struct settings *s, const struct tool_option *const *tables,
+		  int argc, char **argv)
+{
+	if (!options_read(tables, argc, argv, s))
+		return TOOL_USAGE;
+	if (argc - optind > 1) {
+		fprintf(stderr, "%s: too many arguments: %s\n", argv[0],
+			argv[optind + 1]);
+		return TOOL_USAGE;
+	}
+	if (optind < argc)
+		s->trace = argv[optind];
+	if (s->json && s->csv) {
+		fprintf(stderr, "%s: --json and --csv: one of them\n", argv[0]);
+		return TOOL_USAGE;
+	}
+	return TOOL_OK;
+}

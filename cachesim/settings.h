@@ -1,0 +1,41 @@
+/*
+ * What the command line says, for all commands together: the tables of options
+ * fill in one structure, and each command takes the tables that it needs.
+ */
+#ifndef CACHESIM_SETTINGS_H
+#define CACHESIM_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/options.h"
+
+struct settings {
+	/* the trace */
+	const char *trace;    /* operand; null: the usual */
+	const char *type;     /* its format; null: detected */
+	const char *columns;
+	const char *base;
+	uint64_t num_req;     /* 0: all */
+	bool strict;
+	bool ignore_obj_size; /* all are 1 */
+
+	/* what comes out */
+	bool json, csv, quiet;
+	const char *output; /* file; null: standard output */
+};
+
+/* How traces are read. */
+extern const struct tool_option settings_trace[];
+
+/* What is done with the result. */
+extern const struct tool_option settings_output[];
+
+/*
+ * Reads the options; at most one operand, which is the trace. Returns an exit
+ * code; what is wrong was told.
+ */
+int settings_read(struct settings *s, const struct tool_option *const *tables,
+		  int argc, char **argv);
+
+#endif

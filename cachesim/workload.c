@@ -1,0 +1,126 @@
+/*
+ * The trace that the command line names.
+ */
+#include "config.h"
+
+#include "cachesim/workload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/command.h"
+#include "tool/progress.h"
+
+enum { COMPLAINTS_MAX = 10 }; /* who reads more of them? */
+
+const char workload_usual[] = "gen:dec,requests=300000";
+
+static void complain(void *arg, const struct trace_complaint *c)
+{
+	struct workload_complaints *state = arg;
+
+	if (state->quiet || state->told++ >= COMPLAINTS_MAX)
+		return;
+	fprintf(stderr, "%s:%" PRIu64 ": %s\n", c->file, c->number,
+		trace_strerror(c->reason));
+}
+
+struct trace_options workload_options(const struct settings *s,
+				      struct workload_complaints *state)
+{
+	*state = (struct workload_complaints){ .quiet = s->quiet };
+	return (struct trace_options){ .format = s->type,
+				       .base = s->base,
+				       .columns = s->columns,
+				       .strict = s->strict,
+				       .complain = complain,
+				       .arg = state };
+}
+
+int workload_failed(const char *trace, int error)
+{
+	const char *why = trace_strerror(error);
+
+	if (error == TRACE_EIO)
+		why = strerror(errno);
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, trace,
+		why);
+	if (error == TRACE_EUNKNOWN || error == TRACE_EOPTION)
+		return TOOL_USAGE;
+	return error == TRACE_EIO || error == TRACE_ENOMEM ? TOOL_IO : TOOL_NO;
+}
+
+void workload_left_out(const char *trace, uint64_t bad,
+		       const struct workload_complaints *state)
+{
+	if (bad && !state->quiet)
+		fprintf(stderr,
+			"%s: %s: %" PRIu64 " records were no requests, and "
+			"left out\n",
+			program_invocation_short_name, trace, bad);
+}
+
+static void tell(void *arg, uint64_t requests, uint64_t expected)
+{
+	struct progress *p = arg;
+
+	p->total = expected;
+	progress_tell(p, requests, requests);
+}
+
+/*
+ * Leaves the first n requests. Objects and clients are numbered in the order
+ * of their first appearance, so that those seen later are at the end.
+ */
+static void cut(struct sim_trace *t, uint64_t n)
+{
+	uint32_t objects = 0, clients = 0;
+
+	if (!n || n >= t->nrequests)
+		return;
+	t->totals.bytes = t->totals.unique_bytes = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		if (t->object[i] >= objects)
+			objects = t->object[i] + 1;
+		if (t->client && t->client[i] >= clients)
+			clients = t->client[i] + 1;
+		t->totals.bytes += t->size[t->object[i]];
+	}
+	for (uint32_t o = 0; o < objects; o++)
+		t->totals.unique_bytes += t->size[o];
+	while (t->nchanges && t->change[t->nchanges - 1] >= n)
+		t->nchanges--;
+	t->nrequests = n;
+	t->nobjects = objects;
+	t->nclients = clients;
+}
+
+int workload_load(struct sim_trace *out, struct settings *s)
+{
+	struct workload_complaints state;
+	struct trace_options opt = workload_options(s, &state);
+	struct progress progress;
+	struct sim_tell told = { .loaded = tell, .arg = &progress };
+	int error;
+
+	if (!s->trace)
+		s->trace = workload_usual;
+	progress_start(&progress, s->quiet ? PROGRESS_NEVER : PROGRESS_TERMINAL,
+		       "loading", 0);
+	progress.noun = "requests";
+	error = sim_trace_load(out, s->trace, &opt, &told);
+	progress_clear(&progress);
+	if (error)
+		return workload_failed(s->trace, error);
+	workload_left_out(s->trace, out->totals.bad, &state);
+	cut(out, s->num_req);
+	if (out->nrequests)
+		return TOOL_OK;
+	fprintf(stderr, "%s: %s: no requests\n", program_invocation_short_name,
+		s->trace);
+	sim_trace_free(out);
+	return TOOL_NO;
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""cachesim: the trace that is read, what is told of it, exit codes."""
+
+import json
+
+from harness import cachesim, folder_of, result, rows, run
+
+TRACE = b"""time,client,url,size
+1,a,http://a.example/1,10
+2,b,http://a.example/2,20
+3,a,http://a.example/1,10
+4,b,http://a.example/3,40
+5,b,http://a.example/1,10
+"""
+CLF = (b'h - - [01/Jan/2000:00:00:00 +0000] "GET /x HTTP/1.0" 200 5\n'
+       b"nonsense\n"
+       b'h - - [01/Jan/2000:00:00:01 +0000] "GET /x HTTP/1.0" 200 5\n')
+FOLDER = folder_of({"t.csv": TRACE, "t.log": CLF, "empty.csv": b""})
+AT = FOLDER.name
+
+
+def info_of_a_trace():
+    got = result("info", "t.csv", cwd=AT)
+    assert got["kind"] == "info" and got["about"]["trace"] == "t.csv"
+    row = got["rows"][0]
+    assert row["requests"] == 5 and row["objects"] == 3
+    assert row["clients"] == 2 and row["infinite_size"] == 70
+    assert row["bytes"] == 90 and row["one_hit_objects"] == 2
+    assert abs(row["max_hit_ratio"] - 2 / 5) < 1e-9
+
+
+def first_requests_only():
+    row = rows("info", "t.csv", "-n", "2", cwd=AT)[0]
+    assert row["requests"] == row["objects"] == 2
+    assert row["infinite_size"] == 30
+
+
+def result_goes_to_a_file():
+    for name, args in (("r.json", ()), ("r.csv", ()), ("r", ("--csv",))):
+        code, out, err = cachesim("info", "t.csv", "-o", name, *args, cwd=AT)
+        assert (code, out, err) == (0, b"", "")
+        with open(f"{AT}/{name}", encoding="utf-8") as f:
+            text = f.read()
+        if name.endswith("json"):
+            assert json.loads(text)["rows"][0]["objects"] == 3
+        else:
+            assert text.startswith("# cachesim 1 info\n# trace: t.csv\n")
+
+
+def bad_records_are_named():
+    code, out, err = cachesim("info", "t.log", cwd=AT)
+    assert code == 0 and b"bad records" in out
+    assert "t.log:2: " in err and "1 records were" in err
+    assert cachesim("info", "-q", "t.log", cwd=AT)[2] == ""
+    code, out, err = cachesim("info", "--strict", "t.log", cwd=AT)
+    assert code == 1 and out == b"" and "t.log" in err
+
+
+ROWS = [
+    # label, arguments, input, code, stdout, stderr
+    ("no command", (), b"", 2, b"", "usage: cachesim COMMAND"),
+    ("unknown command", ("nonsense",), b"", 2, b"", "no command"),
+    ("two traces", ("info", "a", "b"), b"", 2, b"", "too many"),
+    ("both forms", ("info", "-j", "-c"), b"", 2, b"", "one of them"),
+    ("no file", ("info", "none"), b"", 3, b"", "none: No such file"),
+    ("no requests", ("info", "empty.csv"), b"", 1, b"", "no requests"),
+    ("bad format", ("info", "-f", "nonsense", "t.csv"), b"", 2, b"", "t.csv"),
+    ("bad preset", ("info", "gen:nonsense"), b"", 2, b"", "gen:nonsense"),
+    ("bad place", ("info", "t.csv", "-o", "/none/x"), b"", 3, b"", "/none/x"),
+    ("full disk", ("info", "t.csv", "-o", "/dev/full"), b"", 3, b"", "full"),
+    ("stdin", ("info", "-"), TRACE, 0, b"objects", ""),
+    ("version", ("--version",), b"", 0, b"cachesim ", ""),
+]
+
+TESTS = [info_of_a_trace, first_requests_only, result_goes_to_a_file,
+         bad_records_are_named]
+TESTS += [cachesim.row_test(row, AT) for row in ROWS]
+
+if __name__ == "__main__":
+    run(TESTS)
