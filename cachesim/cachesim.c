@@ -10,6 +10,8 @@
 
 static const struct tool_command commands[] = {
 	COMMAND(info, "show what a trace is made of"),
+	COMMAND(convert, "write a trace in another format"),
+	COMMAND(generate, "make a trace out of a seed"),
 	{ 0 },
 };
 

@@ -13,11 +13,17 @@
 typedef int command_run(int argc, char **argv);
 
 command_run command_info;
+command_run command_generate;
+command_run command_convert;
 
 /* The beginning of --help of a command; its options follow. Static. */
 extern const char command_info_help[];
+extern const char command_generate_help[];
+extern const char command_convert_help[];
 
 /* The tables of options of a command; a null ends them. */
 extern const struct tool_option *const command_info_options[];
+extern const struct tool_option *const command_generate_options[];
+extern const struct tool_option *const command_convert_options[];
 
 #endif

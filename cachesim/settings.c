@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachesim/export.h"
 #include "tool/command.h"
 
 #define AT(member) .at = offsetof(struct settings, member)
@@ -41,6 +42,25 @@ const struct tool_option settings_output[] = {
 	  .help = "as CSV" },
 	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
 	  .help = "no progress, no complaints about records" },
+	{ 0 },
+};
+
+const struct tool_option settings_export[] = {
+	{ .name = "to", .letter = 'T', .kind = OPTION_WORD, AT(form),
+	  .value = "FORM", .words = export_forms,
+	  .help = "compact, csv, keys or oracleGeneral" },
+	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
+	  .value = "FILE", .help = "write it there (standard output)" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
+	  .help = "no progress, no complaints about records" },
+	{ 0 },
+};
+
+const struct tool_option settings_generate[] = {
+	{ .name = "presets", .letter = 'p', .kind = OPTION_FLAG, AT(presets),
+	  .help = "list the presets" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "that list as JSON" },
 	{ 0 },
 };
 /* clang-format on */

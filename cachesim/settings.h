@@ -23,6 +23,8 @@ struct settings {
 	/* what comes out */
 	bool json, csv, quiet;
 	const char *output; /* file; null: standard output */
+	unsigned form;      /* of a trace, in export_forms */
+	bool presets;       /* of the generator are listed */
 };
 
 /* How traces are read. */
@@ -30,6 +32,12 @@ extern const struct tool_option settings_trace[];
 
 /* What is done with the result. */
 extern const struct tool_option settings_output[];
+
+/* How a trace is written. */
+extern const struct tool_option settings_export[];
+
+/* What is generated. */
+extern const struct tool_option settings_generate[];
 
 /*
  * Reads the options; at most one operand, which is the trace. Returns an exit

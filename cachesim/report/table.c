@@ -206,11 +206,14 @@ static size_t list_columns(const struct report *r, struct column *list)
 
 /* One text of a line, at its side of the column. */
 static void write_field(FILE *to, const struct report *r,
-			const struct column *c, const char *text)
+			const struct column *const *part, const char *text)
 {
-	bool left = r->columns[c->at].type == REPORT_TEXT;
+	bool left = r->columns[(*part)->at].type == REPORT_TEXT;
 
-	fprintf(to, left ? "%-*s" : "%*s", (int)c->width, text);
+	if (left && !part[1])
+		fputs(text, to);
+	else
+		fprintf(to, left ? "%-*s" : "%*s", (int)(*part)->width, text);
 }
 
 /* One line of the heads of a part, the lowest of which is line 0. */
@@ -221,7 +224,7 @@ static void write_head(FILE *to, const struct report *r,
 		size_t above = part[i]->nhead - line - 1;
 
 		fprintf(to, "%*s", i ? GAP : 0, "");
-		write_field(to, r, part[i],
+		write_field(to, r, &part[i],
 			    line < part[i]->nhead ? part[i]->head[above] : "");
 	}
 	putc('\n', to);
@@ -247,7 +250,7 @@ static void write_part(FILE *to, const struct report *r,
 			format_cell(text, r->columns[at].type,
 				    report_at(r, row, at), false);
 			fprintf(to, "%*s", i ? GAP : 0, "");
-			write_field(to, r, part[i], text);
+			write_field(to, r, &part[i], text);
 		}
 		putc('\n', to);
 	}

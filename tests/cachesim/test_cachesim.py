@@ -56,6 +56,36 @@ def bad_records_are_named():
     assert code == 1 and out == b"" and "t.log" in err
 
 
+def conversions_keep_what_they_can():
+    """A generated trace through every form; what it is stays the same."""
+    assert cachesim("generate", "ucb,requests=20000,seed=3", "-o", "g.csv",
+                    cwd=AT)[0] == 0
+    want = rows("info", "gen:ucb,requests=20000,seed=3")[0]
+    assert rows("info", "g.csv", cwd=AT)[0] == want
+    for form, lost in (("compact", ()), ("csv", ()),
+                       ("oracleGeneral", ("clients",)),
+                       ("keys", ("clients", "bytes", "infinite_size",
+                                 "duration", "max_byte_hit_ratio"))):
+        name = "g2." + form
+        assert cachesim("convert", "-T", form, "-o", name, "g.csv",
+                        cwd=AT)[0] == 0
+        got = rows("info", name, cwd=AT)[0]
+        for key, value in want.items():
+            assert key in lost or got[key] == value, (form, key)
+    code, out, _ = cachesim("convert", "-T", "csv", "g2.compact", cwd=AT)
+    assert code == 2 and not out
+    with open(f"{AT}/g.csv", "rb") as f:
+        again = cachesim("convert", "-T", "csv", "-", data=f.read())[1]
+    assert again == cachesim("generate", "ucb,requests=20000,seed=3")[1]
+
+
+def presets_are_listed():
+    presets = rows("generate", "--presets")
+    assert [p["preset"] for p in presets] == ["dec", "ucb", "upisa",
+                                              "questnet", "nlanr"]
+    assert presets[0]["requests"] == 3543968
+
+
 ROWS = [
     # label, arguments, input, code, stdout, stderr
     ("no command", (), b"", 2, b"", "usage: cachesim COMMAND"),
@@ -68,12 +98,18 @@ ROWS = [
     ("bad preset", ("info", "gen:nonsense"), b"", 2, b"", "gen:nonsense"),
     ("bad place", ("info", "t.csv", "-o", "/none/x"), b"", 3, b"", "/none/x"),
     ("full disk", ("info", "t.csv", "-o", "/dev/full"), b"", 3, b"", "full"),
+    ("no operand", ("convert",), b"", 2, b"", "no trace is named"),
+    ("bad form", ("convert", "-T", "x", "t.csv"), b"", 2, b"", "is not compa"),
+    ("no place", ("convert", "t.csv", "-o", "/none/x"), b"", 3, b"", "/none"),
+    ("full", ("generate", "ucb,requests=99", "-o", "/dev/full"), b"", 3, b"",
+     "/dev/full"),
     ("stdin", ("info", "-"), TRACE, 0, b"objects", ""),
     ("version", ("--version",), b"", 0, b"cachesim ", ""),
 ]
 
 TESTS = [info_of_a_trace, first_requests_only, result_goes_to_a_file,
-         bad_records_are_named]
+         bad_records_are_named, conversions_keep_what_they_can,
+         presets_are_listed]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
 
 if __name__ == "__main__":
