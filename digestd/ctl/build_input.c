@@ -52,9 +52,30 @@ static const char *take_line(const struct build_input *in,
 	return error ? scd_strerror(error) : NULL;
 }
 
+static bool has_filter(const struct build_input *in)
+{
+	return in->bloom || in->counting;
+}
+
+/* Every one of them, also what seems to be there: it may be removed. */
+static void count_batch(struct build_input *in)
+{
+	for (size_t i = 0; i < in->nbatch; i++) {
+		const struct scd_key *key = &in->batch[i];
+
+		in->nkeys += !scd_bloom_has(scd_counting_bloom(in->counting),
+					    key);
+		scd_counting_add(in->counting, key);
+	}
+}
+
 static void add_batch(struct build_input *in)
 {
-	in->nkeys += scd_bloom_add_many(in->bloom, in->batch, in->nbatch);
+	if (in->counting)
+		count_batch(in);
+	else
+		in->nkeys +=
+			scd_bloom_add_many(in->bloom, in->batch, in->nbatch);
 	in->nbatch = 0;
 }
 
@@ -87,13 +108,13 @@ static int add_lines(struct build_input *in, struct line_reader *r)
 		if (line.at && !line.len)
 			continue;
 		in->lines++;
-		if (in->bloom)
+		if (has_filter(in))
 			add_line(in, &line, r->path);
 		if (in->lines % BUILD_INPUT_BATCH == 0)
 			progress_tell(&in->progress, before + r->bytes,
 				      in->lines);
 	}
-	if (in->bloom)
+	if (has_filter(in))
 		add_batch(in);
 	in->bytes = before + r->bytes;
 	return r->failed ? CTL_IO : CTL_OK;

@@ -11,14 +11,17 @@
 #include <stdint.h>
 
 #include "codec/bloom.h"
+#include "codec/counting.h"
 #include "digestd/ctl/url_key.h"
 #include "tool/progress.h"
 
 enum { BUILD_INPUT_BATCH = 256 }; /* keys added at a time */
 
 struct build_input {
-	struct scd_bloom *bloom; /* borrowed; what the keys go to; null: lines
-				  * are only counted */
+	/* What the keys go to, one of both, borrowed; none: lines are only
+	 * counted. */
+	struct scd_bloom *bloom;
+	struct scd_counting *counting;
 	struct url_key how;
 	bool hex;       /* lines are keys already */
 	uint64_t lines; /* read, but for empty ones */

@@ -36,6 +36,8 @@ const char command_build_help[] =
 	"                       files, if they can be read twice)\n"
 	"  -f, --fp F           and so many false positives (0.01; of squid,\n"
 	"                       what 5 bits an object give)\n"
+	"  -c, --counting       a counting digest, from which keys can be\n"
+	"                       removed again\n"
 	"  -o, --output FILE    where the digest goes (standard output)\n"
 	"  -i, --instance N     instance in its header (1)\n"
 	"  -g, --generation N   generation in its header (1)\n"
@@ -54,6 +56,7 @@ static const struct option options[] = {
 	{ "hashes", required_argument, NULL, 'H' },
 	{ "objects", required_argument, NULL, 'n' },
 	{ "fp", required_argument, NULL, 'f' },
+	{ "counting", no_argument, NULL, 'c' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "instance", required_argument, NULL, 'i' },
 	{ "generation", required_argument, NULL, 'g' },
@@ -65,7 +68,7 @@ static const struct option options[] = {
 
 struct build {
 	uint8_t secret[SCD_SECRET_BYTES];
-	bool has_key, hex, json;
+	bool has_key, hex, counting, json;
 	struct build_shape shape;
 	struct scd_digest_info ids;
 	const char *output;
@@ -104,6 +107,9 @@ static bool take(struct build *b, int option, const char *text)
 	switch (option) {
 	case 'x':
 		b->hex = true;
+		return true;
+	case 'c':
+		b->counting = true;
 		return true;
 	case 'o':
 		b->output = text;
@@ -184,48 +190,78 @@ static int find_shape(struct build *b)
 	return code ? code : build_shape_find(&b->shape);
 }
 
-static int report(const struct build *b, const struct digest_open *d,
+/* What is made: a filter, or one that counts. */
+struct made {
+	struct digest_open digest;
+	struct scd_counting *counting;
+};
+
+static int report(const struct build *b, const struct made *m,
 		  const struct build_input *in)
 {
+	const struct scd_bloom *bloom = m->counting
+						? scd_counting_bloom(m->counting)
+						: &m->digest.bloom;
+
 	return report_json(json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
-		b->output, "lines", (json_int_t)in->lines, "left_out",
-		(json_int_t)in->bad, "nkeys", (json_int_t)in->nkeys, "nbits",
-		(json_int_t)d->bloom.nbits, "nhash", (json_int_t)d->bloom.nhash,
-		"fill", scd_bloom_fill(&d->bloom), "fp",
-		scd_bloom_fp(&d->bloom), "bytes", (json_int_t)d->len));
+		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
+		b->output, "kind", m->counting ? "counting" : "full", "lines",
+		(json_int_t)in->lines, "left_out", (json_int_t)in->bad, "nkeys",
+		(json_int_t)in->nkeys, "nbits", (json_int_t)bloom->nbits,
+		"nhash", (json_int_t)bloom->nhash, "fill",
+		scd_bloom_fill(bloom), "fp", scd_bloom_fp(bloom), "bytes",
+		(json_int_t)m->digest.len));
 }
 
-static int fill(const struct build *b, struct digest_open *d)
+static int fill(const struct build *b, struct made *m)
 {
-	struct build_input in = { .bloom = &d->bloom,
-				  .how = { b->shape.hashing, b->secret },
-				  .hex = b->hex };
+	struct build_input in = {
+		.bloom = m->counting ? NULL : &m->digest.bloom,
+		.counting = m->counting,
+		.how = { b->shape.hashing, b->secret },
+		.hex = b->hex,
+	};
 	int code = read_all(b, &in, "building");
 
 	if (code)
 		return code;
-	d->info.nkeys = in.nkeys;
-	code = digest_write_full(d, b->output);
+	m->digest.info.nkeys = in.nkeys;
+	code = m->counting ? digest_write_counting(&m->digest, m->counting,
+						   b->output)
+			   : digest_write_full(&m->digest, b->output);
 	if (!code && b->json)
-		code = report(b, d, &in);
+		code = report(b, m, &in);
 	return !code && in.bad ? CTL_NO : code;
+}
+
+/* An empty filter of the shape: an SCD_ error. */
+static int make(const struct build *b, struct made *m)
+{
+	const unsigned nhash = (unsigned)b->shape.nhash;
+	int error;
+
+	if (b->counting) {
+		error = scd_counting_new(&m->counting, b->shape.nbits, nhash);
+		return error ? error
+			     : scd_counting_set_hashing(m->counting,
+							b->shape.hashing);
+	}
+	error = scd_bloom_init(&m->digest.bloom, b->shape.nbits, nhash);
+	m->digest.bloom.hashing = b->shape.hashing;
+	return error;
 }
 
 static int build(struct build *b)
 {
-	struct digest_open d = { .info = b->ids };
+	struct made m = { .digest.info = b->ids };
 	int error, code = find_shape(b);
 
 	if (code)
 		return code;
-	error = scd_bloom_init(&d.bloom, b->shape.nbits,
-			       (unsigned)b->shape.nhash);
-	if (error)
-		return digest_wrong("build", error);
-	d.bloom.hashing = b->shape.hashing;
-	code = fill(b, &d);
-	digest_close(&d);
+	error = make(b, &m);
+	code = error ? digest_wrong("build", error) : fill(b, &m);
+	scd_counting_free(&m.counting);
+	digest_close(&m.digest);
 	return code;
 }
 
@@ -243,7 +279,7 @@ int command_build(int argc, char **argv)
 			   .ids = { .instance = 1, .generation = 1 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:o:i:g:pqj", options,
+	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
 				NULL)) != -1) {
 		if (c == '?' || !take(&b, c, optarg))
 			return CTL_USAGE;

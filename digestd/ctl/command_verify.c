@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/counting.h"
 #include "codec/delta.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_file.h"
@@ -90,6 +91,16 @@ static bool take(struct verify *v, int option, const char *text)
 	return false;
 }
 
+static int judge_counters(const struct verify *v, const struct digest_open *d)
+{
+	struct scd_counting *counting = NULL;
+	int error = scd_counting_decode(d->bytes, d->len, &v->limits, NULL,
+					&counting);
+
+	scd_counting_free(&counting);
+	return error;
+}
+
 /* An SCD_ error of a digest's or delta's bytes. */
 static int judge_ours(const struct verify *v, const struct digest_open *d)
 {
@@ -102,6 +113,8 @@ static int judge_ours(const struct verify *v, const struct digest_open *d)
 
 	if (error)
 		return error;
+	if (info.kind == SCD_COUNTING)
+		return judge_counters(v, d);
 	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);

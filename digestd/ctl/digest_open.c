@@ -44,23 +44,39 @@ int digest_open_header(const char *path, struct digest_open *d)
 	return code;
 }
 
+/* Decodes what a file has beside its header: an SCD_ error. */
+static int decode(struct digest_open *d)
+{
+	struct scd_counting *counting;
+	int error;
+
+	if (d->is_squid)
+		return SCD_OK;
+	if (d->info.kind != SCD_COUNTING)
+		return scd_digest_decode(d->bytes, d->len, &digest_any_limits,
+					 NULL, &d->bloom);
+	error = scd_counting_decode(d->bytes, d->len, &digest_any_limits, NULL,
+				    &counting);
+	if (error)
+		return error;
+	error = scd_bloom_copy(scd_counting_bloom(counting), &d->bloom);
+	scd_counting_free(&counting);
+	return error;
+}
+
 int digest_open_full(const char *path, struct digest_open *d)
 {
 	int error, code = digest_open_header(path, d);
 
 	if (code)
 		return code;
-	if (d->info.kind != SCD_FULL) {
-		fprintf(stderr, "digestctl: %s: %s, not a full digest\n", path,
-			scd_digest_is_delta(&d->info) ? "a delta" :
-							"counters");
+	if (scd_digest_is_delta(&d->info)) {
+		fprintf(stderr, "digestctl: %s: a delta, not a full digest\n",
+			path);
 		digest_close(d);
 		return CTL_NO;
 	}
-	error = d->is_squid ? SCD_OK
-			    : scd_digest_decode(d->bytes, d->len,
-						&digest_any_limits, NULL,
-						&d->bloom);
+	error = decode(d);
 	free(d->bytes);
 	d->bytes = NULL;
 	return error ? digest_wrong(path, error) : CTL_OK;
@@ -110,17 +126,34 @@ int digest_step(struct digest_open *d, const struct digest_open *delta)
 	return CTL_OK;
 }
 
-int digest_write_full(struct digest_open *d, const char *output)
+/* Writes what was encoded, if it was, and releases it. */
+static int write_bytes(const char *output, int error, uint8_t *bytes,
+		       size_t len)
 {
-	uint8_t *bytes;
-	int error = scd_digest_encode(&d->bloom, &d->info, &bytes, &d->len);
 	bool written;
 
 	if (error)
 		return digest_wrong(output, error);
-	written = digest_file_write(output, bytes, d->len);
+	written = digest_file_write(output, bytes, len);
 	free(bytes);
 	return written ? CTL_OK : CTL_IO;
+}
+
+int digest_write_full(struct digest_open *d, const char *output)
+{
+	uint8_t *bytes = NULL;
+	int error = scd_digest_encode(&d->bloom, &d->info, &bytes, &d->len);
+
+	return write_bytes(output, error, bytes, d->len);
+}
+
+int digest_write_counting(struct digest_open *d, const struct scd_counting *c,
+			  const char *output)
+{
+	uint8_t *bytes = NULL;
+	int error = scd_counting_encode(c, &d->info, &bytes, &d->len);
+
+	return write_bytes(output, error, bytes, d->len);
 }
 
 const char *digest_hashing_text(enum scd_hashing hashing)

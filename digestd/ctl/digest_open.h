@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "codec/bloom.h"
+#include "codec/counting.h"
 #include "codec/digest.h"
 #include "codec/squid.h"
 
@@ -38,8 +39,8 @@ int digest_wrong(const char *path, int error);
  * digest_close(). */
 int digest_open_header(const char *path, struct digest_open *d);
 
-/* Reads and decodes a full digest, or one of Squid's. Released with
- * digest_close(). */
+/* Reads and decodes a full digest, one of Squid's, or counters, of which only
+ * the filter is kept. Released with digest_close(). */
 int digest_open_full(const char *path, struct digest_open *d);
 
 /*
@@ -54,6 +55,10 @@ int digest_step(struct digest_open *d, const struct digest_open *delta);
  * as a full digest; d->len becomes its length.
  */
 int digest_write_full(struct digest_open *d, const char *output);
+
+/* The same with counters, as a counting digest. */
+int digest_write_counting(struct digest_open *d, const struct scd_counting *c,
+			  const char *output);
 
 /* Whether two digests have arrays of the same shape; if not, tells of b. */
 bool digest_same_shape(const struct digest_open *a,

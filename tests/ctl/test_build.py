@@ -146,6 +146,64 @@ def a_shape_of_squid_is_found():
         assert info(digest)["nhash"] == 4
 
 
+def counters_as_their_twin():
+    """Each line counts, also one that was there before; nkeys does not."""
+    rng = random.Random(3)
+    for nbits, nhash, count in ((4099, 3, 2000), (8, 2, 100), (65536, 4, 0)):
+        keys = [(rng.getrandbits(64), rng.getrandbits(64))
+                for _ in range(count)]
+        keys += keys[:count // 4]
+        lines = b"".join(struct.pack("<QQ", *key).hex().encode() + b"\n"
+                         for key in keys)
+        shape = ("build", "-x", "-b", str(nbits), "-H", str(nhash))
+        code, digest, err = ctl(*shape, "--counting", data=lines)
+        assert (code, err) == (0, "")
+        counters = [0] * nbits
+        for key in keys:
+            for at in ref.positions(*key, nbits, nhash):
+                counters[at] = min(counters[at] + 1, 15)
+        limits = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
+        head, found = ref.decode_counting(digest, limits)
+        assert list(found) == counters
+        assert head["nkeys"] == info(ctl(*shape, data=lines)[1])["nkeys"]
+
+
+def counters_are_understood():
+    """Their filter is that of a full digest, whatever the hashing."""
+    for way in (("-k", KEY, *SHAPE), ("--hashing", "squid", "-b", "80000")):
+        full = ctl("build", *way, "more", cwd=AT)[1]
+        code, out, _ = ctl("build", *way, "-c", "-j", "-o", "c", "more", cwd=AT)
+        told = json.loads(out)
+        assert code == 0 and told["kind"] == "counting"
+        with open(os.path.join(AT, "c"), "rb") as f:
+            digest = f.read()
+        assert told["bytes"] == len(digest) > len(full)
+        said = ctl("info", "-", data=digest)[1].decode()
+        assert "kind             counting, parts coding" in said
+        assert info(digest)["kind"] == "counting"
+        for name in ("nkeys", "fill", "fp", "hashing"):
+            assert info(digest)[name] == info(full)[name], name
+        assert ctl("merge", "-", data=digest) == (0, full, "")
+        key = way[:2] if way[0] == "-k" else ()
+        asked = ("http://a.example/7", "http://a.example/no")
+        told = ctl("query", *key, "-", *asked, data=digest)
+        assert told == ctl("query", *key, "-", *asked, data=full)
+        assert told[1].startswith(b"yes http://a.example/7\nno  ")
+
+
+def counters_are_verified():
+    """Not their array alone: a damaged plane is found."""
+    digest = ctl(*URLS, "-c", "more", cwd=AT)[1]
+    assert ctl("verify", "-", data=digest)[1] == b"-: OK\n"
+    assert ctl("verify", "-f", "1e-9", "-", data=digest)[0] == 1
+    for at in (-2, -40):
+        bad = bytearray(digest)
+        bad[at] ^= 8
+        code, out, _ = ctl("verify", "-", data=bytes(bad))
+        assert code == 1 and b"OK" not in out, out
+        assert ctl("query", "-k", KEY, "-", "http://a/", data=bytes(bad))[0]
+
+
 def as_json():
     code, out, _ = ctl(*URLS, "-j", "-o", "d", "bad", "few", cwd=AT)
     told = json.loads(out)
@@ -275,6 +333,8 @@ ROWS = (
     ("a folder", (*URLS, "."), b"", 3, b"", "digestctl: .: Is a directory"),
     ("twice stdin", (*URLS, "-", "-"), b"", 2, b"", "once only"),
     ("report in the way", (*URLS, "-j"), b"", 2, b"", "--output"),
+    ("full disk, counters", (*URLS, "-c", "-o", "/dev/full", "few"), b"", 3,
+     b"", "No space"),
     ("full disk", (*URLS, "-o", "/dev/full", "few"), b"", 3, b"", "No space"),
     ("unknown option", ("build", "-Z"), b"", 2, b"",
      "digestctl: build: invalid option"),
@@ -286,7 +346,8 @@ if __name__ == "__main__":
     run([line_ends, lines_cross_blocks, a_line_too_long_is_left_out,
          keys_as_their_twin, bad_keys_are_named, several_files,
          a_shape_is_found, standard_input_that_is_a_file_is_counted,
-         a_shape_of_squid_is_found, as_json, progress_when_it_is_asked_for,
+         a_shape_of_squid_is_found, counters_as_their_twin,
+         counters_are_understood, counters_are_verified, as_json, progress_when_it_is_asked_for,
          progress_on_a_terminal, short_work_has_no_progress,
          memory_does_not_grow_with_the_lines, no_memory,
          *(row_test(row, AT) for row in ROWS)])
