@@ -196,12 +196,15 @@ struct made {
 	struct scd_counting *counting;
 };
 
+static const struct scd_bloom *filter_of(const struct made *m)
+{
+	return m->counting ? scd_counting_bloom(m->counting) : &m->digest.bloom;
+}
+
 static int report(const struct build *b, const struct made *m,
 		  const struct build_input *in)
 {
-	const struct scd_bloom *bloom = m->counting
-						? scd_counting_bloom(m->counting)
-						: &m->digest.bloom;
+	const struct scd_bloom *bloom = filter_of(m);
 
 	return report_json(json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",

@@ -347,7 +347,7 @@ if __name__ == "__main__":
          keys_as_their_twin, bad_keys_are_named, several_files,
          a_shape_is_found, standard_input_that_is_a_file_is_counted,
          a_shape_of_squid_is_found, counters_as_their_twin,
-         counters_are_understood, counters_are_verified, as_json, progress_when_it_is_asked_for,
-         progress_on_a_terminal, short_work_has_no_progress,
-         memory_does_not_grow_with_the_lines, no_memory,
-         *(row_test(row, AT) for row in ROWS)])
+         counters_are_understood, counters_are_verified, as_json,
+         progress_when_it_is_asked_for, progress_on_a_terminal,
+         short_work_has_no_progress, memory_does_not_grow_with_the_lines,
+         no_memory, *(row_test(row, AT) for row in ROWS)])
