@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "codec/bloom.h"
+#include "codec/counting_state.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
 #include "codec/squid.h"
@@ -20,7 +21,7 @@
 struct vector {
 	char file[64];
 	char result[16];
-	char base[64]; /* "-": a full digest */
+	char base[64]; /* "-": a full digest; "counters": a counting one */
 	struct scd_limits limits;
 	char array[64];    /* whose .bits it decodes to */
 	char encoding[16]; /* "same" for all encoders, or "free" */
@@ -84,37 +85,61 @@ static struct blob load(const char *file, const char *suffix)
 	return blob;
 }
 
-/* What a good file decodes to, whatever its kind; its bases are good too. */
-static int decode(const char *file, const char *base_file,
-		  const struct scd_limits *limits, struct scd_digest_info *info,
-		  struct scd_bloom *out)
+static int apply(const struct blob *in, const struct vector *v,
+		 struct scd_digest_info *info, struct scd_bloom *out)
 {
-	struct blob in = load(file, ".scd");
+	struct blob bits = load(v->base, ".bits");
+	struct blob head = load(v->base, ".scd");
+	struct scd_digest_info fields;
+	struct scd_bloom bloom;
+	struct scd_base base = {.bloom = &bloom};
 	int error;
 
-	if (strcmp(base_file, "-") == 0) {
-		error = scd_digest_decode(in.bytes, in.len, limits, info, out);
-	} else {
-		struct blob bits = load(base_file, ".bits");
-		struct blob head = load(base_file, ".scd");
-		struct scd_digest_info fields;
-		struct scd_bloom bloom;
-		struct scd_base base = {.bloom = &bloom};
+	assert_int_equal(scd_digest_parse(head.bytes, head.len, &v->limits,
+					  &fields),
+			 SCD_OK);
+	bloom.bits = bits.bytes;
+	bloom.nbits = fields.nbits;
+	bloom.nhash = fields.nhash;
+	bloom.hashing = fields.hashing;
+	base.instance = fields.instance;
+	base.generation = fields.generation;
+	error = scd_delta_apply(in->bytes, in->len, &v->limits, &base, info,
+				out);
+	free(bits.bytes);
+	free(head.bytes);
+	return error;
+}
 
-		assert_int_equal(
-			scd_digest_parse(head.bytes, head.len, limits, &fields),
-			SCD_OK);
-		bloom.bits = bits.bytes;
-		bloom.nbits = fields.nbits;
-		bloom.nhash = fields.nhash;
-		bloom.hashing = fields.hashing;
-		base.instance = fields.instance;
-		base.generation = fields.generation;
-		error = scd_delta_apply(in.bytes, in.len, limits, &base, info,
+static bool is_counting(const struct vector *v)
+{
+	return strcmp(v->base, "counters") == 0;
+}
+
+/* What a good file decodes to; its bases are good too. Not of counters. */
+static int decode(const struct vector *v, struct scd_digest_info *info,
+		  struct scd_bloom *out)
+{
+	struct blob in = load(v->file, ".scd");
+	int error;
+
+	if (strcmp(v->base, "-") == 0)
+		error = scd_digest_decode(in.bytes, in.len, &v->limits, info,
+					  out);
+	else
+		error = apply(&in, v, info, out);
+	free(in.bytes);
+	return error;
+}
+
+static int decode_counting(const struct vector *v,
+			   struct scd_digest_info *info,
+			   struct scd_counting **out)
+{
+	struct blob in = load(v->file, ".scd");
+	int error = scd_counting_decode(in.bytes, in.len, &v->limits, info,
 					out);
-		free(bits.bytes);
-		free(head.bytes);
-	}
+
 	free(in.bytes);
 	return error;
 }
@@ -162,6 +187,16 @@ static void check_fields(const char *file, const struct scd_digest_info *info)
 	json_decref(expected);
 }
 
+typedef int encode_delta(const struct scd_bloom *, const struct scd_bloom *,
+			 const struct scd_digest_info *, uint8_t **, size_t *);
+
+static encode_delta *delta_encoder(const struct scd_digest_info *info)
+{
+	return info->kind == SCD_DELTA_CONDITIONAL
+		       ? scd_delta_encode_conditional
+		       : scd_delta_encode;
+}
+
 /* Encode again what was decoded: the same bytes as the file. */
 static void check_encoding(const struct vector *v,
 			   const struct scd_digest_info *info,
@@ -179,9 +214,9 @@ static void check_encoding(const struct vector *v,
 		struct scd_bloom base = *bloom;
 
 		base.bits = bits.bytes;
-		assert_int_equal(
-			scd_delta_encode(&base, bloom, info, &out, &len),
-			SCD_OK);
+		assert_int_equal(delta_encoder(info)(&base, bloom, info, &out,
+						     &len),
+				 SCD_OK);
 		free(bits.bytes);
 	}
 	assert_int_equal(len, file.len);
@@ -190,34 +225,76 @@ static void check_encoding(const struct vector *v,
 	free(file.bytes);
 }
 
+static void check_bits(const struct vector *v, const struct scd_bloom *bloom)
+{
+	struct blob bits = load(v->array, ".bits");
+
+	assert_int_equal(scd_bloom_bytes(bloom), bits.len);
+	assert_memory_equal(bloom->bits, bits.bytes, bits.len);
+	free(bits.bytes);
+}
+
 static void check_good(const struct vector *v)
 {
 	struct scd_digest_info info;
 	struct scd_bloom bloom;
-	struct blob bits = load(v->array, ".bits");
 
-	assert_int_equal(decode(v->file, v->base, &v->limits, &info, &bloom),
-			 SCD_OK);
-	assert_int_equal((bloom.nbits + 7) / 8, bits.len);
-	assert_memory_equal(bloom.bits, bits.bytes, bits.len);
+	assert_int_equal(decode(v, &info, &bloom), SCD_OK);
+	check_bits(v, &bloom);
 	check_fields(v->file, &info);
 	if (strcmp(v->encoding, "same") == 0)
 		check_encoding(v, &info, &bloom);
 	scd_bloom_free(&bloom);
-	free(bits.bytes);
+}
+
+static void check_good_counting(const struct vector *v)
+{
+	struct blob file = load(v->file, ".scd");
+	struct blob counters = load(v->array, ".counters");
+	struct scd_digest_info info;
+	struct scd_counting *c;
+	uint8_t *again;
+	size_t len;
+
+	assert_int_equal(decode_counting(v, &info, &c), SCD_OK);
+	check_bits(v, &c->bloom);
+	assert_int_equal(scd__counter_bytes(c), counters.len);
+	assert_memory_equal(c->counters, counters.bytes, counters.len);
+	check_fields(v->file, &info);
+	assert_int_equal(scd_counting_encode(c, &info, &again, &len), SCD_OK);
+	if (strcmp(v->encoding, "same") == 0) {
+		assert_int_equal(len, file.len);
+		assert_memory_equal(again, file.bytes, len);
+	}
+	free(again);
+	scd_counting_free(&c);
+	free(counters.bytes);
+	free(file.bytes);
 }
 
 static void check_bad(const struct vector *v)
 {
 	struct scd_digest_info info = {.nbits = 77};
 	struct scd_bloom bloom = {.nbits = 77};
-	int error = decode(v->file, v->base, &v->limits, &info, &bloom);
+	struct scd_counting *c = NULL;
+	int error = is_counting(v) ? decode_counting(v, &info, &c)
+				   : decode(v, &info, &bloom);
 
 	if (error != code_of(v->result))
 		fail_msg("%s: %s, expected %s", v->file, scd_strerror(error),
 			 v->result);
-	if (info.nbits != 77 || bloom.nbits != 77)
+	if (info.nbits != 77 || bloom.nbits != 77 || c)
 		fail_msg("%s: refused, but something was written", v->file);
+}
+
+static void check_vector(const struct vector *v)
+{
+	if (strcmp(v->result, "OK") != 0)
+		check_bad(v);
+	else if (is_counting(v))
+		check_good_counting(v);
+	else
+		check_good(v);
 }
 
 static void all_vectors(void **state)
@@ -239,14 +316,11 @@ static void all_vectors(void **state)
 			       &v.limits.max_hash, &v.limits.max_fp_ppm,
 			       v.array, v.encoding),
 			8);
-		if (strcmp(v.result, "OK") == 0)
-			check_good(&v);
-		else
-			check_bad(&v);
+		check_vector(&v);
 		checked++;
 	}
 	fclose(manifest);
-	assert_true(checked > 170);
+	assert_true(checked > 250);
 }
 
 /* What decodes is the mask; what this library would write is the same file. */

@@ -42,7 +42,8 @@ static void try_sealed(const uint8_t *data, size_t len)
 	uint8_t *bits;
 
 	try_decode(in, len);
-	if (scd_digest_parse(in, len, &fuzz_limits, &info) == SCD_OK) {
+	if (scd_digest_parse(in, len, &fuzz_limits, &info) == SCD_OK &&
+	    info.kind == SCD_FULL) {
 		bits = malloc((size_t)((info.nbits + 7) / 8));
 		fuzz_must(bits != NULL);
 		if (scd__frame_payload(in, &info, bits) == SCD_OK) {

@@ -12,6 +12,7 @@ VECTORS = TOP / "tests" / "vectors"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests" / "ref"))
 
+import scd_parts as parts  # noqa: E402
 import scd_ref as ref  # noqa: E402
 
 XXH64_KNOWN = (
@@ -32,13 +33,30 @@ def decode(row):
     data = read(row.file, ".scd")
     if row.base == "-":
         return ref.decode(data, row.limits)
+    if row.base == "counters":
+        return ref.decode_counting(data, row.limits)
     base_head = ref.parse(read(row.base, ".scd"), row.limits)
     return ref.apply(data, base_head, read(row.base, ".bits"), row.limits)
 
 
+def encode(row, head, decoded):
+    """What was decoded, again."""
+    if head["kind"] == ref.COUNTING:
+        return ref.encode_counting(head, decoded)
+    if head["kind"] == ref.CONDITIONAL:
+        return ref.encode_conditional(head, decoded, read(row.base, ".bits"))
+    base_bits = read(row.base, ".bits") if row.base != "-" else None
+    return ref.encode(head, decoded, base_bits)
+
+
 def fault_in_good(row):
     """What is wrong with the decoding of a good file; empty: nothing."""
-    head, bits = decode(row)
+    head, decoded = decode(row)
+    bits = decoded
+    if head["kind"] == ref.COUNTING:
+        bits = parts.array_of(decoded)
+        if parts.counter_bytes(decoded) != read(row.array, ".counters"):
+            return "the counters differ"
     if bits != read(row.array, ".bits"):
         return "the array differs"
     expected = json.loads(read(row.file, ".json"))
@@ -46,9 +64,8 @@ def fault_in_good(row):
         want = int(value, 16) if isinstance(value, str) else value
         if head[name] != want:
             return "%s is %d, not %d" % (name, head[name], want)
-    base_bits = read(row.base, ".bits") if row.base != "-" else None
     if (row.encoding == "same" and
-            ref.encode(head, bits, base_bits) != read(row.file, ".scd")):
+            encode(row, head, decoded) != read(row.file, ".scd")):
         return "encodes to other bytes"
     return ""
 

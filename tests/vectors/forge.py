@@ -16,10 +16,15 @@ LAST = 2**64 - 1
 # a delta to, "" for none. limits: None for the defaults. payload_of: makes
 # the coding and the payload, if they are not those that every encoder makes.
 # array: the name of the good file with the same array, "" for its own.
-Good = collections.namedtuple("Good", "head bits base limits payload_of array",
-                              defaults=("", None, None, ""))
+# counters: of a counting filter. encode: makes the digest of head, bits and
+# the base's bits, if it is neither a full digest nor an XOR delta. free: not
+# every encoder makes it.
+Good = collections.namedtuple(
+    "Good", "head bits base limits payload_of array counters encode free",
+    defaults=("", None, None, "", None, None, False))
 
-# What must be refused, and the error.
+# What must be refused, and the error. base: as above, or "counters" for what
+# is to be read as counters.
 Bad = collections.namedtuple("Bad", "data error base limits",
                              defaults=("", None))
 

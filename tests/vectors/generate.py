@@ -22,9 +22,11 @@ sys.path.insert(0, str(HERE.parent / "ref"))
 import scd_coder as coder  # noqa: E402
 import scd_ref as ref  # noqa: E402
 import codings  # noqa: E402
+import parts  # noqa: E402
 from forge import (ANY, LAST, Bad, Good, Random, damaged, drawn,  # noqa: E402
                    flipped, forged, ids, raw)
 from scd_bits import array, count_ones, get_bit  # noqa: E402
+from scd_parts import counter_bytes  # noqa: E402
 
 
 def members(nbits, keys):
@@ -102,7 +104,8 @@ GOOD = {
 MANIFEST = """\
 # Made by generate.py.
 # file, result, base, max_bits, max_hash, max_fp_ppm, file whose .bits is the
-# array, encoding: "same" for all encoders, or "free"
+# array, encoding: "same" for all encoders, or "free". base: "-", a file, or
+# "counters" for a counting filter, whose .counters are beside the .bits
 """
 
 # The bytes of a good file, its row, and what its header says.
@@ -112,14 +115,26 @@ Made = collections.namedtuple("Made", "data row head")
 def good_rows():
     rows = {name: Good(*row) for name, row in GOOD.items()}
     rows.update(codings.GOOD)
+    rows.update(parts.good_rows({name: row.bits
+                                 for name, row in rows.items()}))
     return rows
+
+
+def encoded(row, base_bits):
+    if row.encode:
+        return row.encode(row.head, row.bits, base_bits)
+    return ref.encode(row.head, row.bits, base_bits,
+                      row.payload_of or coder.encode)
 
 
 def made_of(row, base):
     """The bytes of a good file; what they decode to is what they are of."""
     base_bits = base.row.bits if base else None
-    data = ref.encode(row.head, row.bits, base_bits,
-                      row.payload_of or coder.encode)
+    data = encoded(row, base_bits)
+    if row.counters:
+        head, counters = ref.decode_counting(data, row.limits)
+        assert counters == row.counters
+        return Made(data, row, head)
     if base:
         head, bits = ref.apply(data, ref.parse(base.data, ANY), base_bits,
                                row.limits)
@@ -142,10 +157,13 @@ def make_good():
         (HERE / "good" / (name + ".scd")).write_bytes(made[name].data)
         (HERE / "good" / (name + ".json")).write_text(
             describe(made[name].head))
-        if not row.array:
-            (HERE / "good" / (name + ".bits")).write_bytes(row.bits)
-        else:
+        if row.array:
             assert made[row.array].row.bits == row.bits
+            continue
+        (HERE / "good" / (name + ".bits")).write_bytes(row.bits)
+        if row.counters:
+            (HERE / "good" / (name + ".counters")).write_bytes(
+                counter_bytes(row.counters))
     return made
 
 
@@ -282,7 +300,9 @@ def array_like(bits, model):
 def refusal(bad, good):
     """What the decoder says: an error's name, or OK."""
     try:
-        if bad.base:
+        if bad.base == "counters":
+            ref.decode_counting(bad.data, bad.limits)
+        elif bad.base:
             base = good[bad.base]
             ref.apply(bad.data, ref.parse(base.data, ANY), base.row.bits,
                       bad.limits)
@@ -296,22 +316,30 @@ def refusal(bad, good):
 def make_bad(good):
     made = {name: Bad(*row) for name, row in bad_cases(good).items()}
     made.update(codings.BAD)
+    made.update(parts.bad_rows(good))
     for name, bad in made.items():
         assert refusal(bad, good) == bad.error, (name, refusal(bad, good))
         (HERE / "bad" / (name + ".scd")).write_bytes(bad.data)
     return made
 
 
+def base_of(row):
+    if row.base == "counters" or getattr(row, "counters", None):
+        return "counters"
+    return "good/" + row.base if row.base else "-"
+
+
 def manifest_line(name, result, row, more):
     limits = row.limits or ref.LIMITS
     return "%-36s %-10s %-20s %d %d %d %s\n" % (
-        name, result, "good/" + row.base if row.base else "-",
-        limits["max_bits"], limits["max_hash"], limits["max_fp_ppm"], more)
+        name, result, base_of(row), limits["max_bits"], limits["max_hash"],
+        limits["max_fp_ppm"], more)
 
 
 def good_line(name, row):
     return manifest_line("good/" + name, "OK", row, "good/%s %s" % (
-        row.array or name, "free" if row.payload_of else "same"))
+        row.array or name,
+        "free" if row.payload_of or row.free else "same"))
 
 
 def with_header(data, offset, layout, *values):
