@@ -13,6 +13,7 @@ const struct protocol *const protocols[] = {
 	&protocol_none,
 	&protocol_icp,
 	&protocol_htcp,
+	&protocol_directory,
 	NULL,
 };
 

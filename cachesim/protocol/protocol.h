@@ -84,6 +84,8 @@ struct protocol_publication {
 	uint64_t changes; /* entries: objects, servers, bits that flipped */
 	uint64_t wire;	  /* bytes of what is sent, with its header */
 	bool full;	  /* does not need the one before */
+	uint64_t whole;	  /* bytes if it were sent in full; with one view
+			     only it may be 0: not known */
 	/* bytes of each form, where it was made; 0: it was not */
 	uint64_t raw[2];		/* full, delta: not coded */
 	uint64_t coded[PROTOCOL_FORMS]; /* exactly as libscd makes them */
@@ -134,13 +136,10 @@ struct protocol {
 	/* Frees a publication without users. */
 	void (*discard)(struct protocol_state *s,
 			struct protocol_publication *p);
-	/* Bytes of the newest publication as a full one; 0 or an error. */
-	int (*full_bytes)(struct protocol_state *s, unsigned proxy,
-			  uint64_t *out);
-	/* Memory that one proxy needs [bytes]: for what it knows of all
-	 * others, and to keep its own summary in step. */
-	void (*memory)(const struct protocol_state *s, uint64_t *peers,
-		       uint64_t *own);
+	/* Memory that a proxy needs [bytes]: for what it knows of all
+	 * others, and to keep its own summary in step. Null: none. */
+	void (*memory)(const struct protocol_state *s, unsigned proxy,
+		       uint64_t *peers, uint64_t *own);
 };
 
 /* All protocols; a null ends the list. */

@@ -9,5 +9,6 @@
 extern const struct protocol protocol_none;
 extern const struct protocol protocol_icp;
 extern const struct protocol protocol_htcp;
+extern const struct protocol protocol_directory;
 
 #endif

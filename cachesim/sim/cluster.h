@@ -19,11 +19,12 @@
  *  4. p stores it, if the size limit, the placement and the admission allow.
  *
  * Epochs. Requests are cut into epochs of `epoch` requests. Within one, peers
- * answer and stand in summaries as they did at its beginning; at its end
- * their changes and the uses at peers take effect, proxies whose publication
- * is due publish, and what has arrived is applied. With an epoch of one
- * request, which is usual, that is as if everything happened at once. Longer
- * ones can be computed by several processes, with the same result.
+ * answer as they stood at its beginning, and what they published is what had
+ * arrived then. Between two, the uses at peers take effect, proxies whose
+ * publication is due publish, and what has arrived is applied, all at the time
+ * of the request that comes next. With an epoch of one request, which is usual,
+ * that is as if everything happened at once. Longer ones can be computed by
+ * several processes, with the same result.
  *
  * Versions. An object that the trace lists as changed has a new version from
  * that request on; all copies are old then.
@@ -71,7 +72,7 @@ enum sim_placement {
 };
 
 /* When a proxy publishes: as soon as one of those that are not 0 is reached,
- * and something changed. Both 0: at the end of every epoch. */
+ * and something changed. Both 0: in every epoch. */
 struct sim_publish {
 	uint32_t share_ppm; /* new objects since the last, in millionths of
 			       those held */
@@ -144,6 +145,8 @@ struct sim_counters {
 				   asked had it */
 	uint64_t candidates;	/* peers that summaries named */
 	uint64_t false_candidates; /* of these, did not have any version */
+	uint64_t forwards, forward_bytes; /* served by the object's owner, which
+					     is another proxy */
 	uint64_t latency_us;
 
 	/* messages between proxies, and their bytes */
@@ -180,8 +183,16 @@ struct sim_counter_row {
 /* All counters in their order; a null name ends the list. */
 extern const struct sim_counter_row sim_counter_rows[];
 
+/* The counter of a row. */
+uint64_t sim_counter(const struct sim_counters *c,
+		     const struct sim_counter_row *row);
+
 /* Adds field by field. */
 void sim_counters_add(struct sim_counters *sum, const struct sim_counters *c);
+
+/* Takes away what had been counted before; what stands at the end stays. */
+void sim_counters_since(struct sim_counters *now,
+			const struct sim_counters *then);
 
 struct sim_result {
 	unsigned nproxies;
@@ -192,8 +203,14 @@ struct sim_result {
 };
 
 /* Everything as usual: 4 proxies by client, 10 % of the infinite size, LRU, no
- * protocol, 1 % new objects, 1 try; 1, 2 and 100 ms. */
+ * protocol, 1 try; 1, 2 and 100 ms. */
 void sim_config_init(struct sim_config *c);
+
+/*
+ * Chooses a protocol and what goes with it: publication by time if it is usual
+ * with it, otherwise by 1 % new objects.
+ */
+void sim_config_use(struct sim_config *c, const struct protocol *protocol);
 
 /* What is wrong with a configuration for this trace, in English without a full
  * stop; null: nothing. Static. */

@@ -1,0 +1,57 @@
+/*
+ * Publications that flip rows of views.
+ */
+#include "cachesim/protocol/flips.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AHEAD = 12 }; /* rows fetched before they are flipped */
+
+int flip_views_init(struct flip_views *v, const struct protocol_config *c,
+		    uint64_t nrows)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < c->nviews && !err; i++)
+		err = masks_init(&v->view[i], nrows, 1, c->nproxies);
+	return err;
+}
+
+void flip_views_free(struct flip_views *v)
+{
+	for (unsigned i = 0; i < PROTOCOL_MAX_PROXIES; i++)
+		masks_free(&v->view[i]);
+}
+
+struct flips *flips_new(unsigned proxy, const uint32_t *at, size_t n)
+{
+	struct flips *f = calloc(1, sizeof(*f) + n * sizeof(f->at[0]));
+
+	if (!f)
+		return NULL;
+	f->base.proxy = proxy;
+	f->base.users = 1;
+	f->base.changes = n;
+	f->n = n;
+	if (at && n)
+		memcpy(f->at, at, n * sizeof(f->at[0]));
+	return f;
+}
+
+void flips_deliver(struct masks *view, const struct protocol_publication *p)
+{
+	const struct flips *f = (const struct flips *)p;
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (i + AHEAD < f->n)
+			masks_prefetch(view, f->at[i + AHEAD]);
+		masks_flip(view, f->at[i], 0, p->proxy);
+	}
+}
+
+void flips_discard(struct protocol_state *s, struct protocol_publication *p)
+{
+	(void)s;
+	free(p);
+}

@@ -1,0 +1,436 @@
+/*
+ * Clusters: making one, replaying requests with what they will touch fetched
+ * some requests ahead, and reading the counters.
+ */
+#include "cachesim/sim/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/protocol/rows.h"
+#include "cachesim/sim/cluster_state.h"
+#include "cachesim/trace/random.h"
+#include "codec/error.h"
+
+enum {
+	MILLION = 1000000,
+	ROW_AHEAD = 24,	 /* requests ahead: an object's row is fetched */
+	PLACE_AHEAD = 14, /* its place in the cache, or in summaries */
+	SLOT_AHEAD = 6,	 /* what the eviction policy has of it */
+};
+
+static uint64_t infinite_bytes(const struct sim_trace *t)
+{
+	uint64_t sum = 0;
+
+	if (t->totals.unique_bytes)
+		return t->totals.unique_bytes;
+	for (uint32_t i = 0; i < t->nobjects; i++)
+		sum += t->size[i];
+	return sum;
+}
+
+static uint64_t capacity_of(const struct sim_cluster *s)
+{
+	const struct sim_config *c = &s->config;
+	uint64_t all;
+
+	if (c->capacity)
+		return c->capacity;
+	all = c->objects ? s->trace->nobjects : infinite_bytes(s->trace);
+	return (uint64_t)((double)all * c->capacity_ppm / MILLION);
+}
+
+/* Objects of mean size that one proxy holds, at least 1. */
+static uint64_t expected_objects(const struct sim_cluster *s)
+{
+	uint64_t n = s->trace->nobjects, each;
+	double mean = 1;
+
+	if (!s->config.objects && n)
+		mean = (double)infinite_bytes(s->trace) / (double)n;
+	each = (uint64_t)((double)(s->capacity / s->config.nproxies) / mean);
+	if (each > n)
+		each = n;
+	return each ? each : 1;
+}
+
+static uint64_t prefix_hash(const struct sim_address *a, unsigned bits)
+{
+	struct sim_address cut = { { 0 } };
+	uint64_t half[2];
+
+	memcpy(cut.byte, a->byte, bits / 8);
+	if (bits % 8)
+		cut.byte[bits / 8] =
+			(uint8_t)(a->byte[bits / 8] & 0xff00u >> bits % 8);
+	memcpy(half, cut.byte, sizeof(half));
+	return random_mix(random_mix(half[0]) + half[1]);
+}
+
+static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
+{
+	const struct sim_config *c = &s->config;
+
+	switch (c->partition) {
+	case SIM_BY_CLIENT:
+		return random_mix(s->trace->client_hash[client]);
+	case SIM_BY_PREFIX:
+		return prefix_hash(&s->trace->address[client],
+				   c->prefix_bits);
+	case SIM_BY_COLUMN:
+		return c->column[client];
+	case SIM_BY_NUMBER:
+	case SIM_ROUND_ROBIN:
+	case SIM_PARTITIONS:
+		break;
+	}
+	return client;
+}
+
+/* Is there what the partition goes by? */
+static bool has_clients(const struct sim_cluster *s)
+{
+	const struct sim_trace *t = s->trace;
+
+	switch (s->config.partition) {
+	case SIM_BY_CLIENT:
+		return t->client && t->client_hash;
+	case SIM_BY_NUMBER:
+		return t->client;
+	case SIM_BY_PREFIX:
+		return t->client && t->address;
+	case SIM_BY_COLUMN:
+		return t->client && s->config.column;
+	case SIM_ROUND_ROBIN:
+	case SIM_PARTITIONS:
+		break;
+	}
+	return false;
+}
+
+static int find_homes(struct sim_cluster *s)
+{
+	uint32_t n = s->trace->nclients;
+
+	if (!has_clients(s))
+		return 0;
+	s->home = malloc(n + (size_t)1);
+	if (!s->home)
+		return SCD_ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		s->home[i] = (uint8_t)(number_for(s, i) % s->config.nproxies);
+	return 0;
+}
+
+static uint8_t next_field(struct sim_fields *f, bool needed)
+{
+	return needed ? (uint8_t)f->count++ : SIM_NO_FIELD;
+}
+
+static int make_rows(struct sim_cluster *s)
+{
+	struct sim_fields *f = &s->field;
+	bool stale = s->trace->nchanges > 0, seen = false;
+	bool epochs = s->config.epoch > 1;
+
+	switch (s->config.placement) {
+	case SIM_KEEP:
+	case SIM_SINGLE:
+	case SIM_PLACEMENTS:
+		break;
+	case SIM_SECOND:
+	case SIM_SINGLE_SEEN:
+	case SIM_SINGLE_SHARED:
+		seen = true;
+		break;
+	}
+	f->held = next_field(f, true);
+	f->stale = next_field(f, stale);
+	f->seen = next_field(f, seen);
+	f->told = next_field(f, s->way == PROTOCOL_SUMMARY);
+	f->peer_held = epochs ? next_field(f, true) : f->held;
+	f->peer_stale = epochs ? next_field(f, stale) : f->stale;
+	f->peer_seen = epochs ? next_field(f, seen) : f->seen;
+	return masks_init(&s->objects, s->trace->nobjects, f->count,
+			  s->config.nproxies);
+}
+
+static int make_proxy(struct sim_cluster *s, unsigned number)
+{
+	const struct eviction_policy *lru = eviction_policy_find("lru");
+	struct sim_proxy *p = &s->proxy[number];
+	struct sim_cache_config c = {
+		.policy = s->config.eviction ? s->config.eviction : lru,
+		.capacity = s->capacity / s->config.nproxies,
+		.nobjects = s->trace->nobjects,
+		.hashed = true,
+		.hash = s->trace->hash,
+		.evicted = sim_evicted,
+		.arg = p,
+	};
+
+	p->cluster = s;
+	p->number = number;
+	p->next_s = UINT64_MAX;
+	if (s->config.publish.period_s)
+		p->next_s = (uint64_t)s->config.publish.period_s *
+			    (number + 1) / s->config.nproxies;
+	if (p->next_s < s->next_s)
+		s->next_s = p->next_s;
+	if (s->way == PROTOCOL_ONE)
+		c.capacity = number ? 0 : s->capacity;
+	return sim_cache_new(&p->cache, &c);
+}
+
+static int copy_sizes(struct sim_cluster *s)
+{
+	size_t n = s->trace->nobjects;
+
+	s->size = s->trace->size;
+	if (!s->trace->nchanges)
+		return 0;
+	s->own_size = malloc((n + 1) * sizeof(*s->own_size));
+	if (!s->own_size)
+		return SCD_ENOMEM;
+	memcpy(s->own_size, s->size, n * sizeof(*s->own_size));
+	s->size = s->own_size;
+	return 0;
+}
+
+static void lost(void *arg, unsigned publisher)
+{
+	struct sim_cluster *s = arg;
+
+	s->proxy[publisher].count.lost++;
+}
+
+static void resync(void *arg, unsigned receiver, uint64_t bytes)
+{
+	struct sim_cluster *s = arg;
+	struct sim_counters *c = &s->proxy[receiver].count;
+
+	c->resyncs++;
+	c->resync_bytes += bytes + s->protocol->protocol->sizes.update;
+}
+
+static int make_protocol(struct sim_cluster *s)
+{
+	bool views = s->config.transport.loss_ppm &&
+		     s->way == PROTOCOL_SUMMARY;
+	struct protocol_config c = {
+		.nproxies = s->config.nproxies,
+		.nviews = views ? s->config.nproxies : 1,
+		.nobjects = s->trace->nobjects,
+		.hash = s->trace->hash,
+		.server = s->config.server,
+		.nservers = s->config.nservers,
+		.digest = s->config.digest,
+	};
+	int err = protocol_new(&s->protocol, s->config.protocol, &c);
+
+	if (err)
+		return err;
+	s->transport = (struct transport){
+		.protocol = s->protocol,
+		.loss_ppm = views ? s->config.transport.loss_ppm : 0,
+		.seed = s->config.seed,
+		.lost = lost,
+		.resync = resync,
+		.arg = s,
+	};
+	return transport_init(&s->transport);
+}
+
+int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
+		    const struct sim_trace *t)
+{
+	struct sim_cluster *s;
+	int err = 0;
+
+	if (sim_config_fault(c, t))
+		return SCD_EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return SCD_ENOMEM;
+	s->config = *c;
+	s->trace = t;
+	if (!c->protocol)
+		s->config.protocol = &protocol_none;
+	s->way = s->config.protocol->way;
+	s->next_s = UINT64_MAX;
+	s->warm = (uint64_t)((double)t->nrequests * c->warmup_ppm / MILLION);
+	s->capacity = capacity_of(s);
+	if (!s->config.digest.expected)
+		s->config.digest.expected = expected_objects(s);
+	err = find_homes(s);
+	if (!err)
+		err = copy_sizes(s);
+	if (!err)
+		err = make_rows(s);
+	for (unsigned i = 0; i < c->nproxies && !err; i++)
+		err = make_proxy(s, i);
+	if (!err)
+		err = make_protocol(s);
+	if (err)
+		sim_cluster_free(&s);
+	else
+		*out = s;
+	return err;
+}
+
+void sim_cluster_free(struct sim_cluster **s)
+{
+	if (!*s)
+		return;
+	transport_free(&(*s)->transport);
+	protocol_free(&(*s)->protocol);
+	for (unsigned i = 0; i < SIM_MAX_PROXIES; i++) {
+		sim_cache_free(&(*s)->proxy[i].cache);
+		numbers_free(&(*s)->proxy[i].changed);
+	}
+	numbers_free(&(*s)->touched);
+	numbers_free(&(*s)->used);
+	numbers_free(&(*s)->added);
+	numbers_free(&(*s)->removed);
+	masks_free(&(*s)->objects);
+	free((*s)->own_size);
+	free((*s)->home);
+	free(*s);
+	*s = NULL;
+}
+
+static unsigned home_of(const struct sim_cluster *s, uint64_t request)
+{
+	if (s->home)
+		return s->home[s->trace->client[request]];
+	return (unsigned)(request % s->config.nproxies);
+}
+
+static void prefetch(const struct sim_cluster *s, uint64_t at)
+{
+	const struct sim_trace *t = s->trace;
+	const struct sim_cache *cache;
+	uint32_t object;
+
+	if (at + ROW_AHEAD >= t->nrequests)
+		return;
+	masks_prefetch(&s->objects, t->object[at + ROW_AHEAD]);
+	__builtin_prefetch(&s->size[t->object[at + ROW_AHEAD]]);
+	object = t->object[at + PLACE_AHEAD];
+	cache = s->proxy[home_of(s, at + PLACE_AHEAD)].cache;
+	sim_cache_prefetch(cache, object);
+	object = t->object[at + SLOT_AHEAD];
+	cache = s->proxy[home_of(s, at + SLOT_AHEAD)].cache;
+	sim_cache_prefetch_slot(cache, object);
+}
+
+/* What a cache counts itself. */
+static void add_stores(const struct sim_proxy *p, struct sim_counters *c)
+{
+	struct sim_cache_stats stats;
+
+	sim_cache_stats(p->cache, &stats);
+	c->writes = stats.puts;
+	c->write_bytes = stats.put_bytes;
+	c->evicted = stats.evicted;
+	c->evicted_bytes = stats.evicted_bytes;
+	c->held = stats.objects;
+	c->held_bytes = stats.bytes;
+}
+
+static void end_warmup(struct sim_cluster *s)
+{
+	for (unsigned i = 0; i < s->config.nproxies; i++) {
+		s->proxy[i].before = s->proxy[i].count;
+		add_stores(&s->proxy[i], &s->proxy[i].before);
+	}
+}
+
+static void apply_changes(struct sim_cluster *s)
+{
+	const struct sim_trace *t = s->trace;
+
+	while (s->next_change < t->nchanges &&
+	       t->change[s->next_change] <= s->at) {
+		uint64_t i = s->next_change++;
+
+		sim_change(s, t->object[t->change[i]], t->change_size[i]);
+	}
+}
+
+int sim_cluster_run(struct sim_cluster *s, uint64_t n)
+{
+	const struct sim_trace *t = s->trace;
+	uint64_t end = t->nrequests - s->at < n ? t->nrequests : s->at + n;
+
+	for (; s->at < end && !s->error; s->at++) {
+		prefetch(s, s->at);
+		if (s->at == s->epoch_end)
+			sim_epoch_begin(s);
+		if (s->at == s->warm)
+			end_warmup(s);
+		if (s->next_change < t->nchanges)
+			apply_changes(s);
+		sim_request(s, home_of(s, s->at), t->object[s->at]);
+	}
+	return s->error;
+}
+
+/* Copies in the end that a proxy of a lower number has, too. */
+static void count_duplicates(const struct sim_cluster *s,
+			     struct sim_result *out)
+{
+	for (uint32_t o = 0; o < s->trace->nobjects; o++) {
+		uint64_t m = masks_get(&s->objects, o, s->field.held);
+
+		if (!m)
+			continue;
+		for (m &= m - 1; m; m &= m - 1) {
+			struct sim_counters *c =
+				&out->proxy[__builtin_ctzll(m)];
+
+			c->duplicates++;
+			c->duplicate_bytes +=
+				s->config.objects ? 1 : s->size[o];
+		}
+	}
+}
+
+void sim_cluster_result(const struct sim_cluster *s, struct sim_result *out)
+{
+	const struct protocol *protocol = s->protocol->protocol;
+
+	memset(out, 0, sizeof(*out));
+	out->nproxies = s->config.nproxies;
+	out->capacity = s->capacity;
+	out->expected = s->config.digest.expected;
+	for (unsigned i = 0; i < out->nproxies; i++) {
+		struct sim_counters *c = &out->proxy[i];
+
+		*c = s->proxy[i].count;
+		add_stores(&s->proxy[i], c);
+		sim_counters_since(c, &s->proxy[i].before);
+		if (protocol->memory)
+			protocol->memory(s->protocol, i, &c->peer_memory,
+					 &c->own_memory);
+	}
+	count_duplicates(s, out);
+	for (unsigned i = 0; i < out->nproxies; i++)
+		sim_counters_add(&out->sum, &out->proxy[i]);
+}
+
+int sim_run(const struct sim_config *c, const struct sim_trace *t,
+	    struct sim_result *out)
+{
+	struct sim_cluster *s;
+	int err = sim_cluster_new(&s, c, t);
+
+	if (err)
+		return err;
+	err = sim_cluster_run(s, t->nrequests);
+	if (!err)
+		sim_cluster_result(s, out);
+	sim_cluster_free(&s);
+	return err;
+}

@@ -1,0 +1,81 @@
+/*
+ * What a cluster is made of, for the files that build, replay and publish.
+ */
+#ifndef CACHESIM_SIM_CLUSTER_STATE_H
+#define CACHESIM_SIM_CLUSTER_STATE_H
+
+#include "cachesim/protocol/masks.h"
+#include "cachesim/sim/cache.h"
+#include "cachesim/sim/cluster.h"
+#include "cachesim/sim/numbers.h"
+#include "cachesim/sim/transport.h"
+
+enum { SIM_NO_FIELD = 0xff };
+
+/* Fields of an object's row, bits of proxies; SIM_NO_FIELD where not needed.
+ * With epochs of one request, what peers see is what is so now. */
+struct sim_fields {
+	uint8_t held;  /* has it */
+	uint8_t stale; /* has an old version of it */
+	uint8_t seen;  /* was asked for it */
+	uint8_t told;  /* has published that it has it */
+	uint8_t peer_held, peer_stale, peer_seen; /* as the epoch began */
+	unsigned count;
+};
+
+struct sim_proxy {
+	struct sim_cluster *cluster;
+	unsigned number;
+	struct sim_cache *cache; /* null: another's is used */
+	struct sim_counters count, before; /* before: when warm-up ended */
+	uint64_t held;			   /* objects */
+	uint64_t fresh;	   /* stored since the last publication */
+	uint64_t next_s;   /* when the next publication by time is due */
+	struct numbers changed; /* objects that came or went since the last
+				   publication */
+};
+
+struct sim_cluster {
+	struct sim_config config;
+	const struct sim_trace *trace;
+	uint64_t at;	      /* next request */
+	uint64_t next_change; /* of the trace */
+	uint64_t warm;	      /* the first request that is counted */
+	uint64_t epoch_end;   /* request that the next epoch begins with */
+	uint64_t now_s;
+	uint64_t next_s; /* the earliest of the proxies' */
+	uint64_t capacity;
+
+	uint8_t *home;	      /* proxy, by client; null: round robin */
+	const uint32_t *size; /* by object, now */
+	uint32_t *own_size;   /* the same, where it changes */
+	struct masks objects;
+	struct sim_fields field;
+
+	struct protocol_state *protocol;
+	enum protocol_way way;
+	uint64_t dirty;		/* proxies that stored or lost something */
+	struct numbers touched; /* object, proxy: to be seen by peers */
+	struct numbers used;	/* object, peer: remote hits */
+	struct numbers added, removed; /* of a publication being made */
+	struct transport transport;
+	int error; /* the first */
+	struct sim_proxy proxy[SIM_MAX_PROXIES];
+};
+
+/* What happens before the request that an epoch begins with. */
+void sim_epoch_begin(struct sim_cluster *s);
+
+/* Replays one request. */
+void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object);
+
+/* An object of a proxy came or went, or has another version now. */
+void sim_touch(struct sim_cluster *s, struct sim_proxy *p, uint32_t object);
+
+/* An object has a new version: all copies are old. */
+void sim_change(struct sim_cluster *s, uint32_t object, uint32_t size);
+
+/* An object left a proxy's cache (arg): as struct sim_cache_config wants. */
+void sim_evicted(void *arg, uint32_t object);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * What happens between two epochs: peers get to see what changed, what was
+ * used at them counts as used, who is due publishes, what has arrived is
+ * there.
+ */
+#include "cachesim/sim/cluster_state.h"
+
+enum { MILLION = 1000000 };
+
+static void keep_error(struct sim_cluster *s, int err)
+{
+	if (!s->error)
+		s->error = err;
+}
+
+void sim_touch(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+{
+	s->dirty |= UINT64_C(1) << p->number;
+	if (s->field.told != SIM_NO_FIELD)
+		keep_error(s, numbers_push(&p->changed, object));
+	if (s->field.peer_held == s->field.held)
+		return;
+	keep_error(s, numbers_push(&s->touched, object));
+	keep_error(s, numbers_push(&s->touched, p->number));
+}
+
+/* Makes a proxy's bit in one field as it is in another. */
+static void copy_bit(struct masks *m, uint32_t row, const uint8_t field[2],
+		     unsigned proxy)
+{
+	if (field[0] == SIM_NO_FIELD)
+		return;
+	if (masks_has(m, row, field[0], proxy) !=
+	    masks_has(m, row, field[1], proxy))
+		masks_flip(m, row, field[1], proxy);
+}
+
+static void show_changes(struct sim_cluster *s)
+{
+	const struct sim_fields *f = &s->field;
+	const struct numbers *l = &s->touched;
+
+	for (size_t i = 0; i + 1 < l->n; i += 2) {
+		uint32_t object = l->at[i], proxy = l->at[i + 1];
+
+		copy_bit(&s->objects, object,
+			 (uint8_t[]){ f->held, f->peer_held }, proxy);
+		copy_bit(&s->objects, object,
+			 (uint8_t[]){ f->stale, f->peer_stale }, proxy);
+		copy_bit(&s->objects, object,
+			 (uint8_t[]){ f->seen, f->peer_seen }, proxy);
+	}
+	s->touched.n = 0;
+}
+
+static void use_at_peers(struct sim_cluster *s)
+{
+	const struct numbers *l = &s->used;
+
+	for (size_t i = 0; i + 1 < l->n; i += 2)
+		sim_cache_get(s->proxy[l->at[i + 1]].cache, l->at[i]);
+	s->used.n = 0;
+}
+
+/* What a proxy has to tell: what it has and did not say, or the reverse. */
+static void collect(struct sim_cluster *s, struct sim_proxy *p)
+{
+	struct numbers *l = &p->changed;
+
+	s->added.n = s->removed.n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t o = l->at[i];
+		bool has = masks_has(&s->objects, o, s->field.held, p->number);
+
+		if (has == masks_has(&s->objects, o, s->field.told, p->number))
+			continue;
+		masks_flip(&s->objects, o, s->field.told, p->number);
+		keep_error(s, numbers_push(has ? &s->added : &s->removed, o));
+	}
+	l->n = 0;
+	p->fresh = 0;
+}
+
+static void count_publication(struct sim_cluster *s, struct sim_counters *c,
+			      const struct protocol_publication *p)
+{
+	uint64_t receivers = s->config.nproxies - 1;
+	unsigned around = s->protocol->protocol->sizes.update;
+
+	c->published++;
+	c->changes += p->changes;
+	c->updates += receivers;
+	c->update_bytes += receivers * (p->wire + around);
+	c->full_raw += p->raw[0];
+	c->delta_raw += p->raw[1];
+	c->full_coded += p->coded[PROTOCOL_FULL];
+	c->xor_coded += p->coded[PROTOCOL_XOR];
+	c->conditional_coded += p->coded[PROTOCOL_CONDITIONAL];
+}
+
+static void publish(struct sim_cluster *s, struct sim_proxy *p)
+{
+	const struct sim_transport *way = &s->config.transport;
+	struct protocol_publication *made;
+	struct protocol_changes changes;
+	int err;
+
+	collect(s, p);
+	if (s->error || s->added.n + s->removed.n == 0)
+		return;
+	changes = (struct protocol_changes){ s->added.at, s->removed.at,
+					     s->added.n, s->removed.n };
+	err = s->protocol->protocol->publish(s->protocol, p->number, &changes,
+					     &made);
+	if (!err) {
+		count_publication(s, &p->count, made);
+		err = transport_send(&s->transport, made,
+				     s->at + way->delay_requests,
+				     s->now_s + way->delay_s);
+	}
+	keep_error(s, err);
+}
+
+static bool reached_share(const struct sim_cluster *s,
+			  const struct sim_proxy *p)
+{
+	uint64_t share = s->config.publish.share_ppm;
+
+	return share && p->fresh && p->fresh * MILLION >= share * p->held;
+}
+
+/* Whether its time has come; the next one is set then. */
+static bool reached_time(const struct sim_cluster *s, struct sim_proxy *p)
+{
+	uint64_t period = s->config.publish.period_s;
+
+	if (!period || s->now_s < p->next_s)
+		return false;
+	p->next_s += (s->now_s - p->next_s) / period * period + period;
+	return true;
+}
+
+static void publish_by_time(struct sim_cluster *s)
+{
+	s->next_s = UINT64_MAX;
+	for (unsigned i = 0; i < s->config.nproxies; i++) {
+		struct sim_proxy *p = &s->proxy[i];
+
+		if (reached_time(s, p))
+			publish(s, p);
+		if (p->next_s < s->next_s)
+			s->next_s = p->next_s;
+	}
+}
+
+static void publish_by_share(struct sim_cluster *s)
+{
+	bool always = !s->config.publish.share_ppm &&
+		      !s->config.publish.period_s;
+
+	for (uint64_t m = s->dirty; m; m &= m - 1) {
+		struct sim_proxy *p = &s->proxy[__builtin_ctzll(m)];
+
+		if (always || reached_share(s, p))
+			publish(s, p);
+	}
+}
+
+void sim_epoch_begin(struct sim_cluster *s)
+{
+	const struct sim_trace *t = s->trace;
+
+	s->epoch_end = s->at + (s->config.epoch ? s->config.epoch : 1);
+	use_at_peers(s);
+	show_changes(s);
+	if (t->time && t->time[s->at] > s->now_s)
+		s->now_s = t->time[s->at];
+	if (s->way == PROTOCOL_SUMMARY) {
+		if (s->now_s >= s->next_s)
+			publish_by_time(s);
+		if (s->dirty)
+			publish_by_share(s);
+		if (s->transport.queue.n)
+			keep_error(s, transport_arrive(&s->transport, s->at,
+						       s->now_s));
+	}
+	s->dirty = 0;
+}

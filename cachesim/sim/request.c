@@ -1,0 +1,340 @@
+/*
+ * One request's way: its proxy's cache, peers, the origin; and what it leaves
+ * behind in the caches.
+ */
+#include "cachesim/sim/cluster_state.h"
+
+static uint64_t bit(unsigned proxy)
+{
+	return UINT64_C(1) << proxy;
+}
+
+/* The first proxy of a set behind p, around the ring. */
+static unsigned next_in_ring(uint64_t set, unsigned p)
+{
+	uint64_t behind = set & ~((bit(p) << 1) - 1);
+
+	return (unsigned)__builtin_ctzll(behind ? behind : set);
+}
+
+static uint32_t size_of(const struct sim_cluster *s, uint32_t object)
+{
+	return s->config.objects ? 1 : s->size[object];
+}
+
+/* Bits of proxies in a field that may not be kept: then none. */
+static uint64_t field(const struct sim_cluster *s, uint32_t object, unsigned f)
+{
+	return f == SIM_NO_FIELD ? 0 : masks_get(&s->objects, object, f);
+}
+
+static bool is_stale(const struct sim_cluster *s, uint32_t object, unsigned p)
+{
+	return s->field.stale != SIM_NO_FIELD &&
+	       masks_has(&s->objects, object, s->field.stale, p);
+}
+
+/* The object is not in a proxy's cache any more. */
+static void forget(struct sim_proxy *p, uint32_t object)
+{
+	struct sim_cluster *s = p->cluster;
+
+	masks_clear(&s->objects, object, s->field.held, p->number);
+	if (s->field.stale != SIM_NO_FIELD)
+		masks_clear(&s->objects, object, s->field.stale, p->number);
+	p->held--;
+	sim_touch(s, p, object);
+}
+
+void sim_evicted(void *arg, uint32_t object)
+{
+	struct sim_proxy *p = arg;
+
+	forget(p, object);
+}
+
+static void store(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+{
+	uint32_t size = size_of(s, object);
+	int err = SCD_ELIMIT;
+
+	if (!s->config.size_limit || s->size[object] <= s->config.size_limit)
+		err = sim_cache_put(p->cache, object, size);
+	if (err == SCD_ELIMIT) {
+		p->count.refused++;
+		return;
+	}
+	if (err) {
+		s->error = err;
+		return;
+	}
+	p->held++;
+	p->fresh++;
+	masks_set(&s->objects, object, s->field.held, p->number);
+	sim_touch(s, p, object);
+}
+
+/* Whether a proxy had been asked for it; it has been, from now on. */
+static bool was_asked(struct sim_cluster *s, struct sim_proxy *p,
+		      uint32_t object)
+{
+	if (s->field.seen == SIM_NO_FIELD)
+		return false;
+	if (masks_has(&s->objects, object, s->field.seen, p->number))
+		return true;
+	masks_set(&s->objects, object, s->field.seen, p->number);
+	sim_touch(s, p, object);
+	return false;
+}
+
+/* What came from a peer, or from the origin, is kept or not. */
+static void place(struct sim_cluster *s, struct sim_proxy *p, uint32_t object,
+		  bool remote)
+{
+	bool shared = field(s, object, s->field.peer_seen) != 0;
+	bool asked = was_asked(s, p, object);
+	bool keep = true;
+
+	switch (s->config.placement) {
+	case SIM_KEEP:
+	case SIM_PLACEMENTS:
+		break;
+	case SIM_SECOND:
+		keep = !remote || asked;
+		break;
+	case SIM_SINGLE:
+		keep = !remote;
+		break;
+	case SIM_SINGLE_SEEN:
+		keep = !remote && asked;
+		break;
+	case SIM_SINGLE_SHARED:
+		keep = !remote && (asked || shared);
+		break;
+	}
+	if (keep)
+		store(s, p, object);
+	else if (!remote)
+		p->count.refused++;
+}
+
+/* Peers that have an object. */
+struct holders {
+	uint64_t any, fresh, stale;
+};
+
+/* What asking peers came to. */
+struct asked {
+	bool hit;
+	unsigned peer; /* that had it */
+	unsigned tries;
+	bool stale; /* one had an old version */
+};
+
+/* Asks for the object in turn, until one has it. */
+static struct asked ask_in_turn(const struct sim_cluster *s, unsigned p,
+				uint64_t peers, const struct holders *h)
+{
+	struct asked a = { 0 };
+
+	while (peers && (!s->config.tries || a.tries < s->config.tries)) {
+		a.peer = next_in_ring(peers, p);
+		a.tries++;
+		if (h->fresh & bit(a.peer)) {
+			a.hit = true;
+			break;
+		}
+		a.stale |= (h->stale & bit(a.peer)) != 0;
+		peers &= ~bit(a.peer);
+	}
+	return a;
+}
+
+static void count_asking(const struct sim_cluster *s, struct sim_counters *c,
+			 uint64_t candidates, const struct asked *a)
+{
+	const struct protocol *protocol = s->protocol->protocol;
+	unsigned failed = a->tries - a->hit;
+	unsigned queries = 0;
+
+	if (protocol->by_query)
+		queries = (unsigned)__builtin_popcountll(candidates);
+	c->queries += queries;
+	c->query_bytes += (uint64_t)queries * protocol->sizes.query;
+	c->replies += queries;
+	c->reply_bytes += (uint64_t)queries * protocol->sizes.reply;
+	c->fetches += failed;
+	c->fetch_bytes += (uint64_t)failed * protocol->sizes.fetch;
+	c->latency_us += (uint64_t)s->config.latency.peer *
+			 (a->tries + (queries > 0));
+}
+
+/* Why it came from the origin; fresh: peers with the present version. */
+static void count_failure(struct sim_counters *c, uint64_t candidates,
+			  uint64_t fresh, bool false_hit)
+{
+	if (false_hit)
+		c->false_hits++;
+	if (fresh & ~candidates)
+		c->false_misses++;
+	if (fresh & candidates)
+		c->untried++;
+}
+
+/* What a summary said, and what of it was wrong. */
+static void count_candidates(struct sim_counters *c, uint64_t candidates,
+			     uint64_t held)
+{
+	c->candidates += (uint64_t)__builtin_popcountll(candidates);
+	c->false_candidates +=
+		(uint64_t)__builtin_popcountll(candidates & ~held);
+}
+
+static struct holders holders_of(const struct sim_cluster *s, uint32_t object,
+				 uint64_t among)
+{
+	uint64_t any = among & field(s, object, s->field.peer_held);
+	uint64_t stale = any & field(s, object, s->field.peer_stale);
+
+	return (struct holders){ any, any & ~stale, stale };
+}
+
+static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
+{
+	if (!s->config.peer_use && s->config.placement < SIM_SINGLE)
+		return;
+	if (numbers_push(&s->used, object) || numbers_push(&s->used, peer))
+		s->error = SCD_ENOMEM;
+}
+
+static bool get_from_peers(struct sim_cluster *s, struct sim_proxy *p,
+			   uint32_t object)
+{
+	struct protocol_state *protocol = s->protocol;
+	unsigned view = protocol->config.nviews > 1 ? p->number : 0;
+	uint64_t others = s->objects.all & ~bit(p->number);
+	uint64_t candidates = others & protocol->protocol->candidates(
+					       protocol, view, object);
+	struct holders h = holders_of(s, object, others);
+	uint64_t peers = candidates;
+	struct asked a;
+
+	if (!(candidates | h.fresh))
+		return false;
+	if (protocol->protocol->by_query)
+		peers &= h.any;
+	a = ask_in_turn(s, p->number, peers, &h);
+	count_asking(s, &p->count, candidates, &a);
+	if (s->way == PROTOCOL_SUMMARY)
+		count_candidates(&p->count, candidates, h.any);
+	if (a.hit) {
+		use_at_peer(s, object, a.peer);
+		return true;
+	}
+	p->count.remote_stale += a.stale;
+	count_failure(&p->count, candidates, h.fresh,
+		      candidates && !a.stale && s->way == PROTOCOL_SUMMARY);
+	return false;
+}
+
+/* At the proxy where it belongs, whoever was asked. */
+static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
+		     struct sim_proxy *home, uint32_t object)
+{
+	struct sim_counters *c = &p->count;
+	bool has = masks_has(&s->objects, object, s->field.held, home->number);
+	bool forward = home != p && s->way == PROTOCOL_OWNER;
+	uint32_t size = s->size[object];
+
+	if (forward) {
+		c->forwards++;
+		c->forward_bytes += size;
+		c->latency_us += s->config.latency.peer;
+	}
+	if (has && is_stale(s, object, home->number)) {
+		c->local_stale++;
+		sim_cache_drop(home->cache, object);
+		forget(home, object);
+		has = false;
+	}
+	if (has) {
+		sim_cache_get(home->cache, object);
+		*(forward ? &c->remote_hits : &c->local_hits) += 1;
+		*(forward ? &c->remote_bytes : &c->local_bytes) += size;
+		return;
+	}
+	c->origin++;
+	c->origin_bytes += size;
+	c->latency_us += s->config.latency.origin;
+	store(s, home, object);
+}
+
+/* At any proxy that has it, the own one first. */
+static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+{
+	struct sim_counters *c = &p->count;
+	uint32_t size = s->size[object];
+	bool remote;
+
+	if (masks_has(&s->objects, object, s->field.held, p->number)) {
+		if (!is_stale(s, object, p->number)) {
+			c->local_hits++;
+			c->local_bytes += size;
+			sim_cache_get(p->cache, object);
+			return;
+		}
+		c->local_stale++;
+		sim_cache_drop(p->cache, object);
+		forget(p, object);
+	}
+	remote = s->way != PROTOCOL_ALONE && get_from_peers(s, p, object);
+	if (remote) {
+		c->remote_hits++;
+		c->remote_bytes += size;
+	} else {
+		c->origin++;
+		c->origin_bytes += size;
+		c->latency_us += s->config.latency.origin;
+	}
+	place(s, p, object, remote);
+}
+
+void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
+{
+	struct sim_proxy *p = &s->proxy[proxy];
+
+	p->count.requests++;
+	p->count.bytes += s->size[object];
+	p->count.latency_us += s->config.latency.local;
+	switch (s->way) {
+	case PROTOCOL_ALONE:
+	case PROTOCOL_ASK_ALL:
+	case PROTOCOL_SUMMARY:
+		serve(s, p, object);
+		return;
+	case PROTOCOL_OWNER:
+		serve_at(s, p,
+			 &s->proxy[s->protocol->protocol->owner(s->protocol,
+								object)],
+			 object);
+		return;
+	case PROTOCOL_ONE:
+		serve_at(s, p, &s->proxy[0], object);
+		return;
+	}
+}
+
+void sim_change(struct sim_cluster *s, uint32_t object, uint32_t size)
+{
+	const struct sim_fields *f = &s->field;
+	struct masks *m = &s->objects;
+	const size_t bytes = m->stride;
+
+	/* cached copies keep the size that they have */
+	s->own_size[object] = size;
+	memcpy(masks_place(m, object, f->stale),
+	       masks_place(m, object, f->held), bytes);
+	if (f->peer_held != f->held)
+		memcpy(masks_place(m, object, f->peer_stale),
+		       masks_place(m, object, f->peer_held), bytes);
+}
