@@ -12,8 +12,8 @@
 static const struct {
 	unsigned m10, nhash;
 } shapes[] = {
-	{80, 5},  {80, 6},  {126, 2}, {140, 2},
-	{120, 3}, {320, 2}, {460, 1}, {495, 1},
+	{80, 5},  {80, 6},  {120, 3}, {126, 2}, {131, 2}, {140, 2},
+	{160, 3}, {260, 2}, {320, 2}, {320, 3}, {460, 1}, {495, 1},
 };
 
 static const unsigned churns_pm[] = {1, 10, 50, 200};
@@ -66,7 +66,7 @@ out_base:
 
 static double saving(const struct sizes *s)
 {
-	return 1 - (double)s->conditional / (double)s->xor ;
+	return 1 - (double)s->conditional / (double)s->xor;
 }
 
 static void list(const struct bench *b, const struct bench_setup *setup,
