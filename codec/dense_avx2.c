@@ -12,13 +12,22 @@
 
 #include "codec/ans.h"
 
+/* By itself gcc 12 puts one step behind the other; they are to overlap.
+ * Decoding gains 10 %. */
+#ifndef __clang__
+#pragma GCC optimize("schedule-insns", "sched-pressure")
+#endif
+
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 /* States are to live in registers: loops over them must be unrolled. */
 #define UNROLL _Pragma("GCC unroll 16")
 
-enum { WIDTH = 16 }; /* lanes in a pair of vectors */
+enum {
+	WIDTH = 16, /* lanes in a pair of vectors */
+	ANY = 0,    /* number of classes: any, and the model is not direct */
+};
 
 static bool avx2_available(void)
 {
@@ -156,8 +165,8 @@ INLINE struct columns load_columns(const struct scd__dense_model *model)
 	for (int i = 0; i < 8; i++)
 		scale[i] = (uint16_t)(1u << (15 - model->shift[i]));
 	c.freq = load_column(model->freq);
-	c.start = load_column(model->start);
-	c.inverse = load_column(model->inverse);
+	c.start = load_column(model->direct ? model->base : model->start);
+	c.inverse = load_column((const uint16_t *)model->inverse);
 	c.scale = load_column(scale);
 	c.first = load_column(model->first);
 	for (int i = 0; i < 8; i++)
@@ -235,23 +244,28 @@ INLINE __m256i decode_step(struct states *s, const struct columns *c,
 {
 	const __m256i slot = _mm256_and_si256(
 		s->low, _mm256_set1_epi16(SCD__DENSE_SCALE - 1));
-	const __m256i index = class_index(c, slot, nclasses);
+	const bool direct = nclasses != ANY;
+	const __m256i index = class_index(c, slot, direct ? nclasses : 8);
 	const __m256i freq = _mm256_shuffle_epi8(c->freq, index);
-	const __m256i r = _mm256_sub_epi16(
-		slot, _mm256_shuffle_epi8(c->start, index));
+	/* From the class's start, or from its base: always negative. */
+	const __m256i past = _mm256_sub_epi16(
+		_mm256_shuffle_epi8(c->start, index), slot);
 	const __m256i symbol = _mm256_mulhi_epu16(
 		_mm256_slli_epi16(
-			_mm256_mulhi_epu16(
-				_mm256_slli_epi16(r, 1),
-				_mm256_shuffle_epi8(c->inverse, index)),
+			_mm256_mulhrs_epi16(
+				past, _mm256_shuffle_epi8(c->inverse, index)),
 			1),
 		_mm256_shuffle_epi8(c->scale, index));
-	const __m256i rest =
-		_mm256_sub_epi16(r, _mm256_mullo_epi16(symbol, freq));
-	/* freq * (state >> 14), of which 4 * freq * high is the most */
+	/*
+	 * freq * (state >> 14) - past - freq * symbol, of which 4 * freq *
+	 * high is the most
+	 */
 	const __m256i freq4 = _mm256_slli_epi16(freq, 2);
-	const __m256i more = _mm256_add_epi16(
-		_mm256_mullo_epi16(freq, _mm256_srli_epi16(s->low, 14)), rest);
+	const __m256i more = _mm256_sub_epi16(
+		_mm256_mullo_epi16(
+			freq, _mm256_sub_epi16(_mm256_srli_epi16(s->low, 14),
+					       symbol)),
+		past);
 	const __m256i low =
 		_mm256_add_epi16(_mm256_mullo_epi16(freq4, s->high), more);
 	/* -1 in all that did not carry */
@@ -273,6 +287,8 @@ INLINE __m256i decode_step(struct states *s, const struct columns *c,
 	s->low = _mm256_blendv_epi8(
 		low, _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1),
 		refill);
+	if (direct)
+		return symbol;
 	return _mm256_add_epi16(symbol, _mm256_shuffle_epi8(c->first, index));
 }
 
@@ -378,7 +394,7 @@ INLINE void decode_classes(struct scd__dense_decoding *d,
 			   const struct shuffles *expand,
 			   const unsigned npairs)
 {
-	switch (d->model->nclasses) {
+	switch (d->model->direct ? d->model->nclasses : ANY) {
 	case 2:
 	case 3:
 		decode_rounds(d, expand, 3, npairs);
@@ -393,8 +409,11 @@ INLINE void decode_classes(struct scd__dense_decoding *d,
 	case 7:
 		decode_rounds(d, expand, 7, npairs);
 		break;
-	default:
+	case 8:
 		decode_rounds(d, expand, 8, npairs);
+		break;
+	default:
+		decode_rounds(d, expand, ANY, npairs);
 		break;
 	}
 }

@@ -16,6 +16,12 @@
 
 #include "codec/ans.h"
 
+/* By itself gcc 12 puts one step behind the other; the pairs' steps are to
+ * overlap. Decoding gains 4 %, encoding 15 %. */
+#ifndef __clang__
+#pragma GCC optimize("schedule-insns", "sched-pressure")
+#endif
+
 #define TARGET                                                             \
 	__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,"        \
 			      "avx512vbmi,avx512vbmi2,avx512bitalg,"       \
@@ -25,7 +31,10 @@
 /* States are to live in registers: loops over them must be unrolled. */
 #define UNROLL _Pragma("GCC unroll 16")
 
-enum { WIDTH = 32 }; /* lanes in a pair of vectors */
+enum {
+	WIDTH = 32, /* lanes in a pair of vectors */
+	ANY = 0,    /* number of classes: any, and the model is not direct */
+};
 
 static bool avx512_available(void)
 {
@@ -99,8 +108,9 @@ INLINE struct columns load_columns(const struct scd__dense_model *model)
 {
 	struct columns c = {
 		.freq = load_column(model->freq),
-		.start = load_column(model->start),
-		.inverse = load_column(model->inverse),
+		.start = load_column(model->direct ? model->base
+						   : model->start),
+		.inverse = load_column((const uint16_t *)model->inverse),
 		.shift = load_column(model->shift),
 		.first = load_column(model->first),
 	};
@@ -172,39 +182,77 @@ INLINE __m512i class_index(const struct columns *c, __m512i slot,
 	return _mm512_add_epi16(odd, even);
 }
 
-/* One byte of each lane, as ranks in 16 bits; *words moves on. */
-INLINE __m512i decode_step(struct states *s, const struct columns *c,
-			   const unsigned nclasses, const uint8_t **words)
+/*
+ * What is found out of a pair's next bytes. The work on two pairs is done by
+ * turns, so that one has something to do while the other waits.
+ */
+struct step {
+	__m512i index;  /* of its classes */
+	__m512i past;   /* what their starts, or bases, lie before the slots:
+			   0 or negative */
+	__m512i symbol; /* in its class; its rank if the model is direct */
+	__m512i freq;
+	__m512i more; /* freq * (low >> 14) + slot - start - freq * symbol */
+};
+
+INLINE void find_class(struct step *t, const struct states *s,
+		       const struct columns *c, const unsigned nclasses)
 {
 	const __m512i slot = _mm512_and_si512(
 		s->low, _mm512_set1_epi16(SCD__DENSE_SCALE - 1));
-	const __m512i index = class_index(c, slot, nclasses);
-	const __m512i freq = _mm512_shuffle_epi8(c->freq, index);
-	const __m512i r = _mm512_sub_epi16(
-		slot, _mm512_shuffle_epi8(c->start, index));
-	const __m512i symbol = _mm512_srlv_epi16(
-		_mm512_mulhi_epu16(_mm512_slli_epi16(r, 1),
-				   _mm512_shuffle_epi8(c->inverse, index)),
-		_mm512_shuffle_epi8(c->shift, index));
-	const __m512i rest =
-		_mm512_sub_epi16(r, _mm512_mullo_epi16(symbol, freq));
-	/* freq * (state >> 14), of which 4 * freq * high is the most */
-	const __m512i freq4 = _mm512_slli_epi16(freq, 2);
-	const __m512i more = _mm512_add_epi16(
-		_mm512_mullo_epi16(freq, _mm512_srli_epi16(s->low, 14)), rest);
-	__m512i low =
-		_mm512_add_epi16(_mm512_mullo_epi16(freq4, s->high), more);
-	__m512i high = _mm512_mulhi_epu16(freq4, s->high);
-	__mmask32 refill;
 
-	high = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, more),
-				     high, _mm512_set1_epi16(-1));
-	refill = _mm512_testn_epi16_mask(high, high);
-	s->high = _mm512_mask_mov_epi16(high, refill, low);
-	s->low = _mm512_mask_expand_epi16(low, refill,
+	t->index = class_index(c, slot, nclasses == ANY ? 8 : nclasses);
+	t->past = _mm512_sub_epi16(_mm512_shuffle_epi8(c->start, t->index),
+				   slot);
+}
+
+INLINE void find_symbol(struct step *t, const struct states *s,
+			const struct columns *c)
+{
+	t->symbol = _mm512_srlv_epi16(
+		_mm512_mulhrs_epi16(t->past,
+				    _mm512_shuffle_epi8(c->inverse, t->index)),
+		_mm512_shuffle_epi8(c->shift, t->index));
+	t->freq = _mm512_shuffle_epi8(c->freq, t->index);
+	t->more = _mm512_sub_epi16(
+		_mm512_mullo_epi16(
+			t->freq,
+			_mm512_sub_epi16(_mm512_srli_epi16(s->low, 14),
+					 t->symbol)),
+		t->past);
+}
+
+/* The state that is left, freq * (state >> 14) and the slot in the symbol: of
+ * that freq * 4 * high is the most. */
+INLINE void take_symbol(const struct step *t, struct states *s)
+{
+	const __m512i freq4 = _mm512_slli_epi16(t->freq, 2);
+
+	s->low = _mm512_add_epi16(_mm512_mullo_epi16(freq4, s->high), t->more);
+	s->high = _mm512_mulhi_epu16(freq4, s->high);
+	s->high = _mm512_mask_sub_epi16(
+		s->high, _mm512_cmplt_epu16_mask(s->low, t->more), s->high,
+		_mm512_set1_epi16(-1));
+}
+
+/* *words moves on. */
+INLINE void refill(struct states *s, const uint8_t **words)
+{
+	const __mmask32 empty = _mm512_testn_epi16_mask(s->high, s->high);
+
+	s->high = _mm512_mask_mov_epi16(s->high, empty, s->low);
+	s->low = _mm512_mask_expand_epi16(s->low, empty,
 					  _mm512_loadu_si512(*words));
-	*words += 2 * _mm_popcnt_u32(refill);
-	return _mm512_add_epi16(symbol, _mm512_shuffle_epi8(c->first, index));
+	*words += 2 * _mm_popcnt_u32(empty);
+}
+
+INLINE __m512i rank_of(const struct step *t, const struct columns *c,
+		       const unsigned nclasses)
+{
+	if (nclasses != ANY)
+		return t->symbol;
+	return _mm512_add_epi16(t->symbol,
+				_mm512_shuffle_epi8(c->first, t->index));
 }
 
 /* The low bytes of the 16-bit elements of two vectors. */
@@ -222,16 +270,28 @@ INLINE __m512i pack(__m512i a, __m512i b)
 	return _mm512_permutex2var_epi8(a, _mm512_loadu_si512(low), b);
 }
 
-/* The ranks of two pairs' bytes, or of one pair's (the rest is garbage). */
+/* The ranks of two pairs' next bytes, or of one pair's (and garbage). */
 INLINE __m512i decode_pairs(struct states *s, const struct columns *c,
 			    const unsigned nclasses, const unsigned npairs,
 			    const uint8_t **words)
 {
-	__m512i a = decode_step(&s[0], c, nclasses, words);
-	__m512i b = npairs == 1 ? a
-				: decode_step(&s[1], c, nclasses, words);
+	const unsigned n = npairs < 2 ? npairs : 2;
+	struct step t[2];
 
-	return pack(a, b);
+	UNROLL
+	for (unsigned i = 0; i < n; i++)
+		find_class(&t[i], &s[i], c, nclasses);
+	UNROLL
+	for (unsigned i = 0; i < n; i++)
+		find_symbol(&t[i], &s[i], c);
+	UNROLL
+	for (unsigned i = 0; i < n; i++)
+		take_symbol(&t[i], &s[i]);
+	UNROLL
+	for (unsigned i = 0; i < n; i++)
+		refill(&s[i], words);
+	return pack(rank_of(&t[0], c, nclasses),
+		    rank_of(&t[n - 1], c, nclasses));
 }
 
 /* Store 64 bytes, or 32. */
@@ -294,7 +354,7 @@ INLINE void decode_rounds(struct scd__dense_decoding *d,
 INLINE void decode_classes(struct scd__dense_decoding *d,
 			   const unsigned npairs)
 {
-	switch (d->model->nclasses) {
+	switch (d->model->direct ? d->model->nclasses : ANY) {
 	case 2:
 		decode_rounds(d, 2, npairs);
 		break;
@@ -313,8 +373,11 @@ INLINE void decode_classes(struct scd__dense_decoding *d,
 	case 7:
 		decode_rounds(d, 7, npairs);
 		break;
-	default:
+	case 8:
 		decode_rounds(d, 8, npairs);
+		break;
+	default:
+		decode_rounds(d, ANY, npairs);
 		break;
 	}
 }

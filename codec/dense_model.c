@@ -257,20 +257,31 @@ void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
 }
 
 /*
- * Division by a frequency as a multiplication: with 2^b <= freq < 2^(b + 1),
- * inverse = 2^(15 + b) / freq rounded up is exact for all slots of a class
- * (a test tries them all).
+ * Division by a frequency as a multiplication that rounds: with 2^b <= freq <
+ * 2^(b + 1), inverse = 2^(15 + b) / freq rounded down is exact for all x <
+ * 2^14. It falls short by less than x / 2^15, half a unit at most, which
+ * rounding makes good; and rounding adds 1 / 2^(b + 1) to the quotient, less
+ * than what x is short of the next multiple. It is negative because 2^15 is no
+ * 16-bit number, but -2^15 is.
  */
 static void set_inverse(struct scd__dense_model *model, unsigned c)
 {
 	const uint32_t freq = model->freq[c];
 	const unsigned b = 31 - (unsigned)__builtin_clz(freq);
 
-	if (model->nsyms[c] <= 1)
-		return; /* symbol 0, always: inverse 0 says so */
 	model->inverse[c] =
-		(uint16_t)(((UINT32_C(1) << (15 + b)) + freq - 1) / freq);
+		(int16_t)-(int32_t)((UINT32_C(1) << (15 + b)) / freq);
 	model->shift[c] = (uint16_t)b;
+}
+
+static void set_base(struct scd__dense_model *model, unsigned c)
+{
+	const uint32_t freq = model->freq[c];
+	const uint32_t before = model->first[c] * freq;
+
+	model->base[c] = (uint16_t)(model->start[c] - before);
+	if (before + model->nsyms[c] * freq > SCD__DENSE_SCALE)
+		model->direct = false;
 }
 
 int scd__dense_finish(struct scd__dense_model *model)
@@ -289,16 +300,19 @@ int scd__dense_finish(struct scd__dense_model *model)
 		rest -= slots;
 	}
 	model->freq[0] = (uint16_t)rest;
+	model->direct = true;
 	for (unsigned c = 0; c < 8; c++) {
 		bool used = c < model->nclasses;
 
 		model->start[c] = (uint16_t)start;
-		model->inverse[c] = model->shift[c] = 0;
+		model->inverse[c] = 0;
+		model->shift[c] = model->base[c] = 0;
 		if (!used) {
 			model->freq[c] = 1;
 			continue;
 		}
 		set_inverse(model, c);
+		set_base(model, c);
 		start += (uint32_t)model->nsyms[c] * model->freq[c];
 	}
 	return SCD_OK;

@@ -46,17 +46,32 @@ struct scd__dense_model {
 	uint16_t nsyms[8]; /* symbols in the class */
 	uint16_t start[8]; /* first slot */
 	uint16_t first[8]; /* rank of the first symbol */
-	/* symbol = (2 * slot * inverse >> 16) >> shift, slot from the start */
-	uint16_t inverse[8];
+	/* x / freq = (-x * inverse + 2^14 >> 15) >> shift for x < 2^14 */
+	int16_t inverse[8];
 	uint16_t shift[8];
+	/*
+	 * Where slots of symbol 0 would be, modulo 2^16, if the ranks before
+	 * the class had its frequency too. If such slots number 2^14 at most
+	 * for every class, the model is direct: (slot - base) / freq is the
+	 * rank then. So are the models of nearly all arrays that are less than
+	 * half full.
+	 */
+	uint16_t base[8];
+	bool direct;
 	/* of the escape list */
 	unsigned escape_first; /* rank of the first byte in it */
 	unsigned escape_bits;  /* for a rank, from there on */
 };
 
-/* The byte of a rank, and the rank of a byte. */
-extern const uint8_t scd__dense_byte[256];
-extern const uint8_t scd__dense_rank[256];
+/*
+ * The byte of a rank, and the rank of a byte. Hidden, because a loop that has
+ * to find them through the shared library's table of addresses lacks a
+ * register: that costs the AVX2 engine 11 %.
+ */
+extern const uint8_t scd__dense_byte[256]
+	__attribute__((visibility("hidden")));
+extern const uint8_t scd__dense_rank[256]
+	__attribute__((visibility("hidden")));
 
 /*
  * The best model for a chunk, of which hist[c] bytes have c ones (together 1
