@@ -151,6 +151,83 @@ static int binary_parse(struct trace_parser *p, struct trace_text record,
 	return 0;
 }
 
+/* Takes a record of that many bytes off. */
+static inline const char *take(struct trace_text *rest, size_t bytes)
+{
+	const char *at = rest->at;
+
+	rest->at += bytes;
+	rest->len -= bytes;
+	return at;
+}
+
+static int oracle_rows(struct trace_parser *p, struct trace_text *rest,
+		       struct trace_row *rows, int max)
+{
+	int n = 0;
+
+	(void)p;
+	for (; n < max && rest->len; n++) {
+		const char *at = take(rest, ORACLE_BYTES);
+
+		rows[n] = (struct trace_row){
+			.name = { "", 0 },
+			.time_ms = (int64_t)bytes_little(at, 4) * 1000,
+			.key = bytes_little(at + 4, 8),
+			.size = bytes_little(at + 12, 4),
+			.has_size = true,
+		};
+	}
+	return n;
+}
+
+struct key_kind {
+	uint64_t (*decode)(const char *at, unsigned bytes);
+	unsigned bytes;
+};
+
+/* Inlined, with a constant kind. */
+static inline int key_rows(struct trace_text *rest, struct trace_row *rows,
+			   int max, struct key_kind kind)
+{
+	int n = 0;
+
+	for (; n < max && rest->len; n++)
+		rows[n] = (struct trace_row){
+			.name = { "", 0 },
+			.key = kind.decode(take(rest, kind.bytes), kind.bytes),
+		};
+	return n;
+}
+
+static int i32le_rows(struct trace_parser *p, struct trace_text *rest,
+		      struct trace_row *rows, int max)
+{
+	(void)p;
+	return key_rows(rest, rows, max, (struct key_kind){ bytes_little, 4 });
+}
+
+static int i32be_rows(struct trace_parser *p, struct trace_text *rest,
+		      struct trace_row *rows, int max)
+{
+	(void)p;
+	return key_rows(rest, rows, max, (struct key_kind){ bytes_big, 4 });
+}
+
+static int i64le_rows(struct trace_parser *p, struct trace_text *rest,
+		      struct trace_row *rows, int max)
+{
+	(void)p;
+	return key_rows(rest, rows, max, (struct key_kind){ bytes_little, 8 });
+}
+
+static int i64be_rows(struct trace_parser *p, struct trace_text *rest,
+		      struct trace_row *rows, int max)
+{
+	(void)p;
+	return key_rows(rest, rows, max, (struct key_kind){ bytes_big, 8 });
+}
+
 const struct trace_format trace_oracle = {
 	.name = "oracleGeneral",
 	.alias = "oracleGeneralBin",
@@ -158,6 +235,7 @@ const struct trace_format trace_oracle = {
 	.block = ORACLE_BYTES,
 	.score = oracle_score,
 	.parse = oracle_parse,
+	.rows = oracle_rows,
 };
 
 const struct trace_format trace_i32le = {
@@ -165,6 +243,7 @@ const struct trace_format trace_i32le = {
 	.about = "32-bit keys, little-endian",
 	.block = 4,
 	.parse = i32le_parse,
+	.rows = i32le_rows,
 };
 
 const struct trace_format trace_i32be = {
@@ -172,6 +251,7 @@ const struct trace_format trace_i32be = {
 	.about = "32-bit keys, big-endian",
 	.block = 4,
 	.parse = i32be_parse,
+	.rows = i32be_rows,
 };
 
 const struct trace_format trace_i64le = {
@@ -179,6 +259,7 @@ const struct trace_format trace_i64le = {
 	.about = "64-bit keys, little-endian",
 	.block = 8,
 	.parse = i64le_parse,
+	.rows = i64le_rows,
 };
 
 const struct trace_format trace_i64be = {
@@ -186,6 +267,7 @@ const struct trace_format trace_i64be = {
 	.about = "64-bit keys, big-endian",
 	.block = 8,
 	.parse = i64be_parse,
+	.rows = i64be_rows,
 };
 
 const struct trace_format trace_binary = {

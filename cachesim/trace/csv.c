@@ -8,7 +8,7 @@
  * Times are seconds since the epoch, or milliseconds from 10^11 on (which as
  * seconds would be the year 5138).
  */
-#include "cachesim/trace/format.h"
+#include "cachesim/trace/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,4 +229,5 @@ const struct trace_format trace_csv = {
 	.about = "comma, tab, semicolon or bar separated values",
 	.score = csv_score,
 	.parse = csv_parse,
+	.rows = csv_rows,
 };

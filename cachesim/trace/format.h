@@ -87,7 +87,20 @@ struct trace_format {
 	 */
 	int (*parse)(struct trace_parser *p, struct trace_text record,
 		     struct trace_request *req);
+
+	/*
+	 * Many records at once, a row each; null: there is no faster way than
+	 * one by one. Whole records with their ends (of a line: its LF) stand
+	 * in *rest, and TRACE_SLACK more bytes may be read behind it. Takes
+	 * plain records off its front, up to max, and stops before the first
+	 * that parse() has to look at. Returns their number. The names of the
+	 * rows point into the records.
+	 */
+	int (*rows)(struct trace_parser *p, struct trace_text *rest,
+		    struct trace_row *rows, int max);
 };
+
+enum { TRACE_SLACK = 16 }; /* [bytes] */
 
 extern const struct trace_format trace_clf;
 extern const struct trace_format trace_squid;

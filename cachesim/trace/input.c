@@ -45,6 +45,18 @@ struct trace_input {
 	uint8_t raw[RAW_BYTES];
 };
 
+/* What one read(2) gives. Its length or TRACE_EIO; notes the end. */
+static ssize_t read_some(struct trace_input *in, uint8_t *out, size_t cap)
+{
+	ssize_t n;
+
+	do {
+		n = read(in->fd, out, cap);
+	} while (n < 0 && errno == EINTR);
+	in->raw_ended = n == 0;
+	return n < 0 ? TRACE_EIO : n;
+}
+
 /* Appends what one read(2) gives. 0 or TRACE_EIO; notes the end. */
 static int raw_fill(struct trace_input *in)
 {
@@ -54,12 +66,9 @@ static int raw_fill(struct trace_input *in)
 		in->start = in->end = 0;
 	if (in->raw_ended || in->end == RAW_BYTES)
 		return 0;
-	do {
-		n = read(in->fd, in->raw + in->end, RAW_BYTES - in->end);
-	} while (n < 0 && errno == EINTR);
+	n = read_some(in, in->raw + in->end, RAW_BYTES - in->end);
 	if (n < 0)
-		return TRACE_EIO;
-	in->raw_ended = n == 0;
+		return (int)n;
 	in->end += (size_t)n;
 	return 0;
 }
@@ -78,11 +87,11 @@ static int plain_start(struct trace_input *in)
 
 static ssize_t plain_read(struct trace_input *in, uint8_t *out, size_t cap)
 {
-	int err = raw_need(in);
 	size_t n = in->end - in->start;
 
-	if (err)
-		return err;
+	/* what has been looked at first, then without a copy */
+	if (n == 0)
+		return in->raw_ended ? 0 : read_some(in, out, cap);
 	if (n > cap)
 		n = cap;
 	memcpy(out, in->raw + in->start, n);

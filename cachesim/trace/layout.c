@@ -84,7 +84,8 @@ static int set_delimiter(struct trace_layout *l, struct trace_text value)
 {
 	if (value.len == 0) /* the comma ended the word */
 		l->delimiter = ',';
-	else if (value.len == 1 && *value.at != '"')
+	else if (value.len == 1 && *value.at != '"' &&
+		 ((unsigned char)*value.at >= 0x20 || *value.at == '\t'))
 		l->delimiter = *value.at == '\\' ? ',' : *value.at;
 	else if (scan_is(value, "\\t") || scan_is(value, "tab"))
 		l->delimiter = '\t';

@@ -8,13 +8,13 @@
 #include <string.h>
 
 /* twice the limit: a full line and the beginning of the next fit together */
-enum { BUF_BYTES = 2 * TRACE_LINE_MAX };
+enum { BUF_BYTES = 4 * TRACE_LINE_MAX };
 
 int trace_lines_init(struct trace_lines *l, struct trace_input *in)
 {
 	memset(l, 0, sizeof(*l));
 	l->in = in;
-	l->buf = malloc(BUF_BYTES);
+	l->buf = calloc(1, BUF_BYTES + TRACE_SLACK);
 	return l->buf ? 0 : TRACE_ENOMEM;
 }
 
@@ -134,4 +134,37 @@ int trace_lines_block(struct trace_lines *l, size_t len, struct trace_text *out)
 		return TRACE_ECUT;
 	}
 	return lines_give(l, len, 0, out);
+}
+
+/* The length of the whole records in the buffer. */
+static size_t whole_records(const struct trace_lines *l, size_t block)
+{
+	size_t have = l->end - l->start;
+
+	if (block)
+		return have - have % block;
+	while (have && l->buf[l->start + have - 1] != '\n')
+		have--;
+	return have;
+}
+
+int trace_lines_run(struct trace_lines *l, size_t block, struct trace_text *out)
+{
+	size_t len = whole_records(l, block);
+	int err;
+
+	if (!len && !l->ended) {
+		err = lines_fill(l);
+		if (err)
+			return err;
+		len = whole_records(l, block);
+	}
+	*out = (struct trace_text){ (const char *)l->buf + l->start, len };
+	return len > 0;
+}
+
+void trace_lines_take(struct trace_lines *l, size_t len, uint64_t records)
+{
+	l->start += len;
+	l->number += records;
 }

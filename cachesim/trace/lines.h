@@ -7,6 +7,7 @@
 #ifndef TRACE_LINES_H
 #define TRACE_LINES_H
 
+#include "cachesim/trace/format.h"
 #include "cachesim/trace/input.h"
 #include "cachesim/trace/request.h"
 
@@ -43,5 +44,18 @@ int trace_lines_next(struct trace_lines *l, struct trace_text *out);
  */
 int trace_lines_block(struct trace_lines *l, size_t len,
 		      struct trace_text *out);
+
+/*
+ * Whole records that the buffer holds, with the ends of lines, and TRACE_SLACK
+ * bytes that may be read behind them; block: their size, 0 for lines. Reads
+ * more if there is none. 1; 0: the next record is not that simple, ask
+ * trace_lines_next() or _block(); TRACE_EIO, TRACE_ECODING. They stay until
+ * they are taken.
+ */
+int trace_lines_run(struct trace_lines *l, size_t block,
+		    struct trace_text *out);
+
+/* Takes records off, len bytes in sum. */
+void trace_lines_take(struct trace_lines *l, size_t len, uint64_t records);
 
 #endif

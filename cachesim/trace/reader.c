@@ -21,6 +21,7 @@ struct source {
 	const char *prefix; /* of the name that the user gives */
 	int (*open)(struct trace_reader *r, const char *name);
 	int (*next)(struct trace_reader *r, struct trace_request *req);
+	int (*rows)(struct trace_reader *r, struct trace_row *rows, int max);
 	void (*close)(struct trace_reader *r);
 };
 
@@ -113,6 +114,25 @@ static int file_next(struct trace_reader *r, struct trace_request *req)
 	}
 }
 
+/* Plain records at once; 0: one has to be looked at by itself. */
+static int file_rows(struct trace_reader *r, struct trace_row *rows, int max)
+{
+	const struct trace_format *format = r->parser.format;
+	struct trace_text run, rest;
+	int n;
+
+	if (!format->rows)
+		return 0;
+	n = trace_lines_run(&r->lines, r->parser.block, &run);
+	if (n <= 0)
+		return n;
+	rest = run;
+	r->parser.used = 0;
+	n = format->rows(&r->parser, &rest, rows, max);
+	trace_lines_take(&r->lines, run.len - rest.len, (uint64_t)n);
+	return n;
+}
+
 static void file_close(struct trace_reader *r)
 {
 	trace_parser_free(&r->parser);
@@ -136,14 +156,22 @@ static int gen_next(struct trace_reader *r, struct trace_request *req)
 	return trace_generator_next(r->generator, req);
 }
 
+static int no_rows(struct trace_reader *r, struct trace_row *rows, int max)
+{
+	(void)r;
+	(void)rows;
+	(void)max;
+	return 0;
+}
+
 static void gen_close(struct trace_reader *r)
 {
 	trace_generator_free(&r->generator);
 }
 
 static const struct source sources[] = {
-	{ "gen:", gen_open, gen_next, gen_close },
-	{ "", file_open, file_next, file_close },
+	{ "gen:", gen_open, gen_next, no_rows, gen_close },
+	{ "", file_open, file_next, file_rows, file_close },
 };
 
 int trace_open(struct trace_reader **out, const char *name,
@@ -191,13 +219,12 @@ static struct trace_text keep_name(struct trace_reader *r, int row,
 	return (struct trace_text){at, name.len};
 }
 
-int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
+/* Up to max requests one by one; what stops them is noted. */
+static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
 {
 	struct trace_request q;
 	int n = 0;
 
-	if (max > ROWS_MAX)
-		max = ROWS_MAX;
 	while (n < max && r->ended > 0) {
 		r->ended = trace_next(r, &q);
 		if (r->ended <= 0)
@@ -213,7 +240,24 @@ int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
 		};
 		n++;
 	}
-	return n ? n : r->ended;
+	return n;
+}
+
+int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
+{
+	bool fast = !r->generator && r->parser.format->rows;
+	int n = 0;
+
+	if (max > ROWS_MAX)
+		max = ROWS_MAX;
+	if (r->ended > 0)
+		n = r->source->rows(r, rows, max);
+	if (n < 0)
+		r->ended = n;
+	/* one that is not plain, and then again many at once */
+	if (n == 0)
+		n = slow_rows(r, rows, fast ? 1 : max);
+	return n > 0 ? n : r->ended;
 }
 
 uint64_t trace_bad(const struct trace_reader *r)

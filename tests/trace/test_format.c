@@ -214,6 +214,7 @@ static void columns_are_chosen(void **state)
 		{ "colour=1", TRACE_EOPTION },
 		{ "url=4,has-header=maybe", TRACE_EOPTION },
 		{ "url=4,delimiter=ab", TRACE_EOPTION },
+		{ "url=4,delimiter=\n", TRACE_EOPTION },
 		{ "url=4,obj-id-is-num=2", TRACE_EOPTION },
 	};
 	struct trace_request q;
