@@ -15,6 +15,9 @@ const struct eviction_policy *const eviction_policies[] = {
 	&eviction_fifo,
 	&eviction_clock,
 	&eviction_sieve,
+	&eviction_s3fifo,
+	&eviction_lfu,
+	&eviction_gdsf,
 	NULL,
 };
 

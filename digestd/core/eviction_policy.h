@@ -12,6 +12,9 @@ extern const struct eviction_policy eviction_lru;
 extern const struct eviction_policy eviction_fifo;
 extern const struct eviction_policy eviction_clock;
 extern const struct eviction_policy eviction_sieve;
+extern const struct eviction_policy eviction_s3fifo;
+extern const struct eviction_policy eviction_lfu;
+extern const struct eviction_policy eviction_gdsf;
 
 /* Heads at the beginning of the array of links: a policy has at most as many
  * queues. Node q is the head of queue q, node QUEUE_HEADS + s is slot s. */
@@ -33,15 +36,22 @@ static inline uint32_t queue_node(uint32_t slot)
 	return slot + QUEUE_HEADS;
 }
 
+/* Links a slot in behind a node, which may be a head: then as the oldest. */
+static inline void queue_link_after(struct queue_link *l, uint32_t older,
+				    uint32_t slot)
+{
+	uint32_t node = queue_node(slot), newer = l[older].newer;
+
+	l[node] = (struct queue_link){ .older = older, .newer = newer };
+	l[older].newer = node;
+	l[newer].older = node;
+}
+
 /* Links a slot in as the newest of a queue. */
 static inline void queue_push(struct queue_link *l, uint32_t head,
 			      uint32_t slot)
 {
-	uint32_t node = queue_node(slot), newest = l[head].older;
-
-	l[node] = (struct queue_link){ .older = newest, .newer = head };
-	l[newest].newer = node;
-	l[head].older = node;
+	queue_link_after(l, l[head].older, slot);
 }
 
 /* Takes a slot out of its queue. */

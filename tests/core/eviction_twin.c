@@ -108,12 +108,135 @@ static uint32_t sieve_evict(struct twin *t)
 	return slot;
 }
 
+/* S3-FIFO: two queues in one list, each in its order. */
+
+enum { SMALL, MAIN };
+
+/* The oldest of a queue; the number of all: none. */
+static size_t oldest_of(const struct twin *t, unsigned queue)
+{
+	size_t i = 0;
+
+	while (i < t->in.n && t->in.at[i].queue != queue)
+		i++;
+	return i;
+}
+
+static uint64_t weight_of(const struct twin_list *l, unsigned queue)
+{
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		weight += l->at[i].queue == queue ? l->at[i].item.weight : 0;
+	return weight;
+}
+
+static void s3fifo_expect(struct twin *t, struct eviction_item item)
+{
+	t->came_back = false;
+	for (size_t i = 0; i < t->ghosts.n; i++) {
+		if (t->ghosts.at[i].item.hash != item.hash)
+			continue;
+		take(&t->ghosts, i);
+		t->came_back = true;
+		return;
+	}
+}
+
+static void s3fifo_insert(struct twin *t, const struct twin_object *o)
+{
+	append(&t->in, o);
+	t->in.at[t->in.n - 1].queue = t->came_back ? MAIN : SMALL;
+}
+
+static void s3fifo_hit(struct twin *t, size_t index)
+{
+	t->in.at[index].uses++;
+}
+
+static void haunt(struct twin *t, struct twin_object *o)
+{
+	uint64_t limit = (uint64_t)((double)t->capacity * 0.9);
+
+	o->queue = 0;
+	while (t->ghosts.n &&
+	       weight_of(&t->ghosts, 0) + o->item.weight > limit)
+		take(&t->ghosts, 0);
+	if (o->item.weight <= limit)
+		append(&t->ghosts, o);
+}
+
+static uint32_t s3fifo_evict(struct twin *t)
+{
+	unsigned queue = weight_of(&t->in, MAIN) >
+			 t->capacity - t->capacity / 10;
+
+	for (;;) {
+		struct twin_object o;
+
+		if (oldest_of(t, SMALL) == t->in.n)
+			queue = MAIN;
+		o = take(&t->in, oldest_of(t, queue));
+		if (o.uses < (queue == SMALL ? 2 : 1)) {
+			if (queue == SMALL)
+				haunt(t, &o);
+			return o.slot;
+		}
+		/* in the main queue no more than three uses count */
+		if (queue == MAIN)
+			o.uses = (o.uses < 3 ? o.uses : 3) - 1;
+		else
+			o.uses = 0;
+		o.queue = MAIN;
+		append(&t->in, &o);
+	}
+}
+
+/* LFU, GDSF: who goes is the first of the lowest priority. */
+
+static uint32_t evict_lowest(struct twin *t)
+{
+	size_t lowest = 0;
+
+	for (size_t i = 1; i < t->in.n; i++) {
+		if (t->in.at[i].priority < t->in.at[lowest].priority)
+			lowest = i;
+	}
+	t->floor = t->in.at[lowest].priority;
+	return take(&t->in, lowest).slot;
+}
+
+static void lfu_hit(struct twin *t, size_t index)
+{
+	t->in.at[index].priority++;
+	renew(&t->in, index);
+}
+
+static void gdsf_hit(struct twin *t, size_t index)
+{
+	struct twin_object *o = &t->in.at[index];
+
+	o->uses++;
+	o->priority = t->floor +
+		      (double)o->uses * 1e6 / (double)o->item.weight;
+	renew(&t->in, index);
+}
+
+static void gdsf_insert(struct twin *t, const struct twin_object *o)
+{
+	append(&t->in, o);
+	gdsf_hit(t, t->in.n - 1);
+}
+
 /* clang-format off */
 const struct twin_policy twin_policies[] = {
 	{ "lru",   NULL, as_newest, lru_hit,  take_out,     evict_oldest },
 	{ "fifo",  NULL, as_newest, fifo_hit, take_out,     evict_oldest },
 	{ "clock", NULL, as_newest, mark,     take_out,     clock_evict },
 	{ "sieve", NULL, as_newest, mark,     sieve_remove, sieve_evict },
+	{ "s3fifo", s3fifo_expect, s3fifo_insert, s3fifo_hit, take_out, s3fifo_evict },
+	{ "lfu",   NULL, as_newest, lfu_hit,  take_out,     evict_lowest },
+	{ "gdsf",  NULL, gdsf_insert, gdsf_hit, take_out,   evict_lowest },
 	{ 0 },
 };
 /* clang-format on */

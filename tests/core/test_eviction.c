@@ -87,8 +87,12 @@ static void leave(struct owner *o, uint32_t slot)
 static void evict(struct owner *o)
 {
 	uint32_t slot = eviction_evict(o->eviction);
+	uint32_t expected = o->twin_policy->evict(&o->twin);
 
-	assert_int_equal(slot, o->twin_policy->evict(&o->twin));
+	if (slot != expected)
+		fail_msg("%s evicts %u, its twin %u, as number %llu",
+			 o->twin_policy->name, slot, expected,
+			 (unsigned long long)o->evictions);
 	leave(o, slot);
 	o->evictions++;
 }
