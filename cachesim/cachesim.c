@@ -3,15 +3,17 @@
  */
 #include "cachesim/command.h"
 
-#define COMMAND(word, text) \
+#define COMMAND(word, table, text) \
 	{ .name = #word, .run = command_##word, .summary = (text), \
 	  .help = command_##word##_help, \
-	  .options = command_##word##_options }
+	  .options = command_##table##_options }
 
 static const struct tool_command commands[] = {
-	COMMAND(info, "show what a trace is made of"),
-	COMMAND(convert, "write a trace in another format"),
-	COMMAND(generate, "make a trace out of a seed"),
+	COMMAND(info, info, "show what a trace is made of"),
+	COMMAND(convert, convert, "write a trace in another format"),
+	COMMAND(generate, generate, "make a trace out of a seed"),
+	COMMAND(run, run, "simulate one configuration"),
+	COMMAND(sweep, run, "simulate all combinations of several values"),
 	{ 0 },
 };
 
@@ -23,6 +25,7 @@ int main(int argc, char **argv)
 		.name = "cachesim",
 		.about = "Simulates cooperating caches, see cachesim(1).",
 		.commands = commands,
+		.otherwise = "run",
 	};
 
 	return tool_main(&cachesim, argc, argv);

@@ -10,20 +10,26 @@
 #include "tool/options.h"
 
 /* Runs a command; argv[0] is its name. Returns an exit code. */
-typedef int command_run(int argc, char **argv);
+typedef int command_fn(int argc, char **argv);
 
-command_run command_info;
-command_run command_generate;
-command_run command_convert;
+command_fn command_info;
+command_fn command_generate;
+command_fn command_sweep;
+command_fn command_run;
+command_fn command_convert;
 
 /* The beginning of --help of a command; its options follow. Static. */
 extern const char command_info_help[];
 extern const char command_generate_help[];
+extern const char command_sweep_help[];
+extern const char command_run_help[];
 extern const char command_convert_help[];
 
 /* The tables of options of a command; a null ends them. */
 extern const struct tool_option *const command_info_options[];
 extern const struct tool_option *const command_generate_options[];
+/* the same for run and sweep */
+extern const struct tool_option *const command_run_options[];
 extern const struct tool_option *const command_convert_options[];
 
 #endif

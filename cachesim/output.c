@@ -28,6 +28,11 @@ static enum report_form form(const struct settings *s)
 	return REPORT_TABLE;
 }
 
+bool output_is_data(const struct settings *s)
+{
+	return form(s) != REPORT_TABLE;
+}
+
 /* Columns of the terminal; 0: it is none. */
 static unsigned terminal_width(FILE *to)
 {

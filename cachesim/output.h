@@ -14,4 +14,7 @@
  */
 int output_report(struct report *r, const struct settings *s);
 
+/* Whether it goes into JSON or CSV, for programs to read. */
+bool output_is_data(const struct settings *s);
+
 #endif

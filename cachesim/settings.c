@@ -5,6 +5,7 @@
 
 #include "cachesim/settings.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,20 @@
 
 #define AT(member) .at = offsetof(struct settings, member)
 
+_Static_assert(offsetof(struct settings, dimension) == 0,
+	       "where dimension_options puts its texts");
+
 /* clang-format off */
+const struct tool_option settings_simulation[] = {
+	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
+	  AT(threads), .value = "N", .help = "threads (one a processor)" },
+	{ .name = "counters", .kind = OPTION_FLAG, AT(counters),
+	  .help = "with all counters, which files have anyway" },
+	{ .name = "per-proxy", .kind = OPTION_FLAG, AT(per_proxy),
+	  .help = "with a row for each proxy" },
+	{ 0 },
+};
+
 const struct tool_option settings_trace[] = {
 	{ .name = "trace-type", .letter = 'f', .kind = OPTION_TEXT, AT(type),
 	  .value = "TYPE", .help = "its format (detected)" },
@@ -77,9 +91,17 @@ int settings_read(struct settings *s, const struct tool_option *const *tables,
 	}
 	if (optind < argc)
 		s->trace = argv[optind];
-	if (s->json && s->csv) {
-		fprintf(stderr, "%s: --json and --csv: one of them\n", argv[0]);
-		return TOOL_USAGE;
-	}
-	return TOOL_OK;
+	return settings_check(s);
+}
+
+int settings_check(const struct settings *s)
+{
+	const char *why = NULL;
+
+	if (s->json && s->csv)
+		why = "--json and --csv: one of them";
+	if (!why)
+		return TOOL_OK;
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
+	return TOOL_USAGE;
 }

@@ -8,9 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cachesim/dimension.h"
 #include "tool/options.h"
 
 struct settings {
+	/* what is simulated: first, as dimension_options is an array */
+	const char *dimension[DIMENSIONS]; /* values; null: the default */
+	uint64_t threads;
+	bool counters, per_proxy; /* are shown */
+
 	/* the trace */
 	const char *trace;    /* operand; null: the usual */
 	const char *type;     /* its format; null: detected */
@@ -26,6 +32,9 @@ struct settings {
 	unsigned form;      /* of a trace, in export_forms */
 	bool presets;       /* of the generator are listed */
 };
+
+/* How is simulated, and what is shown of it. */
+extern const struct tool_option settings_simulation[];
 
 /* How traces are read. */
 extern const struct tool_option settings_trace[];
@@ -45,5 +54,8 @@ extern const struct tool_option settings_generate[];
  */
 int settings_read(struct settings *s, const struct tool_option *const *tables,
 		  int argc, char **argv);
+
+/* Whether settings go together; an exit code, and it was told. */
+int settings_check(const struct settings *s);
 
 #endif

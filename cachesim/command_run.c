@@ -1,0 +1,155 @@
+/*
+ * cachesim run and cachesim sweep: one configuration, or all combinations of
+ * several values, over one trace.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/command.h"
+#include "cachesim/outcome.h"
+#include "cachesim/output.h"
+#include "cachesim/simulate.h"
+#include "cachesim/workload.h"
+
+const char command_run_help[] =
+	"usage: cachesim run [OPTIONS] [TRACE [TYPE POLICY SIZE]]\n"
+	"Replays a trace through one cache, or several that cooperate. As\n"
+	"with libCacheSim, format, policy and size may follow the trace, and\n"
+	"\"run\" may be left out then.\n";
+
+const char command_sweep_help[] =
+	"usage: cachesim sweep [OPTIONS] [TRACE [TYPE POLICY SIZE]]\n"
+	"Replays a trace through each combination of values, which are lists\n"
+	"with commas between them: --eviction lru,sieve --size 1%,10%. The\n"
+	"result is the same with any number of threads.\n";
+
+const struct tool_option *const command_run_options[] = {
+	dimension_options, settings_simulation, settings_trace,
+	settings_output, NULL
+};
+
+/* Format, policy and size behind the trace; 0 or an exit code. */
+static int take_operands(struct settings *s, int argc, char **argv)
+{
+	int n = argc - optind;
+
+	if (n != 0 && n != 1 && n != 4) {
+		fprintf(stderr,
+			"%s: TRACE, or TRACE TYPE POLICY SIZE, not %d "
+			"arguments\n",
+			argv[0], n);
+		return TOOL_USAGE;
+	}
+	if (n > 0)
+		s->trace = argv[optind];
+	if (n == 4) {
+		s->type = argv[optind + 1];
+		s->dimension[DIMENSION_EVICTION] = argv[optind + 2];
+		s->dimension[DIMENSION_SIZE] = argv[optind + 3];
+	}
+	return TOOL_OK;
+}
+
+static int read_settings(struct settings *s, int argc, char **argv)
+{
+	int code;
+
+	if (!options_read(command_run_options, argc, argv, s))
+		return TOOL_USAGE;
+	if (!s->threads)
+		s->threads = simulate_processors();
+	code = take_operands(s, argc, argv);
+	return code ? code : settings_check(s);
+}
+
+/* A single run has no lists. */
+static int refuse_lists(const struct plan *p)
+{
+	for (size_t d = 0; d < DIMENSIONS; d++) {
+		if (p->n[d] < 2)
+			continue;
+		fprintf(stderr,
+			"%s: --%s: several values are for cachesim sweep\n",
+			program_invocation_short_name,
+			dimension_options[d].name);
+		return TOOL_USAGE;
+	}
+	return TOOL_OK;
+}
+
+static int report(const struct plan *p, const struct sim_result *results,
+		  const char *kind, const struct settings *s)
+{
+	struct report r;
+
+	outcome_init(&r, kind, s->counters || output_is_data(s),
+		     s->per_proxy);
+	report_note(&r, "trace", s->trace);
+	for (size_t i = 0; i < p->nrows; i++)
+		outcome_add(&r, &p->rows[i], &results[i]);
+	return output_report(&r, s);
+}
+
+static int run_plan(const struct plan *p, const char *kind,
+		    struct settings *s)
+{
+	struct sim_result *results = calloc(p->nrows, sizeof(*results));
+	struct sim_trace t;
+	int code;
+
+	if (!results) {
+		fprintf(stderr, "%s: out of memory\n",
+			program_invocation_short_name);
+		return TOOL_IO;
+	}
+	code = workload_load(&t, s);
+	if (!code) {
+		if (!plan_fits(p, &t))
+			code = TOOL_NO;
+		else
+			code = simulate(p, &t, results, (unsigned)s->threads,
+					s->quiet);
+		sim_trace_free(&t);
+	}
+	if (!code)
+		code = report(p, results, kind, s);
+	free(results);
+	return code;
+}
+
+static int run(int argc, char **argv, const char *kind)
+{
+	struct settings s = { 0 };
+	struct sim_config usual;
+	struct plan plan;
+	int code = read_settings(&s, argc, argv);
+
+	if (code)
+		return code;
+	sim_config_init(&usual);
+	usual.objects = s.ignore_obj_size;
+	code = plan_make(&plan, s.dimension, &usual);
+	if (code)
+		return code;
+	if (!strcmp(kind, "run"))
+		code = refuse_lists(&plan);
+	if (!code)
+		code = run_plan(&plan, kind, &s);
+	plan_free(&plan);
+	return code;
+}
+
+int command_run(int argc, char **argv)
+{
+	return run(argc, argv, "run");
+}
+
+int command_sweep(int argc, char **argv)
+{
+	return run(argc, argv, "sweep");
+}

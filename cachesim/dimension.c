@@ -1,0 +1,407 @@
+/*
+ * What of a simulation can be set.
+ */
+#include "cachesim/dimension.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/core/eviction.h"
+
+enum { MILLION = 1000000 };
+
+/* A number with its unit; false: it is none, or is not within 0..most. */
+static bool number(const char *text, double most, double *out,
+		   const char **unit)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	*unit = end;
+	return end != text && *out >= 0 && *out <= most;
+}
+
+static const char *whole(const char *text, uint64_t most, double *out)
+{
+	const char *unit;
+
+	if (!number(text, (double)most, out, &unit) || *unit ||
+	    *out > (double)(uint64_t)*out)
+		return "is not a whole number, or is too large";
+	return NULL;
+}
+
+/* "0.01" or "1%", in millionths. */
+static const char *share(const char *text, uint32_t *ppm, double *out)
+{
+	const char *unit;
+
+	if (!number(text, 100, out, &unit))
+		return "is not a share";
+	if (!strcmp(unit, "%"))
+		*out /= 100;
+	else if (*unit)
+		return "is not a share";
+	if (*out > 1)
+		return "is more than 1";
+	*ppm = (uint32_t)(*out * MILLION + .5);
+	return NULL;
+}
+
+static const char *seconds(const char *text, uint32_t *s, double *out)
+{
+	static const char units[] = "smhd";
+	static const double lengths[] = { 1, 60, 3600, 86400 };
+	const char *unit, *at;
+
+	if (!number(text, 1e9, out, &unit))
+		return "is not a time";
+	at = *unit && !unit[1] ? strchr(units, *unit) : units;
+	if (!at)
+		return "is not a time: s, m, h, d";
+	*out *= lengths[at - units];
+	if (*out > UINT32_MAX)
+		return "is too long";
+	*s = (uint32_t)*out;
+	return NULL;
+}
+
+/* Bytes with a unit of 1024: K, KB, KiB, and so on; 0: it is none. */
+static double size_unit(const char *unit)
+{
+	static const char units[] = "KMGT";
+	double scale = 1;
+
+	if (!*unit || !strcasecmp(unit, "B"))
+		return 1;
+	for (const char *u = units; *u; u++) {
+		scale *= 1024;
+		if (strncasecmp(unit, u, 1))
+			continue;
+		unit++;
+		if (!*unit || !strcasecmp(unit, "B") || !strcmp(unit, "iB"))
+			return scale;
+		return 0;
+	}
+	return 0;
+}
+
+static const char *set_size(struct sim_config *c, const char *text, double *v)
+{
+	const char *unit;
+	double bytes;
+
+	if (!number(text, 0x1p62, v, &unit) || !(*v > 0))
+		return "is not a size";
+	if (!strcmp(unit, "%") || (!*unit && *v < 1)) {
+		c->capacity = 0;
+		return share(text, &c->capacity_ppm, v);
+	}
+	bytes = *v * size_unit(unit);
+	if (bytes < 1 || bytes > 0x1p62)
+		return "is not a size";
+	c->capacity = (uint64_t)bytes;
+	return NULL;
+}
+
+static const char *set_size_limit(struct sim_config *c, const char *text,
+				  double *v)
+{
+	const char *unit;
+
+	if (!number(text, 0x1p62, v, &unit) || !(size_unit(unit) > 0))
+		return "is not a size";
+	*v *= size_unit(unit);
+	c->size_limit = (uint64_t)*v;
+	return NULL;
+}
+
+static const char *set_protocol(struct sim_config *c, const char *text,
+				double *v)
+{
+	const struct protocol *p = protocol_find(text);
+
+	*v = 0;
+	if (!p)
+		return "is no protocol: see --list";
+	sim_config_use(c, p);
+	if (p->way == PROTOCOL_ALONE)
+		c->protocol = NULL;
+	return NULL;
+}
+
+static const char *set_proxies(struct sim_config *c, const char *text,
+			       double *v)
+{
+	const char *fault = whole(text, SIM_MAX_PROXIES, v);
+
+	c->nproxies = (unsigned)*v;
+	return fault ? fault : c->nproxies ? NULL : "is not 1 to 64";
+}
+
+/* In any case, and as libCacheSim has them: "S3-FIFO". */
+static const char *set_eviction(struct sim_config *c, const char *text,
+				double *v)
+{
+	char name[32];
+	size_t n = 0;
+
+	*v = 0;
+	for (; *text && n + 1 < sizeof(name); text++) {
+		if (*text >= 'A' && *text <= 'Z')
+			name[n++] = (char)(*text - 'A' + 'a');
+		else if (*text != '-' && *text != '_')
+			name[n++] = *text;
+	}
+	name[n] = '\0';
+	c->eviction = eviction_policy_find(name);
+	return c->eviction ? NULL : "is no eviction policy: see --list";
+}
+
+/* The position of a word; or false. */
+static bool word(const char *text, const char *const *words, unsigned *at)
+{
+	for (*at = 0; words[*at]; ++*at) {
+		if (!strcmp(text, words[*at]))
+			return true;
+	}
+	return false;
+}
+
+static const char *set_placement(struct sim_config *c, const char *text,
+				 double *v)
+{
+	/* in the order of enum sim_placement */
+	static const char *const words[] = { "keep", "second", "single",
+					     "single-seen", "single-shared",
+					     NULL };
+	unsigned at;
+
+	*v = 0;
+	if (!word(text, words, &at))
+		return "is not keep, second, single, single-seen or "
+		       "single-shared";
+	c->placement = (enum sim_placement)at;
+	return NULL;
+}
+
+static const char *set_partition(struct sim_config *c, const char *text,
+				 double *v)
+{
+	/* in the order of enum sim_partition, without the column */
+	static const char *const words[] = { "client", "number", "prefix", "",
+					     "round-robin", NULL };
+	unsigned at;
+
+	*v = 0;
+	if (!*text || !word(text, words, &at))
+		return "is not client, number, prefix or round-robin";
+	c->partition = (enum sim_partition)at;
+	return NULL;
+}
+
+static const char *set_prefix_bits(struct sim_config *c, const char *text,
+				   double *v)
+{
+	const char *fault = whole(text, 128, v);
+
+	c->prefix_bits = (unsigned)*v;
+	return fault;
+}
+
+static const char *set_bits(struct sim_config *c, const char *text, double *v)
+{
+	const char *unit;
+
+	if (!number(text, 1024, v, &unit) || *unit)
+		return "is not a number of bits";
+	c->digest.bits = *v;
+	return NULL;
+}
+
+static const char *set_hashes(struct sim_config *c, const char *text,
+			      double *v)
+{
+	const char *fault = whole(text, 32, v);
+
+	c->digest.nhash = (unsigned)*v;
+	return fault;
+}
+
+static const char *set_fp(struct sim_config *c, const char *text, double *v)
+{
+	uint32_t ppm;
+	const char *fault = share(text, &ppm, v);
+
+	c->digest.fp = *v;
+	return fault;
+}
+
+static const char *set_expected(struct sim_config *c, const char *text,
+				double *v)
+{
+	const char *fault = whole(text, UINT32_MAX, v);
+
+	c->digest.expected = (uint64_t)*v;
+	return fault;
+}
+
+static const char *set_form(struct sim_config *c, const char *text, double *v)
+{
+	/* in the order of enum protocol_form */
+	static const char *const words[] = { "full", "xor", "conditional",
+					     NULL };
+	unsigned at;
+
+	*v = 0;
+	if (!word(text, words, &at))
+		return "is not full, xor or conditional";
+	c->digest.form = (enum protocol_form)at;
+	return NULL;
+}
+
+static const char *set_threshold(struct sim_config *c, const char *text,
+				 double *v)
+{
+	return share(text, &c->publish.share_ppm, v);
+}
+
+static const char *set_period(struct sim_config *c, const char *text,
+			      double *v)
+{
+	return seconds(text, &c->publish.period_s, v);
+}
+
+static const char *set_tries(struct sim_config *c, const char *text,
+			     double *v)
+{
+	const char *fault = whole(text, SIM_MAX_PROXIES, v);
+
+	c->tries = (unsigned)*v;
+	return fault;
+}
+
+static const char *set_delay(struct sim_config *c, const char *text,
+			     double *v)
+{
+	return seconds(text, &c->transport.delay_s, v);
+}
+
+static const char *set_loss(struct sim_config *c, const char *text, double *v)
+{
+	return share(text, &c->transport.loss_ppm, v);
+}
+
+static const char *set_epoch(struct sim_config *c, const char *text,
+			     double *v)
+{
+	const char *fault = whole(text, UINT32_MAX, v);
+
+	c->epoch = (uint64_t)*v;
+	return fault;
+}
+
+static const char *set_warmup(struct sim_config *c, const char *text,
+			      double *v)
+{
+	return share(text, &c->warmup_ppm, v);
+}
+
+static const char *set_seed(struct sim_config *c, const char *text, double *v)
+{
+	const char *fault = whole(text, UINT32_MAX, v);
+
+	c->seed = (uint64_t)*v;
+	return fault;
+}
+
+static const struct {
+	const char *name; /* of the column */
+	enum report_type type;
+	const char *(*set)(struct sim_config *c, const char *text, double *v);
+} rows[DIMENSIONS] = {
+/* clang-format off */
+#define ROW(d, name, type, set) [DIMENSION_##d] = { name, REPORT_##type, set }
+	ROW(PROTOCOL,    "protocol",    TEXT,    set_protocol),
+	ROW(PROXIES,     "proxies",     COUNT,   set_proxies),
+	ROW(EVICTION,    "eviction",    TEXT,    set_eviction),
+	ROW(SIZE,        "size",        TEXT,    set_size),
+	ROW(SIZE_LIMIT,  "size_limit",  BYTES,   set_size_limit),
+	ROW(PLACEMENT,   "placement",   TEXT,    set_placement),
+	ROW(PARTITION,   "partition",   TEXT,    set_partition),
+	ROW(PREFIX_BITS, "prefix_bits", COUNT,   set_prefix_bits),
+	ROW(BITS,        "bits",        REAL,    set_bits),
+	ROW(HASHES,      "hashes",      COUNT,   set_hashes),
+	ROW(FP,          "fp",          SHARE,   set_fp),
+	ROW(EXPECTED,    "expected",    COUNT,   set_expected),
+	ROW(FORM,        "form",        TEXT,    set_form),
+	ROW(THRESHOLD,   "threshold",   SHARE,   set_threshold),
+	ROW(PERIOD,      "period",      SECONDS, set_period),
+	ROW(TRIES,       "tries",       COUNT,   set_tries),
+	ROW(DELAY,       "delay",       SECONDS, set_delay),
+	ROW(LOSS,        "loss",        SHARE,   set_loss),
+	ROW(EPOCH,       "epoch",       COUNT,   set_epoch),
+	ROW(WARMUP,      "warmup",      SHARE,   set_warmup),
+	ROW(SEED,        "seed",        COUNT,   set_seed),
+#undef ROW
+	/* clang-format on */
+};
+
+const struct tool_option dimension_options[DIMENSIONS + 1] = {
+/* clang-format off */
+#define ROW(d, word, l, v, text) [DIMENSION_##d] = { .name = word, .letter = l, \
+	.kind = OPTION_TEXT, .at = DIMENSION_##d * sizeof(char *), \
+	.value = v, .help = text }
+	ROW(PROTOCOL, "protocol", 'k', "PROTOCOL",
+	    "how proxies find what peers have (none)"),
+	ROW(PROXIES, "proxies", 'p', "N",
+	    "number of proxies (4; without a protocol 1)"),
+	ROW(EVICTION, "eviction", 'e', "POLICY", "what goes first (lru)"),
+	ROW(SIZE, "size", 's', "SIZE",
+	    "of all caches together: 100M, 10G, or a share\n"
+	    "of the infinite size: 10% (10%)"),
+	ROW(SIZE_LIMIT, "size-limit", 0, "SIZE",
+	    "larger objects are not cached"),
+	ROW(PLACEMENT, "placement", 0, "PLACEMENT",
+	    "whether what came from a peer is kept, too\n"
+	    "(keep)"),
+	ROW(PARTITION, "partition", 0, "PARTITION",
+	    "which proxy a request goes to (client)"),
+	ROW(PREFIX_BITS, "prefix-bits", 0, "N",
+	    "of addresses, with --partition prefix (120)"),
+	ROW(BITS, "bits", 'B', "BITS", "of a digest, an object"),
+	ROW(HASHES, "hashes", 'H', "N", "hash functions of a digest"),
+	ROW(FP, "fp", 0, "SHARE", "false positives of a digest"),
+	ROW(EXPECTED, "expected", 0, "N",
+	    "objects that a digest is made for\n"
+	    "(the capacity by the mean size)"),
+	ROW(FORM, "form", 0, "UPDATE", "what is sent (full)"),
+	ROW(THRESHOLD, "threshold", 'T', "SHARE",
+	    "publish when so many of the objects are new\n"
+	    "(1%)"),
+	ROW(PERIOD, "period", 0, "TIME", "publish so often: 300s, 5m, 1h"),
+	ROW(TRIES, "tries", 0, "N", "peers that are tried (1; 0: all)"),
+	ROW(DELAY, "delay", 0, "TIME", "of updates on their way"),
+	ROW(LOSS, "loss", 0, "SHARE", "of updates on their way"),
+	ROW(EPOCH, "epoch", 0, "N", "requests between looks at peers (1)"),
+	ROW(WARMUP, "warmup", 'w', "SHARE",
+	    "of the requests that are not counted (0)"),
+	ROW(SEED, "seed", 'S', "N", "of what is random (1)"),
+#undef ROW
+	/* clang-format on */
+	{ 0 },
+};
+
+struct report_column dimension_column(enum dimension d)
+{
+	return (struct report_column){ .name = rows[d].name,
+				       .type = rows[d].type,
+				       .is_key = true };
+}
+
+const char *dimension_set(enum dimension d, const char *text,
+			  struct sim_config *c, double *value)
+{
+	return rows[d].set(c, text, value);
+}

@@ -1,0 +1,250 @@
+/*
+ * What simulations brought, as a report.
+ */
+#include "cachesim/outcome.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "digestd/core/eviction.h"
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static double hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->requests - c->origin, c->requests);
+}
+
+static double local_hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->local_hits, c->requests);
+}
+
+static double remote_hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->remote_hits, c->requests);
+}
+
+static double miss_ratio(const struct sim_counters *c)
+{
+	return ratio(c->origin, c->requests);
+}
+
+static double byte_hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->bytes - c->origin_bytes, c->bytes);
+}
+
+static double local_byte_hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->local_bytes, c->bytes);
+}
+
+static double remote_byte_hit_ratio(const struct sim_counters *c)
+{
+	return ratio(c->remote_bytes, c->bytes);
+}
+
+static double byte_miss_ratio(const struct sim_counters *c)
+{
+	return ratio(c->origin_bytes, c->bytes);
+}
+
+static double false_hits(const struct sim_counters *c)
+{
+	return ratio(c->false_hits, c->requests);
+}
+
+static double false_misses(const struct sim_counters *c)
+{
+	return ratio(c->false_misses, c->requests);
+}
+
+static double remote_stale(const struct sim_counters *c)
+{
+	return ratio(c->remote_stale, c->requests);
+}
+
+static double messages(const struct sim_counters *c)
+{
+	return ratio(c->queries + c->fetches + c->updates + c->resyncs,
+		     c->requests);
+}
+
+static double messages_and_replies(const struct sim_counters *c)
+{
+	return messages(c) + ratio(c->replies, c->requests);
+}
+
+static double message_bytes(const struct sim_counters *c)
+{
+	return ratio(c->query_bytes + c->reply_bytes + c->fetch_bytes +
+			     c->update_bytes + c->resync_bytes,
+		     c->requests);
+}
+
+static double update_bytes(const struct sim_counters *c)
+{
+	return ratio(c->update_bytes + c->resync_bytes, c->requests);
+}
+
+static double writes(const struct sim_counters *c)
+{
+	return ratio(c->writes, c->requests);
+}
+
+static double duplicates(const struct sim_counters *c)
+{
+	return ratio(c->duplicates, c->held);
+}
+
+static double latency(const struct sim_counters *c)
+{
+	return ratio(c->latency_us, c->requests) / 1e6;
+}
+
+/* Who has the value: everybody, who cooperates; and where it is shown: some
+ * only where the counters are. */
+enum whose { ALL, COOPERATING, ALL_IN_FILES, COOPERATING_IN_FILES };
+
+static const struct ratio_column {
+	const char *name;
+	enum report_type type;
+	enum whose whose;
+	double (*of)(const struct sim_counters *c);
+} ratios[] = {
+	/* clang-format off */
+	{ "hit_ratio",             REPORT_SHARE,   ALL, hit_ratio },
+	{ "local_hit_ratio",       REPORT_SHARE,   COOPERATING, local_hit_ratio },
+	{ "remote_hit_ratio",      REPORT_SHARE,   COOPERATING, remote_hit_ratio },
+	{ "miss_ratio",            REPORT_SHARE,   ALL_IN_FILES, miss_ratio },
+	{ "byte_hit_ratio",        REPORT_SHARE,   ALL, byte_hit_ratio },
+	{ "local_byte_hit_ratio",  REPORT_SHARE,   COOPERATING_IN_FILES,
+	  local_byte_hit_ratio },
+	{ "remote_byte_hit_ratio", REPORT_SHARE,   COOPERATING_IN_FILES,
+	  remote_byte_hit_ratio },
+	{ "byte_miss_ratio",       REPORT_SHARE,   ALL_IN_FILES, byte_miss_ratio },
+	{ "false_hit_ratio",       REPORT_SHARE,   COOPERATING, false_hits },
+	{ "false_miss_ratio",      REPORT_SHARE,   COOPERATING, false_misses },
+	{ "remote_stale_ratio",    REPORT_SHARE,   COOPERATING, remote_stale },
+	{ "messages_per_request",  REPORT_REAL,    COOPERATING, messages },
+	{ "messages_and_replies_per_request", REPORT_REAL, COOPERATING,
+	  messages_and_replies },
+	{ "message_bytes_per_request", REPORT_REAL, COOPERATING,
+	  message_bytes },
+	{ "update_bytes_per_request", REPORT_REAL, COOPERATING, update_bytes },
+	{ "writes_per_request",    REPORT_REAL,    ALL, writes },
+	{ "duplicates_of_objects", REPORT_SHARE,   COOPERATING, duplicates },
+	{ "mean_latency",          REPORT_SECONDS, COOPERATING, latency },
+	/* clang-format on */
+};
+
+enum {
+	NRATIOS = sizeof(ratios) / sizeof(ratios[0]),
+	BEFORE = 2,  /* columns that are neither set nor counted */
+	COLUMNS_MAX = 256,
+};
+
+double outcome_ratio(const char *column, const struct sim_counters *c)
+{
+	size_t i = 0;
+
+	while (i < NRATIOS && strcmp(ratios[i].name, column))
+		i++;
+	assert(i < NRATIOS);
+	return ratios[i].of(c);
+}
+
+void outcome_init(struct report *r, const char *kind, bool counters,
+		  bool proxies)
+{
+	struct report_column columns[COLUMNS_MAX];
+	size_t n = 0;
+
+	for (enum dimension d = 0; d < DIMENSIONS; d++)
+		columns[n++] = dimension_column(d);
+	if (proxies)
+		columns[n++] = (struct report_column){ "proxy", REPORT_TEXT,
+						       true };
+	columns[n++] = (struct report_column){ "capacity", REPORT_BYTES,
+					       false };
+	for (size_t i = 0; i < NRATIOS; i++) {
+		if (counters || ratios[i].whose < ALL_IN_FILES)
+			columns[n++] = (struct report_column){
+				ratios[i].name, ratios[i].type, false
+			};
+	}
+	for (const struct sim_counter_row *row = sim_counter_rows;
+	     counters && row->name; row++)
+		columns[n++] = (struct report_column){ row->name, REPORT_COUNT,
+						       false };
+	assert(n < COLUMNS_MAX);
+	report_init(r, kind, columns, n);
+}
+
+/* What was set, and of what was not, what everybody wants to know. */
+static void add_settings(struct report *r, const struct plan_row *row,
+			 const struct sim_result *result)
+{
+	const struct sim_config *c = &row->config;
+
+	for (enum dimension d = 0; d < DIMENSIONS; d++) {
+		struct report_column column = dimension_column(d);
+
+		if (!row->text[d])
+			continue;
+		if (column.type == REPORT_TEXT)
+			report_text(r, column.name, row->text[d]);
+		else if (report_type_is_real(column.type))
+			report_real(r, column.name, row->value[d]);
+		else
+			report_count(r, column.name, (uint64_t)row->value[d]);
+	}
+	report_text(r, "protocol", c->protocol ? c->protocol->name : "none");
+	report_count(r, "proxies", c->nproxies);
+	report_text(r, "eviction", c->eviction ? c->eviction->name : "lru");
+	report_count(r, "capacity", result->capacity);
+}
+
+static void add_values(struct report *r, const struct sim_counters *c,
+		       bool cooperates)
+{
+	for (size_t i = 0; i < NRATIOS; i++) {
+		bool all = ratios[i].whose == ALL ||
+			   ratios[i].whose == ALL_IN_FILES;
+
+		if ((all || cooperates) &&
+		    report_column_named(r, ratios[i].name) >= 0)
+			report_real(r, ratios[i].name, ratios[i].of(c));
+	}
+	for (const struct sim_counter_row *row = sim_counter_rows; row->name;
+	     row++) {
+		if (report_column_named(r, row->name) >= 0)
+			report_count(r, row->name, sim_counter(c, row));
+	}
+}
+
+void outcome_add(struct report *r, const struct plan_row *row,
+		 const struct sim_result *result)
+{
+	bool cooperates = row->config.protocol != NULL;
+	bool proxies = report_column_named(r, "proxy") >= 0;
+	char number[16];
+
+	report_row(r);
+	add_settings(r, row, result);
+	add_values(r, &result->sum, cooperates);
+	if (!proxies)
+		return;
+	report_text(r, "proxy", "all");
+	for (unsigned p = 0; p < result->nproxies; p++) {
+		snprintf(number, sizeof(number), "%u", p);
+		report_row(r);
+		add_settings(r, row, result);
+		report_text(r, "proxy", number);
+		add_values(r, &result->proxy[p], cooperates);
+	}
+}

@@ -1,0 +1,44 @@
+/*
+ * What is to be simulated: a configuration for each combination of the values
+ * that the command line gives to dimensions.
+ */
+#ifndef CACHESIM_PLAN_H
+#define CACHESIM_PLAN_H
+
+#include "cachesim/dimension.h"
+
+struct plan_row {
+	struct sim_config config;
+	/* As it was set; null: by default, or it makes no difference here. */
+	const char *text[DIMENSIONS];
+	double value[DIMENSIONS];
+};
+
+struct plan {
+	struct plan_row *rows;
+	size_t nrows;
+	char *texts[DIMENSIONS]; /* the values, each with a NUL behind it */
+	size_t n[DIMENSIONS];    /* of them; 0: not set */
+};
+
+/* More is a mistake. */
+enum { PLAN_ROWS_MAX = 100000 };
+
+/*
+ * Makes a plan of lists of values, with commas between them; null: the
+ * default. usual: what stands in the configurations otherwise. Combinations
+ * that differ only in what makes no difference are there once. Returns an exit
+ * code; what is wrong was told. On success the caller ends it with
+ * plan_free().
+ */
+int plan_make(struct plan *out, const char *const lists[DIMENSIONS],
+	      const struct sim_config *usual);
+
+/*
+ * Whether each row can be simulated over that trace; else tells why not.
+ */
+bool plan_fits(const struct plan *p, const struct sim_trace *t);
+
+void plan_free(struct plan *p);
+
+#endif

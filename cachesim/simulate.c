@@ -1,0 +1,170 @@
+/*
+ * Many configurations over one trace, on all cores.
+ */
+#include "config.h"
+
+#include "cachesim/simulate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codec/error.h"
+#include "tool/command.h"
+#include "tool/progress.h"
+
+enum {
+	BLOCK = 1 << 16,     /* requests: its columns stay in the cache */
+	TOGETHER = 8,        /* configurations of a thread at a time */
+	THREADS_MAX = 256,
+	LOOK_NS = 200000000, /* between two looks at the progress */
+};
+
+/* What the threads share. */
+struct work {
+	const struct plan *plan;
+	const struct sim_trace *trace;
+	struct sim_result *out;
+	size_t together;
+	atomic_size_t next;     /* row that nobody has taken */
+	atomic_uint_fast64_t done; /* requests, of all rows */
+	atomic_int error;       /* the first; ends all */
+	pthread_mutex_t lock;   /* of what follows */
+	pthread_cond_t ended;
+	unsigned running;
+};
+
+unsigned simulate_processors(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+}
+
+static void fail(struct work *w, int error)
+{
+	int none = 0;
+
+	if (error)
+		atomic_compare_exchange_strong(&w->error, &none, error);
+}
+
+/* Rows first..first+n-1, block by block. */
+static void run_rows(struct work *w, size_t first, size_t n)
+{
+	struct sim_cluster *clusters[TOGETHER] = { 0 };
+	uint64_t left = w->trace->nrequests;
+
+	for (size_t i = 0; i < n; i++)
+		fail(w, sim_cluster_new(&clusters[i],
+					&w->plan->rows[first + i].config,
+					w->trace));
+	while (left && !atomic_load(&w->error)) {
+		uint64_t some = left < BLOCK ? left : BLOCK;
+
+		for (size_t i = 0; i < n; i++) {
+			fail(w, sim_cluster_run(clusters[i], some));
+			atomic_fetch_add(&w->done, some);
+		}
+		left -= some;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!atomic_load(&w->error))
+			sim_cluster_result(clusters[i], &w->out[first + i]);
+		sim_cluster_free(&clusters[i]);
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	struct work *w = arg;
+	size_t n = w->plan->nrows, first;
+
+	while (!atomic_load(&w->error)) {
+		first = atomic_fetch_add(&w->next, w->together);
+		if (first >= n)
+			break;
+		run_rows(w, first,
+			 n - first < w->together ? n - first : w->together);
+	}
+	pthread_mutex_lock(&w->lock);
+	w->running--;
+	pthread_cond_signal(&w->ended);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* Waits for the threads, and tells how far they are. */
+static void wait_for(struct work *w, bool quiet)
+{
+	uint64_t total = w->trace->nrequests * w->plan->nrows;
+	struct progress progress;
+	struct timespec until;
+
+	progress_start(&progress, quiet ? PROGRESS_NEVER : PROGRESS_TERMINAL,
+		       "simulating", total);
+	progress.noun = "requests";
+	pthread_mutex_lock(&w->lock);
+	while (w->running) {
+		uint64_t done = atomic_load(&w->done);
+
+		progress_tell(&progress, done, done);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&w->ended, &w->lock, &until);
+	}
+	pthread_mutex_unlock(&w->lock);
+	progress_clear(&progress);
+}
+
+/* Starts as many threads as it can; returns their number. */
+static unsigned start(struct work *w, pthread_t *threads, unsigned wanted)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (n < wanted && !pthread_create(&threads[n], NULL, thread_main, w))
+		n++;
+	w->running = n;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+int simulate(const struct plan *p, const struct sim_trace *t,
+	     struct sim_result *out, unsigned threads, bool quiet)
+{
+	struct work w = { .plan = p,
+			  .trace = t,
+			  .out = out,
+			  .lock = PTHREAD_MUTEX_INITIALIZER,
+			  .ended = PTHREAD_COND_INITIALIZER };
+	pthread_t ids[THREADS_MAX];
+	unsigned n;
+	int error;
+
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	if (threads > p->nrows)
+		threads = (unsigned)p->nrows;
+	w.together = (p->nrows + threads - 1) / threads;
+	if (w.together > TOGETHER)
+		w.together = TOGETHER;
+	n = start(&w, ids, threads);
+	if (!n)
+		fail(&w, SCD_ENOMEM);
+	wait_for(&w, quiet);
+	while (n)
+		pthread_join(ids[--n], NULL);
+	error = atomic_load(&w.error);
+	if (!error)
+		return TOOL_OK;
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+		scd_strerror(error));
+	return TOOL_IO;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""cachesim run and sweep: against a cache in a few lines of Python, with any
+number of threads, and with what makes no sense."""
+
+import collections
+import csv
+import io
+
+from harness import cachesim, folder_of, rows, run
+
+TRACE = cachesim("generate", "upisa,requests=20000,seed=5")[1]
+FOLDER = folder_of({"t.csv": TRACE})
+AT = FOLDER.name
+
+
+def requests():
+    return [(r["url"], int(r["size"]))
+            for r in csv.DictReader(io.StringIO(TRACE.decode()))]
+
+
+def lru_hits(capacity):
+    """The dumbest LRU there is."""
+    cache, used, hits = collections.OrderedDict(), 0, 0
+    for url, size in requests():
+        if url in cache:
+            hits += 1
+            cache.move_to_end(url)
+            continue
+        if size > capacity:
+            continue
+        while used + size > capacity:
+            used -= cache.popitem(last=False)[1]
+        cache[url] = size
+        used += size
+    return hits
+
+
+def lru_is_an_lru():
+    for capacity in (100000, 3 << 20, 1 << 30):
+        row = rows("run", "t.csv", "-s", str(capacity), cwd=AT)[0]
+        assert row["local_hits"] == lru_hits(capacity), capacity
+        assert row["capacity"] == capacity
+
+
+def spelled_as_with_libcachesim():
+    want = rows("run", "t.csv", "-e", "lru", "-s", "1M", cwd=AT)[0]
+    for args in (("run", "t.csv", "csv", "LRU", "1MB"),
+                 ("t.csv", "csv", "lru", "1MiB"),
+                 ("./t.csv", "csv", "lru", "1024K", "--num-thread", "1")):
+        row = rows(*args, cwd=AT)[0]
+        assert row["hit_ratio"] == want["hit_ratio"], args
+    by_count = rows("t.csv", "csv", "lru", "500", "--ignore-obj-size",
+                    cwd=AT)[0]
+    assert by_count["held"] == by_count["held_bytes"] == 500
+
+
+SWEEP = ("sweep", "t.csv", "-k", "none,icp,directory", "-p", "2,5",
+         "-T", "1%,10%", "-e", "lru,fifo", "-s", "1%,5%")
+
+
+def sweep_has_all_combinations_once():
+    got = rows(*SWEEP, cwd=AT)
+    # what a threshold does matters to the directory only
+    assert len(got) == (1 + 1 + 2) * 2 * 2 * 2
+    keys = {(r["protocol"], r["proxies"], r.get("threshold"), r["eviction"],
+             r["size"]) for r in got}
+    assert len(keys) == len(got)
+
+
+def sweep_is_the_same_with_any_threads():
+    alone = cachesim(*SWEEP, "--csv", "-N", "1", cwd=AT)
+    assert alone[0] == 0
+    for threads in ("2", "3", "7", "100"):
+        assert cachesim(*SWEEP, "--csv", "-N", threads, cwd=AT) == alone
+
+
+def row_of_a_sweep_is_a_run():
+    for row in rows(*SWEEP, cwd=AT)[::5]:
+        more = ("-T", str(row["threshold"])) if "threshold" in row else ()
+        alone = rows("run", "t.csv", "-k", row["protocol"], "-p",
+                     str(row["proxies"]), "-e", row["eviction"], "-s",
+                     row["size"], *more, cwd=AT)
+        assert alone == [row]
+
+
+def proxies_add_up():
+    got = rows("run", "t.csv", "-k", "icp", "-p", "3", "--per-proxy", cwd=AT)
+    assert [r["proxy"] for r in got] == ["all", "0", "1", "2"]
+    for name in ("requests", "local_hits", "remote_hits", "queries", "held"):
+        assert got[0][name] == sum(r[name] for r in got[1:]), name
+
+
+def tables_show_counters_when_asked():
+    assert b"remote stale" in cachesim("run", "t.csv", "-k", "icp", cwd=AT)[1]
+    out = cachesim("run", "t.csv", "-k", "icp", cwd=AT)[1]
+    assert b"query bytes" not in out
+    out = cachesim("run", "t.csv", "-k", "icp", "--counters", cwd=AT)[1]
+    assert b"query bytes" in out
+
+
+def value_of(label, option, text, why):
+    return (label, ("run", option, text, "t.csv"), b"", 2, b"", why)
+
+
+ROWS = [
+    # label, arguments, input, code, stdout, stderr
+    value_of("no policy", "-e", "x", '--eviction: "x" is no eviction'),
+    value_of("no protocol", "-k", "x", '--protocol: "x" is no protocol'),
+    value_of("no size", "-s", "x", '--size: "x" is not a size'),
+    value_of("size 0", "-s", "0", "is not a size"),
+    value_of("size too large", "-s", "101%", "is not a share"),
+    value_of("odd unit", "-s", "5X", "is not a size"),
+    value_of("no proxies", "-p", "0", "is not 1 to 64"),
+    value_of("many proxies", "-p", "65", "--proxies"),
+    value_of("no placement", "--placement", "x", "keep, second"),
+    value_of("no partition", "--partition", "", "client, number"),
+    value_of("list", "-s", "1%,2%", "for cachesim sweep"),
+    value_of("empty value", "-s", "1%,", '""'),
+    ("two operands", ("run", "t.csv", "csv"), b"", 2, b"", "not 2 arg"),
+    ("no trace", ("run", "none"), b"", 3, b"", "none: No such"),
+    ("no combinations", ("sweep", "t.csv", "-S", ",".join("1" * 400), "-p",
+                         ",".join("1" * 400)), b"", 2, b"", "too many"),
+]
+
+TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
+         sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
+         row_of_a_sweep_is_a_run, proxies_add_up,
+         tables_show_counters_when_asked]
+TESTS += [cachesim.row_test(row, AT) for row in ROWS]
+
+if __name__ == "__main__":
+    run(TESTS)
