@@ -9,7 +9,11 @@
 #include "cachesim/sim/map.h"
 #include "codec/error.h"
 
-enum { FIRST_SLOTS = 256 }; /* and at least so many more each time */
+enum {
+	FIRST_SLOTS = 256, /* and at least so many more each time */
+	PLACE_AHEAD = 16,  /* requests ahead of which memory is fetched: */
+	SLOT_AHEAD = 8,    /* the place in the map, then the policy's */
+};
 
 struct sim_cache {
 	struct sim_map map;
@@ -222,6 +226,43 @@ void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
 
 	if (slot != EVICTION_NONE)
 		eviction_prefetch(c->eviction, slot);
+}
+
+/* The two steps ahead of request i, as far as there are requests. */
+static void prefetch_ahead(const struct sim_cache *c,
+			   const struct sim_cache_requests *r, size_t i)
+{
+	size_t end = r->n + r->ahead;
+
+	if (i + PLACE_AHEAD >= end)
+		return;
+	sim_cache_prefetch(c, r->object[i + PLACE_AHEAD]);
+	if (r->size)
+		__builtin_prefetch(&r->size[r->object[i + PLACE_AHEAD]]);
+	sim_cache_prefetch_slot(c, r->object[i + SLOT_AHEAD]);
+}
+
+int sim_cache_replay(struct sim_cache *c, const struct sim_cache_requests *r,
+		     struct sim_cache_hits *out)
+{
+	struct sim_cache_hits hit = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		uint32_t object = r->object[i];
+		uint32_t size = r->size ? r->size[object] : 1;
+
+		prefetch_ahead(c, r, i);
+		if (sim_cache_get(c, object)) {
+			hit.hits++;
+			hit.hit_bytes += size;
+		} else if (sim_cache_put(c, object, size) == SCD_ENOMEM) {
+			err = SCD_ENOMEM;
+		}
+	}
+	out->hits += hit.hits;
+	out->hit_bytes += hit.hit_bytes;
+	return err;
 }
 
 void sim_cache_stats(const struct sim_cache *c, struct sim_cache_stats *out)

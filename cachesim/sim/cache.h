@@ -61,6 +61,26 @@ bool sim_cache_drop(struct sim_cache *c, uint32_t object);
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object);
 void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object);
 
+/* Requests for sim_cache_replay(). */
+struct sim_cache_requests {
+	const uint32_t *object;
+	size_t n;
+	size_t ahead; /* objects that follow the n, to be fetched early */
+	const uint32_t *size; /* by object; null: 1 each */
+};
+
+struct sim_cache_hits {
+	uint64_t hits, hit_bytes;
+};
+
+/*
+ * Gets each of n objects and puts those that are not in; the fastest way. Adds
+ * the hits to those in *out. 0; or SCD_ENOMEM: some could not be put. What is
+ * too large is passed over.
+ */
+int sim_cache_replay(struct sim_cache *c, const struct sim_cache_requests *r,
+		     struct sim_cache_hits *out);
+
 /* How things stand. */
 void sim_cache_stats(const struct sim_cache *c, struct sim_cache_stats *out);
 
