@@ -100,14 +100,25 @@ static void decrement(struct scd_counting *c, uint64_t at)
 	}
 }
 
+void scd__counting_add_at(struct scd_counting *c, const uint64_t *at)
+{
+	for (unsigned i = 0; i < c->bloom.nhash; i++)
+		increment(c, at[i]);
+}
+
+void scd__counting_remove_at(struct scd_counting *c, const uint64_t *at)
+{
+	for (unsigned i = 0; i < c->bloom.nhash; i++)
+		decrement(c, at[i]);
+}
+
 void scd_counting_add(struct scd_counting *c, const struct scd_key *key)
 {
 	uint64_t at[SCD_MAX_HASH];
 
 	assert(c);
 	scd_bloom_positions(&c->bloom, key, at);
-	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		increment(c, at[i]);
+	scd__counting_add_at(c, at);
 }
 
 void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
@@ -116,8 +127,7 @@ void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
 
 	assert(c);
 	scd_bloom_positions(&c->bloom, key, at);
-	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		decrement(c, at[i]);
+	scd__counting_remove_at(c, at);
 }
 
 void scd_counting_clear(struct scd_counting *c)

@@ -25,4 +25,17 @@ static inline unsigned scd__counter(const struct scd_counting *c, uint64_t at)
 	return c->counters[at >> 1] >> (at & 1) * 4 & 15;
 }
 
+/* As scd_counting_add() and _remove(), of a key whose positions in the filter
+ * are known. */
+void scd__counting_add_at(struct scd_counting *c, const uint64_t *at);
+void scd__counting_remove_at(struct scd_counting *c, const uint64_t *at);
+
+/* Fetches what they touch for one position. */
+static inline void scd__counting_prefetch(const struct scd_counting *c,
+					  uint64_t at)
+{
+	__builtin_prefetch(&c->counters[at >> 1], 1);
+	__builtin_prefetch(&c->bloom.bits[at >> 3], 1);
+}
+
 #endif

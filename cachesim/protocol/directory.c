@@ -35,11 +35,9 @@ static uint64_t candidates(struct protocol_state *s, unsigned view,
 			 0);
 }
 
-static void prefetch(const struct protocol_state *s, unsigned view,
-		     uint32_t object)
+static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
 {
-	masks_prefetch(&((const struct directory *)s)->views.view[view],
-		       object);
+	masks_prefetch(&((struct directory *)s)->views.view[view], object);
 }
 
 static int publish(struct protocol_state *s, unsigned proxy,

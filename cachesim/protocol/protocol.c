@@ -14,6 +14,8 @@ const struct protocol *const protocols[] = {
 	&protocol_icp,
 	&protocol_htcp,
 	&protocol_directory,
+	&protocol_bloom,
+	&protocol_compressed,
 	NULL,
 };
 

@@ -120,7 +120,7 @@ struct protocol {
 	uint64_t (*candidates)(struct protocol_state *s, unsigned view,
 			       uint32_t object);
 	/* Fetches what candidates() will touch; null: not worth it. */
-	void (*prefetch)(const struct protocol_state *s, unsigned view,
+	void (*prefetch)(struct protocol_state *s, unsigned view,
 			 uint32_t object);
 	/* The one proxy for an object (PROTOCOL_OWNER). */
 	unsigned (*owner)(const struct protocol_state *s, uint32_t object);

@@ -10,5 +10,7 @@ extern const struct protocol protocol_none;
 extern const struct protocol protocol_icp;
 extern const struct protocol protocol_htcp;
 extern const struct protocol protocol_directory;
+extern const struct protocol protocol_bloom;
+extern const struct protocol protocol_compressed;
 
 #endif

@@ -231,6 +231,7 @@ static int make_protocol(struct sim_cluster *s)
 
 	if (err)
 		return err;
+	s->prefetch = s->config.protocol->prefetch;
 	s->transport = (struct transport){
 		.protocol = s->protocol,
 		.loss_ppm = views ? s->config.transport.loss_ppm : 0,
@@ -307,22 +308,25 @@ static unsigned home_of(const struct sim_cluster *s, uint64_t request)
 	return (unsigned)(request % s->config.nproxies);
 }
 
-static void prefetch(const struct sim_cluster *s, uint64_t at)
+static void prefetch(struct sim_cluster *s, uint64_t at)
 {
 	const struct sim_trace *t = s->trace;
-	const struct sim_cache *cache;
 	uint32_t object;
+	unsigned proxy;
 
 	if (at + ROW_AHEAD >= t->nrequests)
 		return;
 	masks_prefetch(&s->objects, t->object[at + ROW_AHEAD]);
 	__builtin_prefetch(&s->size[t->object[at + ROW_AHEAD]]);
 	object = t->object[at + PLACE_AHEAD];
-	cache = s->proxy[home_of(s, at + PLACE_AHEAD)].cache;
-	sim_cache_prefetch(cache, object);
+	proxy = home_of(s, at + PLACE_AHEAD);
+	sim_cache_prefetch(s->proxy[proxy].cache, object);
+	if (s->prefetch && !masks_has(&s->objects, object, s->field.held, proxy))
+		s->prefetch(s->protocol,
+			    s->protocol->config.nviews > 1 ? proxy : 0, object);
 	object = t->object[at + SLOT_AHEAD];
-	cache = s->proxy[home_of(s, at + SLOT_AHEAD)].cache;
-	sim_cache_prefetch_slot(cache, object);
+	proxy = home_of(s, at + SLOT_AHEAD);
+	sim_cache_prefetch_slot(s->proxy[proxy].cache, object);
 }
 
 /* What a cache counts itself. */

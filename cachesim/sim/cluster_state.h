@@ -54,6 +54,8 @@ struct sim_cluster {
 
 	struct protocol_state *protocol;
 	enum protocol_way way;
+	void (*prefetch)(struct protocol_state *s, unsigned view,
+			 uint32_t object); /* the protocol's */
 	uint64_t dirty;		/* proxies that stored or lost something */
 	struct numbers touched; /* object, proxy: to be seen by peers */
 	struct numbers used;	/* object, peer: remote hits */

@@ -15,6 +15,15 @@ static inline double clock_now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Seconds that this thread has had a processor: other work does not count. */
+static inline double clock_used_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Keeps the smaller of a time and that since `begin`. */
 static inline void clock_best(double *best_s, double begin_s)
 {

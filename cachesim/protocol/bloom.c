@@ -1,0 +1,438 @@
+/*
+ * Bloom filters with libscd's own parts: each proxy keeps a counting filter
+ * of its objects, and tells the others which bits of the array have changed.
+ *
+ * A row of a view is a position of the arrays, so that a lookup for all peers
+ * is the AND of k rows. Between two publications nothing is done; then the
+ * objects that came or went are added to and removed from the counting
+ * filter, and their positions compared with the array published last. That
+ * costs k positions a change, however large the filters are.
+ *
+ * bloom: as in Summary Cache: an update lists the bits that flip, 4 bytes
+ * each, or has the whole array, if that is smaller. Peers are queried.
+ * Source: Fan et al., "Summary Cache", 2000, sections V-C and V-D.
+ *
+ * compressed: as digestd does it: an update is a digest as libscd codes it,
+ * full or as a delta in the form that is asked for; a full one if that is
+ * smaller, or the first. The object is asked for at once.
+ * Source: Mitzenmacher, "Compressed Bloom Filters", 2002.
+ */
+#include <string.h>
+
+#include "cachesim/protocol/flips.h"
+#include "cachesim/protocol/key.h"
+#include "cachesim/protocol/rows.h"
+#include "codec/counting_state.h"
+#include "codec/delta.h"
+
+enum {
+	USUAL_BITS = 8,
+	USUAL_HASH = 4,
+	USUAL_COMPRESSED_BITS = 32,
+	USUAL_COMPRESSED_HASH = 3,
+	FLIP_BYTES = 4,
+	GROUP = 16,   /* objects whose counters are fetched together */
+	LOOKUPS = 64, /* of which the positions are remembered */
+};
+
+/* One proxy's filter. */
+struct summary {
+	struct scd_counting *now;
+	struct scd_bloom told; /* as it was published */
+	uint64_t nkeys, generation;
+	size_t full_len; /* of the last full digest that was made */
+};
+
+/* An object whose candidates will be asked for soon. */
+struct lookup {
+	uint64_t object; /* + 1; 0: none */
+	uint32_t at[SCD_MAX_HASH];
+};
+
+struct bloom {
+	struct protocol_state base;
+	struct flip_views views;
+	uint64_t nbits;
+	unsigned nhash;
+	struct summary summary[PROTOCOL_MAX_PROXIES];
+	struct lookup lookups[LOOKUPS];
+	uint32_t *at; /* positions of what changed, then those that flip */
+	size_t room;
+};
+
+static int init_with(struct protocol_state *s, double bits, unsigned nhash)
+{
+	struct bloom *b = (struct bloom *)s;
+	const struct protocol_digest *d = &s->config.digest;
+	double nbits = (d->bits > 0 ? d->bits : bits) * (double)d->expected;
+	int err = 0;
+
+	if (!(nbits <= UINT32_MAX))
+		return SCD_EINVAL;
+	b->nbits = nbits > 64 ? (uint64_t)nbits : 64;
+	b->nhash = d->nhash ? d->nhash : nhash;
+	for (unsigned i = 0; i < s->config.nproxies && !err; i++) {
+		struct summary *p = &b->summary[i];
+
+		err = scd_counting_new(&p->now, b->nbits, b->nhash);
+		if (!err)
+			err = scd_bloom_init(&p->told, b->nbits, b->nhash);
+	}
+	return err ? err : flip_views_init(&b->views, &s->config, b->nbits);
+}
+
+static int init(struct protocol_state *s)
+{
+	return init_with(s, USUAL_BITS, USUAL_HASH);
+}
+
+static int init_compressed(struct protocol_state *s)
+{
+	return init_with(s, USUAL_COMPRESSED_BITS, USUAL_COMPRESSED_HASH);
+}
+
+static void release(struct protocol_state *s)
+{
+	struct bloom *b = (struct bloom *)s;
+
+	for (unsigned i = 0; i < s->config.nproxies; i++) {
+		scd_counting_free(&b->summary[i].now);
+		scd_bloom_free(&b->summary[i].told);
+	}
+	flip_views_free(&b->views);
+	free(b->at);
+}
+
+static void positions(const struct bloom *b, uint32_t object, uint64_t *at)
+{
+	struct scd_key key = protocol_key(b->base.config.hash[object]);
+
+	scd_positions(&key, b->nbits, b->nhash, at);
+}
+
+/* The positions of an object, remembered for a while. */
+static const struct lookup *look_up(struct bloom *b, uint32_t object)
+{
+	struct lookup *l = &b->lookups[object % LOOKUPS];
+	uint64_t at[SCD_MAX_HASH];
+
+	if (l->object == object + UINT64_C(1))
+		return l;
+	positions(b, object, at);
+	for (unsigned i = 0; i < b->nhash; i++)
+		l->at[i] = (uint32_t)at[i];
+	l->object = object + UINT64_C(1);
+	return l;
+}
+
+static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
+{
+	struct bloom *b = (struct bloom *)s;
+	const struct lookup *l = look_up(b, object);
+
+	for (unsigned i = 0; i < b->nhash; i++)
+		masks_prefetch(&b->views.view[view], l->at[i]);
+}
+
+static uint64_t candidates(struct protocol_state *s, unsigned view,
+			   uint32_t object)
+{
+	struct bloom *b = (struct bloom *)s;
+	const struct lookup *l = look_up(b, object);
+	uint64_t m = UINT64_MAX;
+
+	for (unsigned i = 0; i < b->nhash && m; i++)
+		m &= masks_get(&b->views.view[view], l->at[i], 0);
+	return m;
+}
+
+/* Objects that came, or went; their positions are written to `at`. */
+struct batch {
+	const uint32_t *objects;
+	size_t n;
+	bool add;
+	uint32_t *at;
+};
+
+/* Fetches a group's counters; its positions also go to the batch. */
+static void begin_group(const struct bloom *b, const struct scd_counting *now,
+			struct batch *batch, uint64_t at[][SCD_MAX_HASH])
+{
+	for (size_t i = 0; i < batch->n && i < GROUP; i++) {
+		positions(b, batch->objects[i], at[i]);
+		for (unsigned h = 0; h < b->nhash; h++) {
+			scd__counting_prefetch(now, at[i][h]);
+			*batch->at++ = (uint32_t)at[i][h];
+		}
+	}
+}
+
+static void apply(const struct bloom *b, struct scd_counting *now,
+		  struct batch batch)
+{
+	uint64_t at[GROUP][SCD_MAX_HASH];
+
+	while (batch.n) {
+		size_t group = batch.n < GROUP ? batch.n : GROUP;
+
+		begin_group(b, now, &batch, at);
+		for (size_t i = 0; i < group; i++) {
+			if (batch.add)
+				scd__counting_add_at(now, at[i]);
+			else
+				scd__counting_remove_at(now, at[i]);
+		}
+		batch.objects += group;
+		batch.n -= group;
+	}
+}
+
+static unsigned bit_of(const struct scd_bloom *b, uint32_t at)
+{
+	return b->bits[at >> 3] >> (at & 7) & 1;
+}
+
+static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		b->bits[at[i] >> 3] ^= (uint8_t)(1u << (at[i] & 7));
+}
+
+/* Of n positions keeps those whose bits differ, each once; what was published
+ * is what is there now, then. Returns how many. */
+static size_t keep_flips(struct summary *p, uint32_t *at, size_t n)
+{
+	const struct scd_bloom *now = scd_counting_bloom(p->now);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (bit_of(now, at[i]) == bit_of(&p->told, at[i]))
+			continue;
+		flip_all(&p->told, &at[i], 1);
+		at[kept++] = at[i];
+	}
+	return kept;
+}
+
+static int reserve(struct bloom *b, size_t n)
+{
+	uint32_t *at;
+
+	if (n <= b->room)
+		return 0;
+	at = realloc(b->at, (n + n / 2) * sizeof(*at));
+	if (!at)
+		return SCD_ENOMEM;
+	b->at = at;
+	b->room = n + n / 2;
+	return 0;
+}
+
+/* Brings a proxy's filter up to date: a publication of what flips. */
+static int step(struct bloom *b, unsigned proxy,
+		const struct protocol_changes *c, struct flips **out)
+{
+	struct summary *p = &b->summary[proxy];
+	size_t n = (c->nadded + c->nremoved) * b->nhash;
+	int err = reserve(b, n);
+
+	if (err)
+		return err;
+	apply(b, p->now,
+	      (struct batch){ c->removed, c->nremoved, false, b->at });
+	apply(b, p->now,
+	      (struct batch){ c->added, c->nadded, true,
+			      b->at + c->nremoved * b->nhash });
+	n = keep_flips(p, b->at, n);
+	p->nkeys += c->nadded - c->nremoved;
+	p->generation++;
+	*out = flips_new(proxy, b->at, n);
+	if (!*out)
+		return SCD_ENOMEM;
+	(*out)->base.raw[0] = scd_bloom_bytes(&p->told);
+	(*out)->base.raw[1] = n * FLIP_BYTES;
+	return 0;
+}
+
+typedef int encoder(const struct scd_bloom *base, const struct scd_bloom *next,
+		    const struct scd_digest_info *ids, uint8_t **out,
+		    size_t *out_len);
+
+static int encode_full(const struct scd_bloom *base,
+		       const struct scd_bloom *next,
+		       const struct scd_digest_info *ids, uint8_t **out,
+		       size_t *out_len)
+{
+	(void)base;
+	return scd_digest_encode(next, ids, out, out_len);
+}
+
+static encoder *const encoders[PROTOCOL_FORMS] = {
+	[PROTOCOL_FULL] = encode_full,
+	[PROTOCOL_XOR] = scd_delta_encode,
+	[PROTOCOL_CONDITIONAL] = scd_delta_encode_conditional,
+};
+
+/* Codes a publication in one form; its array before is `told`. */
+static int code(struct summary *p, struct protocol_publication *out,
+		enum protocol_form form)
+{
+	const struct scd_digest_info ids = {
+		.instance = out->proxy + UINT64_C(1),
+		.generation = p->generation,
+		.base_generation = form ? p->generation - 1 : 0,
+		.nkeys = p->nkeys,
+	};
+	uint8_t *bytes;
+	size_t len;
+	int err = encoders[form](&p->told, scd_counting_bloom(p->now), &ids,
+				 &bytes, &len);
+
+	if (err)
+		return err;
+	free(bytes);
+	out->coded[form] = len;
+	if (form == PROTOCOL_FULL)
+		p->full_len = len;
+	return 0;
+}
+
+static int code_forms(const struct bloom *b, struct summary *p,
+		      struct protocol_publication *out)
+{
+	const struct protocol_config *c = &b->base.config;
+	bool all = c->digest.all_forms;
+	bool full = all || c->nviews > 1 || p->generation == 1;
+	enum protocol_form form = c->digest.form;
+	int err = 0;
+
+	for (unsigned i = PROTOCOL_XOR; i < PROTOCOL_FORMS && !err; i++) {
+		if (all || (i == form && p->generation > 1))
+			err = code(p, out, i);
+	}
+	if (!err && (full || out->coded[form] >= p->full_len ||
+		     form == PROTOCOL_FULL))
+		err = code(p, out, PROTOCOL_FULL);
+	return err;
+}
+
+/* What is sent of it. */
+static void choose_form(const struct protocol_config *c,
+			const struct summary *p,
+			struct protocol_publication *out)
+{
+	uint64_t full = out->coded[PROTOCOL_FULL];
+
+	out->whole = full;
+	out->wire = out->coded[c->digest.form];
+	if (c->digest.form == PROTOCOL_FULL || p->generation == 1 ||
+	    (full && full <= out->wire)) {
+		out->wire = full;
+		out->full = true;
+	}
+}
+
+static int code_all(struct bloom *b, struct flips *f)
+{
+	struct summary *p = &b->summary[f->base.proxy];
+	int err;
+
+	flip_all(&p->told, f->at, f->n);
+	err = code_forms(b, p, &f->base);
+	flip_all(&p->told, f->at, f->n);
+	return err;
+}
+
+static int publish(struct protocol_state *s, unsigned proxy,
+		   const struct protocol_changes *c,
+		   struct protocol_publication **out)
+{
+	struct bloom *b = (struct bloom *)s;
+	struct flips *f;
+	int err = step(b, proxy, c, &f);
+
+	if (err)
+		return err;
+	if (s->config.digest.all_forms)
+		err = code_all(b, f);
+	if (err) {
+		flips_discard(s, &f->base);
+		return err;
+	}
+	f->base.whole = f->base.raw[0];
+	f->base.full = f->base.raw[0] <= f->base.raw[1];
+	f->base.wire = f->base.raw[!f->base.full];
+	*out = &f->base;
+	return 0;
+}
+
+static int publish_compressed(struct protocol_state *s, unsigned proxy,
+			      const struct protocol_changes *c,
+			      struct protocol_publication **out)
+{
+	struct bloom *b = (struct bloom *)s;
+	struct flips *f;
+	int err = step(b, proxy, c, &f);
+
+	if (err)
+		return err;
+	err = code_all(b, f);
+	if (err) {
+		flips_discard(s, &f->base);
+		return err;
+	}
+	choose_form(&s->config, &b->summary[proxy], &f->base);
+	*out = &f->base;
+	return 0;
+}
+
+static int deliver(struct protocol_state *s, unsigned view,
+		   struct protocol_publication *p)
+{
+	flips_deliver(&((struct bloom *)s)->views.view[view], p);
+	return 0;
+}
+
+static void memory(const struct protocol_state *s, unsigned proxy,
+		   uint64_t *peers, uint64_t *own)
+{
+	const struct bloom *b = (const struct bloom *)s;
+	uint64_t array = (b->nbits + 7) / 8;
+
+	(void)proxy;
+	*peers = array * (s->config.nproxies - 1);
+	*own = array + (b->nbits + 1) / 2; /* with counters of 4 bits */
+}
+
+const struct protocol protocol_bloom = {
+	.name = "bloom",
+	.about = "Bloom filters as in Summary Cache",
+	.way = PROTOCOL_SUMMARY,
+	.by_query = true,
+	.sizes = { .query = 70, .reply = 70, .fetch = 600, .update = 32 },
+	.size = sizeof(struct bloom),
+	.init = init,
+	.release = release,
+	.candidates = candidates,
+	.prefetch = prefetch,
+	.publish = publish,
+	.deliver = deliver,
+	.discard = flips_discard,
+	.memory = memory,
+};
+
+const struct protocol protocol_compressed = {
+	.name = "compressed",
+	.about = "compressed Bloom filters as digestd sends them",
+	.way = PROTOCOL_SUMMARY,
+	.sizes = { .fetch = 600, .update = 600 },
+	.size = sizeof(struct bloom),
+	.init = init_compressed,
+	.release = release,
+	.candidates = candidates,
+	.prefetch = prefetch,
+	.publish = publish_compressed,
+	.deliver = deliver,
+	.discard = flips_discard,
+	.memory = memory,
+};
