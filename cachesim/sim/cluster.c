@@ -321,7 +321,8 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 	object = t->object[at + PLACE_AHEAD];
 	proxy = home_of(s, at + PLACE_AHEAD);
 	sim_cache_prefetch(s->proxy[proxy].cache, object);
-	if (s->prefetch && !masks_has(&s->objects, object, s->field.held, proxy))
+	if (s->prefetch &&
+	    !masks_has(&s->objects, object, s->field.held, proxy))
 		s->prefetch(s->protocol,
 			    s->protocol->config.nviews > 1 ? proxy : 0, object);
 	object = t->object[at + SLOT_AHEAD];

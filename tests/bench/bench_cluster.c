@@ -3,8 +3,8 @@
  *
  *     bench_cluster [TRACE [proxies [capacity in ppm [rounds]]]]
  *
- * One line for each protocol, best of some rounds [processor time]; then what it found, so that
- * a fast wrong answer would be noticed.
+ * One line for each protocol, best of some rounds, in processor time; then what
+ * it found, so that a fast wrong answer would be noticed.
  */
 #include <stdio.h>
 #include <stdlib.h>
