@@ -16,6 +16,7 @@ MODULES = {
     "libxxhash": "libxxhash-dev",
     "libmd": "libmd-dev",
     "libzstd": "libzstd-dev",
+    "liblzma": "liblzma-dev",
     "jansson": "libjansson-dev",
     "libmicrohttpd": "libmicrohttpd-dev",
     "libcurl": "libcurl4-gnutls-dev",
