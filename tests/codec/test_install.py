@@ -148,7 +148,8 @@ def readme():
     words = re.search(r"^    cc (\S+\.c) \$\((pkg-config .*)\)$", after, re.M)
     assert words[2] == "pkg-config --cflags --libs libscd"
     said = re.search(r"^    (\d+ bytes: yes)$", after, re.M)[1]
-    assert built(source, dynamic()) == said + "\n"
+    output_is = built(source, dynamic())
+    assert output_is == said + "\n", output_is
 
 
 if __name__ == "__main__":
