@@ -15,6 +15,7 @@ typedef int command_fn(int argc, char **argv);
 command_fn command_info;
 command_fn command_generate;
 command_fn command_sweep;
+command_fn command_plot;
 command_fn command_run;
 command_fn command_convert;
 
@@ -22,12 +23,14 @@ command_fn command_convert;
 extern const char command_info_help[];
 extern const char command_generate_help[];
 extern const char command_sweep_help[];
+extern const char command_plot_help[];
 extern const char command_run_help[];
 extern const char command_convert_help[];
 
 /* The tables of options of a command; a null ends them. */
 extern const struct tool_option *const command_info_options[];
 extern const struct tool_option *const command_generate_options[];
+extern const struct tool_option *const command_plot_options[];
 /* the same for run and sweep */
 extern const struct tool_option *const command_run_options[];
 extern const struct tool_option *const command_convert_options[];

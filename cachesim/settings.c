@@ -77,6 +77,18 @@ const struct tool_option settings_generate[] = {
 	  .help = "that list as JSON" },
 	{ 0 },
 };
+
+const struct tool_option settings_plot[] = {
+	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
+	  .value = "FILE", .help = "what to draw, .svg or .png (plot.svg)" },
+	{ .name = "x", .letter = 'x', .kind = OPTION_TEXT, AT(x),
+	  .value = "COLUMN", .help = "along the bottom" },
+	{ .name = "y", .letter = 'y', .kind = OPTION_TEXT, AT(y),
+	  .value = "COLUMN", .help = "up the side" },
+	{ .name = "script", .kind = OPTION_FLAG, AT(script),
+	  .help = "print what gnuplot would be given" },
+	{ 0 },
+};
 /* clang-format on */
 
 int settings_read(struct settings *s, const struct tool_option *const *tables,

@@ -31,6 +31,8 @@ struct settings {
 	const char *output; /* file; null: standard output */
 	unsigned form;      /* of a trace, in export_forms */
 	bool presets;       /* of the generator are listed */
+	const char *x, *y;  /* columns that are drawn */
+	bool script;        /* for gnuplot is printed */
 };
 
 /* How is simulated, and what is shown of it. */
@@ -47,6 +49,9 @@ extern const struct tool_option settings_export[];
 
 /* What is generated. */
 extern const struct tool_option settings_generate[];
+
+/* What is drawn. */
+extern const struct tool_option settings_plot[];
 
 /*
  * Reads the options; at most one operand, which is the trace. Returns an exit
