@@ -5,11 +5,13 @@
  * The library is pure: it does no I/O, reads no clock, starts no thread and
  * keeps no global state. Any function may be called from any thread as long as
  * no two threads change the same object at a time, and nobody uses what another
- * changes, but for a peer index (index.h).
+ * changes, but for a peer index (index.h) and an admission filter
+ * (admission.h).
  */
 #ifndef SCD_H
 #define SCD_H
 
+#include "admission.h"
 #include "bloom.h"
 #include "counting.h"
 #include "delta.h"
