@@ -51,17 +51,17 @@ uint64_t bench_replaced(const struct bench_setup *setup, uint64_t nkeys)
 	return nkeys * setup->churn_pm / 1000;
 }
 
-double bench_now_s(void)
+double bench_used_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int bench_time(int (*work)(void *arg), void *arg, double *s)
 {
-	const double begin_s = bench_now_s();
+	const double begin_s = bench_used_s();
 	uint64_t calls = 0;
 	double over_s;
 	int error;
@@ -69,7 +69,7 @@ int bench_time(int (*work)(void *arg), void *arg, double *s)
 	do {
 		error = work(arg);
 		calls++;
-		over_s = bench_now_s() - begin_s;
+		over_s = bench_used_s() - begin_s;
 	} while (!error && over_s < least_s);
 	*s = over_s / (double)calls;
 	return error;

@@ -59,12 +59,13 @@ int bench_filter(const struct bench *b, const struct bench_setup *setup,
 /* How many of nkeys a setup replaces: those that a filter's first must be. */
 uint64_t bench_replaced(const struct bench_setup *setup, uint64_t nkeys);
 
-/* Seconds since some moment. */
-double bench_now_s(void);
+/* Seconds that the program has had a processor: other work does not count,
+ * though it takes caches and memory. */
+double bench_used_s(void);
 
 /*
- * Seconds that a call of work takes; it is called until some milliseconds
- * are over. The error of a call ends it.
+ * Seconds that a call of work takes; it is called until it has taken some
+ * milliseconds. The error of a call ends it.
  */
 int bench_time(int (*work)(void *arg), void *arg, double *s);
 

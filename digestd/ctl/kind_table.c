@@ -35,11 +35,11 @@ struct result {
 	struct times best;
 };
 
-static double now_s(void)
+static double used_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -48,7 +48,7 @@ static double lap(double *since)
 {
 	double before = *since;
 
-	*since = now_s();
+	*since = used_s();
 	return *since - before;
 }
 
@@ -89,7 +89,7 @@ static int receive(const struct scd_kind *kind, const struct sample *sample,
 		   const uint8_t *bytes, struct result *r)
 {
 	struct scd_summary *s;
-	double since = now_s();
+	double since = used_s();
 	int error = scd_summary_decode(kind, bytes, r->wire, SIZE_MAX, &s);
 
 	if (error)
@@ -114,7 +114,7 @@ static int run_once(const struct scd_kind *kind,
 {
 	struct scd_summary *s;
 	uint8_t *bytes = NULL;
-	double since = now_s();
+	double since = used_s();
 	int error = scd_summary_new(kind, goal, &s);
 
 	if (error)

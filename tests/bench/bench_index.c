@@ -7,8 +7,9 @@
  * by default 1e6 14 2 4 16 64 256. The number of bits is rounded up to a power
  * of two. Every peer holds objects of its own; half of the keys looked up are
  * held by one, the others by nobody. Dependent: a lookup begins when the one
- * before has ended. Times are the best of several rounds. BENCH_SMALL_PAGES=1
- * in the environment: without asking for large pages.
+ * before has ended. Times are those that the thread had a processor, the best
+ * of several rounds. BENCH_SMALL_PAGES=1 in the environment: without asking for
+ * large pages.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -176,7 +177,7 @@ static double time_independent_ns(const struct bench *b, lookup_fn *lookup)
 	double best_s = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		for (size_t i = 0; i < NKEYS; i++)
 			lookup(b, &b->keys[i], b->answers + i * words);
@@ -193,7 +194,7 @@ static double time_dependent_ns(const struct bench *b, lookup_fn *lookup)
 
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t out[MAX_WORDS] = { 0 };
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		for (size_t i = 0; i < NKEYS; i++) {
 			struct scd_key key = b->keys[i];
@@ -211,7 +212,7 @@ static double time_many_ns(const struct bench *b)
 	double best_s = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		scd_index_lookup_many(b->index, b->keys, NKEYS, b->answers);
 		clock_best(&best_s, begin_s);
@@ -227,7 +228,7 @@ static double time_set_ms(struct bench *b)
 
 	fill(b, &other, 0, b->nobjects);
 	for (int round = 0; round < ROUNDS; round++) {
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		need(scd_index_set(b->index, 0,
 				   round % 2 ? &b->filters[0] : &other));
@@ -244,7 +245,7 @@ static double time_fill_ms(struct bench *b)
 	double best_s = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		need(scd_index_fill(b->index, b->columns, b->npeers));
 		clock_best(&best_s, begin_s);
@@ -263,7 +264,7 @@ static double time_flip_ms(struct bench *b, uint64_t *nflips)
 	need(scd_bloom_xor(&flips, &b->filters[0]));
 	*nflips = scd_bloom_ones(&flips);
 	for (int round = 0; round < ROUNDS * 2; round++) {
-		double begin_s = clock_now_s();
+		double begin_s = clock_used_s();
 
 		need(scd_index_flip(b->index, 0, &flips));
 		clock_best(&best_s, begin_s);

@@ -24,10 +24,10 @@ static inline double clock_used_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Keeps the smaller of a time and that since `begin`. */
+/* Keeps the smaller of a time used and that since `begin`. */
 static inline void clock_best(double *best_s, double begin_s)
 {
-	double s = clock_now_s() - begin_s;
+	double s = clock_used_s() - begin_s;
 
 	if (*best_s <= 0 || s < *best_s)
 		*best_s = s;
