@@ -5,6 +5,7 @@
 #include "cachesim/sim/dense.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "cachesim/trace/request.h"
@@ -12,59 +13,46 @@
 enum {
 	FIRST_SLOTS = 4096,
 	HUGE_BYTES = 2 << 20, /* a large page */
-	AHEAD = 16,           /* when the table is filled anew */
 };
 
-static uint64_t *new_slots(uint64_t n)
+static struct dense_slot *new_slots(uint64_t n)
 {
-	size_t bytes = n * sizeof(uint64_t);
+	size_t bytes = n * sizeof(struct dense_slot);
 	void *slots = NULL;
 
 	if (bytes < HUGE_BYTES)
-		return calloc(n, sizeof(uint64_t));
+		return calloc(n, sizeof(struct dense_slot));
 	if (posix_memalign(&slots, HUGE_BYTES, bytes))
 		return NULL;
 	/* one page walk less a look-up; refused, it only takes longer */
 	madvise(slots, bytes, MADV_HUGEPAGE);
-	for (uint64_t i = 0; i < n; i++)
-		((uint64_t *)slots)[i] = 0;
+	memset(slots, 0, bytes);
 	return slots;
 }
 
-static uint64_t slot_of(uint64_t hash, uint32_t number)
+/* The slot of a hash, or the empty one where it belongs. */
+static inline struct dense_slot *find(const struct dense *d, uint64_t hash)
 {
-	return (hash & 0xffffffff00000000u) | ((uint64_t)number + 1);
+	uint64_t at = hash & d->mask;
+
+	while (d->slot[at].after && d->slot[at].hash != hash)
+		at = (at + 1) & d->mask;
+	return &d->slot[at];
 }
 
-static uint32_t number_of(uint64_t slot)
-{
-	return (uint32_t)slot - 1;
-}
-
-static void put(uint64_t *slots, uint64_t mask, uint64_t hash, uint32_t number)
-{
-	uint64_t at = hash & mask;
-
-	while (slots[at])
-		at = (at + 1) & mask;
-	slots[at] = slot_of(hash, number);
-}
-
+/* Slots that lie side by side go to two places side by side: no misses. */
 static int grow_slots(struct dense *d, uint64_t n)
 {
-	uint64_t *slots = new_slots(n);
+	struct dense bigger = { .slot = new_slots(n), .mask = n - 1 };
 
-	if (!slots)
+	if (!bigger.slot)
 		return TRACE_ENOMEM;
-	for (uint32_t i = 0; i < d->n; i++) {
-		if (d->n - i > AHEAD)
-			__builtin_prefetch(&slots[d->hash[i + AHEAD] & (n - 1)],
-					   1);
-		put(slots, n - 1, d->hash[i], i);
-	}
+	for (uint64_t i = 0; i <= d->mask; i++)
+		if (d->slot[i].after)
+			*find(&bigger, d->slot[i].hash) = d->slot[i];
 	free(d->slot);
-	d->slot = slots;
-	d->mask = n - 1;
+	d->slot = bigger.slot;
+	d->mask = bigger.mask;
 	return 0;
 }
 
@@ -109,53 +97,38 @@ int dense_init(struct dense *d)
 	return TRACE_ENOMEM;
 }
 
-/* The slot of a hash, or the empty one where it belongs. */
-static uint64_t find(const struct dense *d, uint64_t hash)
-{
-	uint64_t at = hash & d->mask;
-
-	for (; d->slot[at]; at = (at + 1) & d->mask)
-		if ((d->slot[at] ^ hash) >> 32 == 0 &&
-		    d->hash[number_of(d->slot[at])] == hash)
-			break;
-	return at;
-}
-
-/* Brings near what find() will read: the slots, then what they point to. */
-static void fetch(const struct dense *d, const uint64_t *hash, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(&d->slot[hash[i] & d->mask], 1);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t slot = d->slot[hash[i] & d->mask];
-
-		if (slot)
-			__builtin_prefetch(&d->hash[number_of(slot)]);
-	}
-}
-
-int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
-		  uint32_t *out)
+int dense_slots(struct dense *d, const uint64_t *hash, size_t n,
+		struct dense_slot **out)
 {
 	int err = reserve(d, n);
 
 	if (err)
 		return err;
-	fetch(d, hash, n);
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&d->slot[hash[i] & d->mask], 1);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t at = find(d, hash[i]);
+		struct dense_slot *s = find(d, hash[i]);
 
-		if (d->slot[at]) {
-			out[i] = number_of(d->slot[at]);
+		out[i] = s;
+		if (s->after)
 			continue;
-		}
 		if (d->n == d->most)
 			return TRACE_EOBJECTS;
-		out[i] = d->n;
 		d->hash[d->n] = hash[i];
-		d->slot[at] = slot_of(hash[i], d->n++);
+		*s = (struct dense_slot){ hash[i], ++d->n, 0 };
 	}
 	return 0;
+}
+
+int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
+		  uint32_t *out)
+{
+	struct dense_slot *slot[DENSE_MANY];
+	int err = dense_slots(d, hash, n, slot);
+
+	for (size_t i = 0; i < n && !err; i++)
+		out[i] = slot[i]->after - 1;
+	return err;
 }
 
 void dense_free(struct dense *d)

@@ -38,7 +38,7 @@ struct loading {
 	struct seen *seen;
 	struct sim_address *address;
 	bool has_address;
-	uint32_t number[ROWS]; /* of the rows' objects */
+	struct dense_slot *slot[ROWS]; /* of the rows' objects */
 	struct trace_row row[ROWS];
 };
 
@@ -82,17 +82,19 @@ static bool grow_requests(struct loading *l, uint64_t want)
 /* Keys may be small numbers: mixed, which keeps different ones different. */
 static int number_objects(struct loading *l, size_t n)
 {
+	uint32_t *object = l->object + l->to->nrequests;
 	uint64_t hash[ROWS];
 	int err;
 
 	for (size_t i = 0; i < n; i++)
 		hash[i] = random_mix(l->row[i].key);
-	err = dense_numbers(&l->objects, hash, n, l->number);
+	err = dense_slots(&l->objects, hash, n, l->slot);
 	if (err)
 		return err;
 	if (!grow(&l->seen, sizeof(*l->seen), &l->seen_room, l->objects.n))
 		return TRACE_ENOMEM;
-	memcpy(l->object + l->to->nrequests, l->number, n * sizeof(uint32_t));
+	for (size_t i = 0; i < n; i++)
+		object[i] = l->slot[i]->after - 1;
 	return 0;
 }
 
@@ -197,12 +199,13 @@ static int take_times(struct loading *l, size_t n)
 
 	if (l->to->nrequests == 0)
 		l->to->totals.first_ms = l->row[0].time_ms;
-	for (size_t i = 0; i < n; i++)
-		any |= seconds(l, l->row[i].time_ms);
-	if (!l->time && !any)
-		return 0;
-	if (!l->time)
+	if (!l->time) {
+		for (size_t i = 0; i < n; i++)
+			any |= seconds(l, l->row[i].time_ms);
+		if (!any)
+			return 0;
 		l->time = calloc(l->room, sizeof(*l->time));
+	}
 	if (!l->time)
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -259,24 +262,46 @@ static bool see(struct seen *s, const struct trace_row *row)
 	return changed;
 }
 
+/*
+ * Nothing new about an object. Its slot's tag is the size of the last whole
+ * response, 0 for none: known without looking at what was seen.
+ */
+static bool nothing_new(const struct dense_slot *slot,
+			const struct trace_row *row, uint32_t size)
+{
+	if (row->version)
+		return false;
+	return is_whole(row) ? size && slot->tag == size : !size;
+}
+
+/* Something new about an object. */
+static int take_news(struct loading *l, size_t i, uint32_t size)
+{
+	struct seen *s = &l->seen[l->slot[i]->after - 1];
+
+	if (size > s->largest) {
+		l->to->totals.unique_bytes += size - s->largest;
+		s->largest = size;
+	}
+	if (see(s, &l->row[i]) &&
+	    note_change(l, i, s->current ? s->current : 1))
+		return TRACE_ENOMEM;
+	l->slot[i]->tag = s->whole ? s->current : 0;
+	return 0;
+}
+
 /* Objects are the new ones from number `known` on. */
 static int take_sizes(struct loading *l, size_t n, uint32_t known)
 {
-	struct sim_totals *t = &l->to->totals;
 	int err = 0;
 
 	memset(l->seen + known, 0, (l->objects.n - known) * sizeof(*l->seen));
 	for (size_t i = 0; i < n && !err; i++) {
-		struct seen *s = &l->seen[l->number[i]];
 		uint32_t size = size_of(&l->row[i]);
 
-		t->bytes += size;
-		if (size > s->largest) {
-			t->unique_bytes += size - s->largest;
-			s->largest = size;
-		}
-		if (see(s, &l->row[i]))
-			err = note_change(l, i, s->current ? s->current : 1);
+		l->to->totals.bytes += size;
+		if (!nothing_new(l->slot[i], &l->row[i], size))
+			err = take_news(l, i, size);
 	}
 	return err;
 }

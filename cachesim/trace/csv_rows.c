@@ -16,20 +16,22 @@
 
 /* What is the same for all lines. */
 struct plain {
-	struct trace_parser *parser;
 	uint64_t delimiters; /* the delimiter eight times */
-	int last;            /* of the columns that are wanted, from 0 */
+	char delimiter;
+	bool number_keys;
+	int last; /* of the columns that are wanted, from 0 */
 	uint8_t column[TRACE_FIELDS_MAX]; /* by place; TRACE_COLUMNS: none */
 };
 
 /* False: the columns are not known yet, or one place has two of them. */
-static bool prepare(struct plain *f, struct trace_parser *p)
+static bool prepare(struct plain *f, const struct trace_parser *p)
 {
 	const struct trace_layout *l = &p->layout;
 
 	if (!p->begun || !l->delimiter || l->column[TRACE_COL_URL] < 0)
 		return false;
-	f->parser = p;
+	f->number_keys = l->number_keys;
+	f->delimiter = l->delimiter;
 	f->delimiters = swar_every((uint8_t)l->delimiter);
 	f->last = 0;
 	memset(f->column, TRACE_COLUMNS, sizeof(f->column));
@@ -47,98 +49,143 @@ static bool prepare(struct plain *f, struct trace_parser *p)
 	return true;
 }
 
-/* The first delimiter, quote, control byte or DEL: a line end at the latest. */
-static inline const char *field_end(const struct plain *f, const char *at)
+/* The first delimiter, control byte or, if asked for, DEL: a line's end. */
+static inline const char *field_end(const struct plain *f, const char *at,
+				    bool del)
 {
 	for (;; at += 8) {
 		uint64_t x = swar_load(at);
 		uint64_t marks = swar_controls(x) |
-				 swar_zeros(x ^ f->delimiters) |
-				 swar_zeros(x ^ swar_every('"')) |
-				 swar_zeros(x ^ swar_every(0x7f));
+				 swar_zeros(x ^ f->delimiters);
 
+		if (del)
+			marks |= swar_zeros(x ^ swar_every(0x7f));
 		if (marks)
 			return at + swar_first(marks);
 	}
 }
 
-/* Whole seconds, seconds with three decimals, others. */
-static inline bool take_time(struct trace_text t, struct trace_row *row)
+/* Whether a field ends here. */
+static inline bool is_end(const struct plain *f, const char *at)
 {
-	static const uint64_t most = 1000000000000000; /* as scan_seconds() */
-	uint64_t s, ms = 0;
-	bool three = t.len > 4 && t.at[t.len - 4] == '.';
+	return *at == f->delimiter || *at == '\n' || *at == '\r';
+}
 
-	if (swar_number(t.at, three ? t.len - 4 : t.len, &s) && s <= most &&
-	    (!three || swar_eight(t.at + t.len - 3, 3, &ms)))
-		row->time_ms = (int64_t)(s * 1000 + ms);
-	else if (!scan_seconds(t, &row->time_ms))
-		return false;
+/*
+ * A field of each kind: the place behind it, or null if it is not plain.
+ */
+static inline const char *take_time(const struct plain *f, const char *at,
+				    struct trace_row *row)
+{
+	uint64_t s, ms;
+	unsigned n = swar_digits(at, &s);
+	const char *end = at + n;
+
+	if (n - 1 < 15 && is_end(f, end)) {
+		row->time_ms = scan_which_unit((int64_t)(s * 1000));
+		return end;
+	}
+	if (n - 1 < 15 && *end == '.' && swar_eight(end + 1, &ms) == 3 &&
+	    is_end(f, end + 4)) {
+		row->time_ms = scan_which_unit((int64_t)(s * 1000 + ms));
+		return end + 4;
+	}
+	end = field_end(f, at, false);
+	if (!scan_seconds((struct trace_text){ at, (size_t)(end - at) },
+			  &row->time_ms))
+		return NULL;
 	row->time_ms = scan_which_unit(row->time_ms);
-	return true;
+	return end;
 }
 
-static inline bool take_client(struct trace_text t, struct trace_row *row)
+static inline const char *take_client(const struct plain *f, const char *at,
+				      struct trace_row *row)
 {
-	if (t.len == 0 || (t.len == 1 && *t.at == '-'))
-		return true;
-	row->name = t;
-	row->client = XXH3_64bits(t.at, t.len);
-	return true;
+	const char *end = field_end(f, at, false);
+	size_t len = (size_t)(end - at);
+
+	if (len == 0 || (len == 1 && *at == '-'))
+		return end;
+	row->name = (struct trace_text){ at, len };
+	row->client = XXH3_64bits(at, len);
+	return end;
 }
 
-static inline bool take_url(struct trace_parser *p, struct trace_text t,
-			    struct trace_row *row)
+static inline const char *take_url(const struct plain *f, const char *at,
+				   struct trace_row *row)
 {
-	if (t.len == 0 || *t.at == '/')
-		return false;
-	if (p->layout.number_keys)
-		return swar_number(t.at, t.len, &row->key);
-	row->key = XXH3_64bits(t.at, t.len);
-	return true;
+	const char *end;
+
+	if (f->number_keys) {
+		unsigned n = swar_digits(at, &row->key);
+
+		return n - 1 < 16 && is_end(f, at + n) ? at + n : NULL;
+	}
+	end = field_end(f, at, true);
+	if (end == at || *at == '/')
+		return NULL;
+	row->key = XXH3_64bits(at, (size_t)(end - at));
+	return end;
 }
 
-static inline bool take_status(struct trace_text t, struct trace_row *row)
+static inline const char *take_status(const struct plain *f, const char *at,
+				      struct trace_row *row)
 {
 	uint64_t status;
 
-	if (t.len == 0)
-		return true;
-	if (t.len != 3 || !swar_eight(t.at, 3, &status) || status < 100 ||
-	    status > 599)
-		return false;
+	if (is_end(f, at))
+		return at;
+	if (swar_eight(at, &status) != 3 || status < 100 || status > 599)
+		return NULL;
 	row->status = (uint16_t)status;
-	return true;
+	return at + 3;
 }
 
-static inline bool take_size(struct trace_text t, struct trace_row *row)
+static inline const char *take_size(const struct plain *f, const char *at,
+				    struct trace_row *row)
 {
-	if (t.len == 0 || (t.len == 1 && *t.at == '-'))
-		return true;
-	row->has_size = swar_number(t.at, t.len, &row->size);
-	return row->has_size;
+	unsigned n;
+
+	if (is_end(f, at))
+		return at;
+	if (*at == '-')
+		return at + 1;
+	n = swar_digits(at, &row->size);
+	row->has_size = true;
+	return n - 1 < 16 ? at + n : NULL;
 }
 
-static inline bool take(const struct plain *f, int place, struct trace_text t,
-			struct trace_row *row)
+static inline const char *take_method(const struct plain *f, const char *at)
 {
+	const char *end = field_end(f, at, false);
+
+	return scan_is_token((struct trace_text){ at, (size_t)(end - at) })
+		       ? end
+		       : NULL;
+}
+
+static inline const char *take(const struct plain *f, int place,
+			       const char *at, struct trace_row *row)
+{
+	if (*at == '"')
+		return NULL;
 	switch ((enum trace_column)f->column[place]) {
 	case TRACE_COL_TIME:
-		return take_time(t, row);
+		return take_time(f, at, row);
 	case TRACE_COL_CLIENT:
-		return take_client(t, row);
+		return take_client(f, at, row);
 	case TRACE_COL_METHOD:
-		return scan_is_token(t);
+		return take_method(f, at);
 	case TRACE_COL_URL:
-		return take_url(f->parser, t, row);
+		return take_url(f, at, row);
 	case TRACE_COL_STATUS:
-		return take_status(t, row);
+		return take_status(f, at, row);
 	case TRACE_COL_SIZE:
-		return take_size(t, row);
+		return take_size(f, at, row);
 	case TRACE_COLUMNS:
 		break;
 	}
-	return true;
+	return field_end(f, at, false);
 }
 
 /* Where the line ends that has its end at `at`; null: it does not end there. */
@@ -153,20 +200,16 @@ static inline const char *line_end(const char *at)
 static inline const char *take_line(const struct plain *f, const char *at,
 				    struct trace_row *row)
 {
-	const char delimiter = f->parser->layout.delimiter;
-
 	*row = (struct trace_row){ .name = { "", 0 } };
 	if (*at == '#' || *at == '\n' || *at == '\r')
 		return NULL;
 	for (int place = 0; place < TRACE_FIELDS_MAX; place++) {
-		const char *end = field_end(f, at);
-		struct trace_text field = { at, (size_t)(end - at) };
-
-		if (place <= f->last && !take(f, place, field, row))
+		at = take(f, place, at, row);
+		if (!at)
 			return NULL;
-		if (*end != delimiter)
-			return place < f->last ? NULL : line_end(end);
-		at = end + 1;
+		if (*at != f->delimiter)
+			return place < f->last ? NULL : line_end(at);
+		at++;
 	}
 	return NULL;
 }

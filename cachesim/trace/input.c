@@ -16,6 +16,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "cachesim/trace/ahead.h"
 #include "cachesim/trace/request.h"
 
 enum { RAW_BYTES = 128 * 1024 }; /* zstd likes to be fed whole blocks */
@@ -36,6 +37,7 @@ struct packing {
 struct trace_input {
 	int fd;
 	const struct packing *packing;
+	struct ahead *ahead; /* null: the caller's own thread unpacks */
 	bool raw_ended; /* the file has no more */
 	bool inside;	/* a member or frame has begun and not ended */
 	size_t start, end;
@@ -245,6 +247,13 @@ static const struct packing *packing_of(const struct trace_input *in)
 	return p;
 }
 
+static ssize_t unpack(void *arg, uint8_t *out, size_t cap)
+{
+	struct trace_input *in = arg;
+
+	return in->packing->read(in, out, cap);
+}
+
 static int input_start(struct trace_input *in)
 {
 	int err = 0;
@@ -257,9 +266,13 @@ static int input_start(struct trace_input *in)
 	const struct packing *p = packing_of(in);
 
 	err = p->start(in);
-	if (!err)
-		in->packing = p;
-	return err;
+	if (err)
+		return err;
+	in->packing = p;
+	/* without a thread it only takes longer */
+	if (p->magic_len)
+		ahead_start(&in->ahead, unpack, in);
+	return 0;
 }
 
 int trace_input_open(struct trace_input **out, const char *path)
@@ -281,7 +294,10 @@ int trace_input_open(struct trace_input **out, const char *path)
 
 ssize_t trace_input_read(struct trace_input *in, uint8_t *out, size_t cap)
 {
-	return cap ? in->packing->read(in, out, cap) : 0;
+	if (cap == 0)
+		return 0;
+	return in->ahead ? ahead_read(in->ahead, out, cap)
+			 : in->packing->read(in, out, cap);
 }
 
 void trace_input_free(struct trace_input **in)
@@ -290,6 +306,7 @@ void trace_input_free(struct trace_input **in)
 
 	if (!*in)
 		return;
+	ahead_stop(&(*in)->ahead);
 	if ((*in)->packing)
 		(*in)->packing->stop(*in);
 	if ((*in)->fd > STDIN_FILENO)

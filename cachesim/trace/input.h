@@ -2,7 +2,7 @@
  * A stream of bytes from a file or from standard input. A gzip, zstd or xz
  * stream is recognised by its first bytes and unpacked on the way; several
  * members or frames one after the other are one stream, as for zcat, zstdcat
- * and xzcat.
+ * and xzcat. A thread of its own unpacks, some blocks ahead.
  */
 #ifndef TRACE_INPUT_H
 #define TRACE_INPUT_H

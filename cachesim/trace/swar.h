@@ -49,33 +49,47 @@ static inline unsigned swar_first(uint64_t marks)
 	return (unsigned)__builtin_ctzll(marks) / 8;
 }
 
-/* A number of 1..8 digits. False: there are other bytes. */
-static inline bool swar_eight(const char *at, size_t len, uint64_t *out)
+/* Marks what is no digit, in a word from which every '0' was taken (xor). */
+static inline uint64_t swar_nondigits(uint64_t x)
 {
-	/* the digits move to the top, so that zeros stand before them */
-	uint64_t x = (swar_load(at) ^ swar_every('0')) << (64 - 8 * len);
-
-	if (((x + swar_every(0x76)) | x) & swar_every(0x80))
-		return false;
-	x = 10 * x + (x >> 8); /* pairs, in every other byte */
-	*out = ((x & 0x000000ff000000ffu) * 0x000f424000000064u +
-		((x >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
-	       32;
-	return true;
+	return ((x + swar_every(0x76)) | x) & swar_every(0x80);
 }
 
-/* A number of 1..16 digits. False: other lengths, other bytes. */
-static inline bool swar_number(const char *at, size_t len, uint64_t *out)
+/* The number of eight digits, each 0..9, the first one lowest. */
+static inline uint64_t swar_value(uint64_t x)
 {
-	uint64_t high, low;
+	x = 10 * x + (x >> 8); /* pairs, in every other byte */
+	return ((x & 0x000000ff000000ffu) * 0x000f424000000064u +
+		((x >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+	       32;
+}
 
-	if (len - 1 < 8)
-		return swar_eight(at, len, out);
-	if (len - 9 >= 8 || !swar_eight(at, len - 8, &high) ||
-	    !swar_eight(at + len - 8, 8, &low))
-		return false;
-	*out = high * 100000000 + low;
-	return true;
+/* As many digits as there are, up to eight. Their number; *out is 0 of none. */
+static inline unsigned swar_eight(const char *at, uint64_t *out)
+{
+	uint64_t x = swar_load(at) ^ swar_every('0');
+	uint64_t marks = swar_nondigits(x);
+	unsigned n = marks ? swar_first(marks) : 8;
+
+	/* they move to the top, so that zeros stand before them */
+	*out = n ? swar_value(x << (64 - 8 * n)) : 0;
+	return n;
+}
+
+/* The same of up to 16; 17: there are more, and *out is not set. */
+static inline unsigned swar_digits(const char *at, uint64_t *out)
+{
+	static const uint32_t power[] = { 1,	  10,	   100,
+					  1000,	  10000,   100000,
+					  1000000, 10000000, 100000000 };
+	unsigned n = swar_eight(at, out), more;
+	uint64_t low;
+
+	if (n < 8)
+		return n;
+	more = swar_eight(at + 8, &low);
+	*out = *out * power[more] + low;
+	return more == 8 && at[16] >= '0' && at[16] <= '9' ? 17 : 8 + more;
 }
 
 #endif
