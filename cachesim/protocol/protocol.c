@@ -14,8 +14,14 @@ const struct protocol *const protocols[] = {
 	&protocol_icp,
 	&protocol_htcp,
 	&protocol_directory,
+	&protocol_servernames,
 	&protocol_bloom,
 	&protocol_compressed,
+	&protocol_golomb,
+	&protocol_blocked,
+	&protocol_squid,
+	&protocol_carp,
+	&protocol_global,
 	NULL,
 };
 

@@ -125,8 +125,8 @@ struct protocol {
 	/* The one proxy for an object (PROTOCOL_OWNER). */
 	unsigned (*owner)(const struct protocol_state *s, uint32_t object);
 
-	/* Makes a publication. 0 or an SCD_ error, then the state is of no
-	 * more use. */
+	/* Makes a publication; null if there is nothing to say. 0 or an SCD_
+	 * error, then the state is of no more use. */
 	int (*publish)(struct protocol_state *s, unsigned proxy,
 		       const struct protocol_changes *changes,
 		       struct protocol_publication **out);

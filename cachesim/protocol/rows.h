@@ -12,5 +12,11 @@ extern const struct protocol protocol_htcp;
 extern const struct protocol protocol_directory;
 extern const struct protocol protocol_bloom;
 extern const struct protocol protocol_compressed;
+extern const struct protocol protocol_servernames;
+extern const struct protocol protocol_golomb;
+extern const struct protocol protocol_blocked;
+extern const struct protocol protocol_squid;
+extern const struct protocol protocol_carp;
+extern const struct protocol protocol_global;
 
 #endif

@@ -112,7 +112,7 @@ static void publish(struct sim_cluster *s, struct sim_proxy *p)
 					     s->added.n, s->removed.n };
 	err = s->protocol->protocol->publish(s->protocol, p->number, &changes,
 					     &made);
-	if (!err) {
+	if (!err && made) {
 		count_publication(s, &p->count, made);
 		err = transport_send(&s->transport, made,
 				     s->at + way->delay_requests,

@@ -82,8 +82,10 @@ static int set(struct sim_config *c, struct sim_trace *t, const char *option)
 		return -1;
 	len = (size_t)(value++ - option);
 	if (strncmp(option, "protocol=", len + 1) == 0) {
-		c->protocol = protocol_find(value);
-		return c->protocol ? 0 : -1;
+		if (!protocol_find(value))
+			return -1;
+		sim_config_use(c, protocol_find(value));
+		return 0;
 	}
 	if (strncmp(option, "eviction=", len + 1) == 0) {
 		c->eviction = eviction_policy_find(value);

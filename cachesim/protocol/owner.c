@@ -1,0 +1,90 @@
+/*
+ * Protocols that leave no choice: every object has one place.
+ *
+ * carp: the proxy for which the mix of the object's hash and its own number is
+ * highest. If a proxy is lost, only its objects move. An array of a byte an
+ * object has the answers.
+ * Source: Thaler, Ravishankar, "Using Name-Based Mappings to Increase Hit
+ * Rates", 1998; Valloppillil, Ross, "Cache Array Routing Protocol v1.0".
+ *
+ * global: one cache of all proxies' capacity, which all of them use as if it
+ * were their own: what no cooperation of theirs can surpass, but for luck.
+ */
+#include <stdlib.h>
+
+#include "cachesim/protocol/key.h"
+#include "cachesim/protocol/rows.h"
+#include "codec/error.h"
+
+struct carp {
+	struct protocol_state base;
+	uint8_t *owner; /* by object */
+};
+
+static uint8_t highest(uint64_t hash, const uint64_t *salt, unsigned n)
+{
+	uint64_t best = 0;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t score = protocol_mix(hash ^ salt[i]);
+
+		if (score > best) {
+			best = score;
+			at = i;
+		}
+	}
+	return (uint8_t)at;
+}
+
+static int init(struct protocol_state *s)
+{
+	struct carp *c = (struct carp *)s;
+	uint64_t salt[PROTOCOL_MAX_PROXIES];
+
+	c->owner = malloc(s->config.nobjects + (size_t)1);
+	if (!c->owner)
+		return SCD_ENOMEM;
+	for (unsigned i = 0; i < s->config.nproxies; i++)
+		salt[i] = protocol_mix(i + UINT64_C(1));
+	for (uint32_t o = 0; o < s->config.nobjects; o++)
+		c->owner[o] = highest(s->config.hash[o], salt,
+				      s->config.nproxies);
+	return 0;
+}
+
+static void release(struct protocol_state *s)
+{
+	free(((struct carp *)s)->owner);
+}
+
+static unsigned owner(const struct protocol_state *s, uint32_t object)
+{
+	return ((const struct carp *)s)->owner[object];
+}
+
+static uint64_t nobody(struct protocol_state *s, unsigned view,
+		       uint32_t object)
+{
+	(void)s, (void)view, (void)object;
+	return 0;
+}
+
+const struct protocol protocol_carp = {
+	.name = "carp",
+	.about = "consistent hashing: each object has one proxy",
+	.way = PROTOCOL_OWNER,
+	.size = sizeof(struct carp),
+	.init = init,
+	.release = release,
+	.candidates = nobody,
+	.owner = owner,
+};
+
+const struct protocol protocol_global = {
+	.name = "global",
+	.about = "one cache for all proxies",
+	.way = PROTOCOL_ONE,
+	.size = sizeof(struct protocol_state),
+	.candidates = nobody,
+};
