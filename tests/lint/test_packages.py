@@ -29,6 +29,8 @@ PROGRAMS = {
     "promtool": "prometheus",
     "shellcheck": "shellcheck",
     "clang": "clang",
+    "npm": None,  # Debian's, or one that is there already: bootstrap
+    "unshare": None,
     "bash": None,  # everywhere
 }
 
