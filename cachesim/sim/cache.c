@@ -18,8 +18,7 @@ enum {
 struct sim_cache {
 	struct sim_map map;
 	struct eviction *eviction;
-	uint32_t *object; /* by slot; of a free one: the next free slot */
-	uint32_t *size;	  /* by slot */
+	struct sim_held *held; /* by slot */
 	uint32_t nslots, free_slot;
 	struct sim_cache_config config;
 	struct sim_cache_stats stats;
@@ -49,17 +48,18 @@ static struct eviction_item item(void *arg, uint32_t slot)
 {
 	const struct sim_cache *c = arg;
 
-	return item_of(c, c->object[slot], c->size[slot]);
+	return item_of(c, c->held[slot].object, c->held[slot].size);
 }
 
-/* Arrays of the cache itself; nothing is lost when one cannot grow. */
-static int grow_array(uint32_t **array, uint32_t nslots)
+/* What is in the slots; nothing is lost when it cannot grow. */
+static int grow_held(struct sim_cache *c, uint32_t nslots)
 {
-	uint32_t *grown = realloc(*array, (size_t)nslots * sizeof(*grown));
+	struct sim_held *grown =
+		realloc(c->held, (size_t)nslots * sizeof(*grown));
 
 	if (!grown)
 		return SCD_ENOMEM;
-	*array = grown;
+	c->held = grown;
 	return 0;
 }
 
@@ -75,17 +75,15 @@ static int grow(struct sim_cache *c)
 		nslots = EVICTION_SLOTS;
 	if (nslots <= c->nslots)
 		return SCD_ENOMEM;
-	err = grow_array(&c->object, (uint32_t)nslots);
+	err = grow_held(c, (uint32_t)nslots);
 	if (!err)
-		err = grow_array(&c->size, (uint32_t)nslots);
-	if (!err)
-		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->object);
+		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->held);
 	if (!err)
 		err = eviction_reserve(c->eviction, (uint32_t)nslots);
 	if (err)
 		return err;
 	for (uint32_t i = (uint32_t)nslots; i-- > c->nslots;) {
-		c->object[i] = c->free_slot;
+		c->held[i].object = c->free_slot;
 		c->free_slot = i;
 	}
 	c->nslots = (uint32_t)nslots;
@@ -123,15 +121,14 @@ void sim_cache_free(struct sim_cache **c)
 		return;
 	sim_map_free(&(*c)->map);
 	eviction_free(&(*c)->eviction);
-	free((*c)->object);
-	free((*c)->size);
+	free((*c)->held);
 	free(*c);
 	*c = NULL;
 }
 
 static uint32_t slot_of(const struct sim_cache *c, uint32_t object)
 {
-	return sim_map_find(&c->map, c->object, object);
+	return sim_map_find(&c->map, c->held, object);
 }
 
 bool sim_cache_get(struct sim_cache *c, uint32_t object)
@@ -152,20 +149,23 @@ bool sim_cache_has(const struct sim_cache *c, uint32_t object)
 /* A slot that the policy does not know any more becomes free. */
 static void empty_slot(struct sim_cache *c, uint32_t slot)
 {
-	sim_map_remove(&c->map, c->object, slot);
+	sim_map_remove(&c->map, c->held, slot);
 	c->stats.objects--;
-	c->stats.bytes -= c->size[slot];
-	c->object[slot] = c->free_slot;
+	c->stats.bytes -= c->held[slot].size;
+	c->held[slot].object = c->free_slot;
 	c->free_slot = slot;
 }
 
 static void evict_one(struct sim_cache *c)
 {
 	uint32_t slot = eviction_evict(c->eviction);
-	uint32_t object = c->object[slot];
+	uint32_t object = c->held[slot].object;
+	uint32_t next = eviction_foresee(c->eviction);
 
+	if (next != EVICTION_NONE)
+		__builtin_prefetch(&c->held[next], 1);
 	c->stats.evicted++;
-	c->stats.evicted_bytes += c->size[slot];
+	c->stats.evicted_bytes += c->held[slot].size;
 	empty_slot(c, slot);
 	if (c->config.evicted)
 		c->config.evicted(c->config.arg, object);
@@ -176,9 +176,8 @@ static void fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
 {
 	uint32_t slot = c->free_slot;
 
-	c->free_slot = c->object[slot];
-	c->object[slot] = object;
-	c->size[slot] = size;
+	c->free_slot = c->held[slot].object;
+	c->held[slot] = (struct sim_held){ object, size };
 	c->stats.objects++;
 	c->stats.bytes += size;
 	c->stats.puts++;
@@ -187,11 +186,11 @@ static void fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
 	eviction_insert(c->eviction, slot);
 }
 
-int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
+/* Puts an object in that is not in. */
+static int put_new(struct sim_cache *c, uint32_t object, uint32_t size)
 {
 	int err = 0;
 
-	sim_cache_drop(c, object);
 	if (size > c->config.capacity)
 		return SCD_ELIMIT;
 	eviction_expect(c->eviction, item_of(c, object, size));
@@ -202,6 +201,12 @@ int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
 	if (!err)
 		fill_slot(c, object, size);
 	return err;
+}
+
+int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
+{
+	sim_cache_drop(c, object);
+	return put_new(c, object, size);
 }
 
 bool sim_cache_drop(struct sim_cache *c, uint32_t object)
@@ -256,7 +261,7 @@ int sim_cache_replay(struct sim_cache *c, const struct sim_cache_requests *r,
 		if (sim_cache_get(c, object)) {
 			hit.hits++;
 			hit.hit_bytes += size;
-		} else if (sim_cache_put(c, object, size) == SCD_ENOMEM) {
+		} else if (put_new(c, object, size) == SCD_ENOMEM) {
 			err = SCD_ENOMEM;
 		}
 	}
@@ -273,6 +278,6 @@ void sim_cache_stats(const struct sim_cache *c, struct sim_cache_stats *out)
 size_t sim_cache_memory(const struct sim_cache *c)
 {
 	return sizeof(*c) + ((size_t)c->map.nplaces + 1) * sizeof(uint32_t) +
-	       (size_t)c->nslots * 2 * sizeof(uint32_t) +
+	       c->nslots * sizeof(*c->held) +
 	       eviction_memory(c->eviction);
 }

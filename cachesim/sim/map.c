@@ -32,7 +32,8 @@ void sim_map_free(struct sim_map *m)
 	m->slot = NULL;
 }
 
-int sim_map_reserve(struct sim_map *m, uint32_t nslots, const uint32_t *object)
+int sim_map_reserve(struct sim_map *m, uint32_t nslots,
+		    const struct sim_held *held)
 {
 	struct sim_map larger = { .hashed = true };
 	uint64_t nplaces = (uint64_t)nslots + nslots / 2 + 1;
@@ -45,18 +46,19 @@ int sim_map_reserve(struct sim_map *m, uint32_t nslots, const uint32_t *object)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < m->nplaces; i++) {
 		if (m->slot[i] != EVICTION_NONE)
-			sim_map_add(&larger, object[m->slot[i]], m->slot[i]);
+			sim_map_add_hashed(&larger, held[m->slot[i]].object,
+					   m->slot[i]);
 	}
 	sim_map_free(m);
 	*m = larger;
 	return 0;
 }
 
-void sim_map_add(struct sim_map *m, uint32_t object, uint32_t slot)
+void sim_map_add_hashed(struct sim_map *m, uint32_t object, uint32_t slot)
 {
 	uint32_t place = sim_map_place(m, object);
 
-	while (m->hashed && m->slot[place] != EVICTION_NONE)
+	while (m->slot[place] != EVICTION_NONE)
 		place = place + 1 < m->nplaces ? place + 1 : 0;
 	m->slot[place] = slot;
 }
@@ -67,19 +69,18 @@ static uint32_t distance(const struct sim_map *m, uint32_t a, uint32_t b)
 	return b >= a ? b - a : m->nplaces - a + b;
 }
 
-void sim_map_remove(struct sim_map *m, const uint32_t *objects, uint32_t slot)
+void sim_map_remove_hashed(struct sim_map *m, const struct sim_held *held,
+			   uint32_t slot)
 {
-	uint32_t hole = sim_map_place(m, objects[slot]), place;
+	uint32_t hole = sim_map_place(m, held[slot].object), place;
 
-	while (m->hashed && m->slot[hole] != slot)
+	while (m->slot[hole] != slot)
 		hole = hole + 1 < m->nplaces ? hole + 1 : 0;
 	m->slot[hole] = EVICTION_NONE;
-	if (!m->hashed)
-		return;
 	place = hole + 1 < m->nplaces ? hole + 1 : 0;
 	while (m->slot[place] != EVICTION_NONE) {
 		uint32_t s = m->slot[place];
-		uint32_t home = sim_map_place(m, objects[s]);
+		uint32_t home = sim_map_place(m, held[s].object);
 
 		/* it may move to the hole if that lies on its way from home */
 		if (distance(m, home, place) >= distance(m, hole, place)) {

@@ -12,6 +12,11 @@
 
 #include "digestd/core/eviction.h"
 
+/* What is in a slot. */
+struct sim_held {
+	uint32_t object, size;
+};
+
 struct sim_map {
 	uint32_t *slot;	  /* EVICTION_NONE: not in, or an empty place */
 	uint32_t nplaces; /* of the table, or nobjects */
@@ -23,17 +28,35 @@ int sim_map_init(struct sim_map *m, uint32_t nobjects, bool hashed);
 
 void sim_map_free(struct sim_map *m);
 
-/* Makes a hash table large enough for nslots; `object` by slot. An array stays
+/* Makes a hash table large enough for nslots; `held` by slot. An array stays
  * as it is. 0 or SCD_ENOMEM: then nothing has changed. */
 int sim_map_reserve(struct sim_map *m, uint32_t nslots,
-		    const uint32_t *object);
+		    const struct sim_held *held);
 
-/* Adds an object that is not in; object[slot] is it already. */
-void sim_map_add(struct sim_map *m, uint32_t object, uint32_t slot);
+/* The two below, in a hash table. */
+void sim_map_add_hashed(struct sim_map *m, uint32_t object, uint32_t slot);
+void sim_map_remove_hashed(struct sim_map *m, const struct sim_held *held,
+			   uint32_t slot);
 
-/* Removes an object that is in; `objects` by slot, with it still. */
-void sim_map_remove(struct sim_map *m, const uint32_t *objects,
-		    uint32_t slot);
+/* Adds an object that is not in; held[slot] has it already. */
+static inline void sim_map_add(struct sim_map *m, uint32_t object,
+			       uint32_t slot)
+{
+	if (m->hashed)
+		sim_map_add_hashed(m, object, slot);
+	else
+		m->slot[object] = slot;
+}
+
+/* Removes an object that is in; `held` by slot, with it still. */
+static inline void sim_map_remove(struct sim_map *m,
+				  const struct sim_held *held, uint32_t slot)
+{
+	if (m->hashed)
+		sim_map_remove_hashed(m, held, slot);
+	else
+		m->slot[held[slot].object] = EVICTION_NONE;
+}
 
 /* The place where the search for an object begins. */
 static inline uint32_t sim_map_place(const struct sim_map *m, uint32_t object)
@@ -45,9 +68,10 @@ static inline uint32_t sim_map_place(const struct sim_map *m, uint32_t object)
 	return (uint32_t)((h >> 32) * m->nplaces >> 32);
 }
 
-/* The slot of an object; EVICTION_NONE: it is not in. `objects` by slot. */
+/* The slot of an object; EVICTION_NONE: it is not in. `held` by slot. */
 static inline uint32_t sim_map_find(const struct sim_map *m,
-				    const uint32_t *objects, uint32_t object)
+				    const struct sim_held *held,
+				    uint32_t object)
 {
 	uint32_t place = sim_map_place(m, object);
 	uint32_t slot;
@@ -55,7 +79,7 @@ static inline uint32_t sim_map_find(const struct sim_map *m,
 	if (!m->hashed)
 		return m->slot[place];
 	while ((slot = m->slot[place]) != EVICTION_NONE) {
-		if (objects[slot] == object)
+		if (held[slot].object == object)
 			return slot;
 		place = place + 1 < m->nplaces ? place + 1 : 0;
 	}

@@ -73,6 +73,9 @@ struct eviction_policy {
 	uint32_t (*evict)(struct eviction *e);
 	/* Fetches what hit() will touch; null: not worth it. */
 	void (*prefetch)(const struct eviction *e, uint32_t slot);
+	/* Fetches what evict() will touch, and guesses the slot; null: it
+	 * cannot. */
+	uint32_t (*foresee)(const struct eviction *e);
 };
 
 /* All policies; a null ends the list. */
@@ -140,6 +143,13 @@ static inline void eviction_prefetch(const struct eviction *e, uint32_t slot)
 {
 	if (e->policy->prefetch)
 		e->policy->prefetch(e, slot);
+}
+
+/* Fetches what eviction_evict() will touch; the slot that would go now, as a
+ * guess, EVICTION_NONE: no idea. */
+static inline uint32_t eviction_foresee(const struct eviction *e)
+{
+	return e->policy->foresee ? e->policy->foresee(e) : EVICTION_NONE;
 }
 
 #endif

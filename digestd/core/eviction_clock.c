@@ -84,6 +84,13 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&((const struct clock *)e)->marked[slot], 1);
 }
 
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct queue_link *links = ((const struct clock *)e)->links;
+
+	return queue_foresee(links, links[0].newer);
+}
+
 const struct eviction_policy eviction_clock = {
 	.name = "clock",
 	.about = "first in, first out, with a second chance for what was used",
@@ -95,5 +102,6 @@ const struct eviction_policy eviction_clock = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };

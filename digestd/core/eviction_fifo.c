@@ -56,6 +56,13 @@ static uint32_t evict(struct eviction *e)
 	return slot;
 }
 
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct queue_link *links = ((const struct fifo *)e)->links;
+
+	return queue_foresee(links, links[0].newer);
+}
+
 const struct eviction_policy eviction_fifo = {
 	.name = "fifo",
 	.about = "first in, first out",
@@ -67,4 +74,5 @@ const struct eviction_policy eviction_fifo = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 };

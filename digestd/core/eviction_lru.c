@@ -61,6 +61,13 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 		&((const struct lru *)e)->links[queue_node(slot)], 1);
 }
 
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct queue_link *links = ((const struct lru *)e)->links;
+
+	return queue_foresee(links, links[0].newer);
+}
+
 const struct eviction_policy eviction_lru = {
 	.name = "lru",
 	.about = "least recently used",
@@ -72,5 +79,6 @@ const struct eviction_policy eviction_lru = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };

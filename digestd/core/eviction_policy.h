@@ -77,6 +77,16 @@ static inline uint32_t queue_oldest(const struct queue_link *l, uint32_t head)
 	return l[head].newer - QUEUE_HEADS;
 }
 
+/* Fetches what it takes to unlink a node that is not a head; its slot. The
+ * node itself is at hand: it is the neighbour of one that was unlinked. */
+static inline uint32_t queue_foresee(const struct queue_link *l, uint32_t node)
+{
+	if (node < QUEUE_HEADS)
+		return EVICTION_NONE;
+	__builtin_prefetch(&l[l[node].newer], 1);
+	return node - QUEUE_HEADS;
+}
+
 static inline bool queue_empty(const struct queue_link *l, uint32_t head)
 {
 	return l[head].newer == head;

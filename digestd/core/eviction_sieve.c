@@ -96,6 +96,13 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&((const struct sieve *)e)->marked[slot], 1);
 }
 
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct sieve *s = (const struct sieve *)e;
+
+	return queue_foresee(s->links, s->hand ? s->hand : s->links[0].newer);
+}
+
 const struct eviction_policy eviction_sieve = {
 	.name = "sieve",
 	.about = "a hand that spares what was used since it last came by",
@@ -107,5 +114,6 @@ const struct eviction_policy eviction_sieve = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };

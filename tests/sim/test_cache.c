@@ -238,30 +238,31 @@ static void test_memory(void **state)
 static void test_map(void **state)
 {
 	enum { NSLOTS = 64 };
-	uint32_t object[NSLOTS];
+	struct sim_held held[NSLOTS];
 	bool in[NSLOTS] = { false };
 	struct sim_map m;
 	uint64_t random = 5;
 
 	(void)state;
 	assert_int_equal(sim_map_init(&m, 0, true), 0);
-	assert_int_equal(sim_map_reserve(&m, NSLOTS, object), 0);
+	assert_int_equal(sim_map_reserve(&m, NSLOTS, held), 0);
 	for (int i = 0; i < STEPS; i++) {
 		uint32_t slot = (uint32_t)random_below(&random, NSLOTS);
 
 		if (in[slot])
-			sim_map_remove(&m, object, slot);
+			sim_map_remove(&m, held, slot);
 		else
-			object[slot] = slot + NSLOTS * (uint32_t)
+			held[slot].object = slot + NSLOTS * (uint32_t)
 				       random_below(&random, 1 << 20);
 		if (!in[slot])
-			sim_map_add(&m, object[slot], slot);
+			sim_map_add(&m, held[slot].object, slot);
 		in[slot] = !in[slot];
 		slot = (uint32_t)random_below(&random, NSLOTS);
 		if (in[slot])
-			assert_int_equal(sim_map_find(&m, object, object[slot]),
+			assert_int_equal(sim_map_find(&m, held,
+						     held[slot].object),
 					 slot);
-		assert_int_equal(sim_map_find(&m, object, UINT32_MAX),
+		assert_int_equal(sim_map_find(&m, held, UINT32_MAX),
 				 EVICTION_NONE);
 	}
 	sim_map_free(&m);
