@@ -13,6 +13,13 @@
 
 const struct admission_policy *const admission_policies[] = {
 	&admission_none,
+	&admission_exact,
+	&admission_pair,
+	&admission_aged,
+	&admission_stable,
+	&admission_tinylfu,
+	&admission_size,
+	&admission_probation,
 	NULL,
 };
 

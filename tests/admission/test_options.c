@@ -19,6 +19,26 @@ static const struct {
 	{ "none,", SCD_EINVAL },
 	{ "none,window", SCD_EINVAL },
 	{ "none,window=1", SCD_EINVAL },
+	{ "aged,window=1000", 0 },
+	{ "aged,window=10k", 0 },
+	{ "aged,window=1e6", SCD_EINVAL },
+	{ "aged,window=-1", SCD_EINVAL },
+	{ "aged,window= 1", SCD_EINVAL },
+	{ "aged,window=1x", SCD_EINVAL },
+	{ "aged,window=k", SCD_EINVAL },
+	{ "aged,window=.", SCD_EINVAL },
+	{ "aged,window=", SCD_EINVAL },
+	{ "aged,window=1,", SCD_EINVAL },
+	{ "aged,min-uses=2", SCD_EINVAL },
+	{ "exact,min-uses=1", SCD_EINVAL },
+	{ "exact,min-uses=2,window=7", 0 },
+	{ "exact,min-uses=16", SCD_EINVAL },
+	{ "probation,ram=2%", 0 },
+	{ "probation,ram=.5", 0 },
+	{ "probation,ram=1.5.1", SCD_EINVAL },
+	{ "probation,ram=1", SCD_EINVAL },
+	{ "probation,ram=0", SCD_EINVAL },
+	{ "size,size=64K,seed=0", 0 },
 	{ "none,=", SCD_EINVAL },
 	{ "a-name-that-is-far-too-long-to-be-one,window=1", SCD_EINVAL },
 };
@@ -35,6 +55,24 @@ static void texts_are_read(void **state)
 		assert_int_equal(admission_parse(texts[i].text, &policy, &c),
 				 texts[i].expect);
 	}
+}
+
+static void options_are_set(void **state)
+{
+	const struct admission_policy *policy;
+	struct admission_config c;
+
+	(void)state;
+	admission_defaults(&c);
+	assert_int_equal(c.min_uses, 2);
+	assert_int_equal(admission_parse("exact,min-uses=3,window=2k", &policy,
+					 &c), 0);
+	assert_string_equal(policy->name, "exact");
+	assert_int_equal(c.min_uses, 3);
+	assert_int_equal(c.window, 2048);
+	assert_int_equal(admission_parse("probation,ram=12.5%", &policy, &c),
+			 0);
+	assert_true(c.ram_share > .12499 && c.ram_share < .12501);
 }
 
 /* What a policy lists as its options exists, and usual values are in range. */
@@ -88,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_read),
+		cmocka_unit_test(options_are_set),
 		cmocka_unit_test(tables_agree),
 		cmocka_unit_test(none_takes_everything),
 	};
