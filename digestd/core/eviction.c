@@ -18,6 +18,7 @@ const struct eviction_policy *const eviction_policies[] = {
 	&eviction_s3fifo,
 	&eviction_lfu,
 	&eviction_gdsf,
+	&eviction_wtinylfu,
 	NULL,
 };
 

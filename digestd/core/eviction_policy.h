@@ -15,6 +15,7 @@ extern const struct eviction_policy eviction_sieve;
 extern const struct eviction_policy eviction_s3fifo;
 extern const struct eviction_policy eviction_lfu;
 extern const struct eviction_policy eviction_gdsf;
+extern const struct eviction_policy eviction_wtinylfu;
 
 /* Heads at the beginning of the array of links: a policy has at most as many
  * queues. Node q is the head of queue q, node QUEUE_HEADS + s is slot s. */

@@ -228,15 +228,76 @@ static void gdsf_insert(struct twin *t, const struct twin_object *o)
 	gdsf_hit(t, t->in.n - 1);
 }
 
+/* W-TinyLFU: three queues in one list. */
+
+enum { WINDOW, PROBATION, PROTECTED };
+
+static void wtinylfu_reserve(struct twin *t, uint32_t nslots)
+{
+	assert_int_equal(sketch_reserve(&t->sketch,
+					nslots > 256 ? nslots : 256), 0);
+}
+
+static void wtinylfu_expect(struct twin *t, struct eviction_item item)
+{
+	sketch_add(&t->sketch, item.hash);
+}
+
+static void wtinylfu_move(struct twin *t, size_t index, unsigned queue)
+{
+	t->in.at[index].queue = queue;
+	renew(&t->in, index);
+}
+
+static void wtinylfu_hit(struct twin *t, size_t index)
+{
+	uint64_t room = t->capacity - t->capacity / 100;
+	unsigned queue = t->in.at[index].queue;
+
+	sketch_add(&t->sketch, t->in.at[index].item.hash);
+	wtinylfu_move(t, index, queue == WINDOW ? WINDOW : PROTECTED);
+	while (5 * weight_of(&t->in, PROTECTED) > 4 * room)
+		wtinylfu_move(t, oldest_of(t, PROTECTED), PROBATION);
+}
+
+static unsigned asked(const struct twin *t, size_t index)
+{
+	return sketch_estimate(&t->sketch, t->in.at[index].item.hash);
+}
+
+static uint32_t wtinylfu_evict(struct twin *t)
+{
+	uint64_t room = t->capacity - t->capacity / 100;
+	size_t none = t->in.n, fresh, old;
+
+	for (;;) {
+		fresh = oldest_of(t, WINDOW);
+		if (fresh == none || weight_of(&t->in, PROBATION) +
+				     weight_of(&t->in, PROTECTED) +
+				     t->in.at[fresh].item.weight > room)
+			break;
+		wtinylfu_move(t, fresh, PROBATION);
+	}
+	old = oldest_of(t, PROBATION);
+	if (old == none)
+		old = oldest_of(t, PROTECTED);
+	if (old == none ||
+	    (fresh != none && asked(t, fresh) <= asked(t, old)))
+		return take(&t->in, fresh).slot;
+	return take(&t->in, old).slot;
+}
+
 /* clang-format off */
 const struct twin_policy twin_policies[] = {
-	{ "lru",   NULL, as_newest, lru_hit,  take_out,     evict_oldest },
-	{ "fifo",  NULL, as_newest, fifo_hit, take_out,     evict_oldest },
-	{ "clock", NULL, as_newest, mark,     take_out,     clock_evict },
-	{ "sieve", NULL, as_newest, mark,     sieve_remove, sieve_evict },
-	{ "s3fifo", s3fifo_expect, s3fifo_insert, s3fifo_hit, take_out, s3fifo_evict },
-	{ "lfu",   NULL, as_newest, lfu_hit,  take_out,     evict_lowest },
-	{ "gdsf",  NULL, gdsf_insert, gdsf_hit, take_out,   evict_lowest },
+	{ "lru",   NULL, as_newest, lru_hit,  take_out,     evict_oldest, NULL },
+	{ "fifo",  NULL, as_newest, fifo_hit, take_out,     evict_oldest, NULL },
+	{ "clock", NULL, as_newest, mark,     take_out,     clock_evict, NULL },
+	{ "sieve", NULL, as_newest, mark,     sieve_remove, sieve_evict, NULL },
+	{ "s3fifo", s3fifo_expect, s3fifo_insert, s3fifo_hit, take_out, s3fifo_evict, NULL },
+	{ "lfu",   NULL, as_newest, lfu_hit,  take_out,     evict_lowest, NULL },
+	{ "gdsf",  NULL, gdsf_insert, gdsf_hit, take_out,   evict_lowest, NULL },
+	{ "wtinylfu", wtinylfu_expect, as_newest, wtinylfu_hit, take_out,
+	  wtinylfu_evict, wtinylfu_reserve },
 	{ 0 },
 };
 /* clang-format on */

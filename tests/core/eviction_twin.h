@@ -6,6 +6,7 @@
 #define TESTS_CORE_EVICTION_TWIN_H
 
 #include "digestd/core/eviction.h"
+#include "digestd/core/eviction_sketch.h"
 
 enum { TWIN_MAX = 512 };
 
@@ -27,6 +28,7 @@ struct twin {
 	size_t hand;
 	bool came_back; /* the expected object was a ghost */
 	double floor;
+	struct sketch sketch; /* the one under test, which has its own test */
 };
 
 struct twin_policy {
@@ -37,6 +39,7 @@ struct twin_policy {
 	void (*hit)(struct twin *t, size_t index);
 	void (*remove)(struct twin *t, size_t index);
 	uint32_t (*evict)(struct twin *t);
+	void (*reserve)(struct twin *t, uint32_t nslots); /* may be null */
 };
 
 /* A null name ends them. */

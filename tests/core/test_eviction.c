@@ -67,6 +67,8 @@ static struct owner *owner_new(const struct twin_policy *twin,
 	for (unsigned i = 0; i < NOBJECTS; i++)
 		o->slot_of[i] = NONE;
 	assert_int_equal(eviction_new(&o->eviction, policy, &config), 0);
+	if (twin->reserve)
+		twin->reserve(&o->twin, 0);
 	return o;
 }
 
@@ -74,6 +76,7 @@ static void owner_free(struct owner *o)
 {
 	eviction_free(&o->eviction);
 	assert_null(o->eviction);
+	sketch_free(&o->twin.sketch);
 	free(o);
 }
 
@@ -113,6 +116,8 @@ static uint32_t free_slot(struct owner *o)
 	o->nslots += 7;
 	assert_true(o->nslots < TWIN_MAX);
 	assert_int_equal(eviction_reserve(o->eviction, o->nslots), 0);
+	if (o->twin_policy->reserve)
+		o->twin_policy->reserve(&o->twin, o->nslots);
 	return slot;
 }
 
