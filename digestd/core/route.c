@@ -6,22 +6,28 @@
 /* Not yet measured: neither near nor far. */
 static const double unknown_rtt_ms = 10;
 
+/* Whatever is nearer is as near as this: the rest is chance. */
+static const double near_ms = 5;
+
 /*
  * The expected time until an answer helps: a false positive costs a round trip
- * for nothing, so a peer's time counts 1 / (1 - fp) times.
+ * for nothing, so a peer's time counts 1 / (1 - fp) times. In hundredths of
+ * near_ms, so that peers which are alike stay in the order of the view.
  */
-static double cost(const struct peerset_peer *p)
+static unsigned cost(const struct peerset_peer *p)
 {
 	double rtt_ms = p->rtt_ms > 0 ? p->rtt_ms : unknown_rtt_ms;
 	double fp = p->digest->fp < 0.99 ? p->digest->fp : 0.99;
 
-	return rtt_ms / (1 - fp);
+	if (rtt_ms < near_ms)
+		rtt_ms = near_ms;
+	return (unsigned)(rtt_ms / (1 - fp) / near_ms * 100);
 }
 
 /* Puts a peer in its place among the best; the worst falls off a full list. */
 static void rank(struct route *r, const struct peerset *view, uint32_t peer)
 {
-	double peer_cost = cost(peerset_at(view, peer));
+	unsigned peer_cost = cost(peerset_at(view, peer));
 	unsigned at = r->npeers;
 
 	while (at && cost(peerset_at(view, r->peers[at - 1])) > peer_cost)

@@ -33,8 +33,10 @@ struct route_step {
 };
 
 /*
- * Looks a key up and ranks who may have it: few false positives first, then
- * near first. Works also with a null view: then the origin is next.
+ * Looks a key up and ranks who may have it: near first, where a false
+ * positive counts as the time that it costs; peers within 5 ms are equally
+ * near, and equals stay in the order of the view. Works also with a null
+ * view: then the origin is next.
  */
 void route_init(struct route *r, const struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
