@@ -282,6 +282,19 @@ static const char *set_tries(struct sim_config *c, const char *text,
 	return fault;
 }
 
+static const char *set_peer_use(struct sim_config *c, const char *text,
+				double *v)
+{
+	static const char *const words[] = { "no", "yes", NULL };
+	unsigned at;
+
+	*v = 0;
+	if (!word(text, words, &at))
+		return "is not yes or no";
+	c->peer_use = at;
+	return NULL;
+}
+
 static const char *set_delay(struct sim_config *c, const char *text,
 			     double *v)
 {
@@ -339,6 +352,7 @@ static const struct {
 	ROW(THRESHOLD,   "threshold",   SHARE,   set_threshold),
 	ROW(PERIOD,      "period",      SECONDS, set_period),
 	ROW(TRIES,       "tries",       COUNT,   set_tries),
+	ROW(PEER_USE,    "peer_use",    TEXT,    set_peer_use),
 	ROW(DELAY,       "delay",       SECONDS, set_delay),
 	ROW(LOSS,        "loss",        SHARE,   set_loss),
 	ROW(EPOCH,       "epoch",       COUNT,   set_epoch),
@@ -382,6 +396,9 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	    "(1%)"),
 	ROW(PERIOD, "period", 0, "TIME", "publish so often: 300s, 5m, 1h"),
 	ROW(TRIES, "tries", 0, "N", "peers that are tried (1; 0: all)"),
+	ROW(PEER_USE, "peer-use", 0, "YES",
+	    "whether a remote hit is a use at the peer, too,\n"
+	    "as with digestd: yes or no (no)"),
 	ROW(DELAY, "delay", 0, "TIME", "of updates on their way"),
 	ROW(LOSS, "loss", 0, "SHARE", "of updates on their way"),
 	ROW(EPOCH, "epoch", 0, "N", "requests between looks at peers (1)"),

@@ -37,6 +37,7 @@ static bool applies(enum dimension d, const struct sim_config *c)
 	case DIMENSION_LOSS:
 		return way == PROTOCOL_SUMMARY;
 	case DIMENSION_TRIES:
+	case DIMENSION_PEER_USE:
 	case DIMENSION_PLACEMENT:
 	case DIMENSION_EPOCH:
 		return way == PROTOCOL_SUMMARY || way == PROTOCOL_ASK_ALL;

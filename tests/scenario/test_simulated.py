@@ -1,0 +1,137 @@
+"""The simulator is right: a trace through real nodes, and simulated.
+
+Requests come one after the other, and nodes publish after each slice of the
+trace, so that neither side depends on how fast the machine is. What differs is
+false positives: the simulator's keys are not those of the nodes.
+"""
+
+import bisect
+import json
+import os
+import random
+import signal
+import subprocess
+
+import pytest
+
+import cluster as scd
+from cluster import until
+
+CACHESIM = os.path.join(scd.BUILD, "cachesim", "cachesim")
+NODES, OBJECTS = 4, 10000
+SLICES = 100 if os.environ.get("SCD_TEST_LONG") else 20
+SLICE = 1000  # requests
+PERIOD = 10   # seconds of the trace that a slice takes
+CACHE = 3_000_000  # bytes a node: an eighth of all objects
+NEVER = {"publish_min": "1h", "publish_max": "1h"}
+NOW = {"publish_min": "10ms", "publish_max": "10ms"}
+
+
+def requests():
+    """Slices of (url, size): Zipf's popularity, lognormal sizes."""
+    source = random.Random(1)
+    sizes = [min(int(source.lognormvariate(8.5, 1)), 100_000)
+             for _ in range(OBJECTS)]
+    shares, total = [], 0.0
+    for rank in range(OBJECTS):
+        total += (rank + 1) ** -0.6
+        shares.append(total)
+    return [[(f"http://www.example.com/{rank:06}", sizes[rank])
+             for rank in (bisect.bisect(shares, source.random() * total)
+                          for _ in range(SLICE))]
+            for _ in range(SLICES)]
+
+
+def write(path, slices, more=0):
+    """A trace of which each slice has a time of its own."""
+    with open(path, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        for i, one in enumerate(slices):
+            for url, size in one:
+                f.write(f"{10**9 + i * PERIOD},c,{url},{size + more}\n")
+
+
+def reload(node, options):
+    done = "info reload: done"
+    before = node.process.logged().count(done)
+    node.options.update(options)
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: node.process.logged().count(done) > before, 10,
+          what="reload")
+
+
+def publish(cluster):
+    """All nodes publish, and know what the others have published."""
+    for node in cluster.nodes:
+        reload(node, NOW)
+    cluster.wait_settled(30)
+    for node in cluster.nodes:
+        reload(node, NEVER)
+
+
+def replay(cluster, slices):
+    path = os.path.join(cluster.dir, "slice.csv")
+    for one in slices:
+        write(path, [one])
+        report, code = cluster.replay(path, "--round-robin", "--concurrency",
+                                      "1")
+        assert code == 0, report
+        publish(cluster)
+
+
+def counted(cluster):
+    counters = [node.counters() for node in cluster.nodes]
+    return {name: sum(c[name] for c in counters)
+            for name in ("local_hits", "remote_hits", "false_hits",
+                         "origin_fetches")}
+
+
+def overhead(cluster, first):
+    """What an object weighs beside its body, in a node that holds all that it
+    was asked for in the first slice."""
+    sizes = dict(first[::NODES])
+    store = cluster.nodes[0].status()["store"]
+    assert store["objects"] == len(sizes)
+    return round((store["bytes"] - sum(sizes.values())) / len(sizes))
+
+
+def simulated(path, eviction):
+    r = subprocess.run(
+        [CACHESIM, "run", "--json", "--quiet", "--counters", "--protocol",
+         "compressed", "--proxies", str(NODES), "--partition", "round-robin",
+         "--eviction", eviction, "--size", str(CACHE * NODES), "--bits", "64",
+         "--hashes", "3", "--threshold", "0", "--period", f"{PERIOD}s",
+         "--tries", "0", "--peer-use", "yes", path],
+        stdout=subprocess.PIPE, check=True, timeout=300)
+    row = json.loads(r.stdout)["rows"][0]
+    return {"local_hits": row["local_hits"], "remote_hits": row["remote_hits"],
+            "false_hits": row["fetches"], "origin_fetches": row["origin"]}
+
+
+@pytest.mark.parametrize("eviction", ("lru", "sieve"))
+def test_simulator_and_cluster_agree(make_cluster, eviction):
+    slices = requests()
+    c = make_cluster(NODES, cache_size=str(CACHE), eviction=eviction,
+                     bits_per_object="64", expected_objects="4000",
+                     filter_resize=False, publish_share="1", peer_tries="3",
+                     peer_budget="10s", peer_timeout="10s", **NEVER)
+    for i, node in enumerate(c.nodes):  # candidates go around the ring
+        node.peers = node.peers[i:] + node.peers[:i]
+    path = os.path.join(c.dir, "trace.csv")
+    write(path, slices)
+    c.start_origin("--trace", path)
+    c.start()
+    replay(c, slices[:1])
+    more = overhead(c, slices[0])
+    replay(c, slices[1:])
+    real = counted(c)
+    write(path, slices, more)
+    expected = simulated(path, eviction)
+    assert sum(real.values()) - real["false_hits"] == SLICES * SLICE
+    assert min(expected.values()) >= 500
+    # Slow nodes seem to be at different distances: they ask in another order.
+    exact = 0.001 if scd.SLOW == 1 else 0.02
+    for name, value in expected.items():
+        share = max(exact, 0.01) if name == "false_hits" else exact
+        assert real[name] == pytest.approx(value, rel=share), (expected, real)
