@@ -15,6 +15,7 @@ static const struct tool_command commands[] = {
 	COMMAND(run, run, "simulate one configuration"),
 	COMMAND(sweep, run, "simulate all combinations of several values"),
 	COMMAND(plot, plot, "draw a result with gnuplot"),
+	COMMAND(paper, paper, "repeat the study of \"Summary Cache\""),
 	{ 0 },
 };
 

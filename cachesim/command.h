@@ -16,6 +16,7 @@ command_fn command_info;
 command_fn command_generate;
 command_fn command_sweep;
 command_fn command_plot;
+command_fn command_paper;
 command_fn command_run;
 command_fn command_convert;
 
@@ -24,6 +25,7 @@ extern const char command_info_help[];
 extern const char command_generate_help[];
 extern const char command_sweep_help[];
 extern const char command_plot_help[];
+extern const char command_paper_help[];
 extern const char command_run_help[];
 extern const char command_convert_help[];
 
@@ -31,6 +33,7 @@ extern const char command_convert_help[];
 extern const struct tool_option *const command_info_options[];
 extern const struct tool_option *const command_generate_options[];
 extern const struct tool_option *const command_plot_options[];
+extern const struct tool_option *const command_paper_options[];
 /* the same for run and sweep */
 extern const struct tool_option *const command_run_options[];
 extern const struct tool_option *const command_convert_options[];

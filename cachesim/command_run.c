@@ -57,21 +57,18 @@ static int take_operands(struct settings *s, int argc, char **argv)
 
 static int read_settings(struct settings *s, int argc, char **argv)
 {
-	int code;
+	int code = settings_read_options(s, command_run_options, argc, argv);
 
-	if (!options_read(command_run_options, argc, argv, s))
-		return TOOL_USAGE;
 	if (!s->threads)
 		s->threads = simulate_processors();
-	code = take_operands(s, argc, argv);
-	return code ? code : settings_check(s);
+	return code ? code : take_operands(s, argc, argv);
 }
 
 /* A single run has no lists. */
-static int refuse_lists(const struct plan *p)
+static int refuse_lists(const struct settings *s)
 {
 	for (size_t d = 0; d < DIMENSIONS; d++) {
-		if (p->n[d] < 2)
+		if (!s->dimension[d] || !strchr(s->dimension[d], ','))
 			continue;
 		fprintf(stderr,
 			"%s: --%s: several values are for cachesim sweep\n",
@@ -126,18 +123,16 @@ static int run(int argc, char **argv, const char *kind)
 {
 	struct settings s = { 0 };
 	struct sim_config usual;
-	struct plan plan;
+	struct plan plan = { 0 };
 	int code = read_settings(&s, argc, argv);
 
+	if (!code && !strcmp(kind, "run"))
+		code = refuse_lists(&s);
 	if (code)
 		return code;
 	sim_config_init(&usual);
 	usual.objects = s.ignore_obj_size;
-	code = plan_make(&plan, s.dimension, &usual);
-	if (code)
-		return code;
-	if (!strcmp(kind, "run"))
-		code = refuse_lists(&plan);
+	code = plan_add(&plan, s.dimension, &usual);
 	if (!code)
 		code = run_plan(&plan, kind, &s);
 	plan_free(&plan);

@@ -56,21 +56,45 @@ static bool applies(enum dimension d, const struct sim_config *c)
 	return true;
 }
 
-/* Cuts the lists into texts, each with a NUL behind it. */
-static bool cut_lists(struct plan *p, const char *const lists[DIMENSIONS])
+/* The lists of values as texts, each with a NUL behind it. */
+struct lists {
+	const char *texts[DIMENSIONS];
+	size_t n[DIMENSIONS]; /* of them; 0: not set */
+};
+
+/* A copy of a list, whose owner the plan becomes; null: no memory. */
+static char *copy_list(struct plan *p, const char *list)
+{
+	char **texts = realloc(p->texts, (p->ntexts + 1) * sizeof(*texts));
+	char *copy;
+
+	if (!texts)
+		return NULL;
+	p->texts = texts;
+	copy = strdup(list);
+	if (copy)
+		texts[p->ntexts++] = copy;
+	return copy;
+}
+
+static bool cut_lists(struct plan *p, struct lists *out,
+		      const char *const lists[DIMENSIONS])
 {
 	for (size_t d = 0; d < DIMENSIONS; d++) {
+		char *copy;
+
 		if (!lists[d])
 			continue;
-		p->texts[d] = strdup(lists[d]);
-		if (!p->texts[d])
+		copy = copy_list(p, lists[d]);
+		if (!copy)
 			return false;
-		p->n[d] = 1;
-		for (char *at = p->texts[d]; *at; at++) {
+		out->texts[d] = copy;
+		out->n[d] = 1;
+		for (char *at = copy; *at; at++) {
 			if (*at != ',')
 				continue;
 			*at = '\0';
-			p->n[d]++;
+			out->n[d]++;
 		}
 	}
 	return true;
@@ -99,7 +123,8 @@ static bool set(enum dimension d, const char *text, struct sim_config *c,
  * Adds the row of a combination; none if it is the one before, but for what
  * makes no difference. Returns false when a text is wrong, which was told.
  */
-static bool add_row(struct plan *p, const size_t at[DIMENSIONS],
+static bool add_row(struct plan *p, const struct lists *l,
+		    const size_t at[DIMENSIONS],
 		    const struct sim_config *usual)
 {
 	struct plan_row *row = &p->rows[p->nrows];
@@ -110,9 +135,9 @@ static bool add_row(struct plan *p, const size_t at[DIMENSIONS],
 		struct sim_config unused = row->config;
 		bool makes = applies(d, &row->config);
 
-		if (!p->n[d])
+		if (!l->n[d])
 			continue;
-		text = nth(p->texts[d], at[d]);
+		text = nth(l->texts[d], at[d]);
 		if (!set(d, text, makes ? &row->config : &unused,
 			 &row->value[d]))
 			return false;
@@ -122,58 +147,63 @@ static bool add_row(struct plan *p, const size_t at[DIMENSIONS],
 			continue;
 		row->text[d] = text;
 	}
-	if (!p->n[DIMENSION_PROXIES] && !row->config.protocol)
+	if (!l->n[DIMENSION_PROXIES] && !row->config.protocol)
 		row->config.nproxies = 1;
 	p->nrows++;
 	return true;
 }
 
 /* The next combination, the last dimension first; false: that was all. */
-static bool step(const struct plan *p, size_t at[DIMENSIONS])
+static bool step(const struct lists *l, size_t at[DIMENSIONS])
 {
 	for (size_t d = DIMENSIONS; d--;) {
-		if (++at[d] < p->n[d])
+		if (++at[d] < l->n[d])
 			return true;
 		at[d] = 0;
 	}
 	return false;
 }
 
-static int fill(struct plan *p, const struct sim_config *usual)
+/* Room for all combinations behind the rows that are there. */
+static int make_room(struct plan *p, const struct lists *l)
 {
-	size_t at[DIMENSIONS] = { 0 };
+	size_t most = 1;
+	struct plan_row *rows;
 
-	do {
-		if (!add_row(p, at, usual))
-			return TOOL_USAGE;
-	} while (step(p, at));
+	for (size_t d = 0; d < DIMENSIONS && most <= PLAN_ROWS_MAX; d++)
+		most *= l->n[d] ? l->n[d] : 1;
+	if (most > PLAN_ROWS_MAX) {
+		complain("sweep", "too many combinations");
+		return TOOL_USAGE;
+	}
+	rows = realloc(p->rows, (p->nrows + most) * sizeof(*rows));
+	if (!rows) {
+		complain("sweep", "out of memory");
+		return TOOL_IO;
+	}
+	p->rows = rows;
 	return TOOL_OK;
 }
 
-int plan_make(struct plan *out, const char *const lists[DIMENSIONS],
-	      const struct sim_config *usual)
+int plan_add(struct plan *p, const char *const lists[DIMENSIONS],
+	     const struct sim_config *usual)
 {
-	size_t most = 1;
-	int code = TOOL_IO;
+	size_t at[DIMENSIONS] = { 0 };
+	struct lists l = { 0 };
+	int code;
 
-	*out = (struct plan){ 0 };
-	if (cut_lists(out, lists)) {
-		for (size_t d = 0; d < DIMENSIONS && most <= PLAN_ROWS_MAX; d++)
-			most *= out->n[d] ? out->n[d] : 1;
-		if (most > PLAN_ROWS_MAX) {
-			complain("sweep", "too many combinations");
-			plan_free(out);
-			return TOOL_USAGE;
-		}
-		out->rows = calloc(most, sizeof(*out->rows));
-	}
-	if (out->rows)
-		code = fill(out, usual);
-	else
+	if (!cut_lists(p, &l, lists)) {
 		complain("sweep", "out of memory");
+		return TOOL_IO;
+	}
+	code = make_room(p, &l);
 	if (code)
-		plan_free(out);
-	return code;
+		return code;
+	do {
+		if (!add_row(p, &l, at, usual))
+			return TOOL_USAGE;
+	} while (step(&l, at));
+	return TOOL_OK;
 }
 
 bool plan_fits(const struct plan *p, const struct sim_trace *t)
@@ -194,8 +224,9 @@ bool plan_fits(const struct plan *p, const struct sim_trace *t)
 
 void plan_free(struct plan *p)
 {
-	for (size_t d = 0; d < DIMENSIONS; d++)
-		free(p->texts[d]);
+	while (p->ntexts)
+		free(p->texts[--p->ntexts]);
+	free(p->texts);
 	free(p->rows);
 	*p = (struct plan){ 0 };
 }

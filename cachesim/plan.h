@@ -17,22 +17,22 @@ struct plan_row {
 struct plan {
 	struct plan_row *rows;
 	size_t nrows;
-	char *texts[DIMENSIONS]; /* the values, each with a NUL behind it */
-	size_t n[DIMENSIONS];    /* of them; 0: not set */
+	char **texts; /* of the rows; what points to them is borrowed */
+	size_t ntexts;
 };
 
 /* More is a mistake. */
 enum { PLAN_ROWS_MAX = 100000 };
 
 /*
- * Makes a plan of lists of values, with commas between them; null: the
- * default. usual: what stands in the configurations otherwise. Combinations
- * that differ only in what makes no difference are there once. Returns an exit
- * code; what is wrong was told. On success the caller ends it with
- * plan_free().
+ * Adds to a plan, which begins empty, rows for lists of values with commas
+ * between them; null: the default. usual: what stands in the configurations
+ * otherwise. Combinations that differ only in what makes no difference are
+ * there once. Returns an exit code; what is wrong was told. In any case the
+ * caller ends it with plan_free().
  */
-int plan_make(struct plan *out, const char *const lists[DIMENSIONS],
-	      const struct sim_config *usual);
+int plan_add(struct plan *p, const char *const lists[DIMENSIONS],
+	     const struct sim_config *usual);
 
 /*
  * Whether each row can be simulated over that trace; else tells why not.

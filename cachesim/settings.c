@@ -5,7 +5,6 @@
 
 #include "cachesim/settings.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +77,20 @@ const struct tool_option settings_generate[] = {
 	{ 0 },
 };
 
+const struct tool_option settings_paper[] = {
+	{ .name = "proxies", .letter = 'p', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_PROXIES]), .value = "N",
+	  .help = "number of proxies (the groups of a preset,\n"
+		  "4 for other traces)" },
+	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  .help = "of all caches together (10%)" },
+	{ .name = "eviction", .letter = 'e', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_EVICTION]), .value = "POLICY",
+	  .help = "what goes first (lru)" },
+	{ 0 },
+};
+
 const struct tool_option settings_plot[] = {
 	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
 	  .value = "FILE", .help = "what to draw, .svg or .png (plot.svg)" },
@@ -91,11 +104,25 @@ const struct tool_option settings_plot[] = {
 };
 /* clang-format on */
 
-int settings_read(struct settings *s, const struct tool_option *const *tables,
-		  int argc, char **argv)
+int settings_read_options(struct settings *s,
+			  const struct tool_option *const *tables, int argc,
+			  char **argv)
 {
 	if (!options_read(tables, argc, argv, s))
 		return TOOL_USAGE;
+	if (!s->json || !s->csv)
+		return TOOL_OK;
+	fprintf(stderr, "%s: --json and --csv: one of them\n", argv[0]);
+	return TOOL_USAGE;
+}
+
+int settings_read(struct settings *s, const struct tool_option *const *tables,
+		  int argc, char **argv)
+{
+	int code = settings_read_options(s, tables, argc, argv);
+
+	if (code)
+		return code;
 	if (argc - optind > 1) {
 		fprintf(stderr, "%s: too many arguments: %s\n", argv[0],
 			argv[optind + 1]);
@@ -103,17 +130,5 @@ int settings_read(struct settings *s, const struct tool_option *const *tables,
 	}
 	if (optind < argc)
 		s->trace = argv[optind];
-	return settings_check(s);
-}
-
-int settings_check(const struct settings *s)
-{
-	const char *why = NULL;
-
-	if (s->json && s->csv)
-		why = "--json and --csv: one of them";
-	if (!why)
-		return TOOL_OK;
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
-	return TOOL_USAGE;
+	return TOOL_OK;
 }

@@ -50,6 +50,9 @@ extern const struct tool_option settings_export[];
 /* What is generated. */
 extern const struct tool_option settings_generate[];
 
+/* What the paper's study may be varied in. */
+extern const struct tool_option settings_paper[];
+
 /* What is drawn. */
 extern const struct tool_option settings_plot[];
 
@@ -60,7 +63,9 @@ extern const struct tool_option settings_plot[];
 int settings_read(struct settings *s, const struct tool_option *const *tables,
 		  int argc, char **argv);
 
-/* Whether settings go together; an exit code, and it was told. */
-int settings_check(const struct settings *s);
+/* The same for any operands, which begin at getopt's optind. */
+int settings_read_options(struct settings *s,
+			  const struct tool_option *const *tables, int argc,
+			  char **argv);
 
 #endif

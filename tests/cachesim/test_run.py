@@ -115,7 +115,7 @@ ROWS = [
     value_of("no placement", "--placement", "x", "keep, second"),
     value_of("no partition", "--partition", "", "client, number"),
     value_of("list", "-s", "1%,2%", "for cachesim sweep"),
-    value_of("empty value", "-s", "1%,", '""'),
+    value_of("empty value", "-s", "", '--size: ""'),
     ("two operands", ("run", "t.csv", "csv"), b"", 2, b"", "not 2 arg"),
     ("no trace", ("run", "none"), b"", 3, b"", "none: No such"),
     ("no combinations", ("sweep", "t.csv", "-S", ",".join("1" * 400), "-p",
