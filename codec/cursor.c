@@ -9,6 +9,11 @@
 
 struct scd__reader scd__reader(const uint8_t *bytes, size_t len)
 {
+	static const uint8_t nothing[1];
+
+	/* To add anything to a null pointer is undefined, even 0. */
+	if (!bytes)
+		return (struct scd__reader){.at = nothing, .end = nothing};
 	return (struct scd__reader){.at = bytes, .end = bytes + len};
 }
 

@@ -26,7 +26,10 @@ struct scd__writer {
 	int error; /* 0 or SCD_ESPACE */
 };
 
-/* A reader of len bytes, which it borrows. */
+/*
+ * A reader of len bytes, which it borrows; of none if bytes is null, as
+ * scd__read_bytes() gives it where it fails.
+ */
 struct scd__reader scd__reader(const uint8_t *bytes, size_t len);
 
 /* Bytes that have not been read. */

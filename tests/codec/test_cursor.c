@@ -40,6 +40,18 @@ static void reads_what_was_written(void **state)
 	assert_int_equal(r.error, SCD_OK);
 }
 
+/* What a failed read gives is no input at all. */
+static void nothing_is_empty(void **state)
+{
+	struct scd__reader r = scd__reader(NULL, 5);
+
+	(void)state;
+	assert_int_equal(scd__reader_left(&r), 0);
+	assert_non_null(scd__read_bytes(&r, 0));
+	assert_int_equal(scd__read_u8(&r), 0);
+	assert_int_equal(r.error, SCD_ETRUNC);
+}
+
 /* However long the input: fields past its end are zero, and stay so. */
 static void reading_remembers_its_error(void **state)
 {
@@ -79,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_little_endian),
 		cmocka_unit_test(reads_what_was_written),
+		cmocka_unit_test(nothing_is_empty),
 		cmocka_unit_test(reading_remembers_its_error),
 		cmocka_unit_test(writing_remembers_its_error),
 	};
