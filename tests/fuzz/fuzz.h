@@ -20,4 +20,13 @@ static inline void fuzz_must(int holds)
 		abort();
 }
 
+/* Memory to be freed, at least a byte. */
+static inline void *fuzz_allocate(size_t len)
+{
+	void *bytes = malloc(len ? len : 1);
+
+	fuzz_must(bytes != NULL);
+	return bytes;
+}
+
 #endif

@@ -1,0 +1,218 @@
+/*
+ * What the targets of codings 2 to 5 share. An input is
+ *
+ *     u8 mode; u16 bits of the array less 1; and by the mode
+ *     raw:    u16 ones; the payload
+ *     coded:  u8 how it is coded; u8 damages, of a u16 place and a u8 each;
+ *             what an array is made of, which is coded and then damaged
+ *
+ * so that mutation meets good payloads, and those with a single fault. Every
+ * engine and the slow decoder (tests/codec/slow.h) are given the same bytes:
+ * they must agree on whether it is an array, and which.
+ */
+#ifndef TEST_FUZZ_CODING_H
+#define TEST_FUZZ_CODING_H
+
+#include <string.h>
+
+#include "codec/bits.h"
+#include "codec/dense.h"
+#include "codec/error.h"
+#include "codec/sparse.h"
+#include "tests/codec/slow.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { CODING_MAX_BITS = 1 << 14, CODING_MAX_BYTES = CODING_MAX_BITS / 8 };
+
+/* Bytes of an input that are taken from its beginning; zero past its end. */
+struct fuzz_bytes {
+	const uint8_t *at;
+	size_t left;
+};
+
+static inline unsigned fuzz_take(struct fuzz_bytes *b)
+{
+	if (b->left == 0)
+		return 0;
+	b->left--;
+	return *b->at++;
+}
+
+static inline unsigned fuzz_take_u16(struct fuzz_bytes *b)
+{
+	unsigned low = fuzz_take(b);
+
+	return low | fuzz_take(b) << 8;
+}
+
+/* One decoder's verdict is that of the slow one, and so is its array. */
+static inline void coding_must_agree(int error, const uint8_t *bits,
+				     bool good, const uint8_t *expected,
+				     uint64_t nbits)
+{
+	fuzz_must(error == (good ? SCD_OK : SCD_EFORMAT));
+	if (good)
+		fuzz_must(memcmp(bits, expected,
+				 (size_t)scd__array_bytes(nbits)) == 0);
+}
+
+static inline void coding_engines(enum scd_coding coding,
+				  const struct scd__shape *shape,
+				  const struct fuzz_bytes *payload, bool good,
+				  const uint8_t *expected)
+{
+	uint8_t bits[CODING_MAX_BYTES];
+
+	for (size_t i = 0; coding == SCD_CODING_DENSE &&
+			   i < scd__dense_nengines; i++) {
+		struct scd__reader r = scd__reader(payload->at, payload->left);
+
+		if (!scd__dense_engines[i]->available())
+			continue;
+		coding_must_agree(scd__dense_decode(scd__dense_engines[i],
+						    shape, &r, bits),
+				  bits, good, expected, shape->nbits);
+	}
+	for (size_t i = 0; coding == SCD_CODING_SPARSE &&
+			   i < scd__sparse_nengines; i++) {
+		struct scd__reader r = scd__reader(payload->at, payload->left);
+
+		if (!scd__sparse_engines[i]->available())
+			continue;
+		coding_must_agree(scd__sparse_decode(scd__sparse_engines[i],
+						     shape, &r, bits),
+				  bits, good, expected, shape->nbits);
+	}
+}
+
+/*
+ * Decode a payload of coding 2 to 5 in all ways; at most CODING_MAX_BITS.
+ * Lengths that no header can say are not tried.
+ */
+static inline void coding_decode(enum scd_coding coding,
+				 const struct scd__shape *shape,
+				 const struct fuzz_bytes *payload)
+{
+	const struct scd__coding *c = scd__coding_find(coding);
+	struct scd__reader r = scd__reader(payload->at, payload->left);
+	uint8_t bits[CODING_MAX_BYTES], expected[CODING_MAX_BYTES];
+	bool good;
+
+	if (!c->fits(shape, payload->left))
+		return;
+	good = slow_decode(coding, shape, payload->at, payload->left,
+			   expected);
+	if (coding == SCD_CODING_DENSE || coding == SCD_CODING_SPARSE) {
+		coding_engines(coding, shape, payload, good, expected);
+		return;
+	}
+	coding_must_agree(c->decode(shape, &r, bits), bits, good, expected,
+			  shape->nbits);
+}
+
+/* No more bits than there are bytes for: a run is as long as its input. */
+static inline void coding_cut(enum scd_coding coding,
+			      const struct fuzz_bytes *b,
+			      struct scd__shape *shape)
+{
+	const bool sparse = coding == SCD_CODING_GAPS ||
+			    coding == SCD_CODING_SPARSE;
+	const uint64_t most = (uint64_t)b->left * (sparse ? 128 : 8) + 1;
+
+	if (shape->nbits > most)
+		shape->nbits = most;
+}
+
+/* Make an array of what is left. */
+static inline void coding_array(enum scd_coding coding, struct fuzz_bytes *b,
+				struct scd__shape *shape, uint8_t *bits)
+{
+	const size_t len = (size_t)scd__array_bytes(shape->nbits);
+	const bool sparse = coding == SCD_CODING_GAPS ||
+			    coding == SCD_CODING_SPARSE;
+
+	memset(bits, 0, len);
+	if (!sparse) {
+		memcpy(bits, b->at, b->left < len ? b->left : len);
+		if (shape->nbits % 8)
+			bits[len - 1] &= (uint8_t)((1u << shape->nbits % 8) -
+						   1);
+	} else {
+		/* Each byte the gap before a one. */
+		for (uint64_t at = fuzz_take(b); at < shape->nbits && b->left;
+		     at += fuzz_take(b) + 1)
+			bits[at / 8] |= (uint8_t)(1u << at % 8);
+	}
+	shape->nones = scd__count_ones(bits, len);
+}
+
+static inline size_t coding_encode(enum scd_coding coding, unsigned how,
+				   const struct scd__shape *shape,
+				   const uint8_t *bits, uint8_t *out)
+{
+	const struct slow_choice choice = {
+		.chunk_log = 16 + how % 2,
+		.lanes_log = coding == SCD_CODING_DENSE ? 2 + how / 2 % 6
+							: 4 + how / 2 % 3,
+		.nclasses = 2 + how / 12 % 7,
+	};
+	struct scd__writer w =
+		scd__writer(out, SLOW_ROOM((size_t)CODING_MAX_BYTES));
+
+	if (coding == SCD_CODING_DENSE)
+		return slow_encode_dense(
+			&choice, bits, (size_t)scd__array_bytes(shape->nbits),
+			out);
+	if (coding == SCD_CODING_SPARSE)
+		return slow_encode_sparse(&choice, shape, bits, out);
+	if (scd__coding_find(coding)->encode(shape, bits, &w))
+		return 0;
+	return scd__writer_len(&w);
+}
+
+static inline void coding_coded(enum scd_coding coding, struct fuzz_bytes *b,
+				struct scd__shape *shape)
+{
+	uint8_t out[SLOW_ROOM(CODING_MAX_BYTES)], bits[CODING_MAX_BYTES];
+	const unsigned how = fuzz_take(b), ndamages = fuzz_take(b) % 4;
+	struct fuzz_bytes damages = *b, payload;
+
+	for (unsigned i = 0; i < 3 * ndamages; i++)
+		fuzz_take(b);
+	coding_cut(coding, b, shape);
+	coding_array(coding, b, shape, bits);
+	if (!scd__coding_find(coding)->fits(shape, 4))
+		return;
+	payload.left = coding_encode(coding, how, shape, bits, out);
+	if (payload.left == 0)
+		return;
+	for (unsigned i = 0; i < ndamages; i++) {
+		const unsigned at = fuzz_take_u16(&damages);
+
+		out[at % payload.left] ^= (uint8_t)fuzz_take(&damages);
+	}
+	/* Of its own size, so that a byte too far is found. */
+	payload.at = memcpy(fuzz_allocate(payload.left), out, payload.left);
+	coding_decode(coding, shape, &payload);
+	free((void *)(uintptr_t)payload.at);
+}
+
+/* The whole target. */
+static inline int coding_input(enum scd_coding coding, const uint8_t *data,
+			       size_t len)
+{
+	struct fuzz_bytes b = {data, len};
+	const unsigned mode = fuzz_take(&b);
+	struct scd__shape shape = {
+		.nbits = fuzz_take_u16(&b) % CODING_MAX_BITS + 1};
+
+	if (mode % 2) {
+		coding_coded(coding, &b, &shape);
+		return 0;
+	}
+	shape.nones = fuzz_take_u16(&b) % (shape.nbits + 1);
+	coding_decode(coding, &shape, &b);
+	return 0;
+}
+
+#endif

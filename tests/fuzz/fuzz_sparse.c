@@ -1,0 +1,9 @@
+/*
+ * Any bytes as a payload of coding 5, and any array coded so and damaged.
+ */
+#include "tests/fuzz/coding.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	return coding_input(SCD_CODING_SPARSE, data, len);
+}
