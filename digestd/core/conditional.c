@@ -114,8 +114,10 @@ bool conditional_confirms(const struct fields *not_modified,
 	const char *modified = fields_get(not_modified, "Last-Modified");
 	const char *old_modified = fields_get(stored, "Last-Modified");
 
-	if (tag)
-		return old_tag && same_tag(part_of(tag), part_of(old_tag));
+	if (tag && !old_tag)
+		return false;
+	if (tag && same_tag(part_of(tag), part_of(old_tag)))
+		return true;
 	if (modified && old_modified)
 		return !strcmp(modified, old_modified);
 	return true; /* without a validator of its own it answers ours */
@@ -125,7 +127,8 @@ bool conditional_confirms(const struct fields *not_modified,
 static bool stays(const char *name)
 {
 	static const char *const names[] = {
-		"Content-Length", "Content-Encoding", "Content-Range",
+		"Content-Length", "Content-Encoding", "Content-MD5",
+		"Content-Range",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -133,6 +136,14 @@ static bool stays(const char *name)
 			return true;
 	}
 	return field_is_hop_by_hop(name);
+}
+
+/* Whether a field of a 304 takes the place of the stored one. */
+static bool takes_over(const char *name, const struct fields *stored)
+{
+	if (!strcasecmp(name, "ETag"))
+		return !fields_get(stored, "ETag");
+	return !stays(name);
 }
 
 int conditional_update(const struct fields *not_modified,
@@ -145,14 +156,15 @@ int conditional_update(const struct fields *not_modified,
 	/* An Age from before the validation is not the new response's. */
 	fields_remove(&updated, "Age");
 	for (size_t i = 0; i < fields_count(not_modified); i++) {
-		if (!stays(fields_at(not_modified, i)->name))
-			fields_remove(&updated,
-				      fields_at(not_modified, i)->name);
+		const char *name = fields_at(not_modified, i)->name;
+
+		if (takes_over(name, stored))
+			fields_remove(&updated, name);
 	}
 	for (size_t i = 0; i < fields_count(not_modified); i++) {
 		const struct field *line = fields_at(not_modified, i);
 
-		if (stays(line->name))
+		if (!takes_over(line->name, stored))
 			continue;
 		if (fields_add(&updated, line->name, line->value)) {
 			fields_free(&updated);

@@ -33,8 +33,11 @@ bool conditional_has_validator(const struct fields *stored);
 int conditional_validate(const struct fields *stored, struct fields *request);
 
 /*
- * Whether a 304 speaks of the stored response (RFC 9111, 4.3.4): a strong or
- * weak ETag in it must be the stored one's, a Last-Modified likewise.
+ * Whether a 304 speaks of the stored response (RFC 9111, 4.3.4), whose
+ * validators the origin was asked with. It does with the same ETag, weakly
+ * compared, or the same Last-Modified, or with neither. An ETag that differs
+ * from the only one asked about does not matter unless Last-Modified differs
+ * too: some origins name the representation they would have sent.
  */
 bool conditional_confirms(const struct fields *not_modified,
 			  const struct fields *stored);

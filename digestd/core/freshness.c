@@ -20,17 +20,16 @@ static bool date_field(const struct fields *fields, const char *name,
 	return value && httpdate_parse(value, now_s, out_s);
 }
 
-/* The Age field: its first element; what is no number counts as absent. */
+/* The Age field; 0 without one, -1 when it is not one whole number. */
 static int64_t age_field(const struct fields *fields)
 {
-	struct field_part element;
-	struct field_cursor cursor = { 0 };
-	int64_t age;
+	const char *value = fields_get(fields, "Age");
 
-	if (!fields_next(fields, "Age", &cursor, &element))
+	if (!value)
 		return 0;
-	age = field_seconds(element);
-	return age < 0 ? 0 : age;
+	if (fields_lines(fields, "Age") > 1)
+		return -1;
+	return field_seconds((struct field_part){ value, strlen(value) });
 }
 
 static int64_t heuristic_lifetime(const struct fields *fields,
@@ -80,7 +79,7 @@ void freshness_init(struct freshness *f, unsigned status,
 		    const struct exchange_times *times)
 {
 	int64_t delay_s = times->response_s - times->request_s;
-	int64_t apparent_s, corrected_s;
+	int64_t apparent_s, corrected_s, sent_s = age_field(fields);
 	struct cachecontrol cc;
 
 	cachecontrol_response(fields, &cc);
@@ -88,10 +87,12 @@ void freshness_init(struct freshness *f, unsigned status,
 	if (!date_field(fields, "Date", times->response_s, &f->date_s))
 		f->date_s = times->response_s;
 	apparent_s = times->response_s - f->date_s;
-	corrected_s = age_field(fields) + (delay_s > 0 ? delay_s : 0);
+	corrected_s = (sent_s > 0 ? sent_s : 0) + (delay_s > 0 ? delay_s : 0);
 	f->corrected_age_s = apparent_s > corrected_s ? apparent_s :
 							corrected_s;
 	set_lifetime(f, status, fields, &cc);
+	if (sent_s < 0 && f->lifetime_s > 0)
+		f->lifetime_s = 0; /* of unknown age: stale is the safe side */
 	f->always_validate = cc.no_cache || cc.no_cache_fields;
 	f->never_stale = cc.must_revalidate || cc.proxy_revalidate ||
 			 cc.s_maxage != CACHECONTROL_NONE || f->always_validate;

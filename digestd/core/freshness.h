@@ -42,7 +42,9 @@ enum reuse {
 };
 
 /*
- * Computes the freshness of a response for a shared cache.
+ * Computes the freshness of a response for a shared cache. An Age that is not
+ * one whole number makes it stale from the start: how old it is, nobody knows.
+ * (RFC 9111, 5.1 would ignore what is invalid.)
  */
 void freshness_init(struct freshness *f, unsigned status,
 		    const struct fields *fields,
