@@ -1,0 +1,261 @@
+/*
+ * Curves. Whichever way, the simulated trace gives counts for each scaled
+ * capacity, and these become ratios.
+ */
+#include "cachesim/sim/mrc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/sim/stack.h"
+#include "codec/error.h"
+#include "digestd/core/eviction_policy.h"
+
+/* What is counted for each capacity, and in all. */
+struct curve {
+	const struct sim_mrc_config *config;
+	struct sim_sample sample; /* or all */
+	uint64_t *capacities;	  /* scaled */
+	struct sim_cache_hits *hits;
+	uint64_t requests, bytes; /* that count */
+	uint32_t *size;		  /* by object, as of now */
+};
+
+static void scale(struct curve *c)
+{
+	for (size_t i = 0; i < c->config->n; i++) {
+		double scaled = (double)c->config->capacities[i] *
+				c->sample.rate;
+
+		c->capacities[i] = c->sample.rate < 1
+					   ? (uint64_t)(scaled + .5)
+					   : c->config->capacities[i];
+		if (!c->capacities[i])
+			c->capacities[i] = 1;
+	}
+}
+
+/* The first capacity that is not below a distance; n: none. */
+static size_t first_holding(const struct curve *c, uint64_t distance)
+{
+	size_t low = 0, high = c->config->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->capacities[middle] < distance)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void count(struct curve *c, uint64_t distance, uint32_t size)
+{
+	size_t i;
+
+	c->requests++;
+	c->bytes += size;
+	if (distance == SIM_STACK_FIRST)
+		return;
+	i = first_holding(c, distance);
+	if (i == c->config->n)
+		return;
+	c->hits[i].hits++;
+	c->hits[i].hit_bytes += size;
+}
+
+/* What hits at one capacity hits at all larger ones. */
+static void accumulate(struct curve *c)
+{
+	for (size_t i = 1; i < c->config->n; i++) {
+		c->hits[i].hits += c->hits[i - 1].hits;
+		c->hits[i].hit_bytes += c->hits[i - 1].hit_bytes;
+	}
+}
+
+static void pass(struct curve *c, struct sim_stack *stack)
+{
+	const struct sim_trace *t = &c->sample.trace;
+	uint64_t change = 0;
+
+	for (uint64_t i = 0; i < t->nrequests; i++) {
+		uint32_t object = t->object[i];
+		uint64_t distance;
+
+		for (; change < t->nchanges && t->change[change] == i;
+		     change++) {
+			c->size[object] = t->change_size[change];
+			sim_stack_drop(stack, object);
+		}
+		if (c->config->equal_sizes)
+			c->size[object] = 1;
+		distance = sim_stack_use(stack, object, c->size[object]);
+		if (i >= c->sample.warm)
+			count(c, distance, c->size[object]);
+	}
+	accumulate(c);
+}
+
+static int by_distance(struct curve *c)
+{
+	const struct sim_trace *t = &c->sample.trace;
+	struct sim_stack *stack = NULL;
+	int err = SCD_ENOMEM;
+
+	c->size = malloc(((size_t)t->nobjects + 1) * sizeof(*c->size));
+	if (c->size)
+		err = sim_stack_new(&stack, t->nobjects);
+	if (!err) {
+		if (t->size)
+			memcpy(c->size, t->size,
+			       t->nobjects * sizeof(*c->size));
+		pass(c, stack);
+	}
+	sim_stack_free(&stack);
+	free(c->size);
+	return err;
+}
+
+static int by_simulation(struct curve *c)
+{
+	size_t n = c->config->n;
+	struct sim_multi_cache *caches = calloc(n + 1, sizeof(*caches));
+	struct sim_multi_result *results = calloc(n + 1, sizeof(*results));
+	struct sim_multi_config multi = {
+		.trace = &c->sample.trace,
+		.caches = caches,
+		.ncaches = n,
+		.warm = c->sample.warm,
+		.nthreads = c->config->nthreads,
+		.equal_sizes = c->config->equal_sizes,
+	};
+	int err = SCD_ENOMEM;
+
+	for (size_t i = 0; caches && i < n; i++) {
+		caches[i].policy = c->config->policy;
+		caches[i].capacity = c->capacities[i];
+	}
+	if (caches && results)
+		err = sim_multi_run(&multi, results);
+	for (size_t i = 0; !err && i < n; i++) {
+		c->hits[i] = results[i].hit;
+		c->requests = results[i].requests;
+		c->bytes = results[i].bytes;
+	}
+	free(caches);
+	free(results);
+	return err;
+}
+
+/* Hits of a number sampled, where so many were expected. */
+static double ratio(uint64_t hits, uint64_t sampled, double expected)
+{
+	double adjusted = (double)hits + expected - (double)sampled;
+
+	if (expected <= 0 || adjusted <= 0)
+		return 0;
+	return adjusted < expected ? adjusted / expected : 1;
+}
+
+/* Bytes of the whole trace that count. */
+static uint64_t all_bytes(const struct sim_mrc_config *config, uint32_t *size)
+{
+	const struct sim_trace *t = config->trace;
+	uint64_t change = 0, bytes = 0;
+
+	memcpy(size, t->size, t->nobjects * sizeof(*size));
+	for (uint64_t i = 0; i < t->nrequests; i++) {
+		uint32_t object = t->object[i];
+
+		for (; change < t->nchanges && t->change[change] == i; change++)
+			size[object] = t->change_size[change];
+		if (i >= config->sample.warm)
+			bytes += size[object];
+	}
+	return bytes;
+}
+
+/* What the sample would be expected to count. */
+static int expect(const struct curve *c, double *requests, double *bytes)
+{
+	const struct sim_mrc_config *config = c->config;
+	uint64_t n = config->trace->nrequests, warm = config->sample.warm;
+	uint32_t *size;
+
+	*requests = (double)c->requests;
+	*bytes = (double)c->bytes;
+	if (!config->adjust || c->sample.rate >= 1)
+		return 0;
+	*requests = c->sample.rate * (double)(n > warm ? n - warm : 0);
+	if (config->equal_sizes) {
+		*bytes = *requests;
+		return 0;
+	}
+	size = malloc(((size_t)config->trace->nobjects + 1) * sizeof(*size));
+	if (!size)
+		return SCD_ENOMEM;
+	*bytes = c->sample.rate * (double)all_bytes(config, size);
+	free(size);
+	return 0;
+}
+
+static int draw_points(struct curve *c, struct sim_mrc_point *points)
+{
+	double requests, bytes;
+	int err = expect(c, &requests, &bytes);
+
+	for (size_t i = 0; !err && i < c->config->n; i++) {
+		points[i].hit_ratio =
+			ratio(c->hits[i].hits, c->requests, requests);
+		points[i].byte_hit_ratio =
+			ratio(c->hits[i].hit_bytes, c->bytes, bytes);
+	}
+	return err;
+}
+
+/* The sample; all requests are borrowed. */
+static int take(struct curve *c)
+{
+	const struct sim_mrc_config *config = c->config;
+	uint64_t max = config->sample.max_objects;
+
+	if (config->sample.rate < 1 || (max && max < config->trace->nobjects))
+		return sim_sample_make(&c->sample, config->trace,
+				       &config->sample);
+	c->sample.trace = *config->trace;
+	c->sample.rate = 1;
+	c->sample.warm = config->sample.warm;
+	return 0;
+}
+
+int sim_mrc(const struct sim_mrc_config *config, struct sim_mrc_point *points,
+	    struct sim_mrc_basis *basis)
+{
+	struct curve c = { .config = config };
+	int err = take(&c);
+
+	c.capacities = calloc(config->n + 1, sizeof(*c.capacities));
+	c.hits = calloc(config->n + 1, sizeof(*c.hits));
+	if (!err && (!c.capacities || !c.hits))
+		err = SCD_ENOMEM;
+	if (!err) {
+		bool lru = !config->policy || config->policy == &eviction_lru;
+
+		scale(&c);
+		err = lru ? by_distance(&c) : by_simulation(&c);
+	}
+	if (!err)
+		err = draw_points(&c, points);
+	if (!err && basis) {
+		basis->requests = c.sample.trace.nrequests;
+		basis->objects = c.sample.trace.nobjects;
+		basis->rate = c.sample.rate;
+	}
+	if (c.sample.trace.object != config->trace->object)
+		sim_sample_free(&c.sample);
+	free(c.capacities);
+	free(c.hits);
+	return err;
+}
