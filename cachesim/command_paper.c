@@ -375,20 +375,11 @@ static int study_named(struct settings *s, const char *trace, struct report *r)
 {
 	struct paper p = { .s = s, .report = r, .model = model_of(trace) };
 	const char *proxies = s->dimension[DIMENSION_PROXIES];
-	struct sim_config c = { 0 };
-	double value;
 	int code;
 
 	p.proxies = p.model ? p.model->groups : PROXIES;
-	if (proxies) {
-		if (dimension_set(DIMENSION_PROXIES, proxies, &c, &value)) {
-			fprintf(stderr, "%s: --proxies: not 1 to %u\n",
-				program_invocation_short_name,
-				SIM_MAX_PROXIES);
-			return TOOL_USAGE;
-		}
-		p.proxies = c.nproxies;
-	}
+	if (proxies)
+		p.proxies = (unsigned)atoi(proxies);
 	s->trace = trace;
 	code = workload_load(&p.trace, s);
 	if (code)
@@ -419,12 +410,32 @@ static int study_presets(struct settings *s, struct report *r)
 	return code;
 }
 
+/* Whether all values are good; no need to wait for a trace. */
+static int check(const struct settings *s)
+{
+	struct plan plan = { 0 };
+	struct sim_config c;
+	int code;
+
+	sim_config_init(&c);
+	code = plan_add(&plan, s->dimension, &c);
+	if (!code && plan.nrows > 1) {
+		fprintf(stderr, "%s: paper: one value of each\n",
+			program_invocation_short_name);
+		code = TOOL_USAGE;
+	}
+	plan_free(&plan);
+	return code;
+}
+
 int command_paper(int argc, char **argv)
 {
 	struct settings s = { 0 };
 	struct report r;
 	int code = settings_read_options(&s, command_paper_options, argc, argv);
 
+	if (!code)
+		code = check(&s);
 	if (code)
 		return code;
 	report_init(&r, "paper", columns, sizeof(columns) / sizeof(columns[0]));

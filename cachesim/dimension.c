@@ -124,7 +124,7 @@ static const char *set_protocol(struct sim_config *c, const char *text,
 
 	*v = 0;
 	if (!p)
-		return "is no protocol: see --list";
+		return "is no protocol";
 	sim_config_use(c, p);
 	if (p->way == PROTOCOL_ALONE)
 		c->protocol = NULL;
@@ -156,8 +156,22 @@ static const char *set_eviction(struct sim_config *c, const char *text,
 	}
 	name[n] = '\0';
 	c->eviction = eviction_policy_find(name);
-	return c->eviction ? NULL : "is no eviction policy: see --list";
+	return c->eviction ? NULL : "is no eviction policy";
 }
+
+/* in the order of enum sim_placement */
+static const char *const placements[] = { "keep", "second", "single",
+					  "single-seen", "single-shared",
+					  NULL };
+
+/* in the order of enum sim_partition, which has a column in between */
+static const char *const partitions[] = { "client", "number", "prefix",
+					  "column", "round-robin", NULL };
+
+static const char *const answers[] = { "no", "yes", NULL };
+
+/* in the order of enum protocol_form */
+static const char *const forms[] = { "full", "xor", "conditional", NULL };
 
 /* The position of a word; or false. */
 static bool word(const char *text, const char *const *words, unsigned *at)
@@ -172,16 +186,11 @@ static bool word(const char *text, const char *const *words, unsigned *at)
 static const char *set_placement(struct sim_config *c, const char *text,
 				 double *v)
 {
-	/* in the order of enum sim_placement */
-	static const char *const words[] = { "keep", "second", "single",
-					     "single-seen", "single-shared",
-					     NULL };
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, words, &at))
-		return "is not keep, second, single, single-seen or "
-		       "single-shared";
+	if (!word(text, placements, &at))
+		return "is no placement";
 	c->placement = (enum sim_placement)at;
 	return NULL;
 }
@@ -189,14 +198,11 @@ static const char *set_placement(struct sim_config *c, const char *text,
 static const char *set_partition(struct sim_config *c, const char *text,
 				 double *v)
 {
-	/* in the order of enum sim_partition, without the column */
-	static const char *const words[] = { "client", "number", "prefix", "",
-					     "round-robin", NULL };
 	unsigned at;
 
 	*v = 0;
-	if (!*text || !word(text, words, &at))
-		return "is not client, number, prefix or round-robin";
+	if (!word(text, partitions, &at) || at == SIM_BY_COLUMN)
+		return "is no partition";
 	c->partition = (enum sim_partition)at;
 	return NULL;
 }
@@ -249,14 +255,11 @@ static const char *set_expected(struct sim_config *c, const char *text,
 
 static const char *set_form(struct sim_config *c, const char *text, double *v)
 {
-	/* in the order of enum protocol_form */
-	static const char *const words[] = { "full", "xor", "conditional",
-					     NULL };
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, words, &at))
-		return "is not full, xor or conditional";
+	if (!word(text, forms, &at))
+		return "is no form";
 	c->digest.form = (enum protocol_form)at;
 	return NULL;
 }
@@ -285,12 +288,11 @@ static const char *set_tries(struct sim_config *c, const char *text,
 static const char *set_peer_use(struct sim_config *c, const char *text,
 				double *v)
 {
-	static const char *const words[] = { "no", "yes", NULL };
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, words, &at))
-		return "is not yes or no";
+	if (!word(text, answers, &at))
+		return "is no answer";
 	c->peer_use = at;
 	return NULL;
 }
@@ -390,7 +392,7 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	ROW(EXPECTED, "expected", 0, "N",
 	    "objects that a digest is made for\n"
 	    "(the capacity by the mean size)"),
-	ROW(FORM, "form", 0, "UPDATE", "what is sent (full)"),
+	ROW(FORM, "form", 0, "KIND", "what is sent (full)"),
 	ROW(THRESHOLD, "threshold", 'T', "SHARE",
 	    "publish when so many of the objects are new\n"
 	    "(1%)"),
@@ -409,6 +411,56 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	/* clang-format on */
 	{ 0 },
 };
+
+/* A copy of a list without one of its words. */
+static void list(const char *words[DIMENSION_WORDS], const char *const *from,
+		 const char *without)
+{
+	size_t n = 0;
+
+	for (; *from && n + 1 < DIMENSION_WORDS; from++) {
+		if (strcmp(*from, without))
+			words[n++] = *from;
+	}
+	words[n] = NULL;
+}
+
+static void list_protocols(const char *words[DIMENSION_WORDS])
+{
+	size_t n = 0;
+
+	for (; protocols[n] && n + 1 < DIMENSION_WORDS; n++)
+		words[n] = protocols[n]->name;
+	words[n] = NULL;
+}
+
+static void list_policies(const char *words[DIMENSION_WORDS])
+{
+	size_t n = 0;
+
+	for (; eviction_policies[n] && n + 1 < DIMENSION_WORDS; n++)
+		words[n] = eviction_policies[n]->name;
+	words[n] = NULL;
+}
+
+bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS])
+{
+	if (d == DIMENSION_PROTOCOL)
+		list_protocols(words);
+	else if (d == DIMENSION_EVICTION)
+		list_policies(words);
+	else if (d == DIMENSION_PLACEMENT)
+		list(words, placements, "");
+	else if (d == DIMENSION_PARTITION)
+		list(words, partitions, "column");
+	else if (d == DIMENSION_FORM)
+		list(words, forms, "");
+	else if (d == DIMENSION_PEER_USE)
+		list(words, answers, "");
+	else
+		return false;
+	return true;
+}
 
 struct report_column dimension_column(enum dimension d)
 {

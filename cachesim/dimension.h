@@ -44,6 +44,14 @@ extern const struct tool_option dimension_options[DIMENSIONS + 1];
 /* Its column; its value stands there as text, or as the number it is. */
 struct report_column dimension_column(enum dimension d);
 
+/* Room for all words that one takes. */
+enum { DIMENSION_WORDS = 64 };
+
+/*
+ * The words that it takes, and a null behind them; false: numbers.
+ */
+bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS]);
+
 /*
  * Changes the configuration. Returns null, or what is wrong with the text, in
  * English without a full stop; static. *value is the number it is; 0 where the

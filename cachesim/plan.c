@@ -111,11 +111,14 @@ static bool set(enum dimension d, const char *text, struct sim_config *c,
 		double *value)
 {
 	const char *why = dimension_set(d, text, c, value);
+	const char *words[DIMENSION_WORDS];
 	char option[32];
 
 	if (!why)
 		return true;
 	snprintf(option, sizeof(option), "--%s", dimension_options[d].name);
+	if (dimension_words(d, words))
+		return options_refuse_word(option, text, words);
 	return arguments_refuse(option, text, why);
 }
 

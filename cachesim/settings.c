@@ -60,7 +60,7 @@ const struct tool_option settings_output[] = {
 
 const struct tool_option settings_export[] = {
 	{ .name = "to", .letter = 'T', .kind = OPTION_WORD, AT(form),
-	  .value = "FORM", .words = export_forms,
+	  .value = "TARGET", .words = export_forms,
 	  .help = "compact, csv, keys or oracleGeneral" },
 	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
 	  .value = "FILE", .help = "write it there (standard output)" },
@@ -94,9 +94,9 @@ const struct tool_option settings_paper[] = {
 const struct tool_option settings_plot[] = {
 	{ .name = "output", .letter = 'o', .kind = OPTION_TEXT, AT(output),
 	  .value = "FILE", .help = "what to draw, .svg or .png (plot.svg)" },
-	{ .name = "x", .letter = 'x', .kind = OPTION_TEXT, AT(x),
+	{ .name = "x-axis", .letter = 'x', .kind = OPTION_TEXT, AT(x),
 	  .value = "COLUMN", .help = "along the bottom" },
-	{ .name = "y", .letter = 'y', .kind = OPTION_TEXT, AT(y),
+	{ .name = "y-axis", .letter = 'y', .kind = OPTION_TEXT, AT(y),
 	  .value = "COLUMN", .help = "up the side" },
 	{ .name = "script", .kind = OPTION_FLAG, AT(script),
 	  .help = "print what gnuplot would be given" },

@@ -14,7 +14,7 @@
 enum {
 	MAX_OPTIONS = 96,  /* of a command */
 	LONG_ONLY = 256,   /* what getopt_long() returns for those, and up */
-	HELP_COLUMN = 28,  /* where the text of --help begins */
+	HELP_COLUMN = 32,  /* where the text of --help begins */
 };
 
 /* getopt's two forms of the tables, and the rows by number. */
@@ -53,9 +53,8 @@ static void list_known(struct known *k, const struct tool_option *const *tables)
 	}
 }
 
-/* "lru, fifo or sieve" */
-static bool refuse_word(const char *option, const char *text,
-			const char *const *words)
+bool options_refuse_word(const char *option, const char *text,
+			 const char *const *words)
 {
 	char what[512] = "is not ";
 	size_t at = strlen(what);
@@ -76,7 +75,7 @@ static bool take_word(const char *option, const char *text,
 		if (!strcmp(text, words[*out]))
 			return true;
 	}
-	return refuse_word(option, text, words);
+	return options_refuse_word(option, text, words);
 }
 
 static bool take(const struct tool_option *row, const char *text, void *at)

@@ -37,6 +37,10 @@ struct tool_option {
 bool options_read(const struct tool_option *const *tables, int argc,
 		  char **argv, void *to);
 
+/* Tells that a value is none of the words, which a null ends; false. */
+bool options_refuse_word(const char *option, const char *text,
+			 const char *const *words);
+
 /* Prints a line or more for each option. */
 void options_help(const struct tool_option *const *tables, FILE *to);
 

@@ -1,9 +1,9 @@
-# Completion of digestctl(1) for bash, and for zsh by way of bashcompinit:
+# Completion of digestctl(1) and cachesim(1) for bash, and for zsh by way of bashcompinit:
 #	autoload -U bashcompinit && bashcompinit && source digestctl.bash
 #
-# Commands and options are what digestctl itself says in its --help, so that
-# they are always those of the digestctl that is called. Only the words that
-# an option takes are told here, by what --help calls the value.
+# Commands and options are what the tool itself says in its --help, so that
+# they are always those of the tool that is called. Only the words that an
+# option takes are told here, by what --help calls the value.
 
 _digestctl_values()
 {
@@ -13,11 +13,20 @@ _digestctl_values()
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
 	SECTION) echo "coders digests conditional" ;;
+	TARGET) echo "compact csv keys oracleGeneral" ;;
+	PLACEMENT) echo "keep second single single-seen single-shared" ;;
+	PARTITION) echo "client number prefix round-robin" ;;
+	POLICY) echo "lru fifo clock sieve s3fifo lfu gdsf wtinylfu" ;;
+	PROTOCOL)
+		echo "none icp htcp directory servernames bloom compressed" \
+			"golomb blocked squid carp global"
+		;;
+	YES) echo "yes no" ;;
 	CURVE) echo "wire equal cost churn" ;;
 	esac
 }
 
-# digestctl and a command: the names of its options.
+# The tool and a command: the names of its options.
 _digestctl_options()
 {
 	command "$1" $2 --help 2>/dev/null |
@@ -26,12 +35,12 @@ _digestctl_options()
 	echo "-h --help"
 }
 
-# digestctl, a command, an option: what --help calls its value.
+# The tool, a command, an option: what --help calls its value.
 _digestctl_value()
 {
 	command "$1" "$2" --help 2>/dev/null |
-		sed -n -e "s/^  \(-., \)\{0,1\} *$3 \([A-Z][A-Z]*\) .*/\2/p" \
-			-e "s/^  $3, --[a-z-]* \([A-Z][A-Z]*\) .*/\1/p"
+		sed -n -e "s/^  \(-., \)\{0,1\} *$3 \([A-Z][A-Z]*\)\( .*\)\{0,1\}$/\2/p" \
+			-e "s/^  $3, --[a-z-]* \([A-Z][A-Z]*\)\( .*\)\{0,1\}$/\1/p"
 }
 
 _digestctl_commands()
@@ -45,7 +54,7 @@ _digestctl_commands()
 _digestctl_takes_files()
 {
 	command "$1" "$2" --help 2>/dev/null |
-		grep -Eq '^(usage:)? +digestctl .*(FILE|DIGEST|OLD|BASE)'
+		grep -Eq '^(usage:)? +[a-z]+ .*(FILE|DIGEST|OLD|BASE|TRACE|RESULT)'
 }
 
 _digestctl_words()
@@ -90,4 +99,4 @@ _digestctl()
 	esac
 }
 
-complete -F _digestctl digestctl
+complete -F _digestctl digestctl cachesim

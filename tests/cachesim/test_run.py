@@ -104,8 +104,8 @@ def value_of(label, option, text, why):
 
 ROWS = [
     # label, arguments, input, code, stdout, stderr
-    value_of("no policy", "-e", "x", '--eviction: "x" is no eviction'),
-    value_of("no protocol", "-k", "x", '--protocol: "x" is no protocol'),
+    value_of("no policy", "-e", "x", '--eviction: "x" is not lru'),
+    value_of("no protocol", "-k", "x", '--protocol: "x" is not none'),
     value_of("no size", "-s", "x", '--size: "x" is not a size'),
     value_of("size 0", "-s", "0", "is not a size"),
     value_of("size too large", "-s", "101%", "is not a share"),

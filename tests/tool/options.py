@@ -16,6 +16,14 @@ FOLDER = folder_of({"some file.scd": b"", "other": b""})
 AT = FOLDER.name
 
 
+def part(text, title):
+    """A part of the manual that sections refer to; nothing if it is none of
+    these."""
+    found = re.search(rf"^\.Ss {title}$(.*?)(?=^\.S[sh] |\Z)", text,
+                      re.M | re.S)
+    return found[1] if found else ""
+
+
 class Options:
     """What is asked of every program with commands."""
 
@@ -26,10 +34,6 @@ class Options:
 
     def __init__(self, program):
         self.program = program
-
-    def shared(self, described):
-        """The part of the manual's description that holds for all commands."""
-        return ""
 
     def tests(self):
         tests = [self.help_has_all_options, self.help_is_what_is_asked_for,
@@ -43,7 +47,7 @@ class Options:
 
     def ask(self, command, *args):
         """What the tool says on stderr, without input and out of the way."""
-        return self.program(command, *args, *self.beside, cwd=AT)[2]
+        return self.program(command, *self.beside, *args, cwd=AT)[2]
 
     def names_known(self, command):
         """The long options of a command, by the errors of getopt_long()."""
@@ -76,8 +80,8 @@ class Options:
     def help_of(self, command):
         """Long name: its letter or "", and what its value is called or ""."""
         out = self.program(command, "--help")[1].decode()
-        rows = re.findall(r"^  (?:-(.), |    )--([a-z-]+)(?: ([A-Z]+))? +\S",
-                          out, re.M)
+        rows = re.findall(r"^  (?:-(.), |    )--([a-z-]+)(?: ([A-Z]+))?"
+                          r"(?: +\S|$)", out, re.M)
         return {name: (letter, value) for letter, name, value in rows}
 
     def help_has_all_options(self):
@@ -119,14 +123,15 @@ class Options:
         assert set(self.program.commands()) <= set(sections)
         for command in self.program.commands():
             section = sections[command].split(self.after_commands)[0]
-            section += self.shared(described)
+            titles = re.findall(r"^\.Sx (\w.*?)(?: [.,])?$", section, re.M)
+            section += "".join(part(described, t) for t in titles)
             section = re.sub(r"^\.Ql .*\n", "", section, flags=re.M)
             named = set(re.findall(r"Fl -([a-z][a-z-]+)", section))
             named |= set(re.findall(r"Fl . , -([a-z][a-z-]+)", section))
             assert named == set(self.help_of(command)), (command, named)
             for name, (letter, value) in self.help_of(command).items():
-                item = re.search(rf"^\.(?:It|Pq) .*-{name}\b(.*)", section,
-                                 re.M)
+                item = re.search(rf"^\.(?:It|Pq) .*-{name}(?![\w-])(.*)",
+                                 section, re.M)
                 has_value = re.match(r" (Ar|Cm) ", item[1])
                 assert bool(value) == bool(has_value), (command, name)
                 assert not letter or f"Fl {letter}" in section, (command, name)
@@ -187,10 +192,10 @@ class Options:
                     assert "other" in offered, (command, name)
                     continue
                 told = self.ask(command, f"--{name}", "\1")
-                words = re.search(r'" is not (?:one of )?([a-z, ]+)$', told,
-                                  re.M)
+                words = re.search(r'" is not (?:one of )?([a-z][\w, -]+)$',
+                                  told, re.M)
                 listed = re.split(r", | or | ", words[1]) if words else []
-                if listed == ["a", "number"]:
+                if listed[:1] == ["a"]:  # number, size
                     listed = []
                 assert sorted(offered) == sorted(listed), (command, name, told)
                 with_words.update(offered)
