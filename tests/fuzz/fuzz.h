@@ -13,6 +13,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+/*
+ * A target may have a mutator: it changes len bytes, of which there is room
+ * for max, and returns how many there are then. fuzz_mutate() is the usual
+ * change, of libFuzzer or of replay.c.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
+			       unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t max);
+
+static inline size_t fuzz_mutate(uint8_t *data, size_t len, size_t max)
+{
+	return max ? LLVMFuzzerMutate(data, len, max) : 0;
+}
+
 /* A promise; unlike assert() it is never compiled out. */
 static inline void fuzz_must(int holds)
 {

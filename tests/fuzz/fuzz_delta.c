@@ -1,27 +1,15 @@
 /*
- * Any bytes as a delta for a base that is there. What applies must be what
+ * Any bytes as an XOR delta for a base of its shape. What applies must be what
  * its header says, and the base untouched; what composes must parse.
  */
 #include "codec/bloom.h"
 #include "codec/delta.h"
 #include "tests/fuzz/frame.h"
 
-enum { BASE_BITS = 1003, BASE_HASH = 3, BASE_GENERATION = 6 };
-
-static struct scd_bloom make_base(void)
-{
-	struct scd_bloom base;
-
-	fuzz_must(scd_bloom_init(&base, BASE_BITS, BASE_HASH) == SCD_OK);
-	for (unsigned i = 0; i < BASE_BITS; i += 7)
-		base.bits[i / 8] |= (uint8_t)(1u << i % 8);
-	return base;
-}
-
 static void try_apply(const uint8_t *in, size_t len,
 		      const struct scd_bloom *bloom)
 {
-	struct scd_base base = {bloom, 1, BASE_GENERATION};
+	struct scd_base base = {bloom, FRAME_INSTANCE, FRAME_BASE_GENERATION};
 	uint64_t before = scd_digest_checksum(bloom);
 	struct scd_digest_info info;
 	struct scd_bloom next;
@@ -35,41 +23,25 @@ static void try_apply(const uint8_t *in, size_t len,
 	fuzz_must(scd_digest_checksum(bloom) == before);
 }
 
-/* Make a header say that it is a delta for the base. */
-static void adopt(uint8_t *in, const struct scd_bloom *bloom)
-{
-	in[4] = SCD_DELTA_XOR;
-	in[7] = BASE_HASH;
-	fuzz_put_u64(in + 8, BASE_BITS);
-	fuzz_put_u64(in + 32, 1);
-	fuzz_put_u64(in + 48, BASE_GENERATION);
-	fuzz_put_u64(in + 56, scd_digest_checksum(bloom));
-	fuzz_put_u64(in + 88, scd__frame_checksum(in));
-}
-
 /* Follow a delta with the one that leads on to the empty filter. */
-static void try_compose(const uint8_t *in, size_t len)
+static void try_compose(const uint8_t *in, size_t len,
+			const struct scd_digest_info *info)
 {
 	struct scd_delta first = {in, len}, second;
-	struct scd_digest_info info, ids;
-	struct scd_bloom from, none;
+	struct scd_digest_info ids = {
+		.instance = info->instance,
+		.base_generation = info->generation,
+		.generation = info->generation + 1,
+	};
+	struct scd_bloom from = fuzz_base(info), none = fuzz_base(info);
 	uint8_t *bytes, *out;
 	size_t out_len;
 
-	if (scd_digest_parse(in, len, &fuzz_limits, &info) != SCD_OK ||
-	    info.generation == UINT64_MAX)
-		return;
-	fuzz_must(scd_bloom_init(&none, info.nbits, info.nhash) == SCD_OK);
-	fuzz_must(scd_bloom_init(&from, info.nbits, info.nhash) == SCD_OK);
-	ids = (struct scd_digest_info){
-		.instance = info.instance,
-		.base_generation = info.generation,
-		.generation = info.generation + 1,
-	};
+	scd_bloom_clear(&none);
 	fuzz_must(scd_delta_encode(&from, &none, &ids, &bytes, &second.len) ==
 		  SCD_OK);
-	fuzz_put_u64(bytes + 56, info.checksum);
-	fuzz_put_u64(bytes + 88, scd__frame_checksum(bytes));
+	fuzz_put_u64(bytes + 56, info->checksum);
+	fuzz_sum(bytes);
 	second.bytes = bytes;
 	if (scd_delta_compose(&first, &second, &fuzz_limits, &out, &out_len) ==
 	    SCD_OK) {
@@ -84,17 +56,73 @@ static void try_compose(const uint8_t *in, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct scd_bloom base = make_base();
-	uint8_t *in = fuzz_seal(data, len);
+	struct scd_digest_info info;
+	struct scd_bloom base;
 
+	if (scd_digest_parse(data, len, &fuzz_limits, &info) != SCD_OK)
+		return 0;
+	base = fuzz_base(&info);
 	try_apply(data, len, &base);
-	try_compose(in, len);
-	if (len >= SCD_DIGEST_HEADER_BYTES) {
-		adopt(in, &base);
-		try_apply(in, len, &base);
-		try_compose(in, len);
-	}
-	free(in);
+	if (info.generation < UINT64_MAX)
+		try_compose(data, len, &info);
 	scd_bloom_free(&base);
 	return 0;
+}
+
+/* The header of a delta for the base of its shape, with another array. */
+static void adopt(uint8_t *in, const struct scd_bloom *base,
+		  const struct scd_bloom *next)
+{
+	fuzz_put_u64(in + 24, scd_bloom_ones(next));
+	fuzz_put_u64(in + 56, scd_digest_checksum(base));
+	fuzz_put_u64(in + 64, scd_digest_checksum(next));
+}
+
+static void repair(uint8_t *in, size_t len)
+{
+	struct scd_digest_info info;
+	struct scd_bloom base, next;
+
+	in[4] = SCD_DELTA_XOR;
+	fuzz_put_u64(in + 32, FRAME_INSTANCE);
+	fuzz_put_u64(in + 48, FRAME_BASE_GENERATION);
+	fuzz_sum(in);
+	if (scd_digest_parse(in, len, &fuzz_limits, &info) != SCD_OK)
+		return;
+	base = fuzz_base(&info);
+	next = fuzz_base(&info);
+	if (scd__frame_payload(in, &info, next.bits) == SCD_OK &&
+	    scd_bloom_xor(&next, &base) == SCD_OK)
+		adopt(in, &base, &next);
+	scd_bloom_free(&base);
+	scd_bloom_free(&next);
+}
+
+static size_t make(struct fuzz_bytes *b, uint8_t **out)
+{
+	struct scd_digest_info info = fuzz_shape(b, 1 << 12);
+	struct scd__shape shape = {.nbits = info.nbits};
+	struct scd_bloom base = fuzz_base(&info), next = fuzz_base(&info);
+	struct fuzz_bytes rest = *b;
+	uint8_t flips[CODING_MAX_BYTES];
+
+	coding_array(SCD_CODING_SPARSE, b, &shape, flips);
+	for (size_t i = 0; i < scd_bloom_bytes(&next); i++)
+		next.bits[i] ^= flips[i];
+	info.kind = SCD_DELTA_XOR;
+	info.base_generation = FRAME_BASE_GENERATION;
+	info.base_checksum = scd_digest_checksum(&base);
+	info.nones = scd_bloom_ones(&next);
+	info.checksum = scd_digest_checksum(&next);
+	scd_bloom_free(&base);
+	scd_bloom_free(&next);
+	return fuzz_code(&rest, &info, flips, out);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
+			       unsigned seed)
+{
+	static const struct fuzz_frame frame = {repair, make};
+
+	return fuzz_mutate_frame(&frame, data, len, max, seed);
 }

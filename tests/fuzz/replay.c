@@ -12,6 +12,8 @@
 #include "tests/codec/random.h"
 #include "tests/fuzz/fuzz.h"
 
+#pragma weak LLVMFuzzerCustomMutator
+
 enum {
 	REPLAY_MAX_BYTES = 65536,
 	REPLAY_MUTATIONS = 200, /* of each file */
@@ -31,17 +33,34 @@ static void run(const uint8_t *data, size_t len)
 	free(copy);
 }
 
+/* Some bytes are others, or the end is not there; nothing grows. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t max)
+{
+	uint64_t changes = 1 + random_below(&seed, 8);
+
+	(void)max;
+	while (len && changes-- > 0)
+		data[random_below(&seed, len)] = (uint8_t)random_next(&seed);
+	if (len && random_below(&seed, 8) == 0)
+		len = (size_t)random_below(&seed, len);
+	return len;
+}
+
+/* By the target's own mutator, if it has one. */
+static size_t mutate(uint8_t *data, size_t len)
+{
+	if (LLVMFuzzerCustomMutator)
+		return LLVMFuzzerCustomMutator(data, len, REPLAY_MAX_BYTES,
+					       (unsigned)random_next(&seed));
+	return LLVMFuzzerMutate(data, len, REPLAY_MAX_BYTES);
+}
+
 static void run_mutated(const uint8_t *data, size_t len)
 {
 	static uint8_t bytes[REPLAY_MAX_BYTES];
-	uint64_t changes = 1 + random_below(&seed, 8);
 
 	memcpy(bytes, data, len);
-	while (changes-- > 0)
-		bytes[random_below(&seed, len)] = (uint8_t)random_next(&seed);
-	if (random_below(&seed, 8) == 0)
-		len = (size_t)random_below(&seed, len);
-	run(bytes, len);
+	run(bytes, mutate(bytes, len));
 }
 
 static void replay_file(const char *path)

@@ -4,7 +4,7 @@
     tests/fuzz/seeds.py           (writes corpus/ beside itself)
 
 A payload of coding 2 to 5 becomes an input as coding.h has it: raw; and its
-array one that is to be coded.
+array one that is to be coded. Sets of numbers are those of fuzz_golomb.c.
 """
 
 import hashlib
@@ -62,6 +62,12 @@ def main():
             continue
         if 0 < head["ncoded"] <= head["nbits"]:
             write(CODINGS[head["coding"]], raw_input(head, data[96:]))
+    for shift in (0, 3, 10, 39):
+        gaps = bytes(i * 37 % 256 for i in range(200))
+        write("golomb", struct.pack("<BBHB", 1, shift, 0, 0) + gaps)
+    for rice, count, code in ((0, 3, b"\7"), (3, 2, b"\x11"),
+                              (7, 1, b"\x80\7"), (20, 0, b"")):
+        write("golomb", struct.pack("<BBHHB", 0, rice, count, 999, 9) + code)
     for name, how in zip(("paper", "dense-2", "sparse-tiny", "odd", "sparse",
                           "sparse-tiny", "dense-2", "paper"), HOWS):
         bits = (VECTORS / "good" / (name + ".bits")).read_bytes()
