@@ -41,15 +41,20 @@ static uint64_t capacity_of(const struct sim_cluster *s)
 	return (uint64_t)((double)all * c->capacity_ppm / MILLION);
 }
 
+static double mean_size(const struct sim_cluster *s)
+{
+	if (s->config.objects || !s->trace->nobjects)
+		return 1;
+	return (double)infinite_bytes(s->trace) / (double)s->trace->nobjects;
+}
+
 /* Objects of mean size that one proxy holds, at least 1. */
 static uint64_t expected_objects(const struct sim_cluster *s)
 {
 	uint64_t n = s->trace->nobjects, each;
-	double mean = 1;
 
-	if (!s->config.objects && n)
-		mean = (double)infinite_bytes(s->trace) / (double)n;
-	each = (uint64_t)((double)(s->capacity / s->config.nproxies) / mean);
+	each = (uint64_t)((double)(s->capacity / s->config.nproxies) /
+			  mean_size(s));
 	if (each > n)
 		each = n;
 	return each ? each : 1;
@@ -156,6 +161,34 @@ static int make_rows(struct sim_cluster *s)
 			  s->config.nproxies);
 }
 
+static int make_node(struct sim_cluster *s, struct sim_proxy *p,
+		     const struct sim_cache_config *c)
+{
+	struct sim_node_config node = {
+		.capacity = c->capacity,
+		.eviction = c->policy,
+		.admission = s->config.admission,
+		.options = s->config.admission_options,
+		.nobjects = c->nobjects,
+		.hash = c->hash,
+		.hashed = c->hashed,
+		.gone = c->evicted,
+		.arg = c->arg,
+	};
+	int err = 0;
+
+	node.options.mean_size = (uint64_t)mean_size(s);
+	if (s->config.admission_shared && !s->admission) {
+		struct admission_config all = node.options;
+
+		all.capacity = s->capacity;
+		all.eviction = c->policy;
+		err = admission_new(&s->admission, s->config.admission, &all);
+	}
+	node.shared = s->admission;
+	return err ? err : sim_node_new(&p->node, &node);
+}
+
 static int make_proxy(struct sim_cluster *s, unsigned number)
 {
 	const struct eviction_policy *lru = eviction_policy_find("lru");
@@ -179,7 +212,11 @@ static int make_proxy(struct sim_cluster *s, unsigned number)
 	if (p->next_s < s->next_s)
 		s->next_s = p->next_s;
 	if (s->way == PROTOCOL_ONE)
-		c.capacity = number ? 0 : s->capacity;
+		c.capacity = s->capacity;
+	if (s->way == PROTOCOL_ONE && number > 0)
+		return 0;
+	if (s->config.admission)
+		return make_node(s, p, &c);
 	return sim_cache_new(&p->cache, &c);
 }
 
@@ -288,8 +325,10 @@ void sim_cluster_free(struct sim_cluster **s)
 	protocol_free(&(*s)->protocol);
 	for (unsigned i = 0; i < SIM_MAX_PROXIES; i++) {
 		sim_cache_free(&(*s)->proxy[i].cache);
+		sim_node_free(&(*s)->proxy[i].node);
 		numbers_free(&(*s)->proxy[i].changed);
 	}
+	admission_free(&(*s)->admission);
 	numbers_free(&(*s)->touched);
 	numbers_free(&(*s)->used);
 	numbers_free(&(*s)->added);
@@ -308,6 +347,24 @@ static unsigned home_of(const struct sim_cluster *s, uint64_t request)
 	return (unsigned)(request % s->config.nproxies);
 }
 
+/* What of a proxy's cache a request will touch: first its place, then, nearer,
+ * what the eviction policy has. */
+static void prefetch_place(const struct sim_proxy *p, uint32_t object)
+{
+	if (p->node)
+		sim_node_prefetch(p->node, object);
+	else
+		sim_cache_prefetch(p->cache, object);
+}
+
+static void prefetch_slot(const struct sim_proxy *p, uint32_t object)
+{
+	if (p->node)
+		sim_node_prefetch_slot(p->node, object);
+	else
+		sim_cache_prefetch_slot(p->cache, object);
+}
+
 static void prefetch(struct sim_cluster *s, uint64_t at)
 {
 	const struct sim_trace *t = s->trace;
@@ -316,18 +373,30 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 
 	if (at + ROW_AHEAD >= t->nrequests)
 		return;
-	masks_prefetch(&s->objects, t->object[at + ROW_AHEAD]);
-	__builtin_prefetch(&s->size[t->object[at + ROW_AHEAD]]);
+	object = t->object[at + ROW_AHEAD];
+	masks_prefetch(&s->objects, object);
+	__builtin_prefetch(&s->size[object]);
 	object = t->object[at + PLACE_AHEAD];
 	proxy = home_of(s, at + PLACE_AHEAD);
-	sim_cache_prefetch(s->proxy[proxy].cache, object);
+	prefetch_place(sim_serving(s, proxy, object), object);
 	if (s->prefetch &&
 	    !masks_has(&s->objects, object, s->field.held, proxy))
 		s->prefetch(s->protocol,
 			    s->protocol->config.nviews > 1 ? proxy : 0, object);
 	object = t->object[at + SLOT_AHEAD];
 	proxy = home_of(s, at + SLOT_AHEAD);
-	sim_cache_prefetch_slot(s->proxy[proxy].cache, object);
+	prefetch_slot(sim_serving(s, proxy, object), object);
+}
+
+static void add_node(const struct sim_node *node, struct sim_counters *c)
+{
+	struct sim_node_stats stats;
+
+	sim_node_stats(node, &stats);
+	c->writes = stats.writes;
+	c->write_bytes = stats.write_bytes;
+	c->held = stats.objects;
+	c->held_bytes = stats.bytes;
 }
 
 /* What a cache counts itself. */
@@ -335,6 +404,12 @@ static void add_stores(const struct sim_proxy *p, struct sim_counters *c)
 {
 	struct sim_cache_stats stats;
 
+	if (p->node) {
+		add_node(p->node, c);
+		return;
+	}
+	if (!p->cache)
+		return;
 	sim_cache_stats(p->cache, &stats);
 	c->writes = stats.puts;
 	c->write_bytes = stats.put_bytes;

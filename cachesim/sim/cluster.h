@@ -42,6 +42,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cachesim/admission/admission.h"
 #include "cachesim/protocol/protocol.h"
 #include "cachesim/sim/trace.h"
 
@@ -107,6 +108,11 @@ struct sim_config {
 	uint64_t size_limit;   /* larger objects are not stored; 0: no limit */
 	const struct eviction_policy *eviction; /* null: LRU */
 	enum sim_placement placement;
+	/* What is stored of that; null: all of it. Capacity, mean size and
+	 * eviction policy in its options are found. */
+	const struct admission_policy *admission;
+	struct admission_config admission_options;
+	bool admission_shared; /* one memory for all proxies */
 
 	/* cooperation */
 	const struct protocol *protocol; /* null: none */

@@ -7,6 +7,7 @@
 #include "cachesim/protocol/masks.h"
 #include "cachesim/sim/cache.h"
 #include "cachesim/sim/cluster.h"
+#include "cachesim/sim/node.h"
 #include "cachesim/sim/numbers.h"
 #include "cachesim/sim/transport.h"
 
@@ -26,7 +27,10 @@ struct sim_fields {
 struct sim_proxy {
 	struct sim_cluster *cluster;
 	unsigned number;
-	struct sim_cache *cache; /* null: another's is used */
+	/* a cache, or one with admission; neither, if only another proxy's is
+	 * used */
+	struct sim_cache *cache;
+	struct sim_node *node;
 	struct sim_counters count, before; /* before: when warm-up ended */
 	uint64_t held;			   /* objects */
 	uint64_t fresh;	   /* stored since the last publication */
@@ -62,8 +66,60 @@ struct sim_cluster {
 	struct numbers added, removed; /* of a publication being made */
 	struct transport transport;
 	int error; /* the first */
+	struct admission *admission; /* that all share; or null */
 	struct sim_proxy proxy[SIM_MAX_PROXIES];
 };
+
+/* What an object takes of the capacity. */
+static inline uint32_t sim_size(const struct sim_cluster *s, uint32_t object)
+{
+	return s->config.objects ? 1 : s->size[object];
+}
+
+/* A request at a proxy's cache; is it in? The size is that of now. */
+static inline bool sim_proxy_get(struct sim_proxy *p, uint32_t object,
+				 uint32_t size)
+{
+	return p->node ? sim_node_get(p->node, object, size)
+		       : sim_cache_get(p->cache, object);
+}
+
+/* Puts an object in: 0, SCD_ELIMIT if it is not kept, SCD_ENOMEM. */
+static inline int sim_proxy_put(struct sim_proxy *p, uint32_t object,
+				uint32_t size)
+{
+	if (!p->node)
+		return sim_cache_put(p->cache, object, size);
+	return sim_node_put(p->node, object, size) == ADMISSION_NO ? SCD_ELIMIT
+								   : 0;
+}
+
+static inline void sim_proxy_drop(struct sim_proxy *p, uint32_t object)
+{
+	if (p->node)
+		sim_node_drop(p->node, object);
+	else
+		sim_cache_drop(p->cache, object);
+}
+
+/* The proxy in whose cache an object would be, for a request to a proxy. */
+static inline struct sim_proxy *sim_serving(struct sim_cluster *s,
+					    unsigned proxy, uint32_t object)
+{
+	switch (s->way) {
+	case PROTOCOL_ALONE:
+	case PROTOCOL_ASK_ALL:
+	case PROTOCOL_SUMMARY:
+		break;
+	case PROTOCOL_OWNER:
+		proxy = s->protocol->protocol->owner(s->protocol, object);
+		break;
+	case PROTOCOL_ONE:
+		proxy = 0;
+		break;
+	}
+	return &s->proxy[proxy];
+}
 
 /* What happens before the request that an epoch begins with. */
 void sim_epoch_begin(struct sim_cluster *s);

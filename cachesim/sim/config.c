@@ -24,6 +24,7 @@ void sim_config_init(struct sim_config *c)
 		.epoch = 1,
 		.seed = 1,
 	};
+	admission_defaults(&c->admission_options);
 }
 
 void sim_config_use(struct sim_config *c, const struct protocol *protocol)

@@ -53,12 +53,19 @@ static void show_changes(struct sim_cluster *s)
 	s->touched.n = 0;
 }
 
+/* It may be gone by now. */
+static void use(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+{
+	if (masks_has(&s->objects, object, s->field.held, p->number))
+		sim_proxy_get(p, object, sim_size(s, object));
+}
+
 static void use_at_peers(struct sim_cluster *s)
 {
 	const struct numbers *l = &s->used;
 
 	for (size_t i = 0; i + 1 < l->n; i += 2)
-		sim_cache_get(s->proxy[l->at[i + 1]].cache, l->at[i]);
+		use(s, &s->proxy[l->at[i + 1]], l->at[i]);
 	s->used.n = 0;
 }
 

@@ -17,11 +17,6 @@ static unsigned next_in_ring(uint64_t set, unsigned p)
 	return (unsigned)__builtin_ctzll(behind ? behind : set);
 }
 
-static uint32_t size_of(const struct sim_cluster *s, uint32_t object)
-{
-	return s->config.objects ? 1 : s->size[object];
-}
-
 /* Bits of proxies in a field that may not be kept: then none. */
 static uint64_t field(const struct sim_cluster *s, uint32_t object, unsigned f)
 {
@@ -50,16 +45,18 @@ void sim_evicted(void *arg, uint32_t object)
 {
 	struct sim_proxy *p = arg;
 
+	p->count.evicted++;
+	p->count.evicted_bytes += sim_size(p->cluster, object);
 	forget(p, object);
 }
 
 static void store(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 {
-	uint32_t size = size_of(s, object);
+	uint32_t size = sim_size(s, object);
 	int err = SCD_ELIMIT;
 
 	if (!s->config.size_limit || s->size[object] <= s->config.size_limit)
-		err = sim_cache_put(p->cache, object, size);
+		err = sim_proxy_put(p, object, size);
 	if (err == SCD_ELIMIT) {
 		p->count.refused++;
 		return;
@@ -253,16 +250,18 @@ static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
 	}
 	if (has && is_stale(s, object, home->number)) {
 		c->local_stale++;
-		sim_cache_drop(home->cache, object);
+		sim_proxy_drop(home, object);
 		forget(home, object);
 		has = false;
 	}
 	if (has) {
-		sim_cache_get(home->cache, object);
+		sim_proxy_get(home, object, sim_size(s, object));
 		*(forward ? &c->remote_hits : &c->local_hits) += 1;
 		*(forward ? &c->remote_bytes : &c->local_bytes) += size;
 		return;
 	}
+	if (home->node)
+		sim_node_get(home->node, object, sim_size(s, object));
 	c->origin++;
 	c->origin_bytes += size;
 	c->latency_us += s->config.latency.origin;
@@ -280,13 +279,15 @@ static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 		if (!is_stale(s, object, p->number)) {
 			c->local_hits++;
 			c->local_bytes += size;
-			sim_cache_get(p->cache, object);
+			sim_proxy_get(p, object, sim_size(s, object));
 			return;
 		}
 		c->local_stale++;
-		sim_cache_drop(p->cache, object);
+		sim_proxy_drop(p, object);
 		forget(p, object);
 	}
+	if (p->node) /* admission counts this request */
+		sim_node_get(p->node, object, sim_size(s, object));
 	remote = s->way != PROTOCOL_ALONE && get_from_peers(s, p, object);
 	if (remote) {
 		c->remote_hits++;
@@ -313,13 +314,8 @@ void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
 		serve(s, p, object);
 		return;
 	case PROTOCOL_OWNER:
-		serve_at(s, p,
-			 &s->proxy[s->protocol->protocol->owner(s->protocol,
-								object)],
-			 object);
-		return;
 	case PROTOCOL_ONE:
-		serve_at(s, p, &s->proxy[0], object);
+		serve_at(s, p, sim_serving(s, proxy, object), object);
 		return;
 	}
 }
