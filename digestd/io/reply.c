@@ -2,8 +2,10 @@
  * Replies of requests: the header that goes with each, and the body.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "digestd/core/conditional.h"
+#include "digestd/core/range.h"
 #include "digestd/core/via.h"
 #include "digestd/io/request.h"
 
@@ -82,6 +84,64 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 	fields_free(f);
 }
 
+/* Which part of a stored response the request wants. */
+static enum range_answer part_of(const struct request *r,
+				 const struct cached *c, struct range *part)
+{
+	*part = (struct range){ 0, c->body_len };
+	if (c->status != 200 || strcmp(r->method, "GET") != 0)
+		return RANGE_WHOLE;
+	return range_select(exchange_request(r->x)->fields, &c->fields,
+			    c->body_len, part);
+}
+
+/* There is no such part; what is there, Content-Range says. */
+static void reply_416(struct request *r, const struct cached *c)
+{
+	struct cachestatus status = status_of_cached(r);
+	char text[RANGE_TEXT];
+	struct fields f;
+
+	range_text(NULL, c->body_len, text);
+	fields_init(&f);
+	status.node = r->settings->node;
+	status.ttl_s = freshness_left(&c->freshness, now_s(r));
+	/* without memory it goes out without them */
+	if (fields_add(&f, "Content-Range", text) ||
+	    cachestatus_append(&f, &status) ||
+	    via_append(&f, 1, r->settings->node))
+		fields_clear(&f);
+	exchange_reply_error(r->x, 416, &f);
+	fields_free(&f);
+}
+
+/* With 200, or the part of it with 206. */
+static void reply_body(struct request *r, struct cached *c, struct fields *f)
+{
+	char text[RANGE_TEXT];
+	struct range part;
+	unsigned status = c->status;
+
+	switch (part_of(r, c, &part)) {
+	case RANGE_WHOLE:
+		break;
+	case RANGE_UNSATISFIABLE:
+		reply_416(r, c);
+		return;
+	case RANGE_PART:
+		status = 206;
+		range_text(&part, c->body_len, text);
+		if (fields_set(f, "Content-Range", text)) {
+			reply_error(r, 503, "memory");
+			return;
+		}
+	}
+	count_bytes(r, part.len);
+	exchange_reply(r->x, status, f,
+		       c->body ? c->body + part.first : NULL, part.len,
+		       release_cached, cached_ref(c));
+}
+
 void reply_cached(struct request *r, struct cached *c)
 {
 	struct cachestatus status = status_of_cached(r);
@@ -101,9 +161,7 @@ void reply_cached(struct request *r, struct cached *c)
 		reply_304(r, c, &f);
 		return;
 	}
-	count_bytes(r, c->body_len);
-	exchange_reply(r->x, c->status, &f, c->body, c->body_len,
-		       release_cached, cached_ref(c));
+	reply_body(r, c, &f);
 	fields_free(&f);
 }
 

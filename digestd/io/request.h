@@ -136,7 +136,8 @@ void request_push_upload(struct request *r);
 
 /* Replies, in reply.c. Each answers the exchange, if it is still there. */
 
-/* From the store: 304 or the whole, with Age and Cache-Status. */
+/* From the store: 304, the whole, or the part asked for, with Age and
+ * Cache-Status. */
 void reply_cached(struct request *r, struct cached *c);
 
 /* From the fetch under way: the header now, the body as it comes. */

@@ -216,7 +216,8 @@ static int take_response(struct request *r, unsigned status,
 	r->status = status;
 	r->body_len = body_len;
 	freshness_init(&r->freshness, status, &r->response, &times);
-	r->storing = !fields_get(&r->in, "range") &&
+	/* what came for a range is about it, unless it is the whole */
+	r->storing = (status == 200 || !fields_get(&r->in, "range")) &&
 		     storable(r->method, &r->in, status, &r->response) ==
 			     STORABLE_YES &&
 		     right_variant(r) &&
@@ -625,6 +626,20 @@ enum step_result request_ask_peers(struct request *r)
 	return STEP_STOP;
 }
 
+/* Asks about what is stored. The client's range stays, under its condition:
+ * the origin looks at it when it does not confirm. */
+static int ask_about_stale(struct request *r)
+{
+	const char *if_range = fields_get(&r->out, "If-Range");
+
+	r->validating = true;
+	if (conditional_validate(&r->stale->fields, &r->out))
+		return -1;
+	if (!if_range || !fields_get(&r->out, "Range"))
+		return 0;
+	return fields_add(&r->out, "If-Range", if_range);
+}
+
 /* What is sent to an origin when the answer may be stored: no conditions but
  * our own, so that it is whole. */
 static int own_conditions(struct request *r)
@@ -635,13 +650,11 @@ static int own_conditions(struct request *r)
 	};
 
 	r->validating = false;
-	if (!r->cacheable || fields_get(&r->in, "range"))
+	if (!r->cacheable)
 		return 0;
-	if (r->stale && conditional_has_validator(&r->stale->fields)) {
-		r->validating = true;
-		return conditional_validate(&r->stale->fields, &r->out);
-	}
-	if (strcmp(r->method, "GET") != 0)
+	if (r->stale && conditional_has_validator(&r->stale->fields))
+		return ask_about_stale(r);
+	if (strcmp(r->method, "GET") != 0 || fields_get(&r->in, "range"))
 		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		fields_remove(&r->out, names[i]);

@@ -13,6 +13,7 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/freshness.h"
 #include "digestd/core/guard.h"
+#include "digestd/core/range.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/target.h"
 #include "digestd/core/vary.h"
@@ -66,6 +67,18 @@ static void try_target(const struct message *m)
 	target_free(&t);
 }
 
+static void try_range(const struct fields *fields, size_t len)
+{
+	struct range part;
+	char text[RANGE_TEXT];
+
+	if (range_select(fields, fields, len, &part) != RANGE_PART)
+		return;
+	fuzz_must(part.len > 0 && part.len <= len);
+	fuzz_must(part.first <= len - part.len);
+	range_text(&part, len, text);
+}
+
 static void try_response(const struct fields *fields)
 {
 	struct exchange_times times = { NOW_S, NOW_S + 1 };
@@ -80,6 +93,8 @@ static void try_response(const struct fields *fields)
 		fuzz_must(freshness_left(&f, NOW_S + 10) > 0);
 	storable("GET", fields, 200, fields);
 	conditional_not_modified(fields, fields, NOW_S);
+	try_range(fields, 0);
+	try_range(fields, 1000);
 	fuzz_must(!conditional_304_fields(fields, &out));
 	fields_free(&out);
 	fuzz_must(!vary_select(fields, fields, &out));
