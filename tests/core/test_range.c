@@ -12,7 +12,8 @@
 enum { LEN = 10 };
 
 static const struct {
-	const char *request, *stored, *text; /* Content-Range; null: the whole */
+	const char *request, *stored;
+	const char *text; /* Content-Range; null: the whole */
 } rows[] = {
 	{ NULL, NULL, NULL },
 	{ "Range: bytes=0-1", NULL, "bytes 0-1/10" },
