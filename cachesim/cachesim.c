@@ -14,6 +14,7 @@ static const struct tool_command commands[] = {
 	COMMAND(generate, generate, "make a trace out of a seed"),
 	COMMAND(run, run, "simulate one configuration"),
 	COMMAND(sweep, run, "simulate all combinations of several values"),
+	COMMAND(mrc, mrc, "compute hit ratio curves, exact or sampled"),
 	COMMAND(plot, plot, "draw a result with gnuplot"),
 	COMMAND(paper, paper, "repeat the study of \"Summary Cache\""),
 	{ 0 },

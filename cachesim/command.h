@@ -15,6 +15,7 @@ typedef int command_fn(int argc, char **argv);
 command_fn command_info;
 command_fn command_generate;
 command_fn command_sweep;
+command_fn command_mrc;
 command_fn command_plot;
 command_fn command_paper;
 command_fn command_run;
@@ -24,6 +25,7 @@ command_fn command_convert;
 extern const char command_info_help[];
 extern const char command_generate_help[];
 extern const char command_sweep_help[];
+extern const char command_mrc_help[];
 extern const char command_plot_help[];
 extern const char command_paper_help[];
 extern const char command_run_help[];
@@ -32,6 +34,7 @@ extern const char command_convert_help[];
 /* The tables of options of a command; a null ends them. */
 extern const struct tool_option *const command_info_options[];
 extern const struct tool_option *const command_generate_options[];
+extern const struct tool_option *const command_mrc_options[];
 extern const struct tool_option *const command_plot_options[];
 extern const struct tool_option *const command_paper_options[];
 /* the same for run and sweep */

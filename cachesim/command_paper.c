@@ -40,7 +40,6 @@ const struct tool_option *const command_paper_options[] = {
 enum {
 	SIZE_LIMIT = 250 * 1024, /* [bytes] */
 	MEAN_SIZE = 8 * 1024,    /* that digests are made for */
-	MILLION = 1000000,
 	PROXIES = 4,             /* for a trace that has no groups */
 };
 
@@ -189,11 +188,10 @@ static struct sim_config usual(const struct paper *p)
 static uint64_t expected(const struct sim_config *c, const struct sim_trace *t,
 			 bool paper)
 {
-	uint64_t bytes = 0, cached_bytes = 0, cached = 0;
-	double mean = MEAN_SIZE, capacity;
+	uint64_t cached_bytes = 0, cached = 0;
+	double mean = MEAN_SIZE;
 
 	for (uint32_t o = 0; o < t->nobjects; o++) {
-		bytes += t->size[o];
 		if (t->size[o] <= SIZE_LIMIT) {
 			cached_bytes += t->size[o];
 			cached++;
@@ -201,9 +199,9 @@ static uint64_t expected(const struct sim_config *c, const struct sim_trace *t,
 	}
 	if (!paper && cached)
 		mean = (double)cached_bytes / (double)cached;
-	capacity = c->capacity ? (double)c->capacity :
-				 (double)bytes * c->capacity_ppm / MILLION;
-	return (uint64_t)(capacity / c->nproxies / mean) + 1;
+	return (uint64_t)((double)sim_config_capacity(c, t) / c->nproxies /
+			  mean) +
+	       1;
 }
 
 static int plan_study(struct paper *p, const struct study *study)

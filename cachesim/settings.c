@@ -77,6 +77,33 @@ const struct tool_option settings_generate[] = {
 	{ 0 },
 };
 
+const struct tool_option settings_mrc[] = {
+	{ .name = "eviction", .letter = 'e', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_EVICTION]), .value = "POLICY",
+	  .help = "what goes first, or a list (lru)" },
+	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  .help = "a list of sizes (20 of 0.1% to 100%)" },
+	{ .name = "rate", .letter = 'r', .kind = OPTION_REAL, AT(rate),
+	  .max = 1, .value = "SHARE",
+	  .help = "of the objects, of a sample (1: all)" },
+	{ .name = "max-objects", .letter = 'm', .kind = OPTION_COUNT,
+	  AT(max_objects), .value = "N",
+	  .help = "of a sample at most (no limit)" },
+	{ .name = "no-adjust", .kind = OPTION_FLAG, AT(no_adjust),
+	  .help = "do not make up for requests that a sample\n"
+		  "lacks by chance" },
+	{ .name = "warmup", .letter = 'w', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_WARMUP]), .value = "SHARE",
+	  .help = "of the requests that are not counted (0)" },
+	{ .name = "seed", .letter = 'S', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_SEED]), .value = "N",
+	  .help = "of the sample (1)" },
+	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
+	  AT(threads), .value = "N", .help = "threads (one a processor)" },
+	{ 0 },
+};
+
 const struct tool_option settings_paper[] = {
 	{ .name = "proxies", .letter = 'p', .kind = OPTION_TEXT,
 	  AT(dimension[DIMENSION_PROXIES]), .value = "N",

@@ -17,6 +17,11 @@ struct settings {
 	uint64_t threads;
 	bool counters, per_proxy; /* are shown */
 
+	/* hit ratio curves */
+	double rate;          /* of the sample; 0: all */
+	uint64_t max_objects; /* in it; 0: no limit */
+	bool no_adjust;
+
 	/* the trace */
 	const char *trace;    /* operand; null: the usual */
 	const char *type;     /* its format; null: detected */
@@ -49,6 +54,9 @@ extern const struct tool_option settings_export[];
 
 /* What is generated. */
 extern const struct tool_option settings_generate[];
+
+/* What curves are computed of. */
+extern const struct tool_option settings_mrc[];
 
 /* What the paper's study may be varied in. */
 extern const struct tool_option settings_paper[];

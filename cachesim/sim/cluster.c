@@ -30,14 +30,14 @@ static uint64_t infinite_bytes(const struct sim_trace *t)
 	return sum;
 }
 
-static uint64_t capacity_of(const struct sim_cluster *s)
+uint64_t sim_config_capacity(const struct sim_config *c,
+			     const struct sim_trace *t)
 {
-	const struct sim_config *c = &s->config;
 	uint64_t all;
 
 	if (c->capacity)
 		return c->capacity;
-	all = c->objects ? s->trace->nobjects : infinite_bytes(s->trace);
+	all = c->objects ? t->nobjects : infinite_bytes(t);
 	return (uint64_t)((double)all * c->capacity_ppm / MILLION);
 }
 
@@ -298,7 +298,7 @@ int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
 	s->way = s->config.protocol->way;
 	s->next_s = UINT64_MAX;
 	s->warm = (uint64_t)((double)t->nrequests * c->warmup_ppm / MILLION);
-	s->capacity = capacity_of(s);
+	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
 		s->config.digest.expected = expected_objects(s);
 	err = find_homes(s);

@@ -218,6 +218,11 @@ void sim_config_init(struct sim_config *c);
  */
 void sim_config_use(struct sim_config *c, const struct protocol *protocol);
 
+/* The capacity of all caches together that it means for this trace [bytes, or
+ * objects with `objects`]. */
+uint64_t sim_config_capacity(const struct sim_config *c,
+			     const struct sim_trace *t);
+
 /* What is wrong with a configuration for this trace, in English without a full
  * stop; null: nothing. Static. */
 const char *sim_config_fault(const struct sim_config *c,

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""cachesim mrc: its curves are what single simulations say, and samples come
+near."""
+
+from harness import cachesim, folder_of, result, rows, run
+
+FOLDER = folder_of({"t.csv": cachesim("generate", "dec,requests=60000")[1]})
+AT = FOLDER.name
+
+
+def exact_curve_is_what_runs_say():
+    got = rows("mrc", "t.csv", "-e", "lru,sieve", "-s", "20%,1%,5%", cwd=AT)
+    assert [r["size"] for r in got] == 2 * ["1%", "5%", "20%"]
+    for r in got:
+        alone = rows("run", "t.csv", "-e", r["eviction"], "-s", r["size"],
+                     cwd=AT)[0]
+        # LRU's distances know of no objects that are larger than a cache
+        near = .02 if r["eviction"] == "lru" and r["size"] == "1%" else 1e-9
+        for name in ("capacity", "hit_ratio", "byte_hit_ratio", "miss_ratio"):
+            assert abs(alone[name] - r[name]) < near, (r, alone[name])
+
+
+def curve_rises():
+    got = rows("mrc", "t.csv", cwd=AT)
+    ratios = [r["hit_ratio"] for r in got]
+    assert len(ratios) == 20 and ratios == sorted(ratios)
+    most = rows("info", "t.csv", cwd=AT)[0]["max_hit_ratio"]
+    assert abs(ratios[-1] - most) < 1e-9
+
+
+def samples_come_near():
+    exact = rows("mrc", "t.csv", cwd=AT)
+    for args in (("-r", "0.2"), ("-r", "0.2", "-S", "7"), ("-m", "5000")):
+        told = result("mrc", "t.csv", *args, cwd=AT)
+        for a, b in zip(exact, told["rows"]):
+            assert abs(a["hit_ratio"] - b["hit_ratio"]) < .03, (a, b)
+    assert told["rows"] != exact
+
+
+def objects_are_counted():
+    got = rows("mrc", "t.csv", "-s", "100,1000", "--ignore-obj-size", cwd=AT)
+    for r in got:
+        alone = rows("run", "t.csv", "-s", r["size"], "--ignore-obj-size",
+                     cwd=AT)[0]
+        assert abs(alone["hit_ratio"] - r["hit_ratio"]) < 1e-9
+
+
+ROWS = [
+    # label, arguments, input, code, stdout, stderr
+    ("rate", ("mrc", "-r", "2", "t.csv"), b"", 2, b"", "too large"),
+    ("policy", ("mrc", "-e", "x", "t.csv"), b"", 2, b"", "is not lru"),
+    ("size", ("mrc", "-s", "1%,x", "t.csv"), b"", 2, b"", '"x" is not a'),
+]
+
+TESTS = [exact_curve_is_what_runs_say, curve_rises, samples_come_near,
+         objects_are_counted]
+TESTS += [cachesim.row_test(row, AT) for row in ROWS]
+
+if __name__ == "__main__":
+    run(TESTS)
