@@ -133,17 +133,20 @@ INLINE void decode_group(struct scd__sparse_decoding *d,
 
 	*n = (unsigned)_mm_popcnt_u32(ones);
 	d->low_bit += *n * c->low_bits;
-	gap = _mm512_maskz_expand_epi32(ones, gap);
+	/* Once in some 20 groups there is an escape. */
+	if (ones != 0xffff)
+		gap = _mm512_maskz_expand_epi32(ones, gap);
 	gap = _mm512_add_epi32(
 		gap,
 		_mm512_sll_epi32(sym, _mm_cvtsi32_si128((int)c->low_bits)));
 	/* A one takes a place itself. */
 	gap = _mm512_mask_sub_epi32(gap, ones, gap, _mm512_set1_epi32(-1));
 	gap = prefix_sum(gap);
-	_mm512_storeu_si512(
-		places, _mm512_maskz_compress_epi32(
-				ones, _mm512_add_epi32(gap, before)));
 	d->place += last_element(gap);
+	gap = _mm512_add_epi32(gap, before);
+	if (ones != 0xffff)
+		gap = _mm512_maskz_compress_epi32(ones, gap);
+	_mm512_storeu_si512(places, gap);
 }
 
 /* A round is safe if 64 bytes for each of its vectors may be read. */
