@@ -6,6 +6,7 @@
 const struct scd__sparse_engine *const scd__sparse_engines[] = {
 #if defined(__x86_64__)
 	&scd__sparse_avx512,
+	&scd__sparse_avx2,
 #endif
 	&scd__sparse_portable,
 };

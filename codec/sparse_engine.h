@@ -64,6 +64,7 @@ extern const size_t scd__sparse_nengines;
 const struct scd__sparse_engine *scd__sparse_engine(void);
 
 extern const struct scd__sparse_engine scd__sparse_portable;
+extern const struct scd__sparse_engine scd__sparse_avx2;
 extern const struct scd__sparse_engine scd__sparse_avx512;
 
 /* Decode all that is left. SCD_EFORMAT: too few words, bits or places. */
