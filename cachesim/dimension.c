@@ -11,6 +11,8 @@
 
 enum { MILLION = 1000000 };
 
+static const char no_word[] = ""; /* the fault of what is none of the words */
+
 /* A number with its unit; false: it is none, or is not within 0..most. */
 static bool number(const char *text, double most, double *out,
 		   const char **unit)
@@ -124,7 +126,7 @@ static const char *set_protocol(struct sim_config *c, const char *text,
 
 	*v = 0;
 	if (!p)
-		return "is no protocol";
+		return no_word;
 	sim_config_use(c, p);
 	if (p->way == PROTOCOL_ALONE)
 		c->protocol = NULL;
@@ -156,7 +158,7 @@ static const char *set_eviction(struct sim_config *c, const char *text,
 	}
 	name[n] = '\0';
 	c->eviction = eviction_policy_find(name);
-	return c->eviction ? NULL : "is no eviction policy";
+	return c->eviction ? NULL : no_word;
 }
 
 /* in the order of enum sim_placement */
@@ -190,8 +192,43 @@ static const char *set_placement(struct sim_config *c, const char *text,
 
 	*v = 0;
 	if (!word(text, placements, &at))
-		return "is no placement";
+		return no_word;
 	c->placement = (enum sim_placement)at;
+	return NULL;
+}
+
+/* "aged:min-uses=2:window=1000": commas are between values. */
+static const char *set_admission(struct sim_config *c, const char *text,
+				 double *v)
+{
+	char spec[256];
+	size_t len = strlen(text);
+
+	*v = 0;
+	if (len >= sizeof(spec))
+		return "is too long";
+	memcpy(spec, text, len + 1);
+	for (char *at = spec; *at; at++) {
+		if (*at == ':')
+			*at = ',';
+	}
+	if (!admission_parse(spec, &c->admission, &c->admission_options))
+		return NULL;
+	spec[strcspn(spec, ",")] = '\0';
+	return admission_find(spec) ? "has an option that is unknown, or out "
+				      "of range" :
+				      no_word;
+}
+
+static const char *set_shared_admission(struct sim_config *c,
+					const char *text, double *v)
+{
+	unsigned at;
+
+	*v = 0;
+	if (!word(text, answers, &at))
+		return no_word;
+	c->admission_shared = at;
 	return NULL;
 }
 
@@ -202,7 +239,7 @@ static const char *set_partition(struct sim_config *c, const char *text,
 
 	*v = 0;
 	if (!word(text, partitions, &at) || at == SIM_BY_COLUMN)
-		return "is no partition";
+		return no_word;
 	c->partition = (enum sim_partition)at;
 	return NULL;
 }
@@ -259,7 +296,7 @@ static const char *set_form(struct sim_config *c, const char *text, double *v)
 
 	*v = 0;
 	if (!word(text, forms, &at))
-		return "is no form";
+		return no_word;
 	c->digest.form = (enum protocol_form)at;
 	return NULL;
 }
@@ -292,7 +329,7 @@ static const char *set_peer_use(struct sim_config *c, const char *text,
 
 	*v = 0;
 	if (!word(text, answers, &at))
-		return "is no answer";
+		return no_word;
 	c->peer_use = at;
 	return NULL;
 }
@@ -343,6 +380,8 @@ static const struct {
 	ROW(EVICTION,    "eviction",    TEXT,    set_eviction),
 	ROW(SIZE,        "size",        TEXT,    set_size),
 	ROW(SIZE_LIMIT,  "size_limit",  BYTES,   set_size_limit),
+	ROW(ADMISSION,   "admission",   TEXT,    set_admission),
+	ROW(SHARED_ADMISSION, "shared_admission", TEXT, set_shared_admission),
 	ROW(PLACEMENT,   "placement",   TEXT,    set_placement),
 	ROW(PARTITION,   "partition",   TEXT,    set_partition),
 	ROW(PREFIX_BITS, "prefix_bits", COUNT,   set_prefix_bits),
@@ -379,6 +418,12 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	    "of the infinite size: 10% (10%)"),
 	ROW(SIZE_LIMIT, "size-limit", 0, "SIZE",
 	    "larger objects are not cached"),
+	ROW(ADMISSION, "admission", 'a', "ADMISSION",
+	    "what is kept at all (none), with options\n"
+	    "behind colons: aged:min-uses=2"),
+	ROW(SHARED_ADMISSION, "shared-admission", 0, "YES",
+	    "whether all proxies share one memory of what\n"
+	    "they have seen (no)"),
 	ROW(PLACEMENT, "placement", 0, "PLACEMENT",
 	    "whether what came from a peer is kept, too\n"
 	    "(keep)"),
@@ -443,6 +488,15 @@ static void list_policies(const char *words[DIMENSION_WORDS])
 	words[n] = NULL;
 }
 
+static void list_admission(const char *words[DIMENSION_WORDS])
+{
+	size_t n = 0;
+
+	for (; admission_policies[n] && n + 1 < DIMENSION_WORDS; n++)
+		words[n] = admission_policies[n]->name;
+	words[n] = NULL;
+}
+
 bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS])
 {
 	if (d == DIMENSION_PROTOCOL)
@@ -455,7 +509,9 @@ bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS])
 		list(words, partitions, "column");
 	else if (d == DIMENSION_FORM)
 		list(words, forms, "");
-	else if (d == DIMENSION_PEER_USE)
+	else if (d == DIMENSION_ADMISSION)
+		list_admission(words);
+	else if (d == DIMENSION_PEER_USE || d == DIMENSION_SHARED_ADMISSION)
 		list(words, answers, "");
 	else
 		return false;

@@ -17,6 +17,8 @@ enum dimension {
 	DIMENSION_EVICTION,
 	DIMENSION_SIZE,
 	DIMENSION_SIZE_LIMIT,
+	DIMENSION_ADMISSION,
+	DIMENSION_SHARED_ADMISSION,
 	DIMENSION_PLACEMENT,
 	DIMENSION_PARTITION,
 	DIMENSION_PREFIX_BITS,
@@ -54,7 +56,8 @@ bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS]);
 
 /*
  * Changes the configuration. Returns null, or what is wrong with the text, in
- * English without a full stop; static. *value is the number it is; 0 where the
+ * English without a full stop, empty where it is none of the words; static.
+ * *value is the number it is; 0 where the
  * column has texts.
  */
 const char *dimension_set(enum dimension d, const char *text,

@@ -36,6 +36,8 @@ static bool applies(enum dimension d, const struct sim_config *c)
 	case DIMENSION_DELAY:
 	case DIMENSION_LOSS:
 		return way == PROTOCOL_SUMMARY;
+	case DIMENSION_SHARED_ADMISSION:
+		return c->admission && c->nproxies > 1;
 	case DIMENSION_TRIES:
 	case DIMENSION_PEER_USE:
 	case DIMENSION_PLACEMENT:
@@ -46,6 +48,7 @@ static bool applies(enum dimension d, const struct sim_config *c)
 	case DIMENSION_EVICTION:
 	case DIMENSION_SIZE:
 	case DIMENSION_SIZE_LIMIT:
+	case DIMENSION_ADMISSION:
 	case DIMENSION_PARTITION:
 	case DIMENSION_PREFIX_BITS:
 	case DIMENSION_WARMUP:
@@ -117,7 +120,7 @@ static bool set(enum dimension d, const char *text, struct sim_config *c,
 	if (!why)
 		return true;
 	snprintf(option, sizeof(option), "--%s", dimension_options[d].name);
-	if (dimension_words(d, words))
+	if (!*why && dimension_words(d, words))
 		return options_refuse_word(option, text, words);
 	return arguments_refuse(option, text, why);
 }

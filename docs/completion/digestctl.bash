@@ -21,6 +21,9 @@ _digestctl_values()
 		echo "none icp htcp directory servernames bloom compressed" \
 			"golomb blocked squid carp global"
 		;;
+	ADMISSION)
+		echo "none exact pair aged stable tinylfu size probation"
+		;;
 	YES) echo "yes no" ;;
 	CURVE) echo "wire equal cost churn" ;;
 	esac

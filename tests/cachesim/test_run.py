@@ -98,6 +98,14 @@ def tables_show_counters_when_asked():
     assert b"query bytes" in out
 
 
+def admission_saves_writes():
+    got = rows("sweep", "t.csv", "-a",
+               "none,exact,exact:min-uses=3,probation:ram=0.1", cwd=AT)
+    writes = [r["writes"] for r in got]
+    assert writes[0] > writes[1] > writes[2] and writes[3] < writes[0]
+    assert got[1]["admission"] == "exact"
+
+
 def value_of(label, option, text, why):
     return (label, ("run", option, text, "t.csv"), b"", 2, b"", why)
 
@@ -112,6 +120,9 @@ ROWS = [
     value_of("odd unit", "-s", "5X", "is not a size"),
     value_of("no proxies", "-p", "0", "is not 1 to 64"),
     value_of("many proxies", "-p", "65", "--proxies"),
+    value_of("no admission", "-a", "x", "is not none, exact"),
+    value_of("its option", "-a", "aged:x=1", "has an option that"),
+    value_of("its range", "-a", "exact:min-uses=99", "or out of range"),
     value_of("no placement", "--placement", "x", "keep, second"),
     value_of("no partition", "--partition", "", "client, number"),
     value_of("list", "-s", "1%,2%", "for cachesim sweep"),
@@ -124,6 +135,7 @@ ROWS = [
 
 TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
+         admission_saves_writes,
          row_of_a_sweep_is_a_run, proxies_add_up,
          tables_show_counters_when_asked]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
