@@ -13,41 +13,138 @@
 
 #include "cachesim/trace/scan.h"
 
+static const uint64_t requests_max = 1000000000000;
+
+/*
+ * Of the CDN's popularity distribution that is published with CacheLib: 1.84 M
+ * objects that were asked for more than once, put together in 29 groups. The
+ * share of one-hit wonders is the one that gives, with those of the groups
+ * that happen to be asked for once, its 45 % of all requests.
+ */
+static const double cdn_objects[] = {
+	1,     1,      2,      4,      8,      16,     32,     64,
+	128,   256,    512,    1024,   2048,   4096,   8192,   16384,
+	32768, 34464,  50000,  75000,  95000,  120000, 160000, 200000,
+	200000, 200000, 300000, 200000, 141230,
+};
+
+static const double cdn_requests[] = { /* per million */
+	3839,  743,   1287,  2231,  2951,  3950,  5276,	 7705,
+	10353, 12531, 14810, 17304, 19221, 21327, 26454, 37378,
+	55280, 45556, 54419, 65594, 67853, 71525, 74664, 85621,
+	61486, 59805, 89707, 52974, 28154,
+};
+
+static const struct weighted cdn_popularity = {
+	sizeof(cdn_objects) / sizeof(cdn_objects[0]), cdn_objects,
+	cdn_requests, NULL
+};
+
+/* Quantiles of the sizes that are published with it [bytes]. */
+static const struct {
+	double u, size;
+} cdn_sizes[] = {
+	{ 0, 127 },	    { .18, 159 },      { .19, 447 },
+	{ .2, 1791 },	    { .22, 2239 },     { .25, 2783 },
+	{ .3, 4031 },	    { .35, 5727 },     { .4, 7615 },
+	{ .45, 10143 },	    { .5, 13343 },     { .55, 17151 },
+	{ .6, 21567 },	    { .65, 27039 },    { .7, 33599 },
+	{ .75, 41343 },	    { .8, 50079 },     { .85, 59839 },
+	{ .9, 77631 },	    { .93, 97983 },    { .95, 118495 },
+	{ .97, 153887 },    { .98, 189087 },   { .99, 274239 },
+	{ .995, 412543 },   { .998, 631199 },  { .999, 827039 },
+	{ .9995, 1006911 }, { .9999, 1642367 }, { 1, 4176255 },
+};
+
+static double cdn_quantile(const void *arg, double u)
+{
+	size_t i = 1;
+
+	(void)arg;
+	while (cdn_sizes[i].u < u)
+		i++;
+	return cdn_sizes[i - 1].size +
+	       (u - cdn_sizes[i - 1].u) /
+		       (cdn_sizes[i].u - cdn_sizes[i - 1].u) *
+		       (cdn_sizes[i].size - cdn_sizes[i - 1].size);
+}
+
+/* The paper's traces: what its table has, and the four shares. */
+#define PAPER(bytes, hits, byte_hits)                                       \
+	.infinite_bytes = (bytes), .hit_ratio = (hits),                     \
+	.byte_hit_ratio = (byte_hits), .rate = 4
+
 /* clang-format off */
 const struct trace_model trace_models[] = {
-	/* name, about, requests, clients, groups,
-	   bytes, hits, byte hits, alpha, once, locality, affinity */
-	{ "dec", "Digital Equipment Corporation", 3543968, 10089, 16,
-	  2.88e10, 0.49, 0.36, 0.77, 0.20, 0.15, 0.15 },
-	{ "ucb", "University of California, Berkeley", 1907762, 5780, 8,
-	  1.80e10, 0.30, 0.14, 0.74, 0.30, 0.10, 0.15 },
-	{ "upisa", "University of Pisa", 2833624, 2203, 8,
-	  2.07e10, 0.40, 0.27, 0.75, 0.25, 0.15, 0.20 },
-	{ "questnet", "parents of Questnet, Australia", 2885285, 12, 12,
-	  2.33e10, 0.30, 0.15, 0.70, 0.30, 0.05, 0.10 },
-	{ "nlanr", "parents of NLANR", 1766409, 4, 4,
-	  1.37e10, 0.36, 0.27, 0.72, 0.25, 0.05, 0.10 },
+	{ .name = "dec", .about = "Digital Equipment Corporation",
+	  .requests = 3543968, .clients = 10089, .groups = 16,
+	  PAPER(2.88e10, 0.49, 0.36),
+	  .alpha = 0.77, .once = 0.20, .locality = 0.15, .affinity = 0.15 },
+	{ .name = "ucb", .about = "University of California, Berkeley",
+	  .requests = 1907762, .clients = 5780, .groups = 8,
+	  PAPER(1.80e10, 0.30, 0.14),
+	  .alpha = 0.74, .once = 0.30, .locality = 0.10, .affinity = 0.15 },
+	{ .name = "upisa", .about = "University of Pisa",
+	  .requests = 2833624, .clients = 2203, .groups = 8,
+	  PAPER(2.07e10, 0.40, 0.27),
+	  .alpha = 0.75, .once = 0.25, .locality = 0.15, .affinity = 0.20 },
+	{ .name = "questnet", .about = "parents of Questnet, Australia",
+	  .requests = 2885285, .clients = 12, .groups = 12,
+	  PAPER(2.33e10, 0.30, 0.15),
+	  .alpha = 0.70, .once = 0.30, .locality = 0.05, .affinity = 0.10 },
+	{ .name = "nlanr", .about = "parents of NLANR",
+	  .requests = 1766409, .clients = 4, .groups = 4,
+	  PAPER(1.37e10, 0.36, 0.27),
+	  .alpha = 0.72, .once = 0.25, .locality = 0.05, .affinity = 0.10 },
+	{ .name = "cdn", .about = "a content delivery network",
+	  .requests = 12100000, .clients = 100000, .groups = 16, .rate = 1000,
+	  .once = 0.42, .popularity = &cdn_popularity,
+	  .sizes = cdn_quantile },
+	{ .name = "zipf", .about = "Zipf's law and nothing else",
+	  .requests = 10000000, .clients = 10000, .groups = 16, .rate = 1000,
+	  .alpha = 0.9, .objects = 1000000, .mean_bytes = 16384 },
 	{ .name = NULL },
 };
 /* clang-format on */
 
-/* What may be set, as an integer or a share. */
+#undef PAPER
+
+enum kind {
+	INTEGER,
+	REAL,
+	TEXT
+};
+
+/* What may be set. */
+#define PLAN(field) offsetof(struct trace_plan, field)
+/* clang-format off */
 static const struct {
 	const char *name;
 	size_t offset;
-	double below; /* of a share; 0: the option is an integer */
+	enum kind kind;
+	double below; /* of a REAL */
 } options[] = {
-	{ "seed", offsetof(struct trace_plan, seed), 0 },
-	{ "requests", offsetof(struct trace_plan, requests), 0 },
-	{ "hosts", offsetof(struct trace_plan, hosts), 0 },
-	{ "alpha", offsetof(struct trace_plan, model.alpha), 3 },
-	{ "once", offsetof(struct trace_plan, model.once), 1 },
-	{ "locality", offsetof(struct trace_plan, model.locality), 1 },
-	{ "affinity", offsetof(struct trace_plan, model.affinity), 1 },
-	{ "hit_ratio", offsetof(struct trace_plan, model.hit_ratio), 1 },
-	{ "byte_hit_ratio", offsetof(struct trace_plan, model.byte_hit_ratio),
-	  1 },
+	{ "seed", PLAN(seed), INTEGER, 0 },
+	{ "requests", PLAN(requests), INTEGER, 0 },
+	{ "hosts", PLAN(hosts), INTEGER, 0 },
+	{ "clients", PLAN(model.clients), INTEGER, 0 },
+	{ "groups", PLAN(model.groups), INTEGER, 0 },
+	{ "objects", PLAN(model.objects), INTEGER, 0 },
+	{ "alpha", PLAN(model.alpha), REAL, 3 },
+	{ "once", PLAN(model.once), REAL, 1 },
+	{ "locality", PLAN(model.locality), REAL, 1 },
+	{ "affinity", PLAN(model.affinity), REAL, 1 },
+	{ "home", PLAN(model.home), REAL, 1.000001 },
+	{ "churn", PLAN(model.churn), REAL, 1e6 },
+	{ "rate", PLAN(model.rate), REAL, 1e9 },
+	{ "mean_bytes", PLAN(model.mean_bytes), REAL, 1e9 },
+	{ "hit_ratio", PLAN(model.hit_ratio), REAL, 1 },
+	{ "byte_hit_ratio", PLAN(model.byte_hit_ratio), REAL, 1 },
+	{ "popularity", PLAN(popularity), TEXT, 0 },
+	{ "sizes", PLAN(sizes), TEXT, 0 },
 };
+/* clang-format on */
+#undef PLAN
 
 /* A decimal fraction like 0.75; strtod would follow the user's locale. */
 static bool scan_share(struct trace_text t, double below, double *out)
@@ -60,6 +157,8 @@ static bool scan_share(struct trace_text t, double below, double *out)
 		whole = t;
 		t.len = 0;
 	}
+	if (whole.len == 0 && t.len)
+		whole = (struct trace_text){ "0", 1 };
 	if (!scan_u64(whole, &units) || t.len > 15 ||
 	    (t.len && !scan_u64(t, &decimals)))
 		return false;
@@ -69,22 +168,48 @@ static bool scan_share(struct trace_text t, double below, double *out)
 	return *out >= 0 && *out < below;
 }
 
+static bool set_value(enum kind kind, double below, struct trace_text value,
+		      void *at)
+{
+	switch (kind) {
+	case INTEGER:
+		return scan_u64(value, at);
+	case REAL:
+		return scan_share(value, below, at);
+	case TEXT:
+		if (value.len == 0 || value.len >= TRACE_PLAN_FILE_MAX)
+			return false;
+		memcpy(at, value.at, value.len);
+		((char *)at)[value.len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* A part of the preset's requests. */
+static int set_scale(struct trace_plan *plan, struct trace_text value)
+{
+	double scale;
+
+	if (!scan_share(value, 1e6, &scale))
+		return TRACE_EOPTION;
+	plan->requests =
+		(uint64_t)((double)plan->model.requests * scale + 0.5);
+	return 0;
+}
+
 static int set_option(struct trace_plan *plan, struct trace_text name,
 		      struct trace_text value)
 {
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		char *at = (char *)plan + options[i].offset;
-
-		if (!scan_is(name, options[i].name))
-			continue;
-		if (options[i].below > 0)
-			return scan_share(value, options[i].below,
-					  (double *)(void *)at)
+	if (scan_is(name, "scale"))
+		return set_scale(plan, value);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (scan_is(name, options[i].name))
+			return set_value(options[i].kind, options[i].below,
+					 value,
+					 (char *)plan + options[i].offset)
 				       ? 0
 				       : TRACE_EOPTION;
-		return scan_u64(value, (uint64_t *)(void *)at) ? 0
-							       : TRACE_EOPTION;
-	}
 	return TRACE_EOPTION;
 }
 
@@ -98,6 +223,23 @@ static int set_preset(struct trace_plan *plan, struct trace_text name)
 		return 0;
 	}
 	return TRACE_EOPTION;
+}
+
+static int check(struct trace_plan *plan)
+{
+	struct trace_model *m = &plan->model;
+
+	/* a hit ratio is met by the number of objects; so only one is given */
+	if (m->hit_ratio > 0 && m->objects)
+		m->objects = 0;
+	/* a list of sizes is in bytes */
+	if (plan->sizes[0] && m->infinite_bytes <= 0)
+		m->mean_bytes = 0;
+	if (plan->requests == 0 || plan->requests > requests_max ||
+	    m->objects > requests_max || m->rate <= 0 ||
+	    (m->alpha <= 0 && !m->popularity && !plan->popularity[0]))
+		return TRACE_EOPTION;
+	return 0;
 }
 
 int trace_plan_parse(struct trace_plan *out, const char *spec)
@@ -117,7 +259,5 @@ int trace_plan_parse(struct trace_plan *out, const char *spec)
 			      ? set_option(out, name, word)
 			      : TRACE_EOPTION;
 	}
-	if (!err && (out->requests == 0 || out->requests > 1000000000000u))
-		err = TRACE_EOPTION;
-	return err;
+	return err ? err : check(out);
 }

@@ -18,13 +18,35 @@ struct trace_random {
 void random_seed(struct trace_random *r, uint64_t seed);
 
 /* The next 64 bits. */
-uint64_t random_u64(struct trace_random *r);
+static inline uint64_t random_u64(struct trace_random *r)
+{
+	uint64_t *s = r->s;
+	uint64_t sum = s[0] + s[3];
+	uint64_t result = (sum << 23 | sum >> 41) + s[0];
+	uint64_t t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = s[3] << 45 | s[3] >> 19;
+	return result;
+}
 
 /* Uniform in [0,1), a multiple of 2^-53. */
-double random_unit(struct trace_random *r);
+static inline double random_unit(struct trace_random *r)
+{
+	return (double)(random_u64(r) >> 11) * 0x1p-53;
+}
 
 /* The mixing function of splitmix64: a bijection that scatters all bits. */
-uint64_t random_mix(uint64_t x);
+static inline uint64_t random_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
 
 /* Natural logarithm of a positive finite number, to about 2 ulp. */
 double exact_log(double x);

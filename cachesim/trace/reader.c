@@ -156,12 +156,9 @@ static int gen_next(struct trace_reader *r, struct trace_request *req)
 	return trace_generator_next(r->generator, req);
 }
 
-static int no_rows(struct trace_reader *r, struct trace_row *rows, int max)
+static int gen_rows(struct trace_reader *r, struct trace_row *rows, int max)
 {
-	(void)r;
-	(void)rows;
-	(void)max;
-	return 0;
+	return trace_generator_rows(r->generator, rows, max);
 }
 
 static void gen_close(struct trace_reader *r)
@@ -170,7 +167,7 @@ static void gen_close(struct trace_reader *r)
 }
 
 static const struct source sources[] = {
-	{ "gen:", gen_open, gen_next, no_rows, gen_close },
+	{ "gen:", gen_open, gen_next, gen_rows, gen_close },
 	{ "", file_open, file_next, file_rows, file_close },
 };
 
@@ -245,7 +242,7 @@ static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
 
 int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
 {
-	bool fast = !r->generator && r->parser.format->rows;
+	bool fast = r->generator || r->parser.format->rows;
 	int n = 0;
 
 	if (max > ROWS_MAX)

@@ -17,8 +17,7 @@
 #include <zstd.h>
 
 #include "cachesim/sim/compact.h"
-#include "cachesim/trace/random.h"
-#include "cachesim/trace/zipf.h"
+#include "cachesim/trace/ranks.h"
 #include "tests/bench/clock.h"
 
 enum { ROUNDS = 3, PATH_BYTES = 300, RECORD_MAX = 128 };
@@ -113,23 +112,25 @@ static void write_file(const char *path, size_t kind, uint64_t requests,
 		       uint64_t objects)
 {
 	struct trace_random random;
-	struct zipf zipf;
+	struct ranks ranks;
 	char out[RECORD_MAX];
 	FILE *f = fopen(path, "wb");
 
 	if (!f)
 		die(path);
 	random_seed(&random, 1);
-	zipf_init(&zipf, (double)objects, 0.9);
+	if (ranks_zipf(&ranks, objects, 0.9) || ranks_prepare(&ranks))
+		die("ranks");
 	fputs(kinds[kind].header, f);
 	for (uint64_t i = 0; i < requests; i++) {
 		struct record r;
 
-		r.key = zipf_draw(&zipf, &random);
+		r.key = ranks_draw(&ranks, &random);
 		r.time = 800000000 + (uint32_t)(i / 100);
 		r.size = 500 + (uint32_t)(random_mix(r.key) % 40000);
 		fwrite(out, 1, kinds[kind].write(&r, out), f);
 	}
+	ranks_free(&ranks);
 	if (fclose(f))
 		die(path);
 }
