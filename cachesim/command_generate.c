@@ -13,8 +13,9 @@ const char command_generate_help[] =
 	"usage: cachesim generate [OPTIONS] [PRESET[,OPTION=VALUE...]]\n"
 	"       cachesim generate --presets\n"
 	"Makes a trace: the same bytes for the same words, everywhere. OPTION\n"
-	"is seed, requests, hosts, alpha, once, locality, affinity, hit_ratio\n"
-	"or byte_hit_ratio; the preset is dec if none is named.\n";
+	"is seed, requests, scale, clients, groups, objects, hosts, alpha, once,\n"
+	"locality, affinity, home, churn, rate, mean_bytes, hit_ratio,\n"
+	"byte_hit_ratio, popularity or sizes; the preset is dec if none is named.\n";
 
 const struct tool_option *const command_generate_options[] = {
 	settings_generate, settings_export, NULL
@@ -37,6 +38,14 @@ static const struct report_column columns[] = {
 };
 /* clang-format on */
 
+/* What the paper tells of an infinite cache. */
+static void report_ratios(struct report *r, const struct trace_model *m)
+{
+	report_count(r, "infinite_size", (uint64_t)m->infinite_bytes);
+	report_real(r, "hit_ratio", m->hit_ratio);
+	report_real(r, "byte_hit_ratio", m->byte_hit_ratio);
+}
+
 static int list_presets(const struct settings *s)
 {
 	struct report r;
@@ -49,10 +58,10 @@ static int list_presets(const struct settings *s)
 		report_count(&r, "requests", m->requests);
 		report_count(&r, "clients", m->clients);
 		report_count(&r, "groups", m->groups);
-		report_count(&r, "infinite_size", (uint64_t)m->infinite_bytes);
-		report_real(&r, "hit_ratio", m->hit_ratio);
-		report_real(&r, "byte_hit_ratio", m->byte_hit_ratio);
-		report_real(&r, "alpha", m->alpha);
+		if (m->infinite_bytes > 0)
+			report_ratios(&r, m);
+		if (!m->popularity)
+			report_real(&r, "alpha", m->alpha);
 		report_real(&r, "once", m->once);
 		report_real(&r, "locality", m->locality);
 		report_real(&r, "affinity", m->affinity);

@@ -375,7 +375,7 @@ static int study_named(struct settings *s, const char *trace, struct report *r)
 	const char *proxies = s->dimension[DIMENSION_PROXIES];
 	int code;
 
-	p.proxies = p.model ? p.model->groups : PROXIES;
+	p.proxies = p.model ? (unsigned)p.model->groups : PROXIES;
 	if (proxies)
 		p.proxies = (unsigned)atoi(proxies);
 	s->trace = trace;
@@ -387,7 +387,7 @@ static int study_named(struct settings *s, const char *trace, struct report *r)
 	return code;
 }
 
-/* All presets, with as many requests as are wanted. */
+/* All presets of the paper, with as many requests as are wanted. */
 static int study_presets(struct settings *s, struct report *r)
 {
 	char trace[64];
@@ -397,6 +397,8 @@ static int study_presets(struct settings *s, struct report *r)
 	s->num_req = 0;
 	for (const struct trace_model *m = trace_models; m->name && !code;
 	     m++) {
+		if (m->infinite_bytes <= 0)
+			continue; /* it is not in the paper's table */
 		if (n && n < m->requests)
 			snprintf(trace, sizeof(trace),
 				 "gen:%s,requests=%llu", m->name,

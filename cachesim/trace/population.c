@@ -237,14 +237,12 @@ static void weigh(const struct population *p, uint64_t catalogue, double core,
 static double weigh_wonders(const struct population *p)
 {
 	uint64_t n = (uint64_t)((double)p->plan.requests * p->plan.model.once);
+	struct object o = { (uint64_t)POPULATION_ONCE << POPULATION_RANK_BITS,
+			    0 };
 	double sum = 0;
 
-	for (uint64_t i = 0; i < n; i++)
-		sum += unit_size(p, (struct object){
-					    (uint64_t)POPULATION_ONCE
-							    << POPULATION_RANK_BITS |
-						    i,
-					    0 });
+	for (uint64_t i = 0; i < n; i++, o.id++)
+		sum += unit_size(p, o);
 	return sum;
 }
 

@@ -82,8 +82,12 @@ def conversions_keep_what_they_can():
 def presets_are_listed():
     presets = rows("generate", "--presets")
     assert [p["preset"] for p in presets] == ["dec", "ucb", "upisa",
-                                              "questnet", "nlanr"]
+                                              "questnet", "nlanr",
+                                              "cdn", "zipf"]
     assert presets[0]["requests"] == 3543968
+    assert presets[0]["hit_ratio"] == 0.49
+    assert presets[5].get("hit_ratio") is None
+    assert presets[6]["alpha"] == 0.9
 
 
 ROWS = [
