@@ -13,9 +13,10 @@ const char command_generate_help[] =
 	"usage: cachesim generate [OPTIONS] [PRESET[,OPTION=VALUE...]]\n"
 	"       cachesim generate --presets\n"
 	"Makes a trace: the same bytes for the same words, everywhere. OPTION\n"
-	"is seed, requests, scale, clients, groups, objects, hosts, alpha, once,\n"
-	"locality, affinity, home, churn, rate, mean_bytes, hit_ratio,\n"
-	"byte_hit_ratio, popularity or sizes; the preset is dec if none is named.\n";
+	"is seed, requests, scale, clients, groups, objects, hosts, alpha,\n"
+	"once, locality, affinity, home, churn, rate, mean_bytes, hit_ratio,\n"
+	"byte_hit_ratio, popularity or sizes; the preset is dec if none is\n"
+	"named.\n";
 
 const struct tool_option *const command_generate_options[] = {
 	settings_generate, settings_export, NULL
