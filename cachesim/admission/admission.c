@@ -20,6 +20,7 @@ const struct admission_policy *const admission_policies[] = {
 	&admission_tinylfu,
 	&admission_size,
 	&admission_probation,
+	&admission_auto,
 	NULL,
 };
 

@@ -22,7 +22,7 @@ const struct admission_option admission_options[] = {
 	{ "size", "an object of this size is admitted with probability 1/e", 1, 1e15, 1e6, FIELD(DOUBLE, size_scale) },
 	{ "lambda", "what a disk write costs, in hits", 0, 100, 0, FIELD(DOUBLE, lambda) },
 	{ "sample", "looks at one key in so many", 1, 65536, 64, FIELD(UNSIGNED, sample) },
-	{ "sample-min", "objects in a miniature at least", 1, 1e9, 1000, FIELD(U64, sample_min) },
+	{ "sample-min", "objects in a miniature at least", 1, 1e9, 8192, FIELD(U64, sample_min) },
 	{ "seed", "of random choices", 0, 1e15, 1, FIELD(U64, seed) },
 	{ NULL, NULL, 0, 0, 0, ADMISSION_U64, 0 },
 };

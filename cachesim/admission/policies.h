@@ -16,6 +16,7 @@ extern const struct admission_policy admission_probation;
 extern const struct admission_policy admission_stable;
 extern const struct admission_policy admission_tinylfu;
 extern const struct admission_policy admission_size;
+extern const struct admission_policy admission_auto;
 
 /* Scatters all bits: the finisher of splitmix64. */
 static inline uint64_t admission_mix(uint64_t z)
