@@ -10,7 +10,7 @@
 
 enum kind {
 	FLAG,       /* an argument is ignored */
-	SECONDS,    /* an argument is needed */
+	SECONDS,    /* an argument is needed; without, it is 0 */
 	ANY_STALE,  /* max-stale: without an argument, any */
 	NO_CACHE,   /* with an argument it is about fields only */
 };
@@ -67,36 +67,90 @@ static struct field_part unquote(struct field_part s)
 	return s;
 }
 
-static void take_directive(struct cachecontrol *out, struct field_part element)
+void cachecontrol_init(struct cachecontrol *cc)
 {
-	struct field_part argument = element;
-	struct field_part name = field_part_take(&argument, '=');
-	bool has_argument = element.len > name.len;
+	*cc = (struct cachecontrol){
+		.max_age = CACHECONTROL_NONE,
+		.s_maxage = CACHECONTROL_NONE,
+		.max_stale = CACHECONTROL_NONE,
+		.min_fresh = CACHECONTROL_NONE,
+		.stale_if_error = CACHECONTROL_NONE,
+		.stale_while_revalidate = CACHECONTROL_NONE,
+	};
+}
 
-	argument = unquote(field_part_take(&argument, '\0'));
-	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]);
-	     i++) {
-		if (!field_part_is(name, directives[i].name))
-			continue;
-		switch (directives[i].kind) {
-		case FLAG:
-			take_flag(out, directives[i].at);
-			return;
-		case SECONDS:
-			take_seconds(out, directives[i].at,
-				     field_seconds(argument));
-			return;
-		case ANY_STALE:
-			take_seconds(out, directives[i].at,
-				     has_argument ? field_seconds(argument) :
-						    INT64_MAX);
-			return;
-		case NO_CACHE:
-			take_flag(out, has_argument ? AT(no_cache_fields) :
-						      directives[i].at);
-			return;
-		}
+enum { NDIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
+
+/* The row of a directive; NDIRECTIVES: not known. */
+static size_t find(struct field_part name)
+{
+	size_t i = 0;
+
+	while (i < NDIRECTIVES && !field_part_is(name, directives[i].name))
+		i++;
+	return i;
+}
+
+void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
+		       struct cachecontrol_argument argument)
+{
+	size_t i = find(name);
+	size_t at;
+
+	if (i == NDIRECTIVES)
+		return;
+	at = directives[i].at;
+	switch (directives[i].kind) {
+	case FLAG:
+		take_flag(cc, at);
+		return;
+	case SECONDS:
+		take_seconds(cc, at, argument.seconds);
+		return;
+	case ANY_STALE:
+		take_seconds(cc, at,
+			     argument.given ? argument.seconds : INT64_MAX);
+		return;
+	case NO_CACHE:
+		take_flag(cc, argument.given ? AT(no_cache_fields) : at);
+		return;
 	}
+}
+
+void cachecontrol_forget(struct cachecontrol *cc, struct field_part name)
+{
+	static const int64_t none = CACHECONTROL_NONE;
+	static const bool unset = false;
+	size_t i = find(name);
+	char *at;
+
+	if (i == NDIRECTIVES)
+		return;
+	at = (char *)cc + directives[i].at;
+	switch (directives[i].kind) {
+	case SECONDS:
+	case ANY_STALE:
+		memcpy(at, &none, sizeof(none));
+		return;
+	case NO_CACHE:
+		cc->no_cache_fields = false;
+		memcpy(at, &unset, sizeof(unset));
+		return;
+	case FLAG:
+		memcpy(at, &unset, sizeof(unset));
+		return;
+	}
+}
+
+static void take_element(struct cachecontrol *out, struct field_part element)
+{
+	struct field_part rest = element;
+	struct field_part name = field_part_take(&rest, '=');
+	bool given = element.len > name.len;
+	struct field_part value = unquote(field_part_take(&rest, '\0'));
+
+	cachecontrol_take(out, name, (struct cachecontrol_argument){
+					     given, field_seconds(value) });
 }
 
 void cachecontrol_response(const struct fields *fields,
@@ -105,16 +159,9 @@ void cachecontrol_response(const struct fields *fields,
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
 
-	*out = (struct cachecontrol){
-		.max_age = CACHECONTROL_NONE,
-		.s_maxage = CACHECONTROL_NONE,
-		.max_stale = CACHECONTROL_NONE,
-		.min_fresh = CACHECONTROL_NONE,
-		.stale_if_error = CACHECONTROL_NONE,
-		.stale_while_revalidate = CACHECONTROL_NONE,
-	};
+	cachecontrol_init(out);
 	while (fields_next(fields, "Cache-Control", &cursor, &element))
-		take_directive(out, element);
+		take_element(out, element);
 }
 
 void cachecontrol_request(const struct fields *fields,

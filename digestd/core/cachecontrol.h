@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fields;
+#include "digestd/core/fields.h"
 
 /* A limit of CACHECONTROL_NONE was not given. */
 enum { CACHECONTROL_NONE = -1 };
@@ -35,9 +35,27 @@ struct cachecontrol {
 	bool must_understand;
 	bool only_if_cached;
 	bool immutable;
+	bool targeted; /* from a targeted field: Expires does not count */
 };
 
-/* Reads the Cache-Control of a response. Cannot fail. */
+/* What a directive came with. */
+struct cachecontrol_argument {
+	bool given;
+	int64_t seconds; /* -1: no number */
+};
+
+/* All limits CACHECONTROL_NONE, all flags false. */
+void cachecontrol_init(struct cachecontrol *cc);
+
+/* Adds a directive; one that is not known is ignored. */
+void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
+		       struct cachecontrol_argument argument);
+
+/* Takes a directive back, with or without an argument. */
+void cachecontrol_forget(struct cachecontrol *cc, struct field_part name);
+
+/* Reads the Cache-Control of a response; see targeted.h for what may be in its
+ * place. Cannot fail. */
 void cachecontrol_response(const struct fields *fields,
 			   struct cachecontrol *out);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "digestd/core/cachecontrol.h"
+#include "digestd/core/answer.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/httpdate.h"
 #include "digestd/core/storable.h"
@@ -47,56 +47,58 @@ static int64_t heuristic_lifetime(const struct fields *fields,
 		       FRESHNESS_HEURISTIC_MAX_S;
 }
 
-/* RFC 9111, 4.2.1: the first that is there wins. */
-static void set_lifetime(struct freshness *f, unsigned status,
-			 const struct fields *fields,
-			 const struct cachecontrol *cc)
+/* What Expires says; 0 when it is there and says nothing. */
+static int64_t expires_lifetime(const struct freshness *f,
+				const struct answer *a)
 {
 	int64_t expires_s;
 
+	if (fields_lines(a->fields, "Expires") != 1 ||
+	    !date_field(a->fields, "Expires", f->response_s, &expires_s))
+		return 0;
+	return expires_s - f->date_s;
+}
+
+/* RFC 9111, 4.2.1: the first that is there wins. */
+static void set_lifetime(struct freshness *f, const struct answer *a)
+{
 	f->explicit = true;
-	if (cc->s_maxage != CACHECONTROL_NONE) {
-		f->lifetime_s = cc->s_maxage;
-	} else if (cc->max_age != CACHECONTROL_NONE) {
-		f->lifetime_s = cc->max_age;
-	} else if (fields_get(fields, "Expires")) {
-		f->lifetime_s = date_field(fields, "Expires", f->response_s,
-					   &expires_s) &&
-						fields_lines(fields,
-							     "Expires") == 1 ?
-					expires_s - f->date_s :
-					0;
+	if (a->cc.s_maxage != CACHECONTROL_NONE) {
+		f->lifetime_s = a->cc.s_maxage;
+	} else if (a->cc.max_age != CACHECONTROL_NONE) {
+		f->lifetime_s = a->cc.max_age;
+	} else if (answer_expires(a)) {
+		f->lifetime_s = expires_lifetime(f, a);
 	} else {
 		f->explicit = false;
 		f->lifetime_s = 0;
-		if (storable_heuristic_status(status) || cc->public)
-			f->lifetime_s = heuristic_lifetime(fields, f);
+		if (storable_heuristic_status(a->status) || a->cc.public)
+			f->lifetime_s = heuristic_lifetime(a->fields, f);
 	}
 }
 
-void freshness_init(struct freshness *f, unsigned status,
-		    const struct fields *fields,
+void freshness_init(struct freshness *f, const struct answer *answer,
 		    const struct exchange_times *times)
 {
+	const struct cachecontrol *cc = &answer->cc;
 	int64_t delay_s = times->response_s - times->request_s;
-	int64_t apparent_s, corrected_s, sent_s = age_field(fields);
-	struct cachecontrol cc;
+	int64_t apparent_s, corrected_s, sent_s = age_field(answer->fields);
 
-	cachecontrol_response(fields, &cc);
 	*f = (struct freshness){ .response_s = times->response_s };
-	if (!date_field(fields, "Date", times->response_s, &f->date_s))
+	if (!date_field(answer->fields, "Date", times->response_s, &f->date_s))
 		f->date_s = times->response_s;
 	apparent_s = times->response_s - f->date_s;
 	corrected_s = (sent_s > 0 ? sent_s : 0) + (delay_s > 0 ? delay_s : 0);
 	f->corrected_age_s = apparent_s > corrected_s ? apparent_s :
 							corrected_s;
-	set_lifetime(f, status, fields, &cc);
+	set_lifetime(f, answer);
 	if (sent_s < 0 && f->lifetime_s > 0)
 		f->lifetime_s = 0; /* of unknown age: stale is the safe side */
-	f->always_validate = cc.no_cache || cc.no_cache_fields;
-	f->never_stale = cc.must_revalidate || cc.proxy_revalidate ||
-			 cc.s_maxage != CACHECONTROL_NONE || f->always_validate;
-	f->stale_if_error_s = cc.stale_if_error;
+	f->always_validate = cc->no_cache || cc->no_cache_fields;
+	f->never_stale = cc->must_revalidate || cc->proxy_revalidate ||
+			 cc->s_maxage != CACHECONTROL_NONE ||
+			 f->always_validate;
+	f->stale_if_error_s = cc->stale_if_error;
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now_s)

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct answer;
 struct cachecontrol;
-struct fields;
 
 /* A heuristic lifetime is a tenth of the time since the last change, and at
  * most a day. */
@@ -46,8 +46,7 @@ enum reuse {
  * one whole number makes it stale from the start: how old it is, nobody knows.
  * (RFC 9111, 5.1 would ignore what is invalid.)
  */
-void freshness_init(struct freshness *f, unsigned status,
-		    const struct fields *fields,
+void freshness_init(struct freshness *f, const struct answer *answer,
 		    const struct exchange_times *times);
 
 /* The age at now_s, never negative (RFC 9111, 4.2.3). */

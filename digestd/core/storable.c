@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "digestd/core/cachecontrol.h"
+#include "digestd/core/answer.h"
 #include "digestd/core/conditional.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/vary.h"
@@ -46,41 +46,39 @@ static bool status_is_understood(unsigned status)
 	       (status >= 500 && status <= 505);
 }
 
-static bool has_lifetime(unsigned status, const struct fields *response,
-			 const struct cachecontrol *cc)
+static bool has_lifetime(const struct answer *a)
 {
-	if (cc->s_maxage != CACHECONTROL_NONE ||
-	    cc->max_age != CACHECONTROL_NONE ||
-	    fields_get(response, "Expires"))
+	if (a->cc.s_maxage != CACHECONTROL_NONE ||
+	    a->cc.max_age != CACHECONTROL_NONE || answer_expires(a))
 		return true;
-	return (storable_heuristic_status(status) || cc->public) &&
-	       conditional_has_validator(response);
+	return (storable_heuristic_status(a->status) || a->cc.public) &&
+	       conditional_has_validator(a->fields);
 }
 
 enum storable storable(const char *method, const struct fields *request,
-		       unsigned status, const struct fields *response)
+		       const struct answer *response)
 {
-	struct cachecontrol asked, cc;
+	const struct cachecontrol *cc = &response->cc;
+	struct cachecontrol asked;
 
 	cachecontrol_request(request, &asked);
-	cachecontrol_response(response, &cc);
 	if (strcmp(method, "GET"))
 		return STORABLE_METHOD;
-	if (!status_is_final(status))
+	if (!status_is_final(response->status))
 		return STORABLE_STATUS;
-	if (cc.must_understand && !status_is_understood(status))
+	if (cc->must_understand && !status_is_understood(response->status))
 		return STORABLE_STATUS;
 	/* no-store beside must-understand is for those who do not */
-	if (asked.no_store || (cc.no_store && !cc.must_understand))
+	if (asked.no_store || (cc->no_store && !cc->must_understand))
 		return STORABLE_NO_STORE;
-	if (cc.private)
+	if (cc->private)
 		return STORABLE_PRIVATE;
-	if (fields_get(request, "Authorization") && !cc.public &&
-	    !cc.must_revalidate && cc.s_maxage == CACHECONTROL_NONE)
+	if (fields_get(request, "Authorization") && !cc->public &&
+	    !cc->must_revalidate && cc->s_maxage == CACHECONTROL_NONE)
 		return STORABLE_AUTHORIZATION;
-	if (vary_any(response))
+	if (vary_any(response->fields))
 		return STORABLE_VARY;
-	if (!has_lifetime(status, response, &cc))
+	if (!has_lifetime(response))
 		return STORABLE_NOT_CACHEABLE;
 	return STORABLE_YES;
 }

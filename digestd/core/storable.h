@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct answer;
 struct fields;
 
 /* Why not; STORABLE_YES is 0. */
@@ -25,7 +26,7 @@ enum storable {
  * without lifetime and validator is not stored either: it could never be used.
  */
 enum storable storable(const char *method, const struct fields *request,
-		       unsigned status, const struct fields *response);
+		       const struct answer *response);
 
 /* A word for logs and Cache-Status, e.g. "no-store". */
 const char *storable_text(enum storable why);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/core/answer.h"
 #include "digestd/core/conditional.h"
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
+#include "digestd/core/targeted.h"
 #include "digestd/core/vary.h"
 #include "digestd/io/request.h"
 
@@ -61,6 +63,13 @@ static void go_on(struct request *r, bool same_step)
 	request_run(r);
 }
 
+/* The name under which this node acts for the origin; null: it is the
+ * client's proxy. */
+static const char *acts_for_origin(const struct request *r)
+{
+	return r->forward ? NULL : r->settings->node;
+}
+
 /* The end of a response */
 
 /* Makes the whole response an entry of the store; others may wait for it. */
@@ -93,6 +102,7 @@ static struct cached *refreshed(struct request *r, const struct fields *fields)
 {
 	struct cached *old = r->stale, *c = cached_new();
 	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct answer answer;
 	struct fields news;
 
 	if (!c)
@@ -111,7 +121,8 @@ static struct cached *refreshed(struct request *r, const struct fields *fields)
 		return NULL;
 	}
 	fields_free(&news);
-	freshness_init(&c->freshness, c->status, &c->fields, &times);
+	answer_read(&answer, c->status, &c->fields, acts_for_origin(r));
+	freshness_init(&c->freshness, &answer, &times);
 	return c;
 }
 
@@ -210,16 +221,17 @@ static int take_response(struct request *r, unsigned status,
 			 const struct fields *fields, int64_t body_len)
 {
 	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct answer answer;
 
 	if (forward_response(fields, now_s(r), &r->response))
 		return -1;
 	r->status = status;
 	r->body_len = body_len;
-	freshness_init(&r->freshness, status, &r->response, &times);
+	answer_read(&answer, status, &r->response, acts_for_origin(r));
+	freshness_init(&r->freshness, &answer, &times);
 	/* what came for a range is about it, unless it is the whole */
 	r->storing = (status == 200 || !fields_get(&r->in, "range")) &&
-		     storable(r->method, &r->in, status, &r->response) ==
-			     STORABLE_YES &&
+		     storable(r->method, &r->in, &answer) == STORABLE_YES &&
 		     right_variant(r) &&
 		     (body_len < 0 ||
 		      (uint64_t)body_len <=
@@ -318,9 +330,12 @@ static enum worker_outcome_kind judge_504(const struct request *r)
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
 static enum worker_outcome_kind judge(const struct request *r)
 {
+	struct answer answer;
+
 	if (r->status == 504)
 		return judge_504(r);
-	if (storable("GET", &r->in, r->status, &r->response) != STORABLE_YES ||
+	answer_read(&answer, r->status, &r->response, acts_for_origin(r));
+	if (storable("GET", &r->in, &answer) != STORABLE_YES ||
 	    !right_variant(r))
 		return OUTCOME_ERROR;
 	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
@@ -707,7 +722,8 @@ static int fetch_from_origin(struct request *r)
 	if (copy_host(r, host, sizeof(host)))
 		return -1;
 	snprintf(url, sizeof(url), "http://%s", host);
-	if (forward_to_origin(&r->in, &how, &r->out) || own_conditions(r))
+	if (forward_to_origin(&r->in, &how, &r->out) || own_conditions(r) ||
+	    (acts_for_origin(r) && targeted_announce(&r->out, set->node)))
 		return -1;
 	return fetch_start(r->forward && !set->forward_private ?
 				   r->worker->public : r->worker->fetcher,

@@ -4,7 +4,7 @@
  */
 #include "tests/unit.h"
 
-#include "digestd/core/cachecontrol.h"
+#include "digestd/core/answer.h"
 #include "digestd/core/freshness.h"
 #include "tests/core/message.h"
 
@@ -17,9 +17,11 @@ static void setup(struct freshness *f, unsigned status, const char *response,
 {
 	struct exchange_times times = { NOW_S - delay_s, NOW_S };
 	struct fields fields;
+	struct answer answer;
 
 	message_must(&fields, response);
-	freshness_init(f, status, &fields, &times);
+	answer_read(&answer, status, &fields, "cache1");
+	freshness_init(f, &answer, &times);
 	fields_free(&fields);
 }
 

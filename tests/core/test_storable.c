@@ -3,6 +3,7 @@
  */
 #include "tests/unit.h"
 
+#include "digestd/core/answer.h"
 #include "digestd/core/storable.h"
 #include "tests/core/message.h"
 
@@ -76,6 +77,22 @@ static const struct {
 	{ "GET", AUTH, 200, FRESH ", must-revalidate", STORABLE_YES },
 	{ "GET", AUTH, 200, "Cache-Control: s-maxage=60", STORABLE_YES },
 	{ "GET", "Authorization: ", 200, FRESH, STORABLE_AUTHORIZATION },
+	/* what is targeted at this cache counts in place of Cache-Control */
+	{ "GET", NULL, 200,
+	  "Cache-Control: no-store\nCDN-Cache-Control: max-age=1",
+	  STORABLE_YES },
+	{ "GET", NULL, 200,
+	  "Cache-Control: private\nSurrogate-Control: max-age=1",
+	  STORABLE_YES },
+	{ "GET", NULL, 200, FRESH "\nCDN-Cache-Control: no-store",
+	  STORABLE_NO_STORE },
+	{ "GET", NULL, 200, FRESH "\nSurrogate-Control: no-store",
+	  STORABLE_NO_STORE },
+	{ "GET", NULL, 200, FRESH "\nCDN-Cache-Control: must-revalidate",
+	  STORABLE_NOT_CACHEABLE },
+	{ "GET", NULL, 200,
+	  "Expires: Sun, 06 Nov 1994 08:49:47 GMT\nCDN-Cache-Control: foo",
+	  STORABLE_NOT_CACHEABLE },
 	/* Vary */
 	{ "GET", NULL, 200, FRESH "\nVary: Accept", STORABLE_YES },
 	{ "GET", NULL, 200, FRESH "\nVary: *", STORABLE_VARY },
@@ -88,12 +105,13 @@ static void rule(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct fields request, response;
+		struct answer answer;
 		enum storable verdict;
 
 		message_must(&request, rows[i].request);
 		message_must(&response, rows[i].response);
-		verdict = storable(rows[i].method, &request, rows[i].status,
-				   &response);
+		answer_read(&answer, rows[i].status, &response, "cache1");
+		verdict = storable(rows[i].method, &request, &answer);
 		if (verdict != rows[i].verdict)
 			fail_msg("row %zu: %s, not %s", i,
 				 storable_text(verdict),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/uri.h"
+#include "digestd/core/answer.h"
 #include "digestd/core/cachecontrol.h"
 #include "digestd/core/cachestatus.h"
 #include "digestd/core/conditional.h"
@@ -83,15 +84,17 @@ static void try_response(const struct fields *fields)
 {
 	struct exchange_times times = { NOW_S, NOW_S + 1 };
 	struct cachecontrol cc;
+	struct answer answer;
 	struct freshness f;
 	struct fields out;
 
 	cachecontrol_request(fields, &cc);
-	freshness_init(&f, 200, fields, &times);
+	answer_read(&answer, 200, fields, "cache1");
+	freshness_init(&f, &answer, &times);
 	fuzz_must(freshness_age(&f, NOW_S + 10) >= 0);
 	if (freshness_reuse(&f, &cc, NOW_S + 10) == REUSE_FRESH)
 		fuzz_must(freshness_left(&f, NOW_S + 10) > 0);
-	storable("GET", fields, 200, fields);
+	storable("GET", fields, &answer);
 	conditional_not_modified(fields, fields, NOW_S);
 	try_range(fields, 0);
 	try_range(fields, 1000);

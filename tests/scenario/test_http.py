@@ -78,6 +78,35 @@ def test_what_must_not_be_stored_is_not(node, origin):
         assert origin.count(path) == 2
 
 
+def test_targeted_cache_control(node, origin):
+    kept = {"Cache-Control": "no-store", "CDN-Cache-Control": "max-age=60"}
+    origin.set("/kept", fields=kept, body=b"x")
+    for path, name in (("/mine", node.name), ("/other", "other")):
+        origin.set(path, body=b"x", fields={
+            "Cache-Control": "no-store",
+            "Surrogate-Control": f"max-age=60;{name}"})
+    for path, source in (("/kept", "hit"), ("/mine", "hit"),
+                         ("/other", "origin")):
+        assert node.get(path).source == "origin"
+        assert node.get(path).source == source, path
+    assert node.get("/kept").get("Cache-Control") == "no-store"
+    assert origin.last().get("Surrogate-Capability") == \
+        f'{node.name}="Surrogate/1.0"'
+
+
+def test_forward_proxy_reads_no_targeted_field(make_cluster, origin):
+    c = make_cluster(1, default_origin=None, forward=True,
+                     forward_private=True)
+    c.nodes[0].lines = ['origin "elsewhere" { url = "http://127.0.0.1:1" }']
+    node = c.start().nodes[0]
+    host = f"127.0.0.1:{origin.port}"
+    origin.set("/a", body=b"x", fields={"Cache-Control": "no-store",
+                                        "CDN-Cache-Control": "max-age=60"})
+    for _ in range(2):
+        assert node.get(origin.url + "/a", host=host).source == "origin"
+    assert origin.last().get("Surrogate-Capability") is None
+
+
 def test_authorization_is_for_one_user(node, origin):
     origin.set("/a", **fresh(b"mine"))
     origin.set("/b", fields={"Cache-Control": "public, max-age=60"}, body=b"b")
