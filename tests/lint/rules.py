@@ -53,6 +53,7 @@ PURE = ("codec", "digestd/core", "cachesim/admission")
 
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")
+MEMORY_TEST = "tests/codec/test_memory.c"
 VAGUE = {"util", "utils", "common", "misc", "helper", "helpers"}
 
 
@@ -218,6 +219,29 @@ def contracts(files):
                 yield f"{f.path}:{number}: {name} has no contract"
 
 
+def allocations_are_tested(files):
+    """What allocates in libscd is in the table of MEMORY_TEST.
+
+    That is what may answer SCD_ENOMEM, or gives a new object.
+    """
+    tested = {name for f in files if f.path == MEMORY_TEST
+              for name in re.findall(r'\{"(scd_\w+)",', f.text)}
+    for f in product(files):
+        if f.folder != "codec" or not f.path.endswith(".h"):
+            continue
+        for number, name in f.prototypes():
+            if (re.match(r"scd_[a-z]", name) and allocates(f, number)
+                    and name not in tested):
+                yield f"{f.path}:{number}: {name} is not in {MEMORY_TEST}"
+
+
+def allocates(f, number):
+    """By the contract, or by what a function returns through a pointer."""
+    statement = f.statement(number)
+    gives = statement.startswith("int ") and re.search(r"\*\*\w", statement)
+    return gives or "SCD_ENOMEM" in "\n".join(f.paragraph(number))
+
+
 RULES = (
     include_arrows,
     folders_have_layers,
@@ -233,4 +257,5 @@ RULES = (
     opening_comments,
     guards,
     contracts,
+    allocations_are_tested,
 )

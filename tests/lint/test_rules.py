@@ -50,6 +50,8 @@ GOOD = {
     "digestd/io/loop.c": BODY.replace("string.h", "sys/epoll.h"),
     "cachesim/live/replay.c": BODY.replace("string.h", "curl/curl.h"),
     "tests/codec/test_thing.c": BODY,
+    "tests/codec/test_memory.c": (
+        BODY + '\nx y[] = {\n\t{"scd_tested", z},\n};\n'),
 }
 
 
@@ -99,10 +101,18 @@ FAULTS = (
     (rules.contracts, "codec/a.h", HEADER + "\nint thing_other(int x);\n"),
     (rules.contracts, "codec/a.h",
      HEADER + "\nstruct thing *\nthing_new(int x,\n\t  int y);\n"),
+    (rules.allocations_are_tested, "codec/a.h",
+     HEADER + "\n/* SCD_ENOMEM. */\nint scd_thing_init(int x);\n"),
+    (rules.allocations_are_tested, "codec/a.h",
+     HEADER + "\n/* New. */\nint scd_a_new(int x,\n\tstruct a **out);\n"),
 )
 
 # What a rule must not take for a fault: rule, path, text.
 FINE = (
+    (rules.allocations_are_tested, "codec/a.h",
+     HEADER + "\n/* SCD_ENOMEM. */\nint scd_tested(struct a **out);\n"),
+    (rules.allocations_are_tested, "codec/a.h",
+     HEADER + "\n/* SCD_ENOMEM. */\nint scd__internal(struct a **out);\n"),
     (rules.long_functions, "codec/a.c", body_of(80)),
     (rules.brace_places, "codec/a.c", BODY + "struct a {\n\tint x;\n};\n"),
     (rules.long_lines, "codec/a.c", BODY + "\t" * 9 + "x = 12;\n"),

@@ -1,0 +1,460 @@
+/*
+ * Every function of libscd that allocates, with each of its allocations
+ * failing in turn: it says so, leaves its results alone and nothing behind,
+ * and works when there is memory again. A function that is not in the table is
+ * found by lint (allocations_are_tested).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/scd.h"
+#include "tests/codec/alloc.h"
+#include "tests/codec/random.h"
+#include "tests/codec/sample.h"
+#include "tests/unit.h"
+
+enum { NBITS = 1 << 16, NONES = 9000, NKEYS = 500 };
+
+/* Bytes of one thing or another. */
+struct blob {
+	uint8_t *bytes;
+	size_t len;
+};
+
+/* What the functions are called with; made anew for each call. */
+struct fixture {
+	struct scd_digest_info ids;
+	struct scd_bloom bloom, next, squid;
+	struct scd_counting *counting;
+	struct scd_admission *admission;
+	struct scd_summary *open, *sealed;
+	struct blob full, first, second, conditional, counters, mask, image;
+	struct blob summary;
+	const struct scd_kind *kind;
+};
+
+static const struct scd_kind_goal goal = {.nkeys = NKEYS, .fp = .01};
+
+static struct scd_key some_key(uint64_t i)
+{
+	uint64_t seed = i;
+
+	return (struct scd_key){random_next(&seed), random_next(&seed)};
+}
+
+static int add_keys(struct scd_summary *s, uint64_t n)
+{
+	int error = SCD_OK;
+
+	for (uint64_t i = 0; !error && i < n; i++) {
+		struct scd_key key = some_key(i);
+
+		error = scd_summary_add(s, &key);
+	}
+	return error;
+}
+
+static void must(int error)
+{
+	assert_int_equal(error, SCD_OK);
+}
+
+static void make_summaries(struct fixture *f)
+{
+	const struct scd_key key = some_key(0);
+
+	must(scd_summary_new(f->kind, &goal, &f->open));
+	must(scd_summary_add(f->open, &key));
+	must(scd_summary_new(f->kind, &goal, &f->sealed));
+	must(add_keys(f->sealed, NKEYS));
+	must(scd_summary_seal(f->sealed));
+	must(scd_summary_encode(f->sealed, &f->summary.bytes,
+				&f->summary.len));
+}
+
+static void make_deltas(struct fixture *f)
+{
+	struct scd_digest_info on = sample_ids(3, 2);
+
+	must(scd_delta_encode(&f->bloom, &f->next, &f->ids, &f->first.bytes,
+			      &f->first.len));
+	must(scd_delta_encode(&f->next, &f->bloom, &on, &f->second.bytes,
+			      &f->second.len));
+	must(scd_delta_encode_conditional(&f->bloom, &f->next, &f->ids,
+					  &f->conditional.bytes,
+					  &f->conditional.len));
+}
+
+static void make_counting(struct fixture *f)
+{
+	must(scd_counting_new(&f->counting, NBITS, 4));
+	for (uint64_t i = 0; i < NKEYS; i++) {
+		struct scd_key key = some_key(i);
+
+		scd_counting_add(f->counting, &key);
+	}
+	must(scd_counting_encode(f->counting, &f->ids, &f->counters.bytes,
+				 &f->counters.len));
+}
+
+static void make_squid(struct fixture *f)
+{
+	const struct scd_squid_info info = {0};
+
+	must(scd_bloom_init(&f->squid, NBITS, SCD_SQUID_HASH));
+	f->squid.hashing = SCD_HASHING_SQUID;
+	must(scd_squid_encode(&f->squid, &info, &f->mask.bytes,
+			      &f->mask.len));
+}
+
+static void make_admission(struct fixture *f)
+{
+	must(scd_admission_new(&f->admission, NKEYS));
+	f->image.len = scd_admission_image_bytes(f->admission);
+	f->image.bytes = malloc(f->image.len);
+	assert_non_null(f->image.bytes);
+	must(scd_admission_save(f->admission, f->image.bytes, f->image.len));
+}
+
+static void make(struct fixture *f, const struct scd_kind *kind)
+{
+	*f = (struct fixture){.ids = sample_ids(2, 1), .kind = kind};
+	f->bloom = sample_bloom(1, NBITS, NONES);
+	f->next = sample_next(&f->bloom, 2, 300);
+	must(scd_digest_encode(&f->bloom, &f->ids, &f->full.bytes,
+			       &f->full.len));
+	make_deltas(f);
+	make_counting(f);
+	make_squid(f);
+	make_admission(f);
+	make_summaries(f);
+}
+
+static void release(struct fixture *f)
+{
+	struct blob *blobs[] = {&f->full,	 &f->first,    &f->second,
+				&f->conditional, &f->counters, &f->mask,
+				&f->image,	 &f->summary};
+
+	for (size_t i = 0; i < NROWS(blobs); i++)
+		free(blobs[i]->bytes);
+	scd_bloom_free(&f->bloom);
+	scd_bloom_free(&f->next);
+	scd_bloom_free(&f->squid);
+	scd_counting_free(&f->counting);
+	scd_admission_free(&f->admission);
+	scd_summary_free(&f->open);
+	scd_summary_free(&f->sealed);
+}
+
+/* What calls give; a failed one leaves it as it is here. */
+static struct {
+	struct scd_bloom bloom;
+	struct scd_digest_info info;
+	struct blob blob;
+	void *object;
+} out;
+
+static void clear_out(void)
+{
+	memset(&out, 0, sizeof(out));
+}
+
+static int is_clear(void)
+{
+	return !out.bloom.bits && out.bloom.nbits == 0 &&
+	       out.info.nbits == 0 && !out.blob.bytes && out.blob.len == 0 &&
+	       !out.object;
+}
+
+/* The calls. Each releases what it was given. */
+
+static int keep_bloom(int error)
+{
+	if (!error)
+		scd_bloom_free(&out.bloom);
+	return error;
+}
+
+static int keep_blob(int error)
+{
+	if (!error)
+		free(out.blob.bytes);
+	return error;
+}
+
+static int bloom_init(struct fixture *f)
+{
+	(void)f;
+	return keep_bloom(scd_bloom_init(&out.bloom, NBITS, 4));
+}
+
+static int bloom_copy(struct fixture *f)
+{
+	return keep_bloom(scd_bloom_copy(&f->bloom, &out.bloom));
+}
+
+static int bloom_fold(struct fixture *f)
+{
+	return keep_bloom(scd_bloom_fold(&f->bloom, NBITS / 4, &out.bloom));
+}
+
+static int digest_encode(struct fixture *f)
+{
+	return keep_blob(scd_digest_encode(&f->bloom, &f->ids,
+					   &out.blob.bytes, &out.blob.len));
+}
+
+static int digest_decode(struct fixture *f)
+{
+	return keep_bloom(scd_digest_decode(f->full.bytes, f->full.len, NULL,
+					    &out.info, &out.bloom));
+}
+
+static int delta_encode(struct fixture *f)
+{
+	return keep_blob(scd_delta_encode(&f->bloom, &f->next, &f->ids,
+					  &out.blob.bytes, &out.blob.len));
+}
+
+static int delta_encode_conditional(struct fixture *f)
+{
+	return keep_blob(scd_delta_encode_conditional(
+		&f->bloom, &f->next, &f->ids, &out.blob.bytes,
+		&out.blob.len));
+}
+
+static int apply(struct fixture *f, const struct blob *delta)
+{
+	const struct scd_base base = {&f->bloom, SAMPLE_INSTANCE, 1};
+
+	return keep_bloom(scd_delta_apply(delta->bytes, delta->len, NULL,
+					  &base, &out.info, &out.bloom));
+}
+
+static int delta_apply(struct fixture *f)
+{
+	return apply(f, &f->first);
+}
+
+static int delta_apply_conditional(struct fixture *f)
+{
+	return apply(f, &f->conditional);
+}
+
+static int delta_compose(struct fixture *f)
+{
+	const struct scd_delta first = {f->first.bytes, f->first.len};
+	const struct scd_delta second = {f->second.bytes, f->second.len};
+
+	return keep_blob(scd_delta_compose(&first, &second, NULL,
+					   &out.blob.bytes, &out.blob.len));
+}
+
+static int counting_new(struct fixture *f)
+{
+	struct scd_counting *c = NULL;
+	int error = scd_counting_new(&c, NBITS, 4);
+
+	(void)f;
+	out.object = c;
+	if (!error)
+		scd_counting_free(&c);
+	return error;
+}
+
+static int counting_encode(struct fixture *f)
+{
+	return keep_blob(scd_counting_encode(f->counting, &f->ids,
+					     &out.blob.bytes, &out.blob.len));
+}
+
+static int counting_decode(struct fixture *f)
+{
+	struct scd_counting *c = NULL;
+	int error = scd_counting_decode(f->counters.bytes, f->counters.len,
+					NULL, &out.info, &c);
+
+	out.object = c;
+	if (!error)
+		scd_counting_free(&c);
+	return error;
+}
+
+static int squid_encode(struct fixture *f)
+{
+	const struct scd_squid_info info = {0};
+
+	return keep_blob(scd_squid_encode(&f->squid, &info, &out.blob.bytes,
+					  &out.blob.len));
+}
+
+static int squid_decode(struct fixture *f)
+{
+	return keep_bloom(scd_squid_decode(f->mask.bytes, f->mask.len, NULL,
+					   &out.bloom));
+}
+
+static int index_new(struct fixture *f)
+{
+	struct scd_index *x = NULL;
+	int error = scd_index_new(&x, 1024, 64);
+
+	(void)f;
+	out.object = x;
+	if (!error)
+		scd_index_free(&x);
+	return error;
+}
+
+static int admission_new(struct fixture *f)
+{
+	struct scd_admission *a = NULL;
+	int error = scd_admission_new(&a, NKEYS);
+
+	(void)f;
+	out.object = a;
+	if (!error)
+		scd_admission_free(&a);
+	return error;
+}
+
+static int admission_load(struct fixture *f)
+{
+	struct scd_admission *a = NULL;
+	int error = scd_admission_load(&a, f->image.bytes, f->image.len,
+				       UINT64_C(1) << 20);
+
+	out.object = a;
+	if (!error)
+		scd_admission_free(&a);
+	return error;
+}
+
+static int summary_new(struct fixture *f)
+{
+	struct scd_summary *s = NULL;
+	int error = scd_summary_new(f->kind, &goal, &s);
+
+	out.object = s;
+	if (!error)
+		scd_summary_free(&s);
+	return error;
+}
+
+/* More than were expected. */
+static int summary_add(struct fixture *f)
+{
+	return add_keys(f->open, 5 * NKEYS);
+}
+
+/* It may be tried again. */
+static int summary_seal(struct fixture *f)
+{
+	const struct scd_key key = some_key(0);
+	int error = scd_summary_seal(f->open);
+
+	if (error) {
+		alloc_fail_at(0);
+		must(scd_summary_seal(f->open));
+	}
+	assert_true(scd_summary_has(f->open, &key));
+	return error;
+}
+
+static int summary_encode(struct fixture *f)
+{
+	return keep_blob(scd_summary_encode(f->sealed, &out.blob.bytes,
+					    &out.blob.len));
+}
+
+static int summary_decode(struct fixture *f)
+{
+	struct scd_summary *s = NULL;
+	int error = scd_summary_decode(f->kind, f->summary.bytes,
+				       f->summary.len, SIZE_MAX, &s);
+
+	out.object = s;
+	if (!error)
+		scd_summary_free(&s);
+	return error;
+}
+
+/* The functions; lint reads their names here. */
+static const struct {
+	const char *name;
+	int (*call)(struct fixture *f);
+} functions[] = {
+	{"scd_admission_load", admission_load},
+	{"scd_admission_new", admission_new},
+	{"scd_bloom_copy", bloom_copy},
+	{"scd_bloom_fold", bloom_fold},
+	{"scd_bloom_init", bloom_init},
+	{"scd_counting_decode", counting_decode},
+	{"scd_counting_encode", counting_encode},
+	{"scd_counting_new", counting_new},
+	{"scd_delta_apply", delta_apply},
+	{"scd_delta_apply", delta_apply_conditional},
+	{"scd_delta_compose", delta_compose},
+	{"scd_delta_encode", delta_encode},
+	{"scd_delta_encode_conditional", delta_encode_conditional},
+	{"scd_digest_decode", digest_decode},
+	{"scd_digest_encode", digest_encode},
+	{"scd_index_new", index_new},
+	{"scd_squid_decode", squid_decode},
+	{"scd_squid_encode", squid_encode},
+	{"scd_summary_add", summary_add},
+	{"scd_summary_decode", summary_decode},
+	{"scd_summary_encode", summary_encode},
+	{"scd_summary_new", summary_new},
+	{"scd_summary_seal", summary_seal},
+};
+
+/* Call with the n-th allocation failing; was there one? */
+static int fails_at(size_t i, const struct scd_kind *kind, unsigned n)
+{
+	struct fixture f;
+	int error, failed;
+
+	make(&f, kind);
+	clear_out();
+	alloc_fail_at(n);
+	error = functions[i].call(&f);
+	alloc_fail_at(0);
+	failed = error == SCD_ENOMEM;
+	if (failed && !is_clear())
+		fail_msg("%s: no memory, but a result", functions[i].name);
+	if (!failed)
+		assert_int_equal(error, SCD_OK);
+	release(&f);
+	return failed;
+}
+
+/* The summaries of each kind allocate in their own way. */
+static void every_allocation_fails(void **state)
+{
+	const struct scd_kind *kind;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(functions); i++) {
+		unsigned failures = 0;
+
+		for (size_t k = 0; (kind = scd_kind_at(k)); k++) {
+			unsigned n = 1;
+
+			while (fails_at(i, kind, n))
+				n++;
+			failures += n - 1;
+		}
+		if (failures == 0)
+			fail_msg("%s allocates nothing", functions[i].name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_allocation_fails),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
