@@ -16,6 +16,7 @@ static const struct tool_command commands[] = {
 	COMMAND(sweep, run, "simulate all combinations of several values"),
 	COMMAND(mrc, mrc, "compute hit ratio curves, exact or sampled"),
 	COMMAND(plot, plot, "draw a result with gnuplot"),
+	COMMAND(advise, advise, "tell what cooperation would save"),
 	COMMAND(paper, paper, "repeat the study of \"Summary Cache\""),
 	{ 0 },
 };

@@ -104,6 +104,21 @@ const struct tool_option settings_mrc[] = {
 	{ 0 },
 };
 
+const struct tool_option settings_advise[] = {
+	{ .name = "log", .letter = 'l', .kind = OPTION_TEXT, AT(trace),
+	  .value = "FILE", .help = "the access log, any trace" },
+	{ .name = "peers", .letter = 'p', .kind = OPTION_COUNT, AT(peers),
+	  .value = "N", .help = "nodes of the cluster, 2 to 64" },
+	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
+	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  .help = "of each node's cache; or of all, as a share of\n"
+		  "the infinite size (10%)" },
+	{ .name = "config", .letter = 'C', .kind = OPTION_TEXT,
+	  AT(configuration), .value = "FILE",
+	  .help = "write the configuration of digestd there" },
+	{ 0 },
+};
+
 const struct tool_option settings_paper[] = {
 	{ .name = "proxies", .letter = 'p', .kind = OPTION_TEXT,
 	  AT(dimension[DIMENSION_PROXIES]), .value = "N",

@@ -22,6 +22,10 @@ struct settings {
 	uint64_t max_objects; /* in it; 0: no limit */
 	bool no_adjust;
 
+	/* advice */
+	uint64_t peers;            /* nodes of the cluster */
+	const char *configuration; /* file for it; null: standard output */
+
 	/* the trace */
 	const char *trace;    /* operand; null: the usual */
 	const char *type;     /* its format; null: detected */
@@ -57,6 +61,9 @@ extern const struct tool_option settings_generate[];
 
 /* What curves are computed of. */
 extern const struct tool_option settings_mrc[];
+
+/* What advice is asked for. */
+extern const struct tool_option settings_advise[];
 
 /* What the paper's study may be varied in. */
 extern const struct tool_option settings_paper[];

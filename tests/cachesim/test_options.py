@@ -20,7 +20,8 @@ def examples_of_the_manual():
     with tempfile.TemporaryDirectory() as folder:
         blocks, said = cachesim.examples(folder)
     for line in ("one hit of objects", "byte hit ratio", "plot $row",
-                 "set output \"sizes.svg\"", "25 to 60"):
+                 "set output \"sizes.svg\"", "25 to 60",
+                 "publish_share"):
         assert line in said, line
     used = set(re.findall(r"cachesim ([a-z]+)\b", "".join(blocks)))
     assert set(cachesim.commands()) <= used

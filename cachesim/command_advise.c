@@ -1,0 +1,398 @@
+/*
+ * cachesim advise: what cooperation would save an operator, by the log of what
+ * clients asked for, and the configuration of digestd to save it with.
+ *
+ * The log is simulated four times: each node for itself; with every object
+ * that any peer has found (ICP, without delay), which bounds what digests can
+ * reach; with digests; and as one large cache. From the second come the
+ * objects of a node, what is replaced, and how many lookups a peer could
+ * serve, from which the tuner of libscd chooses the digests of the third. How
+ * often they are published is then tried: the tuner takes all objects for
+ * equally wanted, but new ones are wanted more. All caches evict as digestd
+ * does, and try as many peers.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/command.h"
+#include "cachesim/outcome.h"
+#include "cachesim/output.h"
+#include "cachesim/simulate.h"
+#include "cachesim/workload.h"
+#include "codec/tune.h"
+
+const char command_advise_help[] =
+	"usage: cachesim advise --log FILE --peers N [OPTIONS]\n"
+	"Tells what cooperation would save N nodes between which the requests\n"
+	"of an access log are divided, and the configuration of digestd to\n"
+	"save it with.\n";
+
+const struct tool_option *const command_advise_options[] = {
+	settings_advise, settings_trace, settings_output, NULL
+};
+
+enum {
+	FALSE_HIT_BYTES = 1000, /* a request and a reply */
+	TRIES = 3,              /* peer_tries of digestd */
+	USUAL_BITS = 32,        /* of digestd, where tuning has no answer */
+	USUAL_HASHES = 3,
+	LEAST_CACHE = 1 << 16,  /* that digestd takes */
+	SHARES = 4,             /* that are tried */
+	STEP = 4,               /* each so much smaller than the one before */
+};
+
+/* What is compared. */
+enum system { ALONE, ASKING, ONE_CACHE, DIGESTS, SYSTEMS };
+
+static const struct {
+	const char *name, *protocol;
+} systems[SYSTEMS] = {
+	[ALONE] = { "each alone", "none" },
+	[ASKING] = { "perfect knowledge", "icp" },
+	[ONE_CACHE] = { "one large cache", "global" },
+	[DIGESTS] = { "digests", "compressed" },
+};
+
+static const struct report_column columns[] = {
+	/* clang-format off */
+	{ "system",               REPORT_TEXT,    true },
+	{ "hit_ratio",            REPORT_SHARE,   false },
+	{ "local_hit_ratio",      REPORT_SHARE,   false },
+	{ "remote_hit_ratio",     REPORT_SHARE,   false },
+	{ "byte_hit_ratio",       REPORT_SHARE,   false },
+	{ "false_hit_ratio",      REPORT_SHARE,   false },
+	{ "origin_requests",      REPORT_COUNT,   false },
+	{ "origin_bytes",         REPORT_BYTES,   false },
+	{ "saved_requests",       REPORT_SHARE,   false },
+	{ "saved_bytes",          REPORT_SHARE,   false },
+	{ "update_bytes",         REPORT_BYTES,   false },
+	{ "summary_memory",       REPORT_BYTES,   false },
+	/* clang-format on */
+};
+
+struct advice {
+	struct settings *s;
+	struct sim_trace trace;
+	struct plan_row rows[SYSTEMS];
+	struct sim_result results[SYSTEMS];
+	struct scd_tuning tuning;
+	uint64_t objects; /* of a node */
+	bool tuned;
+};
+
+static void prepare(struct advice *a, enum system which)
+{
+	struct sim_config *c = &a->rows[which].config;
+	double value;
+
+	sim_config_init(c);
+	dimension_set(DIMENSION_PROTOCOL, systems[which].protocol, c, &value);
+	dimension_set(DIMENSION_EVICTION, "sieve", c, &value);
+	if (a->s->dimension[DIMENSION_SIZE]) {
+		dimension_set(DIMENSION_SIZE, a->s->dimension[DIMENSION_SIZE],
+			      c, &value);
+		c->capacity *= a->s->peers;
+	}
+	c->nproxies = (unsigned)a->s->peers;
+	c->tries = TRIES;
+	c->peer_use = true;
+}
+
+/* Simulates the systems from first to last. */
+static int simulate_some(struct advice *a, enum system first, enum system last)
+{
+	struct plan plan = { .rows = &a->rows[first],
+			     .nrows = last - first + 1u };
+
+	if (!plan_fits(&plan, &a->trace))
+		return TOOL_NO;
+	return simulate(&plan, &a->trace, &a->results[first],
+			simulate_processors(), a->s->quiet);
+}
+
+static double span_of(const struct sim_trace *t)
+{
+	uint32_t last = 0;
+
+	for (uint64_t i = 0; t->time && i < t->nrequests; i++) {
+		if (t->time[i] > last)
+			last = t->time[i];
+	}
+	return last;
+}
+
+/* What the tuner has to know, for a node. */
+static struct scd_goal goal_of(const struct advice *a)
+{
+	const struct sim_counters *c = &a->results[ASKING].sum;
+	double n = (double)a->s->peers;
+	double misses = (double)(c->requests - c->local_hits);
+
+	return (struct scd_goal){
+		.expected = a->objects,
+		.peers = (unsigned)a->s->peers,
+		.false_hit_bytes = FALSE_HIT_BYTES,
+		.false_miss_bytes = (double)c->bytes / (double)c->requests,
+		.lookups = misses / n,
+		.peer_hits = misses > 0 ? (double)c->remote_hits / misses : 0,
+		.replaced = fmin((double)c->writes / n,
+				 1e3 * (double)a->objects),
+		.seconds = span_of(&a->trace),
+		.most = SCD_UPDATE_CONDITIONAL,
+	};
+}
+
+static void tune(struct advice *a)
+{
+	struct scd_goal goal;
+
+	a->objects = a->results[ASKING].sum.held / a->s->peers;
+	if (!a->objects)
+		a->objects = 1;
+	goal = goal_of(a);
+	a->tuned = !scd_tune(&goal, &a->tuning);
+	if (!a->tuned)
+		a->tuning = (struct scd_tuning){ .nbits = USUAL_BITS *
+							  a->objects,
+						 .nhash = USUAL_HASHES };
+}
+
+/* The daemon rounds the array up to a power of two, so the bits an object that
+ * are whole give this one. */
+static double bits_per_object(const struct advice *a)
+{
+	double bits = floor((double)a->tuning.nbits / (double)a->objects);
+
+	return fmin(1024, fmax(2, bits));
+}
+
+static void prepare_digests(struct advice *a, double share)
+{
+	struct sim_config *c = &a->rows[DIGESTS].config;
+
+	prepare(a, DIGESTS);
+	c->digest.bits = bits_per_object(a);
+	c->digest.nhash = a->tuning.nhash;
+	c->digest.expected = a->objects;
+	c->digest.form = PROTOCOL_CONDITIONAL;
+	if (share > 0)
+		c->publish.share_ppm = (uint32_t)(share * 1e6 + 1);
+}
+
+/* Bytes that a system has to carry. */
+static uint64_t all_bytes(const struct sim_counters *c)
+{
+	return c->origin_bytes + c->update_bytes + c->resync_bytes +
+	       c->false_hits * FALSE_HIT_BYTES;
+}
+
+/* Simulates digests that are published more and more often, and takes those
+ * with which the fewest bytes are carried. */
+static int try_shares(struct advice *a)
+{
+	double share = a->tuning.share, best = share;
+	struct sim_result result;
+	int code = TOOL_OK;
+
+	for (int i = 0; i < SHARES && !code; i++, share /= STEP) {
+		prepare_digests(a, share);
+		result = a->results[DIGESTS];
+		code = simulate_some(a, DIGESTS, DIGESTS);
+		if (!i || all_bytes(&a->results[DIGESTS].sum) <
+				  all_bytes(&result.sum))
+			best = share;
+		else
+			a->results[DIGESTS] = result;
+		if (!(share > 0))
+			break;
+	}
+	if (best > 0) {
+		a->tuning.update_seconds *= best / a->tuning.share;
+		a->tuning.share = best;
+	}
+	return code;
+}
+
+static double saved(uint64_t now, uint64_t alone)
+{
+	return alone ? 1 - (double)now / (double)alone : 0;
+}
+
+static void add_row(struct report *r, const struct advice *a,
+		    enum system which)
+{
+	const struct sim_counters *c = &a->results[which].sum;
+	const struct sim_counters *alone = &a->results[ALONE].sum;
+
+	report_row(r);
+	report_text(r, "system", systems[which].name);
+	for (size_t i = 1; i <= 5; i++)
+		report_real(r, columns[i].name,
+			    outcome_ratio(columns[i].name, c));
+	report_count(r, "origin_requests", c->origin);
+	report_count(r, "origin_bytes", c->origin_bytes);
+	report_real(r, "saved_requests", saved(c->origin, alone->origin));
+	report_real(r, "saved_bytes",
+		    saved(c->origin_bytes, alone->origin_bytes));
+	if (which != DIGESTS)
+		return;
+	report_count(r, "update_bytes", c->update_bytes + c->resync_bytes);
+	report_count(r, "summary_memory", c->peer_memory + c->own_memory);
+}
+
+static uint64_t cache_bytes(const struct advice *a)
+{
+	uint64_t each = a->results[DIGESTS].capacity / a->s->peers;
+
+	return each < LEAST_CACHE ? LEAST_CACHE : each;
+}
+
+static void write_digest(const struct advice *a, FILE *to)
+{
+	const struct scd_tuning *t = &a->tuning;
+
+	fprintf(to, "expected_objects = \"%" PRIu64 "\"\n", a->objects);
+	fprintf(to, "bits_per_object = \"%.0f\"\n", bits_per_object(a));
+	fprintf(to, "hash_functions = \"%u\"\n", t->nhash);
+	/* the daemon counts a replacement as two changes */
+	if (t->share > 0)
+		fprintf(to, "publish_share = \"%.6f\"\n",
+			fmin(1, t->share * 2));
+	if (t->update_seconds > .5)
+		fprintf(to, "publish_max = \"%.0fs\"\n",
+			fmin(86400, ceil(t->update_seconds)));
+}
+
+/* digestd.conf(5) for the first node; the others' differ in names only. */
+static void write_configuration(const struct advice *a, FILE *to)
+{
+	fprintf(to,
+		"# For the first of %" PRIu64 " nodes, by what %s asked for.\n"
+		"# Names, addresses, origin and key are yours to fill in.\n"
+		"node = \"cache1\"\n"
+		"listen_data = \":8080\"\n"
+		"listen_peer = \":8081\"\n"
+		"listen_admin = \"127.0.0.1:8082\"\n"
+		"# the same on all nodes: openssl rand -hex 16\n"
+		"cluster_key = \"00112233445566778899aabbccddeeff\"\n",
+		a->s->peers, "the log");
+	for (uint64_t i = 2; i <= a->s->peers; i++)
+		fprintf(to,
+			"peer \"cache%" PRIu64 "\" {\n"
+			"\turl = \"http://192.0.2.%" PRIu64 ":8081\"\n}\n",
+			i, i);
+	fprintf(to,
+		"default_origin = \"http://198.51.100.10:80\"\n"
+		"cache_size = \"%" PRIu64 "\"\n"
+		"eviction = \"sieve\"\n",
+		cache_bytes(a));
+	write_digest(a, to);
+}
+
+static int save_configuration(const struct advice *a, const char *path)
+{
+	FILE *to = fopen(path, "w");
+	bool bad = !to;
+
+	if (to) {
+		write_configuration(a, to);
+		bad = ferror(to);
+		bad = fclose(to) || bad;
+	}
+	if (!bad)
+		return TOOL_OK;
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path,
+		strerror(errno));
+	return TOOL_IO;
+}
+
+static int report(const struct advice *a)
+{
+	struct report r;
+	char peers[24];
+	int code;
+
+	report_init(&r, "advise", columns,
+		    sizeof(columns) / sizeof(columns[0]));
+	snprintf(peers, sizeof(peers), "%" PRIu64, a->s->peers);
+	report_note(&r, "log", a->s->trace);
+	report_note(&r, "nodes", peers);
+	for (enum system i = 0; i < SYSTEMS; i++)
+		add_row(&r, a, i);
+	code = output_report(&r, a->s);
+	if (!code && a->s->configuration)
+		return save_configuration(a, a->s->configuration);
+	if (!code && !output_is_data(a->s)) {
+		puts("\nThe configuration for digests:\n");
+		write_configuration(a, stdout);
+	}
+	return code;
+}
+
+static int advise(struct advice *a)
+{
+	int code;
+
+	for (enum system i = ALONE; i < DIGESTS; i++)
+		prepare(a, i);
+	code = simulate_some(a, ALONE, ONE_CACHE);
+	if (code)
+		return code;
+	tune(a);
+	code = try_shares(a);
+	return code ? code : report(a);
+}
+
+static int check(const struct settings *s, const char *help)
+{
+	const char *size = s->dimension[DIMENSION_SIZE], *why = NULL;
+	struct sim_config c = { 0 };
+	double value;
+
+	if (!s->trace || !s->peers) {
+		fprintf(stderr, "%s: advise: wrong arguments\n%s",
+			program_invocation_short_name, help);
+		return TOOL_USAGE;
+	}
+	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
+		why = "--peers: is not 2 to 64";
+	else if (size && (dimension_set(DIMENSION_SIZE, size, &c, &value) ||
+			  (c.capacity && c.capacity > UINT64_MAX / 64)))
+		why = "--size: is not a size";
+	if (!why)
+		return TOOL_OK;
+	fprintf(stderr, "%s: advise: %s\n", program_invocation_short_name, why);
+	return TOOL_USAGE;
+}
+
+int command_advise(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct advice *a;
+	int code = settings_read(&s, command_advise_options, argc, argv);
+
+	if (!code)
+		code = check(&s, command_advise_help);
+	if (code)
+		return code;
+	a = calloc(1, sizeof(*a));
+	if (!a) {
+		fprintf(stderr, "%s: out of memory\n",
+			program_invocation_short_name);
+		return TOOL_IO;
+	}
+	a->s = &s;
+	code = workload_load(&a->trace, &s);
+	if (!code) {
+		code = advise(a);
+		sim_trace_free(&a->trace);
+	}
+	free(a);
+	return code;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""cachesim advise: what it compares, and that digestd takes the configuration
+that it gives."""
+
+import os
+import re
+import subprocess
+
+from harness import cachesim, folder_of, rows, run
+from program import BUILD
+
+DIGESTD = os.path.join(BUILD, "digestd", "digestd")
+CLF = b"".join(
+    b'h%d - - [01/Jan/2000:00:%02d:%02d +0000] "GET /%d HTTP/1.0" 200 %d\n'
+    % (i % 7, i // 60 % 60, i % 60, i * i % 97, 500 + i * i % 97)
+    for i in range(3000))
+FOLDER = folder_of({
+    "t.csv": cachesim("generate", "upisa,requests=30000")[1],
+    "access.log": CLF,
+    "keys": b"".join(b"%d\n" % (i * i % 331) for i in range(2000)),
+    "one": b"http://a.example/\n",
+})
+AT = FOLDER.name
+
+
+def systems(*args):
+    return {r["system"]: r for r in rows("advise", *args, cwd=AT)}
+
+
+def digests_lie_between():
+    got = systems("-l", "t.csv", "-p", "4")
+    alone, digests = got["each alone"], got["digests"]
+    perfect = got["perfect knowledge"]
+    assert alone["hit_ratio"] < digests["hit_ratio"] <= perfect["hit_ratio"]
+    assert alone["saved_requests"] == 0 < digests["saved_requests"]
+    want = 1 - digests["origin_requests"] / alone["origin_requests"]
+    assert abs(digests["saved_requests"] - want) < 1e-9
+    assert digests["saved_requests"] > .7 * perfect["saved_requests"]
+    assert 0 < digests["update_bytes"] and digests["summary_memory"]
+
+
+def each_node_has_that_size():
+    got = cachesim("advise", "-l", "t.csv", "-p", "3", "-s", "5M", cwd=AT)[1]
+    assert b'cache_size = "%d"' % (5 << 20) in got
+
+
+def configuration_is_valid():
+    """Of every sort of log, small ones too; and it has all the nodes."""
+    for name, peers in (("t.csv", 2), ("t.csv", 16), ("access.log", 3),
+                        ("keys", 4), ("one", 64)):
+        code, out, err = cachesim("advise", "--log", name, "--peers",
+                                  str(peers), "-C", "digestd.conf", cwd=AT)
+        assert (code, err) == (0, ""), (name, err)
+        with open(os.path.join(AT, "digestd.conf"), encoding="ascii") as f:
+            text = f.read()
+        told = cachesim("advise", "--log", name, "--peers", str(peers),
+                        cwd=AT)[1].decode()
+        assert told == out.decode() + \
+            "\nThe configuration for digests:\n\n" + text
+        assert len(re.findall(r"^peer ", text, re.M)) == peers - 1
+        if not os.path.exists(DIGESTD):  # --disable-daemon
+            continue
+        r = subprocess.run([DIGESTD, "-t", "-c", "digestd.conf"], cwd=AT,
+                           check=False, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+        assert r.returncode == 0, r.stdout
+
+
+ROWS = [
+    # label, arguments, input, code, stdout, stderr
+    ("no log", ("advise", "-p", "3"), b"", 2, b"", "wrong arguments"),
+    ("no peers", ("advise", "-l", "t.csv"), b"", 2, b"", "wrong arguments"),
+    ("one peer", ("advise", "-l", "t.csv", "-p", "1"), b"", 2, b"", "2 to 64"),
+    ("65", ("advise", "-l", "t.csv", "-p", "65"), b"", 2, b"", "2 to 64"),
+    ("bad size", ("advise", "-l", "t.csv", "-p", "2", "-s", "x"), b"", 2, b"",
+     "not a size"),
+    ("no file", ("advise", "-l", "none", "-p", "2"), b"", 3, b"", "none: No"),
+    ("no place", ("advise", "-l", "t.csv", "-p", "2", "-C", "/none/x", "-o",
+                  "out.csv"), b"", 3, b"", "/none/x"),
+]
+
+TESTS = [digests_lie_between, each_node_has_that_size, configuration_is_valid]
+TESTS += [cachesim.row_test(row, AT) for row in ROWS]
+
+if __name__ == "__main__":
+    run(TESTS)
