@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "digestd/core/fields.h"
 
@@ -78,9 +79,25 @@ int vary_select(const struct fields *request, const struct fields *response,
 	return 0;
 }
 
+/* Names of languages, codings and character sets, whose case means nothing. */
+static bool is_caseless(const char *name)
+{
+	static const char *const names[] = {
+		"Accept-Language", "Accept-Encoding", "Accept-Charset",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcasecmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 /* The same as combined() would make, compared without making it. */
 static bool same_list(const struct field *wanted, const struct fields *request)
 {
+	int (*differ)(const char *, const char *, size_t) =
+		is_caseless(wanted->name) ? strncasecmp : strncmp;
 	const char *rest = wanted->value;
 	struct field_part theirs;
 	struct field_cursor cursor = { 0 };
@@ -91,7 +108,7 @@ static bool same_list(const struct field *wanted, const struct fields *request)
 				return false;
 			rest += 2;
 		}
-		if (strncmp(rest, theirs.at, theirs.len))
+		if (differ(rest, theirs.at, theirs.len))
 			return false;
 		rest += theirs.len;
 	}

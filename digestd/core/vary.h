@@ -20,7 +20,8 @@ int vary_select(const struct fields *request, const struct fields *response,
 /*
  * Whether a request has the selecting fields of a stored response, as made by
  * vary_select(). White space around commas does not matter, nor how a list is
- * spread over lines.
+ * spread over lines, nor the case in lists of languages, codings and character
+ * sets. Their order does: many origins take it for the client's preference.
  */
 bool vary_match(const struct fields *selecting, const struct fields *request);
 

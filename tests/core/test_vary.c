@@ -37,6 +37,17 @@ static const struct {
 	{ "Vary: A", "A: x, y", "A: x", false },
 	{ "Vary: A", "A: x", "A: x, y", false },
 	{ "Vary: A", "A: x y", "A: x  y", false },
+	/* languages, codings and character sets have no case, but an order */
+	{ "Vary: Accept-Language", "Accept-Language: en, de",
+	  "accept-language: eN,De", true },
+	{ "Vary: accept-encoding", "Accept-Encoding: gzip;q=0.5",
+	  "Accept-Encoding: GZip;Q=0.5", true },
+	{ "Vary: Accept-Charset", "Accept-Charset: utf-8",
+	  "Accept-Charset: UTF-8", true },
+	{ "Vary: Accept-Language", "Accept-Language: en, de",
+	  "Accept-Language: de, en", false },
+	{ "Vary: Accept-Language", "Accept-Language: en",
+	  "Accept-Language: ENG", false },
 	/* quotes, also unbalanced ones */
 	{ "Vary: A", "A: \"x, y\"", "A: \"x, y\"", true },
 	{ "Vary: A", "A: \"x, y\"", "A: \"x,y\"", false },
