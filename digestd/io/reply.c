@@ -155,7 +155,7 @@ void reply_cached(struct request *r, struct cached *c)
 		out_of_memory(r, &f);
 		return;
 	}
-	if (c->status == 200 &&
+	if (c->status == 200 && r->cacheable &&
 	    conditional_not_modified(exchange_request(r->x)->fields, &c->fields,
 				     now_s(r))) {
 		reply_304(r, c, &f);

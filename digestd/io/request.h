@@ -128,6 +128,42 @@ void request_end_all(struct worker *w);
 enum step_result request_ask_peers(struct request *r);
 enum step_result request_ask_origin(struct request *r);
 
+/* What a response does to the store, in request_store.c. */
+
+/* The name under which this node acts for the origin; null: it is the client's
+ * proxy. */
+const char *request_acts_for_origin(const struct request *r);
+
+/*
+ * Takes the header of a response: r->response and what follows from it, up to
+ * r->storing, whether it is to be stored. Returns 0, or -1 without memory.
+ */
+int request_take_response(struct request *r, unsigned status,
+			  const struct fields *fields, int64_t body_len);
+
+/*
+ * Whether the response is one for requests like the client's: what the request
+ * was sent on without (preconditions, what Connection names) must not be what
+ * it was chosen by.
+ */
+bool request_right_variant(const struct request *r);
+
+/* Makes the whole response an entry of the store, r->stored; without memory, or
+ * room, it is not. */
+void request_store(struct request *r);
+
+/* The stale response after a 304 with these fields has confirmed it; null
+ * without memory. */
+struct cached *request_refreshed(struct request *r,
+				 const struct fields *fields);
+
+/* Puts it into the store in place of the stale one; or drops that, when the 304
+ * has said that it must not be stored any more. */
+void request_keep_refreshed(struct request *r, struct cached *c);
+
+/* Drops what an unsafe request may have changed (RFC 9111, 4.4). */
+void request_invalidate(struct request *r);
+
 /* Cancels the fetch, if there is one. */
 void request_stop_fetch(struct request *r);
 

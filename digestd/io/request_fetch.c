@@ -3,7 +3,6 @@
  * the origin; and what is done with the answer.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "digestd/core/answer.h"
@@ -11,7 +10,6 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
-#include "digestd/core/vary.h"
 #include "digestd/io/request.h"
 
 enum {
@@ -63,69 +61,6 @@ static void go_on(struct request *r, bool same_step)
 	request_run(r);
 }
 
-/* The name under which this node acts for the origin; null: it is the
- * client's proxy. */
-static const char *acts_for_origin(const struct request *r)
-{
-	return r->forward ? NULL : r->settings->node;
-}
-
-/* The end of a response */
-
-/* Makes the whole response an entry of the store; others may wait for it. */
-static void store(struct request *r)
-{
-	struct cached *c = cached_new();
-	int err;
-
-	if (!c)
-		return;
-	c->status = r->status;
-	c->freshness = r->freshness;
-	err = fields_copy(&r->response, &c->fields);
-	if (!err)
-		err = vary_select(&r->in, &r->response, &c->selecting);
-	if (err) {
-		cached_unref(&c);
-		return;
-	}
-	buffer_fit(&r->body, r->body.len);
-	c->body = r->body.data;
-	c->body_len = r->body.len;
-	r->stored = c; /* the body's bytes are its now */
-	if (cache_put(r->worker->cache, &r->key, &r->in, c))
-		worker_add(&r->worker->counters.stored, 1);
-}
-
-/* The stored response after the origin has confirmed it. */
-static struct cached *refreshed(struct request *r, const struct fields *fields)
-{
-	struct cached *old = r->stale, *c = cached_new();
-	struct exchange_times times = { r->asked_s, now_s(r) };
-	struct answer answer;
-	struct fields news;
-
-	if (!c)
-		return NULL;
-	c->status = old->status;
-	c->body = old->body;
-	c->body_len = old->body_len;
-	c->body_of = cached_ref(old->body_of ? old->body_of : old);
-	fields_init(&news);
-	if (forward_response(fields, now_s(r), &news) ||
-	    fields_copy(&old->fields, &c->fields) ||
-	    fields_copy(&old->selecting, &c->selecting) ||
-	    conditional_update(&news, &c->fields)) {
-		fields_free(&news);
-		cached_unref(&c);
-		return NULL;
-	}
-	fields_free(&news);
-	answer_read(&answer, c->status, &c->fields, acts_for_origin(r));
-	freshness_init(&c->freshness, &answer, &times);
-	return c;
-}
-
 /* The answer was given by other means; the fetch is not needed. */
 static void drop_fetch(struct request *r)
 {
@@ -136,13 +71,13 @@ static void drop_fetch(struct request *r)
 
 static void confirm(struct request *r, const struct fields *fields)
 {
-	struct cached *c = refreshed(r, fields);
+	struct cached *c = request_refreshed(r, fields);
 
 	if (!c) {
 		if (r->x)
 			reply_error(r, 503, "memory");
 	} else {
-		cache_put(r->worker->cache, &r->key, &r->in, c);
+		request_keep_refreshed(r, c);
 		worker_add(&r->worker->counters.revalidated, 1);
 		if (r->x)
 			reply_cached(r, c);
@@ -166,80 +101,7 @@ static bool serve_stale(struct request *r)
 	return true;
 }
 
-/* Invalidation */
-
-static void drop_uri(struct request *r, const char *uri)
-{
-	struct scd_key key;
-
-	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
-		     &key);
-	if (cache_drop(r->worker->cache, &key))
-		worker_add(&r->worker->counters.invalidated, 1);
-}
-
-/* What an unsafe request may have changed (RFC 9111, 4.4). */
-static void invalidate(struct request *r)
-{
-	static const char *const names[] = { "Location", "Content-Location" };
-
-	if (!r->unsafe || r->status >= 400)
-		return;
-	drop_uri(r, r->target.uri);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *reference = fields_get(&r->response, names[i]);
-		char *uri;
-
-		if (reference &&
-		    !target_same_origin(&r->target, reference, &uri)) {
-			drop_uri(r, uri);
-			free(uri);
-		}
-	}
-}
-
 /* The header of a response */
-
-/*
- * Whether the response is one for requests like the client's: what the request
- * was sent on without (preconditions, what Connection names) must not be what
- * it was chosen by.
- */
-static bool right_variant(const struct request *r)
-{
-	struct fields selecting;
-	bool right;
-
-	fields_init(&selecting);
-	right = !vary_select(&r->in, &r->response, &selecting) &&
-		vary_match(&selecting, &r->out);
-	fields_free(&selecting);
-	return right;
-}
-
-static int take_response(struct request *r, unsigned status,
-			 const struct fields *fields, int64_t body_len)
-{
-	struct exchange_times times = { r->asked_s, now_s(r) };
-	struct answer answer;
-
-	if (forward_response(fields, now_s(r), &r->response))
-		return -1;
-	r->status = status;
-	r->body_len = body_len;
-	answer_read(&answer, status, &r->response, acts_for_origin(r));
-	freshness_init(&r->freshness, &answer, &times);
-	/* what came for a range is about it, unless it is the whole */
-	r->storing = (status == 200 || !fields_get(&r->in, "range")) &&
-		     storable(r->method, &r->in, &answer) == STORABLE_YES &&
-		     right_variant(r) &&
-		     (body_len < 0 ||
-		      (uint64_t)body_len <=
-			      r->settings->max_object_bytes);
-	if (r->storing && body_len > 0)
-		buffer_fit(&r->body, (size_t)body_len);
-	return 0;
-}
 
 /* Whether the reply waits until the body is complete. */
 static bool collects(const struct request *r)
@@ -334,9 +196,10 @@ static enum worker_outcome_kind judge(const struct request *r)
 
 	if (r->status == 504)
 		return judge_504(r);
-	answer_read(&answer, r->status, &r->response, acts_for_origin(r));
+	answer_read(&answer, r->status, &r->response,
+		    request_acts_for_origin(r));
 	if (storable("GET", &r->in, &answer) != STORABLE_YES ||
-	    !right_variant(r))
+	    !request_right_variant(r))
 		return OUTCOME_ERROR;
 	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
 		OUTCOME_HIT : OUTCOME_STALE;
@@ -349,8 +212,8 @@ static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
 	enum worker_outcome_kind kind;
 
 	(void)f;
-	kind = take_response(r, status, fields, body_len) ? OUTCOME_ERROR :
-							   judge(r);
+	kind = request_take_response(r, status, fields, body_len) ?
+		       OUTCOME_ERROR : judge(r);
 	if (kind != OUTCOME_HIT) {
 		learn(r, kind, elapsed_ms(r));
 		go_on(r, true);
@@ -390,11 +253,11 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 	}
 	if (is_server_failure(status) && serve_stale(r))
 		return;
-	if (take_response(r, status, fields, body_len)) {
+	if (request_take_response(r, status, fields, body_len)) {
 		fail(r, 503, "memory");
 		return;
 	}
-	invalidate(r);
+	request_invalidate(r);
 	begin_reply(r);
 }
 
@@ -465,7 +328,7 @@ static void complete(struct request *r, const struct fetch_done *done)
 	else
 		worker_add(&r->worker->counters.misses, r->x != NULL);
 	if (r->storing && !done->ended_by_close)
-		store(r);
+		request_store(r);
 	r->storing = false;
 	if (r->x && r->replying)
 		exchange_wake(r->x);
@@ -723,7 +586,8 @@ static int fetch_from_origin(struct request *r)
 		return -1;
 	snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&r->in, &how, &r->out) || own_conditions(r) ||
-	    (acts_for_origin(r) && targeted_announce(&r->out, set->node)))
+	    (request_acts_for_origin(r) &&
+	     targeted_announce(&r->out, set->node)))
 		return -1;
 	return fetch_start(r->forward && !set->forward_private ?
 				   r->worker->public : r->worker->fetcher,

@@ -107,6 +107,33 @@ def test_forward_proxy_reads_no_targeted_field(make_cluster, origin):
     assert origin.last().get("Surrogate-Capability") is None
 
 
+def test_answer_to_a_post_that_is_the_page_itself(node, origin):
+    for path, fields, source in (
+            ("/a", {"Content-Location": "/a"}, "hit"),
+            ("/b", {"Content-Location": "/a"}, "origin"),
+            ("/c", {}, "origin")):
+        origin.set(path, body=b"new", fields={"Cache-Control": "max-age=60",
+                                              "ETag": '"1"', **fields})
+        r = node.get(path, method="POST", body=b"x",
+                     headers={"If-None-Match": '"1"'})
+        assert (r.status, r.body) == (200, b"new")
+        assert node.get(path).source == source, path
+
+
+def test_304_that_forbids_to_store(node, origin):
+    def page(request, _):
+        fields = {"ETag": '"1"', "Cache-Control": "max-age=0"}
+        if not request.get("If-None-Match"):
+            return servers.response(200, fields, b"x")
+        return servers.response(304, {**fields, "Cache-Control": "no-store"})
+    origin.pages["/a"] = page
+    node.get("/a")
+    r = node.get("/a")
+    assert (r.status, r.body, r.get("Cache-Control")) == (200, b"x", "no-store")
+    node.get("/a")
+    assert origin.last().get("If-None-Match") is None
+
+
 def test_authorization_is_for_one_user(node, origin):
     origin.set("/a", **fresh(b"mine"))
     origin.set("/b", fields={"Cache-Control": "public, max-age=60"}, body=b"b")

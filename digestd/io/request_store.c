@@ -1,0 +1,182 @@
+/*
+ * What a response does to the store: whether it may be kept and for how long,
+ * how it becomes an entry, what a 304 and an unsafe request change there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/answer.h"
+#include "digestd/core/conditional.h"
+#include "digestd/core/forward.h"
+#include "digestd/core/storable.h"
+#include "digestd/core/vary.h"
+#include "digestd/io/request.h"
+
+static int64_t now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+const char *request_acts_for_origin(const struct request *r)
+{
+	return r->forward ? NULL : r->settings->node;
+}
+
+bool request_right_variant(const struct request *r)
+{
+	struct fields selecting;
+	bool right;
+
+	fields_init(&selecting);
+	right = !vary_select(&r->in, &r->response, &selecting) &&
+		vary_match(&selecting, &r->out);
+	fields_free(&selecting);
+	return right;
+}
+
+/* Whether a field names the target of the request. */
+static bool names_target(const struct request *r, const char *name)
+{
+	const char *reference = fields_get(&r->response, name);
+	char *uri;
+	bool same;
+
+	if (!reference || target_same_origin(&r->target, reference, &uri))
+		return false;
+	same = !strcmp(uri, r->target.uri);
+	free(uri);
+	return same;
+}
+
+/* The response to a POST may be what a later GET gets, if it says so itself,
+ * and for how long (RFC 9110, 9.3.3). */
+static bool answers_get(const struct request *r)
+{
+	if (strcmp(r->method, "POST") != 0)
+		return !strcmp(r->method, "GET");
+	return r->status == 200 && r->freshness.explicit &&
+	       names_target(r, "Content-Location");
+}
+
+static bool may_store(const struct request *r, const struct answer *answer)
+{
+	/* what came for a range is about it, unless it is the whole */
+	if (r->status != 200 && fields_get(&r->in, "range"))
+		return false;
+	return answers_get(r) &&
+	       storable("GET", &r->in, answer) == STORABLE_YES &&
+	       request_right_variant(r) &&
+	       (r->body_len < 0 ||
+		(uint64_t)r->body_len <= r->settings->max_object_bytes);
+}
+
+int request_take_response(struct request *r, unsigned status,
+			  const struct fields *fields, int64_t body_len)
+{
+	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct answer answer;
+
+	if (forward_response(fields, now_s(r), &r->response))
+		return -1;
+	r->status = status;
+	r->body_len = body_len;
+	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
+	freshness_init(&r->freshness, &answer, &times);
+	r->storing = may_store(r, &answer);
+	if (r->storing && body_len > 0)
+		buffer_fit(&r->body, (size_t)body_len);
+	return 0;
+}
+
+void request_store(struct request *r)
+{
+	struct cached *c = cached_new();
+	int err;
+
+	if (!c)
+		return;
+	c->status = r->status;
+	c->freshness = r->freshness;
+	err = fields_copy(&r->response, &c->fields);
+	if (!err)
+		err = vary_select(&r->in, &r->response, &c->selecting);
+	if (err) {
+		cached_unref(&c);
+		return;
+	}
+	buffer_fit(&r->body, r->body.len);
+	c->body = r->body.data;
+	c->body_len = r->body.len;
+	r->stored = c; /* the body's bytes are its now */
+	if (cache_put(r->worker->cache, &r->key, &r->in, c))
+		worker_add(&r->worker->counters.stored, 1);
+}
+
+struct cached *request_refreshed(struct request *r,
+				 const struct fields *fields)
+{
+	struct cached *old = r->stale, *c = cached_new();
+	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct answer answer;
+	struct fields news;
+
+	if (!c)
+		return NULL;
+	c->status = old->status;
+	c->body = old->body;
+	c->body_len = old->body_len;
+	c->body_of = cached_ref(old->body_of ? old->body_of : old);
+	fields_init(&news);
+	if (forward_response(fields, now_s(r), &news) ||
+	    fields_copy(&old->fields, &c->fields) ||
+	    fields_copy(&old->selecting, &c->selecting) ||
+	    conditional_update(&news, &c->fields)) {
+		fields_free(&news);
+		cached_unref(&c);
+		return NULL;
+	}
+	fields_free(&news);
+	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
+	freshness_init(&c->freshness, &answer, &times);
+	return c;
+}
+
+void request_keep_refreshed(struct request *r, struct cached *c)
+{
+	struct answer answer;
+
+	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
+	if (storable("GET", &r->in, &answer) == STORABLE_YES)
+		cache_put(r->worker->cache, &r->key, &r->in, c);
+	else
+		cache_drop(r->worker->cache, &r->key);
+}
+
+static void drop_uri(struct request *r, const char *uri)
+{
+	struct scd_key key;
+
+	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
+		     &key);
+	if (cache_drop(r->worker->cache, &key))
+		worker_add(&r->worker->counters.invalidated, 1);
+}
+
+void request_invalidate(struct request *r)
+{
+	static const char *const names[] = { "Location", "Content-Location" };
+
+	if (!r->unsafe || r->status >= 400)
+		return;
+	drop_uri(r, r->target.uri);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *reference = fields_get(&r->response, names[i]);
+		char *uri;
+
+		if (reference &&
+		    !target_same_origin(&r->target, reference, &uri)) {
+			drop_uri(r, uri);
+			free(uri);
+		}
+	}
+}
