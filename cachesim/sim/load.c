@@ -131,8 +131,9 @@ static int grow_addresses(struct loading *l, uint32_t known)
 	if (!grow(&l->address, sizeof(*l->address), &l->address_room,
 		  l->clients.n))
 		return TRACE_ENOMEM;
-	memset(l->address + known, 0,
-	       (l->clients.n - known) * sizeof(*l->address));
+	if (l->clients.n > known)
+		memset(l->address + known, 0,
+		       (l->clients.n - known) * sizeof(*l->address));
 	return 0;
 }
 
