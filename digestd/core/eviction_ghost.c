@@ -83,8 +83,14 @@ static void pass(struct ghosts *g)
 /* Forgets the oldest; there is one. */
 static void forget(struct ghosts *g)
 {
+	uint32_t at;
+
 	pass(g);
-	leave(g, search(g, g->hash[g->first]));
+	at = home(g, g->hash[g->first]);
+	/* by its place: a younger one may have the same hash */
+	while (g->table[at] != g->first)
+		at = after(at, g->ntable);
+	leave(g, at);
 	take_back(g, g->first);
 	pass(g);
 }

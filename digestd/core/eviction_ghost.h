@@ -30,11 +30,11 @@ struct ghosts {
 	uint64_t held;		     /* weight of all */
 };
 
-/* Remembers an object, not one that it remembers already, as the newest;
- * forgets the oldest until all weigh at most `limit`. */
+/* Remembers an object as the newest, one more if it remembers such a hash
+ * already; forgets the oldest until all weigh at most `limit`. */
 void ghosts_push(struct ghosts *g, struct eviction_item item, uint64_t limit);
 
-/* Is this one remembered? Then not any more. */
+/* Is this one remembered? Then not any more, or once less. */
 bool ghosts_take(struct ghosts *g, uint64_t hash);
 
 /* Leaves it empty. */

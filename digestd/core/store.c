@@ -1,5 +1,6 @@
 /*
- * The store's index: a hash table with chains, and a queue for the policy.
+ * The store's index: a hash table with chains, and the entries by the slots
+ * that the policy knows them by.
  */
 #include "digestd/core/store.h"
 
@@ -10,6 +11,7 @@
 enum {
 	FIRST_SLOTS = 1024, /* a power of two */
 	MOVE_SLOTS = 4,     /* old slots moved with each insertion */
+	FIRST_PLACES = 1024, /* for the policy */
 	PART_SLOTS = 1024,  /* in a part; each costs a cache miss or two */
 };
 
@@ -21,10 +23,17 @@ struct store {
 	struct store_entry **slots, **old_slots;
 	size_t nslots, old_nslots, moved;
 	unsigned max_variants;
-	struct store_queue queue;
-	const struct store_policy *policy;
+	struct eviction *eviction;
+	union place *places; /* by the policy's slot */
+	uint32_t nplaces, free_place;
 	const struct store_events *events;
 	struct store_stats stats;
+};
+
+/* An entry, or the number of the next free place. */
+union place {
+	struct store_entry *entry;
+	uint32_t next_free;
 };
 
 /* A walk over a part of the keys. */
@@ -50,41 +59,84 @@ static struct store_entry **slot_of(const struct store *s,
 	return &s->slots[key->hi & (s->nslots - 1)];
 }
 
+static struct eviction_item item(void *arg, uint32_t slot)
+{
+	const struct store *s = arg;
+	const struct store_entry *e = s->places[slot].entry;
+
+	return (struct eviction_item){ e->key.lo, e->weight };
+}
+
+/* More places, all of them free. */
+static int add_places(struct store *s)
+{
+	uint32_t n = s->nplaces + s->nplaces / 4 + FIRST_PLACES;
+	union place *places;
+
+	if (n < s->nplaces || n > EVICTION_SLOTS)
+		return -ENOMEM;
+	places = realloc(s->places, (size_t)n * sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	s->places = places;
+	if (eviction_reserve(s->eviction, n))
+		return -ENOMEM;
+	while (s->nplaces < n) {
+		places[s->nplaces].next_free = s->free_place;
+		s->free_place = s->nplaces++;
+	}
+	return 0;
+}
+
 int store_new(struct store **out, uint64_t max_weight,
-	      const struct store_policy *policy,
+	      const struct eviction_policy *policy,
 	      const struct store_events *events)
 {
 	struct store *s = calloc(1, sizeof(*s));
+	struct eviction_config config = { .capacity = max_weight,
+					  .item = item,
+					  .arg = s };
 
 	if (!s)
 		return -ENOMEM;
+	s->events = events;
 	s->nslots = FIRST_SLOTS;
 	s->slots = calloc(s->nslots, sizeof(*s->slots));
-	if (!s->slots) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->policy = policy;
-	s->events = events;
+	s->free_place = EVICTION_NONE;
 	s->stats.max_weight = max_weight;
 	s->max_variants = STORE_VARIANTS;
+	if (!s->slots || eviction_new(&s->eviction, policy, &config) ||
+	    add_places(s)) {
+		store_free(&s);
+		return -ENOMEM;
+	}
 	*out = s;
 	return 0;
 }
 
+static void release_chains(struct store *s, struct store_entry **slots,
+			   size_t nslots)
+{
+	for (size_t i = 0; slots && i < nslots; i++) {
+		struct store_entry *e = slots[i];
+
+		while (e) {
+			struct store_entry *next = e->chain;
+
+			s->events->released(s->events->arg, e);
+			e = next;
+		}
+	}
+}
+
 void store_free(struct store **s)
 {
-	struct store_entry *e;
-
 	if (!*s)
 		return;
-	e = (*s)->queue.oldest;
-	while (e) {
-		struct store_entry *newer = e->newer;
-
-		(*s)->events->released((*s)->events->arg, e);
-		e = newer;
-	}
+	release_chains(*s, (*s)->slots, (*s)->nslots);
+	release_chains(*s, (*s)->old_slots, (*s)->old_nslots);
+	eviction_free(&(*s)->eviction);
+	free((*s)->places);
 	free((*s)->slots);
 	free((*s)->old_slots);
 	free(*s);
@@ -111,7 +163,7 @@ struct store_entry *store_next(const struct store_entry *e)
 
 void store_touch(struct store *s, struct store_entry *e)
 {
-	s->policy->hit(&s->queue, e);
+	eviction_hit(s->eviction, e->slot);
 }
 
 static void move_slot(struct store *s)
@@ -162,25 +214,21 @@ static void grow(struct store *s)
 		move_slot(s);
 }
 
-static void unlink_entry(struct store *s, struct store_entry *e)
+/* Takes an entry out that the policy does not know any more. */
+static void release_entry(struct store *s, struct store_entry *e)
 {
 	struct store_entry **link = slot_of(s, &e->key);
+	struct scd_key key = e->key;
 
 	while (*link != e) {
 		assert(*link);
 		link = &(*link)->chain;
 	}
 	*link = e->chain;
-	s->policy->removed(&s->queue, e);
 	s->stats.entries--;
 	s->stats.weight -= e->weight;
-}
-
-void store_remove(struct store *s, struct store_entry *e)
-{
-	struct scd_key key = e->key;
-
-	unlink_entry(s, e);
+	s->places[e->slot].next_free = s->free_place;
+	s->free_place = e->slot;
 	if (!store_find(s, &key)) {
 		s->stats.keys--;
 		s->events->key_removed(s->events->arg, &key);
@@ -188,12 +236,24 @@ void store_remove(struct store *s, struct store_entry *e)
 	s->events->released(s->events->arg, e);
 }
 
+void store_remove(struct store *s, struct store_entry *e)
+{
+	eviction_remove(s->eviction, e->slot);
+	release_entry(s, e);
+}
+
+static void evict_one(struct store *s)
+{
+	uint32_t slot = eviction_evict(s->eviction);
+
+	release_entry(s, s->places[slot].entry);
+	s->stats.evicted++;
+}
+
 static void make_room(struct store *s)
 {
-	while (s->stats.weight > s->stats.max_weight) {
-		store_remove(s, s->policy->victim(&s->queue));
-		s->stats.evicted++;
-	}
+	while (s->stats.weight > s->stats.max_weight)
+		evict_one(s);
 }
 
 /* The newest variants of a key stay, the others go. */
@@ -230,12 +290,21 @@ static bool link_entry(struct store *s, struct store_entry *e,
 }
 
 /* The end of an insertion. Others go before the policy knows the entry: it
- * cannot be its own victim. */
+ * cannot be its own victim. There is a place for it: one is free, or is made,
+ * or those that there are have others in them. */
 static void settle_entry(struct store *s, struct store_entry *e)
 {
+	struct eviction_item expected = { e->key.lo, e->weight };
+
+	eviction_expect(s->eviction, expected);
 	drop_surplus(s, &e->key);
 	make_room(s);
-	s->policy->inserted(&s->queue, e);
+	if (s->free_place == EVICTION_NONE && add_places(s))
+		evict_one(s);
+	e->slot = s->free_place;
+	s->free_place = s->places[e->slot].next_free;
+	s->places[e->slot].entry = e;
+	eviction_insert(s->eviction, e->slot);
 }
 
 int store_insert(struct store *s, struct store_entry *e,
@@ -271,13 +340,6 @@ void store_limit_variants(struct store *s, unsigned limit)
 	s->max_variants = limit;
 }
 
-void store_reweigh(struct store *s, struct store_entry *e, size_t weight)
-{
-	s->stats.weight = s->stats.weight - e->weight + weight;
-	e->weight = weight;
-	make_room(s);
-}
-
 size_t store_remove_key(struct store *s, const struct scd_key *key)
 {
 	const struct scd_key copy = *key; /* may be an entry's own */
@@ -297,6 +359,7 @@ size_t store_remove_key(struct store *s, const struct scd_key *key)
 void store_resize(struct store *s, uint64_t max_weight)
 {
 	s->stats.max_weight = max_weight;
+	eviction_resize(s->eviction, max_weight);
 	make_room(s);
 }
 

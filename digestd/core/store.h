@@ -10,7 +10,8 @@
  *
  * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
  * slot and moves a few slots with each insertion, so only the allocation of the
- * larger table, once in a doubling, takes longer than the rest.
+ * larger table, once in a doubling, takes longer than the rest. The policy's
+ * memory grows by a quarter at a time, with 8 bytes an entry here.
  */
 #ifndef DIGESTD_CORE_STORE_H
 #define DIGESTD_CORE_STORE_H
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #include "codec/key.h"
+#include "digestd/core/eviction.h"
 #include "digestd/core/keypart.h"
 
 struct store;
@@ -34,10 +36,9 @@ enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
 /* All fields are the store's while the entry is in it. */
 struct store_entry {
 	struct scd_key key;
-	size_t weight;                    /* bytes that it counts for */
-	struct store_entry *chain;        /* next in the hash chain */
-	struct store_entry *older, *newer; /* the policy's queue */
-	bool visited;                     /* the policy's mark */
+	size_t weight;		   /* bytes that it counts for */
+	struct store_entry *chain; /* next in the hash chain */
+	uint32_t slot;		   /* what the policy knows it by */
 };
 
 /* What the owner hears of. Called inside store_* functions; must not call
@@ -50,31 +51,12 @@ struct store_events {
 	void *arg;
 };
 
-/* The order in which entries go, as a queue with a hand in it. */
-struct store_queue {
-	struct store_entry *oldest, *newest;
-	struct store_entry *hand; /* SIEVE's; null: at the oldest */
-};
-
-/* An eviction policy. */
-struct store_policy {
-	const char *name;
-	void (*inserted)(struct store_queue *q, struct store_entry *e);
-	void (*hit)(struct store_queue *q, struct store_entry *e);
-	void (*removed)(struct store_queue *q, struct store_entry *e);
-	/* The entry to evict; the queue is not empty. */
-	struct store_entry *(*victim)(struct store_queue *q);
-};
-
-/* The policies, by name: "sieve" (the default), "lru". Null: unknown. */
-const struct store_policy *store_policy_find(const char *name);
-
 /*
  * Makes an empty store for max_weight bytes in all. `policy` and `events` are
  * borrowed. Returns 0 or -ENOMEM.
  */
 int store_new(struct store **out, uint64_t max_weight,
-	      const struct store_policy *policy,
+	      const struct eviction_policy *policy,
 	      const struct store_events *events);
 
 /* Releases all entries (key_removed is not called) and the store. */
@@ -94,8 +76,9 @@ void store_touch(struct store *s, struct store_entry *e);
  * Inserts an entry with this key and weight; drops the key's oldest variants
  * beyond the limit, then evicts others until all fit. Returns 0; or -E2BIG when
  * it alone is too heavy: then it is not in the store, nothing was dropped or
- * evicted, released() is not called. Allocates nothing but a larger table; does
- * without when there is no memory for it.
+ * evicted, released() is not called. Allocates nothing but larger tables; does
+ * without when there is no memory for them, and evicts one entry when it cannot
+ * have more.
  */
 int store_insert(struct store *s, struct store_entry *e,
 		 const struct scd_key *key, size_t weight);
@@ -110,9 +93,6 @@ int store_replace(struct store *s, struct store_entry *old,
 /* How many variants of a key may be kept, 1..STORE_VARIANTS_MAX; those that
  * there are too many of go with the next insertion of the key. */
 void store_limit_variants(struct store *s, unsigned limit);
-
-/* Changes an entry's weight (its headers grew); may evict others, or it. */
-void store_reweigh(struct store *s, struct store_entry *e, size_t weight);
 
 /* Removes one entry. */
 void store_remove(struct store *s, struct store_entry *e);

@@ -94,7 +94,8 @@ static void unlock(struct cache *cache)
 
 static int fill(struct cache *cache, const struct cache_settings *settings)
 {
-	const struct store_policy *policy = store_policy_find(settings->policy);
+	const struct eviction_policy *policy =
+		eviction_policy_find(settings->policy);
 	int err;
 
 	if (!policy)

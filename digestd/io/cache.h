@@ -27,7 +27,7 @@ struct flights;
 struct cache_settings {
 	uint64_t max_bytes;
 	unsigned max_variants; /* of a key, see store_limit_variants() */
-	const char *policy; /* of eviction, see store_policy_find() */
+	const char *policy; /* of eviction, see eviction_policy_find() */
 	uint64_t nbits;     /* the catalog's shape */
 	unsigned nhash;
 };

@@ -248,7 +248,9 @@ static const char *fault(const struct option *o, const char *text)
 		return value_is_url(text) ? NULL :
 				      "is not a URL such as http://host:port";
 	case POLICY:
-		return store_policy_find(text) ? NULL : "is not sieve or lru";
+		return eviction_policy_find(text) ?
+			       NULL :
+			       "is no eviction policy, such as sieve or lru";
 	case LEVEL:
 		return value_is_level(text) ?
 			       NULL :

@@ -97,6 +97,27 @@ static void test_twin(void **state)
 		replay(rows[i].hashes, rows[i].heaviest, rows[i].limit);
 }
 
+/* The variants of one resource have the same hash. */
+static void test_same_hash(void **state)
+{
+	struct ghosts g = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		ghosts_push(&g, (struct eviction_item){ i % 7 % 3, 1 }, 10);
+	assert_int_equal(g.held, 10);
+	for (uint64_t i = 0; i < 10; i++)
+		ghosts_push(&g, (struct eviction_item){ 5 + i / 9, 1 }, 10);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_false(ghosts_take(&g, i));
+	for (int i = 0; i < 9; i++)
+		assert_true(ghosts_take(&g, 5));
+	assert_false(ghosts_take(&g, 5));
+	assert_true(ghosts_take(&g, 6));
+	assert_int_equal(g.held, 0);
+	ghosts_free(&g);
+}
+
 /* Weights that do not fit, and none at all. */
 static void test_weights(void **state)
 {
@@ -170,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_twin),
+		cmocka_unit_test(test_same_hash),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_allocation),
 		cmocka_unit_test(test_memory),

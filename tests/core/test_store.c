@@ -96,7 +96,8 @@ static struct model *model_new(const char *policy, uint64_t max_weight)
 	m->stays = NKEYS;
 	m->random = 1;
 	assert_int_equal(store_new(&m->store, max_weight,
-				   store_policy_find(policy), &m->events), 0);
+				   eviction_policy_find(policy),
+				   &m->events), 0);
 	return m;
 }
 
@@ -277,14 +278,6 @@ static void remove_key(struct model *m, unsigned key)
 	assert_int_equal(store_remove_key(m->store, &k), m->nexpected);
 }
 
-static void reweigh(struct model *m, struct object *o, size_t weight)
-{
-	m->weight = m->weight - o->weight + weight;
-	o->weight = weight;
-	twin_make_room(m);
-	store_reweigh(m->store, &o->entry, weight);
-}
-
 static void resize(struct model *m, uint64_t max_weight)
 {
 	m->max_weight = max_weight;
@@ -329,8 +322,6 @@ static void step(struct model *m)
 		put(m, o, (unsigned)random_below(&m->random, NKEYS), weight);
 	else if (weight < 5)
 		remove_one(m, o);
-	else if (weight < 15)
-		reweigh(m, o, weight * 3);
 	else
 		touch(m, o);
 }
@@ -542,18 +533,6 @@ static void test_fewer_variants_than_before(void **state)
 	model_free(m);
 }
 
-static void test_policy_names(void **state)
-{
-	static const char *const names[] = { "sieve", "lru" };
-
-	(void)state;
-	for (size_t i = 0; i < NROWS(names); i++)
-		assert_string_equal(store_policy_find(names[i])->name,
-				    names[i]);
-	assert_null(store_policy_find("random"));
-	assert_null(store_policy_find(""));
-}
-
 /* Growth: keys by the thousand, found all the while */
 
 static void ignore_key(void *arg, const struct scd_key *key)
@@ -626,18 +605,28 @@ static void check_grown(const struct store *s,
 	}
 }
 
-static void grow(unsigned fail_every)
+/* Is this key one of those with which the table wants to grow? */
+static bool grows(size_t i)
+{
+	size_t slots = 1024;
+
+	while (slots * 2 <= i)
+		slots *= 2;
+	return i >= slots && i - slots < 100;
+}
+
+static void grow(bool fails)
 {
 	struct store_entry *entries = calloc(GROWTH_KEYS * 2,
 					     sizeof(*entries));
 	struct store *s;
 
-	assert_int_equal(store_new(&s, UINT64_MAX, store_policy_find("lru"),
+	assert_int_equal(store_new(&s, UINT64_MAX, eviction_policy_find("lru"),
 				   &ignore), 0);
 	for (size_t i = 0; i < GROWTH_KEYS; i++) {
 		struct scd_key key = scattered_key(i);
 
-		alloc_fail_at(fail_every && i % 5000 ? 1 : 0);
+		alloc_fail_at(fails && grows(i) ? 1 : 0);
 		assert_int_equal(store_insert(s, &entries[2 * i], &key, i + 1),
 				 0);
 		assert_int_equal(store_insert(s, &entries[2 * i + 1], &key,
@@ -665,14 +654,14 @@ static void grow(unsigned fail_every)
 static void test_growth(void **state)
 {
 	(void)state;
-	grow(0);
+	grow(false);
 }
 
 /* A table that cannot grow has long chains, and loses nothing. */
 static void test_growth_without_memory(void **state)
 {
 	(void)state;
-	grow(1);
+	grow(true);
 }
 
 static void test_no_memory(void **state)
@@ -680,9 +669,9 @@ static void test_no_memory(void **state)
 	struct store *s = NULL;
 
 	(void)state;
-	for (unsigned n = 1; n <= 2; n++) {
+	for (unsigned n = 1; n <= 6; n++) {
 		alloc_fail_at(n);
-		assert_int_equal(store_new(&s, 1, store_policy_find("lru"),
+		assert_int_equal(store_new(&s, 1, eviction_policy_find("lru"),
 					   &ignore), -ENOMEM);
 		assert_null(s);
 	}
@@ -690,11 +679,44 @@ static void test_no_memory(void **state)
 	store_free(&s);
 }
 
+/* Without memory for more entries each new one costs an old one; with memory,
+ * none any more. */
+static void test_no_memory_for_more(void **state)
+{
+	struct store_entry *entries = calloc(GROWTH_KEYS, sizeof(*entries));
+	uint64_t failures = 0;
+	struct store_stats stats;
+	struct store *s;
+
+	(void)state;
+	assert_int_equal(store_new(&s, UINT64_MAX, eviction_policy_find("lru"),
+				   &ignore), 0);
+	for (size_t i = 0; i < GROWTH_KEYS; i++) {
+		struct scd_key key = scattered_key(i);
+
+		alloc_fail_at(i >= 2200 && i < 3500 ? 1 : 0);
+		assert_int_equal(store_insert(s, &entries[i], &key, 1), 0);
+		failures += alloc_failed() != 0;
+		assert_ptr_equal(store_find(s, &key), &entries[i]);
+	}
+	alloc_fail_at(0);
+	store_stats(s, &stats);
+	assert_true(failures > 500);
+	assert_int_equal(stats.evicted, failures);
+	assert_int_equal(stats.entries, GROWTH_KEYS - failures);
+	for (size_t i = 0; i < GROWTH_KEYS; i++) {
+		struct scd_key key = scattered_key(i);
+
+		assert_int_equal(store_find(s, &key) != NULL, i >= failures);
+	}
+	store_free(&s);
+	free(entries);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scripts),
-		cmocka_unit_test(test_policy_names),
 		cmocka_unit_test(test_variants_are_limited),
 		cmocka_unit_test(test_fewer_variants_than_before),
 		cmocka_unit_test(test_model_sieve),
@@ -702,6 +724,7 @@ int main(void)
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_growth_without_memory),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
