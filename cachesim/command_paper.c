@@ -375,7 +375,10 @@ static int study_named(struct settings *s, const char *trace, struct report *r)
 	const char *proxies = s->dimension[DIMENSION_PROXIES];
 	int code;
 
-	p.proxies = p.model ? (unsigned)p.model->groups : PROXIES;
+	p.proxies = PROXIES;
+	if (p.model && p.model->groups > 1 &&
+	    p.model->groups <= SIM_MAX_PROXIES)
+		p.proxies = (unsigned)p.model->groups;
 	if (proxies)
 		p.proxies = (unsigned)atoi(proxies);
 	s->trace = trace;

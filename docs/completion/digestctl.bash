@@ -22,7 +22,7 @@ _digestctl_values()
 			"golomb blocked squid carp global"
 		;;
 	ADMISSION)
-		echo "none exact pair aged stable tinylfu size probation"
+		echo "none exact pair aged stable tinylfu size probation auto"
 		;;
 	YES) echo "yes no" ;;
 	CURVE) echo "wire equal cost churn" ;;

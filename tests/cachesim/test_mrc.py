@@ -29,9 +29,10 @@ def curve_rises():
 
 
 def samples_come_near():
-    exact = rows("mrc", "t.csv", cwd=AT)
+    sizes = ("-s", "5%,10%,20%,50%")
+    exact = rows("mrc", "t.csv", *sizes, cwd=AT)
     for args in (("-r", "0.2"), ("-r", "0.2", "-S", "7"), ("-m", "5000")):
-        told = result("mrc", "t.csv", *args, cwd=AT)
+        told = result("mrc", "t.csv", *sizes, *args, cwd=AT)
         for a, b in zip(exact, told["rows"]):
             assert abs(a["hit_ratio"] - b["hit_ratio"]) < .03, (a, b)
     assert told["rows"] != exact
