@@ -1,6 +1,7 @@
 """What an operator does: check, reload, stop, watch."""
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -77,6 +78,21 @@ def test_manual_has_every_option():
         if default != "-":
             text = manual[manual.index(entry):].split(".It Ic ")[1]
             assert default in text, f"{name}: default {default}"
+
+
+def test_every_eviction_policy_of_the_manual_is_one(tmp_path):
+    with open(os.path.join(ROOT, "docs", "digestd.conf.5"),
+              encoding="ascii") as f:
+        entry = f.read().split(".It Ic eviction")[1].split(".It Ic ")[0]
+    names = re.findall(r"^\.It Cm (\w+)$", entry, re.M)
+    assert len(names) == 8
+    for name in names:
+        path = tmp_path / "digestd.conf"
+        path.write_text('node = "a"\nlisten_data = ":0"\n'
+                        'default_origin = "http://o"\n'
+                        f'eviction = "{name}"\n')
+        r = check(str(path))
+        assert r.returncode == 0, r.stderr
 
 
 def test_health_and_readiness(node):
