@@ -58,10 +58,11 @@ static void check_engine(const struct scd__change_engine *engine,
 
 static void engines_split_and_join(void **state)
 {
+	const int n = getenv("SCD_TEST_LONG") ? 100000 : 2000;
 	uint64_t seed = 1;
 
 	(void)state;
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < n; i++) {
 		const uint64_t nbits = 1 + random_below(&seed, 1000);
 		struct scd_bloom base =
 			sample_bloom(random_next(&seed), nbits,

@@ -6,6 +6,7 @@
 #include "codec/bloom.h"
 #include "codec/conditional.h"
 #include "codec/delta.h"
+#include "codec/parts.h"
 #include "tests/fuzz/frame.h"
 
 static void check_engine(const struct scd__change_engine *engine,
@@ -95,19 +96,83 @@ static void repair(uint8_t *in, size_t len)
 	scd_bloom_free(&base);
 }
 
+/* Code an array by the coding that the bytes choose, if that is one for it. */
+static enum scd_coding code_part(struct fuzz_bytes *b,
+				 const struct scd__shape *shape,
+				 const uint8_t *bits, struct scd__writer *out)
+{
+	const unsigned id = fuzz_take(b) % SCD_CODING_PARTS;
+	const unsigned how = fuzz_take(b);
+	enum scd_coding coding = (enum scd_coding)id;
+
+	if (id > SCD_CODING_STORED && shape->nbits > 0 &&
+	    scd__coding_find(id)->fits(shape, 4))
+		out->at += coding_encode(coding, how, shape, bits, out->at);
+	else
+		fuzz_must(scd__part_encode(shape, bits, out, &coding) ==
+			  SCD_OK);
+	return coding;
+}
+
+static void code_changes(struct fuzz_bytes *b, const struct scd__changes *c,
+			 struct scd__writer *out)
+{
+	static uint8_t parts[2][SLOW_ROOM(CODING_MAX_BYTES)];
+	struct scd__writer cleared = scd__writer(parts[0], sizeof(parts[0]));
+	struct scd__writer set = scd__writer(parts[1], sizeof(parts[1]));
+	const unsigned first = code_part(b, &c->cleared, c->cleared_bits,
+					 &cleared);
+	const unsigned second = code_part(b, &c->set, c->set_bits, &set);
+
+	scd__write_u8(out, (uint8_t)(first | second << 4));
+	scd__write_varint(out, scd__writer_len(&cleared));
+	scd__write_bytes(out, cleared.start, scd__writer_len(&cleared));
+	scd__write_bytes(out, set.start, scd__writer_len(&set));
+	fuzz_must(!out->error);
+}
+
+static size_t frame(struct fuzz_bytes *b, struct scd_digest_info *info,
+		    const struct scd_bloom *base, const struct scd_bloom *next,
+		    uint8_t **out)
+{
+	struct scd__changes c = {.cleared.nbits = scd_bloom_ones(base)};
+	struct scd__writer payload;
+	size_t len;
+
+	c.set.nbits = base->nbits - c.cleared.nbits;
+	fuzz_must(scd__changes_new(&c) == SCD_OK);
+	scd__change_engine()->split(base->bits, next->bits, base->nbits, &c);
+	c.cleared.nones = scd__count_ones(
+		c.cleared_bits, (size_t)scd__array_bytes(c.cleared.nbits));
+	c.set.nones = scd__count_ones(
+		c.set_bits, (size_t)scd__array_bytes(c.set.nbits));
+	info->kind = SCD_DELTA_CONDITIONAL;
+	info->coding = SCD_CODING_PARTS;
+	info->base_generation = FRAME_BASE_GENERATION;
+	info->base_checksum = scd_digest_checksum(base);
+	info->nones = scd_bloom_ones(next);
+	info->checksum = scd_digest_checksum(next);
+	info->ncoded = c.cleared.nones + c.set.nones;
+	fuzz_must(scd__frame_begin(2 * SLOW_ROOM(CODING_MAX_BYTES),
+				   &payload) == SCD_OK);
+	code_changes(b, &c, &payload);
+	scd__frame_finish(info, &payload, out, &len);
+	scd__changes_free(&c);
+	return len;
+}
+
 /* Gaps between the places that differ, in the bytes. */
 static size_t make(struct fuzz_bytes *b, uint8_t **out)
 {
 	struct scd_digest_info info = fuzz_shape(b, 1 << 12);
 	struct scd_bloom base = fuzz_base(&info), next = fuzz_base(&info);
+	struct fuzz_bytes rest = *b;
 	size_t len;
 
-	info.base_generation = FRAME_BASE_GENERATION;
 	for (uint64_t at = fuzz_take(b); at < info.nbits && b->left;
 	     at += fuzz_take(b) + 1)
 		next.bits[at / 8] ^= (uint8_t)(1u << at % 8);
-	fuzz_must(scd_delta_encode_conditional(&base, &next, &info, out,
-					       &len) == SCD_OK);
+	len = frame(&rest, &info, &base, &next, out);
 	scd_bloom_free(&base);
 	scd_bloom_free(&next);
 	return len;
@@ -116,7 +181,7 @@ static size_t make(struct fuzz_bytes *b, uint8_t **out)
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max,
 			       unsigned seed)
 {
-	static const struct fuzz_frame frame = {repair, make};
+	static const struct fuzz_frame conditional = {repair, make};
 
-	return fuzz_mutate_frame(&frame, data, len, max, seed);
+	return fuzz_mutate_frame(&conditional, data, len, max, seed);
 }
