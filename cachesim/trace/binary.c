@@ -5,8 +5,6 @@
  */
 #include "cachesim/trace/format.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cachesim/trace/bytes.h"
@@ -116,15 +114,16 @@ static bool number_of(const struct trace_layout *l, enum trace_column c,
 static void number_client(struct trace_parser *p, int64_t number,
 			  struct trace_request *req)
 {
-	enum { DIGITS = 21 };
-	char *text = scan_room(p, DIGITS);
+	char *text = scan_room(p, 1 + SCAN_DECIMAL_MAX);
+	uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+	size_t len = 0;
 
-	if (text)
-		trace_request_client(
-			req, (struct trace_text){
-				     text, (size_t)snprintf(text, DIGITS,
-							    "%" PRId64,
-							    number) });
+	if (!text)
+		return;
+	if (number < 0)
+		text[len++] = '-';
+	len += scan_decimal(size, text + len);
+	trace_request_client(req, (struct trace_text){ text, len });
 }
 
 static int binary_parse(struct trace_parser *p, struct trace_text record,

@@ -3,8 +3,6 @@
  */
 #include "cachesim/trace/scan.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -160,17 +158,29 @@ int scan_url(struct trace_parser *p, struct trace_text t,
 	return 0;
 }
 
+size_t scan_decimal(uint64_t number, char out[SCAN_DECIMAL_MAX])
+{
+	char digits[SCAN_DECIMAL_MAX];
+	size_t n = 0;
+
+	do {
+		digits[SCAN_DECIMAL_MAX - ++n] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	memcpy(out, digits + SCAN_DECIMAL_MAX - n, n);
+	return n;
+}
+
 void scan_number_key(struct trace_parser *p, uint64_t key,
 		     struct trace_request *req)
 {
-	enum { DIGITS = 21 }; /* of 2^64, and the terminating NUL */
-	char *text = scan_room(p, DIGITS);
+	char *text = scan_room(p, SCAN_DECIMAL_MAX);
 
 	req->key = key;
 	if (!text)
 		return;
 	req->url.at = text;
-	req->url.len = (size_t)snprintf(text, DIGITS, "%" PRIu64, key);
+	req->url.len = scan_decimal(key, text);
 }
 
 int scan_key(struct trace_parser *p, struct trace_text t,

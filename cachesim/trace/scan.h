@@ -44,6 +44,11 @@ int scan_url(struct trace_parser *p, struct trace_text t,
 /* Room for len bytes that live until the next record, or null. */
 char *scan_room(struct trace_parser *p, size_t len);
 
+enum { SCAN_DECIMAL_MAX = 20 };
+
+/* Writes a number in decimal digits, without a NUL. Their number, 1..20. */
+size_t scan_decimal(uint64_t number, char out[SCAN_DECIMAL_MAX]);
+
 /* Sets key and URL of a record that knows its objects by number only. */
 void scan_number_key(struct trace_parser *p, uint64_t key,
 		     struct trace_request *req);

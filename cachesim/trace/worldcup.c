@@ -11,8 +11,6 @@
  */
 #include "cachesim/trace/format.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cachesim/trace/bytes.h"
@@ -47,12 +45,10 @@ enum {
 static int worldcup_parse(struct trace_parser *p, struct trace_text record,
 			  struct trace_request *req)
 {
-	enum { DIGITS = 11 };
 	const char *at = record.at;
 	unsigned method = (unsigned char)at[16];
 	unsigned status = (unsigned char)at[17] & WC_STATUS_MASK;
-	char *name = scan_room(p, DIGITS);
-	int len;
+	char *name = scan_room(p, SCAN_DECIMAL_MAX);
 
 	if (method >= WC_METHODS)
 		return TRACE_EMETHOD;
@@ -64,14 +60,45 @@ static int worldcup_parse(struct trace_parser *p, struct trace_text record,
 	req->status = status < WC_STATUSES ? statuses[status] : 0;
 	req->has_size = bytes_big(at + 12, 4) != UINT32_MAX;
 	req->size = req->has_size ? bytes_big(at + 12, 4) : 0;
-	if (name) {
-		len = snprintf(name, DIGITS, "%" PRIu32,
-			       (uint32_t)bytes_big(at + 4, 4));
-		trace_request_client(req,
-				     (struct trace_text){ name, (size_t)len });
-	}
+	if (name)
+		trace_request_client(
+			req, (struct trace_text){
+				     name, scan_decimal(bytes_big(at + 4, 4),
+							name) });
 	scan_number_key(p, bytes_big(at + 8, 4), req);
 	return 0;
+}
+
+/* Names live in the scratch room: one for each row. */
+static int worldcup_rows(struct trace_parser *p, struct trace_text *rest,
+			 struct trace_row *rows, int max)
+{
+	int n = 0;
+
+	for (; n < max && rest->len; n++) {
+		const char *at = rest->at;
+		unsigned status = (unsigned char)at[17] & WC_STATUS_MASK;
+		char *name = scan_room(p, SCAN_DECIMAL_MAX);
+		size_t len;
+
+		if (!name || (unsigned char)at[16] >= WC_METHODS ||
+		    status >= WC_STATUSES)
+			break;
+		len = scan_decimal(bytes_big(at + 4, 4), name);
+		rows[n] = (struct trace_row){
+			.key = bytes_big(at + 8, 4),
+			.client = trace_hash(name, len),
+			.name = { name, len },
+			.time_ms = (int64_t)bytes_big(at, 4) * 1000,
+			.has_size = bytes_big(at + 12, 4) != UINT32_MAX,
+			.status = statuses[status],
+		};
+		if (rows[n].has_size)
+			rows[n].size = bytes_big(at + 12, 4);
+		rest->at += WC_BYTES;
+		rest->len -= WC_BYTES;
+	}
+	return n;
 }
 
 /* Times of that summer that never fall, and codes that exist. */
@@ -103,4 +130,5 @@ const struct trace_format trace_worldcup = {
 	.block = WC_BYTES,
 	.score = worldcup_score,
 	.parse = worldcup_parse,
+	.rows = worldcup_rows,
 };

@@ -47,7 +47,7 @@ done
 
 # shellcheck disable=SC2086 # lists of words
 $FUZZ_CC -fsanitize=fuzzer,address,undefined -o "fuzz/fuzz_$target" \
-	$objects -lmd -lm
+	$objects ${FUZZ_LIBS-} -lmd -lm
 
 limit=-max_total_time=$FUZZ_TIME
 if [ "${FUZZ_RUNS-}" ]; then

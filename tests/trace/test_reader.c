@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "cachesim/trace/reader.h"
+#include "tests/codec/random.h"
 
 enum { PATH_MAX_LEN = 64 };
 
@@ -150,6 +151,49 @@ static void packed_is_read(void **state)
 	free(text);
 }
 
+/*
+ * One byte of a packed stream is another: told, or, where the format has no
+ * checksum or does not care for the byte, read as something else.
+ */
+static void damage_is_told(void **state)
+{
+	static const struct {
+		size_t (*pack)(const char *, size_t, uint8_t *, size_t);
+		unsigned told; /* of ROUNDS, at least */
+	} cases[] = { { gzip, 95 }, { zstd, 15 }, { xz, 100 } };
+	enum { KEYS = 5000, ROUNDS = 100 };
+	size_t len, cap;
+	char *text = make_keys(KEYS, &len), path[PATH_MAX_LEN];
+	uint8_t *packed = malloc(cap = len + 4096);
+	uint64_t seed = 3;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(cases); i++) {
+		size_t n = cases[i].pack(text, len, packed, cap);
+		unsigned told = 0;
+
+		for (int round = 0; round < ROUNDS; round++) {
+			/* behind the magic, which would make it a text */
+			size_t at = 6 + (size_t)random_below(&seed, n - 6);
+			uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
+			int end;
+
+			packed[at] ^= bit;
+			write_file(path, packed, n);
+			read_all(path, NULL, &end);
+			packed[at] ^= bit;
+			unlink(path);
+			if (end != 0 && end != TRACE_EUNKNOWN)
+				assert_int_equal(end, TRACE_ECODING);
+			told += end == TRACE_ECODING;
+		}
+		if (told < cases[i].told)
+			fail_msg("case %zu: %u", i, told);
+	}
+	free(packed);
+	free(text);
+}
+
 static void long_lines_are_skipped(void **state)
 {
 	static const size_t lengths[] = { 65536, 65537, 131072, 400000 };
@@ -220,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sample_is_read),
 		cmocka_unit_test(packed_is_read),
+		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(long_lines_are_skipped),
 		cmocka_unit_test(blocks_may_be_cut),
 		cmocka_unit_test(opening_fails_with_a_reason),

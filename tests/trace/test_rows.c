@@ -141,6 +141,15 @@ static void write_squid(uint64_t *seed, struct text *to)
 	print(to, line);
 }
 
+static void write_keys(uint64_t *seed, struct text *to)
+{
+	static const char *const lines[] = { "http://x/a\n", "k\r\n", "/k\n",
+					     "#k\n", "\n", "a\tb\n", "12\n",
+					     "1234567\n", "12345678\n" };
+
+	print(to, one_of(seed, lines, NROWS(lines)));
+}
+
 static void write_bytes(uint64_t *seed, struct text *to)
 {
 	for (int i = 0; i < 20; i++) {
@@ -168,6 +177,7 @@ static const struct kind kinds[] = {
 	{ "clf", "clf", NULL, "", write_clf },
 	{ "squid", "squid", NULL, "", write_squid },
 	{ "keys", "keys", NULL, "", write_squid },
+	{ "keys of all kinds", "keys", NULL, "", write_keys },
 	{ "oracleGeneral", "oracleGeneral", NULL, "", write_bytes },
 	{ "i32le", "i32le", NULL, "", write_bytes },
 	{ "i32be", "i32be", NULL, "", write_bytes },
