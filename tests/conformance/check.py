@@ -5,8 +5,7 @@ usage: check.py FOLDER [TEST...]
 
 FOLDER takes the package and the logs. The check fails when a test fails that
 is not in allowed.tsv, and when one passes that is: so the list only shrinks.
-A test that fails unexpectedly is tried once more, because the suite waits for
-seconds to pass and a busy machine may lose one.
+A test that fails unexpectedly is tried once more.
 With tests named, only they are run, and how each ended is printed.
 """
 
@@ -33,16 +32,8 @@ def read_allowed():
 
 
 def run_whole(root, folder, allowed):
-    """The results, unexpected failures having been tried once more."""
     with caches.Running(caches.Digestd, root, folder) as base:
-        results = suite.run(root, base)
-        again = [name for name, test in results.items()
-                 if test["kind"] != "check" and test["result"] is not True
-                 and name not in allowed]
-        if again:
-            print("once more:", " ".join(again))
-            results.update(suite.run(root, base, again))
-    return results
+        return suite.run_twice(root, base, allowed)
 
 
 def judge(results, allowed):
@@ -85,8 +76,6 @@ def main():
         print(f"SKIP: http-cache-tests {suite.VERSION}: {e}\n# SKIP: 1")
         return 0
     suite.enter_namespace()
-    if os.environ.get("SCD_NETNS"):
-        suite.raise_loopback()
     with tempfile.TemporaryDirectory(dir=folder) as logs:
         if names:
             return try_some(root, logs, names)

@@ -23,7 +23,7 @@ import cluster  # noqa: E402
 VERSION = "0.4.5"
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ("required", "optimal", "check")
-RUN_S = 100  # a whole run takes some 25 s
+RUN_S = 250  # a whole run takes some 25 s; less, where nothing hangs
 
 
 class Missing(Exception):
@@ -32,8 +32,10 @@ class Missing(Exception):
 
 def enter_namespace():
     """Goes on in a network namespace of its own, where that is allowed."""
-    if os.environ.get("SCD_NETNS") or os.geteuid() or \
-            not shutil.which("unshare"):
+    if os.environ.get("SCD_NETNS"):
+        raise_loopback()
+        return
+    if os.geteuid() or not shutil.which("unshare"):
         return
     works = subprocess.run(["unshare", "--net", "true"], check=False,
                            stderr=subprocess.DEVNULL).returncode == 0
@@ -113,6 +115,18 @@ def run(root, base, tests=()):
         raise RuntimeError(f"the suite's client failed: {done.stderr}")
     # a test may print above the results
     return {t["id"]: t for t in json.loads(done.stdout.splitlines()[-1])}
+
+
+def run_twice(root, base, but=()):
+    """The whole suite, and once more what fails: it waits for seconds to pass,
+    and a busy machine may lose one. `but`: failures that are expected."""
+    results = run(root, base)
+    again = [name for name, test in results.items()
+             if test["kind"] != "check" and test["result"] is not True
+             and name not in but]
+    if again:
+        results.update(run(root, base, again))
+    return results
 
 
 def passes(results, name):

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import re
 import sys
 
 SOURCE = os.environ.get("top_srcdir", ".")
@@ -66,9 +67,20 @@ def list_has_reasons():
         assert len(reason) > 10, name
 
 
+def document_agrees():
+    """docs/CONFORMANCE.md counts as many failures as the list has."""
+    with open(os.path.join(SOURCE, "docs", "CONFORMANCE.md"),
+              encoding="utf-8") as f:
+        row = [line for line in f if line.startswith("| digestd ")][0]
+    counts = [int(n) for n in re.findall(r"(\d+)(?: of| \|)", row)]
+    assert len(counts) == 4, row
+    failed = counts[1] - counts[0] + counts[3] - counts[2]
+    assert failed == len(check.read_allowed()), row
+
+
 TESTS = (nothing_to_say, unlisted_failure, listed_test_passes,
          unknown_test_listed, failed_dependency_counts,
-         report_ends_with_totals, list_has_reasons)
+         report_ends_with_totals, list_has_reasons, document_agrees)
 
 
 def main():
