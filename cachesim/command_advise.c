@@ -109,11 +109,12 @@ static int simulate_some(struct advice *a, enum system first, enum system last)
 {
 	struct plan plan = { .rows = &a->rows[first],
 			     .nrows = last - first + 1u };
+	struct simulate_options options = { .threads = simulate_processors(),
+					    .quiet = a->s->quiet };
 
 	if (!plan_fits(&plan, &a->trace))
 		return TOOL_NO;
-	return simulate(&plan, &a->trace, &a->results[first],
-			simulate_processors(), a->s->quiet);
+	return simulate(&plan, &a->trace, &a->results[first], &options);
 }
 
 static double span_of(const struct sim_trace *t)

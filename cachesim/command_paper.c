@@ -333,13 +333,14 @@ static void add_row(const struct paper *p, const char *study, size_t i,
 static int simulate_all(struct paper *p)
 {
 	struct sim_result *results = calloc(p->plan.nrows, sizeof(*results));
+	struct simulate_options options = { .threads = simulate_processors(),
+					    .quiet = p->s->quiet };
 	int code;
 
 	if (!results)
 		return no_memory();
 	code = plan_fits(&p->plan, &p->trace) ?
-		       simulate(&p->plan, &p->trace, results,
-				simulate_processors(), p->s->quiet) :
+		       simulate(&p->plan, &p->trace, results, &options) :
 		       TOOL_NO;
 	for (size_t i = 0; !code && i < NSTUDIES; i++) {
 		for (size_t k = p->first[i]; k < p->first[i + 1]; k++)

@@ -13,6 +13,7 @@
 #include "cachesim/command.h"
 #include "cachesim/outcome.h"
 #include "cachesim/output.h"
+#include "cachesim/plain.h"
 #include "cachesim/simulate.h"
 #include "cachesim/workload.h"
 
@@ -92,6 +93,27 @@ static int report(const struct plan *p, const struct sim_result *results,
 	return output_report(&r, s);
 }
 
+static int simulate_plan(const struct plan *p, const struct sim_trace *t,
+			 struct sim_result *results, const struct settings *s)
+{
+	struct simulate_options options = { .threads = (unsigned)s->threads,
+					    .quiet = s->quiet,
+					    .keep_changed = s->keep_changed };
+
+	for (size_t i = 0; s->keep_changed && i < p->nrows; i++) {
+		if (plain_is(&p->rows[i], t, true))
+			continue;
+		fprintf(stderr,
+			"%s: --keep-changed: for single caches only, without "
+			"admission, size limit and warm-up\n",
+			program_invocation_short_name);
+		return TOOL_USAGE;
+	}
+	if (!plan_fits(p, t))
+		return TOOL_NO;
+	return simulate(p, t, results, &options);
+}
+
 static int run_plan(const struct plan *p, const char *kind,
 		    struct settings *s)
 {
@@ -106,11 +128,7 @@ static int run_plan(const struct plan *p, const char *kind,
 	}
 	code = workload_load(&t, s);
 	if (!code) {
-		if (!plan_fits(p, &t))
-			code = TOOL_NO;
-		else
-			code = simulate(p, &t, results, (unsigned)s->threads,
-					s->quiet);
+		code = simulate_plan(p, &t, results, s);
 		sim_trace_free(&t);
 	}
 	if (!code)

@@ -21,6 +21,9 @@ _Static_assert(offsetof(struct settings, dimension) == 0,
 const struct tool_option settings_simulation[] = {
 	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
 	  AT(threads), .value = "N", .help = "threads (one a processor)" },
+	{ .name = "keep-changed", .kind = OPTION_FLAG, AT(keep_changed),
+	  .help = "an object that has changed stays a hit, as\n"
+		  "with libCacheSim; for single caches" },
 	{ .name = "counters", .kind = OPTION_FLAG, AT(counters),
 	  .help = "with all counters, which files have anyway" },
 	{ .name = "per-proxy", .kind = OPTION_FLAG, AT(per_proxy),

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachesim/plain.h"
 #include "codec/error.h"
 #include "tool/command.h"
 #include "tool/progress.h"
@@ -29,7 +30,8 @@ struct work {
 	const struct plan *plan;
 	const struct sim_trace *trace;
 	struct sim_result *out;
-	size_t together;
+	size_t *rows; /* that are simulated as clusters */
+	size_t nrows, together;
 	atomic_size_t next;     /* row that nobody has taken */
 	atomic_uint_fast64_t done; /* requests, of all rows */
 	atomic_int error;       /* the first; ends all */
@@ -53,16 +55,17 @@ static void fail(struct work *w, int error)
 		atomic_compare_exchange_strong(&w->error, &none, error);
 }
 
-/* Rows first..first+n-1, block by block. */
+/* n rows of the list, from a position on, block by block. */
 static void run_rows(struct work *w, size_t first, size_t n)
 {
 	struct sim_cluster *clusters[TOGETHER] = { 0 };
 	uint64_t left = w->trace->nrequests;
 
 	for (size_t i = 0; i < n; i++)
-		fail(w, sim_cluster_new(&clusters[i],
-					&w->plan->rows[first + i].config,
-					w->trace));
+		fail(w, sim_cluster_new(
+				&clusters[i],
+				&w->plan->rows[w->rows[first + i]].config,
+				w->trace));
 	while (left && !atomic_load(&w->error)) {
 		uint64_t some = left < BLOCK ? left : BLOCK;
 
@@ -74,7 +77,8 @@ static void run_rows(struct work *w, size_t first, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!atomic_load(&w->error))
-			sim_cluster_result(clusters[i], &w->out[first + i]);
+			sim_cluster_result(clusters[i],
+					   &w->out[w->rows[first + i]]);
 		sim_cluster_free(&clusters[i]);
 	}
 }
@@ -82,7 +86,7 @@ static void run_rows(struct work *w, size_t first, size_t n)
 static void *thread_main(void *arg)
 {
 	struct work *w = arg;
-	size_t n = w->plan->nrows, first;
+	size_t n = w->nrows, first;
 
 	while (!atomic_load(&w->error)) {
 		first = atomic_fetch_add(&w->next, w->together);
@@ -101,7 +105,7 @@ static void *thread_main(void *arg)
 /* Waits for the threads, and tells how far they are. */
 static void wait_for(struct work *w, bool quiet)
 {
-	uint64_t total = w->trace->nrequests * w->plan->nrows;
+	uint64_t total = w->trace->nrequests * w->nrows;
 	struct progress progress;
 	struct timespec until;
 
@@ -136,32 +140,49 @@ static unsigned start(struct work *w, pthread_t *threads, unsigned wanted)
 	return n;
 }
 
+/* All rows of the list, by so many threads at most. */
+static int simulate_clusters(struct work *w, unsigned threads, bool quiet)
+{
+	pthread_t ids[THREADS_MAX];
+	unsigned n;
+
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	if (threads > w->nrows)
+		threads = (unsigned)w->nrows;
+	w->together = (w->nrows + threads - 1) / threads;
+	if (w->together > TOGETHER)
+		w->together = TOGETHER;
+	n = start(w, ids, threads);
+	if (!n)
+		fail(w, SCD_ENOMEM);
+	wait_for(w, quiet);
+	while (n)
+		pthread_join(ids[--n], NULL);
+	return atomic_load(&w->error);
+}
+
 int simulate(const struct plan *p, const struct sim_trace *t,
-	     struct sim_result *out, unsigned threads, bool quiet)
+	     struct sim_result *out, const struct simulate_options *options)
 {
 	struct work w = { .plan = p,
 			  .trace = t,
 			  .out = out,
+			  .rows = calloc(p->nrows, sizeof(*w.rows)),
 			  .lock = PTHREAD_MUTEX_INITIALIZER,
 			  .ended = PTHREAD_COND_INITIALIZER };
-	pthread_t ids[THREADS_MAX];
-	unsigned n;
-	int error;
+	struct plain_options plain = { .nthreads = options->threads,
+				       .keep_changed = options->keep_changed };
+	int error = w.rows ? plain_simulate(p, t, out, plain) : SCD_ENOMEM;
 
-	if (threads > THREADS_MAX)
-		threads = THREADS_MAX;
-	if (threads > p->nrows)
-		threads = (unsigned)p->nrows;
-	w.together = (p->nrows + threads - 1) / threads;
-	if (w.together > TOGETHER)
-		w.together = TOGETHER;
-	n = start(&w, ids, threads);
-	if (!n)
-		fail(&w, SCD_ENOMEM);
-	wait_for(&w, quiet);
-	while (n)
-		pthread_join(ids[--n], NULL);
-	error = atomic_load(&w.error);
+	for (size_t i = 0; !error && i < p->nrows; i++) {
+		if (!plain_is(&p->rows[i], t, options->keep_changed))
+			w.rows[w.nrows++] = i;
+	}
+	if (!error && w.nrows)
+		error = simulate_clusters(&w, options->threads,
+					  options->quiet);
+	free(w.rows);
 	if (!error)
 		return TOOL_OK;
 	fprintf(stderr, "%s: %s\n", program_invocation_short_name,

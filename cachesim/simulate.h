@@ -11,11 +11,19 @@
 /* The processors that there are. */
 unsigned simulate_processors(void);
 
+struct simulate_options {
+	unsigned threads; /* 1 or more */
+	bool quiet;       /* no progress on stderr */
+	/* A changed object stays a hit; only where all rows are single caches
+	 * (plain.h). */
+	bool keep_changed;
+};
+
 /*
- * Runs all rows; out[i] is the result of row i. threads: 1 or more. quiet: no
- * progress on stderr. Returns an exit code; what went wrong was told.
+ * Runs all rows; out[i] is the result of row i. Returns an exit code; what went
+ * wrong was told.
  */
 int simulate(const struct plan *p, const struct sim_trace *t,
-	     struct sim_result *out, unsigned threads, bool quiet);
+	     struct sim_result *out, const struct simulate_options *options);
 
 #endif

@@ -5,8 +5,9 @@ number of threads, and with what makes no sense."""
 import collections
 import csv
 import io
+import os
 
-from harness import cachesim, folder_of, rows, run
+from harness import SOURCE, cachesim, folder_of, rows, run
 
 TRACE = cachesim("generate", "upisa,requests=20000,seed=5")[1]
 FOLDER = folder_of({"t.csv": TRACE})
@@ -98,6 +99,53 @@ def tables_show_counters_when_asked():
     assert b"query bytes" in out
 
 
+def cluster_of_one_is_a_cache():
+    """Single caches are simulated by themselves, clusters of one as clusters;
+    all counters are the same."""
+    for policy in ("lru", "sieve", "gdsf"):
+        plain = rows("run", "t.csv", "-e", policy, "-s", "5%", cwd=AT)[0]
+        cluster = rows("run", "t.csv", "-e", policy, "-s", "5%", "-k", "icp",
+                       "-p", "1", cwd=AT)[0]
+        for name, value in plain.items():
+            assert name == "protocol" or cluster[name] == value, name
+
+
+CHANGED = b"time,url,size\n1,a,10\n2,a,20\n3,a,20\n4,b,5\n5,a,20\n"
+
+
+def changed_objects():
+    """A miss, or as libCacheSim has it a hit of what was there."""
+    for options, hits in (((), 2), (("--keep-changed",), 3)):
+        row = rows("run", "-", "-s", "100", *options, data=CHANGED)[0]
+        assert row["local_hits"] == hits, options
+    code, _, err = cachesim("run", "-", "--keep-changed", "-k", "icp",
+                            data=CHANGED)
+    assert code == 2 and "single caches only" in err
+
+
+TRACES = os.path.join(SOURCE, os.pardir, "shared", "traces")
+NAMES = {"web07": ("cache2k-web07.i32le.zst", "i32le"),
+         "w60": ("cloudphysics-w60.oracleGeneral.bin.zst", "oracleGeneral")}
+
+
+def miss_ratios_are_libcachesims():
+    """Of real traces, where these are at hand: to the last digit it tells."""
+    table = os.path.join(TRACES, "reference.tsv")
+    if not os.path.exists(table):
+        print("# SKIP: no traces beside the checkout")
+        return
+    with open(table, encoding="ascii") as f:
+        told = list(csv.DictReader(f, delimiter="\t"))
+    for want in told:
+        if want["trace"] not in NAMES or \
+                want["policy"] not in ("LRU", "FIFO", "Sieve"):
+            continue
+        name, kind = NAMES[want["trace"]]
+        row = rows(os.path.join(TRACES, name), kind, want["policy"],
+                   want["cache_size"], "--keep-changed")[0]
+        assert f"{row['miss_ratio']:.4f}" == want["miss_ratio"], want
+
+
 def admission_saves_writes():
     got = rows("sweep", "t.csv", "-a",
                "none,exact,exact:min-uses=3,probation:ram=0.1", cwd=AT)
@@ -135,7 +183,8 @@ ROWS = [
 
 TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
-         admission_saves_writes,
+         cluster_of_one_is_a_cache, changed_objects,
+         miss_ratios_are_libcachesims, admission_saves_writes,
          row_of_a_sweep_is_a_run, proxies_add_up,
          tables_show_counters_when_asked]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
