@@ -30,7 +30,7 @@ static void fill(struct report *r, unsigned nrows)
 	for (unsigned i = 0; i < nrows; i++) {
 		report_row(r);
 		report_text(r, "eviction", names[i % 3]);
-		report_count(r, "size", 3 << (10 * i));
+		report_count(r, "size", UINT64_C(3) << (10 * i));
 		report_count(r, "requests", 1234567);
 		report_real(r, "total_hit_ratio", (i + 1) / 8.0);
 		report_real(r, "messages", i ? 1e-3 * i : (double)NAN);
