@@ -172,16 +172,30 @@ static void list_gap(struct listed *l, const struct slow_gaps *model,
 			(uint8_t)((gap >> i & 1) << l->low_bits % 8);
 }
 
+static size_t ones_of(const uint8_t *bytes, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += slow_ones(bytes[i]);
+	return n;
+}
+
 static void sparse_chunk(uint8_t **at, const struct slow_choice *choice,
 			 const struct slow_gaps *model, const uint8_t *bits,
 			 size_t len)
 {
 	struct listed l = {.symbols = malloc(9 * len + 1),
-			   .low = calloc(18, len + 1)};
+			   .low = calloc(1, ones_of(bits, len) * 18 / 8 + 1)};
 	uint64_t gap = 0;
 
 	assert(l.symbols && l.low);
 	for (uint64_t i = 0; i < 8 * (uint64_t)len; i++, gap++) {
+		if (i % 8 == 0 && bits[i / 8] == 0) {
+			i += 7;
+			gap += 7;
+			continue;
+		}
 		if (!(bits[i / 8] >> i % 8 & 1))
 			continue;
 		list_gap(&l, model, gap);

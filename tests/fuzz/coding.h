@@ -1,7 +1,8 @@
 /*
  * What the targets of codings 2 to 5 share. An input is
  *
- *     u8 mode; u16 bits of the array less 1; and by the mode
+ *     u8 mode; u16 bits of the array less 1; and by the mode's lowest bit (the
+ *     next three are by how many bits to the right the u16 goes)
  *     raw:    u16 ones; the payload
  *     coded:  u8 how it is coded; u8 damages, of a u16 place and a u8 each;
  *             what an array is made of, which is coded and then damaged
@@ -22,7 +23,7 @@
 #include "tests/codec/slow.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { CODING_MAX_BITS = 1 << 14, CODING_MAX_BYTES = CODING_MAX_BITS / 8 };
+enum { CODING_MAX_BITS = 1 << 16, CODING_MAX_BYTES = CODING_MAX_BITS / 8 };
 
 /* Bytes of an input that are taken from its beginning; zero past its end. */
 struct fuzz_bytes {
@@ -110,19 +111,6 @@ static inline void coding_decode(enum scd_coding coding,
 			  shape->nbits);
 }
 
-/* No more bits than there are bytes for: a run is as long as its input. */
-static inline void coding_cut(enum scd_coding coding,
-			      const struct fuzz_bytes *b,
-			      struct scd__shape *shape)
-{
-	const bool sparse = coding == SCD_CODING_GAPS ||
-			    coding == SCD_CODING_SPARSE;
-	const uint64_t most = (uint64_t)b->left * (sparse ? 128 : 8) + 1;
-
-	if (shape->nbits > most)
-		shape->nbits = most;
-}
-
 /* Make an array of what is left. */
 static inline void coding_array(enum scd_coding coding, struct fuzz_bytes *b,
 				struct scd__shape *shape, uint8_t *bits)
@@ -138,10 +126,13 @@ static inline void coding_array(enum scd_coding coding, struct fuzz_bytes *b,
 			bits[len - 1] &= (uint8_t)((1u << shape->nbits % 8) -
 						   1);
 	} else {
-		/* Each byte the gap before a one. */
-		for (uint64_t at = fuzz_take(b); at < shape->nbits && b->left;
-		     at += fuzz_take(b) + 1)
+		/* Each byte the gap before a one, again and again. */
+		for (uint64_t at = 0, i = 0; b->left; i++, at++) {
+			at += b->at[i % b->left];
+			if (at >= shape->nbits)
+				break;
 			bits[at / 8] |= (uint8_t)(1u << at % 8);
+		}
 	}
 	shape->nones = scd__count_ones(bits, len);
 }
@@ -179,7 +170,10 @@ static inline void coding_coded(enum scd_coding coding, struct fuzz_bytes *b,
 
 	for (unsigned i = 0; i < 3 * ndamages; i++)
 		fuzz_take(b);
-	coding_cut(coding, b, shape);
+	/* A run is as long as its input; not of sparse, which need room. */
+	if ((coding == SCD_CODING_RANGE || coding == SCD_CODING_DENSE) &&
+	    shape->nbits > 8 * (uint64_t)b->left + 1)
+		shape->nbits = 8 * (uint64_t)b->left + 1;
 	coding_array(coding, b, shape, bits);
 	if (!scd__coding_find(coding)->fits(shape, 4))
 		return;
@@ -204,7 +198,7 @@ static inline int coding_input(enum scd_coding coding, const uint8_t *data,
 	struct fuzz_bytes b = {data, len};
 	const unsigned mode = fuzz_take(&b);
 	struct scd__shape shape = {
-		.nbits = fuzz_take_u16(&b) % CODING_MAX_BITS + 1};
+		.nbits = (fuzz_take_u16(&b) >> mode / 2 % 8) + 1};
 
 	if (mode % 2) {
 		coding_coded(coding, &b, &shape);

@@ -23,7 +23,7 @@ from scd_bits import Refused, places  # noqa: E402
 
 CODINGS = {coder.RANGE: "range", coder.DENSE: "dense", coder.GAPS: "gaps",
            coder.SPARSE: "sparse"}
-MAX_BITS = 16384
+MAX_BITS = 65536
 HOWS = (0, 37, 74, 121, 163, 201, 250, 255)  # lanes, classes, chunks
 
 
@@ -43,7 +43,7 @@ def made_of(coding, bits):
         return bits
     ones = places(bits)
     gaps = [b - a - 1 for a, b in zip([-1] + ones, ones)]
-    return bytes(min(gap, 255) for gap in gaps) + b"\0"
+    return bytes(min(gap, 255) for gap in gaps)
 
 
 def coded_input(coding, nbits, how, bits):
