@@ -99,6 +99,7 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 			 cc->s_maxage != CACHECONTROL_NONE ||
 			 f->always_validate;
 	f->stale_if_error_s = cc->stale_if_error;
+	f->stale_while_revalidate_s = cc->stale_while_revalidate;
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now_s)
@@ -129,9 +130,14 @@ enum reuse freshness_reuse(const struct freshness *f,
 		return REUSE_VALIDATE;
 	if (left_s > 0)
 		return REUSE_FRESH;
-	if (f->never_stale || request->max_stale == CACHECONTROL_NONE)
+	if (f->never_stale)
 		return REUSE_VALIDATE;
-	return -left_s <= request->max_stale ? REUSE_STALE : REUSE_VALIDATE;
+	if (request->max_stale != CACHECONTROL_NONE &&
+	    -left_s <= request->max_stale)
+		return REUSE_STALE;
+	/* CACHECONTROL_NONE is less than any */
+	return -left_s < f->stale_while_revalidate_s ? REUSE_RENEW :
+						       REUSE_VALIDATE;
 }
 
 bool freshness_on_error(const struct freshness *f, int64_t default_s,

@@ -23,6 +23,8 @@ struct freshness {
 	int64_t lifetime_s;      /* 0 and less: stale from the start */
 	int64_t stale_if_error_s; /* usable so long after it went stale, when
 				     the origin fails */
+	int64_t stale_while_revalidate_s; /* and so long while it is fetched
+					     again (RFC 5861, 3) */
 	bool explicit;           /* the lifetime was stated, not guessed */
 	bool always_validate;    /* no-cache */
 	bool never_stale;        /* must-revalidate and its like */
@@ -38,6 +40,8 @@ struct exchange_times {
 enum reuse {
 	REUSE_FRESH,    /* yes */
 	REUSE_STALE,    /* yes: stale, but the request allows it */
+	REUSE_RENEW,    /* yes: stale, but the response allows it while
+			   somebody asks the origin */
 	REUSE_VALIDATE, /* only after the origin has confirmed it */
 };
 

@@ -67,12 +67,12 @@ bool flights_join(struct flights *flights, const struct scd_key *key,
 	struct flight **bucket = &flights->buckets[key->lo % FLIGHT_BUCKETS];
 	struct flight *other;
 
-	assert(!lead->link && !wait->link);
+	assert(!lead->link && !(wait && wait->link));
 	pthread_mutex_lock(&flights->lock);
 	other = find(*bucket, key);
-	if (other)
+	if (other && wait)
 		board(other, wait);
-	else
+	else if (!other)
 		take_off(bucket, lead, key);
 	pthread_mutex_unlock(&flights->lock);
 	return !other;

@@ -37,7 +37,8 @@ void flights_free(struct flights **flights);
 
 /*
  * Either `lead` takes off for the key (true), or `wait` joins the flight that
- * is under way: its call will be posted to its loop when that lands.
+ * is under way: its call will be posted to its loop when that lands. A null
+ * `wait` joins nothing.
  */
 bool flights_join(struct flights *flights, const struct scd_key *key,
 		  struct flight *lead, struct flight_waiter *wait);

@@ -24,7 +24,8 @@ static const struct fields *fields_of(const struct request *r)
 
 /* Life */
 
-static struct request *request_new(struct worker *w, struct exchange *x)
+/* One without an exchange. */
+static struct request *request_make(struct worker *w)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
@@ -32,8 +33,6 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 		return NULL;
 	r->worker = w;
 	r->settings = worker_settings_ref(w->settings);
-	r->x = x;
-	r->method = exchange_request(x)->method;
 	fields_init(&r->in);
 	fields_init(&r->out);
 	fields_init(&r->response);
@@ -42,6 +41,17 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 	if (r->next)
 		r->next->link = &r->next;
 	w->requests = r;
+	return r;
+}
+
+static struct request *request_new(struct worker *w, struct exchange *x)
+{
+	struct request *r = request_make(w);
+
+	if (!r)
+		return NULL;
+	r->x = x;
+	r->method = exchange_request(x)->method;
 	exchange_set_data(x, r);
 	return r;
 }
@@ -184,6 +194,46 @@ static void count_hit(struct request *r)
 		   1);
 }
 
+/* Makes *renewal want what r wants, but whole, and for the store alone. */
+static int copy_wish(const struct request *r, struct request *renewal)
+{
+	const struct target *t = &r->target;
+
+	worker_settings_unref(renewal->settings);
+	renewal->settings = worker_settings_ref(r->settings);
+	renewal->method = "GET";
+	renewal->key = r->key;
+	renewal->upstream = r->upstream;
+	renewal->forward = r->forward;
+	renewal->cacheable = true;
+	renewal->fwd = CACHESTATUS_STALE;
+	if (target_resolve(&renewal->target, t->uri, t->uri_len, NULL) ||
+	    fields_copy(fields_of(r), &renewal->in))
+		return -1;
+	fields_remove(&renewal->in, "Range");
+	fields_remove(&renewal->in, "If-Range");
+	return 0;
+}
+
+/*
+ * Asks the origin about what was served stale, unless somebody does already.
+ * Without memory the next request tries again.
+ */
+static void renew(const struct request *r, struct cached *stale)
+{
+	struct request *renewal = request_make(r->worker);
+
+	if (!renewal)
+		return;
+	if (!copy_wish(r, renewal) &&
+	    flights_join(cache_flights(r->worker->cache), &r->key,
+			 &renewal->lead, NULL)) {
+		renewal->stale = cached_ref(stale);
+		request_renew(renewal);
+	}
+	request_settle(renewal);
+}
+
 /* From the store, if it has what the request wants. */
 static enum step_result look_up(struct request *r)
 {
@@ -203,6 +253,16 @@ static enum step_result look_up(struct request *r)
 	case REUSE_STALE:
 		count_hit(r);
 		reply_cached(r, c);
+		cached_unref(&c);
+		return STEP_STOP;
+	case REUSE_RENEW:
+		if (r->from_peer)
+			break; /* it can ask the origin itself */
+		count_hit(r);
+		worker_add(&r->worker->counters.stale_served, 1);
+		reply_cached(r, c);
+		if (!r->cc.only_if_cached)
+			renew(r, c);
 		cached_unref(&c);
 		return STEP_STOP;
 	case REUSE_VALIDATE:

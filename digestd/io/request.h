@@ -124,6 +124,9 @@ void request_settle(struct request *r);
 /* Ends everything a worker has under way, its exchanges being gone already. */
 void request_end_all(struct worker *w);
 
+/* Asks the origin about r->stale, for a request without an exchange. */
+void request_renew(struct request *r);
+
 /* Steps in files of their own. */
 enum step_result request_ask_peers(struct request *r);
 enum step_result request_ask_origin(struct request *r);

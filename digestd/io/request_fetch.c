@@ -411,7 +411,7 @@ static int begin_asking(struct request *r, enum source source)
 	r->asked_s = now_s(r);
 	r->asked_ms = now_ms(r);
 	fields_free(&r->out);
-	if (fields_count(&r->in))
+	if (fields_count(&r->in) || !r->x)
 		return 0;
 	fields_free(&r->in);
 	return fields_copy(exchange_request(r->x)->fields, &r->in);
@@ -562,9 +562,9 @@ void request_push_upload(struct request *r)
 static int fetch_from_origin(struct request *r)
 {
 	const struct worker_settings *set = r->settings;
-	const struct server_request *in = exchange_request(r->x);
+	const struct server_request *in = r->x ? exchange_request(r->x) : NULL;
 	char host[300], url[320];
-	struct forward_request how = { set->node, host, in->minor };
+	struct forward_request how = { set->node, host, in ? in->minor : 1 };
 	struct fetch_limits limits = {
 		.connect_ms = set->origin_connect_ms,
 		.first_byte_ms = set->origin_first_byte_ms,
@@ -572,14 +572,14 @@ static int fetch_from_origin(struct request *r)
 		.low_rate_s = set->origin_low_rate_s,
 		.max_header_bytes = set->max_header_bytes,
 	};
-	struct fetch_upload upload = { in->body_len, read_upload };
+	struct fetch_upload upload = { in ? in->body_len : 0, read_upload };
 	struct fetch_request request = {
 		.method = r->method,
 		.url = r->forward ? url : r->upstream,
 		.target = r->target.path,
 		.fields = &r->out,
 		.limits = &limits,
-		.upload = in->has_body ? &upload : NULL,
+		.upload = in && in->has_body ? &upload : NULL,
 	};
 
 	if (copy_host(r, host, sizeof(host)))
@@ -600,4 +600,12 @@ enum step_result request_ask_origin(struct request *r)
 	if (begin_asking(r, SOURCE_ORIGIN) || fetch_from_origin(r))
 		reply_error(r, 503, "memory");
 	return STEP_STOP;
+}
+
+void request_renew(struct request *r)
+{
+	worker_add(&r->worker->counters.origin_fetches, 1);
+	/* without memory it ends here */
+	if (!begin_asking(r, SOURCE_ORIGIN))
+		(void)fetch_from_origin(r);
 }

@@ -103,7 +103,7 @@ struct worker_hooks {
 	X(remote_hits,     "answered by a peer") \
 	X(misses,          "answered by the origin") \
 	X(collapsed,       "answered by another request's fetch") \
-	X(stale_served,    "stale objects served because the origin failed") \
+	X(stale_served,    "stale objects served: allowed, or the origin failed") \
 	X(errors,          "answered with an error of this node's own") \
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \

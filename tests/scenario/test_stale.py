@@ -1,0 +1,88 @@
+"""Stale objects that are served all the same: while they are fetched again."""
+
+import threading
+import time
+
+import servers
+from cluster import until
+
+RENEWED = {"Cache-Control": "max-age=60", "ETag": '"2"'}
+STALE = {"Cache-Control": "max-age=0, stale-while-revalidate=60",
+         "ETag": '"1"'}
+
+
+class Slow:
+    """A page that is stale at once, and slow to be asked about."""
+
+    def __init__(self, answer):
+        self.answer, self.go = answer, threading.Event()
+        self.asked = []
+
+    def __call__(self, request, _):
+        if request.get("If-None-Match") != '"1"':
+            return servers.response(200, STALE, b"old")
+        self.asked.append(request)
+        self.go.wait(10)
+        return self.answer
+
+
+def test_stale_while_revalidate(node, origin):
+    page = Slow(servers.response(200, RENEWED, b"new"))
+    origin.pages["/a"] = page
+    node.get("/a")
+    # all are served at once, and the origin is asked once meanwhile
+    for headers in ({}, {"Range": "bytes=0-1"}, {}):
+        began = time.monotonic()
+        r = node.get("/a", headers=headers)
+        assert r.body == (b"ol" if headers else b"old")
+        assert r.source == "hit" and time.monotonic() - began < 5
+    until(lambda: page.asked)
+    assert page.asked[0].get("Range") is None
+    page.go.set()
+    until(lambda: node.get("/a").body == b"new")
+    assert len(page.asked) == 1 and origin.count() == 2
+    assert node.counters()["stale_served"] >= 3
+
+
+def test_stale_while_revalidate_is_confirmed(node, origin):
+    page = Slow(servers.response(304, {"ETag": '"1"',
+                                       "Cache-Control": "max-age=60"}))
+    page.go.set()
+    origin.pages["/a"] = page
+    node.get("/a")
+    assert node.get("/a", method="HEAD").source == "hit"
+    until(lambda: node.counters()["revalidated"] == 1)
+    r = node.get("/a")
+    assert (r.source, r.body, r.get("Cache-Control")) == ("hit", b"old",
+                                                          "max-age=60")
+
+
+def test_stale_while_the_origin_fails(node, origin):
+    page = Slow(servers.response(503))
+    page.go.set()
+    origin.pages["/a"] = page
+    node.get("/a")
+    for count in (1, 2, 3):
+        assert node.get("/a").body == b"old"
+        until(lambda: len(page.asked) == count)
+
+
+def test_not_stale_where_nobody_may_ask(node, origin):
+    origin.set("/a", fields=STALE, body=b"old")
+    node.get("/a")
+    only = {"Cache-Control": "only-if-cached"}
+    assert node.get("/a", headers=only).body == b"old"
+    time.sleep(0.2)
+    assert origin.count() == 1
+    assert "fwd=" in node.get("/a", headers={"Cache-Control": "no-cache"}) \
+        .get("Cache-Status")
+
+
+def test_peer_is_not_given_stale_objects(make_cluster, origin):
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    origin.set("/a", fields=STALE, body=b"old")
+    a.get("/a")
+    until(lambda: b.knows(a))
+    assert b.get("/a").source == "origin"
