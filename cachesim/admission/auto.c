@@ -11,10 +11,14 @@
  * to change over; and a cache that only fills up teaches nothing.
  *
  * Scores are compared each time that the sample has as many requests as a
- * quarter of what a miniature holds, at least 1024. The difference is the mean
- * of all, and from the tenth on a moving one. Everything is admitted only while
- * that is better by 0.1 points or, to begin with, by 0.4: of two that are as
- * good the one with fewer writes is taken, and they do not take turns.
+ * quarter of what a miniature holds, at least 1024. The difference is a moving
+ * mean over ten times that, at least 12,288 requests. Everything is admitted
+ * only while that is better by 0.1 points or, to begin with, by 0.4: of two
+ * that are as good the one with fewer writes is taken, and they do not take
+ * turns.
+ *
+ * A change takes a turnover of the cache to show; so in a cache that was only
+ * filled once or twice, what the first choice cost remains.
  *
  * Everything is noted by the filter in both ways. Memory: 2.67 bytes a key of
  * the window, and two miniatures of one in `sample` of the cache's objects, at
@@ -33,7 +37,8 @@ enum { SPAN_MIN = 1024, SPAN_SHARE = 4 };
 /* Of a request, in hits: probation is left, and taken up again. */
 static const double leave_below = -.004;
 static const double take_above = -.001;
-static const double newest = .1; /* share of the last span in the mean */
+/* What the mean is of, at least. */
+static const double memory_spans = 10, memory_requests = 12288;
 
 /* One way in miniature, and how it did in this span. */
 struct way {
@@ -184,9 +189,13 @@ static void judge(struct automatic *t)
 {
 	double ahead = (score(t, &t->probation) - score(t, &t->all)) /
 		       (double)t->requests;
-	double share = 1 / (double)++t->nspans;
+	double spans = memory_requests / (double)t->requests;
 
-	t->ahead += (ahead - t->ahead) * (share > newest ? share : newest);
+	if (spans < memory_spans)
+		spans = memory_spans;
+	if (spans > (double)++t->nspans)
+		spans = (double)t->nspans;
+	t->ahead += (ahead - t->ahead) / spans;
 	if (t->ahead > take_above)
 		t->on_probation = true;
 	else if (t->ahead < leave_below)

@@ -209,6 +209,14 @@ int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
 	return put_new(c, object, size);
 }
 
+void sim_cache_resize(struct sim_cache *c, uint64_t capacity)
+{
+	c->config.capacity = capacity;
+	eviction_resize(c->eviction, capacity);
+	while (c->stats.bytes > capacity)
+		evict_one(c);
+}
+
 bool sim_cache_drop(struct sim_cache *c, uint32_t object)
 {
 	uint32_t slot = slot_of(c, object);

@@ -56,6 +56,9 @@ int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size);
 /* Takes an object out, if it is in; returns whether it was. */
 bool sim_cache_drop(struct sim_cache *c, uint32_t object);
 
+/* Another capacity from now on: what does not fit any more is evicted. */
+void sim_cache_resize(struct sim_cache *c, uint64_t capacity);
+
 /* Says that a get of this object will come, some 16 and then some 8 requests
  * ahead: the first step fetches its slot, the second what the policy has. */
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object);

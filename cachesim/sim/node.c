@@ -14,6 +14,7 @@ struct sim_node {
 	struct sim_cache *ram; /* null: there is none */
 	struct admission *admission; /* null: everything is admitted */
 	struct admission *own;	     /* the same, if it is not shared */
+	uint64_t ram_capacity;	     /* that is its own now */
 	struct sim_node_config config;
 	struct sim_node_stats stats;
 };
@@ -94,7 +95,23 @@ static int make_caches(struct sim_node *n)
 	c.capacity = ram;
 	c.hashed = true;
 	c.evicted = ram_evicted;
+	n->ram_capacity = ram;
 	return sim_cache_new(&n->ram, &c);
+}
+
+/*
+ * A policy that admits everything for now has no use for the tier, so that its
+ * room is the disk's; when it has again, the disk makes room.
+ */
+static void share_capacity(struct sim_node *n)
+{
+	uint64_t ram = admission_admits_all(n->admission) ? 0 : ram_capacity(n);
+
+	if (ram == n->ram_capacity)
+		return;
+	n->ram_capacity = ram;
+	sim_cache_resize(n->ram, ram);
+	sim_cache_resize(n->disk, n->config.capacity - ram);
 }
 
 int sim_node_new(struct sim_node **out, const struct sim_node_config *c)
@@ -187,6 +204,8 @@ static enum admission_decision decide(struct sim_node *n, uint32_t object,
 		return ADMISSION_NO;
 	if (!n->admission)
 		return ADMISSION_DISK;
+	if (n->ram)
+		share_capacity(n);
 	item = item_of(n, object, size);
 	return admission_decide(n->admission, &item);
 }

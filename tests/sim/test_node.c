@@ -157,6 +157,56 @@ static void node_follows_its_policy(void **state)
 	assert_null(n);
 }
 
+/* Whether the policy of the test admits everything is the seed's last bit. */
+static bool told_all(const struct admission *a)
+{
+	return a->config.seed % 2;
+}
+
+/* The tier's share is the disk's while the policy has no use for it. */
+static void room_goes_to_and_fro(void **state)
+{
+	struct admission_policy policy = told_policy;
+	static struct twin t;
+	struct sim_node_config c = config_of(&t);
+	struct sim_node_stats stats;
+	struct admission *shared;
+	struct sim_node *n;
+
+	(void)state;
+	policy.admits_all = told_all;
+	assert_int_equal(admission_new(&shared, &policy, &c.options), 0);
+	c.shared = shared;
+	assert_int_equal(sim_node_new(&n, &c), 0);
+	for (int turn = 0; turn < 6; turn++) {
+		uint64_t most = turn % 2 ? 100 : 80;
+
+		shared->config.seed = (uint64_t)turn;
+		for (uint32_t i = 0; i < 2 * CAPACITY; i++) {
+			t.objects += t.place[i] == NOWHERE;
+			t.place[i] = DISK;
+			sim_node_request(n, i, 2);
+		}
+		sim_node_stats(n, &stats);
+		assert_int_equal(stats.bytes, most);
+		assert_int_equal(stats.objects, t.objects);
+	}
+	/* what waited in RAM goes with it */
+	shared->config.seed = 0;
+	t.place[CAPACITY * 3] = RAM;
+	t.objects++;
+	sim_node_request(n, CAPACITY * 3, 1);
+	assert_true(sim_node_has(n, CAPACITY * 3));
+	shared->config.seed = 1;
+	t.place[CAPACITY * 4] = DISK;
+	t.objects++;
+	sim_node_request(n, CAPACITY * 4, 2);
+	assert_false(sim_node_has(n, CAPACITY * 3));
+	assert_int_equal(t.place[CAPACITY * 3], NOWHERE);
+	sim_node_free(&n);
+	admission_free(&shared);
+}
+
 static void too_large_is_kept_nowhere(void **state)
 {
 	struct sim_node_config c = config_of(NULL);
@@ -264,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(node_follows_its_policy),
+		cmocka_unit_test(room_goes_to_and_fro),
 		cmocka_unit_test(too_large_is_kept_nowhere),
 		cmocka_unit_test(none_is_the_cache),
 		cmocka_unit_test(nodes_share_a_policy),

@@ -1,0 +1,187 @@
+/*
+ * What docs/ADMISSION.md says of admission, on generated traces and on real
+ * ones: the second use saves most of the writes and helps small caches; where
+ * uses come in bursts it costs hits, and a tier of RAM gives most of them
+ * back; auto is within half a point of the better choice everywhere. The
+ * figures themselves are the table's (make admission-table).
+ *
+ * The real traces are not part of the project: they are looked for in
+ * ../shared/traces beside the checkout, and each that is not there is skipped.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/admission_run.h"
+#include "tests/unit.h"
+
+enum { MAX_PATH = 4096 };
+
+static const double shares[] = { .001, .01, .05, .2 };
+static const double tolerance = .005;
+
+/* A trace as it is named to the loader, or as its file is. */
+struct source {
+	const char *name, *format;
+};
+
+/* clang-format off */
+static const struct source cdn = { "gen:cdn,requests=600000,seed=1", NULL };
+static const struct source zipf = { "gen:zipf,requests=600000,alpha=.95,once=.2,objects=80000,seed=1", NULL };
+static const struct source bursts = { "gen:zipf,requests=1000000,alpha=.8,once=.1,locality=.5,objects=100000,seed=1", NULL };
+static const struct source web07 = { "cache2k-web07.i32le.zst", "i32le" };
+static const struct source scarab = { "scarab-recs.i64be.zst", "i64be" };
+static const struct source nasa = { "nasa-http-1995-07-09.clf.log.zst", NULL };
+static const struct source w60 = { "cloudphysics-w60.oracleGeneral.bin.zst", NULL };
+/* clang-format on */
+
+static void load(struct sim_trace *t, const struct source *s)
+{
+	struct trace_options options = { .format = s->format };
+	const char *top = getenv("top_srcdir");
+	char path[MAX_PATH];
+
+	if (strncmp(s->name, "gen:", 4) == 0) {
+		assert_int_equal(sim_trace_load(t, s->name, NULL, NULL), 0);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/../shared/traces/%s",
+		 top ? top : "..", s->name);
+	if (access(path, R_OK)) {
+		print_message("# SKIPPED, not there: %s\n", path);
+		skip();
+	}
+	assert_int_equal(sim_trace_load(t, path, &options, NULL), 0);
+}
+
+static struct admission_run run(const struct sim_trace *t, const char *policy,
+				double share)
+{
+	struct admission_run r;
+
+	assert_true(admission_run(t, policy, "lru", share, &r));
+	return r;
+}
+
+/* Whatever the size, auto is about as good as the better of both ways, and
+ * keys are as rarely taken for seen as the filter promises. */
+static void auto_is_the_better(void **state)
+{
+	struct sim_trace t;
+
+	load(&t, *state);
+	for (size_t i = 0; i < NROWS(shares); i++) {
+		double all = run(&t, "none", shares[i]).ohr;
+		double waits = run(&t, "probation", shares[i]).ohr;
+		struct admission_run r = run(&t, "auto", shares[i]);
+		double better = all > waits ? all : waits;
+
+		if (r.ohr < better - tolerance)
+			fail_msg("%s, %g: auto %.4f, all %.4f, probation %.4f",
+				 ((const struct source *)*state)->name,
+				 shares[i], r.ohr, all, waits);
+		if (t.nobjects > 10000)
+			assert_true(r.false_seen < .01);
+	}
+	sim_trace_free(&t);
+}
+
+/* Where most objects are used once, and the cache is small. */
+static void second_use_wins(void **state)
+{
+	static const char *const filters[] = { "pair", "aged", "stable" };
+	struct admission_run none;
+	struct sim_trace t;
+
+	load(&t, *state);
+	none = run(&t, "none", .01);
+	for (size_t i = 0; i < NROWS(filters); i++) {
+		struct admission_run r = run(&t, filters[i], .01);
+
+		assert_true(r.ohr > none.ohr + .01);
+		assert_true(r.writes < .46 * none.writes);
+	}
+	sim_trace_free(&t);
+}
+
+/* Never to forget is the worst way to know a second use. */
+static void to_forget_wins(void **state)
+{
+	struct admission_run exact, aged;
+	struct sim_trace t;
+
+	load(&t, *state);
+	exact = run(&t, "exact", .01);
+	aged = run(&t, "aged", .01);
+	assert_true(aged.ohr > exact.ohr + .01);
+	assert_true(aged.writes < .5 * exact.writes);
+	sim_trace_free(&t);
+}
+
+/* Where uses come in bursts: it loses, RAM repairs most of it. */
+static void bursts_want_ram(void **state)
+{
+	struct sim_trace t;
+
+	load(&t, *state);
+	for (size_t i = 1; i <= 2; i++) { /* 1 % and 5 % */
+		double all = run(&t, "none", shares[i]).ohr;
+		double second = run(&t, "aged", shares[i]).ohr;
+		double waits = run(&t, "probation", shares[i]).ohr;
+
+		assert_true(second < all - .01);
+		assert_true(waits - second > .5 * (all - second));
+	}
+	sim_trace_free(&t);
+}
+
+/* A dear write, fewer of them; and never a worse bargain. */
+static void lambda_is_the_price(void **state)
+{
+	static const char *const texts[] = {
+		"auto", "auto,lambda=.05", "auto,lambda=.5",
+	};
+	static const double price[] = { 0, .05, .5 };
+	struct sim_trace t;
+
+	load(&t, *state);
+	for (size_t i = 0; i < NROWS(texts); i++) {
+		struct admission_run all = run(&t, "none", .05);
+		struct admission_run waits = run(&t, "probation", .05);
+		struct admission_run r = run(&t, texts[i], .05);
+		double a = all.ohr - price[i] * all.writes;
+		double b = waits.ohr - price[i] * waits.writes;
+
+		assert_true(r.ohr - price[i] * r.writes >
+			    (a > b ? a : b) - tolerance);
+	}
+	sim_trace_free(&t);
+}
+
+/* clang-format off */
+#define ON(test, trace) { #test ", " #trace, test, NULL, NULL, (void *)&trace }
+/* clang-format on */
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(auto_is_the_better, cdn),
+		ON(auto_is_the_better, zipf),
+		ON(auto_is_the_better, bursts),
+		ON(auto_is_the_better, web07),
+		ON(auto_is_the_better, scarab),
+		ON(auto_is_the_better, nasa),
+		ON(auto_is_the_better, w60),
+		ON(second_use_wins, cdn),
+		ON(second_use_wins, zipf),
+		ON(second_use_wins, scarab),
+		ON(to_forget_wins, zipf),
+		ON(to_forget_wins, scarab),
+		ON(bursts_want_ram, bursts),
+		ON(lambda_is_the_price, bursts),
+		ON(lambda_is_the_price, zipf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
