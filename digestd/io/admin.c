@@ -83,6 +83,10 @@ static void on_request(void *arg, struct exchange *x)
 	const struct admin *admin = arg;
 	struct node_status s;
 
+	if (!strcmp(r->method, "PURGE")) {
+		purge_serve(admin->purger, x);
+		return;
+	}
 	if (strcmp(r->method, "GET") && strcmp(r->method, "HEAD")) {
 		exchange_reply_error(x, 405, NULL);
 		return;
@@ -97,6 +101,14 @@ static void on_request(void *arg, struct exchange *x)
 	exchange_reply_error(x, 404, NULL);
 }
 
+static void on_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	(void)arg;
+	(void)end;
+	purge_leave(x);
+}
+
 const struct server_handler admin_handler = {
 	.on_request = on_request,
+	.on_done = on_done,
 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/vary.h"
@@ -22,6 +23,7 @@ struct cache {
 	struct cached *leaving;
 	struct flights *flights;
 	struct store_events events;
+	uint64_t purges; /* changed atomically */
 };
 
 struct cached *cached_new(void)
@@ -53,6 +55,7 @@ void cached_unref(struct cached **c)
 		cached_unref(&gone->body_of);
 	else
 		free(gone->body);
+	free(gone->uri);
 	fields_free(&gone->fields);
 	fields_free(&gone->selecting);
 	free(gone);
@@ -276,7 +279,8 @@ bool cache_put(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request, struct cached *c)
 {
 	size_t weight = CACHED_OVERHEAD + fields_memory(&c->fields) +
-			fields_memory(&c->selecting) + c->body_len;
+			fields_memory(&c->selecting) + c->body_len +
+			(c->uri ? strlen(c->uri) + 1 : 0);
 	enum cachestatus_fwd why;
 	struct cached *old;
 	int err;
@@ -292,14 +296,77 @@ bool cache_put(struct cache *cache, const struct scd_key *key,
 	return !err;
 }
 
-bool cache_drop(struct cache *cache, const struct scd_key *key)
+size_t cache_drop(struct cache *cache, const struct scd_key *key)
 {
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
 	n = store_remove_key(cache->store, key);
 	unlock(cache);
-	return n > 0;
+	return n;
+}
+
+void cache_purge_begin(struct cache *cache)
+{
+	__atomic_add_fetch(&cache->purges, 1, __ATOMIC_ACQ_REL);
+}
+
+uint64_t cache_purges(const struct cache *cache)
+{
+	return __atomic_load_n(&cache->purges, __ATOMIC_ACQUIRE);
+}
+
+uint64_t cache_parts(struct cache *cache)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&cache->lock);
+	n = store_parts(cache->store);
+	unlock(cache);
+	return n;
+}
+
+/* A walk over a part, and what it has found, by `next`: nothing may be removed
+ * while it is under way. */
+struct selection {
+	const struct store *store;
+	bool (*matches)(void *arg, const struct cached *c);
+	void *arg;
+	struct cached *found;
+};
+
+static void select_key(void *arg, const struct scd_key *key)
+{
+	struct selection *sel = arg;
+
+	for (struct store_entry *e = store_find(sel->store, key); e;
+	     e = store_next(e)) {
+		struct cached *c = (struct cached *)e;
+
+		if (!sel->matches(sel->arg, c))
+			continue;
+		c->next = sel->found;
+		sel->found = c;
+	}
+}
+
+size_t cache_purge_part(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg)
+{
+	struct selection sel = { cache->store, matches, arg, NULL };
+	size_t n = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	store_each_key(cache->store, part, select_key, &sel);
+	for (; sel.found; n++) {
+		struct cached *c = sel.found;
+
+		sel.found = c->next;
+		store_remove(cache->store, &c->entry);
+	}
+	unlock(cache);
+	return n;
 }
 
 struct flights *cache_flights(struct cache *cache)

@@ -35,6 +35,7 @@ struct cache_settings {
 /* A stored response: made, filled, put into the cache, then never changed. */
 struct cached {
 	struct store_entry entry; /* first: the store hands out these */
+	char *uri;               /* canonical; null: purged by its key only */
 	unsigned status;
 	struct fields fields;    /* as they are sent on */
 	struct fields selecting; /* see vary_select() */
@@ -123,8 +124,25 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 bool cache_put(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request, struct cached *c);
 
-/* Removes all that is stored under a key. Returns whether there was any. */
-bool cache_drop(struct cache *cache, const struct scd_key *key);
+/* Removes all that is stored under a key. Returns how many there were. */
+size_t cache_drop(struct cache *cache, const struct scd_key *key);
+
+/*
+ * A purge begins: what was asked for before it must not be stored after it, so
+ * who is about to ask notes cache_purges() and stores only if it is the same.
+ */
+void cache_purge_begin(struct cache *cache);
+uint64_t cache_purges(const struct cache *cache);
+
+/* Into how many parts to divide a walk over the store, see store_parts(). */
+uint64_t cache_parts(struct cache *cache);
+
+/*
+ * Removes what matches in one part, with the lock held. Returns how many.
+ */
+size_t cache_purge_part(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg);
 
 /* The flights of this cache. */
 struct flights *cache_flights(struct cache *cache);

@@ -410,6 +410,7 @@ static int begin_asking(struct request *r, enum source source)
 	r->source = source;
 	r->asked_s = now_s(r);
 	r->asked_ms = now_ms(r);
+	r->purges = cache_purges(r->worker->cache);
 	fields_free(&r->out);
 	if (fields_count(&r->in) || !r->x)
 		return 0;

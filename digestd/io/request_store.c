@@ -88,16 +88,23 @@ int request_take_response(struct request *r, unsigned status,
 	return 0;
 }
 
+/* Whether what was fetched may have been purged meanwhile. */
+static bool is_purged(const struct request *r)
+{
+	return r->purges != cache_purges(r->worker->cache);
+}
+
 void request_store(struct request *r)
 {
-	struct cached *c = cached_new();
+	struct cached *c = is_purged(r) ? NULL : cached_new();
 	int err;
 
 	if (!c)
 		return;
+	c->uri = strdup(r->target.uri);
 	c->status = r->status;
 	c->freshness = r->freshness;
-	err = fields_copy(&r->response, &c->fields);
+	err = c->uri ? fields_copy(&r->response, &c->fields) : -1;
 	if (!err)
 		err = vary_select(&r->in, &r->response, &c->selecting);
 	if (err) {
@@ -123,11 +130,12 @@ struct cached *request_refreshed(struct request *r,
 	if (!c)
 		return NULL;
 	c->status = old->status;
+	c->uri = strdup(r->target.uri);
 	c->body = old->body;
 	c->body_len = old->body_len;
 	c->body_of = cached_ref(old->body_of ? old->body_of : old);
 	fields_init(&news);
-	if (forward_response(fields, now_s(r), &news) ||
+	if (!c->uri || forward_response(fields, now_s(r), &news) ||
 	    fields_copy(&old->fields, &c->fields) ||
 	    fields_copy(&old->selecting, &c->selecting) ||
 	    conditional_update(&news, &c->fields)) {
@@ -145,6 +153,8 @@ void request_keep_refreshed(struct request *r, struct cached *c)
 {
 	struct answer answer;
 
+	if (is_purged(r))
+		return;
 	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
 	if (storable("GET", &r->in, &answer) == STORABLE_YES)
 		cache_put(r->worker->cache, &r->key, &r->in, c);

@@ -43,6 +43,7 @@ struct service {
 	struct fetcher *fetcher;
 	struct follow *follow;       /* null: no peers */
 	struct admin admin_source;
+	struct purger purger;
 	struct server *admin;
 	struct worker **workers;
 	unsigned nworkers;
@@ -281,7 +282,9 @@ static int start_admin(struct service *s)
 
 	if (!settings.listen)
 		return 0;
-	s->admin_source = (struct admin){ gather, s };
+	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
+	settings_hash_secret(s->config, s->purger.secret);
+	s->admin_source = (struct admin){ gather, s, &s->purger };
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
@@ -379,6 +382,7 @@ void service_free(struct service **out)
 		worker_stop(&s->workers[i]);
 	if (s->admin)
 		server_free(&s->admin);
+	purger_stop(&s->purger);
 	follow_free(&s->follow);
 	publisher_free(&s->publisher);
 	if (s->loop)

@@ -66,10 +66,15 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.window_bytes = (size_t)c->stream_window,
 		.max_upload_bytes = (uint64_t)c->max_upload_size,
 	};
-	/* without a cluster key all zero: a key that nobody shares */
-	scd_derive(c->key, "hash", out->hash_secret);
+	settings_hash_secret(c, out->hash_secret);
 	make_token(c, out->token);
 	return copy_origins(c, out);
+}
+
+void settings_hash_secret(const struct config *c, uint8_t secret[16])
+{
+	/* without a cluster key all zero: a key that nobody shares */
+	scd_derive(c->key, "hash", secret);
 }
 
 void settings_free(struct worker_settings *s)

@@ -19,6 +19,9 @@ int settings_of_workers(const struct config *c, struct worker_settings *out);
 
 void settings_free(struct worker_settings *s);
 
+/* The secret that keys are hashed with. */
+void settings_hash_secret(const struct config *c, uint8_t secret[16]);
+
 /*
  * The sizes that the catalog's filter may have, and the one that it has at
  * first: powers of two within filter_min and filter_max.
