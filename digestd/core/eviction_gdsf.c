@@ -11,7 +11,8 @@
  * Source: Cherkasova, "Improving WWW Proxies Performance with
  * Greedy-Dual-Size-Frequency Caching Policy", HP Labs 1998, with equal costs.
  *
- * 24 bytes a slot; an operation takes a logarithmic number of steps. Uses
+ * 24 bytes a slot; an operation takes a logarithmic number of steps, each of
+ * one cache line: the keys lie in the heap, four branches side by side. Uses
  * count up to 2^32 - 1. Stamps of 32 bits order equals; before they run out
  * they are given anew, from 0 on in the same order.
  */
@@ -28,16 +29,17 @@ enum {
 
 static const double SCALE = 1e6;
 
+/* A place of the heap. */
 struct node {
 	double priority;
-	uint32_t uses, stamp;
+	uint32_t stamp, slot;
 };
 
 struct gdsf {
 	struct eviction base;
-	struct node *nodes; /* by slot */
-	uint32_t *heap;	    /* slots, the lowest first */
-	uint32_t *at;	    /* by slot: its place in the heap */
+	struct node *heap; /* what goes first is first */
+	uint32_t *at;	   /* by slot: its place in the heap */
+	uint32_t *uses;	   /* by slot */
 	uint32_t n, next_stamp;
 	double floor;
 };
@@ -45,18 +47,18 @@ struct gdsf {
 static int reserve(struct eviction *e, uint32_t nslots)
 {
 	struct gdsf *g = (struct gdsf *)e;
-	void *nodes = g->nodes, *heap = g->heap, *at = g->at;
+	void *heap = g->heap, *at = g->at, *uses = g->uses;
 	size_t n = (size_t)nslots + 1;
 
-	if (eviction_grow(&nodes, n, sizeof(*g->nodes)))
-		return SCD_ENOMEM;
-	g->nodes = nodes;
 	if (eviction_grow(&heap, n, sizeof(*g->heap)))
 		return SCD_ENOMEM;
 	g->heap = heap;
 	if (eviction_grow(&at, n, sizeof(*g->at)))
 		return SCD_ENOMEM;
 	g->at = at;
+	if (eviction_grow(&uses, n, sizeof(*g->uses)))
+		return SCD_ENOMEM;
+	g->uses = uses;
 	return 0;
 }
 
@@ -64,9 +66,9 @@ static void release(struct eviction *e)
 {
 	struct gdsf *g = (struct gdsf *)e;
 
-	free(g->nodes);
 	free(g->heap);
 	free(g->at);
+	free(g->uses);
 }
 
 static size_t memory(const struct eviction *e)
@@ -74,72 +76,74 @@ static size_t memory(const struct eviction *e)
 	const struct gdsf *g = (const struct gdsf *)e;
 
 	return ((size_t)e->config.nslots + 1) *
-	       (sizeof(*g->nodes) + sizeof(*g->heap) + sizeof(*g->at));
+	       (sizeof(*g->heap) + sizeof(*g->at) + sizeof(*g->uses));
 }
 
-static bool goes_before(const struct gdsf *g, uint32_t a, uint32_t b)
+static bool goes_before(const struct node *a, const struct node *b)
 {
-	const struct node *x = &g->nodes[a], *y = &g->nodes[b];
-
-	if (x->priority != y->priority)
-		return x->priority < y->priority;
-	return x->stamp < y->stamp;
+	if (a->priority < b->priority || a->priority > b->priority)
+		return a->priority < b->priority;
+	return a->stamp < b->stamp;
 }
 
-static void settle(struct gdsf *g, uint32_t place, uint32_t slot)
+static void settle(struct gdsf *g, uint32_t place, struct node node)
 {
-	g->heap[place] = slot;
-	g->at[slot] = place;
+	g->heap[place] = node;
+	g->at[node.slot] = place;
 }
 
-static void rise(struct gdsf *g, uint32_t place, uint32_t slot)
+static void rise(struct gdsf *g, uint32_t place, struct node node)
 {
 	while (place) {
 		uint32_t up = (place - 1) / BRANCHES;
 
-		if (!goes_before(g, slot, g->heap[up]))
+		if (!goes_before(&node, &g->heap[up]))
 			break;
 		settle(g, place, g->heap[up]);
 		place = up;
 	}
-	settle(g, place, slot);
+	settle(g, place, node);
 }
 
 /* The branch of a place that goes first; 0: it has none. */
 static uint32_t first_branch(const struct gdsf *g, uint32_t place)
 {
 	uint64_t first = (uint64_t)place * BRANCHES + 1;
-	uint32_t best = (uint32_t)first;
+	uint64_t end = first + BRANCHES;
+	uint64_t best = first;
 
 	if (first >= g->n)
 		return 0;
-	for (uint64_t i = first + 1; i < first + BRANCHES && i < g->n; i++) {
-		if (goes_before(g, g->heap[i], g->heap[best]))
-			best = (uint32_t)i;
+	if (end > g->n)
+		end = g->n;
+	for (uint64_t i = first + 1; i < end; i++) {
+		if (goes_before(&g->heap[i], &g->heap[best]))
+			best = i;
 	}
-	return best;
+	return (uint32_t)best;
 }
 
-static void sink(struct gdsf *g, uint32_t place, uint32_t slot)
+static void sink(struct gdsf *g, uint32_t place, struct node node)
 {
 	uint32_t down = first_branch(g, place);
 
-	while (down && goes_before(g, g->heap[down], slot)) {
+	while (down && goes_before(&g->heap[down], &node)) {
 		settle(g, place, g->heap[down]);
 		place = down;
 		down = first_branch(g, place);
 	}
-	settle(g, place, slot);
+	settle(g, place, node);
 }
 
 static void drop(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
-	uint32_t place = g->at[slot], last = g->heap[--g->n];
+	uint32_t place = g->at[slot];
+	struct node out = g->heap[place], last = g->heap[--g->n];
 
-	if (last == slot)
+	if (last.slot == slot)
 		return;
-	if (goes_before(g, last, slot))
+	if (goes_before(&last, &out))
 		rise(g, place, last);
 	else
 		sink(g, place, last);
@@ -155,20 +159,20 @@ static void renumber(struct gdsf *g)
 	uint32_t n = g->n;
 
 	while (g->n) {
-		uint32_t slot = g->heap[0];
+		struct node first = g->heap[0];
 
-		drop(&g->base, slot);
-		g->heap[g->n] = slot;
+		drop(&g->base, first.slot);
+		g->heap[g->n] = first;
 	}
 	for (uint32_t i = 0; i < n / 2; i++) {
-		uint32_t slot = g->heap[i];
+		struct node node = g->heap[i];
 
 		g->heap[i] = g->heap[n - 1 - i];
-		g->heap[n - 1 - i] = slot;
+		g->heap[n - 1 - i] = node;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		g->at[g->heap[i]] = i;
-		g->nodes[g->heap[i]].stamp = i;
+		g->heap[i].stamp = i;
+		g->at[g->heap[i].slot] = i;
 	}
 	g->n = n;
 	g->next_stamp = n;
@@ -181,47 +185,50 @@ static bool stamps_are_out(const struct gdsf *g)
 	return g->next_stamp >= limit || g->next_stamp == UINT32_MAX;
 }
 
-/* Reckons the priority of a slot that is not in the heap, or whose place is to
- * be looked for. */
-static void appraise(struct gdsf *g, uint32_t slot, uint32_t uses)
+/* The key of a slot with its uses, as of now. */
+static struct node appraise(struct gdsf *g, uint32_t slot)
 {
 	uint64_t weight =
 		g->base.config.item(g->base.config.arg, slot).weight;
 
 	if (stamps_are_out(g))
 		renumber(g);
-	g->nodes[slot] = (struct node){
-		.priority = g->floor +
-			    uses * SCALE / (double)(weight ? weight : 1),
-		.uses = uses,
+	return (struct node){
+		.priority = g->floor + g->uses[slot] * SCALE /
+					       (double)(weight ? weight : 1),
 		.stamp = g->next_stamp++,
+		.slot = slot,
 	};
 }
 
 static void insert(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
+	struct node node;
 
-	appraise(g, slot, 1);
-	rise(g, g->n++, slot);
+	g->uses[slot] = 1;
+	node = appraise(g, slot);
+	rise(g, g->n++, node);
 }
 
 static void hit(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
-	uint32_t uses = g->nodes[slot].uses;
+	struct node node;
 
+	if (g->uses[slot] < UINT32_MAX)
+		g->uses[slot]++;
 	/* its priority never falls: the floor does not */
-	appraise(g, slot, uses == UINT32_MAX ? uses : uses + 1);
-	sink(g, g->at[slot], slot);
+	node = appraise(g, slot);
+	sink(g, g->at[slot], node);
 }
 
 static uint32_t evict(struct eviction *e)
 {
 	struct gdsf *g = (struct gdsf *)e;
-	uint32_t slot = g->heap[0];
+	uint32_t slot = g->heap[0].slot;
 
-	g->floor = g->nodes[slot].priority;
+	g->floor = g->heap[0].priority;
 	drop(e, slot);
 	return slot;
 }
@@ -230,8 +237,15 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct gdsf *g = (const struct gdsf *)e;
 
-	__builtin_prefetch(&g->nodes[slot], 1);
+	__builtin_prefetch(&g->uses[slot], 1);
 	__builtin_prefetch(&g->at[slot], 1);
+}
+
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct gdsf *g = (const struct gdsf *)e;
+
+	return g->n ? g->heap[0].slot : EVICTION_NONE;
 }
 
 const struct eviction_policy eviction_gdsf = {
@@ -245,5 +259,6 @@ const struct eviction_policy eviction_gdsf = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };

@@ -157,6 +157,16 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&l->group_of[slot], 1);
 }
 
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct lfu *l = (const struct lfu *)e;
+	uint32_t slot = queue_foresee(l->links, l->links[0].newer);
+
+	if (slot != EVICTION_NONE)
+		__builtin_prefetch(&l->group_of[slot]);
+	return slot;
+}
+
 const struct eviction_policy eviction_lfu = {
 	.name = "lfu",
 	.about = "least often used since it came in",
@@ -168,5 +178,6 @@ const struct eviction_policy eviction_lfu = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };

@@ -170,6 +170,17 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&((const struct s3fifo *)e)->state[slot], 1);
 }
 
+/* Most of what goes leaves the small queue. */
+static uint32_t foresee(const struct eviction *e)
+{
+	const struct s3fifo *s = (const struct s3fifo *)e;
+	uint32_t slot = queue_foresee(s->links, s->links[SMALL].newer);
+
+	if (slot != EVICTION_NONE)
+		__builtin_prefetch(&s->state[slot]);
+	return slot;
+}
+
 const struct eviction_policy eviction_s3fifo = {
 	.name = "s3fifo",
 	.about = "a small queue before the main one, and its ghosts",
@@ -182,5 +193,6 @@ const struct eviction_policy eviction_s3fifo = {
 	.hit = hit,
 	.remove = drop,
 	.evict = evict,
+	.foresee = foresee,
 	.prefetch = prefetch,
 };
