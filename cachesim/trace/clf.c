@@ -67,7 +67,7 @@ static bool clf_time(struct trace_text t, int64_t *out_ms)
 {
 	int64_t day, month, year, h, m, s, zone;
 
-	if (t.len != 26 || t.at[2] != '/' || t.at[6] != '/' ||
+	if (t.len != TRACE_TIME_TEXT || t.at[2] != '/' || t.at[6] != '/' ||
 	    t.at[11] != ':' || t.at[14] != ':' || t.at[17] != ':' ||
 	    t.at[20] != ' ')
 		return false;
@@ -81,6 +81,21 @@ static bool clf_time(struct trace_text t, int64_t *out_ms)
 	*out_ms = (days_from_date(year, month, day) * 86400 + h * 3600 +
 		   m * 60 + s - zone) *
 		  1000;
+	return true;
+}
+
+/* The same, if it is not that of the record before. */
+static bool next_time(struct trace_parser *p, struct trace_text t,
+		      int64_t *out_ms)
+{
+	if (t.len != sizeof(p->last_time.text))
+		return false;
+	if (!*p->last_time.text || memcmp(p->last_time.text, t.at, t.len)) {
+		if (!clf_time(t, &p->last_time.ms))
+			return false;
+		memcpy(p->last_time.text, t.at, t.len);
+	}
+	*out_ms = p->last_time.ms;
 	return true;
 }
 
@@ -138,7 +153,8 @@ static int clf_parse(struct trace_parser *p, struct trace_text record,
 		return TRACE_SKIP;
 	trace_request_client(req, scan_word(&rest));
 	if (!scan_until(&rest, '[', &skipped) ||
-	    !scan_until(&rest, ']', &field) || !clf_time(field, &req->time_ms))
+	    !scan_until(&rest, ']', &field) ||
+	    !next_time(p, field, &req->time_ms))
 		return TRACE_ETIME;
 	if (!quoted_request(&rest, &field))
 		return TRACE_EREQUEST;

@@ -11,6 +11,8 @@
 
 #include "cachesim/trace/request.h"
 
+enum { TRACE_TIME_TEXT = 26 }; /* bytes of a time in a log */
+
 /* Room for a record that is put together, and for its base [bytes]. */
 enum { TRACE_SCRATCH_BYTES = 3 * 65536 };
 
@@ -63,6 +65,10 @@ struct trace_parser {
 	struct trace_text base; /* "http://host" for URLs without a host */
 	struct trace_layout layout;
 	bool begun;    /* the first record has been read */
+	struct {
+		char text[TRACE_TIME_TEXT];
+		int64_t ms;
+	} last_time; /* of a log: hundreds of lines may have the same */
 	size_t block;  /* size of a record [bytes]; 0: a line */
 	char *scratch; /* for a URL put together, and for... */
 	size_t used;   /* ...unquoted fields; reset per record */

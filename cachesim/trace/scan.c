@@ -7,10 +7,29 @@
 #include <strings.h>
 
 #include "cachesim/trace/lines.h"
+#include "cachesim/trace/swar.h"
 
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
+}
+
+/* Bytes before the first blank. */
+static size_t word_len(struct trace_text t)
+{
+	size_t i = 0;
+
+	for (; t.len - i >= 8; i += 8) {
+		uint64_t x = swar_load(t.at + i);
+		uint64_t marks = swar_zeros(x ^ swar_every(' ')) |
+				 swar_zeros(x ^ swar_every('\t'));
+
+		if (marks)
+			return i + swar_first(marks);
+	}
+	while (i < t.len && !is_blank(t.at[i]))
+		i++;
+	return i;
 }
 
 struct trace_text scan_word(struct trace_text *rest)
@@ -22,11 +41,9 @@ struct trace_text scan_word(struct trace_text *rest)
 		rest->len--;
 	}
 	word.at = rest->at;
-	while (rest->len && !is_blank(*rest->at)) {
-		rest->at++;
-		rest->len--;
-	}
-	word.len = (size_t)(rest->at - word.at);
+	word.len = word_len(*rest);
+	rest->at += word.len;
+	rest->len -= word.len;
 	return word;
 }
 
@@ -43,12 +60,11 @@ bool scan_until(struct trace_text *rest, char c, struct trace_text *out)
 	return true;
 }
 
-bool scan_u64(struct trace_text t, uint64_t *out)
+/* The same of more digits than are sure to fit. */
+static bool scan_long(struct trace_text t, uint64_t *out)
 {
 	uint64_t v = 0;
 
-	if (t.len == 0)
-		return false;
 	for (size_t i = 0; i < t.len; i++) {
 		unsigned digit = (unsigned)(unsigned char)t.at[i] - '0';
 
@@ -58,6 +74,27 @@ bool scan_u64(struct trace_text t, uint64_t *out)
 	}
 	*out = v;
 	return true;
+}
+
+bool scan_u64(struct trace_text t, uint64_t *out)
+{
+	enum { FIT = 19 }; /* digits that are sure to */
+	bool other = false;
+	uint64_t v = 0;
+
+	if (t.len == 0)
+		return false;
+	if (t.len > FIT)
+		return scan_long(t, out);
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned digit = (unsigned)(unsigned char)t.at[i] - '0';
+
+		other |= digit > 9;
+		v = v * 10 + digit;
+	}
+	if (!other)
+		*out = v;
+	return !other;
 }
 
 bool scan_seconds(struct trace_text t, int64_t *out_ms)
@@ -108,14 +145,18 @@ bool scan_size(struct trace_text t, struct trace_request *req)
 
 bool scan_is_token(struct trace_text t)
 {
-	for (size_t i = 0; i < t.len; i++) {
-		char c = t.at[i];
+	/* clang-format off */
+	static const bool tchar[256] = {
+		['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1, ['&'] = 1,
+		['\''] = 1, ['*'] = 1, ['+'] = 1, ['-'] = 1, ['.'] = 1,
+		['^'] = 1, ['_'] = 1, ['`'] = 1, ['|'] = 1, ['~'] = 1,
+		['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
+	};
+	/* clang-format on */
 
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-		      (c >= 'A' && c <= 'Z') ||
-		      (c != '\0' && strchr("!#$%&'*+-.^_`|~", c))))
+	for (size_t i = 0; i < t.len; i++)
+		if (!tchar[(unsigned char)t.at[i]])
 			return false;
-	}
 	return t.len > 0;
 }
 
@@ -134,15 +175,28 @@ char *scan_room(struct trace_parser *p, size_t len)
 	return at;
 }
 
+static bool has_control(struct trace_text t)
+{
+	size_t i = 0;
+
+	for (; t.len - i >= 8; i += 8) {
+		uint64_t x = swar_load(t.at + i);
+
+		if (swar_controls(x) | swar_zeros(x ^ swar_every(0x7f)))
+			return true;
+	}
+	for (; i < t.len; i++)
+		if ((unsigned char)t.at[i] < 0x20 || t.at[i] == 0x7f)
+			return true;
+	return false;
+}
+
 int scan_url(struct trace_parser *p, struct trace_text t,
 	     struct trace_request *req)
 {
 	char *joined;
 
-	for (size_t i = 0; i < t.len; i++)
-		if ((unsigned char)t.at[i] < 0x20 || t.at[i] == 0x7f)
-			return TRACE_EURL;
-	if (t.len == 0)
+	if (t.len == 0 || has_control(t))
 		return TRACE_EURL;
 	if (t.at[0] != '/') {
 		trace_request_url(req, t);

@@ -371,6 +371,43 @@ static void bad_binary_layouts(void **state)
 	}
 }
 
+/* A log's time is remembered; what looks like it must not pass for it. */
+static void times_that_repeat(void **state)
+{
+	static const char none[] = "h - - [\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+				   "\0\0\0\0\0\0\0\0\0] \"GET /a\" 200 1";
+	static const char one[] = CLF "\"GET /a\" 200 1";
+	static const char next[] =
+		"h - - [09/Jul/1995:00:00:02 -0400] \"GET /a\" 200 1";
+	static const char other[] =
+		"h - - [09/Jul/1995:00:00:02 -0x00] \"GET /a\" 200 1";
+	static const struct {
+		struct trace_text record;
+		int result;
+		int64_t time_ms;
+	} lines[] = {
+		{ { none, sizeof(none) - 1 }, TRACE_ETIME, 0 },
+		{ { one, sizeof(one) - 1 }, 0, CLF_MS },
+		{ { one, sizeof(one) - 1 }, 0, CLF_MS },
+		{ { next, sizeof(next) - 1 }, 0, CLF_MS + 1000 },
+		{ { other, sizeof(other) - 1 }, TRACE_ETIME, 0 },
+		{ { next, sizeof(next) - 1 }, 0, CLF_MS + 1000 },
+		{ { one, sizeof(one) - 1 }, 0, CLF_MS },
+	};
+	struct trace_request q;
+	struct trace_parser p;
+
+	(void)state;
+	trace_parser_init(&p, &trace_clf, NULL);
+	for (size_t i = 0; i < NROWS(lines); i++) {
+		assert_int_equal(trace_parse(&p, lines[i].record, &q),
+				 lines[i].result);
+		if (!lines[i].result)
+			assert_int_equal(q.time_ms, lines[i].time_ms);
+	}
+	trace_parser_free(&p);
+}
+
 static void aliases(void **state)
 {
 	(void)state;
@@ -389,6 +426,7 @@ int main(void)
 		cmocka_unit_test(layouts_of_csv),
 		cmocka_unit_test(binary_records),
 		cmocka_unit_test(bad_binary_layouts),
+		cmocka_unit_test(times_that_repeat),
 		cmocka_unit_test(aliases),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,9 @@ static void opening_fails_with_a_reason(void **state)
 	assert_int_equal(end, TRACE_EUNKNOWN);
 	read_all(path, &opt, &end);
 	assert_int_equal(end, TRACE_EUNKNOWN);
+	opt.format = "binary"; /* of what layout? */
+	read_all(path, &opt, &end);
+	assert_int_equal(end, TRACE_EOPTION);
 	unlink(path);
 	write_file(path, "", 0);
 	assert_int_equal(read_all(path, NULL, &end), 0);
