@@ -220,7 +220,8 @@ static void run(const char *folder, uint64_t requests, uint64_t objects)
 
 	snprintf(path, sizeof(path), "%s/trace", folder);
 	snprintf(packed, sizeof(packed), "%s/trace.zst", folder);
-	printf("%-40s %8s %8s\n", "10^6 requests a second", "loading", "in all");
+	printf("%-40s %8s %8s\n", "10^6 requests a second", "loading",
+	       "in all");
 	for (size_t k = 0; k < KINDS; k++) {
 		write_file(path, k, requests, objects);
 		measure(kinds[k].name, path, kinds[k].format);
