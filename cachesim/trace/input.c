@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -298,6 +299,16 @@ ssize_t trace_input_read(struct trace_input *in, uint8_t *out, size_t cap)
 		return 0;
 	return in->ahead ? ahead_read(in->ahead, out, cap)
 			 : in->packing->read(in, out, cap);
+}
+
+double trace_input_share(const struct trace_input *in)
+{
+	off_t at = lseek(in->fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (at < 0 || fstat(in->fd, &st) || st.st_size <= 0)
+		return 0;
+	return at < st.st_size ? (double)at / (double)st.st_size : 1;
 }
 
 void trace_input_free(struct trace_input **in)

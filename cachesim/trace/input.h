@@ -26,6 +26,12 @@ int trace_input_open(struct trace_input **out, const char *path);
  */
 ssize_t trace_input_read(struct trace_input *in, uint8_t *out, size_t cap);
 
+/*
+ * How much of the file has been read, 0..1, packed as it is; what is read ahead
+ * counts. 0 where nobody knows: of a pipe.
+ */
+double trace_input_share(const struct trace_input *in);
+
 /* Closes the file. Accepts a half-open or null input and nulls the pointer. */
 void trace_input_free(struct trace_input **in);
 

@@ -264,7 +264,12 @@ uint64_t trace_bad(const struct trace_reader *r)
 
 uint64_t trace_expected(const struct trace_reader *r)
 {
-	return r->expected;
+	double share;
+
+	if (r->generator)
+		return r->expected;
+	share = trace_input_share(r->input);
+	return share > 0 ? (uint64_t)((double)r->lines.number / share) : 0;
 }
 
 const char *trace_format_of(const struct trace_reader *r)

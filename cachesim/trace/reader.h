@@ -51,7 +51,10 @@ int trace_rows(struct trace_reader *r, struct trace_row *rows, int max);
 /* Bad records so far. */
 uint64_t trace_bad(const struct trace_reader *r);
 
-/* Requests that the trace will have in all; 0: not known (a file). */
+/*
+ * Requests that the trace will have in all; of a file a guess, from how much of
+ * it has been read. 0: not known yet, or not at all (a pipe).
+ */
 uint64_t trace_expected(const struct trace_reader *r);
 
 /* The name of the format, "gen" for the generator. */

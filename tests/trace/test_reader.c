@@ -222,6 +222,32 @@ static void long_lines_are_skipped(void **state)
 	}
 }
 
+/* A guess that gets better; exact at the end, but for what was read ahead. */
+static void requests_are_guessed(void **state)
+{
+	enum { KEYS = 200000 };
+	size_t len;
+	char *text = make_keys(KEYS, &len), path[PATH_MAX_LEN];
+	struct trace_reader *r;
+	struct trace_request q;
+
+	(void)state;
+	write_file(path, text, len);
+	assert_int_equal(trace_open(&r, path, NULL), 0);
+	for (int i = 0; i < KEYS; i++) {
+		uint64_t guess = trace_expected(r);
+
+		assert_int_equal(trace_next(r, &q), 1);
+		if (i % 1000 == 0 && i > KEYS / 2)
+			assert_in_range(guess, KEYS * 8 / 10, KEYS * 12 / 10);
+	}
+	assert_int_equal(trace_next(r, &q), 0);
+	assert_int_equal(trace_expected(r), KEYS);
+	trace_close(&r);
+	unlink(path);
+	free(text);
+}
+
 static void blocks_may_be_cut(void **state)
 {
 	struct told told = { 0, 0, 0 };
@@ -269,6 +295,7 @@ int main(void)
 		cmocka_unit_test(packed_is_read),
 		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(long_lines_are_skipped),
+		cmocka_unit_test(requests_are_guessed),
 		cmocka_unit_test(blocks_may_be_cut),
 		cmocka_unit_test(opening_fails_with_a_reason),
 	};
