@@ -150,6 +150,7 @@ static int run(int argc, char **argv, const char *kind)
 		return code;
 	sim_config_init(&usual);
 	usual.objects = s.ignore_obj_size;
+	usual.digest.form = PROTOCOL_CONDITIONAL; /* as digestd does */
 	code = plan_add(&plan, s.dimension, &usual);
 	if (!code)
 		code = run_plan(&plan, kind, &s);

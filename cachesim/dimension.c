@@ -437,7 +437,7 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	ROW(EXPECTED, "expected", 0, "N",
 	    "objects that a digest is made for\n"
 	    "(the capacity by the mean size)"),
-	ROW(FORM, "form", 0, "KIND", "what is sent (full)"),
+	ROW(FORM, "form", 0, "KIND", "what is sent (conditional)"),
 	ROW(THRESHOLD, "threshold", 'T', "SHARE",
 	    "publish when so many of the objects are new\n"
 	    "(1%)"),

@@ -204,27 +204,38 @@ static size_t list_columns(const struct report *r, struct column *list)
 	return n;
 }
 
-/* One text of a line, at its side of the column. */
-static void write_field(FILE *to, const struct report *r,
-			const struct column *const *part, const char *text)
-{
-	bool left = r->columns[(*part)->at].type == REPORT_TEXT;
+/* A line that is written: blanks wait until something follows them. */
+struct line {
+	FILE *to;
+	size_t blanks;
+};
 
-	if (left && !part[1])
-		fputs(text, to);
-	else
-		fprintf(to, left ? "%-*s" : "%*s", (int)(*part)->width, text);
+/* One text of a line, at its side of the column. */
+static void write_field(struct line *l, const struct report *r,
+			const struct column *c, const char *text)
+{
+	bool left = r->columns[c->at].type == REPORT_TEXT;
+	size_t len = strlen(text), pad = c->width > len ? c->width - len : 0;
+
+	if (!left)
+		l->blanks += pad;
+	if (len) {
+		fprintf(l->to, "%*s%s", (int)l->blanks, "", text);
+		l->blanks = 0;
+	}
+	l->blanks += GAP + (left ? pad : 0);
 }
 
 /* One line of the heads of a part, the lowest of which is line 0. */
 static void write_head(FILE *to, const struct report *r,
 		       const struct column *const *part, size_t line)
 {
+	struct line l = { .to = to };
+
 	for (size_t i = 0; part[i]; i++) {
 		size_t above = part[i]->nhead - line - 1;
 
-		fprintf(to, "%*s", i ? GAP : 0, "");
-		write_field(to, r, &part[i],
+		write_field(&l, r, part[i],
 			    line < part[i]->nhead ? part[i]->head[above] : "");
 	}
 	putc('\n', to);
@@ -244,13 +255,14 @@ static void write_part(FILE *to, const struct report *r,
 	while (lines)
 		write_head(to, r, part, --lines);
 	for (size_t row = 0; row < r->nrows; row++) {
+		struct line l = { .to = to };
+
 		for (size_t i = 0; part[i]; i++) {
 			size_t at = part[i]->at;
 
 			format_cell(text, r->columns[at].type,
 				    report_at(r, row, at), false);
-			fprintf(to, "%*s", i ? GAP : 0, "");
-			write_field(to, r, &part[i], text);
+			write_field(&l, r, part[i], text);
 		}
 		putc('\n', to);
 	}

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from harness import cachesim, folder_of, rows, run
+from harness import SOURCE, cachesim, folder_of, rows, run
 from program import BUILD
 
 DIGESTD = os.path.join(BUILD, "digestd", "digestd")
@@ -66,6 +66,15 @@ def configuration_is_valid():
         assert r.returncode == 0, r.stdout
 
 
+def readme_shows_what_comes_out():
+    code, out, _ = cachesim("advise", "--log", "gen:upisa,scale=0.1",
+                            "--peers", "4")
+    told = out.decode().split("\n\n")[1]
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+        assert code == 0 and "\n".join(
+            "    " + line for line in told.splitlines()) in f.read()
+
+
 ROWS = [
     # label, arguments, input, code, stdout, stderr
     ("no log", ("advise", "-p", "3"), b"", 2, b"", "wrong arguments"),
@@ -79,7 +88,8 @@ ROWS = [
                   "out.csv"), b"", 3, b"", "/none/x"),
 ]
 
-TESTS = [digests_lie_between, each_node_has_that_size, configuration_is_valid]
+TESTS = [digests_lie_between, each_node_has_that_size, configuration_is_valid,
+         readme_shows_what_comes_out]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
 
 if __name__ == "__main__":

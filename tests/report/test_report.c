@@ -105,23 +105,6 @@ static const char narrow[] = "trace: gen:dec,seed=1\n"
 			     "lru            3 B      0 s\n"
 			     "a \"b\", c  3.00 KiB      1 s\n";
 
-/* Without the blanks at the ends of lines, and at the end of all. */
-static void assert_same(const char *a, const char *b)
-{
-	while (*a || *b) {
-		size_t blanks = strspn(a, " ");
-
-		if (a[blanks] == '\n')
-			a += blanks;
-		blanks = strspn(b, " ");
-		if (b[blanks] == '\n')
-			b += blanks;
-		assert_int_equal(*a, *b);
-		a++;
-		b++;
-	}
-}
-
 static void tables(void **state)
 {
 	struct report r;
@@ -130,12 +113,12 @@ static void tables(void **state)
 	(void)state;
 	fill(&r, 1);
 	text = written(&r, REPORT_TABLE, 80);
-	assert_same(text, upright);
+	assert_string_equal(text, upright);
 	free(text);
 	report_free(&r);
 	fill(&r, 2);
 	text = written(&r, REPORT_TABLE, 37);
-	assert_same(text, narrow);
+	assert_string_equal(text, narrow);
 	free(text);
 	report_free(&r);
 }
