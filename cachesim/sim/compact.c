@@ -219,15 +219,17 @@ int sim_compact_write(const struct sim_trace *t, const char *path)
 bool sim_compact_is(const char *path)
 {
 	char first[sizeof(magic)];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	bool is;
+	int fd;
 
+	/* a pipe must not be opened twice: its writer would see it closed */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	/* what cannot be read twice is not looked into */
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	     read(fd, first, sizeof(first)) == (ssize_t)sizeof(first) &&
+	is = read(fd, first, sizeof(first)) == (ssize_t)sizeof(first) &&
 	     !memcmp(first, magic, sizeof(magic));
 	close(fd);
 	return is;

@@ -29,6 +29,8 @@ static unsigned oracle_score(struct trace_text sample)
 	uint64_t last = 0;
 	size_t records = sample.len / ORACLE_BYTES;
 
+	if (scan_is_text(sample))
+		return 0;
 	if (records > ORACLE_SAMPLE)
 		records = ORACLE_SAMPLE;
 	for (size_t i = 0; i < records; i++) {

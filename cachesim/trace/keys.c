@@ -56,13 +56,7 @@ static int keys_rows(struct trace_parser *p, struct trace_text *rest,
 /* Any text may be a list of keys; everything else is a better guess. */
 static unsigned keys_score(struct trace_text sample)
 {
-	for (size_t i = 0; i < sample.len; i++) {
-		unsigned char c = (unsigned char)sample.at[i];
-
-		if (c < 0x20 && c != '\n' && c != '\r' && c != '\t')
-			return 0;
-	}
-	return sample.len ? 1 : 0;
+	return sample.len && scan_is_text(sample) ? 1 : 0;
 }
 
 const struct trace_format trace_keys = {

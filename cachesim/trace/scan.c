@@ -255,6 +255,17 @@ int64_t scan_which_unit(int64_t ms)
 	return ms >= from ? ms / 1000 : ms;
 }
 
+bool scan_is_text(struct trace_text sample)
+{
+	for (size_t i = 0; i < sample.len; i++) {
+		unsigned char c = (unsigned char)sample.at[i];
+
+		if (c < 0x20 && c != '\n' && c != '\r' && c != '\t')
+			return false;
+	}
+	return true;
+}
+
 struct trace_text scan_first_line(struct trace_text sample)
 {
 	struct trace_text line = sample;

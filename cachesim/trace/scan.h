@@ -60,6 +60,9 @@ int scan_key(struct trace_parser *p, struct trace_text t,
 /* Milliseconds that were read as seconds, from 10^11 of them on: a time. */
 int64_t scan_which_unit(int64_t ms);
 
+/* Whether a sample has no other control bytes than the ends of lines, tabs. */
+bool scan_is_text(struct trace_text sample);
+
 /* The first line of a sample, without its end. */
 struct trace_text scan_first_line(struct trace_text sample);
 

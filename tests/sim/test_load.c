@@ -4,7 +4,10 @@
  */
 #include "tests/unit.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "cachesim/sim/trace.h"
 #include "cachesim/trace/random.h"
@@ -162,6 +165,37 @@ static void strictness(void **state)
 			 TRACE_EIO);
 }
 
+/* A named pipe, whose writer must not see it closed before it has written. */
+static void pipes(void **state)
+{
+	static const char path[] = "trace-test-pipe";
+	static const char line[] = "abc\n";
+	struct sim_trace t;
+	pid_t child;
+	int status;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int fd = open(path, O_WRONLY);
+
+		for (int i = 0; i < 50000; i++)
+			if (write(fd, line, 4) != 4)
+				_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(sim_trace_load(&t, path, NULL, NULL), 0);
+	assert_int_equal(t.nrequests, 50000);
+	assert_int_equal(t.nobjects, 1);
+	sim_trace_free(&t);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	unlink(path);
+}
+
 static const char plan[] = "gen:nlanr,requests=3000,seed=9";
 
 struct told {
@@ -264,6 +298,7 @@ int main(void)
 		cmocka_unit_test(empty),
 		cmocka_unit_test(late_client),
 		cmocka_unit_test(strictness),
+		cmocka_unit_test(pipes),
 		cmocka_unit_test(same_as_twin),
 		cmocka_unit_test(no_memory),
 	};

@@ -245,6 +245,9 @@ static void formats_are_detected(void **state)
 		{ "url,size\nhttp://x/,5\n", "csv" },
 		{ "1,http://x/,5\n", "csv" },
 		{ "http://x/\nhttp://y/\n", "keys" },
+		/* as numbers these were times and next accesses */
+		{ "abc\nabc\nabc\nabc\nabc\nabc\n"
+		  "abc\nabc\nabc\nabc\nabc\nabc\n", "keys" },
 		{ "\1\2\3", NULL },
 	};
 
