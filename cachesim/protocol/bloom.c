@@ -158,6 +158,10 @@ struct batch {
 static void begin_group(const struct bloom *b, const struct scd_counting *now,
 			struct batch *batch, uint64_t at[][SCD_MAX_HASH])
 {
+	const uint64_t *hash = b->base.config.hash;
+
+	for (size_t i = GROUP; i < batch->n && i < 2 * GROUP; i++)
+		__builtin_prefetch(&hash[batch->objects[i]]);
 	for (size_t i = 0; i < batch->n && i < GROUP; i++) {
 		positions(b, batch->objects[i], at[i]);
 		for (unsigned h = 0; h < b->nhash; h++) {
@@ -170,8 +174,11 @@ static void begin_group(const struct bloom *b, const struct scd_counting *now,
 static void apply(const struct bloom *b, struct scd_counting *now,
 		  struct batch batch)
 {
+	const uint64_t *hash = b->base.config.hash;
 	uint64_t at[GROUP][SCD_MAX_HASH];
 
+	for (size_t i = 0; i < batch.n && i < GROUP; i++)
+		__builtin_prefetch(&hash[batch.objects[i]]);
 	while (batch.n) {
 		size_t group = batch.n < GROUP ? batch.n : GROUP;
 

@@ -77,7 +77,7 @@ static int grow(struct sim_cache *c)
 		return SCD_ENOMEM;
 	err = grow_held(c, (uint32_t)nslots);
 	if (!err)
-		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->held);
+		err = sim_map_reserve(&c->map, (uint32_t)nslots);
 	if (!err)
 		err = eviction_reserve(c->eviction, (uint32_t)nslots);
 	if (err)
@@ -128,7 +128,7 @@ void sim_cache_free(struct sim_cache **c)
 
 static uint32_t slot_of(const struct sim_cache *c, uint32_t object)
 {
-	return sim_map_find(&c->map, c->held, object);
+	return sim_map_find(&c->map, object);
 }
 
 bool sim_cache_get(struct sim_cache *c, uint32_t object)
@@ -149,7 +149,7 @@ bool sim_cache_has(const struct sim_cache *c, uint32_t object)
 /* A slot that the policy does not know any more becomes free. */
 static void empty_slot(struct sim_cache *c, uint32_t slot)
 {
-	sim_map_remove(&c->map, c->held, slot);
+	sim_map_remove(&c->map, c->held[slot].object);
 	c->stats.objects--;
 	c->stats.bytes -= c->held[slot].size;
 	c->held[slot].object = c->free_slot;
@@ -186,8 +186,7 @@ static void fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
 	eviction_insert(c->eviction, slot);
 }
 
-/* Puts an object in that is not in. */
-static int put_new(struct sim_cache *c, uint32_t object, uint32_t size)
+int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size)
 {
 	int err = 0;
 
@@ -206,7 +205,7 @@ static int put_new(struct sim_cache *c, uint32_t object, uint32_t size)
 int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)
 {
 	sim_cache_drop(c, object);
-	return put_new(c, object, size);
+	return sim_cache_add(c, object, size);
 }
 
 void sim_cache_resize(struct sim_cache *c, uint64_t capacity)
@@ -230,15 +229,27 @@ bool sim_cache_drop(struct sim_cache *c, uint32_t object)
 
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object)
 {
-	__builtin_prefetch(&c->map.slot[sim_map_place(&c->map, object)], 1);
+	__builtin_prefetch(sim_map_begin(&c->map, object), 1);
 }
 
 void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
 {
-	uint32_t slot = c->map.slot[sim_map_place(&c->map, object)];
+	uint32_t slot = sim_map_guess(&c->map, object);
 
 	if (slot != EVICTION_NONE)
 		eviction_prefetch(c->eviction, slot);
+}
+
+uint32_t sim_cache_foresee(const struct sim_cache *c)
+{
+	uint32_t slot = eviction_foresee(c->eviction);
+	uint32_t object;
+
+	if (slot == EVICTION_NONE)
+		return slot;
+	object = c->held[slot].object;
+	sim_cache_prefetch(c, object);
+	return object;
 }
 
 /* The two steps ahead of request i, as far as there are requests. */
@@ -269,7 +280,7 @@ int sim_cache_replay(struct sim_cache *c, const struct sim_cache_requests *r,
 		if (sim_cache_get(c, object)) {
 			hit.hits++;
 			hit.hit_bytes += size;
-		} else if (put_new(c, object, size) == SCD_ENOMEM) {
+		} else if (sim_cache_add(c, object, size) == SCD_ENOMEM) {
 			err = SCD_ENOMEM;
 		}
 	}
@@ -285,7 +296,7 @@ void sim_cache_stats(const struct sim_cache *c, struct sim_cache_stats *out)
 
 size_t sim_cache_memory(const struct sim_cache *c)
 {
-	return sizeof(*c) + ((size_t)c->map.nplaces + 1) * sizeof(uint32_t) +
+	return sizeof(*c) + sim_map_memory(&c->map) +
 	       c->nslots * sizeof(*c->held) +
 	       eviction_memory(c->eviction);
 }

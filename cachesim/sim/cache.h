@@ -3,7 +3,7 @@
  * policies, and instead of a hash table an array from object to slot. Nothing
  * is stored but what is needed to decide.
  *
- * Costs: 4 bytes an object of the trace, or none of these but some 6 a cached
+ * Costs: 4 bytes an object of the trace, or none of these but some 12 a cached
  * object more with `hashed`, which is for many caches over one trace; 8 bytes
  * a cached object, and what the policy takes. A get is one array access and
  * the policy's, both of which sim_cache_prefetch() can start earlier.
@@ -53,6 +53,9 @@ bool sim_cache_has(const struct sim_cache *c, uint32_t object);
  */
 int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size);
 
+/* The same for an object that is known not to be in. */
+int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size);
+
 /* Takes an object out, if it is in; returns whether it was. */
 bool sim_cache_drop(struct sim_cache *c, uint32_t object);
 
@@ -63,6 +66,10 @@ void sim_cache_resize(struct sim_cache *c, uint64_t capacity);
  * ahead: the first step fetches its slot, the second what the policy has. */
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object);
 void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object);
+
+/* The object that is likely to be evicted next, whose place is fetched then;
+ * EVICTION_NONE: not known. */
+uint32_t sim_cache_foresee(const struct sim_cache *c);
 
 /* Requests for sim_cache_replay(). */
 struct sim_cache_requests {

@@ -295,6 +295,8 @@ int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
 	s->trace = t;
 	if (!c->protocol)
 		s->config.protocol = &protocol_none;
+	if (!c->epoch)
+		s->config.epoch = 1;
 	s->way = s->config.protocol->way;
 	s->next_s = UINT64_MAX;
 	s->warm = (uint64_t)((double)t->nrequests * c->warmup_ppm / MILLION);
@@ -347,22 +349,42 @@ static unsigned home_of(const struct sim_cluster *s, uint64_t request)
 	return (unsigned)(request % s->config.nproxies);
 }
 
-/* What of a proxy's cache a request will touch: first its place, then, nearer,
- * what the eviction policy has. */
-static void prefetch_place(const struct sim_proxy *p, uint32_t object)
+/* What a request will touch if the object is not there: that of the object
+ * which goes. */
+static void prefetch_victim(struct sim_cluster *s, const struct sim_proxy *p,
+			    uint32_t object)
 {
-	if (p->node)
-		sim_node_prefetch(p->node, object);
-	else
-		sim_cache_prefetch(p->cache, object);
+	uint32_t victim;
+
+	if (masks_has(&s->objects, object, s->field.held, p->number))
+		return;
+	victim = sim_cache_foresee(p->cache);
+	if (victim != EVICTION_NONE)
+		masks_prefetch(&s->objects, victim);
 }
 
-static void prefetch_slot(const struct sim_proxy *p, uint32_t object)
+/* What of a proxy's cache a request will touch: first its place, then, nearer,
+ * what the eviction policy has. */
+static void prefetch_place(struct sim_cluster *s, const struct sim_proxy *p,
+			   uint32_t object)
 {
-	if (p->node)
+	if (p->node) {
+		sim_node_prefetch(p->node, object);
+		return;
+	}
+	sim_cache_prefetch(p->cache, object);
+	prefetch_victim(s, p, object);
+}
+
+static void prefetch_slot(struct sim_cluster *s, const struct sim_proxy *p,
+			  uint32_t object)
+{
+	if (p->node) {
 		sim_node_prefetch_slot(p->node, object);
-	else
-		sim_cache_prefetch_slot(p->cache, object);
+		return;
+	}
+	sim_cache_prefetch_slot(p->cache, object);
+	prefetch_victim(s, p, object);
 }
 
 static void prefetch(struct sim_cluster *s, uint64_t at)
@@ -376,16 +398,18 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 	object = t->object[at + ROW_AHEAD];
 	masks_prefetch(&s->objects, object);
 	__builtin_prefetch(&s->size[object]);
+	if (s->prefetch)
+		__builtin_prefetch(&t->hash[object]);
 	object = t->object[at + PLACE_AHEAD];
 	proxy = home_of(s, at + PLACE_AHEAD);
-	prefetch_place(sim_serving(s, proxy, object), object);
+	prefetch_place(s, sim_serving(s, proxy, object), object);
 	if (s->prefetch &&
 	    !masks_has(&s->objects, object, s->field.held, proxy))
 		s->prefetch(s->protocol,
 			    s->protocol->config.nviews > 1 ? proxy : 0, object);
 	object = t->object[at + SLOT_AHEAD];
 	proxy = home_of(s, at + SLOT_AHEAD);
-	prefetch_slot(sim_serving(s, proxy, object), object);
+	prefetch_slot(s, sim_serving(s, proxy, object), object);
 }
 
 static void add_node(const struct sim_node *node, struct sim_counters *c)
@@ -439,6 +463,19 @@ static void apply_changes(struct sim_cluster *s)
 	}
 }
 
+/* Most epochs of one request have nothing to begin with. */
+static inline void next_epoch(struct sim_cluster *s)
+{
+	const uint32_t *time = s->trace->time;
+
+	s->epoch_end = s->at + s->config.epoch;
+	if (time && time[s->at] > s->now_s)
+		s->now_s = time[s->at];
+	if (s->dirty || s->used.n || s->transport.queue.n ||
+	    s->now_s >= s->next_s)
+		sim_epoch_begin(s);
+}
+
 int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 {
 	const struct sim_trace *t = s->trace;
@@ -447,7 +484,7 @@ int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 	for (; s->at < end && !s->error; s->at++) {
 		prefetch(s, s->at);
 		if (s->at == s->epoch_end)
-			sim_epoch_begin(s);
+			next_epoch(s);
 		if (s->at == s->warm)
 			end_warmup(s);
 		if (s->next_change < t->nchanges)

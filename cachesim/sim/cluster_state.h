@@ -84,12 +84,12 @@ static inline bool sim_proxy_get(struct sim_proxy *p, uint32_t object,
 		       : sim_cache_get(p->cache, object);
 }
 
-/* Puts an object in: 0, SCD_ELIMIT if it is not kept, SCD_ENOMEM. */
+/* Puts an object in that is not in: 0, SCD_ELIMIT if it is not kept, SCD_ENOMEM. */
 static inline int sim_proxy_put(struct sim_proxy *p, uint32_t object,
 				uint32_t size)
 {
 	if (!p->node)
-		return sim_cache_put(p->cache, object, size);
+		return sim_cache_add(p->cache, object, size);
 	return sim_node_put(p->node, object, size) == ADMISSION_NO ? SCD_ELIMIT
 								   : 0;
 }

@@ -5,7 +5,10 @@
  */
 #include "cachesim/sim/cluster_state.h"
 
-enum { MILLION = 1000000 };
+enum {
+	MILLION = 1000000,
+	AHEAD = 12, /* rows fetched before they are asked */
+};
 
 static void keep_error(struct sim_cluster *s, int err)
 {
@@ -77,8 +80,11 @@ static void collect(struct sim_cluster *s, struct sim_proxy *p)
 	s->added.n = s->removed.n = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		uint32_t o = l->at[i];
-		bool has = masks_has(&s->objects, o, s->field.held, p->number);
+		bool has;
 
+		if (i + AHEAD < l->n)
+			masks_prefetch(&s->objects, l->at[i + AHEAD]);
+		has = masks_has(&s->objects, o, s->field.held, p->number);
 		if (has == masks_has(&s->objects, o, s->field.told, p->number))
 			continue;
 		masks_flip(&s->objects, o, s->field.told, p->number);
@@ -175,13 +181,8 @@ static void publish_by_share(struct sim_cluster *s)
 
 void sim_epoch_begin(struct sim_cluster *s)
 {
-	const struct sim_trace *t = s->trace;
-
-	s->epoch_end = s->at + (s->config.epoch ? s->config.epoch : 1);
 	use_at_peers(s);
 	show_changes(s);
-	if (t->time && t->time[s->at] > s->now_s)
-		s->now_s = t->time[s->at];
 	if (s->way == PROTOCOL_SUMMARY) {
 		if (s->now_s >= s->next_s)
 			publish_by_time(s);

@@ -9,31 +9,36 @@
 
 #include "codec/error.h"
 
-static uint32_t *empty_places(uint32_t n)
+/* n places or slots that are all empty. */
+static void *empty_places(uint32_t n, size_t each)
 {
-	uint32_t *slot = malloc(((size_t)n + 1) * sizeof(*slot));
+	void *places = malloc(((size_t)n + 1) * each);
 
-	if (slot)
-		memset(slot, 0xff, ((size_t)n + 1) * sizeof(*slot));
-	return slot;
+	if (places)
+		memset(places, 0xff, ((size_t)n + 1) * each);
+	return places;
 }
 
 int sim_map_init(struct sim_map *m, uint32_t nobjects, bool hashed)
 {
 	m->hashed = hashed;
 	m->nplaces = hashed ? 1 : nobjects;
-	m->slot = empty_places(m->nplaces);
-	return m->slot ? 0 : SCD_ENOMEM;
+	if (hashed)
+		m->place = empty_places(1, sizeof(*m->place));
+	else
+		m->slot = empty_places(nobjects, sizeof(*m->slot));
+	return m->place || m->slot ? 0 : SCD_ENOMEM;
 }
 
 void sim_map_free(struct sim_map *m)
 {
 	free(m->slot);
+	free(m->place);
 	m->slot = NULL;
+	m->place = NULL;
 }
 
-int sim_map_reserve(struct sim_map *m, uint32_t nslots,
-		    const struct sim_held *held)
+int sim_map_reserve(struct sim_map *m, uint32_t nslots)
 {
 	struct sim_map larger = { .hashed = true };
 	uint64_t nplaces = (uint64_t)nslots + nslots / 2 + 1;
@@ -41,26 +46,31 @@ int sim_map_reserve(struct sim_map *m, uint32_t nslots,
 	if (!m->hashed)
 		return 0;
 	larger.nplaces = nplaces < UINT32_MAX ? (uint32_t)nplaces : UINT32_MAX;
-	larger.slot = empty_places(larger.nplaces);
-	if (!larger.slot)
+	larger.place = empty_places(larger.nplaces, sizeof(*larger.place));
+	if (!larger.place)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < m->nplaces; i++) {
-		if (m->slot[i] != EVICTION_NONE)
-			sim_map_add_hashed(&larger, held[m->slot[i]].object,
-					   m->slot[i]);
+		if (m->place[i].slot != EVICTION_NONE)
+			sim_map_add_hashed(&larger, m->place[i].object,
+					   m->place[i].slot);
 	}
 	sim_map_free(m);
 	*m = larger;
 	return 0;
 }
 
+static uint32_t next(const struct sim_map *m, uint32_t place)
+{
+	return place + 1 < m->nplaces ? place + 1 : 0;
+}
+
 void sim_map_add_hashed(struct sim_map *m, uint32_t object, uint32_t slot)
 {
-	uint32_t place = sim_map_place(m, object);
+	uint32_t place = sim_map_home(m, object);
 
-	while (m->slot[place] != EVICTION_NONE)
-		place = place + 1 < m->nplaces ? place + 1 : 0;
-	m->slot[place] = slot;
+	while (m->place[place].slot != EVICTION_NONE)
+		place = next(m, place);
+	m->place[place] = (struct sim_place){ object, slot };
 }
 
 /* Places from a to b, going up and around. */
@@ -69,25 +79,22 @@ static uint32_t distance(const struct sim_map *m, uint32_t a, uint32_t b)
 	return b >= a ? b - a : m->nplaces - a + b;
 }
 
-void sim_map_remove_hashed(struct sim_map *m, const struct sim_held *held,
-			   uint32_t slot)
+void sim_map_remove_hashed(struct sim_map *m, uint32_t object)
 {
-	uint32_t hole = sim_map_place(m, held[slot].object), place;
+	uint32_t hole = sim_map_home(m, object), place;
 
-	while (m->slot[hole] != slot)
-		hole = hole + 1 < m->nplaces ? hole + 1 : 0;
-	m->slot[hole] = EVICTION_NONE;
-	place = hole + 1 < m->nplaces ? hole + 1 : 0;
-	while (m->slot[place] != EVICTION_NONE) {
-		uint32_t s = m->slot[place];
-		uint32_t home = sim_map_place(m, held[s].object);
+	while (m->place[hole].object != object)
+		hole = next(m, hole);
+	place = next(m, hole);
+	while (m->place[place].slot != EVICTION_NONE) {
+		uint32_t home = sim_map_home(m, m->place[place].object);
 
 		/* it may move to the hole if that lies on its way from home */
 		if (distance(m, home, place) >= distance(m, hole, place)) {
-			m->slot[hole] = s;
-			m->slot[place] = EVICTION_NONE;
+			m->place[hole] = m->place[place];
 			hole = place;
 		}
-		place = place + 1 < m->nplaces ? place + 1 : 0;
+		place = next(m, place);
 	}
+	m->place[hole] = (struct sim_place){ EVICTION_NONE, EVICTION_NONE };
 }

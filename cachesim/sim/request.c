@@ -45,8 +45,10 @@ void sim_evicted(void *arg, uint32_t object)
 {
 	struct sim_proxy *p = arg;
 
-	p->count.evicted++;
-	p->count.evicted_bytes += sim_size(p->cluster, object);
+	if (p->node) { /* a cache by itself counts them */
+		p->count.evicted++;
+		p->count.evicted_bytes += sim_size(p->cluster, object);
+	}
 	forget(p, object);
 }
 

@@ -1,7 +1,7 @@
 /*
  * How fast clusters of proxies are replayed from memory, on one core:
  *
- *     bench_cluster [TRACE [proxies [capacity in ppm [rounds]]]]
+ *     bench_cluster [TRACE [proxies [capacity in ppm [rounds [row]]]]]
  *
  * One line for each protocol, best of some rounds, in processor time; then what
  * it found, so that a fast wrong answer would be noticed.
@@ -99,8 +99,10 @@ int main(int argc, char **argv)
 	printf("%-11s %4s %8s | %8s | %7s %7s %8s %8s %8s\n", "protocol",
 	       "bits", "share %", "Mreq/s", "local", "remote", "false h",
 	       "false m", "updates");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		bench(&c, &t, rounds, i);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (number(argc, argv, 5, i) == i)
+			bench(&c, &t, rounds, i);
+	}
 	sim_trace_free(&t);
 	return 0;
 }
