@@ -84,7 +84,7 @@ static inline bool sim_proxy_get(struct sim_proxy *p, uint32_t object,
 		       : sim_cache_get(p->cache, object);
 }
 
-/* Puts an object in that is not in: 0, SCD_ELIMIT if it is not kept, SCD_ENOMEM. */
+/* Puts an object in that is not in: 0, SCD_ELIMIT: not kept, SCD_ENOMEM. */
 static inline int sim_proxy_put(struct sim_proxy *p, uint32_t object,
 				uint32_t size)
 {
