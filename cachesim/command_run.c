@@ -14,6 +14,7 @@
 #include "cachesim/outcome.h"
 #include "cachesim/output.h"
 #include "cachesim/plain.h"
+#include "cachesim/servers.h"
 #include "cachesim/simulate.h"
 #include "cachesim/workload.h"
 
@@ -93,6 +94,25 @@ static int report(const struct plan *p, const struct sim_result *results,
 	return output_report(&r, s);
 }
 
+/* Tells the rows the servers of the objects, if one of them needs these. */
+static int find_servers(struct plan *p, const struct sim_trace *t,
+			const struct settings *s, struct servers *out)
+{
+	bool needed = false;
+	int code;
+
+	*out = (struct servers){ 0 };
+	for (size_t i = 0; i < p->nrows; i++)
+		needed |= p->rows[i].config.protocol &&
+			  p->rows[i].config.protocol->servers;
+	code = needed ? servers_find(out, s, t) : TOOL_OK;
+	for (size_t i = 0; i < p->nrows; i++) {
+		p->rows[i].config.server = out->of;
+		p->rows[i].config.nservers = out->n;
+	}
+	return code;
+}
+
 static int simulate_plan(const struct plan *p, const struct sim_trace *t,
 			 struct sim_result *results, const struct settings *s)
 {
@@ -114,10 +134,11 @@ static int simulate_plan(const struct plan *p, const struct sim_trace *t,
 	return simulate(p, t, results, &options);
 }
 
-static int run_plan(const struct plan *p, const char *kind,
+static int run_plan(struct plan *p, const char *kind,
 		    struct settings *s)
 {
 	struct sim_result *results = calloc(p->nrows, sizeof(*results));
+	struct servers servers;
 	struct sim_trace t;
 	int code;
 
@@ -128,7 +149,10 @@ static int run_plan(const struct plan *p, const char *kind,
 	}
 	code = workload_load(&t, s);
 	if (!code) {
-		code = simulate_plan(p, &t, results, s);
+		code = find_servers(p, &t, s, &servers);
+		if (!code)
+			code = simulate_plan(p, &t, results, s);
+		free(servers.of);
 		sim_trace_free(&t);
 	}
 	if (!code)

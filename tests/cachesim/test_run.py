@@ -146,6 +146,14 @@ def miss_ratios_are_libcachesims():
         assert f"{row['miss_ratio']:.4f}" == want["miss_ratio"], want
 
 
+def servers_come_from_urls():
+    got = rows("sweep", "t.csv", "-k", "directory,servernames", cwd=AT)
+    assert got[1]["false_hits"] > got[0]["false_hits"]
+    assert got[1]["hit_ratio"] >= got[0]["hit_ratio"]
+    code, _, err = cachesim("run", "-", "-k", "servernames", data=b"1\n2\n")
+    assert code == 1 and "servers" in err
+
+
 def admission_saves_writes():
     got = rows("sweep", "t.csv", "-a",
                "none,exact,exact:min-uses=3,probation:ram=0.1", cwd=AT)
@@ -183,7 +191,8 @@ ROWS = [
 
 TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
-         cluster_of_one_is_a_cache, changed_objects,
+         cluster_of_one_is_a_cache, servers_come_from_urls,
+         changed_objects,
          miss_ratios_are_libcachesims, admission_saves_writes,
          row_of_a_sweep_is_a_run, proxies_add_up,
          tables_show_counters_when_asked]
