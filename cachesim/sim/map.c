@@ -21,8 +21,8 @@ static void *empty_places(uint32_t n, size_t each)
 
 int sim_map_init(struct sim_map *m, uint32_t nobjects, bool hashed)
 {
-	m->hashed = hashed;
-	m->nplaces = hashed ? 1 : nobjects;
+	*m = (struct sim_map){ .nplaces = hashed ? 1 : nobjects,
+			       .hashed = hashed };
 	if (hashed)
 		m->place = empty_places(1, sizeof(*m->place));
 	else
