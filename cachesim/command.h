@@ -6,8 +6,8 @@
 #ifndef CACHESIM_COMMAND_H
 #define CACHESIM_COMMAND_H
 
-#include "tool/command.h"
-#include "tool/options.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 /* Runs a command; argv[0] is its name. Returns an exit code. */
 typedef int command_fn(int argc, char **argv);

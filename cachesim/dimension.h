@@ -8,7 +8,7 @@
 
 #include "cachesim/report/report.h"
 #include "cachesim/sim/cluster.h"
-#include "tool/options.h"
+#include "digestd/tool/options.h"
 
 /* In the order in which they are set. */
 enum dimension {

@@ -14,8 +14,8 @@
 
 #include "cachesim/sim/compact.h"
 #include "cachesim/workload.h"
-#include "tool/command.h"
-#include "tool/progress.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/progress.h"
 
 static int complain(const struct settings *s, int error)
 {

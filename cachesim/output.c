@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 static bool ends_with(const char *text, const char *end)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/arguments.h"
-#include "tool/command.h"
+#include "digestd/tool/arguments.h"
+#include "digestd/tool/command.h"
 
 static void complain(const char *what, const char *why)
 {

@@ -11,7 +11,7 @@
 #include "cachesim/sim/compact.h"
 #include "cachesim/sim/dense.h"
 #include "cachesim/workload.h"
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 /* The host of an absolute URL; empty: it has none. */
 static struct trace_text host_of(struct trace_text url)

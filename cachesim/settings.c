@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cachesim/export.h"
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 #define AT(member) .at = offsetof(struct settings, member)
 

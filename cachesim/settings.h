@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cachesim/dimension.h"
-#include "tool/options.h"
+#include "digestd/tool/options.h"
 
 struct settings {
 	/* what is simulated: first, as dimension_options is an array */

@@ -15,8 +15,8 @@
 
 #include "cachesim/plain.h"
 #include "codec/error.h"
-#include "tool/command.h"
-#include "tool/progress.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/progress.h"
 
 enum {
 	BLOCK = 1 << 16,     /* requests: its columns stay in the cache */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/command.h"
-#include "tool/progress.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/progress.h"
 
 enum { COMPLAINTS_MAX = 10 }; /* who reads more of them? */
 

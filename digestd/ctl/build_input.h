@@ -13,7 +13,7 @@
 #include "codec/bloom.h"
 #include "codec/counting.h"
 #include "digestd/ctl/url_key.h"
-#include "tool/progress.h"
+#include "digestd/tool/progress.h"
 
 enum { BUILD_INPUT_BATCH = 256 }; /* keys added at a time */
 

@@ -4,7 +4,7 @@
 #ifndef DIGESTD_CTL_COMMAND_H
 #define DIGESTD_CTL_COMMAND_H
 
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 /* Exit codes, as documented in digestctl(1). */
 enum {

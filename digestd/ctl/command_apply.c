@@ -8,7 +8,7 @@
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_apply_help[] =
 	"usage: digestctl apply [OPTIONS] BASE DELTA...\n"

@@ -12,7 +12,7 @@
 #include "digestd/ctl/bench.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_bench_help[] =
 	"usage: digestctl bench [OPTIONS]\n"

@@ -11,7 +11,7 @@
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_info_help[] =
 	"usage: digestctl info [--json] FILE\n"

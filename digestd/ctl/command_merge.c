@@ -12,7 +12,7 @@
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_merge_help[] =
 	"usage: digestctl merge [OPTIONS] DIGEST...\n"

@@ -22,7 +22,7 @@
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_overlap_help[] =
 	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"

@@ -17,7 +17,7 @@
 #include "digestd/ctl/kind_table.h"
 #include "digestd/ctl/random.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_tables_help[] =
 	"usage: digestctl tables [OPTIONS]\n"

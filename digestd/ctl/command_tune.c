@@ -10,7 +10,7 @@
 #include "codec/tune.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/tuning.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_tune_help[] =
 	"usage: digestctl tune --objects N GOAL... [OPTIONS]\n"

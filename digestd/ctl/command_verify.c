@@ -15,7 +15,7 @@
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
 #include "digestd/ctl/report.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 const char command_verify_help[] =
 	"usage: digestctl verify [OPTIONS] FILE...\n"

@@ -6,7 +6,7 @@
 #define DIGESTD_CTL_KEY_ARGUMENTS_H
 
 #include "codec/key.h"
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 /* The 32 hexadecimal digits of a cluster key; *secret is its hash secret. */
 bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES]);

@@ -15,10 +15,10 @@ MAX_FILE_LINES = 800
 # Who may include whom: a folder, and the folders that it may include from.
 LAYERS = {
     "codec": {"codec"},
-    "tool": {"tool"},
+    "digestd/tool": {"digestd/tool"},
     "digestd/core": {"codec", "digestd/core"},
     "digestd/io": {"codec", "digestd/core", "digestd/io"},
-    "digestd/ctl": {"codec", "digestd/ctl", "tool"},
+    "digestd/ctl": {"codec", "digestd/ctl", "digestd/tool"},
     "digestd": {"codec", "digestd/core", "digestd/io"},
     "cachesim/trace": {"codec", "digestd/core", "cachesim/trace"},
     "cachesim/protocol": {"codec", "cachesim/protocol"},
@@ -26,7 +26,7 @@ LAYERS = {
                      "cachesim/protocol", "cachesim/admission",
                      "cachesim/sim"},
     "cachesim/admission": {"codec", "digestd/core", "cachesim/admission"},
-    "cachesim": {"codec", "digestd/core", "tool", "cachesim",
+    "cachesim": {"codec", "digestd/core", "digestd/tool", "cachesim",
                  "cachesim/trace", "cachesim/sim", "cachesim/admission",
                  "cachesim/protocol", "cachesim/report"},
     "cachesim/report": {"cachesim/report"},

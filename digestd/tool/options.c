@@ -3,13 +3,13 @@
  */
 #include "config.h"
 
-#include "tool/options.h"
+#include "digestd/tool/options.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
 
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 enum {
 	MAX_OPTIONS = 96,  /* of a command */

@@ -3,14 +3,14 @@
  */
 #include "config.h"
 
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/options.h"
+#include "digestd/tool/options.h"
 
 static int name_width(const struct tool *t)
 {

@@ -3,14 +3,14 @@
  */
 #include "config.h"
 
-#include "tool/arguments.h"
+#include "digestd/tool/arguments.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/command.h"
+#include "digestd/tool/command.h"
 
 bool arguments_refuse(const char *option, const char *text, const char *what)
 {

@@ -1,7 +1,7 @@
 /*
  * How far long work has come.
  */
-#include "tool/progress.h"
+#include "digestd/tool/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
