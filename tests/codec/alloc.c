@@ -12,9 +12,10 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-static unsigned countdown; /* 0: nothing fails */
-static int failed;
-static size_t asked;
+/* atomic: some of what is tested has threads */
+static _Atomic unsigned countdown; /* 0: nothing fails */
+static _Atomic int failed;
+static _Atomic size_t asked;
 
 void alloc_fail_at(unsigned n)
 {
