@@ -4,7 +4,7 @@
  * which those go that were not used for longest.
  *
  * Entries in an array, linked in the order of use, and found through a table
- * of their numbers, at most half full: 32 to 56 bytes a key. When there is no
+ * of their numbers, at most half full: 32 to 64 bytes a key. When there is no
  * memory for more keys, the oldest go.
  */
 #include <stdlib.h>
