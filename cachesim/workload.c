@@ -35,6 +35,7 @@ struct trace_options workload_options(const struct settings *s,
 	return (struct trace_options){ .format = s->type,
 				       .base = s->base,
 				       .columns = s->columns,
+				       .requests = s->num_req,
 				       .strict = s->strict,
 				       .complain = complain,
 				       .arg = state };

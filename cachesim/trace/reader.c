@@ -34,6 +34,7 @@ struct trace_reader {
 	void *arg;
 	uint64_t bad;
 	uint64_t expected;
+	uint64_t wanted, left; /* requests, in all and still */
 	int ended; /* what trace_rows() will return once no row is left */
 	char names[ROWS_MAX][NAME_MAX_BYTES]; /* of the rows' clients */
 	/* a file */
@@ -187,6 +188,8 @@ int trace_open(struct trace_reader **out, const char *name,
 	r->complain = r->opt->complain;
 	r->arg = r->opt->arg;
 	r->ended = 1;
+	r->left = r->opt->requests ? r->opt->requests : UINT64_MAX;
+	r->wanted = r->left;
 	r->file = strdup(name);
 	while (strncmp(name, s->prefix, strlen(s->prefix)))
 		s++;
@@ -201,7 +204,11 @@ int trace_open(struct trace_reader **out, const char *name,
 
 int trace_next(struct trace_reader *r, struct trace_request *req)
 {
-	return r->source->next(r, req);
+	int got = r->left ? r->source->next(r, req) : 0;
+
+	if (got > 0)
+		r->left--;
+	return got;
 }
 
 /* Keeps a client's name for as long as rows live; no longer than needed. */
@@ -247,10 +254,16 @@ int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
 
 	if (max > ROWS_MAX)
 		max = ROWS_MAX;
+	if ((uint64_t)max > r->left)
+		max = (int)r->left;
+	if (r->left == 0 && r->ended > 0)
+		r->ended = 0;
 	if (r->ended > 0)
 		n = r->source->rows(r, rows, max);
 	if (n < 0)
 		r->ended = n;
+	else
+		r->left -= (uint64_t)n;
 	/* one that is not plain, and then again many at once */
 	if (n == 0)
 		n = slow_rows(r, rows, fast ? 1 : max);
@@ -264,12 +277,14 @@ uint64_t trace_bad(const struct trace_reader *r)
 
 uint64_t trace_expected(const struct trace_reader *r)
 {
+	uint64_t n = r->expected;
 	double share;
 
-	if (r->generator)
-		return r->expected;
-	share = trace_input_share(r->input);
-	return share > 0 ? (uint64_t)((double)r->lines.number / share) : 0;
+	if (!r->generator) {
+		share = trace_input_share(r->input);
+		n = share > 0 ? (uint64_t)((double)r->lines.number / share) : 0;
+	}
+	return n < r->wanted ? n : r->wanted;
 }
 
 const char *trace_format_of(const struct trace_reader *r)

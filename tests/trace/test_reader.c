@@ -248,6 +248,44 @@ static void requests_are_guessed(void **state)
 	free(text);
 }
 
+/* No more than are wanted, one by one or many at once, of any source. */
+static void as_many_as_wanted(void **state)
+{
+	static const uint64_t wanted[] = { 1, 255, 256, 257, 299, 300, 301 };
+	static const char *const formats[] = { "keys", "clf", NULL };
+	char path[PATH_MAX_LEN], *text = malloc(64 * 300);
+	size_t len = 0;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		len += (size_t)sprintf(text + len,
+				       "h - - [09/Jul/1995:00:00:01 -0400] "
+				       "\"GET /%d\" 200 1\n",
+				       i);
+	write_file(path, text, len);
+	for (size_t k = 0; k < 3 * NROWS(wanted); k++) {
+		struct trace_options opt = { .format = formats[k % 3],
+					     .requests = wanted[k / 3] };
+		const char *name = opt.format ? path : "gen:dec,requests=300";
+		uint64_t want = opt.requests < 300 ? opt.requests : 300, n = 0;
+		struct trace_row rows[100];
+		struct trace_reader *r;
+		int end;
+
+		assert_int_equal(read_all(name, &opt, &end), want);
+		assert_int_equal(end, 0);
+		assert_int_equal(trace_open(&r, name, &opt), 0);
+		while ((end = trace_rows(r, rows, 100)) > 0)
+			n += (uint64_t)end;
+		assert_int_equal(end, 0);
+		assert_int_equal(n, want);
+		assert_int_equal(trace_expected(r), want);
+		trace_close(&r);
+	}
+	unlink(path);
+	free(text);
+}
+
 static void blocks_may_be_cut(void **state)
 {
 	struct told told = { 0, 0, 0 };
@@ -296,6 +334,7 @@ int main(void)
 		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(long_lines_are_skipped),
 		cmocka_unit_test(requests_are_guessed),
+		cmocka_unit_test(as_many_as_wanted),
 		cmocka_unit_test(blocks_may_be_cut),
 		cmocka_unit_test(opening_fails_with_a_reason),
 	};
