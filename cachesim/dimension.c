@@ -197,7 +197,7 @@ static const char *set_placement(struct sim_config *c, const char *text,
 	return NULL;
 }
 
-/* "aged:min-uses=2:window=1000": commas are between values. */
+/* "exact:min-uses=3:window=1000": commas are between values. */
 static const char *set_admission(struct sim_config *c, const char *text,
 				 double *v)
 {
@@ -420,7 +420,7 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	    "larger objects are not cached"),
 	ROW(ADMISSION, "admission", 'a', "ADMISSION",
 	    "what is kept at all (none), with options\n"
-	    "behind colons: aged:min-uses=2"),
+	    "behind colons: exact:min-uses=3"),
 	ROW(SHARED_ADMISSION, "shared-admission", 0, "YES",
 	    "whether all proxies share one memory of what\n"
 	    "they have seen (no)"),

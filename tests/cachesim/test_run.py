@@ -123,7 +123,8 @@ def changed_objects():
     assert code == 2 and "single caches only" in err
 
 
-TRACES = os.path.join(SOURCE, os.pardir, "shared", "traces")
+TRACES = os.environ.get("SCD_TRACES", os.path.join(
+    SOURCE, os.pardir, "shared", "traces"))
 NAMES = {"web07": ("cache2k-web07.i32le.zst", "i32le"),
          "w60": ("cloudphysics-w60.oracleGeneral.bin.zst", "oracleGeneral")}
 

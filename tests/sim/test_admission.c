@@ -6,17 +6,13 @@
  * figures themselves are the table's (make admission-table).
  *
  * The real traces are not part of the project: they are looked for in
- * ../shared/traces beside the checkout, and each that is not there is skipped.
+ * the folder that tests/sim/traces.h tells, and one that is not there is skipped.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/sim/admission_run.h"
+#include "tests/sim/traces.h"
 #include "tests/unit.h"
-
-enum { MAX_PATH = 4096 };
 
 static const double shares[] = { .001, .01, .05, .2 };
 static const double tolerance = .005;
@@ -39,19 +35,14 @@ static const struct source w60 = { "cloudphysics-w60.oracleGeneral.bin.zst", NUL
 static void load(struct sim_trace *t, const struct source *s)
 {
 	struct trace_options options = { .format = s->format };
-	const char *top = getenv("top_srcdir");
-	char path[MAX_PATH];
+	char path[TRACE_PATH_BYTES];
 
 	if (strncmp(s->name, "gen:", 4) == 0) {
 		assert_int_equal(sim_trace_load(t, s->name, NULL, NULL), 0);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/../shared/traces/%s",
-		 top ? top : "..", s->name);
-	if (access(path, R_OK)) {
-		print_message("# SKIPPED, not there: %s\n", path);
+	if (!real_trace(path, s->name))
 		skip();
-	}
 	assert_int_equal(sim_trace_load(t, path, &options, NULL), 0);
 }
 

@@ -10,6 +10,7 @@
 #include "cachesim/sim/info.h"
 #include "tests/codec/alloc.h"
 #include "tests/sim/file.h"
+#include "tests/sim/traces.h"
 
 static void load(struct sim_trace *t, const char *text)
 {
@@ -96,7 +97,6 @@ static const struct {
 
 static void of_published(void **state)
 {
-	const char *top = getenv("top_srcdir");
 	unsigned there = 0;
 
 	(void)state;
@@ -104,14 +104,10 @@ static void of_published(void **state)
 		struct trace_options opt = { .format = published[k].format };
 		struct sim_trace t;
 		struct sim_info i;
-		char path[512];
+		char path[TRACE_PATH_BYTES];
 
-		snprintf(path, sizeof(path), "%s/../shared/traces/%s",
-			 top ? top : ".", published[k].file);
-		if (access(path, R_OK)) {
-			print_message("# SKIP %s\n", path);
+		if (!real_trace(path, published[k].file))
 			continue;
-		}
 		there++;
 		assert_int_equal(sim_trace_load(&t, path, &opt, NULL), 0);
 		assert_int_equal(sim_trace_info(&t, &i), 0);

@@ -8,14 +8,12 @@
  * change their size: libCacheSim keeps the old one until the object is evicted.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cachesim/sim/multi.h"
+#include "tests/sim/traces.h"
 #include "tests/unit.h"
 
-enum { MAX_ROWS = 16, MAX_PATH = 4096 };
+enum { MAX_ROWS = 16 };
 
 struct row {
 	uint64_t capacity;
@@ -72,15 +70,6 @@ static const struct reference w60 = {
 } };
 /* clang-format on */
 
-static const char *trace_path(char *out, const char *file)
-{
-	const char *top = getenv("top_srcdir");
-
-	snprintf(out, MAX_PATH, "%s/../shared/traces/%s", top ? top : "..",
-		 file);
-	return out;
-}
-
 /* Four digits were printed. */
 static void compare(const struct row *row, const struct sim_multi_result *r)
 {
@@ -102,12 +91,10 @@ static void replay(const struct reference *reference)
 	struct sim_multi_config config = { .caches = caches, .nthreads = 2,
 					   .keep_changed = true };
 	struct sim_trace t;
-	char path[MAX_PATH];
+	char path[TRACE_PATH_BYTES];
 
-	if (access(trace_path(path, reference->file), R_OK)) {
-		print_message("# SKIPPED, not there: %s\n", path);
+	if (!real_trace(path, reference->file))
 		skip();
-	}
 	for (; reference->rows[config.ncaches].policy; config.ncaches++) {
 		const struct row *row = &reference->rows[config.ncaches];
 

@@ -17,7 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("top_srcdir", os.path.join(HERE, "..", ".."))
 BUILD = os.environ.get("top_builddir", os.path.join(TOP, "build"))
 DUMP = os.path.join(BUILD, "tests", "sim", "cluster_dump")
-REAL = os.path.join(TOP, "..", "shared", "traces")
+REAL = os.environ.get("SCD_TRACES", os.path.join(
+    TOP, "..", "shared", "traces"))
 
 CASES = [
     {"protocol": "none"},
