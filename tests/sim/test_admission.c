@@ -5,8 +5,8 @@
  * back; auto is within half a point of the better choice everywhere. The
  * figures themselves are the table's (make admission-table).
  *
- * The real traces are not part of the project: they are looked for in
- * the folder that tests/sim/traces.h tells, and one that is not there is skipped.
+ * The real traces are not part of the project; tests/sim/traces.h says where
+ * they are looked for. What is not there is skipped.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * Real traces, and the miss ratios that libCacheSim (October 2024) gives for
  * them, to all four digits that it prints. The traces are not part of the
- * project: they are looked for in ../shared/traces beside the checkout, and
- * each that is not there is skipped.
+ * project; tests/sim/traces.h says where they are looked for. What is not there
+ * is skipped.
  *
  * Capacities are objects of size 1, bytes for cloudphysics-w60, whose objects
  * change their size: libCacheSim keeps the old one until the object is evicted.
