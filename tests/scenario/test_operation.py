@@ -283,7 +283,8 @@ def test_running_out_of_descriptors_ends_with_their_release(node, origin):
     clients = [socket.create_connection(("127.0.0.1", node.data), 5)
                for _ in range(100)]
     try:
-        until(lambda: descriptors(node.process) == limit)
+        # A connection to another listener may end later than that.
+        until(lambda: descriptors(node.process) >= limit - 3)
         node.process.signal(signal.SIGSTOP)  # so that all close at once
     finally:
         for c in clients:
