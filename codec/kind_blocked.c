@@ -19,6 +19,7 @@
 
 #include "codec/kind_rows.h"
 #include "codec/kind_wire.h"
+#include "codec/mix.h"
 
 enum {
 	LETTER = 'K',
@@ -134,14 +135,6 @@ static void destroy(struct scd_summary *s)
 	free(s);
 }
 
-/* Stafford's variant 13 of the mixer of MurmurHash3. */
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static uint8_t *block_of(const struct blocked *b, const struct scd_key *key)
 {
 	/* below 2^31 blocks of below 2^32: the product fits */
@@ -156,7 +149,7 @@ static int add(struct scd_summary *s, const struct scd_key *key)
 
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (i == SLICES)
-			word = mix(key->lo);
+			word = scd__mix64(key->lo);
 		block[(word & (BLOCK_BITS - 1)) >> 3] |=
 			(uint8_t)(1u << (word & 7));
 		word >>= SLICE_BITS;
@@ -179,7 +172,7 @@ static bool has(const struct scd_summary *s, const struct scd_key *key)
 
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (i == SLICES)
-			word = mix(key->lo);
+			word = scd__mix64(key->lo);
 		if (!(block[(word & (BLOCK_BITS - 1)) >> 3] >> (word & 7) & 1))
 			return false;
 		word >>= SLICE_BITS;

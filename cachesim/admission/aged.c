@@ -45,7 +45,7 @@ static uint64_t tracked(const struct admission *a)
 
 static bool use(struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return scd_admission_use(((struct aged *)a)->filter, &key);
 }
@@ -69,7 +69,7 @@ static void note(struct admission *a, uint64_t hash)
 
 static bool seen(const struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return scd_admission_seen(const_aged(a)->filter, &key);
 }

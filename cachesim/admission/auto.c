@@ -160,7 +160,7 @@ static void ask_all(struct way *w, const struct admission_item *r)
 
 static void ask_probation(struct way *w, const struct admission_item *r)
 {
-	const struct scd_key key = admission_key(r->hash);
+	const struct scd_key key = scd__key_of_hash(r->hash);
 	bool in_ram, seen;
 
 	if (mini_get(w->disk, r->hash)) {
@@ -220,7 +220,7 @@ static void request(struct admission *a, const struct admission_item *r,
 	struct automatic *t = (struct automatic *)a;
 
 	(void)hit;
-	if (admission_mix(r->hash ^ a->config.seed) % t->sample)
+	if (scd__mix64(r->hash ^ a->config.seed) % t->sample)
 		return;
 	ask_all(&t->all, r);
 	ask_probation(&t->probation, r);
@@ -230,7 +230,7 @@ static void request(struct admission *a, const struct admission_item *r,
 
 static bool use(struct automatic *t, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return scd_admission_use(t->filter, &key);
 }
@@ -251,7 +251,7 @@ static void note(struct admission *a, uint64_t hash)
 
 static bool seen(const struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return scd_admission_seen(const_auto(a)->filter, &key);
 }

@@ -39,7 +39,7 @@ static const struct exact *const_exact(const struct admission *a)
 static uint32_t place_of(const struct exact *x, uint64_t hash)
 {
 	uint32_t mask = 2 * x->room - 1;
-	uint32_t at = (uint32_t)(admission_mix(hash) >> 32) & mask;
+	uint32_t at = (uint32_t)(scd__mix64(hash) >> 32) & mask;
 
 	while (x->table[at] != none && x->entries[x->table[at]].hash != hash)
 		at = (at + 1) & mask;
@@ -111,7 +111,7 @@ static void close_place(struct exact *x, uint32_t at)
 	for (uint32_t next = (at + 1) & mask; x->table[next] != none;
 	     next = (next + 1) & mask) {
 		uint64_t hash = x->entries[x->table[next]].hash;
-		uint32_t home = (uint32_t)(admission_mix(hash) >> 32) & mask;
+		uint32_t home = (uint32_t)(scd__mix64(hash) >> 32) & mask;
 
 		if (((next - home) & mask) < ((next - at) & mask))
 			continue;

@@ -55,7 +55,7 @@ static uint64_t tracked(const struct admission *a)
 
 static bool seen(const struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return scd_bloom_has(&const_pair(a)->filters[0], &key) ||
 	       scd_bloom_has(&const_pair(a)->filters[1], &key);
@@ -64,7 +64,7 @@ static bool seen(const struct admission *a, uint64_t hash)
 static void note(struct admission *a, uint64_t hash)
 {
 	struct pair *p = (struct pair *)a;
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	if (scd_bloom_has(&p->filters[p->newer], &key))
 		return;

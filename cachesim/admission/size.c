@@ -25,7 +25,7 @@ static enum admission_decision decide(struct admission *a,
 {
 	struct by_size *s = (struct by_size *)a;
 	double p = exp(-(double)r->size / a->config.size_scale);
-	double draw = (double)(admission_random(&s->random) >> 11) * 0x1p-53;
+	double draw = (double)(scd__splitmix64(&s->random) >> 11) * 0x1p-53;
 
 	return draw < p ? ADMISSION_DISK : ADMISSION_NO;
 }

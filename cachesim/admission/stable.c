@@ -87,7 +87,7 @@ static void add(struct stable *s, uint64_t cell, uint64_t value)
 
 static void decrement_some(struct stable *s)
 {
-	uint64_t cell = admission_random(&s->random) % s->ncells;
+	uint64_t cell = scd__splitmix64(&s->random) % s->ncells;
 
 	for (s->owed += s->fewer; s->owed >= 1; s->owed--) {
 		if (get(s, cell) > 0)
@@ -100,7 +100,7 @@ static void decrement_some(struct stable *s)
 static void cells_of(const struct stable *s, uint64_t hash,
 		     uint64_t cells[NHASH])
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	scd_positions(&key, s->ncells, NHASH, cells);
 }

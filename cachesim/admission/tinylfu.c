@@ -90,7 +90,7 @@ static uint64_t tracked(const struct admission *a)
 /* The number of a key's counter in a row. */
 static uint64_t counter_of(const struct tinylfu *t, uint64_t hash, unsigned row)
 {
-	uint64_t h = admission_mix(hash + row * UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t h = scd__mix64(hash + row * SCD__SPLITMIX_STEP);
 
 	return row * t->width + (h & (t->width - 1));
 }
@@ -117,7 +117,7 @@ static unsigned least(const struct tinylfu *t, uint64_t hash)
 /* Uses of a key in the sample, as far as is known. */
 static unsigned estimate(const struct tinylfu *t, uint64_t hash)
 {
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	return least(t, hash) + scd_bloom_has(&t->door, &key);
 }
@@ -148,7 +148,7 @@ static void add(struct tinylfu *t, uint64_t hash)
 static void note(struct admission *a, uint64_t hash)
 {
 	struct tinylfu *t = (struct tinylfu *)a;
-	const struct scd_key key = admission_key(hash);
+	const struct scd_key key = scd__key_of_hash(hash);
 
 	if (scd_bloom_has(&t->door, &key))
 		add(t, hash);

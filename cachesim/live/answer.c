@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cachesim/trace/random.h"
 #include "cachesim/trace/scan.h"
 #include "cachesim/trace/sizes.h"
+#include "codec/mix.h"
 
 static const double median_bytes = 3000;
 static const int64_t modified_from = 784111777; /* 1994-11-06, as in RFC 9110 */
@@ -39,7 +39,7 @@ static bool size_in_query(const char *path, uint64_t *out)
 
 static uint64_t size_without_trace(const struct target *t)
 {
-	double unit = (double)(random_mix(t->hash) >> 11) * 0x1p-53;
+	double unit = (double)(scd__mix64(t->hash) >> 11) * 0x1p-53;
 	uint64_t size;
 
 	if (size_in_query(target_path(t), &size))

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachesim/trace/random.h"
 #include "cachesim/trace/scan.h"
+#include "codec/mix.h"
 
 /* The eight bytes of the body from 8 * index on. */
 static void word_at(uint64_t hash, uint64_t index, uint8_t out[8])
 {
-	uint64_t word = random_mix(hash + index * 0x9e3779b97f4a7c15u);
+	uint64_t word = scd__mix64(hash + index * SCD__SPLITMIX_STEP);
 
 	for (int i = 0; i < 8; i++)
 		out[i] = (uint8_t)(word >> (8 * i));

@@ -14,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cachesim/trace/random.h"
+#include "codec/mix.h"
+
 
 enum {
 	BLOCK_BYTES = 65536,
@@ -89,7 +90,7 @@ static ssize_t read_body(void *cls, uint64_t pos, char *out, size_t max)
 /* Whether the n-th request is among a share of all. */
 static bool chosen(uint64_t n, double share, uint64_t purpose)
 {
-	double u = (double)(random_mix(n * 2 + purpose) >> 11) * 0x1p-53;
+	double u = (double)(scd__mix64(n * 2 + purpose) >> 11) * 0x1p-53;
 
 	return u < share;
 }

@@ -15,7 +15,7 @@
 
 #include "cachesim/live/body.h"
 #include "cachesim/live/target.h"
-#include "cachesim/trace/random.h"
+#include "codec/mix.h"
 
 enum { WAIT_MS = 100 }; /* the longest sleep: progress is shown meanwhile */
 
@@ -169,7 +169,7 @@ static unsigned node_of(struct run *run)
 	const struct replay_options *opt = run->opt;
 
 	if (opt->partition == REPLAY_BY_CLIENT && run->req.client)
-		return (unsigned)(random_mix(run->req.client) % opt->nnodes);
+		return (unsigned)(scd__mix64(run->req.client) % opt->nnodes);
 	return run->turn++ % opt->nnodes;
 }
 

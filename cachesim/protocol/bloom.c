@@ -20,10 +20,10 @@
 #include <string.h>
 
 #include "cachesim/protocol/flips.h"
-#include "cachesim/protocol/key.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/counting_state.h"
 #include "codec/delta.h"
+#include "codec/mix.h"
 
 enum {
 	USUAL_BITS = 8,
@@ -105,7 +105,7 @@ static void release(struct protocol_state *s)
 
 static void positions(const struct bloom *b, uint32_t object, uint64_t *at)
 {
-	struct scd_key key = protocol_key(b->base.config.hash[object]);
+	struct scd_key key = scd__key_of_hash(b->base.config.hash[object]);
 
 	scd_positions(&key, b->nbits, b->nhash, at);
 }

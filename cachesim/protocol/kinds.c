@@ -15,10 +15,10 @@
  */
 #include <stdlib.h>
 
-#include "cachesim/protocol/key.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/error.h"
 #include "codec/kind.h"
+#include "codec/mix.h"
 
 #define USUAL_FP .01
 
@@ -91,7 +91,7 @@ static void release(struct protocol_state *s)
 static uint64_t ask(const struct kinds *k, unsigned view, uint32_t object)
 {
 	const struct protocol_config *c = &k->base.config;
-	struct scd_key key = protocol_key(c->hash[object]);
+	struct scd_key key = scd__key_of_hash(c->hash[object]);
 	uint64_t peers = 0;
 
 	for (unsigned i = 0; i < c->nproxies; i++) {
@@ -204,7 +204,7 @@ static int summarize(const struct kinds *k, const struct members *m,
 
 	for (size_t i = 0; i < m->n && !err; i++) {
 		struct scd_key key =
-			protocol_key(k->base.config.hash[m->at[i]]);
+			scd__key_of_hash(k->base.config.hash[m->at[i]]);
 
 		err = scd_summary_add(*out, &key);
 	}

@@ -12,9 +12,9 @@
  */
 #include <stdlib.h>
 
-#include "cachesim/protocol/key.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/error.h"
+#include "codec/mix.h"
 
 struct carp {
 	struct protocol_state base;
@@ -27,7 +27,7 @@ static uint8_t highest(uint64_t hash, const uint64_t *salt, unsigned n)
 	unsigned at = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t score = protocol_mix(hash ^ salt[i]);
+		uint64_t score = scd__mix64(hash ^ salt[i]);
 
 		if (score > best) {
 			best = score;
@@ -46,7 +46,7 @@ static int init(struct protocol_state *s)
 	if (!c->owner)
 		return SCD_ENOMEM;
 	for (unsigned i = 0; i < s->config.nproxies; i++)
-		salt[i] = protocol_mix(i + UINT64_C(1));
+		salt[i] = scd__mix64(i + UINT64_C(1));
 	for (uint32_t o = 0; o < s->config.nobjects; o++)
 		c->owner[o] = highest(s->config.hash[o], salt,
 				      s->config.nproxies);

@@ -9,8 +9,8 @@
 
 #include "cachesim/protocol/rows.h"
 #include "cachesim/sim/cluster_state.h"
-#include "cachesim/trace/random.h"
 #include "codec/error.h"
+#include "codec/mix.h"
 
 enum {
 	MILLION = 1000000,
@@ -70,7 +70,7 @@ static uint64_t prefix_hash(const struct sim_address *a, unsigned bits)
 		cut.byte[bits / 8] =
 			(uint8_t)(a->byte[bits / 8] & 0xff00u >> bits % 8);
 	memcpy(half, cut.byte, sizeof(half));
-	return random_mix(random_mix(half[0]) + half[1]);
+	return scd__mix64(scd__mix64(half[0]) + half[1]);
 }
 
 static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
@@ -79,7 +79,7 @@ static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
 
 	switch (c->partition) {
 	case SIM_BY_CLIENT:
-		return random_mix(s->trace->client_hash[client]);
+		return scd__mix64(s->trace->client_hash[client]);
 	case SIM_BY_PREFIX:
 		return prefix_hash(&s->trace->address[client],
 				   c->prefix_bits);

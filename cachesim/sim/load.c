@@ -10,7 +10,7 @@
 
 #include "cachesim/sim/compact.h"
 #include "cachesim/sim/dense.h"
-#include "cachesim/trace/random.h"
+#include "codec/mix.h"
 
 enum {
 	ROWS = DENSE_MANY,
@@ -87,7 +87,7 @@ static int number_objects(struct loading *l, size_t n)
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		hash[i] = random_mix(l->row[i].key);
+		hash[i] = scd__mix64(l->row[i].key);
 	err = dense_slots(&l->objects, hash, n, l->slot);
 	if (err)
 		return err;
@@ -140,7 +140,7 @@ static int grow_addresses(struct loading *l, uint32_t known)
 /* The first client: all requests before came from one without a name. */
 static int start_clients(struct loading *l)
 {
-	uint64_t nobody = random_mix(0);
+	uint64_t nobody = scd__mix64(0);
 	uint32_t number;
 	int err = 0;
 
@@ -161,7 +161,7 @@ static int number_clients(struct loading *l, size_t n)
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		hash[i] = random_mix(l->row[i].client);
+		hash[i] = scd__mix64(l->row[i].client);
 	err = dense_numbers(&l->clients, hash, n, client);
 	if (!err)
 		err = grow_addresses(l, known);
@@ -231,7 +231,7 @@ static int note_change(struct loading *l, size_t i, uint32_t size)
 /* 31 bits that stand for a version; 0: it is unknown. */
 static uint32_t version_of(const struct trace_row *row)
 {
-	return row->version ? (uint32_t)(random_mix(row->version) >> 34) | 1
+	return row->version ? (uint32_t)(scd__mix64(row->version) >> 34) | 1
 			    : 0;
 }
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/trace/random.h"
 #include "codec/error.h"
+#include "codec/mix.h"
 
 /* What an object's number in the sample is, before it has one. */
 enum { OUT = UINT32_MAX, IN = UINT32_MAX - 1 };
@@ -26,7 +26,7 @@ struct sampling {
 
 static uint64_t draw(const struct sampling *s, uint32_t object)
 {
-	return random_mix(s->in->hash[object] ^ s->seed);
+	return scd__mix64(s->in->hash[object] ^ s->seed);
 }
 
 static int by_value(const void *a, const void *b)
@@ -162,7 +162,7 @@ static void hand_over(struct sampling *s, struct sim_sample *out)
 int sim_sample_make(struct sim_sample *out, const struct sim_trace *in,
 		    const struct sim_sample_config *config)
 {
-	struct sampling s = { .in = in, .seed = random_mix(config->seed) };
+	struct sampling s = { .in = in, .seed = scd__mix64(config->seed) };
 	uint64_t limit;
 	int err = find_limit(&s, config, &limit);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/trace/random.h"
 #include "codec/error.h"
+#include "codec/mix.h"
 
 enum { FIRST_ROOM = 16, MILLION = 1000000 };
 
@@ -89,7 +89,7 @@ static bool gets_lost(const struct transport *t, const struct parcel *p,
 		      unsigned receiver)
 {
 	uint64_t way = (uint64_t)p->publication->proxy << 32 | receiver;
-	uint64_t h = random_mix(random_mix(t->seed ^ way) + p->number);
+	uint64_t h = scd__mix64(scd__mix64(t->seed ^ way) + p->number);
 
 	return (h >> 32) * MILLION >> 32 < t->loss_ppm;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cachesim/trace/population.h"
+#include "codec/mix.h"
 
 enum {
 	RECENT = 4096, /* requests of a group that may be repeated */
@@ -143,7 +144,7 @@ static struct object repeat(struct trace_generator *g, struct group *group)
 static uint64_t generation_of(const struct trace_generator *g, uint64_t id)
 {
 	const struct trace_plan *plan = &g->from->plan;
-	double phase = (double)(random_mix(id ^ plan->seed) >> 11) * 0x1p-53;
+	double phase = (double)(scd__mix64(id ^ plan->seed) >> 11) * 0x1p-53;
 
 	return (uint64_t)((double)g->made / (double)plan->requests *
 				  plan->model.churn +
@@ -155,7 +156,7 @@ static const struct client *at_home(const struct trace_generator *g,
 				    const struct client *c, uint64_t id)
 {
 	const struct trace_model *m = &g->from->plan.model;
-	uint64_t group = (random_mix(id) >> 32) * m->groups >> 32;
+	uint64_t group = (scd__mix64(id) >> 32) * m->groups >> 32;
 	uint64_t other = (uint64_t)(c - g->client) - c->group + group;
 
 	return other < m->clients ? &g->client[other] : c;
@@ -207,9 +208,9 @@ static struct drawn draw(struct trace_generator *g)
 /* Different objects have different keys, but for a chance of 2^-64. */
 static uint64_t key_of(struct object o)
 {
-	uint64_t key = random_mix(o.id);
+	uint64_t key = scd__mix64(o.id);
 
-	return o.generation ? random_mix(key + o.generation) : key;
+	return o.generation ? scd__mix64(key + o.generation) : key;
 }
 
 static void write_url(struct trace_generator *g, struct object o,
@@ -218,7 +219,7 @@ static void write_url(struct trace_generator *g, struct object o,
 	uint64_t rank = o.id & (((uint64_t)1 << POPULATION_RANK_BITS) - 1);
 	int n = snprintf(g->url, sizeof(g->url),
 			 "http://www%" PRIu64 ".example/%" PRIu64 "/%" PRIu64,
-			 random_mix(o.id) % g->hosts,
+			 scd__mix64(o.id) % g->hosts,
 			 o.id >> POPULATION_RANK_BITS, rank);
 
 	if (o.generation)

@@ -5,12 +5,12 @@
 
 #include <math.h>
 
+#include "codec/mix.h"
+
 void random_seed(struct trace_random *r, uint64_t seed)
 {
-	for (int i = 0; i < 4; i++) {
-		seed += 0x9e3779b97f4a7c15u;
-		r->s[i] = random_mix(seed);
-	}
+	for (int i = 0; i < 4; i++)
+		r->s[i] = scd__splitmix64(&seed);
 }
 
 /* ln 2 in two parts: the first has 32 bits, so that k times it is exact. */

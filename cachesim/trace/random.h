@@ -40,14 +40,6 @@ static inline double random_unit(struct trace_random *r)
 	return (double)(random_u64(r) >> 11) * 0x1p-53;
 }
 
-/* The mixing function of splitmix64: a bijection that scatters all bits. */
-static inline uint64_t random_mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
 /* Natural logarithm of a positive finite number, to about 2 ulp. */
 double exact_log(double x);
 

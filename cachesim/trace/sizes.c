@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "cachesim/trace/random.h"
+#include "codec/mix.h"
+
 
 static const double sigma = 1.3;      /* of the body's logarithm */
 static const double tail_from = 0.93; /* quantile where the tail begins */
@@ -75,7 +77,7 @@ double sizes_quantile(double u)
 double sizes_even(uint64_t i, uint64_t seed)
 {
 	/* 2^64 divided by the golden ratio: wraps around modulo 1 */
-	uint64_t x = i * 0x9e3779b97f4a7c15u + random_mix(seed);
+	uint64_t x = i * 0x9e3779b97f4a7c15u + scd__mix64(seed);
 
 	return (double)(x >> 11) * 0x1p-53;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "digestd/ctl/random.h"
+#include "codec/mix.h"
 
 enum { KEYS_AT_ONCE = 1024 };
 
@@ -17,15 +17,15 @@ static const double least_s = .004; /* to measure for */
 /* A number of splitmix64 is a step of its state; a key has two. */
 static uint64_t state_before(const struct bench *b, uint64_t key)
 {
-	return b->seed + 2 * key * UINT64_C(0x9e3779b97f4a7c15);
+	return b->seed + 2 * key * SCD__SPLITMIX_STEP;
 }
 
 struct scd_key bench_key(const struct bench *b, uint64_t i)
 {
 	uint64_t state = state_before(b, i);
-	uint64_t lo = random_next(&state);
+	uint64_t lo = scd__splitmix64(&state);
 
-	return (struct scd_key){lo, random_next(&state)};
+	return (struct scd_key){lo, scd__splitmix64(&state)};
 }
 
 int bench_filter(const struct bench *b, const struct bench_setup *setup,

@@ -11,11 +11,11 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
+#include "codec/mix.h"
 #include "codec/tune.h"
 #include "digestd/ctl/command.h"
 #include "digestd/ctl/curves.h"
 #include "digestd/ctl/kind_table.h"
-#include "digestd/ctl/random.h"
 #include "digestd/ctl/report.h"
 #include "digestd/tool/arguments.h"
 
@@ -130,7 +130,8 @@ static int coded_size(struct scd_bloom *b, uint64_t *seed, double *size)
 
 	scd_bloom_clear(b);
 	for (int i = 0; i < KEYS; i++) {
-		struct scd_key key = { random_next(seed), random_next(seed) };
+		uint64_t lo = scd__splitmix64(seed);
+		struct scd_key key = { lo, scd__splitmix64(seed) };
 
 		scd_bloom_add(b, &key);
 	}

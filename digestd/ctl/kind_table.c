@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "codec/kind.h"
+#include "codec/mix.h"
 #include "codec/squid.h"
 #include "digestd/ctl/command.h"
-#include "digestd/ctl/random.h"
 #include "digestd/ctl/report.h"
 
 enum { ROUNDS = 7 };
@@ -59,8 +59,8 @@ static int make_sample(uint64_t nkeys, uint64_t seed, struct sample *sample)
 	if (!sample->keys)
 		return SCD_ENOMEM;
 	for (size_t i = 0; i < 2 * sample->n; i++) {
-		sample->keys[i].lo = random_next(&seed);
-		sample->keys[i].hi = random_next(&seed);
+		sample->keys[i].lo = scd__splitmix64(&seed);
+		sample->keys[i].hi = scd__splitmix64(&seed);
 	}
 	return SCD_OK;
 }

@@ -20,6 +20,7 @@
 
 #include "cachesim/sim/compact.h"
 #include "cachesim/trace/ranks.h"
+#include "codec/mix.h"
 #include "tests/bench/clock.h"
 
 enum { ROUNDS = 3, PATH_BYTES = 300, RECORD_MAX = 128 };
@@ -129,7 +130,7 @@ static void write_file(const char *path, size_t kind, uint64_t requests,
 
 		r.key = ranks_draw(&ranks, &random);
 		r.time = 800000000 + (uint32_t)(i / 100);
-		r.size = 500 + (uint32_t)(random_mix(r.key) % 40000);
+		r.size = 500 + (uint32_t)(scd__mix64(r.key) % 40000);
 		fwrite(out, 1, kinds[kind].write(&r, out), f);
 	}
 	ranks_free(&ranks);

@@ -1,6 +1,6 @@
 /*
- * Random numbers for tests: splitmix64 of Steele, Lea and Flood, the same on
- * every machine from the same seed.
+ * Random numbers and arrays for tests: the same on every machine from the same
+ * seed.
  */
 #ifndef TEST_CODEC_RANDOM_H
 #define TEST_CODEC_RANDOM_H
@@ -8,13 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "codec/mix.h"
+
 static inline uint64_t random_next(uint64_t *state)
 {
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
+	return scd__splitmix64(state);
 }
 
 /* Uniform below n (n > 0), but for a bias of n / 2^64. */

@@ -73,7 +73,7 @@ static bool is_long(void)
 static struct scd_bloom filter(const struct row *r, uint64_t first)
 {
 	/* a number of splitmix64 is a step of its state */
-	uint64_t state = SEED + 2 * first * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t state = SEED + 2 * first * SCD__SPLITMIX_STEP;
 	struct scd_key keys[KEYS_AT_ONCE];
 	struct scd_bloom b;
 

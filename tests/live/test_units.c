@@ -9,7 +9,7 @@
 #include "cachesim/live/answer.h"
 #include "cachesim/live/latency.h"
 #include "cachesim/live/outcome.h"
-#include "cachesim/trace/random.h"
+#include "codec/mix.h"
 
 static void any_range_is_checked(void **state)
 {
@@ -115,8 +115,8 @@ static void answers_follow_the_trace(void **state)
 	answer_make(&b, &rules, &t, NULL, a.modified);
 	assert_int_equal(b.status, 304);
 	for (uint64_t i = 0; i < 5000; i++)
-		note(&objects, random_mix(i), 200, (int64_t)i);
-	assert_int_equal(objects_find(&objects, random_mix(4321))->size,
+		note(&objects, scd__mix64(i), 200, (int64_t)i);
+	assert_int_equal(objects_find(&objects, scd__mix64(4321))->size,
 			 4321);
 	objects_free(&objects);
 	rules.objects = NULL;

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/protocol/key.h"
 #include "cachesim/protocol/protocol.h"
 #include "codec/bloom.h"
 #include "codec/delta.h"
+#include "codec/mix.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 
@@ -164,7 +164,7 @@ static struct scd_bloom filter_of(const struct world *w, const bool *has,
 
 	assert_int_equal(scd_bloom_init(&b, nbits, nhash), 0);
 	for (uint32_t o = 0; o < OBJECTS; o++) {
-		struct scd_key key = protocol_key(w->hash[o]);
+		struct scd_key key = scd__key_of_hash(w->hash[o]);
 
 		if (has[o])
 			scd_bloom_add(&b, &key);
@@ -176,7 +176,7 @@ static struct scd_bloom filters[PROXIES];
 
 static uint64_t by_filters(const struct world *w, uint32_t object)
 {
-	struct scd_key key = protocol_key(w->hash[object]);
+	struct scd_key key = scd__key_of_hash(w->hash[object]);
 	unsigned nhash = strcmp(w->state->protocol->name, "bloom") ? 3 : 4;
 	uint64_t m = 0;
 

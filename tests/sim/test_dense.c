@@ -5,8 +5,8 @@
 #include "tests/unit.h"
 
 #include "cachesim/sim/dense.h"
-#include "cachesim/trace/random.h"
 #include "cachesim/trace/request.h"
+#include "codec/mix.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 
@@ -42,7 +42,7 @@ static uint64_t draw(uint64_t *seed)
 	case 1:
 		return x << 32 | 0x7777;
 	default:
-		return random_mix(x);
+		return scd__mix64(x);
 	}
 }
 
@@ -83,7 +83,7 @@ static void grows_large(void **state)
 	for (uint32_t twice = 0; twice < 2; twice++) {
 		for (uint32_t i = 0; i < N; i += DENSE_MANY) {
 			for (uint32_t j = 0; j < DENSE_MANY; j++)
-				hash[j] = random_mix(i + j + 1);
+				hash[j] = scd__mix64(i + j + 1);
 			assert_int_equal(
 				dense_numbers(&d, hash, DENSE_MANY, out), 0);
 			for (uint32_t j = 0; j < DENSE_MANY; j++)
@@ -128,7 +128,7 @@ static void no_memory(void **state)
 		int err;
 
 		for (uint32_t i = 0; i < DENSE_MANY; i++)
-			hash[i] = random_mix(n + i);
+			hash[i] = scd__mix64(n + i);
 		alloc_fail_at(1);
 		err = dense_numbers(&d, hash, DENSE_MANY, out);
 		alloc_fail_at(0);

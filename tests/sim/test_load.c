@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "cachesim/sim/trace.h"
-#include "cachesim/trace/random.h"
+#include "codec/mix.h"
 #include "tests/codec/alloc.h"
 #include "tests/sim/file.h"
 
@@ -86,9 +86,9 @@ static void addresses(void **state)
 	assert_memory_equal(t.address[3].byte, none, 16);
 	assert_memory_equal(t.address[4].byte, none, 16);
 	assert_int_equal(t.client_hash[4], 0);
-	assert_int_equal(t.client_hash[1], random_mix(trace_hash("10.0.0.2",
+	assert_int_equal(t.client_hash[1], scd__mix64(trace_hash("10.0.0.2",
 								 8)));
-	assert_int_equal(t.hash[3], random_mix(trace_hash("d", 1)));
+	assert_int_equal(t.hash[3], scd__mix64(trace_hash("d", 1)));
 	sim_trace_free(&t);
 }
 
@@ -255,7 +255,7 @@ static void same_as_twin(void **state)
 	assert_int_equal(t.nobjects, nobjects);
 	assert_int_equal(t.nclients, nclients);
 	for (uint32_t i = 0; i < nobjects; i++)
-		assert_int_equal(t.hash[i], random_mix(objects[i]));
+		assert_int_equal(t.hash[i], scd__mix64(objects[i]));
 	sim_trace_free(&t);
 }
 

@@ -15,6 +15,7 @@
 #include "cachesim/trace/reader.h"
 #include "cachesim/trace/stats.h"
 #include "cachesim/trace/population.h"
+#include "codec/mix.h"
 
 /* A hash over all requests of a trace, and its totals. */
 static uint64_t digest_of(const char *name, struct trace_totals *totals)
@@ -27,8 +28,8 @@ static uint64_t digest_of(const char *name, struct trace_totals *totals)
 	assert_int_equal(trace_open(&r, name, NULL), 0);
 	assert_int_equal(trace_stats_new(&s), 0);
 	while (trace_next(r, &q) > 0) {
-		hash = random_mix(hash ^ q.key) + random_mix(q.client);
-		hash = random_mix(hash ^ q.size) + (uint64_t)q.time_ms;
+		hash = scd__mix64(hash ^ q.key) + scd__mix64(q.client);
+		hash = scd__mix64(hash ^ q.size) + (uint64_t)q.time_ms;
 		assert_int_equal(trace_stats_add(s, &q), 0);
 	}
 	trace_stats_totals(s, totals);
