@@ -14,9 +14,11 @@
 #include "codec/frame.h"
 #include "codec/parts.h"
 
-static int check_ids(const struct scd_bloom *next,
-		     const struct scd_digest_info *ids)
+static int check(const struct scd_bloom *base, const struct scd_bloom *next,
+		 const struct scd_digest_info *ids)
 {
+	if (!scd_bloom_same_shape(base, next))
+		return SCD_EMISMATCH;
 	if (ids->instance == 0 || ids->base_generation >= ids->generation)
 		return SCD_EINVAL;
 	if (ids->nkeys > 0 && scd_bloom_ones(next) == 0)
@@ -49,11 +51,8 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 {
 	struct scd_digest_info info;
 	struct scd_bloom flips;
-	int error;
+	int error = check(base, next, ids);
 
-	if (!scd_bloom_same_shape(base, next))
-		return SCD_EMISMATCH;
-	error = check_ids(next, ids);
 	if (error)
 		return error;
 	error = scd_bloom_copy(next, &flips);
@@ -114,11 +113,8 @@ int scd_delta_encode_conditional(const struct scd_bloom *base,
 	struct scd__changes c = {0};
 	struct scd_digest_info info;
 	struct scd__writer payload;
-	int error;
+	int error = check(base, next, ids);
 
-	if (!scd_bloom_same_shape(base, next))
-		return SCD_EMISMATCH;
-	error = check_ids(next, ids);
 	if (error)
 		return error;
 	c.cleared.nbits = scd_bloom_ones(base);
