@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codec/bits.h"
+#include "codec/cpu.h"
 #include "codec/error.h"
 
 #if defined(__x86_64__)
@@ -191,12 +192,6 @@ static const struct scd__change_engine portable = {
 
 #define BMI2 __attribute__((target("bmi2,popcnt")))
 
-static bool bmi2_available(void)
-{
-	return __builtin_cpu_supports("bmi2") &&
-	       __builtin_cpu_supports("popcnt");
-}
-
 BMI2 static unsigned bmi2_count(uint64_t word)
 {
 	return (unsigned)_mm_popcnt_u64(word);
@@ -232,7 +227,7 @@ BMI2 static void bmi2_join(const uint8_t *base, uint8_t *next, uint64_t nbits,
 
 static const struct scd__change_engine bmi2 = {
 	.name = "bmi2",
-	.available = bmi2_available,
+	.available = scd__cpu_has_bmi2,
 	.split = bmi2_split,
 	.join = bmi2_join,
 };

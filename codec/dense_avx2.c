@@ -11,6 +11,8 @@
 #include <immintrin.h>
 
 #include "codec/ans.h"
+#include "codec/cpu.h"
+#include "codec/shuffles.h"
 
 /* By itself gcc 12 puts one step behind the other; they are to overlap.
  * Decoding gains 10 %. */
@@ -28,13 +30,6 @@ enum {
 	WIDTH = 16, /* lanes in a pair of vectors */
 	ANY = 0,    /* number of classes: any, and the model is not direct */
 };
-
-static bool avx2_available(void)
-{
-	return __builtin_cpu_supports("avx2") &&
-	       __builtin_cpu_supports("bmi2") &&
-	       __builtin_cpu_supports("popcnt");
-}
 
 /* The number of ones in each byte. */
 INLINE __m256i count_ones(__m256i v)
@@ -101,28 +96,8 @@ TARGET static void avx2_count(const uint8_t *bytes, size_t len,
 		hist[__builtin_popcount(bytes[i])]++;
 }
 
-/* Shuffles by a mask of 8 words. */
-struct shuffles {
-	uint8_t of[256][16];
-};
-
-/* The next words go to the places of the mask, the others become zero. */
-static void make_expanding(struct shuffles *s)
-{
-	for (unsigned mask = 0; mask < 256; mask++) {
-		uint8_t *to = s->of[mask], from = 0;
-
-		for (unsigned i = 0; i < 8; i++) {
-			const bool used = mask >> i & 1;
-
-			to[2 * i] = used ? from++ : 0x80;
-			to[2 * i + 1] = used ? from++ : 0x80;
-		}
-	}
-}
-
 /* The words of the mask go to the end, in their order. */
-static void make_compressing(struct shuffles *s)
+static void make_compressing(struct scd__shuffles *s)
 {
 	for (unsigned mask = 0; mask < 256; mask++) {
 		uint8_t *to = s->of[mask] + 16;
@@ -226,7 +201,7 @@ INLINE __m256i class_index(const struct columns *c, __m256i slot,
 }
 
 /* Up to 8 words for the lanes of a mask. */
-INLINE __m128i next_words(const struct shuffles *expand, unsigned mask,
+INLINE __m128i next_words(const struct scd__shuffles *expand, unsigned mask,
 			  const uint8_t **words)
 {
 	__m128i v = _mm_shuffle_epi8(
@@ -239,7 +214,7 @@ INLINE __m128i next_words(const struct shuffles *expand, unsigned mask,
 
 /* One byte of each lane, as ranks in 16 bits; *words moves on. */
 INLINE __m256i decode_step(struct states *s, const struct columns *c,
-			   const struct shuffles *expand,
+			   const struct scd__shuffles *expand,
 			   const unsigned nclasses, const uint8_t **words)
 {
 	const __m256i slot = _mm256_and_si256(
@@ -349,7 +324,7 @@ INLINE void resolve(struct scd__dense_decoding *d, uint8_t *out, __m256i v)
 }
 
 INLINE void decode_rounds(struct scd__dense_decoding *d,
-			  const struct shuffles *expand,
+			  const struct scd__shuffles *expand,
 			  const unsigned nclasses, const unsigned npairs)
 {
 	const struct columns c = load_columns(d->model);
@@ -391,7 +366,7 @@ INLINE void decode_rounds(struct scd__dense_decoding *d,
 
 /* The loop for a number of classes, so that comparisons are not wasted. */
 INLINE void decode_classes(struct scd__dense_decoding *d,
-			   const struct shuffles *expand,
+			   const struct scd__shuffles *expand,
 			   const unsigned npairs)
 {
 	switch (d->model->direct ? d->model->nclasses : ANY) {
@@ -420,9 +395,9 @@ INLINE void decode_classes(struct scd__dense_decoding *d,
 
 TARGET static void avx2_decode(struct scd__dense_decoding *d)
 {
-	struct shuffles expand __attribute__((aligned(16)));
+	struct scd__shuffles expand __attribute__((aligned(16)));
 
-	make_expanding(&expand);
+	scd__shuffles_expand(&expand);
 	switch (d->nlanes) {
 	case 2 * WIDTH:
 		decode_classes(d, &expand, 2);
@@ -441,7 +416,7 @@ struct encoder {
 	__m256i freq, inverse, shift;
 	__m256i last; /* the last class, in every byte */
 	uint32_t start[256]; /* by byte */
-	struct shuffles compress;
+	struct scd__shuffles compress;
 };
 
 TARGET static void make_encoder(const struct scd__dense_model *model,
@@ -600,7 +575,7 @@ TARGET static void avx2_encode(struct scd__dense_encoding *e)
 
 const struct scd__dense_engine scd__dense_avx2 = {
 	.name = "avx2",
-	.available = avx2_available,
+	.available = scd__cpu_has_avx2,
 	.count = avx2_count,
 	.encode = avx2_encode,
 	.decode = avx2_decode,

@@ -16,6 +16,8 @@
 
 #include "codec/ans.h"
 #include "codec/bits.h"
+#include "codec/cpu.h"
+#include "codec/shuffles.h"
 
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -26,13 +28,6 @@ enum {
 	MAX_VECTORS = SCD__SPARSE_MAX_LANES / WIDTH,
 };
 
-static bool avx2_available(void)
-{
-	return __builtin_cpu_supports("avx2") &&
-	       __builtin_cpu_supports("bmi2") &&
-	       __builtin_cpu_supports("popcnt");
-}
-
 /* Where the low bits of 4 ones are, by the bit of a byte they begin at. */
 struct spread {
 	uint8_t bytes[16];
@@ -41,27 +36,13 @@ struct spread {
 
 /* What a group needs that is the same for all of them. */
 struct constants {
-	uint8_t expand[256][16]; /* the next words to the lanes of a mask */
+	struct scd__shuffles expand; /* the next words to the lanes of a mask */
 	struct spread spread[8];
 	const uint32_t *table;
 	__m256i low_mask, escape;
 	__m128i low_count;
 	unsigned low_bits;
 };
-
-static void make_expanding(uint8_t expand[256][16])
-{
-	for (unsigned mask = 0; mask < 256; mask++) {
-		uint8_t *to = expand[mask], from = 0;
-
-		for (unsigned i = 0; i < WIDTH; i++) {
-			const bool used = mask >> i & 1;
-
-			to[2 * i] = used ? from++ : 0x80;
-			to[2 * i + 1] = used ? from++ : 0x80;
-		}
-	}
-}
 
 TARGET static void make_constants(const struct scd__sparse_decoding *d,
 				  struct constants *c)
@@ -78,7 +59,7 @@ TARGET static void make_constants(const struct scd__sparse_decoding *d,
 			c->spread[bit].shifts[i] = at % 8;
 		}
 	}
-	make_expanding(c->expand);
+	scd__shuffles_expand(&c->expand);
 	c->table = d->table;
 	c->low_mask = _mm256_set1_epi32((1 << n) - 1);
 	c->escape = _mm256_set1_epi32((int)d->model->nsyms);
@@ -106,7 +87,7 @@ INLINE __m256i next_symbols(const struct constants *c, __m256i *state,
 	mask = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(few));
 	word = _mm256_cvtepu16_epi32(_mm_shuffle_epi8(
 		_mm_loadu_si128((const __m128i *)*words),
-		_mm_loadu_si128((const __m128i *)c->expand[mask])));
+		_mm_loadu_si128((const __m128i *)c->expand.of[mask])));
 	*words += 2 * _mm_popcnt_u32(mask);
 	*state = _mm256_blendv_epi8(
 		x, _mm256_or_si256(_mm256_slli_epi32(x, 16), word), few);
@@ -256,7 +237,7 @@ TARGET static int avx2_decode(struct scd__sparse_decoding *d)
 
 const struct scd__sparse_engine scd__sparse_avx2 = {
 	.name = "avx2",
-	.available = avx2_available,
+	.available = scd__cpu_has_avx2,
 	.decode = avx2_decode,
 };
 

@@ -13,6 +13,7 @@
 #include <immintrin.h>
 
 #include "codec/ans.h"
+#include "codec/cpu.h"
 
 #define TARGET                                                             \
 	__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,"        \
@@ -21,17 +22,6 @@
 #define UNROLL _Pragma("GCC unroll 4")
 
 enum { WIDTH = SCD__SPARSE_GROUP };
-
-static bool avx512_available(void)
-{
-	return __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512vbmi") &&
-	       __builtin_cpu_supports("avx512vbmi2") &&
-	       __builtin_cpu_supports("bmi2") &&
-	       __builtin_cpu_supports("popcnt");
-}
 
 /* Where the low bits of 16 ones are, by the bit of a byte they begin at. */
 struct spread {
@@ -211,7 +201,7 @@ TARGET static int avx512_decode(struct scd__sparse_decoding *d)
 
 const struct scd__sparse_engine scd__sparse_avx512 = {
 	.name = "avx512",
-	.available = avx512_available,
+	.available = scd__cpu_has_avx512,
 	.decode = avx512_decode,
 };
 
