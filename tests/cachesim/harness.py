@@ -7,7 +7,8 @@ import sys
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, "tool"))
 
-from program import SOURCE, Program, folder_of, run
+from program import SOURCE, Program, folder_of
+from taprun import run
 
 cachesim = Program("cachesim", "cachesim")
 

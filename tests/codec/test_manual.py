@@ -10,6 +10,9 @@ import subprocess
 import sys
 
 SOURCE = os.environ.get("top_srcdir", ".")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+from taprun import run  # noqa: E402
 MANUAL = os.path.join(SOURCE, "docs", "scd.3")
 
 
@@ -138,21 +141,6 @@ def mandoc_finds_nothing():
 TESTS = (prototypes_are_the_headers, text_has_every_function,
          elsewhere_are_no_other_names, errors_are_the_headers,
          mandoc_finds_nothing)
-
-
-def run(tests):
-    """A test that gives words could not be made here."""
-    failed = False
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        try:
-            skip = test()
-            print(f"ok {number} - {test.__name__}"
-                  + (f" # SKIP {skip}" if skip else ""))
-        except Exception as e:  # any fault is this test's failure
-            failed = True
-            print(f"not ok {number} - {test.__name__}\n# {e!r}")
-    sys.exit(failed)
 
 
 if __name__ == "__main__":

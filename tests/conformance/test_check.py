@@ -9,10 +9,12 @@ import sys
 
 SOURCE = os.environ.get("top_srcdir", ".")
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(SOURCE, "tests", "conformance"))
+sys.path[:0] = [os.path.join(SOURCE, "tests", "conformance"),
+                os.path.join(SOURCE, "tests", "tool")]
 
 import check  # noqa: E402
 import suite  # noqa: E402
+from taprun import run  # noqa: E402
 
 BAD = ["Assertion", "no good"]
 
@@ -83,18 +85,5 @@ TESTS = (nothing_to_say, unlisted_failure, listed_test_passes,
          report_ends_with_totals, list_has_reasons, document_agrees)
 
 
-def main():
-    failed = False
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        try:
-            test()
-            print(f"ok {number} - {test.__name__}")
-        except AssertionError as e:
-            failed = True
-            print(f"not ok {number} - {test.__name__}\n# {e!r}")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(TESTS)

@@ -8,6 +8,9 @@ import re
 import sys
 
 SOURCE = os.environ.get("top_srcdir", ".")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+from taprun import run  # noqa: E402
 
 # What is asked for, and the package that has it; None: the build can do
 # without, and so can the tests.
@@ -102,18 +105,5 @@ TESTS = (modules_have_packages, programs_have_packages,
          no_package_is_named_twice, readme_has_the_packages)
 
 
-def main():
-    failed = False
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        try:
-            test()
-            print(f"ok {number} - {test.__name__}")
-        except AssertionError as e:
-            failed = True
-            print(f"not ok {number} - {test.__name__}\n# {e!r}")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(TESTS)

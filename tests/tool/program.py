@@ -1,5 +1,4 @@
-"""What the tests of command-line programs share: running one, and telling TAP
-how it went.
+"""What the tests of command-line programs share: running one.
 
 A case is a function, or a row of a table: (label, arguments, input, code,
 what stdout has, what stderr has).
@@ -8,7 +7,6 @@ what stdout has, what stderr has).
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
 BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
@@ -87,16 +85,3 @@ def folder_of(contents):
         with open(os.path.join(folder.name, name), "wb") as f:
             f.write(content)
     return folder
-
-
-def run(tests):
-    failed = False
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} - {test.__name__}")
-        except Exception as e:  # any fault is this test's failure
-            failed = True
-            print(f"not ok {number} - {test.__name__}\n# {e!r}")
-    sys.exit(failed)
