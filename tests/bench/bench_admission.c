@@ -13,17 +13,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "codec/admission.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/pages.h"
 #include "tests/codec/random.h"
 
 enum {
 	ROUNDS = 9,
 	NKEYS = 1 << 20, /* decisions of a round */
 	STRANGERS = 1 << 22,
-	PAGE_BYTES = 4096,
 };
 
 struct bench {
@@ -46,16 +45,6 @@ static struct scd_key key_of(uint64_t number)
 	return (struct scd_key){ lo, random_next(&number) };
 }
 
-static void large_pages(void *memory, size_t bytes)
-{
-	uintptr_t first = ((uintptr_t)memory + PAGE_BYTES - 1) / PAGE_BYTES;
-	uintptr_t end = ((uintptr_t)memory + bytes) / PAGE_BYTES;
-
-	if (!getenv("BENCH_SMALL_PAGES") && end > first)
-		madvise((void *)(first * PAGE_BYTES),
-			(end - first) * PAGE_BYTES, MADV_HUGEPAGE);
-}
-
 static void set_up(struct bench *b, uint64_t window)
 {
 	size_t bytes;
@@ -64,7 +53,7 @@ static void set_up(struct bench *b, uint64_t window)
 	if (scd_admission_new(&b->a, window))
 		die("no filter");
 	memory = scd_admission_memory(b->a, &bytes);
-	large_pages(memory, bytes);
+	pages_large(memory, bytes);
 	b->window = window;
 	for (b->next = 0; b->next < 3 * window; b->next++) {
 		struct scd_key key = key_of(b->next);

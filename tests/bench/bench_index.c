@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "codec/index.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/pages.h"
 #include "tests/codec/random.h"
 
 enum {
@@ -27,7 +27,6 @@ enum {
 	ROUNDS = 3,
 	MAX_PEERS = 1024,
 	MAX_WORDS = MAX_PEERS / 64,
-	PAGE_BYTES = 4096,
 };
 
 struct bench {
@@ -64,22 +63,12 @@ static struct scd_key key_of(uint64_t peer, uint64_t object)
 	return (struct scd_key){ lo, random_next(&state) };
 }
 
-static void large_pages(void *memory, size_t bytes)
-{
-	uintptr_t first = ((uintptr_t)memory + PAGE_BYTES - 1) / PAGE_BYTES;
-	uintptr_t end = ((uintptr_t)memory + bytes) / PAGE_BYTES;
-
-	if (!getenv("BENCH_SMALL_PAGES") && end > first)
-		madvise((void *)(first * PAGE_BYTES),
-			(end - first) * PAGE_BYTES, MADV_HUGEPAGE);
-}
-
 /* The filter of objects first..first + n of a peer. */
 static void fill(const struct bench *b, struct scd_bloom *filter, uint64_t peer,
 		 uint64_t first)
 {
 	need(scd_bloom_init(filter, b->nbits, b->nhash));
-	large_pages(filter->bits, scd_bloom_bytes(filter));
+	pages_large(filter->bits, scd_bloom_bytes(filter));
 	for (uint64_t i = first; i < first + b->nobjects; i++) {
 		struct scd_key key = key_of(peer, i);
 
@@ -106,7 +95,7 @@ static void set_up(struct bench *b)
 
 	need(scd_index_new(&b->index, b->nbits, b->npeers));
 	rows = scd_index_memory(b->index, &bytes);
-	large_pages(rows, bytes);
+	pages_large(rows, bytes);
 	for (unsigned i = 0; i < b->npeers; i++) {
 		fill(b, &b->filters[i], i, 0);
 		b->columns[i] = &b->filters[i];
