@@ -1,15 +1,11 @@
 /*
- * Admission: the table of policies, and what all of them share: making one,
- * and measuring it.
+ * The table of the simulator's admission policies.
  */
 #include "cachesim/admission/admission.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cachesim/admission/policies.h"
-#include "cachesim/admission/twin.h"
-#include "codec/error.h"
 
 const struct admission_policy *const admission_policies[] = {
 	&admission_none,
@@ -30,95 +26,4 @@ const struct admission_policy *admission_find(const char *name)
 		if (strcmp(admission_policies[i]->name, name) == 0)
 			return admission_policies[i];
 	return NULL;
-}
-
-/* Objects that the cache holds, or one. */
-static uint64_t objects_held(const struct admission_config *c)
-{
-	uint64_t n = c->capacity / (c->mean_size ? c->mean_size : 1);
-
-	return n ? n : 1;
-}
-
-int admission_new(struct admission **out, const struct admission_policy *policy,
-		  const struct admission_config *c)
-{
-	struct admission *a = calloc(1, policy->size);
-	int err = 0;
-
-	if (!a)
-		return SCD_ENOMEM;
-	a->policy = policy;
-	a->config = *c;
-	if (!c->window && !policy->for_ever)
-		a->config.window = objects_held(c) + objects_held(c) / 2;
-	if (c->measure)
-		err = admission_twin_new(&a->twin);
-	if (!err && policy->init)
-		err = policy->init(a);
-	if (err) {
-		admission_free(&a);
-		return err;
-	}
-	*out = a;
-	return 0;
-}
-
-void admission_free(struct admission **a)
-{
-	if (!*a)
-		return;
-	if ((*a)->policy->release)
-		(*a)->policy->release(*a);
-	admission_twin_free(&(*a)->twin);
-	free(*a);
-	*a = NULL;
-}
-
-/* Keys that were never used say how often a filter is wrong. */
-static void measure(struct admission *a, uint64_t hash)
-{
-	if (!admission_twin_add(a->twin, hash))
-		return;
-	a->twin->fresh++;
-	a->twin->false_seen += admission_seen(a, hash);
-}
-
-enum admission_decision admission_decide(struct admission *a,
-					 const struct admission_item *r)
-{
-	if (a->twin)
-		measure(a, r->hash);
-	return a->policy->decide(a, r);
-}
-
-void admission_note(struct admission *a, uint64_t hash)
-{
-	if (a->twin)
-		admission_twin_add(a->twin, hash);
-	if (a->policy->note)
-		a->policy->note(a, hash);
-}
-
-bool admission_seen(const struct admission *a, uint64_t hash)
-{
-	return a->policy->seen && a->policy->seen(a, hash);
-}
-
-bool admission_admits_all(const struct admission *a)
-{
-	return a->policy->admits_all && a->policy->admits_all(a);
-}
-
-void admission_stats(const struct admission *a, struct admission_stats *out)
-{
-	*out = (struct admission_stats){ .bytes = a->policy->size };
-	if (a->policy->memory)
-		out->bytes += a->policy->memory(a);
-	if (a->policy->tracked)
-		out->tracked = a->policy->tracked(a);
-	if (a->twin) {
-		out->fresh = a->twin->fresh;
-		out->false_seen = a->twin->false_seen;
-	}
 }

@@ -8,14 +8,10 @@
 #include "cachesim/admission/admission.h"
 #include "codec/mix.h"
 
-extern const struct admission_policy admission_none;
 extern const struct admission_policy admission_exact;
 extern const struct admission_policy admission_pair;
-extern const struct admission_policy admission_aged;
-extern const struct admission_policy admission_probation;
 extern const struct admission_policy admission_stable;
 extern const struct admission_policy admission_tinylfu;
 extern const struct admission_policy admission_size;
-extern const struct admission_policy admission_auto;
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cachesim/admission/admission.h"
-#include "cachesim/admission/mini.h"
 #include "codec/error.h"
+#include "digestd/core/admission_mini.h"
 #include "digestd/core/eviction.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"

@@ -2,8 +2,8 @@
  * A set of hashes without error: what a filter is measured against. Open
  * addressing, at most 2/3 full, 12 to 24 bytes a hash.
  */
-#ifndef CACHESIM_ADMISSION_TWIN_H
-#define CACHESIM_ADMISSION_TWIN_H
+#ifndef DIGESTD_CORE_ADMISSION_TWIN_H
+#define DIGESTD_CORE_ADMISSION_TWIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -26,10 +26,11 @@
  */
 #include <stdlib.h>
 
-#include "cachesim/admission/mini.h"
-#include "cachesim/admission/policies.h"
 #include "codec/admission.h"
 #include "codec/error.h"
+#include "codec/mix.h"
+#include "digestd/core/admission.h"
+#include "digestd/core/admission_mini.h"
 #include "digestd/core/eviction.h"
 
 enum { SPAN_MIN = 1024, SPAN_SHARE = 4 };

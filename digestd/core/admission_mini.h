@@ -3,8 +3,8 @@
  * capacity would hold, under any of the eviction policies. It stores nothing
  * but what is needed to decide: 40 to 60 bytes an object, and the policy's.
  */
-#ifndef CACHESIM_ADMISSION_MINI_H
-#define CACHESIM_ADMISSION_MINI_H
+#ifndef DIGESTD_CORE_ADMISSION_MINI_H
+#define DIGESTD_CORE_ADMISSION_MINI_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * No admission: everything that was fetched goes to disk.
  */
-#include "cachesim/admission/policies.h"
+#include "digestd/core/admission.h"
 
 static enum admission_decision decide(struct admission *a,
 				      const struct admission_item *r)

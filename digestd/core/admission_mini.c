@@ -2,7 +2,7 @@
  * A miniature cache: slots, a table from hashes to slots that is at most half
  * full, and an eviction policy.
  */
-#include "cachesim/admission/mini.h"
+#include "digestd/core/admission_mini.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * A set of hashes: linear probing from the place that the high bits say.
  */
-#include "cachesim/admission/twin.h"
+#include "digestd/core/admission_twin.h"
 
 #include <stdlib.h>
 

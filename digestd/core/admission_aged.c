@@ -6,8 +6,9 @@
  *
  * 2.67 bytes a key of the window.
  */
-#include "cachesim/admission/policies.h"
 #include "codec/admission.h"
+#include "codec/mix.h"
+#include "digestd/core/admission.h"
 
 struct aged {
 	struct admission base;
