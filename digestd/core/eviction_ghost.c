@@ -1,6 +1,6 @@
 /*
- * The ring and its table. A place that is taken back stays in the ring until
- * the queue has come to it, or until the ring is packed.
+ * The ring, and chains through it by hash. A place that is taken back stays in
+ * the ring until the queue has come to it, or until the ring is packed.
  */
 #include "digestd/core/eviction_ghost.h"
 
@@ -10,133 +10,76 @@
 enum { FIRST_PLACES = 64 };
 static const uint32_t PLACES_MAX = UINT32_C(1) << 30;
 
-static uint32_t home(const struct ghosts *g, uint64_t hash)
+static uint32_t *chain_of(const struct ghosts *g, uint64_t hash)
 {
 	uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (uint32_t)((mixed >> 32) * g->ntable >> 32);
-}
-
-static uint32_t after(uint32_t at, uint32_t n)
-{
-	return at + 1 < n ? at + 1 : 0;
+	return &g->chains[(mixed >> 32) * g->nplaces >> 32];
 }
 
 static void enter(struct ghosts *g, uint32_t place)
 {
-	uint32_t at = home(g, g->hash[place]);
+	uint32_t *chain = chain_of(g, g->ring[place].hash);
 
-	while (g->table[at] != EVICTION_NONE)
-		at = after(at, g->ntable);
-	g->table[at] = place;
+	g->ring[place].chain = *chain;
+	*chain = place;
 }
 
-/* Where the table has a hash, or the empty place where it would be. */
-static uint32_t search(const struct ghosts *g, uint64_t hash)
+/* Takes a place back that a link of its chain leads to. */
+static void take_back(struct ghosts *g, uint32_t *link)
 {
-	uint32_t at = home(g, hash);
+	struct ghost *out = &g->ring[*link];
 
-	while (g->table[at] != EVICTION_NONE &&
-	       g->hash[g->table[at]] != hash)
-		at = after(at, g->ntable);
-	return at;
-}
-
-/* Empties a place of the table; those behind it that could be found no more
- * move up. */
-static void leave(struct ghosts *g, uint32_t hole)
-{
-	uint32_t at = after(hole, g->ntable);
-
-	while (g->table[at] != EVICTION_NONE) {
-		uint32_t from = home(g, g->hash[g->table[at]]);
-		uint32_t way = at >= from ? at - from : g->ntable - from + at;
-		uint32_t gap = at >= hole ? at - hole : g->ntable - hole + at;
-
-		if (way >= gap) {
-			g->table[hole] = g->table[at];
-			hole = at;
-		}
-		at = after(at, g->ntable);
-	}
-	g->table[hole] = EVICTION_NONE;
-}
-
-/* Takes a place back that the table does not have any more. */
-static void take_back(struct ghosts *g, uint32_t place)
-{
-	g->held -= g->weight[place];
-	g->weight[place] = 0;
+	*link = out->chain;
+	g->held -= out->weight;
+	out->weight = 0;
 	g->taken++;
 }
 
 /* The first places, as far as they are taken back, leave the ring. */
 static void pass(struct ghosts *g)
 {
-	while (g->used && !g->weight[g->first]) {
-		g->first = after(g->first, g->nplaces);
+	while (g->used && !g->ring[g->first].weight) {
+		g->first = g->first + 1 < g->nplaces ? g->first + 1 : 0;
 		g->used--;
 		g->taken--;
 	}
 }
 
-/* Forgets the oldest; there is one. */
+/* Forgets the oldest; there is one, and pass() has come to it. */
 static void forget(struct ghosts *g)
 {
-	uint32_t at;
+	uint32_t *link = chain_of(g, g->ring[g->first].hash);
 
-	pass(g);
-	at = home(g, g->hash[g->first]);
 	/* by its place: a younger one may have the same hash */
-	while (g->table[at] != g->first)
-		at = after(at, g->ntable);
-	leave(g, at);
-	take_back(g, g->first);
+	while (*link != g->first)
+		link = &g->ring[*link].chain;
+	take_back(g, link);
 	pass(g);
-}
-
-/* Copies what is remembered to the beginning of other arrays, or of a ring's
- * own when it begins at 0; and makes the table anew. */
-static void pack(struct ghosts *g, uint64_t *hash, uint32_t *weight)
-{
-	uint32_t n = 0, place = g->first;
-
-	for (uint32_t i = 0; i < g->used; i++) {
-		if (g->weight[place]) {
-			hash[n] = g->hash[place];
-			weight[n++] = g->weight[place];
-		}
-		place = after(place, g->nplaces);
-	}
-	g->first = g->taken = 0;
-	g->used = n;
-}
-
-static void make_table(struct ghosts *g)
-{
-	memset(g->table, 0xff, (size_t)g->ntable * sizeof(*g->table));
-	for (uint32_t i = 0; i < g->used; i++)
-		enter(g, i);
 }
 
 /* Another ring for what is remembered; without memory all stays. */
 static void move(struct ghosts *g, uint32_t nplaces)
 {
 	struct ghosts to = { .nplaces = nplaces, .held = g->held };
+	uint32_t place = g->first;
 
-	to.ntable = nplaces + nplaces / 2;
-	to.hash = malloc(nplaces * sizeof(*to.hash));
-	to.weight = malloc(nplaces * sizeof(*to.weight));
-	to.table = malloc(to.ntable * sizeof(*to.table));
-	if (!to.hash || !to.weight || !to.table) {
+	to.ring = malloc(nplaces * sizeof(*to.ring));
+	to.chains = malloc(nplaces * sizeof(*to.chains));
+	if (!to.ring || !to.chains) {
 		ghosts_free(&to);
 		return;
 	}
-	pack(g, to.hash, to.weight);
-	to.used = g->used;
+	memset(to.chains, 0xff, nplaces * sizeof(*to.chains));
+	for (uint32_t i = 0; i < g->used; i++) {
+		if (g->ring[place].weight) {
+			to.ring[to.used] = g->ring[place];
+			enter(&to, to.used++);
+		}
+		place = place + 1 < g->nplaces ? place + 1 : 0;
+	}
 	ghosts_free(g);
 	*g = to;
-	make_table(g);
 }
 
 /* A place in a ring that is full: a larger ring, or one of the same size when
@@ -164,9 +107,11 @@ void ghosts_push(struct ghosts *g, struct eviction_item item, uint64_t limit)
 		forget(g);
 	if (weight > limit || (g->used == g->nplaces && make_place(g)))
 		return;
-	place = (uint32_t)(((uint64_t)g->first + g->used) % g->nplaces);
-	g->hash[place] = item.hash;
-	g->weight[place] = weight;
+	place = g->used < g->nplaces - g->first ? g->first + g->used
+						: g->used - (g->nplaces -
+							     g->first);
+	g->ring[place].hash = item.hash;
+	g->ring[place].weight = weight;
 	g->used++;
 	g->held += weight;
 	enter(g, place);
@@ -174,30 +119,28 @@ void ghosts_push(struct ghosts *g, struct eviction_item item, uint64_t limit)
 
 bool ghosts_take(struct ghosts *g, uint64_t hash)
 {
-	uint32_t at, place;
+	uint32_t *link;
 
 	if (!g->held)
 		return false;
-	at = search(g, hash);
-	place = g->table[at];
-	if (place == EVICTION_NONE)
+	link = chain_of(g, hash);
+	while (*link != EVICTION_NONE && g->ring[*link].hash != hash)
+		link = &g->ring[*link].chain;
+	if (*link == EVICTION_NONE)
 		return false;
-	leave(g, at);
-	take_back(g, place);
+	take_back(g, link);
 	pass(g);
 	return true;
 }
 
 void ghosts_free(struct ghosts *g)
 {
-	free(g->hash);
-	free(g->weight);
-	free(g->table);
+	free(g->ring);
+	free(g->chains);
 	*g = (struct ghosts){ 0 };
 }
 
 size_t ghosts_memory(const struct ghosts *g)
 {
-	return g->nplaces * (sizeof(*g->hash) + sizeof(*g->weight)) +
-	       g->ntable * sizeof(*g->table);
+	return g->nplaces * (sizeof(*g->ring) + sizeof(*g->chains));
 }

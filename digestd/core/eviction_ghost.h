@@ -6,9 +6,9 @@
  * sooner. 64 bits of hash tell objects apart; weights count up to 2^32 - 1, and
  * as 1 at least.
  *
- * Costs: 18 bytes a place, of which two fifths may be empty or taken back, so
- * 30 bytes an object at most; every operation is a constant number of steps but
- * for growing, which is so on average.
+ * Costs: 20 bytes a place, of which two fifths may be empty or taken back, so
+ * some 33 bytes an object at most; every operation is a constant number of
+ * steps but for growing, which is so on average.
  */
 #ifndef DIGESTD_CORE_EVICTION_GHOST_H
 #define DIGESTD_CORE_EVICTION_GHOST_H
@@ -19,12 +19,17 @@
 
 #include "digestd/core/eviction.h"
 
+struct ghost {
+	uint64_t hash;
+	uint32_t weight; /* 0: taken back */
+	uint32_t chain;	 /* the next place of the same chain */
+};
+
 /* All zero is empty. */
 struct ghosts {
-	uint64_t *hash;	  /* the queue, a ring of nplaces */
-	uint32_t *weight; /* 0: taken back */
-	uint32_t *table;  /* places of the ring by hash, linear probing */
-	uint32_t nplaces, ntable;
+	struct ghost *ring; /* the queue, nplaces */
+	uint32_t *chains;   /* nplaces: the first place of each, by hash */
+	uint32_t nplaces;
 	uint32_t first, used, taken; /* the oldest place; those in use, of these
 					those taken back */
 	uint64_t held;		     /* weight of all */

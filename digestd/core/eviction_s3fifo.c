@@ -18,7 +18,7 @@
  * Source: Yang, Zhang, Qiu, Yue, Rashmi: "FIFO Queues are All You Need for
  * Cache Eviction", SOSP 2023; the numbers as in its authors' simulator.
  *
- * 9 bytes a slot, and 18 to 30 bytes a ghost. A use is one store.
+ * 9 bytes a slot, and 20 to 33 bytes a ghost. A use is one store.
  */
 #include <stdlib.h>
 
