@@ -87,6 +87,10 @@ static void on_request(void *arg, struct exchange *x)
 		purge_serve(admin->purger, x);
 		return;
 	}
+	if (admit_is_meant(x)) {
+		admit_serve(admin->admit, x);
+		return;
+	}
 	if (strcmp(r->method, "GET") && strcmp(r->method, "HEAD")) {
 		exchange_reply_error(x, 405, NULL);
 		return;
@@ -101,14 +105,41 @@ static void on_request(void *arg, struct exchange *x)
 	exchange_reply_error(x, 404, NULL);
 }
 
+/* What an exchange's data are follows from its request: a purge, or a batch. */
+static bool is_admit(const struct exchange *x)
+{
+	return strcmp(exchange_request(x)->method, "PURGE") != 0 &&
+	       admit_is_meant(x);
+}
+
+static size_t on_body(void *arg, struct exchange *x, const void *data,
+		      size_t len)
+{
+	(void)arg;
+	return is_admit(x) ? admit_body(x, data, len) : len;
+}
+
+static void on_body_end(void *arg, struct exchange *x)
+{
+	const struct admin *admin = arg;
+
+	if (is_admit(x))
+		admit_body_end(admin->admit, x);
+}
+
 static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 {
 	(void)arg;
 	(void)end;
-	purge_leave(x);
+	if (is_admit(x))
+		admit_leave(x);
+	else
+		purge_leave(x);
 }
 
 const struct server_handler admin_handler = {
 	.on_request = on_request,
+	.on_body = on_body,
+	.on_body_end = on_body_end,
 	.on_done = on_done,
 };

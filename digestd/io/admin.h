@@ -1,18 +1,21 @@
 /*
- * The admin listener: /metrics, /status.json, /healthz and /readyz; and PURGE.
+ * The admin listener: /metrics, /status.json, /healthz, /readyz and /v1/admit;
+ * and PURGE.
  */
 #ifndef DIGESTD_IO_ADMIN_H
 #define DIGESTD_IO_ADMIN_H
 
+#include "digestd/io/admit_api.h"
 #include "digestd/io/node_status.h"
 #include "digestd/io/purge.h"
 #include "digestd/io/server.h"
 
-/* Where the status comes from, and who purges. */
+/* Where the status comes from, who purges, and who admits. */
 struct admin {
 	void (*gather)(void *arg, struct node_status *out);
 	void *arg;
 	struct purger *purger;
+	struct admit_api *admit;
 };
 
 /* How requests are served; arg is the struct admin. */

@@ -14,10 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/admission.h"
 #include "codec/uri.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
+#include "digestd/core/hexdigit.h"
 #include "digestd/core/store.h"
+#include "digestd/io/admitter.h"
 #include "digestd/io/value.h"
 
 enum kind {
@@ -26,6 +29,7 @@ enum kind {
 	ADDRESS, /* "127.0.0.1:8080", "[::1]:8080", ":8080" */
 	URL,     /* "http://host:port" */
 	POLICY,  /* the name of an eviction policy */
+	ADMISSION, /* ... of an admission policy */
 	LEVEL,   /* of the log */
 	NUMBER,
 	SIZE,    /* bytes: 64K, 64M, 64G */
@@ -80,6 +84,17 @@ static const struct option options[] = {
 	  false, "variants of one URI that are stored; the oldest makes room" },
 	{ "eviction", POLICY, AT(eviction), "sieve", 0, 0, true,
 	  "which objects go first: sieve or lru" },
+	{ "admission", ADMISSION, AT(admission), "none", 0, 0, true,
+	  "what is worth keeping: none, aged, probation or auto" },
+	{ "admission_window", NUMBER, AT(admission_window), "0", 0,
+	  (int64_t)SCD_ADMISSION_MAX_WINDOW, true,
+	  "keys remembered for a second use; 0: 1.5 times the objects" },
+	{ "admission_ram", SHARE, AT(admission_ram), "0.02", 0, 1, true,
+	  "share of the cache in which objects wait for their second use" },
+	{ "admission_write_cost", SHARE, AT(admission_write_cost), "0", 0, 1,
+	  true, "what a write costs, in hits, for admission auto" },
+	{ "admission_max_rate", SIZE, AT(admission_max_rate), "0", 0, BIG,
+	  false, "bytes a second that are admitted at most; 0: no limit" },
 	{ "expected_objects", NUMBER, AT(expected_objects), "0", 0, BIG, false,
 	  "objects the digest is sized for at first; 0: cache_size / 4K" },
 	{ "bits_per_object", NUMBER, AT(bits_per_object), "32", 2, 1024, false,
@@ -219,6 +234,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case ADDRESS:
 	case URL:
 	case POLICY:
+	case ADMISSION:
 	case LEVEL:
 	case SHARE:
 	case FLAG:
@@ -251,6 +267,10 @@ static const char *fault(const struct option *o, const char *text)
 		return eviction_policy_find(text) ?
 			       NULL :
 			       "is no eviction policy, such as sieve or lru";
+	case ADMISSION:
+		return admitter_policy(text) ?
+			       NULL :
+			       "is not none, aged, probation or auto";
 	case LEVEL:
 		return value_is_level(text) ?
 			       NULL :
@@ -297,6 +317,7 @@ static const char *unit_of(const struct option *o)
 	case ADDRESS:
 	case URL:
 	case POLICY:
+	case ADMISSION:
 	case LEVEL:
 	case NUMBER:
 	case SHARE:
@@ -407,19 +428,11 @@ static int fill(struct config *c, cfg_t *cfg)
 
 /* What only the whole configuration can tell */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_key(const char *text, uint8_t key[SCD_SECRET_BYTES])
 {
 	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++) {
-		int high = hex_digit(text[2 * i]);
-		int low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+		int high = hexdigit_value(text[2 * i]);
+		int low = high < 0 ? -1 : hexdigit_value(text[2 * i + 1]);
 
 		if (low < 0)
 			return false;
@@ -526,6 +539,9 @@ static void check_whole(struct config *c, const char *path,
 		       path);
 	if (c->filter_max < c->filter_min)
 		report(errors, "%s: filter_max: smaller than filter_min\n",
+		       path);
+	if (c->admission_ram < .0001 || c->admission_ram > .9)
+		report(errors, "%s: admission_ram: not within 0.0001 to 0.9\n",
 		       path);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;

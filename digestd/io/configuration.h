@@ -48,6 +48,12 @@ struct config {
 	int64_t vary_limit;
 	char *eviction;
 
+	char *admission;
+	int64_t admission_window;
+	double admission_ram;
+	double admission_write_cost;
+	int64_t admission_max_rate;
+
 	int64_t expected_objects;
 	int64_t bits_per_object;
 	int64_t hash_functions;

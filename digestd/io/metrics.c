@@ -44,6 +44,21 @@ static void store_metrics(const struct node_status *s, FILE *to)
 		"objects dropped because their URI had too many variants");
 }
 
+static void admission_metrics(const struct node_status *s, FILE *to)
+{
+	const struct admitter_stats *a = &s->admission;
+
+#define X(name, help) counter(to, "admission_" #name, a->name, help);
+	ADMITTER_COUNTERS(X)
+#undef X
+	gauge(to, "admission_window_keys", (double)a->window,
+	      "keys that are remembered for their second use");
+	gauge(to, "admission_bytes", (double)a->bytes,
+	      "memory that it takes to know what is worth a write");
+	gauge(to, "admission_admits_all", a->admits_all,
+	      "whether everything is worth a write, as things stand");
+}
+
 static double fill_of(uint64_t nones, uint64_t nbits)
 {
 	return nbits ? (double)nones / (double)nbits : 0;
@@ -148,6 +163,7 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 	WORKER_COUNTERS(X)
 #undef X
 	store_metrics(s, to);
+	admission_metrics(s, to);
 	if (s->publishes)
 		digest_metrics(s, to);
 	if (s->follow && follow_count(s->follow)) {

@@ -11,6 +11,7 @@
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/store.h"
+#include "digestd/io/admitter.h"
 #include "digestd/io/digest_api.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/publisher.h"
@@ -26,6 +27,7 @@ struct node_status {
 	unsigned threads;
 	struct worker_counters counters; /* sum of all workers */
 	struct store_stats store;
+	struct admitter_stats admission;
 	struct catalog_stats catalog;
 	bool publishes;     /* there is a peer listener: the next two count */
 	struct publisher_stats publisher;

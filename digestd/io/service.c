@@ -14,6 +14,8 @@
 
 #include "codec/error.h"
 #include "digestd/io/admin.h"
+#include "digestd/io/admit_api.h"
+#include "digestd/io/admitter.h"
 #include "digestd/io/cache.h"
 #include "digestd/io/configuration.h"
 #include "digestd/io/digest_api.h"
@@ -38,12 +40,14 @@ struct service {
 	const char *config_path;
 	struct loop *loop;
 	struct cache *cache;
+	struct admitter *admitter;
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
 	struct follow *follow;       /* null: no peers */
 	struct admin admin_source;
 	struct purger purger;
+	struct admit_api admit;
 	struct server *admin;
 	struct worker **workers;
 	unsigned nworkers;
@@ -100,6 +104,7 @@ static void gather(void *arg, struct node_status *out)
 	};
 	count(s, &out->counters);
 	cache_stats(s->cache, &out->store, &out->catalog);
+	admitter_stats(s->admitter, &out->admission);
 	if (!s->publisher)
 		return;
 	publisher_stats(s->publisher, &out->publisher);
@@ -198,6 +203,13 @@ static int start_cache(struct service *s)
 	return cache_new(&settings, &s->cache);
 }
 
+static int start_admitter(struct service *s)
+{
+	struct admitter_settings settings = settings_of_admission(s->config);
+
+	return admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
+}
+
 static int start_workers(struct service *s)
 {
 	struct worker_hooks hooks = {
@@ -284,7 +296,9 @@ static int start_admin(struct service *s)
 		return 0;
 	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
 	settings_hash_secret(s->config, s->purger.secret);
-	s->admin_source = (struct admin){ gather, s, &s->purger };
+	s->admit.admitter = s->admitter;
+	settings_hash_secret(s->config, s->admit.secret);
+	s->admin_source = (struct admin){ gather, s, &s->purger, &s->admit };
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
@@ -320,6 +334,8 @@ static int start(struct service *s)
 		err = draw_instance(s);
 	if (!err)
 		err = start_cache(s);
+	if (!err)
+		err = start_admitter(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s);
 	if (!err)
@@ -392,6 +408,7 @@ void service_free(struct service **out)
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
+	admitter_free(&s->admitter);
 	if (s->loop)
 		loop_free(&s->loop);
 	if (s->signals >= 0)

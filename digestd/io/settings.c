@@ -133,6 +133,23 @@ struct resize_policy settings_of_filter(const struct config *c)
 	};
 }
 
+struct admitter_settings settings_of_admission(const struct config *c)
+{
+	uint64_t objects = (uint64_t)c->expected_objects;
+
+	return (struct admitter_settings){
+		.policy = c->admission,
+		.eviction = c->eviction,
+		.capacity = (uint64_t)c->cache_size,
+		.mean_size = objects ? (uint64_t)c->cache_size / objects :
+				       SMALL_OBJECT_BYTES,
+		.window = (uint64_t)c->admission_window,
+		.ram_share = c->admission_ram,
+		.write_cost = c->admission_write_cost,
+		.max_rate = (uint64_t)c->admission_max_rate,
+	};
+}
+
 struct publish_policy settings_of_publishing(const struct config *c)
 {
 	return (struct publish_policy){

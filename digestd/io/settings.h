@@ -6,6 +6,7 @@
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/resize.h"
+#include "digestd/io/admitter.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/worker.h"
 
@@ -28,6 +29,9 @@ void settings_hash_secret(const struct config *c, uint8_t secret[16]);
  */
 struct resize_policy settings_of_filter(const struct config *c);
 uint64_t settings_first_bits(const struct config *c);
+
+/* What is worth keeping; texts are the configuration's. */
+struct admitter_settings settings_of_admission(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);

@@ -46,6 +46,20 @@ static json_t *store(const struct node_status *s)
 	return o;
 }
 
+static json_t *admission(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+#define X(name, help) put(o, #name, s->admission.name);
+	ADMITTER_COUNTERS(X)
+#undef X
+	put(o, "window", s->admission.window);
+	put(o, "memory_bytes", s->admission.bytes);
+	json_object_set_new(o, "admits_all",
+			    json_boolean(s->admission.admits_all));
+	return o;
+}
+
 static json_t *digest(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -134,6 +148,7 @@ char *node_status_json(const struct node_status *s)
 	put(o, "threads", s->threads);
 	json_object_set_new(o, "counters", counters(s));
 	json_object_set_new(o, "store", store(s));
+	json_object_set_new(o, "admission", admission(s));
 	json_object_set_new(o, "digest",
 			    s->publishes ? digest(s) : json_null());
 	json_object_set_new(o, "peers", peers(s));

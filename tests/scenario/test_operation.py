@@ -38,7 +38,10 @@ def test_check_mode_names_file_line_and_option(tmp_path):
             ('nonsense = "1"', "nonsense"),
             ('peer "b" { url = "b:80/x" }', "url"),
             ('listen_peer = "here"', "listen_peer"),
-            ('eviction = "random"', "eviction")):
+            ('eviction = "random"', "eviction"),
+            ('admission = "maybe"', "admission"),
+            ('admission_write_cost = "2"', "admission_write_cost"),
+            ('admission_window = "-1"', "admission_window")):
         path.write_text(good + line + "\n")
         r = check(str(path))
         assert r.returncode == 1
@@ -47,6 +50,7 @@ def test_check_mode_names_file_line_and_option(tmp_path):
             ("", "node: not given"),
             (good + 'peer "b" { url = "http://b:1" }\n', "cluster_key"),
             (good + 'cluster_key = "xyz"\n', "cluster_key"),
+            (good + 'admission_ram = "1"\n', "admission_ram"),
             (good + 'filter_min = "2M"\nfilter_max = "1M"\n', "filter_max"),
             (good + 'origin "a/b" { url = "http://o" }\n', "not a host"),
             (good + f'cluster_key = "{scd.KEY}"\n'

@@ -1,0 +1,173 @@
+/*
+ * The policy behind a lock.
+ */
+#include "digestd/io/admitter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/error.h"
+#include "digestd/core/admission_rate.h"
+#include "digestd/core/eviction.h"
+
+struct admitter {
+	pthread_mutex_t lock; /* guards all below */
+	struct admission *admission;
+	struct admission_rate rate;
+	struct admitter_stats count;
+};
+
+const struct admission_policy *admitter_policy(const char *name)
+{
+	for (size_t i = 0; admission_offered[i]; i++)
+		if (!strcmp(admission_offered[i]->name, name))
+			return admission_offered[i];
+	return NULL;
+}
+
+static int make(const struct admitter_settings *settings,
+		struct admission **out)
+{
+	const struct admission_policy *p = admitter_policy(settings->policy);
+	struct admission_config c;
+
+	if (!p)
+		return -EINVAL;
+	admission_defaults(&c);
+	c.window = settings->window;
+	c.ram_share = settings->ram_share;
+	c.lambda = settings->write_cost;
+	c.capacity = settings->capacity;
+	c.mean_size = settings->mean_size;
+	c.eviction = eviction_policy_find(settings->eviction);
+	switch (admission_new(out, p, &c)) {
+	case SCD_OK:
+		return 0;
+	case SCD_ENOMEM:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
+		 struct admitter **out)
+{
+	struct admitter *a = calloc(1, sizeof(*a));
+	int err;
+
+	if (!a)
+		return -ENOMEM;
+	pthread_mutex_init(&a->lock, NULL);
+	admission_rate_set(&a->rate, settings->max_rate, now_ms);
+	err = make(settings, &a->admission);
+	if (err)
+		admitter_free(&a);
+	*out = a;
+	return err;
+}
+
+void admitter_free(struct admitter **a)
+{
+	if (!*a)
+		return;
+	admission_free(&(*a)->admission);
+	pthread_mutex_destroy(&(*a)->lock);
+	free(*a);
+	*a = NULL;
+}
+
+/* What the policy says, as far as the cap allows. */
+static enum admission_decision capped(struct admitter *a,
+				      enum admission_decision d,
+				      uint64_t size, int64_t now_ms)
+{
+	if (d != ADMISSION_DISK ||
+	    admission_rate_take(&a->rate, size, now_ms))
+		return d;
+	a->count.capped++;
+	return a->admission->policy->ram ? ADMISSION_RAM : ADMISSION_NO;
+}
+
+static void count(struct admitter *a, enum admission_decision d, uint64_t size)
+{
+	switch (d) {
+	case ADMISSION_NO:
+		a->count.refused++;
+		break;
+	case ADMISSION_RAM:
+		a->count.on_probation++;
+		break;
+	case ADMISSION_DISK:
+		a->count.admitted++;
+		a->count.admitted_bytes += size;
+		break;
+	}
+}
+
+enum admission_decision admitter_decide(struct admitter *a,
+					const struct scd_key *key,
+					uint64_t size, int64_t now_ms)
+{
+	const struct admission_item item = { key->lo, size };
+	enum admission_decision d;
+
+	pthread_mutex_lock(&a->lock);
+	d = capped(a, admission_decide(a->admission, &item), size, now_ms);
+	count(a, d, size);
+	pthread_mutex_unlock(&a->lock);
+	return d;
+}
+
+/* What it would say now, if asked for good. */
+static enum admission_decision foretell(const struct admitter *a, uint64_t hash)
+{
+	if (admission_admits_all(a->admission) ||
+	    admission_seen(a->admission, hash))
+		return ADMISSION_DISK;
+	return a->admission->policy->ram ? ADMISSION_RAM : ADMISSION_NO;
+}
+
+enum admission_decision admitter_answer(struct admitter *a,
+					const struct scd_key *key,
+					uint64_t size, bool note,
+					int64_t now_ms)
+{
+	enum admission_decision d = ADMISSION_NO;
+
+	if (note)
+		d = admitter_decide(a, key, size, now_ms);
+	pthread_mutex_lock(&a->lock);
+	if (!note)
+		d = foretell(a, key->lo);
+	a->count.questions++;
+	pthread_mutex_unlock(&a->lock);
+	return d;
+}
+
+void admitter_request(struct admitter *a, const struct scd_key *key,
+		      uint64_t size, bool hit)
+{
+	const struct admission_item item = { key->lo, size };
+
+	if (!a->admission->policy->request)
+		return;
+	pthread_mutex_lock(&a->lock);
+	admission_request(a->admission, &item, hit);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void admitter_stats(struct admitter *a, struct admitter_stats *out)
+{
+	struct admission_stats now;
+
+	pthread_mutex_lock(&a->lock);
+	*out = a->count;
+	admission_stats(a->admission, &now);
+	out->window = now.tracked;
+	out->bytes = now.bytes;
+	out->admits_all = admission_admits_all(a->admission);
+	pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,85 @@
+/*
+ * What is worth keeping, in this node: an admission policy (core/admission.h)
+ * and a cap on what is written, for all workers and for other caches that ask
+ * /v1/admit; behind a lock of its own, held for a few memory accesses.
+ *
+ * All of them share what was seen: a URI that another cache has asked about is
+ * seen by this node's own store, and the other way round.
+ */
+#ifndef DIGESTD_IO_ADMITTER_H
+#define DIGESTD_IO_ADMITTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/core/admission.h"
+
+struct admitter;
+
+struct admitter_settings {
+	const char *policy;    /* one of admission_offered */
+	const char *eviction;  /* of the cache that it is for */
+	uint64_t capacity;     /* [bytes], of that cache */
+	uint64_t mean_size;    /* [bytes], of its objects */
+	uint64_t window;       /* keys remembered; 0: 1.5 times its objects */
+	double ram_share;      /* of the capacity, for what is on probation */
+	double write_cost;     /* of a write, in hits: what `auto` goes by */
+	uint64_t max_rate;     /* [bytes/s] written; 0: no cap */
+};
+
+/* What it was asked, and answered. One row each: name, what it counts. */
+/* clang-format off */
+#define ADMITTER_COUNTERS(X) \
+	X(admitted,       "objects found worth a write") \
+	X(admitted_bytes, "their bytes") \
+	X(on_probation,   "objects kept in RAM until their second use") \
+	X(refused,        "objects not kept") \
+	X(capped,         "objects not written because of the cap") \
+	X(questions,      "objects that other caches asked about")
+/* clang-format on */
+
+struct admitter_stats {
+#define X(name, help) uint64_t name;
+	ADMITTER_COUNTERS(X)
+#undef X
+	uint64_t window; /* keys; 0: none are remembered */
+	uint64_t bytes;  /* of memory */
+	bool admits_all; /* as things stand */
+};
+
+/* The policy of that name that a node can have; null: none. */
+const struct admission_policy *admitter_policy(const char *name);
+
+/*
+ * Makes one that has seen nothing. Returns 0, -EINVAL (a value is out of
+ * range), -ENOMEM.
+ */
+int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
+		 struct admitter **out);
+
+/* *a becomes null; null is allowed. */
+void admitter_free(struct admitter **a);
+
+/*
+ * An object that is not on disk: what becomes of it? Counts as a use. `size`:
+ * what it weighs there [bytes].
+ */
+enum admission_decision admitter_decide(struct admitter *a,
+					const struct scd_key *key,
+					uint64_t size, int64_t now_ms);
+
+/* The same for another cache, and without `note` not counted as a use. */
+enum admission_decision admitter_answer(struct admitter *a,
+					const struct scd_key *key,
+					uint64_t size, bool note,
+					int64_t now_ms);
+
+/* A request for an object, found or not, of that size. */
+void admitter_request(struct admitter *a, const struct scd_key *key,
+		      uint64_t size, bool hit);
+
+/* How things stand. */
+void admitter_stats(struct admitter *a, struct admitter_stats *out);
+
+#endif

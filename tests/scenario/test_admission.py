@@ -1,0 +1,111 @@
+"""What is worth keeping: /v1/admit, which other caches ask."""
+
+import urllib.parse
+
+import pytest
+
+from cluster import request
+
+SITE = "http://www.example.com"
+
+
+@pytest.fixture
+def admitting(make_cluster, origin):
+    """admitting(**options): one node with these options."""
+    def make(**options):
+        c = make_cluster(1, cooperate=False, **options)
+        c.origin_url = origin.url
+        return c.start().nodes[0]
+    return make
+
+
+def ask(node, uri, expect=200, **more):
+    query = urllib.parse.urlencode({"uri": uri, **more})
+    r = request(node.admin, f"/v1/admit?{query}")
+    assert r.status == expect, (r.status, r.body)
+    assert r.get("Cache-Control") == "no-store"
+    return r.body.decode().rstrip("\n")
+
+
+def ask_many(node, lines, expect=200, end="\n"):
+    r = request(node.admin, "/v1/admit", "POST",
+                body="".join(x + end for x in lines).encode())
+    assert r.status == expect, (r.status, r.body)
+    return r.body.decode().splitlines()
+
+
+def test_the_second_use_is_worth_a_write(admitting):
+    node = admitting(admission="aged")
+    assert ask(node, f"{SITE}/a", note="no") == "no"
+    assert ask(node, f"{SITE}/a") == "no"
+    assert ask(node, f"{SITE}/a", note="no") == "disk"
+    assert ask(node, f"{SITE}/a") == "disk"
+    assert ask(node, "HTTP://WWW.example.com:80/a", size=1) == "disk"
+    assert ask(node, f"{SITE}/?b=1&c=%2F") == "no"
+    assert ask(node, f"{SITE}/?b=1&c=%2F") == "disk"
+    assert ask(node, f"{SITE}/?b=1&c=/") == "no"
+
+
+def test_words_of_each_mode(admitting):
+    for mode, words in (("none", ["disk", "disk"]),
+                        ("probation", ["ram", "disk"]),
+                        ("auto", ["disk", "disk"])):
+        node = admitting(admission=mode)
+        assert [ask(node, f"{SITE}/a") for _ in words] == words, mode
+
+
+def test_many_at_once(admitting):
+    node = admitting(admission="aged")
+    lines = [f"{SITE}/{i} {i}" for i in range(10000)]
+    assert ask_many(node, lines).count("no") >= 9900
+    assert ask_many(node, lines) == ["disk"] * 10000
+    assert ask_many(node, [f"{SITE}/x", f"{SITE}/1\t5"], end="\r\n") == \
+        ["no", "disk"]
+    assert ask_many(node, []) == []
+    assert request(node.admin, "/v1/admit", "POST").status == 200
+    # chunked, and without an end of the last line
+    r = request(node.admin, "/v1/admit", "POST",
+                headers={"Transfer-Encoding": "chunked"},
+                body=b"18\r\nhttp://www.example.com/2\r\n0\r\n\r\n")
+    assert (r.status, r.body) == (200, b"disk\n")
+
+
+def test_what_is_refused_has_counted_nothing(admitting):
+    node = admitting(admission="aged")
+    long = f"{SITE}/" + "x" * 8192
+    assert "line 2: not URI" in ask_many(node, [f"{SITE}/a", "b"], 400)[0]
+    assert "line 2: URI too" in ask_many(node, [f"{SITE}/a", long], 413)[0]
+    assert "line 10001" in ask_many(node, [f"{SITE}/a"] * 10001, 413)[0]
+    for headers, body in (
+            ({"Content-Length": "1048577"}, None),
+            ({"Transfer-Encoding": "chunked"},
+             b"100001\r\n" + b"x" * 0x100001 + b"\r\n0\r\n\r\n")):
+        r = request(node.admin, "/v1/admit", "POST", headers, body)
+        assert (r.status, r.body) == (413, b"more than 1 MiB\n")
+    assert ask(node, f"{SITE}/a", note="no") == "no"
+    for query in ("", "?", "?uri=", "?uri=a", "?size=1", "?uri=http://a&x=1",
+                  "?uri=http://a&size=x", "?uri=http://a/%zz"):
+        assert request(node.admin, "/v1/admit" + query).status == 400, query
+    ask(node, long, expect=414)
+    assert request(node.admin, "/v1/admit?uri=http://a", "POST",
+                   body=b"").status == 400
+    for method in ("PUT", "DELETE", "HEAD"):
+        r = request(node.admin, "/v1/admit?uri=http://a", method)
+        assert (r.status, r.get("Allow")) == (405, "GET, POST")
+    assert request(node.admin, "/v1/admitted").status == 404
+    status = node.status()["admission"]
+    assert status["questions"] == 1
+    assert status["admitted"] == status["refused"] == 0
+
+
+def test_the_cap_is_a_cap(admitting):
+    node = admitting(admission_max_rate="100K")
+    assert ask(node, f"{SITE}/a", size=10**9) == "disk"
+    assert ask_many(node, [f"{SITE}/{i} 1" for i in range(100)]) == \
+        ["no"] * 100
+    status = node.status()["admission"]
+    assert (status["admitted"], status["capped"]) == (1, 100)
+    assert status["admitted_bytes"] == 10**9
+    metrics = request(node.admin, "/metrics").body.decode()
+    assert "digestd_admission_capped_total 100\n" in metrics
+    assert "digestd_admission_admits_all 1\n" in metrics
