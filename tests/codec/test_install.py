@@ -129,7 +129,10 @@ def examples():
 
 def examples_of_the_manual():
     wanted = ("before: logo 1, news 0\ngeneration 2: logo 0, news 1\n",
-              "peer 1 may have it\n")
+              "peer 1 may have it\n",
+              "http://example.com/logo.png: pass on\n"
+              "http://example.com/news: pass on\n"
+              "http://example.com/logo.png: write\n")
     assert tuple(built(e, dynamic()) for e in examples()) == wanted
 
 
