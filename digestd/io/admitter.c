@@ -147,6 +147,32 @@ enum admission_decision admitter_answer(struct admitter *a,
 	return d;
 }
 
+bool admitter_wants_ram(const struct admitter *a)
+{
+	return a->admission->policy->ram;
+}
+
+uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity)
+{
+	uint64_t bytes = 0;
+
+	if (!admitter_wants_ram(a))
+		return 0;
+	pthread_mutex_lock(&a->lock);
+	if (!admission_admits_all(a->admission))
+		bytes = (uint64_t)((double)capacity *
+				   a->admission->config.ram_share);
+	pthread_mutex_unlock(&a->lock);
+	return bytes;
+}
+
+void admitter_note(struct admitter *a, const struct scd_key *key)
+{
+	pthread_mutex_lock(&a->lock);
+	admission_note(a->admission, key->lo);
+	pthread_mutex_unlock(&a->lock);
+}
+
 void admitter_request(struct admitter *a, const struct scd_key *key,
 		      uint64_t size, bool hit)
 {

@@ -75,6 +75,14 @@ enum admission_decision admitter_answer(struct admitter *a,
 					uint64_t size, bool note,
 					int64_t now_ms);
 
+/* Has a policy's answer ADMISSION_RAM a place, of how many bytes of a cache's
+ * capacity? 0 also while it has no use for it. */
+bool admitter_wants_ram(const struct admitter *a);
+uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity);
+
+/* A key is used elsewhere. */
+void admitter_note(struct admitter *a, const struct scd_key *key);
+
 /* A request for an object, found or not, of that size. */
 void admitter_request(struct admitter *a, const struct scd_key *key,
 		      uint64_t size, bool hit);

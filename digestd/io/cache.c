@@ -11,18 +11,29 @@
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/vary.h"
+#include "digestd/io/admitter.h"
 #include "digestd/io/flight.h"
 
 /* What an entry weighs beside its fields and body. */
 enum { CACHED_OVERHEAD = sizeof(struct cached) + 32 };
 
+/* A store, and what hears of it. */
+struct tier {
+	struct cache *cache;
+	struct store *store; /* null: there is none */
+	struct store_events events;
+};
+
 struct cache {
-	pthread_mutex_t lock; /* guards store, catalog, leaving */
-	struct store *store;
+	pthread_mutex_t lock; /* guards stores, catalog, leaving */
+	struct tier main;
+	struct tier ram;	     /* of what is on probation */
+	uint64_t max_bytes, ram_bytes; /* of both, and of that */
+	struct cached *moving;	     /* from one to the other */
+	struct admitter *admitter;   /* null: all goes to the main one */
 	struct catalog *catalog;
 	struct cached *leaving;
 	struct flights *flights;
-	struct store_events events;
 	uint64_t purges; /* changed atomically */
 };
 
@@ -61,21 +72,55 @@ void cached_unref(struct cached **c)
 	free(gone);
 }
 
+static bool has_key(const struct tier *t, const struct scd_key *key)
+{
+	return t->store && store_find(t->store, key);
+}
+
+/* Whether the other tier has a variant of it: then the catalog has the key,
+ * whatever happens in this one. */
+static bool is_elsewhere(const struct tier *t, const struct scd_key *key)
+{
+	const struct cache *cache = t->cache;
+
+	return has_key(t == &cache->main ? &cache->ram : &cache->main, key);
+}
+
 static void key_added(void *arg, const struct scd_key *key)
 {
-	catalog_add(((struct cache *)arg)->catalog, key);
+	const struct tier *t = arg;
+
+	if (!is_elsewhere(t, key))
+		catalog_add(t->cache->catalog, key);
 }
 
 static void key_removed(void *arg, const struct scd_key *key)
 {
-	catalog_remove(((struct cache *)arg)->catalog, key);
+	const struct tier *t = arg;
+
+	if (!is_elsewhere(t, key))
+		catalog_remove(t->cache->catalog, key);
+}
+
+static void set_place(struct cached *c, enum admission_decision place)
+{
+	__atomic_store_n(&c->place, (int)place, __ATOMIC_RELAXED);
+}
+
+enum admission_decision cached_place(const struct cached *c)
+{
+	return (enum admission_decision)__atomic_load_n(&c->place,
+							__ATOMIC_RELAXED);
 }
 
 static void released(void *arg, struct store_entry *entry)
 {
-	struct cache *cache = arg;
+	struct cache *cache = ((struct tier *)arg)->cache;
 	struct cached *c = (struct cached *)entry;
 
+	if (c == cache->moving)
+		return;
+	set_place(c, ADMISSION_NO);
 	c->next = cache->leaving;
 	cache->leaving = c;
 }
@@ -95,6 +140,55 @@ static void unlock(struct cache *cache)
 	}
 }
 
+/* How much of the memory is for what is on probation, as things stand. */
+static uint64_t ram_share(const struct cache *cache)
+{
+	return cache->admitter ?
+		       admitter_ram_bytes(cache->admitter, cache->max_bytes) :
+		       0;
+}
+
+static int open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
+		     const struct eviction_policy *policy)
+{
+	t->cache = cache;
+	t->events = (struct store_events){ key_added, key_removed, released,
+					   t };
+	return store_new(&t->store, max_bytes, policy, &t->events);
+}
+
+static int open_tiers(struct cache *cache, const struct eviction_policy *policy)
+{
+	int err;
+
+	cache->ram_bytes = ram_share(cache);
+	err = open_tier(cache, &cache->main,
+			cache->max_bytes - cache->ram_bytes, policy);
+	if (err || !cache->admitter || !admitter_wants_ram(cache->admitter))
+		return err;
+	return open_tier(cache, &cache->ram, cache->ram_bytes,
+			 eviction_policy_find("lru"));
+}
+
+/* All of them, for what is done to each. */
+static void limit_tiers(struct cache *cache, unsigned max_variants)
+{
+	store_limit_variants(cache->main.store, max_variants);
+	if (cache->ram.store)
+		store_limit_variants(cache->ram.store, max_variants);
+}
+
+/* Gives each its part of the memory; what does not fit is evicted. */
+static void share_memory(struct cache *cache)
+{
+	uint64_t ram = ram_share(cache);
+
+	cache->ram_bytes = ram;
+	if (cache->ram.store)
+		store_resize(cache->ram.store, ram);
+	store_resize(cache->main.store, cache->max_bytes - ram);
+}
+
 static int fill(struct cache *cache, const struct cache_settings *settings)
 {
 	const struct eviction_policy *policy =
@@ -105,11 +199,10 @@ static int fill(struct cache *cache, const struct cache_settings *settings)
 		return -EINVAL;
 	err = flights_new(&cache->flights);
 	if (!err)
-		err = store_new(&cache->store, settings->max_bytes, policy,
-				&cache->events);
+		err = open_tiers(cache, policy);
 	if (err)
 		return err;
-	store_limit_variants(cache->store, settings->max_variants);
+	limit_tiers(cache, settings->max_variants);
 	return catalog_new(&cache->catalog, settings->nbits, settings->nhash) ?
 		-EINVAL : 0;
 }
@@ -122,8 +215,8 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	if (!cache)
 		return -ENOMEM;
 	pthread_mutex_init(&cache->lock, NULL);
-	cache->events = (struct store_events){ key_added, key_removed, released,
-					       cache };
+	cache->max_bytes = settings->max_bytes;
+	cache->admitter = settings->admitter;
 	err = fill(cache, settings);
 	if (err) {
 		cache_free(&cache);
@@ -140,7 +233,8 @@ void cache_free(struct cache **cache)
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	store_free(&c->store);
+	store_free(&c->main.store);
+	store_free(&c->ram.store);
 	unlock(c);
 	catalog_free(&c->catalog);
 	flights_free(&c->flights);
@@ -152,8 +246,9 @@ void cache_free(struct cache **cache)
 void cache_limit(struct cache *cache, uint64_t max_bytes, unsigned max_variants)
 {
 	pthread_mutex_lock(&cache->lock);
-	store_resize(cache->store, max_bytes);
-	store_limit_variants(cache->store, max_variants);
+	cache->max_bytes = max_bytes;
+	share_memory(cache);
+	limit_tiers(cache, max_variants);
 	unlock(cache);
 }
 
@@ -182,14 +277,24 @@ int cache_rebuild(struct cache *cache, uint64_t nbits)
 	/* touches all pages: under the lock they would cost milliseconds */
 	scd_counting_clear(next);
 	pthread_mutex_lock(&cache->lock);
-	catalog_rebuild(cache->catalog, next, store_parts(cache->store));
+	catalog_rebuild(cache->catalog, next, store_parts(cache->main.store));
 	unlock(cache);
 	return SCD_OK;
 }
 
 static void rebuild_key(void *arg, const struct scd_key *key)
 {
-	catalog_rebuild_key(arg, key);
+	const struct tier *t = arg;
+
+	/* what is in both comes once */
+	if (t == &t->cache->main || !is_elsewhere(t, key))
+		catalog_rebuild_key(t->cache->catalog, key);
+}
+
+static void rebuild_tier(struct tier *t, const struct keypart *part)
+{
+	if (t->store)
+		store_each_key(t->store, part, rebuild_key, t);
 }
 
 bool cache_rebuild_part(struct cache *cache)
@@ -198,8 +303,8 @@ bool cache_rebuild_part(struct cache *cache)
 	bool last;
 
 	pthread_mutex_lock(&cache->lock);
-	store_each_key(cache->store, catalog_rebuild_part(cache->catalog),
-		       rebuild_key, cache->catalog);
+	rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
+	rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
 	old = catalog_rebuild_next(cache->catalog);
 	unlock(cache);
 	last = old;
@@ -234,22 +339,33 @@ bool cache_snapshot_slice(struct cache *cache, int64_t now_ms,
 	return last;
 }
 
+static void add_stats(const struct store *s, struct store_stats *sum)
+{
+	struct store_stats t;
+
+	store_stats(s, &t);
+	sum->keys += t.keys;
+	sum->entries += t.entries;
+	sum->weight += t.weight;
+	sum->max_weight += t.max_weight;
+	sum->evicted += t.evicted;
+	sum->variants_dropped += t.variants_dropped;
+}
+
 void cache_stats(struct cache *cache, struct store_stats *store,
 		 struct catalog_stats *catalog)
 {
 	pthread_mutex_lock(&cache->lock);
-	store_stats(cache->store, store);
+	store_stats(cache->main.store, store);
+	if (cache->ram.store)
+		add_stats(cache->ram.store, store);
 	catalog_stats(cache->catalog, catalog);
 	unlock(cache);
 }
 
-static struct cached *find(struct cache *cache, const struct scd_key *key,
-			   const struct fields *request,
-			   enum cachestatus_fwd *why)
+static struct cached *match(struct store_entry *e,
+			    const struct fields *request)
 {
-	struct store_entry *e = store_find(cache->store, key);
-
-	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
 	for (; e; e = store_next(e)) {
 		struct cached *c = (struct cached *)e;
 
@@ -257,6 +373,28 @@ static struct cached *find(struct cache *cache, const struct scd_key *key,
 			return c;
 	}
 	return NULL;
+}
+
+static struct cached *find(struct cache *cache, const struct scd_key *key,
+			   const struct fields *request,
+			   enum cachestatus_fwd *why)
+{
+	struct store_entry *e = store_find(cache->main.store, key);
+	struct cached *c = match(e, request);
+
+	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
+	if (c || !cache->ram.store)
+		return c;
+	e = store_find(cache->ram.store, key);
+	if (e)
+		*why = CACHESTATUS_VARY_MISS;
+	return match(e, request);
+}
+
+/* The tier of what is stored. */
+static struct tier *tier_of(struct cache *cache, const struct cached *c)
+{
+	return cached_place(c) == ADMISSION_RAM ? &cache->ram : &cache->main;
 }
 
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,
@@ -268,30 +406,107 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	pthread_mutex_lock(&cache->lock);
 	c = find(cache, key, request, why);
 	if (c) {
-		store_touch(cache->store, &c->entry);
+		store_touch(tier_of(cache, c)->store, &c->entry);
 		cached_ref(c);
 	}
 	unlock(cache);
 	return c;
 }
 
+size_t cache_weight(const struct fields *fields, const char *uri,
+		    uint64_t body_len)
+{
+	return CACHED_OVERHEAD + fields_memory(fields) + (size_t)body_len +
+	       (uri ? strlen(uri) + 1 : 0);
+}
+
+static size_t weight_of(const struct cached *c)
+{
+	return cache_weight(&c->fields, c->uri, c->body_len) +
+	       fields_memory(&c->selecting);
+}
+
+/* Out of probation, if it is still there and has room where it goes. */
+static void promote(struct cache *cache, const struct scd_key *key,
+		    struct cached *c)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (cached_place(c) == ADMISSION_RAM) {
+		cache->moving = c;
+		store_remove(cache->ram.store, &c->entry);
+		cache->moving = NULL;
+		if (store_insert(cache->main.store, &c->entry, key,
+				 weight_of(c)))
+			released(&cache->main, &c->entry);
+		else
+			set_place(c, ADMISSION_DISK);
+	}
+	unlock(cache);
+}
+
+void cache_use(struct cache *cache, const struct scd_key *key,
+	       struct cached *c, int64_t now_ms)
+{
+	struct admitter *a = cache->admitter;
+	size_t weight = weight_of(c);
+
+	if (!a)
+		return;
+	if (cached_place(c) == ADMISSION_RAM &&
+	    admitter_decide(a, key, weight, now_ms) == ADMISSION_DISK)
+		promote(cache, key, c);
+	admitter_request(a, key, weight, true);
+}
+
+enum admission_decision cache_admit(struct cache *cache,
+				    const struct scd_key *key, uint64_t weight,
+				    int64_t now_ms)
+{
+	struct admitter *a = cache->admitter;
+
+	if (!a)
+		return ADMISSION_DISK;
+	admitter_request(a, key, weight, false);
+	if (cache->ram.store) {
+		pthread_mutex_lock(&cache->lock);
+		if (ram_share(cache) != cache->ram_bytes)
+			share_memory(cache);
+		unlock(cache);
+	}
+	return admitter_decide(a, key, weight, now_ms);
+}
+
+void cache_note(struct cache *cache, const struct scd_key *key)
+{
+	if (cache->admitter)
+		admitter_note(cache->admitter, key);
+}
+
 bool cache_put(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request, struct cached *c)
 {
-	size_t weight = CACHED_OVERHEAD + fields_memory(&c->fields) +
-			fields_memory(&c->selecting) + c->body_len +
-			(c->uri ? strlen(c->uri) + 1 : 0);
+	struct tier *t = tier_of(cache, c);
 	enum cachestatus_fwd why;
 	struct cached *old;
 	int err;
 
 	pthread_mutex_lock(&cache->lock);
 	old = find(cache, key, request, &why);
-	err = old ? store_replace(cache->store, &old->entry, &c->entry,
-				  weight) :
-		    store_insert(cache->store, &c->entry, key, weight);
+	if (old && (tier_of(cache, old) != t || !cached_place(c))) {
+		store_remove(tier_of(cache, old)->store, &old->entry);
+		old = NULL;
+	}
+	if (!t->store || !cached_place(c))
+		err = -E2BIG;
+	else
+		err = old ? store_replace(t->store, &old->entry, &c->entry,
+					  weight_of(c)) :
+			    store_insert(t->store, &c->entry, key,
+					 weight_of(c));
 	if (!err)
 		cached_ref(c);
+	else
+		set_place(c, ADMISSION_NO);
 	unlock(cache);
 	return !err;
 }
@@ -301,7 +516,9 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key)
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = store_remove_key(cache->store, key);
+	n = store_remove_key(cache->main.store, key);
+	if (cache->ram.store)
+		n += store_remove_key(cache->ram.store, key);
 	unlock(cache);
 	return n;
 }
@@ -321,7 +538,7 @@ uint64_t cache_parts(struct cache *cache)
 	uint64_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = store_parts(cache->store);
+	n = store_parts(cache->main.store);
 	unlock(cache);
 	return n;
 }
@@ -350,21 +567,34 @@ static void select_key(void *arg, const struct scd_key *key)
 	}
 }
 
+static size_t purge_tier(const struct tier *t, const struct keypart *part,
+			 struct selection *sel)
+{
+	size_t n = 0;
+
+	if (!t->store)
+		return 0;
+	sel->store = t->store;
+	store_each_key(t->store, part, select_key, sel);
+	for (; sel->found; n++) {
+		struct cached *c = sel->found;
+
+		sel->found = c->next;
+		store_remove(t->store, &c->entry);
+	}
+	return n;
+}
+
 size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 			bool (*matches)(void *arg, const struct cached *c),
 			void *arg)
 {
-	struct selection sel = { cache->store, matches, arg, NULL };
-	size_t n = 0;
+	struct selection sel = { NULL, matches, arg, NULL };
+	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	store_each_key(cache->store, part, select_key, &sel);
-	for (; sel.found; n++) {
-		struct cached *c = sel.found;
-
-		sel.found = c->next;
-		store_remove(cache->store, &c->entry);
-	}
+	n = purge_tier(&cache->main, part, &sel) +
+	    purge_tier(&cache->ram, part, &sel);
 	unlock(cache);
 	return n;
 }

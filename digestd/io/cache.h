@@ -2,6 +2,10 @@
  * What all workers share: the store and its catalog, behind one lock that is
  * held for short sections only, and the flights.
  *
+ * With an admission policy that wants it, a share of the memory is a store of
+ * its own, of what waits for its second use and is evicted as LRU; the catalog
+ * is of both.
+ *
  * A stored response is immutable and counted by its users, so its body goes to
  * clients without a copy and without the lock.
  */
@@ -13,11 +17,13 @@
 #include <stdint.h>
 
 #include "codec/key.h"
+#include "digestd/core/admission.h"
 #include "digestd/core/cachestatus.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/freshness.h"
 #include "digestd/core/store.h"
 
+struct admitter;
 struct cache;
 struct catalog;
 struct catalog_snapshot;
@@ -30,6 +36,7 @@ struct cache_settings {
 	const char *policy; /* of eviction, see eviction_policy_find() */
 	uint64_t nbits;     /* the catalog's shape */
 	unsigned nhash;
+	struct admitter *admitter; /* borrowed; null: all is worth keeping */
 };
 
 /* A stored response: made, filled, put into the cache, then never changed. */
@@ -44,6 +51,8 @@ struct cached {
 	size_t body_len;
 	struct cached *body_of;  /* whose body this shares; null: its own */
 	unsigned refs;           /* changed atomically */
+	int place; /* where it is to be stored, then where it is: an
+		      enum admission_decision, changed atomically */
 	struct cached *next;     /* on its way out of the store */
 };
 
@@ -116,10 +125,37 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why);
 
+/* What an entry with these weighs. */
+size_t cache_weight(const struct fields *fields, const char *uri,
+		    uint64_t body_len);
+
+/* Where a stored response is at this moment; ADMISSION_NO: gone again. */
+enum admission_decision cached_place(const struct cached *c);
+
 /*
- * Stores a response, in place of one for the same requests, of which `request`
- * is one; the cache becomes a user of its own. Returns whether it was stored:
- * not if it is larger than the whole cache, or without memory.
+ * A stored response answers a request for this key: tells the admission
+ * policy, and moves it out of the probation store if that makes it worth it.
+ */
+void cache_use(struct cache *cache, const struct scd_key *key,
+	       struct cached *c, int64_t now_ms);
+
+/*
+ * A response of that weight has been asked for and was not here: where is it
+ * to be put? Counts as a use of the key.
+ */
+enum admission_decision cache_admit(struct cache *cache,
+				    const struct scd_key *key, uint64_t weight,
+				    int64_t now_ms);
+
+/* Somebody else waits for the response that is under way: another use. */
+void cache_note(struct cache *cache, const struct scd_key *key);
+
+/*
+ * Stores a response where c->place says (ADMISSION_NO: nowhere), in place of
+ * one for the same requests, of which `request` is one; the cache becomes a
+ * user of its own.
+ * Returns whether it was stored: not if it is larger than all that there is
+ * room for, or without memory.
  */
 bool cache_put(struct cache *cache, const struct scd_key *key,
 	       const struct fields *request, struct cached *c);

@@ -184,10 +184,11 @@ static enum step_result classify(struct request *r)
 	return STEP_NEXT;
 }
 
-static void count_hit(struct request *r)
+static void count_hit(struct request *r, struct cached *c)
 {
 	struct worker_counters *counters = &r->worker->counters;
 
+	cache_use(r->worker->cache, &r->key, c, loop_now_ms(r->worker->loop));
 	worker_add(r->from_peer	 ? &counters->peer_served :
 		   r->collapsed ? &counters->collapsed :
 				  &counters->local_hits,
@@ -251,14 +252,14 @@ static enum step_result look_up(struct request *r)
 	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
 	case REUSE_FRESH:
 	case REUSE_STALE:
-		count_hit(r);
+		count_hit(r, c);
 		reply_cached(r, c);
 		cached_unref(&c);
 		return STEP_STOP;
 	case REUSE_RENEW:
 		if (r->from_peer)
 			break; /* it can ask the origin itself */
-		count_hit(r);
+		count_hit(r, c);
 		worker_add(&r->worker->counters.stale_served, 1);
 		reply_cached(r, c);
 		if (!r->cc.only_if_cached)
@@ -316,6 +317,7 @@ static enum step_result collapse(struct request *r)
 			 &r->wait))
 		return STEP_NEXT;
 	r->waiting = true;
+	cache_note(r->worker->cache, &r->key);
 	return STEP_STOP;
 }
 

@@ -78,6 +78,8 @@ static void confirm(struct request *r, const struct fields *fields)
 			reply_error(r, 503, "memory");
 	} else {
 		request_keep_refreshed(r, c);
+		if (r->x)
+			cache_use(r->worker->cache, &r->key, c, now_ms(r));
 		worker_add(&r->worker->counters.revalidated, 1);
 		if (r->x)
 			reply_cached(r, c);

@@ -12,6 +12,9 @@
 #include "digestd/core/vary.h"
 #include "digestd/io/request.h"
 
+/* What a body weighs whose length is not known yet. */
+enum { UNKNOWN_BYTES = 4096 };
+
 static int64_t now_s(const struct request *r)
 {
 	return loop_wall_s(r->worker->loop);
@@ -70,6 +73,23 @@ static bool may_store(const struct request *r, const struct answer *answer)
 		(uint64_t)r->body_len <= r->settings->max_object_bytes);
 }
 
+/*
+ * Is it worth keeping, and where? In place of what has gone stale, at least
+ * where that was.
+ */
+static bool admit(struct request *r)
+{
+	uint64_t body = r->body_len < 0 ? UNKNOWN_BYTES :
+					  (uint64_t)r->body_len;
+
+	r->place = cache_admit(r->worker->cache, &r->key,
+			       cache_weight(&r->response, r->target.uri, body),
+			       loop_now_ms(r->worker->loop));
+	if (r->stale && r->place < cached_place(r->stale))
+		r->place = cached_place(r->stale);
+	return r->place != ADMISSION_NO;
+}
+
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len)
 {
@@ -82,7 +102,7 @@ int request_take_response(struct request *r, unsigned status,
 	r->body_len = body_len;
 	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
 	freshness_init(&r->freshness, &answer, &times);
-	r->storing = may_store(r, &answer);
+	r->storing = may_store(r, &answer) && admit(r);
 	if (r->storing && body_len > 0)
 		buffer_fit(&r->body, (size_t)body_len);
 	return 0;
@@ -103,6 +123,7 @@ void request_store(struct request *r)
 		return;
 	c->uri = strdup(r->target.uri);
 	c->status = r->status;
+	c->place = (int)r->place;
 	c->freshness = r->freshness;
 	err = c->uri ? fields_copy(&r->response, &c->fields) : -1;
 	if (!err)
@@ -130,6 +151,8 @@ struct cached *request_refreshed(struct request *r,
 	if (!c)
 		return NULL;
 	c->status = old->status;
+	c->place = cached_place(old) == ADMISSION_RAM ? ADMISSION_RAM :
+							ADMISSION_DISK;
 	c->uri = strdup(r->target.uri);
 	c->body = old->body;
 	c->body_len = old->body_len;

@@ -198,6 +198,7 @@ static int start_cache(struct service *s)
 		.policy = s->config->eviction,
 		.nbits = settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
+		.admitter = s->admitter,
 	};
 
 	return cache_new(&settings, &s->cache);
@@ -333,9 +334,9 @@ static int start(struct service *s)
 	if (!err)
 		err = draw_instance(s);
 	if (!err)
-		err = start_cache(s);
-	if (!err)
 		err = start_admitter(s);
+	if (!err)
+		err = start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s);
 	if (!err)

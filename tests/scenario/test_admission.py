@@ -1,10 +1,13 @@
-"""What is worth keeping: /v1/admit, which other caches ask."""
+"""What is worth keeping: in a node's own store, and for other caches that ask
+/v1/admit."""
 
+import threading
 import urllib.parse
 
 import pytest
 
-from cluster import request
+import servers
+from cluster import request, until
 
 SITE = "http://www.example.com"
 
@@ -109,3 +112,104 @@ def test_the_cap_is_a_cap(admitting):
     metrics = request(node.admin, "/metrics").body.decode()
     assert "digestd_admission_capped_total 100\n" in metrics
     assert "digestd_admission_admits_all 1\n" in metrics
+
+
+def sources(node, target, n):
+    return [node.get(target).source for _ in range(n)]
+
+
+def page(origin, path, size=100, **fields):
+    fields = {k.replace("_", "-"): v for k, v in fields.items()}
+    origin.set(path, fields={"Cache-Control": "max-age=60", **fields},
+               body=b"x" * size)
+
+
+def test_stored_at_the_second_use(admitting, origin):
+    node = admitting(admission="aged")
+    page(origin, "/a")
+    answers = [node.get("/a") for _ in range(3)]
+    assert [a.source for a in answers] == ["origin", "origin", "hit"]
+    assert ["; stored" in a.get("Cache-Status") for a in answers[:2]] == \
+        [False, True]
+    assert ask(node, f"{SITE}/b") == "no"  # seen by others is seen
+    page(origin, "/b")
+    assert sources(node, "/b", 2) == ["origin", "hit"]
+    status = node.status()
+    assert status["counters"]["stored"] == status["store"]["objects"] == 2
+    assert (status["admission"]["refused"], status["admission"]["admitted"]) \
+        == (2, 2)
+
+
+def test_probation(admitting, origin):
+    node = admitting(admission="probation", cache_size="1M",
+                     admission_ram="0.1")
+    for i in range(20):
+        page(origin, f"/{i}", size=10000)
+    assert sources(node, "/0", 3) == ["origin", "hit", "hit"]
+    for i in range(1, 20):  # more than there is room for
+        node.get(f"/{i}")
+    assert node.get("/1").source == "origin"  # and now it is kept
+    assert node.get("/19").source == "hit"
+    for i in range(2, 20):
+        node.get(f"/{i}")
+    assert [sources(node, f"/{i}", 1) for i in (0, 1, 19)] == [["hit"]] * 3
+    admission = node.status()["admission"]
+    assert admission["on_probation"] == 20
+    page(origin, "/0", size=10000, Vary="A")
+    r = request(node.admin, "/", "PURGE", headers={"Purge-Prefix": SITE})
+    assert r.status == 200 and node.status()["store"]["objects"] == 0
+    assert node.status()["digest"]["keys"] == 0
+
+
+def test_variants_in_both_tiers(admitting, origin):
+    node = admitting(admission="probation", admission_window="100")
+    page(origin, "/a", Vary="A")
+    assert sources(node, "/a", 2) == ["origin", "hit"]
+    for i in range(300):  # until its key is forgotten
+        ask(node, f"{SITE}/{i}")
+    assert node.get("/a", headers={"A": "1"}).source == "origin"
+    assert node.get("/a", headers={"A": "1"}).source == "hit"
+    assert node.get("/a").source == "hit"
+    digest, store = node.status()["digest"], node.status()["store"]
+    assert (digest["keys"], store["objects"]) == (1, 2)
+    r = request(node.admin, "/a", "PURGE", headers={"Host": "www.example.com"})
+    assert r.body == b'{"purged": 2}\n'
+    assert node.status()["digest"]["keys"] == 0
+
+
+def test_who_waits_is_a_second_use(admitting, origin):
+    node = admitting(admission="aged")
+    go = threading.Event()
+
+    def slow(_, __):
+        go.wait(20)
+        return servers.response(200, {"Cache-Control": "max-age=60"}, b"a")
+
+    origin.pages["/a"] = slow
+    clients = [threading.Thread(target=node.get, args=("/a",))
+               for _ in range(5)]
+    for c in clients:
+        c.start()
+    until(lambda: node.counters()["requests"] == 5)
+    go.set()
+    for c in clients:
+        c.join()
+    assert origin.count("/a") == 1
+    assert node.get("/a").source == "hit"
+
+
+def test_what_is_renewed_stays(admitting, origin):
+    node = admitting(admission="aged", admission_window="24")
+    page(origin, "/a", Cache_Control="max-age=0, must-revalidate", ETag='"1"')
+    assert sources(node, "/a", 3) == ["origin"] * 3
+    for i in range(100):
+        ask(node, f"{SITE}/{i}")
+    page(origin, "/a")  # its key is forgotten, but it is here
+    assert sources(node, "/a", 2) == ["origin", "hit"]
+
+
+def test_auto_fills_the_cache_first(admitting, origin):
+    node = admitting(admission="auto")
+    page(origin, "/a")
+    assert sources(node, "/a", 2) == ["origin", "hit"]
+    assert node.status()["admission"]["admits_all"] is True
