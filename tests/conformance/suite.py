@@ -15,19 +15,15 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, "scenario"))
+                                os.pardir, "tool"))
 sys.dont_write_bytecode = True  # the source may be read-only
 
-import cluster  # noqa: E402
+from caches import Missing, cluster  # noqa: E402
 
 VERSION = "0.4.5"
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ("required", "optimal", "check")
 RUN_S = 250  # a whole run takes some 25 s; less, where nothing hangs
-
-
-class Missing(Exception):
-    """Something that is needed is not here; says what."""
 
 
 def enter_namespace():
@@ -103,6 +99,29 @@ class Origin:
 
     def end(self):
         self.process.end()
+
+
+class Running:
+    """A cache before the suite's origin; gives the URL to ask."""
+
+    def __init__(self, cache, root, folder):
+        self.cache, self.root, self.folder = cache, root, folder
+        self.started = []
+
+    def __enter__(self):
+        try:
+            origin = Origin(self.root, self.folder)
+            self.started.append(origin)
+            cache = self.cache(origin.port, self.folder)
+            self.started.append(cache)
+        except Exception:
+            self.__exit__(None, None, None)
+            raise
+        return f"http://localhost:{cache.port}"
+
+    def __exit__(self, *_):
+        while self.started:
+            self.started.pop().end()
 
 
 def run(root, base, tests=()):

@@ -32,6 +32,7 @@ PROGRAMS = {
     "promtool": "prometheus",
     "shellcheck": "shellcheck",
     "clang": "clang",
+    "wrk": "wrk",
     "npm": None,  # Debian's, or one that is there already: bootstrap
     "unshare": None,
     "bash": None,  # everywhere

@@ -1,18 +1,31 @@
-"""Caches to run the suite against: how each is set up before an origin."""
+"""Caches to compare digestd with: how each is set up before an origin.
+
+The configurations are the least that makes them caches; what a benchmark wants
+beside it, subclasses add.
+"""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 
-import suite
-from suite import cluster
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "scenario"))
+
+import cluster
+
+
+class Missing(Exception):
+    """Something that is needed is not here; says what."""
 
 
 class Digestd:
     """This tree's node, alone, as its manual sets it up."""
 
     name = "digestd"
+    extra = ""  # lines of the configuration
+    prefix = ()  # of the command
 
     def __init__(self, origin_port, folder):
         self.port = cluster.free_port()
@@ -23,9 +36,11 @@ class Digestd:
                     f'listen_peer = "127.0.0.1:{cluster.free_port()}"\n'
                     f'listen_admin = "127.0.0.1:{cluster.free_port()}"\n'
                     f'cluster_key = "{cluster.KEY}"\n'
-                    f'default_origin = "http://127.0.0.1:{origin_port}"\n')
-        self.process = cluster.Process([cluster.DIGESTD, "-c", path],
-                                       os.path.join(folder, "digestd.log"))
+                    f'default_origin = "http://127.0.0.1:{origin_port}"\n'
+                    + self.extra)
+        self.process = cluster.Process(
+            [*self.prefix, cluster.DIGESTD, "-c", path],
+            os.path.join(folder, "digestd.log"))
         cluster.until(lambda: cluster.connectable(self.port), what=self.name)
 
     def end(self):
@@ -40,13 +55,15 @@ class Other:
     needs into the folder and returns the command; it stays in the foreground.
     """
 
+    prefix = ()  # of the command
+
     def __init__(self, origin_port, folder):
         if not self.installed():
-            raise suite.Missing(f"{self.program} is not installed")
+            raise Missing(f"{self.program} is not installed")
         self.folder, self.port = folder, cluster.free_port()
         self.env = dict(os.environ)
         os.chmod(folder, 0o777)  # some change their user
-        argv = self.start(origin_port)
+        argv = [*self.prefix, *self.start(origin_port)]
         self.process = cluster.Process(argv, os.path.join(
             folder, self.name + ".log"), self.env)
         cluster.until(lambda: cluster.connectable(self.port), 20,
@@ -75,6 +92,7 @@ class Other:
 
 class Nginx(Other):
     name, program, version_option = "nginx", "nginx", "-v"
+    location_extra, http_extra, origin = "", "", "127.0.0.1:{}"
 
     def start(self, origin_port):
         config = self.write("nginx.conf", f"""
@@ -83,16 +101,16 @@ pid {self.folder}/nginx.pid;
 error_log stderr error;
 events {{ }}
 http {{
-    access_log off;
+    access_log off;{self.http_extra}
     proxy_cache_path {self.folder}/nginx keys_zone=a:8m max_size=100m;
     proxy_temp_path {self.folder}/nginx-temp;
     client_body_temp_path {self.folder}/nginx-body;
     server {{
         listen 127.0.0.1:{self.port};
         location / {{
-            proxy_pass http://127.0.0.1:{origin_port};
+            proxy_pass http://{self.origin.format(origin_port)};
             proxy_cache a;
-            proxy_cache_revalidate on;
+            proxy_cache_revalidate on;{self.location_extra}
         }}
     }}
 }}
@@ -102,13 +120,14 @@ http {{
 
 class Squid(Other):
     name, program, version_option = "Squid", "squid", "-v"
+    memory_mb = 64
 
     def start(self, origin_port):
         config = self.write("squid.conf", f"""
 http_port 127.0.0.1:{self.port} accel defaultsite=localhost no-vhost
 cache_peer 127.0.0.1 parent {origin_port} 0 no-query no-digest originserver
 http_access allow all
-cache_mem 64 MB
+cache_mem {self.memory_mb} MB
 access_log none
 cache_log {self.folder}/squid-cache.log
 pid_filename {self.folder}/squid.pid
@@ -120,10 +139,12 @@ shutdown_lifetime 0 seconds
 
 class Varnish(Other):
     name, program, version_option = "Varnish", "varnishd", "-V"
+    memory_mb = 64
 
     def start(self, origin_port):
         return [self.installed(), "-F", "-a", f"127.0.0.1:{self.port}",
-                "-b", f"127.0.0.1:{origin_port}", "-s", "malloc,64m",
+                "-b", f"127.0.0.1:{origin_port}",
+                "-s", f"malloc,{self.memory_mb}m",
                 # what responses do not say, it would make up
                 "-p", "default_ttl=0", "-p", "default_grace=0",
                 "-p", "default_keep=3600",
@@ -133,6 +154,7 @@ class Varnish(Other):
 class TrafficServer(Other):
     name, program = "Traffic Server", "traffic_server"
     version_option = "-V"
+    memory_mb, extra = 64, ""
 
     def start(self, origin_port):
         config = os.path.join(self.folder, "ats")
@@ -148,41 +170,13 @@ CONFIG proxy.config.admin.user_id STRING #-1
 CONFIG proxy.config.log.logging_enabled INT 0
 CONFIG proxy.config.local_state_dir STRING {self.folder}/ats-run
 CONFIG proxy.config.log.logfile_dir STRING {self.folder}/ats-log
-""")
+{self.extra}""")
         self.write("ats/remap.config",
                    f"map / http://127.0.0.1:{origin_port}/\n")
-        self.write("ats/storage.config", f"{self.folder}/ats-cache 64M\n")
+        self.write("ats/storage.config",
+                   f"{self.folder}/ats-cache {self.memory_mb}M\n")
         self.env["PROXY_CONFIG_CONFIG_DIR"] = config
         return [self.installed()]
 
 
 OTHERS = (Nginx, Squid, Varnish, TrafficServer)
-
-
-def measure(cache, root, folder):
-    """Runs the whole suite against a kind of cache. Returns its results."""
-    with Running(cache, root, folder) as base:
-        return suite.run_twice(root, base)
-
-
-class Running:
-    """A cache before the suite's origin; gives the URL to ask."""
-
-    def __init__(self, cache, root, folder):
-        self.cache, self.root, self.folder = cache, root, folder
-        self.started = []
-
-    def __enter__(self):
-        try:
-            origin = suite.Origin(self.root, self.folder)
-            self.started.append(origin)
-            cache = self.cache(origin.port, self.folder)
-            self.started.append(cache)
-        except Exception:
-            self.__exit__(None, None, None)
-            raise
-        return f"http://localhost:{cache.port}"
-
-    def __exit__(self, *_):
-        while self.started:
-            self.started.pop().end()

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""`make bench-http` builds and runs, for seconds and with digestd only: no
+request fails, hits stay away from the origin, and misses are all its own. TAP.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+SOURCE = os.path.abspath(os.environ.get("top_srcdir", "."))
+BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+MAKE = os.environ.get("MAKE", "make")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+from taprun import run  # noqa: E402
+
+ARGS = "--seconds 1 --rounds 1 --only '1 KiB, 64 clients' digestd"
+
+
+def tables(text):
+    """{title: rows}, each a list of its cells."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("| ") and found:
+            found[list(found)[-1]].append(line.strip("| ").split(" | "))
+        elif line and not line.startswith("|"):
+            found[line] = []
+    return found
+
+
+def measures_hits_and_misses():
+    if not shutil.which("wrk"):
+        return "wrk is missing"
+    if not shutil.which("nginx", path="/usr/sbin:/usr/bin"):
+        return "nginx is missing"
+    # Not the job server of the make that runs this.
+    env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
+    r = subprocess.run([MAKE, "-s", "bench-http", f"ARGS={ARGS}"], cwd=BUILD,
+                       check=False, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, env=env)
+    assert r.returncode == 0, r.stdout
+    found = tables(r.stdout)
+    for title in ("hits of 1 KiB, 64 clients", "misses of 1 KiB, 64 clients"):
+        titles, row = found[title]
+        assert row[0] == "digestd" and row[titles.index("errors")] == "0", row
+        assert float(row[titles.index("CPU [us]")]) > 0, row
+    return None
+
+
+if __name__ == "__main__":
+    run((measures_hits_and_misses,))
