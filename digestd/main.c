@@ -82,6 +82,7 @@ static int load_and_run(const char *path, bool test)
 		fputs(errors.text, stderr);
 		return EXIT_FAILURE;
 	}
+	fputs(errors.text, stderr); /* warnings */
 	if (!test)
 		return run(config, path);
 	config_free(&config);

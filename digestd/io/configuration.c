@@ -21,6 +21,7 @@
 #include "digestd/core/hexdigit.h"
 #include "digestd/core/store.h"
 #include "digestd/io/admitter.h"
+#include "digestd/io/configuration_tls.h"
 #include "digestd/io/value.h"
 
 enum kind {
@@ -31,6 +32,7 @@ enum kind {
 	POLICY,  /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
 	LEVEL,   /* of the log */
+	VERSION, /* of TLS */
 	NUMBER,
 	SIZE,    /* bytes: 64K, 64M, 64G */
 	TIME_MS, /* 500ms, 30s, 5m, 1h */
@@ -164,6 +166,24 @@ static const struct option options[] = {
 	  "buffered of a body that is not stored" },
 	{ "drain", TIME_MS, AT(drain_ms), "30s", 0, HOUR_MS, false,
 	  "for requests under way to end after SIGTERM" },
+#define TLS_FILES(set, whose, who) \
+	{ "tls_" #set "_certificate", TEXT, \
+	  AT(tls_##set##_files.certificate), NULL, 0, 0, false, \
+	  "the certificate of " whose ", with its chain; a file" }, \
+	{ "tls_" #set "_key", TEXT, AT(tls_##set##_files.key), NULL, 0, 0, \
+	  false, "its private key; a file" }, \
+	{ "tls_" #set "_ca", TEXT, AT(tls_##set##_files.authorities), NULL, \
+	  0, 0, false, who "; a file" }
+	TLS_FILES(data, "listen_data", "who certifies clients that may come"),
+	TLS_FILES(peer, "this node, for its peers",
+		  "who certifies the nodes of the cluster"),
+	TLS_FILES(admin, "listen_admin", "who certifies clients that may come"),
+	TLS_FILES(origin, "this node, for origins", "who certifies origins"),
+#undef TLS_FILES
+	{ "tls_origin_verify", FLAG, AT(tls_origin_verify), "true", 0, 0,
+	  false, "origins must have a certificate that is right" },
+	{ "tls_oldest", VERSION, AT(tls_oldest), "1.2", 0, 0, false,
+	  "version of TLS that is spoken: 1.2 or 1.3" },
 	{ "log_level", LEVEL, AT(log_level), "info", 0, 0, false,
 	  "error, warning, info or debug" },
 };
@@ -174,23 +194,21 @@ enum {
 };
 
 /*
- * Where libconfuse's messages go: its error function has no argument for it.
- * Set for the time of one config_load(), which only one thread calls.
+ * Where libconfuse's messages go, and where options were seen: its functions
+ * have no argument for it. For the time of one config_load(), which only one
+ * thread calls.
  */
 static struct config_errors *errors_now;
+static unsigned lines_now[NOPTIONS]; /* 0: not in the file */
 
 __attribute__((format(printf, 2, 3))) static void
 report(struct config_errors *e, const char *format, ...)
 {
-	size_t room = sizeof(e->text) - e->len;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vsnprintf(e->text + e->len, room, format, args);
+	config_report(e, format, args);
 	va_end(args);
-	if (n > 0)
-		e->len += (size_t)n < room ? (size_t)n : room - 1;
 }
 
 __attribute__((format(printf, 2, 0))) static void
@@ -236,6 +254,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case POLICY:
 	case ADMISSION:
 	case LEVEL:
+	case VERSION:
 	case SHARE:
 	case FLAG:
 		break;
@@ -275,6 +294,9 @@ static const char *fault(const struct option *o, const char *text)
 		return value_is_level(text) ?
 			       NULL :
 			       "is not error, warning, info or debug";
+	case VERSION:
+		return config_tls_is_version(text) ? NULL :
+						     "is not 1.2 or 1.3";
 	case NUMBER:
 		return read_number(o, text, &number) ? NULL : "is not a number";
 	case SIZE:
@@ -319,12 +341,18 @@ static const char *unit_of(const struct option *o)
 	case POLICY:
 	case ADMISSION:
 	case LEVEL:
+	case VERSION:
 	case NUMBER:
 	case SHARE:
 	case FLAG:
 		break;
 	}
 	return "";
+}
+
+static unsigned line_of(const char *name)
+{
+	return lines_now[find_option(name) - options];
 }
 
 /* libconfuse's validator: called for each value, with the line at hand. */
@@ -337,6 +365,7 @@ static int validate(cfg_t *cfg, cfg_opt_t *opt)
 
 	if (!o || !text)
 		return 0;
+	lines_now[o - options] = (unsigned)cfg->line;
 	wrong = fault(o, text);
 	if (wrong) {
 		cfg_error(cfg, "%s: \"%s\" %s", o->name, text, wrong);
@@ -598,6 +627,7 @@ static cfg_t *set_up(void)
 static void parse(cfg_t *cfg, const char *path, struct config_errors *errors)
 {
 	errors_now = errors;
+	memset(lines_now, 0, sizeof(lines_now));
 	errno = 0;
 	switch (cfg_parse(cfg, path)) {
 	case CFG_SUCCESS:
@@ -617,6 +647,8 @@ int config_load(const char *path, struct config **out,
 {
 	cfg_t *cfg = set_up();
 	struct config *c = calloc(1, sizeof(*c));
+	struct config_errors warnings = { .len = 0 };
+	const struct config_check check = { path, line_of, errors, &warnings };
 
 	*errors = (struct config_errors){ .len = 0 };
 	if (cfg && c)
@@ -625,6 +657,8 @@ int config_load(const char *path, struct config **out,
 		report(errors, "%s: out of memory\n", path);
 	if (!errors->len)
 		check_whole(c, path, errors);
+	if (!errors->len)
+		config_tls_load(c, &check);
 	if (cfg)
 		cfg_free(cfg);
 	if (errors->len) {
@@ -632,6 +666,7 @@ int config_load(const char *path, struct config **out,
 		return -EINVAL;
 	}
 	*out = c;
+	*errors = warnings;
 	return 0;
 }
 
@@ -659,6 +694,7 @@ void config_free(struct config **c)
 	}
 	free_places((*c)->origins, (*c)->norigins);
 	free_places((*c)->peers, (*c)->npeers);
+	config_tls_free(*c);
 	explicit_bzero((*c)->key, sizeof((*c)->key));
 	free(*c);
 	*c = NULL;
@@ -687,6 +723,12 @@ const char *config_needs_restart(const struct config *now,
 		if (options[i].restart && !same_value(now, next, &options[i]))
 			return options[i].name;
 	}
+	if (!now->tls_data != !next->tls_data)
+		return "tls_data_certificate";
+	if (!now->tls_peer != !next->tls_peer)
+		return "tls_peer_certificate";
+	if (!now->tls_admin != !next->tls_admin)
+		return "tls_admin_certificate";
 	return NULL;
 }
 

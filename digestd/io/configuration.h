@@ -15,10 +15,20 @@
 
 #include "codec/key.h"
 
+struct tls;
+struct tls_client;
+
 /* A named section with a URL: an origin's host, a peer's name. */
 struct config_place {
 	char *name;
 	char *url; /* "http://host:port", without a path */
+};
+
+/* PEM files, null where not given. */
+struct config_tls_files {
+	char *certificate;
+	char *key;
+	char *authorities;
 };
 
 /* Numbers are in the unit that their name says, sizes in bytes. */
@@ -93,6 +103,17 @@ struct config {
 	int64_t stream_window;
 	int64_t drain_ms;
 
+	struct config_tls_files tls_data_files;
+	struct config_tls_files tls_peer_files;
+	struct config_tls_files tls_admin_files;
+	struct config_tls_files tls_origin_files;
+	bool tls_origin_verify;
+	char *tls_oldest;
+
+	/* from those files; null: a listener without TLS, never a client */
+	struct tls *tls_data, *tls_peer, *tls_admin;
+	struct tls_client *tls_peer_client, *tls_origin;
+
 	char *log_level;
 };
 
@@ -105,12 +126,19 @@ struct config_errors {
 /*
  * Reads and checks a file. Returns 0 and a configuration to be released with
  * config_free(), or -EINVAL; then *errors has lines of the form
- * "FILE:LINE: OPTION: what is wrong", each ended by a newline.
+ * "FILE:LINE: OPTION: what is wrong", each ended by a newline. After 0 such
+ * lines are warnings: it can be used, but somebody should look at it.
  */
 int config_load(const char *path, struct config **out,
 		struct config_errors *errors);
 
 void config_free(struct config **c);
+
+/*
+ * Where the certificates of two configurations are the same, lets `next` have
+ * those of `now`, with the connections and tickets made by them.
+ */
+void config_keep_tls(const struct config *now, struct config *next);
 
 /*
  * Whether two configurations differ in an option that takes effect only at a

@@ -19,6 +19,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/io/address.h"
 #include "digestd/io/loop.h"
+#include "digestd/io/tls_client.h"
 
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
@@ -47,6 +48,7 @@ struct fetch {
 	struct fetch *next, **link;
 	CURL *easy;
 	struct curl_slist *lines;
+	struct tls_client *tls;
 	const struct fetch_callbacks *callbacks;
 	void *arg;
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
@@ -83,6 +85,7 @@ static void fetch_free(struct fetch *f)
 	loop_undefer(fetcher->loop, &f->later);
 	curl_easy_cleanup(f->easy);
 	curl_slist_free_all(f->lines);
+	tls_client_unref(f->tls);
 	fields_free(&f->fields);
 	free(f);
 }
@@ -108,6 +111,10 @@ static enum fetch_result result_of(const struct fetch *f, CURLcode code)
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_CONNECT:
 		return f->refused ? FETCH_REFUSED : FETCH_NOCONNECT;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return FETCH_UNTRUSTED;
 	case CURLE_OPERATION_TIMEDOUT:
 		return FETCH_TIMEOUT;
 	case CURLE_OUT_OF_MEMORY:
@@ -563,6 +570,42 @@ static void set_manners(CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
 }
 
+/*
+ * Authorities of one's own are trusted in place of the system's: these are a
+ * file and, where curl was built so, a folder.
+ */
+static void set_tls_files(CURL *easy, const struct tls_client *tls)
+{
+	const char *ca = tls_client_path(tls, TLS_AUTHORITIES);
+
+	if (ca) {
+		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
+	curl_easy_setopt(easy, CURLOPT_SSLCERT,
+			 tls_client_path(tls, TLS_CERTIFICATE));
+	curl_easy_setopt(easy, CURLOPT_SSLKEY, tls_client_path(tls, TLS_KEY));
+	if (!tls_client_verifies(tls)) {
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+}
+
+static void set_tls(struct fetch *f, const struct fetch_request *r)
+{
+	long oldest = CURL_SSLVERSION_TLSv1_2;
+
+	if (strncasecmp(r->url, "https:", 6) != 0)
+		return;
+	if (r->tls) {
+		f->tls = tls_client_ref(r->tls);
+		set_tls_files(f->easy, r->tls);
+		if (tls_client_oldest(r->tls) == TLS_1_3)
+			oldest = CURL_SSLVERSION_TLSv1_3;
+	}
+	curl_easy_setopt(f->easy, CURLOPT_SSLVERSION, oldest);
+}
+
 static void set_method(struct fetch *f, const struct fetch_request *r)
 {
 	CURL *easy = f->easy;
@@ -595,6 +638,7 @@ static int set_up(struct fetch *f, const struct fetch_request *r)
 	set_callbacks(f);
 	set_limits(f->easy, r->limits);
 	set_method(f, r);
+	set_tls(f, r);
 	curl_easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->lines);
 	if (r->target && curl_easy_setopt(f->easy, CURLOPT_REQUEST_TARGET,
 					  r->target))

@@ -24,12 +24,15 @@ struct fetch;
 struct fetcher;
 struct fields;
 struct loop;
+struct tls_client;
 
 enum fetch_result {
 	FETCH_COMPLETE,   /* header and body are whole */
 	FETCH_TRUNCATED,  /* broke off after the header */
 	FETCH_TIMEOUT,    /* a time limit passed, or it was too slow */
 	FETCH_NOCONNECT,  /* no such host, refused, unreachable */
+	FETCH_UNTRUSTED,  /* no TLS with it: above all, a certificate of whom
+			     nobody knows, of another, or out of date */
 	FETCH_REFUSED,    /* no public address, see fetcher_public_only() */
 	FETCH_BAD,        /* not HTTP, or against its rules, or no answer */
 	FETCH_NOMEM,      /* out of memory */
@@ -67,6 +70,8 @@ struct fetch_request {
 	const struct fields *fields; /* may be null */
 	const struct fetch_limits *limits;
 	const struct fetch_upload *upload; /* null: no body */
+	struct tls_client *tls;     /* for https; the fetch holds a reference.
+				       Null: TLS 1.2, the system's trust */
 };
 
 struct fetch_timing {

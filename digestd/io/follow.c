@@ -199,6 +199,9 @@ static enum follower_event judge(struct peer *p, const struct fetch_done *done)
 		p->counters.unfit++;
 		return FOLLOWER_UNFIT;
 	}
+	if (done->result == FETCH_UNTRUSTED)
+		return take_failure(p, "no digest: no TLS with it, or its "
+				    "certificate is not trusted");
 	if (done->result != FETCH_COMPLETE || done->ended_by_close)
 		return take_failure(p, "no digest: no complete answer");
 	switch (p->update.status) {
@@ -333,6 +336,7 @@ static int start(struct peer *p, struct fields *fields)
 		.url = p->digest_url,
 		.fields = fields,
 		.limits = &limits,
+		.tls = s->tls,
 	};
 	char bearer[64];
 

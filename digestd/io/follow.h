@@ -15,6 +15,7 @@
 struct fetcher;
 struct follow;
 struct loop;
+struct tls_client;
 
 /* Counters of one peer; one row each. name, what it counts. */
 /* clang-format off */
@@ -48,6 +49,7 @@ struct follow_settings {
 	int64_t wait_s;       /* Prefer: wait */
 	int64_t timeout_ms;   /* of a fetch, beyond the wait */
 	int64_t connect_ms;
+	struct tls_client *tls; /* borrowed; null: see fetch_request */
 };
 
 struct follow_place {

@@ -59,6 +59,20 @@ static void admission_metrics(const struct node_status *s, FILE *to)
 	      "whether everything is worth a write, as things stand");
 }
 
+static void tls_metrics(const struct node_status *s, FILE *to)
+{
+	counter(to, "tls_admin_failed", s->tls_admin_failed,
+		"connections to the admin listener without a TLS handshake");
+	if (!s->ncertificates)
+		return;
+	head(to, "certificate_expiry_timestamp_seconds", "gauge",
+	     "when the listener's certificate expires, since 1970");
+	for (size_t i = 0; i < s->ncertificates; i++)
+		fprintf(to, "digestd_certificate_expiry_timestamp_seconds{"
+			"listener=\"%s\"} %" PRId64 "\n",
+			s->certificates[i].use, s->certificates[i].expires_s);
+}
+
 static double fill_of(uint64_t nones, uint64_t nbits)
 {
 	return nbits ? (double)nones / (double)nbits : 0;
@@ -164,6 +178,7 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 #undef X
 	store_metrics(s, to);
 	admission_metrics(s, to);
+	tls_metrics(s, to);
 	if (s->publishes)
 		digest_metrics(s, to);
 	if (s->follow && follow_count(s->follow)) {

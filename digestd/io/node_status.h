@@ -17,6 +17,14 @@
 #include "digestd/io/publisher.h"
 #include "digestd/io/worker.h"
 
+/* A certificate in use. */
+struct node_certificate {
+	const char *use;
+	int64_t expires_s; /* since 1970 */
+};
+
+enum { NODE_CERTIFICATES_MAX = 3 };
+
 struct node_status {
 	const char *node;
 	uint64_t instance;
@@ -26,6 +34,9 @@ struct node_status {
 	int64_t uptime_s;
 	unsigned threads;
 	struct worker_counters counters; /* sum of all workers */
+	struct node_certificate certificates[NODE_CERTIFICATES_MAX];
+	size_t ncertificates;
+	uint64_t tls_admin_failed;
 	struct store_stats store;
 	struct admitter_stats admission;
 	struct catalog_stats catalog;

@@ -372,6 +372,7 @@ static unsigned failure_status(enum fetch_result result)
 	case FETCH_COMPLETE:
 	case FETCH_TRUNCATED:
 	case FETCH_NOCONNECT:
+	case FETCH_UNTRUSTED:
 	case FETCH_BAD:
 		break;
 	}
@@ -390,6 +391,8 @@ static void on_origin_done(void *arg, struct fetch *f,
 		return;
 	}
 	worker_add(&r->worker->counters.origin_errors, 1);
+	if (done->result == FETCH_UNTRUSTED)
+		worker_untrusted(r->worker, r->upstream);
 	if (r->replying)
 		break_off(r);
 	else if (!serve_stale(r))
@@ -458,6 +461,7 @@ static int fetch_from_peer(struct request *r, unsigned timeout_ms)
 		.target = r->target.uri,
 		.fields = &r->out,
 		.limits = &limits,
+		.tls = set->peer_client_tls,
 	};
 
 	if (copy_host(r, host, sizeof(host)) ||
@@ -583,6 +587,7 @@ static int fetch_from_origin(struct request *r)
 		.fields = &r->out,
 		.limits = &limits,
 		.upload = in && in->has_body ? &upload : NULL,
+		.tls = set->origin_tls,
 	};
 
 	if (copy_host(r, host, sizeof(host)))

@@ -22,6 +22,7 @@
 #include "digestd/core/guard.h"
 #include "digestd/io/listen.h"
 #include "digestd/io/server_conn.h"
+#include "digestd/io/tls.h"
 
 /* Beside the request's header, a connection's memory holds the reply's. */
 enum { REPLY_HEADER_BYTES = 16384 };
@@ -181,6 +182,8 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 	s->conns = c;
 	s->nconns++;
 	await_request(c, 0);
+	if (conn_tls_begin(c))
+		conn_break(c);
 	return c;
 }
 
@@ -193,6 +196,7 @@ static void conn_close(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	conn_tls_end(c);
 	fields_free(&c->x.fields);
 	free(c->target);
 	free(c);
@@ -446,14 +450,30 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
 
 /* The server */
 
+/*
+ * The certificates that the library itself would use: none. Each session is
+ * given its own before it is asked for them.
+ */
+static int no_certificate(void)
+{
+	return -1;
+}
+
 static struct MHD_Daemon *start_daemon(struct server *s)
 {
+	const struct MHD_OptionItem with_tls[] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+		  (void *)(uintptr_t)no_certificate },
+		{ MHD_OPTION_END, 0, NULL },
+	};
 	const struct server_settings *set = &s->settings;
 	unsigned idle_s = (set->idle_ms + 999) / 1000;
 
 	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-		on_access, s,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+			(s->tls ? MHD_USE_TLS : 0),
+		0, NULL, NULL, on_access, s,
+		MHD_OPTION_ARRAY, s->tls ? with_tls : with_tls + 1,
 		MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
 		MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -501,11 +521,14 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->loop = loop;
 	s->settings = *settings;
 	s->settings.listen = NULL;
+	s->settings.tls = NULL;
 	s->handler = handler;
 	s->arg = arg;
 	s->pump = (struct loop_call){ .run = run_pump, .arg = s };
+	s->tls = settings->tls ? tls_ref(settings->tls) : NULL;
 	err = server_start(s, settings->listen);
 	if (err) {
+		tls_unref(s->tls);
 		free(s);
 		return err;
 	}
@@ -543,6 +566,7 @@ void server_free(struct server **server)
 	loop_timer_clear(s->loop, &s->timeout);
 	loop_undefer(s->loop, &s->pump);
 	loop_undefer(s->loop, &s->drained);
+	tls_unref(s->tls);
 	free(s);
 	*server = NULL;
 }

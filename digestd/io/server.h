@@ -26,6 +26,7 @@ struct fields;
 struct loop;
 struct server;
 struct sockaddr;
+struct tls;
 
 struct server_settings {
 	/* "127.0.0.1:8080", "[::1]:8080", ":8080" (every address); port 0:
@@ -36,6 +37,7 @@ struct server_settings {
 	unsigned header_ms;        /* a request's header is in by then */
 	unsigned idle_ms;          /* a connection without any traffic */
 	unsigned min_rate;         /* [bytes/s] of reading a reply; 0: any */
+	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
 };
 
 /* A request as it came. All pointers live until the exchange's on_done(). */
@@ -122,6 +124,19 @@ void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
 
 /* The port that the server listens on (the one found for port 0). */
 unsigned server_port(const struct server *server);
+
+/* Whether the library below can do TLS. */
+bool server_has_tls(void);
+
+/*
+ * Takes other certificates for the connections to come; the server holds a
+ * reference of its own. A server is made with or without TLS: where it has
+ * none, or with null, nothing changes.
+ */
+void server_set_tls(struct server *server, struct tls *tls);
+
+/* Connections that ended before their handshake had; from any thread. */
+uint64_t server_tls_failures(const struct server *server);
 
 /* Connections open now. */
 unsigned server_connections(const struct server *server);

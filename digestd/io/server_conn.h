@@ -12,12 +12,15 @@
 #define DIGESTD_IO_SERVER_CONN_H
 
 #include <microhttpd.h>
+#include <stdatomic.h>
 
 #include "digestd/core/fields.h"
+#include "digestd/io/log.h"
 #include "digestd/io/loop.h"
 #include "digestd/io/server.h"
 
 struct conn;
+struct tls_handshake;
 
 struct exchange {
 	struct server_request request;
@@ -41,6 +44,9 @@ struct server {
 	const struct server_handler *handler;
 	void *arg;
 	struct MHD_Daemon *mhd;
+	struct tls *tls; /* for new connections; null: not encrypted */
+	atomic_uint_fast64_t tls_failures;
+	struct log_limit tls_log;
 	int listen_fd;
 	unsigned port;
 	struct loop_watch watch;
@@ -59,6 +65,7 @@ struct conn {
 	struct MHD_Connection *mhd;
 	int fd;
 	struct conn *next, **link;
+	struct tls_handshake *handshake; /* null: not encrypted */
 
 	/* when the client must be done with what it is doing; 0: no limit */
 	int64_t deadline_ms;
@@ -90,6 +97,14 @@ void conn_set_deadline(struct conn *c, int64_t deadline_ms);
  */
 void conn_pace_start(struct conn *c);
 void conn_pace_add(struct conn *c, uint64_t nbytes);
+
+/*
+ * Prepares a new connection for its handshake, and ends what that made of it,
+ * with the connection itself; does nothing where there is no TLS. Begin fails
+ * without memory; end follows either.
+ */
+int conn_tls_begin(struct conn *c);
+void conn_tls_end(struct conn *c);
 
 /* Closes a connection: the library finds it broken in its next run. */
 void conn_break(struct conn *c);

@@ -26,6 +26,7 @@
 #include "digestd/io/notify.h"
 #include "digestd/io/publisher.h"
 #include "digestd/io/settings.h"
+#include "digestd/io/tls.h"
 #include "digestd/io/worker.h"
 
 enum {
@@ -87,6 +88,15 @@ static void count(const struct service *s, struct worker_counters *sum)
 		worker_count(s->workers[i], sum);
 }
 
+static void add_certificate(struct node_status *to, const char *use,
+			    const struct tls *tls)
+{
+	if (!tls)
+		return;
+	to->certificates[to->ncertificates++] =
+		(struct node_certificate){ use, tls_expires_s(tls) };
+}
+
 static void gather(void *arg, struct node_status *out)
 {
 	struct service *s = arg;
@@ -102,6 +112,11 @@ static void gather(void *arg, struct node_status *out)
 		.publishes = s->publisher,
 		.follow = s->follow,
 	};
+	add_certificate(out, "data", s->config->tls_data);
+	add_certificate(out, "peer", s->config->tls_peer);
+	add_certificate(out, "admin", s->config->tls_admin);
+	if (s->admin)
+		out->tls_admin_failed = server_tls_failures(s->admin);
 	count(s, &out->counters);
 	cache_stats(s->cache, &out->store, &out->catalog);
 	admitter_stats(s->admitter, &out->admission);
@@ -290,6 +305,7 @@ static int start_admin(struct service *s)
 		.max_header_bytes = ADMIN_HEADER_BYTES,
 		.header_ms = ADMIN_TIMEOUT_MS,
 		.idle_ms = ADMIN_TIMEOUT_MS,
+		.tls = s->config->tls_admin,
 	};
 	int err;
 
@@ -445,16 +461,18 @@ static int apply(struct service *s, const struct config *c)
 		publisher_set(s->publisher, &publishing, &resizing);
 	cache_limit(s->cache, (uint64_t)c->cache_size,
 		    (unsigned)c->vary_limit);
+	if (s->admin)
+		server_set_tls(s->admin, c->tls_admin);
 	log_set_level(c->log_level);
 	return err;
 }
 
-static void log_lines(const char *lines)
+static void log_lines(enum log_level level, const char *lines)
 {
 	while (*lines) {
 		size_t len = strcspn(lines, "\n");
 
-		log_write(LOG_ERROR, "reload", "%.*s", (int)len, lines);
+		log_write(level, "reload", "%.*s", (int)len, lines);
 		lines += len + (lines[len] == '\n');
 	}
 }
@@ -467,9 +485,11 @@ static void reload(struct service *s)
 
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
-		log_lines(errors.text);
+		log_lines(LOG_ERROR, errors.text);
 		log_write(LOG_ERROR, "reload", "the old configuration stays");
 	} else {
+		log_lines(LOG_WARNING, errors.text);
+		config_keep_tls(s->config, next);
 		option = config_needs_restart(s->config, next);
 		if (option)
 			log_write(LOG_WARNING, "reload", "%s takes effect "

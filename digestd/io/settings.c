@@ -65,6 +65,10 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.max_object_bytes = (size_t)c->max_object_size,
 		.window_bytes = (size_t)c->stream_window,
 		.max_upload_bytes = (uint64_t)c->max_upload_size,
+		.data_tls = c->tls_data,
+		.peer_tls = c->tls_peer,
+		.origin_tls = c->tls_origin,
+		.peer_client_tls = c->tls_peer_client,
 	};
 	settings_hash_secret(c, out->hash_secret);
 	make_token(c, out->token);
@@ -177,6 +181,7 @@ struct follow_settings settings_of_following(const struct config *c)
 		.wait_s = c->wait_s,
 		.timeout_ms = c->digest_timeout_ms,
 		.connect_ms = c->peer_connect_ms,
+		.tls = c->tls_peer_client,
 	};
 
 	scd_limits_init(&s.limits);

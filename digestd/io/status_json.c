@@ -33,6 +33,20 @@ static json_t *counters(const struct node_status *s)
 	return o;
 }
 
+static json_t *certificates(const struct node_status *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->ncertificates; i++) {
+		json_t *o = json_object();
+
+		put_text(o, "listener", s->certificates[i].use);
+		put(o, "expires", (uint64_t)s->certificates[i].expires_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *store(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -147,6 +161,7 @@ char *node_status_json(const struct node_status *s)
 	put(o, "uptime_s", (uint64_t)s->uptime_s);
 	put(o, "threads", s->threads);
 	json_object_set_new(o, "counters", counters(s));
+	json_object_set_new(o, "certificates", certificates(s));
 	json_object_set_new(o, "store", store(s));
 	json_object_set_new(o, "admission", admission(s));
 	json_object_set_new(o, "digest",

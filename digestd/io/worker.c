@@ -11,6 +11,8 @@
 #include "digestd/io/request.h"
 #include "digestd/io/worker_inside.h"
 
+enum { UNTRUSTED_LOG_MS = 10000 };
+
 static void *run(void *arg)
 {
 	struct worker *w = arg;
@@ -20,21 +22,24 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int open_server(struct worker *w, const char *address,
-		       const struct server_handler *handler,
-		       struct server **out)
+static int open_server(struct worker *w, bool peers)
 {
 	const struct worker_settings *set = w->settings;
 	struct server_settings settings = {
-		.listen = address,
+		.listen = peers ? set->peer_listen : set->data_listen,
 		.max_connections = set->max_connections,
 		.max_header_bytes = set->max_header_bytes,
 		.header_ms = set->header_ms,
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
+		.tls = peers ? set->peer_tls : set->data_tls,
 	};
 
-	return address ? server_new(w->loop, &settings, handler, w, out) : 0;
+	if (!settings.listen)
+		return 0;
+	return server_new(w->loop, &settings,
+			  peers ? &request_peer_handler : &request_data_handler,
+			  w, peers ? &w->peer : &w->data);
 }
 
 static int open_all(struct worker *w)
@@ -49,11 +54,9 @@ static int open_all(struct worker *w)
 	if (err)
 		return err;
 	fetcher_public_only(w->public);
-	err = open_server(w, w->settings->data_listen, &request_data_handler,
-			  &w->data);
+	err = open_server(w, false);
 	if (!err)
-		err = open_server(w, w->settings->peer_listen,
-				  &request_peer_handler, &w->peer);
+		err = open_server(w, true);
 	return err;
 }
 
@@ -141,9 +144,14 @@ static void take_view(void *arg)
 static void take_settings(void *arg)
 {
 	struct news *news = arg;
+	struct worker *w = news->worker;
 
-	worker_settings_unref(news->worker->settings);
-	news->worker->settings = news->settings;
+	if (w->data)
+		server_set_tls(w->data, news->settings->data_tls);
+	if (w->peer)
+		server_set_tls(w->peer, news->settings->peer_tls);
+	worker_settings_unref(w->settings);
+	w->settings = news->settings;
 	free(news);
 }
 
@@ -226,4 +234,20 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	sum->name += __atomic_load_n(&from->name, __ATOMIC_RELAXED);
 	WORKER_COUNTERS(X)
 #undef X
+	if (worker->data)
+		sum->tls_data_failed += server_tls_failures(worker->data);
+	if (worker->peer)
+		sum->tls_peer_failed += server_tls_failures(worker->peer);
+}
+
+void worker_untrusted(struct worker *w, const char *url)
+{
+	unsigned dropped;
+
+	worker_add(&w->counters.origin_untrusted, 1);
+	w->untrusted_log.burst = 1;
+	w->untrusted_log.period_ms = UNTRUSTED_LOG_MS;
+	if (log_allow(&w->untrusted_log, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_ERROR, "tls", "origin %s: no TLS with it, or its "
+			  "certificate is not trusted", url ? url : "");
 }

@@ -17,6 +17,8 @@
 struct cache;
 struct peerset;
 struct server_handler;
+struct tls;
+struct tls_client;
 struct worker;
 
 /* Where requests for a host go. */
@@ -39,6 +41,10 @@ struct worker_settings {
 	unsigned idle_ms;
 	unsigned min_rate;           /* [bytes/s] of a client reading */
 	size_t max_header_bytes;     /* of requests and of responses */
+
+	/* TLS; null: none of the listener's, and see fetch_request */
+	struct tls *data_tls, *peer_tls;
+	struct tls_client *origin_tls, *peer_client_tls;
 
 	/* where requests go */
 	const struct worker_origin *origins;
@@ -108,6 +114,7 @@ struct worker_hooks {
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \
+	X(origin_untrusted, "of them: no TLS, or a certificate not trusted") \
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
@@ -122,7 +129,9 @@ struct worker_hooks {
 	X(stored,          "objects stored") \
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(loops,           "requests refused that had been here before") \
-	X(refused,         "requests without a right token")
+	X(refused,         "requests without a right token") \
+	X(tls_data_failed, "connections of clients without a TLS handshake") \
+	X(tls_peer_failed, "connections of peers without a TLS handshake")
 /* clang-format on */
 
 struct worker_counters {

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "digestd/io/fetch.h"
+#include "digestd/io/log.h"
 #include "digestd/io/loop.h"
 #include "digestd/io/server.h"
 #include "digestd/io/worker.h"
@@ -25,6 +26,7 @@ struct worker {
 	struct peerset *view;
 	struct request *requests;
 	struct worker_counters counters; /* written here, read anywhere */
+	struct log_limit untrusted_log;
 
 	pthread_t thread;
 	bool started;
@@ -41,6 +43,9 @@ struct worker_settings *
 worker_settings_copy(const struct worker_settings *from);
 struct worker_settings *worker_settings_ref(struct worker_settings *s);
 void worker_settings_unref(struct worker_settings *s);
+
+/* An origin's certificate was no good: counted, and logged now and then. */
+void worker_untrusted(struct worker *w, const char *url);
 
 /* Counts: only the worker's own thread writes, so a plain add will do. */
 static inline void worker_add(uint64_t *counter, uint64_t n)

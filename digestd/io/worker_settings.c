@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/io/tls.h"
+#include "digestd/io/tls_client.h"
 #include "digestd/io/worker_inside.h"
 
 /* `set` comes first: what others see is a pointer to it. */
@@ -47,7 +49,23 @@ void worker_settings_unref(struct worker_settings *s)
 	disown(s->data_listen);
 	disown(s->peer_listen);
 	disown(s->default_origin);
+	tls_unref(s->data_tls);
+	tls_unref(s->peer_tls);
+	tls_client_unref(s->origin_tls);
+	tls_client_unref(s->peer_client_tls);
 	free(s);
+}
+
+static void own_tls(struct worker_settings *s)
+{
+	if (s->data_tls)
+		tls_ref(s->data_tls);
+	if (s->peer_tls)
+		tls_ref(s->peer_tls);
+	if (s->origin_tls)
+		tls_client_ref(s->origin_tls);
+	if (s->peer_client_tls)
+		tls_client_ref(s->peer_client_tls);
 }
 
 static bool own_origins(struct worker_settings *s)
@@ -77,6 +95,7 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	copy->users = 1;
 	s = &copy->set;
 	*s = *from;
+	own_tls(s);
 	ok = own_origins(s);
 	/* each is owned or null, whatever happened to those before it */
 	ok = own(&s->node) && ok;

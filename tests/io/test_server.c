@@ -31,7 +31,7 @@ static struct {
 	struct server *server;
 	pthread_t thread;
 	char big[BIG];
-	atomic_int done, aborted, released;
+	atomic_int begun, done, aborted, released;
 	struct loop_call stop;
 	atomic_bool drained;
 } at;
@@ -139,6 +139,7 @@ static void on_request(void *arg, struct exchange *x)
 	const char *t = r->target;
 
 	(void)arg;
+	atomic_fetch_add(&at.begun, 1);
 	if (!strcmp(t, "/a%41?q")) {
 		exchange_reply_copy(x, 200, NULL, t, strlen(t));
 	} else if (!strcmp(t, "/big")) {
@@ -245,6 +246,7 @@ static int set_up(void **state)
 	assert_int_equal(loop_new(&at.loop), 0);
 	assert_int_equal(server_new(at.loop, &settings, &handler, NULL,
 				    &at.server), 0);
+	atomic_store(&at.begun, 0);
 	atomic_store(&at.done, 0);
 	atomic_store(&at.aborted, 0);
 	atomic_store(&at.released, 0);
@@ -454,7 +456,7 @@ static void stopping_with_exchanges_under_way(void **state)
 		fds[i] = dial();
 		say(fds[i], i % 2 ? "GET /never" KEEP : "GET /big" KEEP);
 	}
-	usleep(50000);
+	wait_for(&at.begun, 10);
 	tear_down(NULL);
 	assert_int_equal(atomic_load(&at.done) + atomic_load(&at.aborted), 10);
 	for (int i = 0; i < 10; i++)
@@ -480,7 +482,7 @@ static void draining_finishes_what_is_under_way(void **state)
 
 	(void)state;
 	say(busy, "GET /drip" KEEP);
-	usleep(5000);
+	wait_for(&at.begun, 1);
 	at.stop = (struct loop_call){ .run = run_drain };
 	loop_post(at.loop, &at.stop);
 	reply = hear(idle, NULL);

@@ -38,6 +38,8 @@ LAYERS = {
 LIBRARIES = {
     "curl/curl.h": r"digestd/io/fetch\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "microhttpd.h": r"digestd/io/server\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "gnutls/gnutls.h": r"digestd/io/tls\w*\.[ch]",
+    "gnutls/x509.h": r"digestd/io/tls\w*\.[ch]",
     "sys/epoll.h": r"digestd/io/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "md5.h": r"codec/squid\.c",
     "confuse.h": r"digestd/io/configuration\w*\.[ch]",

@@ -23,12 +23,14 @@ MODULES = {
     "jansson": "libjansson-dev",
     "libmicrohttpd": "libmicrohttpd-dev",
     "libcurl": "libcurl4-gnutls-dev",
+    "gnutls": "libgnutls28-dev",
     "libconfuse": "libconfuse-dev",
     "cmocka": "libcmocka-dev",
 }
 PROGRAMS = {
     "gnuplot": "gnuplot-nox",
     "mandoc": "mandoc",
+    "openssl": "openssl",
     "promtool": "prometheus",
     "shellcheck": "shellcheck",
     "clang": "clang",

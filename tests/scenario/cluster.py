@@ -127,9 +127,11 @@ class Response:
 
 
 def request(port, target, method="GET", headers=None, body=None, timeout=10,
-            host="www.example.com"):
-    """One request on a connection of its own."""
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+            host="www.example.com", tls=None):
+    """One request on a connection of its own; tls: its ssl.SSLContext."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout) \
+        if tls is None else http.client.HTTPSConnection(
+            "127.0.0.1", port, timeout=timeout, context=tls)
     try:
         c.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
         given = {k.lower() for k in (headers or {})}
@@ -155,6 +157,7 @@ class Node:
         self.cluster, self.name = cluster, name
         self.data, self.peer, self.admin = free_port(), free_port(), free_port()
         self.options, self.lines, self.peers = {}, [], []
+        self.peer_scheme = "http"
         self.path = os.path.join(cluster.dir, name + ".conf")
         self.process = None
 
@@ -172,7 +175,8 @@ class Node:
         lines = [f'{k} = "{v}"' if not isinstance(v, bool)
                  else f"{k} = {str(v).lower()}"
                  for k, v in options.items() if v is not None]
-        lines += [f'peer "{name}" {{ url = "http://127.0.0.1:{port}" }}'
+        lines += [f'peer "{name}" {{ url = '
+                  f'"{self.peer_scheme}://127.0.0.1:{port}" }}'
                   for name, port in self.peers]
         return "\n".join(lines + self.lines) + "\n"
 

@@ -64,13 +64,19 @@ class Server:
     What it returns is sent; None closes the connection.
     """
 
-    def __init__(self, serve, port=0):
+    def __init__(self, serve, port=0, tls=None):
         outer = self
         self.serve, self.requests, self.lock = serve, [], threading.Lock()
         self.open = set()
 
         class Handler(socketserver.StreamRequestHandler):
             disable_nagle_algorithm = True
+
+            def setup(self):
+                if tls:  # an ssl.SSLContext
+                    self.request = tls.wrap_socket(self.request,
+                                                   server_side=True)
+                super().setup()
 
             def handle(self):
                 with outer.lock:
@@ -93,7 +99,7 @@ class Server:
 
         self.server = Threads(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever,
                                        args=(0.05,), daemon=True)
         self.thread.start()
@@ -133,9 +139,9 @@ class Server:
 class Origin(Server):
     """An origin whose answers are set by path: bytes, or a function."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.pages = {}
-        super().__init__(self.answer)
+        super().__init__(self.answer, tls=tls)
 
     def set(self, path, **args):
         self.pages[path] = response(**args)

@@ -1,0 +1,353 @@
+"""TLS: on each listener, with peers and origins, and new certificates."""
+
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+import cluster as scd
+import servers
+from certificates import Authority
+from cluster import request, until
+
+MAXAGE = {"Cache-Control": "max-age=600"}
+
+
+@pytest.fixture(scope="module")
+def ca(tmp_path_factory):
+    """An authority with a certificate for a node and one for a client."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    a = Authority(tmp_path_factory.mktemp("tls"))
+    a.node, a.guest = a.issue("node"), a.issue("guest")
+    return a
+
+
+@pytest.fixture(scope="module")
+def stranger(ca, tmp_path_factory):
+    """Another authority, with a certificate of its own."""
+    a = Authority(tmp_path_factory.mktemp("other"), "other")
+    a.node = a.issue("node")
+    return a
+
+
+def listener(name, pair, authority=None):
+    """The options for one listener."""
+    options = {f"tls_{name}_certificate": pair[0], f"tls_{name}_key": pair[1]}
+    if authority:
+        options[f"tls_{name}_ca"] = authority.pem
+    return options
+
+
+def fails(port, context, target="/"):
+    """Whether there is no HTTP over such a connection: refused in the
+    handshake, which with TLS 1.3 shows when something is read."""
+    try:
+        request(port, target, tls=context)
+    except (OSError, ssl.SSLError):
+        return True
+    return False
+
+
+def metric(node, name, **args):
+    text = request(node.admin, "/metrics", **args).body.decode()
+    return next(float(line.split()[-1]) for line in text.splitlines()
+                if line.startswith("digestd_" + name))
+
+
+def test_hits_over_tls(make_cluster, origin, ca):
+    origin.set("/page", fields=MAXAGE, body=b"x" * 100000)
+    c = make_cluster(1, **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    for tls in (ca.client(), ca.client(oldest=ssl.TLSVersion.TLSv1_3)):
+        for _ in range(2):
+            r = n.get("/page", tls=tls)
+            assert (r.status, r.body) == (200, b"x" * 100000)
+    assert r.source == "hit" and origin.count("/page") == 1
+    assert fails(n.data, ssl.create_default_context())
+
+
+def test_uploads_and_large_bodies_over_tls(make_cluster, origin, ca):
+    body = os.urandom(3 << 20)
+    c = make_cluster(1, max_object_size="1M", **listener("data", ca.node))
+    origin.pages["/echo"] = lambda r, _: servers.response(
+        200, {"Cache-Control": "no-store"}, r.body)
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    r = n.get("/echo", method="POST", body=body, tls=ca.client())
+    assert r.status == 200 and r.body == body
+
+
+def test_alpn_and_versions(make_cluster, origin, ca):
+    c = make_cluster(1, tls_oldest="1.3", **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    context = ca.client()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with socket.create_connection(("127.0.0.1", n.data), 5) as raw, \
+            context.wrap_socket(raw, server_hostname="localhost") as s:
+        assert s.selected_alpn_protocol() == "http/1.1"
+        assert s.version() == "TLSv1.3"
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert fails(n.data, context)
+
+
+def test_each_speaks_only_its_own(make_cluster, origin, ca):
+    """Plain HTTP to a TLS port, and TLS to a plain one: an end, no crash."""
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    c = make_cluster(1, **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    with pytest.raises((OSError, scd.http.client.HTTPException)):
+        request(n.data, "/page")
+    assert fails(n.admin, ca.client())
+    assert n.get("/page", tls=ca.client()).status == 200
+    until(lambda: metric(n, "tls_data_failed_total") == 1, what="counted")
+    assert "handshake with 127.0.0.1 failed" in n.process.logged()
+
+
+def test_peers_show_certificates(make_cluster, origin, ca):
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    c = make_cluster(2, **listener("peer", ca.node, ca))
+    c.origin_url = origin.url
+    for n in c.nodes:
+        n.peer_scheme = "https"
+    a, b = c.start().nodes
+    a.get("/page")
+    c.wait_settled()
+    r = b.get("/page")
+    assert (r.status, r.body, r.source) == (200, b"page", "peer")
+
+
+def test_peer_listener_refuses_others(make_cluster, origin, ca, stranger):
+    c = make_cluster(1, **listener("peer", ca.node, ca))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    late = ca.issue("late", days=-1)
+    assert request(n.peer, "/scd/v1/digest",
+                   tls=ca.client(ca.guest)).status == 401
+    assert fails(n.peer, ca.client())
+    assert fails(n.peer, ca.client(stranger.node))
+    assert fails(n.peer, ca.client(late))
+    only_server = ca.issue("server", extra="extendedKeyUsage=serverAuth")
+    assert fails(n.peer, ca.client(only_server))
+    until(lambda: metric(n, "tls_peer_failed_total") == 4, what="counted")
+    log = n.process.logged()
+    assert "unknown" in log and "expired" in log, log
+
+
+def test_peer_of_the_wrong_authority(make_cluster, origin, ca, stranger):
+    """A peer that cannot show who it is is not asked; the origin answers."""
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    a, b = c.nodes
+    a.options.update(listener("peer", ca.node))
+    b.options.update(listener("peer", stranger.node), tls_peer_ca=stranger.pem)
+    a.peer_scheme = b.peer_scheme = "https"
+    c.start()
+    a.get("/page")
+    until(lambda: "not trusted" in b.process.logged(), what="refused")
+    assert b.peer_status("n1")["digest"] is None
+    assert b.get("/page").source == "origin"
+
+
+def test_origins_are_verified(make_cluster, ca, stranger):
+    with_tls = servers.Origin(tls=ca.server(ca.node, clients=True))
+    with_tls.set("/page", fields=MAXAGE, body=b"page")
+    try:
+        c = make_cluster(1)
+        c.origin_url = with_tls.url
+        n = c.nodes[0]
+        c.start()
+        for options, status in (
+                ({}, 502),  # what the system trusts
+                ({"tls_origin_ca": stranger.pem}, 502),
+                ({"tls_origin_ca": ca.pem}, 502),  # shows no certificate
+                (listener("origin", ca.guest, ca), 200)):
+            n.options.update(options)
+            reload(n)
+            until(lambda s=status: n.get(f"/page?{s}").status == s,
+                  what=str(options))
+        assert n.counters()["origin_untrusted"] >= 2
+        assert "certificate is not trusted" in n.process.logged()
+    finally:
+        with_tls.close()
+
+
+def test_origins_by_another_name(make_cluster, ca):
+    """The certificate must be for the host of the URL."""
+    other = ca.issue("other", names="subjectAltName=DNS:other.example")
+    with_tls = servers.Origin(tls=ca.server(other))
+    with_tls.set("/page", body=b"page")
+    try:
+        c = make_cluster(1, tls_origin_ca=ca.pem)
+        c.origin_url = with_tls.url
+        n = c.start().nodes[0]
+        assert n.get("/page").status == 502
+        assert n.counters()["origin_untrusted"] == 1
+        n.options["tls_origin_verify"] = False
+        reload(n)
+        until(lambda: n.get("/page").status == 200, what="not verified")
+    finally:
+        with_tls.close()
+
+
+def reload(node, word="reload: done"):
+    """New configuration, and wait until it was taken or refused; the workers
+    have it soon after."""
+    before = node.process.logged().count(word)
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: node.process.logged().count(word) > before, what=word)
+
+
+def serial(port, context):
+    with socket.create_connection(("127.0.0.1", port), 5) as raw, \
+            context.wrap_socket(raw, server_hostname="localhost") as s:
+        return s.getpeercert()["serialNumber"]
+
+
+def copy_pair(pair, to):
+    for source, target in zip(pair, to):
+        shutil.copy(source, target)
+
+
+def test_reload_under_load(make_cluster, origin, ca, tmp_path):
+    """New certificates, again and again, and no request fails."""
+    rounds = 100 if os.environ.get("SCD_TEST_LONG") else 6
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    used = (str(tmp_path / "used.pem"), str(tmp_path / "used.key"))
+    pairs = [ca.issue("one"), ca.issue("two")]
+    copy_pair(pairs[0], used)
+    c = make_cluster(1, **listener("data", used))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    bad, stop, served = [], threading.Event(), [0, 0]
+
+    def load(number, keep):
+        context = ca.client()
+        connection = None
+        while not stop.is_set():
+            try:
+                if connection is None or not keep:
+                    connection = scd.http.client.HTTPSConnection(
+                        "127.0.0.1", n.data, timeout=20, context=context)
+                connection.request("GET", "/page")
+                if connection.getresponse().read() != b"page":
+                    bad.append("body")
+                served[number] += 1
+                if not keep:
+                    connection.close()
+            except (OSError, scd.http.client.HTTPException) as e:
+                bad.append(repr(e))
+                return
+
+    threads = [threading.Thread(target=load, args=(i, i == 0))
+               for i in range(2)]
+    for t in threads:
+        t.start()
+    seen = serial(n.data, ca.client())
+    for i in range(1, rounds + 1):
+        copy_pair(pairs[i % 2], used)
+        reload(n)
+        until(lambda s=seen: serial(n.data, ca.client()) != s, what="changed")
+        seen = serial(n.data, ca.client())
+    until(lambda: min(served) > 20 or bad, what="requests")
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not bad
+
+
+def test_bad_certificate_is_refused(make_cluster, origin, ca, tmp_path):
+    used = (str(tmp_path / "used.pem"), str(tmp_path / "used.key"))
+    copy_pair(ca.node, used)
+    c = make_cluster(1, **listener("data", used))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    before = serial(n.data, ca.client())
+    shutil.copy(ca.guest[1], used[1])
+    reload(n, "the old configuration stays")
+    assert f"tls_data_key: {used[1]}: is not the key of {used[0]}" in \
+        n.process.logged()
+    assert serial(n.data, ca.client()) == before
+    copy_pair(ca.guest, used)
+    reload(n)
+    until(lambda: serial(n.data, ca.client()) != before, what="changed")
+
+
+def test_peers_get_new_authorities(make_cluster, origin, ca, stranger):
+    """Another authority after a reload: its nodes may come, others not."""
+    c = make_cluster(1, **listener("peer", ca.node, ca))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    assert not fails(n.peer, ca.client(ca.guest))
+    n.options["tls_peer_ca"] = stranger.pem
+    reload(n)
+    until(lambda: fails(n.peer, ca.client(ca.guest)), what="refused")
+    assert not fails(n.peer, ca.client(stranger.node))
+
+
+def test_configuration_names_what_is_wrong(ca, tmp_path):
+    path = tmp_path / "d.conf"
+    good = 'node = "a"\nlisten_data = ":0"\ndefault_origin = "http://o"\n'
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    late = ca.issue("late", days=-1)
+    soon = ca.issue("soon", days=3)
+
+    def check(certificate, key, *more):
+        path.write_text(good + f'tls_data_certificate = "{certificate}"\n'
+                        + (f'tls_data_key = "{key}"\n' if key else "")
+                        + "".join(m + "\n" for m in more))
+        r = subprocess.run([scd.DIGESTD, "-t", "-c", str(path)], check=False,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           text=True)
+        return r.returncode, r.stderr
+
+    pem, key = ca.node
+    assert check(pem, key) == (0, "")
+    assert check(*late) == (0, f"{path}:4: tls_data_certificate: {late[0]}: "
+                            "has expired\n")
+    assert check(*soon) == (0, f"{path}:4: tls_data_certificate: {soon[0]}: "
+                            "expires within 3 days\n")
+    for args, words in (
+            (("/none", key), f"{path}:4: tls_data_certificate: /none: No such"),
+            ((pem, "/none"), f"{path}:5: tls_data_key: /none: No such file"),
+            ((pem, ca.guest[1]), f"{path}:5: tls_data_key: {ca.guest[1]}: is "
+             f"not the key of {pem}"),
+            ((empty, key), f"{path}:4: tls_data_certificate: {empty}: "),
+            ((pem, empty), f"{path}:5: tls_data_key: {empty}: "),
+            ((pem, None), f"{path}: tls_data_key: not given"),
+            ((pem, key, f'tls_data_ca = "{empty}"'),
+             f"{path}:6: tls_data_ca: {empty}: has no certificate"),
+            ((pem, key, f'tls_origin_ca = "{key}"'),
+             f"{path}:6: tls_origin_ca: {key}: has no certificate"),
+            ((pem, key, f'tls_admin_ca = "{pem}"'),
+             f"{path}:6: tls_admin_ca: needs tls_admin_certificate"),
+            ((pem, key, 'tls_oldest = "1.1"'), f"{path}:6: tls_oldest")):
+        code, text = check(*args)
+        assert code == 1 and words in text, text
+
+
+def test_expiry_is_a_metric(make_cluster, origin, ca):
+    c = make_cluster(1, **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    end = ssl.cert_time_to_seconds(openssl_end(ca.node[0]))
+    assert metric(n, "certificate_expiry_timestamp_seconds") == end
+    assert n.status()["certificates"] == [{"listener": "data", "expires": end}]
+
+
+def openssl_end(path):
+    text = subprocess.run(["openssl", "x509", "-in", path, "-noout",
+                           "-enddate"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    return text.strip().split("=")[1]
