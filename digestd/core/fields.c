@@ -167,6 +167,43 @@ int fields_copy(const struct fields *f, struct fields *copy)
 	return 0;
 }
 
+/* A list with room for so much and no more. Returns 0 or -ENOMEM. */
+static int make_exact(struct fields *f, size_t nlines, size_t text)
+{
+	fields_init(f);
+	f->lines = malloc(nlines * sizeof(*f->lines));
+	f->blocks = malloc(sizeof(*f->blocks) + text);
+	if (!f->lines || !f->blocks) {
+		free(f->blocks);
+		f->blocks = NULL;
+		fields_free(f);
+		return -ENOMEM;
+	}
+	f->cap = nlines;
+	*f->blocks = (struct fields_block){ .cap = text };
+	return 0;
+}
+
+void fields_fit(struct fields *f)
+{
+	struct fields exact;
+	size_t text = 0;
+
+	for (size_t i = 0; i < f->nlines; i++)
+		text += strlen(f->lines[i].name) + strlen(f->lines[i].value) +
+			2;
+	if (!f->nlines) {
+		fields_free(f);
+		return;
+	}
+	if (make_exact(&exact, f->nlines, text))
+		return;
+	for (size_t i = 0; i < f->nlines; i++)
+		fields_add(&exact, f->lines[i].name, f->lines[i].value);
+	fields_free(f);
+	*f = exact;
+}
+
 const char *fields_get(const struct fields *f, const char *name)
 {
 	for (size_t i = 0; i < f->nlines; i++) {

@@ -76,6 +76,12 @@ void fields_remove(struct fields *f, const char *name);
 /* Makes *copy, which is overwritten, a copy of f. Returns 0 or -ENOMEM. */
 int fields_copy(const struct fields *f, struct fields *copy);
 
+/*
+ * Gives back the memory that a list does not need which is to be kept: its
+ * lines move. Without memory to move them to, it stays as it is.
+ */
+void fields_fit(struct fields *f);
+
 /* The value of the first line of a name; null when there is none. */
 const char *fields_get(const struct fields *f, const char *name);
 

@@ -132,6 +132,8 @@ void request_store(struct request *r)
 		cached_unref(&c);
 		return;
 	}
+	fields_fit(&c->fields);
+	fields_fit(&c->selecting);
 	buffer_fit(&r->body, r->body.len);
 	c->body = r->body.data;
 	c->body_len = r->body.len;
@@ -167,6 +169,8 @@ struct cached *request_refreshed(struct request *r,
 		return NULL;
 	}
 	fields_free(&news);
+	fields_fit(&c->fields);
+	fields_fit(&c->selecting);
 	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
 	freshness_init(&c->freshness, &answer, &times);
 	return c;

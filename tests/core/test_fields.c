@@ -184,6 +184,29 @@ static void hop_by_hop(void **state)
 	}
 }
 
+/* The lines stay, what was removed goes, and more can be added. */
+static void fits(void **state)
+{
+	struct fields f;
+	char text[MESSAGE_MAX];
+
+	(void)state;
+	message_must(&f, "A: 1\nb: 2\nB: two\nC: \n");
+	fields_remove(&f, "b");
+	fields_fit(&f);
+	assert_string_equal(message_text(&f, text), "A: 1\nC: \n");
+	/* 7 bytes of text, two lines, and what tells a block of text */
+	assert_true(fields_memory(&f) <= 7 + 2 * sizeof(struct field) + 32);
+	assert_int_equal(fields_add(&f, "D", "4"), 0);
+	assert_string_equal(message_text(&f, text), "A: 1\nC: \nD: 4\n");
+	fields_clear(&f);
+	fields_fit(&f);
+	assert_int_equal(fields_memory(&f), 0);
+	fields_fit(&f);
+	assert_int_equal(fields_count(&f), 0);
+	fields_free(&f);
+}
+
 /* Any allocation may fail: the list is then as it was. */
 static void without_memory(void **state)
 {
@@ -214,6 +237,9 @@ static void without_memory(void **state)
 			assert_string_equal(message_text(&f, text), before);
 		else
 			assert_int_equal(fields_count(&f), 1);
+		message_text(&f, before);
+		fields_fit(&f);
+		assert_string_equal(message_text(&f, text), before);
 		fields_free(&f);
 	} while (alloc_failed());
 	assert_true(n > 5);
@@ -228,6 +254,7 @@ int main(void)
 		cmocka_unit_test(tokens),
 		cmocka_unit_test(seconds),
 		cmocka_unit_test(hop_by_hop),
+		cmocka_unit_test(fits),
 		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
