@@ -1,6 +1,7 @@
 """TLS: on each listener, with peers and origins, and new certificates."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -335,6 +336,42 @@ def test_configuration_names_what_is_wrong(ca, tmp_path):
             ((pem, key, 'tls_oldest = "1.1"'), f"{path}:6: tls_oldest")):
         code, text = check(*args)
         assert code == 1 and words in text, text
+
+
+def test_example_of_the_readme(make_cluster, origin, ca, tmp_path):
+    """Its commands make certificates with which two nodes know each other."""
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    root = os.path.join(os.path.dirname(__file__), "..", "..")
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as f:
+        text = f.read()
+    shell, first = re.search(r"One for each address:\n\n```sh\n(.*?)```\n\n"
+                             r"and on the first of them\n\n```\n(.*?)```",
+                             text, re.S).groups()
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    second = c.nodes[1]
+
+    def here(text):
+        for old, new in (("192.0.2.1", "127.0.0.1"), ("192.0.2.2", "127.0.0.2"),
+                         ("/etc/digestd", str(tmp_path)), ("cache2", "n2"),
+                         ("8081", str(second.peer))):
+            text = text.replace(old, new)
+        return text
+    subprocess.run(["sh", "-e", "-c", here(shell)], check=True, cwd=tmp_path,
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    c.nodes[0].peers = []
+    c.nodes[0].lines = [here(first)]
+    second.peer_scheme = "https"
+    second.options = {name: f"{tmp_path}/{path}" for name, path in (
+        ("tls_peer_certificate", "127.0.0.2.pem"),
+        ("tls_peer_key", "127.0.0.2.key"), ("tls_peer_ca", "ca.pem"))}
+    second.options["listen_peer"] = f"127.0.0.2:{second.peer}"
+    c.start()
+    until(lambda: c.nodes[0].knows(second) and second.knows(c.nodes[0]),
+          what="digests known")
+    second.get("/page")
+    until(lambda: c.nodes[0].knows(second), what="digest known")
+    assert c.nodes[0].get("/page").source == "peer"
 
 
 def test_expiry_is_a_metric(make_cluster, origin, ca):
