@@ -90,6 +90,11 @@ bool admission_seen(const struct admission *a, uint64_t hash)
 	return a->policy->seen && a->policy->seen(a, hash);
 }
 
+struct scd_admission **admission_filter(struct admission *a)
+{
+	return a->policy->filter ? a->policy->filter(a) : NULL;
+}
+
 bool admission_admits_all(const struct admission *a)
 {
 	return a->policy->admits_all && a->policy->admits_all(a);

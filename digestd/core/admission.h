@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 struct eviction_policy;
+struct scd_admission;
 
 enum admission_decision { ADMISSION_NO, ADMISSION_RAM, ADMISSION_DISK };
 
@@ -92,6 +93,9 @@ struct admission_policy {
 	void (*note)(struct admission *a, uint64_t hash);
 	/* Has it enough uses to be worth a write? Changes nothing. */
 	bool (*seen)(const struct admission *a, uint64_t hash);
+	/* Where its filter of keys is, which may outlive it, or be put there
+	 * instead; null: it has none. */
+	struct scd_admission **(*filter)(struct admission *a);
 	/* Does it admit everything, as things stand? Null: no. */
 	bool (*admits_all)(const struct admission *a);
 };
@@ -157,6 +161,9 @@ void admission_note(struct admission *a, uint64_t hash);
 /* Has a key the uses that admit it? Changes nothing; false of policies that
  * remember no keys. */
 bool admission_seen(const struct admission *a, uint64_t hash);
+
+/* Where its filter of keys is, for images of it; null: it has none. */
+struct scd_admission **admission_filter(struct admission *a);
 
 /* Does it admit everything, as things stand, so that the RAM tier's share
  * might as well be disk? */

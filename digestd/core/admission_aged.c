@@ -75,6 +75,11 @@ static bool seen(const struct admission *a, uint64_t hash)
 	return scd_admission_seen(const_aged(a)->filter, &key);
 }
 
+static struct scd_admission **filter(struct admission *a)
+{
+	return &((struct aged *)a)->filter;
+}
+
 const struct admission_policy admission_aged = {
 	.name = "aged",
 	.about = "second use within a window: age-partitioned Bloom filter",
@@ -87,6 +92,7 @@ const struct admission_policy admission_aged = {
 	.decide = decide,
 	.note = note,
 	.seen = seen,
+	.filter = filter,
 };
 
 const struct admission_policy admission_probation = {
@@ -102,4 +108,5 @@ const struct admission_policy admission_probation = {
 	.decide = decide_ram,
 	.note = note,
 	.seen = seen,
+	.filter = filter,
 };

@@ -257,6 +257,11 @@ static bool seen(const struct admission *a, uint64_t hash)
 	return scd_admission_seen(const_auto(a)->filter, &key);
 }
 
+static struct scd_admission **filter(struct admission *a)
+{
+	return &((struct automatic *)a)->filter;
+}
+
 static bool admits_all(const struct admission *a)
 {
 	return !const_auto(a)->on_probation;
@@ -276,5 +281,6 @@ const struct admission_policy admission_auto = {
 	.request = request,
 	.note = note,
 	.seen = seen,
+	.filter = filter,
 	.admits_all = admits_all,
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/admission.h"
 #include "codec/error.h"
 #include "digestd/core/admission_rate.h"
 #include "digestd/core/eviction.h"
@@ -182,6 +183,32 @@ void admitter_request(struct admitter *a, const struct scd_key *key,
 		return;
 	pthread_mutex_lock(&a->lock);
 	admission_request(a->admission, &item, hit);
+	pthread_mutex_unlock(&a->lock);
+}
+
+const struct scd_admission *admitter_seen(struct admitter *a)
+{
+	struct scd_admission **at = admission_filter(a->admission);
+
+	return at ? *at : NULL;
+}
+
+void admitter_take(struct admitter *a, struct scd_admission *seen)
+{
+	struct scd_admission **at = admission_filter(a->admission);
+
+	pthread_mutex_lock(&a->lock);
+	scd_admission_free(at);
+	*at = seen;
+	pthread_mutex_unlock(&a->lock);
+}
+
+void admitter_set(struct admitter *a, const struct admitter_settings *settings,
+		  int64_t now_ms)
+{
+	pthread_mutex_lock(&a->lock);
+	a->admission->config.lambda = settings->write_cost;
+	admission_rate_set(&a->rate, settings->max_rate, now_ms);
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -87,6 +87,18 @@ void admitter_note(struct admitter *a, const struct scd_key *key);
 void admitter_request(struct admitter *a, const struct scd_key *key,
 		      uint64_t size, bool hit);
 
+/*
+ * The filter of keys, for images of it, which others may change meanwhile;
+ * null: the policy has none. And another one in its place, whose owner the
+ * admitter becomes; not while the old one is still looked at.
+ */
+const struct scd_admission *admitter_seen(struct admitter *a);
+void admitter_take(struct admitter *a, struct scd_admission *seen);
+
+/* Takes what may change while it is in use: write_cost and max_rate. */
+void admitter_set(struct admitter *a, const struct admitter_settings *settings,
+		  int64_t now_ms);
+
 /* How things stand. */
 void admitter_stats(struct admitter *a, struct admitter_stats *out);
 

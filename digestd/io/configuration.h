@@ -63,6 +63,7 @@ struct config {
 	double admission_ram;
 	double admission_write_cost;
 	int64_t admission_max_rate;
+	char *admission_file;
 
 	int64_t expected_objects;
 	int64_t bits_per_object;

@@ -14,6 +14,7 @@
 
 #include "codec/error.h"
 #include "digestd/io/admin.h"
+#include "digestd/io/admission_keeper.h"
 #include "digestd/io/admit_api.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/cache.h"
@@ -42,6 +43,7 @@ struct service {
 	struct loop *loop;
 	struct cache *cache;
 	struct admitter *admitter;
+	struct admission_keeper *keeper; /* null: no file */
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
@@ -223,7 +225,15 @@ static int start_admitter(struct service *s)
 {
 	struct admitter_settings settings = settings_of_admission(s->config);
 
-	return admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
+	uint8_t secret[16];
+	int err = admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
+
+	if (err || !s->config->admission_file)
+		return err;
+	settings_hash_secret(s->config, secret);
+	return admission_keeper_new(s->loop, s->admitter,
+				    s->config->admission_file, secret,
+				    &s->keeper);
 }
 
 static int start_workers(struct service *s)
@@ -425,6 +435,7 @@ void service_free(struct service **out)
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
+	admission_keeper_free(&s->keeper);
 	admitter_free(&s->admitter);
 	if (s->loop)
 		loop_free(&s->loop);
@@ -444,6 +455,7 @@ static int apply(struct service *s, const struct config *c)
 	struct follow_settings following = settings_of_following(c);
 	struct publish_policy publishing = settings_of_publishing(c);
 	struct resize_policy resizing = settings_of_filter(c);
+	struct admitter_settings admission = settings_of_admission(c);
 	struct follow_place *places = places_of(c);
 	struct worker_settings workers;
 	int err = settings_of_workers(c, &workers);
@@ -459,6 +471,7 @@ static int apply(struct service *s, const struct config *c)
 	free(places);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
+	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
 	cache_limit(s->cache, (uint64_t)c->cache_size,
 		    (unsigned)c->vary_limit);
 	if (s->admin)

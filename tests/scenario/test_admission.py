@@ -1,6 +1,7 @@
 """What is worth keeping: in a node's own store, and for other caches that ask
 /v1/admit."""
 
+import signal
 import threading
 import urllib.parse
 
@@ -213,3 +214,54 @@ def test_auto_fills_the_cache_first(admitting, origin):
     page(origin, "/a")
     assert sources(node, "/a", 2) == ["origin", "hit"]
     assert node.status()["admission"]["admits_all"] is True
+
+
+def restart(node):
+    assert node.process.end() == 0
+    node.start()
+
+
+def test_what_was_seen_outlives_a_restart(admitting, tmp_path):
+    path = tmp_path / "seen"
+    node = admitting(admission="aged", admission_file=str(path))
+    assert ask(node, f"{SITE}/a") == "no"
+    restart(node)
+    assert ask(node, f"{SITE}/a") == "disk"
+    node.process.end()
+    assert [p.name for p in tmp_path.iterdir()] == ["seen"]
+    good = path.read_bytes()
+    for words, image in (("damaged", good[:-1] + bytes([good[-1] ^ 1])),
+                         ("damaged", good[:20]), ("damaged", b""),
+                         ("damaged", good + b"x"),
+                         ("another window", 2 * good),
+                         ("another cluster key", b"x" + good[1:])):
+        path.write_bytes(image)
+        node.start()
+        assert f"{path}: " in node.process.logged()
+        assert words in node.process.logged().rsplit("admission: ", 1)[1]
+        assert ask(node, f"{SITE}/a", note="no") == "no"
+        node.process.end()
+    assert len(path.read_bytes()) == len(good)
+    path.write_bytes(good)
+    node.options["admission_window"] = "1000"
+    node.start()
+    assert "of another window" in node.process.logged()
+
+
+def test_a_file_that_cannot_be_written_is_logged(admitting, tmp_path):
+    node = admitting(admission="aged", admission_file=str(tmp_path / "a/b"))
+    ask(node, f"{SITE}/a")
+    assert node.process.end() == 0
+    assert "error admission: writing" in node.process.logged()
+
+
+def test_cap_and_cost_are_reloaded(admitting):
+    node = admitting(admission="auto")
+    assert ask(node, f"{SITE}/a", size=10**9) == "disk"
+    node.options.update(admission_max_rate="1K", admission_write_cost="0.5")
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: "reload: done" in node.process.logged())
+    assert "takes effect" not in node.process.logged()
+    assert [ask(node, f"{SITE}/{i}", size=10**9) for i in range(2)] == \
+        ["disk", "ram"]
