@@ -424,6 +424,8 @@ const struct protocol protocol_bloom = {
 	.prefetch = prefetch,
 	.publish = publish,
 	.deliver = deliver,
+	.pack = flips_pack,
+	.unpack = flips_unpack,
 	.discard = flips_discard,
 	.memory = memory,
 };
@@ -440,6 +442,8 @@ const struct protocol protocol_compressed = {
 	.prefetch = prefetch,
 	.publish = publish_compressed,
 	.deliver = deliver,
+	.pack = flips_pack,
+	.unpack = flips_unpack,
 	.discard = flips_discard,
 	.memory = memory,
 };

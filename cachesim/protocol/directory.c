@@ -70,6 +70,14 @@ static int deliver(struct protocol_state *s, unsigned view,
 	return 0;
 }
 
+static int unpack(struct protocol_state *s,
+		  const struct protocol_publication *head, const uint8_t *in,
+		  size_t len, struct protocol_publication **out)
+{
+	((struct directory *)s)->listed[head->proxy] = head->whole / HASH_BYTES;
+	return flips_unpack(s, head, in, len, out);
+}
+
 static void memory(const struct protocol_state *s, unsigned proxy,
 		   uint64_t *peers, uint64_t *own)
 {
@@ -93,6 +101,8 @@ const struct protocol protocol_directory = {
 	.prefetch = prefetch,
 	.publish = publish,
 	.deliver = deliver,
+	.pack = flips_pack,
+	.unpack = unpack,
 	.discard = flips_discard,
 	.memory = memory,
 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/error.h"
+
 enum { AHEAD = 12 }; /* rows fetched before they are flipped */
 
 int flip_views_init(struct flip_views *v, const struct protocol_config *c,
@@ -48,6 +50,35 @@ void flips_deliver(struct masks *view, const struct protocol_publication *p)
 			masks_prefetch(view, f->at[i + AHEAD]);
 		masks_flip(view, f->at[i], 0, p->proxy);
 	}
+}
+
+int flips_pack(const struct protocol_publication *p, uint8_t **out,
+	       size_t *len)
+{
+	const struct flips *f = (const struct flips *)p;
+
+	*len = f->n * sizeof(f->at[0]);
+	*out = malloc(*len + 1);
+	if (!*out)
+		return SCD_ENOMEM;
+	memcpy(*out, f->at, *len);
+	return 0;
+}
+
+int flips_unpack(struct protocol_state *s,
+		 const struct protocol_publication *head, const uint8_t *in,
+		 size_t len, struct protocol_publication **out)
+{
+	struct flips *f = flips_new(head->proxy, NULL, len / sizeof(f->at[0]));
+
+	(void)s;
+	if (!f)
+		return SCD_ENOMEM;
+	f->base = *head;
+	f->base.users = 1;
+	memcpy(f->at, in, len);
+	*out = &f->base;
+	return 0;
 }
 
 void flips_discard(struct protocol_state *s, struct protocol_publication *p)

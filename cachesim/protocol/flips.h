@@ -33,6 +33,13 @@ struct flips *flips_new(unsigned proxy, const uint32_t *at, size_t n);
 /* Flips the rows of a publication in a view. */
 void flips_deliver(struct masks *view, const struct protocol_publication *p);
 
+/* Bytes of one, and one from bytes: as struct protocol's. */
+int flips_pack(const struct protocol_publication *p, uint8_t **out,
+	       size_t *len);
+int flips_unpack(struct protocol_state *s,
+		 const struct protocol_publication *head, const uint8_t *in,
+		 size_t len, struct protocol_publication **out);
+
 /* Frees one: as struct protocol's discard(). */
 void flips_discard(struct protocol_state *s, struct protocol_publication *p);
 

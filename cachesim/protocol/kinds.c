@@ -279,6 +279,37 @@ static int deliver(struct protocol_state *s, unsigned view,
 	return 0;
 }
 
+static int pack(const struct protocol_publication *p, uint8_t **out,
+		size_t *len)
+{
+	return scd_summary_encode(((const struct digest *)p)->summary, out,
+				  len);
+}
+
+static int unpack(struct protocol_state *s,
+		  const struct protocol_publication *head, const uint8_t *in,
+		  size_t len, struct protocol_publication **out)
+{
+	struct kinds *k = (struct kinds *)s;
+	struct digest *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return SCD_ENOMEM;
+	d->base = *head;
+	d->base.users = 1;
+	err = scd_summary_decode(k->kind, in, len, SIZE_MAX, &d->summary);
+	if (err) {
+		free(d);
+		return err;
+	}
+	drop(s, k->newest[head->proxy]);
+	k->newest[head->proxy] = d;
+	d->base.users++;
+	*out = &d->base;
+	return 0;
+}
+
 static void memory(const struct protocol_state *s, unsigned proxy,
 		   uint64_t *peers, uint64_t *own)
 {
@@ -296,7 +327,7 @@ static void memory(const struct protocol_state *s, unsigned proxy,
 	.way = PROTOCOL_SUMMARY, .sizes = { .fetch = 600, .update = 600 },     \
 	.size = sizeof(struct kinds), .init = init, .release = release,        \
 	.candidates = candidates, .publish = publish, .deliver = deliver,      \
-	.discard = discard, .memory = memory
+	.pack = pack, .unpack = unpack, .discard = discard, .memory = memory
 
 const struct protocol protocol_golomb = {
 	.name = "golomb",

@@ -133,6 +133,20 @@ struct protocol {
 	/* Puts it into a view. They come in their order, none is left out. */
 	int (*deliver)(struct protocol_state *s, unsigned view,
 		       struct protocol_publication *p);
+	/*
+	 * For instances that share the proxies, each publishing for some of
+	 * them: the bytes of what a publication contains, to be released with
+	 * free(), and a publication from them in another instance (or the
+	 * same), of which `head` has all that is not specific to the protocol.
+	 * They come from this very program and are trusted. 0 or SCD_ENOMEM, or
+	 * an error of libscd.
+	 */
+	int (*pack)(const struct protocol_publication *p, uint8_t **out,
+		    size_t *len);
+	int (*unpack)(struct protocol_state *s,
+		      const struct protocol_publication *head,
+		      const uint8_t *in, size_t len,
+		      struct protocol_publication **out);
 	/* Frees a publication without users. */
 	void (*discard)(struct protocol_state *s,
 			struct protocol_publication *p);

@@ -113,6 +113,14 @@ static int deliver(struct protocol_state *s, unsigned view,
 	return 0;
 }
 
+static int unpack(struct protocol_state *s,
+		  const struct protocol_publication *head, const uint8_t *in,
+		  size_t len, struct protocol_publication **out)
+{
+	((struct servernames *)s)->list[head->proxy].n = head->whole / HASH_BYTES;
+	return flips_unpack(s, head, in, len, out);
+}
+
 static void memory(const struct protocol_state *s, unsigned proxy,
 		   uint64_t *peers, uint64_t *own)
 {
@@ -136,6 +144,8 @@ const struct protocol protocol_servernames = {
 	.candidates = candidates,
 	.publish = publish,
 	.deliver = deliver,
+	.pack = flips_pack,
+	.unpack = unpack,
 	.discard = flips_discard,
 	.memory = memory,
 };

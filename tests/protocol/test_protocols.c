@@ -317,6 +317,67 @@ static void bytes_are_the_codecs(void **state)
 	tear_down(&w);
 }
 
+/* A publication as another instance gets it: through its bytes. */
+static int carry(struct protocol_state *to,
+		 const struct protocol_publication *p,
+		 struct protocol_publication **out)
+{
+	uint8_t *bytes;
+	size_t len;
+	int err = to->protocol->pack(p, &bytes, &len);
+
+	if (err)
+		return err;
+	err = to->protocol->unpack(to, p, bytes, len, out);
+	free(bytes);
+	return err;
+}
+
+/* All that another instance is told comes to the same there. */
+static void carry_all(struct world *w, struct protocol_state *far)
+{
+	const struct protocol *protocol = far->protocol;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned p = i % PROXIES;
+		struct protocol_publication *copy;
+
+		change(w, p);
+		w->held_back[p] = publish(w, p);
+		assert_int_equal(carry(far, w->held_back[p], &copy), 0);
+		assert_int_equal(copy->wire, w->held_back[p]->wire);
+		deliver(w, p);
+		assert_int_equal(protocol->deliver(far, 0, copy), 0);
+		protocol_unref(far, copy);
+	}
+	for (uint32_t o = 0; o < OBJECTS; o++)
+		assert_int_equal(protocol->candidates(far, 0, o),
+				 protocol->candidates(w->state, 0, o));
+}
+
+static void publications_are_carried(void **state)
+{
+	static struct world w;
+
+	(void)state;
+	for (size_t i = 0; protocols[i]; i++) {
+		struct protocol_state *far;
+		uint64_t here[2], there[2];
+
+		if (protocols[i]->way != PROTOCOL_SUMMARY)
+			continue;
+		set_up(&w, protocols[i]->name, 0);
+		assert_int_equal(protocol_new(&far, protocols[i], &w.config),
+				 0);
+		carry_all(&w, far);
+		protocols[i]->memory(w.state, 1, &here[0], &here[1]);
+		protocols[i]->memory(far, 1, &there[0], &there[1]);
+		assert_memory_equal(here, there, sizeof(here));
+		protocol_free(&far);
+		tear_down(&w);
+	}
+}
+
 /* A proxy publishes twice, while an allocation fails. */
 static int publish_failing(struct world *w, unsigned fail, bool *failed)
 {
@@ -339,8 +400,14 @@ static int publish_failing(struct world *w, unsigned fail, bool *failed)
 		c = (struct protocol_changes){ added, removed, 0, 1 };
 		if (!err)
 			err = p->publish(s, 2, &c, &out);
-		if (out && !err)
+		if (out && !err) {
+			struct protocol_publication *copy;
+
+			err = carry(s, out, &copy);
+			if (!err)
+				protocol_unref(s, copy);
 			protocol_unref(s, out);
+		}
 		protocol_free(&s);
 	}
 	*failed = alloc_failed();
@@ -442,6 +509,7 @@ int main(void)
 		cmocka_unit_test(filters_are_libscds),
 		cmocka_unit_test(kinds_find_all),
 		cmocka_unit_test(bytes_are_the_codecs),
+		cmocka_unit_test(publications_are_carried),
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(owners_stay),
