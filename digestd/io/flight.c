@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "digestd/io/relay.h"
+
 enum { FLIGHT_BUCKETS = 1024 }; /* a power of two; fetches under way: fewer */
 
 struct flights {
@@ -45,6 +47,7 @@ static void take_off(struct flight **bucket, struct flight *f,
 {
 	f->key = *key;
 	f->waiters = NULL;
+	f->relay = NULL;
 	f->next = *bucket;
 	f->link = bucket;
 	if (f->next)
@@ -61,21 +64,36 @@ static void board(struct flight *f, struct flight_waiter *w)
 	f->waiters = w;
 }
 
-bool flights_join(struct flights *flights, const struct scd_key *key,
-		  struct flight *lead, struct flight_waiter *wait)
+/* Where a waiter is in a flight that is under way. */
+static enum flight_place join(struct flight *f, struct flight_waiter *w)
+{
+	if (f->relay && !w->for_landing) {
+		w->relay = relay_ref(f->relay);
+		return FLIGHT_SHOWN;
+	}
+	board(f, w);
+	return FLIGHT_WAITS;
+}
+
+enum flight_place flights_join(struct flights *flights,
+			       const struct scd_key *key, struct flight *lead,
+			       struct flight_waiter *wait)
 {
 	struct flight **bucket = &flights->buckets[key->lo % FLIGHT_BUCKETS];
+	enum flight_place place = FLIGHT_WAITS;
 	struct flight *other;
 
 	assert(!lead->link && !(wait && wait->link));
 	pthread_mutex_lock(&flights->lock);
 	other = find(*bucket, key);
 	if (other && wait)
-		board(other, wait);
-	else if (!other)
+		place = join(other, wait);
+	if (!other) {
 		take_off(bucket, lead, key);
+		place = FLIGHT_LEADS;
+	}
 	pthread_mutex_unlock(&flights->lock);
-	return !other;
+	return place;
 }
 
 static void unlink_waiter(struct flight_waiter *w)
@@ -84,6 +102,24 @@ static void unlink_waiter(struct flight_waiter *w)
 	if (w->next)
 		w->next->link = w->link;
 	w->link = NULL;
+}
+
+void flights_show(struct flights *flights, struct flight *lead,
+		  struct relay *relay)
+{
+	struct flight_waiter *next;
+
+	pthread_mutex_lock(&flights->lock);
+	lead->relay = relay;
+	for (struct flight_waiter *w = lead->waiters; w && relay; w = next) {
+		next = w->next;
+		if (w->for_landing)
+			continue;
+		unlink_waiter(w);
+		w->relay = relay_ref(relay);
+		loop_post(w->loop, &w->call);
+	}
+	pthread_mutex_unlock(&flights->lock);
 }
 
 void flights_land(struct flights *flights, struct flight *lead)

@@ -216,6 +216,52 @@ void reply_stream(struct request *r)
 	fields_free(&f);
 }
 
+static ssize_t read_relay(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	ssize_t n = relay_read(&r->reader, buf, cap);
+
+	if (n > 0)
+		count_bytes(r, (size_t)n);
+	return n;
+}
+
+static void relay_grew(void *arg)
+{
+	struct request *r = arg;
+
+	relay_called(&r->reader);
+	if (r->x)
+		exchange_wake(r->x);
+	else
+		request_settle(r);
+}
+
+void reply_relay(struct request *r, struct relay *relay)
+{
+	const struct cached *head = relay_head(relay);
+	struct body_source source = { .read = read_relay, .arg = r };
+	struct cachestatus status = { .fwd = r->fwd, .collapsed = true };
+	struct fields f;
+
+	r->reader = (struct relay_reader){
+		.relay = relay,
+		.loop = r->worker->loop,
+		.call = { .run = relay_grew, .arg = r },
+	};
+	if (fields_copy(&head->fields, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	if (sign(r, &f, &head->freshness, &status)) {
+		out_of_memory(r, &f);
+		return;
+	}
+	exchange_reply_stream(r->x, head->status, &f,
+			      (int64_t)relay_len(relay), &source);
+	fields_free(&f);
+}
+
 void reply_whole(struct request *r)
 {
 	struct fields f;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "digestd/core/conditional.h"
+#include "digestd/core/vary.h"
 #include "digestd/core/via.h"
 #include "digestd/io/token.h"
 
@@ -59,7 +60,9 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 static void request_free(struct request *r)
 {
 	request_stop_fetch(r);
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_land(r);
+	relay_unref(&r->wait.relay);
+	relay_unref(&r->reader.relay);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
@@ -82,7 +85,9 @@ void request_settle(struct request *r)
 	if (r->waiting && flights_leave(cache_flights(r->worker->cache),
 					&r->wait))
 		r->waiting = false;
-	if (!r->x && !r->fetch && !r->waiting)
+	if (r->x || r->fetch || r->waiting)
+		return;
+	if (!r->reader.relay || relay_leave(&r->reader))
 		request_free(r);
 }
 
@@ -93,6 +98,8 @@ void request_end_all(struct worker *w)
 
 		r->waiting = false; /* the loop that would call is over */
 		flights_leave(cache_flights(w->cache), &r->wait);
+		if (r->reader.relay)
+			relay_leave(&r->reader);
 		request_free(r);
 	}
 }
@@ -228,7 +235,7 @@ static void renew(const struct request *r, struct cached *stale)
 		return;
 	if (!copy_wish(r, renewal) &&
 	    flights_join(cache_flights(r->worker->cache), &r->key,
-			 &renewal->lead, NULL)) {
+			 &renewal->lead, NULL) == FLIGHT_LEADS) {
 		renewal->stale = cached_ref(stale);
 		request_renew(renewal);
 	}
@@ -293,6 +300,25 @@ static bool shareable(const struct request *r)
 	       !fields_get(in, "authorization");
 }
 
+/* Reads what another request fetches, if that is what this one wants. */
+static enum step_result follow(struct request *r)
+{
+	struct relay *relay = r->wait.relay;
+	struct cached *head = relay_head(relay);
+
+	r->wait.relay = NULL;
+	r->collapsed = true;
+	if (!vary_match(&head->selecting, fields_of(r)) ||
+	    freshness_reuse(&head->freshness, &r->cc,
+			    loop_wall_s(r->worker->loop)) != REUSE_FRESH) {
+		relay_unref(&relay);
+		return STEP_NEXT;
+	}
+	count_hit(r, head);
+	reply_relay(r, relay);
+	return STEP_STOP;
+}
+
 static void flight_landed(void *arg)
 {
 	struct request *r = arg;
@@ -303,7 +329,12 @@ static void flight_landed(void *arg)
 		return;
 	}
 	r->collapsed = true;
-	r->step = r->store_step;
+	if (!r->wait.relay)
+		r->step = r->store_step;
+	else if (follow(r) == STEP_NEXT)
+		r->step++;
+	else
+		return;
 	request_run(r);
 }
 
@@ -313,9 +344,18 @@ static enum step_result collapse(struct request *r)
 		return STEP_NEXT;
 	r->wait.loop = r->worker->loop;
 	r->wait.call = (struct loop_call){ .run = flight_landed, .arg = r };
-	if (flights_join(cache_flights(r->worker->cache), &r->key, &r->lead,
-			 &r->wait))
+	/* from the store it may be a 304 */
+	r->wait.for_landing = conditional_present(fields_of(r));
+	switch (flights_join(cache_flights(r->worker->cache), &r->key, &r->lead,
+			     &r->wait)) {
+	case FLIGHT_LEADS:
 		return STEP_NEXT;
+	case FLIGHT_SHOWN:
+		cache_note(r->worker->cache, &r->key);
+		return follow(r);
+	case FLIGHT_WAITS:
+		break;
+	}
 	r->waiting = true;
 	cache_note(r->worker->cache, &r->key);
 	return STEP_STOP;

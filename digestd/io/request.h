@@ -25,6 +25,7 @@
 #include "digestd/io/cache.h"
 #include "digestd/io/fetch.h"
 #include "digestd/io/flight.h"
+#include "digestd/io/relay.h"
 #include "digestd/io/server.h"
 #include "digestd/io/worker_inside.h"
 
@@ -78,6 +79,8 @@ struct request {
 	struct flight_waiter wait;
 	bool waiting;   /* a call will come, see flights_leave() */
 	bool collapsed; /* has waited once: does not again */
+	struct relay *relay;        /* that shows what this one fetches */
+	struct relay_reader reader; /* of what another one does */
 
 	/* peers */
 	struct peerset *view; /* the one that the route is in; null: none yet */
@@ -169,6 +172,16 @@ void request_keep_refreshed(struct request *r, struct cached *c);
 /* Drops what an unsafe request may have changed (RFC 9111, 4.4). */
 void request_invalidate(struct request *r);
 
+/* Shows the response under way, of known length, to who waits for it; without
+ * memory, nobody sees it before it is stored. */
+void request_show(struct request *r);
+
+/* Ends that: with r->stored, or as one that broke off. */
+void request_hide(struct request *r);
+
+/* Lands r's flight, and hides what was shown. */
+void request_land(struct request *r);
+
 /* Cancels the fetch, if there is one. */
 void request_stop_fetch(struct request *r);
 
@@ -183,6 +196,9 @@ void reply_cached(struct request *r, struct cached *c);
 
 /* From the fetch under way: the header now, the body as it comes. */
 void reply_stream(struct request *r);
+
+/* From the fetch of another request; the relay is taken over. */
+void reply_relay(struct request *r, struct relay *relay);
 
 /* From the fetch that has ended without being stored: all at once. */
 void reply_whole(struct request *r);

@@ -41,6 +41,7 @@ void request_stop_fetch(struct request *r)
 static void forget_response(struct request *r)
 {
 	request_stop_fetch(r);
+	request_hide(r);
 	buffer_free(&r->body);
 	fields_free(&r->response);
 	r->status = 0;
@@ -65,7 +66,7 @@ static void go_on(struct request *r, bool same_step)
 static void drop_fetch(struct request *r)
 {
 	forget_response(r);
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_land(r);
 	request_settle(r);
 }
 
@@ -118,7 +119,7 @@ static bool collects(const struct request *r)
 static void begin_reply(struct request *r)
 {
 	if (!r->storing)
-		flights_land(cache_flights(r->worker->cache), &r->lead);
+		request_land(r);
 	if (!r->x && !r->storing) {
 		drop_fetch(r);
 		return;
@@ -126,6 +127,8 @@ static void begin_reply(struct request *r)
 	if (collects(r))
 		return;
 	loop_timer_clear(r->worker->loop, &r->patience);
+	if (r->storing)
+		request_show(r);
 	if (r->x)
 		reply_stream(r);
 }
@@ -269,7 +272,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 static void stop_storing(struct request *r)
 {
 	r->storing = false;
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_land(r);
 	if (r->x && !r->replying)
 		reply_stream(r);
 }
@@ -283,7 +286,7 @@ static void break_off(struct request *r)
 	else if (r->x)
 		reply_error(r, 502, "truncated");
 	request_stop_fetch(r);
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_land(r);
 	request_settle(r);
 }
 
@@ -292,6 +295,7 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 {
 	struct request *r = arg;
 	const struct worker_settings *set = r->settings;
+	int err;
 
 	(void)f;
 	if (r->storing && r->body.len + len > set->max_object_bytes)
@@ -307,7 +311,10 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 		}
 		buffer_compact(&r->body);
 	}
-	if (buffer_append(&r->body, data, len)) {
+	relay_hold(r->relay);
+	err = buffer_append(&r->body, data, len);
+	relay_show(r->relay, r->body.data, r->body.len);
+	if (err) {
 		break_off(r);
 		return true;
 	}
@@ -338,7 +345,7 @@ static void complete(struct request *r, const struct fetch_done *done)
 		reply_cached(r, r->stored);
 	else if (r->x)
 		reply_whole(r);
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	request_land(r);
 	request_settle(r);
 }
 

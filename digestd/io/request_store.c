@@ -114,32 +114,72 @@ static bool is_purged(const struct request *r)
 	return r->purges != cache_purges(r->worker->cache);
 }
 
-void request_store(struct request *r)
+/* The response as an entry, without its body. Null without memory. */
+static struct cached *make_head(const struct request *r)
 {
-	struct cached *c = is_purged(r) ? NULL : cached_new();
-	int err;
+	struct cached *c = cached_new();
 
 	if (!c)
-		return;
-	c->uri = strdup(r->target.uri);
+		return NULL;
 	c->status = r->status;
 	c->place = (int)r->place;
 	c->freshness = r->freshness;
-	err = c->uri ? fields_copy(&r->response, &c->fields) : -1;
-	if (!err)
-		err = vary_select(&r->in, &r->response, &c->selecting);
-	if (err) {
+	c->uri = strdup(r->target.uri);
+	if (!c->uri || fields_copy(&r->response, &c->fields) ||
+	    vary_select(&r->in, &r->response, &c->selecting))
 		cached_unref(&c);
+	return c;
+}
+
+void request_store(struct request *r)
+{
+	struct cached *c = make_head(r);
+
+	if (!c)
 		return;
-	}
 	fields_fit(&c->fields);
 	fields_fit(&c->selecting);
+	relay_hold(r->relay);
 	buffer_fit(&r->body, r->body.len);
+	relay_show(r->relay, r->body.data, r->body.len);
 	c->body = r->body.data;
 	c->body_len = r->body.len;
 	r->stored = c; /* the body's bytes are its now */
-	if (cache_put(r->worker->cache, &r->key, &r->in, c))
+	if (!is_purged(r) && cache_put(r->worker->cache, &r->key, &r->in, c))
 		worker_add(&r->worker->counters.stored, 1);
+}
+
+void request_show(struct request *r)
+{
+	struct cached *head;
+
+	if (!r->lead.link || r->body_len < 0)
+		return;
+	head = make_head(r);
+	if (!head)
+		return;
+	head->place = ADMISSION_NO; /* not in the store, and never will be */
+	head->body_len = (size_t)r->body_len; /* what a use of it weighs */
+	if (relay_new(head, (size_t)r->body_len, &r->relay))
+		cached_unref(&head);
+	else
+		flights_show(cache_flights(r->worker->cache), &r->lead,
+			     r->relay);
+}
+
+void request_hide(struct request *r)
+{
+	if (!r->relay)
+		return;
+	flights_show(cache_flights(r->worker->cache), &r->lead, NULL);
+	relay_end(r->relay, r->stored);
+	relay_unref(&r->relay);
+}
+
+void request_land(struct request *r)
+{
+	request_hide(r);
+	flights_land(cache_flights(r->worker->cache), &r->lead);
 }
 
 struct cached *request_refreshed(struct request *r,
