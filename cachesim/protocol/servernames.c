@@ -117,7 +117,9 @@ static int unpack(struct protocol_state *s,
 		  const struct protocol_publication *head, const uint8_t *in,
 		  size_t len, struct protocol_publication **out)
 {
-	((struct servernames *)s)->list[head->proxy].n = head->whole / HASH_BYTES;
+	struct list *l = &((struct servernames *)s)->list[head->proxy];
+
+	l->n = head->whole / HASH_BYTES;
 	return flips_unpack(s, head, in, len, out);
 }
 
