@@ -10,98 +10,33 @@
  *
  * 9 bytes a slot; a use is one store.
  */
-#include <stdlib.h>
-
-#include "codec/error.h"
-#include "digestd/core/eviction_policy.h"
-
-struct clock {
-	struct eviction base;
-	struct queue_link *links;
-	uint8_t *marked;
-};
-
-static int reserve(struct eviction *e, uint32_t nslots)
-{
-	struct clock *c = (struct clock *)e;
-	void *marked = c->marked;
-
-	if (eviction_grow(&marked, (size_t)nslots + 1, 1))
-		return SCD_ENOMEM;
-	c->marked = marked;
-	return queue_reserve(&c->links, nslots);
-}
-
-static void release(struct eviction *e)
-{
-	struct clock *c = (struct clock *)e;
-
-	free(c->links);
-	free(c->marked);
-}
-
-static size_t memory(const struct eviction *e)
-{
-	size_t n = e->config.nslots;
-
-	return (n + QUEUE_HEADS) * sizeof(struct queue_link) + n + 1;
-}
-
-static void insert(struct eviction *e, uint32_t slot)
-{
-	struct clock *c = (struct clock *)e;
-
-	c->marked[slot] = 0;
-	queue_push(c->links, 0, slot);
-}
-
-static void hit(struct eviction *e, uint32_t slot)
-{
-	((struct clock *)e)->marked[slot] = 1;
-}
-
-static void drop(struct eviction *e, uint32_t slot)
-{
-	queue_unlink(((struct clock *)e)->links, slot);
-}
+#include "digestd/core/eviction_queue.h"
 
 static uint32_t evict(struct eviction *e)
 {
-	struct clock *c = (struct clock *)e;
-	uint32_t slot = queue_oldest(c->links, 0);
+	struct queued *q = (struct queued *)e;
+	uint32_t slot = queue_oldest(q->links, 0);
 
-	while (c->marked[slot]) {
-		c->marked[slot] = 0;
-		queue_renew(c->links, 0, slot);
-		slot = queue_oldest(c->links, 0);
+	while (q->mark[slot]) {
+		q->mark[slot] = 0;
+		queue_renew(q->links, 0, slot);
+		slot = queue_oldest(q->links, 0);
 	}
-	queue_unlink(c->links, slot);
+	queue_unlink(q->links, slot);
 	return slot;
-}
-
-static void prefetch(const struct eviction *e, uint32_t slot)
-{
-	__builtin_prefetch(&((const struct clock *)e)->marked[slot], 1);
-}
-
-static uint32_t foresee(const struct eviction *e)
-{
-	const struct queue_link *links = ((const struct clock *)e)->links;
-
-	return queue_foresee(links, links[0].newer);
 }
 
 const struct eviction_policy eviction_clock = {
 	.name = "clock",
 	.about = "first in, first out, with a second chance for what was used",
-	.size = sizeof(struct clock),
-	.reserve = reserve,
-	.release = release,
-	.memory = memory,
-	.insert = insert,
-	.hit = hit,
-	.remove = drop,
+	.size = sizeof(struct queued),
+	.reserve = queued_reserve_marked,
+	.release = queued_release,
+	.memory = queued_memory,
+	.insert = queued_insert_marked,
+	.hit = queued_hit_marked,
+	.remove = queued_remove,
 	.evict = evict,
-	.foresee = foresee,
-	.prefetch = prefetch,
+	.foresee = queued_foresee,
+	.prefetch = queued_prefetch_marked,
 };

@@ -188,8 +188,7 @@ static bool stamps_are_out(const struct gdsf *g)
 /* The key of a slot with its uses, as of now. */
 static struct node appraise(struct gdsf *g, uint32_t slot)
 {
-	uint64_t weight =
-		g->base.config.item(g->base.config.arg, slot).weight;
+	uint64_t weight = eviction_ask(&g->base, slot).weight;
 
 	if (stamps_are_out(g))
 		renumber(g);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "codec/error.h"
-#include "digestd/core/eviction_policy.h"
+#include "digestd/core/eviction_queue.h"
 
 /* Objects of as many uses. There are no more groups than objects. */
 struct group {
@@ -24,8 +24,7 @@ struct group {
 };
 
 struct lfu {
-	struct eviction base;
-	struct queue_link *links;
+	struct queued q;
 	uint32_t *group_of; /* by slot */
 	struct group *groups;
 	uint32_t ngroups, free_group; /* made so far; EVICTION_NONE: no free */
@@ -37,7 +36,7 @@ static int reserve(struct eviction *e, uint32_t nslots)
 	void *group_of = l->group_of, *groups = l->groups;
 	size_t n = (size_t)nslots + 1;
 
-	if (!l->links)
+	if (!l->q.links)
 		l->free_group = EVICTION_NONE;
 	if (eviction_grow(&group_of, n, sizeof(*l->group_of)))
 		return SCD_ENOMEM;
@@ -45,16 +44,16 @@ static int reserve(struct eviction *e, uint32_t nslots)
 	if (eviction_grow(&groups, n, sizeof(*l->groups)))
 		return SCD_ENOMEM;
 	l->groups = groups;
-	return queue_reserve(&l->links, nslots);
+	return queued_reserve(e, nslots);
 }
 
 static void release(struct eviction *e)
 {
 	struct lfu *l = (struct lfu *)e;
 
-	free(l->links);
 	free(l->group_of);
 	free(l->groups);
+	queued_release(e);
 }
 
 static size_t memory(const struct eviction *e)
@@ -62,7 +61,7 @@ static size_t memory(const struct eviction *e)
 	const struct lfu *l = (const struct lfu *)e;
 	size_t n = e->config.nslots;
 
-	return (n + QUEUE_HEADS) * sizeof(*l->links) +
+	return queued_memory(e) +
 	       (n + 1) * (sizeof(*l->group_of) + sizeof(*l->groups));
 }
 
@@ -77,13 +76,13 @@ static void found(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
 		l->free_group = l->groups[group].last;
 	l->groups[group] = (struct group){ uses, slot };
 	l->group_of[slot] = group;
-	queue_link_after(l->links, older, slot);
+	queue_link_after(l->q.links, older, slot);
 }
 
 /* A slot into a group, as the last. */
 static void join(struct lfu *l, uint32_t slot, uint32_t group)
 {
-	queue_link_after(l->links, queue_node(l->groups[group].last), slot);
+	queue_link_after(l->q.links, queue_node(l->groups[group].last), slot);
 	l->groups[group].last = slot;
 	l->group_of[slot] = group;
 }
@@ -92,7 +91,7 @@ static void join(struct lfu *l, uint32_t slot, uint32_t group)
  * uses, else into one of its own. */
 static void place(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
 {
-	uint32_t newer = l->links[older].newer;
+	uint32_t newer = l->q.links[older].newer;
 
 	if (newer >= QUEUE_HEADS) {
 		uint32_t group = l->group_of[newer - QUEUE_HEADS];
@@ -109,9 +108,9 @@ static void drop(struct eviction *e, uint32_t slot)
 {
 	struct lfu *l = (struct lfu *)e;
 	uint32_t group = l->group_of[slot];
-	uint32_t older = l->links[queue_node(slot)].older;
+	uint32_t older = l->q.links[queue_node(slot)].older;
 
-	queue_unlink(l->links, slot);
+	queue_unlink(l->q.links, slot);
 	if (l->groups[group].last != slot)
 		return;
 	if (older >= QUEUE_HEADS && l->group_of[older - QUEUE_HEADS] == group) {
@@ -136,14 +135,14 @@ static void hit(struct eviction *e, uint32_t slot)
 	if (uses == UINT32_MAX)
 		return;
 	if (g->last == slot)
-		older = l->links[older].older;
+		older = l->q.links[older].older;
 	drop(e, slot);
 	place(l, slot, older, uses + 1);
 }
 
 static uint32_t evict(struct eviction *e)
 {
-	uint32_t slot = queue_oldest(((struct lfu *)e)->links, 0);
+	uint32_t slot = queue_oldest(((struct queued *)e)->links, 0);
 
 	drop(e, slot);
 	return slot;
@@ -153,14 +152,14 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct lfu *l = (const struct lfu *)e;
 
-	__builtin_prefetch(&l->links[queue_node(slot)], 1);
+	__builtin_prefetch(&l->q.links[queue_node(slot)], 1);
 	__builtin_prefetch(&l->group_of[slot], 1);
 }
 
 static uint32_t foresee(const struct eviction *e)
 {
 	const struct lfu *l = (const struct lfu *)e;
-	uint32_t slot = queue_foresee(l->links, l->links[0].newer);
+	uint32_t slot = queue_foresee(l->q.links, l->q.links[0].newer);
 
 	if (slot != EVICTION_NONE)
 		__builtin_prefetch(&l->group_of[slot]);

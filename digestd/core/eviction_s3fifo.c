@@ -20,73 +20,51 @@
  *
  * 9 bytes a slot, and 20 to 33 bytes a ghost. A use is one store.
  */
-#include <stdlib.h>
-
-#include "codec/error.h"
 #include "digestd/core/eviction_ghost.h"
-#include "digestd/core/eviction_policy.h"
+#include "digestd/core/eviction_queue.h"
 
 enum { SMALL, MAIN, NQUEUES }; /* heads of queues */
 enum { MAX_USES = 3, MOVE_USES = 2 };
 
 struct s3fifo {
-	struct eviction base;
-	struct queue_link *links;
-	uint8_t *state; /* by slot: uses, and the queue << 4 */
+	struct queued q; /* marks: uses, and the queue << 4 */
 	struct ghosts ghosts;
 	uint64_t held[NQUEUES]; /* weight */
 	bool came_back;		/* the expected object was a ghost */
 };
 
-static int reserve(struct eviction *e, uint32_t nslots)
-{
-	struct s3fifo *s = (struct s3fifo *)e;
-	void *state = s->state;
-
-	if (eviction_grow(&state, (size_t)nslots + 1, 1))
-		return SCD_ENOMEM;
-	s->state = state;
-	return queue_reserve(&s->links, nslots);
-}
-
 static void release(struct eviction *e)
 {
-	struct s3fifo *s = (struct s3fifo *)e;
-
-	free(s->links);
-	free(s->state);
-	ghosts_free(&s->ghosts);
+	queued_release(e);
+	ghosts_free(&((struct s3fifo *)e)->ghosts);
 }
 
 static size_t memory(const struct eviction *e)
 {
-	const struct s3fifo *s = (const struct s3fifo *)e;
-	size_t n = e->config.nslots;
-
-	return (n + QUEUE_HEADS) * sizeof(struct queue_link) + n + 1 +
-	       ghosts_memory(&s->ghosts);
+	return queued_memory(e) +
+	       ghosts_memory(&((const struct s3fifo *)e)->ghosts);
 }
 
 static uint64_t weight_of(const struct s3fifo *s, uint32_t slot)
 {
-	return s->base.config.item(s->base.config.arg, slot).weight;
+	return eviction_ask(&s->q.base, slot).weight;
 }
 
 static unsigned queue_of(const struct s3fifo *s, uint32_t slot)
 {
-	return s->state[slot] >> 4;
+	return s->q.mark[slot] >> 4;
 }
 
 static unsigned uses_of(const struct s3fifo *s, uint32_t slot)
 {
-	return s->state[slot] & 15;
+	return s->q.mark[slot] & 15;
 }
 
 static void push(struct s3fifo *s, unsigned queue, uint32_t slot)
 {
-	s->state[slot] = (uint8_t)(queue << 4);
+	s->q.mark[slot] = (uint8_t)(queue << 4);
 	s->held[queue] += weight_of(s, slot);
-	queue_push(s->links, queue, slot);
+	queue_push(s->q.links, queue, slot);
 }
 
 static void drop(struct eviction *e, uint32_t slot)
@@ -94,7 +72,7 @@ static void drop(struct eviction *e, uint32_t slot)
 	struct s3fifo *s = (struct s3fifo *)e;
 
 	s->held[queue_of(s, slot)] -= weight_of(s, slot);
-	queue_unlink(s->links, slot);
+	queue_unlink(s->q.links, slot);
 }
 
 static void expect(struct eviction *e, struct eviction_item item)
@@ -117,21 +95,20 @@ static void hit(struct eviction *e, uint32_t slot)
 	struct s3fifo *s = (struct s3fifo *)e;
 
 	if (uses_of(s, slot) < MAX_USES)
-		s->state[slot]++;
+		s->q.mark[slot]++;
 }
 
 /* Moves what was used twice on; EVICTION_NONE: that was all. */
 static uint32_t evict_small(struct s3fifo *s)
 {
-	uint64_t capacity = s->base.config.capacity;
+	uint64_t capacity = s->q.base.config.capacity;
 	uint64_t limit = capacity / 10 * 9 + capacity % 10 * 9 / 10;
 
-	while (!queue_empty(s->links, SMALL)) {
-		uint32_t slot = queue_oldest(s->links, SMALL);
-		struct eviction_item item =
-			s->base.config.item(s->base.config.arg, slot);
+	while (!queue_empty(s->q.links, SMALL)) {
+		uint32_t slot = queue_oldest(s->q.links, SMALL);
+		struct eviction_item item = eviction_ask(&s->q.base, slot);
 
-		drop(&s->base, slot);
+		drop(&s->q.base, slot);
 		if (uses_of(s, slot) < MOVE_USES) {
 			ghosts_push(&s->ghosts, item, limit);
 			return slot;
@@ -143,14 +120,14 @@ static uint32_t evict_small(struct s3fifo *s)
 
 static uint32_t evict_main(struct s3fifo *s)
 {
-	uint32_t slot = queue_oldest(s->links, MAIN);
+	uint32_t slot = queue_oldest(s->q.links, MAIN);
 
 	while (uses_of(s, slot)) {
-		s->state[slot]--;
-		queue_renew(s->links, MAIN, slot);
-		slot = queue_oldest(s->links, MAIN);
+		s->q.mark[slot]--;
+		queue_renew(s->q.links, MAIN, slot);
+		slot = queue_oldest(s->q.links, MAIN);
 	}
-	drop(&s->base, slot);
+	drop(&s->q.base, slot);
 	return slot;
 }
 
@@ -165,19 +142,14 @@ static uint32_t evict(struct eviction *e)
 	return slot != EVICTION_NONE ? slot : evict_main(s);
 }
 
-static void prefetch(const struct eviction *e, uint32_t slot)
-{
-	__builtin_prefetch(&((const struct s3fifo *)e)->state[slot], 1);
-}
-
 /* Most of what goes leaves the small queue. */
 static uint32_t foresee(const struct eviction *e)
 {
 	const struct s3fifo *s = (const struct s3fifo *)e;
-	uint32_t slot = queue_foresee(s->links, s->links[SMALL].newer);
+	uint32_t slot = queue_foresee(s->q.links, s->q.links[SMALL].newer);
 
 	if (slot != EVICTION_NONE)
-		__builtin_prefetch(&s->state[slot]);
+		__builtin_prefetch(&s->q.mark[slot]);
 	return slot;
 }
 
@@ -185,7 +157,7 @@ const struct eviction_policy eviction_s3fifo = {
 	.name = "s3fifo",
 	.about = "a small queue before the main one, and its ghosts",
 	.size = sizeof(struct s3fifo),
-	.reserve = reserve,
+	.reserve = queued_reserve_marked,
 	.release = release,
 	.memory = memory,
 	.expect = expect,
@@ -194,5 +166,5 @@ const struct eviction_policy eviction_s3fifo = {
 	.remove = drop,
 	.evict = evict,
 	.foresee = foresee,
-	.prefetch = prefetch,
+	.prefetch = queued_prefetch_marked,
 };

@@ -24,10 +24,8 @@
  * 13 to 17 bytes a slot; every operation is a constant number of steps, but for
  * halving the sketch, which is one on average.
  */
-#include <stdlib.h>
-
 #include "codec/error.h"
-#include "digestd/core/eviction_policy.h"
+#include "digestd/core/eviction_queue.h"
 #include "digestd/core/eviction_sketch.h"
 
 enum { WINDOW, PROBATION, PROTECTED, NQUEUES }; /* heads of queues */
@@ -36,9 +34,7 @@ enum { WINDOW, PROBATION, PROTECTED, NQUEUES }; /* heads of queues */
 static const uint32_t SKETCH_KEYS_MIN = 256;
 
 struct wtinylfu {
-	struct eviction base;
-	struct queue_link *links;
-	uint8_t *queue_of; /* by slot */
+	struct queued q; /* marks: the queue */
 	struct sketch sketch;
 	uint64_t held[NQUEUES]; /* weight */
 };
@@ -46,12 +42,8 @@ struct wtinylfu {
 static int reserve(struct eviction *e, uint32_t nslots)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
-	void *queue_of = w->queue_of;
 
-	if (eviction_grow(&queue_of, (size_t)nslots + 1, 1))
-		return SCD_ENOMEM;
-	w->queue_of = queue_of;
-	if (queue_reserve(&w->links, nslots))
+	if (queued_reserve_marked(e, nslots))
 		return SCD_ENOMEM;
 	return sketch_reserve(&w->sketch, nslots > SKETCH_KEYS_MIN
 						  ? nslots
@@ -60,51 +52,40 @@ static int reserve(struct eviction *e, uint32_t nslots)
 
 static void release(struct eviction *e)
 {
-	struct wtinylfu *w = (struct wtinylfu *)e;
-
-	free(w->links);
-	free(w->queue_of);
-	sketch_free(&w->sketch);
+	queued_release(e);
+	sketch_free(&((struct wtinylfu *)e)->sketch);
 }
 
 static size_t memory(const struct eviction *e)
 {
-	const struct wtinylfu *w = (const struct wtinylfu *)e;
-	size_t n = e->config.nslots;
-
-	return (n + QUEUE_HEADS) * sizeof(*w->links) + n + 1 +
-	       sketch_memory(&w->sketch);
-}
-
-static struct eviction_item item_of(const struct wtinylfu *w, uint32_t slot)
-{
-	return w->base.config.item(w->base.config.arg, slot);
+	return queued_memory(e) +
+	       sketch_memory(&((const struct wtinylfu *)e)->sketch);
 }
 
 static void push(struct wtinylfu *w, unsigned queue, uint32_t slot)
 {
-	w->queue_of[slot] = (uint8_t)queue;
-	w->held[queue] += item_of(w, slot).weight;
-	queue_push(w->links, queue, slot);
+	w->q.mark[slot] = (uint8_t)queue;
+	w->held[queue] += eviction_ask(&w->q.base, slot).weight;
+	queue_push(w->q.links, queue, slot);
 }
 
 static void drop(struct eviction *e, uint32_t slot)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
 
-	w->held[w->queue_of[slot]] -= item_of(w, slot).weight;
-	queue_unlink(w->links, slot);
+	w->held[w->q.mark[slot]] -= eviction_ask(&w->q.base, slot).weight;
+	queue_unlink(w->q.links, slot);
 }
 
 static void move(struct wtinylfu *w, unsigned queue, uint32_t slot)
 {
-	drop(&w->base, slot);
+	drop(&w->q.base, slot);
 	push(w, queue, slot);
 }
 
 static uint64_t main_capacity(const struct wtinylfu *w)
 {
-	return w->base.config.capacity - w->base.config.capacity / 100;
+	return w->q.base.config.capacity - w->q.base.config.capacity / 100;
 }
 
 static uint64_t protected_capacity(const struct wtinylfu *w)
@@ -127,28 +108,29 @@ static void insert(struct eviction *e, uint32_t slot)
 static void hit(struct eviction *e, uint32_t slot)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
-	unsigned queue = w->queue_of[slot];
+	unsigned queue = w->q.mark[slot];
 
-	sketch_add(&w->sketch, item_of(w, slot).hash);
+	sketch_add(&w->sketch, eviction_ask(&w->q.base, slot).hash);
 	if (queue != PROBATION) {
-		queue_renew(w->links, queue, slot);
+		queue_renew(w->q.links, queue, slot);
 		return;
 	}
 	move(w, PROTECTED, slot);
 	while (w->held[PROTECTED] > protected_capacity(w))
-		move(w, PROBATION, queue_oldest(w->links, PROTECTED));
+		move(w, PROBATION, queue_oldest(w->q.links, PROTECTED));
 }
 
 /* The oldest of a queue; EVICTION_NONE: it is empty. */
 static uint32_t oldest(const struct wtinylfu *w, unsigned queue)
 {
-	return queue_empty(w->links, queue) ? EVICTION_NONE
-					    : queue_oldest(w->links, queue);
+	return queue_empty(w->q.links, queue)
+		       ? EVICTION_NONE
+		       : queue_oldest(w->q.links, queue);
 }
 
 static unsigned estimate(const struct wtinylfu *w, uint32_t slot)
 {
-	return sketch_estimate(&w->sketch, item_of(w, slot).hash);
+	return sketch_estimate(&w->sketch, eviction_ask(&w->q.base, slot).hash);
 }
 
 static uint32_t choose(const struct wtinylfu *w, uint32_t fresh)
@@ -171,7 +153,7 @@ static uint32_t evict(struct eviction *e)
 
 	while (fresh != EVICTION_NONE &&
 	       w->held[PROBATION] + w->held[PROTECTED] +
-			       item_of(w, fresh).weight <=
+			       eviction_ask(&w->q.base, fresh).weight <=
 		       main_capacity(w)) {
 		move(w, PROBATION, fresh);
 		fresh = oldest(w, WINDOW);
@@ -185,8 +167,8 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct wtinylfu *w = (const struct wtinylfu *)e;
 
-	__builtin_prefetch(&w->links[queue_node(slot)], 1);
-	__builtin_prefetch(&w->queue_of[slot]);
+	__builtin_prefetch(&w->q.links[queue_node(slot)], 1);
+	__builtin_prefetch(&w->q.mark[slot]);
 }
 
 const struct eviction_policy eviction_wtinylfu = {
