@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codec/key.h"
+#include "digestd/core/admission_tell.h"
 #include "digestd/core/admit_request.h"
 #include "digestd/core/fields.h"
 #include "digestd/io/admitter.h"
@@ -19,6 +20,8 @@
 
 static const char path[] = "/v1/admit";
 static const char too_large[] = "more than 1 MiB\n";
+
+enum { ADMIT_WORD_BYTES = 5 }; /* of an answer at most, with its line's end */
 
 /* A body on its way. */
 struct batch {
@@ -56,27 +59,15 @@ static void refuse(struct exchange *x, unsigned status, const char *why)
 	reply(x, status, why, strlen(why));
 }
 
-static const char *word_of(enum admission_decision d)
-{
-	switch (d) {
-	case ADMISSION_DISK:
-		return "disk\n";
-	case ADMISSION_RAM:
-		return "ram\n";
-	case ADMISSION_NO:
-		break;
-	}
-	return "no\n";
-}
-
 static const char *answer(struct admit_api *api, const struct exchange *x,
 			  const struct admit_question *q)
 {
 	struct scd_key key;
 
 	scd_key_make(api->secret, "GET", q->uri, q->uri_len, &key);
-	return word_of(admitter_answer(api->admitter, &key, q->size, q->note,
-				       loop_now_ms(exchange_loop(x))));
+	return admission_word(admitter_answer(api->admitter, &key, q->size,
+					      q->note,
+					      loop_now_ms(exchange_loop(x))));
 }
 
 static void serve_get(struct admit_api *api, struct exchange *x)
@@ -85,12 +76,13 @@ static void serve_get(struct admit_api *api, struct exchange *x)
 	size_t skip = sizeof(path); /* and the question mark */
 	size_t len = r->target_len > skip ? r->target_len - skip : 0;
 	struct admit_question q;
-	const char *word;
+	char line[ADMIT_WORD_BYTES + 1];
 
 	switch (admit_read_query(len ? r->target + skip : "", len, &q)) {
 	case 0:
-		word = answer(api, x, &q);
-		reply(x, 200, word, strlen(word));
+		reply(x, 200, line,
+		      (size_t)snprintf(line, sizeof(line), "%s\n",
+				       answer(api, x, &q)));
 		break;
 	case -E2BIG:
 		refuse(x, 414, "uri: too long\n");
@@ -195,7 +187,6 @@ static int check_lines(struct exchange *x, const struct batch *b)
 
 void admit_body_end(struct admit_api *api, struct exchange *x)
 {
-	enum { WORD_BYTES = 5 };
 	struct batch *b = exchange_data(x);
 	size_t at = 0, used = 0, len;
 	struct admit_question q;
@@ -212,19 +203,16 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 	n = check_lines(x, b);
 	if (n < 0)
 		return;
-	words = malloc((size_t)n * WORD_BYTES + 1);
+	words = malloc((size_t)n * ADMIT_WORD_BYTES + 1);
 	if (!words) {
 		exchange_reply_error(x, 503, NULL);
 		return;
 	}
 	while ((line = next_line(b, &at, &len))) {
-		const char *word;
-
 		if (admit_read_line(line, len, &q))
 			break; /* never: all were checked */
-		word = answer(api, x, &q);
-		memcpy(words + used, word, strlen(word));
-		used += strlen(word);
+		used += (size_t)sprintf(words + used, "%s\n",
+					answer(api, x, &q));
 	}
 	reply(x, 200, words, used);
 	free(words);

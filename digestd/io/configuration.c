@@ -16,6 +16,7 @@
 
 #include "codec/admission.h"
 #include "codec/uri.h"
+#include "digestd/core/admission_tell.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
 #include "digestd/core/hexdigit.h"
@@ -31,6 +32,7 @@ enum kind {
 	URL,     /* "http://host:port" */
 	POLICY,  /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
+	TELL,    /* none, nginx or field */
 	LEVEL,   /* of the log */
 	VERSION, /* of TLS */
 	NUMBER,
@@ -95,6 +97,8 @@ static const struct option options[] = {
 	  "share of the cache in which objects wait for their second use" },
 	{ "admission_write_cost", SHARE, AT(admission_write_cost), "0", 0, 1,
 	  false, "what a write costs, in hits, for admission auto" },
+	{ "admission_tell", TELL, AT(admission_tell), "none", 0, 0, false,
+	  "how a cache in front is told what to keep: none, nginx or field" },
 	{ "admission_file", TEXT, AT(admission_file), NULL, 0, 0, true,
 	  "where what was seen is kept across restarts" },
 	{ "admission_max_rate", SIZE, AT(admission_max_rate), "0", 0, BIG,
@@ -255,6 +259,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case URL:
 	case POLICY:
 	case ADMISSION:
+	case TELL:
 	case LEVEL:
 	case VERSION:
 	case SHARE:
@@ -267,6 +272,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 /* Null when a value is right; otherwise what it should be. */
 static const char *fault(const struct option *o, const char *text)
 {
+	enum admission_tell tell;
 	int64_t number;
 	double share;
 
@@ -288,6 +294,10 @@ static const char *fault(const struct option *o, const char *text)
 		return eviction_policy_find(text) ?
 			       NULL :
 			       "is no eviction policy, such as sieve or lru";
+	case TELL:
+		return admission_tell_read(text, &tell) ?
+			       NULL :
+			       "is not none, nginx or field";
 	case ADMISSION:
 		return admitter_policy(text) ?
 			       NULL :
@@ -342,6 +352,7 @@ static const char *unit_of(const struct option *o)
 	case URL:
 	case POLICY:
 	case ADMISSION:
+	case TELL:
 	case LEVEL:
 	case VERSION:
 	case NUMBER:

@@ -37,6 +37,20 @@ static int sign(const struct request *r, struct fields *f,
 	return cachestatus_append(f, status);
 }
 
+/* Tells the cache in front, if there is one, whether to keep the response. */
+static int tell(const struct request *r, struct fields *f,
+		const struct freshness *freshness,
+		enum admission_decision place)
+{
+	struct admission_news news = {
+		.place = place,
+		.left_s = freshness_left(freshness, now_s(r)),
+		.age_s = freshness_age(freshness, now_s(r)),
+	};
+
+	return r->from_peer ? 0 : admission_tell(r->settings->tell, &news, f);
+}
+
 static void out_of_memory(struct request *r, struct fields *f)
 {
 	fields_free(f);
@@ -145,13 +159,18 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 void reply_cached(struct request *r, struct cached *c)
 {
 	struct cachestatus status = status_of_cached(r);
+	/* what has left the store again was worth it */
+	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
+						ADMISSION_RAM :
+						ADMISSION_DISK;
 	struct fields f;
 
 	if (fields_copy(&c->fields, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
-	if (sign(r, &f, &c->freshness, &status)) {
+	if (sign(r, &f, &c->freshness, &status) ||
+	    tell(r, &f, &c->freshness, place)) {
 		out_of_memory(r, &f);
 		return;
 	}
@@ -196,7 +215,8 @@ static int fetched_fields(const struct request *r, struct fields *f)
 
 	if (fields_copy(&r->response, f))
 		return -1;
-	if (!sign(r, f, &r->freshness, &status))
+	if (!sign(r, f, &r->freshness, &status) &&
+	    (!r->judged || !tell(r, f, &r->freshness, r->place)))
 		return 0;
 	fields_free(f);
 	return -1;

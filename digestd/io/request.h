@@ -68,7 +68,8 @@ struct request {
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
 	bool storing;         /* the response is collected for the store */
-	enum admission_decision place; /* ... and goes there */
+	bool judged;          /* it could be kept, and should be there: */
+	enum admission_decision place;
 
 	/* what was found here */
 	struct cached *stale; /* to be revalidated, or served on error */

@@ -87,6 +87,7 @@ static bool admit(struct request *r)
 			       loop_now_ms(r->worker->loop));
 	if (r->stale && r->place < cached_place(r->stale))
 		r->place = cached_place(r->stale);
+	r->judged = true;
 	return r->place != ADMISSION_NO;
 }
 
@@ -102,6 +103,7 @@ int request_take_response(struct request *r, unsigned status,
 	r->body_len = body_len;
 	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
 	freshness_init(&r->freshness, &answer, &times);
+	r->judged = false;
 	r->storing = may_store(r, &answer) && admit(r);
 	if (r->storing && body_len > 0)
 		buffer_fit(&r->body, (size_t)body_len);

@@ -70,6 +70,8 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.origin_tls = c->tls_origin,
 		.peer_client_tls = c->tls_peer_client,
 	};
+	/* the configuration is checked: it is one of them */
+	(void)admission_tell_read(c->admission_tell, &out->tell);
 	settings_hash_secret(c, out->hash_secret);
 	make_token(c, out->token);
 	return copy_origins(c, out);

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "digestd/core/admission_tell.h"
+
 struct cache;
 struct peerset;
 struct server_handler;
@@ -45,6 +47,9 @@ struct worker_settings {
 	/* TLS; null: none of the listener's, and see fetch_request */
 	struct tls *data_tls, *peer_tls;
 	struct tls_client *origin_tls, *peer_client_tls;
+
+	/* what a cache in front of this node is told */
+	enum admission_tell tell;
 
 	/* where requests go */
 	const struct worker_origin *origins;

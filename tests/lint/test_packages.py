@@ -30,6 +30,7 @@ MODULES = {
 PROGRAMS = {
     "gnuplot": "gnuplot-nox",
     "mandoc": "mandoc",
+    "nginx": "nginx",
     "openssl": "openssl",
     "promtool": "prometheus",
     "shellcheck": "shellcheck",

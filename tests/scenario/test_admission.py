@@ -8,7 +8,8 @@ import urllib.parse
 import pytest
 
 import servers
-from cluster import request, until
+from cluster import KEY, request, until
+from digests import derive
 
 SITE = "http://www.example.com"
 
@@ -265,3 +266,27 @@ def test_cap_and_cost_are_reloaded(admitting):
     assert "takes effect" not in node.process.logged()
     assert [ask(node, f"{SITE}/{i}", size=10**9) for i in range(2)] == \
         ["disk", "ram"]
+
+
+def test_the_cache_in_front_is_told(admitting, origin):
+    node = admitting(admission="probation", admission_tell="field")
+    page(origin, "/a")
+    origin.set("/b", fields={"Cache-Control": "private"}, body=b"b")
+    told = [node.get(x).get("Scd-Admit") for x in ("/a", "/a", "/a", "/b")]
+    assert told == ["ram", "disk", "disk", None]
+    page(origin, "/c", size=200000)  # which is streamed
+    assert [node.get("/c").get("Scd-Admit") for _ in "12"] == ["ram", "disk"]
+    r = request(node.peer, f"{SITE}/a", headers={
+        "Proxy-Authorization": "Bearer " + derive(KEY, "token").hex(),
+        "Cache-Control": "only-if-cached"})
+    assert (r.status, r.get("Scd-Admit")) == (200, None)
+
+
+def test_nginx_is_told_how_old_it_is(admitting, origin):
+    node = admitting(admission_tell="nginx")
+    page(origin, "/a", Age="50")
+    page(origin, "/b", Age="50", X_Accel_Expires="7")
+    page(origin, "/c")
+    for path, told in (("/a", ("10", "9", "8")), ("/b", ("7",)),
+                       ("/c", (None,))):
+        assert node.get(path).get("X-Accel-Expires") in told

@@ -1,0 +1,69 @@
+/*
+ * Telling, see the header.
+ */
+#include "digestd/core/admission_tell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool admission_tell_read(const char *name, enum admission_tell *out)
+{
+	static const char *const names[] = {
+		[TELL_NOTHING] = "none",
+		[TELL_NGINX] = "nginx",
+		[TELL_FIELD] = "field",
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) != 0)
+			continue;
+		*out = (enum admission_tell)i;
+		return true;
+	}
+	return false;
+}
+
+const char *admission_word(enum admission_decision d)
+{
+	switch (d) {
+	case ADMISSION_DISK:
+		return "disk";
+	case ADMISSION_RAM:
+		return "ram";
+	case ADMISSION_NO:
+		break;
+	}
+	return "no";
+}
+
+static int tell_nginx(const struct admission_news *news,
+		      struct fields *response)
+{
+	static const char name[] = "X-Accel-Expires";
+	char seconds[24];
+
+	if (news->place != ADMISSION_DISK)
+		return fields_set(response, name, "0");
+	/* an origin that knows of nginx is right */
+	if (news->age_s <= 0 || fields_get(response, name))
+		return 0;
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+		 news->left_s > 0 ? news->left_s : 0);
+	return fields_set(response, name, seconds);
+}
+
+int admission_tell(enum admission_tell how, const struct admission_news *news,
+		   struct fields *response)
+{
+	switch (how) {
+	case TELL_NOTHING:
+		break;
+	case TELL_NGINX:
+		return tell_nginx(news, response);
+	case TELL_FIELD:
+		return fields_set(response, "Scd-Admit",
+				  admission_word(news->place));
+	}
+	return 0;
+}
