@@ -6,7 +6,9 @@
 #include "digestd/core/admission_tell.h"
 #include "tests/core/message.h"
 
-enum { N = ADMISSION_NO, R = ADMISSION_RAM, D = ADMISSION_DISK };
+#define N ADMISSION_NO
+#define R ADMISSION_RAM
+#define D ADMISSION_DISK
 
 /* clang-format off */
 static const struct {

@@ -287,6 +287,6 @@ def test_nginx_is_told_how_old_it_is(admitting, origin):
     page(origin, "/a", Age="50")
     page(origin, "/b", Age="50", X_Accel_Expires="7")
     page(origin, "/c")
-    for path, told in (("/a", ("10", "9", "8")), ("/b", ("7",)),
-                       ("/c", (None,))):
-        assert node.get(path).get("X-Accel-Expires") in told
+    assert 0 <= int(node.get("/a").get("X-Accel-Expires")) <= 10
+    assert node.get("/b").get("X-Accel-Expires") == "7"
+    assert node.get("/c").get("X-Accel-Expires") is None
