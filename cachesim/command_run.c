@@ -175,6 +175,7 @@ static int run(int argc, char **argv, const char *kind)
 	sim_config_init(&usual);
 	usual.objects = s.ignore_obj_size;
 	usual.digest.form = PROTOCOL_CONDITIONAL; /* as digestd does */
+	usual.admission_options.measure = s.measure;
 	code = plan_add(&plan, s.dimension, &usual);
 	if (!code)
 		code = run_plan(&plan, kind, &s);

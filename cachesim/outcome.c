@@ -4,6 +4,7 @@
 #include "cachesim/outcome.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "digestd/core/eviction.h"
@@ -101,6 +102,20 @@ static double duplicates(const struct sim_counters *c)
 	return ratio(c->duplicates, c->held);
 }
 
+static double admission_bytes(const struct sim_counters *c)
+{
+	return c->admission_keys ? ratio(c->admission_memory,
+					 c->admission_keys) :
+				   (double)NAN;
+}
+
+static double false_seen(const struct sim_counters *c)
+{
+	return c->admission_fresh ? ratio(c->admission_false_seen,
+					  c->admission_fresh) :
+				    (double)NAN;
+}
+
 static double latency(const struct sim_counters *c)
 {
 	return ratio(c->latency_us, c->requests) / 1e6;
@@ -137,6 +152,8 @@ static const struct ratio_column {
 	  message_bytes },
 	{ "update_bytes_per_request", REPORT_REAL, COOPERATING, update_bytes },
 	{ "writes_per_request",    REPORT_REAL,    ALL, writes },
+	{ "admission_bytes_per_key", REPORT_REAL, ALL, admission_bytes },
+	{ "false_seen_ratio",      REPORT_SHARE,   ALL, false_seen },
 	{ "duplicates_of_objects", REPORT_SHARE,   COOPERATING, duplicates },
 	{ "mean_latency",          REPORT_SECONDS, COOPERATING, latency },
 	/* clang-format on */

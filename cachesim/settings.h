@@ -16,6 +16,7 @@ struct settings {
 	const char *dimension[DIMENSIONS]; /* values; null: the default */
 	uint64_t threads;
 	bool counters, per_proxy; /* are shown */
+	bool measure;             /* false-seen rates of admission */
 	bool keep_changed;        /* a changed object stays a hit */
 
 	/* hit ratio curves */

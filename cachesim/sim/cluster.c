@@ -412,6 +412,17 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 	prefetch_slot(s, sim_serving(s, proxy, object), object);
 }
 
+static void add_admission(const struct admission *a, struct sim_counters *c)
+{
+	struct admission_stats stats;
+
+	admission_stats(a, &stats);
+	c->admission_memory = stats.bytes;
+	c->admission_keys = stats.tracked;
+	c->admission_fresh = stats.fresh;
+	c->admission_false_seen = stats.false_seen;
+}
+
 static void add_node(const struct sim_node *node, struct sim_counters *c)
 {
 	struct sim_node_stats stats;
@@ -528,6 +539,8 @@ void sim_cluster_result(const struct sim_cluster *s, struct sim_result *out)
 		*c = s->proxy[i].count;
 		add_stores(&s->proxy[i], c);
 		sim_counters_since(c, &s->proxy[i].before);
+		if (s->proxy[i].node && (!i || !s->admission))
+			add_admission(sim_node_admission(s->proxy[i].node), c);
 		if (protocol->memory)
 			protocol->memory(s->protocol, i, &c->peer_memory,
 					 &c->own_memory);

@@ -177,6 +177,12 @@ struct sim_counters {
 	uint64_t held, held_bytes;
 	uint64_t duplicates, duplicate_bytes; /* a proxy before it has it too */
 	uint64_t peer_memory, own_memory;     /* for summaries [bytes] */
+	/* of admission: memory [bytes], and the keys that it is for; and when
+	 * that is measured, decisions on keys that were never used before, and
+	 * how many of these it took for seen. One that is shared counts at the
+	 * first proxy. */
+	uint64_t admission_memory, admission_keys;
+	uint64_t admission_fresh, admission_false_seen;
 };
 
 struct sim_counter_row {

@@ -58,6 +58,10 @@ const struct sim_counter_row sim_counter_rows[] = {
 	END(duplicate_bytes, "bytes of these"),
 	END(peer_memory, "memory for the peers' summaries [bytes]"),
 	END(own_memory, "memory for its own summary [bytes]"),
+	END(admission_memory, "memory of admission [bytes]"),
+	END(admission_keys, "keys that this is for"),
+	END(admission_fresh, "decisions on keys never used before, measured"),
+	END(admission_false_seen, "of these, taken for seen"),
 	{ NULL, NULL, 0, false },
 };
 /* clang-format on */

@@ -163,6 +163,16 @@ def admission_saves_writes():
     assert got[1]["admission"] == "exact"
 
 
+def admission_is_measured():
+    got = rows("sweep", "t.csv", "-a", "exact,pair:false-seen=0.05,size",
+               "--measure", "-s", "5%", cwd=AT)
+    assert got[0]["false_seen_ratio"] == 0
+    assert 0 < got[1]["false_seen_ratio"] < .1
+    assert 1 < got[1]["admission_bytes_per_key"] < 10
+    assert "false_seen_ratio" not in rows("run", "t.csv", "-a", "exact",
+                                          cwd=AT)[0]
+
+
 def value_of(label, option, text, why):
     return (label, ("run", option, text, "t.csv"), b"", 2, b"", why)
 
@@ -195,6 +205,7 @@ TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          cluster_of_one_is_a_cache, servers_come_from_urls,
          changed_objects,
          miss_ratios_are_libcachesims, admission_saves_writes,
+         admission_is_measured,
          row_of_a_sweep_is_a_run, proxies_add_up,
          tables_show_counters_when_asked]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]

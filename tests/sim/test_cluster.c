@@ -313,9 +313,12 @@ static void placement_and_admission(void **state)
 	c.admission = admission_find("none");
 	assert_non_null(c.admission);
 	r = run(&c);
+	assert_true(r.admission_memory > 0);
+	r.admission_memory = 0;
 	assert_memory_equal(&r, &keep, sizeof(r));
 	c.admission_shared = true;
 	r = run(&c);
+	r.admission_memory = 0;
 	assert_memory_equal(&r, &keep, sizeof(r));
 	c = usual("icp", false);
 	c.placement = SIM_SECOND;

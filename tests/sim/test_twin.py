@@ -51,9 +51,11 @@ CASES = [
 ]
 
 
-# Of libscd's digests and of consistent hashing, which the twin does not have.
+# Of libscd's digests, of consistent hashing and of admission, which the twin
+# does not have.
 NOT_HERE = {"full_coded", "xor_coded", "conditional_coded", "forwards",
-            "forward_bytes"}
+            "forward_bytes", "admission_memory", "admission_keys",
+            "admission_fresh", "admission_false_seen"}
 SEEN, NAMES = set(), set()
 
 
