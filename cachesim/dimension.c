@@ -161,11 +161,6 @@ static const char *set_eviction(struct sim_config *c, const char *text,
 	return c->eviction ? NULL : no_word;
 }
 
-/* in the order of enum sim_placement */
-static const char *const placements[] = { "keep", "second", "single",
-					  "single-seen", "single-shared",
-					  NULL };
-
 /* in the order of enum sim_partition, which has a column in between */
 static const char *const partitions[] = { "client", "number", "prefix",
 					  "column", "round-robin", NULL };
@@ -188,13 +183,8 @@ static bool word(const char *text, const char *const *words, unsigned *at)
 static const char *set_placement(struct sim_config *c, const char *text,
 				 double *v)
 {
-	unsigned at;
-
 	*v = 0;
-	if (!word(text, placements, &at))
-		return no_word;
-	c->placement = (enum sim_placement)at;
-	return NULL;
+	return placement_read(text, &c->placement) ? NULL : no_word;
 }
 
 /* "exact:min-uses=3:window=1000": commas are between values. */
@@ -504,7 +494,7 @@ bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS])
 	else if (d == DIMENSION_EVICTION)
 		list_policies(words);
 	else if (d == DIMENSION_PLACEMENT)
-		list(words, placements, "");
+		list(words, placement_names, "");
 	else if (d == DIMENSION_PARTITION)
 		list(words, partitions, "column");
 	else if (d == DIMENSION_FORM)

@@ -21,8 +21,9 @@ bool plain_is(const struct plan_row *row, const struct sim_trace *t,
 
 	return c->nproxies == 1 && !c->protocol && !c->admission &&
 	       !c->size_limit && !c->warmup_ppm &&
-	       (c->placement == SIM_KEEP || c->placement == SIM_SECOND ||
-		c->placement == SIM_SINGLE) &&
+	       (c->placement == PLACEMENT_KEEP ||
+		c->placement == PLACEMENT_SECOND ||
+		c->placement == PLACEMENT_SINGLE) &&
 	       (!t->nchanges || keep_changed);
 }
 

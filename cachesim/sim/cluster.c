@@ -136,20 +136,10 @@ static uint8_t next_field(struct sim_fields *f, bool needed)
 static int make_rows(struct sim_cluster *s)
 {
 	struct sim_fields *f = &s->field;
-	bool stale = s->trace->nchanges > 0, seen = false;
+	bool stale = s->trace->nchanges > 0;
+	bool seen = placement_remembers(s->config.placement);
 	bool epochs = s->config.epoch > 1;
 
-	switch (s->config.placement) {
-	case SIM_KEEP:
-	case SIM_SINGLE:
-	case SIM_PLACEMENTS:
-		break;
-	case SIM_SECOND:
-	case SIM_SINGLE_SEEN:
-	case SIM_SINGLE_SHARED:
-		seen = true;
-		break;
-	}
 	f->held = next_field(f, true);
 	f->stale = next_field(f, stale);
 	f->seen = next_field(f, seen);

@@ -43,6 +43,7 @@
 #include <stdint.h>
 
 #include "cachesim/admission/admission.h"
+#include "digestd/core/placement.h"
 #include "cachesim/protocol/protocol.h"
 #include "cachesim/sim/trace.h"
 
@@ -58,18 +59,6 @@ enum sim_partition {
 	SIM_BY_COLUMN, /* config.column, by client, modulo proxies */
 	SIM_ROUND_ROBIN,
 	SIM_PARTITIONS
-};
-
-/* Whether a proxy keeps what it got from a peer. */
-enum sim_placement {
-	SIM_KEEP,   /* always */
-	SIM_SECOND, /* on its second request for it */
-	SIM_SINGLE, /* never: the peer's copy is used as if by itself */
-	/* never, and from the origin only what was requested before: at this
-	 * proxy; at any */
-	SIM_SINGLE_SEEN,
-	SIM_SINGLE_SHARED,
-	SIM_PLACEMENTS
 };
 
 /* When a proxy publishes: as soon as one of those that are not 0 is reached,
@@ -107,7 +96,7 @@ struct sim_config {
 	bool objects;	       /* capacity and size are in objects: all are 1 */
 	uint64_t size_limit;   /* larger objects are not stored; 0: no limit */
 	const struct eviction_policy *eviction; /* null: LRU */
-	enum sim_placement placement;
+	enum placement placement;
 	/* What is stored of that; null: all of it. Capacity, mean size and
 	 * eviction policy in its options are found. */
 	const struct admission_policy *admission;

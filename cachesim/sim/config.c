@@ -45,7 +45,7 @@ static const char *fault_of_cluster(const struct sim_config *c)
 		return "no such partition";
 	if (c->prefix_bits < 1 || c->prefix_bits > 8 * SIM_ADDRESS_BYTES)
 		return "the prefix is not 1 to 128 bits long";
-	if (c->placement >= SIM_PLACEMENTS)
+	if (c->placement >= PLACEMENTS)
 		return "no such placement";
 	if (!c->capacity && !c->capacity_ppm)
 		return "the caches have no capacity";

@@ -90,28 +90,13 @@ static bool was_asked(struct sim_cluster *s, struct sim_proxy *p,
 static void place(struct sim_cluster *s, struct sim_proxy *p, uint32_t object,
 		  bool remote)
 {
-	bool shared = field(s, object, s->field.peer_seen) != 0;
-	bool asked = was_asked(s, p, object);
-	bool keep = true;
+	struct placement_case c = {
+		.remote = remote,
+		.asked_at_peers = field(s, object, s->field.peer_seen) != 0,
+	};
 
-	switch (s->config.placement) {
-	case SIM_KEEP:
-	case SIM_PLACEMENTS:
-		break;
-	case SIM_SECOND:
-		keep = !remote || asked;
-		break;
-	case SIM_SINGLE:
-		keep = !remote;
-		break;
-	case SIM_SINGLE_SEEN:
-		keep = !remote && asked;
-		break;
-	case SIM_SINGLE_SHARED:
-		keep = !remote && (asked || shared);
-		break;
-	}
-	if (keep)
+	c.asked = was_asked(s, p, object);
+	if (placement_keeps(s->config.placement, &c))
 		store(s, p, object);
 	else if (!remote)
 		p->count.refused++;
@@ -200,7 +185,7 @@ static struct holders holders_of(const struct sim_cluster *s, uint32_t object,
 
 static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
 {
-	if (!s->config.peer_use && s->config.placement < SIM_SINGLE)
+	if (!s->config.peer_use && s->config.placement < PLACEMENT_SINGLE)
 		return;
 	if (numbers_push(&s->used, object) || numbers_push(&s->used, peer))
 		s->error = SCD_ENOMEM;

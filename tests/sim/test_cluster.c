@@ -321,11 +321,11 @@ static void placement_and_admission(void **state)
 	r.admission_memory = 0;
 	assert_memory_equal(&r, &keep, sizeof(r));
 	c = usual("icp", false);
-	c.placement = SIM_SECOND;
+	c.placement = PLACEMENT_SECOND;
 	r = run(&c);
 	assert_true(r.duplicates < keep.duplicates);
 	assert_true(r.writes < keep.writes);
-	c.placement = SIM_SINGLE;
+	c.placement = PLACEMENT_SINGLE;
 	r = run(&c);
 	assert_int_equal(r.duplicates, 0);
 	assert_true(r.local_hits + r.remote_hits >
@@ -378,7 +378,7 @@ static void faults_are_named(void **state)
 	BAD(nproxies = SIM_MAX_PROXIES + 1);
 	BAD(partition = SIM_PARTITIONS);
 	BAD(prefix_bits = 0);
-	BAD(placement = SIM_PLACEMENTS);
+	BAD(placement = PLACEMENTS);
 	BAD(capacity_ppm = 0);
 	BAD(warmup_ppm = 1000000);
 	BAD(transport.loss_ppm = 1000001);

@@ -1,0 +1,54 @@
+/*
+ * Placement.
+ */
+#include "digestd/core/placement.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *const placement_names[] = { "keep", "second", "single",
+					"single-seen", "single-shared", NULL };
+
+bool placement_read(const char *name, enum placement *out)
+{
+	for (unsigned i = 0; placement_names[i]; i++) {
+		if (strcmp(placement_names[i], name) != 0)
+			continue;
+		*out = (enum placement)i;
+		return true;
+	}
+	return false;
+}
+
+bool placement_keeps(enum placement p, const struct placement_case *c)
+{
+	switch (p) {
+	case PLACEMENT_KEEP:
+	case PLACEMENTS:
+		break;
+	case PLACEMENT_SECOND:
+		return !c->remote || c->asked;
+	case PLACEMENT_SINGLE:
+		return !c->remote;
+	case PLACEMENT_SINGLE_SEEN:
+		return !c->remote && c->asked;
+	case PLACEMENT_SINGLE_SHARED:
+		return !c->remote && (c->asked || c->asked_at_peers);
+	}
+	return true;
+}
+
+bool placement_remembers(enum placement p)
+{
+	switch (p) {
+	case PLACEMENT_KEEP:
+	case PLACEMENT_SINGLE:
+	case PLACEMENTS:
+		break;
+	case PLACEMENT_SECOND:
+	case PLACEMENT_SINGLE_SEEN:
+	case PLACEMENT_SINGLE_SHARED:
+		return true;
+	}
+	return false;
+}
