@@ -97,6 +97,7 @@ struct config {
 	int64_t origin_connections;
 
 	int64_t max_connections;
+	int64_t client_connections;
 	int64_t header_timeout_ms;
 	int64_t idle_timeout_ms;
 	int64_t client_min_rate;

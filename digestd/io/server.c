@@ -103,6 +103,8 @@ static void deadline_passed(void *arg)
 			       deadline_passed, c);
 		return;
 	}
+	if (conn_pace_kept(c))
+		return;
 	c->deadline_ms = 0;
 	c->x.aborted = true;
 	conn_break(c);
@@ -116,29 +118,11 @@ static void deadline_passed(void *arg)
 void conn_set_deadline(struct conn *c, int64_t deadline_ms)
 {
 	c->deadline_ms = deadline_ms;
+	c->pace = PACE_NONE;
 	if (!deadline_ms || (c->timer.link && c->timer.due_ms <= deadline_ms))
 		return;
 	loop_timer_set(c->server->loop, &c->timer, deadline_ms, deadline_passed,
 		       c);
-}
-
-void conn_pace_start(struct conn *c)
-{
-	c->pace_start_ms = loop_now_ms(c->server->loop);
-	c->pace_bytes = 0;
-	conn_pace_add(c, 0);
-}
-
-void conn_pace_add(struct conn *c, uint64_t nbytes)
-{
-	const struct server_settings *set = &c->server->settings;
-	uint64_t allowed_ms;
-
-	if (!set->min_rate)
-		return;
-	c->pace_bytes += nbytes;
-	allowed_ms = set->idle_ms + c->pace_bytes * 1000 / set->min_rate;
-	conn_set_deadline(c, c->pace_start_ms + (int64_t)allowed_ms);
 }
 
 /* The client may idle for idle_ms, and then has header_ms for a header. */
@@ -361,7 +345,6 @@ static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
 	size_t taken;
 
 	if (!h->on_body || x->answered) {
-		conn_pace_add(c, *len);
 		*len = 0;
 		return MHD_YES;
 	}
@@ -372,7 +355,6 @@ static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
 	if (x->answered)
 		taken = *len;
 	*len -= taken;
-	conn_pace_add(c, taken);
 	if (*len) {
 		conn_set_deadline(c, 0); /* it is not the client that waits */
 		conn_suspend(c);
@@ -476,6 +458,7 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 		MHD_OPTION_ARRAY, s->tls ? with_tls : with_tls + 1,
 		MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
 		MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, set->client_connections,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		set->max_header_bytes + REPLY_HEADER_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, idle_s,

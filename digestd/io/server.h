@@ -9,7 +9,8 @@
  *
  * Persistent connections, pipelining, chunked coding, HEAD, 100 Continue and
  * the framing of replies are the server's. Time limits are absolute: a client
- * that sends its header a byte at a time, or reads its reply so, is closed.
+ * that sends its header a byte at a time, or reads its reply so, is closed,
+ * however much of it was given away at once.
  *
  * The process ignores SIGPIPE (the caller's part).
  */
@@ -33,10 +34,12 @@ struct server_settings {
 	 * any free one */
 	const char *listen;
 	unsigned max_connections;  /* open at once in this server; > 0 */
+	unsigned client_connections; /* of them from one address; 0: any */
 	size_t max_header_bytes;   /* of a request, 1024 and more */
 	unsigned header_ms;        /* a request's header is in by then */
 	unsigned idle_ms;          /* a connection without any traffic */
-	unsigned min_rate;         /* [bytes/s] of reading a reply; 0: any */
+	unsigned min_rate;         /* [bytes/s] of reading a reply, or sending a
+				      body, over idle_ms; 0: any */
 	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
 };
 

@@ -28,7 +28,6 @@ struct exchange {
 	void *data;
 	unsigned status;
 	struct MHD_Response *response; /* given, not yet queued */
-	uint64_t reply_len; /* of a reply from memory: for its time limit */
 	bool begun;     /* its header has been seen */
 	bool started;   /* the handler knows of it */
 	bool answered;  /* the handler has replied, or aborted */
@@ -59,6 +58,12 @@ struct server {
 	struct loop_call drained;
 };
 
+enum pace {
+	PACE_NONE,     /* the deadline is one of a header, or for being idle */
+	PACE_FREE,     /* of a transfer that has just begun */
+	PACE_MEASURED, /* of one that goes on */
+};
+
 struct conn {
 	struct exchange x; /* first: an exchange is found in its connection */
 	struct server *server;
@@ -70,8 +75,9 @@ struct conn {
 	/* when the client must be done with what it is doing; 0: no limit */
 	int64_t deadline_ms;
 	struct loop_timer timer; /* due at the deadline or before */
-	int64_t pace_start_ms;
-	uint64_t pace_bytes;
+	enum pace pace;
+	int64_t pace_start_ms;    /* of the span that is being judged */
+	uint64_t pace_bytes;      /* that had gone until then */
 
 	struct loop_watch hangup; /* while suspended: does the client leave? */
 	char *target;             /* of the current request, raw */
@@ -92,11 +98,15 @@ void conn_resume(struct conn *c);
 void conn_set_deadline(struct conn *c, int64_t deadline_ms);
 
 /*
- * Starts to measure a transfer's pace: the client has idle_ms, and for each
- * byte it is given by conn_pace_add() the time that min_rate allows for it.
+ * Begins to watch a transfer's pace, until there is another deadline or none.
  */
 void conn_pace_start(struct conn *c);
-void conn_pace_add(struct conn *c, uint64_t nbytes);
+
+/*
+ * At the deadline: whether it is one of a transfer that has kept its pace, and
+ * has another one now.
+ */
+bool conn_pace_kept(struct conn *c);
 
 /*
  * Prepares a new connection for its handshake, and ends what that made of it,

@@ -88,7 +88,6 @@ enum MHD_Result exchange_queue(struct exchange *x)
 
 	x->response = NULL;
 	conn_pace_start(exchange_conn(x));
-	conn_pace_add(exchange_conn(x), x->reply_len);
 	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status, response);
 	MHD_destroy_response(response);
 	return queued;
@@ -117,7 +116,6 @@ void exchange_reply(struct exchange *x, unsigned status,
 		len, (void *)(uintptr_t)body, release ? release : keep, arg);
 	if (!response && release)
 		release(arg);
-	x->reply_len = len;
 	give(x, status, fields, response);
 }
 
@@ -125,7 +123,6 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len)
 {
-	x->reply_len = len;
 	give(x, status, fields,
 	     MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
 					     MHD_RESPMEM_MUST_COPY));
@@ -145,7 +142,6 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 		MHD_add_response_header(response,
 					MHD_HTTP_HEADER_CONTENT_TYPE,
 					"text/plain");
-	x->reply_len = (size_t)len;
 	give(x, status, fields, response);
 }
 
@@ -165,10 +161,8 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
 	if (c->x.aborted)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	n = stream->source.read(stream->source.arg, buf, cap);
-	if (n > 0) {
-		conn_pace_add(c, (uint64_t)n);
+	if (n > 0)
 		return n;
-	}
 	if (n == BODY_WAIT) {
 		conn_set_deadline(c, 0); /* it is not the client that waits */
 		conn_suspend(c);
@@ -213,7 +207,6 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 
 	if (!response && source->release)
 		source->release(source->arg);
-	x->reply_len = 0;
 	give(x, status, fields, response);
 }
 

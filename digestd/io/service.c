@@ -315,6 +315,7 @@ static int start_admin(struct service *s)
 		.max_header_bytes = ADMIN_HEADER_BYTES,
 		.header_ms = ADMIN_TIMEOUT_MS,
 		.idle_ms = ADMIN_TIMEOUT_MS,
+		.min_rate = (unsigned)s->config->client_min_rate,
 		.tls = s->config->tls_admin,
 	};
 	int err;

@@ -47,6 +47,7 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.data_listen = c->listen_data,
 		.peer_listen = c->listen_peer,
 		.max_connections = (unsigned)c->max_connections,
+		.client_connections = (unsigned)c->client_connections,
 		.header_ms = (unsigned)c->header_timeout_ms,
 		.idle_ms = (unsigned)c->idle_timeout_ms,
 		.min_rate = (unsigned)c->client_min_rate,

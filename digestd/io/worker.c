@@ -28,6 +28,7 @@ static int open_server(struct worker *w, bool peers)
 	struct server_settings settings = {
 		.listen = peers ? set->peer_listen : set->data_listen,
 		.max_connections = set->max_connections,
+		.client_connections = peers ? 0 : set->client_connections,
 		.max_header_bytes = set->max_header_bytes,
 		.header_ms = set->header_ms,
 		.idle_ms = set->idle_ms,

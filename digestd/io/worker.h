@@ -39,6 +39,7 @@ struct worker_settings {
 	const char *data_listen;
 	const char *peer_listen;     /* null: no cooperation */
 	unsigned max_connections;    /* per worker and listener */
+	unsigned client_connections; /* of clients, from one address; 0: any */
 	unsigned header_ms;
 	unsigned idle_ms;
 	unsigned min_rate;           /* [bytes/s] of a client reading */

@@ -375,20 +375,6 @@ def test_origins_by_host(make_cluster, origin, serve):
     assert node.get("/a", host="three.example").status == 421
 
 
-def test_slow_clients_cost_nobody_else(node, origin):
-    origin.set("/a", **fresh(b"x" * 100))
-    node.get("/a")
-    slow = []
-    for _ in range(200):
-        s = socket.create_connection(("127.0.0.1", node.data))
-        s.sendall(b"GET /a HTTP/1.1\r\nHo")
-        slow.append(s)
-    for _ in range(200):
-        assert node.get("/a").status == 200
-    for s in slow:
-        s.close()
-
-
 def test_128_and_256_busy_connections_do_not_stall(node, origin):
     origin.set("/a", **fresh(b"x" * 100))
     node.get("/a")
