@@ -192,7 +192,8 @@ int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size)
 
 	if (size > c->config.capacity)
 		return SCD_ELIMIT;
-	eviction_expect(c->eviction, item_of(c, object, size));
+	if (eviction_expects(c->eviction)) /* the hash is far away */
+		eviction_expect(c->eviction, item_of(c, object, size));
 	while (c->stats.bytes + size > c->config.capacity)
 		evict_one(c);
 	if (c->free_slot == EVICTION_NONE)

@@ -104,12 +104,18 @@ static inline void eviction_resize(struct eviction *e, uint64_t capacity)
 	e->config.capacity = capacity;
 }
 
+/* Whether it does anything with eviction_expect(). */
+static inline bool eviction_expects(const struct eviction *e)
+{
+	return e->policy->expect;
+}
+
 /* An object was asked for that is not in, and will be put in: before the
  * evictions that make room for it. */
 static inline void eviction_expect(struct eviction *e,
 				   struct eviction_item item)
 {
-	if (e->policy->expect)
+	if (eviction_expects(e))
 		e->policy->expect(e, item);
 }
 
