@@ -63,53 +63,16 @@ void scd_counting_free(struct scd_counting **c)
 	*c = NULL;
 }
 
-/* Adds to a counter without carry: the caller knows that it has room. */
-static void counter_change(struct scd_counting *c, uint64_t at, int by)
-{
-	unsigned shift = (at & 1) * 4;
-
-	c->counters[at >> 1] =
-		(uint8_t)(c->counters[at >> 1] + by * (1 << shift));
-}
-
-static void increment(struct scd_counting *c, uint64_t at)
-{
-	unsigned value = scd__counter(c, at);
-
-	if (value == COUNTER_MAX)
-		return;
-	counter_change(c, at, 1);
-	if (value == 0) {
-		c->bloom.bits[at >> 3] |= (uint8_t)(1u << (at & 7));
-		c->nones++;
-	}
-	if (value + 1 == COUNTER_MAX)
-		c->nsaturated++;
-}
-
-static void decrement(struct scd_counting *c, uint64_t at)
-{
-	unsigned value = scd__counter(c, at);
-
-	if (value == COUNTER_MAX || value == 0)
-		return;
-	counter_change(c, at, -1);
-	if (value == 1) {
-		c->bloom.bits[at >> 3] &= (uint8_t)~(1u << (at & 7));
-		c->nones--;
-	}
-}
-
 void scd__counting_add_at(struct scd_counting *c, const uint64_t *at)
 {
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		increment(c, at[i]);
+		scd__counting_increment(c, at[i]);
 }
 
 void scd__counting_remove_at(struct scd_counting *c, const uint64_t *at)
 {
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		decrement(c, at[i]);
+		scd__counting_decrement(c, at[i]);
 }
 
 void scd_counting_add(struct scd_counting *c, const struct scd_key *key)

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "codec/positions.h"
 #include "codec/siphash.h"
 
 void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
@@ -41,15 +42,17 @@ void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
 void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
 		   uint64_t *out)
 {
-	/* The remainder by a power of two is a mask, ten times faster. */
-	const uint64_t mask = (nbits & (nbits - 1)) ? 0 : nbits - 1;
-	const uint64_t modulus = mask || nbits == 1 ? 0 : nbits;
 	uint64_t x = key->lo;
 	uint64_t step = key->hi;
 
 	assert(nbits > 0 && nhash > 0 && nhash <= SCD_MAX_HASH);
+	if (nbits & (nbits - 1)) {
+		scd__positions(key, scd__modulus_of(nbits), nhash, out);
+		return;
+	}
+	/* The remainder by a power of two is a mask, ten times faster. */
 	for (unsigned i = 0; i < nhash; i++) {
-		out[i] = modulus ? x % modulus : x & mask;
+		out[i] = x & (nbits - 1);
 		x += step;
 		step += i + 1;
 	}

@@ -24,6 +24,7 @@
 #include "codec/counting_state.h"
 #include "codec/delta.h"
 #include "codec/mix.h"
+#include "codec/positions.h"
 
 enum {
 	USUAL_BITS = 8,
@@ -53,6 +54,7 @@ struct bloom {
 	struct protocol_state base;
 	struct flip_views views;
 	uint64_t nbits;
+	struct scd__modulus modulus; /* nbits */
 	unsigned nhash;
 	struct summary summary[PROTOCOL_MAX_PROXIES];
 	struct lookup lookups[LOOKUPS];
@@ -70,6 +72,7 @@ static int init_with(struct protocol_state *s, double bits, unsigned nhash)
 	if (!(nbits <= UINT32_MAX))
 		return SCD_EINVAL;
 	b->nbits = nbits > 64 ? (uint64_t)nbits : 64;
+	b->modulus = scd__modulus_of(b->nbits);
 	b->nhash = d->nhash ? d->nhash : nhash;
 	for (unsigned i = 0; i < s->config.nproxies && !err; i++) {
 		struct summary *p = &b->summary[i];
@@ -107,7 +110,7 @@ static void positions(const struct bloom *b, uint32_t object, uint64_t *at)
 {
 	struct scd_key key = scd__key_of_hash(b->base.config.hash[object]);
 
-	scd_positions(&key, b->nbits, b->nhash, at);
+	scd__positions(&key, b->modulus, b->nhash, at);
 }
 
 /* The positions of an object, remembered for a while. */
@@ -212,11 +215,14 @@ static size_t keep_flips(struct summary *p, uint32_t *at, size_t n)
 	const struct scd_bloom *now = scd_counting_bloom(p->now);
 	size_t kept = 0;
 
+	/* without branches, as half of them differ */
 	for (size_t i = 0; i < n; i++) {
-		if (bit_of(now, at[i]) == bit_of(&p->told, at[i]))
-			continue;
-		flip_all(&p->told, &at[i], 1);
-		at[kept++] = at[i];
+		uint32_t differs =
+			bit_of(now, at[i]) ^ bit_of(&p->told, at[i]);
+
+		p->told.bits[at[i] >> 3] ^= (uint8_t)(differs << (at[i] & 7));
+		at[kept] = at[i];
+		kept += differs;
 	}
 	return kept;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/key.h"
+#include "codec/positions.h"
 #include "codec/siphash.h"
 #include "tests/codec/random.h"
 
@@ -121,6 +122,32 @@ static void positions_follow_their_definition(void **state)
 	assert_int_equal(at[3], 994 + 1001 + 1003);
 }
 
+/* Numbers near which a quotient is next to a whole one. */
+static void remainders_are_exact(void **state)
+{
+	static const uint64_t lengths[] = {
+		1, 2, 3, 10, 1000003, UINT32_MAX, UINT64_C(1) << 63,
+		(UINT64_C(1) << 63) + 1, UINT64_MAX - 1, UINT64_MAX,
+	};
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t n = i < 10000 ? lengths[i % NROWS(lengths)]
+				       : random_next(&seed) >> i % 64;
+		struct scd__modulus m = scd__modulus_of(n + !n);
+		uint64_t x = random_next(&seed) >> i / 10 % 64;
+		uint64_t whole = x - x % m.n;
+
+		assert_int_equal(scd__modulo(m, x), x % m.n);
+		assert_int_equal(scd__modulo(m, whole), 0);
+		assert_int_equal(scd__modulo(m, whole - 1),
+				 (whole - 1) % m.n);
+		assert_int_equal(scd__modulo(m, UINT64_MAX - i),
+				 (UINT64_MAX - i) % m.n);
+	}
+}
+
 static void positions_stay_inside(void **state)
 {
 	static const uint64_t sizes[] = { 1, 2, 3, 64, 1000, 1 << 20 };
@@ -162,6 +189,7 @@ int main(void)
 		cmocka_unit_test(keys_tell_method_and_uri_apart),
 		cmocka_unit_test(derived_secrets_differ_by_label),
 		cmocka_unit_test(positions_follow_their_definition),
+		cmocka_unit_test(remainders_are_exact),
 		cmocka_unit_test(positions_stay_inside),
 		cmocka_unit_test(smaller_arrays_fold),
 	};
