@@ -45,7 +45,7 @@ struct peer {
 	struct update update;
 	struct follow_counters counters;
 	bool was_usable; /* in the last view */
-	bool reported;   /* its trouble, so that it is logged once */
+	char reported[96]; /* its trouble, as it was logged; or empty */
 };
 
 struct follow {
@@ -128,19 +128,20 @@ static int install(struct peer *p, const struct scd_digest_info *info,
 	return SCD_OK;
 }
 
+/* Each fetch may fail again: only another reason is news. */
 static void report_once(struct peer *p, const char *what)
 {
-	if (!p->reported)
-		log_write(LOG_WARNING, "follower", "peer %s: %s", p->name,
-			  what);
-	p->reported = true;
+	if (!strncmp(p->reported, what, sizeof(p->reported) - 1))
+		return;
+	log_write(LOG_WARNING, "follower", "peer %s: %s", p->name, what);
+	snprintf(p->reported, sizeof(p->reported), "%s", what);
 }
 
 static void report_well(struct peer *p)
 {
-	if (p->reported)
+	if (*p->reported)
 		log_write(LOG_INFO, "follower", "peer %s: well again", p->name);
-	p->reported = false;
+	p->reported[0] = '\0';
 }
 
 static const char *reason(int error)

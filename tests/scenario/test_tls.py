@@ -152,7 +152,9 @@ def test_peer_of_the_wrong_authority(make_cluster, origin, ca, stranger):
     a.options.update(listener("peer", ca.node))
     b.options.update(listener("peer", stranger.node), tls_peer_ca=stranger.pem)
     a.peer_scheme = b.peer_scheme = "https"
-    c.start()
+    b.start()  # before there is anything to connect to, which it says
+    until(lambda: "no complete answer" in b.process.logged(), what="alone")
+    a.start()
     a.get("/page")
     until(lambda: "not trusted" in b.process.logged(), what="refused")
     assert b.peer_status("n1")["digest"] is None
