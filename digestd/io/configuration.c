@@ -20,6 +20,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
 #include "digestd/core/hexdigit.h"
+#include "digestd/core/placement.h"
 #include "digestd/core/store.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/configuration_tls.h"
@@ -33,6 +34,7 @@ enum kind {
 	POLICY,  /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
 	TELL,    /* none, nginx or field */
+	PLACEMENT,
 	LEVEL,   /* of the log */
 	VERSION, /* of TLS */
 	NUMBER,
@@ -99,6 +101,8 @@ static const struct option options[] = {
 	  false, "what a write costs, in hits, for admission auto" },
 	{ "admission_tell", TELL, AT(admission_tell), "none", 0, 0, false,
 	  "how a cache in front is told what to keep: none, nginx or field" },
+	{ "placement", PLACEMENT, AT(placement), "keep", 0, 0, true,
+	  "what is kept beside peers' copies: keep, second, single" },
 	{ "admission_file", TEXT, AT(admission_file), NULL, 0, 0, true,
 	  "where what was seen is kept across restarts" },
 	{ "admission_max_rate", SIZE, AT(admission_max_rate), "0", 0, BIG,
@@ -262,6 +266,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case POLICY:
 	case ADMISSION:
 	case TELL:
+	case PLACEMENT:
 	case LEVEL:
 	case VERSION:
 	case SHARE:
@@ -275,6 +280,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 static const char *fault(const struct option *o, const char *text)
 {
 	enum admission_tell tell;
+	enum placement placement;
 	int64_t number;
 	double share;
 
@@ -296,6 +302,10 @@ static const char *fault(const struct option *o, const char *text)
 		return eviction_policy_find(text) ?
 			       NULL :
 			       "is no eviction policy, such as sieve or lru";
+	case PLACEMENT:
+		return placement_read(text, &placement) ?
+			       NULL :
+			       "is not keep, second, single or single-seen";
 	case TELL:
 		return admission_tell_read(text, &tell) ?
 			       NULL :
@@ -355,6 +365,7 @@ static const char *unit_of(const struct option *o)
 	case POLICY:
 	case ADMISSION:
 	case TELL:
+	case PLACEMENT:
 	case LEVEL:
 	case VERSION:
 	case NUMBER:

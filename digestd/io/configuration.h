@@ -64,6 +64,7 @@ struct config {
 	double admission_write_cost;
 	int64_t admission_max_rate;
 	char *admission_file;
+	char *placement;
 	char *admission_tell;
 
 	int64_t expected_objects;

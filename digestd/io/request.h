@@ -145,10 +145,17 @@ const char *request_acts_for_origin(const struct request *r);
 
 /*
  * Takes the header of a response: r->response and what follows from it, up to
- * r->storing, whether it is to be stored. Returns 0, or -1 without memory.
+ * r->storing, whether it may be stored. Returns 0, or -1 without memory.
  */
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len);
+
+/*
+ * The response will be used: is it worth keeping, and where? Of this
+ * r->storing is left. In place of what has gone stale it is kept where that
+ * was.
+ */
+void request_admit(struct request *r);
 
 /*
  * Whether the response is one for requests like the client's: what the request

@@ -118,6 +118,7 @@ static bool collects(const struct request *r)
 /* A response that will not be stored answers nobody else: let them go. */
 static void begin_reply(struct request *r)
 {
+	request_admit(r);
 	if (!r->storing)
 		request_land(r);
 	if (!r->x && !r->storing) {

@@ -10,6 +10,7 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/vary.h"
+#include "digestd/io/placer.h"
 #include "digestd/io/request.h"
 
 /* What a body weighs whose length is not known yet. */
@@ -73,10 +74,15 @@ static bool may_store(const struct request *r, const struct answer *answer)
 		(uint64_t)r->body_len <= r->settings->max_object_bytes);
 }
 
-/*
- * Is it worth keeping, and where? In place of what has gone stale, at least
- * where that was.
- */
+/* Does this node keep it, or is a peer's copy enough? */
+static bool is_placed_here(struct request *r)
+{
+	struct placer *placer = r->worker->hooks.placer;
+
+	return !placer || r->stale ||
+	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER, false);
+}
+
 static bool admit(struct request *r)
 {
 	uint64_t body = r->body_len < 0 ? UNKNOWN_BYTES :
@@ -89,6 +95,15 @@ static bool admit(struct request *r)
 		r->place = cached_place(r->stale);
 	r->judged = true;
 	return r->place != ADMISSION_NO;
+}
+
+void request_admit(struct request *r)
+{
+	if (!r->storing)
+		return;
+	r->storing = is_placed_here(r) && admit(r);
+	if (r->storing && r->body_len > 0)
+		buffer_fit(&r->body, (size_t)r->body_len);
 }
 
 int request_take_response(struct request *r, unsigned status,
@@ -104,9 +119,7 @@ int request_take_response(struct request *r, unsigned status,
 	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
 	freshness_init(&r->freshness, &answer, &times);
 	r->judged = false;
-	r->storing = may_store(r, &answer) && admit(r);
-	if (r->storing && body_len > 0)
-		buffer_fit(&r->body, (size_t)body_len);
+	r->storing = may_store(r, &answer);
 	return 0;
 }
 

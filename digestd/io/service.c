@@ -25,6 +25,7 @@
 #include "digestd/io/log.h"
 #include "digestd/io/loop.h"
 #include "digestd/io/notify.h"
+#include "digestd/io/placer.h"
 #include "digestd/io/publisher.h"
 #include "digestd/io/settings.h"
 #include "digestd/io/tls.h"
@@ -44,6 +45,7 @@ struct service {
 	struct cache *cache;
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
+	struct placer *placer;
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
@@ -221,6 +223,13 @@ static int start_cache(struct service *s)
 	return cache_new(&settings, &s->cache);
 }
 
+static int start_placer(struct service *s)
+{
+	struct placer_settings settings = settings_of_placement(s->config);
+
+	return placer_new(&settings, &s->placer);
+}
+
 static int start_admitter(struct service *s)
 {
 	struct admitter_settings settings = settings_of_admission(s->config);
@@ -243,6 +252,7 @@ static int start_workers(struct service *s)
 		.arg = s,
 		.resources = &digest_api_handler,
 		.resources_arg = s->api,
+		.placer = s->placer,
 	};
 	struct worker_settings settings;
 	int err = settings_of_workers(s->config, &settings);
@@ -363,6 +373,8 @@ static int start(struct service *s)
 	if (!err)
 		err = start_admitter(s);
 	if (!err)
+		err = start_placer(s);
+	if (!err)
 		err = start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s);
@@ -436,6 +448,7 @@ void service_free(struct service **out)
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
+	placer_free(&s->placer);
 	admission_keeper_free(&s->keeper);
 	admitter_free(&s->admitter);
 	if (s->loop)

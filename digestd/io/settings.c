@@ -108,17 +108,22 @@ static uint64_t round_down(uint64_t bytes)
 	return nbits / 8 > bytes ? nbits / 2 : nbits;
 }
 
+/* That the cache holds, about: small ones, so there are never many more. */
+static uint64_t objects_of(const struct config *c)
+{
+	return c->expected_objects ?
+		       (uint64_t)c->expected_objects :
+		       (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
+}
+
 uint64_t settings_first_bits(const struct config *c)
 {
-	uint64_t objects = (uint64_t)c->expected_objects;
+	uint64_t objects = objects_of(c);
 	uint64_t max = round_down((uint64_t)c->filter_max);
 	uint64_t min = round_up((uint64_t)c->filter_min, 8);
 	uint64_t nbits;
 
-	/* Small objects, so that there are never many more of them: what a
-	 * filter has too many bits costs little once it is coded. */
-	if (!objects)
-		objects = (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
+	/* what a filter has too many bits costs little once it is coded */
 	nbits = round_up(objects, (uint64_t)c->bits_per_object);
 	if (nbits < min)
 		nbits = min;
@@ -140,16 +145,26 @@ struct resize_policy settings_of_filter(const struct config *c)
 	};
 }
 
+struct placer_settings settings_of_placement(const struct config *c)
+{
+	uint64_t window = (uint64_t)c->admission_window;
+	struct placer_settings s = {
+		.window = window ? window : objects_of(c) * 3 / 2 + 1,
+	};
+
+	/* the configuration is checked: it is one of them */
+	(void)placement_read(c->placement, &s.placement);
+	return s;
+}
+
 struct admitter_settings settings_of_admission(const struct config *c)
 {
-	uint64_t objects = (uint64_t)c->expected_objects;
 
 	return (struct admitter_settings){
 		.policy = c->admission,
 		.eviction = c->eviction,
 		.capacity = (uint64_t)c->cache_size,
-		.mean_size = objects ? (uint64_t)c->cache_size / objects :
-				       SMALL_OBJECT_BYTES,
+		.mean_size = (uint64_t)c->cache_size / objects_of(c),
 		.window = (uint64_t)c->admission_window,
 		.ram_share = c->admission_ram,
 		.write_cost = c->admission_write_cost,

@@ -8,6 +8,7 @@
 #include "digestd/core/resize.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/follow.h"
+#include "digestd/io/placer.h"
 #include "digestd/io/worker.h"
 
 struct config;
@@ -32,6 +33,9 @@ uint64_t settings_first_bits(const struct config *c);
 
 /* What is worth keeping; texts are the configuration's. */
 struct admitter_settings settings_of_admission(const struct config *c);
+
+/* Which node keeps what. */
+struct placer_settings settings_of_placement(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);

@@ -18,6 +18,7 @@
 
 struct cache;
 struct peerset;
+struct placer;
 struct server_handler;
 struct tls;
 struct tls_client;
@@ -104,6 +105,8 @@ struct worker_hooks {
 	 */
 	const struct server_handler *resources;
 	void *resources_arg;
+
+	struct placer *placer; /* for all workers; null: all is kept here */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */
