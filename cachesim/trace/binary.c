@@ -146,6 +146,7 @@ static int binary_parse(struct trace_parser *p, struct trace_text record,
 	req->has_size = l->column[TRACE_COL_SIZE] >= 0;
 	if (v[TRACE_COL_STATUS] >= 100 && v[TRACE_COL_STATUS] <= 599)
 		req->status = (unsigned)v[TRACE_COL_STATUS];
+	req->version = (uint64_t)v[TRACE_COL_VERSION];
 	if (l->column[TRACE_COL_CLIENT] >= 0)
 		number_client(p, v[TRACE_COL_CLIENT], req);
 	scan_number_key(p, (uint64_t)v[TRACE_COL_URL], req);

@@ -173,6 +173,7 @@ static int csv_request(struct trace_parser *p, const struct trace_text *field,
 	t = field_of(p, field, TRACE_COL_SIZE);
 	if (t.len && !scan_size(t, req))
 		return TRACE_ESIZE;
+	req->version = trace_version(field_of(p, field, TRACE_COL_VERSION));
 	t = field_of(p, field, TRACE_COL_URL);
 	return p->layout.number_keys ? scan_key(p, t, req)
 				     : scan_url(p, t, req);

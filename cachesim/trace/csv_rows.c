@@ -164,6 +164,16 @@ static inline const char *take_method(const struct plain *f, const char *at)
 		       : NULL;
 }
 
+static inline const char *take_version(const struct plain *f, const char *at,
+				       struct trace_row *row)
+{
+	const char *end = field_end(f, at, false);
+
+	row->version = trace_version(
+		(struct trace_text){ at, (size_t)(end - at) });
+	return end;
+}
+
 static inline const char *take(const struct plain *f, int place,
 			       const char *at, struct trace_row *row)
 {
@@ -182,6 +192,8 @@ static inline const char *take(const struct plain *f, int place,
 		return take_status(f, at, row);
 	case TRACE_COL_SIZE:
 		return take_size(f, at, row);
+	case TRACE_COL_VERSION:
+		return take_version(f, at, row);
 	case TRACE_COLUMNS:
 		break;
 	}

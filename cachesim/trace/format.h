@@ -24,6 +24,7 @@ enum trace_column {
 	TRACE_COL_URL,
 	TRACE_COL_STATUS,
 	TRACE_COL_SIZE,
+	TRACE_COL_VERSION, /* of the object's content, any text */
 	TRACE_COLUMNS
 };
 

@@ -25,6 +25,8 @@ static const struct {
 	{ TRACE_COL_STATUS, "status" }, { TRACE_COL_STATUS, "code" },
 	{ TRACE_COL_SIZE, "size" },     { TRACE_COL_SIZE, "bytes" },
 	{ TRACE_COL_SIZE, "obj-size" }, { TRACE_COL_SIZE, "length" },
+	{ TRACE_COL_VERSION, "version" }, { TRACE_COL_VERSION, "modified" },
+	{ TRACE_COL_VERSION, "last-modified" }, { TRACE_COL_VERSION, "etag" },
 };
 /* clang-format on */
 

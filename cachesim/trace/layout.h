@@ -13,7 +13,8 @@
  *   format=STRING    of a binary record, as in Python's struct: < little or >
  *                    big endian, then b B h H i I q Q f d, x for a byte to
  *                    skip, each with a count before it if need be
- * NAME is time, client, method, url, status, size, or one of their synonyms;
+ * NAME is time, client, method, url, status, size, version, or one of their
+ * synonyms (last-modified and etag are such of version);
  * "-col" or "-field" may stand behind it, "_" for "-": so the parameters of
  * libCacheSim's --trace-type-params are understood (time-col=1, obj-id-col=2,
  * obj-size-col=3, delimiter=;, has-header=true).

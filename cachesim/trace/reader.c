@@ -237,6 +237,7 @@ static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
 			.key = q.key,
 			.client = q.client,
 			.size = q.size,
+			.version = q.version,
 			.time_ms = q.time_ms,
 			.name = keep_name(r, n, q.name),
 			.status = (uint16_t)q.status,

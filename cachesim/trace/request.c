@@ -71,6 +71,16 @@ void trace_request_client(struct trace_request *req, struct trace_text name)
 	req->client = trace_hash(name.at, name.len);
 }
 
+uint64_t trace_version(struct trace_text name)
+{
+	uint64_t hash;
+
+	if (name.len == 0 || (name.len == 1 && name.at[0] == '-'))
+		return 0;
+	hash = trace_hash(name.at, name.len);
+	return hash ? hash : 1;
+}
+
 void trace_request_url(struct trace_request *req, struct trace_text url)
 {
 	req->url = url;

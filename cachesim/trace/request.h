@@ -24,6 +24,7 @@ struct trace_request {
 	uint64_t client;	   /* hash of the client's name; 0: no client */
 	uint64_t key;		   /* hash of the URL, or the trace's key */
 	uint64_t size;		   /* body [bytes]; 0 unless has_size */
+	uint64_t version;	   /* of the object's content; 0: unknown */
 	struct trace_text name;	   /* the client; empty: no client */
 	struct trace_text url;	   /* absolute, or the key of the trace */
 	struct trace_text method;  /* "GET" when the trace names none */
@@ -78,6 +79,12 @@ void trace_request_clear(struct trace_request *req);
 
 /* Sets the client's name and its hash. An empty name or "-" is no client. */
 void trace_request_client(struct trace_request *req, struct trace_text name);
+
+/*
+ * A version out of what a trace calls it: a time of modification, an entity
+ * tag, a number. 0, which is none, for an empty one or "-".
+ */
+uint64_t trace_version(struct trace_text name);
 
 /* Sets the URL and the key that is its hash. */
 void trace_request_url(struct trace_request *req, struct trace_text url);

@@ -166,6 +166,9 @@ static const struct kind kinds[] = {
 	{ "csv, some columns", "csv", "size=5,url=3,has-header=0", "",
 	  write_csv },
 	{ "csv, method", "csv", "-,method,url", "", write_csv },
+	{ "csv, versions", "csv", "etag,url,modified", "", write_csv },
+	{ "csv, client as version", "csv", "time,version,url,-,size", "",
+	  write_csv },
 	{ "csv, one column twice", "csv", "client=3,url=3", "", write_csv },
 	{ "csv, number keys", "csv", "url=3,obj-id-is-num=1", "", write_csv },
 	{ "csv, last column of many", "csv", "url=6", "", write_csv },
@@ -184,6 +187,8 @@ static const struct kind kinds[] = {
 	{ "i64le", "i64le", NULL, "", write_bytes },
 	{ "i64be", "i64be", NULL, "", write_bytes },
 	{ "worldcup", "worldcup", NULL, "", write_bytes },
+	{ "binary, versions", "binary", "format=<IbHQi,url=4,version=1", "",
+	  write_bytes },
 	{ "binary", "binary", "format=<IbHQi,client=2,url=4,size=5,time=1,"
 	  "status=3", "", write_bytes },
 };
@@ -215,6 +220,7 @@ static int read_slowly(struct trace_reader *r, struct trace_row *rows,
 			.key = q.key,
 			.client = q.client,
 			.size = q.size,
+			.version = q.version,
 			.time_ms = q.time_ms,
 			.name = { name, q.name.len },
 			.status = (uint16_t)q.status,
@@ -233,7 +239,8 @@ static void same_row(const char *label, const struct trace_row *a,
 			    : a->name.len > 48 && !b->name.len;
 
 	if (a->key != b->key || a->client != b->client ||
-	    a->size != b->size || a->time_ms != b->time_ms ||
+	    a->size != b->size || a->version != b->version ||
+	    a->time_ms != b->time_ms ||
 	    a->status != b->status || a->has_size != b->has_size || !name)
 		fail_msg("%s: a row differs: key %llx %llx", label,
 			 (unsigned long long)a->key,
