@@ -134,11 +134,22 @@ static int simulate_plan(const struct plan *p, const struct sim_trace *t,
 	return simulate(p, t, results, &options);
 }
 
+static int replay(struct plan *p, const struct sim_trace *t,
+		  struct sim_result *results, const struct settings *s)
+{
+	struct servers servers;
+	int code = find_servers(p, t, s, &servers);
+
+	if (!code)
+		code = simulate_plan(p, t, results, s);
+	free(servers.of);
+	return code;
+}
+
 static int run_plan(struct plan *p, const char *kind,
 		    struct settings *s)
 {
 	struct sim_result *results = calloc(p->nrows, sizeof(*results));
-	struct servers servers;
 	struct sim_trace t;
 	int code;
 
@@ -149,10 +160,9 @@ static int run_plan(struct plan *p, const char *kind,
 	}
 	code = workload_load(&t, s);
 	if (!code) {
-		code = find_servers(p, &t, s, &servers);
+		code = workload_modify(&t, s);
 		if (!code)
-			code = simulate_plan(p, &t, results, s);
-		free(servers.of);
+			code = replay(p, &t, results, s);
 		sim_trace_free(&t);
 	}
 	if (!code)

@@ -51,7 +51,7 @@ static const char *share(const char *text, uint32_t *ppm, double *out)
 	return NULL;
 }
 
-static const char *seconds(const char *text, uint32_t *s, double *out)
+const char *dimension_seconds(const char *text, uint32_t *s, double *out)
 {
 	static const char units[] = "smhd";
 	static const double lengths[] = { 1, 60, 3600, 86400 };
@@ -300,7 +300,7 @@ static const char *set_threshold(struct sim_config *c, const char *text,
 static const char *set_period(struct sim_config *c, const char *text,
 			      double *v)
 {
-	return seconds(text, &c->publish.period_s, v);
+	return dimension_seconds(text, &c->publish.period_s, v);
 }
 
 static const char *set_tries(struct sim_config *c, const char *text,
@@ -327,7 +327,7 @@ static const char *set_peer_use(struct sim_config *c, const char *text,
 static const char *set_delay(struct sim_config *c, const char *text,
 			     double *v)
 {
-	return seconds(text, &c->transport.delay_s, v);
+	return dimension_seconds(text, &c->transport.delay_s, v);
 }
 
 static const char *set_loss(struct sim_config *c, const char *text, double *v)

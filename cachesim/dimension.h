@@ -63,4 +63,10 @@ bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS]);
 const char *dimension_set(enum dimension d, const char *text,
 			  struct sim_config *c, double *value);
 
+/*
+ * A time like 90, 300s, 5m, 12h, 7d: in seconds, and as it was given. Returns
+ * null, or what is wrong as above.
+ */
+const char *dimension_seconds(const char *text, uint32_t *s, double *out);
+
 #endif

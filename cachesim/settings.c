@@ -24,6 +24,8 @@ const struct tool_option settings_simulation[] = {
 	{ .name = "keep-changed", .kind = OPTION_FLAG, AT(keep_changed),
 	  .help = "an object that has changed stays a hit, as\n"
 		  "with libCacheSim; for single caches" },
+	{ .name = "modify-every", .kind = OPTION_TEXT, AT(modify_every),
+	  .value = "TIME", .help = "each object changes so often: 300s, 12h, 7d" },
 	{ .name = "measure", .kind = OPTION_FLAG, AT(measure),
 	  .help = "what admission takes for seen that was not" },
 	{ .name = "counters", .kind = OPTION_FLAG, AT(counters),

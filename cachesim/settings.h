@@ -18,6 +18,7 @@ struct settings {
 	bool counters, per_proxy; /* are shown */
 	bool measure;             /* false-seen rates of admission */
 	bool keep_changed;        /* a changed object stays a hit */
+	const char *modify_every; /* objects change so often; null: as told */
 
 	/* hit ratio curves */
 	double rate;          /* of the sample; 0: all */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/sim/modify.h"
 #include "digestd/tool/command.h"
 #include "digestd/tool/progress.h"
 
@@ -124,4 +125,31 @@ int workload_load(struct sim_trace *out, struct settings *s)
 		s->trace);
 	sim_trace_free(out);
 	return TOOL_NO;
+}
+
+int workload_modify(struct sim_trace *t, const struct settings *s)
+{
+	const char *fault;
+	uint32_t every;
+	double value;
+	int error;
+
+	if (!s->modify_every)
+		return TOOL_OK;
+	fault = dimension_seconds(s->modify_every, &every, &value);
+	if (!fault && !every)
+		fault = "is less than a second";
+	if (fault) {
+		fprintf(stderr, "%s: --modify-every: \"%s\" %s\n",
+			program_invocation_short_name, s->modify_every, fault);
+		return TOOL_USAGE;
+	}
+	error = sim_trace_modify(t, every);
+	if (error == TRACE_ETIME) {
+		fprintf(stderr,
+			"%s: --modify-every: the trace has no times\n",
+			program_invocation_short_name);
+		return TOOL_NO;
+	}
+	return error ? workload_failed(s->trace, error) : TOOL_OK;
 }

@@ -17,6 +17,12 @@ extern const char workload_usual[];
  */
 int workload_load(struct sim_trace *out, struct settings *s);
 
+/*
+ * Changes the objects of a trace as often as the settings say, if they do.
+ * Returns an exit code; what is wrong was told.
+ */
+int workload_modify(struct sim_trace *t, const struct settings *s);
+
 /* The options of reading a trace; complaints go to stderr. state is used by
  * them, and must live as long. */
 struct workload_complaints {

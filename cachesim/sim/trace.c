@@ -17,6 +17,10 @@ void sim_trace_free(struct sim_trace *t)
 {
 	if (t->map) {
 		munmap(t->map, t->map_bytes);
+		if (t->changes_apart) {
+			drop(t->change);
+			drop(t->change_size);
+		}
 	} else {
 		drop(t->object);
 		drop(t->time);

@@ -69,6 +69,7 @@ struct sim_trace {
 	/* where it lies: for sim_trace_free() */
 	void *map; /* null: every column by itself */
 	size_t map_bytes;
+	bool changes_apart; /* the modifications are by themselves */
 };
 
 /* Is told now and then how far loading has come; all may be null. */

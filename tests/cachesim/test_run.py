@@ -123,6 +123,29 @@ def changed_objects():
     assert code == 2 and "single caches only" in err
 
 
+def versions_of_objects():
+    """A column of times of modification tells what the sizes do not."""
+    text = (b"time,url,size,last-modified\n1,a,10,Mon\n2,a,10,Tue\n"
+            b"3,a,10,Tue\n4,a,10,-\n5,a,10,Tue\n6,a,10,Mon\n")
+    row = rows("run", "-", "-s", "100", data=text)[0]
+    assert (row["local_hits"], row["local_stale"]) == (3, 2)
+
+
+def objects_change_with_time():
+    """Of requests that are a minute apart all copies are old after one."""
+    text = b"".join(b"%d,http://u/,5\n" % (60 * i) for i in range(1, 41))
+    for every, hits in (("60s", 0), ("1m", 0), ("600", 36), ("7d", 39)):
+        row = rows("run", "-", "-s", "100", "--modify-every", every,
+                   data=text)[0]
+        assert abs(row["local_hits"] - hits) <= (hits > 0), every
+        assert row["local_hits"] + row["local_stale"] == 39, every
+    stale = rows("run", "t.csv", "-k", "icp", "--modify-every", "10m",
+                 cwd=AT)[0]["remote_stale"]
+    assert stale > rows("run", "t.csv", "-k", "icp", cwd=AT)[0]["remote_stale"]
+    code, _, err = cachesim("run", "-", "--modify-every", "5s", data=b"a\nb\n")
+    assert code == 1 and "no times" in err
+
+
 TRACES = os.environ.get("SCD_TRACES", os.path.join(
     SOURCE, os.pardir, "shared", "traces"))
 NAMES = {"web07": ("cache2k-web07.i32le.zst", "i32le"),
@@ -192,6 +215,8 @@ ROWS = [
     value_of("its range", "-a", "exact:min-uses=99", "or out of range"),
     value_of("no placement", "--placement", "x", "keep, second"),
     value_of("no partition", "--partition", "", "client, number"),
+    value_of("odd time", "--modify-every", "5x", '"5x" is not a time'),
+    value_of("no time", "--modify-every", "0", "less than a second"),
     value_of("list", "-s", "1%,2%", "for cachesim sweep"),
     value_of("empty value", "-s", "", '--size: ""'),
     ("two operands", ("run", "t.csv", "csv"), b"", 2, b"", "not 2 arg"),
@@ -203,7 +228,7 @@ ROWS = [
 TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
          cluster_of_one_is_a_cache, servers_come_from_urls,
-         changed_objects,
+         changed_objects, versions_of_objects, objects_change_with_time,
          miss_ratios_are_libcachesims, admission_saves_writes,
          admission_is_measured,
          row_of_a_sweep_is_a_run, proxies_add_up,

@@ -4,10 +4,10 @@
  *     cluster_dump TRACE columns [first=N]
  *     cluster_dump TRACE run [OPTION=VALUE ...]
  *
- * The first prints what is replayed: "o SIZE" for each object, "r OBJECT TIME
- * CLIENT" for each request (its own number, if there are no clients) and "c
- * REQUEST SIZE" for each change. The second
- * prints "PROXY COUNTER VALUE" for each counter, PROXY "sum" for all together.
+ * The first prints what is replayed: "o SIZE HASH" for each object, "r OBJECT
+ * TIME CLIENT" for each request (its own number, if there are no clients) and
+ * "c REQUEST SIZE" for each change. The second prints "PROXY COUNTER VALUE" for
+ * each counter, PROXY "sum" for all together.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "cachesim/sim/cluster.h"
+#include "cachesim/sim/modify.h"
 #include "digestd/core/eviction.h"
 
 static const struct {
@@ -103,13 +104,15 @@ static int set(struct sim_config *c, struct sim_trace *t, const char *option)
 			t->nchanges--;
 		return 0;
 	}
+	if (strncmp(option, "modify_s=", len + 1) == 0)
+		return sim_trace_modify(t, (uint32_t)strtoul(value, NULL, 10));
 	return set_number(c, option, len, value);
 }
 
 static void print_columns(const struct sim_trace *t)
 {
 	for (uint32_t i = 0; i < t->nobjects; i++)
-		printf("o %" PRIu32 "\n", t->size[i]);
+		printf("o %" PRIu32 " %" PRIu64 "\n", t->size[i], t->hash[i]);
 	for (uint64_t i = 0; i < t->nrequests; i++)
 		printf("r %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", t->object[i],
 		       t->time ? t->time[i] : 0, t->client ? t->client[i] : i);

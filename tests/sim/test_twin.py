@@ -48,6 +48,11 @@ CASES = [
     {"protocol": "directory", "placement": twin.SINGLE, "tries": 2},
     {"protocol": "directory", "placement": twin.SECOND, "peer_use": 1,
      "epoch": 7},
+    {"protocol": "icp", "modify_s": 60, "tries": 2},
+    {"protocol": "directory", "modify_s": 200, "peer_use": 1,
+     "share_ppm": 20000},
+    {"protocol": "directory", "modify_s": 25, "epoch": 20, "tries": 0},
+    {"protocol": "none", "modify_s": 1},
 ]
 
 

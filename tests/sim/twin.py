@@ -15,7 +15,7 @@ DEFAULTS = {
     "proxies": 4, "capacity": 0, "objects": 0, "size_limit": 0,
     "placement": KEEP, "tries": 1, "peer_use": 0, "share_ppm": 10000,
     "period_s": 0, "delay_s": 0, "delay_requests": 0, "loss_ppm": 0,
-    "epoch": 1, "warmup_ppm": 0, "seed": 1, "protocol": "none",
+    "epoch": 1, "warmup_ppm": 0, "modify_s": 0, "seed": 1, "protocol": "none",
 }
 
 # bytes of a query, a reply, a fetch in vain, around an update
@@ -41,11 +41,13 @@ class Trace:
 
     def __init__(self, text):
         self.sizes, self.requests, self.changes = [], [], {}
+        self.hashes = []
         for line in text.splitlines():
             kind, *rest = line.split()
             numbers = [int(x) for x in rest]
             if kind == "o":
                 self.sizes.append(numbers[0])
+                self.hashes.append(numbers[1])
             elif kind == "r":
                 self.requests.append(tuple(numbers))
             else:
@@ -113,6 +115,8 @@ class Cluster:
         self.used_at_peers = []
         self.under_way = []      # publications: (request, time, ...)
         self.now_s = 0
+        self.clock = 0           # of the latest request
+        self.last = {}           # by object: the clock at its last request
         (self.query_bytes, self.reply_bytes, self.fetch_bytes,
          self.update_bytes) = SIZES[self.o["protocol"]]
 
@@ -124,11 +128,24 @@ class Cluster:
             if at == warm:
                 for p in self.proxies:
                     p.before = p.count.copy()
+            self.clock = max(self.clock, time)
             if at in self.trace.changes:
                 self.version[key] += 1
                 self.size[key] = self.trace.changes[at]
+            elif self.is_modified(key):
+                self.version[key] += 1
+            self.last[key] = self.clock
             self.request(self.proxies[client % len(self.proxies)], key)
         return self.result()
+
+    def is_modified(self, key):
+        """Whether its moment of an interval came since its last request."""
+        every = self.o["modify_s"]
+        if not every or key not in self.last:
+            return False
+        moment = (-mix(self.trace.hashes[key])) % every
+        return any(s % every == moment
+                   for s in range(self.last[key] + 1, self.clock + 1))
 
     # A request
 
