@@ -184,19 +184,33 @@ static int make_exact(struct fields *f, size_t nlines, size_t text)
 	return 0;
 }
 
-void fields_fit(struct fields *f)
+/* Bytes of all names and values, with their zeros. */
+static size_t text_of(const struct fields *f)
 {
-	struct fields exact;
 	size_t text = 0;
 
 	for (size_t i = 0; i < f->nlines; i++)
 		text += strlen(f->lines[i].name) + strlen(f->lines[i].value) +
 			2;
+	return text;
+}
+
+size_t fields_fitted(const struct fields *f)
+{
+	return f->nlines ? f->nlines * sizeof(*f->lines) + text_of(f) +
+				   sizeof(struct fields_block) :
+			   0;
+}
+
+void fields_fit(struct fields *f)
+{
+	struct fields exact;
+
 	if (!f->nlines) {
 		fields_free(f);
 		return;
 	}
-	if (make_exact(&exact, f->nlines, text))
+	if (make_exact(&exact, f->nlines, text_of(f)))
 		return;
 	for (size_t i = 0; i < f->nlines; i++)
 		fields_add(&exact, f->lines[i].name, f->lines[i].value);

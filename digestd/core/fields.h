@@ -82,6 +82,9 @@ int fields_copy(const struct fields *f, struct fields *copy);
  */
 void fields_fit(struct fields *f);
 
+/* Bytes of memory that it would hold then. */
+size_t fields_fitted(const struct fields *f);
+
 /* The value of the first line of a name; null when there is none. */
 const char *fields_get(const struct fields *f, const char *name);
 

@@ -153,6 +153,11 @@ bool admitter_wants_ram(const struct admitter *a)
 	return a->admission->policy->ram;
 }
 
+bool admitter_hears_hits(const struct admitter *a)
+{
+	return a->admission->policy->ram || a->admission->policy->request;
+}
+
 uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity)
 {
 	uint64_t bytes = 0;

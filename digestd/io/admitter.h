@@ -80,6 +80,9 @@ enum admission_decision admitter_answer(struct admitter *a,
 bool admitter_wants_ram(const struct admitter *a);
 uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity);
 
+/* Does the policy want to know of what was found? */
+bool admitter_hears_hits(const struct admitter *a);
+
 /* A key is used elsewhere. */
 void admitter_note(struct admitter *a, const struct scd_key *key);
 

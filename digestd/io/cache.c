@@ -416,14 +416,14 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 size_t cache_weight(const struct fields *fields, const char *uri,
 		    uint64_t body_len)
 {
-	return CACHED_OVERHEAD + fields_memory(fields) + (size_t)body_len +
+	return CACHED_OVERHEAD + fields_fitted(fields) + (size_t)body_len +
 	       (uri ? strlen(uri) + 1 : 0);
 }
 
 static size_t weight_of(const struct cached *c)
 {
 	return cache_weight(&c->fields, c->uri, c->body_len) +
-	       fields_memory(&c->selecting);
+	       fields_fitted(&c->selecting);
 }
 
 /* Out of probation, if it is still there and has room where it goes. */
@@ -448,10 +448,11 @@ void cache_use(struct cache *cache, const struct scd_key *key,
 	       struct cached *c, int64_t now_ms)
 {
 	struct admitter *a = cache->admitter;
-	size_t weight = weight_of(c);
+	size_t weight;
 
-	if (!a)
+	if (!a || !admitter_hears_hits(a))
 		return;
+	weight = weight_of(c);
 	if (cached_place(c) == ADMISSION_RAM &&
 	    admitter_decide(a, key, weight, now_ms) == ADMISSION_DISK)
 		promote(cache, key, c);

@@ -189,17 +189,21 @@ static void fits(void **state)
 {
 	struct fields f;
 	char text[MESSAGE_MAX];
+	size_t fitted;
 
 	(void)state;
 	message_must(&f, "A: 1\nb: 2\nB: two\nC: \n");
 	fields_remove(&f, "b");
+	fitted = fields_fitted(&f);
 	fields_fit(&f);
+	assert_int_equal(fields_memory(&f), fitted);
 	assert_string_equal(message_text(&f, text), "A: 1\nC: \n");
 	/* 7 bytes of text, two lines, and what tells a block of text */
 	assert_true(fields_memory(&f) <= 7 + 2 * sizeof(struct field) + 32);
 	assert_int_equal(fields_add(&f, "D", "4"), 0);
 	assert_string_equal(message_text(&f, text), "A: 1\nC: \nD: 4\n");
 	fields_clear(&f);
+	assert_int_equal(fields_fitted(&f), 0);
 	fields_fit(&f);
 	assert_int_equal(fields_memory(&f), 0);
 	fields_fit(&f);

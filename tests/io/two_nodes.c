@@ -257,7 +257,9 @@ static void start_node(struct node *node, const char *name)
 		.max_bytes = 1 << 20, .max_variants = 4, .policy = "sieve",
 		.nbits = NBITS, .nhash = NHASH,
 	};
-	struct worker_hooks hooks = { on_outcome, node, &resources, NULL };
+	struct worker_hooks hooks = {
+		.on_outcome = on_outcome, .arg = node, .resources = &resources,
+	};
 
 	node->settings = (struct worker_settings){
 		.node = name, .token = TOKEN,
