@@ -9,15 +9,12 @@
 
 #include "cachesim/protocol/rows.h"
 #include "cachesim/sim/cluster_state.h"
+#include "cachesim/sim/prefetch.h"
+#include "cachesim/sim/spread.h"
 #include "codec/error.h"
 #include "codec/mix.h"
 
-enum {
-	MILLION = 1000000,
-	ROW_AHEAD = 24,	 /* requests ahead: an object's row is fetched */
-	PLACE_AHEAD = 14, /* its place in the cache, or in summaries */
-	SLOT_AHEAD = 6,	 /* what the eviction policy has of it */
-};
+enum { MILLION = 1000000 };
 
 static uint64_t infinite_bytes(const struct sim_trace *t)
 {
@@ -140,6 +137,8 @@ static int make_rows(struct sim_cluster *s)
 	bool seen = placement_remembers(s->config.placement);
 	bool epochs = s->config.epoch > 1;
 
+	if (s->spread)
+		epochs = s->spread->way != SPREAD_APART;
 	f->held = next_field(f, true);
 	f->stale = next_field(f, stale);
 	f->seen = next_field(f, seen);
@@ -205,6 +204,8 @@ static int make_proxy(struct sim_cluster *s, unsigned number)
 		c.capacity = s->capacity;
 	if (s->way == PROTOCOL_ONE && number > 0)
 		return 0;
+	if (!sim_owns(s, number))
+		return 0;
 	if (s->config.admission)
 		return make_node(s, p, &c);
 	return sim_cache_new(&p->cache, &c);
@@ -225,17 +226,21 @@ static int copy_sizes(struct sim_cluster *s)
 	return 0;
 }
 
+/* Where it counts what happens to publications under way. */
+static struct sim_counters *counters_of(struct sim_cluster *s, unsigned proxy)
+{
+	return s->deferred ? &s->spread->late[proxy] : &s->proxy[proxy].count;
+}
+
 static void lost(void *arg, unsigned publisher)
 {
-	struct sim_cluster *s = arg;
-
-	s->proxy[publisher].count.lost++;
+	counters_of(arg, publisher)->lost++;
 }
 
 static void resync(void *arg, unsigned receiver, uint64_t bytes)
 {
 	struct sim_cluster *s = arg;
-	struct sim_counters *c = &s->proxy[receiver].count;
+	struct sim_counters *c = counters_of(s, receiver);
 
 	c->resyncs++;
 	c->resync_bytes += bytes + s->protocol->protocol->sizes.update;
@@ -263,6 +268,7 @@ static int make_protocol(struct sim_cluster *s)
 		.protocol = s->protocol,
 		.loss_ppm = views ? s->config.transport.loss_ppm : 0,
 		.seed = s->config.seed,
+		.receivers = s->own,
 		.lost = lost,
 		.resync = resync,
 		.arg = s,
@@ -270,15 +276,28 @@ static int make_protocol(struct sim_cluster *s)
 	return transport_init(&s->transport);
 }
 
-int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
-		    const struct sim_trace *t)
+/* All of it that can fail. */
+static int make_parts(struct sim_cluster *s)
 {
-	struct sim_cluster *s;
-	int err = 0;
+	int err = s->config.exchange ? sim_spread_new(s) : 0;
 
-	if (sim_config_fault(c, t))
-		return SCD_EINVAL;
-	s = calloc(1, sizeof(*s));
+	if (!err)
+		err = find_homes(s);
+	if (!err)
+		err = copy_sizes(s);
+	if (!err)
+		err = make_rows(s);
+	for (unsigned i = 0; i < s->config.nproxies && !err; i++)
+		err = make_proxy(s, i);
+	return err ? err : make_protocol(s);
+}
+
+static int make(struct sim_cluster **out, const struct sim_config *c,
+		const struct sim_trace *t)
+{
+	struct sim_cluster *s = calloc(1, sizeof(*s));
+
+	*out = s;
 	if (!s)
 		return SCD_ENOMEM;
 	s->config = *c;
@@ -288,20 +307,28 @@ int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
 	if (!c->epoch)
 		s->config.epoch = 1;
 	s->way = s->config.protocol->way;
+	s->own = UINT64_MAX;
 	s->next_s = UINT64_MAX;
 	s->warm = (uint64_t)((double)t->nrequests * c->warmup_ppm / MILLION);
 	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
 		s->config.digest.expected = expected_objects(s);
-	err = find_homes(s);
-	if (!err)
-		err = copy_sizes(s);
-	if (!err)
-		err = make_rows(s);
-	for (unsigned i = 0; i < c->nproxies && !err; i++)
-		err = make_proxy(s, i);
-	if (!err)
-		err = make_protocol(s);
+	return make_parts(s);
+}
+
+int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
+		    const struct sim_trace *t)
+{
+	struct sim_cluster *s;
+	int err;
+
+	if (sim_config_fault(c, t))
+		return SCD_EINVAL;
+	if (c->exchange && sim_config_spread(c) == SPREAD_NOT)
+		return SCD_EINVAL;
+	err = make(&s, c, t);
+	if (c->exchange)
+		err = sim_spread_agree(c->exchange, err);
 	if (err)
 		sim_cluster_free(&s);
 	else
@@ -325,6 +352,7 @@ void sim_cluster_free(struct sim_cluster **s)
 	numbers_free(&(*s)->used);
 	numbers_free(&(*s)->added);
 	numbers_free(&(*s)->removed);
+	sim_spread_free(*s);
 	masks_free(&(*s)->objects);
 	free((*s)->own_size);
 	free((*s)->home);
@@ -332,74 +360,21 @@ void sim_cluster_free(struct sim_cluster **s)
 	*s = NULL;
 }
 
-static unsigned home_of(const struct sim_cluster *s, uint64_t request)
-{
-	if (s->home)
-		return s->home[s->trace->client[request]];
-	return (unsigned)(request % s->config.nproxies);
-}
-
-/* What a request will touch if the object is not there: that of the object
- * which goes. */
-static void prefetch_victim(struct sim_cluster *s, const struct sim_proxy *p,
-			    uint32_t object)
-{
-	uint32_t victim;
-
-	if (masks_has(&s->objects, object, s->field.held, p->number))
-		return;
-	victim = sim_cache_foresee(p->cache);
-	if (victim != EVICTION_NONE)
-		masks_prefetch(&s->objects, victim);
-}
-
-/* What of a proxy's cache a request will touch: first its place, then, nearer,
- * what the eviction policy has. */
-static void prefetch_place(struct sim_cluster *s, const struct sim_proxy *p,
-			   uint32_t object)
-{
-	if (p->node) {
-		sim_node_prefetch(p->node, object);
-		return;
-	}
-	sim_cache_prefetch(p->cache, object);
-	prefetch_victim(s, p, object);
-}
-
-static void prefetch_slot(struct sim_cluster *s, const struct sim_proxy *p,
-			  uint32_t object)
-{
-	if (p->node) {
-		sim_node_prefetch_slot(p->node, object);
-		return;
-	}
-	sim_cache_prefetch_slot(p->cache, object);
-	prefetch_victim(s, p, object);
-}
-
 static void prefetch(struct sim_cluster *s, uint64_t at)
 {
-	const struct sim_trace *t = s->trace;
+	uint64_t place = at + SIM_PLACE_AHEAD;
 	uint32_t object;
 	unsigned proxy;
 
-	if (at + ROW_AHEAD >= t->nrequests)
+	if (at + SIM_ROW_AHEAD >= s->trace->nrequests)
 		return;
-	object = t->object[at + ROW_AHEAD];
-	masks_prefetch(&s->objects, object);
-	__builtin_prefetch(&s->size[object]);
-	if (s->prefetch)
-		__builtin_prefetch(&t->hash[object]);
-	object = t->object[at + PLACE_AHEAD];
-	proxy = home_of(s, at + PLACE_AHEAD);
-	prefetch_place(s, sim_serving(s, proxy, object), object);
-	if (s->prefetch &&
-	    !masks_has(&s->objects, object, s->field.held, proxy))
-		s->prefetch(s->protocol,
-			    s->protocol->config.nviews > 1 ? proxy : 0, object);
-	object = t->object[at + SLOT_AHEAD];
-	proxy = home_of(s, at + SLOT_AHEAD);
-	prefetch_slot(s, sim_serving(s, proxy, object), object);
+	sim_prefetch_row(s, at + SIM_ROW_AHEAD);
+	sim_prefetch_place(s, place);
+	object = s->trace->object[place];
+	proxy = sim_home(s, place);
+	if (!masks_has(&s->objects, object, s->field.held, proxy))
+		sim_prefetch_summaries(s, proxy, object);
+	sim_prefetch_slot(s, at + SIM_SLOT_AHEAD);
 }
 
 static void add_admission(const struct admission *a, struct sim_counters *c)
@@ -444,7 +419,7 @@ static void add_stores(const struct sim_proxy *p, struct sim_counters *c)
 	c->held_bytes = stats.bytes;
 }
 
-static void end_warmup(struct sim_cluster *s)
+void sim_end_warmup(struct sim_cluster *s)
 {
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
 		s->proxy[i].before = s->proxy[i].count;
@@ -452,7 +427,7 @@ static void end_warmup(struct sim_cluster *s)
 	}
 }
 
-static void apply_changes(struct sim_cluster *s)
+void sim_apply_changes(struct sim_cluster *s)
 {
 	const struct sim_trace *t = s->trace;
 
@@ -473,8 +448,13 @@ static inline void next_epoch(struct sim_cluster *s)
 	if (time && time[s->at] > s->now_s)
 		s->now_s = time[s->at];
 	if (s->dirty || s->used.n || s->transport.queue.n ||
-	    s->now_s >= s->next_s)
+	    s->now_s >= s->next_s || s->meets)
 		sim_epoch_begin(s);
+}
+
+void sim_next_epoch(struct sim_cluster *s)
+{
+	next_epoch(s);
 }
 
 int sim_cluster_run(struct sim_cluster *s, uint64_t n)
@@ -482,15 +462,17 @@ int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 	const struct sim_trace *t = s->trace;
 	uint64_t end = t->nrequests - s->at < n ? t->nrequests : s->at + n;
 
+	if (s->spread)
+		return sim_spread_run(s, n);
 	for (; s->at < end && !s->error; s->at++) {
 		prefetch(s, s->at);
 		if (s->at == s->epoch_end)
 			next_epoch(s);
 		if (s->at == s->warm)
-			end_warmup(s);
+			sim_end_warmup(s);
 		if (s->next_change < t->nchanges)
-			apply_changes(s);
-		sim_request(s, home_of(s, s->at), t->object[s->at]);
+			sim_apply_changes(s);
+		sim_request(s, sim_home(s, s->at), t->object[s->at]);
 	}
 	return s->error;
 }
@@ -515,7 +497,7 @@ static void count_duplicates(const struct sim_cluster *s,
 	}
 }
 
-void sim_cluster_result(const struct sim_cluster *s, struct sim_result *out)
+int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 {
 	const struct protocol *protocol = s->protocol->protocol;
 
@@ -531,13 +513,21 @@ void sim_cluster_result(const struct sim_cluster *s, struct sim_result *out)
 		sim_counters_since(c, &s->proxy[i].before);
 		if (s->proxy[i].node && (!i || !s->admission))
 			add_admission(sim_node_admission(s->proxy[i].node), c);
-		if (protocol->memory)
+		if (protocol->memory && sim_owns(s, i))
 			protocol->memory(s->protocol, i, &c->peer_memory,
 					 &c->own_memory);
 	}
-	count_duplicates(s, out);
+	if (s->spread) {
+		int err = sim_spread_result(s, out);
+
+		if (err)
+			return err;
+	} else {
+		count_duplicates(s, out);
+	}
 	for (unsigned i = 0; i < out->nproxies; i++)
 		sim_counters_add(&out->sum, &out->proxy[i]);
+	return 0;
 }
 
 int sim_run(const struct sim_config *c, const struct sim_trace *t,
@@ -550,7 +540,7 @@ int sim_run(const struct sim_config *c, const struct sim_trace *t,
 		return err;
 	err = sim_cluster_run(s, t->nrequests);
 	if (!err)
-		sim_cluster_result(s, out);
+		err = sim_cluster_result(s, out);
 	sim_cluster_free(&s);
 	return err;
 }

@@ -48,6 +48,7 @@
 #include "cachesim/sim/trace.h"
 
 struct eviction_policy;
+struct sim_exchange;
 
 enum { SIM_MAX_PROXIES = PROTOCOL_MAX_PROXIES };
 
@@ -118,6 +119,17 @@ struct sim_config {
 
 	uint32_t warmup_ppm; /* first share of the requests: not counted */
 	uint64_t seed;
+	/* The other processes that simulate this (sim/exchange.h), all with
+	 * the same configuration and trace; borrowed. Null: there are none. */
+	const struct sim_exchange *exchange;
+};
+
+/* How a cluster is spread over processes: see sim/spread.h. */
+enum sim_spread_way {
+	SPREAD_NOT, /* it cannot be */
+	SPREAD_APART,
+	SPREAD_DEFERRED,
+	SPREAD_EPOCHS,
 };
 
 /*
@@ -223,10 +235,14 @@ uint64_t sim_config_capacity(const struct sim_config *c,
 const char *sim_config_fault(const struct sim_config *c,
 			     const struct sim_trace *t);
 
+/* How it would be spread. */
+enum sim_spread_way sim_config_spread(const struct sim_config *c);
+
 /*
  * Runs one configuration over a whole trace. 0; SCD_EINVAL if
- * sim_config_fault() finds one; SCD_ENOMEM; an error of libscd. *out is
- * undefined on errors.
+ * sim_config_fault() finds one, or there is an exchange and it cannot be
+ * spread; SCD_ENOMEM; an error of libscd. *out is undefined on errors. With an
+ * exchange all ranks have the same result, or the same error.
  */
 int sim_run(const struct sim_config *c, const struct sim_trace *t,
 	    struct sim_result *out);
@@ -243,8 +259,9 @@ int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
  * use. */
 int sim_cluster_run(struct sim_cluster *s, uint64_t n);
 
-/* How things stand, as if the trace ended here. */
-void sim_cluster_result(const struct sim_cluster *s, struct sim_result *out);
+/* How things stand, as if the trace ended here. 0; with an exchange, in which
+ * all ranks meet here, an error. */
+int sim_cluster_result(struct sim_cluster *s, struct sim_result *out);
 
 /* Accepts null and nulls the pointer. */
 void sim_cluster_free(struct sim_cluster **s);

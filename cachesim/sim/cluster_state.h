@@ -62,13 +62,24 @@ struct sim_cluster {
 			 uint32_t object); /* the protocol's */
 	uint64_t dirty;		/* proxies that stored or lost something */
 	struct numbers touched; /* object, proxy: to be seen by peers */
-	struct numbers used;	/* object, peer: remote hits */
+	/* object, peer, request of the epoch: remote hits */
+	struct numbers used;
 	struct numbers added, removed; /* of a publication being made */
 	struct transport transport;
 	int error; /* the first */
+	/* with other processes; null: alone */
+	struct sim_spread *spread;
+	uint64_t own;  /* proxies of this process */
+	bool deferred; /* peers are asked later */
+	bool meets;    /* other processes before each epoch */
 	struct admission *admission; /* that all share; or null */
 	struct sim_proxy proxy[SIM_MAX_PROXIES];
 };
+
+static inline bool sim_owns(const struct sim_cluster *s, unsigned proxy)
+{
+	return s->own >> proxy & 1;
+}
 
 /* What an object takes of the capacity. */
 static inline uint32_t sim_size(const struct sim_cluster *s, uint32_t object)
@@ -102,6 +113,15 @@ static inline void sim_proxy_drop(struct sim_proxy *p, uint32_t object)
 		sim_cache_drop(p->cache, object);
 }
 
+/* The proxy that a request goes to. */
+static inline unsigned sim_home(const struct sim_cluster *s,
+				uint64_t request)
+{
+	if (s->home)
+		return s->home[s->trace->client[request]];
+	return (unsigned)(request % s->config.nproxies);
+}
+
 /* The proxy in whose cache an object would be, for a request to a proxy. */
 static inline struct sim_proxy *sim_serving(struct sim_cluster *s,
 					    unsigned proxy, uint32_t object)
@@ -124,14 +144,34 @@ static inline struct sim_proxy *sim_serving(struct sim_cluster *s,
 /* What happens before the request that an epoch begins with. */
 void sim_epoch_begin(struct sim_cluster *s);
 
+/* What comes before the next request, which an epoch begins with. */
+void sim_next_epoch(struct sim_cluster *s);
+
+/* The modifications up to and with the next request. */
+void sim_apply_changes(struct sim_cluster *s);
+
+/* From now on it counts. */
+void sim_end_warmup(struct sim_cluster *s);
+
 /* Replays one request. */
 void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object);
 
 /* An object of a proxy came or went, or has another version now. */
 void sim_touch(struct sim_cluster *s, struct sim_proxy *p, uint32_t object);
 
-/* An object has a new version: all copies are old. */
+/*
+ * A proxy gets an object that it does not have, of that size: from peers, if
+ * one has it, which is returned, or the origin. Counted in c.
+ */
+struct sim_wanted {
+	uint32_t object, size;
+};
+bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
+	       struct sim_counters *c);
+
+/* An object has a new version: all copies are old. Peers see it so. */
 void sim_change(struct sim_cluster *s, uint32_t object, uint32_t size);
+void sim_show_change(struct sim_cluster *s, uint32_t object);
 
 /* An object left a proxy's cache (arg): as struct sim_cache_config wants. */
 void sim_evicted(void *arg, uint32_t object);

@@ -37,6 +37,39 @@ void sim_config_use(struct sim_config *c, const struct protocol *protocol)
 		};
 }
 
+/* Whether what a proxy keeps depends on what others have. */
+static bool depends_on_peers(const struct sim_config *c,
+			     enum protocol_way way)
+{
+	switch (c->placement) {
+	case PLACEMENT_KEEP:
+	case PLACEMENTS:
+		return c->peer_use && way != PROTOCOL_ALONE;
+	case PLACEMENT_SECOND:
+	case PLACEMENT_SINGLE:
+	case PLACEMENT_SINGLE_SEEN:
+		return way != PROTOCOL_ALONE;
+	case PLACEMENT_SINGLE_SHARED:
+		break;
+	}
+	return true;
+}
+
+enum sim_spread_way sim_config_spread(const struct sim_config *c)
+{
+	enum protocol_way way =
+		c->protocol ? c->protocol->way : PROTOCOL_ALONE;
+
+	if (c->nproxies < 2 || way == PROTOCOL_ONE ||
+	    (c->admission && c->admission_shared))
+		return SPREAD_NOT;
+	if (way == PROTOCOL_OWNER)
+		return SPREAD_APART;
+	if (depends_on_peers(c, way))
+		return c->epoch > 1 ? SPREAD_EPOCHS : SPREAD_NOT;
+	return way == PROTOCOL_ALONE ? SPREAD_APART : SPREAD_DEFERRED;
+}
+
 static const char *fault_of_cluster(const struct sim_config *c)
 {
 	if (c->nproxies < 1 || c->nproxies > SIM_MAX_PROXIES)

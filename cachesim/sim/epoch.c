@@ -4,6 +4,7 @@
  * there.
  */
 #include "cachesim/sim/cluster_state.h"
+#include "cachesim/sim/spread.h"
 
 enum {
 	MILLION = 1000000,
@@ -46,6 +47,10 @@ static void show_changes(struct sim_cluster *s)
 	for (size_t i = 0; i + 1 < l->n; i += 2) {
 		uint32_t object = l->at[i], proxy = l->at[i + 1];
 
+		if (s->spread) {
+			sim_spread_show(s, object, proxy);
+			continue;
+		}
 		copy_bit(&s->objects, object,
 			 (uint8_t[]){ f->held, f->peer_held }, proxy);
 		copy_bit(&s->objects, object,
@@ -67,7 +72,9 @@ static void use_at_peers(struct sim_cluster *s)
 {
 	const struct numbers *l = &s->used;
 
-	for (size_t i = 0; i + 1 < l->n; i += 2)
+	if (s->spread && s->spread->way == SPREAD_EPOCHS)
+		sim_spread_uses(s);
+	for (size_t i = 0; i + 2 < l->n; i += 3)
 		use(s, &s->proxy[l->at[i + 1]], l->at[i]);
 	s->used.n = 0;
 }
@@ -111,7 +118,7 @@ static void count_publication(struct sim_cluster *s, struct sim_counters *c,
 	c->conditional_coded += p->coded[PROTOCOL_CONDITIONAL];
 }
 
-static void publish(struct sim_cluster *s, struct sim_proxy *p)
+static void publish(struct sim_cluster *s, struct sim_proxy *p, bool by_share)
 {
 	const struct sim_transport *way = &s->config.transport;
 	struct protocol_publication *made;
@@ -127,9 +134,10 @@ static void publish(struct sim_cluster *s, struct sim_proxy *p)
 					     &made);
 	if (!err && made) {
 		count_publication(s, &p->count, made);
-		err = transport_send(&s->transport, made,
-				     s->at + way->delay_requests,
-				     s->now_s + way->delay_s);
+		err = s->spread ? sim_spread_send(s, made, by_share)
+				: transport_send(&s->transport, made,
+						 s->at + way->delay_requests,
+						 s->now_s + way->delay_s);
 	}
 	keep_error(s, err);
 }
@@ -159,8 +167,10 @@ static void publish_by_time(struct sim_cluster *s)
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
 		struct sim_proxy *p = &s->proxy[i];
 
+		if (!sim_owns(s, i))
+			continue;
 		if (reached_time(s, p))
-			publish(s, p);
+			publish(s, p, false);
 		if (p->next_s < s->next_s)
 			s->next_s = p->next_s;
 	}
@@ -175,7 +185,7 @@ static void publish_by_share(struct sim_cluster *s)
 		struct sim_proxy *p = &s->proxy[__builtin_ctzll(m)];
 
 		if (always || reached_share(s, p))
-			publish(s, p);
+			publish(s, p, true);
 	}
 }
 
@@ -188,9 +198,11 @@ void sim_epoch_begin(struct sim_cluster *s)
 			publish_by_time(s);
 		if (s->dirty)
 			publish_by_share(s);
-		if (s->transport.queue.n)
+		if (s->transport.queue.n && !s->spread)
 			keep_error(s, transport_arrive(&s->transport, s->at,
 						       s->now_s));
 	}
 	s->dirty = 0;
+	if (s->spread && s->spread->way == SPREAD_EPOCHS)
+		sim_spread_meet(s);
 }

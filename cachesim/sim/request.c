@@ -3,6 +3,7 @@
  * behind in the caches.
  */
 #include "cachesim/sim/cluster_state.h"
+#include "cachesim/sim/spread.h"
 
 static uint64_t bit(unsigned proxy)
 {
@@ -187,12 +188,14 @@ static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
 {
 	if (!s->config.peer_use && s->config.placement < PLACEMENT_SINGLE)
 		return;
-	if (numbers_push(&s->used, object) || numbers_push(&s->used, peer))
+	if (numbers_push(&s->used, object) || numbers_push(&s->used, peer) ||
+	    numbers_push(&s->used, (uint32_t)(s->at + s->config.epoch -
+					       s->epoch_end)))
 		s->error = SCD_ENOMEM;
 }
 
-static bool get_from_peers(struct sim_cluster *s, struct sim_proxy *p,
-			   uint32_t object)
+static bool get_from_peers(struct sim_cluster *s, const struct sim_proxy *p,
+			   uint32_t object, struct sim_counters *c)
 {
 	struct protocol_state *protocol = s->protocol;
 	unsigned view = protocol->config.nviews > 1 ? p->number : 0;
@@ -208,17 +211,34 @@ static bool get_from_peers(struct sim_cluster *s, struct sim_proxy *p,
 	if (protocol->protocol->by_query)
 		peers &= h.any;
 	a = ask_in_turn(s, p->number, peers, &h);
-	count_asking(s, &p->count, candidates, &a);
+	count_asking(s, c, candidates, &a);
 	if (s->way == PROTOCOL_SUMMARY)
-		count_candidates(&p->count, candidates, h.any);
+		count_candidates(c, candidates, h.any);
 	if (a.hit) {
 		use_at_peer(s, object, a.peer);
 		return true;
 	}
-	p->count.remote_stale += a.stale;
-	count_failure(&p->count, candidates, h.fresh,
+	c->remote_stale += a.stale;
+	count_failure(c, candidates, h.fresh,
 		      candidates && !a.stale && s->way == PROTOCOL_SUMMARY);
 	return false;
+}
+
+bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
+	       struct sim_counters *c)
+{
+	bool remote = s->way != PROTOCOL_ALONE &&
+		      get_from_peers(s, p, w.object, c);
+
+	if (remote) {
+		c->remote_hits++;
+		c->remote_bytes += w.size;
+	} else {
+		c->origin++;
+		c->origin_bytes += w.size;
+		c->latency_us += s->config.latency.origin;
+	}
+	return remote;
 }
 
 /* At the proxy where it belongs, whoever was asked. */
@@ -260,7 +280,7 @@ static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 {
 	struct sim_counters *c = &p->count;
 	uint32_t size = s->size[object];
-	bool remote;
+	bool remote = false;
 
 	if (masks_has(&s->objects, object, s->field.held, p->number)) {
 		if (!is_stale(s, object, p->number)) {
@@ -275,15 +295,11 @@ static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 	}
 	if (p->node) /* admission counts this request */
 		sim_node_get(p->node, object, sim_size(s, object));
-	remote = s->way != PROTOCOL_ALONE && get_from_peers(s, p, object);
-	if (remote) {
-		c->remote_hits++;
-		c->remote_bytes += size;
-	} else {
-		c->origin++;
-		c->origin_bytes += size;
-		c->latency_us += s->config.latency.origin;
-	}
+	if (s->deferred)
+		sim_spread_miss(s, p, object);
+	else
+		remote = sim_fetch(s, p, (struct sim_wanted){ object, size },
+				   c);
 	place(s, p, object, remote);
 }
 
@@ -311,13 +327,20 @@ void sim_change(struct sim_cluster *s, uint32_t object, uint32_t size)
 {
 	const struct sim_fields *f = &s->field;
 	struct masks *m = &s->objects;
-	const size_t bytes = m->stride;
 
 	/* cached copies keep the size that they have */
 	s->own_size[object] = size;
 	memcpy(masks_place(m, object, f->stale),
-	       masks_place(m, object, f->held), bytes);
-	if (f->peer_held != f->held)
-		memcpy(masks_place(m, object, f->peer_stale),
-		       masks_place(m, object, f->peer_held), bytes);
+	       masks_place(m, object, f->held), m->stride);
+	if (f->peer_held != f->held && !s->deferred)
+		sim_show_change(s, object);
+}
+
+void sim_show_change(struct sim_cluster *s, uint32_t object)
+{
+	const struct sim_fields *f = &s->field;
+	struct masks *m = &s->objects;
+
+	memcpy(masks_place(m, object, f->peer_stale),
+	       masks_place(m, object, f->peer_held), m->stride);
 }

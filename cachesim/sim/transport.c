@@ -138,7 +138,7 @@ static int arrive(struct transport *t, const struct parcel *parcel)
 	if (!t->missed)
 		return deliver(t, 0, parcel->publication);
 	for (unsigned v = 0; v < n && !err; v++) {
-		if (v != parcel->publication->proxy)
+		if (v != parcel->publication->proxy && t->receivers >> v & 1)
 			err = arrive_at(t, parcel, v);
 	}
 	return err;

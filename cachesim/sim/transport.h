@@ -34,6 +34,7 @@ struct transport {
 	uint64_t sent[PROTOCOL_MAX_PROXIES];
 	uint32_t loss_ppm;
 	uint64_t seed;
+	uint64_t receivers; /* with views of their own that are kept here */
 	/* Told of each loss, and of each gap that was filled; by whom it is
 	 * counted. */
 	void (*lost)(void *arg, unsigned publisher);
