@@ -152,6 +152,8 @@ static const struct option options[] = {
 	  false, "failures in a row after which a peer is left alone" },
 	{ "quarantine", TIME_MS, AT(quarantine_ms), "5m", 1000,
 	  24 * HOUR_MS, false, "for a peer whose digest is not true" },
+	{ "purge_peers", FLAG, AT(purge_peers), "false", 0, 0, false,
+	  "pass a PURGE on to the peers, and let them purge here" },
 	{ "origin_connect_timeout", TIME_MS, AT(origin_connect_ms), "5s", 1,
 	  HOUR_MS, false, "time to connect to an origin" },
 	{ "origin_timeout", TIME_MS, AT(origin_timeout_ms), "60s", 1, HOUR_MS,

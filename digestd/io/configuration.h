@@ -90,6 +90,7 @@ struct config {
 	int64_t peer_connect_ms;
 	int64_t peer_tries;
 	int64_t breaker_failures;
+	bool purge_peers;
 	int64_t quarantine_ms;
 
 	int64_t origin_connect_ms;

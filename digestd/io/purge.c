@@ -1,10 +1,11 @@
 /*
- * Purging: one key at once, or a walk over all parts of the store.
+ * Purging: one key at once, or a walk over all parts of the store; and the
+ * peers, who do the same meanwhile.
  */
 #include "digestd/io/purge.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "digestd/io/cache.h"
 #include "digestd/io/log.h"
 #include "digestd/io/loop.h"
+#include "digestd/io/purge_peers.h"
 
 /* A walk under way. */
 struct purge {
@@ -24,26 +26,43 @@ struct purge {
 	struct fields tags;
 	struct keypart part;  /* the next */
 	size_t purged;
+	struct purge_asks *asks; /* null: nobody was told */
+	unsigned waiting;     /* parts that are not done */
 	struct loop_call step;
 	struct purge *next, **link;
 };
 
-static void answer(struct exchange *x, size_t purged)
+/* null: no memory */
+static char *answer_text(const struct purge *p)
 {
-	char text[64];
-	struct fields f;
-	int len = snprintf(text, sizeof(text), "{\"purged\": %zu}\n", purged);
+	json_t *o = json_object();
+	char *text;
 
-	log_write(LOG_INFO, "purge", "%zu objects", purged);
-	if (!x)
+	json_object_set_new(o, "purged", json_integer((json_int_t)p->purged));
+	if (p->asks)
+		json_object_set_new(o, "peers", purge_asks_json(p->asks));
+	text = json_dumps(o, 0);
+	json_decref(o);
+	return text;
+}
+
+static void answer(const struct purge *p)
+{
+	struct fields f;
+	char *text;
+
+	log_write(LOG_INFO, "purge", "%zu objects", p->purged);
+	if (!p->x)
 		return;
+	text = answer_text(p);
 	fields_init(&f);
-	if (fields_add(&f, "Content-Type", "application/json") ||
+	if (!text || fields_add(&f, "Content-Type", "application/json") ||
 	    fields_add(&f, "Cache-Control", "no-store"))
-		exchange_abort(x);
+		exchange_abort(p->x);
 	else
-		exchange_reply_copy(x, 200, &f, text, (size_t)len);
+		exchange_reply_copy(p->x, 200, &f, text, strlen(text));
 	fields_free(&f);
+	free(text);
 }
 
 static void purge_free(struct purge *p)
@@ -54,9 +73,24 @@ static void purge_free(struct purge *p)
 		p->next->link = p->link;
 	if (p->x)
 		exchange_set_data(p->x, NULL);
+	purge_asks_free(&p->asks);
 	fields_free(&p->tags);
 	free(p->prefix);
 	free(p);
+}
+
+/* One of the two that take part is done: this store, and the peers. */
+static void end_part(struct purge *p)
+{
+	if (--p->waiting)
+		return;
+	answer(p);
+	purge_free(p);
+}
+
+static void on_peers(void *arg)
+{
+	end_part(arg);
 }
 
 static bool is_meant(void *arg, const struct cached *c)
@@ -77,8 +111,7 @@ static void step(void *arg)
 		loop_defer(p->purger->loop, &p->step);
 		return;
 	}
-	answer(p->x, p->purged);
-	purge_free(p);
+	end_part(p);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -111,54 +144,76 @@ static int set_prefix(struct purge *p, const char *prefix)
 		       -EINVAL : 0;
 }
 
-static void begin_walk(struct purger *purger, struct exchange *x,
-		       const char *prefix)
+/* Tells the peers, if there are any to tell. */
+static int tell(struct purge *p, const char *uri)
 {
-	const struct fields *fields = exchange_request(x)->fields;
-	struct purge *p = purge_new(purger, x);
-	int err = -ENOMEM;
+	const struct purge_peers *peers = p->purger->peers;
+	int err;
 
-	if (p)
-		err = prefix ? set_prefix(p, prefix) :
-			       fields_copy(fields, &p->tags);
-	if (err) {
-		if (p)
-			purge_free(p);
-		exchange_reply_error(x, err == -EINVAL ? 400 : 503, NULL);
-		return;
-	}
+	p->waiting = 1;
+	if (!peers)
+		return 0;
+	err = purge_asks_new(peers, uri, exchange_request(p->x)->fields,
+			     on_peers, p, &p->asks);
+	p->waiting += p->asks ? 1 : 0;
+	return err;
+}
+
+static int begin_walk(struct purge *p, const char *prefix)
+{
+	const struct fields *fields = exchange_request(p->x)->fields;
+	struct purger *purger = p->purger;
+	int err = prefix ? set_prefix(p, prefix) :
+			   fields_copy(fields, &p->tags);
+
+	if (!err) /* the target does not matter, but there must be one */
+		err = tell(p, prefix ? p->prefix : "http://all/");
+	if (err)
+		return err;
 	cache_purge_begin(purger->cache);
 	p->part.count = cache_parts(purger->cache);
 	loop_defer(purger->loop, &p->step);
+	return 0;
 }
 
-static void purge_target(struct purger *purger, struct exchange *x)
+static int purge_target(struct purge *p)
 {
-	const struct server_request *r = exchange_request(x);
+	const struct server_request *r = exchange_request(p->x);
+	struct purger *purger = p->purger;
 	struct scd_key key;
 	struct target t;
 	int err = target_resolve(&t, r->target, r->target_len,
 				 fields_get(r->fields, "Host"));
 
-	if (err) {
-		exchange_reply_error(x, err == -EINVAL ? 400 : 503, NULL);
-		return;
-	}
+	if (err)
+		return err;
+	err = tell(p, t.uri);
 	scd_key_make(purger->secret, "GET", t.uri, t.uri_len, &key);
 	target_free(&t);
+	if (err)
+		return err;
 	cache_purge_begin(purger->cache);
-	answer(x, cache_drop(purger->cache, &key));
+	p->purged = cache_drop(purger->cache, &key);
+	end_part(p);
+	return 0;
 }
 
 void purge_serve(struct purger *purger, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
 	const char *prefix = fields_get(fields, "Purge-Prefix");
+	struct purge *p = purge_new(purger, x);
+	int err = -ENOMEM;
 
-	if (prefix || fields_get(fields, "Purge-Tag"))
-		begin_walk(purger, x, prefix);
-	else
-		purge_target(purger, x);
+	if (p && (prefix || fields_get(fields, "Purge-Tag")))
+		err = begin_walk(p, prefix);
+	else if (p)
+		err = purge_target(p);
+	if (!err)
+		return;
+	if (p)
+		purge_free(p);
+	exchange_reply_error(x, err == -EINVAL ? 400 : 503, NULL);
 }
 
 void purge_leave(struct exchange *x)

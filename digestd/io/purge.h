@@ -1,5 +1,5 @@
 /*
- * Purging: the admin listener's PURGE.
+ * Purging: PURGE, of the admin listener and from peers.
  *
  *	PURGE of a target		all that is stored for that URI
  *	with Purge-Prefix: URI		... for the URIs that begin so
@@ -19,12 +19,14 @@
 
 struct cache;
 struct purge;
+struct purge_peers;
 
-/* Zero apart from the first three. */
+/* Zero apart from the first four. */
 struct purger {
 	struct loop *loop;
 	struct cache *cache;
 	uint8_t secret[16]; /* of the hash, see scd_key_make() */
+	const struct purge_peers *peers; /* who is told too; null: nobody */
 	struct purge *walks;
 };
 

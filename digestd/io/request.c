@@ -486,6 +486,11 @@ static bool is_resource(const struct exchange *x)
 	return exchange_request(x)->target[0] == '/';
 }
 
+static bool is_purge(const struct exchange *x)
+{
+	return !is_resource(x) && !strcmp(exchange_request(x)->method, "PURGE");
+}
+
 static bool is_handed_on(const struct exchange *x)
 {
 	return is_resource(x) && exchange_data(x) != refused_mark;
@@ -516,6 +521,11 @@ static void on_peer_request(void *arg, struct exchange *x)
 							 "proxy-authorization"),
 			   w->settings->token)) {
 		refuse(w, x);
+	} else if (is_purge(x)) {
+		if (w->settings->purge_peers)
+			purge_serve(&w->purger, x);
+		else
+			exchange_reply_error(x, 403, NULL);
 	} else if (resource) {
 		w->hooks.resources->on_request(w->hooks.resources_arg, x);
 	} else {
@@ -547,7 +557,9 @@ static void on_peer_done(void *arg, struct exchange *x, enum exchange_end end)
 {
 	struct worker *w = arg;
 
-	if (!is_resource(x))
+	if (is_purge(x))
+		purge_leave(x);
+	else if (!is_resource(x))
 		on_data_done(arg, x, end);
 	else if (is_handed_on(x) && w->hooks.resources->on_done)
 		w->hooks.resources->on_done(w->hooks.resources_arg, x, end);

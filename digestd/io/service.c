@@ -52,6 +52,7 @@ struct service {
 	struct follow *follow;       /* null: no peers */
 	struct admin admin_source;
 	struct purger purger;
+	struct purge_peers purge_peers;
 	struct admit_api admit;
 	struct server *admin;
 	struct worker **workers;
@@ -304,6 +305,12 @@ static struct follow_place *places_of(const struct config *c)
 	return places;
 }
 
+static void set_purging(struct service *s, const struct config *c)
+{
+	s->purge_peers = settings_of_purging(c);
+	s->purge_peers.fetcher = s->fetcher;
+}
+
 static int start_follow(struct service *s)
 {
 	struct follow_settings settings = settings_of_following(s->config);
@@ -313,6 +320,7 @@ static int start_follow(struct service *s)
 	if (!err && s->config->has_key)
 		err = follow_new(s->loop, s->fetcher, &settings, places,
 				 s->config->npeers, on_view, s, &s->follow);
+	set_purging(s, s->config);
 	free(places);
 	return err;
 }
@@ -334,6 +342,7 @@ static int start_admin(struct service *s)
 		return 0;
 	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
 	settings_hash_secret(s->config, s->purger.secret);
+	s->purger.peers = &s->purge_peers;
 	s->admit.admitter = s->admitter;
 	settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source = (struct admin){ gather, s, &s->purger, &s->admit };
@@ -488,6 +497,7 @@ static int apply(struct service *s, const struct config *c)
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
 	cache_limit(s->cache, (uint64_t)c->cache_size,
 		    (unsigned)c->vary_limit);
+	set_purging(s, c);
 	if (s->admin)
 		server_set_tls(s->admin, c->tls_admin);
 	log_set_level(c->log_level);

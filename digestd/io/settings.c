@@ -13,6 +13,7 @@ enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
 	SMALL_OBJECT_BYTES = 4096,
+	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
 };
 
 /* The token that peers present, in hexadecimal digits. */
@@ -63,6 +64,7 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.peer_first_byte_ms = (unsigned)c->peer_timeout_ms,
 		.peer_budget_ms = (unsigned)c->peer_budget_ms,
 		.peer_tries = (unsigned)c->peer_tries,
+		.purge_peers = c->purge_peers,
 		.max_object_bytes = (size_t)c->max_object_size,
 		.window_bytes = (size_t)c->stream_window,
 		.max_upload_bytes = (uint64_t)c->max_upload_size,
@@ -206,4 +208,17 @@ struct follow_settings settings_of_following(const struct config *c)
 	s.limits.max_bits = (uint64_t)c->digest_max_bits * 8;
 	make_token(c, s.token);
 	return s;
+}
+
+struct purge_peers settings_of_purging(const struct config *c)
+{
+	struct purge_peers p = {
+		.peers = c->peers,
+		.npeers = c->purge_peers && c->has_key ? c->npeers : 0,
+		.timeout_ms = PURGE_TIMEOUT_MS,
+		.tls = c->tls_peer_client,
+	};
+
+	make_token(c, p.token);
+	return p;
 }

@@ -9,6 +9,7 @@
 #include "digestd/io/admitter.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/placer.h"
+#include "digestd/io/purge_peers.h"
 #include "digestd/io/worker.h"
 
 struct config;
@@ -40,5 +41,8 @@ struct placer_settings settings_of_placement(const struct config *c);
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);
 struct follow_settings settings_of_following(const struct config *c);
+
+/* Who is told of purges: borrows from the configuration; no fetcher yet. */
+struct purge_peers settings_of_purging(const struct config *c);
 
 #endif

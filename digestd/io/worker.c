@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "digestd/core/peerset.h"
 #include "digestd/io/request.h"
@@ -54,6 +55,9 @@ static int open_all(struct worker *w)
 		err = fetcher_new(w->loop, per_host, &w->public);
 	if (err)
 		return err;
+	w->purger = (struct purger){ .loop = w->loop, .cache = w->cache };
+	memcpy(w->purger.secret, w->settings->hash_secret,
+	       sizeof(w->purger.secret));
 	fetcher_public_only(w->public);
 	err = open_server(w, false);
 	if (!err)
@@ -105,6 +109,7 @@ void worker_stop(struct worker **worker)
 		loop_turn(w->loop, 0);
 	server_free(&w->data);
 	server_free(&w->peer);
+	purger_stop(&w->purger);
 	request_end_all(w);
 	fetcher_free(&w->fetcher);
 	fetcher_free(&w->public);

@@ -71,6 +71,7 @@ struct worker_settings {
 	unsigned peer_first_byte_ms; /* of one peer */
 	unsigned peer_budget_ms;     /* of all peers asked for one request */
 	unsigned peer_tries;         /* peers asked for one request at most */
+	bool purge_peers;            /* they may purge objects here */
 
 	/* bodies */
 	size_t max_object_bytes;     /* larger ones are not stored */

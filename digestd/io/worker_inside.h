@@ -10,6 +10,7 @@
 #include "digestd/io/fetch.h"
 #include "digestd/io/log.h"
 #include "digestd/io/loop.h"
+#include "digestd/io/purge.h"
 #include "digestd/io/server.h"
 #include "digestd/io/worker.h"
 
@@ -27,6 +28,7 @@ struct worker {
 	struct request *requests;
 	struct worker_counters counters; /* written here, read anywhere */
 	struct log_limit untrusted_log;
+	struct purger purger; /* for peers */
 
 	pthread_t thread;
 	bool started;

@@ -1,6 +1,7 @@
 """What operators purge, through the admin listener."""
 
 import json
+import signal
 import threading
 
 import servers
@@ -11,9 +12,14 @@ HOST = "www.example.com"
 
 def purge(node, target="/", expect=200, **fields):
     headers = {k.replace("_", "-"): v for k, v in fields.items()}
-    r = request(node.admin, target, method="PURGE", headers=headers)
+    r = request(node.admin, target, method="PURGE", headers=headers,
+                timeout=30)
     assert r.status == expect, r.status
-    return json.loads(r.body)["purged"] if r.status == 200 else None
+    if r.status != 200:
+        return None
+    told = json.loads(r.body)
+    return (told["purged"], told["peers"]) if "peers" in told \
+        else told["purged"]
 
 
 def fill(node, origin, pages):
@@ -88,3 +94,50 @@ def test_what_is_under_way_is_not_stored(node, origin):
     client.join()
     until(lambda: node.get("/a").source == "origin")
     assert node.get("/a").source == "hit"
+
+
+def three(make_cluster, origin, **options):
+    """Three nodes that hold two pages each."""
+    c = make_cluster(3, peer_tries="0", **options)
+    c.origin_url = origin.url
+    c.start()
+    for n in c.nodes:
+        fill(n, origin, {"/a": {"Cache-Tag": "x"}, "/b": {}})
+    return c.nodes
+
+
+def test_peers_are_told(make_cluster, origin):
+    nodes = three(make_cluster, origin, purge_peers=True)
+    a, b, c = nodes
+    assert purge(a, "/a") == (1, {"n2": 1, "n3": 1})
+    assert all(held(n, ["/a", "/b"]) == {"/b"} for n in nodes)
+    assert purge(b, "/a") == (0, {"n1": 0, "n3": 0})
+    for n in nodes:
+        fill(n, origin, {"/a": {"Cache-Tag": "x"}})
+    assert purge(c, Purge_Tag="x") == (1, {"n1": 1, "n2": 1})
+    assert all(held(n, ["/a", "/b"]) == {"/b"} for n in nodes)
+    assert purge(c, Purge_Prefix=f"http://{HOST}/") == (1, {"n1": 1, "n2": 1})
+    assert not any(held(n, ["/a", "/b"]) for n in nodes)
+
+
+def test_peers_that_do_not_purge(make_cluster, origin):
+    """One that is not there, and one that takes no purges from peers."""
+    nodes = three(make_cluster, origin, purge_peers=True)
+    nodes[1].process.end()
+    nodes[2].options["purge_peers"] = False
+    nodes[2].write()
+    nodes[2].process.signal(signal.SIGHUP)
+    until(lambda: "reload: done" in nodes[2].process.logged())
+    until(lambda: purge(nodes[0], "/none")[1] == {"n2": None, "n3": None},
+          what="refused")
+    assert purge(nodes[0], "/a") == (1, {"n2": None, "n3": None})
+    assert held(nodes[2], ["/a"]) == {"/a"}
+    assert "peer n3 did not purge (403)" in nodes[0].process.logged()
+
+
+def test_only_peers_may_purge(make_cluster, origin):
+    a = three(make_cluster, origin, purge_peers=True)[0]
+    uri = f"http://{HOST}/a"
+    assert request(a.peer, uri, method="PURGE").status == 407
+    assert request(a.peer, "/a", method="PURGE").status == 401
+    assert held(a, ["/a"]) == {"/a"}
