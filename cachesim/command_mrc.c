@@ -114,8 +114,7 @@ static int compute(struct curve *c, struct report *r)
 		.adjust = !c->s->no_adjust,
 	};
 
-	mrc.sample.warm = (uint64_t)((double)c->trace->nrequests *
-				     config->warmup_ppm / 1e6);
+	mrc.sample.warm = sim_config_warm(config, c->trace);
 	sort_sizes(c);
 	if (sim_mrc(&mrc, c->points, NULL))
 		return TOOL_IO;
@@ -171,6 +170,10 @@ static int compute_all(const struct plan *plan, struct settings *s)
 
 	if (code)
 		return code;
+	if (!plan_fits(plan, &t)) {
+		sim_trace_free(&t);
+		return TOOL_NO;
+	}
 	report_init(&r, "mrc", columns, sizeof(columns) / sizeof(columns[0]));
 	report_note(&r, "trace", s->trace);
 	if (s->rate > 0) {

@@ -350,6 +350,12 @@ static const char *set_warmup(struct sim_config *c, const char *text,
 	return share(text, &c->warmup_ppm, v);
 }
 
+static const char *set_warmup_sec(struct sim_config *c, const char *text,
+				  double *v)
+{
+	return dimension_seconds(text, &c->warmup_s, v);
+}
+
 static const char *set_seed(struct sim_config *c, const char *text, double *v)
 {
 	const char *fault = whole(text, UINT32_MAX, v);
@@ -388,6 +394,7 @@ static const struct {
 	ROW(LOSS,        "loss",        SHARE,   set_loss),
 	ROW(EPOCH,       "epoch",       COUNT,   set_epoch),
 	ROW(WARMUP,      "warmup",      SHARE,   set_warmup),
+	ROW(WARMUP_SEC,  "warmup_sec",  SECONDS, set_warmup_sec),
 	ROW(SEED,        "seed",        COUNT,   set_seed),
 #undef ROW
 	/* clang-format on */
@@ -441,6 +448,8 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 	ROW(EPOCH, "epoch", 0, "N", "requests between looks at peers (1)"),
 	ROW(WARMUP, "warmup", 'w', "SHARE",
 	    "of the requests that are not counted (0)"),
+	ROW(WARMUP_SEC, "warmup-sec", 0, "TIME",
+	    "of the trace that is not counted: 3600, 1h (0)"),
 	ROW(SEED, "seed", 'S', "N", "of what is random (1)"),
 #undef ROW
 	/* clang-format on */

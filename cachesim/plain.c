@@ -8,6 +8,7 @@
 #include "cachesim/sim/multi.h"
 #include "codec/error.h"
 #include "digestd/core/eviction.h"
+#include "digestd/tool/progress.h"
 
 enum {
 	TOGETHER = 64, /* caches of one pass */
@@ -20,11 +21,26 @@ bool plain_is(const struct plan_row *row, const struct sim_trace *t,
 	const struct sim_config *c = &row->config;
 
 	return c->nproxies == 1 && !c->protocol && !c->admission &&
-	       !c->size_limit && !c->warmup_ppm &&
+	       !c->size_limit && !c->warmup_ppm && !c->warmup_s &&
 	       (c->placement == PLACEMENT_KEEP ||
 		c->placement == PLACEMENT_SECOND ||
 		c->placement == PLACEMENT_SINGLE) &&
 	       (!t->nchanges || keep_changed);
+}
+
+/* How far all passes together are, in requests of all rows. */
+struct course {
+	struct progress progress;
+	uint64_t before; /* in passes that ended */
+	size_t rows;	 /* of this pass */
+};
+
+static void tell(void *arg, uint64_t requests)
+{
+	struct course *c = arg;
+	uint64_t done = c->before + c->rows * requests;
+
+	progress_tell(&c->progress, done, done);
 }
 
 /* As a cluster of one counts. */
@@ -53,54 +69,82 @@ static void convert(const struct sim_multi_result *r,
 	out->proxy[0] = *n;
 }
 
-/* Simulates n rows, those at rows[0..n-1], which count alike. */
-static int run(const struct plan *p, const struct sim_trace *t,
-	       struct sim_result *out, const size_t *rows, size_t n,
-	       struct plain_options options)
+/* What is simulated, and where the results go. */
+struct job {
+	const struct plan *plan;
+	const struct sim_trace *trace;
+	struct sim_result *out;
+	struct plain_options options;
+};
+
+/* Simulates course->rows rows, those at rows[0] and so on. */
+static int run(const struct job *j, const size_t *rows, struct course *course)
 {
 	struct sim_multi_cache caches[TOGETHER];
 	struct sim_multi_result results[TOGETHER];
-	const struct sim_config *first = &p->rows[rows[0]].config;
+	const struct plan_row *row = j->plan->rows;
 	struct sim_multi_config config = {
-		.trace = t,
+		.trace = j->trace,
 		.caches = caches,
-		.ncaches = n,
-		.nthreads = options.nthreads,
-		.equal_sizes = first->objects,
-		.keep_changed = options.keep_changed,
+		.ncaches = course->rows,
+		.nthreads = j->options.nthreads,
+		.equal_sizes = row[rows[0]].config.objects, /* as of all */
+		.keep_changed = j->options.keep_changed,
+		.tell = tell,
+		.arg = course,
 	};
 	int error;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct sim_config *c = &p->rows[rows[i]].config;
+	for (size_t i = 0; i < course->rows; i++) {
+		const struct sim_config *c = &row[rows[i]].config;
 
 		caches[i] = (struct sim_multi_cache){
 			.policy = c->eviction ? c->eviction :
 						eviction_policy_find("lru"),
-			.capacity = sim_config_capacity(c, t),
-			.hashed = n > ARRAYS,
+			.capacity = sim_config_capacity(c, j->trace),
+			.hashed = course->rows > ARRAYS,
 		};
 	}
 	error = sim_multi_run(&config, results);
-	for (size_t i = 0; !error && i < n; i++)
-		convert(&results[i], &p->rows[rows[i]].config,
-			caches[i].capacity, &out[rows[i]]);
+	for (size_t i = 0; !error && i < course->rows; i++)
+		convert(&results[i], &row[rows[i]].config, caches[i].capacity,
+			&j->out[rows[i]]);
+	course->before += course->rows * j->trace->nrequests;
 	return error;
+}
+
+static size_t count(const struct plan *p, const struct sim_trace *t,
+		    bool keep_changed)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nrows; i++)
+		n += plain_is(&p->rows[i], t, keep_changed);
+	return n;
 }
 
 int plain_simulate(const struct plan *p, const struct sim_trace *t,
 		   struct sim_result *out, struct plain_options options)
 {
-	size_t rows[TOGETHER], n = 0;
+	size_t rows[TOGETHER], all = count(p, t, options.keep_changed);
+	struct job job = { p, t, out, options };
+	struct course course = { .rows = 0 };
 	int error = 0;
 
-	for (size_t i = 0; !error && i < p->nrows; i++) {
-		if (plain_is(&p->rows[i], t, options.keep_changed))
-			rows[n++] = i;
-		if (n == TOGETHER || (n && i + 1 == p->nrows)) {
-			error = run(p, t, out, rows, n, options);
-			n = 0;
-		}
+	progress_start(&course.progress,
+		       options.quiet ? PROGRESS_NEVER : PROGRESS_TERMINAL,
+		       "simulating", t->nrequests * all);
+	course.progress.noun = "requests";
+	for (size_t i = 0; !error && all && i < p->nrows; i++) {
+		if (!plain_is(&p->rows[i], t, options.keep_changed))
+			continue;
+		rows[course.rows++] = i;
+		all--;
+		if (course.rows < TOGETHER && all)
+			continue;
+		error = run(&job, rows, &course);
+		course.rows = 0;
 	}
+	progress_clear(&course.progress);
 	return error;
 }

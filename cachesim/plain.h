@@ -13,6 +13,7 @@ struct plain_options {
 	/* A changed object is a hit, and stays as it is, as libCacheSim has
 	 * it. Then all rows must be plain. */
 	bool keep_changed;
+	bool quiet; /* no progress on stderr */
 };
 
 /* Whether a row is one; of a trace with changes none is, unless changed

@@ -52,6 +52,7 @@ static bool applies(enum dimension d, const struct sim_config *c)
 	case DIMENSION_PARTITION:
 	case DIMENSION_PREFIX_BITS:
 	case DIMENSION_WARMUP:
+	case DIMENSION_WARMUP_SEC:
 	case DIMENSION_SEED:
 	case DIMENSIONS:
 		return true;

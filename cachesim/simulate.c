@@ -172,7 +172,8 @@ int simulate(const struct plan *p, const struct sim_trace *t,
 			  .lock = PTHREAD_MUTEX_INITIALIZER,
 			  .ended = PTHREAD_COND_INITIALIZER };
 	struct plain_options plain = { .nthreads = options->threads,
-				       .keep_changed = options->keep_changed };
+				       .keep_changed = options->keep_changed,
+				       .quiet = options->quiet };
 	int error = w.rows ? plain_simulate(p, t, out, plain) : SCD_ENOMEM;
 
 	for (size_t i = 0; !error && i < p->nrows; i++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cachesim/sim/modify.h"
+#include "cachesim/trace/format.h"
 #include "digestd/tool/command.h"
 #include "digestd/tool/progress.h"
 
@@ -42,6 +43,16 @@ struct trace_options workload_options(const struct settings *s,
 				       .arg = state };
 }
 
+/* What --trace-type takes, for one that is unknown or cannot be guessed. */
+static void list_formats(void)
+{
+	fprintf(stderr, "%s: --trace-type is one of:",
+		program_invocation_short_name);
+	for (size_t i = 0; trace_formats[i]; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", trace_formats[i]->name);
+	fprintf(stderr, "\n");
+}
+
 int workload_failed(const char *trace, int error)
 {
 	const char *why = trace_strerror(error);
@@ -50,6 +61,8 @@ int workload_failed(const char *trace, int error)
 		why = strerror(errno);
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, trace,
 		why);
+	if (error == TRACE_EUNKNOWN)
+		list_formats();
 	if (error == TRACE_EUNKNOWN || error == TRACE_EOPTION)
 		return TOOL_USAGE;
 	return error == TRACE_EIO || error == TRACE_ENOMEM ? TOOL_IO : TOOL_NO;

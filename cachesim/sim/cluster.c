@@ -38,6 +38,16 @@ uint64_t sim_config_capacity(const struct sim_config *c,
 	return (uint64_t)((double)all * c->capacity_ppm / MILLION);
 }
 
+uint64_t sim_config_warm(const struct sim_config *c, const struct sim_trace *t)
+{
+	uint64_t warm = (uint64_t)((double)t->nrequests * c->warmup_ppm /
+				   MILLION), i = 0;
+
+	while (t->time && i < t->nrequests && t->time[i] < c->warmup_s)
+		i++;
+	return i > warm ? i : warm;
+}
+
 static double mean_size(const struct sim_cluster *s)
 {
 	if (s->config.objects || !s->trace->nobjects)
@@ -309,7 +319,7 @@ static int make(struct sim_cluster **out, const struct sim_config *c,
 	s->way = s->config.protocol->way;
 	s->own = UINT64_MAX;
 	s->next_s = UINT64_MAX;
-	s->warm = (uint64_t)((double)t->nrequests * c->warmup_ppm / MILLION);
+	s->warm = sim_config_warm(c, t);
 	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
 		s->config.digest.expected = expected_objects(s);

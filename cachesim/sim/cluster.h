@@ -117,7 +117,9 @@ struct sim_config {
 	struct sim_latency latency;
 	uint64_t epoch; /* requests; 0 counts as 1 */
 
-	uint32_t warmup_ppm; /* first share of the requests: not counted */
+	/* what comes first is not counted: a share of the requests, and those
+	 * before a second of the trace's time */
+	uint32_t warmup_ppm, warmup_s;
 	uint64_t seed;
 	/* The other processes that simulate this (sim/exchange.h), all with
 	 * the same configuration and trace; borrowed. Null: there are none. */
@@ -229,6 +231,11 @@ void sim_config_use(struct sim_config *c, const struct protocol *protocol);
  * objects with `objects`]. */
 uint64_t sim_config_capacity(const struct sim_config *c,
 			     const struct sim_trace *t);
+
+/* The first request that is counted; with none behind the warm-up, their
+ * number. */
+uint64_t sim_config_warm(const struct sim_config *c,
+			 const struct sim_trace *t);
 
 /* What is wrong with a configuration for this trace, in English without a full
  * stop; null: nothing. Static. */

@@ -92,6 +92,16 @@ static bool uses_time(const struct sim_config *c)
 	return c->publish.period_s || c->transport.delay_s;
 }
 
+static const char *fault_of_warmup(const struct sim_config *c,
+				   const struct sim_trace *t)
+{
+	if (c->warmup_s && !t->time)
+		return "the trace has no times to warm up by";
+	if (c->warmup_s && sim_config_warm(c, t) == t->nrequests)
+		return "nothing is left after the warm-up";
+	return NULL;
+}
+
 static const char *fault_of_protocol(const struct sim_config *c,
 				     const struct sim_trace *t)
 {
@@ -112,5 +122,7 @@ const char *sim_config_fault(const struct sim_config *c,
 {
 	const char *fault = fault_of_cluster(c);
 
+	if (!fault)
+		fault = fault_of_warmup(c, t);
 	return fault ? fault : fault_of_protocol(c, t);
 }

@@ -9,7 +9,10 @@
 
 #include "codec/error.h"
 
-enum { BLOCK = 4096 }; /* requests: 16 KiB, half of a first-level cache */
+enum {
+	BLOCK = 4096,	   /* requests: 16 KiB, half of a first-level cache */
+	TELL_BLOCKS = 4,  /* between two tellings */
+};
 
 /* One thread: every nworkers-th cache from the first on. */
 struct worker {
@@ -19,6 +22,7 @@ struct worker {
 	struct sim_cache **caches; /* of all, shared; this one's are made */
 	uint32_t *size;		   /* by object, as of now; null: none change */
 	uint64_t at, next_change;  /* requests and changes done */
+	uint64_t next_tell;	   /* the request to tell of */
 	uint64_t bytes;		   /* of the requests that count */
 	pthread_t thread;
 	bool started;
@@ -132,6 +136,15 @@ static int copy_sizes(struct worker *w)
 	return 0;
 }
 
+/* Only the first is the caller's thread. */
+static void tell(struct worker *w)
+{
+	if (w->first || !w->config->tell || w->at < w->next_tell)
+		return;
+	w->config->tell(w->config->arg, w->at);
+	w->next_tell = w->at + TELL_BLOCKS * BLOCK;
+}
+
 static void pass(struct worker *w)
 {
 	while (w->at < w->config->trace->nrequests && !w->err) {
@@ -144,6 +157,7 @@ static void pass(struct worker *w)
 		     i += w->nworkers)
 			w->err = replay(w, i, end);
 		w->at = end;
+		tell(w);
 	}
 }
 

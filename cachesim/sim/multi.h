@@ -31,6 +31,10 @@ struct sim_multi_config {
 	unsigned nthreads; /* 0: one */
 	bool equal_sizes;  /* every object has size 1 */
 	bool keep_changed;
+	/* Null, or told now and then, by the caller's own thread, how many
+	 * requests of the trace that has done. */
+	void (*tell)(void *arg, uint64_t requests);
+	void *arg;
 };
 
 /* Of one cache, for the requests that count; memory at the end. */

@@ -146,6 +146,23 @@ def objects_change_with_time():
     assert code == 1 and "no times" in err
 
 
+def warmup_by_time():
+    """As libCacheSim spells it; the later of both ends it."""
+    text = b"".join(b"%d,http://u/,5\n" % i for i in range(100, 200))
+    for options, counted in ((("--warmup-sec", "30"), 70),
+                             (("--warmup-sec=1m", "-w", "10%"), 40),
+                             (("--warmup-sec=5s", "-w", "10%"), 90)):
+        row = rows("run", "-", "-s", "100", *options, data=text)[0]
+        assert row["requests"] == row["local_hits"] == counted, options
+        row = rows("mrc", "-", "-s", "100", *options, data=text)[0]
+        assert row["hit_ratio"] == 1, options
+    assert rows("mrc", "-", "-s", "100", data=text)[0]["hit_ratio"] == .99
+    for command in ("run", "mrc"):
+        code, _, err = cachesim(command, "-", "--warmup-sec", "1",
+                                data=b"a\nb\n")
+        assert code == 1 and "no times" in err, command
+
+
 TRACES = os.environ.get("SCD_TRACES", os.path.join(
     SOURCE, os.pardir, "shared", "traces"))
 NAMES = {"web07": ("cache2k-web07.i32le.zst", "i32le"),
@@ -220,6 +237,8 @@ ROWS = [
     value_of("list", "-s", "1%,2%", "for cachesim sweep"),
     value_of("empty value", "-s", "", '--size: ""'),
     ("two operands", ("run", "t.csv", "csv"), b"", 2, b"", "not 2 arg"),
+    ("unknown type", ("run", "-f", "x", "t.csv"), b"", 2, b"",
+     "--trace-type is one of: clf, squid, csv,"),
     ("no trace", ("run", "none"), b"", 3, b"", "none: No such"),
     ("no combinations", ("sweep", "t.csv", "-S", ",".join("1" * 400), "-p",
                          ",".join("1" * 400)), b"", 2, b"", "too many"),
@@ -229,6 +248,7 @@ TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
          cluster_of_one_is_a_cache, servers_come_from_urls,
          changed_objects, versions_of_objects, objects_change_with_time,
+         warmup_by_time,
          miss_ratios_are_libcachesims, admission_saves_writes,
          admission_is_measured,
          row_of_a_sweep_is_a_run, proxies_add_up,

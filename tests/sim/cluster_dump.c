@@ -42,6 +42,7 @@ static const struct {
 	NUMBER("loss_ppm", transport.loss_ppm),
 	NUMBER("epoch", epoch),
 	NUMBER("warmup_ppm", warmup_ppm),
+	NUMBER("warmup_s", warmup_s),
 	NUMBER("seed", seed),
 	NUMBER("expected", digest.expected),
 	NUMBER("nhash", digest.nhash),

@@ -295,10 +295,14 @@ static void faults_are_named(void **state)
 	BAD(placement = PLACEMENTS);
 	BAD(capacity_ppm = 0);
 	BAD(warmup_ppm = 1000000);
+	BAD(warmup_s = UINT32_MAX);
 	BAD(transport.loss_ppm = 1000001);
 	BAD(digest.form = PROTOCOL_FORMS);
 	t.time = NULL;
 	BAD(nproxies = 2);
+	good = usual("icp", false);
+	assert_null(sim_config_fault(&good, &t));
+	BAD(warmup_s = 1);
 	good.protocol = protocol_find("servernames");
 	BAD(server = NULL);
 #undef BAD

@@ -181,6 +181,34 @@ static void test_threads(void **state)
 	free(s);
 }
 
+static void take_tale(void *arg, uint64_t requests)
+{
+	uint64_t *told = arg;
+
+	assert_true(requests > told[0] && requests <= NREQUESTS);
+	told[0] = requests;
+	told[1]++;
+}
+
+/* With any number of threads it is told how far one of them is. */
+static void test_tells(void **state)
+{
+	struct sample *s = sample_new();
+
+	(void)state;
+	for (unsigned n = 1; n <= 3; n++) {
+		uint64_t told[2] = { 0 };
+
+		s->config.nthreads = n;
+		s->config.tell = take_tale;
+		s->config.arg = told;
+		assert_int_equal(sim_multi_run(&s->config, s->results), 0);
+		assert_true(told[0] > NREQUESTS / 3);
+		assert_int_equal(told[1], 2);
+	}
+	free(s);
+}
+
 /* No caches, and no requests. */
 static void test_nothing(void **state)
 {
@@ -224,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_tells),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_allocation),
 	};

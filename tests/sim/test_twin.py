@@ -53,6 +53,8 @@ CASES = [
      "share_ppm": 20000},
     {"protocol": "directory", "modify_s": 25, "epoch": 20, "tries": 0},
     {"protocol": "none", "modify_s": 1},
+    {"protocol": "icp", "warmup_s": 300},
+    {"protocol": "none", "warmup_s": 300, "warmup_ppm": 900000},
 ]
 
 

@@ -15,7 +15,8 @@ DEFAULTS = {
     "proxies": 4, "capacity": 0, "objects": 0, "size_limit": 0,
     "placement": KEEP, "tries": 1, "peer_use": 0, "share_ppm": 10000,
     "period_s": 0, "delay_s": 0, "delay_requests": 0, "loss_ppm": 0,
-    "epoch": 1, "warmup_ppm": 0, "modify_s": 0, "seed": 1, "protocol": "none",
+    "epoch": 1, "warmup_ppm": 0, "warmup_s": 0,
+    "modify_s": 0, "seed": 1, "protocol": "none",
 }
 
 # bytes of a query, a reply, a fetch in vain, around an update
@@ -122,6 +123,9 @@ class Cluster:
 
     def run(self):
         warm = len(self.trace.requests) * self.o["warmup_ppm"] // 1000000
+        late = [at for at, (_, time, _) in enumerate(self.trace.requests)
+                if time >= self.o["warmup_s"]]
+        warm = max(warm, late[0])
         for at, (key, time, client) in enumerate(self.trace.requests):
             if at % self.o["epoch"] == 0:
                 self.between_epochs(at, time)
