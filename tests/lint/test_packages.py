@@ -25,6 +25,7 @@ MODULES = {
     "libcurl": "libcurl4-gnutls-dev",
     "gnutls": "libgnutls28-dev",
     "libconfuse": "libconfuse-dev",
+    "jemalloc": "libjemalloc-dev",
     "cmocka": "libcmocka-dev",
 }
 PROGRAMS = {
