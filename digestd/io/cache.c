@@ -312,33 +312,6 @@ bool cache_rebuild_part(struct cache *cache)
 	return last;
 }
 
-int cache_snapshot(struct cache *cache)
-{
-	struct catalog_stats now;
-	struct scd_bloom copy;
-	int error;
-
-	catalog_stats(cache_lock(cache), &now);
-	cache_unlock(cache);
-	error = scd_bloom_init(&copy, now.nbits, now.nhash);
-	if (error)
-		return error;
-	/* touches all pages: that takes longer than the copy */
-	scd_bloom_clear(&copy);
-	catalog_snapshot_begin(cache_lock(cache), &copy);
-	cache_unlock(cache);
-	return SCD_OK;
-}
-
-bool cache_snapshot_slice(struct cache *cache, int64_t now_ms,
-			  struct catalog_snapshot *out)
-{
-	bool last = catalog_snapshot_slice(cache_lock(cache), now_ms, out);
-
-	cache_unlock(cache);
-	return last;
-}
-
 static void add_stats(const struct store *s, struct store_stats *sum)
 {
 	struct store_stats t;

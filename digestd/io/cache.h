@@ -26,7 +26,6 @@
 struct admitter;
 struct cache;
 struct catalog;
-struct catalog_snapshot;
 struct catalog_stats;
 struct flights;
 
@@ -97,20 +96,6 @@ int cache_rebuild(struct cache *cache, uint64_t nbits);
  * Returns whether that was the last.
  */
 bool cache_rebuild_part(struct cache *cache);
-
-/*
- * Begins a snapshot of the catalog, see catalog_snapshot_begin(). Returns 0 or
- * SCD_ENOMEM. No rebuild begins or goes on until the last slice was copied.
- */
-int cache_snapshot(struct cache *cache);
-
-/*
- * Copies the next slice, with the lock held for it; to be called with pauses in
- * between, in which the workers get the lock. Returns whether that was the last
- * one, see catalog_snapshot_slice().
- */
-bool cache_snapshot_slice(struct cache *cache, int64_t now_ms,
-			  struct catalog_snapshot *out);
 
 /* What is stored. */
 void cache_stats(struct cache *cache, struct store_stats *store,

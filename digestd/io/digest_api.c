@@ -34,6 +34,8 @@ struct waiter {
 };
 
 struct digest_api {
+	const struct digest_paths *paths;
+	struct digest_api *more; /* whose paths are others; or null */
 	pthread_mutex_t lock;
 	struct publication *recent[RECENT]; /* the current one first */
 	struct waiter *waiting;
@@ -108,7 +110,8 @@ static struct digest_tag tag_of(const struct publication *p)
 }
 
 /* One Link with all deltas that lead here. */
-static int add_links(struct fields *f, const struct publication *p)
+static int add_links(const struct digest_api *api, struct fields *f,
+		     const struct publication *p)
 {
 	char link[160];
 
@@ -116,9 +119,9 @@ static int add_links(struct fields *f, const struct publication *p)
 		if (!p->deltas[i].xor)
 			continue;
 		snprintf(link, sizeof(link),
-			 "</scd/v1/delta/%016" PRIx64 "/%" PRIu64 "-%" PRIu64
-			 ">; rel=\"scd-delta\"", p->instance,
-			 p->deltas[i].from, p->generation);
+			 "<%s%016" PRIx64 "/%" PRIu64 "-%" PRIu64
+			 ">; rel=\"scd-delta\"", api->paths->delta,
+			 p->instance, p->deltas[i].from, p->generation);
 		if (fields_add(f, "Link", link))
 			return -ENOMEM;
 	}
@@ -126,7 +129,8 @@ static int add_links(struct fields *f, const struct publication *p)
 }
 
 /* The fields that 200, 226 and 304 of the current digest have in common. */
-static int current_fields(struct fields *f, const struct publication *p)
+static int current_fields(const struct digest_api *api, struct fields *f,
+			  const struct publication *p)
 {
 	char etag[DIGEST_ETAG_BYTES + 1];
 	struct digest_tag tag = tag_of(p);
@@ -135,7 +139,7 @@ static int current_fields(struct fields *f, const struct publication *p)
 	fields_init(f);
 	if (fields_add(f, "ETag", etag) ||
 	    fields_add(f, "Cache-Control", "no-cache") ||
-	    fields_add(f, "Vary", "A-IM") || add_links(f, p))
+	    fields_add(f, "Vary", "A-IM") || add_links(api, f, p))
 		return -ENOMEM;
 	return 0;
 }
@@ -145,7 +149,7 @@ static void send_unchanged(struct digest_api *api, struct exchange *x,
 {
 	struct fields f;
 
-	if (current_fields(&f, p)) {
+	if (current_fields(api, &f, p)) {
 		exchange_abort(x);
 	} else {
 		count(&api->counters.not_modified, 1);
@@ -159,7 +163,7 @@ static void send_full(struct digest_api *api, struct exchange *x,
 {
 	struct fields f;
 
-	if (current_fields(&f, p) ||
+	if (current_fields(api, &f, p) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
 	} else {
@@ -186,7 +190,7 @@ static void send_delta(struct digest_api *api, struct exchange *x,
 	struct fields f;
 
 	digest_tag_write(&base, etag);
-	if (current_fields(&f, p) || fields_add(&f, "IM", delta->im) ||
+	if (current_fields(api, &f, p) || fields_add(&f, "IM", delta->im) ||
 	    fields_add(&f, "Delta-Base", etag) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
@@ -387,8 +391,14 @@ static void on_request(void *arg, struct exchange *x)
 		fields_free(&allow);
 		return;
 	}
-	digest_request_read(&r, request->target, request->target_len,
-			    request->fields);
+	for (;; api = api->more) {
+		digest_request_read(&r, api->paths,
+				    (struct field_part){ request->target,
+							 request->target_len },
+				    request->fields);
+		if (r.resource != DIGEST_NONE || !api->more)
+			break;
+	}
 	switch (r.resource) {
 	case DIGEST_NONE:
 		exchange_reply_error(x, 404, NULL);
@@ -424,7 +434,8 @@ const struct server_handler digest_api_handler = {
 	.on_done = on_done,
 };
 
-int digest_api_new(struct digest_api **out, int64_t max_wait_s)
+int digest_api_new(struct digest_api **out, int64_t max_wait_s,
+		   const struct digest_paths *paths)
 {
 	struct digest_api *api = calloc(1, sizeof(*api));
 
@@ -432,8 +443,14 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s)
 		return -ENOMEM;
 	pthread_mutex_init(&api->lock, NULL);
 	api->max_wait_s = max_wait_s;
+	api->paths = paths;
 	*out = api;
 	return 0;
+}
+
+void digest_api_add(struct digest_api *api, struct digest_api *more)
+{
+	api->more = more;
 }
 
 void digest_api_free(struct digest_api **api)

@@ -4,6 +4,8 @@
  *   /scd/v1/digest                          the current digest
  *   /scd/v1/delta/<instance>/<from>-<to>    a delta, immutable
  *
+ * and the same of what the node was asked for, under seen and seen-delta.
+ *
  * Requests come from several workers; publications from the service loop.
  * Requests that wait for news hang in a list here until there is some.
  */
@@ -16,6 +18,7 @@
 #include "digestd/io/server.h"
 
 struct digest_api;
+struct digest_paths;
 
 /* Counters; one row each. name, what it counts. */
 /* clang-format off */
@@ -38,9 +41,15 @@ extern const struct server_handler digest_api_handler;
 
 /*
  * Makes an interface without a publication: requests get 503 until there is
- * one. max_wait_s bounds Prefer: wait. Returns 0 or -ENOMEM.
+ * one. max_wait_s bounds Prefer: wait; `paths` are borrowed. Returns 0 or
+ * -ENOMEM.
  */
-int digest_api_new(struct digest_api **out, int64_t max_wait_s);
+int digest_api_new(struct digest_api **out, int64_t max_wait_s,
+		   const struct digest_paths *paths);
+
+/* Requests for other paths than its own go to `more`, which is borrowed;
+ * before there are any. */
+void digest_api_add(struct digest_api *api, struct digest_api *more);
 
 /* Frees it, when no worker runs any more. */
 void digest_api_free(struct digest_api **api);

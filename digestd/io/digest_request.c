@@ -9,8 +9,10 @@
 
 #include "digestd/core/fields.h"
 
-static const char digest_path[] = "/scd/v1/digest";
-static const char delta_path[] = "/scd/v1/delta/";
+const struct digest_paths digest_paths_held = { "/scd/v1/digest",
+						"/scd/v1/delta/" };
+const struct digest_paths digest_paths_seen = { "/scd/v1/seen",
+						"/scd/v1/seen-delta/" };
 
 /* A reader's place in the text. */
 struct place {
@@ -75,14 +77,17 @@ void digest_tag_write(const struct digest_tag *tag,
 		 tag->instance, tag->generation);
 }
 
-static void read_target(struct digest_request *r, const char *target,
-			size_t len)
+static void read_target(struct digest_request *r,
+			const struct digest_paths *paths,
+			struct field_part target)
 {
-	struct place p = { target, target + len };
+	struct place p = { target.at, target.at + target.len };
 
-	if (len == strlen(digest_path) && take_text(&p, digest_path))
+	if (target.len == strlen(paths->current) &&
+	    take_text(&p, paths->current))
 		r->resource = DIGEST_CURRENT;
-	else if (take_text(&p, delta_path) && take_instance(&p, &r->instance) &&
+	else if (take_text(&p, paths->delta) &&
+		 take_instance(&p, &r->instance) &&
 		 take_text(&p, "/") && take_decimal(&p, &r->from) &&
 		 take_text(&p, "-") && take_decimal(&p, &r->to) &&
 		 p.at == p.end)
@@ -137,11 +142,12 @@ static int64_t wait_of(const struct fields *fields)
 	return 0;
 }
 
-void digest_request_read(struct digest_request *r, const char *target,
-			 size_t len, const struct fields *fields)
+void digest_request_read(struct digest_request *r,
+			 const struct digest_paths *paths,
+			 struct field_part target, const struct fields *fields)
 {
 	*r = (struct digest_request){ .resource = DIGEST_NONE };
-	read_target(r, target, len);
+	read_target(r, paths, target);
 	read_tags(r, fields);
 	r->takes.xor = takes(fields, DIGEST_IM_XOR);
 	r->takes.conditional = takes(fields, DIGEST_IM_CONDITIONAL);

@@ -9,9 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "digestd/core/fields.h"
 #include "digestd/core/generations.h"
 
-struct fields;
+/* Where a digest and its deltas are: what a node holds, and what it was asked
+ * for. */
+struct digest_paths {
+	const char *current;
+	const char *delta; /* what its name begins with */
+};
+
+extern const struct digest_paths digest_paths_held, digest_paths_seen;
 
 /* The instance manipulations of A-IM and IM (RFC 3229). */
 #define DIGEST_IM_XOR "scd"
@@ -36,10 +44,11 @@ struct digest_request {
 	uint64_t instance, from, to;
 };
 
-/* Reads a request's target (len bytes) and fields. Unknown targets are
+/* Reads a request's target and fields. Targets that are not of these paths are
  * DIGEST_NONE; unknown or foreign entity tags are left out. */
-void digest_request_read(struct digest_request *r, const char *target,
-			 size_t len, const struct fields *fields);
+void digest_request_read(struct digest_request *r,
+			 const struct digest_paths *paths,
+			 struct field_part target, const struct fields *fields);
 
 /* Whether one of the tags is this one. */
 bool digest_request_has(const struct digest_request *r,

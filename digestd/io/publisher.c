@@ -24,7 +24,6 @@ enum {
 
 struct publisher {
 	struct loop *loop;
-	struct cache *cache;
 	struct digest_api *api;
 	struct publisher_settings settings;
 	struct generations *generations;
@@ -37,6 +36,32 @@ struct publisher {
 	int64_t copy_ms;    /* no new one before */
 	bool warned;        /* that the filter is too small */
 };
+
+static struct catalog *lock_cache(void *arg)
+{
+	return cache_lock(arg);
+}
+
+static void unlock_cache(void *arg)
+{
+	cache_unlock(arg);
+}
+
+static int rebuild_cache(void *arg, uint64_t nbits)
+{
+	return cache_rebuild(arg, nbits);
+}
+
+static bool rebuild_cache_part(void *arg)
+{
+	return cache_rebuild_part(arg);
+}
+
+struct publisher_source publisher_of_cache(struct cache *cache)
+{
+	return (struct publisher_source){ cache, lock_cache, unlock_cache,
+					  rebuild_cache, rebuild_cache_part };
+}
 
 static double clock_ms(void)
 {
@@ -62,10 +87,20 @@ static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
 			  "filter_max");
 }
 
+static struct catalog *lock(const struct publisher *p)
+{
+	return p->settings.source.lock(p->settings.source.arg);
+}
+
+static void unlock(const struct publisher *p)
+{
+	p->settings.source.unlock(p->settings.source.arg);
+}
+
 static void catalog_now(struct publisher *p, struct catalog_stats *out)
 {
-	catalog_stats(cache_lock(p->cache), out);
-	cache_unlock(p->cache);
+	catalog_stats(lock(p), out);
+	unlock(p);
 }
 
 /* Begins to move the catalog to another size, if it should have one. */
@@ -79,7 +114,7 @@ static void begin_rebuild(struct publisher *p)
 	wanted = resize_wanted(&p->resize, &p->settings.resizing, &now, now_ms);
 	if (wanted == now.nbits || now_ms < p->rebuild_ms)
 		return;
-	if (cache_rebuild(p->cache, wanted)) {
+	if (p->settings.source.rebuild(p->settings.source.arg, wanted)) {
 		p->rebuild_ms = now_ms + RETRY_MS;
 		log_write(LOG_ERROR, "publisher", "no memory for a digest of "
 			  "%" PRIu64 " bits", wanted);
@@ -92,7 +127,7 @@ static void go_on_rebuilding(struct publisher *p)
 {
 	struct catalog_stats now;
 
-	if (!cache_rebuild_part(p->cache))
+	if (!p->settings.source.rebuild_part(p->settings.source.arg))
 		return;
 	catalog_now(p, &now);
 	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
@@ -103,25 +138,39 @@ static void go_on_rebuilding(struct publisher *p)
 	p->warned = false;
 }
 
+/* An empty filter for a snapshot. Its pages are touched here: under the lock
+ * that would take longer than the copy. Returns 0 or SCD_ENOMEM. */
+static int make_copy(const struct catalog_stats *shape, struct scd_bloom *copy)
+{
+	int error = scd_bloom_init(copy, shape->nbits, shape->nhash);
+
+	if (!error)
+		scd_bloom_clear(copy);
+	return error;
+}
+
 /* Begins a snapshot if one is due. */
 static void begin_snapshot(struct publisher *p)
 {
 	int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog *catalog = cache_lock(p->cache);
+	struct catalog *catalog = lock(p);
 	bool due = catalog_due(catalog, &p->settings.policy, now_ms);
 	struct catalog_stats stats;
+	struct scd_bloom copy;
 
 	catalog_stats(catalog, &stats);
-	cache_unlock(p->cache);
+	unlock(p);
 	if (!due || now_ms < p->copy_ms)
 		return;
-	p->copying = cache_snapshot(p->cache) == SCD_OK;
+	p->copying = make_copy(&stats, &copy) == SCD_OK;
 	if (!p->copying) {
 		p->copy_ms = now_ms + RETRY_MS;
 		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
 			  "%" PRIu64 " bits", stats.nbits);
 		return;
 	}
+	catalog_snapshot_begin(lock(p), &copy);
+	unlock(p);
 	warn_when_full(p, &stats);
 }
 
@@ -171,8 +220,11 @@ static void publish(struct publisher *p, struct catalog_snapshot *snapshot)
 static void go_on_copying(struct publisher *p)
 {
 	struct catalog_snapshot snapshot;
+	bool last = catalog_snapshot_slice(lock(p), loop_now_ms(p->loop),
+					   &snapshot);
 
-	if (!cache_snapshot_slice(p->cache, loop_now_ms(p->loop), &snapshot))
+	unlock(p);
+	if (!last)
 		return;
 	p->copying = false;
 	publish(p, &snapshot);
@@ -187,7 +239,7 @@ static void tick(void *arg)
 	if (!p->copying) {
 		if (p->old_nbits)
 			go_on_rebuilding(p);
-		else
+		else if (p->settings.source.rebuild)
 			begin_rebuild(p);
 		begin_snapshot(p);
 	}
@@ -198,8 +250,7 @@ static void tick(void *arg)
 		       (busy ? PART_MS : TICK_MS), tick, p);
 }
 
-int publisher_new(struct loop *loop, struct cache *cache,
-		  struct digest_api *api,
+int publisher_new(struct loop *loop, struct digest_api *api,
 		  const struct publisher_settings *settings,
 		  struct publisher **out)
 {
@@ -208,7 +259,6 @@ int publisher_new(struct loop *loop, struct cache *cache,
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
-	p->cache = cache;
 	p->api = api;
 	p->settings = *settings;
 	if (generations_new(&p->generations, settings->instance,

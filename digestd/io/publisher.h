@@ -8,6 +8,7 @@
 #ifndef DIGESTD_IO_PUBLISHER_H
 #define DIGESTD_IO_PUBLISHER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "digestd/core/catalog.h"
@@ -18,7 +19,24 @@ struct digest_api;
 struct loop;
 struct publisher;
 
+/*
+ * Whose catalog it is. lock() gives it, locked until unlock(); the other two
+ * begin a rebuild and do its next part, see cache_rebuild(), or are null: the
+ * catalog keeps its size.
+ */
+struct publisher_source {
+	void *arg;
+	struct catalog *(*lock)(void *arg);
+	void (*unlock)(void *arg);
+	int (*rebuild)(void *arg, uint64_t nbits);
+	bool (*rebuild_part)(void *arg);
+};
+
+/* The catalog of a cache. */
+struct publisher_source publisher_of_cache(struct cache *cache);
+
 struct publisher_settings {
+	struct publisher_source source;
 	struct publish_policy policy;
 	struct resize_policy resizing;
 	uint64_t instance; /* not 0 */
@@ -36,11 +54,10 @@ struct publisher_stats {
 };
 
 /*
- * Makes a publisher and starts its clock. `loop`, `cache` and `api` are
- * borrowed. Returns 0 or -ENOMEM.
+ * Makes a publisher and starts its clock. `loop`, what `settings` point to and
+ * `api` are borrowed. Returns 0 or -ENOMEM.
  */
-int publisher_new(struct loop *loop, struct cache *cache,
-		  struct digest_api *api,
+int publisher_new(struct loop *loop, struct digest_api *api,
 		  const struct publisher_settings *settings,
 		  struct publisher **out);
 

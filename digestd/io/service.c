@@ -20,6 +20,7 @@
 #include "digestd/io/cache.h"
 #include "digestd/io/configuration.h"
 #include "digestd/io/digest_api.h"
+#include "digestd/io/digest_request.h"
 #include "digestd/io/fetch.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/log.h"
@@ -281,6 +282,7 @@ static int start_workers(struct service *s)
 static int start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
+		.source = publisher_of_cache(s->cache),
 		.policy = settings_of_publishing(s->config),
 		.resizing = settings_of_filter(s->config),
 		.instance = s->instance,
@@ -289,8 +291,7 @@ static int start_publisher(struct service *s)
 
 	if (!s->config->listen_peer)
 		return 0;
-	return publisher_new(s->loop, s->cache, s->api, &settings,
-			     &s->publisher);
+	return publisher_new(s->loop, s->api, &settings, &s->publisher);
 }
 
 /* The peers of a configuration, to be freed; null: no memory. */
@@ -386,7 +387,8 @@ static int start(struct service *s)
 	if (!err)
 		err = start_cache(s);
 	if (!err)
-		err = digest_api_new(&s->api, s->config->wait_s);
+		err = digest_api_new(&s->api, s->config->wait_s,
+				     &digest_paths_held);
 	if (!err)
 		err = start_workers(s);
 	if (!err)
