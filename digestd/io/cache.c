@@ -8,34 +8,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/vary.h"
 #include "digestd/io/admitter.h"
+#include "digestd/io/cache_inside.h"
 #include "digestd/io/flight.h"
 
 /* What an entry weighs beside its fields and body. */
 enum { CACHED_OVERHEAD = sizeof(struct cached) + 32 };
-
-/* A store, and what hears of it. */
-struct tier {
-	struct cache *cache;
-	struct store *store; /* null: there is none */
-	struct store_events events;
-};
-
-struct cache {
-	pthread_mutex_t lock; /* guards stores, catalog, leaving */
-	struct tier main;
-	struct tier ram;	     /* of what is on probation */
-	uint64_t max_bytes, ram_bytes; /* of both, and of that */
-	struct cached *moving;	     /* from one to the other */
-	struct admitter *admitter;   /* null: all goes to the main one */
-	struct catalog *catalog;
-	struct cached *leaving;
-	struct flights *flights;
-	uint64_t purges; /* changed atomically */
-};
 
 struct cached *cached_new(void)
 {
@@ -44,6 +26,7 @@ struct cached *cached_new(void)
 	if (!c)
 		return NULL;
 	c->refs = 1;
+	c->body_fd = -1;
 	fields_init(&c->fields);
 	fields_init(&c->selecting);
 	return c;
@@ -64,6 +47,8 @@ void cached_unref(struct cached **c)
 		return;
 	if (gone->body_of)
 		cached_unref(&gone->body_of);
+	else if (gone->body_fd >= 0)
+		close(gone->body_fd);
 	else
 		free(gone->body);
 	free(gone->uri);
@@ -77,28 +62,31 @@ static bool has_key(const struct tier *t, const struct scd_key *key)
 	return t->store && store_find(t->store, key);
 }
 
-/* Whether the other tier has a variant of it: then the catalog has the key,
+/* Whether another tier has a variant of it: then the catalog has the key,
  * whatever happens in this one. */
 static bool is_elsewhere(const struct tier *t, const struct scd_key *key)
 {
 	const struct cache *cache = t->cache;
 
-	return has_key(t == &cache->main ? &cache->ram : &cache->main, key);
+	return (t != &cache->main && has_key(&cache->main, key)) ||
+	       (t != &cache->ram && has_key(&cache->ram, key)) ||
+	       (t != &cache->ondisk && has_key(&cache->ondisk, key));
 }
 
-static void key_added(void *arg, const struct scd_key *key)
+void cache_key_added(void *arg, const struct scd_key *key)
 {
 	const struct tier *t = arg;
 
-	if (!is_elsewhere(t, key))
+	/* while the disk is loaded there is no catalog yet */
+	if (t->cache->catalog && !is_elsewhere(t, key))
 		catalog_add(t->cache->catalog, key);
 }
 
-static void key_removed(void *arg, const struct scd_key *key)
+void cache_key_removed(void *arg, const struct scd_key *key)
 {
 	const struct tier *t = arg;
 
-	if (!is_elsewhere(t, key))
+	if (t->cache->catalog && !is_elsewhere(t, key))
 		catalog_remove(t->cache->catalog, key);
 }
 
@@ -120,13 +108,13 @@ static void released(void *arg, struct store_entry *entry)
 
 	if (c == cache->moving)
 		return;
+	cache_part_from_disk(c);
 	set_place(c, ADMISSION_NO);
 	c->next = cache->leaving;
 	cache->leaving = c;
 }
 
-/* Unlocks, and gives up what has left the store meanwhile. */
-static void unlock(struct cache *cache)
+void cache_leave(struct cache *cache)
 {
 	struct cached *leaving = cache->leaving;
 
@@ -148,12 +136,15 @@ static uint64_t ram_share(const struct cache *cache)
 		       0;
 }
 
-static int open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
-		     const struct eviction_policy *policy)
+int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
+		    const struct eviction_policy *policy)
 {
 	t->cache = cache;
-	t->events = (struct store_events){ key_added, key_removed, released,
-					   t };
+	t->events.key_added = cache_key_added;
+	t->events.key_removed = cache_key_removed;
+	if (!t->events.released)
+		t->events.released = released;
+	t->events.arg = t;
 	return store_new(&t->store, max_bytes, policy, &t->events);
 }
 
@@ -162,12 +153,12 @@ static int open_tiers(struct cache *cache, const struct eviction_policy *policy)
 	int err;
 
 	cache->ram_bytes = ram_share(cache);
-	err = open_tier(cache, &cache->main,
-			cache->max_bytes - cache->ram_bytes, policy);
+	err = cache_open_tier(cache, &cache->main,
+			      cache->max_bytes - cache->ram_bytes, policy);
 	if (err || !cache->admitter || !admitter_wants_ram(cache->admitter))
 		return err;
-	return open_tier(cache, &cache->ram, cache->ram_bytes,
-			 eviction_policy_find("lru"));
+	return cache_open_tier(cache, &cache->ram, cache->ram_bytes,
+			       eviction_policy_find("lru"));
 }
 
 /* All of them, for what is done to each. */
@@ -176,6 +167,8 @@ static void limit_tiers(struct cache *cache, unsigned max_variants)
 	store_limit_variants(cache->main.store, max_variants);
 	if (cache->ram.store)
 		store_limit_variants(cache->ram.store, max_variants);
+	if (cache->ondisk.store)
+		store_limit_variants(cache->ondisk.store, max_variants);
 }
 
 /* Gives each its part of the memory; what does not fit is evicted. */
@@ -189,6 +182,33 @@ static void share_memory(struct cache *cache)
 	store_resize(cache->main.store, cache->max_bytes - ram);
 }
 
+static void add_key(void *arg, const struct scd_key *key)
+{
+	catalog_add(arg, key);
+}
+
+/* Large enough for what the disk has, and with all of it: the first digest is
+ * right at once. */
+static int make_catalog(struct cache *cache,
+			const struct cache_settings *settings)
+{
+	const struct keypart all = { .number = 0, .count = 1 };
+	struct store_stats disk = { .keys = 0 };
+	uint64_t nbits = settings->nbits;
+
+	if (cache->ondisk.store)
+		store_stats(cache->ondisk.store, &disk);
+	while (nbits < settings->max_bits &&
+	       nbits / settings->bits_per_key < disk.keys)
+		nbits *= 2;
+	if (catalog_new(&cache->catalog, nbits, settings->nhash))
+		return -EINVAL;
+	if (cache->ondisk.store)
+		store_each_key(cache->ondisk.store, &all, add_key,
+			       cache->catalog);
+	return 0;
+}
+
 static int fill(struct cache *cache, const struct cache_settings *settings)
 {
 	const struct eviction_policy *policy =
@@ -200,11 +220,12 @@ static int fill(struct cache *cache, const struct cache_settings *settings)
 	err = flights_new(&cache->flights);
 	if (!err)
 		err = open_tiers(cache, policy);
+	if (!err && settings->disk_path)
+		err = cache_open_disk(cache, settings);
 	if (err)
 		return err;
 	limit_tiers(cache, settings->max_variants);
-	return catalog_new(&cache->catalog, settings->nbits, settings->nhash) ?
-		-EINVAL : 0;
+	return make_catalog(cache, settings);
 }
 
 int cache_new(const struct cache_settings *settings, struct cache **out)
@@ -232,10 +253,11 @@ void cache_free(struct cache **cache)
 
 	if (!c)
 		return;
+	cache_close_disk(c);
 	pthread_mutex_lock(&c->lock);
 	store_free(&c->main.store);
 	store_free(&c->ram.store);
-	unlock(c);
+	cache_leave(c);
 	catalog_free(&c->catalog);
 	flights_free(&c->flights);
 	pthread_mutex_destroy(&c->lock);
@@ -243,13 +265,16 @@ void cache_free(struct cache **cache)
 	*cache = NULL;
 }
 
-void cache_limit(struct cache *cache, uint64_t max_bytes, unsigned max_variants)
+void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
+		 unsigned max_variants)
 {
 	pthread_mutex_lock(&cache->lock);
 	cache->max_bytes = max_bytes;
 	share_memory(cache);
+	if (cache->ondisk.store)
+		store_resize(cache->ondisk.store, disk_bytes);
 	limit_tiers(cache, max_variants);
-	unlock(cache);
+	cache_leave(cache);
 }
 
 struct catalog *cache_lock(struct cache *cache)
@@ -260,7 +285,18 @@ struct catalog *cache_lock(struct cache *cache)
 
 void cache_unlock(struct cache *cache)
 {
-	unlock(cache);
+	cache_leave(cache);
+}
+
+/* For walks over all tiers: as the largest one wants it. */
+static uint64_t count_parts(const struct cache *cache)
+{
+	uint64_t n = store_parts(cache->main.store), ondisk;
+
+	if (!cache->ondisk.store)
+		return n;
+	ondisk = store_parts(cache->ondisk.store);
+	return ondisk > n ? ondisk : n;
 }
 
 int cache_rebuild(struct cache *cache, uint64_t nbits)
@@ -277,18 +313,21 @@ int cache_rebuild(struct cache *cache, uint64_t nbits)
 	/* touches all pages: under the lock they would cost milliseconds */
 	scd_counting_clear(next);
 	pthread_mutex_lock(&cache->lock);
-	catalog_rebuild(cache->catalog, next, store_parts(cache->main.store));
-	unlock(cache);
+	catalog_rebuild(cache->catalog, next, count_parts(cache));
+	cache_leave(cache);
 	return SCD_OK;
 }
 
 static void rebuild_key(void *arg, const struct scd_key *key)
 {
 	const struct tier *t = arg;
+	const struct cache *cache = t->cache;
 
-	/* what is in both comes once */
-	if (t == &t->cache->main || !is_elsewhere(t, key))
-		catalog_rebuild_key(t->cache->catalog, key);
+	/* what is in several comes once: in the first of them */
+	if ((t != &cache->main && has_key(&cache->main, key)) ||
+	    (t == &cache->ondisk && has_key(&cache->ram, key)))
+		return;
+	catalog_rebuild_key(cache->catalog, key);
 }
 
 static void rebuild_tier(struct tier *t, const struct keypart *part)
@@ -305,8 +344,9 @@ bool cache_rebuild_part(struct cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
 	rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
+	rebuild_tier(&cache->ondisk, catalog_rebuild_part(cache->catalog));
 	old = catalog_rebuild_next(cache->catalog);
-	unlock(cache);
+	cache_leave(cache);
 	last = old;
 	scd_counting_free(&old);
 	return last;
@@ -333,7 +373,7 @@ void cache_stats(struct cache *cache, struct store_stats *store,
 	if (cache->ram.store)
 		add_stats(cache->ram.store, store);
 	catalog_stats(cache->catalog, catalog);
-	unlock(cache);
+	cache_leave(cache);
 }
 
 static struct cached *match(struct store_entry *e,
@@ -370,6 +410,19 @@ static struct tier *tier_of(struct cache *cache, const struct cached *c)
 	return cached_place(c) == ADMISSION_RAM ? &cache->ram : &cache->main;
 }
 
+/* What has left memory before it was written. */
+static struct cached *find_pending(struct cache *cache,
+				   const struct scd_key *key,
+				   const struct fields *request,
+				   enum cachestatus_fwd *why)
+{
+	const struct disk_entry *e = cache_match_disk(cache, key, request);
+
+	if (!e && has_key(&cache->ondisk, key))
+		*why = CACHESTATUS_VARY_MISS;
+	return e ? e->pending : NULL;
+}
+
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why)
@@ -380,9 +433,14 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	c = find(cache, key, request, why);
 	if (c) {
 		store_touch(tier_of(cache, c)->store, &c->entry);
-		cached_ref(c);
+		if (c->disk)
+			store_touch(cache->ondisk.store, &c->disk->entry);
+	} else if (cache->disk) {
+		c = find_pending(cache, key, request, why);
 	}
-	unlock(cache);
+	if (c)
+		cached_ref(c);
+	cache_leave(cache);
 	return c;
 }
 
@@ -393,10 +451,25 @@ size_t cache_weight(const struct fields *fields, const char *uri,
 	       (uri ? strlen(uri) + 1 : 0);
 }
 
+size_t cache_head_weight(const struct cached *c)
+{
+	return cache_weight(&c->fields, c->uri, 0) +
+	       fields_memory(&c->selecting);
+}
+
 static size_t weight_of(const struct cached *c)
 {
 	return cache_weight(&c->fields, c->uri, c->body_len) +
 	       fields_fitted(&c->selecting);
+}
+
+/* What was worth it is in the main store, and goes to the disk. */
+static void settle(struct cache *cache, const struct scd_key *key,
+		   struct cached *c)
+{
+	set_place(c, ADMISSION_DISK);
+	if (cache->disk)
+		cache_write_to_disk(cache, key, NULL, c);
 }
 
 /* Out of probation, if it is still there and has room where it goes. */
@@ -412,9 +485,9 @@ static void promote(struct cache *cache, const struct scd_key *key,
 				 weight_of(c)))
 			released(&cache->main, &c->entry);
 		else
-			set_place(c, ADMISSION_DISK);
+			settle(cache, key, c);
 	}
-	unlock(cache);
+	cache_leave(cache);
 }
 
 void cache_use(struct cache *cache, const struct scd_key *key,
@@ -445,7 +518,7 @@ enum admission_decision cache_admit(struct cache *cache,
 		pthread_mutex_lock(&cache->lock);
 		if (ram_share(cache) != cache->ram_bytes)
 			share_memory(cache);
-		unlock(cache);
+		cache_leave(cache);
 	}
 	return admitter_decide(a, key, weight, now_ms);
 }
@@ -456,15 +529,27 @@ void cache_note(struct cache *cache, const struct scd_key *key)
 		admitter_note(cache->admitter, key);
 }
 
-bool cache_put(struct cache *cache, const struct scd_key *key,
-	       const struct fields *request, struct cached *c)
+int cache_insert(struct cache *cache, const struct scd_key *key,
+		 struct cached *c)
+{
+	int err = store_insert(cache->main.store, &c->entry, key, weight_of(c));
+
+	if (err)
+		return err;
+	cached_ref(c);
+	set_place(c, ADMISSION_DISK);
+	return 0;
+}
+
+/* In place of what there is for the same requests. */
+static bool put_in_memory(struct cache *cache, const struct scd_key *key,
+			  const struct fields *request, struct cached *c)
 {
 	struct tier *t = tier_of(cache, c);
 	enum cachestatus_fwd why;
 	struct cached *old;
 	int err;
 
-	pthread_mutex_lock(&cache->lock);
 	old = find(cache, key, request, &why);
 	if (old && (tier_of(cache, old) != t || !cached_place(c))) {
 		store_remove(tier_of(cache, old)->store, &old->entry);
@@ -477,12 +562,52 @@ bool cache_put(struct cache *cache, const struct scd_key *key,
 					  weight_of(c)) :
 			    store_insert(t->store, &c->entry, key,
 					 weight_of(c));
-	if (!err)
+	if (!err) {
 		cached_ref(c);
-	else
+	} else {
+		cache_part_from_disk(c);
 		set_place(c, ADMISSION_NO);
-	unlock(cache);
+	}
 	return !err;
+}
+
+/* The same on disk: the new one, or none any more. */
+static bool put_on_disk(struct cache *cache, const struct scd_key *key,
+			const struct fields *request, struct cached *c)
+{
+	struct disk_entry *old = cache_match_disk(cache, key, request);
+
+	if (cached_place(c) == ADMISSION_DISK) {
+		if (cache_renew_on_disk(cache, old, c))
+			return true;
+		if (c->body_fd < 0)
+			return cache_write_to_disk(cache, key, old, c);
+	}
+	cache_remove_from_disk(cache, old);
+	return false;
+}
+
+bool cache_put(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request, struct cached *c)
+{
+	bool stored;
+
+	pthread_mutex_lock(&cache->lock);
+	/* on disk first: the key is never gone */
+	stored = cache->disk && put_on_disk(cache, key, request, c);
+	if (c->body_fd < 0)
+		stored |= put_in_memory(cache, key, request, c);
+	cache_leave(cache);
+	return stored;
+}
+
+/* What is on disk of that which is in memory too. */
+static void drop_copies(struct cache *cache, const struct scd_key *key)
+{
+	struct store_entry *e = store_find(cache->main.store, key);
+
+	for (; e; e = store_next(e))
+		cache_remove_from_disk(cache, ((struct cached *)e)->disk);
 }
 
 size_t cache_drop(struct cache *cache, const struct scd_key *key)
@@ -490,10 +615,14 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key)
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
+	if (cache->disk)
+		drop_copies(cache, key);
 	n = store_remove_key(cache->main.store, key);
 	if (cache->ram.store)
 		n += store_remove_key(cache->ram.store, key);
-	unlock(cache);
+	if (cache->disk)
+		n += cache_drop_from_disk(cache, key);
+	cache_leave(cache);
 	return n;
 }
 
@@ -512,8 +641,8 @@ uint64_t cache_parts(struct cache *cache)
 	uint64_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = store_parts(cache->main.store);
-	unlock(cache);
+	n = count_parts(cache);
+	cache_leave(cache);
 	return n;
 }
 
@@ -554,6 +683,8 @@ static size_t purge_tier(const struct tier *t, const struct keypart *part,
 		struct cached *c = sel->found;
 
 		sel->found = c->next;
+		if (c->disk)
+			cache_remove_from_disk(t->cache, c->disk);
 		store_remove(t->store, &c->entry);
 	}
 	return n;
@@ -569,7 +700,9 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 	pthread_mutex_lock(&cache->lock);
 	n = purge_tier(&cache->main, part, &sel) +
 	    purge_tier(&cache->ram, part, &sel);
-	unlock(cache);
+	cache_leave(cache);
+	if (cache->disk)
+		n += cache_purge_disk(cache, part, matches, arg);
 	return n;
 }
 

@@ -27,14 +27,22 @@ struct admitter;
 struct cache;
 struct catalog;
 struct catalog_stats;
+struct disk_counters;
+struct disk_entry;
+struct disk_read;
 struct flights;
 
 struct cache_settings {
 	uint64_t max_bytes;
 	unsigned max_variants; /* of a key, see store_limit_variants() */
 	const char *policy; /* of eviction, see eviction_policy_find() */
-	uint64_t nbits;     /* the catalog's shape */
-	unsigned nhash;
+	uint64_t nbits;     /* the catalog's shape; larger, up to max_bits, */
+	unsigned nhash;     /* when there is more on disk than it is for */
+	uint64_t bits_per_key, max_bits;
+	const char *disk_path; /* null: no disk tier, and the next count not */
+	uint64_t disk_bytes;
+	uint64_t disk_queue_bytes;  /* that may wait to be written */
+	const uint8_t *hash_secret; /* of the keys; 16 bytes */
 	struct admitter *admitter; /* borrowed; null: all is worth keeping */
 };
 
@@ -48,7 +56,10 @@ struct cached {
 	struct freshness freshness;
 	char *body;
 	size_t body_len;
+	int body_fd;             /* where the body is; -1: in memory */
 	struct cached *body_of;  /* whose body this shares; null: its own */
+	uint64_t disk_id;        /* its number on disk, when it was read */
+	struct disk_entry *disk; /* the same on disk; under the cache's lock */
 	unsigned refs;           /* changed atomically */
 	int place; /* where it is to be stored, then where it is: an
 		      enum admission_decision, changed atomically */
@@ -73,9 +84,9 @@ int cache_new(const struct cache_settings *settings, struct cache **out);
 /* Frees it, when no worker uses it any more; *cache becomes null. */
 void cache_free(struct cache **cache);
 
-/* Changes how much it may hold, and how many variants of a key; evicts what
- * does not fit. */
-void cache_limit(struct cache *cache, uint64_t max_bytes,
+/* Changes how much it may hold in memory and on disk, and how many variants of
+ * a key; evicts what does not fit. */
+void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		 unsigned max_variants);
 
 /*
@@ -109,6 +120,22 @@ void cache_stats(struct cache *cache, struct store_stats *store,
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why);
+
+/*
+ * When cache_get() found nothing: whether it is on disk, and is being read now;
+ * the read's loop and call are the caller's to set, and read->found its result.
+ * Small bodies come into memory, and stay there as long as others let them;
+ * larger ones are open files.
+ */
+bool cache_read(struct cache *cache, const struct scd_key *key,
+		const struct fields *request, struct disk_read *read);
+
+/* Takes a read back whose loop is over. */
+void cache_read_cancel(struct cache *cache, struct disk_read *read);
+
+/* What is on disk; false: there is no such tier. */
+bool cache_disk_stats(struct cache *cache, struct store_stats *store,
+		      struct disk_counters *counters);
 
 /* What an entry with these weighs. */
 size_t cache_weight(const struct fields *fields, const char *uri,

@@ -24,6 +24,7 @@
 #include "digestd/core/store.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/configuration_tls.h"
+#include "digestd/io/disk.h"
 #include "digestd/io/value.h"
 
 enum kind {
@@ -31,6 +32,7 @@ enum kind {
 	TOKEN,   /* a string of token characters */
 	ADDRESS, /* "127.0.0.1:8080", "[::1]:8080", ":8080" */
 	URL,     /* "http://host:port" */
+	FOLDER,  /* an absolute path, of the disk tier */
 	POLICY,  /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
 	TELL,    /* none, nginx or field */
@@ -84,6 +86,12 @@ static const struct option options[] = {
 	  "as a forward proxy, also to private and loopback addresses" },
 	{ "cache_size", SIZE, AT(cache_size), "256M", 1 << 16, BIG, false,
 	  "memory for stored objects" },
+	{ "disk_path", FOLDER, AT(disk_path), NULL, 0, 0, true,
+	  "a folder for stored objects, which outlive a restart there" },
+	{ "disk_size", SIZE, AT(disk_size), "10G", 1 << 20, BIG, false,
+	  "room on disk for them" },
+	{ "disk_queue", SIZE, AT(disk_queue), "64M", 1 << 16, BIG, true,
+	  "objects that may wait to be written to disk" },
 	{ "max_object_size", SIZE, AT(max_object_size), "16M", 1, BIG, false,
 	  "larger objects are not stored" },
 	{ "vary_limit", NUMBER, AT(vary_limit), "32", 1, STORE_VARIANTS_MAX,
@@ -265,6 +273,7 @@ static bool read_number(const struct option *o, const char *text, int64_t *out)
 	case TOKEN:
 	case ADDRESS:
 	case URL:
+	case FOLDER:
 	case POLICY:
 	case ADMISSION:
 	case TELL:
@@ -300,6 +309,10 @@ static const char *fault(const struct option *o, const char *text)
 	case URL:
 		return value_is_url(text) ? NULL :
 				      "is not a URL such as http://host:port";
+	case FOLDER:
+		if (!disk_is_built())
+			return "needs a digestd that is built with LMDB";
+		return *text == '/' ? NULL : "is not an absolute path";
 	case POLICY:
 		return eviction_policy_find(text) ?
 			       NULL :
@@ -364,6 +377,7 @@ static const char *unit_of(const struct option *o)
 	case TOKEN:
 	case ADDRESS:
 	case URL:
+	case FOLDER:
 	case POLICY:
 	case ADMISSION:
 	case TELL:

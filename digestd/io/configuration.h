@@ -54,6 +54,9 @@ struct config {
 	size_t npeers;
 
 	int64_t cache_size;
+	char *disk_path;
+	int64_t disk_size;
+	int64_t disk_queue;
 	int64_t max_object_size;
 	int64_t vary_limit;
 	char *eviction;

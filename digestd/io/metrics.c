@@ -44,6 +44,23 @@ static void store_metrics(const struct node_status *s, FILE *to)
 		"objects dropped because their URI had too many variants");
 }
 
+static void disk_metrics(const struct node_status *s, FILE *to)
+{
+	const struct store_stats *t = &s->disk_store;
+
+	gauge(to, "disk_keys", (double)t->keys, "URIs on disk");
+	gauge(to, "disk_objects", (double)t->entries,
+	      "objects on disk, variants counted");
+	gauge(to, "disk_bytes", (double)t->weight, "what they take of it");
+	gauge(to, "disk_limit_bytes", (double)t->max_weight,
+	      "what they may take of it");
+	counter(to, "disk_evicted", t->evicted,
+		"objects on disk that made room for others");
+#define X(name, help) counter(to, "disk_" #name, s->disk.name, help);
+	DISK_COUNTERS(X)
+#undef X
+}
+
 static void admission_metrics(const struct node_status *s, FILE *to)
 {
 	const struct admitter_stats *a = &s->admission;
@@ -177,6 +194,8 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 	WORKER_COUNTERS(X)
 #undef X
 	store_metrics(s, to);
+	if (s->has_disk)
+		disk_metrics(s, to);
 	admission_metrics(s, to);
 	tls_metrics(s, to);
 	if (s->publishes)

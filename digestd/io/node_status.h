@@ -13,6 +13,7 @@
 #include "digestd/core/store.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/digest_api.h"
+#include "digestd/io/disk.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/publisher.h"
 #include "digestd/io/worker.h"
@@ -38,6 +39,9 @@ struct node_status {
 	size_t ncertificates;
 	uint64_t tls_admin_failed;
 	struct store_stats store;
+	bool has_disk;      /* there is a disk tier: the next two count */
+	struct store_stats disk_store;
+	struct disk_counters disk;
 	struct admitter_stats admission;
 	struct catalog_stats catalog;
 	bool publishes;     /* there is a peer listener: the next two count */

@@ -83,8 +83,24 @@ static struct cachestatus status_of_cached(const struct request *r)
 	};
 }
 
+/* A part of a stored body, from where that is. */
+static void send_body(struct request *r, unsigned status,
+		      const struct fields *f, struct cached *c,
+		      const struct range *part)
+{
+	const struct file_part file = { c->body_fd, part->first, part->len };
+
+	if (c->body_fd >= 0)
+		exchange_reply_file(r->x, status, f, &file);
+	else
+		exchange_reply(r->x, status, f,
+			       c->body ? c->body + part->first : NULL,
+			       part->len, release_cached, cached_ref(c));
+}
+
 static void reply_304(struct request *r, struct cached *c, struct fields *f)
 {
+	const struct range whole = { 0, c->body_len };
 	struct fields brief;
 
 	if (conditional_304_fields(f, &brief)) {
@@ -92,8 +108,7 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 		return;
 	}
 	/* the body only gives its length to the header */
-	exchange_reply(r->x, 304, &brief, c->body, c->body_len, release_cached,
-		       cached_ref(c));
+	send_body(r, 304, &brief, c, &whole);
 	fields_free(&brief);
 	fields_free(f);
 }
@@ -151,9 +166,7 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 		}
 	}
 	count_bytes(r, part.len);
-	exchange_reply(r->x, status, f,
-		       c->body ? c->body + part.first : NULL, part.len,
-		       release_cached, cached_ref(c));
+	send_body(r, status, f, c, &part);
 }
 
 void reply_cached(struct request *r, struct cached *c)

@@ -85,7 +85,7 @@ void request_settle(struct request *r)
 	if (r->waiting && flights_leave(cache_flights(r->worker->cache),
 					&r->wait))
 		r->waiting = false;
-	if (r->x || r->fetch || r->waiting)
+	if (r->x || r->fetch || r->waiting || r->reading)
 		return;
 	if (!r->reader.relay || relay_leave(&r->reader))
 		request_free(r);
@@ -96,6 +96,8 @@ void request_end_all(struct worker *w)
 	while (w->requests) {
 		struct request *r = w->requests;
 
+		if (r->reading)
+			cache_read_cancel(w->cache, &r->read);
 		r->waiting = false; /* the loop that would call is over */
 		flights_leave(cache_flights(w->cache), &r->wait);
 		if (r->reader.relay)
@@ -242,20 +244,11 @@ static void renew(const struct request *r, struct cached *stale)
 	request_settle(renewal);
 }
 
-/* From the store, if it has what the request wants. */
-static enum step_result look_up(struct request *r)
+/* What is stored for the request, which is taken over: does it answer it? */
+static enum step_result use_stored(struct request *r, struct cached *c)
 {
 	int64_t now_s = loop_wall_s(r->worker->loop);
-	struct cached *c;
 
-	if (!r->cacheable)
-		return STEP_NEXT;
-	r->store_step = r->step;
-	cached_unref(&r->stale);
-	r->fwd = CACHESTATUS_URI_MISS;
-	c = cache_get(r->worker->cache, &r->key, fields_of(r), &r->fwd);
-	if (!c)
-		return STEP_NEXT;
 	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
 	case REUSE_FRESH:
 	case REUSE_STALE:
@@ -280,6 +273,45 @@ static enum step_result look_up(struct request *r)
 		CACHESTATUS_STALE : CACHESTATUS_REQUEST;
 	r->stale = c;
 	return STEP_NEXT;
+}
+
+static void was_read(void *arg)
+{
+	struct request *r = arg;
+	struct cached *c = r->read.found;
+
+	r->reading = false;
+	r->read.found = NULL;
+	if (!r->x) {
+		cached_unref(&c);
+		request_settle(r);
+		return;
+	}
+	if (c && use_stored(r, c) == STEP_STOP)
+		return;
+	r->step++;
+	request_run(r);
+}
+
+/* From the store, if it has what the request wants; or from the disk, in a
+ * moment. */
+static enum step_result look_up(struct request *r)
+{
+	struct cache *cache = r->worker->cache;
+	struct cached *c;
+
+	if (!r->cacheable)
+		return STEP_NEXT;
+	r->store_step = r->step;
+	cached_unref(&r->stale);
+	r->fwd = CACHESTATUS_URI_MISS;
+	c = cache_get(cache, &r->key, fields_of(r), &r->fwd);
+	if (c)
+		return use_stored(r, c);
+	r->read.loop = r->worker->loop;
+	r->read.call = (struct loop_call){ .run = was_read, .arg = r };
+	r->reading = cache_read(cache, &r->key, fields_of(r), &r->read);
+	return r->reading ? STEP_STOP : STEP_NEXT;
 }
 
 static enum step_result only_if_cached(struct request *r)

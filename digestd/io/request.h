@@ -23,6 +23,7 @@
 #include "digestd/core/route.h"
 #include "digestd/core/target.h"
 #include "digestd/io/cache.h"
+#include "digestd/io/disk.h"
 #include "digestd/io/fetch.h"
 #include "digestd/io/flight.h"
 #include "digestd/io/relay.h"
@@ -72,6 +73,8 @@ struct request {
 	enum admission_decision place;
 
 	/* what was found here */
+	struct disk_read read; /* of what is on disk */
+	bool reading;	       /* its call will come */
 	struct cached *stale; /* to be revalidated, or served on error */
 	enum cachestatus_fwd fwd;
 

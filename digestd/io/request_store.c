@@ -212,6 +212,7 @@ struct cached *request_refreshed(struct request *r,
 							ADMISSION_DISK;
 	c->uri = strdup(r->target.uri);
 	c->body = old->body;
+	c->body_fd = old->body_fd; /* closed with the old one */
 	c->body_len = old->body_len;
 	c->body_of = cached_ref(old->body_of ? old->body_of : old);
 	fields_init(&news);

@@ -2,10 +2,12 @@
  * Replies of the server: from memory, or read from a source.
  */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "digestd/io/server_conn.h"
 
@@ -116,6 +118,21 @@ void exchange_reply(struct exchange *x, unsigned status,
 		len, (void *)(uintptr_t)body, release ? release : keep, arg);
 	if (!response && release)
 		release(arg);
+	give(x, status, fields, response);
+}
+
+void exchange_reply_file(struct exchange *x, unsigned status,
+			 const struct fields *fields,
+			 const struct file_part *part)
+{
+	int fd = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
+	struct MHD_Response *response = NULL;
+
+	if (fd >= 0)
+		response = MHD_create_response_from_fd_at_offset64(
+			part->len, fd, part->first);
+	if (fd >= 0 && !response)
+		close(fd);
 	give(x, status, fields, response);
 }
 

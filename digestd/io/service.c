@@ -125,6 +125,8 @@ static void gather(void *arg, struct node_status *out)
 		out->tls_admin_failed = server_tls_failures(s->admin);
 	count(s, &out->counters);
 	cache_stats(s->cache, &out->store, &out->catalog);
+	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
+					 &out->disk);
 	admitter_stats(s->admitter, &out->admission);
 	if (!s->publisher)
 		return;
@@ -213,15 +215,24 @@ static void on_view(void *arg)
 
 static int start_cache(struct service *s)
 {
+	const struct resize_policy sizing = settings_of_filter(s->config);
+	uint8_t secret[16];
 	struct cache_settings settings = {
 		.max_bytes = (uint64_t)s->config->cache_size,
 		.max_variants = (unsigned)s->config->vary_limit,
 		.policy = s->config->eviction,
 		.nbits = settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
+		.bits_per_key = sizing.bits_per_key,
+		.max_bits = sizing.max_bits,
 		.admitter = s->admitter,
+		.disk_path = s->config->disk_path,
+		.disk_bytes = (uint64_t)s->config->disk_size,
+		.disk_queue_bytes = (uint64_t)s->config->disk_queue,
+		.hash_secret = secret,
 	};
 
+	settings_hash_secret(s->config, secret);
 	return cache_new(&settings, &s->cache);
 }
 
@@ -497,7 +508,7 @@ static int apply(struct service *s, const struct config *c)
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
-	cache_limit(s->cache, (uint64_t)c->cache_size,
+	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
 		    (unsigned)c->vary_limit);
 	set_purging(s, c);
 	if (s->admin)

@@ -60,6 +60,21 @@ static json_t *store(const struct node_status *s)
 	return o;
 }
 
+static json_t *disk(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	put(o, "keys", s->disk_store.keys);
+	put(o, "objects", s->disk_store.entries);
+	put(o, "bytes", s->disk_store.weight);
+	put(o, "limit_bytes", s->disk_store.max_weight);
+	put(o, "evicted", s->disk_store.evicted);
+#define X(name, help) put(o, #name, s->disk.name);
+	DISK_COUNTERS(X)
+#undef X
+	return o;
+}
+
 static json_t *admission(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -163,6 +178,7 @@ char *node_status_json(const struct node_status *s)
 	json_object_set_new(o, "counters", counters(s));
 	json_object_set_new(o, "certificates", certificates(s));
 	json_object_set_new(o, "store", store(s));
+	json_object_set_new(o, "disk", s->has_disk ? disk(s) : json_null());
 	json_object_set_new(o, "admission", admission(s));
 	json_object_set_new(o, "digest",
 			    s->publishes ? digest(s) : json_null());

@@ -42,6 +42,7 @@ LIBRARIES = {
     "gnutls/x509.h": r"digestd/io/tls\w*\.[ch]",
     "sys/epoll.h": r"digestd/io/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "md5.h": r"codec/squid\.c",
+    "lmdb.h": r"digestd/io/disk_index\.c",
     "confuse.h": r"digestd/io/configuration\w*\.[ch]",
     "zlib.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zlib\.c",
     "lzma.h": r"cachesim/trace/input\w*\.[ch]",

@@ -26,6 +26,7 @@ MODULES = {
     "gnutls": "libgnutls28-dev",
     "libconfuse": "libconfuse-dev",
     "jemalloc": "libjemalloc-dev",
+    "lmdb": "liblmdb-dev",
     "cmocka": "libcmocka-dev",
 }
 PROGRAMS = {

@@ -1,0 +1,315 @@
+"""The disk tier: what outlives memory, a restart, kill -9, and damage."""
+
+import hashlib
+import json
+import os
+import signal
+
+import pytest
+
+import servers
+from cluster import request, until
+
+LARGE = 300_000
+
+
+def body_of(path, size):
+    """Bytes that tell which page they are of."""
+    seed = hashlib.sha256(path.encode()).digest()
+    return (seed * (size // len(seed) + 1))[:size]
+
+
+def page(origin, path, size=2000, **fields):
+    origin.set(path, fields={"Cache-Control": "max-age=600", "ETag": '"1"',
+                             **{k.replace("_", "-"): v
+                                for k, v in fields.items()}},
+               body=body_of(path, size))
+
+
+@pytest.fixture
+def storing(make_cluster, origin, tmp_path):
+    """storing(**options): a node with a disk tier, started."""
+    def make(**options):
+        options = {"disk_path": str(tmp_path / "disk"), "disk_size": "100M",
+                   **options}
+        c = make_cluster(1, **options)
+        c.origin_url = origin.url
+        return c.start().nodes[0]
+    return make
+
+
+def disk(node):
+    return node.status()["disk"]
+
+
+def written(node, count):
+    until(lambda: disk(node)["writes"] >= count, what="writes")
+
+
+def restart(node, how=signal.SIGTERM, meanwhile=lambda: None):
+    node.process.signal(how)
+    node.process.wait()
+    meanwhile()
+    node.start()
+
+
+def files(tmp_path):
+    return [os.path.join(folder, name)
+            for folder, _, names in os.walk(os.path.join(tmp_path, "disk"))
+            for name in names if not name.startswith("index")]
+
+
+def check(node, origin, pages, source="hit"):
+    asked = origin.count()
+    for path, size in pages.items():
+        r = node.get(path)
+        assert (r.status, r.source) == (200, source), path
+        assert r.body == body_of(path, size), path
+        assert r.get("Age") is not None
+    assert origin.count() - asked == (0 if source == "hit" else len(pages))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_keeps_hits_and_digest(storing, origin, how):
+    node = storing(listen_peer=None)
+    pages = {f"/{i}": 1 + 4000 * i for i in range(40)} | {"/large": LARGE}
+    for path, size in pages.items():
+        page(origin, path, size)
+        node.get(path)
+    node.get("/none")  # is not to be stored
+    written(node, len(pages))
+    restart(node, how)
+    # before anything is asked for
+    assert node.status()["store"]["keys"] == 0
+    assert disk(node)["keys"] == len(pages)
+    check(node, origin, pages)
+    assert node.get("/none").source == "origin"
+    assert disk(node)["hits"] == len(pages)
+    check(node, origin, pages)
+    # small ones are in memory again; large ones are sent from their files
+    small = sum(size <= 65536 for size in pages.values())
+    assert node.status()["store"]["keys"] == small
+    assert disk(node)["hits"] == 2 * len(pages) - small
+
+
+def test_a_peer_is_told_at_once(make_cluster, origin, tmp_path):
+    c = make_cluster(2)
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    for node in (a, b):
+        node.options["disk_path"] = str(tmp_path / node.name)
+        restart(node)
+    for i in range(20):
+        page(origin, f"/{i}", 100 if i % 2 else LARGE)
+        a.get(f"/{i}")
+    written(a, 20)
+    restart(a, signal.SIGKILL)
+    until(lambda: b.peer_status("n1")["digest"]
+          and b.peer_status("n1")["digest"]["keys"] == 20
+          and b.knows(a), what="the digest")
+    asked = origin.count()
+    for i in range(20):
+        r = b.get(f"/{i}")
+        assert r.source == "peer"
+        assert r.body == body_of(f"/{i}", 100 if i % 2 else LARGE)
+    assert origin.count() == asked
+
+
+def test_more_than_memory(storing, origin):
+    node = storing(cache_size="256K")
+    pages = {f"/{i}": 20_000 for i in range(60)}
+    for path, size in pages.items():
+        page(origin, path, size)
+        node.get(path)
+        check(node, origin, {path: size})
+    written(node, len(pages))
+    check(node, origin, pages)
+    check(node, origin, pages)
+    assert node.status()["store"]["keys"] < len(pages)
+    assert disk(node)["objects"] == len(pages)
+    assert disk(node)["hits"] > len(pages)
+
+
+def test_all_kinds_of_requests(storing, origin):
+    node = storing()
+    for path, size in (("/small", 3000), ("/large", LARGE), ("/empty", 0)):
+        page(origin, path, size)
+        node.get(path)
+    page(origin, "/vary", Vary="A")
+    for value in ("1", "2"):
+        node.get("/vary", headers={"A": value})
+    written(node, 5)
+    restart(node)
+    asked = origin.count()
+    for path, size in (("/small", 3000), ("/large", LARGE)):
+        body = body_of(path, size)
+        for _ in range(2):
+            r = node.get(path, method="HEAD")
+            assert (r.status, r.body) == (200, b"")
+            assert r.get("Content-Length") == str(size)
+            r = node.get(path, headers={"Range": "bytes=1000-1999"})
+            assert (r.status, r.body) == (206, body[1000:2000])
+            r = node.get(path, headers={"Range": f"bytes={size}-"})
+            assert r.status == 416
+            r = node.get(path, headers={"If-None-Match": '"1"'})
+            assert (r.status, r.body) == (304, b"")
+            assert node.get(path).body == body
+    assert node.get("/empty").body == b""
+    assert node.get("/vary", headers={"A": "2"}).source == "hit"
+    assert origin.count() == asked
+    assert node.get("/vary", headers={"A": "3"}).source == "origin"
+
+
+def test_the_newer_one_stays(storing, origin):
+    """Replaced, confirmed with a 304, made invalid by a POST."""
+    node = storing()
+    for path in ("/replaced", "/confirmed", "/large", "/posted"):
+        page(origin, path, LARGE if path == "/large" else 500)
+        node.get(path)
+    origin.set("/replaced", fields={"Cache-Control": "max-age=600"},
+               body=b"new")
+    confirmed = servers.response(304, {"Cache-Control": "max-age=600",
+                                       "ETag": '"1"', "X-New": "yes"})
+    again = {"Cache-Control": "no-cache"}
+    written(node, 4)
+    node.get("/replaced", headers=again)
+    for path in ("/confirmed", "/large"):
+        origin.pages[path] = confirmed
+        assert "fwd-status=304" in node.get(path, headers=again).get(
+            "Cache-Status")
+    node.get("/posted", method="POST", body=b"")
+    written(node, 5)
+    restart(node)
+    assert node.get("/replaced").body == b"new"
+    for path in ("/confirmed", "/large"):
+        r = node.get(path)
+        assert (r.source, r.get("X-New")) == ("hit", "yes"), path
+        assert r.body == body_of(path, 500 if path == "/confirmed" else LARGE)
+    # confirmed while it is on disk only
+    origin.pages["/large"] = confirmed.replace(b"yes", b"twice")
+    node.get("/large", headers=again)
+    until(lambda: node.get("/large").get("X-New") == "twice", what="renewal")
+    assert node.get("/posted").source == "origin"
+
+
+def purge(node, target="/", **fields):
+    r = request(node.admin, target, method="PURGE",
+                headers={k.replace("_", "-"): v for k, v in fields.items()})
+    return json.loads(r.body)["purged"]
+
+
+def test_purge(storing, origin):
+    node = storing(cache_size="128K")
+    pages = {f"/{d}/{i}": 9000 for d in "abc" for i in range(20)}
+    for path in pages:
+        page(origin, path, 9000, Cache_Tag="news" if path < "/b" else "old")
+        node.get(path)
+    written(node, len(pages))
+    assert purge(node, "/c/1") == purge(node, "/c/2") == 1
+    assert purge(node, Purge_Prefix="http://www.example.com/b/") == 20
+    assert purge(node, Purge_Tag="news") == 20
+    assert purge(node, Purge_Tag="news") == 0
+    left = {p: s for p, s in pages.items()
+            if p > "/c" and p not in ("/c/1", "/c/2")}
+    assert disk(node)["objects"] == len(left)
+    restart(node)
+    check(node, origin, left)
+    for path in pages.keys() - left.keys():
+        assert node.get(path).source == "origin", path
+
+
+def damage_all(paths):
+    """Each in another way; how many of them a start must find."""
+    for i, path in enumerate(sorted(paths)):
+        with open(path, "r+b") as f:
+            size = os.path.getsize(path)
+            if i % 3 == 0:
+                f.seek(size // 2)
+                byte = f.read(1)[0]
+                f.seek(size // 2)
+                f.write(bytes([byte ^ 1 << i % 8]))
+            elif i % 3 == 1:
+                f.truncate(size - 1)
+        if i % 3 == 2:
+            os.unlink(path)
+
+
+def test_damage(storing, origin, tmp_path):
+    node = storing()
+    pages = {f"/{i}": 100 if i % 2 else 2 * LARGE for i in range(30)}
+    for path, size in pages.items():
+        page(origin, path, size)
+        node.get(path)
+    written(node, 30)
+    restart(node, meanwhile=lambda: damage_all(files(tmp_path)))
+    assert disk(node)["lost"] == 10
+    check(node, origin, pages, "origin")
+    assert disk(node)["corrupt"] == 20
+    check(node, origin, pages)
+    # while it runs, too
+    written(node, 30)
+    restart(node)
+    for path in files(tmp_path):
+        os.unlink(path)
+    check(node, origin, pages, "origin")
+    assert disk(node)["read_errors"] == 30
+    assert "reading object" in node.process.logged()
+
+
+def test_an_index_that_is_none(storing, origin, tmp_path):
+    node = storing()
+    page(origin, "/a")
+    node.get("/a")
+    written(node, 1)
+
+    def overwrite():
+        with open(tmp_path / "disk" / "index.mdb", "r+b") as f:
+            f.write(b"\xff" * 8192)
+    restart(node, meanwhile=overwrite)
+    assert not files(tmp_path)  # nobody knows what they are
+    check(node, origin, {"/a": 2000}, "origin")
+    written(node, 1)
+    restart(node)
+    check(node, origin, {"/a": 2000})
+
+
+def test_a_disk_that_takes_nothing(storing, origin, tmp_path):
+    node = storing()
+    for name in os.listdir(tmp_path / "disk"):
+        if not name.startswith("index"):
+            os.rmdir(tmp_path / "disk" / name)
+    pages = {f"/{i}": 2000 for i in range(20)}
+    for path in pages:
+        page(origin, path)
+    check(node, origin, pages, "origin")
+    until(lambda: disk(node)["write_errors"] == 20, what="errors")
+    assert disk(node)["objects"] == 0
+    assert "writing object" in node.process.logged()
+    check(node, origin, pages)  # from memory
+
+
+def test_two_nodes_and_one_folder(storing, make_cluster, origin, tmp_path):
+    storing()
+    c = make_cluster(1, disk_path=str(tmp_path / "disk"))
+    c.origin_url = origin.url
+    other = c.nodes[0].start(wait=False)
+    assert other.process.wait(60) == 1
+    assert "Device or resource busy" in other.process.logged()
+    c.processes.remove(other.process)
+
+
+def test_sizes_change_at_a_reload(storing, origin, tmp_path):
+    node = storing(disk_size="2M")
+    for i in range(100):
+        page(origin, f"/{i}", 10_000)
+        node.get(f"/{i}")
+    written(node, 100)
+    many = disk(node)["objects"]
+    assert many == 100
+    node.options["disk_size"] = "1M"
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: disk(node)["objects"] < many, what="reload")
+    assert disk(node)["bytes"] <= disk(node)["limit_bytes"] == 1 << 20
+    until(lambda: len(files(tmp_path)) == disk(node)["objects"],
+          what="files removed")
