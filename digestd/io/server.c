@@ -130,6 +130,7 @@ static void await_request(struct conn *c, unsigned idle_ms)
 {
 	const struct server *s = c->server;
 
+	conn_idle_enter(c);
 	conn_set_deadline(c, loop_now_ms(s->loop) + idle_ms +
 			     s->settings.header_ms);
 }
@@ -165,6 +166,7 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 		c->next->link = &c->next;
 	s->conns = c;
 	s->nconns++;
+	server_make_room(s);
 	await_request(c, 0);
 	if (conn_tls_begin(c))
 		conn_break(c);
@@ -177,6 +179,7 @@ static void conn_close(struct conn *c)
 
 	loop_timer_clear(s->loop, &c->timer);
 	loop_unwatch(s->loop, &c->hangup);
+	conn_idle_leave(c);
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
@@ -321,6 +324,7 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 	unsigned refused;
 
 	x->begun = true;
+	conn_idle_leave(c);
 	conn_set_deadline(c, 0);
 	refused = take_request(c, method, version);
 	if (refused) {
@@ -505,6 +509,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->settings = *settings;
 	s->settings.listen = NULL;
 	s->settings.tls = NULL;
+	s->idle_end = &s->idle;
 	s->handler = handler;
 	s->arg = arg;
 	s->pump = (struct loop_call){ .run = run_pump, .arg = s };

@@ -33,7 +33,8 @@ struct server_settings {
 	/* "127.0.0.1:8080", "[::1]:8080", ":8080" (every address); port 0:
 	 * any free one */
 	const char *listen;
-	unsigned max_connections;  /* open at once in this server; > 0 */
+	unsigned max_connections;  /* open at once in this server; > 0. Of that
+				      many, one that is idle makes room */
 	unsigned client_connections; /* of them from one address; 0: any */
 	size_t max_header_bytes;   /* of a request, 1024 and more */
 	unsigned header_ms;        /* a request's header is in by then */
@@ -140,6 +141,9 @@ void server_set_tls(struct server *server, struct tls *tls);
 
 /* Connections that ended before their handshake had; from any thread. */
 uint64_t server_tls_failures(const struct server *server);
+
+/* Idle connections that were closed to make room; from any thread. */
+uint64_t server_crowded_out(const struct server *server);
 
 /* Connections open now. */
 unsigned server_connections(const struct server *server);

@@ -53,6 +53,8 @@ struct server {
 	struct loop_call pump;
 	struct conn *conns;
 	unsigned nconns;
+	struct conn *idle, **idle_end; /* the first waits longest */
+	atomic_uint_fast64_t crowded_out;
 	bool stopping;
 	bool draining;
 	struct loop_call drained;
@@ -70,6 +72,7 @@ struct conn {
 	struct MHD_Connection *mhd;
 	int fd;
 	struct conn *next, **link;
+	struct conn *idle_next, **idle_link; /* null: it has a request */
 	struct tls_handshake *handshake; /* null: not encrypted */
 
 	/* when the client must be done with what it is doing; 0: no limit */
@@ -115,6 +118,13 @@ bool conn_pace_kept(struct conn *c);
  */
 int conn_tls_begin(struct conn *c);
 void conn_tls_end(struct conn *c);
+
+/* A connection begins to wait for a request; and has one (idempotent). */
+void conn_idle_enter(struct conn *c);
+void conn_idle_leave(struct conn *c);
+
+/* Closes the connection that has been idle longest if there is no room. */
+void server_make_room(struct server *s);
 
 /* Closes a connection: the library finds it broken in its next run. */
 void conn_break(struct conn *c);

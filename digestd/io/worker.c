@@ -240,10 +240,14 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	sum->name += __atomic_load_n(&from->name, __ATOMIC_RELAXED);
 	WORKER_COUNTERS(X)
 #undef X
-	if (worker->data)
+	if (worker->data) {
 		sum->tls_data_failed += server_tls_failures(worker->data);
-	if (worker->peer)
+		sum->crowded_out += server_crowded_out(worker->data);
+	}
+	if (worker->peer) {
 		sum->tls_peer_failed += server_tls_failures(worker->peer);
+		sum->crowded_out += server_crowded_out(worker->peer);
+	}
 }
 
 void worker_untrusted(struct worker *w, const char *url)

@@ -140,6 +140,7 @@ struct worker_hooks {
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token") \
+	X(crowded_out,     "idle connections closed to make room for others") \
 	X(tls_data_failed, "connections of clients without a TLS handshake") \
 	X(tls_peer_failed, "connections of peers without a TLS handshake")
 /* clang-format on */

@@ -151,13 +151,40 @@ def test_steady_clients_may_take_long(pages):
             time.sleep(len(part) / (3 << 20))
 
 
+def test_idle_connections_make_room(pages):
+    """Whoever takes all places and says nothing keeps nobody out."""
+    node = pages(max_connections="50", header_timeout="5m", idle_timeout="5m")
+    held = [socket.create_connection(("127.0.0.1", node.data), 20)
+            for _ in range(200)]
+    for s in held:
+        try:
+            s.sendall(b"GET /small HTTP/1.1\r\nX: ")
+        except OSError:
+            pass  # it had to go already
+    assert len(load(node.data, 100)) == 100
+    assert node.counters()["crowded_out"] >= 150
+    for s in held:
+        s.close()
+
+
 def test_connections_of_one_address_are_limited(pages):
     node = pages(client_connections="3")
-    held = [socket.create_connection(("127.0.0.1", node.data), 20)
-            for _ in range(3)]
-    for s in held:  # all three are open: each is answered
-        s.sendall(ASK % b"small")
-        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+    held = []
+
+    def holds_one():
+        """Those that came before may be there for a moment yet."""
+        s = socket.create_connection(("127.0.0.1", node.data), 20)
+        try:
+            s.sendall(ASK % b"small")
+            if s.recv(4096).startswith(b"HTTP/1.1 200"):
+                held.append(s)
+                return True
+        except OSError:
+            pass
+        s.close()
+        return False
+    for _ in range(3):
+        until(holds_one, what="a connection")
     with pytest.raises((OSError, scd.http.client.HTTPException)):
         request(node.data, "/small")
     assert request(node.admin, "/healthz").status == 200
