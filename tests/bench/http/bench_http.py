@@ -9,6 +9,7 @@ processes of a server have had for a request: noise moves it least.
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -179,9 +180,11 @@ def run(arguments, folder):
 
 def main():
     arguments = arguments_of(sys.argv[1:])
-    if not measured.Files.installed() or os.cpu_count() < 2:
-        print("needs nginx, wrk and two processors", file=sys.stderr)
+    if not measured.Files.installed() or not shutil.which("wrk"):
+        print("bench-http needs nginx and wrk", file=sys.stderr)
         return 1
+    if len(measured.CPUS) < 2:
+        print("one processor only: all have to share it", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
         os.chmod(folder, 0o777)
         run(arguments, folder)

@@ -6,7 +6,8 @@ import os
 import caches
 import cluster
 
-SERVER_CPU, CLIENT_CPU = "0", "1"
+CPUS = sorted(os.sched_getaffinity(0))
+SERVER_CPU, CLIENT_CPU = str(CPUS[0]), str(CPUS[-1])
 MEMORY_MB = 256
 FILES = {"1k": 1 << 10, "64k": 64 << 10}
 
