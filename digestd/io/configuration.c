@@ -110,7 +110,7 @@ static const struct option options[] = {
 	{ "admission_tell", TELL, AT(admission_tell), "none", 0, 0, false,
 	  "how a cache in front is told what to keep: none, nginx or field" },
 	{ "placement", PLACEMENT, AT(placement), "keep", 0, 0, true,
-	  "what is kept beside peers' copies: keep, second, single" },
+	  "which copies of an object a cluster keeps: keep, second, ..." },
 	{ "admission_file", TEXT, AT(admission_file), NULL, 0, 0, true,
 	  "where what was seen is kept across restarts" },
 	{ "admission_max_rate", SIZE, AT(admission_max_rate), "0", 0, BIG,
@@ -320,7 +320,8 @@ static const char *fault(const struct option *o, const char *text)
 	case PLACEMENT:
 		return placement_read(text, &placement) ?
 			       NULL :
-			       "is not keep, second, single or single-seen";
+			       "is not keep, second, single, single-seen or "
+			       "single-shared";
 	case TELL:
 		return admission_tell_read(text, &tell) ?
 			       NULL :

@@ -384,10 +384,9 @@ static void peer_free(struct peer *p)
 	free(p);
 }
 
-static char *digest_url(const char *url)
+static char *digest_url(const char *url, const char *path)
 {
-	static const char path[] = "/scd/v1/digest";
-	size_t len = strlen(url) + sizeof(path);
+	size_t len = strlen(url) + strlen(path) + 1;
 	char *text = malloc(len);
 
 	if (text)
@@ -406,7 +405,7 @@ static struct peer *peer_new(struct follow *f, const struct follow_place *place)
 	p->id = f->next_id++;
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
-	p->digest_url = digest_url(place->url);
+	p->digest_url = digest_url(place->url, f->settings.path);
 	if (!p->name || !p->url || !p->digest_url) {
 		peer_free(p);
 		return NULL;

@@ -50,6 +50,7 @@ struct follow_settings {
 	int64_t timeout_ms;   /* of a fetch, beyond the wait */
 	int64_t connect_ms;
 	struct tls_client *tls; /* borrowed; null: see fetch_request */
+	const char *path; /* of the digest that is followed */
 };
 
 struct follow_place {

@@ -90,6 +90,19 @@ static void tls_metrics(const struct node_status *s, FILE *to)
 			s->certificates[i].use, s->certificates[i].expires_s);
 }
 
+static void sharing_metrics(const struct node_status *s, FILE *to)
+{
+	const struct sharing_stats *t = &s->sharing;
+
+	gauge(to, "seen_keys", (double)t->seen.nkeys,
+	      "URIs that the node was asked for of late, as it publishes them");
+	gauge(to, "seen_generation", (double)t->published.generation,
+	      "generation of that digest");
+#define X(name, help) counter(to, "seen_" #name, t->sent.name, help);
+	DIGEST_API_COUNTERS(X)
+#undef X
+}
+
 static double fill_of(uint64_t nones, uint64_t nbits)
 {
 	return nbits ? (double)nones / (double)nbits : 0;
@@ -197,6 +210,8 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 	if (s->has_disk)
 		disk_metrics(s, to);
 	admission_metrics(s, to);
+	if (s->shares)
+		sharing_metrics(s, to);
 	tls_metrics(s, to);
 	if (s->publishes)
 		digest_metrics(s, to);

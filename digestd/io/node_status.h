@@ -16,6 +16,7 @@
 #include "digestd/io/disk.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/publisher.h"
+#include "digestd/io/sharing.h"
 #include "digestd/io/worker.h"
 
 /* A certificate in use. */
@@ -43,6 +44,8 @@ struct node_status {
 	struct store_stats disk_store;
 	struct disk_counters disk;
 	struct admitter_stats admission;
+	bool shares;        /* what was seen: the next one counts */
+	struct sharing_stats sharing;
 	struct catalog_stats catalog;
 	bool publishes;     /* there is a peer listener: the next two count */
 	struct publisher_stats publisher;

@@ -1,5 +1,5 @@
 /*
- * The placer. The filter needs no lock of its own: codec/admission.h.
+ * The placer. The filter and the set may be used by all threads as they are.
  */
 #include "digestd/io/placer.h"
 
@@ -8,10 +8,12 @@
 
 #include "codec/admission.h"
 #include "codec/error.h"
+#include "digestd/io/seen.h"
 
 struct placer {
 	enum placement placement;
-	struct scd_admission *asked; /* null: nothing is remembered */
+	struct seen *seen;	     /* null: none */
+	struct scd_admission *asked; /* instead of it; null: none */
 };
 
 int placer_new(const struct placer_settings *settings, struct placer **out)
@@ -22,7 +24,8 @@ int placer_new(const struct placer_settings *settings, struct placer **out)
 	if (!p)
 		return -ENOMEM;
 	p->placement = settings->placement;
-	if (placement_remembers(p->placement))
+	p->seen = settings->seen;
+	if (placement_remembers(p->placement) && !p->seen)
 		err = scd_admission_new(&p->asked, settings->window);
 	if (err) {
 		placer_free(&p);
@@ -41,12 +44,19 @@ void placer_free(struct placer **p)
 	*p = NULL;
 }
 
+static bool was_asked(struct placer *p, const struct scd_key *key)
+{
+	if (p->seen)
+		return seen_use(p->seen, key);
+	return p->asked && scd_admission_use(p->asked, key);
+}
+
 bool placer_keeps(struct placer *p, const struct scd_key *key, bool remote,
 		  bool asked_at_peers)
 {
 	const struct placement_case c = {
 		.remote = remote,
-		.asked = p->asked && scd_admission_use(p->asked, key),
+		.asked = was_asked(p, key),
 		.asked_at_peers = asked_at_peers,
 	};
 

@@ -1,7 +1,7 @@
 /*
  * What this node keeps of what it gets, for all workers: a placement
  * (core/placement.h), and the memory of what the node was asked for that some
- * of them need; behind a lock of its own. Without placement it costs nothing.
+ * of them need.
  */
 #ifndef DIGESTD_IO_PLACER_H
 #define DIGESTD_IO_PLACER_H
@@ -13,10 +13,12 @@
 #include "digestd/core/placement.h"
 
 struct placer;
+struct seen;
 
 struct placer_settings {
 	enum placement placement;
-	uint64_t window; /* keys that are remembered, > 0 */
+	uint64_t window;   /* keys that are remembered, > 0 */
+	struct seen *seen; /* what remembers them, borrowed; null: a filter */
 };
 
 /* Makes one that was asked for nothing. Returns 0, -EINVAL (the window),

@@ -8,6 +8,7 @@
 #include "digestd/core/answer.h"
 #include "digestd/core/conditional.h"
 #include "digestd/core/forward.h"
+#include "digestd/core/peerset.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/vary.h"
 #include "digestd/io/placer.h"
@@ -74,13 +75,23 @@ static bool may_store(const struct request *r, const struct answer *answer)
 		(uint64_t)r->body_len <= r->settings->max_object_bytes);
 }
 
+/* Was a peer asked for it, as far as they have told? */
+static bool asked_at_peers(const struct request *r)
+{
+	const struct peerset *seen = r->worker->seen;
+	uint32_t one;
+
+	return seen && peerset_lookup(seen, &r->key, &one, 1);
+}
+
 /* Does this node keep it, or is a peer's copy enough? */
 static bool is_placed_here(struct request *r)
 {
 	struct placer *placer = r->worker->hooks.placer;
 
 	return !placer || r->stale ||
-	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER, false);
+	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER,
+			    asked_at_peers(r));
 }
 
 static bool admit(struct request *r)

@@ -47,6 +47,7 @@ struct service {
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
 	struct placer *placer;
+	struct sharing *sharing;     /* null: nothing seen is shared */
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
@@ -128,6 +129,9 @@ static void gather(void *arg, struct node_status *out)
 	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
 					 &out->disk);
 	admitter_stats(s->admitter, &out->admission);
+	out->shares = s->sharing;
+	if (s->sharing)
+		sharing_stats(s->sharing, &out->sharing);
 	if (!s->publisher)
 		return;
 	publisher_stats(s->publisher, &out->publisher);
@@ -239,7 +243,16 @@ static int start_cache(struct service *s)
 static int start_placer(struct service *s)
 {
 	struct placer_settings settings = settings_of_placement(s->config);
+	struct sharing_settings sharing = settings_of_sharing(s->config);
+	int err = 0;
 
+	sharing.publishing.instance = s->instance;
+	if (settings.placement == PLACEMENT_SINGLE_SHARED)
+		err = sharing_new(&sharing, &s->sharing);
+	if (err)
+		return err;
+	if (s->sharing)
+		settings.seen = sharing_seen(s->sharing);
 	return placer_new(&settings, &s->placer);
 }
 
@@ -323,6 +336,32 @@ static void set_purging(struct service *s, const struct config *c)
 	s->purge_peers.fetcher = s->fetcher;
 }
 
+static void on_seen(void *arg)
+{
+	struct service *s = arg;
+	struct peerset *seen = sharing_view(s->sharing);
+
+	for (unsigned i = 0; i < s->nworkers && seen; i++) {
+		if (worker_set_seen(s->workers[i], seen))
+			log_write(LOG_ERROR, "follower", "out of memory");
+	}
+	peerset_unref(seen);
+}
+
+static int start_sharing(struct service *s, const struct follow_place *places)
+{
+	struct sharing_start how = {
+		.loop = s->loop,
+		.fetcher = s->fetcher,
+		.places = places,
+		.nplaces = s->config->npeers,
+		.changed = on_seen,
+		.arg = s,
+	};
+
+	return s->sharing ? sharing_start(s->sharing, &how) : 0;
+}
+
 static int start_follow(struct service *s)
 {
 	struct follow_settings settings = settings_of_following(s->config);
@@ -332,6 +371,8 @@ static int start_follow(struct service *s)
 	if (!err && s->config->has_key)
 		err = follow_new(s->loop, s->fetcher, &settings, places,
 				 s->config->npeers, on_view, s, &s->follow);
+	if (!err && s->config->has_key)
+		err = start_sharing(s, places);
 	set_purging(s, s->config);
 	free(places);
 	return err;
@@ -400,6 +441,8 @@ static int start(struct service *s)
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
 				     &digest_paths_held);
+	if (!err && s->sharing)
+		digest_api_add(s->api, sharing_api(s->sharing));
 	if (!err)
 		err = start_workers(s);
 	if (!err)
@@ -461,6 +504,8 @@ void service_free(struct service **out)
 	if (s->admin)
 		server_free(&s->admin);
 	purger_stop(&s->purger);
+	if (s->sharing)
+		sharing_stop(s->sharing);
 	follow_free(&s->follow);
 	publisher_free(&s->publisher);
 	if (s->loop)
@@ -471,6 +516,7 @@ void service_free(struct service **out)
 	if (s->cache)
 		cache_free(&s->cache);
 	placer_free(&s->placer);
+	sharing_free(&s->sharing);
 	admission_keeper_free(&s->keeper);
 	admitter_free(&s->admitter);
 	if (s->loop)
@@ -492,6 +538,7 @@ static int apply(struct service *s, const struct config *c)
 	struct publish_policy publishing = settings_of_publishing(c);
 	struct resize_policy resizing = settings_of_filter(c);
 	struct admitter_settings admission = settings_of_admission(c);
+	struct sharing_settings sharing = settings_of_sharing(c);
 	struct follow_place *places = places_of(c);
 	struct worker_settings workers;
 	int err = settings_of_workers(c, &workers);
@@ -504,6 +551,8 @@ static int apply(struct service *s, const struct config *c)
 		err = places ? follow_set_peers(s->follow, places, c->npeers) :
 			       -ENOMEM;
 	}
+	if (!err && s->sharing && s->follow)
+		err = sharing_set(s->sharing, &sharing, places, c->npeers);
 	free(places);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
@@ -562,6 +611,8 @@ static void drain(struct service *s)
 	s->stopping = true;
 	s->stop_ms = loop_now_ms(s->loop) + s->config->drain_ms;
 	digest_api_drain(s->api);
+	if (s->sharing)
+		digest_api_drain(sharing_api(s->sharing));
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_drain(s->workers[i]);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "digestd/io/configuration.h"
+#include "digestd/io/digest_request.h"
 
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
@@ -159,6 +160,27 @@ struct placer_settings settings_of_placement(const struct config *c)
 	return s;
 }
 
+struct sharing_settings settings_of_sharing(const struct config *c)
+{
+	uint64_t window = settings_of_placement(c).window;
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t nbits = round_up(window, (uint64_t)c->bits_per_object);
+
+	return (struct sharing_settings){
+		.seen = {
+			.window = window,
+			.nbits = nbits < max ? nbits : max,
+			.nhash = (unsigned)c->hash_functions,
+		},
+		.publishing = {
+			.policy = settings_of_publishing(c),
+			.keep = (unsigned)c->keep_generations,
+		},
+		.following = settings_of_following(c),
+		.wait_s = c->wait_s,
+	};
+}
+
 struct admitter_settings settings_of_admission(const struct config *c)
 {
 
@@ -202,6 +224,7 @@ struct follow_settings settings_of_following(const struct config *c)
 		.timeout_ms = c->digest_timeout_ms,
 		.connect_ms = c->peer_connect_ms,
 		.tls = c->tls_peer_client,
+		.path = digest_paths_held.current,
 	};
 
 	scd_limits_init(&s.limits);

@@ -9,6 +9,7 @@
 #include "digestd/io/admitter.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/placer.h"
+#include "digestd/io/sharing.h"
 #include "digestd/io/purge_peers.h"
 #include "digestd/io/worker.h"
 
@@ -37,6 +38,9 @@ struct admitter_settings settings_of_admission(const struct config *c);
 
 /* Which node keeps what. */
 struct placer_settings settings_of_placement(const struct config *c);
+
+/* The shared memory of what was seen; but for the instance. */
+struct sharing_settings settings_of_sharing(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy settings_of_publishing(const struct config *c);

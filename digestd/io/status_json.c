@@ -89,6 +89,29 @@ static json_t *admission(const struct node_status *s)
 	return o;
 }
 
+/* What was seen here, and which generations of that are held of peers. */
+static json_t *seen(const struct node_status *s)
+{
+	const struct sharing_stats *t = &s->sharing;
+	json_t *o = json_object(), *held = json_object();
+	size_t n = t->follow ? follow_count(t->follow) : 0;
+
+	put(o, "keys", t->seen.nkeys);
+	put(o, "generation", t->published.generation);
+	put(o, "unpublished_changes", t->seen.changed);
+	put(o, "full_bytes", t->published.full_bytes);
+	put(o, "delta_bytes", t->published.delta_bytes);
+	put_real(o, "false_positive_rate", t->seen.fp);
+	for (size_t i = 0; i < n; i++) {
+		struct follow_status p;
+
+		follow_status(t->follow, i, &p);
+		put(held, p.name, p.digest ? p.digest->generation : 0);
+	}
+	json_object_set_new(o, "peers", held);
+	return o;
+}
+
 static json_t *digest(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -180,6 +203,7 @@ char *node_status_json(const struct node_status *s)
 	json_object_set_new(o, "store", store(s));
 	json_object_set_new(o, "disk", s->has_disk ? disk(s) : json_null());
 	json_object_set_new(o, "admission", admission(s));
+	json_object_set_new(o, "seen", s->shares ? seen(s) : json_null());
 	json_object_set_new(o, "digest",
 			    s->publishes ? digest(s) : json_null());
 	json_object_set_new(o, "peers", peers(s));

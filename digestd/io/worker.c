@@ -115,6 +115,7 @@ void worker_stop(struct worker **worker)
 	fetcher_free(&w->public);
 	loop_free(&w->loop);
 	peerset_unref(w->view);
+	peerset_unref(w->seen);
 	worker_settings_unref(w->settings);
 	free(w);
 	*worker = NULL;
@@ -147,6 +148,15 @@ static void take_view(void *arg)
 	free(news);
 }
 
+static void take_seen(void *arg)
+{
+	struct news *news = arg;
+
+	peerset_unref(news->worker->seen);
+	news->worker->seen = news->view;
+	free(news);
+}
+
 static void take_settings(void *arg)
 {
 	struct news *news = arg;
@@ -173,15 +183,26 @@ static struct news *news_new(struct worker *w, void (*run_news)(void *arg))
 	return news;
 }
 
-int worker_set_view(struct worker *worker, struct peerset *view)
+static int post_view(struct worker *worker, struct peerset *view,
+		     void (*take)(void *arg))
 {
-	struct news *news = news_new(worker, take_view);
+	struct news *news = news_new(worker, take);
 
 	if (!news)
 		return -ENOMEM;
 	news->view = view ? peerset_ref(view) : NULL;
 	loop_post(worker->loop, &news->call);
 	return 0;
+}
+
+int worker_set_view(struct worker *worker, struct peerset *view)
+{
+	return post_view(worker, view, take_view);
+}
+
+int worker_set_seen(struct worker *worker, struct peerset *seen)
+{
+	return post_view(worker, seen, take_seen);
 }
 
 int worker_reconfigure(struct worker *worker,

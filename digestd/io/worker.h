@@ -175,6 +175,9 @@ unsigned worker_peer_port(const struct worker *worker);
  */
 int worker_set_view(struct worker *worker, struct peerset *view);
 
+/* The same of what the peers were asked for. */
+int worker_set_seen(struct worker *worker, struct peerset *seen);
+
 /*
  * Gives it new settings, a copy; requests under way go on. Returns 0 or
  * -ENOMEM.

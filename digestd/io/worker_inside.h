@@ -25,6 +25,7 @@ struct worker {
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;
+	struct peerset *seen; /* what peers were asked for; null: not told */
 	struct request *requests;
 	struct worker_counters counters; /* written here, read anywhere */
 	struct log_limit untrusted_log;

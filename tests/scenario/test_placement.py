@@ -2,6 +2,9 @@
 
 import pytest
 
+from cluster import KEY, request, until
+from digests import Digest, derive, key
+
 PAGES = {"Cache-Control": "max-age=600"}
 
 
@@ -27,7 +30,22 @@ def ask(cluster, target, *numbers):
         assert r.status == 200
         sources.append(r.source)
         cluster.wait_settled()
+        until(lambda: seen_is_shared(cluster), what="what was seen is shared")
     return sources
+
+
+def seen_key(path):
+    return key(KEY, f"http://www.example.com/{path}")
+
+
+def seen_is_shared(cluster):
+    """Whether every node holds what every other one has seen."""
+    seen = {n.name: n.status()["seen"] for n in cluster.nodes}
+    return not any(seen.values()) or all(
+        not theirs["unpublished_changes"]
+        and mine["peers"].get(name, theirs["generation"])
+        == theirs["generation"]
+        for name, theirs in seen.items() for mine in seen.values())
 
 
 def holders(cluster):
@@ -77,3 +95,59 @@ def test_stale_copies_are_renewed_where_they_are(placed, origin):
                              "ETag": '"1"'}, body=b"a")
     assert ask(c, "/a", 0, 0) == ["origin", "origin"]
     assert holders(c) == [1, 0]
+
+
+def test_single_shared_keeps_what_any_has_seen(placed, origin):
+    c = placed("single-shared")
+    origin.set("/a", fields=PAGES, body=b"a")
+    assert ask(c, "/a", 0, 1, 2, 0, 1) == ["origin", "origin", "peer", "peer",
+                                           "hit"]
+    assert holders(c) == [0, 1, 0]
+    origin.set("/b", fields=PAGES, body=b"b")
+    assert ask(c, "/b", 0, 0, 0) == ["origin", "origin", "hit"]
+    assert origin.count() == 4
+
+
+def test_what_was_seen_is_a_digest(placed, origin):
+    c = placed("single-shared", 2, admission_window="100")
+    node = c.nodes[0]
+    token = {"Authorization": "Bearer " + derive(KEY, "token").hex()}
+    for i in range(20):
+        origin.set(f"/{i}", fields=PAGES, body=b"a")
+        node.get(f"/{i}")
+    until(lambda: seen_is_shared(c))
+    first = request(node.peer, "/scd/v1/seen", headers=token)
+    assert first.status == 200
+    seen = Digest.decode(first.body)
+    assert all(seen_key(i) in seen for i in range(20))
+    held = Digest.decode(request(node.peer, "/scd/v1/digest",
+                                 headers=token).body)
+    assert not any(held.bits) and held.head != seen.head
+    etag = first.get("ETag")
+    again = {**token, "If-None-Match": etag, "A-IM": "scd"}
+    assert request(node.peer, "/scd/v1/seen", headers=again).status == 304
+    for i in range(200):  # the oldest make room
+        node.get(f"/none/{i}")
+        origin.set(f"/more/{i}", fields=PAGES, body=b"a")
+        node.get(f"/more/{i}")
+    until(lambda: seen_is_shared(c))
+    assert node.status()["seen"]["keys"] == 100
+    latest = request(node.peer, "/scd/v1/seen", headers=token)
+    assert "</scd/v1/seen-delta/" in latest.get("Link")
+    link = latest.get("Link").split("<")[1].split(">")[0]
+    assert request(node.peer, link, headers=token).status == 200
+    later = Digest.decode(latest.body)
+    assert seen_key("more/199") in later
+    assert sum(seen_key(i) in later for i in range(20)) <= 2
+    assert request(node.peer, "/scd/v1/seen").status == 401
+    assert request(node.peer, link).status == 401
+    metrics = request(node.admin, "/metrics").body.decode()
+    assert "\ndigestd_seen_keys 100\n" in metrics
+
+
+def test_nothing_seen_is_published_without_need(placed):
+    c = placed("single", 2)
+    token = {"Authorization": "Bearer " + derive(KEY, "token").hex()}
+    assert c.nodes[0].status()["seen"] is None
+    assert request(c.nodes[0].peer, "/scd/v1/seen",
+                   headers=token).status == 404
