@@ -156,14 +156,25 @@ static void empty_slot(struct sim_cache *c, uint32_t slot)
 	c->free_slot = slot;
 }
 
+/* What goes next is fetched by now, mostly; the one after it will be. */
+static void fetch_victims(const struct sim_cache *c)
+{
+	uint32_t slot = EVICTION_NONE;
+
+	for (unsigned i = 0; i < SIM_VICTIMS; i++) {
+		slot = eviction_foresee(c->eviction, slot);
+		if (slot == EVICTION_NONE)
+			return;
+		__builtin_prefetch(&c->held[slot], 1);
+	}
+}
+
 static void evict_one(struct sim_cache *c)
 {
 	uint32_t slot = eviction_evict(c->eviction);
 	uint32_t object = c->held[slot].object;
-	uint32_t next = eviction_foresee(c->eviction);
 
-	if (next != EVICTION_NONE)
-		__builtin_prefetch(&c->held[next], 1);
+	fetch_victims(c);
 	c->stats.evicted++;
 	c->stats.evicted_bytes += c->held[slot].size;
 	empty_slot(c, slot);
@@ -241,16 +252,20 @@ void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
 		eviction_prefetch(c->eviction, slot);
 }
 
-uint32_t sim_cache_foresee(const struct sim_cache *c)
+unsigned sim_cache_foresee(const struct sim_cache *c,
+			   uint32_t object[SIM_VICTIMS])
 {
-	uint32_t slot = eviction_foresee(c->eviction);
-	uint32_t object;
+	uint32_t slot = EVICTION_NONE;
+	unsigned n = 0;
 
-	if (slot == EVICTION_NONE)
-		return slot;
-	object = c->held[slot].object;
-	sim_cache_prefetch(c, object);
-	return object;
+	while (n < SIM_VICTIMS) {
+		slot = eviction_foresee(c->eviction, slot);
+		if (slot == EVICTION_NONE)
+			break;
+		object[n] = c->held[slot].object;
+		sim_cache_prefetch(c, object[n++]);
+	}
+	return n;
 }
 
 /* The two steps ahead of request i, as far as there are requests. */

@@ -67,9 +67,12 @@ void sim_cache_resize(struct sim_cache *c, uint64_t capacity);
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object);
 void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object);
 
-/* The object that is likely to be evicted next, whose place is fetched then;
- * EVICTION_NONE: not known. */
-uint32_t sim_cache_foresee(const struct sim_cache *c);
+enum { SIM_VICTIMS = 2 };
+
+/* The objects that are likely to be evicted next, whose places are fetched
+ * then; returns how many. */
+unsigned sim_cache_foresee(const struct sim_cache *c,
+			   uint32_t object[SIM_VICTIMS]);
 
 /* Requests for sim_cache_replay(). */
 struct sim_cache_requests {

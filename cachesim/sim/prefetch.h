@@ -32,18 +32,20 @@ sim_prefetch_row(struct sim_cluster *s, uint64_t request)
 		__builtin_prefetch(&s->trace->hash[object]);
 }
 
-/* If the object is not there: the row of that which goes. */
-static inline void sim_prefetch_victim(struct sim_cluster *s,
-				       const struct sim_proxy *p,
-				       uint32_t object)
+/* If the object is not there: the row of that which goes. Until then another
+ * request may come to this proxy, whose victim is the first. */
+static inline void sim_prefetch_victims(struct sim_cluster *s,
+					const struct sim_proxy *p,
+					uint32_t object)
 {
-	uint32_t victim;
+	uint32_t victim[SIM_VICTIMS];
+	unsigned n;
 
 	if (masks_has(&s->objects, object, s->field.held, p->number))
 		return;
-	victim = sim_cache_foresee(p->cache);
-	if (victim != EVICTION_NONE)
-		masks_prefetch(&s->objects, victim);
+	n = sim_cache_foresee(p->cache, victim);
+	for (unsigned i = 0; i < n; i++)
+		masks_prefetch(&s->objects, victim[i]);
 }
 
 static inline void sim_prefetch_place(struct sim_cluster *s, uint64_t request)
@@ -56,7 +58,7 @@ static inline void sim_prefetch_place(struct sim_cluster *s, uint64_t request)
 		return;
 	}
 	sim_cache_prefetch(p->cache, object);
-	sim_prefetch_victim(s, p, object);
+	sim_prefetch_victims(s, p, object);
 }
 
 static inline void sim_prefetch_slot(struct sim_cluster *s, uint64_t request)
@@ -64,12 +66,10 @@ static inline void sim_prefetch_slot(struct sim_cluster *s, uint64_t request)
 	struct sim_proxy *p = sim_prefetch_at(s, request);
 	uint32_t object = s->trace->object[request];
 
-	if (p->node) {
+	if (p->node)
 		sim_node_prefetch_slot(p->node, object);
-		return;
-	}
-	sim_cache_prefetch_slot(p->cache, object);
-	sim_prefetch_victim(s, p, object);
+	else
+		sim_cache_prefetch_slot(p->cache, object);
 }
 
 /* What a protocol knows of an object for a proxy. */

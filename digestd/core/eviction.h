@@ -73,9 +73,10 @@ struct eviction_policy {
 	uint32_t (*evict)(struct eviction *e);
 	/* Fetches what hit() will touch; null: not worth it. */
 	void (*prefetch)(const struct eviction *e, uint32_t slot);
-	/* Fetches what evict() will touch, and guesses the slot; null: it
+	/* Fetches what evict() will touch, and guesses the slot: the next that
+	 * goes (after: EVICTION_NONE), or the one after such a guess; null: it
 	 * cannot. */
-	uint32_t (*foresee)(const struct eviction *e);
+	uint32_t (*foresee)(const struct eviction *e, uint32_t after);
 };
 
 /* All policies; a null ends the list. */
@@ -151,11 +152,14 @@ static inline void eviction_prefetch(const struct eviction *e, uint32_t slot)
 		e->policy->prefetch(e, slot);
 }
 
-/* Fetches what eviction_evict() will touch; the slot that would go now, as a
- * guess, EVICTION_NONE: no idea. */
-static inline uint32_t eviction_foresee(const struct eviction *e)
+/* Fetches what eviction_evict() will touch; the slot that would go now (after:
+ * EVICTION_NONE), or after that one, as a guess; EVICTION_NONE: no idea. */
+static inline uint32_t eviction_foresee(const struct eviction *e,
+					uint32_t after)
 {
-	return e->policy->foresee ? e->policy->foresee(e) : EVICTION_NONE;
+	if (!e->policy->foresee)
+		return EVICTION_NONE;
+	return e->policy->foresee(e, after);
 }
 
 #endif

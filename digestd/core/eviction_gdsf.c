@@ -240,11 +240,12 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&g->at[slot], 1);
 }
 
-static uint32_t foresee(const struct eviction *e)
+static uint32_t foresee(const struct eviction *e, uint32_t after)
 {
 	const struct gdsf *g = (const struct gdsf *)e;
 
-	return g->n ? g->heap[0].slot : EVICTION_NONE;
+	return g->n && after == EVICTION_NONE ? g->heap[0].slot
+					      : EVICTION_NONE;
 }
 
 const struct eviction_policy eviction_gdsf = {

@@ -156,10 +156,10 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&l->group_of[slot], 1);
 }
 
-static uint32_t foresee(const struct eviction *e)
+static uint32_t foresee(const struct eviction *e, uint32_t after)
 {
 	const struct lfu *l = (const struct lfu *)e;
-	uint32_t slot = queue_foresee(l->q.links, l->q.links[0].newer);
+	uint32_t slot = queue_foresee(l->q.links, after, l->q.links[0].newer);
 
 	if (slot != EVICTION_NONE)
 		__builtin_prefetch(&l->group_of[slot]);

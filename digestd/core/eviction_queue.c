@@ -86,9 +86,9 @@ uint32_t queued_evict(struct eviction *e)
 	return slot;
 }
 
-uint32_t queued_foresee(const struct eviction *e)
+uint32_t queued_foresee(const struct eviction *e, uint32_t after)
 {
 	const struct queue_link *links = ((const struct queued *)e)->links;
 
-	return queue_foresee(links, links[0].newer);
+	return queue_foresee(links, after, links[0].newer);
 }

@@ -65,10 +65,16 @@ static inline uint32_t queue_oldest(const struct queue_link *l, uint32_t head)
 	return l[head].newer - QUEUE_HEADS;
 }
 
-/* Fetches what it takes to unlink a node that is not a head; its slot. The
- * node itself is at hand: it is the neighbour of one that was unlinked. */
-static inline uint32_t queue_foresee(const struct queue_link *l, uint32_t node)
+/* Fetches what it takes to unlink the node behind a slot, or behind none a
+ * first one; its slot, EVICTION_NONE if it is a head. The node itself is at
+ * hand: it is the neighbour of one that was unlinked or foreseen. */
+static inline uint32_t queue_foresee(const struct queue_link *l,
+				     uint32_t after, uint32_t first)
 {
+	uint32_t node = first;
+
+	if (after != EVICTION_NONE)
+		node = l[queue_node(after)].newer;
 	if (node < QUEUE_HEADS)
 		return EVICTION_NONE;
 	__builtin_prefetch(&l[l[node].newer], 1);
@@ -107,6 +113,6 @@ void queued_remove(struct eviction *e, uint32_t slot);
 
 /* The oldest of queue 0 goes; is fetched. */
 uint32_t queued_evict(struct eviction *e);
-uint32_t queued_foresee(const struct eviction *e);
+uint32_t queued_foresee(const struct eviction *e, uint32_t after);
 
 #endif

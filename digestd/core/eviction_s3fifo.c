@@ -143,10 +143,11 @@ static uint32_t evict(struct eviction *e)
 }
 
 /* Most of what goes leaves the small queue. */
-static uint32_t foresee(const struct eviction *e)
+static uint32_t foresee(const struct eviction *e, uint32_t after)
 {
 	const struct s3fifo *s = (const struct s3fifo *)e;
-	uint32_t slot = queue_foresee(s->q.links, s->q.links[SMALL].newer);
+	const struct queue_link *links = s->q.links;
+	uint32_t slot = queue_foresee(links, after, links[SMALL].newer);
 
 	if (slot != EVICTION_NONE)
 		__builtin_prefetch(&s->q.mark[slot]);

@@ -49,12 +49,12 @@ static uint32_t evict(struct eviction *e)
 	return node - QUEUE_HEADS;
 }
 
-static uint32_t foresee(const struct eviction *e)
+static uint32_t foresee(const struct eviction *e, uint32_t after)
 {
 	const struct sieve *s = (const struct sieve *)e;
 	const struct queue_link *links = s->q.links;
 
-	return queue_foresee(links, s->hand ? s->hand : links[0].newer);
+	return queue_foresee(links, after, s->hand ? s->hand : links[0].newer);
 }
 
 const struct eviction_policy eviction_sieve = {
