@@ -42,19 +42,20 @@ void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
 void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
 		   uint64_t *out)
 {
-	uint64_t x = key->lo;
-	uint64_t step = key->hi;
+	struct scd_key walk = *key;
 
 	assert(nbits > 0 && nhash > 0 && nhash <= SCD_MAX_HASH);
-	if (nbits & (nbits - 1)) {
-		scd__positions(key, scd__modulus_of(nbits), nhash, out);
-		return;
-	}
+	for (unsigned i = 0; i < nhash; i++)
+		out[i] = scd__next_hash(&walk, i);
 	/* The remainder by a power of two is a mask, ten times faster. */
-	for (unsigned i = 0; i < nhash; i++) {
-		out[i] = x & (nbits - 1);
-		x += step;
-		step += i + 1;
+	if (nbits & (nbits - 1)) {
+		struct scd__modulus m = scd__modulus_of(nbits);
+
+		for (unsigned i = 0; i < nhash; i++)
+			out[i] = scd__modulo(m, out[i]);
+	} else {
+		for (unsigned i = 0; i < nhash; i++)
+			out[i] &= nbits - 1;
 	}
 }
 

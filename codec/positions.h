@@ -31,19 +31,15 @@ static inline uint64_t scd__modulo(struct scd__modulus m, uint64_t x)
 	return rest >= m.n ? rest - m.n : rest;
 }
 
-/* As scd_positions(). */
-static inline void scd__positions(const struct scd_key *key,
-				  struct scd__modulus nbits, unsigned nhash,
-				  uint64_t *out)
+/* Hash i = 0, 1... of scd_positions(), before the remainder; walk is the key at
+ * first. */
+static inline uint64_t scd__next_hash(struct scd_key *walk, unsigned i)
 {
-	uint64_t x = key->lo;
-	uint64_t step = key->hi;
+	uint64_t hash = walk->lo;
 
-	for (unsigned i = 0; i < nhash; i++) {
-		out[i] = scd__modulo(nbits, x);
-		x += step;
-		step += i + 1;
-	}
+	walk->lo += walk->hi;
+	walk->hi += i + 1;
+	return hash;
 }
 
 #endif

@@ -32,7 +32,7 @@ enum {
 	USUAL_COMPRESSED_BITS = 32,
 	USUAL_COMPRESSED_HASH = 3,
 	FLIP_BYTES = 4,
-	GROUP = 16,   /* objects whose counters are fetched together */
+	AHEAD = 12,   /* objects whose hashes are fetched early */
 	LOOKUPS = 64, /* of which the positions are remembered */
 };
 
@@ -106,24 +106,24 @@ static void release(struct protocol_state *s)
 	free(b->at);
 }
 
-static void positions(const struct bloom *b, uint32_t object, uint64_t *at)
+static inline void positions(const struct bloom *b, uint32_t object,
+			     uint32_t *at)
 {
-	struct scd_key key = scd__key_of_hash(b->base.config.hash[object]);
+	struct scd_key walk = scd__key_of_hash(b->base.config.hash[object]);
 
-	scd__positions(&key, b->modulus, b->nhash, at);
+	for (unsigned i = 0; i < b->nhash; i++)
+		at[i] = (uint32_t)scd__modulo(b->modulus,
+					      scd__next_hash(&walk, i));
 }
 
 /* The positions of an object, remembered for a while. */
 static const struct lookup *look_up(struct bloom *b, uint32_t object)
 {
 	struct lookup *l = &b->lookups[object % LOOKUPS];
-	uint64_t at[SCD_MAX_HASH];
 
 	if (l->object == object + UINT64_C(1))
 		return l;
-	positions(b, object, at);
-	for (unsigned i = 0; i < b->nhash; i++)
-		l->at[i] = (uint32_t)at[i];
+	positions(b, object, l->at);
 	l->object = object + UINT64_C(1);
 	return l;
 }
@@ -149,57 +149,19 @@ static uint64_t candidates(struct protocol_state *s, unsigned view,
 	return m;
 }
 
-/* Objects that came, or went; their positions are written to `at`. */
-struct batch {
-	const uint32_t *objects;
-	size_t n;
-	bool add;
-	uint32_t *at;
-};
-
-/* Fetches a group's counters; its positions also go to the batch. */
-static void begin_group(const struct bloom *b, const struct scd_counting *now,
-			struct batch *batch, uint64_t at[][SCD_MAX_HASH])
+/* The positions of n objects, one after the other. */
+static void all_positions(const struct bloom *b, const uint32_t *objects,
+			  size_t n, uint32_t *at)
 {
 	const uint64_t *hash = b->base.config.hash;
 
-	for (size_t i = GROUP; i < batch->n && i < 2 * GROUP; i++)
-		__builtin_prefetch(&hash[batch->objects[i]]);
-	for (size_t i = 0; i < batch->n && i < GROUP; i++) {
-		positions(b, batch->objects[i], at[i]);
-		for (unsigned h = 0; h < b->nhash; h++) {
-			scd__counting_prefetch(now, at[i][h]);
-			*batch->at++ = (uint32_t)at[i][h];
-		}
+	for (size_t i = 0; i < n && i < AHEAD; i++)
+		__builtin_prefetch(&hash[objects[i]]);
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			__builtin_prefetch(&hash[objects[i + AHEAD]]);
+		positions(b, objects[i], at + i * b->nhash);
 	}
-}
-
-static void apply(const struct bloom *b, struct scd_counting *now,
-		  struct batch batch)
-{
-	const uint64_t *hash = b->base.config.hash;
-	uint64_t at[GROUP][SCD_MAX_HASH];
-
-	for (size_t i = 0; i < batch.n && i < GROUP; i++)
-		__builtin_prefetch(&hash[batch.objects[i]]);
-	while (batch.n) {
-		size_t group = batch.n < GROUP ? batch.n : GROUP;
-
-		begin_group(b, now, &batch, at);
-		for (size_t i = 0; i < group; i++) {
-			if (batch.add)
-				scd__counting_add_at(now, at[i]);
-			else
-				scd__counting_remove_at(now, at[i]);
-		}
-		batch.objects += group;
-		batch.n -= group;
-	}
-}
-
-static unsigned bit_of(const struct scd_bloom *b, uint32_t at)
-{
-	return b->bits[at >> 3] >> (at & 7) & 1;
 }
 
 static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
@@ -212,15 +174,16 @@ static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
  * is what is there now, then. Returns how many. */
 static size_t keep_flips(struct summary *p, uint32_t *at, size_t n)
 {
-	const struct scd_bloom *now = scd_counting_bloom(p->now);
+	const uint8_t *now = scd_counting_bloom(p->now)->bits;
+	uint8_t *told = p->told.bits;
 	size_t kept = 0;
 
 	/* without branches, as half of them differ */
 	for (size_t i = 0; i < n; i++) {
-		uint32_t differs =
-			bit_of(now, at[i]) ^ bit_of(&p->told, at[i]);
+		uint32_t byte = at[i] >> 3, bit = at[i] & 7;
+		uint32_t differs = (now[byte] ^ told[byte]) >> bit & 1;
 
-		p->told.bits[at[i] >> 3] ^= (uint8_t)(differs << (at[i] & 7));
+		told[byte] ^= (uint8_t)(differs << bit);
 		at[kept] = at[i];
 		kept += differs;
 	}
@@ -247,15 +210,15 @@ static int step(struct bloom *b, unsigned proxy,
 {
 	struct summary *p = &b->summary[proxy];
 	size_t n = (c->nadded + c->nremoved) * b->nhash;
+	size_t nold = c->nremoved * b->nhash;
 	int err = reserve(b, n);
 
 	if (err)
 		return err;
-	apply(b, p->now,
-	      (struct batch){ c->removed, c->nremoved, false, b->at });
-	apply(b, p->now,
-	      (struct batch){ c->added, c->nadded, true,
-			      b->at + c->nremoved * b->nhash });
+	all_positions(b, c->removed, c->nremoved, b->at);
+	all_positions(b, c->added, c->nadded, b->at + nold);
+	scd__counting_remove_at(p->now, b->at, nold);
+	scd__counting_add_at(p->now, b->at + nold, n - nold);
 	n = keep_flips(p, b->at, n);
 	p->nkeys += c->nadded - c->nremoved;
 	p->generation++;
