@@ -1,6 +1,7 @@
 """What is worth keeping: in a node's own store, and for other caches that ask
 /v1/admit."""
 
+import json
 import signal
 import threading
 import urllib.parse
