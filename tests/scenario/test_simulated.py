@@ -105,22 +105,23 @@ def run(*args):
     return json.loads(r.stdout)["rows"][0]
 
 
-def simulated(path, eviction):
+def simulated(path, eviction, placement):
     row = run("--protocol", "compressed", "--proxies", str(NODES),
               "--partition", "round-robin", "--eviction", eviction,
               "--size", str(CACHE * NODES), "--bits", "64", "--hashes", "3",
               "--threshold", "0", "--period", f"{PERIOD}s", "--tries", "0",
-              "--peer-use", "yes", path)
+              "--peer-use", "yes", "--placement", placement, path)
     return {"local_hits": row["local_hits"], "remote_hits": row["remote_hits"],
             "false_hits": row["fetches"], "origin_fetches": row["origin"]}
 
 
-def real_and_expected(make_cluster, slices, eviction):
+def real_and_expected(make_cluster, slices, eviction, placement):
     """What four nodes have counted, and the simulator."""
     c = make_cluster(NODES, cache_size=str(CACHE), eviction=eviction,
                      bits_per_object="64", expected_objects="4000",
                      filter_resize=False, publish_share="1", peer_tries="3",
-                     peer_budget="10s", peer_timeout="10s", **NEVER)
+                     peer_budget="10s", peer_timeout="10s",
+                     placement=placement, admission_window="100000", **NEVER)
     for i, node in enumerate(c.nodes):  # candidates go around the ring
         node.peers = node.peers[i:] + node.peers[:i]
     path = os.path.join(c.dir, "trace.csv")
@@ -132,16 +133,18 @@ def real_and_expected(make_cluster, slices, eviction):
     replay(c, slices[1:])
     real = counted(c)
     write(path, slices, more)
-    return real, simulated(path, eviction)
+    return real, simulated(path, eviction, placement)
 
 
-@pytest.mark.parametrize("eviction", ("lru", "sieve"))
-def test_simulator_and_cluster_agree(make_cluster, eviction):
+@pytest.mark.parametrize("eviction,placement",
+                         (("lru", "keep"), ("sieve", "second")))
+def test_simulator_and_cluster_agree(make_cluster, eviction, placement):
     """Nearly: what came from a peer has some more fields, and weighs more."""
     slices = requests()
     near = 0.01 if scd.SLOW == 1 else 0.02
     for _ in range(2):
-        real, expected = real_and_expected(make_cluster, slices, eviction)
+        real, expected = real_and_expected(make_cluster, slices, eviction,
+                                           placement)
         assert sum(real.values()) - real["false_hits"] == SLICES * SLICE
         assert min(expected.values()) >= 500
         if real == pytest.approx(expected, rel=near):
