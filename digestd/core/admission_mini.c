@@ -177,6 +177,7 @@ bool mini_put(struct mini *m, uint64_t hash, uint64_t size)
 
 	if (size > m->capacity)
 		return false;
+	eviction_expect(m->eviction, (struct eviction_item){ hash, size });
 	while (m->used + size > m->capacity) {
 		empty_slot(m, eviction_evict(m->eviction));
 		m->full = true;
