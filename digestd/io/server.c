@@ -40,6 +40,7 @@ static void run_pump(void *arg)
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	MHD_run(s->mhd);
+	server_tls_park(s);
 	if (MHD_get_timeout(s->mhd, &wait_ms) != MHD_YES)
 		loop_timer_clear(s->loop, &s->timeout);
 	else if (wait_ms == 0)

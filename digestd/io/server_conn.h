@@ -44,6 +44,7 @@ struct server {
 	void *arg;
 	struct MHD_Daemon *mhd;
 	struct tls *tls; /* for new connections; null: not encrypted */
+	struct conn *shaking; /* in their handshake, and not parked */
 	atomic_uint_fast64_t tls_failures;
 	struct log_limit tls_log;
 	int listen_fd;
@@ -74,6 +75,7 @@ struct conn {
 	struct conn *next, **link;
 	struct conn *idle_next, **idle_link; /* null: it has a request */
 	struct tls_handshake *handshake; /* null: not encrypted */
+	struct conn *shaking_next, **shaking_link;
 
 	/* when the client must be done with what it is doing; 0: no limit */
 	int64_t deadline_ms;
@@ -118,6 +120,13 @@ bool conn_pace_kept(struct conn *c);
  */
 int conn_tls_begin(struct conn *c);
 void conn_tls_end(struct conn *c);
+
+/*
+ * Parks the connections whose handshake waits for the client, until there is
+ * something of it: in that state the library asks again and again, and never
+ * sleeps. After each of its runs.
+ */
+void server_tls_park(struct server *s);
 
 /* A connection begins to wait for a request; and has one (idempotent). */
 void conn_idle_enter(struct conn *c);

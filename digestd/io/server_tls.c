@@ -34,6 +34,61 @@ uint64_t server_tls_failures(const struct server *server)
 				    memory_order_relaxed);
 }
 
+static void shaking_enter(struct conn *c)
+{
+	struct server *s = c->server;
+
+	c->shaking_next = s->shaking;
+	c->shaking_link = &s->shaking;
+	if (c->shaking_next)
+		c->shaking_next->shaking_link = &c->shaking_next;
+	s->shaking = c;
+}
+
+static void shaking_leave(struct conn *c)
+{
+	if (!c->shaking_link)
+		return;
+	*c->shaking_link = c->shaking_next;
+	if (c->shaking_next)
+		c->shaking_next->shaking_link = c->shaking_link;
+	c->shaking_link = NULL;
+}
+
+static void go_on(void *arg, unsigned events)
+{
+	struct conn *c = arg;
+
+	(void)events;
+	conn_resume(c);
+	shaking_enter(c);
+}
+
+static void park(struct conn *c)
+{
+	unsigned events = LOOP_HANGUP |
+			  (tls_sends(c->handshake) ? LOOP_WRITE : LOOP_READ);
+
+	if (loop_watch(c->server->loop, &c->hangup, c->fd, events, go_on, c)) {
+		shaking_enter(c); /* no memory: it goes on as it can */
+		return;
+	}
+	c->x.suspended = true;
+	MHD_suspend_connection(c->mhd);
+}
+
+void server_tls_park(struct server *s)
+{
+	struct conn *next;
+
+	for (struct conn *c = s->shaking; c; c = next) {
+		next = c->shaking_next;
+		shaking_leave(c);
+		if (!c->handshake->done && !c->x.aborted && !s->stopping)
+			park(c);
+	}
+}
+
 int conn_tls_begin(struct conn *c)
 {
 	const union MHD_ConnectionInfo *info;
@@ -45,6 +100,7 @@ int conn_tls_begin(struct conn *c)
 				       MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	if (!c->handshake || !info)
 		return -1;
+	shaking_enter(c);
 	return tls_begin(c->server->tls, info->tls_session, c->handshake);
 }
 
@@ -73,6 +129,7 @@ void conn_tls_end(struct conn *c)
 {
 	if (!c->handshake)
 		return;
+	shaking_leave(c);
 	if (!c->handshake->done && !c->server->stopping) {
 		atomic_fetch_add_explicit(&c->server->tls_failures, 1,
 					  memory_order_relaxed);

@@ -174,7 +174,7 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
 	gnutls_session_t s = session;
 
-	*h = (struct tls_handshake){ .tls = tls_ref(tls) };
+	*h = (struct tls_handshake){ .tls = tls_ref(tls), .session = session };
 	gnutls_db_set_ptr(s, h);
 	gnutls_handshake_set_hook_function(s, GNUTLS_HANDSHAKE_FINISHED,
 					   GNUTLS_HOOK_POST, finished);
@@ -188,6 +188,11 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	else if (gnutls_session_ticket_enable_server(s, &tls->ticket_key))
 		return -ENOMEM;
 	return 0;
+}
+
+bool tls_sends(const struct tls_handshake *h)
+{
+	return gnutls_record_get_direction(h->session) == 1;
 }
 
 void tls_end(struct tls_handshake *h)

@@ -59,6 +59,7 @@ bool tls_same(const struct tls *a, const struct tls *b);
 /* One connection's handshake. */
 struct tls_handshake {
 	struct tls *tls;
+	void *session;
 	bool done;
 	char refused[96]; /* why its certificate was; empty: it was not */
 };
@@ -70,5 +71,8 @@ struct tls_handshake {
  */
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h);
 void tls_end(struct tls_handshake *h);
+
+/* Whether a handshake that does not go on waits to send, not to receive. */
+bool tls_sends(const struct tls_handshake *h);
 
 #endif

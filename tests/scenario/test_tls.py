@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -390,3 +391,86 @@ def openssl_end(path):
                            "-enddate"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
     return text.strip().split("=")[1]
+
+
+class States:
+    """Connections that stop where they are, in every state that there is."""
+
+    def __init__(self, port, context, hello):
+        self.raw = []
+        self.tls = []
+        for sent in (0, 3, 100, len(hello)):
+            s = socket.create_connection(("127.0.0.1", port), 20)
+            s.sendall(hello[:sent])
+            self.raw.append(s)
+        ask = b"GET /big HTTP/1.1\r\nHost: www.example.com\r\n\r\n"
+        for sent in (0, 10, len(ask)):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.settimeout(20)
+            s.connect(("127.0.0.1", port))
+            s = context.wrap_socket(s, server_hostname="localhost")
+            s.sendall(ask[:sent])
+            self.tls.append(s)
+        self.rest = ask[10:]
+        assert self.tls[-1].recv(12) == b"HTTP/1.1 200"
+
+    def close(self):
+        for s in self.raw + self.tls:
+            s.close()
+
+
+def client_hello(context):
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing,
+                         server_hostname="localhost").do_handshake()
+    return outgoing.read()
+
+
+def cpu_seconds(process):
+    with open(f"/proc/{process.popen.pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_waits_costs_nothing(make_cluster, origin, ca):
+    """The library would ask again and again for the rest of a handshake."""
+    origin.set("/big", fields=MAXAGE, body=b"y" * (8 << 20))
+    c = make_cluster(1, **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    n.get("/big", tls=ca.client())
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        context = ca.client(oldest=version)
+        context.maximum_version = version
+        states = States(n.data, context, client_hello(context))
+        time.sleep(0.2)
+        before = cpu_seconds(n.process)
+        time.sleep(0.5)
+        assert cpu_seconds(n.process) - before < 0.05
+        states.tls[1].sendall(states.rest)
+        assert states.tls[1].recv(12) == b"HTTP/1.1 200"
+        states.close()
+    assert n.get("/big", tls=ca.client()).source == "hit"
+
+
+def test_slow_handshakes_are_cut_off(make_cluster, origin, ca):
+    """A byte at a time, in the hello or before the end of the handshake."""
+    c = make_cluster(1, header_timeout="1s", **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    hello = client_hello(ca.client())
+    for s, rest in [(socket.create_connection(("127.0.0.1", n.data), 20), r)
+                    for r in (hello, hello[-1:] * 1000)]:
+        with s:
+            if rest is not hello:
+                s.sendall(hello)
+
+            def is_over(s=s, rest=iter(rest)):
+                try:
+                    s.send(bytes([next(rest)]))
+                except OSError:
+                    return True
+                return False
+            until(is_over, 20, every=0.05, what="closed")
