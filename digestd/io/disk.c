@@ -112,6 +112,7 @@ struct loading {
 	uint64_t *ids;
 	size_t n, at;
 	uint64_t last; /* the highest of all */
+	uint64_t records;
 	void (*each)(void *arg, struct disk_entry *e, const struct cached *c,
 		     uint64_t body_len);
 	void *arg;
@@ -160,6 +161,7 @@ static int load_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
 
 	remove_orphans(l, id);
 	l->last = id;
+	l->records++;
 	has_file = l->at < l->n && l->ids[l->at] == id;
 	l->at += has_file;
 	if (!has_file || disk_record_read(bytes, len, &body, &c))
@@ -199,6 +201,9 @@ int disk_load(struct disk *disk,
 			l.last = l.ids[l.n - 1];
 		remove_orphans(&l, UINT64_MAX);
 		disk->next_id = l.last;
+		log_write(LOG_INFO, "disk", "%zu files, %" PRIu64 " records, "
+			  "%" PRIu64 " of them lost", l.n, l.records,
+			  disk->counters.lost);
 		err = start_threads(disk);
 	}
 	free(l.ids);

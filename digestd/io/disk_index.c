@@ -393,7 +393,12 @@ static int put_in_place(const char *folder)
 /* The lock of the folder is the child's too: it must not outlive its parent. */
 static void copy_and_exit(const char *folder, size_t max_bytes, pid_t parent)
 {
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE };
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* whatever the parent would make of them */
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		signal(fatal[i], SIG_DFL);
 	_exit(getppid() == parent ? copy_in_child(folder, max_bytes) : FAILED);
 }
 

@@ -1,0 +1,27 @@
+/*
+ * A folder for a test of the disk tier, and responses to put there.
+ */
+#ifndef TEST_IO_DISK_FOLDER_H
+#define TEST_IO_DISK_FOLDER_H
+
+#include <stddef.h>
+
+struct cached;
+
+/* Makes an empty folder: group set-up and tear-down of cmocka. */
+int disk_folder_make(void **state);
+int disk_folder_remove(void **state);
+
+/* Its path. */
+const char *disk_folder(void);
+
+/* Removes what is in it. */
+void disk_folder_empty(void);
+
+/* The path of something in it; valid until the next call. */
+const char *disk_folder_path(const char *name);
+
+/* A response with fields, and a body of len bytes that only n has. */
+struct cached *disk_response(unsigned n, size_t len);
+
+#endif
