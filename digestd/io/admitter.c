@@ -17,6 +17,7 @@ struct admitter {
 	pthread_mutex_t lock; /* guards all below */
 	struct admission *admission;
 	struct admission_rate rate;
+	double memory_share; /* for what is on probation */
 	struct admitter_stats count;
 };
 
@@ -38,7 +39,9 @@ static int make(const struct admitter_settings *settings,
 		return -EINVAL;
 	admission_defaults(&c);
 	c.window = settings->window;
-	c.ram_share = settings->ram_share;
+	/* auto's miniatures have it of the whole */
+	c.ram_share = settings->memory_share * (double)settings->memory /
+		      (double)settings->capacity;
 	c.lambda = settings->write_cost;
 	c.capacity = settings->capacity;
 	c.mean_size = settings->mean_size;
@@ -63,6 +66,7 @@ int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
 		return -ENOMEM;
 	pthread_mutex_init(&a->lock, NULL);
 	admission_rate_set(&a->rate, settings->max_rate, now_ms);
+	a->memory_share = settings->memory_share;
 	err = make(settings, &a->admission);
 	if (err)
 		admitter_free(&a);
@@ -158,7 +162,7 @@ bool admitter_hears_hits(const struct admitter *a)
 	return a->admission->policy->ram || a->admission->policy->request;
 }
 
-uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity)
+uint64_t admitter_ram_bytes(struct admitter *a, uint64_t memory)
 {
 	uint64_t bytes = 0;
 
@@ -166,8 +170,7 @@ uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity)
 		return 0;
 	pthread_mutex_lock(&a->lock);
 	if (!admission_admits_all(a->admission))
-		bytes = (uint64_t)((double)capacity *
-				   a->admission->config.ram_share);
+		bytes = (uint64_t)((double)memory * a->memory_share);
 	pthread_mutex_unlock(&a->lock);
 	return bytes;
 }

@@ -20,10 +20,12 @@ struct admitter;
 struct admitter_settings {
 	const char *policy;    /* one of admission_offered */
 	const char *eviction;  /* of the cache that it is for */
-	uint64_t capacity;     /* [bytes], of that cache */
+	uint64_t capacity;     /* [bytes], of that cache: of its disk, if it
+				  has one */
+	uint64_t memory;       /* [bytes], of that cache */
 	uint64_t mean_size;    /* [bytes], of its objects */
 	uint64_t window;       /* keys remembered; 0: 1.5 times its objects */
-	double ram_share;      /* of the capacity, for what is on probation */
+	double memory_share;   /* of the memory, for what is on probation */
 	double write_cost;     /* of a write, in hits: what `auto` goes by */
 	uint64_t max_rate;     /* [bytes/s] written; 0: no cap */
 };
@@ -76,9 +78,9 @@ enum admission_decision admitter_answer(struct admitter *a,
 					int64_t now_ms);
 
 /* Has a policy's answer ADMISSION_RAM a place, of how many bytes of a cache's
- * capacity? 0 also while it has no use for it. */
+ * memory? 0 also while it has no use for it. */
 bool admitter_wants_ram(const struct admitter *a);
-uint64_t admitter_ram_bytes(struct admitter *a, uint64_t capacity);
+uint64_t admitter_ram_bytes(struct admitter *a, uint64_t memory);
 
 /* Does the policy want to know of what was found? */
 bool admitter_hears_hits(const struct admitter *a);

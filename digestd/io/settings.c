@@ -14,6 +14,7 @@ enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
 	SMALL_OBJECT_BYTES = 4096,
+	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
 };
 
@@ -148,11 +149,25 @@ struct resize_policy settings_of_filter(const struct config *c)
 	};
 }
 
+/* All that may be stored, in memory or on disk [bytes]. */
+static uint64_t capacity_of(const struct config *c)
+{
+	return (uint64_t)(c->disk_path ? c->disk_size : c->cache_size);
+}
+
+/* And how many objects that are, about. */
+static uint64_t stored_objects(const struct config *c)
+{
+	if (c->expected_objects || !c->disk_path)
+		return objects_of(c);
+	return capacity_of(c) / DISK_OBJECT_BYTES;
+}
+
 struct placer_settings settings_of_placement(const struct config *c)
 {
 	uint64_t window = (uint64_t)c->admission_window;
 	struct placer_settings s = {
-		.window = window ? window : objects_of(c) * 3 / 2 + 1,
+		.window = window ? window : stored_objects(c) * 3 / 2 + 1,
 	};
 
 	/* the configuration is checked: it is one of them */
@@ -187,10 +202,11 @@ struct admitter_settings settings_of_admission(const struct config *c)
 	return (struct admitter_settings){
 		.policy = c->admission,
 		.eviction = c->eviction,
-		.capacity = (uint64_t)c->cache_size,
-		.mean_size = (uint64_t)c->cache_size / objects_of(c),
+		.capacity = capacity_of(c),
+		.mean_size = capacity_of(c) / stored_objects(c),
 		.window = (uint64_t)c->admission_window,
-		.ram_share = c->admission_ram,
+		.memory = (uint64_t)c->cache_size,
+		.memory_share = c->admission_ram,
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};

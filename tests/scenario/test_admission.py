@@ -3,13 +3,14 @@
 
 import json
 import signal
+import subprocess
 import threading
 import urllib.parse
 
 import pytest
 
 import servers
-from cluster import KEY, request, until
+from cluster import DIGESTD, KEY, request, until
 from digests import derive
 
 SITE = "http://www.example.com"
@@ -291,3 +292,37 @@ def test_nginx_is_told_how_old_it_is(admitting, origin):
     assert 0 <= int(node.get("/a").get("X-Accel-Expires")) <= 10
     assert node.get("/b").get("X-Accel-Expires") == "7"
     assert node.get("/c").get("X-Accel-Expires") is None
+
+
+@pytest.fixture
+def with_disk(admitting, tmp_path):
+    """with_disk(**options): a node with a disk."""
+    path = tmp_path / "check.conf"
+    path.write_text('node = "a"\nlisten_data = ":0"\n'
+                    f'default_origin = "http://o"\ndisk_path = "{tmp_path}"')
+    r = subprocess.run([DIGESTD, "-t", "-c", str(path)], check=False,
+                       stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    if b"built with" in r.stderr:
+        pytest.skip("built without LMDB")
+    return lambda **options: admitting(disk_path=str(tmp_path / "disk"),
+                                       disk_size="64M", **options)
+
+
+@pytest.mark.parametrize("mode,first", (("aged", "origin"),
+                                        ("probation", "hit")))
+def test_written_to_disk_at_the_second_use(with_disk, origin, mode, first):
+    node = with_disk(admission=mode, admission_ram="0.5")
+    for i in range(20):
+        page(origin, f"/{i}", size=5000)
+        assert node.get(f"/{i}").source == "origin"
+    disk = node.status()["disk"]
+    assert (disk["objects"], disk["writes"]) == (0, 0)
+    assert sources(node, "/0", 2) == [first, "hit"]
+    until(lambda: node.status()["disk"]["writes"] == 1)
+    assert node.status()["disk"]["objects"] == 1
+    # the window is the disk's: 64M / 16K * 1.5, in blocks of 24
+    assert 6144 <= node.status()["admission"]["window"] < 6144 + 24
+    assert node.process.end() == 0
+    node.start()
+    assert sources(node, "/0", 1) == ["hit"]
+    assert sources(node, "/1", 1) == ["origin"]
