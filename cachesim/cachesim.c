@@ -1,7 +1,10 @@
 /*
  * cachesim: its commands.
  */
+#include <string.h>
+
 #include "cachesim/command.h"
+#include "cachesim/mpi/ranks.h"
 
 #define COMMAND(word, table, text) \
 	{ .name = #word, .run = command_##word, .summary = (text), \
@@ -23,6 +26,23 @@ static const struct tool_command commands[] = {
 
 #undef COMMAND
 
+/* Whether mpirun divides this command's work; the first process does all
+ * others, and tells what is wrong with a command line. */
+static bool is_divided(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return false;
+	}
+	if (argc < 2)
+		return false;
+	for (const struct tool_command *c = commands; c->name; c++) {
+		if (!strcmp(c->name, argv[1]))
+			return c->run == command_run || c->run == command_sweep;
+	}
+	return argc > 4; /* the command is run, then */
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tool cachesim = {
@@ -32,5 +52,10 @@ int main(int argc, char **argv)
 		.otherwise = "run",
 	};
 
-	return tool_main(&cachesim, argc, argv);
+	bool divided = is_divided(argc, argv);
+	int code = divided ? ranks_begin() : TOOL_OK;
+
+	if (!divided && ranks_is_another())
+		return TOOL_OK;
+	return code ? code : ranks_end(tool_main(&cachesim, argc, argv));
 }

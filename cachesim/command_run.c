@@ -11,24 +11,28 @@
 #include <string.h>
 
 #include "cachesim/command.h"
+#include "cachesim/mpi/ranks.h"
 #include "cachesim/outcome.h"
 #include "cachesim/output.h"
 #include "cachesim/plain.h"
 #include "cachesim/servers.h"
 #include "cachesim/simulate.h"
+#include "cachesim/together.h"
 #include "cachesim/workload.h"
 
 const char command_run_help[] =
 	"usage: cachesim run [OPTIONS] [TRACE [TYPE POLICY SIZE]]\n"
 	"Replays a trace through one cache, or several that cooperate. As\n"
 	"with libCacheSim, format, policy and size may follow the trace, and\n"
-	"\"run\" may be left out then.\n";
+	"\"run\" may be left out then. mpirun divides the proxies among\n"
+	"processes, if cachesim was built with MPI.\n";
 
 const char command_sweep_help[] =
 	"usage: cachesim sweep [OPTIONS] [TRACE [TYPE POLICY SIZE]]\n"
 	"Replays a trace through each combination of values, which are lists\n"
 	"with commas between them: --eviction lru,sieve --size 1%,10%. The\n"
-	"result is the same with any number of threads.\n";
+	"result is the same with any number of threads, and of processes,\n"
+	"among which mpirun divides the combinations.\n";
 
 const struct tool_option *const command_run_options[] = {
 	dimension_options, settings_simulation, settings_trace,
@@ -62,7 +66,7 @@ static int read_settings(struct settings *s, int argc, char **argv)
 	int code = settings_read_options(s, command_run_options, argc, argv);
 
 	if (!s->threads)
-		s->threads = simulate_processors();
+		s->threads = 1 + (simulate_processors() - 1) / ranks_here();
 	return code ? code : take_operands(s, argc, argv);
 }
 
@@ -131,6 +135,8 @@ static int simulate_plan(const struct plan *p, const struct sim_trace *t,
 	}
 	if (!plan_fits(p, t))
 		return TOOL_NO;
+	if (ranks_exchange())
+		return together(p, t, results, &options);
 	return simulate(p, t, results, &options);
 }
 
@@ -158,6 +164,7 @@ static int run_plan(struct plan *p, const char *kind,
 			program_invocation_short_name);
 		return TOOL_IO;
 	}
+	s->quiet |= !ranks_is_first();
 	code = workload_load(&t, s);
 	if (!code) {
 		code = workload_modify(&t, s);
@@ -165,7 +172,7 @@ static int run_plan(struct plan *p, const char *kind,
 			code = replay(p, &t, results, s);
 		sim_trace_free(&t);
 	}
-	if (!code)
+	if (!code && ranks_is_first())
 		code = report(p, results, kind, s);
 	free(results);
 	return code;

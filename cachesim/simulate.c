@@ -77,8 +77,9 @@ static void run_rows(struct work *w, size_t first, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!atomic_load(&w->error))
-			sim_cluster_result(clusters[i],
-					   &w->out[w->rows[first + i]]);
+			fail(w, sim_cluster_result(
+					clusters[i],
+					&w->out[w->rows[first + i]]));
 		sim_cluster_free(&clusters[i]);
 	}
 }

@@ -11,8 +11,10 @@
 #include "codec/error.h"
 
 enum {
-	ROUND = 1 << 16, /* requests between two exchanges, if none is due */
-	ROWS = 1 << 16,	 /* objects whose holders are exchanged at a time */
+	/* requests between two exchanges; in long rounds it evens out who has
+	 * the digests to make, in shorter ones others wait for that */
+	ROUND = 1 << 20,
+	ROWS = 1 << 16, /* objects whose holders are exchanged at a time */
 };
 
 int sim_spread_new(struct sim_cluster *s)

@@ -28,6 +28,7 @@ MODULES = {
     "jemalloc": "libjemalloc-dev",
     "lmdb": "liblmdb-dev",
     "cmocka": "libcmocka-dev",
+    "ompi-c": "libopenmpi-dev",
 }
 PROGRAMS = {
     "gnuplot": "gnuplot-nox",
@@ -39,6 +40,7 @@ PROGRAMS = {
     "clang": "clang",
     "wrk": "wrk",
     "npm": None,  # Debian's, or one that is there already: bootstrap
+    "mpirun": "openmpi-bin",
     "unshare": None,
     "bash": None,  # everywhere
 }

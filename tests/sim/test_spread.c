@@ -11,6 +11,7 @@
 
 #include "cachesim/admission/admission.h"
 #include "cachesim/sim/exchange.h"
+#include "cachesim/sim/fingerprint.h"
 #include "codec/error.h"
 #include "digestd/core/eviction.h"
 #include "tests/codec/alloc.h"
@@ -305,6 +306,31 @@ static void all_end_together(void **state)
 	}
 }
 
+/* Whatever differs of two traces, their fingerprints do. */
+static void fingerprints_tell_traces_apart(void **state)
+{
+	struct sim_trace t = sample.trace;
+	uint64_t usual_one;
+	uint32_t *const columns[] = { sample.object, sample.time,
+				      sample.client, sample.size,
+				      sample.change_size };
+
+	(void)state;
+	t.nchanges = NCHANGES;
+	usual_one = sim_fingerprint(&t);
+	for (size_t i = 0; i < NROWS(columns); i++) {
+		columns[i][NCHANGES - 1]++;
+		assert_int_not_equal(sim_fingerprint(&t), usual_one);
+		columns[i][NCHANGES - 1]--;
+	}
+	t.time = NULL;
+	assert_int_not_equal(sim_fingerprint(&t), usual_one);
+	t.time = sample.time;
+	assert_int_equal(sim_fingerprint(&t), usual_one);
+	t.nrequests--;
+	assert_int_not_equal(sim_fingerprint(&t), usual_one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +341,7 @@ int main(void)
 		cmocka_unit_test(admission_and_eviction),
 		cmocka_unit_test(what_cannot_be_spread_is_refused),
 		cmocka_unit_test(all_end_together),
+		cmocka_unit_test(fingerprints_tell_traces_apart),
 	};
 
 	fill_sample(&sample);

@@ -1,0 +1,54 @@
+/*
+ * Built without MPI: a process is alone, and says so if mpirun wanted more.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cachesim/mpi/launch.h"
+#include "cachesim/mpi/ranks.h"
+#include "digestd/tool/command.h"
+
+bool ranks_is_another(void)
+{
+	return launch_is_another();
+}
+
+int ranks_begin(void)
+{
+	if (!launch_by_mpirun())
+		return TOOL_OK;
+	if (!launch_is_another())
+		fprintf(stderr,
+			"%s: built without MPI (configure --with-mpi): "
+			"mpirun cannot divide its work\n",
+			program_invocation_short_name);
+	return TOOL_USAGE;
+}
+
+const struct sim_exchange *ranks_exchange(void)
+{
+	return NULL;
+}
+
+unsigned ranks_here(void)
+{
+	return 1;
+}
+
+bool ranks_is_first(void)
+{
+	return true;
+}
+
+bool ranks_failed(void)
+{
+	return false;
+}
+
+int ranks_end(int code)
+{
+	return code;
+}

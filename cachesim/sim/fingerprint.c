@@ -1,0 +1,30 @@
+/*
+ * A trace's fingerprint: that of each column is the seed for the next.
+ */
+#include "cachesim/sim/fingerprint.h"
+
+#include <xxhash.h>
+
+static uint64_t add(uint64_t sum, const void *column, uint64_t n, size_t size)
+{
+	if (!column)
+		return XXH3_64bits_withSeed("", 0, sum);
+	return XXH3_64bits_withSeed(column, (size_t)n * size, sum);
+}
+
+uint64_t sim_fingerprint(const struct sim_trace *t)
+{
+	const uint64_t counts[] = { t->nrequests, t->nchanges, t->nobjects,
+				    t->nclients };
+	uint64_t sum = add(0, counts, 4, sizeof(counts[0]));
+
+	sum = add(sum, t->object, t->nrequests, sizeof(t->object[0]));
+	sum = add(sum, t->time, t->nrequests, sizeof(t->time[0]));
+	sum = add(sum, t->client, t->nrequests, sizeof(t->client[0]));
+	sum = add(sum, t->size, t->nobjects, sizeof(t->size[0]));
+	sum = add(sum, t->hash, t->nobjects, sizeof(t->hash[0]));
+	sum = add(sum, t->client_hash, t->nclients, sizeof(t->client_hash[0]));
+	sum = add(sum, t->address, t->nclients, sizeof(t->address[0]));
+	sum = add(sum, t->change, t->nchanges, sizeof(t->change[0]));
+	return add(sum, t->change_size, t->nchanges, sizeof(t->change_size[0]));
+}
