@@ -86,6 +86,25 @@ def test_uploads_and_large_bodies_over_tls(make_cluster, origin, ca):
     assert r.status == 200 and r.body == body
 
 
+def test_hits_of_the_disk_over_tls(make_cluster, origin, ca, tmp_path):
+    """Files too, which without TLS the kernel sends by itself."""
+    body = os.urandom(2 << 20)
+    origin.set("/page", fields=MAXAGE, body=body)
+    c = make_cluster(1, disk_path=str(tmp_path / "disk"),
+                     **listener("data", ca.node))
+    c.origin_url = origin.url
+    n, tls = c.start().nodes[0], ca.client()
+    n.get("/page", tls=tls)
+    until(lambda: n.status()["disk"]["writes"] == 1, what="written")
+    n.process.end()
+    n.start()
+    r = n.get("/page", tls=tls)
+    assert (r.source, r.body) == ("hit", body)
+    r = n.get("/page", tls=tls, headers={"Range": "bytes=1000-99999"})
+    assert (r.status, r.body) == (206, body[1000:100000])
+    assert origin.count("/page") == 1
+
+
 def test_alpn_and_versions(make_cluster, origin, ca):
     c = make_cluster(1, tls_oldest="1.3", **listener("data", ca.node))
     c.origin_url = origin.url
