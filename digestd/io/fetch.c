@@ -18,8 +18,8 @@
 
 #include "digestd/core/fields.h"
 #include "digestd/io/address.h"
+#include "digestd/io/fetch_tls.h"
 #include "digestd/io/loop.h"
-#include "digestd/io/tls_client.h"
 
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
@@ -48,7 +48,7 @@ struct fetch {
 	struct fetch *next, **link;
 	CURL *easy;
 	struct curl_slist *lines;
-	struct tls_client *tls;
+	struct fetch_tls tls;
 	const struct fetch_callbacks *callbacks;
 	void *arg;
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
@@ -85,7 +85,7 @@ static void fetch_free(struct fetch *f)
 	loop_undefer(fetcher->loop, &f->later);
 	curl_easy_cleanup(f->easy);
 	curl_slist_free_all(f->lines);
-	tls_client_unref(f->tls);
+	fetch_tls_free(&f->tls);
 	fields_free(&f->fields);
 	free(f);
 }
@@ -104,6 +104,8 @@ static enum fetch_result result_of(const struct fetch *f, CURLcode code)
 {
 	if (f->failure >= 0)
 		return (enum fetch_result)f->failure;
+	if (f->tls.refused)
+		return FETCH_UNTRUSTED;
 	switch (code) {
 	case CURLE_OK:
 		return f->headers_done ? FETCH_COMPLETE : FETCH_BAD;
@@ -570,42 +572,6 @@ static void set_manners(CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
 }
 
-/*
- * Authorities of one's own are trusted in place of the system's: these are a
- * file and, where curl was built so, a folder.
- */
-static void set_tls_files(CURL *easy, const struct tls_client *tls)
-{
-	const char *ca = tls_client_path(tls, TLS_AUTHORITIES);
-
-	if (ca) {
-		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
-		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	}
-	curl_easy_setopt(easy, CURLOPT_SSLCERT,
-			 tls_client_path(tls, TLS_CERTIFICATE));
-	curl_easy_setopt(easy, CURLOPT_SSLKEY, tls_client_path(tls, TLS_KEY));
-	if (!tls_client_verifies(tls)) {
-		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-	}
-}
-
-static void set_tls(struct fetch *f, const struct fetch_request *r)
-{
-	long oldest = CURL_SSLVERSION_TLSv1_2;
-
-	if (strncasecmp(r->url, "https:", 6) != 0)
-		return;
-	if (r->tls) {
-		f->tls = tls_client_ref(r->tls);
-		set_tls_files(f->easy, r->tls);
-		if (tls_client_oldest(r->tls) == TLS_1_3)
-			oldest = CURL_SSLVERSION_TLSv1_3;
-	}
-	curl_easy_setopt(f->easy, CURLOPT_SSLVERSION, oldest);
-}
-
 static void set_method(struct fetch *f, const struct fetch_request *r)
 {
 	CURL *easy = f->easy;
@@ -638,7 +604,9 @@ static int set_up(struct fetch *f, const struct fetch_request *r)
 	set_callbacks(f);
 	set_limits(f->easy, r->limits);
 	set_method(f, r);
-	set_tls(f, r);
+	err = fetch_tls_set(&f->tls, f->easy, r->url, r->tls);
+	if (err)
+		return err;
 	curl_easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->lines);
 	if (r->target && curl_easy_setopt(f->easy, CURLOPT_REQUEST_TARGET,
 					  r->target))

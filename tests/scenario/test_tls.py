@@ -204,6 +204,49 @@ def test_origins_are_verified(make_cluster, ca, stranger):
         with_tls.close()
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
+                                     ssl.TLSVersion.TLSv1_3])
+def test_what_an_origin_must_show(make_cluster, ca, stranger, version):
+    """On every way a request can go: new connections and kept ones."""
+    made = (
+        (ca.node, 200),
+        (ca.issue("local", names="subjectAltName=IP:127.0.0.1"), 200),
+        (ca.issue("other", names="subjectAltName=DNS:other.example"), 502),
+        (ca.issue("number", names="subjectAltName=IP:127.0.0.2"), 502),
+        (ca.issue("late", days=-1), 502),
+        (ca.issue("client", extra="extendedKeyUsage=clientAuth"), 502),
+        (stranger.node, 502),
+        ((stranger.pem, stranger.key), 502))
+    servers_of = []
+    try:
+        c = make_cluster(1, tls_origin_ca=ca.pem)
+        n = c.nodes[0]
+        for i, (pair, _) in enumerate(made):
+            context = ca.server(pair)
+            context.maximum_version = version
+            o = servers.Origin(tls=context)
+            o.set("/page", fields={"Cache-Control": "no-store"}, body=b"page")
+            servers_of.append(o)
+            n.lines.append(f'origin "o{i}" {{ url = "{o.url}" }}')
+        c.origin_url = servers_of[0].url.replace("127.0.0.1", "localhost")
+        c.start()
+        for _ in range(3):
+            for i, (pair, status) in enumerate(made):
+                assert n.get("/page", host=f"o{i}").status == status, pair
+                assert n.get("/page", host=f"o{i}", method="POST",
+                             body=b"x").status == status, pair
+        assert n.get("/page").status == 200  # by its name
+        for o, (_, status) in zip(servers_of, made):
+            assert (o.count() == 0) == (status == 502)  # not even asked
+        n.options["tls_origin_ca"] = stranger.pem
+        reload(n)
+        until(lambda: n.get("/page", host="o0").status == 502, what="refused")
+        assert n.get("/page", host="o6").status == 200
+    finally:
+        for o in servers_of:
+            o.close()
+
+
 def test_origins_by_another_name(make_cluster, ca):
     """The certificate must be for the host of the URL."""
     other = ca.issue("other", names="subjectAltName=DNS:other.example")
