@@ -32,9 +32,11 @@ struct sim_proxy {
 	struct sim_cache *cache;
 	struct sim_node *node;
 	struct sim_counters count, before; /* before: when warm-up ended */
-	uint64_t held;			   /* objects */
-	uint64_t fresh;	   /* stored since the last publication */
+	uint64_t held;	   /* objects */
 	uint64_t next_s;   /* when the next publication by time is due */
+	uint64_t fresh;	   /* stored since the last publication; not beside
+			      held, which changes alone, too: both would be
+			      loaded at once, waiting for stores before */
 	struct numbers changed; /* objects that came or went since the last
 				   publication */
 };
