@@ -30,6 +30,7 @@ struct catalog_stats;
 struct disk_counters;
 struct disk_entry;
 struct disk_read;
+struct disk_sync;
 struct flights;
 
 struct cache_settings {
@@ -129,6 +130,15 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
  */
 bool cache_read(struct cache *cache, const struct scd_key *key,
 		const struct fields *request, struct disk_read *read);
+
+/*
+ * Has the call posted when what has been dropped and purged so far cannot come
+ * back, whatever becomes of the process; or false: it cannot already.
+ */
+bool cache_sync(struct cache *cache, struct disk_sync *sync);
+
+/* Waits until the call of a sync has been posted, if there is one. */
+void cache_sync_wait(struct cache *cache, struct disk_sync *sync);
 
 /* Takes a read back whose loop is over. */
 void cache_read_cancel(struct cache *cache, struct disk_read *read);

@@ -343,6 +343,19 @@ size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
 	return n;
 }
 
+bool cache_sync(struct cache *cache, struct disk_sync *sync)
+{
+	if (cache->disk)
+		disk_sync(cache->disk, sync);
+	return cache->disk;
+}
+
+void cache_sync_wait(struct cache *cache, struct disk_sync *sync)
+{
+	if (cache->disk)
+		disk_sync_wait(cache->disk, sync);
+}
+
 /* Life */
 
 static bool same_variant(const struct fields *a, const struct fields *b)

@@ -77,6 +77,7 @@ static void init_threads(struct disk *d)
 	pthread_cond_init(&d->to_write, &monotonic);
 	pthread_cond_init(&d->to_read, NULL);
 	pthread_cond_init(&d->was_read, NULL);
+	pthread_cond_init(&d->was_synced, NULL);
 	pthread_condattr_destroy(&monotonic);
 }
 
@@ -248,6 +249,7 @@ void disk_close(struct disk **disk)
 	pthread_cond_destroy(&d->to_write);
 	pthread_cond_destroy(&d->to_read);
 	pthread_cond_destroy(&d->was_read);
+	pthread_cond_destroy(&d->was_synced);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 	*disk = NULL;

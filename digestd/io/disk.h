@@ -74,6 +74,15 @@ struct disk_read {
 	enum { DISK_READ_IDLE, DISK_READ_WAITS, DISK_READ_RUNS } state;
 };
 
+/* Waits until what was asked for before is on disk; zero at first. loop and
+ * call are the caller's to set. */
+struct disk_sync {
+	struct loop *loop;
+	struct loop_call call; /* posted there then */
+	struct disk_sync *next;
+	bool waits;
+};
+
 /* What the owner hears of, in the disk's threads. */
 struct disk_events {
 	/* The entry has been written, or not: entry->error. If it is gone
@@ -128,6 +137,13 @@ void disk_renew(struct disk *disk, uint64_t id, struct cached *c);
 
 /* Reads; false: too many reads are waiting. */
 bool disk_read(struct disk *disk, struct disk_read *read);
+
+/* Has the call posted when all that was asked for before is done: what was
+ * removed does not come back after a crash. */
+void disk_sync(struct disk *disk, struct disk_sync *sync);
+
+/* Waits until the call has been posted, if it has not. */
+void disk_sync_wait(struct disk *disk, struct disk_sync *sync);
 
 /* Takes a read back whose loop is over. */
 void disk_read_cancel(struct disk *disk, struct disk_read *read);

@@ -25,6 +25,7 @@ struct disk_batch {
 	struct disk_entry *writes, **last_write; /* in order */
 	struct disk_renewal *renewals, **last_renewal;
 	struct disk_entry *removals;
+	struct disk_sync *syncs;
 	uint64_t bytes; /* of bodies to be written */
 };
 
@@ -42,7 +43,7 @@ struct disk {
 
 	struct disk_batch waiting;
 	uint64_t writing_bytes; /* of the batch that is under way */
-	pthread_cond_t to_write;
+	pthread_cond_t to_write, was_synced;
 	pthread_t writer;
 	bool has_writer;
 

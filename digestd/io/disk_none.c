@@ -68,6 +68,18 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 	return false;
 }
 
+void disk_sync(struct disk *disk, struct disk_sync *sync)
+{
+	(void)disk;
+	(void)sync;
+}
+
+void disk_sync_wait(struct disk *disk, struct disk_sync *sync)
+{
+	(void)disk;
+	(void)sync;
+}
+
 void disk_read_cancel(struct disk *disk, struct disk_read *read)
 {
 	(void)disk;

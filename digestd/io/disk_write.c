@@ -64,6 +64,24 @@ void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
 	pthread_mutex_unlock(&disk->lock);
 }
 
+void disk_sync(struct disk *disk, struct disk_sync *sync)
+{
+	pthread_mutex_lock(&disk->lock);
+	sync->waits = true;
+	sync->next = disk->waiting.syncs;
+	disk->waiting.syncs = sync;
+	pthread_cond_signal(&disk->to_write);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void disk_sync_wait(struct disk *disk, struct disk_sync *sync)
+{
+	pthread_mutex_lock(&disk->lock);
+	while (sync->waits)
+		pthread_cond_wait(&disk->was_synced, &disk->lock);
+	pthread_mutex_unlock(&disk->lock);
+}
+
 /* Writing. A function's return value is an error of the index, which ends the
  * batch. */
 
@@ -202,12 +220,28 @@ static void end_batch(struct disk *d, struct disk_batch *b)
 	}
 }
 
-static bool has_work(const struct disk_batch *b)
+/* The syncs of a batch that is done. */
+static void end_syncs(struct disk *d, struct disk_batch *b)
 {
-	return b->writes || b->renewals || b->removals;
+	pthread_mutex_lock(&d->lock);
+	while (b->syncs) {
+		struct disk_sync *sync = b->syncs;
+
+		b->syncs = sync->next;
+		sync->waits = false;
+		loop_post(sync->loop, &sync->call);
+	}
+	pthread_cond_broadcast(&d->was_synced);
+	pthread_mutex_unlock(&d->lock);
 }
 
-/* Waits for more, unless much is there already. With the lock. */
+static bool has_work(const struct disk_batch *b)
+{
+	return b->writes || b->renewals || b->removals || b->syncs;
+}
+
+/* Waits for more, unless much is there already, or somebody waits for it. With
+ * the lock. */
 static void linger(struct disk *d)
 {
 	struct timespec until;
@@ -218,7 +252,8 @@ static void linger(struct disk *d)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (!d->stopping && d->waiting.bytes < d->max_queue_bytes / 4 &&
+	while (!d->stopping && !d->waiting.syncs &&
+	       d->waiting.bytes < d->max_queue_bytes / 4 &&
 	       !pthread_cond_timedwait(&d->to_write, &d->lock, &until))
 		;
 }
@@ -248,6 +283,7 @@ void *disk_writer(void *arg)
 		if (err)
 			fail_batch(d, &b, err);
 		end_batch(d, &b);
+		end_syncs(d, &b);
 	}
 	return NULL;
 }

@@ -14,6 +14,7 @@
 #include "digestd/core/tags.h"
 #include "digestd/core/target.h"
 #include "digestd/io/cache.h"
+#include "digestd/io/disk.h"
 #include "digestd/io/log.h"
 #include "digestd/io/loop.h"
 #include "digestd/io/purge_peers.h"
@@ -29,6 +30,7 @@ struct purge {
 	struct purge_asks *asks; /* null: nobody was told */
 	unsigned waiting;     /* parts that are not done */
 	struct loop_call step;
+	struct disk_sync sync;
 	struct purge *next, **link;
 };
 
@@ -93,6 +95,20 @@ static void on_peers(void *arg)
 	end_part(arg);
 }
 
+static void on_synced(void *arg)
+{
+	end_part(arg);
+}
+
+/* This store is done, once its disk is. */
+static void end_store(struct purge *p)
+{
+	p->sync.loop = p->purger->loop;
+	p->sync.call = (struct loop_call){ .run = on_synced, .arg = p };
+	if (!cache_sync(p->purger->cache, &p->sync))
+		end_part(p);
+}
+
 static bool is_meant(void *arg, const struct cached *c)
 {
 	const struct purge *p = arg;
@@ -111,7 +127,7 @@ static void step(void *arg)
 		loop_defer(p->purger->loop, &p->step);
 		return;
 	}
-	end_part(p);
+	end_store(p);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -194,7 +210,7 @@ static int purge_target(struct purge *p)
 		return err;
 	cache_purge_begin(purger->cache);
 	p->purged = cache_drop(purger->cache, &key);
-	end_part(p);
+	end_store(p);
 	return 0;
 }
 
@@ -226,6 +242,13 @@ void purge_leave(struct exchange *x)
 
 void purger_stop(struct purger *purger)
 {
+	if (!purger->walks)
+		return;
+	for (struct purge *p = purger->walks; p; p = p->next) {
+		loop_undefer(purger->loop, &p->step);
+		cache_sync_wait(purger->cache, &p->sync);
+	}
+	loop_turn(purger->loop, 0); /* their calls */
 	while (purger->walks)
 		purge_free(purger->walks);
 }

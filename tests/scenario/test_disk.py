@@ -218,6 +218,26 @@ def test_purge(storing, origin):
         assert node.get(path).source == "origin", path
 
 
+def test_purged_for_good(storing, origin):
+    """Killed as soon as the answer is there."""
+    node = storing()
+    page(origin, "/stays")
+    node.get("/stays")
+    written(node, 1)
+    ways = ({"target": "/a"},
+            {"Purge_Prefix": "http://www.example.com/a"})
+    for i in range(4):
+        page(origin, "/a")
+        node.get("/a")
+        if i % 2:
+            written(node, 1)  # otherwise it is on its way
+        assert purge(node, **ways[i // 2]) == 1
+        restart(node, signal.SIGKILL)
+        assert node.get("/a", headers={"Cache-Control": "only-if-cached"}
+                        ).status == 504
+        assert node.get("/stays").source == "hit"
+
+
 def damage_all(paths):
     """Each in another way; how many of them a start must find."""
     for i, path in enumerate(sorted(paths)):
