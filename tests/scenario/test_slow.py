@@ -103,7 +103,7 @@ def pages(make_cluster, origin):
 
 
 def test_slow_clients_cost_nobody_else(pages):
-    node = pages(header_timeout="4s", idle_timeout="2s", max_connections="8192",
+    node = pages(header_timeout="2s", idle_timeout="1s", max_connections="8192",
                  client_min_rate="8K")
     before = load(node.data, ROUNDS)
     slow = SlowClients(node.data, SLOW_CLIENTS)

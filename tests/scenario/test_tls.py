@@ -517,6 +517,22 @@ def test_who_waits_costs_nothing(make_cluster, origin, ca):
     assert n.get("/big", tls=ca.client()).source == "hit"
 
 
+def test_draining_ends_who_only_waits(make_cluster, origin, ca):
+    origin.set("/big", fields=MAXAGE, body=b"y" * (8 << 20))
+    c = make_cluster(1, drain="1h", header_timeout="1h", idle_timeout="1h",
+                     **listener("data", ca.node))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    n.get("/big", tls=ca.client())
+    states = States(n.data, ca.client(), client_hello(ca.client()))
+    n.process.signal(signal.SIGTERM)
+    until(lambda: "draining" in n.process.logged(), what="draining")
+    states.tls.pop().close()  # the only one that is being served
+    until(lambda: not n.process.alive(), 30, what="the end")
+    assert n.process.popen.returncode == 0
+    states.close()
+
+
 def test_slow_handshakes_are_cut_off(make_cluster, origin, ca):
     """A byte at a time, in the hello or before the end of the handshake."""
     c = make_cluster(1, header_timeout="1s", **listener("data", ca.node))
