@@ -1,5 +1,5 @@
 /*
- * The table of the simulator's admission policies.
+ * The table of the simulator's admission policies, and what they share.
  */
 #include "cachesim/admission/admission.h"
 
@@ -26,4 +26,13 @@ const struct admission_policy *admission_find(const char *name)
 		if (strcmp(admission_policies[i]->name, name) == 0)
 			return admission_policies[i];
 	return NULL;
+}
+
+enum admission_decision admission_second_use(struct admission *a,
+					     const struct admission_item *r)
+{
+	bool was_seen = a->policy->seen(a, r->hash);
+
+	a->policy->note(a, r->hash);
+	return was_seen ? ADMISSION_DISK : ADMISSION_NO;
 }

@@ -76,15 +76,6 @@ static void note(struct admission *a, uint64_t hash)
 	scd_bloom_clear(&p->filters[p->newer]);
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
-{
-	bool was_seen = seen(a, r->hash);
-
-	note(a, r->hash);
-	return was_seen ? ADMISSION_DISK : ADMISSION_NO;
-}
-
 const struct admission_policy admission_pair = {
 	.name = "pair",
 	.about = "second use within a window: two Bloom filters in turn",
@@ -94,7 +85,7 @@ const struct admission_policy admission_pair = {
 	.release = release,
 	.memory = memory,
 	.tracked = tracked,
-	.decide = decide,
+	.decide = admission_second_use,
 	.note = note,
 	.seen = seen,
 };

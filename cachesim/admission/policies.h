@@ -14,4 +14,9 @@ extern const struct admission_policy admission_stable;
 extern const struct admission_policy admission_tinylfu;
 extern const struct admission_policy admission_size;
 
+/* To the disk if the policy has seen it, which it has from now on: decide()
+ * of policies that have seen() and note(). */
+enum admission_decision admission_second_use(struct admission *a,
+					     const struct admission_item *r);
+
 #endif

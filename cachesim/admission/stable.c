@@ -128,15 +128,6 @@ static void note(struct admission *a, uint64_t hash)
 		add(s, cells[i], CELL_MAX - get(s, cells[i]));
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
-{
-	bool was_seen = seen(a, r->hash);
-
-	note(a, r->hash);
-	return was_seen ? ADMISSION_DISK : ADMISSION_NO;
-}
-
 const struct admission_policy admission_stable = {
 	.name = "stable",
 	.about = "second use, forgotten at random: stable Bloom filter",
@@ -146,7 +137,7 @@ const struct admission_policy admission_stable = {
 	.release = release,
 	.memory = memory,
 	.tracked = tracked,
-	.decide = decide,
+	.decide = admission_second_use,
 	.note = note,
 	.seen = seen,
 };

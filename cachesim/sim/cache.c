@@ -28,22 +28,12 @@ struct sim_cache {
 	uint64_t evicted, evicted_bytes, dropped;
 };
 
-/* Hashes of objects whose trace has none: an odd factor and a shift mix well
- * enough for numbers that are all different. */
-static uint64_t hash_of_number(uint32_t object)
-{
-	uint64_t z = (object + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 32) * UINT64_C(0xd6e8feb86659fd93);
-	return z ^ z >> 32;
-}
-
 static struct eviction_item item_of(const struct sim_cache *c, uint32_t object,
 				    uint32_t size)
 {
 	return (struct eviction_item){
 		c->config.hash ? c->config.hash[object]
-			       : hash_of_number(object),
+			       : sim_hash_of_number(object),
 		size,
 	};
 }

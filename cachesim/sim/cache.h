@@ -15,6 +15,16 @@
 
 struct sim_cache;
 
+/* Hashes of objects whose trace has none: an odd factor and a shift mix well
+ * enough for numbers that are all different. */
+static inline uint64_t sim_hash_of_number(uint32_t object)
+{
+	uint64_t z = (object + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return z ^ z >> 32;
+}
+
 struct sim_cache_config {
 	const struct eviction_policy *policy; /* borrowed */
 	uint64_t capacity; /* bytes; or objects, when all are put with size 1 */

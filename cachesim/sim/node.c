@@ -22,12 +22,11 @@ struct sim_node {
 static struct admission_item item_of(const struct sim_node *n, uint32_t object,
 				     uint32_t size)
 {
-	uint64_t z = (object + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
-
-	if (n->config.hash)
-		return (struct admission_item){ n->config.hash[object], size };
-	z = (z ^ z >> 32) * UINT64_C(0xd6e8feb86659fd93);
-	return (struct admission_item){ z ^ z >> 32, size };
+	return (struct admission_item){
+		n->config.hash ? n->config.hash[object]
+			       : sim_hash_of_number(object),
+		size,
+	};
 }
 
 static void ram_evicted(void *arg, uint32_t object)
