@@ -3,9 +3,8 @@
  * for itself, when it has got one from a peer or from the origin, from what it
  * knows then; what is kept nowhere else is asked of the origin again.
  *
- * Measured in docs/ADMISSION.md: a copy at every node is right for few nodes
- * and costs a fifth of the hits from 16 on, where a single copy in the cluster
- * is as good as consistent hashing, with nothing to move when a node is lost.
+ * docs/ADMISSION.md has measurements: copies everywhere cost writes, and, in a
+ * small cache, hits; a single copy costs bytes between the nodes.
  */
 #ifndef DIGESTD_CORE_PLACEMENT_H
 #define DIGESTD_CORE_PLACEMENT_H
