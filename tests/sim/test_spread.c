@@ -17,7 +17,7 @@
 #include "tests/codec/alloc.h"
 #include "tests/sim/sample.h"
 
-enum { RANKS = 7, BUFFER = 1 << 22 };
+enum { RANKS = 7, REQUESTS = 5000, BUFFER = 1 << 22 };
 
 /* Where the ranks meet. */
 struct place {
@@ -39,6 +39,12 @@ struct rank {
 	int err;
 	pthread_t thread;
 };
+
+static void fill(void)
+{
+	fill_sample(&sample);
+	sample.trace.nrequests = REQUESTS;
+}
 
 static void collect(void)
 {
@@ -78,7 +84,7 @@ static void *rank_main(void *arg)
 
 	c.exchange = &r->exchange;
 	r->err = sim_cluster_new(&s, &c, &sample.trace);
-	for (uint64_t i = 0; i < NREQUESTS && !r->err; i += r->block)
+	for (uint64_t i = 0; i < REQUESTS && !r->err; i += r->block)
 		r->err = sim_cluster_run(s, r->block);
 	if (!r->err)
 		r->err = sim_cluster_result(s, &r->result);
@@ -133,7 +139,7 @@ static void check(const struct sim_config *c, const char *label)
 	static const struct {
 		unsigned ranks;
 		uint64_t block;
-	} rows[] = { { 2, NREQUESTS }, { RANKS, 997 } };
+	} rows[] = { { 2, REQUESTS }, { RANKS, 997 } };
 	static struct sim_result want;
 
 	assert_int_equal(sim_run(c, &sample.trace, &want), 0);
@@ -155,7 +161,7 @@ static struct sim_config thrifty(const char *protocol)
 
 	if (c.protocol == protocol_find("golomb") ||
 	    c.protocol == protocol_find("blocked"))
-		c.publish = (struct sim_publish){ .period_s = 1300 };
+		c.publish = (struct sim_publish){ .period_s = 700 };
 	return c;
 }
 
@@ -219,7 +225,7 @@ static void times_in_disorder(void **state)
 	c.transport.delay_s = 90;
 	c.epoch = 3;
 	check(&c, "disorder");
-	fill_sample(&sample);
+	fill();
 }
 
 /* What is kept depends on peers: only with epochs. */
@@ -269,7 +275,7 @@ static void what_cannot_be_spread_is_refused(void **state)
 
 	(void)state;
 	c.placement = PLACEMENT_SINGLE;
-	spread(&c, 2, NREQUESTS);
+	spread(&c, 2, REQUESTS);
 	assert_int_equal(ranks[0].err, SCD_EINVAL);
 	assert_int_equal(ranks[1].err, SCD_EINVAL);
 	assert_int_equal(ranks[0].meetings, 0);
@@ -293,7 +299,7 @@ static void all_end_together(void **state)
 		c.peer_use = i % 2;
 		for (unsigned n = 1; failed; n += 1 + n / 4) {
 			alloc_fail_at(n);
-			spread(&c, 3, 5000);
+			spread(&c, 3, 2000);
 			failed = alloc_failed();
 			alloc_fail_at(0);
 			for (unsigned r = 0; r < 3; r++) {
@@ -344,6 +350,6 @@ int main(void)
 		cmocka_unit_test(fingerprints_tell_traces_apart),
 	};
 
-	fill_sample(&sample);
+	fill();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
