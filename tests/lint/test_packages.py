@@ -34,6 +34,7 @@ PROGRAMS = {
     "gnuplot": "gnuplot-nox",
     "mandoc": "mandoc",
     "nginx": "nginx",
+    "varnishd": "varnish",
     "openssl": "openssl",
     "promtool": "prometheus",
     "shellcheck": "shellcheck",
