@@ -4,6 +4,7 @@ Used by the scenario tests and by the demonstration (demo.py). Every process
 that is started here is ended here, by its own id.
 """
 
+import functools
 import http.client
 import json
 import os
@@ -148,6 +149,17 @@ def request(port, target, method="GET", headers=None, body=None, timeout=10,
         return Response(r.status, r.getheaders(), r.read())
     finally:
         c.close()
+
+
+@functools.cache
+def has_disk():
+    """Whether this digestd is built with a disk tier."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write('disk_path = "/"\n')
+        f.flush()
+        said = subprocess.run([DIGESTD, "-t", "-c", f.name], check=False,
+                              stderr=subprocess.PIPE).stderr
+    return b"built with LMDB" not in said
 
 
 class Node:

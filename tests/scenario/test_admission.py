@@ -3,14 +3,13 @@
 
 import json
 import signal
-import subprocess
 import threading
 import urllib.parse
 
 import pytest
 
 import servers
-from cluster import DIGESTD, KEY, request, until
+from cluster import KEY, request, until
 from digests import derive
 
 SITE = "http://www.example.com"
@@ -297,13 +296,6 @@ def test_nginx_is_told_how_old_it_is(admitting, origin):
 @pytest.fixture
 def with_disk(admitting, tmp_path):
     """with_disk(**options): a node with a disk."""
-    path = tmp_path / "check.conf"
-    path.write_text('node = "a"\nlisten_data = ":0"\n'
-                    f'default_origin = "http://o"\ndisk_path = "{tmp_path}"')
-    r = subprocess.run([DIGESTD, "-t", "-c", str(path)], check=False,
-                       stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    if b"built with" in r.stderr:
-        pytest.skip("built without LMDB")
     return lambda **options: admitting(disk_path=str(tmp_path / "disk"),
                                        disk_size="64M", **options)
 

@@ -93,12 +93,11 @@ def test_a_restart_keeps_hits_and_digest(storing, origin, how):
 
 
 def test_a_peer_is_told_at_once(make_cluster, origin, tmp_path):
-    c = make_cluster(2)
+    c = make_cluster(2, disk_path=str(tmp_path / "a"))
     c.origin_url = origin.url
-    a, b = c.start().nodes
-    for node in (a, b):
-        node.options["disk_path"] = str(tmp_path / node.name)
-        restart(node)
+    a, b = c.nodes
+    b.options["disk_path"] = None
+    c.start()
     for i in range(20):
         page(origin, f"/{i}", 100 if i % 2 else LARGE)
         a.get(f"/{i}")
