@@ -16,6 +16,7 @@ import cluster as scd
 import servers
 from certificates import Authority
 from cluster import request, until
+from digests import derive
 
 MAXAGE = {"Cache-Control": "max-age=600"}
 
@@ -72,6 +73,10 @@ def test_hits_over_tls(make_cluster, origin, ca):
             r = n.get("/page", tls=tls)
             assert (r.status, r.body) == (200, b"x" * 100000)
     assert r.source == "hit" and origin.count("/page") == 1
+    # the same object to peers, and to nodes without TLS
+    token = derive(scd.KEY, "token").hex()
+    assert request(n.peer, "http://www.example.com/page", headers={
+        "Proxy-Authorization": f"Bearer {token}"}).source == "hit"
     assert fails(n.data, ssl.create_default_context())
 
 
