@@ -26,8 +26,10 @@ FOLDER = folder_of({"t.csv": TRACE, "other.csv": OTHER, "swap": SWAP})
 AT = FOLDER.name
 os.chmod(os.path.join(AT, "swap"), 0o755)
 
-# As root, with more processes than processors, and no network but loopback;
-# copied by way of shared memory, as containers forbid to read from others.
+# As root, with more processes than processors, no network but loopback and no
+# ssh; copied by way of shared memory, as containers forbid to read from others.
+ENVIRONMENT = {**os.environ, "CACHESIM": cachesim.path,
+               "OMPI_MCA_plm_rsh_agent": "sh"}
 MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe",
           "--mca", "btl", "self,vader",
           "--mca", "btl_vader_single_copy_mechanism", "none",
@@ -39,8 +41,7 @@ DATA = ("--json", "--per-proxy", "--counters")
 def mpirun(n, *program):
     r = subprocess.run([*MPIRUN, "-n", str(n), *program], check=False, cwd=AT,
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, timeout=900,
-                       env={**os.environ, "CACHESIM": cachesim.path})
+                       stderr=subprocess.PIPE, timeout=900, env=ENVIRONMENT)
     return r.returncode, r.stdout, r.stderr.decode()
 
 
