@@ -27,19 +27,19 @@ static inline const char *launch_rank(void)
 	return launch_variable(names);
 }
 
-/* Several processes were started, or it is not known how many. */
-static inline bool launch_by_mpirun(void)
+/* How many processes were started; 0: that is not known, as with PMIx. */
+static inline int launch_processes(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE",
 					     "PMI_SIZE", "PMIX_SIZE" };
-	const char *size = launch_variable(names);
+	const char *n = launch_variable(names);
 
-	return launch_rank() && (!size || atoi(size) > 1);
+	return n ? atoi(n) : 0;
 }
 
 static inline bool launch_is_another(void)
 {
-	return launch_by_mpirun() && atoi(launch_rank()) > 0;
+	return launch_rank() && atoi(launch_rank()) > 0;
 }
 
 #endif

@@ -185,7 +185,7 @@ int ranks_begin(void)
 {
 	int rank, n, has;
 
-	if (!launch_by_mpirun())
+	if (!launch_rank() || launch_processes() == 1)
 		return TOOL_OK;
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &has);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -18,7 +18,7 @@ bool ranks_is_another(void)
 
 int ranks_begin(void)
 {
-	if (!launch_by_mpirun())
+	if (launch_processes() < 2 && !launch_is_another())
 		return TOOL_OK;
 	if (!launch_is_another())
 		fprintf(stderr,

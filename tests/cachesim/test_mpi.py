@@ -104,13 +104,27 @@ def others_are_left_to_the_first():
     assert (code, out) == (0, cachesim("info", "t.csv", cwd=AT)[1]), err
 
 
+def started_as(**environment):
+    return subprocess.run([cachesim.path, "run", "t.csv"], check=False,
+                          cwd=AT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
+                          env={**os.environ, **environment})
+
+
 def without_mpi_that_is_told():
-    r = subprocess.run([cachesim.path, "run", "t.csv"], check=False, cwd=AT,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       env={**os.environ, "OMPI_COMM_WORLD_RANK": "0",
-                            "OMPI_COMM_WORLD_SIZE": "2"})
-    assert r.returncode == 2 and not r.stdout, r
-    assert b"built without MPI" in r.stderr, r
+    first = started_as(OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2")
+    assert first.returncode == 2 and not first.stdout, first
+    assert b"built without MPI" in first.stderr, first
+    other = started_as(OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="2")
+    assert other.returncode == 2, other
+    assert not other.stdout and not other.stderr, other
+
+
+def a_single_process_goes_on():
+    for names in ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"},
+                  {"PMIX_RANK": "0"}):
+        r = started_as(**names)
+        assert r.returncode == 0 and r.stdout and not r.stderr, r
 
 
 TESTS = (every_protocol_is_the_same, placements_are_the_same,
@@ -129,7 +143,7 @@ def no_mpirun():
 
 if not built_with_mpi():
     print("# Configured without --with-mpi: NOTHING is tested with mpirun.")
-    run((without_mpi_that_is_told,))
+    run((without_mpi_that_is_told, a_single_process_goes_on))
 elif not shutil.which("mpirun"):
     run((no_mpirun,))
 else:
