@@ -15,23 +15,9 @@
 #include "codec/admission.h"
 #include "codec/error.h"
 #include "codec/key.h"
+#include "digestd/io/file_write.h"
 
 enum { MARK_BYTES = 16 };
-
-static int write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
 
 /* So that the rename outlives a power failure as well. */
 static int sync_folder(const char *path)
@@ -58,7 +44,7 @@ static int write_file(const char *path, const uint8_t *data, size_t len)
 
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, data, len);
+	err = file_write(fd, data, len);
 	if (!err && fsync(fd))
 		err = -errno;
 	if (close(fd) && !err)

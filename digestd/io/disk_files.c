@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "digestd/io/file_write.h"
+
 enum {
 	FOLDERS = 256,
 	NAME_BYTES = 24, /* "ff/00000000000000ff" */
@@ -190,21 +192,6 @@ int disk_files_list(struct disk_files *files, uint64_t **out, size_t *n)
 
 /* Single files */
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 		     size_t len)
 {
@@ -216,7 +203,7 @@ int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, bytes, len);
+	err = file_write(fd, bytes, len);
 	if (close(fd) && !err)
 		err = -errno;
 	if (err)
