@@ -139,7 +139,7 @@ static void options_do_what_they_say(void **state)
 		  1, 0.4, -1 },
 		{ "gen:dec,requests=100000,churn=5", -1, 0.49, -1 },
 		{ "gen:dec,requests=100000,home=1,churn=0.5", -1, 0.49, -1 },
-		{ "gen:cdn,requests=1000000", -1, 0.156, 0.905 },
+		{ "gen:cdn,requests=1000000", -1, 0.455, 0.655 },
 	};
 	/* clang-format on */
 
