@@ -163,7 +163,7 @@ ADMISSION = {  # the node's options, and the simulator's spelling
 }
 
 
-@pytest.mark.parametrize("admission", ADMISSION)
+@pytest.mark.parametrize("admission", ADMISSION if scd.SLOW == 1 else ("auto",))
 def test_admission_is_the_simulators(make_cluster, admission):
     options, spelling = ADMISSION[admission]
     slices = requests()[:16]
