@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "digestd/io/configuration.h"
-#include "digestd/io/log.h"
-#include "digestd/io/service.h"
+#include "digestd/config/configuration.h"
+#include "digestd/os/log.h"
+#include "digestd/service.h"
 
 enum { EXIT_USAGE = 2 };
 

@@ -15,7 +15,7 @@
 #include "codec/admission.h"
 #include "codec/error.h"
 #include "codec/key.h"
-#include "digestd/io/file_write.h"
+#include "digestd/os/file_write.h"
 
 enum { MARK_BYTES = 16 };
 

@@ -13,8 +13,8 @@
 #include "codec/admission.h"
 #include "digestd/io/admission_file.h"
 #include "digestd/io/admitter.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 enum { SAVE_MS = 300000 };
 

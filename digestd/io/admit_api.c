@@ -15,8 +15,8 @@
 #include "digestd/core/admit_request.h"
 #include "digestd/core/fields.h"
 #include "digestd/io/admitter.h"
-#include "digestd/io/loop.h"
 #include "digestd/io/server.h"
+#include "digestd/os/loop.h"
 
 static const char path[] = "/v1/admit";
 static const char too_large[] = "more than 1 MiB\n";

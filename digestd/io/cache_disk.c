@@ -7,7 +7,7 @@
 
 #include "digestd/core/vary.h"
 #include "digestd/io/cache_inside.h"
-#include "digestd/io/log.h"
+#include "digestd/os/log.h"
 
 enum {
 	BLOCK_BYTES = 4096, /* in which a file takes room */

@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 #include "digestd/core/catalog.h"
+#include "digestd/disk/disk.h"
 #include "digestd/io/cache.h"
-#include "digestd/io/disk.h"
 
 /* A store, and what hears of it. */
 struct tier {

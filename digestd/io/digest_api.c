@@ -18,7 +18,7 @@
 
 #include "digestd/core/fields.h"
 #include "digestd/io/digest_request.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/loop.h"
 
 /* Publications whose deltas can still be had by name. */
 enum { RECENT = 8 };

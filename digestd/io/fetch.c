@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "digestd/core/fields.h"
-#include "digestd/io/address.h"
 #include "digestd/io/fetch_tls.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/address.h"
+#include "digestd/os/loop.h"
 
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/io/tls_client.h"
+#include "digestd/tls/tls_client.h"
 
 /*
  * Called between the handshake and the request, of each fetch: nothing is sent

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "codec/key.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/loop.h"
 
 struct flights;
 struct relay;

@@ -15,8 +15,8 @@
 #include "digestd/core/fields.h"
 #include "digestd/io/digest_request.h"
 #include "digestd/io/fetch.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 enum {
 	HEALTH_TICK_MS = 50,

@@ -11,9 +11,9 @@
 
 #include "digestd/core/catalog.h"
 #include "digestd/core/store.h"
+#include "digestd/disk/disk.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/digest_api.h"
-#include "digestd/io/disk.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/publisher.h"
 #include "digestd/io/sharing.h"

@@ -12,8 +12,8 @@
 #include "digestd/core/generations.h"
 #include "digestd/io/cache.h"
 #include "digestd/io/digest_api.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 enum {
 	TICK_MS = 20, /* how often the catalog is looked at */

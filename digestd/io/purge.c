@@ -13,11 +13,11 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/tags.h"
 #include "digestd/core/target.h"
+#include "digestd/disk/disk.h"
 #include "digestd/io/cache.h"
-#include "digestd/io/disk.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
 #include "digestd/io/purge_peers.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 /* A walk under way. */
 struct purge {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/config/configuration.h"
 #include "digestd/core/fields.h"
-#include "digestd/io/configuration.h"
 #include "digestd/io/fetch.h"
-#include "digestd/io/log.h"
+#include "digestd/os/log.h"
 
 enum {
 	ANSWER_MAX = 128, /* bytes of {"purged": N} */

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "digestd/io/cache.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/loop.h"
 
 struct relay;
 

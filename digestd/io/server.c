@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "digestd/core/guard.h"
-#include "digestd/io/listen.h"
 #include "digestd/io/server_conn.h"
-#include "digestd/io/tls.h"
+#include "digestd/os/listen.h"
+#include "digestd/tls/tls.h"
 
 /* Beside the request's header, a connection's memory holds the reply's. */
 enum { REPLY_HEADER_BYTES = 16384 };

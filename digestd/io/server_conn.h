@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 
 #include "digestd/core/fields.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
 #include "digestd/io/server.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 struct conn;
 struct tls_handshake;

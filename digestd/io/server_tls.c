@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "digestd/io/log.h"
 #include "digestd/io/server_conn.h"
-#include "digestd/io/tls.h"
+#include "digestd/os/log.h"
+#include "digestd/tls/tls.h"
 
 /* Failed handshakes are logged, so many in so much time. */
 enum { LOG_BURST = 5, LOG_PERIOD_MS = 10000 };

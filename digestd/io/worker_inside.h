@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 
 #include "digestd/io/fetch.h"
-#include "digestd/io/log.h"
-#include "digestd/io/loop.h"
 #include "digestd/io/purge.h"
 #include "digestd/io/server.h"
 #include "digestd/io/worker.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
 
 struct request;
 

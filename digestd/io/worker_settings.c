@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/io/tls.h"
-#include "digestd/io/tls_client.h"
 #include "digestd/io/worker_inside.h"
+#include "digestd/tls/tls.h"
+#include "digestd/tls/tls_client.h"
 
 /* `set` comes first: what others see is a pointer to it. */
 struct settings_copy {

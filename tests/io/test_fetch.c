@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "digestd/core/fields.h"
-#include "digestd/io/address.h"
 #include "digestd/io/fetch.h"
-#include "digestd/io/loop.h"
+#include "digestd/os/address.h"
+#include "digestd/os/loop.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
 

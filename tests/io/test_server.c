@@ -21,8 +21,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "digestd/io/loop.h"
 #include "digestd/io/server.h"
+#include "digestd/os/loop.h"
 
 enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, BUSY_ROUNDS = 20 };
 

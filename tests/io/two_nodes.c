@@ -15,8 +15,8 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/peerset.h"
 #include "digestd/io/cache.h"
-#include "digestd/io/loop.h"
 #include "digestd/io/server.h"
+#include "digestd/os/loop.h"
 #include "tests/unit.h"
 
 enum { REPLY_MAX = 1 << 20, NBITS = 1 << 16, NHASH = 3 };

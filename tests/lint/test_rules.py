@@ -47,7 +47,7 @@ GOOD = {
         "/* Twice", '#include "thing.h"\n\n/* Twice').replace("twice", "all"),
     "digestd/core/node.c": BODY,
     "digestd/io/fetch.c": BODY.replace("string.h", "curl/curl.h"),
-    "digestd/io/loop.c": BODY.replace("string.h", "sys/epoll.h"),
+    "digestd/os/loop.c": BODY.replace("string.h", "sys/epoll.h"),
     "cachesim/live/replay.c": BODY.replace("string.h", "curl/curl.h"),
     "tests/codec/test_thing.c": BODY,
     "tests/codec/test_memory.c": (

@@ -1,0 +1,211 @@
+/*
+ * TLS in the configuration.
+ *
+ * Each row below is a set of files with one use. The peers' set has two: the
+ * certificate that this node shows as a server it shows as a client too.
+ */
+#include "digestd/config/configuration_tls.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "digestd/io/server.h"
+#include "digestd/tls/tls.h"
+#include "digestd/tls/tls_client.h"
+
+enum { WARN_DAYS = 14, DAY_S = 86400 };
+
+static const char *const suffixes[] = {
+	[TLS_CERTIFICATE] = "certificate",
+	[TLS_KEY] = "key",
+	[TLS_AUTHORITIES] = "ca",
+};
+
+struct set {
+	const char *name; /* "tls_NAME_certificate" */
+	size_t files;     /* struct config_tls_files */
+	size_t server;    /* struct tls *; 0: none */
+	size_t client;    /* struct tls_client *; 0: none */
+};
+
+#define AT(member) offsetof(struct config, member)
+
+/* clang-format off */
+static const struct set sets[] = {
+	{ "data",   AT(tls_data_files),   AT(tls_data),  0 },
+	{ "peer",   AT(tls_peer_files),   AT(tls_peer),  AT(tls_peer_client) },
+	{ "admin",  AT(tls_admin_files),  AT(tls_admin), 0 },
+	{ "origin", AT(tls_origin_files), 0,             AT(tls_origin) },
+};
+/* clang-format on */
+
+enum { NSETS = sizeof(sets) / sizeof(sets[0]) };
+
+bool config_tls_is_version(const char *text)
+{
+	return !strcmp(text, "1.2") || !strcmp(text, "1.3");
+}
+
+void config_report(struct config_errors *e, const char *format, va_list args)
+{
+	size_t room = sizeof(e->text) - e->len;
+	int n = vsnprintf(e->text + e->len, room, format, args);
+
+	if (n > 0)
+		e->len += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+report(struct config_errors *e, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	config_report(e, format, args);
+	va_end(args);
+}
+
+/* "FILE:LINE: tls_peer_key: what": without a line when it is not given. */
+static void find_fault(const struct config_check *check, const struct set *set,
+		       enum tls_file file, struct config_errors *to)
+{
+	char option[64];
+	unsigned line;
+
+	snprintf(option, sizeof(option), "tls_%s_%s", set->name,
+		 suffixes[file]);
+	line = check->line_of(option);
+	if (line)
+		report(to, "%s:%u: %s: ", check->path, line, option);
+	else
+		report(to, "%s: %s: ", check->path, option);
+}
+
+static const char *path_of(const struct config_tls_files *f,
+			   enum tls_file file)
+{
+	switch (file) {
+	case TLS_CERTIFICATE:
+		return f->certificate;
+	case TLS_KEY:
+		return f->key;
+	case TLS_AUTHORITIES:
+		return f->authorities;
+	}
+	return NULL;
+}
+
+static bool is_whole(const struct config_check *check, const struct set *set,
+		     const struct config_tls_files *f)
+{
+	enum tls_file missing = f->key ? TLS_CERTIFICATE : TLS_KEY;
+
+	if (!f->certificate != !f->key) {
+		find_fault(check, set, missing, check->errors);
+		report(check->errors, "not given, but the %s is\n",
+			      f->key ? "key" : "certificate");
+		return false;
+	}
+	if (set->server && !set->client && f->authorities && !f->certificate) {
+		find_fault(check, set, TLS_AUTHORITIES, check->errors);
+		report(check->errors, "needs tls_%s_certificate\n",
+			      set->name);
+		return false;
+	}
+	return true;
+}
+
+static void warn_of_age(const struct config_check *check,
+			const struct set *set,
+			const struct config_tls_files *f, int64_t expires_s)
+{
+	int64_t left_s = expires_s - (int64_t)time(NULL);
+
+	if (left_s > (int64_t)WARN_DAYS * DAY_S)
+		return;
+	find_fault(check, set, TLS_CERTIFICATE, check->warnings);
+	if (left_s < 0)
+		report(check->warnings, "%s: has expired\n",
+			      f->certificate);
+	else
+		report(check->warnings, "%s: expires within %lld days\n",
+			      f->certificate,
+			      (long long)((left_s + DAY_S - 1) / DAY_S));
+}
+
+static void load_set(struct config *c, const struct config_check *check,
+		     const struct set *set)
+{
+	const struct config_tls_files *f =
+		(const void *)((const char *)c + set->files);
+	struct tls_files files = {
+		f->certificate, f->key, f->authorities,
+		strcmp(c->tls_oldest, "1.3") ? TLS_1_2 : TLS_1_3,
+		!set->server && !c->tls_origin_verify,
+	};
+	struct tls **server = (void *)((char *)c + set->server);
+	struct tls_fault fault = { 0 };
+	int err = 0;
+
+	if (!is_whole(check, set, f))
+		return;
+	if (set->server && f->certificate) {
+		err = tls_new(&files, server, &fault);
+		if (!err)
+			warn_of_age(check, set, f, tls_expires_s(*server));
+	}
+	if (set->client && !err)
+		err = tls_client_new(&files, (void *)((char *)c + set->client),
+				     &fault);
+	if (!err)
+		return;
+	find_fault(check, set, fault.file, check->errors);
+	report(check->errors, "%s: %s\n", path_of(f, fault.file),
+		      err == -EINVAL ? fault.text : strerror(-err));
+}
+
+void config_tls_load(struct config *c, const struct config_check *check)
+{
+	for (size_t i = 0; i < NSETS; i++)
+		load_set(c, check, &sets[i]);
+	if ((c->tls_data || c->tls_peer || c->tls_admin) && !server_has_tls())
+		report(check->errors, "%s: tls_*_certificate: this "
+			      "libmicrohttpd was built without TLS\n",
+			      check->path);
+}
+
+void config_tls_free(struct config *c)
+{
+	tls_unref(c->tls_data);
+	tls_unref(c->tls_peer);
+	tls_unref(c->tls_admin);
+	tls_client_unref(c->tls_peer_client);
+	tls_client_unref(c->tls_origin);
+}
+
+/* Keeps the old one of two that are the same, with all that hangs on it. */
+static void keep(struct tls *now, struct tls **next)
+{
+	if (!now || !*next || !tls_same(now, *next))
+		return;
+	tls_unref(*next);
+	*next = tls_ref(now);
+}
+
+static void keep_client(struct tls_client *now, struct tls_client **next)
+{
+	if (!now || !*next || !tls_client_same(now, *next))
+		return;
+	tls_client_unref(*next);
+	*next = tls_client_ref(now);
+}
+
+void config_keep_tls(const struct config *now, struct config *next)
+{
+	keep(now->tls_data, &next->tls_data);
+	keep(now->tls_peer, &next->tls_peer);
+	keep(now->tls_admin, &next->tls_admin);
+	keep_client(now->tls_peer_client, &next->tls_peer_client);
+	keep_client(now->tls_origin, &next->tls_origin);
+}

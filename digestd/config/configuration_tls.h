@@ -1,0 +1,35 @@
+/*
+ * The part of a configuration that is about TLS: files that fit together or
+ * not. Only configuration.c has a use for it.
+ */
+#ifndef DIGESTD_CONFIG_CONFIGURATION_TLS_H
+#define DIGESTD_CONFIG_CONFIGURATION_TLS_H
+
+#include <stdarg.h>
+
+#include "digestd/config/configuration.h"
+
+/* Where findings go, with the file and the option's line if it has one. */
+struct config_check {
+	const char *path;
+	unsigned (*line_of)(const char *option); /* 0: not in the file */
+	struct config_errors *errors;   /* it cannot be used */
+	struct config_errors *warnings; /* it can */
+};
+
+/* "1.2" or "1.3". */
+bool config_tls_is_version(const char *text);
+
+/*
+ * Loads what the options of *c name into its members tls_*; what is wrong, and
+ * that a certificate has expired, is in *check then.
+ */
+void config_tls_load(struct config *c, const struct config_check *check);
+
+void config_tls_free(struct config *c);
+
+/* Adds to findings; past their end they are cut. */
+void config_report(struct config_errors *e, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+#endif

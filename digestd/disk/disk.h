@@ -1,0 +1,163 @@
+/*
+ * The disk tier's files, index and threads; what is in it, and what goes when
+ * there is no room, is its owner's to know (cache_disk.c).
+ *
+ * A writer thread takes what is to be written, in order and in batches: the
+ * body files first, then one commit of the index, then the files of what was
+ * removed. Killed at any point, a body without a record is removed at the next
+ * start, a record without a body is dropped. What waits to be written is
+ * bounded; reader threads take what is to be read. Nobody else ever waits for
+ * the disk, but disk_load() at the start and disk_close() at the end.
+ *
+ * Lock order: the owner's, then this one's; callbacks come without any.
+ */
+#ifndef DIGESTD_DISK_DISK_H
+#define DIGESTD_DISK_DISK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/core/store.h"
+#include "digestd/disk/disk_record.h"
+#include "digestd/os/loop.h"
+
+struct cached;
+struct disk;
+
+/* One row each: name, what it counts. */
+/* clang-format off */
+#define DISK_COUNTERS(X) \
+	X(hits,           "objects read from the disk") \
+	X(read_bytes,     "bytes of bodies read from the disk, or sent from it") \
+	X(writes,         "objects written to the disk") \
+	X(write_bytes,    "bytes of bodies written to the disk") \
+	X(not_written,    "objects not written because too many were waiting") \
+	X(write_errors,   "objects that could not be written") \
+	X(read_errors,    "objects that could not be read") \
+	X(corrupt,        "objects that were not what had been written") \
+	X(lost,           "objects that a start did not find whole")
+/* clang-format on */
+
+struct disk_counters {
+#define X(name, help) uint64_t name;
+	DISK_COUNTERS(X)
+#undef X
+};
+
+/* An object on disk, or on its way there. */
+struct disk_entry {
+	struct store_entry entry; /* first: the store hands out these */
+	uint64_t id;
+	struct fields selecting;  /* see vary_select() */
+	struct cached *pending;   /* what is being written, one user; null:
+				     it is there. The owner's, like `gone` */
+	struct cached *memory;    /* the same in memory; the owner's, no user */
+	bool checked;		  /* since the start */
+	bool gone;		  /* while being written; changed atomically */
+	int error;		  /* of writing */
+	struct disk_entry *next;
+};
+
+/* What is to be read; zero at first. The first part is the caller's to set. */
+struct disk_read {
+	struct loop *loop;
+	struct loop_call call; /* posted there at the end */
+	struct scd_key key;
+	uint64_t id;
+	bool check;
+
+	struct cached *found; /* with one user; null: see error */
+	int error;
+	struct disk_read *next;
+	enum { DISK_READ_IDLE, DISK_READ_WAITS, DISK_READ_RUNS } state;
+};
+
+/* Waits until what was asked for before is on disk; zero at first. loop and
+ * call are the caller's to set. */
+struct disk_sync {
+	struct loop *loop;
+	struct loop_call call; /* posted there then */
+	struct disk_sync *next;
+	bool waits;
+};
+
+/* What the owner hears of, in the disk's threads. */
+struct disk_events {
+	/* The entry has been written, or not: entry->error. If it is gone
+	 * meanwhile, the owner hands it to disk_remove(). */
+	void (*written)(void *arg, struct disk_entry *e);
+	/* The read has ended; the call is posted after this. */
+	void (*was_read)(void *arg, struct disk_read *read);
+	void *arg;
+};
+
+struct disk_settings {
+	const char *path;
+	uint64_t max_index_bytes;
+	uint64_t max_queue_bytes; /* of bodies that wait to be written */
+	struct disk_events events;
+};
+
+/* Whether this build has a disk tier. Without, disk_open() gives -ENOTSUP. */
+bool disk_is_built(void);
+
+/*
+ * Opens the folder. Returns 0, -EBUSY (it is another process's), or a negative
+ * errno. For a process that has one thread.
+ */
+int disk_open(const struct disk_settings *settings, struct disk **out);
+
+/*
+ * What was there at the start, each with its response, without body, which is
+ * borrowed; in the order in which it was written. The entry is the owner's.
+ * Then starts the threads. Returns 0 or a negative errno.
+ */
+int disk_load(struct disk *disk,
+	      void (*each)(void *arg, struct disk_entry *e,
+			   const struct cached *c, uint64_t body_len),
+	      void *arg);
+
+/* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
+void disk_close(struct disk **disk);
+
+/* A number for a new entry. */
+uint64_t disk_next_id(struct disk *disk);
+
+/* Has e->pending written. False: too much is waiting, and it is counted. */
+bool disk_write(struct disk *disk, struct disk_entry *e);
+
+/* Removes an entry's file and record, and frees it. */
+void disk_remove(struct disk *disk, struct disk_entry *e);
+
+/* Has the record of an object written anew: c is it, but for the body. Without
+ * memory it stays as it is. */
+void disk_renew(struct disk *disk, uint64_t id, struct cached *c);
+
+/* Reads; false: too many reads are waiting. */
+bool disk_read(struct disk *disk, struct disk_read *read);
+
+/* Has the call posted when all that was asked for before is done: what was
+ * removed does not come back after a crash. */
+void disk_sync(struct disk *disk, struct disk_sync *sync);
+
+/* Waits until the call has been posted, if it has not. */
+void disk_sync_wait(struct disk *disk, struct disk_sync *sync);
+
+/* Takes a read back whose loop is over. */
+void disk_read_cancel(struct disk *disk, struct disk_read *read);
+
+/*
+ * A response on disk, without its body, at once: for walks outside of workers.
+ * With one user; null: it cannot be read.
+ */
+struct cached *disk_head(struct disk *disk, uint64_t id);
+
+/* Counts one that was not what had been written, or not readable. */
+void disk_count_error(struct disk *disk, const struct disk_read *read);
+
+/* What has been counted since the start. */
+void disk_count(struct disk *disk, struct disk_counters *out);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * Files and folders, all relative to one descriptor.
+ */
+#include "digestd/disk/disk_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "digestd/os/file_write.h"
+
+enum {
+	FOLDERS = 256,
+	NAME_BYTES = 24, /* "ff/00000000000000ff" */
+	ID_DIGITS = 16,
+	CHECK_BYTES = 65536, /* read at a time to check a file */
+	FIRST_IDS = 1024,
+	LOCK_TRIES = 40,
+	LOCK_PAUSE_US = 50000,
+};
+
+struct disk_files {
+	int folder; /* locked */
+};
+
+static void name_of(uint64_t id, char name[NAME_BYTES])
+{
+	snprintf(name, NAME_BYTES, "%02x/%016" PRIx64, (unsigned)(id % FOLDERS),
+		 id);
+}
+
+static int make_folders(int folder)
+{
+	char name[8];
+
+	for (unsigned i = 0; i < FOLDERS; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		if (mkdirat(folder, name, 0700) && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Who has just been killed may hold it for a moment. */
+static int lock(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		usleep(LOCK_PAUSE_US);
+	}
+	return -EBUSY;
+}
+
+static int open_folder(const char *path)
+{
+	int fd, err;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = lock(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int disk_files_open(const char *path, struct disk_files **out)
+{
+	struct disk_files *files = calloc(1, sizeof(*files));
+	int err;
+
+	if (!files)
+		return -ENOMEM;
+	files->folder = open_folder(path);
+	err = files->folder < 0 ? files->folder : make_folders(files->folder);
+	if (err)
+		disk_files_close(&files);
+	else
+		*out = files;
+	return err;
+}
+
+void disk_files_close(struct disk_files **files)
+{
+	if (!*files)
+		return;
+	if ((*files)->folder >= 0)
+		close((*files)->folder);
+	free(*files);
+	*files = NULL;
+}
+
+/* Listing */
+
+struct ids {
+	uint64_t *at;
+	size_t n, cap;
+};
+
+static int add_id(struct ids *ids, uint64_t id)
+{
+	if (ids->n == ids->cap) {
+		size_t cap = ids->cap ? 2 * ids->cap : FIRST_IDS;
+		uint64_t *at = realloc(ids->at, cap * sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		ids->at = at;
+		ids->cap = cap;
+	}
+	ids->at[ids->n++] = id;
+	return 0;
+}
+
+/* Whether a name is that of a file in its folder. */
+static bool read_name(unsigned folder, const char *name, uint64_t *id)
+{
+	char right[NAME_BYTES];
+
+	if (strspn(name, "0123456789abcdef") != ID_DIGITS || name[ID_DIGITS])
+		return false;
+	*id = strtoull(name, NULL, 16);
+	name_of(*id, right);
+	return *id % FOLDERS == folder && !strcmp(right + 3, name);
+}
+
+static int list_folder(const struct disk_files *files, unsigned folder,
+		       struct ids *ids)
+{
+	const struct dirent *e;
+	char name[8];
+	uint64_t id;
+	int fd, err = 0;
+	DIR *dir;
+
+	snprintf(name, sizeof(name), "%02x", folder);
+	fd = openat(files->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(dir))) {
+		if (read_name(folder, e->d_name, &id))
+			err = add_id(ids, id);
+	}
+	closedir(dir);
+	return err;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int disk_files_list(struct disk_files *files, uint64_t **out, size_t *n)
+{
+	struct ids ids = { 0 };
+	int err = 0;
+
+	for (unsigned i = 0; i < FOLDERS && !err; i++)
+		err = list_folder(files, i, &ids);
+	if (err) {
+		free(ids.at);
+		return err;
+	}
+	if (ids.n)
+		qsort(ids.at, ids.n, sizeof(*ids.at), compare_ids);
+	*out = ids.at;
+	*n = ids.n;
+	return 0;
+}
+
+/* Single files */
+
+int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
+		     size_t len)
+{
+	char name[NAME_BYTES];
+	int fd, err;
+
+	name_of(id, name);
+	fd = openat(files->folder, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = file_write(fd, bytes, len);
+	if (close(fd) && !err)
+		err = -errno;
+	if (err)
+		unlinkat(files->folder, name, 0);
+	return err;
+}
+
+int disk_files_read(struct disk_files *files, const struct disk_body *body)
+{
+	char name[NAME_BYTES];
+	struct stat st;
+	int fd, err = 0;
+
+	name_of(body->id, name);
+	fd = openat(files->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != body->len)
+		err = -EBADMSG;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Up to len bytes from there; 0: the end, or a negative errno. */
+static ssize_t read_at(int fd, void *to, size_t len, uint64_t at)
+{
+	ssize_t n;
+
+	do
+		n = pread(fd, to, len, (off_t)at);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+int disk_files_check(int fd, const struct disk_body *body)
+{
+	XXH3_state_t *state = XXH3_createState();
+	char *block = malloc(CHECK_BYTES);
+	uint64_t at = 0;
+	ssize_t n = state && block ? 1 : -ENOMEM;
+
+	if (n > 0)
+		XXH3_64bits_reset_withSeed(state, body->id);
+	while (n > 0 && at < body->len) {
+		n = read_at(fd, block, CHECK_BYTES, at);
+		if (n > 0) {
+			XXH3_64bits_update(state, block, (size_t)n);
+			at += (uint64_t)n;
+		}
+	}
+	if (n >= 0)
+		n = at == body->len &&
+				    XXH3_64bits_digest(state) == body->sum ?
+			    0 : -EBADMSG;
+	XXH3_freeState(state);
+	free(block);
+	return (int)n;
+}
+
+int disk_files_load(int fd, const struct disk_body *body, void *to)
+{
+	uint64_t at = 0;
+
+	while (at < body->len) {
+		ssize_t n = read_at(fd, (char *)to + at,
+				    (size_t)(body->len - at), at);
+
+		if (n < 0)
+			return (int)n;
+		if (!n)
+			return -EBADMSG;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+void disk_files_remove(struct disk_files *files, uint64_t id)
+{
+	char name[NAME_BYTES];
+
+	name_of(id, name);
+	unlinkat(files->folder, name, 0);
+}

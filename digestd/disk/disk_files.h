@@ -1,0 +1,53 @@
+/*
+ * The disk tier's bodies: a file each, named by the object's number, in 256
+ * folders.
+ *
+ * A number is given once, so a file is never written again: what is opened
+ * stays as it is, also when it is removed meanwhile. Files are not synced: what
+ * a power failure takes, the checksum finds missing.
+ */
+#ifndef DIGESTD_DISK_DISK_FILES_H
+#define DIGESTD_DISK_DISK_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/disk/disk_record.h"
+
+struct disk_files;
+
+/*
+ * Opens the folder, makes it and those in it where they are missing, and locks
+ * it. Returns 0, -EBUSY (another process has it), or a negative errno.
+ */
+int disk_files_open(const char *path, struct disk_files **out);
+
+/* *files becomes null; null is allowed. */
+void disk_files_close(struct disk_files **files);
+
+/*
+ * All numbers that have a file, in ascending order; *ids is to be freed. What
+ * else lies in the folders is left alone. Returns 0 or a negative errno.
+ */
+int disk_files_list(struct disk_files *files, uint64_t **ids, size_t *n);
+
+/* Writes a file. Returns 0 or a negative errno, and then there is none. */
+int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
+		     size_t len);
+
+/* Opens one to read. Returns a descriptor or a negative errno: -EBADMSG, its
+ * length is another. */
+int disk_files_read(struct disk_files *files, const struct disk_body *body);
+
+/* Whether an open file has what was written: 0; -EBADMSG: not; or a negative
+ * errno. */
+int disk_files_check(int fd, const struct disk_body *body);
+
+/* All of an open file; `to` has room for body->len bytes. Returns 0, -EBADMSG
+ * (it ends early), or a negative errno. */
+int disk_files_load(int fd, const struct disk_body *body, void *to);
+
+/* Removes a file; without it, nothing happens. */
+void disk_files_remove(struct disk_files *files, uint64_t id);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * The only file that knows LMDB. Keys are big-endian, so that their order is
+ * that of the numbers.
+ */
+#include "digestd/disk/disk_index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <lmdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "codec/cursor.h"
+#include "digestd/disk/disk_record.h"
+
+enum {
+	KEY_BYTES = 8,
+	COPY_BATCH = 4096, /* records in a commit; dirty pages are in memory */
+	MAX_READERS = 32,
+	LOCK_BYTES = 8192, /* more than so many readers take */
+	PATH_BYTES = PATH_MAX,
+};
+
+#define FILE_NAME "index.mdb"
+
+struct disk_index {
+	MDB_env *env;
+	MDB_dbi dbi;
+	MDB_txn *batch;
+};
+
+static int error_of(int rc)
+{
+	switch (rc) {
+	case MDB_SUCCESS:
+		return 0;
+	case MDB_NOTFOUND:
+		return -ENOENT;
+	case MDB_MAP_FULL:
+	case MDB_TXN_FULL:
+		return -ENOSPC;
+	case MDB_CORRUPTED:
+	case MDB_PAGE_NOTFOUND:
+	case MDB_INVALID:
+	case MDB_VERSION_MISMATCH:
+	case MDB_INCOMPATIBLE:
+	case MDB_CURSOR_FULL:
+		return -EBADMSG;
+	}
+	return rc > 0 ? -rc : -EIO;
+}
+
+static MDB_val key_of(uint64_t id, uint8_t bytes[KEY_BYTES])
+{
+	struct scd__writer w = scd__writer(bytes, KEY_BYTES);
+
+	scd__write_be32(&w, (uint32_t)(id >> 32));
+	scd__write_be32(&w, (uint32_t)id);
+	return (MDB_val){ KEY_BYTES, bytes };
+}
+
+/* 0 is nobody's number. */
+static uint64_t id_of(const MDB_val *key)
+{
+	struct scd__reader r = scd__reader(key->mv_data, key->mv_size);
+	uint64_t high = scd__read_be32(&r);
+	uint64_t low = scd__read_be32(&r);
+
+	return r.error || scd__reader_left(&r) ? 0 : high << 32 | low;
+}
+
+static int path_of(const char *folder, const char *suffix, char *path)
+{
+	int n = snprintf(path, PATH_BYTES, "%s/" FILE_NAME "%s", folder,
+			 suffix);
+
+	return n < 0 || n >= PATH_BYTES ? -ENAMETOOLONG : 0;
+}
+
+static int open_env(struct disk_index *index, const char *path,
+		    size_t max_bytes, unsigned flags)
+{
+	MDB_txn *txn;
+	int rc = mdb_env_create(&index->env);
+
+	if (!rc)
+		rc = mdb_env_set_mapsize(index->env, max_bytes);
+	if (!rc)
+		rc = mdb_env_set_maxreaders(index->env, MAX_READERS);
+	if (!rc)
+		rc = mdb_env_open(index->env, path, MDB_NOSUBDIR | flags, 0600);
+	if (!rc)
+		rc = mdb_txn_begin(index->env, NULL, flags & MDB_RDONLY, &txn);
+	if (rc)
+		return error_of(rc);
+	rc = mdb_dbi_open(txn, NULL, 0, &index->dbi);
+	if (rc) {
+		mdb_txn_abort(txn);
+		return error_of(rc);
+	}
+	return error_of(mdb_txn_commit(txn));
+}
+
+static int open_index(const char *path, size_t max_bytes, unsigned flags,
+		      struct disk_index **out)
+{
+	struct disk_index *index = calloc(1, sizeof(*index));
+	int err;
+
+	if (!index)
+		return -ENOMEM;
+	err = open_env(index, path, max_bytes, flags);
+	if (err)
+		disk_index_close(&index);
+	else
+		*out = index;
+	return err;
+}
+
+/* LMDB maps its lock file: without room for it, it would die of a signal. */
+static int reserve_lock(const char *folder)
+{
+	char path[PATH_BYTES];
+	int err = path_of(folder, "-lock", path), fd;
+
+	if (err)
+		return err;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = -posix_fallocate(fd, 0, LOCK_BYTES);
+	close(fd);
+	return err;
+}
+
+int disk_index_open(const char *folder, size_t max_bytes,
+		    struct disk_index **out)
+{
+	char path[PATH_BYTES];
+	int err = path_of(folder, "", path);
+
+	if (!err)
+		err = reserve_lock(folder);
+	return err ? err :
+		     open_index(path, max_bytes, MDB_NOTLS | MDB_NOMETASYNC,
+				out);
+}
+
+void disk_index_close(struct disk_index **index)
+{
+	if (!*index)
+		return;
+	disk_index_give_up(*index);
+	if ((*index)->env)
+		mdb_env_close((*index)->env);
+	free(*index);
+	*index = NULL;
+}
+
+static void remove_files(const char *folder, const char *suffix)
+{
+	char path[PATH_BYTES], name[32];
+
+	if (!path_of(folder, suffix, path))
+		unlink(path);
+	snprintf(name, sizeof(name), "%s-lock", suffix);
+	if (!path_of(folder, name, path))
+		unlink(path);
+}
+
+void disk_index_remove(const char *folder)
+{
+	remove_files(folder, "");
+}
+
+/* Batches */
+
+int disk_index_begin(struct disk_index *index)
+{
+	return error_of(mdb_txn_begin(index->env, NULL, 0, &index->batch));
+}
+
+static int put(struct disk_index *index, uint64_t id, MDB_val value,
+	       unsigned flags)
+{
+	uint8_t bytes[KEY_BYTES];
+	MDB_val key = key_of(id, bytes);
+
+	return error_of(mdb_put(index->batch, index->dbi, &key, &value, flags));
+}
+
+int disk_index_put(struct disk_index *index, uint64_t id, const void *bytes,
+		   size_t len)
+{
+	/* the library takes it as writable, but only reads it */
+	return put(index, id, (MDB_val){ len, (void *)(uintptr_t)bytes }, 0);
+}
+
+int disk_index_remove_id(struct disk_index *index, uint64_t id)
+{
+	uint8_t bytes[KEY_BYTES];
+	MDB_val key = key_of(id, bytes);
+	int rc = mdb_del(index->batch, index->dbi, &key, NULL);
+
+	return rc == MDB_NOTFOUND ? 0 : error_of(rc);
+}
+
+int disk_index_commit(struct disk_index *index)
+{
+	MDB_txn *batch = index->batch;
+
+	index->batch = NULL; /* it is gone in any case */
+	return error_of(mdb_txn_commit(batch));
+}
+
+void disk_index_give_up(struct disk_index *index)
+{
+	if (index->batch)
+		mdb_txn_abort(index->batch);
+	index->batch = NULL;
+}
+
+/* Reading */
+
+int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
+		   size_t *len)
+{
+	uint8_t number[KEY_BYTES];
+	MDB_val key = key_of(id, number), value;
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn);
+
+	if (rc)
+		return error_of(rc);
+	rc = mdb_get(txn, index->dbi, &key, &value);
+	if (!rc) {
+		*bytes = malloc(value.mv_size ? value.mv_size : 1);
+		rc = *bytes ? 0 : ENOMEM;
+	}
+	if (!rc) {
+		memcpy(*bytes, value.mv_data, value.mv_size);
+		*len = value.mv_size;
+	}
+	mdb_txn_abort(txn);
+	return error_of(rc);
+}
+
+/* Numbers that do not ascend are those of a tree that was damaged, in which a
+ * walk might not end. */
+static int walk(MDB_cursor *cursor,
+		int (*each)(void *arg, uint64_t id, const uint8_t *bytes,
+			    size_t len),
+		void *arg)
+{
+	MDB_val key, value;
+	uint64_t last = 0;
+	int err, rc;
+
+	while (!(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+		uint64_t id = id_of(&key);
+
+		if (id <= last)
+			return -EBADMSG;
+		last = id;
+		err = each(arg, id, value.mv_data, value.mv_size);
+		if (err)
+			return err;
+	}
+	return rc == MDB_NOTFOUND ? 0 : error_of(rc);
+}
+
+int disk_index_each(struct disk_index *index,
+		    int (*each)(void *arg, uint64_t id, const uint8_t *bytes,
+				size_t len),
+		    void *arg)
+{
+	MDB_cursor *cursor;
+	MDB_txn *txn;
+	int err = error_of(mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn));
+
+	if (err)
+		return err;
+	err = error_of(mdb_cursor_open(txn, index->dbi, &cursor));
+	if (!err) {
+		err = walk(cursor, each, arg);
+		mdb_cursor_close(cursor);
+	}
+	mdb_txn_abort(txn);
+	return err;
+}
+
+/* Healing */
+
+/* What the process that copies says with its exit code. */
+enum { COPIED, DAMAGED, NO_ROOM, FAILED };
+
+struct copy {
+	struct disk_index *to;
+	unsigned batch; /* records in it */
+	bool damaged;
+	int err; /* of writing */
+};
+
+static void write_copy(struct copy *copy, uint64_t id, MDB_val record)
+{
+	if (!copy->to->batch)
+		copy->err = disk_index_begin(copy->to);
+	if (!copy->err)
+		copy->err = put(copy->to, id, record, MDB_APPEND);
+	if (!copy->err && ++copy->batch % COPY_BATCH == 0)
+		copy->err = disk_index_commit(copy->to);
+	if (copy->err)
+		disk_index_give_up(copy->to);
+}
+
+/* After an error of writing it goes on, to know what the old one is worth. */
+static int copy_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
+{
+	struct copy *copy = arg;
+
+	if (!disk_record_is_good(id, bytes, len))
+		copy->damaged = true;
+	else if (!copy->err)
+		write_copy(copy, id,
+			   (MDB_val){ len, (void *)(uintptr_t)bytes });
+	return 0;
+}
+
+static int copy_all(struct disk_index *from, struct disk_index *to)
+{
+	struct copy copy = { .to = to };
+
+	if (disk_index_each(from, copy_record, &copy))
+		copy.damaged = true;
+	if (!copy.err && to->batch)
+		copy.err = disk_index_commit(to);
+	if (!copy.err)
+		copy.err = error_of(mdb_env_sync(to->env, 1));
+	if (copy.err && !copy.damaged)
+		return copy.err == -ENOSPC ? NO_ROOM : FAILED;
+	return copy.damaged ? DAMAGED : COPIED;
+}
+
+/* The new file is there before the old one is read: a crash leaves what has
+ * been committed to it. */
+static int copy_in_child(const char *folder, size_t max_bytes)
+{
+	char from_path[PATH_BYTES], to_path[PATH_BYTES];
+	struct disk_index *from, *to;
+	int err;
+
+	if (path_of(folder, "", from_path) || path_of(folder, ".new", to_path))
+		return FAILED;
+	err = open_index(to_path, max_bytes, MDB_NOSYNC | MDB_NOLOCK, &to);
+	if (err)
+		return err == -ENOSPC ? NO_ROOM : FAILED;
+	if (open_index(from_path, max_bytes, MDB_RDONLY | MDB_NOLOCK, &from))
+		return DAMAGED;
+	return copy_all(from, to);
+}
+
+static int wait_for(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return FAILED;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) <= FAILED ?
+		       WEXITSTATUS(status) :
+		       DAMAGED; /* it has crashed */
+}
+
+static int put_in_place(const char *folder)
+{
+	char from[PATH_BYTES], to[PATH_BYTES];
+	int err = path_of(folder, ".new", from);
+
+	if (!err)
+		err = path_of(folder, "", to);
+	if (err)
+		return err;
+	return rename(from, to) ? -errno : 0;
+}
+
+/* The lock of the folder is the child's too: it must not outlive its parent. */
+static void copy_and_exit(const char *folder, size_t max_bytes, pid_t parent)
+{
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* whatever the parent would make of them */
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		signal(fatal[i], SIG_DFL);
+	_exit(getppid() == parent ? copy_in_child(folder, max_bytes) : FAILED);
+}
+
+int disk_index_heal(const char *folder, size_t max_bytes)
+{
+	char path[PATH_BYTES];
+	int err = path_of(folder, "", path), outcome;
+	pid_t parent = getpid(), child;
+
+	if (err || access(path, F_OK))
+		return err;
+	remove_files(folder, ".new");
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (!child)
+		copy_and_exit(folder, max_bytes, parent);
+	outcome = wait_for(child);
+	if (outcome == COPIED || outcome == DAMAGED)
+		err = put_in_place(folder);
+	else
+		err = outcome == NO_ROOM ? -ENOSPC : -EIO;
+	remove_files(folder, ".new");
+	return err ? err : outcome == DAMAGED;
+}

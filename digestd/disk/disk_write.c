@@ -1,0 +1,289 @@
+/*
+ * The writer. It waits a moment for more, so that a commit, which syncs the
+ * index, is for many objects.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "digestd/disk/disk_inside.h"
+#include "digestd/io/cache.h"
+
+enum { LINGER_NS = 50000000 };
+
+void disk_batch_init(struct disk_batch *batch)
+{
+	*batch = (struct disk_batch){ .bytes = 0 };
+	batch->last_write = &batch->writes;
+	batch->last_renewal = &batch->renewals;
+}
+
+/* Asking */
+
+bool disk_write(struct disk *disk, struct disk_entry *e)
+{
+	uint64_t len = e->pending->body_len;
+	struct disk_batch *b = &disk->waiting;
+	bool room;
+
+	pthread_mutex_lock(&disk->lock);
+	room = b->bytes + disk->writing_bytes + len <= disk->max_queue_bytes;
+	if (room) {
+		e->next = NULL;
+		*b->last_write = e;
+		b->last_write = &e->next;
+		b->bytes += len;
+		pthread_cond_signal(&disk->to_write);
+	} else {
+		disk->counters.not_written++;
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return room;
+}
+
+void disk_remove(struct disk *disk, struct disk_entry *e)
+{
+	pthread_mutex_lock(&disk->lock);
+	e->next = disk->waiting.removals;
+	disk->waiting.removals = e;
+	pthread_cond_signal(&disk->to_write);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
+{
+	struct disk_renewal *r = malloc(sizeof(*r));
+
+	if (!r)
+		return;
+	*r = (struct disk_renewal){ .id = id, .c = cached_ref(c) };
+	pthread_mutex_lock(&disk->lock);
+	*disk->waiting.last_renewal = r;
+	disk->waiting.last_renewal = &r->next;
+	pthread_cond_signal(&disk->to_write);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void disk_sync(struct disk *disk, struct disk_sync *sync)
+{
+	pthread_mutex_lock(&disk->lock);
+	sync->waits = true;
+	sync->next = disk->waiting.syncs;
+	disk->waiting.syncs = sync;
+	pthread_cond_signal(&disk->to_write);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void disk_sync_wait(struct disk *disk, struct disk_sync *sync)
+{
+	pthread_mutex_lock(&disk->lock);
+	while (sync->waits)
+		pthread_cond_wait(&disk->was_synced, &disk->lock);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+/* Writing. A function's return value is an error of the index, which ends the
+ * batch. */
+
+static int put_record(struct disk *d, const struct cached *c,
+		      const struct disk_body *body, int *error)
+{
+	uint8_t *bytes;
+	size_t len;
+	int err;
+
+	*error = disk_record_write(c, body, &bytes, &len);
+	if (*error)
+		return 0;
+	err = disk_index_put(d->index, body->id, bytes, len);
+	free(bytes);
+	return err;
+}
+
+static int write_one(struct disk *d, struct disk_entry *e)
+{
+	const struct cached *c = e->pending;
+	struct disk_body body = { .id = e->id, .len = c->body_len };
+
+	if (__atomic_load_n(&e->gone, __ATOMIC_RELAXED)) {
+		e->error = -ECANCELED;
+		return 0;
+	}
+	e->error = disk_files_write(d->files, e->id, c->body, c->body_len);
+	if (e->error)
+		return 0;
+	body.sum = disk_sum(e->id, c->body, c->body_len);
+	return put_record(d, c, &body, &e->error);
+}
+
+/* The old record knows the body. */
+static int renew_one(struct disk *d, const struct disk_renewal *r)
+{
+	struct disk_body body = { .id = r->id };
+	struct cached *old = NULL;
+	uint8_t *bytes;
+	size_t len;
+	int err = 0, ignored;
+
+	if (disk_index_get(d->index, r->id, &bytes, &len))
+		return 0;
+	if (!disk_record_read(bytes, len, &body, &old))
+		err = put_record(d, r->c, &body, &ignored);
+	cached_unref(&old);
+	free(bytes);
+	return err;
+}
+
+static int remove_records(struct disk *d, const struct disk_entry *e)
+{
+	int err = 0;
+
+	for (; e && !err; e = e->next)
+		err = disk_index_remove_id(d->index, e->id);
+	return err;
+}
+
+static int write_batch(struct disk *d, struct disk_batch *b)
+{
+	int err = disk_index_begin(d->index);
+
+	for (struct disk_entry *e = b->writes; e && !err; e = e->next)
+		err = write_one(d, e);
+	for (struct disk_renewal *r = b->renewals; r && !err; r = r->next)
+		err = renew_one(d, r);
+	if (!err)
+		err = remove_records(d, b->removals);
+	if (!err)
+		err = disk_index_commit(d->index);
+	if (err)
+		disk_index_give_up(d->index);
+	return err;
+}
+
+/* The records could not be written: then nothing of it has been. */
+static void fail_batch(struct disk *d, struct disk_batch *b, int err)
+{
+	for (struct disk_entry *e = b->writes; e; e = e->next) {
+		if (!e->error)
+			e->error = err;
+	}
+	/* what was removed must not come back; else the next start finds that
+	 * it has no file */
+	if (!disk_index_begin(d->index) &&
+	    !remove_records(d, b->removals))
+		disk_index_commit(d->index);
+	disk_index_give_up(d->index);
+}
+
+/* Telling */
+
+static void tell(struct disk *d, struct disk_entry *e)
+{
+	uint64_t id = e->id, len = e->pending->body_len;
+	int err = e->error;
+
+	if (err && err != -ECANCELED) {
+		disk_files_remove(d->files, id);
+		disk_complain(d, "writing object", id, err);
+	}
+	pthread_mutex_lock(&d->lock);
+	d->writing_bytes -= len;
+	d->counters.writes += !err;
+	d->counters.write_bytes += err ? 0 : len;
+	d->counters.write_errors += err && err != -ECANCELED;
+	pthread_mutex_unlock(&d->lock);
+	d->events.written(d->events.arg, e); /* it may be gone after this */
+}
+
+static void end_batch(struct disk *d, struct disk_batch *b)
+{
+	while (b->writes) {
+		struct disk_entry *e = b->writes;
+
+		b->writes = e->next;
+		tell(d, e);
+	}
+	while (b->renewals) {
+		struct disk_renewal *r = b->renewals;
+
+		b->renewals = r->next;
+		cached_unref(&r->c);
+		free(r);
+	}
+	while (b->removals) {
+		struct disk_entry *e = b->removals;
+
+		b->removals = e->next;
+		disk_files_remove(d->files, e->id);
+		fields_free(&e->selecting);
+		free(e);
+	}
+}
+
+/* The syncs of a batch that is done. */
+static void end_syncs(struct disk *d, struct disk_batch *b)
+{
+	pthread_mutex_lock(&d->lock);
+	while (b->syncs) {
+		struct disk_sync *sync = b->syncs;
+
+		b->syncs = sync->next;
+		sync->waits = false;
+		loop_post(sync->loop, &sync->call);
+	}
+	pthread_cond_broadcast(&d->was_synced);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static bool has_work(const struct disk_batch *b)
+{
+	return b->writes || b->renewals || b->removals || b->syncs;
+}
+
+/* Waits for more, unless much is there already, or somebody waits for it. With
+ * the lock. */
+static void linger(struct disk *d)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LINGER_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	while (!d->stopping && !d->waiting.syncs &&
+	       d->waiting.bytes < d->max_queue_bytes / 4 &&
+	       !pthread_cond_timedwait(&d->to_write, &d->lock, &until))
+		;
+}
+
+/* Takes all that is waiting. False: it is time to end. */
+static bool take_batch(struct disk *d, struct disk_batch *b)
+{
+	pthread_mutex_lock(&d->lock);
+	while (!has_work(&d->waiting) && !d->stopping)
+		pthread_cond_wait(&d->to_write, &d->lock);
+	linger(d);
+	*b = d->waiting;
+	d->writing_bytes = b->bytes;
+	disk_batch_init(&d->waiting);
+	pthread_mutex_unlock(&d->lock);
+	return has_work(b);
+}
+
+void *disk_writer(void *arg)
+{
+	struct disk *d = arg;
+	struct disk_batch b;
+
+	while (take_batch(d, &b)) {
+		int err = write_batch(d, &b);
+
+		if (err)
+			fail_batch(d, &b, err);
+		end_batch(d, &b);
+		end_syncs(d, &b);
+	}
+	return NULL;
+}

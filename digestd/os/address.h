@@ -1,0 +1,20 @@
+/*
+ * Which network addresses are public: what a forward proxy may be asked to
+ * connect to without handing its own network to strangers.
+ */
+#ifndef DIGESTD_OS_ADDRESS_H
+#define DIGESTD_OS_ADDRESS_H
+
+#include <stdbool.h>
+
+struct sockaddr;
+
+/*
+ * Whether an IPv4 or IPv6 address is a public unicast one: not loopback,
+ * private, shared, link-local, unique local, multicast, reserved, nor an IPv6
+ * form that carries such an IPv4 address. Other families are not public.
+ * Source: the IANA special-purpose address registries (RFC 6890).
+ */
+bool address_is_public(const struct sockaddr *addr);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * Listening sockets.
+ */
+#include "digestd/os/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	LISTEN_BACKLOG = 4096, /* the kernel caps it at somaxconn */
+	ADDRESS_MAX = 128,     /* of "host:port" */
+};
+
+/*
+ * Cuts a copy of "host:port" in two. An empty host stays empty. Returns
+ * -EINVAL when it has another form.
+ */
+static int split(char *text, char **host, char **port)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || !colon[1])
+		return -EINVAL;
+	*colon = '\0';
+	*port = colon + 1;
+	*host = text;
+	if (text[0] == '[') {
+		if (colon[-1] != ']')
+			return -EINVAL;
+		colon[-1] = '\0';
+		*host = text + 1;
+	}
+	return 0;
+}
+
+static int resolve(const char *address, struct addrinfo **out)
+{
+	struct addrinfo hints = {
+		.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+		.ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM,
+	};
+	char text[ADDRESS_MAX];
+	char *host, *port;
+
+	if (strlen(address) >= sizeof(text))
+		return -EINVAL;
+	strcpy(text, address);
+	if (split(text, &host, &port))
+		return -EINVAL;
+	/* for an empty host one IPv6 socket takes both families */
+	if (getaddrinfo(*host ? host : "::", port, &hints, out))
+		return -EINVAL;
+	return 0;
+}
+
+static int set_option(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static int bind_and_listen(int fd, const struct addrinfo *ai, bool both)
+{
+	if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
+		return -errno;
+	if (ai->ai_family == AF_INET6 &&
+	    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !both))
+		return -errno;
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, LISTEN_BACKLOG))
+		return -errno;
+	return 0;
+}
+
+int listen_open(const char *address, int *fd)
+{
+	struct addrinfo *ai;
+	int err = resolve(address, &ai);
+
+	if (err)
+		return err;
+	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		     0);
+	err = *fd < 0 ? -errno : bind_and_listen(*fd, ai, address[0] == ':');
+	freeaddrinfo(ai);
+	if (err && *fd >= 0)
+		close(*fd);
+	return err;
+}
+
+unsigned listen_port(int fd)
+{
+	struct sockaddr_storage addr = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(addr);
+
+	if (getsockname(fd, (struct sockaddr *)&addr, &len))
+		return 0;
+	switch (addr.ss_family) {
+	case AF_INET:
+		return ntohs(((struct sockaddr_in *)&addr)->sin_port);
+	case AF_INET6:
+		return ntohs(((struct sockaddr_in6 *)&addr)->sin6_port);
+	default:
+		return 0;
+	}
+}

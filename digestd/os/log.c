@@ -1,0 +1,77 @@
+/*
+ * The log.
+ */
+#include "digestd/os/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+	[LOG_ERROR] = "error",
+	[LOG_WARNING] = "warning",
+	[LOG_INFO] = "info",
+	[LOG_DEBUG] = "debug",
+};
+
+/* One for the process: every thread logs. */
+static atomic_int level_now = LOG_INFO;
+
+void log_set_level(const char *name)
+{
+	for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
+		if (!strcmp(names[i], name))
+			atomic_store(&level_now, i);
+	}
+}
+
+void log_write(enum log_level level, const char *part, const char *format, ...)
+{
+	char line[2048];
+	struct timespec now;
+	struct tm utc;
+	va_list args;
+	size_t len;
+	int n;
+
+	if ((int)level > atomic_load(&level_now))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
+	len += (size_t)snprintf(line + len, sizeof(line) - len,
+				".%03ldZ %s %s: ", now.tv_nsec / 1000000,
+				names[level], part);
+	va_start(args, format);
+	n = vsnprintf(line + len, sizeof(line) - len - 1, format, args);
+	va_end(args);
+	if (n > 0)
+		len += (size_t)n;
+	if (len > sizeof(line) - 2)
+		len = sizeof(line) - 2;
+	line[len++] = '\n';
+	/* one write, so that threads do not mix lines; a lost log line must
+	 * not stop the daemon */
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+}
+
+int log_allow(struct log_limit *limit, int64_t now_ms, unsigned *dropped)
+{
+	*dropped = 0;
+	if (!limit->passed || now_ms - limit->since_ms >= limit->period_ms) {
+		*dropped = limit->dropped;
+		limit->since_ms = now_ms;
+		limit->passed = 0;
+		limit->dropped = 0;
+	}
+	if (limit->passed >= limit->burst) {
+		limit->dropped++;
+		return 0;
+	}
+	limit->passed++;
+	return 1;
+}

@@ -1,0 +1,430 @@
+/*
+ * The event loop. Timers are a pairing heap linked through the timers
+ * themselves; queues are doubly linked through the calls themselves.
+ *
+ * A handler may end any watch while the events of its turn are being handed
+ * out, so loop_unwatch() also strikes the watch from the batch in hand.
+ */
+#include "digestd/os/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOP_BATCH = 256 }; /* events taken from the kernel at once */
+
+struct call_queue {
+	struct loop_call *head, **tail;
+};
+
+struct loop {
+	int epoll_fd;
+	int64_t now_ms, wall_s;
+	atomic_bool stopping;
+
+	struct epoll_event batch[LOOP_BATCH];
+	int batch_len;
+
+	struct loop_timer *timers; /* the heap's root: the next one due */
+	struct call_queue deferred;
+
+	struct loop_watch inbox_watch;
+	pthread_mutex_t inbox_lock; /* guards inbox */
+	struct call_queue inbox;
+};
+
+static void queue_init(struct call_queue *q)
+{
+	q->head = NULL;
+	q->tail = &q->head;
+}
+
+static void queue_push(struct call_queue *q, struct loop_call *c)
+{
+	c->next = NULL;
+	c->link = q->tail;
+	*q->tail = c;
+	q->tail = &c->next;
+}
+
+static void queue_remove(struct call_queue *q, struct loop_call *c)
+{
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	else
+		q->tail = c->link;
+	c->next = NULL;
+	c->link = NULL;
+}
+
+/* Moves everything in `from` to the empty queue `to`. */
+static void queue_take(struct call_queue *to, struct call_queue *from)
+{
+	queue_init(to);
+	if (!from->head)
+		return;
+	to->head = from->head;
+	to->head->link = &to->head;
+	to->tail = from->tail;
+	queue_init(from);
+}
+
+static void read_clocks(struct loop *loop)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	loop->now_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	loop->wall_s = ts.tv_sec;
+}
+
+static void run_calls(struct call_queue *q)
+{
+	while (q->head) {
+		struct loop_call *c = q->head;
+
+		queue_remove(q, c);
+		c->run(c->arg);
+	}
+}
+
+static void inbox_ready(void *arg, unsigned events)
+{
+	struct loop *loop = arg;
+	struct call_queue calls;
+	uint64_t count;
+
+	(void)events;
+	if (read(loop->inbox_watch.fd, &count, sizeof(count)) < 0)
+		return; /* somebody's events were coalesced: nothing there */
+	pthread_mutex_lock(&loop->inbox_lock);
+	queue_take(&calls, &loop->inbox);
+	pthread_mutex_unlock(&loop->inbox_lock);
+	run_calls(&calls);
+}
+
+static int open_inbox(struct loop *loop)
+{
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = loop_watch(loop, &loop->inbox_watch, fd, LOOP_READ, inbox_ready,
+			 loop);
+	if (err)
+		close(fd);
+	return err;
+}
+
+int loop_new(struct loop **out)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+	int err;
+
+	if (!loop)
+		return -ENOMEM;
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0) {
+		err = -errno;
+		free(loop);
+		return err;
+	}
+	queue_init(&loop->deferred);
+	queue_init(&loop->inbox);
+	pthread_mutex_init(&loop->inbox_lock, NULL);
+	read_clocks(loop);
+	err = open_inbox(loop);
+	if (err) {
+		loop_free(&loop);
+		return err;
+	}
+	*out = loop;
+	return 0;
+}
+
+void loop_free(struct loop **loop)
+{
+	struct loop *l = *loop;
+
+	if (!l)
+		return;
+	if (l->inbox_watch.active)
+		close(l->inbox_watch.fd);
+	close(l->epoll_fd);
+	pthread_mutex_destroy(&l->inbox_lock);
+	free(l);
+	*loop = NULL;
+}
+
+/* Turns timers and deferred calls into how long the kernel may wait. */
+static int wait_time(const struct loop *loop, int wait_ms)
+{
+	int64_t left;
+
+	if (loop->deferred.head)
+		return 0;
+	if (!loop->timers)
+		return wait_ms;
+	left = loop->timers->due_ms - loop->now_ms;
+	if (left <= 0)
+		return 0;
+	if (wait_ms >= 0 && wait_ms < left)
+		return wait_ms;
+	return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+static unsigned from_epoll(uint32_t events)
+{
+	return (events & EPOLLIN ? LOOP_READ : 0u) |
+	       (events & EPOLLOUT ? LOOP_WRITE : 0u) |
+	       (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR) ? LOOP_HANGUP : 0u);
+}
+
+static uint32_t to_epoll(unsigned events)
+{
+	return (events & LOOP_READ ? (uint32_t)EPOLLIN : 0u) |
+	       (events & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0u) |
+	       (events & LOOP_HANGUP ? (uint32_t)EPOLLRDHUP : 0u);
+}
+
+static void hand_out(struct loop *loop)
+{
+	for (int i = 0; i < loop->batch_len; i++) {
+		struct epoll_event *e = &loop->batch[i];
+		struct loop_watch *w = e->data.ptr;
+
+		if (w)
+			w->ready(w->arg, from_epoll(e->events));
+	}
+	loop->batch_len = 0;
+}
+
+static void fire_timers(struct loop *loop)
+{
+	while (loop->timers && loop->timers->due_ms <= loop->now_ms) {
+		struct loop_timer *t = loop->timers;
+
+		loop_timer_clear(loop, t);
+		t->fire(t->arg);
+	}
+}
+
+/*
+ * Runs what is deferred now, not what these calls defer in turn: a call that
+ * always defers itself again must not keep the loop from its descriptors.
+ */
+static void run_deferred(struct loop *loop)
+{
+	struct loop_call last = { 0 };
+
+	if (!loop->deferred.head)
+		return;
+	queue_push(&loop->deferred, &last);
+	while (loop->deferred.head != &last) {
+		struct loop_call *c = loop->deferred.head;
+
+		queue_remove(&loop->deferred, c);
+		c->run(c->arg);
+	}
+	queue_remove(&loop->deferred, &last);
+}
+
+int loop_turn(struct loop *loop, int wait_ms)
+{
+	int n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
+			   wait_time(loop, wait_ms));
+
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	loop->batch_len = n > 0 ? n : 0;
+	read_clocks(loop);
+	hand_out(loop);
+	fire_timers(loop);
+	run_deferred(loop);
+	return 0;
+}
+
+int loop_run(struct loop *loop)
+{
+	int err = 0;
+
+	while (!err && !atomic_load(&loop->stopping))
+		err = loop_turn(loop, -1);
+	atomic_store(&loop->stopping, false);
+	return err;
+}
+
+static void ring(struct loop *loop)
+{
+	static const uint64_t one = 1;
+	ssize_t n = write(loop->inbox_watch.fd, &one, sizeof(one));
+
+	(void)n; /* it fails only when 2^64 rings are unheard: heard anyway */
+}
+
+void loop_stop(struct loop *loop)
+{
+	atomic_store(&loop->stopping, true);
+	ring(loop);
+}
+
+int64_t loop_now_ms(const struct loop *loop)
+{
+	return loop->now_ms;
+}
+
+int64_t loop_wall_s(const struct loop *loop)
+{
+	return loop->wall_s;
+}
+
+int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
+	       void (*ready)(void *arg, unsigned events), void *arg)
+{
+	struct epoll_event e = { .events = to_epoll(events), .data.ptr = w };
+
+	assert(!w->active);
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
+		return -errno;
+	w->ready = ready;
+	w->arg = arg;
+	w->fd = fd;
+	w->active = true;
+	return 0;
+}
+
+int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
+{
+	struct epoll_event e = { .events = to_epoll(events), .data.ptr = w };
+
+	assert(w->active);
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, w->fd, &e) < 0)
+		return -errno;
+	return 0;
+}
+
+void loop_unwatch(struct loop *loop, struct loop_watch *w)
+{
+	if (!w->active)
+		return;
+	/* it may fail when the descriptor was closed behind our back; then
+	 * the kernel has forgotten it already */
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
+	w->active = false;
+	for (int i = 0; i < loop->batch_len; i++) {
+		if (loop->batch[i].data.ptr == w)
+			loop->batch[i].data.ptr = NULL;
+	}
+}
+
+/* Makes one heap of two (either may be null); the root is unlinked. */
+static struct loop_timer *meld(struct loop_timer *a, struct loop_timer *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	if (b->due_ms < a->due_ms) {
+		struct loop_timer *swap = a;
+
+		a = b;
+		b = swap;
+	}
+	b->next = a->child;
+	if (b->next)
+		b->next->link = &b->next;
+	a->child = b;
+	b->link = &a->child;
+	return a;
+}
+
+/* Melds a list of siblings into one heap: in pairs, then from the last. */
+static struct loop_timer *meld_siblings(struct loop_timer *t)
+{
+	struct loop_timer *pairs = NULL, *root = NULL;
+
+	while (t) {
+		struct loop_timer *a = t, *b = t->next;
+
+		t = b ? b->next : NULL;
+		a->next = NULL;
+		if (b)
+			b->next = NULL;
+		a = meld(a, b);
+		a->next = pairs;
+		pairs = a;
+	}
+	while (pairs) {
+		struct loop_timer *a = pairs;
+
+		pairs = a->next;
+		a->next = NULL;
+		root = meld(root, a);
+	}
+	return root;
+}
+
+static void set_root(struct loop *loop, struct loop_timer *root)
+{
+	loop->timers = root;
+	if (root)
+		root->link = &loop->timers;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
+		    void (*fire)(void *arg), void *arg)
+{
+	loop_timer_clear(loop, t);
+	t->due_ms = due_ms;
+	t->fire = fire;
+	t->arg = arg;
+	set_root(loop, meld(loop->timers, t));
+}
+
+void loop_timer_clear(struct loop *loop, struct loop_timer *t)
+{
+	struct loop_timer *orphans;
+
+	if (!t->link)
+		return;
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	orphans = meld_siblings(t->child);
+	t->child = NULL;
+	t->next = NULL;
+	t->link = NULL;
+	set_root(loop, meld(loop->timers, orphans));
+}
+
+void loop_defer(struct loop *loop, struct loop_call *c)
+{
+	if (!c->link)
+		queue_push(&loop->deferred, c);
+}
+
+void loop_undefer(struct loop *loop, struct loop_call *c)
+{
+	if (c->link)
+		queue_remove(&loop->deferred, c);
+}
+
+void loop_post(struct loop *loop, struct loop_call *c)
+{
+	bool first;
+
+	pthread_mutex_lock(&loop->inbox_lock);
+	first = !loop->inbox.head;
+	queue_push(&loop->inbox, c);
+	pthread_mutex_unlock(&loop->inbox_lock);
+	if (first) /* only saves system calls: the bell rings already */
+		ring(loop);
+}

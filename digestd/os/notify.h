@@ -1,0 +1,13 @@
+/*
+ * Tells systemd how the service is doing (sd_notify(3)), when it asked for it
+ * with NOTIFY_SOCKET. Nothing happens otherwise.
+ */
+#ifndef DIGESTD_OS_NOTIFY_H
+#define DIGESTD_OS_NOTIFY_H
+
+/* It serves; it reads its configuration anew; it drains and ends. */
+void notify_ready(void);
+void notify_reloading(void);
+void notify_stopping(void);
+
+#endif

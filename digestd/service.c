@@ -1,0 +1,677 @@
+/*
+ * The node.
+ */
+#include "digestd/service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "codec/error.h"
+#include "digestd/config/configuration.h"
+#include "digestd/io/admin.h"
+#include "digestd/io/admission_keeper.h"
+#include "digestd/io/admit_api.h"
+#include "digestd/io/admitter.h"
+#include "digestd/io/cache.h"
+#include "digestd/io/digest_api.h"
+#include "digestd/io/digest_request.h"
+#include "digestd/io/fetch.h"
+#include "digestd/io/follow.h"
+#include "digestd/io/placer.h"
+#include "digestd/io/publisher.h"
+#include "digestd/io/worker.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
+#include "digestd/os/notify.h"
+#include "digestd/settings.h"
+#include "digestd/tls/tls.h"
+
+enum {
+	TICK_MS = 100,
+	ADMIN_CONNECTIONS = 64,
+	ADMIN_TIMEOUT_MS = 10000,
+	ADMIN_HEADER_BYTES = 8192,
+};
+
+struct service {
+	struct config *config;
+	const char *config_path;
+	struct loop *loop;
+	struct cache *cache;
+	struct admitter *admitter;
+	struct admission_keeper *keeper; /* null: no file */
+	struct placer *placer;
+	struct sharing *sharing;     /* null: nothing seen is shared */
+	struct digest_api *api;
+	struct publisher *publisher; /* null: nobody may ask for digests */
+	struct fetcher *fetcher;
+	struct follow *follow;       /* null: no peers */
+	struct admin admin_source;
+	struct purger purger;
+	struct purge_peers purge_peers;
+	struct admit_api admit;
+	struct server *admin;
+	struct worker **workers;
+	unsigned nworkers;
+	uint64_t instance;
+	uint64_t lookups;            /* told to the follower so far */
+	int64_t started_s, started_ms;
+	bool ready, stopping;
+	int64_t stop_ms;             /* the end of draining */
+	int signals;
+	struct loop_watch watch;
+	struct loop_timer tick;
+};
+
+/* What the workers report, on its way to the service loop. */
+struct outcome_message {
+	struct loop_call call;
+	struct service *service;
+	struct worker_outcome outcome;
+};
+
+void service_block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void count(const struct service *s, struct worker_counters *sum)
+{
+	*sum = (struct worker_counters){ 0 };
+	for (unsigned i = 0; i < s->nworkers; i++)
+		worker_count(s->workers[i], sum);
+}
+
+static void add_certificate(struct node_status *to, const char *use,
+			    const struct tls *tls)
+{
+	if (!tls)
+		return;
+	to->certificates[to->ncertificates++] =
+		(struct node_certificate){ use, tls_expires_s(tls) };
+}
+
+static void gather(void *arg, struct node_status *out)
+{
+	struct service *s = arg;
+
+	*out = (struct node_status){
+		.node = s->config->node,
+		.instance = s->instance,
+		.ready = s->ready && !s->stopping,
+		.now_ms = loop_now_ms(s->loop),
+		.started_s = s->started_s,
+		.uptime_s = (loop_now_ms(s->loop) - s->started_ms) / 1000,
+		.threads = s->nworkers,
+		.publishes = s->publisher,
+		.follow = s->follow,
+	};
+	add_certificate(out, "data", s->config->tls_data);
+	add_certificate(out, "peer", s->config->tls_peer);
+	add_certificate(out, "admin", s->config->tls_admin);
+	if (s->admin)
+		out->tls_admin_failed = server_tls_failures(s->admin);
+	count(s, &out->counters);
+	cache_stats(s->cache, &out->store, &out->catalog);
+	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
+					 &out->disk);
+	admitter_stats(s->admitter, &out->admission);
+	out->shares = s->sharing;
+	if (s->sharing)
+		sharing_stats(s->sharing, &out->sharing);
+	if (!s->publisher)
+		return;
+	publisher_stats(s->publisher, &out->publisher);
+	digest_api_count(s->api, &out->digests);
+}
+
+/* Outcomes: from the workers to the follower */
+
+static enum health_event event_of(enum worker_outcome_kind kind)
+{
+	switch (kind) {
+	case OUTCOME_HIT:
+		return HEALTH_HIT;
+	case OUTCOME_FALSE_HIT:
+		return HEALTH_FALSE_HIT;
+	case OUTCOME_STALE:
+		return HEALTH_STALE;
+	case OUTCOME_VARIANT:
+		return HEALTH_VARIANT;
+	case OUTCOME_ERROR:
+		return HEALTH_FAILED;
+	}
+	return HEALTH_FAILED;
+}
+
+/* Tells the follower of the lookups since the last time. */
+static void report_lookups(struct service *s)
+{
+	struct worker_counters sum;
+
+	if (!s->follow)
+		return;
+	count(s, &sum);
+	follow_lookups(s->follow, sum.lookups - s->lookups);
+	s->lookups = sum.lookups;
+}
+
+static void on_outcome_here(void *arg)
+{
+	struct outcome_message *m = arg;
+	struct service *s = m->service;
+
+	if (s->follow) {
+		report_lookups(s);
+		follow_outcome(s->follow, m->outcome.peer,
+			       event_of(m->outcome.kind),
+			       m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
+			       m->outcome.body_bytes);
+	}
+	free(m);
+}
+
+/* In a worker's thread. */
+static void on_outcome(void *arg, const struct worker_outcome *outcome)
+{
+	struct service *s = arg;
+	struct outcome_message *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return; /* one sample less */
+	m->service = s;
+	m->outcome = *outcome;
+	m->call.run = on_outcome_here;
+	m->call.arg = m;
+	loop_post(s->loop, &m->call);
+}
+
+static void on_view(void *arg)
+{
+	struct service *s = arg;
+	struct peerset *view = s->follow ? follow_view(s->follow) : NULL;
+
+	if (s->follow && !view) {
+		log_write(LOG_ERROR, "follower", "out of memory");
+		return;
+	}
+	for (unsigned i = 0; i < s->nworkers; i++) {
+		if (worker_set_view(s->workers[i], view))
+			log_write(LOG_ERROR, "follower", "out of memory");
+	}
+	peerset_unref(view);
+}
+
+/* Start */
+
+static int start_cache(struct service *s)
+{
+	const struct resize_policy sizing = settings_of_filter(s->config);
+	uint8_t secret[16];
+	struct cache_settings settings = {
+		.max_bytes = (uint64_t)s->config->cache_size,
+		.max_variants = (unsigned)s->config->vary_limit,
+		.policy = s->config->eviction,
+		.nbits = settings_first_bits(s->config),
+		.nhash = (unsigned)s->config->hash_functions,
+		.bits_per_key = sizing.bits_per_key,
+		.max_bits = sizing.max_bits,
+		.admitter = s->admitter,
+		.disk_path = s->config->disk_path,
+		.disk_bytes = (uint64_t)s->config->disk_size,
+		.disk_queue_bytes = (uint64_t)s->config->disk_queue,
+		.hash_secret = secret,
+	};
+
+	settings_hash_secret(s->config, secret);
+	return cache_new(&settings, &s->cache);
+}
+
+static int start_placer(struct service *s)
+{
+	struct placer_settings settings = settings_of_placement(s->config);
+	struct sharing_settings sharing = settings_of_sharing(s->config);
+	int err = 0;
+
+	sharing.publishing.instance = s->instance;
+	if (settings.placement == PLACEMENT_SINGLE_SHARED)
+		err = sharing_new(&sharing, &s->sharing);
+	if (err)
+		return err;
+	if (s->sharing)
+		settings.seen = sharing_seen(s->sharing);
+	return placer_new(&settings, &s->placer);
+}
+
+static int start_admitter(struct service *s)
+{
+	struct admitter_settings settings = settings_of_admission(s->config);
+
+	uint8_t secret[16];
+	int err = admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
+
+	if (err || !s->config->admission_file)
+		return err;
+	settings_hash_secret(s->config, secret);
+	return admission_keeper_new(s->loop, s->admitter,
+				    s->config->admission_file, secret,
+				    &s->keeper);
+}
+
+static int start_workers(struct service *s)
+{
+	struct worker_hooks hooks = {
+		.on_outcome = on_outcome,
+		.arg = s,
+		.resources = &digest_api_handler,
+		.resources_arg = s->api,
+		.placer = s->placer,
+	};
+	struct worker_settings settings;
+	int err = settings_of_workers(s->config, &settings);
+
+	s->workers = calloc((size_t)s->config->threads, sizeof(*s->workers));
+	if (!s->workers)
+		err = -ENOMEM;
+	for (int64_t i = 0; i < s->config->threads && !err; i++) {
+		err = worker_new(&settings, &hooks, s->cache, &s->workers[i]);
+		if (err)
+			log_write(LOG_ERROR, "service",
+				  "listening on %s%s%s: %s",
+				  settings.data_listen,
+				  settings.peer_listen ? " and " : "",
+				  settings.peer_listen ? settings.peer_listen :
+							 "",
+				  strerror(-err));
+		else
+			s->nworkers++;
+	}
+	settings_free(&settings);
+	return err;
+}
+
+static int start_publisher(struct service *s)
+{
+	struct publisher_settings settings = {
+		.source = publisher_of_cache(s->cache),
+		.policy = settings_of_publishing(s->config),
+		.resizing = settings_of_filter(s->config),
+		.instance = s->instance,
+		.keep = (unsigned)s->config->keep_generations,
+	};
+
+	if (!s->config->listen_peer)
+		return 0;
+	return publisher_new(s->loop, s->api, &settings, &s->publisher);
+}
+
+/* The peers of a configuration, to be freed; null: no memory. */
+static struct follow_place *places_of(const struct config *c)
+{
+	struct follow_place *places = calloc(c->npeers ? c->npeers : 1,
+					     sizeof(*places));
+
+	for (size_t i = 0; places && i < c->npeers; i++)
+		places[i] = (struct follow_place){ c->peers[i].name,
+						   c->peers[i].url };
+	return places;
+}
+
+static void set_purging(struct service *s, const struct config *c)
+{
+	s->purge_peers = settings_of_purging(c);
+	s->purge_peers.fetcher = s->fetcher;
+}
+
+static void on_seen(void *arg)
+{
+	struct service *s = arg;
+	struct peerset *seen = sharing_view(s->sharing);
+
+	for (unsigned i = 0; i < s->nworkers && seen; i++) {
+		if (worker_set_seen(s->workers[i], seen))
+			log_write(LOG_ERROR, "follower", "out of memory");
+	}
+	peerset_unref(seen);
+}
+
+static int start_sharing(struct service *s, const struct follow_place *places)
+{
+	struct sharing_start how = {
+		.loop = s->loop,
+		.fetcher = s->fetcher,
+		.places = places,
+		.nplaces = s->config->npeers,
+		.changed = on_seen,
+		.arg = s,
+	};
+
+	return s->sharing ? sharing_start(s->sharing, &how) : 0;
+}
+
+static int start_follow(struct service *s)
+{
+	struct follow_settings settings = settings_of_following(s->config);
+	struct follow_place *places = places_of(s->config);
+	int err = places ? fetcher_new(s->loop, 0, &s->fetcher) : -ENOMEM;
+
+	if (!err && s->config->has_key)
+		err = follow_new(s->loop, s->fetcher, &settings, places,
+				 s->config->npeers, on_view, s, &s->follow);
+	if (!err && s->config->has_key)
+		err = start_sharing(s, places);
+	set_purging(s, s->config);
+	free(places);
+	return err;
+}
+
+static int start_admin(struct service *s)
+{
+	struct server_settings settings = {
+		.listen = s->config->listen_admin,
+		.max_connections = ADMIN_CONNECTIONS,
+		.max_header_bytes = ADMIN_HEADER_BYTES,
+		.header_ms = ADMIN_TIMEOUT_MS,
+		.idle_ms = ADMIN_TIMEOUT_MS,
+		.min_rate = (unsigned)s->config->client_min_rate,
+		.tls = s->config->tls_admin,
+	};
+	int err;
+
+	if (!settings.listen)
+		return 0;
+	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
+	settings_hash_secret(s->config, s->purger.secret);
+	s->purger.peers = &s->purge_peers;
+	s->admit.admitter = s->admitter;
+	settings_hash_secret(s->config, s->admit.secret);
+	s->admin_source = (struct admin){ gather, s, &s->purger, &s->admit };
+	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
+			 &s->admin);
+	if (err)
+		log_write(LOG_ERROR, "service", "listening on %s: %s",
+			  settings.listen, strerror(-err));
+	return err;
+}
+
+static int start_threads(struct service *s)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < s->nworkers && !err; i++)
+		err = worker_start(s->workers[i]);
+	return err;
+}
+
+static int draw_instance(struct service *s)
+{
+	do {
+		if (getrandom(&s->instance, sizeof(s->instance), 0) !=
+		    sizeof(s->instance))
+			return -EIO;
+	} while (!s->instance);
+	return 0;
+}
+
+static int start(struct service *s)
+{
+	int err = loop_new(&s->loop);
+
+	if (!err)
+		err = draw_instance(s);
+	if (!err)
+		err = start_admitter(s);
+	if (!err)
+		err = start_placer(s);
+	if (!err)
+		err = start_cache(s);
+	if (!err)
+		err = digest_api_new(&s->api, s->config->wait_s,
+				     &digest_paths_held);
+	if (!err && s->sharing)
+		digest_api_add(s->api, sharing_api(s->sharing));
+	if (!err)
+		err = start_workers(s);
+	if (!err)
+		err = start_admin(s);
+	if (!err)
+		err = start_publisher(s);
+	if (!err)
+		err = start_follow(s);
+	if (!err)
+		err = start_threads(s);
+	return err;
+}
+
+int service_new(struct config *config, const char *config_path,
+		struct service **out)
+{
+	struct service *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (!s) {
+		config_free(&config);
+		return err;
+	}
+	s->config = config;
+	s->config_path = config_path;
+	s->signals = -1;
+	log_set_level(config->log_level);
+	err = fetch_global_init();
+	if (!err)
+		err = start(s);
+	if (err) {
+		log_write(LOG_ERROR, "service", "not started: %s",
+			  strerror(-err));
+		service_free(&s);
+		return err;
+	}
+	s->started_s = loop_wall_s(s->loop);
+	s->started_ms = loop_now_ms(s->loop);
+	s->ready = true;
+	log_write(LOG_INFO, "service", "node %s: data on port %u%s",
+		  config->node, worker_data_port(s->workers[0]),
+		  s->publisher ? ", publishing digests" : "");
+	*out = s;
+	return 0;
+}
+
+void service_free(struct service **out)
+{
+	struct service *s = *out;
+
+	if (!s)
+		return;
+	if (s->loop) {
+		loop_unwatch(s->loop, &s->watch);
+		loop_timer_clear(s->loop, &s->tick);
+	}
+	for (unsigned i = 0; i < s->nworkers; i++)
+		worker_stop(&s->workers[i]);
+	if (s->admin)
+		server_free(&s->admin);
+	purger_stop(&s->purger);
+	if (s->sharing)
+		sharing_stop(s->sharing);
+	follow_free(&s->follow);
+	publisher_free(&s->publisher);
+	if (s->loop)
+		loop_turn(s->loop, 0); /* the workers' last outcomes */
+	if (s->fetcher)
+		fetcher_free(&s->fetcher);
+	digest_api_free(&s->api);
+	if (s->cache)
+		cache_free(&s->cache);
+	placer_free(&s->placer);
+	sharing_free(&s->sharing);
+	admission_keeper_free(&s->keeper);
+	admitter_free(&s->admitter);
+	if (s->loop)
+		loop_free(&s->loop);
+	if (s->signals >= 0)
+		close(s->signals);
+	free(s->workers);
+	config_free(&s->config);
+	free(s);
+	*out = NULL;
+}
+
+/* Reload */
+
+/* Hands a new configuration to all parts; on -ENOMEM some may have it. */
+static int apply(struct service *s, const struct config *c)
+{
+	struct follow_settings following = settings_of_following(c);
+	struct publish_policy publishing = settings_of_publishing(c);
+	struct resize_policy resizing = settings_of_filter(c);
+	struct admitter_settings admission = settings_of_admission(c);
+	struct sharing_settings sharing = settings_of_sharing(c);
+	struct follow_place *places = places_of(c);
+	struct worker_settings workers;
+	int err = settings_of_workers(c, &workers);
+
+	for (unsigned i = 0; i < s->nworkers && !err; i++)
+		err = worker_reconfigure(s->workers[i], &workers);
+	settings_free(&workers);
+	if (!err && s->follow) {
+		follow_set(s->follow, &following);
+		err = places ? follow_set_peers(s->follow, places, c->npeers) :
+			       -ENOMEM;
+	}
+	if (!err && s->sharing && s->follow)
+		err = sharing_set(s->sharing, &sharing, places, c->npeers);
+	free(places);
+	if (s->publisher)
+		publisher_set(s->publisher, &publishing, &resizing);
+	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
+	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
+		    (unsigned)c->vary_limit);
+	set_purging(s, c);
+	if (s->admin)
+		server_set_tls(s->admin, c->tls_admin);
+	log_set_level(c->log_level);
+	return err;
+}
+
+static void log_lines(enum log_level level, const char *lines)
+{
+	while (*lines) {
+		size_t len = strcspn(lines, "\n");
+
+		log_write(level, "reload", "%.*s", (int)len, lines);
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void reload(struct service *s)
+{
+	struct config_errors errors;
+	struct config *next;
+	const char *option;
+
+	notify_reloading();
+	if (config_load(s->config_path, &next, &errors)) {
+		log_lines(LOG_ERROR, errors.text);
+		log_write(LOG_ERROR, "reload", "the old configuration stays");
+	} else {
+		log_lines(LOG_WARNING, errors.text);
+		config_keep_tls(s->config, next);
+		option = config_needs_restart(s->config, next);
+		if (option)
+			log_write(LOG_WARNING, "reload", "%s takes effect "
+				  "only at the next start", option);
+		if (apply(s, next))
+			log_write(LOG_ERROR, "reload", "out of memory");
+		config_free(&s->config);
+		s->config = next;
+		log_write(LOG_INFO, "reload", "done");
+	}
+	notify_ready();
+}
+
+/* Stop */
+
+static void drain(struct service *s)
+{
+	log_write(LOG_INFO, "service", "draining");
+	notify_stopping();
+	s->stopping = true;
+	s->stop_ms = loop_now_ms(s->loop) + s->config->drain_ms;
+	digest_api_drain(s->api);
+	if (s->sharing)
+		digest_api_drain(sharing_api(s->sharing));
+	for (unsigned i = 0; i < s->nworkers; i++)
+		worker_drain(s->workers[i]);
+}
+
+static bool drained(const struct service *s)
+{
+	for (unsigned i = 0; i < s->nworkers; i++) {
+		if (!worker_drained(s->workers[i]))
+			return false;
+	}
+	return true;
+}
+
+static void on_signal(void *arg, unsigned events)
+{
+	struct service *s = arg;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload(s);
+		else if (s->stopping)
+			loop_stop(s->loop);
+		else
+			drain(s);
+	}
+}
+
+static void tick(void *arg)
+{
+	struct service *s = arg;
+	int64_t now_ms = loop_now_ms(s->loop);
+
+	report_lookups(s);
+	if (s->stopping && (drained(s) || now_ms >= s->stop_ms))
+		loop_stop(s->loop);
+	loop_timer_set(s->loop, &s->tick, now_ms + TICK_MS, tick, s);
+}
+
+int service_run(struct service *s)
+{
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (s->signals < 0)
+		return -errno;
+	err = loop_watch(s->loop, &s->watch, s->signals, LOOP_READ, on_signal,
+			 s);
+	if (err)
+		return err;
+	tick(s);
+	notify_ready();
+	err = loop_run(s->loop);
+	log_write(LOG_INFO, "service", "stopped");
+	return err;
+}

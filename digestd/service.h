@@ -1,0 +1,34 @@
+/*
+ * A node: the cache, the workers, and the service loop with all that is not on
+ * the way of a request (publishing, following, the admin listener).
+ */
+#ifndef DIGESTD_SERVICE_H
+#define DIGESTD_SERVICE_H
+
+struct config;
+struct service;
+
+/*
+ * Makes a node from a configuration, which becomes its own also when this
+ * fails, opens its listeners, and starts its workers. What goes wrong is
+ * logged. Returns 0 or a negative errno.
+ */
+int service_new(struct config *config, const char *config_path,
+		struct service **out);
+
+/*
+ * Runs the node in the calling thread until SIGTERM or SIGINT, which must be
+ * blocked (service_block_signals()): then requests under way may end; a second
+ * signal ends at once. SIGHUP reloads the configuration.
+ * Returns 0 or a negative errno.
+ */
+int service_run(struct service *s);
+
+/* Frees everything; *s becomes null. */
+void service_free(struct service **s);
+
+/* Blocks the signals that service_run() handles, and SIGPIPE. Before there
+ * are threads. */
+void service_block_signals(void);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * From the configuration to what each part wants to be told.
+ */
+#include "digestd/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "digestd/config/configuration.h"
+#include "digestd/io/digest_request.h"
+
+enum {
+	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
+	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
+	SMALL_OBJECT_BYTES = 4096,
+	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
+	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
+};
+
+/* The token that peers present, in hexadecimal digits. */
+static void make_token(const struct config *c, char out[33])
+{
+	uint8_t token[SCD_SECRET_BYTES];
+
+	scd_derive(c->key, "token", token);
+	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++)
+		snprintf(out + 2 * i, 3, "%02x", token[i]);
+}
+
+static int copy_origins(const struct config *c, struct worker_settings *out)
+{
+	struct worker_origin *origins = calloc(c->norigins ? c->norigins : 1,
+					       sizeof(*origins));
+
+	if (!origins)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->norigins; i++)
+		origins[i] = (struct worker_origin){ c->origins[i].name,
+						     c->origins[i].url };
+	out->origins = origins;
+	out->norigins = c->norigins;
+	return 0;
+}
+
+int settings_of_workers(const struct config *c, struct worker_settings *out)
+{
+	*out = (struct worker_settings){
+		.node = c->node,
+		.data_listen = c->listen_data,
+		.peer_listen = c->listen_peer,
+		.max_connections = (unsigned)c->max_connections,
+		.client_connections = (unsigned)c->client_connections,
+		.header_ms = (unsigned)c->header_timeout_ms,
+		.idle_ms = (unsigned)c->idle_timeout_ms,
+		.min_rate = (unsigned)c->client_min_rate,
+		.max_header_bytes = (size_t)c->max_header_size,
+		.default_origin = c->default_origin,
+		.forward = c->forward,
+		.forward_private = c->forward_private,
+		.origin_connect_ms = (unsigned)c->origin_connect_ms,
+		.origin_first_byte_ms = (unsigned)c->origin_timeout_ms,
+		.origin_low_rate_s = (unsigned)c->origin_stall_s,
+		.origin_connections = (unsigned)c->origin_connections,
+		.peer_connect_ms = (unsigned)c->peer_connect_ms,
+		.peer_first_byte_ms = (unsigned)c->peer_timeout_ms,
+		.peer_budget_ms = (unsigned)c->peer_budget_ms,
+		.peer_tries = (unsigned)c->peer_tries,
+		.purge_peers = c->purge_peers,
+		.max_object_bytes = (size_t)c->max_object_size,
+		.window_bytes = (size_t)c->stream_window,
+		.max_upload_bytes = (uint64_t)c->max_upload_size,
+		.data_tls = c->tls_data,
+		.peer_tls = c->tls_peer,
+		.origin_tls = c->tls_origin,
+		.peer_client_tls = c->tls_peer_client,
+	};
+	/* the configuration is checked: it is one of them */
+	(void)admission_tell_read(c->admission_tell, &out->tell);
+	settings_hash_secret(c, out->hash_secret);
+	make_token(c, out->token);
+	return copy_origins(c, out);
+}
+
+void settings_hash_secret(const struct config *c, uint8_t secret[16])
+{
+	/* without a cluster key all zero: a key that nobody shares */
+	scd_derive(c->key, "hash", secret);
+}
+
+void settings_free(struct worker_settings *s)
+{
+	free((void *)s->origins);
+	s->origins = NULL;
+}
+
+/* The smallest power of two that holds so many bytes or objects [bits]. */
+static uint64_t round_up(uint64_t n, uint64_t bits_each)
+{
+	uint64_t nbits = 1;
+
+	while (nbits / bits_each < n && nbits < SCD_BLOOM_MAX_BITS)
+		nbits *= 2;
+	return nbits;
+}
+
+/* The largest that is not above so many bytes [bits]. */
+static uint64_t round_down(uint64_t bytes)
+{
+	uint64_t nbits = round_up(bytes, 8);
+
+	return nbits / 8 > bytes ? nbits / 2 : nbits;
+}
+
+/* That the cache holds, about: small ones, so there are never many more. */
+static uint64_t objects_of(const struct config *c)
+{
+	return c->expected_objects ?
+		       (uint64_t)c->expected_objects :
+		       (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
+}
+
+uint64_t settings_first_bits(const struct config *c)
+{
+	uint64_t objects = objects_of(c);
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+	uint64_t nbits;
+
+	/* what a filter has too many bits costs little once it is coded */
+	nbits = round_up(objects, (uint64_t)c->bits_per_object);
+	if (nbits < min)
+		nbits = min;
+	return nbits < max ? nbits : max;
+}
+
+struct resize_policy settings_of_filter(const struct config *c)
+{
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+
+	if (!c->filter_resize)
+		min = max = settings_first_bits(c);
+	return (struct resize_policy){
+		.min_bits = min < max ? min : max,
+		.max_bits = max,
+		.bits_per_key = (uint64_t)c->bits_per_object,
+		.shrink_ms = c->filter_shrink_ms,
+	};
+}
+
+/* All that may be stored, in memory or on disk [bytes]. */
+static uint64_t capacity_of(const struct config *c)
+{
+	return (uint64_t)(c->disk_path ? c->disk_size : c->cache_size);
+}
+
+/* And how many objects that are, about. */
+static uint64_t stored_objects(const struct config *c)
+{
+	if (c->expected_objects || !c->disk_path)
+		return objects_of(c);
+	return capacity_of(c) / DISK_OBJECT_BYTES;
+}
+
+struct placer_settings settings_of_placement(const struct config *c)
+{
+	uint64_t window = (uint64_t)c->admission_window;
+	struct placer_settings s = {
+		.window = window ? window : stored_objects(c) * 3 / 2 + 1,
+	};
+
+	/* the configuration is checked: it is one of them */
+	(void)placement_read(c->placement, &s.placement);
+	return s;
+}
+
+struct sharing_settings settings_of_sharing(const struct config *c)
+{
+	uint64_t window = settings_of_placement(c).window;
+	uint64_t max = round_down((uint64_t)c->filter_max);
+	uint64_t nbits = round_up(window, (uint64_t)c->bits_per_object);
+
+	return (struct sharing_settings){
+		.seen = {
+			.window = window,
+			.nbits = nbits < max ? nbits : max,
+			.nhash = (unsigned)c->hash_functions,
+		},
+		.publishing = {
+			.policy = settings_of_publishing(c),
+			.keep = (unsigned)c->keep_generations,
+		},
+		.following = settings_of_following(c),
+		.wait_s = c->wait_s,
+	};
+}
+
+struct admitter_settings settings_of_admission(const struct config *c)
+{
+
+	return (struct admitter_settings){
+		.policy = c->admission,
+		.eviction = c->eviction,
+		.capacity = capacity_of(c),
+		.mean_size = capacity_of(c) / stored_objects(c),
+		.window = (uint64_t)c->admission_window,
+		.memory = (uint64_t)c->cache_size,
+		.memory_share = c->admission_ram,
+		.write_cost = c->admission_write_cost,
+		.max_rate = (uint64_t)c->admission_max_rate,
+	};
+}
+
+struct publish_policy settings_of_publishing(const struct config *c)
+{
+	return (struct publish_policy){
+		.share = c->publish_share,
+		.min_ms = c->publish_min_ms,
+		.max_ms = c->publish_max_ms,
+	};
+}
+
+struct follow_settings settings_of_following(const struct config *c)
+{
+	struct follow_settings s = {
+		.follower = {
+			.poll_ms = c->poll_ms,
+			.backoff_min_ms = 100,
+			.backoff_max_ms = 10000,
+			.max_age_ms = c->digest_max_age_ms,
+		},
+		.health = {
+			.failures = (unsigned)c->breaker_failures,
+			.open_min_ms = BREAKER_MIN_MS,
+			.open_max_ms = BREAKER_MAX_MS,
+			.quarantine_ms = c->quarantine_ms,
+		},
+		.wait_s = c->wait_s,
+		.timeout_ms = c->digest_timeout_ms,
+		.connect_ms = c->peer_connect_ms,
+		.tls = c->tls_peer_client,
+		.path = digest_paths_held.current,
+	};
+
+	scd_limits_init(&s.limits);
+	s.limits.max_bits = (uint64_t)c->digest_max_bits * 8;
+	make_token(c, s.token);
+	return s;
+}
+
+struct purge_peers settings_of_purging(const struct config *c)
+{
+	struct purge_peers p = {
+		.peers = c->peers,
+		.npeers = c->purge_peers && c->has_key ? c->npeers : 0,
+		.timeout_ms = PURGE_TIMEOUT_MS,
+		.tls = c->tls_peer_client,
+	};
+
+	make_token(c, p.token);
+	return p;
+}

@@ -1,0 +1,52 @@
+/*
+ * From the configuration to what each part wants to be told.
+ */
+#ifndef DIGESTD_SETTINGS_H
+#define DIGESTD_SETTINGS_H
+
+#include "digestd/core/catalog.h"
+#include "digestd/core/resize.h"
+#include "digestd/io/admitter.h"
+#include "digestd/io/follow.h"
+#include "digestd/io/placer.h"
+#include "digestd/io/purge_peers.h"
+#include "digestd/io/sharing.h"
+#include "digestd/io/worker.h"
+
+struct config;
+
+/*
+ * What the workers are told; its strings are the configuration's, its list of
+ * origins is released with settings_free(). Returns 0 or -ENOMEM.
+ */
+int settings_of_workers(const struct config *c, struct worker_settings *out);
+
+void settings_free(struct worker_settings *s);
+
+/* The secret that keys are hashed with. */
+void settings_hash_secret(const struct config *c, uint8_t secret[16]);
+
+/*
+ * The sizes that the catalog's filter may have, and the one that it has at
+ * first: powers of two within filter_min and filter_max.
+ */
+struct resize_policy settings_of_filter(const struct config *c);
+uint64_t settings_first_bits(const struct config *c);
+
+/* What is worth keeping; texts are the configuration's. */
+struct admitter_settings settings_of_admission(const struct config *c);
+
+/* Which node keeps what. */
+struct placer_settings settings_of_placement(const struct config *c);
+
+/* The shared memory of what was seen; but for the instance. */
+struct sharing_settings settings_of_sharing(const struct config *c);
+
+/* What the publisher, the follower and its two machines are told. */
+struct publish_policy settings_of_publishing(const struct config *c);
+struct follow_settings settings_of_following(const struct config *c);
+
+/* Who is told of purges: borrows from the configuration; no fetcher yet. */
+struct purge_peers settings_of_purging(const struct config *c);
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * TLS of a listener, by GnuTLS, which libmicrohttpd uses.
+ *
+ * The library's own certificates are fixed when its daemon starts. So each
+ * session gets its credentials here, before its handshake: that is what makes
+ * a reload possible, of authorities too, and lets the handshake itself refuse
+ * a client without the right certificate.
+ */
+#include "digestd/tls/tls.h"
+
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/tls/tls_pem.h"
+
+struct tls {
+	atomic_uint users;
+	gnutls_certificate_credentials_t credentials;
+	gnutls_priority_t priority;
+	gnutls_datum_t ticket_key;
+	struct tls_pem pem;
+	enum tls_version oldest;
+	bool asks; /* for a client's certificate */
+};
+
+static gnutls_alert_description_t alert_of(unsigned status)
+{
+	if (status & GNUTLS_CERT_EXPIRED)
+		return GNUTLS_A_CERTIFICATE_EXPIRED;
+	if (status & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNER_NOT_CA))
+		return GNUTLS_A_UNKNOWN_CA;
+	return GNUTLS_A_BAD_CERTIFICATE;
+}
+
+static void note_refusal(struct tls_handshake *h, unsigned status)
+{
+	gnutls_datum_t text = { 0 };
+
+	gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509,
+						     &text, 0);
+	snprintf(h->refused, sizeof(h->refused), "%s",
+		 text.data ? (const char *)text.data : "not trusted");
+	gnutls_free(text.data);
+}
+
+/*
+ * Within the handshake: is the client's certificate good? A connection's
+ * handshake is found through the session's database pointer, which is for the
+ * application; libmicrohttpd keeps the other one for itself.
+ */
+static int verify(gnutls_session_t session)
+{
+	gnutls_typed_vdata_st purpose = {
+		.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
+	};
+	struct tls_handshake *h = gnutls_db_get_ptr(session);
+	unsigned status = GNUTLS_CERT_INVALID;
+
+	if (!gnutls_certificate_verify_peers(session, &purpose, 1, &status) &&
+	    !status)
+		return 0;
+	note_refusal(h, status);
+	/* so that the other end knows why; libmicrohttpd only closes */
+	gnutls_alert_send(session, GNUTLS_AL_FATAL, alert_of(status));
+	return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+static int finished(gnutls_session_t session, unsigned type, unsigned when,
+		    unsigned incoming, const gnutls_datum_t *message)
+{
+	struct tls_handshake *h = gnutls_db_get_ptr(session);
+
+	(void)type;
+	(void)when;
+	(void)message;
+	if (incoming)
+		h->done = true;
+	return 0;
+}
+
+static const char *priorities(enum tls_version oldest)
+{
+	switch (oldest) {
+	case TLS_1_2:
+		return "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"
+		       "%SERVER_PRECEDENCE";
+	case TLS_1_3:
+		return "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+	}
+	return "NORMAL";
+}
+
+static int fill(struct tls *tls, const struct tls_files *files,
+		struct tls_fault *fault)
+{
+	int err;
+
+	if (gnutls_certificate_allocate_credentials(&tls->credentials) ||
+	    gnutls_priority_init(&tls->priority, priorities(files->oldest),
+				 NULL) ||
+	    gnutls_session_ticket_key_generate(&tls->ticket_key))
+		return -ENOMEM;
+	err = tls_pem_load(&tls->pem, files, tls->credentials, fault);
+	if (err)
+		return err;
+	tls->oldest = files->oldest;
+	tls->asks = files->authorities;
+	if (tls->asks)
+		gnutls_certificate_set_verify_function(tls->credentials,
+						       verify);
+	return 0;
+}
+
+int tls_new(const struct tls_files *files, struct tls **out,
+	    struct tls_fault *fault)
+{
+	struct tls *tls = calloc(1, sizeof(*tls));
+	int err;
+
+	if (!tls)
+		return -ENOMEM;
+	atomic_init(&tls->users, 1);
+	err = fill(tls, files, fault);
+	if (err) {
+		tls_unref(tls);
+		return err;
+	}
+	*out = tls;
+	return 0;
+}
+
+struct tls *tls_ref(struct tls *tls)
+{
+	atomic_fetch_add(&tls->users, 1);
+	return tls;
+}
+
+void tls_unref(struct tls *tls)
+{
+	if (!tls || atomic_fetch_sub(&tls->users, 1) > 1)
+		return;
+	if (tls->credentials)
+		gnutls_certificate_free_credentials(tls->credentials);
+	if (tls->priority)
+		gnutls_priority_deinit(tls->priority);
+	tls_pem_free(&tls->pem);
+	if (tls->ticket_key.data)
+		explicit_bzero(tls->ticket_key.data, tls->ticket_key.size);
+	gnutls_free(tls->ticket_key.data);
+	free(tls);
+}
+
+int64_t tls_expires_s(const struct tls *tls)
+{
+	return tls->pem.expires_s;
+}
+
+bool tls_same(const struct tls *a, const struct tls *b)
+{
+	return a->oldest == b->oldest && tls_pem_same(&a->pem, &b->pem);
+}
+
+/*
+ * No tickets where certificates are asked for: a client that comes again with
+ * one would not be verified again.
+ */
+int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
+{
+	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
+	gnutls_session_t s = session;
+
+	*h = (struct tls_handshake){ .tls = tls_ref(tls), .session = session };
+	gnutls_db_set_ptr(s, h);
+	gnutls_handshake_set_hook_function(s, GNUTLS_HANDSHAKE_FINISHED,
+					   GNUTLS_HOOK_POST, finished);
+	if (gnutls_priority_set(s, tls->priority) ||
+	    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE,
+				   tls->credentials) ||
+	    gnutls_alpn_set_protocols(s, &alpn, 1, 0))
+		return -ENOMEM;
+	if (tls->asks)
+		gnutls_certificate_server_set_request(s, GNUTLS_CERT_REQUIRE);
+	else if (gnutls_session_ticket_enable_server(s, &tls->ticket_key))
+		return -ENOMEM;
+	return 0;
+}
+
+bool tls_sends(const struct tls_handshake *h)
+{
+	return gnutls_record_get_direction(h->session) == 1;
+}
+
+void tls_end(struct tls_handshake *h)
+{
+	tls_unref(h->tls);
+	h->tls = NULL;
+}

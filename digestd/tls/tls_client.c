@@ -1,0 +1,250 @@
+/*
+ * TLS of fetches: PEM files, checked, and copied into files in memory; and the
+ * verification of the other end.
+ */
+#include "config.h"
+#include "digestd/tls/tls_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "digestd/tls/tls_pem.h"
+
+/*
+ * The names are those of descriptors. Numbers are taken in turn from a range,
+ * so that one is not had again soon after it was closed.
+ */
+enum { FIRST_FD = 64, FD_RANGE = 256, NFILES = 2, CHAIN_MAX = 16 };
+
+struct tls_client {
+	atomic_uint users;
+	uintptr_t id; /* never that of another one */
+	struct tls_pem pem;
+	pthread_mutex_t lock; /* of the next, until it is there */
+	gnutls_x509_trust_list_t trust;
+	enum tls_version oldest;
+	bool unverified;
+	struct {
+		int fd; /* -1: not given */
+		char path[32];
+	} files[NFILES];
+};
+
+static int write_all(int fd, const gnutls_datum_t *data)
+{
+	for (size_t sent = 0; sent < data->size;) {
+		ssize_t n = write(fd, data->data + sent, data->size - sent);
+
+		if (n < 0)
+			return -errno;
+		sent += (size_t)n;
+	}
+	return 0;
+}
+
+/* A descriptor for it, or a negative errno. */
+static int copy(const gnutls_datum_t *data)
+{
+	static atomic_uint turn;
+	unsigned next = atomic_fetch_add(&turn, 1) % FD_RANGE;
+	int raw = memfd_create("digestd-tls", MFD_CLOEXEC);
+	int fd, err;
+
+	if (raw < 0)
+		return -errno;
+	fd = fcntl(raw, F_DUPFD_CLOEXEC, FIRST_FD + (int)next);
+	err = fd < 0 ? -errno : write_all(fd, data);
+	close(raw);
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int copy_all(struct tls_client *tls)
+{
+	const gnutls_datum_t *data[NFILES] = {
+		[TLS_CERTIFICATE] = &tls->pem.certificate,
+		[TLS_KEY] = &tls->pem.key,
+	};
+
+	for (unsigned i = 0; i < NFILES; i++) {
+		if (!data[i]->size)
+			continue;
+		tls->files[i].fd = copy(data[i]);
+		if (tls->files[i].fd < 0)
+			return tls->files[i].fd;
+		snprintf(tls->files[i].path, sizeof(tls->files[i].path),
+			 "/proc/self/fd/%d", tls->files[i].fd);
+	}
+	return 0;
+}
+
+int tls_client_new(const struct tls_files *files, struct tls_client **out,
+		   struct tls_fault *fault)
+{
+	gnutls_certificate_credentials_t check = NULL;
+	static atomic_uintptr_t last_id;
+	struct tls_client *tls = calloc(1, sizeof(*tls));
+	int err;
+
+	if (!tls || gnutls_certificate_allocate_credentials(&check)) {
+		free(tls);
+		return -ENOMEM;
+	}
+	atomic_init(&tls->users, 1);
+	pthread_mutex_init(&tls->lock, NULL);
+	tls->id = atomic_fetch_add(&last_id, 1) + 1;
+	tls->oldest = files->oldest;
+	tls->unverified = files->unverified;
+	for (unsigned i = 0; i < NFILES; i++)
+		tls->files[i].fd = -1;
+	err = tls_pem_load(&tls->pem, files, check, fault);
+	gnutls_certificate_free_credentials(check);
+	if (!err)
+		err = copy_all(tls);
+	if (err) {
+		tls_client_unref(tls);
+		return err;
+	}
+	*out = tls;
+	return 0;
+}
+
+struct tls_client *tls_client_ref(struct tls_client *tls)
+{
+	atomic_fetch_add(&tls->users, 1);
+	return tls;
+}
+
+void tls_client_unref(struct tls_client *tls)
+{
+	if (!tls || atomic_fetch_sub(&tls->users, 1) > 1)
+		return;
+	for (unsigned i = 0; i < NFILES; i++) {
+		if (tls->files[i].fd >= 0)
+			close(tls->files[i].fd);
+	}
+	if (tls->trust)
+		gnutls_x509_trust_list_deinit(tls->trust, 1);
+	pthread_mutex_destroy(&tls->lock);
+	tls_pem_free(&tls->pem);
+	free(tls);
+}
+
+bool tls_client_same(const struct tls_client *a, const struct tls_client *b)
+{
+	return a->oldest == b->oldest && a->unverified == b->unverified &&
+	       tls_pem_same(&a->pem, &b->pem);
+}
+
+const char *tls_client_path(const struct tls_client *tls, enum tls_file file)
+{
+	return *tls->files[file].path ? tls->files[file].path : NULL;
+}
+
+enum tls_version tls_client_oldest(const struct tls_client *tls)
+{
+	return tls->oldest;
+}
+
+static gnutls_x509_trust_list_t load_trust(const struct tls_client *tls)
+{
+	gnutls_x509_trust_list_t trust;
+	int n;
+
+	if (gnutls_x509_trust_list_init(&trust, 0))
+		return NULL;
+	if (tls->pem.authorities.size)
+		n = gnutls_x509_trust_list_add_trust_mem(
+			trust, &tls->pem.authorities, NULL,
+			GNUTLS_X509_FMT_PEM, 0, 0);
+	else
+		n = gnutls_x509_trust_list_add_system_trust(trust, 0, 0);
+	if (n > 0)
+		return trust;
+	gnutls_x509_trust_list_deinit(trust, 1);
+	return NULL;
+}
+
+/* Null: there is nobody to trust, or no memory. */
+static gnutls_x509_trust_list_t trust_of(struct tls_client *tls)
+{
+	gnutls_x509_trust_list_t trust;
+
+	pthread_mutex_lock(&tls->lock);
+	if (!tls->trust)
+		tls->trust = load_trust(tls);
+	trust = tls->trust;
+	pthread_mutex_unlock(&tls->lock);
+	return trust;
+}
+
+static bool is_right(gnutls_x509_trust_list_t trust, gnutls_x509_crt_t *chain,
+		     unsigned n, const char *host)
+{
+	gnutls_typed_vdata_st wanted[] = {
+		{ .type = GNUTLS_DT_DNS_HOSTNAME,
+		  .data = (unsigned char *)(uintptr_t)host },
+		{ .type = GNUTLS_DT_KEY_PURPOSE_OID,
+		  .data = (unsigned char *)(uintptr_t)
+			  GNUTLS_KP_TLS_WWW_SERVER },
+	};
+	unsigned status = GNUTLS_CERT_INVALID;
+
+	return !gnutls_x509_trust_list_verify_crt2(trust, chain, n, wanted, 2,
+						   0, &status, NULL) &&
+	       !status;
+}
+
+static bool verify(struct tls_client *tls, gnutls_session_t session,
+		   const char *host)
+{
+	gnutls_x509_trust_list_t trust = trust_of(tls);
+	gnutls_x509_crt_t chain[CHAIN_MAX];
+	unsigned n = 0, have = 0;
+	const gnutls_datum_t *der = gnutls_certificate_get_peers(session, &n);
+	bool right = false;
+
+	if (!trust || !der || !n || n > CHAIN_MAX)
+		return false;
+	for (; have < n; have++) {
+		if (gnutls_x509_crt_init(&chain[have]))
+			break;
+		if (gnutls_x509_crt_import(chain[have], &der[have],
+					   GNUTLS_X509_FMT_DER)) {
+			gnutls_x509_crt_deinit(chain[have]);
+			break;
+		}
+	}
+	if (have == n)
+		right = is_right(trust, chain, n, host);
+	while (have)
+		gnutls_x509_crt_deinit(chain[--have]);
+	return right;
+}
+
+/*
+ * A kept connection is one to the same host and port, so what it needs to
+ * remember is by whom it was found right. Its database pointer is for the
+ * application, and libcurl leaves it alone.
+ */
+bool tls_client_trusts(struct tls_client *tls, void *session, const char *host)
+{
+	void *mark = (void *)tls->id;
+
+	if (tls->unverified || gnutls_db_get_ptr(session) == mark)
+		return true;
+	if (!verify(tls, session, host))
+		return false;
+	gnutls_db_set_ptr(session, mark);
+	return true;
+}

@@ -1,0 +1,86 @@
+/*
+ * The folder of a test.
+ */
+#include "config.h"
+
+#include "tests/disk/disk_folder.h"
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/io/cache.h"
+#include "tests/unit.h"
+
+static char folder[64];
+
+int disk_folder_make(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/scd-disk-XXXXXX");
+	return !mkdtemp(folder);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	return at->level ? remove(path) : 0;
+}
+
+void disk_folder_empty(void)
+{
+	assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS),
+			 0);
+}
+
+int disk_folder_remove(void **state)
+{
+	(void)state;
+	disk_folder_empty();
+	return rmdir(folder);
+}
+
+const char *disk_folder(void)
+{
+	return folder;
+}
+
+const char *disk_folder_path(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+struct cached *disk_response(unsigned n, size_t len)
+{
+	struct cached *c = cached_new();
+	char text[64];
+
+	assert_non_null(c);
+	snprintf(text, sizeof(text), "http://h/%u", n);
+	c->uri = strdup(text);
+	c->status = 200;
+	c->place = ADMISSION_DISK;
+	c->freshness = (struct freshness){ .date_s = n,
+					   .response_s = -1,
+					   .lifetime_s = INT64_MAX,
+					   .explicit = true,
+					   .never_stale = n % 2 };
+	assert_int_equal(fields_add(&c->fields, "Content-Type", "a/b"), 0);
+	assert_int_equal(fields_add(&c->fields, "X-Empty", ""), 0);
+	if (n % 2)
+		assert_int_equal(fields_add(&c->selecting, "A", "b"), 0);
+	c->body = malloc(len ? len : 1);
+	assert_non_null(c->body);
+	for (size_t i = 0; i < len; i++)
+		c->body[i] = (char)(i * 7 + n + i / 251);
+	c->body_len = len;
+	return c;
+}

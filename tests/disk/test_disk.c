@@ -1,0 +1,402 @@
+/*
+ * The cache with a disk tier, without a node around it: restarts, and all that
+ * a disk can do to files.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "digestd/core/catalog.h"
+#include "digestd/disk/disk.h"
+#include "digestd/io/cache.h"
+#include "digestd/os/loop.h"
+#include "tests/disk/disk_folder.h"
+#include "tests/unit.h"
+
+enum { KIB = 1024 };
+
+static const uint8_t secret[16] = "0123456789abcde";
+static struct cache *cache;
+static struct loop *loop;
+
+static void open_sized(uint64_t memory, uint64_t ondisk, uint64_t queue)
+{
+	const struct cache_settings settings = {
+		.max_bytes = memory,
+		.max_variants = 4,
+		.policy = "sieve",
+		.nbits = 1024,
+		.nhash = 3,
+		.bits_per_key = 32,
+		.max_bits = 1 << 20,
+		.disk_path = disk_folder(),
+		.disk_bytes = ondisk,
+		.disk_queue_bytes = queue,
+		.hash_secret = secret,
+	};
+
+	assert_int_equal(cache_new(&settings, &cache), 0);
+}
+
+static void open_cache(void)
+{
+	open_sized(64 * KIB, 8192 * KIB, 4096 * KIB);
+}
+
+static void close_cache(void)
+{
+	cache_free(&cache);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	disk_folder_empty();
+	return loop_new(&loop);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	loop_free(&loop);
+	return 0;
+}
+
+static struct scd_key key_of(unsigned n)
+{
+	struct scd_key key;
+	char uri[32];
+	int len = snprintf(uri, sizeof(uri), "http://h/%u", n);
+
+	scd_key_make(secret, "GET", uri, (size_t)len, &key);
+	return key;
+}
+
+/* A request that gets n. */
+static struct fields request_of(unsigned n)
+{
+	struct fields f;
+
+	fields_init(&f);
+	if (n % 2)
+		assert_int_equal(fields_add(&f, "A", "b"), 0);
+	return f;
+}
+
+static void put(unsigned n, size_t len)
+{
+	struct cached *c = disk_response(n, len);
+	struct fields request = request_of(n);
+	struct scd_key key = key_of(n);
+
+	assert_true(cache_put(cache, &key, &request, c));
+	cached_unref(&c);
+	fields_free(&request);
+}
+
+static void on_read(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/* From memory, or from disk. */
+static struct cached *get(unsigned n)
+{
+	struct fields request = request_of(n);
+	struct scd_key key = key_of(n);
+	bool done = false;
+	struct disk_read read = { .loop = loop,
+				  .call = { .run = on_read, .arg = &done } };
+	enum cachestatus_fwd why;
+	struct cached *c = cache_get(cache, &key, &request, &why);
+
+	if (!c && cache_read(cache, &key, &request, &read)) {
+		while (!done)
+			assert_int_equal(loop_turn(loop, 1000), 0);
+		c = read.found;
+	}
+	fields_free(&request);
+	return c;
+}
+
+/* Whether there is one, and it is right. */
+static bool has(unsigned n, size_t len)
+{
+	struct cached *c = get(n), *right;
+	char *body;
+
+	if (!c)
+		return false;
+	right = disk_response(n, len);
+	assert_string_equal(c->uri, right->uri);
+	assert_int_equal(c->body_len, len);
+	body = c->body;
+	if (c->body_fd >= 0) {
+		body = malloc(len);
+		assert_int_equal(pread(c->body_fd, body, len, 0), len);
+	}
+	assert_memory_equal(body, right->body, len);
+	if (c->body_fd >= 0)
+		free(body);
+	cached_unref(&right);
+	cached_unref(&c);
+	return true;
+}
+
+static struct disk_counters counters(void)
+{
+	struct disk_counters now;
+	struct store_stats store;
+
+	assert_true(cache_disk_stats(cache, &store, &now));
+	return now;
+}
+
+static uint64_t objects(void)
+{
+	struct disk_counters now;
+	struct store_stats store;
+
+	assert_true(cache_disk_stats(cache, &store, &now));
+	return store.entries;
+}
+
+static uint64_t catalog_keys(void)
+{
+	struct catalog_stats now;
+
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	return now.nkeys;
+}
+
+static size_t size_of(unsigned n)
+{
+	static const size_t sizes[] = { 0, 1, 4096, 65536, 65537, 200000 };
+
+	return sizes[n % 6];
+}
+
+static void a_restart_keeps_all(void **state)
+{
+	(void)state;
+	open_cache();
+	for (unsigned n = 0; n < 60; n++)
+		put(n, size_of(n));
+	assert_int_equal(objects(), 60);
+	for (unsigned n = 0; n < 60; n++)
+		assert_true(has(n, size_of(n)));
+	close_cache(); /* writes all of it */
+	for (int i = 0; i < 2; i++) {
+		open_cache();
+		assert_int_equal(objects(), 60);
+		assert_int_equal(catalog_keys(), 60);
+		for (unsigned n = 0; n < 60; n++)
+			assert_true(has(n, size_of(n)));
+		assert_int_equal(catalog_keys(), 60);
+		assert_int_equal(counters().corrupt, 0);
+		close_cache();
+	}
+}
+
+static void a_large_one_makes_the_filter_fit(void **state)
+{
+	struct catalog_stats now;
+
+	(void)state;
+	open_cache();
+	for (unsigned n = 0; n < 500; n++)
+		put(n, 10);
+	close_cache();
+	open_cache();
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	assert_int_equal(now.nkeys, 500);
+	assert_int_equal(now.nbits, 16384); /* 32 each */
+	close_cache();
+}
+
+static void drops_and_replacements_last(void **state)
+{
+	struct scd_key key;
+
+	(void)state;
+	open_cache();
+	for (unsigned n = 0; n < 10; n++)
+		put(n, 100);
+	key = key_of(3);
+	assert_int_equal(cache_drop(cache, &key), 1);
+	close_cache();
+	open_cache();
+	assert_false(has(3, 100));
+	put(4, 50);
+	key = key_of(5);
+	assert_int_equal(cache_drop(cache, &key), 1);
+	assert_int_equal(catalog_keys(), 8);
+	close_cache();
+	open_cache();
+	assert_int_equal(objects(), 8);
+	assert_true(has(4, 50));
+	assert_false(has(5, 100));
+	close_cache();
+}
+
+static void what_has_no_room_goes(void **state)
+{
+	unsigned there = 0;
+
+	(void)state;
+	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+	for (unsigned n = 0; n < 400; n++)
+		put(n, 8000);
+	assert_in_range(objects(), 50, 128);
+	assert_int_equal(catalog_keys(), objects());
+	close_cache();
+	open_sized(64 * KIB, 1024 * KIB, 4096 * KIB);
+	for (unsigned n = 0; n < 400; n++)
+		there += has(n, 8000);
+	assert_int_equal(there, objects());
+	close_cache();
+	/* and with less of it at a start */
+	open_sized(64 * KIB, 256 * KIB, 4096 * KIB);
+	assert_in_range(objects(), 10, 32);
+	close_cache();
+}
+
+/* However fast the writer is: two are larger than all of the queue. */
+static void what_has_no_room_in_the_queue(void **state)
+{
+	(void)state;
+	open_sized(64 * KIB, 8192 * KIB, 25000);
+	for (unsigned n = 0; n < 3; n++)
+		put(n, n ? 30000 : 20000);
+	assert_int_equal(counters().not_written, 2);
+	assert_int_equal(objects(), 1);
+	close_cache();
+}
+
+/* A file of an object that was the n-th to be written, from 1. */
+static const char *file_of(unsigned n)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%02x/%016x", n % 256, n);
+	return disk_folder_path(name);
+}
+
+static void damaged_bodies_are_not_served(void **state)
+{
+	static const size_t len = 3000;
+	FILE *f;
+
+	(void)state;
+	open_cache();
+	for (unsigned n = 0; n < 30; n++)
+		put(n, len);
+	close_cache();
+	for (unsigned n = 0; n < 30; n++) {
+		switch (n % 3) {
+		case 0: /* a flipped bit */
+			f = fopen(file_of(n + 1), "r+b");
+			assert_non_null(f);
+			assert_int_equal(fseek(f, (long)(n * 100), SEEK_SET),
+					 0);
+			assert_int_not_equal(fputc(0xff, f), EOF);
+			fclose(f);
+			break;
+		case 1: /* torn */
+			assert_int_equal(truncate(file_of(n + 1), n * 100), 0);
+			break;
+		case 2: /* gone */
+			assert_int_equal(unlink(file_of(n + 1)), 0);
+		}
+	}
+	/* and one that nobody knows */
+	f = fopen(file_of(1000), "wb");
+	assert_non_null(f);
+	fclose(f);
+	open_cache();
+	assert_int_equal(counters().lost, 10);
+	assert_int_equal(objects(), 20);
+	assert_int_not_equal(access(file_of(1000), F_OK), 0);
+	for (unsigned n = 0; n < 30; n++)
+		assert_false(has(n, len));
+	assert_int_equal(counters().corrupt, 20);
+	assert_int_equal(objects(), 0);
+	assert_int_equal(catalog_keys(), 0);
+	put(3, len);
+	close_cache();
+	open_cache();
+	assert_int_equal(objects(), 1);
+	assert_true(has(3, len));
+	close_cache();
+}
+
+/* From some size on, no file can be written; the index's neither. */
+static void writes_that_fail(void **state)
+{
+	struct rlimit before, limit;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	for (rlim_t kib = 0; kib < 128; kib = kib * 4 + 4) {
+		disk_folder_empty();
+		open_cache();
+		limit = before;
+		limit.rlim_cur = kib * KIB;
+		setrlimit(RLIMIT_FSIZE, &limit);
+		for (unsigned n = 0; n < 30; n++)
+			put(n, n * 3000);
+		close_cache();
+		setrlimit(RLIMIT_FSIZE, &before);
+		open_cache();
+		assert_int_equal(counters().lost, 0);
+		assert_int_equal(catalog_keys(), objects());
+		assert_true(kib > 0 || objects() == 0);
+		for (unsigned n = 0; n < 30; n++)
+			has(n, n * 3000);
+		assert_int_equal(counters().corrupt, 0);
+		close_cache();
+	}
+}
+
+static void a_folder_that_is_none(void **state)
+{
+	struct cache_settings settings = {
+		.max_bytes = 64 * KIB,
+		.max_variants = 4,
+		.policy = "lru",
+		.nbits = 1024,
+		.nhash = 3,
+		.disk_path = "/dev/null/x",
+		.disk_bytes = 1 << 20,
+		.hash_secret = secret,
+	};
+
+	(void)state;
+	assert_int_equal(cache_new(&settings, &cache), -ENOTDIR);
+	assert_null(cache);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_restart_keeps_all),
+		CASE(a_large_one_makes_the_filter_fit),
+		CASE(drops_and_replacements_last),
+		CASE(what_has_no_room_goes),
+		CASE(what_has_no_room_in_the_queue),
+		CASE(damaged_bodies_are_not_served),
+		CASE(writes_that_fail),
+		CASE(a_folder_that_is_none),
+	};
+	return cmocka_run_group_tests(tests, disk_folder_make,
+				      disk_folder_remove);
+}

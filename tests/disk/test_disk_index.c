@@ -1,0 +1,314 @@
+/*
+ * Records and index of the disk tier: what was written is read, and nothing
+ * else, whatever becomes of the bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "digestd/disk/disk_index.h"
+#include "digestd/disk/disk_record.h"
+#include "digestd/io/cache.h"
+#include "tests/disk/disk_folder.h"
+#include "tests/unit.h"
+
+enum { MAP_BYTES = 1 << 22 };
+
+static void make_record(unsigned n, uint8_t **bytes, size_t *len)
+{
+	struct disk_body body = { .id = n, .len = 1000 + n, .sum = n * 77 };
+	struct cached *c = disk_response(n, 0);
+
+	assert_int_equal(disk_record_write(c, &body, bytes, len), 0);
+	cached_unref(&c);
+}
+
+static void records_round_trip(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n < 4; n++) {
+		struct disk_body body = { .id = n };
+		struct cached *c, *before = disk_response(n, 0);
+		uint8_t *bytes;
+		size_t len;
+
+		make_record(n, &bytes, &len);
+		assert_int_equal(disk_record_read(bytes, len, &body, &c), 0);
+		assert_int_equal(body.len, 1000 + n);
+		assert_int_equal(body.sum, n * 77);
+		assert_string_equal(c->uri, before->uri);
+		assert_int_equal(c->status, 200);
+		assert_memory_equal(&c->freshness, &before->freshness,
+				    sizeof(c->freshness));
+		assert_int_equal(fields_count(&c->fields), 2);
+		assert_string_equal(fields_get(&c->fields, "content-type"),
+				    "a/b");
+		assert_string_equal(fields_get(&c->fields, "x-empty"), "");
+		assert_int_equal(fields_count(&c->selecting), n % 2);
+		assert_null(c->body);
+		cached_unref(&c);
+		cached_unref(&before);
+		free(bytes);
+	}
+}
+
+static void damaged_records_are_refused(void **state)
+{
+	struct disk_body body = { .id = 1 };
+	struct cached *c = NULL;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	make_record(1, &bytes, &len);
+	for (size_t cut = 0; cut < len; cut++)
+		assert_int_equal(disk_record_read(bytes, cut, &body, &c),
+				 -EBADMSG);
+	for (size_t bit = 0; bit < 8 * len; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(disk_record_read(bytes, len, &body, &c),
+				 -EBADMSG);
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	body.id = 2; /* it is another object's */
+	assert_int_equal(disk_record_read(bytes, len, &body, &c), -EBADMSG);
+	assert_null(c);
+	free(bytes);
+}
+
+static struct disk_index *open_index(void)
+{
+	struct disk_index *index;
+
+	assert_int_equal(disk_index_open(disk_folder(), MAP_BYTES, &index), 0);
+	return index;
+}
+
+static int put(struct disk_index *index, unsigned n)
+{
+	uint8_t *bytes;
+	size_t len;
+	int err;
+
+	make_record(n, &bytes, &len);
+	err = disk_index_put(index, n, bytes, len);
+	free(bytes);
+	return err;
+}
+
+static void fill(struct disk_index *index, unsigned first, unsigned end)
+{
+	assert_int_equal(disk_index_begin(index), 0);
+	for (unsigned n = first; n < end; n++)
+		assert_int_equal(put(index, n), 0);
+	assert_int_equal(disk_index_commit(index), 0);
+}
+
+/* Counts, and holds each against what it should be. */
+static int check_one(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
+{
+	uint8_t *right;
+	size_t right_len;
+
+	make_record((unsigned)id, &right, &right_len);
+	assert_int_equal(len, right_len);
+	assert_memory_equal(bytes, right, len);
+	free(right);
+	++*(unsigned *)arg;
+	return 0;
+}
+
+static unsigned count(struct disk_index *index)
+{
+	unsigned n = 0;
+
+	assert_int_equal(disk_index_each(index, check_one, &n), 0);
+	return n;
+}
+
+static void batches_are_whole(void **state)
+{
+	struct disk_index *index;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	fill(index, 1, 301);
+	assert_int_equal(count(index), 300);
+	assert_int_equal(disk_index_get(index, 301, &bytes, &len), -ENOENT);
+	assert_int_equal(disk_index_get(index, 300, &bytes, &len), 0);
+	assert_true(disk_record_is_good(300, bytes, len));
+	free(bytes);
+	assert_int_equal(disk_index_begin(index), 0);
+	assert_int_equal(disk_index_remove_id(index, 7), 0);
+	assert_int_equal(disk_index_remove_id(index, 999), 0);
+	assert_int_equal(put(index, 301), 0);
+	disk_index_give_up(index);
+	assert_int_equal(count(index), 300);
+	disk_index_close(&index);
+	index = open_index();
+	assert_int_equal(count(index), 300);
+	disk_index_close(&index);
+}
+
+static void a_full_index_keeps_what_it_has(void **state)
+{
+	struct disk_index *index;
+	unsigned n = 1, i, had;
+	int err = 0;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	while (!err) {
+		assert_int_equal(disk_index_begin(index), 0);
+		for (i = 0; i < 100 && !err; i++)
+			err = put(index, n + i);
+		if (!err)
+			err = disk_index_commit(index);
+		disk_index_give_up(index);
+		if (!err)
+			n += i;
+	}
+	assert_int_equal(err, -ENOSPC);
+	had = n - 1;
+	assert_true(had > 1000);
+	assert_int_equal(count(index), had);
+	disk_index_close(&index);
+	/* a start with more room takes all of it along */
+	assert_int_equal(disk_index_heal(disk_folder(), 2 * MAP_BYTES), 0);
+	assert_int_equal(disk_index_open(disk_folder(), 2 * MAP_BYTES, &index),
+			 0);
+	fill(index, n, n + 100);
+	assert_int_equal(count(index), had + 100);
+	disk_index_close(&index);
+}
+
+/* A new file of the same records takes the place of the old one. */
+static void healing_a_good_one_changes_nothing(void **state)
+{
+	struct disk_index *index;
+	struct stat before, after;
+
+	(void)state;
+	disk_folder_empty();
+	assert_int_equal(disk_index_heal(disk_folder(), MAP_BYTES), 0);
+	index = open_index();
+	fill(index, 1, 10001);
+	disk_index_close(&index);
+	assert_int_equal(stat(disk_folder_path("index.mdb"), &before), 0);
+	assert_int_equal(disk_index_heal(disk_folder(), MAP_BYTES), 0);
+	assert_int_equal(stat(disk_folder_path("index.mdb"), &after), 0);
+	assert_int_not_equal(before.st_ino, after.st_ino);
+	assert_int_not_equal(access(disk_folder_path("index.mdb.new"), F_OK),
+			     0);
+	index = open_index();
+	assert_int_equal(count(index), 10000);
+	disk_index_close(&index);
+}
+
+/* One that has no room for its copy stays as it is. */
+static void no_room_to_heal(void **state)
+{
+	struct disk_index *index;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	fill(index, 1, 3001);
+	disk_index_close(&index);
+	assert_int_equal(disk_index_heal(disk_folder(), 1 << 16), -ENOSPC);
+	index = open_index();
+	assert_int_equal(count(index), 3000);
+	disk_index_close(&index);
+}
+
+static size_t read_file(uint8_t **bytes)
+{
+	FILE *f = fopen(disk_folder_path("index.mdb"), "rb");
+	struct stat st;
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	*bytes = malloc((size_t)st.st_size);
+	assert_int_equal(fread(*bytes, 1, (size_t)st.st_size, f), st.st_size);
+	fclose(f);
+	return (size_t)st.st_size;
+}
+
+static void write_file(const uint8_t *bytes, size_t len)
+{
+	FILE *f = fopen(disk_folder_path("index.mdb"), "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, len, f), len);
+	fclose(f);
+}
+
+/* Opened as a start does. Returns how many records there are. */
+static unsigned start(void)
+{
+	struct disk_index *index;
+	unsigned n;
+	int err = disk_index_heal(disk_folder(), MAP_BYTES);
+
+	assert_in_range(err + 1, 1, 2);
+	index = open_index();
+	n = count(index);
+	fill(index, 20000, 20010);
+	assert_int_equal(count(index), n + 10);
+	disk_index_close(&index);
+	return n;
+}
+
+static void damage_never_crashes_a_start(void **state)
+{
+	unsigned rounds = getenv("SCD_TEST_LONG") ? 3000 : 60, kept = 0;
+	struct disk_index *index;
+	uint8_t *good, *bad;
+	size_t len;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	fill(index, 1, 201);
+	disk_index_close(&index);
+	len = read_file(&good);
+	bad = malloc(len);
+	srandom(1);
+	for (unsigned i = 0; i < rounds; i++) {
+		size_t left = i % 3 ? len : (size_t)random() % len;
+
+		memcpy(bad, good, len);
+		for (unsigned flips = i % 5; flips; flips--)
+			bad[(size_t)random() % len] ^=
+				(uint8_t)(1 << random() % 8);
+		write_file(bad, left);
+		kept += start();
+	}
+	/* one flip costs one record, or a page of them */
+	assert_true(kept > 20 * rounds);
+	free(bad);
+	free(good);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_round_trip),
+		cmocka_unit_test(damaged_records_are_refused),
+		cmocka_unit_test(batches_are_whole),
+		cmocka_unit_test(a_full_index_keeps_what_it_has),
+		cmocka_unit_test(healing_a_good_one_changes_nothing),
+		cmocka_unit_test(no_room_to_heal),
+		cmocka_unit_test(damage_never_crashes_a_start),
+	};
+	return cmocka_run_group_tests(tests, disk_folder_make,
+				      disk_folder_remove);
+}
