@@ -251,17 +251,14 @@ int trace_plan_parse(struct trace_plan *out, const char *spec)
 
 	memset(out, 0, sizeof(*out));
 	out->seed = 1;
-	out->refused = more ? word : rest;
-	err = set_preset(out, out->refused);
+	err = set_preset(out, more ? word : rest);
 	while (more && !err) {
 		more = scan_until(&rest, ',', &word);
-		out->refused = word = more ? word : rest;
+		if (!more)
+			word = rest;
 		err = scan_until(&word, '=', &name)
 			      ? set_option(out, name, word)
 			      : TRACE_EOPTION;
 	}
-	if (err)
-		return err;
-	out->refused.len = 0;
-	return check(out);
+	return err ? err : check(out);
 }

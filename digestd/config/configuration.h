@@ -14,10 +14,15 @@
 #include <stdio.h>
 
 #include "codec/key.h"
-#include "digestd/io/upstream.h"
 
 struct tls;
 struct tls_client;
+
+/* A named section with a URL: an origin's host, a peer's name. */
+struct config_place {
+	char *name;
+	char *url; /* "http://host:port", without a path */
+};
 
 /* PEM files, null where not given. */
 struct config_tls_files {
@@ -39,13 +44,13 @@ struct config {
 	char *listen_admin;
 	int64_t threads;
 
-	struct upstream *origins;
+	struct config_place *origins;
 	size_t norigins;
 	char *default_origin;
 	bool forward;
 	bool forward_private;
 
-	struct upstream *peers;
+	struct config_place *peers;
 	size_t npeers;
 
 	int64_t cache_size;

@@ -13,34 +13,21 @@
 
 static const double DEFAULT_FP = .01;
 
-static const char *squid_mistake(const struct build_shape *s)
+bool build_shape_is_right(const struct build_shape *s)
 {
-	if (s->nhash && s->nhash != SCD_SQUID_HASH)
-		return "--hashes: Squid's digests have 4";
-	return s->nbits % 8 || s->nbits > SCD_SQUID_MAX_BITS
-		       ? "--bits: not what Squid's digests can have"
-		       : NULL;
-}
+	bool sized = s->objects || s->fp > 0;
 
-const char *build_shape_mistake(const struct build_shape *s)
-{
-	if (s->nbits > SCD_BLOOM_MAX_BITS)
-		return "--bits: too many";
-	if (s->nhash > SCD_MAX_HASH)
-		return "--hashes: too many";
-	if (s->fp >= 1)
-		return "--fp: not below 1";
-	if (s->nbits && (s->objects || s->fp > 0))
-		return "--bits excludes --objects and --fp";
+	if (s->nbits > SCD_BLOOM_MAX_BITS || s->nhash > SCD_MAX_HASH ||
+	    s->fp >= 1 || (s->nbits && sized))
+		return false;
 	switch (s->hashing) {
 	case SCD_HASHING_DOUBLE:
-		return !s->nbits == !s->nhash
-			       ? NULL
-			       : "--bits and --hashes go together";
+		return !s->nbits == !s->nhash;
 	case SCD_HASHING_SQUID:
-		return squid_mistake(s);
+		return (!s->nhash || s->nhash == SCD_SQUID_HASH) &&
+		       s->nbits % 8 == 0 && s->nbits <= SCD_SQUID_MAX_BITS;
 	}
-	return NULL;
+	return false;
 }
 
 bool build_shape_needs_count(const struct build_shape *s)

@@ -268,14 +268,11 @@ static int build(struct build *b)
 	return code;
 }
 
-/* What is missing or wrong, or null. */
-static const char *mistake(const struct build *b)
+static bool is_complete(const struct build *b)
 {
-	if (!b->has_key && !b->hex && b->shape.hashing == SCD_HASHING_DOUBLE)
-		return "--key, --hex or --hashing squid is needed";
-	if (!b->ids.instance)
-		return "--instance: may not be 0";
-	return build_shape_mistake(&b->shape);
+	return (b->has_key || b->hex ||
+		b->shape.hashing != SCD_HASHING_DOUBLE) &&
+	       b->ids.instance && build_shape_is_right(&b->shape);
 }
 
 int command_build(int argc, char **argv)
@@ -283,7 +280,6 @@ int command_build(int argc, char **argv)
 	char dash[] = "-", *standard_input[] = { dash, NULL };
 	struct build b = { .output = "-",
 			   .ids = { .instance = 1, .generation = 1 } };
-	const char *what;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
@@ -291,9 +287,8 @@ int command_build(int argc, char **argv)
 		if (c == '?' || !take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	what = mistake(&b);
-	if (what)
-		return arguments_wrong("build", what, command_build_help);
+	if (!is_complete(&b))
+		return arguments_wrong("build", command_build_help);
 	b.paths = optind < argc ? argv + optind : standard_input;
 	if (!digest_one_stdin(NULL, b.paths) ||
 	    !report_has_place(b.json, b.output) ||

@@ -112,6 +112,13 @@ struct request {
 	bool body_failed;
 	bool paused;     /* the fetch, until the client has caught up */
 
+	/* where the origin takes over from a peer that breaks off */
+	uint64_t received; /* bytes of the body so far */
+	uint64_t watched;  /* of them, when the peer was looked at last */
+	uint64_t rejoined; /* of the origin's, what the peer had sent before */
+	uint64_t cut;      /* what that is in all */
+	bool taken_over;
+
 	/* the body of the client's request */
 	struct buffer upload;
 	uint64_t upload_bytes;
@@ -139,6 +146,36 @@ void request_renew(struct request *r);
 /* Steps in files of their own. */
 enum step_result request_ask_peers(struct request *r);
 enum step_result request_ask_origin(struct request *r);
+
+/* Parts of these steps, in request_fetch.c. */
+
+/* Tells what the peer that was asked is worth; rtt_ms 0: not known. */
+void request_learn(struct request *r, enum worker_outcome_kind kind,
+		   unsigned rtt_ms);
+
+/* Bytes of the body have come, as fetch_callbacks.on_body says. */
+bool request_take_body(struct request *r, const void *data, size_t len);
+
+/* The body is whole. */
+void request_complete(struct request *r, const struct fetch_done *done);
+
+/* The reply breaks off, and nobody takes what was received for the whole. */
+void request_break_off(struct request *r);
+
+/* Asks the origin for what is being answered; 0, or there is no memory. */
+int request_fetch_again(struct request *r,
+			const struct fetch_callbacks *callbacks);
+
+/* When a peer breaks off, in request_takeover.c. */
+
+/* From now on the peer must send, at a pace that need not be high. */
+void request_watch_peer(struct request *r);
+
+/*
+ * The peer has broken off in the middle of a reply: the origin goes on where it
+ * stopped. False: it cannot, as nothing shows that it sends the same.
+ */
+bool request_take_over(struct request *r);
 
 /* What a response does to the store, in request_store.c. */
 

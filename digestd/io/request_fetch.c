@@ -106,13 +106,27 @@ static bool serve_stale(struct request *r)
 
 /* The header of a response */
 
-/* Whether the reply waits until the body is complete. */
+/* Whether the reply waits until the body is complete; what a peer sends
+ * without saying how long it is, as far as that goes. */
 static bool collects(const struct request *r)
 {
-	int64_t most = r->source == SOURCE_PEER ? COLLECT_PEER_BYTES :
-						  COLLECT_BYTES;
+	if (r->source == SOURCE_PEER)
+		return r->body_len <= COLLECT_PEER_BYTES &&
+		       r->body.len <= COLLECT_PEER_BYTES;
+	return r->storing && r->body_len >= 0 && r->body_len <= COLLECT_BYTES;
+}
 
-	return r->storing && r->body_len >= 0 && r->body_len <= most;
+/* Sends on what comes from now on. */
+static void stream(struct request *r)
+{
+	if (r->source == SOURCE_PEER)
+		request_watch_peer(r);
+	else
+		loop_timer_clear(r->worker->loop, &r->patience);
+	if (r->storing)
+		request_show(r);
+	if (r->x)
+		reply_stream(r);
 }
 
 /* A response that will not be stored answers nobody else: let them go. */
@@ -125,17 +139,12 @@ static void begin_reply(struct request *r)
 		drop_fetch(r);
 		return;
 	}
-	if (collects(r))
-		return;
-	loop_timer_clear(r->worker->loop, &r->patience);
-	if (r->storing)
-		request_show(r);
-	if (r->x)
-		reply_stream(r);
+	if (!collects(r))
+		stream(r);
 }
 
-static void learn(struct request *r, enum worker_outcome_kind kind,
-		  unsigned rtt_ms)
+void request_learn(struct request *r, enum worker_outcome_kind kind,
+		   unsigned rtt_ms)
 {
 	struct worker_counters *counters = &r->worker->counters;
 	struct worker_outcome outcome = {
@@ -221,7 +230,7 @@ static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
 	kind = request_take_response(r, status, fields, body_len) ?
 		       OUTCOME_ERROR : judge(r);
 	if (kind != OUTCOME_HIT) {
-		learn(r, kind, elapsed_ms(r));
+		request_learn(r, kind, elapsed_ms(r));
 		go_on(r, true);
 		return;
 	}
@@ -278,8 +287,7 @@ static void stop_storing(struct request *r)
 		reply_stream(r);
 }
 
-/* The reply breaks off, and nobody takes what was received for the whole. */
-static void break_off(struct request *r)
+void request_break_off(struct request *r)
 {
 	r->body_failed = true;
 	if (r->x && r->replying)
@@ -291,21 +299,18 @@ static void break_off(struct request *r)
 	request_settle(r);
 }
 
-static bool on_response_body(void *arg, struct fetch *f, const void *data,
-			     size_t len)
+bool request_take_body(struct request *r, const void *data, size_t len)
 {
-	struct request *r = arg;
 	const struct worker_settings *set = r->settings;
 	int err;
 
-	(void)f;
 	if (r->storing && r->body.len + len > set->max_object_bytes)
 		stop_storing(r);
-	if (!r->storing) {
-		if (!r->x) {
-			drop_fetch(r);
-			return true;
-		}
+	if (!r->storing && !r->x) {
+		drop_fetch(r);
+		return true;
+	}
+	if (!r->storing && r->replying) {
 		if (buffer_left(&r->body) >= set->window_bytes) {
 			r->paused = true;
 			return false;
@@ -316,25 +321,36 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 	err = buffer_append(&r->body, data, len);
 	relay_show(r->relay, r->body.data, r->body.len);
 	if (err) {
-		break_off(r);
+		request_break_off(r);
 		return true;
 	}
+	r->received += len;
 	worker_add(r->source == SOURCE_PEER ?
 			   &r->worker->counters.peer_bytes :
 			   &r->worker->counters.origin_bytes, len);
 	if (r->x && r->replying)
 		exchange_wake(r->x);
+	else if (r->body_len < 0 && r->source == SOURCE_PEER && !collects(r) &&
+		 r->x)
+		stream(r);
 	return true;
+}
+
+static bool on_response_body(void *arg, struct fetch *f, const void *data,
+			     size_t len)
+{
+	(void)f;
+	return request_take_body(arg, data, len);
 }
 
 /* The end of a fetch */
 
-static void complete(struct request *r, const struct fetch_done *done)
+void request_complete(struct request *r, const struct fetch_done *done)
 {
 	r->body_ended = true;
 	loop_timer_clear(r->worker->loop, &r->patience);
 	if (r->source == SOURCE_PEER)
-		learn(r, OUTCOME_HIT, r->rtt_ms);
+		request_learn(r, OUTCOME_HIT, r->rtt_ms);
 	else
 		worker_add(&r->worker->counters.misses, r->x != NULL);
 	if (r->storing && !done->ended_by_close)
@@ -358,14 +374,14 @@ static void on_peer_done(void *arg, struct fetch *f,
 	(void)f;
 	r->fetch = NULL;
 	if (done->result == FETCH_COMPLETE) {
-		complete(r, done);
+		request_complete(r, done);
 		return;
 	}
-	learn(r, OUTCOME_ERROR, 0);
-	if (r->replying)
-		break_off(r);
-	else
+	request_learn(r, OUTCOME_ERROR, 0);
+	if (!r->replying && !r->relay)
 		go_on(r, true);
+	else if (!request_take_over(r))
+		request_break_off(r);
 }
 
 static unsigned failure_status(enum fetch_result result)
@@ -395,14 +411,14 @@ static void on_origin_done(void *arg, struct fetch *f,
 	(void)f;
 	r->fetch = NULL;
 	if (done->result == FETCH_COMPLETE) {
-		complete(r, done);
+		request_complete(r, done);
 		return;
 	}
 	worker_add(&r->worker->counters.origin_errors, 1);
 	if (done->result == FETCH_UNTRUSTED)
 		worker_untrusted(r->worker, r->upstream);
 	if (r->replying)
-		break_off(r);
+		request_break_off(r);
 	else if (!serve_stale(r))
 		fail(r, failure_status(done->result), "origin");
 }
@@ -445,7 +461,7 @@ static void peer_too_slow(void *arg)
 {
 	struct request *r = arg;
 
-	learn(r, OUTCOME_ERROR, 0);
+	request_learn(r, OUTCOME_ERROR, 0);
 	go_on(r, true);
 }
 
@@ -574,7 +590,8 @@ void request_push_upload(struct request *r)
 		fetch_resume_upload(r->fetch);
 }
 
-static int fetch_from_origin(struct request *r)
+static int fetch_from_origin(struct request *r,
+			     const struct fetch_callbacks *callbacks)
 {
 	const struct worker_settings *set = r->settings;
 	const struct server_request *in = r->x ? exchange_request(r->x) : NULL;
@@ -607,13 +624,25 @@ static int fetch_from_origin(struct request *r)
 		return -1;
 	return fetch_start(r->forward && !set->forward_private ?
 				   r->worker->public : r->worker->fetcher,
-			   &request, &origin_callbacks, r, &r->fetch);
+			   &request, callbacks, r, &r->fetch);
+}
+
+int request_fetch_again(struct request *r,
+			const struct fetch_callbacks *callbacks)
+{
+	uint64_t purges = r->purges;
+	int err = begin_asking(r, SOURCE_ORIGIN);
+
+	r->purges = purges; /* what has come so far is older */
+	worker_add(&r->worker->counters.origin_fetches, 1);
+	return err ? err : fetch_from_origin(r, callbacks);
 }
 
 enum step_result request_ask_origin(struct request *r)
 {
 	worker_add(&r->worker->counters.origin_fetches, 1);
-	if (begin_asking(r, SOURCE_ORIGIN) || fetch_from_origin(r))
+	if (begin_asking(r, SOURCE_ORIGIN) ||
+	    fetch_from_origin(r, &origin_callbacks))
 		reply_error(r, 503, "memory");
 	return STEP_STOP;
 }
@@ -623,5 +652,5 @@ void request_renew(struct request *r)
 	worker_add(&r->worker->counters.origin_fetches, 1);
 	/* without memory it ends here */
 	if (!begin_asking(r, SOURCE_ORIGIN))
-		(void)fetch_from_origin(r);
+		(void)fetch_from_origin(r, &origin_callbacks);
 }

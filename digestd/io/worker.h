@@ -132,6 +132,7 @@ struct worker_hooks {
 	X(stale_hits,      "peers whose object was stale") \
 	X(variant_misses,  "peers that had other variants of the object") \
 	X(peer_errors,     "peers that failed or answered nonsense") \
+	X(taken_over,      "of them: the origin went on in the middle of a body") \
 	X(peer_bytes,      "body bytes received from peers") \
 	X(peer_requests,   "object requests from peers") \
 	X(peer_served,     "object requests from peers that got the object") \

@@ -1,0 +1,152 @@
+"""Peers that go bad, one at a time, under load: clients notice nothing.
+
+Every request is for another page, which the peer claims to have. Each answer
+is held against what its URL says that it is. SCD_TEST_LONG makes it 10^5
+requests a fault, and tells what the peer cost.
+"""
+
+import http.client
+import os
+
+import pytest
+
+import faults
+import servers
+from cluster import until
+
+LONG = bool(os.environ.get("SCD_TEST_LONG"))
+REQUESTS = 100_000 if LONG else 1500
+FIRST = 64  # at the same time: all of them ask the peer before it is known
+HOST = "http://www.example.com"
+
+
+def size_of(number):
+    """Most pages are small; one of 200 is streamed."""
+    return 400_000 if number % 200 == 9 else number * 7919 % 6000
+
+
+def write_trace(path, numbers):
+    with open(path, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        for i in numbers:
+            f.write(f"1000000000,c{i % 100},{HOST}/{i},{size_of(i)}\n")
+
+
+def replay(c, node, numbers, concurrency=FIRST):
+    """Every answer is right; the latencies [ms]."""
+    path = os.path.join(c.dir, "load.csv")
+    write_trace(path, numbers)
+    report, code = c.replay(path, "--verify", "all", "--concurrency",
+                            str(concurrency), nodes=[node])
+    total = report["total"]
+    assert (code, total["errors"]["total"]) == (0, 0), total
+    assert total["verified"] == total["2xx"] == len(numbers), total
+    return total["latency_ms"]
+
+
+@pytest.fixture(scope="module")
+def claimed():
+    return faults.claim([f"{HOST}/{i}" for i in range(REQUESTS)])
+
+
+@pytest.fixture
+def start(make_cluster):
+    """start(fault, claimed): a cluster whose first node has the peer, which is
+    good so far."""
+    made = []
+
+    def make(fault, digest):
+        peer = faults.Peer([digest, *fault.digests])
+        made.append(peer)
+        c = make_cluster(1 + LONG, cooperate=False, cache_size="8M")
+        path = os.path.join(c.dir, "all.csv")
+        write_trace(path, range(REQUESTS))
+        c.start_origin("--trace", path)
+        peer.origin_port = c.origin_port
+        c.nodes[0].peers = [("bad", peer.port)]
+        c.start()
+        until(lambda: c.nodes[0].peer_status("bad")["digest"], 10,
+              what="digest")
+        return c, peer
+
+    yield make
+    for peer in made:
+        peer.close()
+
+
+def report(name, latencies, asked):
+    """Into the file REPORT: what the peer cost [ms], see HACKING.md."""
+    path = os.environ.get("REPORT")
+    if not path:
+        return
+    with open(path, "a", encoding="ascii") as f:
+        row = [f"{each[q]:.1f}" for each in latencies
+               for q in ("p50", "p99", "p999")]
+        print("|", " | ".join([name, *row, str(asked)]), "|", file=f)
+
+
+@pytest.mark.parametrize("name", faults.FAULTS)
+def test_no_client_notices(start, claimed, name):
+    fault = faults.FAULTS[name]
+    c, peer = start(fault, claimed)
+    node = c.nodes[0]
+    base = replay(c, c.nodes[1], range(REQUESTS // 10)) if LONG else None
+    fault.befall(peer)
+    before = replay(c, node, range(FIRST))
+    after = replay(c, node, range(FIRST, REQUESTS))
+    if LONG:
+        report(name, (base, before, after), peer.asked)
+    n = node.counters()
+    assert n["remote_hits"] == 0
+    assert n["origin_fetches"] >= REQUESTS, n
+
+
+BODY = bytes(range(256)) * 2000  # is streamed
+OTHER = BODY[:-1] + b"!"  # another version, of the same length
+TAKEN_OVER = {  # entity tag, stored, the origin's body, whole
+    "tag": ('"1"', True, BODY, True),
+    "tag, not stored": ('"1"', False, BODY, True),
+    # without a tag only the bytes can tell, where they are still here
+    "bytes": (None, True, BODY, True),
+    "nothing": (None, False, BODY, False),
+    "other bytes": (None, True, b"!" + BODY[1:], False),
+    "other length": (None, True, BODY[:-1], False),
+    "other tag": ('"2"', True, OTHER, False),
+    "weak tag": ('W/"1"', False, BODY, False),
+}
+
+
+@pytest.mark.parametrize("case", TAKEN_OVER)
+def test_only_the_same_body_goes_on(make_cluster, origin, case):
+    """What the origin has now, in the place of a peer that breaks off."""
+    tag, stored, now, whole = TAKEN_OVER[case]
+
+    def fields(text):
+        return {**faults.FRESH, **({"ETag": text} if text else {})}
+
+    def half(r, connection):
+        told = '"1"' if tag == '"2"' else tag
+        page = servers.response(200, fields(told), BODY)
+        connection.sendall(page[:-len(BODY) // 2])
+
+    peer = faults.Peer([faults.claim([HOST + "/a"])])
+    peer.objects = half
+    try:
+        c = make_cluster(1, max_object_size="16M" if stored else "1K",
+                         peer_budget="10s")
+        c.origin_url = origin.url
+        c.nodes[0].peers = [("bad", peer.port)]
+        node = c.start().nodes[0]
+        until(lambda: node.peer_status("bad")["digest"], what="digest")
+        origin.set("/a", fields=fields(tag), body=now)
+        if whole:
+            assert node.get("/a").body == BODY
+        else:
+            with pytest.raises(http.client.IncompleteRead):
+                node.get("/a")
+        assert node.counters()["taken_over"] == (stored or tag == '"1"')
+        peer.objects = servers.lie
+        origin.set("/a", fields=fields(tag), body=BODY)
+        assert node.get("/a").body == BODY
+    finally:
+        peer.close()
