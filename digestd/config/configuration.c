@@ -180,7 +180,7 @@ static const struct option options[] = {
 	  true, "connections without traffic are closed after it" },
 	{ "client_min_rate", SIZE, AT(client_min_rate), "128", 0, BIG, true,
 	  "bytes a second that a client must read, or send, at least" },
-	{ "max_header_size", SIZE, AT(max_header_size), "16K", 1024, 1 << 24,
+	{ "max_header_size", SIZE, AT(max_header_size), "8K", 1024, 1 << 24,
 	  true, "of requests and responses" },
 	{ "max_upload_size", SIZE, AT(max_upload_size), "1G", 0, BIG, false,
 	  "of a request's body" },

@@ -345,6 +345,22 @@ def test_malformed_requests_are_refused(node, origin):
     assert origin.count() == 0
 
 
+def test_what_headers_fit(node, origin):
+    """Targets of 8000 bytes (RFC 9110, 4.1), cookies and replies of 4 KiB."""
+    target = "/" + "a" * 7999
+    cookies = {"Cookie": "; ".join(f"c{i}={'x' * 88}" for i in range(45))}
+    origin.set(target, **fresh(b"far"))
+    origin.set("/a", **fresh(b"near", **{f"X_{i}": "v" * 100
+                                         for i in range(40)}))
+    for source in ("origin", "hit"):
+        r = node.get(target, headers={"User-Agent": "u" * 200})
+        assert (r.status, r.body, r.source) == (200, b"far", source)
+        r = node.get("/a", headers=cookies)
+        assert (r.status, r.get("X-39"), r.source) == (200, "v" * 100, source)
+    assert node.get("/a" * 20000).status == 414
+    assert node.get("/a", headers={"X-Long": "x" * 20000}).status == 431
+
+
 def test_forward_proxy_is_off_until_switched_on(make_cluster, origin):
     origin.set("/a", **fresh(b"x"))
     target = origin.url + "/a"
