@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "digestd/core/fields.h"
+#include "digestd/core/response.h"
 #include "digestd/io/fetch_tls.h"
 #include "digestd/os/address.h"
 #include "digestd/os/loop.h"
@@ -319,69 +320,18 @@ static bool is_blank(char c)
 /* Takes a "Name: value" line; refuses folded and malformed ones. */
 static int take_field(struct fetch *f, const char *line, size_t len)
 {
-	const char *colon = memchr(line, ':', len);
-	const char *value, *end = line + len;
+	struct field_part name, value;
 
-	if (!colon || is_blank(*line))
+	len -= len && line[len - 1] == '\n';
+	len -= len && line[len - 1] == '\r';
+	if (response_field(line, len, &name, &value))
 		return -EINVAL;
-	value = colon + 1;
-	while (value < end && is_blank(*value))
-		value++;
-	while (end > value && is_blank(end[-1]))
-		end--;
-	return fields_add_n(&f->fields, line, (size_t)(colon - line), value,
-			    (size_t)(end - value));
-}
-
-/* Parses a length: digits only. Returns -1 when it is none. */
-static int64_t parse_length(const char *text)
-{
-	int64_t n = 0;
-
-	if (!*text)
-		return -1;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9' || n > INT64_MAX / 10 - 1)
-			return -1;
-		n = n * 10 + (*text - '0');
-	}
-	return n;
-}
-
-/*
- * How long the response says its body is: -1 unknown. Lengths that differ, or
- * are none, and codings other than chunked are refused.
- */
-static int frame_response(struct fetch *f, int64_t *body_len)
-{
-	bool chunked = false;
-
-	*body_len = -1;
-	for (size_t i = 0; i < fields_count(&f->fields); i++) {
-		const struct field *field = fields_at(&f->fields, i);
-
-		if (!strcasecmp(field->name, "transfer-encoding")) {
-			if (strcasecmp(field->value, "chunked") || chunked)
-				return -EINVAL;
-			chunked = true;
-		} else if (!strcasecmp(field->name, "content-length")) {
-			int64_t n = parse_length(field->value);
-
-			if (n < 0 || (*body_len >= 0 && n != *body_len))
-				return -EINVAL;
-			*body_len = n;
-		}
-	}
-	if (chunked)
-		*body_len = -1;
-	f->has_body = f->has_body && f->status != 204 && f->status != 304;
-	f->ended_by_close = f->has_body && !chunked && *body_len < 0;
-	return 0;
+	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
 }
 
 static size_t end_header(struct fetch *f, size_t len)
 {
-	int64_t body_len;
+	struct response_framing framing;
 
 	if (f->status < 200) { /* an interim response: the real one follows */
 		if (f->status == 101)
@@ -389,13 +339,15 @@ static size_t end_header(struct fetch *f, size_t len)
 		fields_clear(&f->fields);
 		return len;
 	}
-	if (!f->status || frame_response(f, &body_len))
+	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
+					 &framing))
 		return fail(f, FETCH_BAD);
+	f->ended_by_close = framing.by_close;
 	f->headers_done = true;
 	loop_timer_clear(f->fetcher->loop, &f->first_byte);
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, f, f->status, &f->fields,
-					 body_len);
+					 framing.body_len);
 	return f->failure == NOT_FAILED ? len : 0;
 }
 
