@@ -249,6 +249,11 @@ bool health_usable(const struct health *h)
 	return h->state == HEALTH_GOOD || h->state == HEALTH_TRIAL;
 }
 
+bool health_on_trial(const struct health *h)
+{
+	return h->state == HEALTH_TRIAL;
+}
+
 double health_rtt_ms(const struct health *h)
 {
 	return h->rtt_ms;

@@ -178,6 +178,9 @@ bool health_tick(struct health *h, int64_t now_ms);
 /* Whether the peer may be asked now. */
 bool health_usable(const struct health *h);
 
+/* Whether one outcome will decide that: one request is enough to ask. */
+bool health_on_trial(const struct health *h);
+
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double health_rtt_ms(const struct health *h);
 

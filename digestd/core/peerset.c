@@ -20,6 +20,8 @@ struct peerset {
 	/* Peers that may be asked, but are not in it. */
 	uint16_t others[PEERSET_MAX_PEERS];
 	size_t nothers;
+	/* When a peer on trial was last asked: this alone changes. */
+	atomic_int_least64_t *tried_ms;
 	struct peerset_peer peers[];
 };
 
@@ -99,14 +101,17 @@ struct peerset *peerset_next(const struct peerset *last,
 {
 	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
 	char *strings = malloc(strings_len(peers, n));
+	atomic_int_least64_t *tried_ms = calloc(n + 1, sizeof(*tried_ms));
 
 	assert(n <= PEERSET_MAX_PEERS);
-	if (!set || !strings) {
+	if (!set || !strings || !tried_ms) {
 		free(set);
 		free(strings);
+		free(tried_ms);
 		return NULL;
 	}
 	atomic_init(&set->users, 1);
+	set->tried_ms = tried_ms;
 	set->npeers = n;
 	set->strings = strings;
 	for (size_t i = 0; i < n; i++) {
@@ -118,6 +123,7 @@ struct peerset *peerset_next(const struct peerset *last,
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
+		atomic_init(&tried_ms[i], INT64_MIN / 2);
 	}
 	take_index(set, last);
 	return set;
@@ -152,6 +158,7 @@ void peerset_unref(struct peerset *set)
 		peer_digest_unref(set->peers[i].digest);
 	drop_index(set);
 	free(set->strings);
+	free(set->tried_ms);
 	free(set);
 }
 
@@ -221,4 +228,17 @@ size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
 	size_t n = set->index ? ask_index(set, key, out, cap) : 0;
 
 	return n + ask_others(set, key, out + n, cap - n);
+}
+
+bool peerset_try(struct peerset *set, size_t i, int64_t now_ms)
+{
+	int_least64_t last_ms;
+
+	assert(i < set->npeers);
+	if (!set->peers[i].trial)
+		return true;
+	last_ms = atomic_load_explicit(&set->tried_ms[i], memory_order_relaxed);
+	return now_ms - last_ms >= PEERSET_TRIAL_MS &&
+	       atomic_compare_exchange_strong(&set->tried_ms[i], &last_ms,
+					      now_ms);
 }

@@ -41,14 +41,15 @@ static void rank(struct route *r, const struct peerset *view, uint32_t peer)
 	r->peers[at] = peer;
 }
 
-void route_init(struct route *r, const struct peerset *view,
+void route_init(struct route *r, struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
 		int64_t now_ms)
 {
 	uint32_t found[PEERSET_MAX_PEERS];
 	size_t nfound;
 
-	*r = (struct route){ .deadline_ms = now_ms + policy->budget_ms };
+	*r = (struct route){ .view = view,
+			     .deadline_ms = now_ms + policy->budget_ms };
 	if (!view)
 		return;
 	nfound = peerset_lookup(view, key, found, PEERSET_MAX_PEERS);
@@ -61,6 +62,9 @@ struct route_step route_next(struct route *r,
 {
 	int64_t left_ms = r->deadline_ms - now_ms;
 
+	while (r->next < r->npeers &&
+	       !peerset_try(r->view, r->peers[r->next], now_ms))
+		r->next++;
 	if (r->next == r->npeers || r->tried == policy->tries || left_ms <= 0)
 		return (struct route_step){ .origin = true };
 	r->tried++;

@@ -20,6 +20,7 @@ struct route_policy {
 
 /* A request's way; private. */
 struct route {
+	struct peerset *view; /* borrowed */
 	uint32_t peers[ROUTE_MAX_PEERS]; /* numbers in the view, best first */
 	unsigned npeers, next, tried;
 	int64_t deadline_ms;
@@ -35,14 +36,15 @@ struct route_step {
 /*
  * Looks a key up and ranks who may have it: near first, where a false
  * positive counts as the time that it costs; peers within 5 ms are equally
- * near, and equals stay in the order of the view. Works also with a null
- * view: then the origin is next.
+ * near, and equals stay in the order of the view, which must outlive the
+ * route. Works also with a null view: then the origin is next.
  */
-void route_init(struct route *r, const struct peerset *view,
+void route_init(struct route *r, struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
 		int64_t now_ms);
 
-/* The next step, at first and after each peer that did not help. */
+/* The next step, at first and after each peer that did not help. A peer on
+ * trial is left out while another request tries it. */
 struct route_step route_next(struct route *r,
 			     const struct route_policy *policy, int64_t now_ms);
 

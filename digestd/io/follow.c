@@ -542,6 +542,7 @@ struct peerset *follow_view(struct follow *f)
 		peers[i] = (struct peerset_peer){
 			.id = p->id,
 			.usable = usable(p),
+			.trial = health_on_trial(&p->health),
 			.rtt_ms = health_rtt_ms(&p->health),
 			.digest = p->digest,
 			.name = p->name,

@@ -353,7 +353,7 @@ static void test_no_memory_for_an_index(void)
 	struct peerset_peer peers[NPEERS];
 
 	make_peers(peers);
-	for (unsigned n = 3, failed = 1; failed; n++) {
+	for (unsigned n = 4, failed = 1; failed; n++) {
 		struct peerset *set;
 
 		alloc_fail_at(n);
@@ -361,7 +361,7 @@ static void test_no_memory_for_an_index(void)
 		failed = (unsigned)alloc_failed();
 		alloc_fail_at(0);
 		assert_non_null(set);
-		assert_true(failed || n > 4);
+		assert_true(failed || n > 5);
 		for (uint64_t i = 0; i < NKEYS; i++)
 			check_key(set, peers, i);
 		peerset_unref(set);

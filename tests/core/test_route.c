@@ -16,7 +16,7 @@ struct place {
 	bool has;
 	double rtt_ms;
 	double fp;
-	bool unusable;
+	enum { USUAL, UNUSABLE, TRIAL } state;
 };
 
 static const struct route_policy usual = {
@@ -35,7 +35,8 @@ static struct peerset *view_of(const struct place *places, size_t n)
 		if (places[i].has)
 			scd_bloom_add(&bloom, &key);
 		peers[i] = (struct peerset_peer){
-			.id = i, .usable = !places[i].unusable,
+			.id = i, .usable = places[i].state != UNUSABLE,
+			.trial = places[i].state == TRIAL,
 			.rtt_ms = places[i].rtt_ms, .name = "", .url = "",
 			.digest = peer_digest_take(&bloom),
 		};
@@ -60,39 +61,39 @@ static const struct {
 	{ "nobody has it", { { 0 }, { 0 } }, 2, 3, 0, { ORIGIN } },
 	{ "one has it", { { 0 }, { .has = true } }, 2, 3, 1, { 1, ORIGIN } },
 	{ "one has it, but may not be asked",
-	  { { 0 }, { .has = true, .unusable = true } }, 2, 3, 0, { ORIGIN } },
+	  { { 0 }, { .has = true, .state = UNUSABLE } }, 2, 3, 0, { ORIGIN } },
 	{ "near first",
-	  { { true, 30, 0, false }, { true, 2, 0, false },
-	    { true, 20, 0, false } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
+	  { { true, 30, 0, USUAL }, { true, 2, 0, USUAL },
+	    { true, 20, 0, USUAL } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
 	{ "few false positives first",
-	  { { true, 5, .04, false }, { true, 5, .001, false } }, 2, 3, 2,
+	  { { true, 5, .04, USUAL }, { true, 5, .001, USUAL } }, 2, 3, 2,
 	  { 1, 0, ORIGIN } },
 	{ "nearness outweighs a few false positives",
-	  { { true, 5, .04, false }, { true, 50, .001, false } }, 2, 3, 2,
+	  { { true, 5, .04, USUAL }, { true, 50, .001, USUAL } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "not yet measured is in the middle",
-	  { { true, 0, 0, false }, { true, 100, 0, false },
-	    { true, 1, 0, false } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
+	  { { true, 0, 0, USUAL }, { true, 100, 0, USUAL },
+	    { true, 1, 0, USUAL } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
 	{ "a full digest is last, not a fault",
-	  { { true, 5, 1, false }, { true, 50, .01, false } }, 2, 3, 2,
+	  { { true, 5, 1, USUAL }, { true, 50, .01, USUAL } }, 2, 3, 2,
 	  { 1, 0, ORIGIN } },
 	{ "equals in the order of the view",
-	  { { true, 5, 0, false }, { true, 5, 0, false } }, 2, 3, 2,
+	  { { true, 5, 0, USUAL }, { true, 5, 0, USUAL } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "within 5 ms all are equals",
-	  { { true, 4.9, 0, false }, { true, .1, 0, false } }, 2, 3, 2,
+	  { { true, 4.9, 0, USUAL }, { true, .1, 0, USUAL } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "no more than the tries",
-	  { { true, 30, 0, false }, { true, 20, 0, false },
-	    { true, 10, 0, false } }, 3, 2, 3, { 2, 1, ORIGIN } },
-	{ "no tries", { { true, 3, 0, false } }, 1, 0, 1, { ORIGIN } },
+	  { { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
+	    { true, 10, 0, USUAL } }, 3, 2, 3, { 2, 1, ORIGIN } },
+	{ "no tries", { { true, 3, 0, USUAL } }, 1, 0, 1, { ORIGIN } },
 	{ "the best of many, wherever they are in the view",
-	  { { true, 110, 0, false }, { true, 100, 0, false },
-	    { true, 90, 0, false }, { true, 80, 0, false },
-	    { true, 70, 0, false }, { true, 60, 0, false },
-	    { true, 50, 0, false }, { true, 40, 0, false },
-	    { true, 30, 0, false }, { true, 20, 0, false },
-	    { true, 120, 0, false }, { true, 10, 0, false } },
+	  { { true, 110, 0, USUAL }, { true, 100, 0, USUAL },
+	    { true, 90, 0, USUAL }, { true, 80, 0, USUAL },
+	    { true, 70, 0, USUAL }, { true, 60, 0, USUAL },
+	    { true, 50, 0, USUAL }, { true, 40, 0, USUAL },
+	    { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
+	    { true, 120, 0, USUAL }, { true, 10, 0, USUAL } },
 	  12, 4, ROUTE_MAX_PEERS, { 11, 9, 8, 7, ORIGIN } },
 };
 
@@ -174,6 +175,38 @@ static void test_budget(void **state)
 	peerset_unref(view);
 }
 
+/* Whom the next request asks first. */
+static int first_asked(struct peerset *view, int64_t now_ms)
+{
+	struct route_step step;
+	struct route r;
+
+	route_init(&r, view, &key, &usual, now_ms);
+	step = route_next(&r, &usual, now_ms);
+	return step.origin ? ORIGIN : (int)step.peer;
+}
+
+/* One request tries a peer that failed; the others do not wait for it. */
+static void test_trial(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .state = TRIAL }, { .has = true },
+	};
+	struct peerset *view = view_of(places, 2);
+
+	(void)state;
+	assert_int_equal(first_asked(view, 0), 0);
+	assert_int_equal(first_asked(view, 0), 1);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS - 1), 1);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 0);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 1);
+	peerset_unref(view);
+	view = view_of(places, 1);
+	assert_int_equal(first_asked(view, 0), 0);
+	assert_int_equal(first_asked(view, 0), ORIGIN);
+	peerset_unref(view);
+}
+
 static void test_no_view(void **state)
 {
 	struct route r;
@@ -189,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_trial),
 		cmocka_unit_test(test_no_view),
 	};
 
