@@ -26,6 +26,7 @@
 #include "cachesim/simulate.h"
 #include "cachesim/workload.h"
 #include "codec/tune.h"
+#include "digestd/tool/arguments.h"
 
 const char command_advise_help[] =
 	"usage: cachesim advise --log FILE --peers N [OPTIONS]\n"
@@ -356,11 +357,10 @@ static int check(const struct settings *s, const char *help)
 	struct sim_config c = { 0 };
 	double value;
 
-	if (!s->trace || !s->peers) {
-		fprintf(stderr, "%s: advise: wrong arguments\n%s",
-			program_invocation_short_name, help);
-		return TOOL_USAGE;
-	}
+	if (!s->trace)
+		return arguments_wrong("advise", "--log is needed", help);
+	if (!s->peers)
+		return arguments_wrong("advise", "--peers is needed", help);
 	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
 		why = "--peers: is not 2 to 64";
 	else if (size && (dimension_set(DIMENSION_SIZE, size, &c, &value) ||

@@ -70,7 +70,7 @@ int command_info(int argc, char **argv)
 	error = sim_trace_info(&t, &info);
 	sim_trace_free(&t);
 	if (error)
-		return workload_failed(s.trace, error);
+		return workload_failed(&s, error);
 	report_init(&r, "info", columns, sizeof(columns) / sizeof(columns[0]));
 	report_note(&r, "trace", s.trace);
 	fill(&r, &info);

@@ -130,7 +130,7 @@ static int write_lines(struct settings *s, const struct text_form *form)
 	int error = trace_open(&from, s->trace, &opt), code = TOOL_OK;
 
 	if (error)
-		return workload_failed(s->trace, error);
+		return workload_failed(s, error);
 	to = open_output(s);
 	if (!to) {
 		trace_close(&from);
@@ -138,7 +138,7 @@ static int write_lines(struct settings *s, const struct text_form *form)
 	}
 	error = copy(from, to, s, form);
 	if (error)
-		code = workload_failed(s->trace, error);
+		code = workload_failed(s, error);
 	else
 		workload_left_out(s->trace, trace_bad(from), &state);
 	trace_close(&from);
@@ -166,7 +166,7 @@ static int write_compact(struct settings *s)
 	sim_trace_free(&t);
 	if (error == TRACE_EIO)
 		return complain(s, errno);
-	return error ? workload_failed(s->output, error) : TOOL_OK;
+	return error ? workload_failed(s, error) : TOOL_OK;
 }
 
 /* A record of libCacheSim's oracleGeneral, little endian, 24 bytes. */

@@ -91,5 +91,5 @@ int servers_find(struct servers *out, const struct settings *s,
 		free(out->of);
 		*out = (struct servers){ 0 };
 	}
-	return error < 0 ? workload_failed(s->trace, error) : TOOL_OK;
+	return error < 0 ? workload_failed(s, error) : TOOL_OK;
 }

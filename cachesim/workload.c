@@ -53,14 +53,13 @@ static void list_formats(void)
 	fprintf(stderr, "\n");
 }
 
-int workload_failed(const char *trace, int error)
+int workload_failed(const struct settings *s, int error)
 {
-	const char *why = trace_strerror(error);
+	char why[TRACE_WHY_MAX];
 
-	if (error == TRACE_EIO)
-		why = strerror(errno);
-	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, trace,
-		why);
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name,
+		s->trace,
+		trace_explain(s->trace, s->columns, error, why, sizeof(why)));
 	if (error == TRACE_EUNKNOWN)
 		list_formats();
 	if (error == TRACE_EUNKNOWN || error == TRACE_EOPTION)
@@ -129,7 +128,7 @@ int workload_load(struct sim_trace *out, struct settings *s)
 	error = sim_trace_load(out, s->trace, &opt, &told);
 	progress_clear(&progress);
 	if (error)
-		return workload_failed(s->trace, error);
+		return workload_failed(s, error);
 	workload_left_out(s->trace, out->totals.bad, &state);
 	cut(out, s->num_req);
 	if (out->nrequests)
@@ -164,5 +163,5 @@ int workload_modify(struct sim_trace *t, const struct settings *s)
 			program_invocation_short_name);
 		return TOOL_NO;
 	}
-	return error ? workload_failed(s->trace, error) : TOOL_OK;
+	return error ? workload_failed(s, error) : TOOL_OK;
 }

@@ -32,9 +32,11 @@ struct workload_complaints {
 struct trace_options workload_options(const struct settings *s,
 				      struct workload_complaints *state);
 
-/* Tells why a trace cannot be read, and that records were left out. Returns an
- * exit code. */
-int workload_failed(const char *trace, int error);
+/*
+ * Tells why the trace cannot be read, and that records were left out. Returns
+ * an exit code.
+ */
+int workload_failed(const struct settings *s, int error);
 void workload_left_out(const char *trace, uint64_t bad,
 		       const struct workload_complaints *state);
 

@@ -318,18 +318,6 @@ static int start_publisher(struct service *s)
 	return publisher_new(s->loop, s->api, &settings, &s->publisher);
 }
 
-/* The peers of a configuration, to be freed; null: no memory. */
-static struct follow_place *places_of(const struct config *c)
-{
-	struct follow_place *places = calloc(c->npeers ? c->npeers : 1,
-					     sizeof(*places));
-
-	for (size_t i = 0; places && i < c->npeers; i++)
-		places[i] = (struct follow_place){ c->peers[i].name,
-						   c->peers[i].url };
-	return places;
-}
-
 static void set_purging(struct service *s, const struct config *c)
 {
 	s->purge_peers = settings_of_purging(c);
@@ -348,12 +336,12 @@ static void on_seen(void *arg)
 	peerset_unref(seen);
 }
 
-static int start_sharing(struct service *s, const struct follow_place *places)
+static int start_sharing(struct service *s)
 {
 	struct sharing_start how = {
 		.loop = s->loop,
 		.fetcher = s->fetcher,
-		.places = places,
+		.places = s->config->peers,
 		.nplaces = s->config->npeers,
 		.changed = on_seen,
 		.arg = s,
@@ -365,16 +353,15 @@ static int start_sharing(struct service *s, const struct follow_place *places)
 static int start_follow(struct service *s)
 {
 	struct follow_settings settings = settings_of_following(s->config);
-	struct follow_place *places = places_of(s->config);
-	int err = places ? fetcher_new(s->loop, 0, &s->fetcher) : -ENOMEM;
+	int err = fetcher_new(s->loop, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)
-		err = follow_new(s->loop, s->fetcher, &settings, places,
-				 s->config->npeers, on_view, s, &s->follow);
+		err = follow_new(s->loop, s->fetcher, &settings,
+				 s->config->peers, s->config->npeers, on_view,
+				 s, &s->follow);
 	if (!err && s->config->has_key)
-		err = start_sharing(s, places);
+		err = start_sharing(s);
 	set_purging(s, s->config);
-	free(places);
 	return err;
 }
 
@@ -539,7 +526,6 @@ static int apply(struct service *s, const struct config *c)
 	struct resize_policy resizing = settings_of_filter(c);
 	struct admitter_settings admission = settings_of_admission(c);
 	struct sharing_settings sharing = settings_of_sharing(c);
-	struct follow_place *places = places_of(c);
 	struct worker_settings workers;
 	int err = settings_of_workers(c, &workers);
 
@@ -548,12 +534,10 @@ static int apply(struct service *s, const struct config *c)
 	settings_free(&workers);
 	if (!err && s->follow) {
 		follow_set(s->follow, &following);
-		err = places ? follow_set_peers(s->follow, places, c->npeers) :
-			       -ENOMEM;
+		err = follow_set_peers(s->follow, c->peers, c->npeers);
 	}
 	if (!err && s->sharing && s->follow)
-		err = sharing_set(s->sharing, &sharing, places, c->npeers);
-	free(places);
+		err = sharing_set(s->sharing, &sharing, c->peers, c->npeers);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));

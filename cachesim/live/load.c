@@ -16,11 +16,12 @@
 
 enum { TOLD_MAX = 10 }; /* bad lines of a trace that are printed */
 
-static void fail(const char *name, int code)
+static void fail(const char *name, const char *columns, int code)
 {
-	fprintf(stderr, "%s: %s: %s%s%s\n", program_invocation_short_name,
-		name, trace_strerror(code), code == TRACE_EIO ? ": " : "",
-		code == TRACE_EIO ? strerror(errno) : "");
+	char why[TRACE_WHY_MAX];
+
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, name,
+		trace_explain(name, columns, code, why, sizeof(why)));
 }
 
 static void complain(void *arg, const struct trace_complaint *c)
@@ -45,7 +46,7 @@ int load_open(struct trace_reader **out, const char *name,
 	opt->arg = &told;
 	err = trace_open(out, name, opt);
 	if (err)
-		fail(name, err);
+		fail(name, opt->columns, err);
 	return err;
 }
 
@@ -69,7 +70,7 @@ int load_objects(struct objects *out, const char *name,
 			break;
 	}
 	if (err)
-		fail(name, err);
+		fail(name, opt->columns, err);
 	trace_close(&r);
 	free(t);
 	return err;
@@ -106,7 +107,7 @@ int load_info(const char *name, struct trace_options *opt)
 	while (!err && (err = trace_next(r, &req)) > 0)
 		err = trace_stats_add(s, &req);
 	if (err) {
-		fail(name, err);
+		fail(name, opt->columns, err);
 	} else {
 		trace_stats_totals(s, &totals);
 		print_totals(&totals, trace_format_of(r), trace_bad(r));

@@ -44,6 +44,11 @@ struct summary {
 	size_t full_len; /* of the last full digest that was made */
 };
 
+struct objects {
+	const uint32_t *at;
+	size_t n;
+};
+
 /* An object whose candidates will be asked for soon. */
 struct lookup {
 	uint64_t object; /* + 1; 0: none */
@@ -106,14 +111,25 @@ static void release(struct protocol_state *s)
 	free(b->at);
 }
 
+/* The positions of a key; always inline, for the sake of a constant nhash. */
+__attribute__((always_inline)) static inline void
+positions_of(uint64_t hash, struct scd__modulus m, unsigned nhash, uint32_t *at)
+{
+	struct scd_key walk = scd__key_of_hash(hash);
+
+	for (unsigned i = 0; i < nhash; i++)
+		at[i] = (uint32_t)scd__modulo(m, scd__next_hash(&walk, i));
+}
+
 static inline void positions(const struct bloom *b, uint32_t object,
 			     uint32_t *at)
 {
-	struct scd_key walk = scd__key_of_hash(b->base.config.hash[object]);
+	uint64_t hash = b->base.config.hash[object];
 
-	for (unsigned i = 0; i < b->nhash; i++)
-		at[i] = (uint32_t)scd__modulo(b->modulus,
-					      scd__next_hash(&walk, i));
+	if (b->nhash == USUAL_HASH)
+		positions_of(hash, b->modulus, USUAL_HASH, at);
+	else
+		positions_of(hash, b->modulus, b->nhash, at);
 }
 
 /* The positions of an object, remembered for a while. */
@@ -150,18 +166,28 @@ static uint64_t candidates(struct protocol_state *s, unsigned view,
 }
 
 /* The positions of n objects, one after the other. */
-static void all_positions(const struct bloom *b, const uint32_t *objects,
-			  size_t n, uint32_t *at)
+__attribute__((always_inline)) static inline void
+positions_of_all(const struct bloom *b, struct objects o, unsigned nhash,
+		 uint32_t *at)
 {
 	const uint64_t *hash = b->base.config.hash;
+	struct scd__modulus m = b->modulus;
 
-	for (size_t i = 0; i < n && i < AHEAD; i++)
-		__builtin_prefetch(&hash[objects[i]]);
-	for (size_t i = 0; i < n; i++) {
-		if (i + AHEAD < n)
-			__builtin_prefetch(&hash[objects[i + AHEAD]]);
-		positions(b, objects[i], at + i * b->nhash);
+	for (size_t i = 0; i < o.n && i < AHEAD; i++)
+		__builtin_prefetch(&hash[o.at[i]]);
+	for (size_t i = 0; i < o.n; i++) {
+		if (i + AHEAD < o.n)
+			__builtin_prefetch(&hash[o.at[i + AHEAD]]);
+		positions_of(hash[o.at[i]], m, nhash, at + i * nhash);
 	}
+}
+
+static void all_positions(const struct bloom *b, struct objects o, uint32_t *at)
+{
+	if (b->nhash == USUAL_HASH)
+		positions_of_all(b, o, USUAL_HASH, at);
+	else
+		positions_of_all(b, o, b->nhash, at);
 }
 
 static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
@@ -170,21 +196,22 @@ static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
 		b->bits[at[i] >> 3] ^= (uint8_t)(1u << (at[i] & 7));
 }
 
-/* Of n positions keeps those whose bits differ, each once; what was published
+/* Copies those of n positions whose bits differ, each once; what was published
  * is what is there now, then. Returns how many. */
-static size_t keep_flips(struct summary *p, uint32_t *at, size_t n)
+static size_t keep_flips(struct summary *p, const uint32_t *at, size_t n,
+			 uint32_t *out)
 {
 	const uint8_t *now = scd_counting_bloom(p->now)->bits;
 	uint8_t *told = p->told.bits;
 	size_t kept = 0;
 
-	/* without branches, as half of them differ */
+	/* without branches, as many do not differ */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t byte = at[i] >> 3, bit = at[i] & 7;
 		uint32_t differs = (now[byte] ^ told[byte]) >> bit & 1;
 
 		told[byte] ^= (uint8_t)(differs << bit);
-		at[kept] = at[i];
+		out[kept] = at[i];
 		kept += differs;
 	}
 	return kept;
@@ -204,22 +231,33 @@ static int reserve(struct bloom *b, size_t n)
 	return 0;
 }
 
-/* Brings a proxy's filter up to date: a publication of what flips. */
+/* Brings a filter up to date; leaves the positions that flip in b->at. Returns
+ * how many. */
+static size_t change(struct bloom *b, struct summary *p,
+		     const struct protocol_changes *c)
+{
+	size_t nold = c->nremoved * b->nhash, nnew = c->nadded * b->nhash, n;
+	uint32_t *old = b->at, *new = b->at + nold;
+
+	all_positions(b, (struct objects){ c->removed, c->nremoved }, old);
+	all_positions(b, (struct objects){ c->added, c->nadded }, new);
+	nold = scd__counting_remove_at(p->now, old, nold);
+	nnew = scd__counting_add_at(p->now, new, nnew);
+	n = keep_flips(p, old, nold, old);
+	return n + keep_flips(p, new, nnew, old + n);
+}
+
+/* A publication of what flips in a proxy's filter. */
 static int step(struct bloom *b, unsigned proxy,
 		const struct protocol_changes *c, struct flips **out)
 {
 	struct summary *p = &b->summary[proxy];
-	size_t n = (c->nadded + c->nremoved) * b->nhash;
-	size_t nold = c->nremoved * b->nhash;
-	int err = reserve(b, n);
+	size_t n;
+	int err = reserve(b, (c->nadded + c->nremoved) * b->nhash);
 
 	if (err)
 		return err;
-	all_positions(b, c->removed, c->nremoved, b->at);
-	all_positions(b, c->added, c->nadded, b->at + nold);
-	scd__counting_remove_at(p->now, b->at, nold);
-	scd__counting_add_at(p->now, b->at + nold, n - nold);
-	n = keep_flips(p, b->at, n);
+	n = change(b, p, c);
 	p->nkeys += c->nadded - c->nremoved;
 	p->generation++;
 	*out = flips_new(proxy, b->at, n);

@@ -28,10 +28,11 @@ void flip_views_free(struct flip_views *v)
 
 struct flips *flips_new(unsigned proxy, const uint32_t *at, size_t n)
 {
-	struct flips *f = calloc(1, sizeof(*f) + n * sizeof(f->at[0]));
+	struct flips *f = malloc(sizeof(*f) + n * sizeof(f->at[0]));
 
 	if (!f)
 		return NULL;
+	memset(f, 0, sizeof(*f));
 	f->base.proxy = proxy;
 	f->base.users = 1;
 	f->base.changes = n;
@@ -44,11 +45,14 @@ struct flips *flips_new(unsigned proxy, const uint32_t *at, size_t n)
 void flips_deliver(struct masks *view, const struct protocol_publication *p)
 {
 	const struct flips *f = (const struct flips *)p;
+	uint8_t *first = masks_place(view, 0, 0) + (p->proxy >> 3);
+	uint8_t bit = (uint8_t)(1u << (p->proxy & 7));
+	size_t row = view->row, n = f->n;
 
-	for (size_t i = 0; i < f->n; i++) {
-		if (i + AHEAD < f->n)
-			masks_prefetch(view, f->at[i + AHEAD]);
-		masks_flip(view, f->at[i], 0, p->proxy);
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			__builtin_prefetch(first + f->at[i + AHEAD] * row, 1);
+		first[f->at[i] * row] ^= bit;
 	}
 }
 

@@ -79,26 +79,38 @@ static void use_at_peers(struct sim_cluster *s)
 	s->used.n = 0;
 }
 
-/* What a proxy has to tell: what it has and did not say, or the reverse. */
+/* What a proxy has to tell: what it has and did not say, or the reverse; a list
+ * without branches, as nobody can tell which it will be. */
 static void collect(struct sim_cluster *s, struct sim_proxy *p)
 {
+	const struct masks *m = &s->objects;
+	const uint8_t *held = masks_place(m, 0, s->field.held);
+	uint8_t *told = masks_place(m, 0, s->field.told);
 	struct numbers *l = &p->changed;
+	unsigned byte = p->number >> 3, bit = p->number & 7;
+	size_t n = l->n, nadded = 0, nremoved = 0;
 
-	s->added.n = s->removed.n = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		uint32_t o = l->at[i];
-		bool has;
-
-		if (i + AHEAD < l->n)
-			masks_prefetch(&s->objects, l->at[i + AHEAD]);
-		has = masks_has(&s->objects, o, s->field.held, p->number);
-		if (has == masks_has(&s->objects, o, s->field.told, p->number))
-			continue;
-		masks_flip(&s->objects, o, s->field.told, p->number);
-		keep_error(s, numbers_push(has ? &s->added : &s->removed, o));
-	}
-	l->n = 0;
+	l->n = s->added.n = s->removed.n = 0;
 	p->fresh = 0;
+	if (numbers_reserve(&s->added, n) || numbers_reserve(&s->removed, n)) {
+		keep_error(s, SCD_ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t o = l->at[i];
+		size_t at = (size_t)o * m->row + byte;
+		unsigned has = held[at] >> bit & 1;
+		unsigned differs = (told[at] >> bit & 1) ^ has;
+
+		if (i + AHEAD < n)
+			masks_prefetch(m, l->at[i + AHEAD]);
+		told[at] ^= (uint8_t)(differs << bit);
+		s->added.at[nadded] = s->removed.at[nremoved] = o;
+		nadded += differs & has;
+		nremoved += differs & !has;
+	}
+	s->added.n = nadded;
+	s->removed.n = nremoved;
 }
 
 static void count_publication(struct sim_cluster *s, struct sim_counters *c,

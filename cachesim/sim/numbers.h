@@ -15,11 +15,17 @@ struct numbers {
 	size_t n, room;
 };
 
-/* Room for one more at least. 0 or SCD_ENOMEM. */
-static inline int numbers_grow(struct numbers *l)
+/* Room for n in all. 0 or SCD_ENOMEM. */
+static inline int numbers_reserve(struct numbers *l, size_t n)
 {
-	size_t room = l->room ? 2 * l->room : 64;
-	uint32_t *at = realloc(l->at, room * sizeof(*at));
+	size_t room = l->room ? l->room : 64;
+	uint32_t *at;
+
+	if (n <= l->room)
+		return 0;
+	while (room < n)
+		room *= 2;
+	at = realloc(l->at, room * sizeof(*at));
 
 	if (!at)
 		return SCD_ENOMEM;
@@ -31,7 +37,7 @@ static inline int numbers_grow(struct numbers *l)
 /* Adds a number. 0 or SCD_ENOMEM: then it is not there. */
 static inline int numbers_push(struct numbers *l, uint32_t number)
 {
-	if (l->n == l->room && numbers_grow(l))
+	if (l->n == l->room && numbers_reserve(l, l->n + 1))
 		return SCD_ENOMEM;
 	l->at[l->n++] = number;
 	return 0;

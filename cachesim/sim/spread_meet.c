@@ -24,13 +24,10 @@ static void keep_error(struct sim_cluster *s, int err)
 static int push_bytes(struct numbers *l, const void *bytes, size_t len)
 {
 	size_t n = (len + NUMBER - 1) / NUMBER;
+	int err = numbers_reserve(l, l->n + n);
 
-	while (l->room - l->n < n) {
-		int err = numbers_grow(l);
-
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	if (n) {
 		l->at[l->n + n - 1] = 0;
 		memcpy(l->at + l->n, bytes, len);

@@ -53,6 +53,7 @@ struct trace_layout {
 	unsigned fields;
 	unsigned block; /* bytes of a record */
 	bool big;	/* endian */
+	struct trace_text refused; /* the word that is wrong; empty: none */
 };
 
 /* Parsing returns this for a record that is no request: a header, a comment */

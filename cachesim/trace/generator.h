@@ -71,6 +71,7 @@ struct trace_plan {
 	uint64_t hosts;	   /* names in the URLs; 0: one for every ten objects */
 	/* published distributions in CacheLib's form; empty: the model's */
 	char popularity[TRACE_PLAN_FILE_MAX], sizes[TRACE_PLAN_FILE_MAX];
+	struct trace_text refused; /* a part of spec; empty: none by itself */
 };
 
 struct trace_generator;
@@ -79,7 +80,8 @@ struct trace_generator;
  * Reads "PRESET,seed=N,requests=N,hosts=N", with any of clients, groups,
  * objects, alpha, once, locality, affinity, home, churn, rate, hit_ratio,
  * byte_hit_ratio, mean_bytes, popularity=FILE, sizes=FILE, and scale=X for a
- * part X of the preset's requests. 0 or TRACE_EOPTION.
+ * part X of the preset's requests. 0 or TRACE_EOPTION; then out->refused is
+ * the part that is wrong, if it is one.
  */
 int trace_plan_parse(struct trace_plan *out, const char *spec);
 

@@ -268,12 +268,16 @@ int trace_layout_parse(struct trace_layout *l, const char *spec)
 		word = trimmed(more ? word : rest);
 		if (word.len == 0 && pos == 0 && l->delimiter == ',')
 			continue; /* the comma of "delimiter=,," */
+		l->refused = word;
 		err = scan_until(&word, '=', &name)
 			      ? take_setting(l, trimmed(name), trimmed(word))
 			      : take_place(l, word, &pos);
 	}
-	if (!err && l->columns_set && l->column[TRACE_COL_URL] < 0 &&
+	if (err)
+		return err;
+	l->refused.len = 0;
+	if (l->columns_set && l->column[TRACE_COL_URL] < 0 &&
 	    !l->heading[TRACE_COL_URL][0])
-		err = TRACE_EOPTION;
-	return err;
+		return TRACE_EOPTION;
+	return 0;
 }

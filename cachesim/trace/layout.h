@@ -27,7 +27,10 @@
 /* No columns, everything yet to be found. */
 void trace_layout_init(struct trace_layout *l);
 
-/* Reads the option. 0 or TRACE_EOPTION. */
+/*
+ * Reads the option. 0 or TRACE_EOPTION; then l->refused is the word that is
+ * wrong, if it is one.
+ */
 int trace_layout_parse(struct trace_layout *l, const char *spec);
 
 /* The column that a name or a heading means; TRACE_COLUMNS: none. */

@@ -251,14 +251,17 @@ int trace_plan_parse(struct trace_plan *out, const char *spec)
 
 	memset(out, 0, sizeof(*out));
 	out->seed = 1;
-	err = set_preset(out, more ? word : rest);
+	out->refused = more ? word : rest;
+	err = set_preset(out, out->refused);
 	while (more && !err) {
 		more = scan_until(&rest, ',', &word);
-		if (!more)
-			word = rest;
+		out->refused = word = more ? word : rest;
 		err = scan_until(&word, '=', &name)
 			      ? set_option(out, name, word)
 			      : TRACE_EOPTION;
 	}
-	return err ? err : check(out);
+	if (err)
+		return err;
+	out->refused.len = 0;
+	return check(out);
 }

@@ -5,11 +5,14 @@
  */
 #include "cachesim/trace/reader.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachesim/trace/format.h"
 #include "cachesim/trace/generator.h"
+#include "cachesim/trace/layout.h"
 #include "cachesim/trace/lines.h"
 
 enum {
@@ -200,6 +203,40 @@ int trace_open(struct trace_reader **out, const char *name,
 		trace_close(&r);
 	*out = r;
 	return err;
+}
+
+/* The part of a name, or of the columns, that is wrong; empty: not one. */
+static struct trace_text refused_part(const char *name, const char *columns)
+{
+	static const char gen[] = "gen:";
+	struct trace_layout layout;
+	struct trace_plan plan;
+
+	if (!strncmp(name, gen, strlen(gen))) {
+		trace_plan_parse(&plan, name + strlen(gen));
+		return plan.refused;
+	}
+	trace_layout_init(&layout);
+	if (columns)
+		trace_layout_parse(&layout, columns);
+	return layout.refused;
+}
+
+const char *trace_explain(const char *name, const char *columns, int code,
+			  char *buf, size_t size)
+{
+	struct trace_text part = { "", 0 };
+	const char *why = code == TRACE_EIO ? strerror(errno)
+					    : trace_strerror(code);
+
+	if (code == TRACE_EOPTION) {
+		part = refused_part(name, columns);
+		if (!part.len)
+			why = "options that do not go together, or too few";
+	}
+	snprintf(buf, size, "%.*s%s%s", (int)part.len, part.at,
+		 part.len ? ": " : "", why);
+	return buf;
 }
 
 int trace_next(struct trace_reader *r, struct trace_request *req)

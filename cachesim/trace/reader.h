@@ -10,6 +10,8 @@
 
 struct trace_reader;
 
+enum { TRACE_WHY_MAX = 256 }; /* enough for what trace_explain() has to say */
+
 /* A record that is no request, as it is told to the caller. */
 struct trace_complaint {
 	const char *file;
@@ -35,6 +37,15 @@ struct trace_options {
  */
 int trace_open(struct trace_reader **out, const char *name,
 	       const struct trace_options *opt);
+
+/*
+ * Why trace_open() or a function after it failed with `code`, as far as can be
+ * told: with the system's reason of TRACE_EIO (errno is still that), and with
+ * the part of the name or of the option `columns` (may be null) that
+ * TRACE_EOPTION is about. buf: room for size > 0 bytes; returns buf.
+ */
+const char *trace_explain(const char *name, const char *columns, int code,
+			  char *buf, size_t size);
 
 /*
  * The next request; its texts are valid until the next call. 1; 0 at the end;

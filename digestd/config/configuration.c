@@ -465,7 +465,7 @@ static int fill_option(struct config *c, const struct option *o, cfg_t *cfg)
 }
 
 static int fill_places(cfg_t *cfg, const char *section,
-		       struct config_place **out, size_t *n)
+		       struct upstream **out, size_t *n)
 {
 	unsigned count = cfg_size(cfg, section);
 
@@ -474,7 +474,7 @@ static int fill_places(cfg_t *cfg, const char *section,
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
 		cfg_t *sub = cfg_getnsec(cfg, section, i);
-		struct config_place *place = &(*out)[(*n)++];
+		struct upstream *place = &(*out)[(*n)++];
 		const char *url = cfg_getstr(sub, "url");
 
 		place->name = strdup(cfg_title(sub));
@@ -584,7 +584,7 @@ static void check_origins(struct config *c, const char *path,
 			  struct config_errors *errors)
 {
 	for (size_t i = 0; i < c->norigins; i++) {
-		struct config_place *o = &c->origins[i];
+		struct upstream *o = &c->origins[i];
 
 		if (!*o->url)
 			report(errors, "%s: origin \"%s\": url: not given\n",
@@ -713,7 +713,7 @@ int config_load(const char *path, struct config **out,
 	return 0;
 }
 
-static void free_places(struct config_place *places, size_t n)
+static void free_places(struct upstream *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(places[i].name);

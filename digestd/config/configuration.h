@@ -14,15 +14,10 @@
 #include <stdio.h>
 
 #include "codec/key.h"
+#include "digestd/io/upstream.h"
 
 struct tls;
 struct tls_client;
-
-/* A named section with a URL: an origin's host, a peer's name. */
-struct config_place {
-	char *name;
-	char *url; /* "http://host:port", without a path */
-};
 
 /* PEM files, null where not given. */
 struct config_tls_files {
@@ -44,13 +39,13 @@ struct config {
 	char *listen_admin;
 	int64_t threads;
 
-	struct config_place *origins;
+	struct upstream *origins;
 	size_t norigins;
 	char *default_origin;
 	bool forward;
 	bool forward_private;
 
-	struct config_place *peers;
+	struct upstream *peers;
 	size_t npeers;
 
 	int64_t cache_size;

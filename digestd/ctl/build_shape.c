@@ -13,21 +13,34 @@
 
 static const double DEFAULT_FP = .01;
 
-bool build_shape_is_right(const struct build_shape *s)
+static const char *squid_mistake(const struct build_shape *s)
 {
-	bool sized = s->objects || s->fp > 0;
+	if (s->nhash && s->nhash != SCD_SQUID_HASH)
+		return "--hashes: Squid's digests have 4";
+	return s->nbits % 8 || s->nbits > SCD_SQUID_MAX_BITS
+		       ? "--bits: not what Squid's digests can have"
+		       : NULL;
+}
 
-	if (s->nbits > SCD_BLOOM_MAX_BITS || s->nhash > SCD_MAX_HASH ||
-	    s->fp >= 1 || (s->nbits && sized))
-		return false;
+const char *build_shape_mistake(const struct build_shape *s)
+{
+	if (s->nbits > SCD_BLOOM_MAX_BITS)
+		return "--bits: too many";
+	if (s->nhash > SCD_MAX_HASH)
+		return "--hashes: too many";
+	if (s->fp >= 1)
+		return "--fp: not below 1";
+	if (s->nbits && (s->objects || s->fp > 0))
+		return "--bits excludes --objects and --fp";
 	switch (s->hashing) {
 	case SCD_HASHING_DOUBLE:
-		return !s->nbits == !s->nhash;
+		return !s->nbits == !s->nhash
+			       ? NULL
+			       : "--bits and --hashes go together";
 	case SCD_HASHING_SQUID:
-		return (!s->nhash || s->nhash == SCD_SQUID_HASH) &&
-		       s->nbits % 8 == 0 && s->nbits <= SCD_SQUID_MAX_BITS;
+		return squid_mistake(s);
 	}
-	return false;
+	return NULL;
 }
 
 bool build_shape_needs_count(const struct build_shape *s)

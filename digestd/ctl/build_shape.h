@@ -19,8 +19,8 @@ struct build_shape {
 	double fp;        /* rate of false positives, with objects */
 };
 
-/* Whether the options go together and are possible; tells nothing. */
-bool build_shape_is_right(const struct build_shape *s);
+/* Why the options do not go together or are not possible; null: they do. */
+const char *build_shape_mistake(const struct build_shape *s);
 
 /* Whether the number of objects has to be counted. */
 bool build_shape_needs_count(const struct build_shape *s);

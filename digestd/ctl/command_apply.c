@@ -70,7 +70,8 @@ int command_apply(int argc, char **argv)
 			return CTL_USAGE;
 	}
 	if (argc - optind < 2)
-		return arguments_wrong("apply", command_apply_help);
+		return arguments_wrong("apply", "needs a digest and deltas",
+				       command_apply_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(json, output) || !digest_file_may_write(output))
 		return CTL_USAGE;

@@ -194,7 +194,8 @@ int command_bench(int argc, char **argv)
 			return CTL_USAGE;
 	}
 	if (optind < argc)
-		return arguments_wrong("bench", command_bench_help);
+		return arguments_wrong("bench", "takes no operands",
+				       command_bench_help);
 	if (w.is_long)
 		w.bench.nkeys[w.bench.nsizes++] = 10000000;
 	choose_all(&w);

@@ -268,11 +268,14 @@ static int build(struct build *b)
 	return code;
 }
 
-static bool is_complete(const struct build *b)
+/* What is missing or wrong, or null. */
+static const char *mistake(const struct build *b)
 {
-	return (b->has_key || b->hex ||
-		b->shape.hashing != SCD_HASHING_DOUBLE) &&
-	       b->ids.instance && build_shape_is_right(&b->shape);
+	if (!b->has_key && !b->hex && b->shape.hashing == SCD_HASHING_DOUBLE)
+		return "--key, --hex or --hashing squid is needed";
+	if (!b->ids.instance)
+		return "--instance: may not be 0";
+	return build_shape_mistake(&b->shape);
 }
 
 int command_build(int argc, char **argv)
@@ -280,6 +283,7 @@ int command_build(int argc, char **argv)
 	char dash[] = "-", *standard_input[] = { dash, NULL };
 	struct build b = { .output = "-",
 			   .ids = { .instance = 1, .generation = 1 } };
+	const char *what;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
@@ -287,8 +291,9 @@ int command_build(int argc, char **argv)
 		if (c == '?' || !take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	if (!is_complete(&b))
-		return arguments_wrong("build", command_build_help);
+	what = mistake(&b);
+	if (what)
+		return arguments_wrong("build", what, command_build_help);
 	b.paths = optind < argc ? argv + optind : standard_input;
 	if (!digest_one_stdin(NULL, b.paths) ||
 	    !report_has_place(b.json, b.output) ||

@@ -132,9 +132,22 @@ static int convert(const struct convert *v, const char *path)
 	return code;
 }
 
+/* What cannot be done; null: nothing. */
+static const char *mistake(const struct convert *v, int operands)
+{
+	if (operands > 1)
+		return "converts one file";
+	if (v->capacity > INT32_MAX)
+		return "--capacity: more than Squid counts";
+	return v->entry_bits > SCD_SQUID_MAX_ENTRY_BITS
+		       ? "--entry-bits: not 1 to 127"
+		       : NULL;
+}
+
 int command_convert(int argc, char **argv)
 {
 	struct convert v = { .output = "-" };
+	const char *what;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:j", options, NULL)) !=
@@ -142,9 +155,9 @@ int command_convert(int argc, char **argv)
 		if (c == '?' || !take(&v, c, optarg))
 			return CTL_USAGE;
 	}
-	if (argc - optind > 1 || v.capacity > INT32_MAX ||
-	    v.entry_bits > SCD_SQUID_MAX_ENTRY_BITS)
-		return arguments_wrong("convert", command_convert_help);
+	what = mistake(&v, argc - optind);
+	if (what)
+		return arguments_wrong("convert", what, command_convert_help);
 	if (!report_has_place(v.json, v.output) ||
 	    !digest_file_may_write(v.output))
 		return CTL_USAGE;

@@ -186,7 +186,8 @@ int command_diff(int argc, char **argv)
 			return CTL_USAGE;
 	}
 	if (argc - optind != 2)
-		return arguments_wrong("diff", command_diff_help);
+		return arguments_wrong("diff", "needs two digests",
+				       command_diff_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(d.json, d.output) ||
 	    !digest_file_may_write(d.output))

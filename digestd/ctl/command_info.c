@@ -167,6 +167,7 @@ int command_info(int argc, char **argv)
 		json = true;
 	}
 	if (argc - optind != 1)
-		return arguments_wrong("info", command_info_help);
+		return arguments_wrong("info", "needs one file",
+				       command_info_help);
 	return info(argv[optind], json);
 }

@@ -145,8 +145,12 @@ int command_merge(int argc, char **argv)
 		if (c == '?' || !take(&m, c, optarg))
 			return CTL_USAGE;
 	}
-	if (argc == optind || !m.ids.instance)
-		return arguments_wrong("merge", command_merge_help);
+	if (argc == optind)
+		return arguments_wrong("merge", "needs digests",
+				       command_merge_help);
+	if (!m.ids.instance)
+		return arguments_wrong("merge", "--instance: may not be 0",
+				       command_merge_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(m.json, m.output) ||
 	    !digest_file_may_write(m.output))

@@ -236,7 +236,8 @@ int command_overlap(int argc, char **argv)
 		json = true;
 	}
 	if (argc - optind < 2)
-		return arguments_wrong("overlap", command_overlap_help);
+		return arguments_wrong("overlap", "needs two digests or more",
+				       command_overlap_help);
 	if (!digest_one_stdin(NULL, argv + optind))
 		return CTL_USAGE;
 	return with_memory(argv + optind, (size_t)(argc - optind), json);

@@ -143,7 +143,8 @@ int command_query(int argc, char **argv)
 			goto done;
 	}
 	if (argc - optind < 2)
-		arguments_wrong("query", command_query_help);
+		arguments_wrong("query", "needs a digest and URLs",
+				command_query_help);
 	else if (digest_one_stdin(NULL, argv + optind))
 		code = query_file(&q, argv[optind], argv + optind + 1);
 done:

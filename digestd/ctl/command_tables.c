@@ -243,9 +243,21 @@ static bool take(struct wishes *w, int option, const char *text)
 	return false;
 }
 
+/* What does not go together; null: nothing. */
+static const char *mistake(const struct wishes *w, bool operands)
+{
+	if (operands)
+		return "takes no operands";
+	if (!w->keys || w->keys > KIND_TABLE_MAX_KEYS)
+		return "--keys: not 1 to 256M";
+	return w->curve && w->json ? "--curve and --json exclude each other"
+				   : NULL;
+}
+
 int command_tables(int argc, char **argv)
 {
 	struct wishes w = { .trials = 1000, .seed = 1, .keys = 1000000 };
+	const char *what;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
@@ -253,9 +265,9 @@ int command_tables(int argc, char **argv)
 		if (c == '?' || !take(&w, c, optarg))
 			return CTL_USAGE;
 	}
-	if (optind < argc || !w.keys || w.keys > KIND_TABLE_MAX_KEYS ||
-	    (w.curve && w.json))
-		return arguments_wrong("tables", command_tables_help);
+	what = mistake(&w, optind < argc);
+	if (what)
+		return arguments_wrong("tables", what, command_tables_help);
 	if (w.kinds)
 		return kind_table_print(w.keys, w.seed, w.json);
 	if (w.curve)

@@ -164,8 +164,8 @@ static bool take_all(int argc, char **argv, struct wanted *w)
 	return true;
 }
 
-/* Fills in what was left open. Returns false if too much was. */
-static bool complete(struct wanted *w)
+/* Fills in what follows from the rest. Returns what is missing, or null. */
+static const char *complete(struct wanted *w)
 {
 	struct scd_goal *g = &w->goal;
 
@@ -174,8 +174,13 @@ static bool complete(struct wanted *w)
 	if (!w->has_updates &&
 	    (g->deltas > 0 || g->churn > 0 || g->replaced > 0))
 		g->most = SCD_UPDATE_XOR;
-	return g->objects && (g->fp > 0 || g->wire_bits > 0 ||
-			      (g->false_hit_bytes > 0 && g->lookups > 0));
+	if (!g->objects)
+		return "--objects is needed";
+	if (g->fp > 0 || g->wire_bits > 0 ||
+	    (g->false_hit_bytes > 0 && g->lookups > 0))
+		return NULL;
+	return "a goal is needed: --fp, --wire-bits, or --hit-cost with "
+	       "--lookups";
 }
 
 /* Tells what is wrong; where it is memory, how much would do. */
@@ -200,13 +205,15 @@ int command_tune(int argc, char **argv)
 {
 	struct scd_candidate list[SCD_CANDIDATES];
 	struct wanted w = {0};
+	const char *what;
 	size_t n;
 	int error;
 
 	if (!take_all(argc, argv, &w))
 		return CTL_USAGE;
-	if (optind < argc || !complete(&w))
-		return arguments_wrong("tune", command_tune_help);
+	what = optind < argc ? "takes no operands" : complete(&w);
+	if (what)
+		return arguments_wrong("tune", what, command_tune_help);
 	error = scd_tune_explain(&w.goal, list, &n);
 	if (error)
 		return refuse(w.goal, error);

@@ -222,7 +222,7 @@ int command_verify(int argc, char **argv)
 			goto done;
 	}
 	if (argc == optind)
-		arguments_wrong("verify", command_verify_help);
+		arguments_wrong("verify", "needs files", command_verify_help);
 	else if (digest_one_stdin(v.base_path, argv + optind))
 		code = verify(&v, argv + optind);
 	if (v.report && code != CTL_USAGE && report_json(json_incref(v.report)))

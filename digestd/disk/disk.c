@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
-#include "digestd/io/cache.h"
 
 enum {
 	COMPLAINTS = 5, /* in a period */

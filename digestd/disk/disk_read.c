@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
-#include "digestd/io/cache.h"
 
 enum {
 	IN_MEMORY_BYTES = 65536, /* larger bodies are sent from their file */

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "codec/cursor.h"
-#include "digestd/io/cache.h"
+#include "digestd/disk/cached.h"
 
 enum {
 	VERSION = 0x31445353, /* "SSD1" */

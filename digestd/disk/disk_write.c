@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
-#include "digestd/io/cache.h"
 
 enum { LINGER_NS = 50000000 };
 

@@ -20,8 +20,8 @@
 #include "digestd/core/admission.h"
 #include "digestd/core/cachestatus.h"
 #include "digestd/core/fields.h"
-#include "digestd/core/freshness.h"
 #include "digestd/core/store.h"
+#include "digestd/disk/cached.h"
 
 struct admitter;
 struct cache;
@@ -46,35 +46,6 @@ struct cache_settings {
 	const uint8_t *hash_secret; /* of the keys; 16 bytes */
 	struct admitter *admitter; /* borrowed; null: all is worth keeping */
 };
-
-/* A stored response: made, filled, put into the cache, then never changed. */
-struct cached {
-	struct store_entry entry; /* first: the store hands out these */
-	char *uri;               /* canonical; null: purged by its key only */
-	unsigned status;
-	struct fields fields;    /* as they are sent on */
-	struct fields selecting; /* see vary_select() */
-	struct freshness freshness;
-	char *body;
-	size_t body_len;
-	int body_fd;             /* where the body is; -1: in memory */
-	struct cached *body_of;  /* whose body this shares; null: its own */
-	uint64_t disk_id;        /* its number on disk, when it was read */
-	struct disk_entry *disk; /* the same on disk; under the cache's lock */
-	unsigned refs;           /* changed atomically */
-	int place; /* where it is to be stored, then where it is: an
-		      enum admission_decision, changed atomically */
-	struct cached *next;     /* on its way out of the store */
-};
-
-/* An empty one with one user. Null without memory. */
-struct cached *cached_new(void);
-
-/* One user more; returns c. */
-struct cached *cached_ref(struct cached *c);
-
-/* One user less; the last one frees. *c becomes null; null is allowed. */
-void cached_unref(struct cached **c);
 
 /*
  * Makes an empty cache. Returns 0, -EINVAL for an unknown policy or an

@@ -394,7 +394,7 @@ static char *digest_url(const char *url, const char *path)
 	return text;
 }
 
-static struct peer *peer_new(struct follow *f, const struct follow_place *place)
+static struct peer *peer_new(struct follow *f, const struct upstream *place)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	int64_t now_ms = loop_now_ms(f->loop);
@@ -419,7 +419,7 @@ static struct peer *peer_new(struct follow *f, const struct follow_place *place)
 }
 
 static struct peer *find(const struct follow *f,
-			 const struct follow_place *place)
+			 const struct upstream *place)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
 		if (!strcmp(f->peers[i]->name, place->name) &&
@@ -438,7 +438,7 @@ static bool holds(struct peer *const *peers, size_t n, const struct peer *p)
 	return false;
 }
 
-int follow_set_peers(struct follow *f, const struct follow_place *places,
+int follow_set_peers(struct follow *f, const struct upstream *places,
 		     size_t n)
 {
 	struct peer **peers = calloc(n ? n : 1, sizeof(*peers));
@@ -488,7 +488,7 @@ static void tick(void *arg)
 
 int follow_new(struct loop *loop, struct fetcher *fetcher,
 	       const struct follow_settings *settings,
-	       const struct follow_place *places, size_t n,
+	       const struct upstream *places, size_t n,
 	       void (*changed)(void *arg), void *arg, struct follow **out)
 {
 	struct follow *f = calloc(1, sizeof(*f));

@@ -11,6 +11,7 @@
 #include "codec/digest.h"
 #include "digestd/core/peer.h"
 #include "digestd/core/peerset.h"
+#include "digestd/io/upstream.h"
 
 struct fetcher;
 struct follow;
@@ -53,10 +54,6 @@ struct follow_settings {
 	const char *path; /* of the digest that is followed */
 };
 
-struct follow_place {
-	const char *name, *url;
-};
-
 /* One peer, for metrics and status. Pointers live until the next change. */
 struct follow_status {
 	const char *name, *url;
@@ -74,7 +71,7 @@ struct follow_status {
  */
 int follow_new(struct loop *loop, struct fetcher *fetcher,
 	       const struct follow_settings *settings,
-	       const struct follow_place *places, size_t n,
+	       const struct upstream *places, size_t n,
 	       void (*changed)(void *arg), void *arg, struct follow **out);
 
 void follow_free(struct follow **f);
@@ -83,7 +80,7 @@ void follow_free(struct follow **f);
  * Takes a new list of peers: those that stay (name and url) keep their digest,
  * health and counters. Returns 0 or -ENOMEM, and then nothing has changed.
  */
-int follow_set_peers(struct follow *f, const struct follow_place *places,
+int follow_set_peers(struct follow *f, const struct upstream *places,
 		     size_t n);
 
 /* Takes new times and limits; they count from the next fetch on. */

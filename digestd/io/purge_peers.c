@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/config/configuration.h"
 #include "digestd/core/fields.h"
 #include "digestd/io/fetch.h"
+#include "digestd/io/upstream.h"
 #include "digestd/os/log.h"
 
 enum {

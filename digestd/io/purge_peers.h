@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-struct config_place;
+struct upstream;
 struct fetcher;
 struct fields;
 struct purge_asks;
@@ -17,7 +17,7 @@ struct tls_client;
 /* Who is told, and how; all but the token is borrowed. */
 struct purge_peers {
 	struct fetcher *fetcher;
-	const struct config_place *peers;
+	const struct upstream *peers;
 	size_t npeers; /* 0: nobody is told */
 	char token[33];
 	unsigned timeout_ms; /* for all of one peer's answer */

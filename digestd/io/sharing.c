@@ -69,7 +69,7 @@ void sharing_free(struct sharing **s)
 }
 
 int sharing_set(struct sharing *s, const struct sharing_settings *settings,
-		const struct follow_place *places, size_t nplaces)
+		const struct upstream *places, size_t nplaces)
 {
 	const struct publisher_settings *publishing = &settings->publishing;
 

@@ -38,7 +38,7 @@ int sharing_new(const struct sharing_settings *settings, struct sharing **out);
 struct sharing_start {
 	struct loop *loop;
 	struct fetcher *fetcher;
-	const struct follow_place *places;
+	const struct upstream *places;
 	size_t nplaces;
 	void (*changed)(void *arg);
 	void *arg;
@@ -53,7 +53,7 @@ void sharing_free(struct sharing **s);
 
 /* A new list of peers, and new settings. Returns 0 or -ENOMEM. */
 int sharing_set(struct sharing *s, const struct sharing_settings *settings,
-		const struct follow_place *places, size_t nplaces);
+		const struct upstream *places, size_t nplaces);
 
 /* Parts of it. */
 struct seen *sharing_seen(const struct sharing *s);

@@ -55,9 +55,9 @@ bool arguments_real(const char *option, const char *text, double max,
 	return true;
 }
 
-int arguments_wrong(const char *command, const char *help)
+int arguments_wrong(const char *command, const char *what, const char *help)
 {
-	fprintf(stderr, "%s: %s: wrong arguments\n%s",
-		program_invocation_short_name, command, help);
+	fprintf(stderr, "%s: %s: %s\n%s",
+		program_invocation_short_name, command, what, help);
 	return TOOL_USAGE;
 }

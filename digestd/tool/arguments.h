@@ -18,7 +18,10 @@ bool arguments_number(const char *option, const char *text, uint64_t *out);
 bool arguments_real(const char *option, const char *text, double max,
 		    double *out);
 
-/* Tells that there is too much or too little; returns TOOL_USAGE. */
-int arguments_wrong(const char *command, const char *help);
+/*
+ * Tells what is missing, too much or does not go together, and how the command
+ * is used; returns TOOL_USAGE.
+ */
+int arguments_wrong(const char *command, const char *what, const char *help);
 
 #endif

@@ -77,8 +77,8 @@ def readme_shows_what_comes_out():
 
 ROWS = [
     # label, arguments, input, code, stdout, stderr
-    ("no log", ("advise", "-p", "3"), b"", 2, b"", "wrong arguments"),
-    ("no peers", ("advise", "-l", "t.csv"), b"", 2, b"", "wrong arguments"),
+    ("no log", ("advise", "-p", "3"), b"", 2, b"", "--log is needed"),
+    ("no peers", ("advise", "-l", "t.csv"), b"", 2, b"", "--peers is"),
     ("one peer", ("advise", "-l", "t.csv", "-p", "1"), b"", 2, b"", "2 to 64"),
     ("65", ("advise", "-l", "t.csv", "-p", "65"), b"", 2, b"", "2 to 64"),
     ("bad size", ("advise", "-l", "t.csv", "-p", "2", "-s", "x"), b"", 2, b"",

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "digestd/disk/cached.h"
 #include "digestd/disk/disk_index.h"
 #include "digestd/disk/disk_record.h"
-#include "digestd/io/cache.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/unit.h"
 

@@ -4,6 +4,7 @@
  */
 #include "tests/unit.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -309,6 +310,36 @@ static void bad_plans_are_refused(void **state)
 				 TRACE_EOPTION);
 }
 
+static void what_was_refused_is_told(void **state)
+{
+	static const struct {
+		const char *name, *columns, *why;
+	} rows[] = {
+		{ "gen:mit", NULL, "mit: unknown" },
+		{ "gen:dec,seed=1,colour=1", NULL, "colour=1: unknown" },
+		{ "gen:dec,seed=x,colour=1", NULL, "seed=x: unknown" },
+		{ "gen:dec,clients=0", NULL, "options that" },
+		{ "x.csv", "time,colour,url", "colour: unknown" },
+		{ "x.csv", "time,client", "options that" },
+		{ "x.csv", NULL, "options that" },
+	};
+	char why[TRACE_WHY_MAX], little[4];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		trace_explain(rows[i].name, rows[i].columns, TRACE_EOPTION,
+			      why, sizeof(why));
+		assert_memory_equal(why, rows[i].why, strlen(rows[i].why));
+	}
+	assert_string_equal(trace_explain("gen:mit", NULL, TRACE_EOPTION,
+					  little, sizeof(little)),
+			    "mit");
+	errno = ENOENT;
+	assert_string_equal(trace_explain("x", NULL, TRACE_EIO, why,
+					  sizeof(why)),
+			    strerror(ENOENT));
+}
+
 /*
  * Chi-square of the first ranks, and of runs of ranks behind them; 150 is far
  * beyond chance for 60 of them.
@@ -404,6 +435,7 @@ int main(void)
 		cmocka_unit_test(bad_distributions),
 		cmocka_unit_test(rows_are_the_same),
 		cmocka_unit_test(bad_plans_are_refused),
+		cmocka_unit_test(what_was_refused_is_told),
 		cmocka_unit_test(ranks_follow_zipf),
 		cmocka_unit_test(segments_have_a_slope),
 		cmocka_unit_test(functions_are_exact),

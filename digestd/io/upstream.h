@@ -1,0 +1,12 @@
+/*
+ * Who answers HTTP, as the configuration names it.
+ */
+#ifndef DIGESTD_IO_UPSTREAM_H
+#define DIGESTD_IO_UPSTREAM_H
+
+struct upstream {
+	char *name; /* of a peer; of an origin, the host */
+	char *url;  /* "http://host:port" or https, without a path */
+};
+
+#endif
