@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "digestd/core/conditional.h"
 #include "digestd/core/range.h"
@@ -169,6 +170,52 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 	send_body(r, status, f, c, &part);
 }
 
+/* Whether a request, by its own fields, is answered with all of a 200. */
+static bool has_no_conditions(const struct fields *in)
+{
+	for (size_t i = 0; i < fields_count(in); i++) {
+		const char *name = fields_at(in, i)->name;
+
+		if (!strncasecmp(name, "if-", 3) || !strcasecmp(name, "range"))
+			return false;
+	}
+	return true;
+}
+
+/* The slot of a hit whose reply depends on nothing but *hit; else null. */
+static struct ready_slot *find_ready(struct request *r,
+				     const struct ready_hit *hit, bool *wanted)
+{
+	const struct cached *c = hit->cached;
+
+	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
+	    r->from_peer || r->settings != r->worker->settings ||
+	    c->status != 200 || c->body_fd >= 0 ||
+	    !has_no_conditions(exchange_request(r->x)->fields))
+		return NULL;
+	return ready_find(&r->worker->ready, hit, wanted);
+}
+
+static bool send_ready(struct request *r, const struct ready_slot *slot)
+{
+	if (!slot || !slot->reply || !exchange_reply_shared(r->x, slot->reply))
+		return false;
+	count_bytes(r, slot->hit.cached->body_len);
+	return true;
+}
+
+/* Makes what all of a stored response is answered with, for this second. */
+static void make_ready(struct request *r, struct ready_slot *slot,
+		       const struct fields *f, struct cached *c)
+{
+	const struct body_memory body = { c->body, c->body_len, release_cached,
+					  cached_ref(c) };
+	struct shared_reply *reply = shared_reply_new(c->status, f, &body);
+
+	if (reply)
+		ready_keep(&r->worker->ready, slot, reply);
+}
+
 void reply_cached(struct request *r, struct cached *c)
 {
 	struct cachestatus status = status_of_cached(r);
@@ -176,8 +223,14 @@ void reply_cached(struct request *r, struct cached *c)
 	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
 						ADMISSION_RAM :
 						ADMISSION_DISK;
+	const struct ready_hit hit = { c, now_s(r), (int)place };
+	struct ready_slot *slot;
+	bool wanted = false;
 	struct fields f;
 
+	slot = find_ready(r, &hit, &wanted);
+	if (send_ready(r, slot))
+		return;
 	if (fields_copy(&c->fields, &f)) {
 		reply_error(r, 503, "memory");
 		return;
@@ -193,7 +246,10 @@ void reply_cached(struct request *r, struct cached *c)
 		reply_304(r, c, &f);
 		return;
 	}
-	reply_body(r, c, &f);
+	if (wanted)
+		make_ready(r, slot, &f, c);
+	if (!wanted || !send_ready(r, slot))
+		reply_body(r, c, &f);
 	fields_free(&f);
 }
 

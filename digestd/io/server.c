@@ -409,8 +409,7 @@ static void reset(struct conn *c)
 {
 	struct exchange *x = &c->x;
 
-	if (x->response)
-		MHD_destroy_response(x->response);
+	exchange_drop_response(x);
 	fields_clear(&x->fields);
 	*x = (struct exchange){
 		.fields = x->fields,

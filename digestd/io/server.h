@@ -179,6 +179,33 @@ void exchange_reply(struct exchange *x, unsigned status,
 		    const struct fields *fields, const void *body, size_t len,
 		    void (*release)(void *arg), void *arg);
 
+/* A body in memory, as for exchange_reply(). */
+struct body_memory {
+	const void *data;
+	size_t len;
+	void (*release)(void *arg);
+	void *arg;
+};
+
+/*
+ * A reply that is made once and given to any number of exchanges of one loop,
+ * with one user; null without memory, and then the body has been released.
+ * It is released when the last user and the last exchange are done with it.
+ */
+struct shared_reply;
+struct shared_reply *shared_reply_new(unsigned status,
+				      const struct fields *fields,
+				      const struct body_memory *body);
+
+/* One user less; null is allowed. */
+void shared_reply_unref(struct shared_reply *reply);
+
+/*
+ * Replies with it, and returns true; or false, without having replied: this
+ * connection is about to close, and must be told so in a header of its own.
+ */
+bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply);
+
 /* A body that is a part of an open file. */
 struct file_part {
 	int fd;

@@ -28,6 +28,7 @@ struct exchange {
 	void *data;
 	unsigned status;
 	struct MHD_Response *response; /* given, not yet queued */
+	struct shared_reply *shared;   /* whose that is; null: its own */
 	bool begun;     /* its header has been seen */
 	bool started;   /* the handler knows of it */
 	bool answered;  /* the handler has replied, or aborted */
@@ -140,6 +141,9 @@ void conn_break(struct conn *c);
 
 /* Replies with an error and closes the connection after it. */
 void exchange_refuse(struct exchange *x, unsigned status);
+
+/* Gives up the reply of an exchange, if there is one. */
+void exchange_drop_response(struct exchange *x);
 
 /* Hands the reply of an exchange to the library, inside on_access(). */
 enum MHD_Result exchange_queue(struct exchange *x);

@@ -14,6 +14,12 @@
 /* What the library may hold of a streamed body at once. */
 enum { STREAM_BLOCK_BYTES = 32768 };
 
+struct shared_reply {
+	struct MHD_Response *response;
+	unsigned status;
+	unsigned users; /* exchanges whose reply it is to be, and its owner */
+};
+
 /* A streamed reply. It may outlive its exchange, but is not read then. */
 struct stream {
 	struct exchange *x;
@@ -83,15 +89,24 @@ static void give(struct exchange *x, unsigned status,
 	conn_resume(c);
 }
 
+void exchange_drop_response(struct exchange *x)
+{
+	if (x->shared)
+		shared_reply_unref(x->shared);
+	else if (x->response)
+		MHD_destroy_response(x->response);
+	x->shared = NULL;
+	x->response = NULL;
+}
+
 enum MHD_Result exchange_queue(struct exchange *x)
 {
-	struct MHD_Response *response = x->response;
 	enum MHD_Result queued;
 
-	x->response = NULL;
 	conn_pace_start(exchange_conn(x));
-	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status, response);
-	MHD_destroy_response(response);
+	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status,
+				    x->response);
+	exchange_drop_response(x);
 	return queued;
 }
 
@@ -101,11 +116,24 @@ static void keep(void *arg)
 	(void)arg;
 }
 
+static struct MHD_Response *from_memory(const struct body_memory *body)
+{
+	struct MHD_Response *response;
+
+	/* the library takes it as writable, but only reads it */
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		body->len, (void *)(uintptr_t)body->data,
+		body->release ? body->release : keep, body->arg);
+	if (!response && body->release)
+		body->release(body->arg);
+	return response;
+}
+
 void exchange_reply(struct exchange *x, unsigned status,
 		    const struct fields *fields, const void *body, size_t len,
 		    void (*release)(void *arg), void *arg)
 {
-	struct MHD_Response *response;
+	const struct body_memory memory = { body, len, release, arg };
 
 	if (status == 304 && !len) { /* a length of 0 would be the 200's */
 		struct body_source none = { .release = release, .arg = arg };
@@ -113,12 +141,54 @@ void exchange_reply(struct exchange *x, unsigned status,
 		exchange_reply_stream(x, status, fields, -1, &none);
 		return;
 	}
-	/* the library takes it as writable, but only reads it */
-	response = MHD_create_response_from_buffer_with_free_callback_cls(
-		len, (void *)(uintptr_t)body, release ? release : keep, arg);
-	if (!response && release)
-		release(arg);
-	give(x, status, fields, response);
+	give(x, status, fields, from_memory(&memory));
+}
+
+struct shared_reply *shared_reply_new(unsigned status,
+				      const struct fields *fields,
+				      const struct body_memory *body)
+{
+	struct shared_reply *reply = malloc(sizeof(*reply));
+	struct MHD_Response *response = from_memory(body);
+
+	if (response && fields && add_fields(response, fields)) {
+		MHD_destroy_response(response);
+		response = NULL;
+	}
+	if (reply && response) {
+		*reply = (struct shared_reply){ response, status, 1 };
+		return reply;
+	}
+	if (response)
+		MHD_destroy_response(response);
+	free(reply);
+	return NULL;
+}
+
+void shared_reply_unref(struct shared_reply *reply)
+{
+	if (!reply || --reply->users)
+		return;
+	MHD_destroy_response(reply->response);
+	free(reply);
+}
+
+bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
+{
+	struct conn *c = exchange_conn(x);
+
+	if (c->server->draining || x->refused)
+		return false;
+	if (x->aborted) /* as in give() */
+		return true;
+	assert(!x->answered);
+	x->answered = true;
+	x->status = reply->status;
+	x->response = reply->response;
+	x->shared = reply;
+	reply->users++;
+	conn_resume(c);
+	return true;
 }
 
 void exchange_reply_file(struct exchange *x, unsigned status,

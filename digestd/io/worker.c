@@ -55,6 +55,7 @@ static int open_all(struct worker *w)
 		err = fetcher_new(w->loop, per_host, &w->public);
 	if (err)
 		return err;
+	w->ready.loop = w->loop;
 	w->purger = (struct purger){ .loop = w->loop, .cache = w->cache };
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
@@ -107,6 +108,8 @@ void worker_stop(struct worker **worker)
 	}
 	if (w->loop) /* messages that have come too late are taken in */
 		loop_turn(w->loop, 0);
+	if (w->ready.loop)
+		ready_clear(&w->ready);
 	server_free(&w->data);
 	server_free(&w->peer);
 	purger_stop(&w->purger);
@@ -166,6 +169,7 @@ static void take_settings(void *arg)
 		server_set_tls(w->data, news->settings->data_tls);
 	if (w->peer)
 		server_set_tls(w->peer, news->settings->peer_tls);
+	ready_clear(&w->ready);
 	worker_settings_unref(w->settings);
 	w->settings = news->settings;
 	free(news);

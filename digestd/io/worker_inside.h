@@ -9,6 +9,7 @@
 
 #include "digestd/io/fetch.h"
 #include "digestd/io/purge.h"
+#include "digestd/io/ready.h"
 #include "digestd/io/server.h"
 #include "digestd/io/worker.h"
 #include "digestd/os/log.h"
@@ -30,6 +31,7 @@ struct worker {
 	struct worker_counters counters; /* written here, read anywhere */
 	struct log_limit untrusted_log;
 	struct purger purger; /* for peers */
+	struct ready ready;
 
 	pthread_t thread;
 	bool started;

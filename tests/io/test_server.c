@@ -21,6 +21,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "digestd/core/fields.h"
 #include "digestd/io/server.h"
 #include "digestd/os/loop.h"
 
@@ -33,6 +34,8 @@ static struct {
 	char big[BIG];
 	atomic_int begun, done, aborted, released;
 	struct loop_call stop;
+	struct shared_reply *shared;
+	struct exchange *waiting;
 	atomic_bool drained;
 } at;
 
@@ -107,6 +110,30 @@ static void count_release(void *arg)
 	atomic_fetch_add(&at.released, 1);
 }
 
+/* With the one shared reply; or, if that cannot be, with another. */
+static void reply_shared(struct exchange *x)
+{
+	const struct body_memory body = { "shared", 6, count_release, NULL };
+	struct fields f;
+
+	if (!at.shared) {
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, "X-Made", "once"), 0);
+		at.shared = shared_reply_new(203, &f, &body);
+		fields_free(&f);
+		assert_non_null(at.shared);
+	}
+	if (!exchange_reply_shared(x, at.shared))
+		exchange_reply_copy(x, 200, NULL, "own", 3);
+}
+
+static void drop_shared(void *arg)
+{
+	(void)arg;
+	shared_reply_unref(at.shared);
+	at.shared = NULL;
+}
+
 static void reply_late(struct exchange *x, int delay_ms)
 {
 	struct drip *d = calloc(1, sizeof(*d));
@@ -156,6 +183,10 @@ static void on_request(void *arg, struct exchange *x)
 		reply_late(x, 5);
 	} else if (!strcmp(t, "/never")) {
 		reply_late(x, 60000);
+	} else if (!strcmp(t, "/shared")) {
+		reply_shared(x);
+	} else if (!strcmp(t, "/wait")) {
+		at.waiting = x;
 	} else if (!strcmp(t, "/abort")) {
 		exchange_abort(x);
 	} else if (!strcmp(t, "/304")) {
@@ -259,6 +290,7 @@ static int tear_down(void **state)
 	(void)state;
 	loop_stop(at.loop);
 	pthread_join(at.thread, NULL);
+	drop_shared(NULL);
 	server_free(&at.server);
 	loop_free(&at.loop);
 	return 0;
@@ -496,6 +528,58 @@ static void draining_finishes_what_is_under_way(void **state)
 	assert_true(atomic_load(&at.drained));
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	while ((text = strstr(text, part)) != NULL) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+static void one_reply_for_many(void **state)
+{
+	struct loop_call drop = { .run = drop_shared };
+	char *reply = ask("GET /shared" KEEP "GET /shared" KEEP
+			  "HEAD /shared" KEEP "GET /shared" CLOSE, NULL);
+
+	(void)state;
+	assert_int_equal(count_of(reply, "HTTP/1.1 203"), 4);
+	assert_int_equal(count_of(reply, "X-Made: once\r\n"), 4);
+	assert_int_equal(count_of(reply, "ength: 6\r\n"), 4);
+	assert_int_equal(count_of(reply, "\r\n\r\nshared"), 3);
+	free(reply);
+	wait_for(&at.done, 4);
+	assert_int_equal(atomic_load(&at.released), 0);
+	loop_post(at.loop, &drop);
+	wait_for(&at.released, 1);
+}
+
+static void drain_and_reply(void *arg)
+{
+	run_drain(arg);
+	reply_shared(at.waiting);
+}
+
+/* It would not tell the client that the connection closes. */
+static void a_shared_reply_is_not_for_a_drain(void **state)
+{
+	int fd = dial();
+	char *reply;
+
+	(void)state;
+	say(fd, "GET /wait" KEEP);
+	wait_for(&at.begun, 1);
+	at.stop = (struct loop_call){ .run = drain_and_reply };
+	loop_post(at.loop, &at.stop);
+	reply = hear(fd, NULL);
+	assert_non_null(strstr(reply, "onnection: close"));
+	assert_non_null(strstr(reply, "\r\n\r\nown"));
+	free(reply);
+}
+
 /* Reads one reply with "\r\n\r\n/a%41?q" at its end. */
 static void hear_one(int fd)
 {
@@ -555,6 +639,10 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup_teardown(
 			draining_finishes_what_is_under_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_reply_for_many, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_shared_reply_is_not_for_a_drain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_busy_clients_do_not_stall,
 						set_up, tear_down),
 	};

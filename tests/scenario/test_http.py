@@ -41,6 +41,42 @@ def test_head_is_answered_from_the_store(node, origin):
     assert r.source == "hit" and origin.count() == 1
 
 
+def test_hits_in_a_row_differ_where_they_must(node, origin):
+    """The third one and on are answered with what the second has left."""
+    origin.set("/a", **fresh(b"hello", ETag='"1"', Vary="X-V"))
+    node.get("/a")
+    end, ages = time.monotonic() + 2.5, set()
+    while time.monotonic() < end:
+        r = node.get("/a")
+        assert (r.status, r.body, r.source) == (200, b"hello", "hit")
+        ttl = int(r.get("Cache-Status").split("ttl=")[1].split(";")[0])
+        assert ttl + int(r.get("Age")) == 60
+        ages.add(int(r.get("Age")))
+        for fields, status, body in (({"If-None-Match": '"1"'}, 304, b""),
+                                     ({"if-none-match": '"2"'}, 200, b"hello"),
+                                     ({"range": "bytes=1-2"}, 206, b"el"),
+                                     ({"Range": "bytes=9-"}, 416, None)):
+            r = node.get("/a", headers=fields)
+            assert r.status == status and body in (None, r.body)
+        r = node.get("/a", method="HEAD")
+        assert (r.body, r.get("Content-Length")) == (b"", "5")
+    assert len(ages) >= 2 and origin.count() == 1
+    assert node.get("/a", headers={"X-V": "1"}).source == "origin"
+
+
+def test_hits_in_a_row_end_with_the_object(node, origin):
+    for i in range(20):
+        origin.set("/a", **fresh(b"%d" % i))
+        origin.set("/b", **fresh(b"b", Cache_Control="max-age=1"))
+        assert node.get("/a").source == "origin"
+        for _ in range(4):
+            r = node.get("/a")
+            assert (r.source, r.body) == ("hit", b"%d" % i)
+        assert node.get("/a", method="DELETE").status < 500
+    node.get("/b")
+    until(lambda: node.get("/b").source == "origin")
+
+
 def test_conditional_request_gets_304(node, origin):
     origin.set("/a", **fresh(b"x", ETag='"v1"'))
     node.get("/a")

@@ -1,0 +1,84 @@
+/*
+ * Replies that are ready: a table in which a hit has one place.
+ */
+#include "digestd/io/ready.h"
+
+#include "digestd/io/cache.h"
+#include "digestd/io/server.h"
+
+enum { SWEEP_MS = 1000 };
+
+static bool same_hit(const struct ready_hit *a, const struct ready_hit *b)
+{
+	return a->cached == b->cached && a->at_s == b->at_s &&
+	       a->place == b->place;
+}
+
+struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
+			      bool *wanted)
+{
+	uint64_t i = hit->cached->entry.key.lo & (READY_SLOTS - 1);
+	struct ready_slot *slot = &ready->slots[i];
+
+	if (same_hit(&slot->hit, hit)) {
+		*wanted = !slot->reply;
+		return slot;
+	}
+	shared_reply_unref(slot->reply);
+	*slot = (struct ready_slot){ .hit = *hit };
+	*wanted = false;
+	return slot;
+}
+
+/* Returns whether there are still replies. */
+static bool drop(struct ready *ready, const int64_t *but_of_s)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < READY_SLOTS; i++) {
+		struct ready_slot *slot = &ready->slots[i];
+
+		if (!slot->reply)
+			continue;
+		if (but_of_s && slot->hit.at_s == *but_of_s) {
+			left = true;
+			continue;
+		}
+		shared_reply_unref(slot->reply);
+		*slot = (struct ready_slot){ 0 };
+	}
+	return left;
+}
+
+static void sweep(void *arg)
+{
+	struct ready *ready = arg;
+
+	ready_sweep(ready, loop_wall_s(ready->loop));
+}
+
+static void sweep_later(struct ready *ready)
+{
+	loop_timer_set(ready->loop, &ready->timer,
+		       loop_now_ms(ready->loop) + SWEEP_MS, sweep, ready);
+}
+
+void ready_sweep(struct ready *ready, int64_t now_s)
+{
+	if (drop(ready, &now_s))
+		sweep_later(ready);
+}
+
+void ready_keep(struct ready *ready, struct ready_slot *slot,
+		struct shared_reply *reply)
+{
+	slot->reply = reply;
+	if (!ready->timer.link)
+		sweep_later(ready);
+}
+
+void ready_clear(struct ready *ready)
+{
+	drop(ready, NULL);
+	loop_timer_clear(ready->loop, &ready->timer);
+}
