@@ -2,7 +2,7 @@
  * The configuration of digestd: a file in libconfuse's syntax, checked as a
  * whole before anything of it takes effect.
  *
- * Every option is one row of a table in configuration.c, from which the
+ * Every option is one row of a table in option_table.c, from which the
  * parser, its checks, the defaults and `digestd --options` come.
  */
 #ifndef DIGESTD_CONFIG_CONFIGURATION_H

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "digestd/config/configuration_check.h"
 #include "digestd/io/server.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
@@ -47,25 +48,6 @@ bool config_tls_is_version(const char *text)
 	return !strcmp(text, "1.2") || !strcmp(text, "1.3");
 }
 
-void config_report(struct config_errors *e, const char *format, va_list args)
-{
-	size_t room = sizeof(e->text) - e->len;
-	int n = vsnprintf(e->text + e->len, room, format, args);
-
-	if (n > 0)
-		e->len += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-__attribute__((format(printf, 2, 3))) static void
-report(struct config_errors *e, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	config_report(e, format, args);
-	va_end(args);
-}
-
 /* "FILE:LINE: tls_peer_key: what": without a line when it is not given. */
 static void find_fault(const struct config_check *check, const struct set *set,
 		       enum tls_file file, struct config_errors *to)
@@ -77,9 +59,9 @@ static void find_fault(const struct config_check *check, const struct set *set,
 		 suffixes[file]);
 	line = check->line_of(option);
 	if (line)
-		report(to, "%s:%u: %s: ", check->path, line, option);
+		config_report(to, "%s:%u: %s: ", check->path, line, option);
 	else
-		report(to, "%s: %s: ", check->path, option);
+		config_report(to, "%s: %s: ", check->path, option);
 }
 
 static const char *path_of(const struct config_tls_files *f,
@@ -103,13 +85,13 @@ static bool is_whole(const struct config_check *check, const struct set *set,
 
 	if (!f->certificate != !f->key) {
 		find_fault(check, set, missing, check->errors);
-		report(check->errors, "not given, but the %s is\n",
+		config_report(check->errors, "not given, but the %s is\n",
 			      f->key ? "key" : "certificate");
 		return false;
 	}
 	if (set->server && !set->client && f->authorities && !f->certificate) {
 		find_fault(check, set, TLS_AUTHORITIES, check->errors);
-		report(check->errors, "needs tls_%s_certificate\n",
+		config_report(check->errors, "needs tls_%s_certificate\n",
 			      set->name);
 		return false;
 	}
@@ -126,10 +108,10 @@ static void warn_of_age(const struct config_check *check,
 		return;
 	find_fault(check, set, TLS_CERTIFICATE, check->warnings);
 	if (left_s < 0)
-		report(check->warnings, "%s: has expired\n",
+		config_report(check->warnings, "%s: has expired\n",
 			      f->certificate);
 	else
-		report(check->warnings, "%s: expires within %lld days\n",
+		config_report(check->warnings, "%s: expires within %lld days\n",
 			      f->certificate,
 			      (long long)((left_s + DAY_S - 1) / DAY_S));
 }
@@ -161,7 +143,7 @@ static void load_set(struct config *c, const struct config_check *check,
 	if (!err)
 		return;
 	find_fault(check, set, fault.file, check->errors);
-	report(check->errors, "%s: %s\n", path_of(f, fault.file),
+	config_report(check->errors, "%s: %s\n", path_of(f, fault.file),
 		      err == -EINVAL ? fault.text : strerror(-err));
 }
 
@@ -170,7 +152,7 @@ void config_tls_load(struct config *c, const struct config_check *check)
 	for (size_t i = 0; i < NSETS; i++)
 		load_set(c, check, &sets[i]);
 	if ((c->tls_data || c->tls_peer || c->tls_admin) && !server_has_tls())
-		report(check->errors, "%s: tls_*_certificate: this "
+		config_report(check->errors, "%s: tls_*_certificate: this "
 			      "libmicrohttpd was built without TLS\n",
 			      check->path);
 }

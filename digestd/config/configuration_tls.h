@@ -5,8 +5,6 @@
 #ifndef DIGESTD_CONFIG_CONFIGURATION_TLS_H
 #define DIGESTD_CONFIG_CONFIGURATION_TLS_H
 
-#include <stdarg.h>
-
 #include "digestd/config/configuration.h"
 
 /* Where findings go, with the file and the option's line if it has one. */
@@ -27,9 +25,5 @@ bool config_tls_is_version(const char *text);
 void config_tls_load(struct config *c, const struct config_check *check);
 
 void config_tls_free(struct config *c);
-
-/* Adds to findings; past their end they are cut. */
-void config_report(struct config_errors *e, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Who answers HTTP, as the configuration names it.
+ * A peer or an origin, as the configuration names it.
  */
 #ifndef DIGESTD_IO_UPSTREAM_H
 #define DIGESTD_IO_UPSTREAM_H

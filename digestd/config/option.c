@@ -1,0 +1,207 @@
+/*
+ * What a kind of options takes, how it is told what is wrong, and where a value
+ * goes.
+ */
+#include "digestd/config/option.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/config/configuration_tls.h"
+#include "digestd/config/value.h"
+#include "digestd/core/admission_tell.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/placement.h"
+#include "digestd/core/store.h"
+#include "digestd/disk/disk.h"
+#include "digestd/io/admitter.h"
+
+/* Exactly one of the functions is given; none for flags, which libconfuse
+ * reads. */
+struct kind {
+	bool (*text)(const char *text);
+	bool (*number)(const char *text, int64_t *out);
+	bool (*share)(const char *text, double *out);
+	const char *wrong; /* follows a value that is not of the kind */
+	const char *unit;  /* of a number's range */
+};
+
+static bool is_some(const char *text)
+{
+	return *text;
+}
+
+static bool is_token(const char *text)
+{
+	return field_is_token(text, strlen(text));
+}
+
+static bool is_folder(const char *text)
+{
+	return *text == '/';
+}
+
+static bool is_eviction(const char *text)
+{
+	return eviction_policy_find(text);
+}
+
+static bool is_admission(const char *text)
+{
+	return admitter_policy(text);
+}
+
+static bool is_tell(const char *text)
+{
+	enum admission_tell tell;
+
+	return admission_tell_read(text, &tell);
+}
+
+static bool is_placement(const char *text)
+{
+	enum placement placement;
+
+	return placement_read(text, &placement);
+}
+
+static bool read_seconds(const char *text, int64_t *out)
+{
+	if (!value_time_ms(text, out) || *out % 1000)
+		return false;
+	*out /= 1000;
+	return true;
+}
+
+/* clang-format off */
+static const struct kind kinds[] = {
+	[TEXT] = { .text = is_some, .wrong = "is empty" },
+	[TOKEN] = { .text = is_token,
+		    .wrong = "is not a token (letters, digits, - . _)" },
+	[ADDRESS] = { .text = value_is_address,
+		      .wrong = "is not an address such as 127.0.0.1:8080" },
+	[URL] = { .text = value_is_url,
+		  .wrong = "is not a URL such as http://host:port" },
+	[FOLDER] = { .text = is_folder, .wrong = "is not an absolute path" },
+	[POLICY] = { .text = is_eviction,
+		     .wrong = "is no eviction policy, such as sieve or lru" },
+	[ADMISSION] = { .text = is_admission,
+			.wrong = "is not none, aged, probation or auto" },
+	[TELL] = { .text = is_tell, .wrong = "is not none, nginx or field" },
+	[PLACEMENT] = { .text = is_placement,
+			.wrong = "is not keep, second, single, single-seen or "
+				 "single-shared" },
+	[LEVEL] = { .text = value_is_level,
+		    .wrong = "is not error, warning, info or debug" },
+	[VERSION] = { .text = config_tls_is_version,
+		      .wrong = "is not 1.2 or 1.3" },
+	[NUMBER] = { .number = value_number, .wrong = "is not a number",
+		     .unit = "" },
+	[SIZE] = { .number = value_size, .wrong = "is not a size such as 64M",
+		   .unit = " bytes" },
+	[TIME_MS] = { .number = value_time_ms,
+		      .wrong = "is not a time such as 500ms, 30s, 5m",
+		      .unit = " ms" },
+	[TIME_S] = { .number = read_seconds,
+		     .wrong = "is not a time in whole seconds such as 30s",
+		     .unit = " s" },
+	[SHARE] = { .share = value_share, .wrong = "is not within 0..1" },
+	[FLAG] = { .wrong = "is not true or false" },
+};
+/* clang-format on */
+
+const struct config_option *option_find(const char *name)
+{
+	for (size_t i = 0; i < config_noptions; i++) {
+		if (!strcmp(config_options[i].name, name))
+			return &config_options[i];
+	}
+	return NULL;
+}
+
+bool option_is_string(const struct config_option *o)
+{
+	return kinds[o->kind].text;
+}
+
+/* A number that is one, but not within its range. */
+static const char *range_fault(const struct config_option *o, char room[128])
+{
+	const char *unit = kinds[o->kind].unit;
+
+	if (o->max == INT64_MAX)
+		snprintf(room, 128, "is below %" PRId64 "%s", o->min, unit);
+	else
+		snprintf(room, 128, "is not within %" PRId64 " to %" PRId64
+			 "%s", o->min, o->max, unit);
+	return room;
+}
+
+const char *option_fault(const struct config_option *o, const char *text,
+			 char room[static 128])
+{
+	const struct kind *kind = &kinds[o->kind];
+	int64_t number;
+	double share;
+
+	if (o->kind == FOLDER && !disk_is_built())
+		return "needs a digestd that is built with LMDB";
+	if (kind->number) {
+		if (!kind->number(text, &number))
+			return kind->wrong;
+		return number >= o->min && number <= o->max ?
+			       NULL :
+			       range_fault(o, room);
+	}
+	if (kind->share)
+		return kind->share(text, &share) ? NULL : kind->wrong;
+	return !kind->text || kind->text(text) ? NULL : kind->wrong;
+}
+
+static void *member(struct config *c, const struct config_option *o)
+{
+	return (char *)c + o->at;
+}
+
+int option_set(const struct config_option *o, struct config *c,
+	       const char *text)
+{
+	const struct kind *kind = &kinds[o->kind];
+
+	if (kind->share)
+		return kind->share(text, member(c, o)) ? 0 : -EINVAL;
+	if (kind->number)
+		return kind->number(text, member(c, o)) ? 0 : -EINVAL;
+	*(char **)member(c, o) = strdup(text);
+	return *(char **)member(c, o) ? 0 : -ENOMEM;
+}
+
+void option_set_flag(const struct config_option *o, struct config *c, bool on)
+{
+	*(bool *)member(c, o) = on;
+}
+
+void option_clear(const struct config_option *o, struct config *c)
+{
+	if (option_is_string(o))
+		free(*(char **)member(c, o));
+}
+
+bool option_is_same(const struct config_option *o, const struct config *a,
+		    const struct config *b)
+{
+	const char *x = (const char *)a + o->at;
+	const char *y = (const char *)b + o->at;
+	const char *s, *t;
+
+	if (o->kind == FLAG)
+		return *(const bool *)x == *(const bool *)y;
+	if (!option_is_string(o))
+		return !memcmp(x, y, sizeof(int64_t));
+	memcpy(&s, x, sizeof(s));
+	memcpy(&t, y, sizeof(t));
+	return s && t ? !strcmp(s, t) : s == t;
+}

@@ -1,0 +1,80 @@
+/*
+ * The options of a configuration: rows of one table, and what their kinds of
+ * values are. A value is a string, as in the file, until it is set.
+ */
+#ifndef DIGESTD_CONFIG_OPTION_H
+#define DIGESTD_CONFIG_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config;
+
+enum option_kind {
+	TEXT,      /* a string; null when it is not given */
+	TOKEN,     /* a string of token characters */
+	ADDRESS,   /* "127.0.0.1:8080", "[::1]:8080", ":8080" */
+	URL,       /* "http://host:port" */
+	FOLDER,    /* an absolute path, of the disk tier */
+	POLICY,    /* the name of an eviction policy */
+	ADMISSION, /* ... of an admission policy */
+	TELL,      /* none, nginx or field */
+	PLACEMENT,
+	LEVEL,     /* of the log */
+	VERSION,   /* of TLS */
+	NUMBER,
+	SIZE,      /* bytes: 64K, 64M, 64G */
+	TIME_MS,   /* 500ms, 30s, 5m, 1h */
+	TIME_S,
+	SHARE,     /* 0..1 */
+	FLAG,
+};
+
+enum {
+	OPTIONS_MAX = 128, /* rows; for arrays of something for each of them */
+};
+
+struct config_option {
+	const char *name;
+	enum option_kind kind;
+	size_t at; /* in struct config */
+	const char *value; /* the default, as in a file */
+	int64_t min, max;
+	bool restart; /* takes effect only at a start */
+	const char *help;
+};
+
+/* The table, and how many rows it has. */
+extern const struct config_option config_options[];
+extern const size_t config_noptions;
+
+/* The row of that name, or null. */
+const struct config_option *option_find(const char *name);
+
+/* Whether the member is an allocated string (or null). */
+bool option_is_string(const struct config_option *o);
+
+/*
+ * Null when a text is a value of the option; otherwise what is wrong with it,
+ * to follow the value in a message. `room` is for that message, if it has to
+ * be written.
+ */
+const char *option_fault(const struct config_option *o, const char *text,
+			 char room[static 128]);
+
+/* Sets the member to a value. Returns 0, -EINVAL (it is none) or -ENOMEM. */
+int option_set(const struct config_option *o, struct config *c,
+	       const char *text);
+
+/* Sets a flag's member. */
+void option_set_flag(const struct config_option *o, struct config *c, bool on);
+
+/* Frees what option_set() has allocated. */
+void option_clear(const struct config_option *o, struct config *c);
+
+/* Whether two configurations have the same value. */
+bool option_is_same(const struct config_option *o, const struct config *a,
+		    const struct config *b);
+
+#endif
