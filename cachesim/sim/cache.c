@@ -71,7 +71,7 @@ static int grow(struct sim_cache *c)
 		return SCD_ENOMEM;
 	err = grow_held(c, (uint32_t)nslots);
 	if (!err)
-		err = sim_map_reserve(&c->map, (uint32_t)nslots);
+		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->held);
 	if (!err)
 		err = eviction_reserve(c->eviction, (uint32_t)nslots);
 	if (err)
@@ -122,7 +122,7 @@ void sim_cache_free(struct sim_cache **c)
 
 static uint32_t slot_of(const struct sim_cache *c, uint32_t object)
 {
-	return sim_map_find(&c->map, object);
+	return sim_map_find(&c->map, object, c->held);
 }
 
 bool sim_cache_get(struct sim_cache *c, uint32_t object)
@@ -143,7 +143,7 @@ bool sim_cache_has(const struct sim_cache *c, uint32_t object)
 /* A slot that the policy does not know any more becomes free. */
 static void empty_slot(struct sim_cache *c, uint32_t slot)
 {
-	sim_map_remove(&c->map, c->held[slot].object);
+	sim_map_remove(&c->map, c->held[slot].object, slot);
 	c->bytes -= c->held[slot].size;
 	c->held[slot].object = c->free_slot;
 	c->free_slot = slot;
@@ -241,8 +241,11 @@ void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
 {
 	uint32_t slot = sim_map_guess(&c->map, object);
 
-	if (slot != EVICTION_NONE)
-		eviction_prefetch(c->eviction, slot);
+	if (slot == EVICTION_NONE)
+		return;
+	eviction_prefetch(c->eviction, slot);
+	if (c->config.hashed)
+		__builtin_prefetch(&c->held[slot]);
 }
 
 unsigned sim_cache_foresee(const struct sim_cache *c,

@@ -3,7 +3,7 @@
  * policies, and instead of a hash table an array from object to slot. Nothing
  * is stored but what is needed to decide.
  *
- * Costs: 4 bytes an object of the trace, or none of these but some 12 a cached
+ * Costs: 4 bytes an object of the trace, or none of these but 10 a cached
  * object more with `hashed`, which is for many caches over one trace; 8 bytes
  * a cached object, and what the policy takes. A get is one array access and
  * the policy's, both of which sim_cache_prefetch() can start earlier.

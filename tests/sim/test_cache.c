@@ -245,12 +245,12 @@ static void test_map(void **state)
 
 	(void)state;
 	assert_int_equal(sim_map_init(&m, 0, true), 0);
-	assert_int_equal(sim_map_reserve(&m, NSLOTS), 0);
+	assert_int_equal(sim_map_reserve(&m, NSLOTS, held), 0);
 	for (int i = 0; i < STEPS; i++) {
 		uint32_t slot = (uint32_t)random_below(&random, NSLOTS);
 
 		if (in[slot])
-			sim_map_remove(&m, held[slot].object);
+			sim_map_remove(&m, held[slot].object, slot);
 		else
 			held[slot].object = slot + NSLOTS * (uint32_t)
 				       random_below(&random, 1 << 20);
@@ -259,9 +259,10 @@ static void test_map(void **state)
 		in[slot] = !in[slot];
 		slot = (uint32_t)random_below(&random, NSLOTS);
 		if (in[slot])
-			assert_int_equal(sim_map_find(&m, held[slot].object),
-					 slot);
-		assert_int_equal(sim_map_find(&m, UINT32_MAX - 1),
+			assert_int_equal(
+				sim_map_find(&m, held[slot].object, held),
+				slot);
+		assert_int_equal(sim_map_find(&m, UINT32_MAX - 1, held),
 				 EVICTION_NONE);
 	}
 	sim_map_free(&m);
