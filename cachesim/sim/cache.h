@@ -36,6 +36,10 @@ struct sim_cache_config {
 	 * the cache. Null: nobody cares. */
 	void (*evicted)(void *arg, uint32_t object);
 	void *arg;
+	/* What evicted() touches: so many bytes by object, fetched before.
+	 * Null: nothing. */
+	const uint8_t *rows;
+	size_t row;
 };
 
 struct sim_cache_stats {
@@ -76,13 +80,6 @@ void sim_cache_resize(struct sim_cache *c, uint64_t capacity);
  * ahead: the first step fetches its slot, the second what the policy has. */
 void sim_cache_prefetch(const struct sim_cache *c, uint32_t object);
 void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object);
-
-enum { SIM_VICTIMS = 2 };
-
-/* The objects that are likely to be evicted next, whose places are fetched
- * then; returns how many. */
-unsigned sim_cache_foresee(const struct sim_cache *c,
-			   uint32_t object[SIM_VICTIMS]);
 
 /* Requests for sim_cache_replay(). */
 struct sim_cache_requests {

@@ -200,6 +200,8 @@ static int make_proxy(struct sim_cluster *s, unsigned number)
 		.hash = s->trace->hash,
 		.evicted = sim_evicted,
 		.arg = p,
+		.rows = s->objects.at,
+		.row = s->objects.row,
 	};
 
 	p->cluster = s;

@@ -1,8 +1,8 @@
 /*
  * What a request will touch, fetched some requests ahead: an object's row,
  * then its place in the cache and in summaries, then what the eviction policy
- * has of it, and of what it will evict. Nothing depends on any of this but
- * time.
+ * has of it. (What is evicted is fetched as the one before it goes.) Nothing
+ * depends on any of this but time.
  */
 #ifndef CACHESIM_SIM_PREFETCH_H
 #define CACHESIM_SIM_PREFETCH_H
@@ -32,33 +32,15 @@ sim_prefetch_row(struct sim_cluster *s, uint64_t request)
 		__builtin_prefetch(&s->trace->hash[object]);
 }
 
-/* If the object is not there: the row of that which goes. Until then another
- * request may come to this proxy, whose victim is the first. */
-static inline void sim_prefetch_victims(struct sim_cluster *s,
-					const struct sim_proxy *p,
-					uint32_t object)
-{
-	uint32_t victim[SIM_VICTIMS];
-	unsigned n;
-
-	if (masks_has(&s->objects, object, s->field.held, p->number))
-		return;
-	n = sim_cache_foresee(p->cache, victim);
-	for (unsigned i = 0; i < n; i++)
-		masks_prefetch(&s->objects, victim[i]);
-}
-
 static inline void sim_prefetch_place(struct sim_cluster *s, uint64_t request)
 {
 	struct sim_proxy *p = sim_prefetch_at(s, request);
 	uint32_t object = s->trace->object[request];
 
-	if (p->node) {
+	if (p->node)
 		sim_node_prefetch(p->node, object);
-		return;
-	}
-	sim_cache_prefetch(p->cache, object);
-	sim_prefetch_victims(s, p, object);
+	else
+		sim_cache_prefetch(p->cache, object);
 }
 
 static inline void sim_prefetch_slot(struct sim_cluster *s, uint64_t request)
