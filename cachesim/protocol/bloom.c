@@ -34,6 +34,7 @@ enum {
 	FLIP_BYTES = 4,
 	AHEAD = 12,   /* objects whose hashes are fetched early */
 	LOOKUPS = 64, /* of which the positions are remembered */
+	NEAR_BYTES = 256 << 10, /* a view so large is in a cache anyway */
 };
 
 /* One proxy's filter. */
@@ -86,7 +87,10 @@ static int init_with(struct protocol_state *s, double bits, unsigned nhash)
 		if (!err)
 			err = scd_bloom_init(&p->told, b->nbits, b->nhash);
 	}
-	return err ? err : flip_views_init(&b->views, &s->config, b->nbits);
+	if (!err)
+		err = flip_views_init(&b->views, &s->config, b->nbits);
+	s->near = !err && b->nbits * b->views.view[0].row <= NEAR_BYTES;
+	return err;
 }
 
 static int init(struct protocol_state *s)
@@ -153,16 +157,32 @@ static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
 		masks_prefetch(&b->views.view[view], l->at[i]);
 }
 
+/* Who has the bits at all of these positions. */
+__attribute__((always_inline)) static inline uint64_t
+rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
+{
+	uint64_t who = m->all;
+
+	for (unsigned i = 0; i < nhash; i++)
+		who &= masks_get(m, at[i], 0);
+	return who;
+}
+
 static uint64_t candidates(struct protocol_state *s, unsigned view,
 			   uint32_t object)
 {
 	struct bloom *b = (struct bloom *)s;
-	const struct lookup *l = look_up(b, object);
-	uint64_t m = UINT64_MAX;
+	const struct masks *m = &b->views.view[view];
+	uint32_t here[SCD_MAX_HASH];
+	const uint32_t *at = here;
 
-	for (unsigned i = 0; i < b->nhash && m; i++)
-		m &= masks_get(&b->views.view[view], l->at[i], 0);
-	return m;
+	if (s->near)
+		positions(b, object, here);
+	else
+		at = look_up(b, object)->at;
+	if (b->nhash == USUAL_HASH)
+		return rows_of(m, at, USUAL_HASH);
+	return rows_of(m, at, b->nhash);
 }
 
 /* The positions of n objects, one after the other. */

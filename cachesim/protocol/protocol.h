@@ -97,6 +97,7 @@ struct protocol;
 struct protocol_state {
 	const struct protocol *protocol;
 	struct protocol_config config;
+	bool near; /* by init(): prefetch() would not be worth it */
 };
 
 struct protocol {

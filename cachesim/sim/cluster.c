@@ -275,7 +275,9 @@ static int make_protocol(struct sim_cluster *s)
 
 	if (err)
 		return err;
-	s->prefetch = s->config.protocol->prefetch;
+	if (!s->protocol->near)
+		s->prefetch = s->config.protocol->prefetch;
+	s->hashes = s->config.protocol->prefetch;
 	s->transport = (struct transport){
 		.protocol = s->protocol,
 		.loss_ppm = views ? s->config.transport.loss_ppm : 0,
@@ -321,6 +323,7 @@ static int make(struct sim_cluster **out, const struct sim_config *c,
 	s->way = s->config.protocol->way;
 	s->own = UINT64_MAX;
 	s->next_s = UINT64_MAX;
+	s->publishes_always = !c->publish.share_ppm && !c->publish.period_s;
 	s->warm = sim_config_warm(c, t);
 	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
@@ -459,7 +462,7 @@ static inline void next_epoch(struct sim_cluster *s)
 	s->epoch_end = s->at + s->config.epoch;
 	if (time && time[s->at] > s->now_s)
 		s->now_s = time[s->at];
-	if (s->dirty || s->used.n || s->transport.queue.n ||
+	if (s->dirty || s->touched.n || s->used.n || s->transport.queue.n ||
 	    s->now_s >= s->next_s || s->meets)
 		sim_epoch_begin(s);
 }

@@ -11,7 +11,7 @@
 #include "cachesim/sim/numbers.h"
 #include "cachesim/sim/transport.h"
 
-enum { SIM_NO_FIELD = 0xff };
+enum { SIM_NO_FIELD = 0xff, SIM_MILLION = 1000000 };
 
 /* Fields of an object's row, bits of proxies; SIM_NO_FIELD where not needed.
  * With epochs of one request, what peers see is what is so now. */
@@ -61,8 +61,10 @@ struct sim_cluster {
 	struct protocol_state *protocol;
 	enum protocol_way way;
 	void (*prefetch)(struct protocol_state *s, unsigned view,
-			 uint32_t object); /* the protocol's */
-	uint64_t dirty;		/* proxies that stored or lost something */
+			 uint32_t object); /* the protocol's; or null */
+	bool hashes; /* are asked for by the protocol */
+	uint64_t dirty;		/* proxies that may have to publish */
+	bool publishes_always;	/* whatever changed, at once */
 	struct numbers touched; /* object, proxy: to be seen by peers */
 	/* object, peer, request of the epoch: remote hits */
 	struct numbers used;
@@ -158,8 +160,35 @@ void sim_end_warmup(struct sim_cluster *s);
 /* Replays one request. */
 void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object);
 
-/* An object of a proxy came or went, or has another version now. */
-void sim_touch(struct sim_cluster *s, struct sim_proxy *p, uint32_t object);
+/* Whether a proxy stored enough to publish. */
+static inline bool sim_reached_share(const struct sim_cluster *s,
+				     const struct sim_proxy *p)
+{
+	uint64_t share = s->config.publish.share_ppm;
+
+	return share && p->fresh && p->fresh * SIM_MILLION >= share * p->held;
+}
+
+/* An object of a proxy came or went, or has another version now; what is held
+ * and fresh has been counted. */
+static inline void sim_touch(struct sim_cluster *s, struct sim_proxy *p,
+			     uint32_t object)
+{
+	int err = 0;
+
+	if (s->field.told != SIM_NO_FIELD) {
+		err = numbers_push(&p->changed, object);
+		if (s->publishes_always || sim_reached_share(s, p))
+			s->dirty |= UINT64_C(1) << p->number;
+	}
+	if (s->field.peer_held != s->field.held) {
+		if (numbers_push(&s->touched, object) ||
+		    numbers_push(&s->touched, p->number))
+			err = SCD_ENOMEM;
+	}
+	if (err && !s->error)
+		s->error = err;
+}
 
 /*
  * A proxy gets an object that it does not have, of that size: from peers, if

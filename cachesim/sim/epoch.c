@@ -6,26 +6,12 @@
 #include "cachesim/sim/cluster_state.h"
 #include "cachesim/sim/spread.h"
 
-enum {
-	MILLION = 1000000,
-	AHEAD = 12, /* rows fetched before they are asked */
-};
+enum { AHEAD = 12 }; /* rows fetched before they are asked */
 
 static void keep_error(struct sim_cluster *s, int err)
 {
 	if (!s->error)
 		s->error = err;
-}
-
-void sim_touch(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
-{
-	s->dirty |= UINT64_C(1) << p->number;
-	if (s->field.told != SIM_NO_FIELD)
-		keep_error(s, numbers_push(&p->changed, object));
-	if (s->field.peer_held == s->field.held)
-		return;
-	keep_error(s, numbers_push(&s->touched, object));
-	keep_error(s, numbers_push(&s->touched, p->number));
 }
 
 /* Makes a proxy's bit in one field as it is in another. */
@@ -154,14 +140,6 @@ static void publish(struct sim_cluster *s, struct sim_proxy *p, bool by_share)
 	keep_error(s, err);
 }
 
-static bool reached_share(const struct sim_cluster *s,
-			  const struct sim_proxy *p)
-{
-	uint64_t share = s->config.publish.share_ppm;
-
-	return share && p->fresh && p->fresh * MILLION >= share * p->held;
-}
-
 /* Whether its time has come; the next one is set then. */
 static bool reached_time(const struct sim_cluster *s, struct sim_proxy *p)
 {
@@ -190,13 +168,10 @@ static void publish_by_time(struct sim_cluster *s)
 
 static void publish_by_share(struct sim_cluster *s)
 {
-	bool always = !s->config.publish.share_ppm &&
-		      !s->config.publish.period_s;
-
 	for (uint64_t m = s->dirty; m; m &= m - 1) {
 		struct sim_proxy *p = &s->proxy[__builtin_ctzll(m)];
 
-		if (always || reached_share(s, p))
+		if (s->publishes_always || sim_reached_share(s, p))
 			publish(s, p, true);
 	}
 }

@@ -28,7 +28,7 @@ sim_prefetch_row(struct sim_cluster *s, uint64_t request)
 
 	masks_prefetch(&s->objects, object);
 	__builtin_prefetch(&s->size[object]);
-	if (s->prefetch)
+	if (s->hashes)
 		__builtin_prefetch(&s->trace->hash[object]);
 }
 
