@@ -196,17 +196,32 @@ struct sharing_settings settings_of_sharing(const struct config *c)
 	};
 }
 
+/* A write to memory costs nothing; one to disk does. */
+static const char *admission_of(const struct config *c)
+{
+	if (c->admission)
+		return c->admission;
+	return c->disk_path ? "auto" : "none";
+}
+
+/* What is used often is on the disk, so that half of the memory can wait. */
+static double ram_share(const struct config *c)
+{
+	if (c->admission_ram > 0)
+		return c->admission_ram;
+	return c->disk_path ? .5 : .02;
+}
+
 struct admitter_settings settings_of_admission(const struct config *c)
 {
-
 	return (struct admitter_settings){
-		.policy = c->admission,
+		.policy = admission_of(c),
 		.eviction = c->eviction,
 		.capacity = capacity_of(c),
 		.mean_size = capacity_of(c) / stored_objects(c),
 		.window = (uint64_t)c->admission_window,
 		.memory = (uint64_t)c->cache_size,
-		.memory_share = c->admission_ram,
+		.memory_share = ram_share(c),
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};

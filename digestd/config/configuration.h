@@ -56,9 +56,9 @@ struct config {
 	int64_t vary_limit;
 	char *eviction;
 
-	char *admission;
+	char *admission; /* null: auto with a disk, none without */
 	int64_t admission_window;
-	double admission_ram;
+	double admission_ram; /* 0: as usual, see settings.c */
 	double admission_write_cost;
 	int64_t admission_max_rate;
 	char *admission_file;

@@ -140,9 +140,10 @@ void config_check_whole(struct config *c, const char *path,
 	if (c->filter_max < c->filter_min)
 		config_report(errors, "%s: filter_max: smaller than "
 			      "filter_min\n", path);
-	if (c->admission_ram < .0001 || c->admission_ram > .9)
-		config_report(errors, "%s: admission_ram: not within 0.0001 "
-			      "to 0.9\n", path);
+	if (c->admission_ram != 0 &&
+	    (c->admission_ram < .0001 || c->admission_ram > .9))
+		config_report(errors, "%s: admission_ram: not 0 or within "
+			      "0.0001 to 0.9\n", path);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;
 	for (size_t i = 0; c->node && i < c->npeers; i++) {

@@ -318,3 +318,11 @@ def test_written_to_disk_at_the_second_use(with_disk, origin, mode, first):
     node.start()
     assert sources(node, "/0", 1) == ["hit"]
     assert sources(node, "/1", 1) == ["origin"]
+
+
+def test_with_a_disk_it_is_automatic(with_disk, admitting):
+    """A window says that keys are remembered; without a disk, none are."""
+    status = with_disk().status()["admission"]
+    assert status["window"] > 0 and status["admits_all"] is True
+    status = admitting().status()["admission"]
+    assert status["window"] == 0
