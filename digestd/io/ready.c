@@ -14,20 +14,43 @@ static bool same_hit(const struct ready_hit *a, const struct ready_hit *b)
 	       a->place == b->place;
 }
 
+static void forget(struct ready *ready, struct ready_slot *slot)
+{
+	ready->file_bytes -= slot->file_bytes;
+	shared_reply_unref(slot->reply);
+	*slot = (struct ready_slot){ 0 };
+}
+
+static unsigned enough(const struct ready_hit *hit)
+{
+	return hit->cached->body_len < READY_FILE_MIN ? READY_ASKED :
+							READY_FILE_ASKED;
+}
+
 struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 			      bool *wanted)
 {
 	uint64_t i = hit->cached->entry.key.lo & (READY_SLOTS - 1);
 	struct ready_slot *slot = &ready->slots[i];
 
-	if (same_hit(&slot->hit, hit)) {
-		*wanted = !slot->reply;
-		return slot;
+	if (!same_hit(&slot->hit, hit)) {
+		forget(ready, slot);
+		slot->hit = *hit;
 	}
-	shared_reply_unref(slot->reply);
-	*slot = (struct ready_slot){ .hit = *hit };
-	*wanted = false;
+	*wanted = !slot->reply && ++slot->asked >= enough(hit);
 	return slot;
+}
+
+bool ready_file(struct ready *ready, struct ready_slot *slot)
+{
+	size_t len = slot->hit.cached->body_len;
+
+	if (len < READY_FILE_MIN || slot->file_bytes ||
+	    len > READY_FILES_BYTES - ready->file_bytes)
+		return false;
+	ready->file_bytes += len;
+	slot->file_bytes = len;
+	return true;
 }
 
 /* Returns whether there are still replies. */
@@ -40,12 +63,10 @@ static bool drop(struct ready *ready, const int64_t *but_of_s)
 
 		if (!slot->reply)
 			continue;
-		if (but_of_s && slot->hit.at_s == *but_of_s) {
+		if (but_of_s && slot->hit.at_s == *but_of_s)
 			left = true;
-			continue;
-		}
-		shared_reply_unref(slot->reply);
-		*slot = (struct ready_slot){ 0 };
+		else
+			forget(ready, slot);
 	}
 	return left;
 }

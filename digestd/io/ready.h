@@ -9,7 +9,9 @@
  * a reply is found by the stored response, and that in the store.
  *
  * What is asked for once a second gets none: the first request for an object
- * leaves a note, the second makes the reply.
+ * leaves a note, the second makes the reply. A larger body is copied to a file
+ * in memory for it, which the kernel sends without copying it again; that needs
+ * some requests more to be worth it, and there is room for so much only.
  */
 #ifndef DIGESTD_IO_READY_H
 #define DIGESTD_IO_READY_H
@@ -24,7 +26,13 @@ struct cached;
 struct fields;
 struct shared_reply;
 
-enum { READY_SLOTS = 256 }; /* a power of two */
+enum {
+	READY_SLOTS = 256,	      /* a power of two */
+	READY_ASKED = 2,	      /* times in its second, to be made */
+	READY_FILE_MIN = 32768,	      /* bytes of a body that goes to a file */
+	READY_FILE_ASKED = 8,
+	READY_FILES_BYTES = 16777216, /* of all of them */
+};
 
 /* What a plain hit is answered with; all else follows from these. */
 struct ready_hit {
@@ -34,14 +42,17 @@ struct ready_hit {
 };
 
 struct ready_slot {
-	struct ready_hit hit; /* the last one here */
-	struct shared_reply *reply;  /* null: a note only */
+	struct ready_hit hit;	    /* the last one here */
+	struct shared_reply *reply; /* null: a note only */
+	unsigned asked;		    /* until there was one */
+	size_t file_bytes;	    /* of ready->file_bytes */
 };
 
 /* All zero at its beginning, but for the loop. */
 struct ready {
 	struct loop *loop;
 	struct loop_timer timer; /* while there are replies */
+	size_t file_bytes;
 	struct ready_slot slots[READY_SLOTS];
 };
 
@@ -51,6 +62,9 @@ struct ready {
  */
 struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 			      bool *wanted);
+
+/* Whether the body of what is wanted is to be in a file; takes the room. */
+bool ready_file(struct ready *ready, struct ready_slot *slot);
 
 /* Takes over the reply that was wanted there. */
 void ready_keep(struct ready *ready, struct ready_slot *slot,

@@ -208,12 +208,19 @@ static bool send_ready(struct request *r, const struct ready_slot *slot)
 static void make_ready(struct request *r, struct ready_slot *slot,
 		       const struct fields *f, struct cached *c)
 {
-	const struct body_memory body = { c->body, c->body_len, release_cached,
-					  cached_ref(c) };
+	struct ready *ready = &r->worker->ready;
+	const struct body_memory body = {
+		.data = c->body,
+		.len = c->body_len,
+		.release = release_cached,
+		.arg = cached_ref(c),
+		/* what is encrypted is copied in any case */
+		.to_file = !r->settings->data_tls && ready_file(ready, slot),
+	};
 	struct shared_reply *reply = shared_reply_new(c->status, f, &body);
 
 	if (reply)
-		ready_keep(&r->worker->ready, slot, reply);
+		ready_keep(ready, slot, reply);
 }
 
 void reply_cached(struct request *r, struct cached *c)

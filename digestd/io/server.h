@@ -185,6 +185,7 @@ struct body_memory {
 	size_t len;
 	void (*release)(void *arg);
 	void *arg;
+	bool to_file; /* copied, if that works, to where sendfile can take it */
 };
 
 /*

@@ -1,12 +1,15 @@
 /*
  * Replies of the server: from memory, or read from a source.
  */
+#include "config.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "digestd/io/server_conn.h"
@@ -133,7 +136,7 @@ void exchange_reply(struct exchange *x, unsigned status,
 		    const struct fields *fields, const void *body, size_t len,
 		    void (*release)(void *arg), void *arg)
 {
-	const struct body_memory memory = { body, len, release, arg };
+	const struct body_memory memory = { body, len, release, arg, false };
 
 	if (status == 304 && !len) { /* a length of 0 would be the 200's */
 		struct body_source none = { .release = release, .arg = arg };
@@ -144,13 +147,33 @@ void exchange_reply(struct exchange *x, unsigned status,
 	give(x, status, fields, from_memory(&memory));
 }
 
+/* A copy in a file of its own, in memory; null: that did not work. */
+static struct MHD_Response *from_copy(const struct body_memory *body)
+{
+	struct MHD_Response *response = NULL;
+	int fd = memfd_create("reply", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (write(fd, body->data, body->len) == (ssize_t)body->len)
+		response = MHD_create_response_from_fd_at_offset64(body->len,
+								   fd, 0);
+	if (!response)
+		close(fd);
+	else if (body->release)
+		body->release(body->arg);
+	return response;
+}
+
 struct shared_reply *shared_reply_new(unsigned status,
 				      const struct fields *fields,
 				      const struct body_memory *body)
 {
 	struct shared_reply *reply = malloc(sizeof(*reply));
-	struct MHD_Response *response = from_memory(body);
+	struct MHD_Response *response = body->to_file ? from_copy(body) : NULL;
 
+	if (!response)
+		response = from_memory(body);
 	if (response && fields && add_fields(response, fields)) {
 		MHD_destroy_response(response);
 		response = NULL;

@@ -36,6 +36,7 @@ static struct {
 	struct loop_call stop;
 	struct shared_reply *shared;
 	struct exchange *waiting;
+	bool to_file;
 	atomic_bool drained;
 } at;
 
@@ -113,7 +114,8 @@ static void count_release(void *arg)
 /* With the one shared reply; or, if that cannot be, with another. */
 static void reply_shared(struct exchange *x)
 {
-	const struct body_memory body = { "shared", 6, count_release, NULL };
+	const struct body_memory body = { at.big, BIG, count_release, NULL,
+					  at.to_file };
 	struct fields f;
 
 	if (!at.shared) {
@@ -539,22 +541,38 @@ static size_t count_of(const char *text, const char *part)
 	return n;
 }
 
-static void one_reply_for_many(void **state)
+/* Its body is given up with it, or, when it is copied, at once. */
+static void one_reply(bool to_file)
 {
 	struct loop_call drop = { .run = drop_shared };
-	char *reply = ask("GET /shared" KEEP "GET /shared" KEEP
-			  "HEAD /shared" KEEP "GET /shared" CLOSE, NULL);
+	size_t len;
+	char *reply;
 
-	(void)state;
-	assert_int_equal(count_of(reply, "HTTP/1.1 203"), 4);
-	assert_int_equal(count_of(reply, "X-Made: once\r\n"), 4);
-	assert_int_equal(count_of(reply, "ength: 6\r\n"), 4);
-	assert_int_equal(count_of(reply, "\r\n\r\nshared"), 3);
+	at.to_file = to_file;
+	reply = ask("GET /shared" KEEP "HEAD /shared" KEEP
+		    "GET /shared" CLOSE, &len);
+	assert_true(len > 2 * BIG && len < 2 * BIG + 1000);
+	assert_int_equal(count_of(reply, "HTTP/1.1 203"), 3);
+	assert_int_equal(count_of(reply, "X-Made: once\r\n"), 3);
+	assert_int_equal(count_of(reply, "ength: 3145728\r\n"), 3);
+	assert_int_equal(count_of(reply, "\r\n\r\nbbb"), 2);
 	free(reply);
-	wait_for(&at.done, 4);
-	assert_int_equal(atomic_load(&at.released), 0);
+	wait_for(&at.done, 3);
+	assert_int_equal(atomic_load(&at.released), to_file);
 	loop_post(at.loop, &drop);
 	wait_for(&at.released, 1);
+}
+
+static void one_reply_for_many(void **state)
+{
+	(void)state;
+	one_reply(false);
+}
+
+static void one_reply_from_a_file(void **state)
+{
+	(void)state;
+	one_reply(true);
 }
 
 static void drain_and_reply(void *arg)
@@ -640,6 +658,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			draining_finishes_what_is_under_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_reply_for_many, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(one_reply_from_a_file, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_shared_reply_is_not_for_a_drain, set_up, tear_down),

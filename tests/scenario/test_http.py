@@ -77,6 +77,20 @@ def test_hits_in_a_row_end_with_the_object(node, origin):
     until(lambda: node.get("/b").source == "origin")
 
 
+def test_large_hits_in_a_row(node, origin):
+    """After some the body is sent from a file."""
+    body = bytes(range(251)) * 400
+    origin.set("/a", **fresh(body))
+    node.get("/a")
+    for _ in range(12):
+        r = node.get("/a")
+        assert (r.status, r.body, r.source) == (200, body, "hit")
+    r = node.get("/a", method="HEAD")
+    assert (r.body, r.get("Content-Length")) == (b"", str(len(body)))
+    r = node.get("/a", headers={"Range": "bytes=300-399"})
+    assert (r.status, r.body) == (206, body[300:400])
+
+
 def test_conditional_request_gets_304(node, origin):
     origin.set("/a", **fresh(b"x", ETag='"v1"'))
     node.get("/a")
