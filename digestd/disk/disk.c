@@ -90,6 +90,7 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 		return -ENOMEM;
 	d->events = settings->events;
 	d->max_queue_bytes = settings->max_queue_bytes;
+	d->index_bytes = settings->max_index_bytes;
 	d->complaints = (struct log_limit){ .burst = COMPLAINTS,
 					    .period_ms = COMPLAINTS_MS };
 	d->last_read = &d->reads;

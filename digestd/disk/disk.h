@@ -131,8 +131,12 @@ bool disk_write(struct disk *disk, struct disk_entry *e);
 /* Removes an entry's file and record, and frees it. */
 void disk_remove(struct disk *disk, struct disk_entry *e);
 
-/* Has the record of an object written anew: c is it, but for the body. Without
- * memory it stays as it is. */
+/* The index may grow to so many bytes from the next write on; it never may to
+ * fewer than before. */
+void disk_grow(struct disk *disk, uint64_t max_index_bytes);
+
+/* Has the record of an object that is there written anew: c is it, but for the
+ * body. Without memory it stays as it is. */
 void disk_renew(struct disk *disk, uint64_t id, struct cached *c);
 
 /* Reads; false: too many reads are waiting. */

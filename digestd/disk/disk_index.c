@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <lmdb.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,9 @@ struct disk_index {
 	MDB_env *env;
 	MDB_dbi dbi;
 	MDB_txn *batch;
+	size_t max_bytes;
+	pthread_rwlock_t mapped; /* read: by reads; written: by growing, which
+				    moves the map under them */
 };
 
 static int error_of(int rc)
@@ -83,6 +87,18 @@ static int path_of(const char *folder, const char *suffix, char *path)
 	return n < 0 || n >= PATH_BYTES ? -ENAMETOOLONG : 0;
 }
 
+/* Who grows would else wait for ever behind reads that overlap. */
+static void init_lock(struct disk_index *index)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(
+		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&index->mapped, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
 static int open_env(struct disk_index *index, const char *path,
 		    size_t max_bytes, unsigned flags)
 {
@@ -115,6 +131,8 @@ static int open_index(const char *path, size_t max_bytes, unsigned flags,
 
 	if (!index)
 		return -ENOMEM;
+	init_lock(index);
+	index->max_bytes = max_bytes;
 	err = open_env(index, path, max_bytes, flags);
 	if (err)
 		disk_index_close(&index);
@@ -152,6 +170,20 @@ int disk_index_open(const char *folder, size_t max_bytes,
 				out);
 }
 
+int disk_index_grow(struct disk_index *index, size_t max_bytes)
+{
+	int err;
+
+	if (max_bytes <= index->max_bytes)
+		return 0;
+	pthread_rwlock_wrlock(&index->mapped);
+	err = error_of(mdb_env_set_mapsize(index->env, max_bytes));
+	pthread_rwlock_unlock(&index->mapped);
+	if (!err)
+		index->max_bytes = max_bytes;
+	return err;
+}
+
 void disk_index_close(struct disk_index **index)
 {
 	if (!*index)
@@ -159,6 +191,7 @@ void disk_index_close(struct disk_index **index)
 	disk_index_give_up(*index);
 	if ((*index)->env)
 		mdb_env_close((*index)->env);
+	pthread_rwlock_destroy(&(*index)->mapped);
 	free(*index);
 	*index = NULL;
 }
@@ -228,8 +261,8 @@ void disk_index_give_up(struct disk_index *index)
 
 /* Reading */
 
-int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
-		   size_t *len)
+static int get(struct disk_index *index, uint64_t id, uint8_t **bytes,
+	       size_t *len)
 {
 	uint8_t number[KEY_BYTES];
 	MDB_val key = key_of(id, number), value;
@@ -249,6 +282,17 @@ int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 	}
 	mdb_txn_abort(txn);
 	return error_of(rc);
+}
+
+int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
+		   size_t *len)
+{
+	int err;
+
+	pthread_rwlock_rdlock(&index->mapped);
+	err = get(index, id, bytes, len);
+	pthread_rwlock_unlock(&index->mapped);
+	return err;
 }
 
 /* Numbers that do not ascend are those of a tree that was damaged, in which a

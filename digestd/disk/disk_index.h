@@ -37,6 +37,13 @@ int disk_index_heal(const char *folder, size_t max_bytes);
 int disk_index_open(const char *folder, size_t max_bytes,
 		    struct disk_index **out);
 
+/*
+ * Lets it grow to max_bytes, if that is more; between batches, from the thread
+ * that writes them. Waits for reads that are under way. Returns 0 or a negative
+ * errno, and then it stays as it is.
+ */
+int disk_index_grow(struct disk_index *index, size_t max_bytes);
+
 /* *index becomes null; null is allowed. */
 void disk_index_close(struct disk_index **index);
 
@@ -64,7 +71,8 @@ int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 
 /*
  * Calls back for each record, in the order of the numbers, until that returns
- * another value than 0. Returns that, or 0, or a negative errno.
+ * another value than 0. Returns that, or 0, or a negative errno. Not while it
+ * may grow.
  */
 int disk_index_each(struct disk_index *index,
 		    int (*each)(void *arg, uint64_t id, const uint8_t *bytes,

@@ -40,6 +40,7 @@ struct disk {
 	struct disk_counters counters;
 	struct log_limit complaints;
 	bool stopping;
+	uint64_t index_bytes; /* that the index may grow to */
 
 	struct disk_batch waiting;
 	uint64_t writing_bytes; /* of the batch that is under way */

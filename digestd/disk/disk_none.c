@@ -54,6 +54,12 @@ void disk_remove(struct disk *disk, struct disk_entry *e)
 	(void)e;
 }
 
+void disk_grow(struct disk *disk, uint64_t max_index_bytes)
+{
+	(void)disk;
+	(void)max_index_bytes;
+}
+
 void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
 {
 	(void)disk;

@@ -1,6 +1,7 @@
 /*
  * The writer. It waits a moment for more, so that a commit, which syncs the
- * index, is for many objects.
+ * index, is for many objects; but for so many at most that what is on disk is
+ * known, and its memory free, soon.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,9 @@
 #include "digestd/disk/disk_inside.h"
 
 enum { LINGER_NS = 50000000 };
+
+/* Of a commit: some 50 ms of a disk's work. */
+enum { COMMIT_OBJECTS = 1024, COMMIT_BYTES = 4 << 20 };
 
 void disk_batch_init(struct disk_batch *batch)
 {
@@ -61,6 +65,14 @@ void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
 	*disk->waiting.last_renewal = r;
 	disk->waiting.last_renewal = &r->next;
 	pthread_cond_signal(&disk->to_write);
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void disk_grow(struct disk *disk, uint64_t max_index_bytes)
+{
+	pthread_mutex_lock(&disk->lock);
+	if (max_index_bytes > disk->index_bytes)
+		disk->index_bytes = max_index_bytes;
 	pthread_mutex_unlock(&disk->lock);
 }
 
@@ -258,6 +270,20 @@ static void linger(struct disk *d)
 		;
 }
 
+/* Gives the index the room that it may take by now. */
+static void grow_index(struct disk *d)
+{
+	uint64_t room;
+	int err;
+
+	pthread_mutex_lock(&d->lock);
+	room = d->index_bytes;
+	pthread_mutex_unlock(&d->lock);
+	err = disk_index_grow(d->index, (size_t)room);
+	if (err)
+		disk_complain(d, "room for the index", room, err);
+}
+
 /* Takes all that is waiting. False: it is time to end. */
 static bool take_batch(struct disk *d, struct disk_batch *b)
 {
@@ -272,17 +298,43 @@ static bool take_batch(struct disk *d, struct disk_batch *b)
 	return has_work(b);
 }
 
+/* Moves what one commit is for from a batch to a part of it. What is not a
+ * write is little, and of objects that earlier batches wrote: all of it. */
+static void take_part(struct disk_batch *b, struct disk_batch *part)
+{
+	struct disk_entry **end = &b->writes, *rest;
+	uint64_t bytes = 0;
+
+	for (unsigned n = 0; *end && n < COMMIT_OBJECTS && bytes < COMMIT_BYTES;
+	     n++) {
+		bytes += (*end)->pending->body_len;
+		end = &(*end)->next;
+	}
+	rest = *end;
+	*end = NULL;
+	*part = *b;
+	part->syncs = NULL;
+	b->writes = rest;
+	b->renewals = NULL;
+	b->removals = NULL;
+}
+
 void *disk_writer(void *arg)
 {
 	struct disk *d = arg;
-	struct disk_batch b;
+	struct disk_batch b, part;
 
 	while (take_batch(d, &b)) {
-		int err = write_batch(d, &b);
+		grow_index(d);
+		do {
+			int err;
 
-		if (err)
-			fail_batch(d, &b, err);
-		end_batch(d, &b);
+			take_part(&b, &part);
+			err = write_batch(d, &part);
+			if (err)
+				fail_batch(d, &part, err);
+			end_batch(d, &part);
+		} while (b.writes);
 		end_syncs(d, &b);
 	}
 	return NULL;

@@ -236,6 +236,8 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		store_resize(cache->ondisk.store, disk_bytes);
 	limit_tiers(cache, max_variants);
 	cache_leave(cache);
+	if (cache->disk)
+		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
 }
 
 struct catalog *cache_lock(struct cache *cache)

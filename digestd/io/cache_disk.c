@@ -401,11 +401,16 @@ static int give_up(struct cache *cache, int err)
 	return 0;
 }
 
+uint64_t cache_index_bytes(uint64_t disk_bytes)
+{
+	return INDEX_BYTES + disk_bytes / 2;
+}
+
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 {
 	struct disk_settings disk = {
 		.path = settings->disk_path,
-		.max_index_bytes = INDEX_BYTES + settings->disk_bytes / 2,
+		.max_index_bytes = cache_index_bytes(settings->disk_bytes),
 		.max_queue_bytes = settings->disk_queue_bytes,
 		.events = { written, was_read, cache },
 	};

@@ -57,11 +57,14 @@ int cache_insert(struct cache *cache, const struct scd_key *key,
 
 /*
  * The disk tier, in cache_disk.c; with the lock, unless said otherwise. All but
- * the first two need one.
+ * the first three need one.
  */
 
 /* Opens it, and finds what is there; without the lock. */
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings);
+
+/* To how many bytes the index of so much on disk may grow; of anything. */
+uint64_t cache_index_bytes(uint64_t disk_bytes);
 
 /* Writes what is waiting, and closes; without the lock. */
 void cache_close_disk(struct cache *cache);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,15 +158,12 @@ static void batches_are_whole(void **state)
 	disk_index_close(&index);
 }
 
-static void a_full_index_keeps_what_it_has(void **state)
+/* Puts in records from 1 on until there is no room. Returns how many. */
+static unsigned fill_whole(struct disk_index *index)
 {
-	struct disk_index *index;
-	unsigned n = 1, i, had;
+	unsigned n = 1, i;
 	int err = 0;
 
-	(void)state;
-	disk_folder_empty();
-	index = open_index();
 	while (!err) {
 		assert_int_equal(disk_index_begin(index), 0);
 		for (i = 0; i < 100 && !err; i++)
@@ -177,7 +175,19 @@ static void a_full_index_keeps_what_it_has(void **state)
 			n += i;
 	}
 	assert_int_equal(err, -ENOSPC);
-	had = n - 1;
+	return n - 1;
+}
+
+static void a_full_index_keeps_what_it_has(void **state)
+{
+	struct disk_index *index;
+	unsigned n, had;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	had = fill_whole(index);
+	n = had + 1;
 	assert_true(had > 1000);
 	assert_int_equal(count(index), had);
 	disk_index_close(&index);
@@ -187,6 +197,67 @@ static void a_full_index_keeps_what_it_has(void **state)
 			 0);
 	fill(index, n, n + 100);
 	assert_int_equal(count(index), had + 100);
+	disk_index_close(&index);
+}
+
+struct reads {
+	struct disk_index *index;
+	unsigned done; /* changed atomically */
+	bool end;      /* likewise */
+};
+
+/* Reads the first record, until it is told to end. */
+static void *read_on(void *arg)
+{
+	struct reads *r = arg;
+
+	while (!__atomic_load_n(&r->end, __ATOMIC_RELAXED)) {
+		uint8_t *bytes;
+		size_t len;
+
+		if (disk_index_get(r->index, 1, &bytes, &len))
+			break;
+		if (disk_record_is_good(1, bytes, len))
+			__atomic_add_fetch(&r->done, 1, __ATOMIC_RELAXED);
+		free(bytes);
+	}
+	return NULL;
+}
+
+/* Waits for some more reads. */
+static void let_read(const struct reads *r)
+{
+	unsigned before = __atomic_load_n(&r->done, __ATOMIC_RELAXED);
+
+	while (__atomic_load_n(&r->done, __ATOMIC_RELAXED) < before + 10)
+		usleep(1000);
+}
+
+static void a_full_one_grows_while_it_is_read(void **state)
+{
+	struct disk_index *index;
+	struct reads reads = { .done = 0 };
+	pthread_t reader;
+	unsigned had;
+
+	(void)state;
+	disk_folder_empty();
+	index = open_index();
+	had = fill_whole(index);
+	reads.index = index;
+	assert_int_equal(pthread_create(&reader, NULL, read_on, &reads), 0);
+	for (unsigned i = 1; i < 8; i++) {
+		let_read(&reads);
+		assert_int_equal(disk_index_grow(index, (i + 1) * MAP_BYTES),
+				 0);
+		fill(index, had + 100 * i, had + 100 * (i + 1));
+	}
+	let_read(&reads);
+	assert_int_equal(disk_index_grow(index, MAP_BYTES), 0); /* stays */
+	fill(index, had + 800, had + 900);
+	__atomic_store_n(&reads.end, true, __ATOMIC_RELAXED);
+	pthread_join(reader, NULL);
+	assert_int_equal(count(index), had + 800);
 	disk_index_close(&index);
 }
 
@@ -305,6 +376,7 @@ int main(void)
 		cmocka_unit_test(damaged_records_are_refused),
 		cmocka_unit_test(batches_are_whole),
 		cmocka_unit_test(a_full_index_keeps_what_it_has),
+		cmocka_unit_test(a_full_one_grows_while_it_is_read),
 		cmocka_unit_test(healing_a_good_one_changes_nothing),
 		cmocka_unit_test(no_room_to_heal),
 		cmocka_unit_test(damage_never_crashes_a_start),
