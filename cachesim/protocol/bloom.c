@@ -121,6 +121,7 @@ positions_of(uint64_t hash, struct scd__modulus m, unsigned nhash, uint32_t *at)
 {
 	struct scd_key walk = scd__key_of_hash(hash);
 
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < nhash; i++)
 		at[i] = (uint32_t)scd__modulo(m, scd__next_hash(&walk, i));
 }
@@ -163,6 +164,7 @@ rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
 {
 	uint64_t who = m->all;
 
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < nhash; i++)
 		who &= masks_get(m, at[i], 0);
 	return who;
