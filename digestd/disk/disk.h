@@ -33,6 +33,7 @@ struct disk;
 	X(read_bytes,     "bytes of bodies read from the disk, or sent from it") \
 	X(writes,         "objects written to the disk") \
 	X(write_bytes,    "bytes of bodies written to the disk") \
+	X(spared,         "objects gone again before they were written") \
 	X(not_written,    "objects not written because too many were waiting") \
 	X(write_errors,   "objects that could not be written") \
 	X(read_errors,    "objects that could not be read") \

@@ -202,6 +202,7 @@ static void tell(struct disk *d, struct disk_entry *e)
 	d->writing_bytes -= len;
 	d->counters.writes += !err;
 	d->counters.write_bytes += err ? 0 : len;
+	d->counters.spared += err == -ECANCELED;
 	d->counters.write_errors += err && err != -ECANCELED;
 	pthread_mutex_unlock(&d->lock);
 	d->events.written(d->events.arg, e); /* it may be gone after this */

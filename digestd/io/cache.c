@@ -379,11 +379,14 @@ static struct cached *find_pending(struct cache *cache,
 				   const struct fields *request,
 				   enum cachestatus_fwd *why)
 {
-	const struct disk_entry *e = cache_match_disk(cache, key, request);
+	struct disk_entry *e = cache_match_disk(cache, key, request);
 
 	if (!e && has_key(&cache->ondisk, key))
 		*why = CACHESTATUS_VARY_MISS;
-	return e ? e->pending : NULL;
+	if (!e || !e->pending)
+		return NULL; /* cache_read() is its use */
+	store_touch(cache->ondisk.store, &e->entry);
+	return e->pending;
 }
 
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,

@@ -376,7 +376,7 @@ static void test_no_memory(void **state)
 	struct scd_bloom bloom;
 
 	(void)state;
-	for (unsigned n = 1; n <= 2; n++) {
+	for (unsigned n = 1; n <= 3; n++) {
 		alloc_fail_at(n);
 		assert_null(peerset_new(&peer, 1));
 	}

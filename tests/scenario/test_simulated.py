@@ -19,7 +19,8 @@ from cluster import until
 
 CACHESIM = os.path.join(scd.BUILD, "cachesim", "cachesim")
 NODES, OBJECTS = 4, 10000
-SLICES = 100 if os.environ.get("SCD_TEST_LONG") else 20
+LONG = bool(os.environ.get("SCD_TEST_LONG"))
+SLICES = 100 if LONG else 20
 SLICE = 1000  # requests
 PERIOD = 10   # seconds of the trace that a slice takes
 CACHE = 3_000_000  # bytes a node: an eighth of all objects
@@ -163,6 +164,20 @@ ADMISSION = {  # the node's options, and the simulator's spelling
 }
 
 
+def replay_in_turn(cluster, slices, status_of):
+    """All to the first of two nodes; the second has room for the first slice.
+    Returns the path for a trace, and the first one's status."""
+    path = os.path.join(cluster.dir, "trace.csv")
+    write(path, slices)
+    cluster.start_origin("--trace", path)
+    cluster.start()
+    for node, asked in zip(cluster.nodes, (slices, slices[:1])):
+        write(path, asked)
+        report, code = cluster.replay(path, "--concurrency", "1", nodes=[node])
+        assert code == 0, report
+    return path, status_of(cluster.nodes[0])
+
+
 @pytest.mark.parametrize("admission", ADMISSION if scd.SLOW == 1 else ("auto",))
 def test_admission_is_the_simulators(make_cluster, admission):
     options, spelling = ADMISSION[admission]
@@ -171,21 +186,69 @@ def test_admission_is_the_simulators(make_cluster, admission):
     c.nodes[0].options.update(cache_size=str(CACHE), admission=admission,
                               admission_window="1500", cluster_key=SECRET,
                               **options)
-    path = os.path.join(c.dir, "trace.csv")
-    write(path, slices)
-    c.start_origin("--trace", path)
-    node, large = c.start().nodes
-    report, code = c.replay(path, "--concurrency", "1", nodes=[node])
-    assert code == 0, report
-    status = node.status()
-    write(path, slices[:1])
-    report, code = c.replay(path, "--concurrency", "1", nodes=[large])
-    assert code == 0, report
-    write(path, slices, overhead(large, slices[0]))
+    path, status = replay_in_turn(c, slices, scd.Node.status)
+    write(path, slices, overhead(c.nodes[1], slices[0]))
     row = run("--eviction", "sieve", "--size", str(CACHE), "--proxies", "1",
               "--admission", spelling, path)
     real = {"hits": status["counters"]["local_hits"],
             "writes": status["admission"]["admitted"]}
+    expected = {"hits": row["local_hits"], "writes": row["writes"]}
+    assert min(expected.values()) >= 500
+    assert real == pytest.approx(expected, rel=0.01), (expected, real)
+
+
+DISK, FRONT = 2 * CACHE, CACHE // 4  # bytes of the disk, and of the memory
+WAIT = 0.4  # share of the memory for what is on probation
+SHARE = WAIT * FRONT / (DISK + WAIT * FRONT)  # the same of all in all
+ON_DISK = {
+    "none": ({}, "none"),
+    "aged": ({}, "aged:window=1500"),
+    "probation": ({"admission_ram": str(WAIT)},
+                  f"probation:window=1500:ram={SHARE:.9f}"),
+    "auto": ({"admission_ram": str(WAIT), "admission_write_cost": "0.02"},
+             f"auto:window=1500:ram={SHARE:.9f}:lambda=0.02"),
+}
+
+
+def in_blocks(slices):
+    """What an object takes of the disk is then what it takes of memory."""
+    return [[(url, -(-size // 4096) * 4096) for url, size in one]
+            for one in slices]
+
+
+def on_disk(node):
+    """Its status when nothing waits to be written any more."""
+    seen = []
+
+    def settled():
+        seen.append(node.status())
+        return len(seen) > 1 and seen[-1]["disk"] == seen[-2]["disk"]
+    until(settled, every=0.3, what="all written")
+    return seen[-1]
+
+
+@pytest.mark.parametrize("admission", ON_DISK if LONG else ("none", "auto"))
+def test_hits_and_disk_writes_are_the_simulators(make_cluster, tmp_path,
+                                                 admission):
+    options, spelling = ON_DISK[admission]
+    slices = in_blocks(requests()[:16])
+    c = make_cluster(2, cooperate=False, cache_size=str(FRONT),
+                     admission="none", cluster_key=SECRET,
+                     admission_window="1500", disk_size="1G",
+                     disk_path=str(tmp_path / "large"))
+    c.nodes[0].options.update(disk_path=str(tmp_path / "disk"), **options,
+                              disk_size=str(DISK), admission=admission)
+    path, status = replay_in_turn(c, slices, on_disk)
+    sizes, all_of_it = dict(slices[0]), on_disk(c.nodes[1])["disk"]
+    assert all_of_it["objects"] == len(sizes)
+    more = (all_of_it["bytes"] - sum(sizes.values())) / len(sizes)
+    write(path, slices, round(more))
+    row = run("--eviction", "sieve", "--size", str(round(DISK / (1 - SHARE))
+              if "ram=" in spelling else DISK), "--proxies", "1",
+              "--admission", spelling, path)
+    real = {"hits": status["counters"]["local_hits"],
+            # what was evicted before its turn would have been written too
+            "writes": status["disk"]["writes"] + status["disk"]["spared"]}
     expected = {"hits": row["local_hits"], "writes": row["writes"]}
     assert min(expected.values()) >= 500
     assert real == pytest.approx(expected, rel=0.01), (expected, real)
