@@ -1,9 +1,12 @@
-"""kill -9 at random points under load: no wrong body, no failed start.
+"""kill -9 at random points under load, lost writes, flipped bits: no body is
+wrong, no start fails.
 
 Each body tells what it is of, so that a mix-up, a torn one, or one of another
-object is seen whatever the node says about it.
+object is seen whatever the node says about it. SCD_TEST_LONG makes it 10,000
+kills, 1,000 power failures and 10^5 bits, in half an hour.
 """
 
+import concurrent.futures
 import hashlib
 import http.client
 import itertools
@@ -16,9 +19,11 @@ import time
 import servers
 from cluster import until
 
-KILLS = 1000 if os.environ.get("SCD_TEST_LONG") else 20
+LONG = bool(os.environ.get("SCD_TEST_LONG"))
+KILLS = 10000 if LONG else 20
+NODES = 4 if LONG else 1  # at the same time, that share the kills
 PAGES = 300
-CLIENTS = 4
+CLIENTS = 2 if LONG else 4  # of each
 
 
 def make_body(path, version):
@@ -77,35 +82,169 @@ class Clients:
             t.join()
 
 
-def test_kill_at_random_points(make_cluster, serve, tmp_path):
+def serve_pages(serve):
+    """An origin whose pages get another version with each request."""
     versions = itertools.count(1)
 
     def answer(r, _):
         return servers.response(200, {"Cache-Control": "max-age=600"},
                                 make_body(r.target, next(versions)))
+    return serve(answer).url
 
-    c = make_cluster(1, disk_path=str(tmp_path / "disk"), disk_size="3M",
-                     cache_size="512K")
-    c.origin_url = serve(answer).url
-    node = c.start().nodes[0]
+
+def has_some(node):
+    return node.status()["disk"]["writes"] > 20
+
+
+def kill(node):
+    node.process.signal(signal.SIGKILL)
+    node.process.wait()
+
+
+def kill_under_load(node, kills, seed):
     clients = Clients(node)
-    rng = random.Random(1)
-
-    def has_some():
-        return node.status()["disk"]["writes"] > 20
-
+    rng = random.Random(seed)
     try:
-        until(has_some, what="writes")
-        for _ in range(KILLS):
+        until(lambda: has_some(node), 60, what="writes")
+        for _ in range(kills):
             time.sleep(rng.random() * 0.1)
-            node.process.signal(signal.SIGKILL)
-            node.process.wait()
+            kill(node)
             node.start()  # fails if it does not get ready
             disk = node.status()["disk"]
             assert disk["objects"] > 0, node.process.logged()[-3000:]
             assert disk["corrupt"] == 0, node.process.logged()[-3000:]
-        until(has_some, what="writes")
+        until(lambda: has_some(node), 60, what="writes")
     finally:
         clients.end()
     assert not clients.wrong, clients.wrong[:5]
     assert clients.hits
+
+
+def test_kill_at_random_points(make_cluster, serve, tmp_path):
+    c = make_cluster(NODES, cooperate=False, disk_size="3M",
+                     cache_size="512K", admission="none")
+    c.origin_url = serve_pages(serve)
+    for node in c.nodes:
+        node.options["disk_path"] = str(tmp_path / node.name)
+    c.start()
+    with concurrent.futures.ThreadPoolExecutor(NODES) as pool:
+        done = [pool.submit(kill_under_load, node, KILLS // NODES, seed)
+                for seed, node in enumerate(c.nodes, 1)]
+        for each in done:
+            each.result()
+
+
+# What is found in the folder is not what was written.
+
+def flip_bits(paths, rng, count):
+    """Single bits, anywhere."""
+    for _ in range(count):
+        with open(rng.choice(paths), "r+b") as f:
+            at = rng.randrange(max(os.fstat(f.fileno()).st_size, 1))
+            f.seek(at)
+            byte = f.read(1)
+            if byte:
+                f.seek(at)
+                f.write(bytes([byte[0] ^ 1 << rng.randrange(8)]))
+
+
+def lose_writes(paths, rng, count):
+    """Blocks that never reached the disk: zeros, an end that is missing, the
+    whole file; or what was in these blocks before."""
+    other = os.urandom(4096)
+    for path in rng.sample(paths, min(count, len(paths))):
+        how, size = rng.randrange(4), os.path.getsize(path)
+        if how == 0:
+            os.unlink(path)
+        elif how == 1:
+            os.truncate(path, rng.randrange(size + 1))
+        else:
+            at = rng.randrange(size // 4096 + 1) * 4096
+            with open(path, "r+b") as f:
+                f.seek(at)
+                f.write((bytes(4096) if how == 2 else other)[:size - at])
+
+
+class Folder:
+    """What a node has on disk, and an older state of its index."""
+
+    def __init__(self, path):
+        self.index, self.path = str(path / "index.mdb"), path
+        self.older = None
+
+    def bodies(self):
+        return [os.path.join(folder, name)
+                for folder, _, names in os.walk(self.path) for name in names
+                if not name.startswith("index")]
+
+    def keep_index(self):
+        with open(self.index, "rb") as f:
+            self.older = f.read()
+
+    def roll_back(self):
+        """As if all commits since then had been lost."""
+        with open(self.index, "wb") as f:
+            f.write(self.older)
+
+
+def ask_all(node):
+    """Every page is right; how many came from here."""
+    c = http.client.HTTPConnection("127.0.0.1", node.data, timeout=20)
+    hits = 0
+    for number in range(PAGES):
+        path = f"/{number}"
+        c.request("GET", path)
+        r = c.getresponse()
+        body = r.read()
+        assert r.status == 200 and is_right(path, body), (path, body[:80])
+        hits += "; hit" in r.getheader("Cache-Status", "")
+    c.close()
+    return hits
+
+
+def damaged_again_and_again(make_cluster, serve, tmp_path, rounds, damage):
+    """Returns how many objects were found to be bad, and how many good."""
+    c = make_cluster(1, disk_path=str(tmp_path / "disk"), disk_size="64M",
+                     cache_size="64K", admission="none")
+    c.origin_url = serve_pages(serve)
+    node = c.start().nodes[0]
+    folder, rng = Folder(tmp_path / "disk"), random.Random(1)
+    bad = hits = 0
+    for number in range(rounds):
+        hits += ask_all(node)
+        disk = node.status()["disk"]
+        bad += disk["corrupt"] + disk["lost"]
+        until(lambda: has_some(node) or number, what="writes")
+        if number % 10 == 0:
+            node.process.end()  # so that all is written
+            folder.keep_index()
+        else:
+            kill(node)
+        damage(folder, rng, number)
+        node.start()
+    ask_all(node)
+    return bad, hits
+
+
+def test_flipped_bits(make_cluster, serve, tmp_path):
+    def damage(folder, rng, number):
+        flip_bits(folder.bodies(), rng, 100)
+        if number % 5 == 4:  # which may make all objects unknown
+            flip_bits([folder.index], rng, 1 + number % 7)
+
+    rounds = 1000 if LONG else 3
+    bad, hits = damaged_again_and_again(make_cluster, serve, tmp_path, rounds,
+                                        damage)
+    assert bad > 10 * rounds and hits > 10 * rounds
+
+
+def test_power_failures(make_cluster, serve, tmp_path):
+    def damage(folder, rng, number):
+        lose_writes(folder.bodies(), rng, 50)
+        if number % 3 == 2:
+            folder.roll_back()
+
+    rounds = 1000 if LONG else 3
+    bad, hits = damaged_again_and_again(make_cluster, serve, tmp_path, rounds,
+                                        damage)
+    assert bad > 5 * rounds and hits > 10 * rounds
