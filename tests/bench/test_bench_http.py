@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`make bench-http` builds and runs, for seconds and with digestd only: no
-request fails, hits stay away from the origin, and misses are all its own. TAP.
+request fails, hits stay away from the origin, and misses are all its own. So
+does `make bench-digests`: there is digest work where it says so. TAP.
 """
 
 import os
@@ -16,6 +17,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
 
 from taprun import run  # noqa: E402
 
+DIGESTS = "--objects 3000 --seconds 1 --rounds 1 --rate 200 --peers 1"
 ARGS = "--seconds 1 --rounds 1 --only '1 KiB, 64 clients' digestd"
 
 
@@ -30,18 +32,38 @@ def tables(text):
     return found
 
 
+def make(target, arguments):
+    """What it printed."""
+    # Not the job server of the make that runs this.
+    env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
+    r = subprocess.run([MAKE, "-s", target, f"ARGS={arguments}"], cwd=BUILD,
+                       check=False, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, env=env)
+    assert r.returncode == 0, r.stdout
+    return r.stdout
+
+
+def measures_digest_work():
+    out = make("bench-digests", DIGESTS)
+    rows = [line.strip("| ").split(" | ") for line in out.splitlines()
+            if line.startswith("| ")]
+    titles, *rows = rows
+    assert rows and len(rows) % 2 == 0, out
+    for row in rows:
+        made, taken = map(float, row[titles.index("generations/s"):][:2])
+        assert row[titles.index("errors")] == "0", row
+        if row[1] == "yes":
+            assert made > 0 and taken > 0, row
+        else:
+            assert (made, taken) == (0, 0), row
+
+
 def measures_hits_and_misses():
     if not shutil.which("wrk"):
         return "wrk is missing"
     if not shutil.which("nginx", path="/usr/sbin:/usr/bin"):
         return "nginx is missing"
-    # Not the job server of the make that runs this.
-    env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
-    r = subprocess.run([MAKE, "-s", "bench-http", f"ARGS={ARGS}"], cwd=BUILD,
-                       check=False, stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True, env=env)
-    assert r.returncode == 0, r.stdout
-    found = tables(r.stdout)
+    found = tables(make("bench-http", ARGS))
     for title in ("hits of 1 KiB, 64 clients", "misses of 1 KiB, 64 clients"):
         titles, row = found[title]
         assert row[0] == "digestd" and row[titles.index("errors")] == "0", row
@@ -50,4 +72,4 @@ def measures_hits_and_misses():
 
 
 if __name__ == "__main__":
-    run((measures_hits_and_misses,))
+    run((measures_hits_and_misses, measures_digest_work))
