@@ -1,13 +1,11 @@
 """kill -9 at random points under load, lost writes, flipped bits: no body is
 wrong, no start fails.
 
-Each body tells what it is of, so that a mix-up, a torn one, or one of another
-object is seen whatever the node says about it. SCD_TEST_LONG makes it 10,000
-kills, 1,000 power failures and 10^5 bits, in half an hour.
+SCD_TEST_LONG makes it 10,000 kills, 1,000 power failures and 10^5 bits, in half
+an hour.
 """
 
 import concurrent.futures
-import hashlib
 import http.client
 import itertools
 import os
@@ -17,6 +15,7 @@ import threading
 import time
 
 import servers
+from bodies import is_right, make_body
 from cluster import until
 
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
@@ -24,20 +23,6 @@ KILLS = 10000 if LONG else 20
 NODES = 4 if LONG else 1  # at the same time, that share the kills
 PAGES = 300
 CLIENTS = 2 if LONG else 4  # of each
-
-
-def make_body(path, version):
-    """Some bytes of it, 90 KB, or in between, as path and version want it."""
-    start = f"{path} {version} ".encode()
-    seed = hashlib.sha256(start).digest()
-    size = (10, 700, 5000, 90_000)[seed[0] % 4] + seed[1]
-    return start + (seed * (size // len(seed) + 1))[:size]
-
-
-def is_right(path, body):
-    words = body.split(b" ", 2)
-    return (len(words) == 3 and words[0].decode() == path
-            and body == make_body(path, int(words[1])))
 
 
 class Clients:

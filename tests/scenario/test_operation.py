@@ -16,6 +16,8 @@ import cluster as scd
 import servers
 from cluster import request, until
 
+LONG = bool(os.environ.get("SCD_TEST_LONG"))
+RELOADS = 100 if LONG else 20
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
@@ -124,46 +126,48 @@ def test_metrics_pass_promtool(make_cluster, origin):
     assert b'digestd_peer_usable{peer="n2"} 1' in metrics.body
 
 
-class Load:
-    """Requests one after the other in some threads, until it is stopped."""
-
-    def __init__(self, node, threads=4):
-        self.node, self.errors, self.done = node, [], 0
-        self.stop = threading.Event()
-        self.threads = [threading.Thread(target=self.run)
-                        for _ in range(threads)]
-        for t in self.threads:
-            t.start()
-
-    def run(self):
-        while not self.stop.is_set():
-            try:
-                r = self.node.get("/a")
-                if r.status != 200:
-                    self.errors.append(r.status)
-            except OSError as e:
-                self.errors.append(repr(e))
-            self.done += 1
-
-    def end(self):
-        self.stop.set()
-        for t in self.threads:
-            t.join()
+def reload_as(node, number):
+    """Every tenth is bad, others change what requests go by."""
+    done = "the old configuration stays" if number % 10 == 9 \
+        else "reload: done"
+    before = node.process.logged().count(done)
+    node.options["cache_size"] = f"{number % 3 + 1}M"
+    node.options["max_object_size"] = "9Q" if number % 10 == 9 \
+        else f"{number + 1}M"
+    node.peers = [("other", node.data)][number % 2:]
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: node.process.logged().count(done) > before, what=done)
 
 
-def test_reload_under_load(node, origin):
-    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x" * 1000)
-    load = Load(node)
-    try:
-        for i in range(30):
-            node.options["max_object_size"] = f"{i + 1}M"
-            node.write()
-            node.process.signal(signal.SIGHUP)
-            time.sleep(0.03)
-        until(lambda: node.process.logged().count("reload: done") >= 1)
-    finally:
-        load.end()
-    assert load.errors == [] and load.done > 100
+@pytest.mark.parametrize("threads", (1, 2) if LONG else (2,))
+def test_reloads_under_load(make_cluster, threads):
+    """At 1,000 requests a second, hits and misses: none fails."""
+    c = make_cluster(1, threads=str(threads))
+    path = os.path.join(c.dir, "load.csv")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        for i in range(RELOADS * 100):
+            f.write(f"{1e9 + i / 1000:.3f},c{i % 9},"
+                    f"http://www.example.com/{i * i % 997},{i % 3 * 5000}\n")
+    c.start_origin("--trace", path)
+    node = c.start().nodes[0]
+    report = []
+    load = threading.Thread(target=lambda: report.append(c.replay(
+        path, "--speed", "1", "--verify", "all")))
+    load.start()
+    reloads = 0
+    while load.is_alive() or reloads < RELOADS:
+        reload_as(node, reloads)
+        reloads += 1
+        time.sleep(0.06)
+    load.join()
+    total = report[0][0]["total"]
+    assert total["errors"]["total"] == 0, total
+    assert total["2xx"] == total["verified"] == RELOADS * 100, total
+    logged = node.process.logged()
+    assert logged.count(f"{node.path}:") == logged.count(
+        "max_object_size: ") == reloads // 10
 
 
 def test_request_that_waits_for_another_outlives_a_reload(node, origin):
