@@ -77,6 +77,10 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 	};
 	/* the configuration is checked: it is one of them */
 	(void)admission_tell_read(c->admission_tell, &out->tell);
+	out->told = FORWARDED_FOR;
+	out->told_forward = FORWARDED_NOTHING;
+	if (c->forwarded && forwarded_read(c->forwarded, &out->told))
+		out->told_forward = out->told;
 	settings_hash_secret(c, out->hash_secret);
 	make_token(c, out->token);
 	return copy_origins(c, out);

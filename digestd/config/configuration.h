@@ -44,6 +44,7 @@ struct config {
 	char *default_origin;
 	bool forward;
 	bool forward_private;
+	char *forwarded; /* null: for; as a forward proxy, none */
 
 	struct upstream *peers;
 	size_t npeers;

@@ -14,6 +14,7 @@
 #include "digestd/config/value.h"
 #include "digestd/core/admission_tell.h"
 #include "digestd/core/fields.h"
+#include "digestd/core/forwarded.h"
 #include "digestd/core/placement.h"
 #include "digestd/core/store.h"
 #include "digestd/disk/disk.h"
@@ -61,6 +62,13 @@ static bool is_tell(const char *text)
 	return admission_tell_read(text, &tell);
 }
 
+static bool is_forwarded(const char *text)
+{
+	enum forwarded how;
+
+	return forwarded_read(text, &how);
+}
+
 static bool is_placement(const char *text)
 {
 	enum placement placement;
@@ -91,6 +99,8 @@ static const struct kind kinds[] = {
 	[ADMISSION] = { .text = is_admission,
 			.wrong = "is not none, aged, probation or auto" },
 	[TELL] = { .text = is_tell, .wrong = "is not none, nginx or field" },
+	[FORWARDED] = { .text = is_forwarded,
+			.wrong = "is not none, for, x-forwarded or forwarded" },
 	[PLACEMENT] = { .text = is_placement,
 			.wrong = "is not keep, second, single, single-seen or "
 				 "single-shared" },

@@ -20,6 +20,7 @@ enum option_kind {
 	POLICY,    /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
 	TELL,      /* none, nginx or field */
+	FORWARDED, /* none, for, x-forwarded or forwarded */
 	PLACEMENT,
 	LEVEL,     /* of the log */
 	VERSION,   /* of TLS */

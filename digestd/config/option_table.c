@@ -36,6 +36,8 @@ const struct config_option config_options[] = {
 	  "be a forward proxy for http as well" },
 	{ "forward_private", FLAG, AT(forward_private), "false", 0, 0, false,
 	  "as a forward proxy, also to private and loopback addresses" },
+	{ "forwarded", FORWARDED, AT(forwarded), NULL, 0, 0, false,
+	  "who asks, told to origins: none, for, x-forwarded or forwarded" },
 	{ "cache_size", SIZE, AT(cache_size), "256M", 1 << 16, BIG, false,
 	  "memory for stored objects" },
 	{ "disk_path", FOLDER, AT(disk_path), NULL, 0, 0, true,

@@ -11,6 +11,7 @@
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
 #include "digestd/io/request.h"
+#include "digestd/os/address.h"
 
 enum {
 	/* a body up to this is collected before the reply begins: one that
@@ -590,6 +591,20 @@ void request_push_upload(struct request *r)
 		fetch_resume_upload(r->fetch);
 }
 
+/* Who asks: nobody does where a response is renewed in the background. */
+static int tell_client(struct request *r, const char *host)
+{
+	const struct worker_settings *set = r->settings;
+	char address[ADDRESS_TEXT_BYTES];
+	const struct forwarded_by by = { address, host, set->data_tls };
+
+	if (!r->x || r->from_peer ||
+	    !address_text(exchange_request(r->x)->client, address))
+		return 0;
+	return forwarded_add(r->forward ? set->told_forward : set->told, &by,
+			     &r->out);
+}
+
 static int fetch_from_origin(struct request *r,
 			     const struct fetch_callbacks *callbacks)
 {
@@ -618,7 +633,8 @@ static int fetch_from_origin(struct request *r,
 	if (copy_host(r, host, sizeof(host)))
 		return -1;
 	snprintf(url, sizeof(url), "http://%s", host);
-	if (forward_to_origin(&r->in, &how, &r->out) || own_conditions(r) ||
+	if (forward_to_origin(&r->in, &how, &r->out) ||
+	    tell_client(r, host) || own_conditions(r) ||
 	    (request_acts_for_origin(r) &&
 	     targeted_announce(&r->out, set->node)))
 		return -1;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "digestd/core/admission_tell.h"
+#include "digestd/core/forwarded.h"
 
 struct cache;
 struct peerset;
@@ -59,6 +60,8 @@ struct worker_settings {
 	const char *default_origin;  /* for hosts not listed; null: 421 */
 	bool forward;                /* also a forward proxy for http */
 	bool forward_private;        /* ... to private addresses too */
+	enum forwarded told;         /* of clients, to origins */
+	enum forwarded told_forward; /* as a forward proxy */
 
 	/* origins */
 	unsigned origin_connect_ms;

@@ -108,3 +108,27 @@ bool address_is_public(const struct sockaddr *addr)
 		return false;
 	}
 }
+
+bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES])
+{
+	const void *bytes;
+	int family = addr->sa_family;
+
+	if (family == AF_INET) {
+		bytes = &((const struct sockaddr_in *)(const void *)addr)
+				 ->sin_addr;
+	} else if (family == AF_INET6) {
+		const struct in6_addr *six =
+			&((const struct sockaddr_in6 *)(const void *)addr)
+				 ->sin6_addr;
+
+		bytes = six;
+		if (IN6_IS_ADDR_V4MAPPED(six)) {
+			family = AF_INET;
+			bytes = six->s6_addr + 12;
+		}
+	} else {
+		return false;
+	}
+	return inet_ntop(family, bytes, text, ADDRESS_TEXT_BYTES);
+}

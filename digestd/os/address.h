@@ -1,6 +1,7 @@
 /*
- * Which network addresses are public: what a forward proxy may be asked to
- * connect to without handing its own network to strangers.
+ * Network addresses: as text, and which of them are public, that is, what a
+ * forward proxy may be asked to connect to without handing its own network to
+ * strangers.
  */
 #ifndef DIGESTD_OS_ADDRESS_H
 #define DIGESTD_OS_ADDRESS_H
@@ -16,5 +17,13 @@ struct sockaddr;
  * Source: the IANA special-purpose address registries (RFC 6890).
  */
 bool address_is_public(const struct sockaddr *addr);
+
+enum { ADDRESS_TEXT_BYTES = 46 }; /* of IPv6, with the NUL */
+
+/*
+ * An IPv4 or IPv6 address as text, without port or brackets; an IPv4 one that
+ * a socket for both gives is as IPv4. False: it is of another family.
+ */
+bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES]);
 
 #endif

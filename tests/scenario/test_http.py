@@ -366,6 +366,35 @@ def test_hop_by_hop_fields_end_here(node, origin):
     assert r.get("X-Hop") is None and r.get("X-End") == "2"
 
 
+def test_origins_are_told_who_asks(make_cluster, origin):
+    """forwarded, and what the client says of itself: word, fields."""
+    sent = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "gopher"}
+    for word, expected in (
+            (None, ("192.0.2.7, 127.0.0.1", "gopher", None, None)),
+            ("none", ("192.0.2.7", "gopher", None, None)),
+            ("x-forwarded", ("192.0.2.7, 127.0.0.1", "http",
+                             "www.example.com", None)),
+            ("forwarded", ("192.0.2.7", "gopher", None,
+                           "for=127.0.0.1;host=www.example.com;proto=http"))):
+        c = make_cluster(1, **({"forwarded": word} if word else {}))
+        c.origin_url = origin.url
+        node = c.start().nodes[0]
+        # what a client calls hop-by-hop does not take it away
+        assert node.get("/a", headers=dict(
+            sent, Connection="X-Forwarded-Host")).status == 404
+        assert tuple(origin.last().get(name) for name in (
+            "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
+            "Forwarded")) == expected, word
+
+
+def test_forward_proxy_tells_nobody_who_asks(make_cluster, origin):
+    for options, told in (({}, None), ({"forwarded": "for"}, "127.0.0.1")):
+        node = make_cluster(1, forward=True, forward_private=True,
+                            default_origin=None, **options).start().nodes[0]
+        node.get(origin.url + "/a", host=f"127.0.0.1:{origin.port}")
+        assert origin.last().get("X-Forwarded-For") == told
+
+
 def test_malformed_requests_are_refused(node, origin):
     good = b"Host: www.example.com\r\n"
     shapes = {

@@ -65,7 +65,7 @@ def metric(node, name, **args):
 
 def test_hits_over_tls(make_cluster, origin, ca):
     origin.set("/page", fields=MAXAGE, body=b"x" * 100000)
-    c = make_cluster(1, **listener("data", ca.node))
+    c = make_cluster(1, forwarded="x-forwarded", **listener("data", ca.node))
     c.origin_url = origin.url
     n = c.start().nodes[0]
     for tls in (ca.client(), ca.client(oldest=ssl.TLSVersion.TLSv1_3)):
@@ -73,6 +73,7 @@ def test_hits_over_tls(make_cluster, origin, ca):
             r = n.get("/page", tls=tls)
             assert (r.status, r.body) == (200, b"x" * 100000)
     assert r.source == "hit" and origin.count("/page") == 1
+    assert origin.last().get("X-Forwarded-Proto") == "https"
     # the same object to peers, and to nodes without TLS
     token = derive(scd.KEY, "token").hex()
     assert request(n.peer, "http://www.example.com/page", headers={
