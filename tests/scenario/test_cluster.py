@@ -58,6 +58,30 @@ def test_remote_hit_without_the_origin(make_cluster, origin):
     assert c.nodes[1].get("/p7").source == "hit"  # and has a copy now
 
 
+def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):
+    """One request, on the connection that is there."""
+    names = [f"/p{i}" for i in range(50)]
+    peer = BadPeer(serve, names, None)
+    connections = set()
+
+    def answer(r, connection):
+        connections.add(connection)
+        return servers.response(200, {"Cache-Control": "max-age=600"},
+                                b"from the peer")
+    peer.behaviour = answer
+    c = make_cluster(1, peer_timeout="10s", peer_budget="10s")
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("good", peer.server.port)]
+    c.start()
+    until(lambda: node.peer_status("good")["digest"], what="digest")
+    for name in names:
+        r = node.get(name)
+        assert (r.source, r.body) == ("peer", b"from the peer")
+    assert peer.asked == len(names) and origin.count() == 0
+    assert len(connections) == 1
+
+
 def test_change_is_known_to_every_peer_within_a_second(make_cluster, origin):
     c = start_three(make_cluster, origin)
     pages(origin, 20)

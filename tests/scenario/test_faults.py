@@ -17,6 +17,8 @@ from cluster import until
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
 REQUESTS = 100_000 if LONG else 1500
 FIRST = 64  # at the same time: all of them ask the peer before it is known
+PACED = 5000 if LONG else 0  # more, at a steady rate, to see how long they take
+RATE = 1000  # of these a second
 HOST = "http://www.example.com"
 
 
@@ -28,16 +30,17 @@ def size_of(number):
 def write_trace(path, numbers):
     with open(path, "w", encoding="ascii") as f:
         f.write("time,client,url,size\n")
-        for i in numbers:
-            f.write(f"1000000000,c{i % 100},{HOST}/{i},{size_of(i)}\n")
+        for at, i in enumerate(numbers):
+            f.write(f"{1e9 + at / RATE:.3f},c{i % 100},{HOST}/{i},"
+                    f"{size_of(i)}\n")
 
 
-def replay(c, node, numbers, concurrency=FIRST):
+def replay(c, node, numbers, *how):
     """Every answer is right; the latencies [ms]."""
     path = os.path.join(c.dir, "load.csv")
     write_trace(path, numbers)
     report, code = c.replay(path, "--verify", "all", "--concurrency",
-                            str(concurrency), nodes=[node])
+                            str(FIRST), *how, nodes=[node])
     total = report["total"]
     assert (code, total["errors"]["total"]) == (0, 0), total
     assert total["verified"] == total["2xx"] == len(numbers), total
@@ -46,7 +49,7 @@ def replay(c, node, numbers, concurrency=FIRST):
 
 @pytest.fixture(scope="module")
 def claimed():
-    return faults.claim([f"{HOST}/{i}" for i in range(REQUESTS)])
+    return faults.claim([f"{HOST}/{i}" for i in range(REQUESTS + PACED)])
 
 
 @pytest.fixture
@@ -60,7 +63,7 @@ def start(make_cluster):
         made.append(peer)
         c = make_cluster(1 + LONG, cooperate=False, cache_size="8M")
         path = os.path.join(c.dir, "all.csv")
-        write_trace(path, range(REQUESTS))
+        write_trace(path, range(REQUESTS + PACED))
         c.start_origin("--trace", path)
         peer.origin_port = c.origin_port
         c.nodes[0].peers = [("bad", peer.port)]
@@ -75,7 +78,8 @@ def start(make_cluster):
 
 
 def report(name, latencies, asked):
-    """Into the file REPORT: what the peer cost [ms], see HACKING.md."""
+    """Into the file REPORT, [ms]: the first requests, before the peer is
+    known; the paced ones, and those of a node that has no peer."""
     path = os.environ.get("REPORT")
     if not path:
         return
@@ -90,12 +94,14 @@ def test_no_client_notices(start, claimed, name):
     fault = faults.FAULTS[name]
     c, peer = start(fault, claimed)
     node = c.nodes[0]
-    base = replay(c, c.nodes[1], range(REQUESTS // 10)) if LONG else None
     fault.befall(peer)
     before = replay(c, node, range(FIRST))
-    after = replay(c, node, range(FIRST, REQUESTS))
+    replay(c, node, range(FIRST, REQUESTS))
     if LONG:
-        report(name, (base, before, after), peer.asked)
+        paced = range(REQUESTS, REQUESTS + PACED)
+        report(name, (before, replay(c, node, paced, "--speed", "1"),
+                      replay(c, c.nodes[1], paced, "--speed", "1")),
+               peer.asked)
     n = node.counters()
     assert n["remote_hits"] == 0
     assert n["origin_fetches"] >= REQUESTS, n

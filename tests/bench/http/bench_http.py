@@ -30,6 +30,10 @@ LOADS = (("hits of 1 KiB, 64 clients", "/1k", 64),
          ("hits of 64 KiB, 64 clients", "/64k", 64),
          ("hits of 64 KiB, 256 clients", "/64k", 256),
          ("misses of 1 KiB, 64 clients", "/miss/", 64))
+SERVERS = (measured.Digestd, measured.Digestd2, *measured.OTHERS,
+           measured.Files)
+USUAL = [kind.__name__.lower() for kind in SERVERS
+         if kind is not measured.Digestd2]
 OBJECTS = 50000  # to measure memory with
 TITLES = ("server", "requests/s", "of digestd's", "p50 [ms]", "p99 [ms]",
           "CPU [us]", "errors")
@@ -63,8 +67,9 @@ class Bench:
         return server
 
     def start_all(self, names):
-        for kind in (measured.Digestd, *measured.OTHERS, measured.Files):
-            if names and kind.__name__.lower() not in names:
+        for kind in SERVERS:
+            name = kind.__name__.lower()
+            if name not in (names or USUAL):
                 continue
             try:
                 self.running.append(self.start(kind, self.origin.port))
@@ -157,8 +162,8 @@ def arguments_of(argv):
     p.add_argument("--only", default="", metavar="WORDS",
                    help="loads with these words in their names")
     p.add_argument("servers", nargs="*", metavar="SERVER",
-                   help="digestd haproxy nginx trafficserver squid varnish "
-                   "files (all)")
+                   help=f"{' '.join(USUAL)} (all), and digestd2: with two "
+                   "workers")
     return p.parse_args(argv)
 
 

@@ -57,6 +57,15 @@ class Digestd(Pinned, caches.Digestd):
     extra = f"threads = 1\ncache_size = {MEMORY_MB}M\n"
 
 
+class Digestd2(Digestd):
+    """With two workers, on both processors: wrk has what they leave. What a
+    request takes of them says what two cost each other."""
+
+    name = "digestd, two workers"
+    prefix = on_cpu(f"{SERVER_CPU},{CLIENT_CPU}")
+    extra = f"threads = 2\ncache_size = {MEMORY_MB}M\n"
+
+
 class Nginx(Pinned, caches.Nginx):
     """As its manual wants it before an origin that keeps connections."""
 
