@@ -32,7 +32,7 @@ static struct {
 	struct server *server;
 	pthread_t thread;
 	char big[BIG];
-	atomic_int begun, done, aborted, released;
+	atomic_int begun, done, aborted, released, dropped;
 	struct loop_call stop;
 	struct shared_reply *shared;
 	struct exchange *waiting;
@@ -283,6 +283,7 @@ static int set_up(void **state)
 	atomic_store(&at.done, 0);
 	atomic_store(&at.aborted, 0);
 	atomic_store(&at.released, 0);
+	atomic_store(&at.dropped, 0);
 	atomic_store(&at.drained, false);
 	return pthread_create(&at.thread, NULL, run, NULL);
 }
@@ -541,10 +542,15 @@ static size_t count_of(const char *text, const char *part)
 	return n;
 }
 
+static void run_drop(void *arg)
+{
+	drop_shared(arg);
+	atomic_store(&at.dropped, 1);
+}
+
 /* Its body is given up with it, or, when it is copied, at once. */
 static void one_reply(bool to_file)
 {
-	struct loop_call drop = { .run = drop_shared };
 	size_t len;
 	char *reply;
 
@@ -559,8 +565,10 @@ static void one_reply(bool to_file)
 	free(reply);
 	wait_for(&at.done, 3);
 	assert_int_equal(atomic_load(&at.released), to_file);
-	loop_post(at.loop, &drop);
-	wait_for(&at.released, 1);
+	at.stop = (struct loop_call){ .run = run_drop };
+	loop_post(at.loop, &at.stop);
+	wait_for(&at.dropped, 1);
+	assert_int_equal(atomic_load(&at.released), 1);
 }
 
 static void one_reply_for_many(void **state)
