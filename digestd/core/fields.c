@@ -131,6 +131,14 @@ int fields_add(struct fields *f, const char *name, const char *value)
 	return fields_add_n(f, name, strlen(name), value, strlen(value));
 }
 
+int fields_borrow(struct fields *f, const char *name, const char *value)
+{
+	if (reserve_line(f))
+		return -ENOMEM;
+	f->lines[f->nlines++] = (struct field){ name, value };
+	return 0;
+}
+
 int fields_set(struct fields *f, const char *name, const char *value)
 {
 	struct field last;

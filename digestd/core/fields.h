@@ -67,6 +67,9 @@ int fields_add(struct fields *f, const char *name, const char *value);
 int fields_add_n(struct fields *f, const char *name, size_t name_len,
 		 const char *value, size_t value_len);
 
+/* Appends a line whose text is not copied: it lives longer than the list. */
+int fields_borrow(struct fields *f, const char *name, const char *value);
+
 /* Removes all lines of a name and appends one. As fields_add(). */
 int fields_set(struct fields *f, const char *name, const char *value);
 

@@ -32,14 +32,20 @@ static int64_t age_field(const struct fields *fields)
 	return field_seconds((struct field_part){ value, strlen(value) });
 }
 
+/* When a response says that it was made, and when it came. */
+struct dates {
+	int64_t date_s;
+	int64_t response_s;
+};
+
 static int64_t heuristic_lifetime(const struct fields *fields,
-				  const struct freshness *f)
+				  const struct dates *d)
 {
 	int64_t modified_s, lifetime_s;
 
-	if (!date_field(fields, "Last-Modified", f->response_s, &modified_s))
+	if (!date_field(fields, "Last-Modified", d->response_s, &modified_s))
 		return 0;
-	lifetime_s = (f->date_s - modified_s) / 10;
+	lifetime_s = (d->date_s - modified_s) / 10;
 	if (lifetime_s < 0)
 		return 0;
 	return lifetime_s < FRESHNESS_HEURISTIC_MAX_S ?
@@ -48,32 +54,39 @@ static int64_t heuristic_lifetime(const struct fields *fields,
 }
 
 /* What Expires says; 0 when it is there and says nothing. */
-static int64_t expires_lifetime(const struct freshness *f,
-				const struct answer *a)
+static int64_t expires_lifetime(const struct answer *a, const struct dates *d)
 {
 	int64_t expires_s;
 
 	if (fields_lines(a->fields, "Expires") != 1 ||
-	    !date_field(a->fields, "Expires", f->response_s, &expires_s))
+	    !date_field(a->fields, "Expires", d->response_s, &expires_s))
 		return 0;
-	return expires_s - f->date_s;
+	return expires_s - d->date_s;
+}
+
+static int32_t span(int64_t s)
+{
+	if (s > INT32_MAX)
+		return INT32_MAX;
+	return s < INT32_MIN ? INT32_MIN : (int32_t)s;
 }
 
 /* RFC 9111, 4.2.1: the first that is there wins. */
-static void set_lifetime(struct freshness *f, const struct answer *a)
+static void set_lifetime(struct freshness *f, const struct answer *a,
+			 const struct dates *d)
 {
 	f->explicit = true;
 	if (a->cc.s_maxage != CACHECONTROL_NONE) {
-		f->lifetime_s = a->cc.s_maxage;
+		f->lifetime_s = span(a->cc.s_maxage);
 	} else if (a->cc.max_age != CACHECONTROL_NONE) {
-		f->lifetime_s = a->cc.max_age;
+		f->lifetime_s = span(a->cc.max_age);
 	} else if (answer_expires(a)) {
-		f->lifetime_s = expires_lifetime(f, a);
+		f->lifetime_s = span(expires_lifetime(a, d));
 	} else {
 		f->explicit = false;
 		f->lifetime_s = 0;
 		if (storable_heuristic_status(a->status) || a->cc.public)
-			f->lifetime_s = heuristic_lifetime(a->fields, f);
+			f->lifetime_s = span(heuristic_lifetime(a->fields, d));
 	}
 }
 
@@ -81,30 +94,32 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 		    const struct exchange_times *times)
 {
 	const struct cachecontrol *cc = &answer->cc;
+	struct dates d = { times->response_s, times->response_s };
 	int64_t delay_s = times->response_s - times->request_s;
 	int64_t apparent_s, corrected_s, sent_s = age_field(answer->fields);
 
-	*f = (struct freshness){ .response_s = times->response_s };
-	if (!date_field(answer->fields, "Date", times->response_s, &f->date_s))
-		f->date_s = times->response_s;
-	apparent_s = times->response_s - f->date_s;
+	*f = (struct freshness){ 0 };
+	if (!date_field(answer->fields, "Date", times->response_s, &d.date_s))
+		d.date_s = times->response_s;
+	apparent_s = times->response_s - d.date_s;
 	corrected_s = (sent_s > 0 ? sent_s : 0) + (delay_s > 0 ? delay_s : 0);
-	f->corrected_age_s = apparent_s > corrected_s ? apparent_s :
-							corrected_s;
-	set_lifetime(f, answer);
+	if (apparent_s > corrected_s)
+		corrected_s = apparent_s;
+	f->born_s = times->response_s - corrected_s;
+	set_lifetime(f, answer, &d);
 	if (sent_s < 0 && f->lifetime_s > 0)
 		f->lifetime_s = 0; /* of unknown age: stale is the safe side */
 	f->always_validate = cc->no_cache || cc->no_cache_fields;
 	f->never_stale = cc->must_revalidate || cc->proxy_revalidate ||
 			 cc->s_maxage != CACHECONTROL_NONE ||
 			 f->always_validate;
-	f->stale_if_error_s = cc->stale_if_error;
-	f->stale_while_revalidate_s = cc->stale_while_revalidate;
+	f->stale_if_error_s = span(cc->stale_if_error);
+	f->stale_while_revalidate_s = span(cc->stale_while_revalidate);
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now_s)
 {
-	int64_t age_s = f->corrected_age_s + (now_s - f->response_s);
+	int64_t age_s = now_s - f->born_s;
 
 	return age_s > 0 ? age_s : 0;
 }

@@ -15,19 +15,20 @@ struct cachecontrol;
  * most a day. */
 enum { FRESHNESS_HEURISTIC_MAX_S = 86400 };
 
-/* What is computed once, when a response comes in. */
+/*
+ * What is computed once, when a response comes in; kept with each that is
+ * stored, so it is small. Spans are cut to what 32 bits hold, 68 years.
+ */
 struct freshness {
-	int64_t date_s;          /* its Date, or when it came */
-	int64_t response_s;      /* when it came */
-	int64_t corrected_age_s; /* its age when it came */
-	int64_t lifetime_s;      /* 0 and less: stale from the start */
-	int64_t stale_if_error_s; /* usable so long after it went stale, when
+	int64_t born_s;     /* when its age was 0 */
+	int32_t lifetime_s; /* 0 and less: stale from the start */
+	int32_t stale_if_error_s; /* usable so long after it went stale, when
 				     the origin fails */
-	int64_t stale_while_revalidate_s; /* and so long while it is fetched
+	int32_t stale_while_revalidate_s; /* and so long while it is fetched
 					     again (RFC 5861, 3) */
-	bool explicit;           /* the lifetime was stated, not guessed */
-	bool always_validate;    /* no-cache */
-	bool never_stale;        /* must-revalidate and its like */
+	bool explicit : 1;        /* the lifetime was stated, not guessed */
+	bool always_validate : 1; /* no-cache */
+	bool never_stale : 1;     /* must-revalidate and its like */
 };
 
 /* When a request went out and its response came in. */

@@ -22,6 +22,12 @@ enum {
 	NEVER_STALE = 4,
 };
 
+/* A record on its way out. */
+struct disk_bytes {
+	uint8_t *bytes;
+	size_t len;
+};
+
 uint64_t disk_sum(uint64_t id, const void *bytes, size_t len)
 {
 	return XXH3_64bits_withSeed(bytes, len, id);
@@ -60,9 +66,9 @@ static void write_fields(struct scd__writer *w, const struct fields *f)
 
 static void write_freshness(struct scd__writer *w, const struct freshness *f)
 {
-	scd__write_u64(w, (uint64_t)f->date_s);
-	scd__write_u64(w, (uint64_t)f->response_s);
-	scd__write_u64(w, (uint64_t)f->corrected_age_s);
+	scd__write_u64(w, 0); /* once its Date; nobody asked for it */
+	scd__write_u64(w, (uint64_t)f->born_s); /* its age then: */
+	scd__write_u64(w, 0);
 	scd__write_u64(w, (uint64_t)f->lifetime_s);
 	scd__write_u64(w, (uint64_t)f->stale_if_error_s);
 	scd__write_u64(w, (uint64_t)f->stale_while_revalidate_s);
@@ -71,33 +77,60 @@ static void write_freshness(struct scd__writer *w, const struct freshness *f)
 				   (f->never_stale ? NEVER_STALE : 0)));
 }
 
-int disk_record_write(const struct cached *c, const struct disk_body *body,
-		      uint8_t **bytes, size_t *len)
+/* All but the checksum, into room for it. */
+static void write_response(struct scd__writer *w, const struct cached *c,
+			   const struct fields *fields,
+			   const struct disk_body *body)
 {
-	size_t cap = FIXED_BYTES + strlen(c->uri) + text_bytes(&c->fields) +
-		     text_bytes(&c->selecting);
+	scd__write_u32(w, VERSION);
+	scd__write_u32(w, c->status);
+	scd__write_u64(w, body->len);
+	scd__write_u64(w, body->sum);
+	write_freshness(w, &c->freshness);
+	write_text(w, cached_uri(c));
+	write_fields(w, c->selecting);
+	write_fields(w, fields);
+}
+
+static int write_record(const struct cached *c, const struct fields *fields,
+			const struct disk_body *body,
+			struct disk_bytes *out)
+{
+	size_t cap = FIXED_BYTES + strlen(cached_uri(c)) + text_bytes(fields) +
+		     text_bytes(c->selecting);
 	struct scd__writer w;
 
 	if (cap > UINT32_MAX)
 		return -E2BIG;
-	*bytes = malloc(cap);
-	if (!*bytes)
+	out->bytes = malloc(cap);
+	if (!out->bytes)
 		return -ENOMEM;
-	w = scd__writer(*bytes, cap);
-	scd__write_u32(&w, VERSION);
-	scd__write_u32(&w, c->status);
-	scd__write_u64(&w, body->len);
-	scd__write_u64(&w, body->sum);
-	write_freshness(&w, &c->freshness);
-	write_text(&w, c->uri);
-	write_fields(&w, &c->selecting);
-	write_fields(&w, &c->fields);
-	scd__write_u64(&w, disk_sum(body->id, *bytes, scd__writer_len(&w)));
-	*len = scd__writer_len(&w);
+	w = scd__writer(out->bytes, cap);
+	write_response(&w, c, fields, body);
+	scd__write_u64(&w, disk_sum(body->id, out->bytes, scd__writer_len(&w)));
+	out->len = scd__writer_len(&w);
 	if (!w.error)
 		return 0;
-	free(*bytes);
+	free(out->bytes);
 	return -E2BIG;
+}
+
+int disk_record_write(const struct cached *c, const struct disk_body *body,
+		      uint8_t **bytes, size_t *len)
+{
+	struct disk_bytes out;
+	struct fields fields;
+	int err = cached_fields(c, &fields);
+
+	if (err)
+		return err;
+	err = write_record(c, &fields, body, &out);
+	fields_free(&fields);
+	if (err)
+		return err;
+	*bytes = out.bytes;
+	*len = out.len;
+	return 0;
 }
 
 /* Reading */
@@ -137,63 +170,88 @@ static int read_fields(struct scd__reader *r, struct fields *f)
 	return err;
 }
 
+static int32_t read_span(struct scd__reader *r)
+{
+	int64_t s = (int64_t)scd__read_u64(r);
+
+	if (s > INT32_MAX)
+		return INT32_MAX;
+	return s < INT32_MIN ? INT32_MIN : (int32_t)s;
+}
+
 static void read_freshness(struct scd__reader *r, struct freshness *f)
 {
+	uint64_t response_s;
 	uint8_t flags;
 
-	f->date_s = (int64_t)scd__read_u64(r);
-	f->response_s = (int64_t)scd__read_u64(r);
-	f->corrected_age_s = (int64_t)scd__read_u64(r);
-	f->lifetime_s = (int64_t)scd__read_u64(r);
-	f->stale_if_error_s = (int64_t)scd__read_u64(r);
-	f->stale_while_revalidate_s = (int64_t)scd__read_u64(r);
+	(void)scd__read_u64(r);
+	response_s = scd__read_u64(r);
+	/* its age then: 0 but from older versions */
+	f->born_s = (int64_t)(response_s - scd__read_u64(r));
+	f->lifetime_s = read_span(r);
+	f->stale_if_error_s = read_span(r);
+	f->stale_while_revalidate_s = read_span(r);
 	flags = scd__read_u8(r);
 	f->explicit = flags & EXPLICIT;
 	f->always_validate = flags & ALWAYS_VALIDATE;
 	f->never_stale = flags & NEVER_STALE;
 }
 
+/* A response as it is read. */
+struct response {
+	char *uri;
+	struct fields fields, selecting;
+	struct freshness freshness;
+};
+
 /* What follows the body's length and checksum. */
-static int read_response(struct scd__reader *r, struct cached *c)
+static int read_response(struct scd__reader *r, struct response *to)
 {
 	struct field_part uri;
 	int err;
 
-	read_freshness(r, &c->freshness);
+	read_freshness(r, &to->freshness);
 	uri = read_text(r);
-	c->uri = strndup(uri.at, uri.len);
-	err = c->uri ? read_fields(r, &c->selecting) : -ENOMEM;
+	to->uri = strndup(uri.at, uri.len);
+	err = to->uri ? read_fields(r, &to->selecting) : -ENOMEM;
 	if (!err)
-		err = read_fields(r, &c->fields);
+		err = read_fields(r, &to->fields);
 	if (err)
 		return err;
-	fields_fit(&c->selecting);
-	fields_fit(&c->fields);
 	return r->error || scd__reader_left(r) ? -EBADMSG : 0;
+}
+
+static int make_cached(struct scd__reader *r, unsigned status,
+		       struct cached **out)
+{
+	struct response from = { .uri = NULL };
+	int err = read_response(r, &from);
+	const struct cached_head head = { from.uri, &from.fields,
+					  &from.selecting, status,
+					  &from.freshness };
+
+	*out = err ? NULL : cached_new(&head);
+	free(from.uri);
+	fields_free(&from.fields);
+	fields_free(&from.selecting);
+	return err || *out ? err : -ENOMEM;
 }
 
 int disk_record_read(const uint8_t *bytes, size_t len, struct disk_body *body,
 		     struct cached **out)
 {
 	struct scd__reader r;
-	struct cached *c;
-	int err;
+	uint32_t version;
+	unsigned status;
 
 	if (!disk_record_is_good(body->id, bytes, len))
 		return -EBADMSG;
-	c = cached_new();
-	if (!c)
-		return -ENOMEM;
 	r = scd__reader(bytes, len - SUM_BYTES);
-	err = scd__read_u32(&r) == VERSION ? 0 : -EBADMSG;
-	c->status = scd__read_u32(&r);
+	version = scd__read_u32(&r);
+	status = scd__read_u32(&r);
 	body->len = scd__read_u64(&r);
 	body->sum = scd__read_u64(&r);
-	if (!err)
-		err = read_response(&r, c);
-	if (err)
-		cached_unref(&c);
-	else
-		*out = c;
-	return err;
+	if (version != VERSION)
+		return -EBADMSG;
+	return make_cached(&r, status, out);
 }

@@ -15,8 +15,8 @@
 #include "digestd/io/cache_inside.h"
 #include "digestd/io/flight.h"
 
-/* What an entry weighs beside its fields and body. */
-enum { CACHED_OVERHEAD = sizeof(struct cached) + 32 };
+/* What an entry weighs beside what it takes itself: its places in tables. */
+enum { CACHED_OVERHEAD = 32 };
 
 static bool has_key(const struct tier *t, const struct scd_key *key)
 {
@@ -53,7 +53,7 @@ void cache_key_removed(void *arg, const struct scd_key *key)
 
 static void set_place(struct cached *c, enum admission_decision place)
 {
-	__atomic_store_n(&c->place, (int)place, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->place, (uint8_t)place, __ATOMIC_RELAXED);
 }
 
 enum admission_decision cached_place(const struct cached *c)
@@ -345,7 +345,7 @@ static struct cached *match(struct store_entry *e,
 	for (; e; e = store_next(e)) {
 		struct cached *c = (struct cached *)e;
 
-		if (vary_match(&c->selecting, request))
+		if (vary_match(c->selecting, request))
 			return c;
 	}
 	return NULL;
@@ -413,20 +413,18 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 size_t cache_weight(const struct fields *fields, const char *uri,
 		    uint64_t body_len)
 {
-	return CACHED_OVERHEAD + fields_fitted(fields) + (size_t)body_len +
-	       (uri ? strlen(uri) + 1 : 0);
+	return CACHED_OVERHEAD + cached_memory_of(uri, fields) +
+	       (size_t)body_len;
 }
 
 size_t cache_head_weight(const struct cached *c)
 {
-	return cache_weight(&c->fields, c->uri, 0) +
-	       fields_memory(&c->selecting);
+	return CACHED_OVERHEAD + cached_memory(c);
 }
 
 static size_t weight_of(const struct cached *c)
 {
-	return cache_weight(&c->fields, c->uri, c->body_len) +
-	       fields_fitted(&c->selecting);
+	return cache_head_weight(c) + c->body_len;
 }
 
 /* What was worth it is in the main store, and goes to the disk. */

@@ -95,7 +95,7 @@ static struct disk_entry *make_entry(struct cache *cache, struct cached *c)
 {
 	struct disk_entry *e = calloc(1, sizeof(*e));
 
-	if (!e || fields_copy(&c->selecting, &e->selecting)) {
+	if (!e || fields_copy(c->selecting, &e->selecting)) {
 		free(e);
 		return NULL;
 	}
@@ -133,7 +133,7 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 			 struct disk_entry *old, struct cached *c)
 {
-	struct disk_entry *e = c->uri ? make_entry(cache, c) : NULL;
+	struct disk_entry *e = make_entry(cache, c);
 
 	if (e)
 		return enter(cache, key, old, e);
@@ -370,7 +370,7 @@ static void drop_twin(struct cache *cache, const struct scd_key *key,
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
 	while (e && !same_variant(&((struct disk_entry *)e)->selecting,
-				  &c->selecting))
+				  c->selecting))
 		e = store_next(e);
 	if (e)
 		store_remove(cache->ondisk.store, e);
@@ -382,7 +382,8 @@ static void load_entry(void *arg, struct disk_entry *e, const struct cached *c,
 	struct cache *cache = arg;
 	struct scd_key key;
 
-	scd_key_make(cache->hash_secret, "GET", c->uri, strlen(c->uri), &key);
+	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
+		     strlen(cached_uri(c)), &key);
 	drop_twin(cache, &key, c);
 	if (store_insert(cache->ondisk.store, &e->entry, &key,
 			 disk_weight(c, body_len)))

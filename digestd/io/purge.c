@@ -109,13 +109,25 @@ static void end_store(struct purge *p)
 		end_part(p);
 }
 
+static bool has_tag(const struct purge *p, const struct cached *c)
+{
+	struct fields f;
+	bool has;
+
+	if (cached_fields(c, &f))
+		return true; /* without memory: what is gone is right */
+	has = tags_match(&f, &p->tags, "Purge-Tag");
+	fields_free(&f);
+	return has;
+}
+
 static bool is_meant(void *arg, const struct cached *c)
 {
 	const struct purge *p = arg;
 
 	if (!p->prefix)
-		return tags_match(&c->fields, &p->tags, "Purge-Tag");
-	return !strncmp(c->uri, p->prefix, strlen(p->prefix));
+		return has_tag(p, c);
+	return !strncmp(cached_uri(c), p->prefix, strlen(p->prefix));
 }
 
 static void step(void *arg)

@@ -116,13 +116,14 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 
 /* Which part of a stored response the request wants. */
 static enum range_answer part_of(const struct request *r,
-				 const struct cached *c, struct range *part)
+				 const struct cached *c,
+				 const struct fields *f, struct range *part)
 {
 	*part = (struct range){ 0, c->body_len };
 	if (c->status != 200 || strcmp(r->method, "GET") != 0)
 		return RANGE_WHOLE;
-	return range_select(exchange_request(r->x)->fields, &c->fields,
-			    c->body_len, part);
+	return range_select(exchange_request(r->x)->fields, f, c->body_len,
+			    part);
 }
 
 /* There is no such part; what is there, Content-Range says. */
@@ -152,7 +153,7 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 	struct range part;
 	unsigned status = c->status;
 
-	switch (part_of(r, c, &part)) {
+	switch (part_of(r, c, f, &part)) {
 	case RANGE_WHOLE:
 		break;
 	case RANGE_UNSATISFIABLE:
@@ -238,7 +239,7 @@ void reply_cached(struct request *r, struct cached *c)
 	slot = find_ready(r, &hit, &wanted);
 	if (send_ready(r, slot))
 		return;
-	if (fields_copy(&c->fields, &f)) {
+	if (cached_fields(c, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
@@ -248,7 +249,7 @@ void reply_cached(struct request *r, struct cached *c)
 		return;
 	}
 	if (c->status == 200 && r->cacheable &&
-	    conditional_not_modified(exchange_request(r->x)->fields, &c->fields,
+	    conditional_not_modified(exchange_request(r->x)->fields, &f,
 				     now_s(r))) {
 		reply_304(r, c, &f);
 		return;
@@ -345,7 +346,7 @@ void reply_relay(struct request *r, struct relay *relay)
 		.loop = r->worker->loop,
 		.call = { .run = relay_grew, .arg = r },
 	};
-	if (fields_copy(&head->fields, &f)) {
+	if (cached_fields(head, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}

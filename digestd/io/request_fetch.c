@@ -252,6 +252,20 @@ static void fail(struct request *r, unsigned status, const char *why)
 	drop_fetch(r);
 }
 
+/* Without memory to look, it does not. */
+static bool confirms(const struct fields *not_modified,
+		     const struct cached *stale)
+{
+	struct fields stored;
+	bool same;
+
+	if (cached_fields(stale, &stored))
+		return false;
+	same = conditional_confirms(not_modified, &stored);
+	fields_free(&stored);
+	return same;
+}
+
 static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 			      const struct fields *fields, int64_t body_len)
 {
@@ -259,7 +273,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 
 	(void)f;
 	if (status == 304 && r->validating) {
-		if (conditional_confirms(fields, &r->stale->fields)) {
+		if (confirms(fields, r->stale)) {
 			confirm(r, fields);
 			return;
 		}
@@ -536,17 +550,24 @@ enum step_result request_ask_peers(struct request *r)
 	return STEP_STOP;
 }
 
-/* Asks about what is stored. The client's range stays, under its condition:
- * the origin looks at it when it does not confirm. */
+/* Asks about what is stored, if that has a validator: r->validating. The
+ * client's range stays, under its condition: the origin looks at it when it
+ * does not confirm. */
 static int ask_about_stale(struct request *r)
 {
 	const char *if_range = fields_get(&r->out, "If-Range");
+	struct fields stored;
+	int err = 0;
 
-	r->validating = true;
-	if (conditional_validate(&r->stale->fields, &r->out))
+	if (cached_fields(r->stale, &stored))
 		return -1;
-	if (!if_range || !fields_get(&r->out, "Range"))
-		return 0;
+	r->validating = conditional_has_validator(&stored);
+	if (r->validating)
+		err = conditional_validate(&stored, &r->out);
+	fields_free(&stored);
+	if (err || !r->validating || !if_range ||
+	    !fields_get(&r->out, "Range"))
+		return err;
 	return fields_add(&r->out, "If-Range", if_range);
 }
 
@@ -559,11 +580,15 @@ static int own_conditions(struct request *r)
 		"If-Unmodified-Since",
 	};
 
+	int err = 0;
+
 	r->validating = false;
 	if (!r->cacheable)
 		return 0;
-	if (r->stale && conditional_has_validator(&r->stale->fields))
-		return ask_about_stale(r);
+	if (r->stale)
+		err = ask_about_stale(r);
+	if (err || r->validating)
+		return err;
 	if (strcmp(r->method, "GET") != 0 || fields_get(&r->in, "range"))
 		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -143,17 +143,18 @@ static bool is_purged(const struct request *r)
 /* The response as an entry, without its body. Null without memory. */
 static struct cached *make_head(const struct request *r)
 {
-	struct cached *c = cached_new();
+	struct fields selecting;
+	const struct cached_head head = { r->target.uri, &r->response,
+					  &selecting, r->status,
+					  &r->freshness };
+	struct cached *c;
 
-	if (!c)
+	if (vary_select(&r->in, &r->response, &selecting))
 		return NULL;
-	c->status = r->status;
-	c->place = (int)r->place;
-	c->freshness = r->freshness;
-	c->uri = strdup(r->target.uri);
-	if (!c->uri || fields_copy(&r->response, &c->fields) ||
-	    vary_select(&r->in, &r->response, &c->selecting))
-		cached_unref(&c);
+	c = cached_new(&head);
+	fields_free(&selecting);
+	if (c)
+		c->place = (uint8_t)r->place;
 	return c;
 }
 
@@ -163,8 +164,6 @@ void request_store(struct request *r)
 
 	if (!c)
 		return;
-	fields_fit(&c->fields);
-	fields_fit(&c->selecting);
 	relay_hold(r->relay);
 	buffer_fit(&r->body, r->body.len);
 	relay_show(r->relay, r->body.data, r->body.len);
@@ -208,52 +207,75 @@ void request_land(struct request *r)
 	flights_land(cache_flights(r->worker->cache), &r->lead);
 }
 
-struct cached *request_refreshed(struct request *r,
-				 const struct fields *fields)
+/* The body of what was stored, for the same with other fields. */
+static void share_body(struct cached *c, struct cached *old)
 {
-	struct cached *old = r->stale, *c = cached_new();
-	struct exchange_times times = { r->asked_s, now_s(r) };
-	struct answer answer;
-	struct fields news;
-
-	if (!c)
-		return NULL;
-	c->status = old->status;
-	c->place = cached_place(old) == ADMISSION_RAM ? ADMISSION_RAM :
-							ADMISSION_DISK;
-	c->uri = strdup(r->target.uri);
 	c->body = old->body;
 	c->body_fd = old->body_fd; /* closed with the old one */
 	c->body_len = old->body_len;
 	c->body_of = cached_ref(old->body_of ? old->body_of : old);
-	fields_init(&news);
-	if (!c->uri || forward_response(fields, now_s(r), &news) ||
-	    fields_copy(&old->fields, &c->fields) ||
-	    fields_copy(&old->selecting, &c->selecting) ||
-	    conditional_update(&news, &c->fields)) {
-		fields_free(&news);
-		cached_unref(&c);
+}
+
+/* Of the stale response, with `fields`, which the 304 has updated. */
+static struct cached *make_refreshed(const struct request *r,
+				     const struct fields *fields)
+{
+	const struct cached *old = r->stale;
+	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct freshness freshness;
+	const struct cached_head head = { r->target.uri, fields,
+					  old->selecting, old->status,
+					  &freshness };
+	struct answer answer;
+	struct cached *c;
+
+	answer_read(&answer, old->status, fields, request_acts_for_origin(r));
+	freshness_init(&freshness, &answer, &times);
+	c = cached_new(&head);
+	if (c)
+		c->place = cached_place(old) == ADMISSION_RAM ?
+				   ADMISSION_RAM :
+				   ADMISSION_DISK;
+	return c;
+}
+
+struct cached *request_refreshed(struct request *r,
+				 const struct fields *fields)
+{
+	struct cached *c = NULL;
+	struct fields news, all;
+
+	if (forward_response(fields, now_s(r), &news))
 		return NULL;
+	if (!cached_fields(r->stale, &all)) {
+		if (!conditional_update(&news, &all))
+			c = make_refreshed(r, &all);
+		fields_free(&all);
 	}
 	fields_free(&news);
-	fields_fit(&c->fields);
-	fields_fit(&c->selecting);
-	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
-	freshness_init(&c->freshness, &answer, &times);
+	if (c)
+		share_body(c, r->stale);
 	return c;
 }
 
 void request_keep_refreshed(struct request *r, struct cached *c)
 {
 	struct answer answer;
+	struct fields fields;
 
 	if (is_purged(r))
 		return;
-	answer_read(&answer, c->status, &c->fields, request_acts_for_origin(r));
+	if (cached_fields(c, &fields)) {
+		/* without memory to look, it must not stay */
+		cache_drop(r->worker->cache, &r->key);
+		return;
+	}
+	answer_read(&answer, c->status, &fields, request_acts_for_origin(r));
 	if (storable("GET", &r->in, &answer) == STORABLE_YES)
 		cache_put(r->worker->cache, &r->key, &r->in, c);
 	else
 		cache_drop(r->worker->cache, &r->key);
+	fields_free(&fields);
 }
 
 static void drop_uri(struct request *r, const char *uri)

@@ -60,23 +60,29 @@ const char *disk_folder_path(const char *name)
 
 struct cached *disk_response(unsigned n, size_t len)
 {
-	struct cached *c = cached_new();
+	struct fields fields, selecting;
+	const struct freshness freshness = { .born_s = (int64_t)n - 1000,
+					     .lifetime_s = INT32_MAX,
+					     .stale_if_error_s = -1,
+					     .explicit = true,
+					     .never_stale = n % 2 };
 	char text[64];
+	const struct cached_head head = { text, &fields, &selecting, 200,
+					  &freshness };
+	struct cached *c;
 
-	assert_non_null(c);
 	snprintf(text, sizeof(text), "http://h/%u", n);
-	c->uri = strdup(text);
-	c->status = 200;
-	c->place = ADMISSION_DISK;
-	c->freshness = (struct freshness){ .date_s = n,
-					   .response_s = -1,
-					   .lifetime_s = INT64_MAX,
-					   .explicit = true,
-					   .never_stale = n % 2 };
-	assert_int_equal(fields_add(&c->fields, "Content-Type", "a/b"), 0);
-	assert_int_equal(fields_add(&c->fields, "X-Empty", ""), 0);
+	fields_init(&fields);
+	fields_init(&selecting);
+	assert_int_equal(fields_add(&fields, "Content-Type", "a/b"), 0);
+	assert_int_equal(fields_add(&fields, "X-Empty", ""), 0);
 	if (n % 2)
-		assert_int_equal(fields_add(&c->selecting, "A", "b"), 0);
+		assert_int_equal(fields_add(&selecting, "A", "b"), 0);
+	c = cached_new(&head);
+	fields_free(&fields);
+	fields_free(&selecting);
+	assert_non_null(c);
+	c->place = ADMISSION_DISK;
 	c->body = malloc(len ? len : 1);
 	assert_non_null(c->body);
 	for (size_t i = 0; i < len; i++)

@@ -132,7 +132,7 @@ static bool has(unsigned n, size_t len)
 	if (!c)
 		return false;
 	right = disk_response(n, len);
-	assert_string_equal(c->uri, right->uri);
+	assert_string_equal(cached_uri(c), cached_uri(right));
 	assert_int_equal(c->body_len, len);
 	body = c->body;
 	if (c->body_fd >= 0) {
