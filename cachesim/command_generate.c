@@ -35,16 +35,20 @@ static const struct report_column columns[] = {
 	{ "once",           REPORT_SHARE, false },
 	{ "locality",       REPORT_SHARE, false },
 	{ "affinity",       REPORT_SHARE, false },
+	{ "churn",          REPORT_REAL,  false },
 	{ "about",          REPORT_TEXT,  false },
 };
 /* clang-format on */
 
-/* What the paper tells of an infinite cache. */
+/* What a preset tells of an infinite cache. */
 static void report_ratios(struct report *r, const struct trace_model *m)
 {
-	report_count(r, "infinite_size", (uint64_t)m->infinite_bytes);
-	report_real(r, "hit_ratio", m->hit_ratio);
-	report_real(r, "byte_hit_ratio", m->byte_hit_ratio);
+	if (m->hit_ratio > 0)
+		report_real(r, "hit_ratio", m->hit_ratio);
+	if (m->infinite_bytes > 0) {
+		report_count(r, "infinite_size", (uint64_t)m->infinite_bytes);
+		report_real(r, "byte_hit_ratio", m->byte_hit_ratio);
+	}
 }
 
 static int list_presets(const struct settings *s)
@@ -59,13 +63,12 @@ static int list_presets(const struct settings *s)
 		report_count(&r, "requests", m->requests);
 		report_count(&r, "clients", m->clients);
 		report_count(&r, "groups", m->groups);
-		if (m->infinite_bytes > 0)
-			report_ratios(&r, m);
-		if (!m->popularity)
-			report_real(&r, "alpha", m->alpha);
+		report_ratios(&r, m);
+		report_real(&r, "alpha", m->alpha);
 		report_real(&r, "once", m->once);
 		report_real(&r, "locality", m->locality);
 		report_real(&r, "affinity", m->affinity);
+		report_real(&r, "churn", m->churn);
 		report_text(&r, "about", m->about);
 	}
 	return output_report(&r, s);

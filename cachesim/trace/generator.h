@@ -31,7 +31,6 @@
 
 #include "cachesim/trace/quantiles.h"
 #include "cachesim/trace/request.h"
-#include "cachesim/trace/weighted.h"
 
 struct trace_model {
 	const char *name;
@@ -51,7 +50,6 @@ struct trace_model {
 	double rate;	       /* requests a second */
 	uint64_t objects;      /* 0: what the hit ratio asks for */
 	double mean_bytes;     /* 0: what infinite_bytes asks for */
-	const struct weighted *popularity; /* null: Zipf's law */
 	quantile_function *sizes; /* null: sizes.h; unscaled where it is one of
 				     bytes, which mean_bytes tells */
 };
@@ -69,7 +67,8 @@ struct trace_plan {
 	uint64_t seed;
 	uint64_t requests; /* to be made; the hit ratio holds for this number */
 	uint64_t hosts;	   /* names in the URLs; 0: one for every ten objects */
-	/* published distributions in CacheLib's form; empty: the model's */
+	/* published distributions in CacheLib's form; empty: the model's. That
+	 * of popularity takes the place of alpha and of the hit ratio. */
 	char popularity[TRACE_PLAN_FILE_MAX], sizes[TRACE_PLAN_FILE_MAX];
 	struct trace_text refused; /* a part of spec; empty: none by itself */
 };

@@ -40,11 +40,9 @@ static int load_files(struct population *p)
 	};
 	int err = 0;
 
-	if (p->plan.popularity[0]) {
+	if (p->plan.popularity[0])
 		err = weighted_load(&p->popularity, p->plan.popularity,
 				    &popularity);
-		p->plan.model.popularity = &p->popularity;
-	}
 	if (!err && p->plan.sizes[0])
 		err = weighted_load(&p->size_list, p->plan.sizes, &sizes);
 	return err;
@@ -148,12 +146,10 @@ static int make_objects(struct population *p)
 	const struct trace_model *m = &p->plan.model;
 	int err;
 
-	if (m->popularity) {
-		err = m->hit_ratio > 0 ? TRACE_EOPTION
-				       : ranks_groups(&p->shared,
-						      m->popularity);
+	if (p->popularity.n) {
+		err = ranks_groups(&p->shared, &p->popularity);
 		if (!err && m->affinity > 0)
-			err = ranks_groups(&p->own, m->popularity);
+			err = ranks_groups(&p->own, &p->popularity);
 	} else if (m->objects) {
 		err = make_catalogues(p, (double)m->objects - 1);
 	} else {

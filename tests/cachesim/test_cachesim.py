@@ -86,7 +86,8 @@ def presets_are_listed():
                                               "cdn", "zipf"]
     assert presets[0]["requests"] == 3543968
     assert presets[0]["hit_ratio"] == 0.49
-    assert presets[5].get("hit_ratio") is None
+    assert presets[5]["hit_ratio"] == 0.791 and presets[5]["churn"] == 7.5
+    assert presets[6].get("hit_ratio") is None
     assert presets[6]["alpha"] == 0.9
 
 

@@ -137,6 +137,32 @@ static void second_use_wins(void **state)
 	sim_trace_free(&t);
 }
 
+/* Where objects have their time, writing at the second use wins while the cache
+ * is small, and costs what it waits for when all of them fit; a little RAM
+ * gives some of it back. */
+static void second_use_turns_into_a_loss(void **state)
+{
+	static const double gain[][2] = { /* between */
+		{ .04, .14 }, { .02, .11 }, { -.04, .01 }, { -.08, -.02 },
+	};
+	struct sim_trace t;
+
+	load(&t, *state);
+	for (size_t i = 0; i < NROWS(shares); i++) {
+		double all = run(&t, "none", shares[i]).ohr;
+		double second = run(&t, "aged", shares[i]).ohr;
+		double waits = run(&t, "probation", shares[i]).ohr;
+
+		if (second - all < gain[i][0] || second - all > gain[i][1])
+			fail_msg("%g: all %.4f, second use %.4f", shares[i],
+				 all, second);
+		assert_true(waits > second - tolerance);
+		if (shares[i] == .2)
+			assert_true(waits > second + .005);
+	}
+	sim_trace_free(&t);
+}
+
 /* Never to forget is the worst way to know a second use. */
 static void to_forget_wins(void **state)
 {
@@ -207,6 +233,7 @@ int main(void)
 		ON(auto_is_the_better, w60),
 		cmocka_unit_test(auto_suits_all_evictions),
 		ON(second_use_wins, cdn),
+		ON(second_use_turns_into_a_loss, cdn),
 		ON(second_use_wins, zipf),
 		ON(second_use_wins, scarab),
 		ON(to_forget_wins, zipf),

@@ -140,7 +140,7 @@ static void options_do_what_they_say(void **state)
 		  1, 0.4, -1 },
 		{ "gen:dec,requests=100000,churn=5", -1, 0.49, -1 },
 		{ "gen:dec,requests=100000,home=1,churn=0.5", -1, 0.49, -1 },
-		{ "gen:cdn,requests=1000000", -1, 0.455, 0.655 },
+		{ "gen:cdn,requests=1000000", -1, 0.791, 0.74 },
 	};
 	/* clang-format on */
 
@@ -215,8 +215,8 @@ static void published_distributions(void **state)
 		   "\"valSizeRange\": [ 10, 1000 ], "
 		   "\"valSizeRangeProbability\": [ 3, 1 ] }");
 	snprintf(name, sizeof(name),
-		 "gen:cdn,once=0,requests=10000,popularity=%s,sizes=%s", file,
-		 file);
+		 "gen:cdn,once=0,churn=0,requests=10000,popularity=%s,sizes=%s",
+		 file, file);
 	digest_of(name, &t);
 	assert_int_equal(t.objects, 4);
 	assert_int_equal(trace_open(&r, name, NULL), 0);
@@ -300,7 +300,7 @@ static void bad_plans_are_refused(void **state)
 		"gen:dec,hit_ratio=0.9,once=0.5", "gen:dec,",
 		"gen:dec,clients=0", "gen:dec,groups=0", "gen:dec,groups=5000",
 		"gen:dec,rate=0", "gen:dec,scale=0", "gen:dec,sizes=",
-		"gen:cdn,hit_ratio=0.5", "gen:zipf,alpha=0",
+		"gen:cdn,hit_ratio=0.9", "gen:zipf,alpha=0",
 	};
 	struct trace_reader *r;
 
