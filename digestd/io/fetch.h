@@ -7,7 +7,7 @@
  *
  * What comes is checked: malformed fields, two lengths that differ, headers
  * beyond the limit end a fetch as FETCH_BAD; a body that breaks off is never
- * FETCH_COMPLETE.
+ * FETCH_COMPLETE. How it is done is a way's business (fetch_way.h).
  *
  * Callbacks run from the loop, never inside a fetch_* call. They may call any
  * fetch_* function, also fetch_cancel() on their own fetch.
@@ -111,10 +111,10 @@ struct fetch_callbacks {
 
 /*
  * Makes a fetcher in a loop, with at most max_per_host connections to one
- * host and port (0: no limit; further fetches wait for one). Returns 0 or
- * -ENOMEM. The first one in a process also sets up the library below, which is
- * not safe against other threads doing so: make it before starting threads, or
- * call fetch_global_init() there.
+ * host and port by each way (0: no limit; further fetches wait for one).
+ * Returns 0 or -ENOMEM. The first one in a process also sets up the library
+ * below, which is not safe against other threads doing so: make it before
+ * starting threads, or call fetch_global_init() there.
  */
 int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out);
 

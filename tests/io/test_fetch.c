@@ -215,53 +215,73 @@ static void run(const struct fetch_request *request, struct seen *seen)
 	loop_turn(at.loop, 0);
 }
 
-static void get(unsigned row, struct seen *seen)
+/* The plain way, and libcurl, which alone knows names of users. */
+static const char *const users[] = { "", "user@" };
+
+static void get_as(const char *user, unsigned row, struct seen *seen)
 {
 	char url[64], target[16];
 	struct fetch_request request = { .method = "GET", .url = url,
 					 .target = target, .limits = &limits };
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u", user, at.port);
 	snprintf(target, sizeof(target), "/%u", row);
 	run(&request, seen);
+}
+
+static void check(const struct row *row, const struct seen *seen)
+{
+	if (seen->done.result != row->result)
+		print_message("# %s\n", row->name);
+	assert_int_equal(seen->done.result, row->result);
+	assert_int_equal(seen->status, row->status);
+	assert_string_equal(seen->body, row->body);
+	if (row->result == FETCH_COMPLETE)
+		assert_int_equal(seen->done.ended_by_close, row->by_close);
 }
 
 static void answers(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < NROWS; i++) {
+	for (unsigned i = 0; i < 2 * NROWS; i++) {
 		struct seen seen = { 0 };
 
-		get(i, &seen);
-		if (seen.done.result != rows[i].result)
-			print_message("# %s\n", rows[i].name);
-		assert_int_equal(seen.done.result, rows[i].result);
-		assert_int_equal(seen.status, rows[i].status);
-		assert_string_equal(seen.body, rows[i].body);
-		if (rows[i].result == FETCH_COMPLETE)
-			assert_int_equal(seen.done.ended_by_close,
-					 rows[i].by_close);
+		get_as(users[i / NROWS], i % NROWS, &seen);
+		check(&rows[i % NROWS], &seen);
 	}
+}
+
+/* The server serves one connection at a time: that of the other way goes. */
+static void close_all(void)
+{
+	fetcher_free(&at.fetcher);
+	assert_int_equal(fetcher_new(at.loop, 0, &at.fetcher), 0);
 }
 
 static void a_paused_body_comes_again(void **state)
 {
-	struct seen seen = { .pause = true };
-
 	(void)state;
-	get(0, &seen);
-	assert_int_equal(seen.paused, 2);
-	assert_string_equal(seen.body, "hello");
-	assert_int_equal(seen.done.result, FETCH_COMPLETE);
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { .pause = true };
+
+		close_all();
+		get_as(users[i], 0, &seen);
+		assert_int_equal(seen.paused, 2);
+		assert_string_equal(seen.body, "hello");
+		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+	}
 }
 
 static void cancelled_inside_a_callback(void **state)
 {
-	struct seen seen = { .cancel_early = true };
-
 	(void)state;
-	get(0, &seen);
-	assert_int_equal(seen.status, 200);
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { .cancel_early = true };
+
+		close_all();
+		get_as(users[i], 0, &seen);
+		assert_int_equal(seen.status, 200);
+	}
 }
 
 static void cancelled_before_it_begins(void **state)
@@ -284,14 +304,20 @@ static void cancelled_before_it_begins(void **state)
 
 static void nobody_there(void **state)
 {
-	struct fetch_request request = { .method = "GET",
-					 .url = "http://127.0.0.1:1/",
-					 .limits = &limits };
-	struct seen seen = { 0 };
+	static const char *const urls[] = {
+		"http://127.0.0.1:1/", "http://user@127.0.0.1:1/",
+	};
 
 	(void)state;
-	run(&request, &seen);
-	assert_int_equal(seen.done.result, FETCH_NOCONNECT);
+	for (int i = 0; i < 2; i++) {
+		struct fetch_request request = { .method = "GET",
+						 .url = urls[i],
+						 .limits = &limits };
+		struct seen seen = { 0 };
+
+		run(&request, &seen);
+		assert_int_equal(seen.done.result, FETCH_NOCONNECT);
+	}
 }
 
 static void private_targets_are_refused(void **state)
@@ -300,6 +326,7 @@ static void private_targets_are_refused(void **state)
 		"http://127.0.0.1/",	   "http://localhost/",
 		"http://[::1]/",	   "http://2130706433/",
 		"http://[::ffff:7f00:1]/", "http://0x7f.1/",
+		"http://u@127.0.0.1/",	   "http://u@localhost/",
 	};
 
 	(void)state;
@@ -323,6 +350,8 @@ static void bytes_that_must_not_be_sent(void **state)
 		{ "GE T", "/", "A", "b" },  { "GET", "/ b", "A", "b" },
 		{ "GET", "/\r\nA: b", "A", "b" }, { "GET", "/", "A\r", "b" },
 		{ "GET", "/", "A", "b\nC: d" },	  { "", "/", "A", "b" },
+		{ "GET", "/", "A b", "c" },	  { "GET", "/", "", "c" },
+		{ "G\"T", "/", "A", "b" },	  { "GET", "/", "A:", "c" },
 	};
 
 	(void)state;
