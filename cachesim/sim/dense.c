@@ -104,8 +104,6 @@ int dense_slots(struct dense *d, const uint64_t *hash, size_t n,
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(&d->slot[hash[i] & d->mask], 1);
 	for (size_t i = 0; i < n; i++) {
 		struct dense_slot *s = find(d, hash[i]);
 
@@ -124,8 +122,11 @@ int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
 		  uint32_t *out)
 {
 	struct dense_slot *slot[DENSE_MANY];
-	int err = dense_slots(d, hash, n, slot);
+	int err;
 
+	for (size_t i = 0; i < n; i++)
+		dense_expect(d, hash[i]);
+	err = dense_slots(d, hash, n, slot);
 	for (size_t i = 0; i < n && !err; i++)
 		out[i] = slot[i]->after - 1;
 	return err;

@@ -5,8 +5,9 @@
  * An open-addressing table with linear probing; a slot holds the whole hash,
  * its number, and a tag that is the user's, so that a look-up touches one line
  * of the cache. 16 bytes a slot, 21 to 43 a hash, and 8 for the array of hashes
- * by number. Many are looked up at a time, so that their cache misses overlap:
- * 10 ns each where one by one takes 100.
+ * by number. Many are looked up at a time, and expected before, so that their
+ * cache misses overlap: 10 ns each where one by one takes 100, or nothing where
+ * they are waited for with other work.
  */
 #ifndef CACHESIM_SIM_DENSE_H
 #define CACHESIM_SIM_DENSE_H
@@ -29,6 +30,12 @@ struct dense {
 	uint64_t mask; /* slots - 1 */
 };
 
+/* Says that a hash will be looked up soon. */
+static inline void dense_expect(const struct dense *d, uint64_t hash)
+{
+	__builtin_prefetch(&d->slot[hash & d->mask], 1);
+}
+
 /* Room for many at once. */
 enum { DENSE_MANY = 256 };
 
@@ -37,13 +44,14 @@ int dense_init(struct dense *d);
 
 /*
  * The slots of n hashes, 0..DENSE_MANY, in their order, until the next call;
- * new ones get the next number. The hashes' low bits must be well mixed. 0,
- * TRACE_ENOMEM or TRACE_EOBJECTS: there are no numbers left.
+ * new ones get the next number. The hashes' low bits must be well mixed; the
+ * caller expected them before. 0, TRACE_ENOMEM or TRACE_EOBJECTS: there are no
+ * numbers left.
  */
 int dense_slots(struct dense *d, const uint64_t *hash, size_t n,
 		struct dense_slot **out);
 
-/* The same for those who want the numbers only. */
+/* The same for those who want the numbers only, and expected nothing. */
 int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
 		  uint32_t *out);
 

@@ -14,6 +14,7 @@
 
 enum {
 	ROWS = DENSE_MANY,
+	FEW_ROWS = 32, /* read between looks ahead */
 	FIRST_ROOM = 4096, /* of a column */
 	TELL_BATCHES = 1024,
 };
@@ -38,7 +39,8 @@ struct loading {
 	struct seen *seen;
 	struct sim_address *address;
 	bool has_address;
-	struct dense_slot *slot[ROWS]; /* of the rows' objects */
+	uint64_t hash[ROWS];	       /* of the rows' objects */
+	struct dense_slot *slot[ROWS]; /* of these */
 	struct trace_row row[ROWS];
 };
 
@@ -79,16 +81,11 @@ static bool grow_requests(struct loading *l, uint64_t want)
 	       grow_optional(&l->client, old, l->room);
 }
 
-/* Keys may be small numbers: mixed, which keeps different ones different. */
 static int number_objects(struct loading *l, size_t n)
 {
 	uint32_t *object = l->object + l->to->nrequests;
-	uint64_t hash[ROWS];
-	int err;
+	int err = dense_slots(&l->objects, l->hash, n, l->slot);
 
-	for (size_t i = 0; i < n; i++)
-		hash[i] = scd__mix64(l->row[i].key);
-	err = dense_slots(&l->objects, hash, n, l->slot);
 	if (err)
 		return err;
 	if (!grow(&l->seen, sizeof(*l->seen), &l->seen_room, l->objects.n))
@@ -323,10 +320,45 @@ static int take_rows(struct loading *l, size_t n)
 	return err;
 }
 
+/* Hashes the keys of rows, and has their slots fetched. Keys may be small
+ * numbers: mixed, which keeps different ones different. Some have clients? */
+static bool expect_rows(struct loading *l, int from, int end)
+{
+	bool clients = false;
+
+	for (int i = from; i < end; i++) {
+		l->hash[i] = scd__mix64(l->row[i].key);
+		dense_expect(&l->objects, l->hash[i]);
+		clients |= l->row[i].client != 0;
+	}
+	return clients;
+}
+
+/*
+ * The next rows, few at a time, so that slots are fetched while others are
+ * read. Names of clients stay until the next reading only: no more is read
+ * then. Their number, 0 at the end, or an error.
+ */
+static int read_rows(struct loading *l)
+{
+	int step = l->client ? ROWS : FEW_ROWS, n = 0;
+	bool clients = false;
+
+	while (n + step <= ROWS && !clients) {
+		int got = trace_rows(l->reader, l->row + n, step);
+
+		if (got <= 0)
+			return n ? n : got;
+		clients = expect_rows(l, n, n + got);
+		n += got;
+	}
+	return n;
+}
+
 static int take_all(struct loading *l, const struct sim_tell *tell)
 {
 	for (uint64_t batch = 0;; batch++) {
-		int n = trace_rows(l->reader, l->row, ROWS);
+		int n = read_rows(l);
 		int err = n > 0 ? take_rows(l, (size_t)n) : n;
 
 		if (n == 0 || err)

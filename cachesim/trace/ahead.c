@@ -12,7 +12,7 @@
 
 #include "cachesim/trace/request.h"
 
-enum { BLOCKS = 4, BLOCK_BYTES = 256 * 1024 };
+enum { BLOCKS = 4, BLOCK_BYTES = 64 * 1024 };
 
 struct block {
 	ssize_t len; /* or how the source ended */

@@ -3,8 +3,8 @@
  * works on those before, so that unpacking a trace and using it take two
  * cores instead of twice the time.
  *
- * 1 MiB of blocks. The source is called by the thread only, from
- * ahead_start() to ahead_stop().
+ * 256 KiB of blocks, which stay in a cache. The source is called by the thread
+ * only, from ahead_start() to ahead_stop().
  */
 #ifndef TRACE_AHEAD_H
 #define TRACE_AHEAD_H

@@ -151,6 +151,28 @@ static void late_client(void **state)
 	sim_trace_free(&t);
 }
 
+/* Lines so long that the reader's buffer moves on within a batch: the names of
+ * clients are read before. */
+static void long_lines(void **state)
+{
+	enum { N = 200, LATE = 40, LINE = 8000 };
+	char *text = malloc((LINE + 40) * (N + 1)), *to = text;
+	struct sim_trace t;
+
+	(void)state;
+	assert_non_null(text);
+	to += sprintf(to, "client,url\n");
+	for (int i = 0; i < N; i++)
+		to += i < LATE ? sprintf(to, "-,u%0*d\n", LINE, i)
+			       : sprintf(to, "10.7.6.%d,u%0*d\n", i, LINE, i);
+	assert_int_equal(load(&t, text, NULL), 0);
+	assert_int_equal(t.nclients, 1 + N - LATE);
+	for (int i = LATE; i < N; i++)
+		assert_int_equal(t.address[i - LATE + 1].byte[15], i);
+	sim_trace_free(&t);
+	free(text);
+}
+
 static void strictness(void **state)
 {
 	struct trace_options opt = { .strict = true };
@@ -297,6 +319,7 @@ int main(void)
 		cmocka_unit_test(missing_columns),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(late_client),
+		cmocka_unit_test(long_lines),
 		cmocka_unit_test(strictness),
 		cmocka_unit_test(pipes),
 		cmocka_unit_test(same_as_twin),
