@@ -34,6 +34,7 @@
 
 enum {
 	TICK_MS = 100,
+	FOLLOW_MS = 1000,
 	ADMIN_CONNECTIONS = 64,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
@@ -67,6 +68,7 @@ struct service {
 	int signals;
 	struct loop_watch watch;
 	struct loop_timer tick;
+	int64_t followed_ms; /* when admission did last */
 };
 
 /* What the workers report, on its way to the service loop. */
@@ -626,12 +628,30 @@ static void on_signal(void *arg, unsigned events)
 	}
 }
 
+/* Admission goes by how many objects the cache has room for: those of the
+ * disk, if there is one. */
+static void follow_objects(struct service *s, int64_t now_ms)
+{
+	struct store_stats held;
+	struct catalog_stats catalog;
+	struct disk_counters disk;
+
+	if (now_ms < s->followed_ms + FOLLOW_MS ||
+	    (s->keeper && admission_keeper_is_busy(s->keeper)))
+		return;
+	s->followed_ms = now_ms;
+	if (!cache_disk_stats(s->cache, &held, &disk))
+		cache_stats(s->cache, &held, &catalog);
+	admitter_follow(s->admitter, &held);
+}
+
 static void tick(void *arg)
 {
 	struct service *s = arg;
 	int64_t now_ms = loop_now_ms(s->loop);
 
 	report_lookups(s);
+	follow_objects(s, now_ms);
 	if (s->stopping && (drained(s) || now_ms >= s->stop_ms))
 		loop_stop(s->loop);
 	loop_timer_set(s->loop, &s->tick, now_ms + TICK_MS, tick, s);

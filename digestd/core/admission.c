@@ -49,6 +49,35 @@ int admission_new(struct admission **out, const struct admission_policy *policy,
 	return 0;
 }
 
+/* Not for each object more or less: a new window costs memory for a while. */
+static bool is_about(uint64_t window, uint64_t wanted)
+{
+	return window <= wanted + wanted / 2 && wanted <= window + window / 2;
+}
+
+int admission_resize(struct admission *a, uint64_t capacity, uint64_t objects)
+{
+	struct admission_config next = a->config;
+	int err;
+
+	if (a->policy->settle)
+		a->policy->settle(a);
+	next.capacity = capacity;
+	if (objects) {
+		next.mean_size = capacity / objects;
+		next.window = objects + objects / 2;
+	}
+	if (is_about(a->config.window, next.window))
+		next.window = a->config.window;
+	if (!a->policy->resize || (next.window == a->config.window &&
+				   next.capacity == a->config.capacity))
+		return 0;
+	err = a->policy->resize(a, &next);
+	if (!err)
+		a->config = next;
+	return err;
+}
+
 void admission_free(struct admission **a)
 {
 	if (!*a)

@@ -96,6 +96,12 @@ struct admission_policy {
 	/* Where its filter of keys is, which may outlive it, or be put there
 	 * instead; null: it has none. */
 	struct scd_admission **(*filter)(struct admission *a);
+	/* The window and the cache are as in *next from now on; what was seen
+	 * is not forgotten. As init(); after an error it can be used, and
+	 * asked again. */
+	int (*resize)(struct admission *a, const struct admission_config *next);
+	/* Gives up what a resize has made superfluous; now and then. */
+	void (*settle)(struct admission *a);
 	/* Does it admit everything, as things stand? Null: no. */
 	bool (*admits_all)(const struct admission *a);
 };
@@ -132,6 +138,15 @@ void admission_defaults(struct admission_config *c);
  */
 int admission_new(struct admission **out, const struct admission_policy *policy,
 		  const struct admission_config *c);
+
+/*
+ * The cache can hold so many objects (0: the window stays), and has another
+ * capacity perhaps: follows with the window, if it is off by more than half,
+ * and with the rest. What was seen is not forgotten. To be called now and then
+ * after a change, too. 0 or SCD_ENOMEM.
+ */
+int admission_resize(struct admission *a, uint64_t capacity,
+		     uint64_t objects);
 
 /* Accepts null and nulls the pointer. */
 void admission_free(struct admission **a);

@@ -6,13 +6,12 @@
  *
  * 2.67 bytes a key of the window.
  */
-#include "codec/admission.h"
-#include "codec/mix.h"
 #include "digestd/core/admission.h"
+#include "digestd/core/admission_window.h"
 
 struct aged {
 	struct admission base;
-	struct scd_admission *filter;
+	struct admission_window seen;
 };
 
 static const struct aged *const_aged(const struct admission *a)
@@ -22,33 +21,28 @@ static const struct aged *const_aged(const struct admission *a)
 
 static int init(struct admission *a)
 {
-	return scd_admission_new(&((struct aged *)a)->filter,
-				 a->config.window);
+	return admission_window_new(&((struct aged *)a)->seen,
+				    a->config.window);
 }
 
 static void release(struct admission *a)
 {
-	scd_admission_free(&((struct aged *)a)->filter);
+	admission_window_free(&((struct aged *)a)->seen);
 }
 
 static size_t memory(const struct admission *a)
 {
-	size_t bytes;
-
-	scd_admission_memory(const_aged(a)->filter, &bytes);
-	return bytes;
+	return admission_window_memory(&const_aged(a)->seen);
 }
 
 static uint64_t tracked(const struct admission *a)
 {
-	return scd_admission_window(const_aged(a)->filter);
+	return admission_window_keys(&const_aged(a)->seen);
 }
 
 static bool use(struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = scd__key_of_hash(hash);
-
-	return scd_admission_use(((struct aged *)a)->filter, &key);
+	return admission_window_use(&((struct aged *)a)->seen, hash);
 }
 
 static enum admission_decision decide(struct admission *a,
@@ -70,14 +64,23 @@ static void note(struct admission *a, uint64_t hash)
 
 static bool seen(const struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = scd__key_of_hash(hash);
-
-	return scd_admission_seen(const_aged(a)->filter, &key);
+	return admission_window_seen(&const_aged(a)->seen, hash);
 }
 
 static struct scd_admission **filter(struct admission *a)
 {
-	return &((struct aged *)a)->filter;
+	return &((struct aged *)a)->seen.now;
+}
+
+static int resize(struct admission *a, const struct admission_config *next)
+{
+	return admission_window_resize(&((struct aged *)a)->seen,
+				       next->window);
+}
+
+static void settle(struct admission *a)
+{
+	admission_window_settle(&((struct aged *)a)->seen);
 }
 
 const struct admission_policy admission_aged = {
@@ -93,6 +96,8 @@ const struct admission_policy admission_aged = {
 	.note = note,
 	.seen = seen,
 	.filter = filter,
+	.resize = resize,
+	.settle = settle,
 };
 
 const struct admission_policy admission_probation = {
@@ -109,4 +114,6 @@ const struct admission_policy admission_probation = {
 	.note = note,
 	.seen = seen,
 	.filter = filter,
+	.resize = resize,
+	.settle = settle,
 };

@@ -26,11 +26,11 @@
  */
 #include <stdlib.h>
 
-#include "codec/admission.h"
 #include "codec/error.h"
 #include "codec/mix.h"
 #include "digestd/core/admission.h"
 #include "digestd/core/admission_mini.h"
+#include "digestd/core/admission_window.h"
 #include "digestd/core/eviction.h"
 
 enum { SPAN_MIN = 1024, SPAN_SHARE = 4 };
@@ -45,13 +45,13 @@ static const double memory_spans = 10, memory_requests = 12288;
 struct way {
 	struct mini *disk;
 	struct mini *ram;	      /* null: everything is admitted */
-	struct scd_admission *filter; /* null likewise */
+	struct admission_window seen; /* empty likewise */
 	uint64_t hits, writes;
 };
 
 struct automatic {
 	struct admission base;
-	struct scd_admission *filter;
+	struct admission_window seen;
 	struct way all, probation;
 	bool on_probation;
 	uint64_t sample;       /* one key in so many */
@@ -77,72 +77,107 @@ static uint64_t choose_sample(const struct admission_config *c)
 	return most ? most : 1;
 }
 
-static int make_ways(struct automatic *t)
+/* Both ways, empty, for a cache and window as in *c. */
+static int make_ways(const struct automatic *t,
+		     const struct admission_config *c, struct way *all,
+		     struct way *probation)
 {
-	const struct admission_config *c = &t->base.config;
 	const struct eviction_policy *lru = eviction_policy_find("lru");
 	const struct eviction_policy *disk = c->eviction ? c->eviction : lru;
 	uint64_t capacity = c->capacity / t->sample;
 	uint64_t ram = (uint64_t)((double)capacity * c->ram_share);
 	uint64_t window = c->window / t->sample;
-	int err = mini_new(&t->all.disk, disk, capacity);
+	int err = mini_new(&all->disk, disk, capacity);
 
 	if (!err)
-		err = mini_new(&t->probation.disk, disk, capacity - ram);
+		err = mini_new(&probation->disk, disk, capacity - ram);
 	if (!err)
-		err = mini_new(&t->probation.ram, lru, ram);
+		err = mini_new(&probation->ram, lru, ram);
 	if (!err)
-		err = scd_admission_new(&t->probation.filter,
-					window ? window : 1);
+		err = admission_window_new(&probation->seen,
+					   window ? window : 1);
 	return err;
 }
 
 static int init(struct admission *a)
 {
 	struct automatic *t = (struct automatic *)a;
-	int err = scd_admission_new(&t->filter, a->config.window);
+	int err = admission_window_new(&t->seen, a->config.window);
 
 	t->sample = choose_sample(&a->config);
 	t->span = SPAN_MIN;
-	return err ? err : make_ways(t);
+	return err ? err : make_ways(t, &a->config, &t->all, &t->probation);
 }
 
 static void release_way(struct way *w)
 {
 	mini_free(&w->disk);
 	mini_free(&w->ram);
-	scd_admission_free(&w->filter);
+	admission_window_free(&w->seen);
 }
 
 static void release(struct admission *a)
 {
 	struct automatic *t = (struct automatic *)a;
 
-	scd_admission_free(&t->filter);
+	admission_window_free(&t->seen);
 	release_way(&t->all);
 	release_way(&t->probation);
 }
 
-static size_t filter_memory(const struct scd_admission *filter)
+/* The miniatures of another capacity begin empty, and say nothing until they
+ * are full: the way that was chosen stays until then. */
+static int remake_ways(struct automatic *t, const struct admission_config *next)
 {
-	size_t bytes;
+	struct way all = { 0 }, probation = { 0 };
+	int err = make_ways(t, next, &all, &probation);
 
-	scd_admission_memory(filter, &bytes);
-	return bytes;
+	if (err) {
+		release_way(&all);
+		release_way(&probation);
+		return err;
+	}
+	release_way(&t->all);
+	release_way(&t->probation);
+	t->all = all;
+	t->probation = probation;
+	t->requests = 0;
+	return 0;
+}
+
+static int resize(struct admission *a, const struct admission_config *next)
+{
+	struct automatic *t = (struct automatic *)a;
+	uint64_t window = next->window / t->sample;
+	int err = next->capacity != a->config.capacity ?
+			  remake_ways(t, next) :
+			  admission_window_resize(&t->probation.seen,
+						  window ? window : 1);
+
+	return err ? err : admission_window_resize(&t->seen, next->window);
+}
+
+static void settle(struct admission *a)
+{
+	struct automatic *t = (struct automatic *)a;
+
+	admission_window_settle(&t->seen);
+	admission_window_settle(&t->probation.seen);
 }
 
 static size_t memory(const struct admission *a)
 {
 	const struct automatic *t = const_auto(a);
 
-	return filter_memory(t->filter) + filter_memory(t->probation.filter) +
+	return admission_window_memory(&t->seen) +
+	       admission_window_memory(&t->probation.seen) +
 	       mini_memory(t->all.disk) + mini_memory(t->probation.disk) +
 	       mini_memory(t->probation.ram);
 }
 
 static uint64_t tracked(const struct admission *a)
 {
-	return scd_admission_window(const_auto(a)->filter);
+	return admission_window_keys(&const_auto(a)->seen);
 }
 
 static void write_disk(struct way *w, const struct admission_item *r)
@@ -161,7 +196,6 @@ static void ask_all(struct way *w, const struct admission_item *r)
 
 static void ask_probation(struct way *w, const struct admission_item *r)
 {
-	const struct scd_key key = scd__key_of_hash(r->hash);
 	bool in_ram, seen;
 
 	if (mini_get(w->disk, r->hash)) {
@@ -169,7 +203,7 @@ static void ask_probation(struct way *w, const struct admission_item *r)
 		return;
 	}
 	in_ram = mini_get(w->ram, r->hash);
-	seen = scd_admission_use(w->filter, &key) || !mini_full(w->disk);
+	seen = admission_window_use(&w->seen, r->hash) || !mini_full(w->disk);
 	w->hits += in_ram;
 	if (seen && in_ram)
 		mini_drop(w->ram, r->hash);
@@ -229,37 +263,28 @@ static void request(struct admission *a, const struct admission_item *r,
 		end_span(t);
 }
 
-static bool use(struct automatic *t, uint64_t hash)
-{
-	const struct scd_key key = scd__key_of_hash(hash);
-
-	return scd_admission_use(t->filter, &key);
-}
-
 static enum admission_decision decide(struct admission *a,
 				      const struct admission_item *r)
 {
 	struct automatic *t = (struct automatic *)a;
-	bool was_seen = use(t, r->hash);
+	bool was_seen = admission_window_use(&t->seen, r->hash);
 
 	return was_seen || !t->on_probation ? ADMISSION_DISK : ADMISSION_RAM;
 }
 
 static void note(struct admission *a, uint64_t hash)
 {
-	use((struct automatic *)a, hash);
+	admission_window_use(&((struct automatic *)a)->seen, hash);
 }
 
 static bool seen(const struct admission *a, uint64_t hash)
 {
-	const struct scd_key key = scd__key_of_hash(hash);
-
-	return scd_admission_seen(const_auto(a)->filter, &key);
+	return admission_window_seen(&const_auto(a)->seen, hash);
 }
 
 static struct scd_admission **filter(struct admission *a)
 {
-	return &((struct automatic *)a)->filter;
+	return &((struct automatic *)a)->seen.now;
 }
 
 static bool admits_all(const struct admission *a)
@@ -282,5 +307,7 @@ const struct admission_policy admission_auto = {
 	.note = note,
 	.seen = seen,
 	.filter = filter,
+	.resize = resize,
+	.settle = settle,
 	.admits_all = admits_all,
 };

@@ -13,11 +13,16 @@
 #include "digestd/core/admission_rate.h"
 #include "digestd/core/eviction.h"
 
+/* Fewer objects say too little about how many there will be. */
+enum { ENOUGH_OBJECTS = 1000 };
+
 struct admitter {
 	pthread_mutex_t lock; /* guards all below */
 	struct admission *admission;
 	struct admission_rate rate;
 	double memory_share; /* for what is on probation */
+	uint64_t memory, capacity;
+	bool fixed; /* the window; never changes */
 	struct admitter_stats count;
 };
 
@@ -27,6 +32,12 @@ const struct admission_policy *admitter_policy(const char *name)
 		if (!strcmp(admission_offered[i]->name, name))
 			return admission_offered[i];
 	return NULL;
+}
+
+/* auto's miniatures have it of the whole. */
+static double ram_share(double memory_share, uint64_t memory, uint64_t capacity)
+{
+	return memory_share * (double)memory / (double)capacity;
 }
 
 static int make(const struct admitter_settings *settings,
@@ -39,9 +50,8 @@ static int make(const struct admitter_settings *settings,
 		return -EINVAL;
 	admission_defaults(&c);
 	c.window = settings->window;
-	/* auto's miniatures have it of the whole */
-	c.ram_share = settings->memory_share * (double)settings->memory /
-		      (double)settings->capacity;
+	c.ram_share = ram_share(settings->memory_share, settings->memory,
+				settings->capacity);
 	c.lambda = settings->write_cost;
 	c.capacity = settings->capacity;
 	c.mean_size = settings->mean_size;
@@ -67,6 +77,9 @@ int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
 	pthread_mutex_init(&a->lock, NULL);
 	admission_rate_set(&a->rate, settings->max_rate, now_ms);
 	a->memory_share = settings->memory_share;
+	a->memory = settings->memory;
+	a->capacity = settings->capacity;
+	a->fixed = settings->window;
 	err = make(settings, &a->admission);
 	if (err)
 		admitter_free(&a);
@@ -208,13 +221,37 @@ void admitter_take(struct admitter *a, struct scd_admission *seen)
 	pthread_mutex_lock(&a->lock);
 	scd_admission_free(at);
 	*at = seen;
+	a->admission->config.window = scd_admission_window(seen);
 	pthread_mutex_unlock(&a->lock);
+}
+
+void admitter_follow(struct admitter *a, const struct store_stats *held)
+{
+	uint64_t objects = 0;
+
+	pthread_mutex_lock(&a->lock);
+	if (!a->fixed && held->entries >= ENOUGH_OBJECTS)
+		objects = (uint64_t)((double)a->capacity /
+				     (double)held->weight *
+				     (double)held->entries);
+	a->admission->config.ram_share =
+		ram_share(a->memory_share, a->memory, a->capacity);
+	/* without memory: at the next call */
+	(void)admission_resize(a->admission, a->capacity, objects);
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool admitter_is_fixed(const struct admitter *a)
+{
+	return a->fixed;
 }
 
 void admitter_set(struct admitter *a, const struct admitter_settings *settings,
 		  int64_t now_ms)
 {
 	pthread_mutex_lock(&a->lock);
+	a->memory = settings->memory;
+	a->capacity = settings->capacity;
 	a->admission->config.lambda = settings->write_cost;
 	admission_rate_set(&a->rate, settings->max_rate, now_ms);
 	pthread_mutex_unlock(&a->lock);

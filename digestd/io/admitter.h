@@ -14,6 +14,7 @@
 
 #include "codec/key.h"
 #include "digestd/core/admission.h"
+#include "digestd/core/store.h"
 
 struct admitter;
 
@@ -100,7 +101,19 @@ void admitter_request(struct admitter *a, const struct scd_key *key,
 const struct scd_admission *admitter_seen(struct admitter *a);
 void admitter_take(struct admitter *a, struct scd_admission *seen);
 
-/* Takes what may change while it is in use: write_cost and max_rate. */
+/*
+ * What the cache holds by now: once that says how many objects there will be,
+ * the window follows, unless it was given; and all follows what admitter_set()
+ * has changed. The filter that admitter_seen() gave may go in this call: not
+ * while it is looked at. Without memory things stay as they are.
+ */
+void admitter_follow(struct admitter *a, const struct store_stats *held);
+
+/* Whether the window was given. */
+bool admitter_is_fixed(const struct admitter *a);
+
+/* Takes what may change while it is in use: write_cost, max_rate, capacity,
+ * and memory. */
 void admitter_set(struct admitter *a, const struct admitter_settings *settings,
 		  int64_t now_ms);
 

@@ -269,6 +269,30 @@ def test_cap_and_cost_are_reloaded(admitting):
         ["disk", "ram"]
 
 
+def test_the_window_follows_what_the_cache_holds(admitting, origin, tmp_path):
+    """1.5 times the objects: of 4K each to begin with, then as they are."""
+    def window(low, high):
+        until(lambda: low < node.status()["admission"]["window"] < high)
+
+    path = tmp_path / "seen"
+    node = admitting(admission="auto", cache_size="64M",
+                     admission_file=str(path))
+    window(24575, 24600)
+    for i in range(1100):
+        page(origin, f"/{i}", size=20000)
+        node.get(f"/{i}")
+    window(4500, 5000)
+    node.options["cache_size"] = "256M"
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    window(18000, 20000)
+    # a restart takes the file as it is, before it can know better
+    assert node.process.end() == 0
+    node.start()
+    window(18000, 20000)
+    assert "without what was seen" not in node.process.logged()
+
+
 def test_the_cache_in_front_is_told(admitting, origin):
     node = admitting(admission="probation", admission_tell="field")
     page(origin, "/a")
