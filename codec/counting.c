@@ -10,8 +10,6 @@
 
 #include "codec/counting_state.h"
 
-enum { AHEAD = 24 }; /* positions that are fetched before they change */
-
 int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash)
 {
 	struct scd_counting *c = calloc(1, sizeof(*c));
@@ -69,8 +67,7 @@ void scd_counting_free(struct scd_counting **c)
  * A filter as it is while counters change, so that what counts stays in
  * registers. One position more, or less, in use is done without branches: in a
  * filter that is half full nobody can tell whether a counter is 0 or 1, and a
- * branch not foreseen takes longer than all of this. They return whether the
- * bit changed.
+ * branch not foreseen takes longer than all of this.
  */
 struct counters {
 	uint8_t *counters, *bits;
@@ -89,7 +86,7 @@ static inline void close_counters(struct scd_counting *c, struct counters o)
 	c->nsaturated = o.nsaturated;
 }
 
-static inline unsigned increment(struct counters *o, uint64_t at)
+static inline void increment(struct counters *o, uint64_t at)
 {
 	unsigned shift = (at & 1) * 4, pair = o->counters[at >> 1];
 	unsigned value = pair >> shift & 15;
@@ -99,10 +96,9 @@ static inline unsigned increment(struct counters *o, uint64_t at)
 	o->bits[at >> 3] |= (uint8_t)(1u << (at & 7));
 	o->nones += value == 0;
 	o->nsaturated += value == COUNTER_MAX - 1;
-	return value == 0;
 }
 
-static inline unsigned decrement(struct counters *o, uint64_t at)
+static inline void decrement(struct counters *o, uint64_t at)
 {
 	unsigned shift = (at & 1) * 4, pair = o->counters[at >> 1];
 	unsigned value = pair >> shift & 15;
@@ -112,49 +108,6 @@ static inline unsigned decrement(struct counters *o, uint64_t at)
 	o->counters[at >> 1] = (uint8_t)(pair - (by << shift));
 	o->bits[at >> 3] &= (uint8_t)~(last << (at & 7));
 	o->nones -= last;
-	return last;
-}
-
-/* Always inline: gcc 12 drops calls of functions that only fetch. */
-__attribute__((always_inline)) static inline void
-fetch_ahead(const struct counters *o, const uint32_t *at, size_t left)
-{
-	if (left <= AHEAD)
-		return;
-	__builtin_prefetch(&o->counters[at[AHEAD] >> 1], 1);
-	__builtin_prefetch(&o->bits[at[AHEAD] >> 3], 1);
-}
-
-size_t scd__counting_add_at(struct scd_counting *c, uint32_t *at, size_t n)
-{
-	struct counters o = open_counters(c);
-	size_t changed = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t place = at[i];
-
-		fetch_ahead(&o, at + i, n - i);
-		at[changed] = place;
-		changed += increment(&o, place);
-	}
-	close_counters(c, o);
-	return changed;
-}
-
-size_t scd__counting_remove_at(struct scd_counting *c, uint32_t *at, size_t n)
-{
-	struct counters o = open_counters(c);
-	size_t changed = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t place = at[i];
-
-		fetch_ahead(&o, at + i, n - i);
-		at[changed] = place;
-		changed += decrement(&o, place);
-	}
-	close_counters(c, o);
-	return changed;
 }
 
 void scd_counting_add(struct scd_counting *c, const struct scd_key *key)

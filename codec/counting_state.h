@@ -25,10 +25,4 @@ static inline unsigned scd__counter(const struct scd_counting *c, uint64_t at)
 	return c->counters[at >> 1] >> (at & 1) * 4 & 15;
 }
 
-/* As scd_counting_add() and _remove(), of as many keys as have these n
- * positions together; fetched ahead. Moves the positions whose bits changed,
- * none twice, to the front; returns how many. */
-size_t scd__counting_add_at(struct scd_counting *c, uint32_t *at, size_t n);
-size_t scd__counting_remove_at(struct scd_counting *c, uint32_t *at, size_t n);
-
 #endif

@@ -1,12 +1,14 @@
 /*
- * Bloom filters with libscd's own parts: each proxy keeps a counting filter
- * of its objects, and tells the others which bits of the array have changed.
+ * Bloom filters at the positions that libscd gives keys, coded by it: each
+ * proxy counts the objects at each position, as digestd does, and tells the
+ * others which bits of the array have changed.
  *
  * A row of a view is a position of the arrays, so that a lookup for all peers
  * is the AND of k rows. Between two publications nothing is done; then the
- * objects that came or went are added to and removed from the counting
- * filter, and their positions compared with the array published last. That
- * costs k positions a change, however large the filters are.
+ * objects that came or went are counted, and the positions that nobody had
+ * before, or has any more, are compared with the array published last. That
+ * costs k positions a change, however large the filters are. Counters have a
+ * byte here, where libscd packs two into one: a third of the instructions.
  *
  * bloom: as in Summary Cache: an update lists the bits that flip, 4 bytes
  * each, or has the whole array, if that is smaller. Peers are queried.
@@ -21,7 +23,7 @@
 
 #include "cachesim/protocol/flips.h"
 #include "cachesim/protocol/rows.h"
-#include "codec/counting_state.h"
+#include "codec/bloom.h"
 #include "codec/delta.h"
 #include "codec/mix.h"
 #include "codec/positions.h"
@@ -32,6 +34,7 @@ enum {
 	USUAL_COMPRESSED_BITS = 32,
 	USUAL_COMPRESSED_HASH = 3,
 	FLIP_BYTES = 4,
+	COUNTER_MAX = 15, /* where a counter stays for good, as in libscd */
 	AHEAD = 12,   /* objects whose hashes are fetched early */
 	LOOKUPS = 64, /* of which the positions are remembered */
 	NEAR_BYTES = 256 << 10, /* a view so large is in a cache anyway */
@@ -39,8 +42,9 @@ enum {
 
 /* One proxy's filter. */
 struct summary {
-	struct scd_counting *now;
-	struct scd_bloom told; /* as it was published */
+	uint8_t *count;	       /* objects, by position */
+	struct scd_bloom told; /* as it was published last... */
+	struct scd_bloom base; /* ...and before that, where deltas are coded */
 	uint64_t nkeys, generation;
 	size_t full_len; /* of the last full digest that was made */
 };
@@ -83,9 +87,12 @@ static int init_with(struct protocol_state *s, double bits, unsigned nhash)
 	for (unsigned i = 0; i < s->config.nproxies && !err; i++) {
 		struct summary *p = &b->summary[i];
 
-		err = scd_counting_new(&p->now, b->nbits, b->nhash);
+		p->count = calloc(b->nbits, 1);
+		err = p->count ? 0 : SCD_ENOMEM;
 		if (!err)
 			err = scd_bloom_init(&p->told, b->nbits, b->nhash);
+		if (!err)
+			err = scd_bloom_init(&p->base, b->nbits, b->nhash);
 	}
 	if (!err)
 		err = flip_views_init(&b->views, &s->config, b->nbits);
@@ -108,8 +115,9 @@ static void release(struct protocol_state *s)
 	struct bloom *b = (struct bloom *)s;
 
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
-		scd_counting_free(&b->summary[i].now);
+		free(b->summary[i].count);
 		scd_bloom_free(&b->summary[i].told);
+		scd_bloom_free(&b->summary[i].base);
 	}
 	flip_views_free(&b->views);
 	free(b->at);
@@ -218,19 +226,55 @@ static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
 		b->bits[at[i] >> 3] ^= (uint8_t)(1u << (at[i] & 7));
 }
 
+/*
+ * Counts objects that went, or came, at n positions. Moves those that nobody
+ * has any more, or had before, to the front; none is there twice. Returns how
+ * many. Without branches: in a filter that is half full nobody can tell
+ * whether a counter is 0 or 1.
+ */
+static size_t count_down(uint8_t *count, uint32_t *at, size_t n)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t place = at[i];
+		unsigned c = count[place];
+
+		count[place] = (uint8_t)(c - (c - 1 < COUNTER_MAX - 1));
+		at[last] = place;
+		last += c == 1;
+	}
+	return last;
+}
+
+static size_t count_up(uint8_t *count, uint32_t *at, size_t n)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t place = at[i];
+		unsigned c = count[place];
+
+		count[place] = (uint8_t)(c + (c < COUNTER_MAX));
+		at[first] = place;
+		first += c == 0;
+	}
+	return first;
+}
+
 /* Copies those of n positions whose bits differ, each once; what was published
  * is what is there now, then. Returns how many. */
 static size_t keep_flips(struct summary *p, const uint32_t *at, size_t n,
 			 uint32_t *out)
 {
-	const uint8_t *now = scd_counting_bloom(p->now)->bits;
+	const uint8_t *count = p->count;
 	uint8_t *told = p->told.bits;
 	size_t kept = 0;
 
 	/* without branches, as many do not differ */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t byte = at[i] >> 3, bit = at[i] & 7;
-		uint32_t differs = (now[byte] ^ told[byte]) >> bit & 1;
+		uint32_t differs = (told[byte] >> bit & 1) ^ (count[at[i]] > 0);
 
 		told[byte] ^= (uint8_t)(differs << bit);
 		out[kept] = at[i];
@@ -263,8 +307,8 @@ static size_t change(struct bloom *b, struct summary *p,
 
 	all_positions(b, (struct objects){ c->removed, c->nremoved }, old);
 	all_positions(b, (struct objects){ c->added, c->nadded }, new);
-	nold = scd__counting_remove_at(p->now, old, nold);
-	nnew = scd__counting_add_at(p->now, new, nnew);
+	nold = count_down(p->count, old, nold);
+	nnew = count_up(p->count, new, nnew);
 	n = keep_flips(p, old, nold, old);
 	return n + keep_flips(p, new, nnew, old + n);
 }
@@ -309,7 +353,7 @@ static encoder *const encoders[PROTOCOL_FORMS] = {
 	[PROTOCOL_CONDITIONAL] = scd_delta_encode_conditional,
 };
 
-/* Codes a publication in one form; its array before is `told`. */
+/* Codes a publication in one form. */
 static int code(struct summary *p, struct protocol_publication *out,
 		enum protocol_form form)
 {
@@ -321,8 +365,7 @@ static int code(struct summary *p, struct protocol_publication *out,
 	};
 	uint8_t *bytes;
 	size_t len;
-	int err = encoders[form](&p->told, scd_counting_bloom(p->now), &ids,
-				 &bytes, &len);
+	int err = encoders[form](&p->base, &p->told, &ids, &bytes, &len);
 
 	if (err)
 		return err;
@@ -371,11 +414,9 @@ static void choose_form(const struct protocol_config *c,
 static int code_all(struct bloom *b, struct flips *f)
 {
 	struct summary *p = &b->summary[f->base.proxy];
-	int err;
+	int err = code_forms(b, p, &f->base);
 
-	flip_all(&p->told, f->at, f->n);
-	err = code_forms(b, p, &f->base);
-	flip_all(&p->told, f->at, f->n);
+	flip_all(&p->base, f->at, f->n);
 	return err;
 }
 
