@@ -4,12 +4,19 @@
 #include "digestd/core/packed.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
 #include "digestd/core/fields.h"
+#include "digestd/core/httpdate.h"
 
-enum { PACKED_LOWER = 0x80 }; /* beside a number */
+enum {
+	PACKED_LOWER = 0x80, /* beside a name's number */
+	PACKED_TIME = 0x40,  /* the value is a date, in 4 bytes */
+	TIME_BYTES = 4,
+};
 
 /* clang-format off */
 static const struct {
@@ -69,7 +76,7 @@ static const struct {
 
 enum { NNAMES = sizeof(names) / sizeof(names[0]) };
 
-_Static_assert(NNAMES <= 128, "a name's number is 7 bits");
+_Static_assert(NNAMES <= 64, "a name's number is 6 bits");
 
 /* The byte for a name as it is spelt; 0: it has none. */
 static unsigned char code_of(const char *name)
@@ -94,16 +101,33 @@ static unsigned char code_of(const char *name)
 	return 0;
 }
 
+/* Whether a value is a date as it would be written, until 2106. */
+static bool is_time(const char *value, uint32_t *out)
+{
+	char text[HTTPDATE_LEN + 1];
+	int64_t s;
+
+	if (strlen(value) != HTTPDATE_LEN || value[3] != ',' ||
+	    !httpdate_parse(value, 0, &s) || s < 0 || s > UINT32_MAX)
+		return false;
+	httpdate_format(s, text);
+	*out = (uint32_t)s;
+	return !strcmp(text, value);
+}
+
 size_t packed_size(const struct fields *f)
 {
 	size_t size = 0;
+	uint32_t time;
 
 	for (size_t i = 0; i < fields_count(f); i++) {
 		const struct field *line = fields_at(f, i);
+		bool known = code_of(line->name);
 
-		size += 1 + strlen(line->value) + 1;
-		if (!code_of(line->name))
-			size += strlen(line->name) + 1;
+		size += 1 + (known ? 0 : strlen(line->name) + 1) +
+			(known && is_time(line->value, &time) ?
+				 TIME_BYTES :
+				 strlen(line->value) + 1);
 	}
 	return size;
 }
@@ -118,10 +142,18 @@ static char *put(char *to, const char *text)
 
 char *packed_write(const struct fields *f, char *to)
 {
+	uint32_t time;
+
 	for (size_t i = 0; i < fields_count(f); i++) {
 		const struct field *line = fields_at(f, i);
 		unsigned char code = code_of(line->name);
 
+		if (code && is_time(line->value, &time)) {
+			*to++ = (char)(code | PACKED_TIME);
+			memcpy(to, &time, TIME_BYTES);
+			to += TIME_BYTES;
+			continue;
+		}
 		*to++ = (char)code;
 		if (!code)
 			to = put(to, line->name);
@@ -130,18 +162,31 @@ char *packed_write(const struct fields *f, char *to)
 	return to;
 }
 
-/* The name of the line that begins here; *at moves to its value. */
-static const char *name_at(const char **at)
+static const char *name_of(unsigned char code)
+{
+	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
+
+	return code & PACKED_LOWER ? names[i].lower : names[i].name;
+}
+
+/* Adds the line that begins at *at, which moves behind it. */
+static int open_line(const char **at, struct fields *f)
 {
 	unsigned char code = (unsigned char)*(*at)++;
-	const char *name = *at;
+	char text[HTTPDATE_LEN + 1];
+	const char *name, *value;
+	uint32_t time;
 
-	if (code & PACKED_LOWER)
-		return names[code & ~PACKED_LOWER].lower;
-	if (code)
-		return names[code].name;
-	*at += strlen(name) + 1;
-	return name;
+	if (code & PACKED_TIME) {
+		memcpy(&time, *at, TIME_BYTES);
+		*at += TIME_BYTES;
+		httpdate_format(time, text);
+		return fields_add(f, name_of(code), text);
+	}
+	name = code ? name_of(code) : *at;
+	value = code ? *at : *at + strlen(*at) + 1;
+	*at = value + strlen(value) + 1;
+	return fields_borrow(f, name, value);
 }
 
 int packed_open(const char *bytes, size_t len, struct fields *f)
@@ -150,13 +195,10 @@ int packed_open(const char *bytes, size_t len, struct fields *f)
 
 	fields_init(f);
 	while (bytes < end) {
-		const char *name = name_at(&bytes);
-
-		if (fields_borrow(f, name, bytes)) {
+		if (open_line(&bytes, f)) {
 			fields_free(f);
 			return -ENOMEM;
 		}
-		bytes += strlen(bytes) + 1;
 	}
 	return 0;
 }

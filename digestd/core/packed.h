@@ -1,12 +1,13 @@
 /*
  * Header fields for as long as they are only kept: the text of all lines in
- * one piece, names that many responses have as one byte each. A list that is
- * opened from it borrows the text: nothing is copied but the lines' addresses.
+ * one piece, names that many responses have as one byte each, and their dates
+ * in four. A list that is opened from it borrows the text: but for dates,
+ * nothing is copied but the lines' addresses.
  *
  * A line is a byte and its value, ended by NUL. The byte is the name's number
  * in a table, with PACKED_LOWER where it was all lower case; or 0, and the name
- * follows, ended by NUL. The table is this process's own affair: what is packed
- * must not leave it.
+ * follows, ended by NUL. With PACKED_TIME the value is a number of seconds. The
+ * table is this process's own affair: what is packed must not leave it.
  */
 #ifndef DIGESTD_CORE_PACKED_H
 #define DIGESTD_CORE_PACKED_H

@@ -25,6 +25,15 @@ static void there_and_back(void **state)
 		{ "Accept-Ranges: \nX-Xss-Protection: 1\n", 2 + 20 },
 		{ "accept-ranges: \nx-xss-protection: 1\n", 2 + 3 },
 		{ "A: 1\nVary: a, b\nA: 2\nvia: c\nVary: \n", 5 + 6 + 5 + 3 + 2 },
+		{ "Date: Sun, 06 Nov 1994 08:49:37 GMT\n", 5 },
+		{ "last-modified: Thu, 01 Jan 1970 00:00:00 GMT\n", 5 },
+		{ "Expires: Sun, 07 Feb 2106 06:28:15 GMT\n", 5 },
+		/* not so: too late, of the wrong day, in lower case, short */
+		{ "Expires: Sun, 07 Feb 2106 06:28:16 GMT\n", 31 },
+		{ "Date: Mon, 06 Nov 1994 08:49:37 GMT\n", 31 },
+		{ "Date: Sun, 06 nov 1994 08:49:37 GMT\n", 31 },
+		{ "Date: Sun Nov  6 08:49:37 1994\n", 26 },
+		{ "X-Date: Sun, 06 Nov 1994 08:49:37 GMT\n", 38 },
 		{ "CDN-Cache-Control: a\nETag: b\nPragma: c\nSet-Cookie: d\n", 12 },
 	};
 	/* clang-format on */
@@ -54,13 +63,15 @@ static void an_open_list_can_be_changed(void **state)
 	size_t len;
 
 	(void)state;
-	message_must(&f, "Age: 1\nB: 2\nVia: c\n");
+	message_must(&f, "Age: 1\nDate: Sun, 06 Nov 1994 08:49:37 GMT\n"
+			 "B: 2\nVia: c\n");
 	len = (size_t)(packed_write(&f, bytes) - bytes);
 	fields_free(&f);
 	assert_int_equal(packed_open(bytes, len, &f), 0);
 	assert_int_equal(fields_set(&f, "Age", "3"), 0);
 	assert_int_equal(fields_add(&f, "Via", fields_get(&f, "b")), 0);
 	assert_string_equal(message_text(&f, text),
+			    "Date: Sun, 06 Nov 1994 08:49:37 GMT\n"
 			    "B: 2\nVia: c\nAge: 3\nVia: 2\n");
 	fields_free(&f);
 }
@@ -74,7 +85,9 @@ static void without_memory(void **state)
 
 	(void)state;
 	fields_init(&f);
-	for (int i = 0; i < 40; i++)
+	assert_int_equal(fields_add(&f, "Date",
+				    "Sun, 06 Nov 1994 08:49:37 GMT"), 0);
+	for (int i = 1; i < 40; i++)
 		assert_int_equal(fields_add(&f, "Link", "x"), 0);
 	len = (size_t)(packed_write(&f, bytes) - bytes);
 	fields_free(&f);
