@@ -69,7 +69,8 @@ def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):
         return servers.response(200, {"Cache-Control": "max-age=600"},
                                 b"from the peer")
     peer.behaviour = answer
-    c = make_cluster(1, peer_timeout="10s", peer_budget="10s")
+    c = make_cluster(1, peer_timeout="10s", peer_budget="10s",
+                     peer_connect_timeout="10s")
     c.origin_url = origin.url
     node = c.nodes[0]
     node.peers = [("good", peer.server.port)]

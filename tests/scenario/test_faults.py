@@ -139,7 +139,8 @@ def test_only_the_same_body_goes_on(make_cluster, origin, case):
     peer.objects = half
     try:
         c = make_cluster(1, max_object_size="16M" if stored else "1K",
-                         peer_budget="10s")
+                         peer_budget="10s", peer_timeout="10s",
+                         peer_connect_timeout="10s")
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]
