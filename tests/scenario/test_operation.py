@@ -298,7 +298,34 @@ def test_running_out_of_descriptors_ends_with_their_release(node, origin):
         for c in clients:
             c.close()
         node.process.signal(signal.SIGCONT)
-    assert request(node.data, "/a", timeout=5 * scd.SLOW).status == 200
+    for path in ("/a", "/a?miss"):
+        assert request(node.data, path, timeout=5 * scd.SLOW).status == 200
+
+
+def test_no_descriptors_for_origins(node, origin):
+    """Each client has an answer, good or bad; then all is as before."""
+    enough = threading.Event()
+
+    def slow(r, _):
+        enough.wait(60)
+        return servers.response(200, {"Cache-Control": "max-age=60"}, b"s")
+    origin.pages["/slow"] = slow
+    resource.prlimit(node.process.popen.pid, resource.RLIMIT_NOFILE, (60, 60))
+    answers = []
+    clients = [threading.Thread(target=lambda i=i: answers.append(
+        node.get(f"/slow?{i}", timeout=60).status)) for i in range(80)]
+    for c in clients:
+        c.start()
+    # whoever comes when there is none for a client waits to be accepted
+    until(lambda: answers or descriptors(node.process) >= 58, 20,
+          what="no descriptor left")
+    enough.set()
+    for c in clients:
+        c.join()
+    assert len(answers) == 80 and set(answers) <= {200, 502}, answers
+    assert node.counters()["origin_errors"] == answers.count(502)
+    for i in range(80):
+        assert node.get(f"/slow?{i}").status == 200
 
 
 def test_soft_limit_of_descriptors_is_raised_to_the_hard_one(make_cluster,
