@@ -231,7 +231,7 @@ def on_disk(node):
 def test_hits_and_disk_writes_are_the_simulators(make_cluster, tmp_path,
                                                  admission):
     options, spelling = ON_DISK[admission]
-    slices = in_blocks(requests()[:16])
+    slices = in_blocks(requests()[:16 if LONG else 6])
     c = make_cluster(2, cooperate=False, cache_size=str(FRONT),
                      admission="none", cluster_key=SECRET,
                      admission_window="1500", disk_size="1G",

@@ -21,7 +21,7 @@ from bodies import is_right, make_body
 from cluster import request, until
 
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
-SECONDS = float(os.environ.get("SOAK_SECONDS") or (3600 if LONG else 5))
+SECONDS = float(os.environ.get("SOAK_SECONDS") or (3600 if LONG else 3))
 CLIENTS = 6
 PAGES = 20_000
 SIZES = (10, 700, 2000, 5000, 5000, 20_000, 90_000, 400_000)
