@@ -160,3 +160,14 @@ def test_only_the_same_body_goes_on(make_cluster, origin, case):
         assert node.get("/a").body == BODY
     finally:
         peer.close()
+
+
+def test_an_origin_may_be_a_black_hole(make_cluster):
+    hole = faults.Peer([])
+    hole.stop_accepting()
+    c = make_cluster(1, origin_connect_timeout="200ms")
+    c.origin_url = f"http://127.0.0.1:{hole.port}"
+    try:
+        assert c.start().nodes[0].get("/a").status == 504
+    finally:
+        hole.close()
