@@ -385,10 +385,12 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 		return;
 	sim_prefetch_row(s, at + SIM_ROW_AHEAD);
 	sim_prefetch_place(s, place);
-	object = s->trace->object[place];
-	proxy = sim_home(s, place);
-	if (!masks_has(&s->objects, object, s->field.held, proxy))
-		sim_prefetch_summaries(s, proxy, object);
+	if (s->prefetch) {
+		object = s->trace->object[place];
+		proxy = sim_home(s, place);
+		if (!masks_has(&s->objects, object, s->field.held, proxy))
+			sim_prefetch_summaries(s, proxy, object);
+	}
 	sim_prefetch_slot(s, at + SIM_SLOT_AHEAD);
 }
 
@@ -512,6 +514,19 @@ static void count_duplicates(const struct sim_cluster *s,
 	}
 }
 
+/* What follows from other counters, and is not counted with each request. */
+static void derive(const struct sim_cluster *s, struct sim_counters *c)
+{
+	const struct protocol_sizes *sizes = &s->protocol->protocol->sizes;
+
+	c->replies = c->queries;
+	c->query_bytes = c->queries * sizes->query;
+	c->reply_bytes = c->replies * sizes->reply;
+	c->fetch_bytes = c->fetches * sizes->fetch;
+	c->latency_us += c->requests * s->config.latency.local +
+			 c->origin * s->config.latency.origin;
+}
+
 int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 {
 	const struct protocol *protocol = s->protocol->protocol;
@@ -540,8 +555,10 @@ int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 	} else {
 		count_duplicates(s, out);
 	}
-	for (unsigned i = 0; i < out->nproxies; i++)
+	for (unsigned i = 0; i < out->nproxies; i++) {
+		derive(s, &out->proxy[i]);
 		sim_counters_add(&out->sum, &out->proxy[i]);
+	}
 	return 0;
 }
 

@@ -91,11 +91,13 @@ static bool was_asked(struct sim_cluster *s, struct sim_proxy *p,
 static void place(struct sim_cluster *s, struct sim_proxy *p, uint32_t object,
 		  bool remote)
 {
-	struct placement_case c = {
-		.remote = remote,
-		.asked_at_peers = field(s, object, s->field.peer_seen) != 0,
-	};
+	struct placement_case c = { .remote = remote };
 
+	if (s->config.placement == PLACEMENT_KEEP) {
+		store(s, p, object);
+		return;
+	}
+	c.asked_at_peers = field(s, object, s->field.peer_seen) != 0;
 	c.asked = was_asked(s, p, object);
 	if (placement_keeps(s->config.placement, &c))
 		store(s, p, object);
@@ -143,6 +145,7 @@ static unsigned members(uint64_t set)
 	return (unsigned)__builtin_popcountll(set);
 }
 
+/* Bytes follow from these: sim_cluster_result(). */
 static void count_asking(const struct sim_cluster *s, struct sim_counters *c,
 			 uint64_t candidates, const struct asked *a)
 {
@@ -153,11 +156,7 @@ static void count_asking(const struct sim_cluster *s, struct sim_counters *c,
 	if (protocol->by_query)
 		queries = members(candidates);
 	c->queries += queries;
-	c->query_bytes += (uint64_t)queries * protocol->sizes.query;
-	c->replies += queries;
-	c->reply_bytes += (uint64_t)queries * protocol->sizes.reply;
 	c->fetches += failed;
-	c->fetch_bytes += (uint64_t)failed * protocol->sizes.fetch;
 	c->latency_us += (uint64_t)s->config.latency.peer *
 			 (a->tries + (queries > 0));
 }
@@ -243,7 +242,6 @@ bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
 	} else {
 		c->origin++;
 		c->origin_bytes += w.size;
-		c->latency_us += s->config.latency.origin;
 	}
 	return remote;
 }
@@ -278,7 +276,6 @@ static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
 		sim_node_get(home->node, object, sim_size(s, object));
 	c->origin++;
 	c->origin_bytes += size;
-	c->latency_us += s->config.latency.origin;
 	store(s, home, object);
 }
 
@@ -316,7 +313,6 @@ void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
 
 	p->count.requests++;
 	p->count.bytes += s->size[object];
-	p->count.latency_us += s->config.latency.local;
 	switch (s->way) {
 	case PROTOCOL_ALONE:
 	case PROTOCOL_ASK_ALL:
