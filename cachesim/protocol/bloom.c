@@ -35,6 +35,7 @@ enum {
 	USUAL_COMPRESSED_HASH = 3,
 	FLIP_BYTES = 4,
 	COUNTER_MAX = 15, /* where a counter stays for good, as in libscd */
+	TOLD = 0x80,      /* beside a counter: the bit was published as set */
 	AHEAD = 12,   /* objects whose hashes are fetched early */
 	LOOKUPS = 64, /* of which the positions are remembered */
 	NEAR_BYTES = 256 << 10, /* a view so large is in a cache anyway */
@@ -42,9 +43,9 @@ enum {
 
 /* One proxy's filter. */
 struct summary {
-	uint8_t *count;	       /* objects, by position */
-	struct scd_bloom told; /* as it was published last... */
-	struct scd_bloom base; /* ...and before that, where deltas are coded */
+	uint8_t *count; /* objects, by position, and TOLD */
+	/* where digests are coded: as published last, and before that */
+	struct scd_bloom told, base;
 	uint64_t nkeys, generation;
 	size_t full_len; /* of the last full digest that was made */
 };
@@ -238,9 +239,9 @@ static size_t count_down(uint8_t *count, uint32_t *at, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t place = at[i];
-		unsigned c = count[place];
+		unsigned all = count[place], c = all & COUNTER_MAX;
 
-		count[place] = (uint8_t)(c - (c - 1 < COUNTER_MAX - 1));
+		count[place] = (uint8_t)(all - (c - 1 < COUNTER_MAX - 1));
 		at[last] = place;
 		last += c == 1;
 	}
@@ -253,9 +254,9 @@ static size_t count_up(uint8_t *count, uint32_t *at, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t place = at[i];
-		unsigned c = count[place];
+		unsigned all = count[place], c = all & COUNTER_MAX;
 
-		count[place] = (uint8_t)(c + (c < COUNTER_MAX));
+		count[place] = (uint8_t)(all + (c < COUNTER_MAX));
 		at[first] = place;
 		first += c == 0;
 	}
@@ -264,20 +265,19 @@ static size_t count_up(uint8_t *count, uint32_t *at, size_t n)
 
 /* Copies those of n positions whose bits differ, each once; what was published
  * is what is there now, then. Returns how many. */
-static size_t keep_flips(struct summary *p, const uint32_t *at, size_t n,
+static size_t keep_flips(uint8_t *count, const uint32_t *at, size_t n,
 			 uint32_t *out)
 {
-	const uint8_t *count = p->count;
-	uint8_t *told = p->told.bits;
 	size_t kept = 0;
 
 	/* without branches, as many do not differ */
 	for (size_t i = 0; i < n; i++) {
-		uint32_t byte = at[i] >> 3, bit = at[i] & 7;
-		uint32_t differs = (told[byte] >> bit & 1) ^ (count[at[i]] > 0);
+		uint32_t place = at[i];
+		unsigned c = count[place];
+		bool differs = (c >= TOLD) != ((c & COUNTER_MAX) > 0);
 
-		told[byte] ^= (uint8_t)(differs << bit);
-		out[kept] = at[i];
+		count[place] = (uint8_t)(c ^ (differs ? TOLD : 0));
+		out[kept] = place;
 		kept += differs;
 	}
 	return kept;
@@ -309,8 +309,8 @@ static size_t change(struct bloom *b, struct summary *p,
 	all_positions(b, (struct objects){ c->added, c->nadded }, new);
 	nold = count_down(p->count, old, nold);
 	nnew = count_up(p->count, new, nnew);
-	n = keep_flips(p, old, nold, old);
-	return n + keep_flips(p, new, nnew, old + n);
+	n = keep_flips(p->count, old, nold, old);
+	return n + keep_flips(p->count, new, nnew, old + n);
 }
 
 /* A publication of what flips in a proxy's filter. */
@@ -414,8 +414,10 @@ static void choose_form(const struct protocol_config *c,
 static int code_all(struct bloom *b, struct flips *f)
 {
 	struct summary *p = &b->summary[f->base.proxy];
-	int err = code_forms(b, p, &f->base);
+	int err;
 
+	flip_all(&p->told, f->at, f->n);
+	err = code_forms(b, p, &f->base);
 	flip_all(&p->base, f->at, f->n);
 	return err;
 }
