@@ -17,6 +17,17 @@
 
 enum { EXIT_USAGE = 2 };
 
+#ifdef JEMALLOC_SLABS
+/*
+ * jemalloc's own settings, which MALLOC_CONF may change. A slab of a page costs
+ * 128 bytes that say what it is: 32 an object of 1 KiB, and 128 one of 4 KiB.
+ * Of 16 pages it costs 2 and 8.
+ */
+extern const char *malloc_conf;
+const char *malloc_conf = "slab_sizes:256-256:8|512-512:8|1024-1024:16"
+			  "|2048-2048:16|4096-4096:16";
+#endif
+
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "test", no_argument, NULL, 't' },
