@@ -5,7 +5,7 @@
  *
  * The library's own time limit is one of inactivity, so absolute deadlines are
  * kept here. A suspended connection is not watched by the library, so its
- * descriptor is watched here for the client's leaving.
+ * descriptor is watched for the client's leaving (server_wait.c).
  */
 #include "digestd/io/server.h"
 
@@ -63,23 +63,13 @@ static void epoll_ready(void *arg, unsigned events)
 
 /* Connections */
 
-static void client_left(void *arg, unsigned events)
-{
-	struct conn *c = arg;
-
-	(void)events;
-	exchange_abort(&c->x);
-}
-
 void conn_suspend(struct conn *c)
 {
 	if (c->x.suspended)
 		return;
 	c->x.suspended = true;
 	MHD_suspend_connection(c->mhd);
-	/* without memory for the watch the client's leaving goes unseen */
-	(void)loop_watch(c->server->loop, &c->hangup, c->fd, LOOP_HANGUP,
-			 client_left, c);
+	conn_wait_enter(c);
 }
 
 void conn_resume(struct conn *c)
@@ -87,7 +77,7 @@ void conn_resume(struct conn *c)
 	if (!c->x.suspended)
 		return;
 	c->x.suspended = false;
-	loop_unwatch(c->server->loop, &c->hangup);
+	conn_wait_leave(c);
 	MHD_resume_connection(c->mhd);
 	loop_defer(c->server->loop, &c->server->pump);
 }
@@ -183,7 +173,7 @@ static void conn_close(struct conn *c)
 	struct server *s = c->server;
 
 	loop_timer_clear(s->loop, &c->timer);
-	loop_unwatch(s->loop, &c->hangup);
+	conn_wait_leave(c);
 	conn_idle_leave(c);
 	*c->link = c->next;
 	if (c->next)
@@ -514,6 +504,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->settings.listen = NULL;
 	s->settings.tls = NULL;
 	s->idle_end = &s->idle;
+	s->waiting_end = &s->waiting;
 	s->handler = handler;
 	s->arg = arg;
 	s->pump = (struct loop_call){ .run = run_pump, .arg = s };
@@ -556,6 +547,7 @@ void server_free(struct server **server)
 	loop_unwatch(s->loop, &s->watch);
 	MHD_stop_daemon(s->mhd);
 	loop_timer_clear(s->loop, &s->timeout);
+	loop_timer_clear(s->loop, &s->waiting_timer);
 	loop_undefer(s->loop, &s->pump);
 	loop_undefer(s->loop, &s->drained);
 	tls_unref(s->tls);

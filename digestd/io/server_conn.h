@@ -56,6 +56,8 @@ struct server {
 	struct conn *conns;
 	unsigned nconns;
 	struct conn *idle, **idle_end; /* the first waits longest */
+	struct conn *waiting, **waiting_end; /* not watched yet, as above */
+	struct loop_timer waiting_timer;
 	atomic_uint_fast64_t crowded_out;
 	bool stopping;
 	bool draining;
@@ -86,6 +88,8 @@ struct conn {
 	uint64_t pace_bytes;      /* that had gone until then */
 
 	struct loop_watch hangup; /* while suspended: does the client leave? */
+	struct conn *waiting_next, **waiting_link; /* is to be watched for it */
+	int64_t waits_since_ms;
 	char *target;             /* of the current request, raw */
 	size_t target_len;
 	size_t target_cap;
@@ -132,6 +136,10 @@ void server_tls_park(struct server *s);
 /* A connection begins to wait for a request; and has one (idempotent). */
 void conn_idle_enter(struct conn *c);
 void conn_idle_leave(struct conn *c);
+
+/* The client begins to wait for a reply, and waits no more (idempotent). */
+void conn_wait_enter(struct conn *c);
+void conn_wait_leave(struct conn *c);
 
 /* Closes the connection that has been idle longest if there is no room. */
 void server_make_room(struct server *s);
