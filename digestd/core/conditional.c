@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "digestd/core/fields.h"
 #include "digestd/core/httpdate.h"
@@ -132,7 +131,7 @@ static bool stays(const char *name)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcasecmp(name, names[i]))
+		if (field_name_is(name, names[i]))
 			return true;
 	}
 	return field_is_hop_by_hop(name);
@@ -141,7 +140,7 @@ static bool stays(const char *name)
 /* Whether a field of a 304 takes the place of the stored one. */
 static bool takes_over(const char *name, const struct fields *stored)
 {
-	if (!strcasecmp(name, "ETag"))
+	if (field_name_is(name, "ETag"))
 		return !fields_get(stored, "ETag");
 	return !stays(name);
 }
@@ -189,7 +188,7 @@ int conditional_304_fields(const struct fields *stored, struct fields *out)
 		const struct field *line = fields_at(stored, i);
 
 		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-			if (strcasecmp(line->name, names[n]))
+			if (!field_name_is(line->name, names[n]))
 				continue;
 			if (fields_add(out, line->name, line->value)) {
 				fields_free(out);

@@ -5,7 +5,6 @@
 #include "digestd/core/dictionary.h"
 
 #include <string.h>
-#include <strings.h>
 
 enum { INTEGER_DIGITS = 15, DECIMAL_DIGITS = 12, FRACTION_DIGITS = 3 };
 
@@ -227,7 +226,7 @@ bool dictionary_next(const struct fields *f, const char *name,
 	while (!s->len && cursor->line < fields_count(f)) {
 		const struct field *line = fields_at(f, cursor->line++);
 
-		if (strcasecmp(line->name, name) != 0)
+		if (!field_name_is(line->name, name))
 			continue;
 		*s = (struct field_part){ line->value, strlen(line->value) };
 		skip_spaces(s);

@@ -157,7 +157,7 @@ void fields_remove(struct fields *f, const char *name)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->nlines; i++) {
-		if (strcasecmp(f->lines[i].name, name))
+		if (!field_name_is(f->lines[i].name, name))
 			f->lines[kept++] = f->lines[i];
 	}
 	f->nlines = kept;
@@ -229,7 +229,7 @@ void fields_fit(struct fields *f)
 const char *fields_get(const struct fields *f, const char *name)
 {
 	for (size_t i = 0; i < f->nlines; i++) {
-		if (!strcasecmp(f->lines[i].name, name))
+		if (field_name_is(f->lines[i].name, name))
 			return f->lines[i].value;
 	}
 	return NULL;
@@ -240,7 +240,7 @@ size_t fields_lines(const struct fields *f, const char *name)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->nlines; i++)
-		n += !strcasecmp(f->lines[i].name, name);
+		n += field_name_is(f->lines[i].name, name);
 	return n;
 }
 
@@ -287,7 +287,7 @@ bool fields_next(const struct fields *f, const char *name,
 		if (cursor->line == f->nlines)
 			return false;
 		line = &f->lines[cursor->line++];
-		if (!strcasecmp(line->name, name))
+		if (field_name_is(line->name, name))
 			cursor->rest = (struct field_part){
 				line->value, strlen(line->value)
 			};
@@ -350,7 +350,7 @@ bool field_is_hop_by_hop(const char *name)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcasecmp(name, names[i]))
+		if (field_name_is(name, names[i]))
 			return true;
 	}
 	return false;
@@ -367,18 +367,31 @@ static void remove_named(struct fields *f)
 	for (size_t i = 0; i < f->nlines; i++) {
 		const char *name = f->lines[i].name;
 
-		if (!strcasecmp(name, "Connection") ||
+		if (field_name_is(name, "Connection") ||
 		    !fields_has_token(f, "Connection", name))
 			f->lines[kept++] = f->lines[i];
 	}
 	f->nlines = kept;
 }
 
+/* Whether Connection names more than what goes anyway. */
+static bool names_others(const struct fields *f)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part element;
+
+	while (fields_next(f, "Connection", &cursor, &element)) {
+		if (!field_part_is(element, "keep-alive"))
+			return true;
+	}
+	return false;
+}
+
 void fields_remove_hop_by_hop(struct fields *f)
 {
 	size_t kept = 0;
 
-	if (fields_get(f, "Connection"))
+	if (names_others(f))
 		remove_named(f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))

@@ -85,8 +85,10 @@ static unsigned char code_of(const char *name)
 
 	while (from < to) {
 		unsigned i = (from + to) / 2;
-		int order = strcasecmp(name, names[i].lower);
+		int order = (*name | 0x20) - *names[i].lower;
 
+		if (!order) /* else it only saves the call */
+			order = strcasecmp(name, names[i].lower);
 		if (order < 0)
 			to = i;
 		else if (order > 0)

@@ -212,11 +212,11 @@ int response_frame(const struct fields *fields, unsigned status, bool head,
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *field = fields_at(fields, i);
 
-		if (!strcasecmp(field->name, "transfer-encoding")) {
+		if (field_name_is(field->name, "transfer-encoding")) {
 			if (strcasecmp(field->value, "chunked") || chunked)
 				return -EINVAL;
 			chunked = true;
-		} else if (!strcasecmp(field->name, "content-length")) {
+		} else if (field_name_is(field->name, "content-length")) {
 			int64_t n = parse_length(field->value);
 
 			if (n < 0 || (length >= 0 && n != length))

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "digestd/core/fields.h"
 
@@ -87,7 +86,7 @@ static bool is_caseless(const char *name)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcasecmp(name, names[i]))
+		if (field_name_is(name, names[i]))
 			return true;
 	}
 	return false;

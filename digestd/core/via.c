@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "digestd/core/fields.h"
@@ -59,11 +58,13 @@ bool via_loops(const struct fields *request, const char *name)
 
 int via_append(struct fields *f, unsigned minor, const char *name)
 {
-	char value[300];
-	int len = snprintf(value, sizeof(value), "1.%u %s", minor, name);
+	char value[300] = "1.? ";
+	const size_t at = strlen(value);
 
-	if (len < 0 || (size_t)len >= sizeof(value))
+	if (minor > 9 || strlen(name) >= sizeof(value) - at)
 		return -ENOMEM;
+	value[2] = (char)('0' + minor);
+	strcpy(value + at, name);
 	return fields_add(f, "Via", value);
 }
 

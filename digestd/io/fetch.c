@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "digestd/core/fields.h"
 #include "digestd/io/fetch_way.h"
@@ -60,9 +59,10 @@ void fetcher_free(struct fetcher **fetcher)
 
 bool fetch_is_framing(const char *name)
 {
-	return !strcasecmp(name, "content-length") ||
-	       !strcasecmp(name, "transfer-encoding") ||
-	       !strcasecmp(name, "connection") || !strcasecmp(name, "expect");
+	return field_name_is(name, "content-length") ||
+	       field_name_is(name, "transfer-encoding") ||
+	       field_name_is(name, "connection") ||
+	       field_name_is(name, "expect");
 }
 
 static bool is_clean(const char *text)

@@ -465,10 +465,11 @@ static int begin_asking(struct request *r, enum source source)
 /* The host of the target, for Host, in a buffer of its own. */
 static int copy_host(const struct request *r, char *host, size_t cap)
 {
-	int n = snprintf(host, cap, "%.*s", (int)r->target.host_len,
-			 r->target.host);
-
-	return n < 0 || (size_t)n >= cap ? -1 : 0;
+	if (r->target.host_len >= cap)
+		return -1;
+	memcpy(host, r->target.host, r->target.host_len);
+	host[r->target.host_len] = '\0';
+	return 0;
 }
 
 /* A peer has begun to answer and does not come to an end. */
@@ -657,7 +658,8 @@ static int fetch_from_origin(struct request *r,
 
 	if (copy_host(r, host, sizeof(host)))
 		return -1;
-	snprintf(url, sizeof(url), "http://%s", host);
+	if (r->forward)
+		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&r->in, &how, &r->out) ||
 	    tell_client(r, host) || own_conditions(r) ||
 	    (request_acts_for_origin(r) &&

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,7 +37,7 @@ static bool is_framing(const char *name)
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		if (!strcasecmp(name, own[i]))
+		if (field_name_is(name, own[i]))
 			return true;
 	}
 	return false;
