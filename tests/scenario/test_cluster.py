@@ -211,7 +211,7 @@ def test_peer_listener_never_goes_upstream(make_cluster, origin):
 def test_published_generations_have_no_false_negative(make_cluster, origin,
                                                       filter_size):
     # the larger one is copied in four slices, while objects come and go
-    c = start_three(make_cluster, origin, cache_size="128K",
+    c = start_three(make_cluster, origin, cache_size="64K",
                     filter_min=filter_size, filter_max=filter_size)
     node = c.nodes[0]
     pages(origin, 400)
