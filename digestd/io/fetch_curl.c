@@ -327,6 +327,8 @@ static int take_field(struct transfer *f, const char *line, size_t len)
 	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
 }
 
+static void resume(struct fetch *fetch);
+
 static size_t end_header(struct transfer *f, size_t len)
 {
 	struct response_framing framing;
@@ -346,6 +348,10 @@ static size_t end_header(struct transfer *f, size_t len)
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
 					 &f->fields, framing.body_len);
+	/* after an error libcurl sends no more of an upload, but would wait
+	 * for ever for the end of its pause */
+	if (f->read)
+		resume(&f->fetch);
 	return f->failure == NOT_FAILED ? len : 0;
 }
 

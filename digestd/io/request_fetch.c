@@ -114,6 +114,10 @@ static bool collects(const struct request *r)
 	if (r->source == SOURCE_PEER)
 		return r->body_len <= COLLECT_PEER_BYTES &&
 		       r->body.len <= COLLECT_PEER_BYTES;
+	/* what comes before the request's body is in, goes out at once */
+	if (r->x && exchange_is_receiving(r->x) &&
+	    r->body_len <= EXCHANGE_EARLY_BYTES)
+		return r->body_len >= 0;
 	return r->storing && r->body_len >= 0 && r->body_len <= COLLECT_BYTES;
 }
 

@@ -299,7 +299,7 @@ static unsigned take_request(struct conn *c, const char *method,
 /* At the end of a call: the reply goes out, or the connection waits. */
 static enum MHD_Result settle(struct conn *c)
 {
-	if (c->x.aborted)
+	if (c->x.aborted || c->x.early)
 		return MHD_NO;
 	if (c->x.response)
 		return exchange_queue(&c->x);
@@ -332,7 +332,8 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 		return MHD_NO;
 	if (x->request.has_body && x->response)
 		return settle(c);
-	if (x->request.has_body)
+	x->receiving = x->request.has_body;
+	if (x->receiving)
 		conn_pace_start(c);
 	return MHD_YES;
 }
@@ -344,6 +345,8 @@ static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
 	size_t taken;
 
 	if (!h->on_body || x->answered) {
+		if (x->early)
+			exchange_linger(x);
 		*len = 0;
 		return MHD_YES;
 	}
@@ -417,7 +420,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
 	(void)context;
 	if (!c || !c->x.begun)
 		return;
-	end = code == MHD_REQUEST_TERMINATED_COMPLETED_OK && !c->x.aborted ?
+	end = (code == MHD_REQUEST_TERMINATED_COMPLETED_OK || c->x.early) &&
+			      !c->x.aborted ?
 		EXCHANGE_DONE : EXCHANGE_ABORTED;
 	c->x.answered = true;
 	if (c->x.started && s->handler->on_done)

@@ -158,6 +158,13 @@ void *exchange_data(const struct exchange *x);
 /* The loop that an exchange belongs to; its functions are called there. */
 struct loop *exchange_loop(const struct exchange *x);
 
+/* Whether the request's body is still coming in: who replies now with
+ * exchange_reply_copy(), and no more than so many bytes, or with an error,
+ * replies at once, and the connection is closed; any other reply waits for the
+ * body's end. */
+enum { EXCHANGE_EARLY_BYTES = 8192 };
+bool exchange_is_receiving(const struct exchange *x);
+
 /* Whether the exchange has been answered or aborted already. */
 bool exchange_answered(const struct exchange *x);
 

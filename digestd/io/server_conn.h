@@ -33,6 +33,9 @@ struct exchange {
 	bool started;   /* the handler knows of it */
 	bool answered;  /* the handler has replied, or aborted */
 	bool aborted;
+	bool receiving; /* its body, from the second call on */
+	bool early;     /* the reply is out, past the library */
+	int64_t early_end_ms; /* when the connection is closed at the latest */
 	bool refused;   /* the connection is closed after the reply */
 	bool body_ended;
 	bool suspended;
@@ -152,6 +155,27 @@ void exchange_refuse(struct exchange *x, unsigned status);
 
 /* Gives up the reply of an exchange, if there is one. */
 void exchange_drop_response(struct exchange *x);
+
+/* A small reply, all of it. */
+struct early_reply {
+	unsigned status;
+	const struct fields *fields; /* null: none */
+	const void *body;
+	size_t len;
+};
+
+/*
+ * Replies at once if the request's body is still coming in; then the connection
+ * is closed. False: it is not, or the reply is too large, and nothing has
+ * happened.
+ */
+bool exchange_reply_early(struct exchange *x, const struct early_reply *reply);
+
+/* More of that body has come. */
+void exchange_linger(struct exchange *x);
+
+/* Whether a field is the connection's own, written by the server. */
+bool server_writes_field(const char *name);
 
 /* Hands the reply of an exchange to the library, inside on_access(). */
 enum MHD_Result exchange_queue(struct exchange *x);

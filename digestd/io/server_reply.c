@@ -28,8 +28,8 @@ struct stream {
 	struct body_source source;
 };
 
-/* The connection's own fields, which the library writes. */
-static bool is_framing(const char *name)
+/* Those that the library writes. */
+bool server_writes_field(const char *name)
 {
 	static const char *const own[] = {
 		"Connection", "Content-Length", "Keep-Alive",
@@ -50,7 +50,7 @@ static int add_fields(struct MHD_Response *response,
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
-		if (is_framing(f->name) || !*f->value)
+		if (server_writes_field(f->name) || !*f->value)
 			continue;
 		if (MHD_add_response_header(response, f->name, f->value) !=
 		    MHD_YES)
@@ -232,6 +232,10 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len)
 {
+	const struct early_reply early = { status, fields, body, len };
+
+	if (exchange_reply_early(x, &early))
+		return;
 	give(x, status, fields,
 	     MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
 					     MHD_RESPMEM_MUST_COPY));
@@ -244,7 +248,10 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	char text[128];
 	int len = snprintf(text, sizeof(text), "%u %s\n", status,
 			   MHD_get_reason_phrase_for(status));
+	const struct early_reply early = { status, fields, text, (size_t)len };
 
+	if (exchange_reply_early(x, &early))
+		return;
 	response = MHD_create_response_from_buffer((size_t)len, text,
 						   MHD_RESPMEM_MUST_COPY);
 	if (response)

@@ -195,6 +195,21 @@ bool tls_sends(const struct tls_handshake *h)
 	return gnutls_record_get_direction(h->session) == 1;
 }
 
+bool tls_send_last(const struct tls_handshake *h, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t n = gnutls_record_send(h->session, at, len);
+
+		if (n <= 0)
+			return false;
+		at += n;
+		len -= (size_t)n;
+	}
+	return !gnutls_bye(h->session, GNUTLS_SHUT_WR);
+}
+
 void tls_end(struct tls_handshake *h)
 {
 	tls_unref(h->tls);

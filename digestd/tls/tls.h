@@ -13,6 +13,7 @@
 #define DIGESTD_TLS_TLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tls;
@@ -71,6 +72,11 @@ struct tls_handshake {
  */
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h);
 void tls_end(struct tls_handshake *h);
+
+/* Sends bytes, and that they are the last, on a connection after its handshake
+ * that sends nothing else. Whether all of them went out. */
+bool tls_send_last(const struct tls_handshake *h, const void *bytes,
+		   size_t len);
 
 /* Whether a handshake that does not go on waits to send, not to receive. */
 bool tls_sends(const struct tls_handshake *h);
