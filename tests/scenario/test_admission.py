@@ -235,7 +235,7 @@ def test_what_was_seen_outlives_a_restart(admitting, tmp_path):
     for words, image in (("damaged", good[:-1] + bytes([good[-1] ^ 1])),
                          ("damaged", good[:20]), ("damaged", b""),
                          ("damaged", good + b"x"),
-                         ("another window", 2 * good),
+                         ("damaged", 2 * good),
                          ("another cluster key", b"x" + good[1:])):
         path.write_bytes(image)
         node.start()

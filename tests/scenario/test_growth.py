@@ -18,7 +18,8 @@ OPTIONS = {"filter_min": "1K", "expected_objects": "1", "peer_budget": "10s",
 def pages(origin):
     """As many objects as anybody asks for, /o?NUMBER."""
     def page(r, _):
-        return servers.response(200, {"Cache-Control": "max-age=600"},
+        return servers.response(200, {"Cache-Control": "max-age=600",
+                                      "X-Room": "taken" * 40},
                                 r.target.encode())
     origin.pages["/o"] = page
 
