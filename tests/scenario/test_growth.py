@@ -126,18 +126,18 @@ def test_digest_shrinks_when_objects_have_gone(make_cluster, origin):
     get_all(a, range(2000))
     until(lambda: bits(a) == 65536 and b.knows(a))
     reload(a, cache_size="64K")
-    assert a.status()["store"]["keys"] < 300
-    until(lambda: bits(a) == 16384 and b.knows(a), 20)
+    assert a.status()["store"]["keys"] < 200
+    until(lambda: bits(a) == 8192 and b.knows(a), 20)
     digest = a.status()["digest"]
     assert digest["shrunk"] >= 1
-    assert held(b, a)["digest"]["bits"] == 16384
+    assert held(b, a)["digest"]["bits"] == 8192
     assert missing(a, range(2000)) == []
     # what is left is found, and what is gone is asked for in vain hardly ever
     until(lambda: c.knows(a))
     assert get_all(c, range(2000))["peer"] == digest["keys"]
     assert held(c, a)["false_hits"] < 20
     metrics = request(a.admin, "/metrics").body.decode()
-    assert "\ndigestd_digest_filter_bytes 2048\n" in metrics
+    assert "\ndigestd_digest_filter_bytes 1024\n" in metrics
     assert f"\ndigestd_digest_shrunk_total {digest['shrunk']}\n" in metrics
     assert f"\ndigestd_digest_grown_total {digest['grown']}\n" in metrics
 
