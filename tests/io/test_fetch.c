@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +21,7 @@
 #include "digestd/io/fetch.h"
 #include "digestd/os/address.h"
 #include "digestd/os/loop.h"
+#include "tests/io/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
 
@@ -119,17 +118,9 @@ static void *serve(void *arg)
 
 static int set_up(void **state)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	at.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(at.listen_fd, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(listen(at.listen_fd, 64), 0);
-	getsockname(at.listen_fd, (struct sockaddr *)&addr, &len);
-	at.port = ntohs(addr.sin_port);
+	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
 	assert_int_equal(loop_new(&at.loop), 0);
 	return fetcher_new(at.loop, 0, &at.fetcher);

@@ -4,8 +4,6 @@
  */
 #include "tests/unit.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,6 +15,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/io/fetch.h"
 #include "digestd/os/loop.h"
+#include "tests/io/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -153,17 +152,9 @@ static void *serve(void *arg)
 
 static int set_up_with(unsigned max_per_host)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-
 	signal(SIGPIPE, SIG_IGN);
 	at.accepted = at.requests = 0;
-	at.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(at.listen_fd, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(listen(at.listen_fd, 64), 0);
-	getsockname(at.listen_fd, (struct sockaddr *)&addr, &len);
-	at.port = ntohs(addr.sin_port);
+	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
 	assert_int_equal(loop_new(&at.loop), 0);
 	return fetcher_new(at.loop, max_per_host, &at.fetcher);

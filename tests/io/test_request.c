@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "digestd/io/fetch.h"
+#include "tests/io/loopback.h"
 #include "tests/io/two_nodes.h"
 #include "tests/unit.h"
 
@@ -115,7 +116,7 @@ static void concurrent_misses_are_fetched_once(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		fds[i] = dial(port_a());
+		fds[i] = loopback_dial(port_a());
 		say(fds[i], "GET /late HTTP/1.1\r\nHost: h\r\n"
 			    "Connection: close\r\n\r\n");
 	}
@@ -127,12 +128,12 @@ static void concurrent_misses_are_fetched_once(void **state)
 /* The leader leaves; those who wait are served all the same. */
 static void a_leader_may_leave(void **state)
 {
-	int lead = dial(port_a()), other;
+	int lead = loopback_dial(port_a()), other;
 
 	(void)state;
 	say(lead, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	usleep(30000);
-	other = dial(port_a());
+	other = loopback_dial(port_a());
 	say(other, "GET /late HTTP/1.1\r\nHost: h\r\n"
 		   "Connection: close\r\n\r\n");
 	usleep(20000);
@@ -143,7 +144,7 @@ static void a_leader_may_leave(void **state)
 static void uploads(void **state)
 {
 	char *request = malloc(BIG + 200);
-	int fd = dial(port_a());
+	int fd = loopback_dial(port_a());
 	int n = snprintf(request, 200, "PUT /store HTTP/1.1\r\nHost: h\r\n"
 			 "Connection: close\r\nContent-Length: %d\r\n\r\n",
 			 BIG);
@@ -154,7 +155,7 @@ static void uploads(void **state)
 	say(fd, request);
 	free(request);
 	expect(hear(fd), 200, "got 300000");
-	fd = dial(port_a());
+	fd = loopback_dial(port_a());
 	say(fd, "POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
 		"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n");
 	expect(hear(fd), 200, "got 4");
@@ -206,7 +207,7 @@ static void stopping_in_the_middle(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
-		fds[i] = dial(port_a());
+		fds[i] = loopback_dial(port_a());
 		say(fds[i], i % 2 ? "GET /big HTTP/1.1\r\nHost: h\r\n\r\n" :
 				    "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	}
@@ -218,7 +219,7 @@ static void stopping_in_the_middle(void **state)
 
 static void draining(void **state)
 {
-	int fd = dial(port_a());
+	int fd = loopback_dial(port_a());
 
 	(void)state;
 	say(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");

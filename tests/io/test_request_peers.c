@@ -2,8 +2,6 @@
  * Requests that go to a peer, see two_nodes.h: good ones, and peers that are
  * dead, that lie, or do not know HTTP.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "digestd/io/fetch.h"
+#include "tests/io/loopback.h"
 #include "tests/io/two_nodes.h"
 #include "tests/unit.h"
 
@@ -134,23 +133,15 @@ static void bad_peers_harm_nobody(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct sockaddr_in addr = {
-			.sin_family = AF_INET,
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		};
 		struct bad_peer bad = { .text = rows[i].text,
 					.hang = rows[i].hang };
-		socklen_t len = sizeof(addr);
 		pthread_t thread;
 		char url[64], target[16];
+		unsigned port;
 		int before;
 
-		bad.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
-		bind(bad.listen_fd, (struct sockaddr *)&addr, len);
-		listen(bad.listen_fd, 5);
-		getsockname(bad.listen_fd, (struct sockaddr *)&addr, &len);
-		snprintf(url, sizeof(url), "http://127.0.0.1:%u",
-			 ntohs(addr.sin_port));
+		bad.listen_fd = loopback_listen(&port);
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 		snprintf(target, sizeof(target), "/hit%zu", i);
 		pthread_create(&thread, NULL, run_bad_peer, &bad);
 		free(ask(port_a(), "GET", target, ""));

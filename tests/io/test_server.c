@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,6 +22,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/io/server.h"
 #include "digestd/os/loop.h"
+#include "tests/io/loopback.h"
 
 enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, BUSY_ROUNDS = 20 };
 
@@ -303,19 +302,7 @@ static int tear_down(void **state)
 
 static int dial(void)
 {
-	struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)server_port(at.server)),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	struct timeval limit = { .tv_sec = 10 };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_true(fd >= 0);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-	return fd;
+	return loopback_dial(server_port(at.server));
 }
 
 static void say(int fd, const char *text)

@@ -3,8 +3,6 @@
  */
 #include "tests/io/two_nodes.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +15,7 @@
 #include "digestd/io/cache.h"
 #include "digestd/io/server.h"
 #include "digestd/os/loop.h"
+#include "tests/io/loopback.h"
 #include "tests/unit.h"
 
 enum { REPLY_MAX = 1 << 20, NBITS = 1 << 16, NHASH = 3 };
@@ -329,20 +328,6 @@ void introduce(const char *url)
 
 /* Clients */
 
-int dial(unsigned port)
-{
-	struct sockaddr_in to = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	struct timeval limit = { .tv_sec = 10 };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-	return fd;
-}
-
 void say(int fd, const char *text)
 {
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL),
@@ -366,7 +351,7 @@ char *ask(unsigned port, const char *method, const char *target,
 	  const char *fields)
 {
 	char request[2048];
-	int fd = dial(port);
+	int fd = loopback_dial(port);
 
 	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: %s\r\n"
 		 "Connection: close\r\n%s\r\n", method, target,

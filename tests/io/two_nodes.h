@@ -45,9 +45,7 @@ int two_nodes_end(void **state);
  * a's catalog now. */
 void introduce(const char *url);
 
-/* Connects to a port of this machine; sends; receives until the other side
- * closes, to be freed. */
-int dial(unsigned port);
+/* Sends; receives until the other side closes, to be freed. */
 void say(int fd, const char *text);
 char *hear(int fd);
 
