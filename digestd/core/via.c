@@ -59,12 +59,12 @@ bool via_loops(const struct fields *request, const char *name)
 int via_append(struct fields *f, unsigned minor, const char *name)
 {
 	char value[300] = "1.? ";
-	const size_t at = strlen(value);
+	const size_t at = strlen(value), len = strlen(name);
 
-	if (minor > 9 || strlen(name) >= sizeof(value) - at)
+	if (minor > 9 || len >= sizeof(value) - at)
 		return -ENOMEM;
 	value[2] = (char)('0' + minor);
-	strcpy(value + at, name);
+	memcpy(value + at, name, len + 1);
 	return fields_add(f, "Via", value);
 }
 
