@@ -17,7 +17,9 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
 
 from taprun import run  # noqa: E402
 
-DIGESTS = "--objects 3000 --seconds 1 --rounds 1 --rate 200 --peers 1"
+SLOW = float(os.environ.get("SCD_TEST_SLOW", "1"))
+DIGESTS = (f"--objects 3000 --seconds {1 if SLOW == 1 else 3} --rounds 1 "
+           "--rate 200 --peers 1")
 ARGS = "--seconds 1 --rounds 1 --only '1 KiB, 64 clients' digestd"
 
 

@@ -3,6 +3,7 @@
  * dead, that lie, or do not know HTTP.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +73,7 @@ struct bad_peer {
 	int listen_fd;
 	const char *text;
 	bool hang;
+	atomic_int fd; /* the connection; -1: none yet */
 };
 
 static void *run_bad_peer(void *arg)
@@ -82,11 +84,12 @@ static void *run_bad_peer(void *arg)
 
 	if (fd < 0)
 		return NULL;
+	atomic_store(&bad->fd, fd);
 	if (recv(fd, request, sizeof(request), 0) > 0)
 		send(fd, bad->text, strlen(bad->text), MSG_NOSIGNAL);
-	if (bad->hang) /* until the other side gives up */
+	if (bad->hang) /* until the other side gives up, or the test ends it */
 		recv(fd, request, sizeof(request), 0);
-	close(fd);
+	shutdown(fd, SHUT_RDWR);
 	return NULL;
 }
 
@@ -134,7 +137,7 @@ static void bad_peers_harm_nobody(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bad_peer bad = { .text = rows[i].text,
-					.hang = rows[i].hang };
+					.hang = rows[i].hang, .fd = -1 };
 		pthread_t thread;
 		char url[64], target[16];
 		unsigned port;
@@ -152,7 +155,9 @@ static void bad_peers_harm_nobody(void **state)
 		assert_int_equal(atomic_load(&at.b.outcomes[rows[i].outcome]),
 				 before + 1);
 		shutdown(bad.listen_fd, SHUT_RDWR);
+		shutdown(bad.fd, SHUT_RDWR);
 		pthread_join(thread, NULL);
+		close(bad.fd);
 		close(bad.listen_fd);
 	}
 }
