@@ -24,6 +24,7 @@
 #include "cachesim/protocol/flips.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/bloom.h"
+#include "codec/counting_state.h"
 #include "codec/delta.h"
 #include "codec/mix.h"
 #include "codec/positions.h"
@@ -34,7 +35,6 @@ enum {
 	USUAL_COMPRESSED_BITS = 32,
 	USUAL_COMPRESSED_HASH = 3,
 	FLIP_BYTES = 4,
-	COUNTER_MAX = 15, /* where a counter stays for good, as in libscd */
 	TOLD = 0x80,      /* beside a counter: the bit was published as set */
 	AHEAD = 12,   /* objects whose hashes are fetched early */
 	LOOKUPS = 64, /* of which the positions are remembered */

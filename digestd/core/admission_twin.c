@@ -50,11 +50,6 @@ static uint64_t place_of(const struct admission_twin *t, uint64_t hash)
 	return at;
 }
 
-bool admission_twin_has(const struct admission_twin *t, uint64_t hash)
-{
-	return t->hash[place_of(t, mark(hash))] != 0;
-}
-
 static bool grow(struct admission_twin *t)
 {
 	struct admission_twin larger = { .places = t->places * 2 };

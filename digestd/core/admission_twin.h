@@ -22,9 +22,6 @@ int admission_twin_new(struct admission_twin **out);
 /* Accepts null and nulls the pointer. */
 void admission_twin_free(struct admission_twin **t);
 
-/* Is the hash in? */
-bool admission_twin_has(const struct admission_twin *t, uint64_t hash);
-
 /* Puts a hash in; whether it was not in before. Without memory it stays as it
  * is for good. */
 bool admission_twin_add(struct admission_twin *t, uint64_t hash);

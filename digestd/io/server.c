@@ -579,11 +579,6 @@ unsigned server_port(const struct server *server)
 	return server->port;
 }
 
-unsigned server_connections(const struct server *server)
-{
-	return server->nconns;
-}
-
 /* Exchanges */
 
 const struct server_request *exchange_request(const struct exchange *x)
