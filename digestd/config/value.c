@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "digestd/core/words.h"
+
 struct unit {
 	const char *name;
 	int64_t factor;
@@ -102,11 +104,7 @@ bool value_is_address(const char *text)
 bool value_is_level(const char *text)
 {
 	static const char *const levels[] = { "error", "warning", "info",
-					      "debug" };
+					      "debug", NULL };
 
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-		if (!strcmp(levels[i], text))
-			return true;
-	}
-	return false;
+	return words_find(levels, text) >= 0;
 }

@@ -5,7 +5,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "digestd/core/words.h"
 
 bool admission_tell_read(const char *name, enum admission_tell *out)
 {
@@ -13,15 +14,13 @@ bool admission_tell_read(const char *name, enum admission_tell *out)
 		[TELL_NOTHING] = "none",
 		[TELL_NGINX] = "nginx",
 		[TELL_FIELD] = "field",
+		NULL
 	};
+	int i = words_find(names, name);
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], name) != 0)
-			continue;
+	if (i >= 0)
 		*out = (enum admission_tell)i;
-		return true;
-	}
-	return false;
+	return i >= 0;
 }
 
 const char *admission_word(enum admission_decision d)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "digestd/core/fields.h"
+#include "digestd/core/words.h"
 
 enum { MEMBER_BYTES = 512 }; /* an address, a host and the words */
 
@@ -19,15 +20,13 @@ bool forwarded_read(const char *name, enum forwarded *out)
 		[FORWARDED_FOR] = "for",
 		[FORWARDED_X] = "x-forwarded",
 		[FORWARDED_STANDARD] = "forwarded",
+		NULL
 	};
+	int i = words_find(names, name);
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], name) != 0)
-			continue;
+	if (i >= 0)
 		*out = (enum forwarded)i;
-		return true;
-	}
-	return false;
+	return i >= 0;
 }
 
 static char *put(char *at, const char *bytes, size_t len)

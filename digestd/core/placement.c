@@ -4,20 +4,19 @@
 #include "digestd/core/placement.h"
 
 #include <stddef.h>
-#include <string.h>
+
+#include "digestd/core/words.h"
 
 const char *const placement_names[] = { "keep", "second", "single",
 					"single-seen", "single-shared", NULL };
 
 bool placement_read(const char *name, enum placement *out)
 {
-	for (unsigned i = 0; placement_names[i]; i++) {
-		if (strcmp(placement_names[i], name) != 0)
-			continue;
+	int i = words_find(placement_names, name);
+
+	if (i >= 0)
 		*out = (enum placement)i;
-		return true;
-	}
-	return false;
+	return i >= 0;
 }
 
 bool placement_keeps(enum placement p, const struct placement_case *c)
