@@ -57,6 +57,25 @@ void fetcher_free(struct fetcher **fetcher)
 	free(f);
 }
 
+void fetch_list(struct fetch **list, struct fetch *f)
+{
+	f->next = *list;
+	f->link = list;
+	if (f->next)
+		f->next->link = &f->next;
+	*list = f;
+}
+
+void fetch_unlist(struct fetch *f)
+{
+	if (!f->link)
+		return;
+	*f->link = f->next;
+	if (f->next)
+		f->next->link = f->link;
+	f->link = NULL;
+}
+
 bool fetch_is_framing(const char *name)
 {
 	return field_name_is(name, "content-length") ||

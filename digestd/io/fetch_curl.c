@@ -39,14 +39,13 @@ struct fetch_means {
 	struct loop *loop;
 	CURLM *multi;
 	struct loop_timer timer;
-	struct transfer *fetches;
+	struct fetch *fetches;
 	bool public_only;
 };
 
 struct transfer {
 	struct fetch fetch; /* first: what fetch.h hands out */
 	struct fetch_means *means;
-	struct transfer *next, **link;
 	CURL *easy;
 	struct curl_slist *lines;
 	struct fetch_tls tls;
@@ -66,6 +65,11 @@ struct transfer {
 	struct loop_call later; /* resume or reap */
 };
 
+static struct transfer *transfer_of(struct fetch *f)
+{
+	return (struct transfer *)f;
+}
+
 int fetch_curl_global_init(void)
 {
 	return curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : 0;
@@ -75,11 +79,7 @@ static void transfer_free(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
-	if (f->link) {
-		*f->link = f->next;
-		if (f->next)
-			f->next->link = f->link;
-	}
+	fetch_unlist(&f->fetch);
 	if (f->launched)
 		curl_multi_remove_handle(means->multi, f->easy);
 	loop_timer_clear(means->loop, &f->first_byte);
@@ -279,7 +279,7 @@ static void close_means(struct fetch_means *means)
 	if (!means)
 		return;
 	while (means->fetches)
-		transfer_free(means->fetches);
+		transfer_free(transfer_of(means->fetches));
 	curl_multi_cleanup(means->multi);
 	loop_timer_clear(means->loop, &means->timer);
 	free(means);
@@ -568,11 +568,7 @@ static void prepare_launch(struct transfer *f, unsigned first_byte_ms)
 {
 	struct fetch_means *means = f->means;
 
-	f->next = means->fetches;
-	f->link = &means->fetches;
-	if (f->next)
-		f->next->link = &f->next;
-	means->fetches = f;
+	fetch_list(&means->fetches, &f->fetch);
 	loop_timer_set(means->loop, &f->first_byte,
 		       loop_now_ms(means->loop) + first_byte_ms,
 		       first_byte_late, f);
@@ -613,11 +609,6 @@ static int start(struct fetch_means *means,
 	prepare_launch(f, request->limits->first_byte_ms);
 	*out = &f->fetch;
 	return 0;
-}
-
-static struct transfer *transfer_of(struct fetch *f)
-{
-	return (struct transfer *)f;
 }
 
 static void run_resume(void *arg)

@@ -36,14 +36,13 @@ static const char scheme[] = "http://";
 struct fetch_means {
 	struct loop *loop;
 	struct pool *pool;
-	struct transfer *fetches;
+	struct fetch *fetches;
 	char buffer[RECEIVE_BUFFER];
 };
 
 struct transfer {
 	struct fetch fetch; /* first: what fetch.h hands out */
 	struct fetch_means *means;
-	struct transfer *next, **link;
 	const struct fetch_callbacks *callbacks;
 	void *arg;
 	struct pool_want want;
@@ -246,12 +245,7 @@ static void let_go(struct transfer *f, bool whole)
 	else if (f->conn)
 		pool_close(means->pool, f->conn);
 	f->conn = NULL;
-	if (f->link) {
-		*f->link = f->next;
-		if (f->next)
-			f->next->link = f->link;
-	}
-	f->link = NULL;
+	fetch_unlist(&f->fetch);
 }
 
 static void transfer_free(struct transfer *f)
@@ -620,11 +614,7 @@ static int start(struct fetch_means *means,
 	f->callbacks = callbacks;
 	f->arg = arg;
 	f->started_ms = now_ms(f);
-	f->next = means->fetches;
-	f->link = &means->fetches;
-	if (f->next)
-		f->next->link = &f->next;
-	means->fetches = f;
+	fetch_list(&means->fetches, &f->fetch);
 	start_timers(f, request->limits);
 	if (ask(f)) {
 		bury(f, false);
@@ -698,7 +688,7 @@ static void close_means(struct fetch_means *means)
 	if (!means)
 		return;
 	while (means->fetches)
-		bury(means->fetches, false);
+		bury(transfer_of(means->fetches), false);
 	pool_free(&means->pool);
 	free(means);
 }

@@ -15,7 +15,12 @@
 /* What every fetch begins with, whatever its way. */
 struct fetch {
 	const struct fetch_way *way;
+	struct fetch *next, **link; /* of its means; link null: not listed */
 };
+
+/* Lists a fetch among those of its means, and takes it off (idempotent). */
+void fetch_list(struct fetch **list, struct fetch *f);
+void fetch_unlist(struct fetch *f);
 
 /* A fetcher's part of one way; each has a structure of its own. */
 struct fetch_means;
