@@ -261,7 +261,6 @@ static int start_placer(struct service *s)
 static int start_admitter(struct service *s)
 {
 	struct admitter_settings settings = settings_of_admission(s->config);
-
 	uint8_t secret[16];
 	int err = admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
 

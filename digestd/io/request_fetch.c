@@ -584,7 +584,6 @@ static int own_conditions(struct request *r)
 		"If-Match", "If-None-Match", "If-Modified-Since",
 		"If-Unmodified-Since",
 	};
-
 	int err = 0;
 
 	r->validating = false;

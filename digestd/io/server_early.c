@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "digestd/core/httpdate.h"
 #include "digestd/io/server_conn.h"
@@ -27,7 +26,7 @@ bool exchange_is_receiving(const struct exchange *x)
 	return x->receiving && !x->body_ended;
 }
 
-static void write_fields(const struct fields *fields, FILE *to)
+static void write_fields(const struct fields *fields, int64_t now_s, FILE *to)
 {
 	char date[HTTPDATE_LEN + 1];
 
@@ -39,7 +38,7 @@ static void write_fields(const struct fields *fields, FILE *to)
 	}
 	if (fields && fields_get(fields, "Date"))
 		return;
-	httpdate_format(time(NULL), date);
+	httpdate_format(now_s, date);
 	fprintf(to, "Date: %s\r\n", date);
 }
 
@@ -56,7 +55,8 @@ static char *write_reply(const struct exchange *x,
 		return NULL;
 	fprintf(to, "HTTP/1.1 %u %s\r\n", reply->status,
 		MHD_get_reason_phrase_for(reply->status));
-	write_fields(reply->fields, to);
+	write_fields(reply->fields,
+		     loop_wall_s(exchange_conn(x)->server->loop), to);
 	fprintf(to, "Connection: close\r\n");
 	if (!bare)
 		fprintf(to, "Content-Length: %zu\r\n", reply->len);
