@@ -45,6 +45,7 @@ static struct flight *find(struct flight *f, const struct scd_key *key)
 static void take_off(struct flight **bucket, struct flight *f,
 		     const struct scd_key *key)
 {
+	f->under_way = true;
 	f->key = *key;
 	f->waiters = NULL;
 	f->relay = NULL;
@@ -83,7 +84,7 @@ enum flight_place flights_join(struct flights *flights,
 	enum flight_place place = FLIGHT_WAITS;
 	struct flight *other;
 
-	assert(!lead->link && !(wait && wait->link));
+	assert(!lead->under_way && !(wait && wait->link));
 	pthread_mutex_lock(&flights->lock);
 	other = find(*bucket, key);
 	if (other && wait)
@@ -124,13 +125,13 @@ void flights_show(struct flights *flights, struct flight *lead,
 
 void flights_land(struct flights *flights, struct flight *lead)
 {
-	if (!lead->link)
+	if (!lead->under_way)
 		return;
+	lead->under_way = false;
 	pthread_mutex_lock(&flights->lock);
 	*lead->link = lead->next;
 	if (lead->next)
 		lead->next->link = lead->link;
-	lead->link = NULL;
 	while (lead->waiters) {
 		struct flight_waiter *w = lead->waiters;
 

@@ -17,10 +17,12 @@
 struct flights;
 struct relay;
 
-/* A leader's place in the table. All fields are the table's. */
+/* A leader's place in the table. All fields are the table's; under its lock,
+ * as flights of one bucket write each other's, but for the first. */
 struct flight {
+	bool under_way; /* only the leader's thread writes and reads it */
 	struct scd_key key;
-	struct flight *next, **link; /* link is null: not under way */
+	struct flight *next, **link;
 	struct flight_waiter *waiters;
 	struct relay *relay; /* what is shown; null: nothing yet */
 };

@@ -178,7 +178,7 @@ void request_show(struct request *r)
 {
 	struct cached *head;
 
-	if (!r->lead.link || r->body_len < 0)
+	if (!r->lead.under_way || r->body_len < 0)
 		return;
 	head = make_head(r);
 	if (!head)
