@@ -96,6 +96,19 @@ static void take_index(struct peerset *set, const struct peerset *last)
 	}
 }
 
+/* When this peer was last asked, if it has been on trial since: another peer's
+ * news must not let one request more through. */
+static int_least64_t last_tried_ms(const struct peerset *last,
+				   const struct peerset_peer *p)
+{
+	for (size_t i = 0; last && p->trial && i < last->npeers; i++) {
+		if (last->peers[i].id == p->id && last->peers[i].trial)
+			return atomic_load_explicit(&last->tried_ms[i],
+						    memory_order_relaxed);
+	}
+	return INT64_MIN / 2;
+}
+
 struct peerset *peerset_next(const struct peerset *last,
 			     const struct peerset_peer *peers, size_t n)
 {
@@ -123,7 +136,7 @@ struct peerset *peerset_next(const struct peerset *last,
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
-		atomic_init(&tried_ms[i], INT64_MIN / 2);
+		atomic_init(&tried_ms[i], last_tried_ms(last, p));
 	}
 	take_index(set, last);
 	return set;

@@ -82,7 +82,8 @@ enum { PEERSET_TRIAL_MS = 100 };
 
 /*
  * Whether peer i may be asked now for one request more: always, but on trial
- * once in PEERSET_TRIAL_MS. Whoever is told so asks it. From any thread.
+ * once in PEERSET_TRIAL_MS, in this view and those after it. Whoever is told so
+ * asks it. From any thread.
  */
 bool peerset_try(struct peerset *set, size_t i, int64_t now_ms);
 
