@@ -59,12 +59,17 @@ static struct store_entry **slot_of(const struct store *s,
 	return &s->slots[key->hi & (s->nslots - 1)];
 }
 
+static size_t weight_of(const struct store *s, const struct store_entry *e)
+{
+	return s->events->weight(s->events->arg, e);
+}
+
 static struct eviction_item item(void *arg, uint32_t slot)
 {
 	const struct store *s = arg;
 	const struct store_entry *e = s->places[slot].entry;
 
-	return (struct eviction_item){ e->key.lo, e->weight };
+	return (struct eviction_item){ e->key.lo, weight_of(s, e) };
 }
 
 /* More places, all of them free. */
@@ -226,7 +231,7 @@ static void release_entry(struct store *s, struct store_entry *e)
 	}
 	*link = e->chain;
 	s->stats.entries--;
-	s->stats.weight -= e->weight;
+	s->stats.weight -= weight_of(s, e);
 	s->places[e->slot].next_free = s->free_place;
 	s->free_place = e->slot;
 	if (!store_find(s, &key)) {
@@ -274,18 +279,17 @@ static void drop_surplus(struct store *s, const struct scd_key *key)
 
 /* Hangs an entry into its chain. Returns whether its key is new. */
 static bool link_entry(struct store *s, struct store_entry *e,
-		       const struct scd_key *key, size_t weight)
+		       const struct scd_key *key)
 {
 	bool first = !store_find(s, key);
 	struct store_entry **slot;
 
 	grow(s);
 	slot = slot_of(s, key);
-	*e = (struct store_entry){ .key = *key, .weight = weight,
-				   .chain = *slot };
+	*e = (struct store_entry){ .key = *key, .chain = *slot };
 	*slot = e;
 	s->stats.entries++;
-	s->stats.weight += weight;
+	s->stats.weight += weight_of(s, e);
 	return first;
 }
 
@@ -294,7 +298,7 @@ static bool link_entry(struct store *s, struct store_entry *e,
  * or those that there are have others in them. */
 static void settle_entry(struct store *s, struct store_entry *e)
 {
-	struct eviction_item expected = { e->key.lo, e->weight };
+	struct eviction_item expected = { e->key.lo, weight_of(s, e) };
 
 	eviction_expect(s->eviction, expected);
 	drop_surplus(s, &e->key);
@@ -308,11 +312,11 @@ static void settle_entry(struct store *s, struct store_entry *e)
 }
 
 int store_insert(struct store *s, struct store_entry *e,
-		 const struct scd_key *key, size_t weight)
+		 const struct scd_key *key)
 {
-	if (weight > s->stats.max_weight)
+	if (weight_of(s, e) > s->stats.max_weight)
 		return -E2BIG;
-	if (link_entry(s, e, key, weight)) {
+	if (link_entry(s, e, key)) {
 		s->stats.keys++;
 		s->events->key_added(s->events->arg, key);
 	}
@@ -321,14 +325,14 @@ int store_insert(struct store *s, struct store_entry *e,
 }
 
 int store_replace(struct store *s, struct store_entry *old,
-		  struct store_entry *e, size_t weight)
+		  struct store_entry *e)
 {
-	if (weight > s->stats.max_weight) {
+	if (weight_of(s, e) > s->stats.max_weight) {
 		store_remove(s, old);
 		return -E2BIG;
 	}
 	/* first the new one: the key is never gone */
-	link_entry(s, e, &old->key, weight);
+	link_entry(s, e, &old->key);
 	store_remove(s, old);
 	settle_entry(s, e);
 	return 0;

@@ -1,7 +1,8 @@
 /*
  * The store's index: which objects are held, which of them go when there is
  * no room. It knows nothing of HTTP or of bodies: an object is an entry
- * embedded in the caller's structure, with a key and a weight.
+ * embedded in the caller's structure, with a key. What it weighs, the owner
+ * knows anyway, and is asked.
  *
  * A key may have several entries, the variants of one resource. The set of
  * keys that have any is what a digest describes, so the first and the last
@@ -11,7 +12,8 @@
  * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
  * slot and moves a few slots with each insertion, so only the allocation of the
  * larger table, once in a doubling, takes longer than the rest. The policy's
- * memory grows by a quarter at a time, with 8 bytes an entry here.
+ * memory grows by a quarter at a time, with 8 bytes an entry here. An entry is
+ * 32 bytes, which each object pays for.
  */
 #ifndef DIGESTD_CORE_STORE_H
 #define DIGESTD_CORE_STORE_H
@@ -36,18 +38,19 @@ enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
 /* All fields are the store's while the entry is in it. */
 struct store_entry {
 	struct scd_key key;
-	size_t weight;		   /* bytes that it counts for */
 	struct store_entry *chain; /* next in the hash chain */
 	uint32_t slot;		   /* what the policy knows it by */
 };
 
-/* What the owner hears of. Called inside store_* functions; must not call
- * them. */
+/* What the owner hears of, and is asked. Called inside store_* functions; must
+ * not call them. */
 struct store_events {
 	void (*key_added)(void *arg, const struct scd_key *key);
 	void (*key_removed)(void *arg, const struct scd_key *key);
 	/* The entry has left the store; its memory is the owner's again. */
 	void (*released)(void *arg, struct store_entry *entry);
+	/* Bytes that an entry counts for: the same as long as it is in. */
+	size_t (*weight)(void *arg, const struct store_entry *entry);
 	void *arg;
 };
 
@@ -73,7 +76,7 @@ struct store_entry *store_next(const struct store_entry *e);
 void store_touch(struct store *s, struct store_entry *e);
 
 /*
- * Inserts an entry with this key and weight; drops the key's oldest variants
+ * Inserts an entry with this key; drops the key's oldest variants
  * beyond the limit, then evicts others until all fit. Returns 0; or -E2BIG when
  * it alone is too heavy: then it is not in the store, nothing was dropped or
  * evicted, released() is not called. Allocates nothing but larger tables; does
@@ -81,14 +84,14 @@ void store_touch(struct store *s, struct store_entry *e);
  * have more.
  */
 int store_insert(struct store *s, struct store_entry *e,
-		 const struct scd_key *key, size_t weight);
+		 const struct scd_key *key);
 
 /*
  * The same with the key of `old`, which is removed: one variant is as many as
  * before, and the key stays. Also with -E2BIG: `old` is removed.
  */
 int store_replace(struct store *s, struct store_entry *old,
-		  struct store_entry *e, size_t weight);
+		  struct store_entry *e);
 
 /* How many variants of a key may be kept, 1..STORE_VARIANTS_MAX; those that
  * there are too many of go with the next insertion of the key. */

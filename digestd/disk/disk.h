@@ -50,6 +50,7 @@ struct disk_counters {
 /* An object on disk, or on its way there. */
 struct disk_entry {
 	struct store_entry entry; /* first: the store hands out these */
+	size_t weight;            /* the owner's: what it takes of the disk */
 	uint64_t id;
 	struct fields selecting;  /* see vary_select() */
 	struct cached *pending;   /* what is being written, one user; null:

@@ -79,6 +79,22 @@ static void released(void *arg, struct store_entry *entry)
 	cache->leaving = c;
 }
 
+size_t cache_head_weight(const struct cached *c)
+{
+	return CACHED_OVERHEAD + cached_memory(c);
+}
+
+static size_t weight_of(const struct cached *c)
+{
+	return cache_head_weight(c) + c->body_len;
+}
+
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return weight_of((const struct cached *)entry);
+}
+
 void cache_leave(struct cache *cache)
 {
 	struct cached *leaving = cache->leaving;
@@ -109,6 +125,8 @@ int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 	t->events.key_removed = cache_key_removed;
 	if (!t->events.released)
 		t->events.released = released;
+	if (!t->events.weight)
+		t->events.weight = weight;
 	t->events.arg = t;
 	return store_new(&t->store, max_bytes, policy, &t->events);
 }
@@ -421,16 +439,6 @@ size_t cache_weight(const struct fields *fields, const char *uri,
 	       (size_t)body_len;
 }
 
-size_t cache_head_weight(const struct cached *c)
-{
-	return CACHED_OVERHEAD + cached_memory(c);
-}
-
-static size_t weight_of(const struct cached *c)
-{
-	return cache_head_weight(c) + c->body_len;
-}
-
 /* What was worth it is in the main store, and goes to the disk. */
 static void settle(struct cache *cache, const struct scd_key *key,
 		   struct cached *c)
@@ -449,8 +457,7 @@ static void promote(struct cache *cache, const struct scd_key *key,
 		cache->moving = c;
 		store_remove(cache->ram.store, &c->entry);
 		cache->moving = NULL;
-		if (store_insert(cache->main.store, &c->entry, key,
-				 weight_of(c)))
+		if (store_insert(cache->main.store, &c->entry, key))
 			released(&cache->main, &c->entry);
 		else
 			settle(cache, key, c);
@@ -500,7 +507,7 @@ void cache_note(struct cache *cache, const struct scd_key *key)
 int cache_insert(struct cache *cache, const struct scd_key *key,
 		 struct cached *c)
 {
-	int err = store_insert(cache->main.store, &c->entry, key, weight_of(c));
+	int err = store_insert(cache->main.store, &c->entry, key);
 
 	if (err)
 		return err;
@@ -526,10 +533,8 @@ static bool put_in_memory(struct cache *cache, const struct scd_key *key,
 	if (!t->store || !cached_place(c))
 		err = -E2BIG;
 	else
-		err = old ? store_replace(t->store, &old->entry, &c->entry,
-					  weight_of(c)) :
-			    store_insert(t->store, &c->entry, key,
-					 weight_of(c));
+		err = old ? store_replace(t->store, &old->entry, &c->entry) :
+			    store_insert(t->store, &c->entry, key);
 	if (!err) {
 		cached_ref(c);
 	} else {

@@ -22,6 +22,12 @@ static size_t disk_weight(const struct cached *c, uint64_t body_len)
 	return (size_t)(blocks * BLOCK_BYTES) + cache_head_weight(c);
 }
 
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct disk_entry *)entry)->weight;
+}
+
 static void entry_free(struct disk_entry *e)
 {
 	fields_free(&e->selecting);
@@ -109,11 +115,11 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 		  struct disk_entry *old, struct disk_entry *e)
 {
 	struct cached *c = e->pending;
-	size_t weight = disk_weight(c, c->body_len);
 	struct store_stats now;
 
+	e->weight = disk_weight(c, c->body_len);
 	store_stats(cache->ondisk.store, &now);
-	if (weight > now.max_weight || !disk_write(cache->disk, e)) {
+	if (e->weight > now.max_weight || !disk_write(cache->disk, e)) {
 		e->pending = NULL;
 		entry_free(e);
 		cached_unref(&c); /* the caller has one more */
@@ -123,10 +129,9 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 	tie(e, c);
 	/* neither fails: it fits */
 	if (old)
-		store_replace(cache->ondisk.store, &old->entry, &e->entry,
-			      weight);
+		store_replace(cache->ondisk.store, &old->entry, &e->entry);
 	else
-		store_insert(cache->ondisk.store, &e->entry, key, weight);
+		store_insert(cache->ondisk.store, &e->entry, key);
 	return true;
 }
 
@@ -385,8 +390,8 @@ static void load_entry(void *arg, struct disk_entry *e, const struct cached *c,
 	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
 		     strlen(cached_uri(c)), &key);
 	drop_twin(cache, &key, c);
-	if (store_insert(cache->ondisk.store, &e->entry, &key,
-			 disk_weight(c, body_len)))
+	e->weight = disk_weight(c, body_len);
+	if (store_insert(cache->ondisk.store, &e->entry, &key))
 		disk_remove(cache->disk, e);
 }
 
@@ -425,6 +430,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	memcpy(cache->hash_secret, settings->hash_secret,
 	       sizeof(cache->hash_secret));
 	cache->ondisk.events.released = released;
+	cache->ondisk.events.weight = weight;
 	err = cache_open_tier(cache, &cache->ondisk, settings->disk_bytes,
 			      eviction_policy_find(settings->policy));
 	if (!err)

@@ -35,6 +35,13 @@ static void released(void *arg, struct store_entry *entry)
 	free(entry);
 }
 
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	(void)entry;
+	return 1;
+}
+
 int seen_new(const struct seen_settings *settings, struct seen **out)
 {
 	struct seen *s = calloc(1, sizeof(*s));
@@ -44,7 +51,7 @@ int seen_new(const struct seen_settings *settings, struct seen **out)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
 	s->events = (struct store_events){ key_added, key_removed, released,
-					   s };
+					   weight, s };
 	err = store_new(&s->store, settings->window,
 			eviction_policy_find("lru"), &s->events);
 	if (!err && catalog_new(&s->catalog, settings->nbits, settings->nhash))
@@ -80,7 +87,7 @@ bool seen_use(struct seen *s, const struct scd_key *key)
 		store_touch(s->store, e);
 	} else {
 		e = calloc(1, sizeof(*e));
-		if (e && store_insert(s->store, e, key, 1))
+		if (e && store_insert(s->store, e, key))
 			free(e);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -83,13 +83,19 @@ static void released(void *arg, struct store_entry *entry)
 	memset(entry, 0xee, sizeof(*entry));
 }
 
+static size_t weight_of(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct object *)entry)->weight;
+}
+
 static struct model *model_new(const char *policy, uint64_t max_weight)
 {
 	struct model *m = calloc(1, sizeof(*m));
 
 	assert_non_null(m);
 	m->events = (struct store_events){ key_added, key_removed, released,
-					   m };
+					   weight_of, m };
 	m->policy = policy;
 	m->max_weight = max_weight;
 	m->max_variants = STORE_VARIANTS;
@@ -204,14 +210,12 @@ static void twin_drop_variants(struct model *m, unsigned key)
 	}
 }
 
-static void twin_insert(struct model *m, struct object *o, unsigned key,
-			size_t weight)
+static void twin_insert(struct model *m, struct object *o, unsigned key)
 {
-	m->weight += weight;
+	m->weight += o->weight;
 	twin_drop_variants(m, key);
 	twin_make_room(m);
 	o->key = key;
-	o->weight = weight;
 	o->in = true;
 	o->visited = false;
 	o->inserted = ++m->insertions;
@@ -224,14 +228,16 @@ static void insert(struct model *m, struct object *o, unsigned key,
 		   size_t weight)
 {
 	struct scd_key k = key_of(key);
-	int error = store_insert(m->store, &o->entry, &k, weight);
+	int error;
 
+	o->weight = weight;
+	error = store_insert(m->store, &o->entry, &k);
 	if (weight > m->max_weight) {
 		assert_int_equal(error, -E2BIG);
 		return;
 	}
 	assert_int_equal(error, 0);
-	twin_insert(m, o, key, weight);
+	twin_insert(m, o, key);
 }
 
 /* In place of one that is in; its key stays all the while. */
@@ -242,12 +248,13 @@ static void replace(struct model *m, struct object *old, struct object *o,
 	bool fits = weight <= m->max_weight;
 
 	m->stays = fits ? key : NKEYS;
-	assert_int_equal(store_replace(m->store, &old->entry, &o->entry,
-				       weight), fits ? 0 : -E2BIG);
+	o->weight = weight;
+	assert_int_equal(store_replace(m->store, &old->entry, &o->entry),
+			 fits ? 0 : -E2BIG);
 	m->stays = NKEYS;
 	twin_drop(m, twin_place(m, old));
 	if (fits)
-		twin_insert(m, o, key, weight);
+		twin_insert(m, o, key);
 }
 
 static void limit(struct model *m, unsigned max_variants)
@@ -547,8 +554,21 @@ static void ignore_entry(void *arg, struct store_entry *entry)
 	(void)entry;
 }
 
+/* All that is here weighs its number. */
+struct numbered {
+	struct store_entry entry;
+	size_t number;
+};
+
+static size_t weight_of_numbered(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct numbered *)entry)->number;
+}
+
 static const struct store_events ignore = { ignore_key, ignore_key,
-					    ignore_entry, NULL };
+					    ignore_entry, weight_of_numbered,
+					    NULL };
 
 static struct scd_key scattered_key(uint64_t n)
 {
@@ -569,7 +589,7 @@ struct tour {
 static void tour_key(void *arg, const struct scd_key *key)
 {
 	struct tour *t = arg;
-	size_t n = store_find(t->store, key)->weight - 1; /* see grow() */
+	size_t n = ((struct numbered *)store_find(t->store, key))->number;
 
 	assert_int_equal(keypart_of(key, t->part.count), t->part.number);
 	assert_false(t->seen[n]);
@@ -591,16 +611,16 @@ static void check_parts(const struct store *s, size_t n, uint64_t count)
 }
 
 static void check_grown(const struct store *s,
-			const struct store_entry *entries, size_t n)
+			const struct numbered *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct scd_key key = scattered_key(i);
 		const struct store_entry *e = store_find(s, &key);
 
 		/* Two variants each, the newer one first. */
-		assert_ptr_equal(e, &entries[2 * i + 1]);
+		assert_ptr_equal(e, &entries[2 * i + 1].entry);
 		e = store_next(e);
-		assert_ptr_equal(e, &entries[2 * i]);
+		assert_ptr_equal(e, &entries[2 * i].entry);
 		assert_null(store_next(e));
 	}
 }
@@ -617,8 +637,7 @@ static bool grows(size_t i)
 
 static void grow(bool fails)
 {
-	struct store_entry *entries = calloc(GROWTH_KEYS * 2,
-					     sizeof(*entries));
+	struct numbered *entries = calloc(GROWTH_KEYS * 2, sizeof(*entries));
 	struct store *s;
 
 	assert_int_equal(store_new(&s, UINT64_MAX, eviction_policy_find("lru"),
@@ -627,10 +646,11 @@ static void grow(bool fails)
 		struct scd_key key = scattered_key(i);
 
 		alloc_fail_at(fails && grows(i) ? 1 : 0);
-		assert_int_equal(store_insert(s, &entries[2 * i], &key, i + 1),
-				 0);
-		assert_int_equal(store_insert(s, &entries[2 * i + 1], &key,
-					      i + 1), 0);
+		for (struct numbered *e = entries + 2 * i;
+		     e < entries + 2 * (i + 1); e++) {
+			e->number = i;
+			assert_int_equal(store_insert(s, &e->entry, &key), 0);
+		}
 		alloc_fail_at(0);
 		if ((i & (i + 1)) && i % 1777)
 			continue;
@@ -683,7 +703,7 @@ static void test_no_memory(void **state)
  * none any more. */
 static void test_no_memory_for_more(void **state)
 {
-	struct store_entry *entries = calloc(GROWTH_KEYS, sizeof(*entries));
+	struct numbered *entries = calloc(GROWTH_KEYS, sizeof(*entries));
 	uint64_t failures = 0;
 	struct store_stats stats;
 	struct store *s;
@@ -695,9 +715,10 @@ static void test_no_memory_for_more(void **state)
 		struct scd_key key = scattered_key(i);
 
 		alloc_fail_at(i >= 2200 && i < 3500 ? 1 : 0);
-		assert_int_equal(store_insert(s, &entries[i], &key, 1), 0);
+		entries[i].number = i;
+		assert_int_equal(store_insert(s, &entries[i].entry, &key), 0);
 		failures += alloc_failed() != 0;
-		assert_ptr_equal(store_find(s, &key), &entries[i]);
+		assert_ptr_equal(store_find(s, &key), &entries[i].entry);
 	}
 	alloc_fail_at(0);
 	store_stats(s, &stats);

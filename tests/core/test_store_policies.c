@@ -53,6 +53,12 @@ static void released(void *arg, struct store_entry *entry)
 	a->weight -= o->weight;
 }
 
+static size_t weight_of(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct object *)entry)->weight;
+}
+
 static void step(struct account *a, struct store *s, uint64_t *random)
 {
 	struct object *o = &a->objects[random_below(random, NOBJECTS)];
@@ -67,8 +73,7 @@ static void step(struct account *a, struct store *s, uint64_t *random)
 		o->in = true;
 		a->entries++;
 		a->weight += o->weight;
-		assert_int_equal(store_insert(s, &o->entry, &key, o->weight),
-				 0);
+		assert_int_equal(store_insert(s, &o->entry, &key), 0);
 	}
 	if (random_below(random, 100) == 0)
 		store_resize(s, 100 + random_below(random, MAX_WEIGHT));
@@ -83,7 +88,7 @@ static void run(const struct eviction_policy *policy)
 
 	assert_non_null(a);
 	a->events = (struct store_events){ key_added, key_removed, released,
-					   a };
+					   weight_of, a };
 	assert_int_equal(store_new(&s, MAX_WEIGHT, policy, &a->events), 0);
 	for (int i = 0; i < STEPS; i++) {
 		step(a, s, &random);
