@@ -22,6 +22,7 @@
 #include "digestd/io/digest_api.h"
 #include "digestd/io/digest_request.h"
 #include "digestd/io/fetch.h"
+#include "digestd/io/flight.h"
 #include "digestd/io/follow.h"
 #include "digestd/io/placer.h"
 #include "digestd/io/publisher.h"
@@ -47,6 +48,7 @@ struct service {
 	struct cache *cache;
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
+	struct flights *flights;
 	struct placer *placer;
 	struct sharing *sharing;     /* null: nothing seen is shared */
 	struct digest_api *api;
@@ -279,6 +281,10 @@ static int start_workers(struct service *s)
 		.arg = s,
 		.resources = &digest_api_handler,
 		.resources_arg = s->api,
+	};
+	struct worker_shared shared = {
+		.cache = s->cache,
+		.flights = s->flights,
 		.placer = s->placer,
 	};
 	struct worker_settings settings;
@@ -288,7 +294,7 @@ static int start_workers(struct service *s)
 	if (!s->workers)
 		err = -ENOMEM;
 	for (int64_t i = 0; i < s->config->threads && !err; i++) {
-		err = worker_new(&settings, &hooks, s->cache, &s->workers[i]);
+		err = worker_new(&settings, &hooks, &shared, &s->workers[i]);
 		if (err)
 			log_write(LOG_ERROR, "service",
 				  "listening on %s%s%s: %s",
@@ -425,6 +431,8 @@ static int start(struct service *s)
 	if (!err)
 		err = start_placer(s);
 	if (!err)
+		err = flights_new(&s->flights);
+	if (!err)
 		err = start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
@@ -503,6 +511,7 @@ void service_free(struct service **out)
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
+	flights_free(&s->flights);
 	placer_free(&s->placer);
 	sharing_free(&s->sharing);
 	admission_keeper_free(&s->keeper);

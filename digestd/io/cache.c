@@ -13,7 +13,6 @@
 #include "digestd/core/vary.h"
 #include "digestd/io/admitter.h"
 #include "digestd/io/cache_inside.h"
-#include "digestd/io/flight.h"
 
 /*
  * What an entry weighs beside what it takes itself: its places in tables, and
@@ -200,9 +199,7 @@ static int fill(struct cache *cache, const struct cache_settings *settings)
 
 	if (!policy)
 		return -EINVAL;
-	err = flights_new(&cache->flights);
-	if (!err)
-		err = open_tiers(cache, policy);
+	err = open_tiers(cache, policy);
 	if (!err && settings->disk_path)
 		err = cache_open_disk(cache, settings);
 	if (err)
@@ -242,7 +239,6 @@ void cache_free(struct cache **cache)
 	store_free(&c->ram.store);
 	cache_leave(c);
 	catalog_free(&c->catalog);
-	flights_free(&c->flights);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	*cache = NULL;
@@ -677,9 +673,4 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 	if (cache->disk)
 		n += cache_purge_disk(cache, part, matches, arg);
 	return n;
-}
-
-struct flights *cache_flights(struct cache *cache)
-{
-	return cache->flights;
 }

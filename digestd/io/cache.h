@@ -1,6 +1,6 @@
 /*
  * What all workers share: the store and its catalog, behind one lock that is
- * held for short sections only, and the flights.
+ * held for short sections only.
  *
  * With an admission policy that wants it, a share of the memory is a store of
  * its own, of what waits for its second use and is evicted as LRU; the catalog
@@ -31,7 +31,6 @@ struct disk_counters;
 struct disk_entry;
 struct disk_read;
 struct disk_sync;
-struct flights;
 
 struct cache_settings {
 	uint64_t max_bytes;
@@ -173,7 +172,5 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 			bool (*matches)(void *arg, const struct cached *c),
 			void *arg);
 
-/* The flights of this cache. */
-struct flights *cache_flights(struct cache *cache);
 
 #endif

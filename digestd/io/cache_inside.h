@@ -30,7 +30,6 @@ struct cache {
 	struct admitter *admitter;   /* null: all goes to the main one */
 	struct catalog *catalog;
 	struct cached *leaving;
-	struct flights *flights;
 	struct disk *disk; /* null: there is none */
 	uint8_t hash_secret[16]; /* for the keys of what is on disk */
 	bool closing;

@@ -82,8 +82,7 @@ static void request_free(struct request *r)
 
 void request_settle(struct request *r)
 {
-	if (r->waiting && flights_leave(cache_flights(r->worker->cache),
-					&r->wait))
+	if (r->waiting && flights_leave(r->worker->flights, &r->wait))
 		r->waiting = false;
 	if (r->x || r->fetch || r->waiting || r->reading)
 		return;
@@ -99,7 +98,7 @@ void request_end_all(struct worker *w)
 		if (r->reading)
 			cache_read_cancel(w->cache, &r->read);
 		r->waiting = false; /* the loop that would call is over */
-		flights_leave(cache_flights(w->cache), &r->wait);
+		flights_leave(w->flights, &r->wait);
 		if (r->reader.relay)
 			relay_leave(&r->reader);
 		request_free(r);
@@ -236,8 +235,8 @@ static void renew(const struct request *r, struct cached *stale)
 	if (!renewal)
 		return;
 	if (!copy_wish(r, renewal) &&
-	    flights_join(cache_flights(r->worker->cache), &r->key,
-			 &renewal->lead, NULL) == FLIGHT_LEADS) {
+	    flights_join(r->worker->flights, &r->key, &renewal->lead,
+			 NULL) == FLIGHT_LEADS) {
 		renewal->stale = cached_ref(stale);
 		request_renew(renewal);
 	}
@@ -378,8 +377,7 @@ static enum step_result collapse(struct request *r)
 	r->wait.call = (struct loop_call){ .run = flight_landed, .arg = r };
 	/* from the store it may be a 304 */
 	r->wait.for_landing = conditional_present(fields_of(r));
-	switch (flights_join(cache_flights(r->worker->cache), &r->key, &r->lead,
-			     &r->wait)) {
+	switch (flights_join(r->worker->flights, &r->key, &r->lead, &r->wait)) {
 	case FLIGHT_LEADS:
 		return STEP_NEXT;
 	case FLIGHT_SHOWN:

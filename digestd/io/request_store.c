@@ -87,7 +87,7 @@ static bool asked_at_peers(const struct request *r)
 /* Does this node keep it, or is a peer's copy enough? */
 static bool is_placed_here(struct request *r)
 {
-	struct placer *placer = r->worker->hooks.placer;
+	struct placer *placer = r->worker->placer;
 
 	return !placer || r->stale ||
 	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER,
@@ -188,15 +188,14 @@ void request_show(struct request *r)
 	if (relay_new(head, (size_t)r->body_len, &r->relay))
 		cached_unref(&head);
 	else
-		flights_show(cache_flights(r->worker->cache), &r->lead,
-			     r->relay);
+		flights_show(r->worker->flights, &r->lead, r->relay);
 }
 
 void request_hide(struct request *r)
 {
 	if (!r->relay)
 		return;
-	flights_show(cache_flights(r->worker->cache), &r->lead, NULL);
+	flights_show(r->worker->flights, &r->lead, NULL);
 	relay_end(r->relay, r->stored);
 	relay_unref(&r->relay);
 }
@@ -204,7 +203,7 @@ void request_hide(struct request *r)
 void request_land(struct request *r)
 {
 	request_hide(r);
-	flights_land(cache_flights(r->worker->cache), &r->lead);
+	flights_land(r->worker->flights, &r->lead);
 }
 
 /* The body of what was stored, for the same with other fields. */

@@ -67,15 +67,17 @@ static int open_all(struct worker *w)
 }
 
 int worker_new(const struct worker_settings *settings,
-	       const struct worker_hooks *hooks, struct cache *cache,
-	       struct worker **out)
+	       const struct worker_hooks *hooks,
+	       const struct worker_shared *shared, struct worker **out)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	int err = -ENOMEM;
 
 	if (!w)
 		return err;
-	w->cache = cache;
+	w->cache = shared->cache;
+	w->flights = shared->flights;
+	w->placer = shared->placer;
 	w->hooks = *hooks;
 	w->settings = worker_settings_copy(settings);
 	if (w->settings)

@@ -2,8 +2,9 @@
  * A worker: one thread with one loop, its listeners, its fetcher, and all the
  * requests that arrive there, from the client's first byte to the last.
  *
- * Workers share the cache (cache.h) and nothing else. What they need to know
- * of peers comes as a view, what they learn goes out through hooks.
+ * Workers share what struct worker_shared names and nothing else. What they
+ * need to know of peers comes as a view, what they learn goes out through
+ * hooks.
  *
  * All worker_* functions are for one other thread, the service's.
  */
@@ -18,6 +19,7 @@
 #include "digestd/core/forwarded.h"
 
 struct cache;
+struct flights;
 struct peerset;
 struct placer;
 struct server_handler;
@@ -109,8 +111,13 @@ struct worker_hooks {
 	 */
 	const struct server_handler *resources;
 	void *resources_arg;
+};
 
-	struct placer *placer; /* for all workers; null: all is kept here */
+/* What all workers share; each part has a lock of its own. */
+struct worker_shared {
+	struct cache *cache;
+	struct flights *flights;
+	struct placer *placer; /* null: all is kept here */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */
@@ -157,13 +164,13 @@ struct worker_counters {
 
 /*
  * Makes a worker: opens its listeners (those with port 0 find one each) and
- * starts no thread yet. `settings` are copied; `hooks` and `cache` are
- * borrowed for the worker's life. Returns 0, -ENOMEM, -EINVAL for an address
- * that is none, or the negative errno of the socket call that failed.
+ * starts no thread yet. `settings` are copied; `hooks` and what `shared` names
+ * are borrowed for the worker's life. Returns 0, -ENOMEM, -EINVAL for an
+ * address that is none, or the negative errno of the socket call that failed.
  */
 int worker_new(const struct worker_settings *settings,
-	       const struct worker_hooks *hooks, struct cache *cache,
-	       struct worker **out);
+	       const struct worker_hooks *hooks,
+	       const struct worker_shared *shared, struct worker **out);
 
 /* Starts its thread. Returns 0 or the negative errno of pthread_create(). */
 int worker_start(struct worker *worker);

@@ -23,6 +23,8 @@ struct worker {
 	struct fetcher *fetcher; /* origins and peers */
 	struct fetcher *public;  /* a forward proxy's, public targets only */
 	struct cache *cache;
+	struct flights *flights;
+	struct placer *placer;
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;

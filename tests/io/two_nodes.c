@@ -13,6 +13,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/peerset.h"
 #include "digestd/io/cache.h"
+#include "digestd/io/flight.h"
 #include "digestd/io/server.h"
 #include "digestd/os/loop.h"
 #include "tests/io/loopback.h"
@@ -259,6 +260,7 @@ static void start_node(struct node *node, const char *name)
 	struct worker_hooks hooks = {
 		.on_outcome = on_outcome, .arg = node, .resources = &resources,
 	};
+	struct worker_shared shared = { 0 };
 
 	node->settings = (struct worker_settings){
 		.node = name, .token = TOKEN,
@@ -275,7 +277,10 @@ static void start_node(struct node *node, const char *name)
 	for (int i = 0; i <= OUTCOME_ERROR; i++)
 		atomic_store(&node->outcomes[i], 0);
 	assert_int_equal(cache_new(&cache, &node->cache), 0);
-	assert_int_equal(worker_new(&node->settings, &hooks, node->cache,
+	assert_int_equal(flights_new(&node->flights), 0);
+	shared.cache = node->cache;
+	shared.flights = node->flights;
+	assert_int_equal(worker_new(&node->settings, &hooks, &shared,
 				    &node->worker), 0);
 	assert_int_equal(worker_start(node->worker), 0);
 }
@@ -292,13 +297,18 @@ int two_nodes_begin(void **state)
 	return 0;
 }
 
+static void end_node(struct node *node)
+{
+	worker_stop(&node->worker);
+	cache_free(&node->cache);
+	flights_free(&node->flights);
+}
+
 int two_nodes_end(void **state)
 {
 	(void)state;
-	worker_stop(&at.a.worker);
-	worker_stop(&at.b.worker);
-	cache_free(&at.a.cache);
-	cache_free(&at.b.cache);
+	end_node(&at.a);
+	end_node(&at.b);
 	loop_stop(at.loop);
 	pthread_join(at.thread, NULL);
 	server_free(&at.server);
