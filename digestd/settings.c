@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "digestd/config/configuration.h"
-#include "digestd/io/digest_request.h"
+#include "digestd/peers/digest_request.h"
 
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */

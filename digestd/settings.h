@@ -4,14 +4,14 @@
 #ifndef DIGESTD_SETTINGS_H
 #define DIGESTD_SETTINGS_H
 
+#include "digestd/cache/admitter.h"
 #include "digestd/core/catalog.h"
 #include "digestd/core/resize.h"
-#include "digestd/io/admitter.h"
-#include "digestd/io/follow.h"
-#include "digestd/io/placer.h"
-#include "digestd/io/purge_peers.h"
-#include "digestd/io/sharing.h"
-#include "digestd/io/worker.h"
+#include "digestd/peers/follow.h"
+#include "digestd/peers/placer.h"
+#include "digestd/peers/purge_peers.h"
+#include "digestd/peers/sharing.h"
+#include "digestd/proxy/worker.h"
 
 struct config;
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "codec/key.h"
-#include "digestd/io/upstream.h"
+#include "digestd/peers/upstream.h"
 
 struct tls;
 struct tls_client;

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "digestd/config/configuration_check.h"
-#include "digestd/io/server.h"
+#include "digestd/server/server.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/cache/admitter.h"
 #include "digestd/config/configuration_tls.h"
 #include "digestd/config/value.h"
 #include "digestd/core/admission_tell.h"
@@ -18,7 +19,6 @@
 #include "digestd/core/placement.h"
 #include "digestd/core/store.h"
 #include "digestd/disk/disk.h"
-#include "digestd/io/admitter.h"
 
 /* Exactly one of the functions is given; none for flags, which libconfuse
  * reads. */

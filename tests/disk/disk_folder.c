@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/io/cache.h"
+#include "digestd/cache/cache.h"
 #include "tests/unit.h"
 
 static char folder[64];

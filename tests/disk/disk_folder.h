@@ -1,8 +1,8 @@
 /*
  * A folder for a test of the disk tier, and responses to put there.
  */
-#ifndef TEST_IO_DISK_FOLDER_H
-#define TEST_IO_DISK_FOLDER_H
+#ifndef TESTS_DISK_DISK_FOLDER_H
+#define TESTS_DISK_DISK_FOLDER_H
 
 #include <stddef.h>
 

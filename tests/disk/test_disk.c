@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "digestd/cache/cache.h"
 #include "digestd/core/catalog.h"
 #include "digestd/disk/disk.h"
-#include "digestd/io/cache.h"
 #include "digestd/os/loop.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/unit.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "digestd/cache/cache.h"
 #include "digestd/disk/disk.h"
-#include "digestd/io/cache.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/unit.h"
 

@@ -1,0 +1,222 @@
+/*
+ * Metrics in Prometheus' text format. Counters come from the tables of those
+ * who count; gauges are the rows below.
+ */
+#include "digestd/admin/node_status.h"
+
+#include <inttypes.h>
+
+static void head(FILE *to, const char *name, const char *type,
+		 const char *help)
+{
+	fprintf(to, "# HELP digestd_%s %s\n# TYPE digestd_%s %s\n", name, help,
+		name, type);
+}
+
+static void gauge(FILE *to, const char *name, double value, const char *help)
+{
+	head(to, name, "gauge", help);
+	fprintf(to, "digestd_%s %.17g\n", name, value);
+}
+
+static void counter(FILE *to, const char *name, uint64_t value,
+		    const char *help)
+{
+	fprintf(to, "# HELP digestd_%s_total %s\n# TYPE digestd_%s_total "
+		"counter\ndigestd_%s_total %" PRIu64 "\n", name, help, name,
+		name, value);
+}
+
+static void store_metrics(const struct node_status *s, FILE *to)
+{
+	const struct store_stats *t = &s->store;
+
+	gauge(to, "store_keys", (double)t->keys, "URIs in the store");
+	gauge(to, "store_objects", (double)t->entries,
+	      "objects in the store, variants counted");
+	gauge(to, "store_bytes", (double)t->weight,
+	      "memory of the stored objects");
+	gauge(to, "store_limit_bytes", (double)t->max_weight,
+	      "memory that they may take");
+	counter(to, "store_evicted", t->evicted,
+		"objects that made room for others");
+	counter(to, "store_variants_dropped", t->variants_dropped,
+		"objects dropped because their URI had too many variants");
+}
+
+static void disk_metrics(const struct node_status *s, FILE *to)
+{
+	const struct store_stats *t = &s->disk_store;
+
+	gauge(to, "disk_keys", (double)t->keys, "URIs on disk");
+	gauge(to, "disk_objects", (double)t->entries,
+	      "objects on disk, variants counted");
+	gauge(to, "disk_bytes", (double)t->weight, "what they take of it");
+	gauge(to, "disk_limit_bytes", (double)t->max_weight,
+	      "what they may take of it");
+	counter(to, "disk_evicted", t->evicted,
+		"objects on disk that made room for others");
+#define X(name, help) counter(to, "disk_" #name, s->disk.name, help);
+	DISK_COUNTERS(X)
+#undef X
+}
+
+static void admission_metrics(const struct node_status *s, FILE *to)
+{
+	const struct admitter_stats *a = &s->admission;
+
+#define X(name, help) counter(to, "admission_" #name, a->name, help);
+	ADMITTER_COUNTERS(X)
+#undef X
+	gauge(to, "admission_window_keys", (double)a->window,
+	      "keys that are remembered for their second use");
+	gauge(to, "admission_bytes", (double)a->bytes,
+	      "memory that it takes to know what is worth a write");
+	gauge(to, "admission_admits_all", a->admits_all,
+	      "whether everything is worth a write, as things stand");
+}
+
+static void tls_metrics(const struct node_status *s, FILE *to)
+{
+	counter(to, "tls_admin_failed", s->tls_admin_failed,
+		"connections to the admin listener without a TLS handshake");
+	if (!s->ncertificates)
+		return;
+	head(to, "certificate_expiry_timestamp_seconds", "gauge",
+	     "when the listener's certificate expires, since 1970");
+	for (size_t i = 0; i < s->ncertificates; i++)
+		fprintf(to, "digestd_certificate_expiry_timestamp_seconds{"
+			"listener=\"%s\"} %" PRId64 "\n",
+			s->certificates[i].use, s->certificates[i].expires_s);
+}
+
+static void sharing_metrics(const struct node_status *s, FILE *to)
+{
+	const struct sharing_stats *t = &s->sharing;
+
+	gauge(to, "seen_keys", (double)t->seen.nkeys,
+	      "URIs that the node was asked for of late, as it publishes them");
+	gauge(to, "seen_generation", (double)t->published.generation,
+	      "generation of that digest");
+#define X(name, help) counter(to, "seen_" #name, t->sent.name, help);
+	DIGEST_API_COUNTERS(X)
+#undef X
+}
+
+static double fill_of(uint64_t nones, uint64_t nbits)
+{
+	return nbits ? (double)nones / (double)nbits : 0;
+}
+
+static void digest_metrics(const struct node_status *s, FILE *to)
+{
+	const struct catalog_stats *c = &s->catalog;
+	const struct publisher_stats *p = &s->publisher;
+
+	gauge(to, "digest_generation", (double)p->generation,
+	      "generation that is published");
+	gauge(to, "digest_filter_bytes", (double)c->nbits / 8,
+	      "size of the catalog's filter, a bit for each counter");
+	counter(to, "digest_grown", c->grown,
+		"times that the filter has become larger");
+	counter(to, "digest_shrunk", c->shrunk,
+		"times that the filter has become smaller");
+	gauge(to, "digest_array_bytes", (double)p->array_bytes,
+	      "size of the digest before coding");
+	gauge(to, "digest_full_bytes", (double)p->full_bytes,
+	      "size of the full digest on the wire");
+	gauge(to, "digest_delta_bytes", (double)p->delta_bytes,
+	      "size of the last delta on the wire");
+	gauge(to, "digest_fill_ratio", fill_of(c->nones, c->nbits),
+	      "share of bits set in the catalog");
+	gauge(to, "digest_false_positive_ratio", c->fp,
+	      "false positives that peers must expect of the digest");
+	gauge(to, "digest_unpublished_changes", (double)c->changed,
+	      "keys added and removed since the last generation");
+#define X(name, help) counter(to, #name, s->digests.name, help);
+	DIGEST_API_COUNTERS(X)
+#undef X
+}
+
+static void peer_gauges(const struct node_status *s, FILE *to)
+{
+	struct follow_status p;
+	size_t n = follow_count(s->follow);
+
+	head(to, "peer_usable", "gauge", "whether the peer may be asked");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
+			p.digest && (p.health == HEALTH_GOOD ||
+				     p.health == HEALTH_TRIAL));
+	}
+	head(to, "peer_digest_generation", "gauge",
+	     "generation of the peer's digest that is held");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_digest_generation{peer=\"%s\"} %"
+			PRIu64 "\n", p.name,
+			p.digest ? p.digest->generation : 0);
+	}
+	head(to, "peer_digest_age_seconds", "gauge",
+	     "time since the peer's digest was known to be current");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		if (p.digest)
+			fprintf(to, "digestd_peer_digest_age_seconds{peer="
+				"\"%s\"} %.3f\n", p.name,
+				(double)(s->now_ms - p.confirmed_ms) / 1e3);
+	}
+	head(to, "peer_round_trip_seconds", "gauge",
+	     "smoothed time until the peer's answers begin");
+	for (size_t i = 0; i < n; i++) {
+		follow_status(s->follow, i, &p);
+		fprintf(to, "digestd_peer_round_trip_seconds{peer=\"%s\"} "
+			"%.6f\n", p.name, p.rtt_ms / 1e3);
+	}
+}
+
+/* Not written as p.name: in the macro below that is a parameter. */
+static const char *peer_name(const struct follow_status *p)
+{
+	return p->name;
+}
+
+static void peer_counters(const struct node_status *s, FILE *to)
+{
+	struct follow_status p;
+	size_t n = follow_count(s->follow);
+
+#define X(name, help)                                                         \
+	head(to, "peer_" #name "_total", "counter", help);                    \
+	for (size_t i = 0; i < n; i++) {                                      \
+		follow_status(s->follow, i, &p);                              \
+		fprintf(to, "digestd_peer_" #name "_total{peer=\"%s\"} %"     \
+			PRIu64 "\n", peer_name(&p), p.counters.name);         \
+	}
+	FOLLOW_COUNTERS(X)
+#undef X
+}
+
+void node_status_metrics(const struct node_status *s, FILE *to)
+{
+	gauge(to, "start_time_seconds", (double)s->started_s,
+	      "when the node was started, since 1970");
+	gauge(to, "ready", s->ready, "whether the node takes requests");
+#define X(name, help) counter(to, #name, s->counters.name, help);
+	WORKER_COUNTERS(X)
+#undef X
+	store_metrics(s, to);
+	if (s->has_disk)
+		disk_metrics(s, to);
+	admission_metrics(s, to);
+	if (s->shares)
+		sharing_metrics(s, to);
+	tls_metrics(s, to);
+	if (s->publishes)
+		digest_metrics(s, to);
+	if (s->follow && follow_count(s->follow)) {
+		peer_gauges(s, to);
+		peer_counters(s, to);
+	}
+}

@@ -1,0 +1,62 @@
+/*
+ * What a node tells about itself: gathered by the service, written as
+ * Prometheus metrics and as JSON.
+ */
+#ifndef DIGESTD_ADMIN_NODE_STATUS_H
+#define DIGESTD_ADMIN_NODE_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "digestd/cache/admitter.h"
+#include "digestd/core/catalog.h"
+#include "digestd/core/store.h"
+#include "digestd/disk/disk.h"
+#include "digestd/peers/digest_api.h"
+#include "digestd/peers/follow.h"
+#include "digestd/peers/publisher.h"
+#include "digestd/peers/sharing.h"
+#include "digestd/proxy/worker.h"
+
+/* A certificate in use. */
+struct node_certificate {
+	const char *use;
+	int64_t expires_s; /* since 1970 */
+};
+
+enum { NODE_CERTIFICATES_MAX = 3 };
+
+struct node_status {
+	const char *node;
+	uint64_t instance;
+	bool ready;
+	int64_t now_ms;     /* on the service loop's clock */
+	int64_t started_s;  /* since 1970 */
+	int64_t uptime_s;
+	unsigned threads;
+	struct worker_counters counters; /* sum of all workers */
+	struct node_certificate certificates[NODE_CERTIFICATES_MAX];
+	size_t ncertificates;
+	uint64_t tls_admin_failed;
+	struct store_stats store;
+	bool has_disk;      /* there is a disk tier: the next two count */
+	struct store_stats disk_store;
+	struct disk_counters disk;
+	struct admitter_stats admission;
+	bool shares;        /* what was seen: the next one counts */
+	struct sharing_stats sharing;
+	struct catalog_stats catalog;
+	bool publishes;     /* there is a peer listener: the next two count */
+	struct publisher_stats publisher;
+	struct digest_api_counters digests;
+	const struct follow *follow; /* null: no peers */
+};
+
+/* Writes the text format 0.0.4 of Prometheus. */
+void node_status_metrics(const struct node_status *s, FILE *to);
+
+/* The same as JSON, to be released with free(); null: no memory. */
+char *node_status_json(const struct node_status *s);
+
+#endif

@@ -1,0 +1,676 @@
+/*
+ * The shared cache. What leaves the store under the lock is put on a list and
+ * given up after it: freeing a large body takes longer than the rest.
+ */
+#include "digestd/cache/cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/cache/admitter.h"
+#include "digestd/cache/cache_inside.h"
+#include "digestd/core/catalog.h"
+#include "digestd/core/vary.h"
+
+/*
+ * What an entry weighs beside what it takes itself: its places in tables, and
+ * what the allocator rounds up. So that 10^5 objects of 1 KiB weigh what they
+ * were measured to take.
+ */
+enum { CACHED_OVERHEAD = 128 };
+
+static bool has_key(const struct tier *t, const struct scd_key *key)
+{
+	return t->store && store_find(t->store, key);
+}
+
+/* Whether another tier has a variant of it: then the catalog has the key,
+ * whatever happens in this one. */
+static bool is_elsewhere(const struct tier *t, const struct scd_key *key)
+{
+	const struct cache *cache = t->cache;
+
+	return (t != &cache->main && has_key(&cache->main, key)) ||
+	       (t != &cache->ram && has_key(&cache->ram, key)) ||
+	       (t != &cache->ondisk && has_key(&cache->ondisk, key));
+}
+
+void cache_key_added(void *arg, const struct scd_key *key)
+{
+	const struct tier *t = arg;
+
+	/* while the disk is loaded there is no catalog yet */
+	if (t->cache->catalog && !is_elsewhere(t, key))
+		catalog_add(t->cache->catalog, key);
+}
+
+void cache_key_removed(void *arg, const struct scd_key *key)
+{
+	const struct tier *t = arg;
+
+	if (t->cache->catalog && !is_elsewhere(t, key))
+		catalog_remove(t->cache->catalog, key);
+}
+
+static void set_place(struct cached *c, enum admission_decision place)
+{
+	__atomic_store_n(&c->place, (uint8_t)place, __ATOMIC_RELAXED);
+}
+
+enum admission_decision cached_place(const struct cached *c)
+{
+	return (enum admission_decision)__atomic_load_n(&c->place,
+							__ATOMIC_RELAXED);
+}
+
+static void released(void *arg, struct store_entry *entry)
+{
+	struct cache *cache = ((struct tier *)arg)->cache;
+	struct cached *c = (struct cached *)entry;
+
+	if (c == cache->moving)
+		return;
+	cache_part_from_disk(c);
+	set_place(c, ADMISSION_NO);
+	c->next = cache->leaving;
+	cache->leaving = c;
+}
+
+size_t cache_head_weight(const struct cached *c)
+{
+	return CACHED_OVERHEAD + cached_memory(c);
+}
+
+static size_t weight_of(const struct cached *c)
+{
+	return cache_head_weight(c) + c->body_len;
+}
+
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return weight_of((const struct cached *)entry);
+}
+
+void cache_leave(struct cache *cache)
+{
+	struct cached *leaving = cache->leaving;
+
+	cache->leaving = NULL;
+	pthread_mutex_unlock(&cache->lock);
+	while (leaving) {
+		struct cached *c = leaving;
+
+		leaving = c->next;
+		cached_unref(&c);
+	}
+}
+
+/* How much of the memory is for what is on probation, as things stand. */
+static uint64_t ram_share(const struct cache *cache)
+{
+	return cache->admitter ?
+		       admitter_ram_bytes(cache->admitter, cache->max_bytes) :
+		       0;
+}
+
+int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
+		    const struct eviction_policy *policy)
+{
+	t->cache = cache;
+	t->events.key_added = cache_key_added;
+	t->events.key_removed = cache_key_removed;
+	if (!t->events.released)
+		t->events.released = released;
+	if (!t->events.weight)
+		t->events.weight = weight;
+	t->events.arg = t;
+	return store_new(&t->store, max_bytes, policy, &t->events);
+}
+
+static int open_tiers(struct cache *cache, const struct eviction_policy *policy)
+{
+	int err;
+
+	cache->ram_bytes = ram_share(cache);
+	err = cache_open_tier(cache, &cache->main,
+			      cache->max_bytes - cache->ram_bytes, policy);
+	if (err || !cache->admitter || !admitter_wants_ram(cache->admitter))
+		return err;
+	return cache_open_tier(cache, &cache->ram, cache->ram_bytes,
+			       eviction_policy_find("lru"));
+}
+
+/* All of them, for what is done to each. */
+static void limit_tiers(struct cache *cache, unsigned max_variants)
+{
+	store_limit_variants(cache->main.store, max_variants);
+	if (cache->ram.store)
+		store_limit_variants(cache->ram.store, max_variants);
+	if (cache->ondisk.store)
+		store_limit_variants(cache->ondisk.store, max_variants);
+}
+
+/* Gives each its part of the memory; what does not fit is evicted. */
+static void share_memory(struct cache *cache)
+{
+	uint64_t ram = ram_share(cache);
+
+	cache->ram_bytes = ram;
+	if (cache->ram.store)
+		store_resize(cache->ram.store, ram);
+	store_resize(cache->main.store, cache->max_bytes - ram);
+}
+
+static void add_key(void *arg, const struct scd_key *key)
+{
+	catalog_add(arg, key);
+}
+
+/* Large enough for what the disk has, and with all of it: the first digest is
+ * right at once. */
+static int make_catalog(struct cache *cache,
+			const struct cache_settings *settings)
+{
+	const struct keypart all = { .number = 0, .count = 1 };
+	struct store_stats disk = { .keys = 0 };
+	uint64_t nbits = settings->nbits;
+
+	if (cache->ondisk.store)
+		store_stats(cache->ondisk.store, &disk);
+	while (nbits < settings->max_bits &&
+	       nbits / settings->bits_per_key < disk.keys)
+		nbits *= 2;
+	if (catalog_new(&cache->catalog, nbits, settings->nhash))
+		return -EINVAL;
+	if (cache->ondisk.store)
+		store_each_key(cache->ondisk.store, &all, add_key,
+			       cache->catalog);
+	return 0;
+}
+
+static int fill(struct cache *cache, const struct cache_settings *settings)
+{
+	const struct eviction_policy *policy =
+		eviction_policy_find(settings->policy);
+	int err;
+
+	if (!policy)
+		return -EINVAL;
+	err = open_tiers(cache, policy);
+	if (!err && settings->disk_path)
+		err = cache_open_disk(cache, settings);
+	if (err)
+		return err;
+	limit_tiers(cache, settings->max_variants);
+	return make_catalog(cache, settings);
+}
+
+int cache_new(const struct cache_settings *settings, struct cache **out)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+	int err;
+
+	if (!cache)
+		return -ENOMEM;
+	pthread_mutex_init(&cache->lock, NULL);
+	cache->max_bytes = settings->max_bytes;
+	cache->admitter = settings->admitter;
+	err = fill(cache, settings);
+	if (err) {
+		cache_free(&cache);
+		return err;
+	}
+	*out = cache;
+	return 0;
+}
+
+void cache_free(struct cache **cache)
+{
+	struct cache *c = *cache;
+
+	if (!c)
+		return;
+	cache_close_disk(c);
+	pthread_mutex_lock(&c->lock);
+	store_free(&c->main.store);
+	store_free(&c->ram.store);
+	cache_leave(c);
+	catalog_free(&c->catalog);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	*cache = NULL;
+}
+
+void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
+		 unsigned max_variants)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->max_bytes = max_bytes;
+	share_memory(cache);
+	if (cache->ondisk.store)
+		store_resize(cache->ondisk.store, disk_bytes);
+	limit_tiers(cache, max_variants);
+	cache_leave(cache);
+	if (cache->disk)
+		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
+}
+
+struct catalog *cache_lock(struct cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	return cache->catalog;
+}
+
+void cache_unlock(struct cache *cache)
+{
+	cache_leave(cache);
+}
+
+/* For walks over all tiers: as the largest one wants it. */
+static uint64_t count_parts(const struct cache *cache)
+{
+	uint64_t n = store_parts(cache->main.store), ondisk;
+
+	if (!cache->ondisk.store)
+		return n;
+	ondisk = store_parts(cache->ondisk.store);
+	return ondisk > n ? ondisk : n;
+}
+
+int cache_rebuild(struct cache *cache, uint64_t nbits)
+{
+	struct catalog_stats now;
+	struct scd_counting *next;
+	int error;
+
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	error = scd_counting_new(&next, nbits, now.nhash);
+	if (error)
+		return error;
+	/* touches all pages: under the lock they would cost milliseconds */
+	scd_counting_clear(next);
+	pthread_mutex_lock(&cache->lock);
+	catalog_rebuild(cache->catalog, next, count_parts(cache));
+	cache_leave(cache);
+	return SCD_OK;
+}
+
+static void rebuild_key(void *arg, const struct scd_key *key)
+{
+	const struct tier *t = arg;
+	const struct cache *cache = t->cache;
+
+	/* what is in several comes once: in the first of them */
+	if ((t != &cache->main && has_key(&cache->main, key)) ||
+	    (t == &cache->ondisk && has_key(&cache->ram, key)))
+		return;
+	catalog_rebuild_key(cache->catalog, key);
+}
+
+static void rebuild_tier(struct tier *t, const struct keypart *part)
+{
+	if (t->store)
+		store_each_key(t->store, part, rebuild_key, t);
+}
+
+bool cache_rebuild_part(struct cache *cache)
+{
+	struct scd_counting *old;
+	bool last;
+
+	pthread_mutex_lock(&cache->lock);
+	rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
+	rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
+	rebuild_tier(&cache->ondisk, catalog_rebuild_part(cache->catalog));
+	old = catalog_rebuild_next(cache->catalog);
+	cache_leave(cache);
+	last = old;
+	scd_counting_free(&old);
+	return last;
+}
+
+static void add_stats(const struct store *s, struct store_stats *sum)
+{
+	struct store_stats t;
+
+	store_stats(s, &t);
+	sum->keys += t.keys;
+	sum->entries += t.entries;
+	sum->weight += t.weight;
+	sum->max_weight += t.max_weight;
+	sum->evicted += t.evicted;
+	sum->variants_dropped += t.variants_dropped;
+}
+
+void cache_stats(struct cache *cache, struct store_stats *store,
+		 struct catalog_stats *catalog)
+{
+	pthread_mutex_lock(&cache->lock);
+	store_stats(cache->main.store, store);
+	if (cache->ram.store)
+		add_stats(cache->ram.store, store);
+	catalog_stats(cache->catalog, catalog);
+	cache_leave(cache);
+}
+
+static struct cached *match(struct store_entry *e,
+			    const struct fields *request)
+{
+	for (; e; e = store_next(e)) {
+		struct cached *c = (struct cached *)e;
+
+		if (vary_match(c->selecting, request))
+			return c;
+	}
+	return NULL;
+}
+
+static struct cached *find(struct cache *cache, const struct scd_key *key,
+			   const struct fields *request,
+			   enum cachestatus_fwd *why)
+{
+	struct store_entry *e = store_find(cache->main.store, key);
+	struct cached *c = match(e, request);
+
+	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
+	if (c || !cache->ram.store)
+		return c;
+	e = store_find(cache->ram.store, key);
+	if (e)
+		*why = CACHESTATUS_VARY_MISS;
+	return match(e, request);
+}
+
+/* The tier of what is stored. */
+static struct tier *tier_of(struct cache *cache, const struct cached *c)
+{
+	return cached_place(c) == ADMISSION_RAM ? &cache->ram : &cache->main;
+}
+
+/* What has left memory before it was written. */
+static struct cached *find_pending(struct cache *cache,
+				   const struct scd_key *key,
+				   const struct fields *request,
+				   enum cachestatus_fwd *why)
+{
+	struct disk_entry *e = cache_match_disk(cache, key, request);
+
+	if (!e && has_key(&cache->ondisk, key))
+		*why = CACHESTATUS_VARY_MISS;
+	if (!e || !e->pending)
+		return NULL; /* cache_read() is its use */
+	store_touch(cache->ondisk.store, &e->entry);
+	return e->pending;
+}
+
+struct cached *cache_get(struct cache *cache, const struct scd_key *key,
+			 const struct fields *request,
+			 enum cachestatus_fwd *why)
+{
+	struct cached *c;
+
+	pthread_mutex_lock(&cache->lock);
+	c = find(cache, key, request, why);
+	if (c) {
+		store_touch(tier_of(cache, c)->store, &c->entry);
+		if (c->disk)
+			store_touch(cache->ondisk.store, &c->disk->entry);
+	} else if (cache->disk) {
+		c = find_pending(cache, key, request, why);
+	}
+	if (c)
+		cached_ref(c);
+	cache_leave(cache);
+	return c;
+}
+
+size_t cache_weight(const struct fields *fields, const char *uri,
+		    uint64_t body_len)
+{
+	return CACHED_OVERHEAD + cached_memory_of(uri, fields) +
+	       (size_t)body_len;
+}
+
+/* What was worth it is in the main store, and goes to the disk. */
+static void settle(struct cache *cache, const struct scd_key *key,
+		   struct cached *c)
+{
+	set_place(c, ADMISSION_DISK);
+	if (cache->disk)
+		cache_write_to_disk(cache, key, NULL, c);
+}
+
+/* Out of probation, if it is still there and has room where it goes. */
+static void promote(struct cache *cache, const struct scd_key *key,
+		    struct cached *c)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (cached_place(c) == ADMISSION_RAM) {
+		cache->moving = c;
+		store_remove(cache->ram.store, &c->entry);
+		cache->moving = NULL;
+		if (store_insert(cache->main.store, &c->entry, key))
+			released(&cache->main, &c->entry);
+		else
+			settle(cache, key, c);
+	}
+	cache_leave(cache);
+}
+
+void cache_use(struct cache *cache, const struct scd_key *key,
+	       struct cached *c, int64_t now_ms)
+{
+	struct admitter *a = cache->admitter;
+	size_t weight;
+
+	if (!a || !admitter_hears_hits(a))
+		return;
+	weight = weight_of(c);
+	if (cached_place(c) == ADMISSION_RAM &&
+	    admitter_decide(a, key, weight, now_ms) == ADMISSION_DISK)
+		promote(cache, key, c);
+	admitter_request(a, key, weight, true);
+}
+
+enum admission_decision cache_admit(struct cache *cache,
+				    const struct scd_key *key, uint64_t weight,
+				    int64_t now_ms)
+{
+	struct admitter *a = cache->admitter;
+
+	if (!a)
+		return ADMISSION_DISK;
+	admitter_request(a, key, weight, false);
+	if (cache->ram.store) {
+		pthread_mutex_lock(&cache->lock);
+		if (ram_share(cache) != cache->ram_bytes)
+			share_memory(cache);
+		cache_leave(cache);
+	}
+	return admitter_decide(a, key, weight, now_ms);
+}
+
+void cache_note(struct cache *cache, const struct scd_key *key)
+{
+	if (cache->admitter)
+		admitter_note(cache->admitter, key);
+}
+
+int cache_insert(struct cache *cache, const struct scd_key *key,
+		 struct cached *c)
+{
+	int err = store_insert(cache->main.store, &c->entry, key);
+
+	if (err)
+		return err;
+	cached_ref(c);
+	set_place(c, ADMISSION_DISK);
+	return 0;
+}
+
+/* In place of what there is for the same requests. */
+static bool put_in_memory(struct cache *cache, const struct scd_key *key,
+			  const struct fields *request, struct cached *c)
+{
+	struct tier *t = tier_of(cache, c);
+	enum cachestatus_fwd why;
+	struct cached *old;
+	int err;
+
+	old = find(cache, key, request, &why);
+	if (old && (tier_of(cache, old) != t || !cached_place(c))) {
+		store_remove(tier_of(cache, old)->store, &old->entry);
+		old = NULL;
+	}
+	if (!t->store || !cached_place(c))
+		err = -E2BIG;
+	else
+		err = old ? store_replace(t->store, &old->entry, &c->entry) :
+			    store_insert(t->store, &c->entry, key);
+	if (!err) {
+		cached_ref(c);
+	} else {
+		cache_part_from_disk(c);
+		set_place(c, ADMISSION_NO);
+	}
+	return !err;
+}
+
+/* The same on disk: the new one, or none any more. */
+static bool put_on_disk(struct cache *cache, const struct scd_key *key,
+			const struct fields *request, struct cached *c)
+{
+	struct disk_entry *old = cache_match_disk(cache, key, request);
+
+	if (cached_place(c) == ADMISSION_DISK) {
+		if (cache_renew_on_disk(cache, old, c))
+			return true;
+		if (c->body_fd < 0)
+			return cache_write_to_disk(cache, key, old, c);
+	}
+	cache_remove_from_disk(cache, old);
+	return false;
+}
+
+bool cache_put(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request, struct cached *c)
+{
+	bool stored;
+
+	pthread_mutex_lock(&cache->lock);
+	/* on disk first: the key is never gone */
+	stored = cache->disk && put_on_disk(cache, key, request, c);
+	if (c->body_fd < 0)
+		stored |= put_in_memory(cache, key, request, c);
+	cache_leave(cache);
+	return stored;
+}
+
+/* What is on disk of that which is in memory too. */
+static void drop_copies(struct cache *cache, const struct scd_key *key)
+{
+	struct store_entry *e = store_find(cache->main.store, key);
+
+	for (; e; e = store_next(e))
+		cache_remove_from_disk(cache, ((struct cached *)e)->disk);
+}
+
+size_t cache_drop(struct cache *cache, const struct scd_key *key)
+{
+	size_t n;
+
+	pthread_mutex_lock(&cache->lock);
+	if (cache->disk)
+		drop_copies(cache, key);
+	n = store_remove_key(cache->main.store, key);
+	if (cache->ram.store)
+		n += store_remove_key(cache->ram.store, key);
+	if (cache->disk)
+		n += cache_drop_from_disk(cache, key);
+	cache_leave(cache);
+	return n;
+}
+
+void cache_purge_begin(struct cache *cache)
+{
+	__atomic_add_fetch(&cache->purges, 1, __ATOMIC_ACQ_REL);
+}
+
+uint64_t cache_purges(const struct cache *cache)
+{
+	return __atomic_load_n(&cache->purges, __ATOMIC_ACQUIRE);
+}
+
+uint64_t cache_parts(struct cache *cache)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&cache->lock);
+	n = count_parts(cache);
+	cache_leave(cache);
+	return n;
+}
+
+/* A walk over a part, and what it has found, by `next`: nothing may be removed
+ * while it is under way. */
+struct selection {
+	const struct store *store;
+	bool (*matches)(void *arg, const struct cached *c);
+	void *arg;
+	struct cached *found;
+};
+
+static void select_key(void *arg, const struct scd_key *key)
+{
+	struct selection *sel = arg;
+
+	for (struct store_entry *e = store_find(sel->store, key); e;
+	     e = store_next(e)) {
+		struct cached *c = (struct cached *)e;
+
+		if (!sel->matches(sel->arg, c))
+			continue;
+		c->next = sel->found;
+		sel->found = c;
+	}
+}
+
+static size_t purge_tier(const struct tier *t, const struct keypart *part,
+			 struct selection *sel)
+{
+	size_t n = 0;
+
+	if (!t->store)
+		return 0;
+	sel->store = t->store;
+	store_each_key(t->store, part, select_key, sel);
+	for (; sel->found; n++) {
+		struct cached *c = sel->found;
+
+		sel->found = c->next;
+		if (c->disk)
+			cache_remove_from_disk(t->cache, c->disk);
+		store_remove(t->store, &c->entry);
+	}
+	return n;
+}
+
+size_t cache_purge_part(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg)
+{
+	struct selection sel = { NULL, matches, arg, NULL };
+	size_t n;
+
+	pthread_mutex_lock(&cache->lock);
+	n = purge_tier(&cache->main, part, &sel) +
+	    purge_tier(&cache->ram, part, &sel);
+	cache_leave(cache);
+	if (cache->disk)
+		n += cache_purge_disk(cache, part, matches, arg);
+	return n;
+}

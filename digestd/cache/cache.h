@@ -1,0 +1,176 @@
+/*
+ * What all workers share: the store and its catalog, behind one lock that is
+ * held for short sections only.
+ *
+ * With an admission policy that wants it, a share of the memory is a store of
+ * its own, of what waits for its second use and is evicted as LRU; the catalog
+ * is of both.
+ *
+ * A stored response is immutable and counted by its users, so its body goes to
+ * clients without a copy and without the lock.
+ */
+#ifndef DIGESTD_CACHE_CACHE_H
+#define DIGESTD_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/core/admission.h"
+#include "digestd/core/cachestatus.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/store.h"
+#include "digestd/disk/cached.h"
+
+struct admitter;
+struct cache;
+struct catalog;
+struct catalog_stats;
+struct disk_counters;
+struct disk_entry;
+struct disk_read;
+struct disk_sync;
+
+struct cache_settings {
+	uint64_t max_bytes;
+	unsigned max_variants; /* of a key, see store_limit_variants() */
+	const char *policy; /* of eviction, see eviction_policy_find() */
+	uint64_t nbits;     /* the catalog's shape; larger, up to max_bits, */
+	unsigned nhash;     /* when there is more on disk than it is for */
+	uint64_t bits_per_key, max_bits;
+	const char *disk_path; /* null: no disk tier, and the next count not */
+	uint64_t disk_bytes;
+	uint64_t disk_queue_bytes;  /* that may wait to be written */
+	const uint8_t *hash_secret; /* of the keys; 16 bytes */
+	struct admitter *admitter; /* borrowed; null: all is worth keeping */
+};
+
+/*
+ * Makes an empty cache. Returns 0, -EINVAL for an unknown policy or an
+ * impossible shape, -ENOMEM.
+ */
+int cache_new(const struct cache_settings *settings, struct cache **out);
+
+/* Frees it, when no worker uses it any more; *cache becomes null. */
+void cache_free(struct cache **cache);
+
+/* Changes how much it may hold in memory and on disk, and how many variants of
+ * a key; evicts what does not fit. */
+void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
+		 unsigned max_variants);
+
+/*
+ * The catalog, locked against every change until cache_unlock(): workers wait,
+ * so be short.
+ */
+struct catalog *cache_lock(struct cache *cache);
+void cache_unlock(struct cache *cache);
+
+/*
+ * Begins to move the catalog to a filter of nbits, see catalog_rebuild().
+ * Returns 0 or an SCD_ error.
+ */
+int cache_rebuild(struct cache *cache, uint64_t nbits);
+
+/*
+ * Does the next part of a rebuild that is under way, with the lock held for it.
+ * Returns whether that was the last.
+ */
+bool cache_rebuild_part(struct cache *cache);
+
+/* What is stored. */
+void cache_stats(struct cache *cache, struct store_stats *store,
+		 struct catalog_stats *catalog);
+
+/*
+ * The stored response that a request with these fields would get, fresh or
+ * not, with one user more; null when there is none, and then *why is
+ * CACHESTATUS_URI_MISS or CACHESTATUS_VARY_MISS.
+ */
+struct cached *cache_get(struct cache *cache, const struct scd_key *key,
+			 const struct fields *request,
+			 enum cachestatus_fwd *why);
+
+/*
+ * When cache_get() found nothing: whether it is on disk, and is being read now;
+ * the read's loop and call are the caller's to set, and read->found its result.
+ * Small bodies come into memory, and stay there as long as others let them;
+ * larger ones are open files.
+ */
+bool cache_read(struct cache *cache, const struct scd_key *key,
+		const struct fields *request, struct disk_read *read);
+
+/*
+ * Has the call posted when what has been dropped and purged so far cannot come
+ * back, whatever becomes of the process; or false: it cannot already.
+ */
+bool cache_sync(struct cache *cache, struct disk_sync *sync);
+
+/* Waits until the call of a sync has been posted, if there is one. */
+void cache_sync_wait(struct cache *cache, struct disk_sync *sync);
+
+/* Takes a read back whose loop is over. */
+void cache_read_cancel(struct cache *cache, struct disk_read *read);
+
+/* What is on disk; false: there is no such tier. */
+bool cache_disk_stats(struct cache *cache, struct store_stats *store,
+		      struct disk_counters *counters);
+
+/* What an entry with these weighs. */
+size_t cache_weight(const struct fields *fields, const char *uri,
+		    uint64_t body_len);
+
+/* Where a stored response is at this moment; ADMISSION_NO: gone again. */
+enum admission_decision cached_place(const struct cached *c);
+
+/*
+ * A stored response answers a request for this key: tells the admission
+ * policy, and moves it out of the probation store if that makes it worth it.
+ */
+void cache_use(struct cache *cache, const struct scd_key *key,
+	       struct cached *c, int64_t now_ms);
+
+/*
+ * A response of that weight has been asked for and was not here: where is it
+ * to be put? Counts as a use of the key.
+ */
+enum admission_decision cache_admit(struct cache *cache,
+				    const struct scd_key *key, uint64_t weight,
+				    int64_t now_ms);
+
+/* Somebody else waits for the response that is under way: another use. */
+void cache_note(struct cache *cache, const struct scd_key *key);
+
+/*
+ * Stores a response where c->place says (ADMISSION_NO: nowhere), in place of
+ * one for the same requests, of which `request` is one; the cache becomes a
+ * user of its own.
+ * Returns whether it was stored: not if it is larger than all that there is
+ * room for, or without memory.
+ */
+bool cache_put(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request, struct cached *c);
+
+/* Removes all that is stored under a key. Returns how many there were. */
+size_t cache_drop(struct cache *cache, const struct scd_key *key);
+
+/*
+ * A purge begins: what was asked for before it must not be stored after it, so
+ * who is about to ask notes cache_purges() and stores only if it is the same.
+ */
+void cache_purge_begin(struct cache *cache);
+uint64_t cache_purges(const struct cache *cache);
+
+/* Into how many parts to divide a walk over the store, see store_parts(). */
+uint64_t cache_parts(struct cache *cache);
+
+/*
+ * Removes what matches in one part, with the lock held. Returns how many.
+ */
+size_t cache_purge_part(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg);
+
+
+#endif

@@ -1,0 +1,461 @@
+/*
+ * The cache's disk tier: which objects are there, and which of them go.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/cache/cache_inside.h"
+#include "digestd/core/vary.h"
+#include "digestd/os/log.h"
+
+enum {
+	BLOCK_BYTES = 4096, /* in which a file takes room */
+	INDEX_BYTES = 64 << 20, /* that the index may always have */
+};
+
+/* What an object takes of the disk. */
+static size_t disk_weight(const struct cached *c, uint64_t body_len)
+{
+	uint64_t blocks = (body_len + BLOCK_BYTES - 1) / BLOCK_BYTES;
+
+	return (size_t)(blocks * BLOCK_BYTES) + cache_head_weight(c);
+}
+
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct disk_entry *)entry)->weight;
+}
+
+static void entry_free(struct disk_entry *e)
+{
+	fields_free(&e->selecting);
+	free(e);
+}
+
+/* An entry has left the store. Its files go, but for those of a node that
+ * ends. */
+static void released(void *arg, struct store_entry *entry)
+{
+	struct cache *cache = ((struct tier *)arg)->cache;
+	struct disk_entry *e = (struct disk_entry *)entry;
+
+	if (e->memory)
+		e->memory->disk = NULL;
+	e->memory = NULL;
+	if (cache->closing)
+		entry_free(e);
+	else if (e->pending) /* written() comes, and removes it */
+		__atomic_store_n(&e->gone, true, __ATOMIC_RELAXED);
+	else
+		disk_remove(cache->disk, e);
+}
+
+void cache_part_from_disk(struct cached *c)
+{
+	if (c->disk)
+		c->disk->memory = NULL;
+	c->disk = NULL;
+}
+
+static void tie(struct disk_entry *e, struct cached *c)
+{
+	cache_part_from_disk(c);
+	if (e->memory)
+		e->memory->disk = NULL;
+	e->memory = c;
+	c->disk = e;
+	c->disk_id = e->id;
+}
+
+/* Finding */
+
+struct disk_entry *cache_match_disk(const struct cache *cache,
+				    const struct scd_key *key,
+				    const struct fields *request)
+{
+	struct store_entry *e = store_find(cache->ondisk.store, key);
+
+	for (; e; e = store_next(e)) {
+		if (vary_match(&((struct disk_entry *)e)->selecting, request))
+			return (struct disk_entry *)e;
+	}
+	return NULL;
+}
+
+/* The object of that number; null: it is gone. */
+static struct disk_entry *find_id(const struct cache *cache,
+				  const struct scd_key *key, uint64_t id)
+{
+	struct store_entry *e = store_find(cache->ondisk.store, key);
+
+	while (e && ((struct disk_entry *)e)->id != id)
+		e = store_next(e);
+	return (struct disk_entry *)e;
+}
+
+/* Writing */
+
+static struct disk_entry *make_entry(struct cache *cache, struct cached *c)
+{
+	struct disk_entry *e = calloc(1, sizeof(*e));
+
+	if (!e || fields_copy(c->selecting, &e->selecting)) {
+		free(e);
+		return NULL;
+	}
+	e->id = disk_next_id(cache->disk);
+	e->pending = cached_ref(c);
+	return e;
+}
+
+/* Gives the entry to the writer and to the store, or frees it. */
+static bool enter(struct cache *cache, const struct scd_key *key,
+		  struct disk_entry *old, struct disk_entry *e)
+{
+	struct cached *c = e->pending;
+	struct store_stats now;
+
+	e->weight = disk_weight(c, c->body_len);
+	store_stats(cache->ondisk.store, &now);
+	if (e->weight > now.max_weight || !disk_write(cache->disk, e)) {
+		e->pending = NULL;
+		entry_free(e);
+		cached_unref(&c); /* the caller has one more */
+		cache_remove_from_disk(cache, old);
+		return false;
+	}
+	tie(e, c);
+	/* neither fails: it fits */
+	if (old)
+		store_replace(cache->ondisk.store, &old->entry, &e->entry);
+	else
+		store_insert(cache->ondisk.store, &e->entry, key);
+	return true;
+}
+
+bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
+			 struct disk_entry *old, struct cached *c)
+{
+	struct disk_entry *e = make_entry(cache, c);
+
+	if (e)
+		return enter(cache, key, old, e);
+	cache_remove_from_disk(cache, old);
+	return false;
+}
+
+void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
+{
+	if (old)
+		store_remove(cache->ondisk.store, &old->entry);
+}
+
+bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
+			 struct cached *c)
+{
+	if (!old || old->pending || !c->body_of ||
+	    c->body_of->disk_id != old->id)
+		return false;
+	disk_renew(cache->disk, old->id, c);
+	if (c->body_fd < 0)
+		tie(old, c);
+	return true;
+}
+
+/* In the disk's thread. */
+static void written(void *arg, struct disk_entry *e)
+{
+	struct cache *cache = arg;
+	struct cached *c;
+
+	pthread_mutex_lock(&cache->lock);
+	c = e->pending;
+	e->pending = NULL;
+	e->checked = true;
+	if (e->gone)
+		disk_remove(cache->disk, e);
+	else if (e->error)
+		store_remove(cache->ondisk.store, &e->entry);
+	cache_leave(cache);
+	cached_unref(&c);
+}
+
+/* Reading */
+
+bool cache_read(struct cache *cache, const struct scd_key *key,
+		const struct fields *request, struct disk_read *read)
+{
+	struct disk_entry *e;
+	bool reads = false;
+
+	if (!cache->disk)
+		return false;
+	pthread_mutex_lock(&cache->lock);
+	e = cache_match_disk(cache, key, request);
+	if (e && !e->pending) {
+		store_touch(cache->ondisk.store, &e->entry);
+		read->key = *key;
+		read->id = e->id;
+		read->check = !e->checked;
+		read->found = NULL;
+		reads = disk_read(cache->disk, read);
+	}
+	cache_leave(cache);
+	return reads;
+}
+
+void cache_read_cancel(struct cache *cache, struct disk_read *read)
+{
+	disk_read_cancel(cache->disk, read);
+	cached_unref(&read->found);
+}
+
+/* Whether it is the object that is bad, and not only this moment. */
+static bool is_lost(int error)
+{
+	return error == -EBADMSG || error == -EIO || error == -ENOENT;
+}
+
+static void was_lost(struct cache *cache, struct disk_entry *e,
+		     const struct disk_read *read)
+{
+	disk_count_error(cache->disk, read);
+	if (is_lost(read->error))
+		store_remove(cache->ondisk.store, &e->entry);
+}
+
+static void was_found(struct cache *cache, struct disk_entry *e,
+		      const struct disk_read *read)
+{
+	struct cached *c = read->found;
+
+	e->checked = true;
+	if (c->body_fd < 0 && !e->memory &&
+	    !cache_insert(cache, &read->key, c))
+		tie(e, c);
+}
+
+/* In one of the disk's threads. What is gone meanwhile may answer who has asked
+ * for it before, and nobody else. */
+static void was_read(void *arg, struct disk_read *read)
+{
+	struct cache *cache = arg;
+	struct disk_entry *e;
+
+	if (read->found)
+		read->found->place = ADMISSION_DISK;
+	pthread_mutex_lock(&cache->lock);
+	e = find_id(cache, &read->key, read->id);
+	if (e && read->found)
+		was_found(cache, e, read);
+	else if (e)
+		was_lost(cache, e, read);
+	cache_leave(cache);
+}
+
+/* Purging */
+
+size_t cache_drop_from_disk(struct cache *cache, const struct scd_key *key)
+{
+	return store_remove_key(cache->ondisk.store, key);
+}
+
+struct purge_id {
+	struct scd_key key;
+	uint64_t id;
+};
+
+/* What is on disk only, of a part. */
+struct purge_list {
+	struct cache *cache;
+	struct purge_id *at;
+	size_t n, cap;
+	bool no_memory;
+};
+
+static void list_key(void *arg, const struct scd_key *key)
+{
+	struct purge_list *l = arg;
+	struct store_entry *e = store_find(l->cache->ondisk.store, key);
+
+	for (; e && !l->no_memory; e = store_next(e)) {
+		if (l->n == l->cap) {
+			size_t cap = l->cap ? 2 * l->cap : 256;
+			void *at = realloc(l->at, cap * sizeof(*l->at));
+
+			if (!at) {
+				l->no_memory = true;
+				return;
+			}
+			l->at = at;
+			l->cap = cap;
+		}
+		l->at[l->n++] = (struct purge_id){
+			*key, ((struct disk_entry *)e)->id };
+	}
+}
+
+/* The response of that number, with one user; null: unknown. */
+static struct cached *head_of(struct cache *cache, const struct purge_id *p)
+{
+	struct cached *c = NULL;
+	struct disk_entry *e;
+
+	pthread_mutex_lock(&cache->lock);
+	e = find_id(cache, &p->key, p->id);
+	if (e && e->pending)
+		c = cached_ref(e->pending);
+	cache_leave(cache);
+	return c || !e ? c : disk_head(cache->disk, p->id);
+}
+
+static size_t purge_id(struct cache *cache, const struct purge_id *p)
+{
+	struct disk_entry *e;
+	bool there;
+
+	pthread_mutex_lock(&cache->lock);
+	e = find_id(cache, &p->key, p->id);
+	there = e;
+	if (there && e->memory) /* came into memory meanwhile */
+		store_remove(cache->main.store, &e->memory->entry);
+	cache_remove_from_disk(cache, e);
+	cache_leave(cache);
+	return there;
+}
+
+/* One that is found out to be unreadable goes too. */
+size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg)
+{
+	struct purge_list l = { .cache = cache };
+	size_t n = 0;
+
+	pthread_mutex_lock(&cache->lock);
+	store_each_key(cache->ondisk.store, part, list_key, &l);
+	cache_leave(cache);
+	for (size_t i = 0; i < l.n; i++) {
+		struct cached *c = head_of(cache, &l.at[i]);
+
+		if (!c || matches(arg, c))
+			n += purge_id(cache, &l.at[i]);
+		cached_unref(&c);
+	}
+	free(l.at);
+	return n;
+}
+
+bool cache_sync(struct cache *cache, struct disk_sync *sync)
+{
+	if (cache->disk)
+		disk_sync(cache->disk, sync);
+	return cache->disk;
+}
+
+void cache_sync_wait(struct cache *cache, struct disk_sync *sync)
+{
+	if (cache->disk)
+		disk_sync_wait(cache->disk, sync);
+}
+
+/* Life */
+
+static bool same_variant(const struct fields *a, const struct fields *b)
+{
+	return fields_count(a) == fields_count(b) && vary_match(a, b);
+}
+
+/* The newer of two that are for the same requests stays. */
+static void drop_twin(struct cache *cache, const struct scd_key *key,
+		      const struct cached *c)
+{
+	struct store_entry *e = store_find(cache->ondisk.store, key);
+
+	while (e && !same_variant(&((struct disk_entry *)e)->selecting,
+				  c->selecting))
+		e = store_next(e);
+	if (e)
+		store_remove(cache->ondisk.store, e);
+}
+
+static void load_entry(void *arg, struct disk_entry *e, const struct cached *c,
+		       uint64_t body_len)
+{
+	struct cache *cache = arg;
+	struct scd_key key;
+
+	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
+		     strlen(cached_uri(c)), &key);
+	drop_twin(cache, &key, c);
+	e->weight = disk_weight(c, body_len);
+	if (store_insert(cache->ondisk.store, &e->entry, &key))
+		disk_remove(cache->disk, e);
+}
+
+/* A disk that has no room, or fails, is done without; it is not the node's
+ * fault, and not its operator's. */
+static int give_up(struct cache *cache, int err)
+{
+	if (err != -ENOSPC && err != -EIO && err != -EROFS)
+		return err;
+	log_write(LOG_ERROR, "disk", "%s: nothing is kept on disk",
+		  strerror(-err));
+	cache_close_disk(cache);
+	return 0;
+}
+
+uint64_t cache_index_bytes(uint64_t disk_bytes)
+{
+	return INDEX_BYTES + disk_bytes / 2;
+}
+
+int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
+{
+	struct disk_settings disk = {
+		.path = settings->disk_path,
+		.max_index_bytes = cache_index_bytes(settings->disk_bytes),
+		.max_queue_bytes = settings->disk_queue_bytes,
+		.events = { written, was_read, cache },
+	};
+	int err = disk_open(&disk, &cache->disk);
+
+	if (err) {
+		log_write(LOG_ERROR, "disk", "%s: %s", settings->disk_path,
+			  strerror(-err));
+		return give_up(cache, err);
+	}
+	memcpy(cache->hash_secret, settings->hash_secret,
+	       sizeof(cache->hash_secret));
+	cache->ondisk.events.released = released;
+	cache->ondisk.events.weight = weight;
+	err = cache_open_tier(cache, &cache->ondisk, settings->disk_bytes,
+			      eviction_policy_find(settings->policy));
+	if (!err)
+		err = disk_load(cache->disk, load_entry, cache);
+	if (err)
+		return give_up(cache, err);
+	return 0;
+}
+
+void cache_close_disk(struct cache *cache)
+{
+	disk_close(&cache->disk);
+	cache->closing = true;
+	store_free(&cache->ondisk.store);
+	cache->closing = false;
+}
+
+bool cache_disk_stats(struct cache *cache, struct store_stats *store,
+		      struct disk_counters *counters)
+{
+	if (!cache->disk)
+		return false;
+	pthread_mutex_lock(&cache->lock);
+	store_stats(cache->ondisk.store, store);
+	cache_leave(cache);
+	disk_count(cache->disk, counters);
+	return true;
+}

@@ -1,0 +1,104 @@
+/*
+ * Inside the cache: its tiers, which one lock guards.
+ *
+ * An object is in memory, on disk, or both; then each knows the other, until
+ * one of them goes. The catalog has a key as long as any tier does.
+ */
+#ifndef DIGESTD_CACHE_CACHE_INSIDE_H
+#define DIGESTD_CACHE_CACHE_INSIDE_H
+
+#include <pthread.h>
+
+#include "digestd/cache/cache.h"
+#include "digestd/core/catalog.h"
+#include "digestd/disk/disk.h"
+
+/* A store, and what hears of it. */
+struct tier {
+	struct cache *cache;
+	struct store *store; /* null: there is none */
+	struct store_events events;
+};
+
+struct cache {
+	pthread_mutex_t lock; /* guards stores, catalog, leaving */
+	struct tier main;
+	struct tier ram;	     /* of what is on probation */
+	struct tier ondisk;	     /* of struct disk_entry */
+	uint64_t max_bytes, ram_bytes; /* of the first two, and of that */
+	struct cached *moving;	     /* from one to the other */
+	struct admitter *admitter;   /* null: all goes to the main one */
+	struct catalog *catalog;
+	struct cached *leaving;
+	struct disk *disk; /* null: there is none */
+	uint8_t hash_secret[16]; /* for the keys of what is on disk */
+	bool closing;
+	uint64_t purges; /* changed atomically */
+};
+
+/* Makes a tier's store. */
+int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
+		    const struct eviction_policy *policy);
+
+/* For the catalog, which hears of a key once. */
+void cache_key_added(void *arg, const struct scd_key *key);
+void cache_key_removed(void *arg, const struct scd_key *key);
+
+/* Unlocks, and gives up what has left the stores meanwhile. */
+void cache_leave(struct cache *cache);
+
+/* What a response weighs in a store, but for its body. */
+size_t cache_head_weight(const struct cached *c);
+
+/* Puts a response into the main store; with the lock. Returns 0 or -E2BIG. */
+int cache_insert(struct cache *cache, const struct scd_key *key,
+		 struct cached *c);
+
+/*
+ * The disk tier, in cache_disk.c; with the lock, unless said otherwise. All but
+ * the first three need one.
+ */
+
+/* Opens it, and finds what is there; without the lock. */
+int cache_open_disk(struct cache *cache, const struct cache_settings *settings);
+
+/* To how many bytes the index of so much on disk may grow; of anything. */
+uint64_t cache_index_bytes(uint64_t disk_bytes);
+
+/* Writes what is waiting, and closes; without the lock. */
+void cache_close_disk(struct cache *cache);
+
+/* The variant on disk that is for a request; null: none. */
+struct disk_entry *cache_match_disk(const struct cache *cache,
+				    const struct scd_key *key,
+				    const struct fields *request);
+
+/*
+ * Writes an object to the disk, where it was found worth it, in place of `old`
+ * (null: nothing). Returns whether that will be tried; if not, `old` is gone.
+ */
+bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
+			 struct disk_entry *old, struct cached *c);
+
+/* Removes `old` (null is allowed) from the disk: it is out of date. */
+void cache_remove_from_disk(struct cache *cache, struct disk_entry *old);
+
+/*
+ * A response that a 304 has confirmed: when its body is that of `old`, only the
+ * record is written. Returns whether that is so.
+ */
+bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
+			 struct cached *c);
+
+/* What leaves memory is on disk only. */
+void cache_part_from_disk(struct cached *c);
+
+/* Removes all of a key that is on disk only; returns how many. */
+size_t cache_drop_from_disk(struct cache *cache, const struct scd_key *key);
+
+/* Removes what matches in a part of what is on disk only; without the lock. */
+size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
+			bool (*matches)(void *arg, const struct cached *c),
+			void *arg);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * An HTTP client in a loop: fetches one resource a time, many at once.
+ *
+ * Connections are kept and used again. Nothing happens behind the caller's
+ * back: no redirects, no decompression, no proxies from the environment, no
+ * fields but those given (and Host where it is missing), no Expect.
+ *
+ * What comes is checked: malformed fields, two lengths that differ, headers
+ * beyond the limit end a fetch as FETCH_BAD; a body that breaks off is never
+ * FETCH_COMPLETE. How it is done is a way's business (fetch_way.h).
+ *
+ * Callbacks run from the loop, never inside a fetch_* call. They may call any
+ * fetch_* function, also fetch_cancel() on their own fetch.
+ */
+#ifndef DIGESTD_FETCH_FETCH_H
+#define DIGESTD_FETCH_FETCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct fetch;
+struct fetcher;
+struct fields;
+struct loop;
+struct tls_client;
+
+enum fetch_result {
+	FETCH_COMPLETE,   /* header and body are whole */
+	FETCH_TRUNCATED,  /* broke off after the header */
+	FETCH_TIMEOUT,    /* a time limit passed, or it was too slow */
+	FETCH_NOCONNECT,  /* no such host, refused, unreachable */
+	FETCH_UNTRUSTED,  /* no TLS with it: above all, a certificate of whom
+			     nobody knows, of another, or out of date */
+	FETCH_REFUSED,    /* no public address, see fetcher_public_only() */
+	FETCH_BAD,        /* not HTTP, or against its rules, or no answer */
+	FETCH_NOMEM,      /* out of memory */
+};
+
+struct fetch_limits {
+	unsigned connect_ms;      /* name lookup and connection; > 0 */
+	unsigned first_byte_ms;   /* from start to the end of the header; > 0 */
+	unsigned total_ms;        /* everything; 0: no limit */
+	unsigned low_rate;        /* [bytes/s]; 0: no limit */
+	unsigned low_rate_s;      /* below low_rate for so long is a timeout */
+	size_t max_header_bytes;  /* of the response; > 0 */
+};
+
+/* The body of a request that is sent piece by piece. */
+struct fetch_upload {
+	int64_t len; /* -1: unknown, sent chunked */
+
+	/*
+	 * Copies up to cap bytes of it; returns their number, FETCH_MORE when
+	 * there are none now (then fetch_resume_upload()), FETCH_EOF at the
+	 * end, FETCH_GIVE_UP to end the fetch.
+	 */
+	ssize_t (*read)(void *arg, void *buf, size_t cap);
+};
+
+enum { FETCH_EOF = 0, FETCH_MORE = -1, FETCH_GIVE_UP = -2 };
+
+/* All strings and the fields are copied where they are needed longer. */
+struct fetch_request {
+	const char *method;         /* a token */
+	const char *url;            /* "http://host:port/path": where to go */
+	const char *target;         /* the request target to send as it is, e.g.
+				       an absolute URL to a proxy; null: url */
+	const struct fields *fields; /* may be null */
+	const struct fetch_limits *limits;
+	const struct fetch_upload *upload; /* null: no body */
+	struct tls_client *tls;     /* for https; the fetch holds a reference.
+				       Null: TLS 1.2, the system's trust */
+};
+
+struct fetch_timing {
+	unsigned connect_ms;    /* until connected; 0 on a kept connection */
+	unsigned first_byte_ms; /* until the header was complete */
+	unsigned total_ms;
+};
+
+struct fetch_done {
+	enum fetch_result result;
+	bool ended_by_close; /* the body had no length of its own: COMPLETE may
+				hide a truncation */
+	bool connected;      /* the request may have been sent */
+	struct fetch_timing timing;
+};
+
+struct fetch_callbacks {
+	/*
+	 * The final response's header. `fields` is lent for the call and holds
+	 * all fields, in order, as they came. body_len: the length it
+	 * announces, or -1. Null is allowed.
+	 */
+	void (*on_headers)(void *arg, struct fetch *f, unsigned status,
+			   const struct fields *fields, int64_t body_len);
+
+	/*
+	 * Bytes of the body. Returns true when they were taken; false pauses:
+	 * the same bytes come again after fetch_resume(). Null: thrown away.
+	 */
+	bool (*on_body)(void *arg, struct fetch *f, const void *data,
+			size_t len);
+
+	/* The end, exactly once unless cancelled; f is gone after it. */
+	void (*on_done)(void *arg, struct fetch *f,
+			const struct fetch_done *done);
+};
+
+/*
+ * Makes a fetcher in a loop, with at most max_per_host connections to one
+ * host and port by each way (0: no limit; further fetches wait for one).
+ * Returns 0 or -ENOMEM. The first one in a process also sets up the library
+ * below, which is not safe against other threads doing so: make it before
+ * starting threads, or call fetch_global_init() there.
+ */
+int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out);
+
+/*
+ * From now on refuses targets whose address is loopback, private, link-local
+ * or otherwise not public, however it is spelt. For a whole fetcher, before its
+ * first fetch: kept connections are shared by all its fetches.
+ */
+void fetcher_public_only(struct fetcher *fetcher);
+
+/* Cancels what is under way and frees; *fetcher becomes null. */
+void fetcher_free(struct fetcher **fetcher);
+
+/* Once in a process, before there are threads. Returns 0 or -ENOMEM. */
+int fetch_global_init(void);
+
+/*
+ * Starts a fetch. `callbacks` is borrowed for its life. Returns 0, -EINVAL for
+ * a request with bytes that must not be sent (CR, LF, NUL, no token), or
+ * -ENOMEM; every other failure comes through on_done().
+ */
+int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
+		const struct fetch_callbacks *callbacks, void *arg,
+		struct fetch **out);
+
+/* Goes on after on_body() returned false. */
+void fetch_resume(struct fetch *f);
+
+/* There is more to send after read() returned FETCH_MORE, or its end. */
+void fetch_resume_upload(struct fetch *f);
+
+/*
+ * Ends a fetch; no callback follows, and *f becomes null. Null is allowed. Its
+ * connection is closed unless the response was complete.
+ */
+void fetch_cancel(struct fetch **f);
+
+#endif

@@ -1,0 +1,660 @@
+/*
+ * Fetching over libcurl's multi interface: curl says which descriptors to
+ * watch and when to be called, the loop calls it, and what has ended is
+ * collected after each call.
+ *
+ * Curl must not be called from its own callbacks, so resuming and cancelling
+ * are put off to the end of the loop's turn. A cancelled fetch is deaf at once.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/core/response.h"
+#include "digestd/fetch/fetch_tls.h"
+#include "digestd/fetch/fetch_way.h"
+#include "digestd/os/address.h"
+#include "digestd/os/loop.h"
+
+enum {
+	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
+	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
+	FIELD_LINE_MAX = 16384,    /* of a request's field */
+	CANCELLED = -1,            /* beside enum fetch_result */
+	NOT_FAILED = -2,
+};
+
+/* A descriptor that curl wants watched. */
+struct fetch_socket {
+	struct loop_watch watch;
+	struct fetch_means *means;
+};
+
+struct fetch_means {
+	struct loop *loop;
+	CURLM *multi;
+	struct loop_timer timer;
+	struct fetch *fetches;
+	bool public_only;
+};
+
+struct transfer {
+	struct fetch fetch; /* first: what fetch.h hands out */
+	struct fetch_means *means;
+	CURL *easy;
+	struct curl_slist *lines;
+	struct fetch_tls tls;
+	const struct fetch_callbacks *callbacks;
+	void *arg;
+	ssize_t (*read)(void *arg, void *buf, size_t cap);
+	size_t header_left; /* bytes of header still allowed */
+	struct fields fields;
+	unsigned status;
+	bool has_body;      /* the response may have one */
+	bool headers_done;
+	bool ended_by_close;
+	bool launched;      /* curl has it */
+	bool refused;       /* an address was not public */
+	int failure;        /* enum fetch_result, or as above */
+	struct loop_timer first_byte;
+	struct loop_call later; /* resume or reap */
+};
+
+static struct transfer *transfer_of(struct fetch *f)
+{
+	return (struct transfer *)f;
+}
+
+int fetch_curl_global_init(void)
+{
+	return curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : 0;
+}
+
+static void transfer_free(struct transfer *f)
+{
+	struct fetch_means *means = f->means;
+
+	fetch_unlist(&f->fetch);
+	if (f->launched)
+		curl_multi_remove_handle(means->multi, f->easy);
+	loop_timer_clear(means->loop, &f->first_byte);
+	loop_undefer(means->loop, &f->later);
+	curl_easy_cleanup(f->easy);
+	curl_slist_free_all(f->lines);
+	fetch_tls_free(&f->tls);
+	fields_free(&f->fields);
+	free(f);
+}
+
+/* The end of a fetch */
+
+static unsigned info_ms(CURL *easy, CURLINFO what)
+{
+	curl_off_t us = 0;
+
+	curl_easy_getinfo(easy, what, &us);
+	return (unsigned)((us + 999) / 1000);
+}
+
+static enum fetch_result result_of(const struct transfer *f, CURLcode code)
+{
+	if (f->failure >= 0)
+		return (enum fetch_result)f->failure;
+	if (f->tls.refused)
+		return FETCH_UNTRUSTED;
+	switch (code) {
+	case CURLE_OK:
+		return f->headers_done ? FETCH_COMPLETE : FETCH_BAD;
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_CONNECT:
+		return f->refused ? FETCH_REFUSED : FETCH_NOCONNECT;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return FETCH_UNTRUSTED;
+	case CURLE_OPERATION_TIMEDOUT:
+		return FETCH_TIMEOUT;
+	case CURLE_OUT_OF_MEMORY:
+		return FETCH_NOMEM;
+	default:
+		return f->headers_done ? FETCH_TRUNCATED : FETCH_BAD;
+	}
+}
+
+static void finish(struct transfer *f, CURLcode code)
+{
+	struct fetch_done done = {
+		.result = result_of(f, code),
+		.ended_by_close = f->ended_by_close,
+		.timing = {
+			.connect_ms = info_ms(f->easy, CURLINFO_CONNECT_TIME_T),
+			.first_byte_ms = info_ms(
+				f->easy, CURLINFO_STARTTRANSFER_TIME_T),
+			.total_ms = info_ms(f->easy, CURLINFO_TOTAL_TIME_T),
+		},
+	};
+	const struct fetch_callbacks *callbacks = f->callbacks;
+	void *arg = f->arg;
+	long sent = 0;
+
+	if (f->failure == CANCELLED)
+		return; /* the deferred call frees it */
+	curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
+	done.connected = sent > 0;
+	f->failure = CANCELLED; /* a cancel from the callback finds it ended */
+	callbacks->on_done(arg, &f->fetch, &done);
+	transfer_free(f);
+}
+
+static void collect(struct fetch_means *means)
+{
+	CURLMsg *msg;
+	int left;
+
+	while ((msg = curl_multi_info_read(means->multi, &left))) {
+		struct transfer *f = NULL;
+
+		if (msg->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &f);
+		finish(f, msg->data.result);
+	}
+}
+
+/* Curl in the loop */
+
+static void socket_ready(void *arg, unsigned events)
+{
+	struct fetch_socket *s = arg;
+	struct fetch_means *means = s->means;
+	int mask = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
+		   (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0) |
+		   (events & LOOP_HANGUP ? CURL_CSELECT_IN : 0);
+	int running;
+
+	curl_multi_socket_action(means->multi, s->watch.fd, mask, &running);
+	collect(means);
+}
+
+static void timer_fired(void *arg)
+{
+	struct fetch_means *means = arg;
+	int running;
+
+	curl_multi_socket_action(means->multi, CURL_SOCKET_TIMEOUT, 0,
+				 &running);
+	collect(means);
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *arg)
+{
+	struct fetch_means *means = arg;
+
+	(void)multi;
+	if (timeout_ms < 0)
+		loop_timer_clear(means->loop, &means->timer);
+	else
+		loop_timer_set(means->loop, &means->timer,
+			       loop_now_ms(means->loop) + timeout_ms,
+			       timer_fired, means);
+	return 0;
+}
+
+static int watch_socket(struct fetch_means *means, curl_socket_t fd,
+			unsigned events)
+{
+	struct fetch_socket *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	s->means = means;
+	if (loop_watch(means->loop, &s->watch, fd, events, socket_ready, s)) {
+		free(s);
+		return -1;
+	}
+	curl_multi_assign(means->multi, fd, s);
+	return 0;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
+		     void *socket_arg)
+{
+	struct fetch_means *means = arg;
+	struct fetch_socket *s = socket_arg;
+	unsigned events = (what & CURL_POLL_IN ? LOOP_READ : 0u) |
+			  (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (s)
+			loop_unwatch(means->loop, &s->watch);
+		free(s);
+		return 0;
+	}
+	if (s)
+		return loop_rewatch(means->loop, &s->watch, events) ? -1 : 0;
+	return watch_socket(means, fd, events);
+}
+
+static int open_means(struct loop *loop, unsigned max_per_host,
+		      struct fetch_means **out)
+{
+	struct fetch_means *means = calloc(1, sizeof(*means));
+
+	if (!means)
+		return -ENOMEM;
+	means->loop = loop;
+	means->multi = curl_multi_init();
+	if (!means->multi) {
+		free(means);
+		return -ENOMEM;
+	}
+	curl_multi_setopt(means->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(means->multi, CURLMOPT_SOCKETDATA, means);
+	curl_multi_setopt(means->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(means->multi, CURLMOPT_TIMERDATA, means);
+	curl_multi_setopt(means->multi, CURLMOPT_PIPELINING,
+			  CURLPIPE_NOTHING);
+	curl_multi_setopt(means->multi, CURLMOPT_MAXCONNECTS,
+			  (long)KEPT_CONNECTIONS);
+	curl_multi_setopt(means->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+			  (long)max_per_host);
+	*out = means;
+	return 0;
+}
+
+static void public_only(struct fetch_means *means)
+{
+	means->public_only = true;
+}
+
+static void close_means(struct fetch_means *means)
+{
+	if (!means)
+		return;
+	while (means->fetches)
+		transfer_free(transfer_of(means->fetches));
+	curl_multi_cleanup(means->multi);
+	loop_timer_clear(means->loop, &means->timer);
+	free(means);
+}
+
+/* The response's header */
+
+static size_t fail(struct transfer *f, enum fetch_result result)
+{
+	if (f->failure == NOT_FAILED)
+		f->failure = (int)result;
+	return 0; /* which ends the transfer */
+}
+
+/* "HTTP/1.1 200 OK": returns the status, 0 when it is none. */
+static unsigned parse_status(const char *line, size_t len)
+{
+	const char *at = memchr(line, ' ', len);
+	unsigned status = 0;
+
+	if (!at || line + len - at < 4)
+		return 0;
+	for (int i = 1; i <= 3; i++) {
+		if (at[i] < '0' || at[i] > '9')
+			return 0;
+		status = status * 10 + (unsigned)(at[i] - '0');
+	}
+	return status >= 100 ? status : 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Takes a "Name: value" line; refuses folded and malformed ones. */
+static int take_field(struct transfer *f, const char *line, size_t len)
+{
+	struct field_part name, value;
+
+	len -= len && line[len - 1] == '\n';
+	len -= len && line[len - 1] == '\r';
+	if (response_field(line, len, &name, &value))
+		return -EINVAL;
+	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
+}
+
+static void resume(struct fetch *fetch);
+
+static size_t end_header(struct transfer *f, size_t len)
+{
+	struct response_framing framing;
+
+	if (f->status < 200) { /* an interim response: the real one follows */
+		if (f->status == 101)
+			return fail(f, FETCH_BAD);
+		fields_clear(&f->fields);
+		return len;
+	}
+	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
+					 &framing))
+		return fail(f, FETCH_BAD);
+	f->ended_by_close = framing.by_close;
+	f->headers_done = true;
+	loop_timer_clear(f->means->loop, &f->first_byte);
+	if (f->callbacks->on_headers)
+		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
+					 &f->fields, framing.body_len);
+	/* after an error libcurl sends no more of an upload, but would wait
+	 * for ever for the end of its pause */
+	if (f->read)
+		resume(&f->fetch);
+	return f->failure == NOT_FAILED ? len : 0;
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+	struct transfer *f = arg;
+	size_t len = size * count;
+
+	if (f->failure != NOT_FAILED)
+		return 0;
+	if (f->headers_done)
+		return len; /* trailers are of no use here */
+	if (len > f->header_left)
+		return fail(f, FETCH_BAD);
+	f->header_left -= len;
+	if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
+		f->status = parse_status(line, len);
+		return f->status ? len : fail(f, FETCH_BAD);
+	}
+	if (is_blank(line[0]) && len <= 2)
+		return end_header(f, len);
+	return take_field(f, line, len) ? fail(f, FETCH_BAD) : len;
+}
+
+static size_t on_write(char *data, size_t size, size_t count, void *arg)
+{
+	struct transfer *f = arg;
+	size_t len = size * count;
+	bool taken;
+
+	if (f->failure != NOT_FAILED)
+		return 0;
+	if (!f->headers_done)
+		return fail(f, FETCH_BAD);
+	taken = !f->callbacks->on_body ||
+		f->callbacks->on_body(f->arg, &f->fetch, data, len);
+	if (f->failure != NOT_FAILED)
+		return 0;
+	return taken ? len : CURL_WRITEFUNC_PAUSE;
+}
+
+static size_t on_read(char *buf, size_t size, size_t count, void *arg)
+{
+	struct transfer *f = arg;
+	ssize_t n;
+
+	if (f->failure != NOT_FAILED)
+		return CURL_READFUNC_ABORT;
+	n = f->read(f->arg, buf, size * count);
+	if (n == FETCH_MORE)
+		return CURL_READFUNC_PAUSE;
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+static curl_socket_t on_open(void *arg, curlsocktype purpose,
+			     struct curl_sockaddr *addr)
+{
+	struct transfer *f = arg;
+
+	if (purpose != CURLSOCKTYPE_IPCXN)
+		return CURL_SOCKET_BAD;
+	if (f->means->public_only && !address_is_public(&addr->addr)) {
+		f->refused = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(addr->family, addr->socktype | SOCK_CLOEXEC,
+		      addr->protocol);
+}
+
+/* The request */
+
+static int add_line(struct transfer *f, const char *line)
+{
+	struct curl_slist *lines = curl_slist_append(f->lines, line);
+
+	if (!lines)
+		return -ENOMEM;
+	f->lines = lines;
+	return 0;
+}
+
+static int add_field(struct transfer *f, const struct field *field)
+{
+	char line[FIELD_LINE_MAX];
+	int n;
+
+	/* an empty value is spelt so; "Name:" would mean: do not send it */
+	n = *field->value ? snprintf(line, sizeof(line), "%s: %s", field->name,
+				     field->value) :
+			    snprintf(line, sizeof(line), "%s;", field->name);
+	return n < FIELD_LINE_MAX ? add_line(f, line) : -EINVAL;
+}
+
+static int add_fields(struct transfer *f, const struct fetch_request *r)
+{
+	bool accept = false;
+	int err = add_line(f, "Expect:");
+
+	for (size_t i = 0; !err && r->fields && i < fields_count(r->fields);
+	     i++) {
+		const struct field *field = fields_at(r->fields, i);
+
+		accept = accept || !strcasecmp(field->name, "accept");
+		if (!fetch_is_framing(field->name))
+			err = add_field(f, field);
+	}
+	if (!err && !accept)
+		err = add_line(f, "Accept:");
+	/* a method that expects a body is told that there is none */
+	if (!err && !r->upload &&
+	    (!strcmp(r->method, "POST") || !strcmp(r->method, "PUT") ||
+	     !strcmp(r->method, "PATCH")))
+		err = add_line(f, "Content-Length: 0");
+	return err;
+}
+
+static void set_limits(CURL *easy, const struct fetch_limits *limits)
+{
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+			 (long)limits->connect_ms);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limits->total_ms);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)limits->low_rate);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
+			 (long)limits->low_rate_s);
+}
+
+static void set_callbacks(struct transfer *f)
+{
+	CURL *easy = f->easy;
+
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, f);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, f);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, f);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, f);
+}
+
+/* What is the same for every fetch: no help that was not asked for. */
+static void set_manners(CURL *easy)
+{
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+			 (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
+}
+
+static void set_method(struct transfer *f, const struct fetch_request *r)
+{
+	CURL *easy = f->easy;
+
+	f->has_body = strcmp(r->method, "HEAD") != 0;
+	curl_easy_setopt(easy, CURLOPT_NOBODY, f->has_body ? 0L : 1L);
+	if (f->has_body)
+		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, r->method);
+	if (r->upload) {
+		f->read = r->upload->read;
+		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
+				 (curl_off_t)r->upload->len);
+		curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(easy, CURLOPT_READDATA, f);
+	}
+	/* only what may be repeated goes out on a connection that may just be
+	 * closing: curl would send it again */
+	if (strcmp(r->method, "GET") != 0 && f->has_body)
+		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+}
+
+static int set_up(struct transfer *f, const struct fetch_request *r)
+{
+	int err = add_fields(f, r);
+
+	if (err)
+		return err;
+	set_manners(f->easy);
+	set_callbacks(f);
+	set_limits(f->easy, r->limits);
+	set_method(f, r);
+	err = fetch_tls_set(&f->tls, f->easy, r->url, r->tls);
+	if (err)
+		return err;
+	curl_easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->lines);
+	if (r->target && curl_easy_setopt(f->easy, CURLOPT_REQUEST_TARGET,
+					  r->target))
+		return -ENOMEM;
+	return curl_easy_setopt(f->easy, CURLOPT_URL, r->url) ? -ENOMEM : 0;
+}
+
+static void first_byte_late(void *arg)
+{
+	struct transfer *f = arg;
+
+	fail(f, FETCH_TIMEOUT);
+	finish(f, CURLE_OPERATION_TIMEDOUT);
+}
+
+static void run_launch(void *arg)
+{
+	struct transfer *f = arg;
+
+	f->launched = true;
+	if (curl_multi_add_handle(f->means->multi, f->easy))
+		finish(f, CURLE_OUT_OF_MEMORY);
+}
+
+/* The launch is put off too: a callback of curl's may have brought us here. */
+static void prepare_launch(struct transfer *f, unsigned first_byte_ms)
+{
+	struct fetch_means *means = f->means;
+
+	fetch_list(&means->fetches, &f->fetch);
+	loop_timer_set(means->loop, &f->first_byte,
+		       loop_now_ms(means->loop) + first_byte_ms,
+		       first_byte_late, f);
+	f->later.run = run_launch;
+	loop_defer(means->loop, &f->later);
+}
+
+static bool takes(const struct fetch_request *request)
+{
+	(void)request;
+	return true;
+}
+
+static int start(struct fetch_means *means,
+		 const struct fetch_request *request,
+		 const struct fetch_callbacks *callbacks, void *arg,
+		 struct fetch **out)
+{
+	struct transfer *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->fetch.way = &fetch_way_curl;
+	f->means = means;
+	f->callbacks = callbacks;
+	f->arg = arg;
+	f->failure = NOT_FAILED;
+	f->header_left = request->limits->max_header_bytes;
+	fields_init(&f->fields);
+	f->later.arg = f;
+	f->easy = curl_easy_init();
+	err = f->easy ? set_up(f, request) : -ENOMEM;
+	if (err) {
+		transfer_free(f);
+		return err;
+	}
+	prepare_launch(f, request->limits->first_byte_ms);
+	*out = &f->fetch;
+	return 0;
+}
+
+static void run_resume(void *arg)
+{
+	struct transfer *f = arg;
+	struct fetch_means *means = f->means;
+
+	curl_easy_pause(f->easy, CURLPAUSE_CONT);
+	collect(means);
+}
+
+static void resume(struct fetch *fetch)
+{
+	struct transfer *f = transfer_of(fetch);
+
+	if (f->failure != NOT_FAILED || !f->launched)
+		return;
+	f->later.run = run_resume;
+	loop_defer(f->means->loop, &f->later);
+}
+
+static void run_reap(void *arg)
+{
+	transfer_free(arg);
+}
+
+static void cancel(struct fetch *fetch)
+{
+	struct transfer *f = transfer_of(fetch);
+
+	if (f->failure == CANCELLED)
+		return;
+	f->failure = CANCELLED;
+	loop_timer_clear(f->means->loop, &f->first_byte);
+	loop_undefer(f->means->loop, &f->later);
+	f->later.run = run_reap;
+	loop_defer(f->means->loop, &f->later);
+}
+
+const struct fetch_way fetch_way_curl = {
+	.open = open_means,
+	.close = close_means,
+	.public_only = public_only,
+	.takes = takes,
+	.start = start,
+	.resume = resume,
+	.resume_upload = resume,
+	.cancel = cancel,
+};

@@ -1,0 +1,651 @@
+/*
+ * The pool: hosts in a hash table, each with its addresses, its idle
+ * connections and who waits; all idle connections by age in one list.
+ *
+ * What was asked for is worked off from the loop (run_host), never inside a
+ * call, so nobody is called back from where he calls.
+ */
+#include "digestd/fetch/fetch_pool.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "digestd/os/address.h"
+#include "digestd/os/resolver.h"
+
+enum {
+	IDLE_MAX = 512,          /* connections kept */
+	IDLE_MS = 60000,         /* for so long; servers close earlier */
+	SWEEP_MS = 5000,
+	NAME_FRESH_MS = 60000,   /* what name servers mostly allow */
+	NAME_USABLE_MS = 300000, /* while it is looked up anew */
+	TRY_MIN_MS = 200,        /* before the next address is tried */
+	BUCKETS = 256,
+	HOSTS_MAX = 4096,        /* more: those not in use go at once */
+};
+
+struct pool_host {
+	struct pool_host *next;
+	struct pool *pool;
+	struct pool_conn *idle; /* the one used last first */
+	struct pool_want *waiting, **waiting_end;
+	unsigned nconns; /* of whatever state */
+	struct loop_call run;
+	struct resolver_query *query;
+	struct resolver_answer at;
+	size_t first;  /* of its addresses, to try */
+	bool numeric;  /* needs no lookup, ever */
+	int64_t resolved_ms, used_ms;
+	unsigned port;
+	char name[POOL_HOST_MAX + 1];
+};
+
+struct pool {
+	struct loop *loop;
+	unsigned max_per_host;
+	bool public_only;
+	struct resolver *resolver; /* made for the first name */
+	struct pool_host *hosts[BUCKETS];
+	size_t nhosts, nidle;
+	struct pool_conn *oldest, *newest; /* idle */
+	struct loop_timer sweep;
+};
+
+static void sweep(void *arg);
+
+static void arm_sweep(struct pool *pool)
+{
+	if (!pool->sweep.link)
+		loop_timer_set(pool->loop, &pool->sweep,
+			       loop_now_ms(pool->loop) + SWEEP_MS, sweep,
+			       pool);
+}
+
+/* Idle connections */
+
+static void list_idle(struct pool *pool, struct pool_conn *c)
+{
+	struct pool_host *host = c->host;
+
+	c->next = host->idle;
+	c->link = &host->idle;
+	if (c->next)
+		c->next->link = &c->next;
+	host->idle = c;
+	c->newer = NULL;
+	c->older = pool->newest;
+	*(c->older ? &c->older->newer : &pool->oldest) = c;
+	pool->newest = c;
+	pool->nidle++;
+}
+
+static void unlist_idle(struct pool *pool, struct pool_conn *c)
+{
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	*(c->older ? &c->older->newer : &pool->oldest) = c->newer;
+	*(c->newer ? &c->newer->older : &pool->newest) = c->older;
+	c->next = c->older = c->newer = NULL;
+	c->link = NULL;
+	pool->nidle--;
+}
+
+static void close_socket(struct pool *pool, struct pool_conn *c)
+{
+	int fd = c->watch.fd;
+
+	loop_unwatch(pool->loop, &c->watch);
+	if (fd >= 0)
+		close(fd);
+	c->watch.fd = -1;
+}
+
+void pool_close(struct pool *pool, struct pool_conn *conn)
+{
+	struct pool_host *host = conn->host;
+
+	if (conn->link)
+		unlist_idle(pool, conn);
+	close_socket(pool, conn);
+	free(conn);
+	host->nconns--;
+	if (host->waiting)
+		loop_defer(pool->loop, &host->run);
+}
+
+int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events)
+{
+	int err;
+
+	if (conn->watch.active && events == conn->events)
+		return 0;
+	if (!events) { /* a broken connection would be reported again and
+			  again */
+		loop_unwatch(pool->loop, &conn->watch);
+		return 0;
+	}
+	err = conn->watch.active ?
+		      loop_rewatch(pool->loop, &conn->watch, events) :
+		      loop_watch(pool->loop, &conn->watch, conn->watch.fd,
+				 events, conn->watch.ready, conn);
+	if (!err)
+		conn->events = events;
+	return err;
+}
+
+void pool_use(struct pool_conn *conn,
+	      void (*ready)(void *arg, unsigned events), void *arg)
+{
+	conn->ready = ready;
+	conn->arg = arg;
+}
+
+void pool_keep(struct pool *pool, struct pool_conn *conn)
+{
+	struct pool_host *host = conn->host;
+
+	conn->ready = NULL;
+	conn->idle_since_ms = loop_now_ms(pool->loop);
+	if (pool_watch(pool, conn, LOOP_READ)) {
+		pool_close(pool, conn);
+		return;
+	}
+	list_idle(pool, conn);
+	if (pool->nidle > IDLE_MAX)
+		pool_close(pool, pool->oldest);
+	arm_sweep(pool);
+	if (host->waiting)
+		loop_defer(pool->loop, &host->run);
+}
+
+static struct pool_conn *take_idle(struct pool *pool, struct pool_host *host)
+{
+	struct pool_conn *c = host->idle;
+
+	unlist_idle(pool, c);
+	c->reused = true;
+	return c;
+}
+
+/* Who waits */
+
+static void enqueue(struct pool_host *host, struct pool_want *want)
+{
+	want->host = host;
+	want->next = NULL;
+	want->link = host->waiting_end;
+	*host->waiting_end = want;
+	host->waiting_end = &want->next;
+}
+
+static void dequeue(struct pool_host *host, struct pool_want *want)
+{
+	*want->link = want->next;
+	if (want->next)
+		want->next->link = want->link;
+	else
+		host->waiting_end = want->link;
+	want->next = NULL;
+	want->link = NULL;
+}
+
+/* It waits no more, for whatever it was. */
+static void settle(struct pool *pool, struct pool_want *want)
+{
+	if (want->link)
+		dequeue(want->host, want);
+	loop_timer_clear(pool->loop, &want->timer);
+	want->host = NULL;
+	want->conn = NULL;
+	want->deadline_ms = 0;
+}
+
+static void give(struct pool *pool, struct pool_want *want,
+		 struct pool_conn *c)
+{
+	settle(pool, want);
+	c->want = NULL;
+	want->got(want, c);
+}
+
+static void refuse(struct pool *pool, struct pool_want *want,
+		   enum fetch_result result)
+{
+	settle(pool, want);
+	want->failed(want, result);
+}
+
+/* All who wait now; whoever is told may ask again. */
+static void refuse_all(struct pool_host *host, enum fetch_result result)
+{
+	size_t n = 0;
+
+	for (struct pool_want *w = host->waiting; w; w = w->next)
+		n++;
+	while (n-- && host->waiting)
+		refuse(host->pool, host->waiting, result);
+}
+
+void pool_forget(struct pool *pool, struct pool_want *want)
+{
+	struct pool_conn *conn = want->conn;
+
+	if (!want->host)
+		return;
+	settle(pool, want);
+	if (conn)
+		pool_close(pool, conn);
+}
+
+/* Connecting */
+
+static void connect_failed(struct pool *pool, struct pool_conn *c,
+			   enum fetch_result result)
+{
+	struct pool_want *want = c->want;
+	struct pool_host *host = c->host;
+
+	/* the name may stand for others by now */
+	if (host->resolved_ms > loop_now_ms(pool->loop) - NAME_FRESH_MS)
+		host->resolved_ms = loop_now_ms(pool->loop) - NAME_FRESH_MS;
+	pool_close(pool, c);
+	refuse(pool, want, result);
+}
+
+static void conn_ready(void *arg, unsigned events);
+
+/* Begins to connect to one address. Returns 0, or -1 when that cannot be. */
+static int try_address(struct pool *pool, struct pool_conn *c,
+		       const union resolver_address *to)
+{
+	static const int on = 1;
+	socklen_t len = to->any.sa_family == AF_INET6 ? sizeof(to->in6) :
+							sizeof(to->in4);
+
+	if (pool->public_only && !address_is_public(&to->any)) {
+		c->refused = true;
+		return -1;
+	}
+	c->watch.fd = socket(to->any.sa_family,
+			     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->watch.fd < 0)
+		return -1;
+	setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if ((connect(c->watch.fd, &to->any, len) && errno != EINPROGRESS) ||
+	    loop_watch(pool->loop, &c->watch, c->watch.fd, LOOP_WRITE,
+		       conn_ready, c)) {
+		close_socket(pool, c);
+		return -1;
+	}
+	c->events = LOOP_WRITE;
+	return 0;
+}
+
+static void want_late(void *arg);
+
+/* When to give this address up: each gets its share of the time. */
+static int64_t try_until(const struct pool *pool, const struct pool_want *want,
+			 size_t others)
+{
+	int64_t left = want->deadline_ms - loop_now_ms(pool->loop);
+	int64_t share = left / (int64_t)(others + 1);
+
+	if (share < TRY_MIN_MS)
+		share = TRY_MIN_MS;
+	return want->deadline_ms - left + (share < left ? share : left);
+}
+
+static void try_next(struct pool *pool, struct pool_conn *c)
+{
+	struct pool_host *host = c->host;
+	size_t n = host->at.n;
+
+	while (c->tried < n) {
+		c->address = (host->first + c->tried++) % n;
+		if (!try_address(pool, c, &host->at.addresses[c->address])) {
+			loop_timer_set(pool->loop, &c->want->timer,
+				       try_until(pool, c->want, n - c->tried),
+				       want_late, c->want);
+			return;
+		}
+	}
+	connect_failed(pool, c, c->refused ? FETCH_REFUSED : FETCH_NOCONNECT);
+}
+
+static void want_late(void *arg)
+{
+	struct pool_want *want = arg;
+	struct pool *pool = want->host->pool;
+	struct pool_conn *c = want->conn;
+
+	if (!c) {
+		refuse(pool, want, FETCH_TIMEOUT);
+	} else if (c->tried < c->host->at.n &&
+		   loop_now_ms(pool->loop) < want->deadline_ms) {
+		close_socket(pool, c);
+		try_next(pool, c);
+	} else {
+		connect_failed(pool, c, FETCH_TIMEOUT);
+	}
+}
+
+static void connecting(struct pool *pool, struct pool_conn *c)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
+		close_socket(pool, c);
+		try_next(pool, c);
+	} else if (pool_watch(pool, c, LOOP_READ)) {
+		connect_failed(pool, c, FETCH_NOMEM);
+	} else {
+		c->host->first = c->address;
+		give(pool, c->want, c);
+	}
+}
+
+static void conn_ready(void *arg, unsigned events)
+{
+	struct pool_conn *c = arg;
+
+	if (c->want)
+		connecting(c->host->pool, c);
+	else if (c->ready)
+		c->ready(c->arg, events);
+	else /* idle: closed, or it speaks without being asked */
+		pool_close(c->host->pool, c);
+}
+
+static void set_deadline(struct pool *pool, struct pool_want *want)
+{
+	if (want->deadline_ms)
+		return;
+	want->deadline_ms = loop_now_ms(pool->loop) + want->connect_ms;
+	loop_timer_set(pool->loop, &want->timer, want->deadline_ms, want_late,
+		       want);
+}
+
+static void make_connection(struct pool *pool, struct pool_want *want)
+{
+	struct pool_conn *c = calloc(1, sizeof(*c));
+
+	dequeue(want->host, want);
+	if (!c) {
+		refuse(pool, want, FETCH_NOMEM);
+		return;
+	}
+	c->host = want->host;
+	c->host->nconns++;
+	c->want = want;
+	c->watch.fd = -1;
+	want->conn = c;
+	set_deadline(pool, want);
+	try_next(pool, c);
+}
+
+/* Names */
+
+static void run_host(void *arg);
+
+static void looked_up(void *arg, const struct resolver_answer *answer)
+{
+	struct pool_host *host = arg;
+
+	host->query = NULL;
+	if (answer->n) {
+		host->at = *answer;
+		host->first = 0;
+		host->resolved_ms = loop_now_ms(host->pool->loop);
+	} else if (!host->at.n) {
+		refuse_all(host, FETCH_NOCONNECT);
+	}
+	run_host(host);
+}
+
+static int look_up(struct pool_host *host)
+{
+	struct pool *pool = host->pool;
+	int err = 0;
+
+	if (host->query)
+		return 0;
+	if (!pool->resolver)
+		err = resolver_new(pool->loop, &pool->resolver);
+	if (!err)
+		err = resolver_start(pool->resolver, host->name, host->port,
+				     looked_up, host, &host->query);
+	return err;
+}
+
+/* Whether there are addresses to try; asks for them, and for newer ones. */
+static bool has_addresses(struct pool_host *host)
+{
+	struct pool *pool = host->pool;
+	int64_t age = loop_now_ms(pool->loop) - host->resolved_ms;
+	int err;
+
+	if (host->numeric || (host->at.n && age < NAME_FRESH_MS))
+		return true;
+	err = look_up(host);
+	if (host->at.n && age < NAME_USABLE_MS)
+		return true;
+	host->at.n = 0;
+	if (err)
+		refuse_all(host, FETCH_NOMEM);
+	for (struct pool_want *w = host->waiting; w; w = w->next)
+		set_deadline(pool, w);
+	return false;
+}
+
+/* Whether there may be one more; an idle one makes room. */
+static bool has_room(struct pool_host *host)
+{
+	struct pool *pool = host->pool;
+
+	if (!pool->max_per_host || host->nconns < pool->max_per_host)
+		return true;
+	if (!host->idle)
+		return false;
+	pool_close(pool, host->idle);
+	return true;
+}
+
+static void run_host(void *arg)
+{
+	struct pool_host *host = arg;
+	struct pool *pool = host->pool;
+
+	while (host->waiting) {
+		struct pool_want *want = host->waiting;
+
+		if (host->idle && !want->fresh)
+			give(pool, want, take_idle(pool, host));
+		else if (!has_room(host) || !has_addresses(host))
+			return;
+		else
+			make_connection(pool, want);
+	}
+}
+
+/* Hosts */
+
+static void set_numeric(struct pool_host *host)
+{
+	union resolver_address *to = &host->at.addresses[0];
+	size_t len = strlen(host->name);
+
+	host->numeric = true;
+	host->at.n = 1;
+	to->in4 = (struct sockaddr_in){ .sin_family = AF_INET,
+					.sin_port = htons((uint16_t)
+							  host->port) };
+	if (inet_pton(AF_INET, host->name, &to->in4.sin_addr) == 1)
+		return;
+	to->in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
+					 .sin6_port = htons((uint16_t)
+							    host->port) };
+	if (host->name[0] != '[' || host->name[len - 1] != ']') {
+		host->numeric = false;
+		host->at.n = 0;
+		return;
+	}
+	host->name[len - 1] = '\0';
+	if (inet_pton(AF_INET6, host->name + 1, &to->in6.sin6_addr) != 1)
+		host->at.n = 0;
+	host->name[len - 1] = ']';
+}
+
+/* FNV-1a: who names many hosts of one bucket only slows his own lookups. */
+static size_t bucket_of(const struct pool_place *place)
+{
+	uint32_t h = 2166136261u ^ place->port;
+
+	for (size_t i = 0; i < place->host_len; i++)
+		h = (h ^ ((unsigned char)place->host[i] | 0x20u)) * 16777619u;
+	return (h ^ h >> 16) % BUCKETS;
+}
+
+static struct pool_host *find_host(struct pool *pool,
+				   const struct pool_place *place)
+{
+	struct pool_host *host = pool->hosts[bucket_of(place)];
+
+	while (host && (host->port != place->port ||
+			strncasecmp(host->name, place->host,
+				    place->host_len) != 0 ||
+			host->name[place->host_len]))
+		host = host->next;
+	return host;
+}
+
+static struct pool_host *add_host(struct pool *pool,
+				  const struct pool_place *place)
+{
+	struct pool_host **bucket = &pool->hosts[bucket_of(place)];
+	struct pool_host *host = calloc(1, sizeof(*host));
+
+	if (!host)
+		return NULL;
+	assert(place->host_len && place->host_len <= POOL_HOST_MAX);
+	host->pool = pool;
+	host->waiting_end = &host->waiting;
+	host->run.run = run_host;
+	host->run.arg = host;
+	host->port = place->port;
+	memcpy(host->name, place->host, place->host_len);
+	set_numeric(host);
+	host->next = *bucket;
+	*bucket = host;
+	pool->nhosts++;
+	arm_sweep(pool);
+	return host;
+}
+
+struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
+			   const struct pool_place *place, int *err)
+{
+	struct pool_host *host = find_host(pool, place);
+
+	if (!host)
+		host = add_host(pool, place);
+	*err = host ? 0 : -ENOMEM;
+	if (!host)
+		return NULL;
+	host->used_ms = loop_now_ms(pool->loop);
+	if (host->idle && !want->fresh)
+		return take_idle(pool, host);
+	enqueue(host, want);
+	loop_defer(pool->loop, &host->run);
+	return NULL;
+}
+
+static void free_host(struct pool_host *host)
+{
+	struct pool *pool = host->pool;
+
+	while (host->idle)
+		pool_close(pool, host->idle);
+	assert(!host->nconns && !host->waiting);
+	resolver_cancel(&host->query);
+	loop_undefer(pool->loop, &host->run);
+	free(host);
+	pool->nhosts--;
+}
+
+static bool is_unused(const struct pool_host *host, int64_t now_ms)
+{
+	return !host->nconns && !host->waiting &&
+	       (host->pool->nhosts > HOSTS_MAX ||
+		now_ms - host->used_ms > NAME_USABLE_MS);
+}
+
+static void sweep(void *arg)
+{
+	struct pool *pool = arg;
+	int64_t now_ms = loop_now_ms(pool->loop);
+
+	while (pool->oldest &&
+	       now_ms - pool->oldest->idle_since_ms >= IDLE_MS)
+		pool_close(pool, pool->oldest);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct pool_host **at = &pool->hosts[i];
+
+		while (*at) {
+			struct pool_host *host = *at;
+
+			if (!is_unused(host, now_ms)) {
+				at = &host->next;
+				continue;
+			}
+			*at = host->next;
+			free_host(host);
+		}
+	}
+	if (pool->nhosts)
+		arm_sweep(pool);
+}
+
+int pool_new(struct loop *loop, unsigned max_per_host, struct pool **out)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return -ENOMEM;
+	pool->loop = loop;
+	pool->max_per_host = max_per_host;
+	*out = pool;
+	return 0;
+}
+
+void pool_free(struct pool **pool)
+{
+	struct pool *gone = *pool;
+
+	*pool = NULL;
+	if (!gone)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		while (gone->hosts[i]) {
+			struct pool_host *host = gone->hosts[i];
+
+			gone->hosts[i] = host->next;
+			free_host(host);
+		}
+	}
+	resolver_free(&gone->resolver);
+	loop_timer_clear(gone->loop, &gone->sweep);
+	free(gone);
+}
+
+void pool_public_only(struct pool *pool)
+{
+	pool->public_only = true;
+}

@@ -1,0 +1,99 @@
+/*
+ * Connections of a fetcher to http servers: made, kept while they are idle, and
+ * given out again, the one used last first.
+ *
+ * A name is looked up in threads (resolver.h) and remembered for a minute;
+ * after that it is looked up anew while the old addresses serve on. A
+ * connection is tried at one address after the other, beginning with the one
+ * that worked last. A kept one stays watched for reading: to use it again
+ * costs no system call, and one that its server closes goes at once.
+ */
+#ifndef DIGESTD_FETCH_FETCH_POOL_H
+#define DIGESTD_FETCH_FETCH_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
+
+struct pool;
+struct pool_host;
+struct pool_want;
+
+/* A connection. Who has been given it sets ready and arg, by pool_use(). */
+struct pool_conn {
+	struct loop_watch watch; /* watch.fd: the socket; see pool_watch() */
+	bool reused;             /* it has carried a response before */
+
+	/* private */
+	void (*ready)(void *arg, unsigned events);
+	void *arg;
+	struct pool_host *host;
+	struct pool_want *want; /* for which it is being made */
+	unsigned events;        /* for which it is watched */
+	size_t tried, address;
+	bool refused;           /* an address was not public */
+	int64_t idle_since_ms;
+	struct pool_conn *next, **link;         /* idle, of the host */
+	struct pool_conn *older, *newer;        /* idle, of the pool */
+};
+
+/* Who wants one; lies in the owner's structure, all zero at first. */
+struct pool_want {
+	void (*got)(struct pool_want *want, struct pool_conn *conn);
+	void (*failed)(struct pool_want *want, enum fetch_result result);
+	bool fresh;          /* none that was used before */
+	unsigned connect_ms; /* for the lookup and the connection; > 0 */
+
+	/* private */
+	struct pool_host *host; /* null: it waits for nothing */
+	struct pool_conn *conn;
+	struct loop_timer timer;
+	int64_t deadline_ms;
+	struct pool_want *next, **link;
+};
+
+/* Where to: a name or address as in a URL, IPv6 in brackets. */
+struct pool_place {
+	const char *host;
+	size_t host_len; /* 1 to POOL_HOST_MAX */
+	unsigned port;
+};
+
+enum { POOL_HOST_MAX = 255 };
+
+/* Makes one; max_per_host: see fetcher_new(). Returns 0 or -ENOMEM. */
+int pool_new(struct loop *loop, unsigned max_per_host, struct pool **out);
+
+/* All that was given out has come back, nobody wants any. Null is allowed. */
+void pool_free(struct pool **pool);
+
+/* See fetcher_public_only(). */
+void pool_public_only(struct pool *pool);
+
+/*
+ * Asks for a connection. Returns one that is idle, or null: then got() or
+ * failed() comes from the loop, unless pool_forget() does before.
+ * *err: -ENOMEM, and then nothing comes; else 0.
+ */
+struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
+			   const struct pool_place *place, int *err);
+
+/* Wants nothing any more. */
+void pool_forget(struct pool *pool, struct pool_want *want);
+
+/* Begins to use a connection: ready(arg, events) as loop_watch() does. It is
+ * watched for reading. */
+void pool_use(struct pool_conn *conn,
+	      void (*ready)(void *arg, unsigned events), void *arg);
+
+/* Watches for other events; 0: for none. Returns 0 or a negative errno. */
+int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events);
+
+/* Gives one back that may be used again, or one that may not. */
+void pool_keep(struct pool *pool, struct pool_conn *conn);
+void pool_close(struct pool *pool, struct pool_conn *conn);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * TLS of one fetch, over libcurl with GnuTLS.
+ *
+ * The other end is verified here and not by libcurl, which would load all
+ * authorities for each connection: it is told not to, and every request goes
+ * through before_request(), on kept connections too.
+ */
+#include "digestd/fetch/fetch_tls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/tls/tls_client.h"
+
+/*
+ * Called between the handshake and the request, of each fetch: nothing is sent
+ * to who is not right.
+ */
+static int before_request(void *arg, char *remote, char *local,
+			  int remote_port, int local_port)
+{
+	struct curl_tlssessioninfo *info = NULL;
+	struct fetch_tls *t = arg;
+
+	(void)remote;
+	(void)local;
+	(void)remote_port;
+	(void)local_port;
+	if (!curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) && info &&
+	    info->backend == CURLSSLBACKEND_GNUTLS && info->internals &&
+	    tls_client_trusts(t->client, info->internals, t->host))
+		return CURL_PREREQFUNC_OK;
+	t->refused = true;
+	return CURL_PREREQFUNC_ABORT;
+}
+
+/* The host of a URL, without brackets; null without memory. */
+static char *host_of(const char *url)
+{
+	CURLU *parsed = curl_url();
+	char *part = NULL, *host = NULL;
+
+	if (parsed && !curl_url_set(parsed, CURLUPART_URL, url, 0) &&
+	    !curl_url_get(parsed, CURLUPART_HOST, &part, 0))
+		host = *part == '[' ? strndup(part + 1, strlen(part) - 2) :
+				      strdup(part);
+	curl_free(part);
+	curl_url_cleanup(parsed);
+	return host;
+}
+
+static int verify_here(struct fetch_tls *t)
+{
+	CURL *easy = t->easy;
+
+	if (curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request) ||
+	    curl_easy_setopt(easy, CURLOPT_PREREQDATA, t))
+		return -ENOMEM;
+	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
+	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	/* what is resumed may come without the certificates to look at */
+	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	return 0;
+}
+
+static long oldest_of(const struct tls_client *client)
+{
+	return client && tls_client_oldest(client) == TLS_1_3 ?
+		       CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2;
+}
+
+int fetch_tls_set(struct fetch_tls *t, CURL *easy, const char *url,
+		  struct tls_client *client)
+{
+	if (strncasecmp(url, "https:", 6) != 0)
+		return 0;
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, oldest_of(client));
+	if (!client)
+		return 0;
+	t->easy = easy;
+	t->client = tls_client_ref(client);
+	t->host = host_of(url);
+	if (!t->host)
+		return -ENOMEM;
+	curl_easy_setopt(easy, CURLOPT_SSLCERT,
+			 tls_client_path(client, TLS_CERTIFICATE));
+	curl_easy_setopt(easy, CURLOPT_SSLKEY,
+			 tls_client_path(client, TLS_KEY));
+	return verify_here(t);
+}
+
+void fetch_tls_free(struct fetch_tls *t)
+{
+	tls_client_unref(t->client);
+	free(t->host);
+}

@@ -1,0 +1,29 @@
+/*
+ * TLS of one fetch: the part of fetch.c that knows how libcurl does it.
+ */
+#ifndef DIGESTD_FETCH_FETCH_TLS_H
+#define DIGESTD_FETCH_FETCH_TLS_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+struct tls_client;
+
+/* All zero at first; stays where it is. */
+struct fetch_tls {
+	CURL *easy;
+	struct tls_client *client; /* null: libcurl verifies by itself */
+	char *host;                /* whose certificate it should be */
+	bool refused;              /* it was not, and nothing was sent */
+};
+
+/*
+ * Prepares a transfer of this URL; nothing happens if it is not https. client:
+ * see struct fetch_request. Returns 0 or -ENOMEM; fetch_tls_free() after it.
+ */
+int fetch_tls_set(struct fetch_tls *t, CURL *easy, const char *url,
+		  struct tls_client *client);
+
+void fetch_tls_free(struct fetch_tls *t);
+
+#endif

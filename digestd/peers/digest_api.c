@@ -1,0 +1,487 @@
+/*
+ * The digest resources.
+ *
+ * A request that waits is in the list `waiting`, or it has been taken out of
+ * it: by a publication, which posts `wake` to the request's loop, or by its
+ * own loop, when its time is over or its client has left. Who takes it out,
+ * under the lock, ends it.
+ */
+#include "digestd/peers/digest_api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/digest_request.h"
+
+/* Publications whose deltas can still be had by name. */
+enum { RECENT = 8 };
+
+struct waiter {
+	struct digest_api *api;
+	struct exchange *x; /* null: the client has left */
+	struct digest_request request;
+	struct loop_call wake;
+	struct loop_timer timer;
+	bool listed;
+	struct waiter *next, **link;
+};
+
+struct digest_api {
+	const struct digest_paths *paths;
+	struct digest_api *more; /* whose paths are others; or null */
+	pthread_mutex_t lock;
+	struct publication *recent[RECENT]; /* the current one first */
+	struct waiter *waiting;
+	int64_t max_wait_s;
+	bool draining;
+	struct digest_api_counters counters; /* changed atomically */
+};
+
+static void count(uint64_t *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+void digest_api_count(const struct digest_api *api,
+		      struct digest_api_counters *out)
+{
+#define X(name, help) \
+	out->name = __atomic_load_n(&api->counters.name, __ATOMIC_RELAXED);
+	DIGEST_API_COUNTERS(X)
+#undef X
+}
+
+/* The current publication with one user more; null: none yet. */
+static struct publication *current(struct digest_api *api)
+{
+	struct publication *p;
+
+	pthread_mutex_lock(&api->lock);
+	p = api->recent[0] ? publication_ref(api->recent[0]) : NULL;
+	pthread_mutex_unlock(&api->lock);
+	return p;
+}
+
+/* A delta by name with one user more; null: not, or not any more. */
+static struct blob *named_delta(struct digest_api *api,
+				const struct digest_request *r)
+{
+	const struct publication_delta *delta = NULL;
+	struct blob *found;
+
+	pthread_mutex_lock(&api->lock);
+	for (unsigned i = 0; i < RECENT && api->recent[i] && !delta; i++) {
+		if (api->recent[i]->generation == r->to)
+			delta = publication_delta(api->recent[i], r->instance,
+						  r->from);
+	}
+	found = delta ? delta->xor : NULL;
+	if (found)
+		blob_ref(found);
+	pthread_mutex_unlock(&api->lock);
+	return found;
+}
+
+/* Replies */
+
+static void release_blob(void *arg)
+{
+	blob_unref(arg);
+}
+
+/* Sends a blob, of which one use is the reply's. */
+static void send_blob(struct exchange *x, unsigned status,
+		      const struct fields *fields, struct blob *blob)
+{
+	exchange_reply(x, status, fields, blob->bytes, blob->len, release_blob,
+		       blob);
+}
+
+static struct digest_tag tag_of(const struct publication *p)
+{
+	return (struct digest_tag){ p->instance, p->generation };
+}
+
+/* One Link with all deltas that lead here. */
+static int add_links(const struct digest_api *api, struct fields *f,
+		     const struct publication *p)
+{
+	char link[160];
+
+	for (unsigned i = 0; i < p->ndeltas; i++) {
+		if (!p->deltas[i].xor)
+			continue;
+		snprintf(link, sizeof(link),
+			 "<%s%016" PRIx64 "/%" PRIu64 "-%" PRIu64
+			 ">; rel=\"scd-delta\"", api->paths->delta,
+			 p->instance, p->deltas[i].from, p->generation);
+		if (fields_add(f, "Link", link))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The fields that 200, 226 and 304 of the current digest have in common. */
+static int current_fields(const struct digest_api *api, struct fields *f,
+			  const struct publication *p)
+{
+	char etag[DIGEST_ETAG_BYTES + 1];
+	struct digest_tag tag = tag_of(p);
+
+	digest_tag_write(&tag, etag);
+	fields_init(f);
+	if (fields_add(f, "ETag", etag) ||
+	    fields_add(f, "Cache-Control", "no-cache") ||
+	    fields_add(f, "Vary", "A-IM") || add_links(api, f, p))
+		return -ENOMEM;
+	return 0;
+}
+
+static void send_unchanged(struct digest_api *api, struct exchange *x,
+			   const struct publication *p)
+{
+	struct fields f;
+
+	if (current_fields(api, &f, p)) {
+		exchange_abort(x);
+	} else {
+		count(&api->counters.not_modified, 1);
+		exchange_reply_copy(x, 304, &f, "", 0);
+	}
+	fields_free(&f);
+}
+
+static void send_full(struct digest_api *api, struct exchange *x,
+		      const struct publication *p)
+{
+	struct fields f;
+
+	if (current_fields(api, &f, p) ||
+	    fields_add(&f, "Content-Type", "application/scd-digest")) {
+		exchange_abort(x);
+	} else {
+		count(&api->counters.full_sent, 1);
+		count(&api->counters.full_sent_bytes, p->full->len);
+		send_blob(x, 200, &f, blob_ref(p->full));
+	}
+	fields_free(&f);
+}
+
+/* A delta in the form in which it is sent, and that form's name. */
+struct chosen_delta {
+	uint64_t from;
+	const char *im;
+	struct blob *blob; /* null: none */
+};
+
+static void send_delta(struct digest_api *api, struct exchange *x,
+		       const struct publication *p,
+		       const struct chosen_delta *delta)
+{
+	struct digest_tag base = { p->instance, delta->from };
+	char etag[DIGEST_ETAG_BYTES + 1];
+	struct fields f;
+
+	digest_tag_write(&base, etag);
+	if (current_fields(api, &f, p) || fields_add(&f, "IM", delta->im) ||
+	    fields_add(&f, "Delta-Base", etag) ||
+	    fields_add(&f, "Content-Type", "application/scd-digest")) {
+		exchange_abort(x);
+	} else {
+		count(&api->counters.delta_sent, 1);
+		count(&api->counters.delta_sent_bytes, delta->blob->len);
+		send_blob(x, 226, &f, blob_ref(delta->blob));
+	}
+	fields_free(&f);
+}
+
+/* The delta from the newest generation that the asker holds, if any, in the
+ * smallest form that it takes. */
+static struct chosen_delta best_delta(const struct publication *p,
+				      const struct digest_request *r)
+{
+	struct chosen_delta chosen = { 0 };
+
+	for (unsigned i = 0; i < p->ndeltas && !chosen.blob; i++) {
+		const struct publication_delta *delta = &p->deltas[i];
+		struct digest_tag base = { p->instance, delta->from };
+
+		if (!digest_request_has(r, &base))
+			continue;
+		chosen.from = delta->from;
+		chosen.blob = publication_smallest(delta, r->takes);
+		chosen.im = chosen.blob == delta->xor ? DIGEST_IM_XOR :
+							DIGEST_IM_CONDITIONAL;
+	}
+	return chosen;
+}
+
+/* Answers with what there is now. */
+static void send_current(struct digest_api *api, struct exchange *x,
+			 const struct digest_request *r)
+{
+	struct publication *p = current(api);
+	struct chosen_delta delta;
+	struct digest_tag tag;
+
+	if (!p) {
+		exchange_reply_error(x, 503, NULL);
+		return;
+	}
+	tag = tag_of(p);
+	delta = best_delta(p, r);
+	if (digest_request_has(r, &tag))
+		send_unchanged(api, x, p);
+	else if (delta.blob)
+		send_delta(api, x, p, &delta);
+	else
+		send_full(api, x, p);
+	publication_unref(p);
+}
+
+static void send_named_delta(struct digest_api *api, struct exchange *x,
+			     const struct digest_request *r)
+{
+	struct blob *blob = named_delta(api, r);
+	struct fields f;
+
+	fields_init(&f);
+	if (!blob) {
+		exchange_reply_error(x, 404, NULL);
+	} else if (fields_add(&f, "Content-Type", "application/scd-digest") ||
+		   fields_add(&f, "Cache-Control",
+			      "public, immutable, max-age=86400")) {
+		blob_unref(blob);
+		exchange_abort(x);
+	} else {
+		count(&api->counters.delta_sent, 1);
+		count(&api->counters.delta_sent_bytes, blob->len);
+		send_blob(x, 200, &f, blob);
+	}
+	fields_free(&f);
+}
+
+/* Waiting */
+
+static void unlist(struct waiter *w)
+{
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+	w->listed = false;
+}
+
+/* Takes a waiter out of the list; false: somebody else has, and has posted. */
+static bool take(struct waiter *w)
+{
+	bool listed;
+
+	pthread_mutex_lock(&w->api->lock);
+	listed = w->listed;
+	if (listed)
+		unlist(w);
+	pthread_mutex_unlock(&w->api->lock);
+	return listed;
+}
+
+static void answer(struct waiter *w)
+{
+	exchange_set_data(w->x, NULL);
+	send_current(w->api, w->x, &w->request);
+}
+
+/* In the request's loop, after a publication has taken it out of the list. */
+static void on_wake(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (w->x) {
+		loop_timer_clear(exchange_loop(w->x), &w->timer);
+		answer(w);
+	}
+	free(w);
+}
+
+static void on_timer(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (!take(w))
+		return;
+	answer(w);
+	free(w);
+}
+
+/* Posts to everybody who waits. Called with the lock held. */
+static void wake_all(struct digest_api *api)
+{
+	while (api->waiting) {
+		struct waiter *w = api->waiting;
+
+		unlist(w);
+		loop_post(exchange_loop(w->x), &w->wake);
+	}
+}
+
+/*
+ * Makes a request wait, unless something new has come meanwhile. Returns
+ * whether it waits.
+ */
+static bool wait_for_news(struct digest_api *api, struct exchange *x,
+			  const struct digest_request *r)
+{
+	struct loop *loop = exchange_loop(x);
+	int64_t wait_s = r->wait_s < api->max_wait_s ? r->wait_s :
+						       api->max_wait_s;
+	struct waiter *w = wait_s ? calloc(1, sizeof(*w)) : NULL;
+	bool waits = false;
+
+	if (!w)
+		return false;
+	*w = (struct waiter){ .api = api, .x = x, .request = *r,
+			      .wake = { .run = on_wake, .arg = w } };
+	pthread_mutex_lock(&api->lock);
+	if (api->recent[0] && !api->draining) {
+		struct digest_tag tag = tag_of(api->recent[0]);
+
+		waits = digest_request_has(r, &tag);
+	}
+	if (waits) {
+		w->next = api->waiting;
+		w->link = &api->waiting;
+		if (w->next)
+			w->next->link = &w->next;
+		api->waiting = w;
+		w->listed = true;
+		/* in this thread, which also runs on_wake() */
+		exchange_set_data(x, w);
+		loop_timer_set(loop, &w->timer,
+			       loop_now_ms(loop) + wait_s * 1000, on_timer, w);
+	}
+	pthread_mutex_unlock(&api->lock);
+	if (!waits)
+		free(w);
+	return waits;
+}
+
+/* The handler */
+
+static void on_request(void *arg, struct exchange *x)
+{
+	const struct server_request *request = exchange_request(x);
+	struct digest_api *api = arg;
+	struct digest_request r;
+
+	exchange_set_data(x, NULL);
+	if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD")) {
+		struct fields allow;
+
+		fields_init(&allow);
+		if (fields_add(&allow, "Allow", "GET, HEAD"))
+			exchange_abort(x);
+		else
+			exchange_reply_error(x, 405, &allow);
+		fields_free(&allow);
+		return;
+	}
+	for (;; api = api->more) {
+		digest_request_read(&r, api->paths,
+				    (struct field_part){ request->target,
+							 request->target_len },
+				    request->fields);
+		if (r.resource != DIGEST_NONE || !api->more)
+			break;
+	}
+	switch (r.resource) {
+	case DIGEST_NONE:
+		exchange_reply_error(x, 404, NULL);
+		return;
+	case DIGEST_DELTA:
+		send_named_delta(api, x, &r);
+		return;
+	case DIGEST_CURRENT:
+		if (!wait_for_news(api, x, &r))
+			send_current(api, x, &r);
+		return;
+	}
+}
+
+/* Also comes when the client leaves while it waits. */
+static void on_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	struct waiter *w = exchange_data(x);
+
+	(void)arg;
+	(void)end;
+	if (!w)
+		return;
+	loop_timer_clear(exchange_loop(x), &w->timer);
+	if (take(w))
+		free(w);
+	else
+		w->x = NULL; /* on_wake() is on its way and frees it */
+}
+
+const struct server_handler digest_api_handler = {
+	.on_request = on_request,
+	.on_done = on_done,
+};
+
+int digest_api_new(struct digest_api **out, int64_t max_wait_s,
+		   const struct digest_paths *paths)
+{
+	struct digest_api *api = calloc(1, sizeof(*api));
+
+	if (!api)
+		return -ENOMEM;
+	pthread_mutex_init(&api->lock, NULL);
+	api->max_wait_s = max_wait_s;
+	api->paths = paths;
+	*out = api;
+	return 0;
+}
+
+void digest_api_add(struct digest_api *api, struct digest_api *more)
+{
+	api->more = more;
+}
+
+void digest_api_free(struct digest_api **api)
+{
+	if (!*api)
+		return;
+	for (unsigned i = 0; i < RECENT; i++)
+		publication_unref((*api)->recent[i]);
+	pthread_mutex_destroy(&(*api)->lock);
+	free(*api);
+	*api = NULL;
+}
+
+void digest_api_publish(struct digest_api *api, struct publication *p)
+{
+	struct publication *oldest;
+
+	pthread_mutex_lock(&api->lock);
+	oldest = api->recent[RECENT - 1];
+	memmove(api->recent + 1, api->recent,
+		(RECENT - 1) * sizeof(api->recent[0]));
+	api->recent[0] = p;
+	wake_all(api);
+	pthread_mutex_unlock(&api->lock);
+	publication_unref(oldest);
+}
+
+void digest_api_drain(struct digest_api *api)
+{
+	pthread_mutex_lock(&api->lock);
+	api->draining = true;
+	wake_all(api);
+	pthread_mutex_unlock(&api->lock);
+}

@@ -1,0 +1,67 @@
+/*
+ * The digest resources of the peer listener (docs/PROTOCOL.md):
+ *
+ *   /scd/v1/digest                          the current digest
+ *   /scd/v1/delta/<instance>/<from>-<to>    a delta, immutable
+ *
+ * and the same of what the node was asked for, under seen and seen-delta.
+ *
+ * Requests come from several workers; publications from the service loop.
+ * Requests that wait for news hang in a list here until there is some.
+ */
+#ifndef DIGESTD_PEERS_DIGEST_API_H
+#define DIGESTD_PEERS_DIGEST_API_H
+
+#include <stdint.h>
+
+#include "digestd/core/generations.h"
+#include "digestd/server/server.h"
+
+struct digest_api;
+struct digest_paths;
+
+/* Counters; one row each. name, what it counts. */
+/* clang-format off */
+#define DIGEST_API_COUNTERS(X) \
+	X(full_sent,        "full digests sent") \
+	X(full_sent_bytes,  "bytes of full digests sent") \
+	X(delta_sent,       "deltas sent") \
+	X(delta_sent_bytes, "bytes of deltas sent") \
+	X(not_modified,     "digest requests answered with nothing new")
+/* clang-format on */
+
+struct digest_api_counters {
+#define X(name, help) uint64_t name;
+	DIGEST_API_COUNTERS(X)
+#undef X
+};
+
+/* How requests are served; arg is the struct digest_api. */
+extern const struct server_handler digest_api_handler;
+
+/*
+ * Makes an interface without a publication: requests get 503 until there is
+ * one. max_wait_s bounds Prefer: wait; `paths` are borrowed. Returns 0 or
+ * -ENOMEM.
+ */
+int digest_api_new(struct digest_api **out, int64_t max_wait_s,
+		   const struct digest_paths *paths);
+
+/* Requests for other paths than its own go to `more`, which is borrowed;
+ * before there are any. */
+void digest_api_add(struct digest_api *api, struct digest_api *more);
+
+/* Frees it, when no worker runs any more. */
+void digest_api_free(struct digest_api **api);
+
+/* Makes p, which becomes its own, the current one and wakes who waits. */
+void digest_api_publish(struct digest_api *api, struct publication *p);
+
+/* From now on nobody is kept waiting: those who do are answered. */
+void digest_api_drain(struct digest_api *api);
+
+/* What it has answered so far; from any thread. */
+void digest_api_count(const struct digest_api *api,
+		      struct digest_api_counters *out);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * Requests for digests.
+ */
+#include "digestd/peers/digest_request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+
+const struct digest_paths digest_paths_held = { "/scd/v1/digest",
+						"/scd/v1/delta/" };
+const struct digest_paths digest_paths_seen = { "/scd/v1/seen",
+						"/scd/v1/seen-delta/" };
+
+/* A reader's place in the text. */
+struct place {
+	const char *at, *end;
+};
+
+static bool take_text(struct place *p, const char *text)
+{
+	size_t len = strlen(text);
+
+	if ((size_t)(p->end - p->at) < len || memcmp(p->at, text, len))
+		return false;
+	p->at += len;
+	return true;
+}
+
+/* Exactly 16 hexadecimal digits, lower case. */
+static bool take_instance(struct place *p, uint64_t *out)
+{
+	*out = 0;
+	if (p->end - p->at < 16)
+		return false;
+	for (int i = 0; i < 16; i++, p->at++) {
+		char c = *p->at;
+
+		if (c >= '0' && c <= '9')
+			*out = *out << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*out = *out << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool take_decimal(struct place *p, uint64_t *out)
+{
+	const char *start = p->at;
+
+	*out = 0;
+	for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++) {
+		if (p->at - start >= 19)
+			return false;
+		*out = *out * 10 + (uint64_t)(*p->at - '0');
+	}
+	return p->at > start;
+}
+
+bool digest_tag_read(const char *text, size_t len, struct digest_tag *tag)
+{
+	struct place p = { text, text + len };
+
+	return take_text(&p, "\"") && take_instance(&p, &tag->instance) &&
+	       take_text(&p, "-") && take_decimal(&p, &tag->generation) &&
+	       take_text(&p, "\"") && p.at == p.end;
+}
+
+void digest_tag_write(const struct digest_tag *tag,
+		      char out[DIGEST_ETAG_BYTES + 1])
+{
+	snprintf(out, DIGEST_ETAG_BYTES + 1, "\"%016" PRIx64 "-%" PRIu64 "\"",
+		 tag->instance, tag->generation);
+}
+
+static void read_target(struct digest_request *r,
+			const struct digest_paths *paths,
+			struct field_part target)
+{
+	struct place p = { target.at, target.at + target.len };
+
+	if (target.len == strlen(paths->current) &&
+	    take_text(&p, paths->current))
+		r->resource = DIGEST_CURRENT;
+	else if (take_text(&p, paths->delta) &&
+		 take_instance(&p, &r->instance) &&
+		 take_text(&p, "/") && take_decimal(&p, &r->from) &&
+		 take_text(&p, "-") && take_decimal(&p, &r->to) &&
+		 p.at == p.end)
+		r->resource = DIGEST_DELTA;
+}
+
+static void read_tags(struct digest_request *r, const struct fields *fields)
+{
+	struct field_part element;
+	struct field_cursor cursor = { 0 };
+
+	while (r->ntags < DIGEST_REQUEST_BASES &&
+	       fields_next(fields, "If-None-Match", &cursor, &element)) {
+		if (digest_tag_read(element.at, element.len,
+				    &r->tags[r->ntags]))
+			r->ntags++;
+	}
+}
+
+/* RFC 3229, 10.5.3: names with optional qualities; q=0 refuses. */
+static bool takes(const struct fields *fields, const char *manipulation)
+{
+	struct field_part element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(fields, "A-IM", &cursor, &element)) {
+		struct field_part name = field_part_take(&element, ';');
+
+		if (field_part_is(name, manipulation))
+			return !field_part_is(element, "q=0") &&
+			       !field_part_is(element, " q=0");
+	}
+	return false;
+}
+
+/* RFC 7240, 4.3. */
+static int64_t wait_of(const struct fields *fields)
+{
+	struct field_part element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(fields, "Prefer", &cursor, &element)) {
+		struct field_part rest = field_part_take(&element, ';');
+		struct field_part name = field_part_take(&rest, '=');
+		int64_t seconds;
+
+		if (!field_part_is(name, "wait"))
+			continue;
+		seconds = field_seconds(field_part_take(&rest, '\0'));
+		return seconds < 0 ? 0 : seconds;
+	}
+	return 0;
+}
+
+void digest_request_read(struct digest_request *r,
+			 const struct digest_paths *paths,
+			 struct field_part target, const struct fields *fields)
+{
+	*r = (struct digest_request){ .resource = DIGEST_NONE };
+	read_target(r, paths, target);
+	read_tags(r, fields);
+	r->takes.xor = takes(fields, DIGEST_IM_XOR);
+	r->takes.conditional = takes(fields, DIGEST_IM_CONDITIONAL);
+	r->wait_s = wait_of(fields);
+}
+
+bool digest_request_has(const struct digest_request *r,
+			const struct digest_tag *tag)
+{
+	for (unsigned i = 0; i < r->ntags; i++) {
+		if (r->tags[i].instance == tag->instance &&
+		    r->tags[i].generation == tag->generation)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,103 @@
+/*
+ * Following peers: fetches their digests over HTTP, keeps the copies, and
+ * tells whether each of them may be asked. On the service loop.
+ */
+#ifndef DIGESTD_PEERS_FOLLOW_H
+#define DIGESTD_PEERS_FOLLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/digest.h"
+#include "digestd/core/peer.h"
+#include "digestd/core/peerset.h"
+#include "digestd/peers/upstream.h"
+
+struct fetcher;
+struct follow;
+struct loop;
+struct tls_client;
+
+/* Counters of one peer; one row each. name, what it counts. */
+/* clang-format off */
+#define FOLLOW_COUNTERS(X) \
+	X(full_received,        "full digests received") \
+	X(full_received_bytes,  "bytes of full digests received") \
+	X(delta_received,       "deltas received") \
+	X(delta_received_bytes, "bytes of deltas received") \
+	X(unchanged,            "digest fetches that brought nothing new") \
+	X(unfit,                "digests that could not be used") \
+	X(fetch_failed,         "digest fetches that failed") \
+	X(remote_hits,          "objects that this peer delivered") \
+	X(remote_hit_bytes,     "body bytes of those objects") \
+	X(false_hits,           "objects that its digest promised in vain") \
+	X(stale_hits,           "objects that it had, but not fresh enough") \
+	X(variant_misses,       "objects that it had in other variants only") \
+	X(query_failed,         "object requests to it that failed")
+/* clang-format on */
+
+struct follow_counters {
+#define X(name, help) uint64_t name;
+	FOLLOW_COUNTERS(X)
+#undef X
+};
+
+struct follow_settings {
+	struct follower_policy follower;
+	struct health_policy health;
+	struct scd_limits limits;
+	char token[33];
+	int64_t wait_s;       /* Prefer: wait */
+	int64_t timeout_ms;   /* of a fetch, beyond the wait */
+	int64_t connect_ms;
+	struct tls_client *tls; /* borrowed; null: see fetch_request */
+	const char *path; /* of the digest that is followed */
+};
+
+/* One peer, for metrics and status. Pointers live until the next change. */
+struct follow_status {
+	const char *name, *url;
+	const struct peer_digest *digest; /* null: none */
+	enum health_state health;
+	double rtt_ms;
+	int64_t confirmed_ms; /* see follower_confirmed_ms() */
+	struct follow_counters counters;
+};
+
+/*
+ * Makes a follower of these peers and starts to fetch. changed(arg) is called
+ * whenever the view (follow_view()) is another one. `loop` and `fetcher` are
+ * borrowed, the rest is copied. Returns 0 or -ENOMEM.
+ */
+int follow_new(struct loop *loop, struct fetcher *fetcher,
+	       const struct follow_settings *settings,
+	       const struct upstream *places, size_t n,
+	       void (*changed)(void *arg), void *arg, struct follow **out);
+
+void follow_free(struct follow **f);
+
+/*
+ * Takes a new list of peers: those that stay (name and url) keep their digest,
+ * health and counters. Returns 0 or -ENOMEM, and then nothing has changed.
+ */
+int follow_set_peers(struct follow *f, const struct upstream *places,
+		     size_t n);
+
+/* Takes new times and limits; they count from the next fetch on. */
+void follow_set(struct follow *f, const struct follow_settings *settings);
+
+/* A new view of the peers as they stand, with one user; null: no memory. */
+struct peerset *follow_view(struct follow *f);
+
+/* What came of asking the peer with this id (peerset_peer.id) for an object. */
+void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
+		    double rtt_ms, uint64_t body_bytes);
+
+/* The digests were consulted for so many more keys. */
+void follow_lookups(struct follow *f, uint64_t lookups);
+
+/* The peers one by one, i < count, for metrics and status. */
+size_t follow_count(const struct follow *f);
+void follow_status(const struct follow *f, size_t i, struct follow_status *out);
+
+#endif

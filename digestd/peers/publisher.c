@@ -1,0 +1,294 @@
+/*
+ * The publisher.
+ */
+#include "digestd/peers/publisher.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "codec/error.h"
+#include "digestd/cache/cache.h"
+#include "digestd/core/generations.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/digest_api.h"
+
+enum {
+	TICK_MS = 20, /* how often the catalog is looked at */
+	PART_MS = 1,  /* between two parts of a rebuild, or slices of a copy */
+	RETRY_MS = 60000, /* after there was no memory for a filter */
+	FULL_PERCENT = 1, /* false positives from which a filter is too small */
+};
+
+struct publisher {
+	struct loop *loop;
+	struct digest_api *api;
+	struct publisher_settings settings;
+	struct generations *generations;
+	struct loop_timer tick;
+	struct publisher_stats stats;
+	struct resize resize;
+	uint64_t old_nbits; /* 0: no rebuild is under way */
+	int64_t rebuild_ms; /* no new one before */
+	bool copying;       /* a snapshot is under way; no rebuild goes on */
+	int64_t copy_ms;    /* no new one before */
+	bool warned;        /* that the filter is too small */
+};
+
+static struct catalog *lock_cache(void *arg)
+{
+	return cache_lock(arg);
+}
+
+static void unlock_cache(void *arg)
+{
+	cache_unlock(arg);
+}
+
+static int rebuild_cache(void *arg, uint64_t nbits)
+{
+	return cache_rebuild(arg, nbits);
+}
+
+static bool rebuild_cache_part(void *arg)
+{
+	return cache_rebuild_part(arg);
+}
+
+struct publisher_source publisher_of_cache(struct cache *cache)
+{
+	return (struct publisher_source){ cache, lock_cache, unlock_cache,
+					  rebuild_cache, rebuild_cache_part };
+}
+
+static double clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* Once, when the filter may not become as large as the objects need it. */
+static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
+{
+	if (c->fp * 100 < FULL_PERCENT || p->warned ||
+	    c->nbits < p->settings.resizing.max_bits)
+		return;
+	p->warned = true;
+	log_write(LOG_WARNING, "publisher",
+		  "%" PRIu64 " objects are too many for a digest of %" PRIu64
+		  " bits (%.1f %% false positives): raise %s",
+		  c->nkeys, c->nbits, c->fp * 100,
+		  p->settings.resizing.min_bits == c->nbits ?
+			  "expected_objects" :
+			  "filter_max");
+}
+
+static struct catalog *lock(const struct publisher *p)
+{
+	return p->settings.source.lock(p->settings.source.arg);
+}
+
+static void unlock(const struct publisher *p)
+{
+	p->settings.source.unlock(p->settings.source.arg);
+}
+
+static void catalog_now(struct publisher *p, struct catalog_stats *out)
+{
+	catalog_stats(lock(p), out);
+	unlock(p);
+}
+
+/* Begins to move the catalog to another size, if it should have one. */
+static void begin_rebuild(struct publisher *p)
+{
+	int64_t now_ms = loop_now_ms(p->loop);
+	struct catalog_stats now;
+	uint64_t wanted;
+
+	catalog_now(p, &now);
+	wanted = resize_wanted(&p->resize, &p->settings.resizing, &now, now_ms);
+	if (wanted == now.nbits || now_ms < p->rebuild_ms)
+		return;
+	if (p->settings.source.rebuild(p->settings.source.arg, wanted)) {
+		p->rebuild_ms = now_ms + RETRY_MS;
+		log_write(LOG_ERROR, "publisher", "no memory for a digest of "
+			  "%" PRIu64 " bits", wanted);
+		return;
+	}
+	p->old_nbits = now.nbits;
+}
+
+static void go_on_rebuilding(struct publisher *p)
+{
+	struct catalog_stats now;
+
+	if (!p->settings.source.rebuild_part(p->settings.source.arg))
+		return;
+	catalog_now(p, &now);
+	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
+		  " to %" PRIu64 " bits for %" PRIu64 " objects",
+		  now.nbits > p->old_nbits ? "grown" : "shrunk", p->old_nbits,
+		  now.nbits, now.nkeys);
+	p->old_nbits = 0;
+	p->warned = false;
+}
+
+/* An empty filter for a snapshot. Its pages are touched here: under the lock
+ * that would take longer than the copy. Returns 0 or SCD_ENOMEM. */
+static int make_copy(const struct catalog_stats *shape, struct scd_bloom *copy)
+{
+	int error = scd_bloom_init(copy, shape->nbits, shape->nhash);
+
+	if (!error)
+		scd_bloom_clear(copy);
+	return error;
+}
+
+/* Begins a snapshot if one is due. */
+static void begin_snapshot(struct publisher *p)
+{
+	int64_t now_ms = loop_now_ms(p->loop);
+	struct catalog *catalog = lock(p);
+	bool due = catalog_due(catalog, &p->settings.policy, now_ms);
+	struct catalog_stats stats;
+	struct scd_bloom copy;
+
+	catalog_stats(catalog, &stats);
+	unlock(p);
+	if (!due || now_ms < p->copy_ms)
+		return;
+	p->copying = make_copy(&stats, &copy) == SCD_OK;
+	if (!p->copying) {
+		p->copy_ms = now_ms + RETRY_MS;
+		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
+			  "%" PRIu64 " bits", stats.nbits);
+		return;
+	}
+	catalog_snapshot_begin(lock(p), &copy);
+	unlock(p);
+	warn_when_full(p, &stats);
+}
+
+/* Bytes of the delta from the generation before; 0: there is none. */
+static uint64_t last_delta_bytes(const struct publication *publication)
+{
+	static const struct delta_forms any = { true, true };
+
+	if (publication->ndeltas == 0)
+		return 0;
+	return publication_smallest(&publication->deltas[0], any)->len;
+}
+
+static void note(struct publisher *p, const struct publication *publication,
+		 uint64_t array_bytes, double encode_ms)
+{
+	p->stats = (struct publisher_stats){
+		.generation = publication->generation,
+		.full_bytes = publication->full->len,
+		.delta_bytes = last_delta_bytes(publication),
+		.array_bytes = array_bytes,
+		.published_ms = loop_now_ms(p->loop),
+		.encode_ms = encode_ms,
+	};
+	log_write(LOG_DEBUG, "publisher",
+		  "generation %" PRIu64 ": full %" PRIu64 " bytes, delta %"
+		  PRIu64 " bytes, %.1f ms", p->stats.generation,
+		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
+}
+
+static void publish(struct publisher *p, struct catalog_snapshot *snapshot)
+{
+	uint64_t array_bytes = scd_bloom_bytes(&snapshot->bloom);
+	double start_ms = clock_ms();
+	struct publication *publication;
+	int error = generations_publish(p->generations, snapshot, &publication);
+
+	if (error) {
+		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
+		return;
+	}
+	note(p, publication, array_bytes, clock_ms() - start_ms);
+	digest_api_publish(p->api, publication);
+}
+
+/* Copies one slice more of the snapshot; publishes it after the last. */
+static void go_on_copying(struct publisher *p)
+{
+	struct catalog_snapshot snapshot;
+	bool last = catalog_snapshot_slice(lock(p), loop_now_ms(p->loop),
+					   &snapshot);
+
+	unlock(p);
+	if (!last)
+		return;
+	p->copying = false;
+	publish(p, &snapshot);
+}
+
+static void tick(void *arg)
+{
+	struct publisher *p = arg;
+
+	bool busy;
+
+	if (!p->copying) {
+		if (p->old_nbits)
+			go_on_rebuilding(p);
+		else if (p->settings.source.rebuild)
+			begin_rebuild(p);
+		begin_snapshot(p);
+	}
+	if (p->copying)
+		go_on_copying(p);
+	busy = p->old_nbits || p->copying;
+	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop) +
+		       (busy ? PART_MS : TICK_MS), tick, p);
+}
+
+int publisher_new(struct loop *loop, struct digest_api *api,
+		  const struct publisher_settings *settings,
+		  struct publisher **out)
+{
+	struct publisher *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->loop = loop;
+	p->api = api;
+	p->settings = *settings;
+	if (generations_new(&p->generations, settings->instance,
+			    settings->keep)) {
+		free(p);
+		return -ENOMEM;
+	}
+	loop_timer_set(loop, &p->tick, loop_now_ms(loop), tick, p);
+	*out = p;
+	return 0;
+}
+
+void publisher_free(struct publisher **p)
+{
+	if (!*p)
+		return;
+	loop_timer_clear((*p)->loop, &(*p)->tick);
+	generations_free(&(*p)->generations);
+	free(*p);
+	*p = NULL;
+}
+
+void publisher_set(struct publisher *p, const struct publish_policy *policy,
+		   const struct resize_policy *resizing)
+{
+	p->settings.policy = *policy;
+	p->settings.resizing = *resizing;
+}
+
+void publisher_stats(const struct publisher *p, struct publisher_stats *out)
+{
+	*out = p->stats;
+}

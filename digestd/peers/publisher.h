@@ -1,0 +1,73 @@
+/*
+ * The publisher: turns what the catalog says into publications, and moves it to
+ * a filter of another size when its keys have become many or few, on the
+ * service loop. The catalog is locked only while a slice of its array is
+ * copied, or for one part of its keys, a thousand or two; at most once a
+ * millisecond, so that the workers have the lock in between.
+ */
+#ifndef DIGESTD_PEERS_PUBLISHER_H
+#define DIGESTD_PEERS_PUBLISHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/core/catalog.h"
+#include "digestd/core/resize.h"
+
+struct cache;
+struct digest_api;
+struct loop;
+struct publisher;
+
+/*
+ * Whose catalog it is. lock() gives it, locked until unlock(); the other two
+ * begin a rebuild and do its next part, see cache_rebuild(), or are null: the
+ * catalog keeps its size.
+ */
+struct publisher_source {
+	void *arg;
+	struct catalog *(*lock)(void *arg);
+	void (*unlock)(void *arg);
+	int (*rebuild)(void *arg, uint64_t nbits);
+	bool (*rebuild_part)(void *arg);
+};
+
+/* The catalog of a cache. */
+struct publisher_source publisher_of_cache(struct cache *cache);
+
+struct publisher_settings {
+	struct publisher_source source;
+	struct publish_policy policy;
+	struct resize_policy resizing;
+	uint64_t instance; /* not 0 */
+	unsigned keep;     /* generations, see generations_new() */
+};
+
+/* What the last publication was. */
+struct publisher_stats {
+	uint64_t generation;
+	uint64_t full_bytes;    /* of the current full digest */
+	uint64_t delta_bytes;   /* of its delta from the one before; 0: none */
+	uint64_t array_bytes;   /* before coding */
+	int64_t published_ms;   /* on the loop's clock */
+	double encode_ms;       /* time spent in the coder */
+};
+
+/*
+ * Makes a publisher and starts its clock. `loop`, what `settings` point to and
+ * `api` are borrowed. Returns 0 or -ENOMEM.
+ */
+int publisher_new(struct loop *loop, struct digest_api *api,
+		  const struct publisher_settings *settings,
+		  struct publisher **out);
+
+void publisher_free(struct publisher **p);
+
+/* Takes new times and sizes; instance and keep stay. */
+void publisher_set(struct publisher *p, const struct publish_policy *policy,
+		   const struct resize_policy *resizing);
+
+/* What was published last. */
+void publisher_stats(const struct publisher *p, struct publisher_stats *out);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * Purging: one key at once, or a walk over all parts of the store; and the
+ * peers, who do the same meanwhile.
+ */
+#include "digestd/peers/purge.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/uri.h"
+#include "digestd/cache/cache.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/tags.h"
+#include "digestd/core/target.h"
+#include "digestd/disk/disk.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/purge_peers.h"
+
+/* A walk under way. */
+struct purge {
+	struct purger *purger;
+	struct exchange *x;   /* null: its client has left */
+	char *prefix;         /* canonical; null: by tag */
+	struct fields tags;
+	struct keypart part;  /* the next */
+	size_t purged;
+	struct purge_asks *asks; /* null: nobody was told */
+	unsigned waiting;     /* parts that are not done */
+	struct loop_call step;
+	struct disk_sync sync;
+	struct purge *next, **link;
+};
+
+/* null: no memory */
+static char *answer_text(const struct purge *p)
+{
+	json_t *o = json_object();
+	char *text;
+
+	json_object_set_new(o, "purged", json_integer((json_int_t)p->purged));
+	if (p->asks)
+		json_object_set_new(o, "peers", purge_asks_json(p->asks));
+	text = json_dumps(o, 0);
+	json_decref(o);
+	return text;
+}
+
+static void answer(const struct purge *p)
+{
+	struct fields f;
+	char *text;
+
+	log_write(LOG_INFO, "purge", "%zu objects", p->purged);
+	if (!p->x)
+		return;
+	text = answer_text(p);
+	fields_init(&f);
+	if (!text || fields_add(&f, "Content-Type", "application/json") ||
+	    fields_add(&f, "Cache-Control", "no-store"))
+		exchange_abort(p->x);
+	else
+		exchange_reply_copy(p->x, 200, &f, text, strlen(text));
+	fields_free(&f);
+	free(text);
+}
+
+static void purge_free(struct purge *p)
+{
+	loop_undefer(p->purger->loop, &p->step);
+	*p->link = p->next;
+	if (p->next)
+		p->next->link = p->link;
+	if (p->x)
+		exchange_set_data(p->x, NULL);
+	purge_asks_free(&p->asks);
+	fields_free(&p->tags);
+	free(p->prefix);
+	free(p);
+}
+
+/* One of the two that take part is done: this store, and the peers. */
+static void end_part(struct purge *p)
+{
+	if (--p->waiting)
+		return;
+	answer(p);
+	purge_free(p);
+}
+
+static void on_peers(void *arg)
+{
+	end_part(arg);
+}
+
+static void on_synced(void *arg)
+{
+	end_part(arg);
+}
+
+/* This store is done, once its disk is. */
+static void end_store(struct purge *p)
+{
+	p->sync.loop = p->purger->loop;
+	p->sync.call = (struct loop_call){ .run = on_synced, .arg = p };
+	if (!cache_sync(p->purger->cache, &p->sync))
+		end_part(p);
+}
+
+static bool has_tag(const struct purge *p, const struct cached *c)
+{
+	struct fields f;
+	bool has;
+
+	if (cached_fields(c, &f))
+		return true; /* without memory: what is gone is right */
+	has = tags_match(&f, &p->tags, "Purge-Tag");
+	fields_free(&f);
+	return has;
+}
+
+static bool is_meant(void *arg, const struct cached *c)
+{
+	const struct purge *p = arg;
+
+	if (!p->prefix)
+		return has_tag(p, c);
+	return !strncmp(cached_uri(c), p->prefix, strlen(p->prefix));
+}
+
+static void step(void *arg)
+{
+	struct purge *p = arg;
+
+	p->purged += cache_purge_part(p->purger->cache, &p->part, is_meant, p);
+	if (++p->part.number < p->part.count) {
+		loop_defer(p->purger->loop, &p->step);
+		return;
+	}
+	end_store(p);
+}
+
+static struct purge *purge_new(struct purger *purger, struct exchange *x)
+{
+	struct purge *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->purger = purger;
+	p->x = x;
+	p->step = (struct loop_call){ .run = step, .arg = p };
+	fields_init(&p->tags);
+	p->next = purger->walks;
+	p->link = &purger->walks;
+	if (p->next)
+		p->next->link = &p->next;
+	purger->walks = p;
+	exchange_set_data(x, p);
+	return p;
+}
+
+static int set_prefix(struct purge *p, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	p->prefix = malloc(len + 2);
+	if (!p->prefix)
+		return -ENOMEM;
+	return scd_uri_canonical(prefix, len, p->prefix, len + 2, NULL) ?
+		       -EINVAL : 0;
+}
+
+/* Tells the peers, if there are any to tell. */
+static int tell(struct purge *p, const char *uri)
+{
+	const struct purge_peers *peers = p->purger->peers;
+	int err;
+
+	p->waiting = 1;
+	if (!peers)
+		return 0;
+	err = purge_asks_new(peers, uri, exchange_request(p->x)->fields,
+			     on_peers, p, &p->asks);
+	p->waiting += p->asks ? 1 : 0;
+	return err;
+}
+
+static int begin_walk(struct purge *p, const char *prefix)
+{
+	const struct fields *fields = exchange_request(p->x)->fields;
+	struct purger *purger = p->purger;
+	int err = prefix ? set_prefix(p, prefix) :
+			   fields_copy(fields, &p->tags);
+
+	if (!err) /* the target does not matter, but there must be one */
+		err = tell(p, prefix ? p->prefix : "http://all/");
+	if (err)
+		return err;
+	cache_purge_begin(purger->cache);
+	p->part.count = cache_parts(purger->cache);
+	loop_defer(purger->loop, &p->step);
+	return 0;
+}
+
+static int purge_target(struct purge *p)
+{
+	const struct server_request *r = exchange_request(p->x);
+	struct purger *purger = p->purger;
+	struct scd_key key;
+	struct target t;
+	int err = target_resolve(&t, r->target, r->target_len,
+				 fields_get(r->fields, "Host"));
+
+	if (err)
+		return err;
+	err = tell(p, t.uri);
+	scd_key_make(purger->secret, "GET", t.uri, t.uri_len, &key);
+	target_free(&t);
+	if (err)
+		return err;
+	cache_purge_begin(purger->cache);
+	p->purged = cache_drop(purger->cache, &key);
+	end_store(p);
+	return 0;
+}
+
+void purge_serve(struct purger *purger, struct exchange *x)
+{
+	const struct fields *fields = exchange_request(x)->fields;
+	const char *prefix = fields_get(fields, "Purge-Prefix");
+	struct purge *p = purge_new(purger, x);
+	int err = -ENOMEM;
+
+	if (p && (prefix || fields_get(fields, "Purge-Tag")))
+		err = begin_walk(p, prefix);
+	else if (p)
+		err = purge_target(p);
+	if (!err)
+		return;
+	if (p)
+		purge_free(p);
+	exchange_reply_error(x, err == -EINVAL ? 400 : 503, NULL);
+}
+
+void purge_leave(struct exchange *x)
+{
+	struct purge *p = exchange_data(x);
+
+	if (p)
+		p->x = NULL;
+}
+
+void purger_stop(struct purger *purger)
+{
+	if (!purger->walks)
+		return;
+	for (struct purge *p = purger->walks; p; p = p->next) {
+		loop_undefer(purger->loop, &p->step);
+		cache_sync_wait(purger->cache, &p->sync);
+	}
+	loop_turn(purger->loop, 0); /* their calls */
+	while (purger->walks)
+		purge_free(purger->walks);
+}

@@ -1,0 +1,42 @@
+/*
+ * Purging: PURGE, of the admin listener and from peers.
+ *
+ *	PURGE of a target		all that is stored for that URI
+ *	with Purge-Prefix: URI		... for the URIs that begin so
+ *	with Purge-Tag: a, b		... that has one of these tags
+ *
+ * What is fetched while a purge comes in answers its clients and is not
+ * stored. A purge by prefix or tag walks over the whole store, a slice a turn
+ * of the loop, so that nobody waits for it; its answer comes at the end.
+ */
+#ifndef DIGESTD_PEERS_PURGE_H
+#define DIGESTD_PEERS_PURGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/server/server.h"
+
+struct cache;
+struct purge;
+struct purge_peers;
+
+/* Zero apart from the first four. */
+struct purger {
+	struct loop *loop;
+	struct cache *cache;
+	uint8_t secret[16]; /* of the hash, see scd_key_make() */
+	const struct purge_peers *peers; /* who is told too; null: nobody */
+	struct purge *walks;
+};
+
+/* Answers a PURGE, at once or later. */
+void purge_serve(struct purger *purger, struct exchange *x);
+
+/* Its exchange is over: the walk goes on without. */
+void purge_leave(struct exchange *x);
+
+/* Ends what is under way, unanswered. */
+void purger_stop(struct purger *purger);
+
+#endif

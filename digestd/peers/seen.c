@@ -1,0 +1,113 @@
+/*
+ * The set: the store's index, with entries that are nothing but their keys and
+ * weigh 1 each.
+ */
+#include "digestd/peers/seen.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "digestd/core/catalog.h"
+#include "digestd/core/eviction.h"
+#include "digestd/core/store.h"
+
+struct seen {
+	pthread_mutex_t lock; /* guards all below */
+	struct store *store;
+	struct catalog *catalog;
+	struct store_events events;
+};
+
+static void key_added(void *arg, const struct scd_key *key)
+{
+	catalog_add(((struct seen *)arg)->catalog, key);
+}
+
+static void key_removed(void *arg, const struct scd_key *key)
+{
+	catalog_remove(((struct seen *)arg)->catalog, key);
+}
+
+static void released(void *arg, struct store_entry *entry)
+{
+	(void)arg;
+	free(entry);
+}
+
+static size_t weight(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	(void)entry;
+	return 1;
+}
+
+int seen_new(const struct seen_settings *settings, struct seen **out)
+{
+	struct seen *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	pthread_mutex_init(&s->lock, NULL);
+	s->events = (struct store_events){ key_added, key_removed, released,
+					   weight, s };
+	err = store_new(&s->store, settings->window,
+			eviction_policy_find("lru"), &s->events);
+	if (!err && catalog_new(&s->catalog, settings->nbits, settings->nhash))
+		err = -EINVAL;
+	if (err) {
+		seen_free(&s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void seen_free(struct seen **s)
+{
+	if (!*s)
+		return;
+	store_free(&(*s)->store);
+	catalog_free(&(*s)->catalog);
+	pthread_mutex_destroy(&(*s)->lock);
+	free(*s);
+	*s = NULL;
+}
+
+bool seen_use(struct seen *s, const struct scd_key *key)
+{
+	struct store_entry *e;
+	bool was_in;
+
+	pthread_mutex_lock(&s->lock);
+	e = store_find(s->store, key);
+	was_in = e;
+	if (e) {
+		store_touch(s->store, e);
+	} else {
+		e = calloc(1, sizeof(*e));
+		if (e && store_insert(s->store, e, key))
+			free(e);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return was_in;
+}
+
+static struct catalog *lock(void *arg)
+{
+	struct seen *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	return s->catalog;
+}
+
+static void unlock(void *arg)
+{
+	pthread_mutex_unlock(&((struct seen *)arg)->lock);
+}
+
+struct publisher_source seen_source(struct seen *s)
+{
+	return (struct publisher_source){ s, lock, unlock, NULL, NULL };
+}

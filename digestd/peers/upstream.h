@@ -1,0 +1,12 @@
+/*
+ * A peer or an origin, as the configuration names it.
+ */
+#ifndef DIGESTD_PEERS_UPSTREAM_H
+#define DIGESTD_PEERS_UPSTREAM_H
+
+struct upstream {
+	char *name; /* of a peer; of an origin, the host */
+	char *url;  /* "http://host:port" or https, without a path */
+};
+
+#endif

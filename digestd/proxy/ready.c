@@ -1,0 +1,105 @@
+/*
+ * Replies that are ready: a table in which a hit has one place.
+ */
+#include "digestd/proxy/ready.h"
+
+#include "digestd/cache/cache.h"
+#include "digestd/server/server.h"
+
+enum { SWEEP_MS = 1000 };
+
+static bool same_hit(const struct ready_hit *a, const struct ready_hit *b)
+{
+	return a->cached == b->cached && a->at_s == b->at_s &&
+	       a->place == b->place;
+}
+
+static void forget(struct ready *ready, struct ready_slot *slot)
+{
+	ready->file_bytes -= slot->file_bytes;
+	shared_reply_unref(slot->reply);
+	*slot = (struct ready_slot){ 0 };
+}
+
+static unsigned enough(const struct ready_hit *hit)
+{
+	return hit->cached->body_len < READY_FILE_MIN ? READY_ASKED :
+							READY_FILE_ASKED;
+}
+
+struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
+			      bool *wanted)
+{
+	uint64_t i = hit->cached->entry.key.lo & (READY_SLOTS - 1);
+	struct ready_slot *slot = &ready->slots[i];
+
+	if (!same_hit(&slot->hit, hit)) {
+		forget(ready, slot);
+		slot->hit = *hit;
+	}
+	*wanted = !slot->reply && ++slot->asked >= enough(hit);
+	return slot;
+}
+
+bool ready_file(struct ready *ready, struct ready_slot *slot)
+{
+	size_t len = slot->hit.cached->body_len;
+
+	if (len < READY_FILE_MIN || slot->file_bytes ||
+	    len > READY_FILES_BYTES - ready->file_bytes)
+		return false;
+	ready->file_bytes += len;
+	slot->file_bytes = len;
+	return true;
+}
+
+/* Returns whether there are still replies. */
+static bool drop(struct ready *ready, const int64_t *but_of_s)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < READY_SLOTS; i++) {
+		struct ready_slot *slot = &ready->slots[i];
+
+		if (!slot->reply)
+			continue;
+		if (but_of_s && slot->hit.at_s == *but_of_s)
+			left = true;
+		else
+			forget(ready, slot);
+	}
+	return left;
+}
+
+static void sweep(void *arg)
+{
+	struct ready *ready = arg;
+
+	ready_sweep(ready, loop_wall_s(ready->loop));
+}
+
+static void sweep_later(struct ready *ready)
+{
+	loop_timer_set(ready->loop, &ready->timer,
+		       loop_now_ms(ready->loop) + SWEEP_MS, sweep, ready);
+}
+
+void ready_sweep(struct ready *ready, int64_t now_s)
+{
+	if (drop(ready, &now_s))
+		sweep_later(ready);
+}
+
+void ready_keep(struct ready *ready, struct ready_slot *slot,
+		struct shared_reply *reply)
+{
+	slot->reply = reply;
+	if (!ready->timer.link)
+		sweep_later(ready);
+}
+
+void ready_clear(struct ready *ready)
+{
+	drop(ready, NULL);
+	loop_timer_clear(ready->loop, &ready->timer);
+}

@@ -1,0 +1,393 @@
+/*
+ * Replies of requests: the header that goes with each, and the body.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/core/conditional.h"
+#include "digestd/core/range.h"
+#include "digestd/core/via.h"
+#include "digestd/proxy/request.h"
+
+static int64_t now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+static int set_age(struct fields *f, const struct freshness *freshness,
+		   int64_t at_s)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld",
+		 (long long)freshness_age(freshness, at_s));
+	return fields_set(f, "Age", text);
+}
+
+/* Age, Via and Cache-Status: what each reply carries of this node. */
+static int sign(const struct request *r, struct fields *f,
+		const struct freshness *freshness, struct cachestatus *status)
+{
+	const char *node = r->settings->node;
+
+	status->node = node;
+	status->ttl_s = freshness_left(freshness, now_s(r));
+	if (set_age(f, freshness, now_s(r)) || via_append(f, 1, node))
+		return -1;
+	return cachestatus_append(f, status);
+}
+
+/* Tells the cache in front, if there is one, whether to keep the response. */
+static int tell(const struct request *r, struct fields *f,
+		const struct freshness *freshness,
+		enum admission_decision place)
+{
+	struct admission_news news = {
+		.place = place,
+		.left_s = freshness_left(freshness, now_s(r)),
+		.age_s = freshness_age(freshness, now_s(r)),
+	};
+
+	return r->from_peer ? 0 : admission_tell(r->settings->tell, &news, f);
+}
+
+static void out_of_memory(struct request *r, struct fields *f)
+{
+	fields_free(f);
+	reply_error(r, 503, "memory");
+}
+
+static void count_bytes(struct request *r, size_t n)
+{
+	worker_add(&r->worker->counters.reply_bytes, n);
+}
+
+static void release_cached(void *arg)
+{
+	struct cached *c = arg;
+
+	cached_unref(&c);
+}
+
+/* How a stored response came to be the answer, for Cache-Status. */
+static struct cachestatus status_of_cached(const struct request *r)
+{
+	bool fetched = r->source != SOURCE_NONE;
+
+	return (struct cachestatus){
+		.fwd = fetched ? r->fwd : CACHESTATUS_NONE,
+		.fwd_status = fetched ? (r->validating ? 304 : r->status) : 0,
+		.stored = fetched,
+		.collapsed = r->collapsed,
+		.peer = r->peer ? r->peer->name : NULL,
+	};
+}
+
+/* A part of a stored body, from where that is. */
+static void send_body(struct request *r, unsigned status,
+		      const struct fields *f, struct cached *c,
+		      const struct range *part)
+{
+	const struct file_part file = { c->body_fd, part->first, part->len };
+
+	if (c->body_fd >= 0)
+		exchange_reply_file(r->x, status, f, &file);
+	else
+		exchange_reply(r->x, status, f,
+			       c->body ? c->body + part->first : NULL,
+			       part->len, release_cached, cached_ref(c));
+}
+
+static void reply_304(struct request *r, struct cached *c, struct fields *f)
+{
+	const struct range whole = { 0, c->body_len };
+	struct fields brief;
+
+	if (conditional_304_fields(f, &brief)) {
+		out_of_memory(r, f);
+		return;
+	}
+	/* the body only gives its length to the header */
+	send_body(r, 304, &brief, c, &whole);
+	fields_free(&brief);
+	fields_free(f);
+}
+
+/* Which part of a stored response the request wants. */
+static enum range_answer part_of(const struct request *r,
+				 const struct cached *c,
+				 const struct fields *f, struct range *part)
+{
+	*part = (struct range){ 0, c->body_len };
+	if (c->status != 200 || strcmp(r->method, "GET") != 0)
+		return RANGE_WHOLE;
+	return range_select(exchange_request(r->x)->fields, f, c->body_len,
+			    part);
+}
+
+/* There is no such part; what is there, Content-Range says. */
+static void reply_416(struct request *r, const struct cached *c)
+{
+	struct cachestatus status = status_of_cached(r);
+	char text[RANGE_TEXT];
+	struct fields f;
+
+	range_text(NULL, c->body_len, text);
+	fields_init(&f);
+	status.node = r->settings->node;
+	status.ttl_s = freshness_left(&c->freshness, now_s(r));
+	/* without memory it goes out without them */
+	if (fields_add(&f, "Content-Range", text) ||
+	    cachestatus_append(&f, &status) ||
+	    via_append(&f, 1, r->settings->node))
+		fields_clear(&f);
+	exchange_reply_error(r->x, 416, &f);
+	fields_free(&f);
+}
+
+/* With 200, or the part of it with 206. */
+static void reply_body(struct request *r, struct cached *c, struct fields *f)
+{
+	char text[RANGE_TEXT];
+	struct range part;
+	unsigned status = c->status;
+
+	switch (part_of(r, c, f, &part)) {
+	case RANGE_WHOLE:
+		break;
+	case RANGE_UNSATISFIABLE:
+		reply_416(r, c);
+		return;
+	case RANGE_PART:
+		status = 206;
+		range_text(&part, c->body_len, text);
+		if (fields_set(f, "Content-Range", text)) {
+			reply_error(r, 503, "memory");
+			return;
+		}
+	}
+	count_bytes(r, part.len);
+	send_body(r, status, f, c, &part);
+}
+
+/* Whether a request, by its own fields, is answered with all of a 200. */
+static bool has_no_conditions(const struct fields *in)
+{
+	for (size_t i = 0; i < fields_count(in); i++) {
+		const char *name = fields_at(in, i)->name;
+
+		if (!strncasecmp(name, "if-", 3) || !strcasecmp(name, "range"))
+			return false;
+	}
+	return true;
+}
+
+/* The slot of a hit whose reply depends on nothing but *hit; else null. */
+static struct ready_slot *find_ready(struct request *r,
+				     const struct ready_hit *hit, bool *wanted)
+{
+	const struct cached *c = hit->cached;
+
+	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
+	    r->from_peer || r->settings != r->worker->settings ||
+	    c->status != 200 || c->body_fd >= 0 ||
+	    !has_no_conditions(exchange_request(r->x)->fields))
+		return NULL;
+	return ready_find(&r->worker->ready, hit, wanted);
+}
+
+static bool send_ready(struct request *r, const struct ready_slot *slot)
+{
+	if (!slot || !slot->reply || !exchange_reply_shared(r->x, slot->reply))
+		return false;
+	count_bytes(r, slot->hit.cached->body_len);
+	return true;
+}
+
+/* Makes what all of a stored response is answered with, for this second. */
+static void make_ready(struct request *r, struct ready_slot *slot,
+		       const struct fields *f, struct cached *c)
+{
+	struct ready *ready = &r->worker->ready;
+	const struct body_memory body = {
+		.data = c->body,
+		.len = c->body_len,
+		.release = release_cached,
+		.arg = cached_ref(c),
+		/* what is encrypted is copied in any case */
+		.to_file = !r->settings->data_tls && ready_file(ready, slot),
+	};
+	struct shared_reply *reply = shared_reply_new(c->status, f, &body);
+
+	if (reply)
+		ready_keep(ready, slot, reply);
+}
+
+void reply_cached(struct request *r, struct cached *c)
+{
+	struct cachestatus status = status_of_cached(r);
+	/* what has left the store again was worth it */
+	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
+						ADMISSION_RAM :
+						ADMISSION_DISK;
+	const struct ready_hit hit = { c, now_s(r), (int)place };
+	struct ready_slot *slot;
+	bool wanted = false;
+	struct fields f;
+
+	slot = find_ready(r, &hit, &wanted);
+	if (send_ready(r, slot))
+		return;
+	if (cached_fields(c, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	if (sign(r, &f, &c->freshness, &status) ||
+	    tell(r, &f, &c->freshness, place)) {
+		out_of_memory(r, &f);
+		return;
+	}
+	if (c->status == 200 && r->cacheable &&
+	    conditional_not_modified(exchange_request(r->x)->fields, &f,
+				     now_s(r))) {
+		reply_304(r, c, &f);
+		return;
+	}
+	if (wanted)
+		make_ready(r, slot, &f, c);
+	if (!wanted || !send_ready(r, slot))
+		reply_body(r, c, &f);
+	fields_free(&f);
+}
+
+static ssize_t read_body(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	size_t n = buffer_take(&r->body, buf, cap);
+
+	count_bytes(r, n);
+	if (r->paused && buffer_left(&r->body) <=
+				 r->settings->window_bytes / 2) {
+		r->paused = false;
+		fetch_resume(r->fetch);
+	}
+	if (n)
+		return (ssize_t)n;
+	if (r->body_failed)
+		return BODY_FAIL;
+	return r->body_ended ? BODY_END : BODY_WAIT;
+}
+
+/* The header of a fetched response; returns -1 without memory. */
+static int fetched_fields(const struct request *r, struct fields *f)
+{
+	struct cachestatus status = {
+		.fwd = r->fwd,
+		.fwd_status = r->status,
+		.stored = r->storing,
+		.collapsed = r->collapsed,
+		.peer = r->peer ? r->peer->name : NULL,
+	};
+
+	if (fields_copy(&r->response, f))
+		return -1;
+	if (!sign(r, f, &r->freshness, &status) &&
+	    (!r->judged || !tell(r, f, &r->freshness, r->place)))
+		return 0;
+	fields_free(f);
+	return -1;
+}
+
+void reply_stream(struct request *r)
+{
+	struct body_source source = { .read = read_body, .arg = r };
+	struct fields f;
+
+	if (fetched_fields(r, &f)) {
+		exchange_abort(r->x);
+		return;
+	}
+	r->replying = true;
+	exchange_reply_stream(r->x, r->status, &f, r->body_len, &source);
+	fields_free(&f);
+}
+
+static ssize_t read_relay(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	ssize_t n = relay_read(&r->reader, buf, cap);
+
+	if (n > 0)
+		count_bytes(r, (size_t)n);
+	return n;
+}
+
+static void relay_grew(void *arg)
+{
+	struct request *r = arg;
+
+	relay_called(&r->reader);
+	if (r->x)
+		exchange_wake(r->x);
+	else
+		request_settle(r);
+}
+
+void reply_relay(struct request *r, struct relay *relay)
+{
+	const struct cached *head = relay_head(relay);
+	struct body_source source = { .read = read_relay, .arg = r };
+	struct cachestatus status = { .fwd = r->fwd, .collapsed = true };
+	struct fields f;
+
+	r->reader = (struct relay_reader){
+		.relay = relay,
+		.loop = r->worker->loop,
+		.call = { .run = relay_grew, .arg = r },
+	};
+	if (cached_fields(head, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	if (sign(r, &f, &head->freshness, &status)) {
+		out_of_memory(r, &f);
+		return;
+	}
+	exchange_reply_stream(r->x, head->status, &f,
+			      (int64_t)relay_len(relay), &source);
+	fields_free(&f);
+}
+
+void reply_whole(struct request *r)
+{
+	struct fields f;
+
+	if (fetched_fields(r, &f)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	count_bytes(r, r->body.len);
+	exchange_reply_copy(r->x, r->status, &f, r->body.data, r->body.len);
+	fields_free(&f);
+}
+
+void reply_error(struct request *r, unsigned status, const char *why)
+{
+	struct cachestatus cs = {
+		.node = r->settings->node,
+		.fwd = r->fwd,
+		.ttl_s = CACHESTATUS_NO_TTL,
+		.detail = why,
+	};
+	struct fields f;
+
+	worker_add(&r->worker->counters.errors, !r->from_peer);
+	fields_init(&f);
+	/* without memory the error goes out without them */
+	if (cachestatus_append(&f, &cs) ||
+	    via_append(&f, 1, r->settings->node))
+		fields_clear(&f);
+	exchange_reply_error(r->x, status, &f);
+	fields_free(&f);
+}

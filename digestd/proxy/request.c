@@ -1,0 +1,603 @@
+/*
+ * The steps of a request up to the fetch, and its life.
+ */
+#include "digestd/proxy/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/conditional.h"
+#include "digestd/core/vary.h"
+#include "digestd/core/via.h"
+#include "digestd/peers/token.h"
+
+enum { UPLOAD_WINDOW = 65536 }; /* of a request's body kept between two ends */
+
+static bool is_method(const struct request *r, const char *name)
+{
+	return !strcmp(r->method, name);
+}
+
+static const struct fields *fields_of(const struct request *r)
+{
+	return exchange_request(r->x)->fields;
+}
+
+/* Life */
+
+/* One without an exchange. */
+static struct request *request_make(struct worker *w)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->worker = w;
+	r->settings = worker_settings_ref(w->settings);
+	fields_init(&r->in);
+	fields_init(&r->out);
+	fields_init(&r->response);
+	r->next = w->requests;
+	r->link = &w->requests;
+	if (r->next)
+		r->next->link = &r->next;
+	w->requests = r;
+	return r;
+}
+
+static struct request *request_new(struct worker *w, struct exchange *x)
+{
+	struct request *r = request_make(w);
+
+	if (!r)
+		return NULL;
+	r->x = x;
+	r->method = exchange_request(x)->method;
+	exchange_set_data(x, r);
+	return r;
+}
+
+static void request_free(struct request *r)
+{
+	request_stop_fetch(r);
+	request_land(r);
+	relay_unref(&r->wait.relay);
+	relay_unref(&r->reader.relay);
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	if (!r->stored) /* which the body's bytes have gone to */
+		buffer_free(&r->body);
+	buffer_free(&r->upload);
+	cached_unref(&r->stored);
+	cached_unref(&r->stale);
+	fields_free(&r->in);
+	fields_free(&r->out);
+	peerset_unref(r->view);
+	fields_free(&r->response);
+	target_free(&r->target);
+	worker_settings_unref(r->settings);
+	free(r);
+}
+
+void request_settle(struct request *r)
+{
+	if (r->waiting && flights_leave(r->worker->flights, &r->wait))
+		r->waiting = false;
+	if (r->x || r->fetch || r->waiting || r->reading)
+		return;
+	if (!r->reader.relay || relay_leave(&r->reader))
+		request_free(r);
+}
+
+void request_end_all(struct worker *w)
+{
+	while (w->requests) {
+		struct request *r = w->requests;
+
+		if (r->reading)
+			cache_read_cancel(w->cache, &r->read);
+		r->waiting = false; /* the loop that would call is over */
+		flights_leave(w->flights, &r->wait);
+		if (r->reader.relay)
+			relay_leave(&r->reader);
+		request_free(r);
+	}
+}
+
+void request_run(struct request *r)
+{
+	while (r->x && r->step->run(r) == STEP_NEXT)
+		r->step++;
+}
+
+/* Steps */
+
+static enum step_result check_loop(struct request *r)
+{
+	if (!via_loops(fields_of(r), r->settings->node))
+		return STEP_NEXT;
+	worker_add(&r->worker->counters.loops, 1);
+	reply_error(r, 508, "loop");
+	return STEP_STOP;
+}
+
+static const char *find_origin(const struct worker_settings *set,
+			       const char *host, size_t len)
+{
+	for (size_t i = 0; i < set->norigins; i++) {
+		const char *name = set->origins[i].host;
+
+		if (strlen(name) == len && !strncmp(name, host, len))
+			return set->origins[i].url;
+	}
+	return NULL;
+}
+
+static enum step_result resolve(struct request *r)
+{
+	const struct server_request *in = exchange_request(r->x);
+	const struct worker_settings *set = r->settings;
+
+	if (target_resolve(&r->target, in->target, in->target_len,
+			   fields_get(in->fields, "host"))) {
+		reply_error(r, 400, "target");
+		return STEP_STOP;
+	}
+	scd_key_make(set->hash_secret, "GET", r->target.uri, r->target.uri_len,
+		     &r->key);
+	cachecontrol_request(in->fields, &r->cc);
+	return STEP_NEXT;
+}
+
+/* Where the request goes if it is not answered here. */
+static enum step_result find_upstream(struct request *r)
+{
+	const struct worker_settings *set = r->settings;
+
+	r->upstream = find_origin(set, r->target.host, r->target.host_len);
+	if (r->upstream)
+		return STEP_NEXT;
+	if (set->forward && r->target.absolute &&
+	    !strncmp(r->target.uri, "http:", 5)) {
+		r->forward = true;
+		return STEP_NEXT;
+	}
+	r->upstream = set->default_origin;
+	if (r->upstream)
+		return STEP_NEXT;
+	reply_error(r, r->target.absolute ? 403 : 421, "host");
+	return STEP_STOP;
+}
+
+static bool is_safe(const struct request *r)
+{
+	return is_method(r, "GET") || is_method(r, "HEAD") ||
+	       is_method(r, "OPTIONS");
+}
+
+static enum step_result classify(struct request *r)
+{
+	const struct server_request *in = exchange_request(r->x);
+	uint64_t max = r->settings->max_upload_bytes;
+
+	r->unsafe = !is_safe(r);
+	r->fwd = CACHESTATUS_METHOD;
+	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
+		reply_error(r, 413, "body");
+		return STEP_STOP;
+	}
+	r->cacheable = !in->has_body &&
+		       (is_method(r, "GET") || is_method(r, "HEAD"));
+	return STEP_NEXT;
+}
+
+static void count_hit(struct request *r, struct cached *c)
+{
+	struct worker_counters *counters = &r->worker->counters;
+
+	cache_use(r->worker->cache, &r->key, c, loop_now_ms(r->worker->loop));
+	worker_add(r->from_peer	 ? &counters->peer_served :
+		   r->collapsed ? &counters->collapsed :
+				  &counters->local_hits,
+		   1);
+}
+
+/* Makes *renewal want what r wants, but whole, and for the store alone. */
+static int copy_wish(const struct request *r, struct request *renewal)
+{
+	const struct target *t = &r->target;
+
+	worker_settings_unref(renewal->settings);
+	renewal->settings = worker_settings_ref(r->settings);
+	renewal->method = "GET";
+	renewal->key = r->key;
+	renewal->upstream = r->upstream;
+	renewal->forward = r->forward;
+	renewal->cacheable = true;
+	renewal->fwd = CACHESTATUS_STALE;
+	if (target_resolve(&renewal->target, t->uri, t->uri_len, NULL) ||
+	    fields_copy(fields_of(r), &renewal->in))
+		return -1;
+	fields_remove(&renewal->in, "Range");
+	fields_remove(&renewal->in, "If-Range");
+	return 0;
+}
+
+/*
+ * Asks the origin about what was served stale, unless somebody does already.
+ * Without memory the next request tries again.
+ */
+static void renew(const struct request *r, struct cached *stale)
+{
+	struct request *renewal = request_make(r->worker);
+
+	if (!renewal)
+		return;
+	if (!copy_wish(r, renewal) &&
+	    flights_join(r->worker->flights, &r->key, &renewal->lead,
+			 NULL) == FLIGHT_LEADS) {
+		renewal->stale = cached_ref(stale);
+		request_renew(renewal);
+	}
+	request_settle(renewal);
+}
+
+/* What is stored for the request, which is taken over: does it answer it? */
+static enum step_result use_stored(struct request *r, struct cached *c)
+{
+	int64_t now_s = loop_wall_s(r->worker->loop);
+
+	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
+	case REUSE_FRESH:
+	case REUSE_STALE:
+		count_hit(r, c);
+		reply_cached(r, c);
+		cached_unref(&c);
+		return STEP_STOP;
+	case REUSE_RENEW:
+		if (r->from_peer)
+			break; /* it can ask the origin itself */
+		count_hit(r, c);
+		worker_add(&r->worker->counters.stale_served, 1);
+		reply_cached(r, c);
+		if (!r->cc.only_if_cached)
+			renew(r, c);
+		cached_unref(&c);
+		return STEP_STOP;
+	case REUSE_VALIDATE:
+		break;
+	}
+	r->fwd = freshness_left(&c->freshness, now_s) <= 0 ?
+		CACHESTATUS_STALE : CACHESTATUS_REQUEST;
+	r->stale = c;
+	return STEP_NEXT;
+}
+
+static void was_read(void *arg)
+{
+	struct request *r = arg;
+	struct cached *c = r->read.found;
+
+	r->reading = false;
+	r->read.found = NULL;
+	if (!r->x) {
+		cached_unref(&c);
+		request_settle(r);
+		return;
+	}
+	if (c && use_stored(r, c) == STEP_STOP)
+		return;
+	r->step++;
+	request_run(r);
+}
+
+/* From the store, if it has what the request wants; or from the disk, in a
+ * moment. */
+static enum step_result look_up(struct request *r)
+{
+	struct cache *cache = r->worker->cache;
+	struct cached *c;
+
+	if (!r->cacheable)
+		return STEP_NEXT;
+	r->store_step = r->step;
+	cached_unref(&r->stale);
+	r->fwd = CACHESTATUS_URI_MISS;
+	c = cache_get(cache, &r->key, fields_of(r), &r->fwd);
+	if (c)
+		return use_stored(r, c);
+	r->read.loop = r->worker->loop;
+	r->read.call = (struct loop_call){ .run = was_read, .arg = r };
+	r->reading = cache_read(cache, &r->key, fields_of(r), &r->read);
+	return r->reading ? STEP_STOP : STEP_NEXT;
+}
+
+static enum step_result only_if_cached(struct request *r)
+{
+	if (!r->cc.only_if_cached)
+		return STEP_NEXT;
+	reply_error(r, 504, "only-if-cached");
+	return STEP_STOP;
+}
+
+/* Whether one fetch may answer several requests like this. */
+static bool shareable(const struct request *r)
+{
+	const struct fields *in = fields_of(r);
+
+	return r->cacheable && is_method(r, "GET") && !r->cc.no_store &&
+	       !r->cc.no_cache && !fields_get(in, "range") &&
+	       !fields_get(in, "authorization");
+}
+
+/* Reads what another request fetches, if that is what this one wants. */
+static enum step_result follow(struct request *r)
+{
+	struct relay *relay = r->wait.relay;
+	struct cached *head = relay_head(relay);
+
+	r->wait.relay = NULL;
+	r->collapsed = true;
+	if (!vary_match(head->selecting, fields_of(r)) ||
+	    freshness_reuse(&head->freshness, &r->cc,
+			    loop_wall_s(r->worker->loop)) != REUSE_FRESH) {
+		relay_unref(&relay);
+		return STEP_NEXT;
+	}
+	count_hit(r, head);
+	reply_relay(r, relay);
+	return STEP_STOP;
+}
+
+static void flight_landed(void *arg)
+{
+	struct request *r = arg;
+
+	r->waiting = false;
+	if (!r->x) {
+		request_settle(r);
+		return;
+	}
+	r->collapsed = true;
+	if (!r->wait.relay)
+		r->step = r->store_step;
+	else if (follow(r) == STEP_NEXT)
+		r->step++;
+	else
+		return;
+	request_run(r);
+}
+
+static enum step_result collapse(struct request *r)
+{
+	if (r->collapsed || !shareable(r))
+		return STEP_NEXT;
+	r->wait.loop = r->worker->loop;
+	r->wait.call = (struct loop_call){ .run = flight_landed, .arg = r };
+	/* from the store it may be a 304 */
+	r->wait.for_landing = conditional_present(fields_of(r));
+	switch (flights_join(r->worker->flights, &r->key, &r->lead, &r->wait)) {
+	case FLIGHT_LEADS:
+		return STEP_NEXT;
+	case FLIGHT_SHOWN:
+		cache_note(r->worker->cache, &r->key);
+		return follow(r);
+	case FLIGHT_WAITS:
+		break;
+	}
+	r->waiting = true;
+	cache_note(r->worker->cache, &r->key);
+	return STEP_STOP;
+}
+
+/* Cache-Status tells the peer what was missing, see judge_504(). */
+static enum step_result not_here(struct request *r)
+{
+	reply_error(r, 504, r->fwd == CACHESTATUS_STALE ? "stale" : "miss");
+	return STEP_STOP;
+}
+
+/* clang-format off */
+static const struct step data_steps[] = {
+	{ "loop",      check_loop },
+	{ "resolve",   resolve },
+	{ "upstream",  find_upstream },
+	{ "classify",  classify },
+	{ "store",     look_up },
+	{ "if-cached", only_if_cached },
+	{ "collapse",  collapse },
+	{ "peers",     request_ask_peers },
+	{ "origin",    request_ask_origin },
+};
+
+/* A peer is answered from the store, or not at all. */
+static const struct step peer_steps[] = {
+	{ "loop",      check_loop },
+	{ "resolve",   resolve },
+	{ "classify",  classify },
+	{ "store",     look_up },
+	{ "miss",      not_here },
+};
+/* clang-format on */
+
+/* The listeners */
+
+static void start(struct worker *w, struct exchange *x, const struct step *step)
+{
+	struct request *r = request_new(w, x);
+
+	if (!r) {
+		exchange_reply_error(x, 503, NULL);
+		return;
+	}
+	r->step = step;
+	r->from_peer = step == peer_steps;
+	request_run(r);
+}
+
+static void on_data_request(void *arg, struct exchange *x)
+{
+	struct worker *w = arg;
+
+	worker_add(&w->counters.requests, 1);
+	start(w, x, data_steps);
+}
+
+static size_t on_data_body(void *arg, struct exchange *x, const void *data,
+			   size_t len)
+{
+	struct request *r = exchange_data(x);
+	size_t room;
+
+	(void)arg;
+	buffer_compact(&r->upload);
+	room = UPLOAD_WINDOW - buffer_left(&r->upload);
+	if (len > room)
+		len = room;
+	r->upload_bytes += len;
+	if (r->upload_bytes > r->settings->max_upload_bytes) {
+		request_stop_fetch(r);
+		reply_error(r, 413, "body");
+		return len;
+	}
+	if (len && buffer_append(&r->upload, data, len)) {
+		exchange_abort(x);
+		return 0;
+	}
+	request_push_upload(r);
+	return len;
+}
+
+static void on_data_body_end(void *arg, struct exchange *x)
+{
+	struct request *r = exchange_data(x);
+
+	(void)arg;
+	r->upload_ended = true;
+	request_push_upload(r);
+}
+
+/*
+ * The client is gone, or served. A fetch whose response is being stored goes
+ * on: others may be waiting for it, and most of it may be here.
+ */
+static void on_data_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	struct request *r = exchange_data(x);
+	struct worker *w = arg;
+
+	if (!r)
+		return;
+	r->x = NULL;
+	if (end == EXCHANGE_ABORTED)
+		worker_add(&w->counters.aborted, 1);
+	if (!r->storing)
+		request_stop_fetch(r);
+	request_settle(r);
+}
+
+const struct server_handler request_data_handler = {
+	.on_request = on_data_request,
+	.on_body = on_data_body,
+	.on_body_end = on_data_body_end,
+	.on_done = on_data_done,
+};
+
+/*
+ * The peer listener serves objects (absolute-form) itself and hands resources
+ * (origin-form) on to their own handler. An exchange that is neither, because
+ * its token was wrong, is marked with this.
+ */
+static const char refused_mark[1];
+
+static bool is_resource(const struct exchange *x)
+{
+	return exchange_request(x)->target[0] == '/';
+}
+
+static bool is_purge(const struct exchange *x)
+{
+	return !is_resource(x) && !strcmp(exchange_request(x)->method, "PURGE");
+}
+
+static bool is_handed_on(const struct exchange *x)
+{
+	return is_resource(x) && exchange_data(x) != refused_mark;
+}
+
+static void refuse(struct worker *w, struct exchange *x)
+{
+	bool resource = is_resource(x);
+	struct fields fields;
+
+	worker_add(&w->counters.refused, 1);
+	exchange_set_data(x, resource ? (void *)(uintptr_t)refused_mark : NULL);
+	fields_init(&fields);
+	/* without memory the field is missing, the refusal is not */
+	(void)fields_add(&fields, resource ? "WWW-Authenticate" :
+					     "Proxy-Authenticate", "Bearer");
+	exchange_reply_error(x, resource ? 401 : 407, &fields);
+	fields_free(&fields);
+}
+
+static void on_peer_request(void *arg, struct exchange *x)
+{
+	const struct fields *fields = exchange_request(x)->fields;
+	struct worker *w = arg;
+	bool resource = is_resource(x);
+
+	if (!token_matches(fields_get(fields, resource ? "authorization" :
+							 "proxy-authorization"),
+			   w->settings->token)) {
+		refuse(w, x);
+	} else if (is_purge(x)) {
+		if (w->settings->purge_peers)
+			purge_serve(&w->purger, x);
+		else
+			exchange_reply_error(x, 403, NULL);
+	} else if (resource) {
+		w->hooks.resources->on_request(w->hooks.resources_arg, x);
+	} else {
+		worker_add(&w->counters.peer_requests, 1);
+		start(w, x, peer_steps);
+	}
+}
+
+static size_t on_peer_body(void *arg, struct exchange *x, const void *data,
+			   size_t len)
+{
+	struct worker *w = arg;
+
+	if (!is_handed_on(x) || !w->hooks.resources->on_body)
+		return len;
+	return w->hooks.resources->on_body(w->hooks.resources_arg, x, data,
+					   len);
+}
+
+static void on_peer_body_end(void *arg, struct exchange *x)
+{
+	struct worker *w = arg;
+
+	if (is_handed_on(x) && w->hooks.resources->on_body_end)
+		w->hooks.resources->on_body_end(w->hooks.resources_arg, x);
+}
+
+static void on_peer_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	struct worker *w = arg;
+
+	if (is_purge(x))
+		purge_leave(x);
+	else if (!is_resource(x))
+		on_data_done(arg, x, end);
+	else if (is_handed_on(x) && w->hooks.resources->on_done)
+		w->hooks.resources->on_done(w->hooks.resources_arg, x, end);
+}
+
+const struct server_handler request_peer_handler = {
+	.on_request = on_peer_request,
+	.on_body = on_peer_body,
+	.on_body_end = on_peer_body_end,
+	.on_done = on_peer_done,
+};

@@ -1,0 +1,275 @@
+/*
+ * Inside a worker: one request's way through the node.
+ *
+ * A request is a list of named steps. A step looks at the request and answers
+ * it, lets it go on to the next one, or waits: for a fetch, or for another
+ * request's. What it waited for sends it back into the list.
+ *
+ * A request outlives its exchange when its response is being stored, and its
+ * exchange outlives nothing: `x` is null from the exchange's end on.
+ */
+#ifndef DIGESTD_PROXY_REQUEST_H
+#define DIGESTD_PROXY_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/cache/cache.h"
+#include "digestd/core/cachecontrol.h"
+#include "digestd/core/cachestatus.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/freshness.h"
+#include "digestd/core/route.h"
+#include "digestd/core/target.h"
+#include "digestd/disk/disk.h"
+#include "digestd/fetch/fetch.h"
+#include "digestd/proxy/flight.h"
+#include "digestd/proxy/relay.h"
+#include "digestd/proxy/worker_inside.h"
+#include "digestd/server/server.h"
+
+/* What a step has come to. */
+enum step_result {
+	STEP_NEXT, /* the next step's turn */
+	STEP_STOP, /* answered, or waiting */
+};
+
+struct step {
+	const char *name;
+	enum step_result (*run)(struct request *r);
+};
+
+/* Bytes on their way through: appended at the end, taken from the front. */
+struct buffer {
+	char *data;
+	size_t len, cap;
+	size_t taken; /* of len, by the reader */
+};
+
+/* Whom the current fetch asks. */
+enum source { SOURCE_NONE, SOURCE_PEER, SOURCE_ORIGIN };
+
+struct request {
+	struct worker *worker;
+	struct worker_settings *settings; /* as they were at the beginning */
+	struct exchange *x;
+	const struct step *step;
+	const struct step *store_step; /* where to look again */
+	bool from_peer;
+
+	/* what is asked for */
+	const char *method;
+	struct target target;
+	struct scd_key key;
+	struct cachecontrol cc;
+	const char *upstream; /* base URL, in settings; null: none */
+	bool forward;         /* as a forward proxy, to the target itself */
+	bool unsafe;          /* invalidates what it succeeds on */
+	bool cacheable;       /* GET or HEAD that the store may answer */
+	bool storing;         /* the response is collected for the store */
+	bool judged;          /* it could be kept, and should be there: */
+	enum admission_decision place;
+
+	/* what was found here */
+	struct disk_read read; /* of what is on disk */
+	bool reading;	       /* its call will come */
+	struct cached *stale; /* to be revalidated, or served on error */
+	enum cachestatus_fwd fwd;
+
+	/* flights */
+	struct flight lead;
+	struct flight_waiter wait;
+	bool waiting;   /* a call will come, see flights_leave() */
+	bool collapsed; /* has waited once: does not again */
+	struct relay *relay;        /* that shows what this one fetches */
+	struct relay_reader reader; /* of what another one does */
+
+	/* peers */
+	struct peerset *view; /* the one that the route is in; null: none yet */
+	struct route route;
+	const struct peerset_peer *peer; /* the one asked, or that had it */
+	struct loop_timer patience; /* until its answer must be here */
+
+	/* the fetch under way, and its response */
+	enum source source;
+	struct fetch *fetch;
+	struct fields in;  /* the request's fields as they came */
+	struct fields out; /* and as they are sent */
+	int64_t asked_s, asked_ms;
+	uint64_t purges;   /* see cache_purge_begin() */
+	unsigned rtt_ms;   /* of the peer that is answering */
+	bool validating;   /* the origin is asked about `stale` */
+	unsigned status;
+	struct fields response;
+	struct freshness freshness;
+	int64_t body_len;
+	struct cached *stored; /* the response, once it is whole and stored */
+	struct buffer body;
+	bool replying;   /* the reply reads from body */
+	bool body_ended; /* complete */
+	bool body_failed;
+	bool paused;     /* the fetch, until the client has caught up */
+
+	/* where the origin takes over from a peer that breaks off */
+	uint64_t received; /* bytes of the body so far */
+	uint64_t watched;  /* of them, when the peer was looked at last */
+	uint64_t rejoined; /* of the origin's, what the peer had sent before */
+	uint64_t cut;      /* what that is in all */
+	bool taken_over;
+
+	/* the body of the client's request */
+	struct buffer upload;
+	uint64_t upload_bytes;
+	bool upload_ended;
+
+	struct request *next, **link; /* in the worker */
+};
+
+/* Handlers of the listeners; their arg is the worker. */
+extern const struct server_handler request_data_handler;
+extern const struct server_handler request_peer_handler;
+
+/* Runs the steps from where the request stands. */
+void request_run(struct request *r);
+
+/* Frees a request that has neither an exchange nor anything under way. */
+void request_settle(struct request *r);
+
+/* Ends everything a worker has under way, its exchanges being gone already. */
+void request_end_all(struct worker *w);
+
+/* Asks the origin about r->stale, for a request without an exchange. */
+void request_renew(struct request *r);
+
+/* Steps in files of their own. */
+enum step_result request_ask_peers(struct request *r);
+enum step_result request_ask_origin(struct request *r);
+
+/* Parts of these steps, in request_fetch.c. */
+
+/* Tells what the peer that was asked is worth; rtt_ms 0: not known. */
+void request_learn(struct request *r, enum worker_outcome_kind kind,
+		   unsigned rtt_ms);
+
+/* Bytes of the body have come, as fetch_callbacks.on_body says. */
+bool request_take_body(struct request *r, const void *data, size_t len);
+
+/* The body is whole. */
+void request_complete(struct request *r, const struct fetch_done *done);
+
+/* The reply breaks off, and nobody takes what was received for the whole. */
+void request_break_off(struct request *r);
+
+/* Asks the origin for what is being answered; 0, or there is no memory. */
+int request_fetch_again(struct request *r,
+			const struct fetch_callbacks *callbacks);
+
+/* When a peer breaks off, in request_takeover.c. */
+
+/* From now on the peer must send, at a pace that need not be high. */
+void request_watch_peer(struct request *r);
+
+/*
+ * The peer has broken off in the middle of a reply: the origin goes on where it
+ * stopped. False: it cannot, as nothing shows that it sends the same.
+ */
+bool request_take_over(struct request *r);
+
+/* What a response does to the store, in request_store.c. */
+
+/* The name under which this node acts for the origin; null: it is the client's
+ * proxy. */
+const char *request_acts_for_origin(const struct request *r);
+
+/*
+ * Takes the header of a response: r->response and what follows from it, up to
+ * r->storing, whether it may be stored. Returns 0, or -1 without memory.
+ */
+int request_take_response(struct request *r, unsigned status,
+			  const struct fields *fields, int64_t body_len);
+
+/*
+ * The response will be used: is it worth keeping, and where? Of this
+ * r->storing is left. In place of what has gone stale it is kept where that
+ * was.
+ */
+void request_admit(struct request *r);
+
+/*
+ * Whether the response is one for requests like the client's: what the request
+ * was sent on without (preconditions, what Connection names) must not be what
+ * it was chosen by.
+ */
+bool request_right_variant(const struct request *r);
+
+/* Makes the whole response an entry of the store, r->stored; without memory, or
+ * room, it is not. */
+void request_store(struct request *r);
+
+/* The stale response after a 304 with these fields has confirmed it; null
+ * without memory. */
+struct cached *request_refreshed(struct request *r,
+				 const struct fields *fields);
+
+/* Puts it into the store in place of the stale one; or drops that, when the 304
+ * has said that it must not be stored any more. */
+void request_keep_refreshed(struct request *r, struct cached *c);
+
+/* Drops what an unsafe request may have changed (RFC 9111, 4.4). */
+void request_invalidate(struct request *r);
+
+/* Shows the response under way, of known length, to who waits for it; without
+ * memory, nobody sees it before it is stored. */
+void request_show(struct request *r);
+
+/* Ends that: with r->stored, or as one that broke off. */
+void request_hide(struct request *r);
+
+/* Lands r's flight, and hides what was shown. */
+void request_land(struct request *r);
+
+/* Cancels the fetch, if there is one. */
+void request_stop_fetch(struct request *r);
+
+/* More of the client's body has come, or its end: tells the fetch. */
+void request_push_upload(struct request *r);
+
+/* Replies, in reply.c. Each answers the exchange, if it is still there. */
+
+/* From the store: 304, the whole, or the part asked for, with Age and
+ * Cache-Status. */
+void reply_cached(struct request *r, struct cached *c);
+
+/* From the fetch under way: the header now, the body as it comes. */
+void reply_stream(struct request *r);
+
+/* From the fetch of another request; the relay is taken over. */
+void reply_relay(struct request *r, struct relay *relay);
+
+/* From the fetch that has ended without being stored: all at once. */
+void reply_whole(struct request *r);
+
+/* An error of this node's own. */
+void reply_error(struct request *r, unsigned status, const char *why);
+
+/* Appends; returns 0 or -ENOMEM. */
+int buffer_append(struct buffer *b, const void *data, size_t len);
+
+/* Makes room for exactly `size` bytes in all, if that works and they fit: only
+ * saves memory, or moving. */
+void buffer_fit(struct buffer *b, size_t size);
+
+/* Takes up to cap bytes from the front; returns their number. */
+size_t buffer_take(struct buffer *b, void *out, size_t cap);
+
+/* Bytes not taken yet. */
+size_t buffer_left(const struct buffer *b);
+
+/* Forgets what was taken, to make room. */
+void buffer_compact(struct buffer *b);
+
+void buffer_free(struct buffer *b);
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * What a response does to the store: whether it may be kept and for how long,
+ * how it becomes an entry, what a 304 and an unsafe request change there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/answer.h"
+#include "digestd/core/conditional.h"
+#include "digestd/core/forward.h"
+#include "digestd/core/peerset.h"
+#include "digestd/core/storable.h"
+#include "digestd/core/vary.h"
+#include "digestd/peers/placer.h"
+#include "digestd/proxy/request.h"
+
+/* What a body weighs whose length is not known yet. */
+enum { UNKNOWN_BYTES = 4096 };
+
+static int64_t now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+const char *request_acts_for_origin(const struct request *r)
+{
+	return r->forward ? NULL : r->settings->node;
+}
+
+bool request_right_variant(const struct request *r)
+{
+	struct fields selecting;
+	bool right;
+
+	fields_init(&selecting);
+	right = !vary_select(&r->in, &r->response, &selecting) &&
+		vary_match(&selecting, &r->out);
+	fields_free(&selecting);
+	return right;
+}
+
+/* Whether a field names the target of the request. */
+static bool names_target(const struct request *r, const char *name)
+{
+	const char *reference = fields_get(&r->response, name);
+	char *uri;
+	bool same;
+
+	if (!reference || target_same_origin(&r->target, reference, &uri))
+		return false;
+	same = !strcmp(uri, r->target.uri);
+	free(uri);
+	return same;
+}
+
+/* The response to a POST may be what a later GET gets, if it says so itself,
+ * and for how long (RFC 9110, 9.3.3). */
+static bool answers_get(const struct request *r)
+{
+	if (strcmp(r->method, "POST") != 0)
+		return !strcmp(r->method, "GET");
+	return r->status == 200 && r->freshness.explicit &&
+	       names_target(r, "Content-Location");
+}
+
+static bool may_store(const struct request *r, const struct answer *answer)
+{
+	/* what came for a range is about it, unless it is the whole */
+	if (r->status != 200 && fields_get(&r->in, "range"))
+		return false;
+	return answers_get(r) &&
+	       storable("GET", &r->in, answer) == STORABLE_YES &&
+	       request_right_variant(r) &&
+	       (r->body_len < 0 ||
+		(uint64_t)r->body_len <= r->settings->max_object_bytes);
+}
+
+/* Was a peer asked for it, as far as they have told? */
+static bool asked_at_peers(const struct request *r)
+{
+	const struct peerset *seen = r->worker->seen;
+	uint32_t one;
+
+	return seen && peerset_lookup(seen, &r->key, &one, 1);
+}
+
+/* Does this node keep it, or is a peer's copy enough? */
+static bool is_placed_here(struct request *r)
+{
+	struct placer *placer = r->worker->placer;
+
+	return !placer || r->stale ||
+	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER,
+			    asked_at_peers(r));
+}
+
+static bool admit(struct request *r)
+{
+	uint64_t body = r->body_len < 0 ? UNKNOWN_BYTES :
+					  (uint64_t)r->body_len;
+
+	r->place = cache_admit(r->worker->cache, &r->key,
+			       cache_weight(&r->response, r->target.uri, body),
+			       loop_now_ms(r->worker->loop));
+	if (r->stale && r->place < cached_place(r->stale))
+		r->place = cached_place(r->stale);
+	r->judged = true;
+	return r->place != ADMISSION_NO;
+}
+
+void request_admit(struct request *r)
+{
+	if (!r->storing)
+		return;
+	r->storing = is_placed_here(r) && admit(r);
+	if (r->storing && r->body_len > 0)
+		buffer_fit(&r->body, (size_t)r->body_len);
+}
+
+int request_take_response(struct request *r, unsigned status,
+			  const struct fields *fields, int64_t body_len)
+{
+	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct answer answer;
+
+	if (forward_response(fields, now_s(r), &r->response))
+		return -1;
+	r->status = status;
+	r->body_len = body_len;
+	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
+	freshness_init(&r->freshness, &answer, &times);
+	r->judged = false;
+	r->storing = may_store(r, &answer);
+	return 0;
+}
+
+/* Whether what was fetched may have been purged meanwhile. */
+static bool is_purged(const struct request *r)
+{
+	return r->purges != cache_purges(r->worker->cache);
+}
+
+/* The response as an entry, without its body. Null without memory. */
+static struct cached *make_head(const struct request *r)
+{
+	struct fields selecting;
+	const struct cached_head head = { r->target.uri, &r->response,
+					  &selecting, r->status,
+					  &r->freshness };
+	struct cached *c;
+
+	if (vary_select(&r->in, &r->response, &selecting))
+		return NULL;
+	c = cached_new(&head);
+	fields_free(&selecting);
+	if (c)
+		c->place = (uint8_t)r->place;
+	return c;
+}
+
+void request_store(struct request *r)
+{
+	struct cached *c = make_head(r);
+
+	if (!c)
+		return;
+	relay_hold(r->relay);
+	buffer_fit(&r->body, r->body.len);
+	relay_show(r->relay, r->body.data, r->body.len);
+	c->body = r->body.data;
+	c->body_len = r->body.len;
+	r->stored = c; /* the body's bytes are its now */
+	if (!is_purged(r) && cache_put(r->worker->cache, &r->key, &r->in, c))
+		worker_add(&r->worker->counters.stored, 1);
+}
+
+void request_show(struct request *r)
+{
+	struct cached *head;
+
+	if (!r->lead.under_way || r->body_len < 0)
+		return;
+	head = make_head(r);
+	if (!head)
+		return;
+	head->place = ADMISSION_NO; /* not in the store, and never will be */
+	head->body_len = (size_t)r->body_len; /* what a use of it weighs */
+	if (relay_new(head, (size_t)r->body_len, &r->relay))
+		cached_unref(&head);
+	else
+		flights_show(r->worker->flights, &r->lead, r->relay);
+}
+
+void request_hide(struct request *r)
+{
+	if (!r->relay)
+		return;
+	flights_show(r->worker->flights, &r->lead, NULL);
+	relay_end(r->relay, r->stored);
+	relay_unref(&r->relay);
+}
+
+void request_land(struct request *r)
+{
+	request_hide(r);
+	flights_land(r->worker->flights, &r->lead);
+}
+
+/* The body of what was stored, for the same with other fields. */
+static void share_body(struct cached *c, struct cached *old)
+{
+	c->body = old->body;
+	c->body_fd = old->body_fd; /* closed with the old one */
+	c->body_len = old->body_len;
+	c->body_of = cached_ref(old->body_of ? old->body_of : old);
+}
+
+/* Of the stale response, with `fields`, which the 304 has updated. */
+static struct cached *make_refreshed(const struct request *r,
+				     const struct fields *fields)
+{
+	const struct cached *old = r->stale;
+	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct freshness freshness;
+	const struct cached_head head = { r->target.uri, fields,
+					  old->selecting, old->status,
+					  &freshness };
+	struct answer answer;
+	struct cached *c;
+
+	answer_read(&answer, old->status, fields, request_acts_for_origin(r));
+	freshness_init(&freshness, &answer, &times);
+	c = cached_new(&head);
+	if (c)
+		c->place = cached_place(old) == ADMISSION_RAM ?
+				   ADMISSION_RAM :
+				   ADMISSION_DISK;
+	return c;
+}
+
+struct cached *request_refreshed(struct request *r,
+				 const struct fields *fields)
+{
+	struct cached *c = NULL;
+	struct fields news, all;
+
+	if (forward_response(fields, now_s(r), &news))
+		return NULL;
+	if (!cached_fields(r->stale, &all)) {
+		if (!conditional_update(&news, &all))
+			c = make_refreshed(r, &all);
+		fields_free(&all);
+	}
+	fields_free(&news);
+	if (c)
+		share_body(c, r->stale);
+	return c;
+}
+
+void request_keep_refreshed(struct request *r, struct cached *c)
+{
+	struct answer answer;
+	struct fields fields;
+
+	if (is_purged(r))
+		return;
+	if (cached_fields(c, &fields)) {
+		/* without memory to look, it must not stay */
+		cache_drop(r->worker->cache, &r->key);
+		return;
+	}
+	answer_read(&answer, c->status, &fields, request_acts_for_origin(r));
+	if (storable("GET", &r->in, &answer) == STORABLE_YES)
+		cache_put(r->worker->cache, &r->key, &r->in, c);
+	else
+		cache_drop(r->worker->cache, &r->key);
+	fields_free(&fields);
+}
+
+static void drop_uri(struct request *r, const char *uri)
+{
+	struct scd_key key;
+
+	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
+		     &key);
+	if (cache_drop(r->worker->cache, &key))
+		worker_add(&r->worker->counters.invalidated, 1);
+}
+
+void request_invalidate(struct request *r)
+{
+	static const char *const names[] = { "Location", "Content-Location" };
+
+	if (!r->unsafe || r->status >= 400)
+		return;
+	drop_uri(r, r->target.uri);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *reference = fields_get(&r->response, names[i]);
+		char *uri;
+
+		if (reference &&
+		    !target_same_origin(&r->target, reference, &uri)) {
+			drop_uri(r, uri);
+			free(uri);
+		}
+	}
+}

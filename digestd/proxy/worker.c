@@ -1,0 +1,290 @@
+/*
+ * A worker: puts loop, servers, fetchers and requests together, and carries
+ * messages from the service's thread into its own.
+ */
+#include "digestd/proxy/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/peerset.h"
+#include "digestd/proxy/request.h"
+#include "digestd/proxy/worker_inside.h"
+
+enum { UNTRUSTED_LOG_MS = 10000 };
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+
+	/* it only fails when epoll itself does: nothing is left to be done */
+	(void)loop_run(w->loop);
+	return NULL;
+}
+
+static int open_server(struct worker *w, bool peers)
+{
+	const struct worker_settings *set = w->settings;
+	struct server_settings settings = {
+		.listen = peers ? set->peer_listen : set->data_listen,
+		.max_connections = set->max_connections,
+		.client_connections = peers ? 0 : set->client_connections,
+		.max_header_bytes = set->max_header_bytes,
+		.header_ms = set->header_ms,
+		.idle_ms = set->idle_ms,
+		.min_rate = set->min_rate,
+		.tls = peers ? set->peer_tls : set->data_tls,
+	};
+
+	if (!settings.listen)
+		return 0;
+	return server_new(w->loop, &settings,
+			  peers ? &request_peer_handler : &request_data_handler,
+			  w, peers ? &w->peer : &w->data);
+}
+
+static int open_all(struct worker *w)
+{
+	unsigned per_host = w->settings->origin_connections;
+	int err = loop_new(&w->loop);
+
+	if (!err)
+		err = fetcher_new(w->loop, per_host, &w->fetcher);
+	if (!err)
+		err = fetcher_new(w->loop, per_host, &w->public);
+	if (err)
+		return err;
+	w->ready.loop = w->loop;
+	w->purger = (struct purger){ .loop = w->loop, .cache = w->cache };
+	memcpy(w->purger.secret, w->settings->hash_secret,
+	       sizeof(w->purger.secret));
+	fetcher_public_only(w->public);
+	err = open_server(w, false);
+	if (!err)
+		err = open_server(w, true);
+	return err;
+}
+
+int worker_new(const struct worker_settings *settings,
+	       const struct worker_hooks *hooks,
+	       const struct worker_shared *shared, struct worker **out)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		return err;
+	w->cache = shared->cache;
+	w->flights = shared->flights;
+	w->placer = shared->placer;
+	w->hooks = *hooks;
+	w->settings = worker_settings_copy(settings);
+	if (w->settings)
+		err = open_all(w);
+	if (err) {
+		worker_stop(&w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+int worker_start(struct worker *worker)
+{
+	int err = pthread_create(&worker->thread, NULL, run, worker);
+
+	worker->started = !err;
+	return -err;
+}
+
+void worker_stop(struct worker **worker)
+{
+	struct worker *w = *worker;
+
+	if (!w)
+		return;
+	if (w->started) {
+		loop_stop(w->loop);
+		pthread_join(w->thread, NULL);
+	}
+	if (w->loop) /* messages that have come too late are taken in */
+		loop_turn(w->loop, 0);
+	if (w->ready.loop)
+		ready_clear(&w->ready);
+	server_free(&w->data);
+	server_free(&w->peer);
+	purger_stop(&w->purger);
+	request_end_all(w);
+	fetcher_free(&w->fetcher);
+	fetcher_free(&w->public);
+	loop_free(&w->loop);
+	peerset_unref(w->view);
+	peerset_unref(w->seen);
+	worker_settings_unref(w->settings);
+	free(w);
+	*worker = NULL;
+}
+
+unsigned worker_data_port(const struct worker *worker)
+{
+	return worker->data ? server_port(worker->data) : 0;
+}
+
+unsigned worker_peer_port(const struct worker *worker)
+{
+	return worker->peer ? server_port(worker->peer) : 0;
+}
+
+/* A message that brings a new view or new settings. */
+struct news {
+	struct loop_call call;
+	struct worker *worker;
+	struct peerset *view;
+	struct worker_settings *settings;
+};
+
+static void take_view(void *arg)
+{
+	struct news *news = arg;
+
+	peerset_unref(news->worker->view);
+	news->worker->view = news->view;
+	free(news);
+}
+
+static void take_seen(void *arg)
+{
+	struct news *news = arg;
+
+	peerset_unref(news->worker->seen);
+	news->worker->seen = news->view;
+	free(news);
+}
+
+static void take_settings(void *arg)
+{
+	struct news *news = arg;
+	struct worker *w = news->worker;
+
+	if (w->data)
+		server_set_tls(w->data, news->settings->data_tls);
+	if (w->peer)
+		server_set_tls(w->peer, news->settings->peer_tls);
+	ready_clear(&w->ready);
+	worker_settings_unref(w->settings);
+	w->settings = news->settings;
+	free(news);
+}
+
+static struct news *news_new(struct worker *w, void (*run_news)(void *arg))
+{
+	struct news *news = calloc(1, sizeof(*news));
+
+	if (!news)
+		return NULL;
+	news->worker = w;
+	news->call.run = run_news;
+	news->call.arg = news;
+	return news;
+}
+
+static int post_view(struct worker *worker, struct peerset *view,
+		     void (*take)(void *arg))
+{
+	struct news *news = news_new(worker, take);
+
+	if (!news)
+		return -ENOMEM;
+	news->view = view ? peerset_ref(view) : NULL;
+	loop_post(worker->loop, &news->call);
+	return 0;
+}
+
+int worker_set_view(struct worker *worker, struct peerset *view)
+{
+	return post_view(worker, view, take_view);
+}
+
+int worker_set_seen(struct worker *worker, struct peerset *seen)
+{
+	return post_view(worker, seen, take_seen);
+}
+
+int worker_reconfigure(struct worker *worker,
+		       const struct worker_settings *settings)
+{
+	struct news *news = news_new(worker, take_settings);
+
+	if (!news)
+		return -ENOMEM;
+	news->settings = worker_settings_copy(settings);
+	if (!news->settings) {
+		free(news);
+		return -ENOMEM;
+	}
+	loop_post(worker->loop, &news->call);
+	return 0;
+}
+
+static void one_drained(void *arg)
+{
+	struct worker *w = arg;
+
+	if (--w->draining == 0)
+		atomic_store(&w->drained, true);
+}
+
+static void run_drain(void *arg)
+{
+	struct worker *w = arg;
+
+	w->draining = (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
+	if (w->data)
+		server_drain(w->data, one_drained, w);
+	if (w->peer)
+		server_drain(w->peer, one_drained, w);
+}
+
+void worker_drain(struct worker *worker)
+{
+	if (worker->drain.run) /* asked for already */
+		return;
+	worker->drain = (struct loop_call){ .run = run_drain, .arg = worker };
+	loop_post(worker->loop, &worker->drain);
+}
+
+bool worker_drained(const struct worker *worker)
+{
+	return atomic_load(&worker->drained);
+}
+
+void worker_count(const struct worker *worker, struct worker_counters *sum)
+{
+	const struct worker_counters *from = &worker->counters;
+
+#define X(name, help) \
+	sum->name += __atomic_load_n(&from->name, __ATOMIC_RELAXED);
+	WORKER_COUNTERS(X)
+#undef X
+	if (worker->data) {
+		sum->tls_data_failed += server_tls_failures(worker->data);
+		sum->crowded_out += server_crowded_out(worker->data);
+	}
+	if (worker->peer) {
+		sum->tls_peer_failed += server_tls_failures(worker->peer);
+		sum->crowded_out += server_crowded_out(worker->peer);
+	}
+}
+
+void worker_untrusted(struct worker *w, const char *url)
+{
+	unsigned dropped;
+
+	worker_add(&w->counters.origin_untrusted, 1);
+	w->untrusted_log.burst = 1;
+	w->untrusted_log.period_ms = UNTRUSTED_LOG_MS;
+	if (log_allow(&w->untrusted_log, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_ERROR, "tls", "origin %s: no TLS with it, or its "
+			  "certificate is not trusted", url ? url : "");
+}

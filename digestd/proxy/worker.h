@@ -1,0 +1,214 @@
+/*
+ * A worker: one thread with one loop, its listeners, its fetcher, and all the
+ * requests that arrive there, from the client's first byte to the last.
+ *
+ * Workers share what struct worker_shared names and nothing else. What they
+ * need to know of peers comes as a view, what they learn goes out through
+ * hooks.
+ *
+ * All worker_* functions are for one other thread, the service's.
+ */
+#ifndef DIGESTD_PROXY_WORKER_H
+#define DIGESTD_PROXY_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/core/admission_tell.h"
+#include "digestd/core/forwarded.h"
+
+struct cache;
+struct flights;
+struct peerset;
+struct placer;
+struct server_handler;
+struct tls;
+struct tls_client;
+struct worker;
+
+/* Where requests for a host go. */
+struct worker_origin {
+	const char *host; /* "www.example.com" or "www.example.com:8080" */
+	const char *url;  /* "http://10.0.0.7:8080" */
+};
+
+/* Everything a worker is told; worker_new() and _reconfigure() copy it. */
+struct worker_settings {
+	const char *node;            /* this node's name, a token */
+	uint8_t hash_secret[16];     /* of the cluster, see scd_derive() */
+	char token[33];              /* what peers present, 32 hex digits */
+
+	/* listeners: fixed at the start, not changed by a reconfiguration */
+	const char *data_listen;
+	const char *peer_listen;     /* null: no cooperation */
+	unsigned max_connections;    /* per worker and listener */
+	unsigned client_connections; /* of clients, from one address; 0: any */
+	unsigned header_ms;
+	unsigned idle_ms;
+	unsigned min_rate;           /* [bytes/s] of a client reading */
+	size_t max_header_bytes;     /* of requests and of responses */
+
+	/* TLS; null: none of the listener's, and see fetch_request */
+	struct tls *data_tls, *peer_tls;
+	struct tls_client *origin_tls, *peer_client_tls;
+
+	/* what a cache in front of this node is told */
+	enum admission_tell tell;
+
+	/* where requests go */
+	const struct worker_origin *origins;
+	size_t norigins;
+	const char *default_origin;  /* for hosts not listed; null: 421 */
+	bool forward;                /* also a forward proxy for http */
+	bool forward_private;        /* ... to private addresses too */
+	enum forwarded told;         /* of clients, to origins */
+	enum forwarded told_forward; /* as a forward proxy */
+
+	/* origins */
+	unsigned origin_connect_ms;
+	unsigned origin_first_byte_ms;
+	unsigned origin_low_rate_s;  /* stalled for so long is a timeout */
+	unsigned origin_connections; /* to one host, per worker; 0: no limit */
+
+	/* peers */
+	unsigned peer_connect_ms;
+	unsigned peer_first_byte_ms; /* of one peer */
+	unsigned peer_budget_ms;     /* of all peers asked for one request */
+	unsigned peer_tries;         /* peers asked for one request at most */
+	bool purge_peers;            /* they may purge objects here */
+
+	/* bodies */
+	size_t max_object_bytes;     /* larger ones are not stored */
+	size_t window_bytes;         /* buffered of a body that is not stored */
+	uint64_t max_upload_bytes;   /* of a request's body; 413 beyond */
+};
+
+/* What came of asking a peer. */
+enum worker_outcome_kind {
+	OUTCOME_HIT,       /* a response that could be used */
+	OUTCOME_FALSE_HIT, /* 504: it did not hold the object */
+	OUTCOME_STALE,     /* it held the object, but not fresh: 504 or 200 */
+	OUTCOME_VARIANT,   /* 504: it held other variants of the object */
+	OUTCOME_ERROR,     /* unreachable, too slow, refused, or nonsense */
+};
+
+struct worker_outcome {
+	enum worker_outcome_kind kind;
+	uint32_t peer;       /* its id, see struct peerset_peer */
+	unsigned rtt_ms;     /* until its header was there; 0: it never was */
+	uint64_t body_bytes; /* received, with OUTCOME_HIT */
+};
+
+/* Called in the worker's thread; they must not block. */
+struct worker_hooks {
+	void (*on_outcome)(void *arg, const struct worker_outcome *outcome);
+	void *arg;
+
+	/*
+	 * Answers origin-form requests on the peer listener, once their token
+	 * is right (the digest resources); called from several workers.
+	 */
+	const struct server_handler *resources;
+	void *resources_arg;
+};
+
+/* What all workers share; each part has a lock of its own. */
+struct worker_shared {
+	struct cache *cache;
+	struct flights *flights;
+	struct placer *placer; /* null: all is kept here */
+};
+
+/* Counters of a worker; one row each. name, what it counts. */
+/* clang-format off */
+#define WORKER_COUNTERS(X) \
+	X(requests,        "requests from clients") \
+	X(local_hits,      "answered from the store") \
+	X(revalidated,     "stale objects that the origin confirmed") \
+	X(remote_hits,     "answered by a peer") \
+	X(misses,          "answered by the origin") \
+	X(collapsed,       "answered by another request's fetch") \
+	X(stale_served,    "stale objects served: allowed, or the origin failed") \
+	X(errors,          "answered with an error of this node's own") \
+	X(aborted,         "clients that left before the end") \
+	X(origin_fetches,  "requests sent to origins") \
+	X(origin_errors,   "requests to origins that failed") \
+	X(origin_untrusted, "of them: no TLS, or a certificate not trusted") \
+	X(origin_bytes,    "body bytes received from origins") \
+	X(lookups,         "misses looked up in the digests of peers") \
+	X(peer_queries,    "requests sent to peers") \
+	X(false_hits,      "peers that had nothing where their digest said so") \
+	X(stale_hits,      "peers whose object was stale") \
+	X(variant_misses,  "peers that had other variants of the object") \
+	X(peer_errors,     "peers that failed or answered nonsense") \
+	X(taken_over,      "of them: the origin went on in the middle of a body") \
+	X(peer_bytes,      "body bytes received from peers") \
+	X(peer_requests,   "object requests from peers") \
+	X(peer_served,     "object requests from peers that got the object") \
+	X(reply_bytes,     "body bytes sent to clients") \
+	X(stored,          "objects stored") \
+	X(invalidated,     "objects removed by unsafe methods") \
+	X(loops,           "requests refused that had been here before") \
+	X(refused,         "requests without a right token") \
+	X(crowded_out,     "idle connections closed to make room for others") \
+	X(tls_data_failed, "connections of clients without a TLS handshake") \
+	X(tls_peer_failed, "connections of peers without a TLS handshake")
+/* clang-format on */
+
+struct worker_counters {
+#define X(name, help) uint64_t name;
+	WORKER_COUNTERS(X)
+#undef X
+};
+
+/*
+ * Makes a worker: opens its listeners (those with port 0 find one each) and
+ * starts no thread yet. `settings` are copied; `hooks` and what `shared` names
+ * are borrowed for the worker's life. Returns 0, -ENOMEM, -EINVAL for an
+ * address that is none, or the negative errno of the socket call that failed.
+ */
+int worker_new(const struct worker_settings *settings,
+	       const struct worker_hooks *hooks,
+	       const struct worker_shared *shared, struct worker **out);
+
+/* Starts its thread. Returns 0 or the negative errno of pthread_create(). */
+int worker_start(struct worker *worker);
+
+/* The ports listened on; 0 where there is no such listener. */
+unsigned worker_data_port(const struct worker *worker);
+unsigned worker_peer_port(const struct worker *worker);
+
+/*
+ * Gives it a new view of the peers, which takes effect within a turn of its
+ * loop; the worker holds a reference of its own. Null: no peers. Returns 0 or
+ * -ENOMEM.
+ */
+int worker_set_view(struct worker *worker, struct peerset *view);
+
+/* The same of what the peers were asked for. */
+int worker_set_seen(struct worker *worker, struct peerset *seen);
+
+/*
+ * Gives it new settings, a copy; requests under way go on. Returns 0 or
+ * -ENOMEM.
+ */
+int worker_reconfigure(struct worker *worker,
+		       const struct worker_settings *settings);
+
+/* Starts to drain: no new connections, what is under way goes on. */
+void worker_drain(struct worker *worker);
+
+/* Whether a draining worker has nothing left to do. */
+bool worker_drained(const struct worker *worker);
+
+/*
+ * Ends its thread and frees it; what is still under way is cut off. *worker
+ * becomes null. A worker that was never started is freed too.
+ */
+void worker_stop(struct worker **worker);
+
+/* Adds the worker's counters, as they stand, to *sum. */
+void worker_count(const struct worker *worker, struct worker_counters *sum);
+
+#endif

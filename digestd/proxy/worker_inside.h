@@ -1,0 +1,65 @@
+/*
+ * Inside a worker: what its requests use of it.
+ */
+#ifndef DIGESTD_PROXY_WORKER_INSIDE_H
+#define DIGESTD_PROXY_WORKER_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/purge.h"
+#include "digestd/proxy/ready.h"
+#include "digestd/proxy/worker.h"
+#include "digestd/server/server.h"
+
+struct request;
+
+struct worker {
+	struct loop *loop;
+	struct server *data, *peer;
+	struct fetcher *fetcher; /* origins and peers */
+	struct fetcher *public;  /* a forward proxy's, public targets only */
+	struct cache *cache;
+	struct flights *flights;
+	struct placer *placer;
+	struct worker_hooks hooks;
+	struct worker_settings *settings;
+	struct peerset *view;
+	struct peerset *seen; /* what peers were asked for; null: not told */
+	struct request *requests;
+	struct worker_counters counters; /* written here, read anywhere */
+	struct log_limit untrusted_log;
+	struct purger purger; /* for peers */
+	struct ready ready;
+
+	pthread_t thread;
+	bool started;
+	struct loop_call drain;
+	unsigned draining;       /* listeners not drained yet */
+	atomic_bool drained;
+};
+
+/*
+ * A copy with everything in it and one user, or null; one user more, of a copy
+ * only; one less (null is allowed).
+ */
+struct worker_settings *
+worker_settings_copy(const struct worker_settings *from);
+struct worker_settings *worker_settings_ref(struct worker_settings *s);
+void worker_settings_unref(struct worker_settings *s);
+
+/* An origin's certificate was no good: counted, and logged now and then. */
+void worker_untrusted(struct worker *w, const char *url);
+
+/* Counts: only the worker's own thread writes, so a plain add will do. */
+static inline void worker_add(uint64_t *counter, uint64_t n)
+{
+	uint64_t now = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+	__atomic_store_n(counter, now + n, __ATOMIC_RELAXED);
+}
+
+#endif

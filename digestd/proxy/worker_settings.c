@@ -1,0 +1,109 @@
+/*
+ * A worker's own copy of its settings, and of the requests that began with it:
+ * a reload does not reach a request that is under way.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/proxy/worker_inside.h"
+#include "digestd/tls/tls.h"
+#include "digestd/tls/tls_client.h"
+
+/* `set` comes first: what others see is a pointer to it. */
+struct settings_copy {
+	struct worker_settings set;
+	unsigned users; /* all in the worker's thread */
+};
+
+/* Replaces a borrowed string by a copy; false without memory. */
+static bool own(const char **text)
+{
+	if (!*text)
+		return true;
+	*text = strdup(*text);
+	return *text != NULL;
+}
+
+static void disown(const char *text)
+{
+	free((void *)(uintptr_t)text);
+}
+
+struct worker_settings *worker_settings_ref(struct worker_settings *s)
+{
+	((struct settings_copy *)s)->users++;
+	return s;
+}
+
+void worker_settings_unref(struct worker_settings *s)
+{
+	if (!s || --((struct settings_copy *)s)->users)
+		return;
+	for (size_t i = 0; s->origins && i < s->norigins; i++) {
+		disown(s->origins[i].host);
+		disown(s->origins[i].url);
+	}
+	free((void *)(uintptr_t)s->origins);
+	disown(s->node);
+	disown(s->data_listen);
+	disown(s->peer_listen);
+	disown(s->default_origin);
+	tls_unref(s->data_tls);
+	tls_unref(s->peer_tls);
+	tls_client_unref(s->origin_tls);
+	tls_client_unref(s->peer_client_tls);
+	free(s);
+}
+
+static void own_tls(struct worker_settings *s)
+{
+	if (s->data_tls)
+		tls_ref(s->data_tls);
+	if (s->peer_tls)
+		tls_ref(s->peer_tls);
+	if (s->origin_tls)
+		tls_client_ref(s->origin_tls);
+	if (s->peer_client_tls)
+		tls_client_ref(s->peer_client_tls);
+}
+
+static bool own_origins(struct worker_settings *s)
+{
+	const struct worker_origin *from = s->origins;
+	struct worker_origin *to = calloc(s->norigins + 1, sizeof(*to));
+	bool ok = to != NULL;
+
+	s->origins = to;
+	for (size_t i = 0; ok && i < s->norigins; i++) {
+		to[i].host = from[i].host;
+		ok = own(&to[i].host);
+		to[i].url = ok ? from[i].url : NULL;
+		ok = ok && own(&to[i].url);
+	}
+	return ok;
+}
+
+struct worker_settings *worker_settings_copy(const struct worker_settings *from)
+{
+	struct settings_copy *copy = malloc(sizeof(*copy));
+	struct worker_settings *s;
+	bool ok;
+
+	if (!copy)
+		return NULL;
+	copy->users = 1;
+	s = &copy->set;
+	*s = *from;
+	own_tls(s);
+	ok = own_origins(s);
+	/* each is owned or null, whatever happened to those before it */
+	ok = own(&s->node) && ok;
+	ok = own(&s->data_listen) && ok;
+	ok = own(&s->peer_listen) && ok;
+	ok = own(&s->default_origin) && ok;
+	if (ok)
+		return s;
+	worker_settings_unref(s);
+	return NULL;
+}

@@ -1,0 +1,265 @@
+/*
+ * An HTTP server in a loop: a listening socket and its connections.
+ *
+ * Each request is an `exchange`: it comes to the handler when its header is
+ * complete and has passed the guard, and ends with on_done(). In between the
+ * handler answers with exactly one exchange_reply_*() or exchange_abort(), at
+ * once or at any later time from the loop's thread; until then the connection
+ * waits, and the server watches whether the client leaves.
+ *
+ * Persistent connections, pipelining, chunked coding, HEAD, 100 Continue and
+ * the framing of replies are the server's. Time limits are absolute: a client
+ * that sends its header a byte at a time, or reads its reply so, is closed,
+ * however much of it was given away at once.
+ *
+ * The process ignores SIGPIPE (the caller's part).
+ */
+#ifndef DIGESTD_SERVER_SERVER_H
+#define DIGESTD_SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct exchange;
+struct fields;
+struct loop;
+struct server;
+struct sockaddr;
+struct tls;
+
+struct server_settings {
+	/* "127.0.0.1:8080", "[::1]:8080", ":8080" (every address); port 0:
+	 * any free one */
+	const char *listen;
+	unsigned max_connections;  /* open at once in this server; > 0. Of that
+				      many, one that is idle makes room */
+	unsigned client_connections; /* of them from one address; 0: any */
+	size_t max_header_bytes;   /* of a request, 1024 and more */
+	unsigned header_ms;        /* a request's header is in by then */
+	unsigned idle_ms;          /* a connection without any traffic */
+	unsigned min_rate;         /* [bytes/s] of reading a reply, or sending a
+				      body, over idle_ms; 0: any */
+	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
+};
+
+/* A request as it came. All pointers live until the exchange's on_done(). */
+struct server_request {
+	const char *method;
+	const char *target;        /* raw: never decoded */
+	size_t target_len;
+	unsigned minor;            /* HTTP/1.minor: 0 or 1 */
+	const struct fields *fields;
+	const struct sockaddr *client;
+	bool has_body;
+	int64_t body_len;          /* -1: unknown (chunked) */
+};
+
+enum exchange_end {
+	EXCHANGE_DONE,    /* the reply went out whole */
+	EXCHANGE_ABORTED, /* the client left, was too slow, or was aborted */
+};
+
+/*
+ * What a server does with requests. `arg` is what server_new() was given. Any
+ * of them may call any exchange_* function, but none but on_request() is
+ * called before on_request(), and none after on_done().
+ */
+struct server_handler {
+	/* A request has come: its header, not yet its body. */
+	void (*on_request)(void *arg, struct exchange *x);
+
+	/*
+	 * Bytes of the request's body. Returns how many were taken; after
+	 * fewer than len the rest waits until exchange_resume_body(). Null:
+	 * bodies are thrown away. Not called any more once there is a reply.
+	 */
+	size_t (*on_body)(void *arg, struct exchange *x, const void *data,
+			  size_t len);
+
+	/* The request's body is complete. Null is allowed. */
+	void (*on_body_end)(void *arg, struct exchange *x);
+
+	/*
+	 * The exchange is over: x, and what exchange_request() gave, are gone
+	 * after this call. Called exactly once for each on_request(). Null is
+	 * allowed.
+	 */
+	void (*on_done)(void *arg, struct exchange *x, enum exchange_end end);
+};
+
+/* A body that is read piece by piece, when the client can take more. */
+enum {
+	BODY_WAIT = 0,  /* nothing now: exchange_wake() when there is */
+	BODY_END = -1,  /* complete */
+	BODY_FAIL = -2, /* will never be complete: close the connection */
+};
+
+struct body_source {
+	/* Copies up to cap (> 0) bytes; returns their number or BODY_*. */
+	ssize_t (*read)(void *arg, void *buf, size_t cap);
+	void (*release)(void *arg); /* see below; null is allowed */
+	void *arg;
+};
+
+/*
+ * Makes a server that listens at once (SO_REUSEPORT, so that every worker may
+ * have one on the same port). `settings` are copied, `handler` is borrowed for
+ * the server's life. Returns 0, -EINVAL for an address that is none, or the
+ * negative errno of the socket call that failed.
+ */
+int server_new(struct loop *loop, const struct server_settings *settings,
+	       const struct server_handler *handler, void *arg,
+	       struct server **out);
+
+/*
+ * Closes everything: exchanges under way end with on_done(ABORTED) inside this
+ * call. *server becomes null. Not from inside a handler.
+ */
+void server_free(struct server **server);
+
+/*
+ * Stops accepting and closes connections after the exchange they are in; those
+ * that are idle, at once. drained(arg) is called, from the loop, when no
+ * connection is left.
+ */
+void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
+
+/* The port that the server listens on (the one found for port 0). */
+unsigned server_port(const struct server *server);
+
+/* Whether the library below can do TLS. */
+bool server_has_tls(void);
+
+/*
+ * Takes other certificates for the connections to come; the server holds a
+ * reference of its own. A server is made with or without TLS: where it has
+ * none, or with null, nothing changes.
+ */
+void server_set_tls(struct server *server, struct tls *tls);
+
+/* Connections that ended before their handshake had; from any thread. */
+uint64_t server_tls_failures(const struct server *server);
+
+/* Idle connections that were closed to make room; from any thread. */
+uint64_t server_crowded_out(const struct server *server);
+
+/* The request of an exchange. */
+const struct server_request *exchange_request(const struct exchange *x);
+
+/* The handler's own pointer in an exchange; null at first. */
+void exchange_set_data(struct exchange *x, void *data);
+void *exchange_data(const struct exchange *x);
+
+/* The loop that an exchange belongs to; its functions are called there. */
+struct loop *exchange_loop(const struct exchange *x);
+
+/* Whether the request's body is still coming in: who replies now with
+ * exchange_reply_copy(), and no more than so many bytes, or with an error,
+ * replies at once, and the connection is closed; any other reply waits for the
+ * body's end. */
+enum { EXCHANGE_EARLY_BYTES = 8192 };
+bool exchange_is_receiving(const struct exchange *x);
+
+/* Whether the exchange has been answered or aborted already. */
+bool exchange_answered(const struct exchange *x);
+
+/*
+ * A reply to an exchange whose client has just left (on_done() has not come
+ * yet) is thrown away.
+ *
+ * Replies with a body that is in memory, without a copy. `fields` (may be
+ * null) are copied; Content-Length, Transfer-Encoding, Connection and other
+ * fields of the connection in it are ignored: they are the server's. Date is
+ * added where it is missing. release(arg) (may be null) is called exactly
+ * once when `body` is not needed any more, possibly after on_done(), and in
+ * any case, also when memory runs out and the connection is closed instead.
+ *
+ * To a HEAD request the header goes out alone, with the length of `body`; so
+ * it does with status 304, and without a length with 204.
+ */
+void exchange_reply(struct exchange *x, unsigned status,
+		    const struct fields *fields, const void *body, size_t len,
+		    void (*release)(void *arg), void *arg);
+
+/* A body in memory, as for exchange_reply(). */
+struct body_memory {
+	const void *data;
+	size_t len;
+	void (*release)(void *arg);
+	void *arg;
+	bool to_file; /* copied, if that works, to where sendfile can take it */
+};
+
+/*
+ * A reply that is made once and given to any number of exchanges of one loop,
+ * with one user; null without memory, and then the body has been released.
+ * It is released when the last user and the last exchange are done with it.
+ */
+struct shared_reply;
+struct shared_reply *shared_reply_new(unsigned status,
+				      const struct fields *fields,
+				      const struct body_memory *body);
+
+/* One user less; null is allowed. */
+void shared_reply_unref(struct shared_reply *reply);
+
+/*
+ * Replies with it, and returns true; or false, without having replied: this
+ * connection is about to close, and must be told so in a header of its own.
+ */
+bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply);
+
+/* A body that is a part of an open file. */
+struct file_part {
+	int fd;
+	uint64_t first; /* byte */
+	uint64_t len;   /* > 0 */
+};
+
+/*
+ * The same with a body from a file, by sendfile where that works. The
+ * descriptor stays the caller's, and may be closed after this call. The file
+ * must not become shorter meanwhile: then the connection is closed.
+ */
+void exchange_reply_file(struct exchange *x, unsigned status,
+			 const struct fields *fields,
+			 const struct file_part *part);
+
+/* The same with a body that is copied: for small texts. */
+void exchange_reply_copy(struct exchange *x, unsigned status,
+			 const struct fields *fields, const void *body,
+			 size_t len);
+
+/*
+ * An error page of one line: status, fields (may be null) and its reason as
+ * text/plain.
+ */
+void exchange_reply_error(struct exchange *x, unsigned status,
+			  const struct fields *fields);
+
+/*
+ * Replies with a body read from a source (copied struct) as fast as the client
+ * takes it. body_len: its length, or -1 when unknown (chunked, or ended by
+ * close for HTTP/1.0). A source that ends before body_len counts as BODY_FAIL.
+ * source->read is not called after on_done(), nor for HEAD, 204 and 304;
+ * source->release(arg) exactly once, possibly after it.
+ */
+void exchange_reply_stream(struct exchange *x, unsigned status,
+			   const struct fields *fields, int64_t body_len,
+			   const struct body_source *source);
+
+/* There is more to read in the source of x's reply, or its end. */
+void exchange_wake(struct exchange *x);
+
+/* The handler can take more of the request's body. */
+void exchange_resume_body(struct exchange *x);
+
+/*
+ * Closes the connection without completing the reply, whatever its state.
+ * on_done(ABORTED) follows from the loop.
+ */
+void exchange_abort(struct exchange *x);
+
+#endif

@@ -1,0 +1,337 @@
+/*
+ * Replies of the server: from memory, or read from a source.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "digestd/server/server_conn.h"
+
+/* What the library may hold of a streamed body at once. */
+enum { STREAM_BLOCK_BYTES = 32768 };
+
+struct shared_reply {
+	struct MHD_Response *response;
+	unsigned status;
+	unsigned users; /* exchanges whose reply it is to be, and its owner */
+};
+
+/* A streamed reply. It may outlive its exchange, but is not read then. */
+struct stream {
+	struct exchange *x;
+	struct body_source source;
+};
+
+/* Those that the library writes. */
+bool server_writes_field(const char *name)
+{
+	static const char *const own[] = {
+		"Connection", "Content-Length", "Keep-Alive",
+		"Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade",
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (field_name_is(name, own[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Empty values are left out: the library refuses them. */
+static int add_fields(struct MHD_Response *response,
+		      const struct fields *fields)
+{
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *f = fields_at(fields, i);
+
+		if (server_writes_field(f->name) || !*f->value)
+			continue;
+		if (MHD_add_response_header(response, f->name, f->value) !=
+		    MHD_YES)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Takes `response` (null: out of memory) as the exchange's reply; it goes out
+ * in the library's next call, which is brought about here when it waits.
+ */
+static void give(struct exchange *x, unsigned status,
+		 const struct fields *fields, struct MHD_Response *response)
+{
+	struct conn *c = exchange_conn(x);
+
+	if (x->aborted) { /* the client has left, and on_done() is to come */
+		if (response)
+			MHD_destroy_response(response);
+		return;
+	}
+	assert(!x->answered);
+	x->answered = true;
+	if (response && fields && add_fields(response, fields)) {
+		MHD_destroy_response(response);
+		response = NULL;
+	}
+	if (!response) {
+		exchange_abort(x);
+		return;
+	}
+	if (c->server->draining || x->refused)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+					"close");
+	x->status = status;
+	x->response = response;
+	conn_resume(c);
+}
+
+void exchange_drop_response(struct exchange *x)
+{
+	if (x->shared)
+		shared_reply_unref(x->shared);
+	else if (x->response)
+		MHD_destroy_response(x->response);
+	x->shared = NULL;
+	x->response = NULL;
+}
+
+enum MHD_Result exchange_queue(struct exchange *x)
+{
+	enum MHD_Result queued;
+
+	conn_pace_start(exchange_conn(x));
+	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status,
+				    x->response);
+	exchange_drop_response(x);
+	return queued;
+}
+
+/* The release of a body that needs none. */
+static void keep(void *arg)
+{
+	(void)arg;
+}
+
+static struct MHD_Response *from_memory(const struct body_memory *body)
+{
+	struct MHD_Response *response;
+
+	/* the library takes it as writable, but only reads it */
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		body->len, (void *)(uintptr_t)body->data,
+		body->release ? body->release : keep, body->arg);
+	if (!response && body->release)
+		body->release(body->arg);
+	return response;
+}
+
+void exchange_reply(struct exchange *x, unsigned status,
+		    const struct fields *fields, const void *body, size_t len,
+		    void (*release)(void *arg), void *arg)
+{
+	const struct body_memory memory = { body, len, release, arg, false };
+
+	if (status == 304 && !len) { /* a length of 0 would be the 200's */
+		struct body_source none = { .release = release, .arg = arg };
+
+		exchange_reply_stream(x, status, fields, -1, &none);
+		return;
+	}
+	give(x, status, fields, from_memory(&memory));
+}
+
+/* A copy in a file of its own, in memory; null: that did not work. */
+static struct MHD_Response *from_copy(const struct body_memory *body)
+{
+	struct MHD_Response *response = NULL;
+	int fd = memfd_create("reply", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	if (write(fd, body->data, body->len) == (ssize_t)body->len)
+		response = MHD_create_response_from_fd_at_offset64(body->len,
+								   fd, 0);
+	if (!response)
+		close(fd);
+	else if (body->release)
+		body->release(body->arg);
+	return response;
+}
+
+struct shared_reply *shared_reply_new(unsigned status,
+				      const struct fields *fields,
+				      const struct body_memory *body)
+{
+	struct shared_reply *reply = malloc(sizeof(*reply));
+	struct MHD_Response *response = body->to_file ? from_copy(body) : NULL;
+
+	if (!response)
+		response = from_memory(body);
+	if (response && fields && add_fields(response, fields)) {
+		MHD_destroy_response(response);
+		response = NULL;
+	}
+	if (reply && response) {
+		*reply = (struct shared_reply){ response, status, 1 };
+		return reply;
+	}
+	if (response)
+		MHD_destroy_response(response);
+	free(reply);
+	return NULL;
+}
+
+void shared_reply_unref(struct shared_reply *reply)
+{
+	if (!reply || --reply->users)
+		return;
+	MHD_destroy_response(reply->response);
+	free(reply);
+}
+
+bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
+{
+	struct conn *c = exchange_conn(x);
+
+	if (c->server->draining || x->refused)
+		return false;
+	if (x->aborted) /* as in give() */
+		return true;
+	assert(!x->answered);
+	x->answered = true;
+	x->status = reply->status;
+	x->response = reply->response;
+	x->shared = reply;
+	reply->users++;
+	conn_resume(c);
+	return true;
+}
+
+void exchange_reply_file(struct exchange *x, unsigned status,
+			 const struct fields *fields,
+			 const struct file_part *part)
+{
+	int fd = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
+	struct MHD_Response *response = NULL;
+
+	if (fd >= 0)
+		response = MHD_create_response_from_fd_at_offset64(
+			part->len, fd, part->first);
+	if (fd >= 0 && !response)
+		close(fd);
+	give(x, status, fields, response);
+}
+
+void exchange_reply_copy(struct exchange *x, unsigned status,
+			 const struct fields *fields, const void *body,
+			 size_t len)
+{
+	const struct early_reply early = { status, fields, body, len };
+
+	if (exchange_reply_early(x, &early))
+		return;
+	give(x, status, fields,
+	     MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
+					     MHD_RESPMEM_MUST_COPY));
+}
+
+void exchange_reply_error(struct exchange *x, unsigned status,
+			  const struct fields *fields)
+{
+	struct MHD_Response *response;
+	char text[128];
+	int len = snprintf(text, sizeof(text), "%u %s\n", status,
+			   MHD_get_reason_phrase_for(status));
+	const struct early_reply early = { status, fields, text, (size_t)len };
+
+	if (exchange_reply_early(x, &early))
+		return;
+	response = MHD_create_response_from_buffer((size_t)len, text,
+						   MHD_RESPMEM_MUST_COPY);
+	if (response)
+		MHD_add_response_header(response,
+					MHD_HTTP_HEADER_CONTENT_TYPE,
+					"text/plain");
+	give(x, status, fields, response);
+}
+
+void exchange_refuse(struct exchange *x, unsigned status)
+{
+	x->refused = true;
+	exchange_reply_error(x, status, NULL);
+}
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
+{
+	struct stream *stream = cls;
+	struct conn *c = exchange_conn(stream->x);
+	ssize_t n;
+
+	(void)pos;
+	if (c->x.aborted)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	n = stream->source.read(stream->source.arg, buf, cap);
+	if (n > 0)
+		return n;
+	if (n == BODY_WAIT) {
+		conn_set_deadline(c, 0); /* it is not the client that waits */
+		conn_suspend(c);
+		return 0;
+	}
+	return n == BODY_END ? MHD_CONTENT_READER_END_OF_STREAM :
+			       MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void free_stream(void *cls)
+{
+	struct stream *stream = cls;
+
+	if (stream->source.release)
+		stream->source.release(stream->source.arg);
+	free(stream);
+}
+
+static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
+					const struct body_source *source)
+{
+	struct stream *stream = malloc(sizeof(*stream));
+	struct MHD_Response *response;
+
+	if (!stream)
+		return NULL;
+	stream->x = x;
+	stream->source = *source;
+	response = MHD_create_response_from_callback(
+		body_len < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)body_len,
+		STREAM_BLOCK_BYTES, read_stream, stream, free_stream);
+	if (!response)
+		free(stream);
+	return response;
+}
+
+void exchange_reply_stream(struct exchange *x, unsigned status,
+			   const struct fields *fields, int64_t body_len,
+			   const struct body_source *source)
+{
+	struct MHD_Response *response = make_stream(x, body_len, source);
+
+	if (!response && source->release)
+		source->release(source->arg);
+	give(x, status, fields, response);
+}
+
+void exchange_wake(struct exchange *x)
+{
+	struct conn *c = exchange_conn(x);
+
+	if (!x->suspended || !x->answered)
+		return;
+	conn_pace_start(c);
+	conn_resume(c);
+}

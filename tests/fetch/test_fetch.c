@@ -1,0 +1,425 @@
+/*
+ * The fetcher against a server that misbehaves: a thread that answers each
+ * connection with the bytes that the path's row says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/address.h"
+#include "digestd/os/loop.h"
+#include "tests/loopback.h"
+
+#define OK "HTTP/1.1 200 OK\r\n"
+
+/* What the server says, and what the fetch must come to. A null answer: none;
+ * `hang`: the connection stays open after it. */
+/* clang-format off */
+static const struct row {
+	const char *name, *answer;
+	bool hang;
+	enum fetch_result result;
+	unsigned status;
+	const char *body;
+	bool by_close;
+} rows[] = {
+	{ "length", OK "Content-Length: 5\r\n\r\nhello", true, FETCH_COMPLETE, 200, "hello", false },
+	{ "chunked", OK "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", true, FETCH_COMPLETE, 200, "hello", false },
+	{ "by close", OK "\r\nhello", false, FETCH_COMPLETE, 200, "hello", true },
+	{ "empty", OK "Content-Length: 0\r\n\r\n", true, FETCH_COMPLETE, 200, "", false },
+	{ "204", "HTTP/1.1 204 No\r\n\r\n", true, FETCH_COMPLETE, 204, "", false },
+	{ "304", "HTTP/1.1 304 Not\r\nContent-Length: 9\r\n\r\n", true, FETCH_COMPLETE, 304, "", false },
+	{ "interim", "HTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 200, "ok", false },
+	{ "same lengths", OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_COMPLETE, 200, "hello", false },
+	{ "two lengths", OK "Content-Length: 5\r\nContent-Length: 4\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "list of lengths", OK "Content-Length: 5, 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "bad length", OK "Content-Length: 5x\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "bad coding", OK "Transfer-Encoding: gzip\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "length and coding", OK "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", true, FETCH_BAD, 0, "", false },
+	{ "folded", OK "A: b\r\n c\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "bare CR", OK "A: b\rc\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "short length", OK "Content-Length: 9\r\n\r\nhello", false, FETCH_TRUNCATED, 200, "hello", false },
+	{ "short chunk", OK "Transfer-Encoding: chunked\r\n\r\n9\r\nhello", false, FETCH_TRUNCATED, 200, "hello", false },
+	{ "no last chunk", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", false, FETCH_TRUNCATED, 200, "hello", false },
+	{ "no colon", OK "Content-Length 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
+	{ "not http", "SSH-2.0-x\r\n", true, FETCH_BAD, 0, "", false },
+	{ "cut header", OK "Content-Le", false, FETCH_BAD, 0, "", false },
+	{ "no answer", "", false, FETCH_BAD, 0, "", false },
+	{ "hang", "", true, FETCH_TIMEOUT, 0, "", false },
+	{ "hang in header", OK "A: b\r\n", true, FETCH_TIMEOUT, 0, "", false },
+	{ "hang in body", OK "Content-Length: 9\r\n\r\nhello", true, FETCH_TIMEOUT, 200, "hello", false },
+};
+/* clang-format on */
+
+enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static struct {
+	int listen_fd;
+	unsigned port;
+	pthread_t thread;
+	struct loop *loop;
+	struct fetcher *fetcher;
+} at;
+
+/* What a fetch has led to. */
+struct seen {
+	bool over, pause, cancel_early;
+	unsigned status;
+	struct fetch_done done;
+	char body[64];
+	size_t len;
+	int paused;
+	struct fetch *fetch;
+	struct loop_timer timer;
+	int uploads;
+};
+
+static void answer(int fd)
+{
+	char request[4096];
+	ssize_t n = recv(fd, request, sizeof(request) - 1, 0);
+	const struct row *row;
+	unsigned i;
+
+	if (n <= 0)
+		return;
+	request[n] = '\0';
+	if (sscanf(request, "%*s /%u", &i) != 1 || i >= NROWS)
+		return;
+	row = &rows[i];
+	send(fd, row->answer, strlen(row->answer), MSG_NOSIGNAL);
+	if (row->hang) /* until the client has had enough */
+		recv(fd, request, sizeof(request), 0);
+}
+
+static void *serve(void *arg)
+{
+	int fd;
+
+	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0) {
+		answer(fd);
+		close(fd);
+	}
+	return arg;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	at.listen_fd = loopback_listen(&at.port);
+	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	assert_int_equal(loop_new(&at.loop), 0);
+	return fetcher_new(at.loop, 0, &at.fetcher);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fetcher_free(&at.fetcher);
+	loop_free(&at.loop);
+	shutdown(at.listen_fd, SHUT_RDWR);
+	pthread_join(at.thread, NULL);
+	close(at.listen_fd);
+	return 0;
+}
+
+static void on_headers(void *arg, struct fetch *f, unsigned status,
+		       const struct fields *fields, int64_t body_len)
+{
+	struct seen *seen = arg;
+
+	(void)fields;
+	(void)body_len;
+	seen->status = status;
+	if (seen->cancel_early) {
+		fetch_cancel(&f);
+		seen->over = true;
+	}
+}
+
+static void go_on(void *arg)
+{
+	struct seen *seen = arg;
+
+	fetch_resume(seen->fetch);
+}
+
+static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+{
+	struct seen *seen = arg;
+
+	assert_false(seen->cancel_early);
+	if (seen->pause && !seen->paused++) {
+		seen->fetch = f;
+		loop_timer_set(at.loop, &seen->timer,
+			       loop_now_ms(at.loop) + 20, go_on, seen);
+		return false;
+	}
+	assert_true(seen->len + len < sizeof(seen->body));
+	memcpy(seen->body + seen->len, data, len);
+	seen->len += len;
+	return true;
+}
+
+static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+{
+	struct seen *seen = arg;
+
+	fetch_cancel(&f); /* of no effect, but allowed */
+	seen->done = *done;
+	seen->over = true;
+}
+
+static const struct fetch_callbacks callbacks = {
+	on_headers, on_body, on_done,
+};
+
+static const struct fetch_limits limits = {
+	.connect_ms = 300,
+	.first_byte_ms = 200,
+	.total_ms = 400,
+	.max_header_bytes = 1000,
+};
+
+static void run(const struct fetch_request *request, struct seen *seen)
+{
+	struct fetch *f;
+
+	assert_int_equal(fetch_start(at.fetcher, request, &callbacks, seen,
+				     &f), 0);
+	while (!seen->over)
+		assert_int_equal(loop_turn(at.loop, 5000), 0);
+	loop_turn(at.loop, 0);
+}
+
+/* The plain way, and libcurl, which alone knows names of users. */
+static const char *const users[] = { "", "user@" };
+
+static void get_as(const char *user, unsigned row, struct seen *seen)
+{
+	char url[64], target[16];
+	struct fetch_request request = { .method = "GET", .url = url,
+					 .target = target, .limits = &limits };
+
+	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u", user, at.port);
+	snprintf(target, sizeof(target), "/%u", row);
+	run(&request, seen);
+}
+
+static void check(const struct row *row, const struct seen *seen)
+{
+	if (seen->done.result != row->result)
+		print_message("# %s\n", row->name);
+	assert_int_equal(seen->done.result, row->result);
+	assert_int_equal(seen->status, row->status);
+	assert_string_equal(seen->body, row->body);
+	if (row->result == FETCH_COMPLETE)
+		assert_int_equal(seen->done.ended_by_close, row->by_close);
+}
+
+static void answers(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2 * NROWS; i++) {
+		struct seen seen = { 0 };
+
+		get_as(users[i / NROWS], i % NROWS, &seen);
+		check(&rows[i % NROWS], &seen);
+	}
+}
+
+/* The server serves one connection at a time: that of the other way goes. */
+static void close_all(void)
+{
+	fetcher_free(&at.fetcher);
+	assert_int_equal(fetcher_new(at.loop, 0, &at.fetcher), 0);
+}
+
+static void a_paused_body_comes_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { .pause = true };
+
+		close_all();
+		get_as(users[i], 0, &seen);
+		assert_int_equal(seen.paused, 2);
+		assert_string_equal(seen.body, "hello");
+		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+	}
+}
+
+static void cancelled_inside_a_callback(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { .cancel_early = true };
+
+		close_all();
+		get_as(users[i], 0, &seen);
+		assert_int_equal(seen.status, 200);
+	}
+}
+
+static void cancelled_before_it_begins(void **state)
+{
+	struct fetch_request request = { .method = "GET",
+					 .url = "http://127.0.0.1:1/",
+					 .limits = &limits };
+	struct seen seen = { 0 };
+	struct fetch *f;
+
+	(void)state;
+	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, &seen,
+				     &f), 0);
+	fetch_cancel(&f);
+	assert_null(f);
+	for (int i = 0; i < 5; i++)
+		loop_turn(at.loop, 10);
+	assert_false(seen.over);
+}
+
+static void nobody_there(void **state)
+{
+	static const char *const urls[] = {
+		"http://127.0.0.1:1/", "http://user@127.0.0.1:1/",
+	};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fetch_request request = { .method = "GET",
+						 .url = urls[i],
+						 .limits = &limits };
+		struct seen seen = { 0 };
+
+		run(&request, &seen);
+		assert_int_equal(seen.done.result, FETCH_NOCONNECT);
+	}
+}
+
+static void private_targets_are_refused(void **state)
+{
+	static const char *const urls[] = {
+		"http://127.0.0.1/",	   "http://localhost/",
+		"http://[::1]/",	   "http://2130706433/",
+		"http://[::ffff:7f00:1]/", "http://0x7f.1/",
+		"http://u@127.0.0.1/",	   "http://u@localhost/",
+	};
+
+	(void)state;
+	fetcher_public_only(at.fetcher);
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct fetch_request request = { .method = "GET",
+						 .url = urls[i],
+						 .limits = &limits };
+		struct seen seen = { 0 };
+
+		run(&request, &seen);
+		assert_int_equal(seen.done.result, FETCH_REFUSED);
+	}
+}
+
+static void bytes_that_must_not_be_sent(void **state)
+{
+	static const struct {
+		const char *method, *target, *name, *value;
+	} bad[] = {
+		{ "GE T", "/", "A", "b" },  { "GET", "/ b", "A", "b" },
+		{ "GET", "/\r\nA: b", "A", "b" }, { "GET", "/", "A\r", "b" },
+		{ "GET", "/", "A", "b\nC: d" },	  { "", "/", "A", "b" },
+		{ "GET", "/", "A b", "c" },	  { "GET", "/", "", "c" },
+		{ "G\"T", "/", "A", "b" },	  { "GET", "/", "A:", "c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct fields fields;
+		struct fetch_request request = {
+			.method = bad[i].method, .url = "http://127.0.0.1:1",
+			.target = bad[i].target, .fields = &fields,
+			.limits = &limits,
+		};
+		struct fetch *f;
+
+		fields_init(&fields);
+		fields_add(&fields, bad[i].name, bad[i].value);
+		assert_int_not_equal(fetch_start(at.fetcher, &request,
+						 &callbacks, NULL, &f), 0);
+		fields_free(&fields);
+	}
+}
+
+static void public_addresses(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *text;
+		bool is_public;
+	} table[] = {
+		{ "8.8.8.8", true }, { "172.15.0.1", true },
+		{ "172.32.0.1", true }, { "100.63.0.1", true },
+		{ "223.255.255.255", true }, { "0.0.0.0", false },
+		{ "10.1.2.3", false }, { "100.64.0.1", false },
+		{ "127.9.9.9", false }, { "169.254.169.254", false },
+		{ "172.16.0.1", false }, { "172.31.255.255", false },
+		{ "192.168.1.1", false }, { "198.19.0.1", false },
+		{ "224.0.0.1", false }, { "255.255.255.255", false },
+		{ "2606:4700::1111", true }, { "2a00::1", true },
+		{ "::", false }, { "::1", false }, { "fe80::1", false },
+		{ "fd00::1", false }, { "ff02::1", false },
+		{ "::ffff:10.0.0.1", false }, { "::ffff:8.8.8.8", true },
+		{ "64:ff9b::7f00:1", false }, { "64:ff9b::808:808", true },
+		{ "2002:7f00:1::", false }, { "2002:808:808::", true },
+		{ "2001:db8::1", false }, { "2001::1", false },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct sockaddr_in in4 = { .sin_family = AF_INET };
+		struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+		const struct sockaddr *addr = (const struct sockaddr *)&in4;
+
+		if (!inet_pton(AF_INET, table[i].text, &in4.sin_addr)) {
+			inet_pton(AF_INET6, table[i].text, &in6.sin6_addr);
+			addr = (const struct sockaddr *)&in6;
+		}
+		assert_int_equal(address_is_public(addr), table[i].is_public);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_paused_body_comes_again,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cancelled_inside_a_callback,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cancelled_before_it_begins,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nobody_there, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(private_targets_are_refused,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(bytes_that_must_not_be_sent,
+						set_up, tear_down),
+		cmocka_unit_test(public_addresses),
+	};
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,483 @@
+/*
+ * Connections that are kept: a server with a thread a connection, which does
+ * with each request what its path says.
+ */
+#include "tests/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
+#include "tests/loopback.h"
+
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+enum { MAX_CONNECTIONS = 64, BIG = 1000000, REQUEST_MAX = 4096 };
+
+/* What the server answers; null: nothing. Then it closes, or not. */
+/* clang-format off */
+static const struct deed {
+	const char *path, *answer;
+	bool close;
+	bool only_later; /* the first request of a connection gets OK instead */
+} deeds[] = {
+	{ "/ok", OK, false, false },
+	{ "/bye", OK, true, false },
+	{ "/more", OK "x", false, false },
+	{ "/last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false, false },
+	{ "/old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false, false },
+	{ "/nobody", "HTTP/1.1 304 Not\r\n\r\n", false, false },
+	{ "/later-none", NULL, true, true },
+	{ "/later-half", "HTTP/1.1 2", true, true },
+	{ "/none", NULL, true, false },
+};
+/* clang-format on */
+
+static struct {
+	int listen_fd;
+	unsigned port;
+	pthread_t thread, connections[MAX_CONNECTIONS];
+	atomic_uint accepted, requests;
+	pthread_mutex_t lock;
+	char request[REQUEST_MAX]; /* the last one, under the lock */
+	struct loop *loop;
+	struct fetcher *fetcher;
+} at = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A label longer than 63 bytes: no name server is asked. */
+#define NO_NAME "a123456789b123456789c123456789d123456789e123456789f12345678" \
+		"g123456789.invalid"
+
+/* What a fetch has led to. */
+struct seen {
+	struct fetch *fetch;
+	struct fetch_done done;
+	bool over, cancel, pauses;
+	unsigned status, calls;
+	size_t len;
+	struct loop_timer timer;
+};
+
+static void say(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+static char big_byte(size_t i)
+{
+	return (char)('a' + i % 23 + i / 1000 % 3);
+}
+
+static void say_big(int fd)
+{
+	static char body[BIG];
+	char head[100];
+
+	for (size_t i = 0; i < BIG; i++)
+		body[i] = big_byte(i);
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", BIG);
+	say(fd, head, strlen(head));
+	say(fd, body, BIG);
+}
+
+/* Does as the path says. Returns whether the connection stays. */
+static bool answer(int fd, const char *path, bool first)
+{
+	if (!strcmp(path, "/big")) {
+		say_big(fd);
+		return true;
+	}
+	for (size_t i = 0; i < NROWS(deeds); i++) {
+		const struct deed *d = &deeds[i];
+
+		if (strcmp(path, d->path) != 0)
+			continue;
+		if (d->only_later && first)
+			d = &deeds[0];
+		if (d->answer)
+			say(fd, d->answer, strlen(d->answer));
+		return !d->close;
+	}
+	return false;
+}
+
+static void *serve_one(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	char path[64], request[REQUEST_MAX];
+	bool first = true, stays = true;
+
+	while (stays) {
+		ssize_t n = recv(fd, request, sizeof(request) - 1, 0);
+
+		if (n <= 0)
+			break;
+		request[n] = '\0';
+		pthread_mutex_lock(&at.lock);
+		memcpy(at.request, request, (size_t)n + 1);
+		pthread_mutex_unlock(&at.lock);
+		atomic_fetch_add(&at.requests, 1);
+		stays = sscanf(request, "%*s %63s", path) == 1 &&
+			answer(fd, path, first);
+		first = false;
+	}
+	close(fd);
+	return NULL;
+}
+
+static void *serve(void *arg)
+{
+	int fd;
+
+	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
+		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
+			       (void *)(intptr_t)fd);
+	return arg;
+}
+
+static int set_up_with(unsigned max_per_host)
+{
+	signal(SIGPIPE, SIG_IGN);
+	at.accepted = at.requests = 0;
+	at.listen_fd = loopback_listen(&at.port);
+	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	assert_int_equal(loop_new(&at.loop), 0);
+	return fetcher_new(at.loop, max_per_host, &at.fetcher);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_with(0);
+}
+
+static int set_up_one(void **state)
+{
+	(void)state;
+	return set_up_with(1);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fetcher_free(&at.fetcher);
+	loop_free(&at.loop);
+	shutdown(at.listen_fd, SHUT_RDWR);
+	pthread_join(at.thread, NULL);
+	for (unsigned i = 0; i < at.accepted; i++)
+		pthread_join(at.connections[i], NULL);
+	close(at.listen_fd);
+	return 0;
+}
+
+static void on_headers(void *arg, struct fetch *f, unsigned status,
+		       const struct fields *fields, int64_t body_len)
+{
+	struct seen *seen = arg;
+
+	(void)fields;
+	(void)body_len;
+	seen->status = status;
+	if (seen->cancel) {
+		fetch_cancel(&f);
+		seen->over = true;
+	}
+}
+
+static void go_on(void *arg)
+{
+	struct seen *seen = arg;
+
+	fetch_resume(seen->fetch);
+}
+
+static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+{
+	struct seen *seen = arg;
+	const char *bytes = data;
+
+	(void)f;
+	assert_false(seen->over);
+	if (seen->pauses && seen->calls++ % 3 == 0) {
+		loop_timer_set(at.loop, &seen->timer, loop_now_ms(at.loop),
+			       go_on, seen);
+		return false;
+	}
+	for (size_t i = 0; seen->pauses && i < len; i++)
+		assert_int_equal(bytes[i], big_byte(seen->len + i));
+	seen->len += len;
+	return true;
+}
+
+static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+{
+	struct seen *seen = arg;
+
+	(void)f;
+	seen->done = *done;
+	seen->over = true;
+}
+
+static const struct fetch_callbacks callbacks = {
+	on_headers, on_body, on_done,
+};
+
+static const struct fetch_limits limits = {
+	.connect_ms = 20000,
+	.first_byte_ms = 20000,
+	.max_header_bytes = 1000,
+};
+
+static void begin(const char *host, const char *path, struct seen *seen)
+{
+	char url[200];
+	struct fetch_request request = { .method = "GET", .url = url,
+					 .target = path, .limits = &limits };
+
+	snprintf(url, sizeof(url), "http://%s:%u", host, at.port);
+	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, seen,
+				     &seen->fetch), 0);
+}
+
+static void end(struct seen *seen)
+{
+	while (!seen->over)
+		assert_int_equal(loop_turn(at.loop, 5000), 0);
+}
+
+static enum fetch_result get(const char *path)
+{
+	struct seen seen = { 0 };
+
+	begin("127.0.0.1", path, &seen);
+	end(&seen);
+	return seen.done.result;
+}
+
+static void a_connection_is_used_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(get(i % 2 ? "/ok" : "/nobody"),
+				 FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.requests, 5);
+}
+
+static void but_not_after_these(void **state)
+{
+	static const char *const paths[] = { "/more", "/last", "/old" };
+
+	(void)state;
+	for (unsigned i = 0; i < NROWS(paths); i++) {
+		unsigned before = at.accepted;
+
+		assert_int_equal(get(paths[i]), FETCH_COMPLETE);
+		assert_int_equal(get("/ok"), FETCH_COMPLETE);
+		assert_int_equal(at.accepted, before + 1 + !i);
+	}
+}
+
+static void a_server_that_closes_kept_connections(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(get("/bye"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 20);
+}
+
+/* It closes when it sees the request: once more, on a new connection. */
+static void a_request_that_was_not_read_is_repeated(void **state)
+{
+	(void)state;
+	assert_int_equal(get("/later-none"), FETCH_COMPLETE);
+	assert_int_equal(get("/later-none"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+	assert_int_equal(at.requests, 3);
+}
+
+static void but_not_when_an_answer_has_begun(void **state)
+{
+	(void)state;
+	assert_int_equal(get("/later-half"), FETCH_COMPLETE);
+	assert_int_equal(get("/later-half"), FETCH_BAD);
+	assert_int_equal(at.requests, 2);
+}
+
+static void nor_more_than_once(void **state)
+{
+	(void)state;
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(get("/none"), FETCH_BAD);
+	assert_int_equal(at.requests, 3);
+	assert_int_equal(get("/none"), FETCH_BAD);
+	assert_int_equal(at.requests, 4);
+}
+
+/* What is whole although nobody wants it costs no connection. */
+static void cancelled_when_it_was_there(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct seen seen = { .cancel = true };
+
+		begin("127.0.0.1", i ? "/nobody" : "/ok", &seen);
+		end(&seen);
+	}
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(at.requests, 4);
+	assert_int_equal(at.accepted, 1);
+}
+
+static void a_host_has_a_limit(void **state)
+{
+	struct seen seen[5] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < NROWS(seen); i++)
+		begin("127.0.0.1", i == 2 ? "/none" : "/ok", &seen[i]);
+	for (unsigned i = 0; i < NROWS(seen); i++) {
+		end(&seen[i]);
+		assert_int_equal(seen[i].done.result,
+				 i == 2 ? FETCH_BAD : FETCH_COMPLETE);
+	}
+	/* "/none" came on a kept connection, and on one of its own */
+	assert_int_equal(at.accepted, 3);
+}
+
+static void cancelled_while_it_waits(void **state)
+{
+	struct seen seen[3] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < NROWS(seen); i++)
+		begin("127.0.0.1", "/ok", &seen[i]);
+	fetch_cancel(&seen[1].fetch);
+	end(&seen[2]);
+	assert_int_equal(seen[0].done.result, FETCH_COMPLETE);
+	assert_int_equal(seen[2].done.result, FETCH_COMPLETE);
+	assert_false(seen[1].over);
+	begin("127.0.0.1", "/ok", &seen[1]); /* freed with its fetcher */
+}
+
+static void pauses_lose_nothing(void **state)
+{
+	struct seen seen = { .pauses = true };
+
+	(void)state;
+	begin("127.0.0.1", "/big", &seen);
+	end(&seen);
+	assert_int_equal(seen.done.result, FETCH_COMPLETE);
+	assert_int_equal(seen.len, BIG);
+	assert_true(seen.calls > 3);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 1);
+}
+
+static void names(void **state)
+{
+	struct seen seen[4] = { 0 };
+
+	(void)state;
+	begin("localhost", "/ok", &seen[0]);
+	begin("LocalHost", "/ok", &seen[1]);
+	end(&seen[0]);
+	end(&seen[1]);
+	begin("localhost", "/ok", &seen[2]);
+	begin(NO_NAME, "/ok", &seen[3]);
+	end(&seen[2]);
+	end(&seen[3]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(seen[i].done.result, FETCH_COMPLETE);
+	assert_int_equal(seen[3].done.result, FETCH_NOCONNECT);
+	assert_in_range(at.accepted, 1, 2);
+}
+
+static void forgotten_while_it_is_looked_up(void **state)
+{
+	static struct seen seen[2];
+
+	(void)state;
+	begin(NO_NAME, "/ok", &seen[0]);
+	begin(NO_NAME, "/ok", &seen[1]);
+	loop_turn(at.loop, 0);
+	fetch_cancel(&seen[0].fetch);
+}
+
+static void the_request_as_it_is_sent(void **state)
+{
+	struct seen seen[2] = { 0 };
+	char url[64], expected[200];
+	struct fields fields;
+	struct fetch_request request = { .method = "HEAD", .url = url,
+					 .fields = &fields,
+					 .limits = &limits };
+
+	(void)state;
+	snprintf(url, sizeof(url), "HTTP://127.0.0.1:%u/ok?a=%%20#frag",
+		 at.port);
+	fields_init(&fields);
+	fields_add(&fields, "A", "b c");
+	fields_add(&fields, "Connection", "x");
+	fields_add(&fields, "Content-Length", "5");
+	fields_add(&fields, "Empty", "");
+	for (int i = 0; i < 2; i++) {
+		snprintf(expected, sizeof(expected),
+			 "HEAD /ok?a=%%20 HTTP/1.1\r\n%s%.*u%s"
+			 "A: b c\r\nEmpty: \r\n%s\r\n",
+			 i ? "" : "Host: 127.0.0.1:", i ? 0 : 1,
+			 i ? 0 : at.port, i ? "" : "\r\n",
+			 i ? "hOsT: there\r\n" : "");
+		assert_int_equal(fetch_start(at.fetcher, &request, &callbacks,
+					     &seen[i], &seen[i].fetch), 0);
+		end(&seen[i]);
+		pthread_mutex_lock(&at.lock);
+		assert_string_equal(at.request, expected);
+		pthread_mutex_unlock(&at.lock);
+		fields_add(&fields, "hOsT", "there");
+	}
+	fields_free(&fields);
+}
+
+#define TEST(function) \
+	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST_ONE(function) \
+	cmocka_unit_test_setup_teardown(function, set_up_one, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_connection_is_used_again),
+		TEST(but_not_after_these),
+		TEST(a_server_that_closes_kept_connections),
+		TEST(a_request_that_was_not_read_is_repeated),
+		TEST(but_not_when_an_answer_has_begun),
+		TEST(nor_more_than_once),
+		TEST(cancelled_when_it_was_there),
+		TEST_ONE(a_host_has_a_limit),
+		TEST_ONE(cancelled_while_it_waits),
+		TEST(pauses_lose_nothing),
+		TEST_ONE(pauses_lose_nothing),
+		TEST(names),
+		TEST(forgotten_while_it_is_looked_up),
+		TEST(the_request_as_it_is_sent),
+	};
+
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

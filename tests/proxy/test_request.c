@@ -1,0 +1,256 @@
+/*
+ * The data path from end to end, see two_nodes.h: what is stored and what is
+ * not, bodies of all kinds, and what happens in the middle of them.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "tests/loopback.h"
+#include "tests/proxy/two_nodes.h"
+#include "tests/unit.h"
+
+/* One after the other at node a; `seen`: requests at the origin by then. */
+static void sequence(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *method, *target, *fields;
+		unsigned status;
+		const char *has;
+		int seen;
+	} rows[] = {
+		{ "GET", "/hit", "", 200, "a; fwd=uri-miss", 1 },
+		{ "GET", "/hit", "", 200, "a; hit", 1 },
+		{ "GET", "/hit", "", 200, "\r\nAge: ", 1 },
+		{ "GET", "/hit", "", 200, "\r\nVia: 1.1 a", 1 },
+		{ "GET", "http://H:80/hit", "", 200, "a; hit", 1 },
+		{ "HEAD", "/hit", "", 200, "Content-Length: 4\r\n", 1 },
+		{ "GET", "/hit", "If-None-Match: \"x\"\r\n", 200, "/hit", 1 },
+		{ "GET", "/hit", "Range: bytes=0-1\r\n", 206, "Content-Range: bytes 0-1/4\r\n", 1 },
+		{ "GET", "/hit", "Range: bytes=4-\r\n", 416, "Content-Range: bytes */4\r\n", 1 },
+		{ "GET", "/hit", "Cache-Control: no-cache\r\n", 200, "fwd=request", 2 },
+		{ "GET", "/hit2", "Cache-Control: only-if-cached\r\n", 504, NULL, 2 },
+		{ "HEAD", "/hit3", "", 200, "Content-Length: 5\r\n", 3 },
+		{ "GET", "/nostore", "", 200, "no", 4 },
+		{ "GET", "/nostore", "", 200, "no", 5 },
+		{ "GET", "/vary", "Accept-Language: de\r\n", 200, "uri-miss", 6 },
+		{ "GET", "/vary", "Accept-Language: en\r\n", 200, "vary-miss", 7 },
+		{ "GET", "/vary", "Accept-Language: de\r\n", 200, "a; hit", 7 },
+		{ "GET", "/etag", "", 200, "tagged", 8 },
+		{ "GET", "/etag", "", 200, "fwd=stale", 9 },
+		{ "GET", "/etag", "If-None-Match: \"v1\"\r\n", 304, "ETag: \"v1\"", 10 },
+		{ "GET", "/etag", "If-None-Match: \"v2\"\r\n", 200, "tagged", 11 },
+		{ "POST", "/hit", "Content-Length: 0\r\n", 200, NULL, 12 },
+		{ "GET", "/hit", "", 200, "uri-miss", 13 },
+		{ "GET", "/error", "", 500, NULL, 14 },
+		{ "GET", "/hit4", "Via: 1.1 a\r\n", 508, NULL, 14 },
+		{ "GET", "/hit4", "CDN-Loop: a\r\n", 508, NULL, 14 },
+		{ "DELETE", "/hit", "", 200, NULL, 15 },
+		{ "GET", "/hit", "", 200, "uri-miss", 16 },
+		{ "GET", "/a#b", "", 400, NULL, 16 },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		expect(ask(port_a(), rows[i].method, rows[i].target,
+			   rows[i].fields),
+		       rows[i].status, rows[i].has);
+		if (atomic_load(&at.seen) != rows[i].seen)
+			print_message("# row %zu\n", i);
+		assert_int_equal(atomic_load(&at.seen), rows[i].seen);
+	}
+}
+
+static size_t body_len(const char *reply)
+{
+	const char *body = strstr(reply, "\r\n\r\n");
+
+	return body ? strlen(body + 4) : 0;
+}
+
+static void large_bodies(void **state)
+{
+	static const char *const targets[] = { "/big", "/private-big" };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char *reply = ask(port_a(), "GET", targets[i / 2], "");
+
+		assert_int_equal(body_len(reply), BIG);
+		free(reply);
+	}
+	assert_int_equal(atomic_load(&at.seen), 3);
+	free(ask(port_a(), "GET", "/chunked", ""));
+	expect(ask(port_a(), "GET", "/chunked", ""), 200, "a; hit");
+	assert_int_equal(atomic_load(&at.seen), 4);
+}
+
+static void truncated_bodies_are_not_stored(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 2; i++) {
+		char *reply = ask(port_a(), "GET", "/cut", "");
+
+		assert_true(body_len(reply) < BIG);
+		free(reply);
+		reply = ask(port_a(), "GET", "/cut?chunked", "");
+		assert_null(strstr(reply, "\r\n0\r\n\r\n"));
+		free(reply);
+		assert_int_equal(atomic_load(&at.seen), 2 * i);
+	}
+}
+
+static void a_failing_origin(void **state)
+{
+	(void)state;
+	expect(ask(port_a(), "GET", "/abort", ""), 502, NULL);
+}
+
+static void concurrent_misses_are_fetched_once(void **state)
+{
+	int fds[20];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		fds[i] = loopback_dial(port_a());
+		say(fds[i], "GET /late HTTP/1.1\r\nHost: h\r\n"
+			    "Connection: close\r\n\r\n");
+	}
+	for (int i = 0; i < 20; i++)
+		expect(hear(fds[i]), 200, "late");
+	assert_int_equal(atomic_load(&at.seen), 1);
+}
+
+/* The leader leaves; those who wait are served all the same. */
+static void a_leader_may_leave(void **state)
+{
+	int lead = loopback_dial(port_a()), other;
+
+	(void)state;
+	say(lead, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	usleep(30000);
+	other = loopback_dial(port_a());
+	say(other, "GET /late HTTP/1.1\r\nHost: h\r\n"
+		   "Connection: close\r\n\r\n");
+	usleep(20000);
+	close(lead);
+	expect(hear(other), 200, "late");
+}
+
+static void uploads(void **state)
+{
+	char *request = malloc(BIG + 200);
+	int fd = loopback_dial(port_a());
+	int n = snprintf(request, 200, "PUT /store HTTP/1.1\r\nHost: h\r\n"
+			 "Connection: close\r\nContent-Length: %d\r\n\r\n",
+			 BIG);
+
+	(void)state;
+	memset(request + n, 'u', BIG);
+	request[n + BIG] = '\0';
+	say(fd, request);
+	free(request);
+	expect(hear(fd), 200, "got 300000");
+	fd = loopback_dial(port_a());
+	say(fd, "POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n");
+	expect(hear(fd), 200, "got 4");
+	expect(ask(port_a(), "PUT", "/y", "Content-Length: 2000000\r\n"), 413,
+	       NULL);
+}
+
+static void the_peer_listener_wants_the_token(void **state)
+{
+	unsigned port = worker_peer_port(at.a.worker);
+
+	(void)state;
+	expect(ask(port, "GET", "/scd/v1/digest", ""), 401, NULL);
+	expect(ask(port, "GET", "/scd/v1/digest",
+		   "Authorization: Bearer " TOKEN "\r\n"), 200, "resource");
+	expect(ask(port, "GET", "/scd/v1/digest",
+		   "Authorization: Bearer 0" TOKEN "\r\n"), 401, NULL);
+	expect(ask(port, "GET", "http://h/hit", ""), 407, NULL);
+	expect(ask(port, "GET", "http://h/hit",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 504, NULL);
+	expect(ask(port_a(), "GET", "/hit", ""), 200, NULL);
+	expect(ask(port, "GET", "http://h/hit",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 200, "a; hit");
+	assert_int_equal(atomic_load(&at.seen), 1);
+}
+
+static void reconfiguring(void **state)
+{
+	struct worker_settings changed = at.a.settings;
+
+	(void)state;
+	changed.default_origin = NULL;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	expect(ask(port_a(), "GET", "/hit", ""), 421, NULL);
+	changed.forward = true;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	expect(ask(port_a(), "GET", at.url, ""), 403, NULL);
+	changed.forward_private = true;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	expect(ask(port_a(), "GET", at.url, ""), 200, "plain");
+}
+
+static void stopping_in_the_middle(void **state)
+{
+	int fds[8];
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		fds[i] = loopback_dial(port_a());
+		say(fds[i], i % 2 ? "GET /big HTTP/1.1\r\nHost: h\r\n\r\n" :
+				    "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	}
+	usleep(5000);
+	worker_stop(&at.a.worker);
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+}
+
+static void draining(void **state)
+{
+	int fd = loopback_dial(port_a());
+
+	(void)state;
+	say(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	usleep(20000);
+	worker_drain(at.a.worker);
+	expect(hear(fd), 200, "late");
+	for (int i = 0; i < 1000 && !worker_drained(at.a.worker); i++)
+		usleep(1000);
+	assert_true(worker_drained(at.a.worker));
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sequence),
+		TEST(large_bodies),
+		TEST(truncated_bodies_are_not_stored),
+		TEST(a_failing_origin),
+		TEST(concurrent_misses_are_fetched_once),
+		TEST(a_leader_may_leave),
+		TEST(uploads),
+		TEST(the_peer_listener_wants_the_token),
+		TEST(reconfiguring),
+		TEST(stopping_in_the_middle),
+		TEST(draining),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/*
+ * Requests that go to a peer, see two_nodes.h: good ones, and peers that are
+ * dead, that lie, or do not know HTTP.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "tests/loopback.h"
+#include "tests/proxy/two_nodes.h"
+#include "tests/unit.h"
+
+static void peers_are_asked_before_the_origin(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	free(ask(port_a(), "GET", "/big", ""));
+	introduce(NULL);
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "peer=");
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "b; hit");
+	expect(ask(port_b(), "GET", "/big", ""), 200, "peer=");
+	assert_int_equal(atomic_load(&at.seen), 2);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_HIT]), 2);
+	expect(ask(port_b(), "GET", "/hit-b", ""), 200, "uri-miss");
+	assert_int_equal(atomic_load(&at.seen), 3);
+}
+
+static void false_hits_go_to_the_origin(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	introduce(NULL);
+	free(ask(port_a(), "DELETE", "/hit", ""));
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FALSE_HIT]), 1);
+	assert_int_equal(atomic_load(&at.seen), 3);
+}
+
+/* What a peer holds stale is no false hit: it says which of them its 504 is. */
+static void stale_peers_are_no_liars(void **state)
+{
+	unsigned port = worker_peer_port(at.a.worker);
+
+	(void)state;
+	free(ask(port_a(), "GET", "/etag", ""));
+	introduce(NULL);
+	expect(ask(port_b(), "GET", "/etag", ""), 200, "tagged");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FALSE_HIT]), 0);
+	expect(ask(port, "GET", "http://h/etag",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 504,
+	       "a; fwd=stale; detail=\"stale\"");
+	expect(ask(port, "GET", "http://h/hit",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"), 504,
+	       "a; fwd=uri-miss; detail=\"miss\"");
+}
+
+static void dead_peers_cost_nothing_but_time(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	introduce("http://127.0.0.1:1");
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_ERROR]), 1);
+}
+
+/* What each connection to a bad peer is told before it hangs or is closed. */
+struct bad_peer {
+	int listen_fd;
+	const char *text;
+	bool hang;
+	atomic_int fd; /* the connection; -1: none yet */
+};
+
+static void *run_bad_peer(void *arg)
+{
+	struct bad_peer *bad = arg;
+	char request[4096];
+	int fd = accept(bad->listen_fd, NULL, NULL);
+
+	if (fd < 0)
+		return NULL;
+	atomic_store(&bad->fd, fd);
+	if (recv(fd, request, sizeof(request), 0) > 0)
+		send(fd, bad->text, strlen(bad->text), MSG_NOSIGNAL);
+	if (bad->hang) /* until the other side gives up, or the test ends it */
+		recv(fd, request, sizeof(request), 0);
+	shutdown(fd, SHUT_RDWR);
+	return NULL;
+}
+
+#define GONE "HTTP/1.1 504 No\r\n"
+#define OK "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+
+static void bad_peers_harm_nobody(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *text;
+		bool hang;
+		enum worker_outcome_kind outcome;
+	} rows[] = {
+		{ "", true, OUTCOME_ERROR },
+		{ "", false, OUTCOME_ERROR },
+		{ "garbage", false, OUTCOME_ERROR },
+		{ OK "Content-Length: 9\r\n\r\nbad", true, OUTCOME_ERROR },
+		{ OK "Content-Length: 9\r\n\r\nbad", false, OUTCOME_ERROR },
+		{ OK "Content-Length: 3\r\nContent-Length: 4\r\n\r\nbad",
+		  true, OUTCOME_ERROR },
+		{ OK "Age: 61\r\nContent-Length: 3\r\n\r\nbad", true,
+		  OUTCOME_STALE },
+		{ OK "Vary: *\r\nContent-Length: 3\r\n\r\nbad", true,
+		  OUTCOME_ERROR },
+		{ "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
+		  "Content-Length: 3\r\n\r\nbad", true, OUTCOME_ERROR },
+		{ "HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nbad", true,
+		  OUTCOME_ERROR },
+		{ GONE "Content-Length: 3\r\n\r\nbad", true,
+		  OUTCOME_FALSE_HIT },
+		{ GONE "Cache-Status: a; fwd=uri-miss\r\n\r\n", false,
+		  OUTCOME_FALSE_HIT },
+		{ GONE "Cache-Status: a; fwd=stale\r\n\r\n", false,
+		  OUTCOME_STALE },
+		{ GONE "Cache-Status: a; fwd=request\r\n\r\n", false,
+		  OUTCOME_STALE },
+		{ GONE "Cache-Status: a; fwd=vary-miss\r\n\r\n", false,
+		  OUTCOME_VARIANT },
+		{ GONE "Cache-Status: x; fwd=stale, a\r\n\r\n", false,
+		  OUTCOME_FALSE_HIT },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bad_peer bad = { .text = rows[i].text,
+					.hang = rows[i].hang, .fd = -1 };
+		pthread_t thread;
+		char url[64], target[16];
+		unsigned port;
+		int before;
+
+		bad.listen_fd = loopback_listen(&port);
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+		snprintf(target, sizeof(target), "/hit%zu", i);
+		pthread_create(&thread, NULL, run_bad_peer, &bad);
+		free(ask(port_a(), "GET", target, ""));
+		introduce(url);
+		before = atomic_load(&at.b.outcomes[rows[i].outcome]);
+		expect(ask(port_b(), "GET", target, "Cookie: a=b\r\n"), 200,
+		       target);
+		assert_int_equal(atomic_load(&at.b.outcomes[rows[i].outcome]),
+				 before + 1);
+		shutdown(bad.listen_fd, SHUT_RDWR);
+		shutdown(bad.fd, SHUT_RDWR);
+		pthread_join(thread, NULL);
+		close(bad.fd);
+		close(bad.listen_fd);
+	}
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(peers_are_asked_before_the_origin),
+		TEST(false_hits_go_to_the_origin),
+		TEST(stale_peers_are_no_liars),
+		TEST(dead_peers_cost_nothing_but_time),
+		TEST(bad_peers_harm_nobody),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

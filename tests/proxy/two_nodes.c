@@ -1,0 +1,395 @@
+/*
+ * The two nodes, their origin and their clients.
+ */
+#include "tests/proxy/two_nodes.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "digestd/cache/cache.h"
+#include "digestd/core/catalog.h"
+#include "digestd/core/fields.h"
+#include "digestd/core/peerset.h"
+#include "digestd/os/loop.h"
+#include "digestd/proxy/flight.h"
+#include "digestd/server/server.h"
+#include "tests/loopback.h"
+#include "tests/unit.h"
+
+enum { REPLY_MAX = 1 << 20, NBITS = 1 << 16, NHASH = 3 };
+
+struct two_nodes at;
+
+/* The origin */
+
+struct slow {
+	struct exchange *x;
+	struct loop_timer timer;
+	size_t sent;
+	bool ready, cut;
+};
+
+static void slow_fire(void *arg)
+{
+	struct slow *s = arg;
+
+	s->ready = true;
+	exchange_wake(s->x);
+}
+
+/* 300,000 bytes in pieces, a little apart; /cut ends in the middle. */
+static ssize_t slow_read(void *arg, void *buf, size_t cap)
+{
+	struct slow *s = arg;
+
+	if (s->cut && s->sent > BIG / 2)
+		return BODY_FAIL;
+	if (s->sent == BIG)
+		return BODY_END;
+	if (!s->ready) {
+		loop_timer_set(at.loop, &s->timer, loop_now_ms(at.loop) + 1,
+			       slow_fire, s);
+		return BODY_WAIT;
+	}
+	s->ready = false;
+	cap = cap < 30000 ? cap : 30000;
+	cap = cap < BIG - s->sent ? cap : BIG - s->sent;
+	memcpy(buf, at.big + s->sent, cap);
+	s->sent += cap;
+	return (ssize_t)cap;
+}
+
+static void slow_release(void *arg)
+{
+	struct slow *s = arg;
+
+	loop_timer_clear(at.loop, &s->timer);
+	free(s);
+}
+
+static void reply_slowly(struct exchange *x, const struct fields *fields,
+			 bool known, bool cut)
+{
+	struct slow *s = calloc(1, sizeof(*s));
+	struct body_source source = { slow_read, slow_release, s };
+
+	s->x = x;
+	s->cut = cut;
+	exchange_reply_stream(x, 200, fields, known ? BIG : -1, &source);
+}
+
+static void late_fire(void *arg)
+{
+	struct slow *s = arg;
+	struct fields f;
+
+	fields_init(&f);
+	fields_add(&f, "Cache-Control", "max-age=60");
+	exchange_set_data(s->x, NULL);
+	exchange_reply_copy(s->x, 200, &f, "late", 4);
+	fields_free(&f);
+	free(s);
+}
+
+static void remember(const struct fields *fields)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *f = fields_at(fields, i);
+
+		used += (size_t)snprintf(at.last + used,
+					 sizeof(at.last) - used, "%s: %s\n",
+					 f->name, f->value);
+	}
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static void reply_late(struct exchange *x)
+{
+	struct slow *s = calloc(1, sizeof(*s));
+
+	s->x = x;
+	exchange_set_data(x, s);
+	loop_timer_set(at.loop, &s->timer, loop_now_ms(at.loop) + 100,
+		       late_fire, s);
+}
+
+static void reply_validated(struct exchange *x, struct fields *f)
+{
+	const char *inm = fields_get(exchange_request(x)->fields,
+				     "if-none-match");
+
+	fields_set(f, "Cache-Control", "max-age=0");
+	fields_add(f, "ETag", "\"v1\"");
+	if (inm && !strcmp(inm, "\"v1\""))
+		exchange_reply(x, 304, f, NULL, 0, NULL, NULL);
+	else
+		exchange_reply_copy(x, 200, f, "tagged", 6);
+}
+
+static void origin_request(void *arg, struct exchange *x)
+{
+	const struct server_request *r = exchange_request(x);
+	const char *t = r->target;
+	struct fields f;
+
+	(void)arg;
+	atomic_fetch_add(&at.seen, 1);
+	remember(r->fields);
+	fields_init(&f);
+	fields_add(&f, "Cache-Control", "max-age=60");
+	if (starts(t, "/hit")) {
+		exchange_reply_copy(x, 200, &f, t, strlen(t));
+	} else if (starts(t, "/late")) {
+		reply_late(x);
+	} else if (starts(t, "/nostore")) {
+		fields_set(&f, "Cache-Control", "no-store");
+		exchange_reply_copy(x, 200, &f, "no", 2);
+	} else if (starts(t, "/private-big")) {
+		fields_set(&f, "Cache-Control", "private");
+		reply_slowly(x, &f, true, false);
+	} else if (starts(t, "/big")) {
+		reply_slowly(x, &f, true, false);
+	} else if (starts(t, "/chunked")) {
+		reply_slowly(x, &f, false, false);
+	} else if (starts(t, "/cut")) {
+		reply_slowly(x, &f, strchr(t, '?') == NULL, true);
+	} else if (starts(t, "/etag")) {
+		reply_validated(x, &f);
+	} else if (starts(t, "/vary")) {
+		fields_add(&f, "Vary", "Accept-Language");
+		exchange_reply_copy(x, 200, &f, "v", 1);
+	} else if (starts(t, "/error")) {
+		exchange_reply_error(x, 500, NULL);
+	} else if (starts(t, "/abort")) {
+		exchange_abort(x);
+	} else if (!r->has_body) {
+		exchange_reply_copy(x, 200, NULL, "plain", 5);
+	}
+	fields_free(&f);
+}
+
+static size_t origin_body(void *arg, struct exchange *x, const void *data,
+			  size_t len)
+{
+	(void)arg;
+	(void)data;
+	exchange_set_data(x, (void *)((uintptr_t)exchange_data(x) + len));
+	return len;
+}
+
+static void origin_body_end(void *arg, struct exchange *x)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "got %zu",
+			 (size_t)(uintptr_t)exchange_data(x));
+
+	(void)arg;
+	exchange_set_data(x, NULL);
+	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
+}
+
+static void origin_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	struct slow *s = exchange_data(x);
+
+	(void)arg;
+	atomic_fetch_add(&at.gone, end == EXCHANGE_ABORTED);
+	if (s && starts(exchange_request(x)->target, "/late"))
+		slow_release(s);
+}
+
+static const struct server_handler origin = {
+	origin_request, origin_body, origin_body_end, origin_done,
+};
+
+static void *run_origin(void *arg)
+{
+	loop_run(at.loop);
+	return arg;
+}
+
+static void start_origin(void)
+{
+	const struct server_settings settings = {
+		.listen = "127.0.0.1:0", .max_connections = 500,
+		.max_header_bytes = 16384, .header_ms = 5000, .idle_ms = 5000,
+	};
+
+	assert_int_equal(loop_new(&at.loop), 0);
+	assert_int_equal(server_new(at.loop, &settings, &origin, NULL,
+				    &at.server), 0);
+	snprintf(at.url, sizeof(at.url), "http://127.0.0.1:%u",
+		 server_port(at.server));
+	assert_int_equal(pthread_create(&at.thread, NULL, run_origin, NULL), 0);
+}
+
+/* The nodes */
+
+static void on_outcome(void *arg, const struct worker_outcome *outcome)
+{
+	struct node *node = arg;
+
+	atomic_fetch_add(&node->outcomes[outcome->kind], 1);
+}
+
+static void resource_request(void *arg, struct exchange *x)
+{
+	(void)arg;
+	exchange_reply_copy(x, 200, NULL, "resource", 8);
+}
+
+static const struct server_handler resources = {
+	.on_request = resource_request,
+};
+
+static void start_node(struct node *node, const char *name)
+{
+	const struct cache_settings cache = {
+		.max_bytes = 1 << 20, .max_variants = 4, .policy = "sieve",
+		.nbits = NBITS, .nhash = NHASH,
+	};
+	struct worker_hooks hooks = {
+		.on_outcome = on_outcome, .arg = node, .resources = &resources,
+	};
+	struct worker_shared shared = { 0 };
+
+	node->settings = (struct worker_settings){
+		.node = name, .token = TOKEN,
+		.data_listen = "127.0.0.1:0", .peer_listen = "127.0.0.1:0",
+		.max_connections = 500, .header_ms = 2000, .idle_ms = 5000,
+		.min_rate = 100, .max_header_bytes = 16384,
+		.default_origin = at.url,
+		.origin_connect_ms = 1000, .origin_first_byte_ms = 2000,
+		.origin_low_rate_s = 2, .peer_connect_ms = 200,
+		.peer_first_byte_ms = 200, .peer_budget_ms = 300,
+		.peer_tries = 2, .max_object_bytes = 400000,
+		.window_bytes = 65536, .max_upload_bytes = 1 << 20,
+	};
+	for (int i = 0; i <= OUTCOME_ERROR; i++)
+		atomic_store(&node->outcomes[i], 0);
+	assert_int_equal(cache_new(&cache, &node->cache), 0);
+	assert_int_equal(flights_new(&node->flights), 0);
+	shared.cache = node->cache;
+	shared.flights = node->flights;
+	assert_int_equal(worker_new(&node->settings, &hooks, &shared,
+				    &node->worker), 0);
+	assert_int_equal(worker_start(node->worker), 0);
+}
+
+int two_nodes_begin(void **state)
+{
+	(void)state;
+	memset(at.big, 'b', BIG);
+	atomic_store(&at.seen, 0);
+	atomic_store(&at.gone, 0);
+	start_origin();
+	start_node(&at.a, "a");
+	start_node(&at.b, "b");
+	return 0;
+}
+
+static void end_node(struct node *node)
+{
+	worker_stop(&node->worker);
+	cache_free(&node->cache);
+	flights_free(&node->flights);
+}
+
+int two_nodes_end(void **state)
+{
+	(void)state;
+	end_node(&at.a);
+	end_node(&at.b);
+	loop_stop(at.loop);
+	pthread_join(at.thread, NULL);
+	server_free(&at.server);
+	loop_free(&at.loop);
+	return 0;
+}
+
+void introduce(const char *url)
+{
+	char own_url[64];
+	struct catalog_snapshot snapshot;
+	struct peerset_peer peer = { .id = 7, .usable = true, .name = "a" };
+	struct peerset *view;
+
+	snprintf(own_url, sizeof(own_url), "http://127.0.0.1:%u",
+		 worker_peer_port(at.a.worker));
+	peer.url = url ? url : own_url;
+	assert_int_equal(catalog_snapshot(cache_lock(at.a.cache), 1, &snapshot),
+			 0);
+	cache_unlock(at.a.cache);
+	peer.digest = peer_digest_take(&snapshot.bloom);
+	view = peerset_new(&peer, 1);
+	peer_digest_unref(peer.digest);
+	assert_int_equal(worker_set_view(at.b.worker, view), 0);
+	peerset_unref(view);
+}
+
+/* Clients */
+
+void say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL),
+			 (ssize_t)strlen(text));
+}
+
+char *hear(int fd)
+{
+	char *text = malloc(REPLY_MAX);
+	size_t have = 0;
+	ssize_t n;
+
+	while ((n = recv(fd, text + have, REPLY_MAX - 1 - have, 0)) > 0)
+		have += (size_t)n;
+	text[have] = '\0';
+	close(fd);
+	return text;
+}
+
+char *ask(unsigned port, const char *method, const char *target,
+	  const char *fields)
+{
+	char request[2048];
+	int fd = loopback_dial(port);
+
+	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: %s\r\n"
+		 "Connection: close\r\n%s\r\n", method, target,
+		 starts(target, "http://127") ? target + 7 : "h", fields);
+	say(fd, request);
+	return hear(fd);
+}
+
+unsigned port_a(void)
+{
+	return worker_data_port(at.a.worker);
+}
+
+unsigned port_b(void)
+{
+	return worker_data_port(at.b.worker);
+}
+
+void expect(char *reply, unsigned status, const char *has)
+{
+	char start[32];
+
+	snprintf(start, sizeof(start), "HTTP/1.1 %u", status);
+	if (!starts(reply, start) || (has && !strstr(reply, has)))
+		print_message("# wanted %u %s, got:\n%.700s\n", status,
+			      has ? has : "", reply);
+	assert_true(starts(reply, start));
+	if (has)
+		assert_non_null(strstr(reply, has));
+	free(reply);
+}

@@ -1,0 +1,64 @@
+/*
+ * Two nodes for the tests of the data path: workers with a data and a peer
+ * listener between raw clients and an origin whose answers the path chooses,
+ * and which counts what reaches it. Node b has node a as its peer.
+ */
+#ifndef TESTS_PROXY_TWO_NODES_H
+#define TESTS_PROXY_TWO_NODES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "digestd/proxy/worker.h"
+
+enum { BIG = 300000 }; /* bytes of a body that comes in pieces */
+
+#define TOKEN "00112233445566778899aabbccddeeff"
+
+struct node {
+	struct cache *cache;
+	struct flights *flights;
+	struct worker *worker;
+	struct worker_settings settings;
+	atomic_int outcomes[OUTCOME_ERROR + 1];
+};
+
+/* Everything there is, from two_nodes_begin() to two_nodes_end(). */
+struct two_nodes {
+	struct loop *loop; /* the origin's */
+	struct server *server;
+	pthread_t thread;
+	char url[64];
+	atomic_int seen, gone; /* requests at the origin; clients that left */
+	char last[4096];       /* the last request's fields */
+	char big[BIG];
+	struct node a, b;
+};
+
+extern struct two_nodes at;
+
+/* Set-up and tear-down of a test. */
+int two_nodes_begin(void **state);
+int two_nodes_end(void **state);
+
+/* Gives b a view in which a, at this URL or (null) its own, holds what is in
+ * a's catalog now. */
+void introduce(const char *url);
+
+/* Sends; receives until the other side closes, to be freed. */
+void say(int fd, const char *text);
+char *hear(int fd);
+
+/* One request, and its whole answer, to be freed. `fields` are lines. */
+char *ask(unsigned port, const char *method, const char *target,
+	  const char *fields);
+
+/* The data listeners. */
+unsigned port_a(void);
+unsigned port_b(void);
+
+/* Frees a reply; it must have this status, and (unless null) this text. */
+void expect(char *reply, unsigned status, const char *has);
+
+#endif
