@@ -25,7 +25,7 @@ SECONDS = float(os.environ.get("SOAK_SECONDS") or (3600 if LONG else 3))
 CLIENTS = 6
 PAGES = 20_000
 SIZES = (10, 700, 2000, 5000, 5000, 20_000, 90_000, 400_000)
-TOLD = 60  # growth is judged when it took so many seconds
+TOLD = 60  # a soak of so many seconds sees everything, growth too
 OPTIONS = {"cache_size": "8M", "disk_size": "48M", "threads": "2",
            "max_object_size": "16M", "filter_min": "8K", "purge_peers": True}
 
