@@ -160,6 +160,7 @@ void exchange_drop_response(struct exchange *x);
 struct early_reply {
 	unsigned status;
 	const struct fields *fields; /* null: none */
+	const char *type; /* beside the fields; null: as they say */
 	const void *body;
 	size_t len;
 };

@@ -57,6 +57,8 @@ static char *write_reply(const struct exchange *x,
 		MHD_get_reason_phrase_for(reply->status));
 	write_fields(reply->fields,
 		     loop_wall_s(exchange_conn(x)->server->loop), to);
+	if (reply->type)
+		fprintf(to, "Content-Type: %s\r\n", reply->type);
 	fprintf(to, "Connection: close\r\n");
 	if (!bare)
 		fprintf(to, "Content-Length: %zu\r\n", reply->len);

@@ -232,7 +232,9 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len)
 {
-	const struct early_reply early = { status, fields, body, len };
+	const struct early_reply early = {
+		.status = status, .fields = fields, .body = body, .len = len,
+	};
 
 	if (exchange_reply_early(x, &early))
 		return;
@@ -248,7 +250,10 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	char text[128];
 	int len = snprintf(text, sizeof(text), "%u %s\n", status,
 			   MHD_get_reason_phrase_for(status));
-	const struct early_reply early = { status, fields, text, (size_t)len };
+	const struct early_reply early = {
+		.status = status, .fields = fields, .type = "text/plain",
+		.body = text, .len = (size_t)len,
+	};
 
 	if (exchange_reply_early(x, &early))
 		return;
@@ -257,7 +262,7 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	if (response)
 		MHD_add_response_header(response,
 					MHD_HTTP_HEADER_CONTENT_TYPE,
-					"text/plain");
+					early.type);
 	give(x, status, fields, response);
 }
 

@@ -112,3 +112,4 @@ def test_what_is_too_large_for_this_node(make_cluster, origin):
         answer = reading(s)
         assert answer.startswith(b"HTTP/1.1 413 "), answer
         assert b"\r\nConnection: close\r\n" in answer
+        assert b"\r\nContent-Type: text/plain\r\n" in answer
