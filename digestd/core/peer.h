@@ -86,7 +86,7 @@ struct health_policy {
 enum health_state {
 	HEALTH_GOOD,
 	HEALTH_BROKEN,     /* failures: not asked until due */
-	HEALTH_TRIAL,      /* asked again; the first outcome decides */
+	HEALTH_TRIAL,      /* to be probed; the first outcome decides */
 	HEALTH_QUARANTINE, /* false hits: not asked until due */
 };
 
@@ -178,7 +178,8 @@ bool health_tick(struct health *h, int64_t now_ms);
 /* Whether the peer may be asked now. */
 bool health_usable(const struct health *h);
 
-/* Whether one outcome will decide that: one request is enough to ask. */
+/* Whether one outcome will decide that: one is enough to ask, and no client
+ * should wait for it. */
 bool health_on_trial(const struct health *h);
 
 /* Smoothed time to an answer's header [ms]; 0: none yet. */

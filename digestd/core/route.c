@@ -62,17 +62,21 @@ struct route_step route_next(struct route *r,
 {
 	int64_t left_ms = r->deadline_ms - now_ms;
 
-	while (r->next < r->npeers &&
-	       !peerset_try(r->view, r->peers[r->next], now_ms))
-		r->next++;
-	if (r->next == r->npeers || r->tried == policy->tries || left_ms <= 0)
-		return (struct route_step){ .origin = true };
-	r->tried++;
-	return (struct route_step){
-		.peer = r->peers[r->next++],
-		.timeout_ms = left_ms < policy->peer_ms ? left_ms :
-							  policy->peer_ms,
-	};
+	while (r->next < r->npeers && r->tried < policy->tries && left_ms > 0) {
+		uint32_t peer = r->peers[r->next++];
+		bool probe = peerset_at(r->view, peer)->trial;
+
+		if (probe && !peerset_try(r->view, peer, now_ms))
+			continue;
+		r->tried += !probe;
+		return (struct route_step){
+			.probe = probe,
+			.peer = peer,
+			.timeout_ms = probe || left_ms > policy->peer_ms ?
+				policy->peer_ms : left_ms,
+		};
+	}
+	return (struct route_step){ .origin = true };
 }
 
 unsigned route_candidates(const struct route *r)

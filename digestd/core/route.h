@@ -29,6 +29,7 @@ struct route {
 /* The next step. */
 struct route_step {
 	bool origin;        /* go to the origin; otherwise: */
+	bool probe;         /* ask this one beside the request, and go on */
 	uint32_t peer;      /* number in the view */
 	int64_t timeout_ms; /* > 0: how long it may take to answer */
 };
@@ -43,8 +44,12 @@ void route_init(struct route *r, struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
 		int64_t now_ms);
 
-/* The next step, at first and after each peer that did not help. A peer on
- * trial is left out while another request tries it. */
+/*
+ * The next step, at first, after each probe and after each peer that did not
+ * help. A peer on trial is no way for a request, which would wait for one that
+ * has failed: now and then it is to be probed, else it is left out. A probe is
+ * no try, and has its own time.
+ */
 struct route_step route_next(struct route *r,
 			     const struct route_policy *policy, int64_t now_ms);
 

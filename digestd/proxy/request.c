@@ -203,25 +203,28 @@ static void count_hit(struct request *r, struct cached *c)
 		   1);
 }
 
-/* Makes *renewal want what r wants, but whole, and for the store alone. */
-static int copy_wish(const struct request *r, struct request *renewal)
+struct request *request_beside(const struct request *r)
 {
+	struct request *beside = request_make(r->worker);
 	const struct target *t = &r->target;
 
-	worker_settings_unref(renewal->settings);
-	renewal->settings = worker_settings_ref(r->settings);
-	renewal->method = "GET";
-	renewal->key = r->key;
-	renewal->upstream = r->upstream;
-	renewal->forward = r->forward;
-	renewal->cacheable = true;
-	renewal->fwd = CACHESTATUS_STALE;
-	if (target_resolve(&renewal->target, t->uri, t->uri_len, NULL) ||
-	    fields_copy(fields_of(r), &renewal->in))
-		return -1;
-	fields_remove(&renewal->in, "Range");
-	fields_remove(&renewal->in, "If-Range");
-	return 0;
+	if (!beside)
+		return NULL;
+	worker_settings_unref(beside->settings);
+	beside->settings = worker_settings_ref(r->settings);
+	beside->method = "GET";
+	beside->key = r->key;
+	beside->upstream = r->upstream;
+	beside->forward = r->forward;
+	beside->cacheable = true;
+	if (target_resolve(&beside->target, t->uri, t->uri_len, NULL) ||
+	    fields_copy(fields_of(r), &beside->in)) {
+		request_free(beside);
+		return NULL;
+	}
+	fields_remove(&beside->in, "Range");
+	fields_remove(&beside->in, "If-Range");
+	return beside;
 }
 
 /*
@@ -230,12 +233,12 @@ static int copy_wish(const struct request *r, struct request *renewal)
  */
 static void renew(const struct request *r, struct cached *stale)
 {
-	struct request *renewal = request_make(r->worker);
+	struct request *renewal = request_beside(r);
 
 	if (!renewal)
 		return;
-	if (!copy_wish(r, renewal) &&
-	    flights_join(r->worker->flights, &r->key, &renewal->lead,
+	renewal->fwd = CACHESTATUS_STALE;
+	if (flights_join(r->worker->flights, &r->key, &renewal->lead,
 			 NULL) == FLIGHT_LEADS) {
 		renewal->stale = cached_ref(stale);
 		request_renew(renewal);

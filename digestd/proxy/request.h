@@ -140,6 +140,12 @@ void request_settle(struct request *r);
 /* Ends everything a worker has under way, its exchanges being gone already. */
 void request_end_all(struct worker *w);
 
+/*
+ * Makes one without an exchange that wants what r wants, but whole. Null: no
+ * memory. request_settle() frees it when nothing is under way.
+ */
+struct request *request_beside(const struct request *r);
+
 /* Asks the origin about r->stale, for a request without an exchange. */
 void request_renew(struct request *r);
 
@@ -162,9 +168,28 @@ void request_complete(struct request *r, const struct fetch_done *done);
 /* The reply breaks off, and nobody takes what was received for the whole. */
 void request_break_off(struct request *r);
 
+/* The same to others than the counters of this node's answers. */
+void request_tell(const struct request *r, enum worker_outcome_kind kind,
+		  unsigned rtt_ms);
+
+/* What the header of a peer's answer (request_take_response()) says. */
+enum worker_outcome_kind request_judge(const struct request *r);
+
+/* Since the peer, or the origin, was asked; at least 1. */
+unsigned request_elapsed_ms(const struct request *r);
+
+/* Asks r->peer, which has timeout_ms to begin its answer; 0, or there is no
+ * memory. */
+int request_fetch_peer(struct request *r, unsigned timeout_ms,
+		       const struct fetch_callbacks *callbacks);
+
 /* Asks the origin for what is being answered; 0, or there is no memory. */
 int request_fetch_again(struct request *r,
 			const struct fetch_callbacks *callbacks);
+
+/* In request_probe.c: asks a peer on trial (a number in r->view), which has
+ * timeout_ms to begin its answer, for what r wants, beside r. */
+void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms);
 
 /* When a peer breaks off, in request_takeover.c. */
 

@@ -148,16 +148,25 @@ static void begin_reply(struct request *r)
 		stream(r);
 }
 
-void request_learn(struct request *r, enum worker_outcome_kind kind,
-		   unsigned rtt_ms)
+void request_tell(const struct request *r, enum worker_outcome_kind kind,
+		  unsigned rtt_ms)
 {
-	struct worker_counters *counters = &r->worker->counters;
+	const struct worker_hooks *hooks = &r->worker->hooks;
 	struct worker_outcome outcome = {
 		.kind = kind,
 		.peer = r->peer->id,
 		.rtt_ms = rtt_ms,
 		.body_bytes = r->body.len,
 	};
+
+	if (hooks->on_outcome)
+		hooks->on_outcome(hooks->arg, &outcome);
+}
+
+void request_learn(struct request *r, enum worker_outcome_kind kind,
+		   unsigned rtt_ms)
+{
+	struct worker_counters *counters = &r->worker->counters;
 
 	switch (kind) {
 	case OUTCOME_HIT:
@@ -176,11 +185,10 @@ void request_learn(struct request *r, enum worker_outcome_kind kind,
 		worker_add(&counters->peer_errors, 1);
 		break;
 	}
-	if (r->worker->hooks.on_outcome)
-		r->worker->hooks.on_outcome(r->worker->hooks.arg, &outcome);
+	request_tell(r, kind, rtt_ms);
 }
 
-static unsigned elapsed_ms(const struct request *r)
+unsigned request_elapsed_ms(const struct request *r)
 {
 	int64_t ms = now_ms(r) - r->asked_ms;
 
@@ -210,7 +218,7 @@ static enum worker_outcome_kind judge_504(const struct request *r)
 }
 
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
-static enum worker_outcome_kind judge(const struct request *r)
+enum worker_outcome_kind request_judge(const struct request *r)
 {
 	struct answer answer;
 
@@ -233,13 +241,13 @@ static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
 
 	(void)f;
 	kind = request_take_response(r, status, fields, body_len) ?
-		       OUTCOME_ERROR : judge(r);
+		       OUTCOME_ERROR : request_judge(r);
 	if (kind != OUTCOME_HIT) {
-		request_learn(r, kind, elapsed_ms(r));
+		request_learn(r, kind, request_elapsed_ms(r));
 		go_on(r, true);
 		return;
 	}
-	r->rtt_ms = elapsed_ms(r);
+	r->rtt_ms = request_elapsed_ms(r);
 	begin_reply(r);
 }
 
@@ -485,12 +493,14 @@ static void peer_too_slow(void *arg)
 	go_on(r, true);
 }
 
-static int fetch_from_peer(struct request *r, unsigned timeout_ms)
+int request_fetch_peer(struct request *r, unsigned timeout_ms,
+		       const struct fetch_callbacks *callbacks)
 {
 	const struct worker_settings *set = r->settings;
 	char host[300];
-	struct forward_request how = { set->node, host,
-				       exchange_request(r->x)->minor };
+	struct forward_request how = {
+		set->node, host, r->x ? exchange_request(r->x)->minor : 1
+	};
 	struct fetch_limits limits = {
 		.connect_ms = set->peer_connect_ms < timeout_ms ?
 			set->peer_connect_ms : timeout_ms,
@@ -508,10 +518,11 @@ static int fetch_from_peer(struct request *r, unsigned timeout_ms)
 		.tls = set->peer_client_tls,
 	};
 
-	if (copy_host(r, host, sizeof(host)) ||
+	if (begin_asking(r, SOURCE_PEER) ||
+	    copy_host(r, host, sizeof(host)) ||
 	    forward_to_peer(&r->in, &how, set->token, &r->out))
 		return -1;
-	return fetch_start(r->worker->fetcher, &request, &peer_callbacks, r,
+	return fetch_start(r->worker->fetcher, &request, callbacks, r,
 			   &r->fetch);
 }
 
@@ -540,13 +551,13 @@ enum step_result request_ask_peers(struct request *r)
 		route_init(&r->route, r->view, &r->key, &policy, now_ms(r));
 		worker_add(&r->worker->counters.lookups, 1);
 	}
-	next = route_next(&r->route, &policy, now_ms(r));
+	while ((next = route_next(&r->route, &policy, now_ms(r))).probe)
+		request_probe(r, next.peer, (unsigned)next.timeout_ms);
 	r->peer = next.origin ? NULL : peerset_at(r->view, next.peer);
 	if (next.origin)
 		return STEP_NEXT;
 	worker_add(&r->worker->counters.peer_queries, 1);
-	if (begin_asking(r, SOURCE_PEER) ||
-	    fetch_from_peer(r, (unsigned)next.timeout_ms)) {
+	if (request_fetch_peer(r, (unsigned)next.timeout_ms, &peer_callbacks)) {
 		r->peer = NULL;
 		return STEP_NEXT; /* no memory: the origin's turn */
 	}

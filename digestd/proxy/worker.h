@@ -138,6 +138,7 @@ struct worker_shared {
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
+	X(peer_probes,     "requests to peers that had failed, for no client") \
 	X(false_hits,      "peers that had nothing where their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \
 	X(variant_misses,  "peers that had other variants of the object") \

@@ -7,7 +7,11 @@
 #include "digestd/core/route.h"
 #include "tests/unit.h"
 
-enum { MAX_PEERS = 12, ORIGIN = -1 };
+enum {
+	MAX_PEERS = 12,
+	ORIGIN = -1,
+	PROBE = -2, /* less the peer's number */
+};
 
 static const struct scd_key key = { 12345, 67891 };
 
@@ -183,10 +187,13 @@ static int first_asked(struct peerset *view, int64_t now_ms)
 
 	route_init(&r, view, &key, &usual, now_ms);
 	step = route_next(&r, &usual, now_ms);
-	return step.origin ? ORIGIN : (int)step.peer;
+	if (!step.probe)
+		return step.origin ? ORIGIN : (int)step.peer;
+	assert_int_equal(step.timeout_ms, usual.peer_ms);
+	return PROBE - (int)step.peer;
 }
 
-/* One request tries a peer that failed; the others do not wait for it. */
+/* A peer that failed is probed beside one request; none waits for it. */
 static void test_trial(void **state)
 {
 	static const struct place places[] = {
@@ -195,15 +202,49 @@ static void test_trial(void **state)
 	struct peerset *view = view_of(places, 2);
 
 	(void)state;
-	assert_int_equal(first_asked(view, 0), 0);
+	assert_int_equal(first_asked(view, 0), PROBE - 0);
 	assert_int_equal(first_asked(view, 0), 1);
 	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS - 1), 1);
-	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 0);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), PROBE - 0);
 	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 1);
 	peerset_unref(view);
 	view = view_of(places, 1);
-	assert_int_equal(first_asked(view, 0), 0);
+	assert_int_equal(first_asked(view, 0), PROBE - 0);
 	assert_int_equal(first_asked(view, 0), ORIGIN);
+	peerset_unref(view);
+}
+
+/* After probes the request has its tries still; without tries nobody is
+ * asked at all. */
+static void test_probes_are_no_tries(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .state = TRIAL }, { .has = true },
+		{ .has = true, .state = TRIAL }, { .has = true },
+		{ .has = true, .state = TRIAL },
+	};
+	static const int order[] = { PROBE - 0, 1, PROBE - 2, 3, ORIGIN };
+	const struct route_policy two = { 150, 100, 2 }, none = { 150, 100, 0 };
+	struct peerset *view = view_of(places, NROWS(places));
+	struct route r;
+
+	(void)state;
+	route_init(&r, view, &key, &none, 0);
+	assert_true(route_next(&r, &none, 0).origin);
+	route_init(&r, view, &key, &two, 0);
+	for (size_t i = 0; i < NROWS(order); i++) {
+		struct route_step step = route_next(&r, &two, 100);
+
+		if (step.origin)
+			assert_int_equal(order[i], ORIGIN);
+		else if (step.probe)
+			assert_int_equal(order[i], PROBE - (int)step.peer);
+		else
+			assert_int_equal(order[i], step.peer);
+		if (!step.origin)
+			assert_int_equal(step.timeout_ms,
+					 step.probe ? 100 : 50);
+	}
 	peerset_unref(view);
 }
 
@@ -223,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_probes_are_no_tries),
 		cmocka_unit_test(test_no_view),
 	};
 

@@ -96,6 +96,15 @@ static void *run_bad_peer(void *arg)
 #define GONE "HTTP/1.1 504 No\r\n"
 #define OK "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
 
+/* What comes of a probe comes when it likes. */
+static void await_outcome(enum worker_outcome_kind kind, int count)
+{
+	for (int i = 0; i < 20000 && atomic_load(&at.b.outcomes[kind]) < count;
+	     i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&at.b.outcomes[kind]), count);
+}
+
 static void bad_peers_harm_nobody(void **state)
 {
 	/* clang-format off */
@@ -135,9 +144,10 @@ static void bad_peers_harm_nobody(void **state)
 	/* clang-format on */
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bad_peer bad = { .text = rows[i].text,
-					.hang = rows[i].hang, .fd = -1 };
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t row = i / 2;
+		struct bad_peer bad = { .text = rows[row].text,
+					.hang = rows[row].hang, .fd = -1 };
 		pthread_t thread;
 		char url[64], target[16];
 		unsigned port;
@@ -148,17 +158,74 @@ static void bad_peers_harm_nobody(void **state)
 		snprintf(target, sizeof(target), "/hit%zu", i);
 		pthread_create(&thread, NULL, run_bad_peer, &bad);
 		free(ask(port_a(), "GET", target, ""));
+		at.trial = i % 2; /* judged alike, whoever asks */
 		introduce(url);
-		before = atomic_load(&at.b.outcomes[rows[i].outcome]);
+		before = atomic_load(&at.b.outcomes[rows[row].outcome]);
 		expect(ask(port_b(), "GET", target, "Cookie: a=b\r\n"), 200,
 		       target);
-		assert_int_equal(atomic_load(&at.b.outcomes[rows[i].outcome]),
-				 before + 1);
+		await_outcome(rows[row].outcome, before + 1);
 		shutdown(bad.listen_fd, SHUT_RDWR);
 		shutdown(bad.fd, SHUT_RDWR);
 		pthread_join(thread, NULL);
 		close(bad.fd);
 		close(bad.listen_fd);
+	}
+}
+
+/* A peer that has failed gets its chance, and no client waits for it. */
+static void clients_do_not_wait_for_a_probe(void **state)
+{
+	struct bad_peer bad = { .text = "", .hang = true, .fd = -1 };
+	pthread_t thread;
+	unsigned port;
+	char url[64];
+
+	(void)state;
+	at.b.settings.peer_first_byte_ms = 30000;
+	at.b.settings.peer_budget_ms = 30000;
+	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	bad.listen_fd = loopback_listen(&port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	pthread_create(&thread, NULL, run_bad_peer, &bad);
+	free(ask(port_a(), "GET", "/hit", ""));
+	at.trial = true;
+	introduce(url);
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
+	while (atomic_load(&bad.fd) < 0)
+		usleep(1000);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_ERROR]), 0);
+	shutdown(bad.fd, SHUT_RDWR);
+	await_outcome(OUTCOME_ERROR, 1);
+	pthread_join(thread, NULL);
+	close(bad.fd);
+	/* the worker may end before the probe */
+	free(ask(port_a(), "GET", "/hit2", ""));
+	introduce(url);
+	expect(ask(port_b(), "GET", "/hit2", ""), 200, "/hit2");
+	worker_stop(&at.b.worker);
+	close(bad.listen_fd);
+}
+
+/* The client's answer is the origin's; the peer's is worth the same. */
+static void a_probe_that_is_answered(void **state)
+{
+	static const struct {
+		const char *target, *fields, *method;
+	} rows[] = {
+		{ "/hit", "", "GET" },
+		{ "/hit2", "If-None-Match: \"x\"\r\n", "HEAD" },
+		{ "/big", "", "GET" }, /* more than it reads */
+	};
+
+	(void)state;
+	at.trial = true;
+	for (int i = 0; i < 3; i++) {
+		free(ask(port_a(), "GET", rows[i].target, ""));
+		introduce(NULL);
+		expect(ask(port_b(), rows[i].method, rows[i].target,
+			   rows[i].fields), 200, "fwd=uri-miss");
+		await_outcome(OUTCOME_HIT, i + 1);
+		assert_int_equal(atomic_load(&at.seen), 2 * i + 2);
 	}
 }
 
@@ -173,6 +240,8 @@ int main(void)
 		TEST(stale_peers_are_no_liars),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
+		TEST(clients_do_not_wait_for_a_probe),
+		TEST(a_probe_that_is_answered),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
