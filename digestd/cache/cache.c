@@ -74,8 +74,9 @@ static void released(void *arg, struct store_entry *entry)
 		return;
 	cache_part_from_disk(c);
 	set_place(c, ADMISSION_NO);
-	c->next = cache->leaving;
-	cache->leaving = c;
+	/* which is the store's no more */
+	entry->chain = cache->leaving;
+	cache->leaving = entry;
 }
 
 size_t cache_head_weight(const struct cached *c)
@@ -96,14 +97,14 @@ static size_t weight(void *arg, const struct store_entry *entry)
 
 void cache_leave(struct cache *cache)
 {
-	struct cached *leaving = cache->leaving;
+	struct store_entry *leaving = cache->leaving;
 
 	cache->leaving = NULL;
 	pthread_mutex_unlock(&cache->lock);
 	while (leaving) {
-		struct cached *c = leaving;
+		struct cached *c = (struct cached *)leaving;
 
-		leaving = c->next;
+		leaving = leaving->chain;
 		cached_unref(&c);
 	}
 }
@@ -615,60 +616,35 @@ uint64_t cache_parts(struct cache *cache)
 	return n;
 }
 
-/* A walk over a part, and what it has found, by `next`: nothing may be removed
- * while it is under way. */
+/* What is purged of the tiers in memory, and of the disk with them. */
 struct selection {
-	const struct store *store;
+	struct cache *cache;
 	bool (*matches)(void *arg, const struct cached *c);
 	void *arg;
-	struct cached *found;
 };
 
-static void select_key(void *arg, const struct scd_key *key)
+static bool is_purged(void *arg, const struct store_entry *e)
 {
-	struct selection *sel = arg;
+	const struct selection *sel = arg;
+	const struct cached *c = (const struct cached *)e;
+	bool matches = sel->matches(sel->arg, c);
 
-	for (struct store_entry *e = store_find(sel->store, key); e;
-	     e = store_next(e)) {
-		struct cached *c = (struct cached *)e;
-
-		if (!sel->matches(sel->arg, c))
-			continue;
-		c->next = sel->found;
-		sel->found = c;
-	}
-}
-
-static size_t purge_tier(const struct tier *t, const struct keypart *part,
-			 struct selection *sel)
-{
-	size_t n = 0;
-
-	if (!t->store)
-		return 0;
-	sel->store = t->store;
-	store_each_key(t->store, part, select_key, sel);
-	for (; sel->found; n++) {
-		struct cached *c = sel->found;
-
-		sel->found = c->next;
-		if (c->disk)
-			cache_remove_from_disk(t->cache, c->disk);
-		store_remove(t->store, &c->entry);
-	}
-	return n;
+	if (matches)
+		cache_remove_from_disk(sel->cache, c->disk);
+	return matches;
 }
 
 size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 			bool (*matches)(void *arg, const struct cached *c),
 			void *arg)
 {
-	struct selection sel = { NULL, matches, arg, NULL };
+	struct selection sel = { cache, matches, arg };
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = purge_tier(&cache->main, part, &sel) +
-	    purge_tier(&cache->ram, part, &sel);
+	n = store_remove_if(cache->main.store, part, is_purged, &sel);
+	if (cache->ram.store)
+		n += store_remove_if(cache->ram.store, part, is_purged, &sel);
 	cache_leave(cache);
 	if (cache->disk)
 		n += cache_purge_disk(cache, part, matches, arg);

@@ -29,7 +29,7 @@ struct cache {
 	struct cached *moving;	     /* from one to the other */
 	struct admitter *admitter;   /* null: all goes to the main one */
 	struct catalog *catalog;
-	struct cached *leaving;
+	struct store_entry *leaving; /* of struct cached, by their chains */
 	struct disk *disk; /* null: there is none */
 	uint8_t hash_secret[16]; /* for the keys of what is on disk */
 	bool closing;

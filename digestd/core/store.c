@@ -36,11 +36,16 @@ union place {
 	uint32_t next_free;
 };
 
-/* A walk over a part of the keys. */
+/* A walk over a part of the keys, to see each of them or to remove entries. */
 struct walk {
 	const struct keypart *part;
+	void (*chain)(const struct store *s, struct walk *walk,
+		      struct store_entry *e);
 	void (*each)(void *arg, const struct scd_key *key);
+	bool (*matches)(void *arg, const struct store_entry *e);
 	void *arg;
+	struct store *from; /* what is removed from */
+	size_t removed;
 };
 
 static bool same_key(const struct scd_key *a, const struct scd_key *b)
@@ -372,38 +377,73 @@ uint64_t store_parts(const struct store *s)
 	return s->nslots > PART_SLOTS ? s->nslots / PART_SLOTS : 1;
 }
 
-/* A slot's keys, as far as they are in the part, each at its newest entry. */
-static void each_key_of_slot(const struct store *s, const struct walk *walk,
-			     const struct store_entry *e)
-{
-	for (; e; e = e->chain) {
-		if (keypart_of(&e->key, walk->part->count) ==
-			    walk->part->number &&
-		    store_find(s, &e->key) == e)
-			walk->each(walk->arg, &e->key);
-	}
-}
-
 /* In a table with fewer slots than parts, several parts share a slot. */
-static void each_key_of_table(const struct store *s, const struct walk *walk,
-			      struct store_entry *const *slots, size_t nslots)
+static void walk_table(const struct store *s, struct walk *walk,
+		       struct store_entry *const *slots, size_t nslots)
 {
 	uint64_t step = walk->part->count < nslots ? walk->part->count : nslots;
 
 	for (uint64_t i = walk->part->number & (step - 1); i < nslots;
 	     i += step)
-		each_key_of_slot(s, walk, slots[i]);
+		walk->chain(s, walk, slots[i]);
+}
+
+static void walk_part(const struct store *s, struct walk *walk)
+{
+	walk_table(s, walk, s->slots, s->nslots);
+	if (s->old_slots)
+		walk_table(s, walk, s->old_slots, s->old_nslots);
+}
+
+static bool is_in_part(const struct walk *walk, const struct store_entry *e)
+{
+	return keypart_of(&e->key, walk->part->count) == walk->part->number;
+}
+
+/* A chain's keys, as far as they are in the part, each at its newest entry. */
+static void each_key(const struct store *s, struct walk *walk,
+		     struct store_entry *e)
+{
+	for (; e; e = e->chain) {
+		if (is_in_part(walk, e) && store_find(s, &e->key) == e)
+			walk->each(walk->arg, &e->key);
+	}
 }
 
 void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg)
 {
-	struct walk walk = { part, each, arg };
+	struct walk walk = { .part = part, .chain = each_key, .each = each,
+			     .arg = arg };
 
-	each_key_of_table(s, &walk, s->slots, s->nslots);
-	if (s->old_slots)
-		each_key_of_table(s, &walk, s->old_slots, s->old_nslots);
+	walk_part(s, &walk);
+}
+
+static void remove_matching(const struct store *s, struct walk *walk,
+			    struct store_entry *e)
+{
+	(void)s;
+	while (e) {
+		struct store_entry *next = e->chain;
+
+		if (is_in_part(walk, e) && walk->matches(walk->arg, e)) {
+			store_remove(walk->from, e);
+			walk->removed++;
+		}
+		e = next;
+	}
+}
+
+size_t store_remove_if(struct store *s, const struct keypart *part,
+		       bool (*matches)(void *arg, const struct store_entry *e),
+		       void *arg)
+{
+	struct walk walk = { .part = part, .chain = remove_matching,
+			     .matches = matches, .arg = arg, .from = s };
+
+	walk_part(s, &walk);
+	return walk.removed;
 }
 
 void store_stats(const struct store *s, struct store_stats *out)

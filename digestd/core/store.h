@@ -117,6 +117,11 @@ void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg);
 
+/* Removes the entries of a part that match; returns how many there were. */
+size_t store_remove_if(struct store *s, const struct keypart *part,
+		       bool (*matches)(void *arg, const struct store_entry *e),
+		       void *arg);
+
 /* Keys, entries, and their weight; since the start: entries that were evicted,
  * and those that were dropped because their key had too many variants. */
 struct store_stats {

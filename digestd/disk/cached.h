@@ -28,7 +28,6 @@ struct cached {
 	struct cached *body_of;  /* whose body this shares; null: its own */
 	uint64_t disk_id;        /* its number on disk, when it was read */
 	struct disk_entry *disk; /* the same on disk; under the cache's lock */
-	struct cached *next;     /* on its way out of the store */
 	int body_fd;             /* where the body is; -1: in memory */
 	unsigned refs;           /* changed atomically */
 	uint32_t text_len;

@@ -285,6 +285,26 @@ static void remove_key(struct model *m, unsigned key)
 	assert_int_equal(store_remove_key(m->store, &k), m->nexpected);
 }
 
+/* An even weight: what store_remove_if() is to remove. */
+static bool is_even(void *arg, const struct store_entry *e)
+{
+	(void)arg;
+	return !(((const struct object *)e)->weight & 1);
+}
+
+static void remove_even(struct model *m, struct keypart part)
+{
+	for (size_t i = m->nqueue; i-- > 0;) {
+		struct scd_key k = key_of(m->queue[i]->key);
+
+		if (keypart_of(&k, part.count) == part.number &&
+		    !(m->queue[i]->weight & 1))
+			twin_drop(m, i);
+	}
+	assert_int_equal(store_remove_if(m->store, &part, is_even, NULL),
+			 m->nexpected);
+}
+
 static void resize(struct model *m, uint64_t max_weight)
 {
 	m->max_weight = max_weight;
@@ -323,6 +343,10 @@ static void step(struct model *m)
 		break;
 	case 3:
 		limit(m, 1 + (unsigned)random_below(&m->random, 8));
+		return;
+	case 4:
+		if (weight < 10)
+			remove_even(m, (struct keypart){ weight & 3, 4 });
 		return;
 	}
 	if (!o->in)
