@@ -116,7 +116,7 @@ class Peer:
 class Fault:
     """objects: how it answers for them; listener: what becomes of that;
     digests: what it claims beside everything, one after the other; opens:
-    whether it must be left alone in the end."""
+    whether the breaker must open, and stay open, since no answer is good."""
 
     def __init__(self, objects=servers.lie, listener=None, digests=(),
                  opens=True):
@@ -141,9 +141,9 @@ FAULTS = {
     "closes": Fault(say_nothing),
     "two lengths": Fault(two_lengths),
     "chunks that are none": Fault(chunks_that_break),
-    "lies": Fault(servers.lie),
+    "lies": Fault(servers.lie, opens=False),
     "garbage": Fault(servers.garbage),
     "errors": Fault(servers.error),
-    "garbage for a digest": Fault(servers.lie, digests=(JUNK,)),
-    "a digest that flips": Fault(servers.lie, digests=(None,)),
+    "garbage for a digest": Fault(servers.lie, digests=(JUNK,), opens=False),
+    "a digest that flips": Fault(servers.lie, digests=(None,), opens=False),
 }
