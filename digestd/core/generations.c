@@ -10,9 +10,17 @@
 #include "codec/delta.h"
 #include "codec/digest.h"
 
+/* Whether anybody may hold a generation: known to its publication, which is
+ * sent, and to its array, from which deltas are made. */
+struct holders {
+	atomic_uint users;
+	atomic_bool any;
+};
+
 /* A kept array. */
 struct base {
 	uint64_t generation;
+	struct holders *holders;
 	struct scd_bloom bloom;
 };
 
@@ -22,6 +30,38 @@ struct generations {
 	unsigned nbases; /* newest first */
 	struct base bases[GENERATIONS_KEEP_MAX];
 };
+
+static struct holders *holders_ref(struct holders *h)
+{
+	atomic_fetch_add_explicit(&h->users, 1, memory_order_relaxed);
+	return h;
+}
+
+static void holders_unref(struct holders *h)
+{
+	if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) == 1)
+		free(h);
+}
+
+/* An empty publication with one user; null without memory. */
+static struct publication *publication_new(uint64_t instance,
+					   uint64_t generation)
+{
+	struct publication *p = calloc(1, sizeof(*p));
+	struct holders *holders = calloc(1, sizeof(*holders));
+
+	if (!p || !holders) {
+		free(p);
+		free(holders);
+		return NULL;
+	}
+	atomic_init(&holders->users, 1);
+	atomic_init(&p->users, 1);
+	p->holders = holders;
+	p->instance = instance;
+	p->generation = generation;
+	return p;
+}
 
 struct publication *publication_ref(struct publication *p)
 {
@@ -39,7 +79,13 @@ void publication_unref(struct publication *p)
 		blob_unref(p->deltas[i].xor);
 		blob_unref(p->deltas[i].conditional);
 	}
+	holders_unref(p->holders);
 	free(p);
+}
+
+void publication_held(struct publication *p)
+{
+	atomic_store_explicit(&p->holders->any, true, memory_order_relaxed);
 }
 
 const struct publication_delta *publication_delta(const struct publication *p,
@@ -75,9 +121,38 @@ int generations_new(struct generations **out, uint64_t instance, unsigned keep)
 	return SCD_OK;
 }
 
+static bool is_held(const struct base *base)
+{
+	return atomic_load_explicit(&base->holders->any, memory_order_relaxed);
+}
+
+static void base_free(struct base *base)
+{
+	holders_unref(base->holders);
+	scd_bloom_free(&base->bloom);
+}
+
 static void drop_oldest(struct generations *g)
 {
-	scd_bloom_free(&g->bases[--g->nbases].bloom);
+	base_free(&g->bases[--g->nbases]);
+}
+
+/* Drops what no delta leads from to p: nobody holds it, or the full digest is
+ * smaller. But for the newest, which somebody may be sent this moment. */
+static void drop_useless(struct generations *g, const struct publication *p)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < g->nbases; i++) {
+		struct base *base = &g->bases[i];
+
+		if (i == 0 || publication_delta(p, p->instance,
+						base->generation))
+			g->bases[kept++] = *base;
+		else
+			base_free(base);
+	}
+	g->nbases = kept;
 }
 
 void generations_free(struct generations **g)
@@ -90,13 +165,15 @@ void generations_free(struct generations **g)
 	*g = NULL;
 }
 
-/* Makes a snapshot the newest base. No delta leads to another shape, so those
- * of another shape are kept no longer. */
-static void keep_base(struct generations *g, struct catalog_snapshot *snapshot)
+/* Makes a snapshot, published as p, the newest base. No delta leads to another
+ * shape, so those of another shape are kept no longer. */
+static void keep_base(struct generations *g, struct catalog_snapshot *snapshot,
+		      const struct publication *p)
 {
 	while (g->nbases && !scd_bloom_same_shape(&snapshot->bloom,
 						  &g->bases[0].bloom))
 		drop_oldest(g);
+	drop_useless(g, p);
 	if (g->nbases == g->keep && g->nbases)
 		drop_oldest(g);
 	if (g->keep == 0) {
@@ -104,7 +181,8 @@ static void keep_base(struct generations *g, struct catalog_snapshot *snapshot)
 		return;
 	}
 	memmove(g->bases + 1, g->bases, g->nbases * sizeof(g->bases[0]));
-	g->bases[0] = (struct base){ snapshot->generation, snapshot->bloom };
+	g->bases[0] = (struct base){ p->generation, holders_ref(p->holders),
+				     snapshot->bloom };
 	g->nbases++;
 	snapshot->bloom = (struct scd_bloom){ 0 };
 }
@@ -187,23 +265,20 @@ int generations_publish(struct generations *g,
 			struct catalog_snapshot *snapshot,
 			struct publication **out)
 {
-	struct publication *p = calloc(1, sizeof(*p));
-	int error = SCD_ENOMEM;
+	struct publication *p = publication_new(g->instance,
+						snapshot->generation);
+	int error = p ? encode_full(p, snapshot) : SCD_ENOMEM;
 
-	if (p) {
-		atomic_init(&p->users, 1);
-		p->instance = g->instance;
-		p->generation = snapshot->generation;
-		error = encode_full(p, snapshot);
+	for (unsigned i = 0; !error && i < g->nbases; i++) {
+		if (is_held(&g->bases[i]))
+			error = add_delta(p, &g->bases[i], snapshot);
 	}
-	for (unsigned i = 0; !error && i < g->nbases; i++)
-		error = add_delta(p, &g->bases[i], snapshot);
 	if (error) {
 		publication_unref(p);
 		scd_bloom_free(&snapshot->bloom);
 		return error;
 	}
-	keep_base(g, snapshot);
+	keep_base(g, snapshot, p);
 	*out = p;
 	return SCD_OK;
 }

@@ -39,6 +39,7 @@ struct publication_delta {
 
 struct publication {
 	atomic_uint users;
+	struct holders *holders; /* of this generation */
 	uint64_t instance;
 	uint64_t generation;
 	struct blob *full;
@@ -49,6 +50,10 @@ struct publication {
 /* One user more, one less; the last one frees it. */
 struct publication *publication_ref(struct publication *p);
 void publication_unref(struct publication *p); /* null is accepted */
+
+/* Somebody is sent it, or has it: later ones are to have a delta from it. From
+ * any thread. */
+void publication_held(struct publication *p);
 
 /*
  * The delta from a generation of this instance; null: there is none that is
@@ -66,7 +71,8 @@ struct generations;
 
 /*
  * Makes an empty history of an instance (not 0) that keeps up to `keep`
- * (0..GENERATIONS_KEEP_MAX) arrays. Returns 0 or SCD_ENOMEM.
+ * (0..GENERATIONS_KEEP_MAX) arrays, of generations that anybody holds but for
+ * the newest. Returns 0 or SCD_ENOMEM.
  */
 int generations_new(struct generations **out, uint64_t instance, unsigned keep);
 
@@ -74,9 +80,9 @@ void generations_free(struct generations **g);
 
 /*
  * Publishes a snapshot: encodes it in full and from each generation that is
- * kept. The snapshot's array becomes the history's, in any case. On success
- * *out is a publication with one user. Costs a pass of the coder over the
- * array for each of them.
+ * kept and that anybody holds. The snapshot's array becomes the history's, in
+ * any case. On success *out is a publication with one user. Costs a pass of the
+ * coder over the array for each of them.
  *
  * Errors: SCD_ENOMEM, SCD_EINVAL; nothing is published then, and the next
  * publication does without this generation as a base.

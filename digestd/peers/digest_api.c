@@ -58,7 +58,10 @@ void digest_api_count(const struct digest_api *api,
 #undef X
 }
 
-/* The current publication with one user more; null: none yet. */
+/*
+ * The current publication, for somebody who is sent it or has it, with one user
+ * more; null: none yet.
+ */
 static struct publication *current(struct digest_api *api)
 {
 	struct publication *p;
@@ -66,25 +69,34 @@ static struct publication *current(struct digest_api *api)
 	pthread_mutex_lock(&api->lock);
 	p = api->recent[0] ? publication_ref(api->recent[0]) : NULL;
 	pthread_mutex_unlock(&api->lock);
+	if (p)
+		publication_held(p);
 	return p;
 }
 
-/* A delta by name with one user more; null: not, or not any more. */
+/* A delta of a publication by name, for somebody who is sent it, with one user
+ * more; null: there is none. */
+static struct blob *delta_of(struct publication *p,
+			     const struct digest_request *r)
+{
+	const struct publication_delta *delta =
+		publication_delta(p, r->instance, r->from);
+
+	if (p->generation != r->to || !delta || !delta->xor)
+		return NULL;
+	publication_held(p);
+	return blob_ref(delta->xor);
+}
+
+/* The same of all publications that are still known. */
 static struct blob *named_delta(struct digest_api *api,
 				const struct digest_request *r)
 {
-	const struct publication_delta *delta = NULL;
-	struct blob *found;
+	struct blob *found = NULL;
 
 	pthread_mutex_lock(&api->lock);
-	for (unsigned i = 0; i < RECENT && api->recent[i] && !delta; i++) {
-		if (api->recent[i]->generation == r->to)
-			delta = publication_delta(api->recent[i], r->instance,
-						  r->from);
-	}
-	found = delta ? delta->xor : NULL;
-	if (found)
-		blob_ref(found);
+	for (unsigned i = 0; i < RECENT && api->recent[i] && !found; i++)
+		found = delta_of(api->recent[i], r);
 	pthread_mutex_unlock(&api->lock);
 	return found;
 }

@@ -3,6 +3,7 @@
  * that was published, whatever the peer had before; and failing allocations.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "codec/delta.h"
 #include "codec/digest.h"
@@ -108,6 +109,7 @@ static void run_history(unsigned keep)
 		assert_null(publication_delta(p, INSTANCE, now - p->ndeltas -
 						 1));
 		assert_null(publication_delta(p, INSTANCE + 1, now - 1));
+		publication_held(p);
 		publication_unref(p);
 	}
 	for (size_t i = 0; i <= ROUNDS; i++)
@@ -123,6 +125,117 @@ static void test_history(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(keeps); i++)
 		run_history(keeps[i]);
+}
+
+/* The next generation, with a few keys more; every caller's to release. */
+static struct publication *publish(struct generations *g,
+				   struct scd_bloom *array, uint64_t generation,
+				   unsigned nkeys)
+{
+	struct catalog_snapshot s = next_snapshot(array, generation, nkeys);
+	struct publication *p;
+
+	assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+	return p;
+}
+
+enum { MANY = 200, KEEP = 4 };
+
+/* What should be kept, the newest first; all other generations are 0. */
+struct kept {
+	uint64_t generations[KEEP];
+	bool held[MANY + 1];
+};
+
+static void keep_twin(struct kept *k, uint64_t now)
+{
+	uint64_t kept[KEEP + 1] = { now };
+	unsigned n = 1;
+
+	for (unsigned i = 0; i < KEEP; i++) {
+		if (i == 0 || k->held[k->generations[i]])
+			kept[n++] = k->generations[i];
+	}
+	memset(k->generations, 0, sizeof(k->generations));
+	memcpy(k->generations, kept, (n < KEEP ? n : KEEP) * sizeof(kept[0]));
+}
+
+static void check_offered(const struct publication *p, const struct kept *k)
+{
+	unsigned offered = 0;
+
+	for (unsigned i = 0; i < KEEP; i++) {
+		uint64_t from = k->generations[i];
+		bool is = publication_delta(p, INSTANCE, from);
+
+		assert_int_equal(is, k->held[from]);
+		offered += is;
+	}
+	assert_int_equal(p->ndeltas, offered);
+}
+
+/* Deltas lead from what somebody was sent, the newest or the one before, in any
+ * order; and what nobody was sent takes the place of none of these. */
+static void test_holders(void **state)
+{
+	struct publication *older = NULL;
+	struct kept twin = { 0 };
+	struct scd_bloom array;
+	struct generations *g;
+	uint64_t random = 7;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, KEEP), SCD_OK);
+	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
+	for (uint64_t now = 1; now <= MANY; now++) {
+		struct publication *p = publish(g, &array, now,
+						now == 1 ? 2000 : 1);
+
+		check_offered(p, &twin);
+		keep_twin(&twin, now);
+		if (random_next(&random) % 4 == 0) {
+			publication_held(p);
+			twin.held[now] = true;
+		}
+		if (older && random_next(&random) % 4 == 0) {
+			publication_held(older);
+			twin.held[now - 1] = true;
+		}
+		publication_unref(older);
+		older = p;
+	}
+	publication_unref(older);
+	generations_free(&g);
+	scd_bloom_free(&array);
+}
+
+/* A generation whose delta is no smaller than the full digest is kept no
+ * longer: there is none from it to the same array again. */
+static void test_useless(void **state)
+{
+	struct scd_bloom array;
+	struct catalog_snapshot first;
+	struct publication *p;
+	struct generations *g;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, KEEP), SCD_OK);
+	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
+	p = publish(g, &array, 1, 300);
+	publication_held(p);
+	publication_unref(p);
+	first = next_snapshot(&array, 4, 0);
+	for (uint64_t now = 2; now <= 3; now++) {
+		scd_bloom_clear(&array);
+		p = publish(g, &array, now, 300);
+		assert_int_equal(p->ndeltas, 0);
+		publication_unref(p);
+	}
+	assert_int_equal(generations_publish(g, &first, &p), SCD_OK);
+	assert_int_equal(p->ndeltas, 0);
+	publication_unref(p);
+	generations_free(&g);
+	scd_bloom_free(&array);
 }
 
 /* Two publications; the second one's array is what differs. */
@@ -144,14 +257,13 @@ static void test_second(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(second_rows); i++) {
 		struct scd_bloom array;
-		struct catalog_snapshot s;
 		struct publication *p;
 		struct generations *g;
 
 		assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
 		assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
-		s = next_snapshot(&array, 1, 3000);
-		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		p = publish(g, &array, 1, 3000);
+		publication_held(p);
 		publication_unref(p);
 		if (second_rows[i].cleared) {
 			scd_bloom_free(&array);
@@ -159,8 +271,7 @@ static void test_second(void **state)
 							second_rows[i].nbits,
 							NHASH), SCD_OK);
 		}
-		s = next_snapshot(&array, 2, second_rows[i].nkeys);
-		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		p = publish(g, &array, 2, second_rows[i].nkeys);
 		if (p->ndeltas != second_rows[i].ndeltas)
 			fail_msg("%s: %u deltas", second_rows[i].label,
 				 p->ndeltas);
@@ -193,7 +304,6 @@ static void test_size_changes(void **state)
 	assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		bool fresh = rows[i].like < 0;
-		struct catalog_snapshot s;
 
 		if (!fresh)
 			assert_int_equal(scd_bloom_copy(&arrays[rows[i].like],
@@ -202,8 +312,8 @@ static void test_size_changes(void **state)
 			assert_int_equal(scd_bloom_init(&arrays[i],
 							rows[i].nbits, NHASH),
 					 SCD_OK);
-		s = next_snapshot(&arrays[i], i + 1, fresh ? 2000 : 5);
-		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		p = publish(g, &arrays[i], i + 1, fresh ? 2000 : 5);
+		publication_held(p);
 		assert_int_equal(p->ndeltas, rows[i].ndeltas);
 		check_full(p, &arrays[i]);
 		for (uint64_t n = 1; n <= p->ndeltas; n++)
@@ -219,7 +329,6 @@ static void test_size_changes(void **state)
 static void test_users(void **state)
 {
 	struct scd_bloom array, first;
-	struct catalog_snapshot s;
 	struct publication *p, *later;
 	struct generations *g;
 	struct blob *full;
@@ -227,13 +336,11 @@ static void test_users(void **state)
 	(void)state;
 	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_OK);
 	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
-	s = next_snapshot(&array, 1, 100);
+	p = publish(g, &array, 1, 100);
 	assert_int_equal(scd_bloom_copy(&array, &first), SCD_OK);
-	assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
 	assert_ptr_equal(publication_ref(p), p);
 	publication_unref(p);
-	s = next_snapshot(&array, 2, 100);
-	assert_int_equal(generations_publish(g, &s, &later), SCD_OK);
+	later = publish(g, &array, 2, 100);
 	publication_unref(later);
 	generations_free(&g);
 	check_full(p, &first);
@@ -266,8 +373,8 @@ static bool fail_nth(unsigned n, bool *refused)
 	assert_int_equal(generations_new(&g, INSTANCE, 4), SCD_OK);
 	assert_int_equal(scd_bloom_init(&array, NBITS, NHASH), SCD_OK);
 	for (uint64_t now = 1; now <= 2; now++) {
-		s = next_snapshot(&array, now, 500);
-		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		p = publish(g, &array, now, 500);
+		publication_held(p);
 		publication_unref(p);
 	}
 	s = next_snapshot(&array, 3, 20);
@@ -278,10 +385,11 @@ static bool fail_nth(unsigned n, bool *refused)
 	assert_true(error == SCD_OK || (failed && error == SCD_ENOMEM));
 	*refused = error != SCD_OK;
 	assert_null(s.bloom.bits);
-	if (!error)
+	if (!error) {
+		publication_held(p);
 		publication_unref(p);
-	s = next_snapshot(&array, 4, 20);
-	assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+	}
+	p = publish(g, &array, 4, 20);
 	assert_int_equal(p->ndeltas, *refused ? 2 : 3);
 	check_full(p, &array);
 	publication_unref(p);
@@ -299,10 +407,10 @@ static void test_no_memory(void **state)
 	(void)state;
 	for (unsigned n = 1; fail_nth(n, &refused); n++)
 		refusals += refused;
-	/* The publication; bytes and blob of the full digest; of two deltas
-	 * the XOR, bytes and blob, then two arrays and bytes of the
+	/* The publication, its holders; bytes and blob of the full digest; of
+	 * two deltas the XOR, bytes and blob, then two arrays and bytes of the
 	 * conditional form; and the blob of one that is smaller so. */
-	assert_int_equal(refusals, 1 + 2 + 2 * (3 + 3) + 1);
+	assert_int_equal(refusals, 2 + 2 + 2 * (3 + 3) + 1);
 	alloc_fail_at(1);
 	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_ENOMEM);
 	alloc_fail_at(0);
@@ -313,6 +421,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_useless),
 		cmocka_unit_test(test_second),
 		cmocka_unit_test(test_size_changes),
 		cmocka_unit_test(test_users),
