@@ -90,6 +90,7 @@ void service_block_signals(void)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* at a limit of files, as at a full disk */
 }
 
 static void count(const struct service *s, struct worker_counters *sum)

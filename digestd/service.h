@@ -27,8 +27,8 @@ int service_run(struct service *s);
 /* Frees everything; *s becomes null. */
 void service_free(struct service **s);
 
-/* Blocks the signals that service_run() handles, and SIGPIPE. Before there
- * are threads. */
+/* Blocks the signals that service_run() handles, and ignores those that stand
+ * for an error of a write. Before there are threads. */
 void service_block_signals(void);
 
 #endif

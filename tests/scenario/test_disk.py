@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import resource
 import signal
 
 import pytest
@@ -305,6 +306,33 @@ def test_a_disk_that_takes_nothing(storing, origin, tmp_path):
     assert disk(node)["objects"] == 0
     assert "writing object" in node.process.logged()
     check(node, origin, pages)  # from memory
+
+
+def limit_files(node, size):
+    """The largest file that it may write from now on: more is an error, as on
+    a full disk."""
+    pid, kind = node.process.popen.pid, resource.RLIMIT_FSIZE
+    resource.prlimit(pid, kind, (size, resource.prlimit(pid, kind)[1]))
+
+
+def test_a_disk_that_is_full_for_a_while(storing, origin):
+    node = storing(cache_size="1M")
+    limit_files(node, LARGE // 2)
+    pages = {f"/{i}": LARGE for i in range(20)}
+    for path in pages:
+        page(origin, path, LARGE)
+    check(node, origin, pages, "origin")
+    until(lambda: disk(node)["write_errors"] == 20, what="errors")
+    assert disk(node)["objects"] == disk(node)["writes"] == 0
+    logged = node.process.logged()
+    assert "writing object" in logged and "File too large" in logged
+    assert logged.count("writing object") < 20  # not one line each
+    limit_files(node, resource.RLIM_INFINITY)
+    check(node, origin, {"/19": LARGE})  # from memory, as before
+    check(node, origin, {"/0": LARGE}, "origin")
+    written(node, 1)
+    restart(node, signal.SIGKILL)
+    check(node, origin, {"/0": LARGE})
 
 
 def test_two_nodes_and_one_folder(storing, make_cluster, origin, tmp_path):
