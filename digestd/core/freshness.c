@@ -11,6 +11,13 @@
 #include "digestd/core/httpdate.h"
 #include "digestd/core/storable.h"
 
+_Static_assert(sizeof(struct freshness) == 16, "each object has one");
+
+/* What fits into it. */
+enum { SPAN_MAX_S = (1 << 28) - 1 };
+static const int64_t BORN_MIN_S = INT32_MIN;
+static const uint64_t BIRTH_MAX_S = ((uint64_t)1 << 35) - 1;
+
 /* A date field that is there once and valid. */
 static bool date_field(const struct fields *fields, const char *name,
 		       int64_t now_s, int64_t *out_s)
@@ -64,30 +71,62 @@ static int64_t expires_lifetime(const struct answer *a, const struct dates *d)
 	return expires_s - d->date_s;
 }
 
-static int32_t span(int64_t s)
+/* RFC 9111, 4.2.1: the first that is there wins. */
+static int64_t lifetime(const struct answer *a, const struct dates *d,
+			bool *explicit)
 {
-	if (s > INT32_MAX)
-		return INT32_MAX;
-	return s < INT32_MIN ? INT32_MIN : (int32_t)s;
+	*explicit = true;
+	if (a->cc.s_maxage != CACHECONTROL_NONE)
+		return a->cc.s_maxage;
+	if (a->cc.max_age != CACHECONTROL_NONE)
+		return a->cc.max_age;
+	if (answer_expires(a))
+		return expires_lifetime(a, d);
+	*explicit = false;
+	if (storable_heuristic_status(a->status) || a->cc.public)
+		return heuristic_lifetime(a->fields, d);
+	return 0;
 }
 
-/* RFC 9111, 4.2.1: the first that is there wins. */
-static void set_lifetime(struct freshness *f, const struct answer *a,
-			 const struct dates *d)
+static int64_t within(int64_t s, int64_t min, int64_t max)
 {
-	f->explicit = true;
-	if (a->cc.s_maxage != CACHECONTROL_NONE) {
-		f->lifetime_s = span(a->cc.s_maxage);
-	} else if (a->cc.max_age != CACHECONTROL_NONE) {
-		f->lifetime_s = span(a->cc.max_age);
-	} else if (answer_expires(a)) {
-		f->lifetime_s = span(expires_lifetime(a, d));
-	} else {
-		f->explicit = false;
-		f->lifetime_s = 0;
-		if (storable_heuristic_status(a->status) || a->cc.public)
-			f->lifetime_s = span(heuristic_lifetime(a->fields, d));
-	}
+	if (s > max)
+		return max;
+	return s < min ? min : s;
+}
+
+/* The masks only say that it fits. */
+void freshness_set(struct freshness *f, const struct freshness_spans *spans)
+{
+	const int64_t born_s = within(spans->born_s, BORN_MIN_S,
+				      BORN_MIN_S + (int64_t)BIRTH_MAX_S);
+	const int64_t error_s = within(spans->stale_if_error_s,
+				       CACHECONTROL_NONE, SPAN_MAX_S);
+	const int64_t renew_s = within(spans->stale_while_revalidate_s,
+				       CACHECONTROL_NONE, SPAN_MAX_S);
+
+	f->birth_s = (uint64_t)(born_s - BORN_MIN_S) & BIRTH_MAX_S;
+	f->lifetime_s = (int32_t)within(spans->lifetime_s, INT32_MIN,
+					INT32_MAX);
+	f->stale_if_error_s = error_s < 0 ? CACHECONTROL_NONE :
+					    (int32_t)error_s & SPAN_MAX_S;
+	f->stale_while_revalidate_s = renew_s < 0 ? CACHECONTROL_NONE :
+						    renew_s & SPAN_MAX_S;
+}
+
+static int64_t born_s(const struct freshness *f)
+{
+	return (int64_t)f->birth_s + BORN_MIN_S;
+}
+
+struct freshness_spans freshness_spans(const struct freshness *f)
+{
+	return (struct freshness_spans){
+		.born_s = born_s(f),
+		.lifetime_s = f->lifetime_s,
+		.stale_if_error_s = f->stale_if_error_s,
+		.stale_while_revalidate_s = f->stale_while_revalidate_s,
+	};
 }
 
 void freshness_init(struct freshness *f, const struct answer *answer,
@@ -97,29 +136,33 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 	struct dates d = { times->response_s, times->response_s };
 	int64_t delay_s = times->response_s - times->request_s;
 	int64_t apparent_s, corrected_s, sent_s = age_field(answer->fields);
+	struct freshness_spans spans;
+	bool explicit;
 
-	*f = (struct freshness){ 0 };
 	if (!date_field(answer->fields, "Date", times->response_s, &d.date_s))
 		d.date_s = times->response_s;
 	apparent_s = times->response_s - d.date_s;
 	corrected_s = (sent_s > 0 ? sent_s : 0) + (delay_s > 0 ? delay_s : 0);
 	if (apparent_s > corrected_s)
 		corrected_s = apparent_s;
-	f->born_s = times->response_s - corrected_s;
-	set_lifetime(f, answer, &d);
-	if (sent_s < 0 && f->lifetime_s > 0)
-		f->lifetime_s = 0; /* of unknown age: stale is the safe side */
+	spans.born_s = times->response_s - corrected_s;
+	spans.lifetime_s = lifetime(answer, &d, &explicit);
+	if (sent_s < 0 && spans.lifetime_s > 0)
+		spans.lifetime_s = 0; /* of unknown age: stale is safe */
+	spans.stale_if_error_s = cc->stale_if_error;
+	spans.stale_while_revalidate_s = cc->stale_while_revalidate;
+	*f = (struct freshness){ 0 };
+	freshness_set(f, &spans);
+	f->explicit = explicit;
 	f->always_validate = cc->no_cache || cc->no_cache_fields;
 	f->never_stale = cc->must_revalidate || cc->proxy_revalidate ||
 			 cc->s_maxage != CACHECONTROL_NONE ||
 			 f->always_validate;
-	f->stale_if_error_s = span(cc->stale_if_error);
-	f->stale_while_revalidate_s = span(cc->stale_while_revalidate);
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now_s)
 {
-	int64_t age_s = now_s - f->born_s;
+	int64_t age_s = now_s - born_s(f);
 
 	return age_s > 0 ? age_s : 0;
 }

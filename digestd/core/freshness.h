@@ -16,20 +16,35 @@ struct cachecontrol;
 enum { FRESHNESS_HEURISTIC_MAX_S = 86400 };
 
 /*
- * What is computed once, when a response comes in; kept with each that is
- * stored, so it is small. Spans are cut to what 32 bits hold, 68 years.
+ * What is computed once, when a response comes in. Each that is stored has one,
+ * so it is small, 16 bytes: see freshness_set().
  */
 struct freshness {
-	int64_t born_s;     /* when its age was 0 */
-	int32_t lifetime_s; /* 0 and less: stale from the start */
-	int32_t stale_if_error_s; /* usable so long after it went stale, when
-				     the origin fails */
-	int32_t stale_while_revalidate_s; /* and so long while it is fetched
-					     again (RFC 5861, 3) */
+	uint64_t birth_s : 35; /* when its age was 0, from 1901 on */
+	int64_t stale_while_revalidate_s : 29; /* see struct freshness_spans */
+	int32_t lifetime_s;
+	int32_t stale_if_error_s : 29;
 	bool explicit : 1;        /* the lifetime was stated, not guessed */
 	bool always_validate : 1; /* no-cache */
 	bool never_stale : 1;     /* must-revalidate and its like */
 };
+
+/* Its times and spans before they are cut. */
+struct freshness_spans {
+	int64_t born_s;		  /* when its age was 0 */
+	int64_t lifetime_s;	  /* 0 and less: stale from the start */
+	int64_t stale_if_error_s; /* usable so long after it went stale, when
+				     the origin fails; negative: not stated */
+	int64_t stale_while_revalidate_s; /* and so long while it is fetched
+					     again (RFC 5861, 3) */
+};
+
+/* Sets all but the flags. What there are no bits for is cut: a lifetime to 68
+ * years, the spans after it to 8. */
+void freshness_set(struct freshness *f, const struct freshness_spans *spans);
+
+/* What was set. */
+struct freshness_spans freshness_spans(const struct freshness *f);
 
 /* When a request went out and its response came in. */
 struct exchange_times {

@@ -66,12 +66,14 @@ static void write_fields(struct scd__writer *w, const struct fields *f)
 
 static void write_freshness(struct scd__writer *w, const struct freshness *f)
 {
+	const struct freshness_spans spans = freshness_spans(f);
+
 	scd__write_u64(w, 0); /* once its Date; nobody asked for it */
-	scd__write_u64(w, (uint64_t)f->born_s); /* its age then: */
+	scd__write_u64(w, (uint64_t)spans.born_s); /* its age then: */
 	scd__write_u64(w, 0);
-	scd__write_u64(w, (uint64_t)f->lifetime_s);
-	scd__write_u64(w, (uint64_t)f->stale_if_error_s);
-	scd__write_u64(w, (uint64_t)f->stale_while_revalidate_s);
+	scd__write_u64(w, (uint64_t)spans.lifetime_s);
+	scd__write_u64(w, (uint64_t)spans.stale_if_error_s);
+	scd__write_u64(w, (uint64_t)spans.stale_while_revalidate_s);
 	scd__write_u8(w, (uint8_t)((f->explicit ? EXPLICIT : 0) |
 				   (f->always_validate ? ALWAYS_VALIDATE : 0) |
 				   (f->never_stale ? NEVER_STALE : 0)));
@@ -170,27 +172,20 @@ static int read_fields(struct scd__reader *r, struct fields *f)
 	return err;
 }
 
-static int32_t read_span(struct scd__reader *r)
-{
-	int64_t s = (int64_t)scd__read_u64(r);
-
-	if (s > INT32_MAX)
-		return INT32_MAX;
-	return s < INT32_MIN ? INT32_MIN : (int32_t)s;
-}
-
 static void read_freshness(struct scd__reader *r, struct freshness *f)
 {
+	struct freshness_spans spans;
 	uint64_t response_s;
 	uint8_t flags;
 
 	(void)scd__read_u64(r);
 	response_s = scd__read_u64(r);
 	/* its age then: 0 but from older versions */
-	f->born_s = (int64_t)(response_s - scd__read_u64(r));
-	f->lifetime_s = read_span(r);
-	f->stale_if_error_s = read_span(r);
-	f->stale_while_revalidate_s = read_span(r);
+	spans.born_s = (int64_t)(response_s - scd__read_u64(r));
+	spans.lifetime_s = (int64_t)scd__read_u64(r);
+	spans.stale_if_error_s = (int64_t)scd__read_u64(r);
+	spans.stale_while_revalidate_s = (int64_t)scd__read_u64(r);
+	freshness_set(f, &spans);
 	flags = scd__read_u8(r);
 	f->explicit = flags & EXPLICIT;
 	f->always_validate = flags & ALWAYS_VALIDATE;

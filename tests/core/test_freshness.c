@@ -128,6 +128,41 @@ static void lifetime(void **state)
 	}
 }
 
+static const struct {
+	struct freshness_spans set, kept;
+} cut[] = {
+	{ { 0, 0, 0, 0 }, { 0, 0, 0, 0 } },
+	{ { NOW_S, 60, 7, 9 }, { NOW_S, 60, 7, 9 } },
+	{ { NOW_S, -60, -1, -1 }, { NOW_S, -60, -1, -1 } },
+	{ { INT32_MIN, INT32_MAX, 268435455, 268435455 },
+	  { INT32_MIN, INT32_MAX, 268435455, 268435455 } },
+	{ { 32212254719, INT32_MIN, 0, 0 }, { 32212254719, INT32_MIN, 0, 0 } },
+	{ { (int64_t)INT32_MIN - 1, (int64_t)INT32_MAX + 1, 268435456,
+	    268435456 },
+	  { INT32_MIN, INT32_MAX, 268435455, 268435455 } },
+	{ { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
+	  { 32212254719, INT32_MAX, 268435455, 268435455 } },
+	{ { INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN },
+	  { INT32_MIN, INT32_MIN, -1, -1 } },
+};
+
+/* What 16 bytes keep of the times and spans that they are given. */
+static void what_is_cut(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(cut); i++) {
+		struct freshness f = { .explicit = true };
+		struct freshness_spans kept;
+
+		freshness_set(&f, &cut[i].set);
+		kept = freshness_spans(&f);
+		if (memcmp(&kept, &cut[i].kept, sizeof(kept)) != 0)
+			fail_msg("row %zu", i);
+		assert_true(f.explicit);
+		assert_false(f.always_validate || f.never_stale);
+	}
+}
+
 /* An Age that is not one whole number: nobody knows how old it is. */
 static void unknown_age(void **state)
 {
@@ -271,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(age),
 		cmocka_unit_test(lifetime),
+		cmocka_unit_test(what_is_cut),
 		cmocka_unit_test(unknown_age),
 		cmocka_unit_test(reuse),
 		cmocka_unit_test(on_error),

@@ -61,16 +61,17 @@ const char *disk_folder_path(const char *name)
 struct cached *disk_response(unsigned n, size_t len)
 {
 	struct fields fields, selecting;
-	const struct freshness freshness = { .born_s = (int64_t)n - 1000,
-					     .lifetime_s = INT32_MAX,
-					     .stale_if_error_s = -1,
-					     .explicit = true,
-					     .never_stale = n % 2 };
+	const struct freshness_spans spans = { .born_s = (int64_t)n - 1000,
+					       .lifetime_s = INT32_MAX,
+					       .stale_if_error_s = -1 };
+	struct freshness freshness = { .explicit = true,
+				       .never_stale = n % 2 };
 	char text[64];
 	const struct cached_head head = { text, &fields, &selecting, 200,
 					  &freshness };
 	struct cached *c;
 
+	freshness_set(&freshness, &spans);
 	snprintf(text, sizeof(text), "http://h/%u", n);
 	fields_init(&fields);
 	fields_init(&selecting);

@@ -29,19 +29,6 @@ static void make_record(unsigned n, uint8_t **bytes, size_t *len)
 	cached_unref(&c);
 }
 
-static void same_freshness(const struct freshness *a,
-			   const struct freshness *b)
-{
-	assert_int_equal(a->born_s, b->born_s);
-	assert_int_equal(a->lifetime_s, b->lifetime_s);
-	assert_int_equal(a->stale_if_error_s, b->stale_if_error_s);
-	assert_int_equal(a->stale_while_revalidate_s,
-			 b->stale_while_revalidate_s);
-	assert_int_equal(a->explicit, b->explicit);
-	assert_int_equal(a->always_validate, b->always_validate);
-	assert_int_equal(a->never_stale, b->never_stale);
-}
-
 static void records_round_trip(void **state)
 {
 	(void)state;
@@ -58,7 +45,9 @@ static void records_round_trip(void **state)
 		assert_int_equal(body.sum, n * 77);
 		assert_string_equal(cached_uri(c), cached_uri(before));
 		assert_int_equal(c->status, 200);
-		same_freshness(&c->freshness, &before->freshness);
+		/* no bits of it are unused */
+		assert_memory_equal(&c->freshness, &before->freshness,
+				    sizeof(c->freshness));
 		assert_int_equal(cached_fields(c, &fields), 0);
 		assert_int_equal(fields_count(&fields), 2);
 		assert_string_equal(fields_get(&fields, "content-type"),
