@@ -67,6 +67,9 @@ static const struct {
 	{ "Sunday, 06 Nov 1994 08:49:37 GMT", BAD },
 	{ "Sun, 06-Nov-94 08:49:37 GMT", BAD },
 	{ "Sun Nov 6 08:49:37 1994", BAD },
+	{ "Sun\f 06 Nov 1994 08:49:37 GMT", BAD }, /* but for a bit a comma */
+	{ "Sun, 06 Nov 1994 08\03249:37 GMT", BAD }, /* a colon */
+	{ "Sun, 06 Nov 1994 08:49:37 gMt", 784111777 },
 	{ "Sun, 00 Nov 1994 08:49:37 GMT", BAD },
 	{ "Sun, 31 Nov 1994 08:49:37 GMT", BAD },
 	{ "Sun, 29 Feb 1900 08:49:37 GMT", BAD },
