@@ -550,7 +550,7 @@ static bool put_on_disk(struct cache *cache, const struct scd_key *key,
 	if (cached_place(c) == ADMISSION_DISK) {
 		if (cache_renew_on_disk(cache, old, c))
 			return true;
-		if (c->body_fd < 0)
+		if (cached_file(c) < 0)
 			return cache_write_to_disk(cache, key, old, c);
 	}
 	cache_remove_from_disk(cache, old);
@@ -565,7 +565,7 @@ bool cache_put(struct cache *cache, const struct scd_key *key,
 	pthread_mutex_lock(&cache->lock);
 	/* on disk first: the key is never gone */
 	stored = cache->disk && put_on_disk(cache, key, request, c);
-	if (c->body_fd < 0)
+	if (cached_file(c) < 0)
 		stored |= put_in_memory(cache, key, request, c);
 	cache_leave(cache);
 	return stored;

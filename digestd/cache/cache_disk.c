@@ -155,11 +155,12 @@ void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
 bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 			 struct cached *c)
 {
-	if (!old || old->pending || !c->body_of ||
-	    c->body_of->disk_id != old->id)
+	const struct cached *of = cached_shares(c);
+
+	if (!old || old->pending || !of || of->disk_id != old->id)
 		return false;
 	disk_renew(cache->disk, old->id, c);
-	if (c->body_fd < 0)
+	if (cached_file(c) < 0)
 		tie(old, c);
 	return true;
 }
@@ -232,7 +233,7 @@ static void was_found(struct cache *cache, struct disk_entry *e,
 	struct cached *c = read->found;
 
 	e->checked = true;
-	if (c->body_fd < 0 && !e->memory &&
+	if (cached_file(c) < 0 && !e->memory &&
 	    !cache_insert(cache, &read->key, c))
 		tie(e, c);
 }

@@ -3,6 +3,7 @@
  */
 #include "digestd/disk/cached.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,10 @@
 /* What all have that are for any request. */
 static const struct fields nothing;
 
-enum { HEAD_BYTES = offsetof(struct cached, text) };
+enum {
+	HEAD_BYTES = offsetof(struct cached, text),
+	STATUS_MAX = 1023, /* three digits, in 10 bits */
+};
 
 /* A copy of a list that stays as it is; null without memory. */
 static const struct fields *keep(const struct fields *f)
@@ -49,7 +53,7 @@ struct cached *cached_new(const struct cached_head *head)
 
 	if (!selecting)
 		return NULL;
-	c = text_len > UINT32_MAX ? NULL : malloc(HEAD_BYTES + text_len);
+	c = text_len > CACHED_TEXT_MAX ? NULL : malloc(HEAD_BYTES + text_len);
 	if (!c) {
 		give_up(selecting);
 		return NULL;
@@ -57,13 +61,62 @@ struct cached *cached_new(const struct cached_head *head)
 	memset(c, 0, HEAD_BYTES);
 	c->freshness = *head->freshness;
 	c->selecting = selecting;
-	c->body_fd = -1;
 	c->refs = 1;
-	c->text_len = (uint32_t)text_len;
-	c->status = (uint16_t)head->status;
+	c->text_len = (uint32_t)text_len & CACHED_TEXT_MAX;
+	c->status = head->status & STATUS_MAX;
 	memcpy(c->text, head->uri, uri_size);
 	packed_write(head->fields, c->text + uri_size);
 	return c;
+}
+
+static void set_body(struct cached *c, enum cached_body is, uint64_t len)
+{
+	assert(len <= CACHED_BODY_MAX);
+	c->body_is = is & 3;
+	c->body_len = len & CACHED_BODY_MAX;
+}
+
+void cached_set_body(struct cached *c, char *bytes, uint64_t len)
+{
+	c->body.own = bytes;
+	set_body(c, CACHED_BODY_OWN, len);
+}
+
+void cached_set_file(struct cached *c, int fd, uint64_t len)
+{
+	c->body.file = fd;
+	set_body(c, CACHED_BODY_FILE, len);
+}
+
+/* The one that a body belongs to. */
+static const struct cached *holder(const struct cached *c)
+{
+	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : c;
+}
+
+void cached_share_body(struct cached *c, struct cached *of)
+{
+	if (of->body_is == CACHED_BODY_SHARED)
+		of = of->body.shared;
+	c->body.shared = cached_ref(of);
+	set_body(c, CACHED_BODY_SHARED, of->body_len);
+}
+
+const char *cached_body(const struct cached *c)
+{
+	c = holder(c);
+	return c->body_is == CACHED_BODY_OWN ? c->body.own : NULL;
+}
+
+int cached_file(const struct cached *c)
+{
+	c = holder(c);
+	return c->body_is == CACHED_BODY_FILE ? c->body.file : -1;
+}
+
+const struct cached *cached_shares(const struct cached *c)
+{
+	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : NULL;
 }
 
 size_t cached_memory(const struct cached *c)
@@ -94,6 +147,21 @@ struct cached *cached_ref(struct cached *c)
 	return c;
 }
 
+static void free_body(struct cached *c)
+{
+	switch ((enum cached_body)c->body_is) {
+	case CACHED_BODY_OWN:
+		free(c->body.own);
+		break;
+	case CACHED_BODY_FILE:
+		close(c->body.file);
+		break;
+	case CACHED_BODY_SHARED:
+		cached_unref(&c->body.shared);
+		break;
+	}
+}
+
 void cached_unref(struct cached **c)
 {
 	struct cached *gone = *c;
@@ -101,12 +169,7 @@ void cached_unref(struct cached **c)
 	*c = NULL;
 	if (!gone || __atomic_sub_fetch(&gone->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (gone->body_of)
-		cached_unref(&gone->body_of);
-	else if (gone->body_fd >= 0)
-		close(gone->body_fd);
-	else
-		free(gone->body);
+	free_body(gone);
 	give_up(gone->selecting);
 	free(gone);
 }

@@ -14,6 +14,13 @@
 
 struct disk_entry;
 
+/* Where a stored response's body is. */
+enum cached_body {
+	CACHED_BODY_OWN,    /* in memory */
+	CACHED_BODY_FILE,   /* in an open file */
+	CACHED_BODY_SHARED, /* another one's, wherever that has it */
+};
+
 /*
  * A stored response: made, given a body, put into the cache, then never
  * changed. Beside its body it is one piece of memory, which small bodies would
@@ -23,19 +30,26 @@ struct cached {
 	struct store_entry entry; /* first: the store hands out these */
 	struct freshness freshness;
 	const struct fields *selecting; /* see vary_select() */
-	char *body;
-	size_t body_len;
-	struct cached *body_of;  /* whose body this shares; null: its own */
 	uint64_t disk_id;        /* its number on disk, when it was read */
 	struct disk_entry *disk; /* the same on disk; under the cache's lock */
-	int body_fd;             /* where the body is; -1: in memory */
-	unsigned refs;           /* changed atomically */
-	uint32_t text_len;
-	uint16_t status;
+	union {
+		char *own; /* null: none yet, or none of it in memory */
+		int file;
+		struct cached *shared;
+	} body; /* as body_is says; see cached_body() */
+	uint64_t body_len : 48;
+	uint64_t body_is : 2; /* an enum cached_body */
+	uint64_t status : 10;
+	unsigned refs; /* changed atomically */
+	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an
 			  enum admission_decision, changed atomically */
 	char text[];   /* its URI and a 0, then its fields */
 };
+
+/* The lengths that there are bits for. */
+#define CACHED_BODY_MAX (((uint64_t)1 << 48) - 1)
+enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
 
 /* What one is made of; all is copied. */
 struct cached_head {
@@ -46,8 +60,25 @@ struct cached_head {
 	const struct freshness *freshness;
 };
 
-/* One with one user, without a body. Null without memory. */
+/* One with one user, without a body. Null without memory, or when URI and
+ * fields are longer than CACHED_TEXT_MAX. */
 struct cached *cached_new(const struct cached_head *head);
+
+/*
+ * Gives it a body, once, of len bytes (<= CACHED_BODY_MAX): these bytes, of
+ * malloc(), which become its own (null: only the length matters); an open file,
+ * which it will close; or that of another one, which it becomes a user of.
+ */
+void cached_set_body(struct cached *c, char *bytes, uint64_t len);
+void cached_set_file(struct cached *c, int fd, uint64_t len);
+void cached_share_body(struct cached *c, struct cached *of);
+
+/* Its body: the bytes in memory, or null; the open file, or -1. */
+const char *cached_body(const struct cached *c);
+int cached_file(const struct cached *c);
+
+/* Whose body it shares, which is one with a body of its own; null: nobody's. */
+const struct cached *cached_shares(const struct cached *c);
 
 /* What it, or one made of this, takes of memory beside the body. */
 size_t cached_memory(const struct cached *c);

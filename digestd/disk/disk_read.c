@@ -62,14 +62,14 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read)
 /* Checked each time: that costs a tenth of what reading does. */
 static int load_body(struct cached *c, const struct disk_body *body, int fd)
 {
+	char *bytes = malloc(body->len ? (size_t)body->len : 1);
 	int err;
 
-	c->body = malloc(body->len ? (size_t)body->len : 1);
-	if (!c->body)
+	if (!bytes)
 		return -ENOMEM;
-	c->body_len = (size_t)body->len;
-	err = disk_files_load(fd, body, c->body);
-	if (!err && disk_sum(body->id, c->body, c->body_len) != body->sum)
+	cached_set_body(c, bytes, body->len);
+	err = disk_files_load(fd, body, bytes);
+	if (!err && disk_sum(body->id, bytes, (size_t)body->len) != body->sum)
 		err = -EBADMSG;
 	return err;
 }
@@ -85,8 +85,11 @@ static int take_body(struct cached *c, const struct disk_body *body, int fd,
 		close(fd);
 		return err;
 	}
-	c->body_fd = fd; /* closed with c */
-	c->body_len = (size_t)body->len;
+	if (body->len > CACHED_BODY_MAX) {
+		close(fd);
+		return -EBADMSG;
+	}
+	cached_set_file(c, fd, body->len);
 	return check ? disk_files_check(fd, body) : 0;
 }
 

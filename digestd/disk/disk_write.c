@@ -116,15 +116,16 @@ static int write_one(struct disk *d, struct disk_entry *e)
 {
 	const struct cached *c = e->pending;
 	struct disk_body body = { .id = e->id, .len = c->body_len };
+	const char *bytes = cached_body(c);
 
 	if (__atomic_load_n(&e->gone, __ATOMIC_RELAXED)) {
 		e->error = -ECANCELED;
 		return 0;
 	}
-	e->error = disk_files_write(d->files, e->id, c->body, c->body_len);
+	e->error = disk_files_write(d->files, e->id, bytes, c->body_len);
 	if (e->error)
 		return 0;
-	body.sum = disk_sum(e->id, c->body, c->body_len);
+	body.sum = disk_sum(e->id, bytes, c->body_len);
 	return put_record(d, c, &body, &e->error);
 }
 

@@ -117,7 +117,7 @@ void relay_end(struct relay *relay, struct cached *whole)
 	pthread_mutex_lock(&relay->lock);
 	relay->ended = true;
 	relay->whole = whole ? cached_ref(whole) : NULL;
-	relay->data = whole ? whole->body : NULL;
+	relay->data = whole ? cached_body(whole) : NULL;
 	relay->shown = whole ? whole->body_len : 0;
 	call_and_unlock(relay);
 }

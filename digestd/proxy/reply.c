@@ -89,13 +89,15 @@ static void send_body(struct request *r, unsigned status,
 		      const struct fields *f, struct cached *c,
 		      const struct range *part)
 {
-	const struct file_part file = { c->body_fd, part->first, part->len };
+	const struct file_part file = { cached_file(c), part->first,
+					part->len };
+	const char *bytes = cached_body(c);
 
-	if (c->body_fd >= 0)
+	if (file.fd >= 0)
 		exchange_reply_file(r->x, status, f, &file);
 	else
 		exchange_reply(r->x, status, f,
-			       c->body ? c->body + part->first : NULL,
+			       bytes ? bytes + part->first : NULL,
 			       part->len, release_cached, cached_ref(c));
 }
 
@@ -191,7 +193,7 @@ static struct ready_slot *find_ready(struct request *r,
 
 	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
 	    r->from_peer || r->settings != r->worker->settings ||
-	    c->status != 200 || c->body_fd >= 0 ||
+	    c->status != 200 || cached_file(c) >= 0 ||
 	    !has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
 	return ready_find(&r->worker->ready, hit, wanted);
@@ -211,7 +213,7 @@ static void make_ready(struct request *r, struct ready_slot *slot,
 {
 	struct ready *ready = &r->worker->ready;
 	const struct body_memory body = {
-		.data = c->body,
+		.data = cached_body(c),
 		.len = c->body_len,
 		.release = release_cached,
 		.arg = cached_ref(c),

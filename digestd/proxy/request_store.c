@@ -167,8 +167,7 @@ void request_store(struct request *r)
 	relay_hold(r->relay);
 	buffer_fit(&r->body, r->body.len);
 	relay_show(r->relay, r->body.data, r->body.len);
-	c->body = r->body.data;
-	c->body_len = r->body.len;
+	cached_set_body(c, r->body.data, r->body.len);
 	r->stored = c; /* the body's bytes are its now */
 	if (!is_purged(r) && cache_put(r->worker->cache, &r->key, &r->in, c))
 		worker_add(&r->worker->counters.stored, 1);
@@ -184,7 +183,8 @@ void request_show(struct request *r)
 	if (!head)
 		return;
 	head->place = ADMISSION_NO; /* not in the store, and never will be */
-	head->body_len = (size_t)r->body_len; /* what a use of it weighs */
+	/* what a use of it weighs, as far as anybody can tell yet */
+	cached_set_body(head, NULL, (uint64_t)r->body_len & CACHED_BODY_MAX);
 	if (relay_new(head, (size_t)r->body_len, &r->relay))
 		cached_unref(&head);
 	else
@@ -204,15 +204,6 @@ void request_land(struct request *r)
 {
 	request_hide(r);
 	flights_land(r->worker->flights, &r->lead);
-}
-
-/* The body of what was stored, for the same with other fields. */
-static void share_body(struct cached *c, struct cached *old)
-{
-	c->body = old->body;
-	c->body_fd = old->body_fd; /* closed with the old one */
-	c->body_len = old->body_len;
-	c->body_of = cached_ref(old->body_of ? old->body_of : old);
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
@@ -253,7 +244,7 @@ struct cached *request_refreshed(struct request *r,
 	}
 	fields_free(&news);
 	if (c)
-		share_body(c, r->stale);
+		cached_share_body(c, r->stale);
 	return c;
 }
 

@@ -70,6 +70,7 @@ struct cached *disk_response(unsigned n, size_t len)
 	const struct cached_head head = { text, &fields, &selecting, 200,
 					  &freshness };
 	struct cached *c;
+	char *body;
 
 	freshness_set(&freshness, &spans);
 	snprintf(text, sizeof(text), "http://h/%u", n);
@@ -84,10 +85,10 @@ struct cached *disk_response(unsigned n, size_t len)
 	fields_free(&selecting);
 	assert_non_null(c);
 	c->place = ADMISSION_DISK;
-	c->body = malloc(len ? len : 1);
-	assert_non_null(c->body);
+	body = malloc(len ? len : 1);
+	assert_non_null(body);
 	for (size_t i = 0; i < len; i++)
-		c->body[i] = (char)(i * 7 + n + i / 251);
-	c->body_len = len;
+		body[i] = (char)(i * 7 + n + i / 251);
+	cached_set_body(c, body, len);
 	return c;
 }

@@ -127,21 +127,20 @@ static struct cached *get(unsigned n)
 static bool has(unsigned n, size_t len)
 {
 	struct cached *c = get(n), *right;
-	char *body;
+	char *copy = NULL;
 
 	if (!c)
 		return false;
 	right = disk_response(n, len);
 	assert_string_equal(cached_uri(c), cached_uri(right));
 	assert_int_equal(c->body_len, len);
-	body = c->body;
-	if (c->body_fd >= 0) {
-		body = malloc(len);
-		assert_int_equal(pread(c->body_fd, body, len, 0), len);
+	if (cached_file(c) >= 0) {
+		copy = malloc(len);
+		assert_int_equal(pread(cached_file(c), copy, len, 0), len);
 	}
-	assert_memory_equal(body, right->body, len);
-	if (c->body_fd >= 0)
-		free(body);
+	assert_memory_equal(copy ? copy : cached_body(c), cached_body(right),
+			    len);
+	free(copy);
 	cached_unref(&right);
 	cached_unref(&c);
 	return true;
