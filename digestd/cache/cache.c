@@ -429,13 +429,6 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	return c;
 }
 
-size_t cache_weight(const struct fields *fields, const char *uri,
-		    uint64_t body_len)
-{
-	return CACHED_OVERHEAD + cached_memory_of(uri, fields) +
-	       (size_t)body_len;
-}
-
 /* What was worth it is in the main store, and goes to the disk. */
 static void settle(struct cache *cache, const struct scd_key *key,
 		   struct cached *c)

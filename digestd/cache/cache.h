@@ -117,9 +117,8 @@ void cache_read_cancel(struct cache *cache, struct disk_read *read);
 bool cache_disk_stats(struct cache *cache, struct store_stats *store,
 		      struct disk_counters *counters);
 
-/* What an entry with these weighs. */
-size_t cache_weight(const struct fields *fields, const char *uri,
-		    uint64_t body_len);
+/* What a response weighs in a store, but for its body. */
+size_t cache_head_weight(const struct cached *c);
 
 /* Where a stored response is at this moment; ADMISSION_NO: gone again. */
 enum admission_decision cached_place(const struct cached *c);

@@ -47,9 +47,6 @@ void cache_key_removed(void *arg, const struct scd_key *key);
 /* Unlocks, and gives up what has left the stores meanwhile. */
 void cache_leave(struct cache *cache);
 
-/* What a response weighs in a store, but for its body. */
-size_t cache_head_weight(const struct cached *c);
-
 /* Puts a response into the main store; with the lock. Returns 0 or -E2BIG. */
 int cache_insert(struct cache *cache, const struct scd_key *key,
 		 struct cached *c);

@@ -124,11 +124,6 @@ size_t cached_memory(const struct cached *c)
 	return HEAD_BYTES + c->text_len + fields_fitted(c->selecting);
 }
 
-size_t cached_memory_of(const char *uri, const struct fields *fields)
-{
-	return HEAD_BYTES + strlen(uri) + 1 + packed_size(fields);
-}
-
 const char *cached_uri(const struct cached *c)
 {
 	return c->text;

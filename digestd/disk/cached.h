@@ -80,9 +80,8 @@ int cached_file(const struct cached *c);
 /* Whose body it shares, which is one with a body of its own; null: nobody's. */
 const struct cached *cached_shares(const struct cached *c);
 
-/* What it, or one made of this, takes of memory beside the body. */
+/* What it takes of memory beside the body. */
 size_t cached_memory(const struct cached *c);
-size_t cached_memory_of(const char *uri, const struct fields *fields);
 
 /* Its URI. */
 const char *cached_uri(const struct cached *c);

@@ -69,6 +69,7 @@ static void request_free(struct request *r)
 	if (!r->stored) /* which the body's bytes have gone to */
 		buffer_free(&r->body);
 	buffer_free(&r->upload);
+	cached_unref(&r->head);
 	cached_unref(&r->stored);
 	cached_unref(&r->stale);
 	fields_free(&r->in);

@@ -105,7 +105,8 @@ struct request {
 	struct fields response;
 	struct freshness freshness;
 	int64_t body_len;
-	struct cached *stored; /* the response, once it is whole and stored */
+	struct cached *head;   /* the response to be stored, but for its body */
+	struct cached *stored; /* once it is whole and stored */
 	struct buffer body;
 	bool replying;   /* the reply reads from body */
 	bool body_ended; /* complete */
@@ -217,8 +218,8 @@ int request_take_response(struct request *r, unsigned status,
 
 /*
  * The response will be used: is it worth keeping, and where? Of this
- * r->storing is left. In place of what has gone stale it is kept where that
- * was.
+ * r->storing is left, and r->head. In place of what has gone stale it is kept
+ * where that was.
  */
 void request_admit(struct request *r);
 
@@ -229,8 +230,8 @@ void request_admit(struct request *r);
  */
 bool request_right_variant(const struct request *r);
 
-/* Makes the whole response an entry of the store, r->stored; without memory, or
- * room, it is not. */
+/* Makes the whole response, r->head with its body, an entry of the store,
+ * r->stored; without room, it is not. */
 void request_store(struct request *r);
 
 /* The stale response after a 304 with these fields has confirmed it; null

@@ -47,6 +47,7 @@ static void forget_response(struct request *r)
 	fields_free(&r->response);
 	r->status = 0;
 	r->storing = false;
+	cached_unref(&r->head);
 	r->source = SOURCE_NONE;
 }
 
@@ -309,6 +310,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 static void stop_storing(struct request *r)
 {
 	r->storing = false;
+	cached_unref(&r->head);
 	request_land(r);
 	if (r->x && !r->replying)
 		reply_stream(r);

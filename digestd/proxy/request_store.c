@@ -2,6 +2,7 @@
  * What a response does to the store: whether it may be kept and for how long,
  * how it becomes an entry, what a 304 and an unsafe request change there.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,25 +95,47 @@ static bool is_placed_here(struct request *r)
 			    asked_at_peers(r));
 }
 
-static bool admit(struct request *r)
+/* The response as an entry, without its body. Null without memory. */
+static struct cached *make_head(const struct request *r)
 {
-	uint64_t body = r->body_len < 0 ? UNKNOWN_BYTES :
-					  (uint64_t)r->body_len;
+	struct fields selecting;
+	const struct cached_head head = { r->target.uri, &r->response,
+					  &selecting, r->status,
+					  &r->freshness };
+	struct cached *c;
+
+	if (vary_select(&r->in, &r->response, &selecting))
+		return NULL;
+	c = cached_new(&head);
+	fields_free(&selecting);
+	return c;
+}
+
+/* Whether it is worth r->head, which is given up when it is not. */
+static bool is_worth_it(struct request *r)
+{
+	size_t body = r->body_len < 0 ? UNKNOWN_BYTES : (size_t)r->body_len;
 
 	r->place = cache_admit(r->worker->cache, &r->key,
-			       cache_weight(&r->response, r->target.uri, body),
+			       cache_head_weight(r->head) + body,
 			       loop_now_ms(r->worker->loop));
 	if (r->stale && r->place < cached_place(r->stale))
 		r->place = cached_place(r->stale);
 	r->judged = true;
-	return r->place != ADMISSION_NO;
+	r->head->place = (uint8_t)r->place;
+	if (r->place == ADMISSION_NO)
+		cached_unref(&r->head);
+	return r->head;
 }
 
 void request_admit(struct request *r)
 {
 	if (!r->storing)
 		return;
-	r->storing = is_placed_here(r) && admit(r);
+	assert(!r->head);
+	if (is_placed_here(r))
+		r->head = make_head(r);
+	r->storing = r->head && is_worth_it(r);
 	if (r->storing && r->body_len > 0)
 		buffer_fit(&r->body, (size_t)r->body_len);
 }
@@ -140,30 +163,11 @@ static bool is_purged(const struct request *r)
 	return r->purges != cache_purges(r->worker->cache);
 }
 
-/* The response as an entry, without its body. Null without memory. */
-static struct cached *make_head(const struct request *r)
-{
-	struct fields selecting;
-	const struct cached_head head = { r->target.uri, &r->response,
-					  &selecting, r->status,
-					  &r->freshness };
-	struct cached *c;
-
-	if (vary_select(&r->in, &r->response, &selecting))
-		return NULL;
-	c = cached_new(&head);
-	fields_free(&selecting);
-	if (c)
-		c->place = (uint8_t)r->place;
-	return c;
-}
-
 void request_store(struct request *r)
 {
-	struct cached *c = make_head(r);
+	struct cached *c = r->head;
 
-	if (!c)
-		return;
+	r->head = NULL;
 	relay_hold(r->relay);
 	buffer_fit(&r->body, r->body.len);
 	relay_show(r->relay, r->body.data, r->body.len);
