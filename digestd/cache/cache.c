@@ -364,7 +364,7 @@ static struct cached *match(struct store_entry *e,
 	for (; e; e = store_next(e)) {
 		struct cached *c = (struct cached *)e;
 
-		if (vary_match(c->selecting, request))
+		if (vary_match(cached_selecting(c), request))
 			return c;
 	}
 	return NULL;
@@ -412,14 +412,16 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why)
 {
+	struct disk_entry *e;
 	struct cached *c;
 
 	pthread_mutex_lock(&cache->lock);
 	c = find(cache, key, request, why);
 	if (c) {
 		store_touch(tier_of(cache, c)->store, &c->entry);
-		if (c->disk)
-			store_touch(cache->ondisk.store, &c->disk->entry);
+		e = cache_entry_on_disk(c);
+		if (e)
+			store_touch(cache->ondisk.store, &e->entry);
 	} else if (cache->disk) {
 		c = find_pending(cache, key, request, why);
 	}
@@ -570,7 +572,8 @@ static void drop_copies(struct cache *cache, const struct scd_key *key)
 	struct store_entry *e = store_find(cache->main.store, key);
 
 	for (; e; e = store_next(e))
-		cache_remove_from_disk(cache, ((struct cached *)e)->disk);
+		cache_remove_from_disk(cache, cache_entry_on_disk(
+						      (struct cached *)e));
 }
 
 size_t cache_drop(struct cache *cache, const struct scd_key *key)
@@ -587,6 +590,11 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key)
 		n += cache_drop_from_disk(cache, key);
 	cache_leave(cache);
 	return n;
+}
+
+bool cache_has_disk(const struct cache *cache)
+{
+	return cache->disk;
 }
 
 void cache_purge_begin(struct cache *cache)
@@ -616,14 +624,14 @@ struct selection {
 	void *arg;
 };
 
-static bool is_purged(void *arg, const struct store_entry *e)
+static bool is_purged(void *arg, struct store_entry *e)
 {
 	const struct selection *sel = arg;
-	const struct cached *c = (const struct cached *)e;
+	struct cached *c = (struct cached *)e;
 	bool matches = sel->matches(sel->arg, c);
 
 	if (matches)
-		cache_remove_from_disk(sel->cache, c->disk);
+		cache_remove_from_disk(sel->cache, cache_entry_on_disk(c));
 	return matches;
 }
 

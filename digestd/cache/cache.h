@@ -113,6 +113,9 @@ void cache_sync_wait(struct cache *cache, struct disk_sync *sync);
 /* Takes a read back whose loop is over. */
 void cache_read_cancel(struct cache *cache, struct disk_read *read);
 
+/* Whether what it holds may be written to a disk; always the same. */
+bool cache_has_disk(const struct cache *cache);
+
 /* What is on disk; false: there is no such tier. */
 bool cache_disk_stats(struct cache *cache, struct store_stats *store,
 		      struct disk_counters *counters);

@@ -42,7 +42,7 @@ static void released(void *arg, struct store_entry *entry)
 	struct disk_entry *e = (struct disk_entry *)entry;
 
 	if (e->memory)
-		e->memory->disk = NULL;
+		cached_disk(e->memory)->entry = NULL;
 	e->memory = NULL;
 	if (cache->closing)
 		entry_free(e);
@@ -52,21 +52,28 @@ static void released(void *arg, struct store_entry *entry)
 		disk_remove(cache->disk, e);
 }
 
+struct disk_entry *cache_entry_on_disk(struct cached *c)
+{
+	return cached_disk(c) ? cached_disk(c)->entry : NULL;
+}
+
 void cache_part_from_disk(struct cached *c)
 {
-	if (c->disk)
-		c->disk->memory = NULL;
-	c->disk = NULL;
+	struct disk_entry *e = cache_entry_on_disk(c);
+
+	if (!e)
+		return;
+	e->memory = NULL;
+	cached_disk(c)->entry = NULL;
 }
 
 static void tie(struct disk_entry *e, struct cached *c)
 {
 	cache_part_from_disk(c);
 	if (e->memory)
-		e->memory->disk = NULL;
+		cached_disk(e->memory)->entry = NULL;
 	e->memory = c;
-	c->disk = e;
-	c->disk_id = e->id;
+	*cached_disk(c) = (struct cached_disk){ e->id, e };
 }
 
 /* Finding */
@@ -101,7 +108,7 @@ static struct disk_entry *make_entry(struct cache *cache, struct cached *c)
 {
 	struct disk_entry *e = calloc(1, sizeof(*e));
 
-	if (!e || fields_copy(c->selecting, &e->selecting)) {
+	if (!e || fields_copy(cached_selecting(c), &e->selecting)) {
 		free(e);
 		return NULL;
 	}
@@ -155,9 +162,9 @@ void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
 bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 			 struct cached *c)
 {
-	const struct cached *of = cached_shares(c);
+	struct cached *of = cached_shares(c);
 
-	if (!old || old->pending || !of || of->disk_id != old->id)
+	if (!old || old->pending || !of || cached_disk(of)->id != old->id)
 		return false;
 	disk_renew(cache->disk, old->id, c);
 	if (cached_file(c) < 0)
@@ -376,7 +383,7 @@ static void drop_twin(struct cache *cache, const struct scd_key *key,
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
 	while (e && !same_variant(&((struct disk_entry *)e)->selecting,
-				  c->selecting))
+				  cached_selecting(c)))
 		e = store_next(e);
 	if (e)
 		store_remove(cache->ondisk.store, e);

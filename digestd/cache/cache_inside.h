@@ -87,6 +87,9 @@ void cache_remove_from_disk(struct cache *cache, struct disk_entry *old);
 bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 			 struct cached *c);
 
+/* The same on disk of what is in memory; null: it is not there. */
+struct disk_entry *cache_entry_on_disk(struct cached *c);
+
 /* What leaves memory is on disk only. */
 void cache_part_from_disk(struct cached *c);
 

@@ -42,7 +42,7 @@ struct walk {
 	void (*chain)(const struct store *s, struct walk *walk,
 		      struct store_entry *e);
 	void (*each)(void *arg, const struct scd_key *key);
-	bool (*matches)(void *arg, const struct store_entry *e);
+	bool (*matches)(void *arg, struct store_entry *e);
 	void *arg;
 	struct store *from; /* what is removed from */
 	size_t removed;
@@ -436,7 +436,7 @@ static void remove_matching(const struct store *s, struct walk *walk,
 }
 
 size_t store_remove_if(struct store *s, const struct keypart *part,
-		       bool (*matches)(void *arg, const struct store_entry *e),
+		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg)
 {
 	struct walk walk = { .part = part, .chain = remove_matching,

@@ -119,7 +119,7 @@ void store_each_key(const struct store *s, const struct keypart *part,
 
 /* Removes the entries of a part that match; returns how many there were. */
 size_t store_remove_if(struct store *s, const struct keypart *part,
-		       bool (*matches)(void *arg, const struct store_entry *e),
+		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg);
 
 /* Keys, entries, and their weight; since the start: entries that were evicted,

@@ -14,58 +14,67 @@
 static const struct fields nothing;
 
 enum {
-	HEAD_BYTES = offsetof(struct cached, text),
+	HEAD_BYTES = offsetof(struct cached, tail),
 	STATUS_MAX = 1023, /* three digits, in 10 bits */
 };
 
-/* A copy of a list that stays as it is; null without memory. */
-static const struct fields *keep(const struct fields *f)
+/* Bytes of the tail before the text. */
+static size_t extra_bytes(bool for_disk, bool varies)
 {
-	struct fields *copy;
-
-	if (!fields_count(f))
-		return &nothing;
-	copy = malloc(sizeof(*copy));
-	if (copy && !fields_copy(f, copy)) {
-		fields_fit(copy);
-		return copy;
-	}
-	free(copy);
-	return NULL;
+	return (for_disk ? sizeof(struct cached_disk) : 0) +
+	       (varies ? sizeof(struct fields) : 0);
 }
 
-static void give_up(const struct fields *kept)
+static char *text_of(const struct cached *c)
 {
-	struct fields *f = (struct fields *)(uintptr_t)kept;
+	return (char *)(uintptr_t)c->tail + extra_bytes(c->for_disk, c->varies);
+}
 
-	if (kept == &nothing)
-		return;
-	fields_free(f);
-	free(f);
+/* The fields that select it, if it varies. */
+static struct fields *selecting_of(const struct cached *c)
+{
+	return (struct fields *)((uintptr_t)c->tail +
+				 extra_bytes(c->for_disk, false));
+}
+
+/* Room for one, with nothing in it but what says how it is laid out. */
+static struct cached *make(const struct cached_head *head, size_t text_len)
+{
+	bool varies = fields_count(head->selecting);
+	size_t size = HEAD_BYTES + extra_bytes(head->for_disk, varies);
+	struct cached *c;
+
+	if (text_len > CACHED_TEXT_MAX)
+		return NULL;
+	c = malloc(size + text_len);
+	if (!c)
+		return NULL;
+	memset(c, 0, size);
+	c->for_disk = head->for_disk;
+	c->varies = varies;
+	c->text_len = (uint32_t)text_len & CACHED_TEXT_MAX;
+	return c;
 }
 
 struct cached *cached_new(const struct cached_head *head)
 {
 	size_t uri_size = strlen(head->uri) + 1;
-	size_t text_len = uri_size + packed_size(head->fields);
-	const struct fields *selecting = keep(head->selecting);
-	struct cached *c;
+	struct cached *c = make(head, uri_size + packed_size(head->fields));
 
-	if (!selecting)
+	if (!c)
 		return NULL;
-	c = text_len > CACHED_TEXT_MAX ? NULL : malloc(HEAD_BYTES + text_len);
-	if (!c) {
-		give_up(selecting);
-		return NULL;
+	if (c->varies) {
+		if (fields_copy(head->selecting, selecting_of(c))) {
+			free(c);
+			return NULL;
+		}
+		fields_fit(selecting_of(c));
 	}
-	memset(c, 0, HEAD_BYTES);
 	c->freshness = *head->freshness;
-	c->selecting = selecting;
 	c->refs = 1;
-	c->text_len = (uint32_t)text_len & CACHED_TEXT_MAX;
 	c->status = head->status & STATUS_MAX;
-	memcpy(c->text, head->uri, uri_size);
-	packed_write(head->fields, c->text + uri_size);
+	memcpy(text_of(c), head->uri, uri_size);
+	packed_write(head->fields, text_of(c) + uri_size);
 	return c;
 }
 
@@ -114,26 +123,38 @@ int cached_file(const struct cached *c)
 	return c->body_is == CACHED_BODY_FILE ? c->body.file : -1;
 }
 
-const struct cached *cached_shares(const struct cached *c)
+struct cached *cached_shares(const struct cached *c)
 {
 	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : NULL;
 }
 
 size_t cached_memory(const struct cached *c)
 {
-	return HEAD_BYTES + c->text_len + fields_fitted(c->selecting);
+	return HEAD_BYTES + extra_bytes(c->for_disk, c->varies) + c->text_len +
+	       fields_fitted(cached_selecting(c));
 }
 
 const char *cached_uri(const struct cached *c)
 {
-	return c->text;
+	return text_of(c);
+}
+
+const struct fields *cached_selecting(const struct cached *c)
+{
+	return c->varies ? selecting_of(c) : &nothing;
+}
+
+struct cached_disk *cached_disk(struct cached *c)
+{
+	return c->for_disk ? (struct cached_disk *)(uintptr_t)c->tail : NULL;
 }
 
 int cached_fields(const struct cached *c, struct fields *f)
 {
-	size_t uri_size = strlen(c->text) + 1;
+	const char *text = text_of(c);
+	size_t uri_size = strlen(text) + 1;
 
-	return packed_open(c->text + uri_size, c->text_len - uri_size, f);
+	return packed_open(text + uri_size, c->text_len - uri_size, f);
 }
 
 struct cached *cached_ref(struct cached *c)
@@ -165,6 +186,7 @@ void cached_unref(struct cached **c)
 	if (!gone || __atomic_sub_fetch(&gone->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	free_body(gone);
-	give_up(gone->selecting);
+	if (gone->varies)
+		fields_free(selecting_of(gone));
 	free(gone);
 }

@@ -5,6 +5,7 @@
 #ifndef DIGESTD_DISK_CACHED_H
 #define DIGESTD_DISK_CACHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,14 +25,12 @@ enum cached_body {
 /*
  * A stored response: made, given a body, put into the cache, then never
  * changed. Beside its body it is one piece of memory, which small bodies would
- * otherwise be outweighed by: its fields are packed, see packed.h.
+ * otherwise be outweighed by: 72 bytes; then what only some have; its URI; and
+ * its fields, which are packed, see packed.h.
  */
 struct cached {
 	struct store_entry entry; /* first: the store hands out these */
 	struct freshness freshness;
-	const struct fields *selecting; /* see vary_select() */
-	uint64_t disk_id;        /* its number on disk, when it was read */
-	struct disk_entry *disk; /* the same on disk; under the cache's lock */
 	union {
 		char *own; /* null: none yet, or none of it in memory */
 		int file;
@@ -40,11 +39,22 @@ struct cached {
 	uint64_t body_len : 48;
 	uint64_t body_is : 2; /* an enum cached_body */
 	uint64_t status : 10;
+	uint64_t for_disk : 1;
+	uint64_t varies : 1;
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an
 			  enum admission_decision, changed atomically */
-	char text[];   /* its URI and a 0, then its fields */
+	/* a struct cached_disk if for_disk; the struct fields that select it if
+	 * it varies; its URI and a 0, then its fields, of text_len bytes */
+	_Alignas(uint64_t) char tail[];
+};
+
+/* The same on disk, of what may be there. Under the cache's lock, once it is in
+ * the cache. */
+struct cached_disk {
+	uint64_t id; /* its number, when it was read or written; else 0 */
+	struct disk_entry *entry; /* null: it is not there */
 };
 
 /* The lengths that there are bits for. */
@@ -55,9 +65,10 @@ enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
 struct cached_head {
 	const char *uri; /* canonical */
 	const struct fields *fields; /* as they are sent on */
-	const struct fields *selecting;
+	const struct fields *selecting; /* see vary_select() */
 	unsigned status;
 	const struct freshness *freshness;
+	bool for_disk; /* there is a disk that it may be written to */
 };
 
 /* One with one user, without a body. Null without memory, or when URI and
@@ -78,13 +89,17 @@ const char *cached_body(const struct cached *c);
 int cached_file(const struct cached *c);
 
 /* Whose body it shares, which is one with a body of its own; null: nobody's. */
-const struct cached *cached_shares(const struct cached *c);
+struct cached *cached_shares(const struct cached *c);
 
 /* What it takes of memory beside the body. */
 size_t cached_memory(const struct cached *c);
 
-/* Its URI. */
+/* Its URI; what selects it, see vary_select(). */
 const char *cached_uri(const struct cached *c);
+const struct fields *cached_selecting(const struct cached *c);
+
+/* Where it is on disk; null: it was not made for one. */
+struct cached_disk *cached_disk(struct cached *c);
 
 /*
  * Makes *f, which is overwritten, the list of its fields: they are lent for as

@@ -134,7 +134,7 @@ static struct disk_entry *make_entry(uint64_t id, const struct cached *c)
 	if (!e)
 		return NULL;
 	e->id = id;
-	if (!fields_copy(c->selecting, &e->selecting))
+	if (!fields_copy(cached_selecting(c), &e->selecting))
 		return e;
 	free(e);
 	return NULL;

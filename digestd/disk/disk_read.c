@@ -113,7 +113,7 @@ static int read_one(struct disk *d, struct disk_read *read)
 		cached_unref(&c);
 		return err;
 	}
-	c->disk_id = read->id;
+	cached_disk(c)->id = read->id;
 	read->found = c;
 	return 0;
 }

@@ -90,7 +90,7 @@ static void write_response(struct scd__writer *w, const struct cached *c,
 	scd__write_u64(w, body->sum);
 	write_freshness(w, &c->freshness);
 	write_text(w, cached_uri(c));
-	write_fields(w, c->selecting);
+	write_fields(w, cached_selecting(c));
 	write_fields(w, fields);
 }
 
@@ -99,7 +99,7 @@ static int write_record(const struct cached *c, const struct fields *fields,
 			struct disk_bytes *out)
 {
 	size_t cap = FIXED_BYTES + strlen(cached_uri(c)) + text_bytes(fields) +
-		     text_bytes(c->selecting);
+		     text_bytes(cached_selecting(c));
 	struct scd__writer w;
 
 	if (cap > UINT32_MAX)
@@ -223,7 +223,7 @@ static int make_cached(struct scd__reader *r, unsigned status,
 	int err = read_response(r, &from);
 	const struct cached_head head = { from.uri, &from.fields,
 					  &from.selecting, status,
-					  &from.freshness };
+					  &from.freshness, .for_disk = true };
 
 	*out = err ? NULL : cached_new(&head);
 	free(from.uri);

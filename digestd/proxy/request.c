@@ -343,7 +343,7 @@ static enum step_result follow(struct request *r)
 
 	r->wait.relay = NULL;
 	r->collapsed = true;
-	if (!vary_match(head->selecting, fields_of(r)) ||
+	if (!vary_match(cached_selecting(head), fields_of(r)) ||
 	    freshness_reuse(&head->freshness, &r->cc,
 			    loop_wall_s(r->worker->loop)) != REUSE_FRESH) {
 		relay_unref(&relay);

@@ -101,7 +101,8 @@ static struct cached *make_head(const struct request *r)
 	struct fields selecting;
 	const struct cached_head head = { r->target.uri, &r->response,
 					  &selecting, r->status,
-					  &r->freshness };
+					  &r->freshness,
+					  cache_has_disk(r->worker->cache) };
 	struct cached *c;
 
 	if (vary_select(&r->in, &r->response, &selecting))
@@ -218,8 +219,9 @@ static struct cached *make_refreshed(const struct request *r,
 	struct exchange_times times = { r->asked_s, now_s(r) };
 	struct freshness freshness;
 	const struct cached_head head = { r->target.uri, fields,
-					  old->selecting, old->status,
-					  &freshness };
+					  cached_selecting(old), old->status,
+					  &freshness,
+					  cache_has_disk(r->worker->cache) };
 	struct answer answer;
 	struct cached *c;
 

@@ -286,7 +286,7 @@ static void remove_key(struct model *m, unsigned key)
 }
 
 /* An even weight: what store_remove_if() is to remove. */
-static bool is_even(void *arg, const struct store_entry *e)
+static bool is_even(void *arg, struct store_entry *e)
 {
 	(void)arg;
 	return !(((const struct object *)e)->weight & 1);

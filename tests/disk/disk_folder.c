@@ -68,7 +68,7 @@ struct cached *disk_response(unsigned n, size_t len)
 				       .never_stale = n % 2 };
 	char text[64];
 	const struct cached_head head = { text, &fields, &selecting, 200,
-					  &freshness };
+					  &freshness, .for_disk = true };
 	struct cached *c;
 	char *body;
 
