@@ -3,9 +3,7 @@
  */
 #include "digestd/core/admission_tell.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "digestd/core/decimal.h"
 #include "digestd/core/words.h"
 
 bool admission_tell_read(const char *name, enum admission_tell *out)
@@ -40,15 +38,14 @@ static int tell_nginx(const struct admission_news *news,
 		      struct fields *response)
 {
 	static const char name[] = "X-Accel-Expires";
-	char seconds[24];
+	char seconds[DECIMAL_BYTES];
 
 	if (news->place != ADMISSION_DISK)
 		return fields_set(response, name, "0");
 	/* an origin that knows of nginx is right */
 	if (news->age_s <= 0 || fields_get(response, name))
 		return 0;
-	snprintf(seconds, sizeof(seconds), "%" PRId64,
-		 news->left_s > 0 ? news->left_s : 0);
+	decimal_write(news->left_s > 0 ? news->left_s : 0, seconds);
 	return fields_set(response, name, seconds);
 }
 

@@ -4,11 +4,9 @@
 #include "digestd/core/cachestatus.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "digestd/core/decimal.h"
 #include "digestd/core/fields.h"
 
 /* Names are at most 255 bytes by configuration; the rest is short. */
@@ -19,30 +17,39 @@ struct member {
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct member *m,
-						      const char *format, ...)
+/* As much as there is room for. */
+static void put(struct member *m, const char *text)
 {
-	size_t room = sizeof(m->text) - m->len;
-	va_list args;
-	int n;
+	size_t room = sizeof(m->text) - 1 - m->len;
+	size_t len = strlen(text);
 
-	va_start(args, format);
-	n = vsnprintf(m->text + m->len, room, format, args);
-	va_end(args);
-	if (n > 0)
-		m->len += (size_t)n < room ? (size_t)n : room - 1;
+	len = len < room ? len : room;
+	memcpy(m->text + m->len, text, len);
+	m->len += len;
+	m->text[m->len] = '\0';
+}
+
+static void put_number(struct member *m, const char *name, int64_t number)
+{
+	char text[DECIMAL_BYTES];
+
+	decimal_write(number, text);
+	put(m, name);
+	put(m, text);
 }
 
 /* A quoted string of structured fields (RFC 9651, 3.3.3). */
 static void put_string(struct member *m, const char *prefix, const char *text)
 {
-	put(m, "\"%s", prefix);
+	char one[2] = "";
+
+	put(m, "\"");
+	put(m, prefix);
 	for (; *text; text++) {
-		if (*text < ' ' || *text > '~')
-			put(m, "?");
-		else
-			put(m, "%s%c", strchr("\"\\", *text) ? "\\" : "",
-			    *text);
+		one[0] = *text < ' ' || *text > '~' ? '?' : *text;
+		if (*text == '"' || *text == '\\')
+			put(m, "\\");
+		put(m, one);
 	}
 	put(m, "\"");
 }
@@ -54,7 +61,7 @@ static void put_name(struct member *m, const char *name)
 		      (*name >= 'A' && *name <= 'Z') || *name == '*';
 
 	if (letter && field_is_token(name, strlen(name)))
-		put(m, "%s", name);
+		put(m, name);
 	else
 		put_string(m, "", name);
 }
@@ -83,17 +90,17 @@ static const char *fwd_text(enum cachestatus_fwd fwd)
 int cachestatus_append(struct fields *f, const struct cachestatus *s)
 {
 	const char *fwd = fwd_text(s->fwd);
-	struct member m = { .len = 0 };
+	struct member m;
 
+	m.len = 0;
 	put_name(&m, s->node);
+	put(&m, fwd ? "; fwd=" : "; hit");
 	if (fwd)
-		put(&m, "; fwd=%s", fwd);
-	else
-		put(&m, "; hit");
+		put(&m, fwd);
 	if (s->fwd_status)
-		put(&m, "; fwd-status=%u", s->fwd_status);
+		put_number(&m, "; fwd-status=", s->fwd_status);
 	if (s->ttl_s != CACHESTATUS_NO_TTL)
-		put(&m, "; ttl=%" PRId64, s->ttl_s);
+		put_number(&m, "; ttl=", s->ttl_s);
 	if (s->stored)
 		put(&m, "; stored");
 	if (s->collapsed)

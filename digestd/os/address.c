@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "digestd/core/decimal.h"
+
 struct prefix4 {
 	uint32_t net;
 	unsigned bits;
@@ -109,26 +111,29 @@ bool address_is_public(const struct sockaddr *addr)
 	}
 }
 
+/* inet_ntop() does it with sprintf(), and once for each miss. */
+static void write4(const uint8_t *bytes, char *text)
+{
+	for (int i = 0; i < 4; i++) {
+		text += decimal_write(bytes[i], text);
+		if (i < 3)
+			*text++ = '.';
+	}
+}
+
 bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES])
 {
-	const void *bytes;
-	int family = addr->sa_family;
+	const struct sockaddr_in *four = (const void *)addr;
+	const struct sockaddr_in6 *six = (const void *)addr;
 
-	if (family == AF_INET) {
-		bytes = &((const struct sockaddr_in *)(const void *)addr)
-				 ->sin_addr;
-	} else if (family == AF_INET6) {
-		const struct in6_addr *six =
-			&((const struct sockaddr_in6 *)(const void *)addr)
-				 ->sin6_addr;
-
-		bytes = six;
-		if (IN6_IS_ADDR_V4MAPPED(six)) {
-			family = AF_INET;
-			bytes = six->s6_addr + 12;
-		}
-	} else {
+	if (addr->sa_family == AF_INET)
+		write4((const uint8_t *)&four->sin_addr, text);
+	else if (addr->sa_family != AF_INET6)
 		return false;
-	}
-	return inet_ntop(family, bytes, text, ADDRESS_TEXT_BYTES);
+	else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		write4(six->sin6_addr.s6_addr + 12, text);
+	else
+		return inet_ntop(AF_INET6, &six->sin6_addr, text,
+				 ADDRESS_TEXT_BYTES);
+	return true;
 }

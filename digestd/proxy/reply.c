@@ -1,11 +1,11 @@
 /*
  * Replies of requests: the header that goes with each, and the body.
  */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "digestd/core/conditional.h"
+#include "digestd/core/decimal.h"
 #include "digestd/core/range.h"
 #include "digestd/core/via.h"
 #include "digestd/proxy/request.h"
@@ -18,10 +18,9 @@ static int64_t now_s(const struct request *r)
 static int set_age(struct fields *f, const struct freshness *freshness,
 		   int64_t at_s)
 {
-	char text[24];
+	char text[DECIMAL_BYTES];
 
-	snprintf(text, sizeof(text), "%lld",
-		 (long long)freshness_age(freshness, at_s));
+	decimal_write(freshness_age(freshness, at_s), text);
 	return fields_set(f, "Age", text);
 }
 
