@@ -407,7 +407,7 @@ static void load_entry(void *arg, struct disk_entry *e, const struct cached *c,
  * fault, and not its operator's. */
 static int give_up(struct cache *cache, int err)
 {
-	if (err != -ENOSPC && err != -EIO && err != -EROFS)
+	if (err != -ENOSPC && err != -EDQUOT && err != -EIO && err != -EROFS)
 		return err;
 	log_write(LOG_ERROR, "disk", "%s: nothing is kept on disk",
 		  strerror(-err));

@@ -31,12 +31,15 @@ enum {
 #define FILE_NAME "index.mdb"
 
 struct disk_index {
-	MDB_env *env;
+	char *path;
+	unsigned flags;
+	MDB_env *env; /* null: it could not be opened again */
 	MDB_dbi dbi;
 	MDB_txn *batch;
 	size_t max_bytes;
-	pthread_rwlock_t mapped; /* read: by reads; written: by growing, which
-				    moves the map under them */
+	pthread_rwlock_t mapped; /* read: by reads; written: by growing and
+				    opening again, which move the map under
+				    them */
 };
 
 static int error_of(int rc)
@@ -46,6 +49,8 @@ static int error_of(int rc)
 		return 0;
 	case MDB_NOTFOUND:
 		return -ENOENT;
+	case MDB_PANIC:
+		return -EAGAIN;
 	case MDB_MAP_FULL:
 	case MDB_TXN_FULL:
 		return -ENOSPC;
@@ -99,20 +104,21 @@ static void init_lock(struct disk_index *index)
 	pthread_rwlockattr_destroy(&attr);
 }
 
-static int open_env(struct disk_index *index, const char *path,
-		    size_t max_bytes, unsigned flags)
+static int open_env(struct disk_index *index)
 {
 	MDB_txn *txn;
 	int rc = mdb_env_create(&index->env);
 
 	if (!rc)
-		rc = mdb_env_set_mapsize(index->env, max_bytes);
+		rc = mdb_env_set_mapsize(index->env, index->max_bytes);
 	if (!rc)
 		rc = mdb_env_set_maxreaders(index->env, MAX_READERS);
 	if (!rc)
-		rc = mdb_env_open(index->env, path, MDB_NOSUBDIR | flags, 0600);
+		rc = mdb_env_open(index->env, index->path,
+				  MDB_NOSUBDIR | index->flags, 0600);
 	if (!rc)
-		rc = mdb_txn_begin(index->env, NULL, flags & MDB_RDONLY, &txn);
+		rc = mdb_txn_begin(index->env, NULL, index->flags & MDB_RDONLY,
+				   &txn);
 	if (rc)
 		return error_of(rc);
 	rc = mdb_dbi_open(txn, NULL, 0, &index->dbi);
@@ -121,6 +127,13 @@ static int open_env(struct disk_index *index, const char *path,
 		return error_of(rc);
 	}
 	return error_of(mdb_txn_commit(txn));
+}
+
+static void close_env(struct disk_index *index)
+{
+	if (index->env)
+		mdb_env_close(index->env);
+	index->env = NULL;
 }
 
 static int open_index(const char *path, size_t max_bytes, unsigned flags,
@@ -133,7 +146,9 @@ static int open_index(const char *path, size_t max_bytes, unsigned flags,
 		return -ENOMEM;
 	init_lock(index);
 	index->max_bytes = max_bytes;
-	err = open_env(index, path, max_bytes, flags);
+	index->flags = flags;
+	index->path = strdup(path);
+	err = index->path ? open_env(index) : -ENOMEM;
 	if (err)
 		disk_index_close(&index);
 	else
@@ -177,7 +192,9 @@ int disk_index_grow(struct disk_index *index, size_t max_bytes)
 	if (max_bytes <= index->max_bytes)
 		return 0;
 	pthread_rwlock_wrlock(&index->mapped);
-	err = error_of(mdb_env_set_mapsize(index->env, max_bytes));
+	err = -EAGAIN;
+	if (index->env)
+		err = error_of(mdb_env_set_mapsize(index->env, max_bytes));
 	pthread_rwlock_unlock(&index->mapped);
 	if (!err)
 		index->max_bytes = max_bytes;
@@ -189,9 +206,9 @@ void disk_index_close(struct disk_index **index)
 	if (!*index)
 		return;
 	disk_index_give_up(*index);
-	if ((*index)->env)
-		mdb_env_close((*index)->env);
+	close_env(*index);
 	pthread_rwlock_destroy(&(*index)->mapped);
+	free((*index)->path);
 	free(*index);
 	*index = NULL;
 }
@@ -214,9 +231,32 @@ void disk_index_remove(const char *folder)
 
 /* Batches */
 
+static int open_again(struct disk_index *index)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&index->mapped);
+	close_env(index);
+	err = open_env(index);
+	if (err)
+		close_env(index);
+	pthread_rwlock_unlock(&index->mapped);
+	return err;
+}
+
+/* After an error of writing its first pages LMDB does nothing more until it is
+ * opened again: a disk that was full for a moment would end the tier. */
 int disk_index_begin(struct disk_index *index)
 {
-	return error_of(mdb_txn_begin(index->env, NULL, 0, &index->batch));
+	int rc = index->env ? mdb_txn_begin(index->env, NULL, 0,
+					    &index->batch) : MDB_PANIC;
+	int err;
+
+	if (rc != MDB_PANIC)
+		return error_of(rc);
+	err = open_again(index);
+	return err ? err : error_of(mdb_txn_begin(index->env, NULL, 0,
+						  &index->batch));
 }
 
 static int put(struct disk_index *index, uint64_t id, MDB_val value,
@@ -267,7 +307,8 @@ static int get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 	uint8_t number[KEY_BYTES];
 	MDB_val key = key_of(id, number), value;
 	MDB_txn *txn;
-	int rc = mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn);
+	int rc = index->env ? mdb_txn_begin(index->env, NULL, MDB_RDONLY,
+					    &txn) : MDB_PANIC;
 
 	if (rc)
 		return error_of(rc);

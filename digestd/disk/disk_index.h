@@ -53,7 +53,8 @@ void disk_index_remove(const char *folder);
 /*
  * A batch: begin, puts and removals, commit. After an error it can only be
  * given up. Errors: -ENOSPC (the disk, or max_bytes, is full), or another
- * negative errno. Removing what is not there is none.
+ * negative errno. Removing what is not there is none. After an error that left
+ * the index unusable, the next begin opens it again.
  */
 int disk_index_begin(struct disk_index *index);
 int disk_index_put(struct disk_index *index, uint64_t id, const void *bytes,
@@ -63,8 +64,8 @@ int disk_index_commit(struct disk_index *index);
 void disk_index_give_up(struct disk_index *index);
 
 /*
- * A record, copied; to be freed. Returns 0, -ENOENT, or a negative errno. From
- * any thread.
+ * A record, copied; to be freed. Returns 0, -ENOENT, -EAGAIN (the index is not
+ * usable until a batch has begun), or another negative errno. From any thread.
  */
 int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 		   size_t *len);

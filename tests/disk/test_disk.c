@@ -14,10 +14,15 @@
 #include "digestd/core/catalog.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/loop.h"
+#include "tests/disk/disk_faults.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/unit.h"
 
-enum { KIB = 1024 };
+enum {
+	KIB = 1024,
+	SOME = 6,       /* objects */
+	LARGE = 100000, /* bytes: is not read into memory */
+};
 
 static const uint8_t secret[16] = "0123456789abcde";
 static struct cache *cache;
@@ -364,6 +369,134 @@ static void writes_that_fail(void **state)
 	}
 }
 
+/* Waits until what was put is on disk, or given up. Without a disk tier it is
+ * nowhere. */
+static void sync_all(void)
+{
+	bool done = false;
+	struct disk_sync sync = { .loop = loop,
+				  .call = { .run = on_read, .arg = &done } };
+
+	if (!cache_sync(cache, &sync))
+		return;
+	while (!done)
+		assert_int_equal(loop_turn(loop, 1000), 0);
+}
+
+/* A few, of which one is replaced and one removed. */
+static void write_some(void)
+{
+	struct scd_key key = key_of(1);
+
+	for (unsigned n = 0; n < SOME; n++)
+		put(n, n * 3000);
+	cache_drop(cache, &key);
+	put(2, 2 * 3000);
+	sync_all();
+}
+
+/* What is on disk is right: all that was not counted as failed, and surely what
+ * came last. */
+static void check_some(unsigned failed, bool last)
+{
+	unsigned there = 0;
+
+	open_cache();
+	assert_int_equal(catalog_keys(), objects());
+	for (unsigned n = 0; n <= SOME; n++)
+		there += has(n, n * 3000);
+	assert_int_equal(objects(), there);
+	assert_int_equal(counters().corrupt, 0);
+	assert_false(has(1, 3000));
+	assert_int_equal(has(SOME, SOME * 3000), last);
+	assert_in_range(there, SOME - failed, SOME);
+	close_cache();
+}
+
+/* Fails the n-th call; after that, the tier must be as good as before. Returns
+ * whether there were so many. */
+static bool fail_one(enum disk_call call, unsigned n, int error, bool lasts)
+{
+	struct disk_counters now;
+	struct store_stats store;
+	unsigned failed;
+	bool there;
+
+	disk_folder_empty();
+	disk_fail_at(call, n, error, lasts);
+	open_cache();
+	write_some();
+	failed = disk_failed();
+	disk_fail_at(call, 0, 0, false);
+	put(SOME, SOME * 3000);
+	sync_all();
+	there = cache_disk_stats(cache, &store, &now);
+	if (there)
+		assert_int_equal(now.writes + now.write_errors + now.spared,
+				 SOME + 2);
+	assert_true(!there || failed || !now.write_errors);
+	assert_true(there || failed);
+	close_cache();
+	check_some(there ? (unsigned)now.write_errors : SOME, there);
+	return failed;
+}
+
+/* clang-format off */
+static const struct {
+	enum disk_call call;
+	int error;
+	bool lasts;
+} write_faults[] = {
+	{ DISK_CALL_WRITE, ENOSPC, false },
+	{ DISK_CALL_WRITE, EIO,    true },
+	{ DISK_CALL_SYNC,  EIO,    false },
+	{ DISK_CALL_SYNC,  EIO,    true },
+};
+/* clang-format on */
+
+/* Each write and each sync, from the first of a new folder on, until there are
+ * no more to fail. */
+static void every_write_fails(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(write_faults); i++) {
+		unsigned n = 1;
+
+		while (fail_one(write_faults[i].call, n, write_faults[i].error,
+				write_faults[i].lasts))
+			n++;
+		assert_true(n > 1);
+	}
+}
+
+/* What cannot be read is counted, forgotten, and can be had anew. */
+static void every_read_fails(void **state)
+{
+	(void)state;
+	open_cache();
+	write_some();
+	put(SOME, LARGE);
+	close_cache();
+	open_cache();
+	assert_int_equal(objects(), SOME);
+	disk_fail_at(DISK_CALL_READ, 1, EIO, true);
+	assert_true(has(0, 0)); /* nothing is read for it */
+	for (unsigned n = 2; n < SOME; n++)
+		assert_false(has(n, n * 3000));
+	assert_false(has(SOME, LARGE));
+	assert_int_equal(counters().read_errors, SOME - 1);
+	assert_int_equal(disk_failed(), SOME - 1);
+	assert_int_equal(objects(), 1);
+	assert_int_equal(catalog_keys(), 1);
+	disk_fail_at(DISK_CALL_READ, 0, 0, false);
+	put(SOME, LARGE);
+	close_cache();
+	open_cache();
+	assert_int_equal(objects(), 2);
+	assert_true(has(SOME, LARGE));
+	close_cache();
+}
+
 static void a_folder_that_is_none(void **state)
 {
 	struct cache_settings settings = {
@@ -394,6 +527,8 @@ int main(void)
 		CASE(what_has_no_room_in_the_queue),
 		CASE(damaged_bodies_are_not_served),
 		CASE(writes_that_fail),
+		CASE(every_write_fails),
+		CASE(every_read_fails),
 		CASE(a_folder_that_is_none),
 	};
 	return cmocka_run_group_tests(tests, disk_folder_make,
