@@ -28,13 +28,19 @@ def claim(urls):
 
 # Ways to answer for an object, beside those of servers.py.
 
-def begin(r, connection):
-    """The first half of what the origin would answer."""
+def real(r):
+    """What the origin would answer, and the length of its body."""
     path = "/" + r.target.split("/", 3)[3]
-    real = scd.request(r.origin_port, path, host=r.get("Host"))
-    whole = servers.response(200, {"ETag": real.get("ETag"), **FRESH},
-                             real.body)
-    connection.sendall(whole[:-(len(real.body) // 2 + 1)])
+    page = scd.request(r.origin_port, path, host=r.get("Host"))
+    whole = servers.response(200, {"ETag": page.get("ETag"), **FRESH},
+                             page.body)
+    return whole, len(page.body)
+
+
+def begin(r, connection):
+    """The first half of it."""
+    whole, size = real(r)
+    connection.sendall(whole[:-(size // 2 + 1)])
 
 
 def reset_in_the_middle(r, connection):
@@ -80,6 +86,7 @@ class Peer:
     def answer(self, r, connection):
         if r.target != "/scd/v1/digest":
             self.asked += 1
+            r.origin_port = self.origin_port
             return self.objects(r, connection)
         tag = f'"{7:016x}-{self.turn + 1}"'
         if r.get("If-None-Match") == tag:

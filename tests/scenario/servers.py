@@ -2,8 +2,10 @@
 
 import socket
 import socketserver
+import sys
 import threading
 import time
+import traceback
 
 
 class Request:
@@ -61,13 +63,14 @@ def response(status=200, fields=None, body=b"", length=None):
 class Server:
     """Calls serve(request, connection) for each request in a thread.
 
-    What it returns is sent; None closes the connection.
+    What it returns is sent; None closes the connection. What it raises, but
+    for what a bad client or a bad end brings, fails the test in close().
     """
 
     def __init__(self, serve, port=0, tls=None):
         outer = self
         self.serve, self.requests, self.lock = serve, [], threading.Lock()
-        self.open = set()
+        self.open, self.failed = set(), []
 
         class Handler(socketserver.StreamRequestHandler):
             disable_nagle_algorithm = True
@@ -95,7 +98,8 @@ class Server:
             request_queue_size = 256
 
             def handle_error(self, request, client_address):
-                pass
+                if not isinstance(sys.exc_info()[1], (OSError, ValueError)):
+                    outer.failed.append(traceback.format_exc())
 
         self.server = Threads(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
@@ -134,6 +138,7 @@ class Server:
                     connection.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     pass
+        assert not self.failed, self.failed[0]
 
 
 class Origin(Server):
