@@ -114,29 +114,54 @@ void health_init(struct health *h)
 static void open_breaker(struct health *h, const struct health_policy *policy,
 			 int64_t now_ms)
 {
+	if (h->state == HEALTH_GOOD && now_ms - h->closed_ms >= h->open_ms)
+		h->openings = 0;
+	h->open_ms = doubled(policy->open_min_ms, h->openings++,
+			     policy->open_max_ms);
 	h->state = HEALTH_BROKEN;
-	h->due_ms = now_ms + doubled(policy->open_min_ms, h->openings++,
-				     policy->open_max_ms);
+	h->opened_ms = now_ms;
+	h->due_ms = now_ms + h->open_ms;
 	h->failures = 0;
+}
+
+static void close_breaker(struct health *h, const struct health_policy *policy,
+			  int64_t now_ms)
+{
+	double kept = (HEALTH_TROUBLE - 1.0) * policy->failures;
+
+	h->state = HEALTH_GOOD;
+	h->closed_ms = now_ms;
+	if (h->trouble > kept)
+		h->trouble = kept;
+}
+
+static bool too_much(const struct health *h, const struct health_policy *policy)
+{
+	return h->failures >= policy->failures ||
+	       h->trouble >= (double)HEALTH_TROUBLE * policy->failures;
 }
 
 static void fail_once(struct health *h, const struct health_policy *policy,
 		      int64_t now_ms)
 {
 	h->failures++;
+	if (h->state == HEALTH_GOOD)
+		h->trouble++;
 	if (h->state == HEALTH_TRIAL ||
-	    (h->state == HEALTH_GOOD && h->failures >= policy->failures))
+	    (h->state == HEALTH_GOOD && too_much(h, policy)))
 		open_breaker(h, policy, now_ms);
 }
 
 /* It answered, so it is there. */
-static void answer(struct health *h, double rtt_ms)
+static void answer(struct health *h, const struct health_policy *policy,
+		   double rtt_ms, int64_t now_ms)
 {
 	h->failures = 0;
+	h->trouble -= 1.0 / HEALTH_SHARE;
+	if (h->trouble < 0)
+		h->trouble = 0;
 	if (h->state == HEALTH_TRIAL)
-		h->state = HEALTH_GOOD;
-	if (h->state == HEALTH_GOOD)
-		h->openings = 0;
+		close_breaker(h, policy, now_ms);
 	if (rtt_ms >= 0)
 		h->rtt_ms += h->rtt_ms > 0 ? (rtt_ms - h->rtt_ms) / RTT_WEIGHT :
 					     rtt_ms;
@@ -179,14 +204,14 @@ bool health_outcome(struct health *h, const struct health_policy *policy,
 	switch (event) {
 	case HEALTH_HIT:
 		believe(h);
-		answer(h, rtt_ms);
+		answer(h, policy, rtt_ms, now_ms);
 		break;
 	case HEALTH_STALE: /* the digest told the truth */
 	case HEALTH_VARIANT:
-		answer(h, rtt_ms);
+		answer(h, policy, rtt_ms, now_ms);
 		break;
 	case HEALTH_FALSE_HIT:
-		answer(h, rtt_ms);
+		answer(h, policy, rtt_ms, now_ms);
 		doubt(h, policy, now_ms);
 		break;
 	case HEALTH_FAILED:
@@ -205,6 +230,9 @@ void health_lookups(struct health *h, double lookups, double fp)
 bool health_restarted(struct health *h, const struct health_policy *policy,
 		      int64_t now_ms)
 {
+	if (h->state == HEALTH_BROKEN)
+		h->due_ms = min_ms(h->due_ms,
+				   h->opened_ms + policy->open_min_ms);
 	if (h->state != HEALTH_QUARANTINE || now_ms < h->strict_ms)
 		return false;
 	h->strict_ms = now_ms + policy->quarantine_ms;

@@ -77,7 +77,7 @@ int64_t follower_confirmed_ms(const struct follower *f);
 /* -- Health: may the peer be asked for objects? -- */
 
 struct health_policy {
-	unsigned failures;     /* in a row open the breaker */
+	unsigned failures;     /* in a row open the breaker; see below */
 	int64_t open_min_ms;   /* closed to requests for so long at first */
 	int64_t open_max_ms;   /* doubling up to this */
 	int64_t quarantine_ms; /* after too many false hits */
@@ -96,6 +96,22 @@ enum health_event {
 	HEALTH_STALE,     /* it had the object, but stale: no lie, no merit */
 	HEALTH_VARIANT,   /* it had other variants of it: the same */
 	HEALTH_FAILED,    /* unreachable, too slow, or nonsense */
+};
+
+/*
+ * The breaker opens after some failures in a row, or HEALTH_TROUBLE times as
+ * many beyond one in HEALTH_SHARE answers: a peer that fails now and then would
+ * hold up more than one request of a hundred for ever, and never three in a
+ * row. A peer whose failures are one in 200 is closed off by chance once in
+ * 10^5 of these (e^(-th), h = 9, where e^t - 1 = 2t), if at all.
+ *
+ * After a trial that went well, HEALTH_TROUBLE - 1 times as many are kept in
+ * mind, so that the next opening takes fewer; and each one takes twice as long
+ * as the one before, unless the peer has been good for as long meanwhile.
+ */
+enum {
+	HEALTH_SHARE = 100,
+	HEALTH_TROUBLE = 3,
 };
 
 /*
@@ -137,8 +153,12 @@ enum {
 struct health {
 	enum health_state state;
 	int64_t due_ms;
-	unsigned failures;
-	unsigned openings; /* since the last success */
+	unsigned failures; /* in a row */
+	double trouble;    /* failures beyond one in HEALTH_SHARE */
+	unsigned openings; /* of which none was followed by as good a time */
+	int64_t opened_ms; /* the last one */
+	int64_t open_ms;   /* for so long */
+	int64_t closed_ms; /* and then it closed */
 	double score;
 	int64_t faded_ms;  /* the credit has faded up to here */
 	int64_t strict_ms; /* until then a restart is no excuse */
@@ -165,8 +185,9 @@ void health_lookups(struct health *h, double lookups, double fp);
 /*
  * A digest of another instance is in place: the peer was restarted, and what
  * the old digest claimed was no lie. Ends a quarantine, but only once in
- * quarantine_ms, or a liar would restart for ever. Returns whether the state
- * has changed.
+ * quarantine_ms, or a liar would restart for ever. An open breaker stays open
+ * for no longer than if it were the first time. Returns whether the state has
+ * changed.
  */
 bool health_restarted(struct health *h, const struct health_policy *policy,
 		      int64_t now_ms);

@@ -122,13 +122,62 @@ static void test_breaker_limit(void **state)
 	}
 	/* After 1, 3, 7 s, and every 8 s. */
 	assert_in_range(trials, 13, 15);
-	/* One answer, and it is as if nothing had been. */
-	health_tick(&h, now_ms += 8000);
-	health_outcome(&h, &policy, HEALTH_HIT, 1, now_ms);
-	for (int i = 0; i < 3; i++)
-		health_outcome(&h, &policy, HEALTH_FAILED, -1, now_ms);
-	health_tick(&h, now_ms + 1000);
-	assert_int_equal(h.state, HEALTH_TRIAL);
+	/* One answer is not enough; as long a time as it was open, is. */
+	for (int64_t good_ms = 7999; good_ms <= 8000; good_ms++) {
+		health_tick(&h, now_ms += 8000);
+		health_outcome(&h, &policy, HEALTH_HIT, 1, now_ms);
+		now_ms += good_ms;
+		for (int i = 0; i < 3; i++)
+			health_outcome(&h, &policy, HEALTH_FAILED, -1, now_ms);
+		health_tick(&h, now_ms + 1000);
+		assert_int_equal(h.state, good_ms < 8000 ? HEALTH_BROKEN :
+							   HEALTH_TRIAL);
+	}
+}
+
+/* A peer that is never well for long is asked by fewer and fewer requests. One
+ * request a millisecond; each that fails is held up. */
+static const struct {
+	const char *label;
+	unsigned of_1000; /* fail */
+	unsigned held_at_most; /* of 100,000 */
+	unsigned held_at_least;
+} flakes[] = {
+	{ "dead", 1000, 3, 3 },
+	{ "every other one", 500, 60, 10 },
+	{ "one of ten", 100, 150, 20 },
+	{ "one of fifty", 20, 1000, 40 },
+	{ "one of 200: it is worth to ask", 5, 600, 400 },
+	{ "one of 1000", 1, 140, 60 },
+};
+
+static void test_now_and_then(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(flakes); i++) {
+		uint64_t random = i + 1;
+		unsigned held = 0;
+		struct health h;
+
+		health_init(&h);
+		for (int64_t now_ms = 0; now_ms < 100000; now_ms++) {
+			bool fails = random_below(&random, 1000) <
+				     flakes[i].of_1000;
+			bool probe;
+
+			health_tick(&h, now_ms);
+			if (!health_usable(&h))
+				continue;
+			probe = h.state == HEALTH_TRIAL;
+			health_outcome(&h, &policy, fails ? HEALTH_FAILED :
+							    HEALTH_HIT,
+				       fails ? -1 : 1, now_ms);
+			held += fails && !probe;
+		}
+		if (held < flakes[i].held_at_least ||
+		    held > flakes[i].held_at_most)
+			fail_msg("%s: %u", flakes[i].label, held);
+	}
 }
 
 static void test_rtt(void **state)
@@ -389,12 +438,17 @@ static void test_restart(void **state)
 	assert_false(health_restarted(&h, &policy, 7000));
 	assert_false(health_restarted(&h, &policy, 304999));
 	assert_true(health_restarted(&h, &policy, 305000));
-	/* A breaker is not opened or closed by it. */
+	/* A breaker is not closed by it, but the trial is not far. */
 	for (int i = 0; i < 3; i++)
 		health_outcome(&h, &policy, HEALTH_FAILED, -1, 400000);
-	assert_int_equal(h.state, HEALTH_BROKEN);
-	assert_false(health_restarted(&h, &policy, 999999));
-	assert_int_equal(h.state, HEALTH_BROKEN);
+	health_tick(&h, 401000);
+	health_outcome(&h, &policy, HEALTH_FAILED, -1, 401000);
+	for (int64_t ms = 401000; ms < 402000; ms += 100)
+		assert_false(health_restarted(&h, &policy, ms));
+	assert_false(health_tick(&h, 401999));
+	assert_true(health_tick(&h, 402000));
+	assert_int_equal(h.state, HEALTH_TRIAL);
+	assert_false(health_restarted(&h, &policy, 402000));
 }
 
 static void test_texts(void **state)
@@ -417,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_breaker),
 		cmocka_unit_test(test_breaker_limit),
+		cmocka_unit_test(test_now_and_then),
 		cmocka_unit_test(test_rtt),
 		cmocka_unit_test(test_honest),
 		cmocka_unit_test(test_liars),

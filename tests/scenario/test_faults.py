@@ -133,6 +133,34 @@ def test_no_client_notices(start, claimed, name):
     assert waited == 0 or not fault.opens, n
 
 
+def test_a_peer_that_hangs_now_and_then(make_cluster, origin):
+    """Never three times in a row, and yet too often."""
+    numbers = range(200)
+
+    def one_of_five(r, connection):
+        if peer.asked % 5 == 0:
+            return servers.hang(r, connection)
+        return servers.response(200, faults.FRESH, b"page")
+
+    peer = faults.Peer([faults.claim([f"{HOST}/{i}" for i in numbers])])
+    peer.objects = one_of_five
+    try:
+        c = make_cluster(1)
+        c.origin_url = origin.url
+        c.nodes[0].peers = [("bad", peer.port)]
+        node = c.start().nodes[0]
+        until(lambda: node.peer_status("bad")["digest"], what="digest")
+        for i in numbers:
+            origin.set(f"/{i}", fields=faults.FRESH, body=b"page")
+            assert node.get(f"/{i}").body == b"page"
+            if node.peer_status("bad")["health"] != "good":
+                break
+        assert "peer bad: broken" in node.process.logged()
+        assert peer.asked < len(numbers) // 2
+    finally:
+        peer.close()
+
+
 BODY = bytes(range(256)) * 2000  # is streamed
 OTHER = BODY[:-1] + b"!"  # another version, of the same length
 TAKEN_OVER = {  # entity tag, stored, the origin's body, whole
