@@ -19,7 +19,7 @@
  * what the allocator rounds up. So that 10^5 objects of 1 KiB weigh what they
  * were measured to take.
  */
-enum { CACHED_OVERHEAD = 128 };
+enum { CACHED_OVERHEAD = 96 };
 
 static bool has_key(const struct tier *t, const struct scd_key *key)
 {
