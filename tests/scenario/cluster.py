@@ -24,6 +24,12 @@ REPLAY = os.path.join(BUILD, "cachesim", "live", "scd-replay")
 # Sanitizers cost speed: what is measured in time gets so many times more of it.
 SLOW = float(os.environ.get("SCD_TEST_SLOW", "1"))
 
+# How long nodes wait for peers in scenarios, and where slow ones are the point:
+# as if not configured.
+PATIENT = {"peer_connect_timeout": "10s", "peer_timeout": "10s",
+           "peer_budget": "10s"}
+IMPATIENT = dict.fromkeys(PATIENT)
+
 
 given = set()
 

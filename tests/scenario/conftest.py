@@ -19,13 +19,14 @@ def show(process, length=6000):
 
 @pytest.fixture
 def make_cluster(request):
-    """make_cluster(count, **options): a cluster, not started yet."""
+    """make_cluster(count, **options): a cluster, not started yet. Its nodes
+    have time for their peers: a busy machine is no slow peer."""
     made = []
 
     def make(*args, **options):
         if "disk_path" in options and not scd.has_disk():
             pytest.skip("digestd is built without LMDB")
-        c = scd.Cluster(*args, **options)
+        c = scd.Cluster(*args, **{**scd.PATIENT, **options})
         made.append(c)
         return c
 

@@ -64,7 +64,8 @@ def start(make_cluster):
     def make(fault, digest):
         peer = faults.Peer([digest, *fault.digests])
         made.append(peer)
-        c = make_cluster(1 + LONG, cooperate=False, cache_size="8M")
+        c = make_cluster(1 + LONG, cooperate=False, cache_size="8M",
+                         **scd.IMPATIENT)
         path = os.path.join(c.dir, "all.csv")
         write_trace(path, range(REQUESTS + PACED))
         c.start_origin("--trace", path)
@@ -192,9 +193,7 @@ def test_only_the_same_body_goes_on(make_cluster, origin, case):
     peer = faults.Peer([faults.claim([HOST + "/a"])])
     peer.objects = half
     try:
-        c = make_cluster(1, max_object_size="16M" if stored else "1K",
-                         peer_budget="10s", peer_timeout="10s",
-                         peer_connect_timeout="10s")
+        c = make_cluster(1, max_object_size="16M" if stored else "1K")
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]

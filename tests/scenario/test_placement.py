@@ -13,8 +13,7 @@ def placed(make_cluster, origin):
     """placed(placement, count): nodes that follow each other."""
     def make(placement, count=3, **options):
         c = make_cluster(count, placement=placement, publish_min="10ms",
-                         publish_max="20ms", peer_budget="10s",
-                         peer_timeout="10s", **options)
+                         publish_max="20ms", **options)
         c.origin_url = origin.url
         c.start()
         c.wait_settled()

@@ -121,7 +121,6 @@ def real_and_expected(make_cluster, slices, eviction, placement):
     c = make_cluster(NODES, cache_size=str(CACHE), eviction=eviction,
                      bits_per_object="64", expected_objects="4000",
                      filter_resize=False, publish_share="1", peer_tries="3",
-                     peer_budget="10s", peer_timeout="10s",
                      placement=placement, admission_window="100000", **NEVER)
     for i, node in enumerate(c.nodes):  # candidates go around the ring
         node.peers = node.peers[i:] + node.peers[:i]
