@@ -2,6 +2,7 @@
 """Runs the scenarios with pytest and reports them as TAP, for Automake."""
 
 import os
+import signal
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -64,6 +65,8 @@ class Tap:
 
 
 if __name__ == "__main__":
+    # as an interrupt: the fixtures end what they have started
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # arguments: pytest's, e.g. a file of scenarios, or -k WORD
     sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE,
                           *(sys.argv[1:] or [HERE])],
