@@ -28,10 +28,9 @@ static size_t weight(void *arg, const struct store_entry *entry)
 	return ((const struct disk_entry *)entry)->weight;
 }
 
-static void entry_free(struct disk_entry *e)
+static const struct fields *selecting_of(const struct store_entry *entry)
 {
-	fields_free(&e->selecting);
-	free(e);
+	return disk_entry_selecting((const struct disk_entry *)entry);
 }
 
 /* An entry has left the store. Its files go, but for those of a node that
@@ -45,7 +44,7 @@ static void released(void *arg, struct store_entry *entry)
 		cached_disk(e->memory)->entry = NULL;
 	e->memory = NULL;
 	if (cache->closing)
-		entry_free(e);
+		disk_entry_free(e);
 	else if (e->pending) /* written() comes, and removes it */
 		__atomic_store_n(&e->gone, true, __ATOMIC_RELAXED);
 	else
@@ -85,7 +84,7 @@ struct disk_entry *cache_match_disk(const struct cache *cache,
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
 	for (; e; e = store_next(e)) {
-		if (vary_match(&((struct disk_entry *)e)->selecting, request))
+		if (vary_match(selecting_of(e), request))
 			return (struct disk_entry *)e;
 	}
 	return NULL;
@@ -104,19 +103,6 @@ static struct disk_entry *find_id(const struct cache *cache,
 
 /* Writing */
 
-static struct disk_entry *make_entry(struct cache *cache, struct cached *c)
-{
-	struct disk_entry *e = calloc(1, sizeof(*e));
-
-	if (!e || fields_copy(cached_selecting(c), &e->selecting)) {
-		free(e);
-		return NULL;
-	}
-	e->id = disk_next_id(cache->disk);
-	e->pending = cached_ref(c);
-	return e;
-}
-
 /* Gives the entry to the writer and to the store, or frees it. */
 static bool enter(struct cache *cache, const struct scd_key *key,
 		  struct disk_entry *old, struct disk_entry *e)
@@ -128,7 +114,7 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 	store_stats(cache->ondisk.store, &now);
 	if (e->weight > now.max_weight || !disk_write(cache->disk, e)) {
 		e->pending = NULL;
-		entry_free(e);
+		disk_entry_free(e);
 		cached_unref(&c); /* the caller has one more */
 		cache_remove_from_disk(cache, old);
 		return false;
@@ -145,12 +131,15 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 			 struct disk_entry *old, struct cached *c)
 {
-	struct disk_entry *e = make_entry(cache, c);
+	struct disk_entry *e = disk_entry_new(disk_next_id(cache->disk),
+					      cached_selecting(c));
 
-	if (e)
-		return enter(cache, key, old, e);
-	cache_remove_from_disk(cache, old);
-	return false;
+	if (!e) {
+		cache_remove_from_disk(cache, old);
+		return false;
+	}
+	e->pending = cached_ref(c);
+	return enter(cache, key, old, e);
 }
 
 void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
@@ -382,8 +371,7 @@ static void drop_twin(struct cache *cache, const struct scd_key *key,
 {
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
-	while (e && !same_variant(&((struct disk_entry *)e)->selecting,
-				  cached_selecting(c)))
+	while (e && !same_variant(selecting_of(e), cached_selecting(c)))
 		e = store_next(e);
 	if (e)
 		store_remove(cache->ondisk.store, e);

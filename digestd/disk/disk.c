@@ -127,28 +127,14 @@ static void remove_orphans(struct loading *l, uint64_t below)
 		disk_files_remove(l->disk->files, l->ids[l->at]);
 }
 
-static struct disk_entry *make_entry(uint64_t id, const struct cached *c)
-{
-	struct disk_entry *e = c ? calloc(1, sizeof(*e)) : NULL;
-
-	if (!e)
-		return NULL;
-	e->id = id;
-	if (!fields_copy(cached_selecting(c), &e->selecting))
-		return e;
-	free(e);
-	return NULL;
-}
-
 /* One that cannot be used: its record goes, with the file if there is one. */
 static int lose(struct loading *l, uint64_t id)
 {
-	struct disk_entry *e = calloc(1, sizeof(*e));
+	struct disk_entry *e = disk_entry_new(id, NULL);
 
 	l->disk->counters.lost++;
 	if (!e)
 		return -ENOMEM;
-	e->id = id;
 	disk_remove(l->disk, e);
 	return 0;
 }
@@ -168,7 +154,7 @@ static int load_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
 	l->at += has_file;
 	if (!has_file || disk_record_read(bytes, len, &body, &c))
 		return lose(l, id);
-	e = make_entry(id, c);
+	e = c ? disk_entry_new(id, cached_selecting(c)) : NULL;
 	if (e)
 		l->each(l->arg, e, c, body.len);
 	cached_unref(&c);
@@ -232,8 +218,7 @@ static void forget_removals(struct disk *d)
 		struct disk_entry *e = d->waiting.removals;
 
 		d->waiting.removals = e->next;
-		fields_free(&e->selecting);
-		free(e);
+		disk_entry_free(e);
 	}
 }
 

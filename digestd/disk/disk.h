@@ -20,6 +20,7 @@
 
 #include "digestd/core/fields.h"
 #include "digestd/core/store.h"
+#include "digestd/disk/disk_entry.h"
 #include "digestd/disk/disk_record.h"
 #include "digestd/os/loop.h"
 
@@ -45,21 +46,6 @@ struct disk_counters {
 #define X(name, help) uint64_t name;
 	DISK_COUNTERS(X)
 #undef X
-};
-
-/* An object on disk, or on its way there. */
-struct disk_entry {
-	struct store_entry entry; /* first: the store hands out these */
-	size_t weight;            /* the owner's: what it takes of the disk */
-	uint64_t id;
-	struct fields selecting;  /* see vary_select() */
-	struct cached *pending;   /* what is being written, one user; null:
-				     it is there. The owner's, like `gone` */
-	struct cached *memory;    /* the same in memory; the owner's, no user */
-	bool checked;		  /* since the start */
-	bool gone;		  /* while being written; changed atomically */
-	int error;		  /* of writing */
-	struct disk_entry *next;
 };
 
 /* What is to be read; zero at first. The first part is the caller's to set. */

@@ -229,8 +229,7 @@ static void end_batch(struct disk *d, struct disk_batch *b)
 
 		b->removals = e->next;
 		disk_files_remove(d->files, e->id);
-		fields_free(&e->selecting);
-		free(e);
+		disk_entry_free(e);
 	}
 }
 

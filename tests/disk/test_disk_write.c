@@ -46,8 +46,7 @@ static void on_written(void *arg, struct disk_entry *e)
 	}
 	pthread_mutex_unlock(&w->gate);
 	cached_unref(&e->pending);
-	fields_free(&e->selecting);
-	free(e);
+	disk_entry_free(e);
 }
 
 static void on_read(void *arg, struct disk_read *read)
@@ -58,10 +57,9 @@ static void on_read(void *arg, struct disk_read *read)
 
 static void write_one(struct disk *disk, unsigned n)
 {
-	struct disk_entry *e = calloc(1, sizeof(*e));
+	struct disk_entry *e = disk_entry_new(disk_next_id(disk), NULL);
 
 	assert_non_null(e);
-	e->id = disk_next_id(disk);
 	assert_int_equal(e->id, n);
 	e->pending = disk_response(n, BODY);
 	assert_true(disk_write(disk, e));
