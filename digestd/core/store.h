@@ -77,8 +77,8 @@ void store_touch(struct store *s, struct store_entry *e);
 
 /*
  * Inserts an entry with this key; drops the key's oldest variants beyond the
- * limit, then evicts others until all fit. Returns 0; or -E2BIG when it alone is
- * too heavy: then it is not in the store, nothing was dropped or evicted,
+ * limit, then evicts others until all fit. Returns 0; or -E2BIG when it alone
+ * is too heavy: then it is not in the store, nothing was dropped or evicted,
  * released() is not called. Allocates nothing but larger tables; does without
  * when there is no memory for them, and evicts one entry when it cannot have
  * more.
