@@ -115,6 +115,7 @@ struct request {
 
 	/* where the origin takes over from a peer that breaks off */
 	uint64_t received; /* bytes of the body so far */
+	int64_t received_ms; /* the last of them */
 	uint64_t watched;  /* of them, when the peer was looked at last */
 	uint64_t rejoined; /* of the origin's, what the peer had sent before */
 	uint64_t cut;      /* what that is in all */

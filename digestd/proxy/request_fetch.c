@@ -354,6 +354,7 @@ bool request_take_body(struct request *r, const void *data, size_t len)
 		return true;
 	}
 	r->received += len;
+	r->received_ms = now_ms(r);
 	worker_add(r->source == SOURCE_PEER ?
 			   &r->worker->counters.peer_bytes :
 			   &r->worker->counters.origin_bytes, len);

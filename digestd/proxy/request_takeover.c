@@ -103,12 +103,26 @@ bool request_take_over(struct request *r)
 	return !request_fetch_again(r, &callbacks);
 }
 
+static void look(void *arg);
+
+static void watch_from(struct request *r, int64_t from_ms)
+{
+	r->watched = r->received;
+	loop_timer_set(r->worker->loop, &r->patience,
+		       from_ms + r->settings->peer_budget_ms, look, r);
+}
+
+/* From the last byte on: it may have stood still for some time already. */
 static void look(void *arg)
 {
 	struct request *r = arg;
 
-	if (r->paused || r->received - r->watched >= WATCH_BYTES) {
+	if (r->paused) {
 		request_watch_peer(r);
+		return;
+	}
+	if (r->received - r->watched >= WATCH_BYTES) {
+		watch_from(r, r->received_ms);
 		return;
 	}
 	if (!can_take_over(r))
@@ -120,8 +134,5 @@ static void look(void *arg)
 
 void request_watch_peer(struct request *r)
 {
-	r->watched = r->received;
-	loop_timer_set(r->worker->loop, &r->patience,
-		       loop_now_ms(r->worker->loop) +
-			       r->settings->peer_budget_ms, look, r);
+	watch_from(r, loop_now_ms(r->worker->loop));
 }
