@@ -18,6 +18,8 @@ enum {
 	STATUS_MAX = 1023, /* three digits, in 10 bits */
 };
 
+_Static_assert(HEAD_BYTES <= 72, "each object has one");
+
 /* Bytes of the tail before the text. */
 static size_t extra_bytes(bool for_disk, bool varies)
 {
