@@ -21,6 +21,8 @@ struct fields_block {
 	char text[];
 };
 
+const struct fields fields_none;
+
 void fields_init(struct fields *f)
 {
 	*f = (struct fields){ 0 };

@@ -42,6 +42,9 @@ struct field_cursor {
 	struct field_part rest; /* of the one before */
 };
 
+/* A list of none, for who has none of its own. */
+extern const struct fields fields_none;
+
 /* Makes an empty list. Allocates nothing, cannot fail. */
 void fields_init(struct fields *f);
 

@@ -10,9 +10,6 @@
 
 #include "digestd/core/packed.h"
 
-/* What all have that are for any request. */
-static const struct fields nothing;
-
 enum {
 	HEAD_BYTES = offsetof(struct cached, tail),
 	STATUS_MAX = 1023, /* three digits, in 10 bits */
@@ -143,7 +140,7 @@ const char *cached_uri(const struct cached *c)
 
 const struct fields *cached_selecting(const struct cached *c)
 {
-	return c->varies ? selecting_of(c) : &nothing;
+	return c->varies ? selecting_of(c) : &fields_none;
 }
 
 struct cached_disk *cached_disk(struct cached *c)

@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* What all have that are for any request. */
-static const struct fields nothing;
-
 _Static_assert(sizeof(struct disk_entry) <= 80, "each object on disk has one");
 
 struct disk_entry *disk_entry_new(uint64_t id, const struct fields *selecting)
@@ -32,7 +29,7 @@ struct disk_entry *disk_entry_new(uint64_t id, const struct fields *selecting)
 
 const struct fields *disk_entry_selecting(const struct disk_entry *e)
 {
-	return e->varies ? e->selecting : &nothing;
+	return e->varies ? e->selecting : &fields_none;
 }
 
 void disk_entry_free(struct disk_entry *e)
