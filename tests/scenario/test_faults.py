@@ -146,7 +146,7 @@ def test_a_peer_that_hangs_now_and_then(make_cluster, origin):
     peer = faults.Peer([faults.claim([f"{HOST}/{i}" for i in numbers])])
     peer.objects = one_of_five
     try:
-        c = make_cluster(1)
+        c = make_cluster(1, **scd.IMPATIENT)
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]
