@@ -102,7 +102,7 @@ const struct config_option config_options[] = {
 	  MAX_ARRAY_BYTES, false, "largest array of a peer's digest" },
 	{ "digest_timeout", TIME_MS, AT(digest_timeout_ms), "30s", 100,
 	  HOUR_MS, false, "for a digest to arrive, beyond the wait" },
-	{ "peer_budget", TIME_MS, AT(peer_budget_ms), "150ms", 1, 60000, false,
+	{ "peer_budget", TIME_MS, AT(peer_budget_ms), "140ms", 1, 60000, false,
 	  "time that peers may cost a request before it goes to the origin" },
 	{ "peer_timeout", TIME_MS, AT(peer_timeout_ms), "100ms", 1, 60000,
 	  false, "time for one peer to answer" },
