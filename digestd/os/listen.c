@@ -64,10 +64,19 @@ static int set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+/* For port 0 the kernel would choose among shared ports, too: one that is in
+ * use may come out, even another program's. */
+static bool may_share(const struct addrinfo *ai)
+{
+	return ai->ai_family == AF_INET6 ?
+		((const struct sockaddr_in6 *)ai->ai_addr)->sin6_port :
+		((const struct sockaddr_in *)ai->ai_addr)->sin_port;
+}
+
 static int bind_and_listen(int fd, const struct addrinfo *ai, bool both)
 {
 	if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
-	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
+	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, may_share(ai)))
 		return -errno;
 	if (ai->ai_family == AF_INET6 &&
 	    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !both))
