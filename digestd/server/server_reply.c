@@ -320,12 +320,28 @@ static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
 	return response;
 }
 
+/*
+ * Behind a header without a body whose length is not told, the library sends
+ * the last chunk of none now and then: bytes that a client would take for the
+ * beginning of its next response. So there is no next one.
+ */
+static void end_after(const struct exchange *x, unsigned status,
+		      struct MHD_Response *response)
+{
+	if (response &&
+	    (status == 304 || !strcmp(x->request.method, "HEAD")))
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+					"close");
+}
+
 void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
 			   const struct body_source *source)
 {
 	struct MHD_Response *response = make_stream(x, body_len, source);
 
+	if (body_len < 0)
+		end_after(x, status, response);
 	if (!response && source->release)
 		source->release(source->arg);
 	give(x, status, fields, response);

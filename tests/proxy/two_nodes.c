@@ -127,7 +127,8 @@ static void reply_validated(struct exchange *x, struct fields *f)
 	const char *inm = fields_get(exchange_request(x)->fields,
 				     "if-none-match");
 
-	fields_set(f, "Cache-Control", "max-age=0");
+	/* an origin that fails is not to be hidden by what is stale */
+	fields_set(f, "Cache-Control", "max-age=0, must-revalidate");
 	fields_add(f, "ETag", "\"v1\"");
 	if (inm && !strcmp(inm, "\"v1\""))
 		exchange_reply(x, 304, f, NULL, 0, NULL, NULL);
