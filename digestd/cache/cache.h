@@ -174,5 +174,4 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 			bool (*matches)(void *arg, const struct cached *c),
 			void *arg);
 
-
 #endif

@@ -96,18 +96,25 @@ void cached_set_file(struct cached *c, int fd, uint64_t len)
 	set_body(c, CACHED_BODY_FILE, len);
 }
 
-/* The one that a body belongs to. */
-static const struct cached *holder(const struct cached *c)
+struct cached *cached_shares(const struct cached *c)
 {
-	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : c;
+	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : NULL;
 }
 
 void cached_share_body(struct cached *c, struct cached *of)
 {
-	if (of->body_is == CACHED_BODY_SHARED)
-		of = of->body.shared;
-	c->body.shared = cached_ref(of);
+	struct cached *shared = cached_shares(of);
+
+	c->body.shared = cached_ref(shared ? shared : of);
 	set_body(c, CACHED_BODY_SHARED, of->body_len);
+}
+
+/* The one that a body belongs to. */
+static const struct cached *holder(const struct cached *c)
+{
+	const struct cached *shared = cached_shares(c);
+
+	return shared ? shared : c;
 }
 
 const char *cached_body(const struct cached *c)
@@ -120,11 +127,6 @@ int cached_file(const struct cached *c)
 {
 	c = holder(c);
 	return c->body_is == CACHED_BODY_FILE ? c->body.file : -1;
-}
-
-struct cached *cached_shares(const struct cached *c)
-{
-	return c->body_is == CACHED_BODY_SHARED ? c->body.shared : NULL;
 }
 
 size_t cached_memory(const struct cached *c)

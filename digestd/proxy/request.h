@@ -170,7 +170,8 @@ void request_complete(struct request *r, const struct fetch_done *done);
 /* The reply breaks off, and nobody takes what was received for the whole. */
 void request_break_off(struct request *r);
 
-/* The same to others than the counters of this node's answers. */
+/* Tells the service what a peer is worth, as request_learn() does, without
+ * counting it among the answers of this node. */
 void request_tell(const struct request *r, enum worker_outcome_kind kind,
 		  unsigned rtt_ms);
 

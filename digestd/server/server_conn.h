@@ -156,6 +156,10 @@ void exchange_refuse(struct exchange *x, unsigned status);
 /* Gives up the reply of an exchange, if there is one. */
 void exchange_drop_response(struct exchange *x);
 
+/* Whether a reply with this status to this request has no body, whatever its
+ * header says of one (RFC 9112, 6.3). */
+bool exchange_is_bodiless(const struct exchange *x, unsigned status);
+
 /* A small reply, all of it. */
 struct early_reply {
 	unsigned status;

@@ -12,7 +12,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "digestd/core/httpdate.h"
@@ -46,8 +45,7 @@ static void write_fields(const struct fields *fields, int64_t now_s, FILE *to)
 static char *write_reply(const struct exchange *x,
 			 const struct early_reply *reply, size_t *len)
 {
-	bool bare = reply->status == 204 || reply->status == 304 ||
-		    !strcasecmp(x->request.method, "HEAD");
+	bool bare = exchange_is_bodiless(x, reply->status);
 	char *text = NULL;
 	FILE *to = open_memstream(&text, len);
 

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -320,6 +320,12 @@ static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
 	return response;
 }
 
+bool exchange_is_bodiless(const struct exchange *x, unsigned status)
+{
+	return status == 204 || status == 304 ||
+	       !strcasecmp(x->request.method, "HEAD");
+}
+
 /*
  * Behind a header without a body whose length is not told, the library sends
  * the last chunk of none now and then: bytes that a client would take for the
@@ -328,8 +334,7 @@ static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
 static void end_after(const struct exchange *x, unsigned status,
 		      struct MHD_Response *response)
 {
-	if (response &&
-	    (status == 304 || !strcmp(x->request.method, "HEAD")))
+	if (response && exchange_is_bodiless(x, status))
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
 					"close");
 }
