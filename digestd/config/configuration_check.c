@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codec/uri.h"
 #include "digestd/core/hexdigit.h"
@@ -62,9 +63,24 @@ static void take_key_file(struct config *c, const char *path,
 		fclose(file);
 }
 
+/* Where LoadCredential= of digestd.service puts the key; NULL: nowhere. */
+static char *config_credential_path(void)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	char path[4096];
+
+	if (!folder)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/cluster.key", folder);
+	return access(path, F_OK) ? NULL : strdup(path);
+}
+
 static void check_key(struct config *c, const char *path,
 		      struct config_errors *errors)
 {
+	if (!c->cluster_key && !c->cluster_key_file &&
+	    (c->listen_peer || c->npeers))
+		c->cluster_key_file = config_credential_path();
 	if (c->cluster_key && c->cluster_key_file) {
 		config_report(errors, "%s: cluster_key and cluster_key_file: "
 			      "give one of them\n", path);

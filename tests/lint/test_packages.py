@@ -38,6 +38,7 @@ PROGRAMS = {
     "openssl": "openssl",
     "promtool": "prometheus",
     "shellcheck": "shellcheck",
+    "systemd-analyze": "systemd",
     "clang": "clang",
     "wrk": "wrk",
     "npm": None,  # Debian's, or one that is there already: bootstrap
