@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What the documents say of the tree is so: files that they link to, folders
+that they name, the layers, and the figures of the first page. TAP.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("top_srcdir", ".")
+BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+import rules  # noqa: E402
+from taprun import run  # noqa: E402
+
+DOCUMENTS = ("README.md", "HACKING.md", "SECURITY.md", "NEWS.md",
+             "docs/ADMISSION.md", "docs/CONFORMANCE.md", "docs/DESIGN.md",
+             "docs/FORMAT.md", "docs/PERFORMANCE.md", "docs/PROTOCOL.md",
+             "docs/SIMULATOR.md", "docs/TRACE-FORMAT.md", "docs/TUNING.md")
+# Folders below these are named without them where it is clear.
+ABOVE = ("", "digestd/", "tests/", "docs/", "tests/vectors/")
+
+
+def text_of(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def exists(path):
+    return os.path.exists(os.path.join(SOURCE, path))
+
+
+def links_lead_somewhere():
+    found = 0
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#:]+)\)", text_of(document)):
+            found += 1
+            path = os.path.normpath(os.path.join(os.path.dirname(document),
+                                                 target))
+            assert exists(path), (document, target)
+    assert found > 10
+
+
+def documents_are_distributed():
+    listed = text_of("Makefile.am") + text_of("docs/Makefile.inc")
+    for document in DOCUMENTS:
+        assert document in listed, document
+
+
+def folders_are_there():
+    """`name/` is a folder."""
+    for document in DOCUMENTS:
+        for name in re.findall(r"`([a-z][\w/-]*/)`", text_of(document)):
+            assert any(exists(above + name) for above in ABOVE), (document,
+                                                                  name)
+
+
+def layers(text):
+    """The table of HACKING.md: a folder, and what it may include."""
+    table = text.split("## Layers")[1].split("\n\n")[1]
+    rows = re.findall(r"^\| `([\w/]+)` \| (.*) \|$", table, re.M)
+    return {folder: set(re.findall(r"`([\w/]+)`", others))
+            for folder, others in rows}
+
+
+def layers_are_those_of_lint():
+    wanted = {folder: others - {folder}
+              for folder, others in rules.LAYERS.items()}
+    found = layers(text_of("HACKING.md"))
+    assert found == wanted, [f for f in {*found, *wanted}
+                             if found.get(f) != wanted.get(f)]
+
+
+def layers_are_in_their_order():
+    """A folder includes only what stands above it."""
+    above = set()
+    for folder, others in layers(text_of("HACKING.md")).items():
+        assert others <= above, (folder, others - above)
+        above.add(folder)
+
+
+def digestctl(*args, data=None):
+    program = os.path.join(BUILD, "digestd", "ctl", "digestctl")
+    return subprocess.run([program, *args], check=True, input=data,
+                          stdout=subprocess.PIPE).stdout
+
+
+def digest_of(folder, numbers, generation):
+    path = os.path.join(folder, str(generation))
+    urls = "".join(f"http://www.example.com/{n}\n" for n in numbers)
+    # 32 bits an object, 3 hash functions: the default
+    digestctl("build", "-k", "00" * 16, "-b", "4M", "-H", "3", "-g",
+              str(generation), "-o", path, data=urls.encode())
+    return path
+
+
+def objects_take_two_bytes_and_changes_seven():
+    """As README.md, DESIGN.md and digestd(8) say; 1 % is replaced."""
+    for document, words in (("README.md", "about two bytes an object"),
+                            ("README.md", "about seven bytes for each"),
+                            ("docs/DESIGN.md", "about two bytes an object"),
+                            ("docs/digestd.8", "about two bytes for each")):
+        assert words in text_of(document), (document, words)
+    count = 1 << 17
+    with tempfile.TemporaryDirectory() as folder:
+        old = digest_of(folder, range(count), 1)
+        new = digest_of(folder, range(count // 100, count + count // 100), 2)
+        delta = digestctl("diff", "-F", "smallest", old, new)
+        size = os.path.getsize(old) / count
+        change = len(delta) / (count // 100)
+    assert 1.7 < size < 2.1, size
+    assert 6 < change < 8, change
+
+
+TESTS = (links_lead_somewhere, documents_are_distributed, folders_are_there,
+         layers_are_those_of_lint, layers_are_in_their_order,
+         objects_take_two_bytes_and_changes_seven)
+
+
+if __name__ == "__main__":
+    run(TESTS)
