@@ -552,16 +552,27 @@ static bool put_on_disk(struct cache *cache, const struct scd_key *key,
 	return false;
 }
 
-bool cache_put(struct cache *cache, const struct scd_key *key,
-	       const struct fields *request, struct cached *c)
+static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
+			       const struct fields *request, struct cached *c)
 {
-	bool stored;
-
-	pthread_mutex_lock(&cache->lock);
 	/* on disk first: the key is never gone */
-	stored = cache->disk && put_on_disk(cache, key, request, c);
+	bool stored = cache->disk && put_on_disk(cache, key, request, c);
+
 	if (cached_file(c) < 0)
 		stored |= put_in_memory(cache, key, request, c);
+	return stored;
+}
+
+bool cache_put(struct cache *cache, const struct cache_fill *fill,
+	       struct cached *c)
+{
+	bool stored = false;
+
+	pthread_mutex_lock(&cache->lock);
+	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
+		set_place(c, ADMISSION_NO);
+	else
+		stored = cache_put_in_tiers(cache, fill->key, fill->request, c);
 	cache_leave(cache);
 	return stored;
 }
@@ -576,11 +587,18 @@ static void drop_copies(struct cache *cache, const struct scd_key *key)
 						      (struct cached *)e));
 }
 
-size_t cache_drop(struct cache *cache, const struct scd_key *key)
+size_t cache_drop(struct cache *cache, const struct scd_key *key,
+		  uint64_t *asked)
 {
+	struct purgelog *purges = &cache->purges;
+	bool current;
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
+	current = asked && purgelog_last(purges, key) <= *asked;
+	purgelog_key(purges, key);
+	if (current)
+		*asked = purges->now;
 	if (cache->disk)
 		drop_copies(cache, key);
 	n = store_remove_key(cache->main.store, key);
@@ -599,12 +617,24 @@ bool cache_has_disk(const struct cache *cache)
 
 void cache_purge_begin(struct cache *cache)
 {
-	__atomic_add_fetch(&cache->purges, 1, __ATOMIC_ACQ_REL);
+	pthread_mutex_lock(&cache->lock);
+	purgelog_all(&cache->purges);
+	cache_leave(cache);
 }
 
 uint64_t cache_purges(const struct cache *cache)
 {
-	return __atomic_load_n(&cache->purges, __ATOMIC_ACQUIRE);
+	return cache->purges.now;
+}
+
+uint64_t cache_last_purge(struct cache *cache, const struct scd_key *key)
+{
+	uint64_t last;
+
+	pthread_mutex_lock(&cache->lock);
+	last = purgelog_last(&cache->purges, key);
+	cache_leave(cache);
+	return last;
 }
 
 uint64_t cache_parts(struct cache *cache)

@@ -144,25 +144,43 @@ enum admission_decision cache_admit(struct cache *cache,
 /* Somebody else waits for the response that is under way: another use. */
 void cache_note(struct cache *cache, const struct scd_key *key);
 
+/* What a response is stored for. */
+struct cache_fill {
+	const struct scd_key *key;
+	const struct fields *request; /* one of those that it is for */
+	uint64_t asked; /* cache_purges() before the origin was asked */
+};
+
 /*
  * Stores a response where c->place says (ADMISSION_NO: nowhere), in place of
- * one for the same requests, of which `request` is one; the cache becomes a
- * user of its own.
- * Returns whether it was stored: not if it is larger than all that there is
- * room for, or without memory.
+ * one for the same requests; the cache becomes a user of its own.
+ * Returns whether it was stored: not if the key has been purged since it was
+ * asked for, if it is larger than all that there is room for, or without
+ * memory. No purge comes between that look and the storing.
  */
-bool cache_put(struct cache *cache, const struct scd_key *key,
-	       const struct fields *request, struct cached *c);
-
-/* Removes all that is stored under a key. Returns how many there were. */
-size_t cache_drop(struct cache *cache, const struct scd_key *key);
+bool cache_put(struct cache *cache, const struct cache_fill *fill,
+	       struct cached *c);
 
 /*
- * A purge begins: what was asked for before it must not be stored after it, so
- * who is about to ask notes cache_purges() and stores only if it is the same.
+ * Purges a key: removes all that is stored under it, and what was asked for
+ * before is never stored. But for one response, whose *asked (null: none)
+ * advances with the purge, unless an earlier one has met it already.
+ * Returns how many there were.
  */
+size_t cache_drop(struct cache *cache, const struct scd_key *key,
+		  uint64_t *asked);
+
+/* A purge of many begins, see cache_purge_part(): nothing that was asked for
+ * before it is stored from now on. */
 void cache_purge_begin(struct cache *cache);
+
+/* How many purges there were, of whatever key: to be noted before an origin
+ * or a peer is asked. */
 uint64_t cache_purges(const struct cache *cache);
+
+/* When a key was purged last: what was asked for at a smaller cache_purges()
+ * is from before that, and not to be used for who comes now. */
+uint64_t cache_last_purge(struct cache *cache, const struct scd_key *key);
 
 /* Into how many parts to divide a walk over the store, see store_parts(). */
 uint64_t cache_parts(struct cache *cache);

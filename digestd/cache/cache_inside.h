@@ -11,6 +11,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/core/catalog.h"
+#include "digestd/core/purgelog.h"
 #include "digestd/disk/disk.h"
 
 /* A store, and what hears of it. */
@@ -21,7 +22,7 @@ struct tier {
 };
 
 struct cache {
-	pthread_mutex_t lock; /* guards stores, catalog, leaving */
+	pthread_mutex_t lock; /* guards stores, catalog, purges, leaving */
 	struct tier main;
 	struct tier ram;	     /* of what is on probation */
 	struct tier ondisk;	     /* of struct disk_entry */
@@ -33,7 +34,7 @@ struct cache {
 	struct disk *disk; /* null: there is none */
 	uint8_t hash_secret[16]; /* for the keys of what is on disk */
 	bool closing;
-	uint64_t purges; /* changed atomically */
+	struct purgelog purges;
 };
 
 /* Makes a tier's store. */

@@ -220,8 +220,7 @@ static int purge_target(struct purge *p)
 	target_free(&t);
 	if (err)
 		return err;
-	cache_purge_begin(purger->cache);
-	p->purged = cache_drop(purger->cache, &key);
+	p->purged = cache_drop(purger->cache, &key, NULL);
 	end_store(p);
 	return 0;
 }

@@ -98,7 +98,7 @@ struct request {
 	struct fields in;  /* the request's fields as they came */
 	struct fields out; /* and as they are sent */
 	int64_t asked_s, asked_ms;
-	uint64_t purges;   /* see cache_purge_begin() */
+	uint64_t purges;   /* cache_purges() before that */
 	unsigned rtt_ms;   /* of the peer that is answering */
 	bool validating;   /* the origin is asked about `stale` */
 	unsigned status;

@@ -158,10 +158,12 @@ int request_take_response(struct request *r, unsigned status,
 	return 0;
 }
 
-/* Whether what was fetched may have been purged meanwhile. */
-static bool is_purged(const struct request *r)
+/* Unless it has been purged meanwhile. */
+static bool request_store_put(struct request *r, struct cached *c)
 {
-	return r->purges != cache_purges(r->worker->cache);
+	const struct cache_fill fill = { &r->key, &r->in, r->purges };
+
+	return cache_put(r->worker->cache, &fill, c);
 }
 
 void request_store(struct request *r)
@@ -174,7 +176,7 @@ void request_store(struct request *r)
 	relay_show(r->relay, r->body.data, r->body.len);
 	cached_set_body(c, r->body.data, r->body.len);
 	r->stored = c; /* the body's bytes are its now */
-	if (!is_purged(r) && cache_put(r->worker->cache, &r->key, &r->in, c))
+	if (request_store_put(r, c))
 		worker_add(&r->worker->counters.stored, 1);
 }
 
@@ -254,33 +256,40 @@ struct cached *request_refreshed(struct request *r,
 	return c;
 }
 
+/* What is stored, and what would have taken its place. */
+static void request_store_drop(struct request *r, struct cached *c)
+{
+	c->place = ADMISSION_NO;
+	cache_drop(r->worker->cache, &r->key, NULL);
+}
+
 void request_keep_refreshed(struct request *r, struct cached *c)
 {
 	struct answer answer;
 	struct fields fields;
 
-	if (is_purged(r))
-		return;
 	if (cached_fields(c, &fields)) {
-		/* without memory to look, it must not stay */
-		cache_drop(r->worker->cache, &r->key);
+		request_store_drop(r, c); /* without memory to look */
 		return;
 	}
 	answer_read(&answer, c->status, &fields, request_acts_for_origin(r));
 	if (storable("GET", &r->in, &answer) == STORABLE_YES)
-		cache_put(r->worker->cache, &r->key, &r->in, c);
+		request_store_put(r, c);
 	else
-		cache_drop(r->worker->cache, &r->key);
+		request_store_drop(r, c);
 	fields_free(&fields);
 }
 
+/* The response to this request is newer than what it invalidates. */
 static void drop_uri(struct request *r, const char *uri)
 {
 	struct scd_key key;
+	bool own;
 
 	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
-	if (cache_drop(r->worker->cache, &key))
+	own = key.lo == r->key.lo && key.hi == r->key.hi;
+	if (cache_drop(r->worker->cache, &key, own ? &r->purges : NULL))
 		worker_add(&r->worker->counters.invalidated, 1);
 }
 

@@ -97,8 +97,9 @@ static void put(unsigned n, size_t len)
 	struct cached *c = disk_response(n, len);
 	struct fields request = request_of(n);
 	struct scd_key key = key_of(n);
+	const struct cache_fill fill = { &key, &request, cache_purges(cache) };
 
-	assert_true(cache_put(cache, &key, &request, c));
+	assert_true(cache_put(cache, &fill, c));
 	cached_unref(&c);
 	fields_free(&request);
 }
@@ -233,13 +234,13 @@ static void drops_and_replacements_last(void **state)
 	for (unsigned n = 0; n < 10; n++)
 		put(n, 100);
 	key = key_of(3);
-	assert_int_equal(cache_drop(cache, &key), 1);
+	assert_int_equal(cache_drop(cache, &key, NULL), 1);
 	close_cache();
 	open_cache();
 	assert_false(has(3, 100));
 	put(4, 50);
 	key = key_of(5);
-	assert_int_equal(cache_drop(cache, &key), 1);
+	assert_int_equal(cache_drop(cache, &key, NULL), 1);
 	assert_int_equal(catalog_keys(), 8);
 	close_cache();
 	open_cache();
@@ -390,7 +391,7 @@ static void write_some(void)
 
 	for (unsigned n = 0; n < SOME; n++)
 		put(n, n * 3000);
-	cache_drop(cache, &key);
+	cache_drop(cache, &key, NULL);
 	put(2, 2 * 3000);
 	sync_all();
 }

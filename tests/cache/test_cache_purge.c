@@ -1,0 +1,171 @@
+/*
+ * What was asked for before a purge does not come into the cache after it,
+ * however the two meet: in each order, and by threads (which ThreadSanitizer
+ * watches).
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/cache/cache.h"
+#include "digestd/core/freshness.h"
+#include "tests/unit.h"
+
+enum { FILLERS = 3, PURGES = 60000 };
+
+static const uint8_t secret[16] = "0123456789abcde";
+static struct cache *cache;
+
+static int set_up(void **state)
+{
+	const struct cache_settings settings = {
+		.max_bytes = 1 << 20,
+		.max_variants = 4,
+		.policy = "sieve",
+		.nbits = 1024,
+		.nhash = 3,
+		.bits_per_key = 32,
+		.max_bits = 1 << 20,
+		.hash_secret = secret,
+	};
+
+	(void)state;
+	return cache_new(&settings, &cache);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cache_free(&cache);
+	return 0;
+}
+
+static struct scd_key key_of(const char *uri)
+{
+	struct scd_key key;
+
+	scd_key_make(secret, "GET", uri, strlen(uri), &key);
+	return key;
+}
+
+/* One whose version is its status. */
+static struct cached *response_of(const char *uri, unsigned version)
+{
+	const struct freshness freshness = { .lifetime_s = 60 };
+	const struct cached_head head = { uri, &fields_none, &fields_none,
+					  version, &freshness, false };
+	struct cached *c = cached_new(&head);
+
+	if (!c)
+		abort(); /* in a thread cmocka's assertions cannot be used */
+	cached_set_body(c, NULL, 0);
+	c->place = ADMISSION_DISK;
+	return c;
+}
+
+static bool put_version(const char *uri, unsigned version, uint64_t asked)
+{
+	struct scd_key key = key_of(uri);
+	const struct cache_fill fill = { &key, &fields_none, asked };
+	struct cached *c = response_of(uri, version);
+	bool stored = cache_put(cache, &fill, c);
+
+	cached_unref(&c);
+	return stored;
+}
+
+/* 0: nothing is stored. */
+static unsigned stored_version(const char *uri)
+{
+	struct scd_key key = key_of(uri);
+	enum cachestatus_fwd why;
+	struct cached *c = cache_get(cache, &key, &fields_none, &why);
+	unsigned version = c ? c->status : 0;
+
+	cached_unref(&c);
+	return version;
+}
+
+static void test_each_order(void **state)
+{
+	static const char one[] = "http://h/1", two[] = "http://h/2";
+	struct scd_key key = key_of(one);
+	uint64_t asked = cache_purges(cache), own;
+
+	(void)state;
+	assert_int_equal(cache_drop(cache, &key, NULL), 0);
+	assert_false(put_version(one, 200, asked));
+	assert_int_equal(stored_version(one), 0);
+	assert_true(put_version(two, 200, asked)); /* another key */
+	assert_true(put_version(one, 201, cache_purges(cache)));
+	cache_purge_begin(cache); /* of what a walk will find: of any */
+	asked = cache_purges(cache);
+	assert_false(put_version(one, 202, asked - 1));
+	assert_true(put_version(two, 203, asked));
+	assert_int_equal(stored_version(one), 201); /* the walk's to remove */
+
+	/* what an unsafe method answers is newer than what it drops */
+	own = asked;
+	assert_int_equal(cache_drop(cache, &key, &own), 1);
+	assert_false(put_version(one, 204, asked));
+	assert_true(put_version(one, 204, own));
+	/* but not when somebody else has purged the key before */
+	cache_drop(cache, &key, NULL);
+	cache_drop(cache, &key, &own);
+	assert_false(put_version(one, 205, own));
+}
+
+/* The origin has version n from purge n on. */
+static atomic_uint version;
+static atomic_bool over;
+static const char raced[] = "http://h/raced";
+
+static void *keep_filling(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		uint64_t asked = cache_purges(cache);
+		unsigned fetched = atomic_load(&version);
+
+		put_version(raced, fetched, asked);
+	}
+	return NULL;
+}
+
+static void test_purges_race_with_storing(void **state)
+{
+	struct scd_key key = key_of(raced);
+	pthread_t threads[FILLERS];
+	unsigned wrong = 0;
+
+	(void)state;
+	atomic_store(&version, 1);
+	atomic_store(&over, false);
+	for (int i = 0; i < FILLERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						keep_filling, NULL), 0);
+	for (unsigned n = 0; n < PURGES; n++) {
+		unsigned now = 1 + n % 1000, found;
+
+		atomic_store(&version, now);
+		cache_drop(cache, &key, NULL);
+		found = stored_version(raced);
+		wrong += found && found != now;
+	}
+	atomic_store(&over, true);
+	for (int i = 0; i < FILLERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_each_order, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_purges_race_with_storing,
+						set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
