@@ -5,8 +5,8 @@
  *	with Purge-Prefix: URI		... for the URIs that begin so
  *	with Purge-Tag: a, b		... that has one of these tags
  *
- * What is fetched while a purge comes in answers its clients and is not
- * stored. A purge by prefix or tag walks over the whole store, a slice a turn
+ * A fetch that began before a purge answers who has joined it before, is not
+ * stored, and later requests do not join it. A purge by prefix or tag walks over the whole store, a slice a turn
  * of the loop, so that nobody waits for it; its answer comes at the end.
  */
 #ifndef DIGESTD_PEERS_PURGE_H

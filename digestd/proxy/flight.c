@@ -56,6 +56,17 @@ static void take_off(struct flight **bucket, struct flight *f,
 	*bucket = f;
 }
 
+/* Nobody finds it any more. */
+static void flight_unlink(struct flight *f)
+{
+	if (!f->link)
+		return;
+	*f->link = f->next;
+	if (f->next)
+		f->next->link = f->link;
+	f->link = NULL;
+}
+
 static void board(struct flight *f, struct flight_waiter *w)
 {
 	w->next = f->waiters;
@@ -87,6 +98,10 @@ enum flight_place flights_join(struct flights *flights,
 	assert(!lead->under_way && !(wait && wait->link));
 	pthread_mutex_lock(&flights->lock);
 	other = find(*bucket, key);
+	if (other && other->begun < lead->purged) {
+		flight_unlink(other);
+		other = NULL;
+	}
 	if (other && wait)
 		place = join(other, wait);
 	if (!other) {
@@ -129,9 +144,7 @@ void flights_land(struct flights *flights, struct flight *lead)
 		return;
 	lead->under_way = false;
 	pthread_mutex_lock(&flights->lock);
-	*lead->link = lead->next;
-	if (lead->next)
-		lead->next->link = lead->link;
+	flight_unlink(lead);
 	while (lead->waiters) {
 		struct flight_waiter *w = lead->waiters;
 

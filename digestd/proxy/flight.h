@@ -10,6 +10,7 @@
 #define DIGESTD_PROXY_FLIGHT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "codec/key.h"
 #include "digestd/os/loop.h"
@@ -17,12 +18,15 @@
 struct flights;
 struct relay;
 
-/* A leader's place in the table. All fields are the table's; under its lock,
- * as flights of one bucket write each other's, but for the first. */
+/* A leader's place in the table. Times are those of cache_purges(). Fields from
+ * `key` on are the table's; under its lock, as flights of one bucket write each
+ * other's. */
 struct flight {
-	bool under_way; /* only the leader's thread writes and reads it */
+	bool under_way;  /* only the leader's thread writes and reads it */
+	uint64_t begun;  /* set before joining: before anybody is asked */
+	uint64_t purged; /* and when the key was purged last, by then */
 	struct scd_key key;
-	struct flight *next, **link;
+	struct flight *next, **link; /* link is null: nobody joins any more */
 	struct flight_waiter *waiters;
 	struct relay *relay; /* what is shown; null: nothing yet */
 };
@@ -50,8 +54,9 @@ enum flight_place {
 };
 
 /*
- * Leads, or joins the flight that is under way for the key. A null `wait` joins
- * nothing, and gets FLIGHT_WAITS.
+ * Leads, or joins the flight that is under way for the key; but not one that
+ * began before lead->purged: that goes on for those who have joined it, and
+ * `lead` takes its place. A null `wait` joins nothing, and gets FLIGHT_WAITS.
  */
 enum flight_place flights_join(struct flights *flights,
 			       const struct scd_key *key, struct flight *lead,

@@ -228,6 +228,17 @@ struct request *request_beside(const struct request *r)
 	return beside;
 }
 
+/* Leads the flight for the request's key, or has `wait` join it. */
+static enum flight_place request_join_flight(struct request *r,
+					     struct flight_waiter *wait)
+{
+	struct cache *cache = r->worker->cache;
+
+	r->lead.begun = cache_purges(cache);
+	r->lead.purged = cache_last_purge(cache, &r->key);
+	return flights_join(r->worker->flights, &r->key, &r->lead, wait);
+}
+
 /*
  * Asks the origin about what was served stale, unless somebody does already.
  * Without memory the next request tries again.
@@ -239,8 +250,7 @@ static void renew(const struct request *r, struct cached *stale)
 	if (!renewal)
 		return;
 	renewal->fwd = CACHESTATUS_STALE;
-	if (flights_join(r->worker->flights, &r->key, &renewal->lead,
-			 NULL) == FLIGHT_LEADS) {
+	if (request_join_flight(renewal, NULL) == FLIGHT_LEADS) {
 		renewal->stale = cached_ref(stale);
 		request_renew(renewal);
 	}
@@ -381,7 +391,7 @@ static enum step_result collapse(struct request *r)
 	r->wait.call = (struct loop_call){ .run = flight_landed, .arg = r };
 	/* from the store it may be a 304 */
 	r->wait.for_landing = conditional_present(fields_of(r));
-	switch (flights_join(r->worker->flights, &r->key, &r->lead, &r->wait)) {
+	switch (request_join_flight(r, &r->wait)) {
 	case FLIGHT_LEADS:
 		return STEP_NEXT;
 	case FLIGHT_SHOWN:

@@ -99,6 +99,35 @@ static void test_who_has_left_is_not_called(void **state)
 	assert_int_equal(stays.calls, 1);
 }
 
+/* What began before a purge goes on for those who are in it; who comes after
+ * leads another. */
+static void test_what_began_before_a_purge_is_not_joined(void **state)
+{
+	struct bench *b = *state;
+	struct flight old = { .begun = 4 }, next = { .begun = 6, .purged = 5 };
+	struct flight last = { .begun = 7, .purged = 5 };
+	struct waiter early, late;
+
+	prepare(&early, b);
+	prepare(&late, b);
+	flights_join(b->flights, &key, &old, NULL);
+	last.purged = 4; /* asked while it was still to come */
+	assert_int_equal(flights_join(b->flights, &key, &last, &early.wait),
+			 FLIGHT_WAITS);
+	assert_int_equal(flights_join(b->flights, &key, &next, NULL),
+			 FLIGHT_LEADS);
+	last.purged = 5;
+	assert_int_equal(flights_join(b->flights, &key, &last, &late.wait),
+			 FLIGHT_WAITS);
+	flights_land(b->flights, &old);
+	assert_int_equal(loop_run(b->loop), 0);
+	assert_int_equal(early.calls, 1);
+	assert_int_equal(late.calls, 0);
+	flights_land(b->flights, &next);
+	assert_int_equal(loop_run(b->loop), 0);
+	assert_int_equal(late.calls, 1);
+}
+
 struct pilot {
 	pthread_t thread;
 	struct flights *flights;
@@ -149,6 +178,9 @@ int main(void)
 			test_second_waits_until_the_first_lands, make, end),
 		cmocka_unit_test_setup_teardown(
 			test_who_has_left_is_not_called, make, end),
+		cmocka_unit_test_setup_teardown(
+			test_what_began_before_a_purge_is_not_joined, make,
+			end),
 		cmocka_unit_test_setup_teardown(test_threads_share_a_bucket,
 						make, end),
 	};

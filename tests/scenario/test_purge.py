@@ -3,6 +3,9 @@
 import json
 import signal
 import threading
+import time
+
+import pytest
 
 import servers
 from cluster import request, until
@@ -141,3 +144,51 @@ def test_only_peers_may_purge(make_cluster, origin):
     assert request(a.peer, uri, method="PURGE").status == 407
     assert request(a.peer, "/a", method="PURGE").status == 401
     assert held(a, ["/a"]) == {"/a"}
+
+
+class Versions:
+    """A page of 100 KB that takes a moment; each fetch gets the next one."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, _, connection):
+        self.asked += 1
+        body = bytes([self.asked]) * 100_000
+        connection.sendall(servers.response(
+            200, {"Cache-Control": "max-age=60", "Cache-Tag": "x"},
+            body[:50_000], length=len(body)))
+        time.sleep(0.2)
+        return body[50_000:]
+
+
+def change(node, how):
+    if how == "unsafe":
+        assert node.get("/a", method="POST").status == 200
+    else:
+        purge(node, "/a", **how)
+
+
+@pytest.mark.parametrize("how", [
+    {}, {"Purge_Prefix": f"http://{HOST}/"}, {"Purge_Tag": "x"}, "unsafe"])
+def test_who_comes_after_does_not_join_what_began_before(node, origin, how):
+    page = Versions()
+    origin.pages["/a"] = lambda r, c: servers.response() \
+        if r.method == "POST" else page(r, c)
+    early = [threading.Thread(target=node.get, args=("/a",))
+             for _ in range(2)]
+    for t in early:
+        t.start()
+        until(lambda: page.asked)
+    change(node, how)
+    later = []
+    late = [threading.Thread(target=lambda: later.append(node.get("/a")))
+            for _ in range(3)]
+    for t in late:
+        t.start()
+    for t in early + late:
+        t.join()
+    assert [r.body[:1] for r in later] == [b"\2"] * 3
+    assert page.asked == 2  # those who came later share one fetch
+    assert node.get("/a").body[:1] == b"\2"
+    assert node.get("/a").source == "hit"
