@@ -54,12 +54,13 @@ static bool names_target(const struct request *r, const char *name)
 	return same;
 }
 
-/* The response to a POST may be what a later GET gets, if it says so itself,
- * and for how long (RFC 9110, 9.3.3). */
+/* The response to a GET with a body is for that body. The one to a POST may be
+ * what a later GET gets, if it says so itself, and for how long (RFC 9110,
+ * 9.3.3). */
 static bool answers_get(const struct request *r)
 {
 	if (strcmp(r->method, "POST") != 0)
-		return !strcmp(r->method, "GET");
+		return r->cacheable && !strcmp(r->method, "GET");
 	return r->status == 200 && r->freshness.explicit &&
 	       names_target(r, "Content-Location");
 }

@@ -163,6 +163,28 @@ static void uploads(void **state)
 	       NULL);
 }
 
+/* What answers it depends on a body that later requests do not have. */
+static void a_get_with_a_body_goes_to_the_origin(void **state)
+{
+	static const char request[] =
+		"GET /hit HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		"Content-Length: 4\r\n\r\nabcd";
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		int fd = loopback_dial(port_a());
+
+		say(fd, request);
+		expect(hear(fd), 200, "fwd=method");
+		assert_int_equal(atomic_load(&at.seen), 1 + i + (i > 1));
+		assert_non_null(strstr(at.last, "Content-Length: 4"));
+		if (i == 1)
+			expect(ask(port_a(), "GET", "/hit", ""), 200,
+			       "fwd=uri-miss");
+	}
+	expect(ask(port_a(), "GET", "/hit", ""), 200, "a; hit");
+}
+
 static void the_peer_listener_wants_the_token(void **state)
 {
 	unsigned port = worker_peer_port(at.a.worker);
@@ -244,6 +266,7 @@ int main(void)
 		TEST(concurrent_misses_are_fetched_once),
 		TEST(a_leader_may_leave),
 		TEST(uploads),
+		TEST(a_get_with_a_body_goes_to_the_origin),
 		TEST(the_peer_listener_wants_the_token),
 		TEST(reconfiguring),
 		TEST(stopping_in_the_middle),
