@@ -21,6 +21,12 @@ struct curve {
 	uint32_t *size;		  /* by object, as of now */
 };
 
+/* Some of the capacities, in one pass. */
+struct mrc_range {
+	size_t first, end;
+	uint64_t limit; /* objects that are larger are in no cache */
+};
+
 static void scale(struct curve *c)
 {
 	for (size_t i = 0; i < c->config->n; i++) {
@@ -35,15 +41,16 @@ static void scale(struct curve *c)
 	}
 }
 
-/* The first capacity that is not below a distance; n: none. */
-static size_t first_holding(const struct curve *c, uint64_t distance)
+/* The first capacity of a range that is not below a distance; its end: none. */
+static size_t first_holding(const uint64_t *capacities,
+			    const struct mrc_range *range, uint64_t distance)
 {
-	size_t low = 0, high = c->config->n;
+	size_t low = range->first, high = range->end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c->capacities[middle] < distance)
+		if (capacities[middle] < distance)
 			low = middle + 1;
 		else
 			high = middle;
@@ -51,7 +58,8 @@ static size_t first_holding(const struct curve *c, uint64_t distance)
 	return low;
 }
 
-static void count(struct curve *c, uint64_t distance, uint32_t size)
+static void count(struct curve *c, const struct mrc_range *range,
+		  uint64_t distance, uint32_t size)
 {
 	size_t i;
 
@@ -59,30 +67,32 @@ static void count(struct curve *c, uint64_t distance, uint32_t size)
 	c->bytes += size;
 	if (distance == SIM_STACK_FIRST)
 		return;
-	i = first_holding(c, distance);
-	if (i == c->config->n)
+	i = first_holding(c->capacities, range, distance);
+	if (i == range->end)
 		return;
 	c->hits[i].hits++;
 	c->hits[i].hit_bytes += size;
 }
 
 /* What hits at one capacity hits at all larger ones. */
-static void accumulate(struct curve *c)
+static void accumulate(struct curve *c, const struct mrc_range *range)
 {
-	for (size_t i = 1; i < c->config->n; i++) {
+	for (size_t i = range->first + 1; i < range->end; i++) {
 		c->hits[i].hits += c->hits[i - 1].hits;
 		c->hits[i].hit_bytes += c->hits[i - 1].hit_bytes;
 	}
 }
 
-static void pass(struct curve *c, struct sim_stack *stack)
+static void pass(struct curve *c, const struct mrc_range *range,
+		 struct sim_stack *stack)
 {
 	const struct sim_trace *t = &c->sample.trace;
 	uint64_t change = 0;
 
+	c->requests = c->bytes = 0;
 	for (uint64_t i = 0; i < t->nrequests; i++) {
 		uint32_t object = t->object[i];
-		uint64_t distance;
+		uint64_t distance = SIM_STACK_FIRST;
 
 		for (; change < t->nchanges && t->change[change] == i;
 		     change++) {
@@ -91,14 +101,16 @@ static void pass(struct curve *c, struct sim_stack *stack)
 		}
 		if (c->config->equal_sizes)
 			c->size[object] = 1;
-		distance = sim_stack_use(stack, object, c->size[object]);
+		if (c->size[object] <= range->limit)
+			distance = sim_stack_use(stack, object,
+						 c->size[object]);
 		if (i >= c->sample.warm)
-			count(c, distance, c->size[object]);
+			count(c, range, distance, c->size[object]);
 	}
-	accumulate(c);
+	accumulate(c, range);
 }
 
-static int by_distance(struct curve *c)
+static int by_distance(struct curve *c, const struct mrc_range *range)
 {
 	const struct sim_trace *t = &c->sample.trace;
 	struct sim_stack *stack = NULL;
@@ -111,16 +123,16 @@ static int by_distance(struct curve *c)
 		if (t->size)
 			memcpy(c->size, t->size,
 			       t->nobjects * sizeof(*c->size));
-		pass(c, stack);
+		pass(c, range, stack);
 	}
 	sim_stack_free(&stack);
 	free(c->size);
 	return err;
 }
 
-static int by_simulation(struct curve *c)
+static int by_simulation(struct curve *c, const struct mrc_range *range)
 {
-	size_t n = c->config->n;
+	size_t n = range->end - range->first;
 	struct sim_multi_cache *caches = calloc(n + 1, sizeof(*caches));
 	struct sim_multi_result *results = calloc(n + 1, sizeof(*results));
 	struct sim_multi_config multi = {
@@ -134,18 +146,76 @@ static int by_simulation(struct curve *c)
 	int err = SCD_ENOMEM;
 
 	for (size_t i = 0; caches && i < n; i++) {
-		caches[i].policy = c->config->policy;
-		caches[i].capacity = c->capacities[i];
+		caches[i].policy = c->config->policy ? c->config->policy
+						     : &eviction_lru;
+		caches[i].capacity = c->capacities[range->first + i];
 	}
 	if (caches && results)
 		err = sim_multi_run(&multi, results);
 	for (size_t i = 0; !err && i < n; i++) {
-		c->hits[i] = results[i].hit;
+		c->hits[range->first + i] = results[i].hit;
 		c->requests = results[i].requests;
 		c->bytes = results[i].bytes;
 	}
 	free(caches);
 	free(results);
+	return err;
+}
+
+/* The size of the largest object at any time; whether one becomes smaller. */
+static int mrc_measure_sizes(const struct curve *c, uint64_t *largest,
+			     bool *shrinks)
+{
+	const struct sim_trace *t = &c->sample.trace;
+	size_t bytes = (size_t)t->nobjects * sizeof(uint32_t);
+	uint32_t *size = malloc(bytes + 1);
+
+	*largest = 1;
+	*shrinks = false;
+	if (!size)
+		return SCD_ENOMEM;
+	if (t->nobjects)
+		memcpy(size, t->size, bytes);
+	for (uint32_t o = 0; o < t->nobjects; o++)
+		*largest = size[o] > *largest ? size[o] : *largest;
+	for (uint64_t i = 0; i < t->nchanges; i++) {
+		uint32_t *now = &size[t->object[t->change[i]]];
+
+		*shrinks |= t->change_size[i] < *now;
+		*now = t->change_size[i];
+		*largest = *now > *largest ? *now : *largest;
+	}
+	free(size);
+	return 0;
+}
+
+/*
+ * LRU. Distances say what a cache holds if every object fits in it and none
+ * becomes smaller: otherwise a cache of all requests is simulated. In a sample
+ * objects are left out that do not fit in the cache that is scaled down, at
+ * their own sizes.
+ */
+static int mrc_lru(struct curve *c)
+{
+	const uint64_t *capacities = c->config->capacities;
+	bool sampled = c->sample.rate < 1, shrinks = false;
+	struct mrc_range large = { 0, c->config->n, UINT64_MAX }, small = large;
+	uint64_t largest = 1;
+	int err = 0;
+
+	if (!c->config->equal_sizes)
+		err = mrc_measure_sizes(c, &largest, &shrinks);
+	large.first = first_holding(capacities, &large, largest);
+	if (shrinks && !sampled)
+		large.first = large.end;
+	small.end = large.first;
+	if (!err && small.end && !sampled)
+		err = by_simulation(c, &small);
+	for (size_t i = 0; i < large.first && sampled && !err; i++)
+		err = by_distance(c, &(struct mrc_range){ i, i + 1,
+							  capacities[i] });
+	if (!err && large.first < large.end)
+		err = by_distance(c, &large);
 	return err;
 }
 
@@ -242,9 +312,10 @@ int sim_mrc(const struct sim_mrc_config *config, struct sim_mrc_point *points,
 		err = SCD_ENOMEM;
 	if (!err) {
 		bool lru = !config->policy || config->policy == &eviction_lru;
+		struct mrc_range all = { 0, config->n, UINT64_MAX };
 
 		scale(&c);
-		err = lru ? by_distance(&c) : by_simulation(&c);
+		err = lru ? mrc_lru(&c) : by_simulation(&c, &all);
 	}
 	if (!err)
 		err = draw_points(&c, points);

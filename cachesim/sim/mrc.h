@@ -1,12 +1,14 @@
 /*
- * Hit ratio curves: what caches of many sizes would hit. For LRU from stack
- * distances, in one pass for all sizes; for any other policy by simulating
- * each size. Both of all requests, or of a sample, whose caches are scaled down
- * with it: SHARDS, see sim/sample.h.
+ * Hit ratio curves: what caches of many sizes would hit. Of all requests they
+ * are exact: each point is what a simulation of that cache counts. For LRU from
+ * stack distances, in one pass for all sizes that hold the largest object, if
+ * no object becomes smaller (a cache evicts for it what the distance then
+ * forgives); otherwise, and for any other policy, by simulating each size. A
+ * changed object is a miss at every size.
  *
- * The curve of LRU is exact for sizes that hold every object, but for objects
- * that become smaller: a cache evicts for them what the distance then forgives.
- * A changed object is a miss at every size.
+ * Of a sample the caches are scaled down with it: SHARDS, see sim/sample.h. LRU
+ * takes distances at all sizes there; objects that are larger than the cache
+ * that is asked for, not than the scaled one, are left out.
  *
  * A sample has a little more or less than its share of the requests, most of
  * all by chance of the most popular objects. With `adjust` the difference

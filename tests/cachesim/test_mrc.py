@@ -2,22 +2,35 @@
 """cachesim mrc: its curves are what single simulations say, and samples come
 near."""
 
+import os
+
 from harness import cachesim, folder_of, result, rows, run
 
 FOLDER = folder_of({"t.csv": cachesim("generate", "dec,requests=60000")[1]})
 AT = FOLDER.name
 
+with open(os.path.join(AT, "changing.csv"), "w") as changing:
+    for i in range(20000):
+        key = i * i * 7919 % (37 + i % 211)
+        changing.write("%d,k%d,%d\n" % (i, key, 1 + key * (1 + i // 3000 % 3)))
+
+# generated; sizes that follow from the key; and that change, up and down
+TRACES = ["t.csv", "gen:cdn,requests=20000", "changing.csv"]
+
 
 def exact_curve_is_what_runs_say():
-    got = rows("mrc", "t.csv", "-e", "lru,sieve", "-s", "20%,1%,5%", cwd=AT)
-    assert [r["size"] for r in got] == 2 * ["1%", "5%", "20%"]
-    for r in got:
-        alone = rows("run", "t.csv", "-e", r["eviction"], "-s", r["size"],
-                     cwd=AT)[0]
-        # LRU's distances know of no objects that are larger than a cache
-        near = .02 if r["eviction"] == "lru" and r["size"] == "1%" else 1e-9
-        for name in ("capacity", "hit_ratio", "byte_hit_ratio", "miss_ratio"):
-            assert abs(alone[name] - r[name]) < near, (r, alone[name])
+    """At sizes that hold no more than the smallest objects, too."""
+    sizes = "0.01%,0.03%,0.1%,1%,20%"
+    for trace in TRACES:
+        got = rows("mrc", trace, "-e", "lru,sieve,gdsf", "-s", sizes, cwd=AT)
+        runs = rows("sweep", trace, "-p", "1", "-e", "lru,sieve,gdsf", "-s",
+                    sizes, cwd=AT)
+        alone = {(r["eviction"], r["size"]): r for r in runs}
+        assert len(got) == len(alone) == 15
+        for r in got:
+            same = alone[r["eviction"], r["size"]]
+            for name in ("capacity", "hit_ratio", "byte_hit_ratio"):
+                assert same[name] == r[name], (r, same[name])
 
 
 def curve_rises():

@@ -1,5 +1,5 @@
 /*
- * Curves. Of LRU against the simulation of each size, to the last request;
+ * Curves, against the simulation of each size, to the last request;
  * samples against the whole trace, within errors that are told here; that the
  * adjustment makes them smaller; and what a sample consists of.
  */
@@ -150,18 +150,55 @@ static void test_lru_is_exact(void **state)
 	free(s);
 }
 
-/* Objects that become smaller: not exact, but near. */
-static void test_shrinking(void **state)
+/* Caches that hold few objects, not all of them, or objects that become
+ * smaller: every policy's curve is still what a simulation counts. */
+static void test_small_is_exact(void **state)
 {
 	struct sim_mrc_point points[NSIZES], expected[NSIZES];
 	struct sample *s = sample_new();
 
 	(void)state;
-	for (int i = 0; i < NCHANGES; i++)
-		s->change_size[i] = 1;
+	for (size_t i = 0; i < NSIZES; i++)
+		s->capacities[i] = LARGEST / 100 + (LARGEST / 4 - 2) * i;
+	for (int smaller = 0; smaller < 2; smaller++) {
+		for (int i = 0; i < NCHANGES && smaller; i++)
+			s->change_size[i] = 1;
+		for (size_t p = 0; eviction_policies[p]; p++) {
+			s->config.policy = eviction_policies[p];
+			simulate(s, expected);
+			assert_int_equal(sim_mrc(&s->config, points, NULL), 0);
+			assert_memory_equal(points, expected, sizeof(points));
+		}
+	}
+	assert_true(expected[0].hit_ratio > 0);
+	free(s);
+}
+
+/* Samples of small caches: an object that the cache would not take does not
+ * displace others in the one that is scaled down. */
+static void test_small_samples(void **state)
+{
+	struct sim_mrc_point points[NSIZES], mean[NSIZES] = { { 0, 0 } };
+	struct sim_mrc_point expected[NSIZES];
+	struct sample *s = sample_new();
+
+	(void)state;
+	for (size_t i = 0; i < NSIZES; i++)
+		s->capacities[i] = LARGEST / 4 + LARGEST / 8 * i;
+	for (int i = 0; i < NRANKS; i++)
+		s->size[i] = i % 3 ? 10 : LARGEST;
+	s->trace.nchanges = 0;
 	simulate(s, expected);
-	assert_int_equal(sim_mrc(&s->config, points, NULL), 0);
-	assert_true(difference(points, expected, false) < .001);
+	s->config.adjust = true;
+	s->config.sample.rate = .3;
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		s->config.sample.seed = seed;
+		assert_int_equal(sim_mrc(&s->config, points, NULL), 0);
+		for (size_t i = 0; i < NSIZES; i++)
+			mean[i].hit_ratio += points[i].hit_ratio / 10;
+	}
+	if (difference(mean, expected, false) > .02)
+		fail_msg("%f", difference(mean, expected, false));
 	free(s);
 }
 
@@ -335,7 +372,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lru_is_exact),
-		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_small_is_exact),
+		cmocka_unit_test(test_small_samples),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_adjustment),
 		cmocka_unit_test(test_sample),
