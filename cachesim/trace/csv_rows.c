@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cachesim/trace/cacheable.h"
 #include "cachesim/trace/lines.h"
 #include "cachesim/trace/scan.h"
 #include "cachesim/trace/swar.h"
@@ -155,13 +156,19 @@ static inline const char *take_size(const struct plain *f, const char *at,
 	return n - 1 < 16 ? at + n : NULL;
 }
 
-static inline const char *take_method(const struct plain *f, const char *at)
+/* The class by the method alone; line_class() adds the status. */
+static inline const char *take_method(const struct plain *f, const char *at,
+				      struct trace_row *row)
 {
 	const char *end = field_end(f, at, false);
+	struct trace_text method = { at, (size_t)(end - at) };
 
-	return scan_is_token((struct trace_text){ at, (size_t)(end - at) })
-		       ? end
-		       : NULL;
+	if (method.len == 3 && !memcmp(at, "GET", 3))
+		return end; /* cacheable, as a row begins */
+	if (!scan_is_token(method))
+		return NULL;
+	row->class = (uint8_t)trace_cacheable_class(method, 0);
+	return end;
 }
 
 static inline const char *take_version(const struct plain *f, const char *at,
@@ -185,7 +192,7 @@ static inline const char *take(const struct plain *f, int place,
 	case TRACE_COL_CLIENT:
 		return take_client(f, at, row);
 	case TRACE_COL_METHOD:
-		return take_method(f, at);
+		return take_method(f, at, row);
 	case TRACE_COL_URL:
 		return take_url(f, at, row);
 	case TRACE_COL_STATUS:
@@ -208,6 +215,19 @@ static inline const char *line_end(const char *at)
 	return *at == '\n' ? at + 1 : NULL;
 }
 
+/* The class by the status, too: the same as trace_cacheable_class() of both. */
+static inline void line_class(struct trace_row *row)
+{
+	static const struct trace_text get = { "GET", 3 }, post = { "POST", 4 };
+
+	if (row->status == 0 || row->status == 200)
+		return;
+	if (row->class == TRACE_CACHEABLE)
+		row->class = (uint8_t)trace_cacheable_class(get, row->status);
+	else if (row->class == TRACE_UNSAFE)
+		row->class = (uint8_t)trace_cacheable_class(post, row->status);
+}
+
 /* The begin of the next line; null: this one is not plain. */
 static inline const char *take_line(const struct plain *f, const char *at,
 				    struct trace_row *row)
@@ -219,8 +239,10 @@ static inline const char *take_line(const struct plain *f, const char *at,
 		at = take(f, place, at, row);
 		if (!at)
 			return NULL;
-		if (*at != f->delimiter)
+		if (*at != f->delimiter) {
+			line_class(row);
 			return place < f->last ? NULL : line_end(at);
+		}
 		at++;
 	}
 	return NULL;

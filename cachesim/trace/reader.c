@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/trace/cacheable.h"
 #include "cachesim/trace/format.h"
 #include "cachesim/trace/generator.h"
 #include "cachesim/trace/layout.h"
@@ -32,7 +33,7 @@ struct trace_reader {
 	const struct source *source;
 	const struct trace_options *opt; /* only while opening */
 	char *file;
-	bool strict;
+	bool strict, all_cacheable;
 	void (*complain)(void *arg, const struct trace_complaint *c);
 	void *arg;
 	uint64_t bad;
@@ -188,6 +189,7 @@ int trace_open(struct trace_reader **out, const char *name,
 		return TRACE_ENOMEM;
 	r->opt = opt ? opt : &defaults;
 	r->strict = r->opt->strict;
+	r->all_cacheable = r->opt->all_cacheable;
 	r->complain = r->opt->complain;
 	r->arg = r->opt->arg;
 	r->ended = 1;
@@ -278,6 +280,8 @@ static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
 			.time_ms = q.time_ms,
 			.name = keep_name(r, n, q.name),
 			.status = (uint16_t)q.status,
+			.class = (uint8_t)trace_cacheable_class(q.method,
+								q.status),
 			.has_size = q.has_size,
 		};
 		n++;
@@ -305,6 +309,8 @@ int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
 	/* one that is not plain, and then again many at once */
 	if (n == 0)
 		n = slow_rows(r, rows, fast ? 1 : max);
+	for (int i = 0; i < n && r->all_cacheable; i++)
+		rows[i].class = TRACE_CACHEABLE;
 	return n > 0 ? n : r->ended;
 }
 

@@ -24,6 +24,7 @@ struct trace_options {
 	const char *base;    /* for URLs without a host; null: a default */
 	const char *columns; /* of a CSV, see trace_parser_columns(); or null */
 	uint64_t requests;   /* the trace ends after so many; 0: it does not */
+	bool all_cacheable;  /* the class of every row is TRACE_CACHEABLE */
 	bool strict;	     /* a bad record ends the trace with its reason */
 	bool checksum;	     /* of a compact file (sim/compact.h): verify it */
 	void (*complain)(void *arg, const struct trace_complaint *c); /* or 0 */

@@ -32,6 +32,13 @@ struct trace_request {
 	bool has_size;
 };
 
+/* What a cache may do with a request: see trace/cacheable.h. */
+enum trace_class {
+	TRACE_CACHEABLE = 0, /* its response may be stored */
+	TRACE_UNCACHEABLE,   /* it passes to the origin */
+	TRACE_UNSAFE,	     /* the same, and its object is not valid then */
+};
+
 /*
  * The same in short, for those who read many at a time: what a simulation
  * needs of a request. The name lives until the next rows are read.
@@ -43,6 +50,7 @@ struct trace_row {
 	int64_t time_ms;
 	struct trace_text name; /* of the client */
 	uint16_t status;
+	uint8_t class; /* of enum trace_class */
 	bool has_size;
 };
 

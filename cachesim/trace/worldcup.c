@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cachesim/trace/bytes.h"
+#include "cachesim/trace/cacheable.h"
 #include "cachesim/trace/scan.h"
 
 enum {
@@ -69,6 +70,13 @@ static int worldcup_parse(struct trace_parser *p, struct trace_text record,
 	return 0;
 }
 
+static enum trace_class worldcup_class(unsigned method, unsigned status)
+{
+	struct trace_text name = { methods[method], strlen(methods[method]) };
+
+	return trace_cacheable_class(name, status);
+}
+
 /* Names live in the scratch room: one for each row. */
 static int worldcup_rows(struct trace_parser *p, struct trace_text *rest,
 			 struct trace_row *rows, int max)
@@ -92,6 +100,8 @@ static int worldcup_rows(struct trace_parser *p, struct trace_text *rest,
 			.time_ms = (int64_t)bytes_big(at, 4) * 1000,
 			.has_size = bytes_big(at + 12, 4) != UINT32_MAX,
 			.status = statuses[status],
+			.class = (uint8_t)worldcup_class(
+				(unsigned char)at[16], statuses[status]),
 		};
 		if (rows[n].has_size)
 			rows[n].size = bytes_big(at + 12, 4);

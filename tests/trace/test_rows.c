@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachesim/trace/cacheable.h"
 #include "cachesim/trace/reader.h"
 #include "tests/codec/random.h"
 
@@ -95,6 +96,21 @@ static void write_csv(uint64_t *seed, struct text *to)
 	print(to, line);
 }
 
+static void write_methods(uint64_t *seed, struct text *to)
+{
+	static const char *const methods[] = { "GET", "POST", "HEAD", "PUT",
+					       "get", "OPTIONS", "" };
+	static const char *const codes[] = { "200", "404", "304", "206", "",
+					     "500", "301", "302" };
+	char line[256];
+
+	snprintf(line, sizeof(line), "%s,u%u,%s\n",
+		 methods[random_below(seed, NROWS(methods))],
+		 (unsigned)random_below(seed, 9),
+		 codes[random_below(seed, NROWS(codes))]);
+	print(to, line);
+}
+
 /* Digits of all lengths around the 8 and 16 that are read at once. */
 static void write_numbers(uint64_t *seed, struct text *to)
 {
@@ -166,6 +182,10 @@ static const struct kind kinds[] = {
 	{ "csv, some columns", "csv", "size=5,url=3,has-header=0", "",
 	  write_csv },
 	{ "csv, method", "csv", "-,method,url", "", write_csv },
+	{ "csv, method and status", "csv", NULL, "method,url,status\n",
+	  write_methods },
+	{ "csv, status and method", "csv", "status=3,url=2,method=1", "",
+	  write_methods },
 	{ "csv, versions", "csv", "etag,url,modified", "", write_csv },
 	{ "csv, client as version", "csv", "time,version,url,-,size", "",
 	  write_csv },
@@ -224,6 +244,8 @@ static int read_slowly(struct trace_reader *r, struct trace_row *rows,
 			.time_ms = q.time_ms,
 			.name = { name, q.name.len },
 			.status = (uint16_t)q.status,
+			.class = (uint8_t)trace_cacheable_class(q.method,
+								q.status),
 			.has_size = q.has_size,
 		};
 	}
@@ -241,7 +263,7 @@ static void same_row(const char *label, const struct trace_row *a,
 	if (a->key != b->key || a->client != b->client ||
 	    a->size != b->size || a->version != b->version ||
 	    a->time_ms != b->time_ms ||
-	    a->status != b->status || a->has_size != b->has_size || !name)
+	    a->status != b->status || a->class != b->class || a->has_size != b->has_size || !name)
 		fail_msg("%s: a row differs: key %llx %llx", label,
 			 (unsigned long long)a->key,
 			 (unsigned long long)b->key);
