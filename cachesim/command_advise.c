@@ -134,7 +134,7 @@ static struct scd_goal goal_of(const struct advice *a)
 {
 	const struct sim_counters *c = &a->results[ASKING].sum;
 	double n = (double)a->s->peers;
-	double misses = (double)(c->requests - c->local_hits);
+	double misses = (double)(c->requests - c->uncacheable - c->local_hits);
 
 	return (struct scd_goal){
 		.expected = a->objects,

@@ -20,6 +20,7 @@ const struct tool_option *const command_info_options[] = {
 /* clang-format off */
 static const struct report_column columns[] = {
 	{ "requests",            REPORT_COUNT,   false },
+	{ "uncacheable",         REPORT_COUNT,   false },
 	{ "objects",             REPORT_COUNT,   false },
 	{ "clients",             REPORT_COUNT,   false },
 	{ "modifications",       REPORT_COUNT,   false },
@@ -40,6 +41,7 @@ static void fill(struct report *r, const struct sim_info *i)
 {
 	report_row(r);
 	report_count(r, "requests", i->requests);
+	report_count(r, "uncacheable", i->uncacheable);
 	report_count(r, "objects", i->objects);
 	report_count(r, "clients", i->clients);
 	report_count(r, "modifications", i->changes);

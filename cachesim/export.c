@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cachesim/sim/compact.h"
+#include "cachesim/trace/cacheable.h"
 #include "cachesim/workload.h"
 #include "digestd/tool/command.h"
 #include "digestd/tool/progress.h"
@@ -93,10 +94,28 @@ static void keys_request(FILE *to, const struct trace_request *req)
 struct text_form {
 	void (*head)(FILE *to);
 	void (*request)(FILE *to, const struct trace_request *req);
+	bool has_class; /* it keeps method and status */
 };
 
-static const struct text_form text_csv = { csv_head, csv_request };
-static const struct text_form text_keys = { no_head, keys_request };
+static const struct text_form text_csv = { csv_head, csv_request, true };
+static const struct text_form text_keys = { no_head, keys_request, false };
+
+/* What the format cannot mark as uncacheable is left out. */
+static bool export_keeps(const struct trace_request *req,
+			 const struct settings *s, const struct text_form *form)
+{
+	return form->has_class || s->all_cacheable ||
+	       trace_cacheable_class(req->method, req->status) ==
+		       TRACE_CACHEABLE;
+}
+
+static void export_left_out(const struct settings *s, uint64_t n)
+{
+	if (n && !s->quiet)
+		fprintf(stderr,
+			"%s: %s: %" PRIu64 " uncacheable requests left out\n",
+			program_invocation_short_name, s->trace, n);
+}
 
 /* Copies all requests, or as many as are wanted; their end, or an error. */
 static int copy(struct trace_reader *from, FILE *to, const struct settings *s,
@@ -104,7 +123,7 @@ static int copy(struct trace_reader *from, FILE *to, const struct settings *s,
 {
 	struct trace_request req;
 	struct progress p;
-	uint64_t n = 0;
+	uint64_t n = 0, left_out = 0;
 	int got = 0;
 
 	progress_start(&p, s->quiet ? PROGRESS_NEVER : PROGRESS_TERMINAL,
@@ -113,11 +132,15 @@ static int copy(struct trace_reader *from, FILE *to, const struct settings *s,
 	form->head(to);
 	while ((!s->num_req || n < s->num_req) &&
 	       (got = trace_next(from, &req)) > 0) {
-		form->request(to, &req);
+		if (export_keeps(&req, s, form))
+			form->request(to, &req);
+		else
+			left_out++;
 		if (!(++n & 0xfff))
 			progress_tell(&p, n, n);
 	}
 	progress_clear(&p);
+	export_left_out(s, left_out);
 	return got < 0 ? got : 0;
 }
 
@@ -231,6 +254,8 @@ static int write_oracle(struct settings *s)
 	if (code)
 		return code;
 	code = write_oracle_of(&t, s);
+	if (!code)
+		export_left_out(s, t.npasses);
 	sim_trace_free(&t);
 	return code;
 }

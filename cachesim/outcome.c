@@ -54,6 +54,12 @@ static double byte_miss_ratio(const struct sim_counters *c)
 	return ratio(c->origin_bytes, c->bytes);
 }
 
+static double uncacheable(const struct sim_counters *c)
+{
+	return c->uncacheable ? ratio(c->uncacheable, c->requests)
+			      : (double)NAN;
+}
+
 static double false_hits(const struct sim_counters *c)
 {
 	return ratio(c->false_hits, c->requests);
@@ -142,6 +148,7 @@ static const struct ratio_column {
 	{ "remote_byte_hit_ratio", REPORT_SHARE,   COOPERATING_IN_FILES,
 	  remote_byte_hit_ratio },
 	{ "byte_miss_ratio",       REPORT_SHARE,   ALL_IN_FILES, byte_miss_ratio },
+	{ "uncacheable_ratio",     REPORT_SHARE,   ALL, uncacheable },
 	{ "false_hit_ratio",       REPORT_SHARE,   COOPERATING, false_hits },
 	{ "false_miss_ratio",      REPORT_SHARE,   COOPERATING, false_misses },
 	{ "remote_stale_ratio",    REPORT_SHARE,   COOPERATING, remote_stale },

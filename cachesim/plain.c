@@ -43,27 +43,42 @@ static void tell(void *arg, uint64_t requests)
 	progress_tell(&c->progress, done, done);
 }
 
+/* The uncacheable requests pass to the origin. */
+static void plain_add_passes(struct sim_counters *n, const struct sim_trace *t)
+{
+	for (uint64_t i = 0; i < t->npasses; i++)
+		n->uncacheable_bytes += t->pass_size[i];
+	n->uncacheable = t->npasses;
+	n->requests += n->uncacheable;
+	n->bytes += n->uncacheable_bytes;
+	n->origin += n->uncacheable;
+	n->origin_bytes += n->uncacheable_bytes;
+}
+
 /* As a cluster of one counts. */
 static void convert(const struct sim_multi_result *r,
-		    const struct sim_config *c, uint64_t capacity,
+		    const struct sim_trace *t, const struct plan_row *row,
 		    struct sim_result *out)
 {
+	const struct sim_config *c = &row->config;
 	struct sim_counters *n = &out->sum;
 
-	*out = (struct sim_result){ .nproxies = 1, .capacity = capacity };
+	*out = (struct sim_result){ .nproxies = 1,
+				    .capacity = sim_config_capacity(c, t) };
 	n->requests = r->requests;
 	n->bytes = r->bytes;
 	n->local_hits = r->hit.hits;
 	n->local_bytes = r->hit.hit_bytes;
 	n->origin = r->requests - r->hit.hits;
 	n->origin_bytes = r->bytes - r->hit.hit_bytes;
-	n->latency_us = n->local_hits * c->latency.local +
-			n->origin * (c->latency.local + c->latency.origin);
 	n->writes = r->stats.puts;
 	n->write_bytes = r->stats.put_bytes;
 	n->evicted = r->stats.evicted;
 	n->evicted_bytes = r->stats.evicted_bytes;
 	n->refused = n->origin - n->writes;
+	plain_add_passes(n, t);
+	n->latency_us = n->local_hits * c->latency.local +
+			n->origin * (c->latency.local + c->latency.origin);
 	n->held = r->stats.objects;
 	n->held_bytes = r->stats.bytes;
 	out->proxy[0] = *n;
@@ -107,7 +122,7 @@ static int run(const struct job *j, const size_t *rows, struct course *course)
 	}
 	error = sim_multi_run(&config, results);
 	for (size_t i = 0; !error && i < course->rows; i++)
-		convert(&results[i], &row[rows[i]].config, caches[i].capacity,
+		convert(&results[i], j->trace, &row[rows[i]],
 			&j->out[rows[i]]);
 	course->before += course->rows * j->trace->nrequests;
 	return error;

@@ -48,6 +48,9 @@ const struct tool_option settings_trace[] = {
 	  .value = "N", .help = "the first N requests only" },
 	{ .name = "ignore-obj-size", .kind = OPTION_FLAG, AT(ignore_obj_size),
 	  .help = "count objects instead of bytes" },
+	{ .name = "all-cacheable", .kind = OPTION_FLAG, AT(all_cacheable),
+	  .help = "take every request for cacheable, whatever its\n"
+		  "method and status; as libCacheSim does" },
 	{ .name = "strict", .kind = OPTION_FLAG, AT(strict),
 	  .help = "end with the first bad record" },
 	{ 0 },

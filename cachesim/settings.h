@@ -37,6 +37,7 @@ struct settings {
 	uint64_t num_req;     /* 0: all */
 	bool strict;
 	bool ignore_obj_size; /* all are 1 */
+	bool all_cacheable;   /* whatever their methods and statuses */
 
 	/* what comes out */
 	bool json, csv, quiet;

@@ -38,6 +38,7 @@ struct trace_options workload_options(const struct settings *s,
 				       .base = s->base,
 				       .columns = s->columns,
 				       .requests = s->num_req,
+				       .all_cacheable = s->all_cacheable,
 				       .strict = s->strict,
 				       .complain = complain,
 				       .arg = state };
@@ -93,8 +94,11 @@ static void cut(struct sim_trace *t, uint64_t n)
 {
 	uint32_t objects = 0, clients = 0;
 
-	if (!n || n >= t->nrequests)
+	if (!n || n >= t->nrequests + t->npasses)
 		return;
+	while (t->npasses && t->pass[t->npasses - 1] + t->npasses - 1 >= n)
+		t->npasses--;
+	n -= t->npasses;
 	t->totals.bytes = t->totals.unique_bytes = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		if (t->object[i] >= objects)
@@ -102,6 +106,10 @@ static void cut(struct sim_trace *t, uint64_t n)
 		if (t->client && t->client[i] >= clients)
 			clients = t->client[i] + 1;
 		t->totals.bytes += t->size[t->object[i]];
+	}
+	for (uint64_t i = 0; t->pass_client && i < t->npasses; i++) {
+		if (t->pass_client[i] >= clients)
+			clients = t->pass_client[i] + 1;
 	}
 	for (uint32_t o = 0; o < objects; o++)
 		t->totals.unique_bytes += t->size[o];
@@ -112,13 +120,33 @@ static void cut(struct sim_trace *t, uint64_t n)
 	t->nclients = clients;
 }
 
+/* Whether there is what the settings ask for; an exit code. */
+static int workload_check(const struct sim_trace *t, const struct settings *s)
+{
+	const char *why = NULL;
+
+	if (t->npasses && s->all_cacheable)
+		why = "--all-cacheable: the file has no objects of its "
+		      "uncacheable requests; convert the log again with it";
+	else if (!t->nrequests && t->npasses)
+		why = "no requests that a cache may store "
+		      "(see --all-cacheable)";
+	else if (!t->nrequests)
+		why = "no requests";
+	if (!why)
+		return TOOL_OK;
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name,
+		s->trace, why);
+	return TOOL_NO;
+}
+
 int workload_load(struct sim_trace *out, struct settings *s)
 {
 	struct workload_complaints state;
 	struct trace_options opt = workload_options(s, &state);
 	struct progress progress;
 	struct sim_tell told = { .loaded = tell, .arg = &progress };
-	int error;
+	int error, code;
 
 	if (!s->trace)
 		s->trace = workload_usual;
@@ -131,12 +159,10 @@ int workload_load(struct sim_trace *out, struct settings *s)
 		return workload_failed(s, error);
 	workload_left_out(s->trace, out->totals.bad, &state);
 	cut(out, s->num_req);
-	if (out->nrequests)
-		return TOOL_OK;
-	fprintf(stderr, "%s: %s: no requests\n", program_invocation_short_name,
-		s->trace);
-	sim_trace_free(out);
-	return TOOL_NO;
+	code = workload_check(out, s);
+	if (code)
+		sim_trace_free(out);
+	return code;
 }
 
 int workload_modify(struct sim_trace *t, const struct settings *s)

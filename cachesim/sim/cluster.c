@@ -514,6 +514,27 @@ static void count_duplicates(const struct sim_cluster *s,
 	}
 }
 
+/* The uncacheable requests, which no cache has any part in. */
+static void count_passes(const struct sim_cluster *s, struct sim_result *out)
+{
+	const struct sim_trace *t = s->trace;
+	uint64_t i = sim_trace_first_pass(t, s->warm);
+
+	for (; i < t->npasses && t->pass[i] <= s->at; i++) {
+		bool known = s->home && t->pass_client;
+		unsigned proxy = known ? s->home[t->pass_client[i]]
+				       : (unsigned)(i % out->nproxies);
+		struct sim_counters *c = &out->proxy[proxy];
+
+		c->requests++;
+		c->origin++;
+		c->uncacheable++;
+		c->bytes += t->pass_size[i];
+		c->origin_bytes += t->pass_size[i];
+		c->uncacheable_bytes += t->pass_size[i];
+	}
+}
+
 /* What follows from other counters, and is not counted with each request. */
 static void derive(const struct sim_cluster *s, struct sim_counters *c)
 {
@@ -555,6 +576,7 @@ int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 	} else {
 		count_duplicates(s, out);
 	}
+	count_passes(s, out);
 	for (unsigned i = 0; i < out->nproxies; i++) {
 		derive(s, &out->proxy[i]);
 		sim_counters_add(&out->sum, &out->proxy[i]);

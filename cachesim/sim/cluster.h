@@ -145,6 +145,7 @@ struct sim_counters {
 	uint64_t local_hits, local_bytes;
 	uint64_t remote_hits, remote_bytes;
 	uint64_t origin, origin_bytes;
+	uint64_t uncacheable, uncacheable_bytes; /* of these */
 	uint64_t local_stale;	/* misses that had an old version */
 	uint64_t remote_stale;	/* got old versions from peers only */
 	uint64_t false_hits;	/* asked peers, none had it */

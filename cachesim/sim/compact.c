@@ -17,7 +17,7 @@
 enum {
 	VERSION = 1,
 	ALIGN = 64, /* every column begins at a multiple */
-	COLUMNS = 9,
+	COLUMNS = 12,
 	HAS_TIME = 1,
 	HAS_CLIENT = 2,
 	HAS_ADDRESS = 4,
@@ -34,7 +34,8 @@ struct header {
 	uint64_t bytes, unique_bytes, bad;
 	int64_t first_ms;
 	uint64_t body_checksum; /* of all behind the header */
-	uint64_t zero[5];
+	uint64_t npasses;
+	uint64_t zero[4];
 	uint64_t checksum; /* of the header before this field */
 };
 
@@ -67,6 +68,9 @@ static uint64_t lay_out(const struct header *h, struct place place[COLUMNS])
 		h->has & HAS_ADDRESS ? 16 * (uint64_t)h->nclients : 0,
 		8 * h->nchanges,
 		4 * h->nchanges,
+		8 * h->npasses,
+		4 * h->npasses,
+		h->has & HAS_CLIENT ? 4 * h->npasses : 0,
 	};
 	uint64_t at = sizeof(*h);
 
@@ -89,6 +93,9 @@ static void columns_of(const struct sim_trace *t, const void *out[COLUMNS])
 	out[6] = t->address;
 	out[7] = t->change;
 	out[8] = t->change_size;
+	out[9] = t->pass;
+	out[10] = t->pass_size;
+	out[11] = t->pass_client;
 }
 
 static uint64_t header_checksum(const struct header *h)
@@ -111,6 +118,7 @@ static void fill_header(const struct sim_trace *t, struct header *h)
 		.unique_bytes = t->totals.unique_bytes,
 		.bad = t->totals.bad,
 		.first_ms = t->totals.first_ms,
+		.npasses = t->npasses,
 	};
 	memcpy(h->magic, magic, sizeof(magic));
 }
@@ -235,6 +243,14 @@ bool sim_compact_is(const char *path)
 	return is;
 }
 
+static bool not_falling(const uint64_t *column, uint64_t n, uint64_t most)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (column[i] > most || (i && column[i] < column[i - 1]))
+			return false;
+	return true;
+}
+
 /* Every number in a column is below the limit. */
 static bool all_below(const uint32_t *column, uint64_t n, uint32_t limit)
 {
@@ -267,7 +283,8 @@ static int check_header(const struct header *h)
 	if (memcmp(h->magic, magic, sizeof(magic)) || h->version != VERSION)
 		return TRACE_EUNKNOWN;
 	if (h->checksum != header_checksum(h) || h->nrequests > requests_max ||
-	    h->nobjects > h->nrequests || h->nclients > h->nrequests ||
+	    h->npasses > requests_max || h->nobjects > h->nrequests ||
+	    h->nclients > h->nrequests + h->npasses ||
 	    h->nchanges > h->nrequests ||
 	    h->has > (HAS_TIME | HAS_CLIENT | HAS_ADDRESS) ||
 	    (h->nclients && !(h->has & HAS_CLIENT)) ||
@@ -293,6 +310,7 @@ static void point(struct sim_trace *t, const struct header *h,
 
 	t->nrequests = h->nrequests;
 	t->nchanges = h->nchanges;
+	t->npasses = h->npasses;
 	t->nobjects = h->nobjects;
 	t->nclients = h->nclients;
 	t->totals = (struct sim_totals){ h->bytes, h->unique_bytes, h->bad,
@@ -306,6 +324,9 @@ static void point(struct sim_trace *t, const struct header *h,
 	t->address = column_at(t, place[6], h->has & HAS_ADDRESS);
 	t->change = column_at(t, place[7], true);
 	t->change_size = column_at(t, place[8], true);
+	t->pass = column_at(t, place[9], true);
+	t->pass_size = column_at(t, place[10], true);
+	t->pass_client = column_at(t, place[11], client);
 }
 
 static int check_body(const struct sim_trace *t, const struct header *h,
@@ -317,7 +338,9 @@ static int check_body(const struct sim_trace *t, const struct header *h,
 	    !all_below(t->client, t->nrequests, t->nclients) ||
 	    !none_zero(t->size, t->nobjects) ||
 	    !none_zero(t->change_size, t->nchanges) ||
-	    !rising(t->change, t->nchanges, t->nrequests))
+	    !rising(t->change, t->nchanges, t->nrequests) ||
+	    !not_falling(t->pass, t->npasses, t->nrequests) ||
+	    !all_below(t->pass_client, t->npasses, t->nclients))
 		return TRACE_ECOMPACT;
 	if (checksum && XXH3_64bits(body, t->map_bytes - sizeof(*h)) !=
 				h->body_checksum)

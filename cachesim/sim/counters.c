@@ -19,6 +19,8 @@ const struct sim_counter_row sim_counter_rows[] = {
 	SUM(remote_bytes, "bytes of these"),
 	SUM(origin, "served by the origin"),
 	SUM(origin_bytes, "bytes of these"),
+	SUM(uncacheable, "of these, of method or status that is not stored"),
+	SUM(uncacheable_bytes, "bytes of these"),
 	SUM(local_stale, "misses of which the proxy had an old version"),
 	SUM(remote_stale, "misses for which peers had old versions only"),
 	SUM(false_hits, "misses for which peers were asked that had nothing"),

@@ -132,6 +132,11 @@ int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
 	return err;
 }
 
+struct dense_slot *dense_find(const struct dense *d, uint64_t hash)
+{
+	return find(d, hash);
+}
+
 void dense_free(struct dense *d)
 {
 	free(d->hash);

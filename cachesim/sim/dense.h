@@ -55,6 +55,9 @@ int dense_slots(struct dense *d, const uint64_t *hash, size_t n,
 int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
 		  uint32_t *out);
 
+/* The slot of a hash; with `after` 0, if it has no number. */
+struct dense_slot *dense_find(const struct dense *d, uint64_t hash);
+
 void dense_free(struct dense *d);
 
 #endif

@@ -15,8 +15,9 @@ static uint64_t add(uint64_t sum, const void *column, uint64_t n, size_t size)
 uint64_t sim_fingerprint(const struct sim_trace *t)
 {
 	const uint64_t counts[] = { t->nrequests, t->nchanges, t->nobjects,
-				    t->nclients };
-	uint64_t sum = add(0, counts, 4, sizeof(counts[0]));
+				    t->nclients, t->npasses };
+	uint64_t sum = add(0, counts, sizeof(counts) / sizeof(counts[0]),
+			   sizeof(counts[0]));
 
 	sum = add(sum, t->object, t->nrequests, sizeof(t->object[0]));
 	sum = add(sum, t->time, t->nrequests, sizeof(t->time[0]));
@@ -26,5 +27,8 @@ uint64_t sim_fingerprint(const struct sim_trace *t)
 	sum = add(sum, t->client_hash, t->nclients, sizeof(t->client_hash[0]));
 	sum = add(sum, t->address, t->nclients, sizeof(t->address[0]));
 	sum = add(sum, t->change, t->nchanges, sizeof(t->change[0]));
-	return add(sum, t->change_size, t->nchanges, sizeof(t->change_size[0]));
+	sum = add(sum, t->change_size, t->nchanges, sizeof(t->change_size[0]));
+	sum = add(sum, t->pass, t->npasses, sizeof(t->pass[0]));
+	sum = add(sum, t->pass_size, t->npasses, sizeof(t->pass_size[0]));
+	return add(sum, t->pass_client, t->npasses, sizeof(t->pass_client[0]));
 }

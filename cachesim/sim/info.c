@@ -41,24 +41,28 @@ static uint32_t latest(const struct sim_trace *t)
 
 int sim_trace_info(const struct sim_trace *t, struct sim_info *out)
 {
-	uint64_t n = t->nrequests, hits = n - t->nobjects;
+	uint64_t n = t->nrequests + t->npasses, passed = 0;
+	uint64_t hits = t->nrequests - t->nobjects;
 
+	for (uint64_t i = 0; i < t->npasses; i++)
+		passed += t->pass_size[i];
 	*out = (struct sim_info){
 		.requests = n,
+		.uncacheable = t->npasses,
 		.objects = t->nobjects,
 		.clients = t->nclients,
 		.changes = t->nchanges,
 		.bad = t->totals.bad,
-		.bytes = t->totals.bytes,
+		.bytes = t->totals.bytes + passed,
 		.infinite = t->totals.unique_bytes,
 		.first_ms = t->totals.first_ms,
 		.seconds = latest(t),
 		.hit_ratio = share(hits, n),
 		.fresh_hit_ratio = share(hits - t->nchanges, n),
 	};
-	if (out->bytes > out->infinite)
-		out->byte_hit_ratio =
-			share(out->bytes - out->infinite, out->bytes);
+	if (t->totals.bytes > out->infinite)
+		out->byte_hit_ratio = share(t->totals.bytes - out->infinite,
+					    out->bytes);
 	if (!count_one_hit(t, &out->one_hit))
 		return TRACE_ENOMEM;
 	out->one_hit_objects = share(out->one_hit, t->nobjects);

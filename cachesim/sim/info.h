@@ -11,6 +11,7 @@
 
 struct sim_info {
 	uint64_t requests, objects, clients;
+	uint64_t uncacheable; /* of the requests: they pass to the origin */
 	uint64_t changes;   /* modifications of objects */
 	uint64_t bad;       /* records that are no request */
 	uint64_t one_hit;   /* objects that are requested exactly once */
@@ -20,8 +21,8 @@ struct sim_info {
 	uint32_t seconds;   /* from the first request to the latest */
 	double one_hit_objects;  /* share of the objects... */
 	double one_hit_requests; /* ...and of the requests that they are */
-	double hit_ratio;        /* 1 - objects / requests */
-	double byte_hit_ratio;   /* 1 - infinite / bytes, not below 0 */
+	double hit_ratio;        /* cacheable ones but the objects' first */
+	double byte_hit_ratio;   /* the same by bytes, not below 0 */
 	double fresh_hit_ratio;  /* when each modification is a miss, too */
 };
 

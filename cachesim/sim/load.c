@@ -19,11 +19,24 @@ enum {
 	TELL_BATCHES = 1024,
 };
 
+/* The tag of an object that an unsafe request invalidated; no size is that. */
+static const uint32_t TAG_INVALID = UINT32_MAX;
+
 /* What is known of an object while more requests may change it. */
 struct seen {
 	uint32_t first, current, largest; /* sizes; 0: not told yet */
-	uint32_t version : 31;
+	uint32_t version : 30;
+	uint32_t invalid : 1; /* an unsafe request came after the last one */
 	uint32_t whole : 1; /* the sizes are those of whole responses */
+};
+
+/* The uncacheable requests of a batch. */
+struct passing {
+	struct trace_row row[ROWS];
+	uint64_t hash[ROWS];   /* of the rows' objects */
+	uint32_t before[ROWS]; /* cacheable rows of the batch */
+	uint32_t client[ROWS];
+	size_t n;
 };
 
 struct loading {
@@ -42,6 +55,11 @@ struct loading {
 	uint64_t hash[ROWS];	       /* of the rows' objects */
 	struct dense_slot *slot[ROWS]; /* of these */
 	struct trace_row row[ROWS];
+	bool some_pass; /* of the batch that was read */
+	struct passing passing;
+	uint64_t pass_room, pass_size_room, pass_client_room;
+	uint64_t *pass;
+	uint32_t *pass_size, *pass_client;
 };
 
 /* Makes room for `want` elements. False: no memory. */
@@ -95,10 +113,10 @@ static int number_objects(struct loading *l, size_t n)
 	return 0;
 }
 
-static bool some_have_clients(const struct loading *l, size_t n)
+static bool some_have_clients(const struct trace_row *row, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (l->row[i].client)
+		if (row[i].client)
 			return true;
 	return false;
 }
@@ -144,21 +162,21 @@ static int start_clients(struct loading *l)
 	l->client = calloc(l->room, sizeof(*l->client));
 	if (!l->client)
 		return TRACE_ENOMEM;
-	if (l->to->nrequests)
+	if (l->to->nrequests + l->to->npasses)
 		err = dense_numbers(&l->clients, &nobody, 1, &number);
 	return err ? err : grow_addresses(l, 0);
 }
 
-static int number_clients(struct loading *l, size_t n)
+static int number_clients(struct loading *l, const struct trace_row *row,
+			  size_t n, uint32_t *client)
 {
 	static const struct sim_address none;
-	uint32_t *client = l->client + l->to->nrequests;
 	uint32_t known = l->clients.n;
 	uint64_t hash[ROWS];
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		hash[i] = scd__mix64(l->row[i].client);
+		hash[i] = scd__mix64(row[i].client);
 	err = dense_numbers(&l->clients, hash, n, client);
 	if (!err)
 		err = grow_addresses(l, known);
@@ -166,7 +184,7 @@ static int number_clients(struct loading *l, size_t n)
 	for (size_t i = 0; !err && known < l->clients.n; i++) {
 		if (client[i] != known)
 			continue;
-		l->address[known] = address_of(l->row[i].name);
+		l->address[known] = address_of(row[i].name);
 		l->has_address |=
 			memcmp(&l->address[known++], &none, sizeof(none)) != 0;
 	}
@@ -175,13 +193,18 @@ static int number_clients(struct loading *l, size_t n)
 
 static int take_clients(struct loading *l, size_t n)
 {
+	struct passing *p = &l->passing;
 	int err = 0;
 
-	if (!l->client && !some_have_clients(l, n))
+	if (!l->client && !some_have_clients(l->row, n) &&
+	    !some_have_clients(p->row, p->n))
 		return 0;
 	if (!l->client)
 		err = start_clients(l);
-	return err ? err : number_clients(l, n);
+	if (!err)
+		err = number_clients(l, l->row, n,
+				     l->client + l->to->nrequests);
+	return err ? err : number_clients(l, p->row, p->n, p->client);
 }
 
 static uint32_t seconds(const struct loading *l, int64_t time_ms)
@@ -225,7 +248,7 @@ static int note_change(struct loading *l, size_t i, uint32_t size)
 	return 0;
 }
 
-/* 31 bits that stand for a version; 0: it is unknown. */
+/* 30 bits that stand for a version; 0: it is unknown. */
 static uint32_t version_of(const struct trace_row *row)
 {
 	return row->version ? (uint32_t)(scd__mix64(row->version) >> 34) | 1
@@ -246,10 +269,12 @@ static uint32_t size_of(const struct trace_row *row)
 static bool see(struct seen *s, const struct trace_row *row)
 {
 	uint32_t version = version_of(row), size = size_of(row);
-	bool changed = s->version && version && s->version != version;
+	bool changed = s->invalid ||
+		       (s->version && version && s->version != version);
 
+	s->invalid = 0;
 	if (version)
-		s->version = version & 0x7fffffff;
+		s->version = version & 0x3fffffff;
 	if (s->whole && is_whole(row)) {
 		changed |= s->current != size;
 		s->current = size;
@@ -267,7 +292,7 @@ static bool see(struct seen *s, const struct trace_row *row)
 static bool nothing_new(const struct dense_slot *slot,
 			const struct trace_row *row, uint32_t size)
 {
-	if (row->version)
+	if (row->version || slot->tag == TAG_INVALID)
 		return false;
 	return is_whole(row) ? size && slot->tag == size : !size;
 }
@@ -284,38 +309,119 @@ static int take_news(struct loading *l, size_t i, uint32_t size)
 	if (see(s, &l->row[i]) &&
 	    note_change(l, i, s->current ? s->current : 1))
 		return TRACE_ENOMEM;
-	l->slot[i]->tag = s->whole ? s->current : 0;
+	l->slot[i]->tag = s->whole && s->current != TAG_INVALID ? s->current
+								: 0;
 	return 0;
+}
+
+/*
+ * The unsafe requests that came before a row invalidate their objects, if
+ * these are among the `known` ones that were asked for before. From the
+ * at-th of the passing ones on; returns the next.
+ */
+static size_t load_invalidate(struct loading *l, size_t at, size_t row,
+			      uint32_t known)
+{
+	const struct passing *p = &l->passing;
+
+	for (; at < p->n && p->before[at] <= row; at++) {
+		struct dense_slot *slot;
+
+		if (p->row[at].class != TRACE_UNSAFE)
+			continue;
+		slot = dense_find(&l->objects, p->hash[at]);
+		if (slot->after && slot->after <= known) {
+			l->seen[slot->after - 1].invalid = 1;
+			slot->tag = TAG_INVALID;
+		}
+	}
+	return at;
 }
 
 /* Objects are the new ones from number `known` on. */
 static int take_sizes(struct loading *l, size_t n, uint32_t known)
 {
+	size_t pass = 0;
 	int err = 0;
 
-	memset(l->seen + known, 0, (l->objects.n - known) * sizeof(*l->seen));
+	if (l->objects.n > known)
+		memset(l->seen + known, 0,
+		       (l->objects.n - known) * sizeof(*l->seen));
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t size = size_of(&l->row[i]);
 
+		if (pass < l->passing.n)
+			pass = load_invalidate(l, pass, i, known);
+		if (l->slot[i]->after > known)
+			known = l->slot[i]->after;
 		l->to->totals.bytes += size;
 		if (!nothing_new(l->slot[i], &l->row[i], size))
 			err = take_news(l, i, size);
 	}
+	load_invalidate(l, pass, n, known);
 	return err;
+}
+
+/* Takes the uncacheable rows out of a batch of n; returns how many stay. */
+static size_t load_split(struct loading *l, size_t n)
+{
+	struct passing *p = &l->passing;
+	size_t kept = 0;
+
+	p->n = 0;
+	if (!l->some_pass)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		if (l->row[i].class == TRACE_CACHEABLE) {
+			l->row[kept] = l->row[i];
+			l->hash[kept++] = l->hash[i];
+			continue;
+		}
+		p->before[p->n] = (uint32_t)kept;
+		p->hash[p->n] = l->hash[i];
+		p->client[p->n] = 0;
+		p->row[p->n++] = l->row[i];
+	}
+	return kept;
+}
+
+/* The uncacheable requests of a batch behind those of the trace. */
+static int load_passes(struct loading *l)
+{
+	const struct passing *p = &l->passing;
+	uint64_t at = l->to->npasses, want = at + p->n;
+
+	if (!grow(&l->pass, sizeof(*l->pass), &l->pass_room, want) ||
+	    !grow(&l->pass_size, sizeof(*l->pass_size), &l->pass_size_room,
+		  want) ||
+	    !grow(&l->pass_client, sizeof(*l->pass_client),
+		  &l->pass_client_room, want))
+		return TRACE_ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		l->pass[at + i] = l->to->nrequests + p->before[i];
+		l->pass_size[at + i] = size_of(&p->row[i]);
+		l->pass_client[at + i] = p->client[i];
+	}
+	l->to->npasses = want;
+	return 0;
 }
 
 static int take_rows(struct loading *l, size_t n)
 {
 	uint32_t known = l->objects.n;
-	int err = grow_requests(l, l->to->nrequests + n) ? number_objects(l, n)
-							 : TRACE_ENOMEM;
+	int err;
 
+	n = load_split(l, n);
+	err = grow_requests(l, l->to->nrequests + n) ? number_objects(l, n)
+						     : TRACE_ENOMEM;
 	if (!err)
 		err = take_sizes(l, n, known);
-	if (!err)
+	if (!err && n)
 		err = take_times(l, n);
 	if (!err)
 		err = take_clients(l, n);
+	if (!err && l->passing.n)
+		err = load_passes(l);
 	l->to->nrequests += n;
 	return err;
 }
@@ -330,6 +436,7 @@ static bool expect_rows(struct loading *l, int from, int end)
 		l->hash[i] = scd__mix64(l->row[i].key);
 		dense_expect(&l->objects, l->hash[i]);
 		clients |= l->row[i].client != 0;
+		l->some_pass |= l->row[i].class != TRACE_CACHEABLE;
 	}
 	return clients;
 }
@@ -344,6 +451,7 @@ static int read_rows(struct loading *l)
 	int step = l->client ? ROWS : FEW_ROWS, n = 0;
 	bool clients = false;
 
+	l->some_pass = false;
 	while (n + step <= ROWS && !clients) {
 		int got = trace_rows(l->reader, l->row + n, step);
 
@@ -404,6 +512,10 @@ static void give(struct loading *l)
 	t->change_size =
 		fitted(l->change_size, t->nchanges, sizeof(*l->change_size));
 	t->address = fitted(l->address, t->nclients, sizeof(*l->address));
+	t->pass = fitted(l->pass, t->npasses, sizeof(*l->pass));
+	t->pass_size = fitted(l->pass_size, t->npasses, sizeof(*l->pass_size));
+	t->pass_client =
+		fitted(l->pass_client, t->npasses, sizeof(*l->pass_client));
 	t->totals.bad = trace_bad(l->reader);
 	l->objects.hash = l->clients.hash = NULL;
 }
@@ -416,7 +528,9 @@ static void release(struct loading *l)
 	}
 	if (!l->to->client) {
 		free((void *)(uintptr_t)l->to->client_hash);
+		free((void *)(uintptr_t)l->to->pass_client);
 		l->to->client_hash = NULL;
+		l->to->pass_client = NULL;
 	}
 	dense_free(&l->objects);
 	dense_free(&l->clients);

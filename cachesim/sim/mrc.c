@@ -19,6 +19,8 @@ struct curve {
 	struct sim_cache_hits *hits;
 	uint64_t requests, bytes; /* that count */
 	uint32_t *size;		  /* by object, as of now */
+	/* of the uncacheable requests, as much as the sample's share */
+	double passed, passed_bytes;
 };
 
 /* Some of the capacities, in one pass. */
@@ -219,14 +221,29 @@ static int mrc_lru(struct curve *c)
 	return err;
 }
 
-/* Hits of a number sampled, where so many were expected. */
-static double ratio(uint64_t hits, uint64_t sampled, double expected)
+/* Hits of a number sampled, where so many were expected, and others passed. */
+static double ratio(uint64_t hits, uint64_t sampled, double expected,
+		    double passed)
 {
 	double adjusted = (double)hits + expected - (double)sampled;
 
 	if (expected <= 0 || adjusted <= 0)
 		return 0;
-	return adjusted < expected ? adjusted / expected : 1;
+	if (adjusted > expected)
+		adjusted = expected;
+	return adjusted / (expected + passed);
+}
+
+static void mrc_count_passes(struct curve *c)
+{
+	const struct sim_trace *t = c->config->trace;
+	uint64_t first = sim_trace_first_pass(t, c->config->sample.warm);
+	uint64_t bytes = 0;
+
+	for (uint64_t i = first; i < t->npasses; i++)
+		bytes += t->pass_size[i];
+	c->passed = (double)(t->npasses - first) * c->sample.rate;
+	c->passed_bytes = (double)bytes * c->sample.rate;
 }
 
 /* Bytes of the whole trace that count. */
@@ -276,11 +293,14 @@ static int draw_points(struct curve *c, struct sim_mrc_point *points)
 	double requests, bytes;
 	int err = expect(c, &requests, &bytes);
 
+	mrc_count_passes(c);
 	for (size_t i = 0; !err && i < c->config->n; i++) {
 		points[i].hit_ratio =
-			ratio(c->hits[i].hits, c->requests, requests);
+			ratio(c->hits[i].hits, c->requests, requests,
+			      c->passed);
 		points[i].byte_hit_ratio =
-			ratio(c->hits[i].hit_bytes, c->bytes, bytes);
+			ratio(c->hits[i].hit_bytes, c->bytes, bytes,
+			      c->passed_bytes);
 	}
 	return err;
 }

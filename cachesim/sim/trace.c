@@ -13,6 +13,15 @@ static void drop(const void *column)
 	free((void *)(uintptr_t)column);
 }
 
+uint64_t sim_trace_first_pass(const struct sim_trace *t, uint64_t warm)
+{
+	uint64_t i = 0;
+
+	while (warm && i < t->npasses && t->pass[i] <= warm)
+		i++;
+	return i;
+}
+
 void sim_trace_free(struct sim_trace *t)
 {
 	if (t->map) {
@@ -31,6 +40,9 @@ void sim_trace_free(struct sim_trace *t)
 		drop(t->address);
 		drop(t->change);
 		drop(t->change_size);
+		drop(t->pass);
+		drop(t->pass_size);
+		drop(t->pass_client);
 	}
 	memset(t, 0, sizeof(*t));
 }

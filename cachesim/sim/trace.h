@@ -14,8 +14,8 @@
  * response of another size, or a row of another version, is a modification,
  * listed in the changes. Sizes beyond 4 GiB - 1 count as that.
  *
- * Costs: 4 bytes a request and column; 12 bytes an object, and 8 bytes a
- * change.
+ * Costs: 4 bytes a request and column; 12 bytes an object, and 12 bytes a
+ * change; 16 bytes an uncacheable request.
  */
 #ifndef CACHESIM_SIM_TRACE_H
 #define CACHESIM_SIM_TRACE_H
@@ -31,17 +31,17 @@ struct sim_address {
 
 /* What was counted in the requests as they came, before sizes were settled. */
 struct sim_totals {
-	uint64_t bytes;        /* of all responses */
+	uint64_t bytes;        /* of all cacheable responses */
 	uint64_t unique_bytes; /* of the objects, each at its largest */
 	uint64_t bad;          /* records that are no request */
 	int64_t first_ms;      /* time of the first request; 0: none known */
 };
 
 struct sim_trace {
-	uint64_t nrequests, nchanges;
+	uint64_t nrequests, nchanges, npasses;
 	uint32_t nobjects, nclients;
 
-	/* a request each */
+	/* a cacheable request each */
 	const uint32_t *object; /* 0..nobjects-1 */
 	const uint32_t *time;   /* seconds since the first; null: none known,
 				   0 for requests that are dated before it */
@@ -63,6 +63,16 @@ struct sim_trace {
 	 */
 	const uint64_t *change;
 	const uint32_t *change_size;
+
+	/*
+	 * The uncacheable requests (trace/cacheable.h), which pass to the
+	 * origin whatever is in a cache: in their order, the cacheable ones
+	 * that came before each. An unsafe one is a modification at the next
+	 * cacheable request of its object, too.
+	 */
+	const uint64_t *pass;
+	const uint32_t *pass_size;   /* of the response [bytes]; may be 0 */
+	const uint32_t *pass_client; /* null: no client is known */
 
 	struct sim_totals totals;
 
@@ -89,6 +99,10 @@ struct sim_tell {
 int sim_trace_load(struct sim_trace *out, const char *name,
 		   const struct trace_options *opt,
 		   const struct sim_tell *tell);
+
+/* The first uncacheable request that counts, if the first `warm` cacheable ones
+ * and what comes before them do not; npasses: none. */
+uint64_t sim_trace_first_pass(const struct sim_trace *t, uint64_t warm);
 
 /* Leaves it empty; accepts one that is. */
 void sim_trace_free(struct sim_trace *t);

@@ -14,6 +14,17 @@ FOLDER = folder_of({"t.csv": TRACE})
 AT = FOLDER.name
 
 
+with open(os.path.join(AT, "mixed.log"), "w") as log:
+    for n in range(6000):
+        method, status = [("GET", 200), ("POST", 200), ("GET", 404),
+                          ("GET", 500), ("GET", 200), ("HEAD", 200)][n % 6]
+        path = ("/%d" % (n % 7) if status != 200 else
+                "/f" if method == "POST" else "/%d" % (n % 9))
+        log.write("10.0.0.%d - - [09/Jul/1995:01:00:01 -0400] "
+                  '"%s %s HTTP/1.0" %d 100\n'
+                  % (n % 11, method, path, status))
+
+
 def requests():
     return [(r["url"], int(r["size"]))
             for r in csv.DictReader(io.StringIO(TRACE.decode()))]
@@ -53,6 +64,55 @@ def spelled_as_with_libcachesim():
     by_count = rows("t.csv", "csv", "lru", "500", "--ignore-obj-size",
                     cwd=AT)[0]
     assert by_count["held"] == by_count["held_bytes"] == 500
+
+
+def what_may_not_be_stored_passes():
+    """2,000 of 6,000 requests are cacheable, for 9 objects at most; whatever
+    simulates them and wherever they come from."""
+    cachesim("convert", "mixed.log", "-o", "mixed.compact", cwd=AT)
+    cachesim("convert", "mixed.log", "-T", "csv", "-o", "mixed.csv", cwd=AT)
+    for trace in ("mixed.log", "mixed.compact", "mixed.csv"):
+        for args in (("-p", "1"), ("-p", "3"), ("-p", "1", "-w", "10%"),
+                     ("-p", "3", "-k", "compressed", "--epoch", "7")):
+            got = rows("run", trace, "-s", "1M", "--per-proxy", *args,
+                       cwd=AT)
+            told, parts = got[0], got[1:]
+            share = .9 if "-w" in args else 1
+            assert told["requests"] == 6000 * share, (args, told)
+            assert told["uncacheable"] == 4000 * share
+            assert told["uncacheable_bytes"] == 400000 * share
+            assert .3 < told["hit_ratio"] < .3334, told
+            for name in ("requests", "uncacheable", "bytes", "origin"):
+                assert told[name] == sum(r[name] for r in parts), name
+        curve = rows("mrc", trace, "-s", "1M", cwd=AT)[0]
+        alone = rows("run", trace, "-s", "1M", "-p", "1", cwd=AT)[0]
+        for name in ("hit_ratio", "byte_hit_ratio"):
+            assert curve[name] == alone[name], name
+        told = rows("info", trace, cwd=AT)[0]
+        assert told["requests"] == 6000 and told["uncacheable"] == 4000
+        first = rows("info", trace, "-n", "1000", cwd=AT)[0]
+        assert first["requests"] == 1000, first
+        assert first["uncacheable"] == 667
+    told = rows("run", "mixed.log", "--all-cacheable", "-p", "1", "-s", "1M",
+                cwd=AT)[0]
+    assert told["uncacheable"] == 0 and told["hit_ratio"] > .99, told
+    code, _, err = cachesim("info", "mixed.compact", "--all-cacheable",
+                            cwd=AT)
+    assert code == 1 and "--all-cacheable" in err, err
+    _, out, err = cachesim("convert", "mixed.log", "-T", "keys", cwd=AT)
+    assert out.count(b"\n") == 2000 and "4000 uncacheable" in err, err
+
+
+def unsafe_requests_invalidate():
+    log = FOLDER.name + "/unsafe.csv"
+    with open(log, "w") as to:
+        to.write("method,url,status,size\n" + "GET,a,200,10\n" * 3 +
+                 "POST,a,200,1\nGET,a,200,10\nPUT,a,500,1\n" +
+                 "GET,a,200,10\n")
+    for proxies in ("1", "2"):
+        told = rows("run", log, "-s", "1000", "-p", proxies, "-k", "global")[0]
+        assert told["local_hits"] + told["remote_hits"] == 3, told
+        assert told["local_stale"] == 1 and told["origin"] == 4
 
 
 SWEEP = ("sweep", "t.csv", "-k", "none,icp,directory", "-p", "2,5",
@@ -244,7 +304,8 @@ ROWS = [
                          ",".join("1" * 400)), b"", 2, b"", "too many"),
 ]
 
-TESTS = [lru_is_an_lru, spelled_as_with_libcachesim,
+TESTS = [lru_is_an_lru, what_may_not_be_stored_passes,
+         unsafe_requests_invalidate, spelled_as_with_libcachesim,
          sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
          cluster_of_one_is_a_cache, servers_come_from_urls,
          changed_objects, versions_of_objects, objects_change_with_time,

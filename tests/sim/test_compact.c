@@ -50,6 +50,12 @@ static void same_trace(const struct sim_trace *a, const struct sim_trace *b)
 		same_column(a->change, b->change, a->nchanges * 8);
 		same_column(a->change_size, b->change_size, a->nchanges * 4);
 	}
+	assert_int_equal(a->npasses, b->npasses);
+	if (a->npasses) {
+		same_column(a->pass, b->pass, a->npasses * 8);
+		same_column(a->pass_size, b->pass_size, a->npasses * 4);
+		same_column(a->pass_client, b->pass_client, a->npasses * 4);
+	}
 }
 
 static const char full[] = "time,client,url,size\n"
@@ -66,6 +72,8 @@ static void round_trips(void **state)
 		"a\nb\na\n",
 		"time,client,url\n1,x,a\n1,y,a\n",
 		"time,url\n1,a\n5,a\n",
+		"client,method,url\nx,GET,a\ny,POST,a\nx,GET,a\nz,PUT,b\n",
+		"method,url\nHEAD,a\nGET,a\nPOST,a\n",
 	};
 
 	(void)state;
@@ -225,6 +233,7 @@ static const struct {
 	{ "an unknown column", 12, 15 },
 	{ "addresses without clients", 12, 5 },
 	{ "clients without a column", 12, 0 },
+	{ "uncacheable requests without columns", 80, 1 },
 	{ "reserved bytes", 88, 1 },
 };
 /* clang-format on */

@@ -37,7 +37,7 @@ static int load(struct sim_trace *t, const char *text,
  */
 static const char small[] = "time,client,url,status,size\n"
 			    "100,10.0.0.1,a,200,50\n"
-			    "100.9,10.0.0.2,b,206,7\n"
+			    "100.9,10.0.0.2,b,203,7\n"
 			    "101,::1,c,200,-\n"
 			    "107,10.0.0.1,a,200,60\n"
 			    "99,host,b,200,70\n"
@@ -89,6 +89,70 @@ static void addresses(void **state)
 	assert_int_equal(t.client_hash[1], scd__mix64(trace_hash("10.0.0.2",
 								 8)));
 	assert_int_equal(t.hash[3], scd__mix64(trace_hash("d", 1)));
+	sim_trace_free(&t);
+}
+
+/*
+ * Uncacheable requests are by themselves; an unsafe one makes the next request
+ * of its object one for another version, if it had been asked for before.
+ */
+static void uncacheable(void **state)
+{
+	static const char text[] = "client,method,url,status,size\n"
+				   "1.1.1.1,POST,b,200,9\n"
+				   "10.0.0.1,GET,a,200,50\n"
+				   "10.0.0.1,POST,a,500,1\n"
+				   "10.0.0.1,GET,a,200,50\n"
+				   "10.0.0.1,POST,a,200,2\n"
+				   "10.0.0.2,GET,gone,404,3\n"
+				   "10.0.0.1,GET,a,304,0\n"
+				   "10.0.0.1,GET,a,200,50\n"
+				   "10.0.0.1,GET,b,200,8\n"
+				   "10.0.0.1,PUT,b,,\n";
+	struct trace_options opt = { .all_cacheable = true };
+	struct sim_trace t;
+
+	(void)state;
+	assert_int_equal(load(&t, text, NULL), 0);
+	assert_int_equal(t.nrequests, 5);
+	assert_int_equal(t.nobjects, 2);
+	assert_column(t.object, 0, 0, 0, 0, 1);
+	assert_int_equal(t.nchanges, 1);
+	assert_int_equal(t.change[0], 2);
+	assert_int_equal(t.change_size[0], 50);
+	assert_int_equal(t.npasses, 5);
+	assert_column(t.pass, 0, 1, 2, 2, 5);
+	assert_column(t.pass_size, 9, 1, 2, 3, 0);
+	assert_int_equal(t.nclients, 3);
+	assert_column(t.client, 1, 1, 1, 1, 1);
+	assert_column(t.pass_client, 0, 1, 1, 2, 1);
+	assert_int_equal(t.totals.bytes, 158);
+	sim_trace_free(&t);
+	assert_int_equal(load(&t, text, &opt), 0);
+	assert_int_equal(t.nrequests, 10);
+	assert_int_equal(t.npasses, 0);
+	assert_int_equal(t.nobjects, 3);
+	sim_trace_free(&t);
+	assert_null(t.pass);
+}
+
+/* What is invalidated in one batch is asked for in another. */
+static void invalidated_late(void **state)
+{
+	enum { N = 2000 };
+	char text[32 * N], *to = text;
+	struct sim_trace t;
+
+	(void)state;
+	to += sprintf(to, "method,url,size\nGET,a,5\n");
+	for (int i = 0; i < N; i++)
+		to += sprintf(to, i == 700 ? "POST,a,1\n" : "GET,u%d,1\n", i);
+	to += sprintf(to, "GET,a,5\nGET,a,5\n");
+	assert_int_equal(load(&t, text, NULL), 0);
+	assert_int_equal(t.npasses, 1);
+	assert_int_equal(t.pass[0], 701);
+	assert_int_equal(t.nchanges, 1);
+	assert_int_equal(t.change[0], N);
 	sim_trace_free(&t);
 }
 
@@ -316,6 +380,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(uncacheable),
+		cmocka_unit_test(invalidated_late),
 		cmocka_unit_test(missing_columns),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(late_client),
