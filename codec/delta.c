@@ -295,6 +295,17 @@ static int read_flips(const struct scd_delta *delta,
 	return error;
 }
 
+/* Without a base, does its array take more memory than its length allows? */
+static bool expands(const struct scd_digest_info *info,
+		    const struct scd_limits *limits)
+{
+	struct scd_limits defaults;
+
+	scd_limits_init(&defaults);
+	return scd__digest_expands(info, scd__array_bytes(info->nbits),
+				   limits ? limits : &defaults);
+}
+
 /* Does a delta begin where another one ends? */
 static bool follows(const struct scd_digest_info *a,
 		    const struct scd_digest_info *b)
@@ -322,6 +333,8 @@ int scd_delta_compose(const struct scd_delta *first,
 					 &b);
 	if (!error && !follows(&a, &b))
 		error = SCD_EBASE;
+	if (!error && (expands(&a, limits) || expands(&b, limits)))
+		error = SCD_ELIMIT;
 	if (!error)
 		error = read_flips(first, &a, &flips);
 	if (error)

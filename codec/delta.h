@@ -86,8 +86,10 @@ int scd_delta_apply(const uint8_t *in, size_t len,
  * verifies it). Errors leave *out and *out_len alone.
  *
  * The errors of scd_digest_parse() for either input; and SCD_EBASE: one is no
- * XOR delta, or second does not begin where first ends; SCD_EFORMAT: a payload
- * breaks a rule of its coding; SCD_ENOMEM.
+ * XOR delta, or second does not begin where first ends; SCD_ELIMIT: as there is
+ * no base, an array as large as theirs must be within what limits allow a full
+ * digest of the length of each (max_expansion); SCD_EFORMAT: a payload breaks
+ * a rule of its coding; SCD_ENOMEM.
  */
 int scd_delta_compose(const struct scd_delta *first,
 		      const struct scd_delta *second,

@@ -19,6 +19,7 @@ void scd_limits_init(struct scd_limits *limits)
 		.max_bits = UINT64_C(1) << 32,
 		.max_hash = SCD_DIGEST_MAX_HASH,
 		.max_fp_ppm = 50000,
+		.max_expansion = SCD_DIGEST_MAX_EXPANSION,
 	};
 }
 
@@ -87,6 +88,39 @@ static double predicted_fp(const struct scd_digest_info *info)
 	return fp;
 }
 
+/*
+ * The memory that a digest of this kind takes to be read [bytes]. A counting
+ * one has counters of half a byte beside the array, and up to 15 planes, each
+ * of which may have as many bits as the array has ones.
+ */
+static uint64_t memory_of(const struct scd_digest_info *info)
+{
+	const uint64_t array = scd__array_bytes(info->nbits);
+
+	switch (info->kind) {
+	case SCD_FULL:
+		return array;
+	case SCD_DELTA_XOR:
+	case SCD_DELTA_CONDITIONAL:
+		return 0; /* a copy of what the reader has already */
+	case SCD_COUNTING:
+		return 5 * array + 64 * scd__array_bytes(info->nones);
+	}
+	return array;
+}
+
+bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
+			 const struct scd_limits *limits)
+{
+	const uint64_t header = SCD_DIGEST_HEADER_BYTES;
+	uint64_t least; /* bytes of a message that may claim it */
+
+	if (!limits->max_expansion || memory <= SCD_DIGEST_FREE_BYTES)
+		return false;
+	least = (memory - 1) / limits->max_expansion + 1;
+	return least > header && info->payload_bytes < least - header;
+}
+
 static int check_limits(const struct scd_digest_info *info,
 			const struct scd_limits *limits)
 {
@@ -95,6 +129,8 @@ static int check_limits(const struct scd_digest_info *info,
 	if (scd__array_bytes(info->nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
 		return SCD_ELIMIT;
 	if (predicted_fp(info) * 1e6 > limits->max_fp_ppm)
+		return SCD_ELIMIT;
+	if (scd__digest_expands(info, memory_of(info), limits))
 		return SCD_ELIMIT;
 	return SCD_OK;
 }
@@ -126,20 +162,19 @@ static bool is_believed(const struct scd_digest_info *info)
 	return false;
 }
 
-static int check_payload(const struct scd_digest_info *info, size_t len)
+static int check_length(const struct scd_digest_info *info, size_t len)
 {
 	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
 
-	if (!is_believed(info))
-		return SCD_EFORMAT;
 	if (rest < info->payload_bytes)
 		return SCD_ETRUNC;
 	return rest > info->payload_bytes ? SCD_EFORMAT : SCD_OK;
 }
 
-int scd_digest_parse(const uint8_t *in, size_t len,
-		     const struct scd_limits *limits,
-		     struct scd_digest_info *out)
+/* All that a header can be refused for; len: of the header at least. */
+static int check_header(const uint8_t *in, size_t len,
+			const struct scd_limits *limits,
+			struct scd_digest_info *out)
 {
 	struct scd_limits defaults;
 	struct scd_digest_info info;
@@ -153,8 +188,29 @@ int scd_digest_parse(const uint8_t *in, size_t len,
 		error = check_kind(&info);
 	if (!error)
 		error = check_limits(&info, limits ? limits : &defaults);
+	if (!error && !is_believed(&info))
+		error = SCD_EFORMAT;
 	if (!error)
-		error = check_payload(&info, len);
+		*out = info;
+	return error;
+}
+
+int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out)
+{
+	return check_header(header, SCD_DIGEST_HEADER_BYTES, limits, out);
+}
+
+int scd_digest_parse(const uint8_t *in, size_t len,
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out)
+{
+	struct scd_digest_info info;
+	int error = check_header(in, len, limits, &info);
+
+	if (!error)
+		error = check_length(&info, len);
 	if (!error)
 		*out = info;
 	return error;

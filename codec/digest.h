@@ -34,6 +34,17 @@ enum {
 	SCD_DIGEST_MAX_HASH = 32,     /* hash functions, by the format */
 };
 
+/*
+ * What any message may claim [bytes of memory], and what a longer one may claim
+ * for each of its bytes: no message below 1 KiB makes a reader with the
+ * default limits take more than 512 KiB. A filter with a bit in 4000 set, or
+ * more, is coded in as many bytes as that asks for.
+ */
+enum {
+	SCD_DIGEST_FREE_BYTES = 1 << 19,
+	SCD_DIGEST_MAX_EXPANSION = 512,
+};
+
 /* By the format, whatever the limits: an array of 128 GiB. */
 #define SCD_DIGEST_MAX_BITS (UINT64_C(1) << 40)
 
@@ -86,18 +97,27 @@ static inline bool scd_digest_is_delta(const struct scd_digest_info *info)
  * What a reader accepts. No digest within the limits is longer than
  * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 bytes, and none makes the
  * reader allocate more than the (max_bits + 7) / 8 bytes of its array.
+ *
+ * max_expansion bounds that by the length of the message too: a full digest of
+ * more than SCD_DIGEST_FREE_BYTES of memory, or a counting one, is refused if
+ * it has more than so many bytes of memory for each of its own. Deltas are
+ * bounded by the base, which the reader holds: applying one takes its size
+ * three times at most.
  */
 struct scd_limits {
 	uint64_t max_bits;   /* size of an array */
 	unsigned max_hash;   /* hash functions */
 	unsigned max_fp_ppm; /* false positives, (nones / nbits)^nhash, in
 			      * millionths; 1000000 accepts a full filter */
+	unsigned max_expansion; /* bytes of memory for a byte of the message;
+				 * 0: any number, for trusted input only */
 };
 
 /*
  * The default limits: 2^32 bits (512 MiB), 32 hash functions, a
  * false-positive rate of 5 % (a peer that claims to hold everything is worth
- * nothing). Where a function takes limits, null means these.
+ * nothing), an expansion of SCD_DIGEST_MAX_EXPANSION. Where a function takes
+ * limits, null means these.
  */
 void scd_limits_init(struct scd_limits *limits);
 
@@ -121,6 +141,16 @@ uint64_t scd_digest_checksum(const struct scd_bloom *bloom);
  * SCD_ELIMIT: too large, or too full to be of use.
  */
 int scd_digest_parse(const uint8_t *in, size_t len,
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out);
+
+/*
+ * The same with nothing but the header: whether a digest that begins so may be
+ * read at all, before the rest of it is received. It is to have
+ * SCD_DIGEST_HEADER_BYTES + out->payload_bytes bytes. Errors as
+ * scd_digest_parse().
+ */
+int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
 		     const struct scd_limits *limits,
 		     struct scd_digest_info *out);
 

@@ -5,6 +5,7 @@
 #ifndef SCD_FRAME_H
 #define SCD_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,13 @@ void scd__frame_drop(struct scd__writer *payload);
  */
 int scd__frame_make(const struct scd_digest_info *info, const uint8_t *bits,
 		    uint8_t **out, size_t *out_len);
+
+/*
+ * Would so much memory [bytes] be more than the limits allow for a message of
+ * this length?
+ */
+bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
+			 const struct scd_limits *limits);
 
 /* The payload of a frame whose header has been parsed. */
 struct scd__reader scd__frame_reader(const uint8_t *in,

@@ -88,8 +88,11 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 static int decode(const uint8_t *in, size_t len, size_t max_memory,
 		  struct scd_summary **out)
 {
-	struct scd_limits limits = {.max_hash = SCD_DIGEST_MAX_HASH,
-				    .max_fp_ppm = 1000000};
+	struct scd_limits limits = {
+		.max_hash = SCD_DIGEST_MAX_HASH,
+		.max_fp_ppm = 1000000,
+		.max_expansion = SCD_DIGEST_MAX_EXPANSION,
+	};
 	struct scd_digest_info info;
 	struct scd_bloom bloom;
 	int error;

@@ -22,6 +22,16 @@
 static const uint64_t range_full = UINT64_MAX;
 static const uint64_t range_min = UINT64_C(1) << 56;
 
+/*
+ * A bit takes some 3 ns, whatever comes of it, so how many there may be goes by
+ * the bytes: all of a small array, and of a larger one 512 a byte. An array
+ * that has fewer ones is better coded by its gaps.
+ */
+enum {
+	RANGE_FREE_BITS = 1 << 18,
+	RANGE_MAX_BITS_EACH = 512,
+};
+
 uint32_t scd__range_probability(const struct scd__shape *shape)
 {
 	uint64_t zeros = shape->nbits - shape->nones;
@@ -46,14 +56,24 @@ static uint8_t rare_mask(const struct scd__shape *shape)
 	return shape->nones > shape->nbits - shape->nones ? 0xff : 0;
 }
 
+/* Of bytes that are fewer than the array's. */
+static bool is_within_work(const struct scd__shape *shape, uint64_t len)
+{
+	return shape->nbits <= RANGE_FREE_BITS + RANGE_MAX_BITS_EACH * len;
+}
+
+/* The payload is as long as the entropy, but for 0.01 % and 2 bytes. */
 static bool range_suits(const struct scd__shape *shape)
 {
-	return shape->nones > 0;
+	const double most = 1.01 * scd__coder_entropy(shape) + 64;
+
+	return shape->nones > 0 && is_within_work(shape, (uint64_t)most);
 }
 
 static bool range_fits(const struct scd__shape *shape, uint64_t len)
 {
-	return shape->nones > 0 && len < scd__array_bytes(shape->nbits);
+	return shape->nones > 0 && len < scd__array_bytes(shape->nbits) &&
+	       is_within_work(shape, len);
 }
 
 struct encoder {

@@ -311,11 +311,12 @@ static void all_vectors(void **state)
 			continue;
 		assert_int_equal(
 			sscanf(line,
-			       "%63s %15s %63s %" SCNu64 " %u %u %63s %15s",
+			       "%63s %15s %63s %" SCNu64
+			       " %u %u %u %63s %15s",
 			       v.file, v.result, v.base, &v.limits.max_bits,
 			       &v.limits.max_hash, &v.limits.max_fp_ppm,
-			       v.array, v.encoding),
-			8);
+			       &v.limits.max_expansion, v.array, v.encoding),
+			9);
 		check_vector(&v);
 		checked++;
 	}

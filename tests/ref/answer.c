@@ -27,6 +27,7 @@ static const struct scd_limits limits = {
 	.max_bits = 1 << 21,
 	.max_hash = 32,
 	.max_fp_ppm = 50000,
+	.max_expansion = SCD_DIGEST_MAX_EXPANSION,
 };
 
 /* The last resort: test_agree.py sees a process that has ended. */

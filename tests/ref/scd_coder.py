@@ -84,7 +84,8 @@ CODINGS = {
     STORED: (lambda size, nbits, ncoded:
              size == array_bytes(nbits) and ncoded > 0, stored_decode),
     RANGE: (lambda size, nbits, ncoded:
-            size < array_bytes(nbits) and ncoded > 0, range_decode),
+            size < array_bytes(nbits) and ncoded > 0 and
+            nbits <= 2**18 + 512 * size, range_decode),
     DENSE: (dense.fits, dense.decode),
     GAPS: (gaps.fits_gaps, gaps.decode_gaps),
     SPARSE: (gaps.fits_sparse, gaps.decode_sparse),
@@ -131,6 +132,7 @@ def encode(bits, nbits):
     for coding, payload in candidates(bits, nbits, ncoded):
         if coding in (EMPTY, STORED):
             return coding, payload
-        if payload is not None and least <= len(payload) < len(bits):
+        if (payload is not None and least <= len(payload) and
+                fits(coding, len(payload), nbits, ncoded)):
             return coding, payload
     return None

@@ -27,7 +27,9 @@ FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
           "payload_bytes")
 PARTS_MOST = {CONDITIONAL: lambda size: size + 16,
               COUNTING: lambda size: 16 * size + 256}
-LIMITS = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 50000}
+LIMITS = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 50000,
+          "max_expansion": 512}
+FREE_BYTES = 2**19
 
 
 # XXH64, from its specification
@@ -147,11 +149,24 @@ def check_fields(head):
         refuse_if(head["base_generation"] >= head["generation"], "EFORMAT")
 
 
+def memory_of(head):
+    """Bytes that a reader takes for it, as check 11 counts them."""
+    if head["kind"] == FULL:
+        return array_bytes(head["nbits"])
+    if head["kind"] == COUNTING:
+        return (5 * array_bytes(head["nbits"]) +
+                64 * array_bytes(head["nones"]))
+    return 0
+
+
 def check_limits(head, limits):
     refuse_if(head["nbits"] > limits["max_bits"], "ELIMIT")
     refuse_if(head["nhash"] > limits["max_hash"], "ELIMIT")
     fp = (head["nones"] / head["nbits"]) ** head["nhash"]
     refuse_if(fp * 1e6 > limits["max_fp_ppm"], "ELIMIT")
+    most = limits["max_expansion"] * (HEADER_BYTES + head["payload_bytes"])
+    refuse_if(limits["max_expansion"] and
+              memory_of(head) > max(FREE_BYTES, most), "ELIMIT")
 
 
 def check_payload(head, rest):

@@ -84,9 +84,10 @@ def vectors():
     for line in (VECTORS / "manifest.txt").read_text().splitlines():
         if line.startswith("#"):
             continue
-        file, result, base, bits, hashes, fp, array, encoding = line.split()
+        (file, result, base, bits, hashes, fp, expansion, array,
+         encoding) = line.split()
         limits = {"max_bits": int(bits), "max_hash": int(hashes),
-                  "max_fp_ppm": int(fp)}
+                  "max_fp_ppm": int(fp), "max_expansion": int(expansion)}
         yield Row(file, result, base, limits, array, encoding)
 
 

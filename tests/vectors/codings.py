@@ -7,6 +7,7 @@ import scd_dense as dense
 import scd_gaps as gaps
 import scd_ref as ref
 from forge import ANY, Bad, Good, Random, drawn, flipped, forged, ids, raw
+from parts import as_range
 from scd_bits import array, count_ones, places
 
 # Arrays
@@ -67,6 +68,12 @@ def dense_good():
                                payload_of=as_dense(16, 6, 7))
 
 
+def range_good():
+    """As many bits as so few bytes may stand for."""
+    yield "range-free", Good(ids(2**18, 1, 1), array(2**18, (0,)),
+                             payload_of=as_range)
+
+
 def gaps_good():
     head = ids(65541, 2, 750)
     yield "gaps", Good(head, GAPS)
@@ -102,7 +109,8 @@ def sparse_good():
                               payload_of=as_sparse(22, 4))
 
 
-GOOD = {**dict(dense_good()), **dict(gaps_good()), **dict(sparse_good())}
+GOOD = {**dict(dense_good()), **dict(gaps_good()), **dict(sparse_good()),
+        **dict(range_good())}
 
 
 # Bad files. Few ones, so that no payload is too short to be plausible; for the
@@ -302,7 +310,8 @@ def all_bad():
     wide = array(2**24, (5,))
     yield "sparse-low-bits-19", Bad(
         coded_as(coder.SPARSE, full(wide, 2**24),
-                 gaps.encode_sparse(wide, 2**24, 1)), "EFORMAT")
+                 gaps.encode_sparse(wide, 2**24, 1)), "EFORMAT",
+        limits=ANY)
 
     yield "gaps-words-cut", Bad(
         coded_as(coder.GAPS, few, gaps.encode_gaps(FEW, FEW_BITS, 100)[:-2]),

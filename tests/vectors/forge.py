@@ -8,7 +8,8 @@ import collections
 import scd_ref as ref
 from scd_bits import array, xor
 
-ANY = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
+ANY = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000,
+       "max_expansion": 0}
 INSTANCE = 0x0123456789ABCDEF
 LAST = 2**64 - 1
 

@@ -103,9 +103,9 @@ GOOD = {
 
 MANIFEST = """\
 # Made by generate.py.
-# file, result, base, max_bits, max_hash, max_fp_ppm, file whose .bits is the
-# array, encoding: "same" for all encoders, or "free". base: "-", a file, or
-# "counters" for a counting filter, whose .counters are beside the .bits
+# file, result, base, max_bits, max_hash, max_fp_ppm, max_expansion, file whose
+# .bits is the array, encoding: "same" for all encoders, or "free". base: "-",
+# a file, or "counters" for a counting filter: .counters are beside the .bits
 """
 
 # The bytes of a good file, its row, and what its header says.
@@ -175,7 +175,7 @@ def bad_cases(good):
     nothing, squid = good["delta-nothing"].data, good["squid"].data
     other_array = drawn(14000, 2000, 99)
     payload = paper[96:]
-    big = {"max_bits": 2**40, "max_hash": 32, "max_fp_ppm": 1000000}
+    big = dict(ANY, max_bits=2**40)
     return {
         "nothing": (b"", "ETRUNC", "", None),
         "header-cut": (paper[:95], "ETRUNC", "", None),
@@ -283,6 +283,17 @@ def bad_cases(good):
         "delta-sum": (forged(delta, checksum=1), "ECHECKSUM", "paper", None),
         "delta-nothing-sum": (forged(nothing, checksum=1), "ECHECKSUM",
                               "paper", None),
+        "bomb-empty": (forged(empty, nbits=2**22 + 1), "ELIMIT", "", None),
+        "bomb-empty-2-32": (forged(empty, nbits=2**32), "ELIMIT", "", None),
+        "bomb-range": (raw(forged(paper, payload=b"\x20", nbits=2**18 + 513,
+                                  nones=1, ncoded=1), 5, 2), "EFORMAT", "",
+                       None),
+        "bomb-range-2-32": (raw(forged(paper, payload=b"\x20" * 4, nbits=2**32,
+                                       nones=1, ncoded=1), 5, 2), "EFORMAT",
+                            "", ANY),
+        "bomb-expansion": (
+            raw(forged(paper, payload=b"\1" * 1000, nbits=8 * 512 * 1096 + 1,
+                       nones=500, ncoded=500), 5, 5), "ELIMIT", "", None),
     }
 
 
@@ -331,9 +342,9 @@ def base_of(row):
 
 def manifest_line(name, result, row, more):
     limits = row.limits or ref.LIMITS
-    return "%-36s %-10s %-20s %d %d %d %s\n" % (
+    return "%-36s %-10s %-20s %d %d %d %d %s\n" % (
         name, result, base_of(row), limits["max_bits"], limits["max_hash"],
-        limits["max_fp_ppm"], more)
+        limits["max_fp_ppm"], limits["max_expansion"], more)
 
 
 def good_line(name, row):

@@ -352,6 +352,16 @@ def sixteenth_plane(good):
     return forged(data, payload=joined(listed + [(0, 0, b"")]))
 
 
+def range_bomb(good):
+    """A part of more bits than coding 2 has for 1 byte."""
+    base = good["gaps-wide"].row.bits
+    nbits = good["gaps-wide"].head["nbits"]
+    return Bad(sealed_delta(delta_of(nbits, 1, 2),
+                            flipped(base, nbits, 1, 61), base,
+                            two(coder.EMPTY, b"", coder.RANGE, b"\x20")),
+               "EFORMAT", base="gaps-wide")
+
+
 def bad_rows(good):
     made = {}
     for label, data, error in conditional_bad(good):
@@ -371,6 +381,10 @@ def bad_rows(good):
                                    base="counters")
     made["counting-miscounted"] = Bad(plane_miscounted(), "EFORMAT",
                                       base="counters")
+    made["counting-bomb"] = Bad(
+        forged(good["counting-no-ones"].data, nbits=2**20), "ELIMIT",
+        base="counters")
+    made["conditional-bomb"] = range_bomb(good)
     made["counting-16-planes"] = Bad(sixteenth_plane(good), "EFORMAT",
                                      base="counters", limits=ANY)
     return made
