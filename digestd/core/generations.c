@@ -10,6 +10,13 @@
 #include "codec/delta.h"
 #include "codec/digest.h"
 
+/*
+ * A reader refuses a large array of few bytes. With one bit set in FOLD_SHARE
+ * an array is coded in more than a 200th of its bytes, and in twice as large a
+ * one still in more than a 400th: SCD_DIGEST_MAX_EXPANSION allows both.
+ */
+enum { FOLD_SHARE = 2048 };
+
 /* Whether anybody may hold a generation: known to its publication, which is
  * sent, and to its array, from which deltas are made. */
 struct holders {
@@ -27,6 +34,7 @@ struct base {
 struct generations {
 	uint64_t instance;
 	unsigned keep;
+	uint64_t last_nbits; /* of the last array published; 0: none */
 	unsigned nbases; /* newest first */
 	struct base bases[GENERATIONS_KEEP_MAX];
 };
@@ -261,14 +269,52 @@ static int encode_full(struct publication *p,
 	return p->full ? SCD_OK : SCD_ENOMEM;
 }
 
+/*
+ * The size to publish an array in. The last one stands until half or twice as
+ * much would do, so that a few keys that come and go do not move it each time.
+ */
+static uint64_t folded_bits(const struct generations *g,
+			    const struct scd_bloom *bloom)
+{
+	const uint64_t nones = scd_bloom_ones(bloom);
+	uint64_t nbits = bloom->nbits;
+
+	while (nbits / 8 > SCD_DIGEST_FREE_BYTES && nbits / FOLD_SHARE > nones)
+		nbits /= 2;
+	return nbits < bloom->nbits && g->last_nbits == 2 * nbits
+		       ? g->last_nbits
+		       : nbits;
+}
+
+/* An array that is too empty for its size is published in fewer bits, which
+ * have the same keys. One that cannot be folded stays as it is. */
+static int fold(struct generations *g, struct catalog_snapshot *snapshot)
+{
+	const uint64_t nbits = folded_bits(g, &snapshot->bloom);
+	struct scd_bloom folded;
+	int error;
+
+	g->last_nbits = nbits;
+	if (nbits == snapshot->bloom.nbits)
+		return SCD_OK;
+	error = scd_bloom_fold(&snapshot->bloom, nbits, &folded);
+	if (error)
+		return error == SCD_EINVAL ? SCD_OK : error;
+	scd_bloom_free(&snapshot->bloom);
+	snapshot->bloom = folded;
+	return SCD_OK;
+}
+
 int generations_publish(struct generations *g,
 			struct catalog_snapshot *snapshot,
 			struct publication **out)
 {
 	struct publication *p = publication_new(g->instance,
 						snapshot->generation);
-	int error = p ? encode_full(p, snapshot) : SCD_ENOMEM;
+	int error = p ? fold(g, snapshot) : SCD_ENOMEM;
 
+	if (!error)
+		error = encode_full(p, snapshot);
 	for (unsigned i = 0; !error && i < g->nbases; i++) {
 		if (is_held(&g->bases[i]))
 			error = add_delta(p, &g->bases[i], snapshot);

@@ -82,7 +82,8 @@ void generations_free(struct generations **g);
  * Publishes a snapshot: encodes it in full and from each generation that is
  * kept and that anybody holds. The snapshot's array becomes the history's, in
  * any case. On success *out is a publication with one user. Costs a pass of the
- * coder over the array for each of them.
+ * coder over the array for each of them. A large array that is nearly empty is
+ * folded first: readers refuse one that is coded in too few bytes.
  *
  * Errors: SCD_ENOMEM, SCD_EINVAL; nothing is published then, and the next
  * publication does without this generation as a base.

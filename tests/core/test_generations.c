@@ -325,6 +325,73 @@ static void test_size_changes(void **state)
 		scd_bloom_free(&arrays[i]);
 }
 
+/*
+ * A large filter that fills from nothing: each generation is one that readers
+ * take, and has all keys; its size grows step by step, and a few keys less do
+ * not move it back.
+ */
+static void test_folded(void **state)
+{
+	enum { FULL_BITS = 1 << 25, STEPS = 40 };
+	const struct scd_key key = { 5, 77 };
+	struct scd_bloom array;
+	struct generations *g;
+	uint64_t nbits = 0;
+	unsigned sizes = 0;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_OK);
+	assert_int_equal(scd_bloom_init(&array, FULL_BITS, NHASH), SCD_OK);
+	for (uint64_t now = 1; now <= STEPS; now++) {
+		struct publication *p =
+			publish(g, &array, now, now > 1 ? 400 : 1);
+		struct scd_digest_info info;
+		struct scd_bloom got;
+
+		assert_int_equal(scd_digest_decode(p->full->bytes, p->full->len,
+						   NULL, &info, &got), SCD_OK);
+		assert_int_equal(scd_bloom_has(&got, &key), now > 1);
+		assert_true(info.nbits >= nbits);
+		sizes += info.nbits != nbits;
+		nbits = info.nbits;
+		publication_unref(p);
+		scd_bloom_free(&got);
+		scd_bloom_add(&array, &key);
+	}
+	assert_int_equal(sizes, 4); /* 2^22 .. 2^25 */
+	assert_int_equal(nbits, FULL_BITS);
+	generations_free(&g);
+	scd_bloom_free(&array);
+}
+
+/* Around the number of ones at which it would change, the size stays. */
+static void test_folded_steadily(void **state)
+{
+	enum { FULL_BITS = 1 << 24, AT = FULL_BITS / 2048 };
+	struct generations *g;
+	uint64_t nbits = 0;
+
+	(void)state;
+	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_OK);
+	for (uint64_t now = 1; now <= 6; now++) {
+		struct catalog_snapshot s = { .generation = now, .nkeys = 1 };
+		struct scd_digest_info info;
+		struct publication *p;
+
+		assert_int_equal(scd_bloom_init(&s.bloom, FULL_BITS, NHASH),
+				 SCD_OK);
+		memset(s.bloom.bits, 255, AT / 8 + (now % 2 ? 8 : -8));
+		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
+		assert_int_equal(scd_digest_parse(p->full->bytes, p->full->len,
+						  NULL, &info), SCD_OK);
+		assert_true(now == 1 || info.nbits == nbits);
+		nbits = info.nbits;
+		publication_unref(p);
+	}
+	assert_int_equal(nbits, FULL_BITS);
+	generations_free(&g);
+}
+
 /* What was published stays as it was, whatever comes after it. */
 static void test_users(void **state)
 {
@@ -425,6 +492,8 @@ int main(void)
 		cmocka_unit_test(test_useless),
 		cmocka_unit_test(test_second),
 		cmocka_unit_test(test_size_changes),
+		cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_folded_steadily),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_no_memory),
 	};
