@@ -10,27 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/delta.h"
 #include "codec/error.h"
 #include "digestd/core/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
+#include "digestd/peers/digest_body.h"
+#include "digestd/peers/digest_decoder.h"
 #include "digestd/peers/digest_request.h"
 
 enum {
 	HEALTH_TICK_MS = 50,
 	MAX_HEADER_BYTES = 16384,
-	FIRST_BODY_BYTES = 4096,
+	STATUS_FULL = 200,
+	STATUS_DELTA = 226,
 };
 
-/* A fetch under way. */
+/* A fetch under way, and then what it has brought while it is decoded. */
 struct update {
 	struct fetch *fetch;
 	unsigned status;
-	uint8_t *body;
-	size_t len, cap;
-	bool too_large;
+	struct digest_body body;
+	struct digest_job *job;
 };
 
 struct peer {
@@ -51,6 +52,7 @@ struct peer {
 struct follow {
 	struct loop *loop;
 	struct fetcher *fetcher;
+	struct digest_decoder *decoder;
 	struct follow_settings settings;
 	struct peer **peers;
 	size_t npeers;
@@ -77,55 +79,17 @@ static void view_changed(struct follow *f)
 
 /* The end of a fetch */
 
-/* SCD_EMISMATCH: its keys are not those that are looked up here. */
-static int decode_full(struct peer *p, struct scd_digest_info *info,
-		       struct scd_bloom *bloom)
-{
-	const struct scd_limits *limits = &p->follow->settings.limits;
-	int error = scd_digest_parse(p->update.body, p->update.len, limits,
-				     info);
-
-	if (!error && info->hashing != SCD_HASHING_DOUBLE)
-		error = SCD_EMISMATCH;
-	if (error)
-		return error;
-	return scd_digest_decode(p->update.body, p->update.len, limits, info,
-				 bloom);
-}
-
-static int apply_delta(struct peer *p, struct scd_digest_info *info,
-		       struct scd_bloom *bloom)
-{
-	struct scd_base base = { 0 };
-
-	if (!p->digest)
-		return SCD_EBASE;
-	base.bloom = &p->digest->bloom;
-	base.instance = p->digest->instance;
-	base.generation = p->digest->generation;
-	return scd_delta_apply(p->update.body, p->update.len,
-			       &p->follow->settings.limits, &base, info, bloom);
-}
-
-static int install(struct peer *p, const struct scd_digest_info *info,
-		   struct scd_bloom *bloom)
+static void install(struct peer *p, struct peer_digest *d)
 {
 	struct follow *f = p->follow;
-	struct peer_digest *d = peer_digest_take(bloom);
 
-	if (!d)
-		return SCD_ENOMEM;
-	if (p->digest && p->digest->instance != info->instance &&
+	if (p->digest && p->digest->instance != d->instance &&
 	    health_restarted(&p->health, &f->settings.health,
 			     loop_now_ms(f->loop)))
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
 			  p->name, health_state_text(p->health.state));
-	d->instance = info->instance;
-	d->generation = info->generation;
-	d->nkeys = info->nkeys;
 	peer_digest_unref(p->digest);
-	p->digest = d;
-	return SCD_OK;
+	p->digest = peer_digest_ref(d);
 }
 
 /* Each fetch may fail again: only another reason is news. */
@@ -151,37 +115,37 @@ static const char *reason(int error)
 		       : scd_strerror(error);
 }
 
-/* What a digest that came whole has led to. */
-static enum follower_event take_body(struct peer *p, bool delta)
+static enum follower_event refuse(struct peer *p, int error)
 {
-	struct scd_digest_info info;
-	struct scd_bloom bloom;
-	int error = delta ? apply_delta(p, &info, &bloom) :
-			    decode_full(p, &info, &bloom);
+	char what[128];
 
-	if (!error)
-		error = install(p, &info, &bloom);
-	if (error) {
-		char what[128];
+	snprintf(what, sizeof(what), "%s refused: %s",
+		 p->update.status == STATUS_DELTA ? "delta" : "digest",
+		 reason(error));
+	report_once(p, what);
+	p->counters.unfit++;
+	return FOLLOWER_UNFIT;
+}
 
-		snprintf(what, sizeof(what), "%s refused: %s",
-			 delta ? "delta" : "digest", reason(error));
-		report_once(p, what);
-		p->counters.unfit++;
-		return FOLLOWER_UNFIT;
-	}
-	if (delta) {
+/* What a digest that came whole has led to. */
+static enum follower_event take_decoded(struct peer *p,
+					const struct digest_decoded *d)
+{
+	if (d->error)
+		return refuse(p, d->error);
+	install(p, d->digest);
+	if (d->delta) {
 		p->counters.delta_received++;
-		p->counters.delta_received_bytes += p->update.len;
+		p->counters.delta_received_bytes += d->len;
 	} else {
 		p->counters.full_received++;
-		p->counters.full_received_bytes += p->update.len;
+		p->counters.full_received_bytes += d->len;
 	}
 	log_write(LOG_DEBUG, "follower", "peer %s: generation %" PRIu64
-		  ", %s of %zu bytes", p->name, info.generation,
-		  delta ? "delta" : "full digest", p->update.len);
+		  ", %s of %zu bytes", p->name, d->info.generation,
+		  d->delta ? "delta" : "full digest", d->len);
 	report_well(p);
-	return delta ? FOLLOWER_NEW_DELTA : FOLLOWER_NEW_FULL;
+	return d->delta ? FOLLOWER_NEW_DELTA : FOLLOWER_NEW_FULL;
 }
 
 static enum follower_event take_failure(struct peer *p, const char *what)
@@ -191,26 +155,28 @@ static enum follower_event take_failure(struct peer *p, const char *what)
 	return FOLLOWER_FAILED;
 }
 
+/* Whether an answer has a digest for its body. */
+static bool brings_digest(const struct update *u)
+{
+	return u->status == STATUS_FULL || u->status == STATUS_DELTA;
+}
+
+static bool is_whole(const struct fetch_done *done)
+{
+	return done->result == FETCH_COMPLETE && !done->ended_by_close;
+}
+
+/* What an answer without a digest has led to. */
 static enum follower_event judge(struct peer *p, const struct fetch_done *done)
 {
 	char what[64];
 
-	if (p->update.too_large) {
-		report_once(p, "digest larger than the limit");
-		p->counters.unfit++;
-		return FOLLOWER_UNFIT;
-	}
 	if (done->result == FETCH_UNTRUSTED)
 		return take_failure(p, "no digest: no TLS with it, or its "
 				    "certificate is not trusted");
-	if (done->result != FETCH_COMPLETE || done->ended_by_close)
+	if (!is_whole(done))
 		return take_failure(p, "no digest: no complete answer");
-	switch (p->update.status) {
-	case 200:
-		return take_body(p, false);
-	case 226:
-		return take_body(p, true);
-	case 304:
+	if (p->update.status == 304) {
 		if (!p->digest)
 			return take_failure(p, "no digest: 304 for nothing");
 		p->counters.unchanged++;
@@ -230,20 +196,17 @@ static void schedule(struct peer *p)
 
 static void end_update(struct peer *p)
 {
-	free(p->update.body);
+	fetch_cancel(&p->update.fetch);
+	digest_job_cancel(&p->update.job);
+	digest_body_free(&p->update.body);
 	p->update = (struct update){ 0 };
 }
 
-static void on_done(void *arg, struct fetch *fetch,
-		    const struct fetch_done *done)
+/* An update has ended so, and all that follows from it. */
+static void finish(struct peer *p, enum follower_event event)
 {
-	struct peer *p = arg;
 	struct follow *f = p->follow;
-	enum follower_event event;
 
-	(void)fetch;
-	p->update.fetch = NULL;
-	event = judge(p, done);
 	p->next = follower_end(&p->follower, &f->settings.follower, event,
 			       loop_now_ms(f->loop));
 	end_update(p);
@@ -251,6 +214,51 @@ static void on_done(void *arg, struct fetch *fetch,
 	if (event == FOLLOWER_NEW_FULL || event == FOLLOWER_NEW_DELTA ||
 	    usable(p) != p->was_usable)
 		view_changed(f);
+}
+
+static void on_decoded(void *arg, const struct digest_decoded *d)
+{
+	struct peer *p = arg;
+
+	p->update.job = NULL;
+	finish(p, take_decoded(p, d));
+}
+
+static struct digest_expected expected_of(const struct peer *p)
+{
+	return (struct digest_expected){
+		.limits = &p->follow->settings.limits,
+		.delta = p->update.status == STATUS_DELTA,
+		.base = p->digest,
+	};
+}
+
+static void decode(struct peer *p)
+{
+	const struct digest_expected expected = expected_of(p);
+
+	if (!p->update.body.most) {
+		finish(p, refuse(p, SCD_ETRUNC));
+	} else if (digest_decoder_start(p->follow->decoder, &p->update.body,
+					&expected, &p->update.job)) {
+		finish(p, take_failure(p, "no digest: it could not be "
+				       "decoded now"));
+	} else {
+		digest_job_notify(p->update.job, on_decoded, p);
+	}
+}
+
+static void on_done(void *arg, struct fetch *fetch,
+		    const struct fetch_done *done)
+{
+	struct peer *p = arg;
+
+	(void)fetch;
+	p->update.fetch = NULL;
+	if (is_whole(done) && brings_digest(&p->update))
+		decode(p);
+	else
+		finish(p, judge(p, done));
 }
 
 /* The fetch itself */
@@ -266,39 +274,19 @@ static void on_headers(void *arg, struct fetch *fetch, unsigned status,
 	p->update.status = status;
 }
 
-static size_t max_body(const struct follow *f)
-{
-	return (size_t)(f->settings.limits.max_bits / 8) +
-	       SCD_DIGEST_HEADER_BYTES + 1;
-}
-
+/* A digest that will not do ends the fetch at its header. */
 static bool on_body(void *arg, struct fetch *fetch, const void *data,
 		    size_t len)
 {
 	struct peer *p = arg;
-	struct update *u = &p->update;
+	const struct digest_expected expected = expected_of(p);
+	int error = 0;
 
 	(void)fetch;
-	if (u->too_large || len > max_body(p->follow) - u->len) {
-		u->too_large = true;
-		return true; /* and forgotten */
-	}
-	if (u->len + len > u->cap) {
-		size_t cap = u->cap ? u->cap * 2 : FIRST_BODY_BYTES;
-		uint8_t *body;
-
-		while (cap < u->len + len)
-			cap *= 2;
-		body = realloc(u->body, cap);
-		if (!body) {
-			u->too_large = true;
-			return true;
-		}
-		u->body = body;
-		u->cap = cap;
-	}
-	memcpy(u->body + u->len, data, len);
-	u->len += len;
+	if (brings_digest(&p->update))
+		error = digest_body_add(&p->update.body, &expected, data, len);
+	if (error)
+		finish(p, refuse(p, error));
 	return true;
 }
 
@@ -374,7 +362,6 @@ static void peer_free(struct peer *p)
 {
 	if (!p)
 		return;
-	fetch_cancel(&p->update.fetch);
 	end_update(p);
 	loop_timer_clear(p->follow->loop, &p->timer);
 	peer_digest_unref(p->digest);
@@ -492,6 +479,7 @@ int follow_new(struct loop *loop, struct fetcher *fetcher,
 	       void (*changed)(void *arg), void *arg, struct follow **out)
 {
 	struct follow *f = calloc(1, sizeof(*f));
+	int err;
 
 	if (!f)
 		return -ENOMEM;
@@ -501,9 +489,12 @@ int follow_new(struct loop *loop, struct fetcher *fetcher,
 	f->changed = changed;
 	f->arg = arg;
 	*out = f; /* changed() may use it */
-	if (follow_set_peers(f, places, n)) {
+	err = digest_decoder_new(loop, &f->decoder);
+	if (!err)
+		err = follow_set_peers(f, places, n);
+	if (err) {
 		follow_free(out);
-		return -ENOMEM;
+		return err;
 	}
 	loop_timer_set(loop, &f->tick, loop_now_ms(loop) + HEALTH_TICK_MS, tick,
 		       f);
@@ -516,6 +507,7 @@ void follow_free(struct follow **f)
 		return;
 	for (size_t i = 0; i < (*f)->npeers; i++)
 		peer_free((*f)->peers[i]);
+	digest_decoder_free(&(*f)->decoder);
 	loop_timer_clear((*f)->loop, &(*f)->tick);
 	peerset_unref((*f)->view);
 	free((*f)->peers);

@@ -67,7 +67,7 @@ struct follow_status {
 /*
  * Makes a follower of these peers and starts to fetch. changed(arg) is called
  * whenever the view (follow_view()) is another one. `loop` and `fetcher` are
- * borrowed, the rest is copied. Returns 0 or -ENOMEM.
+ * borrowed, the rest is copied. Returns 0 or a negative errno.
  */
 int follow_new(struct loop *loop, struct fetcher *fetcher,
 	       const struct follow_settings *settings,

@@ -10,7 +10,7 @@ import pytest
 import cluster as scd
 import servers
 from cluster import request, until
-from digests import Digest, derive, key
+from digests import Digest, derive, key, scd_ref
 
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
 
@@ -425,6 +425,39 @@ def test_digests_that_are_none(make_cluster, origin, serve):
     c.start()
     until(lambda: node.peer_status("bad")["unfit"] >= 4, 20)
     assert node.peer_status("bad")["digest"] is None
+    pages(origin, 1)
+    assert node.get("/p0").source == "origin"
+
+
+def test_implausible_digest_ends_at_its_header(make_cluster, origin, serve):
+    """2^32 bits in 100 bytes, and a body that goes on for ever behind the
+    header: refused at once, the transfer ended, and the node answers."""
+    digest = Digest.make([(1, 2)])
+    header = bytearray(scd_ref.write_header(dict(
+        digest.head, kind=0, coding=2, hashing=0, nkeys=1, nbits=1 << 32,
+        nones=1, ncoded=1, payload_bytes=4, base_checksum=0, checksum=0)))
+    ended = []
+
+    def drip(request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: "
+                           b"1000000000\r\n\r\n" + header)
+        try:
+            for _ in range(200):
+                connection.sendall(bytes(1 << 16))
+                time.sleep(.01)
+        except OSError:
+            ended.append(True)
+        return b""
+    bad = serve(drip)
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("bad", bad.port)]
+    c.start()
+    until(lambda: ended, 10)
+    assert node.peer_status("bad")["digest"] is None
+    assert node.peer_status("bad")["unfit"] >= 1
+    assert "peer bad: digest refused: " in node.process.logged()
     pages(origin, 1)
     assert node.get("/p0").source == "origin"
 

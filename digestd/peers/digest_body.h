@@ -1,0 +1,42 @@
+/*
+ * A digest on its way in: its header is judged as soon as it is there, and no
+ * more is kept than that says.
+ */
+#ifndef DIGESTD_PEERS_DIGEST_BODY_H
+#define DIGESTD_PEERS_DIGEST_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/digest.h"
+
+struct peer_digest;
+
+/* What is expected of a body. */
+struct digest_expected {
+	const struct scd_limits *limits;
+	bool delta;               /* or a full digest */
+	struct peer_digest *base; /* of a delta; null: there is none */
+};
+
+/* The bytes so far; all zero is an empty one. */
+struct digest_body {
+	uint8_t *bytes;
+	size_t len, cap;
+	size_t most; /* by the header; 0: it has not come yet */
+};
+
+/*
+ * Adds bytes as they come. Returns 0 or an SCD_ error, and then nothing more
+ * is to be added: those of scd_digest_judge(); SCD_EBASE: not of the kind that
+ * is expected, or of another base; SCD_EMISMATCH: of a hashing that is not
+ * looked up here; SCD_EFORMAT: longer than its header says; SCD_ENOMEM.
+ */
+int digest_body_add(struct digest_body *b, const struct digest_expected *e,
+		    const void *bytes, size_t len);
+
+/* Releases the bytes; it is empty again. */
+void digest_body_free(struct digest_body *b);
+
+#endif

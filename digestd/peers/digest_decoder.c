@@ -1,0 +1,254 @@
+/*
+ * The thread that decodes digests.
+ *
+ * A job belongs to the thread from its start until it is posted back, and to
+ * the loop after that; but for who is called back, which is the loop's all the
+ * time, and for `cancelled`, which only spares the thread some work.
+ */
+#include "digestd/peers/digest_decoder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "codec/delta.h"
+#include "digestd/os/loop.h"
+
+struct digest_job {
+	struct loop *loop;
+	struct loop_call call;
+	struct digest_body body;
+	struct scd_limits limits;
+	struct peer_digest *base; /* of a delta; else null */
+	struct digest_decoded result;
+	atomic_bool cancelled;
+	struct digest_job *queued; /* behind it in the queue */
+
+	/* the loop's */
+	digest_decoded_fn *done; /* null: nobody waits for it */
+	void *arg;
+	struct digest_decoder *decoder;  /* null: it is gone */
+	struct digest_job *next, **link; /* of its jobs */
+};
+
+struct digest_decoder {
+	struct loop *loop;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the queue and `stopping` */
+	pthread_cond_t wake;
+	struct digest_job *first, **last;
+	bool stopping;
+	struct digest_job *jobs; /* that have not come back */
+	unsigned njobs;
+};
+
+static void digest_job_free(struct digest_job *job)
+{
+	digest_body_free(&job->body);
+	peer_digest_unref(job->base);
+	peer_digest_unref(job->result.digest);
+	free(job);
+}
+
+static void digest_job_unlink(struct digest_job *job)
+{
+	if (!job->decoder)
+		return;
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+	job->decoder->njobs--;
+	job->decoder = NULL;
+}
+
+/* Runs in the loop, when a job has come back. */
+static void digest_job_end(void *arg)
+{
+	struct digest_job *job = arg;
+
+	digest_job_unlink(job);
+	if (job->done)
+		job->done(job->arg, &job->result);
+	digest_job_free(job);
+}
+
+static int digest_job_decode(struct digest_job *job, struct scd_bloom *bloom)
+{
+	struct scd_base base = {0};
+
+	if (!job->result.delta)
+		return scd_digest_decode(job->body.bytes, job->body.len,
+					 &job->limits, &job->result.info,
+					 bloom);
+	base.bloom = &job->base->bloom;
+	base.instance = job->base->instance;
+	base.generation = job->base->generation;
+	return scd_delta_apply(job->body.bytes, job->body.len, &job->limits,
+			       &base, &job->result.info, bloom);
+}
+
+static void digest_job_run(struct digest_job *job)
+{
+	struct digest_decoded *r = &job->result;
+	struct scd_bloom bloom;
+
+	if (atomic_load(&job->cancelled))
+		return;
+	r->error = digest_job_decode(job, &bloom);
+	if (r->error)
+		return;
+	r->digest = peer_digest_take(&bloom);
+	if (!r->digest) {
+		r->error = SCD_ENOMEM;
+		return;
+	}
+	r->digest->instance = r->info.instance;
+	r->digest->generation = r->info.generation;
+	r->digest->nkeys = r->info.nkeys;
+}
+
+/* Waits for a job; null: the thread is to end. */
+static struct digest_job *digest_decoder_next(struct digest_decoder *d)
+{
+	struct digest_job *job = NULL;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stopping && !d->first)
+		pthread_cond_wait(&d->wake, &d->lock);
+	if (!d->stopping) {
+		job = d->first;
+		d->first = job->queued;
+		if (!d->first)
+			d->last = &d->first;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return job;
+}
+
+static void *digest_decoder_run(void *arg)
+{
+	struct digest_decoder *d = arg;
+	struct digest_job *job;
+
+	while ((job = digest_decoder_next(d))) {
+		digest_job_run(job);
+		loop_post(job->loop, &job->call);
+	}
+	return NULL;
+}
+
+int digest_decoder_new(struct loop *loop, struct digest_decoder **out)
+{
+	struct digest_decoder *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	d->loop = loop;
+	d->last = &d->first;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->wake, NULL);
+	err = -pthread_create(&d->thread, NULL, digest_decoder_run, d);
+	if (err) {
+		pthread_cond_destroy(&d->wake);
+		pthread_mutex_destroy(&d->lock);
+		free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+static void digest_decoder_stop(struct digest_decoder *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->stopping = true;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	pthread_join(d->thread, NULL);
+}
+
+void digest_decoder_free(struct digest_decoder **out)
+{
+	struct digest_decoder *d = *out;
+	struct digest_job *waiting;
+
+	if (!d)
+		return;
+	digest_decoder_stop(d);
+	while (d->jobs) { /* those that were posted end in the loop */
+		d->jobs->done = NULL;
+		digest_job_unlink(d->jobs);
+	}
+	while ((waiting = d->first)) {
+		d->first = waiting->queued;
+		digest_job_free(waiting);
+	}
+	pthread_cond_destroy(&d->wake);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	*out = NULL;
+}
+
+static void digest_decoder_link(struct digest_decoder *d,
+				struct digest_job *job)
+{
+	job->decoder = d;
+	job->next = d->jobs;
+	job->link = &d->jobs;
+	if (job->next)
+		job->next->link = &job->next;
+	d->jobs = job;
+	d->njobs++;
+}
+
+int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
+			 const struct digest_expected *expected,
+			 struct digest_job **out)
+{
+	struct digest_job *job = NULL;
+	int err = -EAGAIN;
+
+	if (d->njobs < DIGEST_DECODER_JOBS) {
+		job = calloc(1, sizeof(*job));
+		err = -ENOMEM;
+	}
+	if (!job) {
+		digest_body_free(body);
+		return err;
+	}
+	job->loop = d->loop;
+	job->call = (struct loop_call){.run = digest_job_end, .arg = job};
+	job->body = *body;
+	*body = (struct digest_body){0};
+	job->limits = *expected->limits;
+	job->result.delta = expected->delta;
+	job->result.len = job->body.len;
+	if (expected->delta)
+		job->base = peer_digest_ref(expected->base);
+	digest_decoder_link(d, job);
+	pthread_mutex_lock(&d->lock);
+	*d->last = job;
+	d->last = &job->queued;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	*out = job;
+	return 0;
+}
+
+void digest_job_notify(struct digest_job *job, digest_decoded_fn *done,
+		       void *arg)
+{
+	job->done = done;
+	job->arg = arg;
+}
+
+void digest_job_cancel(struct digest_job **job)
+{
+	if (!*job)
+		return;
+	(*job)->done = NULL;
+	atomic_store(&(*job)->cancelled, true);
+	*job = NULL;
+}

@@ -1,0 +1,221 @@
+/*
+ * Digests decoded in a thread: what comes back is the digest or the error; the
+ * loop goes on meanwhile; a job that is cancelled, or whose decoder has gone,
+ * calls nobody back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "codec/delta.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/digest_decoder.h"
+#include "tests/codec/sample.h"
+
+enum { NBITS = 1 << 16, NONES = 4000, LARGE_BITS = 1 << 27, WAIT_MS = 20000 };
+
+struct fixture {
+	struct loop *loop;
+	struct digest_decoder *decoder;
+	struct scd_limits limits;
+	struct scd_bloom bloom;
+	/* what came back */
+	unsigned calls;
+	int error;
+	struct peer_digest *digest;
+};
+
+static void on_decoded(void *arg, const struct digest_decoded *d)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	f->error = d->error;
+	peer_digest_unref(f->digest);
+	f->digest = d->digest ? peer_digest_ref(d->digest) : NULL;
+}
+
+static struct digest_body body_of(uint8_t *bytes, size_t len)
+{
+	return (struct digest_body){bytes, len, len, len};
+}
+
+static struct digest_body full_body(const struct scd_bloom *bloom)
+{
+	struct scd_digest_info ids = sample_ids(1, 0);
+	uint8_t *bytes;
+	size_t len;
+
+	assert_int_equal(scd_digest_encode(bloom, &ids, &bytes, &len), SCD_OK);
+	return body_of(bytes, len);
+}
+
+static struct digest_body delta_body(const struct scd_bloom *base,
+				     const struct scd_bloom *next)
+{
+	struct scd_digest_info ids = sample_ids(2, 1);
+	uint8_t *bytes;
+	size_t len;
+
+	assert_int_equal(scd_delta_encode(base, next, &ids, &bytes, &len),
+			 SCD_OK);
+	return body_of(bytes, len);
+}
+
+static int start(struct fixture *f, struct digest_body body,
+		 struct peer_digest *base, struct digest_job **job)
+{
+	struct digest_expected e = {&f->limits, base, base};
+	int err = digest_decoder_start(f->decoder, &body, &e, job);
+
+	assert_null(body.bytes);
+	if (!err)
+		digest_job_notify(*job, on_decoded, f);
+	return err;
+}
+
+/* Turns the loop until so many calls have come; returns the turns. */
+static unsigned turn_until(struct fixture *f, unsigned calls)
+{
+	const struct timespec pause = {.tv_nsec = 200000};
+	int64_t end_ms = loop_now_ms(f->loop) + WAIT_MS;
+	unsigned turns = 0;
+
+	while (f->calls < calls && loop_now_ms(f->loop) < end_ms) {
+		assert_int_equal(loop_turn(f->loop, 0), 0);
+		nanosleep(&pause, NULL);
+		turns++;
+	}
+	assert_int_equal(f->calls, calls);
+	return turns;
+}
+
+static void test_full_then_delta(void **state)
+{
+	struct fixture *f = *state;
+	struct scd_bloom next = sample_next(&f->bloom, 3, 200);
+	struct digest_job *job;
+
+	assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), 0);
+	assert_int_equal(f->calls, 0);
+	turn_until(f, 1);
+	assert_int_equal(f->error, SCD_OK);
+	assert_true(scd_bloom_equal(&f->digest->bloom, &f->bloom));
+	assert_int_equal(f->digest->generation, 1);
+	assert_int_equal(
+		start(f, delta_body(&f->bloom, &next), f->digest, &job), 0);
+	turn_until(f, 2);
+	assert_int_equal(f->error, SCD_OK);
+	assert_true(scd_bloom_equal(&f->digest->bloom, &next));
+	assert_int_equal(f->digest->instance, SAMPLE_INSTANCE);
+	assert_int_equal(f->digest->generation, 2);
+	scd_bloom_free(&next);
+}
+
+static void test_bad(void **state)
+{
+	struct fixture *f = *state;
+	struct digest_body body = full_body(&f->bloom);
+	struct digest_job *job;
+
+	body.bytes[body.len - 1] ^= 1;
+	body.bytes[200] ^= 1;
+	assert_int_equal(start(f, body, NULL, &job), 0);
+	turn_until(f, 1);
+	assert_int_not_equal(f->error, SCD_OK);
+	assert_null(f->digest);
+}
+
+/* A digest of 16 MiB takes some ms: the loop turns all the while. */
+static void test_loop_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	struct scd_bloom large = sample_bloom(2, LARGE_BITS, 100000);
+	struct digest_job *job;
+
+	assert_int_equal(start(f, full_body(&large), NULL, &job), 0);
+	assert_true(turn_until(f, 1) > 4);
+	assert_int_equal(f->error, SCD_OK);
+	assert_int_equal(f->digest->bloom.nbits, LARGE_BITS);
+	scd_bloom_free(&large);
+}
+
+static void test_cancelled(void **state)
+{
+	struct fixture *f = *state;
+	struct digest_job *job, *second;
+
+	assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), 0);
+	assert_int_equal(start(f, full_body(&f->bloom), NULL, &second), 0);
+	digest_job_cancel(&job);
+	assert_null(job);
+	digest_job_cancel(&job);
+	turn_until(f, 1);
+	assert_int_equal(f->error, SCD_OK);
+}
+
+static void test_queue_is_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct digest_job *job;
+
+	for (unsigned i = 0; i < DIGEST_DECODER_JOBS; i++)
+		assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), 0);
+	assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), -EAGAIN);
+	turn_until(f, DIGEST_DECODER_JOBS);
+	assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), 0);
+	turn_until(f, DIGEST_DECODER_JOBS + 1);
+}
+
+/* It goes with jobs that wait, one under way, and some that came back. */
+static void test_freed_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	struct digest_job *job;
+
+	for (unsigned i = 0; i < 50; i++)
+		assert_int_equal(start(f, full_body(&f->bloom), NULL, &job), 0);
+	digest_decoder_free(&f->decoder);
+	assert_null(f->decoder);
+	digest_decoder_free(&f->decoder);
+	loop_turn(f->loop, 0);
+	assert_int_equal(f->calls, 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_int_equal(loop_new(&f->loop), 0);
+	assert_int_equal(digest_decoder_new(f->loop, &f->decoder), 0);
+	scd_limits_init(&f->limits);
+	f->bloom = sample_bloom(1, NBITS, NONES);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	digest_decoder_free(&f->decoder);
+	loop_turn(f->loop, 0);
+	loop_free(&f->loop);
+	peer_digest_unref(f->digest);
+	scd_bloom_free(&f->bloom);
+	free(f);
+	return 0;
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_full_then_delta),  WITH(test_bad),
+		WITH(test_loop_goes_on),     WITH(test_cancelled),
+		WITH(test_queue_is_bounded), WITH(test_freed_meanwhile),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
