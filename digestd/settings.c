@@ -263,7 +263,7 @@ struct follow_settings settings_of_following(const struct config *c)
 	};
 
 	scd_limits_init(&s.limits);
-	s.limits.max_bits = (uint64_t)c->digest_max_bits * 8;
+	s.limits.max_bits = (uint64_t)c->digest_max_bytes * 8;
 	make_token(c, s.token);
 	return s;
 }

@@ -81,7 +81,7 @@ struct config {
 	int64_t wait_s;
 	int64_t poll_ms;
 	int64_t digest_max_age_ms;
-	int64_t digest_max_bits;
+	int64_t digest_max_bytes;
 	int64_t digest_timeout_ms;
 
 	int64_t peer_budget_ms;

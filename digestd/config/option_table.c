@@ -98,7 +98,7 @@ const struct config_option config_options[] = {
 	  "how often a peer that does not hold its answer is asked" },
 	{ "digest_max_age", TIME_MS, AT(digest_max_age_ms), "2m", 1000,
 	  24 * HOUR_MS, false, "older digests are not consulted" },
-	{ "digest_max_size", SIZE, AT(digest_max_bits), "512M", 1024,
+	{ "digest_max_size", SIZE, AT(digest_max_bytes), "512M", 1024,
 	  MAX_ARRAY_BYTES, false, "largest array of a peer's digest" },
 	{ "digest_timeout", TIME_MS, AT(digest_timeout_ms), "30s", 100,
 	  HOUR_MS, false, "for a digest to arrive, beyond the wait" },
