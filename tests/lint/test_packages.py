@@ -31,6 +31,7 @@ MODULES = {
     "ompi-c": "libopenmpi-dev",
 }
 PROGRAMS = {
+    "curl": "curl",
     "gnuplot": "gnuplot-nox",
     "mandoc": "mandoc",
     "nginx": "nginx",

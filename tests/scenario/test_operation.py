@@ -101,6 +101,36 @@ def test_every_eviction_policy_of_the_manual_is_one(tmp_path):
         assert r.returncode == 0, r.stderr
 
 
+def manual_examples():
+    """The literal blocks of EXAMPLES of digestd(8)."""
+    path = os.path.join(ROOT, "docs", "digestd.8")
+    with open(path, encoding="ascii") as f:
+        text = f.read().split(".Sh EXAMPLES")[1]
+    blocks = re.findall(r"\.Bd -literal[^\n]*\n(.*?)\.Ed", text, re.S)
+    return [block.replace("\\e\n", "\\\n") for block in blocks]
+
+
+def test_examples_of_the_manual_say_what_it_says(make_cluster, origin):
+    """A line behind "$ " is typed; those below it are what it prints."""
+    if not shutil.which("curl"):
+        pytest.skip("curl is missing")
+    c = make_cluster(1, admission="aged")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    typed = 0
+    for block in manual_examples():
+        block = block.replace(":8082/", f":{node.admin}/")
+        dialog = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.M)
+        for command, printed in dialog or [(block, None)]:
+            r = subprocess.run(["sh", "-ec", command], check=False, text=True,
+                               stdout=subprocess.PIPE)
+            assert r.returncode == 0, command
+            assert printed in (None, r.stdout), (command, r.stdout)
+            assert printed or '"purged"' in r.stdout, r.stdout
+            typed += 1
+    assert typed == 3
+
+
 def test_health_and_readiness(node):
     assert request(node.admin, "/healthz").status == 200
     assert request(node.admin, "/readyz").status == 200
