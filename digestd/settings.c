@@ -35,9 +35,15 @@ static int copy_origins(const struct config *c, struct worker_settings *out)
 
 	if (!origins)
 		return -ENOMEM;
-	for (size_t i = 0; i < c->norigins; i++)
-		origins[i] = (struct worker_origin){ c->origins[i].name,
-						     c->origins[i].url };
+	for (size_t i = 0; i < c->norigins; i++) {
+		const struct upstream *o = &c->origins[i];
+
+		origins[i] = (struct worker_origin){ o->name, o->url,
+						     out->set_cookie };
+		if (o->set_cookie)
+			(void)setcookie_read(o->set_cookie,
+					     &origins[i].set_cookie);
+	}
 	out->origins = origins;
 	out->norigins = c->norigins;
 	return 0;
@@ -76,6 +82,7 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.peer_client_tls = c->tls_peer_client,
 	};
 	/* the configuration is checked: it is one of them */
+	(void)setcookie_read(c->set_cookie, &out->set_cookie);
 	(void)admission_tell_read(c->admission_tell, &out->tell);
 	out->told = FORWARDED_FOR;
 	out->told_forward = FORWARDED_NOTHING;

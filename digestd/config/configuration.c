@@ -67,6 +67,21 @@ static int validate_place(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
+/* An option that sites have, too. */
+static int validate_site(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const struct config_option *o = option_find(opt->name);
+	const char *text = cfg_opt_getstr(opt);
+	const char *wrong;
+	char room[128];
+
+	wrong = text ? option_fault(o, text, room) : "is missing";
+	if (wrong)
+		cfg_error(cfg, "%s: \"%s\" %s", o->name, text ? text : "",
+			  wrong);
+	return wrong ? -1 : 0;
+}
+
 /* From libconfuse's values to ours */
 
 static int fill_option(struct config *c, const struct config_option *o,
@@ -80,6 +95,17 @@ static int fill_option(struct config *c, const struct config_option *o,
 	}
 	text = cfg_getstr(cfg, o->name);
 	return text ? option_set(o, c, text) : 0;
+}
+
+/* What an origin says of it; peers have no such option. */
+static int fill_cookies(cfg_t *sub, struct upstream *place)
+{
+	const char *text = strcmp(cfg_name(sub), "origin") ?
+				   NULL : cfg_getstr(sub, "set_cookie");
+
+	if (text)
+		place->set_cookie = strdup(text);
+	return text && !place->set_cookie ? -ENOMEM : 0;
 }
 
 static int fill_places(cfg_t *cfg, const char *section,
@@ -97,7 +123,7 @@ static int fill_places(cfg_t *cfg, const char *section,
 
 		place->name = strdup(cfg_title(sub));
 		place->url = strdup(url ? url : "");
-		if (!place->name || !place->url)
+		if (!place->name || !place->url || fill_cookies(sub, place))
 			return -ENOMEM;
 	}
 	return 0;
@@ -131,13 +157,18 @@ static cfg_t *set_up(void)
 		CFG_STR("url", NULL, CFGF_NONE),
 		CFG_END(),
 	};
+	static cfg_opt_t site[] = {
+		CFG_STR("url", NULL, CFGF_NONE),
+		CFG_STR("set_cookie", NULL, CFGF_NONE),
+		CFG_END(),
+	};
 	cfg_opt_t all[OPTIONS_MAX + 3];
 	cfg_t *cfg;
 
 	for (size_t i = 0; i < config_noptions; i++)
 		all[i] = to_confuse(&config_options[i]);
 	all[config_noptions] = (cfg_opt_t)CFG_SEC(
-		"origin", place, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+		"origin", site, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
 	all[config_noptions + 1] = (cfg_opt_t)CFG_SEC(
 		"peer", place, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
 	all[config_noptions + 2] = (cfg_opt_t)CFG_END();
@@ -148,6 +179,7 @@ static cfg_t *set_up(void)
 	for (size_t i = 0; i < config_noptions; i++)
 		cfg_set_validate_func(cfg, config_options[i].name, validate);
 	cfg_set_validate_func(cfg, "origin|url", validate_place);
+	cfg_set_validate_func(cfg, "origin|set_cookie", validate_site);
 	cfg_set_validate_func(cfg, "peer|url", validate_place);
 	return cfg;
 }
@@ -204,6 +236,7 @@ static void free_places(struct upstream *places, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(places[i].name);
 		free(places[i].url);
+		free(places[i].set_cookie);
 	}
 	free(places);
 }

@@ -42,6 +42,7 @@ struct config {
 	struct upstream *origins;
 	size_t norigins;
 	char *default_origin;
+	char *set_cookie;
 	bool forward;
 	bool forward_private;
 	char *forwarded; /* null: for; as a forward proxy, none */

@@ -17,6 +17,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/forwarded.h"
 #include "digestd/core/placement.h"
+#include "digestd/core/setcookie.h"
 #include "digestd/core/store.h"
 #include "digestd/disk/disk.h"
 
@@ -76,6 +77,13 @@ static bool is_placement(const char *text)
 	return placement_read(text, &placement);
 }
 
+static bool is_set_cookie(const char *text)
+{
+	enum set_cookie how;
+
+	return setcookie_read(text, &how);
+}
+
 static bool read_seconds(const char *text, int64_t *out)
 {
 	if (!value_time_ms(text, out) || *out % 1000)
@@ -104,6 +112,8 @@ static const struct kind kinds[] = {
 	[PLACEMENT] = { .text = is_placement,
 			.wrong = "is not keep, second, single, single-seen or "
 				 "single-shared" },
+	[COOKIES] = { .text = is_set_cookie,
+		      .wrong = "is not refuse, strip or allow" },
 	[LEVEL] = { .text = value_is_level,
 		    .wrong = "is not error, warning, info or debug" },
 	[VERSION] = { .text = config_tls_is_version,

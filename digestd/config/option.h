@@ -22,6 +22,7 @@ enum option_kind {
 	TELL,      /* none, nginx or field */
 	FORWARDED, /* none, for, x-forwarded or forwarded */
 	PLACEMENT,
+	COOKIES,   /* refuse, strip or allow */
 	LEVEL,     /* of the log */
 	VERSION,   /* of TLS */
 	NUMBER,

@@ -32,6 +32,8 @@ const struct config_option config_options[] = {
 	  "worker threads; one a core" },
 	{ "default_origin", URL, AT(default_origin), NULL, 0, 0, false,
 	  "where requests for hosts without an origin section go" },
+	{ "set_cookie", COOKIES, AT(set_cookie), "refuse", 0, 0, false,
+	  "responses with Set-Cookie: refuse to store, strip, or allow" },
 	{ "forward", FLAG, AT(forward), "false", 0, 0, false,
 	  "be a forward proxy for http as well" },
 	{ "forward_private", FLAG, AT(forward_private), "false", 0, 0, false,

@@ -12,6 +12,7 @@ void answer_read(struct answer *a, unsigned status, const struct fields *fields,
 {
 	a->status = status;
 	a->fields = fields;
+	a->set_cookie = SET_COOKIE_REFUSE;
 	if (!surrogate || !targeted_read(fields, surrogate, &a->cc))
 		cachecontrol_response(fields, &a->cc);
 }

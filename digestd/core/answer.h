@@ -6,16 +6,19 @@
 #define DIGESTD_CORE_ANSWER_H
 
 #include "digestd/core/cachecontrol.h"
+#include "digestd/core/setcookie.h"
 
 struct answer {
 	unsigned status;
 	const struct fields *fields; /* borrowed */
 	struct cachecontrol cc;
+	enum set_cookie set_cookie; /* what is done with it in this one */
 };
 
 /*
  * Reads a response. `surrogate`: the name of this cache where it acts for the
- * origin, and so reads targeted fields; null for a forward proxy. Cannot fail.
+ * origin, and so reads targeted fields; null for a forward proxy. Set-Cookie is
+ * refused, unless the caller sets something else. Cannot fail.
  */
 void answer_read(struct answer *a, unsigned status, const struct fields *fields,
 		 const char *surrogate);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "digestd/core/fields.h"
 
@@ -12,7 +13,7 @@ enum kind {
 	FLAG,       /* an argument is ignored */
 	SECONDS,    /* an argument is needed; without, it is 0 */
 	ANY_STALE,  /* max-stale: without an argument, any */
-	NO_CACHE,   /* with an argument it is about fields only */
+	FIELDS,     /* with field names it is about these only */
 };
 
 #define AT(member) offsetof(struct cachecontrol, member)
@@ -20,23 +21,24 @@ enum kind {
 static const struct {
 	const char *name;
 	enum kind kind;
-	size_t at; /* in struct cachecontrol */
+	size_t at;        /* in struct cachecontrol */
+	size_t at_fields; /* where it goes with field names */
 } directives[] = {
-	{ "max-age", SECONDS, AT(max_age) },
-	{ "s-maxage", SECONDS, AT(s_maxage) },
-	{ "max-stale", ANY_STALE, AT(max_stale) },
-	{ "min-fresh", SECONDS, AT(min_fresh) },
-	{ "stale-if-error", SECONDS, AT(stale_if_error) },
-	{ "stale-while-revalidate", SECONDS, AT(stale_while_revalidate) },
-	{ "no-cache", NO_CACHE, AT(no_cache) },
-	{ "no-store", FLAG, AT(no_store) },
-	{ "private", FLAG, AT(private) },
-	{ "public", FLAG, AT(public) },
-	{ "must-revalidate", FLAG, AT(must_revalidate) },
-	{ "proxy-revalidate", FLAG, AT(proxy_revalidate) },
-	{ "must-understand", FLAG, AT(must_understand) },
-	{ "only-if-cached", FLAG, AT(only_if_cached) },
-	{ "immutable", FLAG, AT(immutable) },
+	{ "max-age", SECONDS, AT(max_age), 0 },
+	{ "s-maxage", SECONDS, AT(s_maxage), 0 },
+	{ "max-stale", ANY_STALE, AT(max_stale), 0 },
+	{ "min-fresh", SECONDS, AT(min_fresh), 0 },
+	{ "stale-if-error", SECONDS, AT(stale_if_error), 0 },
+	{ "stale-while-revalidate", SECONDS, AT(stale_while_revalidate), 0 },
+	{ "no-cache", FIELDS, AT(no_cache), AT(no_cache_fields) },
+	{ "no-store", FLAG, AT(no_store), 0 },
+	{ "private", FIELDS, AT(private), AT(private_fields) },
+	{ "public", FLAG, AT(public), 0 },
+	{ "must-revalidate", FLAG, AT(must_revalidate), 0 },
+	{ "proxy-revalidate", FLAG, AT(proxy_revalidate), 0 },
+	{ "must-understand", FLAG, AT(must_understand), 0 },
+	{ "only-if-cached", FLAG, AT(only_if_cached), 0 },
+	{ "immutable", FLAG, AT(immutable), 0 },
 };
 
 static void take_flag(struct cachecontrol *out, size_t at)
@@ -111,8 +113,8 @@ void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
 		take_seconds(cc, at,
 			     argument.given ? argument.seconds : INT64_MAX);
 		return;
-	case NO_CACHE:
-		take_flag(cc, argument.given ? AT(no_cache_fields) : at);
+	case FIELDS:
+		take_flag(cc, argument.fields ? directives[i].at_fields : at);
 		return;
 	}
 }
@@ -132,8 +134,9 @@ void cachecontrol_forget(struct cachecontrol *cc, struct field_part name)
 	case ANY_STALE:
 		memcpy(at, &none, sizeof(none));
 		return;
-	case NO_CACHE:
-		cc->no_cache_fields = false;
+	case FIELDS:
+		memcpy((char *)cc + directives[i].at_fields, &unset,
+		       sizeof(unset));
 		memcpy(at, &unset, sizeof(unset));
 		return;
 	case FLAG:
@@ -142,15 +145,92 @@ void cachecontrol_forget(struct cachecontrol *cc, struct field_part name)
 	}
 }
 
+/* Whether a cache acts on a field, or nobody can read a response without it. */
+static bool cachecontrol_needs(struct field_part name)
+{
+	static const char *const needed[] = {
+		"Age", "Cache-Control", "CDN-Cache-Control", "Date", "ETag",
+		"Expires", "Last-Modified", "Location", "Surrogate-Control",
+		"Transfer-Encoding", "Vary",
+	};
+	static const char content[] = "Content-";
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (field_part_is(name, needed[i]))
+			return true;
+	}
+	return name.len >= sizeof(content) - 1 &&
+	       !strncasecmp(name.at, content, sizeof(content) - 1);
+}
+
+/* Whether an argument is a list of fields that can be left out. */
+static bool cachecontrol_lists(struct field_part list)
+{
+	bool any = false;
+
+	while (list.len) {
+		struct field_part name = field_part_take(&list, ',');
+
+		if (!name.len)
+			continue;
+		if (!field_is_token(name.at, name.len) ||
+		    cachecontrol_needs(name))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* A directive's name and its argument, without quotes. */
+static struct field_part split_element(struct field_part element,
+				       struct field_part *value)
+{
+	struct field_part name = field_part_take(&element, '=');
+
+	*value = unquote(field_part_take(&element, '\0'));
+	return name;
+}
+
 static void take_element(struct cachecontrol *out, struct field_part element)
 {
-	struct field_part rest = element;
-	struct field_part name = field_part_take(&rest, '=');
-	bool given = element.len > name.len;
-	struct field_part value = unquote(field_part_take(&rest, '\0'));
+	struct field_part value;
+	struct field_part name = split_element(element, &value);
+	const struct cachecontrol_argument argument = {
+		.given = element.len > name.len,
+		.fields = cachecontrol_lists(value),
+		.seconds = field_seconds(value),
+	};
 
-	cachecontrol_take(out, name, (struct cachecontrol_argument){
-					     given, field_seconds(value) });
+	cachecontrol_take(out, name, argument);
+}
+
+/* Whether a list that can be left out has this name. */
+static bool cachecontrol_list_has(struct field_part list, const char *name)
+{
+	bool has = false;
+
+	if (!cachecontrol_lists(list))
+		return false;
+	while (list.len && !has)
+		has = field_part_is(field_part_take(&list, ','), name);
+	return has;
+}
+
+bool cachecontrol_withholds(const struct fields *fields, const char *name)
+{
+	struct field_part element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(fields, "Cache-Control", &cursor, &element)) {
+		struct field_part list;
+		struct field_part directive = split_element(element, &list);
+
+		if ((field_part_is(directive, "no-cache") ||
+		     field_part_is(directive, "private")) &&
+		    cachecontrol_list_has(list, name))
+			return true;
+	}
+	return false;
 }
 
 void cachecontrol_response(const struct fields *fields,

@@ -25,10 +25,11 @@ struct cachecontrol {
 	int64_t min_fresh;
 	int64_t stale_if_error;         /* RFC 5861 */
 	int64_t stale_while_revalidate; /* RFC 5861 */
-	bool no_cache;        /* without field names */
-	bool no_cache_fields; /* with: no_cache="a, b" */
+	bool no_cache;
+	bool no_cache_fields; /* no-cache="a, b": only without these fields */
 	bool no_store;
-	bool private;         /* with or without field names */
+	bool private;
+	bool private_fields;  /* the same of private */
 	bool public;
 	bool must_revalidate;
 	bool proxy_revalidate;
@@ -41,6 +42,7 @@ struct cachecontrol {
 /* What a directive came with. */
 struct cachecontrol_argument {
 	bool given;
+	bool fields;     /* it names fields that a response can do without */
 	int64_t seconds; /* -1: no number */
 };
 
@@ -58,6 +60,14 @@ void cachecontrol_forget(struct cachecontrol *cc, struct field_part name);
  * place. Cannot fail. */
 void cachecontrol_response(const struct fields *fields,
 			   struct cachecontrol *out);
+
+/*
+ * Whether no-cache or private in a response's Cache-Control name this field,
+ * and so want it to be left out of what is stored. Names that a cache or a
+ * client cannot do without (Vary, Location, Content-Type) do not count: the
+ * directive then is about the whole response.
+ */
+bool cachecontrol_withholds(const struct fields *fields, const char *name);
 
 /*
  * Reads the Cache-Control of a request; where it has none, Pragma: no-cache

@@ -154,7 +154,7 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 	*f = (struct freshness){ 0 };
 	freshness_set(f, &spans);
 	f->explicit = explicit;
-	f->always_validate = cc->no_cache || cc->no_cache_fields;
+	f->always_validate = cc->no_cache;
 	f->never_stale = cc->must_revalidate || cc->proxy_revalidate ||
 			 cc->s_maxage != CACHECONTROL_NONE ||
 			 f->always_validate;

@@ -17,7 +17,7 @@ enum { PURGELOG_SLOTS = 4096 }; /* a power of two; 32 KiB */
 
 /* All zero at first. */
 struct purgelog {
-	atomic_uint_fast64_t now; /* purges so far; may be read without a lock */
+	atomic_uint_fast64_t now; /* purges so far; read at any time */
 	uint64_t all; /* the last one of any key, by a walk */
 	uint64_t slots[PURGELOG_SLOTS];
 };

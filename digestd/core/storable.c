@@ -73,6 +73,8 @@ enum storable storable(const char *method, const struct fields *request,
 		return STORABLE_NO_STORE;
 	if (cc->private)
 		return STORABLE_PRIVATE;
+	if (setcookie_refuses(response))
+		return STORABLE_SET_COOKIE;
 	if (fields_get(request, "Authorization") && !cc->public &&
 	    !cc->must_revalidate && cc->s_maxage == CACHECONTROL_NONE)
 		return STORABLE_AUTHORIZATION;
@@ -96,6 +98,8 @@ const char *storable_text(enum storable why)
 		return "no-store";
 	case STORABLE_PRIVATE:
 		return "private";
+	case STORABLE_SET_COOKIE:
+		return "set-cookie";
 	case STORABLE_AUTHORIZATION:
 		return "authorization";
 	case STORABLE_NOT_CACHEABLE:

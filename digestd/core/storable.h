@@ -16,6 +16,7 @@ enum storable {
 	STORABLE_STATUS,        /* a status that is not final, or not known */
 	STORABLE_NO_STORE,      /* no-store in request or response */
 	STORABLE_PRIVATE,
+	STORABLE_SET_COOKIE,    /* which would go to others, too */
 	STORABLE_AUTHORIZATION, /* for one user, and not marked as public */
 	STORABLE_NOT_CACHEABLE, /* no lifetime, and none to be guessed */
 	STORABLE_VARY,          /* Vary: * never matches */

@@ -23,7 +23,8 @@ static int64_t clamp(int64_t seconds)
 static void take_member(struct cachecontrol *cc,
 			const struct dictionary_member *m)
 {
-	struct cachecontrol_argument argument = { true, -1 };
+	struct cachecontrol_argument argument = { .given = true,
+						  .seconds = -1 };
 
 	cachecontrol_forget(cc, m->key);
 	if (m->type == DICTIONARY_BOOLEAN && !m->number)
@@ -104,8 +105,9 @@ static bool read_surrogate(const struct fields *f, const char *name,
 		any = true;
 		cachecontrol_take(out, key,
 				  (struct cachecontrol_argument){
-					  directive.len > 0,
-					  surrogate_seconds(directive) });
+					  .given = directive.len > 0,
+					  .seconds = surrogate_seconds(
+						  directive) });
 	}
 	return any;
 }

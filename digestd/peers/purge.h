@@ -6,8 +6,9 @@
  *	with Purge-Tag: a, b		... that has one of these tags
  *
  * A fetch that began before a purge answers who has joined it before, is not
- * stored, and later requests do not join it. A purge by prefix or tag walks over the whole store, a slice a turn
- * of the loop, so that nobody waits for it; its answer comes at the end.
+ * stored, and later requests do not join it. A purge by prefix or tag walks
+ * over the whole store, a slice a turn of the loop, so that nobody waits for
+ * it; its answer comes at the end.
  */
 #ifndef DIGESTD_PEERS_PURGE_H
 #define DIGESTD_PEERS_PURGE_H

@@ -7,6 +7,7 @@
 struct upstream {
 	char *name; /* of a peer; of an origin, the host */
 	char *url;  /* "http://host:port" or https, without a path */
+	char *set_cookie; /* of an origin; null: as elsewhere */
 };
 
 #endif

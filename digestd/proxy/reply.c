@@ -51,6 +51,30 @@ static int tell(const struct request *r, struct fields *f,
 	return r->from_peer ? 0 : admission_tell(r->settings->tell, &news, f);
 }
 
+/* Adds what the fetched response has for this client only. Returns -1 without
+ * memory. */
+static int reply_add_withheld(const struct request *r, struct fields *f)
+{
+	struct answer own;
+
+	if (!r->withholds)
+		return 0;
+	request_read_answer(r, r->status, &r->response, &own);
+	return setcookie_add_withheld(&own, f);
+}
+
+/* The fields of a stored response, as all clients get them: without a
+ * Set-Cookie from times when that was allowed. Returns -1 without memory. */
+static int reply_shared_fields(const struct request *r, const struct cached *c,
+			       struct fields *f)
+{
+	if (cached_fields(c, f))
+		return -1;
+	if (request_set_cookie(r) != SET_COOKIE_ALLOW)
+		fields_remove(f, "Set-Cookie");
+	return 0;
+}
+
 static void out_of_memory(struct request *r, struct fields *f)
 {
 	fields_free(f);
@@ -106,6 +130,11 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 	struct fields brief;
 
 	if (conditional_304_fields(f, &brief)) {
+		out_of_memory(r, f);
+		return;
+	}
+	if (reply_add_withheld(r, &brief)) {
+		fields_free(&brief);
 		out_of_memory(r, f);
 		return;
 	}
@@ -240,7 +269,7 @@ void reply_cached(struct request *r, struct cached *c)
 	slot = find_ready(r, &hit, &wanted);
 	if (send_ready(r, slot))
 		return;
-	if (cached_fields(c, &f)) {
+	if (reply_shared_fields(r, c, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
@@ -253,6 +282,10 @@ void reply_cached(struct request *r, struct cached *c)
 	    conditional_not_modified(exchange_request(r->x)->fields, &f,
 				     now_s(r))) {
 		reply_304(r, c, &f);
+		return;
+	}
+	if (reply_add_withheld(r, &f)) {
+		out_of_memory(r, &f);
 		return;
 	}
 	if (wanted)
@@ -347,7 +380,7 @@ void reply_relay(struct request *r, struct relay *relay)
 		.loop = r->worker->loop,
 		.call = { .run = relay_grew, .arg = r },
 	};
-	if (cached_fields(head, &f)) {
+	if (reply_shared_fields(r, head, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}

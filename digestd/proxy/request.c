@@ -123,14 +123,15 @@ static enum step_result check_loop(struct request *r)
 	return STEP_STOP;
 }
 
-static const char *find_origin(const struct worker_settings *set,
-			       const char *host, size_t len)
+static const struct worker_origin *
+request_find_site(const struct worker_settings *set, const struct target *t)
 {
 	for (size_t i = 0; i < set->norigins; i++) {
 		const char *name = set->origins[i].host;
 
-		if (strlen(name) == len && !strncmp(name, host, len))
-			return set->origins[i].url;
+		if (strlen(name) == t->host_len &&
+		    !strncmp(name, t->host, t->host_len))
+			return &set->origins[i];
 	}
 	return NULL;
 }
@@ -145,6 +146,7 @@ static enum step_result resolve(struct request *r)
 		reply_error(r, 400, "target");
 		return STEP_STOP;
 	}
+	r->site = request_find_site(set, &r->target);
 	scd_key_make(set->hash_secret, "GET", r->target.uri, r->target.uri_len,
 		     &r->key);
 	cachecontrol_request(in->fields, &r->cc);
@@ -156,7 +158,7 @@ static enum step_result find_upstream(struct request *r)
 {
 	const struct worker_settings *set = r->settings;
 
-	r->upstream = find_origin(set, r->target.host, r->target.host_len);
+	r->upstream = r->site ? r->site->url : NULL;
 	if (r->upstream)
 		return STEP_NEXT;
 	if (set->forward && r->target.absolute &&
@@ -215,6 +217,7 @@ struct request *request_beside(const struct request *r)
 	beside->settings = worker_settings_ref(r->settings);
 	beside->method = "GET";
 	beside->key = r->key;
+	beside->site = r->site;
 	beside->upstream = r->upstream;
 	beside->forward = r->forward;
 	beside->cacheable = true;

@@ -17,6 +17,7 @@
 
 #include "codec/key.h"
 #include "digestd/cache/cache.h"
+#include "digestd/core/answer.h"
 #include "digestd/core/cachecontrol.h"
 #include "digestd/core/cachestatus.h"
 #include "digestd/core/fields.h"
@@ -64,11 +65,13 @@ struct request {
 	struct target target;
 	struct scd_key key;
 	struct cachecontrol cc;
+	const struct worker_origin *site; /* in settings; null: none */
 	const char *upstream; /* base URL, in settings; null: none */
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
 	bool storing;         /* the response is collected for the store */
+	bool withholds;       /* it has fields that are not stored */
 	bool judged;          /* it could be kept, and should be there: */
 	enum admission_decision place;
 
@@ -210,6 +213,13 @@ bool request_take_over(struct request *r);
 /* The name under which this node acts for the origin; null: it is the client's
  * proxy. */
 const char *request_acts_for_origin(const struct request *r);
+
+/* What is done with Set-Cookie at the request's site. */
+enum set_cookie request_set_cookie(const struct request *r);
+
+/* Reads a response to the request, with the rules of its site. */
+void request_read_answer(const struct request *r, unsigned status,
+			 const struct fields *fields, struct answer *answer);
 
 /*
  * Takes the header of a response: r->response and what follows from it, up to

@@ -47,6 +47,7 @@ static void forget_response(struct request *r)
 	fields_free(&r->response);
 	r->status = 0;
 	r->storing = false;
+	r->withholds = false;
 	cached_unref(&r->head);
 	r->source = SOURCE_NONE;
 }
@@ -225,10 +226,22 @@ enum worker_outcome_kind request_judge(const struct request *r)
 
 	if (r->status == 504)
 		return judge_504(r);
-	answer_read(&answer, r->status, &r->response,
-		    request_acts_for_origin(r));
-	if (storable("GET", &r->in, &answer) != STORABLE_YES ||
-	    !request_right_variant(r))
+	request_read_answer(r, r->status, &r->response, &answer);
+	switch (storable("GET", &r->in, &answer)) {
+	case STORABLE_YES:
+		break;
+	case STORABLE_SET_COOKIE: /* which that site may store */
+		return OUTCOME_STALE;
+	case STORABLE_METHOD:
+	case STORABLE_STATUS:
+	case STORABLE_NO_STORE:
+	case STORABLE_PRIVATE:
+	case STORABLE_AUTHORIZATION:
+	case STORABLE_NOT_CACHEABLE:
+	case STORABLE_VARY:
+		return OUTCOME_ERROR;
+	}
+	if (!request_right_variant(r))
 		return OUTCOME_ERROR;
 	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
 		OUTCOME_HIT : OUTCOME_STALE;

@@ -3,6 +3,7 @@
  * how it becomes an entry, what a 304 and an unsafe request change there.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,18 @@ static int64_t now_s(const struct request *r)
 const char *request_acts_for_origin(const struct request *r)
 {
 	return r->forward ? NULL : r->settings->node;
+}
+
+enum set_cookie request_set_cookie(const struct request *r)
+{
+	return r->site ? r->site->set_cookie : r->settings->set_cookie;
+}
+
+void request_read_answer(const struct request *r, unsigned status,
+			 const struct fields *fields, struct answer *answer)
+{
+	answer_read(answer, status, fields, request_acts_for_origin(r));
+	answer->set_cookie = request_set_cookie(r);
 }
 
 bool request_right_variant(const struct request *r)
@@ -96,13 +109,28 @@ static bool is_placed_here(struct request *r)
 			    asked_at_peers(r));
 }
 
-/* The response as an entry, without its body. Null without memory. */
-static struct cached *make_head(const struct request *r)
+/* Makes *kept the fields of a response that are stored: those that are not for
+ * one client only. 0 or -ENOMEM. */
+static int request_store_fields(const struct request *r, unsigned status,
+				const struct fields *fields,
+				struct fields *kept)
+{
+	struct answer answer;
+
+	if (fields_copy(fields, kept))
+		return -ENOMEM;
+	request_read_answer(r, status, fields, &answer);
+	setcookie_remove_withheld(&answer, kept);
+	return 0;
+}
+
+/* An entry of these fields, without its body. Null without memory. */
+static struct cached *request_store_entry(const struct request *r,
+					  const struct fields *fields)
 {
 	struct fields selecting;
-	const struct cached_head head = { r->target.uri, &r->response,
-					  &selecting, r->status,
-					  &r->freshness,
+	const struct cached_head head = { r->target.uri, fields, &selecting,
+					  r->status, &r->freshness,
 					  cache_has_disk(r->worker->cache) };
 	struct cached *c;
 
@@ -110,6 +138,21 @@ static struct cached *make_head(const struct request *r)
 		return NULL;
 	c = cached_new(&head);
 	fields_free(&selecting);
+	return c;
+}
+
+/* The response as an entry, without its body. Null without memory. */
+static struct cached *make_head(const struct request *r)
+{
+	struct fields kept;
+	struct cached *c;
+
+	if (!r->withholds) /* nearly all: they are not copied */
+		return request_store_entry(r, &r->response);
+	if (request_store_fields(r, r->status, &r->response, &kept))
+		return NULL;
+	c = request_store_entry(r, &kept);
+	fields_free(&kept);
 	return c;
 }
 
@@ -142,6 +185,16 @@ void request_admit(struct request *r)
 		buffer_fit(&r->body, (size_t)r->body_len);
 }
 
+/* Notes what is not for everybody; what is to be stripped, nobody gets. A
+ * peer's copy is everybody's in any case. */
+static void request_withhold(struct request *r, const struct answer *answer,
+			     bool shared)
+{
+	if (shared && answer->set_cookie == SET_COOKIE_STRIP)
+		fields_remove(&r->response, "Set-Cookie");
+	r->withholds = setcookie_withholds(answer);
+}
+
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len)
 {
@@ -152,10 +205,11 @@ int request_take_response(struct request *r, unsigned status,
 		return -1;
 	r->status = status;
 	r->body_len = body_len;
-	answer_read(&answer, status, &r->response, request_acts_for_origin(r));
+	request_read_answer(r, status, &r->response, &answer);
 	freshness_init(&r->freshness, &answer, &times);
 	r->judged = false;
 	r->storing = may_store(r, &answer);
+	request_withhold(r, &answer, r->storing || r->source == SOURCE_PEER);
 	return 0;
 }
 
@@ -228,7 +282,7 @@ static struct cached *make_refreshed(const struct request *r,
 	struct answer answer;
 	struct cached *c;
 
-	answer_read(&answer, old->status, fields, request_acts_for_origin(r));
+	request_read_answer(r, old->status, fields, &answer);
 	freshness_init(&freshness, &answer, &times);
 	c = cached_new(&head);
 	if (c)
@@ -242,16 +296,21 @@ struct cached *request_refreshed(struct request *r,
 				 const struct fields *fields)
 {
 	struct cached *c = NULL;
-	struct fields news, all;
+	struct answer answer;
+	struct fields all, kept;
 
-	if (forward_response(fields, now_s(r), &news))
+	if (forward_response(fields, now_s(r), &r->response))
 		return NULL;
-	if (!cached_fields(r->stale, &all)) {
-		if (!conditional_update(&news, &all))
-			c = make_refreshed(r, &all);
-		fields_free(&all);
+	request_read_answer(r, 304, &r->response, &answer);
+	request_withhold(r, &answer, true);
+	if (cached_fields(r->stale, &all))
+		return NULL;
+	if (!conditional_update(&r->response, &all) &&
+	    !request_store_fields(r, r->stale->status, &all, &kept)) {
+		c = make_refreshed(r, &kept);
+		fields_free(&kept);
 	}
-	fields_free(&news);
+	fields_free(&all);
 	if (c)
 		cached_share_body(c, r->stale);
 	return c;
@@ -273,7 +332,7 @@ void request_keep_refreshed(struct request *r, struct cached *c)
 		request_store_drop(r, c); /* without memory to look */
 		return;
 	}
-	answer_read(&answer, c->status, &fields, request_acts_for_origin(r));
+	request_read_answer(r, c->status, &fields, &answer);
 	if (storable("GET", &r->in, &answer) == STORABLE_YES)
 		request_store_put(r, c);
 	else

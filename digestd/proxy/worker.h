@@ -17,6 +17,7 @@
 
 #include "digestd/core/admission_tell.h"
 #include "digestd/core/forwarded.h"
+#include "digestd/core/setcookie.h"
 
 struct cache;
 struct flights;
@@ -31,6 +32,7 @@ struct worker;
 struct worker_origin {
 	const char *host; /* "www.example.com" or "www.example.com:8080" */
 	const char *url;  /* "http://10.0.0.7:8080" */
+	enum set_cookie set_cookie;
 };
 
 /* Everything a worker is told; worker_new() and _reconfigure() copy it. */
@@ -60,6 +62,7 @@ struct worker_settings {
 	const struct worker_origin *origins;
 	size_t norigins;
 	const char *default_origin;  /* for hosts not listed; null: 421 */
+	enum set_cookie set_cookie;  /* ... and what is done with it there */
 	bool forward;                /* also a forward proxy for http */
 	bool forward_private;        /* ... to private addresses too */
 	enum forwarded told;         /* of clients, to origins */

@@ -77,6 +77,7 @@ static bool own_origins(struct worker_settings *s)
 	s->origins = to;
 	for (size_t i = 0; ok && i < s->norigins; i++) {
 		to[i].host = from[i].host;
+		to[i].set_cookie = from[i].set_cookie;
 		ok = own(&to[i].host);
 		to[i].url = ok ? from[i].url : NULL;
 		ok = ok && own(&to[i].url);

@@ -240,7 +240,8 @@ static const struct {
 	{ "max-age=60, stale-while-revalidate=x", "", 61, REUSE_VALIDATE },
 	{ "max-age=60, no-cache", "", 0, REUSE_VALIDATE },
 	{ "max-age=60, no-cache", "max-stale", 0, REUSE_VALIDATE },
-	{ "max-age=60, no-cache=\"x\"", "", 0, REUSE_VALIDATE },
+	{ "max-age=60, no-cache=\"x\"", "", 0, REUSE_FRESH },
+	{ "max-age=60, no-cache=\"vary\"", "", 0, REUSE_VALIDATE },
 };
 
 static void reuse(void **state)

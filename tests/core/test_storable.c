@@ -22,7 +22,6 @@ static const struct {
 	{ "GET", NULL, 200, "Cache-Control: s-maxage=60", STORABLE_YES },
 	{ "GET", NULL, 200, CHANGED, STORABLE_YES },
 	{ "GET", NULL, 200, "ETag: \"x\"", STORABLE_YES },
-	{ "GET", NULL, 200, FRESH "\nSet-Cookie: a=b", STORABLE_YES },
 	{ "GET", NULL, 200, FRESH "\nPragma: no-cache", STORABLE_YES },
 	{ "GET", NULL, 200, FRESH ", no-cache", STORABLE_YES },
 	{ "GET", NULL, 200, NULL, STORABLE_NOT_CACHEABLE },
@@ -65,8 +64,8 @@ static const struct {
 	  STORABLE_STATUS },
 	{ "GET", NULL, 599, FRESH ", must-understand", STORABLE_STATUS },
 	{ "GET", NULL, 200, FRESH ", private", STORABLE_PRIVATE },
-	{ "GET", NULL, 200, FRESH ", private=\"set-cookie\"",
-	  STORABLE_PRIVATE },
+	{ "GET", NULL, 200, FRESH ", private=\"vary\"", STORABLE_PRIVATE },
+	{ "GET", NULL, 200, FRESH ", private=\"x\"", STORABLE_YES },
 	{ "GET", NULL, 200, "Cache-Control: s-maxage=60, private",
 	  STORABLE_PRIVATE },
 	/* one user's, unless it says that it is everybody's */
@@ -77,6 +76,22 @@ static const struct {
 	{ "GET", AUTH, 200, FRESH ", must-revalidate", STORABLE_YES },
 	{ "GET", AUTH, 200, "Cache-Control: s-maxage=60", STORABLE_YES },
 	{ "GET", "Authorization: ", 200, FRESH, STORABLE_AUTHORIZATION },
+	/* somebody's cookie */
+	{ "GET", NULL, 200, FRESH "\nSet-Cookie: a=b", STORABLE_SET_COOKIE },
+	{ "GET", NULL, 200, CHANGED "\nset-cookie:", STORABLE_SET_COOKIE },
+	{ "GET", NULL, 200, FRESH ", public\nSet-Cookie: a=b",
+	  STORABLE_SET_COOKIE },
+	{ "GET", NULL, 200, FRESH ", private=\"a, set-cookie\"\nSet-Cookie: a",
+	  STORABLE_YES },
+	{ "GET", NULL, 200, FRESH ", no-cache=\"Set-Cookie\"\nSet-Cookie: a",
+	  STORABLE_YES },
+	{ "GET", NULL, 200, FRESH ", no-cache=\"cookie\"\nSet-Cookie: a",
+	  STORABLE_SET_COOKIE },
+	{ "GET", NULL, 200, FRESH ", no-cache=\"set-cookie, etag\"\n"
+	  "Set-Cookie: a", STORABLE_SET_COOKIE },
+	{ "GET", NULL, 200, "Cache-Control: private=\"set-cookie\"\n"
+	  "CDN-Cache-Control: max-age=1\nSet-Cookie: a",
+	  STORABLE_SET_COOKIE },
 	/* what is targeted at this cache counts in place of Cache-Control */
 	{ "GET", NULL, 200,
 	  "Cache-Control: no-store\nCDN-Cache-Control: max-age=1",

@@ -46,7 +46,8 @@ static const struct {
 	{ CDN "no-store, private, public, must-revalidate, immutable",
 	  "-1 -1 no-store private public must-revalidate immutable" },
 	{ CDN "no-cache", "-1 -1 no-cache" },
-	{ CDN "no-cache=\"a, b\"", "-1 -1 no-cache=" },
+	/* field names in it are not looked at: all of it is meant */
+	{ CDN "no-cache=\"a, b\"", "-1 -1 no-cache" },
 	{ CDN "max-age=60;x=1, foo=(1 2)", "60 -1" },
 	{ CDN "foo", "-1 -1" },
 	{ CDN "max-age=99999999999", "2147483647 -1" },

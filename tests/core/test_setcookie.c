@@ -1,0 +1,86 @@
+/*
+ * What a response has for one client only: what is stored of it, and that the
+ * two make the whole.
+ */
+#include "tests/unit.h"
+
+#include "digestd/core/answer.h"
+#include "digestd/core/setcookie.h"
+#include "tests/core/message.h"
+
+#define COOKIES "Set-Cookie: a=1\nset-cookie: b=2\n"
+
+static const struct {
+	const char *label;
+	enum set_cookie how;
+	const char *response, *stored;
+	bool refused;
+} rows[] = {
+	{ "refused", SET_COOKIE_REFUSE, "A: 1\n" COOKIES, "A: 1\n", true },
+	{ "none there", SET_COOKIE_REFUSE, "A: 1\nCookie: x\n",
+	  "A: 1\nCookie: x\n", false },
+	{ "stripped", SET_COOKIE_STRIP, COOKIES "A: 1\n", "A: 1\n", false },
+	{ "allowed", SET_COOKIE_ALLOW, "A: 1\n" COOKIES, "A: 1\n" COOKIES,
+	  false },
+	{ "named", SET_COOKIE_REFUSE,
+	  "Cache-Control: private=\"set-cookie\"\nA: 1\n" COOKIES,
+	  "Cache-Control: private=\"set-cookie\"\nA: 1\n", false },
+	{ "named, and allowed", SET_COOKIE_ALLOW,
+	  "Cache-Control: no-cache=\"set-cookie\"\nA: 1\n" COOKIES,
+	  "Cache-Control: no-cache=\"set-cookie\"\nA: 1\n", false },
+	{ "others are named", SET_COOKIE_ALLOW,
+	  "Cache-Control: no-cache=\"b, A\", private=c\nA: 1\nB: 2\nC: 3\n"
+	  "D: 4\n",
+	  "Cache-Control: no-cache=\"b, A\", private=c\nD: 4\n", false },
+	{ "in a field that does not count", SET_COOKIE_ALLOW,
+	  "Cache-Control: private=\"a\"\nCDN-Cache-Control: max-age=1\nA: 1\n",
+	  "Cache-Control: private=\"a\"\nCDN-Cache-Control: max-age=1\nA: 1\n",
+	  false },
+};
+
+static void test_parts_make_the_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct fields response, f;
+		struct answer answer;
+		char text[MESSAGE_MAX];
+		bool some = strcmp(rows[i].response, rows[i].stored) != 0;
+
+		print_message("# %s\n", rows[i].label);
+		message_must(&response, rows[i].response);
+		answer_read(&answer, 200, &response, "cache1");
+		answer.set_cookie = rows[i].how;
+		assert_int_equal(setcookie_refuses(&answer), rows[i].refused);
+		assert_int_equal(setcookie_withholds(&answer), some);
+		assert_int_equal(fields_copy(&response, &f), 0);
+		setcookie_remove_withheld(&answer, &f);
+		assert_string_equal(message_text(&f, text), rows[i].stored);
+		assert_int_equal(setcookie_add_withheld(&answer, &f), 0);
+		assert_int_equal(fields_count(&f), fields_count(&response));
+		fields_free(&f);
+		fields_free(&response);
+	}
+}
+
+static void test_names(void **state)
+{
+	enum set_cookie how;
+
+	(void)state;
+	for (int i = 0; setcookie_names[i]; i++) {
+		assert_true(setcookie_read(setcookie_names[i], &how));
+		assert_int_equal(how, i);
+	}
+	assert_false(setcookie_read("maybe", &how));
+	assert_false(setcookie_read("", &how));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parts_make_the_whole),
+		cmocka_unit_test(test_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
