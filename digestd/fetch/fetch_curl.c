@@ -5,6 +5,9 @@
  *
  * Curl must not be called from its own callbacks, so resuming and cancelling
  * are put off to the end of the loop's turn. A cancelled fetch is deaf at once.
+ *
+ * Curl resumes both directions of a transfer unless it is told which one stays
+ * paused, so each fetch keeps what is paused in `paused`.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -60,6 +63,7 @@ struct transfer {
 	bool ended_by_close;
 	bool launched;      /* curl has it */
 	bool refused;       /* an address was not public */
+	int paused;         /* CURLPAUSE_RECV and CURLPAUSE_SEND */
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
 	struct loop_call later; /* resume or reap */
@@ -327,7 +331,7 @@ static int take_field(struct transfer *f, const char *line, size_t len)
 	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
 }
 
-static void resume(struct fetch *fetch);
+static void transfer_resume(struct transfer *f, int direction);
 
 static size_t end_header(struct transfer *f, size_t len)
 {
@@ -350,8 +354,7 @@ static size_t end_header(struct transfer *f, size_t len)
 					 &f->fields, framing.body_len);
 	/* after an error libcurl sends no more of an upload, but would wait
 	 * for ever for the end of its pause */
-	if (f->read)
-		resume(&f->fetch);
+	transfer_resume(f, CURLPAUSE_SEND);
 	return f->failure == NOT_FAILED ? len : 0;
 }
 
@@ -386,11 +389,18 @@ static size_t on_write(char *data, size_t size, size_t count, void *arg)
 		return 0;
 	if (!f->headers_done)
 		return fail(f, FETCH_BAD);
+	if (f->paused & CURLPAUSE_RECV)
+		return CURL_WRITEFUNC_PAUSE;
+	/* before the call, which may resume it already */
+	f->paused |= CURLPAUSE_RECV;
 	taken = !f->callbacks->on_body ||
 		f->callbacks->on_body(f->arg, &f->fetch, data, len);
 	if (f->failure != NOT_FAILED)
 		return 0;
-	return taken ? len : CURL_WRITEFUNC_PAUSE;
+	if (!taken)
+		return CURL_WRITEFUNC_PAUSE;
+	f->paused &= ~CURLPAUSE_RECV;
+	return len;
 }
 
 static size_t on_read(char *buf, size_t size, size_t count, void *arg)
@@ -400,9 +410,11 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 
 	if (f->failure != NOT_FAILED)
 		return CURL_READFUNC_ABORT;
+	f->paused |= CURLPAUSE_SEND;
 	n = f->read(f->arg, buf, size * count);
 	if (n == FETCH_MORE)
 		return CURL_READFUNC_PAUSE;
+	f->paused &= ~CURLPAUSE_SEND;
 	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
 
@@ -615,19 +627,31 @@ static void run_resume(void *arg)
 {
 	struct transfer *f = arg;
 	struct fetch_means *means = f->means;
+	CURLcode code = curl_easy_pause(f->easy, f->paused);
 
-	curl_easy_pause(f->easy, CURLPAUSE_CONT);
+	if (code) /* curl gives it to nobody else */
+		finish(f, code);
 	collect(means);
+}
+
+/* Resumes one direction; the other one stays as it is. */
+static void transfer_resume(struct transfer *f, int direction)
+{
+	if (f->failure != NOT_FAILED || !(f->paused & direction))
+		return;
+	f->paused &= ~direction;
+	f->later.run = run_resume;
+	loop_defer(f->means->loop, &f->later);
 }
 
 static void resume(struct fetch *fetch)
 {
-	struct transfer *f = transfer_of(fetch);
+	transfer_resume(transfer_of(fetch), CURLPAUSE_RECV);
+}
 
-	if (f->failure != NOT_FAILED || !f->launched)
-		return;
-	f->later.run = run_resume;
-	loop_defer(f->means->loop, &f->later);
+static void resume_upload(struct fetch *fetch)
+{
+	transfer_resume(transfer_of(fetch), CURLPAUSE_SEND);
 }
 
 static void run_reap(void *arg)
@@ -655,6 +679,6 @@ const struct fetch_way fetch_way_curl = {
 	.takes = takes,
 	.start = start,
 	.resume = resume,
-	.resume_upload = resume,
+	.resume_upload = resume_upload,
 	.cancel = cancel,
 };

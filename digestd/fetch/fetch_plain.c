@@ -656,6 +656,12 @@ static void resume(struct fetch *fetch)
 	loop_defer(f->means->loop, &f->later);
 }
 
+/* There are no uploads this way. */
+static void resume_upload(struct fetch *fetch)
+{
+	(void)fetch;
+}
+
 static void cancel(struct fetch *fetch)
 {
 	struct transfer *f = transfer_of(fetch);
@@ -705,6 +711,6 @@ const struct fetch_way fetch_way_plain = {
 	.takes = takes,
 	.start = start,
 	.resume = resume,
-	.resume_upload = resume,
+	.resume_upload = resume_upload,
 	.cancel = cancel,
 };
