@@ -391,6 +391,7 @@ static bool on_response_body(void *arg, struct fetch *f, const void *data,
 void request_complete(struct request *r, const struct fetch_done *done)
 {
 	r->body_ended = true;
+	r->paused = false; /* there is nothing left to resume */
 	loop_timer_clear(r->worker->loop, &r->patience);
 	if (r->source == SOURCE_PEER)
 		request_learn(r, OUTCOME_HIT, r->rtt_ms);
