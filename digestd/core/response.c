@@ -16,6 +16,7 @@ enum {
 	HELD_MIN = 256,
 	UPGRADED = 101,          /* nobody asked for that */
 	LENGTH_DIGITS_MAX = 18,
+	STATUS_MAX = 599,        /* RFC 9110, 15 */
 };
 
 /* A line without its end. */
@@ -161,7 +162,8 @@ static int take_status(struct response *r, const struct line *line)
 	}
 	if (line->len > AFTER_CODE && at[AFTER_CODE] != ' ')
 		return -EINVAL;
-	return r->status >= 100 && is_text(at, line->len) ? 0 : -EINVAL;
+	return r->status >= 100 && r->status <= STATUS_MAX &&
+	       is_text(at, line->len) ? 0 : -EINVAL;
 }
 
 int response_field(const char *line, size_t len, struct field_part *name,

@@ -61,7 +61,7 @@ struct response_bytes {
 
 struct response {
 	/* from RESPONSE_HEADER on */
-	unsigned status; /* 200 to 999 */
+	unsigned status; /* 200 to 599 */
 	struct fields fields; /* as they came */
 	struct response_framing framing;
 	bool keep; /* the connection may be used again after the end */

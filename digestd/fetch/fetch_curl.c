@@ -28,6 +28,7 @@ enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
 	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
 	FIELD_LINE_MAX = 16384,    /* of a request's field */
+	STATUS_MAX = 599,          /* RFC 9110, 15 */
 	CANCELLED = -1,            /* beside enum fetch_result */
 	NOT_FAILED = -2,
 };
@@ -311,7 +312,7 @@ static unsigned parse_status(const char *line, size_t len)
 			return 0;
 		status = status * 10 + (unsigned)(at[i] - '0');
 	}
-	return status >= 100 ? status : 0;
+	return status >= 100 && status <= STATUS_MAX ? status : 0;
 }
 
 static bool is_blank(char c)

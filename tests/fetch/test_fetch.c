@@ -56,6 +56,8 @@ static const struct row {
 	{ "no last chunk", OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", false, FETCH_TRUNCATED, 200, "hello", false },
 	{ "no colon", OK "Content-Length 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
 	{ "not http", "SSH-2.0-x\r\n", true, FETCH_BAD, 0, "", false },
+	{ "highest status", "HTTP/1.1 599 X\r\nContent-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 599, "ok", false },
+	{ "status too high", "HTTP/1.1 600 X\r\nContent-Length: 2\r\n\r\nok", true, FETCH_BAD, 0, "", false },
 	{ "cut header", OK "Content-Le", false, FETCH_BAD, 0, "", false },
 	{ "no answer", "", false, FETCH_BAD, 0, "", false },
 	{ "hang", "", true, FETCH_TIMEOUT, 0, "", false },
