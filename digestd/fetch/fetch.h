@@ -42,7 +42,7 @@ struct fetch_limits {
 	unsigned connect_ms;      /* name lookup and connection; > 0 */
 	unsigned first_byte_ms;   /* from start to the end of the header; > 0 */
 	unsigned total_ms;        /* everything; 0: no limit */
-	unsigned low_rate;        /* [bytes/s]; 0: no limit */
+	unsigned low_rate;        /* of the body [bytes/s]; 0: no limit */
 	unsigned low_rate_s;      /* below low_rate for so long is a timeout */
 	size_t max_header_bytes;  /* of the response; > 0 */
 };

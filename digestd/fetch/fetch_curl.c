@@ -57,6 +57,7 @@ struct transfer {
 	void *arg;
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
 	size_t header_left; /* bytes of header still allowed */
+	unsigned low_rate, low_rate_s; /* of the body: see fetch_limits */
 	struct fields fields;
 	unsigned status;
 	bool has_body;      /* the response may have one */
@@ -334,6 +335,13 @@ static int take_field(struct transfer *f, const char *line, size_t len)
 
 static void transfer_resume(struct transfer *f, int direction);
 
+/* Not before the body: curl would count the wait for the header, too. */
+static void transfer_watch_pace(struct transfer *f)
+{
+	curl_easy_setopt(f->easy, CURLOPT_LOW_SPEED_LIMIT, (long)f->low_rate);
+	curl_easy_setopt(f->easy, CURLOPT_LOW_SPEED_TIME, (long)f->low_rate_s);
+}
+
 static size_t end_header(struct transfer *f, size_t len)
 {
 	struct response_framing framing;
@@ -350,6 +358,7 @@ static size_t end_header(struct transfer *f, size_t len)
 	f->ended_by_close = framing.by_close;
 	f->headers_done = true;
 	loop_timer_clear(f->means->loop, &f->first_byte);
+	transfer_watch_pace(f);
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
 					 &f->fields, framing.body_len);
@@ -486,9 +495,6 @@ static void set_limits(CURL *easy, const struct fetch_limits *limits)
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
 			 (long)limits->connect_ms);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limits->total_ms);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)limits->low_rate);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
-			 (long)limits->low_rate_s);
 }
 
 static void set_callbacks(struct transfer *f)
@@ -611,6 +617,8 @@ static int start(struct fetch_means *means,
 	f->arg = arg;
 	f->failure = NOT_FAILED;
 	f->header_left = request->limits->max_header_bytes;
+	f->low_rate = request->limits->low_rate;
+	f->low_rate_s = request->limits->low_rate_s;
 	fields_init(&f->fields);
 	f->later.arg = f;
 	f->easy = curl_easy_init();

@@ -323,14 +323,11 @@ static void watch_pace(struct transfer *f)
 static void start_timers(struct transfer *f, const struct fetch_limits *limits)
 {
 	struct loop *loop = f->means->loop;
-	int64_t first_ms = limits->first_byte_ms;
 
 	f->low_rate = limits->low_rate;
 	f->low_rate_s = limits->low_rate_s;
-	if (f->low_rate && f->low_rate_s &&
-	    first_ms > (int64_t)f->low_rate_s * 1000)
-		first_ms = (int64_t)f->low_rate_s * 1000;
-	loop_timer_set(loop, &f->pace, now_ms(f) + first_ms, pace_late, f);
+	loop_timer_set(loop, &f->pace, now_ms(f) + limits->first_byte_ms,
+		       pace_late, f);
 	if (limits->total_ms)
 		loop_timer_set(loop, &f->total, now_ms(f) + limits->total_ms,
 			       total_late, f);

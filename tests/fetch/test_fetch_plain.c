@@ -27,16 +27,19 @@ static const struct deed {
 	const char *path, *answer;
 	bool close;
 	bool only_later; /* the first request of a connection gets OK instead */
+	unsigned wait_ms; /* before it */
 } deeds[] = {
-	{ "/ok", OK, false, false },
-	{ "/bye", OK, true, false },
-	{ "/more", OK "x", false, false },
-	{ "/last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false, false },
-	{ "/old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false, false },
-	{ "/nobody", "HTTP/1.1 304 Not\r\n\r\n", false, false },
-	{ "/later-none", NULL, true, true },
-	{ "/later-half", "HTTP/1.1 2", true, true },
-	{ "/none", NULL, true, false },
+	{ "/ok", OK, false, false, 0 },
+	{ "/bye", OK, true, false, 0 },
+	{ "/more", OK "x", false, false, 0 },
+	{ "/last", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false, false, 0 },
+	{ "/old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", false, false, 0 },
+	{ "/nobody", "HTTP/1.1 304 Not\r\n\r\n", false, false, 0 },
+	{ "/later-none", NULL, true, true, 0 },
+	{ "/later-half", "HTTP/1.1 2", true, true, 0 },
+	{ "/none", NULL, true, false, 0 },
+	{ "/slow", OK, false, false, 1400 },
+	{ "/half", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", false, false, 0 },
 };
 /* clang-format on */
 
@@ -109,6 +112,8 @@ static bool answer(int fd, const char *path, bool first)
 			continue;
 		if (d->only_later && first)
 			d = &deeds[0];
+		if (d->wait_ms)
+			usleep(d->wait_ms * 1000);
 		if (d->answer)
 			say(fd, d->answer, strlen(d->answer));
 		return !d->close;
@@ -243,15 +248,21 @@ static const struct fetch_limits limits = {
 	.max_header_bytes = 1000,
 };
 
-static void begin(const char *host, const char *path, struct seen *seen)
+static void begin_with(const char *host, const char *path,
+		       const struct fetch_limits *with, struct seen *seen)
 {
 	char url[200];
 	struct fetch_request request = { .method = "GET", .url = url,
-					 .target = path, .limits = &limits };
+					 .target = path, .limits = with };
 
 	snprintf(url, sizeof(url), "http://%s:%u", host, at.port);
 	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, seen,
 				     &seen->fetch), 0);
+}
+
+static void begin(const char *host, const char *path, struct seen *seen)
+{
+	begin_with(host, path, &limits, seen);
 }
 
 static void end(struct seen *seen)
@@ -389,6 +400,32 @@ static void pauses_lose_nothing(void **state)
 	assert_int_equal(at.accepted, 1);
 }
 
+/* low_rate is one of the body, and not of the wait for the header. */
+static void a_slow_header_is_no_slow_body(void **state)
+{
+	static const struct fetch_limits patient = {
+		.connect_ms = 20000,
+		.first_byte_ms = 20000,
+		.low_rate = 1,
+		.low_rate_s = 1,
+		.max_header_bytes = 1000,
+	};
+	static const char *const hosts[] = { "127.0.0.1", "user@127.0.0.1" };
+	struct seen slow[2] = { 0 }, half[2] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_with(hosts[i], "/slow", &patient, &slow[i]);
+		begin_with(hosts[i], "/half", &patient, &half[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		end(&slow[i]);
+		end(&half[i]);
+		assert_int_equal(slow[i].done.result, FETCH_COMPLETE);
+		assert_int_equal(half[i].done.result, FETCH_TIMEOUT);
+	}
+}
+
 static void names(void **state)
 {
 	struct seen seen[4] = { 0 };
@@ -473,6 +510,7 @@ int main(void)
 		TEST_ONE(cancelled_while_it_waits),
 		TEST(pauses_lose_nothing),
 		TEST_ONE(pauses_lose_nothing),
+		TEST(a_slow_header_is_no_slow_body),
 		TEST(names),
 		TEST(forgotten_while_it_is_looked_up),
 		TEST(the_request_as_it_is_sent),
