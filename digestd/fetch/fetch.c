@@ -13,7 +13,8 @@
 
 static const struct fetch_way *const ways[] = {
 	&fetch_way_plain,
-	&fetch_way_curl, /* takes everything */
+	&fetch_way_curl,
+	&fetch_way_once, /* takes everything */
 };
 
 enum { NWAYS = sizeof(ways) / sizeof(ways[0]) };

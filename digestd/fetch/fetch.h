@@ -1,9 +1,12 @@
 /*
  * An HTTP client in a loop: fetches one resource a time, many at once.
  *
- * Connections are kept and used again. Nothing happens behind the caller's
- * back: no redirects, no decompression, no proxies from the environment, no
- * fields but those given (and Host where it is missing), no Expect.
+ * Connections are kept and used again. A request that ends with a kept
+ * connection, before a byte of answer, is sent once more if its method is
+ * idempotent and it has no body; any other is sent once. Nothing else happens
+ * behind the caller's back: no redirects, no decompression, no proxies from the
+ * environment, no fields but those given (and Host where it is missing), no
+ * Expect.
  *
  * What comes is checked: malformed fields, two lengths that differ, headers
  * beyond the limit end a fetch as FETCH_BAD; a body that breaks off is never

@@ -6,19 +6,23 @@
  * Curl must not be called from its own callbacks, so resuming and cancelling
  * are put off to the end of the loop's turn. A cancelled fetch is deaf at once.
  *
+ * What must not be sent twice (RFC 9110, 9.2.2) has connections of its own, see
+ * fetch_way_once: curl repeats a request by itself when a kept connection ends
+ * without an answer, so such a request uses one that has only just carried
+ * another, and before_request() lets it be sent only once.
+ *
  * Curl resumes both directions of a transfer unless it is told which one stays
  * paused, so each fetch keeps what is paused in `paused`.
  */
 #include <curl/curl.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "digestd/core/fields.h"
 #include "digestd/core/response.h"
+#include "digestd/fetch/fetch_lines.h"
 #include "digestd/fetch/fetch_tls.h"
 #include "digestd/fetch/fetch_way.h"
 #include "digestd/os/address.h"
@@ -27,8 +31,11 @@
 enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
 	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
-	FIELD_LINE_MAX = 16384,    /* of a request's field */
 	STATUS_MAX = 599,          /* RFC 9110, 15 */
+	ONCE_IDLE_MS = 1000,
+	/* the same in seconds: until 8.13 curl rounded the time down first, and
+	 * 0 is "any" from then on */
+	ONCE_IDLE_S = LIBCURL_VERSION_NUM < 0x080d00 ? 0 : 1,
 	CANCELLED = -1,            /* beside enum fetch_result */
 	NOT_FAILED = -2,
 };
@@ -44,6 +51,9 @@ struct fetch_means {
 	CURLM *multi;
 	struct loop_timer timer;
 	struct fetch *fetches;
+	struct loop_timer idle; /* of `once`, without a fetch */
+	unsigned max_per_host;
+	bool once;              /* see fetch_way_once */
 	bool public_only;
 };
 
@@ -65,6 +75,8 @@ struct transfer {
 	bool ended_by_close;
 	bool launched;      /* curl has it */
 	bool refused;       /* an address was not public */
+	bool repeatable;    /* may be sent again */
+	bool asked;         /* has been sent, as far as can be known */
 	int paused;         /* CURLPAUSE_RECV and CURLPAUSE_SEND */
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
@@ -81,6 +93,8 @@ int fetch_curl_global_init(void)
 	return curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : 0;
 }
 
+static void close_idle(void *arg);
+
 static void transfer_free(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
@@ -88,6 +102,10 @@ static void transfer_free(struct transfer *f)
 	fetch_unlist(&f->fetch);
 	if (f->launched)
 		curl_multi_remove_handle(means->multi, f->easy);
+	if (means->once && !means->fetches)
+		loop_timer_set(means->loop, &means->idle,
+			       loop_now_ms(means->loop) + ONCE_IDLE_MS,
+			       close_idle, means);
 	loop_timer_clear(means->loop, &f->first_byte);
 	loop_undefer(means->loop, &f->later);
 	curl_easy_cleanup(f->easy);
@@ -248,7 +266,28 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	return watch_socket(means, fd, events);
 }
 
-static int open_means(struct loop *loop, unsigned max_per_host,
+/* Curl and the loop know each other; null without memory. */
+static CURLM *new_multi(struct fetch_means *means)
+{
+	CURLM *multi = curl_multi_init();
+
+	if (!multi)
+		return NULL;
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, means);
+	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, means);
+	curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+			  (long)means->max_per_host);
+	/* without it: four for each fetch under way */
+	if (!means->once)
+		curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+				  (long)KEPT_CONNECTIONS);
+	return multi;
+}
+
+static int make_means(struct loop *loop, unsigned max_per_host, bool once,
 		      struct fetch_means **out)
 {
 	struct fetch_means *means = calloc(1, sizeof(*means));
@@ -256,23 +295,40 @@ static int open_means(struct loop *loop, unsigned max_per_host,
 	if (!means)
 		return -ENOMEM;
 	means->loop = loop;
-	means->multi = curl_multi_init();
+	means->max_per_host = max_per_host;
+	means->once = once;
+	means->multi = new_multi(means);
 	if (!means->multi) {
 		free(means);
 		return -ENOMEM;
 	}
-	curl_multi_setopt(means->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(means->multi, CURLMOPT_SOCKETDATA, means);
-	curl_multi_setopt(means->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-	curl_multi_setopt(means->multi, CURLMOPT_TIMERDATA, means);
-	curl_multi_setopt(means->multi, CURLMOPT_PIPELINING,
-			  CURLPIPE_NOTHING);
-	curl_multi_setopt(means->multi, CURLMOPT_MAXCONNECTS,
-			  (long)KEPT_CONNECTIONS);
-	curl_multi_setopt(means->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-			  (long)max_per_host);
 	*out = means;
 	return 0;
+}
+
+static int open_means(struct loop *loop, unsigned max_per_host,
+		      struct fetch_means **out)
+{
+	return make_means(loop, max_per_host, false, out);
+}
+
+static int open_once(struct loop *loop, unsigned max_per_host,
+		     struct fetch_means **out)
+{
+	return make_means(loop, max_per_host, true, out);
+}
+
+/* Curl closes idle connections only with all that it knows. */
+static void close_idle(void *arg)
+{
+	struct fetch_means *means = arg;
+	CURLM *multi = means->fetches ? NULL : new_multi(means);
+
+	if (!multi)
+		return;
+	curl_multi_cleanup(means->multi);
+	loop_timer_clear(means->loop, &means->timer);
+	means->multi = multi;
 }
 
 static void public_only(struct fetch_means *means)
@@ -288,6 +344,7 @@ static void close_means(struct fetch_means *means)
 		transfer_free(transfer_of(means->fetches));
 	curl_multi_cleanup(means->multi);
 	loop_timer_clear(means->loop, &means->timer);
+	loop_timer_clear(means->loop, &means->idle);
 	free(means);
 }
 
@@ -443,52 +500,24 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose,
 		      addr->protocol);
 }
 
+/* Called between the connection, or its handshake, and each request. */
+static int before_request(void *arg, char *remote, char *local,
+			  int remote_port, int local_port)
+{
+	struct transfer *f = arg;
+	bool again = f->asked && !f->repeatable;
+
+	(void)remote;
+	(void)local;
+	(void)remote_port;
+	(void)local_port;
+	if (again || !fetch_tls_trusts(&f->tls))
+		return CURL_PREREQFUNC_ABORT;
+	f->asked = true;
+	return CURL_PREREQFUNC_OK;
+}
+
 /* The request */
-
-static int add_line(struct transfer *f, const char *line)
-{
-	struct curl_slist *lines = curl_slist_append(f->lines, line);
-
-	if (!lines)
-		return -ENOMEM;
-	f->lines = lines;
-	return 0;
-}
-
-static int add_field(struct transfer *f, const struct field *field)
-{
-	char line[FIELD_LINE_MAX];
-	int n;
-
-	/* an empty value is spelt so; "Name:" would mean: do not send it */
-	n = *field->value ? snprintf(line, sizeof(line), "%s: %s", field->name,
-				     field->value) :
-			    snprintf(line, sizeof(line), "%s;", field->name);
-	return n < FIELD_LINE_MAX ? add_line(f, line) : -EINVAL;
-}
-
-static int add_fields(struct transfer *f, const struct fetch_request *r)
-{
-	bool accept = false;
-	int err = add_line(f, "Expect:");
-
-	for (size_t i = 0; !err && r->fields && i < fields_count(r->fields);
-	     i++) {
-		const struct field *field = fields_at(r->fields, i);
-
-		accept = accept || !strcasecmp(field->name, "accept");
-		if (!fetch_is_framing(field->name))
-			err = add_field(f, field);
-	}
-	if (!err && !accept)
-		err = add_line(f, "Accept:");
-	/* a method that expects a body is told that there is none */
-	if (!err && !r->upload &&
-	    (!strcmp(r->method, "POST") || !strcmp(r->method, "PUT") ||
-	     !strcmp(r->method, "PATCH")))
-		err = add_line(f, "Content-Length: 0");
-	return err;
-}
 
 static void set_limits(CURL *easy, const struct fetch_limits *limits)
 {
@@ -508,6 +537,8 @@ static void set_callbacks(struct transfer *f)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, f);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, f);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, f);
 }
 
 /* What is the same for every fetch: no help that was not asked for. */
@@ -521,6 +552,20 @@ static void set_manners(CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
+}
+
+/* Idempotent (RFC 9110, 9.2.2), and all of it is at hand. */
+static bool is_repeatable(const struct fetch_request *r)
+{
+	static const char *const methods[] = {
+		"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE",
+	};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (!strcmp(r->method, methods[i]))
+			return !r->upload;
+	}
+	return false;
 }
 
 static void set_method(struct transfer *f, const struct fetch_request *r)
@@ -539,15 +584,14 @@ static void set_method(struct transfer *f, const struct fetch_request *r)
 		curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
 		curl_easy_setopt(easy, CURLOPT_READDATA, f);
 	}
-	/* only what may be repeated goes out on a connection that may just be
-	 * closing: curl would send it again */
-	if (strcmp(r->method, "GET") != 0 && f->has_body)
-		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+	f->repeatable = is_repeatable(r);
+	if (f->means->once)
+		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)ONCE_IDLE_S);
 }
 
 static int set_up(struct transfer *f, const struct fetch_request *r)
 {
-	int err = add_fields(f, r);
+	int err = fetch_lines_make(r, &f->lines);
 
 	if (err)
 		return err;
@@ -595,7 +639,13 @@ static void prepare_launch(struct transfer *f, unsigned first_byte_ms)
 	loop_defer(means->loop, &f->later);
 }
 
-static bool takes(const struct fetch_request *request)
+static bool takes(const struct fetch_request *r)
+{
+	return !r->upload &&
+	       (!strcmp(r->method, "GET") || !strcmp(r->method, "HEAD"));
+}
+
+static bool takes_all(const struct fetch_request *request)
 {
 	(void)request;
 	return true;
@@ -611,7 +661,7 @@ static int start(struct fetch_means *means,
 
 	if (!f)
 		return -ENOMEM;
-	f->fetch.way = &fetch_way_curl;
+	f->fetch.way = means->once ? &fetch_way_once : &fetch_way_curl;
 	f->means = means;
 	f->callbacks = callbacks;
 	f->arg = arg;
@@ -686,6 +736,17 @@ const struct fetch_way fetch_way_curl = {
 	.close = close_means,
 	.public_only = public_only,
 	.takes = takes,
+	.start = start,
+	.resume = resume,
+	.resume_upload = resume_upload,
+	.cancel = cancel,
+};
+
+const struct fetch_way fetch_way_once = {
+	.open = open_once,
+	.close = close_means,
+	.public_only = public_only,
+	.takes = takes_all,
 	.start = start,
 	.resume = resume,
 	.resume_upload = resume_upload,

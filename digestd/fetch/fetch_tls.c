@@ -3,7 +3,7 @@
  *
  * The other end is verified here and not by libcurl, which would load all
  * authorities for each connection: it is told not to, and every request goes
- * through before_request(), on kept connections too.
+ * through fetch_tls_trusts(), on kept connections too.
  */
 #include "digestd/fetch/fetch_tls.h"
 
@@ -14,26 +14,17 @@
 
 #include "digestd/tls/tls_client.h"
 
-/*
- * Called between the handshake and the request, of each fetch: nothing is sent
- * to who is not right.
- */
-static int before_request(void *arg, char *remote, char *local,
-			  int remote_port, int local_port)
+bool fetch_tls_trusts(struct fetch_tls *t)
 {
 	struct curl_tlssessioninfo *info = NULL;
-	struct fetch_tls *t = arg;
 
-	(void)remote;
-	(void)local;
-	(void)remote_port;
-	(void)local_port;
-	if (!curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) && info &&
-	    info->backend == CURLSSLBACKEND_GNUTLS && info->internals &&
-	    tls_client_trusts(t->client, info->internals, t->host))
-		return CURL_PREREQFUNC_OK;
+	if (!t->client ||
+	    (!curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) && info &&
+	     info->backend == CURLSSLBACKEND_GNUTLS && info->internals &&
+	     tls_client_trusts(t->client, info->internals, t->host)))
+		return true;
 	t->refused = true;
-	return CURL_PREREQFUNC_ABORT;
+	return false;
 }
 
 /* The host of a URL, without brackets; null without memory. */
@@ -51,20 +42,14 @@ static char *host_of(const char *url)
 	return host;
 }
 
-static int verify_here(struct fetch_tls *t)
+static void verify_here(CURL *easy)
 {
-	CURL *easy = t->easy;
-
-	if (curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request) ||
-	    curl_easy_setopt(easy, CURLOPT_PREREQDATA, t))
-		return -ENOMEM;
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 	/* what is resumed may come without the certificates to look at */
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
-	return 0;
 }
 
 static long oldest_of(const struct tls_client *client)
@@ -90,7 +75,8 @@ int fetch_tls_set(struct fetch_tls *t, CURL *easy, const char *url,
 			 tls_client_path(client, TLS_CERTIFICATE));
 	curl_easy_setopt(easy, CURLOPT_SSLKEY,
 			 tls_client_path(client, TLS_KEY));
-	return verify_here(t);
+	verify_here(easy);
+	return 0;
 }
 
 void fetch_tls_free(struct fetch_tls *t)

@@ -44,8 +44,14 @@ struct fetch_way {
 /* HTTP/1.1 without a library between: GET and HEAD to http. */
 extern const struct fetch_way fetch_way_plain;
 
-/* libcurl: everything. */
+/* libcurl: GET and HEAD to any server. */
 extern const struct fetch_way fetch_way_curl;
+
+/*
+ * libcurl: everything, on connections of its own, which are used again within
+ * a second or closed. What is not idempotent, or has a body, is sent once.
+ */
+extern const struct fetch_way fetch_way_once;
 
 /* Once in a process, before there are threads. Returns 0 or -ENOMEM. */
 int fetch_curl_global_init(void);

@@ -47,7 +47,7 @@ static struct {
 	int listen_fd;
 	unsigned port;
 	pthread_t thread, connections[MAX_CONNECTIONS];
-	atomic_uint accepted, requests;
+	atomic_uint accepted, requests, ended;
 	pthread_mutex_t lock;
 	char request[REQUEST_MAX]; /* the last one, under the lock */
 	struct loop *loop;
@@ -142,6 +142,7 @@ static void *serve_one(void *arg)
 		first = false;
 	}
 	close(fd);
+	atomic_fetch_add(&at.ended, 1);
 	return NULL;
 }
 
@@ -158,7 +159,7 @@ static void *serve(void *arg)
 static int set_up_with(unsigned max_per_host)
 {
 	signal(SIGPIPE, SIG_IGN);
-	at.accepted = at.requests = 0;
+	at.accepted = at.requests = at.ended = 0;
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
 	assert_int_equal(loop_new(&at.loop), 0);
@@ -400,6 +401,117 @@ static void pauses_lose_nothing(void **state)
 	assert_int_equal(at.accepted, 1);
 }
 
+/* One request with a method of its own, by libcurl. */
+static enum fetch_result ask_once(const char *method, const char *path,
+				  const struct fetch_upload *upload)
+{
+	struct seen seen = { 0 };
+	char url[64];
+	const struct fetch_request request = {
+		.method = method, .url = url, .target = path,
+		.limits = &limits, .upload = upload,
+	};
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, &seen,
+				     &seen.fetch), 0);
+	end(&seen);
+	return seen.done.result;
+}
+
+static void a_post_uses_a_connection_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(ask_once(i % 2 ? "POST" : "DELETE", "/ok",
+					  NULL), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 1);
+	assert_int_equal(at.requests, 5);
+}
+
+/* One that has been idle for longer is closed, not used. */
+static void but_not_after_a_second(void **state)
+{
+	int64_t until_ms = loop_now_ms(at.loop) + 1200;
+
+	(void)state;
+	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
+	while (atomic_load(&at.ended) == 0)
+		assert_int_equal(loop_turn(at.loop, 50), 0);
+	assert_true(loop_now_ms(at.loop) < until_ms + 5000);
+	assert_int_equal(ask_once("POST", "/ok", NULL), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 2);
+}
+
+static void upload_more(void *arg)
+{
+	struct seen *seen = arg;
+
+	fetch_resume_upload(seen->fetch);
+}
+
+/* Nothing at first: the server has read the header, and closed, before. */
+static ssize_t read_late(void *arg, void *buf, size_t cap)
+{
+	struct seen *seen = arg;
+
+	switch (seen->calls++) {
+	case 0:
+		loop_timer_set(at.loop, &seen->timer, loop_now_ms(at.loop) + 30,
+			       upload_more, seen);
+		return FETCH_MORE;
+	case 1:
+		assert_true(cap >= 4);
+		memcpy(buf, "abcd", 4);
+		return 4;
+	}
+	return FETCH_EOF;
+}
+
+static ssize_t read_at_once(void *arg, void *buf, size_t cap)
+{
+	struct seen *seen = arg;
+
+	seen->calls += !seen->calls;
+	return read_late(arg, buf, cap);
+}
+
+/* The server ends kept connections when it has read a request: nobody knows
+ * what it has done with it. */
+static void what_is_not_idempotent_is_sent_once(void **state)
+{
+	static const struct fetch_upload late = { 4, read_late };
+	static const struct fetch_upload once = { 4, read_at_once };
+	static const struct {
+		const char *method;
+		const struct fetch_upload *upload;
+		unsigned requests;
+	} rows[] = {
+		{ "POST", NULL, 1 },	{ "PATCH", NULL, 1 },
+		{ "X-OTHER", NULL, 1 }, { "POST", &late, 1 },
+		{ "POST", &once, 1 },	{ "PUT", &late, 1 },
+		{ "PUT", &once, 1 },	{ "GET", &late, 1 },
+		{ "PUT", NULL, 2 },	{ "DELETE", NULL, 2 },
+		{ "OPTIONS", NULL, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		unsigned accepted, before;
+
+		assert_int_equal(ask_once("POST", "/ok", NULL),
+				 FETCH_COMPLETE);
+		accepted = at.accepted;
+		before = at.requests;
+		assert_int_equal(ask_once(rows[i].method, "/later-none",
+					  rows[i].upload),
+				 rows[i].requests > 1 ? FETCH_COMPLETE :
+							FETCH_BAD);
+		assert_int_equal(at.requests - before, rows[i].requests);
+		assert_in_range(at.accepted, accepted, accepted + 1);
+	}
+}
+
 /* low_rate is one of the body, and not of the wait for the header. */
 static void a_slow_header_is_no_slow_body(void **state)
 {
@@ -510,6 +622,9 @@ int main(void)
 		TEST_ONE(cancelled_while_it_waits),
 		TEST(pauses_lose_nothing),
 		TEST_ONE(pauses_lose_nothing),
+		TEST(a_post_uses_a_connection_again),
+		TEST(but_not_after_a_second),
+		TEST(what_is_not_idempotent_is_sent_once),
 		TEST(a_slow_header_is_no_slow_body),
 		TEST(names),
 		TEST(forgotten_while_it_is_looked_up),
