@@ -295,6 +295,7 @@ static int start_workers(struct service *s)
 	if (!s->workers)
 		err = -ENOMEM;
 	for (int64_t i = 0; i < s->config->threads && !err; i++) {
+		settings.joins = i > 0;
 		err = worker_new(&settings, &hooks, &shared, &s->workers[i]);
 		if (err)
 			log_write(LOG_ERROR, "service",

@@ -64,38 +64,48 @@ static int set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* For port 0 the kernel would choose among shared ports, too: one that is in
- * use may come out, even another program's. */
-static bool may_share(const struct addrinfo *ai)
+/* Port 0 stays the socket's own: the kernel would choose among shared ports,
+ * too, and one that is in use may come out, even another program's. */
+static bool has_port(const struct addrinfo *ai)
 {
 	return ai->ai_family == AF_INET6 ?
 		((const struct sockaddr_in6 *)ai->ai_addr)->sin6_port :
 		((const struct sockaddr_in *)ai->ai_addr)->sin_port;
 }
 
-static int bind_and_listen(int fd, const struct addrinfo *ai, bool both)
+/*
+ * The first socket is bound and listens without SO_REUSEPORT, which the kernel
+ * refuses if anybody listens there, and two that try at once do not both get
+ * by listen(). Only then may others share the port with it.
+ */
+static int bind_and_listen(int fd, const struct addrinfo *ai,
+			   const struct listen_how *how)
 {
+	bool shares = has_port(ai);
+
 	if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
-	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, may_share(ai)))
+	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, shares && how->joins))
 		return -errno;
 	if (ai->ai_family == AF_INET6 &&
-	    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, !both))
+	    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how->address[0] != ':'))
 		return -errno;
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, LISTEN_BACKLOG))
+		return -errno;
+	if (shares && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
 		return -errno;
 	return 0;
 }
 
-int listen_open(const char *address, int *fd)
+int listen_open(const struct listen_how *how, int *fd)
 {
 	struct addrinfo *ai;
-	int err = resolve(address, &ai);
+	int err = resolve(how->address, &ai);
 
 	if (err)
 		return err;
 	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		     0);
-	err = *fd < 0 ? -errno : bind_and_listen(*fd, ai, address[0] == ':');
+	err = *fd < 0 ? -errno : bind_and_listen(*fd, ai, how);
 	freeaddrinfo(ai);
 	if (err && *fd >= 0)
 		close(*fd);

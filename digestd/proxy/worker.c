@@ -28,6 +28,7 @@ static int open_server(struct worker *w, bool peers)
 	const struct worker_settings *set = w->settings;
 	struct server_settings settings = {
 		.listen = peers ? set->peer_listen : set->data_listen,
+		.joins = set->joins,
 		.max_connections = set->max_connections,
 		.client_connections = peers ? 0 : set->client_connections,
 		.max_header_bytes = set->max_header_bytes,

@@ -44,6 +44,7 @@ struct worker_settings {
 	/* listeners: fixed at the start, not changed by a reconfiguration */
 	const char *data_listen;
 	const char *peer_listen;     /* null: no cooperation */
+	bool joins;                  /* another worker listens there, too */
 	unsigned max_connections;    /* per worker and listener */
 	unsigned client_connections; /* of clients, from one address; 0: any */
 	unsigned header_ms;

@@ -476,7 +476,8 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 static int server_start(struct server *s, const char *address)
 {
 	const union MHD_DaemonInfo *info;
-	int err = listen_open(address, &s->listen_fd);
+	const struct listen_how how = { address, s->settings.joins };
+	int err = listen_open(&how, &s->listen_fd);
 
 	if (err)
 		return err;

@@ -33,6 +33,8 @@ struct server_settings {
 	/* "127.0.0.1:8080", "[::1]:8080", ":8080" (every address); port 0:
 	 * any free one */
 	const char *listen;
+	bool joins;                /* a server of this process that listens
+				      there already, with a port of its own */
 	unsigned max_connections;  /* open at once in this server; > 0. Of that
 				      many, one that is idle makes room */
 	unsigned client_connections; /* of them from one address; 0: any */
@@ -104,9 +106,8 @@ struct body_source {
 };
 
 /*
- * Makes a server that listens at once (SO_REUSEPORT, so that every worker may
- * have one on the same port). `settings` are copied, `handler` is borrowed for
- * the server's life. Returns 0, -EINVAL for an address that is none, or the
+ * Makes a server that listens at once (see listen_open()). `settings` are
+ * copied, `handler` is borrowed for the server's life. Returns 0, -EINVAL for an address that is none, or the
  * negative errno of the socket call that failed.
  */
 int server_new(struct loop *loop, const struct server_settings *settings,

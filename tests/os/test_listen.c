@@ -1,0 +1,127 @@
+/*
+ * Listening sockets: a port is one process's, whoever comes first, and its
+ * workers share it.
+ */
+#include "tests/unit.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/os/listen.h"
+
+static int open_at(const char *address, bool joins, int *fd)
+{
+	const struct listen_how how = { address, joins };
+
+	return listen_open(&how, fd);
+}
+
+/* A free port, as "HOST:PORT". */
+static void find_port(char text[64], const char *host)
+{
+	unsigned port;
+	int fd;
+
+	assert_int_equal(open_at("127.0.0.1:0", false, &fd), 0);
+	port = listen_port(fd);
+	close(fd);
+	snprintf(text, 64, "%s:%u", host, port);
+}
+
+static void is_shared_by_who_joins(void **state)
+{
+	char address[64];
+	int first, second, third;
+
+	(void)state;
+	find_port(address, "127.0.0.1");
+	assert_int_equal(open_at(address, false, &first), 0);
+	assert_int_equal(open_at(address, true, &second), 0);
+	assert_int_equal(open_at(address, true, &third), 0);
+	assert_int_equal(listen_port(first), listen_port(third));
+	close(first);
+	close(second);
+	close(third);
+}
+
+static const struct {
+	const char *taken, *wanted; /* hosts */
+} overlaps[] = {
+	{ "127.0.0.1", "127.0.0.1" },
+	{ "127.0.0.1", "" },
+	{ "", "127.0.0.1" },
+	{ "", "" },
+	{ "0.0.0.0", "127.0.0.1" },
+	{ "127.0.0.1", "0.0.0.0" },
+	{ "", "0.0.0.0" },
+};
+
+/* Also where the first one has let others join. */
+static void is_nobody_elses(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(overlaps) / sizeof(*overlaps); i++) {
+		char taken[64], wanted[128];
+		int first, second, other = -1;
+
+		find_port(taken, overlaps[i].taken);
+		snprintf(wanted, sizeof(wanted), "%s%s", overlaps[i].wanted,
+			 strrchr(taken, ':'));
+		assert_int_equal(open_at(taken, false, &first), 0);
+		assert_int_equal(open_at(taken, true, &second), 0);
+		assert_int_equal(open_at(wanted, false, &other), -EADDRINUSE);
+		close(first);
+		close(second);
+		assert_int_equal(open_at(wanted, false, &other), 0);
+		close(other);
+	}
+}
+
+/* One that drains has closed its socket, and some connections are left. */
+static void is_free_beside_old_connections(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	int first, second, client, served;
+	char address[64];
+
+	(void)state;
+	find_port(address, "127.0.0.1");
+	assert_int_equal(open_at(address, false, &first), 0);
+	to.sin_port = htons((uint16_t)listen_port(first));
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)),
+			 0);
+	served = accept(first, NULL, NULL);
+	assert_true(served >= 0);
+	close(first);
+	assert_int_equal(open_at(address, false, &second), 0);
+	close(served);
+	close(client);
+	close(second);
+}
+
+static void refuses_what_is_no_address(void **state)
+{
+	int fd;
+
+	(void)state;
+	assert_int_equal(open_at("localhost", false, &fd), -EINVAL);
+	assert_int_equal(open_at("127.0.0.1:", false, &fd), -EINVAL);
+	assert_int_equal(open_at("[::1:80", false, &fd), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_shared_by_who_joins),
+		cmocka_unit_test(is_nobody_elses),
+		cmocka_unit_test(is_free_beside_old_connections),
+		cmocka_unit_test(refuses_what_is_no_address),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
