@@ -281,8 +281,9 @@ static void write_configuration(const struct advice *a, FILE *to)
 		"listen_data = \":8080\"\n"
 		"listen_peer = \":8081\"\n"
 		"listen_admin = \"127.0.0.1:8082\"\n"
-		"# the same on all nodes: openssl rand -hex 16\n"
-		"cluster_key = \"00112233445566778899aabbccddeeff\"\n",
+		"# the same on all nodes, and nobody else's to read:\n"
+		"# (umask 077; openssl rand -hex 16 >/etc/digestd.key)\n"
+		"cluster_key_file = \"/etc/digestd.key\"\n",
 		a->s->peers, "the log");
 	for (uint64_t i = 2; i <= a->s->peers; i++)
 		fprintf(to,

@@ -217,7 +217,7 @@ int config_load(const char *path, struct config **out,
 	if (!cfg || !c || (!errors->len && fill(c, cfg)))
 		config_report(errors, "%s: out of memory\n", path);
 	if (!errors->len)
-		config_check_whole(c, path, errors);
+		config_check_whole(c, &check);
 	if (!errors->len)
 		config_tls_load(c, &check);
 	if (cfg)

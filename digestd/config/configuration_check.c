@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codec/uri.h"
-#include "digestd/core/hexdigit.h"
+#include "digestd/config/configuration_key.h"
 
 void config_report(struct config_errors *e, const char *format, ...)
 {
@@ -26,75 +25,15 @@ void config_report(struct config_errors *e, const char *format, ...)
 		e->len += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-static bool read_key(const char *text, uint8_t key[SCD_SECRET_BYTES])
+void config_report_option(const struct config_check *check, const char *option,
+			  struct config_errors *to)
 {
-	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++) {
-		int high = hexdigit_value(text[2 * i]);
-		int low = high < 0 ? -1 : hexdigit_value(text[2 * i + 1]);
+	unsigned line = check->line_of(option);
 
-		if (low < 0)
-			return false;
-		key[i] = (uint8_t)(high << 4 | low);
-	}
-	return !text[2 * SCD_SECRET_BYTES];
-}
-
-static void take_key_file(struct config *c, const char *path,
-			  struct config_errors *errors)
-{
-	char line[128] = "";
-	FILE *file = fopen(c->cluster_key_file, "re");
-
-	if (!file || !fgets(line, sizeof(line), file)) {
-		config_report(errors, "%s: cluster_key_file: %s: %s\n", path,
-			      c->cluster_key_file,
-			      file ? "is empty" : strerror(errno));
-	} else {
-		line[strcspn(line, " \t\r\n")] = '\0';
-		c->has_key = read_key(line, c->key);
-		if (!c->has_key)
-			config_report(errors,
-				      "%s: cluster_key_file: %s: not 32 "
-				      "hexadecimal digits\n", path,
-				      c->cluster_key_file);
-	}
-	explicit_bzero(line, sizeof(line));
-	if (file)
-		fclose(file);
-}
-
-/* Where LoadCredential= of digestd.service puts the key; NULL: nowhere. */
-static char *config_credential_path(void)
-{
-	const char *folder = getenv("CREDENTIALS_DIRECTORY");
-	char path[4096];
-
-	if (!folder)
-		return NULL;
-	snprintf(path, sizeof(path), "%s/cluster.key", folder);
-	return access(path, F_OK) ? NULL : strdup(path);
-}
-
-static void check_key(struct config *c, const char *path,
-		      struct config_errors *errors)
-{
-	if (!c->cluster_key && !c->cluster_key_file &&
-	    (c->listen_peer || c->npeers))
-		c->cluster_key_file = config_credential_path();
-	if (c->cluster_key && c->cluster_key_file) {
-		config_report(errors, "%s: cluster_key and cluster_key_file: "
-			      "give one of them\n", path);
-	} else if (c->cluster_key_file) {
-		take_key_file(c, path, errors);
-	} else if (c->cluster_key) {
-		c->has_key = read_key(c->cluster_key, c->key);
-		if (!c->has_key)
-			config_report(errors, "%s: cluster_key: not 32 "
-				      "hexadecimal digits\n", path);
-	} else if (c->listen_peer || c->npeers) {
-		config_report(errors, "%s: cluster_key: needed for listen_peer "
-			      "and peer sections\n", path);
-	}
+	if (line)
+		config_report(to, "%s:%u: %s: ", check->path, line, option);
+	else
+		config_report(to, "%s: %s: ", check->path, option);
 }
 
 /* "WWW.Example.com:80" as requests know it: "www.example.com". */
@@ -139,9 +78,11 @@ static void check_origins(struct config *c, const char *path,
 	}
 }
 
-void config_check_whole(struct config *c, const char *path,
-			struct config_errors *errors)
+void config_check_whole(struct config *c, const struct config_check *check)
 {
+	struct config_errors *errors = check->errors;
+	const char *path = check->path;
+
 	if (!c->node)
 		config_report(errors, "%s: node: not given\n", path);
 	if (!c->listen_data)
@@ -174,5 +115,5 @@ void config_check_whole(struct config *c, const char *path,
 				      path, c->peers[i].name);
 	}
 	check_origins(c, path, errors);
-	check_key(c, path, errors);
+	config_key_load(c, check);
 }

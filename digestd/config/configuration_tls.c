@@ -53,15 +53,10 @@ static void find_fault(const struct config_check *check, const struct set *set,
 		       enum tls_file file, struct config_errors *to)
 {
 	char option[64];
-	unsigned line;
 
 	snprintf(option, sizeof(option), "tls_%s_%s", set->name,
 		 suffixes[file]);
-	line = check->line_of(option);
-	if (line)
-		config_report(to, "%s:%u: %s: ", check->path, line, option);
-	else
-		config_report(to, "%s: %s: ", check->path, option);
+	config_report_option(check, option, to);
 }
 
 static const char *path_of(const struct config_tls_files *f,

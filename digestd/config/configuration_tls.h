@@ -7,13 +7,7 @@
 
 #include "digestd/config/configuration.h"
 
-/* Where findings go, with the file and the option's line if it has one. */
-struct config_check {
-	const char *path;
-	unsigned (*line_of)(const char *option); /* 0: not in the file */
-	struct config_errors *errors;   /* it cannot be used */
-	struct config_errors *warnings; /* it can */
-};
+struct config_check;
 
 /* "1.2" or "1.3". */
 bool config_tls_is_version(const char *text);

@@ -19,8 +19,10 @@ FOLDER = folder_of({
     "access.log": CLF,
     "keys": b"".join(b"%d\n" % (i * i % 331) for i in range(2000)),
     "one": b"http://a.example/\n",
+    "cluster.key": b"5ca1ab1e0ddba11c0ffee00d15ea5e01\n",
 })
 AT = FOLDER.name
+os.chmod(os.path.join(AT, "cluster.key"), 0o600)
 
 
 def systems(*args):
@@ -60,6 +62,9 @@ def configuration_is_valid():
         assert len(re.findall(r"^peer ", text, re.M)) == peers - 1
         if not os.path.exists(DIGESTD):  # --disable-daemon
             continue
+        with open(os.path.join(AT, "digestd.conf"), "w",
+                  encoding="ascii") as f:
+            f.write(text.replace("/etc/digestd.key", "cluster.key"))
         r = subprocess.run([DIGESTD, "-t", "-c", "digestd.conf"], cwd=AT,
                            check=False, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT)

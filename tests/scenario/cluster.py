@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-KEY = "00112233445566778899aabbccddeeff"
+KEY = "5ca1ab1e0ddba11c0ffee00d15ea5e01"
 BUILD = os.environ.get("top_builddir") or os.getcwd()
 DIGESTD = os.path.join(BUILD, "digestd", "digestd")
 ORIGIN = os.path.join(BUILD, "cachesim", "live", "scd-origin")

@@ -69,10 +69,67 @@ def test_check_mode_names_file_line_and_option(tmp_path):
 
 
 def test_examples_are_right():
-    examples = os.path.join(ROOT, "docs", "examples")
-    for name in ("digestd.conf", "minimal.conf"):
-        r = check(os.path.join(examples, name))
-        assert r.returncode == 0, r.stderr
+    r = check(os.path.join(ROOT, "docs", "examples", "minimal.conf"))
+    assert r.returncode == 0, r.stderr
+
+
+def test_the_readme_makes_a_cluster(tmp_path):
+    """Its commands as they stand there, with another folder than /etc."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
+        part = f.read().split("## A cluster of your own")[1]
+    lines = [line.split("  #")[0].strip() for line in part.splitlines()
+             if line.startswith("    ")][:4]
+    path = tmp_path / "digestd.conf"
+    assert lines[-1] == "digestd -c /etc/digestd.conf"
+    path = tmp_path / "digestd.conf"
+    make, copy, test = (line.replace("/etc/", f"{tmp_path}/")
+                        for line in lines[:3])
+    where = f"sed -i 's|/etc/digestd.key|{tmp_path}/digestd.key|' {path}"
+    r = subprocess.run(["sh", "-ec", "\n".join([make, copy, where, test])],
+                       cwd=ROOT, check=False, text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       env=dict(os.environ, PATH=os.path.dirname(scd.DIGESTD)
+                                + os.pathsep + os.environ["PATH"]))
+    assert (r.returncode, r.stdout) == (0, f"{path}: ok\n")
+
+
+def test_a_key_that_others_can_read_is_refused(tmp_path):
+    path, key = tmp_path / "d.conf", tmp_path / "key"
+    path.write_text('node = "a"\nlisten_data = ":0"\n'
+                    'default_origin = "http://o"\n'
+                    f'cluster_key_file = "{key}"\n')
+    key.write_text("0123456789abcdef" * 2 + "\n")
+    own = os.getuid() == 0  # root's may be readable by its group
+    for mode, right in ((0o600, True), (0o400, True), (0o640, own),
+                        (0o644, False), (0o604, False), (0o660, False),
+                        (0o602, False), (0o666, False)):
+        key.chmod(mode)
+        r = check(str(path))
+        assert r.returncode == (0 if right else 1), (oct(mode), r.stderr)
+        if not right:
+            assert r.stderr.startswith(f"{path}:4: cluster_key_file: {key}: "
+                                       f"mode {mode:04o}"), r.stderr
+            assert f"chmod 600 {key}" in r.stderr
+    key.chmod(0o600)
+    for text, words in (("", "is empty"), ("xyz\n", "not 32 hexadecimal")):
+        key.write_text(text)
+        r = check(str(path))
+        assert r.returncode == 1 and r.stderr.count("\n") == 1
+        assert f":4: cluster_key_file: {key}: {words}" in r.stderr
+
+
+def test_a_published_key_is_refused(tmp_path):
+    path, key = tmp_path / "d.conf", tmp_path / "key"
+    old = "00112233445566778899aAbBcCdDeEfF"
+    good = 'node = "a"\nlisten_data = ":0"\ndefault_origin = "http://o"\n'
+    key.write_text(old + "\n")
+    key.chmod(0o600)
+    for line in (f'cluster_key = "{old}"', f'cluster_key_file = "{key}"'):
+        path.write_text(good + line + "\n")
+        r = check(str(path))
+        assert r.returncode == 1
+        assert f":4: {line.split()[0]}: " in r.stderr
+        assert old.lower() in r.stderr and "openssl rand -hex 16" in r.stderr
 
 
 def test_manual_has_every_option():
