@@ -11,6 +11,7 @@
 
 #include "codec/uri.h"
 #include "digestd/config/configuration_key.h"
+#include "digestd/config/configuration_listeners.h"
 
 void config_report(struct config_errors *e, const char *format, ...)
 {
@@ -115,5 +116,6 @@ void config_check_whole(struct config *c, const struct config_check *check)
 				      path, c->peers[i].name);
 	}
 	check_origins(c, path, errors);
+	config_listeners_check(c, check);
 	config_key_load(c, check);
 }

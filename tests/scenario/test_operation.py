@@ -132,6 +132,50 @@ def test_a_published_key_is_refused(tmp_path):
         assert old.lower() in r.stderr and "openssl rand -hex 16" in r.stderr
 
 
+@pytest.mark.parametrize("one,other,shared", [
+    (":8080", ":8080", True), (":8080", "127.0.0.1:8080", True),
+    ("127.0.0.1:8080", ":8080", True), ("0.0.0.0:80", "127.0.0.1:80", True),
+    ("[::]:80", "[::1]:80", True), ("[::1]:80", ":80", True),
+    ("[::1]:80", "[0:0::1]:080", True),
+    ("0.0.0.0:80", "[::]:80", False), ("127.0.0.1:80", "[::1]:80", False),
+    ("127.0.0.1:80", "127.0.0.2:80", False), (":80", ":81", False),
+    (":0", ":0", False)])
+def test_listeners_that_share_a_port_are_refused(tmp_path, one, other, shared):
+    path = tmp_path / "d.conf"
+    path.write_text(f'node = "a"\nlisten_data = "{one}"\n'
+                    'default_origin = "http://o"\n'
+                    f'listen_admin = "{other}"\n')
+    r = check(str(path))
+    assert r.returncode == (1 if shared else 0), r.stderr
+    if shared:
+        assert r.stderr == (f'{path}:4: listen_admin: "{other}" is the port '
+                            f'of listen_data ("{one}", line 2)\n')
+
+
+def test_a_port_in_use_is_refused(make_cluster):
+    """Another daemon's, whichever of its listeners that is; and free again as
+    soon as it drains."""
+    c = make_cluster(2, cooperate=False, threads="2",
+                     default_origin="http://127.0.0.1:1")
+    a, b = c.nodes
+    a.start()
+    for mine in ("data", "peer", "admin"):
+        kept = getattr(b, mine)
+        for theirs in (a.data, a.admin):
+            setattr(b, mine, theirs)
+            b.start(wait=False)
+            assert b.process.wait() == 1
+            assert f"127.0.0.1:{theirs}" in b.process.logged()
+            assert "Address already in use" in b.process.logged()
+            c.processes.remove(b.process)
+        setattr(b, mine, kept)
+    assert all(request(a.data, "/metrics").status != 200 for _ in range(5))
+    a.process.signal(signal.SIGTERM)
+    a.process.wait()
+    b.data = a.data
+    b.start()
+
+
 def test_manual_has_every_option():
     options = subprocess.run([scd.DIGESTD, "--options"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
