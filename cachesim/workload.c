@@ -24,10 +24,14 @@ static void complain(void *arg, const struct trace_complaint *c)
 {
 	struct workload_complaints *state = arg;
 
-	if (state->quiet || state->told++ >= COMPLAINTS_MAX)
+	/* what ends the reading is said in any case */
+	if (c->reason != TRACE_EHEADER &&
+	    (state->quiet || state->told++ >= COMPLAINTS_MAX))
 		return;
-	fprintf(stderr, "%s:%" PRIu64 ": %s\n", c->file, c->number,
-		trace_strerror(c->reason));
+	fprintf(stderr, "%s:", c->file);
+	if (c->number)
+		fprintf(stderr, "%" PRIu64 ":", c->number);
+	fprintf(stderr, " %s\n", c->text ? c->text : trace_strerror(c->reason));
 }
 
 struct trace_options workload_options(const struct settings *s,

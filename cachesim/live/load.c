@@ -28,9 +28,13 @@ static void complain(void *arg, const struct trace_complaint *c)
 {
 	unsigned *told = arg;
 
-	if (*told < TOLD_MAX)
+	const char *text = c->text ? c->text : trace_strerror(c->reason);
+
+	if (*told < TOLD_MAX && !c->number)
+		fprintf(stderr, "%s: %s\n", c->file, text);
+	else if (*told < TOLD_MAX)
 		fprintf(stderr, "%s:%" PRIu64 ": %s\n", c->file, c->number,
-			trace_strerror(c->reason));
+			text);
 	else if (*told == TOLD_MAX)
 		fprintf(stderr, "%s: more bad lines follow\n", c->file);
 	++*told;

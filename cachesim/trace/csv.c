@@ -1,6 +1,6 @@
 /*
  * Values between delimiters: comma, tab, semicolon or bar, whichever the first
- * line has most of. Fields may be quoted as in RFC 4180 (a doubled quote is a
+ * line has most of, or single blanks if it has none of these. Fields may be quoted as in RFC 4180 (a doubled quote is a
  * quote), but hold no line end. A first line that names columns is a header;
  * without header and without --columns the number of fields decides:
  * 1: url; 2: time,url; 3: time,url,size; 4 and more: time,client,url,size.
@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/trace/csv_header.h"
 #include "cachesim/trace/layout.h"
 #include "cachesim/trace/scan.h"
 
 static char guess_delimiter(struct trace_text line)
 {
-	static const char candidates[] = "\t,;|";
+	/* blanks last, and only where there is nothing else */
+	static const char candidates[] = "\t,;| ";
 	char best = ',';
 	size_t most = 0;
 
@@ -27,6 +29,8 @@ static char guess_delimiter(struct trace_text line)
 
 		for (size_t i = 0; i < line.len; i++)
 			n += line.at[i] == *c;
+		if (*c == ' ' && most)
+			break;
 		if (n > most) {
 			most = n;
 			best = *c;
@@ -99,43 +103,6 @@ static int split(struct trace_parser *p, struct trace_text rest,
 	return n;
 }
 
-/* The column that a heading was asked for as, or is known as. */
-static enum trace_column column_headed(const struct trace_layout *l,
-				       struct trace_text heading)
-{
-	for (int c = 0; c < TRACE_COLUMNS; c++)
-		if (l->heading[c][0] && scan_is(heading, l->heading[c]))
-			return (enum trace_column)c;
-	return l->columns_set ? TRACE_COLUMNS : trace_column_named(heading);
-}
-
-/* Whether the fields are names of columns; if so they are remembered. */
-static bool take_header(struct trace_layout *l, const struct trace_text *field,
-			int n)
-{
-	bool found = false;
-
-	for (int i = 0; i < n; i++) {
-		enum trace_column c = column_headed(l, field[i]);
-
-		found |= trace_column_named(field[i]) != TRACE_COLUMNS;
-		if (c != TRACE_COLUMNS && l->column[c] < 0)
-			l->column[c] = i;
-	}
-	return found || l->header == 1;
-}
-
-static void default_columns(struct trace_parser *p, int n)
-{
-	if (n >= 2)
-		p->layout.column[TRACE_COL_TIME] = 0;
-	if (n >= 4)
-		p->layout.column[TRACE_COL_CLIENT] = 1;
-	p->layout.column[TRACE_COL_URL] = n == 1 ? 0 : n >= 4 ? 2 : 1;
-	if (n >= 3)
-		p->layout.column[TRACE_COL_SIZE] = n >= 4 ? 3 : 2;
-}
-
 static bool csv_time(struct trace_text t, int64_t *out_ms)
 {
 	if (!scan_seconds(t, out_ms))
@@ -184,8 +151,8 @@ static int csv_parse(struct trace_parser *p, struct trace_text record,
 {
 	struct trace_text field[TRACE_FIELDS_MAX];
 	struct trace_layout *l = &p->layout;
-	bool first = !p->begun;
-	int n;
+	bool first = !p->begun, assumed = false;
+	int n, err;
 
 	if (record.len == 0 || *record.at == '#')
 		return TRACE_SKIP;
@@ -195,18 +162,49 @@ static int csv_parse(struct trace_parser *p, struct trace_text record,
 	n = split(p, record, field);
 	if (n == 0)
 		return TRACE_EFIELDS;
-	if (first && l->header != 0 && take_header(l, field, n))
-		return TRACE_SKIP;
+	err = first && l->header != 0 ? csv_header_read(p, field, n) : 0;
+	if (err)
+		return err;
 	if (l->column[TRACE_COL_URL] < 0) {
 		/* the heading that was asked for is not there */
 		if (l->columns_set)
 			return TRACE_EFIELDS;
-		default_columns(p, n);
+		csv_header_assume(p, n);
+		assumed = true;
 	}
 	for (int c = 0; c < TRACE_COLUMNS; c++)
 		if (p->layout.column[c] >= n)
 			return TRACE_EFIELDS;
-	return csv_request(p, field, req);
+	err = csv_request(p, field, req);
+	return err && assumed ? csv_header_refuse(p, field, n) : err;
+}
+
+/*
+ * Whether blanks separate values: as many in each whole line, one at a time.
+ * Otherwise they may belong to keys, or to a layout that is unknown.
+ */
+static bool csv_blanks_separate(struct trace_text sample)
+{
+	struct trace_text line;
+	size_t blanks = 0;
+
+	while (scan_until(&sample, '\n', &line)) {
+		size_t n = 0;
+
+		if (!line.len || *line.at == '#' || *line.at == '\r')
+			continue;
+		for (size_t i = 0; i < line.len; i++) {
+			if (line.at[i] != ' ')
+				continue;
+			if (!i || line.at[i - 1] == ' ')
+				return false;
+			n++;
+		}
+		if (blanks && n != blanks)
+			return false;
+		blanks = n;
+	}
+	return blanks > 0;
 }
 
 static unsigned csv_score(struct trace_text sample)
@@ -222,12 +220,14 @@ static unsigned csv_score(struct trace_text sample)
 	known += trace_column_named(line) != TRACE_COLUMNS;
 	if (memchr(sample.at, '\0', sample.len))
 		return 0;
+	if (delimiter == ' ' && !csv_blanks_separate(sample))
+		return 0;
 	return known ? 90 : fields > 1 ? 30 : 0;
 }
 
 const struct trace_format trace_csv = {
 	.name = "csv",
-	.about = "comma, tab, semicolon or bar separated values",
+	.about = "values between commas, tabs, semicolons, bars or blanks",
 	.score = csv_score,
 	.parse = csv_parse,
 	.rows = csv_rows,

@@ -16,6 +16,8 @@ enum { TRACE_TIME_TEXT = 26 }; /* bytes of a time in a log */
 /* Room for a record that is put together, and for its base [bytes]. */
 enum { TRACE_SCRATCH_BYTES = 3 * 65536 };
 
+enum { TRACE_NOTE_MAX = 2048 }; /* [bytes] */
+
 /* The columns of a CSV or binary trace. */
 enum trace_column {
 	TRACE_COL_TIME,
@@ -67,6 +69,7 @@ struct trace_parser {
 	struct trace_text base; /* "http://host" for URLs without a host */
 	struct trace_layout layout;
 	bool begun;    /* the first record has been read */
+	char note[TRACE_NOTE_MAX]; /* what is to be said of the record */
 	struct {
 		char text[TRACE_TIME_TEXT];
 		int64_t ms;

@@ -4,6 +4,8 @@
  */
 #include "cachesim/trace/format.h"
 
+#include <string.h>
+
 #include "cachesim/trace/lines.h"
 #include "cachesim/trace/scan.h"
 #include "cachesim/trace/swar.h"
@@ -56,7 +58,14 @@ static int keys_rows(struct trace_parser *p, struct trace_text *rest,
 /* Any text may be a list of keys; everything else is a better guess. */
 static unsigned keys_score(struct trace_text sample)
 {
-	return sample.len && scan_is_text(sample) ? 1 : 0;
+	struct trace_text line = scan_first_line(sample);
+
+	/* blanks separate something, but not keys */
+	return sample.len && scan_is_text(sample) &&
+			       !memchr(line.at, ' ', line.len) &&
+			       !memchr(line.at, '\t', line.len)
+		       ? 1
+		       : 0;
 }
 
 const struct trace_format trace_keys = {

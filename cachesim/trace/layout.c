@@ -3,6 +3,7 @@
  */
 #include "cachesim/trace/layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cachesim/trace/scan.h"
@@ -14,19 +15,78 @@ static const struct {
 	enum trace_column column;
 	const char *name;
 } names[] = {
-	{ TRACE_COL_TIME, "time" },     { TRACE_COL_TIME, "timestamp" },
-	{ TRACE_COL_TIME, "ts" },       { TRACE_COL_TIME, "time-ms" },
-	{ TRACE_COL_CLIENT, "client" }, { TRACE_COL_CLIENT, "client-id" },
-	{ TRACE_COL_CLIENT, "ip" },     { TRACE_COL_CLIENT, "host" },
-	{ TRACE_COL_METHOD, "method" }, { TRACE_COL_METHOD, "verb" },
-	{ TRACE_COL_URL, "url" },       { TRACE_COL_URL, "uri" },
-	{ TRACE_COL_URL, "key" },       { TRACE_COL_URL, "obj-id" },
-	{ TRACE_COL_URL, "object" },    { TRACE_COL_URL, "id" },
-	{ TRACE_COL_STATUS, "status" }, { TRACE_COL_STATUS, "code" },
-	{ TRACE_COL_SIZE, "size" },     { TRACE_COL_SIZE, "bytes" },
-	{ TRACE_COL_SIZE, "obj-size" }, { TRACE_COL_SIZE, "length" },
-	{ TRACE_COL_VERSION, "version" }, { TRACE_COL_VERSION, "modified" },
-	{ TRACE_COL_VERSION, "last-modified" }, { TRACE_COL_VERSION, "etag" },
+	{ TRACE_COL_TIME, "time" },
+	{ TRACE_COL_TIME, "timestamp" },
+	{ TRACE_COL_TIME, "ts" },
+	{ TRACE_COL_TIME, "time-ms" },
+	{ TRACE_COL_TIME, "time-s" },
+	{ TRACE_COL_TIME, "timestamp-ms" },
+	{ TRACE_COL_TIME, "unix-time" },
+	{ TRACE_COL_TIME, "unixtime" },
+	{ TRACE_COL_TIME, "epoch" },
+	{ TRACE_COL_CLIENT, "client" },
+	{ TRACE_COL_CLIENT, "client-id" },
+	{ TRACE_COL_CLIENT, "client-ip" },
+	{ TRACE_COL_CLIENT, "clientip" },
+	{ TRACE_COL_CLIENT, "client-addr" },
+	{ TRACE_COL_CLIENT, "c-ip" },
+	{ TRACE_COL_CLIENT, "ip" },
+	{ TRACE_COL_CLIENT, "ip-address" },
+	{ TRACE_COL_CLIENT, "host" },
+	{ TRACE_COL_CLIENT, "remote-host" },
+	{ TRACE_COL_CLIENT, "remote-addr" },
+	{ TRACE_COL_CLIENT, "src" },
+	{ TRACE_COL_CLIENT, "src-ip" },
+	{ TRACE_COL_CLIENT, "source-ip" },
+	{ TRACE_COL_CLIENT, "user" },
+	{ TRACE_COL_CLIENT, "user-id" },
+	{ TRACE_COL_METHOD, "method" },
+	{ TRACE_COL_METHOD, "verb" },
+	{ TRACE_COL_METHOD, "http-method" },
+	{ TRACE_COL_METHOD, "request-method" },
+	{ TRACE_COL_METHOD, "cs-method" },
+	{ TRACE_COL_URL, "url" },
+	{ TRACE_COL_URL, "uri" },
+	{ TRACE_COL_URL, "key" },
+	{ TRACE_COL_URL, "obj-id" },
+	{ TRACE_COL_URL, "object" },
+	{ TRACE_COL_URL, "object-id" },
+	{ TRACE_COL_URL, "objid" },
+	{ TRACE_COL_URL, "id" },
+	{ TRACE_COL_URL, "obj" },
+	{ TRACE_COL_URL, "request-url" },
+	{ TRACE_COL_URL, "request-uri" },
+	{ TRACE_COL_URL, "uri-path" },
+	{ TRACE_COL_URL, "cs-uri" },
+	{ TRACE_COL_URL, "cs-uri-stem" },
+	{ TRACE_COL_URL, "path" },
+	{ TRACE_COL_URL, "cache-key" },
+	{ TRACE_COL_URL, "content-id" },
+	{ TRACE_COL_STATUS, "status" },
+	{ TRACE_COL_STATUS, "code" },
+	{ TRACE_COL_STATUS, "status-code" },
+	{ TRACE_COL_STATUS, "http-status" },
+	{ TRACE_COL_STATUS, "sc-status" },
+	{ TRACE_COL_STATUS, "response-code" },
+	{ TRACE_COL_STATUS, "response-status" },
+	{ TRACE_COL_SIZE, "size" },
+	{ TRACE_COL_SIZE, "sz" },
+	{ TRACE_COL_SIZE, "bytes" },
+	{ TRACE_COL_SIZE, "obj-size" },
+	{ TRACE_COL_SIZE, "object-size" },
+	{ TRACE_COL_SIZE, "length" },
+	{ TRACE_COL_SIZE, "len" },
+	{ TRACE_COL_SIZE, "content-length" },
+	{ TRACE_COL_SIZE, "content-size" },
+	{ TRACE_COL_SIZE, "response-size" },
+	{ TRACE_COL_SIZE, "file-size" },
+	{ TRACE_COL_SIZE, "bytes-sent" },
+	{ TRACE_COL_SIZE, "body-bytes-sent" },
+	{ TRACE_COL_SIZE, "sc-bytes" },
+	{ TRACE_COL_VERSION, "version" },
+	{ TRACE_COL_VERSION, "modified" },
+	{ TRACE_COL_VERSION, "last-modified" },
+	{ TRACE_COL_VERSION, "etag" },
 };
 /* clang-format on */
 
@@ -55,6 +115,24 @@ static struct trace_text trimmed(struct trace_text t)
 	while (t.len && t.at[t.len - 1] == ' ')
 		t.len--;
 	return t;
+}
+
+void trace_layout_names(char *out, size_t size)
+{
+	enum trace_column last = TRACE_COLUMNS;
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *before = names[i].column == last ? ", " :
+				     i			     ? "; " :
+							       "";
+
+		len += (size_t)snprintf(out + len, size - len, "%s%s", before,
+					names[i].name);
+		if (len >= size)
+			return;
+		last = names[i].column;
+	}
 }
 
 enum trace_column trace_column_named(struct trace_text t)
@@ -89,6 +167,8 @@ static int set_delimiter(struct trace_layout *l, struct trace_text value)
 	else if (value.len == 1 && *value.at != '"' &&
 		 ((unsigned char)*value.at >= 0x20 || *value.at == '\t'))
 		l->delimiter = *value.at == '\\' ? ',' : *value.at;
+	else if (scan_is(value, "space") || scan_is(value, "\\s"))
+		l->delimiter = ' ';
 	else if (scan_is(value, "\\t") || scan_is(value, "tab"))
 		l->delimiter = '\t';
 	else

@@ -15,8 +15,10 @@
 #include "cachesim/trace/generator.h"
 #include "cachesim/trace/layout.h"
 #include "cachesim/trace/lines.h"
+#include "cachesim/trace/scan.h"
 
 enum {
+	FORMAT_SURE = 90, /* a score that leaves no doubt */
 	ROWS_MAX = 256,
 	NAME_MAX_BYTES = 48, /* an address fits; longer names are none */
 };
@@ -49,6 +51,19 @@ struct trace_reader {
 	struct trace_generator *generator;
 };
 
+/* Says what a file was taken for, where its content does not prove it. */
+static void reader_note_format(const struct trace_reader *r,
+			       const struct trace_format *f)
+{
+	char text[TRACE_WHY_MAX];
+	struct trace_complaint c = { r->file, 0, 0, text };
+
+	snprintf(text, sizeof(text), "taken for %s (%s); --trace-type names "
+		 "another format", f->name, f->about);
+	if (r->complain)
+		r->complain(r->arg, &c);
+}
+
 /* The format that was asked for, or the one that the content shows. */
 static int pick_format(struct trace_reader *r, const struct trace_format **out)
 {
@@ -64,7 +79,30 @@ static int pick_format(struct trace_reader *r, const struct trace_format **out)
 		return err;
 	/* nothing at all is a trace without requests */
 	*out = sample.len ? trace_format_detect(sample) : &trace_keys;
-	return *out ? 0 : TRACE_EUNKNOWN;
+	if (!*out)
+		return scan_is_text(sample) ? TRACE_EBLANKS : TRACE_EUNKNOWN;
+	/* a CSV without a header says itself what it takes for granted */
+	if (sample.len && *out != &trace_csv &&
+	    (*out)->score(sample) < FORMAT_SURE)
+		reader_note_format(r, *out);
+	return 0;
+}
+
+/* Drops the mark of UTF-8 that some programs put before a text. */
+static int reader_skip_mark(struct trace_reader *r)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const struct trace_format *f = NULL;
+	struct trace_text sample;
+	int err = trace_lines_peek(&r->lines, &sample);
+
+	if (r->opt->format)
+		f = trace_format_named(r->opt->format);
+	if (!err && !(f && (f->block || f->laid_out)) &&
+	    sample.len >= strlen(mark) &&
+	    !memcmp(sample.at, mark, strlen(mark)))
+		trace_lines_take(&r->lines, strlen(mark), 0);
+	return err;
 }
 
 static int file_open(struct trace_reader *r, const char *name)
@@ -74,6 +112,8 @@ static int file_open(struct trace_reader *r, const char *name)
 
 	if (!err)
 		err = trace_lines_init(&r->lines, r->input);
+	if (!err)
+		err = reader_skip_mark(r);
 	if (!err)
 		err = pick_format(r, &format);
 	if (!err)
@@ -89,12 +129,24 @@ static int file_open(struct trace_reader *r, const char *name)
 /* A bad record: counted and told. 0 to go on with the next one. */
 static int file_bad(struct trace_reader *r, int reason)
 {
-	struct trace_complaint c = { r->file, r->lines.number, reason };
+	struct trace_complaint c = { r->file, r->lines.number, reason,
+				     *r->parser.note ? r->parser.note : NULL };
 
 	r->bad++;
 	if (r->complain)
 		r->complain(r->arg, &c);
-	return r->strict ? reason : 0;
+	return r->strict || reason == TRACE_EHEADER ? reason : 0;
+}
+
+/* Says once what the parser has assumed. */
+static void file_note(struct trace_reader *r)
+{
+	struct trace_complaint c = { r->file, r->lines.number, 0,
+				     r->parser.note };
+
+	if (r->complain)
+		r->complain(r->arg, &c);
+	r->parser.note[0] = '\0';
 }
 
 static int file_next(struct trace_reader *r, struct trace_request *req)
@@ -110,6 +162,8 @@ static int file_next(struct trace_reader *r, struct trace_request *req)
 			return err;
 		if (err > 0)
 			err = trace_parse(&r->parser, record, req);
+		if (err >= 0 && *r->parser.note)
+			file_note(r);
 		if (err == 0)
 			return 1;
 		if (err < 0)

@@ -12,11 +12,12 @@ struct trace_reader;
 
 enum { TRACE_WHY_MAX = 256 }; /* enough for what trace_explain() has to say */
 
-/* A record that is no request, as it is told to the caller. */
+/* A record that is no request, or what was assumed of a trace. */
 struct trace_complaint {
 	const char *file;
-	uint64_t number; /* of the line or record, from 1 */
-	int reason;	 /* for trace_strerror() */
+	uint64_t number;  /* of the line or record, from 1; 0: of the file */
+	int reason;	  /* for trace_strerror(); 0: an assumption */
+	const char *text; /* the same in detail; null: the reason says all */
 };
 
 struct trace_options {

@@ -41,6 +41,13 @@ const char *trace_strerror(int code)
 		return "the trace ends inside a record";
 	case TRACE_EKEY:
 		return "the key is not a number";
+	case TRACE_EHEADER:
+		return "the columns are not known";
+	case TRACE_EBLANKS:
+		return "lines with blanks, in no known format; name it with "
+		       "--trace-type and --trace-type-params, as in "
+		       "--trace-type csv --trace-type-params "
+		       "delimiter=space,time=1,url=3";
 	case TRACE_EOBJECTS:
 		return "more objects or clients than 2^32 - 1";
 	case TRACE_ECOMPACT:

@@ -72,6 +72,8 @@ enum trace_error {
 	TRACE_ESIZE = -13,   /* bad record: the size is no number */
 	TRACE_ECUT = -14,    /* bad record: the trace ends inside it */
 	TRACE_EKEY = -17,    /* bad record: the key is no number */
+	TRACE_EHEADER = -18, /* the columns of a CSV cannot be told */
+	TRACE_EBLANKS = -19, /* a text with blanks whose format is unknown */
 	TRACE_EOBJECTS = -15, /* more objects or clients than numbers */
 	TRACE_ECOMPACT = -16, /* a file in the compact format is damaged */
 };

@@ -269,9 +269,15 @@ bool scan_is_text(struct trace_text sample)
 struct trace_text scan_first_line(struct trace_text sample)
 {
 	struct trace_text line = sample;
+	bool more = true;
 
-	if (!scan_until(&sample, '\n', &line))
-		line = sample;
+	while (more) {
+		more = scan_until(&sample, '\n', &line);
+		if (!more)
+			line = sample;
+		if (line.len && *line.at != '#' && *line.at != '\r')
+			break;
+	}
 	if (line.len && line.at[line.len - 1] == '\r')
 		line.len--;
 	return line;

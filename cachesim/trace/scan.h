@@ -63,7 +63,8 @@ int64_t scan_which_unit(int64_t ms);
 /* Whether a sample has no other control bytes than the ends of lines, tabs. */
 bool scan_is_text(struct trace_text sample);
 
-/* The first line of a sample, without its end. */
+/* The first line of a sample that is neither empty nor a comment (#), without
+ * its end; the last one if all are. */
 struct trace_text scan_first_line(struct trace_text sample);
 
 #endif

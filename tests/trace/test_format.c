@@ -84,9 +84,9 @@ static const struct row rows[] = {
 	  1000, "", "GET", "http://x/\"a\",b", 0, 5 },
 	{ "header", "csv", "time,url,size", NO(SKIP) },
 	{ "open quote", "csv", "1,\"http://x/,5", NO(EFIELDS) },
-	{ "time", "csv", "soon,http://x/,5", NO(ETIME) },
-	{ "size", "csv", "1,http://x/,big", NO(ESIZE) },
-	{ "no url", "csv", "1,,5", NO(EURL) },
+	{ "time", "csv", "soon,http://x/,5", NO(EHEADER) },
+	{ "size", "csv", "1,http://x/,big", NO(EHEADER) },
+	{ "no url", "csv", "1,,5", NO(EHEADER) },
 
 	{ "key", "keys", "abc", 0, 0, "", "GET", "abc", 0, -1 },
 	{ "path", "keys", "/abc", 0, 0, "", "GET", "http://b/abc", 0, -1 },
@@ -244,6 +244,11 @@ static void formats_are_detected(void **state)
 		{ "1.5 0 c TCP_HIT/200 9 GET http://x/ - - -\n", "squid" },
 		{ "url,size\nhttp://x/,5\n", "csv" },
 		{ "1,http://x/,5\n", "csv" },
+		{ "# a comment\n\n1,http://x/,5\n", "csv" },
+		{ "1 http://x/ 5\n2 http://y/ 6\n", "csv" },
+		{ "1 http://x/ 5\n2  http://y/ 6\n", NULL },
+		{ "two words\n", "csv" },
+		{ "two\twords\n", "csv" },
 		{ "http://x/\nhttp://y/\n", "keys" },
 		/* as numbers these were times and next accesses */
 		{ "abc\nabc\nabc\nabc\nabc\nabc\n"

@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "cachesim/trace/format.h"
 #include "cachesim/trace/reader.h"
 #include "tests/codec/random.h"
 
@@ -39,6 +40,8 @@ static void tell(void *arg, const struct trace_complaint *c)
 {
 	struct told *t = arg;
 
+	if (!c->reason)
+		return; /* what is assumed, see assumptions_are_said() */
 	t->n++;
 	t->number = c->number;
 	t->reason = c->reason;
@@ -222,6 +225,73 @@ static void long_lines_are_skipped(void **state)
 	}
 }
 
+/* Keeps what is said last, with its line. */
+static void keep_text(void *arg, const struct trace_complaint *c)
+{
+	snprintf(arg, TRACE_NOTE_MAX + 32, "%u: %s", (unsigned)c->number,
+		 c->text ? c->text : trace_strerror(c->reason));
+}
+
+/* What is not sure is said or refused, and never read as something else. */
+static void assumptions_are_said(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *text, *columns;
+		unsigned n;
+		int end;
+		const char *said; /* some of it; "": nothing */
+	} cases[] = {
+		{ "time,url,size\n1,a,5\n", NULL, 1, 0, "" },
+		{ "\xef\xbb\xbftime,url,size\r\n1,a,5\r\n", NULL, 1, 0, "" },
+		{ "\xef\xbb\xbf" "a\n", NULL, 1, 0, "0: taken for keys" },
+		{ "ts,client_ip,Request_URL,sz\n1,c,a,5\n", NULL, 1, 0, "" },
+		{ "url,agent,bytes\na,m,5\n", NULL, 1, 0,
+		  "1: columns that are not used: \"agent\"" },
+		{ "url,size,bytes\na,1,5\n", NULL, 1, 0,
+		  "1: columns that are not used: \"bytes\"" },
+		{ "when,what\n1,a\n", NULL, 0, TRACE_EHEADER,
+		  "the first line has \"when\", \"what\"; known names are "
+		  "time, " },
+		{ "#c\ntime,sz\n1,5\n", NULL, 0, TRACE_EHEADER,
+		  "2: no column is known as the URL; the first line has "
+		  "\"time\", \"sz\"" },
+		{ "when,what\n1,a\n", "url=what", 1, 0, "" },
+		{ "when,what\n1,a\n", "url=what,size=sz", 0, TRACE_EHEADER,
+		  "1: no column is named \"sz\"" },
+		{ "1,a\n2,b\n", NULL, 2, 0,
+		  "1: no header; the columns are taken to be time,url" },
+		{ "1,c,a,5,x\n", NULL, 1, 0,
+		  "time,client,url,size and 1 more, which are not used" },
+		{ "a,5\nb,6\n", NULL, 0, TRACE_EHEADER, "1: no header, and" },
+		{ "time url size\n1 a 5\n", NULL, 1, 0, "" },
+		{ "1 a 5\n2 b 6\n", NULL, 2, 0, "to be time,url,size" },
+		{ "1  a 5\n2 b  6\n", NULL, 0, TRACE_EBLANKS, "" },
+		{ "a b\nc\n", NULL, 0, TRACE_EBLANKS, "" },
+		{ "1 a\n2 b\n", "delimiter=space,time,url", 2, 0, "" },
+	};
+	/* clang-format on */
+	char path[PATH_MAX_LEN], said[TRACE_NOTE_MAX + 32];
+	int end;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trace_options opt = { .columns = cases[i].columns,
+					     .complain = keep_text,
+					     .arg = said };
+		unsigned n;
+
+		said[0] = '\0';
+		write_file(path, cases[i].text, strlen(cases[i].text));
+		n = read_all(path, &opt, &end);
+		unlink(path);
+		if (n != cases[i].n || end != cases[i].end ||
+		    !strstr(said, cases[i].said) ||
+		    (!*cases[i].said && *said))
+			fail_msg("case %zu: %u, %d, %s", i, n, end, said);
+	}
+}
+
 /* A guess that gets better; exact at the end, but for what was read ahead. */
 static void requests_are_guessed(void **state)
 {
@@ -333,6 +403,7 @@ int main(void)
 		cmocka_unit_test(packed_is_read),
 		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(long_lines_are_skipped),
+		cmocka_unit_test(assumptions_are_said),
 		cmocka_unit_test(requests_are_guessed),
 		cmocka_unit_test(as_many_as_wanted),
 		cmocka_unit_test(blocks_may_be_cut),
