@@ -363,7 +363,7 @@ static int check(const struct settings *s, const char *help)
 	if (!s->peers)
 		return arguments_wrong("advise", "--peers is needed", help);
 	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
-		why = "--peers: is not 2 to 64";
+		why = "--peers: is not 2 to 64, which cachesim can simulate";
 	else if (size && (dimension_set(DIMENSION_SIZE, size, &c, &value) ||
 			  (c.capacity && c.capacity > UINT64_MAX / 64)))
 		why = "--size: is not a size";

@@ -136,10 +136,13 @@ static const char *set_protocol(struct sim_config *c, const char *text,
 static const char *set_proxies(struct sim_config *c, const char *text,
 			       double *v)
 {
-	const char *fault = whole(text, SIM_MAX_PROXIES, v);
+	const char *fault = whole(text, UINT32_MAX, v);
 
 	c->nproxies = (unsigned)*v;
-	return fault ? fault : c->nproxies ? NULL : "is not 1 to 64";
+	if (fault || (*v >= 1 && *v <= SIM_MAX_PROXIES))
+		return fault;
+	return "is not 1 to 64: the proxies that hold an object are the bits "
+	       "of one word";
 }
 
 /* In any case, and as libCacheSim has them: "S3-FIFO". */
@@ -306,10 +309,13 @@ static const char *set_period(struct sim_config *c, const char *text,
 static const char *set_tries(struct sim_config *c, const char *text,
 			     double *v)
 {
-	const char *fault = whole(text, SIM_MAX_PROXIES, v);
+	const char *fault = whole(text, UINT32_MAX, v);
 
 	c->tries = (unsigned)*v;
-	return fault;
+	return fault ? fault
+	       : *v > SIM_MAX_PROXIES
+		       ? "is more than 64, the most proxies there can be"
+		       : NULL;
 }
 
 static const char *set_peer_use(struct sim_config *c, const char *text,
