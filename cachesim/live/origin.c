@@ -28,12 +28,13 @@ static const char usage[] =
 	"usage: scd-origin [options]\n"
 	"Answers any URL with a body that can be verified.\n"
 	"  -l, --listen ADDRESS:PORT  where (127.0.0.1:0: a free port)\n"
-	"  -t, --trace FILE           sizes and statuses; gen:PRESET too\n"
-	"      --format NAME          of the trace (detected)\n"
-	"      --base URL             before URLs without a host\n"
-	"      --columns LIST         of a CSV trace\n"
+	"      --trace FILE           sizes and statuses; gen:PRESET too\n"
+	"  -f, --trace-type TYPE      format of the trace (detected)\n"
+	"      --trace-type-params COLS\n"
+	"                             its columns: time,client,url,size\n"
+	"  -b, --base URL             before URLs that begin with a slash\n"
+	"  -N, --num-thread N         threads that answer (2)\n"
 	"      --max-age SECONDS      Cache-Control of answers (86400)\n"
-	"      --threads N            that answer (2)\n"
 	"      --delay-ms N           wait before each answer (0)\n"
 	"      --truncate SHARE       of bodies that end early (0)\n"
 	"      --lie SHARE            of bodies with a wrong byte (0)\n"
@@ -41,11 +42,8 @@ static const char usage[] =
 	"  -h, --help  -V, --version\n";
 
 enum {
-	OPT_FORMAT = 256,
-	OPT_BASE,
-	OPT_COLUMNS,
+	OPT_PARAMS = 256,
 	OPT_MAX_AGE,
-	OPT_THREADS,
 	OPT_DELAY,
 	OPT_TRUNCATE,
 	OPT_LIE,
@@ -56,17 +54,21 @@ enum {
 static const struct option options[] = {
 	{ "listen", required_argument, NULL, 'l' },
 	{ "trace", required_argument, NULL, 't' },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "base", required_argument, NULL, OPT_BASE },
-	{ "columns", required_argument, NULL, OPT_COLUMNS },
+	{ "trace-type", required_argument, NULL, 'f' },
+	{ "trace-type-params", required_argument, NULL, OPT_PARAMS },
+	{ "base", required_argument, NULL, 'b' },
+	{ "num-thread", required_argument, NULL, 'N' },
 	{ "max-age", required_argument, NULL, OPT_MAX_AGE },
-	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "delay-ms", required_argument, NULL, OPT_DELAY },
 	{ "truncate", required_argument, NULL, OPT_TRUNCATE },
 	{ "lie", required_argument, NULL, OPT_LIE },
 	{ "port-file", required_argument, NULL, OPT_PORT_FILE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
+	/* names of earlier versions */
+	{ "format", required_argument, NULL, 'f' },
+	{ "columns", required_argument, NULL, OPT_PARAMS },
+	{ "threads", required_argument, NULL, 'N' },
 	{ NULL, 0, NULL, 0 },
 };
 /* clang-format on */
@@ -78,23 +80,23 @@ static bool take_option(struct settings *s, int c)
 	case 'l':
 		s->listen = optarg;
 		return true;
-	case 't':
+	case 't': /* as it was before cachesim had another -t */
 		s->trace = optarg;
 		return true;
-	case OPT_FORMAT:
+	case 'f':
 		s->reading.format = optarg;
 		return true;
-	case OPT_BASE:
+	case 'b':
 		s->reading.base = optarg;
 		return true;
-	case OPT_COLUMNS:
+	case OPT_PARAMS:
 		s->reading.columns = optarg;
 		return true;
 	case OPT_MAX_AGE:
 		s->serving.rules.max_age_s =
 			arguments_number(optarg, 0, INT32_MAX);
 		return true;
-	case OPT_THREADS:
+	case 'N':
 		s->serving.threads = arguments_number(optarg, 1, INT32_MAX);
 		return true;
 	case OPT_DELAY:
@@ -118,7 +120,7 @@ static void take_options(struct settings *s, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "l:t:hV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "l:f:t:b:N:hV", options, NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			fputs(c == 'h' ? usage
 				       : "scd-origin " PACKAGE_VERSION "\n",

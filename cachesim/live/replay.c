@@ -30,18 +30,20 @@ static const char usage[] =
 	"usage: scd-replay --node URL [--node URL ...] [options] TRACE\n"
 	"       scd-replay --info TRACE\n"
 	"Sends the requests of a trace to the nodes of a cluster.\n"
-	"  -n, --node URL         http://host:port, may be repeated\n"
-	"  -c, --concurrency N    requests under way at a time (64)\n"
+	"      --node URL         http://host:port, may be repeated\n"
+	"      --concurrency N    requests under way at a time (64)\n"
 	"      --speed X          times the speed of the trace (no waiting)\n"
 	"      --proxy            forward proxy: absolute request targets\n"
-	"      --round-robin      spread requests, not clients\n"
+	"      --partition WAY    over the nodes, by client or round-robin\n"
+	"                         (client)\n"
 	"      --verify WHICH     bodies: auto, all or none (auto)\n"
 	"      --timeout-ms N     for one request (30000)\n"
-	"      --requests N       stop after so many (all)\n"
-	"      --format NAME      of the trace (detected)\n"
-	"      --base URL         before URLs without a host\n"
-	"      --columns LIST     of a CSV trace\n"
-	"      --strict           end at the first bad line\n"
+	"  -f, --trace-type TYPE  format of the trace (detected)\n"
+	"  -t, --trace-type-params COLS\n"
+	"                         what its columns are: time,client,url,size\n"
+	"  -b, --base URL         before URLs that begin with a slash\n"
+	"  -n, --num-req N        the first N requests only\n"
+	"      --strict           end with the first bad record\n"
 	"  -i, --info             only tell what the trace is made of\n"
 	"  -j, --json             the report as JSON\n"
 	"  -q, --quiet            no progress\n"
@@ -54,34 +56,37 @@ enum {
 	OPT_SPEED = 256,
 	OPT_PROXY,
 	OPT_ROUND_ROBIN,
+	OPT_PARTITION,
 	OPT_VERIFY,
 	OPT_TIMEOUT,
-	OPT_REQUESTS,
-	OPT_FORMAT,
-	OPT_BASE,
-	OPT_COLUMNS,
 	OPT_STRICT,
+	OPT_NODE,
 };
 
 /* clang-format off */
 static const struct option options[] = {
-	{ "node", required_argument, NULL, 'n' },
+	{ "node", required_argument, NULL, OPT_NODE },
 	{ "concurrency", required_argument, NULL, 'c' },
 	{ "speed", required_argument, NULL, OPT_SPEED },
 	{ "proxy", no_argument, NULL, OPT_PROXY },
-	{ "round-robin", no_argument, NULL, OPT_ROUND_ROBIN },
+	{ "partition", required_argument, NULL, OPT_PARTITION },
 	{ "verify", required_argument, NULL, OPT_VERIFY },
 	{ "timeout-ms", required_argument, NULL, OPT_TIMEOUT },
-	{ "requests", required_argument, NULL, OPT_REQUESTS },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "base", required_argument, NULL, OPT_BASE },
-	{ "columns", required_argument, NULL, OPT_COLUMNS },
+	{ "num-req", required_argument, NULL, 'n' },
+	{ "trace-type", required_argument, NULL, 'f' },
+	{ "trace-type-params", required_argument, NULL, 't' },
+	{ "base", required_argument, NULL, 'b' },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "info", no_argument, NULL, 'i' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
+	/* names of earlier versions */
+	{ "round-robin", no_argument, NULL, OPT_ROUND_ROBIN },
+	{ "requests", required_argument, NULL, 'n' },
+	{ "format", required_argument, NULL, 'f' },
+	{ "columns", required_argument, NULL, 't' },
 	{ NULL, 0, NULL, 0 },
 };
 /* clang-format on */
@@ -97,6 +102,15 @@ static enum replay_verify verify_of(const char *text)
 	return REPLAY_VERIFY_NONE;
 }
 
+static enum replay_partition partition_of(const char *text)
+{
+	if (!strcmp(text, "round-robin"))
+		return REPLAY_ROUND_ROBIN;
+	if (strcmp(text, "client"))
+		arguments_bad(text);
+	return REPLAY_BY_CLIENT;
+}
+
 static void add_node(struct settings *s, const char *url)
 {
 	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ ") ||
@@ -109,19 +123,24 @@ static void add_node(struct settings *s, const char *url)
 static bool take_reading(struct settings *s, int c)
 {
 	switch (c) {
-	case OPT_FORMAT:
+	case 'f':
 		s->reading.format = optarg;
 		return true;
-	case OPT_BASE:
+	case 'b':
 		s->reading.base = optarg;
 		return true;
-	case OPT_COLUMNS:
+	case 't':
 		s->reading.columns = optarg;
 		return true;
 	case OPT_STRICT:
 		s->reading.strict = true;
 		return true;
-	case OPT_REQUESTS:
+	case 'n':
+		/* -n was a node before it was a number, as with cachesim */
+		if (!strncmp(optarg, "http://", 7)) {
+			add_node(s, optarg);
+			return true;
+		}
 		s->sending.limit = arguments_number(optarg, 1, UINT32_MAX);
 		return true;
 	}
@@ -132,7 +151,7 @@ static bool take_reading(struct settings *s, int c)
 static bool take_sending(struct settings *s, int c)
 {
 	switch (c) {
-	case 'n':
+	case OPT_NODE:
 		add_node(s, optarg);
 		return true;
 	case 'c':
@@ -146,6 +165,9 @@ static bool take_sending(struct settings *s, int c)
 		return true;
 	case OPT_ROUND_ROBIN:
 		s->sending.partition = REPLAY_ROUND_ROBIN;
+		return true;
+	case OPT_PARTITION:
+		s->sending.partition = partition_of(optarg);
 		return true;
 	case OPT_VERIFY:
 		s->sending.verify = verify_of(optarg);
@@ -185,7 +207,7 @@ static void take_options(struct settings *s, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "n:c:ijqhV", options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "n:c:f:t:b:ijqhV", options, NULL)) != -1)
 		if (!take_sending(s, c) && !take_reading(s, c) &&
 		    !take_printing(s, c))
 			exit(2);

@@ -1,4 +1,5 @@
-# Completion of digestctl(1) and cachesim(1) for bash, and for zsh by way of bashcompinit:
+# Completion of digestctl(1), cachesim(1), scd-replay(1) and scd-origin(1) for
+# bash, and for zsh by way of bashcompinit:
 #	autoload -U bashcompinit && bashcompinit && source digestctl.bash
 #
 # Commands and options are what the tool itself says in its --help, so that
@@ -102,4 +103,17 @@ _digestctl()
 	esac
 }
 
+# scd-replay(1) and scd-origin(1) have options and files, and no commands.
+_digestctl_live()
+{
+	local word=${COMP_WORDS[COMP_CWORD]}
+
+	COMPREPLY=()
+	case $word in
+	-*) _digestctl_words "$(_digestctl_options "$1" "")" "$word" ;;
+	*) _digestctl_files "$word" ;;
+	esac
+}
+
 complete -F _digestctl digestctl cachesim
+complete -F _digestctl_live scd-replay scd-origin

@@ -77,8 +77,8 @@ def replay(cluster, slices):
     path = os.path.join(cluster.dir, "slice.csv")
     for one in slices:
         write(path, [one])
-        report, code = cluster.replay(path, "--round-robin", "--concurrency",
-                                      "1")
+        report, code = cluster.replay(path, "--partition", "round-robin",
+                                      "--concurrency", "1")
         assert code == 0, report
         publish(cluster)
 
