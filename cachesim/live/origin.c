@@ -118,9 +118,10 @@ static bool take_option(struct settings *s, int c)
 
 static void take_options(struct settings *s, int argc, char **argv)
 {
+	static const char letters[] = "l:f:t:b:N:hV";
 	int c;
 
-	while ((c = getopt_long(argc, argv, "l:f:t:b:N:hV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			fputs(c == 'h' ? usage
 				       : "scd-origin " PACKAGE_VERSION "\n",

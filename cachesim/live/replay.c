@@ -205,9 +205,10 @@ static bool take_printing(struct settings *s, int c)
 
 static void take_options(struct settings *s, int argc, char **argv)
 {
+	static const char letters[] = "n:c:f:t:b:ijqhV";
 	int c;
 
-	while ((c = getopt_long(argc, argv, "n:c:f:t:b:ijqhV", options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1)
 		if (!take_sending(s, c) && !take_reading(s, c) &&
 		    !take_printing(s, c))
 			exit(2);

@@ -73,7 +73,7 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 static const char *fault_of_cluster(const struct sim_config *c)
 {
 	if (c->nproxies < 1 || c->nproxies > SIM_MAX_PROXIES)
-		return "the number of proxies is not 1 to 64, the bits of a word";
+		return "the number of proxies is not 1 to 64";
 	if (c->partition >= SIM_PARTITIONS)
 		return "no such partition";
 	if (c->prefix_bits < 1 || c->prefix_bits > 8 * SIM_ADDRESS_BYTES)

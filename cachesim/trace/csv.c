@@ -1,8 +1,9 @@
 /*
  * Values between delimiters: comma, tab, semicolon or bar, whichever the first
- * line has most of, or single blanks if it has none of these. Fields may be quoted as in RFC 4180 (a doubled quote is a
- * quote), but hold no line end. A first line that names columns is a header;
- * without header and without --columns the number of fields decides:
+ * line has most of, or single blanks if it has none of these. Fields may be
+ * quoted as in RFC 4180 (a doubled quote is a quote), but hold no line end. A
+ * first line that names columns is a header; without header and without
+ * --trace-type-params the number of fields decides:
  * 1: url; 2: time,url; 3: time,url,size; 4 and more: time,client,url,size.
  *
  * Times are seconds since the epoch, or milliseconds from 10^11 on (which as

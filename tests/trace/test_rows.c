@@ -263,7 +263,8 @@ static void same_row(const char *label, const struct trace_row *a,
 	if (a->key != b->key || a->client != b->client ||
 	    a->size != b->size || a->version != b->version ||
 	    a->time_ms != b->time_ms ||
-	    a->status != b->status || a->class != b->class || a->has_size != b->has_size || !name)
+	    a->status != b->status || a->class != b->class ||
+	    a->has_size != b->has_size || !name)
 		fail_msg("%s: a row differs: key %llx %llx", label,
 			 (unsigned long long)a->key,
 			 (unsigned long long)b->key);
