@@ -42,7 +42,7 @@ struct trace_field {
 	char type;     /* 'u', 'i' (signed), 'f' (float) */
 };
 
-/* What --columns says of a record's columns, for formats that have them. */
+/* What --trace-type-params says of a record's columns, in formats with any. */
 struct trace_layout {
 	int column[TRACE_COLUMNS]; /* position from 0; -1: not there */
 	char heading[TRACE_COLUMNS][TRACE_HEADING_MAX]; /* to look for */
@@ -84,7 +84,7 @@ struct trace_format {
 	const char *about; /* one line */
 	const char *alias; /* another name, or null */
 	size_t block;	   /* size of a record [bytes]; 0: a line */
-	bool laid_out;	   /* --columns tells its block */
+	bool laid_out;	   /* its block follows from --trace-type-params */
 
 	/*
 	 * How much the beginning of a stream looks like this format: 0 (not
