@@ -412,8 +412,9 @@ static int take_rows(struct loading *l, size_t n)
 	int err;
 
 	n = load_split(l, n);
-	err = grow_requests(l, l->to->nrequests + n) ? number_objects(l, n)
-						     : TRACE_ENOMEM;
+	/* columns have room even if the first requests are uncacheable */
+	err = grow_requests(l, l->to->nrequests + n + 1) ? number_objects(l, n)
+							 : TRACE_ENOMEM;
 	if (!err)
 		err = take_sizes(l, n, known);
 	if (!err && n)
