@@ -87,23 +87,34 @@ static const char *fwd_text(enum cachestatus_fwd fwd)
 	return NULL;
 }
 
-int cachestatus_append(struct fields *f, const struct cachestatus *s)
+/* Hit or forwarded, and why; never both. */
+static void cachestatus_put_fwd(struct member *m, const struct cachestatus *s)
 {
 	const char *fwd = fwd_text(s->fwd);
+
+	if (s->how == CACHESTATUS_HIT)
+		put(m, "; hit");
+	if (s->how == CACHESTATUS_HIT || !fwd)
+		return;
+	put(m, "; fwd=");
+	put(m, fwd);
+}
+
+int cachestatus_append(struct fields *f, const struct cachestatus *s)
+{
+	bool forwarded = s->how == CACHESTATUS_FORWARDED;
 	struct member m;
 
 	m.len = 0;
 	put_name(&m, s->node);
-	put(&m, fwd ? "; fwd=" : "; hit");
-	if (fwd)
-		put(&m, fwd);
-	if (s->fwd_status)
+	cachestatus_put_fwd(&m, s);
+	if (forwarded && s->fwd_status)
 		put_number(&m, "; fwd-status=", s->fwd_status);
 	if (s->ttl_s != CACHESTATUS_NO_TTL)
 		put_number(&m, "; ttl=", s->ttl_s);
-	if (s->stored)
+	if (forwarded && s->stored)
 		put(&m, "; stored");
-	if (s->collapsed)
+	if (s->how == CACHESTATUS_COLLAPSED)
 		put(&m, "; collapsed");
 	if (s->peer || s->detail) {
 		put(&m, "; detail=");

@@ -10,9 +10,17 @@
 
 struct fields;
 
+/* Where the response to a request is from. */
+enum cachestatus_how {
+	CACHESTATUS_OWN, /* made here: an error */
+	CACHESTATUS_HIT, /* from the store, and nobody was asked */
+	CACHESTATUS_FORWARDED, /* somebody was asked for this request */
+	CACHESTATUS_COLLAPSED, /* ... for another one, which this one joined */
+};
+
 /* Why a request was forwarded (RFC 9211, 2.2). */
 enum cachestatus_fwd {
-	CACHESTATUS_NONE, /* it was not: a hit */
+	CACHESTATUS_NONE,
 	CACHESTATUS_BYPASS,
 	CACHESTATUS_METHOD,
 	CACHESTATUS_URI_MISS,
@@ -25,11 +33,11 @@ enum cachestatus_fwd {
 
 struct cachestatus {
 	const char *node;           /* this cache's name */
-	enum cachestatus_fwd fwd;
-	unsigned fwd_status;        /* status of the forwarded one; 0: none */
+	enum cachestatus_how how;
+	enum cachestatus_fwd fwd;   /* not of a hit */
+	unsigned fwd_status;        /* what who was asked said; 0: nothing */
 	int64_t ttl_s;              /* or CACHESTATUS_NO_TTL */
-	bool stored;
-	bool collapsed;
+	bool stored;                /* what was received, if it was forwarded */
 	const char *peer;           /* detail: the peer that had it; null */
 	const char *detail;         /* detail otherwise; null */
 };
@@ -37,7 +45,9 @@ struct cachestatus {
 /*
  * Appends this cache's member to a response's Cache-Status, behind those of
  * the caches nearer to the origin. A hit: "node; hit; ttl=N". A peer's answer
- * has detail="peer=NAME". Returns 0 or -ENOMEM.
+ * has detail="peer=NAME". What does not go with `how` is left out: an error has
+ * neither "hit" nor what was received, only a forwarded one is "stored". Returns
+ * 0 or -ENOMEM.
  */
 int cachestatus_append(struct fields *f, const struct cachestatus *s);
 

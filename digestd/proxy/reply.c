@@ -96,15 +96,19 @@ static void release_cached(void *arg)
 /* How a stored response came to be the answer, for Cache-Status. */
 static struct cachestatus status_of_cached(const struct request *r)
 {
-	bool fetched = r->source != SOURCE_NONE;
-
-	return (struct cachestatus){
-		.fwd = fetched ? r->fwd : CACHESTATUS_NONE,
-		.fwd_status = fetched ? (r->validating ? 304 : r->status) : 0,
-		.stored = fetched,
-		.collapsed = r->collapsed,
+	struct cachestatus status = {
+		.how = CACHESTATUS_HIT,
+		.fwd = r->fwd,
+		.fwd_status = r->fwd_status,
+		.stored = r->kept,
 		.peer = r->peer ? r->peer->name : NULL,
 	};
+
+	if (r->source != SOURCE_NONE)
+		status.how = CACHESTATUS_FORWARDED;
+	else if (r->collapsed)
+		status.how = CACHESTATUS_COLLAPSED;
+	return status;
 }
 
 /* A part of a stored body, from where that is. */
@@ -317,10 +321,12 @@ static ssize_t read_body(void *arg, void *buf, size_t cap)
 static int fetched_fields(const struct request *r, struct fields *f)
 {
 	struct cachestatus status = {
+		.how = CACHESTATUS_FORWARDED,
 		.fwd = r->fwd,
-		.fwd_status = r->status,
-		.stored = r->storing,
-		.collapsed = r->collapsed,
+		.fwd_status = r->fwd_status,
+		/* or it will be, when the rest has come; without a length it
+		 * may yet be too large */
+		.stored = r->storing && r->body_len >= 0,
 		.peer = r->peer ? r->peer->name : NULL,
 	};
 
@@ -372,7 +378,8 @@ void reply_relay(struct request *r, struct relay *relay)
 {
 	const struct cached *head = relay_head(relay);
 	struct body_source source = { .read = read_relay, .arg = r };
-	struct cachestatus status = { .fwd = r->fwd, .collapsed = true };
+	struct cachestatus status = { .how = CACHESTATUS_COLLAPSED,
+				      .fwd = r->fwd };
 	struct fields f;
 
 	r->reader = (struct relay_reader){

@@ -185,13 +185,15 @@ static enum step_result classify(struct request *r)
 	uint64_t max = r->settings->max_upload_bytes;
 
 	r->unsafe = !is_safe(r);
-	r->fwd = CACHESTATUS_METHOD;
 	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
 		reply_error(r, 413, "body");
 		return STEP_STOP;
 	}
-	r->cacheable = !in->has_body &&
-		       (is_method(r, "GET") || is_method(r, "HEAD"));
+	r->fwd = CACHESTATUS_METHOD;
+	if (is_method(r, "GET") || is_method(r, "HEAD")) {
+		r->cacheable = !in->has_body;
+		r->fwd = CACHESTATUS_BYPASS;
+	}
 	return STEP_NEXT;
 }
 
@@ -314,16 +316,17 @@ static void was_read(void *arg)
 static enum step_result look_up(struct request *r)
 {
 	struct cache *cache = r->worker->cache;
+	enum cachestatus_fwd why;
 	struct cached *c;
 
 	if (!r->cacheable)
 		return STEP_NEXT;
 	r->store_step = r->step;
 	cached_unref(&r->stale);
-	r->fwd = CACHESTATUS_URI_MISS;
-	c = cache_get(cache, &r->key, fields_of(r), &r->fwd);
+	c = cache_get(cache, &r->key, fields_of(r), &why);
 	if (c)
 		return use_stored(r, c);
+	r->fwd = why;
 	r->read.loop = r->worker->loop;
 	r->read.call = (struct loop_call){ .run = was_read, .arg = r };
 	r->reading = cache_read(cache, &r->key, fields_of(r), &r->read);

@@ -104,6 +104,8 @@ struct request {
 	uint64_t purges;   /* cache_purges() before that */
 	unsigned rtt_ms;   /* of the peer that is answering */
 	bool validating;   /* the origin is asked about `stale` */
+	bool kept;         /* what came of it is stored */
+	unsigned fwd_status; /* of what has been received, whatever is used */
 	unsigned status;
 	struct fields response;
 	struct freshness freshness;

@@ -254,6 +254,7 @@ static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
 	enum worker_outcome_kind kind;
 
 	(void)f;
+	r->fwd_status = status;
 	kind = request_take_response(r, status, fields, body_len) ?
 		       OUTCOME_ERROR : request_judge(r);
 	if (kind != OUTCOME_HIT) {
@@ -298,6 +299,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 	struct request *r = arg;
 
 	(void)f;
+	r->fwd_status = status;
 	if (status == 304 && r->validating) {
 		if (confirms(fields, r->stale)) {
 			confirm(r, fields);
@@ -481,6 +483,8 @@ static const struct fetch_callbacks origin_callbacks = {
 static int begin_asking(struct request *r, enum source source)
 {
 	r->source = source;
+	r->fwd_status = 0;
+	r->kept = false;
 	r->asked_s = now_s(r);
 	r->asked_ms = now_ms(r);
 	r->purges = cache_purges(r->worker->cache);

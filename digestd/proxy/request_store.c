@@ -218,7 +218,8 @@ static bool request_store_put(struct request *r, struct cached *c)
 {
 	const struct cache_fill fill = { &r->key, &r->in, r->purges };
 
-	return cache_put(r->worker->cache, &fill, c);
+	r->kept = cache_put(r->worker->cache, &fill, c);
+	return r->kept;
 }
 
 void request_store(struct request *r)

@@ -8,41 +8,52 @@
 
 #define NO CACHESTATUS_NO_TTL
 
+#define HIT .how = CACHESTATUS_HIT
+#define FORWARDED .how = CACHESTATUS_FORWARDED
+#define COLLAPSED .how = CACHESTATUS_COLLAPSED
+
+/* clang-format off */
 static const struct {
 	struct cachestatus status;
 	const char *value;
 } rows[] = {
-	{ { .node = "n", .ttl_s = 376 }, "n; hit; ttl=376" },
-	{ { .node = "n", .ttl_s = -412 }, "n; hit; ttl=-412" },
-	{ { .node = "n", .ttl_s = NO }, "n; hit" },
-	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_BYPASS },
+	{ { .node = "n", HIT, .ttl_s = 376 }, "n; hit; ttl=376" },
+	{ { .node = "n", HIT, .ttl_s = -412 }, "n; hit; ttl=-412" },
+	{ { .node = "n", HIT, .ttl_s = NO }, "n; hit" },
+	/* a hit is no more than that, whatever the request went through before */
+	{ { .node = "n", HIT, .ttl_s = 1, .fwd = CACHESTATUS_VARY_MISS, .fwd_status = 200, .stored = true },
+	  "n; hit; ttl=1" },
+	{ { .node = "n", FORWARDED, .ttl_s = NO, .fwd = CACHESTATUS_BYPASS },
 	  "n; fwd=bypass" },
-	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_METHOD,
-	    .fwd_status = 201 },
+	{ { .node = "n", FORWARDED, .ttl_s = NO, .fwd = CACHESTATUS_METHOD, .fwd_status = 201 },
 	  "n; fwd=method; fwd-status=201" },
-	{ { .node = "n", .ttl_s = 60, .fwd = CACHESTATUS_URI_MISS,
-	    .fwd_status = 200, .stored = true },
+	{ { .node = "n", FORWARDED, .ttl_s = 60, .fwd = CACHESTATUS_URI_MISS, .fwd_status = 200, .stored = true },
 	  "n; fwd=uri-miss; fwd-status=200; ttl=60; stored" },
-	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_VARY_MISS },
+	{ { .node = "n", FORWARDED, .ttl_s = NO, .fwd = CACHESTATUS_VARY_MISS },
 	  "n; fwd=vary-miss" },
-	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_REQUEST },
+	{ { .node = "n", FORWARDED, .ttl_s = NO, .fwd = CACHESTATUS_REQUEST },
 	  "n; fwd=request" },
-	{ { .node = "n", .ttl_s = 9, .fwd = CACHESTATUS_STALE,
-	    .fwd_status = 304 },
+	{ { .node = "n", FORWARDED, .ttl_s = 9, .fwd = CACHESTATUS_STALE, .fwd_status = 304 },
 	  "n; fwd=stale; fwd-status=304; ttl=9" },
-	{ { .node = "n", .ttl_s = 9, .collapsed = true },
-	  "n; hit; ttl=9; collapsed" },
-	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_URI_MISS,
-	    .peer = "p" },
+	{ { .node = "n", FORWARDED, .ttl_s = NO, .fwd = CACHESTATUS_URI_MISS, .peer = "p" },
 	  "n; fwd=uri-miss; detail=\"peer=p\"" },
-	{ { .node = "n", .ttl_s = NO, .detail = "a\"b\\c\x01\xe4" },
+	/* another request received it, and stored it */
+	{ { .node = "n", COLLAPSED, .ttl_s = 9, .fwd = CACHESTATUS_URI_MISS, .fwd_status = 200, .stored = true },
+	  "n; fwd=uri-miss; ttl=9; collapsed" },
+	/* an error: before anything was looked for, and after */
+	{ { .node = "n", .ttl_s = NO, .fwd_status = 200, .stored = true, .detail = "loop" },
+	  "n; detail=\"loop\"" },
+	{ { .node = "n", .ttl_s = NO, .fwd = CACHESTATUS_URI_MISS, .fwd_status = 200, .stored = true, .detail = "origin" },
+	  "n; fwd=uri-miss; detail=\"origin\"" },
+	{ { .node = "n", HIT, .ttl_s = NO, .detail = "a\"b\\c\x01\xe4" },
 	  "n; hit; detail=\"a\\\"b\\\\c??\"" },
 	/* a name that is no token is a string */
-	{ { .node = "cache-1.example", .ttl_s = NO }, "cache-1.example; hit" },
-	{ { .node = "*x", .ttl_s = NO }, "*x; hit" },
-	{ { .node = "1", .ttl_s = NO }, "\"1\"; hit" },
-	{ { .node = "a b", .ttl_s = NO }, "\"a b\"; hit" },
+	{ { .node = "cache-1.example", HIT, .ttl_s = NO }, "cache-1.example; hit" },
+	{ { .node = "*x", HIT, .ttl_s = NO }, "*x; hit" },
+	{ { .node = "1", HIT, .ttl_s = NO }, "\"1\"; hit" },
+	{ { .node = "a b", HIT, .ttl_s = NO }, "\"a b\"; hit" },
 };
+/* clang-format on */
 
 static void members(void **state)
 {
@@ -60,7 +71,7 @@ static void members(void **state)
 
 static void behind_others(void **state)
 {
-	struct cachestatus s = { .node = "n", .ttl_s = NO };
+	struct cachestatus s = { .node = "n", HIT, .ttl_s = NO };
 	char text[MESSAGE_MAX];
 	struct fields f;
 
@@ -154,6 +165,7 @@ static void nearest_of_our_own(void **state)
 		for (size_t i = 0; i < NROWS(texts); i++) {
 			struct cachestatus s = {
 				.node = texts[i],
+				FORWARDED,
 				.fwd = (enum cachestatus_fwd)fwd,
 				.ttl_s = -1,
 				.detail = texts[i],

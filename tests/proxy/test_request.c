@@ -175,7 +175,7 @@ static void a_get_with_a_body_goes_to_the_origin(void **state)
 		int fd = loopback_dial(port_a());
 
 		say(fd, request);
-		expect(hear(fd), 200, "fwd=method");
+		expect(hear(fd), 200, "fwd=bypass");
 		assert_int_equal(atomic_load(&at.seen), 1 + i + (i > 1));
 		assert_non_null(strstr(at.last, "Content-Length: 4"));
 		if (i == 1)

@@ -1,5 +1,6 @@
 """One node and its origin: what a shared cache owes to both sides."""
 
+import re
 import signal
 import socket
 import threading
@@ -490,3 +491,51 @@ def test_128_and_256_busy_connections_do_not_stall(node, origin):
         assert time.monotonic() - began < 10 * scd.SLOW
         for s in many:
             s.close()
+
+
+def test_cache_status_says_what_happened(node, origin):
+    """RFC 9211: hit, why and with what it was forwarded, whether stored."""
+    def member(path, **args):
+        value = node.get(path, **args).get("Cache-Status")
+        return re.sub(r"; ttl=-?\d+", "", value.split(", ")[-1])
+
+    def page(status=200, body=b"body", **fields):
+        return servers.response(status, {k.replace("_", "-"): v
+                                for k, v in fields.items()}, body)
+
+    fresh, stale = {"Cache_Control": "max-age=60"}, \
+        {"Cache_Control": "max-age=0, stale-if-error=60", "ETag": '"a"'}
+    miss = "n1; fwd=uri-miss; fwd-status="
+    for label, pages, expected in (
+            ("fresh", [page(**fresh)], [miss + "200; stored", "n1; hit"]),
+            ("not stored", [page(Cache_Control="no-store")] * 2,
+             [miss + "200"] * 2),
+            ("error", [page(404, **fresh)], [miss + "404; stored", "n1; hit"]),
+            ("confirmed", [page(**stale), page(304, ETag='"a"')],
+             [miss + "200; stored",
+              "n1; fwd=stale; fwd-status=304; stored"]),
+            ("changed", [page(**stale), page(body=b"new", **stale)],
+             [miss + "200; stored", "n1; fwd=stale; fwd-status=200; stored"]),
+            ("now private", [page(**stale), page(Cache_Control="private")],
+             [miss + "200; stored", "n1; fwd=stale; fwd-status=200"]),
+            ("confirmed, not to be kept",
+             [page(**stale), page(304, Cache_Control="no-store")],
+             [miss + "200; stored", "n1; fwd=stale; fwd-status=304"]),
+            ("failing", [page(**stale), page(503)],
+             [miss + "200; stored", "n1; fwd=stale; fwd-status=503"]),
+            ("hanging up", [page(**stale), None],
+             [miss + "200; stored", "n1; fwd=stale"]),
+            ("hanging up at first", [None],
+             ['n1; fwd=uri-miss; detail="origin"'])):
+        left = list(pages)
+        # one that hangs up may be asked again
+        origin.pages["/a"] = lambda _, __: left.pop(0) if left else None
+        path = "/a?" + label.replace(" ", "+")
+        assert [member(path) for _ in expected] == expected, label
+        assert not left, label
+    origin.set("/a", body=b"x")
+    assert member("/a", method="POST", body=b"x") == \
+        "n1; fwd=method; fwd-status=200"
+    assert member("/a", headers={"Via": "1.1 n1"}) == 'n1; detail="loop"'
+    assert member("/b", headers={"Cache-Control": "only-if-cached"}) == \
+        'n1; fwd=uri-miss; detail="only-if-cached"'
