@@ -68,6 +68,7 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 		.origin_first_byte_ms = (unsigned)c->origin_timeout_ms,
 		.origin_low_rate_s = (unsigned)c->origin_stall_s,
 		.origin_connections = (unsigned)c->origin_connections,
+		.stale_on_disconnect_s = (unsigned)c->stale_on_disconnect_s,
 		.peer_connect_ms = (unsigned)c->peer_connect_ms,
 		.peer_first_byte_ms = (unsigned)c->peer_timeout_ms,
 		.peer_budget_ms = (unsigned)c->peer_budget_ms,

@@ -97,6 +97,7 @@ struct config {
 	int64_t origin_timeout_ms;
 	int64_t origin_stall_s;
 	int64_t origin_connections;
+	int64_t stale_on_disconnect_s;
 
 	int64_t max_connections;
 	int64_t client_connections;

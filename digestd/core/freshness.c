@@ -4,7 +4,6 @@
 #include "digestd/core/freshness.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "digestd/core/answer.h"
 #include "digestd/core/fields.h"
@@ -27,16 +26,17 @@ static bool date_field(const struct fields *fields, const char *name,
 	return value && httpdate_parse(value, now_s, out_s);
 }
 
-/* The Age field; 0 without one, -1 when it is not one whole number. */
+/* The Age field (RFC 9111, 5.1): of several the first, and 0 when that is no
+ * whole number. */
 static int64_t age_field(const struct fields *fields)
 {
-	const char *value = fields_get(fields, "Age");
+	struct field_cursor cursor = { 0 };
+	struct field_part first;
+	int64_t age_s = 0;
 
-	if (!value)
-		return 0;
-	if (fields_lines(fields, "Age") > 1)
-		return -1;
-	return field_seconds((struct field_part){ value, strlen(value) });
+	if (fields_next(fields, "Age", &cursor, &first))
+		age_s = field_seconds(first);
+	return age_s > 0 ? age_s : 0;
 }
 
 /* When a response says that it was made, and when it came. */
@@ -142,13 +142,11 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 	if (!date_field(answer->fields, "Date", times->response_s, &d.date_s))
 		d.date_s = times->response_s;
 	apparent_s = times->response_s - d.date_s;
-	corrected_s = (sent_s > 0 ? sent_s : 0) + (delay_s > 0 ? delay_s : 0);
+	corrected_s = sent_s + (delay_s > 0 ? delay_s : 0);
 	if (apparent_s > corrected_s)
 		corrected_s = apparent_s;
 	spans.born_s = times->response_s - corrected_s;
 	spans.lifetime_s = lifetime(answer, &d, &explicit);
-	if (sent_s < 0 && spans.lifetime_s > 0)
-		spans.lifetime_s = 0; /* of unknown age: stale is safe */
 	spans.stale_if_error_s = cc->stale_if_error;
 	spans.stale_while_revalidate_s = cc->stale_while_revalidate;
 	*f = (struct freshness){ 0 };
@@ -210,5 +208,5 @@ bool freshness_on_error(const struct freshness *f, int64_t default_s,
 		return false;
 	if (left_s > 0)
 		return true;
-	return !f->never_stale && -left_s <= allowed_s;
+	return !f->never_stale && -left_s < allowed_s;
 }

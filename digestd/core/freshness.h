@@ -62,9 +62,8 @@ enum reuse {
 };
 
 /*
- * Computes the freshness of a response for a shared cache. An Age that is not
- * one whole number makes it stale from the start: how old it is, nobody knows.
- * (RFC 9111, 5.1 would ignore what is invalid.)
+ * Computes the freshness of a response for a shared cache. Of several Ages the
+ * first counts; one that is no whole number is ignored (RFC 9111, 5.1).
  */
 void freshness_init(struct freshness *f, const struct answer *answer,
 		    const struct exchange_times *times);

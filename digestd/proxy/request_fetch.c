@@ -92,15 +92,14 @@ static void confirm(struct request *r, const struct fields *fields)
 	drop_fetch(r);
 }
 
-/* Serves the stale response, if that is allowed when the origin fails. */
-static bool serve_stale(struct request *r)
+/* Serves the stale response, if that is allowed when the origin fails: as long
+ * as it says itself, or, where it does not, for default_s. */
+static bool serve_stale(struct request *r, unsigned default_s)
 {
-	enum { STALE_DEFAULT_S = 0 };
-
 	if (!r->stale || !r->x ||
-	    !freshness_on_error(&r->stale->freshness, STALE_DEFAULT_S,
-				now_s(r)))
+	    !freshness_on_error(&r->stale->freshness, default_s, now_s(r)))
 		return false;
+	r->withholds = false; /* of what broke off */
 	worker_add(&r->worker->counters.stale_served, 1);
 	reply_cached(r, r->stale);
 	drop_fetch(r);
@@ -309,7 +308,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 		go_on(r, true);
 		return;
 	}
-	if (is_server_failure(status) && serve_stale(r))
+	if (is_server_failure(status) && serve_stale(r, 0))
 		return;
 	if (request_take_response(r, status, fields, body_len)) {
 		fail(r, 503, "memory");
@@ -449,6 +448,26 @@ static unsigned failure_status(enum fetch_result result)
 	return 502;
 }
 
+/* How long stale responses are good that do not say so, when a fetch from the
+ * origin has failed: not where it was there, and must not be used. */
+static unsigned request_stale_limit(const struct request *r,
+				    enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_BAD: /* mostly: it has hung up */
+		return r->settings->stale_on_disconnect_s;
+	case FETCH_COMPLETE:
+	case FETCH_REFUSED:
+	case FETCH_UNTRUSTED:
+	case FETCH_NOMEM:
+		break;
+	}
+	return 0;
+}
+
 static void on_origin_done(void *arg, struct fetch *f,
 			   const struct fetch_done *done)
 {
@@ -465,7 +484,7 @@ static void on_origin_done(void *arg, struct fetch *f,
 		worker_untrusted(r->worker, r->upstream);
 	if (r->replying)
 		request_break_off(r);
-	else if (!serve_stale(r))
+	else if (!serve_stale(r, request_stale_limit(r, done->result)))
 		fail(r, failure_status(done->result), "origin");
 }
 

@@ -73,6 +73,7 @@ struct worker_settings {
 	unsigned origin_connect_ms;
 	unsigned origin_first_byte_ms;
 	unsigned origin_low_rate_s;  /* stalled for so long is a timeout */
+	unsigned stale_on_disconnect_s; /* see freshness_on_error() */
 	unsigned origin_connections; /* to one host, per worker; 0: no limit */
 
 	/* peers */

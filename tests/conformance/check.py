@@ -14,7 +14,6 @@ import sys
 import tempfile
 
 import suite
-import caches
 
 
 def read_allowed():
@@ -32,7 +31,7 @@ def read_allowed():
 
 
 def run_whole(root, folder, allowed):
-    with suite.Running(caches.Digestd, root, folder) as base:
+    with suite.Running(suite.Digestd, root, folder) as base:
         return suite.run_twice(root, base, allowed)
 
 
@@ -62,7 +61,7 @@ def report(results, allowed):
 
 
 def try_some(root, folder, names):
-    with suite.Running(caches.Digestd, root, folder) as base:
+    with suite.Running(suite.Digestd, root, folder) as base:
         for name, test in suite.run(root, base, names).items():
             print(f"{name}: {test['kind']}: {test['result']}")
     return 0

@@ -6,6 +6,7 @@
 
 import { createRequire } from 'module'
 import { pathToFileURL } from 'url'
+import amend from './amended.mjs'
 
 const [root, base, ...wanted] = process.argv.slice(2)
 const load = file => import(pathToFileURL(`${root}/${file}`))
@@ -16,7 +17,7 @@ const suites = [...(await load('tests/index.mjs')).default,
   (await load('tests/surrogate-control.mjs')).default]
 const { runTests, getResults } = await load('client/runner.mjs')
 
-const tests = suites.flatMap(suite => suite.tests)
+const tests = amend(suites.flatMap(suite => suite.tests))
   .filter(test => !test.browser_only)
 const chosen = tests.filter(test => !wanted.length || wanted.includes(test.id))
 // a cache that hangs fails a test, not the run

@@ -43,7 +43,7 @@ def main():
     suite.enter_namespace()
     print("|", " | ".join(KINDS), "|")
     print("|", " | ".join("-" * len(kind) for kind in KINDS), "|")
-    for cache in (caches.Digestd, *caches.OTHERS):
+    for cache in (suite.Digestd, *caches.OTHERS):
         if names and cache.name not in names:
             continue
         try:

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 import servers
 from cluster import until
 
@@ -91,3 +93,40 @@ def test_peer_is_not_given_stale_objects(make_cluster, origin):
     a.get("/a")
     until(lambda: b.knows(a))
     assert b.get("/a").source == "origin"
+
+
+def hang_up(_, __):
+    return None
+
+
+def break_off(_, connection):
+    connection.sendall(servers.response(200, {"Cache-Control": "max-age=60"},
+                                        b"half", length=9))
+
+
+@pytest.mark.parametrize("cc, limit, status", [
+    ("max-age=0", "1h", 200),
+    ("max-age=0", "0s", 502),
+    ("max-age=0, stale-if-error=0", "1h", 502),
+    ("max-age=0, stale-if-error=60", "0s", 200),
+    ("max-age=0, must-revalidate", "1h", 502),
+    ("max-age=0, proxy-revalidate", "1h", 502),
+    ("s-maxage=0", "1h", 502),
+    ("max-age=60, no-cache", "1h", 502)])
+def test_stale_on_disconnect(make_cluster, origin, cc, limit, status):
+    c = make_cluster(1, stale_on_disconnect=limit)
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    paths = {"/hangs": hang_up, "/breaks": break_off}
+    for path, fails in paths.items():
+        origin.set(path, fields={"Cache-Control": cc, "ETag": '"1"'},
+                   body=b"old")
+        assert node.get(path).body == b"old"
+        origin.pages[path] = fails
+        r = node.get(path)
+        assert r.status == status, (path, r.status)
+        assert "; hit" not in r.get("Cache-Status")
+    # an answer is one, whatever it says
+    origin.set("/hangs", status=503)
+    allowed = "stale-if-error=60" in cc
+    assert node.get("/hangs").status == (200 if allowed else 503)
