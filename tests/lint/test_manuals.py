@@ -38,7 +38,7 @@ def rendered(source):
 
 
 def faults_of_source(source):
-    """A quote that a macro takes for itself is lost; so is the end of what one
+    """A quote that begins a word of a macro is lost; so is the end of what one
     quotes, where several words are meant and a comma stands between them."""
     literal = False
     for number, line in enumerate(source.splitlines(), 1):
@@ -46,7 +46,7 @@ def faults_of_source(source):
             literal and not line.startswith(".Ed"))
         if literal or not re.match(r"\.[A-Z%]", line):
             continue
-        if '"' in line and not GROUPING.match(line):
+        if ' "' in line and not GROUPING.match(line):
             yield f"{number}: quotes are lost: {line}"
         if re.search(r"\bQl \S+ [,;] ", line):
             yield f"{number}: one pair of quotes for several: {line}"
@@ -103,7 +103,7 @@ def planted_faults_are_found():
             (".Bd -literal\na \\ b\n.Ed", faults_of_page),
             (".Dl " + "word " * 30, faults_of_display)):
         assert list(check(PAGE + line + "\n")), line
-    good = (".Dl {\\(dqa\\(dq: 1}\n.Ql 64K ,\n.Ql 64M .\n"
+    good = (".Dl {\\(dqa\\(dq: 1}\n.Ql 64K ,\n.Ql a=\"b\" .\n"
             ".Bd -literal\n\ta \\e\n.Ed\n")
     for check in CHECKS:
         assert not list(check(PAGE + good)), list(check(PAGE + good))

@@ -114,6 +114,7 @@ class Service:
     def credential(self, content):
         id_, path = settings("LoadCredential")[0].split(":")
         assert path == "/etc/digestd.key"
+        (self.folder / id_).touch(mode=0o600)
         (self.folder / id_).write_text(content)
 
     def start(self):
@@ -151,7 +152,7 @@ def service(make_cluster, origin, tmp_path):
 
 def test_service_from_start_to_stop(service, origin):
     node = service.node
-    service.credential("00112233445566778899aabbccddeeff\n")
+    service.credential(scd.KEY + "\n")
     service.start()
     assert service.told() == {"READY": "1"}
     assert request(node.admin, "/readyz").status == 200
