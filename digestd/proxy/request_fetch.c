@@ -18,6 +18,7 @@ enum {
 	 * breaks off can still be had elsewhere, the reply is copied less */
 	COLLECT_BYTES = 65536,
 	COLLECT_PEER_BYTES = 262144, /* peers break off more often */
+	COLLECT_MS = 20, /* for what is not stored: then it flows as it comes */
 	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */
 };
 
@@ -108,6 +109,13 @@ static bool serve_stale(struct request *r, unsigned default_s)
 
 /* The header of a response */
 
+/* Whether a length in the header is one of bytes that come. */
+static bool request_fetch_has_body(const struct request *r)
+{
+	return strcmp(r->method, "HEAD") != 0 && r->status != 204 &&
+	       r->status != 304;
+}
+
 /* Whether the reply waits until the body is complete; what a peer sends
  * without saying how long it is, as far as that goes. */
 static bool collects(const struct request *r)
@@ -119,7 +127,8 @@ static bool collects(const struct request *r)
 	if (r->x && exchange_is_receiving(r->x) &&
 	    r->body_len <= EXCHANGE_EARLY_BYTES)
 		return r->body_len >= 0;
-	return r->storing && r->body_len >= 0 && r->body_len <= COLLECT_BYTES;
+	return r->body_len >= 0 && r->body_len <= COLLECT_BYTES &&
+	       request_fetch_has_body(r);
 }
 
 /* Sends on what comes from now on. */
@@ -135,6 +144,22 @@ static void stream(struct request *r)
 		reply_stream(r);
 }
 
+static void request_fetch_collect_late(void *arg)
+{
+	stream(arg);
+}
+
+/* A small body mostly comes with its header: a reply that is whole costs two
+ * thirds of one that is streamed. */
+static void request_fetch_collect(struct request *r)
+{
+	if (r->source == SOURCE_ORIGIN && !r->storing &&
+	    !exchange_is_receiving(r->x))
+		loop_timer_set(r->worker->loop, &r->patience,
+			       now_ms(r) + COLLECT_MS,
+			       request_fetch_collect_late, r);
+}
+
 /* A response that will not be stored answers nobody else: let them go. */
 static void begin_reply(struct request *r)
 {
@@ -145,7 +170,9 @@ static void begin_reply(struct request *r)
 		drop_fetch(r);
 		return;
 	}
-	if (!collects(r))
+	if (collects(r))
+		request_fetch_collect(r);
+	else
 		stream(r);
 }
 

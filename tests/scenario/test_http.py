@@ -314,6 +314,45 @@ def test_body_without_a_length_is_not_stored(node, origin):
     assert origin.count() == 2
 
 
+def test_a_small_body_that_trickles_flows(node, origin):
+    """What is not stored waits for its end, but not for long."""
+    seen = threading.Event()
+
+    def trickle(request, connection):
+        connection.sendall(servers.response(
+            200, {"Cache-Control": "no-store"}, b"first", length=10))
+        assert seen.wait(20)
+        return b"after"
+
+    origin.pages["/a"] = trickle
+    with socket.create_connection(("127.0.0.1", node.data), 20) as s:
+        s.sendall(b"GET /a HTTP/1.1\r\nHost: www.example.com\r\n\r\n")
+        got = b""
+        while not got.endswith(b"first"):
+            got += s.recv(1000)
+        seen.set()
+        while not got.endswith(b"\r\n\r\nfirstafter"):
+            got += s.recv(1000)
+    origin.pages["/b"] = servers.response(200, {"Cache-Control": "no-store"},
+                                          b"short", length=10)[:-2]
+    origin.serve = lambda request, connection: (
+        connection.sendall(origin.answer(request, connection)))
+    assert node.get("/b").status == 502
+
+
+def test_a_length_without_a_body(node, origin):
+    """HEAD and 304: what Content-Length announces does not come."""
+    origin.pages["/a"] = servers.response(
+        200, {"Cache-Control": "no-store"}, b"12345")
+    origin.pages["/b"] = (b"HTTP/1.1 304 X\r\nCache-Control: no-store\r\n"
+                          b"Content-Length: 5\r\n\r\n")
+    r = node.get("/a", method="HEAD")
+    assert (r.status, r.get("Content-Length")) == (200, "5")
+    r = node.get("/b", headers={"If-None-Match": '"x"',
+                                "Range": "bytes=0-1"})
+    assert (r.status, r.get("Content-Length")) == (304, "5")
+
+
 def test_large_body_streams_with_back_pressure(make_cluster, origin):
     size = 200 << 20
     sent = []
