@@ -14,7 +14,8 @@ enum {
 	CHUNK_LINE_MAX = 1024,   /* bytes: its size, and extensions */
 	CHUNK_DIGITS_MAX = 15,   /* what fits 60 bits */
 	HELD_MIN = 256,
-	UPGRADED = 101,          /* nobody asked for that */
+	CONTINUE = 100,          /* nobody asked for that, */
+	UPGRADED = 101,          /* nor for that */
 	LENGTH_DIGITS_MAX = 18,
 	STATUS_MAX = 599,        /* RFC 9110, 15 */
 };
@@ -261,9 +262,9 @@ static enum response_event end_header(struct response *r)
 	if (r->status == UPGRADED)
 		return bad(r);
 	if (r->status < 200) { /* the real one follows */
-		fields_clear(&r->fields);
 		r->state = RESPONSE_AT_STATUS;
-		return RESPONSE_MORE;
+		return r->status == CONTINUE ? RESPONSE_MORE :
+					       RESPONSE_INTERIM;
 	}
 	if (response_frame(&r->fields, r->status, r->head, &r->framing) ||
 	    (r->framing.chunked && !r->minor)) /* RFC 9112, 6.1 */
@@ -318,6 +319,7 @@ static enum response_event read_line(struct response *r,
 	case RESPONSE_AT_STATUS:
 		if (take_status(r, line))
 			return bad(r);
+		fields_clear(&r->fields); /* of an interim response */
 		r->state = RESPONSE_AT_FIELD;
 		return RESPONSE_MORE;
 	case RESPONSE_AT_CHUNK:

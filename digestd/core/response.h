@@ -23,6 +23,9 @@
 
 enum response_event {
 	RESPONSE_MORE,   /* all bytes are used, more are needed */
+	RESPONSE_INTERIM, /* the header of one before the final: status, fields
+			     until the next call; not of 100, which is passed
+			     over, nor of 101, which is bad */
 	RESPONSE_HEADER, /* of the final response: status, fields, framing */
 	RESPONSE_BODY,   /* a piece of the body */
 	RESPONSE_END,    /* whole; what follows is not this response's */
@@ -60,7 +63,7 @@ struct response_bytes {
 };
 
 struct response {
-	/* from RESPONSE_HEADER on */
+	/* from RESPONSE_HEADER on, but for RESPONSE_INTERIM */
 	unsigned status; /* 200 to 599 */
 	struct fields fields; /* as they came */
 	struct response_framing framing;

@@ -93,6 +93,14 @@ struct fetch_done {
 
 struct fetch_callbacks {
 	/*
+	 * The header of an interim response (1xx) before the final one, as
+	 * on_headers() says. 100 is passed over, 101 ends the fetch as
+	 * FETCH_BAD. Null is allowed.
+	 */
+	void (*on_interim)(void *arg, struct fetch *f, unsigned status,
+			   const struct fields *fields);
+
+	/*
 	 * The final response's header. `fields` is lent for the call and holds
 	 * all fields, in order, as they came. body_len: the length it
 	 * announces, or -1. Null is allowed.

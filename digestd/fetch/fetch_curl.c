@@ -403,11 +403,14 @@ static size_t end_header(struct transfer *f, size_t len)
 {
 	struct response_framing framing;
 
-	if (f->status < 200) { /* an interim response: the real one follows */
-		if (f->status == 101)
-			return fail(f, FETCH_BAD);
+	if (f->status == 101)
+		return fail(f, FETCH_BAD);
+	if (f->status && f->status < 200) { /* the real one follows */
+		if (f->status != 100 && f->callbacks->on_interim)
+			f->callbacks->on_interim(f->arg, &f->fetch, f->status,
+						 &f->fields);
 		fields_clear(&f->fields);
-		return len;
+		return f->failure == NOT_FAILED ? len : 0;
 	}
 	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
 					 &framing))

@@ -363,6 +363,17 @@ static enum progress pause_with(struct transfer *f, struct response_bytes body,
 	return STOPPED;
 }
 
+static void transfer_take_interim(struct transfer *f)
+{
+	const struct response *r = &f->response;
+
+	if (f->gone || !f->callbacks->on_interim)
+		return;
+	f->calling = true;
+	f->callbacks->on_interim(f->arg, &f->fetch, r->status, &r->fields);
+	f->calling = false;
+}
+
 static void take_header(struct transfer *f)
 {
 	const struct response *r = &f->response;
@@ -370,7 +381,7 @@ static void take_header(struct transfer *f)
 	f->headers_done = true;
 	f->headers_ms = now_ms(f);
 	f->calling = true;
-	if (f->callbacks->on_headers)
+	if (!f->gone && f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, r->status,
 					 &r->fields, r->framing.body_len);
 	f->calling = false;
@@ -416,6 +427,9 @@ static enum progress consume(struct transfer *f, struct response_bytes in)
 
 	for (;;) {
 		switch (response_next(&f->response, &in, &body)) {
+		case RESPONSE_INTERIM:
+			transfer_take_interim(f);
+			break;
 		case RESPONSE_HEADER:
 			take_header(f);
 			break;

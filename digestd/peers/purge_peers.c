@@ -88,7 +88,9 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 }
 
 static const struct fetch_callbacks callbacks = {
-	on_headers, on_body, on_done,
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
 };
 
 /* Host is that of the URI, or the peer would refuse the request. */

@@ -516,11 +516,15 @@ static void on_origin_done(void *arg, struct fetch *f,
 }
 
 static const struct fetch_callbacks peer_callbacks = {
-	on_peer_headers, on_response_body, on_peer_done,
+	.on_headers = on_peer_headers,
+	.on_body = on_response_body,
+	.on_done = on_peer_done,
 };
 
 static const struct fetch_callbacks origin_callbacks = {
-	on_origin_headers, on_response_body, on_origin_done,
+	.on_headers = on_origin_headers,
+	.on_body = on_response_body,
+	.on_done = on_origin_done,
 };
 
 /* Asking */

@@ -58,8 +58,11 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 						    OUTCOME_ERROR);
 }
 
-static const struct fetch_callbacks callbacks = { on_headers, on_body,
-						  on_done };
+static const struct fetch_callbacks callbacks = {
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
+};
 
 static void too_slow(void *arg)
 {

@@ -88,8 +88,11 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 	request_break_off(r);
 }
 
-static const struct fetch_callbacks callbacks = { on_headers, on_body,
-						  on_done };
+static const struct fetch_callbacks callbacks = {
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
+};
 
 bool request_take_over(struct request *r)
 {

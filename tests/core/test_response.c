@@ -4,6 +4,7 @@
  */
 #include "tests/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,12 +109,29 @@ static const struct row {
 
 /* What a response came to. */
 struct seen {
-	char fields[256], body[MAX_BODY + 1];
+	char fields[256], interim[256], body[MAX_BODY + 1];
 	size_t nbody, used;
 	unsigned status;
 	bool keep, by_close;
 	enum response_event end;
 };
+
+static void note_fields(const struct response *r, char *to)
+{
+	for (size_t i = 0; i < fields_count(&r->fields); i++) {
+		strcat(to, fields_at(&r->fields, i)->name);
+		strcat(to, "=");
+		strcat(to, fields_at(&r->fields, i)->value);
+		strcat(to, ";");
+	}
+}
+
+static void note_interim(const struct response *r, struct seen *seen)
+{
+	assert_int_equal(seen->status, 0);
+	sprintf(seen->interim + strlen(seen->interim), "%u:", r->status);
+	note_fields(r, seen->interim);
+}
 
 static void note_header(const struct response *r, struct seen *seen)
 {
@@ -122,12 +140,7 @@ static void note_header(const struct response *r, struct seen *seen)
 	seen->keep = r->keep;
 	seen->by_close = r->framing.by_close;
 	seen->fields[0] = '\0';
-	for (size_t i = 0; i < fields_count(&r->fields); i++) {
-		strcat(seen->fields, fields_at(&r->fields, i)->name);
-		strcat(seen->fields, "=");
-		strcat(seen->fields, fields_at(&r->fields, i)->value);
-		strcat(seen->fields, ";");
-	}
+	note_fields(r, seen->fields);
 }
 
 /* Reads what there is; the last event. */
@@ -142,7 +155,9 @@ static enum response_event feed(struct response *r, struct response_bytes in,
 
 		seen->used += len - in.len;
 		len = in.len;
-		if (event == RESPONSE_HEADER) {
+		if (event == RESPONSE_INTERIM) {
+			note_interim(r, seen);
+		} else if (event == RESPONSE_HEADER) {
 			note_header(r, seen);
 		} else if (event == RESPONSE_BODY) {
 			assert_true(seen->status && body.len);
@@ -243,6 +258,29 @@ static void a_nul_is_no_text(void **state)
 }
 
 /* So many bytes of header are allowed, wherever they are. */
+/* All but 100, in order, and nothing of them is in the final response. */
+static void interim_responses(void **state)
+{
+	static const struct row row = {
+		.input = "HTTP/1.1 100 Go\r\nX: y\r\n\r\n"
+			 "HTTP/1.1 102 On\r\n\r\n"
+			 "HTTP/1.1 103 Early\r\nA: b\r\nC: d\r\n\r\n"
+			 "HTTP/1.1 103 Early\r\nA: e\r\n\r\n"
+			 OK LEN("2") "ok",
+	};
+	size_t len = strlen(row.input);
+	struct seen seen;
+
+	(void)state;
+	for (size_t step = 1; step <= len; step++) {
+		read_in_steps(&row, len, step, &seen);
+		assert_int_equal(seen.end, RESPONSE_END);
+		assert_string_equal(seen.interim,
+				    "102:103:A=b;C=d;103:A=e;");
+		assert_string_equal(seen.fields, "Content-Length=2;");
+	}
+}
+
 static void headers_have_a_limit(void **state)
 {
 	static const struct {
@@ -306,6 +344,7 @@ int main(void)
 		cmocka_unit_test(in_pieces_of_every_size),
 		cmocka_unit_test(cut_at_every_length),
 		cmocka_unit_test(a_nul_is_no_text),
+		cmocka_unit_test(interim_responses),
 		cmocka_unit_test(headers_have_a_limit),
 		cmocka_unit_test(without_memory),
 	};

@@ -42,7 +42,7 @@ static const struct row {
 	{ "empty", OK "Content-Length: 0\r\n\r\n", true, FETCH_COMPLETE, 200, "", false },
 	{ "204", "HTTP/1.1 204 No\r\n\r\n", true, FETCH_COMPLETE, 204, "", false },
 	{ "304", "HTTP/1.1 304 Not\r\nContent-Length: 9\r\n\r\n", true, FETCH_COMPLETE, 304, "", false },
-	{ "interim", "HTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 200, "ok", false },
+	{ "interim", "HTTP/1.1 100 Go\r\nC: d\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", true, FETCH_COMPLETE, 200, "ok", false },
 	{ "same lengths", OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", true, FETCH_COMPLETE, 200, "hello", false },
 	{ "two lengths", OK "Content-Length: 5\r\nContent-Length: 4\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
 	{ "list of lengths", OK "Content-Length: 5, 5\r\n\r\nhello", true, FETCH_BAD, 0, "", false },
@@ -78,8 +78,8 @@ static struct {
 
 /* What a fetch has led to. */
 struct seen {
-	bool over, pause, cancel_early;
-	unsigned status;
+	bool over, pause, cancel_early, cancel_interim;
+	unsigned status, interim;
 	struct fetch_done done;
 	char body[64];
 	size_t len;
@@ -139,6 +139,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void on_interim(void *arg, struct fetch *f, unsigned status,
+		       const struct fields *fields)
+{
+	struct seen *seen = arg;
+
+	assert_int_equal(fields_count(fields), 1);
+	assert_string_equal(fields_get(fields, "A"), "b");
+	seen->interim = status;
+	if (seen->cancel_interim) {
+		fetch_cancel(&f);
+		seen->over = true;
+	}
+}
+
 static void on_headers(void *arg, struct fetch *f, unsigned status,
 		       const struct fields *fields, int64_t body_len)
 {
@@ -187,7 +201,10 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 }
 
 static const struct fetch_callbacks callbacks = {
-	on_headers, on_body, on_done,
+	.on_interim = on_interim,
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
 };
 
 static const struct fetch_limits limits = {
@@ -262,6 +279,26 @@ static void a_paused_body_comes_again(void **state)
 		assert_int_equal(seen.paused, 2);
 		assert_string_equal(seen.body, "hello");
 		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+	}
+}
+
+static void interim_responses_are_reported(void **state)
+{
+	unsigned row = 0;
+
+	(void)state;
+	while (strcmp(rows[row].name, "interim") != 0)
+		row++;
+	for (int i = 0; i < 2; i++) {
+		struct seen seen = { 0 }, early = { .cancel_interim = true };
+
+		close_all();
+		get_as(users[i], row, &seen);
+		assert_int_equal(seen.interim, 103);
+		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+		close_all();
+		get_as(users[i], row, &early);
+		assert_int_equal(early.status, 0);
 	}
 }
 
@@ -409,6 +446,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_paused_body_comes_again,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(interim_responses_are_reported,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancelled_inside_a_callback,
 						set_up, tear_down),

@@ -240,7 +240,9 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 }
 
 static const struct fetch_callbacks callbacks = {
-	on_headers, on_body, on_done,
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
 };
 
 static const struct fetch_limits limits = {

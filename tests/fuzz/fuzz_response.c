@@ -14,7 +14,7 @@ struct outcome {
 	enum response_event end;
 	unsigned status;
 	bool keep;
-	size_t nfields;
+	size_t nfields, ninterim;
 	struct response_framing framing;
 	size_t used, nbody;
 	char body[MAX_INPUT];
@@ -57,7 +57,11 @@ static enum response_event feed(struct response *r, struct response_bytes in,
 		fuzz_must(in.len <= len);
 		o->used += len - in.len;
 		len = in.len;
-		if (event == RESPONSE_HEADER) {
+		if (event == RESPONSE_INTERIM) {
+			fuzz_must(!o->status && r->status > 101 &&
+				  r->status < 200);
+			o->ninterim++;
+		} else if (event == RESPONSE_HEADER) {
 			note_header(r, o);
 		} else if (event == RESPONSE_BODY) {
 			note_body(&body, o);
@@ -104,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fuzz_must(whole.end == pieces.end && whole.status == pieces.status);
 	fuzz_must(whole.keep == pieces.keep && whole.nbody == pieces.nbody);
 	fuzz_must(whole.nfields == pieces.nfields);
+	fuzz_must(whole.ninterim == pieces.ninterim);
 	fuzz_must(!memcmp(whole.body, pieces.body, whole.nbody));
 	if (whole.end == RESPONSE_END)
 		fuzz_must(whole.used == pieces.used);
