@@ -167,6 +167,15 @@ bool exchange_is_receiving(const struct exchange *x);
 bool exchange_answered(const struct exchange *x);
 
 /*
+ * Sends an interim response (102 to 199) before the reply, to clients of
+ * HTTP/1.1. It goes out at once or not at all: it is dropped when the client
+ * has not taken what was sent before, and when it is large. `fields` as for
+ * exchange_reply(). Nothing happens after the reply.
+ */
+void exchange_interim(struct exchange *x, unsigned status,
+		      const struct fields *fields);
+
+/*
  * A reply to an exchange whose client has just left (on_done() has not come
  * yet) is thrown away.
  *

@@ -13,6 +13,7 @@
 
 #include <microhttpd.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "digestd/core/fields.h"
 #include "digestd/os/log.h"
@@ -181,6 +182,10 @@ void exchange_linger(struct exchange *x);
 
 /* Whether a field is the connection's own, written by the server. */
 bool server_writes_field(const char *name);
+
+/* Writes the lines of fields, but for the connection's own and empty ones,
+ * which the library refuses. */
+void server_write_fields(const struct fields *fields, FILE *to);
 
 /* Hands the reply of an exchange to the library, inside on_access(). */
 enum MHD_Result exchange_queue(struct exchange *x);

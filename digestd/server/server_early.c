@@ -25,16 +25,20 @@ bool exchange_is_receiving(const struct exchange *x)
 	return x->receiving && !x->body_ended;
 }
 
-static void write_fields(const struct fields *fields, int64_t now_s, FILE *to)
+void server_write_fields(const struct fields *fields, FILE *to)
 {
-	char date[HTTPDATE_LEN + 1];
-
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
 		if (!server_writes_field(f->name) && *f->value)
 			fprintf(to, "%s: %s\r\n", f->name, f->value);
 	}
+}
+
+static void write_date(const struct fields *fields, int64_t now_s, FILE *to)
+{
+	char date[HTTPDATE_LEN + 1];
+
 	if (fields && fields_get(fields, "Date"))
 		return;
 	httpdate_format(now_s, date);
@@ -53,8 +57,9 @@ static char *write_reply(const struct exchange *x,
 		return NULL;
 	fprintf(to, "HTTP/1.1 %u %s\r\n", reply->status,
 		MHD_get_reason_phrase_for(reply->status));
-	write_fields(reply->fields,
-		     loop_wall_s(exchange_conn(x)->server->loop), to);
+	server_write_fields(reply->fields, to);
+	write_date(reply->fields, loop_wall_s(exchange_conn(x)->server->loop),
+		   to);
 	if (reply->type)
 		fprintf(to, "Content-Type: %s\r\n", reply->type);
 	fprintf(to, "Connection: close\r\n");

@@ -195,7 +195,7 @@ bool tls_sends(const struct tls_handshake *h)
 	return gnutls_record_get_direction(h->session) == 1;
 }
 
-bool tls_send_last(const struct tls_handshake *h, const void *bytes, size_t len)
+bool tls_send(const struct tls_handshake *h, const void *bytes, size_t len)
 {
 	const char *at = bytes;
 
@@ -207,7 +207,13 @@ bool tls_send_last(const struct tls_handshake *h, const void *bytes, size_t len)
 		at += n;
 		len -= (size_t)n;
 	}
-	return !gnutls_bye(h->session, GNUTLS_SHUT_WR);
+	return true;
+}
+
+bool tls_send_last(const struct tls_handshake *h, const void *bytes, size_t len)
+{
+	return tls_send(h, bytes, len) &&
+	       !gnutls_bye(h->session, GNUTLS_SHUT_WR);
 }
 
 void tls_end(struct tls_handshake *h)

@@ -24,7 +24,8 @@
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
 
-enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, BUSY_ROUNDS = 20 };
+enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, BUSY_ROUNDS = 20,
+       FLOOD = 300000 };
 
 static struct {
 	struct loop *loop;
@@ -145,6 +146,22 @@ static void reply_late(struct exchange *x, int delay_ms)
 		       late_fire, d);
 }
 
+/* Interim responses, and a reply after them, and what comes too late. */
+static void reply_after_hints(struct exchange *x, unsigned n)
+{
+	struct fields f;
+
+	fields_init(&f);
+	assert_int_equal(fields_add(&f, "Link", "</a>"), 0);
+	assert_int_equal(fields_add(&f, "Connection", "close"), 0);
+	assert_int_equal(fields_add(&f, "Empty", ""), 0);
+	while (n--)
+		exchange_interim(x, 103, &f);
+	exchange_reply_copy(x, 200, NULL, "hinted", 6);
+	exchange_interim(x, 103, &f);
+	fields_free(&f);
+}
+
 /* Counts a request's body, a few bytes at a time. */
 struct upload {
 	struct loop_timer timer;
@@ -182,6 +199,10 @@ static void on_request(void *arg, struct exchange *x)
 		start_drip(x, 5000, true, true);
 	} else if (!strcmp(t, "/late")) {
 		reply_late(x, 5);
+	} else if (!strcmp(t, "/hints")) {
+		reply_after_hints(x, 2);
+	} else if (!strcmp(t, "/flood")) {
+		reply_after_hints(x, FLOOD);
 	} else if (!strcmp(t, "/never")) {
 		reply_late(x, 60000);
 	} else if (!strcmp(t, "/shared")) {
@@ -394,6 +415,55 @@ static void shapes(void **state)
 			assert_null(strstr(reply, rows[i].hasnt));
 		free(reply);
 	}
+}
+
+#define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+static void interim_responses(void **state)
+{
+	static const struct {
+		const char *request, *start;
+	} rows[] = {
+		{ "GET /hints" CLOSE, HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "HEAD /hints" CLOSE, HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "GET /hints HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n" },
+		{ "PUT /hints HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Content-Length: 3\r\n\r\nabc",
+		  HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "PUT /hints HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
+		  "HTTP/1.1 200 OK\r\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *reply = ask(rows[i].request, NULL);
+
+		assert_int_equal(strncmp(reply, rows[i].start,
+					 strlen(rows[i].start)), 0);
+		assert_null(strstr(reply + strlen(rows[i].start), "103"));
+		free(reply);
+	}
+}
+
+/* A client that does not read gets as many as its buffer takes, whole. */
+static void interim_responses_are_dropped(void **state)
+{
+	const size_t len = sizeof(HINT) - 1;
+	int fd = dial();
+	char *reply, *at_final;
+	unsigned n = 0;
+
+	(void)state;
+	say(fd, "GET /flood" CLOSE);
+	wait_for(&at.begun, 1);
+	reply = hear(fd, NULL);
+	for (at_final = reply; !strncmp(at_final, HINT, len); at_final += len)
+		n++;
+	assert_in_range(n, 1, FLOOD - 1);
+	assert_int_equal(strncmp(at_final, "HTTP/1.1 200 OK\r\n", 17), 0);
+	assert_non_null(strstr(at_final, "\r\n\r\nhinted"));
+	free(reply);
 }
 
 static void big_bodies_are_whole(void **state)
@@ -642,6 +712,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(shapes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(interim_responses, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(interim_responses_are_dropped,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(big_bodies_are_whole, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(uploads_are_held_back, set_up,
