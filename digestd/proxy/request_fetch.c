@@ -10,6 +10,7 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
+#include "digestd/core/via.h"
 #include "digestd/os/address.h"
 #include "digestd/proxy/request.h"
 
@@ -515,6 +516,22 @@ static void on_origin_done(void *arg, struct fetch *f,
 		fail(r, failure_status(done->result), "origin");
 }
 
+/* Without memory the client gets the final response alone. */
+static void on_origin_interim(void *arg, struct fetch *f, unsigned status,
+			      const struct fields *fields)
+{
+	struct request *r = arg;
+	struct fields out;
+
+	(void)f;
+	if (!r->x || fields_copy(fields, &out))
+		return;
+	fields_remove_hop_by_hop(&out);
+	if (!via_append(&out, 1, r->settings->node))
+		exchange_interim(r->x, status, &out);
+	fields_free(&out);
+}
+
 static const struct fetch_callbacks peer_callbacks = {
 	.on_headers = on_peer_headers,
 	.on_body = on_response_body,
@@ -522,6 +539,7 @@ static const struct fetch_callbacks peer_callbacks = {
 };
 
 static const struct fetch_callbacks origin_callbacks = {
+	.on_interim = on_origin_interim,
 	.on_headers = on_origin_headers,
 	.on_body = on_response_body,
 	.on_done = on_origin_done,
