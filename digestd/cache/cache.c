@@ -440,12 +440,28 @@ static void settle(struct cache *cache, const struct scd_key *key,
 		cache_write_to_disk(cache, key, NULL, c);
 }
 
+/* Whether a response is on probation: one that was never stored is not,
+ * though its place may say where it was meant for. */
+static bool cache_has_on_probation(const struct cache *cache,
+				   const struct scd_key *key,
+				   const struct cached *c)
+{
+	const struct store_entry *e;
+
+	if (cached_place(c) != ADMISSION_RAM || !cache->ram.store)
+		return false;
+	e = store_find(cache->ram.store, key);
+	while (e && e != &c->entry)
+		e = store_next(e);
+	return e;
+}
+
 /* Out of probation, if it is still there and has room where it goes. */
 static void promote(struct cache *cache, const struct scd_key *key,
 		    struct cached *c)
 {
 	pthread_mutex_lock(&cache->lock);
-	if (cached_place(c) == ADMISSION_RAM) {
+	if (cache_has_on_probation(cache, key, c)) {
 		cache->moving = c;
 		store_remove(cache->ram.store, &c->entry);
 		cache->moving = NULL;

@@ -1,0 +1,142 @@
+/*
+ * What is on probation is promoted at its next use, if it is in the cache: a
+ * response that was never put there, as one that a 304 forbids to store, may
+ * be used as well.
+ */
+#include <string.h>
+
+#include "digestd/cache/admitter.h"
+#include "digestd/cache/cache.h"
+#include "digestd/core/freshness.h"
+#include "tests/unit.h"
+
+static const uint8_t secret[16] = "0123456789abcde";
+static const char uri[] = "http://www.example.com/";
+static struct admitter *admitter;
+static struct cache *cache;
+static struct scd_key key;
+
+static int set_up(void **state)
+{
+	const struct admitter_settings admission = {
+		.policy = "probation",
+		.eviction = "sieve",
+		.capacity = 1 << 20,
+		.memory = 1 << 20,
+		.mean_size = 1024,
+		.window = 1000,
+		.memory_share = 0.5,
+	};
+	struct cache_settings settings = {
+		.max_bytes = 1 << 20,
+		.max_variants = 4,
+		.policy = "sieve",
+		.nbits = 1024,
+		.nhash = 3,
+		.bits_per_key = 32,
+		.max_bits = 1 << 20,
+		.hash_secret = secret,
+	};
+
+	(void)state;
+	scd_key_make(secret, "GET", uri, strlen(uri), &key);
+	if (admitter_new(&admission, 0, &admitter))
+		return -1;
+	settings.admitter = admitter;
+	return cache_new(&settings, &cache);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cache_free(&cache);
+	admitter_free(&admitter);
+	return 0;
+}
+
+/* A response that is to be on probation. */
+static struct cached *on_probation(void)
+{
+	const struct freshness freshness = { .lifetime_s = 60 };
+	const struct cached_head head = { uri, &fields_none, &fields_none,
+					  200, &freshness, false };
+	struct cached *c = cached_new(&head);
+
+	assert_non_null(c);
+	cached_set_body(c, NULL, 0);
+	c->place = ADMISSION_RAM;
+	return c;
+}
+
+static bool put(struct cached *c)
+{
+	const struct cache_fill fill = { &key, &fields_none,
+					 cache_purges(cache) };
+
+	return cache_put(cache, &fill, c);
+}
+
+/* What is stored under the key, and where; ADMISSION_NO: nothing. */
+static enum admission_decision stored_place(void)
+{
+	enum admission_decision place = ADMISSION_NO;
+	enum cachestatus_fwd why;
+	struct cached *c = cache_get(cache, &key, &fields_none, &why);
+
+	if (c)
+		place = cached_place(c);
+	cached_unref(&c);
+	return place;
+}
+
+static void test_second_use_promotes(void **state)
+{
+	struct cached *c = on_probation();
+
+	(void)state;
+	cache_admit(cache, &key, 100, 0); /* the first use */
+	assert_true(put(c));
+	assert_int_equal(stored_place(), ADMISSION_RAM);
+	cache_use(cache, &key, c, 0);
+	assert_int_equal(stored_place(), ADMISSION_DISK);
+	cached_unref(&c);
+}
+
+static void test_use_of_what_was_never_stored(void **state)
+{
+	struct cached *c = on_probation();
+
+	(void)state;
+	cache_admit(cache, &key, 100, 0);
+	cache_use(cache, &key, c, 0);
+	assert_int_equal(stored_place(), ADMISSION_NO);
+	cached_unref(&c);
+}
+
+/* The same while another response is on probation under the key. */
+static void test_use_beside_another(void **state)
+{
+	struct cached *stored = on_probation(), *other = on_probation();
+
+	(void)state;
+	cache_admit(cache, &key, 100, 0);
+	assert_true(put(stored));
+	cache_use(cache, &key, other, 0);
+	assert_int_equal(stored_place(), ADMISSION_RAM);
+	cached_unref(&stored);
+	cached_unref(&other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_second_use_promotes,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_use_of_what_was_never_stored, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_use_beside_another,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
