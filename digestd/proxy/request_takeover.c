@@ -6,7 +6,7 @@
  * is being stored, the origin's bytes are held against it: the body is then the
  * origin's, whoever sent its beginning. Where it is not, a strong entity tag
  * has to say so. Length and entity tag are never others than those that the
- * reply has begun with.
+ * reply has begun with; the length of an answer in chunks shows at its end.
  *
  * It happens once a request, and costs the origin one whole response.
  */
@@ -39,8 +39,21 @@ static void on_headers(void *arg, struct fetch *f, unsigned status,
 
 	(void)f;
 	if (status != r->status || strcmp(etag(fields), etag(&r->response)) ||
-	    (r->body_len >= 0 && body_len != r->body_len))
+	    (r->body_len >= 0 && body_len >= 0 && body_len != r->body_len))
 		request_break_off(r);
+}
+
+/* Whether the body is longer than the peer has said, with `more` bytes. */
+static bool takeover_is_too_long(const struct request *r, size_t more)
+{
+	return r->body_len >= 0 && more > (uint64_t)r->body_len - r->received;
+}
+
+/* Whether all has come that the peer has promised. */
+static bool takeover_is_whole(const struct request *r)
+{
+	return r->rejoined == r->cut &&
+	       (r->body_len < 0 || r->received == (uint64_t)r->body_len);
 }
 
 /* How many of these bytes the peer has sent before; -1: others. */
@@ -68,6 +81,10 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 	r->rejoined += (uint64_t)n;
 	if ((size_t)n == len)
 		return true;
+	if (takeover_is_too_long(r, len - (size_t)n)) {
+		request_break_off(r);
+		return true;
+	}
 	taken = request_take_body(r, (const char *)data + n, len - (size_t)n);
 	if (!taken) /* all of it comes again */
 		r->rejoined -= (uint64_t)n;
@@ -80,7 +97,7 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 
 	(void)f;
 	r->fetch = NULL;
-	if (done->result == FETCH_COMPLETE && r->rejoined == r->cut) {
+	if (done->result == FETCH_COMPLETE && takeover_is_whole(r)) {
 		request_complete(r, done);
 		return;
 	}

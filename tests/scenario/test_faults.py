@@ -212,6 +212,42 @@ def test_only_the_same_body_goes_on(make_cluster, origin, case):
         peer.close()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_origin_that_sends_chunks_goes_on(make_cluster, origin, whole):
+    """What it sends is as long as the peer has said, or the reply breaks."""
+    now = BODY if whole else BODY[:-1]
+
+    def half(r, connection):
+        page = servers.response(200, faults.FRESH, BODY)
+        connection.sendall(page[:-len(BODY) // 2])
+
+    def chunks(r, connection):
+        connection.sendall(b"HTTP/1.1 200 X\r\nCache-Control: max-age=600\r\n"
+                           b"Transfer-Encoding: chunked\r\n\r\n"
+                           b"%x\r\n%b\r\n0\r\n\r\n" % (len(now), now))
+        return b""
+
+    peer = faults.Peer([faults.claim([HOST + "/a"])])
+    peer.objects = half
+    try:
+        c = make_cluster(1)
+        c.origin_url = origin.url
+        c.nodes[0].peers = [("bad", peer.port)]
+        node = c.start().nodes[0]
+        until(lambda: node.peer_status("bad")["digest"], what="digest")
+        origin.pages["/a"] = chunks
+        if whole:
+            assert node.get("/a").body == BODY
+            assert node.get("/a").source == "hit"
+        else:
+            with pytest.raises(http.client.IncompleteRead):
+                node.get("/a")
+            peer.objects = servers.lie
+            assert node.get("/a").body == now
+    finally:
+        peer.close()
+
+
 def test_an_origin_may_be_a_black_hole(make_cluster):
     hole = faults.Peer([])
     hole.stop_accepting()
