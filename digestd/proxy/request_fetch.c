@@ -355,7 +355,7 @@ static void stop_storing(struct request *r)
 	cached_unref(&r->head);
 	request_land(r);
 	if (r->x && !r->replying)
-		reply_stream(r);
+		stream(r);
 }
 
 void request_break_off(struct request *r)

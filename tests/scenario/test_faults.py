@@ -8,6 +8,7 @@ requests a fault, and tells what the peer cost.
 import http.client
 import os
 import statistics
+import threading
 
 import pytest
 
@@ -245,6 +246,34 @@ def test_an_origin_that_sends_chunks_goes_on(make_cluster, origin, whole):
             peer.objects = servers.lie
             assert node.get("/a").body == now
     finally:
+        peer.close()
+
+
+def test_a_peer_stalls_after_more_than_is_stored(make_cluster, origin):
+    """Its body, of unknown length, turned out too large to be stored, and is
+    on its way to the client: what is left of the budget ends no reply."""
+    done = threading.Event()
+    fields = {**faults.FRESH, "ETag": '"1"'}
+
+    def stall(r, connection):
+        page = servers.response(200, fields).replace(
+            b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        connection.sendall(page + b"%x\r\n%b\r\n" % (99999, BODY[:99999]))
+        done.wait(10)
+
+    peer = faults.Peer([faults.claim([HOST + "/a"])])
+    peer.objects = stall
+    try:
+        c = make_cluster(1, max_object_size="64K")
+        c.origin_url = origin.url
+        c.nodes[0].peers = [("bad", peer.port)]
+        node = c.start().nodes[0]
+        until(lambda: node.peer_status("bad")["digest"], what="digest")
+        origin.set("/a", fields=fields, body=BODY)
+        assert node.get("/a").body == BODY
+        assert node.counters()["taken_over"] == 1
+    finally:
+        done.set()
         peer.close()
 
 
