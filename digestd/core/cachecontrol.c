@@ -17,28 +17,30 @@ enum kind {
 };
 
 #define AT(member) offsetof(struct cachecontrol, member)
+#define NAME(text) text, sizeof(text) - 1
 
 static const struct {
 	const char *name;
+	size_t len;
 	enum kind kind;
 	size_t at;        /* in struct cachecontrol */
 	size_t at_fields; /* where it goes with field names */
 } directives[] = {
-	{ "max-age", SECONDS, AT(max_age), 0 },
-	{ "s-maxage", SECONDS, AT(s_maxage), 0 },
-	{ "max-stale", ANY_STALE, AT(max_stale), 0 },
-	{ "min-fresh", SECONDS, AT(min_fresh), 0 },
-	{ "stale-if-error", SECONDS, AT(stale_if_error), 0 },
-	{ "stale-while-revalidate", SECONDS, AT(stale_while_revalidate), 0 },
-	{ "no-cache", FIELDS, AT(no_cache), AT(no_cache_fields) },
-	{ "no-store", FLAG, AT(no_store), 0 },
-	{ "private", FIELDS, AT(private), AT(private_fields) },
-	{ "public", FLAG, AT(public), 0 },
-	{ "must-revalidate", FLAG, AT(must_revalidate), 0 },
-	{ "proxy-revalidate", FLAG, AT(proxy_revalidate), 0 },
-	{ "must-understand", FLAG, AT(must_understand), 0 },
-	{ "only-if-cached", FLAG, AT(only_if_cached), 0 },
-	{ "immutable", FLAG, AT(immutable), 0 },
+	{ NAME("max-age"), SECONDS, AT(max_age), 0 },
+	{ NAME("s-maxage"), SECONDS, AT(s_maxage), 0 },
+	{ NAME("max-stale"), ANY_STALE, AT(max_stale), 0 },
+	{ NAME("min-fresh"), SECONDS, AT(min_fresh), 0 },
+	{ NAME("stale-if-error"), SECONDS, AT(stale_if_error), 0 },
+	{ NAME("stale-while-revalidate"), SECONDS, AT(stale_while_revalidate), 0 },
+	{ NAME("no-cache"), FIELDS, AT(no_cache), AT(no_cache_fields) },
+	{ NAME("no-store"), FLAG, AT(no_store), 0 },
+	{ NAME("private"), FIELDS, AT(private), AT(private_fields) },
+	{ NAME("public"), FLAG, AT(public), 0 },
+	{ NAME("must-revalidate"), FLAG, AT(must_revalidate), 0 },
+	{ NAME("proxy-revalidate"), FLAG, AT(proxy_revalidate), 0 },
+	{ NAME("must-understand"), FLAG, AT(must_understand), 0 },
+	{ NAME("only-if-cached"), FLAG, AT(only_if_cached), 0 },
+	{ NAME("immutable"), FLAG, AT(immutable), 0 },
 };
 
 static void take_flag(struct cachecontrol *out, size_t at)
@@ -88,7 +90,9 @@ static size_t find(struct field_part name)
 {
 	size_t i = 0;
 
-	while (i < NDIRECTIVES && !field_part_is(name, directives[i].name))
+	while (i < NDIRECTIVES &&
+	       (name.len != directives[i].len ||
+		strncasecmp(name.at, directives[i].name, name.len)))
 		i++;
 	return i;
 }
@@ -195,13 +199,14 @@ static void take_element(struct cachecontrol *out, struct field_part element)
 {
 	struct field_part value;
 	struct field_part name = split_element(element, &value);
-	const struct cachecontrol_argument argument = {
-		.given = element.len > name.len,
-		.fields = cachecontrol_lists(value),
-		.seconds = field_seconds(value),
-	};
 
-	cachecontrol_take(out, name, argument);
+	if (find(name) == NDIRECTIVES)
+		return; /* saves a look at what it is worth */
+	cachecontrol_take(out, name, (struct cachecontrol_argument){
+					     .given = element.len > name.len,
+					     .fields = cachecontrol_lists(value),
+					     .seconds = field_seconds(value),
+				     });
 }
 
 /* Whether a list that can be left out has this name. */

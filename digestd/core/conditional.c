@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "digestd/core/field_names.h"
 #include "digestd/core/fields.h"
 #include "digestd/core/httpdate.h"
 
@@ -137,33 +138,48 @@ static bool stays(const char *name)
 	return field_is_hop_by_hop(name);
 }
 
+/* A 304, and what it is about. */
+struct confirmation {
+	const struct fields *not_modified;
+	bool has_tag; /* what is stored, already */
+};
+
 /* Whether a field of a 304 takes the place of the stored one. */
-static bool takes_over(const char *name, const struct fields *stored)
+static bool takes_over(const struct confirmation *c, const char *name)
 {
 	if (field_name_is(name, "ETag"))
-		return !fields_get(stored, "ETag");
+		return !c->has_tag;
 	return !stays(name);
+}
+
+static void mark_replaced(struct field_names *names, const void *arg)
+{
+	const struct confirmation *c = arg;
+
+	for (size_t i = 0; i < fields_count(c->not_modified); i++) {
+		const char *name = fields_at(c->not_modified, i)->name;
+
+		if (takes_over(c, name))
+			field_names_mark(names, part_of(name));
+	}
 }
 
 int conditional_update(const struct fields *not_modified,
 		       struct fields *stored)
 {
+	const struct confirmation c = { not_modified,
+					fields_get(stored, "ETag") };
 	struct fields updated;
 
 	if (fields_copy(stored, &updated))
 		return -ENOMEM;
 	/* An Age from before the validation is not the new response's. */
 	fields_remove(&updated, "Age");
-	for (size_t i = 0; i < fields_count(not_modified); i++) {
-		const char *name = fields_at(not_modified, i)->name;
-
-		if (takes_over(name, stored))
-			fields_remove(&updated, name);
-	}
+	field_names_remove(&updated, mark_replaced, &c);
 	for (size_t i = 0; i < fields_count(not_modified); i++) {
 		const struct field *line = fields_at(not_modified, i);
 
-		if (!takes_over(line->name, stored))
+		if (!takes_over(&c, line->name))
 			continue;
 		if (fields_add(&updated, line->name, line->value)) {
 			fields_free(&updated);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "digestd/core/field_names.h"
+
 enum {
 	FIRST_LINES = 16,
 	BLOCK_BYTES = 1000, /* most messages fit one */
@@ -317,12 +319,14 @@ bool fields_has_token(const struct fields *f, const char *name,
 
 bool field_is_token(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		char c = s[i];
+	/* a bit for each of the bytes from 0 to 127 (RFC 9110, 5.6.2) */
+	static const uint32_t token[4] = { 0, 0x03ff6cfa, 0xc7fffffe,
+					   0x57ffffff };
 
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
-		    !(c >= 'A' && c <= 'Z') &&
-		    (!c || !strchr("!#$%&'*+-.^_`|~", c)))
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c > 127 || !(token[c / 32] >> c % 32 & 1))
 			return false;
 	}
 	return len > 0;
@@ -358,22 +362,16 @@ bool field_is_hop_by_hop(const char *name)
 	return false;
 }
 
-/*
- * Drops the lines that Connection names. Its own stay: a line moves before its
- * place is taken, so that they can be asked at any time.
- */
-static void remove_named(struct fields *f)
+/* Connection's own lines go later: they are read until then. */
+static void mark_named(struct field_names *names, const void *arg)
 {
-	size_t kept = 0;
+	struct field_cursor cursor = { 0 };
+	struct field_part name;
 
-	for (size_t i = 0; i < f->nlines; i++) {
-		const char *name = f->lines[i].name;
-
-		if (field_name_is(name, "Connection") ||
-		    !fields_has_token(f, "Connection", name))
-			f->lines[kept++] = f->lines[i];
+	while (fields_next(arg, "Connection", &cursor, &name)) {
+		if (!field_part_is(name, "Connection"))
+			field_names_mark(names, name);
 	}
-	f->nlines = kept;
 }
 
 /* Whether Connection names more than what goes anyway. */
@@ -394,7 +392,7 @@ void fields_remove_hop_by_hop(struct fields *f)
 	size_t kept = 0;
 
 	if (names_others(f))
-		remove_named(f);
+		field_names_remove(f, mark_named, f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))
 			f->lines[kept++] = f->lines[i];

@@ -212,6 +212,8 @@ int response_frame(const struct fields *fields, unsigned status, bool head,
 	int64_t length = -1;
 	bool chunked = false;
 
+	if (fields_count(fields) > RESPONSE_MAX_FIELDS)
+		return -EINVAL;
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *field = fields_at(fields, i);
 

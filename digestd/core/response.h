@@ -104,10 +104,12 @@ enum response_event response_next(struct response *r,
  */
 enum response_event response_closed(struct response *r);
 
+enum { RESPONSE_MAX_FIELDS = 200 }; /* as a request may have: guard.h */
+
 /*
  * How the body of a final response is framed (RFC 9112, 6.3); head: it answers
  * a HEAD. Returns 0, or -EINVAL: lengths that differ or are none, a length
- * beside a coding, codings other than chunked.
+ * beside a coding, codings other than chunked; more than RESPONSE_MAX_FIELDS.
  */
 int response_frame(const struct fields *fields, unsigned status, bool head,
 		   struct response_framing *framing);

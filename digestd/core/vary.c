@@ -9,55 +9,49 @@
 
 #include "digestd/core/fields.h"
 
-/* A string that grows; on -ENOMEM it stays as it was. */
-struct text {
-	char *at;
-	size_t len;
-};
-
-static int append(struct text *t, const char *bytes, size_t len)
+/*
+ * All lines of a name as one: its elements, joined by a comma and a blank. To
+ * be freed; null without memory.
+ */
+static char *vary_combine(const struct fields *f, const char *name)
 {
-	char *at = realloc(t->at, t->len + len + 1);
-
-	if (!at)
-		return -ENOMEM;
-	memcpy(at + t->len, bytes, len);
-	t->at = at;
-	t->len += len;
-	at[t->len] = '\0';
-	return 0;
-}
-
-/* All lines of a name as one: its elements, joined by a comma and a blank. */
-static int combined(const struct fields *f, const char *name, struct text *t)
-{
-	struct field_part element;
 	struct field_cursor cursor = { 0 };
+	struct field_part element;
+	size_t room = 1;
+	char *text, *at;
 
-	*t = (struct text){ 0 };
-	if (append(t, "", 0))
-		return -ENOMEM;
+	while (fields_next(f, name, &cursor, &element))
+		room += element.len + 2;
+	text = malloc(room);
+	if (!text)
+		return NULL;
+	at = text;
+	cursor = (struct field_cursor){ 0 };
 	while (fields_next(f, name, &cursor, &element)) {
-		if ((t->len && append(t, ", ", 2)) ||
-		    append(t, element.at, element.len)) {
-			free(t->at);
-			return -ENOMEM;
+		if (at > text) {
+			memcpy(at, ", ", 2);
+			at += 2;
 		}
+		memcpy(at, element.at, element.len);
+		at += element.len;
 	}
-	return 0;
+	*at = '\0';
+	return text;
 }
 
+/* A name that stands in Vary twice selects once. */
 static int select_one(const struct fields *request, struct field_part name,
 		      struct fields *selecting)
 {
 	char *copy = strndup(name.at, name.len);
-	struct text value;
-	int err = -ENOMEM;
+	char *value = NULL;
+	int err = copy ? 0 : -ENOMEM;
 
-	if (copy && !combined(request, copy, &value)) {
-		err = fields_add(selecting, copy, value.at);
-		free(value.at);
+	if (!err && !fields_get(selecting, copy)) {
+		value = vary_combine(request, copy);
+		err = value ? fields_add(selecting, copy, value) : -ENOMEM;
 	}
+	free(value);
 	free(copy);
 	return err;
 }
@@ -67,15 +61,14 @@ int vary_select(const struct fields *request, const struct fields *response,
 {
 	struct field_part name;
 	struct field_cursor cursor = { 0 };
+	int err = vary_any(response) ? -EINVAL : 0;
 
 	fields_init(selecting);
-	while (fields_next(response, "Vary", &cursor, &name)) {
-		if (select_one(request, name, selecting)) {
-			fields_free(selecting);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	while (!err && fields_next(response, "Vary", &cursor, &name))
+		err = select_one(request, name, selecting);
+	if (err)
+		fields_free(selecting);
+	return err;
 }
 
 /* Names of languages, codings and character sets, whose case means nothing. */
@@ -125,5 +118,13 @@ bool vary_match(const struct fields *selecting, const struct fields *request)
 
 bool vary_any(const struct fields *response)
 {
-	return fields_has_token(response, "Vary", "*");
+	struct field_cursor cursor = { 0 };
+	struct field_part name;
+	unsigned n = 0;
+
+	while (fields_next(response, "Vary", &cursor, &name)) {
+		if (++n > VARY_MAX_NAMES || field_part_is(name, "*"))
+			return true;
+	}
+	return false;
 }

@@ -12,7 +12,8 @@ struct fields;
  * Copies what a later request must match out of the request that led to a
  * response: for each name in the response's Vary one line, its value the
  * combined and normalised one, empty when the request had none. *selecting,
- * which is overwritten, is empty without Vary. Returns 0 or -ENOMEM.
+ * which is overwritten, is empty without Vary. Returns 0, -EINVAL when
+ * vary_any(), or -ENOMEM.
  */
 int vary_select(const struct fields *request, const struct fields *response,
 		struct fields *selecting);
@@ -25,7 +26,11 @@ int vary_select(const struct fields *request, const struct fields *response,
  */
 bool vary_match(const struct fields *selecting, const struct fields *request);
 
-/* Whether a response says "Vary: *": no other request ever matches. */
+/*
+ * Whether a response says "Vary: *", or has more names than anybody has a use
+ * for, which costs each request a comparison: no other request ever matches.
+ */
+enum { VARY_MAX_NAMES = 32 };
 bool vary_any(const struct fields *response);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "tests/unit.h"
 
+#include <errno.h>
+
 #include "digestd/core/vary.h"
 #include "tests/codec/alloc.h"
 #include "tests/core/message.h"
@@ -94,6 +96,27 @@ static void any(void **state)
 	fields_free(&response);
 }
 
+/* More names than a response may vary by are as good as all. */
+static void too_many(void **state)
+{
+	struct fields response, request, selecting;
+
+	(void)state;
+	message_must(&response, "Vary: A");
+	message_must(&request, "A: 1");
+	for (int i = 1; i < VARY_MAX_NAMES; i++)
+		assert_int_equal(fields_add(&response, "Vary", "a"), 0);
+	assert_false(vary_any(&response));
+	assert_int_equal(vary_select(&request, &response, &selecting), 0);
+	assert_int_equal(fields_count(&selecting), 1);
+	fields_free(&selecting);
+	assert_int_equal(fields_add(&response, "Vary", "a"), 0);
+	assert_true(vary_any(&response));
+	assert_int_equal(vary_select(&request, &response, &selecting), -EINVAL);
+	fields_free(&response);
+	fields_free(&request);
+}
+
 static void without_memory(void **state)
 {
 	struct fields response, request, selecting;
@@ -122,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matching),
 		cmocka_unit_test(any),
+		cmocka_unit_test(too_many),
 		cmocka_unit_test(without_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,153 @@
+/*
+ * Sorted names. Two are compared by their first eight bytes as a number, and
+ * only where those are the same byte by byte.
+ */
+#include "digestd/core/field_names.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	HEAD = 8,         /* bytes */
+	LINES_MAX = 256,  /* at a time; messages have fewer */
+};
+
+struct field_name {
+	uint64_t head; /* its first bytes in lower case, the first on top */
+	const char *name;
+	uint16_t line; /* behind the first that is looked at */
+	bool marked;   /* for all lines of the name, which follow it */
+};
+
+struct field_names {
+	size_t count;
+	struct field_name sorted[LINES_MAX];
+};
+
+static uint64_t field_names_head(const char *name, size_t len)
+{
+	uint64_t head = 0;
+
+	for (size_t i = 0; i < HEAD; i++) {
+		unsigned char c = i < len ? (unsigned char)name[i] : 0;
+
+		c |= c >= 'A' && c <= 'Z' ? 0x20 : 0;
+		head = head << 8 | c;
+	}
+	return head;
+}
+
+/* As strcmp(); a part has no zero byte. */
+static int field_names_compare(const struct field_name *a, uint64_t head,
+			       struct field_part b)
+{
+	int order;
+
+	if (a->head != head)
+		return a->head < head ? -1 : 1;
+	if (b.len <= HEAD)
+		return b.len == HEAD && a->name[HEAD];
+	order = strncasecmp(a->name + HEAD, b.at + HEAD, b.len - HEAD);
+	return order ? order : a->name[b.len] != '\0';
+}
+
+static struct field_part field_names_part(const char *name)
+{
+	return (struct field_part){ name, strlen(name) };
+}
+
+/* Shell's sort with Ciura's gaps: no recursion, no memory, no bad case that
+ * matters for so few. */
+static void field_names_sort(struct field_name *at, size_t n)
+{
+	static const size_t gaps[] = { 132, 57, 23, 10, 4, 1 };
+
+	for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+		for (size_t i = gaps[g]; i < n; i++) {
+			struct field_name x = at[i];
+			struct field_part name = field_names_part(x.name);
+			size_t j = i;
+
+			for (; j >= gaps[g] &&
+			       field_names_compare(&at[j - gaps[g]], x.head,
+						   name) > 0; j -= gaps[g])
+				at[j] = at[j - gaps[g]];
+			at[j] = x;
+		}
+	}
+}
+
+static void field_names_take(struct field_names *names, const struct fields *f,
+			     size_t first)
+{
+	size_t n = fields_count(f) - first;
+
+	names->count = n < LINES_MAX ? n : LINES_MAX;
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = fields_at(f, first + i)->name;
+
+		names->sorted[i] = (struct field_name){
+			.head = field_names_head(name, strnlen(name, HEAD)),
+			.name = name,
+			.line = (uint16_t)i,
+		};
+	}
+	field_names_sort(names->sorted, names->count);
+}
+
+void field_names_mark(struct field_names *names, struct field_part name)
+{
+	uint64_t head = field_names_head(name.at, name.len);
+	size_t low = 0, high = names->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (field_names_compare(&names->sorted[middle], head, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < names->count &&
+	    !field_names_compare(&names->sorted[low], head, name))
+		names->sorted[low].marked = true;
+}
+
+/* Whether each of the lines is marked, in the order of the list. */
+static void field_names_marked(const struct field_names *names,
+			       bool marked[static LINES_MAX])
+{
+	const struct field_name *group = names->sorted;
+
+	for (size_t i = 0; i < names->count; i++) {
+		const struct field_name *at = &names->sorted[i];
+
+		if (field_names_compare(group, at->head,
+					field_names_part(at->name)))
+			group = at;
+		marked[at->line] = group->marked;
+	}
+}
+
+void field_names_remove(struct fields *f,
+			void (*mark)(struct field_names *names,
+				     const void *arg),
+			const void *arg)
+{
+	bool marked[LINES_MAX];
+	struct field_names names;
+	size_t kept = 0;
+
+	/* a line moves before its place is taken: f can be read all the time */
+	for (size_t first = 0; first < f->nlines; first += names.count) {
+		field_names_take(&names, f, first);
+		mark(&names, arg);
+		field_names_marked(&names, marked);
+		for (size_t i = 0; i < names.count; i++) {
+			if (!marked[i])
+				f->lines[kept++] = f->lines[first + i];
+		}
+	}
+	f->nlines = kept;
+}
