@@ -85,6 +85,7 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 	/* the configuration is checked: it is one of them */
 	(void)setcookie_read(c->set_cookie, &out->set_cookie);
 	(void)admission_tell_read(c->admission_tell, &out->tell);
+	(void)address_prefixes_read(c->trusted_proxies, &out->trusted);
 	out->told = FORWARDED_FOR;
 	out->told_forward = FORWARDED_NOTHING;
 	if (c->forwarded && forwarded_read(c->forwarded, &out->told))

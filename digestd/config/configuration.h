@@ -45,6 +45,7 @@ struct config {
 	char *set_cookie;
 	bool forward;
 	bool forward_private;
+	char *trusted_proxies; /* see address_prefixes_read(); null: none */
 	char *forwarded; /* null: for; as a forward proxy, none */
 
 	struct upstream *peers;

@@ -20,6 +20,7 @@
 #include "digestd/core/setcookie.h"
 #include "digestd/core/store.h"
 #include "digestd/disk/disk.h"
+#include "digestd/os/address_prefix.h"
 
 /* Exactly one of the functions is given; none for flags, which libconfuse
  * reads. */
@@ -70,6 +71,13 @@ static bool is_forwarded(const char *text)
 	return forwarded_read(text, &how);
 }
 
+static bool is_prefixes(const char *text)
+{
+	struct address_prefixes list;
+
+	return address_prefixes_read(text, &list);
+}
+
 static bool is_placement(const char *text)
 {
 	enum placement placement;
@@ -107,6 +115,9 @@ static const struct kind kinds[] = {
 	[ADMISSION] = { .text = is_admission,
 			.wrong = "is not none, aged, probation or auto" },
 	[TELL] = { .text = is_tell, .wrong = "is not none, nginx or field" },
+	[PREFIXES] = { .text = is_prefixes,
+		       .wrong = "is not a list of up to 64 addresses such as "
+				"192.0.2.1, 10.0.0.0/8" },
 	[FORWARDED] = { .text = is_forwarded,
 			.wrong = "is not none, for, x-forwarded or forwarded" },
 	[PLACEMENT] = { .text = is_placement,

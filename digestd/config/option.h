@@ -20,6 +20,7 @@ enum option_kind {
 	POLICY,    /* the name of an eviction policy */
 	ADMISSION, /* ... of an admission policy */
 	TELL,      /* none, nginx or field */
+	PREFIXES,  /* a list of addresses, "192.0.2.1, 10.0.0.0/8" */
 	FORWARDED, /* none, for, x-forwarded or forwarded */
 	PLACEMENT,
 	COOKIES,   /* refuse, strip or allow */

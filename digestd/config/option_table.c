@@ -40,6 +40,8 @@ const struct config_option config_options[] = {
 	  "as a forward proxy, also to private and loopback addresses" },
 	{ "forwarded", FORWARDED, AT(forwarded), NULL, 0, 0, false,
 	  "who asks, told to origins: none, for, x-forwarded or forwarded" },
+	{ "trusted_proxies", PREFIXES, AT(trusted_proxies), NULL, 0, 0, false,
+	  "proxies whose X-Forwarded-* and Forwarded are believed" },
 	{ "cache_size", SIZE, AT(cache_size), "256M", 1 << 16, BIG, false,
 	  "memory for stored objects" },
 	{ "disk_path", FOLDER, AT(disk_path), NULL, 0, 0, true,

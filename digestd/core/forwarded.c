@@ -29,6 +29,86 @@ bool forwarded_read(const char *name, enum forwarded *out)
 	return i >= 0;
 }
 
+/* Whether a name begins with a text of lower-case letters and "-". */
+static bool forwarded_begins(const char *name, size_t len, const char *with)
+{
+	size_t i = 0;
+
+	for (; with[i]; i++) {
+		char c = i < len ? name[i] : '\0';
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		else if (c == '_')
+			c = '-';
+		if (c != with[i])
+			return false;
+	}
+	return true;
+}
+
+bool forwarded_is_claim(const char *name, size_t len)
+{
+	static const struct {
+		const char *text;
+		bool whole; /* else a prefix */
+	} claims[] = {
+		{ "forwarded", true }, { "x-forwarded", false },
+		{ "x-original-", false }, { "x-rewrite-", false },
+		{ "x-real-ip", true }, { "x-host", true },
+		{ "x-scheme", true }, { "x-url-scheme", true },
+		{ "front-end-https", true },
+	};
+
+	if (!len || !strchr("xXfF", name[0]))
+		return false;
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		if (forwarded_begins(name, len, claims[i].text) &&
+		    (!claims[i].whole || len == strlen(claims[i].text)))
+			return true;
+	}
+	return false;
+}
+
+/* The value of proto= in the last element, which the nearest proxy added. */
+static struct field_part forwarded_proto(const struct fields *request)
+{
+	struct field_part proto = { "", 0 }, element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(request, "Forwarded", &cursor, &element)) {
+		proto.len = 0;
+		while (element.len) {
+			struct field_part value = field_part_take(&element,
+								  ';');
+			struct field_part name = field_part_take(&value, '=');
+
+			if (field_part_is(name, "proto"))
+				proto = value;
+		}
+	}
+	return proto;
+}
+
+void forwarded_scheme(const struct fields *request, bool *https)
+{
+	struct field_part proto = { "", 0 }, element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(request, "X-Forwarded-Proto", &cursor, &element))
+		proto = element;
+	if (!proto.len)
+		proto = forwarded_proto(request);
+	if (proto.len >= 2 && proto.at[0] == '"') {
+		proto.at++;
+		proto.len -= 2;
+	}
+	if (field_part_is(proto, "https"))
+		*https = true;
+	else if (field_part_is(proto, "http"))
+		*https = false;
+}
+
 static char *put(char *at, const char *bytes, size_t len)
 {
 	memcpy(at, bytes, len);
@@ -65,15 +145,17 @@ static int append(struct fields *f, const char *name, const char *member)
 /* What is no token is quoted, and so is an address of IPv6, with brackets. */
 static int add_standard(const struct forwarded_by *by, struct fields *request)
 {
-	char member[MEMBER_BYTES];
-	bool six = strchr(by->address, ':');
+	char client[64] = "", member[MEMBER_BYTES];
+	bool six = by->address && strchr(by->address, ':');
 	const char *quote = field_is_token(by->host, strlen(by->host)) ?
 				    "" : "\"";
-	int n = snprintf(member, sizeof(member),
-			 "for=%s%s%s;host=%s%s%s;proto=%s", six ? "\"[" : "",
-			 by->address, six ? "]\"" : "", quote, by->host, quote,
-			 by->tls ? "https" : "http");
+	int n;
 
+	if (by->address)
+		snprintf(client, sizeof(client), "for=%s%s%s;",
+			 six ? "\"[" : "", by->address, six ? "]\"" : "");
+	n = snprintf(member, sizeof(member), "%shost=%s%s%s;proto=%s", client,
+		     quote, by->host, quote, by->https ? "https" : "http");
 	if (n < 0 || n >= MEMBER_BYTES)
 		return -ENOMEM;
 	return append(request, "Forwarded", member);
@@ -89,12 +171,13 @@ int forwarded_add(enum forwarded how, const struct forwarded_by *by,
 		return add_standard(by, request);
 	case FORWARDED_X:
 		if (fields_set(request, "X-Forwarded-Proto",
-			       by->tls ? "https" : "http") ||
+			       by->https ? "https" : "http") ||
 		    fields_set(request, "X-Forwarded-Host", by->host))
 			return -ENOMEM;
 		break;
 	case FORWARDED_FOR:
 		break;
 	}
-	return append(request, "X-Forwarded-For", by->address);
+	return by->address ? append(request, "X-Forwarded-For", by->address) :
+			     0;
 }

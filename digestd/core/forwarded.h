@@ -15,6 +15,7 @@
 #define DIGESTD_CORE_FORWARDED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct fields;
 
@@ -28,11 +29,27 @@ enum forwarded {
 /* Reads "none", "for", "x-forwarded" or "forwarded"; false: none of them. */
 bool forwarded_read(const char *name, enum forwarded *out);
 
+/*
+ * Whether a field says where a request comes from, by which scheme, or what it
+ * was before somebody rewrote it: Forwarded, X-Forwarded-*, X-Original-*,
+ * X-Rewrite-*, X-Real-IP and the like. Origins build answers from them, and
+ * keys have none of it, so whoever may send them chooses what others get. "_"
+ * counts as "-", which is the same to CGI and to what is modelled on it.
+ */
+bool forwarded_is_claim(const char *name, size_t len);
+
+/*
+ * Sets *https to the scheme that the nearest proxy names, in X-Forwarded-Proto
+ * or else in Forwarded; leaves it alone where that is neither http nor https.
+ */
+void forwarded_scheme(const struct fields *request, bool *https);
+
 /* How a request came in. */
 struct forwarded_by {
-	const char *address; /* the client's, an IPv6 one without brackets */
+	const char *address; /* the client's, an IPv6 one without brackets;
+				null: nobody asks */
 	const char *host;    /* that it asked for */
-	bool tls;
+	bool https;          /* the scheme, as in the key of the response */
 };
 
 /* Tells it in the fields of a request. Returns 0 or -ENOMEM. */

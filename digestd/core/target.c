@@ -66,6 +66,34 @@ int target_resolve(struct target *t, const char *raw, size_t len,
 	return err;
 }
 
+bool target_is_https(const struct target *t)
+{
+	return !strncmp(t->uri, "https:", 6);
+}
+
+int target_set_scheme(struct target *t, const char *scheme)
+{
+	const char *rest = strstr(t->uri, "://");
+	size_t scheme_len = strlen(scheme);
+	size_t rest_len = t->uri_len - (size_t)(rest - t->uri);
+	char *uri = malloc(scheme_len + rest_len);
+	char *old = t->uri;
+	int err = -ENOMEM;
+
+	if (uri) {
+		memcpy(uri, scheme, scheme_len);
+		memcpy(uri + scheme_len, rest, rest_len);
+		err = canonical(uri, scheme_len + rest_len, &t->uri,
+				&t->uri_len);
+	}
+	free(uri);
+	if (err)
+		return err;
+	free(old);
+	split(t);
+	return 0;
+}
+
 void target_free(struct target *t)
 {
 	free(t->uri);

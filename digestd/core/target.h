@@ -27,6 +27,15 @@ struct target {
 int target_resolve(struct target *t, const char *raw, size_t len,
 		   const char *host);
 
+/* Whether its scheme is https. */
+bool target_is_https(const struct target *t);
+
+/*
+ * Gives a target another scheme, "http" or "https". Returns 0; -EINVAL or
+ * -ENOMEM, and then it is as it was.
+ */
+int target_set_scheme(struct target *t, const char *scheme);
+
 /* Releases; *t becomes all zero. */
 void target_free(struct target *t);
 

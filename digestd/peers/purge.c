@@ -121,13 +121,22 @@ static bool has_tag(const struct purge *p, const struct cached *c)
 	return has;
 }
 
+/* What http and https share; URIs are canonical. */
+static const char *behind_scheme(const char *uri)
+{
+	return strstr(uri, "://") + 3;
+}
+
 static bool is_meant(void *arg, const struct cached *c)
 {
 	const struct purge *p = arg;
 
+	const char *prefix;
+
 	if (!p->prefix)
 		return has_tag(p, c);
-	return !strncmp(cached_uri(c), p->prefix, strlen(p->prefix));
+	prefix = behind_scheme(p->prefix);
+	return !strncmp(behind_scheme(cached_uri(c)), prefix, strlen(prefix));
 }
 
 static void step(void *arg)
@@ -204,11 +213,27 @@ static int begin_walk(struct purge *p, const char *prefix)
 	return 0;
 }
 
+/* Drops what is stored for a target by either scheme. */
+static int drop_target(struct purge *p, struct target *t)
+{
+	struct purger *purger = p->purger;
+	const char *other = target_is_https(t) ? "http" : "https";
+	struct scd_key key;
+	int err;
+
+	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
+	p->purged = cache_drop(purger->cache, &key, NULL);
+	err = target_set_scheme(t, other);
+	if (err)
+		return err;
+	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
+	p->purged += cache_drop(purger->cache, &key, NULL);
+	return 0;
+}
+
 static int purge_target(struct purge *p)
 {
 	const struct server_request *r = exchange_request(p->x);
-	struct purger *purger = p->purger;
-	struct scd_key key;
 	struct target t;
 	int err = target_resolve(&t, r->target, r->target_len,
 				 fields_get(r->fields, "Host"));
@@ -216,11 +241,11 @@ static int purge_target(struct purge *p)
 	if (err)
 		return err;
 	err = tell(p, t.uri);
-	scd_key_make(purger->secret, "GET", t.uri, t.uri_len, &key);
+	if (!err)
+		err = drop_target(p, &t);
 	target_free(&t);
 	if (err)
 		return err;
-	p->purged = cache_drop(purger->cache, &key, NULL);
 	end_store(p);
 	return 0;
 }

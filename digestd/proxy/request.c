@@ -142,7 +142,9 @@ static enum step_result resolve(struct request *r)
 	const struct worker_settings *set = r->settings;
 
 	if (target_resolve(&r->target, in->target, in->target_len,
-			   fields_get(in->fields, "host"))) {
+			   fields_get(in->fields, "host")) ||
+	    (!r->target.absolute && in->https &&
+	     target_set_scheme(&r->target, "https"))) {
 		reply_error(r, 400, "target");
 		return STEP_STOP;
 	}

@@ -720,16 +720,16 @@ void request_push_upload(struct request *r)
 		fetch_resume_upload(r->fetch);
 }
 
-/* Who asks: nobody does where a response is renewed in the background. */
+/* Who asks, which is nobody where a response is renewed in the background, and
+ * by which scheme. */
 static int tell_client(struct request *r, const char *host)
 {
 	const struct worker_settings *set = r->settings;
 	char address[ADDRESS_TEXT_BYTES];
-	const struct forwarded_by by = { address, host, set->data_tls };
+	struct forwarded_by by = { NULL, host, target_is_https(&r->target) };
 
-	if (!r->x || r->from_peer ||
-	    !address_text(exchange_request(r->x)->client, address))
-		return 0;
+	if (r->x && address_text(exchange_request(r->x)->client, address))
+		by.address = address;
 	return forwarded_add(r->forward ? set->told_forward : set->told, &by,
 			     &r->out);
 }

@@ -36,6 +36,7 @@ static int open_server(struct worker *w, bool peers)
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
 		.tls = peers ? set->peer_tls : set->data_tls,
+		.trusted = peers ? NULL : &set->trusted,
 	};
 
 	if (!settings.listen)
@@ -170,6 +171,8 @@ static void take_settings(void *arg)
 
 	if (w->data)
 		server_set_tls(w->data, news->settings->data_tls);
+	if (w->data)
+		server_set_trusted(w->data, &news->settings->trusted);
 	if (w->peer)
 		server_set_tls(w->peer, news->settings->peer_tls);
 	ready_clear(&w->ready);

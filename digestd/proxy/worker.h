@@ -18,6 +18,7 @@
 #include "digestd/core/admission_tell.h"
 #include "digestd/core/forwarded.h"
 #include "digestd/core/setcookie.h"
+#include "digestd/os/address_prefix.h"
 
 struct cache;
 struct flights;
@@ -66,6 +67,7 @@ struct worker_settings {
 	enum set_cookie set_cookie;  /* ... and what is done with it there */
 	bool forward;                /* also a forward proxy for http */
 	bool forward_private;        /* ... to private addresses too */
+	struct address_prefixes trusted; /* clients: see server_settings */
 	enum forwarded told;         /* of clients, to origins */
 	enum forwarded told_forward; /* as a forward proxy */
 

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/core/forwarded.h"
 #include "digestd/core/guard.h"
 #include "digestd/os/listen.h"
 #include "digestd/server/server_conn.h"
@@ -138,6 +139,20 @@ static struct conn *conn_of(struct MHD_Connection *mhd)
 	return info ? info->socket_context : NULL;
 }
 
+void server_set_trusted(struct server *server,
+			const struct address_prefixes *trusted)
+{
+	server->trusts_all = !trusted;
+	if (trusted)
+		server->trusted = *trusted;
+}
+
+static bool conn_is_trusted(const struct conn *c)
+{
+	return c->server->trusts_all ||
+	       address_prefixes_have(&c->server->trusted, c->x.request.client);
+}
+
 static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 {
 	static const int unsent = UNSENT_BYTES;
@@ -154,6 +169,7 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 			 sizeof(unsent));
 	c->x.request.client = MHD_get_connection_info(
 		mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+	c->trusted = conn_is_trusted(c);
 	fields_init(&c->x.fields);
 	c->next = s->conns;
 	c->link = &s->conns;
@@ -235,7 +251,7 @@ static void *on_target(void *cls, const char *target,
 }
 
 struct field_walk {
-	struct fields *fields;
+	struct conn *conn;
 	int err;
 };
 
@@ -246,14 +262,16 @@ static enum MHD_Result add_field(void *cls, enum MHD_ValueKind kind,
 	struct field_walk *walk = cls;
 
 	(void)kind;
-	walk->err = fields_add_n(walk->fields, name, name_len,
+	if (!walk->conn->trusted && forwarded_is_claim(name, name_len))
+		return MHD_YES;
+	walk->err = fields_add_n(&walk->conn->x.fields, name, name_len,
 				 value ? value : "", value_len);
 	return walk->err ? MHD_NO : MHD_YES;
 }
 
 static int take_fields(struct conn *c)
 {
-	struct field_walk walk = { &c->x.fields, 0 };
+	struct field_walk walk = { c, 0 };
 
 	MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, add_field, &walk);
 	return walk.err;
@@ -286,11 +304,14 @@ static unsigned take_request(struct conn *c, const char *method,
 	/* a higher minor version is read as 1.1 (RFC 9110, 2.5) */
 	r->minor = strcmp(version, MHD_HTTP_VERSION_1_0) ? 1 : 0;
 	r->fields = &c->x.fields;
+	r->https = c->handshake;
 	if (!c->target || take_fields(c))
 		return 500;
 	guard = (struct guard_request){ method, r->target, r->target_len,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
+	if (c->trusted && !c->server->trusts_all)
+		forwarded_scheme(r->fields, &r->https);
 	if (!verdict.status)
 		frame_body(r);
 	return verdict.status;
@@ -508,6 +529,8 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->settings = *settings;
 	s->settings.listen = NULL;
 	s->settings.tls = NULL;
+	s->settings.trusted = NULL;
+	server_set_trusted(s, settings->trusted);
 	s->idle_end = &s->idle;
 	s->waiting_end = &s->waiting;
 	s->handler = handler;

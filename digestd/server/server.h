@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct address_prefixes;
 struct exchange;
 struct fields;
 struct loop;
@@ -44,6 +45,9 @@ struct server_settings {
 	unsigned min_rate;         /* [bytes/s] of reading a reply, or sending a
 				      body, over idle_ms; 0: any */
 	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
+	/* clients whose fields about where a request comes from are believed;
+	 * null: all. Those of others are dropped, forwarded_is_claim(). */
+	const struct address_prefixes *trusted;
 };
 
 /* A request as it came. All pointers live until the exchange's on_done(). */
@@ -54,6 +58,8 @@ struct server_request {
 	unsigned minor;            /* HTTP/1.minor: 0 or 1 */
 	const struct fields *fields;
 	const struct sockaddr *client;
+	bool https;                /* how the client came, or says a trusted
+				      proxy that it came */
 	bool has_body;
 	int64_t body_len;          /* -1: unknown (chunked) */
 };
@@ -139,6 +145,10 @@ bool server_has_tls(void);
  * none, or with null, nothing changes.
  */
 void server_set_tls(struct server *server, struct tls *tls);
+
+/* Takes another list for the connections to come; see server_settings. */
+void server_set_trusted(struct server *server,
+			const struct address_prefixes *trusted);
 
 /* Connections that ended before their handshake had; from any thread. */
 uint64_t server_tls_failures(const struct server *server);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "digestd/core/fields.h"
+#include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
@@ -44,7 +45,9 @@ struct exchange {
 
 struct server {
 	struct loop *loop;
-	struct server_settings settings; /* but for `listen` */
+	struct server_settings settings; /* but for its pointers */
+	struct address_prefixes trusted;
+	bool trusts_all;
 	const struct server_handler *handler;
 	void *arg;
 	struct MHD_Daemon *mhd;
@@ -79,6 +82,7 @@ struct conn {
 	struct server *server;
 	struct MHD_Connection *mhd;
 	int fd;
+	bool trusted; /* what it says of where requests come from */
 	struct conn *next, **link;
 	struct conn *idle_next, **idle_link; /* null: it has a request */
 	struct tls_handshake *handshake; /* null: not encrypted */

@@ -110,6 +110,92 @@ static void without_memory(void **state)
 	}
 }
 
+static void claims(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is;
+	} names[] = {
+		{ "Forwarded", true }, { "forwarded-for", false },
+		{ "X-Forwarded-Host", true }, { "x_forwarded_PROTO", true },
+		{ "X-Forwarded", true }, { "X-Forward", false },
+		{ "X-Original-URL", true }, { "X-Original", false },
+		{ "X-Rewrite-URL", true }, { "X-Real-IP", true },
+		{ "X-Real-IPs", false }, { "X-Host", true },
+		{ "X-Hostname", false }, { "From", false }, { "X-", false },
+		{ "X\rForwarded-For", false }, { "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(names); i++) {
+		if (forwarded_is_claim(names[i].name, strlen(names[i].name)) !=
+		    names[i].is)
+			fail_msg("%s", names[i].name);
+	}
+}
+
+static void schemes(void **state)
+{
+	static const struct {
+		const char *request;
+		int https; /* -1: it does not say */
+	} says[] = {
+		{ NULL, -1 },
+		{ "X-Forwarded-Proto: https", 1 },
+		{ "X-Forwarded-Proto: Http", 0 },
+		{ "X-Forwarded-Proto: https, http", 0 },
+		{ "X-Forwarded-Proto: http\nX-Forwarded-Proto: https", 1 },
+		{ "X-Forwarded-Proto: ftp", -1 },
+		{ "X-Forwarded-Proto: ", -1 },
+		{ "Forwarded: for=a;proto=https", 1 },
+		{ "Forwarded: proto=https, for=\"proto=https\"", -1 },
+		{ "Forwarded: for=a, PROTO=\"http\" ;by=c", 0 },
+		{ "Forwarded: proto=https\nX-Forwarded-Proto: http", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(says); i++) {
+		for (int before = 0; before < 2; before++) {
+			bool https = before;
+			struct fields f;
+
+			message_must(&f, says[i].request);
+			forwarded_scheme(&f, &https);
+			if (https != (says[i].https < 0 ? before :
+				      says[i].https))
+				fail_msg("row %zu", i);
+			fields_free(&f);
+		}
+	}
+}
+
+/* What is renewed in the background nobody asks for, but by its scheme. */
+static void nobody_asks(void **state)
+{
+	static const struct {
+		enum forwarded how;
+		const char *sent;
+	} all[] = {
+		{ FORWARDED_NOTHING, "" },
+		{ FORWARDED_FOR, "" },
+		{ FORWARDED_X, "X-Forwarded-Proto: https\n"
+		  "X-Forwarded-Host: h\n" },
+		{ FORWARDED_STANDARD, "Forwarded: host=h;proto=https\n" },
+	};
+	const struct forwarded_by by = { NULL, "h", true };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(all); i++) {
+		char text[MESSAGE_MAX];
+		struct fields f;
+
+		fields_init(&f);
+		assert_int_equal(forwarded_add(all[i].how, &by, &f), 0);
+		assert_string_equal(message_text(&f, text), all[i].sent);
+		fields_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +203,9 @@ int main(void)
 		cmocka_unit_test(words),
 		cmocka_unit_test(a_host_that_is_too_long),
 		cmocka_unit_test(without_memory),
+		cmocka_unit_test(claims),
+		cmocka_unit_test(schemes),
+		cmocka_unit_test(nobody_asks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

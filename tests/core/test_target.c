@@ -145,9 +145,40 @@ static void without_memory(void **state)
 	target_free(&t);
 }
 
+static void other_scheme(void **state)
+{
+	static const struct {
+		const char *from, *scheme, *to;
+	} swaps[] = {
+		{ "http://h/a?b", "https", "https://h/a?b" },
+		{ "https://h/", "http", "http://h/" },
+		{ "http://h:8080/", "https", "https://h:8080/" },
+		{ "http://h:443/a", "https", "https://h/a" },
+		{ "https://h:80/a", "http", "http://h/a" },
+		{ "http://[::1]:81/", "http", "http://[::1]:81/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(swaps); i++) {
+		struct target t;
+
+		assert_int_equal(target_resolve(&t, swaps[i].from,
+						strlen(swaps[i].from), NULL),
+				 0);
+		assert_int_equal(target_set_scheme(&t, swaps[i].scheme), 0);
+		assert_string_equal(t.uri, swaps[i].to);
+		assert_int_equal(t.uri_len, strlen(t.uri));
+		assert_int_equal(target_is_https(&t),
+				 !strcmp(swaps[i].scheme, "https"));
+		assert_int_equal(*t.path, '/');
+		target_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_scheme),
 		cmocka_unit_test(targets),
 		cmocka_unit_test(pointing),
 		cmocka_unit_test(without_memory),

@@ -409,14 +409,20 @@ def test_hop_by_hop_fields_end_here(node, origin):
 def test_origins_are_told_who_asks(make_cluster, origin):
     """forwarded, and what the client says of itself: word, fields."""
     sent = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "gopher"}
-    for word, expected in (
-            (None, ("192.0.2.7, 127.0.0.1", "gopher", None, None)),
-            ("none", ("192.0.2.7", "gopher", None, None)),
-            ("x-forwarded", ("192.0.2.7, 127.0.0.1", "http",
-                             "www.example.com", None)),
-            ("forwarded", ("192.0.2.7", "gopher", None,
-                           "for=127.0.0.1;host=www.example.com;proto=http"))):
-        c = make_cluster(1, **({"forwarded": word} if word else {}))
+    for word, trusted, expected in (
+            (None, "127.0.0.1",
+             ("192.0.2.7, 127.0.0.1", "gopher", None, None)),
+            (None, None, ("127.0.0.1", None, None, None)),
+            ("none", "127.0.0.0/8", ("192.0.2.7", "gopher", None, None)),
+            ("none", "127.0.0.2, ::1", (None, None, None, None)),
+            ("x-forwarded", "127.0.0.1", ("192.0.2.7, 127.0.0.1", "http",
+                                          "www.example.com", None)),
+            ("x-forwarded", None, ("127.0.0.1", "http", "www.example.com",
+                                   None)),
+            ("forwarded", "127.0.0.1",
+             ("192.0.2.7", "gopher", None,
+              "for=127.0.0.1;host=www.example.com;proto=http"))):
+        c = make_cluster(1, forwarded=word, trusted_proxies=trusted)
         c.origin_url = origin.url
         node = c.start().nodes[0]
         # what a client calls hop-by-hop does not take it away

@@ -74,10 +74,11 @@ def test_hits_over_tls(make_cluster, origin, ca):
             assert (r.status, r.body) == (200, b"x" * 100000)
     assert r.source == "hit" and origin.count("/page") == 1
     assert origin.last().get("X-Forwarded-Proto") == "https"
-    # the same object to peers, and to nodes without TLS
+    # the same object to peers, by its scheme
     token = derive(scd.KEY, "token").hex()
-    assert request(n.peer, "http://www.example.com/page", headers={
-        "Proxy-Authorization": f"Bearer {token}"}).source == "hit"
+    for scheme, status in (("https", 200), ("http", 504)):
+        assert request(n.peer, f"{scheme}://www.example.com/page", headers={
+            "Proxy-Authorization": f"Bearer {token}"}).status == status
     assert fails(n.data, ssl.create_default_context())
 
 
