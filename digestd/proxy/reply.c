@@ -413,6 +413,20 @@ void reply_whole(struct request *r)
 	fields_free(&f);
 }
 
+void reply_options(struct request *r)
+{
+	struct fields f;
+
+	fields_init(&f);
+	if (fields_add(&f, "Allow",
+		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
+	    via_append(&f, 1, r->settings->node))
+		out_of_memory(r, &f);
+	else
+		exchange_reply_copy(r->x, 200, &f, "", 0);
+	fields_free(&f);
+}
+
 void reply_error(struct request *r, unsigned status, const char *why)
 {
 	struct cachestatus cs = {

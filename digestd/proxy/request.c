@@ -136,15 +136,47 @@ request_find_site(const struct worker_settings *set, const struct target *t)
 	return NULL;
 }
 
+/* The request's Host. HTTP/1.0 needs none, and then goes where all goes that
+ * has no other place. */
+static const char *host_of(const struct request *r)
+{
+	const char *host = fields_get(fields_of(r), "host");
+	const char *origin = r->settings->default_origin;
+
+	return host || !origin ? host : strstr(origin, "://") + 3;
+}
+
+static int resolve_target(struct request *r)
+{
+	const struct server_request *in = exchange_request(r->x);
+	int err;
+
+	r->asterisk = in->target_len == 1 && in->target[0] == '*';
+	err = target_resolve(&r->target, r->asterisk ? "/" : in->target,
+			     in->target_len, host_of(r));
+	if (!err && !r->target.absolute && in->https)
+		err = target_set_scheme(&r->target, "https");
+	return err;
+}
+
+/* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
+static bool is_last(const struct request *r)
+{
+	const char *left = fields_get(fields_of(r), "Max-Forwards");
+
+	return is_method(r, "OPTIONS") && left && !strcmp(left, "0");
+}
+
 static enum step_result resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	const struct worker_settings *set = r->settings;
 
-	if (target_resolve(&r->target, in->target, in->target_len,
-			   fields_get(in->fields, "host")) ||
-	    (!r->target.absolute && in->https &&
-	     target_set_scheme(&r->target, "https"))) {
+	if (is_last(r) || (in->target[0] == '*' && !host_of(r))) {
+		reply_options(r);
+		return STEP_STOP;
+	}
+	if (resolve_target(r)) {
 		reply_error(r, 400, "target");
 		return STEP_STOP;
 	}
@@ -171,6 +203,10 @@ static enum step_result find_upstream(struct request *r)
 	r->upstream = set->default_origin;
 	if (r->upstream)
 		return STEP_NEXT;
+	if (r->asterisk) {
+		reply_options(r);
+		return STEP_STOP;
+	}
 	reply_error(r, r->target.absolute ? 403 : 421, "host");
 	return STEP_STOP;
 }

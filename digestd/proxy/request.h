@@ -66,6 +66,7 @@ struct request {
 	struct scd_key key;
 	struct cachecontrol cc;
 	const struct worker_origin *site; /* in settings; null: none */
+	bool asterisk;        /* the target is "*": that of OPTIONS */
 	const char *upstream; /* base URL, in settings; null: none */
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
@@ -293,6 +294,9 @@ void reply_whole(struct request *r);
 
 /* An error of this node's own. */
 void reply_error(struct request *r, unsigned status, const char *why);
+
+/* Answers OPTIONS for this node itself. */
+void reply_options(struct request *r);
 
 /* Appends; returns 0 or -ENOMEM. */
 int buffer_append(struct buffer *b, const void *data, size_t len);

@@ -7,6 +7,7 @@
 
 #include "digestd/core/answer.h"
 #include "digestd/core/conditional.h"
+#include "digestd/core/decimal.h"
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
@@ -734,6 +735,20 @@ static int tell_client(struct request *r, const char *host)
 			     &r->out);
 }
 
+/* One hop less for OPTIONS, which alone of what is forwarded counts them. */
+static int count_forward(struct request *r)
+{
+	const char *value = fields_get(&r->out, "Max-Forwards");
+	struct field_part digits = { value, value ? strlen(value) : 0 };
+	int64_t left = value ? field_seconds(digits) : 0;
+	char text[DECIMAL_BYTES];
+
+	if (left <= 0 || strcmp(r->method, "OPTIONS") != 0)
+		return 0;
+	decimal_write(left - 1, text);
+	return fields_set(&r->out, "Max-Forwards", text);
+}
+
 static int fetch_from_origin(struct request *r,
 			     const struct fetch_callbacks *callbacks)
 {
@@ -752,7 +767,7 @@ static int fetch_from_origin(struct request *r,
 	struct fetch_request request = {
 		.method = r->method,
 		.url = r->forward ? url : r->upstream,
-		.target = r->target.path,
+		.target = r->asterisk ? "*" : r->target.path,
 		.fields = &r->out,
 		.limits = &limits,
 		.upload = in && in->has_body ? &upload : NULL,
@@ -765,6 +780,7 @@ static int fetch_from_origin(struct request *r,
 		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&r->in, &how, &r->out) ||
 	    tell_client(r, host) || own_conditions(r) ||
+	    count_forward(r) ||
 	    (request_acts_for_origin(r) &&
 	     targeted_announce(&r->out, set->node)))
 		return -1;

@@ -1,4 +1,7 @@
-"""The front door: what clients may say of themselves."""
+"""The front door: what clients may say of themselves, and what old and odd ones
+send."""
+
+import socket
 
 from cluster import request
 from test_tls import MAXAGE
@@ -17,6 +20,19 @@ def behind(make_cluster, origin, **options):
     c = make_cluster(1, **options)
     c.origin_url = origin.url
     return c.start().nodes[0]
+
+
+def send(port, data, timeout=10):
+    """What comes back for these bytes, until the other end closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout) as s:
+        s.sendall(data)
+        got = b""
+        try:
+            while part := s.recv(65536):
+                got += part
+        except ConnectionResetError:
+            pass
+        return got
 
 
 def test_clients_do_not_choose_what_others_get(make_cluster, origin):
@@ -69,3 +85,41 @@ def test_a_purge_is_for_both_schemes(make_cluster, origin):
         fill()
         r = request(node.admin, "/a", method="PURGE", headers=headers)
         assert b'"purged": 2' in r.body, (headers, r.body)
+
+
+def test_http_1_0_without_host(make_cluster, origin):
+    """What haproxy sends as a health check, and what is no request."""
+    node = behind(make_cluster, origin)
+    origin.set("/", body=b"home")
+    assert send(node.data, b"GET / HTTP/1.0\r\n\r\n").endswith(b"home")
+    seen = origin.last()
+    assert seen.get("Host") == f"127.0.0.1:{origin.port}"
+    got = send(node.data, b"OPTIONS / HTTP/1.0\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 200")
+    assert origin.last().method == "OPTIONS"
+    assert b" 400 " in send(node.data, b"GET / HTTP/1.1\r\n\r\n")
+    other = make_cluster(1, forward=True).start().nodes[0]
+    assert b" 400 " in send(other.data, b"GET / HTTP/1.0\r\n\r\n")
+
+
+def test_options_asterisk(make_cluster, origin):
+    node = behind(make_cluster, origin)
+    origin.set("*", body=b"")
+    ask = b"OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+    assert send(node.data, ask + b"\r\n").startswith(b"HTTP/1.1 200")
+    assert (origin.last().method, origin.last().target) == ("OPTIONS", "*")
+    assert send(node.data, ask + b"Max-Forwards: 2\r\n\r\n")
+    assert origin.last().get("Max-Forwards") == "1"
+    count = len(origin.requests)
+    for line in (b"OPTIONS *", b"OPTIONS /x"):
+        got = send(node.data, ask.replace(b"OPTIONS *", line)
+                   + b"Max-Forwards: 0\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 200") and b"\r\nAllow: GET, " in got
+    assert len(origin.requests) == count
+    # where no origin fits, it is about the node
+    other = make_cluster(1, forward=True).start().nodes[0]
+    for asked in (ask, b"OPTIONS * HTTP/1.0\r\n"):
+        got = send(other.data, asked + b"\r\n")
+        assert got.startswith(b"HTTP/1.1 200") and b"\r\nAllow: GET, " in got
+    assert b" 400 " in send(node.data, ask.replace(b"OPTIONS", b"GET")
+                            + b"\r\n")
