@@ -274,10 +274,12 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	if (worker->data) {
 		sum->tls_data_failed += server_tls_failures(worker->data);
 		sum->crowded_out += server_crowded_out(worker->data);
+		sum->too_large += server_too_large(worker->data);
 	}
 	if (worker->peer) {
 		sum->tls_peer_failed += server_tls_failures(worker->peer);
 		sum->crowded_out += server_crowded_out(worker->peer);
+		sum->too_large += server_too_large(worker->peer);
 	}
 }
 

@@ -159,6 +159,7 @@ struct worker_shared {
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token") \
+	X(too_large,       "requests refused for their header's size: 431, 414") \
 	X(crowded_out,     "idle connections closed to make room for others") \
 	X(tls_data_failed, "connections of clients without a TLS handshake") \
 	X(tls_peer_failed, "connections of peers without a TLS handshake")

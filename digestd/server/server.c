@@ -26,13 +26,6 @@
 #include "digestd/tls/tls.h"
 
 /*
- * Beside the request's header, a connection's memory holds the reply's. The
- * library clears all of it after each request, and half of it once more: with
- * 32 KiB a sixth of a hit's time.
- */
-enum { REPLY_HEADER_BYTES = 8192 };
-
-/*
  * What the kernel may hold unsent of a connection: enough to keep it busy for
  * a turn of the loop. Without a limit a client that does not read pins some
  * megabytes, and filling them holds up everyone else.
@@ -225,6 +218,18 @@ static void on_connection(void *cls, struct MHD_Connection *mhd,
 
 /* Requests */
 
+/*
+ * Cuts the query out of the library's copy of a target: it would make a record
+ * of each of a thousand arguments, which nobody asks for.
+ */
+static void hide_query(const char *target)
+{
+	char *query = strchr((char *)(uintptr_t)target, '?');
+
+	if (query && query[1])
+		query[1] = '\0';
+}
+
 /* Keeps the raw target, which is all that keys are made from. */
 static void *on_target(void *cls, const char *target,
 		       struct MHD_Connection *mhd)
@@ -247,6 +252,7 @@ static void *on_target(void *cls, const char *target,
 	}
 	memcpy(c->target, target, len + 1);
 	c->target_len = len;
+	hide_query(target);
 	return c;
 }
 
@@ -307,6 +313,9 @@ static unsigned take_request(struct conn *c, const char *method,
 	r->https = c->handshake;
 	if (!c->target || take_fields(c))
 		return 500;
+	verdict.status = conn_check_header(c);
+	if (verdict.status)
+		return verdict.status;
 	guard = (struct guard_request){ method, r->target, r->target_len,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
@@ -343,6 +352,10 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 	conn_idle_leave(c);
 	conn_set_deadline(c, 0);
 	refused = take_request(c, method, version);
+	if (refused == 414 || refused == 431) {
+		conn_refuse_header(c, refused);
+		return x->aborted ? MHD_NO : MHD_YES;
+	}
 	if (refused) {
 		exchange_refuse(x, refused);
 		return settle(c);
@@ -475,15 +488,16 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 	unsigned idle_s = (set->idle_ms + 999) / 1000;
 
 	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 			(s->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_access, s,
+		MHD_OPTION_EXTERNAL_LOGGER, server_log_library, s,
 		MHD_OPTION_ARRAY, s->tls ? with_tls : with_tls + 1,
 		MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
 		MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, set->client_connections,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		set->max_header_bytes + REPLY_HEADER_BYTES,
+		server_header_memory(s),
 		MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,

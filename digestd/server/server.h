@@ -156,6 +156,9 @@ uint64_t server_tls_failures(const struct server *server);
 /* Idle connections that were closed to make room; from any thread. */
 uint64_t server_crowded_out(const struct server *server);
 
+/* Requests refused because their header is too large; from any thread. */
+uint64_t server_too_large(const struct server *server);
+
 /* The request of an exchange. */
 const struct server_request *exchange_request(const struct exchange *x);
 

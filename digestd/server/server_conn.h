@@ -12,6 +12,7 @@
 #define DIGESTD_SERVER_SERVER_CONN_H
 
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -66,6 +67,8 @@ struct server {
 	struct conn *waiting, **waiting_end; /* not watched yet, as above */
 	struct loop_timer waiting_timer;
 	atomic_uint_fast64_t crowded_out;
+	atomic_uint_fast64_t too_large;
+	struct log_limit too_large_log;
 	bool stopping;
 	bool draining;
 	struct loop_call drained;
@@ -151,6 +154,19 @@ void conn_wait_leave(struct conn *c);
 
 /* Closes the connection that has been idle longest if there is no room. */
 void server_make_room(struct server *s);
+
+/* The memory that the library needs for a connection [bytes]. */
+size_t server_header_memory(const struct server *s);
+
+/* Judges the size of a request's header: 0, 414 or 431. */
+unsigned conn_check_header(struct conn *c);
+
+/* Refuses a request whose header is too large; counts and logs it. */
+void conn_refuse_header(struct conn *c, unsigned status);
+
+/* What the library has to say: of interest is what it refuses for its size. */
+void server_log_library(void *server, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 
 /* Closes a connection: the library finds it broken in its next run. */
 void conn_break(struct conn *c);

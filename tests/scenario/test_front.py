@@ -3,6 +3,8 @@ send."""
 
 import socket
 
+import pytest
+
 from cluster import request
 from test_tls import MAXAGE
 
@@ -123,3 +125,43 @@ def test_options_asterisk(make_cluster, origin):
         assert got.startswith(b"HTTP/1.1 200") and b"\r\nAllow: GET, " in got
     assert b" 400 " in send(node.data, ask.replace(b"OPTIONS", b"GET")
                             + b"\r\n")
+
+
+def headers(size, lines, cookies):
+    """A request's header of about so many bytes."""
+    head = b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+    if cookies:
+        head += b"Cookie: " + b"; ".join(b"n%d=0123456789" % i
+                                         for i in range(cookies)) + b"\r\n"
+    left = size - len(head) - 2
+    for i in range(lines):
+        line = b"X-%d: " % i
+        head += line + b"v" * (left // lines - len(line) - 2) + b"\r\n"
+    return head + b"\r\n"
+
+
+@pytest.mark.parametrize("limit", [1024, 8192, 32768])
+def test_headers_of_every_size_are_answered(make_cluster, origin, limit):
+    """With an answer, or with 431: never by a close without a byte. Those of a
+    browser with 60 cookies fit as long as they are within the limit."""
+    node = behind(make_cluster, origin, max_header_size=str(limit))
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    large = 0
+    for lines, cookies in ((1, 0), (20, 0), (120, 0), (12, 60), (4, 400),
+                           (1, 2500)):
+        for size in range(1000, 2 * limit + 100, limit // 16 + 1):
+            data = headers(size, lines, cookies)
+            with socket.create_connection(("127.0.0.1", node.data), 10) as s:
+                s.sendall(data)
+                got = s.recv(65536)
+            assert got[:12] in (b"HTTP/1.1 200", b"HTTP/1.1 431"), (
+                len(data), lines, cookies, got)
+            if len(data) > limit + len("/a"):
+                assert got[9:12] == b"431"
+            elif cookies <= 60 and (limit > 1024 or lines < 100):
+                assert got[9:12] == b"200", (len(data), lines, cookies)
+            large += got[9:12] == b"431"
+    assert b" 414 " in send(node.data, b"GET /" + b"a" * max(limit, 8000)
+                            + b" HTTP/1.1\r\nHost: h\r\n\r\n")[:13]
+    assert node.counters()["too_large"] == large + 1
+    assert "larger than max_header_size" in node.process.logged()
