@@ -160,7 +160,7 @@ struct worker_shared {
 	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \
-	X(crowded_out,     "idle connections closed to make room for others") \
+	X(crowded_out,     "idle connections and slow uploads closed to make room") \
 	X(tls_data_failed, "connections of clients without a TLS handshake") \
 	X(tls_peer_failed, "connections of peers without a TLS handshake")
 /* clang-format on */

@@ -170,6 +170,7 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 		c->next->link = &c->next;
 	s->conns = c;
 	s->nconns++;
+	conn_client_enter(c);
 	server_make_room(s);
 	await_request(c, 0);
 	if (conn_tls_begin(c))
@@ -184,6 +185,8 @@ static void conn_close(struct conn *c)
 	loop_timer_clear(s->loop, &c->timer);
 	conn_wait_leave(c);
 	conn_idle_leave(c);
+	conn_upload_leave(c);
+	conn_client_leave(c);
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
@@ -367,8 +370,10 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 	if (x->request.has_body && x->response)
 		return settle(c);
 	x->receiving = x->request.has_body;
-	if (x->receiving)
+	if (x->receiving) {
+		conn_upload_enter(c);
 		conn_pace_start(c);
+	}
 	return MHD_YES;
 }
 
@@ -384,6 +389,7 @@ static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
 		*len = 0;
 		return MHD_YES;
 	}
+	c->upload_bytes += *len;
 	taken = h->on_body(c->server->arg, x, data, *len);
 	assert(taken <= *len);
 	if (x->aborted)
@@ -405,6 +411,7 @@ static enum MHD_Result end_body(struct conn *c)
 
 	if (!x->body_ended) {
 		x->body_ended = true;
+		conn_upload_leave(c);
 		conn_set_deadline(c, 0);
 		if (x->request.has_body && !x->answered && h->on_body_end)
 			h->on_body_end(c->server->arg, x);
@@ -460,6 +467,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
 	c->x.answered = true;
 	if (c->x.started && s->handler->on_done)
 		s->handler->on_done(s->arg, &c->x, end);
+	conn_upload_leave(c);
 	reset(c);
 	await_request(c, s->settings.idle_ms);
 	if (s->draining)
@@ -546,6 +554,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->settings.trusted = NULL;
 	server_set_trusted(s, settings->trusted);
 	s->idle_end = &s->idle;
+	s->uploads_end = &s->uploads;
 	s->waiting_end = &s->waiting;
 	s->handler = handler;
 	s->arg = arg;

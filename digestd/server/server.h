@@ -37,7 +37,8 @@ struct server_settings {
 	bool joins;                /* a server of this process that listens
 				      there already, with a port of its own */
 	unsigned max_connections;  /* open at once in this server; > 0. Of that
-				      many, one that is idle makes room */
+				      many, one that is idle, or a slow upload,
+				      makes room */
 	unsigned client_connections; /* of them from one address; 0: any */
 	size_t max_header_bytes;   /* of a request, 1024 and more */
 	unsigned header_ms;        /* a request's header is in by then */
@@ -153,7 +154,7 @@ void server_set_trusted(struct server *server,
 /* Connections that ended before their handshake had; from any thread. */
 uint64_t server_tls_failures(const struct server *server);
 
-/* Idle connections that were closed to make room; from any thread. */
+/* Connections that were closed to make room; from any thread. */
 uint64_t server_crowded_out(const struct server *server);
 
 /* Requests refused because their header is too large; from any thread. */

@@ -22,6 +22,9 @@
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
 
+enum { SERVER_CLIENTS = 256 }; /* lists of addresses */
+
+struct client;
 struct conn;
 struct tls_handshake;
 
@@ -64,6 +67,8 @@ struct server {
 	struct conn *conns;
 	unsigned nconns;
 	struct conn *idle, **idle_end; /* the first waits longest */
+	struct conn *uploads, **uploads_end; /* as above */
+	struct client *clients[SERVER_CLIENTS]; /* by a hash of the address */
 	struct conn *waiting, **waiting_end; /* not watched yet, as above */
 	struct loop_timer waiting_timer;
 	atomic_uint_fast64_t crowded_out;
@@ -88,6 +93,11 @@ struct conn {
 	bool trusted; /* what it says of where requests come from */
 	struct conn *next, **link;
 	struct conn *idle_next, **idle_link; /* null: it has a request */
+	int64_t idle_since_ms;
+	struct conn *upload_next, **upload_link; /* null: it sends no body */
+	int64_t upload_since_ms;
+	uint64_t upload_bytes;
+	struct client *client; /* its address; null: no memory for it */
 	struct tls_handshake *handshake; /* null: not encrypted */
 	struct conn *shaking_next, **shaking_link;
 
@@ -148,11 +158,21 @@ void server_tls_park(struct server *s);
 void conn_idle_enter(struct conn *c);
 void conn_idle_leave(struct conn *c);
 
+/* A connection begins to send a request's body; and has done so (idempotent).
+ */
+void conn_upload_enter(struct conn *c);
+void conn_upload_leave(struct conn *c);
+
+/* Counts a connection to its address, and ends that; how many that has. */
+void conn_client_enter(struct conn *c);
+void conn_client_leave(struct conn *c);
+unsigned conn_client_count(const struct conn *c);
+
 /* The client begins to wait for a reply, and waits no more (idempotent). */
 void conn_wait_enter(struct conn *c);
 void conn_wait_leave(struct conn *c);
 
-/* Closes the connection that has been idle longest if there is no room. */
+/* Closes a connection if there is no room: an idle one, or an upload. */
 void server_make_room(struct server *s);
 
 /* The memory that the library needs for a connection [bytes]. */

@@ -1,14 +1,26 @@
 /*
- * The server's idle connections, those without a request yet included, in the
- * order in which they began to wait: when all places are taken, the first of
- * them goes. So whoever opens many and says little loses them to who comes.
+ * Who goes when all places are taken: of the connections that wait for their
+ * client one that is idle, its first request included, or else one that sends
+ * a body. So whoever opens many and says little loses them to who comes.
+ *
+ * Of the idle ones those of the address with the most connections go first, of
+ * uploads then the slowest, and of equal ones who has waited longest. Only the
+ * first of each list, which wait longest, are looked at, so that the choice
+ * costs the same however many there are. What has just begun is spared as long
+ * as there is another.
  */
 #include "digestd/server/server_conn.h"
+
+enum {
+	LOOKED_AT = 64,
+	SPARED_MS = 1000,
+};
 
 void conn_idle_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
+	c->idle_since_ms = loop_now_ms(s->loop);
 	c->idle_next = NULL;
 	c->idle_link = s->idle_end;
 	*s->idle_end = c;
@@ -27,14 +39,104 @@ void conn_idle_leave(struct conn *c)
 	c->idle_link = NULL;
 }
 
+void conn_upload_enter(struct conn *c)
+{
+	struct server *s = c->server;
+
+	c->upload_since_ms = loop_now_ms(s->loop);
+	c->upload_bytes = 0;
+	c->upload_next = NULL;
+	c->upload_link = s->uploads_end;
+	*s->uploads_end = c;
+	s->uploads_end = &c->upload_next;
+}
+
+void conn_upload_leave(struct conn *c)
+{
+	if (!c->upload_link)
+		return;
+	*c->upload_link = c->upload_next;
+	if (c->upload_next)
+		c->upload_next->upload_link = c->upload_link;
+	else
+		c->server->uploads_end = c->upload_link;
+	c->upload_link = NULL;
+}
+
+static struct conn *idle_choose(const struct server *s, int64_t until_ms)
+{
+	struct conn *chosen = NULL;
+	unsigned n = 0;
+
+	for (struct conn *c = s->idle;
+	     c && n < LOOKED_AT && c->idle_since_ms <= until_ms;
+	     c = c->idle_next, n++) {
+		if (!chosen ||
+		    conn_client_count(c) > conn_client_count(chosen))
+			chosen = c;
+	}
+	return chosen;
+}
+
+/* [bytes/s]; a span of nothing counts as one. */
+static uint64_t upload_rate(const struct conn *c, int64_t now_ms)
+{
+	return c->upload_bytes * 1000 /
+	       (uint64_t)(now_ms - c->upload_since_ms + 1);
+}
+
+/* Whether a goes before b. */
+static bool upload_is_worse(const struct conn *a, const struct conn *b,
+			    int64_t now_ms)
+{
+	unsigned mine = conn_client_count(a), theirs = conn_client_count(b);
+
+	return mine != theirs ?
+		       mine > theirs :
+		       upload_rate(a, now_ms) < upload_rate(b, now_ms);
+}
+
+/* What is suspended waits for its origin, not for the client. */
+static struct conn *upload_choose(const struct server *s, int64_t now_ms,
+				  int64_t until_ms)
+{
+	struct conn *chosen = NULL;
+	unsigned n = 0;
+
+	for (struct conn *c = s->uploads;
+	     c && n < LOOKED_AT && c->upload_since_ms <= until_ms;
+	     c = c->upload_next, n++) {
+		if (!c->x.suspended &&
+		    (!chosen || upload_is_worse(c, chosen, now_ms)))
+			chosen = c;
+	}
+	return chosen;
+}
+
+static struct conn *server_choose(const struct server *s)
+{
+	int64_t now_ms = loop_now_ms(s->loop), old_ms = now_ms - SPARED_MS;
+	struct conn *c = idle_choose(s, old_ms);
+
+	if (!c)
+		c = upload_choose(s, now_ms, old_ms);
+	if (!c)
+		c = idle_choose(s, now_ms);
+	return c ? c : upload_choose(s, now_ms, now_ms);
+}
+
 /* What is broken here stays open until the library looks: once for each. */
 void server_make_room(struct server *s)
 {
-	struct conn *c = s->idle;
+	struct conn *c;
 
-	if (s->nconns < s->settings.max_connections || !c)
+	if (s->nconns < s->settings.max_connections)
+		return;
+	c = server_choose(s);
+	if (!c)
 		return;
 	conn_idle_leave(c);
+	conn_upload_leave(c);
 	c->x.aborted = true;
 	conn_break(c);
 	atomic_fetch_add_explicit(&s->crowded_out, 1, memory_order_relaxed);

@@ -2,10 +2,11 @@
 send."""
 
 import socket
+import time
 
 import pytest
 
-from cluster import request
+from cluster import request, until
 from test_tls import MAXAGE
 
 CLAIMS = {
@@ -165,3 +166,32 @@ def test_headers_of_every_size_are_answered(make_cluster, origin, limit):
                             + b" HTTP/1.1\r\nHost: h\r\n\r\n")[:13]
     assert node.counters()["too_large"] == large + 1
     assert "larger than max_header_size" in node.process.logged()
+
+
+def test_slow_uploads_do_not_take_all_places(make_cluster, origin):
+    node = behind(make_cluster, origin, max_connections="200")
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    slow = []
+    for i in range(205):
+        s = socket.socket()
+        s.bind(("127.0.0.2", 0))
+        s.connect(("127.0.0.1", node.data))
+        s.sendall(b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n"
+                  b"\r\nx")
+        slow.append(s)
+    until(lambda: node.counters()["requests"] >= 190, what="uploads begun")
+    time.sleep(1.1)
+    good = [socket.create_connection(("127.0.0.1", node.data), 10)
+            for _ in range(21)]
+    for s in good:
+        s.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+    for s in good:
+        assert s.recv(12) == b"HTTP/1.1 200"
+        s.close()
+    # a good upload of another address is not the one that goes
+    body = b"x" * 100000
+    r = request(node.data, "/up", method="POST", body=body)
+    assert r.status == 404 and origin.last().body == body
+    assert node.counters()["crowded_out"] >= 15
+    for s in slow:
+        s.close()
