@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -36,7 +37,6 @@
 enum {
 	TICK_MS = 100,
 	FOLLOW_MS = 1000,
-	ADMIN_CONNECTIONS = 64,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
 };
@@ -275,6 +275,31 @@ static int start_admitter(struct service *s)
 				    &s->keeper);
 }
 
+/* How many descriptors the process may have; main() has raised it. */
+static uint64_t open_files(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) ? 1024 : limit.rlim_cur;
+}
+
+/* Takes as many connections as there are descriptors for. */
+static void limit_connections(const struct config *c,
+			      struct worker_settings *settings)
+{
+	uint64_t files = open_files();
+
+	settings->max_connections = settings_connections(c, files);
+	if (settings->max_connections < (unsigned)c->max_connections)
+		log_write(LOG_WARNING, "service", "max_connections = %lld does "
+			  "not fit the limit of %llu open files: %u are taken "
+			  "at each listener of each thread; raise the limit "
+			  "(ulimit -n, LimitNOFILE=)",
+			  (long long)c->max_connections,
+			  (unsigned long long)files,
+			  settings->max_connections);
+}
+
 static int start_workers(struct service *s)
 {
 	struct worker_hooks hooks = {
@@ -291,6 +316,8 @@ static int start_workers(struct service *s)
 	struct worker_settings settings;
 	int err = settings_of_workers(s->config, &settings);
 
+	if (!err)
+		limit_connections(s->config, &settings);
 	s->workers = calloc((size_t)s->config->threads, sizeof(*s->workers));
 	if (!s->workers)
 		err = -ENOMEM;
@@ -378,7 +405,7 @@ static int start_admin(struct service *s)
 {
 	struct server_settings settings = {
 		.listen = s->config->listen_admin,
-		.max_connections = ADMIN_CONNECTIONS,
+		.max_connections = settings_admin_connections(open_files()),
 		.max_header_bytes = ADMIN_HEADER_BYTES,
 		.header_ms = ADMIN_TIMEOUT_MS,
 		.idle_ms = ADMIN_TIMEOUT_MS,

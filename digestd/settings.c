@@ -16,6 +16,16 @@ enum {
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
+	ADMIN_CONNECTIONS = 64,
+	CONNECTIONS_MIN = 8,   /* of clients, whatever there is */
+};
+
+/* Descriptors that are not clients': what an idle node has, and some. */
+enum {
+	FILES_SERVICE = 20, /* log, loop, signals, admin listener, resolver */
+	FILES_WORKER = 12,  /* loop, listeners, their epolls */
+	FILES_PEER = 2,     /* its digest, and what it has seen */
+	FILES_DISK = 24,    /* index, reads and writes under way */
 };
 
 /* The token that peers present, in hexadecimal digits. */
@@ -93,6 +103,29 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 	settings_hash_secret(c, out->hash_secret);
 	make_token(c, out->token);
 	return copy_origins(c, out);
+}
+
+unsigned settings_connections(const struct config *c, uint64_t files)
+{
+	uint64_t listeners = c->listen_peer ? 2 : 1;
+	uint64_t aside = FILES_SERVICE + settings_admin_connections(files) +
+			 (uint64_t)c->threads * FILES_WORKER +
+			 c->npeers * FILES_PEER +
+			 (c->disk_path ? FILES_DISK : 0);
+	uint64_t fit = files > aside ? (files - aside) / 2 : 0;
+
+	/* each may need another to an origin or a peer, or a file */
+	fit /= (uint64_t)c->threads * listeners;
+	if (fit < CONNECTIONS_MIN)
+		fit = CONNECTIONS_MIN;
+	return fit < (uint64_t)c->max_connections ?
+		       (unsigned)fit : (unsigned)c->max_connections;
+}
+
+unsigned settings_admin_connections(uint64_t files)
+{
+	return files / 8 < ADMIN_CONNECTIONS ? (unsigned)(files / 8) + 1 :
+					       ADMIN_CONNECTIONS;
 }
 
 void settings_hash_secret(const struct config *c, uint8_t secret[16])

@@ -23,6 +23,16 @@ int settings_of_workers(const struct config *c, struct worker_settings *out);
 
 void settings_free(struct worker_settings *s);
 
+/*
+ * How many connections each listener of each thread may take, where the process
+ * may have so many open files: no more than the configuration says, nor than
+ * there are descriptors for, after what all else needs is set aside.
+ */
+unsigned settings_connections(const struct config *c, uint64_t files);
+
+/* And how many the admin listener may. */
+unsigned settings_admin_connections(uint64_t files);
+
 /* The secret that keys are hashed with. */
 void settings_hash_secret(const struct config *c, uint8_t secret[16]);
 

@@ -1,11 +1,13 @@
 """The front door: what clients may say of themselves, and what old and odd ones
 send."""
 
+import os
 import socket
 import time
 
 import pytest
 
+import cluster as scd
 from cluster import request, until
 from test_tls import MAXAGE
 
@@ -194,4 +196,34 @@ def test_slow_uploads_do_not_take_all_places(make_cluster, origin):
     assert r.status == 404 and origin.last().body == body
     assert node.counters()["crowded_out"] >= 15
     for s in slow:
+        s.close()
+
+
+def test_few_descriptors_are_enough(make_cluster, origin):
+    """Clients that leave in the middle of a header, more than there may be
+    open files."""
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    origin.set("/a", fields=MAXAGE, body=b"x")
+    node = c.nodes[0]
+    node.write()
+    log = os.path.join(c.dir, "few.log")
+    node.process = scd.Process(
+        ["sh", "-c", f"ulimit -n 64; exec {scd.DIGESTD} -c {node.path}"], log)
+    c.processes.append(node.process)
+    node.wait_ready()
+    assert "max_connections = 4096 does not fit the limit of 64 open files: " \
+        in node.process.logged()
+    gone = []
+    for i in range(300):
+        s = socket.create_connection(("127.0.0.1", node.data), 10)
+        s.sendall(b"GET /a HTTP/1.1\r\nHost:")
+        gone.append(s)
+        if i >= 150:
+            gone[i - 150].close()
+    began = time.monotonic()
+    for _ in range(10):
+        assert node.get("/a").status == 200
+    assert time.monotonic() - began < 5 * scd.SLOW
+    for s in gone:
         s.close()
