@@ -27,6 +27,7 @@ enum {
 	PIECE_MAX = 80000,
 	UPLOAD_MAX = 100000,
 	TURNS_MAX = 4000, /* to the end, once nobody holds it up */
+	SEND_FLAGS = MSG_NOSIGNAL | MSG_DONTWAIT,
 };
 
 enum kind { PLAIN_GET, CURL_GET, CURL_POST, NKINDS };
@@ -231,12 +232,12 @@ static void server_send(size_t most)
 		snprintf(head, sizeof(head),
 			 "HTTP/1.1 %u X\r\nContent-Length: %zu\r\n\r\n",
 			 at.status, at.body_len);
-		n = send(at.fd, head, strlen(head), MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send(at.fd, head, strlen(head), SEND_FLAGS);
 		at.headed = n == (ssize_t)strlen(head);
 	}
 	if (most > at.body_len - at.body_sent)
 		most = at.body_len - at.body_sent;
-	n = most ? send(at.fd, pattern + at.body_sent, most, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+	n = most ? send(at.fd, pattern + at.body_sent, most, SEND_FLAGS) : 0;
 	if (n > 0)
 		at.body_sent += (size_t)n;
 }
