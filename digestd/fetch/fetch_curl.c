@@ -280,10 +280,7 @@ static CURLM *new_multi(struct fetch_means *means)
 	curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
 			  (long)means->max_per_host);
-	/* without it: four for each fetch under way */
-	if (!means->once)
-		curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
-				  (long)KEPT_CONNECTIONS);
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)KEPT_CONNECTIONS);
 	return multi;
 }
 
