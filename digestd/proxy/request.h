@@ -277,6 +277,14 @@ void request_stop_fetch(struct request *r);
 /* More of the client's body has come, or its end: tells the fetch. */
 void request_push_upload(struct request *r);
 
+/* Of r->upload, as fetch_upload.read says; arg is the request. */
+ssize_t request_read_upload(void *arg, void *buf, size_t cap);
+
+/* As fetch_callbacks.on_interim says, in request_interim.c; arg is the request.
+ * Without memory its client gets the final response alone. */
+void request_pass_interim(void *arg, struct fetch *f, unsigned status,
+			  const struct fields *fields);
+
 /* Replies, in reply.c. Each answers the exchange, if it is still there. */
 
 /* From the store: 304, the whole, or the part asked for, with Age and

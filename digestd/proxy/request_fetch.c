@@ -11,7 +11,6 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
-#include "digestd/core/via.h"
 #include "digestd/os/address.h"
 #include "digestd/proxy/request.h"
 
@@ -517,22 +516,6 @@ static void on_origin_done(void *arg, struct fetch *f,
 		fail(r, failure_status(done->result), "origin");
 }
 
-/* Without memory the client gets the final response alone. */
-static void on_origin_interim(void *arg, struct fetch *f, unsigned status,
-			      const struct fields *fields)
-{
-	struct request *r = arg;
-	struct fields out;
-
-	(void)f;
-	if (!r->x || fields_copy(fields, &out))
-		return;
-	fields_remove_hop_by_hop(&out);
-	if (!via_append(&out, 1, r->settings->node))
-		exchange_interim(r->x, status, &out);
-	fields_free(&out);
-}
-
 static const struct fetch_callbacks peer_callbacks = {
 	.on_headers = on_peer_headers,
 	.on_body = on_response_body,
@@ -540,7 +523,7 @@ static const struct fetch_callbacks peer_callbacks = {
 };
 
 static const struct fetch_callbacks origin_callbacks = {
-	.on_interim = on_origin_interim,
+	.on_interim = request_pass_interim,
 	.on_headers = on_origin_headers,
 	.on_body = on_response_body,
 	.on_done = on_origin_done,
@@ -701,26 +684,6 @@ static int own_conditions(struct request *r)
 	return 0;
 }
 
-static ssize_t read_upload(void *arg, void *buf, size_t cap)
-{
-	struct request *r = arg;
-	size_t n = buffer_take(&r->upload, buf, cap);
-
-	if (n && r->x)
-		exchange_resume_body(r->x);
-	if (n)
-		return (ssize_t)n;
-	if (!r->x)
-		return FETCH_GIVE_UP;
-	return r->upload_ended ? FETCH_EOF : FETCH_MORE;
-}
-
-void request_push_upload(struct request *r)
-{
-	if (r->fetch)
-		fetch_resume_upload(r->fetch);
-}
-
 /* Who asks, which is nobody where a response is renewed in the background, and
  * by which scheme. */
 static int tell_client(struct request *r, const char *host)
@@ -763,7 +726,8 @@ static int fetch_from_origin(struct request *r,
 		.low_rate_s = set->origin_low_rate_s,
 		.max_header_bytes = set->max_header_bytes,
 	};
-	struct fetch_upload upload = { in ? in->body_len : 0, read_upload };
+	struct fetch_upload upload = { in ? in->body_len : 0,
+				       request_read_upload };
 	struct fetch_request request = {
 		.method = r->method,
 		.url = r->forward ? url : r->upstream,
