@@ -217,6 +217,21 @@ static bool is_safe(const struct request *r)
 	       is_method(r, "OPTIONS");
 }
 
+/* Whether an origin may take it for another method than its own: the answer is
+ * not one to a GET then. */
+static bool request_overrides_method(const struct fields *in)
+{
+	static const char *const names[] = {
+		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (fields_get(in, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static enum step_result classify(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
@@ -229,7 +244,8 @@ static enum step_result classify(struct request *r)
 	}
 	r->fwd = CACHESTATUS_METHOD;
 	if (is_method(r, "GET") || is_method(r, "HEAD")) {
-		r->cacheable = !in->has_body;
+		r->cacheable = !in->has_body &&
+			       !request_overrides_method(in->fields);
 		r->fwd = CACHESTATUS_BYPASS;
 	}
 	return STEP_NEXT;
