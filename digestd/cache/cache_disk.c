@@ -148,12 +148,18 @@ void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
 		store_remove(cache->ondisk.store, &old->entry);
 }
 
+static bool same_variant(const struct fields *a, const struct fields *b)
+{
+	return fields_count(a) == fields_count(b) && vary_match(a, b);
+}
+
 bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 			 struct cached *c)
 {
 	struct cached *of = cached_shares(c);
 
-	if (!old || old->pending || !of || cached_disk(of)->id != old->id)
+	if (!old || old->pending || !of || cached_disk(of)->id != old->id ||
+	    !same_variant(selecting_of(&old->entry), cached_selecting(c)))
 		return false;
 	disk_renew(cache->disk, old->id, c);
 	if (cached_file(c) < 0)
@@ -359,11 +365,6 @@ void cache_sync_wait(struct cache *cache, struct disk_sync *sync)
 }
 
 /* Life */
-
-static bool same_variant(const struct fields *a, const struct fields *b)
-{
-	return fields_count(a) == fields_count(b) && vary_match(a, b);
-}
 
 /* The newer of two that are for the same requests stays. */
 static void drop_twin(struct cache *cache, const struct scd_key *key,

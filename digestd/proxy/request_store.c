@@ -276,16 +276,20 @@ static struct cached *make_refreshed(const struct request *r,
 	const struct cached *old = r->stale;
 	struct exchange_times times = { r->asked_s, now_s(r) };
 	struct freshness freshness;
-	const struct cached_head head = { r->target.uri, fields,
-					  cached_selecting(old), old->status,
-					  &freshness,
+	struct fields selecting;
+	const struct cached_head head = { r->target.uri, fields, &selecting,
+					  old->status, &freshness,
 					  cache_has_disk(r->worker->cache) };
 	struct answer answer;
 	struct cached *c;
 
+	/* the 304 may name other fields in Vary, and is for this request */
+	if (vary_select(&r->in, fields, &selecting))
+		return NULL;
 	request_read_answer(r, old->status, fields, &answer);
 	freshness_init(&freshness, &answer, &times);
 	c = cached_new(&head);
+	fields_free(&selecting);
 	if (c)
 		c->place = cached_place(old) == ADMISSION_RAM ?
 				   ADMISSION_RAM :
@@ -328,14 +332,18 @@ void request_keep_refreshed(struct request *r, struct cached *c)
 {
 	struct answer answer;
 	struct fields fields;
+	enum storable why;
 
 	if (cached_fields(c, &fields)) {
 		request_store_drop(r, c); /* without memory to look */
 		return;
 	}
 	request_read_answer(r, c->status, &fields, &answer);
-	if (storable("GET", &r->in, &answer) == STORABLE_YES)
+	why = storable("GET", &r->in, &answer);
+	if (why == STORABLE_YES && vary_match(cached_selecting(c), &r->out))
 		request_store_put(r, c);
+	else if (why == STORABLE_AUTHORIZATION)
+		c->place = ADMISSION_NO; /* others may use the old one still */
 	else
 		request_store_drop(r, c);
 	fields_free(&fields);
