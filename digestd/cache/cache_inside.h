@@ -82,9 +82,9 @@ bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 void cache_remove_from_disk(struct cache *cache, struct disk_entry *old);
 
 /*
- * A response that a 304 has confirmed: when its body is that of `old`, and it is
- * for the same requests, only the record is written. Returns whether that is
- * so.
+ * A response that a 304 has confirmed: when its body is that of `old`, and it
+ * is for the same requests, only the record is written. Returns whether that
+ * is so.
  */
 bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 			 struct cached *c);

@@ -46,8 +46,8 @@ struct cachestatus {
  * Appends this cache's member to a response's Cache-Status, behind those of
  * the caches nearer to the origin. A hit: "node; hit; ttl=N". A peer's answer
  * has detail="peer=NAME". What does not go with `how` is left out: an error has
- * neither "hit" nor what was received, only a forwarded one is "stored". Returns
- * 0 or -ENOMEM.
+ * neither "hit" nor what was received, only a forwarded one is "stored".
+ * Returns 0 or -ENOMEM.
  */
 int cachestatus_append(struct fields *f, const struct cachestatus *s);
 
