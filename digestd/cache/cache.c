@@ -561,7 +561,7 @@ static bool put_on_disk(struct cache *cache, const struct scd_key *key,
 	if (cached_place(c) == ADMISSION_DISK) {
 		if (cache_renew_on_disk(cache, old, c))
 			return true;
-		if (cached_file(c) < 0)
+		if (!cached_file(c))
 			return cache_write_to_disk(cache, key, old, c);
 	}
 	cache_remove_from_disk(cache, old);
@@ -574,7 +574,7 @@ static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
 	/* on disk first: the key is never gone */
 	bool stored = cache->disk && put_on_disk(cache, key, request, c);
 
-	if (cached_file(c) < 0)
+	if (!cached_file(c))
 		stored |= put_in_memory(cache, key, request, c);
 	return stored;
 }

@@ -96,7 +96,7 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
  * When cache_get() found nothing: whether it is on disk, and is being read now;
  * the read's loop and call are the caller's to set, and read->found its result.
  * Small bodies come into memory, and stay there as long as others let them;
- * larger ones are open files.
+ * larger ones are open files, see cache_read_blocks().
  */
 bool cache_read(struct cache *cache, const struct scd_key *key,
 		const struct fields *request, struct disk_read *read);
@@ -109,6 +109,13 @@ bool cache_sync(struct cache *cache, struct disk_sync *sync);
 
 /* Waits until the call of a sync has been posted, if there is one. */
 void cache_sync_wait(struct cache *cache, struct disk_sync *sync);
+
+/*
+ * Has blocks of a body that cache_read() has found in a file read and checked:
+ * loop, call, key, of, block, nblocks and to are the caller's to set. An object
+ * of which one is damaged is removed, logged and counted.
+ */
+void cache_read_blocks(struct cache *cache, struct disk_read *read);
 
 /* Takes a read back whose loop is over. */
 void cache_read_cancel(struct cache *cache, struct disk_read *read);

@@ -162,7 +162,7 @@ bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 	    !same_variant(selecting_of(&old->entry), cached_selecting(c)))
 		return false;
 	disk_renew(cache->disk, old->id, c);
-	if (cached_file(c) < 0)
+	if (!cached_file(c))
 		tie(old, c);
 	return true;
 }
@@ -202,11 +202,19 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 		read->key = *key;
 		read->id = e->id;
 		read->check = !e->checked;
+		read->of = NULL;
 		read->found = NULL;
 		reads = disk_read(cache->disk, read);
 	}
 	cache_leave(cache);
 	return reads;
+}
+
+void cache_read_blocks(struct cache *cache, struct disk_read *read)
+{
+	read->id = cached_file(read->of)->id;
+	read->found = NULL;
+	disk_read_blocks(cache->disk, read);
 }
 
 void cache_read_cancel(struct cache *cache, struct disk_read *read)
@@ -235,7 +243,7 @@ static void was_found(struct cache *cache, struct disk_entry *e,
 	struct cached *c = read->found;
 
 	e->checked = true;
-	if (cached_file(c) < 0 && !e->memory &&
+	if (!cached_file(c) && !e->memory &&
 	    !cache_insert(cache, &read->key, c))
 		tie(e, c);
 }
@@ -253,7 +261,7 @@ static void was_read(void *arg, struct disk_read *read)
 	e = find_id(cache, &read->key, read->id);
 	if (e && read->found)
 		was_found(cache, e, read);
-	else if (e)
+	else if (e && read->error)
 		was_lost(cache, e, read);
 	cache_leave(cache);
 }

@@ -90,9 +90,9 @@ void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 	set_body(c, CACHED_BODY_OWN, len);
 }
 
-void cached_set_file(struct cached *c, int fd, uint64_t len)
+void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len)
 {
-	c->body.file = fd;
+	c->body.file = file;
 	set_body(c, CACHED_BODY_FILE, len);
 }
 
@@ -123,10 +123,10 @@ const char *cached_body(const struct cached *c)
 	return c->body_is == CACHED_BODY_OWN ? c->body.own : NULL;
 }
 
-int cached_file(const struct cached *c)
+const struct cached_file *cached_file(const struct cached *c)
 {
 	c = holder(c);
-	return c->body_is == CACHED_BODY_FILE ? c->body.file : -1;
+	return c->body_is == CACHED_BODY_FILE ? c->body.file : NULL;
 }
 
 size_t cached_memory(const struct cached *c)
@@ -171,7 +171,8 @@ static void free_body(struct cached *c)
 		free(c->body.own);
 		break;
 	case CACHED_BODY_FILE:
-		close(c->body.file);
+		close(c->body.file->fd);
+		free(c->body.file);
 		break;
 	case CACHED_BODY_SHARED:
 		cached_unref(&c->body.shared);

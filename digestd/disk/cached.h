@@ -33,7 +33,7 @@ struct cached {
 	struct freshness freshness;
 	union {
 		char *own; /* null: none yet, or none of it in memory */
-		int file;
+		struct cached_file *file;
 		struct cached *shared;
 	} body; /* as body_is says; see cached_body() */
 	uint64_t body_len : 48;
@@ -57,6 +57,13 @@ struct cached_disk {
 	struct disk_entry *entry; /* null: it is not there */
 };
 
+/* A body in an open file, with what each of its blocks must be. */
+struct cached_file {
+	int fd;
+	uint64_t id;     /* the object's number */
+	uint64_t sums[]; /* of blocks, see disk_block_sum() */
+};
+
 /* The lengths that there are bits for. */
 #define CACHED_BODY_MAX (((uint64_t)1 << 48) - 1)
 enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
@@ -78,15 +85,16 @@ struct cached *cached_new(const struct cached_head *head);
 /*
  * Gives it a body, once, of len bytes (<= CACHED_BODY_MAX): these bytes, of
  * malloc(), which become its own (null: only the length matters); an open file,
- * which it will close; or that of another one, which it becomes a user of.
+ * of malloc(), which it will close and free; or that of another one, which it
+ * becomes a user of.
  */
 void cached_set_body(struct cached *c, char *bytes, uint64_t len);
-void cached_set_file(struct cached *c, int fd, uint64_t len);
+void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len);
 void cached_share_body(struct cached *c, struct cached *of);
 
-/* Its body: the bytes in memory, or null; the open file, or -1. */
+/* Its body: the bytes in memory, or the open file; null: it is not there. */
 const char *cached_body(const struct cached *c);
-int cached_file(const struct cached *c);
+const struct cached_file *cached_file(const struct cached *c);
 
 /* Whose body it shares, which is one with a body of its own; null: nobody's. */
 struct cached *cached_shares(const struct cached *c);

@@ -30,7 +30,8 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-void disk_complain(struct disk *disk, const char *what, uint64_t id, int err)
+/* Whether there may be one more line. */
+static bool may_complain(struct disk *disk)
 {
 	unsigned dropped = 0;
 	bool allowed;
@@ -41,9 +42,27 @@ void disk_complain(struct disk *disk, const char *what, uint64_t id, int err)
 	if (dropped)
 		log_write(LOG_WARNING, "disk", "%u messages held back",
 			  dropped);
-	if (allowed)
+	return allowed;
+}
+
+void disk_complain(struct disk *disk, const char *what, uint64_t id, int err)
+{
+	if (may_complain(disk))
 		log_write(LOG_WARNING, "disk", "%s %016" PRIx64 ": %s", what,
 			  id, strerror(-err));
+}
+
+void disk_complain_of_read(struct disk *disk, const struct cached *c,
+			   uint64_t id, int err)
+{
+	char name[DISK_NAME_BYTES];
+
+	if (!may_complain(disk))
+		return;
+	disk_files_name(id, name);
+	log_write(LOG_WARNING, "disk", "reading object %s from %s/%s: %s",
+		  c ? cached_uri(c) : "of unknown name", disk->path, name,
+		  err == -EBADMSG ? "damaged: it is removed" : strerror(-err));
 }
 
 /* Without a good copy of the index, the one that is there; or none. */
@@ -96,7 +115,8 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	d->last_read = &d->reads;
 	disk_batch_init(&d->waiting);
 	init_threads(d);
-	err = disk_files_open(settings->path, &d->files);
+	d->path = strdup(settings->path);
+	err = d->path ? disk_files_open(settings->path, &d->files) : -ENOMEM;
 	if (!err)
 		err = open_index(d, settings);
 	if (err)
@@ -237,6 +257,7 @@ void disk_close(struct disk **disk)
 	pthread_cond_destroy(&d->was_read);
 	pthread_cond_destroy(&d->was_synced);
 	pthread_mutex_destroy(&d->lock);
+	free(d->path);
 	free(d);
 	*disk = NULL;
 }

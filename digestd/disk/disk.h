@@ -48,15 +48,23 @@ struct disk_counters {
 #undef X
 };
 
-/* What is to be read; zero at first. The first part is the caller's to set. */
+/*
+ * What is to be read: an object, or with `of` some blocks of its body. Zero at
+ * first; the first part is the caller's to set.
+ */
 struct disk_read {
 	struct loop *loop;
 	struct loop_call call; /* posted there at the end */
 	struct scd_key key;
 	uint64_t id;
-	bool check;
+	bool check; /* all of it, also what stays in its file */
+	struct cached *of; /* borrowed, with its body in a file; null: none */
+	uint64_t block;	   /* the first one of `of` */
+	unsigned nblocks;
+	char *to; /* room for them */
 
 	struct cached *found; /* with one user; null: see error */
+	struct cached *broken; /* what could not be read, for the log */
 	int error;
 	struct disk_read *next;
 	enum { DISK_READ_IDLE, DISK_READ_WAITS, DISK_READ_RUNS } state;
@@ -127,8 +135,12 @@ void disk_grow(struct disk *disk, uint64_t max_index_bytes);
  * body. Without memory it stays as it is. */
 void disk_renew(struct disk *disk, uint64_t id, struct cached *c);
 
-/* Reads; false: too many reads are waiting. */
+/* Reads an object; false: too many reads are waiting. */
 bool disk_read(struct disk *disk, struct disk_read *read);
+
+/* Reads blocks, however many reads are waiting: read->error is 0, -EBADMSG (one
+ * of them is damaged), or a negative errno. */
+void disk_read_blocks(struct disk *disk, struct disk_read *read);
 
 /* Has the call posted when all that was asked for before is done: what was
  * removed does not come back after a crash. */
@@ -146,7 +158,7 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read);
  */
 struct cached *disk_head(struct disk *disk, uint64_t id);
 
-/* Counts one that was not what had been written, or not readable. */
+/* Counts and logs one that was not what had been written, or not readable. */
 void disk_count_error(struct disk *disk, const struct disk_read *read);
 
 /* What has been counted since the start. */

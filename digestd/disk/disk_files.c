@@ -14,15 +14,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "digestd/os/file_write.h"
 
 enum {
 	FOLDERS = 256,
-	NAME_BYTES = 24, /* "ff/00000000000000ff" */
 	ID_DIGITS = 16,
-	CHECK_BYTES = 65536, /* read at a time to check a file */
 	FIRST_IDS = 1024,
 	LOCK_TRIES = 40,
 	LOCK_PAUSE_US = 50000,
@@ -32,10 +29,10 @@ struct disk_files {
 	int folder; /* locked */
 };
 
-static void name_of(uint64_t id, char name[NAME_BYTES])
+void disk_files_name(uint64_t id, char name[DISK_NAME_BYTES])
 {
-	snprintf(name, NAME_BYTES, "%02x/%016" PRIx64, (unsigned)(id % FOLDERS),
-		 id);
+	snprintf(name, DISK_NAME_BYTES, "%02x/%016" PRIx64,
+		 (unsigned)(id % FOLDERS), id);
 }
 
 static int make_folders(int folder)
@@ -130,12 +127,12 @@ static int add_id(struct ids *ids, uint64_t id)
 /* Whether a name is that of a file in its folder. */
 static bool read_name(unsigned folder, const char *name, uint64_t *id)
 {
-	char right[NAME_BYTES];
+	char right[DISK_NAME_BYTES];
 
 	if (strspn(name, "0123456789abcdef") != ID_DIGITS || name[ID_DIGITS])
 		return false;
 	*id = strtoull(name, NULL, 16);
-	name_of(*id, right);
+	disk_files_name(*id, right);
 	return *id % FOLDERS == folder && !strcmp(right + 3, name);
 }
 
@@ -195,10 +192,10 @@ int disk_files_list(struct disk_files *files, uint64_t **out, size_t *n)
 int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 		     size_t len)
 {
-	char name[NAME_BYTES];
+	char name[DISK_NAME_BYTES];
 	int fd, err;
 
-	name_of(id, name);
+	disk_files_name(id, name);
 	fd = openat(files->folder, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -213,11 +210,11 @@ int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 
 int disk_files_read(struct disk_files *files, const struct disk_body *body)
 {
-	char name[NAME_BYTES];
+	char name[DISK_NAME_BYTES];
 	struct stat st;
 	int fd, err = 0;
 
-	name_of(body->id, name);
+	disk_files_name(body->id, name);
 	fd = openat(files->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
@@ -242,52 +239,26 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t at)
 	return n < 0 ? -errno : n;
 }
 
-int disk_files_check(int fd, const struct disk_body *body)
+int disk_files_load(int fd, void *to, size_t len, uint64_t at)
 {
-	XXH3_state_t *state = XXH3_createState();
-	char *block = malloc(CHECK_BYTES);
-	uint64_t at = 0;
-	ssize_t n = state && block ? 1 : -ENOMEM;
+	size_t got = 0;
 
-	if (n > 0)
-		XXH3_64bits_reset_withSeed(state, body->id);
-	while (n > 0 && at < body->len) {
-		n = read_at(fd, block, CHECK_BYTES, at);
-		if (n > 0) {
-			XXH3_64bits_update(state, block, (size_t)n);
-			at += (uint64_t)n;
-		}
-	}
-	if (n >= 0)
-		n = at == body->len &&
-				    XXH3_64bits_digest(state) == body->sum ?
-			    0 : -EBADMSG;
-	XXH3_freeState(state);
-	free(block);
-	return (int)n;
-}
-
-int disk_files_load(int fd, const struct disk_body *body, void *to)
-{
-	uint64_t at = 0;
-
-	while (at < body->len) {
-		ssize_t n = read_at(fd, (char *)to + at,
-				    (size_t)(body->len - at), at);
+	while (got < len) {
+		ssize_t n = read_at(fd, (char *)to + got, len - got, at + got);
 
 		if (n < 0)
 			return (int)n;
 		if (!n)
 			return -EBADMSG;
-		at += (uint64_t)n;
+		got += (size_t)n;
 	}
 	return 0;
 }
 
 void disk_files_remove(struct disk_files *files, uint64_t id)
 {
-	char name[NAME_BYTES];
+	char name[DISK_NAME_BYTES];
 
-	name_of(id, name);
+	disk_files_name(id, name);
 	unlinkat(files->folder, name, 0);
 }

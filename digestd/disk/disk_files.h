@@ -39,13 +39,13 @@ int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
  * length is another. */
 int disk_files_read(struct disk_files *files, const struct disk_body *body);
 
-/* Whether an open file has what was written: 0; -EBADMSG: not; or a negative
- * errno. */
-int disk_files_check(int fd, const struct disk_body *body);
+/* Reads len bytes of an open file from there. Returns 0, -EBADMSG (it ends
+ * early), or a negative errno. */
+int disk_files_load(int fd, void *to, size_t len, uint64_t at);
 
-/* All of an open file; `to` has room for body->len bytes. Returns 0, -EBADMSG
- * (it ends early), or a negative errno. */
-int disk_files_load(int fd, const struct disk_body *body, void *to);
+/* The name of an object's file below the folder, of DISK_NAME_BYTES at most. */
+enum { DISK_NAME_BYTES = 24 }; /* "ff/00000000000000ff" */
+void disk_files_name(uint64_t id, char name[DISK_NAME_BYTES]);
 
 /* Removes a file; without it, nothing happens. */
 void disk_files_remove(struct disk_files *files, uint64_t id);

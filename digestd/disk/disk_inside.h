@@ -32,6 +32,7 @@ struct disk_batch {
 struct disk {
 	struct disk_events events;
 	uint64_t max_queue_bytes;
+	char *path;
 	struct disk_files *files;
 	struct disk_index *index;
 
@@ -64,5 +65,9 @@ void *disk_reader(void *arg);
 
 /* Logs what went wrong with an object, but no flood of it. */
 void disk_complain(struct disk *disk, const char *what, uint64_t id, int err);
+
+/* The same of one whose response (null: unknown) could not be read. */
+void disk_complain_of_read(struct disk *disk, const struct cached *c,
+			   uint64_t id, int err);
 
 #endif

@@ -74,6 +74,12 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 	return false;
 }
 
+void disk_read_blocks(struct disk *disk, struct disk_read *read)
+{
+	(void)disk;
+	(void)read;
+}
+
 void disk_sync(struct disk *disk, struct disk_sync *sync)
 {
 	(void)disk;

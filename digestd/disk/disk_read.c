@@ -1,6 +1,8 @@
 /*
  * The readers. What is small comes into memory; what is large stays an open
- * file, which is sent from there.
+ * file, of which blocks are read as they are wanted. Whatever is read is held
+ * against its checksum where it was read to: never is a byte sent from the
+ * file itself, which may change between a look and the next.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +12,21 @@
 #include "digestd/disk/disk_inside.h"
 
 enum {
-	IN_MEMORY_BYTES = 65536, /* larger bodies are sent from their file */
+	IN_MEMORY_BYTES = 65536, /* larger bodies are read block by block */
 	MAX_READS = 4096,	 /* that wait */
 };
 
 /* Asking */
+
+static void enqueue(struct disk *d, struct disk_read *read)
+{
+	read->state = DISK_READ_WAITS;
+	read->next = NULL;
+	*d->last_read = read;
+	d->last_read = &read->next;
+	d->nreads++;
+	pthread_cond_signal(&d->to_read);
+}
 
 bool disk_read(struct disk *disk, struct disk_read *read)
 {
@@ -22,16 +34,17 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 
 	pthread_mutex_lock(&disk->lock);
 	room = disk->nreads < MAX_READS && disk->nreaders > 0;
-	if (room) {
-		read->state = DISK_READ_WAITS;
-		read->next = NULL;
-		*disk->last_read = read;
-		disk->last_read = &read->next;
-		disk->nreads++;
-		pthread_cond_signal(&disk->to_read);
-	}
+	if (room)
+		enqueue(disk, read);
 	pthread_mutex_unlock(&disk->lock);
 	return room;
+}
+
+void disk_read_blocks(struct disk *disk, struct disk_read *read)
+{
+	pthread_mutex_lock(&disk->lock);
+	enqueue(disk, read);
+	pthread_mutex_unlock(&disk->lock);
 }
 
 static void unlist(struct disk *d, struct disk_read *read)
@@ -59,6 +72,42 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read)
 
 /* Reading */
 
+static int load_block(const struct cached *c, uint64_t block, char *to)
+{
+	const struct cached_file *file = cached_file(c);
+	size_t len = disk_block_bytes(c->body_len, block);
+	int err = disk_files_load(file->fd, to, len, block * DISK_BLOCK_BYTES);
+
+	if (!err &&
+	    disk_block_sum(file->id, block, to, len) != file->sums[block])
+		err = -EBADMSG;
+	return err;
+}
+
+static int load_blocks(const struct disk_read *read)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < read->nblocks && !err; i++)
+		err = load_block(read->of, read->block + i,
+				 read->to + (size_t)i * DISK_BLOCK_BYTES);
+	return err;
+}
+
+/* Whether the file is whole: after a power failure it may not be, and a reply
+ * had better not find that out in the middle. */
+static int check_file(const struct cached *c)
+{
+	char *block = malloc(DISK_BLOCK_BYTES);
+	uint64_t n = disk_blocks(c->body_len);
+	int err = block ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; i < n && !err; i++)
+		err = load_block(c, i, block);
+	free(block);
+	return err;
+}
+
 /* Checked each time: that costs a tenth of what reading does. */
 static int load_body(struct cached *c, const struct disk_body *body, int fd)
 {
@@ -68,10 +117,30 @@ static int load_body(struct cached *c, const struct disk_body *body, int fd)
 	if (!bytes)
 		return -ENOMEM;
 	cached_set_body(c, bytes, body->len);
-	err = disk_files_load(fd, body, bytes);
-	if (!err && disk_sum(body->id, bytes, (size_t)body->len) != body->sum)
+	err = disk_files_load(fd, bytes, (size_t)body->len, 0);
+	if (!err && disk_sum(body->id, bytes, (size_t)body->len) !=
+			    disk_body_sum(body, 0))
 		err = -EBADMSG;
 	return err;
+}
+
+/* Takes over the descriptor. */
+static int keep_file(struct cached *c, const struct disk_body *body, int fd)
+{
+	uint64_t n = disk_blocks(body->len);
+	struct cached_file *file =
+		malloc(sizeof(*file) + (size_t)n * sizeof(file->sums[0]));
+
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	file->fd = fd;
+	file->id = body->id;
+	for (uint64_t i = 0; i < n; i++)
+		file->sums[i] = disk_body_sum(body, i);
+	cached_set_file(c, file, body->len);
+	return 0;
 }
 
 /* Takes over the descriptor. */
@@ -85,32 +154,34 @@ static int take_body(struct cached *c, const struct disk_body *body, int fd,
 		close(fd);
 		return err;
 	}
-	if (body->len > CACHED_BODY_MAX) {
-		close(fd);
-		return -EBADMSG;
-	}
-	cached_set_file(c, fd, body->len);
-	return check ? disk_files_check(fd, body) : 0;
+	err = keep_file(c, body, fd);
+	return err || !check ? err : check_file(c);
 }
 
-static int read_one(struct disk *d, struct disk_read *read)
+static int read_body(struct disk *d, struct disk_read *read,
+		     const struct disk_body *body, struct cached *c)
+{
+	int fd = disk_files_read(d->files, body);
+
+	return fd < 0 ? fd : take_body(c, body, fd, read->check);
+}
+
+static int read_object(struct disk *d, struct disk_read *read)
 {
 	struct disk_body body = { .id = read->id };
 	struct cached *c = NULL;
 	uint8_t *bytes;
 	size_t len;
-	int err = disk_index_get(d->index, read->id, &bytes, &len), fd;
+	int err = disk_index_get(d->index, read->id, &bytes, &len);
 
 	if (err)
 		return err;
 	err = disk_record_read(bytes, len, &body, &c);
+	if (!err)
+		err = read_body(d, read, &body, c);
 	free(bytes);
-	if (err)
-		return err;
-	fd = disk_files_read(d->files, &body);
-	err = fd < 0 ? fd : take_body(c, &body, fd, read->check);
 	if (err) {
-		cached_unref(&c);
+		read->broken = c;
 		return err;
 	}
 	cached_disk(c)->id = read->id;
@@ -126,7 +197,8 @@ void disk_count_error(struct disk *disk, const struct disk_read *read)
 	else
 		disk->counters.read_errors++;
 	pthread_mutex_unlock(&disk->lock);
-	disk_complain(disk, "reading object", read->id, read->error);
+	disk_complain_of_read(disk, read->of ? read->of : read->broken,
+			      read->id, read->error);
 }
 
 /* The next one; null: it is time to end. */
@@ -146,16 +218,28 @@ static struct disk_read *take_read(struct disk *d)
 	return read;
 }
 
+static uint64_t bytes_read(const struct disk_read *read)
+{
+	uint64_t left;
+
+	if (read->error)
+		return 0;
+	if (!read->of)
+		return cached_file(read->found) ? 0 : read->found->body_len;
+	left = read->of->body_len - read->block * DISK_BLOCK_BYTES;
+	return left < (uint64_t)read->nblocks * DISK_BLOCK_BYTES ?
+		       left : (uint64_t)read->nblocks * DISK_BLOCK_BYTES;
+}
+
 /* Posted with the lock, so that a read that is taken back is not posted to a
  * loop that has gone. */
 static void end_read(struct disk *d, struct disk_read *read)
 {
 	d->events.was_read(d->events.arg, read);
+	cached_unref(&read->broken);
 	pthread_mutex_lock(&d->lock);
-	if (read->found) {
-		d->counters.hits++;
-		d->counters.read_bytes += read->found->body_len;
-	}
+	d->counters.hits += read->found != NULL;
+	d->counters.read_bytes += bytes_read(read);
 	read->state = DISK_READ_IDLE;
 	loop_post(read->loop, &read->call);
 	pthread_cond_broadcast(&d->was_read);
@@ -168,7 +252,8 @@ void *disk_reader(void *arg)
 	struct disk_read *read;
 
 	while ((read = take_read(d))) {
-		read->error = read_one(d, read);
+		read->error = read->of ? load_blocks(read) :
+					 read_object(d, read);
 		end_read(d, read);
 	}
 	return NULL;

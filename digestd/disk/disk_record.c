@@ -13,14 +13,18 @@
 #include "digestd/disk/cached.h"
 
 enum {
-	VERSION = 0x31445353, /* "SSD1" */
-	FIXED_BYTES = 160,    /* more than all that is not text */
+	VERSION = 0x32445353,	    /* "SSD2" */
+	VERSION_WHOLE = 0x31445353, /* "SSD1": one checksum a body */
+	FIXED_BYTES = 160,    /* more than all that is not text or sums */
 	FIELD_BYTES = 8,      /* of the lengths of a field */
 	SUM_BYTES = 8,
 	EXPLICIT = 1, /* flags of the freshness */
 	ALWAYS_VALIDATE = 2,
 	NEVER_STALE = 4,
 };
+
+/* Between the seeds of an object's blocks; odd, so that no two are the same. */
+static const uint64_t SEED_STEP = 0x9e3779b97f4a7c15;
 
 /* A record on its way out. */
 struct disk_bytes {
@@ -31,6 +35,53 @@ struct disk_bytes {
 uint64_t disk_sum(uint64_t id, const void *bytes, size_t len)
 {
 	return XXH3_64bits_withSeed(bytes, len, id);
+}
+
+uint64_t disk_block_sum(uint64_t id, uint64_t block, const void *bytes,
+			size_t len)
+{
+	return disk_sum(id ^ block * SEED_STEP, bytes, len);
+}
+
+uint64_t disk_blocks(uint64_t len)
+{
+	return len ? (len - 1) / DISK_BLOCK_BYTES + 1 : 1;
+}
+
+size_t disk_block_bytes(uint64_t len, uint64_t block)
+{
+	uint64_t left = len - block * DISK_BLOCK_BYTES;
+
+	return (size_t)(left < DISK_BLOCK_BYTES ? left : DISK_BLOCK_BYTES);
+}
+
+uint64_t disk_body_sum(const struct disk_body *body, uint64_t block)
+{
+	struct scd__reader r =
+		scd__reader(body->sums + block * SUM_BYTES, SUM_BYTES);
+
+	return scd__read_u64(&r);
+}
+
+uint8_t *disk_body_sums(uint64_t id, const void *bytes, uint64_t len)
+{
+	uint64_t n = disk_blocks(len);
+	uint8_t *sums = malloc((size_t)n * SUM_BYTES);
+	struct scd__writer w;
+
+	if (!sums)
+		return NULL;
+	w = scd__writer(sums, (size_t)n * SUM_BYTES);
+	for (uint64_t i = 0; i < n; i++) {
+		/* an empty body is null */
+		const char *block = i ? (const char *)bytes +
+						i * DISK_BLOCK_BYTES :
+					bytes;
+
+		scd__write_u64(&w, disk_block_sum(id, i, block,
+						  disk_block_bytes(len, i)));
+	}
+	return sums;
 }
 
 /* Writing */
@@ -79,6 +130,11 @@ static void write_freshness(struct scd__writer *w, const struct freshness *f)
 				   (f->never_stale ? NEVER_STALE : 0)));
 }
 
+static size_t sums_bytes(const struct disk_body *body)
+{
+	return (size_t)disk_blocks(body->len) * SUM_BYTES;
+}
+
 /* All but the checksum, into room for it. */
 static void write_response(struct scd__writer *w, const struct cached *c,
 			   const struct fields *fields,
@@ -87,7 +143,7 @@ static void write_response(struct scd__writer *w, const struct cached *c,
 	scd__write_u32(w, VERSION);
 	scd__write_u32(w, c->status);
 	scd__write_u64(w, body->len);
-	scd__write_u64(w, body->sum);
+	scd__write_bytes(w, body->sums, sums_bytes(body));
 	write_freshness(w, &c->freshness);
 	write_text(w, cached_uri(c));
 	write_fields(w, cached_selecting(c));
@@ -99,7 +155,7 @@ static int write_record(const struct cached *c, const struct fields *fields,
 			struct disk_bytes *out)
 {
 	size_t cap = FIXED_BYTES + strlen(cached_uri(c)) + text_bytes(fields) +
-		     text_bytes(cached_selecting(c));
+		     text_bytes(cached_selecting(c)) + sums_bytes(body);
 	struct scd__writer w;
 
 	if (cap > UINT32_MAX)
@@ -199,7 +255,7 @@ struct response {
 	struct freshness freshness;
 };
 
-/* What follows the body's length and checksum. */
+/* What follows the body's length and checksums. */
 static int read_response(struct scd__reader *r, struct response *to)
 {
 	struct field_part uri;
@@ -245,8 +301,12 @@ int disk_record_read(const uint8_t *bytes, size_t len, struct disk_body *body,
 	version = scd__read_u32(&r);
 	status = scd__read_u32(&r);
 	body->len = scd__read_u64(&r);
-	body->sum = scd__read_u64(&r);
-	if (version != VERSION)
+	if (body->len > CACHED_BODY_MAX ||
+	    !(version == VERSION || (version == VERSION_WHOLE &&
+				     body->len <= DISK_BLOCK_BYTES)))
+		return -EBADMSG;
+	body->sums = scd__read_bytes(&r, sums_bytes(body));
+	if (!body->sums)
 		return -EBADMSG;
 	return make_cached(&r, status, out);
 }

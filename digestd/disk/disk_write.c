@@ -117,6 +117,8 @@ static int write_one(struct disk *d, struct disk_entry *e)
 	const struct cached *c = e->pending;
 	struct disk_body body = { .id = e->id, .len = c->body_len };
 	const char *bytes = cached_body(c);
+	uint8_t *sums;
+	int err;
 
 	if (__atomic_load_n(&e->gone, __ATOMIC_RELAXED)) {
 		e->error = -ECANCELED;
@@ -125,8 +127,15 @@ static int write_one(struct disk *d, struct disk_entry *e)
 	e->error = disk_files_write(d->files, e->id, bytes, c->body_len);
 	if (e->error)
 		return 0;
-	body.sum = disk_sum(e->id, bytes, c->body_len);
-	return put_record(d, c, &body, &e->error);
+	sums = disk_body_sums(e->id, bytes, c->body_len);
+	if (!sums) {
+		e->error = -ENOMEM;
+		return 0;
+	}
+	body.sums = sums;
+	err = put_record(d, c, &body, &e->error);
+	free(sums);
+	return err;
 }
 
 /* The old record knows the body. */

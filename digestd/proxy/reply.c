@@ -116,12 +116,11 @@ static void send_body(struct request *r, unsigned status,
 		      const struct fields *f, struct cached *c,
 		      const struct range *part)
 {
-	const struct file_part file = { cached_file(c), part->first,
-					part->len };
+	const struct reply_part ondisk = { c, part->first, part->len };
 	const char *bytes = cached_body(c);
 
-	if (file.fd >= 0)
-		exchange_reply_file(r->x, status, f, &file);
+	if (cached_file(c))
+		reply_blocks(r, status, f, &ondisk);
 	else
 		exchange_reply(r->x, status, f,
 			       bytes ? bytes + part->first : NULL,
@@ -225,7 +224,7 @@ static struct ready_slot *find_ready(struct request *r,
 
 	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
 	    r->from_peer || r->settings != r->worker->settings ||
-	    c->status != 200 || cached_file(c) >= 0 ||
+	    c->status != 200 || cached_file(c) ||
 	    !has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
 	return ready_find(&r->worker->ready, hit, wanted);

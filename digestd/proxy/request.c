@@ -63,6 +63,7 @@ static void request_free(struct request *r)
 	request_land(r);
 	relay_unref(&r->wait.relay);
 	relay_unref(&r->reader.relay);
+	reply_blocks_free(&r->blocks);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;

@@ -79,6 +79,7 @@ struct request {
 	/* what was found here */
 	struct disk_read read; /* of what is on disk */
 	bool reading;	       /* its call will come */
+	struct reply_blocks *blocks; /* of a reply from there; null: none */
 	struct cached *stale; /* to be revalidated, or served on error */
 	enum cachestatus_fwd fwd;
 
@@ -299,6 +300,22 @@ void reply_relay(struct request *r, struct relay *relay);
 
 /* From the fetch that has ended without being stored: all at once. */
 void reply_whole(struct request *r);
+
+/* Bytes of a stored body. */
+struct reply_part {
+	struct cached *of;
+	uint64_t first, len; /* len > 0 */
+};
+
+/*
+ * From a body on disk, in reply_blocks.c: read and checked as it is sent. When
+ * that fails before anything was, the request goes on behind the store.
+ */
+void reply_blocks(struct request *r, unsigned status, const struct fields *f,
+		  const struct reply_part *part);
+
+/* *blocks becomes null; null is allowed. Nothing of it is being read. */
+void reply_blocks_free(struct reply_blocks **blocks);
 
 /* An error of this node's own. */
 void reply_error(struct request *r, unsigned status, const char *why);

@@ -20,9 +20,16 @@
 
 enum { MAP_BYTES = 1 << 22 };
 
+/* Bodies of 1, 2 and more blocks. */
+static uint64_t len_of(unsigned n)
+{
+	return n % 4 * 60000 + 1000;
+}
+
 static void make_record(unsigned n, uint8_t **bytes, size_t *len)
 {
-	struct disk_body body = { .id = n, .len = 1000 + n, .sum = n * 77 };
+	uint8_t sums[8 * 8] = { (uint8_t)(n * 77) };
+	struct disk_body body = { .id = n, .len = len_of(n), .sums = sums };
 	struct cached *c = disk_response(n, 0);
 
 	assert_int_equal(disk_record_write(c, &body, bytes, len), 0);
@@ -41,8 +48,10 @@ static void records_round_trip(void **state)
 
 		make_record(n, &bytes, &len);
 		assert_int_equal(disk_record_read(bytes, len, &body, &c), 0);
-		assert_int_equal(body.len, 1000 + n);
-		assert_int_equal(body.sum, n * 77);
+		assert_int_equal(body.len, len_of(n));
+		assert_int_equal(disk_body_sum(&body, 0), n * 77 & 0xff);
+		if (n > 1)
+			assert_int_equal(disk_body_sum(&body, 1), 0);
 		assert_string_equal(cached_uri(c), cached_uri(before));
 		assert_int_equal(c->status, 200);
 		/* no bits of it are unused */
@@ -65,26 +74,81 @@ static void records_round_trip(void **state)
 /* They have when the response came, and its age then; and longer lifetimes. */
 static void older_records_are_read(void **state)
 {
-	enum { CAME = 32 };
-	struct disk_body body = { .id = 1 };
+	enum { CAME = 32, V1 = 0x31445353 };
+	struct disk_body body = { .id = 4 };
 	struct cached *c;
 	struct scd__writer w;
 	uint8_t *bytes;
 	size_t len;
 
 	(void)state;
-	make_record(1, &bytes, &len);
+	make_record(4, &bytes, &len); /* of one block */
+	w = scd__writer(bytes, 4);
+	scd__write_u32(&w, V1);
 	w = scd__writer(bytes + CAME, 24);
 	scd__write_u64(&w, 5000);
 	scd__write_u64(&w, 300);
 	scd__write_u64(&w, INT64_MAX);
 	w = scd__writer(bytes + len - 8, 8);
-	scd__write_u64(&w, disk_sum(1, bytes, len - 8));
+	scd__write_u64(&w, disk_sum(4, bytes, len - 8));
 	assert_int_equal(disk_record_read(bytes, len, &body, &c), 0);
+	assert_int_equal(disk_body_sum(&body, 0), 4 * 77 & 0xff);
 	assert_int_equal(freshness_age(&c->freshness, 5001), 301);
 	assert_int_equal(c->freshness.lifetime_s, INT32_MAX);
 	assert_true(c->freshness.explicit);
 	cached_unref(&c);
+	free(bytes);
+}
+
+/* Its one checksum says nothing of the blocks. */
+static void older_records_of_large_bodies_are_refused(void **state)
+{
+	enum { V1 = 0x31445353 };
+	struct disk_body body = { .id = 2 };
+	struct cached *c = NULL;
+	struct scd__writer w;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	make_record(2, &bytes, &len);
+	w = scd__writer(bytes, 4);
+	scd__write_u32(&w, V1);
+	w = scd__writer(bytes + len - 8, 8);
+	scd__write_u64(&w, disk_sum(2, bytes, len - 8));
+	assert_int_equal(disk_record_read(bytes, len, &body, &c), -EBADMSG);
+	assert_null(c);
+	free(bytes);
+}
+
+/* The first block's sum is what the whole body's was; no two blocks of the same
+ * bytes have the same. */
+static void bodies_are_summed_by_blocks(void **state)
+{
+	static const uint64_t lens[] = { 0, 1, 65535, 65536, 65537, 200000 };
+	char *bytes = calloc(1, 200000);
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t i = 0; i < NROWS(lens); i++) {
+		struct disk_body body = { .id = 7, .len = lens[i] };
+		uint8_t *sums = disk_body_sums(7, lens[i] ? bytes : NULL,
+					       lens[i]);
+		uint64_t n = disk_blocks(lens[i]), sum = 0;
+
+		assert_non_null(sums);
+		body.sums = sums;
+		for (uint64_t b = 0; b < n; b++)
+			sum += disk_block_bytes(lens[i], b);
+		assert_int_equal(sum, lens[i]);
+		assert_int_equal(n, lens[i] ? (lens[i] + 65535) / 65536 : 1);
+		assert_true(disk_body_sum(&body, 0) ==
+			    disk_sum(7, bytes, disk_block_bytes(lens[i], 0)));
+		for (uint64_t b = 1; b < n; b++)
+			assert_true(disk_body_sum(&body, b) !=
+				    disk_body_sum(&body, b - 1));
+		free(sums);
+	}
 	free(bytes);
 }
 
@@ -405,6 +469,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_round_trip),
 		cmocka_unit_test(older_records_are_read),
+		cmocka_unit_test(older_records_of_large_bodies_are_refused),
+		cmocka_unit_test(bodies_are_summed_by_blocks),
 		cmocka_unit_test(damaged_records_are_refused),
 		cmocka_unit_test(batches_are_whole),
 		cmocka_unit_test(a_full_index_keeps_what_it_has),

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import socket
 
 import pytest
 
@@ -274,6 +275,74 @@ def test_damage(storing, origin, tmp_path):
     check(node, origin, pages, "origin")
     assert disk(node)["read_errors"] == 30
     assert "reading object" in node.process.logged()
+
+
+def flip(path, at):
+    with open(path, "r+b") as f:
+        f.seek(at)
+        byte = f.read(1)[0]
+        f.seek(at)
+        f.write(bytes([byte ^ 1]))
+
+
+def test_bits_that_flip_while_the_node_runs(storing, origin, tmp_path):
+    """In files that were read before: what is wrong is never sent, whole or in
+    part, and what a range does not touch does not matter to it."""
+    node = storing(listen_peer=None)
+    pages = {f"/{i}": LARGE + i for i in range(60)}
+    for path, size in pages.items():
+        page(origin, path, size)
+        node.get(path)
+    written(node, len(pages))
+    restart(node)
+    check(node, origin, pages)
+    for path in files(tmp_path):
+        flip(path, LARGE // 2)
+    asked = origin.count()
+    for path, size in pages.items():
+        for first, last in ((0, 131071), (196608, size - 1)):
+            r = node.get(path, headers={"Range": f"bytes={first}-{last}"})
+            assert r.body == body_of(path, size)[first:last + 1]
+    assert (origin.count(), disk(node)["corrupt"]) == (asked, 0)
+    for i, (path, size) in enumerate(pages.items()):
+        if i % 2:
+            # this origin answers ranges with the whole
+            r = node.get(path, headers={"Range": "bytes=131000-150000"})
+            assert (r.status, r.body) == (200, body_of(path, size))
+        else:
+            assert node.get(path).body == body_of(path, size)
+    assert disk(node)["corrupt"] == origin.count() - asked == len(pages)
+    assert "reading object http://www.example.com/" in node.process.logged()
+
+
+def test_a_bit_that_flips_while_it_is_sent(storing, origin, tmp_path):
+    """Nothing of the block is sent: the reply breaks off, and the next one is
+    the origin's."""
+    node = storing(cache_size="16M")
+    size = 12 << 20
+    page(origin, "/large", size)
+    node.get("/large")
+    written(node, 1)
+    restart(node)
+    (path,) = files(tmp_path)
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.settimeout(20)
+        s.connect(("127.0.0.1", node.data))
+        s.sendall(b"GET /large HTTP/1.1\r\nHost: www.example.com\r\n\r\n")
+        got = s.recv(1000)
+        assert b" 200 " in got and b"; hit" in got
+        flip(path, size - 70_000)
+        try:
+            while part := s.recv(1 << 20):
+                got += part
+        except ConnectionResetError:
+            pass
+    body = got[got.index(b"\r\n\r\n") + 4:]
+    assert len(body) <= size - 70_000
+    assert body == body_of("/large", size)[:len(body)]
+    assert disk(node)["corrupt"] == 1
+    check(node, origin, {"/large": size}, "origin")
 
 
 def test_an_index_that_is_none(storing, origin, tmp_path):

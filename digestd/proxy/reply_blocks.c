@@ -1,0 +1,229 @@
+/*
+ * Replies whose body is on disk. It is read block by block, by the disk's
+ * threads, into memory of the reply's own, and held against its checksums there
+ * before any of it is sent; of a range, only the blocks that it is in.
+ *
+ * What fits into the first read goes out from there at once. The rest goes
+ * through two buffers: one is sent while the other is filled.
+ *
+ * A block that is damaged, or cannot be read, ends the reply; before its header
+ * has gone, the request goes on as if the object had not been found.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/disk/disk_record.h"
+#include "digestd/proxy/request.h"
+
+/* A part up to this is read as a whole: it is copied once less. */
+enum { REPLY_WHOLE_BYTES = 1 << 20 };
+
+/* Bytes of the part in memory. */
+struct reply_buffer {
+	char *data;   /* of the block in which the first one is */
+	size_t at;    /* the next to be sent */
+	size_t end;   /* of those of the part; 0: nothing is in it */
+};
+
+struct reply_blocks {
+	struct cached *c;
+	struct fields fields; /* until the reply begins */
+	unsigned status;
+	uint64_t first, end; /* bytes of the body that are to be read yet */
+	size_t buffer_bytes;
+	struct reply_buffer front, back;
+	bool begun, failed;
+};
+
+static void reply_blocks_came(void *arg);
+
+/* Bytes of whole blocks that a part of a body lies in, from its first one. */
+static uint64_t reply_blocks_span(uint64_t first, uint64_t end)
+{
+	uint64_t from = first - first % DISK_BLOCK_BYTES;
+
+	return disk_blocks(end - from) * DISK_BLOCK_BYTES;
+}
+
+/* Has the next blocks read into the back buffer, which is empty. */
+static void reply_blocks_read(struct request *r)
+{
+	struct reply_blocks *b = r->blocks;
+	uint64_t block = b->first / DISK_BLOCK_BYTES;
+	uint64_t span = reply_blocks_span(b->first, b->end);
+	uint64_t from = block * DISK_BLOCK_BYTES;
+	uint64_t to;
+
+	if (span > b->buffer_bytes)
+		span = b->buffer_bytes;
+	to = from + span < b->end ? from + span : b->end;
+	b->back.at = (size_t)(b->first - from);
+	b->back.end = (size_t)(to - from);
+	b->first = to;
+	r->read = (struct disk_read){
+		.loop = r->worker->loop,
+		.call = { .run = reply_blocks_came, .arg = r },
+		.key = r->key,
+		.of = b->c,
+		.block = block,
+		.nblocks = (unsigned)(span / DISK_BLOCK_BYTES),
+		.to = b->back.data,
+	};
+	r->reading = true;
+	cache_read_blocks(r->worker->cache, &r->read);
+}
+
+static void reply_blocks_swap(struct reply_blocks *b)
+{
+	struct reply_buffer empty = b->front;
+
+	b->front = b->back;
+	b->back = empty;
+	b->back.at = b->back.end = 0;
+}
+
+static ssize_t reply_blocks_take(void *arg, void *buf, size_t cap)
+{
+	struct request *r = arg;
+	struct reply_blocks *b = r->blocks;
+	size_t n;
+
+	if (b->front.at == b->front.end && !r->reading && !b->failed) {
+		if (!b->back.end)
+			return BODY_END;
+		reply_blocks_swap(b);
+		if (b->first < b->end)
+			reply_blocks_read(r);
+	}
+	n = b->front.end - b->front.at;
+	if (!n)
+		return b->failed ? BODY_FAIL : BODY_WAIT;
+	if (n > cap)
+		n = cap;
+	memcpy(buf, b->front.data + b->front.at, n);
+	b->front.at += n;
+	return (ssize_t)n;
+}
+
+/* All of it is there: the buffer goes to the server. */
+static void reply_blocks_whole(struct request *r)
+{
+	struct reply_blocks *b = r->blocks;
+	char *data = b->back.data;
+
+	b->back.data = NULL;
+	exchange_reply(r->x, b->status, &b->fields, data + b->back.at,
+		       b->back.end - b->back.at, free, data);
+}
+
+/* The rest is read while this is sent. */
+static void reply_blocks_stream(struct request *r)
+{
+	struct reply_blocks *b = r->blocks;
+	const struct body_source source = { .read = reply_blocks_take,
+					    .arg = r };
+	uint64_t len = b->back.end - b->back.at + (b->end - b->first);
+
+	b->front.data = malloc(b->buffer_bytes);
+	if (!b->front.data) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	b->begun = true;
+	reply_blocks_swap(b);
+	reply_blocks_read(r);
+	exchange_reply_stream(r->x, b->status, &b->fields, (int64_t)len,
+			      &source);
+}
+
+/* As if it had not been found. */
+static void reply_blocks_miss(struct request *r)
+{
+	reply_blocks_free(&r->blocks);
+	cached_unref(&r->stale);
+	r->fwd = CACHESTATUS_URI_MISS;
+	r->step = r->store_step + 1;
+	request_run(r);
+}
+
+static void reply_blocks_came(void *arg)
+{
+	struct request *r = arg;
+	struct reply_blocks *b = r->blocks;
+
+	r->reading = false;
+	b->failed = r->read.error != 0;
+	if (!r->x)
+		request_settle(r);
+	else if (b->begun)
+		exchange_wake(r->x);
+	else if (b->failed)
+		reply_blocks_miss(r);
+	else if (b->first == b->end)
+		reply_blocks_whole(r);
+	else
+		reply_blocks_stream(r);
+}
+
+/* Room for the first read. */
+static int reply_blocks_reserve(struct reply_blocks *b, size_t window)
+{
+	uint64_t span = reply_blocks_span(b->first, b->end);
+
+	if (span > REPLY_WHOLE_BYTES + DISK_BLOCK_BYTES)
+		span = disk_blocks(window / 2) * DISK_BLOCK_BYTES;
+	b->buffer_bytes = (size_t)span;
+	b->back.data = malloc(b->buffer_bytes);
+	return b->back.data ? 0 : -1;
+}
+
+/* Is never read. */
+static ssize_t reply_blocks_none(void *arg, void *buf, size_t cap)
+{
+	(void)arg;
+	(void)buf;
+	(void)cap;
+	return BODY_FAIL;
+}
+
+void reply_blocks(struct request *r, unsigned status, const struct fields *f,
+		  const struct reply_part *part)
+{
+	const struct body_source none = { .read = reply_blocks_none };
+	struct reply_blocks *b;
+
+	if (status == 304 || !strcmp(r->method, "HEAD")) {
+		exchange_reply_stream(r->x, status, f, (int64_t)part->len,
+				      &none);
+		return;
+	}
+	b = r->blocks = calloc(1, sizeof(*b));
+	if (!b) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	b->c = cached_ref(part->of);
+	b->status = status;
+	b->first = part->first;
+	b->end = part->first + part->len;
+	if (fields_copy(f, &b->fields) ||
+	    reply_blocks_reserve(b, r->settings->window_bytes)) {
+		reply_error(r, 503, "memory");
+		return;
+	}
+	reply_blocks_read(r);
+}
+
+void reply_blocks_free(struct reply_blocks **blocks)
+{
+	struct reply_blocks *b = *blocks;
+
+	*blocks = NULL;
+	if (!b)
+		return;
+	free(b->front.data);
+	free(b->back.data);
+	fields_free(&b->fields);
+	cached_unref(&b->c);
+	free(b);
+}
