@@ -235,22 +235,6 @@ void shared_reply_unref(struct shared_reply *reply);
  */
 bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply);
 
-/* A body that is a part of an open file. */
-struct file_part {
-	int fd;
-	uint64_t first; /* byte */
-	uint64_t len;   /* > 0 */
-};
-
-/*
- * The same with a body from a file, by sendfile where that works. The
- * descriptor stays the caller's, and may be closed after this call. The file
- * must not become shorter meanwhile: then the connection is closed.
- */
-void exchange_reply_file(struct exchange *x, unsigned status,
-			 const struct fields *fields,
-			 const struct file_part *part);
-
 /* The same with a body that is copied: for small texts. */
 void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,

@@ -213,21 +213,6 @@ bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
 	return true;
 }
 
-void exchange_reply_file(struct exchange *x, unsigned status,
-			 const struct fields *fields,
-			 const struct file_part *part)
-{
-	int fd = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
-	struct MHD_Response *response = NULL;
-
-	if (fd >= 0)
-		response = MHD_create_response_from_fd_at_offset64(
-			part->len, fd, part->first);
-	if (fd >= 0 && !response)
-		close(fd);
-	give(x, status, fields, response);
-}
-
 void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len)
