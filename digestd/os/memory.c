@@ -1,0 +1,101 @@
+/*
+ * Memory, by /proc/self/statm, and the allocator: jemalloc where the program
+ * is linked with it, the C library's otherwise.
+ */
+#include "digestd/os/memory.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/*
+ * Pages of files are counted up to this: the program and its libraries. More
+ * are the disk tier's index, which the system takes back when it likes.
+ */
+enum { PROGRAM_BYTES = 24 << 20 };
+
+enum { PURGE_MS = 1000 };
+
+struct ledger memory_ledger = { .limit = UINT64_MAX };
+
+/* jemalloc's; null where the program has another allocator. */
+extern int mallctl(const char *name, void *old, size_t *old_len, void *next,
+		   size_t next_len) __attribute__((weak));
+
+/* Sanitizers have memory of their own, which is not the program's. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+void memory_limit(uint64_t bytes)
+{
+	__atomic_store_n(&memory_ledger.limit, bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t memory_reserve(void)
+{
+	return __atomic_load_n(&memory_ledger.limit, __ATOMIC_RELAXED) / 4;
+}
+
+/* What the process has of the machine's memory; 0: unknown. */
+static uint64_t memory_resident(void)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident, of_files;
+	FILE *file = fopen("/proc/self/statm", "re");
+	int n = 0;
+
+	if (file) {
+		n = fscanf(file, "%*u %" SCNu64 " %" SCNu64, &resident,
+			   &of_files);
+		fclose(file);
+	}
+	if (n != 2)
+		return 0;
+	resident *= page;
+	of_files *= page;
+	return resident -
+	       (of_files > PROGRAM_BYTES ? of_files - PROGRAM_BYTES : 0);
+}
+
+/* Of what the ledger knows, what is resident: promises are not. */
+static uint64_t memory_known(void)
+{
+	const struct ledger *l = &memory_ledger;
+	uint64_t total = 0;
+
+	for (int use = 0; use < LEDGER_NUSES; use++) {
+		if (use != LEDGER_promised && use != LEDGER_files &&
+		    use != LEDGER_other)
+			total += ledger_used(l, (enum ledger_use)use);
+	}
+	return total;
+}
+
+static void memory_purge(void)
+{
+	if (mallctl) /* 4096: of all arenas */
+		mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+#ifdef __GLIBC__
+	else
+		malloc_trim(0);
+#endif
+}
+
+void memory_measure(int64_t now_ms)
+{
+	static int64_t purged_ms;
+	uint64_t resident = memory_resident(), known = memory_known();
+	uint64_t limit = memory_ledger.limit;
+
+	if (__asan_init || __tsan_init)
+		return;
+	if (resident > limit - memory_reserve() &&
+	    now_ms - purged_ms >= PURGE_MS) {
+		purged_ms = now_ms;
+		memory_purge();
+		resident = memory_resident();
+	}
+	if (resident)
+		ledger_set(&memory_ledger, LEDGER_other,
+			   resident > known ? resident - known : 0);
+}

@@ -1,0 +1,34 @@
+/*
+ * The memory of this process: its ledger, and what the system says of it.
+ *
+ * The ledger knows what is allocated for clients, origins and peers; the rest,
+ * from the program to what the allocator keeps of what was freed, is measured
+ * now and then. Without memory_limit() there is no limit.
+ */
+#ifndef DIGESTD_OS_MEMORY_H
+#define DIGESTD_OS_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/core/ledger.h"
+
+extern struct ledger memory_ledger;
+
+/* Sets the limit [bytes]; from one thread. */
+void memory_limit(uint64_t bytes);
+
+/*
+ * What is taken to save work later leaves a quarter of the limit to what has to
+ * be there now.
+ */
+uint64_t memory_reserve(void);
+
+/*
+ * Measures what the ledger does not know, LEDGER_other; when the process is
+ * near its limit, gives what was freed back to the system, once a second. To be
+ * called several times a second, from one thread.
+ */
+void memory_measure(int64_t now_ms);
+
+#endif
