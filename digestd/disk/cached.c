@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "digestd/core/packed.h"
+#include "digestd/os/memory.h"
 
 enum {
 	HEAD_BYTES = offsetof(struct cached, tail),
@@ -84,10 +85,18 @@ static void set_body(struct cached *c, enum cached_body is, uint64_t len)
 	c->body_len = len & CACHED_BODY_MAX;
 }
 
+/* What the ledger has of one with a body of its own in memory. */
+static uint64_t counted_bytes(const struct cached *c)
+{
+	return cached_memory(c) + c->body_len;
+}
+
 void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 {
 	c->body.own = bytes;
 	set_body(c, CACHED_BODY_OWN, len);
+	if (bytes)
+		ledger_add(&memory_ledger, LEDGER_objects, counted_bytes(c));
 }
 
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len)
@@ -168,6 +177,9 @@ static void free_body(struct cached *c)
 {
 	switch ((enum cached_body)c->body_is) {
 	case CACHED_BODY_OWN:
+		if (c->body.own)
+			ledger_return(&memory_ledger, LEDGER_objects,
+				      counted_bytes(c));
 		free(c->body.own);
 		break;
 	case CACHED_BODY_FILE:

@@ -22,8 +22,14 @@
 #include "digestd/core/forwarded.h"
 #include "digestd/core/guard.h"
 #include "digestd/os/listen.h"
+#include "digestd/os/memory.h"
 #include "digestd/server/server_conn.h"
 #include "digestd/tls/tls.h"
+
+/*
+ * What a connection takes beside the memory of its headers.
+ */
+enum { CONN_BYTES = 2048, CONN_TLS_BYTES = 40960 };
 
 /*
  * What the kernel may hold unsent of a connection: enough to keep it busy for
@@ -146,6 +152,13 @@ static bool conn_is_trusted(const struct conn *c)
 	       address_prefixes_have(&c->server->trusted, c->x.request.client);
 }
 
+/* What a connection takes: the library's part, ours, and a TLS session's. */
+static uint64_t conn_memory(const struct server *s)
+{
+	return server_header_memory(s) + CONN_BYTES +
+	       (s->tls ? CONN_TLS_BYTES : 0);
+}
+
 static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 {
 	static const int unsent = UNSENT_BYTES;
@@ -172,6 +185,7 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 	s->nconns++;
 	conn_client_enter(c);
 	server_make_room(s);
+	ledger_add(&memory_ledger, LEDGER_connections, conn_memory(s));
 	await_request(c, 0);
 	if (conn_tls_begin(c))
 		conn_break(c);
@@ -190,6 +204,7 @@ static void conn_close(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	ledger_return(&memory_ledger, LEDGER_connections, conn_memory(s));
 	conn_tls_end(c);
 	fields_free(&c->x.fields);
 	free(c->target);

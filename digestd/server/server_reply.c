@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "digestd/os/memory.h"
 #include "digestd/server/server_conn.h"
 
 /* What the library may hold of a streamed body at once. */
@@ -19,7 +20,8 @@ enum { STREAM_BLOCK_BYTES = 32768 };
 struct shared_reply {
 	struct MHD_Response *response;
 	unsigned status;
-	unsigned users; /* exchanges whose reply it is to be, and its owner */
+	unsigned users; /* exchanges that it is the reply of, and its owner */
+	size_t file_bytes; /* of a copy in a file */
 };
 
 /* A streamed reply. It may outlive its exchange, but is not read then. */
@@ -108,7 +110,8 @@ enum MHD_Result exchange_queue(struct exchange *x)
 	conn_pace_start(exchange_conn(x));
 	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status,
 				    x->response);
-	exchange_drop_response(x);
+	if (!x->shared) /* which is used, and counted, until it has gone out */
+		exchange_drop_response(x);
 	return queued;
 }
 
@@ -169,8 +172,14 @@ struct shared_reply *shared_reply_new(unsigned status,
 				      const struct body_memory *body)
 {
 	struct shared_reply *reply = malloc(sizeof(*reply));
-	struct MHD_Response *response = body->to_file ? from_copy(body) : NULL;
+	bool copies = body->to_file &&
+		      ledger_take(&memory_ledger, LEDGER_files, body->len,
+				  memory_reserve());
+	struct MHD_Response *response = copies ? from_copy(body) : NULL;
+	size_t file_bytes = response ? body->len : 0;
 
+	if (copies && !response)
+		ledger_return(&memory_ledger, LEDGER_files, body->len);
 	if (!response)
 		response = from_memory(body);
 	if (response && fields && add_fields(response, fields)) {
@@ -178,9 +187,11 @@ struct shared_reply *shared_reply_new(unsigned status,
 		response = NULL;
 	}
 	if (reply && response) {
-		*reply = (struct shared_reply){ response, status, 1 };
+		*reply = (struct shared_reply){ response, status, 1,
+						file_bytes };
 		return reply;
 	}
+	ledger_return(&memory_ledger, LEDGER_files, file_bytes);
 	if (response)
 		MHD_destroy_response(response);
 	free(reply);
@@ -192,6 +203,7 @@ void shared_reply_unref(struct shared_reply *reply)
 	if (!reply || --reply->users)
 		return;
 	MHD_destroy_response(reply->response);
+	ledger_return(&memory_ledger, LEDGER_files, reply->file_bytes);
 	free(reply);
 }
 
@@ -284,6 +296,7 @@ static void free_stream(void *cls)
 
 	if (stream->source.release)
 		stream->source.release(stream->source.arg);
+	ledger_return(&memory_ledger, LEDGER_replies, STREAM_BLOCK_BYTES);
 	free(stream);
 }
 
@@ -300,7 +313,9 @@ static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
 	response = MHD_create_response_from_callback(
 		body_len < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)body_len,
 		STREAM_BLOCK_BYTES, read_stream, stream, free_stream);
-	if (!response)
+	if (response)
+		ledger_add(&memory_ledger, LEDGER_replies, STREAM_BLOCK_BYTES);
+	else
 		free(stream);
 	return response;
 }
