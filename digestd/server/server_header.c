@@ -31,16 +31,26 @@ size_t server_header_memory(const struct server *s)
 	return 3 * s->settings.max_header_bytes + RECORDS_BYTES + REPLY_BYTES;
 }
 
+/* The cookies of a field, of which there is one more than separators. */
+static size_t header_count_cookies(const char *cookies)
+{
+	size_t n = 1;
+
+	for (; *cookies; cookies++)
+		n += *cookies == ';';
+	return n;
+}
+
 /* What the library holds of a request whose header is of so many bytes. */
 static size_t header_cost(const struct fields *fields, size_t bytes)
 {
 	const char *cookies = fields_get(fields, "Cookie");
 	size_t records = fields_count(fields);
 
-	if (cookies)
+	if (cookies) {
 		bytes += strlen(cookies);
-	for (; cookies; cookies = strchr(cookies + 1, ';'))
-		records++;
+		records += header_count_cookies(cookies);
+	}
 	return bytes + records * RECORD_BYTES;
 }
 

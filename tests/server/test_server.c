@@ -417,6 +417,24 @@ static void shapes(void **state)
 	}
 }
 
+/* Nothing behind an empty Cookie is read, wherever a block of fields ends. */
+static void an_empty_cookie_ends(void **state)
+{
+	enum { BLOCK = 1000, FIRST = BLOCK - 100, LAST = BLOCK };
+	char request[2 * BLOCK], *reply;
+
+	(void)state;
+	for (int len = FIRST; len < LAST; len++) {
+		snprintf(request, sizeof(request),
+			 "GET /late HTTP/1.1\r\nHost: h\r\n"
+			 "Connection: close\r\nX: %0*d\r\nCookie:\r\n\r\n",
+			 len, 0);
+		reply = ask(request, NULL);
+		assert_int_equal(strncmp(reply, "HTTP/1.1 200", 12), 0);
+		free(reply);
+	}
+}
+
 #define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 static void interim_responses(void **state)
@@ -712,6 +730,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(shapes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_cookie_ends, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(interim_responses, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(interim_responses_are_dropped,
