@@ -319,8 +319,12 @@ int main(int argc, char **argv)
 	umask(077); /* the configuration has the cluster's key in it */
 	if (!plan.folder)
 		plan.folder = mkdtemp(folder);
-	if (!plan.folder)
-		abort();
+	else
+		mkdir(plan.folder, 0700);
+	if (!plan.folder || access(plan.folder, W_OK)) {
+		perror(plan.folder ? plan.folder : folder);
+		return 2;
+	}
 	storm_prepare(&plan);
 	found = storm_run(&plan);
 	storm_net_free(storm.net);
