@@ -174,27 +174,65 @@ double scd_bloom_fp(const struct scd_bloom *b)
 
 enum operation { OP_UNION, OP_INTERSECTION, OP_DIFFERENCE };
 
+/* As many bytes as are combined at a time: the compiler makes of them what the
+ * processor has, two registers of 16 bytes on any x86-64. */
+typedef uint64_t combine_block __attribute__((vector_size(32)));
+
+/* Inlined with an operation that is constant: no branch is left in the loop. */
+static inline __attribute__((always_inline)) void
+combine_two(combine_block *a, const combine_block *b, enum operation operation)
+{
+	switch (operation) {
+	case OP_UNION:
+		*a |= *b;
+		return;
+	case OP_INTERSECTION:
+		*a &= *b;
+		return;
+	case OP_DIFFERENCE:
+		*a ^= *b;
+		return;
+	}
+}
+
+static inline __attribute__((always_inline)) void
+combine_bytes(uint8_t *dst, const uint8_t *src, size_t len,
+	      enum operation operation)
+{
+	combine_block a = { 0 }, b = { 0 };
+	size_t i = 0;
+
+	for (; i + sizeof(a) <= len; i += sizeof(a)) {
+		memcpy(&a, dst + i, sizeof(a));
+		memcpy(&b, src + i, sizeof(b));
+		combine_two(&a, &b, operation);
+		memcpy(dst + i, &a, sizeof(a));
+	}
+	memcpy(&a, dst + i, len - i);
+	memcpy(&b, src + i, len - i);
+	combine_two(&a, &b, operation);
+	memcpy(dst + i, &a, len - i);
+}
+
 static int combine(struct scd_bloom *dst, const struct scd_bloom *src,
 		   enum operation operation)
 {
-	size_t len = scd_bloom_bytes(dst);
+	const size_t len = scd_bloom_bytes(dst);
 
 	check(dst);
 	check(src);
 	if (!scd_bloom_same_shape(dst, src))
 		return SCD_EMISMATCH;
-	for (size_t i = 0; i < len; i++) {
-		switch (operation) {
-		case OP_UNION:
-			dst->bits[i] |= src->bits[i];
-			break;
-		case OP_INTERSECTION:
-			dst->bits[i] &= src->bits[i];
-			break;
-		case OP_DIFFERENCE:
-			dst->bits[i] ^= src->bits[i];
-			break;
-		}
+	switch (operation) {
+	case OP_UNION:
+		combine_bytes(dst->bits, src->bits, len, OP_UNION);
+		break;
+	case OP_INTERSECTION:
+		combine_bytes(dst->bits, src->bits, len, OP_INTERSECTION);
+		break;
+	case OP_DIFFERENCE:
+		combine_bytes(dst->bits, src->bits, len, OP_DIFFERENCE);
+		break;
 	}
 	return SCD_OK;
 }
@@ -244,10 +282,8 @@ int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
 	if (error)
 		return error;
 	len = scd_bloom_bytes(&new);
-	for (size_t first = 0; first < scd_bloom_bytes(b); first += len) {
-		for (size_t i = 0; i < len; i++)
-			new.bits[i] |= b->bits[first + i];
-	}
+	for (size_t first = 0; first < scd_bloom_bytes(b); first += len)
+		combine_bytes(new.bits, b->bits + first, len, OP_UNION);
 	if (nbits < 8)
 		new.bits[0] = fold_byte(new.bits[0], (unsigned)nbits);
 	*out = new;

@@ -158,6 +158,38 @@ static void sets_combine(void **state)
 	scd_bloom_free(&copy);
 }
 
+/* Bit by bit, with arrays of every length that blocks and words leave over. */
+static void all_lengths_combine(void **state)
+{
+	static int (*const combine[])(struct scd_bloom *,
+				      const struct scd_bloom *) = {
+		scd_bloom_union, scd_bloom_intersect, scd_bloom_xor};
+	uint64_t random = 11;
+
+	(void)state;
+	for (uint64_t nbits = 1; nbits < 800; nbits += 1 + nbits / 100) {
+		struct scd_bloom a, b, c;
+
+		make(&a, nbits, 2);
+		make(&b, nbits, 2);
+		random_bits(&random, a.bits, nbits, nbits / 2);
+		random_bits(&random, b.bits, nbits, nbits / 3);
+		for (size_t op = 0; op < NROWS(combine); op++) {
+			assert_int_equal(scd_bloom_copy(&a, &c), SCD_OK);
+			assert_int_equal(combine[op](&c, &b), SCD_OK);
+			for (size_t i = 0; i < scd_bloom_bytes(&a); i++) {
+				const unsigned x = a.bits[i], y = b.bits[i];
+				const unsigned want[] = {x | y, x & y, x ^ y};
+
+				assert_int_equal(c.bits[i], want[op]);
+			}
+			scd_bloom_free(&c);
+		}
+		scd_bloom_free(&a);
+		scd_bloom_free(&b);
+	}
+}
+
 static void different_shapes_do_not_combine(void **state)
 {
 	struct scd_bloom a, m, k, hashing;
@@ -300,6 +332,7 @@ int main(void)
 		cmocka_unit_test(many_are_added_as_one_by_one),
 		cmocka_unit_test(spare_bits_stay_zero),
 		cmocka_unit_test(sets_combine),
+		cmocka_unit_test(all_lengths_combine),
 		cmocka_unit_test(different_shapes_do_not_combine),
 		cmocka_unit_test(hashing_of_squid),
 		cmocka_unit_test(folded_as_if_built_small),
