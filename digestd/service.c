@@ -612,6 +612,11 @@ static void reload(struct service *s)
 	} else {
 		log_lines(LOG_WARNING, errors.text);
 		config_keep_tls(s->config, next);
+		if (config_keep_key(s->config, next))
+			log_write(LOG_ERROR, "reload", "the cluster key is "
+				  "another one: it takes effect only at the "
+				  "next start, and the old one stays in force "
+				  "everywhere");
 		option = config_needs_restart(s->config, next);
 		if (option)
 			log_write(LOG_WARNING, "reload", "%s takes effect "

@@ -255,6 +255,16 @@ void config_free(struct config **c)
 	*c = NULL;
 }
 
+bool config_keep_key(const struct config *now, struct config *next)
+{
+	const bool other = now->has_key != next->has_key ||
+			   memcmp(now->key, next->key, sizeof(now->key)) != 0;
+
+	next->has_key = now->has_key;
+	memcpy(next->key, now->key, sizeof(next->key));
+	return other;
+}
+
 const char *config_needs_restart(const struct config *now,
 				 const struct config *next)
 {

@@ -148,6 +148,13 @@ void config_free(struct config **c);
 void config_keep_tls(const struct config *now, struct config *next);
 
 /*
+ * Lets `next` have the cluster key of `now`: what is stored, published and
+ * written to disk is under it, so that it holds until the next start. Returns
+ * whether that was another one.
+ */
+bool config_keep_key(const struct config *now, struct config *next);
+
+/*
  * Whether two configurations differ in an option that takes effect only at a
  * start; returns its name, or null.
  */

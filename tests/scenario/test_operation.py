@@ -15,6 +15,7 @@ import pytest
 import cluster as scd
 import servers
 from cluster import request, until
+from digests import derive
 
 LONG = bool(os.environ.get("SCD_TEST_LONG"))
 RELOADS = 100 if LONG else 20
@@ -354,6 +355,41 @@ def test_reload_changes_origins_and_peers(make_cluster, origin):
     a.process.signal(signal.SIGHUP)
     until(lambda: not a.status()["peers"])
     assert a.get("/b").status == 502
+
+
+def test_reload_refuses_another_cluster_key(make_cluster, origin):
+    """What is stored is under the old key: it stays in force for requests,
+    purges, peers and the admission API alike, and the log says so."""
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    path = node.path + ".key"
+
+    def write_key(key):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(key + "\n")
+        os.chmod(path, 0o600)
+
+    def token(key):
+        return {"Authorization": "Bearer " + derive(key, "token").hex()}
+
+    def peer_status(key):
+        return request(node.peer, "/scd/v1/digest", headers=token(key)).status
+    write_key(scd.KEY)
+    node.options.update(cluster_key=None, cluster_key_file=path)
+    c.start()
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    node.get("/a")
+    assert node.get("/a").source == "hit"
+    write_key("f" * 32)
+    node.process.signal(signal.SIGHUP)
+    until(lambda: "reload: done" in node.process.logged())
+    assert "the cluster key is another one" in node.process.logged()
+    assert node.get("/a").source == "hit"
+    assert (peer_status(scd.KEY), peer_status("f" * 32)) == (200, 401)
+    r = request(node.admin, "/a", "PURGE", headers={"Host": "www.example.com"})
+    assert b'"purged": 1' in r.body
+    assert node.get("/a").source == "origin"
 
 
 def test_sigterm_drains(node, origin):
