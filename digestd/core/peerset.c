@@ -74,6 +74,16 @@ static const char *put_string(char **at, const char *text)
 	return copy;
 }
 
+/* FNV-1a of 64 bits: no secret, only to tell peers apart. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 /* Brings the index up to date and divides the peers that may be asked. */
 static void take_index(struct peerset *set, const struct peerset *last)
 {
@@ -133,6 +143,7 @@ struct peerset *peerset_next(const struct peerset *last,
 		*p = peers[i];
 		p->name = put_string(&strings, peers[i].name);
 		p->url = put_string(&strings, peers[i].url);
+		p->name_hash = hash_name(p->name);
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;

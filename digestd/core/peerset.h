@@ -42,6 +42,7 @@ struct peerset_peer {
 	struct peer_digest *digest; /* null: none yet */
 	const char *name;
 	const char *url;            /* of its peer listener */
+	uint64_t name_hash;         /* made here of the name: see route.h */
 };
 
 struct peerset;

@@ -3,6 +3,8 @@
  */
 #include "digestd/core/route.h"
 
+#include "codec/mix.h"
+
 /* Not yet measured: neither near nor far. */
 static const double unknown_rtt_ms = 10;
 
@@ -12,9 +14,9 @@ static const double near_ms = 5;
 /*
  * The expected time until an answer helps: a false positive costs a round trip
  * for nothing, so a peer's time counts 1 / (1 - fp) times. In hundredths of
- * near_ms, so that peers which are alike stay in the order of the view.
+ * near_ms, so that peers which are alike are equal.
  */
-static unsigned cost(const struct peerset_peer *p)
+static unsigned route_cost(const struct peerset_peer *p)
 {
 	double rtt_ms = p->rtt_ms > 0 ? p->rtt_ms : unknown_rtt_ms;
 	double fp = p->digest->fp < 0.99 ? p->digest->fp : 0.99;
@@ -24,27 +26,53 @@ static unsigned cost(const struct peerset_peer *p)
 	return (unsigned)(rtt_ms / (1 - fp) / near_ms * 100);
 }
 
-/* Puts a peer in its place among the best; the worst falls off a full list. */
-static void rank(struct route *r, const struct peerset *view, uint32_t peer)
+/*
+ * Which of several equal peers a key prefers: the one with the highest weight
+ * (rendezvous hashing). A peer that comes or goes moves no key between others.
+ *
+ * Source: Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit
+ * Rates", 1998.
+ */
+static uint64_t route_weight(const struct scd_key *key,
+			     const struct peerset_peer *p)
 {
-	unsigned peer_cost = cost(peerset_at(view, peer));
-	unsigned at = r->npeers;
+	return scd__mix64(scd__mix64(key->lo ^ p->name_hash) ^ key->hi);
+}
 
-	while (at && cost(peerset_at(view, r->peers[at - 1])) > peer_cost)
+struct route_candidate {
+	uint32_t peer;
+	unsigned cost;
+	uint64_t weight;
+};
+
+static bool route_is_better(const struct route_candidate *a,
+			    const struct route_candidate *b)
+{
+	return a->cost != b->cost ? a->cost < b->cost : a->weight > b->weight;
+}
+
+/* Puts a peer in its place among the best; the worst falls off a full list. */
+static void route_rank(struct route_candidate *best, unsigned *n,
+		       const struct route_candidate *c)
+{
+	unsigned at = *n;
+
+	while (at && route_is_better(c, &best[at - 1]))
 		at--;
 	if (at == ROUTE_MAX_PEERS)
 		return;
-	if (r->npeers < ROUTE_MAX_PEERS)
-		r->npeers++;
-	for (unsigned i = r->npeers - 1; i > at; i--)
-		r->peers[i] = r->peers[i - 1];
-	r->peers[at] = peer;
+	if (*n < ROUTE_MAX_PEERS)
+		++*n;
+	for (unsigned i = *n - 1; i > at; i--)
+		best[i] = best[i - 1];
+	best[at] = *c;
 }
 
 void route_init(struct route *r, struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,
 		int64_t now_ms)
 {
+	struct route_candidate best[ROUTE_MAX_PEERS];
 	uint32_t found[PEERSET_MAX_PEERS];
 	size_t nfound;
 
@@ -53,8 +81,15 @@ void route_init(struct route *r, struct peerset *view,
 	if (!view)
 		return;
 	nfound = peerset_lookup(view, key, found, PEERSET_MAX_PEERS);
-	for (size_t i = 0; i < nfound; i++)
-		rank(r, view, found[i]);
+	for (size_t i = 0; i < nfound; i++) {
+		const struct peerset_peer *p = peerset_at(view, found[i]);
+		const struct route_candidate c = { found[i], route_cost(p),
+						   route_weight(key, p) };
+
+		route_rank(best, &r->npeers, &c);
+	}
+	for (unsigned i = 0; i < r->npeers; i++)
+		r->peers[i] = best[i].peer;
 }
 
 struct route_step route_next(struct route *r,

@@ -37,8 +37,9 @@ struct route_step {
 /*
  * Looks a key up and ranks who may have it: near first, where a false
  * positive counts as the time that it costs; peers within 5 ms are equally
- * near, and equals stay in the order of the view, which must outlive the
- * route. Works also with a null view: then the origin is next.
+ * near. Among equals a hash of the key and the peer's name decides, so that the
+ * keys are spread evenly over them and every node asks the same one for a key.
+ * The view must outlive the route; a null one has nobody to ask.
  */
 void route_init(struct route *r, struct peerset *view,
 		const struct scd_key *key, const struct route_policy *policy,

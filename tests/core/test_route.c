@@ -2,8 +2,10 @@
  * Routing one request: in which order candidates are asked, for how long, and
  * when it is the origin's turn. Each row is a cluster and what a request does.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "codec/mix.h"
 #include "digestd/core/route.h"
 #include "tests/unit.h"
 
@@ -11,6 +13,8 @@ enum {
 	MAX_PEERS = 12,
 	ORIGIN = -1,
 	PROBE = -2, /* less the peer's number */
+	SPREAD_PEERS = 64,
+	SPREAD_KEYS = 64 * 400,
 };
 
 static const struct scd_key key = { 12345, 67891 };
@@ -81,7 +85,7 @@ static const struct {
 	{ "a full digest is last, not a fault",
 	  { { true, 5, 1, USUAL }, { true, 50, .01, USUAL } }, 2, 3, 2,
 	  { 1, 0, ORIGIN } },
-	{ "equals in the order of the view",
+	{ "equals of one name in the order of the view",
 	  { { true, 5, 0, USUAL }, { true, 5, 0, USUAL } }, 2, 3, 2,
 	  { 0, 1, ORIGIN } },
 	{ "within 5 ms all are equals",
@@ -100,6 +104,63 @@ static const struct {
 	    { true, 120, 0, USUAL }, { true, 10, 0, USUAL } },
 	  12, 4, ROUTE_MAX_PEERS, { 11, 9, 8, 7, ORIGIN } },
 };
+
+/* The peer asked first for each of so many keys that all of n equals have. */
+static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
+{
+	struct peerset_peer peers[SPREAD_PEERS] = { { 0 } };
+	char names[SPREAD_PEERS][16];
+	struct peerset *view;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct scd_bloom bloom;
+
+		snprintf(names[i], sizeof(names[i]), "cache%u", i);
+		assert_int_equal(scd_bloom_init(&bloom, 64, 1), SCD_OK);
+		memset(bloom.bits, 255, 8);
+		peers[i] = (struct peerset_peer){
+			.id = i, .usable = true, .name = names[i], .url = "",
+			.digest = peer_digest_take(&bloom) };
+		assert_non_null(peers[i].digest);
+	}
+	view = peerset_new(peers, n);
+	for (unsigned k = 0; k < nkeys; k++) {
+		const struct scd_key uniform = scd__key_of_hash(k);
+		struct route_step step;
+		struct route r;
+
+		route_init(&r, view, &uniform, &usual, 0);
+		step = route_next(&r, &usual, 0);
+		assert_false(step.origin);
+		first[k] = step.peer;
+	}
+	for (size_t i = 0; i < n; i++)
+		peer_digest_unref(peers[i].digest);
+	peerset_unref(view);
+}
+
+/* No peer is asked for much more than its share, and the same one each time;
+ * when one leaves, only its keys move. */
+static void test_spread(void **state)
+{
+	static unsigned first[SPREAD_KEYS], again[SPREAD_KEYS];
+	unsigned load[SPREAD_PEERS] = { 0 };
+
+	(void)state;
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, again);
+	assert_memory_equal(first, again, sizeof(first));
+	for (size_t i = 0; i < SPREAD_KEYS; i++)
+		load[first[i]]++;
+	for (size_t i = 0; i < SPREAD_PEERS; i++) {
+		if (load[i] * 10 > SPREAD_KEYS / SPREAD_PEERS * 13)
+			fail_msg("peer %zu is asked %u times", i, load[i]);
+	}
+	ask_equals(SPREAD_PEERS - 1, SPREAD_KEYS, again);
+	for (size_t i = 0; i < SPREAD_KEYS; i++)
+		assert_true(again[i] == first[i] ||
+			    first[i] == SPREAD_PEERS - 1);
+}
 
 static void test_order(void **state)
 {
@@ -262,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_spread),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_trial),
 		cmocka_unit_test(test_probes_are_no_tries),
