@@ -20,6 +20,8 @@ struct catalog {
 	int64_t published_ms;
 	bool resized; /* since the last generation */
 	uint64_t grown, shrunk;
+	void (*notify)(void *arg); /* null: nobody waits for a change */
+	void *notify_arg;
 };
 
 int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
@@ -70,6 +72,22 @@ static void follow_in_copy(struct catalog *c, const struct scd_key *key)
 	}
 }
 
+static void count_change(struct catalog *c)
+{
+	void (*notify)(void *arg) = c->notify;
+
+	c->changed++;
+	c->notify = NULL;
+	if (notify)
+		notify(c->notify_arg);
+}
+
+void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg)
+{
+	c->notify = changed;
+	c->notify_arg = arg;
+}
+
 void catalog_add(struct catalog *c, const struct scd_key *key)
 {
 	scd_counting_add(c->filter, key);
@@ -77,7 +95,7 @@ void catalog_add(struct catalog *c, const struct scd_key *key)
 		scd_counting_add(c->next, key);
 	follow_in_copy(c, key);
 	c->nkeys++;
-	c->changed++;
+	count_change(c);
 }
 
 void catalog_remove(struct catalog *c, const struct scd_key *key)
@@ -87,7 +105,7 @@ void catalog_remove(struct catalog *c, const struct scd_key *key)
 		scd_counting_remove(c->next, key);
 	follow_in_copy(c, key);
 	c->nkeys--;
-	c->changed++;
+	count_change(c);
 }
 
 static uint64_t bits_of(const struct scd_counting *filter)
@@ -111,19 +129,25 @@ static bool is_too_full(const struct catalog *c)
 	       fp_of(c->filter) > CATALOG_MAX_FP;
 }
 
+int64_t catalog_due_ms(const struct catalog *c,
+		       const struct publish_policy *policy)
+{
+	const bool many = (double)c->changed >=
+			  policy->share * (double)c->nkeys;
+
+	if (!c->generation)
+		return INT64_MIN;
+	if ((!c->changed && !c->resized) || is_too_full(c))
+		return INT64_MAX;
+	if (c->resized || many || policy->max_ms < policy->min_ms)
+		return c->published_ms + policy->min_ms;
+	return c->published_ms + policy->max_ms;
+}
+
 bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 		 int64_t now_ms)
 {
-	int64_t since_ms = now_ms - c->published_ms;
-
-	if (!c->generation)
-		return true;
-	if ((!c->changed && !c->resized) || since_ms < policy->min_ms ||
-	    is_too_full(c))
-		return false;
-	if (c->resized || since_ms >= policy->max_ms)
-		return true;
-	return (double)c->changed >= policy->share * (double)c->nkeys;
+	return now_ms >= catalog_due_ms(c, policy);
 }
 
 void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)

@@ -91,6 +91,17 @@ void catalog_remove(struct catalog *c, const struct scd_key *key);
 bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
 		 int64_t now_ms);
 
+/* The time from which one is due if no more keys come or go [ms]; INT64_MAX:
+ * none is until then. */
+int64_t catalog_due_ms(const struct catalog *c,
+		       const struct publish_policy *policy);
+
+/*
+ * Calls changed(arg) when the next key comes or goes: once, by who adds or
+ * removes it, within that call. Null: not any more.
+ */
+void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg);
+
 /*
  * Begins the snapshot that will be the next generation, none being under way.
  * The array of `copy`, an empty filter of the catalog's shape, becomes the

@@ -39,12 +39,18 @@ bool resize_is_crowded(const struct resize_policy *policy,
 		       CROWDED_TIMES * scd_tune_fp(meant, m, now->nhash);
 }
 
+static bool has_few(const struct resize_policy *policy,
+		    const struct catalog_stats *now)
+{
+	return bits_for(policy, now->nkeys) <=
+	       sparse_share * (double)now->nbits;
+}
+
 /* Notes how many keys there are; whether they have been few for long. */
 static bool is_sparse(struct resize *r, const struct resize_policy *policy,
 		      const struct catalog_stats *now, int64_t now_ms)
 {
-	bool few = bits_for(policy, now->nkeys) <=
-		   sparse_share * (double)now->nbits;
+	const bool few = has_few(policy, now);
 
 	if (!few || r->nbits != now->nbits)
 		*r = (struct resize){ now->nbits, 0, now_ms };
@@ -65,4 +71,14 @@ uint64_t resize_wanted(struct resize *r, const struct resize_policy *policy,
 		return fitting(policy,
 			       bits_for(policy, r->peak) / shrunk_share);
 	return now->nbits;
+}
+
+int64_t resize_due_ms(const struct resize *r,
+		      const struct resize_policy *policy,
+		      const struct catalog_stats *now)
+{
+	if (now->nbits <= policy->min_bits || r->nbits != now->nbits ||
+	    !has_few(policy, now))
+		return INT64_MAX;
+	return r->since_ms + policy->shrink_ms;
 }

@@ -42,6 +42,12 @@ struct resize {
 uint64_t resize_wanted(struct resize *r, const struct resize_policy *policy,
 		       const struct catalog_stats *now, int64_t now_ms);
 
+/* When it will be another one if no more keys come or go [ms], as of the last
+ * resize_wanted(); INT64_MAX: it will not. */
+int64_t resize_due_ms(const struct resize *r,
+		      const struct resize_policy *policy,
+		      const struct catalog_stats *now);
+
 /* Whether the keys are too many for the filter, as above. */
 bool resize_is_crowded(const struct resize_policy *policy,
 		       const struct catalog_stats *now);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -16,10 +17,21 @@
 #include "digestd/peers/digest_api.h"
 
 enum {
-	TICK_MS = 20, /* how often the catalog is looked at */
+	TICK_MS = 20, /* between two looks at a catalog that changes */
 	PART_MS = 1,  /* between two parts of a rebuild, or slices of a copy */
 	RETRY_MS = 60000, /* after there was no memory for a filter */
 	FULL_PERCENT = 1, /* false positives from which a filter is too small */
+};
+
+/*
+ * How a change of the catalog, in a worker's thread, gets to the loop. It may
+ * be on its way when the publisher goes, and goes itself when it has arrived.
+ */
+struct publisher_wake {
+	struct loop *loop;
+	struct loop_call call;
+	struct publisher *publisher; /* the loop's; null: it is gone */
+	atomic_bool posted;
 };
 
 struct publisher {
@@ -28,6 +40,8 @@ struct publisher {
 	struct publisher_settings settings;
 	struct generations *generations;
 	struct loop_timer tick;
+	int64_t ticked_ms; /* the last one */
+	struct publisher_wake *wake;
 	struct publisher_stats stats;
 	struct resize resize;
 	uint64_t old_nbits; /* 0: no rebuild is under way */
@@ -75,7 +89,8 @@ static double clock_ms(void)
 static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
 {
 	if (c->fp * 100 < FULL_PERCENT || p->warned ||
-	    c->nbits < p->settings.resizing.max_bits)
+	    c->nbits < p->settings.resizing.max_bits ||
+	    !resize_is_crowded(&p->settings.resizing, c))
 		return;
 	p->warned = true;
 	log_write(LOG_WARNING, "publisher",
@@ -230,12 +245,65 @@ static void go_on_copying(struct publisher *p)
 	publish(p, &snapshot);
 }
 
+static void tick(void *arg);
+
+/* Under the catalog's lock, in any thread. */
+static void post_change(void *arg)
+{
+	struct publisher_wake *wake = arg;
+
+	if (!atomic_exchange(&wake->posted, true))
+		loop_post(wake->loop, &wake->call);
+}
+
+static void take_change(void *arg)
+{
+	struct publisher_wake *wake = arg;
+	struct publisher *p = wake->publisher;
+
+	if (!p) {
+		free(wake);
+		return;
+	}
+	atomic_store(&wake->posted, false);
+	loop_timer_set(p->loop, &p->tick, p->ticked_ms + TICK_MS, tick, p);
+}
+
+/* Sleeps until something is due, or the catalog changes. */
+static void wait_for_change(struct publisher *p)
+{
+	const int64_t now_ms = loop_now_ms(p->loop);
+	struct catalog *catalog = lock(p);
+	int64_t due_ms = catalog_due_ms(catalog, &p->settings.policy);
+	struct catalog_stats stats;
+	int64_t resize_ms = INT64_MAX;
+
+	catalog_stats(catalog, &stats);
+	catalog_notify(catalog, post_change, p->wake);
+	unlock(p);
+	if (due_ms < p->copy_ms)
+		due_ms = p->copy_ms;
+	if (p->settings.source.rebuild)
+		resize_ms = now_ms < p->rebuild_ms ?
+				    p->rebuild_ms :
+				    resize_due_ms(&p->resize,
+						  &p->settings.resizing,
+						  &stats);
+	if (due_ms > resize_ms)
+		due_ms = resize_ms;
+	if (due_ms < now_ms + TICK_MS)
+		due_ms = now_ms + TICK_MS;
+	if (due_ms == INT64_MAX)
+		loop_timer_clear(p->loop, &p->tick);
+	else
+		loop_timer_set(p->loop, &p->tick, due_ms, tick, p);
+}
+
 static void tick(void *arg)
 {
 	struct publisher *p = arg;
 
-	bool busy;
-
+	p->ticked_ms = loop_now_ms(p->loop);
 	if (!p->copying) {
 		if (p->old_nbits)
 			go_on_rebuilding(p);
@@ -245,9 +313,11 @@ static void tick(void *arg)
 	}
 	if (p->copying)
 		go_on_copying(p);
-	busy = p->old_nbits || p->copying;
-	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop) +
-		       (busy ? PART_MS : TICK_MS), tick, p);
+	if (p->old_nbits || p->copying)
+		loop_timer_set(p->loop, &p->tick, p->ticked_ms + PART_MS, tick,
+			       p);
+	else
+		wait_for_change(p);
 }
 
 int publisher_new(struct loop *loop, struct digest_api *api,
@@ -261,11 +331,17 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 	p->loop = loop;
 	p->api = api;
 	p->settings = *settings;
-	if (generations_new(&p->generations, settings->instance,
-			    settings->keep)) {
+	p->wake = calloc(1, sizeof(*p->wake));
+	if (!p->wake || generations_new(&p->generations, settings->instance,
+					settings->keep)) {
+		free(p->wake);
 		free(p);
 		return -ENOMEM;
 	}
+	p->wake->loop = loop;
+	p->wake->publisher = p;
+	p->wake->call = (struct loop_call){ .run = take_change,
+					    .arg = p->wake };
 	loop_timer_set(loop, &p->tick, loop_now_ms(loop), tick, p);
 	*out = p;
 	return 0;
@@ -276,6 +352,11 @@ void publisher_free(struct publisher **p)
 	if (!*p)
 		return;
 	loop_timer_clear((*p)->loop, &(*p)->tick);
+	catalog_notify(lock(*p), NULL, NULL);
+	unlock(*p);
+	(*p)->wake->publisher = NULL;
+	if (!atomic_load(&(*p)->wake->posted))
+		free((*p)->wake);
 	generations_free(&(*p)->generations);
 	free(*p);
 	*p = NULL;
@@ -286,6 +367,7 @@ void publisher_set(struct publisher *p, const struct publish_policy *policy,
 {
 	p->settings.policy = *policy;
 	p->settings.resizing = *resizing;
+	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop), tick, p);
 }
 
 void publisher_stats(const struct publisher *p, struct publisher_stats *out)

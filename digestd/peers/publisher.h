@@ -61,6 +61,7 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 		  const struct publisher_settings *settings,
 		  struct publisher **out);
 
+/* Before what its source is of, and before a last turn of the loop. */
 void publisher_free(struct publisher **p);
 
 /* Takes new times and sizes; instance and keep stay. */
