@@ -4,6 +4,7 @@
 #include "digestd/settings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,6 +28,9 @@ enum {
 	FILES_PEER = 2,     /* its digest, and what it has seen */
 	FILES_DISK = 24,    /* index, reads and writes under way */
 };
+
+/* Lookups for which any of the peers' digests says yes in vain. */
+static const double cluster_fp = .01;
 
 /* The token that peers present, in hexadecimal digits. */
 static void make_token(const struct config *c, char out[33])
@@ -166,6 +170,21 @@ static uint64_t objects_of(const struct config *c)
 		       (uint64_t)c->cache_size / SMALL_OBJECT_BYTES;
 }
 
+/*
+ * Of m bits an object and k functions a digest has (1 - e^(-k/m))^k false
+ * positives. Each of the peers' may have its part of cluster_fp, so that a
+ * lookup in all of them is as often wrong however many there are.
+ */
+uint64_t settings_bits_per_object(const struct config *c)
+{
+	const double k = (double)c->hash_functions;
+	const double fp = cluster_fp / (double)(c->npeers ? c->npeers : 1);
+
+	if (c->bits_per_object)
+		return (uint64_t)c->bits_per_object;
+	return (uint64_t)ceil(-k / log1p(-pow(fp, 1 / k)));
+}
+
 uint64_t settings_first_bits(const struct config *c)
 {
 	uint64_t objects = objects_of(c);
@@ -174,7 +193,7 @@ uint64_t settings_first_bits(const struct config *c)
 	uint64_t nbits;
 
 	/* what a filter has too many bits costs little once it is coded */
-	nbits = round_up(objects, (uint64_t)c->bits_per_object);
+	nbits = round_up(objects, settings_bits_per_object(c));
 	if (nbits < min)
 		nbits = min;
 	return nbits < max ? nbits : max;
@@ -190,7 +209,7 @@ struct resize_policy settings_of_filter(const struct config *c)
 	return (struct resize_policy){
 		.min_bits = min < max ? min : max,
 		.max_bits = max,
-		.bits_per_key = (uint64_t)c->bits_per_object,
+		.bits_per_key = settings_bits_per_object(c),
 		.shrink_ms = c->filter_shrink_ms,
 	};
 }
@@ -225,7 +244,7 @@ struct sharing_settings settings_of_sharing(const struct config *c)
 {
 	uint64_t window = settings_of_placement(c).window;
 	uint64_t max = round_down((uint64_t)c->filter_max);
-	uint64_t nbits = round_up(window, (uint64_t)c->bits_per_object);
+	uint64_t nbits = round_up(window, settings_bits_per_object(c));
 
 	return (struct sharing_settings){
 		.seen = {

@@ -95,6 +95,9 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	if (c->publish_max_ms < c->publish_min_ms)
 		config_report(errors, "%s: publish_max: shorter than "
 			      "publish_min\n", path);
+	if (c->bits_per_object == 1)
+		config_report(errors, "%s: bits_per_object: not 0 or from 2 "
+			      "on\n", path);
 	if (c->filter_max < c->filter_min)
 		config_report(errors, "%s: filter_max: smaller than "
 			      "filter_min\n", path);

@@ -194,7 +194,8 @@ def test_only_the_same_body_goes_on(make_cluster, origin, case):
     peer = faults.Peer([faults.claim([HOST + "/a"])])
     peer.objects = half
     try:
-        c = make_cluster(1, max_object_size="16M" if stored else "1K")
+        c = make_cluster(1, max_object_size="16M" if stored else "1K",
+                         placement="keep")
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]

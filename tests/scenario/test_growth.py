@@ -11,7 +11,8 @@ from digests import Digest, derive, key
 TOKEN = "Bearer " + derive(scd.KEY, "token").hex()
 
 # A small filter at first.
-OPTIONS = {"filter_min": "1K", "expected_objects": "1"}
+OPTIONS = {"filter_min": "1K", "expected_objects": "1",
+           "bits_per_object": "32"}
 
 
 def pages(origin):
@@ -101,7 +102,7 @@ def test_change_of_size_costs_one_full_digest(make_cluster, origin):
     a, b = start(make_cluster, origin).nodes
     get_all(a, range(200))
     until(lambda: b.knows(a))
-    for size in ("64K", "1M", "32K"):
+    for size in ("64K", "512K", "32K"):
         before, generation = held(b, a), a.status()["digest"]["generation"]
         expected = int(size[:-1]) << (13 if size[-1] == "K" else 23)
         reload(a, filter_min=size, filter_max=size)
@@ -160,3 +161,20 @@ def test_fixed_size_stays(make_cluster, origin):
     reload(a, expected_objects="2000")
     until(lambda: bits(a) == 65536 and b.knows(a))
     assert missing(a, range(1000)) == []
+
+
+def test_size_follows_the_number_of_peers(make_cluster, origin):
+    """1 % of false positives are for all peers together: more peers, more
+    bits an object, unless they are set."""
+    c = make_cluster(1, expected_objects="1000", filter_resize=False,
+                     filter_min="1K")
+    c.origin_url = origin.url
+    node = c.nodes[0]
+    node.peers = [("p0", 1)]
+    c.start()
+    assert bits(node) == 1 << 14  # 13 each
+    node.peers = [(f"p{i}", 1) for i in range(15)]
+    reload(node)
+    until(lambda: bits(node) == 1 << 16)  # 33 each
+    reload(node, bits_per_object="8")
+    until(lambda: bits(node) == 1 << 13)

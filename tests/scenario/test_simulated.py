@@ -147,11 +147,21 @@ def test_simulator_and_cluster_agree(make_cluster, eviction, placement):
                                            placement)
         assert sum(real.values()) - real["false_hits"] == SLICES * SLICE
         assert min(expected.values()) >= 500
-        if real == pytest.approx(expected, rel=near):
+        if is_like(real, expected, near):
             return
         # The nodes of a busy machine seem to be at different distances, and
         # are asked in another order: once more.
     assert False, (expected, real)
+
+
+def is_like(real, expected, near):
+    """Which of two candidates is asked first is up to a hash of key and name,
+    of which the simulator has another one: so false hits before a hit differ
+    by chance, half of them at most. Nothing else does."""
+    real, expected = dict(real), dict(expected)
+    chance = 4 * (expected["false_hits"] / 2) ** .5
+    apart = abs(real.pop("false_hits") - expected.pop("false_hits"))
+    return apart <= chance and real == pytest.approx(expected, rel=near)
 
 
 ADMISSION = {  # the node's options, and the simulator's spelling
