@@ -12,6 +12,7 @@
 #include "codec/dense.h"
 #include "codec/error.h"
 #include "codec/gaps.h"
+#include "codec/mirror.h"
 #include "codec/range.h"
 #include "codec/sparse.h"
 
@@ -96,6 +97,9 @@ static const struct scd__coding *const codings[] = {
 	&scd__coding_sparse,
 	&scd__coding_gaps,
 	&scd__coding_dense,
+	&scd__coding_mirrored_sparse,
+	&scd__coding_mirrored_gaps,
+	&scd__coding_mirrored_dense,
 	&scd__coding_range,
 	&coding_stored,
 };
@@ -157,12 +161,16 @@ int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 	for (size_t i = 0; i < NCODINGS; i++) {
 		struct scd__writer w =
 			scd__writer(out->at, scd__writer_left(out));
+		int error;
 
 		if (!codings[i]->suits(shape) ||
 		    (is_incompressible(shape) &&
 		     codings[i]->id != SCD_CODING_STORED))
 			continue;
-		if (codings[i]->encode(shape, bits, &w) != SCD_OK)
+		error = codings[i]->encode(shape, bits, &w);
+		if (error == SCD_ENOMEM)
+			return error;
+		if (error)
 			continue;
 		if (!codings[i]->fits(shape, scd__writer_len(&w)) ||
 		    !is_plausible(shape, scd__writer_len(&w)))

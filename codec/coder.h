@@ -72,9 +72,9 @@ static inline uint64_t scd__array_bytes(uint64_t nbits)
 /*
  * Append the payload of an array: the shortest, but for 0.1 % where a faster
  * coding takes that much. *id says how it is coded. What lies behind it, to
- * the end of the room, may be overwritten. Never fails with
- * scd__array_bytes() of room; SCD_ESPACE otherwise, and then *out is as it
- * was.
+ * the end of the room, may be overwritten. scd__array_bytes() of room are
+ * always enough. SCD_ESPACE: they were not there; SCD_ENOMEM: of more ones than
+ * zeros a copy is needed. Then *out is as it was.
  */
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		      struct scd__writer *out, enum scd_coding *id);

@@ -65,6 +65,10 @@ enum scd_coding {
 	SCD_CODING_GAPS = 4,   /* the gaps between ones, by one coder */
 	SCD_CODING_SPARSE = 5, /* the gaps, in chunks, by many coders */
 	SCD_CODING_PARTS = 6,  /* several arrays: conditional, counting */
+	/* 8 more than those of the complement: for more ones than zeros */
+	SCD_CODING_MIRRORED_DENSE = 11,
+	SCD_CODING_MIRRORED_GAPS = 12,
+	SCD_CODING_MIRRORED_SPARSE = 13,
 };
 
 /* A header's fields. "The array" is always the one that results. */

@@ -19,6 +19,12 @@ enum {
 
 static const uint8_t frame_magic[3] = {'S', 'C', 'D'};
 
+/* Those of one array, and that of several. */
+static bool is_coding(unsigned coding)
+{
+	return coding == SCD_CODING_PARTS || scd__coding_find(coding);
+}
+
 /* "scd bits" and "scd head": the two checksums are never taken for another. */
 static const uint64_t seed_array = UINT64_C(0x7363642062697473);
 static const uint64_t seed_header = UINT64_C(0x7363642068656164);
@@ -91,7 +97,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
 	if (kind > SCD_COUNTING || hashing > SCD_HASHING_SQUID ||
-	    coding > SCD_CODING_PARTS)
+	    !is_coding(coding))
 		return SCD_EVERSION;
 	info.kind = (enum scd_digest_kind)kind;
 	info.coding = (enum scd_coding)coding;

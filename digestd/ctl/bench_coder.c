@@ -132,6 +132,12 @@ static size_t ours(enum scd_coding coding, struct bench_coder *coders)
 		return one_engine("range", coding, coders);
 	case SCD_CODING_GAPS:
 		return one_engine("gaps", coding, coders);
+	case SCD_CODING_MIRRORED_DENSE:
+		return one_engine("mirrored dense", coding, coders);
+	case SCD_CODING_MIRRORED_GAPS:
+		return one_engine("mirrored gaps", coding, coders);
+	case SCD_CODING_MIRRORED_SPARSE:
+		return one_engine("mirrored sparse", coding, coders);
 	case SCD_CODING_PARTS: /* of several arrays; each has its own */
 		break;
 	}

@@ -54,6 +54,12 @@ static const char *coding_text(enum scd_coding coding)
 		return "gaps";
 	case SCD_CODING_SPARSE:
 		return "sparse";
+	case SCD_CODING_MIRRORED_DENSE:
+		return "mirrored dense";
+	case SCD_CODING_MIRRORED_GAPS:
+		return "mirrored gaps";
+	case SCD_CODING_MIRRORED_SPARSE:
+		return "mirrored sparse";
 	case SCD_CODING_PARTS:
 		return "parts";
 	}

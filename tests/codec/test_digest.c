@@ -299,14 +299,15 @@ static void bad_ids_are_refused(void **state)
 	scd_bloom_free(&none);
 }
 
-static void encoding_survives_no_memory(void **state)
+/* How many allocations could fail. */
+static unsigned encode_without_memory(uint64_t nbits, uint64_t nones)
 {
-	struct scd_bloom in = sample_bloom(1, 1000, 100);
+	struct scd_bloom in = sample_bloom(1, nbits, nones);
 	struct scd_digest_info ids = sample_ids(1, 0);
 	unsigned n = 0;
 	int error;
 
-	(void)state;
+	ids.nkeys = 1;
 	do {
 		uint8_t *out = NULL;
 		size_t len = 0;
@@ -318,14 +319,21 @@ static void encoding_survives_no_memory(void **state)
 			assert_null(out);
 			assert_int_equal(len, 0);
 		} else {
-			assert_int_equal(scd_digest_parse(out, len, NULL, &ids),
-					 SCD_OK);
 			free(out);
 		}
 	} while (alloc_failed());
 	alloc_fail_at(0);
-	assert_true(n > 1);
 	scd_bloom_free(&in);
+	return n - 1;
+}
+
+/* What has mostly ones takes a copy more; both are kept when the buffer cannot
+ * be shrunk at the end. */
+static void encoding_survives_no_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(encode_without_memory(1000, 100), 2);
+	assert_int_equal(encode_without_memory(1 << 19, 400000), 3);
 }
 
 static void decoding_survives_no_memory(void **state)

@@ -74,6 +74,9 @@ static bool decode_by(const struct trial *t, size_t engine,
 	case SCD_CODING_EMPTY:
 	case SCD_CODING_STORED:
 	case SCD_CODING_PARTS:
+	case SCD_CODING_MIRRORED_DENSE:
+	case SCD_CODING_MIRRORED_GAPS:
+	case SCD_CODING_MIRRORED_SPARSE:
 		break;
 	}
 	*error = scd__coding_find(t->coding)->decode(&t->shape, in, bits);

@@ -39,7 +39,7 @@ static const struct shape {
 	unsigned nhash;
 } shapes[] = {
 	{80, 5},  {80, 6},  {120, 3}, {126, 2}, {140, 2},
-	{320, 2}, {320, 3}, {460, 1}, {495, 1},
+	{320, 2}, {320, 3}, {460, 1}, {495, 1}, {40, 6},
 };
 
 static const unsigned churns_pm[] = {1, 10, 50, 200};

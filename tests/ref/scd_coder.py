@@ -6,6 +6,7 @@ from scd_bits import (array_bytes, count_ones, entropy, get_bit,
                       has_spare_bits, refuse_if)
 
 EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS = range(7)
+MIRRORED = 8  # added to the coding of the complement
 U64 = 2**64 - 1
 
 
@@ -92,6 +93,31 @@ CODINGS = {
 }
 
 
+def is_mostly_ones(nbits, ncoded):
+    return nbits - ncoded < ncoded < nbits
+
+
+def complement(bits, nbits):
+    out = bytes(byte ^ 255 for byte in bits)
+    if nbits % 8:
+        return out[:-1] + bytes((out[-1] & (1 << nbits % 8) - 1,))
+    return out
+
+
+def mirrored(coding):
+    """What a row of CODINGS becomes for an array of mostly ones."""
+    plain_fits, plain_decode = CODINGS[coding]
+    return (lambda size, nbits, ncoded:
+            is_mostly_ones(nbits, ncoded) and
+            plain_fits(size, nbits, nbits - ncoded),
+            lambda payload, nbits, ncoded: complement(
+                plain_decode(payload, nbits, nbits - ncoded), nbits))
+
+
+CODINGS.update({MIRRORED + coding: mirrored(coding)
+                for coding in (DENSE, GAPS, SPARSE)})
+
+
 def fits(coding, size, nbits, ncoded):
     """Check 12."""
     return CODINGS[coding][0](size, nbits, ncoded)
@@ -107,13 +133,8 @@ def decode(coding, payload, nbits, ncoded):
     return CODINGS[coding][1](payload, nbits, ncoded)
 
 
-def candidates(bits, nbits, ncoded):
-    """The codings that an encoder tries, in their order, and their bytes."""
-    if ncoded == 0:
-        yield EMPTY, b""
-        return
-    if nbits > 32768 and abs(ncoded - nbits // 2) < nbits // 2048 * 85:
-        yield STORED, bits
+def of_few_ones(bits, nbits, ncoded):
+    """Those of arrays with no more ones than zeros."""
     if (36000 <= ncoded <= nbits // 32 and
             gaps.Model(nbits, ncoded).low_bits <= gaps.MAX_LOW_BITS):
         yield SPARSE, gaps.encode_sparse(bits, nbits, ncoded)
@@ -121,6 +142,20 @@ def candidates(bits, nbits, ncoded):
         yield GAPS, gaps.encode_gaps(bits, nbits, ncoded)
     if array_bytes(nbits) >= 32768 and ncoded <= nbits // 2:
         yield DENSE, dense.encode(bits)
+
+
+def candidates(bits, nbits, ncoded):
+    """The codings that an encoder tries, in their order, and their bytes."""
+    if ncoded == 0:
+        yield EMPTY, b""
+        return
+    if nbits > 32768 and abs(ncoded - nbits // 2) < nbits // 2048 * 85:
+        yield STORED, bits
+    yield from of_few_ones(bits, nbits, ncoded)
+    if is_mostly_ones(nbits, ncoded):
+        for coding, payload in of_few_ones(complement(bits, nbits), nbits,
+                                           nbits - ncoded):
+            yield MIRRORED + coding, payload
     yield RANGE, range_encode(bits, nbits, ncoded)
     yield STORED, bits
 

@@ -116,8 +116,9 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(kind not in KINDS or coding > coder.PARTS or hashing > SQUID,
+    refuse_if(coding != coder.PARTS and coding not in coder.CODINGS,
               "EVERSION")
+    refuse_if(kind not in KINDS or hashing > SQUID, "EVERSION")
     head = {"kind": kind, "coding": coding, "hashing": hashing,
             "nhash": nhash}
     head.update(zip(FIELDS, numbers))

@@ -74,6 +74,23 @@ def range_good():
                              payload_of=as_range)
 
 
+def mirrored_good():
+    """Arrays of mostly ones, as every encoder makes them, or none does."""
+    for name, nbits, bits, more in (
+            ("mirrored-dense", 262149, drawn(262149, 60000, 62),
+             {"free": True}),
+            ("mirrored-gaps", 65541, GAPS, {}),
+            ("mirrored-sparse", SPARSE_BITS, SPARSE, {}),
+            ("mirrored-tiny", 16384, TINY, {"payload_of": as_mirrored})):
+        yield name, Good(ids(nbits, 1, 1), coder.complement(bits, nbits),
+                         limits=ANY, **more)
+
+
+def as_mirrored(bits, nbits):
+    coding, payload = as_sparse(22, 4)(coder.complement(bits, nbits), nbits)
+    return coder.MIRRORED + coding, payload
+
+
 def gaps_good():
     head = ids(65541, 2, 750)
     yield "gaps", Good(head, GAPS)
@@ -110,7 +127,7 @@ def sparse_good():
 
 
 GOOD = {**dict(dense_good()), **dict(gaps_good()), **dict(sparse_good()),
-        **dict(range_good())}
+        **dict(range_good()), **dict(mirrored_good())}
 
 
 # Bad files. Few ones, so that no payload is too short to be plausible; for the
@@ -313,6 +330,21 @@ def all_bad():
                  gaps.encode_sparse(wide, 2**24, 1)), "EFORMAT",
         limits=ANY)
 
+    gaps_of_few = gaps.encode_gaps(FEW, FEW_BITS, 100)
+    yield "mirrored-few-ones", Bad(
+        coded_as(coder.MIRRORED + coder.GAPS, few, gaps_of_few), "EFORMAT")
+    yield "mirrored-half", Bad(
+        coded_as(coder.MIRRORED + coder.DENSE, few, bytes(900), nbits=200,
+                 nones=100, ncoded=100), "EFORMAT", limits=ANY)
+    yield "mirrored-all-ones", Bad(
+        coded_as(coder.MIRRORED + coder.SPARSE, few, b"", nones=FEW_BITS,
+                 ncoded=FEW_BITS), "EFORMAT", limits=ANY)
+    yield "mirrored-sum", Bad(
+        coded_as(coder.MIRRORED + coder.GAPS, few, gaps_of_few,
+                 nones=FEW_BITS - 100, ncoded=FEW_BITS - 100), "ECHECKSUM",
+        limits=ANY)
+    for number in (8, 9, 10, 14):
+        yield "mirrored-%d" % number, Bad(raw(few, 5, number), "EVERSION")
     yield "gaps-words-cut", Bad(
         coded_as(coder.GAPS, few, gaps.encode_gaps(FEW, FEW_BITS, 100)[:-2]),
         "ECHECKSUM")
