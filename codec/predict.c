@@ -67,9 +67,9 @@ double scd_tune_memory(double m, unsigned peers)
 {
 	unsigned links = peers > 2 ? peers - 1 : 1;
 
-	if (links < 8)
-		return m * 5 / 8 + m / 8 * links;
-	return m * 5 / 8 + m * row_bytes(links);
+	double memory = m * 5 / 8 + m / 8 * links;
+
+	return links < 8 ? memory : memory + m * row_bytes(links);
 }
 
 /* Anything that is counted or weighed; not NaN, not infinite. */

@@ -10,8 +10,10 @@
 
 /* What no answer may exceed. */
 struct scd__limits {
+	double n;          /* keys to be ready for */
 	unsigned max_log2; /* of the array's bits */
-	double fp;         /* of one digest; 1: anything */
+	double fp;         /* of one digest */
+	bool has_fp;       /* the goal says it; else readers do */
 	double full_bytes; /* of a full digest; infinite: anything */
 };
 

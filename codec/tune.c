@@ -11,6 +11,16 @@
 #include "codec/predict.h"
 #include "codec/search.h"
 
+/* What scd_limits_init() lets a reader accept. */
+static const double readers_fp = .05;
+
+/*
+ * An array that is fuller is sent in a few bytes less, but takes up to 32
+ * accesses to memory for each lookup that finds something, where an emptier one
+ * takes two or three; and what comes beyond what it was made for is worse.
+ */
+static const double most_fill = .6;
+
 /* Costs within a millionth of each other are equal. */
 static const double same = 1 + 1e-6;
 
@@ -31,7 +41,9 @@ void scd__limits_init(struct scd__limits *l, const struct scd_goal *g,
 		i++;
 	}
 	l->max_log2 = i;
-	l->fp = g->fp > 0 ? g->fp / p->links : 1;
+	l->n = p->n;
+	l->has_fp = g->fp > 0;
+	l->fp = g->fp > 0 ? fmin(g->fp / p->links, readers_fp) : readers_fp;
 	l->full_bytes = g->wire_bits > 0 ? g->wire_bits * p->n / 8 : INFINITY;
 }
 
@@ -46,7 +58,10 @@ unsigned scd__log2_of(uint64_t nbits)
 
 bool scd__within(const struct scd__limits *l, const struct scd_tuning *t)
 {
+	const double m = (double)t->nbits;
+
 	return t->fp <= l->fp && t->full_bytes <= l->full_bytes &&
+	       scd_tune_zero(l->n, m, t->nhash) >= 1 - most_fill &&
 	       t->nbits <= UINT64_C(1) << l->max_log2;
 }
 
@@ -118,7 +133,7 @@ static enum scd_bound find_bound(const struct scd__plan *p,
 		return SCD_BOUND_WIRE;
 	lifted = *l;
 	lifted.fp = 1;
-	if (l->fp < 1 && would_help(p, &lifted, t))
+	if (l->has_fp && would_help(p, &lifted, t))
 		return SCD_BOUND_FP;
 	return SCD_BOUND_COST;
 }

@@ -167,8 +167,9 @@ struct scd_tuning {
 /*
  * The bytes that a node holds for its cluster of peers nodes: 5 bits a
  * position of its counting filter, and the arrays of peers - 1 others: one
- * each, or from 8 on bit-sliced, in rows of 1, 2, 4, .. 64 bytes, then of
- * multiples of 64.
+ * each, to which the next delta is applied, and from 8 on all of them again,
+ * bit-sliced for lookups, in rows of 1, 2, 4, .. 64 bytes, then of multiples of
+ * 64.
  */
 double scd_tune_memory(double m, unsigned peers);
 
@@ -176,7 +177,9 @@ double scd_tune_memory(double m, unsigned peers);
  * Find the parameters for a goal. What is made small is: with false_hit_bytes
  * and lookups, the bytes of updates and lookups in sum; else with fp, the
  * bytes of an update; else, within wire_bits, the false positives. fp,
- * wire_bits and the memory are kept in any case; a cluster of P nodes allows
+ * wire_bits and the memory are kept in any case, and no digest has more than
+ * 5 % false positives, which readers refuse, or more than 60 % ones, which
+ * costs lookups more than it saves on the wire; a cluster of P nodes allows
  * each digest fp / (P - 1). Of equals the smaller array wins; then, of bytes
  * that are less than SCD_TUNE_TIE percent more in an array of that size, those
  * with the fewest functions, as each of them is an access to memory.

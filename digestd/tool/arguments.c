@@ -27,13 +27,31 @@ static unsigned unit_shift(const char *unit)
 	return at ? 10 * (unsigned)(at - units + 1) : 0;
 }
 
+/* The exponent of ten in "e9"; where it ends in *at. None is 0. */
+static unsigned arguments_tens(char **at)
+{
+	char *end;
+	unsigned long tens;
+
+	if ((**at != 'e' && **at != 'E') || (*at)[1] < '0' || (*at)[1] > '9')
+		return 0;
+	tens = strtoul(*at + 1, &end, 10);
+	*at = end;
+	return tens < 20 ? (unsigned)tens : 20;
+}
+
 bool arguments_number(const char *option, const char *text, uint64_t *out)
 {
-	unsigned shift;
+	unsigned shift, tens;
 	char *end;
 
 	errno = 0;
 	*out = strtoull(text, &end, 10);
+	for (tens = end > text ? arguments_tens(&end) : 0; tens > 0; tens--) {
+		if (*out > UINT64_MAX / 10)
+			errno = ERANGE;
+		*out *= 10;
+	}
 	shift = unit_shift(end);
 	if (end == text || errno || *text == '-' || (*end && !shift) ||
 	    *out > UINT64_MAX >> shift)

@@ -11,7 +11,8 @@
 /* Tells that an option's value is not what it should be; returns false. */
 bool arguments_refuse(const char *option, const char *text, const char *what);
 
-/* A whole number, with a unit of 1024 where it is a size: 64K, 64M, 64G. */
+/* A whole number, as 1000 or 1e3, with a unit of 1024 where it is a size: 64K,
+ * 64M, 64G. */
 bool arguments_number(const char *option, const char *text, uint64_t *out);
 
 /* A number within 0..max. */

@@ -153,14 +153,34 @@ static void less_wire_means_more_false_positives(void **state)
 	double last = 0;
 
 	(void)state;
-	for (double wire = 20; wire >= 4; wire -= 2) {
+	for (double wire = 20; wire >= 3; wire -= 1) {
 		struct scd_goal goal = {.objects = 100000, .wire_bits = wire};
 		struct scd_tuning t;
+		int error = scd_tune(&goal, &t);
 
-		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		if (wire < 6) { /* readers refuse more than 5 % */
+			assert_int_equal(error, SCD_EGOAL);
+			continue;
+		}
+		assert_int_equal(error, SCD_OK);
+		assert_true(t.fp <= .05);
 		assert_true(t.full_bytes * 8 / 100000 <= wire);
 		assert_true(t.fp >= last);
 		last = t.fp;
+	}
+}
+
+/* Fewer bytes are no reason for many functions in an array of mostly ones. */
+static void arrays_are_no_fuller_than_lookups_like(void **state)
+{
+	(void)state;
+	for (double fp = .04; fp > 1e-6; fp /= 1.7) {
+		struct scd_goal goal = {.objects = 1000000, .fp = fp};
+		struct scd_tuning t;
+
+		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
+		assert_true(scd_tune_zero(1e6, (double)t.nbits, t.nhash) >= .4);
+		assert_true(fp < .005 || t.nhash <= 6);
 	}
 }
 
@@ -284,8 +304,8 @@ static void memory_is_counted(void **state)
 		double bytes; /* for an array of 8000 bits */
 	} rows[] = {
 		{0, 6000},   {2, 6000},     {3, 7000},     {8, 12000},
-		{9, 13000},  {10, 21000},   {17, 21000},   {18, 37000},
-		{65, 69000}, {129, 133000}, {513, 517000}, {514, 1029000},
+		{9, 21000},   {10, 30000},   {17, 37000},    {18, 54000},
+		{65, 133000}, {129, 261000}, {513, 1029000}, {514, 1542000},
 	};
 
 	(void)state;
@@ -529,6 +549,7 @@ int main(void)
 		cmocka_unit_test(edges),
 		cmocka_unit_test(goals_are_reached),
 		cmocka_unit_test(less_wire_means_more_false_positives),
+		cmocka_unit_test(arrays_are_no_fuller_than_lookups_like),
 		cmocka_unit_test(bounds_are_named),
 		cmocka_unit_test(deltas_count),
 		cmocka_unit_test(updates_are_chosen),

@@ -111,6 +111,15 @@ def tune_says_what_would_do():
     assert ctl("tune", "-n", "1000000", "-f", "1e-3", "-m", less)[0] == 1
     code, _, err = ctl("tune", "-n", "1000", "-f", "1e-9", "-w", "4")
     assert code == 1 and "--memory" not in err
+    # what readers would refuse, and what costs them 32 accesses a lookup
+    assert ctl("tune", "-n", "1000000", "-w", "3")[0] == 1
+    found = json.loads(ctl("tune", "-n", "1e6", "-f", "0.01", "-j")[1])
+    assert found["nhash"] == 2
+    for n in ("1e9", "1E9", "1000000000"):
+        assert ctl("tune", "-n", n, "-f", "0.02")[0] == 0
+    for n in ("1e", "1e-3", "1e99", "1e9e9", "e9"):
+        code, _, err = ctl("tune", "-n", n, "-f", "0.02")
+        assert code == 2 and "is not a number" in err
 
 
 def read(*path):
