@@ -31,7 +31,8 @@ static const struct {
 	{ NAME("max-stale"), ANY_STALE, AT(max_stale), 0 },
 	{ NAME("min-fresh"), SECONDS, AT(min_fresh), 0 },
 	{ NAME("stale-if-error"), SECONDS, AT(stale_if_error), 0 },
-	{ NAME("stale-while-revalidate"), SECONDS, AT(stale_while_revalidate), 0 },
+	{ NAME("stale-while-revalidate"), SECONDS, AT(stale_while_revalidate),
+	  0 },
 	{ NAME("no-cache"), FIELDS, AT(no_cache), AT(no_cache_fields) },
 	{ NAME("no-store"), FLAG, AT(no_store), 0 },
 	{ NAME("private"), FIELDS, AT(private), AT(private_fields) },
@@ -199,14 +200,14 @@ static void take_element(struct cachecontrol *out, struct field_part element)
 {
 	struct field_part value;
 	struct field_part name = split_element(element, &value);
+	struct cachecontrol_argument argument;
 
 	if (find(name) == NDIRECTIVES)
 		return; /* saves a look at what it is worth */
-	cachecontrol_take(out, name, (struct cachecontrol_argument){
-					     .given = element.len > name.len,
-					     .fields = cachecontrol_lists(value),
-					     .seconds = field_seconds(value),
-				     });
+	argument.given = element.len > name.len;
+	argument.fields = cachecontrol_lists(value);
+	argument.seconds = field_seconds(value);
+	cachecontrol_take(out, name, argument);
 }
 
 /* Whether a list that can be left out has this name. */
