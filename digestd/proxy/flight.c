@@ -138,6 +138,22 @@ void flights_show(struct flights *flights, struct flight *lead,
 	pthread_mutex_unlock(&flights->lock);
 }
 
+bool flights_land_alone(struct flights *flights, struct flight *lead)
+{
+	bool alone;
+
+	if (!lead->under_way)
+		return true;
+	pthread_mutex_lock(&flights->lock);
+	alone = !lead->waiters &&
+		!(lead->relay && relay_is_shared(lead->relay));
+	if (alone)
+		flight_unlink(lead);
+	pthread_mutex_unlock(&flights->lock);
+	lead->under_way = !alone;
+	return alone;
+}
+
 void flights_land(struct flights *flights, struct flight *lead)
 {
 	if (!lead->under_way)

@@ -66,6 +66,10 @@ enum flight_place flights_join(struct flights *flights,
 void flights_show(struct flights *flights, struct flight *lead,
 		  struct relay *relay);
 
+/* Lands when nobody waits, and nobody reads what is shown; returns whether that
+ * is so, also when not under way. */
+bool flights_land_alone(struct flights *flights, struct flight *lead);
+
 /* Lands: all who wait are called. Nothing happens when not under way. */
 void flights_land(struct flights *flights, struct flight *lead);
 

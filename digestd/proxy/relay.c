@@ -57,6 +57,11 @@ void relay_unref(struct relay **relay)
 	free(gone);
 }
 
+bool relay_is_shared(const struct relay *relay)
+{
+	return __atomic_load_n(&relay->refs, __ATOMIC_ACQUIRE) > 1;
+}
+
 struct cached *relay_head(const struct relay *relay)
 {
 	return relay->head;

@@ -41,6 +41,9 @@ struct relay *relay_ref(struct relay *relay);
 /* One user less; the last one frees. *relay becomes null; null is allowed. */
 void relay_unref(struct relay **relay);
 
+/* Whether it has other users than one. */
+bool relay_is_shared(const struct relay *relay);
+
 /* The response without its body; it is not in the store. */
 struct cached *relay_head(const struct relay *relay);
 

@@ -304,8 +304,7 @@ static ssize_t read_body(void *arg, void *buf, size_t cap)
 	size_t n = buffer_take(&r->body, buf, cap);
 
 	count_bytes(r, n);
-	if (r->paused && buffer_left(&r->body) <=
-				 r->settings->window_bytes / 2) {
+	if (r->paused && buffer_left(&r->body) <= request_window(r) / 2) {
 		r->paused = false;
 		fetch_resume(r->fetch);
 	}
@@ -426,7 +425,8 @@ void reply_options(struct request *r)
 	fields_free(&f);
 }
 
-void reply_error(struct request *r, unsigned status, const char *why)
+static void reply_error_with(struct request *r, unsigned status,
+			     const char *why, const char *retry_after)
 {
 	struct cachestatus cs = {
 		.node = r->settings->node,
@@ -440,8 +440,22 @@ void reply_error(struct request *r, unsigned status, const char *why)
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||
-	    via_append(&f, 1, r->settings->node))
+	    via_append(&f, 1, r->settings->node) ||
+	    (retry_after && fields_add(&f, "Retry-After", retry_after)))
 		fields_clear(&f);
 	exchange_reply_error(r->x, status, &f);
 	fields_free(&f);
+}
+
+void reply_error(struct request *r, unsigned status, const char *why)
+{
+	reply_error_with(r, status, why, NULL);
+}
+
+void reply_busy(struct request *r, unsigned retry_s)
+{
+	char text[DECIMAL_BYTES];
+
+	decimal_write(retry_s, text);
+	reply_error_with(r, 503, "memory", text);
 }

@@ -32,6 +32,7 @@ struct reply_blocks {
 	uint64_t first, end; /* bytes of the body that are to be read yet */
 	size_t buffer_bytes;
 	struct reply_buffer front, back;
+	struct ledger_account memory;
 	bool begun, failed;
 };
 
@@ -111,7 +112,7 @@ static void reply_blocks_whole(struct request *r)
 	struct reply_blocks *b = r->blocks;
 	char *data = b->back.data;
 
-	b->back.data = NULL;
+	b->back.data = NULL; /* is counted until the request ends */
 	exchange_reply(r->x, b->status, &b->fields, data + b->back.at,
 		       b->back.end - b->back.at, free, data);
 }
@@ -129,6 +130,8 @@ static void reply_blocks_stream(struct request *r)
 		reply_error(r, 503, "memory");
 		return;
 	}
+	b->memory.bytes += b->buffer_bytes;
+	ledger_add(&memory_ledger, LEDGER_disk_reads, b->buffer_bytes);
 	b->begun = true;
 	reply_blocks_swap(b);
 	reply_blocks_read(r);
@@ -172,6 +175,12 @@ static int reply_blocks_reserve(struct reply_blocks *b, size_t window)
 
 	if (span > REPLY_WHOLE_BYTES + DISK_BLOCK_BYTES)
 		span = disk_blocks(window / 2) * DISK_BLOCK_BYTES;
+	if (!ledger_hold(&memory_ledger, LEDGER_disk_reads, &b->memory, span,
+			 memory_reserve() / 2)) {
+		span = DISK_BLOCK_BYTES; /* in need, block by block */
+		b->memory.bytes = span;
+		ledger_add(&memory_ledger, LEDGER_disk_reads, span);
+	}
 	b->buffer_bytes = (size_t)span;
 	b->back.data = malloc(b->buffer_bytes);
 	return b->back.data ? 0 : -1;
@@ -221,6 +230,7 @@ void reply_blocks_free(struct reply_blocks **blocks)
 	*blocks = NULL;
 	if (!b)
 		return;
+	ledger_release(&memory_ledger, LEDGER_disk_reads, &b->memory);
 	free(b->front.data);
 	free(b->back.data);
 	fields_free(&b->fields);

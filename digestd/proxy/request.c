@@ -11,7 +11,10 @@
 #include "digestd/core/via.h"
 #include "digestd/peers/token.h"
 
-enum { UPLOAD_WINDOW = 65536 }; /* of a request's body kept between two ends */
+enum {
+	UPLOAD_WINDOW = 65536, /* of a request's body kept between two ends */
+	RETRY_AFTER_S = 1,     /* when there is no memory */
+};
 
 static bool is_method(const struct request *r, const char *name)
 {
@@ -61,6 +64,7 @@ static void request_free(struct request *r)
 {
 	request_stop_fetch(r);
 	request_land(r);
+	request_return_memory(r);
 	relay_unref(&r->wait.relay);
 	relay_unref(&r->reader.relay);
 	reply_blocks_free(&r->blocks);
@@ -396,6 +400,16 @@ static enum step_result only_if_cached(struct request *r)
 	return STEP_STOP;
 }
 
+/* The last resort: what is here already needs no more memory than there is. */
+static enum step_result refuse_without_memory(struct request *r)
+{
+	if (ledger_left(&memory_ledger))
+		return STEP_NEXT;
+	worker_add(&r->worker->counters.memory_refused, 1);
+	reply_busy(r, RETRY_AFTER_S);
+	return STEP_STOP;
+}
+
 /* Whether one fetch may answer several requests like this. */
 static bool shareable(const struct request *r)
 {
@@ -481,6 +495,7 @@ static const struct step data_steps[] = {
 	{ "classify",  classify },
 	{ "store",     look_up },
 	{ "if-cached", only_if_cached },
+	{ "memory",    refuse_without_memory },
 	{ "collapse",  collapse },
 	{ "peers",     request_ask_peers },
 	{ "origin",    request_ask_origin },
@@ -527,7 +542,8 @@ static size_t on_data_body(void *arg, struct exchange *x, const void *data,
 
 	(void)arg;
 	buffer_compact(&r->upload);
-	room = UPLOAD_WINDOW - buffer_left(&r->upload);
+	room = request_upload_window(r, UPLOAD_WINDOW);
+	room -= buffer_left(&r->upload);
 	if (len > room)
 		len = room;
 	r->upload_bytes += len;
@@ -555,7 +571,7 @@ static void on_data_body_end(void *arg, struct exchange *x)
 
 /*
  * The client is gone, or served. A fetch whose response is being stored goes
- * on: others may be waiting for it, and most of it may be here.
+ * on when others are waiting for it, or when it is worth it.
  */
 static void on_data_done(void *arg, struct exchange *x, enum exchange_end end)
 {
@@ -567,8 +583,11 @@ static void on_data_done(void *arg, struct exchange *x, enum exchange_end end)
 	r->x = NULL;
 	if (end == EXCHANGE_ABORTED)
 		worker_add(&w->counters.aborted, 1);
+	r->left = true;
 	if (!r->storing)
 		request_stop_fetch(r);
+	else if (!request_goes_on(r))
+		request_give_up(r);
 	request_settle(r);
 }
 

@@ -26,6 +26,7 @@
 #include "digestd/core/target.h"
 #include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/os/memory.h"
 #include "digestd/proxy/flight.h"
 #include "digestd/proxy/relay.h"
 #include "digestd/proxy/worker_inside.h"
@@ -47,6 +48,16 @@ struct buffer {
 	char *data;
 	size_t len, cap;
 	size_t taken; /* of len, by the reader */
+};
+
+/* What a request has of the process's memory, see request_memory.c. */
+struct request_memory {
+	struct ledger_account body; /* collected, or passed through */
+	uint64_t come;		    /* of what is collected */
+	bool passes;
+	size_t window; /* of what passes */
+	struct ledger_account upload;
+	bool asks;
 };
 
 /* Whom the current fetch asks. */
@@ -115,6 +126,8 @@ struct request {
 	struct cached *head;   /* the response to be stored, but for its body */
 	struct cached *stored; /* once it is whole and stored */
 	struct buffer body;
+	struct request_memory memory;
+	bool left; /* its client did, before the end */
 	bool replying;   /* the reply reads from body */
 	bool body_ended; /* complete */
 	bool body_failed;
@@ -157,6 +170,48 @@ struct request *request_beside(const struct request *r);
 
 /* Asks the origin about r->stale, for a request without an exchange. */
 void request_renew(struct request *r);
+
+/* Memory, in request_memory.c. */
+
+/* Takes what a body of so many bytes needs to be collected; false: no room. */
+bool request_hold(struct request *r, uint64_t bytes);
+
+/* The same for the whole response, as far as its length is known; of one that
+ * is not stored, the library makes a copy. */
+bool request_hold_whole(struct request *r);
+
+/* There is no memory to store the response. */
+void request_pass(struct request *r);
+
+/* More of that body has come. */
+void request_held(struct request *r);
+
+/* Returns what was taken for the body, collected or passed through. */
+void request_release(struct request *r);
+
+/* From now on the body passes through: how many bytes of it may wait here. In
+ * need there are fewer. */
+size_t request_window(struct request *r);
+
+/* Returns what was collected before the body began to pass through, once that
+ * has gone. */
+void request_trim(struct request *r);
+
+/* How many bytes of the client's body may wait here, of `most`. */
+size_t request_upload_window(struct request *r, size_t most);
+
+/* The request asks others. */
+void request_count_asking(struct request *r);
+
+/* Returns all of it. */
+void request_return_memory(struct request *r);
+
+/*
+ * The client has left, while the response is collected: whether that goes on,
+ * as others wait for it, or it is worth it. If not, nobody can wait for it any
+ * more.
+ */
+bool request_goes_on(struct request *r);
 
 /* Steps in files of their own. */
 enum step_result request_ask_peers(struct request *r);
@@ -275,6 +330,9 @@ void request_land(struct request *r);
 /* Cancels the fetch, if there is one. */
 void request_stop_fetch(struct request *r);
 
+/* Stops collecting a response that nobody waits for; the caller settles. */
+void request_give_up(struct request *r);
+
 /* More of the client's body has come, or its end: tells the fetch. */
 void request_push_upload(struct request *r);
 
@@ -322,6 +380,9 @@ void reply_error(struct request *r, unsigned status, const char *why);
 
 /* Answers OPTIONS for this node itself. */
 void reply_options(struct request *r);
+
+/* 503, with a Retry-After: there is no memory. */
+void reply_busy(struct request *r, unsigned retry_s);
 
 /* Appends; returns 0 or -ENOMEM. */
 int buffer_append(struct buffer *b, const void *data, size_t len);

@@ -46,6 +46,7 @@ static void forget_response(struct request *r)
 	request_stop_fetch(r);
 	request_hide(r);
 	buffer_free(&r->body);
+	request_release(r);
 	fields_free(&r->response);
 	r->status = 0;
 	r->storing = false;
@@ -165,13 +166,15 @@ static void request_fetch_collect(struct request *r)
 static void begin_reply(struct request *r)
 {
 	request_admit(r);
+	if (r->storing && !request_hold_whole(r))
+		request_pass(r);
 	if (!r->storing)
 		request_land(r);
 	if (!r->x && !r->storing) {
 		drop_fetch(r);
 		return;
 	}
-	if (collects(r))
+	if (collects(r) && (r->storing || request_hold_whole(r)))
 		request_fetch_collect(r);
 	else
 		stream(r);
@@ -375,18 +378,28 @@ bool request_take_body(struct request *r, const void *data, size_t len)
 	const struct worker_settings *set = r->settings;
 	int err;
 
-	if (r->storing && r->body.len + len > set->max_object_bytes)
+	if (r->storing && r->left && !request_goes_on(r)) {
+		request_give_up(r);
+		request_settle(r);
+		return true;
+	}
+	if (r->storing && (r->body.len + len > set->max_object_bytes ||
+			   !request_hold(r, r->body.len + len)))
 		stop_storing(r);
 	if (!r->storing && !r->x) {
 		drop_fetch(r);
 		return true;
 	}
+	if (!r->storing && !r->replying &&
+	    !request_hold(r, 2 * (r->body.len + len)))
+		stream(r);
 	if (!r->storing && r->replying) {
-		if (buffer_left(&r->body) >= set->window_bytes) {
+		if (buffer_left(&r->body) >= request_window(r)) {
 			r->paused = true;
 			return false;
 		}
 		buffer_compact(&r->body);
+		request_trim(r);
 	}
 	relay_hold(r->relay);
 	err = buffer_append(&r->body, data, len);
@@ -395,6 +408,7 @@ bool request_take_body(struct request *r, const void *data, size_t len)
 		request_break_off(r);
 		return true;
 	}
+	request_held(r);
 	r->received += len;
 	r->received_ms = now_ms(r);
 	worker_add(r->source == SOURCE_PEER ?
@@ -537,6 +551,7 @@ static int begin_asking(struct request *r, enum source source)
 	r->source = source;
 	r->fwd_status = 0;
 	r->kept = false;
+	request_count_asking(r);
 	r->asked_s = now_s(r);
 	r->asked_ms = now_ms(r);
 	r->purges = cache_purges(r->worker->cache);

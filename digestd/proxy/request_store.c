@@ -227,6 +227,7 @@ void request_store(struct request *r)
 	struct cached *c = r->head;
 
 	r->head = NULL;
+	request_release(r); /* it is counted as an object from now on */
 	relay_hold(r->relay);
 	buffer_fit(&r->body, r->body.len);
 	relay_show(r->relay, r->body.data, r->body.len);

@@ -156,6 +156,9 @@ struct worker_shared {
 	X(peer_served,     "object requests from peers that got the object") \
 	X(reply_bytes,     "body bytes sent to clients") \
 	X(stored,          "objects stored") \
+	X(memory_passed,   "not stored, or not to the end: no memory for it") \
+	X(memory_given_up, "fetches ended because their client had left") \
+	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token") \

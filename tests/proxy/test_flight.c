@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "digestd/proxy/flight.h"
+#include "digestd/proxy/relay.h"
 
 enum {
 	THREADS = 3,
@@ -128,6 +129,48 @@ static void test_what_began_before_a_purge_is_not_joined(void **state)
 	assert_int_equal(late.calls, 1);
 }
 
+static void test_lands_alone_when_nobody_waits(void **state)
+{
+	struct bench *b = *state;
+	struct flight lead = { 0 }, next = { 0 };
+	struct waiter w;
+
+	prepare(&w, b);
+	assert_true(flights_land_alone(b->flights, &lead)); /* not under way */
+	assert_int_equal(flights_join(b->flights, &key, &lead, NULL),
+			 FLIGHT_LEADS);
+	assert_int_equal(flights_join(b->flights, &key, &next, &w.wait),
+			 FLIGHT_WAITS);
+	assert_false(flights_land_alone(b->flights, &lead));
+	assert_true(lead.under_way);
+	assert_true(flights_leave(b->flights, &w.wait));
+	assert_true(flights_land_alone(b->flights, &lead));
+	assert_false(lead.under_way);
+	assert_int_equal(flights_join(b->flights, &key, &next, &w.wait),
+			 FLIGHT_LEADS);
+	flights_land(b->flights, &next);
+}
+
+/* One who reads what is shown keeps it in the air, until it is done. */
+static void test_lands_alone_when_nobody_reads(void **state)
+{
+	struct bench *b = *state;
+	struct flight lead = { 0 }, next = { 0 };
+	struct relay *relay;
+	struct waiter w;
+
+	prepare(&w, b);
+	flights_join(b->flights, &key, &lead, NULL);
+	assert_int_equal(relay_new(NULL, 10, &relay), 0);
+	flights_show(b->flights, &lead, relay);
+	assert_int_equal(flights_join(b->flights, &key, &next, &w.wait),
+			 FLIGHT_SHOWN);
+	assert_false(flights_land_alone(b->flights, &lead));
+	relay_unref(&w.wait.relay);
+	assert_true(flights_land_alone(b->flights, &lead));
+	relay_unref(&relay);
+}
+
 struct pilot {
 	pthread_t thread;
 	struct flights *flights;
@@ -181,6 +224,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_what_began_before_a_purge_is_not_joined, make,
 			end),
+		cmocka_unit_test_setup_teardown(
+			test_lands_alone_when_nobody_waits, make, end),
+		cmocka_unit_test_setup_teardown(
+			test_lands_alone_when_nobody_reads, make, end),
 		cmocka_unit_test_setup_teardown(test_threads_share_a_bucket,
 						make, end),
 	};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/os/memory.h"
 #include "tests/loopback.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/unit.h"
@@ -87,6 +88,43 @@ static void large_bodies(void **state)
 	free(ask(port_a(), "GET", "/chunked", ""));
 	expect(ask(port_a(), "GET", "/chunked", ""), 200, "a; hit");
 	assert_int_equal(atomic_load(&at.seen), 4);
+}
+
+/* What may still be taken is too little to store a large body: it passes, each
+ * time from the origin, while small ones are stored. */
+static void little_memory(void **state)
+{
+	(void)state;
+	memory_limit(memory_ledger.total + BIG);
+	for (int i = 1; i <= 2; i++) {
+		char *reply = ask(port_a(), "GET", "/big", "");
+
+		assert_int_equal(body_len(reply), BIG);
+		free(reply);
+		assert_int_equal(atomic_load(&at.seen), i);
+	}
+	memory_limit(UINT64_MAX);
+	free(ask(port_a(), "GET", "/big", ""));
+	expect(ask(port_a(), "GET", "/big", ""), 200, "a; hit");
+	assert_int_equal(atomic_load(&at.seen), 3);
+}
+
+/* Hits only. */
+static void no_memory(void **state)
+{
+	struct worker_counters sum = { 0 };
+
+	(void)state;
+	free(ask(port_a(), "GET", "/big", ""));
+	memory_limit(1);
+	expect(ask(port_a(), "GET", "/big", ""), 200, "a; hit");
+	expect(ask(port_a(), "GET", "/store", ""), 503, "Retry-After: 1\r\n");
+	expect(ask(port_a(), "POST", "/x", "Content-Length: 0\r\n"), 503,
+	       "memory");
+	memory_limit(UINT64_MAX);
+	expect(ask(port_a(), "GET", "/store", ""), 200, NULL);
+	worker_count(at.a.worker, &sum);
+	assert_int_equal(sum.memory_refused, 2);
 }
 
 static void truncated_bodies_are_not_stored(void **state)
@@ -261,6 +299,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sequence),
 		TEST(large_bodies),
+		TEST(little_memory),
+		TEST(no_memory),
 		TEST(truncated_bodies_are_not_stored),
 		TEST(a_failing_origin),
 		TEST(concurrent_misses_are_fetched_once),

@@ -14,6 +14,7 @@
 #include "digestd/core/fields.h"
 #include "digestd/core/peerset.h"
 #include "digestd/os/loop.h"
+#include "digestd/os/memory.h"
 #include "digestd/proxy/flight.h"
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
@@ -289,6 +290,7 @@ static void start_node(struct node *node, const char *name)
 int two_nodes_begin(void **state)
 {
 	(void)state;
+	memory_limit(UINT64_MAX);
 	memset(at.big, 'b', BIG);
 	atomic_store(&at.seen, 0);
 	atomic_store(&at.gone, 0);
@@ -315,6 +317,10 @@ int two_nodes_end(void **state)
 	pthread_join(at.thread, NULL);
 	server_free(&at.server);
 	loop_free(&at.loop);
+	/* everything has been returned, whatever happened */
+	for (int use = 0; use < LEDGER_NUSES; use++)
+		assert_int_equal(memory_ledger.used[use], 0);
+	assert_int_equal(memory_ledger.total, 0);
 	return 0;
 }
 
