@@ -23,6 +23,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
+#include "digestd/os/memory.h"
 #include "digestd/os/notify.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
@@ -70,7 +71,7 @@ struct service {
 	int signals;
 	struct loop_watch watch;
 	struct loop_timer tick;
-	int64_t followed_ms; /* when admission did last */
+	int64_t followed_ms; /* when admission and memory did last */
 };
 
 /* What the workers report, on its way to the service loop. */
@@ -670,6 +671,41 @@ static void on_signal(void *arg, unsigned events)
 	}
 }
 
+/* A filter's counters, its array, its snapshots and what was encoded of them:
+ * a byte a bit. */
+static uint64_t service_filter_bytes(const struct catalog_stats *c)
+{
+	return c->nbits + c->next_nbits;
+}
+
+/* What digests and tables take, ours and those of peers, about. */
+static uint64_t service_table_bytes(const struct service *s)
+{
+	enum { HELD = 3, DISK_OBJECT = 160 };
+	struct node_status now;
+	uint64_t sum;
+
+	gather((void *)(uintptr_t)s, &now);
+	sum = service_filter_bytes(&now.catalog) + now.admission.bytes;
+	if (now.has_disk)
+		sum += now.disk_store.entries * DISK_OBJECT;
+	if (now.shares)
+		sum += service_filter_bytes(&now.sharing.seen);
+	for (size_t i = 0; s->follow && i < follow_count(s->follow); i++) {
+		struct follow_status p;
+
+		follow_status(s->follow, i, &p);
+		/* the one held, the next one, and its part of the index */
+		sum += p.digest ? HELD * p.digest->bloom.nbits / 8 : 0;
+	}
+	return sum;
+}
+
+static void service_limit_memory(const struct service *s)
+{
+	memory_limit(settings_memory_limit(s->config, service_table_bytes(s)));
+}
+
 /* Admission goes by how many objects the cache has room for: those of the
  * disk, if there is one. */
 static void follow_objects(struct service *s, int64_t now_ms)
@@ -685,6 +721,7 @@ static void follow_objects(struct service *s, int64_t now_ms)
 	if (!cache_disk_stats(s->cache, &held, &disk))
 		cache_stats(s->cache, &held, &catalog);
 	admitter_follow(s->admitter, &held);
+	service_limit_memory(s);
 }
 
 static void tick(void *arg)
@@ -694,6 +731,7 @@ static void tick(void *arg)
 
 	report_lookups(s);
 	follow_objects(s, now_ms);
+	memory_measure(now_ms);
 	if (s->stopping && (drained(s) || now_ms >= s->stop_ms))
 		loop_stop(s->loop);
 	loop_timer_set(s->loop, &s->tick, now_ms + TICK_MS, tick, s);
@@ -715,6 +753,7 @@ int service_run(struct service *s)
 			 s);
 	if (err)
 		return err;
+	service_limit_memory(s);
 	tick(s);
 	notify_ready();
 	err = loop_run(s->loop);

@@ -17,6 +17,7 @@ enum {
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
+	MEMORY_BASE = 128 << 20, /* program, connections, bodies under way */
 	ADMIN_CONNECTIONS = 64,
 	CONNECTIONS_MIN = 8,   /* of clients, whatever there is */
 };
@@ -142,6 +143,15 @@ void settings_free(struct worker_settings *s)
 {
 	free((void *)s->origins);
 	s->origins = NULL;
+}
+
+uint64_t settings_memory_limit(const struct config *c, uint64_t tables)
+{
+	uint64_t queue = c->disk_path ? (uint64_t)c->disk_queue : 0;
+
+	if (c->memory_limit)
+		return (uint64_t)c->memory_limit;
+	return 2 * (uint64_t)c->cache_size + queue + MEMORY_BASE + tables;
 }
 
 /* The smallest power of two that holds so many bytes or objects [bits]. */

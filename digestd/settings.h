@@ -21,6 +21,13 @@ struct config;
  */
 int settings_of_workers(const struct config *c, struct worker_settings *out);
 
+/*
+ * How much memory the process may have, of which digests and tables take so
+ * much. Where the configuration names no limit it is twice cache_size, what may
+ * wait for the disk, 128 MiB, and those.
+ */
+uint64_t settings_memory_limit(const struct config *c, uint64_t tables);
+
 void settings_free(struct worker_settings *s);
 
 /*

@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include "digestd/os/memory.h"
+
 static void head(FILE *to, const char *name, const char *type,
 		 const char *help)
 {
@@ -42,6 +44,22 @@ static void store_metrics(const struct node_status *s, FILE *to)
 		"objects that made room for others");
 	counter(to, "store_variants_dropped", t->variants_dropped,
 		"objects dropped because their URI had too many variants");
+}
+
+/* What is stored is part of the objects in memory. */
+static void memory_metrics(FILE *to)
+{
+	const struct ledger *l = &memory_ledger;
+
+	head(to, "memory_bytes", "gauge",
+	     "memory of the process, by what it is used for");
+#define X(name, help)                                                         \
+	fprintf(to, "digestd_memory_bytes{use=\"" #name "\"} %" PRIu64 "\n",   \
+		ledger_used(l, LEDGER_##name));
+	LEDGER_USES(X)
+#undef X
+	gauge(to, "memory_limit_bytes", (double)l->limit,
+	      "memory that it may have");
 }
 
 static void disk_metrics(const struct node_status *s, FILE *to)
@@ -207,6 +225,7 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 	WORKER_COUNTERS(X)
 #undef X
 	store_metrics(s, to);
+	memory_metrics(to);
 	if (s->has_disk)
 		disk_metrics(s, to);
 	admission_metrics(s, to);

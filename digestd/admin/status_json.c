@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "digestd/os/memory.h"
+
 /* Adds a whole number; a failure shows as a member that is missing. */
 static void put(json_t *to, const char *name, uint64_t value)
 {
@@ -57,6 +59,18 @@ static json_t *store(const struct node_status *s)
 	put(o, "limit_bytes", s->store.max_weight);
 	put(o, "evicted", s->store.evicted);
 	put(o, "variants_dropped", s->store.variants_dropped);
+	return o;
+}
+
+static json_t *memory(void)
+{
+	json_t *o = json_object();
+
+	put(o, "limit_bytes", memory_ledger.limit);
+	put(o, "left_bytes", ledger_left(&memory_ledger));
+#define X(name, help) put(o, #name, ledger_used(&memory_ledger, LEDGER_##name));
+	LEDGER_USES(X)
+#undef X
 	return o;
 }
 
@@ -201,6 +215,7 @@ char *node_status_json(const struct node_status *s)
 	json_object_set_new(o, "counters", counters(s));
 	json_object_set_new(o, "certificates", certificates(s));
 	json_object_set_new(o, "store", store(s));
+	json_object_set_new(o, "memory", memory());
 	json_object_set_new(o, "disk", s->has_disk ? disk(s) : json_null());
 	json_object_set_new(o, "admission", admission(s));
 	json_object_set_new(o, "seen", s->shares ? seen(s) : json_null());

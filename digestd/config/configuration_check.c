@@ -13,6 +13,9 @@
 #include "digestd/config/configuration_key.h"
 #include "digestd/config/configuration_listeners.h"
 
+/* What the program, its tables and what is on its way need at least. */
+enum { MEMORY_BESIDE_CACHE = 32 << 20 };
+
 void config_report(struct config_errors *e, const char *format, ...)
 {
 	size_t room = sizeof(e->text) - e->len;
@@ -105,6 +108,10 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	    (c->admission_ram < .0001 || c->admission_ram > .9))
 		config_report(errors, "%s: admission_ram: not 0 or within "
 			      "0.0001 to 0.9\n", path);
+	if (c->memory_limit &&
+	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
+		config_report(errors, "%s: memory_limit: less than cache_size "
+			      "and 32M\n", path);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;
 	for (size_t i = 0; c->node && i < c->npeers; i++) {

@@ -44,6 +44,8 @@ const struct config_option config_options[] = {
 	  "proxies whose X-Forwarded-* and Forwarded are believed" },
 	{ "cache_size", SIZE, AT(cache_size), "256M", 1 << 16, BIG, false,
 	  "memory for stored objects" },
+	{ "memory_limit", SIZE, AT(memory_limit), "0", 0, BIG, false,
+	  "memory of the whole process; 0: 2 x cache_size + 128M + digests" },
 	{ "disk_path", FOLDER, AT(disk_path), NULL, 0, 0, true,
 	  "a folder for stored objects, which outlive a restart there" },
 	{ "disk_size", SIZE, AT(disk_size), "10G", 1 << 20, BIG, false,

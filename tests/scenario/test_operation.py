@@ -58,6 +58,8 @@ def test_check_mode_names_file_line_and_option(tmp_path):
             (good + 'peer "b" { url = "http://b:1" }\n', "cluster_key"),
             (good + 'cluster_key = "xyz"\n', "cluster_key"),
             (good + 'admission_ram = "1"\n', "admission_ram"),
+            (good + 'cache_size = "64M"\nmemory_limit = "95M"\n',
+             "memory_limit"),
             (good + 'filter_min = "2M"\nfilter_max = "1M"\n', "filter_max"),
             (good + 'origin "a/b" { url = "http://o" }\n', "not a host"),
             (good + f'cluster_key = "{scd.KEY}"\n'

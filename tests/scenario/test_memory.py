@@ -1,0 +1,228 @@
+"""Memory holds, whatever clients, origins and peers do: what is in flight
+counts. What the process had at most, as the kernel counts it, stays within a
+tenth of memory_limit."""
+
+import socket
+import struct
+import threading
+
+import pytest
+
+from cluster import SLOW, request, until
+
+MIB = 1 << 20
+LIMIT = 64 * MIB
+SIZES = {"cache_size": "16M", "memory_limit": "64M", "client_min_rate": "0"}
+
+
+def peak(node):
+    """The most memory that it ever had."""
+    with open(f"/proc/{node.process.popen.pid}/status") as f:
+        (line,) = (l for l in f if l.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def check_peak(node):
+    # sanitizers have an allocator, and a shadow, of their own
+    assert SLOW > 1 or peak(node) <= LIMIT * 1.1, memory(node)
+
+
+def memory(node):
+    return node.status()["memory"]
+
+
+def ask(port, path, *fields):
+    """A client that reads nothing more than it must."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.settimeout(20)
+    s.connect(("127.0.0.1", port))
+    s.sendall("\r\n".join([f"GET {path} HTTP/1.1", "Host: www.example.com",
+                           *fields, "", ""]).encode())
+    return s
+
+
+@pytest.fixture
+def pages(origin):
+    """pages(count, size): so many, which may be stored."""
+    def make(count, size):
+        body = bytes(range(256)) * (size // 256)
+        paths = [f"/{i}" for i in range(count)]
+        for path in paths:
+            origin.set(path, fields={"Cache-Control": "max-age=600"}, body=body)
+        return paths
+    return make
+
+
+@pytest.fixture
+def node(make_cluster, origin):
+    c = make_cluster(1, **SIZES)
+    c.origin_url = origin.url
+    return c.start().nodes[0]
+
+
+def settled(node, count):
+    """So many requests have come, and nothing comes from the origin."""
+    until(lambda: node.counters()["requests"] >= count, 20, what="requests")
+    last = -1
+    while last != (last := node.counters()["origin_bytes"]):
+        threading.Event().wait(0.3)
+
+
+def test_slow_readers(node, origin, pages):
+    paths = pages(40, 4 * MIB)
+    clients = [ask(node.data, path) for path in paths]
+    assert all(s.recv(12) == b"HTTP/1.1 200" for s in clients)
+    settled(node, 40)
+    check_peak(node)
+    assert node.counters()["memory_passed"] > 0
+    # nobody is the worse for it: all of it comes, and others are served
+    for s in clients[::7]:
+        got = 0
+        while got < 4 * MIB:
+            part = s.recv(MIB)
+            assert part
+            got += len(part)
+    assert node.get("/0").status == 200
+    for s in clients:
+        s.close()
+    check_peak(node)
+
+    def is_free():
+        now = memory(node)
+        return now["streams"] == now["promised"] == now["collected"] == 0
+    until(is_free, 20, what="memory is returned")
+    assert memory(node)["objects"] <= 17 * MIB
+
+
+def test_readers_of_what_has_left_the_store(node, origin, pages):
+    """Hits that are read slowly, while others take their room."""
+    paths = pages(48, 2 * MIB)
+    clients = []
+    for path in paths:
+        node.get(path)
+        clients.append(ask(node.data, path))
+        assert clients[-1].recv(12) == b"HTTP/1.1 200"
+    check_peak(node)
+    assert memory(node)["objects"] > 16 * MIB
+    for s in clients:
+        s.close()
+    until(lambda: memory(node)["objects"] <= 17 * MIB, 20, what="objects gone")
+
+
+def test_clients_that_leave(node, origin, pages):
+    paths = pages(50, 15 * MIB)
+    for path in paths:
+        s = ask(node.data, path)
+        assert s.recv(12) == b"HTTP/1.1 200"
+        s.close()
+    settled(node, 50)
+    check_peak(node)
+    assert node.counters()["memory_given_up"] > 0
+    assert node.counters()["origin_bytes"] < 25 * 15 * MIB
+
+
+def test_small_ones_are_fetched_to_the_end(node, origin, pages):
+    """Whose client has left."""
+    go = threading.Event()
+    (path,) = pages(1, MIB)
+    whole = origin.pages[path]
+
+    def halves(request, connection):
+        connection.sendall(whole[:len(whole) // 2])
+        go.wait(20)
+        return whole[len(whole) // 2:]
+    origin.pages[path] = halves
+    s = ask(node.data, path)
+    assert s.recv(12) == b"HTTP/1.1 200"
+    s.close()
+    until(lambda: node.counters()["aborted"] == 1, what="client gone")
+    go.set()
+    until(lambda: node.counters()["stored"] == 1, what="stored")
+
+
+def test_lengths_that_are_not_known(node, origin):
+    """What begins to be collected, and finds no more room, passes through."""
+    page = b"%x\r\n" % MIB + bytes(MIB) + b"\r\n"
+    head = (b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n")
+    paths = [f"/{i}" for i in range(24)]
+    for path in paths:
+        origin.pages[path] = head + 6 * page + b"0\r\n\r\n"
+    clients = [ask(node.data, path, "Connection: close") for path in paths]
+    assert all(s.recv(12) == b"HTTP/1.1 200" for s in clients)
+    settled(node, len(paths))
+    check_peak(node)
+    assert node.counters()["memory_passed"] > 0
+    for s in clients[::5]:
+        got = b""
+        while part := s.recv(MIB):
+            got += part
+        assert got.endswith(b"\r\n0\r\n\r\n") and got.count(0) == 6 * MIB
+    for s in clients:
+        s.close()
+    until(lambda: memory(node)["streams"] == 0, 20, what="memory is returned")
+    check_peak(node)
+
+
+def test_uploads(make_cluster):
+    """To an origin that does not read them."""
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as origin:
+        c = make_cluster(1, **SIZES)
+        c.origin_url = f"http://127.0.0.1:{origin.getsockname()[1]}"
+        node = c.start().nodes[0]
+        clients = []
+        for _ in range(150):
+            s = socket.create_connection(("127.0.0.1", node.data), 20)
+            s.sendall(b"POST /up HTTP/1.1\r\nHost: www.example.com\r\n"
+                      b"Content-Length: 100000000\r\n\r\n")
+            # what is not sent yet would hold back its end
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                         struct.pack("ii", 1, 0))
+            s.setblocking(False)
+            clients.append(s)
+        for _ in range(100):
+            for s in clients:
+                try:
+                    s.send(b"x" * 65536)
+                except BlockingIOError:
+                    pass
+        until(lambda: memory(node)["uploads"] > MIB, 20, what="uploads")
+        check_peak(node)
+        for s in clients:
+            s.close()
+        until(lambda: memory(node)["uploads"] == 0, 20, what="clients gone")
+
+
+def test_peers(make_cluster, origin, pages):
+    """Slow readers of what another node has."""
+    c = make_cluster(2, **SIZES)
+    c.origin_url = origin.url
+    a, b = c.start().nodes
+    paths = pages(28, 3 * MIB)
+    clients = []
+    for first in range(0, 28, 4):
+        batch = paths[first:first + 4]
+        for path in batch:
+            a.get(path)
+        c.wait_settled()
+        clients += [ask(b.data, path) for path in batch]
+        for s in clients[-4:]:
+            assert s.recv(12) == b"HTTP/1.1 200", memory(b)
+    settled(b, len(clients))
+    check_peak(a)
+    check_peak(b)
+    for s in clients:
+        s.close()
+
+
+def test_what_it_is_used_for(node, pages):
+    (path,) = pages(1, MIB)
+    before = memory(node)
+    node.get(path)
+    now = memory(node)
+    assert now["limit_bytes"] == LIMIT
+    assert MIB <= now["objects"] - before["objects"] < 1.1 * MIB
+    assert SLOW > 1 or now["other"] > MIB
+    metrics = request(node.admin, "/metrics").body
+    assert b'digestd_memory_bytes{use="objects"}' in metrics
