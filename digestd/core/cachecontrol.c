@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "digestd/core/field_names.h"
 #include "digestd/core/fields.h"
 
 enum kind {
@@ -210,33 +211,48 @@ static void take_element(struct cachecontrol *out, struct field_part element)
 	cachecontrol_take(out, name, argument);
 }
 
-/* Whether a list that can be left out has this name. */
-static bool cachecontrol_list_has(struct field_part list, const char *name)
+/* Goes on to the next list of fields that can be left out. */
+static bool cachecontrol_next_list(const struct fields *fields,
+				   struct field_cursor *cursor,
+				   struct field_part *list)
 {
-	bool has = false;
+	struct field_part element;
 
-	if (!cachecontrol_lists(list))
-		return false;
-	while (list.len && !has)
-		has = field_part_is(field_part_take(&list, ','), name);
-	return has;
+	while (fields_next(fields, "Cache-Control", cursor, &element)) {
+		struct field_part directive = split_element(element, list);
+
+		if ((field_part_is(directive, "no-cache") ||
+		     field_part_is(directive, "private")) &&
+		    cachecontrol_lists(*list))
+			return true;
+	}
+	return false;
 }
 
 bool cachecontrol_withholds(const struct fields *fields, const char *name)
 {
-	struct field_part element;
 	struct field_cursor cursor = { 0 };
+	struct field_part list;
 
-	while (fields_next(fields, "Cache-Control", &cursor, &element)) {
-		struct field_part list;
-		struct field_part directive = split_element(element, &list);
-
-		if ((field_part_is(directive, "no-cache") ||
-		     field_part_is(directive, "private")) &&
-		    cachecontrol_list_has(list, name))
-			return true;
+	while (cachecontrol_next_list(fields, &cursor, &list)) {
+		while (list.len) {
+			if (field_part_is(field_part_take(&list, ','), name))
+				return true;
+		}
 	}
 	return false;
+}
+
+void cachecontrol_mark_withheld(const struct fields *fields,
+				struct field_names *names)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part list;
+
+	while (cachecontrol_next_list(fields, &cursor, &list)) {
+		while (list.len)
+			field_names_mark(names, field_part_take(&list, ','));
+	}
 }
 
 void cachecontrol_response(const struct fields *fields,

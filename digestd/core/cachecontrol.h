@@ -9,6 +9,8 @@
 
 #include "digestd/core/fields.h"
 
+struct field_names;
+
 /* A limit of CACHECONTROL_NONE was not given. */
 enum { CACHECONTROL_NONE = -1 };
 
@@ -68,6 +70,10 @@ void cachecontrol_response(const struct fields *fields,
  * directive then is about the whole response.
  */
 bool cachecontrol_withholds(const struct fields *fields, const char *name);
+
+/* Marks all such names. */
+void cachecontrol_mark_withheld(const struct fields *fields,
+				struct field_names *names);
 
 /*
  * Reads the Cache-Control of a request; where it has none, Pragma: no-cache

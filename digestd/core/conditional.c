@@ -169,13 +169,14 @@ int conditional_update(const struct fields *not_modified,
 {
 	const struct confirmation c = { not_modified,
 					fields_get(stored, "ETag") };
+	const struct field_names_wanted replaced = { mark_replaced, &c };
 	struct fields updated;
 
 	if (fields_copy(stored, &updated))
 		return -ENOMEM;
 	/* An Age from before the validation is not the new response's. */
 	fields_remove(&updated, "Age");
-	field_names_remove(&updated, mark_replaced, &c);
+	field_names_remove(&updated, &replaced);
 	for (size_t i = 0; i < fields_count(not_modified); i++) {
 		const struct field *line = fields_at(not_modified, i);
 

@@ -8,10 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum {
-	HEAD = 8,         /* bytes */
-	LINES_MAX = 256,  /* at a time; messages have fewer */
-};
+enum { HEAD = 8 }; /* bytes */
 
 struct field_name {
 	uint64_t head; /* its first bytes in lower case, the first on top */
@@ -22,7 +19,7 @@ struct field_name {
 
 struct field_names {
 	size_t count;
-	struct field_name sorted[LINES_MAX];
+	struct field_name sorted[FIELD_NAMES_LINES];
 };
 
 static uint64_t field_names_head(const char *name, size_t len)
@@ -83,7 +80,7 @@ static void field_names_take(struct field_names *names, const struct fields *f,
 {
 	size_t n = fields_count(f) - first;
 
-	names->count = n < LINES_MAX ? n : LINES_MAX;
+	names->count = n < FIELD_NAMES_LINES ? n : FIELD_NAMES_LINES;
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = fields_at(f, first + i)->name;
 
@@ -116,7 +113,7 @@ void field_names_mark(struct field_names *names, struct field_part name)
 
 /* Whether each of the lines is marked, in the order of the list. */
 static void field_names_marked(const struct field_names *names,
-			       bool marked[static LINES_MAX])
+			       bool marked[static FIELD_NAMES_LINES])
 {
 	const struct field_name *group = names->sorted;
 
@@ -130,22 +127,31 @@ static void field_names_marked(const struct field_names *names,
 	}
 }
 
-void field_names_remove(struct fields *f,
-			void (*mark)(struct field_names *names,
-				     const void *arg),
-			const void *arg)
+size_t field_names_find(const struct fields *f, size_t first,
+			const struct field_names_wanted *wanted,
+			bool found[static FIELD_NAMES_LINES])
 {
-	bool marked[LINES_MAX];
 	struct field_names names;
-	size_t kept = 0;
+
+	field_names_take(&names, f, first);
+	if (!names.count)
+		return 0;
+	wanted->mark(&names, wanted->arg);
+	field_names_marked(&names, found);
+	return names.count;
+}
+
+void field_names_remove(struct fields *f,
+			const struct field_names_wanted *wanted)
+{
+	bool found[FIELD_NAMES_LINES];
+	size_t kept = 0, n;
 
 	/* a line moves before its place is taken: f can be read all the time */
-	for (size_t first = 0; first < f->nlines; first += names.count) {
-		field_names_take(&names, f, first);
-		mark(&names, arg);
-		field_names_marked(&names, marked);
-		for (size_t i = 0; i < names.count; i++) {
-			if (!marked[i])
+	for (size_t first = 0;
+	     (n = field_names_find(f, first, wanted, found)); first += n) {
+		for (size_t i = 0; i < n; i++) {
+			if (!found[i])
 				f->lines[kept++] = f->lines[first + i];
 		}
 	}

@@ -14,14 +14,25 @@ struct field_names;
 /* Marks the lines of a name, without regard to case. */
 void field_names_mark(struct field_names *names, struct field_part name);
 
+/* Names to look for: mark(names, arg) calls field_names_mark() for each. */
+struct field_names_wanted {
+	void (*mark)(struct field_names *names, const void *arg);
+	const void *arg;
+};
+
+enum { FIELD_NAMES_LINES = 256 }; /* at a time; messages have fewer */
+
 /*
- * Removes from f the lines that mark(names, arg) marks: it calls
- * field_names_mark() for every name that is to go, and may look at f meanwhile.
- * It is called once for every 256 lines.
+ * Looks at up to FIELD_NAMES_LINES lines of f, from line `first` on, for the
+ * names wanted, and says of each whether it has one of them. Returns how many
+ * lines there were, 0 at the end.
  */
+size_t field_names_find(const struct fields *f, size_t first,
+			const struct field_names_wanted *wanted,
+			bool found[static FIELD_NAMES_LINES]);
+
+/* Removes from f the lines of the names wanted; mark() may look at f. */
 void field_names_remove(struct fields *f,
-			void (*mark)(struct field_names *names,
-				     const void *arg),
-			const void *arg);
+			const struct field_names_wanted *wanted);
 
 #endif

@@ -389,10 +389,11 @@ static bool names_others(const struct fields *f)
 
 void fields_remove_hop_by_hop(struct fields *f)
 {
+	const struct field_names_wanted named = { mark_named, f };
 	size_t kept = 0;
 
 	if (names_others(f))
-		field_names_remove(f, mark_named, f);
+		field_names_remove(f, &named);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))
 			f->lines[kept++] = f->lines[i];

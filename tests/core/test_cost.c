@@ -14,6 +14,7 @@
 #include "digestd/core/forward.h"
 #include "digestd/core/guard.h"
 #include "digestd/core/response.h"
+#include "digestd/core/setcookie.h"
 #include "digestd/core/storable.h"
 #include "digestd/core/targeted.h"
 #include "digestd/core/vary.h"
@@ -49,6 +50,8 @@ static const struct shape {
 	{ "Cache-Control", "stale-if-errox=#,", NULL },
 	{ "Cache-Control", "max-age=\"#\",", NULL },
 	{ "Cache-Control", "=,", NULL },
+	{ "Cache-Control", "no-cache=\"x#\",", "x#: 1\n" },
+	{ "Cache-Control", "private=\"a\", a,", "b#: 1\n" },
 	{ "CDN-Cache-Control", "a#,", NULL },
 	{ "CDN-Cache-Control", "a;a;a,", NULL },
 	{ "CDN-Cache-Control", "a=(\"\" \"\"),", NULL },
@@ -125,13 +128,22 @@ static void read_response(const char *text)
 	struct fields f, stored, out, selecting, request;
 	struct response_framing framing;
 	struct cachecontrol cc;
+	struct answer answer = { .status = 200 };
 
 	message_must(&f, text);
 	message_must(&request, text);
+	answer.fields = &f;
 	response_frame(&f, 200, false, &framing);
 	cachecontrol_response(&f, &cc);
+	answer.cc = cc;
 	targeted_read(&f, "node", &cc);
 	cachestatus_fwd_nearest(&f);
+	setcookie_withholds(&answer);
+	setcookie_refuses(&answer);
+	assert_int_equal(fields_copy(&f, &out), 0);
+	setcookie_remove_withheld(&answer, &out);
+	assert_int_equal(setcookie_add_withheld(&answer, &out), 0);
+	fields_free(&out);
 	assert_int_equal(forward_response(&f, 0, &out), 0);
 	fields_free(&out);
 	if (!vary_select(&request, &f, &selecting))
