@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -268,8 +269,10 @@ bool storm_node_start(uint64_t seed)
 	storm_node_pid = fork();
 	if (storm_node_pid < 0)
 		abort();
-	if (storm_node_pid == 0)
+	if (storm_node_pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* however the storm ends */
 		storm_node_exec(conf, log);
+	}
 	while (!storm_node_is_ready()) {
 		storm_net_run(storm.net, 0);
 		usleep(STORM_NODE_POLL_US);
