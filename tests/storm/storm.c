@@ -43,8 +43,8 @@ enum {
 	STORM_LONG_ROUND = 20000,
 	STORM_AT_ONCE = 256,
 	STORM_GOOD_AT_ONCE = 16,
-	STORM_QUIET_MS = 15000,        /* to calm down after a round */
-	STORM_SPARE_DESCRIPTORS = 100, /* idle ones to origins */
+	STORM_QUIET_MS = 8000,          /* to calm down after a round */
+	STORM_SPARE_DESCRIPTORS = 1100, /* fetchers keep idle connections */
 	STORM_SPARE_RSS_KB = 500 * 1024,
 };
 
