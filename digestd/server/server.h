@@ -114,8 +114,9 @@ struct body_source {
 
 /*
  * Makes a server that listens at once (see listen_open()). `settings` are
- * copied, `handler` is borrowed for the server's life. Returns 0, -EINVAL for an address that is none, or the
- * negative errno of the socket call that failed.
+ * copied, `handler` is borrowed for the server's life. Returns 0, -EINVAL for
+ * an address that is none, or the negative errno of the socket call that
+ * failed.
  */
 int server_new(struct loop *loop, const struct server_settings *settings,
 	       const struct server_handler *handler, void *arg,

@@ -6,8 +6,8 @@
  * field and for each cookie, and a copy of the cookies. Where the reply does
  * not fit any more it closes the connection without a byte. So the block has
  * room for fields of the size that is allowed, as much for a target or for the
- * copy of the cookies, and for a reply of that size; what has so many fields or cookies that it leaves
- * less is refused with 431, past the library.
+ * copy of the cookies, and for a reply of that size; what has so many fields or
+ * cookies that it leaves less is refused with 431, past the library.
  */
 #include <netdb.h>
 #include <stdarg.h>

@@ -116,6 +116,7 @@ class Service:
         assert path == "/etc/digestd.key"
         (self.folder / id_).touch(mode=0o600)
         (self.folder / id_).write_text(content)
+        (self.folder / id_).chmod(0o400)  # as systemd has it
 
     def start(self):
         self.node.write()
