@@ -144,6 +144,10 @@ static void storm_node_write_options(FILE *f, uint64_t *random)
 		{"origin_connections", {"", "", "", "8"}, 4},
 		{"disk_size", {"64M", "4M"}, 2},
 		{"keep_generations", {"", "1"}, 2},
+		{"set_cookie", {"", "strip", "allow"}, 3},
+		{"trusted_proxies", {"", "127.0.0.0/8"}, 2},
+		{"memory_limit", {"", "", "96M"}, 3},
+		{"stale_on_disconnect", {"", "0s"}, 2},
 	};
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
