@@ -46,6 +46,7 @@ static void forget_response(struct request *r)
 	request_stop_fetch(r);
 	request_hide(r);
 	buffer_free(&r->body);
+	r->received = 0;
 	request_release(r);
 	fields_free(&r->response);
 	r->status = 0;

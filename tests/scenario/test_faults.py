@@ -278,6 +278,35 @@ def test_a_peer_stalls_after_more_than_is_stored(make_cluster, origin):
         peer.close()
 
 
+def test_what_another_peer_sent_before_does_not_count(make_cluster, origin):
+    """The first peer breaks off before the reply begins, the second after."""
+    fields = {**faults.FRESH, "ETag": '"1"'}
+    sent = [BODY[:1000], BODY[:len(BODY) // 2]]
+
+    def part(r, connection):
+        body = sent.pop(0)
+        length = len(BODY) if not sent else 2000
+        connection.sendall(servers.response(200, fields, length=length) + body)
+
+    peers = [faults.Peer([faults.claim([HOST + "/a"])]) for _ in range(2)]
+    try:
+        c = make_cluster(1)
+        c.origin_url = origin.url
+        c.nodes[0].peers = [(f"bad{p.port}", p.port) for p in peers]
+        for p in peers:
+            p.objects = part
+        node = c.start().nodes[0]
+        for p in peers:
+            until(lambda p=p: node.peer_status(f"bad{p.port}")["digest"],
+                  what="digest")
+        origin.set("/a", fields=fields, body=BODY)
+        assert node.get("/a").body == BODY
+        assert not sent and node.counters()["taken_over"] == 1
+    finally:
+        for p in peers:
+            p.close()
+
+
 def test_an_origin_may_be_a_black_hole(make_cluster):
     hole = faults.Peer([])
     hole.stop_accepting()
