@@ -52,6 +52,7 @@ struct storm_plan {
 	uint64_t connections, round, seed;
 	unsigned at_once;
 	int64_t seconds; /* 0: no limit */
+	unsigned first;  /* the round to begin with */
 	const char *folder;
 	bool keep;
 };
@@ -211,7 +212,7 @@ static unsigned storm_run(const struct storm_plan *plan)
 {
 	int64_t end_ms = storm_log_now_ms() + plan->seconds * 1000;
 	uint64_t left = plan->connections;
-	unsigned round = 0;
+	unsigned round = plan->first;
 	bool started;
 
 	for (; left; round++) {
@@ -224,12 +225,12 @@ static unsigned storm_run(const struct storm_plan *plan)
 		storm_report();
 		printf("%sok %u - seed %" PRIu64 ", round %u: %" PRIu64
 		       " connections\n",
-		       storm_log_findings() > found ? "not " : "", round + 1,
-		       plan->seed, round, n);
+		       storm_log_findings() > found ? "not " : "",
+		       round + 1 - plan->first, plan->seed, round, n);
 		fflush(stdout);
 		left = started ? left - n : 0;
 	}
-	printf("1..%u\n", round);
+	printf("1..%u\n", round - plan->first);
 	return storm_log_findings();
 }
 
@@ -238,7 +239,7 @@ static void storm_usage_text(FILE *to)
 	fprintf(to,
 		"usage: storm [--connections N] [--round N] [--seed N]\n"
 		"             [--at-once N] [--seconds N] [--folder PATH]\n"
-		"             [--digest-bits N] [--costs]\n"
+		"             [--first-round N] [--digest-bits N] [--costs]\n"
 		"Storms the digestd of the folder $top_builddir, or of this "
 		"one.\nWith --folder its configuration, log, store and "
 		"findings are kept there.\n"
@@ -255,6 +256,7 @@ static void storm_read_options(struct storm_plan *plan, int argc, char **argv)
 		{"at-once", required_argument, NULL, 'a'},
 		{"seconds", required_argument, NULL, 't'},
 		{"folder", required_argument, NULL, 'f'},
+		{"first-round", required_argument, NULL, 'i'},
 		{"digest-bits", required_argument, NULL, 'd'},
 		{"costs", no_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},
@@ -284,6 +286,9 @@ static void storm_read_options(struct storm_plan *plan, int argc, char **argv)
 		case 'f':
 			plan->folder = optarg;
 			plan->keep = true;
+			break;
+		case 'i':
+			plan->first = (unsigned)n;
 			break;
 		case 'd':
 			storm.digest_bits = n;
