@@ -84,7 +84,8 @@ def keys_as_their_twin():
         for key in keys:
             for at in ref.positions(*key, nbits, nhash):
                 bits[at >> 3] |= 1 << (at & 7)
-        limits = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
+        limits = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000,
+                  "max_expansion": 0}
         assert ref.decode(digest, limits)[1] == bytes(bits)
 
 
@@ -162,7 +163,8 @@ def counters_as_their_twin():
         for key in keys:
             for at in ref.positions(*key, nbits, nhash):
                 counters[at] = min(counters[at] + 1, 15)
-        limits = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000}
+        limits = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 1000000,
+                  "max_expansion": 0}
         head, found = ref.decode_counting(digest, limits)
         assert list(found) == counters
         assert head["nkeys"] == info(ctl(*shape, data=lines)[1])["nkeys"]

@@ -21,6 +21,10 @@ REASONS = {"OK": "OK", "ETRUNC": "input ends too early",
            "EBASE": "delta belongs to another base"}
 
 
+# Refused for what its header claims, as nodes do, before what is wrong with it.
+JUDGED = {"bad/claims-2-40-half", "bad/bomb-range-2-32"}
+
+
 def scd(name):
     return os.path.join(VECTORS, name + ".scd")
 
@@ -41,7 +45,7 @@ def golden_files():
                     "bad/counting-decoded", "bad/counting-applied"):
             continue  # a good digest, where another kind was asked for
         args = ["-b", bits, "-H", hashes, "-f", str(int(fp) / 1e6)]
-        reason = REASONS[result]
+        reason = REASONS["ELIMIT" if file in JUDGED else result]
         if base == "good/delta":  # for which a base has to be made first
             ctl("apply", "-o", "base", scd("good/paper"), scd(base), cwd=AT)
             args += ["-B", "base"]
