@@ -5,8 +5,9 @@
  *     cluster_dump TRACE run [OPTION=VALUE ...]
  *
  * The first prints what is replayed: "o SIZE HASH" for each object, "r OBJECT
- * TIME CLIENT" for each request (its own number, if there are no clients) and
- * "c REQUEST SIZE" for each change. The second prints "PROXY COUNTER VALUE" for
+ * TIME CLIENT" for each request (its own number, if there are no clients),
+ * "c REQUEST SIZE" for each change and "p REQUESTS SIZE CLIENT" for each
+ * uncacheable request, with the cacheable ones before it. The second prints "PROXY COUNTER VALUE" for
  * each counter, PROXY "sum" for all together.
  */
 #include <errno.h>
@@ -103,6 +104,8 @@ static int set(struct sim_config *c, struct sim_trace *t, const char *option)
 		t->nrequests = n < t->nrequests ? n : t->nrequests;
 		while (t->nchanges && t->change[t->nchanges - 1] >= n)
 			t->nchanges--;
+		while (t->npasses && t->pass[t->npasses - 1] >= n)
+			t->npasses--;
 		return 0;
 	}
 	if (strncmp(option, "modify_s=", len + 1) == 0)
@@ -120,6 +123,10 @@ static void print_columns(const struct sim_trace *t)
 	for (uint64_t i = 0; i < t->nchanges; i++)
 		printf("c %" PRIu64 " %" PRIu32 "\n", t->change[i],
 		       t->change_size[i]);
+	for (uint64_t i = 0; i < t->npasses; i++)
+		printf("p %" PRIu64 " %" PRIu32 " %" PRIu64 "\n", t->pass[i],
+		       t->pass_size[i],
+		       t->pass_client ? t->pass_client[i] : i);
 }
 
 static void print_counters(const char *who, const struct sim_counters *c)

@@ -101,7 +101,9 @@ static void of_published(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < NROWS(published); k++) {
-		struct trace_options opt = { .format = published[k].format };
+		/* what was published is of all requests alike */
+		struct trace_options opt = { .format = published[k].format,
+					     .all_cacheable = true };
 		struct sim_trace t;
 		struct sim_info i;
 		char path[TRACE_PATH_BYTES];

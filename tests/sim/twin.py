@@ -42,7 +42,7 @@ class Trace:
 
     def __init__(self, text):
         self.sizes, self.requests, self.changes = [], [], {}
-        self.hashes = []
+        self.hashes, self.passes = [], []
         for line in text.splitlines():
             kind, *rest = line.split()
             numbers = [int(x) for x in rest]
@@ -51,6 +51,8 @@ class Trace:
                 self.hashes.append(numbers[1])
             elif kind == "r":
                 self.requests.append(tuple(numbers))
+            elif kind == "p":
+                self.passes.append(tuple(numbers))
             else:
                 self.changes[numbers[0]] = numbers[1]
 
@@ -140,7 +142,18 @@ class Cluster:
                 self.version[key] += 1
             self.last[key] = self.clock
             self.request(self.proxies[client % len(self.proxies)], key)
+        for before, size, client in self.trace.passes:
+            if not warm or before > warm:
+                self.pass_on(self.proxies[client % len(self.proxies)], size)
         return self.result()
+
+    def pass_on(self, p, size):
+        """A request that no cache has any part in."""
+        for name in "requests", "origin", "uncacheable":
+            p.count[name] += 1
+        for name in "bytes", "origin_bytes", "uncacheable_bytes":
+            p.count[name] += size
+        p.count["latency_us"] += LOCAL_US + ORIGIN_US
 
     def is_modified(self, key):
         """Whether its moment of an interval came since its last request."""
