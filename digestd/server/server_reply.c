@@ -265,8 +265,15 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 
 void exchange_refuse(struct exchange *x, unsigned status)
 {
+	struct fields fields;
+
 	x->refused = true;
-	exchange_reply_error(x, status, NULL);
+	/* a cache may keep some of these statuses by itself, as 414 (RFC 9110,
+	 * 15.1); without memory the field is missing, the refusal is not */
+	fields_init(&fields);
+	(void)fields_borrow(&fields, "Cache-Control", "no-store");
+	exchange_reply_error(x, status, &fields);
+	fields_free(&fields);
 }
 
 static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
