@@ -232,7 +232,7 @@ def test_an_origin_that_sends_chunks_goes_on(make_cluster, origin, whole):
     peer = faults.Peer([faults.claim([HOST + "/a"])])
     peer.objects = half
     try:
-        c = make_cluster(1)
+        c = make_cluster(1, placement="keep")
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]
@@ -265,7 +265,7 @@ def test_a_peer_stalls_after_more_than_is_stored(make_cluster, origin):
     peer = faults.Peer([faults.claim([HOST + "/a"])])
     peer.objects = stall
     try:
-        c = make_cluster(1, max_object_size="64K")
+        c = make_cluster(1, max_object_size="64K", placement="keep")
         c.origin_url = origin.url
         c.nodes[0].peers = [("bad", peer.port)]
         node = c.start().nodes[0]
