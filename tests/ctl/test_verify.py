@@ -22,7 +22,8 @@ REASONS = {"OK": "OK", "ETRUNC": "input ends too early",
 
 
 # Refused for what its header claims, as nodes do, before what is wrong with it.
-JUDGED = {"bad/claims-2-40-half", "bad/bomb-range-2-32"}
+JUDGED = {"bad/claims-2-40-half", "bad/bomb-range-2-32",
+          "bad/sparse-low-bits-19"}
 
 
 def scd(name):
