@@ -74,8 +74,7 @@ static const char *put_string(char **at, const char *text)
 	return copy;
 }
 
-/* FNV-1a of 64 bits: no secret, only to tell peers apart. */
-static uint64_t hash_name(const char *name)
+uint64_t peerset_hash_name(const char *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -143,7 +142,7 @@ struct peerset *peerset_next(const struct peerset *last,
 		*p = peers[i];
 		p->name = put_string(&strings, peers[i].name);
 		p->url = put_string(&strings, peers[i].url);
-		p->name_hash = hash_name(p->name);
+		p->name_hash = peerset_hash_name(p->name);
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;

@@ -42,8 +42,11 @@ struct peerset_peer {
 	struct peer_digest *digest; /* null: none yet */
 	const char *name;
 	const char *url;            /* of its peer listener */
-	uint64_t name_hash;         /* made here of the name: see route.h */
+	uint64_t name_hash;         /* peerset_hash_name(), set here */
 };
+
+/* FNV-1a of 64 bits of a peer's name: no secret, only to tell peers apart. */
+uint64_t peerset_hash_name(const char *name);
 
 struct peerset;
 

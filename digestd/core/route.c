@@ -3,8 +3,6 @@
  */
 #include "digestd/core/route.h"
 
-#include "codec/mix.h"
-
 /* Not yet measured: neither near nor far. */
 static const double unknown_rtt_ms = 10;
 
@@ -24,19 +22,6 @@ static unsigned route_cost(const struct peerset_peer *p)
 	if (rtt_ms < near_ms)
 		rtt_ms = near_ms;
 	return (unsigned)(rtt_ms / (1 - fp) / near_ms * 100);
-}
-
-/*
- * Which of several equal peers a key prefers: the one with the highest weight
- * (rendezvous hashing). A peer that comes or goes moves no key between others.
- *
- * Source: Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit
- * Rates", 1998.
- */
-static uint64_t route_weight(const struct scd_key *key,
-			     const struct peerset_peer *p)
-{
-	return scd__mix64(scd__mix64(key->lo ^ p->name_hash) ^ key->hi);
 }
 
 struct route_candidate {
@@ -83,8 +68,10 @@ void route_init(struct route *r, struct peerset *view,
 	nfound = peerset_lookup(view, key, found, PEERSET_MAX_PEERS);
 	for (size_t i = 0; i < nfound; i++) {
 		const struct peerset_peer *p = peerset_at(view, found[i]);
-		const struct route_candidate c = { found[i], route_cost(p),
-						   route_weight(key, p) };
+		const struct route_candidate c = {
+			found[i], route_cost(p),
+			route_weight(key->lo, p->name_hash)
+		};
 
 		route_rank(best, &r->npeers, &c);
 	}

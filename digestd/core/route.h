@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/mix.h"
 #include "digestd/core/peerset.h"
 
 enum { ROUTE_MAX_PEERS = 8 }; /* candidates that are kept, the best */
@@ -33,6 +34,21 @@ struct route_step {
 	uint32_t peer;      /* number in the view */
 	int64_t timeout_ms; /* > 0: how long it may take to answer */
 };
+
+/*
+ * How much a key prefers a peer among equally near ones, which are asked from
+ * the highest weight on (rendezvous hashing): a peer that comes or goes moves
+ * no key between others. key_lo: the lower half of the key, which suffices to
+ * scatter keys and is all that a simulated key has of its own. name_hash:
+ * peerset_hash_name() of the peer's name.
+ *
+ * Source: Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit
+ * Rates", 1998.
+ */
+static inline uint64_t route_weight(uint64_t key_lo, uint64_t name_hash)
+{
+	return scd__mix64(key_lo ^ name_hash);
+}
 
 /*
  * Looks a key up and ranks who may have it: near first, where a false

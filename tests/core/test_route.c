@@ -139,6 +139,30 @@ static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
 	peerset_unref(view);
 }
 
+/* Of equal peers the one with the highest weight is asked. */
+static void test_weights(void **state)
+{
+	static unsigned first[SPREAD_KEYS];
+
+	(void)state;
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
+	for (unsigned k = 0; k < SPREAD_KEYS; k++) {
+		uint64_t lo = scd__key_of_hash(k).lo, most = 0;
+		unsigned best = 0;
+
+		for (unsigned i = 0; i < SPREAD_PEERS; i++) {
+			char name[16];
+			uint64_t weight;
+
+			snprintf(name, sizeof(name), "cache%u", i);
+			weight = route_weight(lo, peerset_hash_name(name));
+			best = weight > most ? i : best;
+			most = weight > most ? weight : most;
+		}
+		assert_int_equal(first[k], best);
+	}
+}
+
 /* No peer is asked for much more than its share, and the same one each time;
  * when one leaves, only its keys move. */
 static void test_spread(void **state)
@@ -324,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_trial),
 		cmocka_unit_test(test_probes_are_no_tries),
