@@ -4,6 +4,7 @@
  */
 #include "cachesim/sim/cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "cachesim/sim/spread.h"
 #include "codec/error.h"
 #include "codec/mix.h"
+#include "digestd/core/peerset.h"
 
 enum { MILLION = 1000000 };
 
@@ -290,6 +292,17 @@ static int make_protocol(struct sim_cluster *s)
 	return transport_init(&s->transport);
 }
 
+/* As cluster.h calls the proxies. */
+static void cluster_name_proxies(struct sim_cluster *s)
+{
+	for (unsigned i = 0; i < s->config.nproxies; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", i + 1);
+		s->name_hash[i] = peerset_hash_name(name);
+	}
+}
+
 /* All of it that can fail. */
 static int make_parts(struct sim_cluster *s)
 {
@@ -328,6 +341,7 @@ static int make(struct sim_cluster **out, const struct sim_config *c,
 	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
 		s->config.digest.expected = expected_objects(s);
+	cluster_name_proxies(s);
 	return make_parts(s);
 }
 

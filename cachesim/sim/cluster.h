@@ -8,7 +8,9 @@
  *  1. p has the present version of o: a local hit. (An old version counts as
  *     local_stale, and then as a miss.)
  *  2. Otherwise the protocol says which peers may have it (candidates), and
- *     they are taken in the order p+1, p+2, ... around the ring. A protocol
+ *     they are taken in the order in which a node asks equally near peers
+ *     (route_weight() in digestd/core/route.h), where the i-th proxy is the
+ *     node called "n" and i, counted from 1, in decimal digits. A protocol
  *     that queries sends a query to all candidates and asks those for the
  *     object that answer that they have it; another asks for the object at
  *     once. Peers are asked for the object one after the other, at most

@@ -74,6 +74,7 @@ struct sim_cluster {
 	/* with other processes; null: alone */
 	struct sim_spread *spread;
 	uint64_t own;  /* proxies of this process */
+	uint64_t name_hash[SIM_MAX_PROXIES]; /* by which peers are ranked */
 	bool deferred; /* peers are asked later */
 	bool meets;    /* other processes before each epoch */
 	struct admission *admission; /* that all share; or null */

@@ -4,18 +4,45 @@
  */
 #include "cachesim/sim/cluster_state.h"
 #include "cachesim/sim/spread.h"
+#include "digestd/core/route.h"
 
 static uint64_t bit(unsigned proxy)
 {
 	return UINT64_C(1) << proxy;
 }
 
-/* The first proxy of a set behind p, around the ring. */
-static unsigned next_in_ring(uint64_t set, unsigned p)
+/* Whether it makes a difference at which peer a remote hit is. */
+static bool request_uses_peer(const struct sim_cluster *s)
 {
-	uint64_t behind = set & ~((bit(p) << 1) - 1);
+	return s->config.peer_use || s->config.placement >= PLACEMENT_SINGLE;
+}
 
-	return (unsigned)__builtin_ctzll(behind ? behind : set);
+/*
+ * The proxy of a set, which is not empty, that is asked first for an object:
+ * of equally near ones a node takes that with the highest weight. Most sets
+ * have one member, which needs none: that only saves time.
+ */
+static unsigned request_first_peer(const struct sim_cluster *s, uint64_t set,
+				   uint32_t object)
+{
+	unsigned best = (unsigned)__builtin_ctzll(set);
+	uint64_t key, most;
+
+	set &= set - 1;
+	if (!set)
+		return best;
+	key = s->trace->hash[object];
+	most = route_weight(key, s->name_hash[best]);
+	for (; set; set &= set - 1) {
+		unsigned p = (unsigned)__builtin_ctzll(set);
+		uint64_t weight = route_weight(key, s->name_hash[p]);
+
+		if (weight > most) {
+			most = weight;
+			best = p;
+		}
+	}
+	return best;
 }
 
 /* Bits of proxies in a field that may not be kept: then none. */
@@ -118,14 +145,22 @@ struct asked {
 	bool stale; /* one had an old version */
 };
 
+/* Most sets here are empty or of one, and counting takes a call. */
+static unsigned members(uint64_t set)
+{
+	if (!(set & (set - 1)))
+		return set != 0;
+	return (unsigned)__builtin_popcountll(set);
+}
+
 /* Asks for the object in turn, until one has it. */
-static struct asked ask_in_turn(const struct sim_cluster *s, unsigned p,
+static struct asked ask_in_turn(const struct sim_cluster *s, uint32_t object,
 				uint64_t peers, const struct holders *h)
 {
 	struct asked a = { 0 };
 
 	while (peers && (!s->config.tries || a.tries < s->config.tries)) {
-		a.peer = next_in_ring(peers, p);
+		a.peer = request_first_peer(s, peers, object);
 		a.tries++;
 		if (h->fresh & bit(a.peer)) {
 			a.hit = true;
@@ -137,12 +172,25 @@ static struct asked ask_in_turn(const struct sim_cluster *s, unsigned p,
 	return a;
 }
 
-/* Most sets here are empty or of one, and counting takes a call. */
-static unsigned members(uint64_t set)
+/*
+ * Asks peers, which are a set of candidates. Their order makes no difference
+ * when all have the object and none is used by giving it, or when none has it
+ * and all are asked: to know these cases only saves time.
+ */
+static struct asked request_ask(const struct sim_cluster *s, uint32_t object,
+				uint64_t peers, const struct holders *h)
 {
-	if (!(set & (set - 1)))
-		return set != 0;
-	return (unsigned)__builtin_popcountll(set);
+	unsigned n;
+
+	if (!peers)
+		return (struct asked){ 0 };
+	if (!(peers & ~h->fresh) && !request_uses_peer(s))
+		return (struct asked){ .hit = true, .tries = 1 };
+	n = members(peers);
+	if (!(peers & h->fresh) && (!s->config.tries || n <= s->config.tries))
+		return (struct asked){ .tries = n,
+				       .stale = (peers & h->stale) != 0 };
+	return ask_in_turn(s, object, peers, h);
 }
 
 /* Bytes follow from these: sim_cluster_result(). */
@@ -192,7 +240,7 @@ static struct holders holders_of(const struct sim_cluster *s, uint32_t object,
 
 static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
 {
-	if (!s->config.peer_use && s->config.placement < PLACEMENT_SINGLE)
+	if (!request_uses_peer(s))
 		return;
 	if (numbers_push(&s->used, object) || numbers_push(&s->used, peer) ||
 	    numbers_push(&s->used, (uint32_t)(s->at + s->config.epoch -
@@ -216,7 +264,7 @@ static bool get_from_peers(struct sim_cluster *s, const struct sim_proxy *p,
 		return false;
 	if (protocol->protocol->by_query)
 		peers &= h.any;
-	a = ask_in_turn(s, p->number, peers, &h);
+	a = request_ask(s, object, peers, &h);
 	count_asking(s, c, candidates, &a);
 	if (s->way == PROTOCOL_SUMMARY)
 		count_candidates(c, candidates, h.any);

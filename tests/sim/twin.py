@@ -37,6 +37,14 @@ def mix(x):
     return x ^ x >> 31
 
 
+def name_hash(name):
+    """FNV-1a of 64 bits."""
+    x = 0xcbf29ce484222325
+    for byte in name.encode():
+        x = (x ^ byte) * 0x100000001b3 & MASK
+    return x
+
+
 class Trace:
     """Columns, as cluster_dump prints them."""
 
@@ -89,6 +97,7 @@ class Proxy:
     def __init__(self, number, options):
         each = options["capacity"] // options["proxies"]
         self.number = number
+        self.name_hash = name_hash(f"n{number + 1}")
         self.cache = Cache(each)
         self.count = Counter()
         self.before = Counter()
@@ -190,17 +199,17 @@ class Cluster:
             p.count["latency_us"] += ORIGIN_US
         self.place(p, key, remote)
 
-    def peers_of(self, p):
-        """In the order in which they are asked: around the ring."""
-        n = len(self.proxies)
-        return [self.proxies[(p.number + i) % n] for i in range(1, n)]
+    def peers_of(self, p, key):
+        """In the order in which they are asked: by rendezvous hashing."""
+        return sorted((q for q in self.proxies if q is not p), reverse=True,
+                      key=lambda q: mix(self.trace.hashes[key] ^ q.name_hash))
 
     def has_present(self, peer, key):
         return peer.shown.get(key) == self.version[key]
 
     def ask_peers(self, p, key):
         protocol = self.o["protocol"]
-        peers = self.peers_of(p)
+        peers = self.peers_of(p, key)
         if protocol == "none":
             return False
         if protocol in ("icp", "htcp"):
