@@ -1,6 +1,7 @@
 """Digests and keys in Python: what a peer has to know, beside the codec's
 second decoder (tests/ref)."""
 
+import functools
 import os
 import sys
 
@@ -51,6 +52,7 @@ def siphash128(key, message):
     return tuple(out)
 
 
+@functools.lru_cache(maxsize=None)
 def derive(cluster_key, label):
     """A secret of the cluster for a purpose: "hash" or "token"."""
     words = siphash128(bytes.fromhex(cluster_key), label.encode())
