@@ -151,6 +151,17 @@ static const char *host_of(const struct request *r)
 	return host || !origin ? host : strstr(origin, "://") + 3;
 }
 
+/* Whether a forward proxy fetches the target, and not an origin of this node's
+ * sites. */
+static bool request_is_forward(const struct request *r)
+{
+	const struct worker_settings *set = r->settings;
+
+	return set->forward && r->target.absolute && !r->from_peer &&
+	       !target_is_https(&r->target) &&
+	       !request_find_site(set, &r->target);
+}
+
 static int resolve_target(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
@@ -159,9 +170,15 @@ static int resolve_target(struct request *r)
 	r->asterisk = in->target_len == 1 && in->target[0] == '*';
 	err = target_resolve(&r->target, r->asterisk ? "/" : in->target,
 			     in->target_len, host_of(r));
-	if (!err && !r->target.absolute && in->https)
-		err = target_set_scheme(&r->target, "https");
-	return err;
+	if (err)
+		return err;
+	r->forward = request_is_forward(r);
+	/* peers name objects as they are stored; clients could make up the
+	 * scheme, which the origin would not be told */
+	if (target_is_https(&r->target) == in->https || r->forward ||
+	    (r->from_peer && r->target.absolute))
+		return 0;
+	return target_set_scheme(&r->target, in->https ? "https" : "http");
 }
 
 /* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
@@ -200,11 +217,8 @@ static enum step_result find_upstream(struct request *r)
 	r->upstream = r->site ? r->site->url : NULL;
 	if (r->upstream)
 		return STEP_NEXT;
-	if (set->forward && r->target.absolute &&
-	    !strncmp(r->target.uri, "http:", 5)) {
-		r->forward = true;
+	if (r->forward)
 		return STEP_NEXT;
-	}
 	r->upstream = set->default_origin;
 	if (r->upstream)
 		return STEP_NEXT;

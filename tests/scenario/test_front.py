@@ -78,6 +78,20 @@ def test_the_scheme_is_in_the_key(make_cluster, origin):
         assert origin.last().get("X-Forwarded-Proto") == scheme
 
 
+def test_the_scheme_of_an_absolute_target_does_not_count(make_cluster, origin):
+    """Else a client could store the redirect to https as the https page."""
+    node = behind(make_cluster, origin, trusted_proxies="127.0.0.1",
+                  forwarded="x-forwarded")
+    origin.set("/", fields=MAXAGE, body=b"x")
+    for named, scheme, count in (("http", "http", 1), ("https", "http", 1),
+                                 ("http", "https", 2), ("https", "https", 2)):
+        node.get(f"{named}://www.example.com/",
+                 headers={"X-Forwarded-Proto": scheme})
+        node.get("/", headers={"X-Forwarded-Proto": scheme})
+        assert origin.count("/") == count, (named, scheme)
+        assert origin.last().get("X-Forwarded-Proto") == scheme
+
+
 def test_a_purge_is_for_both_schemes(make_cluster, origin):
     node = behind(make_cluster, origin, trusted_proxies="127.0.0.1")
     origin.set("/a", fields=MAXAGE, body=b"x")
