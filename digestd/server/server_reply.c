@@ -334,16 +334,19 @@ bool exchange_is_bodiless(const struct exchange *x, unsigned status)
 }
 
 /*
- * Behind a header without a body whose length is not told, the library sends
- * the last chunk of none now and then: bytes that a client would take for the
- * beginning of its next response. So there is no next one.
+ * Behind a header without a body whose length is unknown, the library sends a
+ * last chunk: bytes that a client would take for the beginning of its next
+ * response. It knows no other way to leave the chunk out than to close the
+ * connection.
  */
-static void end_after(const struct exchange *x, unsigned status,
-		      struct MHD_Response *response)
+static void exchange_leave_out_chunks(const struct exchange *x,
+				      unsigned status,
+				      struct MHD_Response *response)
 {
 	if (response && exchange_is_bodiless(x, status))
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
-					"close");
+		MHD_set_response_options(response,
+					 MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+					 MHD_RO_END);
 }
 
 void exchange_reply_stream(struct exchange *x, unsigned status,
@@ -353,7 +356,7 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 	struct MHD_Response *response = make_stream(x, body_len, source);
 
 	if (body_len < 0)
-		end_after(x, status, response);
+		exchange_leave_out_chunks(x, status, response);
 	if (!response && source->release)
 		source->release(source->arg);
 	give(x, status, fields, response);

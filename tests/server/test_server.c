@@ -386,6 +386,9 @@ static void shapes(void **state)
 		  "ength: 0" },
 		{ "HEAD /chunks" KEEP, "HTTP/1.1 200", "Connection: close\r\n",
 		  "ddd" },
+		/* no last chunk of a body that is not there */
+		{ "GET /304" KEEP, "HTTP/1.1 304", NULL, "\r\n0\r\n" },
+		{ "HEAD /chunks" KEEP, "HTTP/1.1 200", NULL, "\r\n0\r\n" },
 		{ "HEAD /drip" KEEP "GET /late" CLOSE, "HTTP/1.1 200",
 		  "\r\n\r\nHTTP/1.1 200", NULL },
 		{ "GET /204" CLOSE, "HTTP/1.1 204", "Date: ", "ength" },
