@@ -125,7 +125,8 @@ static bool collects(const struct request *r)
 {
 	if (r->source == SOURCE_PEER)
 		return r->body_len <= COLLECT_PEER_BYTES &&
-		       r->body.len <= COLLECT_PEER_BYTES;
+		       r->body.len <= COLLECT_PEER_BYTES &&
+		       request_fetch_has_body(r);
 	/* what comes before the request's body is in, goes out at once */
 	if (r->x && exchange_is_receiving(r->x) &&
 	    r->body_len <= EXCHANGE_EARLY_BYTES)

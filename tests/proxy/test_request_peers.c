@@ -59,6 +59,16 @@ static void stale_peers_are_no_liars(void **state)
 	       "a; fwd=uri-miss; detail=\"miss\"");
 }
 
+/* Content-Length is that of the body that HEAD does not get. */
+static void a_peer_answers_head_with_its_length(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	introduce(NULL);
+	expect(ask(port_b(), "HEAD", "/hit", ""), 200, "Content-Length: 4\r\n");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_HIT]), 1);
+}
+
 static void dead_peers_cost_nothing_but_time(void **state)
 {
 	(void)state;
@@ -238,6 +248,7 @@ int main(void)
 		TEST(peers_are_asked_before_the_origin),
 		TEST(false_hits_go_to_the_origin),
 		TEST(stale_peers_are_no_liars),
+		TEST(a_peer_answers_head_with_its_length),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
 		TEST(clients_do_not_wait_for_a_probe),
