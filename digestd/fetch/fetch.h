@@ -43,7 +43,9 @@ enum fetch_result {
 
 struct fetch_limits {
 	unsigned connect_ms;      /* name lookup and connection; > 0 */
-	unsigned first_byte_ms;   /* from start to the end of the header; > 0 */
+	unsigned first_byte_ms;   /* from the start, or from the last bytes of
+				     the request's body that were sent, to the
+				     end of the header; > 0 */
 	unsigned total_ms;        /* everything; 0: no limit */
 	unsigned low_rate;        /* of the body [bytes/s]; 0: no limit */
 	unsigned low_rate_s;      /* below low_rate for so long is a timeout */

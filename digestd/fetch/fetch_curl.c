@@ -80,6 +80,7 @@ struct transfer {
 	int paused;         /* CURLPAUSE_RECV and CURLPAUSE_SEND */
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
+	unsigned first_byte_ms;
 	struct loop_call later; /* resume or reap */
 };
 
@@ -470,6 +471,23 @@ static size_t on_write(char *data, size_t size, size_t count, void *arg)
 	return len;
 }
 
+static void first_byte_late(void *arg)
+{
+	struct transfer *f = arg;
+
+	fail(f, FETCH_TIMEOUT);
+	finish(f, CURLE_OPERATION_TIMEDOUT);
+}
+
+/* From now on the server has first_byte_ms to answer or to read on. */
+static void transfer_await_header(struct transfer *f)
+{
+	if (!f->headers_done)
+		loop_timer_set(f->means->loop, &f->first_byte,
+			       loop_now_ms(f->means->loop) + f->first_byte_ms,
+			       first_byte_late, f);
+}
+
 static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 {
 	struct transfer *f = arg;
@@ -479,8 +497,12 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 		return CURL_READFUNC_ABORT;
 	f->paused |= CURLPAUSE_SEND;
 	n = f->read(f->arg, buf, size * count);
-	if (n == FETCH_MORE)
+	if (n == FETCH_MORE) {
+		/* it is not the server that keeps the request waiting */
+		loop_timer_clear(f->means->loop, &f->first_byte);
 		return CURL_READFUNC_PAUSE;
+	}
+	transfer_await_header(f);
 	f->paused &= ~CURLPAUSE_SEND;
 	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
@@ -609,14 +631,6 @@ static int set_up(struct transfer *f, const struct fetch_request *r)
 	return curl_easy_setopt(f->easy, CURLOPT_URL, r->url) ? -ENOMEM : 0;
 }
 
-static void first_byte_late(void *arg)
-{
-	struct transfer *f = arg;
-
-	fail(f, FETCH_TIMEOUT);
-	finish(f, CURLE_OPERATION_TIMEDOUT);
-}
-
 static void run_launch(void *arg)
 {
 	struct transfer *f = arg;
@@ -627,14 +641,12 @@ static void run_launch(void *arg)
 }
 
 /* The launch is put off too: a callback of curl's may have brought us here. */
-static void prepare_launch(struct transfer *f, unsigned first_byte_ms)
+static void prepare_launch(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
 	fetch_list(&means->fetches, &f->fetch);
-	loop_timer_set(means->loop, &f->first_byte,
-		       loop_now_ms(means->loop) + first_byte_ms,
-		       first_byte_late, f);
+	transfer_await_header(f);
 	f->later.run = run_launch;
 	loop_defer(means->loop, &f->later);
 }
@@ -667,6 +679,7 @@ static int start(struct fetch_means *means,
 	f->arg = arg;
 	f->failure = NOT_FAILED;
 	f->header_left = request->limits->max_header_bytes;
+	f->first_byte_ms = request->limits->first_byte_ms;
 	f->low_rate = request->limits->low_rate;
 	f->low_rate_s = request->limits->low_rate_s;
 	fields_init(&f->fields);
@@ -677,7 +690,7 @@ static int start(struct fetch_means *means,
 		transfer_free(f);
 		return err;
 	}
-	prepare_launch(f, request->limits->first_byte_ms);
+	prepare_launch(f);
 	*out = &f->fetch;
 	return 0;
 }

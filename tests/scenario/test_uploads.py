@@ -1,5 +1,8 @@
 """Requests with a body, and large answers to them."""
 
+import socket
+import time
+
 import pytest
 
 import servers
@@ -49,3 +52,25 @@ def test_what_is_not_idempotent_arrives_once(make_cluster):
     origin.close()
     assert [origin.count(f"/{i}") for i in range(30)] == [1] * 30
     assert set(statuses) == {200, 502}
+
+
+@pytest.mark.parametrize("length", ("Content-Length: 8",
+                                    "Transfer-Encoding: chunked"))
+def test_a_slow_client_is_no_slow_origin(make_cluster, origin, length):
+    """origin_timeout does not count while the request's body comes in."""
+    c = make_cluster(1, origin_timeout="400ms")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.set("/a", fields={"Cache-Control": "no-store"}, body=b"done")
+    origin.pages["/mute"] = lambda request, connection: time.sleep(20)
+    for path, status in (("/a", b"200"), ("/mute", b"504")):
+        with socket.create_connection(("127.0.0.1", node.data), 10) as s:
+            s.sendall(f"POST {path} HTTP/1.1\r\nHost: h\r\n"
+                      f"{length}\r\n\r\n".encode())
+            for _ in range(8):
+                time.sleep(0.1)
+                s.sendall(b"1\r\nx\r\n" if "chunked" in length else b"x")
+            if "chunked" in length:
+                s.sendall(b"0\r\n\r\n")
+            assert s.recv(1000).split(b" ")[1] == status
+        assert origin.last().body == b"x" * 8
