@@ -57,10 +57,13 @@ bool forwarded_is_claim(const char *name, size_t len)
 		{ "x-original-", false }, { "x-rewrite-", false },
 		{ "x-real-ip", true }, { "x-host", true },
 		{ "x-scheme", true }, { "x-url-scheme", true },
-		{ "front-end-https", true },
+		{ "front-end-https", true }, { "x-http-host-override", true },
+		{ "x-client-ip", true }, { "x-cluster-client-ip", true },
+		{ "true-client-ip", true }, { "client-ip", true },
+		{ "cf-connecting-ip", true }, { "fastly-client-ip", true },
 	};
 
-	if (!len || !strchr("xXfF", name[0]))
+	if (!len || !strchr("cCfFtTxX", name[0]))
 		return false;
 	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
 		if (forwarded_begins(name, len, claims[i].text) &&

@@ -17,7 +17,10 @@ CLAIMS = {
     "host=evil.example;proto=https", "X-Original-URL": "/evil",
     "X-Rewrite-URL": "/evil", "X_Forwarded_Host": "evil.example",
     "x-forwarded-port": "1", "X-Real-IP": "192.0.2.7",
-    "X-HOST": "evil.example",
+    "X-HOST": "evil.example", "X-HTTP-Host-Override": "evil.example",
+    "X-Client-IP": "192.0.2.7", "X-Cluster-Client-IP": "192.0.2.7",
+    "True-Client-IP": "192.0.2.7", "Client-IP": "192.0.2.7",
+    "CF-Connecting-IP": "192.0.2.7", "Fastly-Client-IP": "192.0.2.7",
 }
 
 
@@ -47,7 +50,8 @@ def test_clients_do_not_choose_what_others_get(make_cluster, origin):
     node.get("/", headers=dict(CLAIMS, X_Other="stays"))
     seen = origin.last()
     assert [n for n, _ in seen.fields
-            if n.lower().replace("_", "-").startswith(("x-", "f"))] \
+            if n.lower().replace("_", "-").startswith(
+                ("x-", "f", "t", "cl", "cf"))] \
         == ["X_Other", "X-Forwarded-For"]
     assert seen.get("X-Forwarded-For") == "127.0.0.1"
 
