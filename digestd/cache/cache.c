@@ -604,7 +604,7 @@ static void drop_copies(struct cache *cache, const struct scd_key *key)
 }
 
 size_t cache_drop(struct cache *cache, const struct scd_key *key,
-		  uint64_t *asked)
+		  uint64_t *asked, int64_t now_s)
 {
 	struct purgelog *purges = &cache->purges;
 	bool current;
@@ -612,7 +612,7 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 
 	pthread_mutex_lock(&cache->lock);
 	current = asked && purgelog_last(purges, key) <= *asked;
-	purgelog_key(purges, key);
+	purgelog_key(purges, key, now_s);
 	if (current)
 		*asked = purges->now;
 	if (cache->disk)
@@ -651,6 +651,19 @@ uint64_t cache_last_purge(struct cache *cache, const struct scd_key *key)
 	last = purgelog_last(&cache->purges, key);
 	cache_leave(cache);
 	return last;
+}
+
+bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
+			 int64_t born_s)
+{
+	bool older;
+
+	if (!cache_purges(cache))
+		return false;
+	pthread_mutex_lock(&cache->lock);
+	older = purgelog_is_older(&cache->purges, key, born_s);
+	cache_leave(cache);
+	return older;
 }
 
 uint64_t cache_parts(struct cache *cache)

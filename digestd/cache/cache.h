@@ -175,7 +175,12 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
  * Returns how many there were.
  */
 size_t cache_drop(struct cache *cache, const struct scd_key *key,
-		  uint64_t *asked);
+		  uint64_t *asked, int64_t now_s);
+
+/* Whether a peer's copy whose age was 0 at born_s may be older than the last
+ * cache_drop() of its key, as far as that is known, see purgelog.h. */
+bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
+			 int64_t born_s);
 
 /* A purge of many begins, see cache_purge_part(): nothing that was asked for
  * before it is stored from now on. */

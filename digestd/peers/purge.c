@@ -222,12 +222,14 @@ static int drop_target(struct purge *p, struct target *t)
 	int err;
 
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	p->purged = cache_drop(purger->cache, &key, NULL);
+	p->purged = cache_drop(purger->cache, &key, NULL,
+			       loop_wall_s(purger->loop));
 	err = target_set_scheme(t, other);
 	if (err)
 		return err;
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	p->purged += cache_drop(purger->cache, &key, NULL);
+	p->purged += cache_drop(purger->cache, &key, NULL,
+				loop_wall_s(purger->loop));
 	return 0;
 }
 

@@ -314,6 +314,10 @@ struct cached *request_refreshed(struct request *r,
  * has said that it must not be stored any more. */
 void request_keep_refreshed(struct request *r, struct cached *c);
 
+/* Whether a peer's copy may be older than what was invalidated or purged here:
+ * it must not come back from there. */
+bool request_is_invalidated(const struct request *r);
+
 /* Drops what an unsafe request may have changed (RFC 9111, 4.4). */
 void request_invalidate(struct request *r);
 

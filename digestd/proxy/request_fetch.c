@@ -275,6 +275,8 @@ enum worker_outcome_kind request_judge(const struct request *r)
 	}
 	if (!request_right_variant(r))
 		return OUTCOME_ERROR;
+	if (request_is_invalidated(r))
+		return OUTCOME_STALE;
 	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
 		OUTCOME_HIT : OUTCOME_STALE;
 }

@@ -326,7 +326,7 @@ struct cached *request_refreshed(struct request *r,
 static void request_store_drop(struct request *r, struct cached *c)
 {
 	c->place = ADMISSION_NO;
-	cache_drop(r->worker->cache, &r->key, NULL);
+	cache_drop(r->worker->cache, &r->key, NULL, now_s(r));
 }
 
 void request_keep_refreshed(struct request *r, struct cached *c)
@@ -359,8 +359,15 @@ static void drop_uri(struct request *r, const char *uri)
 	scd_key_make(r->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
 	own = key.lo == r->key.lo && key.hi == r->key.hi;
-	if (cache_drop(r->worker->cache, &key, own ? &r->purges : NULL))
+	if (cache_drop(r->worker->cache, &key, own ? &r->purges : NULL,
+		       now_s(r)))
 		worker_add(&r->worker->counters.invalidated, 1);
+}
+
+bool request_is_invalidated(const struct request *r)
+{
+	return cache_dropped_since(r->worker->cache, &r->key,
+				   freshness_spans(&r->freshness).born_s);
 }
 
 void request_invalidate(struct request *r)

@@ -94,7 +94,7 @@ static void test_each_order(void **state)
 	uint64_t asked = cache_purges(cache), own;
 
 	(void)state;
-	assert_int_equal(cache_drop(cache, &key, NULL), 0);
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 0);
 	assert_false(put_version(one, 200, asked));
 	assert_int_equal(stored_version(one), 0);
 	assert_true(put_version(two, 200, asked)); /* another key */
@@ -107,12 +107,12 @@ static void test_each_order(void **state)
 
 	/* what an unsafe method answers is newer than what it drops */
 	own = asked;
-	assert_int_equal(cache_drop(cache, &key, &own), 1);
+	assert_int_equal(cache_drop(cache, &key, &own, 0), 1);
 	assert_false(put_version(one, 204, asked));
 	assert_true(put_version(one, 204, own));
 	/* but not when somebody else has purged the key before */
-	cache_drop(cache, &key, NULL);
-	cache_drop(cache, &key, &own);
+	cache_drop(cache, &key, NULL, 0);
+	cache_drop(cache, &key, &own, 0);
 	assert_false(put_version(one, 205, own));
 }
 
@@ -149,7 +149,7 @@ static void test_purges_race_with_storing(void **state)
 		unsigned now = 1 + n % 1000, found;
 
 		atomic_store(&version, now);
-		cache_drop(cache, &key, NULL);
+		cache_drop(cache, &key, NULL, 0);
 		found = stored_version(raced);
 		wrong += found && found != now;
 	}

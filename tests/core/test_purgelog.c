@@ -37,7 +37,7 @@ static void test_what_advances_a_key(void **state)
 		if (rows[i].purged < 0)
 			purgelog_all(&log);
 		else
-			purgelog_key(&log, &key);
+			purgelog_key(&log, &key, 0);
 		print_message("# %s\n", rows[i].label);
 		assert_int_equal(log.now, i + 1);
 		assert_int_equal(purgelog_last(&log, &one), rows[i].last_1);
@@ -45,10 +45,52 @@ static void test_what_advances_a_key(void **state)
 	}
 }
 
+/* Of peers' copies, by their age; only a key of its own makes a slot forget. */
+static void test_what_is_older(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *label;
+		uint64_t key;
+		int64_t born_s;
+		bool older;
+	} rows[] = {
+		{ "from before", 1, 50, true },
+		{ "from that second", 1, 100, true },
+		{ "by an age that was rounded", 1, 101, true },
+		{ "from after", 1, 102, false },
+		{ "another key", 2, 50, false },
+		{ "one that shares its slot", 1 + PURGELOG_SLOTS, 50, false },
+	};
+	/* clang-format on */
+	const struct scd_key one = key_of(1), same = key_of(1 + PURGELOG_SLOTS);
+	struct purgelog log = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scd_key key = key_of(rows[i].key);
+
+		print_message("# %s\n", rows[i].label);
+		assert_false(purgelog_is_older(&log, &key, rows[i].born_s));
+	}
+	purgelog_key(&log, &one, 100);
+	purgelog_all(&log);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scd_key key = key_of(rows[i].key);
+
+		print_message("# %s\n", rows[i].label);
+		assert_int_equal(purgelog_is_older(&log, &key, rows[i].born_s),
+				 rows[i].older);
+	}
+	purgelog_key(&log, &same, 200);
+	assert_false(purgelog_is_older(&log, &one, 50));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_advances_a_key),
+		cmocka_unit_test(test_what_is_older),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

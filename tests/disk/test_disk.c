@@ -269,13 +269,13 @@ static void drops_and_replacements_last(void **state)
 	for (unsigned n = 0; n < 10; n++)
 		put(n, 100);
 	key = key_of(3);
-	assert_int_equal(cache_drop(cache, &key, NULL), 1);
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
 	close_cache();
 	open_cache();
 	assert_false(has(3, 100));
 	put(4, 50);
 	key = key_of(5);
-	assert_int_equal(cache_drop(cache, &key, NULL), 1);
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
 	assert_int_equal(catalog_keys(), 8);
 	close_cache();
 	open_cache();
@@ -467,7 +467,7 @@ static void write_some(void)
 
 	for (unsigned n = 0; n < SOME; n++)
 		put(n, n * 3000);
-	cache_drop(cache, &key, NULL);
+	cache_drop(cache, &key, NULL, 0);
 	put(2, 2 * 3000);
 	sync_all();
 }

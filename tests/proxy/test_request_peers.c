@@ -59,6 +59,20 @@ static void stale_peers_are_no_liars(void **state)
 	       "a; fwd=uri-miss; detail=\"miss\"");
 }
 
+/* Neither by an unsafe request here, nor does its digest count as a lie. */
+static void what_was_invalidated_is_not_got_from_a_peer(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/hit", ""));
+	introduce(NULL);
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "peer=");
+	free(ask(port_b(), "DELETE", "/hit", ""));
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "uri-miss; fwd-status");
+	assert_int_equal(atomic_load(&at.seen), 3);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "b; hit");
+}
+
 /* Content-Length is that of the body that HEAD does not get. */
 static void a_peer_answers_head_with_its_length(void **state)
 {
@@ -249,6 +263,7 @@ int main(void)
 		TEST(false_hits_go_to_the_origin),
 		TEST(stale_peers_are_no_liars),
 		TEST(a_peer_answers_head_with_its_length),
+		TEST(what_was_invalidated_is_not_got_from_a_peer),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
 		TEST(clients_do_not_wait_for_a_probe),
