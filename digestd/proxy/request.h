@@ -318,7 +318,8 @@ void request_keep_refreshed(struct request *r, struct cached *c);
  * it must not come back from there. */
 bool request_is_invalidated(const struct request *r);
 
-/* Drops what an unsafe request may have changed (RFC 9111, 4.4). */
+/* Drops what an unsafe request may have changed (RFC 9111, 4.4), and what the
+ * response to HEAD differs from (4.3.5). */
 void request_invalidate(struct request *r);
 
 /* Shows the response under way, of known length, to who waits for it; without

@@ -370,10 +370,19 @@ bool request_is_invalidated(const struct request *r)
 				   freshness_spans(&r->freshness).born_s);
 }
 
+/* Whether the origin has another response than the stored one, and HEAD brings
+ * its header only. */
+static bool request_head_differs(const struct request *r)
+{
+	return r->validating && r->status == 200 && !strcmp(r->method, "HEAD");
+}
+
 void request_invalidate(struct request *r)
 {
 	static const char *const names[] = { "Location", "Content-Location" };
 
+	if (request_head_differs(r))
+		drop_uri(r, r->target.uri);
 	if (!r->unsafe || r->status >= 400)
 		return;
 	drop_uri(r, r->target.uri);

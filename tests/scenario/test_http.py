@@ -42,6 +42,17 @@ def test_head_is_answered_from_the_store(node, origin):
     assert r.source == "hit" and origin.count() == 1
 
 
+def test_head_that_differs_invalidates(node, origin):
+    """A 200 to HEAD in place of a 304 (RFC 9111, 4.3.5)."""
+    for body in (b"old", b"newer"):
+        origin.set("/a", **fresh(body, ETag=f'"{len(body)}"'))
+        r = node.get("/a", method="HEAD",
+                     headers={"Cache-Control": "no-cache"})
+        assert r.get("Content-Length") == str(len(body))
+        assert node.get("/a").body == body
+        assert node.get("/a").source == "hit"
+
+
 def test_hits_in_a_row_differ_where_they_must(node, origin):
     """The third one and on are answered with what the second has left."""
     origin.set("/a", **fresh(b"hello", ETag='"1"', Vary="X-V"))
