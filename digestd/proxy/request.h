@@ -305,6 +305,11 @@ bool request_right_variant(const struct request *r);
  * r->stored; without room, it is not. */
 void request_store(struct request *r);
 
+/* Whether a 304 with these fields is about the stale response. Without memory
+ * to look, it is not. */
+bool request_is_confirmed(const struct request *r,
+			  const struct fields *not_modified);
+
 /* The stale response after a 304 with these fields has confirmed it; null
  * without memory. */
 struct cached *request_refreshed(struct request *r,

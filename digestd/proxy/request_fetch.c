@@ -313,20 +313,6 @@ static void fail(struct request *r, unsigned status, const char *why)
 	drop_fetch(r);
 }
 
-/* Without memory to look, it does not. */
-static bool confirms(const struct fields *not_modified,
-		     const struct cached *stale)
-{
-	struct fields stored;
-	bool same;
-
-	if (cached_fields(stale, &stored))
-		return false;
-	same = conditional_confirms(not_modified, &stored);
-	fields_free(&stored);
-	return same;
-}
-
 static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 			      const struct fields *fields, int64_t body_len)
 {
@@ -335,7 +321,7 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 	(void)f;
 	r->fwd_status = status;
 	if (status == 304 && r->validating) {
-		if (confirms(fields, r->stale)) {
+		if (request_is_confirmed(r, fields)) {
 			confirm(r, fields);
 			return;
 		}

@@ -298,6 +298,19 @@ static struct cached *make_refreshed(const struct request *r,
 	return c;
 }
 
+bool request_is_confirmed(const struct request *r,
+			  const struct fields *not_modified)
+{
+	struct fields stored;
+	bool same;
+
+	if (cached_fields(r->stale, &stored))
+		return false;
+	same = conditional_confirms(not_modified, &stored);
+	fields_free(&stored);
+	return same;
+}
+
 struct cached *request_refreshed(struct request *r,
 				 const struct fields *fields)
 {
