@@ -604,7 +604,6 @@ static void reload(struct service *s)
 {
 	struct config_errors errors;
 	struct config *next;
-	const char *option;
 
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
@@ -618,10 +617,8 @@ static void reload(struct service *s)
 				  "another one: it takes effect only at the "
 				  "next start, and the old one stays in force "
 				  "everywhere");
-		option = config_needs_restart(s->config, next);
-		if (option)
-			log_write(LOG_WARNING, "reload", "%s takes effect "
-				  "only at the next start", option);
+		config_keep_started(s->config, next, &errors);
+		log_lines(LOG_WARNING, errors.text);
 		if (apply(s, next))
 			log_write(LOG_ERROR, "reload", "out of memory");
 		config_free(&s->config);

@@ -265,22 +265,42 @@ bool config_keep_key(const struct config *now, struct config *next)
 	return other;
 }
 
-const char *config_needs_restart(const struct config *now,
-				 const struct config *next)
+static void config_report_kept(struct config_errors *kept, const char *option)
 {
+	config_report(kept, "%s takes effect only at the next start\n", option);
+}
+
+/* A listener has TLS, or has none, until the next start. */
+static void config_keep_tls_use(const char *option, struct tls **now,
+				struct tls **next, struct config_errors *kept)
+{
+	struct tls *other = *next;
+
+	if (!*now == !*next)
+		return;
+	*next = *now;
+	*now = other;
+	config_report_kept(kept, option);
+}
+
+void config_keep_started(struct config *now, struct config *next,
+			 struct config_errors *kept)
+{
+	*kept = (struct config_errors){ .len = 0 };
 	for (size_t i = 0; i < config_noptions; i++) {
 		const struct config_option *o = &config_options[i];
 
-		if (o->restart && !option_is_same(o, now, next))
-			return o->name;
+		if (!o->restart || option_is_same(o, now, next))
+			continue;
+		option_swap(o, now, next);
+		config_report_kept(kept, o->name);
 	}
-	if (!now->tls_data != !next->tls_data)
-		return "tls_data_certificate";
-	if (!now->tls_peer != !next->tls_peer)
-		return "tls_peer_certificate";
-	if (!now->tls_admin != !next->tls_admin)
-		return "tls_admin_certificate";
-	return NULL;
+	config_keep_tls_use("tls_data_certificate", &now->tls_data,
+			    &next->tls_data, kept);
+	config_keep_tls_use("tls_peer_certificate", &now->tls_peer,
+			    &next->tls_peer, kept);
+	config_keep_tls_use("tls_admin_certificate", &now->tls_admin,
+			    &next->tls_admin, kept);
 }
 
 void config_print_options(FILE *to)

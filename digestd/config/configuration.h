@@ -156,11 +156,12 @@ void config_keep_tls(const struct config *now, struct config *next);
 bool config_keep_key(const struct config *now, struct config *next);
 
 /*
- * Whether two configurations differ in an option that takes effect only at a
- * start; returns its name, or null.
+ * Of options that take effect only at a start, lets `next` have the values of
+ * `now`, by which the node runs, and `now` those of `next`. *kept has a line
+ * for each that differs.
  */
-const char *config_needs_restart(const struct config *now,
-				 const struct config *next);
+void config_keep_started(struct config *now, struct config *next,
+			 struct config_errors *kept);
 
 /* Writes the table of options, one a line: name, default, what it is. */
 void config_print_options(FILE *to);

@@ -236,3 +236,20 @@ bool option_is_same(const struct config_option *o, const struct config *a,
 	memcpy(&t, y, sizeof(t));
 	return s && t ? !strcmp(s, t) : s == t;
 }
+
+static size_t option_bytes(const struct config_option *o)
+{
+	if (o->kind == FLAG)
+		return sizeof(bool);
+	return option_is_string(o) ? sizeof(char *) : sizeof(int64_t);
+}
+
+void option_swap(const struct config_option *o, struct config *a,
+		 struct config *b)
+{
+	char saved[sizeof(int64_t)];
+
+	memcpy(saved, member(a, o), option_bytes(o));
+	memcpy(member(a, o), member(b, o), option_bytes(o));
+	memcpy(member(b, o), saved, option_bytes(o));
+}

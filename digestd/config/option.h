@@ -80,4 +80,8 @@ void option_clear(const struct config_option *o, struct config *c);
 bool option_is_same(const struct config_option *o, const struct config *a,
 		    const struct config *b);
 
+/* Exchanges their values. */
+void option_swap(const struct config_option *o, struct config *a,
+		 struct config *b);
+
 #endif

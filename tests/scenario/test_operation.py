@@ -359,6 +359,33 @@ def test_reload_changes_origins_and_peers(make_cluster, origin):
     assert a.get("/b").status == 502
 
 
+def test_reload_keeps_what_only_a_start_changes(make_cluster, origin):
+    """The log names each such option that differs from what the node runs by,
+    not from what the file said before; the status goes by the former."""
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    end = " takes effect only at the next start"
+    changed = {"disk_queue": "1M", "eviction": "lru", "threads": "2",
+               "node": "other", "max_connections": "77"}
+
+    def reload():
+        before = node.process.logged()
+        node.write()
+        node.process.signal(signal.SIGHUP)
+        until(lambda: node.process.logged().count("reload: done")
+              > before.count("reload: done"))
+        return sorted(re.findall(f"reload: (\\w+){end}",
+                                 node.process.logged()[len(before):]))
+    old = dict(node.options)
+    for _ in range(2):
+        node.options.update(changed)
+        assert reload() == sorted(changed)
+        assert node.status()["node"] == node.name
+    node.options = old
+    assert reload() == []
+
+
 def test_reload_refuses_another_cluster_key(make_cluster, origin):
     """What is stored is under the old key: it stays in force for requests,
     purges, peers and the admission API alike, and the log says so."""
