@@ -429,7 +429,8 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 
 	if (err) {
 		log_write(LOG_ERROR, "disk", "%s: %s", settings->disk_path,
-			  strerror(-err));
+			  err == -EBUSY ? "another process uses it" :
+					  strerror(-err));
 		return give_up(cache, err);
 	}
 	memcpy(cache->hash_secret, settings->hash_secret,

@@ -45,11 +45,23 @@ static bool may_complain(struct disk *disk)
 	return allowed;
 }
 
-void disk_complain(struct disk *disk, const char *what, uint64_t id, int err)
+void disk_complain_of_index(struct disk *disk, uint64_t bytes, int err)
 {
 	if (may_complain(disk))
-		log_write(LOG_WARNING, "disk", "%s %016" PRIx64 ": %s", what,
-			  id, strerror(-err));
+		log_write(LOG_WARNING, "disk", "%s: an index of %" PRIu64
+			  " bytes: %s", disk->path, bytes, strerror(-err));
+}
+
+void disk_complain_of_write(struct disk *disk, const struct cached *c,
+			    uint64_t id, int err)
+{
+	char name[DISK_NAME_BYTES];
+
+	if (!may_complain(disk))
+		return;
+	disk_files_name(id, name);
+	log_write(LOG_WARNING, "disk", "writing object %s to %s/%s: %s",
+		  cached_uri(c), disk->path, name, strerror(-err));
 }
 
 void disk_complain_of_read(struct disk *disk, const struct cached *c,

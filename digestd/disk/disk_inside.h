@@ -63,8 +63,12 @@ void disk_batch_init(struct disk_batch *batch);
 void *disk_writer(void *arg);
 void *disk_reader(void *arg);
 
-/* Logs what went wrong with an object, but no flood of it. */
-void disk_complain(struct disk *disk, const char *what, uint64_t id, int err);
+/* Logs what went wrong with an object that is written, but no flood of it. */
+void disk_complain_of_write(struct disk *disk, const struct cached *c,
+			    uint64_t id, int err);
+
+/* The same of the index, which may not have so many bytes. */
+void disk_complain_of_index(struct disk *disk, uint64_t bytes, int err);
 
 /* The same of one whose response (null: unknown) could not be read. */
 void disk_complain_of_read(struct disk *disk, const struct cached *c,

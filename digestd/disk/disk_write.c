@@ -206,7 +206,7 @@ static void tell(struct disk *d, struct disk_entry *e)
 
 	if (err && err != -ECANCELED) {
 		disk_files_remove(d->files, id);
-		disk_complain(d, "writing object", id, err);
+		disk_complain_of_write(d, e->pending, id, err);
 	}
 	pthread_mutex_lock(&d->lock);
 	d->writing_bytes -= len;
@@ -291,7 +291,7 @@ static void grow_index(struct disk *d)
 	pthread_mutex_unlock(&d->lock);
 	err = disk_index_grow(d->index, (size_t)room);
 	if (err)
-		disk_complain(d, "room for the index", room, err);
+		disk_complain_of_index(d, room, err);
 }
 
 /* Takes all that is waiting. False: it is time to end. */
