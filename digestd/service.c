@@ -325,15 +325,7 @@ static int start_workers(struct service *s)
 	for (int64_t i = 0; i < s->config->threads && !err; i++) {
 		settings.joins = i > 0;
 		err = worker_new(&settings, &hooks, &shared, &s->workers[i]);
-		if (err)
-			log_write(LOG_ERROR, "service",
-				  "listening on %s%s%s: %s",
-				  settings.data_listen,
-				  settings.peer_listen ? " and " : "",
-				  settings.peer_listen ? settings.peer_listen :
-							 "",
-				  strerror(-err));
-		else
+		if (!err)
 			s->nworkers++;
 	}
 	settings_free(&settings);
@@ -426,7 +418,7 @@ static int start_admin(struct service *s)
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
-		log_write(LOG_ERROR, "service", "listening on %s: %s",
+		log_write(LOG_ERROR, "service", "listen_admin: %s: %s",
 			  settings.listen, strerror(-err));
 	return err;
 }

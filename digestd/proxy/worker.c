@@ -39,11 +39,18 @@ static int open_server(struct worker *w, bool peers)
 		.trusted = peers ? NULL : &set->trusted,
 	};
 
+	int err;
+
 	if (!settings.listen)
 		return 0;
-	return server_new(w->loop, &settings,
-			  peers ? &request_peer_handler : &request_data_handler,
-			  w, peers ? &w->peer : &w->data);
+	err = server_new(w->loop, &settings,
+			 peers ? &request_peer_handler : &request_data_handler,
+			 w, peers ? &w->peer : &w->data);
+	if (err)
+		log_write(LOG_ERROR, "service", "listen_%s: %s: %s",
+			  peers ? "peer" : "data", settings.listen,
+			  strerror(-err));
+	return err;
 }
 
 static int open_all(struct worker *w)

@@ -168,8 +168,8 @@ def test_a_port_in_use_is_refused(make_cluster):
             setattr(b, mine, theirs)
             b.start(wait=False)
             assert b.process.wait() == 1
-            assert f"127.0.0.1:{theirs}" in b.process.logged()
-            assert "Address already in use" in b.process.logged()
+            assert f"service: listen_{mine}: 127.0.0.1:{theirs}: " \
+                "Address already in use" in b.process.logged()
             c.processes.remove(b.process)
         setattr(b, mine, kept)
     assert all(request(a.data, "/metrics").status != 200 for _ in range(5))
