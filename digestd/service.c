@@ -38,6 +38,7 @@
 enum {
 	TICK_MS = 100,
 	FOLLOW_MS = 1000,
+	REFUSED_LOG_MS = 60000,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
 };
@@ -72,6 +73,8 @@ struct service {
 	struct loop_watch watch;
 	struct loop_timer tick;
 	int64_t followed_ms; /* when admission and memory did last */
+	uint64_t refused;    /* requests without memory, as last logged */
+	int64_t refused_ms;  /* when */
 };
 
 /* What the workers report, on its way to the service loop. */
@@ -695,6 +698,25 @@ static void service_limit_memory(const struct service *s)
 	memory_limit(settings_memory_limit(s->config, service_table_bytes(s)));
 }
 
+/* Says why requests are refused: nothing else can be seen from outside. */
+static void service_warn_of_memory(struct service *s, int64_t now_ms)
+{
+	struct worker_counters sum;
+
+	count(s, &sum);
+	if (sum.memory_refused == s->refused ||
+	    (s->refused && now_ms < s->refused_ms + REFUSED_LOG_MS))
+		return;
+	log_write(LOG_WARNING, "memory", "memory_limit: all of %llu bytes "
+		  "was in use; digests, tables and the program take %llu; "
+		  "requests refused since the last such line: %llu",
+		  (unsigned long long)memory_ledger.limit,
+		  (unsigned long long)ledger_used(&memory_ledger, LEDGER_other),
+		  (unsigned long long)(sum.memory_refused - s->refused));
+	s->refused = sum.memory_refused;
+	s->refused_ms = now_ms;
+}
+
 /* Admission goes by how many objects the cache has room for: those of the
  * disk, if there is one. */
 static void follow_objects(struct service *s, int64_t now_ms)
@@ -711,6 +733,7 @@ static void follow_objects(struct service *s, int64_t now_ms)
 		cache_stats(s->cache, &held, &catalog);
 	admitter_follow(s->admitter, &held);
 	service_limit_memory(s);
+	service_warn_of_memory(s, now_ms);
 }
 
 static void tick(void *arg)

@@ -2,6 +2,7 @@
 counts. What the process had at most, as the kernel counts it, stays within a
 tenth of memory_limit."""
 
+import re
 import socket
 import struct
 import threading
@@ -226,3 +227,19 @@ def test_what_it_is_used_for(node, pages):
     assert SLOW > 1 or now["other"] > MIB
     metrics = request(node.admin, "/metrics").body
     assert b'digestd_memory_bytes{use="objects"}' in metrics
+
+
+def test_a_limit_that_the_digest_alone_takes(make_cluster, origin):
+    """Requests are refused, and the log says why."""
+    c = make_cluster(1, cache_size="1M", memory_limit="33M", filter_min="64M")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    origin.set("/a", fields={"Cache-Control": "max-age=600"}, body=b"x")
+    until(lambda: memory(node)["left_bytes"] == 0, what="memory in use")
+    assert node.get("/a").status == 503
+    until(lambda: "requests refused" in node.process.logged())
+    line = re.search(r"warning memory: memory_limit: all of (\d+) bytes was "
+                     r"in use; digests, tables and the program take \d+; "
+                     "requests refused since the last such line: 1",
+                     node.process.logged())
+    assert int(line[1]) == 33 * MIB
