@@ -3,16 +3,21 @@
  */
 #include "digestd/core/tags.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
-
-static bool same(struct field_part a, struct field_part b)
+/* An order that is quick to tell, shorter ones first. */
+static int tags_compare(const void *a, const void *b)
 {
-	return a.len == b.len && !memcmp(a.at, b.at, a.len);
+	const struct field_part *one = a, *other = b;
+
+	if (one->len != other->len)
+		return one->len < other->len ? -1 : 1;
+	return memcmp(one->at, other->at, one->len);
 }
 
-static struct field_part unquoted(struct field_part s)
+static struct field_part tags_unquoted(struct field_part s)
 {
 	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"') {
 		s.at++;
@@ -21,21 +26,60 @@ static struct field_part unquoted(struct field_part s)
 	return s;
 }
 
-/* Whether an element of a list is the tag; its parameters do not count. */
-static bool in_list(const struct fields *response, const char *name,
-		    struct field_part tag)
+int tags_init(struct tags *t, const struct fields *request, const char *name)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part tag;
+	size_t room = 0;
+
+	*t = (struct tags){ 0 };
+	while (fields_next(request, name, &cursor, &tag))
+		room++;
+	if (!room)
+		return 0;
+	t->sorted = malloc(room * sizeof(*t->sorted));
+	if (!t->sorted)
+		return -ENOMEM;
+	cursor = (struct field_cursor){ 0 };
+	while (fields_next(request, name, &cursor, &tag)) {
+		tag = tags_unquoted(tag);
+		if (tag.len)
+			t->sorted[t->count++] = tag;
+	}
+	qsort(t->sorted, t->count, sizeof(*t->sorted), tags_compare);
+	return 0;
+}
+
+void tags_free(struct tags *t)
+{
+	free(t->sorted);
+	*t = (struct tags){ 0 };
+}
+
+static bool tags_have(const struct tags *t, struct field_part tag)
+{
+	return t->count && bsearch(&tag, t->sorted, t->count,
+				   sizeof(*t->sorted), tags_compare);
+}
+
+/* An element's parameters do not count. */
+static bool tags_match_list(const struct tags *t, const struct fields *response,
+			    const char *name)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
 
 	while (fields_next(response, name, &cursor, &element)) {
-		if (same(unquoted(field_part_take(&element, ';')), tag))
+		struct field_part tag = field_part_take(&element, ';');
+
+		if (tags_have(t, tags_unquoted(tag)))
 			return true;
 	}
 	return false;
 }
 
-static bool in_words(const struct fields *response, struct field_part tag)
+static bool tags_match_words(const struct tags *t,
+			     const struct fields *response)
 {
 	struct field_part element, word;
 	struct field_cursor cursor = { 0 };
@@ -43,25 +87,16 @@ static bool in_words(const struct fields *response, struct field_part tag)
 	while (fields_next(response, "Surrogate-Key", &cursor, &element)) {
 		while (element.len) {
 			word = field_part_take(&element, ' ');
-			if (word.len && same(word, tag))
+			if (tags_have(t, word))
 				return true;
 		}
 	}
 	return false;
 }
 
-bool tags_match(const struct fields *response, const struct fields *request,
-		const char *name)
+bool tags_match(const struct tags *t, const struct fields *response)
 {
-	struct field_part tag;
-	struct field_cursor cursor = { 0 };
-
-	while (fields_next(request, name, &cursor, &tag)) {
-		tag = unquoted(tag);
-		if (tag.len && (in_list(response, "Cache-Tag", tag) ||
-				in_list(response, "Cache-Groups", tag) ||
-				in_words(response, tag)))
-			return true;
-	}
-	return false;
+	return tags_match_list(t, response, "Cache-Tag") ||
+	       tags_match_list(t, response, "Cache-Groups") ||
+	       tags_match_words(t, response);
 }

@@ -24,7 +24,8 @@ struct purge {
 	struct purger *purger;
 	struct exchange *x;   /* null: its client has left */
 	char *prefix;         /* canonical; null: by tag */
-	struct fields tags;
+	struct fields fields; /* of the request, which tags point into */
+	struct tags tags;
 	struct keypart part;  /* the next */
 	size_t purged;
 	struct purge_asks *asks; /* null: nobody was told */
@@ -76,7 +77,8 @@ static void purge_free(struct purge *p)
 	if (p->x)
 		exchange_set_data(p->x, NULL);
 	purge_asks_free(&p->asks);
-	fields_free(&p->tags);
+	tags_free(&p->tags);
+	fields_free(&p->fields);
 	free(p->prefix);
 	free(p);
 }
@@ -116,7 +118,7 @@ static bool has_tag(const struct purge *p, const struct cached *c)
 
 	if (cached_fields(c, &f))
 		return true; /* without memory: what is gone is right */
-	has = tags_match(&f, &p->tags, "Purge-Tag");
+	has = tags_match(&p->tags, &f);
 	fields_free(&f);
 	return has;
 }
@@ -160,7 +162,7 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	p->purger = purger;
 	p->x = x;
 	p->step = (struct loop_call){ .run = step, .arg = p };
-	fields_init(&p->tags);
+	fields_init(&p->fields);
 	p->next = purger->walks;
 	p->link = &purger->walks;
 	if (p->next)
@@ -196,12 +198,18 @@ static int tell(struct purge *p, const char *uri)
 	return err;
 }
 
+static int set_tags(struct purge *p, const struct fields *fields)
+{
+	int err = fields_copy(fields, &p->fields);
+
+	return err ? err : tags_init(&p->tags, &p->fields, "Purge-Tag");
+}
+
 static int begin_walk(struct purge *p, const char *prefix)
 {
 	const struct fields *fields = exchange_request(p->x)->fields;
 	struct purger *purger = p->purger;
-	int err = prefix ? set_prefix(p, prefix) :
-			   fields_copy(fields, &p->tags);
+	int err = prefix ? set_prefix(p, prefix) : set_tags(p, fields);
 
 	if (!err) /* the target does not matter, but there must be one */
 		err = tell(p, prefix ? p->prefix : "http://all/");

@@ -16,6 +16,7 @@
 #include "digestd/core/response.h"
 #include "digestd/core/setcookie.h"
 #include "digestd/core/storable.h"
+#include "digestd/core/tags.h"
 #include "digestd/core/targeted.h"
 #include "digestd/core/vary.h"
 #include "digestd/core/via.h"
@@ -65,6 +66,8 @@ static const struct shape {
 	{ "CDN-Loop", "a;", NULL },
 	{ "Range", "bytes=0-#,", NULL },
 	{ "Pragma", "a,", NULL },
+	{ "Cache-Tag", "a#,", NULL },
+	{ "Surrogate-Key", "a# ", NULL },
 	{ "ETag", "!!!!", "etag: #\n" },
 	{ "Accept-Language", "en, ", "accept-language: de\n" },
 	{ "!!!!!!!!!!!!!!!!!!!!!!!!", "      ", "~!~!~!~!~!~!~!~#: \t\n" },
@@ -189,6 +192,25 @@ static void parse_bytes(const char *text)
 	parse(text, 1);
 }
 
+/* What is purged by as many tags as a stored response has, all others. */
+static void purge_by_tags(const char *text)
+{
+	struct fields request, response;
+	char other[LARGE + 400];
+	struct tags tags;
+
+	strcpy(other, text);
+	for (char *at = other; (at = strstr(at, "a")); at++)
+		*at = at > other && strchr(", ", at[-1]) ? 'x' : 'a';
+	message_must(&request, other);
+	message_must(&response, text);
+	assert_int_equal(tags_init(&tags, &request, "Cache-Tag"), 0);
+	tags_match(&tags, &response);
+	tags_free(&tags);
+	fields_free(&request);
+	fields_free(&response);
+}
+
 static int64_t now_ns(void)
 {
 	struct timespec t;
@@ -258,12 +280,19 @@ static void parsing(void **state)
 	is_linear(parse_bytes);
 }
 
+static void purging(void **state)
+{
+	(void)state;
+	is_linear(purge_by_tags);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests),
 		cmocka_unit_test(responses),
 		cmocka_unit_test(parsing),
+		cmocka_unit_test(purging),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
