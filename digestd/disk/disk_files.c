@@ -215,7 +215,9 @@ int disk_files_read(struct disk_files *files, const struct disk_body *body)
 	int fd, err = 0;
 
 	disk_files_name(body->id, name);
-	fd = openat(files->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* what has become a pipe would wait for its other end */
+	fd = openat(files->folder, name,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
