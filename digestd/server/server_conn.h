@@ -172,7 +172,8 @@ unsigned conn_client_count(const struct conn *c);
 void conn_wait_enter(struct conn *c);
 void conn_wait_leave(struct conn *c);
 
-/* Closes a connection if there is no room: an idle one, or an upload. */
+/* Closes a connection, an idle one or an upload, if there is no room for
+ * another, or little memory. */
 void server_make_room(struct server *s);
 
 /* The memory that the library needs for a connection [bytes]. */

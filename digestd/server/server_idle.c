@@ -8,12 +8,19 @@
  * first of each list, which wait longest, are looked at, so that the choice
  * costs the same however many there are. What has just begun is spared as long
  * as there is another.
+ *
+ * When memory is short, which connections that wait are worth less than, some
+ * of them go for each that comes, so that it is not short for long. What has
+ * just begun is spared then, unless nothing is left and its address has many.
  */
+#include "digestd/os/memory.h"
 #include "digestd/server/server_conn.h"
 
 enum {
 	LOOKED_AT = 64,
 	SPARED_MS = 1000,
+	SHORT_CLOSED = 4, /* for one that comes */
+	SHORT_MANY = 64, /* connections of an address */
 };
 
 void conn_idle_enter(struct conn *c)
@@ -113,26 +120,44 @@ static struct conn *upload_choose(const struct server *s, int64_t now_ms,
 	return chosen;
 }
 
-static struct conn *server_choose(const struct server *s)
+/* Of what has waited for its client for a while; null: none has. */
+static struct conn *server_choose_old(const struct server *s)
 {
 	int64_t now_ms = loop_now_ms(s->loop), old_ms = now_ms - SPARED_MS;
 	struct conn *c = idle_choose(s, old_ms);
 
-	if (!c)
-		c = upload_choose(s, now_ms, old_ms);
+	return c ? c : upload_choose(s, now_ms, old_ms);
+}
+
+static struct conn *server_choose(const struct server *s)
+{
+	int64_t now_ms = loop_now_ms(s->loop);
+	struct conn *c = server_choose_old(s);
+
 	if (!c)
 		c = idle_choose(s, now_ms);
 	return c ? c : upload_choose(s, now_ms, now_ms);
 }
 
-/* What is broken here stays open until the library looks: once for each. */
-void server_make_room(struct server *s)
+/* As server_choose() for want of memory. It is short while a body could not be
+ * collected beside what memory_reserve() keeps. */
+static struct conn *server_choose_short(const struct server *s)
 {
-	struct conn *c;
+	uint64_t left = ledger_left(&memory_ledger);
+	uint64_t reserve = memory_reserve();
+	struct conn *c = NULL;
 
-	if (s->nconns < s->settings.max_connections)
-		return;
-	c = server_choose(s);
+	if (left < reserve + reserve / 4)
+		c = server_choose_old(s);
+	if (c || left)
+		return c;
+	c = idle_choose(s, loop_now_ms(s->loop));
+	return c && conn_client_count(c) > SHORT_MANY ? c : NULL;
+}
+
+/* What is broken here stays open until the library looks: once for each. */
+static void server_crowd_out(struct server *s, struct conn *c)
+{
 	if (!c)
 		return;
 	conn_idle_leave(c);
@@ -140,6 +165,14 @@ void server_make_room(struct server *s)
 	c->x.aborted = true;
 	conn_break(c);
 	atomic_fetch_add_explicit(&s->crowded_out, 1, memory_order_relaxed);
+}
+
+void server_make_room(struct server *s)
+{
+	if (s->nconns >= s->settings.max_connections)
+		server_crowd_out(s, server_choose(s));
+	for (int i = 0; i < SHORT_CLOSED; i++)
+		server_crowd_out(s, server_choose_short(s));
 }
 
 uint64_t server_crowded_out(const struct server *server)
