@@ -452,10 +452,7 @@ void reply_error(struct request *r, unsigned status, const char *why)
 	reply_error_with(r, status, why, NULL);
 }
 
-void reply_busy(struct request *r, unsigned retry_s)
+void reply_busy(struct request *r)
 {
-	char text[DECIMAL_BYTES];
-
-	decimal_write(retry_s, text);
-	reply_error_with(r, 503, "memory", text);
+	reply_error_with(r, 503, "memory", "1");
 }

@@ -13,7 +13,6 @@
 
 enum {
 	UPLOAD_WINDOW = 65536, /* of a request's body kept between two ends */
-	RETRY_AFTER_S = 1,     /* when there is no memory */
 };
 
 static bool is_method(const struct request *r, const char *name)
@@ -420,7 +419,7 @@ static enum step_result refuse_without_memory(struct request *r)
 	if (ledger_left(&memory_ledger))
 		return STEP_NEXT;
 	worker_add(&r->worker->counters.memory_refused, 1);
-	reply_busy(r, RETRY_AFTER_S);
+	reply_busy(r);
 	return STEP_STOP;
 }
 

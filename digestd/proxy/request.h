@@ -193,6 +193,11 @@ void request_release(struct request *r);
  * need there are fewer. */
 size_t request_window(struct request *r);
 
+/* Answers with 503 when all memory is in use, so that a body cannot even pass
+ * through; where it can, returns false, and it does. What may have changed
+ * something at its origin is never refused. */
+bool request_refuse_body(struct request *r);
+
 /* Returns what was collected before the body began to pass through, once that
  * has gone. */
 void request_trim(struct request *r);
@@ -391,8 +396,8 @@ void reply_error(struct request *r, unsigned status, const char *why);
 /* Answers OPTIONS for this node itself. */
 void reply_options(struct request *r);
 
-/* 503, with a Retry-After: there is no memory. */
-void reply_busy(struct request *r, unsigned retry_s);
+/* 503, with a Retry-After: all memory is in use. */
+void reply_busy(struct request *r);
 
 /* Appends; returns 0 or -ENOMEM. */
 int buffer_append(struct buffer *b, const void *data, size_t len);

@@ -178,6 +178,8 @@ static void begin_reply(struct request *r)
 	}
 	if (collects(r) && (r->storing || request_hold_whole(r)))
 		request_fetch_collect(r);
+	else if (request_refuse_body(r))
+		drop_fetch(r);
 	else
 		stream(r);
 }

@@ -74,6 +74,21 @@ void request_release(struct request *r)
 	m->passes = false;
 }
 
+bool request_refuse_body(struct request *r)
+{
+	bool small = r->body_len >= 0 && r->body_len <= REQUEST_SMALL_BODY;
+
+	if (!r->x || r->storing || r->unsafe || small)
+		return false;
+	if (!ledger_left(&memory_ledger)) {
+		worker_add(&r->worker->counters.memory_refused, 1);
+		reply_busy(r);
+		return true;
+	}
+	request_window(r); /* counts before the next one looks */
+	return false;
+}
+
 size_t request_window(struct request *r)
 {
 	struct request_memory *m = &r->memory;

@@ -96,6 +96,15 @@ def test_slow_readers(node, origin, pages):
     assert memory(node)["objects"] <= 17 * MIB
 
 
+def test_many_slow_readers_at_once(node, pages):
+    """Before the first body has come, all of them have begun."""
+    clients = [ask(node.data, path) for path in pages(400, 4 * MIB)]
+    settled(node, 20)
+    check_peak(node)
+    for s in clients:
+        s.close()
+
+
 def test_readers_of_what_has_left_the_store(node, origin, pages):
     """Hits that are read slowly, while others take their room."""
     paths = pages(48, 2 * MIB)
@@ -193,6 +202,22 @@ def test_uploads(make_cluster):
         for s in clients:
             s.close()
         until(lambda: memory(node)["uploads"] == 0, 20, what="clients gone")
+
+
+def test_idle_connections(node, pages):
+    """Each keeps what the library needs for the largest header."""
+    (path,) = pages(1, MIB)
+    clients = []
+    for _ in range(3000):
+        s = socket.create_connection(("127.0.0.1", node.data))
+        clients.append(s)
+        s.sendall(b"GET / HTTP/1.1\r\nHost: www.example.com\r\n")
+    check_peak(node)
+    assert node.get(path).status == 200
+    assert node.counters()["memory_refused"] == 0
+    assert SLOW > 1 or node.counters()["crowded_out"] > 1000
+    for s in clients:
+        s.close()
 
 
 def test_peers(make_cluster, origin, pages):
