@@ -237,7 +237,7 @@ static int64_t cost_ns(void (*use)(const char *text), const char *text)
 static void is_linear(void (*use)(const char *text))
 {
 	const char *slow = getenv("SCD_TEST_SLOW");
-	double factor = slow ? atof(slow) : 1;
+	int64_t factor = slow ? atoi(slow) : 1;
 	const char *report = getenv("REPORT");
 
 	for (size_t i = 0; i < NROWS(shapes); i++) {

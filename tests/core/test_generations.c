@@ -380,7 +380,8 @@ static void test_folded_steadily(void **state)
 
 		assert_int_equal(scd_bloom_init(&s.bloom, FULL_BITS, NHASH),
 				 SCD_OK);
-		memset(s.bloom.bits, 255, AT / 8 + (now % 2 ? 8 : -8));
+		memset(s.bloom.bits, 255,
+		       now % 2 ? AT / 8 + 8 : AT / 8 - 8);
 		assert_int_equal(generations_publish(g, &s, &p), SCD_OK);
 		assert_int_equal(scd_digest_parse(p->full->bytes, p->full->len,
 						  NULL, &info), SCD_OK);

@@ -299,8 +299,8 @@ static void storm_response_interim(struct storm_text *t, uint64_t *random)
 		"HTTP/1.1 102 Processing\r\n\r\n",
 		"HTTP/1.1 199 X\r\nA: b\r\n\r\n",
 		"HTTP/1.1 100 X\r\nContent-Length: 5\r\n\r\n",
-		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n"
-		"Connection: Upgrade\r\n\r\n",
+		("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n"
+		 "Connection: Upgrade\r\n\r\n"),
 		"HTTP/1.1 100 X\r\nTransfer-Encoding: chunked\r\n\r\n",
 	};
 	uint64_t n =
