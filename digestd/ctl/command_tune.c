@@ -45,33 +45,35 @@ const char command_tune_help[] =
 
 enum kind { COUNT, REAL, PEERS, UPDATES, FLAG };
 
-/* Every option; where a number goes, and how large it may be. */
+/* Every option; where a number goes, how large it may be, and whether 0, which
+ * stands for what was not given, is refused. */
 static const struct row {
 	const char *name;
 	int letter;
 	enum kind kind;
 	size_t at;
 	double max;
+	bool above_0;
 } rows[] = {
 /* clang-format off */
 #define AT(member) offsetof(struct scd_goal, member)
-	{ "objects",   'n', COUNT,   AT(expected),         0 },
-	{ "now",       'N', COUNT,   AT(objects),          0 },
-	{ "peers",     'P', PEERS,   AT(peers),            1e6 },
-	{ "fp",        'f', REAL,    AT(fp),               1 },
-	{ "wire-bits", 'w', REAL,    AT(wire_bits),        1e9 },
-	{ "hit-cost",  'C', REAL,    AT(false_hit_bytes),  1e12 },
-	{ "miss-cost", 'M', REAL,    AT(false_miss_bytes), 1e12 },
-	{ "lookups",   'q', REAL,    AT(lookups),          1e15 },
-	{ "peer-hits", 'H', REAL,    AT(peer_hits),        1 },
-	{ "replaced",  'r', REAL,    AT(replaced),         1e15 },
-	{ "interval",  'i', REAL,    AT(seconds),          1e9 },
-	{ "churn",     'c', REAL,    AT(churn),            1 },
-	{ "memory",    'm', COUNT,   AT(max_memory),       0 },
-	{ "updates",   'u', UPDATES, AT(most),             0 },
-	{ "deltas",    'd', REAL,    AT(deltas),           1e9 },
-	{ "explain",   'e', FLAG,    0,                    0 },
-	{ "json",      'j', FLAG,    0,                    0 },
+	{ "objects",   'n', COUNT,   AT(expected),         0, true },
+	{ "now",       'N', COUNT,   AT(objects),          0, false },
+	{ "peers",     'P', PEERS,   AT(peers),            1e6, false },
+	{ "fp",        'f', REAL,    AT(fp),               .999999, true },
+	{ "wire-bits", 'w', REAL,    AT(wire_bits),        1e9, true },
+	{ "hit-cost",  'C', REAL,    AT(false_hit_bytes),  1e12, true },
+	{ "miss-cost", 'M', REAL,    AT(false_miss_bytes), 1e12, false },
+	{ "lookups",   'q', REAL,    AT(lookups),          1e15, true },
+	{ "peer-hits", 'H', REAL,    AT(peer_hits),        1, false },
+	{ "replaced",  'r', REAL,    AT(replaced),         1e15, false },
+	{ "interval",  'i', REAL,    AT(seconds),          1e9, false },
+	{ "churn",     'c', REAL,    AT(churn),            1, false },
+	{ "memory",    'm', COUNT,   AT(max_memory),       0, true },
+	{ "updates",   'u', UPDATES, AT(most),             0, false },
+	{ "deltas",    'd', REAL,    AT(deltas),           1e9, false },
+	{ "explain",   'e', FLAG,    0,                    0, false },
+	{ "json",      'j', FLAG,    0,                    0, false },
 #undef AT
 	/* clang-format on */
 };
@@ -99,6 +101,24 @@ static bool take_updates(const char *text, enum scd_update *most)
 	return false;
 }
 
+static bool take_count(const struct row *row, const char *option,
+		       const char *text, uint64_t *out)
+{
+	if (!arguments_number(option, text, out))
+		return false;
+	return *out || !row->above_0 ||
+	       arguments_refuse(option, text, "is not above 0");
+}
+
+static bool take_real(const struct row *row, const char *option,
+		      const char *text, double *out)
+{
+	if (!arguments_real(option, text, row->max, out))
+		return false;
+	return *out > 0 || !row->above_0 ||
+	       arguments_refuse(option, text, "is not above 0");
+}
+
 static bool take(struct wanted *w, const struct row *row, const char *text)
 {
 	char *at = (char *)&w->goal + row->at;
@@ -108,10 +128,9 @@ static bool take(struct wanted *w, const struct row *row, const char *text)
 	snprintf(option, sizeof(option), "--%s", row->name);
 	switch (row->kind) {
 	case COUNT:
-		return arguments_number(option, text, (uint64_t *)(void *)at);
+		return take_count(row, option, text, (uint64_t *)(void *)at);
 	case REAL:
-		return arguments_real(option, text, row->max,
-				      (double *)(void *)at);
+		return take_real(row, option, text, (double *)(void *)at);
 	case PEERS:
 		if (!arguments_real(option, text, row->max, &real))
 			return false;

@@ -10,6 +10,8 @@
 
 #include "digestd/ctl/report.h"
 
+enum { USUAL_MAX_BYTES = 512 << 20 };
+
 static double keys(const struct scd_goal *g)
 {
 	return fmax((double)g->objects, (double)g->expected);
@@ -64,6 +66,11 @@ static void print_settings(const struct scd_goal *g, const struct scd_tuning *t)
 	printf("    bits_per_object = \"%.0f\"\n",
 	       fmin(1024, fmax(2, floor((double)t->nbits / n))));
 	printf("    hash_functions = \"%u\"\n", t->nhash);
+	/* what nodes make, and take of their peers, unless told otherwise */
+	if (t->nbits / 8 > USUAL_MAX_BYTES)
+		printf("    filter_max = \"%" PRIu64 "M\"\n"
+		       "    digest_max_size = \"%" PRIu64 "M\"\n",
+		       t->nbits >> 23, t->nbits >> 23);
 	if (t->share > 0)
 		printf("    publish_share = \"%g\"\n", fmin(1, t->share * 2));
 	if (t->update_seconds > .5)

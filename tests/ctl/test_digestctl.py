@@ -100,6 +100,20 @@ def tune_settings_make_that_array():
         nbits = int(re.search(r"array +(\d+)", text).group(1))
         assert nbits // 2 < want <= nbits, text
         assert int(found["expected_objects"]) == n
+        assert "filter_max" not in found and "digest_max_size" not in found
+    text = ctl("tune", "-n", "1e9", "-f", "0.01")[1].decode()
+    nbits = int(re.search(r"array +(\d+)", text).group(1))
+    for option in ("filter_max", "digest_max_size"):  # 512M if not told
+        size = re.search(f'^ +{option} = "(\\d+)M"$', text, re.M).group(1)
+        assert int(size) << 20 == nbits // 8 > 512 << 20
+
+
+def tune_names_what_is_out_of_range():
+    for option, text in (("--objects", "0"), ("--fp", "0"), ("--fp", "1"),
+                         ("--wire-bits", "0"), ("--hit-cost", "0"),
+                         ("--lookups", "0"), ("--memory", "0")):
+        code, _, err = ctl("tune", "-n", "1000", "-f", "0.1", option, text)
+        assert code == 2 and f'{option}: "{text}" is ' in err, err
 
 
 def tune_says_what_would_do():
@@ -273,7 +287,7 @@ def help_and_version():
 TESTS = (examples_of_the_manual, experiment_of_the_paper, tables_as_json,
          tune_as_json,
          tune_tells_everything, tune_settings_make_that_array,
-         tune_says_what_would_do,
+         tune_says_what_would_do, tune_names_what_is_out_of_range,
          page_on_tuning_shows_what_comes_out, page_on_tuning_has_true_tables,
          curves_are_of_the_formulas, plots_are_up_to_date,
          build_info_query, same_input_same_bytes, bad_lines_are_named,
