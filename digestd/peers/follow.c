@@ -24,6 +24,7 @@ enum {
 	MAX_HEADER_BYTES = 16384,
 	STATUS_FULL = 200,
 	STATUS_DELTA = 226,
+	STATUS_NO_TOKEN = 401,
 };
 
 /* A fetch under way, and then what it has brought while it is decoded. */
@@ -166,16 +167,37 @@ static bool is_whole(const struct fetch_done *done)
 	return done->result == FETCH_COMPLETE && !done->ended_by_close;
 }
 
+/* Why an answer is not whole. */
+static const char *follow_fetch_fault(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_NOCONNECT:
+		return "no digest: no connection to it";
+	case FETCH_TIMEOUT:
+		return "no digest: no answer in time";
+	case FETCH_UNTRUSTED:
+		return "no digest: no TLS with it, or its certificate is not "
+		       "trusted";
+	case FETCH_COMPLETE: /* without a length of its own */
+	case FETCH_TRUNCATED:
+	case FETCH_REFUSED:
+	case FETCH_BAD:
+	case FETCH_NOMEM:
+		break;
+	}
+	return "no digest: no complete answer";
+}
+
 /* What an answer without a digest has led to. */
 static enum follower_event judge(struct peer *p, const struct fetch_done *done)
 {
 	char what[64];
 
-	if (done->result == FETCH_UNTRUSTED)
-		return take_failure(p, "no digest: no TLS with it, or its "
-				    "certificate is not trusted");
 	if (!is_whole(done))
-		return take_failure(p, "no digest: no complete answer");
+		return take_failure(p, follow_fetch_fault(done->result));
+	if (p->update.status == STATUS_NO_TOKEN)
+		return take_failure(p, "no digest: status 401: its cluster key "
+				    "is not ours");
 	if (p->update.status == 304) {
 		if (!p->digest)
 			return take_failure(p, "no digest: 304 for nothing");
