@@ -85,6 +85,7 @@ static void print_totals(const struct trace_totals *t, const char *format,
 {
 	printf("format           %s\n", format);
 	printf("requests         %" PRIu64 "\n", t->requests);
+	printf("uncacheable      %" PRIu64 "\n", t->uncacheable);
 	printf("bad lines        %" PRIu64 "\n", bad);
 	printf("objects          %" PRIu64 "\n", t->objects);
 	printf("one-hit objects  %" PRIu64 "\n", t->one_hit);

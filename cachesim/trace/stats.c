@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/trace/cacheable.h"
+
 enum { FIRST_SLOTS = 1024 };
 
 struct slot {
@@ -19,6 +21,7 @@ struct table {
 
 struct trace_stats {
 	struct table objects, clients;
+	uint64_t uncacheable_bytes;
 	struct trace_totals totals; /* what is counted as requests come */
 };
 
@@ -74,10 +77,14 @@ int trace_stats_new(struct trace_stats **out)
 int trace_stats_add(struct trace_stats *s, const struct trace_request *req)
 {
 	struct trace_totals *t = &s->totals;
+	const bool stays = trace_cacheable_class(req->method, req->status) ==
+			   TRACE_CACHEABLE;
 
-	if (count(&s->objects, req->key, req->size) ||
+	if ((stays && count(&s->objects, req->key, req->size)) ||
 	    (req->client && count(&s->clients, req->client, 0)))
 		return TRACE_ENOMEM;
+	t->uncacheable += !stays;
+	s->uncacheable_bytes += stays ? 0 : req->size;
 	if (t->requests == 0 || req->time_ms < t->first_ms)
 		t->first_ms = req->time_ms;
 	if (t->requests == 0 || req->time_ms > t->last_ms)
@@ -89,6 +96,8 @@ int trace_stats_add(struct trace_stats *s, const struct trace_request *req)
 
 void trace_stats_totals(const struct trace_stats *s, struct trace_totals *out)
 {
+	uint64_t missed;
+
 	*out = s->totals;
 	out->objects = s->objects.used;
 	out->clients = s->clients.used;
@@ -97,11 +106,12 @@ void trace_stats_totals(const struct trace_stats *s, struct trace_totals *out)
 		out->one_hit += s->objects.slot[i].count == 1;
 	}
 	if (out->requests)
-		out->hit_ratio = 1 - (double)out->objects /
+		out->hit_ratio = 1 - (double)(out->objects + out->uncacheable) /
 					     (double)out->requests;
-	if (out->bytes > out->unique_bytes)
-		out->byte_hit_ratio = 1 - (double)out->unique_bytes /
-						  (double)out->bytes;
+	missed = out->unique_bytes + s->uncacheable_bytes;
+	if (out->bytes > missed)
+		out->byte_hit_ratio =
+			1 - (double)missed / (double)out->bytes;
 }
 
 void trace_stats_free(struct trace_stats **s)

@@ -1,8 +1,10 @@
 /*
  * What a trace is made of: requests, objects, clients, bytes, the share of
  * objects that are asked for once, and what an infinite cache could hit.
- * An object is a URL; its size is the largest that was seen. Costs 32 bytes a
- * distinct object and 8 a client, in tables that are at most 3/4 full.
+ * An object is a URL; its size is the largest that was seen. What a cache may
+ * not store, by trace_cacheable_class(), is requested, but no object and no
+ * hit. Costs 32 bytes a distinct object and 8 a client, in tables that are at
+ * most 3/4 full.
  */
 #ifndef TRACE_STATS_H
 #define TRACE_STATS_H
@@ -11,14 +13,16 @@
 
 struct trace_totals {
 	uint64_t requests;
+	uint64_t uncacheable;  /* of these */
 	uint64_t objects;
 	uint64_t clients;
 	uint64_t bytes;	       /* requested */
 	uint64_t unique_bytes; /* the size of an infinite cache */
 	uint64_t one_hit;      /* objects that are requested exactly once */
 	int64_t first_ms, last_ms;
-	double hit_ratio;      /* of an infinite cache: 1 - objects/requests */
-	double byte_hit_ratio; /* 1 - unique_bytes/bytes, not below 0 */
+	/* of an infinite cache: what is left of the requests, or the bytes,
+	 * without the uncacheable ones and the first of each object */
+	double hit_ratio, byte_hit_ratio;
 };
 
 struct trace_stats;

@@ -17,7 +17,11 @@ from taprun import run
 CACHESIM = Program("cachesim", "cachesim")
 LIVE = [Program("cachesim", "live", name)
         for name in ("scd-replay", "scd-origin")]
-FOLDER = folder_of({"t.csv": b"1;a;5\n2;a;5\n3;b;6\n"})
+LOG = "".join(f'c - - [10/Oct/2000:13:55:36 -0700] "{line} 10\n' for line in (
+    'GET /a HTTP/1.1" 200', 'GET /a HTTP/1.1" 200', 'GET /a HTTP/1.1" 200',
+    'POST /a HTTP/1.1" 200', 'GET /b HTTP/1.1" 404', 'GET /b HTTP/1.1" 500'))
+FOLDER = folder_of({"t.csv": b"1;a;5\n2;a;5\n3;b;6\n",
+                    "access.log": LOG.encode()})
 AT = FOLDER.name
 
 SHARED = {
@@ -103,9 +107,18 @@ def names_of_earlier_versions():
         assert code == 2 and "out of range" in err, (args, err)
 
 
+def info_counts_what_may_be_stored():
+    """As cachesim info does."""
+    text = info("access.log").decode()
+    found = dict(re.split("  +", line) for line in text.splitlines())
+    assert (found["requests"], found["uncacheable"]) == ("6", "3"), text
+    assert (found["objects"], found["max hit ratio"]) == ("1", "0.3333"), text
+    assert found["max byte hits"] == "0.3333", text
+
+
 TESTS = [same_names_and_letters, manuals_have_the_options,
          completion_offers_the_options,
-         names_of_earlier_versions]
+         names_of_earlier_versions, info_counts_what_may_be_stored]
 
 if __name__ == "__main__":
     run(TESTS)
