@@ -19,7 +19,7 @@
 
 struct settings {
 	const char *trace, *port_file;
-	char *listen;
+	const char *listen;
 	struct trace_options reading;
 	struct origin_options serving;
 };
@@ -94,20 +94,22 @@ static bool take_option(struct settings *s, int c)
 		return true;
 	case OPT_MAX_AGE:
 		s->serving.rules.max_age_s =
-			arguments_number(optarg, 0, INT32_MAX);
+			arguments_number("--max-age", optarg, 0, INT32_MAX);
 		return true;
 	case 'N':
-		s->serving.threads = arguments_number(optarg, 1, INT32_MAX);
+		s->serving.threads =
+			arguments_number("--num-thread", optarg, 1, INT32_MAX);
 		return true;
 	case OPT_DELAY:
 		s->serving.delay_ms =
-			arguments_number(optarg, 0, INT32_MAX);
+			arguments_number("--delay-ms", optarg, 0, INT32_MAX);
 		return true;
 	case OPT_TRUNCATE:
-		s->serving.truncate = arguments_real(optarg, 0, 1);
+		s->serving.truncate =
+			arguments_real("--truncate", optarg, 0, 1);
 		return true;
 	case OPT_LIE:
-		s->serving.lie = arguments_real(optarg, 0, 1);
+		s->serving.lie = arguments_real("--lie", optarg, 0, 1);
 		return true;
 	case OPT_PORT_FILE:
 		s->port_file = optarg;
@@ -131,29 +133,29 @@ static void take_options(struct settings *s, int argc, char **argv)
 		if (!take_option(s, c))
 			exit(2);
 	}
-	if (optind < argc) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (optind < argc)
+		arguments_wrong("takes no operands", usage);
 }
 
 /* Resolves ADDRESS:PORT, numbers only; "[::1]:80" for IPv6. */
-static struct addrinfo *resolve(char *listen)
+static struct addrinfo *resolve(const char *listen)
 {
+	char host[128], *colon, *from = host;
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
 					      AI_PASSIVE,
 				  .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
-	char *colon = strrchr(listen, ':'), *host = listen;
+	int len = snprintf(host, sizeof(host), "%s", listen);
 
-	if (!colon)
+	colon = strrchr(host, ':');
+	if (len >= (int)sizeof(host) || !colon)
 		return NULL;
 	*colon = '\0';
 	if (*host == '[' && colon > host && colon[-1] == ']') {
-		host++;
+		from++;
 		colon[-1] = '\0';
 	}
-	return getaddrinfo(host, colon + 1, &hints, &found) ? NULL : found;
+	return getaddrinfo(from, colon + 1, &hints, &found) ? NULL : found;
 }
 
 static int write_port(const char *file, unsigned port)
@@ -202,10 +204,9 @@ static int serve(const struct settings *s, const struct addrinfo *at)
 
 int main(int argc, char **argv)
 {
-	char anywhere[] = "127.0.0.1:0";
 	struct objects objects = { NULL, 0, 0 };
 	struct settings s = {
-		.listen = anywhere,
+		.listen = "127.0.0.1:0",
 		.serving = { .rules = { .max_age_s = 86400 }, .threads = 2 },
 	};
 	struct addrinfo *at;
@@ -214,7 +215,8 @@ int main(int argc, char **argv)
 	take_options(&s, argc, argv);
 	at = resolve(s.listen);
 	if (!at)
-		arguments_bad("--listen");
+		arguments_bad("--listen", s.listen,
+			      "not an address such as 127.0.0.1:8000");
 	if (s.trace && load_objects(&objects, s.trace, &s.reading))
 		return 1;
 	if (s.trace)

@@ -98,7 +98,7 @@ static enum replay_verify verify_of(const char *text)
 	if (!strcmp(text, "all"))
 		return REPLAY_VERIFY_ALL;
 	if (strcmp(text, "none"))
-		arguments_bad(text);
+		arguments_bad("--verify", text, "not auto, all or none");
 	return REPLAY_VERIFY_NONE;
 }
 
@@ -107,15 +107,18 @@ static enum replay_partition partition_of(const char *text)
 	if (!strcmp(text, "round-robin"))
 		return REPLAY_ROUND_ROBIN;
 	if (strcmp(text, "client"))
-		arguments_bad(text);
+		arguments_bad("--partition", text,
+			      "not client or round-robin");
 	return REPLAY_BY_CLIENT;
 }
 
 static void add_node(struct settings *s, const char *url)
 {
-	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ ") ||
-	    s->sending.nnodes == NODES_MAX)
-		arguments_bad(url);
+	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ "))
+		arguments_bad("--node", url,
+			      "not a URL such as http://host:port");
+	if (s->sending.nnodes == NODES_MAX)
+		arguments_bad("--node", url, "one more than can be told apart");
 	s->nodes[s->sending.nnodes++] = url;
 }
 
@@ -141,7 +144,8 @@ static bool take_reading(struct settings *s, int c)
 			add_node(s, optarg);
 			return true;
 		}
-		s->sending.limit = arguments_number(optarg, 1, UINT32_MAX);
+		s->sending.limit = arguments_number("--num-req", optarg, 1,
+						    UINT32_MAX);
 		return true;
 	}
 	return false;
@@ -155,10 +159,12 @@ static bool take_sending(struct settings *s, int c)
 		add_node(s, optarg);
 		return true;
 	case 'c':
-		s->sending.concurrency = arguments_number(optarg, 1, 10000);
+		s->sending.concurrency =
+			arguments_number("--concurrency", optarg, 1, 10000);
 		return true;
 	case OPT_SPEED:
-		s->sending.speed = arguments_real(optarg, 1e-9, 1e9);
+		s->sending.speed =
+			arguments_real("--speed", optarg, 1e-9, 1e9);
 		return true;
 	case OPT_PROXY:
 		s->sending.proxy = true;
@@ -174,7 +180,7 @@ static bool take_sending(struct settings *s, int c)
 		return true;
 	case OPT_TIMEOUT:
 		s->sending.timeout_ms =
-			arguments_number(optarg, 1, INT32_MAX);
+			arguments_number("--timeout-ms", optarg, 1, INT32_MAX);
 		return true;
 	}
 	return false;
@@ -212,10 +218,10 @@ static void take_options(struct settings *s, int argc, char **argv)
 		if (!take_sending(s, c) && !take_reading(s, c) &&
 		    !take_printing(s, c))
 			exit(2);
-	if (optind + 1 != argc || (!s->info && s->sending.nnodes == 0)) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (optind + 1 != argc)
+		arguments_wrong("one trace is needed", usage);
+	if (!s->info && s->sending.nnodes == 0)
+		arguments_wrong("--node is needed", usage);
 	s->trace = argv[optind];
 	s->sending.nodes = s->nodes;
 }

@@ -104,7 +104,23 @@ def names_of_earlier_versions():
         assert code == 2 and args[1] in err, (args, err)
     for args in (("--threads", "0"), ("-N", "0")):
         code, _, err = LIVE[1](*args, cwd=AT)
-        assert code == 2 and "out of range" in err, (args, err)
+        assert code == 2 and '--num-thread: "0" is not a whole number of 1 ' \
+            in err, (args, err)
+
+
+def wrong_values_are_named():
+    for program, args, words in (
+            (0, ("--node", "x"),
+             '--node: "x" is not a URL such as http://host:port'),
+            (0, ("--verify", "x"), '--verify: "x" is not auto, all or none'),
+            (0, ("--speed", "-1"), '--speed: "-1" is not a number of 1e-09 '),
+            (0, ("t.csv",), "scd-replay: --node is needed"),
+            (0, ("--node", "http://a"), "scd-replay: one trace is needed"),
+            (1, ("--lie", "2"), '--lie: "2" is not a number of 0 to 1'),
+            (1, ("--listen", "here"), '--listen: "here" is not an address'),
+            (1, ("t.csv",), "scd-origin: takes no operands")):
+        code, out, err = LIVE[program](*args, cwd=AT)
+        assert (code, out) == (2, b"") and words in err, (args, err)
 
 
 def info_counts_what_may_be_stored():
@@ -118,7 +134,8 @@ def info_counts_what_may_be_stored():
 
 TESTS = [same_names_and_letters, manuals_have_the_options,
          completion_offers_the_options,
-         names_of_earlier_versions, info_counts_what_may_be_stored]
+         names_of_earlier_versions, wrong_values_are_named,
+         info_counts_what_may_be_stored]
 
 if __name__ == "__main__":
     run(TESTS)
