@@ -184,23 +184,65 @@ static cfg_t *set_up(void)
 	return cfg;
 }
 
+/* All of a file as a string; null: it cannot be read, and *error says why. */
+static char *config_read_file(const char *path, const char **error)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t room = 0;
+
+	*error = file ? NULL : strerror(errno);
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &room, '\0', file) < 0) {
+		*error = feof(file) ? NULL : strerror(errno);
+		free(text);
+		text = *error ? NULL : strdup(""); /* it is empty */
+	} else if (!feof(file)) {
+		*error = "has a NUL byte";
+		free(text);
+		text = NULL;
+	}
+	if (!text && !*error)
+		*error = strerror(ENOMEM);
+	fclose(file);
+	return text;
+}
+
+/*
+ * libconfuse gets the text of the file and its name: its scanner ends the
+ * process when it cannot read, a running node's too.
+ */
+static int config_parse_text(cfg_t *cfg, const char *path, char *text)
+{
+	FILE *file = *text ? fmemopen(text, strlen(text), "r") : NULL;
+	int result;
+
+	if (!*text)
+		return CFG_SUCCESS;
+	cfg->filename = strdup(path);
+	result = file && cfg->filename ? cfg_parse_fp(cfg, file) :
+					 CFG_FILE_ERROR;
+	if (file)
+		fclose(file);
+	return result;
+}
+
 static void parse(cfg_t *cfg, const char *path, struct config_errors *errors)
 {
+	const char *error;
+	char *text = config_read_file(path, &error);
+
+	if (!text) {
+		config_report(errors, "%s: %s\n", path, error);
+		return;
+	}
 	errors_now = errors;
 	memset(lines_now, 0, sizeof(lines_now));
-	errno = 0;
-	switch (cfg_parse(cfg, path)) {
-	case CFG_SUCCESS:
-		break;
-	case CFG_FILE_ERROR:
-		config_report(errors, "%s: %s\n", path, strerror(errno));
-		break;
-	default:
-		if (!errors->len)
-			config_report(errors, "%s: not a configuration\n",
-				      path);
-	}
+	if (config_parse_text(cfg, path, text) && !errors->len)
+		config_report(errors, "%s: not a configuration\n", path);
 	errors_now = NULL;
+	free(text);
 }
 
 int config_load(const char *path, struct config **out,

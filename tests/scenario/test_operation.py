@@ -340,6 +340,25 @@ def test_reload_keeps_the_old_configuration_when_the_new_is_bad(node, origin):
     assert node.get("/a").status == 200
 
 
+def test_reload_of_what_cannot_be_read(node, origin):
+    """The log says why, and the node goes on."""
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    os.rename(node.path, node.path + ".kept")
+    for make, why in ((lambda: None, "No such file or directory"),
+                      (lambda: os.mkdir(node.path), "Is a directory"),
+                      (lambda: os.symlink("/proc/self/mem", node.path),
+                       "Input/output error"),
+                      (lambda: os.symlink("/dev/zero", node.path),
+                       "has a NUL byte")):
+        make()
+        assert check(node.path).stderr == f"{node.path}: {why}\n"
+        node.process.signal(signal.SIGHUP)
+        until(lambda: f"reload: {node.path}: {why}" in node.process.logged())
+        assert node.get("/a").status == 200
+        if os.path.lexists(node.path):
+            (os.unlink if os.path.islink(node.path) else os.rmdir)(node.path)
+
+
 def test_reload_changes_origins_and_peers(make_cluster, origin):
     c = make_cluster(2, cooperate=False)
     c.origin_url = origin.url
