@@ -7,8 +7,8 @@
  * The first prints what is replayed: "o SIZE HASH" for each object, "r OBJECT
  * TIME CLIENT" for each request (its own number, if there are no clients),
  * "c REQUEST SIZE" for each change and "p REQUESTS SIZE CLIENT" for each
- * uncacheable request, with the cacheable ones before it. The second prints "PROXY COUNTER VALUE" for
- * each counter, PROXY "sum" for all together.
+ * uncacheable request, with the cacheable ones before it. The second prints
+ * "PROXY COUNTER VALUE" for each counter, PROXY "sum" for all together.
  */
 #include <errno.h>
 #include <inttypes.h>
