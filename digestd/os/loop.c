@@ -1,6 +1,5 @@
 /*
- * The event loop. Timers are a pairing heap linked through the timers
- * themselves; queues are doubly linked through the calls themselves.
+ * The event loop. Queues are doubly linked through the calls themselves.
  *
  * A handler may end any watch while the events of its turn are being handed
  * out, so loop_unwatch() also strikes the watch from the batch in hand.
@@ -17,6 +16,8 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "digestd/os/timer_heap.h"
 
 enum { LOOP_BATCH = 256 }; /* events taken from the kernel at once */
 
@@ -327,82 +328,19 @@ void loop_unwatch(struct loop *loop, struct loop_watch *w)
 	}
 }
 
-/* Makes one heap of two (either may be null); the root is unlinked. */
-static struct loop_timer *meld(struct loop_timer *a, struct loop_timer *b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	if (b->due_ms < a->due_ms) {
-		struct loop_timer *swap = a;
-
-		a = b;
-		b = swap;
-	}
-	b->next = a->child;
-	if (b->next)
-		b->next->link = &b->next;
-	a->child = b;
-	b->link = &a->child;
-	return a;
-}
-
-/* Melds a list of siblings into one heap: in pairs, then from the last. */
-static struct loop_timer *meld_siblings(struct loop_timer *t)
-{
-	struct loop_timer *pairs = NULL, *root = NULL;
-
-	while (t) {
-		struct loop_timer *a = t, *b = t->next;
-
-		t = b ? b->next : NULL;
-		a->next = NULL;
-		if (b)
-			b->next = NULL;
-		a = meld(a, b);
-		a->next = pairs;
-		pairs = a;
-	}
-	while (pairs) {
-		struct loop_timer *a = pairs;
-
-		pairs = a->next;
-		a->next = NULL;
-		root = meld(root, a);
-	}
-	return root;
-}
-
-static void set_root(struct loop *loop, struct loop_timer *root)
-{
-	loop->timers = root;
-	if (root)
-		root->link = &loop->timers;
-}
-
 void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 		    void (*fire)(void *arg), void *arg)
 {
-	loop_timer_clear(loop, t);
+	timer_heap_remove(&loop->timers, t);
 	t->due_ms = due_ms;
 	t->fire = fire;
 	t->arg = arg;
-	set_root(loop, meld(loop->timers, t));
+	timer_heap_insert(&loop->timers, t);
 }
 
 void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 {
-	struct loop_timer *orphans;
-
-	if (!t->link)
-		return;
-	*t->link = t->next;
-	if (t->next)
-		t->next->link = t->link;
-	orphans = meld_siblings(t->child);
-	t->child = NULL;
-	t->next = NULL;
-	t->link = NULL;
-	set_root(loop, meld(loop->timers, orphans));
+	timer_heap_remove(&loop->timers, t);
 }
 
 void loop_defer(struct loop *loop, struct loop_call *c)
