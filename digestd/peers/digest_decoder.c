@@ -8,22 +8,19 @@
 #include "digestd/peers/digest_decoder.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "codec/delta.h"
-#include "digestd/os/loop.h"
+#include "digestd/os/background.h"
 
 struct digest_job {
-	struct loop *loop;
-	struct loop_call call;
+	struct background_job work;
 	struct digest_body body;
 	struct scd_limits limits;
 	struct peer_digest *base; /* of a delta; else null */
 	struct digest_decoded result;
 	atomic_bool cancelled;
-	struct digest_job *queued; /* behind it in the queue */
 
 	/* the loop's */
 	digest_decoded_fn *done; /* null: nobody waits for it */
@@ -33,18 +30,15 @@ struct digest_job {
 };
 
 struct digest_decoder {
-	struct loop *loop;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards the queue and `stopping` */
-	pthread_cond_t wake;
-	struct digest_job *first, **last;
-	bool stopping;
+	struct background *background;
 	struct digest_job *jobs; /* that have not come back */
 	unsigned njobs;
 };
 
-static void digest_job_free(struct digest_job *job)
+static void digest_job_free(void *arg)
 {
+	struct digest_job *job = arg;
+
 	digest_body_free(&job->body);
 	peer_digest_unref(job->base);
 	peer_digest_unref(job->result.digest);
@@ -88,8 +82,10 @@ static int digest_job_decode(struct digest_job *job, struct scd_bloom *bloom)
 			       &base, &job->result.info, bloom);
 }
 
-static void digest_job_run(struct digest_job *job)
+/* Runs in the thread. */
+static void digest_job_run(void *arg)
 {
+	struct digest_job *job = arg;
 	struct digest_decoded *r = &job->result;
 	struct scd_bloom bloom;
 
@@ -108,51 +104,12 @@ static void digest_job_run(struct digest_job *job)
 	r->digest->nkeys = r->info.nkeys;
 }
 
-/* Waits for a job; null: the thread is to end. */
-static struct digest_job *digest_decoder_next(struct digest_decoder *d)
-{
-	struct digest_job *job = NULL;
-
-	pthread_mutex_lock(&d->lock);
-	while (!d->stopping && !d->first)
-		pthread_cond_wait(&d->wake, &d->lock);
-	if (!d->stopping) {
-		job = d->first;
-		d->first = job->queued;
-		if (!d->first)
-			d->last = &d->first;
-	}
-	pthread_mutex_unlock(&d->lock);
-	return job;
-}
-
-static void *digest_decoder_run(void *arg)
-{
-	struct digest_decoder *d = arg;
-	struct digest_job *job;
-
-	while ((job = digest_decoder_next(d))) {
-		digest_job_run(job);
-		loop_post(job->loop, &job->call);
-	}
-	return NULL;
-}
-
 int digest_decoder_new(struct loop *loop, struct digest_decoder **out)
 {
 	struct digest_decoder *d = calloc(1, sizeof(*d));
-	int err;
+	int err = d ? background_new(loop, &d->background) : -ENOMEM;
 
-	if (!d)
-		return -ENOMEM;
-	d->loop = loop;
-	d->last = &d->first;
-	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->wake, NULL);
-	err = -pthread_create(&d->thread, NULL, digest_decoder_run, d);
 	if (err) {
-		pthread_cond_destroy(&d->wake);
-		pthread_mutex_destroy(&d->lock);
 		free(d);
 		return err;
 	}
@@ -160,33 +117,17 @@ int digest_decoder_new(struct loop *loop, struct digest_decoder **out)
 	return 0;
 }
 
-static void digest_decoder_stop(struct digest_decoder *d)
-{
-	pthread_mutex_lock(&d->lock);
-	d->stopping = true;
-	pthread_cond_signal(&d->wake);
-	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->thread, NULL);
-}
-
 void digest_decoder_free(struct digest_decoder **out)
 {
 	struct digest_decoder *d = *out;
-	struct digest_job *waiting;
 
 	if (!d)
 		return;
-	digest_decoder_stop(d);
-	while (d->jobs) { /* those that were posted end in the loop */
+	while (d->jobs) { /* those that have run end in the loop */
 		d->jobs->done = NULL;
 		digest_job_unlink(d->jobs);
 	}
-	while ((waiting = d->first)) {
-		d->first = waiting->queued;
-		digest_job_free(waiting);
-	}
-	pthread_cond_destroy(&d->wake);
-	pthread_mutex_destroy(&d->lock);
+	background_free(&d->background, digest_job_free);
 	free(d);
 	*out = NULL;
 }
@@ -218,8 +159,9 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 		digest_body_free(body);
 		return err;
 	}
-	job->loop = d->loop;
-	job->call = (struct loop_call){.run = digest_job_end, .arg = job};
+	job->work = (struct background_job){ .run = digest_job_run,
+					     .done = digest_job_end,
+					     .arg = job };
 	job->body = *body;
 	*body = (struct digest_body){0};
 	job->limits = *expected->limits;
@@ -228,11 +170,7 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	if (expected->delta)
 		job->base = peer_digest_ref(expected->base);
 	digest_decoder_link(d, job);
-	pthread_mutex_lock(&d->lock);
-	*d->last = job;
-	d->last = &job->queued;
-	pthread_cond_signal(&d->wake);
-	pthread_mutex_unlock(&d->lock);
+	background_start(d->background, &job->work);
 	*out = job;
 	return 0;
 }
