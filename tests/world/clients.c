@@ -1,0 +1,514 @@
+/*
+ * Clients, and operators who purge.
+ */
+#include "tests/world/clients.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+#include "tests/world/nodes.h"
+#include "tests/world/origin.h"
+#include "tests/world/wire.h"
+#include "tests/world/world.h"
+
+enum {
+	DEADLINE_US = 300000000, /* every request has ended by then */
+	SLOW_US = 200000,        /* between two reads of a slow client */
+	SLOW_BYTES = 2000,
+	UPLOAD_BYTES = 100000,
+	CLIENTS_PEOPLE = 50,
+};
+
+static const char clients_host[] = "www.example.com";
+
+struct client {
+	struct wire *wire;
+	unsigned node;
+	uint32_t resource, variant, who;
+	bool is_head, unsafe, fresh_only, only_if_cached, purge, slow;
+	uint32_t upload_left, uploaded;
+	bool chunked;
+	int64_t asked_us, purged_us;
+	char etag[ORIGIN_TEXT];
+	int64_t range_first, range_last; /* -1: none */
+
+	unsigned status;
+	struct version v;
+	bool checks; /* the body is a version's */
+	bool until_close;
+	size_t expected, at, first;
+	struct world_event turn, deadline;
+	struct client *next, **link;
+};
+
+static struct {
+	struct clients_plan plan;
+	struct clients_count count;
+	struct client *list;
+	struct world_event arrival;
+	int64_t (*purged_us)[NODES_MAX]; /* a resource's: [resource][node] */
+} clients;
+
+static void client_free(struct client *c)
+{
+	world_cancel(&c->turn);
+	world_cancel(&c->deadline);
+	wire_close(&c->wire, WIRE_ASKER);
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	clients.count.ended++;
+	free(c);
+}
+
+_Noreturn static void client_fail(const struct client *c, const char *what)
+{
+	world_fail("client %" PRIu32 " asked node %u for /r%" PRIu32
+		   " (variant %" PRIu32 ") at %.3f s: %s; status %u, version %"
+		   PRIu32 " of %" PRIu32 ", byte %zu of %zu", c->who, c->node,
+		   c->resource, c->variant, (double)c->asked_us / 1e6, what,
+		   c->status, c->v.number, origin_version(c->resource), c->at,
+		   c->expected);
+}
+
+static void client_run_deadline(void *arg)
+{
+	client_fail(arg, "no end in sight");
+}
+
+/* The answer */
+
+static void client_judge(struct client *c)
+{
+	const struct question q = {
+		.v = &c->v,
+		.asked_us = c->asked_us,
+		.fresh_only = c->fresh_only,
+		.no_errors = clients.plan.no_errors,
+		.purged_us = c->purged_us,
+	};
+	const char *wrong = origin_judge(&q);
+
+	if (c->v.resource != c->resource)
+		client_fail(c, "another resource");
+	if (origin_varies(c->resource) && c->v.variant != c->variant)
+		client_fail(c, "another variant");
+	if (c->v.who && c->v.who != c->who)
+		client_fail(c, "somebody else's");
+	if (wrong)
+		client_fail(c, wrong);
+}
+
+/* The last Cache-Status is of the node that was asked. */
+static void client_count_source(const struct fields *fields)
+{
+	const char *status = NULL;
+
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *f = fields_at(fields, i);
+
+		if (field_name_is(f->name, "cache-status"))
+			status = f->value;
+	}
+	clients.count.hits += status && strstr(status, "; hit");
+	clients.count.from_peers += status && strstr(status, "peer=");
+}
+
+static void client_read_range(struct client *c, const struct fields *fields)
+{
+	const char *text = fields_get(fields, "content-range");
+	size_t first, last, len;
+
+	if (!text || sscanf(text, "bytes %zu-%zu/%zu", &first, &last,
+			    &len) != 3 || last < first || last >= len ||
+	    len != origin_body_len(&c->v))
+		client_fail(c, "a wrong Content-Range");
+	if (first != (size_t)c->range_first ||
+	    (last != (size_t)c->range_last && last + 1 != len))
+		client_fail(c, "another range");
+	c->first = first;
+	c->expected = last + 1 - first;
+}
+
+static void client_check_cookie(const struct client *c,
+				const struct fields *fields)
+{
+	const char *cookie = fields_get(fields, "set-cookie");
+	uint32_t who;
+
+	if (cookie && (sscanf(cookie, "who=%" SCNu32, &who) != 1 ||
+		       who != c->who))
+		client_fail(c, "somebody else's cookie");
+}
+
+static void client_read_200(struct client *c, const struct fields *fields)
+{
+	if (!origin_read_version(fields_get(fields, ORIGIN_FIELD), &c->v))
+		client_fail(c, "an answer that is no version's");
+	client_judge(c);
+	client_check_cookie(c, fields);
+	client_count_source(fields);
+	c->checks = true;
+	c->expected = c->is_head ? 0 : origin_body_len(&c->v);
+	if (c->status == 206)
+		client_read_range(c, fields);
+}
+
+static void client_read_304(struct client *c, const struct fields *fields)
+{
+	const char *etag = fields_get(fields, "etag");
+
+	if (!*c->etag || !etag || strcmp(etag, c->etag) != 0)
+		client_fail(c, "a 304 for what it does not have");
+	if (sscanf(etag, "\"%" SCNu32 "-%" SCNu32 "-%" SCNu32,
+		   &c->v.resource, &c->v.number, &c->v.variant) != 3)
+		client_fail(c, "a 304 with a tag that is none");
+	client_judge(c);
+	client_count_source(fields);
+}
+
+static void client_on_head(void *arg, const struct wire_head *head)
+{
+	struct client *c = arg;
+
+	c->status = head->status;
+	c->until_close = head->body_len < 0;
+	if (c->purge || c->unsafe)
+		return;
+	switch (head->status) {
+	case 200:
+	case 206:
+		client_read_200(c, head->fields);
+		return;
+	case 304:
+		client_read_304(c, head->fields);
+		return;
+	case 416:
+		if (c->range_first < 0)
+			client_fail(c, "416 without a range");
+		return;
+	default:
+		if (clients.plan.no_errors &&
+		    !(c->only_if_cached && head->status == 504))
+			client_fail(c, "an error in a world without any");
+	}
+}
+
+static void client_run_slow(void *arg)
+{
+	struct client *c = arg;
+
+	if (c->wire)
+		wire_resume(c->wire, WIRE_ASKER);
+}
+
+static size_t client_on_bytes(void *arg, const char *data, size_t len)
+{
+	struct client *c = arg;
+	char right[512];
+
+	if (c->slow) {
+		len = len < SLOW_BYTES ? len : SLOW_BYTES;
+		world_at(&c->turn, world_now_us + SLOW_US, client_run_slow, c);
+	}
+	for (size_t i = 0, n; c->checks && i < len; i += n) {
+		n = len - i < sizeof(right) ? len - i : sizeof(right);
+		if (c->at + n > c->expected)
+			client_fail(c, "a body that is too long");
+		origin_body(&c->v, c->first + c->at, right, n);
+		if (memcmp(data + i, right, n) != 0)
+			client_fail(c, "wrong bytes");
+		c->at += n;
+	}
+	return len;
+}
+
+static void client_new(unsigned node, uint32_t resource, bool purge);
+
+/* What was acknowledged counts from now on, and is looked at at once. */
+static void client_note_purge(const struct client *c)
+{
+	int64_t *purged_us = &clients.purged_us[c->resource][c->node];
+
+	if (c->status == 200 && c->asked_us > *purged_us)
+		*purged_us = c->asked_us;
+	clients.count.purged += c->status == 200;
+	client_new(c->node, c->resource, false);
+}
+
+static void client_on_end(void *arg)
+{
+	struct client *c = arg;
+
+	if (c->checks && c->at < c->expected)
+		client_fail(c, "a body that is too short");
+	world_mix((uint64_t)c->status << 32 | c->v.number);
+	if (c->purge)
+		client_note_purge(c);
+	else if (c->status == 200 || c->status == 206)
+		(*(c->status == 200 ? &clients.count.right :
+				      &clients.count.partial))++;
+	else if (c->status == 304)
+		clients.count.not_modified++;
+	else
+		clients.count.errors++;
+	if (c->unsafe && c->status == 200)
+		client_note_purge(c);
+	client_free(c);
+}
+
+static void client_on_broken(void *arg, enum wire_end why)
+{
+	struct client *c = arg;
+
+	if (clients.plan.no_errors && why == WIRE_BROKEN && !c->purge)
+		client_fail(c, "broken off in a world without errors");
+	clients.count.broken++;
+	client_free(c);
+}
+
+static void client_push(struct client *c)
+{
+	char piece[1024];
+	size_t room;
+
+	while (c->upload_left &&
+	       (room = wire_room(c->wire, WIRE_ASKER)) > 0) {
+		size_t n = room < sizeof(piece) ? room : sizeof(piece);
+
+		if (n > c->upload_left)
+			n = c->upload_left;
+		for (size_t i = 0; i < n; i++)
+			piece[i] = origin_upload_byte(c->uploaded++);
+		wire_send(c->wire, WIRE_ASKER, piece, n);
+		c->upload_left -= (uint32_t)n;
+		if (!c->upload_left)
+			wire_send_end(c->wire, WIRE_ASKER);
+	}
+}
+
+static void client_on_room(void *arg)
+{
+	client_push(arg);
+}
+
+static const struct wire_ops client_ops = {
+	.on_head = client_on_head,
+	.on_bytes = client_on_bytes,
+	.on_end = client_on_end,
+	.on_broken = client_on_broken,
+	.on_room = client_on_room,
+};
+
+/* The question */
+
+static bool client_chance(unsigned permille)
+{
+	return world_happens(CHOICE_REQUEST, permille);
+}
+
+static void client_add(struct fields *f, const char *name, const char *value)
+{
+	if (fields_add(f, name, value))
+		world_fail("the world itself is out of memory");
+}
+
+static void client_add_condition(struct client *c, struct fields *f)
+{
+	struct version v = { c->resource, origin_version(c->resource),
+			     c->variant, 0 };
+
+	if (!origin_varies(c->resource))
+		v.variant = 0;
+	if (v.number > 1)
+		v.number -= world_below(CHOICE_REQUEST, 2);
+	origin_etag(&v, c->etag);
+	client_add(f, "If-None-Match", c->etag);
+}
+
+static void client_add_range(struct client *c, struct fields *f)
+{
+	char text[64];
+
+	c->range_first = world_below(CHOICE_REQUEST, 1000);
+	c->range_last = c->range_first + world_below(CHOICE_REQUEST, 1000);
+	snprintf(text, sizeof(text), "bytes=%" PRId64 "-%" PRId64,
+		 c->range_first, c->range_last);
+	client_add(f, "Range", text);
+}
+
+static void client_choose(struct client *c, struct fields *f)
+{
+	const struct clients_plan *plan = &clients.plan;
+
+	if (client_chance(plan->posts)) {
+		c->unsafe = true;
+		c->upload_left = client_chance(500) ? 1 :
+			world_below(CHOICE_REQUEST, UPLOAD_BYTES) + 1;
+		c->chunked = client_chance(300);
+		return;
+	}
+	c->is_head = client_chance(plan->heads);
+	if (!c->is_head && client_chance(plan->uploads))
+		c->upload_left = world_below(CHOICE_REQUEST, 100) + 1;
+	if (client_chance(plan->validations)) {
+		c->fresh_only = true;
+		client_add(f, "Cache-Control", "no-cache");
+	} else if (client_chance(10)) {
+		c->only_if_cached = true;
+		client_add(f, "Cache-Control", "only-if-cached");
+	}
+	if (client_chance(plan->conditions))
+		client_add_condition(c, f);
+	else if (!c->is_head && client_chance(plan->ranges))
+		client_add_range(c, f);
+}
+
+static void client_send(struct client *c)
+{
+	struct wire_head head = { 0 };
+	char path[ORIGIN_TEXT], text[ORIGIN_TEXT];
+	struct fields f;
+
+	fields_init(&f);
+	client_add(&f, "Host", clients_host);
+	snprintf(text, sizeof(text), "%" PRIu32, c->who);
+	client_add(&f, "X-Client", text);
+	snprintf(text, sizeof(text), "l%" PRIu32, c->variant);
+	client_add(&f, "Accept-Language", text);
+	if (!c->purge)
+		client_choose(c, &f);
+	head.method = c->purge ? "PURGE" : c->unsafe ? "POST" :
+		      c->is_head ? "HEAD" : "GET";
+	head.target = origin_path(c->resource, path);
+	head.fields = &f;
+	head.has_body = c->upload_left > 0;
+	head.body_len = c->chunked ? -1 : (int64_t)c->upload_left;
+	wire_send_head(c->wire, WIRE_ASKER, &head);
+	if (!head.has_body)
+		wire_send_end(c->wire, WIRE_ASKER);
+	else
+		client_push(c);
+	fields_free(&f);
+}
+
+static void client_run_leave(void *arg)
+{
+	clients.count.left++;
+	client_free(arg);
+}
+
+static void client_behave(struct client *c)
+{
+	const struct clients_plan *plan = &clients.plan;
+
+	if (c->purge)
+		return;
+	if (world_happens(CHOICE_CLIENT, plan->leaving))
+		world_at(&c->turn, world_now_us +
+			 world_skewed(CHOICE_CLIENT, 1, 2000000),
+			 client_run_leave, c);
+	else
+		c->slow = world_happens(CHOICE_CLIENT, plan->slow);
+}
+
+static uint32_t clients_choose_resource(void)
+{
+	uint32_t n = clients.plan.resources;
+
+	/* some are asked for often, and all now and then */
+	if (world_below(CHOICE_ARRIVAL, 2))
+		return world_below(CHOICE_ARRIVAL, n);
+	return world_skewed(CHOICE_ARRIVAL, 1, n) - 1;
+}
+
+static void client_new(unsigned node, uint32_t resource, bool purge)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		world_fail("the world itself is out of memory");
+	c->node = node;
+	c->resource = resource;
+	c->purge = purge;
+	c->variant = world_below(CHOICE_REQUEST, ORIGIN_VARIANTS);
+	c->who = 1 + world_below(CHOICE_REQUEST, CLIENTS_PEOPLE);
+	c->range_first = -1;
+	c->asked_us = world_now_us;
+	if (clients.plan.single)
+		c->purged_us = clients.purged_us[resource][node];
+	c->next = clients.list;
+	c->link = &clients.list;
+	if (c->next)
+		c->next->link = &c->next;
+	clients.list = c;
+	clients.count.started++;
+	c->wire = wire_open(WIRE_CLIENTS,
+			    purge ? nodes_admin_name(node) :
+				    nodes_data_name(node), &client_ops, c);
+	client_send(c);
+	client_behave(c);
+	world_at(&c->deadline, world_now_us + DEADLINE_US, client_run_deadline,
+		 c);
+}
+
+static void clients_arrive(void *arg)
+{
+	const struct clients_plan *plan = &clients.plan;
+	unsigned node = world_below(CHOICE_ARRIVAL, nodes_count());
+	uint32_t resource = clients_choose_resource();
+
+	(void)arg;
+	if (world_happens(CHOICE_EVENT, plan->changes))
+		origin_change(resource);
+	if (world_happens(CHOICE_EVENT, plan->purges)) {
+		/* a purge after no change shows nothing */
+		origin_change(resource);
+		client_new(node, resource, true);
+	}
+	client_new(node, resource, false);
+	if (--clients.plan.requests)
+		world_at(&clients.arrival, world_now_us + 1 +
+			 world_below(CHOICE_ARRIVAL, 2 * plan->gap_us),
+			 clients_arrive, NULL);
+}
+
+void clients_go_on(uint64_t requests)
+{
+	clients.plan.requests = requests;
+	clients.plan.no_errors = true;
+	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
+}
+
+void clients_start(const struct clients_plan *plan)
+{
+	clients.plan = *plan;
+	clients.count = (struct clients_count){ 0 };
+	clients.purged_us = calloc(plan->resources,
+				   sizeof(*clients.purged_us));
+	if (!clients.purged_us)
+		world_fail("the world itself is out of memory");
+	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
+}
+
+bool clients_done(void)
+{
+	return !clients.plan.requests && !clients.list;
+}
+
+const struct clients_count *clients_count(void)
+{
+	return &clients.count;
+}
+
+void clients_stop(void)
+{
+	while (clients.list)
+		client_free(clients.list);
+	world_cancel(&clients.arrival);
+	free(clients.purged_us);
+	clients.purged_us = NULL;
+}

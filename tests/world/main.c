@@ -1,0 +1,341 @@
+/*
+ * world: whole clusters under a seed.
+ *
+ *	world [--seed N] [--worlds K] [--requests R] [--verbose]
+ *
+ * Runs K worlds, of the seeds N, N + 1, ..., of R requests each, and prints a
+ * line of TAP for each; by default a few, or with SCD_TEST_LONG some thousands.
+ * Every seed is a kind of world of its own: how many nodes, how far apart, what
+ * fails, what is asked for ("swarm testing", Groce et al., 2012). The first
+ * wrong answer ends the run and says how to see it again; a seed means the same
+ * on every machine and in every build, so no two choices stand in one
+ * expression, whose order is the compiler's.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/world/clients.h"
+#include "tests/world/nodes.h"
+#include "tests/world/origin.h"
+#include "tests/world/wire.h"
+#include "tests/world/world.h"
+
+enum {
+	WORLDS = 80,
+	WORLDS_LONG = 10000,
+	REQUESTS = 1000, /* of each */
+	TEND_US = 100000,
+	STEPS_MAX = 2000, /* for a request: more is a loop without an end */
+	HEAL_US = 400000000, /* a quarantine, and a try after it */
+	AFTERWARDS = 100,    /* requests to the cluster that has healed */
+};
+
+static struct {
+	uint64_t seed, worlds, requests;
+	bool verbose;
+	unsigned restarts, partings; /* in a thousand, ten times a second */
+	struct world_event tending;
+	bool tends;
+} world;
+
+void world_fail(const char *format, ...)
+{
+	va_list args;
+
+	printf("not ok - seed %" PRIu64 " at %.6f s: ", world.seed,
+	       (double)world_now_us / 1e6);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n# again: tests/world/world --seed %" PRIu64 " --requests %"
+	       PRIu64 "\n", world.seed, world.requests);
+	exit(1);
+}
+
+/* Mostly none, else few or many. */
+static unsigned world_permille(unsigned often, unsigned most)
+{
+	if (!world_happens(CHOICE_SWARM, often))
+		return 0;
+	return world_skewed(CHOICE_SWARM, 1, most);
+}
+
+static void world_choose_weather(bool faults, uint32_t body_bytes)
+{
+	/* a body comes in so many pieces and not many more */
+	enum { PIECES = 100, PIECE_MIN_BYTES = 16 };
+	struct wire_weather *w = &wire_weather;
+
+	*w = (struct wire_weather){ 0 };
+	w->latency_us = world_skewed(CHOICE_SWARM, 50, 60000);
+	w->piece_us = world_skewed(CHOICE_SWARM, 1, 20000);
+	w->piece_bytes = world_skewed(CHOICE_SWARM, PIECE_MIN_BYTES +
+				      body_bytes / PIECES, 262144);
+	w->window = world_skewed(CHOICE_SWARM, 1024, 262144);
+	if (!faults)
+		return;
+	w->faults.refused = world_permille(300, 200);
+	w->faults.black_hole = world_permille(300, 100);
+	w->faults.cut = world_permille(500, 200);
+	w->faults.silent = world_permille(300, 100);
+}
+
+static struct clients_plan world_choose_clients(bool faults)
+{
+	struct clients_plan c = { .requests = world.requests };
+
+	c.no_errors = !faults;
+	c.gap_us = world_skewed(CHOICE_SWARM, 200, 200000);
+	c.resources = world_skewed(CHOICE_SWARM, 1, 2000);
+	c.leaving = world_permille(500, 300);
+	c.slow = world_permille(300, 100);
+	c.posts = world_permille(500, 100);
+	c.ranges = world_permille(500, 200);
+	c.conditions = world_permille(500, 200);
+	c.validations = world_permille(500, 200);
+	c.heads = world_permille(300, 100);
+	c.uploads = world_permille(300, 50);
+	c.purges = world_permille(500, 50);
+	c.changes = world_permille(700, 300);
+	return c;
+}
+
+/* Options that a world sets, or leaves as they are by default. */
+static const char *world_choose_options(void)
+{
+	static const char *const lines[] = {
+		"stream_window = 1K\n",     "stream_window = 32K\n",
+		"placement = \"keep\"\n",   "placement = \"second\"\n",
+		"placement = \"single\"\n", "admission = \"aged\"\n",
+		"admission = \"probation\"\n", "eviction = \"lru\"\n",
+		"publish_min = 10ms\npublish_max = 20ms\n",
+		"vary_limit = 1\n",         "purge_peers = true\n",
+		"peer_budget = 1s\npeer_timeout = 500ms\n"
+		"peer_connect_timeout = 500ms\n",
+	};
+	static char text[1024];
+	size_t len = 0, n = sizeof(lines) / sizeof(lines[0]);
+	const char *last = "";
+
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		size_t name = strcspn(lines[i], " ");
+
+		if (!world_happens(CHOICE_SWARM, 250) ||
+		    !strncmp(last, lines[i], name)) /* set already */
+			continue;
+		last = lines[i];
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s",
+					last);
+	}
+	return text;
+}
+
+static void world_part(unsigned node)
+{
+	int other = (int)world_below(CHOICE_EVENT, nodes_count() + 1) - 1;
+	int64_t for_us = world_skewed(CHOICE_EVENT, 1000, 20000000);
+
+	wire_part((int)node, other < 0 ? WIRE_ORIGIN : other,
+		  world_now_us + for_us);
+}
+
+static void world_tend(void *arg)
+{
+	unsigned node = world_below(CHOICE_EVENT, nodes_count());
+
+	(void)arg;
+	if (world_happens(CHOICE_EVENT, world.restarts))
+		nodes_kill(node);
+	if (world_happens(CHOICE_EVENT, world.partings))
+		world_part(node);
+	nodes_tend();
+	if (world.tends)
+		world_at(&world.tending, world_now_us + TEND_US, world_tend,
+			 NULL);
+}
+
+static void world_run(void)
+{
+	uint64_t steps = 0, most = STEPS_MAX * (world.requests + 1000);
+
+	while (!clients_done()) {
+		if (!world_step())
+			world_fail("nothing happens any more");
+		if (++steps > most)
+			world_fail("%" PRIu64 " steps, and no end", steps);
+	}
+}
+
+static void world_run_heal(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/*
+ * All faults end. After a while nothing of them must be left: no errors, and
+ * no answer that only errors excuse.
+ */
+static void world_heal(void)
+{
+	struct world_event healed = { 0 };
+	bool is_healed = false;
+
+	wire_weather.calm = true;
+	world_memory_limit(UINT64_MAX);
+	wire_reset();
+	world.restarts = 0;
+	world.partings = 0;
+	world_at(&healed, world_now_us + HEAL_US, world_run_heal, &is_healed);
+	while (!is_healed)
+		world_step();
+	clients_go_on(AFTERWARDS);
+	world_run();
+}
+
+static void world_begin(void)
+{
+	bool faults, alone;
+	struct nodes_plan nodes = { 0 };
+	struct origin_plan origin = { 0 };
+	struct clients_plan clients;
+
+	world_reset();
+	world_seed(world.seed);
+	wire_reset();
+	faults = world_happens(CHOICE_SWARM, 500);
+	alone = world_happens(CHOICE_SWARM, 300);
+	/* those above 64 KiB are on their way while others ask for them */
+	origin.large = world_happens(CHOICE_SWARM, 400);
+	origin.body_bytes = origin.large ?
+		world_skewed(CHOICE_SWARM, 70000, 300000) :
+		world_skewed(CHOICE_SWARM, 64, 100000);
+	world_choose_weather(faults, origin.body_bytes);
+	clients = world_choose_clients(faults);
+	origin.resources = clients.resources;
+	origin.lifetime_s = world_skewed(CHOICE_SWARM, 1, 1000);
+	origin.pausing = world_permille(300, 500);
+	origin.slow_ms = world_skewed(CHOICE_SWARM, 1, 3000);
+	origin.failing = faults ? world_permille(300, 100) : 0;
+	nodes.nnodes = alone ? 1 : world_skewed(CHOICE_SWARM, 2, 8);
+	nodes.threads = 1 + world_below(CHOICE_SWARM, 3);
+	nodes.peers = !alone;
+	nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 26);
+	nodes.max_object_bytes = 1 << 20;
+	if (world_happens(CHOICE_SWARM, 300))
+		nodes.max_object_bytes = world_skewed(CHOICE_SWARM, 1 << 10,
+						      1 << 20);
+	nodes.clocks_differ = world_happens(CHOICE_SWARM, 500);
+	nodes.options = world_choose_options();
+	clients.single = alone;
+	world.restarts = faults ? world_permille(300, 50) : 0;
+	world.partings = faults ? world_permille(300, 50) : 0;
+	world.tends = faults;
+	world_memory_limit(UINT64_MAX);
+	if (faults && world_happens(CHOICE_SWARM, 300))
+		world_memory_limit(world_skewed(CHOICE_SWARM, 1 << 18,
+						1 << 26));
+	origin_start(&origin);
+	nodes_start(&nodes);
+	clients_start(&clients);
+	if (faults)
+		world_at(&world.tending, TEND_US, world_tend, NULL);
+}
+
+static void world_end(void)
+{
+	world.tends = false;
+	world_cancel(&world.tending);
+	clients_stop();
+	nodes_stop();
+	world_memory_check();
+	origin_stop();
+}
+
+static void world_report(uint64_t number)
+{
+	const struct clients_count *c = clients_count();
+
+	printf("ok %" PRIu64 " - seed %" PRIu64 ": %" PRIu64 " requests, %"
+	       PRIu64 " right, sum %016" PRIx64 "\n", number, world.seed,
+	       c->started, c->right + c->partial + c->not_modified,
+	       world_sum());
+	if (world.verbose)
+		printf("# %u nodes, %.1f s: %" PRIu64 " hits, %" PRIu64
+		       " from peers, %" PRIu64 " parts, %" PRIu64
+		       " not modified, %" PRIu64 " errors, %" PRIu64
+		       " left, %" PRIu64 " broken, %" PRIu64 " purges\n",
+		       nodes_count(), (double)world_now_us / 1e6, c->hits,
+		       c->from_peers, c->partial, c->not_modified, c->errors,
+		       c->left, c->broken, c->purged);
+	fflush(stdout);
+}
+
+static uint64_t world_number(const char *text)
+{
+	char *end;
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-') {
+		fprintf(stderr, "world: \"%s\" is no number\n", text);
+		exit(2);
+	}
+	return n;
+}
+
+static void world_read_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "worlds", required_argument, NULL, 'w' },
+		{ "requests", required_argument, NULL, 'r' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			world.seed = world_number(optarg);
+			break;
+		case 'w':
+			world.worlds = world_number(optarg);
+			break;
+		case 'r':
+			world.requests = world_number(optarg);
+			break;
+		case 'v':
+			world.verbose = true;
+			break;
+		default:
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool is_long = getenv("SCD_TEST_LONG");
+
+	world.seed = 1;
+	world.worlds = is_long ? WORLDS_LONG : WORLDS;
+	world.requests = REQUESTS;
+	world_read_options(argc, argv);
+	printf("1..%" PRIu64 "\n", world.worlds);
+	for (uint64_t i = 1; i <= world.worlds; i++, world.seed++) {
+		world_begin();
+		world_run();
+		world_heal();
+		world_end();
+		world_report(i);
+	}
+	return 0;
+}

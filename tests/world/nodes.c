@@ -1,0 +1,201 @@
+/*
+ * Nodes: a service each, from a configuration file of its own.
+ */
+#include "tests/world/nodes.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "digestd/config/configuration.h"
+#include "digestd/service.h"
+#include "tests/world/origin.h"
+#include "tests/world/world.h"
+
+enum {
+	NAME_BYTES = 32,
+	PATH_BYTES = 64,
+	DOWN_US = 2000000, /* a node that has ended is started again */
+};
+
+struct node {
+	struct service *service; /* null: it does not run */
+	int64_t down_us, ahead_s;
+	char data[NAME_BYTES], peer[NAME_BYTES], admin[NAME_BYTES];
+	char path[PATH_BYTES];
+};
+
+int nodes_place;
+
+static struct {
+	struct nodes_plan plan;
+	struct node list[NODES_MAX];
+	char folder[PATH_BYTES];
+} nodes;
+
+/*
+ * What the daemon asks of the system, and must not have here: threads (the
+ * world runs all loops itself) and random numbers of its own.
+ */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *arg), void *arg);
+int __wrap_pthread_join(pthread_t thread, void **result);
+ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *arg), void *arg)
+{
+	(void)attributes;
+	(void)run;
+	(void)arg;
+	*thread = pthread_self();
+	return 0;
+}
+
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+	(void)thread;
+	if (result)
+		*result = NULL;
+	return 0;
+}
+
+ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags)
+{
+	unsigned char *bytes = to;
+
+	(void)flags;
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)world_below(CHOICE_EVENT, 256);
+	return (ssize_t)len;
+}
+
+unsigned nodes_count(void)
+{
+	return nodes.plan.nnodes;
+}
+
+const char *nodes_data_name(unsigned i)
+{
+	return nodes.list[i].data;
+}
+
+const char *nodes_admin_name(unsigned i)
+{
+	return nodes.list[i].admin;
+}
+
+bool nodes_runs(unsigned i)
+{
+	return nodes.list[i].service;
+}
+
+static void node_write_peers(FILE *f, unsigned self)
+{
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
+		if (i != self)
+			fprintf(f, "peer \"n%u\" { url = \"http://%s\" }\n", i,
+				nodes.list[i].peer);
+	}
+}
+
+static void node_write(unsigned i)
+{
+	const struct node *n = &nodes.list[i];
+	FILE *f = fopen(n->path, "w");
+
+	if (!f)
+		world_fail("%s cannot be written", n->path);
+	fprintf(f, "node = \"n%u\"\nlisten_data = \"%s\"\n"
+		"listen_admin = \"%s\"\ndefault_origin = \"http://%s\"\n"
+		"threads = %u\ncache_size = %llu\nmax_object_size = %llu\n"
+		"log_level = \"error\"\n%s", i, n->data, n->admin, origin_name,
+		nodes.plan.threads, (unsigned long long)nodes.plan.cache_bytes,
+		(unsigned long long)nodes.plan.max_object_bytes,
+		nodes.plan.options);
+	if (nodes.plan.peers) {
+		fprintf(f, "cluster_key = "
+			"\"7d0b5c3e9f1a48266a84b1f0c9d2e357\"\n"
+			"listen_peer = \"%s\"\n", n->peer);
+		node_write_peers(f, i);
+	}
+	if (fclose(f))
+		world_fail("%s cannot be written", n->path);
+}
+
+static void node_start(unsigned i)
+{
+	struct node *n = &nodes.list[i];
+	struct config_errors errors;
+	struct config *config;
+
+	nodes_place = (int)i;
+	world_loop_ahead_s = n->ahead_s;
+	if (config_load(n->path, &config, &errors))
+		world_fail("%s", errors.text);
+	if (service_new(config, n->path, &n->service))
+		world_fail("node %u does not start", i);
+	if (service_run(n->service)) /* returns at once here */
+		world_fail("node %u does not run", i);
+}
+
+void nodes_start(const struct nodes_plan *plan)
+{
+	nodes.plan = *plan;
+	snprintf(nodes.folder, sizeof(nodes.folder), "/tmp/world.XXXXXX");
+	if (!mkdtemp(nodes.folder))
+		world_fail("no temporary folder");
+	service_block_signals();
+	for (unsigned i = 0; i < plan->nnodes; i++) {
+		struct node *n = &nodes.list[i];
+
+		*n = (struct node){ 0 };
+		snprintf(n->data, NAME_BYTES, "127.0.0.%u:8080", i + 1);
+		snprintf(n->peer, NAME_BYTES, "127.0.0.%u:8081", i + 1);
+		snprintf(n->admin, NAME_BYTES, "127.0.0.%u:8082", i + 1);
+		snprintf(n->path, PATH_BYTES, "%.40s/n%u.conf", nodes.folder,
+			 i);
+	}
+	for (unsigned i = 0; i < plan->nnodes; i++) {
+		if (plan->clocks_differ)
+			nodes.list[i].ahead_s = (int64_t)
+				world_below(CHOICE_SWARM, 200) - 100;
+		node_write(i);
+		node_start(i);
+	}
+}
+
+static void node_end(struct node *n)
+{
+	service_free(&n->service);
+	n->down_us = world_now_us;
+}
+
+void nodes_kill(unsigned i)
+{
+	if (nodes.list[i].service)
+		node_end(&nodes.list[i]);
+}
+
+void nodes_tend(void)
+{
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
+		struct node *n = &nodes.list[i];
+
+		if (!n->service && world_now_us > n->down_us + DOWN_US)
+			node_start(i);
+	}
+}
+
+void nodes_stop(void)
+{
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
+		nodes_kill(i);
+		unlink(nodes.list[i].path);
+	}
+	rmdir(nodes.folder);
+}

@@ -1,0 +1,53 @@
+/*
+ * The nodes of a world: each a service as the daemon runs it, with a
+ * configuration of its own and two workers.
+ */
+#ifndef TESTS_WORLD_NODES_H
+#define TESTS_WORLD_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NODES_MAX = 16 };
+
+/* What all nodes have in common. */
+struct nodes_plan {
+	unsigned nnodes;
+	unsigned threads;
+	bool peers;          /* they cooperate */
+	bool clocks_differ;  /* their wall clocks, by up to 100 s */
+	uint64_t cache_bytes;
+	uint64_t max_object_bytes;
+	const char *options; /* lines of the configuration */
+};
+
+/* Writes the configurations and starts all nodes. */
+void nodes_start(const struct nodes_plan *plan);
+
+/* Where clients connect, "10.0.0.1:8080"; and where operators do. */
+const char *nodes_data_name(unsigned i);
+const char *nodes_admin_name(unsigned i);
+
+/* Whether it runs. */
+bool nodes_runs(unsigned i);
+
+/* How many there are. */
+unsigned nodes_count(void);
+
+/* Ends a node at once: all that is under way is cut off. */
+void nodes_kill(unsigned i);
+
+/* Starts those again that have been down for long enough. */
+void nodes_tend(void);
+
+/* Ends all. */
+void nodes_stop(void);
+
+/* Of the fakes, for nodes.c: the place of the node that is being started. */
+extern int nodes_place;
+
+/* In world_loop.c: the wall clock of all [s]. */
+int64_t world_wall_s(void);
+
+#endif

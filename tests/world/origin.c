@@ -1,0 +1,497 @@
+/*
+ * The origin and the oracle.
+ */
+#include "tests/world/origin.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/core/httpdate.h"
+#include "tests/world/nodes.h"
+#include "tests/world/wire.h"
+#include "tests/world/world.h"
+
+enum {
+	PIECE_BYTES = 8192,
+	PAUSE_US = 50000,
+	/* seconds are rounded in Date, in Age, and in lifetimes */
+	SLACK_US = 3000000,
+};
+
+const char *const origin_name = "192.0.2.1:80";
+
+enum trait {
+	TRAIT_ETAG = 1,
+	TRAIT_VARIES = 2,
+	TRAIT_PRIVATE = 4,
+	TRAIT_CHUNKED = 8,
+	TRAIT_UNTIL_CLOSE = 16,
+	TRAIT_MUST_REVALIDATE = 32,
+	TRAIT_WHILE_REVALIDATE = 64,
+	TRAIT_NO_STORE = 128,
+	TRAIT_COOKIE = 256,
+	TRAIT_SAME_LENGTH = 512, /* all versions */
+};
+
+enum { WHILE_REVALIDATE_S = 5 };
+
+struct resource {
+	unsigned traits;
+	uint32_t lifetime_s, max_bytes;
+	uint32_t nversions, cap;
+	int64_t *until_us; /* of versions 1 to nversions - 1 */
+};
+
+/* A request that is being answered. */
+struct service {
+	struct wire *wire;
+	uint32_t resource;
+	struct version v;
+	uint32_t who;
+	uint64_t uploaded;
+	int64_t upload_len; /* -1: unknown */
+	bool unsafe, is_head, answering, done;
+	char etag[ORIGIN_TEXT]; /* that the asker has */
+	size_t sent, len;
+	struct fields fields;
+	struct world_event turn;
+	struct service *next, **link;
+};
+
+static struct {
+	struct origin_plan plan;
+	struct resource *resources;
+	struct wire_listener listener;
+	struct service *services;
+} origin;
+
+/* Resources */
+
+static void origin_choose(struct resource *r)
+{
+	static const unsigned chances[][2] = {
+		{ TRAIT_ETAG, 600 },	       { TRAIT_VARIES, 200 },
+		{ TRAIT_PRIVATE, 50 },	       { TRAIT_CHUNKED, 300 },
+		{ TRAIT_UNTIL_CLOSE, 30 },     { TRAIT_MUST_REVALIDATE, 300 },
+		{ TRAIT_WHILE_REVALIDATE, 200 }, { TRAIT_NO_STORE, 50 },
+		{ TRAIT_COOKIE, 50 },
+		{ TRAIT_SAME_LENGTH, 300 },
+	};
+
+	for (size_t i = 0; i < sizeof(chances) / sizeof(chances[0]); i++) {
+		if (world_happens(CHOICE_ORIGIN, chances[i][1]))
+			r->traits |= chances[i][0];
+	}
+	if (r->traits & TRAIT_MUST_REVALIDATE)
+		r->traits &= ~(unsigned)TRAIT_WHILE_REVALIDATE;
+	r->lifetime_s = world_below(CHOICE_ORIGIN, origin.plan.lifetime_s + 1);
+	r->max_bytes = origin.plan.large ? origin.plan.body_bytes :
+		world_skewed(CHOICE_ORIGIN, 16, origin.plan.body_bytes);
+	r->nversions = 1;
+}
+
+void origin_change(uint32_t resource)
+{
+	struct resource *r = &origin.resources[resource];
+
+	if (r->nversions + 1 > r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 4;
+		r->until_us = realloc(r->until_us,
+				      (r->cap + 1) * sizeof(*r->until_us));
+		if (!r->until_us)
+			world_fail("the world itself is out of memory");
+	}
+	r->until_us[r->nversions] = world_now_us;
+	r->nversions++;
+}
+
+uint32_t origin_version(uint32_t resource)
+{
+	return origin.resources[resource].nversions;
+}
+
+bool origin_varies(uint32_t resource)
+{
+	return origin.resources[resource].traits & TRAIT_VARIES;
+}
+
+bool origin_is_private(uint32_t resource)
+{
+	return origin.resources[resource].traits & TRAIT_PRIVATE;
+}
+
+const char *origin_path(uint32_t resource, char text[ORIGIN_TEXT])
+{
+	snprintf(text, ORIGIN_TEXT, "/r%" PRIu32, resource);
+	return text;
+}
+
+static uint64_t origin_mark(const struct version *v)
+{
+	return world_hash(world_hash((uint64_t)v->resource << 32 | v->number,
+				     v->variant), v->who);
+}
+
+size_t origin_body_len(const struct version *v)
+{
+	const struct resource *r = &origin.resources[v->resource];
+	uint32_t most = r->max_bytes, least = origin.plan.large ? most / 2 : 0;
+
+	if (r->traits & TRAIT_SAME_LENGTH)
+		return most;
+	return least + 1 + origin_mark(v) % (most - least);
+}
+
+void origin_body(const struct version *v, size_t first, char *to, size_t len)
+{
+	uint64_t mark = origin_mark(v), word = 0, at = UINT64_MAX;
+
+	for (size_t i = 0; i < len; i++) {
+		uint64_t k = first + i;
+
+		if (k / 8 != at) {
+			at = k / 8;
+			word = world_hash(mark, at);
+		}
+		to[i] = (char)(word >> 8 * (k % 8));
+	}
+}
+
+void origin_etag(const struct version *v, char text[ORIGIN_TEXT])
+{
+	snprintf(text, ORIGIN_TEXT, "\"%" PRIu32 "-%" PRIu32 "-%" PRIu32 "\"",
+		 v->resource, v->number, v->variant);
+}
+
+char origin_upload_byte(uint64_t at)
+{
+	return (char)(at % 251);
+}
+
+bool origin_read_version(const char *text, struct version *v)
+{
+	return text && sscanf(text, "%" SCNu32 " %" SCNu32 " %" SCNu32
+			      " %" SCNu32, &v->resource, &v->number,
+			      &v->variant, &v->who) == 4 &&
+	       v->resource < origin.plan.resources && v->number &&
+	       v->number <= origin_version(v->resource);
+}
+
+/* The oracle */
+
+static int64_t origin_stale_us(const struct resource *r,
+			       const struct question *q)
+{
+	int64_t s = r->lifetime_s;
+
+	/* no-cache is what a client prefers, if the origin can be asked */
+	if (q->fresh_only && q->no_errors)
+		return 0;
+	if (!(r->traits & TRAIT_MUST_REVALIDATE) && !q->no_errors)
+		return INT64_MAX / 2; /* as long as the origin fails */
+	if (r->traits & TRAIT_WHILE_REVALIDATE)
+		s += WHILE_REVALIDATE_S;
+	return s * 1000000 + SLACK_US;
+}
+
+const char *origin_judge(const struct question *q)
+{
+	const struct resource *r = &origin.resources[q->v->resource];
+	int64_t last_us = q->v->number == r->nversions ?
+				  world_now_us : r->until_us[q->v->number];
+
+	if (last_us < q->purged_us)
+		return "purged before it was asked for";
+	if (last_us < q->asked_us - origin_stale_us(r, q))
+		return "older than it may be";
+	return NULL;
+}
+
+/* Answers */
+
+static void service_free(struct service *s)
+{
+	world_cancel(&s->turn);
+	wire_close(&s->wire, WIRE_ANSWERER);
+	fields_free(&s->fields);
+	*s->link = s->next;
+	if (s->next)
+		s->next->link = s->link;
+	free(s);
+}
+
+static void service_add(struct service *s, const char *name, const char *value)
+{
+	if (fields_add(&s->fields, name, value))
+		world_fail("the world itself is out of memory");
+}
+
+static void service_add_freshness(struct service *s)
+{
+	const struct resource *r = &origin.resources[s->resource];
+	char text[ORIGIN_TEXT], date[HTTPDATE_LEN + 1];
+
+	httpdate_format(world_wall_s(), date);
+	service_add(s, "Date", date);
+	if (r->traits & TRAIT_NO_STORE)
+		snprintf(text, sizeof(text), "no-store");
+	else
+		snprintf(text, sizeof(text), "%smax-age=%" PRIu32 "%s%s",
+			 r->traits & TRAIT_PRIVATE ? "private, " : "",
+			 r->lifetime_s,
+			 r->traits & TRAIT_MUST_REVALIDATE ?
+				 ", must-revalidate" : "",
+			 r->traits & TRAIT_WHILE_REVALIDATE ?
+				 ", stale-while-revalidate=5" : "");
+	service_add(s, "Cache-Control", text);
+}
+
+static void service_add_fields(struct service *s)
+{
+	const struct resource *r = &origin.resources[s->resource];
+	char text[ORIGIN_TEXT];
+
+	service_add_freshness(s);
+	if (r->traits & TRAIT_VARIES)
+		service_add(s, "Vary", "Accept-Language");
+	if (r->traits & TRAIT_COOKIE) {
+		snprintf(text, sizeof(text), "who=%" PRIu32, s->who);
+		service_add(s, "Set-Cookie", text);
+	}
+	if (r->traits & TRAIT_ETAG) {
+		origin_etag(&s->v, text);
+		service_add(s, "ETag", text);
+	}
+	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %" PRIu32
+		 " %" PRIu32, s->v.resource, s->v.number, s->v.variant,
+		 s->v.who);
+	service_add(s, ORIGIN_FIELD, text);
+}
+
+static void service_send_head(struct service *s, unsigned status)
+{
+	const struct resource *r = &origin.resources[s->resource];
+	bool empty = s->is_head || status == 304;
+	bool unknown = (r->traits & (TRAIT_CHUNKED | TRAIT_UNTIL_CLOSE)) &&
+		       status == 200;
+	struct wire_head head = {
+		.status = status,
+		.fields = &s->fields,
+		.has_body = !empty,
+		.body_len = status == 304 ? 0 :
+			    unknown ? -1 : (int64_t)s->len,
+		.until_close = unknown && (r->traits & TRAIT_UNTIL_CLOSE) &&
+			       !empty,
+	};
+
+	s->answering = true;
+	if (empty)
+		s->len = 0;
+	wire_send_head(s->wire, WIRE_ANSWERER, &head);
+}
+
+static void service_finish(void *arg)
+{
+	service_free(arg);
+}
+
+static void service_send(struct service *s)
+{
+	char buf[PIECE_BYTES];
+	size_t room;
+
+	while ((room = wire_room(s->wire, WIRE_ANSWERER)) > 0 &&
+	       s->sent < s->len) {
+		size_t n = room < sizeof(buf) ? room : sizeof(buf);
+
+		if (n > s->len - s->sent)
+			n = s->len - s->sent;
+		origin_body(&s->v, s->sent, buf, n);
+		wire_send(s->wire, WIRE_ANSWERER, buf, n);
+		s->sent += n;
+	}
+	if (s->sent == s->len && !s->done) {
+		s->done = true;
+		wire_send_end(s->wire, WIRE_ANSWERER);
+		world_at(&s->turn, world_now_us, service_finish, s);
+	}
+}
+
+static void service_fail(struct service *s)
+{
+	service_add(s, "Cache-Control", "no-store");
+	s->len = 0;
+	service_send_head(s, 503);
+}
+
+static void service_answer(void *arg)
+{
+	struct service *s = arg;
+	char etag[ORIGIN_TEXT];
+
+	if (!wire_weather.calm &&
+	    world_happens(CHOICE_ORIGIN, origin.plan.failing)) {
+		service_fail(s);
+	} else if (s->unsafe) {
+		origin_change(s->resource);
+		service_add(s, "Cache-Control", "no-store");
+		s->len = 0;
+		service_send_head(s, 200);
+	} else {
+		s->v.resource = s->resource;
+		if (!s->v.number)
+			s->v.number = origin_version(s->resource);
+		s->len = origin_body_len(&s->v);
+		service_add_fields(s);
+		origin_etag(&s->v, etag);
+		service_send_head(s, strcmp(s->etag, etag) ||
+				  !(origin.resources[s->resource].traits &
+				    TRAIT_ETAG) ? 200 : 304);
+	}
+	service_send(s);
+}
+
+/* A node that asks for another one must not pass its question on. */
+static void service_check_via(const struct fields *fields)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part part;
+	unsigned nodes = 0;
+
+	while (fields_next(fields, "via", &cursor, &part))
+		nodes++;
+	if (nodes > 1)
+		world_fail("the origin is asked through %u nodes", nodes);
+}
+
+static void service_on_head(void *arg, const struct wire_head *head)
+{
+	struct service *s = arg;
+	const char *language = fields_get(head->fields, "accept-language");
+	const char *who = fields_get(head->fields, "x-client");
+	const char *etag = fields_get(head->fields, "if-none-match");
+
+	if (sscanf(head->target, "/r%" SCNu32, &s->resource) != 1 ||
+	    s->resource >= origin.plan.resources)
+		world_fail("the origin is asked for \"%s\"", head->target);
+	s->unsafe = !strcmp(head->method, "POST");
+	s->is_head = !strcmp(head->method, "HEAD");
+	if (origin_varies(s->resource) && language)
+		s->v.variant = (uint32_t)strtoul(language + 1, NULL, 10);
+	s->who = who ? (uint32_t)strtoul(who, NULL, 10) : 0;
+	if (origin_is_private(s->resource))
+		s->v.who = s->who;
+	s->upload_len = head->has_body ? head->body_len : 0;
+	service_check_via(head->fields);
+	if (etag)
+		snprintf(s->etag, sizeof(s->etag), "%s", etag);
+}
+
+static void service_resume(void *arg)
+{
+	struct service *s = arg;
+
+	wire_resume(s->wire, WIRE_ANSWERER);
+}
+
+static size_t service_on_bytes(void *arg, const char *data, size_t len)
+{
+	struct service *s = arg;
+
+	if (world_happens(CHOICE_ORIGIN, origin.plan.pausing)) {
+		world_at(&s->turn, world_now_us + PAUSE_US, service_resume, s);
+		return 0;
+	}
+	for (size_t i = 0; i < len; i++, s->uploaded++) {
+		if (data[i] != origin_upload_byte(s->uploaded))
+			world_fail("byte %" PRIu64 " of an upload is wrong",
+				   s->uploaded);
+	}
+	return len;
+}
+
+/* The whole request is here. */
+static void service_on_end(void *arg)
+{
+	struct service *s = arg;
+	int64_t delay_us = 1000 *
+		(int64_t)world_skewed(CHOICE_ORIGIN, 1,
+				      origin.plan.slow_ms + 1);
+
+	if (s->upload_len >= 0 && s->uploaded != (uint64_t)s->upload_len)
+		world_fail("an upload of %" PRId64 " bytes has %" PRIu64,
+			   s->upload_len, s->uploaded);
+	/* which version it is going to be may be settled before the delay */
+	if (!s->unsafe && world_happens(CHOICE_ORIGIN, 500))
+		s->v.number = origin_version(s->resource);
+	world_at(&s->turn, world_now_us + delay_us, service_answer, s);
+}
+
+static void service_on_broken(void *arg, enum wire_end why)
+{
+	(void)why;
+	service_free(arg);
+}
+
+static void service_on_room(void *arg)
+{
+	struct service *s = arg;
+
+	if (s->answering)
+		service_send(s);
+}
+
+static const struct wire_ops service_ops = {
+	.on_head = service_on_head,
+	.on_bytes = service_on_bytes,
+	.on_end = service_on_end,
+	.on_broken = service_on_broken,
+	.on_room = service_on_room,
+};
+
+static void origin_accept(void *arg, struct wire *wire)
+{
+	struct service *s = calloc(1, sizeof(*s));
+
+	(void)arg;
+	if (!s)
+		world_fail("the world itself is out of memory");
+	fields_init(&s->fields);
+	s->wire = wire;
+	s->next = origin.services;
+	s->link = &origin.services;
+	if (s->next)
+		s->next->link = &s->next;
+	origin.services = s;
+	wire_accept(wire, &service_ops, s);
+}
+
+void origin_start(const struct origin_plan *plan)
+{
+	origin.plan = *plan;
+	origin.resources = calloc(plan->resources, sizeof(struct resource));
+	if (!origin.resources)
+		world_fail("the world itself is out of memory");
+	for (uint32_t i = 0; i < plan->resources; i++)
+		origin_choose(&origin.resources[i]);
+	origin.listener = (struct wire_listener){
+		.name = origin_name,
+		.place = WIRE_ORIGIN,
+		.accept = origin_accept,
+	};
+	wire_listen(&origin.listener);
+}
+
+void origin_stop(void)
+{
+	wire_unlisten(&origin.listener);
+	while (origin.services)
+		service_free(origin.services);
+	for (uint32_t i = 0; i < origin.plan.resources; i++)
+		free(origin.resources[i].until_us);
+	free(origin.resources);
+	origin.resources = NULL;
+}

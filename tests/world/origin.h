@@ -1,0 +1,79 @@
+/*
+ * The origin of a world, its resources, and the oracle: which version of a
+ * resource may answer which request.
+ *
+ * Each resource has traits of the seed's choice and versions, one after the
+ * other. Byte k of a body depends on resource, version, variant, client and k,
+ * and on nothing else, so that every byte tells whose it is.
+ */
+#ifndef TESTS_WORLD_ORIGIN_H
+#define TESTS_WORLD_ORIGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ORIGIN_VARIANTS = 3, ORIGIN_TEXT = 96 };
+
+/* "X-Version": names the version that a response is of. */
+#define ORIGIN_FIELD "X-Version"
+
+/* What a response is of. */
+struct version {
+	uint32_t resource, number, variant, who; /* who: 0, for everybody */
+};
+
+struct origin_plan {
+	uint32_t resources;
+	uint32_t body_bytes; /* of a body, at most */
+	uint32_t lifetime_s; /* of a response, at most */
+	unsigned failing;    /* in a thousand answers: 5xx */
+	unsigned slow_ms;    /* before an answer, at most */
+	unsigned pausing;    /* in a thousand pieces of an upload */
+	bool large;          /* bodies are mostly large */
+};
+
+/* Begins to listen as origin_name. */
+void origin_start(const struct origin_plan *plan);
+void origin_stop(void);
+extern const char *const origin_name;
+
+/* The URI and the path of a resource. */
+const char *origin_path(uint32_t resource, char text[ORIGIN_TEXT]);
+
+/* A new version of a resource takes the place of the one before. */
+void origin_change(uint32_t resource);
+
+/* Whether answers depend on Accept-Language, and on who asks. */
+bool origin_varies(uint32_t resource);
+bool origin_is_private(uint32_t resource);
+
+/* Of a body: how long it is, and its bytes from `first` on. */
+size_t origin_body_len(const struct version *v);
+void origin_body(const struct version *v, size_t first, char *to, size_t len);
+
+/* Of the body of any request. */
+char origin_upload_byte(uint64_t at);
+
+/* Reads ORIGIN_FIELD's value; false: it is none. */
+bool origin_read_version(const char *text, struct version *v);
+
+/* The entity tag of a version. */
+void origin_etag(const struct version *v, char text[ORIGIN_TEXT]);
+
+/* The version that the origin has now. */
+uint32_t origin_version(uint32_t resource);
+
+/* A question to the oracle. */
+struct question {
+	const struct version *v;
+	int64_t asked_us;  /* when the client asked */
+	bool fresh_only;   /* it wants an answer that was just validated */
+	bool no_errors;    /* nothing has failed that would excuse stale ones */
+	int64_t purged_us; /* a purge that was acknowledged before; 0: none */
+};
+
+/* Returns null, or what is wrong with an answer that arrives now. */
+const char *origin_judge(const struct question *q);
+
+#endif

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Plants faults of the kind that programs like this have had, one at a time,
+and has worlds find them: a test that never fails tests nothing.
+
+Each fault is a piece of text in a source that another takes the place of. The
+changed source is compiled beside the build, linked into a world of its own and
+run, seed after seed, until a world fails, or until the time is up. A piece that
+is not in its file any more is an error here: the fault has to be planted anew.
+
+    planted.py [NAME ...]
+
+prints TAP. A few take part in each run; all with SCD_TEST_LONG or by name.
+"""
+
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 60  # within which a fault must be found
+SHORT = {"cookie-shared", "no-cache-ignored", "truncated-body-served",
+         "waiters-hang"}
+
+# name: file, what stands there, what takes its place, and more such pairs
+FAULTS = {
+    "purged-fill-joined": (
+        "digestd/proxy/flight.c",
+        "other && other->begun < lead->purged", "0"),
+    "purge-stamp-ignored": (
+        "digestd/cache/cache.c",
+        "purgelog_last(&cache->purges, fill->key) > fill->asked", "0"),
+    "purge-forgets": (
+        "digestd/cache/cache.c",
+        "n = store_remove_key(cache->main.store, key);", "n = 1;"),
+    "post-does-not-invalidate": (
+        "digestd/proxy/request_store.c",
+        "if (!r->unsafe || r->status >= 400)", "if (r->status >= 100)"),
+    "vary-ignored-in-joining": (
+        "digestd/proxy/request.c",
+        "!vary_match(cached_selecting(head), fields_of(r)) ||", ""),
+    "vary-ignored-in-the-store": (
+        "digestd/core/vary.c",
+        "if (!same_list(fields_at(selecting, i), request))", "if (0)"),
+    "private-stored": (
+        "digestd/core/storable.c", "if (cc->private)", "if (0)"),
+    "no-store-stored": (
+        "digestd/core/storable.c",
+        "if (asked.no_store || (cc->no_store && !cc->must_understand))",
+        "if (0)"),
+    "cookie-shared": (
+        "digestd/config/option_table.c",
+        'COOKIES, AT(set_cookie), "refuse"',
+        'COOKIES, AT(set_cookie), "allow"'),
+    "always-fresh": (
+        "digestd/core/freshness.c", "if (left_s > 0)\n\t\treturn REUSE_FRESH",
+        "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
+    "no-cache-ignored": (
+        "digestd/core/freshness.c",
+        "if (f->always_validate || request->no_cache ||",
+        "if (f->always_validate ||"),
+    "truncated-body-served": (
+        "digestd/proxy/request_fetch.c",
+        """	r->fetch = NULL;
+	if (done->result == FETCH_COMPLETE) {
+		request_complete(r, done);
+		return;
+	}
+	worker_add(&r->worker->counters.origin_errors, 1);""",
+        """	r->fetch = NULL;
+	if (done->result == FETCH_COMPLETE ||
+	    done->result == FETCH_TRUNCATED) {
+		request_complete(r, done);
+		return;
+	}
+	worker_add(&r->worker->counters.origin_errors, 1);"""),
+    "waiters-hang": (
+        "digestd/proxy/flight.c",
+        """		unlink_waiter(w);
+		loop_post(w->loop, &w->call);
+	}
+	pthread_mutex_unlock(&flights->lock);
+}
+
+bool flights_leave""",
+        """		unlink_waiter(w);
+		if (!lead->waiters)
+			loop_post(w->loop, &w->call);
+	}
+	pthread_mutex_unlock(&flights->lock);
+}
+
+bool flights_leave"""),
+    "fetch-never-resumed": (
+        "digestd/proxy/reply.c", "fetch_resume(r->fetch);", ";"),
+    "upload-cut-short": (
+        "digestd/proxy/request_fetch.c",
+        "return r->upload_ended ? FETCH_EOF : FETCH_MORE;",
+        "return FETCH_EOF;"),
+    "buffer-not-moved": (
+        "digestd/proxy/buffer.c", "b->len -= b->taken;", ""),
+    "range-one-short": (
+        "digestd/core/range.c",
+        "part->len = (last < len ? last + 1 : len) - first;",
+        "part->len = (last < len ? last : len) - first;"),
+    "range-from-the-start": (
+        "digestd/proxy/reply.c", "bytes ? bytes + part->first : NULL,",
+        "bytes,"),
+    "any-tag-matches": (
+        "digestd/core/conditional.c",
+        "return !none_match(request, stored);", "return true;"),
+    "any-304-confirms": (
+        "digestd/core/conditional.c",
+        """	for (size_t i = 0; i < NPRECONDITIONS; i++)
+		fields_remove(request, preconditions[i]);
+	if (tag""",
+        """	if (tag"""),
+    "peers-ask-the-origin": (
+        "digestd/proxy/request.c", """{ "miss",      not_here },""",
+        """{ "upstream",  find_upstream },
+	{ "origin",    request_ask_origin },"""),
+    "head-is-stored": (
+        "digestd/proxy/request_store.c",
+        """return r->cacheable && !strcmp(r->method, "GET");""",
+        "return r->cacheable;"),
+    "variant-of-another": (
+        "digestd/proxy/request_store.c",
+        "if (vary_select(&r->in, &r->response, &selecting))\n"
+        "\t\treturn NULL;\n\tc = cached_new(&head);",
+        "fields_init(&selecting);\n\tc = cached_new(&head);"),
+}
+
+
+def plant(name, top, folder):
+    """Compiles the source with the fault. Returns the object, or None."""
+    path, *texts = FAULTS[name]
+    source = (top / path).read_text()
+    for old, new in zip(texts[::2], texts[1::2]):
+        if source.count(old) != 1:
+            print(f"# {path} has no longer one place for {name}")
+            return None
+        source = source.replace(old, new)
+    changed = folder / f"{name}.c"
+    changed.write_text(source)
+    target = folder / f"{name}.o"
+    build = os.environ["top_builddir"]
+    command = [*shlex.split(os.environ.get("CC", "cc")),
+               *shlex.split(os.environ.get("CFLAGS", "-O1 -g")),
+               "-std=gnu11", "-w", "-DHAVE_CONFIG_H", f"-I{build}", f"-I{top}",
+               "-c", str(changed), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        print("# " + done.stderr.replace("\n", "\n# "))
+        return None
+    return target
+
+
+def link(name, target, folder):
+    """Links a world in which the object takes the place of the archive's."""
+    program = folder / f"world-{name}"
+    done = subprocess.run(
+        ["make", "-s", "-C", os.environ["top_builddir"],
+         "tests/world/planted", f"PLANTED_OBJECT={target}",
+         f"PLANTED_PROGRAM={program}"], capture_output=True, text=True)
+    if done.returncode:
+        print("# " + (done.stdout + done.stderr).replace("\n", "\n# "))
+        return None
+    return program
+
+
+def is_found(name, top, folder):
+    target = plant(name, top, folder)
+    program = target and link(name, target, folder)
+    if not program:
+        return False
+    try:
+        done = subprocess.run([program, "--worlds", "100000", "--requests",
+                               "2000"], capture_output=True, text=True,
+                              timeout=SECONDS * int(
+                                  os.environ.get("SCD_TEST_SLOW", 1)))
+    except subprocess.TimeoutExpired:
+        print(f"# {name}: not found within {SECONDS} seconds")
+        return False
+    last = done.stdout.strip().rpartition("not ok")[2].split("\n")[0]
+    print(f"# {name}: {done.stdout.count('ok ') - 1} worlds,{last}"
+          if last else f"# {name}: status {done.returncode}")
+    return done.returncode != 0
+
+
+def main():
+    top = pathlib.Path(os.environ["top_srcdir"]).absolute()
+    names = sys.argv[1:] or [n for n in FAULTS if n in SHORT or
+                             os.environ.get("SCD_TEST_LONG")]
+    print(f"1..{len(names)}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for i, name in enumerate(names, 1):
+            found = is_found(name, top, pathlib.Path(folder))
+            print(f"{'ok' if found else 'not ok'} {i} - {name} is found",
+                  flush=True)
+
+
+main()

@@ -1,0 +1,456 @@
+/*
+ * Connections of a world.
+ */
+#include "tests/world/wire.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+#include "tests/world/world.h"
+
+enum {
+	PARTED_US = 20000, /* until a parted link is tried again */
+	PARTS_MAX = 64,
+	FAULT_BYTES = 400000, /* a fault comes within so many */
+};
+
+/* What is on its way to one side. */
+struct stream {
+	struct wire *wire;
+	struct wire_ops ops; /* of the receiver */
+	void *arg;
+	bool open;           /* the receiver has not closed */
+
+	struct wire_head head;
+	char *method, *target;
+	struct fields fields;
+	bool has_head, head_arrived;
+	char *data;
+	size_t len, cap;
+	bool ended, end_arrived;
+	bool full;           /* the receiver takes no more for now */
+	struct world_event arrival, room;
+	int64_t last_us;     /* what was sent before has arrived by then */
+	uint64_t bytes;      /* arrived */
+	uint64_t fault_at;   /* of them */
+};
+
+struct wire {
+	int places[2];
+	const char *to;
+	struct stream to_side[2];
+	bool connected, broken, silent;
+	enum wire_end why;
+	bool will_cut, will_fall_silent;
+	unsigned held; /* calls that use it are under way */
+	bool unused;   /* both sides have closed */
+	struct world_event connect, breaks;
+};
+
+struct wire_weather wire_weather;
+
+static struct wire_listener *wire_listeners;
+static struct { int a, b; int64_t until_us; } wire_parts[PARTS_MAX];
+
+void wire_reset(void)
+{
+	memset(wire_parts, 0, sizeof(wire_parts));
+}
+
+void wire_part(int a, int b, int64_t until_us)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < PARTS_MAX; i++) {
+		if (wire_parts[i].until_us < wire_parts[oldest].until_us)
+			oldest = i;
+	}
+	wire_parts[oldest].a = a;
+	wire_parts[oldest].b = b;
+	wire_parts[oldest].until_us = until_us;
+}
+
+static bool wire_is_parted(const struct wire *w)
+{
+	for (size_t i = 0; i < PARTS_MAX; i++) {
+		if (wire_parts[i].until_us > world_now_us &&
+		    ((wire_parts[i].a == w->places[0] &&
+		      wire_parts[i].b == w->places[1]) ||
+		     (wire_parts[i].b == w->places[0] &&
+		      wire_parts[i].a == w->places[1])))
+			return true;
+	}
+	return false;
+}
+
+void wire_listen(struct wire_listener *l)
+{
+	l->next = wire_listeners;
+	l->link = &wire_listeners;
+	if (l->next)
+		l->next->link = &l->next;
+	wire_listeners = l;
+}
+
+void wire_unlisten(struct wire_listener *l)
+{
+	if (!l->link)
+		return;
+	*l->link = l->next;
+	if (l->next)
+		l->next->link = l->link;
+	l->link = NULL;
+}
+
+static struct wire_listener *wire_find_listener(const char *name)
+{
+	uint32_t n = 0, chosen;
+	struct wire_listener *l;
+
+	for (l = wire_listeners; l; l = l->next)
+		n += !strcmp(l->name, name);
+	if (!n)
+		return NULL;
+	chosen = n > 1 ? world_below(CHOICE_LATENCY, n) : 0;
+	for (l = wire_listeners; l; l = l->next) {
+		if (!strcmp(l->name, name) && chosen-- == 0)
+			break;
+	}
+	return l;
+}
+
+static int64_t wire_latency_us(void)
+{
+	return wire_weather.latency_us / 2 +
+	       world_below(CHOICE_LATENCY, wire_weather.latency_us + 1);
+}
+
+static void wire_free(struct wire *w)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stream *s = &w->to_side[i];
+
+		world_cancel(&s->arrival);
+		world_cancel(&s->room);
+		free(s->data);
+		free(s->method);
+		free(s->target);
+		fields_free(&s->fields);
+	}
+	world_cancel(&w->connect);
+	world_cancel(&w->breaks);
+	free(w);
+}
+
+static void wire_hold(struct wire *w)
+{
+	w->held++;
+}
+
+static void wire_release(struct wire *w)
+{
+	if (--w->held == 0 && w->unused)
+		wire_free(w);
+}
+
+/* What each side hears when the connection is no more. */
+static void wire_run_break(void *arg)
+{
+	struct wire *w = arg;
+
+	wire_hold(w);
+	w->broken = true;
+	for (int i = 0; i < 2; i++) {
+		struct stream *s = &w->to_side[i];
+
+		world_cancel(&s->arrival);
+		world_cancel(&s->room);
+		if (!s->open || s->end_arrived)
+			continue;
+		s->end_arrived = true;
+		s->ops.on_broken(s->arg, w->why);
+	}
+	wire_release(w);
+}
+
+static void wire_break(struct wire *w, enum wire_end why)
+{
+	if (w->broken || w->breaks.place)
+		return;
+	w->why = why;
+	world_at(&w->breaks, world_now_us + wire_latency_us(), wire_run_break,
+		 w);
+}
+
+static void stream_arrive(void *arg);
+
+static void stream_schedule(struct stream *s, int64_t delay_us)
+{
+	int64_t at_us = world_now_us + delay_us;
+
+	if (s->arrival.place || !s->wire->connected || s->full ||
+	    s->wire->broken || s->wire->silent || !s->open)
+		return;
+	if (!(s->has_head && !s->head_arrived) && !s->len &&
+	    !(s->ended && !s->end_arrived))
+		return;
+	if (at_us < s->last_us)
+		at_us = s->last_us;
+	s->last_us = at_us;
+	world_at(&s->arrival, at_us, stream_arrive, s);
+}
+
+static void stream_run_room(void *arg)
+{
+	struct stream *s = arg;
+	struct stream *sender = &s->wire->to_side[s == s->wire->to_side];
+
+	if (sender->open && sender->ops.on_room)
+		sender->ops.on_room(sender->arg);
+}
+
+/* Whether a fault ends the connection here. */
+static bool stream_meets_fault(struct stream *s)
+{
+	struct wire *w = s->wire;
+
+	if (wire_weather.calm || s->bytes < s->fault_at ||
+	    !(w->will_cut || w->will_fall_silent))
+		return false;
+	if (w->will_fall_silent)
+		w->silent = true;
+	else
+		wire_break(w, WIRE_BROKEN);
+	return true;
+}
+
+static void stream_take_bytes(struct stream *s)
+{
+	uint32_t most = wire_weather.piece_bytes;
+	size_t piece = world_skewed(CHOICE_PIECE, 1, most), taken;
+
+	/* mostly what is there, now and then less */
+	if (piece > s->len || world_below(CHOICE_PIECE, 4))
+		piece = s->len < most ? s->len : most;
+	taken = s->ops.on_bytes(s->arg, s->data, piece);
+	assert(taken <= piece);
+	s->full = taken < piece;
+	memmove(s->data, s->data + taken, s->len - taken);
+	s->len -= taken;
+	s->bytes += taken;
+	if (taken && s->open)
+		world_at(&s->room, world_now_us, stream_run_room, s);
+}
+
+static void stream_deliver(struct stream *s)
+{
+	if (!s->head_arrived && s->has_head) {
+		s->head_arrived = true;
+		s->ops.on_head(s->arg, &s->head);
+	} else if (s->len) {
+		stream_take_bytes(s);
+	} else {
+		s->end_arrived = true;
+		s->ops.on_end(s->arg);
+	}
+}
+
+static void stream_arrive(void *arg)
+{
+	struct stream *s = arg;
+	struct wire *w = s->wire;
+
+	if (wire_is_parted(w)) {
+		stream_schedule(s, PARTED_US);
+		return;
+	}
+	if (stream_meets_fault(s))
+		return;
+	wire_hold(w);
+	stream_deliver(s);
+	stream_schedule(s, world_below(CHOICE_LATENCY,
+				       wire_weather.piece_us + 1));
+	wire_release(w);
+}
+
+static void wire_run_connect(void *arg)
+{
+	struct wire *w = arg;
+	struct wire_listener *l;
+
+	if (wire_is_parted(w)) {
+		world_at(&w->connect, world_now_us + PARTED_US,
+			 wire_run_connect, w);
+		return;
+	}
+	l = wire_find_listener(w->to);
+	if (!l) {
+		wire_break(w, WIRE_REFUSED);
+		return;
+	}
+	wire_hold(w);
+	w->connected = true;
+	l->accept(l->arg, w);
+	stream_schedule(&w->to_side[WIRE_ANSWERER], wire_latency_us());
+	if (w->to_side[WIRE_ASKER].open &&
+	    w->to_side[WIRE_ASKER].ops.on_connected)
+		w->to_side[WIRE_ASKER].ops.on_connected(
+			w->to_side[WIRE_ASKER].arg);
+	wire_release(w);
+}
+
+static void wire_choose_fate(struct wire *w, const struct wire_faults *f)
+{
+	w->will_cut = world_happens(CHOICE_FAULT, f->cut);
+	w->will_fall_silent = world_happens(CHOICE_FAULT, f->silent);
+	for (int i = 0; i < 2; i++)
+		w->to_side[i].fault_at = world_skewed(CHOICE_FAULT, 1,
+						      FAULT_BYTES) - 1;
+}
+
+static int wire_place_of(const char *name)
+{
+	for (struct wire_listener *l = wire_listeners; l; l = l->next) {
+		if (!strcmp(l->name, name))
+			return l->place;
+	}
+	return WIRE_ORIGIN;
+}
+
+struct wire *wire_open(int from, const char *to, const struct wire_ops *ops,
+		       void *arg)
+{
+	const struct wire_faults none = { 0 };
+	const struct wire_faults *f = &wire_weather.faults;
+	struct wire *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		world_fail("the world itself is out of memory");
+	/* clients break off by themselves */
+	if (from == WIRE_CLIENTS || wire_weather.calm)
+		f = &none;
+	w->places[0] = from;
+	w->places[1] = wire_place_of(to);
+	w->to = to;
+	for (int i = 0; i < 2; i++) {
+		w->to_side[i].wire = w;
+		fields_init(&w->to_side[i].fields);
+	}
+	w->to_side[WIRE_ASKER].ops = *ops;
+	w->to_side[WIRE_ASKER].arg = arg;
+	w->to_side[WIRE_ASKER].open = true;
+	wire_choose_fate(w, f);
+	if (world_happens(CHOICE_FAULT, f->refused))
+		wire_break(w, WIRE_REFUSED);
+	else if (!world_happens(CHOICE_FAULT, f->black_hole))
+		world_at(&w->connect, world_now_us + 2 * wire_latency_us(),
+			 wire_run_connect, w);
+	return w;
+}
+
+void wire_accept(struct wire *w, const struct wire_ops *ops, void *arg)
+{
+	w->to_side[WIRE_ANSWERER].ops = *ops;
+	w->to_side[WIRE_ANSWERER].arg = arg;
+	w->to_side[WIRE_ANSWERER].open = true;
+}
+
+static struct stream *wire_from(struct wire *w, enum wire_side from)
+{
+	return &w->to_side[from == WIRE_ASKER ? WIRE_ANSWERER : WIRE_ASKER];
+}
+
+static char *wire_copy(const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		world_fail("the world itself is out of memory");
+	return copy;
+}
+
+void wire_send_head(struct wire *w, enum wire_side from,
+		    const struct wire_head *head)
+{
+	struct stream *s = wire_from(w, from);
+
+	assert(!s->has_head);
+	s->has_head = true;
+	s->head = *head;
+	s->head.method = s->method = wire_copy(head->method);
+	s->head.target = s->target = wire_copy(head->target);
+	if (fields_copy(head->fields, &s->fields))
+		world_fail("the world itself is out of memory");
+	s->head.fields = &s->fields;
+	stream_schedule(s, wire_latency_us());
+}
+
+size_t wire_room(const struct wire *w, enum wire_side from)
+{
+	const struct stream *s = wire_from((struct wire *)(uintptr_t)w, from);
+
+	return s->len < wire_weather.window ? wire_weather.window - s->len : 0;
+}
+
+void wire_send(struct wire *w, enum wire_side from, const char *data,
+	       size_t len)
+{
+	struct stream *s = wire_from(w, from);
+
+	assert(!s->ended && s->has_head);
+	if (w->broken || !len)
+		return;
+	if (s->len + len > s->cap) {
+		s->cap = s->len + len + 4096;
+		s->data = realloc(s->data, s->cap);
+		if (!s->data)
+			world_fail("the world itself is out of memory");
+	}
+	memcpy(s->data + s->len, data, len);
+	s->len += len;
+	stream_schedule(s, wire_latency_us());
+}
+
+void wire_send_end(struct wire *w, enum wire_side from)
+{
+	struct stream *s = wire_from(w, from);
+
+	if (s->ended)
+		return;
+	s->ended = true;
+	stream_schedule(s, wire_latency_us());
+}
+
+void wire_resume(struct wire *w, enum wire_side to)
+{
+	struct stream *s = &w->to_side[to];
+
+	s->full = false;
+	stream_schedule(s, 0);
+}
+
+void wire_close(struct wire **wire, enum wire_side side)
+{
+	struct wire *w = *wire;
+	struct stream *in, *out;
+
+	if (!w)
+		return;
+	*wire = NULL;
+	in = &w->to_side[side];
+	out = wire_from(w, side);
+	in->open = false;
+	world_cancel(&in->arrival);
+	world_cancel(&in->room);
+	if (!out->open || !w->connected) {
+		w->unused = true;
+		wire_hold(w);
+		wire_release(w);
+		return;
+	}
+	/* a side that had not heard all, or not said all, leaves a wreck */
+	if (!out->ended || !in->end_arrived)
+		wire_break(w, WIRE_BROKEN);
+}

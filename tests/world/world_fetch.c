@@ -1,0 +1,347 @@
+/*
+ * The HTTP client of a world, in place of digestd/fetch: by the contract of
+ * fetch.h, over the world's connections.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/core/fields.h"
+#include "digestd/fetch/fetch.h"
+#include "tests/world/nodes.h"
+#include "tests/world/wire.h"
+#include "tests/world/world.h"
+
+enum { UPLOAD_BYTES = 4096 };
+
+struct fetcher {
+	int place; /* whose it is */
+	struct fetch *fetches;
+};
+
+struct fetch {
+	struct fetcher *fetcher;
+	struct wire *wire;
+	char *to, *target;
+	struct fields fields;
+	struct fetch_limits limits;
+	struct fetch_upload upload;
+	bool uploads, upload_waits;
+	const struct fetch_callbacks *callbacks;
+	void *arg;
+	bool connected, has_head, until_close, paused;
+	int64_t started_us, bytes_us;
+	struct world_event limit, turn;
+	struct fetch *next, **link;
+};
+
+/* The one whose on_body() runs; null again when that has freed it. */
+static struct fetch *fetch_in_call;
+
+int fetch_global_init(void)
+{
+	return 0;
+}
+
+int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out)
+{
+	(void)loop;
+	(void)max_per_host;
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->place = nodes_place;
+	return 0;
+}
+
+void fetcher_public_only(struct fetcher *fetcher)
+{
+	(void)fetcher;
+}
+
+void fetcher_free(struct fetcher **fetcher)
+{
+	if (!*fetcher)
+		return;
+	while ((*fetcher)->fetches) {
+		struct fetch *f = (*fetcher)->fetches;
+
+		fetch_cancel(&f);
+	}
+	free(*fetcher);
+	*fetcher = NULL;
+}
+
+static void fetch_free(struct fetch *f)
+{
+	if (fetch_in_call == f)
+		fetch_in_call = NULL;
+	world_cancel(&f->limit);
+	world_cancel(&f->turn);
+	wire_close(&f->wire, WIRE_ASKER);
+	*f->link = f->next;
+	if (f->next)
+		f->next->link = f->link;
+	fields_free(&f->fields);
+	free(f->to);
+	free(f->target);
+	free(f);
+}
+
+void fetch_cancel(struct fetch **f)
+{
+	if (!*f)
+		return;
+	fetch_free(*f);
+	*f = NULL;
+}
+
+static void fetch_end(struct fetch *f, enum fetch_result result)
+{
+	const struct fetch_callbacks *callbacks = f->callbacks;
+	const struct fetch_done done = {
+		.result = result,
+		.ended_by_close = f->until_close,
+		.connected = f->connected,
+		.timing.total_ms = (unsigned)((world_now_us - f->started_us) /
+					      1000),
+	};
+	void *arg = f->arg;
+
+	world_cancel(&f->limit);
+	world_cancel(&f->turn);
+	world_mix((uint64_t)result + 1000);
+	wire_close(&f->wire, WIRE_ASKER);
+	callbacks->on_done(arg, f, &done);
+	fetch_free(f);
+}
+
+static int64_t fetch_soonest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Which limit comes next. */
+static void fetch_set_limit(struct fetch *f);
+
+static void fetch_run_limit(void *arg)
+{
+	struct fetch *f = arg;
+	int64_t idle_us = world_now_us - f->bytes_us;
+
+	if (f->has_head && f->limits.low_rate && f->limits.low_rate_s &&
+	    !f->limits.total_ms &&
+	    (f->paused || idle_us < (int64_t)f->limits.low_rate_s * 1000000)) {
+		fetch_set_limit(f);
+		return;
+	}
+	fetch_end(f, FETCH_TIMEOUT);
+}
+
+static void fetch_set_limit(struct fetch *f)
+{
+	int64_t at_us = INT64_MAX;
+
+	if (f->limits.total_ms)
+		at_us = f->started_us + (int64_t)f->limits.total_ms * 1000;
+	if (!f->connected)
+		at_us = fetch_soonest(at_us, f->started_us +
+				      (int64_t)f->limits.connect_ms * 1000);
+	if (!f->has_head)
+		at_us = fetch_soonest(at_us, f->started_us +
+				      (int64_t)f->limits.first_byte_ms * 1000);
+	else if (f->limits.low_rate && !f->limits.total_ms)
+		at_us = fetch_soonest(at_us, (f->paused ? world_now_us :
+							  f->bytes_us) +
+				      (int64_t)f->limits.low_rate_s * 1000000);
+	if (at_us == INT64_MAX)
+		world_cancel(&f->limit);
+	else
+		world_at(&f->limit, at_us, fetch_run_limit, f);
+}
+
+/* Sends what there is of the request's body. */
+static void fetch_push(struct fetch *f)
+{
+	char buf[UPLOAD_BYTES];
+	size_t room;
+
+	while (f->uploads && !f->upload_waits &&
+	       (room = wire_room(f->wire, WIRE_ASKER)) > 0) {
+		size_t cap = room < sizeof(buf) ? room : sizeof(buf);
+		ssize_t n = f->upload.read(f->arg, buf, cap);
+
+		if (n > 0) {
+			wire_send(f->wire, WIRE_ASKER, buf, (size_t)n);
+		} else if (n == FETCH_MORE) {
+			f->upload_waits = true;
+		} else if (n == FETCH_EOF) {
+			f->uploads = false;
+			wire_send_end(f->wire, WIRE_ASKER);
+		} else {
+			fetch_end(f, FETCH_BAD);
+			return;
+		}
+	}
+}
+
+static void fetch_run_turn(void *arg)
+{
+	struct fetch *f = arg;
+
+	if (f->wire && !f->paused)
+		wire_resume(f->wire, WIRE_ASKER);
+	fetch_push(f);
+}
+
+static void fetch_schedule(struct fetch *f)
+{
+	if (!f->turn.place)
+		world_at(&f->turn, world_now_us, fetch_run_turn, f);
+}
+
+void fetch_resume(struct fetch *f)
+{
+	f->paused = false;
+	f->bytes_us = world_now_us;
+	fetch_schedule(f);
+}
+
+void fetch_resume_upload(struct fetch *f)
+{
+	f->upload_waits = false;
+	fetch_schedule(f);
+}
+
+/* What comes from the other side */
+
+static void fetch_on_connected(void *arg)
+{
+	struct fetch *f = arg;
+
+	f->connected = true;
+	fetch_set_limit(f);
+}
+
+static void fetch_on_head(void *arg, const struct wire_head *head)
+{
+	struct fetch *f = arg;
+
+	f->has_head = true;
+	f->until_close = head->until_close;
+	f->bytes_us = world_now_us;
+	fetch_set_limit(f);
+	if (f->callbacks->on_headers)
+		f->callbacks->on_headers(f->arg, f, head->status, head->fields,
+					 head->body_len);
+}
+
+static size_t fetch_on_bytes(void *arg, const char *data, size_t len)
+{
+	struct fetch *f = arg;
+	bool taken;
+
+	f->bytes_us = world_now_us;
+	if (!f->callbacks->on_body)
+		return len;
+	fetch_in_call = f;
+	taken = f->callbacks->on_body(f->arg, f, data, len);
+	if (!fetch_in_call) /* cancelled by the call */
+		return len;
+	fetch_in_call = NULL;
+	f->paused = !taken;
+	return taken ? len : 0;
+}
+
+static void fetch_on_end(void *arg)
+{
+	fetch_end(arg, FETCH_COMPLETE);
+}
+
+static void fetch_on_broken(void *arg, enum wire_end why)
+{
+	struct fetch *f = arg;
+
+	if (why == WIRE_REFUSED)
+		fetch_end(f, FETCH_NOCONNECT);
+	else
+		fetch_end(f, f->has_head ? FETCH_TRUNCATED : FETCH_BAD);
+}
+
+static void fetch_on_room(void *arg)
+{
+	fetch_push(arg);
+}
+
+static const struct wire_ops fetch_ops = {
+	.on_connected = fetch_on_connected,
+	.on_head = fetch_on_head,
+	.on_bytes = fetch_on_bytes,
+	.on_end = fetch_on_end,
+	.on_broken = fetch_on_broken,
+	.on_room = fetch_on_room,
+};
+
+/* "http://10.0.0.1:8080/path" in two. */
+static int fetch_split(struct fetch *f, const char *url, const char *target)
+{
+	const char *host = strncmp(url, "http://", 7) ? url : url + 7;
+	size_t len = strcspn(host, "/");
+
+	f->to = strndup(host, len);
+	f->target = strdup(target ? target : host[len] ? host + len : "/");
+	return f->to && f->target ? 0 : -ENOMEM;
+}
+
+static void fetch_send_head(struct fetch *f, const char *method)
+{
+	const struct wire_head head = {
+		.method = method,
+		.target = f->target,
+		.fields = &f->fields,
+		.has_body = f->uploads,
+		.body_len = f->uploads ? f->upload.len : 0,
+	};
+
+	wire_send_head(f->wire, WIRE_ASKER, &head);
+	if (!f->uploads)
+		wire_send_end(f->wire, WIRE_ASKER);
+	else
+		fetch_schedule(f);
+}
+
+int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
+		const struct fetch_callbacks *callbacks, void *arg,
+		struct fetch **out)
+{
+	struct fetch *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->next = fetcher->fetches;
+	f->link = &fetcher->fetches;
+	if (f->next)
+		f->next->link = &f->next;
+	fetcher->fetches = f;
+	f->fetcher = fetcher;
+	f->limits = *request->limits;
+	f->callbacks = callbacks;
+	f->arg = arg;
+	f->started_us = world_now_us;
+	if (request->upload) {
+		f->uploads = true;
+		f->upload = *request->upload;
+	}
+	if (fetch_split(f, request->url, request->target) ||
+	    fields_copy(request->fields ? request->fields : &fields_none,
+			&f->fields)) {
+		fetch_free(f);
+		return -ENOMEM;
+	}
+	f->wire = wire_open(fetcher->place, f->to, &fetch_ops, f);
+	fetch_send_head(f, request->method);
+	fetch_set_limit(f);
+	*out = f;
+	return 0;
+}

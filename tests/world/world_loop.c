@@ -1,0 +1,229 @@
+/*
+ * The event loop of a world, in place of digestd/os/loop.c: no descriptors, no
+ * threads, virtual time. Timers of all loops are in one heap.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "digestd/os/loop.h"
+#include "digestd/os/timer_heap.h"
+#include "tests/world/nodes.h"
+#include "tests/world/world.h"
+
+enum { WALL_S = 1700000000 }; /* when the world begins */
+
+struct call_queue {
+	struct loop_call *head, **tail;
+};
+
+struct loop {
+	struct call_queue posted, deferred;
+	int64_t ahead_s; /* its node's wall clock */
+	struct loop *next, **link;
+};
+
+static struct loop *loops;
+static size_t loops_waiting; /* calls in all queues */
+static struct loop_timer *loop_timers;
+int64_t world_loop_ahead_s;
+
+static void loop_queue_push(struct call_queue *q, struct loop_call *c)
+{
+	c->next = NULL;
+	c->link = q->tail;
+	*q->tail = c;
+	q->tail = &c->next;
+	loops_waiting++;
+}
+
+static void loop_queue_remove(struct call_queue *q, struct loop_call *c)
+{
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	else
+		q->tail = c->link;
+	c->next = NULL;
+	c->link = NULL;
+	loops_waiting--;
+}
+
+static bool loop_run_first(struct call_queue *q)
+{
+	struct loop_call *c = q->head;
+
+	if (!c)
+		return false;
+	loop_queue_remove(q, c);
+	c->run(c->arg);
+	return true;
+}
+
+static bool loop_waits(const struct loop *loop)
+{
+	return loop->posted.head || loop->deferred.head;
+}
+
+bool world_loop_run_one(void)
+{
+	uint32_t waiting = 0, chosen;
+	struct loop *loop;
+
+	if (!loops_waiting)
+		return false;
+	for (loop = loops; loop; loop = loop->next)
+		waiting += loop_waits(loop);
+	chosen = waiting > 1 ? world_below(CHOICE_LOOP, waiting) : 0;
+	for (loop = loops; loop; loop = loop->next) {
+		if (loop_waits(loop) && chosen-- == 0)
+			break;
+	}
+	return loop_run_first(&loop->posted) || loop_run_first(&loop->deferred);
+}
+
+int64_t world_loop_due_ms(void)
+{
+	return loop_timers ? loop_timers->due_ms : INT64_MAX;
+}
+
+void world_loop_fire(void)
+{
+	struct loop_timer *t = loop_timers;
+
+	timer_heap_remove(&loop_timers, t);
+	t->fire(t->arg);
+}
+
+int loop_new(struct loop **out)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+
+	if (!loop)
+		return -ENOMEM;
+	loop->posted.tail = &loop->posted.head;
+	loop->deferred.tail = &loop->deferred.head;
+	loop->ahead_s = world_loop_ahead_s;
+	loop->next = loops;
+	loop->link = &loops;
+	if (loop->next)
+		loop->next->link = &loop->next;
+	loops = loop;
+	*out = loop;
+	return 0;
+}
+
+void loop_free(struct loop **out)
+{
+	struct loop *loop = *out;
+
+	if (!loop)
+		return;
+	while (loop->posted.head)
+		loop_queue_remove(&loop->posted, loop->posted.head);
+	while (loop->deferred.head)
+		loop_queue_remove(&loop->deferred, loop->deferred.head);
+	*loop->link = loop->next;
+	if (loop->next)
+		loop->next->link = loop->link;
+	free(loop);
+	*out = NULL;
+}
+
+/* The world turns; nobody waits in a loop. */
+int loop_run(struct loop *loop)
+{
+	(void)loop;
+	return 0;
+}
+
+int loop_turn(struct loop *loop, int wait_ms)
+{
+	(void)wait_ms;
+	while (loop_run_first(&loop->posted) || loop_run_first(&loop->deferred))
+		continue;
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	(void)loop;
+}
+
+int64_t loop_now_ms(const struct loop *loop)
+{
+	(void)loop;
+	return world_now_us / 1000;
+}
+
+int64_t world_wall_s(void)
+{
+	return WALL_S + world_now_us / 1000000;
+}
+
+int64_t loop_wall_s(const struct loop *loop)
+{
+	return world_wall_s() + loop->ahead_s;
+}
+
+/* Only signals are watched, and none comes. */
+int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
+	       void (*ready)(void *arg, unsigned events), void *arg)
+{
+	(void)loop;
+	(void)events;
+	assert(!w->active);
+	*w = (struct loop_watch){ ready, arg, fd, true };
+	return 0;
+}
+
+int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
+{
+	(void)loop;
+	(void)w;
+	(void)events;
+	return -ENOSYS;
+}
+
+void loop_unwatch(struct loop *loop, struct loop_watch *w)
+{
+	(void)loop;
+	w->active = false;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
+		    void (*fire)(void *arg), void *arg)
+{
+	int64_t now_ms = world_now_us / 1000;
+
+	(void)loop;
+	timer_heap_remove(&loop_timers, t);
+	/* a real loop fires it in its next turn, not in this one */
+	t->due_ms = due_ms > now_ms ? due_ms : now_ms;
+	t->fire = fire;
+	t->arg = arg;
+	timer_heap_insert(&loop_timers, t);
+}
+
+void loop_timer_clear(struct loop *loop, struct loop_timer *t)
+{
+	(void)loop;
+	timer_heap_remove(&loop_timers, t);
+}
+
+void loop_defer(struct loop *loop, struct loop_call *c)
+{
+	if (!c->link)
+		loop_queue_push(&loop->deferred, c);
+}
+
+void loop_undefer(struct loop *loop, struct loop_call *c)
+{
+	if (c->link)
+		loop_queue_remove(&loop->deferred, c);
+}
+
+void loop_post(struct loop *loop, struct loop_call *c)
+{
+	loop_queue_push(&loop->posted, c);
+}
