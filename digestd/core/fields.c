@@ -253,28 +253,28 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* Behind the quoted string that begins at a quote, or the end. */
+static const char *field_skip_quoted(const char *at, const char *end)
+{
+	while (++at < end && *at != '"')
+		at += *at == '\\' && at + 1 < end;
+	return at < end ? at + 1 : end;
+}
+
 struct field_part field_part_take(struct field_part *s, char stop)
 {
-	struct field_part part = { s->at, 0 };
-	bool quoted = false;
-	size_t i = 0;
+	const char *from = s->at, *end = from + s->len, *at = from, *to;
 
-	for (; i < s->len && (quoted || s->at[i] != stop); i++) {
-		if (s->at[i] == '"')
-			quoted = !quoted;
-		else if (quoted && s->at[i] == '\\' && i + 1 < s->len)
-			i++;
-	}
-	part.len = i;
-	s->at += i < s->len ? i + 1 : i;
-	s->len -= i < s->len ? i + 1 : i;
-	while (part.len && is_blank(part.at[0])) {
-		part.at++;
-		part.len--;
-	}
-	while (part.len && is_blank(part.at[part.len - 1]))
-		part.len--;
-	return part;
+	while (at < end && *at != stop)
+		at = *at == '"' ? field_skip_quoted(at, end) : at + 1;
+	to = at;
+	at += at < end;
+	*s = (struct field_part){ at, (size_t)(end - at) };
+	while (from < to && is_blank(*from))
+		from++;
+	while (from < to && is_blank(to[-1]))
+		to--;
+	return (struct field_part){ from, (size_t)(to - from) };
 }
 
 bool fields_next(const struct fields *f, const char *name,
@@ -296,12 +296,6 @@ bool fields_next(const struct fields *f, const char *name,
 				line->value, strlen(line->value)
 			};
 	}
-}
-
-bool field_part_is(struct field_part part, const char *text)
-{
-	return strlen(text) == part.len &&
-	       !strncasecmp(part.at, text, part.len);
 }
 
 bool fields_has_token(const struct fields *f, const char *name,
