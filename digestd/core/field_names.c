@@ -8,7 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HEAD = 8 }; /* bytes */
+enum {
+	HEAD = 8,   /* bytes */
+	RECENT = 64, /* names that were looked up */
+};
 
 struct field_name {
 	uint64_t head; /* its first bytes in lower case, the first on top */
@@ -17,22 +20,28 @@ struct field_name {
 	bool marked;   /* for all lines of the name, which follow it */
 };
 
+/*
+ * A list that names the same few fields a thousand times is remembered by their
+ * heads, which are all of a name of up to eight bytes.
+ */
 struct field_names {
 	size_t count;
+	uint64_t recent[RECENT]; /* by their hash; 0: none */
 	struct field_name sorted[FIELD_NAMES_LINES];
 };
 
 static uint64_t field_names_head(const char *name, size_t len)
 {
+	size_t n = len < HEAD ? len : HEAD;
 	uint64_t head = 0;
 
-	for (size_t i = 0; i < HEAD; i++) {
-		unsigned char c = i < len ? (unsigned char)name[i] : 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)name[i];
 
 		c |= c >= 'A' && c <= 'Z' ? 0x20 : 0;
 		head = head << 8 | c;
 	}
-	return head;
+	return n ? head << 8 * (HEAD - n) : 0;
 }
 
 /* As strcmp(); a part has no zero byte. */
@@ -81,6 +90,7 @@ static void field_names_take(struct field_names *names, const struct fields *f,
 	size_t n = fields_count(f) - first;
 
 	names->count = n < FIELD_NAMES_LINES ? n : FIELD_NAMES_LINES;
+	memset(names->recent, 0, sizeof(names->recent));
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = fields_at(f, first + i)->name;
 
@@ -93,11 +103,24 @@ static void field_names_take(struct field_names *names, const struct fields *f,
 	field_names_sort(names->sorted, names->count);
 }
 
+/* Whether a name was looked up lately; now it was. */
+static bool field_names_was_recent(struct field_names *names, uint64_t head)
+{
+	uint64_t *recent = &names->recent[head * 0x9e3779b97f4a7c15 >> 58];
+	bool was = *recent == head;
+
+	_Static_assert(RECENT == 64, "the upper six bits");
+	*recent = head;
+	return was;
+}
+
 void field_names_mark(struct field_names *names, struct field_part name)
 {
 	uint64_t head = field_names_head(name.at, name.len);
 	size_t low = 0, high = names->count;
 
+	if (name.len <= HEAD && field_names_was_recent(names, head))
+		return;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
