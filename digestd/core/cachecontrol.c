@@ -90,8 +90,11 @@ enum { NDIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 /* The row of a directive; NDIRECTIVES: not known. */
 static size_t find(struct field_part name)
 {
+	static const size_t shortest = sizeof("public") - 1;
 	size_t i = 0;
 
+	if (name.len < shortest)
+		return NDIRECTIVES;
 	while (i < NDIRECTIVES &&
 	       (name.len != directives[i].len ||
 		strncasecmp(name.at, directives[i].name, name.len)))
@@ -161,6 +164,8 @@ static bool cachecontrol_needs(struct field_part name)
 	};
 	static const char content[] = "Content-";
 
+	if (name.len < sizeof("Age") - 1)
+		return false;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		if (field_part_is(name, needed[i]))
 			return true;
