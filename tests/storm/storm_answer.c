@@ -177,6 +177,8 @@ enum storm_answer_state storm_answer_read(struct storm_answer *a,
 	size_t skipped = 0;
 
 	*a = (struct storm_answer){0};
+	if (!len)
+		in = ""; /* a null pointer has no elements to pass over */
 	do {
 		skipped += a->head_len;
 		state = storm_answer_read_head(a, in + skipped, len - skipped);
