@@ -15,6 +15,7 @@ prints TAP. A few take part in each run; all with SCD_TEST_LONG or by name.
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -189,6 +190,8 @@ def is_found(name, top, folder):
 
 
 def main():
+    # an exception, upon which a world that runs is ended
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
     top = pathlib.Path(os.environ["top_srcdir"]).absolute()
     names = sys.argv[1:] or [n for n in FAULTS if n in SHORT or
                              os.environ.get("SCD_TEST_LONG")]
