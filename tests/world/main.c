@@ -26,7 +26,7 @@
 #include "tests/world/world.h"
 
 enum {
-	WORLDS = 80,
+	WORLDS = 50,
 	WORLDS_LONG = 10000,
 	REQUESTS = 1000, /* of each */
 	TEND_US = 100000,
@@ -115,8 +115,8 @@ static const char *world_choose_options(void)
 		"admission = \"probation\"\n", "eviction = \"lru\"\n",
 		"publish_min = 10ms\npublish_max = 20ms\n",
 		"vary_limit = 1\n",         "purge_peers = true\n",
-		"peer_budget = 1s\npeer_timeout = 500ms\n"
-		"peer_connect_timeout = 500ms\n",
+		("peer_budget = 1s\npeer_timeout = 500ms\n"
+		 "peer_connect_timeout = 500ms\n"),
 	};
 	static char text[1024];
 	size_t len = 0, n = sizeof(lines) / sizeof(lines[0]);

@@ -21,8 +21,7 @@ import sys
 import tempfile
 
 SECONDS = 60  # within which a fault must be found
-SHORT = {"cookie-shared", "no-cache-ignored", "truncated-body-served",
-         "waiters-hang"}
+SHORT = {"cookie-shared", "waiters-hang"}
 
 # name: file, what stands there, what takes its place, and more such pairs
 FAULTS = {
