@@ -18,9 +18,9 @@ from taprun import run  # noqa: E402
 
 DOCUMENTS = ("README.md", "HACKING.md", "SECURITY.md", "NEWS.md",
              "docs/ADMISSION.md", "docs/CONFORMANCE.md", "docs/DESIGN.md",
-             "docs/FORMAT.md", "docs/PERFORMANCE.md", "docs/PROTOCOL.md",
-             "docs/SIMULATOR.md", "docs/TRACE-FORMAT.md", "docs/TUNING.md",
-             "docs/TUTORIAL.md")
+             "docs/FORMAT.md", "docs/GLOSSARY.md", "docs/PERFORMANCE.md",
+             "docs/PROTOCOL.md", "docs/SIMULATOR.md", "docs/TRACE-FORMAT.md",
+             "docs/TUNING.md", "docs/TUTORIAL.md")
 # Folders below these are named without them where it is clear.
 ABOVE = ("", "digestd/", "tests/", "docs/", "tests/vectors/")
 
@@ -57,6 +57,44 @@ def folders_are_there():
         for name in re.findall(r"`([a-z][\w/-]*/)`", text_of(document)):
             assert any(exists(above + name) for above in ABOVE), (document,
                                                                   name)
+
+
+def table_after(text, words, columns):
+    """The rows of the first table behind these words, without its head."""
+    lines = text.split(words, 1)[1].split("\n|", 1)[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")]
+            for line in lines.splitlines()[2:]]
+    assert all(len(row) == columns for row in rows), \
+        [row for row in rows if len(row) != columns]
+    return rows
+
+
+def glossary_is_in_order():
+    """Each word once, by the alphabet, in a line or two, with its source."""
+    rows = table_after(text_of("docs/GLOSSARY.md"), "# Glossary", 3)
+    words = [row[0].lower() for row in rows]
+    assert words == sorted(set(words)), words
+    long = [row[0] for row in rows if len(row[1]) > 160]
+    assert not long, long
+
+
+def glossary_has_the_words_that_it_uses():
+    """What is in italics has a row; what is a source is a paper of the list, a
+    document of the IETF, or this project."""
+    text = text_of("docs/GLOSSARY.md")
+    rows = table_after(text, "# Glossary", 3)
+    words = {word for row in rows for word in re.split(", ", row[0])}
+    used = {w for row in rows for w in re.findall(r"\*([^*]+)\*", row[1])}
+    assert len(used) > 10
+    missing = {w for w in used if not {w, w.removesuffix("s")} & words}
+    assert not missing, missing
+    papers = [row[0] for row in table_after(text, "## Papers", 2)]
+    sources = re.compile("|".join(["here", r"RFC \d+", "Internet-Draft",
+                                   *map(re.escape, papers)]))
+    bad = [row for row in rows if not sources.match(row[2])]
+    assert not bad, bad
+    cited = " ".join(row[2] for row in rows)
+    assert not [p for p in papers if p not in cited]
 
 
 def layers(text):
@@ -117,6 +155,7 @@ def objects_take_two_bytes_and_changes_seven():
 
 
 TESTS = (links_lead_somewhere, documents_are_distributed, folders_are_there,
+         glossary_is_in_order, glossary_has_the_words_that_it_uses,
          layers_are_those_of_lint, layers_are_in_their_order,
          objects_take_two_bytes_and_changes_seven)
 
