@@ -3,6 +3,7 @@
 that they name, the layers, and the figures of the first page. TAP.
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -57,6 +58,44 @@ def folders_are_there():
         for name in re.findall(r"`([a-z][\w/-]*/)`", text_of(document)):
             assert any(exists(above + name) for above in ABOVE), (document,
                                                                   name)
+
+
+def readme_opens_in_forty_lines():
+    """What it is, a picture, for whom, the two commands, where to go next."""
+    opening = text_of("README.md").split("\n## ")[0]
+    assert len(opening.splitlines()) <= 40, len(opening.splitlines())
+    for wanted in ("\n    ./bootstrap run ", "\n    ./bootstrap check ",
+                   "\n    +---------+", "\nIt is for you if",
+                   "(docs/TUTORIAL.md)", "(#documents)"):
+        assert wanted in opening, wanted
+
+
+def all_documents():
+    """As the index of the README names them."""
+    def found(pattern):
+        paths = glob.glob(os.path.join(SOURCE, pattern))
+        return {os.path.relpath(path, SOURCE) for path in paths}
+    pages = {re.sub(r"docs/(.*)\.(\d)", r"\1(\2)", path)
+             for path in found("docs/*.[0-9]")}
+    return (pages | found("*.md") | found("docs/*.md")
+            | found("docs/examples/*")) - {"README.md"}
+
+
+def index_has_all_documents():
+    rows = table_after(text_of("README.md"), "## Documents", 2)
+    named = [name for row in rows for name in
+             re.findall(r"\]\(([^)]+)\)|([\w.-]+\(\d\))", row[0])]
+    named = [link or page for link, page in named]
+    assert len(named) == len(set(named)), named
+    wanted = all_documents()
+    assert len(wanted) > 20
+    assert set(named) == wanted, set(named) ^ wanted
+
+
+def documents_are_all_checked():
+    """Here, for what they say."""
+    assert set(DOCUMENTS) - {"README.md"} == \
+        {name for name in all_documents() if name.endswith(".md")}
 
 
 def table_after(text, words, columns):
@@ -154,10 +193,11 @@ def objects_take_two_bytes_and_changes_seven():
     assert 6 < change < 8, change
 
 
-TESTS = (links_lead_somewhere, documents_are_distributed, folders_are_there,
-         glossary_is_in_order, glossary_has_the_words_that_it_uses,
-         layers_are_those_of_lint, layers_are_in_their_order,
-         objects_take_two_bytes_and_changes_seven)
+TESTS = (readme_opens_in_forty_lines, index_has_all_documents,
+         documents_are_all_checked, links_lead_somewhere,
+         documents_are_distributed, folders_are_there, glossary_is_in_order,
+         glossary_has_the_words_that_it_uses, layers_are_those_of_lint,
+         layers_are_in_their_order, objects_take_two_bytes_and_changes_seven)
 
 
 if __name__ == "__main__":
