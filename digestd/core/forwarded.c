@@ -60,7 +60,8 @@ bool forwarded_is_claim(const char *name, size_t len)
 		{ "front-end-https", true }, { "x-http-host-override", true },
 		{ "x-client-ip", true }, { "x-cluster-client-ip", true },
 		{ "true-client-ip", true }, { "client-ip", true },
-		{ "cf-connecting-ip", true }, { "fastly-client-ip", true },
+		{ "cf-connecting-ip", false }, { "cf-pseudo-ipv4", true },
+		{ "fastly-client-ip", true },
 	};
 
 	if (!len || !strchr("cCfFtTxX", name[0]))

@@ -123,6 +123,9 @@ static void claims(void **state)
 		{ "X-Rewrite-URL", true }, { "X-Real-IP", true },
 		{ "X-Real-IPs", false }, { "X-Host", true },
 		{ "X-Hostname", false }, { "From", false }, { "X-", false },
+		{ "CF-Connecting-IP", true }, { "CF-Connecting-IPv6", true },
+		{ "cf_connecting_ipv6", true }, { "CF-Connecting-O2O", false },
+		{ "Cf-Pseudo-IPv4", true }, { "CF-IPCountry", false },
 		{ "X\rForwarded-For", false }, { "", false },
 	};
 

@@ -20,7 +20,8 @@ CLAIMS = {
     "X-HOST": "evil.example", "X-HTTP-Host-Override": "evil.example",
     "X-Client-IP": "192.0.2.7", "X-Cluster-Client-IP": "192.0.2.7",
     "True-Client-IP": "192.0.2.7", "Client-IP": "192.0.2.7",
-    "CF-Connecting-IP": "192.0.2.7", "Fastly-Client-IP": "192.0.2.7",
+    "CF-Connecting-IP": "192.0.2.7", "CF-Connecting-IPv6": "2001:db8::7",
+    "Cf-Pseudo-IPv4": "240.0.0.7", "Fastly-Client-IP": "192.0.2.7",
 }
 
 
