@@ -39,9 +39,11 @@ static int sync_folder(const char *path)
 
 static int write_file(const char *path, const uint8_t *data, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int err;
+	int fd, err;
 
+	/* a leftover goes; a pipe would wait for its other end */
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	err = file_write(fd, data, len);
@@ -123,7 +125,9 @@ static int read_file(FILE *from, size_t max, uint8_t **data, size_t *len)
 
 	if (fstat(fileno(from), &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > max)
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size > max)
 		return -EOVERFLOW;
 	*len = (size_t)st.st_size;
 	*data = malloc(*len ? *len : 1);
@@ -144,16 +148,32 @@ static size_t most_bytes(uint64_t max_window)
 	       (size_t)(blocks * SCD_ADMISSION_BLOCK_BYTES);
 }
 
+/* Opens what is there; a pipe does not wait for its other end. */
+static int admission_file_open(const char *path, FILE **out)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno; /* a socket */
+	*out = fdopen(fd, "r");
+	if (*out)
+		return 0;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
 int admission_file_load(const struct admission_file *f, uint64_t max_window,
 			struct scd_admission **out)
 {
-	FILE *from = fopen(f->path, "re");
+	FILE *from;
 	uint8_t *data = NULL;
 	size_t len = 0;
-	int err;
+	int err = admission_file_open(f->path, &from);
 
-	if (!from)
-		return -errno;
+	if (err)
+		return err;
 	err = read_file(from, most_bytes(max_window), &data, &len);
 	fclose(from);
 	if (err)

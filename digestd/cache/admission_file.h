@@ -26,8 +26,9 @@ int admission_file_save(const struct admission_file *f,
 
 /*
  * Reads it. Returns 0; -ENOENT: there is none; -EBADMSG: it is damaged or no
- * such file; -EKEYREJECTED: of another secret; -EOVERFLOW: a window of more
- * than max_window keys; or another negative errno. Then *out is left alone.
+ * such file; -EINVAL: it is a pipe, a folder or a device, which is not waited
+ * for; -EKEYREJECTED: of another secret; -EOVERFLOW: a window of more than
+ * max_window keys; or another negative errno. Then *out is left alone.
  */
 int admission_file_load(const struct admission_file *f, uint64_t max_window,
 			struct scd_admission **out);

@@ -80,7 +80,8 @@ static const char *fault(int err)
 	}
 }
 
-static void load(struct admission_keeper *k)
+/* Reads the file, if it can. Fails only where it must not be replaced. */
+static int admission_keeper_load(struct admission_keeper *k)
 {
 	const struct scd_admission *now = admitter_seen(k->admitter);
 	struct scd_admission *seen = NULL;
@@ -89,7 +90,7 @@ static void load(struct admission_keeper *k)
 	int err;
 
 	if (!now)
-		return; /* a policy that remembers nothing */
+		return 0; /* a policy that remembers nothing */
 	window = scd_admission_window(now);
 	fixed = admitter_is_fixed(k->admitter);
 	err = admission_file_load(&k->file, fixed ? window : 16 * window,
@@ -98,12 +99,19 @@ static void load(struct admission_keeper *k)
 		scd_admission_free(&seen);
 		err = -EOVERFLOW;
 	}
+	if (err == -EINVAL) {
+		log_write(LOG_ERROR, "admission",
+			  "admission_file = %s: not a regular file",
+			  k->file.path);
+		return err;
+	}
 	if (!err)
 		admitter_take(k->admitter, seen);
 	else if (err != -ENOENT)
 		log_write(LOG_WARNING, "admission",
 			  "%s: %s: starting without what was seen",
 			  k->file.path, fault(err));
+	return 0;
 }
 
 int admission_keeper_new(struct loop *loop, struct admitter *admitter,
@@ -112,6 +120,7 @@ int admission_keeper_new(struct loop *loop, struct admitter *admitter,
 {
 	struct admission_keeper *k = calloc(1, sizeof(*k));
 	char *own_path = strdup(path);
+	int err;
 
 	if (!k || !own_path) {
 		free(k);
@@ -122,7 +131,12 @@ int admission_keeper_new(struct loop *loop, struct admitter *admitter,
 	k->admitter = admitter;
 	k->file.path = k->path = own_path;
 	memcpy(k->file.secret, secret, sizeof(k->file.secret));
-	load(k);
+	err = admission_keeper_load(k);
+	if (err) {
+		free(own_path);
+		free(k);
+		return err;
+	}
 	loop_timer_set(loop, &k->timer, loop_now_ms(loop) + SAVE_MS,
 		       save_now_and_then, k);
 	*out = k;

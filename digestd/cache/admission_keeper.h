@@ -15,8 +15,9 @@ struct loop;
 /*
  * Makes one, and reads the file. What is wrong with it is logged, and the
  * admitter starts empty; so it does when the file is of another secret, or of
- * another window than the one that was given. `admitter` is borrowed. Returns 0
- * or -ENOMEM.
+ * another window than the one that was given. `admitter` is borrowed. Returns
+ * 0, -ENOMEM, or -EINVAL, which is logged: the path is of no regular file, and
+ * writing would take its place.
  */
 int admission_keeper_new(struct loop *loop, struct admitter *admitter,
 			 const char *path, const uint8_t secret[16],

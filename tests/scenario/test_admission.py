@@ -2,6 +2,7 @@
 /v1/admit."""
 
 import json
+import os
 import signal
 import threading
 import urllib.parse
@@ -255,6 +256,23 @@ def test_a_file_that_cannot_be_written_is_logged(admitting, tmp_path):
     ask(node, f"{SITE}/a")
     assert node.process.end() == 0
     assert "error admission: writing" in node.process.logged()
+
+
+def test_a_file_that_is_a_pipe_holds_nothing_up(admitting, tmp_path):
+    path = tmp_path / "seen"
+    node = admitting(admission="aged", admission_file=str(path))
+    os.mkfifo(f"{path}.new")
+    assert node.process.end() == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["seen"]
+    path.unlink()
+    for make in os.mkfifo, os.mkdir:
+        make(path)
+        node.start(wait=False)
+        assert node.process.wait(10) == 1
+        node.cluster.processes.remove(node.process)
+        assert f"admission_file = {path}: not a regular file" in \
+            node.process.logged()
+        (path.rmdir if path.is_dir() else path.unlink)()
 
 
 def test_cap_and_cost_are_reloaded(admitting):
