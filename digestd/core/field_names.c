@@ -1,6 +1,6 @@
 /*
- * Sorted names. Two are compared by their first eight bytes as a number, and
- * only where those are the same byte by byte.
+ * Sorted names. Two are compared by their first sixteen bytes as two numbers,
+ * and only where those are the same byte by byte.
  */
 #include "digestd/core/field_names.h"
 
@@ -9,13 +9,18 @@
 #include <strings.h>
 
 enum {
-	HEAD = 8,   /* bytes */
+	WORD = 8,   /* bytes */
+	HEAD = 2 * WORD,
 	RECENT = 64, /* names that were looked up */
 };
 
+struct field_names_key {
+	uint64_t head[2]; /* in lower case, the first byte on top */
+	struct field_part name;
+};
+
 struct field_name {
-	uint64_t head; /* its first bytes in lower case, the first on top */
-	const char *name;
+	struct field_names_key key;
 	uint16_t line; /* behind the first that is looked at */
 	bool marked;   /* for all lines of the name, which follow it */
 };
@@ -30,37 +35,50 @@ struct field_names {
 	struct field_name sorted[FIELD_NAMES_LINES];
 };
 
-static uint64_t field_names_head(const char *name, size_t len)
+/* Up to eight bytes of a name. */
+static uint64_t field_names_word(const char *name, size_t len)
 {
-	size_t n = len < HEAD ? len : HEAD;
-	uint64_t head = 0;
+	size_t n = len < WORD ? len : WORD;
+	uint64_t word = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)name[i];
 
 		c |= c >= 'A' && c <= 'Z' ? 0x20 : 0;
-		head = head << 8 | c;
+		word = word << 8 | c;
 	}
-	return n ? head << 8 * (HEAD - n) : 0;
+	return n ? word << 8 * (WORD - n) : 0;
 }
 
-/* As strcmp(); a part has no zero byte. */
-static int field_names_compare(const struct field_name *a, uint64_t head,
-			       struct field_part b)
+static struct field_names_key field_names_key(struct field_part name)
 {
-	int order;
+	struct field_names_key key = { .name = name };
 
-	if (a->head != head)
-		return a->head < head ? -1 : 1;
-	if (b.len <= HEAD)
-		return b.len == HEAD && a->name[HEAD];
-	order = strncasecmp(a->name + HEAD, b.at + HEAD, b.len - HEAD);
-	return order ? order : a->name[b.len] != '\0';
+	key.head[0] = field_names_word(name.at, name.len);
+	if (name.len > WORD)
+		key.head[1] = field_names_word(name.at + WORD,
+					       name.len - WORD);
+	return key;
 }
 
-static struct field_part field_names_part(const char *name)
+static int field_names_order(uint64_t a, uint64_t b)
 {
-	return (struct field_part){ name, strlen(name) };
+	return a < b ? -1 : a > b;
+}
+
+/* As strcmp(); names have no zero byte. */
+static int field_names_compare(const struct field_names_key *a,
+			       const struct field_names_key *b)
+{
+	size_t shorter = a->name.len < b->name.len ? a->name.len : b->name.len;
+	int order = field_names_order(a->head[0], b->head[0]);
+
+	if (!order)
+		order = field_names_order(a->head[1], b->head[1]);
+	if (!order && shorter > HEAD)
+		order = strncasecmp(a->name.at + HEAD, b->name.at + HEAD,
+				    shorter - HEAD);
+	return order ? order : field_names_order(a->name.len, b->name.len);
 }
 
 /* Shell's sort with Ciura's gaps: no recursion, no memory, no bad case that
@@ -72,12 +90,11 @@ static void field_names_sort(struct field_name *at, size_t n)
 	for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
 		for (size_t i = gaps[g]; i < n; i++) {
 			struct field_name x = at[i];
-			struct field_part name = field_names_part(x.name);
 			size_t j = i;
 
 			for (; j >= gaps[g] &&
-			       field_names_compare(&at[j - gaps[g]], x.head,
-						   name) > 0; j -= gaps[g])
+			       field_names_compare(&at[j - gaps[g]].key,
+						   &x.key) > 0; j -= gaps[g])
 				at[j] = at[j - gaps[g]];
 			at[j] = x;
 		}
@@ -95,8 +112,8 @@ static void field_names_take(struct field_names *names, const struct fields *f,
 		const char *name = fields_at(f, first + i)->name;
 
 		names->sorted[i] = (struct field_name){
-			.head = field_names_head(name, strnlen(name, HEAD)),
-			.name = name,
+			.key = field_names_key((struct field_part){
+				name, strlen(name) }),
 			.line = (uint16_t)i,
 		};
 	}
@@ -116,21 +133,21 @@ static bool field_names_was_recent(struct field_names *names, uint64_t head)
 
 void field_names_mark(struct field_names *names, struct field_part name)
 {
-	uint64_t head = field_names_head(name.at, name.len);
+	struct field_names_key key = field_names_key(name);
 	size_t low = 0, high = names->count;
 
-	if (name.len <= HEAD && field_names_was_recent(names, head))
+	if (name.len <= WORD && field_names_was_recent(names, key.head[0]))
 		return;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (field_names_compare(&names->sorted[middle], head, name) < 0)
+		if (field_names_compare(&names->sorted[middle].key, &key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low < names->count &&
-	    !field_names_compare(&names->sorted[low], head, name))
+	    !field_names_compare(&names->sorted[low].key, &key))
 		names->sorted[low].marked = true;
 }
 
@@ -143,8 +160,7 @@ static void field_names_marked(const struct field_names *names,
 	for (size_t i = 0; i < names->count; i++) {
 		const struct field_name *at = &names->sorted[i];
 
-		if (field_names_compare(group, at->head,
-					field_names_part(at->name)))
+		if (field_names_compare(&group->key, &at->key))
 			group = at;
 		marked[at->line] = group->marked;
 	}
