@@ -248,33 +248,11 @@ size_t fields_lines(const struct fields *f, const char *name)
 	return n;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-/* Behind the quoted string that begins at a quote, or the end. */
-static const char *field_skip_quoted(const char *at, const char *end)
+const char *field_skip_quoted(const char *at, const char *end)
 {
 	while (++at < end && *at != '"')
 		at += *at == '\\' && at + 1 < end;
 	return at < end ? at + 1 : end;
-}
-
-struct field_part field_part_take(struct field_part *s, char stop)
-{
-	const char *from = s->at, *end = from + s->len, *at = from, *to;
-
-	while (at < end && *at != stop)
-		at = *at == '"' ? field_skip_quoted(at, end) : at + 1;
-	to = at;
-	at += at < end;
-	*s = (struct field_part){ at, (size_t)(end - at) };
-	while (from < to && is_blank(*from))
-		from++;
-	while (from < to && is_blank(to[-1]))
-		to--;
-	return (struct field_part){ from, (size_t)(to - from) };
 }
 
 bool fields_next(const struct fields *f, const char *name,

@@ -50,6 +50,10 @@ static const struct {
 	  "Accept-Language: de, en", false },
 	{ "Vary: Accept-Language", "Accept-Language: en",
 	  "Accept-Language: ENG", false },
+	{ "Vary: Accept-Charset", "Accept-Charset: a[Z",
+	  "Accept-Charset: A[z", true },
+	{ "Vary: Accept-Charset", "Accept-Charset: a[",
+	  "Accept-Charset: a{", false },
 	/* quotes, also unbalanced ones */
 	{ "Vary: A", "A: \"x, y\"", "A: \"x, y\"", true },
 	{ "Vary: A", "A: \"x, y\"", "A: \"x,y\"", false },
