@@ -216,11 +216,15 @@ static void take_element(struct cachecontrol *out, struct field_part element)
 	cachecontrol_take(out, name, argument);
 }
 
-/* Goes on to the next list of fields that can be left out. */
-static bool cachecontrol_next_list(const struct fields *fields,
+/* Goes on to the next list of fields that can be left out; false: the end.
+ * Where none of these directives is about all of the response, their lists have
+ * been looked at when *cc was read. */
+static bool cachecontrol_next_list(const struct cachecontrol *cc,
+				   const struct fields *fields,
 				   struct field_cursor *cursor,
 				   struct field_part *list)
 {
+	bool read = !cc->no_cache && !cc->private;
 	struct field_part element;
 
 	while (fields_next(fields, "Cache-Control", cursor, &element)) {
@@ -228,18 +232,19 @@ static bool cachecontrol_next_list(const struct fields *fields,
 
 		if ((field_part_is(directive, "no-cache") ||
 		     field_part_is(directive, "private")) &&
-		    cachecontrol_lists(*list))
+		    (read || cachecontrol_lists(*list)))
 			return true;
 	}
 	return false;
 }
 
-bool cachecontrol_withholds(const struct fields *fields, const char *name)
+bool cachecontrol_withholds(const struct cachecontrol *cc,
+			    const struct fields *fields, const char *name)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part list;
 
-	while (cachecontrol_next_list(fields, &cursor, &list)) {
+	while (cachecontrol_next_list(cc, fields, &cursor, &list)) {
 		while (list.len) {
 			if (field_part_is(field_part_take(&list, ','), name))
 				return true;
@@ -248,13 +253,14 @@ bool cachecontrol_withholds(const struct fields *fields, const char *name)
 	return false;
 }
 
-void cachecontrol_mark_withheld(const struct fields *fields,
+void cachecontrol_mark_withheld(const struct cachecontrol *cc,
+				const struct fields *fields,
 				struct field_names *names)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part list;
 
-	while (cachecontrol_next_list(fields, &cursor, &list)) {
+	while (cachecontrol_next_list(cc, fields, &cursor, &list)) {
 		while (list.len)
 			field_names_mark(names, field_part_take(&list, ','));
 	}

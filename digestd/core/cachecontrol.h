@@ -67,12 +67,14 @@ void cachecontrol_response(const struct fields *fields,
  * Whether no-cache or private in a response's Cache-Control name this field,
  * and so want it to be left out of what is stored. Names that a cache or a
  * client cannot do without (Vary, Location, Content-Type) do not count: the
- * directive then is about the whole response.
+ * directive then is about the whole response. *cc: as read from the fields.
  */
-bool cachecontrol_withholds(const struct fields *fields, const char *name);
+bool cachecontrol_withholds(const struct cachecontrol *cc,
+			    const struct fields *fields, const char *name);
 
 /* Marks all such names. */
-void cachecontrol_mark_withheld(const struct fields *fields,
+void cachecontrol_mark_withheld(const struct cachecontrol *cc,
+				const struct fields *fields,
 				struct field_names *names);
 
 /*

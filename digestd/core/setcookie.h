@@ -28,14 +28,20 @@ bool setcookie_read(const char *name, enum set_cookie *out);
 /* Whether a response must not be stored for its Set-Cookie. */
 bool setcookie_refuses(const struct answer *answer);
 
-/* Whether a response has fields that are kept out of what is stored. */
-bool setcookie_withholds(const struct answer *answer);
+/*
+ * Makes *withheld, which is overwritten, the lines of a response that are kept
+ * out of what is stored, in their order; nearly all have none. Their text stays
+ * the response's. Returns 0 or -ENOMEM.
+ */
+int setcookie_withheld(const struct answer *answer, struct fields *withheld);
 
-/* Removes them from *f, which has all fields of the response. */
-void setcookie_remove_withheld(const struct answer *answer, struct fields *f);
+/* Makes *shared, which is overwritten, the other lines, in their order; their
+ * text stays the response's, too. Returns 0 or -ENOMEM. */
+int setcookie_shared(const struct fields *response,
+		     const struct fields *withheld, struct fields *shared);
 
-/* Adds them, as the response has them, to what was stored without. Returns 0
- * or -ENOMEM. */
-int setcookie_add_withheld(const struct answer *answer, struct fields *f);
+/* Adds copies of those withheld to what was stored without. Returns 0 or
+ * -ENOMEM. */
+int setcookie_add_withheld(const struct fields *withheld, struct fields *f);
 
 #endif

@@ -55,12 +55,7 @@ static int tell(const struct request *r, struct fields *f,
  * memory. */
 static int reply_add_withheld(const struct request *r, struct fields *f)
 {
-	struct answer own;
-
-	if (!r->withholds)
-		return 0;
-	request_read_answer(r, r->status, &r->response, &own);
-	return setcookie_add_withheld(&own, f);
+	return setcookie_add_withheld(&r->withheld, f);
 }
 
 /* The fields of a stored response, as all clients get them: without a

@@ -39,6 +39,8 @@ static struct request *request_make(struct worker *w)
 	fields_init(&r->in);
 	fields_init(&r->out);
 	fields_init(&r->response);
+	fields_init(&r->withheld);
+	fields_init(&r->selecting);
 	r->next = w->requests;
 	r->link = &w->requests;
 	if (r->next)
@@ -79,7 +81,9 @@ static void request_free(struct request *r)
 	fields_free(&r->in);
 	fields_free(&r->out);
 	peerset_unref(r->view);
+	fields_free(&r->withheld);
 	fields_free(&r->response);
+	fields_free(&r->selecting);
 	target_free(&r->target);
 	worker_settings_unref(r->settings);
 	free(r);

@@ -83,7 +83,6 @@ struct request {
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
 	bool storing;         /* the response is collected for the store */
-	bool withholds;       /* it has fields that are not stored */
 	bool judged;          /* it could be kept, and should be there: */
 	enum admission_decision place;
 
@@ -121,6 +120,10 @@ struct request {
 	unsigned fwd_status; /* of what has been received, whatever is used */
 	unsigned status;
 	struct fields response;
+	struct fields withheld;  /* those of it that are not stored */
+	struct fields selecting; /* of it, see vary_select() */
+	bool selected;           /* that has been found out, and: */
+	bool right_variant;
 	struct freshness freshness;
 	int64_t body_len;
 	struct cached *head;   /* the response to be stored, but for its body */
@@ -243,7 +246,7 @@ void request_tell(const struct request *r, enum worker_outcome_kind kind,
 		  unsigned rtt_ms);
 
 /* What the header of a peer's answer (request_take_response()) says. */
-enum worker_outcome_kind request_judge(const struct request *r);
+enum worker_outcome_kind request_judge(struct request *r);
 
 /* Since the peer, or the origin, was asked; at least 1. */
 unsigned request_elapsed_ms(const struct request *r);
@@ -302,9 +305,9 @@ void request_admit(struct request *r);
 /*
  * Whether the response is one for requests like the client's: what the request
  * was sent on without (preconditions, what Connection names) must not be what
- * it was chosen by.
+ * it was chosen by. Found out once for a response.
  */
-bool request_right_variant(const struct request *r);
+bool request_right_variant(struct request *r);
 
 /* Makes the whole response, r->head with its body, an entry of the store,
  * r->stored; without room, it is not. */

@@ -48,10 +48,12 @@ static void forget_response(struct request *r)
 	buffer_free(&r->body);
 	r->received = 0;
 	request_release(r);
+	fields_free(&r->withheld);
 	fields_free(&r->response);
+	fields_free(&r->selecting);
+	r->selected = false;
 	r->status = 0;
 	r->storing = false;
-	r->withholds = false;
 	cached_unref(&r->head);
 	r->source = SOURCE_NONE;
 }
@@ -103,7 +105,7 @@ static bool serve_stale(struct request *r, unsigned default_s)
 	if (!r->stale || !r->x ||
 	    !freshness_on_error(&r->stale->freshness, default_s, now_s(r)))
 		return false;
-	r->withholds = false; /* of what broke off */
+	fields_free(&r->withheld); /* of what broke off */
 	worker_add(&r->worker->counters.stale_served, 1);
 	reply_cached(r, r->stale);
 	drop_fetch(r);
@@ -254,7 +256,7 @@ static enum worker_outcome_kind judge_504(const struct request *r)
 }
 
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
-enum worker_outcome_kind request_judge(const struct request *r)
+enum worker_outcome_kind request_judge(struct request *r)
 {
 	struct answer answer;
 

@@ -41,16 +41,24 @@ void request_read_answer(const struct request *r, unsigned status,
 	answer->set_cookie = request_set_cookie(r);
 }
 
-bool request_right_variant(const struct request *r)
+/* Makes r->selecting of the response, once. Returns as vary_select(). */
+static int request_store_select(struct request *r)
 {
-	struct fields selecting;
-	bool right;
+	int err;
 
-	fields_init(&selecting);
-	right = !vary_select(&r->in, &r->response, &selecting) &&
-		vary_match(&selecting, &r->out);
-	fields_free(&selecting);
-	return right;
+	if (r->selected)
+		return 0;
+	err = vary_select(&r->in, &r->response, &r->selecting);
+	if (err)
+		return err;
+	r->right_variant = vary_match(&r->selecting, &r->out);
+	r->selected = true;
+	return 0;
+}
+
+bool request_right_variant(struct request *r)
+{
+	return !request_store_select(r) && r->right_variant;
 }
 
 /* Whether a field names the target of the request. */
@@ -78,7 +86,7 @@ static bool answers_get(const struct request *r)
 	       names_target(r, "Content-Location");
 }
 
-static bool may_store(const struct request *r, const struct answer *answer)
+static bool may_store(struct request *r, const struct answer *answer)
 {
 	/* what came for a range is about it, unless it is the whole */
 	if (r->status != 200 && fields_get(&r->in, "range"))
@@ -109,47 +117,44 @@ static bool is_placed_here(struct request *r)
 			    asked_at_peers(r));
 }
 
-/* Makes *kept the fields of a response that are stored: those that are not for
- * one client only. 0 or -ENOMEM. */
-static int request_store_fields(const struct request *r, unsigned status,
+/* Makes *kept the fields of a confirmed response that are stored: those that
+ * are not for one client only. Their text stays theirs. 0 or -ENOMEM. */
+static int request_store_fields(const struct request *r,
 				const struct fields *fields,
 				struct fields *kept)
 {
+	struct fields withheld;
 	struct answer answer;
+	int err;
 
-	if (fields_copy(fields, kept))
-		return -ENOMEM;
-	request_read_answer(r, status, fields, &answer);
-	setcookie_remove_withheld(&answer, kept);
-	return 0;
+	request_read_answer(r, r->stale->status, fields, &answer);
+	err = setcookie_withheld(&answer, &withheld);
+	if (!err)
+		err = setcookie_shared(fields, &withheld, kept);
+	fields_free(&withheld);
+	return err;
 }
 
 /* An entry of these fields, without its body. Null without memory. */
-static struct cached *request_store_entry(const struct request *r,
+static struct cached *request_store_entry(struct request *r,
 					  const struct fields *fields)
 {
-	struct fields selecting;
-	const struct cached_head head = { r->target.uri, fields, &selecting,
+	const struct cached_head head = { r->target.uri, fields, &r->selecting,
 					  r->status, &r->freshness,
 					  cache_has_disk(r->worker->cache) };
-	struct cached *c;
 
-	if (vary_select(&r->in, &r->response, &selecting))
-		return NULL;
-	c = cached_new(&head);
-	fields_free(&selecting);
-	return c;
+	return request_store_select(r) ? NULL : cached_new(&head);
 }
 
 /* The response as an entry, without its body. Null without memory. */
-static struct cached *make_head(const struct request *r)
+static struct cached *make_head(struct request *r)
 {
 	struct fields kept;
 	struct cached *c;
 
-	if (!r->withholds) /* nearly all: they are not copied */
+	if (!fields_count(&r->withheld)) /* nearly all */
 		return request_store_entry(r, &r->response);
-	if (request_store_fields(r, r->status, &r->response, &kept))
+	if (setcookie_shared(&r->response, &r->withheld, &kept))
 		return NULL;
 	c = request_store_entry(r, &kept);
 	fields_free(&kept);
@@ -186,13 +191,14 @@ void request_admit(struct request *r)
 }
 
 /* Notes what is not for everybody; what is to be stripped, nobody gets. A
- * peer's copy is everybody's in any case. */
-static void request_withhold(struct request *r, const struct answer *answer,
-			     bool shared)
+ * peer's copy is everybody's in any case. 0 or -ENOMEM. */
+static int request_withhold(struct request *r, const struct answer *answer,
+			    bool shared)
 {
 	if (shared && answer->set_cookie == SET_COOKIE_STRIP)
 		fields_remove(&r->response, "Set-Cookie");
-	r->withholds = setcookie_withholds(answer);
+	fields_free(&r->withheld);
+	return setcookie_withheld(answer, &r->withheld);
 }
 
 int request_take_response(struct request *r, unsigned status,
@@ -209,8 +215,9 @@ int request_take_response(struct request *r, unsigned status,
 	freshness_init(&r->freshness, &answer, &times);
 	r->judged = false;
 	r->storing = may_store(r, &answer);
-	request_withhold(r, &answer, r->storing || r->source == SOURCE_PEER);
-	return 0;
+	return request_withhold(r, &answer,
+				r->storing || r->source == SOURCE_PEER) ?
+		       -1 : 0;
 }
 
 /* Unless it has been purged meanwhile. */
@@ -321,11 +328,11 @@ struct cached *request_refreshed(struct request *r,
 	if (forward_response(fields, now_s(r), &r->response))
 		return NULL;
 	request_read_answer(r, 304, &r->response, &answer);
-	request_withhold(r, &answer, true);
-	if (cached_fields(r->stale, &all))
+	if (request_withhold(r, &answer, true) ||
+	    cached_fields(r->stale, &all))
 		return NULL;
 	if (!conditional_update(&r->response, &all) &&
-	    !request_store_fields(r, r->stale->status, &all, &kept)) {
+	    !request_store_fields(r, &all, &kept)) {
 		c = make_refreshed(r, &kept);
 		fields_free(&kept);
 	}
