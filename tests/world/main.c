@@ -324,9 +324,11 @@ static void world_read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	bool is_long = getenv("SCD_TEST_LONG");
+	const char *slow = getenv("SCD_TEST_SLOW"); /* as sanitizers are */
 
 	world.seed = 1;
-	world.worlds = is_long ? WORLDS_LONG : WORLDS;
+	world.worlds = is_long ? WORLDS_LONG :
+		       slow && atoi(slow) > 1 ? WORLDS / 2 : WORLDS;
 	world.requests = REQUESTS;
 	world_read_options(argc, argv);
 	printf("1..%" PRIu64 "\n", world.worlds);
