@@ -37,6 +37,7 @@
 
 enum {
 	TICK_MS = 100,
+	TICK_SHORT_MS = 20, /* while memory is short */
 	FOLLOW_MS = 1000,
 	REFUSED_LOG_MS = 60000,
 	ADMIN_TIMEOUT_MS = 10000,
@@ -736,6 +737,14 @@ static void follow_objects(struct service *s, int64_t now_ms)
 	service_warn_of_memory(s, now_ms);
 }
 
+/* What a crowd takes within one tick, no measure has seen: the less is left,
+ * the sooner it is measured again. */
+static int64_t service_tick_ms(void)
+{
+	return ledger_left(&memory_ledger) < memory_reserve() ? TICK_SHORT_MS :
+								TICK_MS;
+}
+
 static void tick(void *arg)
 {
 	struct service *s = arg;
@@ -746,7 +755,7 @@ static void tick(void *arg)
 	memory_measure(now_ms);
 	if (s->stopping && (drained(s) || now_ms >= s->stop_ms))
 		loop_stop(s->loop);
-	loop_timer_set(s->loop, &s->tick, now_ms + TICK_MS, tick, s);
+	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(), tick, s);
 }
 
 int service_run(struct service *s)

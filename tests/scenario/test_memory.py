@@ -98,7 +98,7 @@ def test_slow_readers(node, origin, pages):
 
 def test_many_slow_readers_at_once(node, pages):
     """Before the first body has come, all of them have begun."""
-    clients = [ask(node.data, path) for path in pages(400, 4 * MIB)]
+    clients = [ask(node.data, path) for path in pages(200, 4 * MIB)]
     settled(node, 20)
     check_peak(node)
     for s in clients:
