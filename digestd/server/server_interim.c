@@ -7,6 +7,7 @@
  * are late are of no use. The buffer has room for INTERIM_BYTES in any case, so
  * one is sent whole where no more than that is in it afterwards.
  */
+#include <errno.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -54,12 +55,17 @@ static bool interim_fits(const struct conn *c, size_t len)
 	       (size_t)queued + len <= INTERIM_BYTES;
 }
 
+/* False: a part of it has gone, or the connection has. Many small ones can fill
+ * a buffer with few bytes; then nothing goes, and it is dropped. */
 static bool interim_send(const struct conn *c, const char *text, size_t len)
 {
+	ssize_t n;
+
 	if (c->handshake)
 		return tls_send(c->handshake, text, len);
-	return send(c->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-	       (ssize_t)len;
+	n = send(c->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n == (ssize_t)len ||
+	       (n < 0 && errno == EAGAIN);
 }
 
 void exchange_interim(struct exchange *x, unsigned status,
