@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tests/storm/storm_text.h"
+
 void storm_answer_free(struct storm_answer *a)
 {
 	storm_text_free(&a->body);
@@ -47,17 +49,6 @@ bool storm_answer_field(const struct storm_answer *a, const char *name,
 	return false;
 }
 
-static bool storm_answer_is_token(const char *at, const char *end)
-{
-	if (at == end)
-		return false;
-	for (; at < end; at++)
-		if (*at <= ' ' || *at > '~' ||
-		    strchr("()<>@,;:\\\"/[]?={}", *at))
-			return false;
-	return true;
-}
-
 /* Each line: a token, a colon, no control byte, CR LF at its end. */
 static const char *storm_answer_check_lines(const char *at, const char *end)
 {
@@ -70,7 +61,7 @@ static const char *storm_answer_check_lines(const char *at, const char *end)
 		if (next == at + 1)
 			return NULL;
 		colon = memchr(at, ':', (size_t)(next - at));
-		if (!colon || !storm_answer_is_token(at, colon))
+		if (!colon || !storm_text_is_token(at, colon))
 			return "a field name that is no token";
 		for (const char *c = colon; c < next - 1; c++)
 			if ((unsigned char)*c < ' ' && *c != '\t')

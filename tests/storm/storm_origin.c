@@ -16,6 +16,7 @@
 #include "tests/storm/storm_body.h"
 #include "tests/storm/storm_log.h"
 #include "tests/storm/storm_response.h"
+#include "tests/storm/storm_text.h"
 #include "tests/storm/storm_world.h"
 
 enum { STORM_ORIGIN_VISITS = 65536 };
@@ -52,17 +53,6 @@ const char *storm_origin_field(const struct storm_text *in, const char *name,
 	return NULL;
 }
 
-static bool storm_origin_is_token(const char *at, const char *end)
-{
-	if (at == end)
-		return false;
-	for (; at < end; at++)
-		if (*at <= ' ' || *at > '~' ||
-		    strchr("()<>@,;:\\\"/[]?={}", *at))
-			return false;
-	return true;
-}
-
 /*
  * "METHOD SP target SP HTTP/1.1 CR LF"; 1.0 from libcurl, to a server that has
  * answered so before.
@@ -73,7 +63,7 @@ static const char *storm_origin_judge_line(const char *at, const char *end)
 	const char *target = space ? space + 1 : end;
 	const char *last = target;
 
-	if (!space || !storm_origin_is_token(at, space))
+	if (!space || !storm_text_is_token(at, space))
 		return "a method that is no token";
 	while (last<end && * last> ' ' && *last <= '~')
 		last++;
@@ -97,7 +87,7 @@ static const char *storm_origin_judge_fields(const char *at, const char *end)
 
 		if (next == at || next[-1] != '\r')
 			return "a bare LF";
-		if (!colon || !storm_origin_is_token(at, colon))
+		if (!colon || !storm_text_is_token(at, colon))
 			return "a field name that is no token";
 		for (const char *c = colon; c < next - 1; c++)
 			if (((unsigned char)*c < ' ' && *c != '\t') ||

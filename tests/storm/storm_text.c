@@ -268,3 +268,14 @@ void storm_text_splice(struct storm_text *t, const struct storm_text *other,
 	t->len = keep;
 	storm_text_add(t, other->at + from, other->len - from);
 }
+
+bool storm_text_is_token(const char *at, const char *end)
+{
+	if (at == end)
+		return false;
+	for (; at < end; at++)
+		if (*at <= ' ' || *at > '~' ||
+		    strchr("()<>@,;:\\\"/[]?={}", *at))
+			return false;
+	return true;
+}

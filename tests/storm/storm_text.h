@@ -42,4 +42,8 @@ const char *storm_text_choose(uint64_t *random, const char *const *from,
 /* True once in n times. */
 bool storm_text_once_in(uint64_t *random, unsigned n);
 
+/* Whether the bytes up to `end` are a token (RFC 9110, 5.6.2). By itself: what
+ * judges the node does not ask the node's own code. */
+bool storm_text_is_token(const char *at, const char *end);
+
 #endif
