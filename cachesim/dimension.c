@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 enum { MILLION = 1000000 };
 

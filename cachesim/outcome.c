@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 static double ratio(uint64_t part, uint64_t whole)
 {

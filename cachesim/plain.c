@@ -7,7 +7,7 @@
 
 #include "cachesim/sim/multi.h"
 #include "codec/error.h"
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 #include "digestd/tool/progress.h"
 
 enum {

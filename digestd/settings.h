@@ -5,8 +5,8 @@
 #define DIGESTD_SETTINGS_H
 
 #include "digestd/cache/admitter.h"
-#include "digestd/core/catalog.h"
-#include "digestd/core/resize.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/mesh/resize.h"
 #include "digestd/peers/follow.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/purge_peers.h"

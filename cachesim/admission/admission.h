@@ -1,11 +1,11 @@
 /*
  * All admission policies that the simulator has: those that a node can have
- * (digestd/core/admission.h), and others to compare them with; by their names.
+ * (digestd/admission/admission.h), and others to compare them with; by their names.
  */
 #ifndef CACHESIM_ADMISSION_ADMISSION_H
 #define CACHESIM_ADMISSION_ADMISSION_H
 
-#include "digestd/core/admission.h"
+#include "digestd/admission/admission.h"
 
 /* All policies; a null ends the list. */
 extern const struct admission_policy *const admission_policies[];

@@ -11,7 +11,7 @@
 #ifndef CACHESIM_SIM_CACHE_H
 #define CACHESIM_SIM_CACHE_H
 
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 struct sim_cache;
 

@@ -14,7 +14,7 @@
 #include "cachesim/sim/spread.h"
 #include "codec/error.h"
 #include "codec/mix.h"
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peerset.h"
 
 enum { MILLION = 1000000 };
 

@@ -9,7 +9,7 @@
  *     local_stale, and then as a miss.)
  *  2. Otherwise the protocol says which peers may have it (candidates), and
  *     they are taken in the order in which a node asks equally near peers
- *     (route_weight() in digestd/core/route.h), where the i-th proxy is the
+ *     (route_weight() in digestd/mesh/route.h), where the i-th proxy is the
  *     node called "n" and i, counted from 1, in decimal digits. A protocol
  *     that queries sends a query to all candidates and asks those for the
  *     object that answer that they have it; another asks for the object at
@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #include "cachesim/admission/admission.h"
-#include "digestd/core/placement.h"
+#include "digestd/mesh/placement.h"
 #include "cachesim/protocol/protocol.h"
 #include "cachesim/sim/trace.h"
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 /* What is in a slot. */
 struct sim_held {

@@ -9,7 +9,7 @@
 
 #include "cachesim/sim/stack.h"
 #include "codec/error.h"
-#include "digestd/core/eviction_policy.h"
+#include "digestd/store/eviction_policy.h"
 
 /* What is counted for each capacity, and in all. */
 struct curve {

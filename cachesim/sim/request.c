@@ -4,7 +4,7 @@
  */
 #include "cachesim/sim/cluster_state.h"
 #include "cachesim/sim/spread.h"
-#include "digestd/core/route.h"
+#include "digestd/mesh/route.h"
 
 static uint64_t bit(unsigned proxy)
 {

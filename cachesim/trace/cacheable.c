@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "digestd/core/storable.h"
+#include "digestd/http/storable.h"
 
 enum { NOT_MODIFIED = 304, FIRST_ERROR = 400 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 
 /* Answers with a text that is copied. */
 static void reply(struct exchange *x, unsigned status, const char *type,

@@ -12,9 +12,9 @@
 
 #include "codec/key.h"
 #include "digestd/cache/admitter.h"
-#include "digestd/core/admission_tell.h"
-#include "digestd/core/admit_request.h"
-#include "digestd/core/fields.h"
+#include "digestd/admission/admission_tell.h"
+#include "digestd/admission/admit_request.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "digestd/cache/admitter.h"
-#include "digestd/core/catalog.h"
-#include "digestd/core/store.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/follow.h"

@@ -10,8 +10,8 @@
 
 #include "codec/admission.h"
 #include "codec/error.h"
-#include "digestd/core/admission_rate.h"
-#include "digestd/core/eviction.h"
+#include "digestd/admission/admission_rate.h"
+#include "digestd/store/eviction.h"
 
 /* Fewer objects say too little about how many there will be. */
 enum { ENOUGH_OBJECTS = 1000 };

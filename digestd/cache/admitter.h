@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "codec/key.h"
-#include "digestd/core/admission.h"
-#include "digestd/core/store.h"
+#include "digestd/admission/admission.h"
+#include "digestd/store/store.h"
 
 struct admitter;
 

@@ -11,8 +11,8 @@
 
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache_inside.h"
-#include "digestd/core/catalog.h"
-#include "digestd/core/vary.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/http/vary.h"
 
 /*
  * What an entry weighs beside what it takes itself: its places in tables, and

@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "codec/key.h"
-#include "digestd/core/admission.h"
-#include "digestd/core/cachestatus.h"
-#include "digestd/core/fields.h"
-#include "digestd/core/store.h"
+#include "digestd/admission/admission.h"
+#include "digestd/http/cachestatus.h"
+#include "digestd/http/fields.h"
+#include "digestd/store/store.h"
 #include "digestd/disk/cached.h"
 
 struct admitter;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "digestd/cache/cache_inside.h"
-#include "digestd/core/vary.h"
+#include "digestd/http/vary.h"
 #include "digestd/os/log.h"
 
 enum {

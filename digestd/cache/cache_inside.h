@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/core/catalog.h"
-#include "digestd/core/purgelog.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/store/purgelog.h"
 #include "digestd/disk/disk.h"
 
 /* A store, and what hears of it. */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "digestd/config/configuration_check.h"
-#include "digestd/core/hexdigit.h"
+#include "digestd/http/hexdigit.h"
 
 /* What earlier examples had, and is in use where they were copied. */
 static const char published[] = "00112233445566778899aabbccddeeff";

@@ -6,8 +6,8 @@
 #include "codec/admission.h"
 #include "digestd/config/configuration.h"
 #include "digestd/config/option.h"
-#include "digestd/core/generations.h"
-#include "digestd/core/store.h"
+#include "digestd/mesh/generations.h"
+#include "digestd/store/store.h"
 
 #define AT(member) offsetof(struct config, member)
 #define BIG INT64_MAX /* no upper end */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/core/words.h"
+#include "digestd/http/words.h"
 
 struct unit {
 	const char *name;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/core/packed.h"
+#include "digestd/http/packed.h"
 #include "digestd/os/memory.h"
 
 enum {

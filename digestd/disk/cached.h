@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/freshness.h"
-#include "digestd/core/store.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
+#include "digestd/store/store.h"
 
 struct disk_entry;
 

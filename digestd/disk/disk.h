@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/store.h"
+#include "digestd/http/fields.h"
+#include "digestd/store/store.h"
 #include "digestd/disk/disk_entry.h"
 #include "digestd/disk/disk_record.h"
 #include "digestd/os/loop.h"

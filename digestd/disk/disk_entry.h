@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/store.h"
+#include "digestd/http/fields.h"
+#include "digestd/store/store.h"
 
 struct cached;
 

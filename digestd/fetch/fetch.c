@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch_way.h"
 
 static const struct fetch_way *const ways[] = {

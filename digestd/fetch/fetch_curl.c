@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/response.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/response.h"
 #include "digestd/fetch/fetch_lines.h"
 #include "digestd/fetch/fetch_tls.h"
 #include "digestd/fetch/fetch_way.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch_way.h"
 
 enum { FIELD_LINE_MAX = 16384 };

@@ -18,8 +18,8 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/response.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/response.h"
 #include "digestd/fetch/fetch_pool.h"
 #include "digestd/fetch/fetch_way.h"
 

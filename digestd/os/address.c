@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "digestd/core/decimal.h"
+#include "digestd/http/decimal.h"
 
 struct prefix4 {
 	uint32_t net;

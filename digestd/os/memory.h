@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "digestd/core/ledger.h"
+#include "digestd/store/ledger.h"
 
 extern struct ledger memory_ledger;
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_request.h"
 

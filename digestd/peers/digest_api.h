@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "digestd/core/generations.h"
+#include "digestd/mesh/generations.h"
 #include "digestd/server/server.h"
 
 struct digest_api;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peerset.h"
 
 enum { FIRST_BYTES = 4096 };
 

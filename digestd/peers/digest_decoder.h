@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "codec/digest.h"
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/peers/digest_body.h"
 
 /* One for each peer that can be configured, which has one fetch at a time. */

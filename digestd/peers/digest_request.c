@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 
 const struct digest_paths digest_paths_held = { "/scd/v1/digest",
 						"/scd/v1/delta/" };

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/generations.h"
+#include "digestd/http/fields.h"
+#include "digestd/mesh/generations.h"
 
 /* Where a digest and its deltas are: what a node holds, and what it was asked
  * for. */

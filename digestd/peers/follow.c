@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "codec/error.h"
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "codec/digest.h"
-#include "digestd/core/peer.h"
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peer.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/peers/upstream.h"
 
 struct fetcher;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "codec/key.h"
-#include "digestd/core/placement.h"
+#include "digestd/mesh/placement.h"
 
 struct placer;
 struct seen;

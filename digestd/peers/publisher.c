@@ -11,7 +11,7 @@
 
 #include "codec/error.h"
 #include "digestd/cache/cache.h"
-#include "digestd/core/generations.h"
+#include "digestd/mesh/generations.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_api.h"

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "digestd/core/catalog.h"
-#include "digestd/core/resize.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/mesh/resize.h"
 
 struct cache;
 struct digest_api;

@@ -11,9 +11,9 @@
 
 #include "codec/uri.h"
 #include "digestd/cache/cache.h"
-#include "digestd/core/fields.h"
-#include "digestd/core/tags.h"
-#include "digestd/core/target.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/tags.h"
+#include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"

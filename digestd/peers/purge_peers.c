@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/peers/upstream.h"

@@ -8,9 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "digestd/core/catalog.h"
-#include "digestd/core/eviction.h"
-#include "digestd/core/store.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/store/eviction.h"
+#include "digestd/store/store.h"
 
 struct seen {
 	pthread_mutex_t lock; /* guards all below */

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/core/conditional.h"
-#include "digestd/core/decimal.h"
-#include "digestd/core/range.h"
-#include "digestd/core/via.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/decimal.h"
+#include "digestd/http/range.h"
+#include "digestd/http/via.h"
 #include "digestd/proxy/request.h"
 
 static int64_t now_s(const struct request *r)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/conditional.h"
-#include "digestd/core/vary.h"
-#include "digestd/core/via.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/vary.h"
+#include "digestd/http/via.h"
 #include "digestd/peers/token.h"
 
 enum {

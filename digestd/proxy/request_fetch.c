@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/core/answer.h"
-#include "digestd/core/conditional.h"
-#include "digestd/core/decimal.h"
-#include "digestd/core/forward.h"
-#include "digestd/core/storable.h"
-#include "digestd/core/targeted.h"
+#include "digestd/http/answer.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/decimal.h"
+#include "digestd/http/forward.h"
+#include "digestd/http/storable.h"
+#include "digestd/http/targeted.h"
 #include "digestd/os/address.h"
 #include "digestd/proxy/request.h"
 

@@ -1,7 +1,7 @@
 /*
  * Interim responses of an origin (RFC 9110, 15.2) on their way to the client.
  */
-#include "digestd/core/via.h"
+#include "digestd/http/via.h"
 #include "digestd/proxy/request.h"
 
 void request_pass_interim(void *arg, struct fetch *f, unsigned status,

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/answer.h"
-#include "digestd/core/conditional.h"
-#include "digestd/core/forward.h"
-#include "digestd/core/peerset.h"
-#include "digestd/core/storable.h"
-#include "digestd/core/vary.h"
+#include "digestd/http/answer.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/forward.h"
+#include "digestd/mesh/peerset.h"
+#include "digestd/http/storable.h"
+#include "digestd/http/vary.h"
 #include "digestd/peers/placer.h"
 #include "digestd/proxy/request.h"
 

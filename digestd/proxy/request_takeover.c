@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/proxy/request.h"
 
 /* A peer that sends less within peer_budget stands still. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
 

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/core/admission_tell.h"
-#include "digestd/core/forwarded.h"
-#include "digestd/core/setcookie.h"
+#include "digestd/admission/admission_tell.h"
+#include "digestd/http/forwarded.h"
+#include "digestd/http/setcookie.h"
 #include "digestd/os/address_prefix.h"
 
 struct cache;

@@ -19,8 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "digestd/core/forwarded.h"
-#include "digestd/core/guard.h"
+#include "digestd/http/forwarded.h"
+#include "digestd/http/guard.h"
 #include "digestd/os/listen.h"
 #include "digestd/os/memory.h"
 #include "digestd/server/server_conn.h"

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"

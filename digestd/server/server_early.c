@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "digestd/core/httpdate.h"
+#include "digestd/http/httpdate.h"
 #include "digestd/server/server_conn.h"
 #include "digestd/tls/tls.h"
 

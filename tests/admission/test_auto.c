@@ -8,8 +8,8 @@
 #include "cachesim/admission/admission.h"
 #include "cachesim/sim/cache.h"
 #include "codec/error.h"
-#include "digestd/core/admission_mini.h"
-#include "digestd/core/eviction.h"
+#include "digestd/admission/admission_mini.h"
+#include "digestd/store/eviction.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/catalog.h"
+#include "digestd/mesh/catalog.h"
 #include "tests/bench/clock.h"
 #include "tests/codec/random.h"
 

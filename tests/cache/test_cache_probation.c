@@ -7,7 +7,7 @@
 
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
-#include "digestd/core/freshness.h"
+#include "digestd/http/freshness.h"
 #include "tests/unit.h"
 
 static const uint8_t secret[16] = "0123456789abcde";

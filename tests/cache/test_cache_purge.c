@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/core/freshness.h"
+#include "digestd/http/freshness.h"
 #include "tests/unit.h"
 
 enum { FILLERS = 3, PURGES = 60000 };

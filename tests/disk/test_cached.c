@@ -11,7 +11,7 @@
 
 #include "digestd/disk/cached.h"
 #include "tests/codec/alloc.h"
-#include "tests/core/message.h"
+#include "tests/http/message.h"
 
 #define URI "http://127.0.0.1:20000/miss/1/12345"
 #define FIELDS "Server: nginx/1.22.1\n" \

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/core/catalog.h"
+#include "digestd/mesh/catalog.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/loop.h"
 #include "tests/disk/disk_faults.h"

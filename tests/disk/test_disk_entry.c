@@ -6,7 +6,7 @@
 
 #include "digestd/disk/disk_entry.h"
 #include "tests/codec/alloc.h"
-#include "tests/core/message.h"
+#include "tests/http/message.h"
 
 static void for_any_request(void **state)
 {

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
 #include "tests/loopback.h"

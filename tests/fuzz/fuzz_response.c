@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "digestd/core/response.h"
+#include "digestd/http/response.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_HEADER = 1000, MAX_INPUT = 4096, STEPS = 64 };

@@ -140,8 +140,11 @@ def layers(text):
     """The table of HACKING.md: a folder, and what it may include."""
     table = text.split("## Layers")[1].split("\n\n")[1]
     rows = re.findall(r"^\| `([\w/]+)` \| (.*) \|$", table, re.M)
-    return {folder: set(re.findall(r"`([\w/]+)`", others))
-            for folder, others in rows}
+    found = {folder: set(re.findall(r"`([\w/]+)`", others))
+             for folder, others in rows}
+    return {folder: others - {"core"} | (rules.CORE if "core" in others
+                                         else set())
+            for folder, others in found.items()}
 
 
 def layers_are_those_of_lint():

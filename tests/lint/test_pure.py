@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that codec/ and digestd/core/ keep no state and call no clock, no
+"""Proves that codec/ and the core of digestd/ keep no state and call no clock, no
 I/O and no threads; and that the proof would find some. TAP.
 """
 
@@ -12,7 +12,7 @@ import tempfile
 import pure
 
 BUILD = os.environ.get("top_builddir", ".")
-ARCHIVES = ("codec/.libs/libscd_static.a", "digestd/core/.libs/libcore.a",
+ARCHIVES = ("codec/.libs/libscd_static.a", "digestd/.libs/libcore.a",
             "cachesim/admission/.libs/libadmission.a")
 
 # Label, C code, the words that the complaint must have (none: no complaint).

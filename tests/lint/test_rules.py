@@ -45,7 +45,7 @@ GOOD = {
     "codec/thing.c": BODY,
     "codec/all.h": HEADER.replace("THING", "ALL").replace(
         "/* Twice", '#include "thing.h"\n\n/* Twice').replace("twice", "all"),
-    "digestd/core/node.c": BODY,
+    "digestd/mesh/node.c": BODY,
     "digestd/fetch/fetch.c": BODY.replace("string.h", "curl/curl.h"),
     "digestd/os/loop.c": BODY.replace("string.h", "sys/epoll.h"),
     "cachesim/live/replay.c": BODY.replace("string.h", "curl/curl.h"),
@@ -65,11 +65,11 @@ def body_of(lines):
 
 # rule, path, the text with the fault
 FAULTS = (
-    (rules.include_arrows, "codec/a.c", include('"digestd/core/node.h"')),
+    (rules.include_arrows, "codec/a.c", include('"digestd/mesh/node.h"')),
     (rules.include_arrows, "codec/a.c", include('"codec/absent.h"')),
     (rules.include_arrows, "codec/a.c", include('"thing.h"')),
-    (rules.include_arrows, "digestd/core/a.c", include('"digestd/proxy/x.h"')),
-    (rules.include_arrows, "digestd/ctl/a.c", include('"digestd/core/x.h"')),
+    (rules.include_arrows, "digestd/mesh/a.c", include('"digestd/proxy/x.h"')),
+    (rules.include_arrows, "digestd/ctl/a.c", include('"digestd/mesh/x.h"')),
     (rules.include_arrows, "cachesim/trace/a.c", include('"digestd/os/x.h"')),
     (rules.include_arrows, "cachesim/trace/a.c",
      include('"cachesim/live/x.h"')),
@@ -81,8 +81,8 @@ FAULTS = (
     (rules.library_headers, "digestd/server/a.c", include("<sys/epoll.h>")),
     (rules.library_headers, "digestd/main.c", include("<confuse.h>")),
     (rules.pure_headers, "codec/a.c", include("<time.h>")),
-    (rules.pure_headers, "digestd/core/a.c", include("<pthread.h>")),
-    (rules.pure_headers, "digestd/core/a.c", include("<sys/socket.h>")),
+    (rules.pure_headers, "digestd/mesh/a.c", include("<pthread.h>")),
+    (rules.pure_headers, "digestd/mesh/a.c", include("<sys/socket.h>")),
     (rules.long_functions, "digestd/proxy/a.c", body_of(81)),
     (rules.brace_places, "codec/a.c", BODY.replace(")\n{", ") {")),
     (rules.long_files, "codec/a.c", BODY + "\n" * 800),

@@ -7,7 +7,7 @@
 
 #include "codec/delta.h"
 #include "codec/frame.h"
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/peers/digest_body.h"
 #include "tests/codec/sample.h"
 

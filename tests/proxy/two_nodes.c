@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/core/catalog.h"
-#include "digestd/core/fields.h"
-#include "digestd/core/peerset.h"
+#include "digestd/mesh/catalog.h"
+#include "digestd/http/fields.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/flight.h"

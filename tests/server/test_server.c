@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
 #include "digestd/server/server.h"
 #include "tests/loopback.h"

@@ -9,7 +9,7 @@
 
 #include "cachesim/sim/node.h"
 #include "cachesim/sim/trace.h"
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 struct admission_run {
 	double ohr, bhr, writes; /* hits and writes a request */

@@ -18,7 +18,7 @@
 
 #include "cachesim/sim/cluster.h"
 #include "cachesim/sim/modify.h"
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 
 static const struct {
 	const char *name;

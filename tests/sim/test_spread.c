@@ -13,7 +13,7 @@
 #include "cachesim/sim/exchange.h"
 #include "cachesim/sim/fingerprint.h"
 #include "codec/error.h"
-#include "digestd/core/eviction.h"
+#include "digestd/store/eviction.h"
 #include "tests/codec/alloc.h"
 #include "tests/sim/sample.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
+#include "digestd/http/fields.h"
 #include "tests/world/nodes.h"
 #include "tests/world/origin.h"
 #include "tests/world/wire.h"

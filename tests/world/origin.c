@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/core/fields.h"
-#include "digestd/core/httpdate.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/httpdate.h"
 #include "tests/world/nodes.h"
 #include "tests/world/wire.h"
 #include "tests/world/world.h"

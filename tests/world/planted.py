@@ -41,12 +41,12 @@ FAULTS = {
         "digestd/proxy/request.c",
         "!vary_match(cached_selecting(head), fields_of(r)) ||", ""),
     "vary-ignored-in-the-store": (
-        "digestd/core/vary.c",
+        "digestd/http/vary.c",
         "if (!same_list(fields_at(selecting, i), request))", "if (0)"),
     "private-stored": (
-        "digestd/core/storable.c", "if (cc->private)", "if (0)"),
+        "digestd/http/storable.c", "if (cc->private)", "if (0)"),
     "no-store-stored": (
-        "digestd/core/storable.c",
+        "digestd/http/storable.c",
         "if (asked.no_store || (cc->no_store && !cc->must_understand))",
         "if (0)"),
     "cookie-shared": (
@@ -54,10 +54,10 @@ FAULTS = {
         'COOKIES, AT(set_cookie), "refuse"',
         'COOKIES, AT(set_cookie), "allow"'),
     "always-fresh": (
-        "digestd/core/freshness.c", "if (left_s > 0)\n\t\treturn REUSE_FRESH",
+        "digestd/http/freshness.c", "if (left_s > 0)\n\t\treturn REUSE_FRESH",
         "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
     "no-cache-ignored": (
-        "digestd/core/freshness.c",
+        "digestd/http/freshness.c",
         "if (f->always_validate || request->no_cache ||",
         "if (f->always_validate ||"),
     "truncated-body-served": (
@@ -101,17 +101,17 @@ bool flights_leave"""),
     "buffer-not-moved": (
         "digestd/proxy/buffer.c", "b->len -= b->taken;", ""),
     "range-one-short": (
-        "digestd/core/range.c",
+        "digestd/http/range.c",
         "part->len = (last < len ? last + 1 : len) - first;",
         "part->len = (last < len ? last : len) - first;"),
     "range-from-the-start": (
         "digestd/proxy/reply.c", "bytes ? bytes + part->first : NULL,",
         "bytes,"),
     "any-tag-matches": (
-        "digestd/core/conditional.c",
+        "digestd/http/conditional.c",
         "return !none_match(request, stored);", "return true;"),
     "any-304-confirms": (
-        "digestd/core/conditional.c",
+        "digestd/http/conditional.c",
         """	for (size_t i = 0; i < NPRECONDITIONS; i++)
 		fields_remove(request, preconditions[i]);
 	if (tag""",

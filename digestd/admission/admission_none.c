@@ -1,0 +1,27 @@
+/*
+ * No admission: everything that was fetched goes to disk.
+ */
+#include "digestd/admission/admission.h"
+
+static enum admission_decision decide(struct admission *a,
+				      const struct admission_item *r)
+{
+	(void)a;
+	(void)r;
+	return ADMISSION_DISK;
+}
+
+static bool admits_all(const struct admission *a)
+{
+	(void)a;
+	return true;
+}
+
+const struct admission_policy admission_none = {
+	.name = "none",
+	.about = "everything is admitted",
+	.options = "",
+	.size = sizeof(struct admission),
+	.decide = decide,
+	.admits_all = admits_all,
+};

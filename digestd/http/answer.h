@@ -1,0 +1,29 @@
+/*
+ * A response as a cache looks at it: status, fields, and the cache directives
+ * that count for this cache.
+ */
+#ifndef DIGESTD_HTTP_ANSWER_H
+#define DIGESTD_HTTP_ANSWER_H
+
+#include "digestd/http/cachecontrol.h"
+#include "digestd/http/setcookie.h"
+
+struct answer {
+	unsigned status;
+	const struct fields *fields; /* borrowed */
+	struct cachecontrol cc;
+	enum set_cookie set_cookie; /* what is done with it in this one */
+};
+
+/*
+ * Reads a response. `surrogate`: the name of this cache where it acts for the
+ * origin, and so reads targeted fields; null for a forward proxy. Set-Cookie is
+ * refused, unless the caller sets something else. Cannot fail.
+ */
+void answer_read(struct answer *a, unsigned status, const struct fields *fields,
+		 const char *surrogate);
+
+/* The date in Expires, as text, where that counts; null: it does not. */
+const char *answer_expires(const struct answer *a);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * Cache-Status.
+ */
+#include "digestd/http/cachestatus.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "digestd/http/decimal.h"
+#include "digestd/http/fields.h"
+
+/* Names are at most 255 bytes by configuration; the rest is short. */
+enum { MAX_MEMBER = 1024 };
+
+struct member {
+	char text[MAX_MEMBER];
+	size_t len;
+};
+
+/* As much as there is room for. */
+static void put(struct member *m, const char *text)
+{
+	size_t room = sizeof(m->text) - 1 - m->len;
+	size_t len = strlen(text);
+
+	len = len < room ? len : room;
+	memcpy(m->text + m->len, text, len);
+	m->len += len;
+	m->text[m->len] = '\0';
+}
+
+static void put_number(struct member *m, const char *name, int64_t number)
+{
+	char text[DECIMAL_BYTES];
+
+	decimal_write(number, text);
+	put(m, name);
+	put(m, text);
+}
+
+/* A quoted string of structured fields (RFC 9651, 3.3.3). */
+static void put_string(struct member *m, const char *prefix, const char *text)
+{
+	char one[2] = "";
+
+	put(m, "\"");
+	put(m, prefix);
+	for (; *text; text++) {
+		one[0] = *text < ' ' || *text > '~' ? '?' : *text;
+		if (*text == '"' || *text == '\\')
+			put(m, "\\");
+		put(m, one);
+	}
+	put(m, "\"");
+}
+
+/* A name is a token of structured fields (RFC 9651, 3.3.4), or a string. */
+static void put_name(struct member *m, const char *name)
+{
+	bool letter = (*name >= 'a' && *name <= 'z') ||
+		      (*name >= 'A' && *name <= 'Z') || *name == '*';
+
+	if (letter && field_is_token(name, strlen(name)))
+		put(m, name);
+	else
+		put_string(m, "", name);
+}
+
+static const char *fwd_text(enum cachestatus_fwd fwd)
+{
+	switch (fwd) {
+	case CACHESTATUS_NONE:
+		return NULL;
+	case CACHESTATUS_BYPASS:
+		return "bypass";
+	case CACHESTATUS_METHOD:
+		return "method";
+	case CACHESTATUS_URI_MISS:
+		return "uri-miss";
+	case CACHESTATUS_VARY_MISS:
+		return "vary-miss";
+	case CACHESTATUS_REQUEST:
+		return "request";
+	case CACHESTATUS_STALE:
+		return "stale";
+	}
+	return NULL;
+}
+
+/* Hit or forwarded, and why; never both. */
+static void cachestatus_put_fwd(struct member *m, const struct cachestatus *s)
+{
+	const char *fwd = fwd_text(s->fwd);
+
+	if (s->how == CACHESTATUS_HIT)
+		put(m, "; hit");
+	if (s->how == CACHESTATUS_HIT || !fwd)
+		return;
+	put(m, "; fwd=");
+	put(m, fwd);
+}
+
+int cachestatus_append(struct fields *f, const struct cachestatus *s)
+{
+	bool forwarded = s->how == CACHESTATUS_FORWARDED;
+	struct member m;
+
+	m.len = 0;
+	put_name(&m, s->node);
+	cachestatus_put_fwd(&m, s);
+	if (forwarded && s->fwd_status)
+		put_number(&m, "; fwd-status=", s->fwd_status);
+	if (s->ttl_s != CACHESTATUS_NO_TTL)
+		put_number(&m, "; ttl=", s->ttl_s);
+	if (forwarded && s->stored)
+		put(&m, "; stored");
+	if (s->how == CACHESTATUS_COLLAPSED)
+		put(&m, "; collapsed");
+	if (s->peer || s->detail) {
+		put(&m, "; detail=");
+		put_string(&m, s->peer ? "peer=" : "",
+			   s->peer ? s->peer : s->detail);
+	}
+	return fields_add(f, "Cache-Status", m.text);
+}
+
+/* The reason that a parameter's value stands for. */
+static enum cachestatus_fwd fwd_of(struct field_part value)
+{
+	enum cachestatus_fwd fwd = CACHESTATUS_STALE;
+
+	while (fwd != CACHESTATUS_NONE && !field_part_is(value, fwd_text(fwd)))
+		fwd--;
+	return fwd;
+}
+
+enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
+{
+	enum cachestatus_fwd fwd = CACHESTATUS_NONE;
+	struct field_part member = { "", 0 }, next;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(f, "Cache-Status", &cursor, &next))
+		member = next;
+	field_part_take(&member, ';'); /* the cache's name */
+	while (member.len) {
+		struct field_part value = field_part_take(&member, ';');
+		struct field_part name = field_part_take(&value, '=');
+
+		/* of several, the last counts (RFC 9651, 4.2.3.2) */
+		if (field_part_is(name, "fwd"))
+			fwd = fwd_of(value);
+	}
+	return fwd;
+}

@@ -1,0 +1,374 @@
+/*
+ * Header fields: lines that point into blocks of text.
+ */
+#include "digestd/http/fields.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/http/field_names.h"
+
+enum {
+	FIRST_LINES = 16,
+	BLOCK_BYTES = 1000, /* most messages fit one */
+	MAX_SECONDS = 2147483647,
+};
+
+struct fields_block {
+	struct fields_block *next;
+	size_t len, cap;
+	char text[];
+};
+
+const struct fields fields_none;
+
+void fields_init(struct fields *f)
+{
+	*f = (struct fields){ 0 };
+}
+
+void fields_free(struct fields *f)
+{
+	while (f->blocks) {
+		struct fields_block *next = f->blocks->next;
+
+		free(f->blocks);
+		f->blocks = next;
+	}
+	free(f->lines);
+	fields_init(f);
+}
+
+void fields_clear(struct fields *f)
+{
+	f->nlines = 0;
+	while (f->blocks && f->blocks->next) {
+		struct fields_block *next = f->blocks->next;
+
+		free(f->blocks);
+		f->blocks = next;
+	}
+	if (f->blocks)
+		f->blocks->len = 0;
+}
+
+size_t fields_count(const struct fields *f)
+{
+	return f->nlines;
+}
+
+const struct field *fields_at(const struct fields *f, size_t i)
+{
+	assert(i < f->nlines);
+	return &f->lines[i];
+}
+
+size_t fields_memory(const struct fields *f)
+{
+	size_t sum = f->cap * sizeof(*f->lines);
+
+	for (const struct fields_block *b = f->blocks; b; b = b->next)
+		sum += sizeof(*b) + b->cap;
+	return sum;
+}
+
+static int reserve_line(struct fields *f)
+{
+	size_t cap = f->cap ? f->cap * 2 : FIRST_LINES;
+	struct field *lines;
+
+	if (f->nlines < f->cap)
+		return 0;
+	lines = realloc(f->lines, cap * sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	f->lines = lines;
+	f->cap = cap;
+	return 0;
+}
+
+/* Room for len bytes that will not move; null: no memory. */
+static char *reserve_text(struct fields *f, size_t len)
+{
+	struct fields_block *b = f->blocks;
+	char *text;
+
+	if (!b || b->cap - b->len < len) {
+		size_t cap = len > BLOCK_BYTES ? len : BLOCK_BYTES;
+
+		if (len > SIZE_MAX / 2)
+			return NULL;
+		b = malloc(sizeof(*b) + cap);
+		if (!b)
+			return NULL;
+		*b = (struct fields_block){ .next = f->blocks, .cap = cap };
+		f->blocks = b;
+	}
+	text = b->text + b->len;
+	b->len += len;
+	return text;
+}
+
+int fields_add_n(struct fields *f, const char *name, size_t name_len,
+		 const char *value, size_t value_len)
+{
+	char *text;
+
+	if (reserve_line(f))
+		return -ENOMEM;
+	text = reserve_text(f, name_len + value_len + 2);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, name, name_len);
+	text[name_len] = '\0';
+	memcpy(text + name_len + 1, value, value_len);
+	text[name_len + 1 + value_len] = '\0';
+	f->lines[f->nlines++] = (struct field){ text, text + name_len + 1 };
+	return 0;
+}
+
+int fields_add(struct fields *f, const char *name, const char *value)
+{
+	return fields_add_n(f, name, strlen(name), value, strlen(value));
+}
+
+int fields_borrow(struct fields *f, const char *name, const char *value)
+{
+	if (reserve_line(f))
+		return -ENOMEM;
+	f->lines[f->nlines++] = (struct field){ name, value };
+	return 0;
+}
+
+int fields_set(struct fields *f, const char *name, const char *value)
+{
+	struct field last;
+	int err = fields_add(f, name, value);
+
+	if (err)
+		return err;
+	last = f->lines[--f->nlines];
+	fields_remove(f, name);
+	f->lines[f->nlines++] = last;
+	return 0;
+}
+
+void fields_remove(struct fields *f, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (!field_name_is(f->lines[i].name, name))
+			f->lines[kept++] = f->lines[i];
+	}
+	f->nlines = kept;
+}
+
+int fields_copy(const struct fields *f, struct fields *copy)
+{
+	fields_init(copy);
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (fields_add(copy, f->lines[i].name, f->lines[i].value)) {
+			fields_free(copy);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* A list with room for so much and no more. Returns 0 or -ENOMEM. */
+static int make_exact(struct fields *f, size_t nlines, size_t text)
+{
+	fields_init(f);
+	f->lines = malloc(nlines * sizeof(*f->lines));
+	f->blocks = malloc(sizeof(*f->blocks) + text);
+	if (!f->lines || !f->blocks) {
+		free(f->blocks);
+		f->blocks = NULL;
+		fields_free(f);
+		return -ENOMEM;
+	}
+	f->cap = nlines;
+	*f->blocks = (struct fields_block){ .cap = text };
+	return 0;
+}
+
+/* Bytes of all names and values, with their zeros. */
+static size_t text_of(const struct fields *f)
+{
+	size_t text = 0;
+
+	for (size_t i = 0; i < f->nlines; i++)
+		text += strlen(f->lines[i].name) + strlen(f->lines[i].value) +
+			2;
+	return text;
+}
+
+size_t fields_fitted(const struct fields *f)
+{
+	return f->nlines ? f->nlines * sizeof(*f->lines) + text_of(f) +
+				   sizeof(struct fields_block) :
+			   0;
+}
+
+void fields_fit(struct fields *f)
+{
+	struct fields exact;
+
+	if (!f->nlines) {
+		fields_free(f);
+		return;
+	}
+	if (make_exact(&exact, f->nlines, text_of(f)))
+		return;
+	for (size_t i = 0; i < f->nlines; i++)
+		fields_add(&exact, f->lines[i].name, f->lines[i].value);
+	fields_free(f);
+	*f = exact;
+}
+
+const char *fields_get(const struct fields *f, const char *name)
+{
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (field_name_is(f->lines[i].name, name))
+			return f->lines[i].value;
+	}
+	return NULL;
+}
+
+size_t fields_lines(const struct fields *f, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nlines; i++)
+		n += field_name_is(f->lines[i].name, name);
+	return n;
+}
+
+const char *field_skip_quoted(const char *at, const char *end)
+{
+	while (++at < end && *at != '"')
+		at += *at == '\\' && at + 1 < end;
+	return at < end ? at + 1 : end;
+}
+
+bool fields_next(const struct fields *f, const char *name,
+		 struct field_cursor *cursor, struct field_part *element)
+{
+	for (;;) {
+		const struct field *line;
+
+		while (cursor->rest.len) {
+			*element = field_part_take(&cursor->rest, ',');
+			if (element->len)
+				return true;
+		}
+		if (cursor->line == f->nlines)
+			return false;
+		line = &f->lines[cursor->line++];
+		if (field_name_is(line->name, name))
+			cursor->rest = (struct field_part){
+				line->value, strlen(line->value)
+			};
+	}
+}
+
+bool fields_has_token(const struct fields *f, const char *name,
+		      const char *token)
+{
+	struct field_part element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(f, name, &cursor, &element)) {
+		if (field_part_is(element, token))
+			return true;
+	}
+	return false;
+}
+
+bool field_is_token(const char *s, size_t len)
+{
+	/* a bit for each of the bytes from 0 to 127 (RFC 9110, 5.6.2) */
+	static const uint32_t token[4] = { 0, 0x03ff6cfa, 0xc7fffffe,
+					   0x57ffffff };
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c > 127 || !(token[c / 32] >> c % 32 & 1))
+			return false;
+	}
+	return len > 0;
+}
+
+int64_t field_seconds(struct field_part part)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < part.len; i++) {
+		if (part.at[i] < '0' || part.at[i] > '9')
+			return -1;
+		n = n * 10 + (part.at[i] - '0');
+		if (n > MAX_SECONDS)
+			n = MAX_SECONDS;
+	}
+	return part.len ? n : -1;
+}
+
+bool field_is_hop_by_hop(const char *name)
+{
+	static const char *const names[] = {
+		"Connection", "Keep-Alive", "Proxy-Authenticate",
+		"Proxy-Authentication-Info", "Proxy-Authorization",
+		"Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",
+		"Upgrade",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (field_name_is(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Connection's own lines go later: they are read until then. */
+static void mark_named(struct field_names *names, const void *arg)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part name;
+
+	while (fields_next(arg, "Connection", &cursor, &name)) {
+		if (!field_part_is(name, "Connection"))
+			field_names_mark(names, name);
+	}
+}
+
+/* Whether Connection names more than what goes anyway. */
+static bool names_others(const struct fields *f)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part element;
+
+	while (fields_next(f, "Connection", &cursor, &element)) {
+		if (!field_part_is(element, "keep-alive"))
+			return true;
+	}
+	return false;
+}
+
+void fields_remove_hop_by_hop(struct fields *f)
+{
+	const struct field_names_wanted named = { mark_named, f };
+	size_t kept = 0;
+
+	if (names_others(f))
+		field_names_remove(f, &named);
+	for (size_t i = 0; i < f->nlines; i++) {
+		if (!field_is_hop_by_hop(f->lines[i].name))
+			f->lines[kept++] = f->lines[i];
+	}
+	f->nlines = kept;
+}

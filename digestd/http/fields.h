@@ -1,0 +1,178 @@
+/*
+ * Header fields: a list of names and values in the order in which they came.
+ *
+ * Names compare without regard to case (RFC 9110, 5.1). Values are kept as
+ * they came, without the white space around them; they may be empty and never
+ * hold CR, LF or NUL as long as what fills the list is careful (guard.h).
+ *
+ * The text is kept in blocks that do not move, so a list of usual size costs
+ * two allocations, and what fields_at() and fields_get() gave stays where it
+ * is until the list is cleared or freed.
+ */
+#ifndef DIGESTD_HTTP_FIELDS_H
+#define DIGESTD_HTTP_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+/* One line. */
+struct field {
+	const char *name;
+	const char *value;
+};
+
+/* All fields are private. */
+struct fields {
+	struct field *lines;
+	size_t nlines, cap;
+	struct fields_block *blocks; /* the newest first */
+};
+
+/* A piece of a value, not ended by NUL. */
+struct field_part {
+	const char *at;
+	size_t len;
+};
+
+/* A place in a walk over list elements; all zero at its beginning. */
+struct field_cursor {
+	size_t line;            /* the next to look at */
+	struct field_part rest; /* of the one before */
+};
+
+/* A list of none, for who has none of its own. */
+extern const struct fields fields_none;
+
+/* Makes an empty list. Allocates nothing, cannot fail. */
+void fields_init(struct fields *f);
+
+/* Releases everything; the list is empty again. */
+void fields_free(struct fields *f);
+
+/* Empties the list and keeps its memory. */
+void fields_clear(struct fields *f);
+
+/* Number of lines. */
+size_t fields_count(const struct fields *f);
+
+/* Line i, from 0; the structure lives until the list changes. */
+const struct field *fields_at(const struct fields *f, size_t i);
+
+/* Bytes of memory that the list holds. */
+size_t fields_memory(const struct fields *f);
+
+/*
+ * Appends a line. Strings are copied and may be the list's own. Returns 0 or
+ * -ENOMEM, and then the list is as it was.
+ */
+int fields_add(struct fields *f, const char *name, const char *value);
+int fields_add_n(struct fields *f, const char *name, size_t name_len,
+		 const char *value, size_t value_len);
+
+/* Appends a line whose text is not copied: it lives longer than the list. */
+int fields_borrow(struct fields *f, const char *name, const char *value);
+
+/* Removes all lines of a name and appends one. As fields_add(). */
+int fields_set(struct fields *f, const char *name, const char *value);
+
+/* Removes all lines of a name. */
+void fields_remove(struct fields *f, const char *name);
+
+/* Makes *copy, which is overwritten, a copy of f. Returns 0 or -ENOMEM. */
+int fields_copy(const struct fields *f, struct fields *copy);
+
+/*
+ * Gives back the memory that a list does not need which is to be kept: its
+ * lines move. Without memory to move them to, it stays as it is.
+ */
+void fields_fit(struct fields *f);
+
+/* Bytes of memory that it would hold then. */
+size_t fields_fitted(const struct fields *f);
+
+/* The value of the first line of a name; null when there is none. */
+const char *fields_get(const struct fields *f, const char *name);
+
+/* Number of lines of a name. */
+size_t fields_lines(const struct fields *f, const char *name);
+
+/*
+ * Walks the elements of a list field (RFC 9110, 5.6.1) over all its lines, in
+ * order, empty ones left out; commas inside quoted strings do not separate.
+ * The list must not change meanwhile. Returns false at the end.
+ */
+bool fields_next(const struct fields *f, const char *name,
+		 struct field_cursor *cursor, struct field_part *element);
+
+/* Whether an element of a list field, taken as a token, equals `token`. */
+bool fields_has_token(const struct fields *f, const char *name,
+		      const char *token);
+
+/*
+ * Whether two names are the same, without regard to case. A request compares
+ * some hundreds, and nearly all differ in their first letter: to look at that
+ * first saves a tenth of what a miss takes in user space.
+ */
+static inline bool field_name_is(const char *a, const char *b)
+{
+	return !((*a ^ *b) & ~0x20) && !strcasecmp(a, b);
+}
+
+/* Whether a part equals a string, without regard to case. As above, for the
+ * thousands of elements of a list. */
+static inline bool field_part_is(struct field_part part, const char *text)
+{
+	return part.len && !((*part.at ^ *text) & ~0x20) &&
+	       strlen(text) == part.len &&
+	       !strncasecmp(part.at, text, part.len);
+}
+
+static inline bool field_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Behind the quoted string that begins at a quote, or the end. */
+const char *field_skip_quoted(const char *at, const char *end);
+
+/* Takes the bytes of s up to the first `stop` outside quoted strings, without
+ * the white space around them; *s moves behind the stop. Inline, as a list of
+ * 8 KB may have thousands of elements, each of them cheaper than a call. */
+static inline struct field_part field_part_take(struct field_part *s, char stop)
+{
+	const char *from = s->at, *end = from + s->len, *at = from, *to;
+
+	while (at < end && *at != stop)
+		at = *at == '"' ? field_skip_quoted(at, end) : at + 1;
+	to = at;
+	at += at < end;
+	*s = (struct field_part){ at, (size_t)(end - at) };
+	while (from < to && field_is_blank(*from))
+		from++;
+	while (from < to && field_is_blank(to[-1]))
+		to--;
+	return (struct field_part){ from, (size_t)(to - from) };
+}
+
+/* A token of RFC 9110, 5.6.2: at least one byte, all of them allowed. */
+bool field_is_token(const char *s, size_t len);
+
+/*
+ * A whole number of seconds, digits only (RFC 9111, 1.2.2): what is above
+ * 2^31 - 1 becomes 2^31 - 1. Returns -1 when it is none.
+ */
+int64_t field_seconds(struct field_part part);
+
+/* Whether the field belongs to one connection only (RFC 9110, 7.6.1). */
+bool field_is_hop_by_hop(const char *name);
+
+/*
+ * Removes the fields of the connection: those of RFC 9110, 7.6.1, the proxies'
+ * credentials, and those that Connection lists.
+ */
+void fields_remove_hop_by_hop(struct fields *f);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * What a proxy changes in messages.
+ */
+#include "digestd/http/forward.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "digestd/http/fields.h"
+#include "digestd/http/httpdate.h"
+#include "digestd/http/via.h"
+
+/* Copies and cleans; *out is empty when it fails. */
+static int copy_end_to_end(const struct fields *from, struct fields *out)
+{
+	if (fields_copy(from, out))
+		return -ENOMEM;
+	fields_remove_hop_by_hop(out);
+	return 0;
+}
+
+static int mark(struct fields *out, const struct forward_request *how)
+{
+	if (fields_set(out, "Host", how->host) ||
+	    via_append(out, how->minor, how->node) ||
+	    via_cdn_loop(out, how->node)) {
+		fields_free(out);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int forward_to_origin(const struct fields *request,
+		      const struct forward_request *how, struct fields *out)
+{
+	if (copy_end_to_end(request, out))
+		return -ENOMEM;
+	return mark(out, how);
+}
+
+int forward_to_peer(const struct fields *request,
+		    const struct forward_request *how, const char *token,
+		    struct fields *out)
+{
+	static const char *const dropped[] = {
+		"If-Match", "If-None-Match", "If-Modified-Since",
+		"If-Unmodified-Since", "If-Range", "Pragma",
+	};
+	char bearer[100];
+
+	if (copy_end_to_end(request, out))
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		fields_remove(out, dropped[i]);
+	snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+	if (fields_set(out, "Cache-Control", "only-if-cached") ||
+	    fields_add(out, "Proxy-Authorization", bearer)) {
+		fields_free(out);
+		return -ENOMEM;
+	}
+	return mark(out, how);
+}
+
+int forward_response(const struct fields *response, int64_t now_s,
+		     struct fields *out)
+{
+	char date[HTTPDATE_LEN + 1];
+
+	if (copy_end_to_end(response, out))
+		return -ENOMEM;
+	if (fields_get(out, "Date"))
+		return 0;
+	httpdate_format(now_s, date);
+	if (fields_add(out, "Date", date)) {
+		fields_free(out);
+		return -ENOMEM;
+	}
+	return 0;
+}

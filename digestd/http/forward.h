@@ -1,0 +1,45 @@
+/*
+ * What a proxy changes in messages that pass through it (RFC 9110, 7.6).
+ */
+#ifndef DIGESTD_HTTP_FORWARD_H
+#define DIGESTD_HTTP_FORWARD_H
+
+#include <stdint.h>
+
+struct fields;
+
+/* How a request reached this node, and where it goes. */
+struct forward_request {
+	const char *node;  /* this node's name */
+	const char *host;  /* Host of the request to send */
+	unsigned minor;    /* HTTP/1.minor of the request received */
+};
+
+/*
+ * The fields of a request to send to an origin: hop-by-hop fields and proxy
+ * credentials dropped, Host set, Via and CDN-Loop appended, the rest as it
+ * came. *out is overwritten. Returns 0 or -ENOMEM.
+ */
+int forward_to_origin(const struct fields *request,
+		      const struct forward_request *how, struct fields *out);
+
+/*
+ * The fields of a request to a peer: as to an origin, without the client's
+ * preconditions, with Cache-Control: only-if-cached in place of its own, and
+ * with Proxy-Authorization: Bearer token. A 504 then means that the peer holds
+ * nothing fresh, whatever the client would have liked to be fresh enough.
+ * Returns 0 or -ENOMEM.
+ */
+int forward_to_peer(const struct fields *request,
+		    const struct forward_request *how, const char *token,
+		    struct fields *out);
+
+/*
+ * The fields of a response as it is stored and sent on: hop-by-hop fields
+ * dropped, Date added where it is missing (RFC 9110, 6.6.1). *out is
+ * overwritten. Returns 0 or -ENOMEM.
+ */
+int forward_response(const struct fields *response, int64_t now_s,
+		     struct fields *out);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * Who a request comes from, see the header.
+ */
+#include "digestd/http/forwarded.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/http/fields.h"
+#include "digestd/http/words.h"
+
+enum { MEMBER_BYTES = 512 }; /* an address, a host and the words */
+
+bool forwarded_read(const char *name, enum forwarded *out)
+{
+	static const char *const names[] = {
+		[FORWARDED_NOTHING] = "none",
+		[FORWARDED_FOR] = "for",
+		[FORWARDED_X] = "x-forwarded",
+		[FORWARDED_STANDARD] = "forwarded",
+		NULL
+	};
+	int i = words_find(names, name);
+
+	if (i >= 0)
+		*out = (enum forwarded)i;
+	return i >= 0;
+}
+
+/* Whether a name begins with a text of lower-case letters and "-". */
+static bool forwarded_begins(const char *name, size_t len, const char *with)
+{
+	size_t i = 0;
+
+	for (; with[i]; i++) {
+		char c = i < len ? name[i] : '\0';
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		else if (c == '_')
+			c = '-';
+		if (c != with[i])
+			return false;
+	}
+	return true;
+}
+
+bool forwarded_is_claim(const char *name, size_t len)
+{
+	static const struct {
+		const char *text;
+		bool whole; /* else a prefix */
+	} claims[] = {
+		{ "forwarded", true }, { "x-forwarded", false },
+		{ "x-original-", false }, { "x-rewrite-", false },
+		{ "x-real-ip", true }, { "x-host", true },
+		{ "x-scheme", true }, { "x-url-scheme", true },
+		{ "front-end-https", true }, { "x-http-host-override", true },
+		{ "x-client-ip", true }, { "x-cluster-client-ip", true },
+		{ "true-client-ip", true }, { "client-ip", true },
+		{ "cf-connecting-ip", false }, { "cf-pseudo-ipv4", true },
+		{ "fastly-client-ip", true },
+	};
+
+	if (!len || !strchr("cCfFtTxX", name[0]))
+		return false;
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		if (forwarded_begins(name, len, claims[i].text) &&
+		    (!claims[i].whole || len == strlen(claims[i].text)))
+			return true;
+	}
+	return false;
+}
+
+/* The value of proto= in the last element, which the nearest proxy added. */
+static struct field_part forwarded_proto(const struct fields *request)
+{
+	struct field_part proto = { "", 0 }, element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(request, "Forwarded", &cursor, &element)) {
+		proto.len = 0;
+		while (element.len) {
+			struct field_part value = field_part_take(&element,
+								  ';');
+			struct field_part name = field_part_take(&value, '=');
+
+			if (field_part_is(name, "proto"))
+				proto = value;
+		}
+	}
+	return proto;
+}
+
+void forwarded_scheme(const struct fields *request, bool *https)
+{
+	struct field_part proto = { "", 0 }, element;
+	struct field_cursor cursor = { 0 };
+
+	while (fields_next(request, "X-Forwarded-Proto", &cursor, &element))
+		proto = element;
+	if (!proto.len)
+		proto = forwarded_proto(request);
+	if (proto.len >= 2 && proto.at[0] == '"') {
+		proto.at++;
+		proto.len -= 2;
+	}
+	if (field_part_is(proto, "https"))
+		*https = true;
+	else if (field_part_is(proto, "http"))
+		*https = false;
+}
+
+static char *put(char *at, const char *bytes, size_t len)
+{
+	memcpy(at, bytes, len);
+	return at + len;
+}
+
+/*
+ * Makes a field one line, with a member more at its end: many origins look at
+ * one line only.
+ */
+static int append(struct fields *f, const char *name, const char *member)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part part;
+	size_t room = strlen(member) + 1;
+	char *line, *at;
+	int err;
+
+	while (fields_next(f, name, &cursor, &part))
+		room += part.len + 2;
+	line = malloc(room);
+	if (!line)
+		return -ENOMEM;
+	at = line;
+	cursor = (struct field_cursor){ 0 };
+	while (fields_next(f, name, &cursor, &part))
+		at = put(put(at, part.at, part.len), ", ", 2);
+	put(at, member, strlen(member) + 1);
+	err = fields_set(f, name, line);
+	free(line);
+	return err;
+}
+
+/* What is no token is quoted, and so is an address of IPv6, with brackets. */
+static int add_standard(const struct forwarded_by *by, struct fields *request)
+{
+	char client[64] = "", member[MEMBER_BYTES];
+	bool six = by->address && strchr(by->address, ':');
+	const char *quote = field_is_token(by->host, strlen(by->host)) ?
+				    "" : "\"";
+	int n;
+
+	if (by->address)
+		snprintf(client, sizeof(client), "for=%s%s%s;",
+			 six ? "\"[" : "", by->address, six ? "]\"" : "");
+	n = snprintf(member, sizeof(member), "%shost=%s%s%s;proto=%s", client,
+		     quote, by->host, quote, by->https ? "https" : "http");
+	if (n < 0 || n >= MEMBER_BYTES)
+		return -ENOMEM;
+	return append(request, "Forwarded", member);
+}
+
+int forwarded_add(enum forwarded how, const struct forwarded_by *by,
+		  struct fields *request)
+{
+	switch (how) {
+	case FORWARDED_NOTHING:
+		return 0;
+	case FORWARDED_STANDARD:
+		return add_standard(by, request);
+	case FORWARDED_X:
+		if (fields_set(request, "X-Forwarded-Proto",
+			       by->https ? "https" : "http") ||
+		    fields_set(request, "X-Forwarded-Host", by->host))
+			return -ENOMEM;
+		break;
+	case FORWARDED_FOR:
+		break;
+	}
+	return by->address ? append(request, "X-Forwarded-For", by->address) :
+			     0;
+}

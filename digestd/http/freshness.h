@@ -1,0 +1,89 @@
+/*
+ * Age and freshness of a stored response (RFC 9111, 4.2), and whether it may
+ * answer a request. Times in seconds since 1970.
+ */
+#ifndef DIGESTD_HTTP_FRESHNESS_H
+#define DIGESTD_HTTP_FRESHNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct answer;
+struct cachecontrol;
+
+/* A heuristic lifetime is a tenth of the time since the last change, and at
+ * most a day. */
+enum { FRESHNESS_HEURISTIC_MAX_S = 86400 };
+
+/*
+ * What is computed once, when a response comes in. Each that is stored has one,
+ * so it is small, 16 bytes: see freshness_set().
+ */
+struct freshness {
+	uint64_t birth_s : 35; /* when its age was 0, from 1901 on */
+	int64_t stale_while_revalidate_s : 29; /* see struct freshness_spans */
+	int32_t lifetime_s;
+	int32_t stale_if_error_s : 29;
+	bool explicit : 1;        /* the lifetime was stated, not guessed */
+	bool always_validate : 1; /* no-cache */
+	bool never_stale : 1;     /* must-revalidate and its like */
+};
+
+/* Its times and spans before they are cut. */
+struct freshness_spans {
+	int64_t born_s;		  /* when its age was 0 */
+	int64_t lifetime_s;	  /* 0 and less: stale from the start */
+	int64_t stale_if_error_s; /* usable so long after it went stale, when
+				     the origin fails; negative: not stated */
+	int64_t stale_while_revalidate_s; /* and so long while it is fetched
+					     again (RFC 5861, 3) */
+};
+
+/* Sets all but the flags. What there are no bits for is cut: a lifetime to 68
+ * years, the spans after it to 8. */
+void freshness_set(struct freshness *f, const struct freshness_spans *spans);
+
+/* What was set. */
+struct freshness_spans freshness_spans(const struct freshness *f);
+
+/* When a request went out and its response came in. */
+struct exchange_times {
+	int64_t request_s;
+	int64_t response_s;
+};
+
+/* May a stored response be used for a request? */
+enum reuse {
+	REUSE_FRESH,    /* yes */
+	REUSE_STALE,    /* yes: stale, but the request allows it */
+	REUSE_RENEW,    /* yes: stale, but the response allows it while
+			   somebody asks the origin */
+	REUSE_VALIDATE, /* only after the origin has confirmed it */
+};
+
+/*
+ * Computes the freshness of a response for a shared cache. Of several Ages the
+ * first counts; one that is no whole number is ignored (RFC 9111, 5.1).
+ */
+void freshness_init(struct freshness *f, const struct answer *answer,
+		    const struct exchange_times *times);
+
+/* The age at now_s, never negative (RFC 9111, 4.2.3). */
+int64_t freshness_age(const struct freshness *f, int64_t now_s);
+
+/* Seconds for which it is still fresh; negative: since when it is stale. */
+int64_t freshness_left(const struct freshness *f, int64_t now_s);
+
+/* Whether the response may answer a request with these directives. */
+enum reuse freshness_reuse(const struct freshness *f,
+			   const struct cachecontrol *request, int64_t now_s);
+
+/*
+ * Whether it may still be used when the origin cannot be reached or answers
+ * 500, 502, 503 or 504 (RFC 9111, 4.2.4; RFC 5861, 4): never if it must be
+ * revalidated; otherwise within its stale-if-error, or the node's own default.
+ */
+bool freshness_on_error(const struct freshness *f, int64_t default_s,
+			int64_t now_s);
+
+#endif

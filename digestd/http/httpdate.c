@@ -1,0 +1,242 @@
+/*
+ * Dates of HTTP: the three forms as three lists of what stands where.
+ */
+#include "digestd/http/httpdate.h"
+
+#include <string.h>
+
+enum { DAY_S = 86400 };
+
+static const char months[12][4] = {
+	"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+	"Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+};
+
+static const char days[7][10] = {
+	"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday",
+	"Saturday",
+};
+
+struct date {
+	unsigned year, month, day; /* month and day from 1 */
+	unsigned hour, minute, second;
+};
+
+/* Days since 1970-01-01 (proleptic Gregorian calendar). */
+static int64_t days_from_civil(const struct date *d)
+{
+	int64_t y = (int64_t)d->year - (d->month <= 2);
+	int64_t m = (d->month + 9) % 12; /* March is 0 */
+
+	return 365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 +
+	       (int64_t)d->day - 1 - 719468;
+}
+
+static unsigned days_in_month(unsigned year, unsigned month)
+{
+	static const unsigned char len[12] = { 31, 28, 31, 30, 31, 30,
+					       31, 31, 30, 31, 30, 31 };
+	bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
+
+	return len[month - 1] + (month == 2 && leap ? 1u : 0u);
+}
+
+static int64_t seconds_from_date(const struct date *d)
+{
+	return days_from_civil(d) * DAY_S + d->hour * 3600 + d->minute * 60 +
+	       d->second;
+}
+
+/* The same for a date that comes from outside and may not exist. */
+static bool date_to_seconds(const struct date *d, int64_t *out_s)
+{
+	if (d->day < 1 || d->day > days_in_month(d->year, d->month) ||
+	    d->hour > 23 || d->minute > 59 || d->second > 60)
+		return false;
+	*out_s = seconds_from_date(d);
+	return true;
+}
+
+/*
+ * Readers of one piece each: they move *p, or return false. Case is that of the
+ * grammar, but caches are asked not to insist on it (RFC 9111, 4.2).
+ */
+
+/* Whether a byte is c, or, where that is a letter, c in the other case. */
+static bool is_char(char byte, char c)
+{
+	return byte == c || ((byte ^ c) == 0x20 && ((c >= 'a' && c <= 'z') ||
+						    (c >= 'A' && c <= 'Z')));
+}
+
+/* The first `len` bytes of a text. With strncasecmp(), which is a call for each
+ * month that it is not, a date takes three times as long. */
+static bool literal_n(const char **p, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (!is_char((*p)[i], text[i]))
+			return false;
+	}
+	*p += len;
+	return true;
+}
+
+static bool literal(const char **p, const char *text)
+{
+	return literal_n(p, text, strlen(text));
+}
+
+static bool number(const char **p, unsigned digits, unsigned *out)
+{
+	*out = 0;
+	for (unsigned i = 0; i < digits; i++, ++*p) {
+		if (**p < '0' || **p > '9')
+			return false;
+		*out = *out * 10 + (unsigned)(**p - '0');
+	}
+	return true;
+}
+
+/* asctime pads the day with a blank. */
+static bool padded_day(const char **p, unsigned *out)
+{
+	if (**p != ' ')
+		return number(p, 2, out);
+	++*p;
+	return number(p, 1, out);
+}
+
+static bool month_name(const char **p, unsigned *out)
+{
+	for (unsigned i = 0; i < 12; i++) {
+		if (literal_n(p, months[i], 3)) {
+			*out = i + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool time_of_day(const char **p, struct date *d)
+{
+	return number(p, 2, &d->hour) && literal(p, ":") &&
+	       number(p, 2, &d->minute) && literal(p, ":") &&
+	       number(p, 2, &d->second);
+}
+
+/* A day's name: whole, or its first three letters. */
+static bool day_name(const char **p, bool whole)
+{
+	for (unsigned i = 0; i < 7; i++) {
+		if (literal_n(p, days[i], whole ? strlen(days[i]) : 3))
+			return true;
+	}
+	return false;
+}
+
+static bool parse_fixdate(const char *p, struct date *d)
+{
+	return day_name(&p, false) && literal(&p, ", ") &&
+	       number(&p, 2, &d->day) && literal(&p, " ") &&
+	       month_name(&p, &d->month) && literal(&p, " ") &&
+	       number(&p, 4, &d->year) && literal(&p, " ") &&
+	       time_of_day(&p, d) && literal(&p, " GMT") && !*p;
+}
+
+static bool parse_asctime(const char *p, struct date *d)
+{
+	return day_name(&p, false) && literal(&p, " ") &&
+	       month_name(&p, &d->month) && literal(&p, " ") &&
+	       padded_day(&p, &d->day) && literal(&p, " ") &&
+	       time_of_day(&p, d) && literal(&p, " ") &&
+	       number(&p, 4, &d->year) && !*p;
+}
+
+static bool parse_rfc850(const char *p, struct date *d)
+{
+	return day_name(&p, true) && literal(&p, ", ") &&
+	       number(&p, 2, &d->day) && literal(&p, "-") &&
+	       month_name(&p, &d->month) && literal(&p, "-") &&
+	       number(&p, 2, &d->year) && literal(&p, " ") &&
+	       time_of_day(&p, d) && literal(&p, " GMT") && !*p;
+}
+
+static void civil_from_days(int64_t n, struct date *d)
+{
+	int64_t era, doe, yoe, doy, mp;
+
+	n += 719468;
+	era = (n >= 0 ? n : n - 146096) / 146097;
+	doe = n - era * 146097;
+	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	mp = (5 * doy + 2) / 153;
+	d->day = (unsigned)(doy - (153 * mp + 2) / 5 + 1);
+	d->month = (unsigned)(mp < 10 ? mp + 3 : mp - 9);
+	d->year = (unsigned)(yoe + era * 400 + (d->month <= 2));
+}
+
+/* RFC 9110, 5.6.7: more than 50 years ahead means the century before. */
+static void set_century(struct date *d, int64_t now_s)
+{
+	struct date limit = { 0 };
+	int64_t limit_s;
+
+	civil_from_days(now_s / DAY_S, &limit);
+	limit.year += 50;
+	limit_s = days_from_civil(&limit) * DAY_S + now_s % DAY_S;
+	d->year += limit.year / 100 * 100;
+	if (seconds_from_date(d) > limit_s)
+		d->year -= 100;
+}
+
+bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s)
+{
+	struct date d = { 0 };
+
+	if (parse_fixdate(text, &d) || parse_asctime(text, &d))
+		return date_to_seconds(&d, out_s);
+	if (!parse_rfc850(text, &d))
+		return false;
+	set_century(&d, now_s);
+	return date_to_seconds(&d, out_s);
+}
+
+static char *put_number(char *p, unsigned value, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0; value /= 10)
+		p[i] = (char)('0' + value % 10);
+	return p + digits;
+}
+
+static char *put_text(char *p, const char *text, size_t len)
+{
+	memcpy(p, text, len);
+	return p + len;
+}
+
+void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1])
+{
+	static const int64_t last_s = 253402300799; /* end of the year 9999 */
+	struct date d;
+	unsigned clock;
+	char *p = out;
+
+	at_s = at_s < 0 ? 0 : at_s > last_s ? last_s : at_s;
+	civil_from_days(at_s / DAY_S, &d);
+	clock = (unsigned)(at_s % DAY_S);
+	p = put_text(p, days[(at_s / DAY_S + 4) % 7], 3);
+	p = put_text(p, ", ", 2);
+	p = put_number(p, d.day, 2);
+	*p++ = ' ';
+	p = put_text(p, months[d.month - 1], 3);
+	*p++ = ' ';
+	p = put_number(p, d.year, 4);
+	*p++ = ' ';
+	p = put_number(p, clock / 3600, 2);
+	*p++ = ':';
+	p = put_number(p, clock / 60 % 60, 2);
+	*p++ = ':';
+	p = put_number(p, clock % 60, 2);
+	put_text(p, " GMT", 5);
+}

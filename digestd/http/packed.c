@@ -1,0 +1,206 @@
+/*
+ * Packed header fields.
+ */
+#include "digestd/http/packed.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/http/fields.h"
+#include "digestd/http/httpdate.h"
+
+enum {
+	PACKED_LOWER = 0x80, /* beside a name's number */
+	PACKED_TIME = 0x40,  /* the value is a date, in 4 bytes */
+	TIME_BYTES = 4,
+};
+
+/* clang-format off */
+static const struct {
+	const char *name, *lower;
+} names[] = { /* ascending */
+	{ "", "" }, /* 0: not of these */
+	{ "Accept-Ranges", "accept-ranges" },
+	{ "Access-Control-Allow-Credentials", "access-control-allow-credentials" },
+	{ "Access-Control-Allow-Headers", "access-control-allow-headers" },
+	{ "Access-Control-Allow-Methods", "access-control-allow-methods" },
+	{ "Access-Control-Allow-Origin", "access-control-allow-origin" },
+	{ "Access-Control-Expose-Headers", "access-control-expose-headers" },
+	{ "Age", "age" },
+	{ "Allow", "allow" },
+	{ "Alt-Svc", "alt-svc" },
+	{ "Cache-Control", "cache-control" },
+	{ "Cache-Status", "cache-status" },
+	{ "Cache-Tag", "cache-tag" },
+	{ "CDN-Cache-Control", "cdn-cache-control" },
+	{ "Content-Disposition", "content-disposition" },
+	{ "Content-Encoding", "content-encoding" },
+	{ "Content-Language", "content-language" },
+	{ "Content-Length", "content-length" },
+	{ "Content-Location", "content-location" },
+	{ "Content-Security-Policy", "content-security-policy" },
+	{ "Content-Type", "content-type" },
+	{ "Cross-Origin-Opener-Policy", "cross-origin-opener-policy" },
+	{ "Cross-Origin-Resource-Policy", "cross-origin-resource-policy" },
+	{ "Date", "date" },
+	{ "ETag", "etag" },
+	{ "Expires", "expires" },
+	{ "Last-Modified", "last-modified" },
+	{ "Link", "link" },
+	{ "Location", "location" },
+	{ "NEL", "nel" },
+	{ "P3P", "p3p" },
+	{ "Permissions-Policy", "permissions-policy" },
+	{ "Pragma", "pragma" },
+	{ "Referrer-Policy", "referrer-policy" },
+	{ "Report-To", "report-to" },
+	{ "Server", "server" },
+	{ "Server-Timing", "server-timing" },
+	{ "Set-Cookie", "set-cookie" },
+	{ "Strict-Transport-Security", "strict-transport-security" },
+	{ "Surrogate-Key", "surrogate-key" },
+	{ "Timing-Allow-Origin", "timing-allow-origin" },
+	{ "Vary", "vary" },
+	{ "Via", "via" },
+	{ "X-Cache", "x-cache" },
+	{ "X-Content-Type-Options", "x-content-type-options" },
+	{ "X-Frame-Options", "x-frame-options" },
+	{ "X-Powered-By", "x-powered-by" },
+	{ "X-Request-Id", "x-request-id" },
+	{ "X-XSS-Protection", "x-xss-protection" },
+};
+/* clang-format on */
+
+enum { NNAMES = sizeof(names) / sizeof(names[0]) };
+
+_Static_assert(NNAMES <= 64, "a name's number is 6 bits");
+
+/* The byte for a name as it is spelt; 0: it has none. */
+static unsigned char code_of(const char *name)
+{
+	unsigned from = 1, to = NNAMES;
+
+	while (from < to) {
+		unsigned i = (from + to) / 2;
+		int order = (*name | 0x20) - *names[i].lower;
+
+		if (!order) /* else it only saves the call */
+			order = strcasecmp(name, names[i].lower);
+		if (order < 0)
+			to = i;
+		else if (order > 0)
+			from = i + 1;
+		else if (!strcmp(name, names[i].name))
+			return (unsigned char)i;
+		else
+			return strcmp(name, names[i].lower) ?
+				       0 :
+				       (unsigned char)(i | PACKED_LOWER);
+	}
+	return 0;
+}
+
+/* Whether a value is a date as it would be written, until 2106. */
+static bool is_time(const char *value, uint32_t *out)
+{
+	char text[HTTPDATE_LEN + 1];
+	int64_t s;
+
+	if (strlen(value) != HTTPDATE_LEN || value[3] != ',' ||
+	    !httpdate_parse(value, 0, &s) || s < 0 || s > UINT32_MAX)
+		return false;
+	httpdate_format(s, text);
+	*out = (uint32_t)s;
+	return !strcmp(text, value);
+}
+
+size_t packed_size(const struct fields *f)
+{
+	size_t size = 0;
+	uint32_t time;
+
+	for (size_t i = 0; i < fields_count(f); i++) {
+		const struct field *line = fields_at(f, i);
+		bool known = code_of(line->name);
+
+		size += 1 + (known ? 0 : strlen(line->name) + 1) +
+			(known && is_time(line->value, &time) ?
+				 TIME_BYTES :
+				 strlen(line->value) + 1);
+	}
+	return size;
+}
+
+static char *put(char *to, const char *text)
+{
+	size_t len = strlen(text) + 1;
+
+	memcpy(to, text, len);
+	return to + len;
+}
+
+char *packed_write(const struct fields *f, char *to)
+{
+	uint32_t time;
+
+	for (size_t i = 0; i < fields_count(f); i++) {
+		const struct field *line = fields_at(f, i);
+		unsigned char code = code_of(line->name);
+
+		if (code && is_time(line->value, &time)) {
+			*to++ = (char)(code | PACKED_TIME);
+			memcpy(to, &time, TIME_BYTES);
+			to += TIME_BYTES;
+			continue;
+		}
+		*to++ = (char)code;
+		if (!code)
+			to = put(to, line->name);
+		to = put(to, line->value);
+	}
+	return to;
+}
+
+static const char *name_of(unsigned char code)
+{
+	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
+
+	return code & PACKED_LOWER ? names[i].lower : names[i].name;
+}
+
+/* Adds the line that begins at *at, which moves behind it. */
+static int open_line(const char **at, struct fields *f)
+{
+	unsigned char code = (unsigned char)*(*at)++;
+	char text[HTTPDATE_LEN + 1];
+	const char *name, *value;
+	uint32_t time;
+
+	if (code & PACKED_TIME) {
+		memcpy(&time, *at, TIME_BYTES);
+		*at += TIME_BYTES;
+		httpdate_format(time, text);
+		return fields_add(f, name_of(code), text);
+	}
+	name = code ? name_of(code) : *at;
+	value = code ? *at : *at + strlen(*at) + 1;
+	*at = value + strlen(value) + 1;
+	return fields_borrow(f, name, value);
+}
+
+int packed_open(const char *bytes, size_t len, struct fields *f)
+{
+	const char *end = bytes + len;
+
+	fields_init(f);
+	while (bytes < end) {
+		if (open_line(&bytes, f)) {
+			fields_free(f);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}

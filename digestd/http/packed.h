@@ -1,0 +1,31 @@
+/*
+ * Header fields for as long as they are only kept: the text of all lines in
+ * one piece, names that many responses have as one byte each, and their dates
+ * in four. A list that is opened from it borrows the text: but for dates,
+ * nothing is copied but the lines' addresses.
+ *
+ * A line is a byte and its value, ended by NUL. The byte is the name's number
+ * in a table, with PACKED_LOWER where it was all lower case; or 0, and the name
+ * follows, ended by NUL. With PACKED_TIME the value is a number of seconds. The
+ * table is this process's own affair: what is packed must not leave it.
+ */
+#ifndef DIGESTD_HTTP_PACKED_H
+#define DIGESTD_HTTP_PACKED_H
+
+#include <stddef.h>
+
+struct fields;
+
+/* Bytes that packed_write() writes for a list. */
+size_t packed_size(const struct fields *f);
+
+/* Packs a list; returns behind the last byte. */
+char *packed_write(const struct fields *f, char *to);
+
+/*
+ * Makes *f, which is overwritten, the list that was packed into these bytes;
+ * they must live as long as it does. Returns 0 or -ENOMEM.
+ */
+int packed_open(const char *bytes, size_t len, struct fields *f);
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * Reading a response: line by line up to the body, then by counting.
+ */
+#include "digestd/http/response.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "digestd/http/hexdigit.h"
+
+enum {
+	CHUNK_LINE_MAX = 1024,   /* bytes: its size, and extensions */
+	CHUNK_DIGITS_MAX = 15,   /* what fits 60 bits */
+	HELD_MIN = 256,
+	CONTINUE = 100,          /* nobody asked for that, */
+	UPGRADED = 101,          /* nor for that */
+	LENGTH_DIGITS_MAX = 18,
+	STATUS_MAX = 599,        /* RFC 9110, 15 */
+};
+
+/* A line without its end. */
+struct line {
+	const char *at;
+	size_t len;
+	bool crlf; /* not just LF */
+};
+
+void response_init(struct response *r, bool head, size_t max_header_bytes)
+{
+	*r = (struct response){ .head = head,
+				.header_left = max_header_bytes };
+	fields_init(&r->fields);
+}
+
+void response_free(struct response *r)
+{
+	fields_free(&r->fields);
+	free(r->held);
+	r->held = NULL;
+	r->nheld = r->held_cap = 0;
+}
+
+static enum response_event bad(struct response *r)
+{
+	r->state = RESPONSE_WAS_BAD;
+	return RESPONSE_BAD;
+}
+
+static enum response_event no_memory(struct response *r)
+{
+	r->state = RESPONSE_WAS_NOMEM;
+	return RESPONSE_NOMEM;
+}
+
+/* Lines */
+
+/* Keeps bytes of a line that is not whole. Returns 0 or -ENOMEM. */
+static int hold(struct response *r, const char *at, size_t len)
+{
+	if (len > r->held_cap - r->nheld) {
+		size_t cap = r->held_cap ? r->held_cap : HELD_MIN;
+		char *held;
+
+		while (cap < r->nheld + len)
+			cap *= 2;
+		held = realloc(r->held, cap);
+		if (!held)
+			return -ENOMEM;
+		r->held = held;
+		r->held_cap = cap;
+	}
+	memcpy(r->held + r->nheld, at, len);
+	r->nheld += len;
+	return 0;
+}
+
+/* Whether the line is part of the body's coding, not of a header. */
+static bool in_chunks(const struct response *r)
+{
+	return r->state == RESPONSE_AT_CHUNK ||
+	       r->state == RESPONSE_AFTER_CHUNK;
+}
+
+/* How long the line may be, its end and what is held of it included. */
+static size_t line_limit(const struct response *r)
+{
+	return in_chunks(r) ? CHUNK_LINE_MAX : r->header_left;
+}
+
+static void cut_end(struct line *line)
+{
+	line->len--;
+	line->crlf = line->len && line->at[line->len - 1] == '\r';
+	line->len -= line->crlf;
+}
+
+/*
+ * Takes a line; it lies in `in`, or in what is held, until the next call.
+ * Returns 0, -EAGAIN when its end has not come, -EINVAL for one that is too
+ * long, -ENOMEM.
+ */
+static int take_line(struct response *r, struct response_bytes *in,
+		     struct line *line)
+{
+	const char *end = in->len ? memchr(in->at, '\n', in->len) : NULL;
+	size_t n = end ? (size_t)(end - in->at) + 1 : in->len;
+	size_t limit = line_limit(r);
+
+	if (r->nheld > limit || n > limit - r->nheld)
+		return -EINVAL;
+	*line = (struct line){ .at = in->at, .len = n };
+	if ((!end || r->nheld) && n && hold(r, in->at, n))
+		return -ENOMEM;
+	in->at += n;
+	in->len -= n;
+	if (!end)
+		return -EAGAIN;
+	if (r->nheld)
+		*line = (struct line){ .at = r->held, .len = r->nheld };
+	r->nheld = 0;
+	if (!in_chunks(r))
+		r->header_left -= line->len;
+	cut_end(line);
+	return 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Whether text may be in a field's value or a reason: no controls but tabs. */
+static bool is_text(const char *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)at[i];
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* "HTTP/1.1 200 OK" */
+static int take_status(struct response *r, const struct line *line)
+{
+	static const char version[] = "HTTP/1.";
+	enum { AT_MINOR = sizeof(version) - 1, AT_CODE = AT_MINOR + 2,
+	       AFTER_CODE = AT_CODE + 3 };
+	const char *at = line->at;
+
+	if (line->len < AFTER_CODE || memcmp(at, version, AT_MINOR) != 0 ||
+	    at[AT_MINOR] < '0' || at[AT_MINOR] > '9' || at[AT_CODE - 1] != ' ')
+		return -EINVAL;
+	r->minor = (unsigned)(at[AT_MINOR] - '0');
+	r->status = 0;
+	for (int i = AT_CODE; i < AFTER_CODE; i++) {
+		if (at[i] < '0' || at[i] > '9')
+			return -EINVAL;
+		r->status = r->status * 10 + (unsigned)(at[i] - '0');
+	}
+	if (line->len > AFTER_CODE && at[AFTER_CODE] != ' ')
+		return -EINVAL;
+	return r->status >= 100 && r->status <= STATUS_MAX &&
+	       is_text(at, line->len) ? 0 : -EINVAL;
+}
+
+int response_field(const char *line, size_t len, struct field_part *name,
+		   struct field_part *value)
+{
+	const char *colon = len ? memchr(line, ':', len) : NULL;
+
+	if (!colon)
+		return -EINVAL;
+	*name = (struct field_part){ line, (size_t)(colon - line) };
+	*value = (struct field_part){ colon + 1, len - name->len - 1 };
+	while (name->len && is_blank(line[name->len - 1]))
+		name->len--; /* RFC 9112, 5.1, asks a proxy to remove them */
+	while (value->len && is_blank(value->at[0])) {
+		value->at++;
+		value->len--;
+	}
+	while (value->len && is_blank(value->at[value->len - 1]))
+		value->len--;
+	return field_is_token(name->at, name->len) &&
+	       is_text(value->at, value->len) ? 0 : -EINVAL;
+}
+
+/* Framing */
+
+/* A length: digits only. Returns -1 when it is none. */
+static int64_t parse_length(const char *text)
+{
+	size_t len = strlen(text);
+	int64_t n = 0;
+
+	if (!len || len > LENGTH_DIGITS_MAX)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -1;
+		n = n * 10 + (*text - '0');
+	}
+	return n;
+}
+
+int response_frame(const struct fields *fields, unsigned status, bool head,
+		   struct response_framing *framing)
+{
+	int64_t length = -1;
+	bool chunked = false;
+
+	if (fields_count(fields) > RESPONSE_MAX_FIELDS)
+		return -EINVAL;
+	for (size_t i = 0; i < fields_count(fields); i++) {
+		const struct field *field = fields_at(fields, i);
+
+		if (field_name_is(field->name, "transfer-encoding")) {
+			if (strcasecmp(field->value, "chunked") || chunked)
+				return -EINVAL;
+			chunked = true;
+		} else if (field_name_is(field->name, "content-length")) {
+			int64_t n = parse_length(field->value);
+
+			if (n < 0 || (length >= 0 && n != length))
+				return -EINVAL;
+			length = n;
+		}
+	}
+	if (chunked && length >= 0)
+		return -EINVAL;
+	framing->has_body = !head && status != 204 && status != 304;
+	framing->chunked = chunked;
+	framing->by_close = framing->has_body && !chunked && length < 0;
+	framing->body_len = length;
+	return 0;
+}
+
+static bool may_keep(const struct response *r)
+{
+	if (r->framing.by_close)
+		return false;
+	return r->minor ? !fields_has_token(&r->fields, "Connection", "close") :
+			  fields_has_token(&r->fields, "Connection",
+					   "keep-alive");
+}
+
+static enum response_state begin_body(struct response *r)
+{
+	r->left = (uint64_t)r->framing.body_len;
+	if (!r->framing.has_body)
+		return RESPONSE_AT_END;
+	if (r->framing.chunked)
+		return RESPONSE_AT_CHUNK;
+	if (r->framing.by_close)
+		return RESPONSE_UNTIL_CLOSE;
+	return r->left ? RESPONSE_IN_BODY : RESPONSE_AT_END;
+}
+
+static enum response_event end_header(struct response *r)
+{
+	if (r->status == UPGRADED)
+		return bad(r);
+	if (r->status < 200) { /* the real one follows */
+		r->state = RESPONSE_AT_STATUS;
+		return r->status == CONTINUE ? RESPONSE_MORE :
+					       RESPONSE_INTERIM;
+	}
+	if (response_frame(&r->fields, r->status, r->head, &r->framing) ||
+	    (r->framing.chunked && !r->minor)) /* RFC 9112, 6.1 */
+		return bad(r);
+	r->keep = may_keep(r);
+	r->state = begin_body(r);
+	return RESPONSE_HEADER;
+}
+
+/* One line of a header or trailer; RESPONSE_MORE: go on. */
+static enum response_event read_field(struct response *r,
+				      const struct line *line)
+{
+	struct field_part name, value;
+
+	if (!line->len && r->state == RESPONSE_AT_FIELD)
+		return end_header(r);
+	if (!line->len) {
+		r->state = RESPONSE_AT_END;
+		return RESPONSE_END;
+	}
+	if (response_field(line->at, line->len, &name, &value))
+		return bad(r);
+	if (r->state == RESPONSE_AT_FIELD &&
+	    fields_add_n(&r->fields, name.at, name.len, value.at, value.len))
+		return no_memory(r);
+	return RESPONSE_MORE;
+}
+
+/* "1f; name=value" */
+static int take_chunk_size(struct response *r, const struct line *line)
+{
+	size_t i = 0;
+
+	r->left = 0;
+	for (; i < line->len && hexdigit_value(line->at[i]) >= 0; i++)
+		r->left = r->left << 4 |
+			  (unsigned)hexdigit_value(line->at[i]);
+	if (!i || i > CHUNK_DIGITS_MAX || !line->crlf)
+		return -EINVAL;
+	while (i < line->len && is_blank(line->at[i]))
+		i++;
+	if (i < line->len && line->at[i] != ';')
+		return -EINVAL;
+	return is_text(line->at, line->len) ? 0 : -EINVAL;
+}
+
+static enum response_event read_line(struct response *r,
+				     const struct line *line)
+{
+	switch (r->state) {
+	case RESPONSE_AT_STATUS:
+		if (take_status(r, line))
+			return bad(r);
+		fields_clear(&r->fields); /* of an interim response */
+		r->state = RESPONSE_AT_FIELD;
+		return RESPONSE_MORE;
+	case RESPONSE_AT_CHUNK:
+		if (take_chunk_size(r, line))
+			return bad(r);
+		r->state = r->left ? RESPONSE_IN_CHUNK : RESPONSE_AT_TRAILER;
+		return RESPONSE_MORE;
+	case RESPONSE_AFTER_CHUNK:
+		if (line->len || !line->crlf)
+			return bad(r);
+		r->state = RESPONSE_AT_CHUNK;
+		return RESPONSE_MORE;
+	case RESPONSE_AT_FIELD:
+	case RESPONSE_AT_TRAILER:
+	case RESPONSE_IN_BODY:
+	case RESPONSE_UNTIL_CLOSE:
+	case RESPONSE_IN_CHUNK:
+	case RESPONSE_AT_END:
+	case RESPONSE_WAS_BAD:
+	case RESPONSE_WAS_NOMEM:
+		break;
+	}
+	return read_field(r, line);
+}
+
+static enum response_event read_lines(struct response *r,
+				      struct response_bytes *in)
+{
+	struct line line;
+	int err = take_line(r, in, &line);
+
+	if (err == -EAGAIN)
+		return RESPONSE_MORE;
+	if (err)
+		return err == -ENOMEM ? no_memory(r) : bad(r);
+	return read_line(r, &line);
+}
+
+/* A piece of a body whose length is known. */
+static enum response_event read_counted(struct response *r,
+					struct response_bytes *in,
+					struct response_bytes *body)
+{
+	*body = *in;
+	if (r->left < body->len)
+		body->len = (size_t)r->left;
+	in->at += body->len;
+	in->len -= body->len;
+	r->left -= body->len;
+	if (!r->left)
+		r->state = r->state == RESPONSE_IN_BODY ? RESPONSE_AT_END :
+							  RESPONSE_AFTER_CHUNK;
+	return RESPONSE_BODY;
+}
+
+enum response_event response_next(struct response *r,
+				  struct response_bytes *in,
+				  struct response_bytes *body)
+{
+	enum response_event event = RESPONSE_MORE;
+
+	while (event == RESPONSE_MORE) {
+		if (r->state == RESPONSE_AT_END)
+			return RESPONSE_END;
+		if (r->state == RESPONSE_WAS_BAD)
+			return RESPONSE_BAD;
+		if (r->state == RESPONSE_WAS_NOMEM)
+			return RESPONSE_NOMEM;
+		if (!in->len)
+			return RESPONSE_MORE;
+		if (r->state == RESPONSE_IN_BODY ||
+		    r->state == RESPONSE_IN_CHUNK)
+			return read_counted(r, in, body);
+		if (r->state == RESPONSE_UNTIL_CLOSE) {
+			*body = *in;
+			in->at += in->len;
+			in->len = 0;
+			return RESPONSE_BODY;
+		}
+		event = read_lines(r, in);
+	}
+	return event;
+}
+
+enum response_event response_closed(struct response *r)
+{
+	if (r->state == RESPONSE_UNTIL_CLOSE)
+		r->state = RESPONSE_AT_END;
+	return r->state == RESPONSE_AT_END ? RESPONSE_END : bad(r);
+}

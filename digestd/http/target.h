@@ -1,0 +1,52 @@
+/*
+ * The target of a request (RFC 9112, 3.3): from the raw request line and Host
+ * to a canonical URI.
+ */
+#ifndef DIGESTD_HTTP_TARGET_H
+#define DIGESTD_HTTP_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct target {
+	char *uri;         /* canonical (codec/uri.h), ended by NUL */
+	size_t uri_len;
+	const char *host;  /* in uri: host, and port where it is not the
+			      scheme's */
+	size_t host_len;
+	const char *path;  /* in uri: path and query, from the first slash */
+	bool absolute;     /* the request had an absolute-form target */
+};
+
+/*
+ * Resolves a request target of len bytes: absolute-form, or origin-form with
+ * the request's Host (null when it has none) under http. Returns 0; -EINVAL
+ * for a target that is neither, without a host, or not http(s); -ENOMEM. To be
+ * released with target_free().
+ */
+int target_resolve(struct target *t, const char *raw, size_t len,
+		   const char *host);
+
+/* Whether its scheme is https. */
+bool target_is_https(const struct target *t);
+
+/*
+ * Gives a target another scheme, "http" or "https". Returns 0; -EINVAL or
+ * -ENOMEM, and then it is as it was.
+ */
+int target_set_scheme(struct target *t, const char *scheme);
+
+/* Releases; *t becomes all zero. */
+void target_free(struct target *t);
+
+/*
+ * Resolves a reference (Location, Content-Location) against a target and gives
+ * it as a canonical URI in *uri, to be released with free(), if it has the
+ * same scheme, host and port. Dot segments stay, as in all keys. Returns 0;
+ * -EINVAL for another origin, what starts with two slashes, or what is no
+ * reference; -ENOMEM.
+ */
+int target_same_origin(const struct target *t, const char *reference,
+		       char **uri);
+
+#endif

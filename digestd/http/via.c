@@ -1,0 +1,74 @@
+/*
+ * Via and CDN-Loop.
+ */
+#include "digestd/http/via.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "digestd/http/fields.h"
+
+/* "1.1 name (comment)": whether the second word is the name. */
+static bool via_names(struct field_part member, const char *name)
+{
+	size_t protocol = 0, word = 0;
+
+	while (protocol < member.len && !strchr(" \t", member.at[protocol]))
+		protocol++;
+	member.at += protocol;
+	member.len -= protocol;
+	while (member.len && strchr(" \t", member.at[0])) {
+		member.at++;
+		member.len--;
+	}
+	while (word < member.len && !strchr(" \t", member.at[word]))
+		word++;
+	member.len = word;
+	return field_part_is(member, name);
+}
+
+/* "name; parameter=...": whether it is the name. */
+static bool cdn_names(struct field_part member, const char *name)
+{
+	return field_part_is(field_part_take(&member, ';'), name);
+}
+
+/* Whether a list has a member of this name, or too many members. */
+static bool list_loops(const struct fields *request, const char *field,
+		       bool (*names)(struct field_part, const char *),
+		       const char *name)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part member;
+	unsigned hops = 0;
+
+	while (fields_next(request, field, &cursor, &member)) {
+		if (++hops > VIA_MAX_HOPS || names(member, name))
+			return true;
+	}
+	return false;
+}
+
+bool via_loops(const struct fields *request, const char *name)
+{
+	return list_loops(request, "Via", via_names, name) ||
+	       list_loops(request, "CDN-Loop", cdn_names, name);
+}
+
+int via_append(struct fields *f, unsigned minor, const char *name)
+{
+	char value[300] = "1.? ";
+	const size_t at = strlen(value), len = strlen(name);
+
+	if (minor > 9 || len >= sizeof(value) - at)
+		return -ENOMEM;
+	value[2] = (char)('0' + minor);
+	memcpy(value + at, name, len + 1);
+	return fields_add(f, "Via", value);
+}
+
+int via_cdn_loop(struct fields *f, const char *name)
+{
+	return fields_add(f, "CDN-Loop", name);
+}

@@ -1,0 +1,26 @@
+/*
+ * Loops: a node marks what it forwards with its name, in Via (RFC 9110, 7.6.3)
+ * and in CDN-Loop (RFC 8586), and refuses what carries its name already.
+ */
+#ifndef DIGESTD_HTTP_VIA_H
+#define DIGESTD_HTTP_VIA_H
+
+#include <stdbool.h>
+
+struct fields;
+
+/* Longer chains than this are taken for loops too. */
+enum { VIA_MAX_HOPS = 20 };
+
+/* Whether a request has been at the node `name` before, or at too many. */
+bool via_loops(const struct fields *request, const char *name);
+
+/*
+ * Appends "1.minor name" to Via. Returns 0 or -ENOMEM.
+ */
+int via_append(struct fields *f, unsigned minor, const char *name);
+
+/* Appends name to CDN-Loop. Returns 0 or -ENOMEM. */
+int via_cdn_loop(struct fields *f, const char *name);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * The catalog.
+ */
+#include "digestd/mesh/catalog.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct catalog {
+	struct scd_counting *filter;
+	struct scd_counting *next; /* null: no rebuild */
+	struct keypart part;       /* of the rebuild: those below are in next */
+	struct scd_bloom copy;     /* a snapshot under way; else all zero */
+	size_t copied;             /* bytes of it that are as the filter's */
+	uint64_t nkeys;
+	uint64_t changed;
+	uint64_t generation;
+	int64_t published_ms;
+	bool resized; /* since the last generation */
+	uint64_t grown, shrunk;
+	void (*notify)(void *arg); /* null: nobody waits for a change */
+	void *notify_arg;
+};
+
+int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
+{
+	struct catalog *c = calloc(1, sizeof(*c));
+	int error = SCD_ENOMEM;
+
+	if (c)
+		error = scd_counting_new(&c->filter, nbits, nhash);
+	if (error) {
+		free(c);
+		return error;
+	}
+	*out = c;
+	return SCD_OK;
+}
+
+void catalog_free(struct catalog **c)
+{
+	if (!*c)
+		return;
+	scd_counting_free(&(*c)->filter);
+	scd_counting_free(&(*c)->next);
+	scd_bloom_free(&(*c)->copy);
+	free(*c);
+	*c = NULL;
+}
+
+/* Whether the next filter is to have a key already, if it is there. */
+static bool is_in_next(const struct catalog *c, const struct scd_key *key)
+{
+	return c->next && keypart_of(key, c->part.count) < c->part.number;
+}
+
+/* A key has come or gone: as far as the snapshot under way has come, its bits
+ * are to be the filter's again. */
+static void follow_in_copy(struct catalog *c, const struct scd_key *key)
+{
+	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+	uint64_t at[SCD_MAX_HASH];
+
+	if (!c->copied)
+		return; /* only saves time */
+	scd_bloom_positions(b, key, at);
+	for (unsigned i = 0; i < b->nhash; i++) {
+		if (at[i] / 8 < c->copied)
+			c->copy.bits[at[i] / 8] = b->bits[at[i] / 8];
+	}
+}
+
+static void count_change(struct catalog *c)
+{
+	void (*notify)(void *arg) = c->notify;
+
+	c->changed++;
+	c->notify = NULL;
+	if (notify)
+		notify(c->notify_arg);
+}
+
+void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg)
+{
+	c->notify = changed;
+	c->notify_arg = arg;
+}
+
+void catalog_add(struct catalog *c, const struct scd_key *key)
+{
+	scd_counting_add(c->filter, key);
+	if (is_in_next(c, key))
+		scd_counting_add(c->next, key);
+	follow_in_copy(c, key);
+	c->nkeys++;
+	count_change(c);
+}
+
+void catalog_remove(struct catalog *c, const struct scd_key *key)
+{
+	scd_counting_remove(c->filter, key);
+	if (is_in_next(c, key))
+		scd_counting_remove(c->next, key);
+	follow_in_copy(c, key);
+	c->nkeys--;
+	count_change(c);
+}
+
+static uint64_t bits_of(const struct scd_counting *filter)
+{
+	return scd_counting_bloom(filter)->nbits;
+}
+
+/* The rate of false positives to expect of the filter as it is. */
+static double fp_of(const struct scd_counting *filter)
+{
+	double fill = (double)scd_counting_ones(filter) /
+		      (double)bits_of(filter);
+
+	return pow(fill, scd_counting_bloom(filter)->nhash);
+}
+
+/* Whether it is better to wait for a larger filter than to publish this. */
+static bool is_too_full(const struct catalog *c)
+{
+	return c->next && bits_of(c->next) > bits_of(c->filter) &&
+	       fp_of(c->filter) > CATALOG_MAX_FP;
+}
+
+int64_t catalog_due_ms(const struct catalog *c,
+		       const struct publish_policy *policy)
+{
+	const bool many = (double)c->changed >=
+			  policy->share * (double)c->nkeys;
+
+	if (!c->generation)
+		return INT64_MIN;
+	if ((!c->changed && !c->resized) || is_too_full(c))
+		return INT64_MAX;
+	if (c->resized || many || policy->max_ms < policy->min_ms)
+		return c->published_ms + policy->min_ms;
+	return c->published_ms + policy->max_ms;
+}
+
+bool catalog_due(const struct catalog *c, const struct publish_policy *policy,
+		 int64_t now_ms)
+{
+	return now_ms >= catalog_due_ms(c, policy);
+}
+
+void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)
+{
+	assert(!c->copy.bits);
+	assert(scd_bloom_same_shape(copy, scd_counting_bloom(c->filter)));
+	c->copy = *copy;
+	c->copied = 0;
+	*copy = (struct scd_bloom){ 0 };
+}
+
+/* The copy is whole: it is the next generation. */
+static void end_snapshot(struct catalog *c, int64_t now_ms,
+			 struct catalog_snapshot *out)
+{
+	*out = (struct catalog_snapshot){
+		.bloom = c->copy,
+		.generation = ++c->generation,
+		.nkeys = c->nkeys,
+	};
+	c->copy = (struct scd_bloom){ 0 };
+	c->copied = 0;
+	c->changed = 0;
+	c->resized = false;
+	c->published_ms = now_ms;
+}
+
+bool catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+			    struct catalog_snapshot *out)
+{
+	size_t left = scd_bloom_bytes(&c->copy) - c->copied;
+	size_t len = left < CATALOG_SLICE_BYTES ? left : CATALOG_SLICE_BYTES;
+
+	assert(c->copy.bits);
+	memcpy(c->copy.bits + c->copied,
+	       scd_counting_bloom(c->filter)->bits + c->copied, len);
+	c->copied += len;
+	if (len < left)
+		return false;
+	end_snapshot(c, now_ms, out);
+	return true;
+}
+
+int catalog_snapshot(struct catalog *c, int64_t now_ms,
+		     struct catalog_snapshot *out)
+{
+	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+	struct scd_bloom copy;
+	int error = scd_bloom_init(&copy, b->nbits, b->nhash);
+
+	if (error)
+		return error;
+	catalog_snapshot_begin(c, &copy);
+	while (!catalog_snapshot_slice(c, now_ms, out))
+		;
+	return SCD_OK;
+}
+
+void catalog_rebuild(struct catalog *c, struct scd_counting *next,
+		     uint64_t nparts)
+{
+	assert(!c->next && nparts && !(nparts & (nparts - 1)));
+	assert(scd_counting_bloom(next)->nhash ==
+	       scd_counting_bloom(c->filter)->nhash);
+	assert(!scd_counting_ones(next));
+	c->part = (struct keypart){ 0, nparts };
+	c->next = next;
+}
+
+const struct keypart *catalog_rebuild_part(const struct catalog *c)
+{
+	return c->next ? &c->part : NULL;
+}
+
+void catalog_rebuild_key(struct catalog *c, const struct scd_key *key)
+{
+	assert(c->next && keypart_of(key, c->part.count) == c->part.number);
+	scd_counting_add(c->next, key);
+}
+
+struct scd_counting *catalog_rebuild_next(struct catalog *c)
+{
+	struct scd_counting *old = c->filter;
+
+	assert(c->next);
+	if (++c->part.number < c->part.count)
+		return NULL;
+	assert(!c->copy.bits);
+	if (bits_of(c->next) > bits_of(old))
+		c->grown++;
+	else
+		c->shrunk++;
+	c->filter = c->next;
+	c->next = NULL;
+	c->resized = true;
+	return old;
+}
+
+void catalog_stats(const struct catalog *c, struct catalog_stats *out)
+{
+	const struct scd_bloom *b = scd_counting_bloom(c->filter);
+
+	*out = (struct catalog_stats){
+		.nbits = b->nbits,
+		.nhash = b->nhash,
+		.nkeys = c->nkeys,
+		.nones = scd_counting_ones(c->filter),
+		.saturated = scd_counting_saturated(c->filter),
+		.changed = c->changed,
+		.generation = c->generation,
+		.fp = fp_of(c->filter),
+		.next_nbits = c->next ? bits_of(c->next) : 0,
+		.grown = c->grown,
+		.shrunk = c->shrunk,
+	};
+}

@@ -1,0 +1,267 @@
+/*
+ * The view of the peers: one block with the array of peers and their strings.
+ */
+#include "digestd/mesh/peerset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/mesh/peerindex.h"
+
+struct peerset {
+	atomic_uint users;
+	size_t npeers;
+	char *strings;
+	struct peerindex *index; /* null: none */
+	/* Of the index: columns that may be asked, and whose they are. */
+	uint64_t asked[PEERSET_MAX_PEERS / 64];
+	uint16_t numbers[PEERSET_MAX_PEERS];
+	/* Peers that may be asked, but are not in it. */
+	uint16_t others[PEERSET_MAX_PEERS];
+	size_t nothers;
+	/* When a peer on trial was last asked: this alone changes. */
+	atomic_int_least64_t *tried_ms;
+	struct peerset_peer peers[];
+};
+
+struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
+{
+	struct peer_digest *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		scd_bloom_free(bloom);
+		return NULL;
+	}
+	atomic_init(&d->users, 1);
+	d->bloom = *bloom;
+	d->fp = scd_bloom_fp(bloom);
+	*bloom = (struct scd_bloom){ 0 };
+	return d;
+}
+
+struct peer_digest *peer_digest_ref(struct peer_digest *d)
+{
+	atomic_fetch_add_explicit(&d->users, 1, memory_order_relaxed);
+	return d;
+}
+
+void peer_digest_unref(struct peer_digest *d)
+{
+	if (!d || atomic_fetch_sub_explicit(&d->users, 1,
+					    memory_order_acq_rel) != 1)
+		return;
+	scd_bloom_free(&d->bloom);
+	free(d);
+}
+
+static size_t strings_len(const struct peerset_peer *peers, size_t n)
+{
+	size_t len = 1;
+
+	for (size_t i = 0; i < n; i++)
+		len += strlen(peers[i].name) + strlen(peers[i].url) + 2;
+	return len;
+}
+
+static const char *put_string(char **at, const char *text)
+{
+	char *copy = *at;
+	size_t len = strlen(text) + 1;
+
+	memcpy(copy, text, len);
+	*at += len;
+	return copy;
+}
+
+uint64_t peerset_hash_name(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* Brings the index up to date and divides the peers that may be asked. */
+static void take_index(struct peerset *set, const struct peerset *last)
+{
+	uint16_t columns[PEERSET_MAX_PEERS];
+
+	set->index = peerindex_update(last ? last->index : NULL, set->peers,
+				      set->npeers, columns);
+	for (size_t i = 0; i < set->npeers; i++) {
+		uint16_t column = columns[i];
+
+		if (!set->peers[i].usable)
+			continue;
+		if (column == PEERINDEX_NONE) {
+			set->others[set->nothers++] = (uint16_t)i;
+			continue;
+		}
+		peerindex_hold(set->index, column);
+		set->asked[column / 64] |= UINT64_C(1) << column % 64;
+		set->numbers[column] = (uint16_t)i;
+	}
+}
+
+/* When this peer was last asked, if it has been on trial since: another peer's
+ * news must not let one request more through. */
+static int_least64_t last_tried_ms(const struct peerset *last,
+				   const struct peerset_peer *p)
+{
+	for (size_t i = 0; last && p->trial && i < last->npeers; i++) {
+		if (last->peers[i].id == p->id && last->peers[i].trial)
+			return atomic_load_explicit(&last->tried_ms[i],
+						    memory_order_relaxed);
+	}
+	return INT64_MIN / 2;
+}
+
+struct peerset *peerset_next(const struct peerset *last,
+			     const struct peerset_peer *peers, size_t n)
+{
+	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
+	char *strings = malloc(strings_len(peers, n));
+	atomic_int_least64_t *tried_ms = calloc(n + 1, sizeof(*tried_ms));
+
+	assert(n <= PEERSET_MAX_PEERS);
+	if (!set || !strings || !tried_ms) {
+		free(set);
+		free(strings);
+		free(tried_ms);
+		return NULL;
+	}
+	atomic_init(&set->users, 1);
+	set->tried_ms = tried_ms;
+	set->npeers = n;
+	set->strings = strings;
+	for (size_t i = 0; i < n; i++) {
+		struct peerset_peer *p = &set->peers[i];
+
+		*p = peers[i];
+		p->name = put_string(&strings, peers[i].name);
+		p->url = put_string(&strings, peers[i].url);
+		p->name_hash = peerset_hash_name(p->name);
+		if (p->digest)
+			peer_digest_ref(p->digest);
+		p->usable = p->usable && p->digest;
+		atomic_init(&tried_ms[i], last_tried_ms(last, p));
+	}
+	take_index(set, last);
+	return set;
+}
+
+struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
+{
+	return peerset_next(NULL, peers, n);
+}
+
+struct peerset *peerset_ref(struct peerset *set)
+{
+	atomic_fetch_add_explicit(&set->users, 1, memory_order_relaxed);
+	return set;
+}
+
+static void drop_index(struct peerset *set)
+{
+	for (unsigned i = 0; i < PEERSET_MAX_PEERS; i++) {
+		if (set->asked[i / 64] >> i % 64 & 1)
+			peerindex_release(set->index, i);
+	}
+	peerindex_unref(set->index);
+}
+
+void peerset_unref(struct peerset *set)
+{
+	if (!set || atomic_fetch_sub_explicit(&set->users, 1,
+					      memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < set->npeers; i++)
+		peer_digest_unref(set->peers[i].digest);
+	drop_index(set);
+	free(set->strings);
+	free(set->tried_ms);
+	free(set);
+}
+
+size_t peerset_count(const struct peerset *set)
+{
+	return set->npeers;
+}
+
+const struct peerset_peer *peerset_at(const struct peerset *set, size_t i)
+{
+	assert(i < set->npeers);
+	return &set->peers[i];
+}
+
+static bool all_set(const struct scd_bloom *b, const uint64_t *at)
+{
+	for (unsigned i = 0; i < b->nhash; i++) {
+		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
+			return false;
+	}
+	return true;
+}
+
+static size_t ask_index(const struct peerset *set, const struct scd_key *key,
+			uint32_t *out, size_t cap)
+{
+	uint64_t found[PEERSET_MAX_PEERS / 64];
+	size_t n = 0;
+
+	peerindex_lookup(set->index, key, found);
+	for (unsigned w = 0; w < peerindex_words(set->index); w++) {
+		uint64_t bits = found[w] & set->asked[w];
+
+		for (; bits && n < cap; bits &= bits - 1) {
+			unsigned column =
+				w * 64 + (unsigned)__builtin_ctzll(bits);
+
+			out[n++] = set->numbers[column];
+		}
+	}
+	return n;
+}
+
+static size_t ask_others(const struct peerset *set, const struct scd_key *key,
+			 uint32_t *out, size_t cap)
+{
+	const struct scd_bloom *shape = NULL;
+	uint64_t at[SCD_MAX_HASH];
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->nothers && n < cap; i++) {
+		uint32_t number = set->others[i];
+		const struct scd_bloom *b = &set->peers[number].digest->bloom;
+
+		if (!shape || !scd_bloom_same_shape(shape, b))
+			scd_bloom_positions(b, key, at);
+		shape = b;
+		if (all_set(b, at))
+			out[n++] = number;
+	}
+	return n;
+}
+
+size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
+		      uint32_t *out, size_t cap)
+{
+	size_t n = set->index ? ask_index(set, key, out, cap) : 0;
+
+	return n + ask_others(set, key, out + n, cap - n);
+}
+
+bool peerset_try(struct peerset *set, size_t i, int64_t now_ms)
+{
+	int_least64_t last_ms;
+
+	assert(i < set->npeers);
+	if (!set->peers[i].trial)
+		return true;
+	last_ms = atomic_load_explicit(&set->tried_ms[i], memory_order_relaxed);
+	return now_ms - last_ms >= PEERSET_TRIAL_MS &&
+	       atomic_compare_exchange_strong(&set->tried_ms[i], &last_ms,
+					      now_ms);
+}

@@ -1,0 +1,94 @@
+/*
+ * The peers as the data path sees them: what each of them holds, and which of
+ * them may be asked. An immutable view that many threads use without a lock;
+ * a change makes a new view, which shares the digests that did not change. For
+ * lookups the views of a node share one index of all digests (peerindex.h).
+ */
+#ifndef DIGESTD_MESH_PEERSET_H
+#define DIGESTD_MESH_PEERSET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/bloom.h"
+#include "codec/key.h"
+
+enum { PEERSET_MAX_PEERS = 1024 };
+
+/* A digest received, with a count of its users. */
+struct peer_digest {
+	atomic_uint users;
+	struct scd_bloom bloom;
+	uint64_t instance, generation, nkeys;
+	double fp; /* false positives that its fill predicts */
+};
+
+/*
+ * Makes a digest with one user of a filter, which becomes its own. Null: no
+ * memory, and then the filter is freed too.
+ */
+struct peer_digest *peer_digest_take(struct scd_bloom *bloom);
+struct peer_digest *peer_digest_ref(struct peer_digest *d);
+void peer_digest_unref(struct peer_digest *d); /* null is accepted */
+
+/* One peer in a view. */
+struct peerset_peer {
+	uint32_t id;                /* its own, the same in every view */
+	bool usable;                /* may be asked, and its digest counts */
+	bool trial;                 /* only to be probed: peerset_try() */
+	double rtt_ms;              /* 0: not known yet */
+	struct peer_digest *digest; /* null: none yet */
+	const char *name;
+	const char *url;            /* of its peer listener */
+	uint64_t name_hash;         /* peerset_hash_name(), set here */
+};
+
+/* FNV-1a of 64 bits of a peer's name: no secret, only to tell peers apart. */
+uint64_t peerset_hash_name(const char *name);
+
+struct peerset;
+
+/*
+ * Makes a view with one user of n (at most PEERSET_MAX_PEERS) peers; names and
+ * urls are copied, digests get a user more. last: the newest view before, whose
+ * index it shares, so that only what has changed is work; null: the first one.
+ * Only one thread may make the views of a node. Null: no memory. Without the
+ * memory for an index it is a view all the same.
+ */
+struct peerset *peerset_next(const struct peerset *last,
+			     const struct peerset_peer *peers, size_t n);
+
+/* The same without a view before. */
+struct peerset *peerset_new(const struct peerset_peer *peers, size_t n);
+
+/* One user more, one less; the last one frees it. Null is accepted by the
+ * second. */
+struct peerset *peerset_ref(struct peerset *set);
+void peerset_unref(struct peerset *set);
+
+/* Its peers, in the order in which they were given; i < count. */
+size_t peerset_count(const struct peerset *set);
+const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
+
+/*
+ * The usable peers whose digest has the key: their numbers in the view, in no
+ * order, at most cap. Returns how many. Those in the index cost one lookup
+ * together; it may know newer digests of theirs than the view does. Each of the
+ * others costs one of its own, where those of the same shape share the
+ * positions.
+ */
+size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
+		      uint32_t *out, size_t cap);
+
+enum { PEERSET_TRIAL_MS = 250 }; /* a probe has ended: see peer_budget */
+
+/*
+ * Whether peer i may be asked now: always, but on trial once in
+ * PEERSET_TRIAL_MS, in this view and those after it. Whoever is told so asks
+ * it. From any thread.
+ */
+bool peerset_try(struct peerset *set, size_t i, int64_t now_ms);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * The size of the catalog's filter.
+ */
+#include "digestd/mesh/resize.h"
+
+#include <assert.h>
+
+#include "codec/tune.h"
+
+enum { CROWDED_TIMES = 2 }; /* what is meant */
+
+static const double sparse_share = .4; /* of what it is made for */
+static const double shrunk_share = .8;
+
+/* The smallest size that holds so many bits, within the policy's. */
+static uint64_t fitting(const struct resize_policy *policy, double bits)
+{
+	uint64_t nbits = policy->min_bits;
+
+	while ((double)nbits < bits && nbits < policy->max_bits)
+		nbits *= 2;
+	return nbits;
+}
+
+static double bits_for(const struct resize_policy *policy, uint64_t nkeys)
+{
+	return (double)nkeys * (double)policy->bits_per_key;
+}
+
+bool resize_is_crowded(const struct resize_policy *policy,
+		       const struct catalog_stats *now)
+{
+	double m = (double)now->nbits;
+	double meant = m / (double)policy->bits_per_key;
+	double n = (double)now->nkeys;
+
+	return n > CROWDED_TIMES * meant ||
+	       scd_tune_fp(n, m, now->nhash) >
+		       CROWDED_TIMES * scd_tune_fp(meant, m, now->nhash);
+}
+
+static bool has_few(const struct resize_policy *policy,
+		    const struct catalog_stats *now)
+{
+	return bits_for(policy, now->nkeys) <=
+	       sparse_share * (double)now->nbits;
+}
+
+/* Notes how many keys there are; whether they have been few for long. */
+static bool is_sparse(struct resize *r, const struct resize_policy *policy,
+		      const struct catalog_stats *now, int64_t now_ms)
+{
+	const bool few = has_few(policy, now);
+
+	if (!few || r->nbits != now->nbits)
+		*r = (struct resize){ now->nbits, 0, now_ms };
+	if (few && r->peak < now->nkeys)
+		r->peak = now->nkeys;
+	return few && now_ms - r->since_ms >= policy->shrink_ms;
+}
+
+uint64_t resize_wanted(struct resize *r, const struct resize_policy *policy,
+		       const struct catalog_stats *now, int64_t now_ms)
+{
+	assert(policy->min_bits && policy->min_bits <= policy->max_bits);
+	assert(policy->bits_per_key);
+	if (now->nbits < policy->min_bits || now->nbits > policy->max_bits ||
+	    resize_is_crowded(policy, now))
+		return fitting(policy, bits_for(policy, now->nkeys));
+	if (is_sparse(r, policy, now, now_ms))
+		return fitting(policy,
+			       bits_for(policy, r->peak) / shrunk_share);
+	return now->nbits;
+}
+
+int64_t resize_due_ms(const struct resize *r,
+		      const struct resize_policy *policy,
+		      const struct catalog_stats *now)
+{
+	if (now->nbits <= policy->min_bits || r->nbits != now->nbits ||
+	    !has_few(policy, now))
+		return INT64_MAX;
+	return r->since_ms + policy->shrink_ms;
+}

@@ -1,0 +1,46 @@
+/*
+ * When what was purged last.
+ */
+#include "digestd/store/purgelog.h"
+
+static uint64_t purgelog_slot(const struct scd_key *key)
+{
+	return key->hi & (PURGELOG_SLOTS - 1);
+}
+
+/* Bits that the slot does not depend on. */
+static uint32_t purgelog_bits(const struct scd_key *key)
+{
+	return (uint32_t)key->lo;
+}
+
+void purgelog_key(struct purgelog *log, const struct scd_key *key,
+		  int64_t now_s)
+{
+	uint64_t slot = purgelog_slot(key);
+
+	log->slots[slot] = ++log->now;
+	log->times[slot].key = purgelog_bits(key);
+	log->times[slot].at_s = (uint32_t)now_s;
+}
+
+void purgelog_all(struct purgelog *log)
+{
+	log->all = ++log->now;
+}
+
+uint64_t purgelog_last(const struct purgelog *log, const struct scd_key *key)
+{
+	uint64_t last = log->slots[purgelog_slot(key)];
+
+	return last > log->all ? last : log->all;
+}
+
+bool purgelog_is_older(const struct purgelog *log, const struct scd_key *key,
+		       int64_t born_s)
+{
+	const struct purgelog_time *time = &log->times[purgelog_slot(key)];
+
+	return time->at_s && time->key == purgelog_bits(key) &&
+	       born_s <= (int64_t)time->at_s + 1;
+}

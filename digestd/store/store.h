@@ -1,0 +1,135 @@
+/*
+ * The store's index: which objects are held, which of them go when there is
+ * no room. It knows nothing of HTTP or of bodies: an object is an entry
+ * embedded in the caller's structure, with a key. What it weighs, the owner
+ * knows anyway, and is asked.
+ *
+ * A key may have several entries, the variants of one resource. The set of
+ * keys that have any is what a digest describes, so the first and the last
+ * one of a key are reported to the owner. Who varies a header gets a variant
+ * for each request, so their number is limited: the oldest makes room.
+ *
+ * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
+ * slot and moves a few slots with each insertion, so only the allocation of the
+ * larger table, once in a doubling, takes longer than the rest. The policy's
+ * memory grows by a quarter at a time, with 8 bytes an entry here. An entry is
+ * 32 bytes, which each object pays for.
+ */
+#ifndef DIGESTD_STORE_STORE_H
+#define DIGESTD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/key.h"
+#include "digestd/store/eviction.h"
+#include "digestd/store/keypart.h"
+
+struct store;
+
+/*
+ * Variants of a key that are kept, unless store_limit_variants() says
+ * otherwise: languages times codings are seldom more than two dozen. And the
+ * most that it may say: a lookup walks over them, under the owner's lock.
+ */
+enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
+
+/* All fields are the store's while the entry is in it. */
+struct store_entry {
+	struct scd_key key;
+	struct store_entry *chain; /* next in the hash chain */
+	uint32_t slot;		   /* what the policy knows it by */
+};
+
+/* What the owner hears of, and is asked. Called inside store_* functions; must
+ * not call them. */
+struct store_events {
+	void (*key_added)(void *arg, const struct scd_key *key);
+	void (*key_removed)(void *arg, const struct scd_key *key);
+	/* The entry has left the store; its memory is the owner's again. */
+	void (*released)(void *arg, struct store_entry *entry);
+	/* Bytes that an entry counts for: the same as long as it is in. */
+	size_t (*weight)(void *arg, const struct store_entry *entry);
+	void *arg;
+};
+
+/*
+ * Makes an empty store for max_weight bytes in all. `policy` and `events` are
+ * borrowed. Returns 0 or -ENOMEM.
+ */
+int store_new(struct store **out, uint64_t max_weight,
+	      const struct eviction_policy *policy,
+	      const struct store_events *events);
+
+/* Releases all entries (key_removed is not called) and the store. */
+void store_free(struct store **s);
+
+/* The newest variant of a key; null: none. Not a use: see store_touch(). */
+struct store_entry *store_find(const struct store *s,
+			       const struct scd_key *key);
+
+/* The next variant of the same key; null: no more. */
+struct store_entry *store_next(const struct store_entry *e);
+
+/* Tells the policy that an entry was used. */
+void store_touch(struct store *s, struct store_entry *e);
+
+/*
+ * Inserts an entry with this key; drops the key's oldest variants beyond the
+ * limit, then evicts others until all fit. Returns 0; or -E2BIG when it alone
+ * is too heavy: then it is not in the store, nothing was dropped or evicted,
+ * released() is not called. Allocates nothing but larger tables; does without
+ * when there is no memory for them, and evicts one entry when it cannot have
+ * more.
+ */
+int store_insert(struct store *s, struct store_entry *e,
+		 const struct scd_key *key);
+
+/*
+ * The same with the key of `old`, which is removed: one variant is as many as
+ * before, and the key stays. Also with -E2BIG: `old` is removed.
+ */
+int store_replace(struct store *s, struct store_entry *old,
+		  struct store_entry *e);
+
+/* How many variants of a key may be kept, 1..STORE_VARIANTS_MAX; those that
+ * there are too many of go with the next insertion of the key. */
+void store_limit_variants(struct store *s, unsigned limit);
+
+/* Removes one entry. */
+void store_remove(struct store *s, struct store_entry *e);
+
+/* Removes all variants of a key; returns how many there were. */
+size_t store_remove_key(struct store *s, const struct scd_key *key);
+
+/* Changes the limit; evicts what does not fit any more. */
+void store_resize(struct store *s, uint64_t max_weight);
+
+/*
+ * Into how many parts to divide the keys, for a walk that takes some 0.1 ms a
+ * part: a power of two. Any other may be taken.
+ */
+uint64_t store_parts(const struct store *s);
+
+/* Calls back for every key of a part, once; for rebuilding a catalog. */
+void store_each_key(const struct store *s, const struct keypart *part,
+		    void (*each)(void *arg, const struct scd_key *key),
+		    void *arg);
+
+/* Removes the entries of a part that match; returns how many there were. */
+size_t store_remove_if(struct store *s, const struct keypart *part,
+		       bool (*matches)(void *arg, struct store_entry *e),
+		       void *arg);
+
+/* Keys, entries, and their weight; since the start: entries that were evicted,
+ * and those that were dropped because their key had too many variants. */
+struct store_stats {
+	uint64_t keys, entries, weight, max_weight, evicted;
+	uint64_t variants_dropped;
+};
+
+/* How things stand. */
+void store_stats(const struct store *s, struct store_stats *out);
+
+#endif

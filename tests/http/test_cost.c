@@ -1,0 +1,400 @@
+/*
+ * What one message may cost: of each shape of a header that somebody might
+ * choose on purpose, four times as many bytes take some four times as long.
+ * What looks at each line for each name takes sixteen times as long.
+ */
+#include "tests/unit.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "digestd/http/answer.h"
+#include "digestd/http/cachestatus.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/forward.h"
+#include "digestd/http/guard.h"
+#include "digestd/http/response.h"
+#include "digestd/http/setcookie.h"
+#include "digestd/http/storable.h"
+#include "digestd/http/tags.h"
+#include "digestd/http/targeted.h"
+#include "digestd/http/vary.h"
+#include "digestd/http/via.h"
+#include "tests/http/message.h"
+
+enum {
+	SMALL = 2048, LARGE = 8192, /* bytes of a header */
+	ROUNDS = 7,
+	MAX_RATIO = 9,
+	NOISE_NS = 20000,    /* below it ratios mean nothing */
+	MAX_NS = 2000000,    /* twenty times what it should take, and a quarter
+				of what it took */
+};
+
+/* Lists: the field's name, perhaps with what its value begins with, where a
+ * quote is closed at the end, an element, and how the lines beside it look, of
+ * which there are 100 in the larger one; null: none. # is a number. */
+static const struct shape {
+	const char *list, *element, *line;
+} shapes[] = {
+	{ "Connection", "a#,", "b#: 1\n" },
+	{ "Connection", "a#,", "a#: 1\n" },
+	{ "Connection", "x-aaaaaaaa#,", "x-aaaaaaaa#: 1\n" },
+	{ "Connection", "x-aaaaaaaab#,", "x-aaaaaaaa#: 1\n" },
+	{ "Connection", "a,", "a: #\n" },
+	{ "Connection", ",", "a#: #\n" },
+	{ "Connection", "\"a#\\\",", "a#: \n" },
+	{ "Connection", "close,", "keep#: \n" },
+	{ "Vary", "a#,", "a#: 1, 2\n" },
+	{ "Vary", "a,", "a: #\n" },
+	{ "Vary", "x-aaaaaaaa#,", "x-aaaaaaaa#: 1\n" },
+	{ "Cache-Control", "a,", NULL },
+	{ "Cache-Control", "stale-if-errox=#,", NULL },
+	{ "Cache-Control", "max-age=\"#\",", NULL },
+	{ "Cache-Control", "=,", NULL },
+	{ "Cache-Control", "no-cache=\"x#\",", "x#: 1\n" },
+	{ "Cache-Control", "private=\"a\", a,", "b#: 1\n" },
+	{ "CDN-Cache-Control", "a#,", NULL },
+	{ "CDN-Cache-Control", "a;a;a,", NULL },
+	{ "CDN-Cache-Control", "a=(\"\" \"\"),", NULL },
+	{ "Surrogate-Control", "max-age=#;a;b;c,", NULL },
+	{ "Surrogate-Control", ";;;;,", NULL },
+	{ "If-None-Match", "\"#\",", NULL },
+	{ "If-None-Match", "W/", NULL },
+	{ "Cache-Status", "a;fwd=stale;", NULL },
+	{ "Via", "1 a,", NULL },
+	{ "Via", "1 ", NULL },
+	{ "CDN-Loop", "a;", NULL },
+	{ "Range", "bytes=0-#,", NULL },
+	{ "Pragma", "a,", NULL },
+	{ "Cache-Tag", "a#,", NULL },
+	{ "Surrogate-Key", "a# ", NULL },
+	{ "ETag", "!!!!", "etag: #\n" },
+	{ "Accept-Language", "en, ", "accept-language: de\n" },
+	{ "Accept-Encoding", "a,", NULL },
+	{ "Accept-Encoding", "gzip;q=0.#,", "accept-encoding: br\n" },
+	{ "Cache-Control: private=\"a", ", x-aaaaaaaa#", "x-aaaaaaaa#: 1\n" },
+	{ "!!!!!!!!!!!!!!!!!!!!!!!!", "      ", "~!~!~!~!~!~!~!~#: \t\n" },
+};
+
+/* Writes a text, each # in it a number, and returns its end. */
+static char *write_shape(char *out, const char *text, unsigned number)
+{
+	for (; *text; text++) {
+		if (*text == '#')
+			out += sprintf(out, "%x", number);
+		else
+			*out++ = *text;
+	}
+	*out = '\0';
+	return out;
+}
+
+/* A header of so many bytes; the lines have their share of them. */
+static void make_header(const struct shape *s, size_t bytes, char *out)
+{
+	char *at = out;
+
+	for (unsigned i = 0; s->line && i < bytes / 82; i++)
+		at = write_shape(at, s->line, i);
+	at += sprintf(at, "Host: h\n%s%s", s->list,
+		      strchr(s->list, ':') ? "" : ": ");
+	for (unsigned i = 0; at + 40 < out + bytes; i++)
+		at = write_shape(at, s->element, i);
+	sprintf(at, "%s\n", strchr(s->list, '"') ? "\"" : "");
+}
+
+/* All that is done with the header of a request. */
+static void read_request(const char *text)
+{
+	struct guard_request guard = { "GET", "/", 1, 1, NULL };
+	struct forward_request how = { "node", "host", 1 };
+	struct fields f, out, selecting, response;
+	struct cachecontrol cc;
+
+	message_must(&f, text);
+	message_must(&response, "Vary: a, b, accept-language, accept-encoding\n"
+		     "ETag: \"1\"\n");
+	guard.fields = &f;
+	guard_check(&guard);
+	cachecontrol_request(&f, &cc);
+	via_loops(&f, "node");
+	assert_int_equal(forward_to_origin(&f, &how, &out), 0);
+	fields_free(&out);
+	assert_int_equal(forward_to_peer(&f, &how, "token", &out), 0);
+	fields_free(&out);
+	assert_int_equal(vary_select(&f, &response, &selecting), 0);
+	assert_true(vary_match(&selecting, &f));
+	conditional_not_modified(&f, &response, 0);
+	fields_free(&selecting);
+	fields_free(&response);
+	fields_free(&f);
+}
+
+/* All that is done with the header of a response, of a 304 too. */
+static void read_response(const char *text)
+{
+	struct fields f, stored, out, selecting, request, withheld;
+	struct response_framing framing;
+	struct cachecontrol cc;
+	struct answer answer = { .status = 200 };
+
+	message_must(&f, text);
+	message_must(&request, text);
+	answer.fields = &f;
+	response_frame(&f, 200, false, &framing);
+	cachecontrol_response(&f, &cc);
+	answer.cc = cc;
+	targeted_read(&f, "node", &cc);
+	cachestatus_fwd_nearest(&f);
+	setcookie_refuses(&answer);
+	assert_int_equal(setcookie_withheld(&answer, &withheld), 0);
+	assert_int_equal(setcookie_shared(&f, &withheld, &out), 0);
+	assert_int_equal(setcookie_add_withheld(&withheld, &out), 0);
+	fields_free(&out);
+	fields_free(&withheld);
+	assert_int_equal(forward_response(&f, 0, &out), 0);
+	fields_free(&out);
+	if (!vary_select(&request, &f, &selecting))
+		vary_match(&selecting, &request);
+	fields_free(&selecting);
+	assert_int_equal(fields_copy(&f, &stored), 0);
+	assert_int_equal(conditional_update(&f, &stored), 0);
+	assert_int_equal(conditional_304_fields(&f, &out), 0);
+	fields_free(&out);
+	fields_free(&stored);
+	fields_free(&request);
+	fields_free(&f);
+}
+
+/* A response as it comes, in pieces of so many bytes. */
+static void parse(const char *text, size_t piece)
+{
+	struct response_bytes body;
+	struct response r;
+	char message[LARGE + 400] = "HTTP/1.1 200 OK\n";
+	size_t len;
+
+	strcat(strcat(message, text), "\n");
+	len = strlen(message);
+	response_init(&r, false, 2 * LARGE);
+	for (size_t at = 0; at < len; at += piece) {
+		struct response_bytes in = { message + at, piece };
+
+		if (in.len > len - at)
+			in.len = len - at;
+		response_next(&r, &in, &body);
+	}
+	response_free(&r);
+}
+
+static void parse_whole(const char *text)
+{
+	parse(text, LARGE);
+}
+
+static void parse_bytes(const char *text)
+{
+	parse(text, 1);
+}
+
+/* What is purged by as many tags as a stored response has, all others. */
+static void purge_by_tags(const char *text)
+{
+	struct fields request, response;
+	char other[LARGE + 400];
+	struct tags tags;
+
+	strcpy(other, text);
+	for (char *at = other; (at = strstr(at, "a")); at++)
+		*at = at > other && strchr(", ", at[-1]) ? 'x' : 'a';
+	message_must(&request, other);
+	message_must(&response, text);
+	assert_int_equal(tags_init(&tags, &request, "Cache-Tag"), 0);
+	tags_match(&tags, &response);
+	tags_free(&tags);
+	fields_free(&request);
+	fields_free(&response);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The least that it takes: what else the machine does only adds to it. */
+static int64_t cost_ns(void (*use)(const char *text), const char *text)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int64_t began = now_ns(), took;
+
+		use(text);
+		took = now_ns() - began;
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* How much slower than usual this build may be. */
+static int64_t cost_factor(void)
+{
+	const char *slow = getenv("SCD_TEST_SLOW");
+
+	return slow ? atoi(slow) : 1;
+}
+
+static void is_linear(void (*use)(const char *text))
+{
+	int64_t factor = cost_factor();
+	const char *report = getenv("REPORT");
+
+	for (size_t i = 0; i < NROWS(shapes); i++) {
+		char small[SMALL + 200], large[LARGE + 200];
+		int64_t one_ns, four_ns;
+
+		make_header(&shapes[i], SMALL, small);
+		make_header(&shapes[i], LARGE, large);
+		one_ns = cost_ns(use, small);
+		four_ns = cost_ns(use, large);
+		if (report)
+			print_message("%s: %s: %lld %lld ns\n", shapes[i].list,
+				      shapes[i].element, (long long)one_ns,
+				      (long long)four_ns);
+		if (four_ns > MAX_NS * factor ||
+		    (four_ns > NOISE_NS * factor &&
+		     four_ns > one_ns * MAX_RATIO))
+			fail_msg("%s: %s: %lld and %lld ns", shapes[i].list,
+				 shapes[i].element, (long long)one_ns,
+				 (long long)four_ns);
+	}
+}
+
+static void requests(void **state)
+{
+	(void)state;
+	is_linear(read_request);
+}
+
+static void responses(void **state)
+{
+	(void)state;
+	is_linear(read_response);
+}
+
+/* All that is done for the fields that a response names to be left out. */
+static void withhold(const char *text)
+{
+	struct fields f, withheld, shared;
+	struct answer answer;
+
+	message_must(&f, text);
+	answer_read(&answer, 200, &f, NULL);
+	assert_int_equal(setcookie_withheld(&answer, &withheld), 0);
+	assert_int_equal(setcookie_shared(&f, &withheld, &shared), 0);
+	assert_int_equal(setcookie_add_withheld(&withheld, &shared), 0);
+	fields_free(&shared);
+	fields_free(&withheld);
+	fields_free(&f);
+}
+
+static void read_directives(const char *text)
+{
+	struct cachecontrol cc;
+	struct fields f;
+
+	message_must(&f, text);
+	cachecontrol_response(&f, &cc);
+	assert_true(cc.private_fields);
+	fields_free(&f);
+}
+
+static void select_and_match(const char *text)
+{
+	struct fields f, response, selecting;
+
+	message_must(&f, text);
+	message_must(&response, "Vary: Accept-Encoding\n");
+	assert_int_equal(vary_select(&f, &response, &selecting), 0);
+	assert_true(vary_match(&selecting, &f));
+	fields_free(&selecting);
+	fields_free(&response);
+	fields_free(&f);
+}
+
+/* All bytes, as one element. */
+static void read_bytes(const char *text)
+{
+	struct field_part all;
+	struct fields f;
+
+	message_must(&f, text);
+	all.at = fields_get(&f, "Accept-Encoding");
+	all.len = strlen(all.at);
+	assert_true(field_part_take(&all, '\0').len > LARGE / 2);
+	fields_free(&f);
+}
+
+/* Long lists that are needed more than once: what is done with them costs so
+ * many times as much as to read them. */
+static void reading_again(void **state)
+{
+	static const struct {
+		struct shape shape;
+		void (*use)(const char *text);
+		void (*once)(const char *text);
+		int64_t max_ratio;
+	} rows[] = {
+		{ { "Cache-Control: private=\"a", ", x-aaaaaaaa#",
+		    "x-aaaaaaaa#: 1\n" }, withhold, read_directives, 5 },
+		{ { "Accept-Encoding", "a,", NULL }, select_and_match,
+		  read_bytes, 10 },
+	};
+
+	(void)state;
+	/* sanitizers slow the one more than the other */
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char text[LARGE + 200];
+		int64_t use_ns, once_ns;
+
+		make_header(&rows[i].shape, LARGE, text);
+		use_ns = cost_ns(rows[i].use, text);
+		once_ns = cost_ns(rows[i].once, text);
+		if (getenv("REPORT"))
+			print_message("again: %lld %lld ns\n",
+				      (long long)use_ns, (long long)once_ns);
+		if (use_ns > once_ns * rows[i].max_ratio * cost_factor())
+			fail_msg("%s: %lld ns, %lld to read it",
+				 rows[i].shape.list, (long long)use_ns,
+				 (long long)once_ns);
+	}
+}
+
+static void parsing(void **state)
+{
+	(void)state;
+	is_linear(parse_whole);
+	is_linear(parse_bytes);
+}
+
+static void purging(void **state)
+{
+	(void)state;
+	is_linear(purge_by_tags);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests),
+		cmocka_unit_test(responses),
+		cmocka_unit_test(reading_again),
+		cmocka_unit_test(parsing),
+		cmocka_unit_test(purging),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

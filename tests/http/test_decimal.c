@@ -1,0 +1,51 @@
+/*
+ * Numbers as text, beside printf()'s.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "digestd/http/decimal.h"
+#include "tests/codec/random.h"
+#include "tests/unit.h"
+
+static void check(int64_t number)
+{
+	char expected[32], text[DECIMAL_BYTES];
+	int len = snprintf(expected, sizeof(expected), "%" PRId64, number);
+
+	assert_int_equal(decimal_write(number, text), len);
+	assert_string_equal(text, expected);
+}
+
+static void test_limits(void **state)
+{
+	static const int64_t rows[] = { 0, 9, 10, -1, INT64_MAX, INT64_MIN };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		check(rows[i]);
+}
+
+/* Of every length, and either sign. */
+static void test_any(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		int64_t number = (int64_t)(random_next(&random) >> i % 64);
+
+		check(number);
+		check(-number);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

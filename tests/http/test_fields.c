@@ -1,0 +1,265 @@
+/*
+ * Header fields: lines, list elements, and what belongs to a connection.
+ */
+#include "tests/unit.h"
+
+#include <string.h>
+
+#include "tests/codec/alloc.h"
+#include "tests/http/message.h"
+
+static void lines(void **state)
+{
+	struct fields f, copy;
+	char text[MESSAGE_MAX];
+
+	(void)state;
+	message_must(&f, "A: 1\nb: 2\na: 3\nC: \n");
+	assert_int_equal(fields_count(&f), 4);
+	assert_string_equal(fields_get(&f, "A"), "1");
+	assert_string_equal(fields_get(&f, "B"), "2");
+	assert_string_equal(fields_get(&f, "c"), "");
+	assert_null(fields_get(&f, "d"));
+	assert_int_equal(fields_lines(&f, "a"), 2);
+	assert_int_equal(fields_lines(&f, "d"), 0);
+	assert_int_equal(fields_copy(&f, &copy), 0);
+	assert_int_equal(fields_set(&f, "a", fields_get(&f, "B")), 0);
+	assert_string_equal(message_text(&f, text), "b: 2\nC: \na: 2\n");
+	fields_remove(&f, "B");
+	assert_string_equal(message_text(&f, text), "C: \na: 2\n");
+	assert_string_equal(message_text(&copy, text),
+			    "A: 1\nb: 2\na: 3\nC: \n");
+	fields_clear(&f);
+	assert_int_equal(fields_count(&f), 0);
+	assert_int_equal(fields_add(&f, "x", "y"), 0);
+	assert_string_equal(message_text(&f, text), "x: y\n");
+	fields_free(&f);
+	fields_free(&copy);
+	assert_int_equal(fields_memory(&f), 0);
+}
+
+/* What was given stays where it is while the list grows. */
+static void values_do_not_move(void **state)
+{
+	static char large[3000];
+	struct fields f;
+	const char *first;
+
+	(void)state;
+	memset(large, 'v', sizeof(large) - 1);
+	message_must(&f, "First: value\n");
+	first = fields_get(&f, "First");
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(fields_add(&f, "Name", i % 10 ? "v" : large),
+				 0);
+	assert_ptr_equal(fields_get(&f, "First"), first);
+	assert_string_equal(first, "value");
+	assert_int_equal(fields_count(&f), 101);
+	assert_true(fields_memory(&f) > 10 * sizeof(large));
+	fields_free(&f);
+}
+
+static const struct {
+	const char *lines;
+	const char *elements; /* of L, each in brackets */
+} lists[] = {
+	{ NULL, "" },
+	{ "L: ", "" },
+	{ "L: a", "[a]" },
+	{ "L: a,b , c\t", "[a][b][c]" },
+	{ "L: ,, a, ,b,", "[a][b]" },
+	{ "L: a\nX: y\nl: b, c", "[a][b][c]" },
+	{ "L: ,\nL:  \nL: z", "[z]" },
+	{ "L: \"a, b\", c", "[\"a, b\"][c]" },
+	{ "L: x=\"a\\\", b\", c", "[x=\"a\\\", b\"][c]" },
+	{ "L: \"open, c\nL: d", "[\"open, c][d]" },
+	{ "L: end\\", "[end\\]" },
+	{ "L: \"end\\", "[\"end\\]" },
+	{ "L: a b , c", "[a b][c]" },
+};
+
+static void list_elements(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(lists); i++) {
+		struct field_cursor cursor = { 0 };
+		struct field_part e;
+		struct fields f;
+		char text[256] = "";
+
+		message_must(&f, lists[i].lines);
+		while (fields_next(&f, "L", &cursor, &e))
+			sprintf(text + strlen(text), "[%.*s]", (int)e.len,
+				e.at);
+		assert_string_equal(text, lists[i].elements);
+		assert_false(fields_next(&f, "L", &cursor, &e));
+		fields_free(&f);
+	}
+}
+
+static void tokens(void **state)
+{
+	static const struct {
+		const char *text;
+		bool token;
+	} rows[] = {
+		{ "GET", true }, { "!#$%&'*+-.^_`|~", true }, { "09az", true },
+		{ "", false },	 { "a b", false },	      { "a:", false },
+		{ "\"a", false }, { "a\x7f", false },	      { "\xe4", false },
+		{ "(", false },	 { "a,", false },	      { "a/b", false },
+	};
+	struct fields f;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		assert_int_equal(field_is_token(rows[i].text,
+						strlen(rows[i].text)),
+				 rows[i].token);
+	assert_false(field_is_token("a\0b", 3));
+	message_must(&f, "L: gzip, Chunked\nL: \"quoted\"");
+	assert_true(fields_has_token(&f, "l", "chunked"));
+	assert_false(fields_has_token(&f, "L", "chunk"));
+	assert_false(fields_has_token(&f, "L", "quoted"));
+	fields_free(&f);
+}
+
+static void seconds(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+	} rows[] = {
+		{ "0", 0 },
+		{ "007", 7 },
+		{ "2147483647", 2147483647 },
+		{ "2147483648", 2147483647 },
+		{ "99999999999999999999999999999", 2147483647 },
+		{ "", -1 },
+		{ "-1", -1 },
+		{ "+1", -1 },
+		{ "1.0", -1 },
+		{ "1 ", -1 },
+		{ "0x1", -1 },
+		{ "a", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct field_part part = { rows[i].text,
+					   strlen(rows[i].text) };
+
+		assert_int_equal(field_seconds(part), rows[i].value);
+	}
+}
+
+static const struct {
+	const char *before, *after;
+} hops[] = {
+	{ "A: 1\nB: 2", "A: 1\nB: 2\n" },
+	{ "Connection: close\nA: 1", "A: 1\n" },
+	{ "Keep-Alive: 5\nTE: x\nTrailer: x\nUpgrade: h2c\n"
+	  "Proxy-Connection: x\nProxy-Authorization: x\n"
+	  "Proxy-Authenticate: x\nProxy-Authentication-Info: x\n"
+	  "transfer-encoding: chunked\nA: 1",
+	  "A: 1\n" },
+	{ "Connection: a, B\nA: 1\nb: 2\na: 3\nC: 4", "C: 4\n" },
+	{ "A: 1\nConnection: a\nC: 4\nConnection: , c\nD: 5", "D: 5\n" },
+	{ "Connection: connection, x\nConnection: y\nX: 1\nY: 2\nZ: 3",
+	  "Z: 3\n" },
+	{ "X: 1\nY: 2\nZ: 3\nConnection: x\nConnection: y", "Z: 3\n" },
+	{ "TE: x\nTE-X: 1", "TE-X: 1\n" },
+};
+
+static void hop_by_hop(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(hops); i++) {
+		char text[MESSAGE_MAX];
+		struct fields f;
+
+		message_must(&f, hops[i].before);
+		fields_remove_hop_by_hop(&f);
+		assert_string_equal(message_text(&f, text), hops[i].after);
+		fields_free(&f);
+	}
+}
+
+/* The lines stay, what was removed goes, and more can be added. */
+static void fits(void **state)
+{
+	struct fields f;
+	char text[MESSAGE_MAX];
+	size_t fitted;
+
+	(void)state;
+	message_must(&f, "A: 1\nb: 2\nB: two\nC: \n");
+	fields_remove(&f, "b");
+	fitted = fields_fitted(&f);
+	fields_fit(&f);
+	assert_int_equal(fields_memory(&f), fitted);
+	assert_string_equal(message_text(&f, text), "A: 1\nC: \n");
+	/* 7 bytes of text, two lines, and what tells a block of text */
+	assert_true(fields_memory(&f) <= 7 + 2 * sizeof(struct field) + 32);
+	assert_int_equal(fields_add(&f, "D", "4"), 0);
+	assert_string_equal(message_text(&f, text), "A: 1\nC: \nD: 4\n");
+	fields_clear(&f);
+	assert_int_equal(fields_fitted(&f), 0);
+	fields_fit(&f);
+	assert_int_equal(fields_memory(&f), 0);
+	fields_fit(&f);
+	assert_int_equal(fields_count(&f), 0);
+	fields_free(&f);
+}
+
+/* Any allocation may fail: the list is then as it was. */
+static void without_memory(void **state)
+{
+	static char large[1500];
+	char before[MESSAGE_MAX], text[MESSAGE_MAX];
+	struct fields f, copy;
+	unsigned n = 0;
+
+	(void)state;
+	memset(large, 'v', sizeof(large) - 1);
+	do {
+		fields_init(&f);
+		alloc_fail_at(++n);
+		for (int i = 0; i < 40; i++) {
+			message_text(&f, before);
+			if (!fields_add(&f, "A", i % 20 ? "1" : large))
+				continue;
+			assert_true(alloc_failed());
+			assert_string_equal(message_text(&f, text), before);
+			break;
+		}
+		if (fields_copy(&f, &copy))
+			assert_int_equal(fields_memory(&copy), 0);
+		else
+			fields_free(&copy);
+		message_text(&f, before);
+		if (fields_set(&f, "A", large))
+			assert_string_equal(message_text(&f, text), before);
+		else
+			assert_int_equal(fields_count(&f), 1);
+		message_text(&f, before);
+		fields_fit(&f);
+		assert_string_equal(message_text(&f, text), before);
+		fields_free(&f);
+	} while (alloc_failed());
+	assert_true(n > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines),
+		cmocka_unit_test(values_do_not_move),
+		cmocka_unit_test(list_elements),
+		cmocka_unit_test(tokens),
+		cmocka_unit_test(seconds),
+		cmocka_unit_test(hop_by_hop),
+		cmocka_unit_test(fits),
+		cmocka_unit_test(without_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/*
+ * Via and CDN-Loop: who has been there before.
+ */
+#include "tests/unit.h"
+
+#include "digestd/http/via.h"
+#include "tests/http/message.h"
+
+static const struct {
+	const char *request;
+	bool loops; /* for the node "me" */
+} rows[] = {
+	{ NULL, false },
+	{ "Via: 1.1 me", true },
+	{ "Via: 1.0 ME", true },
+	{ "Via: HTTP/1.1 me (a comment)", true },
+	{ "Via: 1.1\tme", true },
+	{ "Via: 1.1   me", true },
+	{ "via: 1.1 a, 1.1 b, 1.1 me, 1.1 c", true },
+	{ "Via: 1.1 a\nVia: 1.1 me", true },
+	{ "Via: 1.1 you", false },
+	{ "Via: 1.1 mee", false },
+	{ "Via: 1.1 m", false },
+	{ "Via: me", false },
+	{ "Via: me you", false },
+	{ "Via: 1.1 you (me)", false },
+	{ "Via: 1.1 me:80", false },
+	{ "Via: 1.1", false },
+	{ "Via: ", false },
+	/* RFC 8586 */
+	{ "CDN-Loop: me", true },
+	{ "cdn-loop: ME; x=y", true },
+	{ "CDN-Loop: foo; host=\"foo.com\", me;host=x", true },
+	{ "CDN-Loop: a\nCDN-Loop: b, me", true },
+	{ "CDN-Loop: foo123.foocdn.example, barcdn.example; trace=\"abcdef\"",
+	  false },
+	{ "CDN-Loop: a; me", false },
+	{ "CDN-Loop: a; x=\"b, me\"", false },
+	{ "CDN-Loop: mee", false },
+	{ "X: me", false },
+};
+
+static void loops(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct fields f;
+
+		message_must(&f, rows[i].request);
+		if (via_loops(&f, "me") != rows[i].loops)
+			fail_msg("%s", rows[i].request);
+		fields_free(&f);
+	}
+}
+
+static void marks(void **state)
+{
+	char text[MESSAGE_MAX];
+	struct fields f;
+
+	(void)state;
+	message_must(&f, "Via: 1.1 a");
+	assert_int_equal(via_append(&f, 0, "me"), 0);
+	assert_int_equal(via_cdn_loop(&f, "me"), 0);
+	assert_string_equal(message_text(&f, text),
+			    "Via: 1.1 a\nVia: 1.0 me\nCDN-Loop: me\n");
+	assert_true(via_loops(&f, "me"));
+	assert_false(via_loops(&f, "you"));
+	fields_free(&f);
+}
+
+/* VIA_MAX_HOPS may have been there; one more is a loop of others. */
+static void chains(void **state)
+{
+	struct fields via, cdn;
+
+	(void)state;
+	fields_init(&via);
+	fields_init(&cdn);
+	for (int i = 0; i < VIA_MAX_HOPS; i++) {
+		assert_int_equal(via_append(&via, 1, "you"), 0);
+		assert_int_equal(via_cdn_loop(&cdn, "you"), 0);
+	}
+	assert_false(via_loops(&via, "me"));
+	assert_false(via_loops(&cdn, "me"));
+	assert_int_equal(via_append(&via, 1, "you"), 0);
+	assert_int_equal(via_cdn_loop(&cdn, "you"), 0);
+	assert_true(via_loops(&via, "me"));
+	assert_true(via_loops(&cdn, "me"));
+	fields_free(&via);
+	fields_free(&cdn);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loops),
+		cmocka_unit_test(marks),
+		cmocka_unit_test(chains),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/*
+ * Routing one request: in which order candidates are asked, for how long, and
+ * when it is the origin's turn. Each row is a cluster and what a request does.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/mix.h"
+#include "digestd/mesh/route.h"
+#include "tests/unit.h"
+
+enum {
+	MAX_PEERS = 12,
+	ORIGIN = -1,
+	PROBE = -2, /* less the peer's number */
+	SPREAD_PEERS = 64,
+	SPREAD_KEYS = 64 * 400,
+};
+
+static const struct scd_key key = { 12345, 67891 };
+
+/* A peer that has the key (or not), and how full its digest is. */
+struct place {
+	bool has;
+	double rtt_ms;
+	double fp;
+	enum { USUAL, UNUSABLE, TRIAL } state;
+};
+
+static const struct route_policy usual = {
+	.budget_ms = 150, .peer_ms = 100, .tries = 3,
+};
+
+static struct peerset *view_of(const struct place *places, size_t n)
+{
+	struct peerset_peer peers[MAX_PEERS] = { { 0 } };
+	struct peerset *view;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct scd_bloom bloom;
+
+		assert_int_equal(scd_bloom_init(&bloom, 4096, 3), SCD_OK);
+		if (places[i].has)
+			scd_bloom_add(&bloom, &key);
+		peers[i] = (struct peerset_peer){
+			.id = i, .usable = places[i].state != UNUSABLE,
+			.trial = places[i].state == TRIAL,
+			.rtt_ms = places[i].rtt_ms, .name = "", .url = "",
+			.digest = peer_digest_take(&bloom),
+		};
+		peers[i].digest->fp = places[i].fp;
+	}
+	view = peerset_new(peers, n);
+	for (size_t i = 0; i < n; i++)
+		peer_digest_unref(peers[i].digest);
+	return view;
+}
+
+/* Who is asked, in order, when each answers 504 at once. */
+static const struct {
+	const char *label;
+	struct place places[MAX_PEERS];
+	size_t nplaces;
+	unsigned tries;
+	unsigned candidates;
+	int order[MAX_PEERS];
+} orders[] = {
+	{ "no peers", { { 0 } }, 0, 3, 0, { ORIGIN } },
+	{ "nobody has it", { { 0 }, { 0 } }, 2, 3, 0, { ORIGIN } },
+	{ "one has it", { { 0 }, { .has = true } }, 2, 3, 1, { 1, ORIGIN } },
+	{ "one has it, but may not be asked",
+	  { { 0 }, { .has = true, .state = UNUSABLE } }, 2, 3, 0, { ORIGIN } },
+	{ "near first",
+	  { { true, 30, 0, USUAL }, { true, 2, 0, USUAL },
+	    { true, 20, 0, USUAL } }, 3, 3, 3, { 1, 2, 0, ORIGIN } },
+	{ "few false positives first",
+	  { { true, 5, .04, USUAL }, { true, 5, .001, USUAL } }, 2, 3, 2,
+	  { 1, 0, ORIGIN } },
+	{ "nearness outweighs a few false positives",
+	  { { true, 5, .04, USUAL }, { true, 50, .001, USUAL } }, 2, 3, 2,
+	  { 0, 1, ORIGIN } },
+	{ "not yet measured is in the middle",
+	  { { true, 0, 0, USUAL }, { true, 100, 0, USUAL },
+	    { true, 1, 0, USUAL } }, 3, 3, 3, { 2, 0, 1, ORIGIN } },
+	{ "a full digest is last, not a fault",
+	  { { true, 5, 1, USUAL }, { true, 50, .01, USUAL } }, 2, 3, 2,
+	  { 1, 0, ORIGIN } },
+	{ "equals of one name in the order of the view",
+	  { { true, 5, 0, USUAL }, { true, 5, 0, USUAL } }, 2, 3, 2,
+	  { 0, 1, ORIGIN } },
+	{ "within 5 ms all are equals",
+	  { { true, 4.9, 0, USUAL }, { true, .1, 0, USUAL } }, 2, 3, 2,
+	  { 0, 1, ORIGIN } },
+	{ "no more than the tries",
+	  { { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
+	    { true, 10, 0, USUAL } }, 3, 2, 3, { 2, 1, ORIGIN } },
+	{ "no tries", { { true, 3, 0, USUAL } }, 1, 0, 1, { ORIGIN } },
+	{ "the best of many, wherever they are in the view",
+	  { { true, 110, 0, USUAL }, { true, 100, 0, USUAL },
+	    { true, 90, 0, USUAL }, { true, 80, 0, USUAL },
+	    { true, 70, 0, USUAL }, { true, 60, 0, USUAL },
+	    { true, 50, 0, USUAL }, { true, 40, 0, USUAL },
+	    { true, 30, 0, USUAL }, { true, 20, 0, USUAL },
+	    { true, 120, 0, USUAL }, { true, 10, 0, USUAL } },
+	  12, 4, ROUTE_MAX_PEERS, { 11, 9, 8, 7, ORIGIN } },
+};
+
+/* The peer asked first for each of so many keys that all of n equals have. */
+static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
+{
+	struct peerset_peer peers[SPREAD_PEERS] = { { 0 } };
+	char names[SPREAD_PEERS][16];
+	struct peerset *view;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct scd_bloom bloom;
+
+		snprintf(names[i], sizeof(names[i]), "cache%u", i);
+		assert_int_equal(scd_bloom_init(&bloom, 64, 1), SCD_OK);
+		memset(bloom.bits, 255, 8);
+		peers[i] = (struct peerset_peer){
+			.id = i, .usable = true, .name = names[i], .url = "",
+			.digest = peer_digest_take(&bloom) };
+		assert_non_null(peers[i].digest);
+	}
+	view = peerset_new(peers, n);
+	for (unsigned k = 0; k < nkeys; k++) {
+		const struct scd_key uniform = scd__key_of_hash(k);
+		struct route_step step;
+		struct route r;
+
+		route_init(&r, view, &uniform, &usual, 0);
+		step = route_next(&r, &usual, 0);
+		assert_false(step.origin);
+		first[k] = step.peer;
+	}
+	for (size_t i = 0; i < n; i++)
+		peer_digest_unref(peers[i].digest);
+	peerset_unref(view);
+}
+
+/* Of equal peers the one with the highest weight is asked. */
+static void test_weights(void **state)
+{
+	static unsigned first[SPREAD_KEYS];
+
+	(void)state;
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
+	for (unsigned k = 0; k < SPREAD_KEYS; k++) {
+		uint64_t lo = scd__key_of_hash(k).lo, most = 0;
+		unsigned best = 0;
+
+		for (unsigned i = 0; i < SPREAD_PEERS; i++) {
+			char name[16];
+			uint64_t weight;
+
+			snprintf(name, sizeof(name), "cache%u", i);
+			weight = route_weight(lo, peerset_hash_name(name));
+			best = weight > most ? i : best;
+			most = weight > most ? weight : most;
+		}
+		assert_int_equal(first[k], best);
+	}
+}
+
+/* No peer is asked for much more than its share, and the same one each time;
+ * when one leaves, only its keys move. */
+static void test_spread(void **state)
+{
+	static unsigned first[SPREAD_KEYS], again[SPREAD_KEYS];
+	unsigned load[SPREAD_PEERS] = { 0 };
+
+	(void)state;
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
+	ask_equals(SPREAD_PEERS, SPREAD_KEYS, again);
+	assert_memory_equal(first, again, sizeof(first));
+	for (size_t i = 0; i < SPREAD_KEYS; i++)
+		load[first[i]]++;
+	for (size_t i = 0; i < SPREAD_PEERS; i++) {
+		if (load[i] * 10 > SPREAD_KEYS / SPREAD_PEERS * 13)
+			fail_msg("peer %zu is asked %u times", i, load[i]);
+	}
+	ask_equals(SPREAD_PEERS - 1, SPREAD_KEYS, again);
+	for (size_t i = 0; i < SPREAD_KEYS; i++)
+		assert_true(again[i] == first[i] ||
+			    first[i] == SPREAD_PEERS - 1);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(orders); i++) {
+		struct peerset *view = view_of(orders[i].places,
+					       orders[i].nplaces);
+		struct route_policy policy = usual;
+		struct route r;
+		const int *order = orders[i].order;
+
+		policy.tries = orders[i].tries;
+		route_init(&r, view, &key, &policy, 0);
+		assert_int_equal(route_candidates(&r), orders[i].candidates);
+		for (;; order++) {
+			struct route_step step = route_next(&r, &policy, 0);
+			int got = step.origin ? ORIGIN : (int)step.peer;
+
+			if (got != *order)
+				fail_msg("%s: step %d goes to %d, not %d",
+					 orders[i].label,
+					 (int)(order - orders[i].order), got,
+					 *order);
+			if (step.origin)
+				break;
+			assert_true(step.timeout_ms > 0);
+		}
+		assert_true(route_next(&r, &policy, 0).origin);
+		peerset_unref(view);
+	}
+}
+
+/* Four equal peers; each takes so long to be of no help. */
+static const struct {
+	const char *label;
+	struct route_policy policy;
+	int64_t takes_ms;
+	int64_t timeouts_ms[5]; /* 0: the origin */
+} budgets[] = {
+	{ "each its own time", { 1000, 100, 4 }, 100,
+	  { 100, 100, 100, 100, 0 } },
+	{ "the last gets what is left", { 250, 100, 4 }, 100,
+	  { 100, 100, 50, 0 } },
+	{ "the budget is spent", { 200, 100, 4 }, 100, { 100, 100, 0 } },
+	{ "one takes more than it may", { 200, 100, 4 }, 500, { 100, 0 } },
+	{ "a peer may take it all", { 100, 500, 4 }, 1, { 100, 99, 98, 97,
+	  0 } },
+	{ "no budget, no peers", { 0, 100, 4 }, 1, { 0 } },
+};
+
+static void test_budget(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true }, { .has = true }, { .has = true },
+		{ .has = true },
+	};
+	struct peerset *view = view_of(places, NROWS(places));
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(budgets); i++) {
+		int64_t now_ms = 1000000;
+		struct route r;
+
+		route_init(&r, view, &key, &budgets[i].policy, now_ms);
+		for (const int64_t *t = budgets[i].timeouts_ms;; t++) {
+			struct route_step step =
+				route_next(&r, &budgets[i].policy, now_ms);
+
+			if (step.origin != (*t == 0) ||
+			    (*t && step.timeout_ms != *t))
+				fail_msg("%s", budgets[i].label);
+			if (step.origin)
+				break;
+			now_ms += budgets[i].takes_ms;
+		}
+	}
+	peerset_unref(view);
+}
+
+/* Whom the next request asks first. */
+static int first_asked(struct peerset *view, int64_t now_ms)
+{
+	struct route_step step;
+	struct route r;
+
+	route_init(&r, view, &key, &usual, now_ms);
+	step = route_next(&r, &usual, now_ms);
+	if (!step.probe)
+		return step.origin ? ORIGIN : (int)step.peer;
+	assert_int_equal(step.timeout_ms, usual.peer_ms);
+	return PROBE - (int)step.peer;
+}
+
+/* A peer that failed is probed beside one request; none waits for it. */
+static void test_trial(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .state = TRIAL }, { .has = true },
+	};
+	struct peerset *view = view_of(places, 2);
+
+	(void)state;
+	assert_int_equal(first_asked(view, 0), PROBE - 0);
+	assert_int_equal(first_asked(view, 0), 1);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS - 1), 1);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), PROBE - 0);
+	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 1);
+	peerset_unref(view);
+	view = view_of(places, 1);
+	assert_int_equal(first_asked(view, 0), PROBE - 0);
+	assert_int_equal(first_asked(view, 0), ORIGIN);
+	peerset_unref(view);
+}
+
+/* After probes the request has its tries still; without tries nobody is
+ * asked at all. */
+static void test_probes_are_no_tries(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .state = TRIAL }, { .has = true },
+		{ .has = true, .state = TRIAL }, { .has = true },
+		{ .has = true, .state = TRIAL },
+	};
+	static const int order[] = { PROBE - 0, 1, PROBE - 2, 3, ORIGIN };
+	const struct route_policy two = { 150, 100, 2 }, none = { 150, 100, 0 };
+	struct peerset *view = view_of(places, NROWS(places));
+	struct route r;
+
+	(void)state;
+	route_init(&r, view, &key, &none, 0);
+	assert_true(route_next(&r, &none, 0).origin);
+	route_init(&r, view, &key, &two, 0);
+	for (size_t i = 0; i < NROWS(order); i++) {
+		struct route_step step = route_next(&r, &two, 100);
+
+		if (step.origin)
+			assert_int_equal(order[i], ORIGIN);
+		else if (step.probe)
+			assert_int_equal(order[i], PROBE - (int)step.peer);
+		else
+			assert_int_equal(order[i], step.peer);
+		if (!step.origin)
+			assert_int_equal(step.timeout_ms,
+					 step.probe ? 100 : 50);
+	}
+	peerset_unref(view);
+}
+
+static void test_no_view(void **state)
+{
+	struct route r;
+
+	(void)state;
+	route_init(&r, NULL, &key, &usual, 0);
+	assert_int_equal(route_candidates(&r), 0);
+	assert_true(route_next(&r, &usual, 0).origin);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_probes_are_no_tries),
+		cmocka_unit_test(test_no_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
