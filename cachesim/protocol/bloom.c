@@ -24,7 +24,7 @@
 #include "cachesim/protocol/flips.h"
 #include "cachesim/protocol/rows.h"
 #include "codec/bloom.h"
-#include "codec/counting_state.h"
+#include "codec/filter/counting_state.h"
 #include "codec/delta.h"
 #include "codec/mix.h"
 #include "codec/positions.h"

@@ -3,8 +3,8 @@
  */
 #include "digestd/ctl/bench_coder.h"
 
-#include "codec/dense.h"
-#include "codec/sparse.h"
+#include "codec/coder/dense.h"
+#include "codec/coder/sparse.h"
 #include "digestd/ctl/bench_bytewise.h"
 
 static int dense_encode(const struct bench_coder *c,

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 
 /* An array to be coded. */
 struct bench_array {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 
 /*
  * Decode a payload of the coding (2 to 5). bits has room for the array. False:

@@ -7,7 +7,7 @@
 
 #include "codec/admission.h"
 #include "codec/cursor.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"

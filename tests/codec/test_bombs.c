@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "codec/coder.h"
-#include "codec/frame.h"
-#include "codec/parts.h"
+#include "codec/coder/coder.h"
+#include "codec/wire/frame.h"
+#include "codec/coder/parts.h"
 #include "codec/scd.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"

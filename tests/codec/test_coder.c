@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 #include "codec/error.h"
-#include "codec/range.h"
+#include "codec/coder/range.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bits.h"
-#include "codec/conditional.h"
+#include "codec/coder/bits.h"
+#include "codec/coder/conditional.h"
 #include "codec/delta.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"
 #include "tests/unit.h"

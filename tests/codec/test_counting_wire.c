@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/counting_state.h"
-#include "codec/frame.h"
+#include "codec/filter/counting_state.h"
+#include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"

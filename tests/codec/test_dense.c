@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bits.h"
-#include "codec/dense.h"
+#include "codec/coder/bits.h"
+#include "codec/coder/dense.h"
 #include "codec/error.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"

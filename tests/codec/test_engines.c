@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bits.h"
-#include "codec/dense.h"
+#include "codec/coder/bits.h"
+#include "codec/coder/dense.h"
 #include "codec/error.h"
-#include "codec/sparse.h"
+#include "codec/coder/sparse.h"
 #include "tests/codec/random.h"
 #include "tests/codec/slow.h"
 #include "tests/unit.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/kind.h"
-#include "codec/kind_wire.h"
+#include "codec/kind/kind_wire.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 #include "codec/counting.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
-#include "codec/predict.h"
+#include "codec/coder/predict.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -18,7 +18,7 @@
 #include <xxhash.h>
 
 #include "codec/bloom.h"
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
 #include "tests/codec/random.h"

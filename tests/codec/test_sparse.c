@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bits.h"
+#include "codec/coder/bits.h"
 #include "codec/error.h"
-#include "codec/gaps.h"
-#include "codec/sparse.h"
+#include "codec/coder/gaps.h"
+#include "codec/coder/sparse.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "codec/bloom.h"
-#include "codec/counting_state.h"
+#include "codec/filter/counting_state.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
 #include "codec/squid.h"

@@ -16,10 +16,10 @@
 
 #include <string.h>
 
-#include "codec/bits.h"
-#include "codec/dense.h"
+#include "codec/coder/bits.h"
+#include "codec/coder/dense.h"
 #include "codec/error.h"
-#include "codec/sparse.h"
+#include "codec/coder/sparse.h"
 #include "tests/codec/slow.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -17,7 +17,7 @@
 
 #include "codec/bloom.h"
 #include "codec/cursor.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "tests/fuzz/coding.h"
 
 enum {

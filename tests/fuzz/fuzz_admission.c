@@ -7,7 +7,7 @@
 
 #include "codec/admission.h"
 #include "codec/cursor.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_WINDOW = 24 * 60, MAX_INPUT = 4096, ASKED = 100, SUM_AT = 24 };

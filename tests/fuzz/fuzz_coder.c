@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "codec/coder.h"
+#include "codec/coder/coder.h"
 #include "codec/error.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,9 +4,9 @@
  * the change and join it again.
  */
 #include "codec/bloom.h"
-#include "codec/conditional.h"
+#include "codec/coder/conditional.h"
 #include "codec/delta.h"
-#include "codec/parts.h"
+#include "codec/coder/parts.h"
 #include "tests/fuzz/frame.h"
 
 static void check_engine(const struct scd__change_engine *engine,

@@ -2,7 +2,7 @@
  * Any bytes as a counting filter. What decodes must be what its header says,
  * its counters in step with its bits, and encode to what decodes to the same.
  */
-#include "codec/counting_state.h"
+#include "codec/filter/counting_state.h"
 #include "tests/fuzz/frame.h"
 
 static void check_decoded(const struct scd_digest_info *info,

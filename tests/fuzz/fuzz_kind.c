@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/kind.h"
-#include "codec/kind_wire.h"
+#include "codec/kind/kind_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_MEMORY = 1 << 16, ASKED = 20, MAX_INPUT = 4096 };

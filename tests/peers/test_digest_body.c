@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/delta.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/peers/digest_body.h"
 #include "tests/codec/sample.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "codec/counting_state.h"
+#include "codec/filter/counting_state.h"
 #include "codec/delta.h"
 
 struct blob {

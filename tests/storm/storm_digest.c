@@ -12,7 +12,7 @@
 #include "codec/cursor.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
-#include "codec/frame.h"
+#include "codec/wire/frame.h"
 #include "tests/codec/random.h"
 #include "tests/storm/storm_body.h"
 #include "tests/storm/storm_world.h"

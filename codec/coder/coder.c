@@ -1,0 +1,183 @@
+/*
+ * The table of codings, the choice among them, and the two that do not
+ * compress: nothing at all for an array without ones, and the bytes as they
+ * are, which bounds every payload.
+ */
+#include "codec/coder/coder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codec/coder/bits.h"
+#include "codec/coder/dense.h"
+#include "codec/error.h"
+#include "codec/coder/gaps.h"
+#include "codec/coder/mirror.h"
+#include "codec/coder/range.h"
+#include "codec/coder/sparse.h"
+
+static bool any_suits(const struct scd__shape *shape)
+{
+	(void)shape;
+	return true;
+}
+
+static bool empty_fits(const struct scd__shape *shape, uint64_t len)
+{
+	return shape->nones == 0 && len == 0;
+}
+
+static int empty_encode(const struct scd__shape *shape, const uint8_t *bits,
+			struct scd__writer *out)
+{
+	(void)shape;
+	(void)bits;
+	return out->error;
+}
+
+static int empty_decode(const struct scd__shape *shape, struct scd__reader *in,
+			uint8_t *bits)
+{
+	if (!empty_fits(shape, scd__reader_left(in)))
+		return SCD_EFORMAT;
+	memset(bits, 0, (size_t)scd__array_bytes(shape->nbits));
+	return SCD_OK;
+}
+
+static bool stored_fits(const struct scd__shape *shape, uint64_t len)
+{
+	return shape->nones > 0 && len == scd__array_bytes(shape->nbits);
+}
+
+static int stored_encode(const struct scd__shape *shape, const uint8_t *bits,
+			 struct scd__writer *out)
+{
+	scd__write_bytes(out, bits, (size_t)scd__array_bytes(shape->nbits));
+	return out->error;
+}
+
+static int stored_decode(const struct scd__shape *shape, struct scd__reader *in,
+			 uint8_t *bits)
+{
+	size_t len = scd__reader_left(in);
+	unsigned tail = (unsigned)(shape->nbits % 8);
+
+	if (!stored_fits(shape, len))
+		return SCD_EFORMAT;
+	memcpy(bits, scd__read_bytes(in, len), len);
+	if (tail && bits[len - 1] >> tail)
+		return SCD_EFORMAT;
+	return scd__count_ones(bits, len) == shape->nones ? SCD_OK
+							 : SCD_EFORMAT;
+}
+
+static const struct scd__coding coding_empty = {
+	.id = SCD_CODING_EMPTY,
+	.suits = any_suits,
+	.fits = empty_fits,
+	.encode = empty_encode,
+	.decode = empty_decode,
+};
+
+static const struct scd__coding coding_stored = {
+	.id = SCD_CODING_STORED,
+	.suits = any_suits,
+	.fits = stored_fits,
+	.encode = stored_encode,
+	.decode = stored_decode,
+};
+
+/*
+ * In the order in which an encoder tries those that suit an array: the first
+ * that fits, wins. One that is fast comes before one that is short by a few
+ * bytes more, and suits only where those do not matter.
+ */
+static const struct scd__coding *const codings[] = {
+	&coding_empty,
+	&scd__coding_sparse,
+	&scd__coding_gaps,
+	&scd__coding_dense,
+	&scd__coding_mirrored_sparse,
+	&scd__coding_mirrored_gaps,
+	&scd__coding_mirrored_dense,
+	&scd__coding_range,
+	&coding_stored,
+};
+
+enum { NCODINGS = sizeof(codings) / sizeof(codings[0]) };
+
+const struct scd__coding *scd__coding_find(unsigned id)
+{
+	for (size_t i = 0; i < NCODINGS; i++) {
+		if ((unsigned)codings[i]->id == id)
+			return codings[i];
+	}
+	return NULL;
+}
+
+double scd__coder_entropy(const struct scd__shape *shape)
+{
+	double p = (double)shape->nones / (double)shape->nbits;
+
+	if (shape->nones == 0 || shape->nones == shape->nbits)
+		return 0;
+	return -(double)shape->nbits *
+	       (p * log2(p) + (1 - p) * log2(1 - p)) / 8;
+}
+
+bool scd__coder_believes(const struct scd__coding *coding,
+			 const struct scd__shape *shape, uint64_t len)
+{
+	return coding->fits(shape, len) &&
+	       (double)len >= 0.98 * scd__coder_entropy(shape) - 64;
+}
+
+/*
+ * An array that has a pattern may come out shorter than one of as many ones
+ * at random, and then a reader would take it for a fraud. It has no need of a
+ * coding that sees patterns: the range coder sees none.
+ */
+static bool is_plausible(const struct scd__shape *shape, size_t len)
+{
+	return (double)len >= 0.99 * scd__coder_entropy(shape) - 32;
+}
+
+/*
+ * Is there nothing to gain: 0.5 % at most? Between 0.4585 and 0.5415 ones a
+ * bit; a small array is tried all the same, as it costs nothing.
+ */
+static bool is_incompressible(const struct scd__shape *shape)
+{
+	const uint64_t half = shape->nbits / 2;
+	const uint64_t off = shape->nones > half ? shape->nones - half
+						 : half - shape->nones;
+
+	return shape->nbits > 32768 && off < shape->nbits / 2048 * 85;
+}
+
+int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
+		      struct scd__writer *out, enum scd_coding *id)
+{
+	for (size_t i = 0; i < NCODINGS; i++) {
+		struct scd__writer w =
+			scd__writer(out->at, scd__writer_left(out));
+		int error;
+
+		if (!codings[i]->suits(shape) ||
+		    (is_incompressible(shape) &&
+		     codings[i]->id != SCD_CODING_STORED))
+			continue;
+		error = codings[i]->encode(shape, bits, &w);
+		if (error == SCD_ENOMEM)
+			return error;
+		if (error)
+			continue;
+		if (!codings[i]->fits(shape, scd__writer_len(&w)) ||
+		    !is_plausible(shape, scd__writer_len(&w)))
+			continue;
+		out->at = w.at;
+		*id = codings[i]->id;
+		return SCD_OK;
+	}
+	return SCD_ESPACE;
+}

@@ -1,0 +1,267 @@
+/*
+ * The dense coding: payload, chunks, and their order. What a chunk's bytes
+ * are coded with is in dense_model.c and the engines.
+ *
+ * The encoder writes words from the end of its room downwards, because the
+ * last one it makes is the first that a decoder reads, and then moves them to
+ * where they belong: it needs no memory of its own.
+ */
+#include "codec/coder/dense.h"
+
+#include <string.h>
+
+#include "codec/coder/ans.h"
+#include "codec/error.h"
+
+enum {
+	CHUNK_LOG = 24, /* 16 MiB: 0.005 % of states and table */
+	MIN_CHUNK_LOG = 16,
+	MAX_CHUNK_LOG = 30,
+	MIN_BYTES = 1 << 15, /* of an array; below, states weigh too much */
+};
+
+/*
+ * More lanes are faster; they cost 3 bytes each, so a chunk of this many bytes
+ * has as many as keep that below 0.15 %.
+ */
+static unsigned lanes_log(uint64_t payload_bytes)
+{
+	unsigned log = SCD__DENSE_MIN_LANES_LOG;
+
+	while (log < SCD__DENSE_MAX_LANES_LOG &&
+	       payload_bytes >= UINT64_C(2000) << (log + 1))
+		log++;
+	return log;
+}
+
+static bool dense_suits(const struct scd__shape *shape)
+{
+	return scd__array_bytes(shape->nbits) >= MIN_BYTES &&
+	       shape->nones <= shape->nbits / 2;
+}
+
+static bool dense_fits(const struct scd__shape *shape, uint64_t len)
+{
+	return shape->nones > 0 && len < scd__array_bytes(shape->nbits);
+}
+
+static size_t list_bytes(const struct scd__dense_model *model, size_t n)
+{
+	return (n * model->escape_bits + 7) / 8;
+}
+
+/* Write the model, and zeros where the list of escapes will be. */
+static void begin_chunk(struct scd__dense_encoding *e, struct scd__writer *out)
+{
+	const struct scd__dense_model *model = e->model;
+
+	scd__write_u8(out, (uint8_t)model->nclasses);
+	for (unsigned c = 1; c < model->nclasses; c++)
+		scd__write_u16(out, model->freq[c]);
+	if (!model->escapes)
+		return;
+	scd__write_u32(out, (uint32_t)e->nlisted);
+	e->list = out->at;
+	scd__write_zeros(out, list_bytes(model, e->nlisted));
+}
+
+/* Code the bytes, then put states and words behind what is there. */
+static int finish_chunk(const struct scd__dense_engine *engine,
+			struct scd__dense_encoding *e, struct scd__writer *out)
+{
+	const uint8_t *end = out->end;
+	int error;
+
+	if (out->error || scd__writer_left(out) < 4 * (size_t)e->nlanes)
+		return SCD_ESPACE;
+	e->at = out->end;
+	e->floor = out->at + 4 * (size_t)e->nlanes;
+	error = scd__dense_encode_rest(e, e->left - e->left % e->nlanes);
+	if (error)
+		return error;
+	engine->encode(e);
+	error = scd__dense_encode_rest(e, 0);
+	if (error)
+		return error;
+	for (unsigned i = 0; i < e->nlanes; i++)
+		scd__write_u32(out, e->state[i]);
+	memmove(out->at, e->at, (size_t)(end - e->at));
+	out->at += end - e->at;
+	return SCD_OK;
+}
+
+static int encode_chunk(const struct scd__dense_engine *engine,
+			const uint8_t *bytes, size_t len,
+			struct scd__writer *out)
+{
+	const unsigned to_bytes = SCD__DENSE_COST_LOG + 3;
+	uint64_t hist[SCD__DENSE_COUNTS] = {0}, cost;
+	uint32_t state[SCD__DENSE_MAX_LANES];
+	struct scd__dense_model model;
+	struct scd__dense_encoding e = {
+		.model = &model,
+		.state = state,
+		.bytes = bytes,
+		.left = len,
+	};
+
+	engine->count(bytes, len, hist);
+	scd__dense_fit(hist, &model, &cost);
+	e.nlanes = 1u << lanes_log(cost >> to_bytes);
+	for (unsigned c = model.nclasses - 1; c < SCD__DENSE_COUNTS; c++)
+		e.nlisted += hist[c];
+	for (unsigned i = 0; i < e.nlanes; i++)
+		state[i] = SCD__ANS_MIN;
+	scd__write_u8(out, (uint8_t)lanes_log(cost >> to_bytes));
+	begin_chunk(&e, out);
+	return finish_chunk(engine, &e, out);
+}
+
+int scd__dense_encode(const struct scd__dense_engine *engine,
+		      const struct scd__shape *shape, const uint8_t *bits,
+		      struct scd__writer *out)
+{
+	const size_t len = (size_t)scd__array_bytes(shape->nbits);
+	const size_t most = (size_t)1 << CHUNK_LOG;
+	struct scd__writer sizes;
+
+	scd__write_u8(out, CHUNK_LOG);
+	sizes = *out;
+	scd__write_zeros(out, 4 * ((len + most - 1) / most));
+	for (size_t at = 0; at < len && !out->error; at += most) {
+		const uint8_t *start = out->at;
+		size_t n = len - at < most ? len - at : most;
+
+		out->error = encode_chunk(engine, bits + at, n, out);
+		scd__write_u32(&sizes, (uint32_t)(out->at - start));
+	}
+	return out->error;
+}
+
+/* What precedes the words of a chunk, in the order in which it comes. */
+static int read_model(struct scd__reader *in, struct scd__dense_model *model)
+{
+	model->nclasses = scd__read_u8(in);
+	if (model->nclasses > SCD__DENSE_MAX_CLASSES)
+		return SCD_EFORMAT;
+	for (unsigned c = 1; c < model->nclasses; c++)
+		model->freq[c] = scd__read_u16(in);
+	return scd__dense_finish(model);
+}
+
+static int read_list(struct scd__reader *in, struct scd__dense_decoding *d)
+{
+	unsigned spare;
+
+	if (!d->model->escapes)
+		return SCD_OK;
+	d->nlist = scd__read_u32(in);
+	if (d->nlist > d->len)
+		return SCD_EFORMAT;
+	d->list = scd__read_bytes(in, list_bytes(d->model, d->nlist));
+	spare = (unsigned)(d->nlist * d->model->escape_bits % 8);
+	if (spare && d->list && in->at[-1] >> spare)
+		return SCD_EFORMAT;
+	return in->error;
+}
+
+static int read_states(struct scd__reader *in, struct scd__dense_decoding *d)
+{
+	for (unsigned i = 0; i < d->nlanes; i++) {
+		d->state[i] = scd__read_u32(in);
+		if (d->state[i] < SCD__ANS_MIN)
+			return SCD_EFORMAT;
+	}
+	return scd__reader_left(in) % 2 ? SCD_EFORMAT : in->error;
+}
+
+/* Has a decoder ended where the encoder began? */
+static bool is_finished(const struct scd__dense_decoding *d)
+{
+	uint32_t wrong = 0;
+
+	for (unsigned i = 0; i < d->nlanes; i++)
+		wrong |= d->state[i] ^ SCD__ANS_MIN;
+	return !wrong && d->at == d->end && d->nlisted == d->nlist;
+}
+
+static int decode_chunk(const struct scd__dense_engine *engine,
+			struct scd__reader *in, uint8_t *bytes, size_t len)
+{
+	uint32_t state[SCD__DENSE_MAX_LANES];
+	struct scd__dense_model model;
+	struct scd__dense_decoding d = {
+		.model = &model,
+		.state = state,
+		.bytes = bytes,
+		.len = len,
+	};
+	unsigned log = scd__read_u8(in);
+	int error;
+
+	if (log < SCD__DENSE_MIN_LANES_LOG || log > SCD__DENSE_MAX_LANES_LOG)
+		return SCD_EFORMAT;
+	d.nlanes = 1u << log;
+	error = read_model(in, &model);
+	if (!error)
+		error = read_list(in, &d);
+	if (!error)
+		error = read_states(in, &d);
+	if (error)
+		return error;
+	d.at = in->at;
+	d.end = in->end;
+	engine->decode(&d);
+	error = scd__dense_decode_rest(&d);
+	if (!error && !is_finished(&d))
+		error = SCD_EFORMAT;
+	return error;
+}
+
+int scd__dense_decode(const struct scd__dense_engine *engine,
+		      const struct scd__shape *shape, struct scd__reader *in,
+		      uint8_t *bits)
+{
+	const size_t len = (size_t)scd__array_bytes(shape->nbits);
+	const unsigned log = scd__read_u8(in);
+	struct scd__reader sizes;
+	size_t most;
+
+	if (log < MIN_CHUNK_LOG || log > MAX_CHUNK_LOG)
+		return SCD_EFORMAT;
+	most = (size_t)1 << log;
+	sizes = *in;
+	scd__read_bytes(in, 4 * ((len + most - 1) / most));
+	for (size_t at = 0; at < len; at += most) {
+		size_t nbytes = scd__read_u32(&sizes);
+		const uint8_t *bytes = scd__read_bytes(in, nbytes);
+		struct scd__reader chunk = scd__reader(bytes, nbytes);
+		size_t n = len - at < most ? len - at : most;
+
+		if (!bytes || decode_chunk(engine, &chunk, bits + at, n))
+			return SCD_EFORMAT;
+	}
+	if (shape->nbits % 8 && bits[len - 1] >> shape->nbits % 8)
+		return SCD_EFORMAT;
+	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
+}
+
+static int dense_encode(const struct scd__shape *shape, const uint8_t *bits,
+			struct scd__writer *out)
+{
+	return scd__dense_encode(scd__dense_engine(), shape, bits, out);
+}
+
+static int dense_decode(const struct scd__shape *shape, struct scd__reader *in,
+			uint8_t *bits)
+{
+	return scd__dense_decode(scd__dense_engine(), shape, in, bits);
+}
+
+const struct scd__coding scd__coding_dense = {
+	.id = SCD_CODING_DENSE,
+	.suits = dense_suits,
+	.fits = dense_fits,
+	.encode = dense_encode,
+	.decode = dense_decode,
+};

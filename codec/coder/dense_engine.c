@@ -1,0 +1,24 @@
+/*
+ * The engines there are, and which of them runs.
+ */
+#include "codec/coder/dense_engine.h"
+
+const struct scd__dense_engine *const scd__dense_engines[] = {
+#if defined(__x86_64__)
+	&scd__dense_avx512,
+	&scd__dense_avx2,
+#endif
+	&scd__dense_portable,
+};
+
+const size_t scd__dense_nengines =
+	sizeof(scd__dense_engines) / sizeof(scd__dense_engines[0]);
+
+const struct scd__dense_engine *scd__dense_engine(void)
+{
+	size_t i = 0;
+
+	while (!scd__dense_engines[i]->available())
+		i++;
+	return scd__dense_engines[i];
+}

@@ -1,0 +1,323 @@
+/*
+ * The sparse coding: payload, chunks, and how a chunk is encoded. The loops
+ * that decode are in the engines.
+ *
+ * An encoder needs the symbols in the order from the last to the first, and
+ * their low bits from the first on. So it makes a list of symbols, at the end
+ * of its room, where the payload does not reach; then it codes them, words
+ * going downwards from that list, and moves the words to where they belong.
+ */
+#include "codec/coder/sparse.h"
+
+#include <string.h>
+
+#include "codec/coder/ans.h"
+#include "codec/coder/bits.h"
+#include "codec/error.h"
+
+enum {
+	MIN_CHUNK_LOG = 16, /* of bytes of the array */
+	CHUNK_LOG = 22,     /* and more, until there are ones enough */
+	MAX_CHUNK_LOG = 28,
+	CHUNK_ONES = 1 << 20,
+	MIN_ONES = 36000, /* of an array: a payload of some 40 KiB */
+};
+
+static bool sparse_suits(const struct scd__shape *shape)
+{
+	struct scd__gap_model model;
+
+	if (!scd__gap_suits(shape) || shape->nones < MIN_ONES)
+		return false;
+	scd__gap_model(shape, &model);
+	return model.low_bits <= SCD__SPARSE_MAX_LOW_BITS;
+}
+
+static bool sparse_fits(const struct scd__shape *shape, uint64_t len)
+{
+	return scd__gap_suits(shape) && len < scd__array_bytes(shape->nbits);
+}
+
+/* Chunks of some 2^20 ones where the array has so many. */
+static unsigned chunk_log(const struct scd__shape *shape)
+{
+	const uint64_t len = scd__array_bytes(shape->nbits);
+	unsigned log = CHUNK_LOG;
+
+	while (log < MAX_CHUNK_LOG && shape->nones / (len >> log | 1) <
+					      CHUNK_ONES)
+		log++;
+	return log;
+}
+
+/* More lanes are faster; they cost 3 bytes each, which this keeps small. */
+static unsigned lanes_log(uint64_t nones)
+{
+	if (nones >= 400000)
+		return 6;
+	return nones >= 120000 ? 5 : 4;
+}
+
+/* Part of an array being coded. */
+struct chunk {
+	const struct scd__gap_model *model;
+	const uint8_t *bytes;
+	size_t len;
+	uint8_t *syms; /* in the order in which they are decoded */
+	uint8_t *syms_end;
+	/* low bits */
+	uint8_t *low;
+	uint64_t pending; /* that do not fill 4 bytes yet */
+	unsigned npending;
+};
+
+static void add_gap(struct chunk *c, uint64_t gap)
+{
+	const unsigned n = c->model->low_bits;
+
+	while (gap >= scd__gap_escape(c->model)) {
+		gap -= scd__gap_escape(c->model);
+		*c->syms_end++ = (uint8_t)c->model->nsyms;
+	}
+	*c->syms_end++ = (uint8_t)(gap >> n);
+	c->pending |= (gap & ((UINT64_C(1) << n) - 1)) << c->npending;
+	c->npending += n;
+	if (c->npending >= 32) {
+		scd__store_bits(c->low, c->pending, 4);
+		c->low += 4;
+		c->pending >>= 32;
+		c->npending -= 32;
+	}
+}
+
+static void list_symbols(struct chunk *c)
+{
+	uint64_t next = 0; /* the first place that may have the next one */
+
+	for (size_t i = 0; i < c->len; i += 8) {
+		const size_t n = c->len - i < 8 ? c->len - i : 8;
+		uint64_t word = scd__load_bits(c->bytes + i, n);
+
+		for (; word; word &= word - 1) {
+			uint64_t at = 8 * (uint64_t)i +
+				      (unsigned)__builtin_ctzll(word);
+
+			add_gap(c, at - next);
+			next = at + 1;
+		}
+	}
+	scd__store_bits(c->low, c->pending, (c->npending + 7) / 8);
+	c->low += (c->npending + 7) / 8;
+}
+
+/*
+ * Code the listed symbols, words going down from the list; the first word's
+ * address in *words. SCD_ESPACE: they reached the floor.
+ */
+static int encode_symbols(const struct chunk *c, uint32_t *state,
+			  unsigned nlanes, uint8_t **words)
+{
+	struct scd__ans_symbol symbols[SCD__GAP_MAX_SYMS + 1];
+	const uint8_t *floor = *words;
+	uint8_t *at = c->syms;
+
+	scd__gap_symbols(c->model, symbols);
+	for (size_t i = (size_t)(c->syms_end - c->syms); i-- > 0;) {
+		const struct scd__ans_symbol *s = &symbols[c->syms[i]];
+		uint32_t x = state[i & (nlanes - 1)];
+		const uint32_t full =
+			scd__ans_is_full(x, s->freq, SCD__GAP_SCALE_LOG);
+
+		if (at - floor < 2)
+			return SCD_ESPACE;
+		/* Written in any case: a branch would be a guess. */
+		scd__ans_put_word(at - 2, x);
+		at -= 2 * full;
+		x >>= 16 * full;
+		state[i & (nlanes - 1)] =
+			scd__ans_push(x, s, SCD__GAP_SCALE_LOG);
+	}
+	*words = at;
+	return SCD_OK;
+}
+
+/* Where the list of symbols begins; null: there is no room. */
+static uint8_t *place_list(const struct chunk *c, uint64_t nones,
+			   struct scd__writer *out)
+{
+	const uint64_t escape = scd__gap_escape(c->model);
+	const uint64_t list = nones + 8 * (uint64_t)c->len / escape + 1;
+	const uint64_t low = nones * c->model->low_bits / 8 + 8;
+
+	if (out->error || scd__writer_left(out) < list + low)
+		return NULL;
+	return out->end - list;
+}
+
+static int encode_chunk(struct chunk *c, struct scd__writer *out)
+{
+	const uint64_t nones = scd__count_ones(c->bytes, c->len);
+	const unsigned nlanes = 1u << lanes_log(nones);
+	uint32_t state[SCD__SPARSE_MAX_LANES];
+	struct scd__writer head = *out;
+	uint8_t *words;
+	int error;
+
+	scd__write_zeros(out, 1 + 4 + 4);
+	c->syms = c->syms_end = place_list(c, nones, out);
+	if (!c->syms)
+		return SCD_ESPACE;
+	c->low = out->at;
+	list_symbols(c);
+	scd__write_u8(&head, (uint8_t)lanes_log(nones));
+	scd__write_u32(&head, (uint32_t)(c->syms_end - c->syms));
+	scd__write_u32(&head, (uint32_t)(c->low - out->at));
+	out->at = c->low;
+	if (c->syms - out->at < 4 * (ptrdiff_t)nlanes)
+		return SCD_ESPACE;
+	words = out->at + 4 * (size_t)nlanes;
+	for (unsigned i = 0; i < nlanes; i++)
+		state[i] = SCD__ANS_MIN;
+	error = encode_symbols(c, state, nlanes, &words);
+	if (error)
+		return error;
+	for (unsigned i = 0; i < nlanes; i++)
+		scd__write_u32(out, state[i]);
+	memmove(out->at, words, (size_t)(c->syms - words));
+	out->at += c->syms - words;
+	return SCD_OK;
+}
+
+static int sparse_encode(const struct scd__shape *shape, const uint8_t *bits,
+			 struct scd__writer *out)
+{
+	const size_t len = (size_t)scd__array_bytes(shape->nbits);
+	const size_t most = (size_t)1 << chunk_log(shape);
+	struct scd__gap_model model;
+	struct scd__writer sizes;
+
+	if (!scd__gap_suits(shape))
+		return SCD_ESPACE;
+	scd__gap_model(shape, &model);
+	if (model.low_bits > SCD__SPARSE_MAX_LOW_BITS)
+		return SCD_ESPACE;
+	scd__write_u8(out, (uint8_t)chunk_log(shape));
+	sizes = *out;
+	scd__write_zeros(out, 4 * ((len + most - 1) / most));
+	for (size_t at = 0; at < len && !out->error; at += most) {
+		struct chunk chunk = {
+			.model = &model,
+			.bytes = bits + at,
+			.len = len - at < most ? len - at : most,
+		};
+		const uint8_t *start = out->at;
+
+		out->error = encode_chunk(&chunk, out);
+		scd__write_u32(&sizes, (uint32_t)(out->at - start));
+	}
+	return out->error;
+}
+
+/* What precedes the words of a chunk. */
+static int read_chunk(struct scd__reader *in, struct scd__sparse_decoding *d)
+{
+	const unsigned log = scd__read_u8(in);
+	uint32_t nlow;
+
+	if (log < SCD__SPARSE_MIN_LANES_LOG || log > SCD__SPARSE_MAX_LANES_LOG)
+		return SCD_EFORMAT;
+	d->nlanes = 1u << log;
+	d->nsyms = scd__read_u32(in);
+	nlow = scd__read_u32(in);
+	d->low = scd__read_bytes(in, nlow);
+	for (unsigned i = 0; i < d->nlanes; i++) {
+		d->state[i] = scd__read_u32(in);
+		if (d->state[i] < SCD__ANS_MIN)
+			return SCD_EFORMAT;
+	}
+	if (in->error || scd__reader_left(in) % 2)
+		return SCD_EFORMAT;
+	d->low_bit = 0;
+	d->low_bytes = nlow;
+	d->at = in->at;
+	d->end = in->end;
+	return SCD_OK;
+}
+
+/* Has a decoder ended where the encoder began, and within the chunk? */
+static bool is_finished(const struct scd__sparse_decoding *d)
+{
+	uint32_t wrong = 0;
+
+	for (unsigned i = 0; i < d->nlanes; i++)
+		wrong |= d->state[i] ^ SCD__ANS_MIN;
+	return !wrong && d->at == d->end && d->place <= d->nbits &&
+	       (d->low_bit + 7) / 8 == d->low_bytes;
+}
+
+static int decode_chunk(const struct scd__sparse_engine *engine,
+			struct scd__reader *in, struct scd__sparse_decoding *d)
+{
+	int error = read_chunk(in, d);
+
+	d->done = 0;
+	d->place = 0;
+	if (!error)
+		error = engine->decode(d);
+	if (!error)
+		error = scd__sparse_decode_rest(d);
+	if (!error && !is_finished(d))
+		error = SCD_EFORMAT;
+	return error;
+}
+
+int scd__sparse_decode(const struct scd__sparse_engine *engine,
+		       const struct scd__shape *shape, struct scd__reader *in,
+		       uint8_t *bits)
+{
+	const size_t len = (size_t)scd__array_bytes(shape->nbits);
+	const unsigned log = scd__read_u8(in);
+	struct scd__sparse_decoding d;
+	struct scd__gap_model model;
+	struct scd__reader sizes;
+	size_t most;
+
+	if (log < MIN_CHUNK_LOG || log > MAX_CHUNK_LOG ||
+	    !scd__gap_suits(shape))
+		return SCD_EFORMAT;
+	scd__gap_model(shape, &model);
+	if (model.low_bits > SCD__SPARSE_MAX_LOW_BITS)
+		return SCD_EFORMAT;
+	scd__gap_table(&model, d.table);
+	d.model = &model;
+	most = (size_t)1 << log;
+	sizes = *in;
+	scd__read_bytes(in, 4 * ((len + most - 1) / most));
+	memset(bits, 0, len);
+	for (size_t at = 0; at < len; at += most) {
+		size_t nbytes = scd__read_u32(&sizes);
+		const uint8_t *bytes = scd__read_bytes(in, nbytes);
+		struct scd__reader chunk = scd__reader(bytes, nbytes);
+		uint64_t left = shape->nbits - 8 * (uint64_t)at;
+
+		d.bits = bits + at;
+		d.nbits = left < 8 * (uint64_t)most ? left : 8 * (uint64_t)most;
+		if (!bytes || decode_chunk(engine, &chunk, &d))
+			return SCD_EFORMAT;
+	}
+	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
+}
+
+static int sparse_decode(const struct scd__shape *shape, struct scd__reader *in,
+			 uint8_t *bits)
+{
+	return scd__sparse_decode(scd__sparse_engine(), shape, in, bits);
+}
+
+const struct scd__coding scd__coding_sparse = {
+	.id = SCD_CODING_SPARSE,
+	.suits = sparse_suits,
+	.fits = sparse_fits,
+	.encode = sparse_encode,
+	.decode = sparse_decode,
+};

@@ -1,0 +1,83 @@
+/*
+ * Deriving the frequencies of gaps. Probabilities are fractions of 2^32.
+ */
+#include "codec/coder/sparse_model.h"
+
+#include <assert.h>
+
+#include "codec/coder/range.h"
+
+static const uint64_t certain = UINT64_C(1) << 32;
+
+/* Below it a symbol would stand for too few gaps: they are joined by two. */
+static const uint64_t least_share = UINT64_C(1) << 28;
+
+static uint16_t to_freq(uint64_t share)
+{
+	uint64_t freq = (share * SCD__GAP_SCALE + certain / 2) >> 32;
+
+	return freq ? (uint16_t)freq : 1;
+}
+
+/*
+ * Set low_bits; the probability that a one comes within the 2^low_bits places
+ * of a symbol, which is 1/16 or more, and below 1/8 if p is.
+ */
+static uint64_t join_gaps(uint32_t p, unsigned *low_bits)
+{
+	uint64_t none = certain - p;
+
+	for (*low_bits = 0; certain - none < least_share; ++*low_bits)
+		none = none * none >> 32;
+	return certain - none;
+}
+
+void scd__gap_model(const struct scd__shape *shape,
+		    struct scd__gap_model *model)
+{
+	const uint64_t one = join_gaps(scd__range_probability(shape),
+				       &model->low_bits);
+	uint64_t mass = certain; /* of this symbol and those after it */
+	unsigned n = 0, start = 0, sum = 0;
+
+	/* Only symbols of a slot and more; the escape has what is left. */
+	for (; mass * one >> (32 - SCD__GAP_SCALE_LOG) >= certain; n++) {
+		uint64_t share = mass * one >> 32;
+
+		assert(n < SCD__GAP_MAX_SYMS);
+		model->freq[n] = to_freq(share);
+		sum += model->freq[n];
+		mass -= share;
+	}
+	model->nsyms = n;
+	model->freq[n] = to_freq(mass);
+	sum += model->freq[n];
+	model->freq[0] = (uint16_t)(model->freq[0] + SCD__GAP_SCALE - sum);
+	for (unsigned i = 0; i <= n; i++) {
+		model->start[i] = (uint16_t)start;
+		start += model->freq[i];
+	}
+}
+
+bool scd__gap_suits(const struct scd__shape *shape)
+{
+	return shape->nones > 0 && shape->nones <= shape->nbits / 32;
+}
+
+void scd__gap_symbols(const struct scd__gap_model *model,
+		      struct scd__ans_symbol symbols[SCD__GAP_MAX_SYMS + 1])
+{
+	for (unsigned i = 0; i <= model->nsyms; i++)
+		symbols[i] = scd__ans_symbol(model->freq[i], model->start[i]);
+}
+
+void scd__gap_table(const struct scd__gap_model *model,
+		    uint32_t table[SCD__GAP_SCALE])
+{
+	for (uint32_t sym = 0; sym <= model->nsyms; sym++) {
+		for (uint32_t i = 0; i < model->freq[sym]; i++)
+			table[model->start[sym] + i] =
+				sym << 24 | (uint32_t)model->freq[sym] << 12 |
+				i;
+	}
+}

@@ -1,0 +1,111 @@
+/*
+ * Peer indexes: lookups. They wait for nobody; see index_rows.h for why they
+ * miss nothing.
+ */
+#include "codec/filter/index_rows.h"
+
+/* What a lookup has to know of all columns, as of one version. */
+struct look {
+	uint64_t version;
+	unsigned nhash;
+};
+
+static struct look look_begin(const struct scd_index *x)
+{
+	uint64_t version = scd__load(&x->version);
+
+	return (struct look){ version, (unsigned)scd__load(&x->nhash) };
+}
+
+static bool look_again(const struct scd_index *x, const struct look *look)
+{
+	return scd__load(&x->version) != look->version;
+}
+
+/* The AND of the rows at `at`, those that count. */
+static uint64_t and_rows(const struct scd_index *x, const uint64_t *at,
+			 unsigned nhash, uint64_t *out)
+{
+	uint64_t any = 0;
+
+	for (unsigned w = 0; w < x->row_words; w++) {
+		uint64_t sum = scd__load(&x->present[w]);
+
+		for (unsigned i = 0; i < nhash; i++) {
+			/* Before the row: who sees that it counts now also
+			 * sees the rows that were written for it. */
+			uint64_t done = scd__load(&x->done[i][w]);
+			uint64_t bit = at[i] * x->row_bits;
+
+			sum &= done |
+			       scd__load(&x->rows[bit / 64 + w]) >> bit % 64;
+		}
+		out[w] = sum;
+		any |= sum;
+	}
+	return any;
+}
+
+static void positions(const struct scd_index *x, const struct scd_key *key,
+		      unsigned nhash, uint64_t *at)
+{
+	if (nhash)
+		scd_positions(key, x->nrows, nhash, at);
+}
+
+bool scd_index_lookup(const struct scd_index *index, const struct scd_key *key,
+		      uint64_t *out)
+{
+	uint64_t at[SCD_MAX_HASH], any;
+	struct look look;
+
+	do {
+		look = look_begin(index);
+		positions(index, key, look.nhash, at);
+		any = and_rows(index, at, look.nhash, out);
+	} while (look_again(index, &look));
+	return any != 0;
+}
+
+static void prefetch_rows(const struct scd_index *x, const uint64_t *at,
+			  unsigned nhash)
+{
+	for (unsigned i = 0; i < nhash; i++) {
+		const uint64_t *row = scd__word_at(x, 0, at[i]);
+
+		for (unsigned w = 0; w < x->row_words; w += SCD__LINE_WORDS)
+			__builtin_prefetch(row + w);
+	}
+}
+
+/* Up to SCD__LOOKAHEAD keys: all the accesses are begun before one is awaited.
+ */
+static void lookup_some(const struct scd_index *x, const struct scd_key *keys,
+			size_t n, uint64_t *out)
+{
+	uint64_t at[SCD__LOOKAHEAD][SCD_MAX_HASH];
+	struct look look;
+
+	do {
+		look = look_begin(x);
+		for (size_t i = 0; i < n; i++) {
+			positions(x, &keys[i], look.nhash, at[i]);
+			prefetch_rows(x, at[i], look.nhash);
+		}
+		for (size_t i = 0; i < n; i++)
+			and_rows(x, at[i], look.nhash, out + i * x->row_words);
+	} while (look_again(x, &look));
+}
+
+void scd_index_lookup_many(const struct scd_index *index,
+			   const struct scd_key *keys, size_t n, uint64_t *out)
+{
+	while (n) {
+		size_t some = n < SCD__LOOKAHEAD ? n : SCD__LOOKAHEAD;
+
+		lookup_some(index, keys, some, out);
+		out += some * index->row_words;
+		keys += some;
+		n -= some;
+	}
+}

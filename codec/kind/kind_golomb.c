@@ -1,0 +1,248 @@
+/*
+ * The Golomb-coded set: a key becomes a number below n / f, the numbers are
+ * sorted and their gaps coded (golomb.h). Who has another number is not in
+ * the set, and of the n / f numbers n are taken: a rate of f, for about
+ * log2(1/f) + 1.4 bits an object. It is the smallest here, but it cannot be
+ * changed, only made anew from all keys: 8 bytes a key until it is sealed, 16
+ * while it is.
+ *
+ * It stays coded in memory, with an index of 2 bits an object; a lookup costs
+ * some ten times that of a filter.
+ *
+ * Body: the code. Parameter: low bits of a gap; keys: numbers, each once;
+ * size: n / f.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/coder/golomb.h"
+#include "codec/kind/kind_rows.h"
+#include "codec/kind/kind_wire.h"
+
+enum { LETTER = 'G', FIRST_ROOM = 1024 };
+
+struct golomb {
+	struct scd_summary base;
+	uint64_t bound;
+	struct scd__golomb set; /* once it is sealed */
+	uint64_t *numbers;      /* until then, as they came */
+	size_t count, room;
+};
+
+/* The rate that is reached in so many bits an object. */
+static double fp_for_bits(double bits)
+{
+	double low = 1e-18, high = .99;
+
+	for (int i = 0; i < 100; i++) {
+		double middle = sqrt(low * high);
+
+		if (scd__golomb_bits(middle) <= bits)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+{
+	double fp = goal->fp > 0 ? goal->fp : fp_for_bits(goal->bits);
+	double bound = ceil((double)goal->nkeys / fp);
+	struct golomb *g;
+
+	if (!(bound <= (double)SCD__GOLOMB_MAX_BOUND))
+		return SCD_EGOAL;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return SCD_ENOMEM;
+	g->bound = (uint64_t)bound;
+	*out = &g->base;
+	return SCD_OK;
+}
+
+static void destroy(struct scd_summary *s)
+{
+	struct golomb *g = (struct golomb *)s;
+
+	scd__golomb_free(&g->set);
+	free(g->numbers);
+	free(g);
+}
+
+static int grow(struct golomb *g)
+{
+	size_t room = g->room ? 2 * g->room : FIRST_ROOM;
+	uint64_t *more;
+
+	if (room > SIZE_MAX / sizeof(*more))
+		return SCD_ENOMEM;
+	more = realloc(g->numbers, room * sizeof(*more));
+	if (!more)
+		return SCD_ENOMEM;
+	g->numbers = more;
+	g->room = room;
+	return SCD_OK;
+}
+
+static int add(struct scd_summary *s, const struct scd_key *key)
+{
+	struct golomb *g = (struct golomb *)s;
+
+	if (g->count == g->room && grow(g))
+		return SCD_ENOMEM;
+	g->numbers[g->count++] = key->lo % g->bound;
+	return SCD_OK;
+}
+
+/* One pass of a radix sort: by a byte of the numbers, into another array. */
+static void sort_by_byte(const uint64_t *from, uint64_t *to, size_t count,
+			 unsigned shift)
+{
+	size_t place[257] = {0};
+
+	for (size_t i = 0; i < count; i++)
+		place[(from[i] >> shift & 255) + 1]++;
+	for (unsigned i = 0; i < 256; i++)
+		place[i + 1] += place[i];
+	for (size_t i = 0; i < count; i++)
+		to[place[from[i] >> shift & 255]++] = from[i];
+}
+
+static int sort(struct golomb *g)
+{
+	uint64_t *other;
+
+	if (g->count < 2)
+		return SCD_OK;
+	other = malloc(g->room * sizeof(*other));
+	if (!other)
+		return SCD_ENOMEM;
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		uint64_t *from = g->numbers;
+
+		if ((g->bound - 1) >> shift == 0)
+			break;
+		sort_by_byte(from, other, g->count, shift);
+		g->numbers = other;
+		other = from;
+	}
+	free(other);
+	return SCD_OK;
+}
+
+/* Each number once. */
+static void deduplicate(struct golomb *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		if (i == 0 || g->numbers[i] != g->numbers[i - 1])
+			g->numbers[kept++] = g->numbers[i];
+	}
+	g->count = kept;
+}
+
+static int seal(struct scd_summary *s)
+{
+	struct golomb *g = (struct golomb *)s;
+	int error = sort(g);
+
+	if (error)
+		return error;
+	deduplicate(g);
+	error = scd__golomb_make(g->numbers, g->count, g->bound, &g->set);
+	if (error)
+		return error;
+	free(g->numbers);
+	g->numbers = NULL;
+	return SCD_OK;
+}
+
+static bool has(const struct scd_summary *s, const struct scd_key *key)
+{
+	const struct golomb *g = (const struct golomb *)s;
+
+	return scd__golomb_has(&g->set, key->lo % g->bound);
+}
+
+static double fp(const struct scd_summary *s)
+{
+	const struct golomb *g = (const struct golomb *)s;
+
+	return (double)g->set.count / (double)g->bound;
+}
+
+static size_t memory(const struct scd_summary *s)
+{
+	const struct golomb *g = (const struct golomb *)s;
+
+	return sizeof(*g) + scd__golomb_memory(g->set.count, g->set.len);
+}
+
+static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+{
+	const struct golomb *g = (const struct golomb *)s;
+	const struct scd__kind_header h = {
+		.letter = LETTER,
+		.parameter = (uint8_t)g->set.rice,
+		.nkeys = g->set.count,
+		.size = g->bound,
+	};
+	uint8_t *wire = scd__kind_wire_new(g->set.len);
+
+	if (!wire)
+		return SCD_ENOMEM;
+	memcpy(wire + SCD__KIND_HEADER_BYTES, g->set.code, g->set.len);
+	scd__kind_wire_seal(wire, g->set.len, &h);
+	*out = wire;
+	*out_len = SCD__KIND_HEADER_BYTES + g->set.len;
+	return SCD_OK;
+}
+
+static int decode(const uint8_t *in, size_t len, size_t max_memory,
+		  struct scd_summary **out)
+{
+	struct scd__kind_header h = {.letter = LETTER};
+	struct golomb *g;
+	int error = scd__kind_wire_open(in, len, &h);
+
+	if (error)
+		return error;
+	len -= SCD__KIND_HEADER_BYTES;
+	if (h.size < 1 || h.size > SCD__GOLOMB_MAX_BOUND)
+		return SCD_EFORMAT;
+	if (h.nkeys > 8 * (uint64_t)len) /* what _load() says in detail */
+		return SCD_EFORMAT;
+	if (sizeof(*g) + scd__golomb_memory(h.nkeys, len) > max_memory)
+		return SCD_ELIMIT;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return SCD_ENOMEM;
+	g->bound = h.size;
+	g->set.bound = h.size;
+	g->set.count = h.nkeys;
+	g->set.rice = h.parameter;
+	error = scd__golomb_load(&g->set, in + SCD__KIND_HEADER_BYTES, len);
+	if (error)
+		free(g);
+	else
+		*out = &g->base;
+	return error;
+}
+
+const struct scd_kind scd__kind_golomb = {
+	.name = "golomb",
+	.title = "Golomb-coded set",
+	.hashing = SCD_HASHING_DOUBLE,
+	.create = create,
+	.add = add,
+	.seal = seal,
+	.has = has,
+	.fp = fp,
+	.memory = memory,
+	.encode = encode,
+	.decode = decode,
+	.destroy = destroy,
+};

@@ -1,0 +1,281 @@
+/*
+ * Full digests, and what is asked of every header before it is believed.
+ *
+ * The order of the checks is part of the format: it decides which error a
+ * digest with several faults gives (docs/FORMAT.md, "What a decoder
+ * refuses").
+ */
+#include "codec/digest.h"
+
+#include <assert.h>
+
+#include "codec/bloom.h"
+#include "codec/coder/coder.h"
+#include "codec/wire/frame.h"
+
+void scd_limits_init(struct scd_limits *limits)
+{
+	*limits = (struct scd_limits){
+		.max_bits = UINT64_C(1) << 32,
+		.max_hash = SCD_DIGEST_MAX_HASH,
+		.max_fp_ppm = 50000,
+		.max_expansion = SCD_DIGEST_MAX_EXPANSION,
+	};
+}
+
+uint64_t scd_digest_checksum(const struct scd_bloom *bloom)
+{
+	return scd__array_checksum(bloom->bits, bloom->nbits);
+}
+
+/* Does a hashing have a shape it allows? */
+static int check_hashing(const struct scd_digest_info *info)
+{
+	switch (info->hashing) {
+	case SCD_HASHING_DOUBLE:
+		return SCD_OK;
+	case SCD_HASHING_SQUID:
+		if (info->nhash != SCD_SQUID_HASH || info->nbits % 8 != 0 ||
+		    info->nbits > SCD_SQUID_MAX_BITS)
+			return SCD_EFORMAT;
+		return SCD_OK;
+	}
+	return SCD_EVERSION;
+}
+
+/* Is every number within the range that the format gives it? */
+static int check_ranges(const struct scd_digest_info *info)
+{
+	if (info->nhash < 1 || info->nhash > SCD_DIGEST_MAX_HASH)
+		return SCD_EFORMAT;
+	if (info->nbits < 1 || info->nbits > SCD_DIGEST_MAX_BITS)
+		return SCD_EFORMAT;
+	if (info->nones > info->nbits || info->ncoded > info->nbits)
+		return SCD_EFORMAT;
+	if (info->nkeys > 0 && info->nones == 0)
+		return SCD_EFORMAT;
+	return info->instance == 0 ? SCD_EFORMAT : check_hashing(info);
+}
+
+/* Do the fields that depend on the kind fit it? */
+static int check_kind(const struct scd_digest_info *info)
+{
+	switch (info->kind) {
+	case SCD_FULL:
+		if (info->base_generation != 0 || info->base_checksum != 0)
+			return SCD_EFORMAT;
+		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
+	case SCD_DELTA_XOR:
+	case SCD_DELTA_CONDITIONAL:
+		return info->base_generation < info->generation ? SCD_OK
+								: SCD_EFORMAT;
+	case SCD_COUNTING:
+		if (info->base_generation != 0)
+			return SCD_EFORMAT;
+		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
+	}
+	return SCD_EVERSION;
+}
+
+/* (nones / nbits)^nhash: how often the digest says yes to an absent key. */
+static double predicted_fp(const struct scd_digest_info *info)
+{
+	double fill = (double)info->nones / (double)info->nbits;
+	double fp = 1;
+
+	for (unsigned i = 0; i < info->nhash; i++)
+		fp *= fill;
+	return fp;
+}
+
+/*
+ * The memory that a digest of this kind takes to be read [bytes]. A counting
+ * one has counters of half a byte beside the array, and up to 15 planes, each
+ * of which may have as many bits as the array has ones.
+ */
+static uint64_t memory_of(const struct scd_digest_info *info)
+{
+	const uint64_t array = scd__array_bytes(info->nbits);
+
+	switch (info->kind) {
+	case SCD_FULL:
+		return array;
+	case SCD_DELTA_XOR:
+	case SCD_DELTA_CONDITIONAL:
+		return 0; /* a copy of what the reader has already */
+	case SCD_COUNTING:
+		return 5 * array + 64 * scd__array_bytes(info->nones);
+	}
+	return array;
+}
+
+bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
+			 const struct scd_limits *limits)
+{
+	const uint64_t header = SCD_DIGEST_HEADER_BYTES;
+	uint64_t least; /* bytes of a message that may claim it */
+
+	if (!limits->max_expansion || memory <= SCD_DIGEST_FREE_BYTES)
+		return false;
+	least = (memory - 1) / limits->max_expansion + 1;
+	return least > header && info->payload_bytes < least - header;
+}
+
+static int check_limits(const struct scd_digest_info *info,
+			const struct scd_limits *limits)
+{
+	if (info->nbits > limits->max_bits || info->nhash > limits->max_hash)
+		return SCD_ELIMIT;
+	if (scd__array_bytes(info->nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
+		return SCD_ELIMIT;
+	if (predicted_fp(info) * 1e6 > limits->max_fp_ppm)
+		return SCD_ELIMIT;
+	if (scd__digest_expands(info, memory_of(info), limits))
+		return SCD_ELIMIT;
+	return SCD_OK;
+}
+
+/*
+ * May the payload be as long as it says? A conditional delta may be of any
+ * length: who reads it has an array of that size already.
+ */
+static bool is_believed(const struct scd_digest_info *info)
+{
+	const struct scd__shape shape = {info->nbits, info->ncoded};
+	const uint64_t array = scd__array_bytes(info->nbits);
+
+	switch (info->kind) {
+	case SCD_FULL:
+	case SCD_DELTA_XOR:
+		return info->coding != SCD_CODING_PARTS &&
+		       scd__coder_believes(scd__coding_find(info->coding),
+					   &shape, info->payload_bytes);
+	case SCD_DELTA_CONDITIONAL:
+		return info->coding == SCD_CODING_PARTS &&
+		       info->payload_bytes <= array + 16;
+	case SCD_COUNTING:
+		return info->coding == SCD_CODING_PARTS &&
+		       info->payload_bytes <= 16 * array + 256 &&
+		       (double)info->payload_bytes >=
+			       0.98 * scd__coder_entropy(&shape) - 64;
+	}
+	return false;
+}
+
+static int check_length(const struct scd_digest_info *info, size_t len)
+{
+	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
+
+	if (rest < info->payload_bytes)
+		return SCD_ETRUNC;
+	return rest > info->payload_bytes ? SCD_EFORMAT : SCD_OK;
+}
+
+/* All that a header can be refused for; len: of the header at least. */
+static int check_header(const uint8_t *in, size_t len,
+			const struct scd_limits *limits,
+			struct scd_digest_info *out)
+{
+	struct scd_limits defaults;
+	struct scd_digest_info info;
+	int error;
+
+	scd_limits_init(&defaults);
+	error = scd__frame_header(in, len, &info);
+	if (!error)
+		error = check_ranges(&info);
+	if (!error)
+		error = check_kind(&info);
+	if (!error)
+		error = check_limits(&info, limits ? limits : &defaults);
+	if (!error && !is_believed(&info))
+		error = SCD_EFORMAT;
+	if (!error)
+		*out = info;
+	return error;
+}
+
+int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out)
+{
+	return check_header(header, SCD_DIGEST_HEADER_BYTES, limits, out);
+}
+
+int scd_digest_parse(const uint8_t *in, size_t len,
+		     const struct scd_limits *limits,
+		     struct scd_digest_info *out)
+{
+	struct scd_digest_info info;
+	int error = check_header(in, len, limits, &info);
+
+	if (!error)
+		error = check_length(&info, len);
+	if (!error)
+		*out = info;
+	return error;
+}
+
+int scd_digest_encode(const struct scd_bloom *bloom,
+		      const struct scd_digest_info *ids, uint8_t **out,
+		      size_t *out_len)
+{
+	struct scd_digest_info info = {
+		.kind = SCD_FULL,
+		.hashing = bloom->hashing,
+		.nhash = bloom->nhash,
+		.nbits = bloom->nbits,
+		.nkeys = ids->nkeys,
+		.nones = scd_bloom_ones(bloom),
+		.instance = ids->instance,
+		.generation = ids->generation,
+		.checksum = scd_digest_checksum(bloom),
+	};
+
+	info.ncoded = info.nones;
+	if (check_ranges(&info) != SCD_OK)
+		return SCD_EINVAL;
+	return scd__frame_make(&info, bloom->bits, out, out_len);
+}
+
+/* Decode into a filter that is there already, and verify it. */
+static int decode_into(const uint8_t *in, const struct scd_digest_info *info,
+		       struct scd_bloom *bloom)
+{
+	int error = scd__frame_payload(in, info, bloom->bits);
+
+	if (error)
+		return error;
+	if (scd_bloom_ones(bloom) != info->nones)
+		return SCD_ECHECKSUM;
+	return scd_digest_checksum(bloom) == info->checksum ? SCD_OK
+							    : SCD_ECHECKSUM;
+}
+
+int scd_digest_decode(const uint8_t *in, size_t len,
+		      const struct scd_limits *limits,
+		      struct scd_digest_info *info, struct scd_bloom *bloom)
+{
+	struct scd_digest_info parsed;
+	struct scd_bloom fresh;
+	int error;
+
+	error = scd_digest_parse(in, len, limits, &parsed);
+	if (error)
+		return error;
+	if (parsed.kind != SCD_FULL)
+		return SCD_EBASE;
+	error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
+	if (error)
+		return error;
+	fresh.hashing = parsed.hashing;
+	error = decode_into(in, &parsed, &fresh);
+	if (error) {
+		scd_bloom_free(&fresh);
+		return error;
+	}
+	if (info)
+		*info = parsed;
+	*bloom = fresh;
+	return SCD_OK;
+}
