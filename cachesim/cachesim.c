@@ -28,7 +28,7 @@ static const struct tool_command commands[] = {
 
 /* Whether mpirun divides this command's work; the first process does all
  * others, and tells what is wrong with a command line. */
-static bool is_divided(int argc, char **argv)
+static bool cachesim_is_divided(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		.otherwise = "run",
 	};
 
-	bool divided = is_divided(argc, argv);
+	bool divided = cachesim_is_divided(argc, argv);
 	int code = divided ? ranks_begin() : TOOL_OK;
 
 	if (!divided && ranks_is_another())

@@ -22,7 +22,7 @@ static const struct {
 
 enum { NUSUAL = sizeof(usual) / sizeof(usual[0]) };
 
-static bool is_number(const struct report *r, const char *name)
+static bool chart_is_number(const struct report *r, const char *name)
 {
 	int at = report_column_named(r, name);
 
@@ -30,8 +30,8 @@ static bool is_number(const struct report *r, const char *name)
 }
 
 /* The text of a cell in a title; whatever its type. */
-static void cell_text(const struct report *r, size_t row, size_t column,
-		      char text[64])
+static void chart_cell_text(const struct report *r, size_t row, size_t column,
+			    char text[64])
 {
 	const struct report_value *v = report_at(r, row, column);
 
@@ -45,13 +45,13 @@ static void cell_text(const struct report *r, size_t row, size_t column,
 		snprintf(text, 64, "%g", report_number(r, row, column));
 }
 
-static bool differs(const struct report *r, size_t column)
+static bool chart_differs(const struct report *r, size_t column)
 {
 	char first[64], other[64];
 
 	for (size_t i = 1; i < r->nrows; i++) {
-		cell_text(r, 0, column, first);
-		cell_text(r, i, column, other);
+		chart_cell_text(r, 0, column, first);
+		chart_cell_text(r, i, column, other);
 		if (strcmp(first, other))
 			return true;
 	}
@@ -63,7 +63,7 @@ const char *chart_choose(struct chart *c, const struct report *r)
 	for (size_t i = 0; i < NUSUAL && !c->x; i++) {
 		int at = report_column_named(r, usual[i].x);
 
-		if (at < 0 || !differs(r, (size_t)at) ||
+		if (at < 0 || !chart_differs(r, (size_t)at) ||
 		    report_column_named(r, usual[i].y) < 0)
 			continue;
 		c->x = usual[i].x;
@@ -81,19 +81,20 @@ const char *chart_choose(struct chart *c, const struct report *r)
 		return "nothing differs that is drawn: --x COLUMN";
 	if (!c->y)
 		c->y = "hit_ratio";
-	if (!is_number(r, c->x) || !is_number(r, c->y))
+	if (!chart_is_number(r, c->x) || !chart_is_number(r, c->y))
 		return "there is no such column of numbers";
 	return NULL;
 }
 
 /* A setting that differs, other than what is along x; a size as it was given
  * is the same as a capacity. */
-static bool in_title(const struct chart *c, const struct report *r,
-		     size_t column)
+static bool chart_in_title(const struct chart *c, const struct report *r,
+			   size_t column)
 {
 	const char *name = r->columns[column].name;
 
-	if (!strcmp(name, c->x) || !strcmp(name, c->y) || !differs(r, column))
+	if (!strcmp(name, c->x) || !strcmp(name, c->y) ||
+	    !chart_differs(r, column))
 		return false;
 	if (!strcmp(name, "size"))
 		return strcmp(c->x, "capacity");
@@ -108,17 +109,17 @@ static bool in_title(const struct chart *c, const struct report *r,
 
 /* The values of the settings of a row; what can go wrong with it in gnuplot
  * becomes a blank. */
-static void title(const struct chart *c, const struct report *r, size_t row,
-		  char text[512])
+static void chart_title(const struct chart *c, const struct report *r,
+			size_t row, char text[512])
 {
 	char cell[64];
 	size_t n = 0;
 
 	*text = '\0';
 	for (size_t i = 0; i < r->ncolumns && n < 400; i++) {
-		if (!in_title(c, r, i))
+		if (!chart_in_title(c, r, i))
 			continue;
-		cell_text(r, row, i, cell);
+		chart_cell_text(r, row, i, cell);
 		n += (size_t)snprintf(text + n, 512 - n, "%s%s", n ? ", " : "",
 				      cell);
 	}
@@ -128,8 +129,8 @@ static void title(const struct chart *c, const struct report *r, size_t row,
 	}
 }
 
-static void axis_label(FILE *to, char axis, const struct report *r,
-		       const char *name)
+static void chart_axis_label(FILE *to, char axis, const struct report *r,
+			     const char *name)
 {
 	enum report_type type =
 		r->columns[report_column_named(r, name)].type;
@@ -144,31 +145,31 @@ static void axis_label(FILE *to, char axis, const struct report *r,
 			axis, axis);
 }
 
-static double scale(const struct report *r, int column)
+static double chart_scale(const struct report *r, int column)
 {
 	return r->columns[column].type == REPORT_SHARE ? 100 : 1;
 }
 
-static void write_points(const struct chart *c, const struct report *r,
-			 const char *of, FILE *to)
+static void chart_write_points(const struct chart *c, const struct report *r,
+			       const char *of, FILE *to)
 {
 	int x = report_column_named(r, c->x), y = report_column_named(r, c->y);
 	char text[512];
 
 	for (size_t i = 0; i < r->nrows; i++) {
-		title(c, r, i, text);
+		chart_title(c, r, i, text);
 		if (strcmp(text, of) || !report_at(r, i, (size_t)x)->is_set ||
 		    !report_at(r, i, (size_t)y)->is_set)
 			continue;
 		fprintf(to, "%.12g %.12g\n",
-			scale(r, x) * report_number(r, i, (size_t)x),
-			scale(r, y) * report_number(r, i, (size_t)y));
+			chart_scale(r, x) * report_number(r, i, (size_t)x),
+			chart_scale(r, y) * report_number(r, i, (size_t)y));
 	}
 }
 
 /* Whether a row has a point. */
-static bool has_point(const struct chart *c, const struct report *r,
-		      size_t row)
+static bool chart_has_point(const struct chart *c, const struct report *r,
+			    size_t row)
 {
 	size_t x = (size_t)report_column_named(r, c->x);
 	size_t y = (size_t)report_column_named(r, c->y);
@@ -177,22 +178,23 @@ static bool has_point(const struct chart *c, const struct report *r,
 }
 
 /* Whether no row before has that title. */
-static bool is_first(const struct chart *c, const struct report *r, size_t row)
+static bool chart_is_first(const struct chart *c, const struct report *r,
+			   size_t row)
 {
 	char text[512], before[512];
 
-	if (!has_point(c, r, row))
+	if (!chart_has_point(c, r, row))
 		return false;
-	title(c, r, row, text);
+	chart_title(c, r, row, text);
 	for (size_t i = 0; i < row; i++) {
-		title(c, r, i, before);
-		if (has_point(c, r, i) && !strcmp(text, before))
+		chart_title(c, r, i, before);
+		if (chart_has_point(c, r, i) && !strcmp(text, before))
 			return false;
 	}
 	return true;
 }
 
-static void write_style(const struct chart *c, FILE *to)
+static void chart_write_style(const struct chart *c, FILE *to)
 {
 	static const char *const colours[] = { "1b6ca8", "c8553d", "3d8b5a",
 					       "8a5fa8", "c49a2c", "777777",
@@ -220,21 +222,21 @@ void chart_write(const struct chart *c, const struct report *r, FILE *to)
 	char text[512];
 	const char *before = "plot ";
 
-	write_style(c, to);
-	axis_label(to, 'x', r, c->x);
-	axis_label(to, 'y', r, c->y);
+	chart_write_style(c, to);
+	chart_axis_label(to, 'x', r, c->x);
+	chart_axis_label(to, 'y', r, c->y);
 	for (size_t i = 0; i < r->nrows; i++) {
-		if (!is_first(c, r, i))
+		if (!chart_is_first(c, r, i))
 			continue;
-		title(c, r, i, text);
+		chart_title(c, r, i, text);
 		fprintf(to, "$row%zu << EOD\n", i);
-		write_points(c, r, text, to);
+		chart_write_points(c, r, text, to);
 		fputs("EOD\n", to);
 	}
 	for (size_t i = 0; i < r->nrows; i++) {
-		if (!is_first(c, r, i))
+		if (!chart_is_first(c, r, i))
 			continue;
-		title(c, r, i, text);
+		chart_title(c, r, i, text);
 		fprintf(to, "%s$row%zu smooth unique with linespoints %s%s%s",
 			before, i, *text ? "title \"" : "notitle", text,
 			*text ? "\"" : "");

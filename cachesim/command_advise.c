@@ -87,7 +87,7 @@ struct advice {
 	bool tuned;
 };
 
-static void prepare(struct advice *a, enum system which)
+static void command_advise_prepare(struct advice *a, enum system which)
 {
 	struct sim_config *c = &a->rows[which].config;
 	double value;
@@ -106,7 +106,8 @@ static void prepare(struct advice *a, enum system which)
 }
 
 /* Simulates the systems from first to last. */
-static int simulate_some(struct advice *a, enum system first, enum system last)
+static int command_advise_simulate_some(struct advice *a, enum system first,
+					enum system last)
 {
 	struct plan plan = { .rows = &a->rows[first],
 			     .nrows = last - first + 1u };
@@ -118,7 +119,7 @@ static int simulate_some(struct advice *a, enum system first, enum system last)
 	return simulate(&plan, &a->trace, &a->results[first], &options);
 }
 
-static double span_of(const struct sim_trace *t)
+static double command_advise_span_of(const struct sim_trace *t)
 {
 	uint32_t last = 0;
 
@@ -130,7 +131,7 @@ static double span_of(const struct sim_trace *t)
 }
 
 /* What the tuner has to know, for a node. */
-static struct scd_goal goal_of(const struct advice *a)
+static struct scd_goal command_advise_goal_of(const struct advice *a)
 {
 	const struct sim_counters *c = &a->results[ASKING].sum;
 	double n = (double)a->s->peers;
@@ -143,21 +144,21 @@ static struct scd_goal goal_of(const struct advice *a)
 		.false_miss_bytes = (double)c->bytes / (double)c->requests,
 		.lookups = misses / n,
 		.peer_hits = misses > 0 ? (double)c->remote_hits / misses : 0,
-		.replaced = fmin((double)c->writes / n,
-				 1e3 * (double)a->objects),
-		.seconds = span_of(&a->trace),
+		.replaced =
+			fmin((double)c->writes / n, 1e3 * (double)a->objects),
+		.seconds = command_advise_span_of(&a->trace),
 		.most = SCD_UPDATE_CONDITIONAL,
 	};
 }
 
-static void tune(struct advice *a)
+static void command_advise_tune(struct advice *a)
 {
 	struct scd_goal goal;
 
 	a->objects = a->results[ASKING].sum.held / a->s->peers;
 	if (!a->objects)
 		a->objects = 1;
-	goal = goal_of(a);
+	goal = command_advise_goal_of(a);
 	a->tuned = !scd_tune(&goal, &a->tuning);
 	if (!a->tuned)
 		a->tuning = (struct scd_tuning){ .nbits = USUAL_BITS *
@@ -167,19 +168,19 @@ static void tune(struct advice *a)
 
 /* The daemon rounds the array up to a power of two, so the bits an object that
  * are whole give this one. */
-static double bits_per_object(const struct advice *a)
+static double command_advise_bits_per_object(const struct advice *a)
 {
 	double bits = floor((double)a->tuning.nbits / (double)a->objects);
 
 	return fmin(1024, fmax(2, bits));
 }
 
-static void prepare_digests(struct advice *a, double share)
+static void command_advise_prepare_digests(struct advice *a, double share)
 {
 	struct sim_config *c = &a->rows[DIGESTS].config;
 
-	prepare(a, DIGESTS);
-	c->digest.bits = bits_per_object(a);
+	command_advise_prepare(a, DIGESTS);
+	c->digest.bits = command_advise_bits_per_object(a);
 	c->digest.nhash = a->tuning.nhash;
 	c->digest.expected = a->objects;
 	c->digest.form = PROTOCOL_CONDITIONAL;
@@ -188,7 +189,7 @@ static void prepare_digests(struct advice *a, double share)
 }
 
 /* Bytes that a system has to carry. */
-static uint64_t all_bytes(const struct sim_counters *c)
+static uint64_t command_advise_all_bytes(const struct sim_counters *c)
 {
 	return c->origin_bytes + c->update_bytes + c->resync_bytes +
 	       c->false_hits * FALSE_HIT_BYTES;
@@ -196,18 +197,18 @@ static uint64_t all_bytes(const struct sim_counters *c)
 
 /* Simulates digests that are published more and more often, and takes those
  * with which the fewest bytes are carried. */
-static int try_shares(struct advice *a)
+static int command_advise_try_shares(struct advice *a)
 {
 	double share = a->tuning.share, best = share;
 	struct sim_result result;
 	int code = TOOL_OK;
 
 	for (int i = 0; i < SHARES && !code; i++, share /= STEP) {
-		prepare_digests(a, share);
+		command_advise_prepare_digests(a, share);
 		result = a->results[DIGESTS];
-		code = simulate_some(a, DIGESTS, DIGESTS);
-		if (!i || all_bytes(&a->results[DIGESTS].sum) <
-				  all_bytes(&result.sum))
+		code = command_advise_simulate_some(a, DIGESTS, DIGESTS);
+		if (!i || command_advise_all_bytes(&a->results[DIGESTS].sum) <
+				  command_advise_all_bytes(&result.sum))
 			best = share;
 		else
 			a->results[DIGESTS] = result;
@@ -221,13 +222,13 @@ static int try_shares(struct advice *a)
 	return code;
 }
 
-static double saved(uint64_t now, uint64_t alone)
+static double command_advise_saved(uint64_t now, uint64_t alone)
 {
 	return alone ? 1 - (double)now / (double)alone : 0;
 }
 
-static void add_row(struct report *r, const struct advice *a,
-		    enum system which)
+static void command_advise_add_row(struct report *r, const struct advice *a,
+				   enum system which)
 {
 	const struct sim_counters *c = &a->results[which].sum;
 	const struct sim_counters *alone = &a->results[ALONE].sum;
@@ -239,28 +240,30 @@ static void add_row(struct report *r, const struct advice *a,
 			    outcome_ratio(columns[i].name, c));
 	report_count(r, "origin_requests", c->origin);
 	report_count(r, "origin_bytes", c->origin_bytes);
-	report_real(r, "saved_requests", saved(c->origin, alone->origin));
+	report_real(r, "saved_requests",
+		    command_advise_saved(c->origin, alone->origin));
 	report_real(r, "saved_bytes",
-		    saved(c->origin_bytes, alone->origin_bytes));
+		    command_advise_saved(c->origin_bytes, alone->origin_bytes));
 	if (which != DIGESTS)
 		return;
 	report_count(r, "update_bytes", c->update_bytes + c->resync_bytes);
 	report_count(r, "summary_memory", c->peer_memory + c->own_memory);
 }
 
-static uint64_t cache_bytes(const struct advice *a)
+static uint64_t command_advise_cache_bytes(const struct advice *a)
 {
 	uint64_t each = a->results[DIGESTS].capacity / a->s->peers;
 
 	return each < LEAST_CACHE ? LEAST_CACHE : each;
 }
 
-static void write_digest(const struct advice *a, FILE *to)
+static void command_advise_write_digest(const struct advice *a, FILE *to)
 {
 	const struct scd_tuning *t = &a->tuning;
 
 	fprintf(to, "expected_objects = \"%" PRIu64 "\"\n", a->objects);
-	fprintf(to, "bits_per_object = \"%.0f\"\n", bits_per_object(a));
+	fprintf(to, "bits_per_object = \"%.0f\"\n",
+		command_advise_bits_per_object(a));
 	fprintf(to, "hash_functions = \"%u\"\n", t->nhash);
 	/* the daemon counts a replacement as two changes */
 	if (t->share > 0)
@@ -272,7 +275,7 @@ static void write_digest(const struct advice *a, FILE *to)
 }
 
 /* digestd.conf(5) for the first node; the others' differ in names only. */
-static void write_configuration(const struct advice *a, FILE *to)
+static void command_advise_write_configuration(const struct advice *a, FILE *to)
 {
 	fprintf(to,
 		"# For the first of %" PRIu64 " nodes, by what %s asked for.\n"
@@ -294,17 +297,18 @@ static void write_configuration(const struct advice *a, FILE *to)
 		"default_origin = \"http://198.51.100.10:80\"\n"
 		"cache_size = \"%" PRIu64 "\"\n"
 		"eviction = \"sieve\"\n",
-		cache_bytes(a));
-	write_digest(a, to);
+		command_advise_cache_bytes(a));
+	command_advise_write_digest(a, to);
 }
 
-static int save_configuration(const struct advice *a, const char *path)
+static int command_advise_save_configuration(const struct advice *a,
+					     const char *path)
 {
 	FILE *to = fopen(path, "w");
 	bool bad = !to;
 
 	if (to) {
-		write_configuration(a, to);
+		command_advise_write_configuration(a, to);
 		bad = ferror(to);
 		bad = fclose(to) || bad;
 	}
@@ -315,7 +319,7 @@ static int save_configuration(const struct advice *a, const char *path)
 	return TOOL_IO;
 }
 
-static int report(const struct advice *a)
+static int command_advise_report(const struct advice *a)
 {
 	struct report r;
 	char peers[24];
@@ -327,32 +331,33 @@ static int report(const struct advice *a)
 	report_note(&r, "log", a->s->trace);
 	report_note(&r, "nodes", peers);
 	for (enum system i = 0; i < SYSTEMS; i++)
-		add_row(&r, a, i);
+		command_advise_add_row(&r, a, i);
 	code = output_report(&r, a->s);
 	if (!code && a->s->configuration)
-		return save_configuration(a, a->s->configuration);
+		return command_advise_save_configuration(a,
+							 a->s->configuration);
 	if (!code && !output_is_data(a->s)) {
 		puts("\nThe configuration for digests:\n");
-		write_configuration(a, stdout);
+		command_advise_write_configuration(a, stdout);
 	}
 	return code;
 }
 
-static int advise(struct advice *a)
+static int command_advise_advise(struct advice *a)
 {
 	int code;
 
 	for (enum system i = ALONE; i < DIGESTS; i++)
-		prepare(a, i);
-	code = simulate_some(a, ALONE, ONE_CACHE);
+		command_advise_prepare(a, i);
+	code = command_advise_simulate_some(a, ALONE, ONE_CACHE);
 	if (code)
 		return code;
-	tune(a);
-	code = try_shares(a);
-	return code ? code : report(a);
+	command_advise_tune(a);
+	code = command_advise_try_shares(a);
+	return code ? code : command_advise_report(a);
 }
 
-static int check(const struct settings *s, const char *help)
+static int command_advise_check(const struct settings *s, const char *help)
 {
 	const char *size = s->dimension[DIMENSION_SIZE], *why = NULL;
 	struct sim_config c = { 0 };
@@ -380,7 +385,7 @@ int command_advise(int argc, char **argv)
 	int code = settings_read(&s, command_advise_options, argc, argv);
 
 	if (!code)
-		code = check(&s, command_advise_help);
+		code = command_advise_check(&s, command_advise_help);
 	if (code)
 		return code;
 	a = calloc(1, sizeof(*a));
@@ -392,7 +397,7 @@ int command_advise(int argc, char **argv)
 	a->s = &s;
 	code = workload_load(&a->trace, &s);
 	if (!code) {
-		code = advise(a);
+		code = command_advise_advise(a);
 		sim_trace_free(&a->trace);
 	}
 	free(a);

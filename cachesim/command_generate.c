@@ -41,7 +41,8 @@ static const struct report_column columns[] = {
 /* clang-format on */
 
 /* What a preset tells of an infinite cache. */
-static void report_ratios(struct report *r, const struct trace_model *m)
+static void command_generate_report_ratios(struct report *r,
+					   const struct trace_model *m)
 {
 	if (m->hit_ratio > 0)
 		report_real(r, "hit_ratio", m->hit_ratio);
@@ -51,7 +52,7 @@ static void report_ratios(struct report *r, const struct trace_model *m)
 	}
 }
 
-static int list_presets(const struct settings *s)
+static int command_generate_list_presets(const struct settings *s)
 {
 	struct report r;
 
@@ -63,7 +64,7 @@ static int list_presets(const struct settings *s)
 		report_count(&r, "requests", m->requests);
 		report_count(&r, "clients", m->clients);
 		report_count(&r, "groups", m->groups);
-		report_ratios(&r, m);
+		command_generate_report_ratios(&r, m);
 		report_real(&r, "alpha", m->alpha);
 		report_real(&r, "once", m->once);
 		report_real(&r, "locality", m->locality);
@@ -83,7 +84,7 @@ int command_generate(int argc, char **argv)
 	if (code)
 		return code;
 	if (s.presets)
-		return list_presets(&s);
+		return command_generate_list_presets(&s);
 	snprintf(trace, sizeof(trace), "gen:%s", s.trace ? s.trace : "dec");
 	s.trace = trace;
 	return export_trace(&s);

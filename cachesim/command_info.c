@@ -37,7 +37,7 @@ static const struct report_column columns[] = {
 };
 /* clang-format on */
 
-static void fill(struct report *r, const struct sim_info *i)
+static void command_info_fill(struct report *r, const struct sim_info *i)
 {
 	report_row(r);
 	report_count(r, "requests", i->requests);
@@ -75,6 +75,6 @@ int command_info(int argc, char **argv)
 		return workload_failed(&s, error);
 	report_init(&r, "info", columns, sizeof(columns) / sizeof(columns[0]));
 	report_note(&r, "trace", s.trace);
-	fill(&r, &info);
+	command_info_fill(&r, &info);
 	return output_report(&r, &s);
 }

@@ -57,7 +57,7 @@ struct curve {
 	struct sim_mrc_point *points;
 };
 
-static int by_capacity(const void *a, const void *b)
+static int command_mrc_by_capacity(const void *a, const void *b)
 {
 	uint64_t x = ((const struct size *)a)->capacity;
 	uint64_t y = ((const struct size *)b)->capacity;
@@ -65,7 +65,7 @@ static int by_capacity(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void sort_sizes(struct curve *c)
+static void command_mrc_sort_sizes(struct curve *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct plan_row *row = &c->plan->rows[c->first + i];
@@ -75,13 +75,13 @@ static void sort_sizes(struct curve *c)
 			row->text[DIMENSION_SIZE]
 		};
 	}
-	qsort(c->sizes, c->n, sizeof(*c->sizes), by_capacity);
+	qsort(c->sizes, c->n, sizeof(*c->sizes), command_mrc_by_capacity);
 	for (size_t i = 0; i < c->n; i++)
 		c->capacities[i] = c->sizes[i].capacity;
 }
 
-static void report_curve(struct report *r, const struct curve *c,
-			 const char *policy)
+static void command_mrc_report_curve(struct report *r, const struct curve *c,
+				     const char *policy)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sim_mrc_point *p = &c->points[i];
@@ -98,7 +98,7 @@ static void report_curve(struct report *r, const struct curve *c,
 }
 
 /* Computes a curve and adds it to the report. */
-static int compute(struct curve *c, struct report *r)
+static int command_mrc_compute(struct curve *c, struct report *r)
 {
 	const struct sim_config *config = &c->plan->rows[c->first].config;
 	struct sim_mrc_config mrc = {
@@ -115,14 +115,15 @@ static int compute(struct curve *c, struct report *r)
 	};
 
 	mrc.sample.warm = sim_config_warm(config, c->trace);
-	sort_sizes(c);
+	command_mrc_sort_sizes(c);
 	if (sim_mrc(&mrc, c->points, NULL))
 		return TOOL_IO;
-	report_curve(r, c, config->eviction ? config->eviction->name : "lru");
+	command_mrc_report_curve(
+		r, c, config->eviction ? config->eviction->name : "lru");
 	return TOOL_OK;
 }
 
-static int with_memory(struct curve *c, struct report *r)
+static int command_mrc_with_memory(struct curve *c, struct report *r)
 {
 	int code = TOOL_IO;
 
@@ -130,7 +131,7 @@ static int with_memory(struct curve *c, struct report *r)
 	c->capacities = calloc(c->n, sizeof(*c->capacities));
 	c->points = calloc(c->n, sizeof(*c->points));
 	if (c->sizes && c->capacities && c->points)
-		code = compute(c, r);
+		code = command_mrc_compute(c, r);
 	if (code)
 		fprintf(stderr, "%s: out of memory\n",
 			program_invocation_short_name);
@@ -141,8 +142,9 @@ static int with_memory(struct curve *c, struct report *r)
 }
 
 /* Each policy has its sizes in rows that follow one another. */
-static int add_curves(const struct plan *plan, const struct settings *s,
-		      const struct sim_trace *t, struct report *r)
+static int command_mrc_add_curves(const struct plan *plan,
+				  const struct settings *s,
+				  const struct sim_trace *t, struct report *r)
 {
 	int code = TOOL_OK;
 	size_t i = 0;
@@ -156,12 +158,12 @@ static int add_curves(const struct plan *plan, const struct settings *s,
 					   plan->rows[c.first].config.eviction)
 			i++;
 		c.n = i - c.first;
-		code = with_memory(&c, r);
+		code = command_mrc_with_memory(&c, r);
 	}
 	return code;
 }
 
-static int compute_all(const struct plan *plan, struct settings *s)
+static int command_mrc_compute_all(const struct plan *plan, struct settings *s)
 {
 	struct sim_trace t;
 	struct report r;
@@ -180,7 +182,7 @@ static int compute_all(const struct plan *plan, struct settings *s)
 		snprintf(rate, sizeof(rate), "%g of the objects", s->rate);
 		report_note(&r, "sample", rate);
 	}
-	code = add_curves(plan, s, &t, &r);
+	code = command_mrc_add_curves(plan, s, &t, &r);
 	sim_trace_free(&t);
 	if (!code)
 		return output_report(&r, s);
@@ -203,7 +205,7 @@ int command_mrc(int argc, char **argv)
 	usual.objects = s.ignore_obj_size;
 	code = plan_add(&plan, s.dimension, &usual);
 	if (!code)
-		code = compute_all(&plan, &s);
+		code = command_mrc_compute_all(&plan, &s);
 	plan_free(&plan);
 	return code;
 }

@@ -129,14 +129,14 @@ struct paper {
 	size_t first[NSTUDIES + 1]; /* rows of a study */
 };
 
-static int no_memory(void)
+static int command_paper_no_memory(void)
 {
 	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
 	return TOOL_IO;
 }
 
 /* The preset that "gen:dec,seed=2" names; null: it names none. */
-static const struct trace_model *model_of(const char *trace)
+static const struct trace_model *command_paper_model_of(const char *trace)
 {
 	const char *name = trace + 4;
 	size_t len;
@@ -152,7 +152,7 @@ static const struct trace_model *model_of(const char *trace)
 }
 
 /* The generator's clients have their group in the second byte. */
-static int find_groups(struct paper *p)
+static int command_paper_find_groups(struct paper *p)
 {
 	enum { GROUP = 13 };
 
@@ -160,14 +160,14 @@ static int find_groups(struct paper *p)
 		return TOOL_OK;
 	p->groups = calloc(p->trace.nclients, sizeof(*p->groups));
 	if (!p->groups)
-		return no_memory();
+		return command_paper_no_memory();
 	for (uint32_t c = 0; c < p->trace.nclients; c++)
 		p->groups[c] = p->trace.address[c].byte[GROUP];
 	return TOOL_OK;
 }
 
 /* As everything begins. */
-static struct sim_config usual(const struct paper *p)
+static struct sim_config command_paper_usual(const struct paper *p)
 {
 	struct sim_config c;
 
@@ -185,8 +185,8 @@ static struct sim_config usual(const struct paper *p)
 
 /* Digests for as many objects as fit: of 8 KB, as the paper has it, however
  * large these are; or of the mean size of those that are cached at all. */
-static uint64_t expected(const struct sim_config *c, const struct sim_trace *t,
-			 bool paper)
+static uint64_t command_paper_expected(const struct sim_config *c,
+				       const struct sim_trace *t, bool paper)
 {
 	uint64_t cached_bytes = 0, cached = 0;
 	double mean = MEAN_SIZE;
@@ -204,11 +204,11 @@ static uint64_t expected(const struct sim_config *c, const struct sim_trace *t,
 	       1;
 }
 
-static int plan_study(struct paper *p, const struct study *study)
+static int command_paper_plan_study(struct paper *p, const struct study *study)
 {
 	const char *lists[DIMENSIONS] = { 0 };
 	const char *size = p->s->dimension[DIMENSION_SIZE];
-	struct sim_config c = usual(p), sized = c;
+	struct sim_config c = command_paper_usual(p), sized = c;
 	char proxies[16];
 	double value;
 
@@ -224,19 +224,21 @@ static int plan_study(struct paper *p, const struct study *study)
 	lists[DIMENSION_EVICTION] = p->s->dimension[DIMENSION_EVICTION];
 	if (size)
 		dimension_set(DIMENSION_SIZE, size, &sized, &value);
-	c.digest.expected = expected(&sized, &p->trace, study->mean);
+	c.digest.expected =
+		command_paper_expected(&sized, &p->trace, study->mean);
 	return plan_add(&p->plan, lists, &c);
 }
 
 /* Whether a study can be made: server names need servers. */
-static bool is_possible(const struct paper *p, const struct study *study)
+static bool command_paper_is_possible(const struct paper *p,
+				      const struct study *study)
 {
 	const struct protocol *protocol = protocol_find(study->protocol);
 
 	return protocol && (!protocol->servers || p->servers.of);
 }
 
-static const char *told_loss(const struct paper *p)
+static const char *command_paper_told_loss(const struct paper *p)
 {
 	for (size_t i = 0; p->model && i < NTOLD; i++) {
 		if (!strcmp(told[i].preset, p->model->name))
@@ -245,35 +247,38 @@ static const char *told_loss(const struct paper *p)
 	return "";
 }
 
-static void add_papers_figures(const struct paper *p, const char *study,
-			       const struct plan_row *row)
+static void command_paper_add_papers_figures(const struct paper *p,
+					     const char *study,
+					     const struct plan_row *row)
 {
 	struct report *r = p->report;
 	bool one_percent = row->config.publish.share_ppm == 10000;
 
 	if (!strcmp(study, "update delay") && one_percent)
-		report_text(r, "paper_hits_lost", told_loss(p));
+		report_text(r, "paper_hits_lost", command_paper_told_loss(p));
 	if (strcmp(row->config.protocol->name, "bloom") || !one_percent)
 		return;
 	report_text(r, "paper_fewer_messages", "25 to 60");
 	report_text(r, "paper_bytes_saved", "over 50 %");
 }
 
-static double share(double part, double whole)
+static double command_paper_share(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;
 }
 
 /* What is compared with asking everybody. */
-static void add_comparison(struct report *r, const struct sim_counters *c,
-			   const struct sim_counters *icp)
+static void command_paper_add_comparison(struct report *r,
+					 const struct sim_counters *c,
+					 const struct sim_counters *icp)
 {
 	static const char messages[] = "messages_and_replies_per_request";
 	static const char bytes[] = "message_bytes_per_request";
 	double hits = outcome_ratio("hit_ratio", icp);
 
 	report_real(r, "hits_lost",
-		    share(hits - outcome_ratio("hit_ratio", c), hits));
+		    command_paper_share(hits - outcome_ratio("hit_ratio", c),
+					hits));
 	if (!c->queries && !c->fetches && !c->updates)
 		return;
 	report_real(r, "fewer_messages",
@@ -282,8 +287,8 @@ static void add_comparison(struct report *r, const struct sim_counters *c,
 		    1 - outcome_ratio(bytes, c) / outcome_ratio(bytes, icp));
 }
 
-static void add_settings(const struct paper *p, const char *study,
-			 const struct plan_row *row)
+static void command_paper_add_settings(const struct paper *p, const char *study,
+				       const struct plan_row *row)
 {
 	struct report *r = p->report;
 	const struct protocol *protocol = row->config.protocol;
@@ -304,8 +309,8 @@ static void add_settings(const struct paper *p, const char *study,
 			     (uint64_t)row->value[DIMENSION_HASHES]);
 }
 
-static void add_row(const struct paper *p, const char *study, size_t i,
-		    const struct sim_result *results)
+static void command_paper_add_row(const struct paper *p, const char *study,
+				  size_t i, const struct sim_result *results)
 {
 	static const char *const ratios[] = {
 		"hit_ratio", "byte_hit_ratio", "false_hit_ratio",
@@ -316,21 +321,22 @@ static void add_row(const struct paper *p, const char *study, size_t i,
 	const struct plan_row *row = &p->plan.rows[i];
 	struct report *r = p->report;
 
-	add_settings(p, study, row);
+	command_paper_add_settings(p, study, row);
 	report_real(r, "hit_ratio", outcome_ratio("hit_ratio", c));
 	report_real(r, "byte_hit_ratio", outcome_ratio("byte_hit_ratio", c));
-	add_comparison(r, c, &results[0].sum);
+	command_paper_add_comparison(r, c, &results[0].sum);
 	if (!row->config.protocol)
 		return;
 	for (size_t k = 2; k < sizeof(ratios) / sizeof(ratios[0]); k++)
 		report_real(r, ratios[k], outcome_ratio(ratios[k], c));
-	report_real(r, "memory_of_cache",
-		    share((double)(c->peer_memory + c->own_memory),
-			  (double)results[i].capacity));
-	add_papers_figures(p, study, row);
+	report_real(
+		r, "memory_of_cache",
+		command_paper_share((double)(c->peer_memory + c->own_memory),
+				    (double)results[i].capacity));
+	command_paper_add_papers_figures(p, study, row);
 }
 
-static int simulate_all(struct paper *p)
+static int command_paper_simulate_all(struct paper *p)
 {
 	struct sim_result *results = calloc(p->plan.nrows, sizeof(*results));
 	struct simulate_options options = { .threads = simulate_processors(),
@@ -338,41 +344,43 @@ static int simulate_all(struct paper *p)
 	int code;
 
 	if (!results)
-		return no_memory();
+		return command_paper_no_memory();
 	code = plan_fits(&p->plan, &p->trace) ?
 		       simulate(&p->plan, &p->trace, results, &options) :
 		       TOOL_NO;
 	for (size_t i = 0; !code && i < NSTUDIES; i++) {
 		for (size_t k = p->first[i]; k < p->first[i + 1]; k++)
-			add_row(p, studies[i].name, k, results);
+			command_paper_add_row(p, studies[i].name, k, results);
 	}
 	free(results);
 	return code;
 }
 
-static int study_trace(struct paper *p)
+static int command_paper_study_trace(struct paper *p)
 {
-	int code = find_groups(p);
+	int code = command_paper_find_groups(p);
 
 	if (!code)
 		code = servers_find(&p->servers, p->s, &p->trace);
 	for (size_t i = 0; !code && i < NSTUDIES; i++) {
 		p->first[i] = p->plan.nrows;
-		if (is_possible(p, &studies[i]))
-			code = plan_study(p, &studies[i]);
+		if (command_paper_is_possible(p, &studies[i]))
+			code = command_paper_plan_study(p, &studies[i]);
 		p->first[i + 1] = p->plan.nrows;
 	}
 	if (!code)
-		code = simulate_all(p);
+		code = command_paper_simulate_all(p);
 	plan_free(&p->plan);
 	free(p->servers.of);
 	free(p->groups);
 	return code;
 }
 
-static int study_named(struct settings *s, const char *trace, struct report *r)
+static int command_paper_study_named(struct settings *s, const char *trace,
+				     struct report *r)
 {
-	struct paper p = { .s = s, .report = r, .model = model_of(trace) };
+	struct paper p = {
+		.s = s, .report = r, .model = command_paper_model_of(trace)};
 	const char *proxies = s->dimension[DIMENSION_PROXIES];
 	int code;
 
@@ -386,13 +394,13 @@ static int study_named(struct settings *s, const char *trace, struct report *r)
 	code = workload_load(&p.trace, s);
 	if (code)
 		return code;
-	code = study_trace(&p);
+	code = command_paper_study_trace(&p);
 	sim_trace_free(&p.trace);
 	return code;
 }
 
 /* All presets of the paper, with as many requests as are wanted. */
-static int study_presets(struct settings *s, struct report *r)
+static int command_paper_study_presets(struct settings *s, struct report *r)
 {
 	char trace[64];
 	uint64_t n = s->num_req;
@@ -409,13 +417,13 @@ static int study_presets(struct settings *s, struct report *r)
 				 (unsigned long long)n);
 		else
 			snprintf(trace, sizeof(trace), "gen:%s", m->name);
-		code = study_named(s, trace, r);
+		code = command_paper_study_named(s, trace, r);
 	}
 	return code;
 }
 
 /* Whether all values are good; no need to wait for a trace. */
-static int check(const struct settings *s)
+static int command_paper_check(const struct settings *s)
 {
 	struct plan plan = { 0 };
 	struct sim_config c;
@@ -439,14 +447,14 @@ int command_paper(int argc, char **argv)
 	int code = settings_read_options(&s, command_paper_options, argc, argv);
 
 	if (!code)
-		code = check(&s);
+		code = command_paper_check(&s);
 	if (code)
 		return code;
 	report_init(&r, "paper", columns, sizeof(columns) / sizeof(columns[0]));
 	if (!argv[optind])
-		code = study_presets(&s, &r);
+		code = command_paper_study_presets(&s, &r);
 	for (char **trace = argv + optind; !code && *trace; trace++)
-		code = study_named(&s, *trace, &r);
+		code = command_paper_study_named(&s, *trace, &r);
 	if (!code)
 		return output_report(&r, &s);
 	report_free(&r);

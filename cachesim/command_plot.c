@@ -23,7 +23,7 @@ const char command_plot_help[] =
 const struct tool_option *const command_plot_options[] = { settings_plot,
 							    NULL };
 
-static int complain(const char *what, const char *why)
+static int command_plot_complain(const char *what, const char *why)
 {
 	fprintf(stderr, "%s: plot: %s: %s\n", program_invocation_short_name,
 		what, why);
@@ -31,7 +31,7 @@ static int complain(const char *what, const char *why)
 }
 
 /* What a file is called decides what is drawn; null: nothing fits. */
-static const char *terminal_of(const char *file)
+static const char *command_plot_terminal_of(const char *file)
 {
 	const char *end = strrchr(file, '.');
 
@@ -45,34 +45,34 @@ static const char *terminal_of(const char *file)
 }
 
 /* Only a shell's "not found" tells of a program that is not there. */
-static int ended(int status)
+static int command_plot_ended(int status)
 {
 	enum { NOT_FOUND = 127 };
 
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return TOOL_OK;
-	complain("gnuplot", WIFEXITED(status) &&
-					    WEXITSTATUS(status) == NOT_FOUND ?
-				    "the program is not installed" :
-				    "it failed");
+	command_plot_complain(
+		"gnuplot", WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND
+				   ? "the program is not installed"
+				   : "it failed");
 	return TOOL_IO;
 }
 
-static int draw(const struct chart *c, const struct report *r)
+static int command_plot_draw(const struct chart *c, const struct report *r)
 {
 	FILE *to;
 
 	signal(SIGPIPE, SIG_IGN); /* its absence is told by its status */
 	to = popen("exec gnuplot", "w");
 	if (!to) {
-		complain("gnuplot", strerror(errno));
+		command_plot_complain("gnuplot", strerror(errno));
 		return TOOL_IO;
 	}
 	chart_write(c, r, to);
-	return ended(pclose(to));
+	return command_plot_ended(pclose(to));
 }
 
-static int plot(struct chart *c, const char *result, bool script)
+static int command_plot_plot(struct chart *c, const char *result, bool script)
 {
 	struct report_fault fault = { 0 };
 	struct report r;
@@ -84,14 +84,15 @@ static int plot(struct chart *c, const char *result, bool script)
 		if (fault.line)
 			snprintf(place, sizeof(place), "%s:%u", result,
 				 fault.line);
-		return complain(fault.line ? place : result, fault.text);
+		return command_plot_complain(fault.line ? place : result,
+					     fault.text);
 	}
 	why = chart_choose(c, &r);
-	code = why ? complain(result, why) : TOOL_OK;
+	code = why ? command_plot_complain(result, why) : TOOL_OK;
 	if (!why && script)
 		chart_write(c, &r, stdout);
 	else if (!why)
-		code = draw(c, &r);
+		code = command_plot_draw(c, &r);
 	report_free(&r);
 	return code;
 }
@@ -104,15 +105,15 @@ int command_plot(int argc, char **argv)
 
 	if (code)
 		return code;
-	c = (struct chart){ .x = s.x,
-			    .y = s.y,
-			    .terminal = terminal_of(s.output),
-			    .output = s.output };
+	c = (struct chart){.x = s.x,
+			   .y = s.y,
+			   .terminal = command_plot_terminal_of(s.output),
+			   .output = s.output};
 	if (!s.trace)
-		complain("RESULT", "no file is named");
+		command_plot_complain("RESULT", "no file is named");
 	else if (!c.terminal)
-		complain(s.output, "is neither .svg nor .png");
+		command_plot_complain(s.output, "is neither .svg nor .png");
 	else
-		return plot(&c, s.trace, s.script);
+		return command_plot_plot(&c, s.trace, s.script);
 	return TOOL_USAGE;
 }

@@ -40,7 +40,7 @@ const struct tool_option *const command_run_options[] = {
 };
 
 /* Format, policy and size behind the trace; 0 or an exit code. */
-static int take_operands(struct settings *s, int argc, char **argv)
+static int command_run_take_operands(struct settings *s, int argc, char **argv)
 {
 	int n = argc - optind;
 
@@ -61,17 +61,17 @@ static int take_operands(struct settings *s, int argc, char **argv)
 	return TOOL_OK;
 }
 
-static int read_settings(struct settings *s, int argc, char **argv)
+static int command_run_read_settings(struct settings *s, int argc, char **argv)
 {
 	int code = settings_read_options(s, command_run_options, argc, argv);
 
 	if (!s->threads)
 		s->threads = 1 + (simulate_processors() - 1) / ranks_here();
-	return code ? code : take_operands(s, argc, argv);
+	return code ? code : command_run_take_operands(s, argc, argv);
 }
 
 /* A single run has no lists. */
-static int refuse_lists(const struct settings *s)
+static int command_run_refuse_lists(const struct settings *s)
 {
 	for (size_t d = 0; d < DIMENSIONS; d++) {
 		if (!s->dimension[d] || !strchr(s->dimension[d], ','))
@@ -85,8 +85,9 @@ static int refuse_lists(const struct settings *s)
 	return TOOL_OK;
 }
 
-static int report(const struct plan *p, const struct sim_result *results,
-		  const char *kind, const struct settings *s)
+static int command_run_report(const struct plan *p,
+			      const struct sim_result *results,
+			      const char *kind, const struct settings *s)
 {
 	struct report r;
 
@@ -99,8 +100,9 @@ static int report(const struct plan *p, const struct sim_result *results,
 }
 
 /* Tells the rows the servers of the objects, if one of them needs these. */
-static int find_servers(struct plan *p, const struct sim_trace *t,
-			const struct settings *s, struct servers *out)
+static int command_run_find_servers(struct plan *p, const struct sim_trace *t,
+				    const struct settings *s,
+				    struct servers *out)
 {
 	bool needed = false;
 	int code;
@@ -117,8 +119,10 @@ static int find_servers(struct plan *p, const struct sim_trace *t,
 	return code;
 }
 
-static int simulate_plan(const struct plan *p, const struct sim_trace *t,
-			 struct sim_result *results, const struct settings *s)
+static int command_run_simulate_plan(const struct plan *p,
+				     const struct sim_trace *t,
+				     struct sim_result *results,
+				     const struct settings *s)
 {
 	struct simulate_options options = { .threads = (unsigned)s->threads,
 					    .quiet = s->quiet,
@@ -140,20 +144,21 @@ static int simulate_plan(const struct plan *p, const struct sim_trace *t,
 	return simulate(p, t, results, &options);
 }
 
-static int replay(struct plan *p, const struct sim_trace *t,
-		  struct sim_result *results, const struct settings *s)
+static int command_run_replay(struct plan *p, const struct sim_trace *t,
+			      struct sim_result *results,
+			      const struct settings *s)
 {
 	struct servers servers;
-	int code = find_servers(p, t, s, &servers);
+	int code = command_run_find_servers(p, t, s, &servers);
 
 	if (!code)
-		code = simulate_plan(p, t, results, s);
+		code = command_run_simulate_plan(p, t, results, s);
 	free(servers.of);
 	return code;
 }
 
-static int run_plan(struct plan *p, const char *kind,
-		    struct settings *s)
+static int command_run_plan(struct plan *p, const char *kind,
+			    struct settings *s)
 {
 	struct sim_result *results = calloc(p->nrows, sizeof(*results));
 	struct sim_trace t;
@@ -169,24 +174,24 @@ static int run_plan(struct plan *p, const char *kind,
 	if (!code) {
 		code = workload_modify(&t, s);
 		if (!code)
-			code = replay(p, &t, results, s);
+			code = command_run_replay(p, &t, results, s);
 		sim_trace_free(&t);
 	}
 	if (!code && ranks_is_first())
-		code = report(p, results, kind, s);
+		code = command_run_report(p, results, kind, s);
 	free(results);
 	return code;
 }
 
-static int run(int argc, char **argv, const char *kind)
+static int command_run_run(int argc, char **argv, const char *kind)
 {
 	struct settings s = { 0 };
 	struct sim_config usual;
 	struct plan plan = { 0 };
-	int code = read_settings(&s, argc, argv);
+	int code = command_run_read_settings(&s, argc, argv);
 
 	if (!code && !strcmp(kind, "run"))
-		code = refuse_lists(&s);
+		code = command_run_refuse_lists(&s);
 	if (code)
 		return code;
 	sim_config_init(&usual);
@@ -195,17 +200,17 @@ static int run(int argc, char **argv, const char *kind)
 	usual.admission_options.measure = s.measure;
 	code = plan_add(&plan, s.dimension, &usual);
 	if (!code)
-		code = run_plan(&plan, kind, &s);
+		code = command_run_plan(&plan, kind, &s);
 	plan_free(&plan);
 	return code;
 }
 
 int command_run(int argc, char **argv)
 {
-	return run(argc, argv, "run");
+	return command_run_run(argc, argv, "run");
 }
 
 int command_sweep(int argc, char **argv)
 {
-	return run(argc, argv, "sweep");
+	return command_run_run(argc, argv, "sweep");
 }

@@ -14,8 +14,8 @@ enum { MILLION = 1000000 };
 static const char no_word[] = ""; /* the fault of what is none of the words */
 
 /* A number with its unit; false: it is none, or is not within 0..most. */
-static bool number(const char *text, double most, double *out,
-		   const char **unit)
+static bool dimension_number(const char *text, double most, double *out,
+			     const char **unit)
 {
 	char *end;
 
@@ -24,22 +24,22 @@ static bool number(const char *text, double most, double *out,
 	return end != text && *out >= 0 && *out <= most;
 }
 
-static const char *whole(const char *text, uint64_t most, double *out)
+static const char *dimension_whole(const char *text, uint64_t most, double *out)
 {
 	const char *unit;
 
-	if (!number(text, (double)most, out, &unit) || *unit ||
+	if (!dimension_number(text, (double)most, out, &unit) || *unit ||
 	    *out > (double)(uint64_t)*out)
 		return "is not a whole number, or is too large";
 	return NULL;
 }
 
 /* "0.01" or "1%", in millionths. */
-static const char *share(const char *text, uint32_t *ppm, double *out)
+static const char *dimension_share(const char *text, uint32_t *ppm, double *out)
 {
 	const char *unit;
 
-	if (!number(text, 100, out, &unit))
+	if (!dimension_number(text, 100, out, &unit))
 		return "is not a share";
 	if (!strcmp(unit, "%"))
 		*out /= 100;
@@ -57,7 +57,7 @@ const char *dimension_seconds(const char *text, uint32_t *s, double *out)
 	static const double lengths[] = { 1, 60, 3600, 86400 };
 	const char *unit, *at;
 
-	if (!number(text, 1e9, out, &unit))
+	if (!dimension_number(text, 1e9, out, &unit))
 		return "is not a time";
 	at = *unit && !unit[1] ? strchr(units, *unit) : units;
 	if (!at)
@@ -70,7 +70,7 @@ const char *dimension_seconds(const char *text, uint32_t *s, double *out)
 }
 
 /* Bytes with a unit of 1024: K, KB, KiB, and so on; 0: it is none. */
-static double size_unit(const char *unit)
+static double dimension_size_unit(const char *unit)
 {
 	static const char units[] = "KMGT";
 	double scale = 1;
@@ -89,38 +89,40 @@ static double size_unit(const char *unit)
 	return 0;
 }
 
-static const char *set_size(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_size(struct sim_config *c, const char *text,
+				      double *v)
 {
 	const char *unit;
 	double bytes;
 
-	if (!number(text, 0x1p62, v, &unit) || !(*v > 0))
+	if (!dimension_number(text, 0x1p62, v, &unit) || !(*v > 0))
 		return "is not a size";
 	if (!strcmp(unit, "%") || (!*unit && *v < 1)) {
 		c->capacity = 0;
-		return share(text, &c->capacity_ppm, v);
+		return dimension_share(text, &c->capacity_ppm, v);
 	}
-	bytes = *v * size_unit(unit);
+	bytes = *v * dimension_size_unit(unit);
 	if (bytes < 1 || bytes > 0x1p62)
 		return "is not a size";
 	c->capacity = (uint64_t)bytes;
 	return NULL;
 }
 
-static const char *set_size_limit(struct sim_config *c, const char *text,
-				  double *v)
+static const char *dimension_set_size_limit(struct sim_config *c,
+					    const char *text, double *v)
 {
 	const char *unit;
 
-	if (!number(text, 0x1p62, v, &unit) || !(size_unit(unit) > 0))
+	if (!dimension_number(text, 0x1p62, v, &unit) ||
+	    !(dimension_size_unit(unit) > 0))
 		return "is not a size";
-	*v *= size_unit(unit);
+	*v *= dimension_size_unit(unit);
 	c->size_limit = (uint64_t)*v;
 	return NULL;
 }
 
-static const char *set_protocol(struct sim_config *c, const char *text,
-				double *v)
+static const char *dimension_set_protocol(struct sim_config *c,
+					  const char *text, double *v)
 {
 	const struct protocol *p = protocol_find(text);
 
@@ -133,10 +135,10 @@ static const char *set_protocol(struct sim_config *c, const char *text,
 	return NULL;
 }
 
-static const char *set_proxies(struct sim_config *c, const char *text,
-			       double *v)
+static const char *dimension_set_proxies(struct sim_config *c, const char *text,
+					 double *v)
 {
-	const char *fault = whole(text, UINT32_MAX, v);
+	const char *fault = dimension_whole(text, UINT32_MAX, v);
 
 	c->nproxies = (unsigned)*v;
 	if (fault || (*v >= 1 && *v <= SIM_MAX_PROXIES))
@@ -146,8 +148,8 @@ static const char *set_proxies(struct sim_config *c, const char *text,
 }
 
 /* In any case, and as libCacheSim has them: "S3-FIFO". */
-static const char *set_eviction(struct sim_config *c, const char *text,
-				double *v)
+static const char *dimension_set_eviction(struct sim_config *c,
+					  const char *text, double *v)
 {
 	char name[32];
 	size_t n = 0;
@@ -174,7 +176,8 @@ static const char *const answers[] = { "no", "yes", NULL };
 static const char *const forms[] = { "full", "xor", "conditional", NULL };
 
 /* The position of a word; or false. */
-static bool word(const char *text, const char *const *words, unsigned *at)
+static bool dimension_word(const char *text, const char *const *words,
+			   unsigned *at)
 {
 	for (*at = 0; words[*at]; ++*at) {
 		if (!strcmp(text, words[*at]))
@@ -183,16 +186,16 @@ static bool word(const char *text, const char *const *words, unsigned *at)
 	return false;
 }
 
-static const char *set_placement(struct sim_config *c, const char *text,
-				 double *v)
+static const char *dimension_set_placement(struct sim_config *c,
+					   const char *text, double *v)
 {
 	*v = 0;
 	return placement_read(text, &c->placement) ? NULL : no_word;
 }
 
 /* "exact:min-uses=3:window=1000": commas are between values. */
-static const char *set_admission(struct sim_config *c, const char *text,
-				 double *v)
+static const char *dimension_set_admission(struct sim_config *c,
+					   const char *text, double *v)
 {
 	char spec[256];
 	size_t len = strlen(text);
@@ -213,103 +216,106 @@ static const char *set_admission(struct sim_config *c, const char *text,
 				      no_word;
 }
 
-static const char *set_shared_admission(struct sim_config *c,
-					const char *text, double *v)
+static const char *dimension_set_shared_admission(struct sim_config *c,
+						  const char *text, double *v)
 {
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, answers, &at))
+	if (!dimension_word(text, answers, &at))
 		return no_word;
 	c->admission_shared = at;
 	return NULL;
 }
 
-static const char *set_partition(struct sim_config *c, const char *text,
-				 double *v)
+static const char *dimension_set_partition(struct sim_config *c,
+					   const char *text, double *v)
 {
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, partitions, &at) || at == SIM_BY_COLUMN)
+	if (!dimension_word(text, partitions, &at) || at == SIM_BY_COLUMN)
 		return no_word;
 	c->partition = (enum sim_partition)at;
 	return NULL;
 }
 
-static const char *set_prefix_bits(struct sim_config *c, const char *text,
-				   double *v)
+static const char *dimension_set_prefix_bits(struct sim_config *c,
+					     const char *text, double *v)
 {
-	const char *fault = whole(text, 128, v);
+	const char *fault = dimension_whole(text, 128, v);
 
 	c->prefix_bits = (unsigned)*v;
 	return fault;
 }
 
-static const char *set_bits(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_bits(struct sim_config *c, const char *text,
+				      double *v)
 {
 	const char *unit;
 
-	if (!number(text, 1024, v, &unit) || *unit)
+	if (!dimension_number(text, 1024, v, &unit) || *unit)
 		return "is not a number of bits";
 	c->digest.bits = *v;
 	return NULL;
 }
 
-static const char *set_hashes(struct sim_config *c, const char *text,
-			      double *v)
+static const char *dimension_set_hashes(struct sim_config *c, const char *text,
+					double *v)
 {
-	const char *fault = whole(text, 32, v);
+	const char *fault = dimension_whole(text, 32, v);
 
 	c->digest.nhash = (unsigned)*v;
 	return fault;
 }
 
-static const char *set_fp(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_fp(struct sim_config *c, const char *text,
+				    double *v)
 {
 	uint32_t ppm;
-	const char *fault = share(text, &ppm, v);
+	const char *fault = dimension_share(text, &ppm, v);
 
 	c->digest.fp = *v;
 	return fault;
 }
 
-static const char *set_expected(struct sim_config *c, const char *text,
-				double *v)
+static const char *dimension_set_expected(struct sim_config *c,
+					  const char *text, double *v)
 {
-	const char *fault = whole(text, UINT32_MAX, v);
+	const char *fault = dimension_whole(text, UINT32_MAX, v);
 
 	c->digest.expected = (uint64_t)*v;
 	return fault;
 }
 
-static const char *set_form(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_form(struct sim_config *c, const char *text,
+				      double *v)
 {
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, forms, &at))
+	if (!dimension_word(text, forms, &at))
 		return no_word;
 	c->digest.form = (enum protocol_form)at;
 	return NULL;
 }
 
-static const char *set_threshold(struct sim_config *c, const char *text,
-				 double *v)
+static const char *dimension_set_threshold(struct sim_config *c,
+					   const char *text, double *v)
 {
-	return share(text, &c->publish.share_ppm, v);
+	return dimension_share(text, &c->publish.share_ppm, v);
 }
 
-static const char *set_period(struct sim_config *c, const char *text,
-			      double *v)
+static const char *dimension_set_period(struct sim_config *c, const char *text,
+					double *v)
 {
 	return dimension_seconds(text, &c->publish.period_s, v);
 }
 
-static const char *set_tries(struct sim_config *c, const char *text,
-			     double *v)
+static const char *dimension_set_tries(struct sim_config *c, const char *text,
+				       double *v)
 {
-	const char *fault = whole(text, UINT32_MAX, v);
+	const char *fault = dimension_whole(text, UINT32_MAX, v);
 
 	c->tries = (unsigned)*v;
 	return fault ? fault
@@ -318,53 +324,55 @@ static const char *set_tries(struct sim_config *c, const char *text,
 		       : NULL;
 }
 
-static const char *set_peer_use(struct sim_config *c, const char *text,
-				double *v)
+static const char *dimension_set_peer_use(struct sim_config *c,
+					  const char *text, double *v)
 {
 	unsigned at;
 
 	*v = 0;
-	if (!word(text, answers, &at))
+	if (!dimension_word(text, answers, &at))
 		return no_word;
 	c->peer_use = at;
 	return NULL;
 }
 
-static const char *set_delay(struct sim_config *c, const char *text,
-			     double *v)
+static const char *dimension_set_delay(struct sim_config *c, const char *text,
+				       double *v)
 {
 	return dimension_seconds(text, &c->transport.delay_s, v);
 }
 
-static const char *set_loss(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_loss(struct sim_config *c, const char *text,
+				      double *v)
 {
-	return share(text, &c->transport.loss_ppm, v);
+	return dimension_share(text, &c->transport.loss_ppm, v);
 }
 
-static const char *set_epoch(struct sim_config *c, const char *text,
-			     double *v)
+static const char *dimension_set_epoch(struct sim_config *c, const char *text,
+				       double *v)
 {
-	const char *fault = whole(text, UINT32_MAX, v);
+	const char *fault = dimension_whole(text, UINT32_MAX, v);
 
 	c->epoch = (uint64_t)*v;
 	return fault;
 }
 
-static const char *set_warmup(struct sim_config *c, const char *text,
-			      double *v)
+static const char *dimension_set_warmup(struct sim_config *c, const char *text,
+					double *v)
 {
-	return share(text, &c->warmup_ppm, v);
+	return dimension_share(text, &c->warmup_ppm, v);
 }
 
-static const char *set_warmup_sec(struct sim_config *c, const char *text,
-				  double *v)
+static const char *dimension_set_warmup_sec(struct sim_config *c,
+					    const char *text, double *v)
 {
 	return dimension_seconds(text, &c->warmup_s, v);
 }
 
-static const char *set_seed(struct sim_config *c, const char *text, double *v)
+static const char *dimension_set_seed(struct sim_config *c, const char *text,
+				      double *v)
 {
-	const char *fault = whole(text, UINT32_MAX, v);
+	const char *fault = dimension_whole(text, UINT32_MAX, v);
 
 	c->seed = (uint64_t)*v;
 	return fault;
@@ -377,31 +385,31 @@ static const struct {
 } rows[DIMENSIONS] = {
 /* clang-format off */
 #define ROW(d, name, type, set) [DIMENSION_##d] = { name, REPORT_##type, set }
-	ROW(PROTOCOL,    "protocol",    TEXT,    set_protocol),
-	ROW(PROXIES,     "proxies",     COUNT,   set_proxies),
-	ROW(EVICTION,    "eviction",    TEXT,    set_eviction),
-	ROW(SIZE,        "size",        TEXT,    set_size),
-	ROW(SIZE_LIMIT,  "size_limit",  BYTES,   set_size_limit),
-	ROW(ADMISSION,   "admission",   TEXT,    set_admission),
-	ROW(SHARED_ADMISSION, "shared_admission", TEXT, set_shared_admission),
-	ROW(PLACEMENT,   "placement",   TEXT,    set_placement),
-	ROW(PARTITION,   "partition",   TEXT,    set_partition),
-	ROW(PREFIX_BITS, "prefix_bits", COUNT,   set_prefix_bits),
-	ROW(BITS,        "bits",        REAL,    set_bits),
-	ROW(HASHES,      "hashes",      COUNT,   set_hashes),
-	ROW(FP,          "fp",          SHARE,   set_fp),
-	ROW(EXPECTED,    "expected",    COUNT,   set_expected),
-	ROW(FORM,        "form",        TEXT,    set_form),
-	ROW(THRESHOLD,   "threshold",   SHARE,   set_threshold),
-	ROW(PERIOD,      "period",      SECONDS, set_period),
-	ROW(TRIES,       "tries",       COUNT,   set_tries),
-	ROW(PEER_USE,    "peer_use",    TEXT,    set_peer_use),
-	ROW(DELAY,       "delay",       SECONDS, set_delay),
-	ROW(LOSS,        "loss",        SHARE,   set_loss),
-	ROW(EPOCH,       "epoch",       COUNT,   set_epoch),
-	ROW(WARMUP,      "warmup",      SHARE,   set_warmup),
-	ROW(WARMUP_SEC,  "warmup_sec",  SECONDS, set_warmup_sec),
-	ROW(SEED,        "seed",        COUNT,   set_seed),
+	ROW(PROTOCOL,    "protocol",    TEXT,    dimension_set_protocol),
+	ROW(PROXIES,     "proxies",     COUNT,   dimension_set_proxies),
+	ROW(EVICTION,    "eviction",    TEXT,    dimension_set_eviction),
+	ROW(SIZE,        "size",        TEXT,    dimension_set_size),
+	ROW(SIZE_LIMIT,  "size_limit",  BYTES,   dimension_set_size_limit),
+	ROW(ADMISSION,   "admission",   TEXT,    dimension_set_admission),
+	ROW(SHARED_ADMISSION, "shared_admission", TEXT, dimension_set_shared_admission),
+	ROW(PLACEMENT,   "placement",   TEXT,    dimension_set_placement),
+	ROW(PARTITION,   "partition",   TEXT,    dimension_set_partition),
+	ROW(PREFIX_BITS, "prefix_bits", COUNT,   dimension_set_prefix_bits),
+	ROW(BITS,        "bits",        REAL,    dimension_set_bits),
+	ROW(HASHES,      "hashes",      COUNT,   dimension_set_hashes),
+	ROW(FP,          "fp",          SHARE,   dimension_set_fp),
+	ROW(EXPECTED,    "expected",    COUNT,   dimension_set_expected),
+	ROW(FORM,        "form",        TEXT,    dimension_set_form),
+	ROW(THRESHOLD,   "threshold",   SHARE,   dimension_set_threshold),
+	ROW(PERIOD,      "period",      SECONDS, dimension_set_period),
+	ROW(TRIES,       "tries",       COUNT,   dimension_set_tries),
+	ROW(PEER_USE,    "peer_use",    TEXT,    dimension_set_peer_use),
+	ROW(DELAY,       "delay",       SECONDS, dimension_set_delay),
+	ROW(LOSS,        "loss",        SHARE,   dimension_set_loss),
+	ROW(EPOCH,       "epoch",       COUNT,   dimension_set_epoch),
+	ROW(WARMUP,      "warmup",      SHARE,   dimension_set_warmup),
+	ROW(WARMUP_SEC,  "warmup_sec",  SECONDS, dimension_set_warmup_sec),
+	ROW(SEED,        "seed",        COUNT,   dimension_set_seed),
 #undef ROW
 	/* clang-format on */
 };
@@ -463,8 +471,8 @@ const struct tool_option dimension_options[DIMENSIONS + 1] = {
 };
 
 /* A copy of a list without one of its words. */
-static void list(const char *words[DIMENSION_WORDS], const char *const *from,
-		 const char *without)
+static void dimension_list(const char *words[DIMENSION_WORDS],
+			   const char *const *from, const char *without)
 {
 	size_t n = 0;
 
@@ -475,7 +483,7 @@ static void list(const char *words[DIMENSION_WORDS], const char *const *from,
 	words[n] = NULL;
 }
 
-static void list_protocols(const char *words[DIMENSION_WORDS])
+static void dimension_list_protocols(const char *words[DIMENSION_WORDS])
 {
 	size_t n = 0;
 
@@ -484,7 +492,7 @@ static void list_protocols(const char *words[DIMENSION_WORDS])
 	words[n] = NULL;
 }
 
-static void list_policies(const char *words[DIMENSION_WORDS])
+static void dimension_list_policies(const char *words[DIMENSION_WORDS])
 {
 	size_t n = 0;
 
@@ -493,7 +501,7 @@ static void list_policies(const char *words[DIMENSION_WORDS])
 	words[n] = NULL;
 }
 
-static void list_admission(const char *words[DIMENSION_WORDS])
+static void dimension_list_admission(const char *words[DIMENSION_WORDS])
 {
 	size_t n = 0;
 
@@ -505,19 +513,19 @@ static void list_admission(const char *words[DIMENSION_WORDS])
 bool dimension_words(enum dimension d, const char *words[DIMENSION_WORDS])
 {
 	if (d == DIMENSION_PROTOCOL)
-		list_protocols(words);
+		dimension_list_protocols(words);
 	else if (d == DIMENSION_EVICTION)
-		list_policies(words);
+		dimension_list_policies(words);
 	else if (d == DIMENSION_PLACEMENT)
-		list(words, placement_names, "");
+		dimension_list(words, placement_names, "");
 	else if (d == DIMENSION_PARTITION)
-		list(words, partitions, "column");
+		dimension_list(words, partitions, "column");
 	else if (d == DIMENSION_FORM)
-		list(words, forms, "");
+		dimension_list(words, forms, "");
 	else if (d == DIMENSION_ADMISSION)
-		list_admission(words);
+		dimension_list_admission(words);
 	else if (d == DIMENSION_PEER_USE || d == DIMENSION_SHARED_ADMISSION)
-		list(words, answers, "");
+		dimension_list(words, answers, "");
 	else
 		return false;
 	return true;

@@ -18,29 +18,29 @@
 #include "digestd/tool/command.h"
 #include "digestd/tool/progress.h"
 
-static int complain(const struct settings *s, int error)
+static int export_complain(const struct settings *s, int error)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name,
 		s->output, strerror(error));
 	return TOOL_IO;
 }
 
-static FILE *open_output(const struct settings *s)
+static FILE *export_open_output(const struct settings *s)
 {
 	return strcmp(s->output, "-") ? fopen(s->output, "w") : stdout;
 }
 
 /* Ends the file; tells what went wrong with it. */
-static int close_output(const struct settings *s, FILE *to, int code)
+static int export_close_output(const struct settings *s, FILE *to, int code)
 {
 	bool bad = ferror(to);
 
 	if (to == stdout ? fflush(to) : fclose(to))
 		bad = true;
-	return bad && !code ? complain(s, errno) : code;
+	return bad && !code ? export_complain(s, errno) : code;
 }
 
-static void write_text(FILE *to, struct trace_text text)
+static void export_write_text(FILE *to, struct trace_text text)
 {
 	bool quote = false;
 
@@ -59,32 +59,32 @@ static void write_text(FILE *to, struct trace_text text)
 	putc('"', to);
 }
 
-static void csv_head(FILE *to)
+static void export_csv_head(FILE *to)
 {
 	fputs("time,client,method,url,status,size\n", to);
 }
 
-static void csv_request(FILE *to, const struct trace_request *req)
+static void export_csv_request(FILE *to, const struct trace_request *req)
 {
 	fprintf(to, "%" PRId64 ".%03d,", req->time_ms / 1000,
 		(int)(req->time_ms % 1000));
-	write_text(to, req->name);
+	export_write_text(to, req->name);
 	putc(',', to);
-	write_text(to, req->method);
+	export_write_text(to, req->method);
 	putc(',', to);
-	write_text(to, req->url);
+	export_write_text(to, req->url);
 	fprintf(to, ",%u,", req->status ? req->status : 200);
 	if (req->has_size)
 		fprintf(to, "%" PRIu64, req->size);
 	putc('\n', to);
 }
 
-static void no_head(FILE *to)
+static void export_no_head(FILE *to)
 {
 	(void)to;
 }
 
-static void keys_request(FILE *to, const struct trace_request *req)
+static void export_keys_request(FILE *to, const struct trace_request *req)
 {
 	fwrite(req->url.at, 1, req->url.len, to);
 	putc('\n', to);
@@ -97,8 +97,10 @@ struct text_form {
 	bool has_class; /* it keeps method and status */
 };
 
-static const struct text_form text_csv = { csv_head, csv_request, true };
-static const struct text_form text_keys = { no_head, keys_request, false };
+static const struct text_form text_csv = {export_csv_head, export_csv_request,
+					  true};
+static const struct text_form text_keys = {export_no_head, export_keys_request,
+					   false};
 
 /* What the format cannot mark as uncacheable is left out. */
 static bool export_keeps(const struct trace_request *req,
@@ -118,8 +120,8 @@ static void export_left_out(const struct settings *s, uint64_t n)
 }
 
 /* Copies all requests, or as many as are wanted; their end, or an error. */
-static int copy(struct trace_reader *from, FILE *to, const struct settings *s,
-		const struct text_form *form)
+static int export_copy(struct trace_reader *from, FILE *to,
+		       const struct settings *s, const struct text_form *form)
 {
 	struct trace_request req;
 	struct progress p;
@@ -144,7 +146,7 @@ static int copy(struct trace_reader *from, FILE *to, const struct settings *s,
 	return got < 0 ? got : 0;
 }
 
-static int write_lines(struct settings *s, const struct text_form *form)
+static int export_write_lines(struct settings *s, const struct text_form *form)
 {
 	struct workload_complaints state;
 	struct trace_options opt = workload_options(s, &state);
@@ -154,31 +156,31 @@ static int write_lines(struct settings *s, const struct text_form *form)
 
 	if (error)
 		return workload_failed(s, error);
-	to = open_output(s);
+	to = export_open_output(s);
 	if (!to) {
 		trace_close(&from);
-		return complain(s, errno);
+		return export_complain(s, errno);
 	}
-	error = copy(from, to, s, form);
+	error = export_copy(from, to, s, form);
 	if (error)
 		code = workload_failed(s, error);
 	else
 		workload_left_out(s->trace, trace_bad(from), &state);
 	trace_close(&from);
-	return close_output(s, to, code);
+	return export_close_output(s, to, code);
 }
 
-static int write_csv(struct settings *s)
+static int export_write_csv(struct settings *s)
 {
-	return write_lines(s, &text_csv);
+	return export_write_lines(s, &text_csv);
 }
 
-static int write_keys(struct settings *s)
+static int export_write_keys(struct settings *s)
 {
-	return write_lines(s, &text_keys);
+	return export_write_lines(s, &text_keys);
 }
 
-static int write_compact(struct settings *s)
+static int export_write_compact(struct settings *s)
 {
 	struct sim_trace t;
 	int code = workload_load(&t, s), error;
@@ -188,13 +190,13 @@ static int write_compact(struct settings *s)
 	error = sim_compact_write(&t, s->output);
 	sim_trace_free(&t);
 	if (error == TRACE_EIO)
-		return complain(s, errno);
+		return export_complain(s, errno);
 	return error ? workload_failed(s, error) : TOOL_OK;
 }
 
 /* A record of libCacheSim's oracleGeneral, little endian, 24 bytes. */
-static void put_oracle(FILE *to, const struct sim_trace *t, uint64_t i,
-		       int64_t next)
+static void export_put_oracle(FILE *to, const struct sim_trace *t, uint64_t i,
+			      int64_t next)
 {
 	uint32_t time = htole32(t->time ? t->time[i] : (uint32_t)i);
 	uint64_t object = htole64((uint64_t)t->object[i] + 1);
@@ -208,7 +210,7 @@ static void put_oracle(FILE *to, const struct sim_trace *t, uint64_t i,
 }
 
 /* For each request the number of the next one for its object; -1: none. */
-static bool list_next(const struct sim_trace *t, int64_t *next)
+static bool export_list_next(const struct sim_trace *t, int64_t *next)
 {
 	int64_t *seen = malloc((t->nobjects + (size_t)1) * sizeof(*seen));
 
@@ -224,36 +226,37 @@ static bool list_next(const struct sim_trace *t, int64_t *next)
 	return true;
 }
 
-static int write_oracle_of(const struct sim_trace *t, const struct settings *s)
+static int export_write_oracle_of(const struct sim_trace *t,
+				  const struct settings *s)
 {
 	int64_t *next = malloc(t->nrequests * sizeof(*next));
 	int code = TOOL_IO;
 	FILE *to;
 
-	if (!next || !list_next(t, next)) {
+	if (!next || !export_list_next(t, next)) {
 		free(next);
-		return complain(s, ENOMEM);
+		return export_complain(s, ENOMEM);
 	}
-	to = open_output(s);
+	to = export_open_output(s);
 	if (to) {
 		for (uint64_t i = 0; i < t->nrequests; i++)
-			put_oracle(to, t, i, next[i]);
-		code = close_output(s, to, TOOL_OK);
+			export_put_oracle(to, t, i, next[i]);
+		code = export_close_output(s, to, TOOL_OK);
 	} else {
-		complain(s, errno);
+		export_complain(s, errno);
 	}
 	free(next);
 	return code;
 }
 
-static int write_oracle(struct settings *s)
+static int export_write_oracle(struct settings *s)
 {
 	struct sim_trace t;
 	int code = workload_load(&t, s);
 
 	if (code)
 		return code;
-	code = write_oracle_of(&t, s);
+	code = export_write_oracle_of(&t, s);
 	if (!code)
 		export_left_out(s, t.npasses);
 	sim_trace_free(&t);
@@ -265,8 +268,8 @@ const char *const export_forms[] = { "compact", "csv", "keys",
 
 /* In the order of export_forms. */
 static int (*const writers[])(struct settings *s) = {
-	write_compact, write_csv, write_keys, write_oracle
-};
+	export_write_compact, export_write_csv, export_write_keys,
+	export_write_oracle};
 
 int export_trace(struct settings *s)
 {

@@ -9,122 +9,127 @@
 
 #include "digestd/store/eviction.h"
 
-static double ratio(uint64_t part, uint64_t whole)
+static double cachesim_outcome_ratio(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static double hit_ratio(const struct sim_counters *c)
+static double outcome_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->requests - c->origin, c->requests);
+	return cachesim_outcome_ratio(c->requests - c->origin, c->requests);
 }
 
-static double local_hit_ratio(const struct sim_counters *c)
+static double outcome_local_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->local_hits, c->requests);
+	return cachesim_outcome_ratio(c->local_hits, c->requests);
 }
 
-static double remote_hit_ratio(const struct sim_counters *c)
+static double outcome_remote_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->remote_hits, c->requests);
+	return cachesim_outcome_ratio(c->remote_hits, c->requests);
 }
 
-static double miss_ratio(const struct sim_counters *c)
+static double outcome_miss_ratio(const struct sim_counters *c)
 {
-	return ratio(c->origin, c->requests);
+	return cachesim_outcome_ratio(c->origin, c->requests);
 }
 
-static double byte_hit_ratio(const struct sim_counters *c)
+static double outcome_byte_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->bytes - c->origin_bytes, c->bytes);
+	return cachesim_outcome_ratio(c->bytes - c->origin_bytes, c->bytes);
 }
 
-static double local_byte_hit_ratio(const struct sim_counters *c)
+static double outcome_local_byte_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->local_bytes, c->bytes);
+	return cachesim_outcome_ratio(c->local_bytes, c->bytes);
 }
 
-static double remote_byte_hit_ratio(const struct sim_counters *c)
+static double outcome_remote_byte_hit_ratio(const struct sim_counters *c)
 {
-	return ratio(c->remote_bytes, c->bytes);
+	return cachesim_outcome_ratio(c->remote_bytes, c->bytes);
 }
 
-static double byte_miss_ratio(const struct sim_counters *c)
+static double outcome_byte_miss_ratio(const struct sim_counters *c)
 {
-	return ratio(c->origin_bytes, c->bytes);
+	return cachesim_outcome_ratio(c->origin_bytes, c->bytes);
 }
 
-static double uncacheable(const struct sim_counters *c)
+static double outcome_uncacheable(const struct sim_counters *c)
 {
-	return c->uncacheable ? ratio(c->uncacheable, c->requests)
-			      : (double)NAN;
+	return c->uncacheable
+		       ? cachesim_outcome_ratio(c->uncacheable, c->requests)
+		       : (double)NAN;
 }
 
-static double false_hits(const struct sim_counters *c)
+static double outcome_false_hits(const struct sim_counters *c)
 {
-	return ratio(c->false_hits, c->requests);
+	return cachesim_outcome_ratio(c->false_hits, c->requests);
 }
 
-static double false_misses(const struct sim_counters *c)
+static double outcome_false_misses(const struct sim_counters *c)
 {
-	return ratio(c->false_misses, c->requests);
+	return cachesim_outcome_ratio(c->false_misses, c->requests);
 }
 
-static double remote_stale(const struct sim_counters *c)
+static double outcome_remote_stale(const struct sim_counters *c)
 {
-	return ratio(c->remote_stale, c->requests);
+	return cachesim_outcome_ratio(c->remote_stale, c->requests);
 }
 
-static double messages(const struct sim_counters *c)
+static double outcome_messages(const struct sim_counters *c)
 {
-	return ratio(c->queries + c->fetches + c->updates + c->resyncs,
-		     c->requests);
+	return cachesim_outcome_ratio(
+		c->queries + c->fetches + c->updates + c->resyncs, c->requests);
 }
 
-static double messages_and_replies(const struct sim_counters *c)
+static double outcome_messages_and_replies(const struct sim_counters *c)
 {
-	return messages(c) + ratio(c->replies, c->requests);
+	return outcome_messages(c) +
+	       cachesim_outcome_ratio(c->replies, c->requests);
 }
 
-static double message_bytes(const struct sim_counters *c)
+static double outcome_message_bytes(const struct sim_counters *c)
 {
-	return ratio(c->query_bytes + c->reply_bytes + c->fetch_bytes +
-			     c->update_bytes + c->resync_bytes,
-		     c->requests);
+	return cachesim_outcome_ratio(c->query_bytes + c->reply_bytes +
+					      c->fetch_bytes + c->update_bytes +
+					      c->resync_bytes,
+				      c->requests);
 }
 
-static double update_bytes(const struct sim_counters *c)
+static double outcome_update_bytes(const struct sim_counters *c)
 {
-	return ratio(c->update_bytes + c->resync_bytes, c->requests);
+	return cachesim_outcome_ratio(c->update_bytes + c->resync_bytes,
+				      c->requests);
 }
 
-static double writes(const struct sim_counters *c)
+static double outcome_writes(const struct sim_counters *c)
 {
-	return ratio(c->writes, c->requests);
+	return cachesim_outcome_ratio(c->writes, c->requests);
 }
 
-static double duplicates(const struct sim_counters *c)
+static double outcome_duplicates(const struct sim_counters *c)
 {
-	return ratio(c->duplicates, c->held);
+	return cachesim_outcome_ratio(c->duplicates, c->held);
 }
 
-static double admission_bytes(const struct sim_counters *c)
+static double outcome_admission_bytes(const struct sim_counters *c)
 {
-	return c->admission_keys ? ratio(c->admission_memory,
-					 c->admission_keys) :
-				   (double)NAN;
+	return c->admission_keys ? cachesim_outcome_ratio(c->admission_memory,
+							  c->admission_keys)
+				 : (double)NAN;
 }
 
-static double false_seen(const struct sim_counters *c)
+static double outcome_false_seen(const struct sim_counters *c)
 {
-	return c->admission_fresh ? ratio(c->admission_false_seen,
-					  c->admission_fresh) :
-				    (double)NAN;
+	return c->admission_fresh
+		       ? cachesim_outcome_ratio(c->admission_false_seen,
+						c->admission_fresh)
+		       : (double)NAN;
 }
 
-static double latency(const struct sim_counters *c)
+static double outcome_latency(const struct sim_counters *c)
 {
-	return ratio(c->latency_us, c->requests) / 1e6;
+	return cachesim_outcome_ratio(c->latency_us, c->requests) / 1e6;
 }
 
 /* Who has the value: everybody, who cooperates; and where it is shown: some
@@ -138,31 +143,31 @@ static const struct ratio_column {
 	double (*of)(const struct sim_counters *c);
 } ratios[] = {
 	/* clang-format off */
-	{ "hit_ratio",             REPORT_SHARE,   ALL, hit_ratio },
-	{ "local_hit_ratio",       REPORT_SHARE,   COOPERATING, local_hit_ratio },
-	{ "remote_hit_ratio",      REPORT_SHARE,   COOPERATING, remote_hit_ratio },
-	{ "miss_ratio",            REPORT_SHARE,   ALL_IN_FILES, miss_ratio },
-	{ "byte_hit_ratio",        REPORT_SHARE,   ALL, byte_hit_ratio },
+	{ "hit_ratio",             REPORT_SHARE,   ALL, outcome_hit_ratio },
+	{ "local_hit_ratio",       REPORT_SHARE,   COOPERATING, outcome_local_hit_ratio },
+	{ "remote_hit_ratio",      REPORT_SHARE,   COOPERATING, outcome_remote_hit_ratio },
+	{ "miss_ratio",            REPORT_SHARE,   ALL_IN_FILES, outcome_miss_ratio },
+	{ "byte_hit_ratio",        REPORT_SHARE,   ALL, outcome_byte_hit_ratio },
 	{ "local_byte_hit_ratio",  REPORT_SHARE,   COOPERATING_IN_FILES,
-	  local_byte_hit_ratio },
+	  outcome_local_byte_hit_ratio },
 	{ "remote_byte_hit_ratio", REPORT_SHARE,   COOPERATING_IN_FILES,
-	  remote_byte_hit_ratio },
-	{ "byte_miss_ratio",       REPORT_SHARE,   ALL_IN_FILES, byte_miss_ratio },
-	{ "uncacheable_ratio",     REPORT_SHARE,   ALL, uncacheable },
-	{ "false_hit_ratio",       REPORT_SHARE,   COOPERATING, false_hits },
-	{ "false_miss_ratio",      REPORT_SHARE,   COOPERATING, false_misses },
-	{ "remote_stale_ratio",    REPORT_SHARE,   COOPERATING, remote_stale },
-	{ "messages_per_request",  REPORT_REAL,    COOPERATING, messages },
+	  outcome_remote_byte_hit_ratio },
+	{ "byte_miss_ratio",       REPORT_SHARE,   ALL_IN_FILES, outcome_byte_miss_ratio },
+	{ "uncacheable_ratio",     REPORT_SHARE,   ALL, outcome_uncacheable },
+	{ "false_hit_ratio",       REPORT_SHARE,   COOPERATING, outcome_false_hits },
+	{ "false_miss_ratio",      REPORT_SHARE,   COOPERATING, outcome_false_misses },
+	{ "remote_stale_ratio",    REPORT_SHARE,   COOPERATING, outcome_remote_stale },
+	{ "messages_per_request",  REPORT_REAL,    COOPERATING, outcome_messages },
 	{ "messages_and_replies_per_request", REPORT_REAL, COOPERATING,
-	  messages_and_replies },
+	  outcome_messages_and_replies },
 	{ "message_bytes_per_request", REPORT_REAL, COOPERATING,
-	  message_bytes },
-	{ "update_bytes_per_request", REPORT_REAL, COOPERATING, update_bytes },
-	{ "writes_per_request",    REPORT_REAL,    ALL, writes },
-	{ "admission_bytes_per_key", REPORT_REAL, ALL, admission_bytes },
-	{ "false_seen_ratio",      REPORT_SHARE,   ALL, false_seen },
-	{ "duplicates_of_objects", REPORT_SHARE,   COOPERATING, duplicates },
-	{ "mean_latency",          REPORT_SECONDS, COOPERATING, latency },
+	  outcome_message_bytes },
+	{ "update_bytes_per_request", REPORT_REAL, COOPERATING, outcome_update_bytes },
+	{ "writes_per_request",    REPORT_REAL,    ALL, outcome_writes },
+	{ "admission_bytes_per_key", REPORT_REAL, ALL, outcome_admission_bytes },
+	{ "false_seen_ratio",      REPORT_SHARE,   ALL, outcome_false_seen },
+	{ "duplicates_of_objects", REPORT_SHARE,   COOPERATING, outcome_duplicates },
+	{ "mean_latency",          REPORT_SECONDS, COOPERATING, outcome_latency },
 	/* clang-format on */
 };
 
@@ -210,8 +215,8 @@ void outcome_init(struct report *r, const char *kind, bool counters,
 }
 
 /* What was set, and of what was not, what everybody wants to know. */
-static void add_settings(struct report *r, const struct plan_row *row,
-			 const struct sim_result *result)
+static void outcome_add_settings(struct report *r, const struct plan_row *row,
+				 const struct sim_result *result)
 {
 	const struct sim_config *c = &row->config;
 
@@ -233,8 +238,8 @@ static void add_settings(struct report *r, const struct plan_row *row,
 	report_count(r, "capacity", result->capacity);
 }
 
-static void add_values(struct report *r, const struct sim_counters *c,
-		       bool cooperates)
+static void outcome_add_values(struct report *r, const struct sim_counters *c,
+			       bool cooperates)
 {
 	for (size_t i = 0; i < NRATIOS; i++) {
 		bool all = ratios[i].whose == ALL ||
@@ -259,16 +264,16 @@ void outcome_add(struct report *r, const struct plan_row *row,
 	char number[16];
 
 	report_row(r);
-	add_settings(r, row, result);
-	add_values(r, &result->sum, cooperates);
+	outcome_add_settings(r, row, result);
+	outcome_add_values(r, &result->sum, cooperates);
 	if (!proxies)
 		return;
 	report_text(r, "proxy", "all");
 	for (unsigned p = 0; p < result->nproxies; p++) {
 		snprintf(number, sizeof(number), "%u", p);
 		report_row(r);
-		add_settings(r, row, result);
+		outcome_add_settings(r, row, result);
 		report_text(r, "proxy", number);
-		add_values(r, &result->proxy[p], cooperates);
+		outcome_add_values(r, &result->proxy[p], cooperates);
 	}
 }

@@ -12,29 +12,30 @@
 
 #include "digestd/tool/command.h"
 
-static bool ends_with(const char *text, const char *end)
+static bool output_ends_with(const char *text, const char *end)
 {
 	size_t len = strlen(text), n = strlen(end);
 
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-static enum report_form form(const struct settings *s)
+static enum report_form output_form(const struct settings *s)
 {
-	if (s->json || (s->output && !s->csv && ends_with(s->output, ".json")))
+	if (s->json ||
+	    (s->output && !s->csv && output_ends_with(s->output, ".json")))
 		return REPORT_JSON;
-	if (s->csv || (s->output && ends_with(s->output, ".csv")))
+	if (s->csv || (s->output && output_ends_with(s->output, ".csv")))
 		return REPORT_CSV;
 	return REPORT_TABLE;
 }
 
 bool output_is_data(const struct settings *s)
 {
-	return form(s) != REPORT_TABLE;
+	return output_form(s) != REPORT_TABLE;
 }
 
 /* Columns of the terminal; 0: it is none. */
-static unsigned terminal_width(FILE *to)
+static unsigned output_terminal_width(FILE *to)
 {
 	struct winsize size;
 
@@ -43,7 +44,7 @@ static unsigned terminal_width(FILE *to)
 	return size.ws_col;
 }
 
-static int complain(const char *where, const char *why)
+static int output_complain(const char *where, const char *why)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, where,
 		why);
@@ -60,15 +61,16 @@ int output_report(struct report *r, const struct settings *s)
 
 	if (!to) {
 		report_free(r);
-		return complain(where, strerror(errno));
+		return output_complain(where, strerror(errno));
 	}
 	errno = 0;
-	ok = report_write(r, form(s), to, terminal_width(to));
+	ok = report_write(r, output_form(s), to, output_terminal_width(to));
 	if (file ? fclose(to) : fflush(to))
 		ok = false;
 	if (!ok)
-		code = complain(where, no_memory || !errno ? "out of memory" :
-							     strerror(errno));
+		code = output_complain(where, no_memory || !errno
+						      ? "out of memory"
+						      : strerror(errno));
 	report_free(r);
 	return code;
 }

@@ -35,7 +35,7 @@ struct course {
 	size_t rows;	 /* of this pass */
 };
 
-static void tell(void *arg, uint64_t requests)
+static void plain_tell(void *arg, uint64_t requests)
 {
 	struct course *c = arg;
 	uint64_t done = c->before + c->rows * requests;
@@ -56,9 +56,9 @@ static void plain_add_passes(struct sim_counters *n, const struct sim_trace *t)
 }
 
 /* As a cluster of one counts. */
-static void convert(const struct sim_multi_result *r,
-		    const struct sim_trace *t, const struct plan_row *row,
-		    struct sim_result *out)
+static void plain_convert(const struct sim_multi_result *r,
+			  const struct sim_trace *t, const struct plan_row *row,
+			  struct sim_result *out)
 {
 	const struct sim_config *c = &row->config;
 	struct sim_counters *n = &out->sum;
@@ -93,7 +93,8 @@ struct job {
 };
 
 /* Simulates course->rows rows, those at rows[0] and so on. */
-static int run(const struct job *j, const size_t *rows, struct course *course)
+static int plain_run(const struct job *j, const size_t *rows,
+		     struct course *course)
 {
 	struct sim_multi_cache caches[TOGETHER];
 	struct sim_multi_result results[TOGETHER];
@@ -105,7 +106,7 @@ static int run(const struct job *j, const size_t *rows, struct course *course)
 		.nthreads = j->options.nthreads,
 		.equal_sizes = row[rows[0]].config.objects, /* as of all */
 		.keep_changed = j->options.keep_changed,
-		.tell = tell,
+		.tell = plain_tell,
 		.arg = course,
 	};
 	int error;
@@ -122,14 +123,14 @@ static int run(const struct job *j, const size_t *rows, struct course *course)
 	}
 	error = sim_multi_run(&config, results);
 	for (size_t i = 0; !error && i < course->rows; i++)
-		convert(&results[i], j->trace, &row[rows[i]],
-			&j->out[rows[i]]);
+		plain_convert(&results[i], j->trace, &row[rows[i]],
+			      &j->out[rows[i]]);
 	course->before += course->rows * j->trace->nrequests;
 	return error;
 }
 
-static size_t count(const struct plan *p, const struct sim_trace *t,
-		    bool keep_changed)
+static size_t plain_count(const struct plan *p, const struct sim_trace *t,
+			  bool keep_changed)
 {
 	size_t n = 0;
 
@@ -141,7 +142,7 @@ static size_t count(const struct plan *p, const struct sim_trace *t,
 int plain_simulate(const struct plan *p, const struct sim_trace *t,
 		   struct sim_result *out, struct plain_options options)
 {
-	size_t rows[TOGETHER], all = count(p, t, options.keep_changed);
+	size_t rows[TOGETHER], all = plain_count(p, t, options.keep_changed);
 	struct job job = { p, t, out, options };
 	struct course course = { .rows = 0 };
 	int error = 0;
@@ -157,7 +158,7 @@ int plain_simulate(const struct plan *p, const struct sim_trace *t,
 		all--;
 		if (course.rows < TOGETHER && all)
 			continue;
-		error = run(&job, rows, &course);
+		error = plain_run(&job, rows, &course);
 		course.rows = 0;
 	}
 	progress_clear(&course.progress);

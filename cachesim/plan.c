@@ -13,14 +13,14 @@
 #include "digestd/tool/arguments.h"
 #include "digestd/tool/command.h"
 
-static void complain(const char *what, const char *why)
+static void plan_complain(const char *what, const char *why)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
 		why);
 }
 
 /* Whether a dimension makes a difference with that protocol. */
-static bool applies(enum dimension d, const struct sim_config *c)
+static bool plan_applies(enum dimension d, const struct sim_config *c)
 {
 	enum protocol_way way =
 		c->protocol ? c->protocol->way : PROTOCOL_ALONE;
@@ -67,7 +67,7 @@ struct lists {
 };
 
 /* A copy of a list, whose owner the plan becomes; null: no memory. */
-static char *copy_list(struct plan *p, const char *list)
+static char *plan_copy_list(struct plan *p, const char *list)
 {
 	char **texts = realloc(p->texts, (p->ntexts + 1) * sizeof(*texts));
 	char *copy;
@@ -81,15 +81,15 @@ static char *copy_list(struct plan *p, const char *list)
 	return copy;
 }
 
-static bool cut_lists(struct plan *p, struct lists *out,
-		      const char *const lists[DIMENSIONS])
+static bool plan_cut_lists(struct plan *p, struct lists *out,
+			   const char *const lists[DIMENSIONS])
 {
 	for (size_t d = 0; d < DIMENSIONS; d++) {
 		char *copy;
 
 		if (!lists[d])
 			continue;
-		copy = copy_list(p, lists[d]);
+		copy = plan_copy_list(p, lists[d]);
 		if (!copy)
 			return false;
 		out->texts[d] = copy;
@@ -104,15 +104,15 @@ static bool cut_lists(struct plan *p, struct lists *out,
 	return true;
 }
 
-static const char *nth(const char *texts, size_t n)
+static const char *plan_nth(const char *texts, size_t n)
 {
 	while (n--)
 		texts += strlen(texts) + 1;
 	return texts;
 }
 
-static bool set(enum dimension d, const char *text, struct sim_config *c,
-		double *value)
+static bool plan_set(enum dimension d, const char *text, struct sim_config *c,
+		     double *value)
 {
 	const char *why = dimension_set(d, text, c, value);
 	const char *words[DIMENSION_WORDS];
@@ -130,9 +130,9 @@ static bool set(enum dimension d, const char *text, struct sim_config *c,
  * Adds the row of a combination; none if it is the one before, but for what
  * makes no difference. Returns false when a text is wrong, which was told.
  */
-static bool add_row(struct plan *p, const struct lists *l,
-		    const size_t at[DIMENSIONS],
-		    const struct sim_config *usual)
+static bool plan_add_row(struct plan *p, const struct lists *l,
+			 const size_t at[DIMENSIONS],
+			 const struct sim_config *usual)
 {
 	struct plan_row *row = &p->rows[p->nrows];
 
@@ -140,13 +140,13 @@ static bool add_row(struct plan *p, const struct lists *l,
 	for (enum dimension d = 0; d < DIMENSIONS; d++) {
 		const char *text;
 		struct sim_config unused = row->config;
-		bool makes = applies(d, &row->config);
+		bool makes = plan_applies(d, &row->config);
 
 		if (!l->n[d])
 			continue;
-		text = nth(l->texts[d], at[d]);
-		if (!set(d, text, makes ? &row->config : &unused,
-			 &row->value[d]))
+		text = plan_nth(l->texts[d], at[d]);
+		if (!plan_set(d, text, makes ? &row->config : &unused,
+			      &row->value[d]))
 			return false;
 		if (!makes && at[d])
 			return true;
@@ -161,7 +161,7 @@ static bool add_row(struct plan *p, const struct lists *l,
 }
 
 /* The next combination, the last dimension first; false: that was all. */
-static bool step(const struct lists *l, size_t at[DIMENSIONS])
+static bool plan_step(const struct lists *l, size_t at[DIMENSIONS])
 {
 	for (size_t d = DIMENSIONS; d--;) {
 		if (++at[d] < l->n[d])
@@ -172,7 +172,7 @@ static bool step(const struct lists *l, size_t at[DIMENSIONS])
 }
 
 /* Room for all combinations behind the rows that are there. */
-static int make_room(struct plan *p, const struct lists *l)
+static int plan_make_room(struct plan *p, const struct lists *l)
 {
 	size_t most = 1;
 	struct plan_row *rows;
@@ -180,12 +180,12 @@ static int make_room(struct plan *p, const struct lists *l)
 	for (size_t d = 0; d < DIMENSIONS && most <= PLAN_ROWS_MAX; d++)
 		most *= l->n[d] ? l->n[d] : 1;
 	if (most > PLAN_ROWS_MAX) {
-		complain("sweep", "too many combinations");
+		plan_complain("sweep", "too many combinations");
 		return TOOL_USAGE;
 	}
 	rows = realloc(p->rows, (p->nrows + most) * sizeof(*rows));
 	if (!rows) {
-		complain("sweep", "out of memory");
+		plan_complain("sweep", "out of memory");
 		return TOOL_IO;
 	}
 	p->rows = rows;
@@ -199,17 +199,17 @@ int plan_add(struct plan *p, const char *const lists[DIMENSIONS],
 	struct lists l = { 0 };
 	int code;
 
-	if (!cut_lists(p, &l, lists)) {
-		complain("sweep", "out of memory");
+	if (!plan_cut_lists(p, &l, lists)) {
+		plan_complain("sweep", "out of memory");
 		return TOOL_IO;
 	}
-	code = make_room(p, &l);
+	code = plan_make_room(p, &l);
 	if (code)
 		return code;
 	do {
-		if (!add_row(p, &l, at, usual))
+		if (!plan_add_row(p, &l, at, usual))
 			return TOOL_USAGE;
-	} while (step(&l, at));
+	} while (plan_step(&l, at));
 	return TOOL_OK;
 }
 
@@ -220,10 +220,10 @@ bool plan_fits(const struct plan *p, const struct sim_trace *t)
 
 		if (!why)
 			continue;
-		complain(p->rows[i].config.protocol ?
-				 p->rows[i].config.protocol->name :
-				 "configuration",
-			 why);
+		plan_complain(p->rows[i].config.protocol
+				      ? p->rows[i].config.protocol->name
+				      : "configuration",
+			      why);
 		return false;
 	}
 	return true;

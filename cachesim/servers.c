@@ -14,7 +14,7 @@
 #include "digestd/tool/command.h"
 
 /* The host of an absolute URL; empty: it has none. */
-static struct trace_text host_of(struct trace_text url)
+static struct trace_text servers_host_of(struct trace_text url)
 {
 	static const char mark[] = "://";
 	const char *at = memmem(url.at, url.len, mark, strlen(mark));
@@ -30,8 +30,9 @@ static struct trace_text host_of(struct trace_text url)
 }
 
 /* Goes through the requests as they were numbered. 1: an URL has no host. */
-static int number_hosts(struct servers *out, struct dense *hosts,
-			struct trace_reader *from, const struct sim_trace *t)
+static int servers_number_hosts(struct servers *out, struct dense *hosts,
+				struct trace_reader *from,
+				const struct sim_trace *t)
 {
 	struct trace_request req;
 	int error = 0;
@@ -43,7 +44,7 @@ static int number_hosts(struct servers *out, struct dense *hosts,
 		error = trace_next(from, &req);
 		if (error <= 0)
 			return error ? error : 1;
-		host = host_of(req.url);
+		host = servers_host_of(req.url);
 		if (!host.len)
 			return 1;
 		hash = trace_hash(host.at, host.len);
@@ -54,8 +55,8 @@ static int number_hosts(struct servers *out, struct dense *hosts,
 	return error;
 }
 
-static int read_again(struct servers *out, const struct settings *s,
-		      const struct sim_trace *t)
+static int servers_read_again(struct servers *out, const struct settings *s,
+			      const struct sim_trace *t)
 {
 	struct workload_complaints state;
 	struct trace_options opt = workload_options(s, &state);
@@ -68,7 +69,7 @@ static int read_again(struct servers *out, const struct settings *s,
 		return error;
 	error = dense_init(&hosts);
 	if (!error)
-		error = number_hosts(out, &hosts, from, t);
+		error = servers_number_hosts(out, &hosts, from, t);
 	dense_free(&hosts);
 	trace_close(&from);
 	return error;
@@ -86,7 +87,7 @@ int servers_find(struct servers *out, const struct settings *s,
 	if (!out->of)
 		error = TRACE_ENOMEM;
 	else
-		error = read_again(out, s, t);
+		error = servers_read_again(out, s, t);
 	if (error) {
 		free(out->of);
 		*out = (struct servers){ 0 };

@@ -47,7 +47,7 @@ unsigned simulate_processors(void)
 	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
-static void fail(struct work *w, int error)
+static void simulate_fail(struct work *w, int error)
 {
 	int none = 0;
 
@@ -56,35 +56,36 @@ static void fail(struct work *w, int error)
 }
 
 /* n rows of the list, from a position on, block by block. */
-static void run_rows(struct work *w, size_t first, size_t n)
+static void simulate_run_rows(struct work *w, size_t first, size_t n)
 {
 	struct sim_cluster *clusters[TOGETHER] = { 0 };
 	uint64_t left = w->trace->nrequests;
 
 	for (size_t i = 0; i < n; i++)
-		fail(w, sim_cluster_new(
-				&clusters[i],
-				&w->plan->rows[w->rows[first + i]].config,
-				w->trace));
+		simulate_fail(w,
+			      sim_cluster_new(
+				      &clusters[i],
+				      &w->plan->rows[w->rows[first + i]].config,
+				      w->trace));
 	while (left && !atomic_load(&w->error)) {
 		uint64_t some = left < BLOCK ? left : BLOCK;
 
 		for (size_t i = 0; i < n; i++) {
-			fail(w, sim_cluster_run(clusters[i], some));
+			simulate_fail(w, sim_cluster_run(clusters[i], some));
 			atomic_fetch_add(&w->done, some);
 		}
 		left -= some;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!atomic_load(&w->error))
-			fail(w, sim_cluster_result(
-					clusters[i],
-					&w->out[w->rows[first + i]]));
+			simulate_fail(w, sim_cluster_result(
+						 clusters[i],
+						 &w->out[w->rows[first + i]]));
 		sim_cluster_free(&clusters[i]);
 	}
 }
 
-static void *thread_main(void *arg)
+static void *simulate_thread_main(void *arg)
 {
 	struct work *w = arg;
 	size_t n = w->nrows, first;
@@ -93,8 +94,9 @@ static void *thread_main(void *arg)
 		first = atomic_fetch_add(&w->next, w->together);
 		if (first >= n)
 			break;
-		run_rows(w, first,
-			 n - first < w->together ? n - first : w->together);
+		simulate_run_rows(w, first,
+				  n - first < w->together ? n - first
+							  : w->together);
 	}
 	pthread_mutex_lock(&w->lock);
 	w->running--;
@@ -104,7 +106,7 @@ static void *thread_main(void *arg)
 }
 
 /* Waits for the threads, and tells how far they are. */
-static void wait_for(struct work *w, bool quiet)
+static void simulate_wait_for(struct work *w, bool quiet)
 {
 	uint64_t total = w->trace->nrequests * w->nrows;
 	struct progress progress;
@@ -129,12 +131,14 @@ static void wait_for(struct work *w, bool quiet)
 }
 
 /* Starts as many threads as it can; returns their number. */
-static unsigned start(struct work *w, pthread_t *threads, unsigned wanted)
+static unsigned simulate_start(struct work *w, pthread_t *threads,
+			       unsigned wanted)
 {
 	unsigned n = 0;
 
 	pthread_mutex_lock(&w->lock);
-	while (n < wanted && !pthread_create(&threads[n], NULL, thread_main, w))
+	while (n < wanted &&
+	       !pthread_create(&threads[n], NULL, simulate_thread_main, w))
 		n++;
 	w->running = n;
 	pthread_mutex_unlock(&w->lock);
@@ -154,10 +158,10 @@ static int simulate_clusters(struct work *w, unsigned threads, bool quiet)
 	w->together = (w->nrows + threads - 1) / threads;
 	if (w->together > TOGETHER)
 		w->together = TOGETHER;
-	n = start(w, ids, threads);
+	n = simulate_start(w, ids, threads);
 	if (!n)
-		fail(w, SCD_ENOMEM);
-	wait_for(w, quiet);
+		simulate_fail(w, SCD_ENOMEM);
+	simulate_wait_for(w, quiet);
 	while (n)
 		pthread_join(ids[--n], NULL);
 	return atomic_load(&w->error);

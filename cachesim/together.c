@@ -27,7 +27,7 @@ struct passport {
 };
 
 /* An exit code for an error; what the error is was told, or will be. */
-static int fail(int error)
+static int together_fail(int error)
 {
 	if (!ranks_failed())
 		fprintf(stderr, "%s: %s\n", program_invocation_short_name,
@@ -35,7 +35,8 @@ static int fail(int error)
 	return TOOL_IO;
 }
 
-static int differs(unsigned rank, const struct passport *p, const char *what)
+static int together_differs(unsigned rank, const struct passport *p,
+			    const char *what)
 {
 	fprintf(stderr, "%s: process %u on %s has another %s than the first\n",
 		program_invocation_short_name, rank, p->host, what);
@@ -43,7 +44,7 @@ static int differs(unsigned rank, const struct passport *p, const char *what)
 }
 
 /* Whether all have the same program and trace. */
-static int compare_passports(const struct sim_trace *t)
+static int together_compare_passports(const struct sim_trace *t)
 {
 	const struct sim_exchange *x = ranks_exchange();
 	struct passport mine = { .trace = sim_fingerprint(t),
@@ -56,23 +57,25 @@ static int compare_passports(const struct sim_trace *t)
 	gethostname(mine.host, sizeof(mine.host) - 1);
 	error = x->gather(x->arg, &mine, sizeof(mine), &all);
 	if (error)
-		return fail(error);
+		return together_fail(error);
 	memcpy(&first, all.bytes, sizeof(first));
 	for (unsigned r = 1; r < x->nranks && !code; r++) {
 		if (all.start[r + 1] - all.start[r] != sizeof(other))
-			return differs(r, &first, "program");
+			return together_differs(r, &first, "program");
 		memcpy(&other, all.bytes + all.start[r], sizeof(other));
 		if (strcmp(other.version, first.version))
-			code = differs(r, &other, "version of the program");
+			code = together_differs(r, &other,
+						"version of the program");
 		else if (other.trace != first.trace)
-			code = differs(r, &other, "trace");
+			code = together_differs(r, &other, "trace");
 	}
 	return code;
 }
 
 /* One configuration: its proxies are divided. */
-static int divide_proxies(const struct plan *p, const struct sim_trace *t,
-			  struct sim_result *out, bool quiet)
+static int together_divide_proxies(const struct plan *p,
+				   const struct sim_trace *t,
+				   struct sim_result *out, bool quiet)
 {
 	struct sim_config c = p->rows[0].config;
 	uint64_t n = t->nrequests;
@@ -86,7 +89,7 @@ static int divide_proxies(const struct plan *p, const struct sim_trace *t,
 	progress.noun = "requests";
 	error = sim_cluster_new(&s, &c, t);
 	if (error)
-		return fail(error);
+		return together_fail(error);
 	for (uint64_t done = 0; done < n && !error; done += BLOCK) {
 		error = sim_cluster_run(s, BLOCK);
 		progress_tell(&progress, done, done);
@@ -95,12 +98,13 @@ static int divide_proxies(const struct plan *p, const struct sim_trace *t,
 		error = sim_cluster_result(s, out);
 	progress_clear(&progress);
 	sim_cluster_free(&s);
-	return error ? fail(error) : TOOL_OK;
+	return error ? together_fail(error) : TOOL_OK;
 }
 
 /* What all brought: row i is from rank i % nranks. */
-static int share_results(const struct plan *own, struct sim_result *results,
-			 struct sim_result *out, size_t nrows)
+static int together_share_results(const struct plan *own,
+				  struct sim_result *results,
+				  struct sim_result *out, size_t nrows)
 {
 	const struct sim_exchange *x = ranks_exchange();
 	struct sim_gathered all;
@@ -108,7 +112,7 @@ static int share_results(const struct plan *own, struct sim_result *results,
 			      &all);
 
 	if (error)
-		return fail(error);
+		return together_fail(error);
 	for (size_t i = 0; i < nrows; i++)
 		memcpy(&out[i],
 		       all.bytes + all.start[i % x->nranks] +
@@ -118,22 +122,22 @@ static int share_results(const struct plan *own, struct sim_result *results,
 }
 
 /* Several configurations: every nranks-th is this process's. */
-static int divide_rows(const struct plan *p, const struct sim_trace *t,
-		       struct sim_result *out,
-		       const struct simulate_options *options)
+static int together_divide_rows(const struct plan *p, const struct sim_trace *t,
+				struct sim_result *out,
+				const struct simulate_options *options)
 {
 	const struct sim_exchange *x = ranks_exchange();
 	size_t most = p->nrows / x->nranks + 1;
 	struct sim_result *results = calloc(most, sizeof(*results));
 	struct plan own = { .rows = calloc(most, sizeof(*own.rows)) };
-	int code = results && own.rows ? TOOL_OK : fail(SCD_ENOMEM);
+	int code = results && own.rows ? TOOL_OK : together_fail(SCD_ENOMEM);
 
 	for (size_t i = x->rank; !code && i < p->nrows; i += x->nranks)
 		own.rows[own.nrows++] = p->rows[i];
 	if (!code && own.nrows)
 		code = simulate(&own, t, results, options);
 	if (!code)
-		code = share_results(&own, results, out, p->nrows);
+		code = together_share_results(&own, results, out, p->nrows);
 	free(own.rows);
 	free(results);
 	return code;
@@ -143,17 +147,17 @@ int together(const struct plan *p, const struct sim_trace *t,
 	     struct sim_result *out, const struct simulate_options *options)
 {
 	bool one = p->nrows == 1;
-	int code = compare_passports(t);
+	int code = together_compare_passports(t);
 
 	if (code)
 		return code;
 	if (one && !options->keep_changed &&
 	    sim_config_spread(&p->rows[0].config) != SPREAD_NOT)
-		return divide_proxies(p, t, out, options->quiet);
+		return together_divide_proxies(p, t, out, options->quiet);
 	if (one && !options->quiet)
 		fprintf(stderr,
 			"%s: this simulation cannot be divided; one process "
 			"does it\n",
 			program_invocation_short_name);
-	return divide_rows(p, t, out, options);
+	return together_divide_rows(p, t, out, options);
 }

@@ -20,7 +20,7 @@ enum { COMPLAINTS_MAX = 10 }; /* who reads more of them? */
 
 const char workload_usual[] = "gen:dec,requests=300000";
 
-static void complain(void *arg, const struct trace_complaint *c)
+static void workload_complain(void *arg, const struct trace_complaint *c)
 {
 	struct workload_complaints *state = arg;
 
@@ -38,18 +38,18 @@ struct trace_options workload_options(const struct settings *s,
 				      struct workload_complaints *state)
 {
 	*state = (struct workload_complaints){ .quiet = s->quiet };
-	return (struct trace_options){ .format = s->type,
-				       .base = s->base,
-				       .columns = s->columns,
-				       .requests = s->num_req,
-				       .all_cacheable = s->all_cacheable,
-				       .strict = s->strict,
-				       .complain = complain,
-				       .arg = state };
+	return (struct trace_options){.format = s->type,
+				      .base = s->base,
+				      .columns = s->columns,
+				      .requests = s->num_req,
+				      .all_cacheable = s->all_cacheable,
+				      .strict = s->strict,
+				      .complain = workload_complain,
+				      .arg = state};
 }
 
 /* What --trace-type takes, for one that is unknown or cannot be guessed. */
-static void list_formats(void)
+static void workload_list_formats(void)
 {
 	fprintf(stderr, "%s: --trace-type is one of:",
 		program_invocation_short_name);
@@ -66,7 +66,7 @@ int workload_failed(const struct settings *s, int error)
 		s->trace,
 		trace_explain(s->trace, s->columns, error, why, sizeof(why)));
 	if (error == TRACE_EUNKNOWN)
-		list_formats();
+		workload_list_formats();
 	if (error == TRACE_EUNKNOWN || error == TRACE_EOPTION)
 		return TOOL_USAGE;
 	return error == TRACE_EIO || error == TRACE_ENOMEM ? TOOL_IO : TOOL_NO;
@@ -82,7 +82,7 @@ void workload_left_out(const char *trace, uint64_t bad,
 			program_invocation_short_name, trace, bad);
 }
 
-static void tell(void *arg, uint64_t requests, uint64_t expected)
+static void workload_tell(void *arg, uint64_t requests, uint64_t expected)
 {
 	struct progress *p = arg;
 
@@ -94,7 +94,7 @@ static void tell(void *arg, uint64_t requests, uint64_t expected)
  * Leaves the first n requests. Objects and clients are numbered in the order
  * of their first appearance, so that those seen later are at the end.
  */
-static void cut(struct sim_trace *t, uint64_t n)
+static void workload_cut(struct sim_trace *t, uint64_t n)
 {
 	uint32_t objects = 0, clients = 0;
 
@@ -149,7 +149,7 @@ int workload_load(struct sim_trace *out, struct settings *s)
 	struct workload_complaints state;
 	struct trace_options opt = workload_options(s, &state);
 	struct progress progress;
-	struct sim_tell told = { .loaded = tell, .arg = &progress };
+	struct sim_tell told = {.loaded = workload_tell, .arg = &progress};
 	int error, code;
 
 	if (!s->trace)
@@ -162,7 +162,7 @@ int workload_load(struct sim_trace *out, struct settings *s)
 	if (error)
 		return workload_failed(s, error);
 	workload_left_out(s->trace, out->totals.bad, &state);
-	cut(out, s->num_req);
+	workload_cut(out, s->num_req);
 	code = workload_check(out, s);
 	if (code)
 		sim_trace_free(out);

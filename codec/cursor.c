@@ -42,7 +42,7 @@ uint8_t scd__read_u8(struct scd__reader *r)
 }
 
 /* A number of n bytes. */
-static uint64_t read_number(struct scd__reader *r, size_t n)
+static uint64_t cursor_read_number(struct scd__reader *r, size_t n)
 {
 	const uint8_t *b = scd__read_bytes(r, n);
 	uint64_t value = 0;
@@ -54,21 +54,21 @@ static uint64_t read_number(struct scd__reader *r, size_t n)
 
 uint16_t scd__read_u16(struct scd__reader *r)
 {
-	return (uint16_t)read_number(r, 2);
+	return (uint16_t)cursor_read_number(r, 2);
 }
 
 uint32_t scd__read_u32(struct scd__reader *r)
 {
-	return (uint32_t)read_number(r, 4);
+	return (uint32_t)cursor_read_number(r, 4);
 }
 
 uint64_t scd__read_u64(struct scd__reader *r)
 {
-	return read_number(r, 8);
+	return cursor_read_number(r, 8);
 }
 
 /* A number of len bytes, the most significant first. */
-static uint32_t read_be(struct scd__reader *r, size_t len)
+static uint32_t cursor_read_be(struct scd__reader *r, size_t len)
 {
 	const uint8_t *b = scd__read_bytes(r, len);
 	uint32_t value = 0;
@@ -80,12 +80,12 @@ static uint32_t read_be(struct scd__reader *r, size_t len)
 
 uint16_t scd__read_be16(struct scd__reader *r)
 {
-	return (uint16_t)read_be(r, 2);
+	return (uint16_t)cursor_read_be(r, 2);
 }
 
 uint32_t scd__read_be32(struct scd__reader *r)
 {
-	return read_be(r, 4);
+	return cursor_read_be(r, 4);
 }
 
 struct scd__writer scd__writer(uint8_t *bytes, size_t cap)
@@ -133,7 +133,7 @@ void scd__write_zeros(struct scd__writer *w, size_t len)
 }
 
 /* A number in n (at most 8) bytes. */
-static void write_number(struct scd__writer *w, uint64_t value, size_t n)
+static void cursor_write_number(struct scd__writer *w, uint64_t value, size_t n)
 {
 	uint8_t bytes[8];
 
@@ -144,17 +144,17 @@ static void write_number(struct scd__writer *w, uint64_t value, size_t n)
 
 void scd__write_u16(struct scd__writer *w, uint16_t value)
 {
-	write_number(w, value, 2);
+	cursor_write_number(w, value, 2);
 }
 
 void scd__write_u32(struct scd__writer *w, uint32_t value)
 {
-	write_number(w, value, 4);
+	cursor_write_number(w, value, 4);
 }
 
 void scd__write_u64(struct scd__writer *w, uint64_t value)
 {
-	write_number(w, value, 8);
+	cursor_write_number(w, value, 8);
 }
 
 void scd__write_be16(struct scd__writer *w, uint16_t value)

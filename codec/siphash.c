@@ -6,34 +6,34 @@
 
 #include <string.h>
 
-static inline uint64_t rotl(uint64_t x, unsigned n)
+static inline uint64_t siphash_rotl(uint64_t x, unsigned n)
 {
 	return x << n | x >> (64 - n);
 }
 
-static inline void sip_round(uint64_t v[4])
+static inline void siphash_sip_round(uint64_t v[4])
 {
 	v[0] += v[1];
-	v[1] = rotl(v[1], 13) ^ v[0];
-	v[0] = rotl(v[0], 32);
+	v[1] = siphash_rotl(v[1], 13) ^ v[0];
+	v[0] = siphash_rotl(v[0], 32);
 	v[2] += v[3];
-	v[3] = rotl(v[3], 16) ^ v[2];
+	v[3] = siphash_rotl(v[3], 16) ^ v[2];
 	v[0] += v[3];
-	v[3] = rotl(v[3], 21) ^ v[0];
+	v[3] = siphash_rotl(v[3], 21) ^ v[0];
 	v[2] += v[1];
-	v[1] = rotl(v[1], 17) ^ v[2];
-	v[2] = rotl(v[2], 32);
+	v[1] = siphash_rotl(v[1], 17) ^ v[2];
+	v[2] = siphash_rotl(v[2], 32);
 }
 
-static inline void compress(uint64_t v[4], uint64_t word)
+static inline void siphash_compress(uint64_t v[4], uint64_t word)
 {
 	v[3] ^= word;
-	sip_round(v);
-	sip_round(v);
+	siphash_sip_round(v);
+	siphash_sip_round(v);
 	v[0] ^= word;
 }
 
-static inline uint64_t load_le64(const uint8_t *p)
+static inline uint64_t siphash_load_le64(const uint8_t *p)
 {
 	uint64_t word = 0;
 
@@ -44,8 +44,8 @@ static inline uint64_t load_le64(const uint8_t *p)
 
 void scd__siphash_init(struct scd__siphash *s, const uint8_t key[16])
 {
-	uint64_t k0 = load_le64(key);
-	uint64_t k1 = load_le64(key + 8);
+	uint64_t k0 = siphash_load_le64(key);
+	uint64_t k1 = siphash_load_le64(key + 8);
 
 	s->v[0] = k0 ^ UINT64_C(0x736f6d6570736575);
 	s->v[1] = k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee;
@@ -62,31 +62,31 @@ void scd__siphash_update(struct scd__siphash *s, const void *bytes, size_t len)
 
 	while (p < end) {
 		if (s->len % 8 == 0 && end - p >= 8) {
-			compress(s->v, load_le64(p));
+			siphash_compress(s->v, siphash_load_le64(p));
 			s->len += 8;
 			p += 8;
 			continue;
 		}
 		s->tail |= (uint64_t)*p++ << (s->len % 8 * 8);
 		if (++s->len % 8 == 0) {
-			compress(s->v, s->tail);
+			siphash_compress(s->v, s->tail);
 			s->tail = 0;
 		}
 	}
 }
 
-static uint64_t finish(uint64_t v[4])
+static uint64_t siphash_finish(uint64_t v[4])
 {
 	for (int i = 0; i < 4; i++)
-		sip_round(v);
+		siphash_sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 void scd__siphash_final(struct scd__siphash *s, uint64_t out[2])
 {
-	compress(s->v, s->tail | s->len << 56);
+	siphash_compress(s->v, s->tail | s->len << 56);
 	s->v[2] ^= 0xee;
-	out[0] = finish(s->v);
+	out[0] = siphash_finish(s->v);
 	s->v[1] ^= 0xdd;
-	out[1] = finish(s->v);
+	out[1] = siphash_finish(s->v);
 }

@@ -30,12 +30,12 @@ static const struct scheme schemes[] = {
 	{ "https://", 443 },
 };
 
-static char lower(char c)
+static char uri_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool put(struct output *o, struct span s)
+static bool uri_put(struct output *o, struct span s)
 {
 	if ((size_t)(o->end - o->at) < s.len)
 		return false;
@@ -44,12 +44,12 @@ static bool put(struct output *o, struct span s)
 	return true;
 }
 
-static bool put_lower(struct output *o, struct span s)
+static bool uri_put_lower(struct output *o, struct span s)
 {
 	if ((size_t)(o->end - o->at) < s.len)
 		return false;
 	for (size_t i = 0; i < s.len; i++)
-		*o->at++ = lower(s.at[i]);
+		*o->at++ = uri_lower(s.at[i]);
 	return true;
 }
 
@@ -57,7 +57,7 @@ static bool put_lower(struct output *o, struct span s)
  * Whether eight bytes are all '!'..'~'. A byte below 128 to which 128 - c is
  * added has its upper bit set if it is c or more, and carries nothing over.
  */
-static bool eight_graphic(const char *at)
+static bool uri_eight_graphic(const char *at)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101), upper = each << 7;
 	uint64_t word;
@@ -68,12 +68,12 @@ static bool eight_graphic(const char *at)
 	       !((word + each * (128 - ('~' + 1))) & upper);
 }
 
-static bool all_graphic(struct span s)
+static bool uri_all_graphic(struct span s)
 {
 	size_t i = 0;
 
 	for (; i + 8 <= s.len; i += 8) {
-		if (!eight_graphic(s.at + i))
+		if (!uri_eight_graphic(s.at + i))
 			return false;
 	}
 	for (; i < s.len; i++) {
@@ -83,14 +83,14 @@ static bool all_graphic(struct span s)
 	return true;
 }
 
-static const struct scheme *find_scheme(struct span uri)
+static const struct scheme *uri_find_scheme(struct span uri)
 {
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		size_t len = strlen(schemes[i].prefix);
 		size_t same = 0;
 
 		while (same < len && same < uri.len &&
-		       lower(uri.at[same]) == schemes[i].prefix[same])
+		       uri_lower(uri.at[same]) == schemes[i].prefix[same])
 			same++;
 		if (same == len)
 			return &schemes[i];
@@ -99,7 +99,7 @@ static const struct scheme *find_scheme(struct span uri)
 }
 
 /* The first `len` bytes of s, which move on. */
-static struct span take(struct span *s, size_t len)
+static struct span uri_take(struct span *s, size_t len)
 {
 	struct span head = { s->at, len };
 
@@ -109,24 +109,24 @@ static struct span take(struct span *s, size_t len)
 }
 
 /* What comes before the first `stop`. */
-static struct span take_until(struct span *s, char stop)
+static struct span uri_take_until(struct span *s, char stop)
 {
 	const char *end = s->len ? memchr(s->at, stop, s->len) : NULL;
 
-	return take(s, end ? (size_t)(end - s->at) : s->len);
+	return uri_take(s, end ? (size_t)(end - s->at) : s->len);
 }
 
-static struct span take_authority(struct span *s)
+static struct span uri_take_authority(struct span *s)
 {
 	size_t len = 0;
 
 	while (len < s->len && s->at[len] != '/' && s->at[len] != '?' &&
 	       s->at[len] != '#')
 		len++;
-	return take(s, len);
+	return uri_take(s, len);
 }
 
-static void drop_userinfo(struct span *authority)
+static void uri_drop_userinfo(struct span *authority)
 {
 	for (size_t i = authority->len; i-- > 0;) {
 		if (authority->at[i] != '@')
@@ -137,21 +137,21 @@ static void drop_userinfo(struct span *authority)
 	}
 }
 
-static bool is_hex(char c)
+static bool uri_is_hex(char c)
 {
-	c = lower(c);
+	c = uri_lower(c);
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
 /* What stands between the brackets: an IPv6 address, loosely. */
-static bool is_ip6(struct span host)
+static bool uri_is_ip6(struct span host)
 {
 	bool colon = false;
 
 	if (host.len < 4 || host.at[0] != '[' || host.at[host.len - 1] != ']')
 		return false;
 	for (size_t i = 1; i + 1 < host.len; i++) {
-		if (!is_hex(host.at[i]) && !strchr(":.", host.at[i]))
+		if (!uri_is_hex(host.at[i]) && !strchr(":.", host.at[i]))
 			return false;
 		colon |= host.at[i] == ':';
 	}
@@ -159,7 +159,7 @@ static bool is_ip6(struct span host)
 }
 
 /* Letters, digits, and -._~!$&'()*+,;= as bits 0..127. */
-static bool is_name_char(char c)
+static bool uri_is_name_char(char c)
 {
 	static const uint64_t set[2] = { UINT64_C(0x2bff7fd200000000),
 					 UINT64_C(0x47fffffe87fffffe) };
@@ -169,39 +169,39 @@ static bool is_name_char(char c)
 }
 
 /* A registered name or an IPv4 address (RFC 3986, 3.2.2). */
-static bool is_name(struct span host)
+static bool uri_is_name(struct span host)
 {
 	for (size_t i = 0; i < host.len; i++) {
 		char c = host.at[i];
 
-		if (!is_name_char(c) &&
-		    (c != '%' || i + 2 >= host.len || !is_hex(host.at[i + 1]) ||
-		     !is_hex(host.at[i + 2])))
+		if (!uri_is_name_char(c) && (c != '%' || i + 2 >= host.len ||
+					     !uri_is_hex(host.at[i + 1]) ||
+					     !uri_is_hex(host.at[i + 2])))
 			return false;
 	}
 	/* with two dots at its end, the last label would be empty */
 	return host.len > 0 && host.at[host.len - 1] != '.';
 }
 
-static bool split_host(struct span *authority, struct span *host)
+static bool uri_split_host(struct span *authority, struct span *host)
 {
 	if (authority->len && authority->at[0] == '[') {
-		*host = take_until(authority, ']');
+		*host = uri_take_until(authority, ']');
 		if (!authority->len)
 			return false;
 		host->len++;
 		authority->at++;
 		authority->len--;
-		return is_ip6(*host);
+		return uri_is_ip6(*host);
 	}
-	*host = take_until(authority, ':');
+	*host = uri_take_until(authority, ':');
 	if (host->len && host->at[host->len - 1] == '.')
 		host->len--;
-	return is_name(*host);
+	return uri_is_name(*host);
 }
 
 /* ":8080", ":" or nothing: the port's number, 0 for none, -1 for nonsense. */
-static int parse_port(struct span s)
+static int uri_parse_port(struct span s)
 {
 	unsigned port = 0;
 
@@ -219,7 +219,7 @@ static int parse_port(struct span s)
 	return s.len > 1 && port == 0 ? -1 : (int)port;
 }
 
-static bool put_port(struct output *o, unsigned port)
+static bool uri_put_port(struct output *o, unsigned port)
 {
 	char digits[6];
 	size_t i = sizeof(digits);
@@ -227,7 +227,7 @@ static bool put_port(struct output *o, unsigned port)
 	for (; port; port /= 10)
 		digits[--i] = (char)('0' + port % 10);
 	digits[--i] = ':';
-	return put(o, (struct span){ digits + i, sizeof(digits) - i });
+	return uri_put(o, (struct span){digits + i, sizeof(digits) - i});
 }
 
 int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
@@ -235,31 +235,32 @@ int scd_uri_canonical(const char *uri, size_t len, char *out, size_t cap,
 {
 	struct span rest = { uri, len };
 	struct output o = { out, out + cap };
-	const struct scheme *scheme = find_scheme(rest);
+	const struct scheme *scheme = uri_find_scheme(rest);
 	struct span authority, host, path;
 	int port;
 
-	if (!scheme || !all_graphic(rest))
+	if (!scheme || !uri_all_graphic(rest))
 		return SCD_EURI;
 	rest.at += strlen(scheme->prefix);
 	rest.len -= strlen(scheme->prefix);
-	authority = take_authority(&rest);
-	path = take_until(&rest, '#');
-	drop_userinfo(&authority);
-	if (!split_host(&authority, &host))
+	authority = uri_take_authority(&rest);
+	path = uri_take_until(&rest, '#');
+	uri_drop_userinfo(&authority);
+	if (!uri_split_host(&authority, &host))
 		return SCD_EURI;
-	port = parse_port(authority);
+	port = uri_parse_port(authority);
 	if (port < 0)
 		return SCD_EURI;
-	if (!put(&o, (struct span){ scheme->prefix, strlen(scheme->prefix) }) ||
-	    !put_lower(&o, host) ||
+	if (!uri_put(&o,
+		     (struct span){scheme->prefix, strlen(scheme->prefix)}) ||
+	    !uri_put_lower(&o, host) ||
 	    (port && port != (int)scheme->port &&
-	     !put_port(&o, (unsigned)port)))
+	     !uri_put_port(&o, (unsigned)port)))
 		return SCD_ESPACE;
 	if ((!path.len || path.at[0] != '/') &&
-	    !put(&o, (struct span){ "/", 1 }))
+	    !uri_put(&o, (struct span){"/", 1}))
 		return SCD_ESPACE;
-	if (!put(&o, path) || o.at == o.end)
+	if (!uri_put(&o, path) || o.at == o.end)
 		return SCD_ESPACE;
 	*o.at = '\0';
 	if (out_len)

@@ -37,7 +37,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static void usage(FILE *to)
+static void main_usage(FILE *to)
 {
 	fputs("usage: digestd -c FILE [-t]\n"
 	      "A caching proxy that tells its peers what it holds.\n"
@@ -56,7 +56,7 @@ static void usage(FILE *to)
  * Connections need descriptors: as many as the hard limit allows. Without them
  * all works the same, with fewer connections.
  */
-static void raise_descriptors(void)
+static void main_raise_descriptors(void)
 {
 	struct rlimit limit;
 	int err = getrlimit(RLIMIT_NOFILE, &limit);
@@ -70,12 +70,12 @@ static void raise_descriptors(void)
 			  strerror(errno));
 }
 
-static int run(struct config *config, const char *path)
+static int main_run(struct config *config, const char *path)
 {
 	struct service *service;
 	int err;
 
-	raise_descriptors();
+	main_raise_descriptors();
 	service_block_signals();
 	if (service_new(config, path, &service))
 		return EXIT_FAILURE;
@@ -84,7 +84,7 @@ static int run(struct config *config, const char *path)
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int load_and_run(const char *path, bool test)
+static int main_load_and_run(const char *path, bool test)
 {
 	struct config_errors errors;
 	struct config *config;
@@ -95,7 +95,7 @@ static int load_and_run(const char *path, bool test)
 	}
 	fputs(errors.text, stderr); /* warnings */
 	if (!test)
-		return run(config, path);
+		return main_run(config, path);
 	config_free(&config);
 	printf("%s: ok\n", path);
 	return EXIT_SUCCESS;
@@ -120,19 +120,19 @@ int main(int argc, char **argv)
 			config_print_options(stdout);
 			return EXIT_SUCCESS;
 		case 'h':
-			usage(stdout);
+			main_usage(stdout);
 			return EXIT_SUCCESS;
 		case 'V':
 			puts("digestd " PACKAGE_VERSION);
 			return EXIT_SUCCESS;
 		default:
-			usage(stderr);
+			main_usage(stderr);
 			return EXIT_USAGE;
 		}
 	}
 	if (!path || optind < argc) {
-		usage(stderr);
+		main_usage(stderr);
 		return EXIT_USAGE;
 	}
-	return load_and_run(path, test);
+	return main_load_and_run(path, test);
 }

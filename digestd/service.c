@@ -98,15 +98,15 @@ void service_block_signals(void)
 	signal(SIGXFSZ, SIG_IGN); /* at a limit of files, as at a full disk */
 }
 
-static void count(const struct service *s, struct worker_counters *sum)
+static void service_count(const struct service *s, struct worker_counters *sum)
 {
 	*sum = (struct worker_counters){ 0 };
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_count(s->workers[i], sum);
 }
 
-static void add_certificate(struct node_status *to, const char *use,
-			    const struct tls *tls)
+static void service_add_certificate(struct node_status *to, const char *use,
+				    const struct tls *tls)
 {
 	if (!tls)
 		return;
@@ -114,7 +114,7 @@ static void add_certificate(struct node_status *to, const char *use,
 		(struct node_certificate){ use, tls_expires_s(tls) };
 }
 
-static void gather(void *arg, struct node_status *out)
+static void service_gather(void *arg, struct node_status *out)
 {
 	struct service *s = arg;
 
@@ -129,12 +129,12 @@ static void gather(void *arg, struct node_status *out)
 		.publishes = s->publisher,
 		.follow = s->follow,
 	};
-	add_certificate(out, "data", s->config->tls_data);
-	add_certificate(out, "peer", s->config->tls_peer);
-	add_certificate(out, "admin", s->config->tls_admin);
+	service_add_certificate(out, "data", s->config->tls_data);
+	service_add_certificate(out, "peer", s->config->tls_peer);
+	service_add_certificate(out, "admin", s->config->tls_admin);
 	if (s->admin)
 		out->tls_admin_failed = server_tls_failures(s->admin);
-	count(s, &out->counters);
+	service_count(s, &out->counters);
 	cache_stats(s->cache, &out->store, &out->catalog);
 	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
 					 &out->disk);
@@ -150,7 +150,7 @@ static void gather(void *arg, struct node_status *out)
 
 /* Outcomes: from the workers to the follower */
 
-static enum health_event event_of(enum worker_outcome_kind kind)
+static enum health_event service_event_of(enum worker_outcome_kind kind)
 {
 	switch (kind) {
 	case OUTCOME_HIT:
@@ -168,26 +168,26 @@ static enum health_event event_of(enum worker_outcome_kind kind)
 }
 
 /* Tells the follower of the lookups since the last time. */
-static void report_lookups(struct service *s)
+static void service_report_lookups(struct service *s)
 {
 	struct worker_counters sum;
 
 	if (!s->follow)
 		return;
-	count(s, &sum);
+	service_count(s, &sum);
 	follow_lookups(s->follow, sum.lookups - s->lookups);
 	s->lookups = sum.lookups;
 }
 
-static void on_outcome_here(void *arg)
+static void service_on_outcome_here(void *arg)
 {
 	struct outcome_message *m = arg;
 	struct service *s = m->service;
 
 	if (s->follow) {
-		report_lookups(s);
+		service_report_lookups(s);
 		follow_outcome(s->follow, m->outcome.peer,
-			       event_of(m->outcome.kind),
+			       service_event_of(m->outcome.kind),
 			       m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
 			       m->outcome.body_bytes);
 	}
@@ -195,7 +195,7 @@ static void on_outcome_here(void *arg)
 }
 
 /* In a worker's thread. */
-static void on_outcome(void *arg, const struct worker_outcome *outcome)
+static void service_on_outcome(void *arg, const struct worker_outcome *outcome)
 {
 	struct service *s = arg;
 	struct outcome_message *m = calloc(1, sizeof(*m));
@@ -204,12 +204,12 @@ static void on_outcome(void *arg, const struct worker_outcome *outcome)
 		return; /* one sample less */
 	m->service = s;
 	m->outcome = *outcome;
-	m->call.run = on_outcome_here;
+	m->call.run = service_on_outcome_here;
 	m->call.arg = m;
 	loop_post(s->loop, &m->call);
 }
 
-static void on_view(void *arg)
+static void service_on_view(void *arg)
 {
 	struct service *s = arg;
 	struct peerset *view = s->follow ? follow_view(s->follow) : NULL;
@@ -227,7 +227,7 @@ static void on_view(void *arg)
 
 /* Start */
 
-static int start_cache(struct service *s)
+static int service_start_cache(struct service *s)
 {
 	const struct resize_policy sizing = settings_of_filter(s->config);
 	uint8_t secret[16];
@@ -250,7 +250,7 @@ static int start_cache(struct service *s)
 	return cache_new(&settings, &s->cache);
 }
 
-static int start_placer(struct service *s)
+static int service_start_placer(struct service *s)
 {
 	struct placer_settings settings = settings_of_placement(s->config);
 	struct sharing_settings sharing = settings_of_sharing(s->config);
@@ -266,7 +266,7 @@ static int start_placer(struct service *s)
 	return placer_new(&settings, &s->placer);
 }
 
-static int start_admitter(struct service *s)
+static int service_start_admitter(struct service *s)
 {
 	struct admitter_settings settings = settings_of_admission(s->config);
 	uint8_t secret[16];
@@ -281,7 +281,7 @@ static int start_admitter(struct service *s)
 }
 
 /* How many descriptors the process may have; main() has raised it. */
-static uint64_t open_files(void)
+static uint64_t service_open_files(void)
 {
 	struct rlimit limit;
 
@@ -289,10 +289,10 @@ static uint64_t open_files(void)
 }
 
 /* Takes as many connections as there are descriptors for. */
-static void limit_connections(const struct config *c,
-			      struct worker_settings *settings)
+static void service_limit_connections(const struct config *c,
+				      struct worker_settings *settings)
 {
-	uint64_t files = open_files();
+	uint64_t files = service_open_files();
 
 	settings->max_connections = settings_connections(c, files);
 	if (settings->max_connections < (unsigned)c->max_connections)
@@ -305,10 +305,10 @@ static void limit_connections(const struct config *c,
 			  settings->max_connections);
 }
 
-static int start_workers(struct service *s)
+static int service_start_workers(struct service *s)
 {
 	struct worker_hooks hooks = {
-		.on_outcome = on_outcome,
+		.on_outcome = service_on_outcome,
 		.arg = s,
 		.resources = &digest_api_handler,
 		.resources_arg = s->api,
@@ -322,7 +322,7 @@ static int start_workers(struct service *s)
 	int err = settings_of_workers(s->config, &settings);
 
 	if (!err)
-		limit_connections(s->config, &settings);
+		service_limit_connections(s->config, &settings);
 	s->workers = calloc((size_t)s->config->threads, sizeof(*s->workers));
 	if (!s->workers)
 		err = -ENOMEM;
@@ -336,7 +336,7 @@ static int start_workers(struct service *s)
 	return err;
 }
 
-static int start_publisher(struct service *s)
+static int service_start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
 		.source = publisher_of_cache(s->cache),
@@ -351,13 +351,13 @@ static int start_publisher(struct service *s)
 	return publisher_new(s->loop, s->api, &settings, &s->publisher);
 }
 
-static void set_purging(struct service *s, const struct config *c)
+static void service_set_purging(struct service *s, const struct config *c)
 {
 	s->purge_peers = settings_of_purging(c);
 	s->purge_peers.fetcher = s->fetcher;
 }
 
-static void on_seen(void *arg)
+static void service_on_seen(void *arg)
 {
 	struct service *s = arg;
 	struct peerset *seen = sharing_view(s->sharing);
@@ -369,40 +369,41 @@ static void on_seen(void *arg)
 	peerset_unref(seen);
 }
 
-static int start_sharing(struct service *s)
+static int service_start_sharing(struct service *s)
 {
 	struct sharing_start how = {
 		.loop = s->loop,
 		.fetcher = s->fetcher,
 		.places = s->config->peers,
 		.nplaces = s->config->npeers,
-		.changed = on_seen,
+		.changed = service_on_seen,
 		.arg = s,
 	};
 
 	return s->sharing ? sharing_start(s->sharing, &how) : 0;
 }
 
-static int start_follow(struct service *s)
+static int service_start_follow(struct service *s)
 {
 	struct follow_settings settings = settings_of_following(s->config);
 	int err = fetcher_new(s->loop, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)
 		err = follow_new(s->loop, s->fetcher, &settings,
-				 s->config->peers, s->config->npeers, on_view,
-				 s, &s->follow);
+				 s->config->peers, s->config->npeers,
+				 service_on_view, s, &s->follow);
 	if (!err && s->config->has_key)
-		err = start_sharing(s);
-	set_purging(s, s->config);
+		err = service_start_sharing(s);
+	service_set_purging(s, s->config);
 	return err;
 }
 
-static int start_admin(struct service *s)
+static int service_start_admin(struct service *s)
 {
 	struct server_settings settings = {
 		.listen = s->config->listen_admin,
-		.max_connections = settings_admin_connections(open_files()),
+		.max_connections =
+			settings_admin_connections(service_open_files()),
 		.max_header_bytes = ADMIN_HEADER_BYTES,
 		.header_ms = ADMIN_TIMEOUT_MS,
 		.idle_ms = ADMIN_TIMEOUT_MS,
@@ -418,7 +419,8 @@ static int start_admin(struct service *s)
 	s->purger.peers = &s->purge_peers;
 	s->admit.admitter = s->admitter;
 	settings_hash_secret(s->config, s->admit.secret);
-	s->admin_source = (struct admin){ gather, s, &s->purger, &s->admit };
+	s->admin_source =
+		(struct admin){service_gather, s, &s->purger, &s->admit};
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
@@ -427,7 +429,7 @@ static int start_admin(struct service *s)
 	return err;
 }
 
-static int start_threads(struct service *s)
+static int service_start_threads(struct service *s)
 {
 	int err = 0;
 
@@ -436,7 +438,7 @@ static int start_threads(struct service *s)
 	return err;
 }
 
-static int draw_instance(struct service *s)
+static int service_draw_instance(struct service *s)
 {
 	do {
 		if (getrandom(&s->instance, sizeof(s->instance), 0) !=
@@ -446,35 +448,35 @@ static int draw_instance(struct service *s)
 	return 0;
 }
 
-static int start(struct service *s)
+static int service_start(struct service *s)
 {
 	int err = loop_new(&s->loop);
 
 	if (!err)
-		err = draw_instance(s);
+		err = service_draw_instance(s);
 	if (!err)
-		err = start_admitter(s);
+		err = service_start_admitter(s);
 	if (!err)
-		err = start_placer(s);
+		err = service_start_placer(s);
 	if (!err)
 		err = flights_new(&s->flights);
 	if (!err)
-		err = start_cache(s);
+		err = service_start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
 				     &digest_paths_held);
 	if (!err && s->sharing)
 		digest_api_add(s->api, sharing_api(s->sharing));
 	if (!err)
-		err = start_workers(s);
+		err = service_start_workers(s);
 	if (!err)
-		err = start_admin(s);
+		err = service_start_admin(s);
 	if (!err)
-		err = start_publisher(s);
+		err = service_start_publisher(s);
 	if (!err)
-		err = start_follow(s);
+		err = service_start_follow(s);
 	if (!err)
-		err = start_threads(s);
+		err = service_start_threads(s);
 	return err;
 }
 
@@ -494,7 +496,7 @@ int service_new(struct config *config, const char *config_path,
 	log_set_level(config->log_level);
 	err = fetch_global_init();
 	if (!err)
-		err = start(s);
+		err = service_start(s);
 	if (err) {
 		log_write(LOG_ERROR, "service", "not started: %s",
 			  strerror(-err));
@@ -555,7 +557,7 @@ void service_free(struct service **out)
 /* Reload */
 
 /* Hands a new configuration to all parts; on -ENOMEM some may have it. */
-static int apply(struct service *s, const struct config *c)
+static int service_apply(struct service *s, const struct config *c)
 {
 	struct follow_settings following = settings_of_following(c);
 	struct publish_policy publishing = settings_of_publishing(c);
@@ -579,14 +581,14 @@ static int apply(struct service *s, const struct config *c)
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
 	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
 		    (unsigned)c->vary_limit);
-	set_purging(s, c);
+	service_set_purging(s, c);
 	if (s->admin)
 		server_set_tls(s->admin, c->tls_admin);
 	log_set_level(c->log_level);
 	return err;
 }
 
-static void log_lines(enum log_level level, const char *lines)
+static void service_log_lines(enum log_level level, const char *lines)
 {
 	while (*lines) {
 		size_t len = strcspn(lines, "\n");
@@ -596,17 +598,17 @@ static void log_lines(enum log_level level, const char *lines)
 	}
 }
 
-static void reload(struct service *s)
+static void service_reload(struct service *s)
 {
 	struct config_errors errors;
 	struct config *next;
 
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
-		log_lines(LOG_ERROR, errors.text);
+		service_log_lines(LOG_ERROR, errors.text);
 		log_write(LOG_ERROR, "reload", "the old configuration stays");
 	} else {
-		log_lines(LOG_WARNING, errors.text);
+		service_log_lines(LOG_WARNING, errors.text);
 		config_keep_tls(s->config, next);
 		if (config_keep_key(s->config, next))
 			log_write(LOG_ERROR, "reload", "the cluster key is "
@@ -614,8 +616,8 @@ static void reload(struct service *s)
 				  "next start, and the old one stays in force "
 				  "everywhere");
 		config_keep_started(s->config, next, &errors);
-		log_lines(LOG_WARNING, errors.text);
-		if (apply(s, next))
+		service_log_lines(LOG_WARNING, errors.text);
+		if (service_apply(s, next))
 			log_write(LOG_ERROR, "reload", "out of memory");
 		config_free(&s->config);
 		s->config = next;
@@ -626,7 +628,7 @@ static void reload(struct service *s)
 
 /* Stop */
 
-static void drain(struct service *s)
+static void service_drain(struct service *s)
 {
 	log_write(LOG_INFO, "service", "draining");
 	notify_stopping();
@@ -639,7 +641,7 @@ static void drain(struct service *s)
 		worker_drain(s->workers[i]);
 }
 
-static bool drained(const struct service *s)
+static bool service_drained(const struct service *s)
 {
 	for (unsigned i = 0; i < s->nworkers; i++) {
 		if (!worker_drained(s->workers[i]))
@@ -648,7 +650,7 @@ static bool drained(const struct service *s)
 	return true;
 }
 
-static void on_signal(void *arg, unsigned events)
+static void service_on_signal(void *arg, unsigned events)
 {
 	struct service *s = arg;
 	struct signalfd_siginfo info;
@@ -656,11 +658,11 @@ static void on_signal(void *arg, unsigned events)
 	(void)events;
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			reload(s);
+			service_reload(s);
 		else if (s->stopping)
 			loop_stop(s->loop);
 		else
-			drain(s);
+			service_drain(s);
 	}
 }
 
@@ -678,7 +680,7 @@ static uint64_t service_table_bytes(const struct service *s)
 	struct node_status now;
 	uint64_t sum;
 
-	gather((void *)(uintptr_t)s, &now);
+	service_gather((void *)(uintptr_t)s, &now);
 	sum = service_filter_bytes(&now.catalog) + now.admission.bytes;
 	if (now.has_disk)
 		sum += now.disk_store.entries * DISK_OBJECT;
@@ -704,7 +706,7 @@ static void service_warn_of_memory(struct service *s, int64_t now_ms)
 {
 	struct worker_counters sum;
 
-	count(s, &sum);
+	service_count(s, &sum);
 	if (sum.memory_refused == s->refused ||
 	    (s->refused && now_ms < s->refused_ms + REFUSED_LOG_MS))
 		return;
@@ -720,7 +722,7 @@ static void service_warn_of_memory(struct service *s, int64_t now_ms)
 
 /* Admission goes by how many objects the cache has room for: those of the
  * disk, if there is one. */
-static void follow_objects(struct service *s, int64_t now_ms)
+static void service_follow_objects(struct service *s, int64_t now_ms)
 {
 	struct store_stats held;
 	struct catalog_stats catalog;
@@ -745,17 +747,18 @@ static int64_t service_tick_ms(void)
 								TICK_MS;
 }
 
-static void tick(void *arg)
+static void service_tick(void *arg)
 {
 	struct service *s = arg;
 	int64_t now_ms = loop_now_ms(s->loop);
 
-	report_lookups(s);
-	follow_objects(s, now_ms);
+	service_report_lookups(s);
+	service_follow_objects(s, now_ms);
 	memory_measure(now_ms);
-	if (s->stopping && (drained(s) || now_ms >= s->stop_ms))
+	if (s->stopping && (service_drained(s) || now_ms >= s->stop_ms))
 		loop_stop(s->loop);
-	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(), tick, s);
+	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(),
+		       service_tick, s);
 }
 
 int service_run(struct service *s)
@@ -770,12 +773,12 @@ int service_run(struct service *s)
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->signals < 0)
 		return -errno;
-	err = loop_watch(s->loop, &s->watch, s->signals, LOOP_READ, on_signal,
-			 s);
+	err = loop_watch(s->loop, &s->watch, s->signals, LOOP_READ,
+			 service_on_signal, s);
 	if (err)
 		return err;
 	service_limit_memory(s);
-	tick(s);
+	service_tick(s);
 	notify_ready();
 	err = loop_run(s->loop);
 	log_write(LOG_INFO, "service", "stopped");

@@ -34,7 +34,7 @@ enum {
 static const double cluster_fp = .01;
 
 /* The token that peers present, in hexadecimal digits. */
-static void make_token(const struct config *c, char out[33])
+static void settings_make_token(const struct config *c, char out[33])
 {
 	uint8_t token[SCD_SECRET_BYTES];
 
@@ -43,7 +43,8 @@ static void make_token(const struct config *c, char out[33])
 		snprintf(out + 2 * i, 3, "%02x", token[i]);
 }
 
-static int copy_origins(const struct config *c, struct worker_settings *out)
+static int settings_copy_origins(const struct config *c,
+				 struct worker_settings *out)
 {
 	struct worker_origin *origins = calloc(c->norigins ? c->norigins : 1,
 					       sizeof(*origins));
@@ -106,8 +107,8 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 	if (c->forwarded && forwarded_read(c->forwarded, &out->told))
 		out->told_forward = out->told;
 	settings_hash_secret(c, out->hash_secret);
-	make_token(c, out->token);
-	return copy_origins(c, out);
+	settings_make_token(c, out->token);
+	return settings_copy_origins(c, out);
 }
 
 unsigned settings_connections(const struct config *c, uint64_t files)
@@ -155,7 +156,7 @@ uint64_t settings_memory_limit(const struct config *c, uint64_t tables)
 }
 
 /* The smallest power of two that holds so many bytes or objects [bits]. */
-static uint64_t round_up(uint64_t n, uint64_t bits_each)
+static uint64_t settings_round_up(uint64_t n, uint64_t bits_each)
 {
 	uint64_t nbits = 1;
 
@@ -165,15 +166,15 @@ static uint64_t round_up(uint64_t n, uint64_t bits_each)
 }
 
 /* The largest that is not above so many bytes [bits]. */
-static uint64_t round_down(uint64_t bytes)
+static uint64_t settings_round_down(uint64_t bytes)
 {
-	uint64_t nbits = round_up(bytes, 8);
+	uint64_t nbits = settings_round_up(bytes, 8);
 
 	return nbits / 8 > bytes ? nbits / 2 : nbits;
 }
 
 /* That the cache holds, about: small ones, so there are never many more. */
-static uint64_t objects_of(const struct config *c)
+static uint64_t settings_objects_of(const struct config *c)
 {
 	return c->expected_objects ?
 		       (uint64_t)c->expected_objects :
@@ -197,13 +198,13 @@ uint64_t settings_bits_per_object(const struct config *c)
 
 uint64_t settings_first_bits(const struct config *c)
 {
-	uint64_t objects = objects_of(c);
-	uint64_t max = round_down((uint64_t)c->filter_max);
-	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+	uint64_t objects = settings_objects_of(c);
+	uint64_t max = settings_round_down((uint64_t)c->filter_max);
+	uint64_t min = settings_round_up((uint64_t)c->filter_min, 8);
 	uint64_t nbits;
 
 	/* what a filter has too many bits costs little once it is coded */
-	nbits = round_up(objects, settings_bits_per_object(c));
+	nbits = settings_round_up(objects, settings_bits_per_object(c));
 	if (nbits < min)
 		nbits = min;
 	return nbits < max ? nbits : max;
@@ -211,8 +212,8 @@ uint64_t settings_first_bits(const struct config *c)
 
 struct resize_policy settings_of_filter(const struct config *c)
 {
-	uint64_t max = round_down((uint64_t)c->filter_max);
-	uint64_t min = round_up((uint64_t)c->filter_min, 8);
+	uint64_t max = settings_round_down((uint64_t)c->filter_max);
+	uint64_t min = settings_round_up((uint64_t)c->filter_min, 8);
 
 	if (!c->filter_resize)
 		min = max = settings_first_bits(c);
@@ -225,24 +226,25 @@ struct resize_policy settings_of_filter(const struct config *c)
 }
 
 /* All that may be stored, in memory or on disk [bytes]. */
-static uint64_t capacity_of(const struct config *c)
+static uint64_t settings_capacity_of(const struct config *c)
 {
 	return (uint64_t)(c->disk_path ? c->disk_size : c->cache_size);
 }
 
 /* And how many objects that are, about. */
-static uint64_t stored_objects(const struct config *c)
+static uint64_t settings_stored_objects(const struct config *c)
 {
 	if (c->expected_objects || !c->disk_path)
-		return objects_of(c);
-	return capacity_of(c) / DISK_OBJECT_BYTES;
+		return settings_objects_of(c);
+	return settings_capacity_of(c) / DISK_OBJECT_BYTES;
 }
 
 struct placer_settings settings_of_placement(const struct config *c)
 {
 	uint64_t window = (uint64_t)c->admission_window;
 	struct placer_settings s = {
-		.window = window ? window : stored_objects(c) * 3 / 2 + 1,
+		.window = window ? window
+				 : settings_stored_objects(c) * 3 / 2 + 1,
 	};
 
 	/* the configuration is checked: it is one of them */
@@ -253,8 +255,8 @@ struct placer_settings settings_of_placement(const struct config *c)
 struct sharing_settings settings_of_sharing(const struct config *c)
 {
 	uint64_t window = settings_of_placement(c).window;
-	uint64_t max = round_down((uint64_t)c->filter_max);
-	uint64_t nbits = round_up(window, settings_bits_per_object(c));
+	uint64_t max = settings_round_down((uint64_t)c->filter_max);
+	uint64_t nbits = settings_round_up(window, settings_bits_per_object(c));
 
 	return (struct sharing_settings){
 		.seen = {
@@ -272,7 +274,7 @@ struct sharing_settings settings_of_sharing(const struct config *c)
 }
 
 /* A write to memory costs nothing; one to disk does. */
-static const char *admission_of(const struct config *c)
+static const char *settings_admission_of(const struct config *c)
 {
 	if (c->admission)
 		return c->admission;
@@ -280,7 +282,7 @@ static const char *admission_of(const struct config *c)
 }
 
 /* What is used often is on the disk, so that half of the memory can wait. */
-static double ram_share(const struct config *c)
+static double settings_ram_share(const struct config *c)
 {
 	if (c->admission_ram > 0)
 		return c->admission_ram;
@@ -290,13 +292,14 @@ static double ram_share(const struct config *c)
 struct admitter_settings settings_of_admission(const struct config *c)
 {
 	return (struct admitter_settings){
-		.policy = admission_of(c),
+		.policy = settings_admission_of(c),
 		.eviction = c->eviction,
-		.capacity = capacity_of(c),
-		.mean_size = capacity_of(c) / stored_objects(c),
+		.capacity = settings_capacity_of(c),
+		.mean_size =
+			settings_capacity_of(c) / settings_stored_objects(c),
 		.window = (uint64_t)c->admission_window,
 		.memory = (uint64_t)c->cache_size,
-		.memory_share = ram_share(c),
+		.memory_share = settings_ram_share(c),
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};
@@ -335,7 +338,7 @@ struct follow_settings settings_of_following(const struct config *c)
 
 	scd_limits_init(&s.limits);
 	s.limits.max_bits = (uint64_t)c->digest_max_bytes * 8;
-	make_token(c, s.token);
+	settings_make_token(c, s.token);
 	return s;
 }
 
@@ -348,6 +351,6 @@ struct purge_peers settings_of_purging(const struct config *c)
 		.tls = c->tls_peer_client,
 	};
 
-	make_token(c, p.token);
+	settings_make_token(c, p.token);
 	return p;
 }

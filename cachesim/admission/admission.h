@@ -1,6 +1,7 @@
 /*
- * All admission policies that the simulator has: those that a node can have
- * (digestd/admission/admission.h), and others to compare them with; by their names.
+ * All admission policies that the simulator has, by their names: those that a
+ * node can have (digestd/admission/admission.h), and others to compare them
+ * with.
  */
 #ifndef CACHESIM_ADMISSION_ADMISSION_H
 #define CACHESIM_ADMISSION_ADMISSION_H

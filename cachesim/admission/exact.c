@@ -30,13 +30,13 @@ struct exact {
 	uint32_t newest, oldest;
 };
 
-static const struct exact *const_exact(const struct admission *a)
+static const struct exact *exact_const_exact(const struct admission *a)
 {
 	return (const struct exact *)a;
 }
 
 /* The place of a key in the table, or the empty one where it would be. */
-static uint32_t place_of(const struct exact *x, uint64_t hash)
+static uint32_t exact_place_of(const struct exact *x, uint64_t hash)
 {
 	uint32_t mask = 2 * x->room - 1;
 	uint32_t at = (uint32_t)(scd__mix64(hash) >> 32) & mask;
@@ -47,7 +47,7 @@ static uint32_t place_of(const struct exact *x, uint64_t hash)
 }
 
 /* A table for so many entries; whether there was memory for it. */
-static bool make_table(struct exact *x, uint32_t room)
+static bool exact_make_table(struct exact *x, uint32_t room)
 {
 	uint32_t *table = malloc((size_t)room * 2 * sizeof(*table));
 
@@ -59,12 +59,12 @@ static bool make_table(struct exact *x, uint32_t room)
 	for (uint32_t i = 0; i < 2 * room; i++)
 		table[i] = none;
 	for (uint32_t i = 0; i < x->n; i++)
-		table[place_of(x, x->entries[i].hash)] = i;
+		table[exact_place_of(x, x->entries[i].hash)] = i;
 	return true;
 }
 
 /* Room for more entries; whether there is. */
-static bool grow(struct exact *x)
+static bool exact_grow(struct exact *x)
 {
 	uint32_t room = x->room ? x->room * 2 : FIRST_ROOM;
 	struct entry *entries;
@@ -75,10 +75,10 @@ static bool grow(struct exact *x)
 	if (!entries)
 		return false;
 	x->entries = entries;
-	return make_table(x, room);
+	return exact_make_table(x, room);
 }
 
-static void unlink_entry(struct exact *x, uint32_t i)
+static void exact_unlink_entry(struct exact *x, uint32_t i)
 {
 	struct entry *e = &x->entries[i];
 
@@ -92,7 +92,7 @@ static void unlink_entry(struct exact *x, uint32_t i)
 		x->oldest = e->newer;
 }
 
-static void link_newest(struct exact *x, uint32_t i)
+static void exact_link_newest(struct exact *x, uint32_t i)
 {
 	x->entries[i].newer = none;
 	x->entries[i].older = x->newest;
@@ -104,7 +104,7 @@ static void link_newest(struct exact *x, uint32_t i)
 }
 
 /* Empties a place and moves up those behind it that would not be found. */
-static void close_place(struct exact *x, uint32_t at)
+static void exact_close_place(struct exact *x, uint32_t at)
 {
 	uint32_t mask = 2 * x->room - 1;
 
@@ -122,46 +122,46 @@ static void close_place(struct exact *x, uint32_t at)
 }
 
 /* An entry for a new key: a further one, or the oldest. */
-static uint32_t entry_for(struct exact *x)
+static uint32_t exact_entry_for(struct exact *x)
 {
 	bool full = x->base.config.window && x->n >= x->base.config.window;
 	uint32_t i;
 
-	if (!full && (x->n < x->room || grow(x)))
+	if (!full && (x->n < x->room || exact_grow(x)))
 		return x->n++;
 	i = x->oldest;
-	close_place(x, place_of(x, x->entries[i].hash));
-	unlink_entry(x, i);
+	exact_close_place(x, exact_place_of(x, x->entries[i].hash));
+	exact_unlink_entry(x, i);
 	return i;
 }
 
 /* Its uses, with this one. */
-static uint32_t use(struct exact *x, uint64_t hash)
+static uint32_t exact_use(struct exact *x, uint64_t hash)
 {
-	uint32_t i = x->table[place_of(x, hash)];
+	uint32_t i = x->table[exact_place_of(x, hash)];
 
 	if (i != none) {
-		unlink_entry(x, i);
+		exact_unlink_entry(x, i);
 	} else {
-		i = entry_for(x);
+		i = exact_entry_for(x);
 		x->entries[i] = (struct entry){ .hash = hash };
-		x->table[place_of(x, hash)] = i;
+		x->table[exact_place_of(x, hash)] = i;
 	}
-	link_newest(x, i);
+	exact_link_newest(x, i);
 	if (x->entries[i].uses < UINT32_MAX)
 		x->entries[i].uses++;
 	return x->entries[i].uses;
 }
 
-static int init(struct admission *a)
+static int exact_init(struct admission *a)
 {
 	struct exact *x = (struct exact *)a;
 
 	x->newest = x->oldest = none;
-	return grow(x) ? 0 : SCD_ENOMEM;
+	return exact_grow(x) ? 0 : SCD_ENOMEM;
 }
 
-static void release(struct admission *a)
+static void exact_release(struct admission *a)
 {
 	struct exact *x = (struct exact *)a;
 
@@ -169,33 +169,34 @@ static void release(struct admission *a)
 	free(x->table);
 }
 
-static size_t memory(const struct admission *a)
+static size_t exact_memory(const struct admission *a)
 {
-	return const_exact(a)->room *
+	return exact_const_exact(a)->room *
 	       (sizeof(struct entry) + 2 * sizeof(uint32_t));
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t exact_tracked(const struct admission *a)
 {
-	return const_exact(a)->n;
+	return exact_const_exact(a)->n;
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision exact_decide(struct admission *a,
+					    const struct admission_item *r)
 {
-	return use((struct exact *)a, r->hash) >= a->config.min_uses
-		       ? ADMISSION_DISK : ADMISSION_NO;
+	return exact_use((struct exact *)a, r->hash) >= a->config.min_uses
+		       ? ADMISSION_DISK
+		       : ADMISSION_NO;
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void exact_note(struct admission *a, uint64_t hash)
 {
-	use((struct exact *)a, hash);
+	exact_use((struct exact *)a, hash);
 }
 
-static bool seen(const struct admission *a, uint64_t hash)
+static bool exact_seen(const struct admission *a, uint64_t hash)
 {
-	const struct exact *x = const_exact(a);
-	uint32_t i = x->table[place_of(x, hash)];
+	const struct exact *x = exact_const_exact(a);
+	uint32_t i = x->table[exact_place_of(x, hash)];
 
 	return i != none && x->entries[i].uses + 1 >= a->config.min_uses;
 }
@@ -206,11 +207,11 @@ const struct admission_policy admission_exact = {
 	.options = "min-uses window",
 	.size = sizeof(struct exact),
 	.for_ever = true,
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
-	.decide = decide,
-	.note = note,
-	.seen = seen,
+	.init = exact_init,
+	.release = exact_release,
+	.memory = exact_memory,
+	.tracked = exact_tracked,
+	.decide = exact_decide,
+	.note = exact_note,
+	.seen = exact_seen,
 };

@@ -12,7 +12,7 @@ enum { NAME_MAX_BYTES = 32 };
 static const double count_max = 1e15;
 
 /* Is the name one of the words? */
-static bool among(const char *words, const char *name, size_t len)
+static bool options_among(const char *words, const char *name, size_t len)
 {
 	while (*words) {
 		size_t n = strcspn(words, " ");
@@ -25,9 +25,10 @@ static bool among(const char *words, const char *name, size_t len)
 }
 
 static const struct admission_option *
-find_option(const struct admission_policy *policy, const char *name, size_t len)
+options_find_option(const struct admission_policy *policy, const char *name,
+		    size_t len)
 {
-	if (!among(policy->options, name, len))
+	if (!options_among(policy->options, name, len))
 		return NULL;
 	for (const struct admission_option *o = admission_options; o->name; o++)
 		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
@@ -36,7 +37,7 @@ find_option(const struct admission_policy *policy, const char *name, size_t len)
 }
 
 /* What a letter after a number stands for; 0: nothing. */
-static double unit(char letter)
+static double options_unit(char letter)
 {
 	switch (letter) {
 	case 'k':
@@ -54,27 +55,28 @@ static double unit(char letter)
 	return 0;
 }
 
-static bool is_digit(char c)
+static bool options_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* A decimal fraction, with a unit if one is there; strtod would follow the
  * user's locale. -1: none. */
-static double number(const char *text, size_t len)
+static double options_number(const char *text, size_t len)
 {
 	double value = 0, place = 0;
 	size_t digits = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (is_digit(text[i])) {
+		if (options_is_digit(text[i])) {
 			value = value * 10 + (text[i] - '0');
 			place *= 10;
 			digits++;
 		} else if (text[i] == '.' && place == 0) {
 			place = 1;
-		} else if (digits && i + 1 == len && unit(text[i]) > 0) {
-			value *= unit(text[i]);
+		} else if (digits && i + 1 == len &&
+			   options_unit(text[i]) > 0) {
+			value *= options_unit(text[i]);
 		} else {
 			return -1;
 		}
@@ -84,8 +86,9 @@ static double number(const char *text, size_t len)
 	return place > 0 ? value / place : value;
 }
 
-static int read_option(const struct admission_policy *policy, const char *text,
-		       size_t len, struct admission_config *c)
+static int options_read_option(const struct admission_policy *policy,
+			       const char *text, size_t len,
+			       struct admission_config *c)
 {
 	const char *equal = memchr(text, '=', len);
 	const struct admission_option *o;
@@ -95,10 +98,10 @@ static int read_option(const struct admission_policy *policy, const char *text,
 	if (!equal)
 		return SCD_EINVAL;
 	name_len = (size_t)(equal - text);
-	o = find_option(policy, text, name_len);
+	o = options_find_option(policy, text, name_len);
 	if (!o)
 		return SCD_EINVAL;
-	value = number(equal + 1, len - name_len - 1);
+	value = options_number(equal + 1, len - name_len - 1);
 	if (!(value >= o->least && value <= o->most && value <= count_max))
 		return SCD_EINVAL;
 	admission_set(c, o, value);
@@ -122,7 +125,7 @@ int admission_parse(const char *text, const struct admission_policy **policy,
 	while (!err && text[len] == ',') {
 		text += len + 1;
 		len = strcspn(text, ",");
-		err = read_option(*policy, text, len, c);
+		err = options_read_option(*policy, text, len, c);
 	}
 	return err;
 }

@@ -19,12 +19,12 @@ struct pair {
 	uint64_t n; /* keys in the newer */
 };
 
-static const struct pair *const_pair(const struct admission *a)
+static const struct pair *pair_const_pair(const struct admission *a)
 {
 	return (const struct pair *)a;
 }
 
-static int init(struct admission *a)
+static int pair_init(struct admission *a)
 {
 	struct pair *p = (struct pair *)a;
 	double bits = log(2 / a->config.false_seen) / (log(2) * log(2));
@@ -35,7 +35,7 @@ static int init(struct admission *a)
 	return err ? err : scd_bloom_init(&p->filters[1], nbits, nhash);
 }
 
-static void release(struct admission *a)
+static void pair_release(struct admission *a)
 {
 	struct pair *p = (struct pair *)a;
 
@@ -43,25 +43,25 @@ static void release(struct admission *a)
 	scd_bloom_free(&p->filters[1]);
 }
 
-static size_t memory(const struct admission *a)
+static size_t pair_memory(const struct admission *a)
 {
-	return 2 * scd_bloom_bytes(&const_pair(a)->filters[0]);
+	return 2 * scd_bloom_bytes(&pair_const_pair(a)->filters[0]);
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t pair_tracked(const struct admission *a)
 {
 	return a->config.window;
 }
 
-static bool seen(const struct admission *a, uint64_t hash)
+static bool pair_seen(const struct admission *a, uint64_t hash)
 {
 	const struct scd_key key = scd__key_of_hash(hash);
 
-	return scd_bloom_has(&const_pair(a)->filters[0], &key) ||
-	       scd_bloom_has(&const_pair(a)->filters[1], &key);
+	return scd_bloom_has(&pair_const_pair(a)->filters[0], &key) ||
+	       scd_bloom_has(&pair_const_pair(a)->filters[1], &key);
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void pair_note(struct admission *a, uint64_t hash)
 {
 	struct pair *p = (struct pair *)a;
 	const struct scd_key key = scd__key_of_hash(hash);
@@ -81,11 +81,11 @@ const struct admission_policy admission_pair = {
 	.about = "second use within a window: two Bloom filters in turn",
 	.options = "window false-seen",
 	.size = sizeof(struct pair),
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
+	.init = pair_init,
+	.release = pair_release,
+	.memory = pair_memory,
+	.tracked = pair_tracked,
 	.decide = admission_second_use,
-	.note = note,
-	.seen = seen,
+	.note = pair_note,
+	.seen = pair_seen,
 };

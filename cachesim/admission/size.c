@@ -14,14 +14,14 @@ struct by_size {
 	uint64_t random;
 };
 
-static int init(struct admission *a)
+static int size_init(struct admission *a)
 {
 	((struct by_size *)a)->random = a->config.seed;
 	return 0;
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision size_decide(struct admission *a,
+					   const struct admission_item *r)
 {
 	struct by_size *s = (struct by_size *)a;
 	double p = exp(-(double)r->size / a->config.size_scale);
@@ -35,6 +35,6 @@ const struct admission_policy admission_size = {
 	.about = "with probability exp(-size/c)",
 	.options = "size seed",
 	.size = sizeof(struct by_size),
-	.init = init,
-	.decide = decide,
+	.init = size_init,
+	.decide = size_decide,
 };

@@ -36,17 +36,17 @@ struct stable {
 	double fewer, owed; /* cells to decrement a key; and not yet done */
 };
 
-static const struct stable *const_stable(const struct admission *a)
+static const struct stable *stable_const_stable(const struct admission *a)
 {
 	return (const struct stable *)a;
 }
 
-static uint64_t words_of(const struct stable *s)
+static uint64_t stable_words_of(const struct stable *s)
 {
 	return (s->ncells + WORD_CELLS - 1) / WORD_CELLS;
 }
 
-static int init(struct admission *a)
+static int stable_init(struct admission *a)
 {
 	struct stable *s = (struct stable *)a;
 	double zero = 1 - pow(a->config.false_seen, 1. / NHASH);
@@ -55,77 +55,77 @@ static int init(struct admission *a)
 	s->ncells = (uint64_t)(s->fewer * (double)a->config.window /
 			       half_life) + NHASH;
 	s->random = a->config.seed;
-	s->words = calloc(words_of(s), sizeof(*s->words));
+	s->words = calloc(stable_words_of(s), sizeof(*s->words));
 	return s->words ? 0 : SCD_ENOMEM;
 }
 
-static void release(struct admission *a)
+static void stable_release(struct admission *a)
 {
 	free(((struct stable *)a)->words);
 }
 
-static size_t memory(const struct admission *a)
+static size_t stable_memory(const struct admission *a)
 {
-	return words_of(const_stable(a)) * sizeof(uint64_t);
+	return stable_words_of(stable_const_stable(a)) * sizeof(uint64_t);
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t stable_tracked(const struct admission *a)
 {
 	return a->config.window;
 }
 
-static unsigned get(const struct stable *s, uint64_t cell)
+static unsigned stable_get(const struct stable *s, uint64_t cell)
 {
 	return s->words[cell / WORD_CELLS] >> cell % WORD_CELLS * CELL_BITS &
 	       CELL_MAX;
 }
 
-static void add(struct stable *s, uint64_t cell, uint64_t value)
+static void stable_add(struct stable *s, uint64_t cell, uint64_t value)
 {
 	s->words[cell / WORD_CELLS] += value << cell % WORD_CELLS * CELL_BITS;
 }
 
-static void decrement_some(struct stable *s)
+static void stable_decrement_some(struct stable *s)
 {
 	uint64_t cell = scd__splitmix64(&s->random) % s->ncells;
 
 	for (s->owed += s->fewer; s->owed >= 1; s->owed--) {
-		if (get(s, cell) > 0)
+		if (stable_get(s, cell) > 0)
 			s->words[cell / WORD_CELLS] -=
 				UINT64_C(1) << cell % WORD_CELLS * CELL_BITS;
 		cell = cell + 1 < s->ncells ? cell + 1 : 0;
 	}
 }
 
-static void cells_of(const struct stable *s, uint64_t hash,
-		     uint64_t cells[NHASH])
+static void stable_cells_of(const struct stable *s, uint64_t hash,
+			    uint64_t cells[NHASH])
 {
 	const struct scd_key key = scd__key_of_hash(hash);
 
 	scd_positions(&key, s->ncells, NHASH, cells);
 }
 
-static bool seen(const struct admission *a, uint64_t hash)
+static bool stable_seen(const struct admission *a, uint64_t hash)
 {
-	const struct stable *s = const_stable(a);
+	const struct stable *s = stable_const_stable(a);
 	uint64_t cells[NHASH];
 
-	cells_of(s, hash, cells);
+	stable_cells_of(s, hash, cells);
 	for (unsigned i = 0; i < NHASH; i++)
-		if (get(s, cells[i]) == 0)
+		if (stable_get(s, cells[i]) == 0)
 			return false;
 	return true;
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void stable_note(struct admission *a, uint64_t hash)
 {
 	struct stable *s = (struct stable *)a;
 	uint64_t cells[NHASH];
 
-	decrement_some(s);
-	cells_of(s, hash, cells);
+	stable_decrement_some(s);
+	stable_cells_of(s, hash, cells);
 	for (unsigned i = 0; i < NHASH; i++)
-		add(s, cells[i], CELL_MAX - get(s, cells[i]));
+		stable_add(s, cells[i], CELL_MAX - stable_get(s, cells[i]));
 }
 
 const struct admission_policy admission_stable = {
@@ -133,11 +133,11 @@ const struct admission_policy admission_stable = {
 	.about = "second use, forgotten at random: stable Bloom filter",
 	.options = "window false-seen seed",
 	.size = sizeof(struct stable),
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
+	.init = stable_init,
+	.release = stable_release,
+	.memory = stable_memory,
+	.tracked = stable_tracked,
 	.decide = admission_second_use,
-	.note = note,
-	.seen = seen,
+	.note = stable_note,
+	.seen = stable_seen,
 };

@@ -43,17 +43,17 @@ struct tinylfu {
 	uint64_t nevicted;
 };
 
-static const struct tinylfu *const_lfu(const struct admission *a)
+static const struct tinylfu *tinylfu_const_lfu(const struct admission *a)
 {
 	return (const struct tinylfu *)a;
 }
 
-static uint64_t nwords(const struct tinylfu *t)
+static uint64_t tinylfu_nwords(const struct tinylfu *t)
 {
 	return ROWS * t->width / WORD_COUNTERS;
 }
 
-static int init(struct admission *a)
+static int tinylfu_init(struct admission *a)
 {
 	struct tinylfu *t = (struct tinylfu *)a;
 	uint64_t window = a->config.window;
@@ -61,13 +61,13 @@ static int init(struct admission *a)
 	for (t->width = WORD_COUNTERS; t->width < window;)
 		t->width *= 2;
 	t->sample = SAMPLE_USES * window;
-	t->words = calloc(nwords(t), sizeof(*t->words));
+	t->words = calloc(tinylfu_nwords(t), sizeof(*t->words));
 	if (!t->words)
 		return SCD_ENOMEM;
 	return scd_bloom_init(&t->door, window * DOOR_BITS + 64, DOOR_HASH);
 }
 
-static void release(struct admission *a)
+static void tinylfu_release(struct admission *a)
 {
 	struct tinylfu *t = (struct tinylfu *)a;
 
@@ -75,39 +75,40 @@ static void release(struct admission *a)
 	scd_bloom_free(&t->door);
 }
 
-static size_t memory(const struct admission *a)
+static size_t tinylfu_memory(const struct admission *a)
 {
-	const struct tinylfu *t = const_lfu(a);
+	const struct tinylfu *t = tinylfu_const_lfu(a);
 
-	return nwords(t) * sizeof(uint64_t) + scd_bloom_bytes(&t->door);
+	return tinylfu_nwords(t) * sizeof(uint64_t) + scd_bloom_bytes(&t->door);
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t tinylfu_tracked(const struct admission *a)
 {
 	return a->config.window;
 }
 
 /* The number of a key's counter in a row. */
-static uint64_t counter_of(const struct tinylfu *t, uint64_t hash, unsigned row)
+static uint64_t tinylfu_counter_of(const struct tinylfu *t, uint64_t hash,
+				   unsigned row)
 {
 	uint64_t h = scd__mix64(hash + row * SCD__SPLITMIX_STEP);
 
 	return row * t->width + (h & (t->width - 1));
 }
 
-static unsigned get(const struct tinylfu *t, uint64_t counter)
+static unsigned tinylfu_get(const struct tinylfu *t, uint64_t counter)
 {
 	return t->words[counter / WORD_COUNTERS] >>
 		       counter % WORD_COUNTERS * COUNTER_BITS & COUNTER_MAX;
 }
 
 /* The least of a key's counters. */
-static unsigned least(const struct tinylfu *t, uint64_t hash)
+static unsigned tinylfu_least(const struct tinylfu *t, uint64_t hash)
 {
 	unsigned count = COUNTER_MAX;
 
 	for (unsigned row = 0; row < ROWS; row++) {
-		unsigned n = get(t, counter_of(t, hash, row));
+		unsigned n = tinylfu_get(t, tinylfu_counter_of(t, hash, row));
 
 		count = n < count ? n : count;
 	}
@@ -115,80 +116,81 @@ static unsigned least(const struct tinylfu *t, uint64_t hash)
 }
 
 /* Uses of a key in the sample, as far as is known. */
-static unsigned estimate(const struct tinylfu *t, uint64_t hash)
+static unsigned tinylfu_estimate(const struct tinylfu *t, uint64_t hash)
 {
 	const struct scd_key key = scd__key_of_hash(hash);
 
-	return least(t, hash) + scd_bloom_has(&t->door, &key);
+	return tinylfu_least(t, hash) + scd_bloom_has(&t->door, &key);
 }
 
 /* All counters by half: the bit that comes over from the neighbour is cut. */
-static void age(struct tinylfu *t)
+static void tinylfu_age(struct tinylfu *t)
 {
-	for (uint64_t i = 0; i < nwords(t); i++)
+	for (uint64_t i = 0; i < tinylfu_nwords(t); i++)
 		t->words[i] = t->words[i] >> 1 & UINT64_C(0x7777777777777777);
 	scd_bloom_clear(&t->door);
 	t->uses /= 2;
 }
 
 /* Only the counters that are the least grow. */
-static void add(struct tinylfu *t, uint64_t hash)
+static void tinylfu_add(struct tinylfu *t, uint64_t hash)
 {
-	unsigned count = least(t, hash);
+	unsigned count = tinylfu_least(t, hash);
 
 	for (unsigned row = 0; row < ROWS && count < COUNTER_MAX; row++) {
-		uint64_t i = counter_of(t, hash, row);
+		uint64_t i = tinylfu_counter_of(t, hash, row);
 
-		if (get(t, i) == count)
+		if (tinylfu_get(t, i) == count)
 			t->words[i / WORD_COUNTERS] +=
 				UINT64_C(1) << i % WORD_COUNTERS * COUNTER_BITS;
 	}
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void tinylfu_note(struct admission *a, uint64_t hash)
 {
 	struct tinylfu *t = (struct tinylfu *)a;
 	const struct scd_key key = scd__key_of_hash(hash);
 
 	if (scd_bloom_has(&t->door, &key))
-		add(t, hash);
+		tinylfu_add(t, hash);
 	else
 		scd_bloom_add(&t->door, &key);
 	if (++t->uses >= t->sample)
-		age(t);
+		tinylfu_age(t);
 }
 
-static void request(struct admission *a, const struct admission_item *r,
-		    bool hit)
+static void tinylfu_request(struct admission *a, const struct admission_item *r,
+			    bool hit)
 {
 	(void)hit;
-	note(a, r->hash);
+	tinylfu_note(a, r->hash);
 }
 
-static void evicted(struct admission *a, uint64_t hash)
+static void tinylfu_evicted(struct admission *a, uint64_t hash)
 {
 	struct tinylfu *t = (struct tinylfu *)a;
 
 	t->victims[t->nevicted++ % VICTIMS] = hash;
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision tinylfu_decide(struct admission *a,
+					      const struct admission_item *r)
 {
-	const struct tinylfu *t = const_lfu(a);
+	const struct tinylfu *t = tinylfu_const_lfu(a);
 	uint64_t n = t->nevicted < VICTIMS ? t->nevicted : VICTIMS;
 	uint64_t uses = 0;
 
 	for (uint64_t i = 0; i < n; i++)
-		uses += estimate(t, t->victims[i]);
-	return n == 0 || estimate(t, r->hash) * n > uses ? ADMISSION_DISK
-							 : ADMISSION_NO;
+		uses += tinylfu_estimate(t, t->victims[i]);
+	return n == 0 || tinylfu_estimate(t, r->hash) * n > uses
+		       ? ADMISSION_DISK
+		       : ADMISSION_NO;
 }
 
 /* The request itself has been counted already. */
-static bool seen(const struct admission *a, uint64_t hash)
+static bool tinylfu_seen(const struct admission *a, uint64_t hash)
 {
-	return estimate(const_lfu(a), hash) > 1;
+	return tinylfu_estimate(tinylfu_const_lfu(a), hash) > 1;
 }
 
 const struct admission_policy admission_tinylfu = {
@@ -196,13 +198,13 @@ const struct admission_policy admission_tinylfu = {
 	.about = "if used more often than what was evicted last",
 	.options = "window",
 	.size = sizeof(struct tinylfu),
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
-	.decide = decide,
-	.request = request,
-	.evicted = evicted,
-	.note = note,
-	.seen = seen,
+	.init = tinylfu_init,
+	.release = tinylfu_release,
+	.memory = tinylfu_memory,
+	.tracked = tinylfu_tracked,
+	.decide = tinylfu_decide,
+	.request = tinylfu_request,
+	.evicted = tinylfu_evicted,
+	.note = tinylfu_note,
+	.seen = tinylfu_seen,
 };

@@ -19,7 +19,7 @@ static const int64_t modified_from = 784111777; /* 1994-11-06, as in RFC 9110 */
 static const uint64_t modified_span = 900000000; /* 28 years */
 
 /* The number after "size=" at the beginning of the query or behind an &. */
-static bool size_in_query(const char *path, uint64_t *out)
+static bool answer_size_in_query(const char *path, uint64_t *out)
 {
 	const char *at = strchr(path, '?');
 
@@ -37,17 +37,17 @@ static bool size_in_query(const char *path, uint64_t *out)
 	return false;
 }
 
-static uint64_t size_without_trace(const struct target *t)
+static uint64_t answer_size_without_trace(const struct target *t)
 {
 	double unit = (double)(scd__mix64(t->hash) >> 11) * 0x1p-53;
 	uint64_t size;
 
-	if (size_in_query(target_path(t), &size))
+	if (answer_size_in_query(target_path(t), &size))
 		return size;
 	return (uint64_t)(median_bytes * sizes_quantile(unit));
 }
 
-static void set_dates(struct answer *a)
+static void answer_set_dates(struct answer *a)
 {
 	time_t when = (time_t)(modified_from +
 			       (int64_t)(a->hash % modified_span));
@@ -59,7 +59,7 @@ static void set_dates(struct answer *a)
 }
 
 /* Errors of the server are not to be cached, everything else is. */
-static void set_control(struct answer *a, uint64_t max_age_s)
+static void answer_set_control(struct answer *a, uint64_t max_age_s)
 {
 	if (a->status >= 500)
 		strcpy(a->control, "no-store");
@@ -69,8 +69,9 @@ static void set_control(struct answer *a, uint64_t max_age_s)
 }
 
 /* RFC 9110, 13.2.2: If-Modified-Since counts only without If-None-Match. */
-static bool not_modified(const struct answer *a, const char *if_none_match,
-			 const char *if_modified)
+static bool answer_not_modified(const struct answer *a,
+				const char *if_none_match,
+				const char *if_modified)
 {
 	if (a->status != 200)
 		return false;
@@ -92,12 +93,12 @@ void answer_make(struct answer *a, const struct answer_rules *rules,
 	if (o && (o->has_size || o->status != 200))
 		a->size = o->size;
 	else
-		a->size = a->status == 200 ? size_without_trace(t) : 0;
+		a->size = a->status == 200 ? answer_size_without_trace(t) : 0;
 	if (a->status == 204)
 		a->size = 0;
 	body_etag(a->hash, a->size, a->etag);
-	set_dates(a);
-	set_control(a, rules->max_age_s);
-	if (not_modified(a, if_none_match, if_modified))
+	answer_set_dates(a);
+	answer_set_control(a, rules->max_age_s);
+	if (answer_not_modified(a, if_none_match, if_modified))
 		a->status = 304;
 }

@@ -11,7 +11,7 @@
 #include "codec/mix.h"
 
 /* The eight bytes of the body from 8 * index on. */
-static void word_at(uint64_t hash, uint64_t index, uint8_t out[8])
+static void body_word_at(uint64_t hash, uint64_t index, uint8_t out[8])
 {
 	uint64_t word = scd__mix64(hash + index * SCD__SPLITMIX_STEP);
 
@@ -26,7 +26,7 @@ void body_fill(uint64_t hash, uint64_t offset, uint8_t *out, size_t len)
 		size_t n = len < 8 - at ? len : 8 - at;
 		uint8_t word[8];
 
-		word_at(hash, offset / 8, word);
+		body_word_at(hash, offset / 8, word);
 		memcpy(out, word + at, n);
 		out += n;
 		offset += n;

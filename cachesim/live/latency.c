@@ -3,7 +3,7 @@
  */
 #include "cachesim/live/latency.h"
 
-static unsigned bucket_of(uint64_t us)
+static unsigned latency_bucket_of(uint64_t us)
 {
 	unsigned shift = 0;
 
@@ -15,7 +15,7 @@ static unsigned bucket_of(uint64_t us)
 }
 
 /* The largest time that falls into a bucket. */
-static uint64_t bucket_top(unsigned b)
+static uint64_t latency_bucket_top(unsigned b)
 {
 	unsigned shift;
 
@@ -27,7 +27,7 @@ static uint64_t bucket_top(unsigned b)
 
 void latency_add(struct latency *l, uint64_t us)
 {
-	l->count[bucket_of(us)]++;
+	l->count[latency_bucket_of(us)]++;
 	l->total++;
 	if (us > l->max_us)
 		l->max_us = us;
@@ -49,8 +49,9 @@ uint64_t latency_quantile(const struct latency *l, double q)
 	for (unsigned b = 0; b < LATENCY_BUCKETS; b++) {
 		seen += l->count[b];
 		if (seen && (double)seen >= q * (double)l->total)
-			return bucket_top(b) < l->max_us ? bucket_top(b)
-							 : l->max_us;
+			return latency_bucket_top(b) < l->max_us
+				       ? latency_bucket_top(b)
+				       : l->max_us;
 	}
 	return 0;
 }

@@ -16,7 +16,7 @@
 
 enum { TOLD_MAX = 10 }; /* bad lines of a trace that are printed */
 
-static void fail(const char *name, const char *columns, int code)
+static void load_fail(const char *name, const char *columns, int code)
 {
 	char why[TRACE_WHY_MAX];
 
@@ -24,7 +24,7 @@ static void fail(const char *name, const char *columns, int code)
 		trace_explain(name, columns, code, why, sizeof(why)));
 }
 
-static void complain(void *arg, const struct trace_complaint *c)
+static void load_complain(void *arg, const struct trace_complaint *c)
 {
 	unsigned *told = arg;
 
@@ -46,11 +46,11 @@ int load_open(struct trace_reader **out, const char *name,
 	static unsigned told;
 	int err;
 
-	opt->complain = complain;
+	opt->complain = load_complain;
 	opt->arg = &told;
 	err = trace_open(out, name, opt);
 	if (err)
-		fail(name, opt->columns, err);
+		load_fail(name, opt->columns, err);
 	return err;
 }
 
@@ -74,14 +74,14 @@ int load_objects(struct objects *out, const char *name,
 			break;
 	}
 	if (err)
-		fail(name, opt->columns, err);
+		load_fail(name, opt->columns, err);
 	trace_close(&r);
 	free(t);
 	return err;
 }
 
-static void print_totals(const struct trace_totals *t, const char *format,
-			 uint64_t bad)
+static void load_print_totals(const struct trace_totals *t, const char *format,
+			      uint64_t bad)
 {
 	printf("format           %s\n", format);
 	printf("requests         %" PRIu64 "\n", t->requests);
@@ -112,10 +112,10 @@ int load_info(const char *name, struct trace_options *opt)
 	while (!err && (err = trace_next(r, &req)) > 0)
 		err = trace_stats_add(s, &req);
 	if (err) {
-		fail(name, opt->columns, err);
+		load_fail(name, opt->columns, err);
 	} else {
 		trace_stats_totals(s, &totals);
-		print_totals(&totals, trace_format_of(r), trace_bad(r));
+		load_print_totals(&totals, trace_format_of(r), trace_bad(r));
 	}
 	trace_stats_free(&s);
 	trace_close(&r);

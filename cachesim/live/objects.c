@@ -7,7 +7,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-static struct object *slot_of(const struct objects *o, uint64_t hash)
+static struct object *objects_slot_of(const struct objects *o, uint64_t hash)
 {
 	size_t at = (size_t)hash & (o->slots - 1);
 
@@ -16,7 +16,7 @@ static struct object *slot_of(const struct objects *o, uint64_t hash)
 	return &o->slot[at];
 }
 
-static int grow(struct objects *o)
+static int objects_grow(struct objects *o)
 {
 	struct objects next = { NULL, o->slots ? o->slots * 2 : FIRST_SLOTS,
 				o->used };
@@ -26,14 +26,14 @@ static int grow(struct objects *o)
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < o->slots; i++)
 		if (o->slot[i].status)
-			*slot_of(&next, o->slot[i].hash) = o->slot[i];
+			*objects_slot_of(&next, o->slot[i].hash) = o->slot[i];
 	free(o->slot);
 	*o = next;
 	return 0;
 }
 
 /* The status that the origin will answer with. */
-static unsigned served_as(unsigned status)
+static unsigned objects_served_as(unsigned status)
 {
 	switch (status) {
 	case 0:
@@ -47,12 +47,12 @@ static unsigned served_as(unsigned status)
 int objects_note(struct objects *o, uint64_t hash,
 		 const struct trace_request *req)
 {
-	unsigned status = served_as(req->status);
+	unsigned status = objects_served_as(req->status);
 	struct object *s;
 
-	if (4 * (o->used + 1) > 3 * o->slots && grow(o))
+	if (4 * (o->used + 1) > 3 * o->slots && objects_grow(o))
 		return TRACE_ENOMEM;
-	s = slot_of(o, hash);
+	s = objects_slot_of(o, hash);
 	if (s->status == 0)
 		o->used++;
 	if (s->status == 0 || (status == 200 && s->status != 200))
@@ -67,7 +67,7 @@ int objects_note(struct objects *o, uint64_t hash,
 
 const struct object *objects_find(const struct objects *o, uint64_t hash)
 {
-	const struct object *s = o->slots ? slot_of(o, hash) : NULL;
+	const struct object *s = o->slots ? objects_slot_of(o, hash) : NULL;
 
 	return s && s->status ? s : NULL;
 }

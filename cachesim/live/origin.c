@@ -74,7 +74,7 @@ static const struct option options[] = {
 /* clang-format on */
 
 /* One option. False: not one of ours (getopt has said so). */
-static bool take_option(struct settings *s, int c)
+static bool origin_take_option(struct settings *s, int c)
 {
 	switch (c) {
 	case 'l':
@@ -118,7 +118,7 @@ static bool take_option(struct settings *s, int c)
 	return false;
 }
 
-static void take_options(struct settings *s, int argc, char **argv)
+static void origin_take_options(struct settings *s, int argc, char **argv)
 {
 	static const char letters[] = "l:f:t:b:N:hV";
 	int c;
@@ -130,7 +130,7 @@ static void take_options(struct settings *s, int argc, char **argv)
 			      stdout);
 			exit(0);
 		}
-		if (!take_option(s, c))
+		if (!origin_take_option(s, c))
 			exit(2);
 	}
 	if (optind < argc)
@@ -138,7 +138,7 @@ static void take_options(struct settings *s, int argc, char **argv)
 }
 
 /* Resolves ADDRESS:PORT, numbers only; "[::1]:80" for IPv6. */
-static struct addrinfo *resolve(const char *listen)
+static struct addrinfo *origin_resolve(const char *listen)
 {
 	char host[128], *colon, *from = host;
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV |
@@ -158,7 +158,7 @@ static struct addrinfo *resolve(const char *listen)
 	return getaddrinfo(from, colon + 1, &hints, &found) ? NULL : found;
 }
 
-static int write_port(const char *file, unsigned port)
+static int origin_write_port(const char *file, unsigned port)
 {
 	FILE *f = fopen(file, "w");
 	int err;
@@ -171,7 +171,7 @@ static int write_port(const char *file, unsigned port)
 	return err;
 }
 
-static int serve(const struct settings *s, const struct addrinfo *at)
+static int origin_serve(const struct settings *s, const struct addrinfo *at)
 {
 	struct origin_server *server;
 	struct origin_counts n;
@@ -191,7 +191,8 @@ static int serve(const struct settings *s, const struct addrinfo *at)
 	printf("listening on port %u\n", origin_server_port(server));
 	fflush(stdout);
 	if (s->port_file)
-		err = write_port(s->port_file, origin_server_port(server));
+		err = origin_write_port(s->port_file,
+					origin_server_port(server));
 	if (!err)
 		sigwait(&ends, &signal_number);
 	origin_server_counts(server, &n);
@@ -212,8 +213,8 @@ int main(int argc, char **argv)
 	struct addrinfo *at;
 	int err;
 
-	take_options(&s, argc, argv);
-	at = resolve(s.listen);
+	origin_take_options(&s, argc, argv);
+	at = origin_resolve(s.listen);
 	if (!at)
 		arguments_bad("--listen", s.listen,
 			      "not an address such as 127.0.0.1:8000");
@@ -221,7 +222,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (s.trace)
 		s.serving.rules.objects = &objects;
-	err = serve(&s, at);
+	err = origin_serve(&s, at);
 	if (err)
 		fprintf(stderr, "scd-origin: %s\n", strerror(-err));
 	freeaddrinfo(at);

@@ -45,8 +45,8 @@ struct request {
 	char target[];
 };
 
-static void *start_request(void *cls, const char *uri,
-			   struct MHD_Connection *c)
+static void *origin_server_start_request(void *cls, const char *uri,
+					 struct MHD_Connection *c)
 {
 	size_t len = strlen(uri) + 1;
 	struct request *r = malloc(sizeof(*r) + len);
@@ -60,8 +60,9 @@ static void *start_request(void *cls, const char *uri,
 	return r;
 }
 
-static void end_request(void *cls, struct MHD_Connection *c, void **con_cls,
-			enum MHD_RequestTerminationCode why)
+static void origin_server_end_request(void *cls, struct MHD_Connection *c,
+				      void **con_cls,
+				      enum MHD_RequestTerminationCode why)
 {
 	(void)cls;
 	(void)c;
@@ -70,7 +71,8 @@ static void end_request(void *cls, struct MHD_Connection *c, void **con_cls,
 	*con_cls = NULL;
 }
 
-static ssize_t read_body(void *cls, uint64_t pos, char *out, size_t max)
+static ssize_t origin_server_read_body(void *cls, uint64_t pos, char *out,
+				       size_t max)
 {
 	struct sending *s = cls;
 	size_t n = max;
@@ -88,15 +90,16 @@ static ssize_t read_body(void *cls, uint64_t pos, char *out, size_t max)
 }
 
 /* Whether the n-th request is among a share of all. */
-static bool chosen(uint64_t n, double share, uint64_t purpose)
+static bool origin_server_chosen(uint64_t n, double share, uint64_t purpose)
 {
 	double u = (double)(scd__mix64(n * 2 + purpose) >> 11) * 0x1p-53;
 
 	return u < share;
 }
 
-static struct MHD_Response *make_body(struct origin_server *s,
-				      const struct answer *a, uint64_t nth)
+static struct MHD_Response *origin_server_make_body(struct origin_server *s,
+						    const struct answer *a,
+						    uint64_t nth)
 {
 	struct sending *b = malloc(sizeof(*b));
 	size_t block = a->size < BLOCK_BYTES ? (size_t)a->size : BLOCK_BYTES;
@@ -105,20 +108,21 @@ static struct MHD_Response *make_body(struct origin_server *s,
 	if (!b)
 		return NULL;
 	*b = (struct sending){ a->hash, a->size, UINT64_MAX, UINT64_MAX };
-	if (chosen(nth, s->opt->lie, 0))
+	if (origin_server_chosen(nth, s->opt->lie, 0))
 		b->wrong = a->size / 2;
-	if (chosen(nth, s->opt->truncate, 1))
+	if (origin_server_chosen(nth, s->opt->truncate, 1))
 		b->end = a->size / 2;
 	r = MHD_create_response_from_callback(a->size, block ? block : 1,
-					      read_body, b, free);
+					      origin_server_read_body, b, free);
 	if (!r)
 		free(b);
 	return r;
 }
 
-static enum MHD_Result send_answer(struct origin_server *s,
-				   struct MHD_Connection *c,
-				   const struct answer *a, uint64_t nth)
+static enum MHD_Result origin_server_send_answer(struct origin_server *s,
+						 struct MHD_Connection *c,
+						 const struct answer *a,
+						 uint64_t nth)
 {
 	struct MHD_Response *r;
 	enum MHD_Result ok;
@@ -127,7 +131,7 @@ static enum MHD_Result send_answer(struct origin_server *s,
 		r = MHD_create_response_from_buffer(0, NULL,
 						    MHD_RESPMEM_PERSISTENT);
 	else
-		r = make_body(s, a, nth);
+		r = origin_server_make_body(s, a, nth);
 	if (!r)
 		return MHD_NO;
 	MHD_add_response_header(r, "ETag", a->etag);
@@ -144,8 +148,10 @@ static enum MHD_Result send_answer(struct origin_server *s,
 }
 
 /* A short text that is no object: an error, the counts. */
-static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status,
-				 const char *type, const char *text)
+static enum MHD_Result origin_server_send_text(struct MHD_Connection *c,
+					       unsigned status,
+					       const char *type,
+					       const char *text)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(
 		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
@@ -160,8 +166,8 @@ static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status,
 	return ok;
 }
 
-static enum MHD_Result send_stats(struct origin_server *s,
-				  struct MHD_Connection *c)
+static enum MHD_Result origin_server_send_stats(struct origin_server *s,
+						struct MHD_Connection *c)
 {
 	char json[JSON_MAX];
 	struct origin_counts n;
@@ -172,19 +178,20 @@ static enum MHD_Result send_stats(struct origin_server *s,
 		 ", \"not_modified\": %" PRIu64 ", \"not_found\": %" PRIu64
 		 ", \"refused\": %" PRIu64 "}\n",
 		 n.requests, n.bytes, n.not_modified, n.not_found, n.refused);
-	return send_text(c, 200, "application/json", json);
+	return origin_server_send_text(c, 200, "application/json", json);
 }
 
-static enum MHD_Result refuse(struct origin_server *s,
-			      struct MHD_Connection *c, unsigned status)
+static enum MHD_Result origin_server_refuse(struct origin_server *s,
+					    struct MHD_Connection *c,
+					    unsigned status)
 {
 	s->refused++;
-	return send_text(c, status, "text/plain", "refused\n");
+	return origin_server_send_text(c, status, "text/plain", "refused\n");
 }
 
 /* The target of a request in absolute or origin form. 0 or TRACE_EURL. */
-static int find_target(struct target *t, struct MHD_Connection *c,
-		       const char *raw)
+static int origin_server_find_target(struct target *t, struct MHD_Connection *c,
+				     const char *raw)
 {
 	const char *host =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
@@ -201,7 +208,7 @@ static int find_target(struct target *t, struct MHD_Connection *c,
 	return err;
 }
 
-static void wait_ms(unsigned ms)
+static void origin_server_wait_ms(unsigned ms)
 {
 	struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
 
@@ -209,16 +216,16 @@ static void wait_ms(unsigned ms)
 		;
 }
 
-static enum MHD_Result answer_object(struct origin_server *s,
-				     struct MHD_Connection *c,
-				     const char *raw, bool head)
+static enum MHD_Result origin_server_answer_object(struct origin_server *s,
+						   struct MHD_Connection *c,
+						   const char *raw, bool head)
 {
 	struct target t;
 	struct answer a;
 	uint64_t nth;
 
-	if (find_target(&t, c, raw))
-		return refuse(s, c, 400);
+	if (origin_server_find_target(&t, c, raw))
+		return origin_server_refuse(s, c, 400);
 	answer_make(&a, &s->opt->rules, &t,
 		    MHD_lookup_connection_value(c, MHD_HEADER_KIND,
 						"If-None-Match"),
@@ -232,14 +239,15 @@ static enum MHD_Result answer_object(struct origin_server *s,
 	if (a.status != 304 && !head)
 		s->bytes += a.size;
 	if (s->opt->delay_ms)
-		wait_ms(s->opt->delay_ms);
-	return send_answer(s, c, &a, nth);
+		origin_server_wait_ms(s->opt->delay_ms);
+	return origin_server_send_answer(s, c, &a, nth);
 }
 
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
-				  const char *url, const char *method,
-				  const char *version, const char *upload,
-				  size_t *upload_size, void **con_cls)
+static enum MHD_Result
+origin_server_on_request(void *cls, struct MHD_Connection *c, const char *url,
+			 const char *method, const char *version,
+			 const char *upload, size_t *upload_size,
+			 void **con_cls)
 {
 	struct origin_server *s = cls;
 	struct request *r = *con_cls;
@@ -257,10 +265,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
 		return MHD_YES;
 	}
 	if (!head && strcmp(method, "GET"))
-		return refuse(s, c, 405);
+		return origin_server_refuse(s, c, 405);
 	if (!strcmp(r->target, stats_path))
-		return send_stats(s, c);
-	return answer_object(s, c, r->target, head);
+		return origin_server_send_stats(s, c);
+	return origin_server_answer_object(s, c, r->target, head);
 }
 
 int origin_server_new(struct origin_server **out, const struct sockaddr *at,
@@ -280,12 +288,12 @@ int origin_server_new(struct origin_server **out, const struct sockaddr *at,
 		flags |= MHD_USE_THREAD_PER_CONNECTION;
 	errno = 0;
 	s->mhd = MHD_start_daemon(
-		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, at,
-		MHD_OPTION_URI_LOG_CALLBACK, start_request, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_THREAD_POOL_SIZE,
+		flags, 0, NULL, NULL, origin_server_on_request, s,
+		MHD_OPTION_SOCK_ADDR, at, MHD_OPTION_URI_LOG_CALLBACK,
+		origin_server_start_request, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+		origin_server_end_request, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS_MAX, MHD_OPTION_THREAD_POOL_SIZE,
 		opt->delay_ms ? 0u : opt->threads, MHD_OPTION_END);
 	if (s->mhd)
 		return 0;

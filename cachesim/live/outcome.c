@@ -27,7 +27,7 @@ const char *outcome_name(enum outcome o)
 }
 
 /* The length of what comes before the first unquoted c, or of all. */
-static size_t until(struct trace_text t, char c)
+static size_t outcome_until(struct trace_text t, char c)
 {
 	bool quoted = false;
 	size_t i;
@@ -41,41 +41,41 @@ static size_t until(struct trace_text t, char c)
 	return i;
 }
 
-static struct trace_text behind(struct trace_text t, size_t n)
+static struct trace_text outcome_behind(struct trace_text t, size_t n)
 {
 	return (struct trace_text){ t.at + n, t.len - n };
 }
 
-static bool begins(struct trace_text t, const char *with)
+static bool outcome_begins(struct trace_text t, const char *with)
 {
 	return t.len >= strlen(with) && !memcmp(t.at, with, strlen(with));
 }
 
 /* What one parameter says; UNKNOWN when it says nothing. */
-static enum outcome parameter(struct trace_text t)
+static enum outcome outcome_parameter(struct trace_text t)
 {
 	while (t.len && *t.at == ' ')
-		t = behind(t, 1);
+		t = outcome_behind(t, 1);
 	if (scan_is(t, "hit"))
 		return OUTCOME_LOCAL;
 	if (scan_is(t, "collapsed"))
 		return OUTCOME_COLLAPSED;
-	if (begins(t, "detail=\"peer="))
+	if (outcome_begins(t, "detail=\"peer="))
 		return OUTCOME_REMOTE;
-	return begins(t, "fwd=") ? OUTCOME_ORIGIN : OUTCOME_UNKNOWN;
+	return outcome_begins(t, "fwd=") ? OUTCOME_ORIGIN : OUTCOME_UNKNOWN;
 }
 
-static enum outcome member(struct trace_text t)
+static enum outcome outcome_member(struct trace_text t)
 {
 	enum outcome found = OUTCOME_UNKNOWN;
-	size_t n = until(t, ';');
+	size_t n = outcome_until(t, ';');
 
 	while (n < t.len) {
 		enum outcome o;
 
-		t = behind(t, n + 1);
-		n = until(t, ';');
-		o = parameter((struct trace_text){ t.at, n });
+		t = outcome_behind(t, n + 1);
+		n = outcome_until(t, ';');
+		o = outcome_parameter((struct trace_text){t.at, n});
 		/* fwd= stands beside what says more: collapsed, a peer */
 		if (o != OUTCOME_UNKNOWN &&
 		    (found == OUTCOME_UNKNOWN || found == OUTCOME_ORIGIN))
@@ -87,11 +87,11 @@ static enum outcome member(struct trace_text t)
 enum outcome outcome_parse(const char *value, size_t len)
 {
 	struct trace_text t = { value, len };
-	size_t n = until(t, ',');
+	size_t n = outcome_until(t, ',');
 
 	while (n < t.len) {
-		t = behind(t, n + 1);
-		n = until(t, ',');
+		t = outcome_behind(t, n + 1);
+		n = outcome_until(t, ',');
 	}
-	return member(t);
+	return outcome_member(t);
 }

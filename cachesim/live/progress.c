@@ -23,7 +23,7 @@ void progress_start(struct progress *p, uint64_t total, bool off,
 	p->next_us = now_us + (p->terminal ? BAR_EVERY_US : LINE_EVERY_US);
 }
 
-static void draw_bar(const struct progress *p, uint64_t done)
+static void progress_draw_bar(const struct progress *p, uint64_t done)
 {
 	static const char full[] = "########################################";
 	double share = p->total ? (double)done / (double)p->total : 0;
@@ -45,7 +45,7 @@ void progress_step(struct progress *p, uint64_t done, uint64_t errors,
 		return;
 	p->next_us = now_us + (p->terminal ? BAR_EVERY_US : LINE_EVERY_US);
 	if (p->terminal)
-		draw_bar(p, done);
+		progress_draw_bar(p, done);
 	fprintf(stderr, "  %" PRIu64 " requests, %.0f/s, %" PRIu64 " errors",
 		done, (double)done / seconds, errors);
 	if (p->total && done)

@@ -91,7 +91,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static enum replay_verify verify_of(const char *text)
+static enum replay_verify replay_verify_of(const char *text)
 {
 	if (!strcmp(text, "auto"))
 		return REPLAY_VERIFY_AUTO;
@@ -102,7 +102,7 @@ static enum replay_verify verify_of(const char *text)
 	return REPLAY_VERIFY_NONE;
 }
 
-static enum replay_partition partition_of(const char *text)
+static enum replay_partition replay_partition_of(const char *text)
 {
 	if (!strcmp(text, "round-robin"))
 		return REPLAY_ROUND_ROBIN;
@@ -112,7 +112,7 @@ static enum replay_partition partition_of(const char *text)
 	return REPLAY_BY_CLIENT;
 }
 
-static void add_node(struct settings *s, const char *url)
+static void replay_add_node(struct settings *s, const char *url)
 {
 	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ "))
 		arguments_bad("--node", url,
@@ -123,7 +123,7 @@ static void add_node(struct settings *s, const char *url)
 }
 
 /* Options that say how to read the trace. False: none of those. */
-static bool take_reading(struct settings *s, int c)
+static bool replay_take_reading(struct settings *s, int c)
 {
 	switch (c) {
 	case 'f':
@@ -141,7 +141,7 @@ static bool take_reading(struct settings *s, int c)
 	case 'n':
 		/* -n was a node before it was a number, as with cachesim */
 		if (!strncmp(optarg, "http://", 7)) {
-			add_node(s, optarg);
+			replay_add_node(s, optarg);
 			return true;
 		}
 		s->sending.limit = arguments_number("--num-req", optarg, 1,
@@ -152,11 +152,11 @@ static bool take_reading(struct settings *s, int c)
 }
 
 /* Options that say how to send. False: none of those. */
-static bool take_sending(struct settings *s, int c)
+static bool replay_take_sending(struct settings *s, int c)
 {
 	switch (c) {
 	case OPT_NODE:
-		add_node(s, optarg);
+		replay_add_node(s, optarg);
 		return true;
 	case 'c':
 		s->sending.concurrency =
@@ -173,10 +173,10 @@ static bool take_sending(struct settings *s, int c)
 		s->sending.partition = REPLAY_ROUND_ROBIN;
 		return true;
 	case OPT_PARTITION:
-		s->sending.partition = partition_of(optarg);
+		s->sending.partition = replay_partition_of(optarg);
 		return true;
 	case OPT_VERIFY:
-		s->sending.verify = verify_of(optarg);
+		s->sending.verify = replay_verify_of(optarg);
 		return true;
 	case OPT_TIMEOUT:
 		s->sending.timeout_ms =
@@ -187,7 +187,7 @@ static bool take_sending(struct settings *s, int c)
 }
 
 /* Options that say what to print. False: none of those. */
-static bool take_printing(struct settings *s, int c)
+static bool replay_take_printing(struct settings *s, int c)
 {
 	switch (c) {
 	case 'i':
@@ -209,14 +209,14 @@ static bool take_printing(struct settings *s, int c)
 	return false;
 }
 
-static void take_options(struct settings *s, int argc, char **argv)
+static void replay_take_options(struct settings *s, int argc, char **argv)
 {
 	static const char letters[] = "n:c:f:t:b:ijqhV";
 	int c;
 
 	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1)
-		if (!take_sending(s, c) && !take_reading(s, c) &&
-		    !take_printing(s, c))
+		if (!replay_take_sending(s, c) && !replay_take_reading(s, c) &&
+		    !replay_take_printing(s, c))
 			exit(2);
 	if (optind + 1 != argc)
 		arguments_wrong("one trace is needed", usage);
@@ -226,7 +226,7 @@ static void take_options(struct settings *s, int argc, char **argv)
 	s->sending.nodes = s->nodes;
 }
 
-static double now_s(void)
+static double replay_now_s(void)
 {
 	struct timespec t;
 
@@ -235,8 +235,8 @@ static double now_s(void)
 }
 
 /* Prints the report. Whether every client was served well. */
-static bool report(const struct settings *s, const struct tally *tally,
-		   uint64_t skipped, double seconds)
+static bool replay_report(const struct settings *s, const struct tally *tally,
+			  uint64_t skipped, double seconds)
 {
 	uint64_t errors = 0;
 
@@ -254,33 +254,33 @@ static bool report(const struct settings *s, const struct tally *tally,
 	return errors == 0;
 }
 
-static uint64_t expected(const struct settings *s,
-			 const struct trace_reader *trace)
+static uint64_t replay_expected(const struct settings *s,
+				const struct trace_reader *trace)
 {
 	uint64_t n = trace_expected(trace), limit = s->sending.limit;
 
 	return limit && (n == 0 || limit < n) ? limit : n;
 }
 
-static int replay(const struct settings *s, struct trace_reader *trace)
+static int replay_replay(const struct settings *s, struct trace_reader *trace)
 {
 	struct tally *tally = calloc(s->sending.nnodes, sizeof(*tally));
 	struct progress progress;
-	double start = now_s();
+	double start = replay_now_s();
 	uint64_t skipped = 0;
 	bool well;
 	int err;
 
 	if (!tally)
 		return 1;
-	progress_start(&progress, expected(s, trace), s->quiet,
+	progress_start(&progress, replay_expected(s, trace), s->quiet,
 		       (int64_t)(start * 1e6));
 	err = replay_run(trace, &s->sending, tally, &progress, &skipped);
 	progress_end(&progress);
 	if (err)
 		fprintf(stderr, "scd-replay: %s: %s\n", s->trace,
 			trace_strerror(err));
-	well = report(s, tally, skipped, now_s() - start);
+	well = replay_report(s, tally, skipped, replay_now_s() - start);
 	free(tally);
 	return err || !well;
 }
@@ -293,13 +293,13 @@ int main(int argc, char **argv)
 	struct trace_reader *trace;
 	int err;
 
-	take_options(&s, argc, argv);
+	replay_take_options(&s, argc, argv);
 	if (s.info)
 		return load_info(s.trace, &s.reading) ? 1 : 0;
 	if (load_open(&trace, s.trace, &s.reading))
 		return 1;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	err = replay(&s, trace);
+	err = replay_replay(&s, trace);
 	curl_global_cleanup();
 	trace_close(&trace);
 	return err;

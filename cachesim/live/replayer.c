@@ -49,7 +49,7 @@ struct run {
 	unsigned turn; /* of round robin */
 };
 
-static int64_t now_us(void)
+static int64_t replayer_now_us(void)
 {
 	struct timespec t;
 
@@ -58,8 +58,8 @@ static int64_t now_us(void)
 }
 
 /* The value of a header line if it has that name; null otherwise. */
-static const char *value_of(const char *line, size_t len, const char *name,
-			    size_t *out_len)
+static const char *replayer_value_of(const char *line, size_t len,
+				     const char *name, size_t *out_len)
 {
 	size_t n = strlen(name);
 
@@ -74,25 +74,25 @@ static const char *value_of(const char *line, size_t len, const char *name,
 	return line + n;
 }
 
-static size_t on_header(char *line, size_t one, size_t len, void *arg)
+static size_t replayer_on_header(char *line, size_t one, size_t len, void *arg)
 {
 	struct slot *s = arg;
 	const char *value;
 	size_t n;
 
 	(void)one;
-	value = value_of(line, len, "etag", &n);
+	value = replayer_value_of(line, len, "etag", &n);
 	if (value && n < sizeof(s->etag)) {
 		memcpy(s->etag, value, n);
 		s->etag[n] = '\0';
 	}
-	value = value_of(line, len, "cache-status", &n);
+	value = replayer_value_of(line, len, "cache-status", &n);
 	if (value)
 		s->outcome = outcome_parse(value, n);
 	return len;
 }
 
-static size_t on_body(char *data, size_t one, size_t len, void *arg)
+static size_t replayer_on_body(char *data, size_t one, size_t len, void *arg)
 {
 	struct slot *s = arg;
 
@@ -104,7 +104,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *arg)
 	return len;
 }
 
-static enum tally_error error_of(CURLcode code)
+static enum tally_error replayer_error_of(CURLcode code)
 {
 	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
 		return TALLY_CONNECT;
@@ -117,7 +117,7 @@ static enum tally_error error_of(CURLcode code)
 }
 
 /* Whether a whole answer is the origin's, as far as that is asked. */
-static void judge(struct slot *s, long status)
+static void replayer_judge(struct slot *s, long status)
 {
 	enum replay_verify verify = s->run->opt->verify;
 	uint64_t hash, size;
@@ -140,7 +140,7 @@ static void judge(struct slot *s, long status)
 		s->tally->error[TALLY_MISMATCH]++;
 }
 
-static void finish(struct slot *s, CURLcode code)
+static void replayer_finish(struct slot *s, CURLcode code)
 {
 	struct run *run = s->run;
 	uint64_t before = tally_errors(s->tally);
@@ -150,12 +150,13 @@ static void finish(struct slot *s, CURLcode code)
 	s->tally->requests++;
 	s->tally->bytes += s->received;
 	s->tally->status[status >= 100 && status < 600 ? status / 100 : 0]++;
-	latency_add(&s->tally->latency, (uint64_t)(now_us() - s->start_us));
+	latency_add(&s->tally->latency,
+		    (uint64_t)(replayer_now_us() - s->start_us));
 	if (code) {
-		s->tally->error[error_of(code)]++;
+		s->tally->error[replayer_error_of(code)]++;
 	} else {
 		s->tally->outcome[s->outcome]++;
-		judge(s, status);
+		replayer_judge(s, status);
 	}
 	run->errors += tally_errors(s->tally) - before;
 	run->done++;
@@ -164,7 +165,7 @@ static void finish(struct slot *s, CURLcode code)
 	run->free = s;
 }
 
-static unsigned node_of(struct run *run)
+static unsigned replayer_node_of(struct run *run)
 {
 	const struct replay_options *opt = run->opt;
 
@@ -173,7 +174,8 @@ static unsigned node_of(struct run *run)
 	return run->turn++ % opt->nnodes;
 }
 
-static int set_texts(struct slot *s, const struct target *t, bool proxy)
+static int replayer_set_texts(struct slot *s, const struct target *t,
+			      bool proxy)
 {
 	char *host;
 
@@ -189,12 +191,12 @@ static int set_texts(struct slot *s, const struct target *t, bool proxy)
 }
 
 /* Sends the pending request with a free slot. 0 or TRACE_ENOMEM. */
-static int send_pending(struct run *run)
+static int replayer_send_pending(struct run *run)
 {
 	struct slot *s = run->free;
-	unsigned node = node_of(run);
+	unsigned node = replayer_node_of(run);
 
-	if (set_texts(s, &run->target, run->opt->proxy))
+	if (replayer_set_texts(s, &run->target, run->opt->proxy))
 		return TRACE_ENOMEM;
 	s->tally = &run->tally[node];
 	s->hash = run->target.hash;
@@ -203,7 +205,7 @@ static int send_pending(struct run *run)
 	s->etag[0] = '\0';
 	s->outcome = OUTCOME_UNKNOWN;
 	s->head = run->req.method.len == 4;
-	s->start_us = now_us();
+	s->start_us = replayer_now_us();
 	curl_easy_setopt(s->easy, CURLOPT_URL, run->opt->nodes[node]);
 	curl_easy_setopt(s->easy, CURLOPT_REQUEST_TARGET, s->target);
 	curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, s->headers);
@@ -218,13 +220,13 @@ static int send_pending(struct run *run)
 	return 0;
 }
 
-static bool is_method(struct trace_text t, const char *name)
+static bool replayer_is_method(struct trace_text t, const char *name)
 {
 	return t.len == strlen(name) && !memcmp(t.at, name, t.len);
 }
 
 /* Reads on until a request can be sent, or the trace ends. */
-static void read_pending(struct run *run)
+static void replayer_read_pending(struct run *run)
 {
 	while (!run->pending && !run->ended) {
 		int err = 0;
@@ -235,8 +237,8 @@ static void read_pending(struct run *run)
 			run->ended = err ? err : 1;
 			return;
 		}
-		if ((is_method(run->req.method, "GET") ||
-		     is_method(run->req.method, "HEAD")) &&
+		if ((replayer_is_method(run->req.method, "GET") ||
+		     replayer_is_method(run->req.method, "HEAD")) &&
 		    !target_make(&run->target, run->req.url))
 			run->pending = true;
 		else
@@ -245,7 +247,7 @@ static void read_pending(struct run *run)
 }
 
 /* How long the pending request has to wait [ms]; 0: it is due. */
-static int wait_ms(struct run *run)
+static int replayer_wait_ms(struct run *run)
 {
 	int64_t due, left;
 
@@ -256,23 +258,23 @@ static int wait_ms(struct run *run)
 	due = run->start_us + (int64_t)((double)(run->req.time_ms -
 						 run->first_ms) *
 					1000 / run->opt->speed);
-	left = (due - now_us()) / 1000;
+	left = (due - replayer_now_us()) / 1000;
 	return left <= 0 ? 0 : left < WAIT_MS ? (int)left : WAIT_MS;
 }
 
 /* Sends all that is due and fits. The time to wait for the next [ms]. */
-static int send_due(struct run *run)
+static int replayer_send_due(struct run *run)
 {
 	while (run->free) {
 		int wait, err;
 
-		read_pending(run);
+		replayer_read_pending(run);
 		if (!run->pending)
 			break;
-		wait = wait_ms(run);
+		wait = replayer_wait_ms(run);
 		if (wait)
 			return wait;
-		err = send_pending(run);
+		err = replayer_send_pending(run);
 		if (err) {
 			run->pending = false;
 			run->ended = err;
@@ -281,7 +283,7 @@ static int send_due(struct run *run)
 	return WAIT_MS;
 }
 
-static void collect(struct run *run)
+static void replayer_collect(struct run *run)
 {
 	struct CURLMsg *m;
 	int left;
@@ -292,11 +294,11 @@ static void collect(struct run *run)
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &s);
-		finish(s, m->data.result);
+		replayer_finish(s, m->data.result);
 	}
 }
 
-static int set_slot(struct run *run, struct slot *s)
+static int replayer_set_slot(struct run *run, struct slot *s)
 {
 	s->run = run;
 	s->next_free = run->free;
@@ -305,9 +307,9 @@ static int set_slot(struct run *run, struct slot *s)
 		return TRACE_ENOMEM;
 	run->free = s;
 	curl_easy_setopt(s->easy, CURLOPT_PRIVATE, s);
-	curl_easy_setopt(s->easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(s->easy, CURLOPT_HEADERFUNCTION, replayer_on_header);
 	curl_easy_setopt(s->easy, CURLOPT_HEADERDATA, s);
-	curl_easy_setopt(s->easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(s->easy, CURLOPT_WRITEFUNCTION, replayer_on_body);
 	curl_easy_setopt(s->easy, CURLOPT_WRITEDATA, s);
 	curl_easy_setopt(s->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(s->easy, CURLOPT_PROXY, ""); /* no environment */
@@ -316,7 +318,7 @@ static int set_slot(struct run *run, struct slot *s)
 	return 0;
 }
 
-static int set_up(struct run *run)
+static int replayer_set_up(struct run *run)
 {
 	unsigned n = run->opt->concurrency;
 	int err = 0;
@@ -328,11 +330,11 @@ static int set_up(struct run *run)
 	curl_multi_setopt(run->multi, CURLMOPT_MAXCONNECTS,
 			  (long)(n * run->opt->nnodes));
 	for (unsigned i = 0; i < n && !err; i++)
-		err = set_slot(run, &run->slots[i]);
+		err = replayer_set_slot(run, &run->slots[i]);
 	return err;
 }
 
-static void tear_down(struct run *run)
+static void replayer_tear_down(struct run *run)
 {
 	for (unsigned i = 0; run->slots && i < run->opt->concurrency; i++) {
 		struct slot *s = &run->slots[i];
@@ -347,18 +349,18 @@ static void tear_down(struct run *run)
 	curl_multi_cleanup(run->multi);
 }
 
-static int run_loop(struct run *run)
+static int replayer_run_loop(struct run *run)
 {
 	int running = 0;
 
 	for (;;) {
-		int wait = send_due(run);
+		int wait = replayer_send_due(run);
 
 		if (curl_multi_perform(run->multi, &running))
 			return TRACE_ENOMEM;
-		collect(run);
+		replayer_collect(run);
 		progress_step(run->progress, run->done + run->skipped,
-			      run->errors, now_us());
+			      run->errors, replayer_now_us());
 		if (run->ended && run->done == run->sent)
 			return run->ended < 0 ? run->ended : 0;
 		/* a finished request makes room: send before waiting */
@@ -382,12 +384,12 @@ int replay_run(struct trace_reader *trace, const struct replay_options *opt,
 	run->opt = opt;
 	run->tally = tally;
 	run->progress = progress;
-	run->start_us = now_us();
-	err = set_up(run);
+	run->start_us = replayer_now_us();
+	err = replayer_set_up(run);
 	if (!err)
-		err = run_loop(run);
+		err = replayer_run_loop(run);
 	*skipped = run->skipped;
-	tear_down(run);
+	replayer_tear_down(run);
 	free(run);
 	return err;
 }

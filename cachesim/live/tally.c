@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const char *error_name(enum tally_error e)
+static const char *tally_error_name(enum tally_error e)
 {
 	switch (e) {
 	case TALLY_CONNECT:
@@ -52,12 +52,12 @@ uint64_t tally_errors(const struct tally *t)
 	return sum;
 }
 
-static double ms(const struct tally *t, double q)
+static double tally_ms(const struct tally *t, double q)
 {
 	return (double)latency_quantile(&t->latency, q) / 1000;
 }
 
-static void print_row(FILE *f, const char *name, const struct tally *t)
+static void tally_print_row(FILE *f, const char *name, const struct tally *t)
 {
 	fprintf(f,
 		"%-24s %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %9" PRIu64
@@ -65,19 +65,19 @@ static void print_row(FILE *f, const char *name, const struct tally *t)
 		name, t->requests, t->outcome[OUTCOME_LOCAL],
 		t->outcome[OUTCOME_REMOTE], t->outcome[OUTCOME_COLLAPSED],
 		t->outcome[OUTCOME_ORIGIN], t->bytes, tally_errors(t),
-		ms(t, 0.5), ms(t, 0.99));
+		tally_ms(t, 0.5), tally_ms(t, 0.99));
 }
 
-static void print_errors(FILE *f, const struct tally *sum)
+static void tally_print_errors(FILE *f, const struct tally *sum)
 {
 	for (int e = 0; e < TALLY_ERRORS; e++)
 		if (sum->error[e])
 			fprintf(f, "errors: %" PRIu64 " %s\n", sum->error[e],
-				error_name((enum tally_error)e));
+				tally_error_name((enum tally_error)e));
 }
 
 /* Must be freed; histograms are too large for the stack of a small thread. */
-static struct tally *sum_of(const struct tally *t, unsigned n)
+static struct tally *tally_sum_of(const struct tally *t, unsigned n)
 {
 	struct tally *sum = calloc(1, sizeof(*sum));
 
@@ -89,7 +89,7 @@ static struct tally *sum_of(const struct tally *t, unsigned n)
 void tally_print(FILE *f, const struct tally *t, const char *const *names,
 		 unsigned n, double seconds)
 {
-	struct tally *sum = sum_of(t, n);
+	struct tally *sum = tally_sum_of(t, n);
 
 	if (!sum)
 		return;
@@ -97,9 +97,9 @@ void tally_print(FILE *f, const struct tally *t, const char *const *names,
 		"requests", "local", "remote", "collapsed", "origin", "bytes",
 		"errors", "p50 ms", "p99 ms");
 	for (unsigned i = 0; i < n; i++)
-		print_row(f, names[i], &t[i]);
-	print_row(f, "total", sum);
-	print_errors(f, sum);
+		tally_print_row(f, names[i], &t[i]);
+	tally_print_row(f, "total", sum);
+	tally_print_errors(f, sum);
 	fprintf(f, "%" PRIu64 " bodies verified; %.1f s, %.0f requests/s\n",
 		sum->verified, seconds,
 		seconds > 0 ? (double)sum->requests / seconds : 0);
@@ -107,7 +107,7 @@ void tally_print(FILE *f, const struct tally *t, const char *const *names,
 }
 
 /* A string of printable ASCII: the names are URLs that were checked. */
-static void json_row(FILE *f, const char *name, const struct tally *t)
+static void tally_json_row(FILE *f, const char *name, const struct tally *t)
 {
 	fprintf(f, "{\"node\": \"%s\", \"requests\": %" PRIu64
 		", \"bytes\": %" PRIu64 ", \"verified\": %" PRIu64,
@@ -120,28 +120,29 @@ static void json_row(FILE *f, const char *name, const struct tally *t)
 	fprintf(f, ", \"errors\": {\"total\": %" PRIu64, tally_errors(t));
 	for (int e = 0; e < TALLY_ERRORS; e++)
 		fprintf(f, ", \"%s\": %" PRIu64,
-			error_name((enum tally_error)e), t->error[e]);
-	fprintf(f, "}, \"latency_ms\": {\"p50\": %.3f, \"p90\": %.3f, "
+			tally_error_name((enum tally_error)e), t->error[e]);
+	fprintf(f,
+		"}, \"latency_ms\": {\"p50\": %.3f, \"p90\": %.3f, "
 		"\"p99\": %.3f, \"p999\": %.3f, \"max\": %.3f}}",
-		ms(t, 0.5), ms(t, 0.9), ms(t, 0.99), ms(t, 0.999),
-		(double)t->latency.max_us / 1000);
+		tally_ms(t, 0.5), tally_ms(t, 0.9), tally_ms(t, 0.99),
+		tally_ms(t, 0.999), (double)t->latency.max_us / 1000);
 }
 
 void tally_json(FILE *f, const struct tally *t, const char *const *names,
 		unsigned n, double seconds)
 {
-	struct tally *sum = sum_of(t, n);
+	struct tally *sum = tally_sum_of(t, n);
 
 	if (!sum)
 		return;
 	fprintf(f, "{\"version\": 1, \"seconds\": %.3f, \"nodes\": [\n",
 		seconds);
 	for (unsigned i = 0; i < n; i++) {
-		json_row(f, names[i], &t[i]);
+		tally_json_row(f, names[i], &t[i]);
 		fputs(i + 1 < n ? ",\n" : "\n", f);
 	}
 	fputs("], \"total\": ", f);
-	json_row(f, "total", sum);
+	tally_json_row(f, "total", sum);
 	fputs("}\n", f);
 	free(sum);
 }

@@ -12,14 +12,14 @@
 
 enum { SCHEME_LEN = 7 }; /* "http://" */
 
-static bool starts(struct trace_text t, const char *with)
+static bool target_starts(struct trace_text t, const char *with)
 {
 	size_t n = strlen(with);
 
 	return t.len >= n && !strncasecmp(t.at, with, n);
 }
 
-static size_t put(char *out, const char *text)
+static size_t target_put(char *out, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -28,7 +28,7 @@ static size_t put(char *out, const char *text)
 }
 
 /* Copies a URL's bytes; those that may not stand in one as %XX. */
-static size_t escape(char *out, struct trace_text t)
+static size_t target_escape(char *out, struct trace_text t)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	size_t n = 0;
@@ -54,18 +54,18 @@ int target_make(struct target *t, struct trace_text url)
 
 	if (url.len > 65536)
 		return TRACE_EURL;
-	if (starts(url, "https://") || starts(url, "http://")) {
-		size_t scheme = starts(url, "http://") ? 7 : 8;
+	if (target_starts(url, "https://") || target_starts(url, "http://")) {
+		size_t scheme = target_starts(url, "http://") ? 7 : 8;
 
-		n = put(raw, "http://");
+		n = target_put(raw, "http://");
 		url.at += scheme;
 		url.len -= scheme;
 	} else {
 		if (url.len >= 3 && memmem(url.at, url.len, "://", 3))
 			return TRACE_EURL;
-		n = put(raw, "http://localhost/");
+		n = target_put(raw, "http://localhost/");
 	}
-	n += escape(raw + n, url);
+	n += target_escape(raw + n, url);
 	if (scd_uri_canonical(raw, n, t->text, sizeof(t->text), &t->len))
 		return TRACE_EURL;
 	t->host_len = strcspn(t->text + SCHEME_LEN, "/?");

@@ -71,7 +71,7 @@ bool ranks_failed(void)
 }
 
 /* For want of memory nothing can be agreed on. */
-static void out_of_memory(void)
+static void ranks_mpi_out_of_memory(void)
 {
 	if (all.said >= 0)
 		dup2(all.stderr_was, STDERR_FILENO);
@@ -80,7 +80,7 @@ static void out_of_memory(void)
 }
 
 /* The ranks' numbers; notes who has ended. */
-static void exchange_heads(long long mine)
+static void ranks_mpi_exchange_heads(long long mine)
 {
 	MPI_Allgather(&mine, 1, MPI_LONG_LONG, all.head, 1, MPI_LONG_LONG,
 		      MPI_COMM_WORLD);
@@ -95,7 +95,7 @@ static void exchange_heads(long long mine)
 	}
 }
 
-static void make_room(size_t bytes)
+static void ranks_mpi_make_room(size_t bytes)
 {
 	uint8_t *at;
 
@@ -103,13 +103,13 @@ static void make_room(size_t bytes)
 		return;
 	at = realloc(all.bytes, bytes + bytes / 2);
 	if (!at)
-		out_of_memory();
+		ranks_mpi_out_of_memory();
 	all.bytes = at;
 	all.room = bytes + bytes / 2;
 }
 
 /* When the whole is more than MPI counts: one rank after the other. */
-static void gather_much(const void *mine)
+static void ranks_mpi_gather_much(const void *mine)
 {
 	for (unsigned r = 0; r < all.exchange.nranks; r++) {
 		size_t end = all.start[r + 1];
@@ -126,7 +126,7 @@ static void gather_much(const void *mine)
 	}
 }
 
-static void gather_bytes(const void *mine, size_t n)
+static void ranks_mpi_gather_bytes(const void *mine, size_t n)
 {
 	for (unsigned r = 0; r < all.exchange.nranks; r++) {
 		all.count[r] = (int)all.head[r];
@@ -136,13 +136,13 @@ static void gather_bytes(const void *mine, size_t n)
 		       MPI_BYTE, MPI_COMM_WORLD);
 }
 
-static int gather(void *arg, const void *mine, size_t n,
-		  struct sim_gathered *out)
+static int ranks_mpi_gather(void *arg, const void *mine, size_t n,
+			    struct sim_gathered *out)
 {
 	size_t total = 0;
 
 	(void)arg;
-	exchange_heads((long long)n);
+	ranks_mpi_exchange_heads((long long)n);
 	if (all.failed)
 		return SCD_EINVAL;
 	for (unsigned r = 0; r < all.exchange.nranks; r++) {
@@ -150,17 +150,17 @@ static int gather(void *arg, const void *mine, size_t n,
 		total += (size_t)all.head[r];
 	}
 	all.start[all.exchange.nranks] = total;
-	make_room(total + 1);
+	ranks_mpi_make_room(total + 1);
 	if (total > CHUNK)
-		gather_much(mine);
+		ranks_mpi_gather_much(mine);
 	else
-		gather_bytes(mine, n);
+		ranks_mpi_gather_bytes(mine, n);
 	*out = (struct sim_gathered){ all.bytes, all.start };
 	return 0;
 }
 
 /* From now on, what this rank says is kept. */
-static void keep_stderr(void)
+static void ranks_mpi_keep_stderr(void)
 {
 	all.said = memfd_create("stderr", MFD_CLOEXEC);
 	if (all.said < 0)
@@ -169,7 +169,7 @@ static void keep_stderr(void)
 	dup2(all.said, STDERR_FILENO);
 }
 
-static unsigned count_here(void)
+static unsigned ranks_mpi_count_here(void)
 {
 	MPI_Comm machine;
 	int n = 1;
@@ -191,21 +191,21 @@ int ranks_begin(void)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	all.begun = true;
-	all.exchange = (struct sim_exchange){ (unsigned)rank, (unsigned)n,
-					      gather, NULL };
-	all.here = count_here();
+	all.exchange = (struct sim_exchange){(unsigned)rank, (unsigned)n,
+					     ranks_mpi_gather, NULL};
+	all.here = ranks_mpi_count_here();
 	all.head = calloc((size_t)n, sizeof(*all.head));
 	all.start = calloc((size_t)n + 1, sizeof(*all.start));
 	all.count = calloc((size_t)n, sizeof(*all.count));
 	all.at = calloc((size_t)n, sizeof(*all.at));
 	if (!all.head || !all.start || !all.count || !all.at)
-		out_of_memory();
+		ranks_mpi_out_of_memory();
 	if (rank)
-		keep_stderr();
+		ranks_mpi_keep_stderr();
 	return TOOL_OK;
 }
 
-static void read_report(struct report *r)
+static void ranks_mpi_read_report(struct report *r)
 {
 	ssize_t n = 0;
 	int len;
@@ -221,12 +221,12 @@ static void read_report(struct report *r)
 
 /* The first rank tells what the one said that failed first; its own words
  * stand there already. */
-static void tell_failure(void)
+static void ranks_mpi_tell_failure(void)
 {
 	struct report r;
 	int first = (int)all.failing;
 
-	read_report(&r);
+	ranks_mpi_read_report(&r);
 	if (!all.failing)
 		return;
 	MPI_Bcast(&r, sizeof(r), MPI_BYTE, first, MPI_COMM_WORLD);
@@ -239,9 +239,9 @@ int ranks_end(int code)
 	if (!all.begun)
 		return code;
 	if (!all.failed)
-		exchange_heads(-1 - (long long)code);
+		ranks_mpi_exchange_heads(-1 - (long long)code);
 	if (all.code)
-		tell_failure();
+		ranks_mpi_tell_failure();
 	MPI_Finalize();
 	free(all.head);
 	free(all.start);

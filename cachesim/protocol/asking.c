@@ -12,15 +12,15 @@
  */
 #include "cachesim/protocol/rows.h"
 
-static uint64_t nobody(struct protocol_state *s, unsigned view,
-		       uint32_t object)
+static uint64_t asking_nobody(struct protocol_state *s, unsigned view,
+			      uint32_t object)
 {
 	(void)s, (void)view, (void)object;
 	return 0;
 }
 
-static uint64_t everybody(struct protocol_state *s, unsigned view,
-			  uint32_t object)
+static uint64_t asking_everybody(struct protocol_state *s, unsigned view,
+				 uint32_t object)
 {
 	(void)view, (void)object;
 	return UINT64_MAX >> (PROTOCOL_MAX_PROXIES - s->config.nproxies);
@@ -31,7 +31,7 @@ const struct protocol protocol_none = {
 	.about = "no cooperation",
 	.way = PROTOCOL_ALONE,
 	.size = sizeof(struct protocol_state),
-	.candidates = nobody,
+	.candidates = asking_nobody,
 };
 
 const struct protocol protocol_icp = {
@@ -39,9 +39,9 @@ const struct protocol protocol_icp = {
 	.about = "every peer is asked by an ICP query",
 	.way = PROTOCOL_ASK_ALL,
 	.by_query = true,
-	.sizes = { .query = 70, .reply = 70, .fetch = 600 },
+	.sizes = {.query = 70, .reply = 70, .fetch = 600},
 	.size = sizeof(struct protocol_state),
-	.candidates = everybody,
+	.candidates = asking_everybody,
 };
 
 const struct protocol protocol_htcp = {
@@ -49,7 +49,7 @@ const struct protocol protocol_htcp = {
 	.about = "every peer is asked by an HTCP query",
 	.way = PROTOCOL_ASK_ALL,
 	.by_query = true,
-	.sizes = { .query = 198, .reply = 200, .fetch = 600 },
+	.sizes = {.query = 198, .reply = 200, .fetch = 600},
 	.size = sizeof(struct protocol_state),
-	.candidates = everybody,
+	.candidates = asking_everybody,
 };

@@ -73,7 +73,8 @@ struct bloom {
 	size_t room;
 };
 
-static int init_with(struct protocol_state *s, double bits, unsigned nhash)
+static int bloom_init_with(struct protocol_state *s, double bits,
+			   unsigned nhash)
 {
 	struct bloom *b = (struct bloom *)s;
 	const struct protocol_digest *d = &s->config.digest;
@@ -101,17 +102,17 @@ static int init_with(struct protocol_state *s, double bits, unsigned nhash)
 	return err;
 }
 
-static int init(struct protocol_state *s)
+static int bloom_init(struct protocol_state *s)
 {
-	return init_with(s, USUAL_BITS, USUAL_HASH);
+	return bloom_init_with(s, USUAL_BITS, USUAL_HASH);
 }
 
-static int init_compressed(struct protocol_state *s)
+static int bloom_init_compressed(struct protocol_state *s)
 {
-	return init_with(s, USUAL_COMPRESSED_BITS, USUAL_COMPRESSED_HASH);
+	return bloom_init_with(s, USUAL_COMPRESSED_BITS, USUAL_COMPRESSED_HASH);
 }
 
-static void release(struct protocol_state *s)
+static void bloom_release(struct protocol_state *s)
 {
 	struct bloom *b = (struct bloom *)s;
 
@@ -126,7 +127,8 @@ static void release(struct protocol_state *s)
 
 /* The positions of a key; always inline, for the sake of a constant nhash. */
 __attribute__((always_inline)) static inline void
-positions_of(uint64_t hash, struct scd__modulus m, unsigned nhash, uint32_t *at)
+bloom_positions_of(uint64_t hash, struct scd__modulus m, unsigned nhash,
+		   uint32_t *at)
 {
 	struct scd_key walk = scd__key_of_hash(hash);
 
@@ -135,33 +137,34 @@ positions_of(uint64_t hash, struct scd__modulus m, unsigned nhash, uint32_t *at)
 		at[i] = (uint32_t)scd__modulo(m, scd__next_hash(&walk, i));
 }
 
-static inline void positions(const struct bloom *b, uint32_t object,
-			     uint32_t *at)
+static inline void bloom_positions(const struct bloom *b, uint32_t object,
+				   uint32_t *at)
 {
 	uint64_t hash = b->base.config.hash[object];
 
 	if (b->nhash == USUAL_HASH)
-		positions_of(hash, b->modulus, USUAL_HASH, at);
+		bloom_positions_of(hash, b->modulus, USUAL_HASH, at);
 	else
-		positions_of(hash, b->modulus, b->nhash, at);
+		bloom_positions_of(hash, b->modulus, b->nhash, at);
 }
 
 /* The positions of an object, remembered for a while. */
-static const struct lookup *look_up(struct bloom *b, uint32_t object)
+static const struct lookup *bloom_look_up(struct bloom *b, uint32_t object)
 {
 	struct lookup *l = &b->lookups[object % LOOKUPS];
 
 	if (l->object == object + UINT64_C(1))
 		return l;
-	positions(b, object, l->at);
+	bloom_positions(b, object, l->at);
 	l->object = object + UINT64_C(1);
 	return l;
 }
 
-static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
+static void bloom_prefetch(struct protocol_state *s, unsigned view,
+			   uint32_t object)
 {
 	struct bloom *b = (struct bloom *)s;
-	const struct lookup *l = look_up(b, object);
+	const struct lookup *l = bloom_look_up(b, object);
 
 	for (unsigned i = 0; i < b->nhash; i++)
 		masks_prefetch(&b->views.view[view], l->at[i]);
@@ -169,7 +172,7 @@ static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
 
 /* Who has the bits at all of these positions. */
 __attribute__((always_inline)) static inline uint64_t
-rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
+bloom_rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
 {
 	uint64_t who = m->all;
 
@@ -179,8 +182,8 @@ rows_of(const struct masks *m, const uint32_t *at, unsigned nhash)
 	return who;
 }
 
-static uint64_t candidates(struct protocol_state *s, unsigned view,
-			   uint32_t object)
+static uint64_t bloom_candidates(struct protocol_state *s, unsigned view,
+				 uint32_t object)
 {
 	struct bloom *b = (struct bloom *)s;
 	const struct masks *m = &b->views.view[view];
@@ -188,18 +191,18 @@ static uint64_t candidates(struct protocol_state *s, unsigned view,
 	const uint32_t *at = here;
 
 	if (s->near)
-		positions(b, object, here);
+		bloom_positions(b, object, here);
 	else
-		at = look_up(b, object)->at;
+		at = bloom_look_up(b, object)->at;
 	if (b->nhash == USUAL_HASH)
-		return rows_of(m, at, USUAL_HASH);
-	return rows_of(m, at, b->nhash);
+		return bloom_rows_of(m, at, USUAL_HASH);
+	return bloom_rows_of(m, at, b->nhash);
 }
 
 /* The positions of n objects, one after the other. */
 __attribute__((always_inline)) static inline void
-positions_of_all(const struct bloom *b, struct objects o, unsigned nhash,
-		 uint32_t *at)
+bloom_positions_of_all(const struct bloom *b, struct objects o, unsigned nhash,
+		       uint32_t *at)
 {
 	const uint64_t *hash = b->base.config.hash;
 	struct scd__modulus m = b->modulus;
@@ -209,19 +212,20 @@ positions_of_all(const struct bloom *b, struct objects o, unsigned nhash,
 	for (size_t i = 0; i < o.n; i++) {
 		if (i + AHEAD < o.n)
 			__builtin_prefetch(&hash[o.at[i + AHEAD]]);
-		positions_of(hash[o.at[i]], m, nhash, at + i * nhash);
+		bloom_positions_of(hash[o.at[i]], m, nhash, at + i * nhash);
 	}
 }
 
-static void all_positions(const struct bloom *b, struct objects o, uint32_t *at)
+static void bloom_all_positions(const struct bloom *b, struct objects o,
+				uint32_t *at)
 {
 	if (b->nhash == USUAL_HASH)
-		positions_of_all(b, o, USUAL_HASH, at);
+		bloom_positions_of_all(b, o, USUAL_HASH, at);
 	else
-		positions_of_all(b, o, b->nhash, at);
+		bloom_positions_of_all(b, o, b->nhash, at);
 }
 
-static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
+static void bloom_flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		b->bits[at[i] >> 3] ^= (uint8_t)(1u << (at[i] & 7));
@@ -233,7 +237,7 @@ static void flip_all(struct scd_bloom *b, const uint32_t *at, size_t n)
  * many. Without branches: in a filter that is half full nobody can tell
  * whether a counter is 0 or 1.
  */
-static size_t count_down(uint8_t *count, uint32_t *at, size_t n)
+static size_t bloom_count_down(uint8_t *count, uint32_t *at, size_t n)
 {
 	size_t last = 0;
 
@@ -248,7 +252,7 @@ static size_t count_down(uint8_t *count, uint32_t *at, size_t n)
 	return last;
 }
 
-static size_t count_up(uint8_t *count, uint32_t *at, size_t n)
+static size_t bloom_count_up(uint8_t *count, uint32_t *at, size_t n)
 {
 	size_t first = 0;
 
@@ -265,8 +269,8 @@ static size_t count_up(uint8_t *count, uint32_t *at, size_t n)
 
 /* Copies those of n positions whose bits differ, each once; what was published
  * is what is there now, then. Returns how many. */
-static size_t keep_flips(uint8_t *count, const uint32_t *at, size_t n,
-			 uint32_t *out)
+static size_t bloom_keep_flips(uint8_t *count, const uint32_t *at, size_t n,
+			       uint32_t *out)
 {
 	size_t kept = 0;
 
@@ -283,7 +287,7 @@ static size_t keep_flips(uint8_t *count, const uint32_t *at, size_t n,
 	return kept;
 }
 
-static int reserve(struct bloom *b, size_t n)
+static int bloom_reserve(struct bloom *b, size_t n)
 {
 	uint32_t *at;
 
@@ -299,31 +303,31 @@ static int reserve(struct bloom *b, size_t n)
 
 /* Brings a filter up to date; leaves the positions that flip in b->at. Returns
  * how many. */
-static size_t change(struct bloom *b, struct summary *p,
-		     const struct protocol_changes *c)
+static size_t bloom_change(struct bloom *b, struct summary *p,
+			   const struct protocol_changes *c)
 {
 	size_t nold = c->nremoved * b->nhash, nnew = c->nadded * b->nhash, n;
 	uint32_t *old = b->at, *new = b->at + nold;
 
-	all_positions(b, (struct objects){ c->removed, c->nremoved }, old);
-	all_positions(b, (struct objects){ c->added, c->nadded }, new);
-	nold = count_down(p->count, old, nold);
-	nnew = count_up(p->count, new, nnew);
-	n = keep_flips(p->count, old, nold, old);
-	return n + keep_flips(p->count, new, nnew, old + n);
+	bloom_all_positions(b, (struct objects){c->removed, c->nremoved}, old);
+	bloom_all_positions(b, (struct objects){c->added, c->nadded}, new);
+	nold = bloom_count_down(p->count, old, nold);
+	nnew = bloom_count_up(p->count, new, nnew);
+	n = bloom_keep_flips(p->count, old, nold, old);
+	return n + bloom_keep_flips(p->count, new, nnew, old + n);
 }
 
 /* A publication of what flips in a proxy's filter. */
-static int step(struct bloom *b, unsigned proxy,
-		const struct protocol_changes *c, struct flips **out)
+static int bloom_step(struct bloom *b, unsigned proxy,
+		      const struct protocol_changes *c, struct flips **out)
 {
 	struct summary *p = &b->summary[proxy];
 	size_t n;
-	int err = reserve(b, (c->nadded + c->nremoved) * b->nhash);
+	int err = bloom_reserve(b, (c->nadded + c->nremoved) * b->nhash);
 
 	if (err)
 		return err;
-	n = change(b, p, c);
+	n = bloom_change(b, p, c);
 	p->nkeys += c->nadded - c->nremoved;
 	p->generation++;
 	*out = flips_new(proxy, b->at, n);
@@ -338,24 +342,24 @@ typedef int encoder(const struct scd_bloom *base, const struct scd_bloom *next,
 		    const struct scd_digest_info *ids, uint8_t **out,
 		    size_t *out_len);
 
-static int encode_full(const struct scd_bloom *base,
-		       const struct scd_bloom *next,
-		       const struct scd_digest_info *ids, uint8_t **out,
-		       size_t *out_len)
+static int bloom_encode_full(const struct scd_bloom *base,
+			     const struct scd_bloom *next,
+			     const struct scd_digest_info *ids, uint8_t **out,
+			     size_t *out_len)
 {
 	(void)base;
 	return scd_digest_encode(next, ids, out, out_len);
 }
 
 static encoder *const encoders[PROTOCOL_FORMS] = {
-	[PROTOCOL_FULL] = encode_full,
+	[PROTOCOL_FULL] = bloom_encode_full,
 	[PROTOCOL_XOR] = scd_delta_encode,
 	[PROTOCOL_CONDITIONAL] = scd_delta_encode_conditional,
 };
 
 /* Codes a publication in one form. */
-static int code(struct summary *p, struct protocol_publication *out,
-		enum protocol_form form)
+static int bloom_code(struct summary *p, struct protocol_publication *out,
+		      enum protocol_form form)
 {
 	const struct scd_digest_info ids = {
 		.instance = out->proxy + UINT64_C(1),
@@ -376,8 +380,8 @@ static int code(struct summary *p, struct protocol_publication *out,
 	return 0;
 }
 
-static int code_forms(const struct bloom *b, struct summary *p,
-		      struct protocol_publication *out)
+static int bloom_code_forms(const struct bloom *b, struct summary *p,
+			    struct protocol_publication *out)
 {
 	const struct protocol_config *c = &b->base.config;
 	bool all = c->digest.all_forms;
@@ -387,18 +391,18 @@ static int code_forms(const struct bloom *b, struct summary *p,
 
 	for (unsigned i = PROTOCOL_XOR; i < PROTOCOL_FORMS && !err; i++) {
 		if (all || (i == form && p->generation > 1))
-			err = code(p, out, i);
+			err = bloom_code(p, out, i);
 	}
 	if (!err && (full || out->coded[form] >= p->full_len ||
 		     form == PROTOCOL_FULL))
-		err = code(p, out, PROTOCOL_FULL);
+		err = bloom_code(p, out, PROTOCOL_FULL);
 	return err;
 }
 
 /* What is sent of it. */
-static void choose_form(const struct protocol_config *c,
-			const struct summary *p,
-			struct protocol_publication *out)
+static void bloom_choose_form(const struct protocol_config *c,
+			      const struct summary *p,
+			      struct protocol_publication *out)
 {
 	uint64_t full = out->coded[PROTOCOL_FULL];
 
@@ -411,29 +415,29 @@ static void choose_form(const struct protocol_config *c,
 	}
 }
 
-static int code_all(struct bloom *b, struct flips *f)
+static int bloom_code_all(struct bloom *b, struct flips *f)
 {
 	struct summary *p = &b->summary[f->base.proxy];
 	int err;
 
-	flip_all(&p->told, f->at, f->n);
-	err = code_forms(b, p, &f->base);
-	flip_all(&p->base, f->at, f->n);
+	bloom_flip_all(&p->told, f->at, f->n);
+	err = bloom_code_forms(b, p, &f->base);
+	bloom_flip_all(&p->base, f->at, f->n);
 	return err;
 }
 
-static int publish(struct protocol_state *s, unsigned proxy,
-		   const struct protocol_changes *c,
-		   struct protocol_publication **out)
+static int bloom_publish(struct protocol_state *s, unsigned proxy,
+			 const struct protocol_changes *c,
+			 struct protocol_publication **out)
 {
 	struct bloom *b = (struct bloom *)s;
 	struct flips *f;
-	int err = step(b, proxy, c, &f);
+	int err = bloom_step(b, proxy, c, &f);
 
 	if (err)
 		return err;
 	if (s->config.digest.all_forms)
-		err = code_all(b, f);
+		err = bloom_code_all(b, f);
 	if (err) {
 		flips_discard(s, &f->base);
 		return err;
@@ -445,35 +449,35 @@ static int publish(struct protocol_state *s, unsigned proxy,
 	return 0;
 }
 
-static int publish_compressed(struct protocol_state *s, unsigned proxy,
-			      const struct protocol_changes *c,
-			      struct protocol_publication **out)
+static int bloom_publish_compressed(struct protocol_state *s, unsigned proxy,
+				    const struct protocol_changes *c,
+				    struct protocol_publication **out)
 {
 	struct bloom *b = (struct bloom *)s;
 	struct flips *f;
-	int err = step(b, proxy, c, &f);
+	int err = bloom_step(b, proxy, c, &f);
 
 	if (err)
 		return err;
-	err = code_all(b, f);
+	err = bloom_code_all(b, f);
 	if (err) {
 		flips_discard(s, &f->base);
 		return err;
 	}
-	choose_form(&s->config, &b->summary[proxy], &f->base);
+	bloom_choose_form(&s->config, &b->summary[proxy], &f->base);
 	*out = &f->base;
 	return 0;
 }
 
-static int deliver(struct protocol_state *s, unsigned view,
-		   struct protocol_publication *p)
+static int bloom_deliver(struct protocol_state *s, unsigned view,
+			 struct protocol_publication *p)
 {
 	flips_deliver(&((struct bloom *)s)->views.view[view], p);
 	return 0;
 }
 
-static void memory(const struct protocol_state *s, unsigned proxy,
-		   uint64_t *peers, uint64_t *own)
+static void bloom_memory(const struct protocol_state *s, unsigned proxy,
+			 uint64_t *peers, uint64_t *own)
 {
 	const struct bloom *b = (const struct bloom *)s;
 	uint64_t array = (b->nbits + 7) / 8;
@@ -488,34 +492,34 @@ const struct protocol protocol_bloom = {
 	.about = "Bloom filters as in Summary Cache",
 	.way = PROTOCOL_SUMMARY,
 	.by_query = true,
-	.sizes = { .query = 70, .reply = 70, .fetch = 600, .update = 32 },
+	.sizes = {.query = 70, .reply = 70, .fetch = 600, .update = 32},
 	.size = sizeof(struct bloom),
-	.init = init,
-	.release = release,
-	.candidates = candidates,
-	.prefetch = prefetch,
-	.publish = publish,
-	.deliver = deliver,
+	.init = bloom_init,
+	.release = bloom_release,
+	.candidates = bloom_candidates,
+	.prefetch = bloom_prefetch,
+	.publish = bloom_publish,
+	.deliver = bloom_deliver,
 	.pack = flips_pack,
 	.unpack = flips_unpack,
 	.discard = flips_discard,
-	.memory = memory,
+	.memory = bloom_memory,
 };
 
 const struct protocol protocol_compressed = {
 	.name = "compressed",
 	.about = "compressed Bloom filters as digestd sends them",
 	.way = PROTOCOL_SUMMARY,
-	.sizes = { .fetch = 600, .update = 600 },
+	.sizes = {.fetch = 600, .update = 600},
 	.size = sizeof(struct bloom),
-	.init = init_compressed,
-	.release = release,
-	.candidates = candidates,
-	.prefetch = prefetch,
-	.publish = publish_compressed,
-	.deliver = deliver,
+	.init = bloom_init_compressed,
+	.release = bloom_release,
+	.candidates = bloom_candidates,
+	.prefetch = bloom_prefetch,
+	.publish = bloom_publish_compressed,
+	.deliver = bloom_deliver,
 	.pack = flips_pack,
 	.unpack = flips_unpack,
 	.discard = flips_discard,
-	.memory = memory,
+	.memory = bloom_memory,
 };

@@ -17,32 +17,33 @@ struct directory {
 	uint64_t listed[PROTOCOL_MAX_PROXIES]; /* objects, as published */
 };
 
-static int init(struct protocol_state *s)
+static int directory_init(struct protocol_state *s)
 {
 	return flip_views_init(&((struct directory *)s)->views, &s->config,
 			       s->config.nobjects);
 }
 
-static void release(struct protocol_state *s)
+static void directory_release(struct protocol_state *s)
 {
 	flip_views_free(&((struct directory *)s)->views);
 }
 
-static uint64_t candidates(struct protocol_state *s, unsigned view,
-			   uint32_t object)
+static uint64_t directory_candidates(struct protocol_state *s, unsigned view,
+				     uint32_t object)
 {
 	return masks_get(&((struct directory *)s)->views.view[view], object,
 			 0);
 }
 
-static void prefetch(struct protocol_state *s, unsigned view, uint32_t object)
+static void directory_prefetch(struct protocol_state *s, unsigned view,
+			       uint32_t object)
 {
 	masks_prefetch(&((struct directory *)s)->views.view[view], object);
 }
 
-static int publish(struct protocol_state *s, unsigned proxy,
-		   const struct protocol_changes *c,
-		   struct protocol_publication **out)
+static int directory_publish(struct protocol_state *s, unsigned proxy,
+			     const struct protocol_changes *c,
+			     struct protocol_publication **out)
 {
 	struct directory *d = (struct directory *)s;
 	struct flips *f = flips_new(proxy, NULL, c->nadded + c->nremoved);
@@ -63,23 +64,24 @@ static int publish(struct protocol_state *s, unsigned proxy,
 	return 0;
 }
 
-static int deliver(struct protocol_state *s, unsigned view,
-		   struct protocol_publication *p)
+static int directory_deliver(struct protocol_state *s, unsigned view,
+			     struct protocol_publication *p)
 {
 	flips_deliver(&((struct directory *)s)->views.view[view], p);
 	return 0;
 }
 
-static int unpack(struct protocol_state *s,
-		  const struct protocol_publication *head, const uint8_t *in,
-		  size_t len, struct protocol_publication **out)
+static int directory_unpack(struct protocol_state *s,
+			    const struct protocol_publication *head,
+			    const uint8_t *in, size_t len,
+			    struct protocol_publication **out)
 {
 	((struct directory *)s)->listed[head->proxy] = head->whole / HASH_BYTES;
 	return flips_unpack(s, head, in, len, out);
 }
 
-static void memory(const struct protocol_state *s, unsigned proxy,
-		   uint64_t *peers, uint64_t *own)
+static void directory_memory(const struct protocol_state *s, unsigned proxy,
+			     uint64_t *peers, uint64_t *own)
 {
 	const struct directory *d = (const struct directory *)s;
 
@@ -93,16 +95,16 @@ const struct protocol protocol_directory = {
 	.about = "the exact list of the peers' objects",
 	.way = PROTOCOL_SUMMARY,
 	.by_query = true,
-	.sizes = { .query = 70, .reply = 70, .fetch = 600, .update = 20 },
+	.sizes = {.query = 70, .reply = 70, .fetch = 600, .update = 20},
 	.size = sizeof(struct directory),
-	.init = init,
-	.release = release,
-	.candidates = candidates,
-	.prefetch = prefetch,
-	.publish = publish,
-	.deliver = deliver,
+	.init = directory_init,
+	.release = directory_release,
+	.candidates = directory_candidates,
+	.prefetch = directory_prefetch,
+	.publish = directory_publish,
+	.deliver = directory_deliver,
 	.pack = flips_pack,
-	.unpack = unpack,
+	.unpack = directory_unpack,
 	.discard = flips_discard,
-	.memory = memory,
+	.memory = directory_memory,
 };

@@ -56,7 +56,7 @@ struct kinds {
 	struct answer *answer;
 };
 
-static int init(struct protocol_state *s)
+static int kinds_init(struct protocol_state *s)
 {
 	struct kinds *k = (struct kinds *)s;
 	size_t n = (size_t)s->config.nviews * s->config.nproxies;
@@ -67,28 +67,28 @@ static int init(struct protocol_state *s)
 	return k->view && k->answer ? 0 : SCD_ENOMEM;
 }
 
-static void drop(struct protocol_state *s, struct digest *d)
+static void kinds_drop(struct protocol_state *s, struct digest *d)
 {
 	if (d)
 		protocol_unref(s, &d->base);
 }
 
-static void release(struct protocol_state *s)
+static void kinds_release(struct protocol_state *s)
 {
 	struct kinds *k = (struct kinds *)s;
 	size_t n = (size_t)s->config.nviews * s->config.nproxies;
 
 	for (size_t i = 0; i < n && k->view; i++)
-		drop(s, k->view[i]);
+		kinds_drop(s, k->view[i]);
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
-		drop(s, k->newest[i]);
+		kinds_drop(s, k->newest[i]);
 		free(k->members[i].at);
 	}
 	free(k->view);
 	free(k->answer);
 }
 
-static uint64_t ask(const struct kinds *k, unsigned view, uint32_t object)
+static uint64_t kinds_ask(const struct kinds *k, unsigned view, uint32_t object)
 {
 	const struct protocol_config *c = &k->base.config;
 	struct scd_key key = scd__key_of_hash(c->hash[object]);
@@ -103,27 +103,27 @@ static uint64_t ask(const struct kinds *k, unsigned view, uint32_t object)
 	return peers;
 }
 
-static uint64_t candidates(struct protocol_state *s, unsigned view,
-			   uint32_t object)
+static uint64_t kinds_candidates(struct protocol_state *s, unsigned view,
+				 uint32_t object)
 {
 	struct kinds *k = (struct kinds *)s;
 	struct answer *a = &k->answer[(object + view) & (ANSWERS - 1)];
 
 	if (a->arrived != k->arrived + 1 || a->object != object ||
 	    a->view != view)
-		*a = (struct answer){ object, view, k->arrived + 1,
-				      ask(k, view, object) };
+		*a = (struct answer){object, view, k->arrived + 1,
+				     kinds_ask(k, view, object)};
 	return a->peers;
 }
 
-static int compare(const void *a, const void *b)
+static int kinds_compare(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static uint32_t *sorted(const uint32_t *at, size_t n)
+static uint32_t *kinds_sorted(const uint32_t *at, size_t n)
 {
 	uint32_t *copy = malloc((n + 1) * sizeof(*copy));
 
@@ -131,13 +131,13 @@ static uint32_t *sorted(const uint32_t *at, size_t n)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		copy[i] = at[i];
-	qsort(copy, n, sizeof(*copy), compare);
+	qsort(copy, n, sizeof(*copy), kinds_compare);
 	return copy;
 }
 
 /* Merges a sorted list with what was added, without what was removed. */
-static size_t merge(uint32_t *out, const struct members *old,
-		    const struct protocol_changes *c)
+static size_t kinds_merge(uint32_t *out, const struct members *old,
+			  const struct protocol_changes *c)
 {
 	size_t n = 0, a = 0, r = 0;
 
@@ -154,18 +154,19 @@ static size_t merge(uint32_t *out, const struct members *old,
 	return n;
 }
 
-static int change_members(struct members *m, const struct protocol_changes *c)
+static int kinds_change_members(struct members *m,
+				const struct protocol_changes *c)
 {
 	struct protocol_changes s = *c;
-	uint32_t *added = sorted(c->added, c->nadded);
-	uint32_t *removed = sorted(c->removed, c->nremoved);
+	uint32_t *added = kinds_sorted(c->added, c->nadded);
+	uint32_t *removed = kinds_sorted(c->removed, c->nremoved);
 	uint32_t *at = malloc((m->n + c->nadded + 1) * sizeof(*at));
 	int err = SCD_ENOMEM;
 
 	if (added && removed && at) {
 		s.added = added;
 		s.removed = removed;
-		m->n = merge(at, m, &s);
+		m->n = kinds_merge(at, m, &s);
 		free(m->at);
 		m->at = at;
 		at = NULL;
@@ -177,7 +178,8 @@ static int change_members(struct members *m, const struct protocol_changes *c)
 	return err;
 }
 
-static struct scd_kind_goal goal_of(const struct protocol_state *s, size_t n)
+static struct scd_kind_goal kinds_goal_of(const struct protocol_state *s,
+					  size_t n)
 {
 	const struct protocol_digest *d = &s->config.digest;
 	struct scd_kind_goal g = { .nkeys = n ? n : 1 };
@@ -196,10 +198,10 @@ static struct scd_kind_goal goal_of(const struct protocol_state *s, size_t n)
 }
 
 /* A sealed summary of a proxy's objects. */
-static int summarize(const struct kinds *k, const struct members *m,
-		     struct scd_summary **out)
+static int kinds_summarize(const struct kinds *k, const struct members *m,
+			   struct scd_summary **out)
 {
-	struct scd_kind_goal goal = goal_of(&k->base, m->n);
+	struct scd_kind_goal goal = kinds_goal_of(&k->base, m->n);
 	int err = scd_summary_new(k->kind, &goal, out);
 
 	for (size_t i = 0; i < m->n && !err; i++) {
@@ -211,7 +213,7 @@ static int summarize(const struct kinds *k, const struct members *m,
 	return err ? err : scd_summary_seal(*out);
 }
 
-static int measure(struct digest *d)
+static int kinds_measure(struct digest *d)
 {
 	uint8_t *bytes;
 	size_t len;
@@ -227,7 +229,8 @@ static int measure(struct digest *d)
 	return 0;
 }
 
-static void discard(struct protocol_state *s, struct protocol_publication *p)
+static void kinds_discard(struct protocol_state *s,
+			  struct protocol_publication *p)
 {
 	struct digest *d = (struct digest *)p;
 
@@ -236,9 +239,9 @@ static void discard(struct protocol_state *s, struct protocol_publication *p)
 	free(d);
 }
 
-static int publish(struct protocol_state *s, unsigned proxy,
-		   const struct protocol_changes *c,
-		   struct protocol_publication **out)
+static int kinds_publish(struct protocol_state *s, unsigned proxy,
+			 const struct protocol_changes *c,
+			 struct protocol_publication **out)
 {
 	struct kinds *k = (struct kinds *)s;
 	struct members *m = &k->members[proxy];
@@ -250,45 +253,46 @@ static int publish(struct protocol_state *s, unsigned proxy,
 	d->base.proxy = proxy;
 	d->base.users = 1;
 	d->base.changes = c->nadded + c->nremoved;
-	err = change_members(m, c);
+	err = kinds_change_members(m, c);
 	if (!err)
-		err = summarize(k, m, &d->summary);
+		err = kinds_summarize(k, m, &d->summary);
 	if (!err)
-		err = measure(d);
+		err = kinds_measure(d);
 	if (err) {
-		discard(s, &d->base);
+		kinds_discard(s, &d->base);
 		return err;
 	}
-	drop(s, k->newest[proxy]);
+	kinds_drop(s, k->newest[proxy]);
 	k->newest[proxy] = d;
 	d->base.users++;
 	*out = &d->base;
 	return 0;
 }
 
-static int deliver(struct protocol_state *s, unsigned view,
-		   struct protocol_publication *p)
+static int kinds_deliver(struct protocol_state *s, unsigned view,
+			 struct protocol_publication *p)
 {
 	struct kinds *k = (struct kinds *)s;
 	size_t at = (size_t)view * s->config.nproxies + p->proxy;
 
-	drop(s, k->view[at]);
+	kinds_drop(s, k->view[at]);
 	k->view[at] = (struct digest *)p;
 	p->users++;
 	k->arrived++;
 	return 0;
 }
 
-static int pack(const struct protocol_publication *p, uint8_t **out,
-		size_t *len)
+static int kinds_pack(const struct protocol_publication *p, uint8_t **out,
+		      size_t *len)
 {
 	return scd_summary_encode(((const struct digest *)p)->summary, out,
 				  len);
 }
 
-static int unpack(struct protocol_state *s,
-		  const struct protocol_publication *head, const uint8_t *in,
-		  size_t len, struct protocol_publication **out)
+static int kinds_unpack(struct protocol_state *s,
+			const struct protocol_publication *head,
+			const uint8_t *in, size_t len,
+			struct protocol_publication **out)
 {
 	struct kinds *k = (struct kinds *)s;
 	struct digest *d = calloc(1, sizeof(*d));
@@ -303,15 +307,15 @@ static int unpack(struct protocol_state *s,
 		free(d);
 		return err;
 	}
-	drop(s, k->newest[head->proxy]);
+	kinds_drop(s, k->newest[head->proxy]);
 	k->newest[head->proxy] = d;
 	d->base.users++;
 	*out = &d->base;
 	return 0;
 }
 
-static void memory(const struct protocol_state *s, unsigned proxy,
-		   uint64_t *peers, uint64_t *own)
+static void kinds_memory(const struct protocol_state *s, unsigned proxy,
+			 uint64_t *peers, uint64_t *own)
 {
 	const struct kinds *k = (const struct kinds *)s;
 
@@ -324,10 +328,12 @@ static void memory(const struct protocol_state *s, unsigned proxy,
 }
 
 #define KIND                                                                   \
-	.way = PROTOCOL_SUMMARY, .sizes = { .fetch = 600, .update = 600 },     \
-	.size = sizeof(struct kinds), .init = init, .release = release,        \
-	.candidates = candidates, .publish = publish, .deliver = deliver,      \
-	.pack = pack, .unpack = unpack, .discard = discard, .memory = memory
+	.way = PROTOCOL_SUMMARY, .sizes = {.fetch = 600, .update = 600},       \
+	.size = sizeof(struct kinds), .init = kinds_init,                      \
+	.release = kinds_release, .candidates = kinds_candidates,              \
+	.publish = kinds_publish, .deliver = kinds_deliver,                    \
+	.pack = kinds_pack, .unpack = kinds_unpack, .discard = kinds_discard,  \
+	.memory = kinds_memory
 
 const struct protocol protocol_golomb = {
 	.name = "golomb",

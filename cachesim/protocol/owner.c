@@ -21,7 +21,7 @@ struct carp {
 	uint8_t *owner; /* by object */
 };
 
-static uint8_t highest(uint64_t hash, const uint64_t *salt, unsigned n)
+static uint8_t owner_highest(uint64_t hash, const uint64_t *salt, unsigned n)
 {
 	uint64_t best = 0;
 	unsigned at = 0;
@@ -37,7 +37,7 @@ static uint8_t highest(uint64_t hash, const uint64_t *salt, unsigned n)
 	return (uint8_t)at;
 }
 
-static int init(struct protocol_state *s)
+static int owner_init(struct protocol_state *s)
 {
 	struct carp *c = (struct carp *)s;
 	uint64_t salt[PROTOCOL_MAX_PROXIES];
@@ -48,12 +48,12 @@ static int init(struct protocol_state *s)
 	for (unsigned i = 0; i < s->config.nproxies; i++)
 		salt[i] = scd__mix64(i + UINT64_C(1));
 	for (uint32_t o = 0; o < s->config.nobjects; o++)
-		c->owner[o] = highest(s->config.hash[o], salt,
-				      s->config.nproxies);
+		c->owner[o] = owner_highest(s->config.hash[o], salt,
+					    s->config.nproxies);
 	return 0;
 }
 
-static void release(struct protocol_state *s)
+static void owner_release(struct protocol_state *s)
 {
 	free(((struct carp *)s)->owner);
 }
@@ -63,8 +63,8 @@ static unsigned owner(const struct protocol_state *s, uint32_t object)
 	return ((const struct carp *)s)->owner[object];
 }
 
-static uint64_t nobody(struct protocol_state *s, unsigned view,
-		       uint32_t object)
+static uint64_t owner_nobody(struct protocol_state *s, unsigned view,
+			     uint32_t object)
 {
 	(void)s, (void)view, (void)object;
 	return 0;
@@ -75,9 +75,9 @@ const struct protocol protocol_carp = {
 	.about = "consistent hashing: each object has one proxy",
 	.way = PROTOCOL_OWNER,
 	.size = sizeof(struct carp),
-	.init = init,
-	.release = release,
-	.candidates = nobody,
+	.init = owner_init,
+	.release = owner_release,
+	.candidates = owner_nobody,
 	.owner = owner,
 };
 
@@ -86,5 +86,5 @@ const struct protocol protocol_global = {
 	.about = "one cache for all proxies",
 	.way = PROTOCOL_ONE,
 	.size = sizeof(struct protocol_state),
-	.candidates = nobody,
+	.candidates = owner_nobody,
 };

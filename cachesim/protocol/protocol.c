@@ -34,8 +34,8 @@ const struct protocol *protocol_find(const char *name)
 	return NULL;
 }
 
-static bool makes_sense(const struct protocol *protocol,
-			const struct protocol_config *c)
+static bool protocol_makes_sense(const struct protocol *protocol,
+				 const struct protocol_config *c)
 {
 	if (c->nproxies < 1 || c->nproxies > PROTOCOL_MAX_PROXIES)
 		return false;
@@ -52,7 +52,7 @@ int protocol_new(struct protocol_state **out, const struct protocol *protocol,
 	struct protocol_state *s;
 	int err = 0;
 
-	if (!makes_sense(protocol, config))
+	if (!protocol_makes_sense(protocol, config))
 		return SCD_EINVAL;
 	s = calloc(1, protocol->size);
 	if (!s)

@@ -24,7 +24,7 @@ struct servernames {
 	struct list list[PROTOCOL_MAX_PROXIES];
 };
 
-static int init(struct protocol_state *s)
+static int servernames_init(struct protocol_state *s)
 {
 	struct servernames *n = (struct servernames *)s;
 	size_t servers = s->config.nservers + (size_t)1;
@@ -40,7 +40,7 @@ static int init(struct protocol_state *s)
 	return flip_views_init(&n->views, &s->config, servers);
 }
 
-static void release(struct protocol_state *s)
+static void servernames_release(struct protocol_state *s)
 {
 	struct servernames *n = (struct servernames *)s;
 
@@ -51,8 +51,8 @@ static void release(struct protocol_state *s)
 	flip_views_free(&n->views);
 }
 
-static uint64_t candidates(struct protocol_state *s, unsigned view,
-			   uint32_t object)
+static uint64_t servernames_candidates(struct protocol_state *s, unsigned view,
+				       uint32_t object)
 {
 	const struct servernames *n = (const struct servernames *)s;
 
@@ -61,8 +61,9 @@ static uint64_t candidates(struct protocol_state *s, unsigned view,
 
 /* Puts the servers of some objects on the list that are to be there, and takes
  * off those that are not; those where that changed something are added to f. */
-static void update(struct list *l, const uint32_t *server,
-		   const struct protocol_changes *c, struct flips *f)
+static void servernames_update(struct list *l, const uint32_t *server,
+			       const struct protocol_changes *c,
+			       struct flips *f)
 {
 	for (size_t i = 0; i < c->nadded + c->nremoved; i++) {
 		uint32_t o = i < c->nadded ? c->added[i]
@@ -77,9 +78,9 @@ static void update(struct list *l, const uint32_t *server,
 	}
 }
 
-static int publish(struct protocol_state *s, unsigned proxy,
-		   const struct protocol_changes *c,
-		   struct protocol_publication **out)
+static int servernames_publish(struct protocol_state *s, unsigned proxy,
+			       const struct protocol_changes *c,
+			       struct protocol_publication **out)
 {
 	struct list *l = &((struct servernames *)s)->list[proxy];
 	struct flips *f = flips_new(proxy, NULL, c->nadded + c->nremoved);
@@ -92,7 +93,7 @@ static int publish(struct protocol_state *s, unsigned proxy,
 		l->objects[s->config.server[c->added[i]]]++;
 	for (size_t i = 0; i < c->nremoved; i++)
 		l->objects[s->config.server[c->removed[i]]]--;
-	update(l, s->config.server, c, f);
+	servernames_update(l, s->config.server, c, f);
 	if (f->n == 0) {
 		free(f);
 		return 0;
@@ -106,16 +107,17 @@ static int publish(struct protocol_state *s, unsigned proxy,
 	return 0;
 }
 
-static int deliver(struct protocol_state *s, unsigned view,
-		   struct protocol_publication *p)
+static int servernames_deliver(struct protocol_state *s, unsigned view,
+			       struct protocol_publication *p)
 {
 	flips_deliver(&((struct servernames *)s)->views.view[view], p);
 	return 0;
 }
 
-static int unpack(struct protocol_state *s,
-		  const struct protocol_publication *head, const uint8_t *in,
-		  size_t len, struct protocol_publication **out)
+static int servernames_unpack(struct protocol_state *s,
+			      const struct protocol_publication *head,
+			      const uint8_t *in, size_t len,
+			      struct protocol_publication **out)
 {
 	struct list *l = &((struct servernames *)s)->list[head->proxy];
 
@@ -123,8 +125,8 @@ static int unpack(struct protocol_state *s,
 	return flips_unpack(s, head, in, len, out);
 }
 
-static void memory(const struct protocol_state *s, unsigned proxy,
-		   uint64_t *peers, uint64_t *own)
+static void servernames_memory(const struct protocol_state *s, unsigned proxy,
+			       uint64_t *peers, uint64_t *own)
 {
 	const struct servernames *n = (const struct servernames *)s;
 
@@ -139,15 +141,15 @@ const struct protocol protocol_servernames = {
 	.way = PROTOCOL_SUMMARY,
 	.servers = true,
 	.by_query = true,
-	.sizes = { .query = 70, .reply = 70, .fetch = 600, .update = 20 },
+	.sizes = {.query = 70, .reply = 70, .fetch = 600, .update = 20},
 	.size = sizeof(struct servernames),
-	.init = init,
-	.release = release,
-	.candidates = candidates,
-	.publish = publish,
-	.deliver = deliver,
+	.init = servernames_init,
+	.release = servernames_release,
+	.candidates = servernames_candidates,
+	.publish = servernames_publish,
+	.deliver = servernames_deliver,
 	.pack = flips_pack,
-	.unpack = unpack,
+	.unpack = servernames_unpack,
 	.discard = flips_discard,
-	.memory = memory,
+	.memory = servernames_memory,
 };

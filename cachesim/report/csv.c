@@ -19,7 +19,7 @@
 
 enum { MAX_COLUMNS = 512 };
 
-static void write_text(FILE *to, const char *text)
+static void csv_write_text(FILE *to, const char *text)
 {
 	if (!text[strcspn(text, ",\"\r\n")] && *text) {
 		fputs(text, to);
@@ -34,13 +34,13 @@ static void write_text(FILE *to, const char *text)
 	putc('"', to);
 }
 
-static void write_value(FILE *to, enum report_type type,
-			const struct report_value *v)
+static void csv_write_value(FILE *to, enum report_type type,
+			    const struct report_value *v)
 {
 	if (!v->is_set)
 		return;
 	if (type == REPORT_TEXT)
-		write_text(to, v->text);
+		csv_write_text(to, v->text);
 	else if (report_type_is_real(type))
 		fprintf(to, "%.12g", v->real);
 	else
@@ -48,7 +48,7 @@ static void write_value(FILE *to, enum report_type type,
 }
 
 /* A note is one line, whatever its text. */
-static void write_note(FILE *to, const struct report_note *note)
+static void csv_write_note(FILE *to, const struct report_note *note)
 {
 	fprintf(to, "# %s: ", note->name);
 	for (const char *at = note->text; *at; at++)
@@ -56,7 +56,7 @@ static void write_note(FILE *to, const struct report_note *note)
 	putc('\n', to);
 }
 
-static char separator(const struct report *r, size_t column)
+static char csv_separator(const struct report *r, size_t column)
 {
 	return column + 1 < r->ncolumns ? ',' : '\n';
 }
@@ -65,17 +65,18 @@ bool report_write_csv(const struct report *r, FILE *to)
 {
 	fprintf(to, "# cachesim %d %s\n", REPORT_VERSION, r->kind);
 	for (size_t i = 0; i < r->nnotes; i++)
-		write_note(to, &r->notes[i]);
+		csv_write_note(to, &r->notes[i]);
 	fputs("# types: ", to);
 	for (size_t c = 0; c < r->ncolumns; c++)
 		fprintf(to, "%s%c", report_type_name(r->columns[c].type),
-			separator(r, c));
+			csv_separator(r, c));
 	for (size_t c = 0; c < r->ncolumns; c++)
-		fprintf(to, "%s%c", r->columns[c].name, separator(r, c));
+		fprintf(to, "%s%c", r->columns[c].name, csv_separator(r, c));
 	for (size_t i = 0; i < r->nrows; i++) {
 		for (size_t c = 0; c < r->ncolumns; c++) {
-			write_value(to, r->columns[c].type, report_at(r, i, c));
-			putc(separator(r, c), to);
+			csv_write_value(to, r->columns[c].type,
+					report_at(r, i, c));
+			putc(csv_separator(r, c), to);
 		}
 	}
 	return !ferror(to);
@@ -88,7 +89,7 @@ struct csv {
 	struct report_fault *fault;
 };
 
-static bool refuse(const struct csv *csv, const char *why)
+static bool csv_refuse(const struct csv *csv, const char *why)
 {
 	csv->fault->line = csv->line;
 	snprintf(csv->fault->text, sizeof(csv->fault->text), "%s", why);
@@ -96,7 +97,7 @@ static bool refuse(const struct csv *csv, const char *why)
 }
 
 /* Cuts a quoted field out, in place; what follows it is returned. */
-static char *unquoted(struct csv *csv, char *at)
+static char *csv_unquoted(struct csv *csv, char *at)
 {
 	char *to = at++;
 
@@ -114,7 +115,7 @@ static char *unquoted(struct csv *csv, char *at)
 }
 
 /* The next record's fields, in place; their number, 0 at the end. */
-static size_t next_record(struct csv *csv, char *fields[MAX_COLUMNS])
+static size_t csv_next_record(struct csv *csv, char *fields[MAX_COLUMNS])
 {
 	size_t n = 0;
 	char *at = csv->at, end;
@@ -125,7 +126,7 @@ static size_t next_record(struct csv *csv, char *fields[MAX_COLUMNS])
 	do {
 		fields[n++] = at;
 		if (*at == '"')
-			at = unquoted(csv, at);
+			at = csv_unquoted(csv, at);
 		else
 			at += strcspn(at, ",\r\n");
 		if (*at == '\r' && at[1] == '\n')
@@ -139,7 +140,7 @@ static size_t next_record(struct csv *csv, char *fields[MAX_COLUMNS])
 }
 
 /* The next line that begins with "# ", without that; null: there is none. */
-static char *next_comment(struct csv *csv)
+static char *csv_next_comment(struct csv *csv)
 {
 	char *line = csv->at;
 
@@ -160,40 +161,40 @@ struct head {
 	size_t nnotes;
 };
 
-static bool read_head(struct csv *csv, struct head *head)
+static bool csv_read_head(struct csv *csv, struct head *head)
 {
-	char *line = next_comment(csv);
+	char *line = csv_next_comment(csv);
 	int version;
 
 	if (!line || sscanf(line, "cachesim %d %31s", &version, head->kind) < 2)
-		return refuse(csv, "not a result of cachesim");
+		return csv_refuse(csv, "not a result of cachesim");
 	if (version > REPORT_VERSION)
-		return refuse(csv, "a result of a newer cachesim");
-	while ((line = next_comment(csv))) {
+		return csv_refuse(csv, "a result of a newer cachesim");
+	while ((line = csv_next_comment(csv))) {
 		if (!strncmp(line, "types: ", 7))
 			head->types = line + 7;
 		else if (head->nnotes < 256 && strstr(line, ": "))
 			head->notes[head->nnotes++] = line;
 	}
-	return head->types || refuse(csv, "the types of the columns are "
-					  "missing");
+	return head->types || csv_refuse(csv, "the types of the columns are "
+					      "missing");
 }
 
-static bool read_columns(struct report *out, struct csv *csv,
-			 const struct head *head)
+static bool csv_read_columns(struct report *out, struct csv *csv,
+			     const struct head *head)
 {
 	struct report_column columns[MAX_COLUMNS] = { 0 };
 	char *fields[MAX_COLUMNS], *types = head->types, *type;
-	size_t n = next_record(csv, fields);
+	size_t n = csv_next_record(csv, fields);
 
 	for (size_t i = 0; i < n; i++) {
 		type = strsep(&types, ",");
 		columns[i].name = fields[i];
 		if (!type || !report_type_named(type, &columns[i].type))
-			return refuse(csv, "a column without a type");
+			return csv_refuse(csv, "a column without a type");
 	}
 	if (!n || types)
-		return refuse(csv, "a type without a column");
+		return csv_refuse(csv, "a type without a column");
 	report_init(out, head->kind, columns, n);
 	for (size_t i = 0; i < head->nnotes; i++) {
 		char *text = strstr(head->notes[i], ": ");
@@ -205,7 +206,7 @@ static bool read_columns(struct report *out, struct csv *csv,
 }
 
 /* A field's value; false: it is none of that type. */
-static bool read_value(struct report *out, size_t column, const char *field)
+static bool csv_read_value(struct report *out, size_t column, const char *field)
 {
 	const struct report_column *c = &out->columns[column];
 	char *end;
@@ -224,21 +225,22 @@ static bool read_value(struct report *out, size_t column, const char *field)
 	return !*end && !errno;
 }
 
-static bool read_rows(struct report *out, struct csv *csv)
+static bool csv_read_rows(struct report *out, struct csv *csv)
 {
 	char *fields[MAX_COLUMNS];
 	size_t n;
 
-	while ((n = next_record(csv, fields))) {
+	while ((n = csv_next_record(csv, fields))) {
 		if (n != out->ncolumns)
-			return refuse(csv, "fields are missing, or too many");
+			return csv_refuse(csv,
+					  "fields are missing, or too many");
 		report_row(out);
 		for (size_t i = 0; i < n; i++) {
-			if (!read_value(out, i, fields[i]))
-				return refuse(csv, "a field is no number");
+			if (!csv_read_value(out, i, fields[i]))
+				return csv_refuse(csv, "a field is no number");
 		}
 	}
-	return !out->failed || refuse(csv, "out of memory");
+	return !out->failed || csv_refuse(csv, "out of memory");
 }
 
 bool report_read_csv(struct report *out, char *text, struct report_fault *f)
@@ -248,8 +250,8 @@ bool report_read_csv(struct report *out, char *text, struct report_fault *f)
 	bool ok;
 
 	*out = (struct report){ 0 };
-	ok = read_head(&csv, &head) && read_columns(out, &csv, &head) &&
-	     read_rows(out, &csv);
+	ok = csv_read_head(&csv, &head) && csv_read_columns(out, &csv, &head) &&
+	     csv_read_rows(out, &csv);
 	if (!ok)
 		report_free(out);
 	return ok;

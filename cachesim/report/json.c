@@ -13,7 +13,8 @@
 /* Digits of reals: enough for any ratio of counters, and no noise. */
 enum { DIGITS = 12 };
 
-static json_t *value_json(enum report_type type, const struct report_value *v)
+static json_t *json_value_json(enum report_type type,
+			       const struct report_value *v)
 {
 	if (type == REPORT_TEXT)
 		return json_string(v->text);
@@ -22,7 +23,7 @@ static json_t *value_json(enum report_type type, const struct report_value *v)
 	return json_integer((json_int_t)v->count);
 }
 
-static json_t *rows_json(const struct report *r)
+static json_t *json_rows_json(const struct report *r)
 {
 	json_t *rows = json_array();
 
@@ -35,14 +36,14 @@ static json_t *rows_json(const struct report *r)
 			if (v->is_set)
 				json_object_set_new(
 					row, r->columns[c].name,
-					value_json(r->columns[c].type, v));
+					json_value_json(r->columns[c].type, v));
 		}
 		json_array_append_new(rows, row);
 	}
 	return rows;
 }
 
-static json_t *columns_json(const struct report *r)
+static json_t *json_columns_json(const struct report *r)
 {
 	json_t *columns = json_array();
 
@@ -55,7 +56,7 @@ static json_t *columns_json(const struct report *r)
 	return columns;
 }
 
-static json_t *notes_json(const struct report *r)
+static json_t *json_notes_json(const struct report *r)
 {
 	json_t *notes = json_object();
 
@@ -67,10 +68,10 @@ static json_t *notes_json(const struct report *r)
 
 bool report_write_json(const struct report *r, FILE *to)
 {
-	json_t *all = json_pack("{s:i, s:s, s:o, s:o, s:o}", "cachesim",
-				REPORT_VERSION, "kind", r->kind, "about",
-				notes_json(r), "columns", columns_json(r),
-				"rows", rows_json(r));
+	json_t *all = json_pack(
+		"{s:i, s:s, s:o, s:o, s:o}", "cachesim", REPORT_VERSION, "kind",
+		r->kind, "about", json_notes_json(r), "columns",
+		json_columns_json(r), "rows", json_rows_json(r));
 	bool ok = all && !json_dumpf(all, to,
 				     JSON_INDENT(1) |
 					     JSON_REAL_PRECISION(DIGITS));
@@ -79,7 +80,8 @@ bool report_write_json(const struct report *r, FILE *to)
 	return ok && putc('\n', to) != EOF;
 }
 
-static bool refuse(struct report_fault *fault, unsigned line, const char *why)
+static bool json_refuse(struct report_fault *fault, unsigned line,
+			const char *why)
 {
 	fault->line = line;
 	snprintf(fault->text, sizeof(fault->text), "%s", why);
@@ -87,27 +89,27 @@ static bool refuse(struct report_fault *fault, unsigned line, const char *why)
 }
 
 /* Takes the columns over into a report that has none. */
-static bool read_columns(struct report *out, const char *kind, json_t *list,
-			 struct report_fault *fault)
+static bool json_read_columns(struct report *out, const char *kind,
+			      json_t *list, struct report_fault *fault)
 {
 	struct report_column columns[512] = { 0 };
 	size_t n = json_array_size(list);
 
 	if (!n || n > sizeof(columns) / sizeof(columns[0]))
-		return refuse(fault, 0, "no columns, or too many");
+		return json_refuse(fault, 0, "no columns, or too many");
 	for (size_t i = 0; i < n; i++) {
 		const char *type;
 
 		if (json_unpack(json_array_get(list, i), "{s:s, s:s}", "name",
 				&columns[i].name, "type", &type) ||
 		    !report_type_named(type, &columns[i].type))
-			return refuse(fault, 0, "a column without a type");
+			return json_refuse(fault, 0, "a column without a type");
 	}
 	report_init(out, kind, columns, n);
 	return true;
 }
 
-static void read_value(struct report *out, const char *name, json_t *value)
+static void json_read_value(struct report *out, const char *name, json_t *value)
 {
 	int c = report_column_named(out, name);
 	enum report_type type;
@@ -123,7 +125,7 @@ static void read_value(struct report *out, const char *name, json_t *value)
 		report_count(out, name, (uint64_t)json_integer_value(value));
 }
 
-static void read_rows(struct report *out, json_t *notes, json_t *rows)
+static void json_read_rows(struct report *out, json_t *notes, json_t *rows)
 {
 	const char *name;
 	json_t *value, *row;
@@ -136,7 +138,7 @@ static void read_rows(struct report *out, json_t *notes, json_t *rows)
 	json_array_foreach(rows, i, row) {
 		report_row(out);
 		json_object_foreach(row, name, value)
-			read_value(out, name, value);
+			json_read_value(out, name, value);
 	}
 }
 
@@ -152,21 +154,21 @@ bool report_read_json(struct report *out, const char *text, size_t len,
 
 	*out = (struct report){ 0 };
 	if (!all)
-		return refuse(fault, (unsigned)error.line, error.text);
+		return json_refuse(fault, (unsigned)error.line, error.text);
 	if (json_unpack(all, "{s:i, s:s, s:o, s:o, s:o}", "cachesim", &version,
 			"kind", &kind, "about", &notes, "columns", &columns,
 			"rows", &rows))
-		ok = refuse(fault, 0, "not a result of cachesim");
+		ok = json_refuse(fault, 0, "not a result of cachesim");
 	else if (version > REPORT_VERSION)
-		ok = refuse(fault, 0, "a result of a newer cachesim");
+		ok = json_refuse(fault, 0, "a result of a newer cachesim");
 	else
-		ok = read_columns(out, kind, columns, fault);
+		ok = json_read_columns(out, kind, columns, fault);
 	if (ok)
-		read_rows(out, notes, rows);
+		json_read_rows(out, notes, rows);
 	json_decref(all);
 	if (out->failed) {
 		report_free(out);
-		return refuse(fault, 0, "out of memory");
+		return json_refuse(fault, 0, "out of memory");
 	}
 	return ok;
 }

@@ -9,7 +9,7 @@
 
 enum { MAX_BYTES = 256 << 20 }; /* larger is no report */
 
-static bool refuse(struct report_fault *fault, const char *why)
+static bool read_refuse(struct report_fault *fault, const char *why)
 {
 	fault->line = 0;
 	snprintf(fault->text, sizeof(fault->text), "%s", why);
@@ -17,7 +17,7 @@ static bool refuse(struct report_fault *fault, const char *why)
 }
 
 /* All of a stream, and a NUL; null: it cannot be read, or held. */
-static char *read_all(FILE *from, size_t *len)
+static char *read_read_all(FILE *from, size_t *len)
 {
 	size_t room = 1 << 16, n;
 	char *all = malloc(room), *more;
@@ -51,10 +51,10 @@ bool report_read(struct report *out, const char *path,
 	bool ok;
 
 	if (!from)
-		return refuse(fault, strerror(errno));
-	text = read_all(from, &len);
+		return read_refuse(fault, strerror(errno));
+	text = read_read_all(from, &len);
 	if (!text)
-		ok = refuse(fault, "cannot be read, or is too large");
+		ok = read_refuse(fault, "cannot be read, or is too large");
 	else if (text[strspn(text, " \t\r\n")] == '{')
 		ok = report_read_json(out, text, len, fault);
 	else

@@ -46,7 +46,7 @@ bool report_type_is_real(enum report_type type)
 	       type == REPORT_SECONDS;
 }
 
-static char *copied(struct report *r, const char *text)
+static char *report_copied(struct report *r, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -56,7 +56,7 @@ static char *copied(struct report *r, const char *text)
 }
 
 /* One more element of an array that doubles; null: no memory. */
-static void *grown(struct report *r, void *array, size_t n, size_t size)
+static void *report_grown(struct report *r, void *array, size_t n, size_t size)
 {
 	void *more = array;
 
@@ -72,14 +72,14 @@ void report_init(struct report *r, const char *kind,
 		 const struct report_column *columns, size_t ncolumns)
 {
 	*r = (struct report){ 0 };
-	r->kind = copied(r, kind);
+	r->kind = report_copied(r, kind);
 	r->columns = calloc(ncolumns + 1, sizeof(*r->columns));
 	if (!r->columns) {
 		r->failed = true;
 		return;
 	}
 	for (size_t i = 0; i < ncolumns; i++) {
-		r->columns[i].name = copied(r, columns[i].name);
+		r->columns[i].name = report_copied(r, columns[i].name);
 		r->columns[i].type = columns[i].type;
 		r->columns[i].is_key = columns[i].is_key;
 	}
@@ -108,13 +108,13 @@ void report_free(struct report *r)
 void report_note(struct report *r, const char *name, const char *text)
 {
 	struct report_note *notes =
-		grown(r, r->notes, r->nnotes, sizeof(*notes));
+		report_grown(r, r->notes, r->nnotes, sizeof(*notes));
 
 	if (!notes)
 		return;
 	r->notes = notes;
-	notes[r->nnotes] = (struct report_note){ .name = copied(r, name),
-						 .text = copied(r, text) };
+	notes[r->nnotes] = (struct report_note){.name = report_copied(r, name),
+						.text = report_copied(r, text)};
 	r->nnotes++;
 }
 
@@ -124,7 +124,8 @@ void report_row(struct report *r)
 
 	if (r->failed)
 		return;
-	values = grown(r, r->values, r->nrows, sizeof(*values) * r->ncolumns);
+	values = report_grown(r, r->values, r->nrows,
+			      sizeof(*values) * r->ncolumns);
 	if (!values)
 		return;
 	r->values = values;
@@ -160,8 +161,8 @@ double report_number(const struct report *r, size_t row, size_t column)
 }
 
 /* The cell of the last row; null when the report failed. */
-static struct report_value *cell(struct report *r, const char *column,
-				 enum report_type *type)
+static struct report_value *report_cell(struct report *r, const char *column,
+					enum report_type *type)
 {
 	int at;
 
@@ -176,20 +177,20 @@ static struct report_value *cell(struct report *r, const char *column,
 void report_text(struct report *r, const char *column, const char *text)
 {
 	enum report_type type;
-	struct report_value *v = cell(r, column, &type);
+	struct report_value *v = report_cell(r, column, &type);
 
 	if (!v)
 		return;
 	assert(type == REPORT_TEXT);
 	free(v->text);
-	v->text = *text ? copied(r, text) : NULL;
+	v->text = *text ? report_copied(r, text) : NULL;
 	v->is_set = v->text;
 }
 
 void report_count(struct report *r, const char *column, uint64_t count)
 {
 	enum report_type type;
-	struct report_value *v = cell(r, column, &type);
+	struct report_value *v = report_cell(r, column, &type);
 
 	if (!v)
 		return;
@@ -204,7 +205,7 @@ void report_count(struct report *r, const char *column, uint64_t count)
 void report_real(struct report *r, const char *column, double real)
 {
 	enum report_type type;
-	struct report_value *v = cell(r, column, &type);
+	struct report_value *v = report_cell(r, column, &type);
 
 	if (!v)
 		return;

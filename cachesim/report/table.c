@@ -19,7 +19,7 @@ enum {
 };
 
 /* Digits in groups of three. */
-static void format_count(char *to, uint64_t count)
+static void table_format_count(char *to, uint64_t count)
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, count);
@@ -32,7 +32,7 @@ static void format_count(char *to, uint64_t count)
 	*to = '\0';
 }
 
-static void format_bytes(char *to, uint64_t bytes)
+static void table_format_bytes(char *to, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
 	double x = (double)bytes;
@@ -48,8 +48,8 @@ static void format_bytes(char *to, uint64_t bytes)
 }
 
 /* A cell's text; unit: with the % that else stands above. */
-static void format_cell(char to[CELL_BYTES], enum report_type type,
-			const struct report_value *v, bool unit)
+static void table_format_cell(char to[CELL_BYTES], enum report_type type,
+			      const struct report_value *v, bool unit)
 {
 	*to = '\0';
 	if (!v->is_set)
@@ -59,10 +59,10 @@ static void format_cell(char to[CELL_BYTES], enum report_type type,
 		snprintf(to, CELL_BYTES, "%s", v->text);
 		break;
 	case REPORT_COUNT:
-		format_count(to, v->count);
+		table_format_count(to, v->count);
 		break;
 	case REPORT_BYTES:
-		format_bytes(to, v->count);
+		table_format_bytes(to, v->count);
 		break;
 	case REPORT_REAL:
 		snprintf(to, CELL_BYTES, "%.5g", v->real);
@@ -79,7 +79,7 @@ static void format_cell(char to[CELL_BYTES], enum report_type type,
 }
 
 /* A column's name as people write it. */
-static void format_name(char to[CELL_BYTES], const char *name)
+static void table_format_name(char to[CELL_BYTES], const char *name)
 {
 	snprintf(to, CELL_BYTES, "%s", name);
 	for (; *to; to++) {
@@ -97,14 +97,14 @@ struct column {
 	bool is_key;
 };
 
-static size_t cell_width(const struct report *r, size_t at)
+static size_t table_cell_width(const struct report *r, size_t at)
 {
 	char text[CELL_BYTES];
 	size_t width = 0;
 
 	for (size_t i = 0; i < r->nrows; i++) {
-		format_cell(text, r->columns[at].type, report_at(r, i, at),
-			    false);
+		table_format_cell(text, r->columns[at].type,
+				  report_at(r, i, at), false);
 		if (strlen(text) > width)
 			width = strlen(text);
 	}
@@ -112,12 +112,12 @@ static size_t cell_width(const struct report *r, size_t at)
 }
 
 /* Breaks the name into lines that are hardly wider than the cells are. */
-static void break_name(struct column *c, const char *name, bool percent)
+static void table_break_name(struct column *c, const char *name, bool percent)
 {
 	char words[CELL_BYTES], *rest = words, *word;
 	size_t room, most = c->width > HEAD_WIDTH ? c->width : HEAD_WIDTH;
 
-	format_name(words, name);
+	table_format_name(words, name);
 	if (percent && strlen(words) + 3 < CELL_BYTES)
 		strcat(words, " %");
 	while ((word = strsep(&rest, " "))) {
@@ -137,8 +137,9 @@ static void break_name(struct column *c, const char *name, bool percent)
 	}
 }
 
-static bool same_value(enum report_type type, const struct report_value *a,
-		       const struct report_value *b)
+static bool table_same_value(enum report_type type,
+			     const struct report_value *a,
+			     const struct report_value *b)
 {
 	if (a->is_set != b->is_set || !a->is_set)
 		return a->is_set == b->is_set;
@@ -150,55 +151,55 @@ static bool same_value(enum report_type type, const struct report_value *a,
 }
 
 /* Whether all rows have the same there, or nothing. */
-static bool is_constant(const struct report *r, size_t at)
+static bool table_is_constant(const struct report *r, size_t at)
 {
 	for (size_t i = 1; i < r->nrows; i++) {
-		if (!same_value(r->columns[at].type, report_at(r, 0, at),
-				report_at(r, i, at)))
+		if (!table_same_value(r->columns[at].type, report_at(r, 0, at),
+				      report_at(r, i, at)))
 			return false;
 	}
 	return true;
 }
 
 /* The names and values that are the same everywhere, one a line. */
-static void write_constants(const struct report *r, FILE *to)
+static void table_write_constants(const struct report *r, FILE *to)
 {
 	char name[CELL_BYTES], value[CELL_BYTES];
 	size_t width = 0;
 	bool text;
 
 	for (size_t c = 0; c < r->ncolumns; c++) {
-		if (strlen(r->columns[c].name) > width && is_constant(r, c) &&
-		    report_at(r, 0, c)->is_set)
+		if (strlen(r->columns[c].name) > width &&
+		    table_is_constant(r, c) && report_at(r, 0, c)->is_set)
 			width = strlen(r->columns[c].name);
 	}
 	for (size_t c = 0; c < r->ncolumns; c++) {
-		if (!is_constant(r, c) || !report_at(r, 0, c)->is_set)
+		if (!table_is_constant(r, c) || !report_at(r, 0, c)->is_set)
 			continue;
 		text = r->columns[c].type == REPORT_TEXT;
-		format_name(name, r->columns[c].name);
-		format_cell(value, r->columns[c].type, report_at(r, 0, c),
-			    true);
+		table_format_name(name, r->columns[c].name);
+		table_format_cell(value, r->columns[c].type, report_at(r, 0, c),
+				  true);
 		fprintf(to, text ? "%-*s  %s\n" : "%-*s  %16s\n", (int)width,
 			name, value);
 	}
 }
 
 /* The columns that differ from row to row. */
-static size_t list_columns(const struct report *r, struct column *list)
+static size_t table_list_columns(const struct report *r, struct column *list)
 {
 	size_t n = 0;
 
 	for (size_t c = 0; c < r->ncolumns; c++) {
 		struct column *column = &list[n];
 
-		if (is_constant(r, c))
+		if (table_is_constant(r, c))
 			continue;
-		*column = (struct column){ .at = c,
-					   .width = cell_width(r, c),
-					   .is_key = r->columns[c].is_key };
-		break_name(column, r->columns[c].name,
-			   r->columns[c].type == REPORT_SHARE);
+		*column = (struct column){.at = c,
+					  .width = table_cell_width(r, c),
+					  .is_key = r->columns[c].is_key};
+		table_break_name(column, r->columns[c].name,
+				 r->columns[c].type == REPORT_SHARE);
 		n++;
 	}
 	return n;
@@ -211,8 +212,8 @@ struct line {
 };
 
 /* One text of a line, at its side of the column. */
-static void write_field(struct line *l, const struct report *r,
-			const struct column *c, const char *text)
+static void table_write_field(struct line *l, const struct report *r,
+			      const struct column *c, const char *text)
 {
 	bool left = r->columns[c->at].type == REPORT_TEXT;
 	size_t len = strlen(text), pad = c->width > len ? c->width - len : 0;
@@ -227,22 +228,23 @@ static void write_field(struct line *l, const struct report *r,
 }
 
 /* One line of the heads of a part, the lowest of which is line 0. */
-static void write_head(FILE *to, const struct report *r,
-		       const struct column *const *part, size_t line)
+static void table_write_head(FILE *to, const struct report *r,
+			     const struct column *const *part, size_t line)
 {
 	struct line l = { .to = to };
 
 	for (size_t i = 0; part[i]; i++) {
 		size_t above = part[i]->nhead - line - 1;
 
-		write_field(&l, r, part[i],
-			    line < part[i]->nhead ? part[i]->head[above] : "");
+		table_write_field(&l, r, part[i],
+				  line < part[i]->nhead ? part[i]->head[above]
+							: "");
 	}
 	putc('\n', to);
 }
 
-static void write_part(FILE *to, const struct report *r,
-		       const struct column *const *part)
+static void table_write_part(FILE *to, const struct report *r,
+			     const struct column *const *part)
 {
 	char text[CELL_BYTES];
 	size_t lines = 0;
@@ -253,24 +255,25 @@ static void write_part(FILE *to, const struct report *r,
 	}
 	putc('\n', to);
 	while (lines)
-		write_head(to, r, part, --lines);
+		table_write_head(to, r, part, --lines);
 	for (size_t row = 0; row < r->nrows; row++) {
 		struct line l = { .to = to };
 
 		for (size_t i = 0; part[i]; i++) {
 			size_t at = part[i]->at;
 
-			format_cell(text, r->columns[at].type,
-				    report_at(r, row, at), false);
-			write_field(&l, r, part[i], text);
+			table_format_cell(text, r->columns[at].type,
+					  report_at(r, row, at), false);
+			table_write_field(&l, r, part[i], text);
 		}
 		putc('\n', to);
 	}
 }
 
 /* The keys, and as many of the columns from *next as there is room for. */
-static void fill_part(const struct column **part, const struct column *list,
-		      size_t *next, unsigned width)
+static void table_fill_part(const struct column **part,
+			    const struct column *list, size_t *next,
+			    unsigned width)
 {
 	size_t used = 0, n = 0, fresh = 0;
 
@@ -303,11 +306,11 @@ bool report_write_table(const struct report *r, FILE *to, unsigned width)
 			fprintf(to, "%s: %s\n", r->notes[i].name,
 				r->notes[i].text);
 		if (r->nrows)
-			write_constants(r, to);
-		n = list_columns(r, list);
+			table_write_constants(r, to);
+		n = table_list_columns(r, list);
 		while (next < n) {
-			fill_part(part, list, &next, width);
-			write_part(to, r, part);
+			table_fill_part(part, list, &next, width);
+			table_write_part(to, r, part);
 		}
 	}
 	free(part);

@@ -28,8 +28,8 @@ struct sim_cache {
 	uint64_t evicted, evicted_bytes, dropped;
 };
 
-static struct eviction_item item_of(const struct sim_cache *c, uint32_t object,
-				    uint32_t size)
+static struct eviction_item cache_item_of(const struct sim_cache *c,
+					  uint32_t object, uint32_t size)
 {
 	return (struct eviction_item){
 		c->config.hash ? c->config.hash[object]
@@ -38,15 +38,15 @@ static struct eviction_item item_of(const struct sim_cache *c, uint32_t object,
 	};
 }
 
-static struct eviction_item item(void *arg, uint32_t slot)
+static struct eviction_item cache_item(void *arg, uint32_t slot)
 {
 	const struct sim_cache *c = arg;
 
-	return item_of(c, c->held[slot].object, c->held[slot].size);
+	return cache_item_of(c, c->held[slot].object, c->held[slot].size);
 }
 
 /* What is in the slots; nothing is lost when it cannot grow. */
-static int grow_held(struct sim_cache *c, uint32_t nslots)
+static int cache_grow_held(struct sim_cache *c, uint32_t nslots)
 {
 	struct sim_held *grown =
 		realloc(c->held, (size_t)nslots * sizeof(*grown));
@@ -58,7 +58,7 @@ static int grow_held(struct sim_cache *c, uint32_t nslots)
 }
 
 /* More slots, all of them free; called when none is. */
-static int grow(struct sim_cache *c)
+static int cache_grow(struct sim_cache *c)
 {
 	uint64_t nslots = (uint64_t)c->nslots + c->nslots / 4 + FIRST_SLOTS;
 	int err;
@@ -69,7 +69,7 @@ static int grow(struct sim_cache *c)
 		nslots = EVICTION_SLOTS;
 	if (nslots <= c->nslots)
 		return SCD_ENOMEM;
-	err = grow_held(c, (uint32_t)nslots);
+	err = cache_grow_held(c, (uint32_t)nslots);
 	if (!err)
 		err = sim_map_reserve(&c->map, (uint32_t)nslots, c->held);
 	if (!err)
@@ -89,7 +89,7 @@ int sim_cache_new(struct sim_cache **out, const struct sim_cache_config *config)
 	struct sim_cache *c = calloc(1, sizeof(*c));
 	struct eviction_config eviction = {
 		.capacity = config->capacity,
-		.item = item,
+		.item = cache_item,
 		.arg = c,
 	};
 	int err;
@@ -120,14 +120,14 @@ void sim_cache_free(struct sim_cache **c)
 	*c = NULL;
 }
 
-static uint32_t slot_of(const struct sim_cache *c, uint32_t object)
+static uint32_t cache_slot_of(const struct sim_cache *c, uint32_t object)
 {
 	return sim_map_find(&c->map, object, c->held);
 }
 
 bool sim_cache_get(struct sim_cache *c, uint32_t object)
 {
-	uint32_t slot = slot_of(c, object);
+	uint32_t slot = cache_slot_of(c, object);
 
 	if (slot == EVICTION_NONE)
 		return false;
@@ -137,11 +137,11 @@ bool sim_cache_get(struct sim_cache *c, uint32_t object)
 
 bool sim_cache_has(const struct sim_cache *c, uint32_t object)
 {
-	return slot_of(c, object) != EVICTION_NONE;
+	return cache_slot_of(c, object) != EVICTION_NONE;
 }
 
 /* A slot that the policy does not know any more becomes free. */
-static void empty_slot(struct sim_cache *c, uint32_t slot)
+static void cache_empty_slot(struct sim_cache *c, uint32_t slot)
 {
 	sim_map_remove(&c->map, c->held[slot].object, slot);
 	c->bytes -= c->held[slot].size;
@@ -153,7 +153,7 @@ static void empty_slot(struct sim_cache *c, uint32_t slot)
  * can be; the one after it will be. Always inline: gcc takes a function that
  * only fetches for one without any effect. */
 __attribute__((always_inline)) static inline void
-fetch_victims(const struct sim_cache *c)
+cache_fetch_victims(const struct sim_cache *c)
 {
 	uint32_t slot = eviction_foresee(c->eviction, EVICTION_NONE);
 	uint32_t object;
@@ -169,21 +169,21 @@ fetch_victims(const struct sim_cache *c)
 		__builtin_prefetch(&c->held[slot], 1);
 }
 
-static void evict_one(struct sim_cache *c)
+static void cache_evict_one(struct sim_cache *c)
 {
 	uint32_t slot = eviction_evict(c->eviction);
 	uint32_t object = c->held[slot].object;
 
-	fetch_victims(c);
+	cache_fetch_victims(c);
 	c->evicted++;
 	c->evicted_bytes += c->held[slot].size;
-	empty_slot(c, slot);
+	cache_empty_slot(c, slot);
 	if (c->config.evicted)
 		c->config.evicted(c->config.arg, object);
 }
 
 /* An object into a free slot. */
-static void fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
+static void cache_fill_slot(struct sim_cache *c, uint32_t object, uint32_t size)
 {
 	uint32_t slot = c->free_slot;
 
@@ -203,13 +203,13 @@ int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size)
 	if (size > c->config.capacity)
 		return SCD_ELIMIT;
 	if (eviction_expects(c->eviction)) /* the hash is far away */
-		eviction_expect(c->eviction, item_of(c, object, size));
+		eviction_expect(c->eviction, cache_item_of(c, object, size));
 	while (c->bytes + size > c->config.capacity)
-		evict_one(c);
+		cache_evict_one(c);
 	if (c->free_slot == EVICTION_NONE)
-		err = grow(c);
+		err = cache_grow(c);
 	if (!err)
-		fill_slot(c, object, size);
+		cache_fill_slot(c, object, size);
 	return err;
 }
 
@@ -224,18 +224,18 @@ void sim_cache_resize(struct sim_cache *c, uint64_t capacity)
 	c->config.capacity = capacity;
 	eviction_resize(c->eviction, capacity);
 	while (c->bytes > capacity)
-		evict_one(c);
+		cache_evict_one(c);
 }
 
 bool sim_cache_drop(struct sim_cache *c, uint32_t object)
 {
-	uint32_t slot = slot_of(c, object);
+	uint32_t slot = cache_slot_of(c, object);
 
 	if (slot == EVICTION_NONE)
 		return false;
 	eviction_remove(c->eviction, slot);
 	c->dropped++;
-	empty_slot(c, slot);
+	cache_empty_slot(c, slot);
 	return true;
 }
 
@@ -256,8 +256,8 @@ void sim_cache_prefetch_slot(const struct sim_cache *c, uint32_t object)
 }
 
 /* The two steps ahead of request i, as far as there are requests. */
-static void prefetch_ahead(const struct sim_cache *c,
-			   const struct sim_cache_requests *r, size_t i)
+static void cache_prefetch_ahead(const struct sim_cache *c,
+				 const struct sim_cache_requests *r, size_t i)
 {
 	size_t end = r->n + r->ahead;
 
@@ -279,7 +279,7 @@ int sim_cache_replay(struct sim_cache *c, const struct sim_cache_requests *r,
 		uint32_t object = r->object[i];
 		uint32_t size = r->size ? r->size[object] : 1;
 
-		prefetch_ahead(c, r, i);
+		cache_prefetch_ahead(c, r, i);
 		if (sim_cache_get(c, object)) {
 			hit.hits++;
 			hit.hit_bytes += size;

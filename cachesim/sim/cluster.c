@@ -18,7 +18,7 @@
 
 enum { MILLION = 1000000 };
 
-static uint64_t infinite_bytes(const struct sim_trace *t)
+static uint64_t cluster_infinite_bytes(const struct sim_trace *t)
 {
 	uint64_t sum = 0;
 
@@ -36,7 +36,7 @@ uint64_t sim_config_capacity(const struct sim_config *c,
 
 	if (c->capacity)
 		return c->capacity;
-	all = c->objects ? t->nobjects : infinite_bytes(t);
+	all = c->objects ? t->nobjects : cluster_infinite_bytes(t);
 	return (uint64_t)((double)all * c->capacity_ppm / MILLION);
 }
 
@@ -50,26 +50,27 @@ uint64_t sim_config_warm(const struct sim_config *c, const struct sim_trace *t)
 	return i > warm ? i : warm;
 }
 
-static double mean_size(const struct sim_cluster *s)
+static double cluster_mean_size(const struct sim_cluster *s)
 {
 	if (s->config.objects || !s->trace->nobjects)
 		return 1;
-	return (double)infinite_bytes(s->trace) / (double)s->trace->nobjects;
+	return (double)cluster_infinite_bytes(s->trace) /
+	       (double)s->trace->nobjects;
 }
 
 /* Objects of mean size that one proxy holds, at least 1. */
-static uint64_t expected_objects(const struct sim_cluster *s)
+static uint64_t cluster_expected_objects(const struct sim_cluster *s)
 {
 	uint64_t n = s->trace->nobjects, each;
 
 	each = (uint64_t)((double)(s->capacity / s->config.nproxies) /
-			  mean_size(s));
+			  cluster_mean_size(s));
 	if (each > n)
 		each = n;
 	return each ? each : 1;
 }
 
-static uint64_t prefix_hash(const struct sim_address *a, unsigned bits)
+static uint64_t cluster_prefix_hash(const struct sim_address *a, unsigned bits)
 {
 	struct sim_address cut = { { 0 } };
 	uint64_t half[2];
@@ -82,7 +83,7 @@ static uint64_t prefix_hash(const struct sim_address *a, unsigned bits)
 	return scd__mix64(scd__mix64(half[0]) + half[1]);
 }
 
-static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
+static uint64_t cluster_number_for(const struct sim_cluster *s, uint32_t client)
 {
 	const struct sim_config *c = &s->config;
 
@@ -90,8 +91,8 @@ static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
 	case SIM_BY_CLIENT:
 		return scd__mix64(s->trace->client_hash[client]);
 	case SIM_BY_PREFIX:
-		return prefix_hash(&s->trace->address[client],
-				   c->prefix_bits);
+		return cluster_prefix_hash(&s->trace->address[client],
+					   c->prefix_bits);
 	case SIM_BY_COLUMN:
 		return c->column[client];
 	case SIM_BY_NUMBER:
@@ -103,7 +104,7 @@ static uint64_t number_for(const struct sim_cluster *s, uint32_t client)
 }
 
 /* Is there what the partition goes by? */
-static bool has_clients(const struct sim_cluster *s)
+static bool cluster_has_clients(const struct sim_cluster *s)
 {
 	const struct sim_trace *t = s->trace;
 
@@ -123,26 +124,27 @@ static bool has_clients(const struct sim_cluster *s)
 	return false;
 }
 
-static int find_homes(struct sim_cluster *s)
+static int cluster_find_homes(struct sim_cluster *s)
 {
 	uint32_t n = s->trace->nclients;
 
-	if (!has_clients(s))
+	if (!cluster_has_clients(s))
 		return 0;
 	s->home = malloc(n + (size_t)1);
 	if (!s->home)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		s->home[i] = (uint8_t)(number_for(s, i) % s->config.nproxies);
+		s->home[i] = (uint8_t)(cluster_number_for(s, i) %
+				       s->config.nproxies);
 	return 0;
 }
 
-static uint8_t next_field(struct sim_fields *f, bool needed)
+static uint8_t cluster_next_field(struct sim_fields *f, bool needed)
 {
 	return needed ? (uint8_t)f->count++ : SIM_NO_FIELD;
 }
 
-static int make_rows(struct sim_cluster *s)
+static int cluster_make_rows(struct sim_cluster *s)
 {
 	struct sim_fields *f = &s->field;
 	bool stale = s->trace->nchanges > 0;
@@ -151,19 +153,19 @@ static int make_rows(struct sim_cluster *s)
 
 	if (s->spread)
 		epochs = s->spread->way != SPREAD_APART;
-	f->held = next_field(f, true);
-	f->stale = next_field(f, stale);
-	f->seen = next_field(f, seen);
-	f->told = next_field(f, s->way == PROTOCOL_SUMMARY);
-	f->peer_held = epochs ? next_field(f, true) : f->held;
-	f->peer_stale = epochs ? next_field(f, stale) : f->stale;
-	f->peer_seen = epochs ? next_field(f, seen) : f->seen;
+	f->held = cluster_next_field(f, true);
+	f->stale = cluster_next_field(f, stale);
+	f->seen = cluster_next_field(f, seen);
+	f->told = cluster_next_field(f, s->way == PROTOCOL_SUMMARY);
+	f->peer_held = epochs ? cluster_next_field(f, true) : f->held;
+	f->peer_stale = epochs ? cluster_next_field(f, stale) : f->stale;
+	f->peer_seen = epochs ? cluster_next_field(f, seen) : f->seen;
 	return masks_init(&s->objects, s->trace->nobjects, f->count,
 			  s->config.nproxies);
 }
 
-static int make_node(struct sim_cluster *s, struct sim_proxy *p,
-		     const struct sim_cache_config *c)
+static int cluster_make_node(struct sim_cluster *s, struct sim_proxy *p,
+			     const struct sim_cache_config *c)
 {
 	struct sim_node_config node = {
 		.capacity = c->capacity,
@@ -178,7 +180,7 @@ static int make_node(struct sim_cluster *s, struct sim_proxy *p,
 	};
 	int err = 0;
 
-	node.options.mean_size = (uint64_t)mean_size(s);
+	node.options.mean_size = (uint64_t)cluster_mean_size(s);
 	if (s->config.admission_shared && !s->admission) {
 		struct admission_config all = node.options;
 
@@ -190,7 +192,7 @@ static int make_node(struct sim_cluster *s, struct sim_proxy *p,
 	return err ? err : sim_node_new(&p->node, &node);
 }
 
-static int make_proxy(struct sim_cluster *s, unsigned number)
+static int cluster_make_proxy(struct sim_cluster *s, unsigned number)
 {
 	const struct eviction_policy *lru = eviction_policy_find("lru");
 	struct sim_proxy *p = &s->proxy[number];
@@ -221,11 +223,11 @@ static int make_proxy(struct sim_cluster *s, unsigned number)
 	if (!sim_owns(s, number))
 		return 0;
 	if (s->config.admission)
-		return make_node(s, p, &c);
+		return cluster_make_node(s, p, &c);
 	return sim_cache_new(&p->cache, &c);
 }
 
-static int copy_sizes(struct sim_cluster *s)
+static int cluster_copy_sizes(struct sim_cluster *s)
 {
 	size_t n = s->trace->nobjects;
 
@@ -241,26 +243,27 @@ static int copy_sizes(struct sim_cluster *s)
 }
 
 /* Where it counts what happens to publications under way. */
-static struct sim_counters *counters_of(struct sim_cluster *s, unsigned proxy)
+static struct sim_counters *cluster_counters_of(struct sim_cluster *s,
+						unsigned proxy)
 {
 	return s->deferred ? &s->spread->late[proxy] : &s->proxy[proxy].count;
 }
 
-static void lost(void *arg, unsigned publisher)
+static void cluster_lost(void *arg, unsigned publisher)
 {
-	counters_of(arg, publisher)->lost++;
+	cluster_counters_of(arg, publisher)->lost++;
 }
 
-static void resync(void *arg, unsigned receiver, uint64_t bytes)
+static void cluster_resync(void *arg, unsigned receiver, uint64_t bytes)
 {
 	struct sim_cluster *s = arg;
-	struct sim_counters *c = counters_of(s, receiver);
+	struct sim_counters *c = cluster_counters_of(s, receiver);
 
 	c->resyncs++;
 	c->resync_bytes += bytes + s->protocol->protocol->sizes.update;
 }
 
-static int make_protocol(struct sim_cluster *s)
+static int cluster_make_protocol(struct sim_cluster *s)
 {
 	bool views = s->config.transport.loss_ppm &&
 		     s->way == PROTOCOL_SUMMARY;
@@ -285,8 +288,8 @@ static int make_protocol(struct sim_cluster *s)
 		.loss_ppm = views ? s->config.transport.loss_ppm : 0,
 		.seed = s->config.seed,
 		.receivers = s->own,
-		.lost = lost,
-		.resync = resync,
+		.lost = cluster_lost,
+		.resync = cluster_resync,
 		.arg = s,
 	};
 	return transport_init(&s->transport);
@@ -304,23 +307,23 @@ static void cluster_name_proxies(struct sim_cluster *s)
 }
 
 /* All of it that can fail. */
-static int make_parts(struct sim_cluster *s)
+static int cluster_make_parts(struct sim_cluster *s)
 {
 	int err = s->config.exchange ? sim_spread_new(s) : 0;
 
 	if (!err)
-		err = find_homes(s);
+		err = cluster_find_homes(s);
 	if (!err)
-		err = copy_sizes(s);
+		err = cluster_copy_sizes(s);
 	if (!err)
-		err = make_rows(s);
+		err = cluster_make_rows(s);
 	for (unsigned i = 0; i < s->config.nproxies && !err; i++)
-		err = make_proxy(s, i);
-	return err ? err : make_protocol(s);
+		err = cluster_make_proxy(s, i);
+	return err ? err : cluster_make_protocol(s);
 }
 
-static int make(struct sim_cluster **out, const struct sim_config *c,
-		const struct sim_trace *t)
+static int cluster_make(struct sim_cluster **out, const struct sim_config *c,
+			const struct sim_trace *t)
 {
 	struct sim_cluster *s = calloc(1, sizeof(*s));
 
@@ -340,9 +343,9 @@ static int make(struct sim_cluster **out, const struct sim_config *c,
 	s->warm = sim_config_warm(c, t);
 	s->capacity = sim_config_capacity(&s->config, s->trace);
 	if (!s->config.digest.expected)
-		s->config.digest.expected = expected_objects(s);
+		s->config.digest.expected = cluster_expected_objects(s);
 	cluster_name_proxies(s);
-	return make_parts(s);
+	return cluster_make_parts(s);
 }
 
 int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
@@ -355,7 +358,7 @@ int sim_cluster_new(struct sim_cluster **out, const struct sim_config *c,
 		return SCD_EINVAL;
 	if (c->exchange && sim_config_spread(c) == SPREAD_NOT)
 		return SCD_EINVAL;
-	err = make(&s, c, t);
+	err = cluster_make(&s, c, t);
 	if (c->exchange)
 		err = sim_spread_agree(c->exchange, err);
 	if (err)
@@ -389,7 +392,7 @@ void sim_cluster_free(struct sim_cluster **s)
 	*s = NULL;
 }
 
-static void prefetch(struct sim_cluster *s, uint64_t at)
+static void cluster_prefetch(struct sim_cluster *s, uint64_t at)
 {
 	uint64_t place = at + SIM_PLACE_AHEAD;
 	uint32_t object;
@@ -408,7 +411,8 @@ static void prefetch(struct sim_cluster *s, uint64_t at)
 	sim_prefetch_slot(s, at + SIM_SLOT_AHEAD);
 }
 
-static void add_admission(const struct admission *a, struct sim_counters *c)
+static void cluster_add_admission(const struct admission *a,
+				  struct sim_counters *c)
 {
 	struct admission_stats stats;
 
@@ -419,7 +423,8 @@ static void add_admission(const struct admission *a, struct sim_counters *c)
 	c->admission_false_seen = stats.false_seen;
 }
 
-static void add_node(const struct sim_node *node, struct sim_counters *c)
+static void cluster_add_node(const struct sim_node *node,
+			     struct sim_counters *c)
 {
 	struct sim_node_stats stats;
 
@@ -431,12 +436,13 @@ static void add_node(const struct sim_node *node, struct sim_counters *c)
 }
 
 /* What a cache counts itself. */
-static void add_stores(const struct sim_proxy *p, struct sim_counters *c)
+static void cluster_add_stores(const struct sim_proxy *p,
+			       struct sim_counters *c)
 {
 	struct sim_cache_stats stats;
 
 	if (p->node) {
-		add_node(p->node, c);
+		cluster_add_node(p->node, c);
 		return;
 	}
 	if (!p->cache)
@@ -454,7 +460,7 @@ void sim_end_warmup(struct sim_cluster *s)
 {
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
 		s->proxy[i].before = s->proxy[i].count;
-		add_stores(&s->proxy[i], &s->proxy[i].before);
+		cluster_add_stores(&s->proxy[i], &s->proxy[i].before);
 	}
 }
 
@@ -471,7 +477,7 @@ void sim_apply_changes(struct sim_cluster *s)
 }
 
 /* Most epochs of one request have nothing to begin with. */
-static inline void next_epoch(struct sim_cluster *s)
+static inline void cluster_next_epoch(struct sim_cluster *s)
 {
 	const uint32_t *time = s->trace->time;
 
@@ -485,7 +491,7 @@ static inline void next_epoch(struct sim_cluster *s)
 
 void sim_next_epoch(struct sim_cluster *s)
 {
-	next_epoch(s);
+	cluster_next_epoch(s);
 }
 
 int sim_cluster_run(struct sim_cluster *s, uint64_t n)
@@ -496,9 +502,9 @@ int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 	if (s->spread)
 		return sim_spread_run(s, n);
 	for (; s->at < end && !s->error; s->at++) {
-		prefetch(s, s->at);
+		cluster_prefetch(s, s->at);
 		if (s->at == s->epoch_end)
-			next_epoch(s);
+			cluster_next_epoch(s);
 		if (s->at == s->warm)
 			sim_end_warmup(s);
 		if (s->next_change < t->nchanges)
@@ -509,8 +515,8 @@ int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 }
 
 /* Copies in the end that a proxy of a lower number has, too. */
-static void count_duplicates(const struct sim_cluster *s,
-			     struct sim_result *out)
+static void cluster_count_duplicates(const struct sim_cluster *s,
+				     struct sim_result *out)
 {
 	for (uint32_t o = 0; o < s->trace->nobjects; o++) {
 		uint64_t m = masks_get(&s->objects, o, s->field.held);
@@ -529,7 +535,8 @@ static void count_duplicates(const struct sim_cluster *s,
 }
 
 /* The uncacheable requests, which no cache has any part in. */
-static void count_passes(const struct sim_cluster *s, struct sim_result *out)
+static void cluster_count_passes(const struct sim_cluster *s,
+				 struct sim_result *out)
 {
 	const struct sim_trace *t = s->trace;
 	uint64_t i = sim_trace_first_pass(t, s->warm);
@@ -550,7 +557,7 @@ static void count_passes(const struct sim_cluster *s, struct sim_result *out)
 }
 
 /* What follows from other counters, and is not counted with each request. */
-static void derive(const struct sim_cluster *s, struct sim_counters *c)
+static void cluster_derive(const struct sim_cluster *s, struct sim_counters *c)
 {
 	const struct protocol_sizes *sizes = &s->protocol->protocol->sizes;
 
@@ -574,10 +581,11 @@ int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 		struct sim_counters *c = &out->proxy[i];
 
 		*c = s->proxy[i].count;
-		add_stores(&s->proxy[i], c);
+		cluster_add_stores(&s->proxy[i], c);
 		sim_counters_since(c, &s->proxy[i].before);
 		if (s->proxy[i].node && (!i || !s->admission))
-			add_admission(sim_node_admission(s->proxy[i].node), c);
+			cluster_add_admission(
+				sim_node_admission(s->proxy[i].node), c);
 		if (protocol->memory && sim_owns(s, i))
 			protocol->memory(s->protocol, i, &c->peer_memory,
 					 &c->own_memory);
@@ -588,11 +596,11 @@ int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
 		if (err)
 			return err;
 	} else {
-		count_duplicates(s, out);
+		cluster_count_duplicates(s, out);
 	}
-	count_passes(s, out);
+	cluster_count_passes(s, out);
 	for (unsigned i = 0; i < out->nproxies; i++) {
-		derive(s, &out->proxy[i]);
+		cluster_derive(s, &out->proxy[i]);
 		sim_counters_add(&out->sum, &out->proxy[i]);
 	}
 	return 0;

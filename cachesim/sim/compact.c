@@ -42,7 +42,7 @@ struct header {
 _Static_assert(sizeof(struct header) == 128, "as the format has it");
 _Static_assert(sizeof(struct sim_address) == 16, "as the format has it");
 
-static bool little_endian(void)
+static bool compact_little_endian(void)
 {
 	const uint16_t one = 1;
 	uint8_t first;
@@ -56,7 +56,8 @@ struct place {
 };
 
 /* Where the columns lie. Returns the length of the file. */
-static uint64_t lay_out(const struct header *h, struct place place[COLUMNS])
+static uint64_t compact_lay_out(const struct header *h,
+				struct place place[COLUMNS])
 {
 	const uint64_t bytes[COLUMNS] = {
 		4 * h->nrequests,
@@ -82,7 +83,8 @@ static uint64_t lay_out(const struct header *h, struct place place[COLUMNS])
 }
 
 /* The columns of a trace in the order of the file. */
-static void columns_of(const struct sim_trace *t, const void *out[COLUMNS])
+static void compact_columns_of(const struct sim_trace *t,
+			       const void *out[COLUMNS])
 {
 	out[0] = t->object;
 	out[1] = t->time;
@@ -98,12 +100,12 @@ static void columns_of(const struct sim_trace *t, const void *out[COLUMNS])
 	out[11] = t->pass_client;
 }
 
-static uint64_t header_checksum(const struct header *h)
+static uint64_t compact_header_checksum(const struct header *h)
 {
 	return XXH3_64bits(h, offsetof(struct header, checksum));
 }
 
-static void fill_header(const struct sim_trace *t, struct header *h)
+static void compact_fill_header(const struct sim_trace *t, struct header *h)
 {
 	*h = (struct header){
 		.version = VERSION,
@@ -126,27 +128,27 @@ static void fill_header(const struct sim_trace *t, struct header *h)
 /* Takes bytes one after the other; nonzero ends it. */
 typedef int sink(void *arg, const void *data, size_t len);
 
-static int write_file(void *arg, const void *data, size_t len)
+static int compact_write_file(void *arg, const void *data, size_t len)
 {
 	return fwrite(data, 1, len, arg) == len ? 0 : TRACE_EIO;
 }
 
-static int add_checksum(void *arg, const void *data, size_t len)
+static int compact_add_checksum(void *arg, const void *data, size_t len)
 {
 	return XXH3_64bits_update(arg, data, len) == XXH_OK ? 0 : TRACE_ENOMEM;
 }
 
 /* Gives every column and the zeros behind it. */
-static int give_body(const struct sim_trace *t, const struct header *h,
-		     sink *to, void *arg)
+static int compact_give_body(const struct sim_trace *t, const struct header *h,
+			     sink *to, void *arg)
 {
 	static const uint8_t zeros[ALIGN];
 	struct place place[COLUMNS];
 	const void *column[COLUMNS];
 	int err = 0;
 
-	lay_out(h, place);
-	columns_of(t, column);
+	compact_lay_out(h, place);
+	compact_columns_of(t, column);
 	for (int i = 0; i < COLUMNS && !err; i++) {
 		if (place[i].bytes)
 			err = to(arg, column[i], (size_t)place[i].bytes);
@@ -156,7 +158,7 @@ static int give_body(const struct sim_trace *t, const struct header *h,
 	return err;
 }
 
-static int write_all(const struct sim_trace *t, FILE *f)
+static int compact_write_all(const struct sim_trace *t, FILE *f)
 {
 	XXH3_state_t *sum = XXH3_createState();
 	struct header h;
@@ -164,23 +166,24 @@ static int write_all(const struct sim_trace *t, FILE *f)
 
 	if (!sum)
 		return TRACE_ENOMEM;
-	fill_header(t, &h);
+	compact_fill_header(t, &h);
 	XXH3_64bits_reset(sum);
-	err = give_body(t, &h, add_checksum, sum);
+	err = compact_give_body(t, &h, compact_add_checksum, sum);
 	h.body_checksum = XXH3_64bits_digest(sum);
-	h.checksum = header_checksum(&h);
+	h.checksum = compact_header_checksum(&h);
 	XXH3_freeState(sum);
 	if (!err)
-		err = write_file(f, &h, sizeof(h));
+		err = compact_write_file(f, &h, sizeof(h));
 	if (!err)
-		err = give_body(t, &h, write_file, f);
+		err = compact_give_body(t, &h, compact_write_file, f);
 	if (!err && fflush(f))
 		err = TRACE_EIO;
 	return err;
 }
 
 /* Writes beside the file and puts it in its place, or leaves nothing. */
-static int replace(const struct sim_trace *t, const char *path, char *beside)
+static int compact_replace(const struct sim_trace *t, const char *path,
+			   char *beside)
 {
 	int fd = mkstemp(beside), err = TRACE_EIO, saved;
 	FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -189,7 +192,7 @@ static int replace(const struct sim_trace *t, const char *path, char *beside)
 		return TRACE_EIO;
 	/* mkstemp makes it private; a trace is as any other file */
 	if (f && fchmod(fd, 0644) == 0)
-		err = write_all(t, f);
+		err = compact_write_all(t, f);
 	if (!f)
 		close(fd);
 	else if (fclose(f) && !err)
@@ -210,16 +213,16 @@ int sim_compact_write(const struct sim_trace *t, const char *path)
 	char *beside;
 	int err;
 
-	if (!little_endian())
+	if (!compact_little_endian())
 		return TRACE_EUNKNOWN;
 	if (!strcmp(path, "-"))
-		return write_all(t, stdout);
+		return compact_write_all(t, stdout);
 	beside = malloc(len + sizeof(suffix));
 	if (!beside)
 		return TRACE_ENOMEM;
 	memcpy(beside, path, len);
 	memcpy(beside + len, suffix, sizeof(suffix));
-	err = replace(t, path, beside);
+	err = compact_replace(t, path, beside);
 	free(beside);
 	return err;
 }
@@ -243,7 +246,8 @@ bool sim_compact_is(const char *path)
 	return is;
 }
 
-static bool not_falling(const uint64_t *column, uint64_t n, uint64_t most)
+static bool compact_not_falling(const uint64_t *column, uint64_t n,
+				uint64_t most)
 {
 	for (uint64_t i = 0; i < n; i++)
 		if (column[i] > most || (i && column[i] < column[i - 1]))
@@ -252,7 +256,8 @@ static bool not_falling(const uint64_t *column, uint64_t n, uint64_t most)
 }
 
 /* Every number in a column is below the limit. */
-static bool all_below(const uint32_t *column, uint64_t n, uint32_t limit)
+static bool compact_all_below(const uint32_t *column, uint64_t n,
+			      uint32_t limit)
 {
 	uint32_t most = 0;
 
@@ -261,7 +266,7 @@ static bool all_below(const uint32_t *column, uint64_t n, uint32_t limit)
 	return n == 0 || !column || most < limit;
 }
 
-static bool none_zero(const uint32_t *column, uint64_t n)
+static bool compact_none_zero(const uint32_t *column, uint64_t n)
 {
 	uint32_t least = UINT32_MAX;
 
@@ -270,7 +275,7 @@ static bool none_zero(const uint32_t *column, uint64_t n)
 	return least > 0;
 }
 
-static bool rising(const uint64_t *column, uint64_t n, uint64_t limit)
+static bool compact_rising(const uint64_t *column, uint64_t n, uint64_t limit)
 {
 	for (uint64_t i = 0; i < n; i++)
 		if (column[i] >= limit || (i && column[i] <= column[i - 1]))
@@ -278,12 +283,13 @@ static bool rising(const uint64_t *column, uint64_t n, uint64_t limit)
 	return true;
 }
 
-static int check_header(const struct header *h)
+static int compact_check_header(const struct header *h)
 {
 	if (memcmp(h->magic, magic, sizeof(magic)) || h->version != VERSION)
 		return TRACE_EUNKNOWN;
-	if (h->checksum != header_checksum(h) || h->nrequests > requests_max ||
-	    h->npasses > requests_max || h->nobjects > h->nrequests ||
+	if (h->checksum != compact_header_checksum(h) ||
+	    h->nrequests > requests_max || h->npasses > requests_max ||
+	    h->nobjects > h->nrequests ||
 	    h->nclients > h->nrequests + h->npasses ||
 	    h->nchanges > h->nrequests ||
 	    h->has > (HAS_TIME | HAS_CLIENT | HAS_ADDRESS) ||
@@ -297,14 +303,14 @@ static int check_header(const struct header *h)
 }
 
 /* A column in the mapped file; null: the trace does not have it. */
-static const void *column_at(const struct sim_trace *t, struct place p,
-			     bool has)
+static const void *compact_column_at(const struct sim_trace *t, struct place p,
+				     bool has)
 {
 	return has ? (const uint8_t *)t->map + p.at : NULL;
 }
 
-static void point(struct sim_trace *t, const struct header *h,
-		  const struct place place[COLUMNS])
+static void compact_point(struct sim_trace *t, const struct header *h,
+			  const struct place place[COLUMNS])
 {
 	bool client = h->has & HAS_CLIENT;
 
@@ -315,32 +321,32 @@ static void point(struct sim_trace *t, const struct header *h,
 	t->nclients = h->nclients;
 	t->totals = (struct sim_totals){ h->bytes, h->unique_bytes, h->bad,
 					 h->first_ms };
-	t->object = column_at(t, place[0], true);
-	t->time = column_at(t, place[1], h->has & HAS_TIME);
-	t->client = column_at(t, place[2], client);
-	t->size = column_at(t, place[3], true);
-	t->hash = column_at(t, place[4], true);
-	t->client_hash = column_at(t, place[5], client);
-	t->address = column_at(t, place[6], h->has & HAS_ADDRESS);
-	t->change = column_at(t, place[7], true);
-	t->change_size = column_at(t, place[8], true);
-	t->pass = column_at(t, place[9], true);
-	t->pass_size = column_at(t, place[10], true);
-	t->pass_client = column_at(t, place[11], client);
+	t->object = compact_column_at(t, place[0], true);
+	t->time = compact_column_at(t, place[1], h->has & HAS_TIME);
+	t->client = compact_column_at(t, place[2], client);
+	t->size = compact_column_at(t, place[3], true);
+	t->hash = compact_column_at(t, place[4], true);
+	t->client_hash = compact_column_at(t, place[5], client);
+	t->address = compact_column_at(t, place[6], h->has & HAS_ADDRESS);
+	t->change = compact_column_at(t, place[7], true);
+	t->change_size = compact_column_at(t, place[8], true);
+	t->pass = compact_column_at(t, place[9], true);
+	t->pass_size = compact_column_at(t, place[10], true);
+	t->pass_client = compact_column_at(t, place[11], client);
 }
 
-static int check_body(const struct sim_trace *t, const struct header *h,
-		      bool checksum)
+static int compact_check_body(const struct sim_trace *t, const struct header *h,
+			      bool checksum)
 {
 	const uint8_t *body = (const uint8_t *)t->map + sizeof(*h);
 
-	if (!all_below(t->object, t->nrequests, t->nobjects) ||
-	    !all_below(t->client, t->nrequests, t->nclients) ||
-	    !none_zero(t->size, t->nobjects) ||
-	    !none_zero(t->change_size, t->nchanges) ||
-	    !rising(t->change, t->nchanges, t->nrequests) ||
-	    !not_falling(t->pass, t->npasses, t->nrequests) ||
-	    !all_below(t->pass_client, t->npasses, t->nclients))
+	if (!compact_all_below(t->object, t->nrequests, t->nobjects) ||
+	    !compact_all_below(t->client, t->nrequests, t->nclients) ||
+	    !compact_none_zero(t->size, t->nobjects) ||
+	    !compact_none_zero(t->change_size, t->nchanges) ||
+	    !compact_rising(t->change, t->nchanges, t->nrequests) ||
+	    !compact_not_falling(t->pass, t->npasses, t->nrequests) ||
+	    !compact_all_below(t->pass_client, t->npasses, t->nclients))
 		return TRACE_ECOMPACT;
 	if (checksum && XXH3_64bits(body, t->map_bytes - sizeof(*h)) !=
 				h->body_checksum)
@@ -348,7 +354,7 @@ static int check_body(const struct sim_trace *t, const struct header *h,
 	return 0;
 }
 
-static int map_file(struct sim_trace *t, int fd, bool checksum)
+static int compact_map_file(struct sim_trace *t, int fd, bool checksum)
 {
 	struct place place[COLUMNS];
 	const struct header *h;
@@ -366,15 +372,15 @@ static int map_file(struct sim_trace *t, int fd, bool checksum)
 	}
 	t->map_bytes = (size_t)st.st_size;
 	h = t->map;
-	err = check_header(h);
-	if (!err && lay_out(h, place) != t->map_bytes)
+	err = compact_check_header(h);
+	if (!err && compact_lay_out(h, place) != t->map_bytes)
 		err = TRACE_ECOMPACT;
 	if (err)
 		return err;
 	/* a hint; replaying goes from front to back, too */
 	madvise(t->map, t->map_bytes, MADV_SEQUENTIAL);
-	point(t, h, place);
-	return check_body(t, h, checksum);
+	compact_point(t, h, place);
+	return compact_check_body(t, h, checksum);
 }
 
 int sim_compact_map(struct sim_trace *out, const char *path, bool checksum)
@@ -382,12 +388,12 @@ int sim_compact_map(struct sim_trace *out, const char *path, bool checksum)
 	int fd, err, saved;
 
 	memset(out, 0, sizeof(*out));
-	if (!little_endian())
+	if (!compact_little_endian())
 		return TRACE_EUNKNOWN;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return TRACE_EIO;
-	err = map_file(out, fd, checksum);
+	err = compact_map_file(out, fd, checksum);
 	saved = errno;
 	close(fd);
 	if (err)

@@ -38,8 +38,8 @@ void sim_config_use(struct sim_config *c, const struct protocol *protocol)
 }
 
 /* Whether what a proxy keeps depends on what others have. */
-static bool depends_on_peers(const struct sim_config *c,
-			     enum protocol_way way)
+static bool config_depends_on_peers(const struct sim_config *c,
+				    enum protocol_way way)
 {
 	switch (c->placement) {
 	case PLACEMENT_KEEP:
@@ -65,12 +65,12 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 		return SPREAD_NOT;
 	if (way == PROTOCOL_OWNER)
 		return SPREAD_APART;
-	if (depends_on_peers(c, way))
+	if (config_depends_on_peers(c, way))
 		return c->epoch > 1 ? SPREAD_EPOCHS : SPREAD_NOT;
 	return way == PROTOCOL_ALONE ? SPREAD_APART : SPREAD_DEFERRED;
 }
 
-static const char *fault_of_cluster(const struct sim_config *c)
+static const char *config_fault_of_cluster(const struct sim_config *c)
 {
 	if (c->nproxies < 1 || c->nproxies > SIM_MAX_PROXIES)
 		return "the number of proxies is not 1 to 64";
@@ -87,13 +87,13 @@ static const char *fault_of_cluster(const struct sim_config *c)
 	return NULL;
 }
 
-static bool uses_time(const struct sim_config *c)
+static bool config_uses_time(const struct sim_config *c)
 {
 	return c->publish.period_s || c->transport.delay_s;
 }
 
-static const char *fault_of_warmup(const struct sim_config *c,
-				   const struct sim_trace *t)
+static const char *config_fault_of_warmup(const struct sim_config *c,
+					  const struct sim_trace *t)
 {
 	if (c->warmup_s && !t->time)
 		return "the trace has no times to warm up by";
@@ -102,13 +102,13 @@ static const char *fault_of_warmup(const struct sim_config *c,
 	return NULL;
 }
 
-static const char *fault_of_protocol(const struct sim_config *c,
-				     const struct sim_trace *t)
+static const char *config_fault_of_protocol(const struct sim_config *c,
+					    const struct sim_trace *t)
 {
 	if (c->protocol && c->protocol->servers && !c->server)
 		return "the servers of the objects are not known";
 	if (c->protocol && c->protocol->way == PROTOCOL_SUMMARY &&
-	    uses_time(c) && !t->time)
+	    config_uses_time(c) && !t->time)
 		return "the trace has no times to publish by";
 	if (c->transport.loss_ppm > MILLION)
 		return "more publications are lost than are sent";
@@ -120,9 +120,9 @@ static const char *fault_of_protocol(const struct sim_config *c,
 const char *sim_config_fault(const struct sim_config *c,
 			     const struct sim_trace *t)
 {
-	const char *fault = fault_of_cluster(c);
+	const char *fault = config_fault_of_cluster(c);
 
 	if (!fault)
-		fault = fault_of_warmup(c, t);
-	return fault ? fault : fault_of_protocol(c, t);
+		fault = config_fault_of_warmup(c, t);
+	return fault ? fault : config_fault_of_protocol(c, t);
 }

@@ -74,8 +74,8 @@ _Static_assert(sizeof(sim_counter_rows) / sizeof(sim_counter_rows[0]) ==
 		       COUNTERS + 1,
 	       "every counter has its row");
 
-static uint64_t *field(struct sim_counters *c,
-		       const struct sim_counter_row *row)
+static uint64_t *counters_field(struct sim_counters *c,
+				const struct sim_counter_row *row)
 {
 	return (uint64_t *)(void *)((char *)c + row->at);
 }
@@ -89,7 +89,7 @@ uint64_t sim_counter(const struct sim_counters *c,
 void sim_counters_add(struct sim_counters *sum, const struct sim_counters *c)
 {
 	for (const struct sim_counter_row *r = sim_counter_rows; r->name; r++)
-		*field(sum, r) += sim_counter(c, r);
+		*counters_field(sum, r) += sim_counter(c, r);
 }
 
 void sim_counters_since(struct sim_counters *now,
@@ -97,6 +97,6 @@ void sim_counters_since(struct sim_counters *now,
 {
 	for (const struct sim_counter_row *r = sim_counter_rows; r->name; r++) {
 		if (!r->stands)
-			*field(now, r) -= sim_counter(then, r);
+			*counters_field(now, r) -= sim_counter(then, r);
 	}
 }

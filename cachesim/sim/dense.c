@@ -15,7 +15,7 @@ enum {
 	HUGE_BYTES = 2 << 20, /* a large page */
 };
 
-static struct dense_slot *new_slots(uint64_t n)
+static struct dense_slot *dense_new_slots(uint64_t n)
 {
 	size_t bytes = n * sizeof(struct dense_slot);
 	void *slots = NULL;
@@ -31,7 +31,8 @@ static struct dense_slot *new_slots(uint64_t n)
 }
 
 /* The slot of a hash, or the empty one where it belongs. */
-static inline struct dense_slot *find(const struct dense *d, uint64_t hash)
+static inline struct dense_slot *sim_dense_find(const struct dense *d,
+						uint64_t hash)
 {
 	uint64_t at = hash & d->mask;
 
@@ -41,22 +42,22 @@ static inline struct dense_slot *find(const struct dense *d, uint64_t hash)
 }
 
 /* Slots that lie side by side go to two places side by side: no misses. */
-static int grow_slots(struct dense *d, uint64_t n)
+static int dense_grow_slots(struct dense *d, uint64_t n)
 {
-	struct dense bigger = { .slot = new_slots(n), .mask = n - 1 };
+	struct dense bigger = {.slot = dense_new_slots(n), .mask = n - 1};
 
 	if (!bigger.slot)
 		return TRACE_ENOMEM;
 	for (uint64_t i = 0; i <= d->mask; i++)
 		if (d->slot[i].after)
-			*find(&bigger, d->slot[i].hash) = d->slot[i];
+			*sim_dense_find(&bigger, d->slot[i].hash) = d->slot[i];
 	free(d->slot);
 	d->slot = bigger.slot;
 	d->mask = bigger.mask;
 	return 0;
 }
 
-static int grow_hashes(struct dense *d)
+static int dense_grow_hashes(struct dense *d)
 {
 	uint64_t room =
 		d->room < UINT32_MAX / 2 ? 2 * (uint64_t)d->room : UINT32_MAX;
@@ -70,15 +71,15 @@ static int grow_hashes(struct dense *d)
 }
 
 /* Makes room for n more. */
-static int reserve(struct dense *d, size_t n)
+static int dense_reserve(struct dense *d, size_t n)
 {
 	uint64_t want = d->n + (uint64_t)n;
 	int err = 0;
 
 	if (want > d->room && d->room < UINT32_MAX)
-		err = grow_hashes(d);
+		err = dense_grow_hashes(d);
 	if (!err && 4 * want > 3 * (d->mask + 1))
-		err = grow_slots(d, 2 * (d->mask + 1));
+		err = dense_grow_slots(d, 2 * (d->mask + 1));
 	return err;
 }
 
@@ -90,7 +91,7 @@ int dense_init(struct dense *d)
 		.mask = FIRST_SLOTS - 1,
 	};
 	d->hash = malloc(d->room * sizeof(*d->hash));
-	d->slot = new_slots(FIRST_SLOTS);
+	d->slot = dense_new_slots(FIRST_SLOTS);
 	if (d->hash && d->slot)
 		return 0;
 	dense_free(d);
@@ -100,12 +101,12 @@ int dense_init(struct dense *d)
 int dense_slots(struct dense *d, const uint64_t *hash, size_t n,
 		struct dense_slot **out)
 {
-	int err = reserve(d, n);
+	int err = dense_reserve(d, n);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {
-		struct dense_slot *s = find(d, hash[i]);
+		struct dense_slot *s = sim_dense_find(d, hash[i]);
 
 		out[i] = s;
 		if (s->after)
@@ -134,7 +135,7 @@ int dense_numbers(struct dense *d, const uint64_t *hash, size_t n,
 
 struct dense_slot *dense_find(const struct dense *d, uint64_t hash)
 {
-	return find(d, hash);
+	return sim_dense_find(d, hash);
 }
 
 void dense_free(struct dense *d)

@@ -8,15 +8,15 @@
 
 enum { AHEAD = 12 }; /* rows fetched before they are asked */
 
-static void keep_error(struct sim_cluster *s, int err)
+static void epoch_keep_error(struct sim_cluster *s, int err)
 {
 	if (!s->error)
 		s->error = err;
 }
 
 /* Makes a proxy's bit in one field as it is in another. */
-static void copy_bit(struct masks *m, uint32_t row, const uint8_t field[2],
-		     unsigned proxy)
+static void epoch_copy_bit(struct masks *m, uint32_t row,
+			   const uint8_t field[2], unsigned proxy)
 {
 	if (field[0] == SIM_NO_FIELD)
 		return;
@@ -25,7 +25,7 @@ static void copy_bit(struct masks *m, uint32_t row, const uint8_t field[2],
 		masks_flip(m, row, field[1], proxy);
 }
 
-static void show_changes(struct sim_cluster *s)
+static void epoch_show_changes(struct sim_cluster *s)
 {
 	const struct sim_fields *f = &s->field;
 	const struct numbers *l = &s->touched;
@@ -37,37 +37,38 @@ static void show_changes(struct sim_cluster *s)
 			sim_spread_show(s, object, proxy);
 			continue;
 		}
-		copy_bit(&s->objects, object,
-			 (uint8_t[]){ f->held, f->peer_held }, proxy);
-		copy_bit(&s->objects, object,
-			 (uint8_t[]){ f->stale, f->peer_stale }, proxy);
-		copy_bit(&s->objects, object,
-			 (uint8_t[]){ f->seen, f->peer_seen }, proxy);
+		epoch_copy_bit(&s->objects, object,
+			       (uint8_t[]){f->held, f->peer_held}, proxy);
+		epoch_copy_bit(&s->objects, object,
+			       (uint8_t[]){f->stale, f->peer_stale}, proxy);
+		epoch_copy_bit(&s->objects, object,
+			       (uint8_t[]){f->seen, f->peer_seen}, proxy);
 	}
 	s->touched.n = 0;
 }
 
 /* It may be gone by now. */
-static void use(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+static void epoch_use(struct sim_cluster *s, struct sim_proxy *p,
+		      uint32_t object)
 {
 	if (masks_has(&s->objects, object, s->field.held, p->number))
 		sim_proxy_get(p, object, sim_size(s, object));
 }
 
-static void use_at_peers(struct sim_cluster *s)
+static void epoch_use_at_peers(struct sim_cluster *s)
 {
 	const struct numbers *l = &s->used;
 
 	if (s->spread && s->spread->way == SPREAD_EPOCHS)
 		sim_spread_uses(s);
 	for (size_t i = 0; i + 2 < l->n; i += 3)
-		use(s, &s->proxy[l->at[i + 1]], l->at[i]);
+		epoch_use(s, &s->proxy[l->at[i + 1]], l->at[i]);
 	s->used.n = 0;
 }
 
 /* What a proxy has to tell: what it has and did not say, or the reverse; a list
  * without branches, as nobody can tell which it will be. */
-static void collect(struct sim_cluster *s, struct sim_proxy *p)
+static void epoch_collect(struct sim_cluster *s, struct sim_proxy *p)
 {
 	const struct masks *m = &s->objects;
 	const uint8_t *held = masks_place(m, 0, s->field.held);
@@ -79,7 +80,7 @@ static void collect(struct sim_cluster *s, struct sim_proxy *p)
 	l->n = s->added.n = s->removed.n = 0;
 	p->fresh = 0;
 	if (numbers_reserve(&s->added, n) || numbers_reserve(&s->removed, n)) {
-		keep_error(s, SCD_ENOMEM);
+		epoch_keep_error(s, SCD_ENOMEM);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -99,8 +100,9 @@ static void collect(struct sim_cluster *s, struct sim_proxy *p)
 	s->removed.n = nremoved;
 }
 
-static void count_publication(struct sim_cluster *s, struct sim_counters *c,
-			      const struct protocol_publication *p)
+static void epoch_count_publication(struct sim_cluster *s,
+				    struct sim_counters *c,
+				    const struct protocol_publication *p)
 {
 	uint64_t receivers = s->config.nproxies - 1;
 	unsigned around = s->protocol->protocol->sizes.update;
@@ -116,14 +118,15 @@ static void count_publication(struct sim_cluster *s, struct sim_counters *c,
 	c->conditional_coded += p->coded[PROTOCOL_CONDITIONAL];
 }
 
-static void publish(struct sim_cluster *s, struct sim_proxy *p, bool by_share)
+static void epoch_publish(struct sim_cluster *s, struct sim_proxy *p,
+			  bool by_share)
 {
 	const struct sim_transport *way = &s->config.transport;
 	struct protocol_publication *made;
 	struct protocol_changes changes;
 	int err;
 
-	collect(s, p);
+	epoch_collect(s, p);
 	if (s->error || s->added.n + s->removed.n == 0)
 		return;
 	changes = (struct protocol_changes){ s->added.at, s->removed.at,
@@ -131,17 +134,17 @@ static void publish(struct sim_cluster *s, struct sim_proxy *p, bool by_share)
 	err = s->protocol->protocol->publish(s->protocol, p->number, &changes,
 					     &made);
 	if (!err && made) {
-		count_publication(s, &p->count, made);
+		epoch_count_publication(s, &p->count, made);
 		err = s->spread ? sim_spread_send(s, made, by_share)
 				: transport_send(&s->transport, made,
 						 s->at + way->delay_requests,
 						 s->now_s + way->delay_s);
 	}
-	keep_error(s, err);
+	epoch_keep_error(s, err);
 }
 
 /* Whether its time has come; the next one is set then. */
-static bool reached_time(const struct sim_cluster *s, struct sim_proxy *p)
+static bool epoch_reached_time(const struct sim_cluster *s, struct sim_proxy *p)
 {
 	uint64_t period = s->config.publish.period_s;
 
@@ -151,7 +154,7 @@ static bool reached_time(const struct sim_cluster *s, struct sim_proxy *p)
 	return true;
 }
 
-static void publish_by_time(struct sim_cluster *s)
+static void epoch_publish_by_time(struct sim_cluster *s)
 {
 	s->next_s = UINT64_MAX;
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
@@ -159,35 +162,35 @@ static void publish_by_time(struct sim_cluster *s)
 
 		if (!sim_owns(s, i))
 			continue;
-		if (reached_time(s, p))
-			publish(s, p, false);
+		if (epoch_reached_time(s, p))
+			epoch_publish(s, p, false);
 		if (p->next_s < s->next_s)
 			s->next_s = p->next_s;
 	}
 }
 
-static void publish_by_share(struct sim_cluster *s)
+static void epoch_publish_by_share(struct sim_cluster *s)
 {
 	for (uint64_t m = s->dirty; m; m &= m - 1) {
 		struct sim_proxy *p = &s->proxy[__builtin_ctzll(m)];
 
 		if (s->publishes_always || sim_reached_share(s, p))
-			publish(s, p, true);
+			epoch_publish(s, p, true);
 	}
 }
 
 void sim_epoch_begin(struct sim_cluster *s)
 {
-	use_at_peers(s);
-	show_changes(s);
+	epoch_use_at_peers(s);
+	epoch_show_changes(s);
 	if (s->way == PROTOCOL_SUMMARY) {
 		if (s->now_s >= s->next_s)
-			publish_by_time(s);
+			epoch_publish_by_time(s);
 		if (s->dirty)
-			publish_by_share(s);
+			epoch_publish_by_share(s);
 		if (s->transport.queue.n && !s->spread)
-			keep_error(s, transport_arrive(&s->transport, s->at,
-						       s->now_s));
+			epoch_keep_error(s, transport_arrive(&s->transport,
+							     s->at, s->now_s));
 	}
 	s->dirty = 0;
 	if (s->spread && s->spread->way == SPREAD_EPOCHS)

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double share(uint64_t part, uint64_t whole)
+static double info_share(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
 }
 
 /* The objects with one request. False: no memory. */
-static bool count_one_hit(const struct sim_trace *t, uint64_t *out)
+static bool info_count_one_hit(const struct sim_trace *t, uint64_t *out)
 {
 	uint8_t *seen = calloc(t->nobjects ? t->nobjects : 1, 1);
 	uint64_t once = t->nobjects;
@@ -30,7 +30,7 @@ static bool count_one_hit(const struct sim_trace *t, uint64_t *out)
 	return true;
 }
 
-static uint32_t latest(const struct sim_trace *t)
+static uint32_t info_latest(const struct sim_trace *t)
 {
 	uint32_t last = 0;
 
@@ -56,16 +56,16 @@ int sim_trace_info(const struct sim_trace *t, struct sim_info *out)
 		.bytes = t->totals.bytes + passed,
 		.infinite = t->totals.unique_bytes,
 		.first_ms = t->totals.first_ms,
-		.seconds = latest(t),
-		.hit_ratio = share(hits, n),
-		.fresh_hit_ratio = share(hits - t->nchanges, n),
+		.seconds = info_latest(t),
+		.hit_ratio = info_share(hits, n),
+		.fresh_hit_ratio = info_share(hits - t->nchanges, n),
 	};
 	if (t->totals.bytes > out->infinite)
-		out->byte_hit_ratio = share(t->totals.bytes - out->infinite,
-					    out->bytes);
-	if (!count_one_hit(t, &out->one_hit))
+		out->byte_hit_ratio =
+			info_share(t->totals.bytes - out->infinite, out->bytes);
+	if (!info_count_one_hit(t, &out->one_hit))
 		return TRACE_ENOMEM;
-	out->one_hit_objects = share(out->one_hit, t->nobjects);
-	out->one_hit_requests = share(out->one_hit, n);
+	out->one_hit_objects = info_share(out->one_hit, t->nobjects);
+	out->one_hit_requests = info_share(out->one_hit, n);
 	return 0;
 }

@@ -63,7 +63,8 @@ struct loading {
 };
 
 /* Makes room for `want` elements. False: no memory. */
-static bool grow(void *column, size_t element, uint64_t *room, uint64_t want)
+static bool load_grow(void *column, size_t element, uint64_t *room,
+		      uint64_t want)
 {
 	void **at = column, *bigger;
 	uint64_t n = *room ? *room : FIRST_ROOM;
@@ -81,39 +82,40 @@ static bool grow(void *column, size_t element, uint64_t *room, uint64_t want)
 }
 
 /* A column that may be missing is as long as the others, or not there. */
-static bool grow_optional(uint32_t **column, uint64_t old_room, uint64_t room)
+static bool load_grow_optional(uint32_t **column, uint64_t old_room,
+			       uint64_t room)
 {
 	if (!*column)
 		return true;
-	return grow(column, sizeof(**column), &old_room, room);
+	return load_grow(column, sizeof(**column), &old_room, room);
 }
 
-static bool grow_requests(struct loading *l, uint64_t want)
+static bool load_grow_requests(struct loading *l, uint64_t want)
 {
 	uint64_t old = l->room;
 
 	if (want <= old)
 		return true;
-	return grow(&l->object, sizeof(*l->object), &l->room, want) &&
-	       grow_optional(&l->time, old, l->room) &&
-	       grow_optional(&l->client, old, l->room);
+	return load_grow(&l->object, sizeof(*l->object), &l->room, want) &&
+	       load_grow_optional(&l->time, old, l->room) &&
+	       load_grow_optional(&l->client, old, l->room);
 }
 
-static int number_objects(struct loading *l, size_t n)
+static int load_number_objects(struct loading *l, size_t n)
 {
 	uint32_t *object = l->object + l->to->nrequests;
 	int err = dense_slots(&l->objects, l->hash, n, l->slot);
 
 	if (err)
 		return err;
-	if (!grow(&l->seen, sizeof(*l->seen), &l->seen_room, l->objects.n))
+	if (!load_grow(&l->seen, sizeof(*l->seen), &l->seen_room, l->objects.n))
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		object[i] = l->slot[i]->after - 1;
 	return 0;
 }
 
-static bool some_have_clients(const struct trace_row *row, size_t n)
+static bool load_some_have_clients(const struct trace_row *row, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (row[i].client)
@@ -121,7 +123,7 @@ static bool some_have_clients(const struct trace_row *row, size_t n)
 	return false;
 }
 
-static struct sim_address address_of(struct trace_text name)
+static struct sim_address load_address_of(struct trace_text name)
 {
 	struct sim_address a = { { 0 } };
 	struct in_addr v4;
@@ -141,10 +143,10 @@ static struct sim_address address_of(struct trace_text name)
 }
 
 /* Room for the addresses of all clients; new ones have none yet. */
-static int grow_addresses(struct loading *l, uint32_t known)
+static int load_grow_addresses(struct loading *l, uint32_t known)
 {
-	if (!grow(&l->address, sizeof(*l->address), &l->address_room,
-		  l->clients.n))
+	if (!load_grow(&l->address, sizeof(*l->address), &l->address_room,
+		       l->clients.n))
 		return TRACE_ENOMEM;
 	if (l->clients.n > known)
 		memset(l->address + known, 0,
@@ -153,7 +155,7 @@ static int grow_addresses(struct loading *l, uint32_t known)
 }
 
 /* The first client: all requests before came from one without a name. */
-static int start_clients(struct loading *l)
+static int load_start_clients(struct loading *l)
 {
 	uint64_t nobody = scd__mix64(0);
 	uint32_t number;
@@ -164,11 +166,11 @@ static int start_clients(struct loading *l)
 		return TRACE_ENOMEM;
 	if (l->to->nrequests + l->to->npasses)
 		err = dense_numbers(&l->clients, &nobody, 1, &number);
-	return err ? err : grow_addresses(l, 0);
+	return err ? err : load_grow_addresses(l, 0);
 }
 
-static int number_clients(struct loading *l, const struct trace_row *row,
-			  size_t n, uint32_t *client)
+static int load_number_clients(struct loading *l, const struct trace_row *row,
+			       size_t n, uint32_t *client)
 {
 	static const struct sim_address none;
 	uint32_t known = l->clients.n;
@@ -179,42 +181,42 @@ static int number_clients(struct loading *l, const struct trace_row *row,
 		hash[i] = scd__mix64(row[i].client);
 	err = dense_numbers(&l->clients, hash, n, client);
 	if (!err)
-		err = grow_addresses(l, known);
+		err = load_grow_addresses(l, known);
 	/* a new client's number is the next one */
 	for (size_t i = 0; !err && known < l->clients.n; i++) {
 		if (client[i] != known)
 			continue;
-		l->address[known] = address_of(row[i].name);
+		l->address[known] = load_address_of(row[i].name);
 		l->has_address |=
 			memcmp(&l->address[known++], &none, sizeof(none)) != 0;
 	}
 	return err;
 }
 
-static int take_clients(struct loading *l, size_t n)
+static int load_take_clients(struct loading *l, size_t n)
 {
 	struct passing *p = &l->passing;
 	int err = 0;
 
-	if (!l->client && !some_have_clients(l->row, n) &&
-	    !some_have_clients(p->row, p->n))
+	if (!l->client && !load_some_have_clients(l->row, n) &&
+	    !load_some_have_clients(p->row, p->n))
 		return 0;
 	if (!l->client)
-		err = start_clients(l);
+		err = load_start_clients(l);
 	if (!err)
-		err = number_clients(l, l->row, n,
-				     l->client + l->to->nrequests);
-	return err ? err : number_clients(l, p->row, p->n, p->client);
+		err = load_number_clients(l, l->row, n,
+					  l->client + l->to->nrequests);
+	return err ? err : load_number_clients(l, p->row, p->n, p->client);
 }
 
-static uint32_t seconds(const struct loading *l, int64_t time_ms)
+static uint32_t load_seconds(const struct loading *l, int64_t time_ms)
 {
 	int64_t s = (time_ms - l->to->totals.first_ms) / 1000;
 
 	return s < 0 ? 0 : s > UINT32_MAX ? UINT32_MAX : (uint32_t)s;
 }
 
-static int take_times(struct loading *l, size_t n)
+static int load_take_times(struct loading *l, size_t n)
 {
 	uint32_t any = 0;
 
@@ -222,7 +224,7 @@ static int take_times(struct loading *l, size_t n)
 		l->to->totals.first_ms = l->row[0].time_ms;
 	if (!l->time) {
 		for (size_t i = 0; i < n; i++)
-			any |= seconds(l, l->row[i].time_ms);
+			any |= load_seconds(l, l->row[i].time_ms);
 		if (!any)
 			return 0;
 		l->time = calloc(l->room, sizeof(*l->time));
@@ -230,17 +232,19 @@ static int take_times(struct loading *l, size_t n)
 	if (!l->time)
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		l->time[l->to->nrequests + i] = seconds(l, l->row[i].time_ms);
+		l->time[l->to->nrequests + i] =
+			load_seconds(l, l->row[i].time_ms);
 	return 0;
 }
 
 /* A modification by the request with this number in the batch. */
-static int note_change(struct loading *l, size_t i, uint32_t size)
+static int load_note_change(struct loading *l, size_t i, uint32_t size)
 {
 	uint64_t at = l->to->nchanges, room = l->change_room;
 
-	if (!grow(&l->change, sizeof(*l->change), &l->change_room, at + 1) ||
-	    !grow(&l->change_size, sizeof(*l->change_size), &room, at + 1))
+	if (!load_grow(&l->change, sizeof(*l->change), &l->change_room,
+		       at + 1) ||
+	    !load_grow(&l->change_size, sizeof(*l->change_size), &room, at + 1))
 		return TRACE_ENOMEM;
 	l->change[at] = l->to->nrequests + i;
 	l->change_size[at] = size;
@@ -249,38 +253,38 @@ static int note_change(struct loading *l, size_t i, uint32_t size)
 }
 
 /* 30 bits that stand for a version; 0: it is unknown. */
-static uint32_t version_of(const struct trace_row *row)
+static uint32_t load_version_of(const struct trace_row *row)
 {
 	return row->version ? (uint32_t)(scd__mix64(row->version) >> 34) | 1
 			    : 0;
 }
 
-static bool is_whole(const struct trace_row *row)
+static bool load_is_whole(const struct trace_row *row)
 {
 	return row->has_size && (row->status == 200 || row->status == 0);
 }
 
-static uint32_t size_of(const struct trace_row *row)
+static uint32_t load_size_of(const struct trace_row *row)
 {
 	return row->size < UINT32_MAX ? (uint32_t)row->size : UINT32_MAX;
 }
 
 /* Learns from a request of an object. Whether it shows a modification. */
-static bool see(struct seen *s, const struct trace_row *row)
+static bool load_see(struct seen *s, const struct trace_row *row)
 {
-	uint32_t version = version_of(row), size = size_of(row);
+	uint32_t version = load_version_of(row), size = load_size_of(row);
 	bool changed = s->invalid ||
 		       (s->version && version && s->version != version);
 
 	s->invalid = 0;
 	if (version)
 		s->version = version & 0x3fffffff;
-	if (s->whole && is_whole(row)) {
+	if (s->whole && load_is_whole(row)) {
 		changed |= s->current != size;
 		s->current = size;
-	} else if (is_whole(row) || !s->current) {
+	} else if (load_is_whole(row) || !s->current) {
 		s->first = s->current = size;
-		s->whole = is_whole(row);
+		s->whole = load_is_whole(row);
 	}
 	return changed;
 }
@@ -289,16 +293,16 @@ static bool see(struct seen *s, const struct trace_row *row)
  * Nothing new about an object. Its slot's tag is the size of the last whole
  * response, 0 for none: known without looking at what was seen.
  */
-static bool nothing_new(const struct dense_slot *slot,
-			const struct trace_row *row, uint32_t size)
+static bool load_nothing_new(const struct dense_slot *slot,
+			     const struct trace_row *row, uint32_t size)
 {
 	if (row->version || slot->tag == TAG_INVALID)
 		return false;
-	return is_whole(row) ? size && slot->tag == size : !size;
+	return load_is_whole(row) ? size && slot->tag == size : !size;
 }
 
 /* Something new about an object. */
-static int take_news(struct loading *l, size_t i, uint32_t size)
+static int load_take_news(struct loading *l, size_t i, uint32_t size)
 {
 	struct seen *s = &l->seen[l->slot[i]->after - 1];
 
@@ -306,8 +310,8 @@ static int take_news(struct loading *l, size_t i, uint32_t size)
 		l->to->totals.unique_bytes += size - s->largest;
 		s->largest = size;
 	}
-	if (see(s, &l->row[i]) &&
-	    note_change(l, i, s->current ? s->current : 1))
+	if (load_see(s, &l->row[i]) &&
+	    load_note_change(l, i, s->current ? s->current : 1))
 		return TRACE_ENOMEM;
 	l->slot[i]->tag = s->whole && s->current != TAG_INVALID ? s->current
 								: 0;
@@ -339,7 +343,7 @@ static size_t load_invalidate(struct loading *l, size_t at, size_t row,
 }
 
 /* Objects are the new ones from number `known` on. */
-static int take_sizes(struct loading *l, size_t n, uint32_t known)
+static int load_take_sizes(struct loading *l, size_t n, uint32_t known)
 {
 	size_t pass = 0;
 	int err = 0;
@@ -348,15 +352,15 @@ static int take_sizes(struct loading *l, size_t n, uint32_t known)
 		memset(l->seen + known, 0,
 		       (l->objects.n - known) * sizeof(*l->seen));
 	for (size_t i = 0; i < n && !err; i++) {
-		uint32_t size = size_of(&l->row[i]);
+		uint32_t size = load_size_of(&l->row[i]);
 
 		if (pass < l->passing.n)
 			pass = load_invalidate(l, pass, i, known);
 		if (l->slot[i]->after > known)
 			known = l->slot[i]->after;
 		l->to->totals.bytes += size;
-		if (!nothing_new(l->slot[i], &l->row[i], size))
-			err = take_news(l, i, size);
+		if (!load_nothing_new(l->slot[i], &l->row[i], size))
+			err = load_take_news(l, i, size);
 	}
 	load_invalidate(l, pass, n, known);
 	return err;
@@ -391,36 +395,37 @@ static int load_passes(struct loading *l)
 	const struct passing *p = &l->passing;
 	uint64_t at = l->to->npasses, want = at + p->n;
 
-	if (!grow(&l->pass, sizeof(*l->pass), &l->pass_room, want) ||
-	    !grow(&l->pass_size, sizeof(*l->pass_size), &l->pass_size_room,
-		  want) ||
-	    !grow(&l->pass_client, sizeof(*l->pass_client),
-		  &l->pass_client_room, want))
+	if (!load_grow(&l->pass, sizeof(*l->pass), &l->pass_room, want) ||
+	    !load_grow(&l->pass_size, sizeof(*l->pass_size), &l->pass_size_room,
+		       want) ||
+	    !load_grow(&l->pass_client, sizeof(*l->pass_client),
+		       &l->pass_client_room, want))
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
 		l->pass[at + i] = l->to->nrequests + p->before[i];
-		l->pass_size[at + i] = size_of(&p->row[i]);
+		l->pass_size[at + i] = load_size_of(&p->row[i]);
 		l->pass_client[at + i] = p->client[i];
 	}
 	l->to->npasses = want;
 	return 0;
 }
 
-static int take_rows(struct loading *l, size_t n)
+static int load_take_rows(struct loading *l, size_t n)
 {
 	uint32_t known = l->objects.n;
 	int err;
 
 	n = load_split(l, n);
 	/* columns have room even if the first requests are uncacheable */
-	err = grow_requests(l, l->to->nrequests + n + 1) ? number_objects(l, n)
-							 : TRACE_ENOMEM;
+	err = load_grow_requests(l, l->to->nrequests + n + 1)
+		      ? load_number_objects(l, n)
+		      : TRACE_ENOMEM;
 	if (!err)
-		err = take_sizes(l, n, known);
+		err = load_take_sizes(l, n, known);
 	if (!err && n)
-		err = take_times(l, n);
+		err = load_take_times(l, n);
 	if (!err)
-		err = take_clients(l, n);
+		err = load_take_clients(l, n);
 	if (!err && l->passing.n)
 		err = load_passes(l);
 	l->to->nrequests += n;
@@ -429,7 +434,7 @@ static int take_rows(struct loading *l, size_t n)
 
 /* Hashes the keys of rows, and has their slots fetched. Keys may be small
  * numbers: mixed, which keeps different ones different. Some have clients? */
-static bool expect_rows(struct loading *l, int from, int end)
+static bool load_expect_rows(struct loading *l, int from, int end)
 {
 	bool clients = false;
 
@@ -447,7 +452,7 @@ static bool expect_rows(struct loading *l, int from, int end)
  * read. Names of clients stay until the next reading only: no more is read
  * then. Their number, 0 at the end, or an error.
  */
-static int read_rows(struct loading *l)
+static int load_read_rows(struct loading *l)
 {
 	int step = l->client ? ROWS : FEW_ROWS, n = 0;
 	bool clients = false;
@@ -458,17 +463,17 @@ static int read_rows(struct loading *l)
 
 		if (got <= 0)
 			return n ? n : got;
-		clients = expect_rows(l, n, n + got);
+		clients = load_expect_rows(l, n, n + got);
 		n += got;
 	}
 	return n;
 }
 
-static int take_all(struct loading *l, const struct sim_tell *tell)
+static int load_take_all(struct loading *l, const struct sim_tell *tell)
 {
 	for (uint64_t batch = 0;; batch++) {
-		int n = read_rows(l);
-		int err = n > 0 ? take_rows(l, (size_t)n) : n;
+		int n = load_read_rows(l);
+		int err = n > 0 ? load_take_rows(l, (size_t)n) : n;
 
 		if (n == 0 || err)
 			return err;
@@ -479,14 +484,14 @@ static int take_all(struct loading *l, const struct sim_tell *tell)
 }
 
 /* Gives back what a column has too much; it may stay where it is. */
-static void *fitted(void *column, uint64_t n, size_t element)
+static void *load_fitted(void *column, uint64_t n, size_t element)
 {
 	void *smaller = column && n ? realloc(column, n * element) : NULL;
 
 	return smaller ? smaller : column;
 }
 
-static int give_sizes(struct loading *l)
+static int load_give_sizes(struct loading *l)
 {
 	uint32_t n = l->objects.n;
 	uint32_t *size = malloc((n ? n : 1) * sizeof(*size));
@@ -498,30 +503,32 @@ static int give_sizes(struct loading *l)
 }
 
 /* The columns go over to the trace. */
-static void give(struct loading *l)
+static void load_give(struct loading *l)
 {
 	struct sim_trace *t = l->to;
 
 	t->nobjects = l->objects.n;
 	t->nclients = l->clients.n;
-	t->object = fitted(l->object, t->nrequests, sizeof(*l->object));
-	t->time = fitted(l->time, t->nrequests, sizeof(*l->time));
-	t->client = fitted(l->client, t->nrequests, sizeof(*l->client));
-	t->hash = fitted(l->objects.hash, t->nobjects, sizeof(uint64_t));
-	t->client_hash = fitted(l->clients.hash, t->nclients, sizeof(uint64_t));
-	t->change = fitted(l->change, t->nchanges, sizeof(*l->change));
-	t->change_size =
-		fitted(l->change_size, t->nchanges, sizeof(*l->change_size));
-	t->address = fitted(l->address, t->nclients, sizeof(*l->address));
-	t->pass = fitted(l->pass, t->npasses, sizeof(*l->pass));
-	t->pass_size = fitted(l->pass_size, t->npasses, sizeof(*l->pass_size));
-	t->pass_client =
-		fitted(l->pass_client, t->npasses, sizeof(*l->pass_client));
+	t->object = load_fitted(l->object, t->nrequests, sizeof(*l->object));
+	t->time = load_fitted(l->time, t->nrequests, sizeof(*l->time));
+	t->client = load_fitted(l->client, t->nrequests, sizeof(*l->client));
+	t->hash = load_fitted(l->objects.hash, t->nobjects, sizeof(uint64_t));
+	t->client_hash =
+		load_fitted(l->clients.hash, t->nclients, sizeof(uint64_t));
+	t->change = load_fitted(l->change, t->nchanges, sizeof(*l->change));
+	t->change_size = load_fitted(l->change_size, t->nchanges,
+				     sizeof(*l->change_size));
+	t->address = load_fitted(l->address, t->nclients, sizeof(*l->address));
+	t->pass = load_fitted(l->pass, t->npasses, sizeof(*l->pass));
+	t->pass_size =
+		load_fitted(l->pass_size, t->npasses, sizeof(*l->pass_size));
+	t->pass_client = load_fitted(l->pass_client, t->npasses,
+				     sizeof(*l->pass_client));
 	t->totals.bad = trace_bad(l->reader);
 	l->objects.hash = l->clients.hash = NULL;
 }
 
-static void release(struct loading *l)
+static void load_release(struct loading *l)
 {
 	if (!l->has_address) {
 		free((void *)(uintptr_t)l->to->address);
@@ -558,12 +565,12 @@ int sim_trace_load(struct sim_trace *out, const char *name,
 	if (!err)
 		err = dense_init(&l->clients);
 	if (!err)
-		err = take_all(l, tell);
+		err = load_take_all(l, tell);
 	if (!err)
-		err = give_sizes(l);
+		err = load_give_sizes(l);
 	if (l->reader)
-		give(l);
-	release(l);
+		load_give(l);
+	load_release(l);
 	free(l);
 	if (err)
 		sim_trace_free(out);

@@ -9,7 +9,7 @@
 #include "codec/error.h"
 
 /* n places that are all empty. */
-static uint32_t *empty_places(uint32_t n)
+static uint32_t *map_empty_places(uint32_t n)
 {
 	size_t bytes = ((size_t)n + 1) * sizeof(uint32_t);
 	uint32_t *places = malloc(bytes);
@@ -23,7 +23,7 @@ int sim_map_init(struct sim_map *m, uint32_t nobjects, bool hashed)
 {
 	*m = (struct sim_map){ .nplaces = hashed ? 1 : nobjects,
 			       .hashed = hashed };
-	m->slot = empty_places(m->nplaces);
+	m->slot = map_empty_places(m->nplaces);
 	return m->slot ? 0 : SCD_ENOMEM;
 }
 
@@ -36,8 +36,8 @@ void sim_map_free(struct sim_map *m)
 }
 
 /* Puts all that is in one table into another. */
-static void add_all(struct sim_map *to, const struct sim_map *from,
-		    const struct sim_held *held)
+static void map_add_all(struct sim_map *to, const struct sim_map *from,
+			const struct sim_held *held)
 {
 	for (uint32_t i = 0; i < from->nplaces; i++) {
 		for (uint32_t slot = from->slot[i]; slot != EVICTION_NONE;
@@ -55,13 +55,13 @@ int sim_map_reserve(struct sim_map *m, uint32_t nslots,
 	if (!m->hashed)
 		return 0;
 	larger.nplaces = nplaces < UINT32_MAX ? (uint32_t)nplaces : UINT32_MAX;
-	larger.slot = empty_places(larger.nplaces);
+	larger.slot = map_empty_places(larger.nplaces);
 	larger.behind = malloc(((size_t)nslots + 1) * sizeof(*larger.behind));
 	if (!larger.slot || !larger.behind) {
 		sim_map_free(&larger);
 		return SCD_ENOMEM;
 	}
-	add_all(&larger, m, held);
+	map_add_all(&larger, m, held);
 	sim_map_free(m);
 	*m = larger;
 	return 0;

@@ -24,7 +24,7 @@ struct known {
 };
 
 /* False: no memory. */
-static bool grow(struct list *l)
+static bool modify_grow(struct list *l)
 {
 	uint64_t room = l->room ? l->room * 2 : FIRST_ROOM;
 	uint64_t *change = realloc(l->change, room * sizeof(*change));
@@ -41,17 +41,17 @@ static bool grow(struct list *l)
 	return true;
 }
 
-static bool add(struct list *l, uint64_t request, uint32_t size)
+static bool modify_add(struct list *l, uint64_t request, uint32_t size)
 {
-	if (l->n == l->room && !grow(l))
+	if (l->n == l->room && !modify_grow(l))
 		return false;
 	l->change[l->n] = request;
 	l->size[l->n++] = size;
 	return true;
 }
 
-static bool walk(const struct sim_trace *t, uint64_t every_s,
-		 struct known *known, struct list *l)
+static bool modify_walk(const struct sim_trace *t, uint64_t every_s,
+			struct known *known, struct list *l)
 {
 	uint64_t next = 0, now_s = 0;
 
@@ -71,14 +71,14 @@ static bool walk(const struct sim_trace *t, uint64_t every_s,
 			k->size = t->change_size[next++];
 			changed = true;
 		}
-		if (changed && !add(l, i, k->size))
+		if (changed && !modify_add(l, i, k->size))
 			return false;
 	}
 	return true;
 }
 
 /* The list becomes the trace's, whose own goes. */
-static void give(struct sim_trace *t, const struct list *l)
+static void modify_give(struct sim_trace *t, const struct list *l)
 {
 	if (!t->map || t->changes_apart) {
 		free((void *)(uintptr_t)t->change);
@@ -100,13 +100,13 @@ int sim_trace_modify(struct sim_trace *t, uint32_t every_s)
 	known = malloc((t->nobjects + (size_t)1) * sizeof(*known));
 	for (uint32_t o = 0; known && o < t->nobjects; o++)
 		known[o] = (struct known){ NEVER, t->size[o] };
-	if (!known || !walk(t, every_s, known, &l)) {
+	if (!known || !modify_walk(t, every_s, known, &l)) {
 		free(known);
 		free(l.change);
 		free(l.size);
 		return TRACE_ENOMEM;
 	}
 	free(known);
-	give(t, &l);
+	modify_give(t, &l);
 	return 0;
 }

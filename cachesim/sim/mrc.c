@@ -29,7 +29,7 @@ struct mrc_range {
 	uint64_t limit; /* objects that are larger are in no cache */
 };
 
-static void scale(struct curve *c)
+static void mrc_scale(struct curve *c)
 {
 	for (size_t i = 0; i < c->config->n; i++) {
 		double scaled = (double)c->config->capacities[i] *
@@ -44,8 +44,9 @@ static void scale(struct curve *c)
 }
 
 /* The first capacity of a range that is not below a distance; its end: none. */
-static size_t first_holding(const uint64_t *capacities,
-			    const struct mrc_range *range, uint64_t distance)
+static size_t mrc_first_holding(const uint64_t *capacities,
+				const struct mrc_range *range,
+				uint64_t distance)
 {
 	size_t low = range->first, high = range->end;
 
@@ -60,8 +61,8 @@ static size_t first_holding(const uint64_t *capacities,
 	return low;
 }
 
-static void count(struct curve *c, const struct mrc_range *range,
-		  uint64_t distance, uint32_t size)
+static void mrc_count(struct curve *c, const struct mrc_range *range,
+		      uint64_t distance, uint32_t size)
 {
 	size_t i;
 
@@ -69,7 +70,7 @@ static void count(struct curve *c, const struct mrc_range *range,
 	c->bytes += size;
 	if (distance == SIM_STACK_FIRST)
 		return;
-	i = first_holding(c->capacities, range, distance);
+	i = mrc_first_holding(c->capacities, range, distance);
 	if (i == range->end)
 		return;
 	c->hits[i].hits++;
@@ -77,7 +78,7 @@ static void count(struct curve *c, const struct mrc_range *range,
 }
 
 /* What hits at one capacity hits at all larger ones. */
-static void accumulate(struct curve *c, const struct mrc_range *range)
+static void mrc_accumulate(struct curve *c, const struct mrc_range *range)
 {
 	for (size_t i = range->first + 1; i < range->end; i++) {
 		c->hits[i].hits += c->hits[i - 1].hits;
@@ -85,8 +86,8 @@ static void accumulate(struct curve *c, const struct mrc_range *range)
 	}
 }
 
-static void pass(struct curve *c, const struct mrc_range *range,
-		 struct sim_stack *stack)
+static void mrc_pass(struct curve *c, const struct mrc_range *range,
+		     struct sim_stack *stack)
 {
 	const struct sim_trace *t = &c->sample.trace;
 	uint64_t change = 0;
@@ -107,12 +108,12 @@ static void pass(struct curve *c, const struct mrc_range *range,
 			distance = sim_stack_use(stack, object,
 						 c->size[object]);
 		if (i >= c->sample.warm)
-			count(c, range, distance, c->size[object]);
+			mrc_count(c, range, distance, c->size[object]);
 	}
-	accumulate(c, range);
+	mrc_accumulate(c, range);
 }
 
-static int by_distance(struct curve *c, const struct mrc_range *range)
+static int mrc_by_distance(struct curve *c, const struct mrc_range *range)
 {
 	const struct sim_trace *t = &c->sample.trace;
 	struct sim_stack *stack = NULL;
@@ -125,14 +126,14 @@ static int by_distance(struct curve *c, const struct mrc_range *range)
 		if (t->size)
 			memcpy(c->size, t->size,
 			       t->nobjects * sizeof(*c->size));
-		pass(c, range, stack);
+		mrc_pass(c, range, stack);
 	}
 	sim_stack_free(&stack);
 	free(c->size);
 	return err;
 }
 
-static int by_simulation(struct curve *c, const struct mrc_range *range)
+static int mrc_by_simulation(struct curve *c, const struct mrc_range *range)
 {
 	size_t n = range->end - range->first;
 	struct sim_multi_cache *caches = calloc(n + 1, sizeof(*caches));
@@ -207,23 +208,23 @@ static int mrc_lru(struct curve *c)
 
 	if (!c->config->equal_sizes)
 		err = mrc_measure_sizes(c, &largest, &shrinks);
-	large.first = first_holding(capacities, &large, largest);
+	large.first = mrc_first_holding(capacities, &large, largest);
 	if (shrinks && !sampled)
 		large.first = large.end;
 	small.end = large.first;
 	if (!err && small.end && !sampled)
-		err = by_simulation(c, &small);
+		err = mrc_by_simulation(c, &small);
 	for (size_t i = 0; i < large.first && sampled && !err; i++)
-		err = by_distance(c, &(struct mrc_range){ i, i + 1,
-							  capacities[i] });
+		err = mrc_by_distance(
+			c, &(struct mrc_range){i, i + 1, capacities[i]});
 	if (!err && large.first < large.end)
-		err = by_distance(c, &large);
+		err = mrc_by_distance(c, &large);
 	return err;
 }
 
 /* Hits of a number sampled, where so many were expected, and others passed. */
-static double ratio(uint64_t hits, uint64_t sampled, double expected,
-		    double passed)
+static double mrc_ratio(uint64_t hits, uint64_t sampled, double expected,
+			double passed)
 {
 	double adjusted = (double)hits + expected - (double)sampled;
 
@@ -247,7 +248,8 @@ static void mrc_count_passes(struct curve *c)
 }
 
 /* Bytes of the whole trace that count. */
-static uint64_t all_bytes(const struct sim_mrc_config *config, uint32_t *size)
+static uint64_t mrc_all_bytes(const struct sim_mrc_config *config,
+			      uint32_t *size)
 {
 	const struct sim_trace *t = config->trace;
 	uint64_t change = 0, bytes = 0;
@@ -265,7 +267,7 @@ static uint64_t all_bytes(const struct sim_mrc_config *config, uint32_t *size)
 }
 
 /* What the sample would be expected to count. */
-static int expect(const struct curve *c, double *requests, double *bytes)
+static int mrc_expect(const struct curve *c, double *requests, double *bytes)
 {
 	const struct sim_mrc_config *config = c->config;
 	uint64_t n = config->trace->nrequests, warm = config->sample.warm;
@@ -283,30 +285,28 @@ static int expect(const struct curve *c, double *requests, double *bytes)
 	size = malloc(((size_t)config->trace->nobjects + 1) * sizeof(*size));
 	if (!size)
 		return SCD_ENOMEM;
-	*bytes = c->sample.rate * (double)all_bytes(config, size);
+	*bytes = c->sample.rate * (double)mrc_all_bytes(config, size);
 	free(size);
 	return 0;
 }
 
-static int draw_points(struct curve *c, struct sim_mrc_point *points)
+static int mrc_draw_points(struct curve *c, struct sim_mrc_point *points)
 {
 	double requests, bytes;
-	int err = expect(c, &requests, &bytes);
+	int err = mrc_expect(c, &requests, &bytes);
 
 	mrc_count_passes(c);
 	for (size_t i = 0; !err && i < c->config->n; i++) {
-		points[i].hit_ratio =
-			ratio(c->hits[i].hits, c->requests, requests,
-			      c->passed);
-		points[i].byte_hit_ratio =
-			ratio(c->hits[i].hit_bytes, c->bytes, bytes,
-			      c->passed_bytes);
+		points[i].hit_ratio = mrc_ratio(c->hits[i].hits, c->requests,
+						requests, c->passed);
+		points[i].byte_hit_ratio = mrc_ratio(
+			c->hits[i].hit_bytes, c->bytes, bytes, c->passed_bytes);
 	}
 	return err;
 }
 
 /* The sample; all requests are borrowed. */
-static int take(struct curve *c)
+static int mrc_take(struct curve *c)
 {
 	const struct sim_mrc_config *config = c->config;
 	uint64_t max = config->sample.max_objects;
@@ -324,7 +324,7 @@ int sim_mrc(const struct sim_mrc_config *config, struct sim_mrc_point *points,
 	    struct sim_mrc_basis *basis)
 {
 	struct curve c = { .config = config };
-	int err = take(&c);
+	int err = mrc_take(&c);
 
 	c.capacities = calloc(config->n + 1, sizeof(*c.capacities));
 	c.hits = calloc(config->n + 1, sizeof(*c.hits));
@@ -334,11 +334,11 @@ int sim_mrc(const struct sim_mrc_config *config, struct sim_mrc_point *points,
 		bool lru = !config->policy || config->policy == &eviction_lru;
 		struct mrc_range all = { 0, config->n, UINT64_MAX };
 
-		scale(&c);
-		err = lru ? mrc_lru(&c) : by_simulation(&c, &all);
+		mrc_scale(&c);
+		err = lru ? mrc_lru(&c) : mrc_by_simulation(&c, &all);
 	}
 	if (!err)
-		err = draw_points(&c, points);
+		err = mrc_draw_points(&c, points);
 	if (!err && basis) {
 		basis->requests = c.sample.trace.nrequests;
 		basis->objects = c.sample.trace.nobjects;

@@ -29,7 +29,7 @@ struct worker {
 	int err;
 };
 
-static const uint32_t *sizes(const struct worker *w)
+static const uint32_t *multi_sizes(const struct worker *w)
 {
 	if (w->config->equal_sizes)
 		return NULL;
@@ -37,7 +37,7 @@ static const uint32_t *sizes(const struct worker *w)
 }
 
 /* The requests up to `end`, through one cache. */
-static int replay(const struct worker *w, size_t number, uint64_t end)
+static int multi_replay(const struct worker *w, size_t number, uint64_t end)
 {
 	const struct sim_trace *t = w->config->trace;
 	struct sim_cache_hits unused = { 0 };
@@ -45,7 +45,7 @@ static int replay(const struct worker *w, size_t number, uint64_t end)
 		.object = t->object + w->at,
 		.n = (size_t)(end - w->at),
 		.ahead = (size_t)(t->nrequests - end),
-		.size = sizes(w),
+		.size = multi_sizes(w),
 	};
 
 	return sim_cache_replay(w->caches[number], &r,
@@ -54,9 +54,9 @@ static int replay(const struct worker *w, size_t number, uint64_t end)
 					: &w->results[number].hit);
 }
 
-static void count_bytes(struct worker *w, uint64_t end)
+static void multi_count_bytes(struct worker *w, uint64_t end)
 {
-	const uint32_t *size = sizes(w);
+	const uint32_t *size = multi_sizes(w);
 
 	if (w->at < w->config->warm)
 		return;
@@ -70,7 +70,7 @@ static void count_bytes(struct worker *w, uint64_t end)
 
 /* The end of a stretch of requests between which nothing changes, within a
  * block and on one side of the end of the warm-up. */
-static uint64_t stretch(const struct worker *w)
+static uint64_t multi_stretch(const struct worker *w)
 {
 	const struct sim_trace *t = w->config->trace;
 	uint64_t end = w->at + BLOCK;
@@ -86,7 +86,7 @@ static uint64_t stretch(const struct worker *w)
 }
 
 /* The changes at the next request. */
-static void change(struct worker *w)
+static void multi_change(struct worker *w)
 {
 	const struct sim_trace *t = w->config->trace;
 
@@ -102,7 +102,7 @@ static void change(struct worker *w)
 	}
 }
 
-static int make_caches(struct worker *w)
+static int multi_make_caches(struct worker *w)
 {
 	const struct sim_multi_config *config = w->config;
 	int err = 0;
@@ -122,7 +122,7 @@ static int make_caches(struct worker *w)
 	return err;
 }
 
-static int copy_sizes(struct worker *w)
+static int multi_copy_sizes(struct worker *w)
 {
 	const struct sim_trace *t = w->config->trace;
 	size_t bytes = (size_t)t->nobjects * sizeof(*w->size);
@@ -137,7 +137,7 @@ static int copy_sizes(struct worker *w)
 }
 
 /* Only the first is the caller's thread. */
-static void tell(struct worker *w)
+static void multi_tell(struct worker *w)
 {
 	if (w->first || !w->config->tell || w->at < w->next_tell)
 		return;
@@ -145,23 +145,23 @@ static void tell(struct worker *w)
 	w->next_tell = w->at + TELL_BLOCKS * BLOCK;
 }
 
-static void pass(struct worker *w)
+static void multi_pass(struct worker *w)
 {
 	while (w->at < w->config->trace->nrequests && !w->err) {
 		uint64_t end;
 
-		change(w);
-		end = stretch(w);
-		count_bytes(w, end);
+		multi_change(w);
+		end = multi_stretch(w);
+		multi_count_bytes(w, end);
 		for (size_t i = w->first; i < w->config->ncaches && !w->err;
 		     i += w->nworkers)
-			w->err = replay(w, i, end);
+			w->err = multi_replay(w, i, end);
 		w->at = end;
-		tell(w);
+		multi_tell(w);
 	}
 }
 
-static void report(struct worker *w)
+static void multi_report(struct worker *w)
 {
 	const struct sim_multi_config *config = w->config;
 	uint64_t n = config->trace->nrequests;
@@ -176,17 +176,17 @@ static void report(struct worker *w)
 	}
 }
 
-static void *work(void *arg)
+static void *multi_work(void *arg)
 {
 	struct worker *w = arg;
 
-	w->err = copy_sizes(w);
+	w->err = multi_copy_sizes(w);
 	if (!w->err)
-		w->err = make_caches(w);
+		w->err = multi_make_caches(w);
 	if (!w->err)
-		pass(w);
+		multi_pass(w);
 	if (!w->err)
-		report(w);
+		multi_report(w);
 	for (size_t i = w->first; i < w->config->ncaches; i += w->nworkers)
 		sim_cache_free(&w->caches[i]);
 	free(w->size);
@@ -195,20 +195,20 @@ static void *work(void *arg)
 
 /* All threads but the first, which is the caller's own; one that cannot be
  * started is done without. */
-static int work_all(struct worker *workers, size_t n)
+static int multi_work_all(struct worker *workers, size_t n)
 {
 	int err;
 
 	for (size_t i = 1; i < n; i++)
 		workers[i].started = !pthread_create(&workers[i].thread, NULL,
-						     work, &workers[i]);
-	work(&workers[0]);
+						     multi_work, &workers[i]);
+	multi_work(&workers[0]);
 	err = workers[0].err;
 	for (size_t i = 1; i < n; i++) {
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
 		else
-			work(&workers[i]);
+			multi_work(&workers[i]);
 		err = err ? err : workers[i].err;
 	}
 	return err;
@@ -239,7 +239,7 @@ int sim_multi_run(const struct sim_multi_config *config,
 		};
 	}
 	if (caches && workers)
-		err = work_all(workers, n);
+		err = multi_work_all(workers, n);
 	free(caches);
 	free(workers);
 	return err;

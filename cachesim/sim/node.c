@@ -19,8 +19,8 @@ struct sim_node {
 	struct sim_node_stats stats;
 };
 
-static struct admission_item item_of(const struct sim_node *n, uint32_t object,
-				     uint32_t size)
+static struct admission_item node_item_of(const struct sim_node *n,
+					  uint32_t object, uint32_t size)
 {
 	return (struct admission_item){
 		n->config.hash ? n->config.hash[object]
@@ -29,7 +29,7 @@ static struct admission_item item_of(const struct sim_node *n, uint32_t object,
 	};
 }
 
-static void ram_evicted(void *arg, uint32_t object)
+static void node_ram_evicted(void *arg, uint32_t object)
 {
 	struct sim_node *n = arg;
 
@@ -37,17 +37,18 @@ static void ram_evicted(void *arg, uint32_t object)
 		n->config.gone(n->config.arg, object);
 }
 
-static void disk_evicted(void *arg, uint32_t object)
+static void node_disk_evicted(void *arg, uint32_t object)
 {
 	struct sim_node *n = arg;
 
 	if (n->admission)
-		admission_evicted(n->admission, item_of(n, object, 0).hash);
+		admission_evicted(n->admission,
+				  node_item_of(n, object, 0).hash);
 	if (n->config.gone)
 		n->config.gone(n->config.arg, object);
 }
 
-static int make_admission(struct sim_node *n)
+static int node_make_admission(struct sim_node *n)
 {
 	struct admission_config options = n->config.options;
 	int err;
@@ -63,7 +64,7 @@ static int make_admission(struct sim_node *n)
 }
 
 /* The tier's part of the capacity; 0 without one. */
-static uint64_t ram_capacity(const struct sim_node *n)
+static uint64_t node_ram_capacity(const struct sim_node *n)
 {
 	const struct admission *a = n->admission;
 
@@ -72,9 +73,9 @@ static uint64_t ram_capacity(const struct sim_node *n)
 	return (uint64_t)((double)n->config.capacity * a->config.ram_share);
 }
 
-static int make_caches(struct sim_node *n)
+static int node_make_caches(struct sim_node *n)
 {
-	uint64_t ram = ram_capacity(n);
+	uint64_t ram = node_ram_capacity(n);
 	struct sim_cache_config c = {
 		.policy = n->config.eviction,
 		.capacity = n->config.capacity - ram,
@@ -86,14 +87,14 @@ static int make_caches(struct sim_node *n)
 	int err;
 
 	if (n->admission || n->config.gone)
-		c.evicted = disk_evicted;
+		c.evicted = node_disk_evicted;
 	err = sim_cache_new(&n->disk, &c);
 	if (err || !ram)
 		return err;
 	c.policy = eviction_policy_find("lru");
 	c.capacity = ram;
 	c.hashed = true;
-	c.evicted = ram_evicted;
+	c.evicted = node_ram_evicted;
 	n->ram_capacity = ram;
 	return sim_cache_new(&n->ram, &c);
 }
@@ -102,9 +103,10 @@ static int make_caches(struct sim_node *n)
  * A policy that admits everything for now has no use for the tier, so that its
  * room is the disk's; when it has again, the disk makes room.
  */
-static void share_capacity(struct sim_node *n)
+static void node_share_capacity(struct sim_node *n)
 {
-	uint64_t ram = admission_admits_all(n->admission) ? 0 : ram_capacity(n);
+	uint64_t ram =
+		admission_admits_all(n->admission) ? 0 : node_ram_capacity(n);
 
 	if (ram == n->ram_capacity)
 		return;
@@ -121,9 +123,9 @@ int sim_node_new(struct sim_node **out, const struct sim_node_config *c)
 	if (!n)
 		return SCD_ENOMEM;
 	n->config = *c;
-	err = make_admission(n);
+	err = node_make_admission(n);
 	if (!err)
-		err = make_caches(n);
+		err = node_make_caches(n);
 	if (err) {
 		sim_node_free(&n);
 		return err;
@@ -144,7 +146,7 @@ void sim_node_free(struct sim_node **n)
 }
 
 /* To the disk, if it fits; whether it is there now. */
-static bool write_disk(struct sim_node *n, uint32_t object, uint32_t size)
+static bool node_write_disk(struct sim_node *n, uint32_t object, uint32_t size)
 {
 	if (sim_cache_put(n->disk, object, size))
 		return false;
@@ -153,24 +155,24 @@ static bool write_disk(struct sim_node *n, uint32_t object, uint32_t size)
 	return true;
 }
 
-static void hit(struct sim_node *n, uint32_t size)
+static void node_hit(struct sim_node *n, uint32_t size)
 {
 	n->stats.hits++;
 	n->stats.hit_bytes += size;
 }
 
 /* A hit in RAM is another use, which may be the one that counts. */
-static bool get_ram(struct sim_node *n, uint32_t object, uint32_t size)
+static bool node_get_ram(struct sim_node *n, uint32_t object, uint32_t size)
 {
-	struct admission_item item = item_of(n, object, size);
+	struct admission_item item = node_item_of(n, object, size);
 
 	if (!sim_cache_get(n->ram, object))
 		return false;
-	hit(n, size);
+	node_hit(n, size);
 	n->stats.ram_hits++;
 	n->stats.ram_hit_bytes += size;
 	if (admission_decide(n->admission, &item) == ADMISSION_DISK &&
-	    write_disk(n, object, size))
+	    node_write_disk(n, object, size))
 		sim_cache_drop(n->ram, object);
 	return true;
 }
@@ -182,11 +184,11 @@ bool sim_node_get(struct sim_node *n, uint32_t object, uint32_t size)
 	n->stats.requests++;
 	n->stats.request_bytes += size;
 	if (found)
-		hit(n, size);
+		node_hit(n, size);
 	else if (n->ram)
-		found = get_ram(n, object, size);
+		found = node_get_ram(n, object, size);
 	if (n->admission && n->admission->policy->request) {
-		struct admission_item item = item_of(n, object, size);
+		struct admission_item item = node_item_of(n, object, size);
 
 		admission_request(n->admission, &item, found);
 	}
@@ -194,8 +196,8 @@ bool sim_node_get(struct sim_node *n, uint32_t object, uint32_t size)
 }
 
 /* Where the policy wants an object that is not in. */
-static enum admission_decision decide(struct sim_node *n, uint32_t object,
-				      uint32_t size)
+static enum admission_decision node_decide(struct sim_node *n, uint32_t object,
+					   uint32_t size)
 {
 	struct admission_item item;
 
@@ -204,17 +206,17 @@ static enum admission_decision decide(struct sim_node *n, uint32_t object,
 	if (!n->admission)
 		return ADMISSION_DISK;
 	if (n->ram)
-		share_capacity(n);
-	item = item_of(n, object, size);
+		node_share_capacity(n);
+	item = node_item_of(n, object, size);
 	return admission_decide(n->admission, &item);
 }
 
 enum admission_decision sim_node_put(struct sim_node *n, uint32_t object,
 				     uint32_t size)
 {
-	enum admission_decision decision = decide(n, object, size);
+	enum admission_decision decision = node_decide(n, object, size);
 
-	if (decision == ADMISSION_DISK && write_disk(n, object, size))
+	if (decision == ADMISSION_DISK && node_write_disk(n, object, size))
 		return ADMISSION_DISK;
 	if (decision == ADMISSION_RAM && n->ram &&
 	    sim_cache_put(n->ram, object, size) == 0) {
@@ -248,7 +250,7 @@ bool sim_node_drop(struct sim_node *n, uint32_t object)
 void sim_node_note(struct sim_node *n, uint32_t object)
 {
 	if (n->admission)
-		admission_note(n->admission, item_of(n, object, 0).hash);
+		admission_note(n->admission, node_item_of(n, object, 0).hash);
 }
 
 void sim_node_prefetch(const struct sim_node *n, uint32_t object)

@@ -6,7 +6,7 @@
 #include "cachesim/sim/spread.h"
 #include "digestd/mesh/route.h"
 
-static uint64_t bit(unsigned proxy)
+static uint64_t request_bit(unsigned proxy)
 {
 	return UINT64_C(1) << proxy;
 }
@@ -46,19 +46,21 @@ static unsigned request_first_peer(const struct sim_cluster *s, uint64_t set,
 }
 
 /* Bits of proxies in a field that may not be kept: then none. */
-static uint64_t field(const struct sim_cluster *s, uint32_t object, unsigned f)
+static uint64_t request_field(const struct sim_cluster *s, uint32_t object,
+			      unsigned f)
 {
 	return f == SIM_NO_FIELD ? 0 : masks_get(&s->objects, object, f);
 }
 
-static bool is_stale(const struct sim_cluster *s, uint32_t object, unsigned p)
+static bool request_is_stale(const struct sim_cluster *s, uint32_t object,
+			     unsigned p)
 {
 	return s->field.stale != SIM_NO_FIELD &&
 	       masks_has(&s->objects, object, s->field.stale, p);
 }
 
 /* The object is not in a proxy's cache any more. */
-static void forget(struct sim_proxy *p, uint32_t object)
+static void request_forget(struct sim_proxy *p, uint32_t object)
 {
 	struct sim_cluster *s = p->cluster;
 
@@ -77,10 +79,11 @@ void sim_evicted(void *arg, uint32_t object)
 		p->count.evicted++;
 		p->count.evicted_bytes += sim_size(p->cluster, object);
 	}
-	forget(p, object);
+	request_forget(p, object);
 }
 
-static void store(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+static void sim_request_store(struct sim_cluster *s, struct sim_proxy *p,
+			      uint32_t object)
 {
 	uint32_t size = sim_size(s, object);
 	int err = SCD_ELIMIT;
@@ -102,8 +105,8 @@ static void store(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 }
 
 /* Whether a proxy had been asked for it; it has been, from now on. */
-static bool was_asked(struct sim_cluster *s, struct sim_proxy *p,
-		      uint32_t object)
+static bool request_was_asked(struct sim_cluster *s, struct sim_proxy *p,
+			      uint32_t object)
 {
 	if (s->field.seen == SIM_NO_FIELD)
 		return false;
@@ -115,19 +118,19 @@ static bool was_asked(struct sim_cluster *s, struct sim_proxy *p,
 }
 
 /* What came from a peer, or from the origin, is kept or not. */
-static void place(struct sim_cluster *s, struct sim_proxy *p, uint32_t object,
-		  bool remote)
+static void request_place(struct sim_cluster *s, struct sim_proxy *p,
+			  uint32_t object, bool remote)
 {
 	struct placement_case c = { .remote = remote };
 
 	if (s->config.placement == PLACEMENT_KEEP) {
-		store(s, p, object);
+		sim_request_store(s, p, object);
 		return;
 	}
-	c.asked_at_peers = field(s, object, s->field.peer_seen) != 0;
-	c.asked = was_asked(s, p, object);
+	c.asked_at_peers = request_field(s, object, s->field.peer_seen) != 0;
+	c.asked = request_was_asked(s, p, object);
 	if (placement_keeps(s->config.placement, &c))
-		store(s, p, object);
+		sim_request_store(s, p, object);
 	else if (!remote)
 		p->count.refused++;
 }
@@ -146,7 +149,7 @@ struct asked {
 };
 
 /* Most sets here are empty or of one, and counting takes a call. */
-static unsigned members(uint64_t set)
+static unsigned request_members(uint64_t set)
 {
 	if (!(set & (set - 1)))
 		return set != 0;
@@ -154,20 +157,21 @@ static unsigned members(uint64_t set)
 }
 
 /* Asks for the object in turn, until one has it. */
-static struct asked ask_in_turn(const struct sim_cluster *s, uint32_t object,
-				uint64_t peers, const struct holders *h)
+static struct asked request_ask_in_turn(const struct sim_cluster *s,
+					uint32_t object, uint64_t peers,
+					const struct holders *h)
 {
 	struct asked a = { 0 };
 
 	while (peers && (!s->config.tries || a.tries < s->config.tries)) {
 		a.peer = request_first_peer(s, peers, object);
 		a.tries++;
-		if (h->fresh & bit(a.peer)) {
+		if (h->fresh & request_bit(a.peer)) {
 			a.hit = true;
 			break;
 		}
-		a.stale |= (h->stale & bit(a.peer)) != 0;
-		peers &= ~bit(a.peer);
+		a.stale |= (h->stale & request_bit(a.peer)) != 0;
+		peers &= ~request_bit(a.peer);
 	}
 	return a;
 }
@@ -186,23 +190,24 @@ static struct asked request_ask(const struct sim_cluster *s, uint32_t object,
 		return (struct asked){ 0 };
 	if (!(peers & ~h->fresh) && !request_uses_peer(s))
 		return (struct asked){ .hit = true, .tries = 1 };
-	n = members(peers);
+	n = request_members(peers);
 	if (!(peers & h->fresh) && (!s->config.tries || n <= s->config.tries))
 		return (struct asked){ .tries = n,
 				       .stale = (peers & h->stale) != 0 };
-	return ask_in_turn(s, object, peers, h);
+	return request_ask_in_turn(s, object, peers, h);
 }
 
 /* Bytes follow from these: sim_cluster_result(). */
-static void count_asking(const struct sim_cluster *s, struct sim_counters *c,
-			 uint64_t candidates, const struct asked *a)
+static void sim_request_count_asking(const struct sim_cluster *s,
+				     struct sim_counters *c,
+				     uint64_t candidates, const struct asked *a)
 {
 	const struct protocol *protocol = s->protocol->protocol;
 	unsigned failed = a->tries - a->hit;
 	unsigned queries = 0;
 
 	if (protocol->by_query)
-		queries = members(candidates);
+		queries = request_members(candidates);
 	c->queries += queries;
 	c->fetches += failed;
 	c->latency_us += (uint64_t)s->config.latency.peer *
@@ -210,8 +215,8 @@ static void count_asking(const struct sim_cluster *s, struct sim_counters *c,
 }
 
 /* Why it came from the origin; fresh: peers with the present version. */
-static void count_failure(struct sim_counters *c, uint64_t candidates,
-			  uint64_t fresh, bool false_hit)
+static void request_count_failure(struct sim_counters *c, uint64_t candidates,
+				  uint64_t fresh, bool false_hit)
 {
 	if (false_hit)
 		c->false_hits++;
@@ -222,23 +227,24 @@ static void count_failure(struct sim_counters *c, uint64_t candidates,
 }
 
 /* What a summary said, and what of it was wrong. */
-static void count_candidates(struct sim_counters *c, uint64_t candidates,
-			     uint64_t held)
+static void request_count_candidates(struct sim_counters *c,
+				     uint64_t candidates, uint64_t held)
 {
-	c->candidates += members(candidates);
-	c->false_candidates += members(candidates & ~held);
+	c->candidates += request_members(candidates);
+	c->false_candidates += request_members(candidates & ~held);
 }
 
-static struct holders holders_of(const struct sim_cluster *s, uint32_t object,
-				 uint64_t among)
+static struct holders request_holders_of(const struct sim_cluster *s,
+					 uint32_t object, uint64_t among)
 {
-	uint64_t any = among & field(s, object, s->field.peer_held);
-	uint64_t stale = any & field(s, object, s->field.peer_stale);
+	uint64_t any = among & request_field(s, object, s->field.peer_held);
+	uint64_t stale = any & request_field(s, object, s->field.peer_stale);
 
 	return (struct holders){ any, any & ~stale, stale };
 }
 
-static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
+static void request_use_at_peer(struct sim_cluster *s, uint32_t object,
+				unsigned peer)
 {
 	if (!request_uses_peer(s))
 		return;
@@ -248,15 +254,16 @@ static void use_at_peer(struct sim_cluster *s, uint32_t object, unsigned peer)
 		s->error = SCD_ENOMEM;
 }
 
-static bool get_from_peers(struct sim_cluster *s, const struct sim_proxy *p,
-			   uint32_t object, struct sim_counters *c)
+static bool request_get_from_peers(struct sim_cluster *s,
+				   const struct sim_proxy *p, uint32_t object,
+				   struct sim_counters *c)
 {
 	struct protocol_state *protocol = s->protocol;
 	unsigned view = protocol->config.nviews > 1 ? p->number : 0;
-	uint64_t others = s->objects.all & ~bit(p->number);
+	uint64_t others = s->objects.all & ~request_bit(p->number);
 	uint64_t candidates = others & protocol->protocol->candidates(
 					       protocol, view, object);
-	struct holders h = holders_of(s, object, others);
+	struct holders h = request_holders_of(s, object, others);
 	uint64_t peers = candidates;
 	struct asked a;
 
@@ -265,16 +272,17 @@ static bool get_from_peers(struct sim_cluster *s, const struct sim_proxy *p,
 	if (protocol->protocol->by_query)
 		peers &= h.any;
 	a = request_ask(s, object, peers, &h);
-	count_asking(s, c, candidates, &a);
+	sim_request_count_asking(s, c, candidates, &a);
 	if (s->way == PROTOCOL_SUMMARY)
-		count_candidates(c, candidates, h.any);
+		request_count_candidates(c, candidates, h.any);
 	if (a.hit) {
-		use_at_peer(s, object, a.peer);
+		request_use_at_peer(s, object, a.peer);
 		return true;
 	}
 	c->remote_stale += a.stale;
-	count_failure(c, candidates, h.fresh,
-		      candidates && !a.stale && s->way == PROTOCOL_SUMMARY);
+	request_count_failure(c, candidates, h.fresh,
+			      candidates && !a.stale &&
+				      s->way == PROTOCOL_SUMMARY);
 	return false;
 }
 
@@ -282,7 +290,7 @@ bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
 	       struct sim_counters *c)
 {
 	bool remote = s->way != PROTOCOL_ALONE &&
-		      get_from_peers(s, p, w.object, c);
+		      request_get_from_peers(s, p, w.object, c);
 
 	if (remote) {
 		c->remote_hits++;
@@ -295,8 +303,8 @@ bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
 }
 
 /* At the proxy where it belongs, whoever was asked. */
-static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
-		     struct sim_proxy *home, uint32_t object)
+static void request_serve_at(struct sim_cluster *s, struct sim_proxy *p,
+			     struct sim_proxy *home, uint32_t object)
 {
 	struct sim_counters *c = &p->count;
 	bool has = masks_has(&s->objects, object, s->field.held, home->number);
@@ -308,10 +316,10 @@ static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
 		c->forward_bytes += size;
 		c->latency_us += s->config.latency.peer;
 	}
-	if (has && is_stale(s, object, home->number)) {
+	if (has && request_is_stale(s, object, home->number)) {
 		c->local_stale++;
 		sim_proxy_drop(home, object);
-		forget(home, object);
+		request_forget(home, object);
 		has = false;
 	}
 	if (has) {
@@ -324,18 +332,19 @@ static void serve_at(struct sim_cluster *s, struct sim_proxy *p,
 		sim_node_get(home->node, object, sim_size(s, object));
 	c->origin++;
 	c->origin_bytes += size;
-	store(s, home, object);
+	sim_request_store(s, home, object);
 }
 
 /* At any proxy that has it, the own one first. */
-static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
+static void request_serve(struct sim_cluster *s, struct sim_proxy *p,
+			  uint32_t object)
 {
 	struct sim_counters *c = &p->count;
 	uint32_t size = s->size[object];
 	bool remote = false;
 
 	if (masks_has(&s->objects, object, s->field.held, p->number)) {
-		if (!is_stale(s, object, p->number)) {
+		if (!request_is_stale(s, object, p->number)) {
 			c->local_hits++;
 			c->local_bytes += size;
 			sim_proxy_get(p, object, sim_size(s, object));
@@ -343,7 +352,7 @@ static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 		}
 		c->local_stale++;
 		sim_proxy_drop(p, object);
-		forget(p, object);
+		request_forget(p, object);
 	}
 	if (p->node) /* admission counts this request */
 		sim_node_get(p->node, object, sim_size(s, object));
@@ -352,7 +361,7 @@ static void serve(struct sim_cluster *s, struct sim_proxy *p, uint32_t object)
 	else
 		remote = sim_fetch(s, p, (struct sim_wanted){ object, size },
 				   c);
-	place(s, p, object, remote);
+	request_place(s, p, object, remote);
 }
 
 void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
@@ -365,11 +374,11 @@ void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
 	case PROTOCOL_ALONE:
 	case PROTOCOL_ASK_ALL:
 	case PROTOCOL_SUMMARY:
-		serve(s, p, object);
+		request_serve(s, p, object);
 		return;
 	case PROTOCOL_OWNER:
 	case PROTOCOL_ONE:
-		serve_at(s, p, sim_serving(s, proxy, object), object);
+		request_serve_at(s, p, sim_serving(s, proxy, object), object);
 		return;
 	}
 }

@@ -24,12 +24,12 @@ struct sampling {
 	uint32_t nobjects;
 };
 
-static uint64_t draw(const struct sampling *s, uint32_t object)
+static uint64_t sample_draw(const struct sampling *s, uint32_t object)
 {
 	return scd__mix64(s->in->hash[object] ^ s->seed);
 }
 
-static int by_value(const void *a, const void *b)
+static int sample_by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -37,8 +37,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The draw below which so many objects are. */
-static int limit_of(const struct sampling *s, uint64_t max_objects,
-		    uint64_t *limit)
+static int sample_limit_of(const struct sampling *s, uint64_t max_objects,
+			   uint64_t *limit)
 {
 	uint32_t n = s->in->nobjects;
 	uint64_t *draws = malloc(n * sizeof(*draws));
@@ -46,16 +46,17 @@ static int limit_of(const struct sampling *s, uint64_t max_objects,
 	if (!draws)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		draws[i] = draw(s, i);
-	qsort(draws, n, sizeof(*draws), by_value);
+		draws[i] = sample_draw(s, i);
+	qsort(draws, n, sizeof(*draws), sample_by_value);
 	*limit = draws[max_objects];
 	free(draws);
 	return 0;
 }
 
 /* The draw below which objects are in; 0: all are. */
-static int find_limit(const struct sampling *s,
-		      const struct sim_sample_config *config, uint64_t *limit)
+static int sample_find_limit(const struct sampling *s,
+			     const struct sim_sample_config *config,
+			     uint64_t *limit)
 {
 	double scaled = config->rate * HASHES;
 	uint64_t fewer;
@@ -64,19 +65,19 @@ static int find_limit(const struct sampling *s,
 	*limit = scaled < HASHES ? (uint64_t)scaled : 0;
 	if (!config->max_objects || config->max_objects >= s->in->nobjects)
 		return 0;
-	err = limit_of(s, config->max_objects, &fewer);
+	err = sample_limit_of(s, config->max_objects, &fewer);
 	if (!err && (!*limit || fewer < *limit))
 		*limit = fewer;
 	return err;
 }
 
-static int choose(struct sampling *s, uint64_t limit)
+static int sample_choose(struct sampling *s, uint64_t limit)
 {
 	s->number = malloc(((size_t)s->in->nobjects + 1) * sizeof(*s->number));
 	if (!s->number)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < s->in->nobjects; i++) {
-		bool in = !limit || draw(s, i) < limit;
+		bool in = !limit || sample_draw(s, i) < limit;
 
 		s->number[i] = in ? IN : OUT;
 		s->nobjects += in;
@@ -89,7 +90,7 @@ static int choose(struct sampling *s, uint64_t limit)
 	return 0;
 }
 
-static int allocate(struct sampling *s)
+static int sample_allocate(struct sampling *s)
 {
 	size_t n = s->nobjects + (size_t)1, changes = s->nchanges + 1;
 
@@ -104,7 +105,7 @@ static int allocate(struct sampling *s)
 }
 
 /* The number of an object that is in. */
-static uint32_t number(struct sampling *s, uint32_t object)
+static uint32_t sample_number(struct sampling *s, uint32_t object)
 {
 	if (s->number[object] == IN) {
 		uint32_t n = s->nobjects++;
@@ -117,7 +118,7 @@ static uint32_t number(struct sampling *s, uint32_t object)
 }
 
 /* The sampled requests; returns how many of them do not count. */
-static uint64_t fill(struct sampling *s, uint64_t warm)
+static uint64_t sample_fill(struct sampling *s, uint64_t warm)
 {
 	uint64_t change = 0, nwarm = 0;
 
@@ -137,13 +138,13 @@ static uint64_t fill(struct sampling *s, uint64_t warm)
 		}
 		if (!in)
 			continue;
-		s->object[s->nrequests++] = number(s, object);
+		s->object[s->nrequests++] = sample_number(s, object);
 		nwarm += i < warm;
 	}
 	return nwarm;
 }
 
-static void hand_over(struct sampling *s, struct sim_sample *out)
+static void sample_hand_over(struct sampling *s, struct sim_sample *out)
 {
 	out->trace = (struct sim_trace){
 		.nrequests = s->nrequests,
@@ -164,17 +165,17 @@ int sim_sample_make(struct sim_sample *out, const struct sim_trace *in,
 {
 	struct sampling s = { .in = in, .seed = scd__mix64(config->seed) };
 	uint64_t limit;
-	int err = find_limit(&s, config, &limit);
+	int err = sample_find_limit(&s, config, &limit);
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
-		err = choose(&s, limit);
+		err = sample_choose(&s, limit);
 	if (!err)
-		err = allocate(&s);
+		err = sample_allocate(&s);
 	if (!err) {
 		out->rate = limit ? (double)limit / HASHES : 1;
-		out->warm = fill(&s, config->warm);
-		hand_over(&s, out);
+		out->warm = sample_fill(&s, config->warm);
+		sample_hand_over(&s, out);
 	}
 	free(s.number);
 	free(s.object);

@@ -66,7 +66,7 @@ int sim_spread_agree(const struct sim_exchange *x, int err)
 }
 
 /* The requests of a round that are looked up in own caches. */
-static int find_own(struct sim_cluster *s, uint64_t end)
+static int spread_find_own(struct sim_cluster *s, uint64_t end)
 {
 	struct sim_spread *sp = s->spread;
 	const uint32_t *object = s->trace->object;
@@ -85,7 +85,7 @@ static int find_own(struct sim_cluster *s, uint64_t end)
 }
 
 /* Fetches what the i-th own request of the round and those behind it touch. */
-static void prefetch(struct sim_cluster *s, uint64_t from, size_t i)
+static void spread_prefetch(struct sim_cluster *s, uint64_t from, size_t i)
 {
 	const struct numbers *mine = &s->spread->mine;
 
@@ -96,7 +96,7 @@ static void prefetch(struct sim_cluster *s, uint64_t from, size_t i)
 	sim_prefetch_slot(s, from + mine->at[i + SIM_SLOT_AHEAD]);
 }
 
-static void end_warmup(struct sim_cluster *s, uint64_t before)
+static void spread_end_warmup(struct sim_cluster *s, uint64_t before)
 {
 	if (s->spread->warm || s->warm >= before)
 		return;
@@ -109,10 +109,10 @@ static void end_warmup(struct sim_cluster *s, uint64_t before)
  * with, modifications, the end of the warm-up; each in its place, as it would
  * be if all requests were replayed here.
  */
-static void reach(struct sim_cluster *s, uint64_t request)
+static void spread_reach(struct sim_cluster *s, uint64_t request)
 {
 	while (s->epoch_end <= request && !s->error) {
-		end_warmup(s, s->epoch_end);
+		spread_end_warmup(s, s->epoch_end);
 		if (s->epoch_end && s->next_change < s->trace->nchanges) {
 			s->at = s->epoch_end - 1;
 			sim_apply_changes(s);
@@ -120,12 +120,12 @@ static void reach(struct sim_cluster *s, uint64_t request)
 		s->at = s->epoch_end;
 		sim_next_epoch(s);
 	}
-	end_warmup(s, request + 1);
+	spread_end_warmup(s, request + 1);
 	s->at = request;
 	sim_apply_changes(s);
 }
 
-static void replay_round(struct sim_cluster *s, uint64_t end)
+static void spread_replay_round(struct sim_cluster *s, uint64_t end)
 {
 	const struct numbers *mine = &s->spread->mine;
 	uint64_t from = s->at;
@@ -133,11 +133,11 @@ static void replay_round(struct sim_cluster *s, uint64_t end)
 	for (size_t i = 0; i < mine->n && !s->error; i++) {
 		uint64_t at = from + mine->at[i];
 
-		prefetch(s, from, i);
-		reach(s, at);
+		spread_prefetch(s, from, i);
+		spread_reach(s, at);
 		sim_request(s, sim_home(s, at), s->trace->object[at]);
 	}
-	reach(s, end - 1);
+	spread_reach(s, end - 1);
 	s->at = end;
 }
 
@@ -151,9 +151,9 @@ int sim_spread_run(struct sim_cluster *s, uint64_t n)
 
 		if (s->deferred)
 			s->spread->from = s->at;
-		s->error = find_own(s, end);
+		s->error = spread_find_own(s, end);
 		if (!s->error)
-			replay_round(s, end);
+			spread_replay_round(s, end);
 		if (s->deferred) {
 			sim_spread_meet(s);
 			sim_spread_catch_up(s, end);
@@ -168,8 +168,9 @@ int sim_spread_run(struct sim_cluster *s, uint64_t n)
 }
 
 /* Who has the objects from `first` on, of all ranks; own bits are counted. */
-static void count_rows(const struct sim_cluster *s, uint32_t first,
-		       const struct sim_gathered *all, struct sim_result *out)
+static void spread_count_rows(const struct sim_cluster *s, uint32_t first,
+			      const struct sim_gathered *all,
+			      struct sim_result *out)
 {
 	const struct sim_exchange *x = s->spread->exchange;
 	size_t stride = s->objects.stride;
@@ -198,7 +199,8 @@ static void count_rows(const struct sim_cluster *s, uint32_t first,
 }
 
 /* Copies in the end that a proxy of a lower number has, too. */
-static int count_duplicates(struct sim_cluster *s, struct sim_result *out)
+static int spread_count_duplicates(struct sim_cluster *s,
+				   struct sim_result *out)
 {
 	const struct sim_exchange *x = s->spread->exchange;
 	const size_t stride = s->objects.stride;
@@ -216,7 +218,7 @@ static int count_duplicates(struct sim_cluster *s, struct sim_result *out)
 			       stride);
 		err = x->gather(x->arg, rows, n * stride, &all);
 		if (!err)
-			count_rows(s, o, &all, out);
+			spread_count_rows(s, o, &all, out);
 		o += n;
 	}
 	free(rows);
@@ -236,7 +238,7 @@ int sim_spread_result(struct sim_cluster *s, struct sim_result *out)
 		sim_counters_since(&late, &sp->before[i]);
 		sim_counters_add(&out->proxy[i], &late);
 	}
-	err = count_duplicates(s, out);
+	err = spread_count_duplicates(s, out);
 	if (!err)
 		err = x->gather(x->arg, out->proxy, sizeof(out->proxy), &all);
 	if (err)

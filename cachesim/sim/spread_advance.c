@@ -12,8 +12,8 @@ enum {
 	EVENT = 2,  /* of an event */
 };
 
-static void copy_bit(struct masks *m, uint32_t object, unsigned field,
-		     unsigned proxy, bool set)
+static void spread_advance_copy_bit(struct masks *m, uint32_t object,
+				    unsigned field, unsigned proxy, bool set)
 {
 	if (field == SIM_NO_FIELD)
 		return;
@@ -23,22 +23,23 @@ static void copy_bit(struct masks *m, uint32_t object, unsigned field,
 		masks_clear(m, object, field, proxy);
 }
 
-static void apply(struct sim_cluster *s, const uint32_t event[EVENT])
+static void spread_advance_apply(struct sim_cluster *s,
+				 const uint32_t event[EVENT])
 {
 	const struct sim_fields *f = &s->field;
 	unsigned proxy = event[1] & (SIM_MAX_PROXIES - 1);
 
-	copy_bit(&s->objects, event[0], f->peer_held, proxy,
-		 event[1] >> SPREAD_HELD & 1);
-	copy_bit(&s->objects, event[0], f->peer_stale, proxy,
-		 event[1] >> SPREAD_STALE & 1);
-	copy_bit(&s->objects, event[0], f->peer_seen, proxy,
-		 event[1] >> SPREAD_SEEN & 1);
+	spread_advance_copy_bit(&s->objects, event[0], f->peer_held, proxy,
+				event[1] >> SPREAD_HELD & 1);
+	spread_advance_copy_bit(&s->objects, event[0], f->peer_stale, proxy,
+				event[1] >> SPREAD_STALE & 1);
+	spread_advance_copy_bit(&s->objects, event[0], f->peer_seen, proxy,
+				event[1] >> SPREAD_SEEN & 1);
 }
 
 /* What came and went by the beginning of an epoch. The order of ranks makes no
  * difference: each has other proxies. */
-static void show_until(struct sim_cluster *s, uint64_t epoch)
+static void spread_advance_show_until(struct sim_cluster *s, uint64_t epoch)
 {
 	struct sim_spread *sp = s->spread;
 
@@ -51,7 +52,7 @@ static void show_until(struct sim_cluster *s, uint64_t epoch)
 			if (l->n > (size_t)EVENT * AHEAD)
 				masks_prefetch(&s->objects,
 					       l->at[EVENT * AHEAD]);
-			apply(s, l->at);
+			spread_advance_apply(s, l->at);
 			l->at += EVENT;
 			l->n -= EVENT;
 		}
@@ -59,7 +60,7 @@ static void show_until(struct sim_cluster *s, uint64_t epoch)
 }
 
 /* The time by which things have arrived when an epoch begins. */
-static uint64_t time_at(struct sim_cluster *s, uint64_t epoch)
+static uint64_t spread_advance_time_at(struct sim_cluster *s, uint64_t epoch)
 {
 	struct sim_spread *sp = s->spread;
 	const uint32_t *time = s->trace->time;
@@ -73,7 +74,8 @@ static uint64_t time_at(struct sim_cluster *s, uint64_t epoch)
 	return sp->now_s;
 }
 
-static int send(struct sim_cluster *s, const struct sim_received *r)
+static int spread_advance_send(struct sim_cluster *s,
+			       const struct sim_received *r)
 {
 	const struct sim_transport *way = &s->config.transport;
 	const struct sim_notice *n = &r->notice;
@@ -88,15 +90,15 @@ static int send(struct sim_cluster *s, const struct sim_received *r)
 			      n->time_s + way->delay_s);
 }
 
-static void receive(struct sim_cluster *s, uint64_t epoch)
+static void spread_advance_receive(struct sim_cluster *s, uint64_t epoch)
 {
 	struct sim_spread *sp = s->spread;
-	uint64_t now_s = time_at(s, epoch);
+	uint64_t now_s = spread_advance_time_at(s, epoch);
 	int err = 0;
 
 	while (sp->next < sp->nreceived && !err &&
 	       sp->received[sp->next].notice.request <= epoch)
-		err = send(s, &sp->received[sp->next++]);
+		err = spread_advance_send(s, &sp->received[sp->next++]);
 	if (!err && s->transport.queue.n)
 		err = transport_arrive(&s->transport, epoch, now_s);
 	if (!s->error)
@@ -104,7 +106,8 @@ static void receive(struct sim_cluster *s, uint64_t epoch)
 }
 
 /* The beginning of the epoch that a request is in. */
-static uint64_t epoch_of(const struct sim_cluster *s, uint64_t request)
+static uint64_t spread_advance_epoch_of(const struct sim_cluster *s,
+					uint64_t request)
 {
 	uint64_t epoch = s->config.epoch;
 
@@ -120,15 +123,15 @@ void sim_spread_advance(struct sim_cluster *s, uint64_t request)
 	       t->change[sp->next_change] <= request) {
 		uint64_t at = t->change[sp->next_change++];
 
-		show_until(s, epoch_of(s, at));
+		spread_advance_show_until(s, spread_advance_epoch_of(s, at));
 		sim_show_change(s, t->object[at]);
 	}
-	show_until(s, epoch_of(s, request));
-	receive(s, epoch_of(s, request));
+	spread_advance_show_until(s, spread_advance_epoch_of(s, request));
+	spread_advance_receive(s, spread_advance_epoch_of(s, request));
 }
 
 /* As a proxy's counters are kept when the warm-up ends. */
-static void end_warmup(struct sim_cluster *s, uint64_t before)
+static void spread_advance_end_warmup(struct sim_cluster *s, uint64_t before)
 {
 	struct sim_spread *sp = s->spread;
 
@@ -140,7 +143,7 @@ static void end_warmup(struct sim_cluster *s, uint64_t before)
 		sp->before[i] = sp->late[i];
 }
 
-static void prefetch(struct sim_cluster *s, size_t i)
+static void spread_advance_prefetch(struct sim_cluster *s, size_t i)
 {
 	const struct numbers *l = &s->spread->misses;
 
@@ -161,8 +164,8 @@ void sim_spread_catch_up(struct sim_cluster *s, uint64_t end)
 		const uint32_t *miss = l->at + i;
 		uint64_t request = sp->from + miss[0];
 
-		prefetch(s, i);
-		end_warmup(s, request + 1);
+		spread_advance_prefetch(s, i);
+		spread_advance_end_warmup(s, request + 1);
 		sim_spread_advance(s, request);
 		sim_fetch(s, &s->proxy[miss[1]],
 			  (struct sim_wanted){ miss[2], miss[3] },
@@ -171,6 +174,6 @@ void sim_spread_catch_up(struct sim_cluster *s, uint64_t end)
 	sp->misses.n = 0;
 	if (s->error)
 		return;
-	end_warmup(s, end);
+	spread_advance_end_warmup(s, end);
 	sim_spread_advance(s, end - 1);
 }

@@ -55,14 +55,14 @@ void sim_stack_free(struct sim_stack **s)
 }
 
 /* Adds to the size at a place; modulo 2^64, so that it subtracts, too. */
-static void add(struct sim_stack *s, uint32_t place, uint64_t size)
+static void stack_add(struct sim_stack *s, uint32_t place, uint64_t size)
 {
 	for (uint32_t i = place + 1; i <= s->nplaces; i += i & -i)
 		s->tree[i] += size;
 }
 
 /* The sizes at all places before this one. */
-static uint64_t before(const struct sim_stack *s, uint32_t place)
+static uint64_t stack_before(const struct sim_stack *s, uint32_t place)
 {
 	uint64_t sum = 0;
 
@@ -72,7 +72,7 @@ static uint64_t before(const struct sim_stack *s, uint32_t place)
 }
 
 /* The places taken move together, to the old end. */
-static void pack(struct sim_stack *s)
+static void stack_pack(struct sim_stack *s)
 {
 	uint32_t n = 0;
 
@@ -99,7 +99,7 @@ void sim_stack_drop(struct sim_stack *s, uint32_t object)
 {
 	if (s->place[object] == NOWHERE)
 		return;
-	add(s, s->place[object], -(uint64_t)s->size[object]);
+	stack_add(s, s->place[object], -(uint64_t)s->size[object]);
 	s->total -= s->size[object];
 	s->place[object] = NOWHERE;
 }
@@ -109,14 +109,14 @@ uint64_t sim_stack_use(struct sim_stack *s, uint32_t object, uint32_t size)
 	uint64_t distance = SIM_STACK_FIRST;
 
 	if (s->place[object] != NOWHERE)
-		distance = s->total - before(s, s->place[object]);
+		distance = s->total - stack_before(s, s->place[object]);
 	sim_stack_drop(s, object);
 	if (s->next == s->nplaces)
-		pack(s);
+		stack_pack(s);
 	s->place[object] = s->next;
 	s->object[s->next] = object;
 	s->size[object] = size;
 	s->total += size;
-	add(s, s->next++, size);
+	stack_add(s, s->next++, size);
 	return distance;
 }

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 /* The columns are constant for everybody but their owner. */
-static void drop(const void *column)
+static void trace_drop(const void *column)
 {
 	free((void *)(uintptr_t)column);
 }
@@ -27,22 +27,22 @@ void sim_trace_free(struct sim_trace *t)
 	if (t->map) {
 		munmap(t->map, t->map_bytes);
 		if (t->changes_apart) {
-			drop(t->change);
-			drop(t->change_size);
+			trace_drop(t->change);
+			trace_drop(t->change_size);
 		}
 	} else {
-		drop(t->object);
-		drop(t->time);
-		drop(t->client);
-		drop(t->size);
-		drop(t->hash);
-		drop(t->client_hash);
-		drop(t->address);
-		drop(t->change);
-		drop(t->change_size);
-		drop(t->pass);
-		drop(t->pass_size);
-		drop(t->pass_client);
+		trace_drop(t->object);
+		trace_drop(t->time);
+		trace_drop(t->client);
+		trace_drop(t->size);
+		trace_drop(t->hash);
+		trace_drop(t->client_hash);
+		trace_drop(t->address);
+		trace_drop(t->change);
+		trace_drop(t->change_size);
+		trace_drop(t->pass);
+		trace_drop(t->pass_size);
+		trace_drop(t->pass_client);
 	}
 	memset(t, 0, sizeof(*t));
 }

@@ -11,7 +11,7 @@
 
 enum { FIRST_ROOM = 16, MILLION = 1000000 };
 
-static int put(struct parcels *q, const struct parcel *p)
+static int transport_put(struct parcels *q, const struct parcel *p)
 {
 	size_t room = q->room ? 2 * q->room : FIRST_ROOM;
 	struct parcel *at;
@@ -31,7 +31,7 @@ static int put(struct parcels *q, const struct parcel *p)
 	return 0;
 }
 
-static struct parcel take(struct parcels *q)
+static struct parcel transport_take(struct parcels *q)
 {
 	struct parcel p = q->at[q->first++];
 
@@ -40,10 +40,10 @@ static struct parcel take(struct parcels *q)
 	return p;
 }
 
-static void drop_all(struct transport *t, struct parcels *q)
+static void transport_drop_all(struct transport *t, struct parcels *q)
 {
 	while (q->n)
-		protocol_unref(t->protocol, take(q).publication);
+		protocol_unref(t->protocol, transport_take(q).publication);
 	free(q->at);
 }
 
@@ -61,9 +61,9 @@ void transport_free(struct transport *t)
 {
 	size_t n = t->missed ? t->protocol->config.nproxies : 0;
 
-	drop_all(t, &t->queue);
+	transport_drop_all(t, &t->queue);
 	for (size_t i = 0; i < n * n; i++)
-		drop_all(t, &t->missed[i]);
+		transport_drop_all(t, &t->missed[i]);
 	free(t->missed);
 	*t = (struct transport){ 0 };
 }
@@ -72,21 +72,21 @@ int transport_send(struct transport *t, struct protocol_publication *p,
 		   uint64_t request, uint64_t time_s)
 {
 	struct parcel parcel = { p, t->sent[p->proxy]++, request, time_s };
-	int err = put(&t->queue, &parcel);
+	int err = transport_put(&t->queue, &parcel);
 
 	if (err)
 		protocol_unref(t->protocol, p);
 	return err;
 }
 
-static int deliver(struct transport *t, unsigned view,
-		   struct protocol_publication *p)
+static int transport_deliver(struct transport *t, unsigned view,
+			     struct protocol_publication *p)
 {
 	return t->protocol->protocol->deliver(t->protocol, view, p);
 }
 
-static bool gets_lost(const struct transport *t, const struct parcel *p,
-		      unsigned receiver)
+static bool transport_gets_lost(const struct transport *t,
+				const struct parcel *p, unsigned receiver)
 {
 	uint64_t way = (uint64_t)p->publication->proxy << 32 | receiver;
 	uint64_t h = scd__mix64(scd__mix64(t->seed ^ way) + p->number);
@@ -95,51 +95,53 @@ static bool gets_lost(const struct transport *t, const struct parcel *p,
 }
 
 /* What a receiver missed from this publisher, in its order. */
-static int fill_gap(struct transport *t, struct parcels *missed,
-		    unsigned receiver)
+static int transport_fill_gap(struct transport *t, struct parcels *missed,
+			      unsigned receiver)
 {
 	int err = 0;
 
 	while (missed->n) {
-		struct protocol_publication *p = take(missed).publication;
+		struct protocol_publication *p =
+			transport_take(missed).publication;
 
 		if (!err)
-			err = deliver(t, receiver, p);
+			err = transport_deliver(t, receiver, p);
 		protocol_unref(t->protocol, p);
 	}
 	return err;
 }
 
-static int arrive_at(struct transport *t, const struct parcel *parcel,
-		     unsigned receiver)
+static int transport_arrive_at(struct transport *t, const struct parcel *parcel,
+			       unsigned receiver)
 {
 	struct protocol_publication *p = parcel->publication;
 	size_t way = receiver * t->protocol->config.nproxies + p->proxy;
 	struct parcels *missed = &t->missed[way];
 	int err;
 
-	if (gets_lost(t, parcel, receiver)) {
+	if (transport_gets_lost(t, parcel, receiver)) {
 		t->lost(t->arg, p->proxy);
-		err = put(missed, parcel);
+		err = transport_put(missed, parcel);
 		p->users += !err;
 		return err;
 	}
 	if (missed->n && !p->full)
 		t->resync(t->arg, receiver, p->whole);
-	err = fill_gap(t, missed, receiver);
-	return err ? err : deliver(t, receiver, p);
+	err = transport_fill_gap(t, missed, receiver);
+	return err ? err : transport_deliver(t, receiver, p);
 }
 
-static int arrive(struct transport *t, const struct parcel *parcel)
+static int sim_transport_arrive(struct transport *t,
+				const struct parcel *parcel)
 {
 	unsigned n = t->protocol->config.nproxies;
 	int err = 0;
 
 	if (!t->missed)
-		return deliver(t, 0, parcel->publication);
+		return transport_deliver(t, 0, parcel->publication);
 	for (unsigned v = 0; v < n && !err; v++) {
 		if (v != parcel->publication->proxy && t->receivers >> v & 1)
-			err = arrive_at(t, parcel, v);
+			err = transport_arrive_at(t, parcel, v);
 	}
 	return err;
 }
@@ -154,8 +156,8 @@ int transport_arrive(struct transport *t, uint64_t request, uint64_t time_s)
 
 		if (next->request > request || next->time_s > time_s)
 			break;
-		parcel = take(&t->queue);
-		err = arrive(t, &parcel);
+		parcel = transport_take(&t->queue);
+		err = sim_transport_arrive(t, &parcel);
 		protocol_unref(t->protocol, parcel.publication);
 	}
 	return err;

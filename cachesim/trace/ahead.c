@@ -38,7 +38,7 @@ struct ahead {
 };
 
 /* Waits for an empty block. False: no more are wanted. */
-static bool wait_empty(struct ahead *a)
+static bool ahead_wait_empty(struct ahead *a)
 {
 	bool go_on;
 
@@ -50,7 +50,7 @@ static bool wait_empty(struct ahead *a)
 	return go_on;
 }
 
-static void advance(struct ahead *a, unsigned *count)
+static void ahead_advance(struct ahead *a, unsigned *count)
 {
 	pthread_mutex_lock(&a->lock);
 	++*count;
@@ -62,7 +62,7 @@ static void advance(struct ahead *a, unsigned *count)
  * Fills a block as far as the source goes. An end behind some bytes is for the
  * next block: the source is not asked again.
  */
-static void fill(struct ahead *a, struct block *b)
+static void ahead_fill(struct ahead *a, struct block *b)
 {
 	b->len = 0;
 	while (!a->ended && b->len < BLOCK_BYTES) {
@@ -81,17 +81,17 @@ static void fill(struct ahead *a, struct block *b)
 		b->len = a->end;
 }
 
-static void *fill_blocks(void *arg)
+static void *ahead_fill_blocks(void *arg)
 {
 	struct ahead *a = arg;
 
-	for (unsigned i = 0; wait_empty(a); i++) {
+	for (unsigned i = 0; ahead_wait_empty(a); i++) {
 		struct block *b = &a->block[i % BLOCKS];
 		bool ended;
 
-		fill(a, b);
+		ahead_fill(a, b);
 		ended = b->len <= 0; /* then the block is the reader's */
-		advance(a, &a->filled);
+		ahead_advance(a, &a->filled);
 		if (ended)
 			break;
 	}
@@ -112,7 +112,7 @@ int ahead_start(struct ahead **out, ahead_source *source, void *arg)
 	a->used = 0;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
-	if (pthread_create(&a->thread, NULL, fill_blocks, a)) {
+	if (pthread_create(&a->thread, NULL, ahead_fill_blocks, a)) {
 		pthread_cond_destroy(&a->changed);
 		pthread_mutex_destroy(&a->lock);
 		free(a);
@@ -122,7 +122,7 @@ int ahead_start(struct ahead **out, ahead_source *source, void *arg)
 	return 0;
 }
 
-static void wait_filled(struct ahead *a)
+static void ahead_wait_filled(struct ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
 	while (a->filled == a->emptied)
@@ -138,7 +138,7 @@ ssize_t ahead_read(struct ahead *a, uint8_t *out, size_t cap)
 	/* only the reader changes emptied */
 	b = &a->block[a->emptied % BLOCKS];
 	if (a->used == 0)
-		wait_filled(a);
+		ahead_wait_filled(a);
 	if (b->len <= 0) {
 		errno = a->error;
 		return b->len;
@@ -150,7 +150,7 @@ ssize_t ahead_read(struct ahead *a, uint8_t *out, size_t cap)
 	a->used += n;
 	if (a->used == (size_t)b->len) {
 		a->used = 0;
-		advance(a, &a->emptied);
+		ahead_advance(a, &a->emptied);
 	}
 	return (ssize_t)n;
 }

@@ -13,8 +13,8 @@
 enum { ORACLE_BYTES = 24, ORACLE_SAMPLE = 64 /* records */ };
 
 /* uint32 seconds, uint64 key, uint32 size, int64 next access; little-endian */
-static int oracle_parse(struct trace_parser *p, struct trace_text record,
-			struct trace_request *req)
+static int binary_oracle_parse(struct trace_parser *p, struct trace_text record,
+			       struct trace_request *req)
 {
 	req->time_ms = (int64_t)bytes_little(record.at, 4) * 1000;
 	req->size = bytes_little(record.at + 12, 4);
@@ -24,7 +24,7 @@ static int oracle_parse(struct trace_parser *p, struct trace_text record,
 }
 
 /* Times that never fall, next accesses that lie ahead or are -1 or -2. */
-static unsigned oracle_score(struct trace_text sample)
+static unsigned binary_oracle_score(struct trace_text sample)
 {
 	uint64_t last = 0;
 	size_t records = sample.len / ORACLE_BYTES;
@@ -46,36 +46,36 @@ static unsigned oracle_score(struct trace_text sample)
 	return records >= 2 ? 60 : 0;
 }
 
-static int i32le_parse(struct trace_parser *p, struct trace_text record,
-		       struct trace_request *req)
+static int binary_i32le_parse(struct trace_parser *p, struct trace_text record,
+			      struct trace_request *req)
 {
 	scan_number_key(p, bytes_little(record.at, 4), req);
 	return 0;
 }
 
-static int i64be_parse(struct trace_parser *p, struct trace_text record,
-		       struct trace_request *req)
+static int binary_i64be_parse(struct trace_parser *p, struct trace_text record,
+			      struct trace_request *req)
 {
 	scan_number_key(p, bytes_big(record.at, 8), req);
 	return 0;
 }
 
-static int i64le_parse(struct trace_parser *p, struct trace_text record,
-		       struct trace_request *req)
+static int binary_i64le_parse(struct trace_parser *p, struct trace_text record,
+			      struct trace_request *req)
 {
 	scan_number_key(p, bytes_little(record.at, 8), req);
 	return 0;
 }
 
-static int i32be_parse(struct trace_parser *p, struct trace_text record,
-		       struct trace_request *req)
+static int binary_i32be_parse(struct trace_parser *p, struct trace_text record,
+			      struct trace_request *req)
 {
 	scan_number_key(p, bytes_big(record.at, 4), req);
 	return 0;
 }
 
 /* The bits of a float or double as an integer; false: it has none. */
-static bool whole_of_float(uint64_t bits, unsigned bytes, int64_t *out)
+static bool binary_whole_of_float(uint64_t bits, unsigned bytes, int64_t *out)
 {
 	static const double top = 0x1p63;
 	uint32_t half = (uint32_t)bits;
@@ -93,8 +93,8 @@ static bool whole_of_float(uint64_t bits, unsigned bytes, int64_t *out)
 }
 
 /* The number in a column, 0 where there is none. False: a float beyond it. */
-static bool number_of(const struct trace_layout *l, enum trace_column c,
-		      const char *record, int64_t *out)
+static bool binary_number_of(const struct trace_layout *l, enum trace_column c,
+			     const char *record, int64_t *out)
 {
 	const struct trace_field *f;
 	unsigned unused;
@@ -107,14 +107,14 @@ static bool number_of(const struct trace_layout *l, enum trace_column c,
 	v = l->big ? bytes_big(record + f->offset, f->bytes)
 		   : bytes_little(record + f->offset, f->bytes);
 	if (f->type == 'f')
-		return whole_of_float(v, f->bytes, out);
+		return binary_whole_of_float(v, f->bytes, out);
 	unused = 64 - 8 * (unsigned)f->bytes;
 	*out = f->type == 'i' ? (int64_t)(v << unused) >> unused : (int64_t)v;
 	return true;
 }
 
-static void number_client(struct trace_parser *p, int64_t number,
-			  struct trace_request *req)
+static void binary_number_client(struct trace_parser *p, int64_t number,
+				 struct trace_request *req)
 {
 	char *text = scan_room(p, 1 + SCAN_DECIMAL_MAX);
 	uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -135,7 +135,8 @@ static int binary_parse(struct trace_parser *p, struct trace_text record,
 	int64_t v[TRACE_COLUMNS];
 
 	for (int c = 0; c < TRACE_COLUMNS; c++)
-		if (!number_of(l, (enum trace_column)c, record.at, &v[c]))
+		if (!binary_number_of(l, (enum trace_column)c, record.at,
+				      &v[c]))
 			return TRACE_EFIELDS;
 	if (v[TRACE_COL_TIME] < 0 || v[TRACE_COL_TIME] > INT64_MAX / 1000)
 		return TRACE_ETIME;
@@ -148,13 +149,13 @@ static int binary_parse(struct trace_parser *p, struct trace_text record,
 		req->status = (unsigned)v[TRACE_COL_STATUS];
 	req->version = (uint64_t)v[TRACE_COL_VERSION];
 	if (l->column[TRACE_COL_CLIENT] >= 0)
-		number_client(p, v[TRACE_COL_CLIENT], req);
+		binary_number_client(p, v[TRACE_COL_CLIENT], req);
 	scan_number_key(p, (uint64_t)v[TRACE_COL_URL], req);
 	return 0;
 }
 
 /* Takes a record of that many bytes off. */
-static inline const char *take(struct trace_text *rest, size_t bytes)
+static inline const char *binary_take(struct trace_text *rest, size_t bytes)
 {
 	const char *at = rest->at;
 
@@ -163,14 +164,14 @@ static inline const char *take(struct trace_text *rest, size_t bytes)
 	return at;
 }
 
-static int oracle_rows(struct trace_parser *p, struct trace_text *rest,
-		       struct trace_row *rows, int max)
+static int binary_oracle_rows(struct trace_parser *p, struct trace_text *rest,
+			      struct trace_row *rows, int max)
 {
 	int n = 0;
 
 	(void)p;
 	for (; n < max && rest->len; n++) {
-		const char *at = take(rest, ORACLE_BYTES);
+		const char *at = binary_take(rest, ORACLE_BYTES);
 
 		rows[n] = (struct trace_row){
 			.name = { "", 0 },
@@ -189,45 +190,51 @@ struct key_kind {
 };
 
 /* Inlined, with a constant kind. */
-static inline int key_rows(struct trace_text *rest, struct trace_row *rows,
-			   int max, struct key_kind kind)
+static inline int binary_key_rows(struct trace_text *rest,
+				  struct trace_row *rows, int max,
+				  struct key_kind kind)
 {
 	int n = 0;
 
 	for (; n < max && rest->len; n++)
 		rows[n] = (struct trace_row){
-			.name = { "", 0 },
-			.key = kind.decode(take(rest, kind.bytes), kind.bytes),
+			.name = {"", 0},
+			.key = kind.decode(binary_take(rest, kind.bytes),
+					   kind.bytes),
 		};
 	return n;
 }
 
-static int i32le_rows(struct trace_parser *p, struct trace_text *rest,
-		      struct trace_row *rows, int max)
+static int binary_i32le_rows(struct trace_parser *p, struct trace_text *rest,
+			     struct trace_row *rows, int max)
 {
 	(void)p;
-	return key_rows(rest, rows, max, (struct key_kind){ bytes_little, 4 });
+	return binary_key_rows(rest, rows, max,
+			       (struct key_kind){bytes_little, 4});
 }
 
-static int i32be_rows(struct trace_parser *p, struct trace_text *rest,
-		      struct trace_row *rows, int max)
+static int binary_i32be_rows(struct trace_parser *p, struct trace_text *rest,
+			     struct trace_row *rows, int max)
 {
 	(void)p;
-	return key_rows(rest, rows, max, (struct key_kind){ bytes_big, 4 });
+	return binary_key_rows(rest, rows, max,
+			       (struct key_kind){bytes_big, 4});
 }
 
-static int i64le_rows(struct trace_parser *p, struct trace_text *rest,
-		      struct trace_row *rows, int max)
+static int binary_i64le_rows(struct trace_parser *p, struct trace_text *rest,
+			     struct trace_row *rows, int max)
 {
 	(void)p;
-	return key_rows(rest, rows, max, (struct key_kind){ bytes_little, 8 });
+	return binary_key_rows(rest, rows, max,
+			       (struct key_kind){bytes_little, 8});
 }
 
-static int i64be_rows(struct trace_parser *p, struct trace_text *rest,
-		      struct trace_row *rows, int max)
+static int binary_i64be_rows(struct trace_parser *p, struct trace_text *rest,
+			     struct trace_row *rows, int max)
 {
 	(void)p;
-	return key_rows(rest, rows, max, (struct key_kind){ bytes_big, 8 });
+	return binary_key_rows(rest, rows, max,
+			       (struct key_kind){bytes_big, 8});
 }
 
 const struct trace_format trace_oracle = {
@@ -235,41 +242,41 @@ const struct trace_format trace_oracle = {
 	.alias = "oracleGeneralBin",
 	.about = "libCacheSim's binary format",
 	.block = ORACLE_BYTES,
-	.score = oracle_score,
-	.parse = oracle_parse,
-	.rows = oracle_rows,
+	.score = binary_oracle_score,
+	.parse = binary_oracle_parse,
+	.rows = binary_oracle_rows,
 };
 
 const struct trace_format trace_i32le = {
 	.name = "i32le",
 	.about = "32-bit keys, little-endian",
 	.block = 4,
-	.parse = i32le_parse,
-	.rows = i32le_rows,
+	.parse = binary_i32le_parse,
+	.rows = binary_i32le_rows,
 };
 
 const struct trace_format trace_i32be = {
 	.name = "i32be",
 	.about = "32-bit keys, big-endian",
 	.block = 4,
-	.parse = i32be_parse,
-	.rows = i32be_rows,
+	.parse = binary_i32be_parse,
+	.rows = binary_i32be_rows,
 };
 
 const struct trace_format trace_i64le = {
 	.name = "i64le",
 	.about = "64-bit keys, little-endian",
 	.block = 8,
-	.parse = i64le_parse,
-	.rows = i64le_rows,
+	.parse = binary_i64le_parse,
+	.rows = binary_i64le_rows,
 };
 
 const struct trace_format trace_i64be = {
 	.name = "i64be",
 	.about = "64-bit keys, big-endian",
 	.block = 8,
-	.parse = i64be_parse,
-	.rows = i64be_rows,
+	.parse = binary_i64be_parse,
+	.rows = binary_i64be_rows,
 };
 
 const struct trace_format trace_binary = {

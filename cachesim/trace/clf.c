@@ -14,7 +14,7 @@
 #include "cachesim/trace/scan.h"
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar, month 1..12. */
-static int64_t days_from_date(int64_t year, int64_t month, int64_t day)
+static int64_t clf_days_from_date(int64_t year, int64_t month, int64_t day)
 {
 	int64_t y = month <= 2 ? year - 1 : year;
 	int64_t era = y / 400;
@@ -28,7 +28,7 @@ static int64_t days_from_date(int64_t year, int64_t month, int64_t day)
 }
 
 /* Two to four digits at t[at..at+len). False unless all are digits. */
-static bool digits(struct trace_text t, size_t at, size_t len, int64_t *out)
+static bool clf_digits(struct trace_text t, size_t at, size_t len, int64_t *out)
 {
 	uint64_t v;
 
@@ -38,7 +38,7 @@ static bool digits(struct trace_text t, size_t at, size_t len, int64_t *out)
 	return true;
 }
 
-static bool month_of(struct trace_text t, size_t at, int64_t *out)
+static bool clf_month_of(struct trace_text t, size_t at, int64_t *out)
 {
 	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
@@ -51,12 +51,13 @@ static bool month_of(struct trace_text t, size_t at, int64_t *out)
 }
 
 /* "+0200" in seconds. */
-static bool zone_of(struct trace_text t, size_t at, int64_t *out)
+static bool clf_zone_of(struct trace_text t, size_t at, int64_t *out)
 {
 	int64_t h, m;
 
 	if ((t.at[at] != '+' && t.at[at] != '-') ||
-	    !digits(t, at + 1, 2, &h) || !digits(t, at + 3, 2, &m) || m > 59)
+	    !clf_digits(t, at + 1, 2, &h) || !clf_digits(t, at + 3, 2, &m) ||
+	    m > 59)
 		return false;
 	*out = (h * 60 + m) * 60 * (t.at[at] == '-' ? -1 : 1);
 	return true;
@@ -71,22 +72,22 @@ static bool clf_time(struct trace_text t, int64_t *out_ms)
 	    t.at[11] != ':' || t.at[14] != ':' || t.at[17] != ':' ||
 	    t.at[20] != ' ')
 		return false;
-	if (!digits(t, 0, 2, &day) || !month_of(t, 3, &month) ||
-	    !digits(t, 7, 4, &year) || !digits(t, 12, 2, &h) ||
-	    !digits(t, 15, 2, &m) || !digits(t, 18, 2, &s) ||
-	    !zone_of(t, 21, &zone))
+	if (!clf_digits(t, 0, 2, &day) || !clf_month_of(t, 3, &month) ||
+	    !clf_digits(t, 7, 4, &year) || !clf_digits(t, 12, 2, &h) ||
+	    !clf_digits(t, 15, 2, &m) || !clf_digits(t, 18, 2, &s) ||
+	    !clf_zone_of(t, 21, &zone))
 		return false;
 	if (day < 1 || day > 31 || h > 23 || m > 59 || s > 60)
 		return false;
-	*out_ms = (days_from_date(year, month, day) * 86400 + h * 3600 +
+	*out_ms = (clf_days_from_date(year, month, day) * 86400 + h * 3600 +
 		   m * 60 + s - zone) *
 		  1000;
 	return true;
 }
 
 /* The same, if it is not that of the record before. */
-static bool next_time(struct trace_parser *p, struct trace_text t,
-		      int64_t *out_ms)
+static bool clf_next_time(struct trace_parser *p, struct trace_text t,
+			  int64_t *out_ms)
 {
 	if (t.len != sizeof(p->last_time.text))
 		return false;
@@ -100,7 +101,7 @@ static bool next_time(struct trace_parser *p, struct trace_text t,
 }
 
 /* Whether a status, or the end, comes next: so the request ended before. */
-static bool status_follows(struct trace_text rest)
+static bool clf_status_follows(struct trace_text rest)
 {
 	unsigned status;
 
@@ -108,7 +109,7 @@ static bool status_follows(struct trace_text rest)
 }
 
 /* Takes the quoted request off the line. False: no quotes around one. */
-static bool quoted_request(struct trace_text *rest, struct trace_text *out)
+static bool clf_quoted_request(struct trace_text *rest, struct trace_text *out)
 {
 	struct trace_text skipped, tail;
 
@@ -123,8 +124,7 @@ static bool quoted_request(struct trace_text *rest, struct trace_text *out)
 			continue;
 		tail = (struct trace_text){ rest->at + i + 1,
 					    rest->len - i - 1 };
-		if (!status_follows(tail) &&
-		    memchr(tail.at, '"', tail.len))
+		if (!clf_status_follows(tail) && memchr(tail.at, '"', tail.len))
 			continue;
 		*out = (struct trace_text){ rest->at, i };
 		*rest = tail;
@@ -154,9 +154,9 @@ static int clf_parse(struct trace_parser *p, struct trace_text record,
 	trace_request_client(req, scan_word(&rest));
 	if (!scan_until(&rest, '[', &skipped) ||
 	    !scan_until(&rest, ']', &field) ||
-	    !next_time(p, field, &req->time_ms))
+	    !clf_next_time(p, field, &req->time_ms))
 		return TRACE_ETIME;
-	if (!quoted_request(&rest, &field))
+	if (!clf_quoted_request(&rest, &field))
 		return TRACE_EREQUEST;
 	err = clf_request(p, field, req);
 	if (err)

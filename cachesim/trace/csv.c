@@ -18,7 +18,7 @@
 #include "cachesim/trace/layout.h"
 #include "cachesim/trace/scan.h"
 
-static char guess_delimiter(struct trace_text line)
+static char csv_guess_delimiter(struct trace_text line)
 {
 	/* blanks last, and only where there is nothing else */
 	static const char candidates[] = "\t,;| ";
@@ -41,8 +41,8 @@ static char guess_delimiter(struct trace_text line)
 }
 
 /* Takes a quoted field off; its doubled quotes are made single. */
-static bool quoted_field(struct trace_parser *p, struct trace_text *rest,
-			 struct trace_text *out)
+static bool csv_quoted_field(struct trace_parser *p, struct trace_text *rest,
+			     struct trace_text *out)
 {
 	char *to = scan_room(p, rest->len);
 	size_t n = 0, i;
@@ -66,11 +66,11 @@ static bool quoted_field(struct trace_parser *p, struct trace_text *rest,
 }
 
 /* The next field; false: a quote that is never closed, or junk behind it. */
-static bool next_field(struct trace_parser *p, struct trace_text *rest,
-		       struct trace_text *out)
+static bool csv_next_field(struct trace_parser *p, struct trace_text *rest,
+			   struct trace_text *out)
 {
 	if (rest->len && *rest->at == '"') {
-		if (!quoted_field(p, rest, out))
+		if (!csv_quoted_field(p, rest, out))
 			return false;
 		if (rest->len == 0)
 			return true;
@@ -89,15 +89,15 @@ static bool next_field(struct trace_parser *p, struct trace_text *rest,
 }
 
 /* Splits a record. The number of fields; 0: malformed quotes or none. */
-static int split(struct trace_parser *p, struct trace_text rest,
-		 struct trace_text field[TRACE_FIELDS_MAX])
+static int csv_split(struct trace_parser *p, struct trace_text rest,
+		     struct trace_text field[TRACE_FIELDS_MAX])
 {
 	bool open_end =
 		rest.len && rest.at[rest.len - 1] == p->layout.delimiter;
 	int n = 0;
 
 	while (rest.len && n < TRACE_FIELDS_MAX)
-		if (!next_field(p, &rest, &field[n++]))
+		if (!csv_next_field(p, &rest, &field[n++]))
 			return 0;
 	if (open_end && n < TRACE_FIELDS_MAX)
 		field[n++] = (struct trace_text){ "", 0 };
@@ -113,36 +113,37 @@ static bool csv_time(struct trace_text t, int64_t *out_ms)
 }
 
 /* The field of a column; empty when the trace does not have it. */
-static struct trace_text field_of(const struct trace_parser *p,
-				  const struct trace_text *field,
-				  enum trace_column c)
+static struct trace_text csv_field_of(const struct trace_parser *p,
+				      const struct trace_text *field,
+				      enum trace_column c)
 {
 	return p->layout.column[c] < 0 ? (struct trace_text){ "", 0 }
 				: field[p->layout.column[c]];
 }
 
-static int csv_request(struct trace_parser *p, const struct trace_text *field,
-		       struct trace_request *req)
+static int csv_csv_request(struct trace_parser *p,
+			   const struct trace_text *field,
+			   struct trace_request *req)
 {
-	struct trace_text t = field_of(p, field, TRACE_COL_TIME);
+	struct trace_text t = csv_field_of(p, field, TRACE_COL_TIME);
 
 	if (p->layout.column[TRACE_COL_TIME] >= 0 &&
 	    !csv_time(t, &req->time_ms))
 		return TRACE_ETIME;
-	trace_request_client(req, field_of(p, field, TRACE_COL_CLIENT));
+	trace_request_client(req, csv_field_of(p, field, TRACE_COL_CLIENT));
 	if (p->layout.column[TRACE_COL_METHOD] >= 0) {
-		req->method = field_of(p, field, TRACE_COL_METHOD);
+		req->method = csv_field_of(p, field, TRACE_COL_METHOD);
 		if (!scan_is_token(req->method))
 			return TRACE_EMETHOD;
 	}
-	t = field_of(p, field, TRACE_COL_STATUS);
+	t = csv_field_of(p, field, TRACE_COL_STATUS);
 	if (t.len && !scan_status(t, &req->status))
 		return TRACE_ESTATUS;
-	t = field_of(p, field, TRACE_COL_SIZE);
+	t = csv_field_of(p, field, TRACE_COL_SIZE);
 	if (t.len && !scan_size(t, req))
 		return TRACE_ESIZE;
-	req->version = trace_version(field_of(p, field, TRACE_COL_VERSION));
-	t = field_of(p, field, TRACE_COL_URL);
+	req->version = trace_version(csv_field_of(p, field, TRACE_COL_VERSION));
+	t = csv_field_of(p, field, TRACE_COL_URL);
 	return p->layout.number_keys ? scan_key(p, t, req)
 				     : scan_url(p, t, req);
 }
@@ -159,8 +160,8 @@ static int csv_parse(struct trace_parser *p, struct trace_text record,
 		return TRACE_SKIP;
 	p->begun = true;
 	if (!l->delimiter)
-		l->delimiter = guess_delimiter(record);
-	n = split(p, record, field);
+		l->delimiter = csv_guess_delimiter(record);
+	n = csv_split(p, record, field);
 	if (n == 0)
 		return TRACE_EFIELDS;
 	err = first && l->header != 0 ? csv_header_read(p, field, n) : 0;
@@ -176,7 +177,7 @@ static int csv_parse(struct trace_parser *p, struct trace_text record,
 	for (int c = 0; c < TRACE_COLUMNS; c++)
 		if (p->layout.column[c] >= n)
 			return TRACE_EFIELDS;
-	err = csv_request(p, field, req);
+	err = csv_csv_request(p, field, req);
 	return err && assumed ? csv_header_refuse(p, field, n) : err;
 }
 
@@ -211,7 +212,7 @@ static bool csv_blanks_separate(struct trace_text sample)
 static unsigned csv_score(struct trace_text sample)
 {
 	struct trace_text line = scan_first_line(sample), field;
-	char delimiter = guess_delimiter(line);
+	char delimiter = csv_guess_delimiter(line);
 	unsigned known = 0, fields = 1;
 
 	while (scan_until(&line, delimiter, &field)) {

@@ -25,7 +25,7 @@ struct plain {
 };
 
 /* False: the columns are not known yet, or one place has two of them. */
-static bool prepare(struct plain *f, const struct trace_parser *p)
+static bool csv_rows_prepare(struct plain *f, const struct trace_parser *p)
 {
 	const struct trace_layout *l = &p->layout;
 
@@ -51,8 +51,8 @@ static bool prepare(struct plain *f, const struct trace_parser *p)
 }
 
 /* The first delimiter, control byte or, if asked for, DEL: a line's end. */
-static inline const char *field_end(const struct plain *f, const char *at,
-				    bool del)
+static inline const char *csv_rows_field_end(const struct plain *f,
+					     const char *at, bool del)
 {
 	for (;; at += 8) {
 		uint64_t x = swar_load(at);
@@ -67,7 +67,7 @@ static inline const char *field_end(const struct plain *f, const char *at,
 }
 
 /* Whether a field ends here. */
-static inline bool is_end(const struct plain *f, const char *at)
+static inline bool csv_rows_is_end(const struct plain *f, const char *at)
 {
 	return *at == f->delimiter || *at == '\n' || *at == '\r';
 }
@@ -75,23 +75,23 @@ static inline bool is_end(const struct plain *f, const char *at)
 /*
  * A field of each kind: the place behind it, or null if it is not plain.
  */
-static inline const char *take_time(const struct plain *f, const char *at,
-				    struct trace_row *row)
+static inline const char *
+csv_rows_take_time(const struct plain *f, const char *at, struct trace_row *row)
 {
 	uint64_t s, ms;
 	unsigned n = swar_digits(at, &s);
 	const char *end = at + n;
 
-	if (n - 1 < 15 && is_end(f, end)) {
+	if (n - 1 < 15 && csv_rows_is_end(f, end)) {
 		row->time_ms = scan_which_unit((int64_t)(s * 1000));
 		return end;
 	}
 	if (n - 1 < 15 && *end == '.' && swar_eight(end + 1, &ms) == 3 &&
-	    is_end(f, end + 4)) {
+	    csv_rows_is_end(f, end + 4)) {
 		row->time_ms = scan_which_unit((int64_t)(s * 1000 + ms));
 		return end + 4;
 	}
-	end = field_end(f, at, false);
+	end = csv_rows_field_end(f, at, false);
 	if (!scan_seconds((struct trace_text){ at, (size_t)(end - at) },
 			  &row->time_ms))
 		return NULL;
@@ -99,10 +99,11 @@ static inline const char *take_time(const struct plain *f, const char *at,
 	return end;
 }
 
-static inline const char *take_client(const struct plain *f, const char *at,
-				      struct trace_row *row)
+static inline const char *csv_rows_take_client(const struct plain *f,
+					       const char *at,
+					       struct trace_row *row)
 {
-	const char *end = field_end(f, at, false);
+	const char *end = csv_rows_field_end(f, at, false);
 	size_t len = (size_t)(end - at);
 
 	if (len == 0 || (len == 1 && *at == '-'))
@@ -112,29 +113,30 @@ static inline const char *take_client(const struct plain *f, const char *at,
 	return end;
 }
 
-static inline const char *take_url(const struct plain *f, const char *at,
-				   struct trace_row *row)
+static inline const char *
+csv_rows_take_url(const struct plain *f, const char *at, struct trace_row *row)
 {
 	const char *end;
 
 	if (f->number_keys) {
 		unsigned n = swar_digits(at, &row->key);
 
-		return n - 1 < 16 && is_end(f, at + n) ? at + n : NULL;
+		return n - 1 < 16 && csv_rows_is_end(f, at + n) ? at + n : NULL;
 	}
-	end = field_end(f, at, true);
+	end = csv_rows_field_end(f, at, true);
 	if (end == at || *at == '/')
 		return NULL;
 	row->key = XXH3_64bits(at, (size_t)(end - at));
 	return end;
 }
 
-static inline const char *take_status(const struct plain *f, const char *at,
-				      struct trace_row *row)
+static inline const char *csv_rows_take_status(const struct plain *f,
+					       const char *at,
+					       struct trace_row *row)
 {
 	uint64_t status;
 
-	if (is_end(f, at))
+	if (csv_rows_is_end(f, at))
 		return at;
 	if (swar_eight(at, &status) != 3 || status < 100 || status > 599)
 		return NULL;
@@ -142,12 +144,12 @@ static inline const char *take_status(const struct plain *f, const char *at,
 	return at + 3;
 }
 
-static inline const char *take_size(const struct plain *f, const char *at,
-				    struct trace_row *row)
+static inline const char *
+csv_rows_take_size(const struct plain *f, const char *at, struct trace_row *row)
 {
 	unsigned n;
 
-	if (is_end(f, at))
+	if (csv_rows_is_end(f, at))
 		return at;
 	if (*at == '-')
 		return at + 1;
@@ -156,11 +158,12 @@ static inline const char *take_size(const struct plain *f, const char *at,
 	return n - 1 < 16 ? at + n : NULL;
 }
 
-/* The class by the method alone; line_class() adds the status. */
-static inline const char *take_method(const struct plain *f, const char *at,
-				      struct trace_row *row)
+/* The class by the method alone; csv_rows_line_class() adds the status. */
+static inline const char *csv_rows_take_method(const struct plain *f,
+					       const char *at,
+					       struct trace_row *row)
 {
-	const char *end = field_end(f, at, false);
+	const char *end = csv_rows_field_end(f, at, false);
 	struct trace_text method = { at, (size_t)(end - at) };
 
 	if (method.len == 3 && !memcmp(at, "GET", 3))
@@ -171,44 +174,45 @@ static inline const char *take_method(const struct plain *f, const char *at,
 	return end;
 }
 
-static inline const char *take_version(const struct plain *f, const char *at,
-				       struct trace_row *row)
+static inline const char *csv_rows_take_version(const struct plain *f,
+						const char *at,
+						struct trace_row *row)
 {
-	const char *end = field_end(f, at, false);
+	const char *end = csv_rows_field_end(f, at, false);
 
 	row->version = trace_version(
 		(struct trace_text){ at, (size_t)(end - at) });
 	return end;
 }
 
-static inline const char *take(const struct plain *f, int place,
-			       const char *at, struct trace_row *row)
+static inline const char *csv_rows_take(const struct plain *f, int place,
+					const char *at, struct trace_row *row)
 {
 	if (*at == '"')
 		return NULL;
 	switch ((enum trace_column)f->column[place]) {
 	case TRACE_COL_TIME:
-		return take_time(f, at, row);
+		return csv_rows_take_time(f, at, row);
 	case TRACE_COL_CLIENT:
-		return take_client(f, at, row);
+		return csv_rows_take_client(f, at, row);
 	case TRACE_COL_METHOD:
-		return take_method(f, at, row);
+		return csv_rows_take_method(f, at, row);
 	case TRACE_COL_URL:
-		return take_url(f, at, row);
+		return csv_rows_take_url(f, at, row);
 	case TRACE_COL_STATUS:
-		return take_status(f, at, row);
+		return csv_rows_take_status(f, at, row);
 	case TRACE_COL_SIZE:
-		return take_size(f, at, row);
+		return csv_rows_take_size(f, at, row);
 	case TRACE_COL_VERSION:
-		return take_version(f, at, row);
+		return csv_rows_take_version(f, at, row);
 	case TRACE_COLUMNS:
 		break;
 	}
-	return field_end(f, at, false);
+	return csv_rows_field_end(f, at, false);
 }
 
 /* Where the line ends that has its end at `at`; null: it does not end there. */
-static inline const char *line_end(const char *at)
+static inline const char *csv_rows_line_end(const char *at)
 {
 	if (*at == '\r')
 		at++;
@@ -216,7 +220,7 @@ static inline const char *line_end(const char *at)
 }
 
 /* The class by the status, too: the same as trace_cacheable_class() of both. */
-static inline void line_class(struct trace_row *row)
+static inline void csv_rows_line_class(struct trace_row *row)
 {
 	static const struct trace_text get = { "GET", 3 }, post = { "POST", 4 };
 
@@ -229,19 +233,19 @@ static inline void line_class(struct trace_row *row)
 }
 
 /* The begin of the next line; null: this one is not plain. */
-static inline const char *take_line(const struct plain *f, const char *at,
-				    struct trace_row *row)
+static inline const char *
+csv_rows_take_line(const struct plain *f, const char *at, struct trace_row *row)
 {
 	*row = (struct trace_row){ .name = { "", 0 } };
 	if (*at == '#' || *at == '\n' || *at == '\r')
 		return NULL;
 	for (int place = 0; place < TRACE_FIELDS_MAX; place++) {
-		at = take(f, place, at, row);
+		at = csv_rows_take(f, place, at, row);
 		if (!at)
 			return NULL;
 		if (*at != f->delimiter) {
-			line_class(row);
-			return place < f->last ? NULL : line_end(at);
+			csv_rows_line_class(row);
+			return place < f->last ? NULL : csv_rows_line_end(at);
 		}
 		at++;
 	}
@@ -255,10 +259,10 @@ int csv_rows(struct trace_parser *p, struct trace_text *rest,
 	struct plain f;
 	int n = 0;
 
-	if (!prepare(&f, p))
+	if (!csv_rows_prepare(&f, p))
 		return 0;
 	while (n < max && at < end) {
-		const char *next = take_line(&f, at, &rows[n]);
+		const char *next = csv_rows_take_line(&f, at, &rows[n]);
 
 		/* an overlong line is a complaint */
 		if (!next || next - at > TRACE_LINE_MAX)

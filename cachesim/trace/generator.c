@@ -48,20 +48,21 @@ struct trace_generator {
 };
 
 /* Of the exponential distribution with mean 1. */
-static double gap_quantile(const void *arg, double u)
+static double generator_gap_quantile(const void *arg, double u)
 {
 	(void)arg;
 	return -exact_log(1 - u);
 }
 
 /* A distance up to RECENT; its density falls with 1/distance. */
-static double distance_quantile(const void *arg, double u)
+static double generator_distance_quantile(const void *arg, double u)
 {
 	(void)arg;
 	return exact_pow(RECENT, u);
 }
 
-static void name_client(struct client *c, uint64_t number, uint64_t groups)
+static void generator_name_client(struct client *c, uint64_t number,
+				  uint64_t groups)
 {
 	uint64_t member = number / groups;
 	int n = snprintf(c->name, sizeof(c->name),
@@ -73,13 +74,14 @@ static void name_client(struct client *c, uint64_t number, uint64_t groups)
 	c->hash = trace_hash(c->name, c->len);
 }
 
-static int name_clients(struct trace_generator *g, const struct trace_model *m)
+static int generator_name_clients(struct trace_generator *g,
+				  const struct trace_model *m)
 {
 	g->client = malloc(m->clients * sizeof(*g->client));
 	if (!g->client)
 		return TRACE_ENOMEM;
 	for (uint64_t i = 0; i < m->clients; i++)
-		name_client(&g->client[i], i, m->groups);
+		generator_name_client(&g->client[i], i, m->groups);
 	return 0;
 }
 
@@ -105,9 +107,9 @@ int trace_generator_new(struct trace_generator **out,
 			       : 1 + (uint64_t)((double)plan->requests *
 						(1 - m->hit_ratio) / 10);
 	random_seed(&g->random, plan->seed);
-	quantiles_init(&g->gaps, gap_quantile, NULL);
-	quantiles_init(&g->distances, distance_quantile, NULL);
-	err = name_clients(g, m);
+	quantiles_init(&g->gaps, generator_gap_quantile, NULL);
+	quantiles_init(&g->distances, generator_distance_quantile, NULL);
+	err = generator_name_clients(g, m);
 	if (err)
 		trace_generator_free(&g);
 	*out = g;
@@ -124,13 +126,14 @@ void trace_generator_free(struct trace_generator **g)
 	*g = NULL;
 }
 
-static void remember(struct group *group, struct object o)
+static void generator_remember(struct group *group, struct object o)
 {
 	group->recent[group->count++ % RECENT] = o;
 }
 
 /* One of the recent requests. */
-static struct object repeat(struct trace_generator *g, struct group *group)
+static struct object generator_repeat(struct trace_generator *g,
+				      struct group *group)
 {
 	double u = random_unit(&g->random);
 	double far = group->count >= RECENT
@@ -141,7 +144,8 @@ static struct object repeat(struct trace_generator *g, struct group *group)
 }
 
 /* The how manyth object the rank is by now: each changes at a time of its. */
-static uint64_t generation_of(const struct trace_generator *g, uint64_t id)
+static uint64_t generator_generation_of(const struct trace_generator *g,
+					uint64_t id)
 {
 	const struct trace_plan *plan = &g->from->plan;
 	double phase = (double)(scd__mix64(id ^ plan->seed) >> 11) * 0x1p-53;
@@ -152,8 +156,9 @@ static uint64_t generation_of(const struct trace_generator *g, uint64_t id)
 }
 
 /* Another client of the group to which an object belongs, as busy. */
-static const struct client *at_home(const struct trace_generator *g,
-				    const struct client *c, uint64_t id)
+static const struct client *generator_at_home(const struct trace_generator *g,
+					      const struct client *c,
+					      uint64_t id)
 {
 	const struct trace_model *m = &g->from->plan.model;
 	uint64_t group = (scd__mix64(id) >> 32) * m->groups >> 32;
@@ -163,7 +168,7 @@ static const struct client *at_home(const struct trace_generator *g,
 }
 
 /* An object that is drawn by popularity. */
-static void draw_object(struct trace_generator *g, struct drawn *d)
+static void generator_draw_object(struct trace_generator *g, struct drawn *d)
 {
 	const struct trace_model *m = &g->from->plan.model;
 	const struct ranks *ranks = &g->from->shared;
@@ -176,13 +181,13 @@ static void draw_object(struct trace_generator *g, struct drawn *d)
 	d->object.id = catalogue << POPULATION_RANK_BITS |
 		       ranks_draw(ranks, &g->random);
 	if (m->churn > 0)
-		d->object.generation = generation_of(g, d->object.id);
+		d->object.generation = generator_generation_of(g, d->object.id);
 	if (m->home > 0 && !catalogue && random_unit(&g->random) < m->home)
-		d->client = at_home(g, d->client, d->object.id);
-	remember(&g->group[d->client->group], d->object);
+		d->client = generator_at_home(g, d->client, d->object.id);
+	generator_remember(&g->group[d->client->group], d->object);
 }
 
-static struct drawn draw(struct trace_generator *g)
+static struct drawn generator_draw(struct trace_generator *g)
 {
 	const struct trace_model *m = &g->from->plan.model;
 	uint64_t client = ranks_draw(&g->from->clients, &g->random) - 1;
@@ -197,24 +202,24 @@ static struct drawn draw(struct trace_generator *g)
 				      << POPULATION_RANK_BITS |
 			      g->wonders++;
 	} else if (random_unit(&g->random) < m->locality && group->count) {
-		d.object = repeat(g, group);
-		remember(group, d.object);
+		d.object = generator_repeat(g, group);
+		generator_remember(group, d.object);
 	} else {
-		draw_object(g, &d);
+		generator_draw_object(g, &d);
 	}
 	return d;
 }
 
 /* Different objects have different keys, but for a chance of 2^-64. */
-static uint64_t key_of(struct object o)
+static uint64_t generator_key_of(struct object o)
 {
 	uint64_t key = scd__mix64(o.id);
 
 	return o.generation ? scd__mix64(key + o.generation) : key;
 }
 
-static void write_url(struct trace_generator *g, struct object o,
-		      struct trace_request *req)
+static void generator_write_url(struct trace_generator *g, struct object o,
+				struct trace_request *req)
 {
 	uint64_t rank = o.id & (((uint64_t)1 << POPULATION_RANK_BITS) - 1);
 	int n = snprintf(g->url, sizeof(g->url),
@@ -226,7 +231,7 @@ static void write_url(struct trace_generator *g, struct object o,
 		n += snprintf(g->url + n, sizeof(g->url) - (size_t)n,
 			      "/%" PRIu64, o.generation);
 	req->url = (struct trace_text){ g->url, (size_t)n };
-	req->key = key_of(o);
+	req->key = generator_key_of(o);
 }
 
 int trace_generator_next(struct trace_generator *g, struct trace_request *req)
@@ -235,7 +240,7 @@ int trace_generator_next(struct trace_generator *g, struct trace_request *req)
 
 	if (g->made == g->from->plan.requests)
 		return 0;
-	d = draw(g);
+	d = generator_draw(g);
 	trace_request_clear(req);
 	req->time_ms = (int64_t)g->clock_ms;
 	req->status = 200;
@@ -243,7 +248,7 @@ int trace_generator_next(struct trace_generator *g, struct trace_request *req)
 	req->has_size = true;
 	req->client = d.client->hash;
 	req->name = (struct trace_text){ d.client->name, d.client->len };
-	write_url(g, d.object, req);
+	generator_write_url(g, d.object, req);
 	return 1;
 }
 
@@ -254,14 +259,14 @@ int trace_generator_rows(struct trace_generator *g, struct trace_row *rows,
 	int n = left < (uint64_t)max ? (int)left : max;
 
 	for (int i = 0; i < n; i++) {
-		struct drawn d = draw(g);
+		struct drawn d = generator_draw(g);
 
 		rows[i] = (struct trace_row){
-			.key = key_of(d.object),
+			.key = generator_key_of(d.object),
 			.client = d.client->hash,
 			.size = population_size(g->from, d.object),
 			.time_ms = (int64_t)g->clock_ms,
-			.name = { d.client->name, d.client->len },
+			.name = {d.client->name, d.client->len},
 			.status = 200,
 			.has_size = true,
 		};

@@ -49,7 +49,7 @@ struct trace_input {
 };
 
 /* What one read(2) gives. Its length or TRACE_EIO; notes the end. */
-static ssize_t read_some(struct trace_input *in, uint8_t *out, size_t cap)
+static ssize_t input_read_some(struct trace_input *in, uint8_t *out, size_t cap)
 {
 	ssize_t n;
 
@@ -61,7 +61,7 @@ static ssize_t read_some(struct trace_input *in, uint8_t *out, size_t cap)
 }
 
 /* Appends what one read(2) gives. 0 or TRACE_EIO; notes the end. */
-static int raw_fill(struct trace_input *in)
+static int input_raw_fill(struct trace_input *in)
 {
 	ssize_t n;
 
@@ -69,7 +69,7 @@ static int raw_fill(struct trace_input *in)
 		in->start = in->end = 0;
 	if (in->raw_ended || in->end == RAW_BYTES)
 		return 0;
-	n = read_some(in, in->raw + in->end, RAW_BYTES - in->end);
+	n = input_read_some(in, in->raw + in->end, RAW_BYTES - in->end);
 	if (n < 0)
 		return (int)n;
 	in->end += (size_t)n;
@@ -77,24 +77,25 @@ static int raw_fill(struct trace_input *in)
 }
 
 /* Makes raw bytes available; at the end of the file there may be none. */
-static int raw_need(struct trace_input *in)
+static int input_raw_need(struct trace_input *in)
 {
-	return in->start < in->end ? 0 : raw_fill(in);
+	return in->start < in->end ? 0 : input_raw_fill(in);
 }
 
-static int plain_start(struct trace_input *in)
+static int input_plain_start(struct trace_input *in)
 {
 	(void)in;
 	return 0;
 }
 
-static ssize_t plain_read(struct trace_input *in, uint8_t *out, size_t cap)
+static ssize_t input_plain_read(struct trace_input *in, uint8_t *out,
+				size_t cap)
 {
 	size_t n = in->end - in->start;
 
 	/* what has been looked at first, then without a copy */
 	if (n == 0)
-		return in->raw_ended ? 0 : read_some(in, out, cap);
+		return in->raw_ended ? 0 : input_read_some(in, out, cap);
 	if (n > cap)
 		n = cap;
 	memcpy(out, in->raw + in->start, n);
@@ -102,19 +103,19 @@ static ssize_t plain_read(struct trace_input *in, uint8_t *out, size_t cap)
 	return (ssize_t)n;
 }
 
-static void plain_stop(struct trace_input *in)
+static void input_plain_stop(struct trace_input *in)
 {
 	(void)in;
 }
 
-static int gzip_start(struct trace_input *in)
+static int input_gzip_start(struct trace_input *in)
 {
 	/* 16 + 15: a gzip wrapper, the largest window */
 	return inflateInit2(&in->z, 16 + 15) == Z_OK ? 0 : TRACE_ENOMEM;
 }
 
 /* One step of inflate. 0 or TRACE_ECODING. */
-static int gzip_step(struct trace_input *in)
+static int input_gzip_step(struct trace_input *in)
 {
 	int err;
 
@@ -132,40 +133,40 @@ static int gzip_step(struct trace_input *in)
 		       : TRACE_ECODING;
 }
 
-static ssize_t gzip_read(struct trace_input *in, uint8_t *out, size_t cap)
+static ssize_t input_gzip_read(struct trace_input *in, uint8_t *out, size_t cap)
 {
 	in->z.next_out = out;
 	in->z.avail_out = (uInt)cap;
 	while (in->z.avail_out == cap) {
-		int err = raw_need(in);
+		int err = input_raw_need(in);
 
 		if (!err && in->start == in->end)
 			return in->inside ? TRACE_ECODING : 0;
 		if (!err)
-			err = gzip_step(in);
+			err = input_gzip_step(in);
 		if (err)
 			return err;
 	}
 	return (ssize_t)(cap - in->z.avail_out);
 }
 
-static void gzip_stop(struct trace_input *in)
+static void input_gzip_stop(struct trace_input *in)
 {
 	inflateEnd(&in->z);
 }
 
-static int zstd_start(struct trace_input *in)
+static int input_zstd_start(struct trace_input *in)
 {
 	in->zstd = ZSTD_createDStream();
 	return in->zstd ? 0 : TRACE_ENOMEM;
 }
 
-static ssize_t zstd_read(struct trace_input *in, uint8_t *out, size_t cap)
+static ssize_t input_zstd_read(struct trace_input *in, uint8_t *out, size_t cap)
 {
 	ZSTD_outBuffer to = { out, cap, 0 };
 
 	while (to.pos == 0) {
-		int err = raw_need(in);
+		int err = input_raw_need(in);
 		ZSTD_inBuffer from = { in->raw, in->end, in->start };
 		size_t left;
 
@@ -184,12 +185,12 @@ static ssize_t zstd_read(struct trace_input *in, uint8_t *out, size_t cap)
 	return (ssize_t)to.pos;
 }
 
-static void zstd_stop(struct trace_input *in)
+static void input_zstd_stop(struct trace_input *in)
 {
 	ZSTD_freeDStream(in->zstd);
 }
 
-static int xz_start(struct trace_input *in)
+static int input_xz_start(struct trace_input *in)
 {
 	/* several streams, and padding between them, are one */
 	return lzma_stream_decoder(&in->xz, xz_memory_max,
@@ -198,14 +199,14 @@ static int xz_start(struct trace_input *in)
 		       : TRACE_ENOMEM;
 }
 
-static ssize_t xz_read(struct trace_input *in, uint8_t *out, size_t cap)
+static ssize_t input_xz_read(struct trace_input *in, uint8_t *out, size_t cap)
 {
 	lzma_ret ret = LZMA_OK;
 
 	in->xz.next_out = out;
 	in->xz.avail_out = cap;
 	while (ret == LZMA_OK && in->xz.avail_out == cap) {
-		int err = raw_need(in);
+		int err = input_raw_need(in);
 
 		if (err)
 			return err;
@@ -223,22 +224,22 @@ static ssize_t xz_read(struct trace_input *in, uint8_t *out, size_t cap)
 	return (ssize_t)(cap - in->xz.avail_out);
 }
 
-static void xz_stop(struct trace_input *in)
+static void input_xz_stop(struct trace_input *in)
 {
 	lzma_end(&in->xz);
 }
 
 /* clang-format off */
 static const struct packing packings[] = {
-	{ "\x1f\x8b",         2, gzip_start,  gzip_read,  gzip_stop },
-	{ "\x28\xb5\x2f\xfd", 4, zstd_start,  zstd_read,  zstd_stop },
-	{ "\xfd" "7zXZ\0",     6, xz_start,    xz_read,    xz_stop },
-	{ "",                 0, plain_start, plain_read, plain_stop },
+	{ "\x1f\x8b",         2, input_gzip_start,  input_gzip_read,  input_gzip_stop },
+	{ "\x28\xb5\x2f\xfd", 4, input_zstd_start,  input_zstd_read,  input_zstd_stop },
+	{ "\xfd" "7zXZ\0",     6, input_xz_start,    input_xz_read,    input_xz_stop },
+	{ "",                 0, input_plain_start, input_plain_read, input_plain_stop },
 };
 /* clang-format on */
 
 /* The packing whose magic the raw bytes begin with; the last one always. */
-static const struct packing *packing_of(const struct trace_input *in)
+static const struct packing *input_packing_of(const struct trace_input *in)
 {
 	const struct packing *p = packings;
 
@@ -248,7 +249,7 @@ static const struct packing *packing_of(const struct trace_input *in)
 	return p;
 }
 
-static ssize_t unpack(void *arg, uint8_t *out, size_t cap)
+static ssize_t input_unpack(void *arg, uint8_t *out, size_t cap)
 {
 	struct trace_input *in = arg;
 
@@ -261,10 +262,10 @@ static int input_start(struct trace_input *in)
 
 	/* a pipe may give its first bytes one by one */
 	while (!err && in->end < MAGIC_BYTES && !in->raw_ended)
-		err = raw_fill(in);
+		err = input_raw_fill(in);
 	if (err)
 		return err;
-	const struct packing *p = packing_of(in);
+	const struct packing *p = input_packing_of(in);
 
 	err = p->start(in);
 	if (err)
@@ -272,7 +273,7 @@ static int input_start(struct trace_input *in)
 	in->packing = p;
 	/* without a thread it only takes longer */
 	if (p->magic_len)
-		ahead_start(&in->ahead, unpack, in);
+		ahead_start(&in->ahead, input_unpack, in);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static int keys_parse(struct trace_parser *p, struct trace_text record,
 }
 
 /* The first byte that is a control or DEL: a line's end, at the latest. */
-static const char *key_end(const char *at)
+static const char *keys_key_end(const char *at)
 {
 	for (;; at += 8) {
 		uint64_t x = swar_load(at);
@@ -39,7 +39,7 @@ static int keys_rows(struct trace_parser *p, struct trace_text *rest,
 
 	(void)p;
 	for (; n < max && rest->len; n++) {
-		const char *end = key_end(rest->at);
+		const char *end = keys_key_end(rest->at);
 		size_t len = (size_t)(end - rest->at);
 
 		if (*end != '\n' || len == 0 || len > TRACE_LINE_MAX ||

@@ -91,7 +91,7 @@ static const struct {
 /* clang-format on */
 
 /* Whether they are the same, letters of either case and - and _ equal. */
-static bool same_name(struct trace_text a, const char *b)
+static bool layout_same_name(struct trace_text a, const char *b)
 {
 	if (a.len != strlen(b))
 		return false;
@@ -106,7 +106,7 @@ static bool same_name(struct trace_text a, const char *b)
 	return true;
 }
 
-static struct trace_text trimmed(struct trace_text t)
+static struct trace_text layout_trimmed(struct trace_text t)
 {
 	while (t.len && *t.at == ' ') {
 		t.at++;
@@ -137,9 +137,9 @@ void trace_layout_names(char *out, size_t size)
 
 enum trace_column trace_column_named(struct trace_text t)
 {
-	t = trimmed(t);
+	t = layout_trimmed(t);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (same_name(t, names[i].name))
+		if (layout_same_name(t, names[i].name))
 			return names[i].column;
 	return TRACE_COLUMNS;
 }
@@ -152,7 +152,7 @@ void trace_layout_init(struct trace_layout *l)
 	l->header = -1;
 }
 
-static bool scan_bool(struct trace_text t, bool *out)
+static bool layout_scan_bool(struct trace_text t, bool *out)
 {
 	*out = scan_is(t, "1") || scan_is(t, "true") || scan_is(t, "yes") ||
 	       scan_is(t, "y");
@@ -160,7 +160,7 @@ static bool scan_bool(struct trace_text t, bool *out)
 	       scan_is(t, "no") || scan_is(t, "n");
 }
 
-static int set_delimiter(struct trace_layout *l, struct trace_text value)
+static int layout_set_delimiter(struct trace_layout *l, struct trace_text value)
 {
 	if (value.len == 0) /* the comma ended the word */
 		l->delimiter = ',';
@@ -176,23 +176,24 @@ static int set_delimiter(struct trace_layout *l, struct trace_text value)
 	return 0;
 }
 
-static int set_header(struct trace_layout *l, struct trace_text value)
+static int layout_set_header(struct trace_layout *l, struct trace_text value)
 {
 	bool is;
 
-	if (!scan_bool(value, &is))
+	if (!layout_scan_bool(value, &is))
 		return TRACE_EOPTION;
 	l->header = is;
 	return 0;
 }
 
-static int set_number_keys(struct trace_layout *l, struct trace_text value)
+static int layout_set_number_keys(struct trace_layout *l,
+				  struct trace_text value)
 {
-	return scan_bool(value, &l->number_keys) ? 0 : TRACE_EOPTION;
+	return layout_scan_bool(value, &l->number_keys) ? 0 : TRACE_EOPTION;
 }
 
 /* What a letter of the format string stands for; bytes 0: not known. */
-static struct trace_field field_of_letter(char c)
+static struct trace_field layout_field_of_letter(char c)
 {
 	/* clang-format off */
 	static const struct {
@@ -216,8 +217,8 @@ static struct trace_field field_of_letter(char c)
 }
 
 /* Appends `count` fields of one kind. False: too many. */
-static bool add_fields(struct trace_layout *l, struct trace_field f,
-		       unsigned count)
+static bool layout_add_fields(struct trace_layout *l, struct trace_field f,
+			      unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		f.offset = (uint16_t)l->block;
@@ -231,7 +232,7 @@ static bool add_fields(struct trace_layout *l, struct trace_field f,
 	return true;
 }
 
-static int set_format(struct trace_layout *l, struct trace_text value)
+static int layout_set_format(struct trace_layout *l, struct trace_text value)
 {
 	static const unsigned count_max = 4096;
 	unsigned count = 0;
@@ -239,7 +240,7 @@ static int set_format(struct trace_layout *l, struct trace_text value)
 	l->fields = l->block = 0;
 	for (size_t i = 0; i < value.len; i++) {
 		char c = value.at[i];
-		struct trace_field f = field_of_letter(c);
+		struct trace_field f = layout_field_of_letter(c);
 
 		if (i == 0 && (c == '<' || c == '>' || c == '=')) {
 			l->big = c == '>';
@@ -250,7 +251,7 @@ static int set_format(struct trace_layout *l, struct trace_text value)
 			continue;
 		}
 		if (!f.bytes || count > count_max ||
-		    !add_fields(l, f, count ? count : 1))
+		    !layout_add_fields(l, f, count ? count : 1))
 			return TRACE_EOPTION;
 		count = 0;
 		if (l->block > UINT16_MAX - 8 * count_max)
@@ -263,15 +264,15 @@ static const struct {
 	const char *name;
 	int (*set)(struct trace_layout *l, struct trace_text value);
 } settings[] = {
-	{ "delimiter", set_delimiter },
-	{ "has-header", set_header },
-	{ "header", set_header },
-	{ "obj-id-is-num", set_number_keys },
-	{ "format", set_format },
+	{"delimiter", layout_set_delimiter},
+	{"has-header", layout_set_header},
+	{"header", layout_set_header},
+	{"obj-id-is-num", layout_set_number_keys},
+	{"format", layout_set_format},
 };
 
 /* "obj-id-col" as "obj-id". */
-static struct trace_text without_suffix(struct trace_text name)
+static struct trace_text layout_without_suffix(struct trace_text name)
 {
 	static const char *const suffixes[] = { "-col", "-field" };
 
@@ -279,19 +280,19 @@ static struct trace_text without_suffix(struct trace_text name)
 		size_t len = strlen(suffixes[i]);
 
 		if (name.len > len &&
-		    same_name((struct trace_text){ name.at + name.len - len,
-						   len },
-			      suffixes[i]))
+		    layout_same_name(
+			    (struct trace_text){name.at + name.len - len, len},
+			    suffixes[i]))
 			name.len -= len;
 	}
 	return name;
 }
 
 /* A column at a number from 1, or under a heading. */
-static int set_column(struct trace_layout *l, struct trace_text name,
-		      struct trace_text value)
+static int layout_set_column(struct trace_layout *l, struct trace_text name,
+			     struct trace_text value)
 {
-	enum trace_column c = trace_column_named(without_suffix(name));
+	enum trace_column c = trace_column_named(layout_without_suffix(name));
 	uint64_t number;
 
 	if (c == TRACE_COLUMNS)
@@ -311,17 +312,18 @@ static int set_column(struct trace_layout *l, struct trace_text name,
 	return 0;
 }
 
-static int take_setting(struct trace_layout *l, struct trace_text name,
-			struct trace_text value)
+static int layout_take_setting(struct trace_layout *l, struct trace_text name,
+			       struct trace_text value)
 {
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		if (same_name(name, settings[i].name))
+		if (layout_same_name(name, settings[i].name))
 			return settings[i].set(l, value);
-	return set_column(l, name, value);
+	return layout_set_column(l, name, value);
 }
 
 /* A word without "=": the column at place *pos. */
-static int take_place(struct trace_layout *l, struct trace_text word, int *pos)
+static int layout_take_place(struct trace_layout *l, struct trace_text word,
+			     int *pos)
 {
 	enum trace_column c = trace_column_named(word);
 	int at = (*pos)++;
@@ -345,13 +347,14 @@ int trace_layout_parse(struct trace_layout *l, const char *spec)
 		return TRACE_EOPTION;
 	while (more && !err) {
 		more = scan_until(&rest, ',', &word);
-		word = trimmed(more ? word : rest);
+		word = layout_trimmed(more ? word : rest);
 		if (word.len == 0 && pos == 0 && l->delimiter == ',')
 			continue; /* the comma of "delimiter=,," */
 		l->refused = word;
 		err = scan_until(&word, '=', &name)
-			      ? take_setting(l, trimmed(name), trimmed(word))
-			      : take_place(l, word, &pos);
+			      ? layout_take_setting(l, layout_trimmed(name),
+						    layout_trimmed(word))
+			      : layout_take_place(l, word, &pos);
 	}
 	if (err)
 		return err;

@@ -137,7 +137,7 @@ int trace_lines_block(struct trace_lines *l, size_t len, struct trace_text *out)
 }
 
 /* The length of the whole records in the buffer. */
-static size_t whole_records(const struct trace_lines *l, size_t block)
+static size_t lines_whole_records(const struct trace_lines *l, size_t block)
 {
 	size_t have = l->end - l->start;
 
@@ -150,14 +150,14 @@ static size_t whole_records(const struct trace_lines *l, size_t block)
 
 int trace_lines_run(struct trace_lines *l, size_t block, struct trace_text *out)
 {
-	size_t len = whole_records(l, block);
+	size_t len = lines_whole_records(l, block);
 	int err;
 
 	if (!len && !l->ended) {
 		err = lines_fill(l);
 		if (err)
 			return err;
-		len = whole_records(l, block);
+		len = lines_whole_records(l, block);
 	}
 	*out = (struct trace_text){ (const char *)l->buf + l->start, len };
 	return len > 0;

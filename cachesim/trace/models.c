@@ -43,7 +43,7 @@ static const struct {
 	{ .9995, 1006911 }, { .9999, 1642367 }, { 1, 4176255 },
 };
 
-static double cdn_quantile(const void *arg, double u)
+static double models_cdn_quantile(const void *arg, double u)
 {
 	size_t i = 1;
 
@@ -86,7 +86,7 @@ const struct trace_model trace_models[] = {
 	{ .name = "cdn", .about = "a content delivery network",
 	  .requests = 12100000, .clients = 100000, .groups = 16, .rate = 1000,
 	  .hit_ratio = 0.791, .alpha = 0.82, .once = 0.152, .churn = 7.5,
-	  .sizes = cdn_quantile },
+	  .sizes = models_cdn_quantile },
 	{ .name = "zipf", .about = "Zipf's law and nothing else",
 	  .requests = 10000000, .clients = 10000, .groups = 16, .rate = 1000,
 	  .alpha = 0.9, .objects = 1000000, .mean_bytes = 16384 },
@@ -134,7 +134,7 @@ static const struct {
 #undef PLAN
 
 /* A decimal fraction like 0.75; strtod would follow the user's locale. */
-static bool scan_share(struct trace_text t, double below, double *out)
+static bool models_scan_share(struct trace_text t, double below, double *out)
 {
 	struct trace_text whole = { "0", 1 };
 	uint64_t units, decimals = 0;
@@ -155,14 +155,14 @@ static bool scan_share(struct trace_text t, double below, double *out)
 	return *out >= 0 && *out < below;
 }
 
-static bool set_value(enum kind kind, double below, struct trace_text value,
-		      void *at)
+static bool models_set_value(enum kind kind, double below,
+			     struct trace_text value, void *at)
 {
 	switch (kind) {
 	case INTEGER:
 		return scan_u64(value, at);
 	case REAL:
-		return scan_share(value, below, at);
+		return models_scan_share(value, below, at);
 	case TEXT:
 		if (value.len == 0 || value.len >= TRACE_PLAN_FILE_MAX)
 			return false;
@@ -174,33 +174,33 @@ static bool set_value(enum kind kind, double below, struct trace_text value,
 }
 
 /* A part of the preset's requests. */
-static int set_scale(struct trace_plan *plan, struct trace_text value)
+static int models_set_scale(struct trace_plan *plan, struct trace_text value)
 {
 	double scale;
 
-	if (!scan_share(value, 1e6, &scale))
+	if (!models_scan_share(value, 1e6, &scale))
 		return TRACE_EOPTION;
 	plan->requests =
 		(uint64_t)((double)plan->model.requests * scale + 0.5);
 	return 0;
 }
 
-static int set_option(struct trace_plan *plan, struct trace_text name,
-		      struct trace_text value)
+static int models_set_option(struct trace_plan *plan, struct trace_text name,
+			     struct trace_text value)
 {
 	if (scan_is(name, "scale"))
-		return set_scale(plan, value);
+		return models_set_scale(plan, value);
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (scan_is(name, options[i].name))
-			return set_value(options[i].kind, options[i].below,
-					 value,
-					 (char *)plan + options[i].offset)
+			return models_set_value(
+				       options[i].kind, options[i].below, value,
+				       (char *)plan + options[i].offset)
 				       ? 0
 				       : TRACE_EOPTION;
 	return TRACE_EOPTION;
 }
 
-static int set_preset(struct trace_plan *plan, struct trace_text name)
+static int models_set_preset(struct trace_plan *plan, struct trace_text name)
 {
 	for (const struct trace_model *m = trace_models; m->name; m++) {
 		if (!scan_is(name, m->name))
@@ -212,7 +212,7 @@ static int set_preset(struct trace_plan *plan, struct trace_text name)
 	return TRACE_EOPTION;
 }
 
-static int check(struct trace_plan *plan)
+static int models_check(struct trace_plan *plan)
 {
 	struct trace_model *m = &plan->model;
 
@@ -241,16 +241,16 @@ int trace_plan_parse(struct trace_plan *out, const char *spec)
 	memset(out, 0, sizeof(*out));
 	out->seed = 1;
 	out->refused = more ? word : rest;
-	err = set_preset(out, out->refused);
+	err = models_set_preset(out, out->refused);
 	while (more && !err) {
 		more = scan_until(&rest, ',', &word);
 		out->refused = word = more ? word : rest;
 		err = scan_until(&word, '=', &name)
-			      ? set_option(out, name, word)
+			      ? models_set_option(out, name, word)
 			      : TRACE_EOPTION;
 	}
 	if (err)
 		return err;
 	out->refused.len = 0;
-	return check(out);
+	return models_check(out);
 }

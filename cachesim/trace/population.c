@@ -18,19 +18,19 @@ enum {
 
 static const double clients_alpha = 0.5; /* busy clients are not that busy */
 
-static double web_sizes(const void *arg, double u)
+static double population_web_sizes(const void *arg, double u)
 {
 	(void)arg;
 	return sizes_quantile(u);
 }
 
-static double listed_sizes(const void *arg, double u)
+static double population_listed_sizes(const void *arg, double u)
 {
 	return weighted_quantile(arg, u);
 }
 
 /* Reads the files that the plan names. */
-static int load_files(struct population *p)
+static int population_load_files(struct population *p)
 {
 	static const struct weighted_names popularity = {
 		"popularityBuckets", "popularityWeights"
@@ -48,18 +48,19 @@ static int load_files(struct population *p)
 	return err;
 }
 
-static void prepare_sizes(struct population *p)
+static void population_prepare_sizes(struct population *p)
 {
 	if (p->size_list.n)
-		quantiles_init(&p->sizes, listed_sizes, &p->size_list);
+		quantiles_init(&p->sizes, population_listed_sizes,
+			       &p->size_list);
 	else if (p->plan.model.sizes)
 		quantiles_init(&p->sizes, p->plan.model.sizes, NULL);
 	else
-		quantiles_init(&p->sizes, web_sizes, NULL);
+		quantiles_init(&p->sizes, population_web_sizes, NULL);
 }
 
 /* The clients, and the share of requests that comes from each group. */
-static int make_clients(struct population *p)
+static int population_make_clients(struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
 	uint64_t head = m->clients < CLIENTS_HEAD ? m->clients : CLIENTS_HEAD;
@@ -83,7 +84,7 @@ static int make_clients(struct population *p)
 }
 
 /* Makes catalogues of about n objects by Zipf's law. */
-static int make_catalogues(struct population *p, double n)
+static int population_make_catalogues(struct population *p, double n)
 {
 	const struct trace_model *m = &p->plan.model;
 	int err;
@@ -99,16 +100,16 @@ static int make_catalogues(struct population *p, double n)
 }
 
 /* Requests that are no one-hit wonders, expected. */
-static double core_requests(const struct population *p)
+static double population_core_requests(const struct population *p)
 {
 	return (double)p->plan.requests * (1 - p->plan.model.once);
 }
 
 /* Different objects among them, expected. */
-static double distinct_core(const struct population *p)
+static double population_distinct_core(const struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
-	double draws = core_requests(p) * (1 - m->locality);
+	double draws = population_core_requests(p) * (1 - m->locality);
 	double sum = ranks_distinct(&p->shared, draws * (1 - m->affinity),
 				    m->churn);
 
@@ -120,20 +121,20 @@ static double distinct_core(const struct population *p)
 }
 
 /* Finds the size of the catalogues that gives the hit ratio: bisection. */
-static int solve_objects(struct population *p)
+static int population_solve_objects(struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
 	double goal = (double)p->plan.requests * (1 - m->hit_ratio - m->once);
 	double low = 0, high = 30; /* ln n: up to 10^13 objects */
-	int err = make_catalogues(p, exact_exp(high));
+	int err = population_make_catalogues(p, exact_exp(high));
 
-	if (!err && (goal <= 0 || distinct_core(p) < goal))
+	if (!err && (goal <= 0 || population_distinct_core(p) < goal))
 		err = TRACE_EOPTION;
 	while (!err && high - low > 1e-6) {
 		double mid = (low + high) / 2;
 
-		err = make_catalogues(p, exact_exp(mid));
-		if (!err && distinct_core(p) < goal)
+		err = population_make_catalogues(p, exact_exp(mid));
+		if (!err && population_distinct_core(p) < goal)
 			low = mid;
 		else
 			high = mid;
@@ -141,7 +142,7 @@ static int solve_objects(struct population *p)
 	return err;
 }
 
-static int make_objects(struct population *p)
+static int population_make_objects(struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
 	int err;
@@ -151,9 +152,9 @@ static int make_objects(struct population *p)
 		if (!err && m->affinity > 0)
 			err = ranks_groups(&p->own, &p->popularity);
 	} else if (m->objects) {
-		err = make_catalogues(p, (double)m->objects - 1);
+		err = population_make_catalogues(p, (double)m->objects - 1);
 	} else {
-		err = solve_objects(p);
+		err = population_solve_objects(p);
 	}
 	if (!err)
 		err = ranks_prepare(&p->shared);
@@ -163,7 +164,7 @@ static int make_objects(struct population *p)
 }
 
 /* The size of an object before scaling. */
-static double unit_size(const struct population *p, struct object o)
+static double population_unit_size(const struct population *p, struct object o)
 {
 	uint64_t catalogue = o.id >> POPULATION_RANK_BITS;
 	uint64_t rank = o.id & (((uint64_t)1 << POPULATION_RANK_BITS) - 1);
@@ -175,7 +176,7 @@ static double unit_size(const struct population *p, struct object o)
 }
 
 /* The mean of all sizes before scaling. */
-static double mean_size(const struct population *p)
+static double population_mean_size(const struct population *p)
 {
 	double sum = 0;
 
@@ -190,7 +191,8 @@ struct weight {
 };
 
 /* The ranks whose sizes matter; with churn they have many objects each. */
-static uint64_t head_of(const struct population *p, uint64_t catalogue)
+static uint64_t population_head_of(const struct population *p,
+				   uint64_t catalogue)
 {
 	const struct ranks *r = catalogue ? &p->own : &p->shared;
 	uint64_t head = catalogue ? OWN_HEAD : SHARED_HEAD;
@@ -204,21 +206,21 @@ static uint64_t head_of(const struct population *p, uint64_t catalogue)
  * Adds a catalogue: its first ranks one by one, because their sizes matter
  * most, the others with the mean size.
  */
-static void weigh(const struct population *p, uint64_t catalogue, double core,
-		  struct weight *w)
+static void population_weigh(const struct population *p, uint64_t catalogue,
+			     double core, struct weight *w)
 {
 	const struct ranks *r = catalogue ? &p->own : &p->shared;
 	double draws = core * (1 - p->plan.model.locality);
 	double distinct = ranks_distinct(r, draws, p->plan.model.churn);
-	double again = core - distinct, mean = mean_size(p);
-	uint64_t head = head_of(p, catalogue);
+	double again = core - distinct, mean = population_mean_size(p);
+	uint64_t head = population_head_of(p, catalogue);
 
 	for (uint64_t i = 1; i <= head; i++) {
 		double share = ranks_p(r, i);
 		double once = 1 - exact_exp(-draws * share);
-		double size = unit_size(
+		double size = population_unit_size(
 			p, (struct object){
-				   catalogue << POPULATION_RANK_BITS | i, 0 });
+				   catalogue << POPULATION_RANK_BITS | i, 0});
 
 		w->first += once * size;
 		w->again += (core * share - once) * size;
@@ -230,7 +232,7 @@ static void weigh(const struct population *p, uint64_t catalogue, double core,
 }
 
 /* The sum of the sizes of all one-hit wonders, before scaling. */
-static double weigh_wonders(const struct population *p)
+static double population_weigh_wonders(const struct population *p)
 {
 	uint64_t n = (uint64_t)((double)p->plan.requests * p->plan.model.once);
 	struct object o = { (uint64_t)POPULATION_ONCE << POPULATION_RANK_BITS,
@@ -238,24 +240,25 @@ static double weigh_wonders(const struct population *p)
 	double sum = 0;
 
 	for (uint64_t i = 0; i < n; i++, o.id++)
-		sum += unit_size(p, o);
+		sum += population_unit_size(p, o);
 	return sum;
 }
 
 /* Finds both scales from the bytes of the model. */
-static int solve_sizes(struct population *p)
+static int population_solve_sizes(struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
-	double core = core_requests(p);
+	double core = population_core_requests(p);
 	double unique = m->infinite_bytes * (double)p->plan.requests /
 			(double)m->requests;
 	double again = unique / (1 - m->byte_hit_ratio) - unique;
-	double wonders = weigh_wonders(p);
+	double wonders = population_weigh_wonders(p);
 	struct weight w = { 0, 0 };
 
-	weigh(p, 0, core * (1 - m->affinity), &w);
+	population_weigh(p, 0, core * (1 - m->affinity), &w);
 	for (uint64_t i = 0; i < m->groups && m->affinity > 0; i++)
-		weigh(p, i + 1, core * m->affinity * p->share[i], &w);
+		population_weigh(p, i + 1, core * m->affinity * p->share[i],
+				 &w);
 	if (w.again <= 0)
 		return TRACE_EOPTION;
 	p->core_scale = again / w.again;
@@ -265,16 +268,16 @@ static int solve_sizes(struct population *p)
 	return p->once_scale < 0 ? TRACE_EOPTION : 0;
 }
 
-static int scale_sizes(struct population *p)
+static int population_scale_sizes(struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
 
-	prepare_sizes(p);
+	population_prepare_sizes(p);
 	p->core_scale = 1;
 	if (m->infinite_bytes > 0)
-		return solve_sizes(p);
+		return population_solve_sizes(p);
 	if (m->mean_bytes > 0)
-		p->core_scale = m->mean_bytes / mean_size(p);
+		p->core_scale = m->mean_bytes / population_mean_size(p);
 	p->once_scale = p->core_scale;
 	return 0;
 }
@@ -288,13 +291,13 @@ int population_new(struct population **out, const struct trace_plan *plan)
 	if (!p)
 		return TRACE_ENOMEM;
 	p->plan = *plan;
-	err = load_files(p);
+	err = population_load_files(p);
 	if (!err)
-		err = make_clients(p);
+		err = population_make_clients(p);
 	if (!err)
-		err = make_objects(p);
+		err = population_make_objects(p);
 	if (!err)
-		err = scale_sizes(p);
+		err = population_scale_sizes(p);
 	if (err)
 		population_free(&p);
 	*out = p;
@@ -306,7 +309,7 @@ uint64_t population_size(const struct population *p, struct object o)
 	bool once = o.id >> POPULATION_RANK_BITS == POPULATION_ONCE;
 
 	return (uint64_t)((once ? p->once_scale : p->core_scale) *
-			  unit_size(p, o)) +
+			  population_unit_size(p, o)) +
 	       1;
 }
 

@@ -18,7 +18,7 @@ enum {
 static const uint64_t n_max = 1000000000000000;
 
 /* The sum of i^-alpha for ranks from a on, up to but without b. */
-static double zipf_weight(double alpha, uint64_t a, uint64_t b)
+static double ranks_zipf_weight(double alpha, uint64_t a, uint64_t b)
 {
 	double low = (double)a - 0.5, high = (double)b - 0.5, sum = 0;
 
@@ -31,7 +31,7 @@ static double zipf_weight(double alpha, uint64_t a, uint64_t b)
 	return sum;
 }
 
-static uint64_t segment_end(uint64_t first, uint64_t n)
+static uint64_t ranks_segment_end(uint64_t first, uint64_t n)
 {
 	uint64_t end = first < SINGLES ? first + 1 : first + first / SINGLES;
 
@@ -39,7 +39,7 @@ static uint64_t segment_end(uint64_t first, uint64_t n)
 }
 
 /* Makes the weights' sum 1. */
-static void normalize(struct ranks *r, double sum)
+static void ranks_normalize(struct ranks *r, double sum)
 {
 	for (size_t i = 0; i < r->segments; i++)
 		r->segment[i].weight /= sum;
@@ -53,7 +53,7 @@ int ranks_zipf(struct ranks *r, uint64_t n, double alpha)
 	/* the integral has no such form at 1; nobody sees the difference */
 	if (fabs(alpha - 1) < 1e-6)
 		alpha = 1 - 1e-6;
-	for (uint64_t at = 1; at <= n; at = segment_end(at, n))
+	for (uint64_t at = 1; at <= n; at = ranks_segment_end(at, n))
 		segments++;
 	*r = (struct ranks){ n, alpha, segments,
 			     calloc(segments, sizeof(*r->segment)) };
@@ -63,14 +63,14 @@ int ranks_zipf(struct ranks *r, uint64_t n, double alpha)
 	for (uint64_t at = 1, end; at <= n; at = end) {
 		struct ranks_segment *s = &r->segment[segments++];
 
-		end = segment_end(at, n);
+		end = ranks_segment_end(at, n);
 		s->first = at;
 		s->count = end - at;
-		s->weight = zipf_weight(alpha, at, end);
+		s->weight = ranks_zipf_weight(alpha, at, end);
 		s->least = exact_pow((double)(end - 1) / (double)at, -alpha);
 		sum += s->weight;
 	}
-	normalize(r, sum);
+	ranks_normalize(r, sum);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ int ranks_groups(struct ranks *r, const struct weighted *w)
 		ranks_free(r);
 		return TRACE_EOPTION;
 	}
-	normalize(r, sum);
+	ranks_normalize(r, sum);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ struct stacks {
 	size_t small, large; /* the front's end and the back's begin */
 };
 
-static void push(struct stacks *s, const double *left, uint32_t i)
+static void ranks_push(struct stacks *s, const double *left, uint32_t i)
 {
 	if (left[i] < 1)
 		s->at[s->small++] = i;
@@ -121,7 +121,7 @@ static void push(struct stacks *s, const double *left, uint32_t i)
 }
 
 /* Vose's method. left: how many times its even share each segment has. */
-static void fill_aliases(struct ranks *r, double *left, uint32_t *room)
+static void ranks_fill_aliases(struct ranks *r, double *left, uint32_t *room)
 {
 	struct stacks s = { room, 0, r->segments };
 
@@ -129,7 +129,7 @@ static void fill_aliases(struct ranks *r, double *left, uint32_t *room)
 		left[i] = r->segment[i].weight * (double)r->segments;
 		r->segment[i].keep = UINT32_MAX;
 		r->segment[i].other = (uint32_t)i;
-		push(&s, left, (uint32_t)i);
+		ranks_push(&s, left, (uint32_t)i);
 	}
 	while (s.small && s.large < r->segments) {
 		uint32_t i = s.at[--s.small], j = s.at[s.large++];
@@ -137,7 +137,7 @@ static void fill_aliases(struct ranks *r, double *left, uint32_t *room)
 		r->segment[i].keep = (uint32_t)(left[i] * 0x1p32);
 		r->segment[i].other = j;
 		left[j] -= 1 - left[i];
-		push(&s, left, j);
+		ranks_push(&s, left, j);
 	}
 }
 
@@ -148,14 +148,14 @@ int ranks_prepare(struct ranks *r)
 	int err = left && room ? 0 : TRACE_ENOMEM;
 
 	if (!err)
-		fill_aliases(r, left, room);
+		ranks_fill_aliases(r, left, room);
 	free(left);
 	free(room);
 	return err;
 }
 
 /* The high half of a product: x is a share of 2^64, scaled to 0..n-1. */
-static uint64_t scaled(uint64_t x, uint64_t n)
+static uint64_t ranks_scaled(uint64_t x, uint64_t n)
 {
 	return (uint64_t)((unsigned __int128)x * n >> 64);
 }
@@ -172,7 +172,7 @@ uint64_t ranks_draw(const struct ranks *r, struct trace_random *random)
 	if (s->count == 1)
 		return s->first;
 	do {
-		rank = s->first + scaled(random_u64(random), s->count);
+		rank = s->first + ranks_scaled(random_u64(random), s->count);
 		if (s->least >= 1)
 			return rank;
 		accept = random_unit(random);
@@ -207,27 +207,28 @@ double ranks_p(const struct ranks *r, uint64_t rank)
 }
 
 /* 1 - e^-x, without losing the digits of a small x. */
-static double at_least_one(double x)
+static double ranks_at_least_one(double x)
 {
 	return x < 1e-4 ? x - x * x / 2 + x * x * x / 6 : 1 - exact_exp(-x);
 }
 
 /* The mean of that over a part of the time, all parts being as likely. */
-static double at_least_one_of_part(double x)
+static double ranks_at_least_one_of_part(double x)
 {
-	return x < 1e-4 ? x / 2 - x * x / 6 : 1 - at_least_one(x) / x;
+	return x < 1e-4 ? x / 2 - x * x / 6 : 1 - ranks_at_least_one(x) / x;
 }
 
 /* Objects that one rank is expected to show, which is asked for x times. */
-static double shown(double x, double churn)
+static double ranks_shown(double x, double churn)
 {
 	if (churn <= 0)
-		return at_least_one(x);
+		return ranks_at_least_one(x);
 	if (churn <= 1) /* it changes once, or not at all */
-		return (1 - churn) * at_least_one(x) +
-		       churn * 2 * at_least_one_of_part(x);
+		return (1 - churn) * ranks_at_least_one(x) +
+		       churn * 2 * ranks_at_least_one_of_part(x);
 	x /= churn; /* while it is one object; the first and last are cut */
-	return (churn - 1) * at_least_one(x) + 2 * at_least_one_of_part(x);
+	return (churn - 1) * ranks_at_least_one(x) +
+	       2 * ranks_at_least_one_of_part(x);
 }
 
 double ranks_distinct(const struct ranks *r, double draws, double churn)
@@ -239,7 +240,7 @@ double ranks_distinct(const struct ranks *r, double draws, double churn)
 		double n = (double)s->count;
 
 		if (draws > 0)
-			sum += n * shown(draws * s->weight / n, churn);
+			sum += n * ranks_shown(draws * s->weight / n, churn);
 	}
 	return sum;
 }

@@ -65,7 +65,8 @@ static void reader_note_format(const struct trace_reader *r,
 }
 
 /* The format that was asked for, or the one that the content shows. */
-static int pick_format(struct trace_reader *r, const struct trace_format **out)
+static int reader_pick_format(struct trace_reader *r,
+			      const struct trace_format **out)
 {
 	struct trace_text sample;
 	int err;
@@ -105,7 +106,7 @@ static int reader_skip_mark(struct trace_reader *r)
 	return err;
 }
 
-static int file_open(struct trace_reader *r, const char *name)
+static int reader_file_open(struct trace_reader *r, const char *name)
 {
 	const struct trace_format *format;
 	int err = trace_input_open(&r->input, name);
@@ -115,7 +116,7 @@ static int file_open(struct trace_reader *r, const char *name)
 	if (!err)
 		err = reader_skip_mark(r);
 	if (!err)
-		err = pick_format(r, &format);
+		err = reader_pick_format(r, &format);
 	if (!err)
 		err = trace_parser_init(&r->parser, format, r->opt->base);
 	if (!err && r->opt->columns)
@@ -127,7 +128,7 @@ static int file_open(struct trace_reader *r, const char *name)
 }
 
 /* A bad record: counted and told. 0 to go on with the next one. */
-static int file_bad(struct trace_reader *r, int reason)
+static int reader_file_bad(struct trace_reader *r, int reason)
 {
 	struct trace_complaint c = { r->file, r->lines.number, reason,
 				     *r->parser.note ? r->parser.note : NULL };
@@ -139,7 +140,7 @@ static int file_bad(struct trace_reader *r, int reason)
 }
 
 /* Says once what the parser has assumed. */
-static void file_note(struct trace_reader *r)
+static void reader_file_note(struct trace_reader *r)
 {
 	struct trace_complaint c = { r->file, r->lines.number, 0,
 				     r->parser.note };
@@ -149,7 +150,7 @@ static void file_note(struct trace_reader *r)
 	r->parser.note[0] = '\0';
 }
 
-static int file_next(struct trace_reader *r, struct trace_request *req)
+static int reader_file_next(struct trace_reader *r, struct trace_request *req)
 {
 	size_t block = r->parser.block;
 	struct trace_text record;
@@ -163,18 +164,19 @@ static int file_next(struct trace_reader *r, struct trace_request *req)
 		if (err > 0)
 			err = trace_parse(&r->parser, record, req);
 		if (err >= 0 && *r->parser.note)
-			file_note(r);
+			reader_file_note(r);
 		if (err == 0)
 			return 1;
 		if (err < 0)
-			err = file_bad(r, err);
+			err = reader_file_bad(r, err);
 		if (err < 0)
 			return err;
 	}
 }
 
 /* Plain records at once; 0: one has to be looked at by itself. */
-static int file_rows(struct trace_reader *r, struct trace_row *rows, int max)
+static int reader_file_rows(struct trace_reader *r, struct trace_row *rows,
+			    int max)
 {
 	const struct trace_format *format = r->parser.format;
 	struct trace_text run, rest;
@@ -192,14 +194,14 @@ static int file_rows(struct trace_reader *r, struct trace_row *rows, int max)
 	return n;
 }
 
-static void file_close(struct trace_reader *r)
+static void reader_file_close(struct trace_reader *r)
 {
 	trace_parser_free(&r->parser);
 	trace_lines_free(&r->lines);
 	trace_input_free(&r->input);
 }
 
-static int gen_open(struct trace_reader *r, const char *name)
+static int reader_gen_open(struct trace_reader *r, const char *name)
 {
 	struct trace_plan plan;
 	int err = trace_plan_parse(&plan, name);
@@ -210,24 +212,27 @@ static int gen_open(struct trace_reader *r, const char *name)
 	return trace_generator_new(&r->generator, &plan);
 }
 
-static int gen_next(struct trace_reader *r, struct trace_request *req)
+static int reader_gen_next(struct trace_reader *r, struct trace_request *req)
 {
 	return trace_generator_next(r->generator, req);
 }
 
-static int gen_rows(struct trace_reader *r, struct trace_row *rows, int max)
+static int reader_gen_rows(struct trace_reader *r, struct trace_row *rows,
+			   int max)
 {
 	return trace_generator_rows(r->generator, rows, max);
 }
 
-static void gen_close(struct trace_reader *r)
+static void reader_gen_close(struct trace_reader *r)
 {
 	trace_generator_free(&r->generator);
 }
 
 static const struct source sources[] = {
-	{ "gen:", gen_open, gen_next, gen_rows, gen_close },
-	{ "", file_open, file_next, file_rows, file_close },
+	{"gen:", reader_gen_open, reader_gen_next, reader_gen_rows,
+	 reader_gen_close},
+	{"", reader_file_open, reader_file_next, reader_file_rows,
+	 reader_file_close},
 };
 
 int trace_open(struct trace_reader **out, const char *name,
@@ -262,7 +267,8 @@ int trace_open(struct trace_reader **out, const char *name,
 }
 
 /* The part of a name, or of the columns, that is wrong; empty: not one. */
-static struct trace_text refused_part(const char *name, const char *columns)
+static struct trace_text reader_refused_part(const char *name,
+					     const char *columns)
 {
 	static const char gen[] = "gen:";
 	struct trace_layout layout;
@@ -286,7 +292,7 @@ const char *trace_explain(const char *name, const char *columns, int code,
 					    : trace_strerror(code);
 
 	if (code == TRACE_EOPTION) {
-		part = refused_part(name, columns);
+		part = reader_refused_part(name, columns);
 		if (!part.len)
 			why = "options that do not go together, or too few";
 	}
@@ -305,8 +311,8 @@ int trace_next(struct trace_reader *r, struct trace_request *req)
 }
 
 /* Keeps a client's name for as long as rows live; no longer than needed. */
-static struct trace_text keep_name(struct trace_reader *r, int row,
-				   struct trace_text name)
+static struct trace_text reader_keep_name(struct trace_reader *r, int row,
+					  struct trace_text name)
 {
 	char *at = r->names[row];
 
@@ -317,7 +323,8 @@ static struct trace_text keep_name(struct trace_reader *r, int row,
 }
 
 /* Up to max requests one by one; what stops them is noted. */
-static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
+static int reader_slow_rows(struct trace_reader *r, struct trace_row *rows,
+			    int max)
 {
 	struct trace_request q;
 	int n = 0;
@@ -332,7 +339,7 @@ static int slow_rows(struct trace_reader *r, struct trace_row *rows, int max)
 			.size = q.size,
 			.version = q.version,
 			.time_ms = q.time_ms,
-			.name = keep_name(r, n, q.name),
+			.name = reader_keep_name(r, n, q.name),
 			.status = (uint16_t)q.status,
 			.class = (uint8_t)trace_cacheable_class(q.method,
 								q.status),
@@ -362,7 +369,7 @@ int trace_rows(struct trace_reader *r, struct trace_row *rows, int max)
 		r->left -= (uint64_t)n;
 	/* one that is not plain, and then again many at once */
 	if (n == 0)
-		n = slow_rows(r, rows, fast ? 1 : max);
+		n = reader_slow_rows(r, rows, fast ? 1 : max);
 	for (int i = 0; i < n && r->all_cacheable; i++)
 		rows[i].class = TRACE_CACHEABLE;
 	return n > 0 ? n : r->ended;

@@ -9,13 +9,13 @@
 #include "cachesim/trace/lines.h"
 #include "cachesim/trace/swar.h"
 
-static bool is_blank(char c)
+static bool scan_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 /* Bytes before the first blank. */
-static size_t word_len(struct trace_text t)
+static size_t scan_word_len(struct trace_text t)
 {
 	size_t i = 0;
 
@@ -27,7 +27,7 @@ static size_t word_len(struct trace_text t)
 		if (marks)
 			return i + swar_first(marks);
 	}
-	while (i < t.len && !is_blank(t.at[i]))
+	while (i < t.len && !scan_is_blank(t.at[i]))
 		i++;
 	return i;
 }
@@ -36,12 +36,12 @@ struct trace_text scan_word(struct trace_text *rest)
 {
 	struct trace_text word;
 
-	while (rest->len && is_blank(*rest->at)) {
+	while (rest->len && scan_is_blank(*rest->at)) {
 		rest->at++;
 		rest->len--;
 	}
 	word.at = rest->at;
-	word.len = word_len(*rest);
+	word.len = scan_word_len(*rest);
 	rest->at += word.len;
 	rest->len -= word.len;
 	return word;
@@ -175,7 +175,7 @@ char *scan_room(struct trace_parser *p, size_t len)
 	return at;
 }
 
-static bool has_control(struct trace_text t)
+static bool scan_has_control(struct trace_text t)
 {
 	size_t i = 0;
 
@@ -196,7 +196,7 @@ int scan_url(struct trace_parser *p, struct trace_text t,
 {
 	char *joined;
 
-	if (t.len == 0 || has_control(t))
+	if (t.len == 0 || scan_has_control(t))
 		return TRACE_EURL;
 	if (t.at[0] != '/') {
 		trace_request_url(req, t);

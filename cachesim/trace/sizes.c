@@ -16,7 +16,7 @@ static const double tail_shape = 1.25;
 static const double largest = 4000; /* medians: 16 MB for a median of 4 KB */
 
 /* Evaluates a polynomial, highest coefficient first. */
-static double polynomial(const double *c, int n, double x)
+static double sizes_polynomial(const double *c, int n, double x)
 {
 	double v = 0;
 
@@ -26,7 +26,7 @@ static double polynomial(const double *c, int n, double x)
 }
 
 /* 0 < u < 0.97 */
-static double normal_quantile(double u)
+static double sizes_normal_quantile(double u)
 {
 	static const double a[] = { -3.969683028665376e+01,
 				    2.209460984245205e+02,
@@ -54,11 +54,11 @@ static double normal_quantile(double u)
 
 	if (u < 0.02425) {
 		q = sqrt(-2 * exact_log(u));
-		return polynomial(c, 6, q) / polynomial(d, 5, q);
+		return sizes_polynomial(c, 6, q) / sizes_polynomial(d, 5, q);
 	}
 	q = u - 0.5;
 	r = q * q;
-	return polynomial(a, 6, r) * q / polynomial(b, 6, r);
+	return sizes_polynomial(a, 6, r) * q / sizes_polynomial(b, 6, r);
 }
 
 double sizes_quantile(double u)
@@ -68,8 +68,8 @@ double sizes_quantile(double u)
 	if (u < 1e-6)
 		u = 1e-6;
 	if (u < tail_from)
-		return exact_exp(sigma * normal_quantile(u));
-	x = exact_exp(sigma * normal_quantile(tail_from)) *
+		return exact_exp(sigma * sizes_normal_quantile(u));
+	x = exact_exp(sigma * sizes_normal_quantile(tail_from)) *
 	    exact_pow((1 - tail_from) / (1 - u), 1 / tail_shape);
 	return x < largest ? x : largest;
 }

@@ -16,7 +16,7 @@
 
 #include "cachesim/trace/scan.h"
 
-static bool is_query(struct trace_text action)
+static bool squid_is_query(struct trace_text action)
 {
 	return action.len > 4 && !memcmp(action.at, "UDP_", 4);
 }
@@ -45,7 +45,7 @@ static int squid_parse(struct trace_parser *p, struct trace_text record,
 	action = scan_word(&rest);
 	if (!squid_status(action, req))
 		return TRACE_ESTATUS;
-	if (is_query(action))
+	if (squid_is_query(action))
 		return TRACE_SKIP;
 	if (!scan_size(scan_word(&rest), req))
 		return TRACE_ESIZE;

@@ -25,7 +25,7 @@ struct trace_stats {
 	struct trace_totals totals; /* what is counted as requests come */
 };
 
-static struct slot *find(const struct table *t, uint64_t key)
+static struct slot *stats_find(const struct table *t, uint64_t key)
 {
 	/* keys of integer traces are not scattered: multiply first */
 	size_t at = (size_t)((key * 0x9e3779b97f4a7c15u) >> 17);
@@ -36,7 +36,7 @@ static struct slot *find(const struct table *t, uint64_t key)
 	return &t->slot[at & (t->slots - 1)];
 }
 
-static int grow(struct table *t)
+static int stats_grow(struct table *t)
 {
 	struct table next = { NULL, t->slots ? t->slots * 2 : FIRST_SLOTS,
 			      t->used };
@@ -46,19 +46,19 @@ static int grow(struct table *t)
 		return TRACE_ENOMEM;
 	for (size_t i = 0; i < t->slots; i++)
 		if (t->slot[i].count)
-			*find(&next, t->slot[i].key) = t->slot[i];
+			*stats_find(&next, t->slot[i].key) = t->slot[i];
 	free(t->slot);
 	*t = next;
 	return 0;
 }
 
-static int count(struct table *t, uint64_t key, uint64_t size)
+static int stats_count(struct table *t, uint64_t key, uint64_t size)
 {
 	struct slot *s;
 
-	if (4 * (t->used + 1) > 3 * t->slots && grow(t))
+	if (4 * (t->used + 1) > 3 * t->slots && stats_grow(t))
 		return TRACE_ENOMEM;
-	s = find(t, key);
+	s = stats_find(t, key);
 	if (s->count == 0)
 		t->used++;
 	s->key = key;
@@ -80,8 +80,8 @@ int trace_stats_add(struct trace_stats *s, const struct trace_request *req)
 	const bool stays = trace_cacheable_class(req->method, req->status) ==
 			   TRACE_CACHEABLE;
 
-	if ((stays && count(&s->objects, req->key, req->size)) ||
-	    (req->client && count(&s->clients, req->client, 0)))
+	if ((stays && stats_count(&s->objects, req->key, req->size)) ||
+	    (req->client && stats_count(&s->clients, req->client, 0)))
 		return TRACE_ENOMEM;
 	t->uncacheable += !stays;
 	s->uncacheable_bytes += stays ? 0 : req->size;

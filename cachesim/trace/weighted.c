@@ -14,7 +14,7 @@
 enum { VALUES_MAX = 10000000 };
 
 /* The numbers of an array; false: there are others, or negative ones. */
-static bool take_numbers(const json_t *array, double *out)
+static bool weighted_take_numbers(const json_t *array, double *out)
 {
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const json_t *v = json_array_get(array, i);
@@ -26,8 +26,8 @@ static bool take_numbers(const json_t *array, double *out)
 	return true;
 }
 
-static int take_arrays(struct weighted *w, const json_t *value,
-		       const json_t *weight)
+static int weighted_take_arrays(struct weighted *w, const json_t *value,
+				const json_t *weight)
 {
 	size_t n = json_array_size(value);
 	double *values, *upto, sum = 0;
@@ -39,7 +39,8 @@ static int take_arrays(struct weighted *w, const json_t *value,
 		return TRACE_ENOMEM;
 	upto = values + 2 * n;
 	*w = (struct weighted){ n, values, values + n, upto };
-	if (!take_numbers(value, values) || !take_numbers(weight, values + n))
+	if (!weighted_take_numbers(value, values) ||
+	    !weighted_take_numbers(weight, values + n))
 		return TRACE_EOPTION;
 	for (size_t i = 0; i < n; i++)
 		upto[i] = sum += w->weight[i];
@@ -60,8 +61,8 @@ int weighted_load(struct weighted *w, const char *path,
 		return TRACE_EIO;
 	all = json_loadf(f, 0, NULL);
 	fclose(f);
-	err = all ? take_arrays(w, json_object_get(all, names->value),
-				json_object_get(all, names->weight))
+	err = all ? weighted_take_arrays(w, json_object_get(all, names->value),
+					 json_object_get(all, names->weight))
 		  : TRACE_EOPTION;
 	json_decref(all);
 	if (err)

@@ -5,7 +5,7 @@
 #include "codec/coder/bits.h"
 
 static inline __attribute__((always_inline)) uint64_t
-count_words(const uint8_t *bytes, size_t len)
+bits_count_words(const uint8_t *bytes, size_t len)
 {
 	uint64_t ones = 0;
 	size_t i = 0;
@@ -19,19 +19,19 @@ count_words(const uint8_t *bytes, size_t len)
 
 #if defined(__x86_64__)
 __attribute__((target("popcnt"))) static uint64_t
-count_popcnt(const uint8_t *bytes, size_t len)
+bits_count_popcnt(const uint8_t *bytes, size_t len)
 {
-	return count_words(bytes, len);
+	return bits_count_words(bytes, len);
 }
 
 uint64_t scd__count_ones(const uint8_t *bytes, size_t len)
 {
-	return __builtin_cpu_supports("popcnt") ? count_popcnt(bytes, len)
-						: count_words(bytes, len);
+	return __builtin_cpu_supports("popcnt") ? bits_count_popcnt(bytes, len)
+						: bits_count_words(bytes, len);
 }
 #else
 uint64_t scd__count_ones(const uint8_t *bytes, size_t len)
 {
-	return count_words(bytes, len);
+	return bits_count_words(bytes, len);
 }
 #endif

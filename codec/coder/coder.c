@@ -16,53 +16,53 @@
 #include "codec/coder/range.h"
 #include "codec/coder/sparse.h"
 
-static bool any_suits(const struct scd__shape *shape)
+static bool coder_any_suits(const struct scd__shape *shape)
 {
 	(void)shape;
 	return true;
 }
 
-static bool empty_fits(const struct scd__shape *shape, uint64_t len)
+static bool coder_empty_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nones == 0 && len == 0;
 }
 
-static int empty_encode(const struct scd__shape *shape, const uint8_t *bits,
-			struct scd__writer *out)
+static int coder_empty_encode(const struct scd__shape *shape,
+			      const uint8_t *bits, struct scd__writer *out)
 {
 	(void)shape;
 	(void)bits;
 	return out->error;
 }
 
-static int empty_decode(const struct scd__shape *shape, struct scd__reader *in,
-			uint8_t *bits)
+static int coder_empty_decode(const struct scd__shape *shape,
+			      struct scd__reader *in, uint8_t *bits)
 {
-	if (!empty_fits(shape, scd__reader_left(in)))
+	if (!coder_empty_fits(shape, scd__reader_left(in)))
 		return SCD_EFORMAT;
 	memset(bits, 0, (size_t)scd__array_bytes(shape->nbits));
 	return SCD_OK;
 }
 
-static bool stored_fits(const struct scd__shape *shape, uint64_t len)
+static bool coder_stored_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nones > 0 && len == scd__array_bytes(shape->nbits);
 }
 
-static int stored_encode(const struct scd__shape *shape, const uint8_t *bits,
-			 struct scd__writer *out)
+static int coder_stored_encode(const struct scd__shape *shape,
+			       const uint8_t *bits, struct scd__writer *out)
 {
 	scd__write_bytes(out, bits, (size_t)scd__array_bytes(shape->nbits));
 	return out->error;
 }
 
-static int stored_decode(const struct scd__shape *shape, struct scd__reader *in,
-			 uint8_t *bits)
+static int coder_stored_decode(const struct scd__shape *shape,
+			       struct scd__reader *in, uint8_t *bits)
 {
 	size_t len = scd__reader_left(in);
 	unsigned tail = (unsigned)(shape->nbits % 8);
 
-	if (!stored_fits(shape, len))
+	if (!coder_stored_fits(shape, len))
 		return SCD_EFORMAT;
 	memcpy(bits, scd__read_bytes(in, len), len);
 	if (tail && bits[len - 1] >> tail)
@@ -73,18 +73,18 @@ static int stored_decode(const struct scd__shape *shape, struct scd__reader *in,
 
 static const struct scd__coding coding_empty = {
 	.id = SCD_CODING_EMPTY,
-	.suits = any_suits,
-	.fits = empty_fits,
-	.encode = empty_encode,
-	.decode = empty_decode,
+	.suits = coder_any_suits,
+	.fits = coder_empty_fits,
+	.encode = coder_empty_encode,
+	.decode = coder_empty_decode,
 };
 
 static const struct scd__coding coding_stored = {
 	.id = SCD_CODING_STORED,
-	.suits = any_suits,
-	.fits = stored_fits,
-	.encode = stored_encode,
-	.decode = stored_decode,
+	.suits = coder_any_suits,
+	.fits = coder_stored_fits,
+	.encode = coder_stored_encode,
+	.decode = coder_stored_decode,
 };
 
 /*
@@ -137,7 +137,7 @@ bool scd__coder_believes(const struct scd__coding *coding,
  * at random, and then a reader would take it for a fraud. It has no need of a
  * coding that sees patterns: the range coder sees none.
  */
-static bool is_plausible(const struct scd__shape *shape, size_t len)
+static bool coder_is_plausible(const struct scd__shape *shape, size_t len)
 {
 	return (double)len >= 0.99 * scd__coder_entropy(shape) - 32;
 }
@@ -146,7 +146,7 @@ static bool is_plausible(const struct scd__shape *shape, size_t len)
  * Is there nothing to gain: 0.5 % at most? Between 0.4585 and 0.5415 ones a
  * bit; a small array is tried all the same, as it costs nothing.
  */
-static bool is_incompressible(const struct scd__shape *shape)
+static bool coder_is_incompressible(const struct scd__shape *shape)
 {
 	const uint64_t half = shape->nbits / 2;
 	const uint64_t off = shape->nones > half ? shape->nones - half
@@ -164,7 +164,7 @@ int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		int error;
 
 		if (!codings[i]->suits(shape) ||
-		    (is_incompressible(shape) &&
+		    (coder_is_incompressible(shape) &&
 		     codings[i]->id != SCD_CODING_STORED))
 			continue;
 		error = codings[i]->encode(shape, bits, &w);
@@ -173,7 +173,7 @@ int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,
 		if (error)
 			continue;
 		if (!codings[i]->fits(shape, scd__writer_len(&w)) ||
-		    !is_plausible(shape, scd__writer_len(&w)))
+		    !coder_is_plausible(shape, scd__writer_len(&w)))
 			continue;
 		out->at = w.at;
 		*id = codings[i]->id;

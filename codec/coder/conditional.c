@@ -55,7 +55,7 @@ struct stream {
 };
 
 /* Append n (0..64) bits; those above them are zero. */
-INLINE void append(struct stream *s, uint64_t word, unsigned n)
+INLINE void conditional_append(struct stream *s, uint64_t word, unsigned n)
 {
 	uint8_t *to = s->bits + (s->at >> 3);
 	const unsigned shift = s->at & 7;
@@ -67,7 +67,7 @@ INLINE void append(struct stream *s, uint64_t word, unsigned n)
 }
 
 /* The next n (0..64) bits, and whatever follows them. */
-INLINE uint64_t take(struct stream *s, unsigned n)
+INLINE uint64_t conditional_take(struct stream *s, unsigned n)
 {
 	const uint8_t *from = s->bits + (s->at >> 3);
 	const unsigned shift = s->at & 7;
@@ -80,72 +80,78 @@ INLINE uint64_t take(struct stream *s, unsigned n)
 }
 
 /* The places of a word that are in the array. */
-INLINE uint64_t places(uint64_t nbits, uint64_t at)
+INLINE uint64_t conditional_places(uint64_t nbits, uint64_t at)
 {
 	return nbits - at >= 64 ? UINT64_MAX
 				: (UINT64_C(1) << (nbits - at)) - 1;
 }
 
-INLINE size_t bytes_at(uint64_t nbits, uint64_t at)
+INLINE size_t conditional_bytes_at(uint64_t nbits, uint64_t at)
 {
 	const uint64_t left = scd__array_bytes(nbits) - at / 8;
 
 	return left < 8 ? (size_t)left : 8;
 }
 
-INLINE void split(const uint8_t *base, const uint8_t *next, uint64_t nbits,
-		  struct scd__changes *c, const struct bit_ops *ops)
+INLINE void conditional_split(const uint8_t *base, const uint8_t *next,
+			      uint64_t nbits, struct scd__changes *c,
+			      const struct bit_ops *ops)
 {
 	struct stream cleared = {.bits = c->cleared_bits};
 	struct stream set = {.bits = c->set_bits};
 
 	for (uint64_t at = 0; at < nbits; at += 64) {
-		const size_t n = bytes_at(nbits, at);
+		const size_t n = conditional_bytes_at(nbits, at);
 		const uint64_t ones = scd__load_bits(base + at / 8, n);
-		const uint64_t zeros = ~ones & places(nbits, at);
+		const uint64_t zeros = ~ones & conditional_places(nbits, at);
 		const uint64_t flips =
 			ones ^ scd__load_bits(next + at / 8, n);
 
-		append(&cleared, ops->extract(flips, ones), ops->count(ones));
-		append(&set, ops->extract(flips, zeros), ops->count(zeros));
+		conditional_append(&cleared, ops->extract(flips, ones),
+				   ops->count(ones));
+		conditional_append(&set, ops->extract(flips, zeros),
+				   ops->count(zeros));
 	}
 }
 
-INLINE void join(const uint8_t *base, uint8_t *next, uint64_t nbits,
-		 const struct scd__changes *c, const struct bit_ops *ops)
+INLINE void conditional_join(const uint8_t *base, uint8_t *next, uint64_t nbits,
+			     const struct scd__changes *c,
+			     const struct bit_ops *ops)
 {
 	struct stream cleared = {.bits = c->cleared_bits};
 	struct stream set = {.bits = c->set_bits};
 
 	for (uint64_t at = 0; at < nbits; at += 64) {
-		const size_t n = bytes_at(nbits, at);
+		const size_t n = conditional_bytes_at(nbits, at);
 		const uint64_t ones = scd__load_bits(base + at / 8, n);
-		const uint64_t zeros = ~ones & places(nbits, at);
+		const uint64_t zeros = ~ones & conditional_places(nbits, at);
 		uint64_t word = ones;
 
-		word ^= ops->deposit(take(&cleared, ops->count(ones)), ones);
-		word ^= ops->deposit(take(&set, ops->count(zeros)), zeros);
+		word ^= ops->deposit(
+			conditional_take(&cleared, ops->count(ones)), ones);
+		word ^= ops->deposit(conditional_take(&set, ops->count(zeros)),
+				     zeros);
 		scd__store_bits(next + at / 8, word, n);
 	}
 }
 
-static unsigned portable_count(uint64_t word)
+static unsigned conditional_portable_count(uint64_t word)
 {
 	return (unsigned)__builtin_popcountll(word);
 }
 
 /* The bits of the mask below a bit of it are the place of that bit. */
-static uint64_t portable_extract(uint64_t word, uint64_t mask)
+static uint64_t conditional_portable_extract(uint64_t word, uint64_t mask)
 {
 	uint64_t out = 0;
 
 	for (word &= mask; word; word &= word - 1)
-		out |= UINT64_C(1)
-		       << portable_count(mask & ((word & -word) - 1));
+		out |= UINT64_C(1) << conditional_portable_count(
+			       mask & ((word & -word) - 1));
 	return out;
 }
 
-static uint64_t portable_deposit(uint64_t word, uint64_t mask)
+static uint64_t conditional_portable_deposit(uint64_t word, uint64_t mask)
 {
 	uint64_t out = 0;
 
@@ -158,78 +164,85 @@ static uint64_t portable_deposit(uint64_t word, uint64_t mask)
 	return out;
 }
 
-static void portable_split(const uint8_t *base, const uint8_t *next,
-			   uint64_t nbits, struct scd__changes *c)
+static void conditional_portable_split(const uint8_t *base, const uint8_t *next,
+				       uint64_t nbits, struct scd__changes *c)
 {
-	static const struct bit_ops ops = {portable_extract, portable_deposit,
-					   portable_count};
+	static const struct bit_ops ops = {conditional_portable_extract,
+					   conditional_portable_deposit,
+					   conditional_portable_count};
 
-	split(base, next, nbits, c, &ops);
+	conditional_split(base, next, nbits, c, &ops);
 }
 
-static void portable_join(const uint8_t *base, uint8_t *next, uint64_t nbits,
-			  const struct scd__changes *c)
+static void conditional_portable_join(const uint8_t *base, uint8_t *next,
+				      uint64_t nbits,
+				      const struct scd__changes *c)
 {
-	static const struct bit_ops ops = {portable_extract, portable_deposit,
-					   portable_count};
+	static const struct bit_ops ops = {conditional_portable_extract,
+					   conditional_portable_deposit,
+					   conditional_portable_count};
 
-	join(base, next, nbits, c, &ops);
+	conditional_join(base, next, nbits, c, &ops);
 }
 
-static bool portable_available(void)
+static bool conditional_portable_available(void)
 {
 	return true;
 }
 
 static const struct scd__change_engine portable = {
 	.name = "portable",
-	.available = portable_available,
-	.split = portable_split,
-	.join = portable_join,
+	.available = conditional_portable_available,
+	.split = conditional_portable_split,
+	.join = conditional_portable_join,
 };
 
 #if defined(__x86_64__)
 
 #define BMI2 __attribute__((target("bmi2,popcnt")))
 
-BMI2 static unsigned bmi2_count(uint64_t word)
+BMI2 static unsigned conditional_bmi2_count(uint64_t word)
 {
 	return (unsigned)_mm_popcnt_u64(word);
 }
 
-BMI2 static uint64_t bmi2_extract(uint64_t word, uint64_t mask)
+BMI2 static uint64_t conditional_bmi2_extract(uint64_t word, uint64_t mask)
 {
 	return _pext_u64(word, mask);
 }
 
-BMI2 static uint64_t bmi2_deposit(uint64_t word, uint64_t mask)
+BMI2 static uint64_t conditional_bmi2_deposit(uint64_t word, uint64_t mask)
 {
 	return _pdep_u64(word, mask);
 }
 
-BMI2 static void bmi2_split(const uint8_t *base, const uint8_t *next,
-			    uint64_t nbits, struct scd__changes *c)
+BMI2 static void conditional_bmi2_split(const uint8_t *base,
+					const uint8_t *next, uint64_t nbits,
+					struct scd__changes *c)
 {
-	static const struct bit_ops ops = {bmi2_extract, bmi2_deposit,
-					   bmi2_count};
+	static const struct bit_ops ops = {conditional_bmi2_extract,
+					   conditional_bmi2_deposit,
+					   conditional_bmi2_count};
 
-	split(base, next, nbits, c, &ops);
+	conditional_split(base, next, nbits, c, &ops);
 }
 
-BMI2 static void bmi2_join(const uint8_t *base, uint8_t *next, uint64_t nbits,
-			   const struct scd__changes *c)
+BMI2 static void conditional_bmi2_join(const uint8_t *base, uint8_t *next,
+				       uint64_t nbits,
+				       const struct scd__changes *c)
 {
-	static const struct bit_ops ops = {bmi2_extract, bmi2_deposit,
-					   bmi2_count};
+	static const struct bit_ops ops = {conditional_bmi2_extract,
+					   conditional_bmi2_deposit,
+					   conditional_bmi2_count};
 
-	join(base, next, nbits, c, &ops);
+	conditional_join(base, next, nbits, c, &ops);
 }
 
 static const struct scd__change_engine bmi2 = {
 	.name = "bmi2",
 	.available = scd__cpu_has_bmi2,
-	.split = bmi2_split,
-	.join = bmi2_join,
+	.split = conditional_bmi2_split,
+	.join = conditional_bmi2_join,
 };
 #endif
 

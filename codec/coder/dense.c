@@ -24,7 +24,7 @@ enum {
  * More lanes are faster; they cost 3 bytes each, so a chunk of this many bytes
  * has as many as keep that below 0.15 %.
  */
-static unsigned lanes_log(uint64_t payload_bytes)
+static unsigned dense_lanes_log(uint64_t payload_bytes)
 {
 	unsigned log = SCD__DENSE_MIN_LANES_LOG;
 
@@ -34,24 +34,25 @@ static unsigned lanes_log(uint64_t payload_bytes)
 	return log;
 }
 
-static bool dense_suits(const struct scd__shape *shape)
+static bool dense_dense_suits(const struct scd__shape *shape)
 {
 	return scd__array_bytes(shape->nbits) >= MIN_BYTES &&
 	       shape->nones <= shape->nbits / 2;
 }
 
-static bool dense_fits(const struct scd__shape *shape, uint64_t len)
+static bool dense_dense_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nones > 0 && len < scd__array_bytes(shape->nbits);
 }
 
-static size_t list_bytes(const struct scd__dense_model *model, size_t n)
+static size_t dense_list_bytes(const struct scd__dense_model *model, size_t n)
 {
 	return (n * model->escape_bits + 7) / 8;
 }
 
 /* Write the model, and zeros where the list of escapes will be. */
-static void begin_chunk(struct scd__dense_encoding *e, struct scd__writer *out)
+static void dense_begin_chunk(struct scd__dense_encoding *e,
+			      struct scd__writer *out)
 {
 	const struct scd__dense_model *model = e->model;
 
@@ -62,12 +63,13 @@ static void begin_chunk(struct scd__dense_encoding *e, struct scd__writer *out)
 		return;
 	scd__write_u32(out, (uint32_t)e->nlisted);
 	e->list = out->at;
-	scd__write_zeros(out, list_bytes(model, e->nlisted));
+	scd__write_zeros(out, dense_list_bytes(model, e->nlisted));
 }
 
 /* Code the bytes, then put states and words behind what is there. */
-static int finish_chunk(const struct scd__dense_engine *engine,
-			struct scd__dense_encoding *e, struct scd__writer *out)
+static int dense_finish_chunk(const struct scd__dense_engine *engine,
+			      struct scd__dense_encoding *e,
+			      struct scd__writer *out)
 {
 	const uint8_t *end = out->end;
 	int error;
@@ -90,9 +92,9 @@ static int finish_chunk(const struct scd__dense_engine *engine,
 	return SCD_OK;
 }
 
-static int encode_chunk(const struct scd__dense_engine *engine,
-			const uint8_t *bytes, size_t len,
-			struct scd__writer *out)
+static int dense_encode_chunk(const struct scd__dense_engine *engine,
+			      const uint8_t *bytes, size_t len,
+			      struct scd__writer *out)
 {
 	const unsigned to_bytes = SCD__DENSE_COST_LOG + 3;
 	uint64_t hist[SCD__DENSE_COUNTS] = {0}, cost;
@@ -107,14 +109,14 @@ static int encode_chunk(const struct scd__dense_engine *engine,
 
 	engine->count(bytes, len, hist);
 	scd__dense_fit(hist, &model, &cost);
-	e.nlanes = 1u << lanes_log(cost >> to_bytes);
+	e.nlanes = 1u << dense_lanes_log(cost >> to_bytes);
 	for (unsigned c = model.nclasses - 1; c < SCD__DENSE_COUNTS; c++)
 		e.nlisted += hist[c];
 	for (unsigned i = 0; i < e.nlanes; i++)
 		state[i] = SCD__ANS_MIN;
-	scd__write_u8(out, (uint8_t)lanes_log(cost >> to_bytes));
-	begin_chunk(&e, out);
-	return finish_chunk(engine, &e, out);
+	scd__write_u8(out, (uint8_t)dense_lanes_log(cost >> to_bytes));
+	dense_begin_chunk(&e, out);
+	return dense_finish_chunk(engine, &e, out);
 }
 
 int scd__dense_encode(const struct scd__dense_engine *engine,
@@ -132,14 +134,15 @@ int scd__dense_encode(const struct scd__dense_engine *engine,
 		const uint8_t *start = out->at;
 		size_t n = len - at < most ? len - at : most;
 
-		out->error = encode_chunk(engine, bits + at, n, out);
+		out->error = dense_encode_chunk(engine, bits + at, n, out);
 		scd__write_u32(&sizes, (uint32_t)(out->at - start));
 	}
 	return out->error;
 }
 
 /* What precedes the words of a chunk, in the order in which it comes. */
-static int read_model(struct scd__reader *in, struct scd__dense_model *model)
+static int dense_read_model(struct scd__reader *in,
+			    struct scd__dense_model *model)
 {
 	model->nclasses = scd__read_u8(in);
 	if (model->nclasses > SCD__DENSE_MAX_CLASSES)
@@ -149,7 +152,8 @@ static int read_model(struct scd__reader *in, struct scd__dense_model *model)
 	return scd__dense_finish(model);
 }
 
-static int read_list(struct scd__reader *in, struct scd__dense_decoding *d)
+static int dense_read_list(struct scd__reader *in,
+			   struct scd__dense_decoding *d)
 {
 	unsigned spare;
 
@@ -158,14 +162,15 @@ static int read_list(struct scd__reader *in, struct scd__dense_decoding *d)
 	d->nlist = scd__read_u32(in);
 	if (d->nlist > d->len)
 		return SCD_EFORMAT;
-	d->list = scd__read_bytes(in, list_bytes(d->model, d->nlist));
+	d->list = scd__read_bytes(in, dense_list_bytes(d->model, d->nlist));
 	spare = (unsigned)(d->nlist * d->model->escape_bits % 8);
 	if (spare && d->list && in->at[-1] >> spare)
 		return SCD_EFORMAT;
 	return in->error;
 }
 
-static int read_states(struct scd__reader *in, struct scd__dense_decoding *d)
+static int dense_read_states(struct scd__reader *in,
+			     struct scd__dense_decoding *d)
 {
 	for (unsigned i = 0; i < d->nlanes; i++) {
 		d->state[i] = scd__read_u32(in);
@@ -176,7 +181,7 @@ static int read_states(struct scd__reader *in, struct scd__dense_decoding *d)
 }
 
 /* Has a decoder ended where the encoder began? */
-static bool is_finished(const struct scd__dense_decoding *d)
+static bool dense_is_finished(const struct scd__dense_decoding *d)
 {
 	uint32_t wrong = 0;
 
@@ -185,8 +190,9 @@ static bool is_finished(const struct scd__dense_decoding *d)
 	return !wrong && d->at == d->end && d->nlisted == d->nlist;
 }
 
-static int decode_chunk(const struct scd__dense_engine *engine,
-			struct scd__reader *in, uint8_t *bytes, size_t len)
+static int dense_decode_chunk(const struct scd__dense_engine *engine,
+			      struct scd__reader *in, uint8_t *bytes,
+			      size_t len)
 {
 	uint32_t state[SCD__DENSE_MAX_LANES];
 	struct scd__dense_model model;
@@ -202,18 +208,18 @@ static int decode_chunk(const struct scd__dense_engine *engine,
 	if (log < SCD__DENSE_MIN_LANES_LOG || log > SCD__DENSE_MAX_LANES_LOG)
 		return SCD_EFORMAT;
 	d.nlanes = 1u << log;
-	error = read_model(in, &model);
+	error = dense_read_model(in, &model);
 	if (!error)
-		error = read_list(in, &d);
+		error = dense_read_list(in, &d);
 	if (!error)
-		error = read_states(in, &d);
+		error = dense_read_states(in, &d);
 	if (error)
 		return error;
 	d.at = in->at;
 	d.end = in->end;
 	engine->decode(&d);
 	error = scd__dense_decode_rest(&d);
-	if (!error && !is_finished(&d))
+	if (!error && !dense_is_finished(&d))
 		error = SCD_EFORMAT;
 	return error;
 }
@@ -238,7 +244,7 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 		struct scd__reader chunk = scd__reader(bytes, nbytes);
 		size_t n = len - at < most ? len - at : most;
 
-		if (!bytes || decode_chunk(engine, &chunk, bits + at, n))
+		if (!bytes || dense_decode_chunk(engine, &chunk, bits + at, n))
 			return SCD_EFORMAT;
 	}
 	if (shape->nbits % 8 && bits[len - 1] >> shape->nbits % 8)
@@ -246,22 +252,22 @@ int scd__dense_decode(const struct scd__dense_engine *engine,
 	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
 }
 
-static int dense_encode(const struct scd__shape *shape, const uint8_t *bits,
-			struct scd__writer *out)
+static int dense_dense_encode(const struct scd__shape *shape,
+			      const uint8_t *bits, struct scd__writer *out)
 {
 	return scd__dense_encode(scd__dense_engine(), shape, bits, out);
 }
 
-static int dense_decode(const struct scd__shape *shape, struct scd__reader *in,
-			uint8_t *bits)
+static int dense_dense_decode(const struct scd__shape *shape,
+			      struct scd__reader *in, uint8_t *bits)
 {
 	return scd__dense_decode(scd__dense_engine(), shape, in, bits);
 }
 
 const struct scd__coding scd__coding_dense = {
 	.id = SCD_CODING_DENSE,
-	.suits = dense_suits,
-	.fits = dense_fits,
-	.encode = dense_encode,
-	.decode = dense_decode,
+	.suits = dense_dense_suits,
+	.fits = dense_dense_fits,
+	.encode = dense_dense_encode,
+	.decode = dense_dense_decode,
 };

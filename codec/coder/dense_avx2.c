@@ -32,7 +32,7 @@ enum {
 };
 
 /* The number of ones in each byte. */
-INLINE __m256i count_ones(__m256i v)
+INLINE __m256i dense_avx2_count_ones(__m256i v)
 {
 	const __m256i nibble = _mm256_set1_epi8(0x0f);
 	const __m256i ones = _mm256_setr_epi8(
@@ -46,7 +46,7 @@ INLINE __m256i count_ones(__m256i v)
 }
 
 /* The sum of 32 bytes. */
-INLINE uint64_t sum_bytes(__m256i v)
+INLINE uint64_t dense_avx2_sum_bytes(__m256i v)
 {
 	__m256i sums = _mm256_sad_epu8(v, _mm256_setzero_si256());
 	__m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums),
@@ -57,10 +57,10 @@ INLINE uint64_t sum_bytes(__m256i v)
 }
 
 /* Add to each byte of sum[c] whether the byte of 32 there has c ones. */
-INLINE void count_vector(const uint8_t *bytes, __m256i sum[8])
+INLINE void dense_avx2_count_vector(const uint8_t *bytes, __m256i sum[8])
 {
-	const __m256i ones =
-		count_ones(_mm256_loadu_si256((const __m256i *)bytes));
+	const __m256i ones = dense_avx2_count_ones(
+		_mm256_loadu_si256((const __m256i *)bytes));
 
 	UNROLL
 	for (int c = 0; c < 8; c++) {
@@ -71,8 +71,8 @@ INLINE void count_vector(const uint8_t *bytes, __m256i sum[8])
 	}
 }
 
-TARGET static void avx2_count(const uint8_t *bytes, size_t len,
-			      uint64_t hist[SCD__DENSE_COUNTS])
+TARGET static void dense_avx2_count(const uint8_t *bytes, size_t len,
+				    uint64_t hist[SCD__DENSE_COUNTS])
 {
 	size_t i = 0;
 
@@ -85,10 +85,10 @@ TARGET static void avx2_count(const uint8_t *bytes, size_t len,
 		for (int c = 0; c < 8; c++)
 			sum[c] = _mm256_setzero_si256();
 		for (; n > 0; n--, i += 32)
-			count_vector(bytes + i, sum);
+			dense_avx2_count_vector(bytes + i, sum);
 		for (int c = 0; c < 8; c++) {
-			hist[c] += sum_bytes(sum[c]);
-			rest -= sum_bytes(sum[c]);
+			hist[c] += dense_avx2_sum_bytes(sum[c]);
+			rest -= dense_avx2_sum_bytes(sum[c]);
 		}
 		hist[8] += rest;
 	}
@@ -97,7 +97,7 @@ TARGET static void avx2_count(const uint8_t *bytes, size_t len,
 }
 
 /* The words of the mask go to the end, in their order. */
-static void make_compressing(struct scd__shuffles *s)
+static void dense_avx2_make_compressing(struct scd__shuffles *s)
 {
 	for (unsigned mask = 0; mask < 256; mask++) {
 		uint8_t *to = s->of[mask] + 16;
@@ -119,7 +119,7 @@ struct columns {
 };
 
 /* The low bytes of a column's 8 numbers, then the high ones; twice. */
-INLINE __m256i load_column(const uint16_t column[8])
+INLINE __m256i dense_avx2_load_column(const uint16_t column[8])
 {
 	uint8_t bytes[16];
 
@@ -131,7 +131,8 @@ INLINE __m256i load_column(const uint16_t column[8])
 		_mm_loadu_si128((const __m128i *)bytes));
 }
 
-INLINE struct columns load_columns(const struct scd__dense_model *model)
+INLINE struct columns
+dense_avx2_load_columns(const struct scd__dense_model *model)
 {
 	uint16_t scale[8];
 	struct columns c;
@@ -139,11 +140,12 @@ INLINE struct columns load_columns(const struct scd__dense_model *model)
 	/* A shift to the right by n as the high half of times 2^(15 - n). */
 	for (int i = 0; i < 8; i++)
 		scale[i] = (uint16_t)(1u << (15 - model->shift[i]));
-	c.freq = load_column(model->freq);
-	c.start = load_column(model->direct ? model->base : model->start);
-	c.inverse = load_column((const uint16_t *)model->inverse);
-	c.scale = load_column(scale);
-	c.first = load_column(model->first);
+	c.freq = dense_avx2_load_column(model->freq);
+	c.start = dense_avx2_load_column(model->direct ? model->base
+						       : model->start);
+	c.inverse = dense_avx2_load_column((const uint16_t *)model->inverse);
+	c.scale = dense_avx2_load_column(scale);
+	c.first = dense_avx2_load_column(model->first);
 	for (int i = 0; i < 8; i++)
 		c.below[i] = _mm256_set1_epi16((short)(model->start[i] - 1));
 	return c;
@@ -154,7 +156,7 @@ struct states {
 	__m256i low, high;
 };
 
-INLINE struct states load_states(const uint32_t state[WIDTH])
+INLINE struct states dense_avx2_load_states(const uint32_t state[WIDTH])
 {
 	uint16_t low[WIDTH], high[WIDTH];
 	struct states s;
@@ -168,7 +170,8 @@ INLINE struct states load_states(const uint32_t state[WIDTH])
 	return s;
 }
 
-INLINE void store_states(const struct states *s, uint32_t state[WIDTH])
+INLINE void dense_avx2_store_states(const struct states *s,
+				    uint32_t state[WIDTH])
 {
 	uint16_t low[WIDTH], high[WIDTH];
 
@@ -183,8 +186,8 @@ INLINE void store_states(const struct states *s, uint32_t state[WIDTH])
  * of a number in a column, 8 + c for the high one. A comparison gives -1 in
  * both bytes; two sums, so that half the subtractions wait.
  */
-INLINE __m256i class_index(const struct columns *c, __m256i slot,
-			   const unsigned nclasses)
+INLINE __m256i dense_avx2_class_index(const struct columns *c, __m256i slot,
+				      const unsigned nclasses)
 {
 	__m256i odd = _mm256_set1_epi16(0x0800);
 	__m256i even = _mm256_setzero_si256();
@@ -201,8 +204,8 @@ INLINE __m256i class_index(const struct columns *c, __m256i slot,
 }
 
 /* Up to 8 words for the lanes of a mask. */
-INLINE __m128i next_words(const struct scd__shuffles *expand, unsigned mask,
-			  const uint8_t **words)
+INLINE __m128i dense_avx2_next_words(const struct scd__shuffles *expand,
+				     unsigned mask, const uint8_t **words)
 {
 	__m128i v = _mm_shuffle_epi8(
 		_mm_loadu_si128((const __m128i *)*words),
@@ -213,14 +216,16 @@ INLINE __m128i next_words(const struct scd__shuffles *expand, unsigned mask,
 }
 
 /* One byte of each lane, as ranks in 16 bits; *words moves on. */
-INLINE __m256i decode_step(struct states *s, const struct columns *c,
-			   const struct scd__shuffles *expand,
-			   const unsigned nclasses, const uint8_t **words)
+INLINE __m256i dense_avx2_decode_step(struct states *s, const struct columns *c,
+				      const struct scd__shuffles *expand,
+				      const unsigned nclasses,
+				      const uint8_t **words)
 {
 	const __m256i slot = _mm256_and_si256(
 		s->low, _mm256_set1_epi16(SCD__DENSE_SCALE - 1));
 	const bool direct = nclasses != ANY;
-	const __m256i index = class_index(c, slot, direct ? nclasses : 8);
+	const __m256i index =
+		dense_avx2_class_index(c, slot, direct ? nclasses : 8);
 	const __m256i freq = _mm256_shuffle_epi8(c->freq, index);
 	/* From the class's start, or from its base: always negative. */
 	const __m256i past = _mm256_sub_epi16(
@@ -256,8 +261,8 @@ INLINE __m256i decode_step(struct states *s, const struct columns *c,
 	refill = _mm256_cmpeq_epi16(high, _mm256_setzero_si256());
 	mask = (unsigned)_mm256_movemask_epi8(
 		_mm256_packs_epi16(refill, refill));
-	a = next_words(expand, mask & 255, words);
-	b = next_words(expand, mask >> 16 & 255, words);
+	a = dense_avx2_next_words(expand, mask & 255, words);
+	b = dense_avx2_next_words(expand, mask >> 16 & 255, words);
 	s->high = _mm256_blendv_epi8(high, low, refill);
 	s->low = _mm256_blendv_epi8(
 		low, _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1),
@@ -275,7 +280,7 @@ struct bytes {
 	__m256i part[8];
 };
 
-INLINE struct bytes load_bytes(void)
+INLINE struct bytes dense_avx2_load_bytes(void)
 {
 	struct bytes b;
 	__m128i before = _mm_setzero_si128();
@@ -297,7 +302,7 @@ INLINE struct bytes load_bytes(void)
  * them will do. A shuffle gives zero for a negative index: part i counts from
  * rank 16 * i on.
  */
-INLINE __m256i look_up(const struct bytes *bytes, __m256i rank)
+INLINE __m256i dense_avx2_look_up(const struct bytes *bytes, __m256i rank)
 {
 	const __m256i high = _mm256_cmpgt_epi8(_mm256_setzero_si256(), rank);
 	__m256i index = _mm256_xor_si256(rank, high);
@@ -314,7 +319,8 @@ INLINE __m256i look_up(const struct bytes *bytes, __m256i rank)
 }
 
 /* Take the bytes that stand for escapes from the list. */
-INLINE void resolve(struct scd__dense_decoding *d, uint8_t *out, __m256i v)
+INLINE void dense_avx2_resolve(struct scd__dense_decoding *d, uint8_t *out,
+			       __m256i v)
 {
 	unsigned escapes = (unsigned)_mm256_movemask_epi8(
 		_mm256_cmpeq_epi8(v, _mm256_set1_epi8(-1)));
@@ -323,12 +329,13 @@ INLINE void resolve(struct scd__dense_decoding *d, uint8_t *out, __m256i v)
 		out[__builtin_ctz(escapes)] = scd__dense_list_get(d);
 }
 
-INLINE void decode_rounds(struct scd__dense_decoding *d,
-			  const struct scd__shuffles *expand,
-			  const unsigned nclasses, const unsigned npairs)
+INLINE void dense_avx2_decode_rounds(struct scd__dense_decoding *d,
+				     const struct scd__shuffles *expand,
+				     const unsigned nclasses,
+				     const unsigned npairs)
 {
-	const struct columns c = load_columns(d->model);
-	const struct bytes bytes = load_bytes();
+	const struct columns c = dense_avx2_load_columns(d->model);
+	const struct bytes bytes = dense_avx2_load_bytes();
 	const size_t nlanes = npairs * WIDTH;
 	/* What a round may read: its words, and a vector begun at the last. */
 	const size_t most = 2 * nlanes + 16;
@@ -339,74 +346,74 @@ INLINE void decode_rounds(struct scd__dense_decoding *d,
 
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
-		s[i] = load_states(d->state + i * WIDTH);
+		s[i] = dense_avx2_load_states(d->state + i * WIDTH);
 	for (; rounds > 0 && (size_t)(d->end - at) >= most; rounds--) {
 		UNROLL
 		for (unsigned i = 0; i < npairs; i += 2) {
-			__m256i a = decode_step(&s[i], &c, expand, nclasses,
-						&at);
-			__m256i b = decode_step(&s[i + 1], &c, expand,
-						nclasses, &at);
+			__m256i a = dense_avx2_decode_step(&s[i], &c, expand,
+							   nclasses, &at);
+			__m256i b = dense_avx2_decode_step(
+				&s[i + 1], &c, expand, nclasses, &at);
 			__m256i v = _mm256_permute4x64_epi64(
 				_mm256_packus_epi16(a, b), 0xd8);
 
-			v = look_up(&bytes, v);
+			v = dense_avx2_look_up(&bytes, v);
 			_mm256_storeu_si256((__m256i *)(out + i * WIDTH), v);
 			if (d->model->escapes)
-				resolve(d, out + i * WIDTH, v);
+				dense_avx2_resolve(d, out + i * WIDTH, v);
 		}
 		out += nlanes;
 	}
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
-		store_states(&s[i], d->state + i * WIDTH);
+		dense_avx2_store_states(&s[i], d->state + i * WIDTH);
 	d->done = (size_t)(out - d->bytes);
 	d->at = at;
 }
 
 /* The loop for a number of classes, so that comparisons are not wasted. */
-INLINE void decode_classes(struct scd__dense_decoding *d,
-			   const struct scd__shuffles *expand,
-			   const unsigned npairs)
+INLINE void dense_avx2_decode_classes(struct scd__dense_decoding *d,
+				      const struct scd__shuffles *expand,
+				      const unsigned npairs)
 {
 	switch (d->model->direct ? d->model->nclasses : ANY) {
 	case 2:
 	case 3:
-		decode_rounds(d, expand, 3, npairs);
+		dense_avx2_decode_rounds(d, expand, 3, npairs);
 		break;
 	case 4:
 	case 5:
-		decode_rounds(d, expand, 5, npairs);
+		dense_avx2_decode_rounds(d, expand, 5, npairs);
 		break;
 	case 6:
-		decode_rounds(d, expand, 6, npairs);
+		dense_avx2_decode_rounds(d, expand, 6, npairs);
 		break;
 	case 7:
-		decode_rounds(d, expand, 7, npairs);
+		dense_avx2_decode_rounds(d, expand, 7, npairs);
 		break;
 	case 8:
-		decode_rounds(d, expand, 8, npairs);
+		dense_avx2_decode_rounds(d, expand, 8, npairs);
 		break;
 	default:
-		decode_rounds(d, expand, ANY, npairs);
+		dense_avx2_decode_rounds(d, expand, ANY, npairs);
 		break;
 	}
 }
 
-TARGET static void avx2_decode(struct scd__dense_decoding *d)
+TARGET static void dense_avx2_decode(struct scd__dense_decoding *d)
 {
 	struct scd__shuffles expand __attribute__((aligned(16)));
 
 	scd__shuffles_expand(&expand);
 	switch (d->nlanes) {
 	case 2 * WIDTH:
-		decode_classes(d, &expand, 2);
+		dense_avx2_decode_classes(d, &expand, 2);
 		break;
 	case 4 * WIDTH:
-		decode_classes(d, &expand, 4);
+		dense_avx2_decode_classes(d, &expand, 4);
 		break;
 	case 8 * WIDTH:
-		decode_classes(d, &expand, 8);
+		dense_avx2_decode_classes(d, &expand, 8);
 		break;
 	}
 }
@@ -419,8 +426,8 @@ struct encoder {
 	struct scd__shuffles compress;
 };
 
-TARGET static void make_encoder(const struct scd__dense_model *model,
-				struct encoder *e)
+TARGET static void dense_avx2_make_encoder(const struct scd__dense_model *model,
+					   struct encoder *e)
 {
 	uint32_t freq[8] = {0}, inverse[8] = {0}, shift[8] = {0};
 	const unsigned last = model->nclasses - 1;
@@ -443,19 +450,20 @@ TARGET static void make_encoder(const struct scd__dense_model *model,
 	e->inverse = _mm256_loadu_si256((const __m256i *)inverse);
 	e->shift = _mm256_loadu_si256((const __m256i *)shift);
 	e->last = _mm256_set1_epi8((char)last);
-	make_compressing(&e->compress);
+	dense_avx2_make_compressing(&e->compress);
 }
 
 /* The low 16 bits of 8 numbers, all of which are below 2^16. */
-INLINE __m128i narrow(__m256i v)
+INLINE __m128i dense_avx2_narrow(__m256i v)
 {
 	return _mm_packus_epi32(_mm256_castsi256_si128(v),
 				_mm256_extracti128_si256(v, 1));
 }
 
 /* 8 bytes (their classes and starts) into 8 states; words go below at. */
-INLINE uint8_t *encode_step(const struct encoder *e, __m256i *state,
-			    const __m256i c, const __m256i start, uint8_t *at)
+INLINE uint8_t *dense_avx2_encode_step(const struct encoder *e, __m256i *state,
+				       const __m256i c, const __m256i start,
+				       uint8_t *at)
 {
 	const __m256i freq = _mm256_permutevar8x32_epi32(e->freq, c);
 	const __m256i inverse = _mm256_permutevar8x32_epi32(e->inverse, c);
@@ -469,9 +477,9 @@ INLINE uint8_t *encode_step(const struct encoder *e, __m256i *state,
 	_mm_storeu_si128(
 		(__m128i *)(at - 16),
 		_mm_shuffle_epi8(
-			narrow(_mm256_and_si256(x, _mm256_set1_epi32(0xffff))),
-			_mm_load_si128(
-				(const __m128i *)e->compress.of[mask])));
+			dense_avx2_narrow(
+				_mm256_and_si256(x, _mm256_set1_epi32(0xffff))),
+			_mm_load_si128((const __m128i *)e->compress.of[mask])));
 	at -= 2 * _mm_popcnt_u32(mask);
 	x = _mm256_blendv_epi8(_mm256_srli_epi32(x, 16), x, full);
 	even = _mm256_srli_epi64(_mm256_mul_epu32(x, inverse), 32);
@@ -491,8 +499,8 @@ INLINE uint8_t *encode_step(const struct encoder *e, __m256i *state,
 }
 
 /* Put escaped bytes into the list, from the last one down. */
-INLINE void list(struct scd__dense_encoding *e, const uint8_t *bytes,
-		 unsigned escapes)
+INLINE void dense_avx2_list(struct scd__dense_encoding *e, const uint8_t *bytes,
+			    unsigned escapes)
 {
 	while (escapes) {
 		int last = 31 - __builtin_clz(escapes);
@@ -503,19 +511,21 @@ INLINE void list(struct scd__dense_encoding *e, const uint8_t *bytes,
 }
 
 /* 32 bytes, the last ones first. */
-INLINE uint8_t *encode_bytes(struct scd__dense_encoding *e,
-			     const struct encoder *enc, __m256i *state,
-			     const uint8_t *from, uint8_t *at)
+INLINE uint8_t *dense_avx2_encode_bytes(struct scd__dense_encoding *e,
+					const struct encoder *enc,
+					__m256i *state, const uint8_t *from,
+					uint8_t *at)
 {
-	const __m256i c = _mm256_min_epu8(
-		count_ones(_mm256_loadu_si256((const __m256i *)from)),
-		enc->last);
+	const __m256i c =
+		_mm256_min_epu8(dense_avx2_count_ones(_mm256_loadu_si256(
+					(const __m256i *)from)),
+				enc->last);
 	uint8_t classes[32];
 
 	if (e->model->escapes)
-		list(e, from,
-		     (unsigned)_mm256_movemask_epi8(
-			     _mm256_cmpeq_epi8(c, enc->last)));
+		dense_avx2_list(e, from,
+				(unsigned)_mm256_movemask_epi8(
+					_mm256_cmpeq_epi8(c, enc->last)));
 	_mm256_storeu_si256((__m256i *)classes, c);
 	UNROLL
 	for (unsigned i = 4; i-- > 0;) {
@@ -524,7 +534,7 @@ INLINE uint8_t *encode_bytes(struct scd__dense_encoding *e,
 		UNROLL
 		for (unsigned j = 0; j < 8; j++)
 			start[j] = enc->start[from[8 * i + j]];
-		at = encode_step(
+		at = dense_avx2_encode_step(
 			enc, &state[i],
 			_mm256_cvtepu8_epi32(_mm_loadl_epi64(
 				(const __m128i *)(classes + 8 * i))),
@@ -533,14 +543,15 @@ INLINE uint8_t *encode_bytes(struct scd__dense_encoding *e,
 	return at;
 }
 
-INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
+INLINE void dense_avx2_encode_rounds(struct scd__dense_encoding *e,
+				     const unsigned npairs)
 {
 	const size_t nlanes = npairs * WIDTH;
 	uint8_t *at = e->at;
 	struct encoder enc __attribute__((aligned(32)));
 	__m256i state[16];
 
-	make_encoder(e->model, &enc);
+	dense_avx2_make_encoder(e->model, &enc);
 	UNROLL
 	for (unsigned i = 0; i < 2 * npairs; i++)
 		state[i] = _mm256_loadu_si256(
@@ -549,8 +560,9 @@ INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
 		e->left -= nlanes;
 		UNROLL
 		for (unsigned i = (unsigned)nlanes; i > 0; i -= 32)
-			at = encode_bytes(e, &enc, &state[(i - 32) / 8],
-					  e->bytes + e->left + i - 32, at);
+			at = dense_avx2_encode_bytes(
+				e, &enc, &state[(i - 32) / 8],
+				e->bytes + e->left + i - 32, at);
 	}
 	UNROLL
 	for (unsigned i = 0; i < 2 * npairs; i++)
@@ -558,17 +570,17 @@ INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
 	e->at = at;
 }
 
-TARGET static void avx2_encode(struct scd__dense_encoding *e)
+TARGET static void dense_avx2_encode(struct scd__dense_encoding *e)
 {
 	switch (e->nlanes) {
 	case 2 * WIDTH:
-		encode_rounds(e, 2);
+		dense_avx2_encode_rounds(e, 2);
 		break;
 	case 4 * WIDTH:
-		encode_rounds(e, 4);
+		dense_avx2_encode_rounds(e, 4);
 		break;
 	case 8 * WIDTH:
-		encode_rounds(e, 8);
+		dense_avx2_encode_rounds(e, 8);
 		break;
 	}
 }
@@ -576,9 +588,9 @@ TARGET static void avx2_encode(struct scd__dense_encoding *e)
 const struct scd__dense_engine scd__dense_avx2 = {
 	.name = "avx2",
 	.available = scd__cpu_has_avx2,
-	.count = avx2_count,
-	.encode = avx2_encode,
-	.decode = avx2_decode,
+	.count = dense_avx2_count,
+	.encode = dense_avx2_encode,
+	.decode = dense_avx2_decode,
 };
 
 #endif

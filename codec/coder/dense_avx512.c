@@ -37,13 +37,13 @@ enum {
 	ANY = 0,    /* number of classes: any, and the model is not direct */
 };
 
-static bool avx512_available(void)
+static bool dense_avx512_available(void)
 {
 	return scd__cpu_has_avx512() && __builtin_cpu_supports("avx512bitalg");
 }
 
-TARGET static void avx512_count(const uint8_t *bytes, size_t len,
-				uint64_t hist[SCD__DENSE_COUNTS])
+TARGET static void dense_avx512_count(const uint8_t *bytes, size_t len,
+				      uint64_t hist[SCD__DENSE_COUNTS])
 {
 	for (size_t i = 0; i < len; i += 64) {
 		const unsigned n = len - i < 64 ? (unsigned)(len - i) : 64;
@@ -69,7 +69,7 @@ struct lookup {
 	__m512i part[4];
 };
 
-INLINE struct lookup load_lookup(const uint8_t table[256])
+INLINE struct lookup dense_avx512_load_lookup(const uint8_t table[256])
 {
 	struct lookup l;
 
@@ -78,7 +78,7 @@ INLINE struct lookup load_lookup(const uint8_t table[256])
 	return l;
 }
 
-INLINE __m512i look_up(const struct lookup *l, __m512i index)
+INLINE __m512i dense_avx512_look_up(const struct lookup *l, __m512i index)
 {
 	__m512i low = _mm512_permutex2var_epi8(l->part[0], index, l->part[1]);
 	__m512i high = _mm512_permutex2var_epi8(l->part[2], index, l->part[3]);
@@ -92,21 +92,23 @@ struct columns {
 	__m512i bound[8]; /* the start of a class in every element */
 };
 
-INLINE __m512i load_column(const uint16_t column[8])
+INLINE __m512i dense_avx512_load_column(const uint16_t column[8])
 {
 	return _mm512_broadcast_i32x4(
 		_mm_loadu_si128((const __m128i *)column));
 }
 
-INLINE struct columns load_columns(const struct scd__dense_model *model)
+INLINE struct columns
+dense_avx512_load_columns(const struct scd__dense_model *model)
 {
 	struct columns c = {
-		.freq = load_column(model->freq),
-		.start = load_column(model->direct ? model->base
-						   : model->start),
-		.inverse = load_column((const uint16_t *)model->inverse),
-		.shift = load_column(model->shift),
-		.first = load_column(model->first),
+		.freq = dense_avx512_load_column(model->freq),
+		.start = dense_avx512_load_column(model->direct ? model->base
+								: model->start),
+		.inverse = dense_avx512_load_column(
+			(const uint16_t *)model->inverse),
+		.shift = dense_avx512_load_column(model->shift),
+		.first = dense_avx512_load_column(model->first),
 	};
 
 	for (int i = 0; i < 8; i++)
@@ -119,7 +121,7 @@ struct states {
 	__m512i low, high;
 };
 
-INLINE struct states load_states(const uint32_t state[WIDTH])
+INLINE struct states dense_avx512_load_states(const uint32_t state[WIDTH])
 {
 	__m512i a = _mm512_loadu_si512(state);
 	__m512i b = _mm512_loadu_si512(state + 16);
@@ -136,28 +138,31 @@ INLINE struct states load_states(const uint32_t state[WIDTH])
 	return s;
 }
 
-INLINE __m512i join(__m256i low, __m256i high)
+INLINE __m512i dense_avx512_join(__m256i low, __m256i high)
 {
 	return _mm512_or_si512(
 		_mm512_cvtepu16_epi32(low),
 		_mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
 }
 
-INLINE void store_states(const struct states *s, uint32_t state[WIDTH])
+INLINE void dense_avx512_store_states(const struct states *s,
+				      uint32_t state[WIDTH])
 {
-	_mm512_storeu_si512(state, join(_mm512_castsi512_si256(s->low),
-					_mm512_castsi512_si256(s->high)));
-	_mm512_storeu_si512(state + 16,
-			    join(_mm512_extracti64x4_epi64(s->low, 1),
-				 _mm512_extracti64x4_epi64(s->high, 1)));
+	_mm512_storeu_si512(state,
+			    dense_avx512_join(_mm512_castsi512_si256(s->low),
+					      _mm512_castsi512_si256(s->high)));
+	_mm512_storeu_si512(
+		state + 16,
+		dense_avx512_join(_mm512_extracti64x4_epi64(s->low, 1),
+				  _mm512_extracti64x4_epi64(s->high, 1)));
 }
 
 /*
  * The class of each slot, as the index of a byte shuffle: the two bytes of
  * entry c are 2c and 2c + 1. Two sums, so that half the additions wait.
  */
-INLINE __m512i class_index(const struct columns *c, __m512i slot,
-			   const unsigned nclasses)
+INLINE __m512i dense_avx512_class_index(const struct columns *c, __m512i slot,
+					const unsigned nclasses)
 {
 	const __m512i two = _mm512_set1_epi16(0x0202);
 	__m512i odd = _mm512_set1_epi16(0x0100);
@@ -189,19 +194,21 @@ struct step {
 	__m512i more; /* freq * (low >> 14) + slot - start - freq * symbol */
 };
 
-INLINE void find_class(struct step *t, const struct states *s,
-		       const struct columns *c, const unsigned nclasses)
+INLINE void dense_avx512_find_class(struct step *t, const struct states *s,
+				    const struct columns *c,
+				    const unsigned nclasses)
 {
 	const __m512i slot = _mm512_and_si512(
 		s->low, _mm512_set1_epi16(SCD__DENSE_SCALE - 1));
 
-	t->index = class_index(c, slot, nclasses == ANY ? 8 : nclasses);
+	t->index = dense_avx512_class_index(c, slot,
+					    nclasses == ANY ? 8 : nclasses);
 	t->past = _mm512_sub_epi16(_mm512_shuffle_epi8(c->start, t->index),
 				   slot);
 }
 
-INLINE void find_symbol(struct step *t, const struct states *s,
-			const struct columns *c)
+INLINE void dense_avx512_find_symbol(struct step *t, const struct states *s,
+				     const struct columns *c)
 {
 	t->symbol = _mm512_srlv_epi16(
 		_mm512_mulhrs_epi16(t->past,
@@ -218,7 +225,7 @@ INLINE void find_symbol(struct step *t, const struct states *s,
 
 /* The state that is left, freq * (state >> 14) and the slot in the symbol: of
  * that freq * 4 * high is the most. */
-INLINE void take_symbol(const struct step *t, struct states *s)
+INLINE void dense_avx512_take_symbol(const struct step *t, struct states *s)
 {
 	const __m512i freq4 = _mm512_slli_epi16(t->freq, 2);
 
@@ -230,7 +237,7 @@ INLINE void take_symbol(const struct step *t, struct states *s)
 }
 
 /* *words moves on. */
-INLINE void refill(struct states *s, const uint8_t **words)
+INLINE void dense_avx512_refill(struct states *s, const uint8_t **words)
 {
 	const __mmask32 empty = _mm512_testn_epi16_mask(s->high, s->high);
 
@@ -240,8 +247,9 @@ INLINE void refill(struct states *s, const uint8_t **words)
 	*words += 2 * _mm_popcnt_u32(empty);
 }
 
-INLINE __m512i rank_of(const struct step *t, const struct columns *c,
-		       const unsigned nclasses)
+INLINE __m512i dense_avx512_rank_of(const struct step *t,
+				    const struct columns *c,
+				    const unsigned nclasses)
 {
 	if (nclasses != ANY)
 		return t->symbol;
@@ -250,7 +258,7 @@ INLINE __m512i rank_of(const struct step *t, const struct columns *c,
 }
 
 /* The low bytes of the 16-bit elements of two vectors. */
-INLINE __m512i pack(__m512i a, __m512i b)
+INLINE __m512i dense_avx512_pack(__m512i a, __m512i b)
 {
 	static const uint8_t low[64] = {
 		0,   2,	  4,   6,   8,	 10,  12,  14,	16,  18,  20,
@@ -265,31 +273,34 @@ INLINE __m512i pack(__m512i a, __m512i b)
 }
 
 /* The ranks of two pairs' next bytes, or of one pair's (and garbage). */
-INLINE __m512i decode_pairs(struct states *s, const struct columns *c,
-			    const unsigned nclasses, const unsigned npairs,
-			    const uint8_t **words)
+INLINE __m512i dense_avx512_decode_pairs(struct states *s,
+					 const struct columns *c,
+					 const unsigned nclasses,
+					 const unsigned npairs,
+					 const uint8_t **words)
 {
 	const unsigned n = npairs < 2 ? npairs : 2;
 	struct step t[2];
 
 	UNROLL
 	for (unsigned i = 0; i < n; i++)
-		find_class(&t[i], &s[i], c, nclasses);
+		dense_avx512_find_class(&t[i], &s[i], c, nclasses);
 	UNROLL
 	for (unsigned i = 0; i < n; i++)
-		find_symbol(&t[i], &s[i], c);
+		dense_avx512_find_symbol(&t[i], &s[i], c);
 	UNROLL
 	for (unsigned i = 0; i < n; i++)
-		take_symbol(&t[i], &s[i]);
+		dense_avx512_take_symbol(&t[i], &s[i]);
 	UNROLL
 	for (unsigned i = 0; i < n; i++)
-		refill(&s[i], words);
-	return pack(rank_of(&t[0], c, nclasses),
-		    rank_of(&t[n - 1], c, nclasses));
+		dense_avx512_refill(&s[i], words);
+	return dense_avx512_pack(dense_avx512_rank_of(&t[0], c, nclasses),
+				 dense_avx512_rank_of(&t[n - 1], c, nclasses));
 }
 
 /* Store 64 bytes, or 32. */
-INLINE void store_bytes(uint8_t *out, __m512i v, const unsigned npairs)
+INLINE void dense_avx512_store_bytes(uint8_t *out, __m512i v,
+				     const unsigned npairs)
 {
 	if (npairs == 1)
 		_mm256_storeu_si256((__m256i *)out, _mm512_castsi512_si256(v));
@@ -298,18 +309,19 @@ INLINE void store_bytes(uint8_t *out, __m512i v, const unsigned npairs)
 }
 
 /* Take the bytes that stand for escapes from the list. */
-INLINE void resolve(struct scd__dense_decoding *d, uint8_t *out,
-		    uint64_t escapes)
+INLINE void dense_avx512_resolve(struct scd__dense_decoding *d, uint8_t *out,
+				 uint64_t escapes)
 {
 	for (; escapes; escapes &= escapes - 1)
 		out[__builtin_ctzll(escapes)] = scd__dense_list_get(d);
 }
 
-INLINE void decode_rounds(struct scd__dense_decoding *d,
-			  const unsigned nclasses, const unsigned npairs)
+INLINE void dense_avx512_decode_rounds(struct scd__dense_decoding *d,
+				       const unsigned nclasses,
+				       const unsigned npairs)
 {
-	const struct columns c = load_columns(d->model);
-	const struct lookup bytes = load_lookup(scd__dense_byte);
+	const struct columns c = dense_avx512_load_columns(d->model);
+	const struct lookup bytes = dense_avx512_load_lookup(scd__dense_byte);
 	const size_t nlanes = npairs * WIDTH;
 	const __mmask64 used = npairs == 1 ? UINT32_MAX : UINT64_MAX;
 	const bool escapes = d->model->escapes;
@@ -320,73 +332,73 @@ INLINE void decode_rounds(struct scd__dense_decoding *d,
 
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
-		s[i] = load_states(d->state + i * WIDTH);
+		s[i] = dense_avx512_load_states(d->state + i * WIDTH);
 	for (; rounds > 0 && (size_t)(d->end - at) >= 2 * nlanes; rounds--) {
 		UNROLL
 		for (unsigned i = 0; i < npairs; i += 2) {
-			__m512i v = decode_pairs(&s[i], &c, nclasses, npairs,
-						 &at);
+			__m512i v = dense_avx512_decode_pairs(
+				&s[i], &c, nclasses, npairs, &at);
 
-			v = look_up(&bytes, v);
-			store_bytes(out + i * WIDTH, v, npairs);
+			v = dense_avx512_look_up(&bytes, v);
+			dense_avx512_store_bytes(out + i * WIDTH, v, npairs);
 			if (escapes)
-				resolve(d, out + i * WIDTH,
+				dense_avx512_resolve(
+					d, out + i * WIDTH,
 					_mm512_mask_cmpeq_epi8_mask(
-						used, v,
-						_mm512_set1_epi8(-1)));
+						used, v, _mm512_set1_epi8(-1)));
 		}
 		out += nlanes;
 	}
 	UNROLL
 	for (unsigned i = 0; i < npairs; i++)
-		store_states(&s[i], d->state + i * WIDTH);
+		dense_avx512_store_states(&s[i], d->state + i * WIDTH);
 	d->done = (size_t)(out - d->bytes);
 	d->at = at;
 }
 
 /* The loop for a number of classes, so that comparisons are not wasted. */
-INLINE void decode_classes(struct scd__dense_decoding *d,
-			   const unsigned npairs)
+INLINE void dense_avx512_decode_classes(struct scd__dense_decoding *d,
+					const unsigned npairs)
 {
 	switch (d->model->direct ? d->model->nclasses : ANY) {
 	case 2:
-		decode_rounds(d, 2, npairs);
+		dense_avx512_decode_rounds(d, 2, npairs);
 		break;
 	case 3:
-		decode_rounds(d, 3, npairs);
+		dense_avx512_decode_rounds(d, 3, npairs);
 		break;
 	case 4:
-		decode_rounds(d, 4, npairs);
+		dense_avx512_decode_rounds(d, 4, npairs);
 		break;
 	case 5:
-		decode_rounds(d, 5, npairs);
+		dense_avx512_decode_rounds(d, 5, npairs);
 		break;
 	case 6:
-		decode_rounds(d, 6, npairs);
+		dense_avx512_decode_rounds(d, 6, npairs);
 		break;
 	case 7:
-		decode_rounds(d, 7, npairs);
+		dense_avx512_decode_rounds(d, 7, npairs);
 		break;
 	case 8:
-		decode_rounds(d, 8, npairs);
+		dense_avx512_decode_rounds(d, 8, npairs);
 		break;
 	default:
-		decode_rounds(d, ANY, npairs);
+		dense_avx512_decode_rounds(d, ANY, npairs);
 		break;
 	}
 }
 
-TARGET static void avx512_decode(struct scd__dense_decoding *d)
+TARGET static void dense_avx512_decode(struct scd__dense_decoding *d)
 {
 	switch (d->nlanes) {
 	case WIDTH:
-		decode_classes(d, 1);
+		dense_avx512_decode_classes(d, 1);
 		break;
 	case 2 * WIDTH:
-		decode_classes(d, 2);
+		dense_avx512_decode_classes(d, 2);
 		break;
 	case 4 * WIDTH:
-		decode_classes(d, 4);
+		dense_avx512_decode_classes(d, 4);
 		break;
 	}
 }
@@ -402,7 +414,7 @@ struct encoder {
 };
 
 TARGET static struct encoder
-make_encoder(const struct scd__dense_model *model)
+dense_avx512_make_encoder(const struct scd__dense_model *model)
 {
 	uint32_t freq[16] = {0}, start[16] = {0};
 	uint32_t inverse[16] = {0}, shift[16] = {0};
@@ -418,7 +430,7 @@ make_encoder(const struct scd__dense_model *model)
 	e.inverse = _mm512_loadu_si512(inverse);
 	e.shift = _mm512_loadu_si512(shift);
 	e.last = _mm512_set1_epi8((char)(model->nclasses - 1));
-	e.ranks = load_lookup(scd__dense_rank);
+	e.ranks = dense_avx512_load_lookup(scd__dense_rank);
 	e.escapes = model->escapes;
 	return e;
 }
@@ -430,9 +442,9 @@ static const uint16_t to_end[32] = {
 };
 
 /* 16 bytes (their classes and ranks) into 16 states; words go below at. */
-INLINE uint8_t *encode_step(const struct encoder *e, __m512i *state,
-			    const __m128i classes, const __m128i ranks,
-			    uint8_t *at)
+INLINE uint8_t *dense_avx512_encode_step(const struct encoder *e,
+					 __m512i *state, const __m128i classes,
+					 const __m128i ranks, uint8_t *at)
 {
 	const __m512i c = _mm512_cvtepu8_epi32(classes);
 	const __m512i rank = _mm512_cvtepu8_epi32(ranks);
@@ -470,8 +482,8 @@ INLINE uint8_t *encode_step(const struct encoder *e, __m512i *state,
 }
 
 /* Put escaped bytes into the list, from the last one down. */
-INLINE void list(struct scd__dense_encoding *e, const uint8_t *bytes,
-		 uint64_t escapes)
+INLINE void dense_avx512_list(struct scd__dense_encoding *e,
+			      const uint8_t *bytes, uint64_t escapes)
 {
 	while (escapes) {
 		int last = 63 - __builtin_clzll(escapes);
@@ -482,14 +494,15 @@ INLINE void list(struct scd__dense_encoding *e, const uint8_t *bytes,
 }
 
 /* 64 or 32 bytes, the last ones first. */
-INLINE uint8_t *encode_bytes(struct scd__dense_encoding *e,
-			     const struct encoder *enc, __m512i *state,
-			     const uint8_t *from, const unsigned n, uint8_t *at)
+INLINE uint8_t *dense_avx512_encode_bytes(struct scd__dense_encoding *e,
+					  const struct encoder *enc,
+					  __m512i *state, const uint8_t *from,
+					  const unsigned n, uint8_t *at)
 {
 	const __mmask64 used = n == 32 ? UINT32_MAX : UINT64_MAX;
 	const __m512i v = _mm512_maskz_loadu_epi8(used, from);
 	const __m512i c = _mm512_min_epu8(_mm512_popcnt_epi8(v), enc->last);
-	__m512i rank = look_up(&enc->ranks, v);
+	__m512i rank = dense_avx512_look_up(&enc->ranks, v);
 	uint8_t classes[64], ranks[64];
 
 	if (enc->escapes) {
@@ -497,22 +510,23 @@ INLINE uint8_t *encode_bytes(struct scd__dense_encoding *e,
 							     enc->last);
 
 		rank = _mm512_mask_set1_epi8(rank, rare, -1);
-		list(e, from, rare);
+		dense_avx512_list(e, from, rare);
 	}
 	_mm512_storeu_si512(classes, c);
 	_mm512_storeu_si512(ranks, rank);
 	UNROLL
 	for (unsigned i = n / 16; i-- > 0;)
-		at = encode_step(
+		at = dense_avx512_encode_step(
 			enc, &state[i],
 			_mm_loadu_si128((const __m128i *)(classes + 16 * i)),
 			_mm_loadu_si128((const __m128i *)(ranks + 16 * i)), at);
 	return at;
 }
 
-INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
+INLINE void dense_avx512_encode_rounds(struct scd__dense_encoding *e,
+				       const unsigned npairs)
 {
-	const struct encoder enc = make_encoder(e->model);
+	const struct encoder enc = dense_avx512_make_encoder(e->model);
 	const size_t nlanes = npairs * WIDTH;
 	const unsigned step = npairs == 1 ? 32 : 64;
 	uint8_t *at = e->at;
@@ -525,9 +539,9 @@ INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
 		e->left -= nlanes;
 		UNROLL
 		for (unsigned i = (unsigned)nlanes; i > 0; i -= step)
-			at = encode_bytes(e, &enc, &state[(i - step) / 16],
-					  e->bytes + e->left + i - step, step,
-					  at);
+			at = dense_avx512_encode_bytes(
+				e, &enc, &state[(i - step) / 16],
+				e->bytes + e->left + i - step, step, at);
 	}
 	UNROLL
 	for (unsigned i = 0; i < 2 * npairs; i++)
@@ -535,27 +549,27 @@ INLINE void encode_rounds(struct scd__dense_encoding *e, const unsigned npairs)
 	e->at = at;
 }
 
-TARGET static void avx512_encode(struct scd__dense_encoding *e)
+TARGET static void dense_avx512_encode(struct scd__dense_encoding *e)
 {
 	switch (e->nlanes) {
 	case WIDTH:
-		encode_rounds(e, 1);
+		dense_avx512_encode_rounds(e, 1);
 		break;
 	case 2 * WIDTH:
-		encode_rounds(e, 2);
+		dense_avx512_encode_rounds(e, 2);
 		break;
 	case 4 * WIDTH:
-		encode_rounds(e, 4);
+		dense_avx512_encode_rounds(e, 4);
 		break;
 	}
 }
 
 const struct scd__dense_engine scd__dense_avx512 = {
 	.name = "avx512",
-	.available = avx512_available,
-	.count = avx512_count,
-	.encode = avx512_encode,
-	.decode = avx512_decode,
+	.available = dense_avx512_available,
+	.count = dense_avx512_count,
+	.encode = dense_avx512_encode,
+	.decode = dense_avx512_decode,
 };
 
 #endif

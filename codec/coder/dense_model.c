@@ -70,7 +70,7 @@ static const uint16_t nbytes_with[SCD__DENSE_COUNTS] = {
 };
 
 /* log2 of 1..2^14 in 2^-24, rounded down: bit by bit, by squaring. */
-static uint32_t fixed_log2(uint32_t value)
+static uint32_t dense_model_fixed_log2(uint32_t value)
 {
 	unsigned whole = 31 - (unsigned)__builtin_clz(value);
 	uint64_t x = (uint64_t)value << (31 - whole); /* [1, 2) in 2^-31 */
@@ -96,7 +96,7 @@ struct fit {
 };
 
 /* The shape of a model: which bytes each class has. */
-static void set_classes(struct scd__dense_model *model)
+static void dense_model_set_classes(struct scd__dense_model *model)
 {
 	const unsigned last = model->nclasses - 1;
 	unsigned rank = 0;
@@ -114,14 +114,14 @@ static void set_classes(struct scd__dense_model *model)
 					    : (uint16_t)rank;
 }
 
-static uint64_t fit_cost(const struct fit *fit)
+static uint64_t dense_model_fit_cost(const struct fit *fit)
 {
 	const uint64_t scale = (uint64_t)SCD__DENSE_SCALE_LOG
 			       << SCD__DENSE_COST_LOG;
 	uint64_t cost = fit->list_bits << SCD__DENSE_COST_LOG;
 
 	for (unsigned c = 0; c < fit->model.nclasses; c++) {
-		uint32_t log = fixed_log2(fit->model.freq[c]);
+		uint32_t log = dense_model_fixed_log2(fit->model.freq[c]);
 
 		cost += fit->weight[c] * (scale - log);
 	}
@@ -132,7 +132,7 @@ static uint64_t fit_cost(const struct fit *fit)
  * Frequencies in proportion, rounded down but never 0. What is left of the
  * scale then (it may be negative) is returned.
  */
-static int64_t fit_proportions(struct fit *fit)
+static int64_t dense_model_fit_proportions(struct fit *fit)
 {
 	int64_t left = SCD__DENSE_SCALE;
 
@@ -148,16 +148,18 @@ static int64_t fit_proportions(struct fit *fit)
 }
 
 /* What a slot more for each of its symbols gains a class, by symbol. */
-static uint64_t gain(const struct fit *fit, unsigned c)
+static uint64_t dense_model_gain(const struct fit *fit, unsigned c)
 {
 	uint32_t freq = fit->model.freq[c];
 
-	return fit->weight[c] * (fixed_log2(freq + 1) - fixed_log2(freq)) /
+	return fit->weight[c] *
+	       (dense_model_fixed_log2(freq + 1) -
+		dense_model_fixed_log2(freq)) /
 	       fit->model.nsyms[c];
 }
 
 /* Hand out what rounding left, each time to where it gains most. */
-static void fit_residue(struct fit *fit, int64_t left)
+static void dense_model_fit_residue(struct fit *fit, int64_t left)
 {
 	while (left != 0) {
 		unsigned best = 0;
@@ -165,9 +167,9 @@ static void fit_residue(struct fit *fit, int64_t left)
 
 		for (unsigned c = 0; left > 0 && c < fit->model.nclasses; c++) {
 			if (fit->model.nsyms[c] <= left &&
-			    gain(fit, c) > most) {
+			    dense_model_gain(fit, c) > most) {
 				best = c;
-				most = gain(fit, c);
+				most = dense_model_gain(fit, c);
 			}
 		}
 		for (unsigned c = 1; left < 0 && c < fit->model.nclasses; c++) {
@@ -182,7 +184,8 @@ static void fit_residue(struct fit *fit, int64_t left)
 }
 
 /* One class's frequency changes by one, class 0 pays; does that help? */
-static bool try_step(struct fit *fit, unsigned c, int by, uint64_t *cost)
+static bool dense_model_try_step(struct fit *fit, unsigned c, int by,
+				 uint64_t *cost)
 {
 	struct scd__dense_model *model = &fit->model;
 	int freq = model->freq[c] + by;
@@ -194,7 +197,7 @@ static bool try_step(struct fit *fit, unsigned c, int by, uint64_t *cost)
 		return false;
 	model->freq[c] = (uint16_t)freq;
 	model->freq[0] = (uint16_t)rest;
-	changed = fit_cost(fit);
+	changed = dense_model_fit_cost(fit);
 	if (changed < *cost) {
 		*cost = changed;
 		return true;
@@ -203,27 +206,27 @@ static bool try_step(struct fit *fit, unsigned c, int by, uint64_t *cost)
 	return false;
 }
 
-static uint64_t fit_improve(struct fit *fit)
+static uint64_t dense_model_fit_improve(struct fit *fit)
 {
-	uint64_t cost = fit_cost(fit);
+	uint64_t cost = dense_model_fit_cost(fit);
 	bool improved = true;
 
 	while (improved) {
 		improved = false;
 		for (unsigned c = 1; c < fit->model.nclasses; c++) {
-			improved |= try_step(fit, c, 1, &cost);
-			improved |= try_step(fit, c, -1, &cost);
+			improved |= dense_model_try_step(fit, c, 1, &cost);
+			improved |= dense_model_try_step(fit, c, -1, &cost);
 		}
 	}
 	return cost;
 }
 
-static uint64_t fit_classes(struct fit *fit, unsigned nclasses,
-			    const uint64_t hist[SCD__DENSE_COUNTS])
+static uint64_t dense_model_fit_classes(struct fit *fit, unsigned nclasses,
+					const uint64_t hist[SCD__DENSE_COUNTS])
 {
 	memset(fit, 0, sizeof(*fit));
 	fit->model.nclasses = nclasses;
-	set_classes(&fit->model);
+	dense_model_set_classes(&fit->model);
 	for (unsigned c = 0; c < SCD__DENSE_COUNTS; c++) {
 		unsigned in = c < nclasses ? c : nclasses - 1;
 
@@ -233,8 +236,8 @@ static uint64_t fit_classes(struct fit *fit, unsigned nclasses,
 	if (fit->model.escapes)
 		fit->list_bits =
 			fit->weight[nclasses - 1] * fit->model.escape_bits;
-	fit_residue(fit, fit_proportions(fit));
-	return fit_improve(fit);
+	dense_model_fit_residue(fit, dense_model_fit_proportions(fit));
+	return dense_model_fit_improve(fit);
 }
 
 void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
@@ -245,7 +248,7 @@ void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
 	*cost = UINT64_MAX;
 	for (unsigned n = SCD__DENSE_MIN_CLASSES; n <= SCD__DENSE_MAX_CLASSES;
 	     n++) {
-		uint64_t bits = fit_classes(&fit, n, hist);
+		uint64_t bits = dense_model_fit_classes(&fit, n, hist);
 
 		/* A class more slows decoding: not for the last 0.01 %. */
 		if (bits < *cost - *cost / 8192) {
@@ -264,7 +267,7 @@ void scd__dense_fit(const uint64_t hist[SCD__DENSE_COUNTS],
  * than what x is short of the next multiple. It is negative because 2^15 is no
  * 16-bit number, but -2^15 is.
  */
-static void set_inverse(struct scd__dense_model *model, unsigned c)
+static void dense_model_set_inverse(struct scd__dense_model *model, unsigned c)
 {
 	const uint32_t freq = model->freq[c];
 	const unsigned b = 31 - (unsigned)__builtin_clz(freq);
@@ -274,7 +277,7 @@ static void set_inverse(struct scd__dense_model *model, unsigned c)
 	model->shift[c] = (uint16_t)b;
 }
 
-static void set_base(struct scd__dense_model *model, unsigned c)
+static void dense_model_set_base(struct scd__dense_model *model, unsigned c)
 {
 	const uint32_t freq = model->freq[c];
 	const uint32_t before = model->first[c] * freq;
@@ -291,7 +294,7 @@ int scd__dense_finish(struct scd__dense_model *model)
 	if (model->nclasses < SCD__DENSE_MIN_CLASSES ||
 	    model->nclasses > SCD__DENSE_MAX_CLASSES)
 		return SCD_EFORMAT;
-	set_classes(model);
+	dense_model_set_classes(model);
 	for (unsigned c = 1; c < model->nclasses; c++) {
 		uint32_t slots = (uint32_t)model->nsyms[c] * model->freq[c];
 
@@ -311,8 +314,8 @@ int scd__dense_finish(struct scd__dense_model *model)
 			model->freq[c] = 1;
 			continue;
 		}
-		set_inverse(model, c);
-		set_base(model, c);
+		dense_model_set_inverse(model, c);
+		dense_model_set_base(model, c);
 		start += (uint32_t)model->nsyms[c] * model->freq[c];
 	}
 	return SCD_OK;

@@ -17,7 +17,8 @@
 static const unsigned scale_log = SCD__DENSE_SCALE_LOG;
 
 /* The class in which a model puts bytes with a number of ones. */
-static unsigned class_of(const struct scd__dense_model *model, unsigned ones)
+static unsigned dense_portable_class_of(const struct scd__dense_model *model,
+					unsigned ones)
 {
 	return ones < model->nclasses ? ones : model->nclasses - 1;
 }
@@ -28,12 +29,12 @@ struct symbols {
 	bool escape[256];
 };
 
-static void make_symbols(const struct scd__dense_model *model,
-			 struct symbols *symbols)
+static void dense_portable_make_symbols(const struct scd__dense_model *model,
+					struct symbols *symbols)
 {
 	for (unsigned byte = 0; byte < 256; byte++) {
-		const unsigned c =
-			class_of(model, (unsigned)__builtin_popcount(byte));
+		const unsigned c = dense_portable_class_of(
+			model, (unsigned)__builtin_popcount(byte));
 		const uint32_t freq = model->freq[c];
 		uint32_t start = model->start[c];
 
@@ -47,8 +48,9 @@ static void make_symbols(const struct scd__dense_model *model,
 }
 
 /* Encode whole rounds while there is room for any of them. */
-static void encode_rounds(struct scd__dense_encoding *e,
-			  const struct symbols *symbols, size_t until)
+static void dense_portable_encode_rounds(struct scd__dense_encoding *e,
+					 const struct symbols *symbols,
+					 size_t until)
 {
 	const unsigned nlanes = e->nlanes;
 	uint8_t *at = e->at;
@@ -83,9 +85,9 @@ int scd__dense_encode_rest(struct scd__dense_encoding *e, size_t until)
 
 	if (e->left == until)
 		return SCD_OK;
-	make_symbols(e->model, &symbols);
+	dense_portable_make_symbols(e->model, &symbols);
 	if (e->left % e->nlanes == 0)
-		encode_rounds(e, &symbols, until);
+		dense_portable_encode_rounds(e, &symbols, until);
 	while (e->left > until) {
 		const uint8_t byte = e->bytes[--e->left];
 		const struct scd__ans_symbol *s = &symbols.of[byte];
@@ -106,7 +108,7 @@ int scd__dense_encode_rest(struct scd__dense_encoding *e, size_t until)
 }
 
 /* All the work is done by what ends the work of others. */
-static void portable_encode(struct scd__dense_encoding *e)
+static void dense_portable_encode(struct scd__dense_encoding *e)
 {
 	(void)e;
 }
@@ -117,8 +119,8 @@ struct table {
 	uint32_t step[256]; /* freq | start << 16 */
 };
 
-static void make_table(const struct scd__dense_model *model,
-		       struct table *table)
+static void dense_portable_make_table(const struct scd__dense_model *model,
+				      struct table *table)
 {
 	for (unsigned c = 0; c < model->nclasses; c++) {
 		for (unsigned s = 0; s < model->nsyms[c]; s++) {
@@ -134,7 +136,8 @@ static void make_table(const struct scd__dense_model *model,
 }
 
 /* One step of a coder, which may leave its state too small. */
-static inline uint8_t decode_step(const struct table *table, uint32_t *state)
+static inline uint8_t dense_portable_decode_step(const struct table *table,
+						 uint32_t *state)
 {
 	const uint32_t slot = *state & (SCD__DENSE_SCALE - 1);
 	const uint8_t byte = table->byte[slot];
@@ -145,15 +148,16 @@ static inline uint8_t decode_step(const struct table *table, uint32_t *state)
 }
 
 /* A byte of the rank of escapes may be one, and then comes from the list. */
-static inline uint8_t resolve(struct scd__dense_decoding *d, uint8_t byte)
+static inline uint8_t dense_portable_resolve(struct scd__dense_decoding *d,
+					     uint8_t byte)
 {
 	return byte == 0xff && d->model->escapes ? scd__dense_list_get(d)
 						 : byte;
 }
 
 /* Decode whole rounds while there are words enough for any of them. */
-static void decode_rounds(struct scd__dense_decoding *d,
-			  const struct table *table)
+static void dense_portable_decode_rounds(struct scd__dense_decoding *d,
+					 const struct table *table)
 {
 	const unsigned nlanes = d->nlanes;
 	const bool escapes = d->model->escapes;
@@ -170,7 +174,7 @@ static void decode_rounds(struct scd__dense_decoding *d,
 				uint32_t x = state[j], few, more;
 
 				/* No branch: it would be a guess. */
-				out[j] = decode_step(table, &x);
+				out[j] = dense_portable_decode_step(table, &x);
 				few = x < SCD__ANS_MIN;
 				more = x << 16 | scd__ans_word(at);
 				state[j] = x ^ ((x ^ more) & -few);
@@ -178,7 +182,7 @@ static void decode_rounds(struct scd__dense_decoding *d,
 			}
 		}
 		for (unsigned i = 0; escapes && i < nlanes; i++)
-			out[i] = resolve(d, out[i]);
+			out[i] = dense_portable_resolve(d, out[i]);
 		out += nlanes;
 	}
 	d->done = (size_t)(out - d->bytes);
@@ -189,11 +193,11 @@ int scd__dense_decode_rest(struct scd__dense_decoding *d)
 {
 	struct table table;
 
-	make_table(d->model, &table);
-	decode_rounds(d, &table);
+	dense_portable_make_table(d->model, &table);
+	dense_portable_decode_rounds(d, &table);
 	while (d->done < d->len && !d->error) {
 		uint32_t *state = &d->state[d->done % d->nlanes];
-		uint8_t byte = decode_step(&table, state);
+		uint8_t byte = dense_portable_decode_step(&table, state);
 
 		if (*state < SCD__ANS_MIN) {
 			if (d->at == d->end)
@@ -201,23 +205,23 @@ int scd__dense_decode_rest(struct scd__dense_decoding *d)
 			*state = *state << 16 | scd__ans_word(d->at);
 			d->at += 2;
 		}
-		d->bytes[d->done++] = resolve(d, byte);
+		d->bytes[d->done++] = dense_portable_resolve(d, byte);
 	}
 	return d->error;
 }
 
-static void portable_decode(struct scd__dense_decoding *d)
+static void dense_portable_decode(struct scd__dense_decoding *d)
 {
 	(void)d;
 }
 
-static bool portable_available(void)
+static bool dense_portable_available(void)
 {
 	return true;
 }
 
-static void portable_count(const uint8_t *bytes, size_t len,
-			   uint64_t hist[SCD__DENSE_COUNTS])
+static void dense_portable_count(const uint8_t *bytes, size_t len,
+				 uint64_t hist[SCD__DENSE_COUNTS])
 {
 	uint32_t values[4][256] = {{0}}; /* four: equal bytes do not wait */
 	size_t i = 0;
@@ -237,8 +241,8 @@ static void portable_count(const uint8_t *bytes, size_t len,
 
 const struct scd__dense_engine scd__dense_portable = {
 	.name = "portable",
-	.available = portable_available,
-	.count = portable_count,
-	.encode = portable_encode,
-	.decode = portable_decode,
+	.available = dense_portable_available,
+	.count = dense_portable_count,
+	.encode = dense_portable_encode,
+	.decode = dense_portable_decode,
 };

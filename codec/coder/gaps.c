@@ -19,13 +19,13 @@
 
 enum { MIN_BYTES = 8192 }; /* of an array: below, range is shorter */
 
-static bool gaps_suits(const struct scd__shape *shape)
+static bool gaps_gaps_suits(const struct scd__shape *shape)
 {
 	return scd__gap_suits(shape) &&
 	       scd__array_bytes(shape->nbits) >= MIN_BYTES;
 }
 
-static bool gaps_fits(const struct scd__shape *shape, uint64_t len)
+static bool gaps_gaps_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return scd__gap_suits(shape) && len >= sizeof(uint32_t) &&
 	       len % 2 == 0 && len < scd__array_bytes(shape->nbits);
@@ -39,7 +39,7 @@ struct encoder {
 	int error;
 };
 
-static void put_word(struct encoder *e)
+static void gaps_put_word(struct encoder *e)
 {
 	if (e->at - e->floor < 2) {
 		e->error = SCD_ESPACE;
@@ -50,25 +50,25 @@ static void put_word(struct encoder *e)
 	e->state >>= 16;
 }
 
-static void put_symbol(struct encoder *e, unsigned sym)
+static void gaps_put_symbol(struct encoder *e, unsigned sym)
 {
 	const struct scd__ans_symbol *s = &e->symbols[sym];
 
 	if (scd__ans_is_full(e->state, s->freq, SCD__GAP_SCALE_LOG))
-		put_word(e);
+		gaps_put_word(e);
 	e->state = scd__ans_push(e->state, s, SCD__GAP_SCALE_LOG);
 }
 
 /* n (at most 16) bits as they are. */
-static void put_bits(struct encoder *e, uint32_t bits, unsigned n)
+static void gaps_put_bits(struct encoder *e, uint32_t bits, unsigned n)
 {
 	if (e->state >> (32 - n))
-		put_word(e);
+		gaps_put_word(e);
 	e->state = e->state << n | bits;
 }
 
-static void put_gap(struct encoder *e, const struct scd__gap_model *model,
-		    uint64_t gap)
+static void gaps_put_gap(struct encoder *e, const struct scd__gap_model *model,
+			 uint64_t gap)
 {
 	const uint64_t escape = scd__gap_escape(model);
 	uint64_t escapes = 0, rest = gap;
@@ -82,16 +82,17 @@ static void put_gap(struct encoder *e, const struct scd__gap_model *model,
 		unsigned n = left % 16 ? left % 16 : 16;
 
 		left -= n;
-		put_bits(e, (uint32_t)(rest >> left) & ((1u << n) - 1), n);
+		gaps_put_bits(e, (uint32_t)(rest >> left) & ((1u << n) - 1), n);
 	}
-	put_symbol(e, (unsigned)(rest >> model->low_bits));
+	gaps_put_symbol(e, (unsigned)(rest >> model->low_bits));
 	while (escapes-- > 0 && !e->error)
-		put_symbol(e, model->nsyms);
+		gaps_put_symbol(e, model->nsyms);
 }
 
 /* Code all gaps, the last one first. */
-static void put_array(struct encoder *e, const struct scd__gap_model *model,
-		      const struct scd__shape *shape, const uint8_t *bits)
+static void gaps_put_array(struct encoder *e,
+			   const struct scd__gap_model *model,
+			   const struct scd__shape *shape, const uint8_t *bits)
 {
 	size_t end = (size_t)scd__array_bytes(shape->nbits);
 	uint64_t before = 0; /* the one found before */
@@ -108,17 +109,17 @@ static void put_array(struct encoder *e, const struct scd__gap_model *model,
 
 			word ^= UINT64_C(1) << top;
 			if (found)
-				put_gap(e, model, before - at - 1);
+				gaps_put_gap(e, model, before - at - 1);
 			before = at;
 			found = true;
 		}
 	}
 	if (found && !e->error)
-		put_gap(e, model, before);
+		gaps_put_gap(e, model, before);
 }
 
-static int gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
-		       struct scd__writer *out)
+static int gaps_gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
+			    struct scd__writer *out)
 {
 	struct scd__gap_model model;
 	struct encoder e = {
@@ -133,7 +134,7 @@ static int gaps_encode(const struct scd__shape *shape, const uint8_t *bits,
 		return SCD_ESPACE;
 	scd__gap_model(shape, &model);
 	scd__gap_symbols(&model, e.symbols);
-	put_array(&e, &model, shape, bits);
+	gaps_put_array(&e, &model, shape, bits);
 	if (e.error)
 		return e.error;
 	len = (size_t)(out->end - e.at);
@@ -150,7 +151,7 @@ struct decoder {
 	uint32_t table[SCD__GAP_SCALE];
 };
 
-static void refill(struct decoder *d)
+static void gaps_refill(struct decoder *d)
 {
 	if (d->state >= SCD__ANS_MIN || d->at == d->end)
 		return;
@@ -158,57 +159,57 @@ static void refill(struct decoder *d)
 	d->at += 2;
 }
 
-static unsigned get_symbol(struct decoder *d)
+static unsigned gaps_get_symbol(struct decoder *d)
 {
 	const uint32_t entry = d->table[d->state & (SCD__GAP_SCALE - 1)];
 
 	d->state = (entry >> 12 & 0xfff) * (d->state >> SCD__GAP_SCALE_LOG) +
 		   (entry & 0xfff);
-	refill(d);
+	gaps_refill(d);
 	return entry >> 24;
 }
 
-static uint32_t get_bits(struct decoder *d, unsigned n)
+static uint32_t gaps_get_bits(struct decoder *d, unsigned n)
 {
 	uint32_t bits = d->state & ((UINT32_C(1) << n) - 1);
 
 	d->state >>= n;
-	refill(d);
+	gaps_refill(d);
 	return bits;
 }
 
 /* A gap; more than limit if that is how many zeros there are at least. */
-static uint64_t get_gap(struct decoder *d, const struct scd__gap_model *model,
-			uint64_t limit)
+static uint64_t gaps_get_gap(struct decoder *d,
+			     const struct scd__gap_model *model, uint64_t limit)
 {
 	uint64_t gap = 0;
-	unsigned sym = get_symbol(d);
+	unsigned sym = gaps_get_symbol(d);
 
 	while (sym == model->nsyms) {
 		gap += scd__gap_escape(model);
 		if (gap > limit)
 			return gap;
-		sym = get_symbol(d);
+		sym = gaps_get_symbol(d);
 	}
 	gap += (uint64_t)sym << model->low_bits;
 	for (unsigned done = 0; done < model->low_bits;) {
 		unsigned left = model->low_bits - done;
 		unsigned n = left < 16 ? left : 16;
 
-		gap += (uint64_t)get_bits(d, n) << done;
+		gap += (uint64_t)gaps_get_bits(d, n) << done;
 		done += n;
 	}
 	return gap;
 }
 
-static int get_array(struct decoder *d, const struct scd__gap_model *model,
-		     const struct scd__shape *shape, uint8_t *bits)
+static int gaps_get_array(struct decoder *d, const struct scd__gap_model *model,
+			  const struct scd__shape *shape, uint8_t *bits)
 {
 	uint64_t at = 0; /* the first place that may have the next one */
 
 	memset(bits, 0, (size_t)scd__array_bytes(shape->nbits));
 	for (uint64_t i = 0; i < shape->nones; i++) {
-		uint64_t gap = get_gap(d, model, shape->nbits);
+		uint64_t gap = gaps_get_gap(d, model, shape->nbits);
 
 		if (gap >= shape->nbits - at)
 			return SCD_EFORMAT;
@@ -219,21 +220,21 @@ static int get_array(struct decoder *d, const struct scd__gap_model *model,
 	return SCD_OK;
 }
 
-static int gaps_decode(const struct scd__shape *shape, struct scd__reader *in,
-		       uint8_t *bits)
+static int gaps_gaps_decode(const struct scd__shape *shape,
+			    struct scd__reader *in, uint8_t *bits)
 {
 	struct scd__gap_model model;
 	struct decoder d;
 	int error;
 
-	if (!gaps_fits(shape, scd__reader_left(in)))
+	if (!gaps_gaps_fits(shape, scd__reader_left(in)))
 		return SCD_EFORMAT;
 	d.state = scd__read_u32(in);
 	d.at = in->at;
 	d.end = in->end;
 	scd__gap_model(shape, &model);
 	scd__gap_table(&model, d.table);
-	error = get_array(&d, &model, shape, bits);
+	error = gaps_get_array(&d, &model, shape, bits);
 	if (error)
 		return error;
 	if (d.at != d.end || d.state != 0)
@@ -244,8 +245,8 @@ static int gaps_decode(const struct scd__shape *shape, struct scd__reader *in,
 
 const struct scd__coding scd__coding_gaps = {
 	.id = SCD_CODING_GAPS,
-	.suits = gaps_suits,
-	.fits = gaps_fits,
-	.encode = gaps_encode,
-	.decode = gaps_decode,
+	.suits = gaps_gaps_suits,
+	.fits = gaps_gaps_fits,
+	.encode = gaps_gaps_encode,
+	.decode = gaps_gaps_decode,
 };

@@ -28,7 +28,7 @@ struct bits {
 };
 
 /* The next WINDOW bits at least. Compilers make one load of it. */
-static uint64_t peek(const struct bits *b)
+static uint64_t golomb_peek(const struct bits *b)
 {
 	const uint8_t *p = b->bytes + (b->at >> 3);
 	uint64_t word = 0;
@@ -39,13 +39,13 @@ static uint64_t peek(const struct bits *b)
 }
 
 /* The next gap; false: there is none, or one above all bounds. */
-static bool next_gap(struct bits *b, unsigned rice, uint64_t *gap)
+static bool golomb_next_gap(struct bits *b, unsigned rice, uint64_t *gap)
 {
 	const uint64_t window = (UINT64_C(1) << WINDOW) - 1;
 	uint64_t zeros = 0, word;
 	unsigned more;
 
-	while (!(word = peek(b) & window)) {
+	while (!(word = golomb_peek(b) & window)) {
 		zeros += WINDOW;
 		b->at += WINDOW;
 		if (b->at >= b->end)
@@ -57,14 +57,15 @@ static bool next_gap(struct bits *b, unsigned rice, uint64_t *gap)
 	if (b->at > b->end || zeros > SCD__GOLOMB_MAX_BOUND >> rice)
 		return false;
 	/* most often the low bits are in the same word: saves a load */
-	word = more + 1 + rice <= WINDOW ? word >> (more + 1) : peek(b);
+	word = more + 1 + rice <= WINDOW ? word >> (more + 1) : golomb_peek(b);
 	*gap = zeros << rice | (word & ((UINT64_C(1) << rice) - 1));
 	b->at += rice;
 	return b->at <= b->end;
 }
 
 /* A word is enough for the one and MAX_RICE bits, wherever they begin. */
-static void put_gap(struct bits *b, uint8_t *bytes, uint64_t gap, unsigned rice)
+static void golomb_put_gap(struct bits *b, uint8_t *bytes, uint64_t gap,
+			   unsigned rice)
 {
 	uint64_t word = (gap & ((UINT64_C(1) << rice) - 1)) << 1 | 1;
 	uint8_t *p;
@@ -93,8 +94,8 @@ double scd__golomb_bits(double density)
 }
 
 /* The bits that all numbers take with a parameter. */
-static uint64_t coded_bits(const uint64_t *numbers, uint64_t count,
-			   unsigned rice)
+static uint64_t golomb_coded_bits(const uint64_t *numbers, uint64_t count,
+				  unsigned rice)
 {
 	uint64_t bits = count * (rice + 1), next = 0;
 
@@ -106,14 +107,14 @@ static uint64_t coded_bits(const uint64_t *numbers, uint64_t count,
 }
 
 /* The bits from one parameter to the next fall and then rise. */
-static unsigned best_rice(const uint64_t *numbers, uint64_t count,
-			  uint64_t *bits)
+static unsigned golomb_best_rice(const uint64_t *numbers, uint64_t count,
+				 uint64_t *bits)
 {
 	unsigned rice = 0;
 
-	*bits = coded_bits(numbers, count, 0);
+	*bits = golomb_coded_bits(numbers, count, 0);
 	while (rice < MAX_RICE) {
-		uint64_t more = coded_bits(numbers, count, rice + 1);
+		uint64_t more = golomb_coded_bits(numbers, count, rice + 1);
 
 		if (more >= *bits)
 			break;
@@ -123,7 +124,7 @@ static unsigned best_rice(const uint64_t *numbers, uint64_t count,
 	return rice;
 }
 
-static uint64_t entries(uint64_t count)
+static uint64_t golomb_entries(uint64_t count)
 {
 	return (count + STRETCH - 1) / STRETCH;
 }
@@ -131,17 +132,18 @@ static uint64_t entries(uint64_t count)
 size_t scd__golomb_memory(uint64_t count, size_t len)
 {
 	return len + SPARE +
-	       (size_t)entries(count) * sizeof(struct scd__golomb_skip);
+	       (size_t)golomb_entries(count) * sizeof(struct scd__golomb_skip);
 }
 
 /* Room for a code and its index. */
-static int allocate(struct scd__golomb *g, size_t len)
+static int golomb_allocate(struct scd__golomb *g, size_t len)
 {
-	if (entries(g->count) > SIZE_MAX / sizeof(*g->skips) - 1)
+	if (golomb_entries(g->count) > SIZE_MAX / sizeof(*g->skips) - 1)
 		return SCD_ENOMEM;
 	g->len = len;
 	g->code = calloc(1, len + SPARE);
-	g->skips = malloc((size_t)(entries(g->count) + 1) * sizeof(*g->skips));
+	g->skips = malloc((size_t)(golomb_entries(g->count) + 1) *
+			  sizeof(*g->skips));
 	if (g->code && g->skips)
 		return SCD_OK;
 	scd__golomb_free(g);
@@ -149,13 +151,14 @@ static int allocate(struct scd__golomb *g, size_t len)
 }
 
 /* Decode all, to make the index; false: it is not what is said of it. */
-static bool make_index(struct scd__golomb *g)
+static bool golomb_make_index(struct scd__golomb *g)
 {
 	struct bits b = {g->code, 0, 8 * (uint64_t)g->len};
 	uint64_t next = 0, gap;
 
 	for (uint64_t i = 0; i < g->count; i++) {
-		if (!next_gap(&b, g->rice, &gap) || gap >= g->bound - next)
+		if (!golomb_next_gap(&b, g->rice, &gap) ||
+		    gap >= g->bound - next)
 			return false;
 		if (i % STRETCH == 0)
 			g->skips[i / STRETCH] = (struct scd__golomb_skip){
@@ -164,7 +167,7 @@ static bool make_index(struct scd__golomb *g)
 			};
 		next += gap + 1;
 	}
-	return b.end - b.at < 8 && !(peek(&b) & 0xff);
+	return b.end - b.at < 8 && !(golomb_peek(&b) & 0xff);
 }
 
 int scd__golomb_make(const uint64_t *numbers, uint64_t count, uint64_t bound,
@@ -175,15 +178,15 @@ int scd__golomb_make(const uint64_t *numbers, uint64_t count, uint64_t bound,
 	uint64_t nbits, next = 0;
 	int error;
 
-	new.rice = best_rice(numbers, count, &nbits);
-	error = allocate(&new, (size_t)((nbits + 7) / 8));
+	new.rice = golomb_best_rice(numbers, count, &nbits);
+	error = golomb_allocate(&new, (size_t)((nbits + 7) / 8));
 	if (error)
 		return error;
 	for (uint64_t i = 0; i < count; i++) {
-		put_gap(&b, new.code, numbers[i] - next, new.rice);
+		golomb_put_gap(&b, new.code, numbers[i] - next, new.rice);
 		next = numbers[i] + 1;
 	}
-	make_index(&new);
+	golomb_make_index(&new);
 	*g = new;
 	return SCD_OK;
 }
@@ -201,12 +204,12 @@ int scd__golomb_load(struct scd__golomb *g, const uint8_t *code, size_t len)
 		return SCD_EFORMAT;
 	if (new.count > 8 * (uint64_t)len / (new.rice + 1))
 		return SCD_EFORMAT;
-	error = allocate(&new, len);
+	error = golomb_allocate(&new, len);
 	if (error)
 		return error;
 	if (len)
 		memcpy(new.code, code, len);
-	if (!make_index(&new)) {
+	if (!golomb_make_index(&new)) {
 		scd__golomb_free(&new);
 		return SCD_EFORMAT;
 	}
@@ -215,10 +218,10 @@ int scd__golomb_load(struct scd__golomb *g, const uint8_t *code, size_t len)
 }
 
 /* The entry of the last stretch that begins at a number or below it. */
-static const struct scd__golomb_skip *find(const struct scd__golomb *g,
-					   uint64_t number)
+static const struct scd__golomb_skip *golomb_find(const struct scd__golomb *g,
+						  uint64_t number)
 {
-	size_t low = 0, high = (size_t)entries(g->count);
+	size_t low = 0, high = (size_t)golomb_entries(g->count);
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -234,7 +237,7 @@ static const struct scd__golomb_skip *find(const struct scd__golomb *g,
 bool scd__golomb_has(const struct scd__golomb *g, uint64_t number)
 {
 	struct bits b = {g->code, 0, 8 * (uint64_t)g->len};
-	const struct scd__golomb_skip *skip = find(g, number);
+	const struct scd__golomb_skip *skip = golomb_find(g, number);
 	uint64_t at, gap, left;
 
 	if (!skip)
@@ -242,7 +245,7 @@ bool scd__golomb_has(const struct scd__golomb *g, uint64_t number)
 	b.at = skip->after;
 	at = skip->number;
 	left = g->count - (uint64_t)(skip - g->skips) * STRETCH;
-	while (at < number && --left > 0 && next_gap(&b, g->rice, &gap))
+	while (at < number && --left > 0 && golomb_next_gap(&b, g->rice, &gap))
 		at += gap + 1;
 	return at == number;
 }

@@ -86,21 +86,24 @@ static int mirror_decode(const struct scd__coding *plain,
 
 /* A mirrored coding of a plain one. */
 #define MIRRORED(name)                                                         \
-	static bool name##_suits(const struct scd__shape *shape)               \
+	static bool mirror_##name##_suits(const struct scd__shape *shape)      \
 	{                                                                      \
 		return mirror_suits(&scd__coding_##name, shape);               \
 	}                                                                      \
-	static bool name##_fits(const struct scd__shape *shape, uint64_t len)  \
+	static bool mirror_##name##_fits(const struct scd__shape *shape,       \
+					 uint64_t len)                         \
 	{                                                                      \
 		return mirror_fits(&scd__coding_##name, shape, len);           \
 	}                                                                      \
-	static int name##_encode(const struct scd__shape *shape,               \
-				 const uint8_t *bits, struct scd__writer *out) \
+	static int mirror_##name##_encode(const struct scd__shape *shape,      \
+					  const uint8_t *bits,                 \
+					  struct scd__writer *out)             \
 	{                                                                      \
 		return mirror_encode(&scd__coding_##name, shape, bits, out);   \
 	}                                                                      \
-	static int name##_decode(const struct scd__shape *shape,               \
-				 struct scd__reader *in, uint8_t *bits)        \
+	static int mirror_##name##_decode(const struct scd__shape *shape,      \
+					  struct scd__reader *in,              \
+					  uint8_t *bits)                       \
 	{                                                                      \
 		return mirror_decode(&scd__coding_##name, shape, in, bits);    \
 	}
@@ -111,24 +114,24 @@ MIRRORED(sparse)
 
 const struct scd__coding scd__coding_mirrored_dense = {
 	.id = SCD_CODING_MIRRORED_DENSE,
-	.suits = dense_suits,
-	.fits = dense_fits,
-	.encode = dense_encode,
-	.decode = dense_decode,
+	.suits = mirror_dense_suits,
+	.fits = mirror_dense_fits,
+	.encode = mirror_dense_encode,
+	.decode = mirror_dense_decode,
 };
 
 const struct scd__coding scd__coding_mirrored_gaps = {
 	.id = SCD_CODING_MIRRORED_GAPS,
-	.suits = gaps_suits,
-	.fits = gaps_fits,
-	.encode = gaps_encode,
-	.decode = gaps_decode,
+	.suits = mirror_gaps_suits,
+	.fits = mirror_gaps_fits,
+	.encode = mirror_gaps_encode,
+	.decode = mirror_gaps_decode,
 };
 
 const struct scd__coding scd__coding_mirrored_sparse = {
 	.id = SCD_CODING_MIRRORED_SPARSE,
-	.suits = sparse_suits,
-	.fits = sparse_fits,
-	.encode = sparse_encode,
-	.decode = sparse_decode,
+	.suits = mirror_sparse_suits,
+	.fits = mirror_sparse_fits,
+	.encode = mirror_sparse_encode,
+	.decode = mirror_sparse_decode,
 };

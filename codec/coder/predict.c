@@ -11,7 +11,7 @@
 /* A full digest that would lose less than this share by coding is stored. */
 static const double worth_coding = .005;
 
-static double entropy(double p)
+static double predict_entropy(double p)
 {
 	if (p <= 0 || p >= 1)
 		return 0;
@@ -30,14 +30,14 @@ double scd_tune_fp(double n, double m, unsigned k)
 
 double scd_tune_full_bits(double n, double m, unsigned k)
 {
-	return m * entropy(scd_tune_zero(n, m, k));
+	return m * predict_entropy(scd_tune_zero(n, m, k));
 }
 
 double scd_tune_delta_bits(double n, double m, unsigned k, double c)
 {
 	double p0 = scd_tune_zero(n, m, k);
 
-	return m * entropy(2 * p0 * -expm1(-c * k * n / m));
+	return m * predict_entropy(2 * p0 * -expm1(-c * k * n / m));
 }
 
 double scd_tune_conditional_bits(double n, double m, unsigned k, double c)
@@ -48,11 +48,12 @@ double scd_tune_conditional_bits(double n, double m, unsigned k, double c)
 
 	if (p0 <= 0 || p1 <= 0)
 		return 0;
-	return m * (p1 * entropy(set / p1) + p0 * entropy(set / p0));
+	return m * (p1 * predict_entropy(set / p1) +
+		    p0 * predict_entropy(set / p0));
 }
 
 /* Bytes of a row that has a bit for each link. */
-static double row_bytes(unsigned links)
+static double predict_row_bytes(unsigned links)
 {
 	unsigned row = 1;
 
@@ -69,35 +70,39 @@ double scd_tune_memory(double m, unsigned peers)
 
 	double memory = m * 5 / 8 + m / 8 * links;
 
-	return links < 8 ? memory : memory + m * row_bytes(links);
+	return links < 8 ? memory : memory + m * predict_row_bytes(links);
 }
 
 /* Anything that is counted or weighed; not NaN, not infinite. */
-static bool is_amount(double x)
+static bool predict_is_amount(double x)
 {
 	return x >= 0 && x <= 1e18;
 }
 
-static bool is_share(double x)
+static bool predict_is_share(double x)
 {
 	return x >= 0 && x <= 1;
 }
 
-static bool has_lookup_costs(const struct scd_goal *g)
+static bool predict_has_lookup_costs(const struct scd_goal *g)
 {
 	return g->false_hit_bytes > 0 && g->lookups > 0;
 }
 
-static bool is_valid(const struct scd_goal *g)
+static bool predict_is_valid(const struct scd_goal *g)
 {
-	bool shares = is_share(g->churn) && is_share(g->peer_hits) &&
-		      is_share(g->fp) && g->fp < 1;
-	bool amounts = is_amount(g->wire_bits) && is_amount(g->deltas) &&
-		       is_amount(g->false_hit_bytes) &&
-		       is_amount(g->false_miss_bytes) &&
-		       is_amount(g->lookups) && is_amount(g->replaced) &&
-		       is_amount(g->seconds);
-	bool goal = g->fp > 0 || g->wire_bits > 0 || has_lookup_costs(g);
+	bool shares = predict_is_share(g->churn) &&
+		      predict_is_share(g->peer_hits) &&
+		      predict_is_share(g->fp) && g->fp < 1;
+	bool amounts = predict_is_amount(g->wire_bits) &&
+		       predict_is_amount(g->deltas) &&
+		       predict_is_amount(g->false_hit_bytes) &&
+		       predict_is_amount(g->false_miss_bytes) &&
+		       predict_is_amount(g->lookups) &&
+		       predict_is_amount(g->replaced) &&
+		       predict_is_amount(g->seconds);
+	bool goal =
+		g->fp > 0 || g->wire_bits > 0 || predict_has_lookup_costs(g);
 	bool deltas = g->most <= SCD_UPDATE_CONDITIONAL &&
 		      (g->most >= SCD_UPDATE_XOR || g->deltas <= 0);
 
@@ -111,7 +116,7 @@ int scd__plan_init(struct scd__plan *p, const struct scd_goal *g)
 {
 	double hits, miss;
 
-	if (!is_valid(g))
+	if (!predict_is_valid(g))
 		return SCD_EINVAL;
 	hits = g->peer_hits > 0 ? g->peer_hits : SCD_TUNE_PEER_HITS / 100.0;
 	miss = g->false_miss_bytes > 0 ? g->false_miss_bytes
@@ -126,7 +131,7 @@ int scd__plan_init(struct scd__plan *p, const struct scd_goal *g)
 		.false_hits = g->lookups * g->false_hit_bytes,
 		.deltas = g->deltas,
 		.most = g->most > SCD_UPDATE_FULL ? g->most : SCD_UPDATE_FULL,
-		.min_fp = g->fp <= 0 && !has_lookup_costs(g),
+		.min_fp = g->fp <= 0 && !predict_has_lookup_costs(g),
 	};
 	p->links = p->peers - 1;
 	p->staleness =
@@ -137,14 +142,14 @@ int scd__plan_init(struct scd__plan *p, const struct scd_goal *g)
 }
 
 /* The bytes of a message with so many bits of information, coded or not. */
-static double message_bytes(const struct scd_tuning *t, double bits)
+static double predict_message_bytes(const struct scd_tuning *t, double bits)
 {
 	return SCD_DIGEST_HEADER_BYTES + fmin(bits / 8, t->array_bytes);
 }
 
 /* The kind of updates that takes the fewest bytes. */
-static void choose_update(const struct scd__plan *p, enum scd_update most,
-			  struct scd_tuning *t)
+static void predict_choose_update(const struct scd__plan *p,
+				  enum scd_update most, struct scd_tuning *t)
 {
 	double m = (double)t->nbits, bits, update;
 
@@ -159,7 +164,7 @@ static void choose_update(const struct scd__plan *p, enum scd_update most,
 	bits = most == SCD_UPDATE_XOR
 		       ? scd_tune_delta_bits(p->n, m, t->nhash, t->share)
 		       : scd_tune_conditional_bits(p->n, m, t->nhash, t->share);
-	t->delta_bytes = message_bytes(t, bits);
+	t->delta_bytes = predict_message_bytes(t, bits);
 	update = p->deltas > 0 ? (t->full_bytes + p->deltas * t->delta_bytes) /
 					 (1 + p->deltas)
 			       : t->delta_bytes;
@@ -172,14 +177,14 @@ static void choose_update(const struct scd__plan *p, enum scd_update most,
 }
 
 /* Everything that follows from the share at which to publish. */
-static void add_share(const struct scd__plan *p, enum scd_update most,
-		      double share, struct scd_tuning *t)
+static void predict_add_share(const struct scd__plan *p, enum scd_update most,
+			      double share, struct scd_tuning *t)
 {
 	double updates = p->replaced > 0 ? p->replaced / (share * p->n) : 1;
 	bool changes = p->seconds > 0 && share > 0;
 
 	t->share = share;
-	choose_update(p, most, t);
+	predict_choose_update(p, most, t);
 	t->update_cost = updates * (t->update_bytes + SCD_TUNE_HTTP_BYTES);
 	t->stale_cost = p->staleness * share;
 	t->update_seconds = changes ? p->seconds / updates : 0;
@@ -187,13 +192,13 @@ static void add_share(const struct scd__plan *p, enum scd_update most,
 	t->node_rate = t->link_rate * p->links * 2;
 }
 
-static double sum_cost(const struct scd_tuning *t)
+static double predict_sum_cost(const struct scd_tuning *t)
 {
 	return t->update_cost + t->false_hit_cost + t->stale_cost;
 }
 
 /* The least share: an object, or what changes in the shortest time. */
-static double least_share(const struct scd__plan *p)
+static double predict_least_share(const struct scd__plan *p)
 {
 	double fastest = 0;
 
@@ -206,22 +211,22 @@ static double least_share(const struct scd__plan *p)
  * Choose the share at which updates and staleness cost least in sum, from a
  * ladder of numbers that people write.
  */
-static void choose_share(const struct scd__plan *p, enum scd_update most,
-			 struct scd_tuning *t)
+static void predict_choose_share(const struct scd__plan *p,
+				 enum scd_update most, struct scd_tuning *t)
 {
 	static const double steps[] = {5, 4, 3, 2.5, 2, 1.5, 1.2, 1, .8, .6};
-	double least = least_share(p);
+	double least = predict_least_share(p);
 	struct scd_tuning best = *t;
 
-	add_share(p, most, .5, &best);
+	predict_add_share(p, most, .5, &best);
 	for (double scale = .1; scale > 1e-7; scale /= 10) {
 		for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 			struct scd_tuning other = *t;
 
 			if (steps[i] * scale < least)
 				break;
-			add_share(p, most, steps[i] * scale, &other);
-			if (sum_cost(&other) < sum_cost(&best))
+			predict_add_share(p, most, steps[i] * scale, &other);
+			if (predict_sum_cost(&other) < predict_sum_cost(&best))
 				best = other;
 		}
 	}
@@ -244,16 +249,17 @@ struct scd_tuning scd__predict(const struct scd__plan *p,
 	};
 
 	t.cluster_fp = -expm1(p->links * log1p(-t.fp));
-	t.full_bytes = message_bytes(&t, scd_tune_full_bits(p->n, m, k));
+	t.full_bytes =
+		predict_message_bytes(&t, scd_tune_full_bits(p->n, m, k));
 	t.false_hit_cost = p->false_hits * t.fp;
 	if (p->churn > 0 || p->replaced <= 0)
-		add_share(p, choice->most, p->churn, &t);
+		predict_add_share(p, choice->most, p->churn, &t);
 	else
-		choose_share(p, choice->most, &t);
+		predict_choose_share(p, choice->most, &t);
 	return t;
 }
 
 double scd__objective(const struct scd__plan *p, const struct scd_tuning *t)
 {
-	return p->min_fp ? t->fp : sum_cost(t);
+	return p->min_fp ? t->fp : predict_sum_cost(t);
 }

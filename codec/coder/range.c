@@ -51,13 +51,13 @@ uint32_t scd__range_probability(const struct scd__shape *shape)
 }
 
 /* What turns the array's bytes into ones where a set bit is the rare value. */
-static uint8_t rare_mask(const struct scd__shape *shape)
+static uint8_t range_rare_mask(const struct scd__shape *shape)
 {
 	return shape->nones > shape->nbits - shape->nones ? 0xff : 0;
 }
 
 /* Of bytes that are fewer than the array's. */
-static bool is_within_work(const struct scd__shape *shape, uint64_t len)
+static bool range_is_within_work(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nbits <= RANGE_FREE_BITS + RANGE_MAX_BITS_EACH * len;
 }
@@ -67,13 +67,13 @@ static bool range_suits(const struct scd__shape *shape)
 {
 	const double most = 1.01 * scd__coder_entropy(shape) + 64;
 
-	return shape->nones > 0 && is_within_work(shape, (uint64_t)most);
+	return shape->nones > 0 && range_is_within_work(shape, (uint64_t)most);
 }
 
 static bool range_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return shape->nones > 0 && len < scd__array_bytes(shape->nbits) &&
-	       is_within_work(shape, len);
+	       range_is_within_work(shape, len);
 }
 
 struct encoder {
@@ -85,13 +85,13 @@ struct encoder {
 	int error;
 };
 
-static void carry(uint8_t *at)
+static void range_carry(uint8_t *at)
 {
 	while (++*--at == 0)
 		;
 }
 
-static inline void shift_out(struct encoder *e)
+static inline void range_shift_out(struct encoder *e)
 {
 	if (e->at == e->end)
 		e->error = SCD_ESPACE;
@@ -100,39 +100,39 @@ static inline void shift_out(struct encoder *e)
 	e->low <<= 8;
 }
 
-static inline void encode_frequent(struct encoder *e, uint64_t lower)
+static inline void range_encode_frequent(struct encoder *e, uint64_t lower)
 {
 	e->range = lower;
 	if (lower < range_min) { /* lower is half of range or more */
 		e->range <<= 8;
-		shift_out(e);
+		range_shift_out(e);
 	}
 }
 
-static inline void encode_rare(struct encoder *e, uint64_t lower,
-			       uint64_t upper)
+static inline void range_encode_rare(struct encoder *e, uint64_t lower,
+				     uint64_t upper)
 {
 	e->range = upper;
 	e->low += lower;
 	if (e->low < lower && !e->error)
-		carry(e->at);
+		range_carry(e->at);
 	while (e->range < range_min) {
 		e->range <<= 8;
-		shift_out(e);
+		range_shift_out(e);
 	}
 }
 
-static inline void encode_bits(struct encoder *e, uint32_t p, unsigned rare,
-			       unsigned count)
+static inline void range_encode_bits(struct encoder *e, uint32_t p,
+				     unsigned rare, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t upper = (e->range >> 32) * p;
 		uint64_t lower = e->range - upper;
 
 		if (rare >> i & 1)
-			encode_rare(e, lower, upper);
+			range_encode_rare(e, lower, upper);
 		else
-			encode_frequent(e, lower);
+			range_encode_frequent(e, lower);
 	}
 }
 
@@ -141,16 +141,16 @@ static inline void encode_bits(struct encoder *e, uint32_t p, unsigned rare,
  * those away: the decoder reads zeros past the end. As range is at least 2^56
  * there is a multiple of 2^56 in it; one of 2^64 is better still.
  */
-static void finish(struct encoder *e)
+static void range_finish(struct encoder *e)
 {
 	uint64_t last = e->low + (e->range - 1);
 	bool wrapped = last < e->low;
 
 	if (wrapped && !e->error)
-		carry(e->at);
+		range_carry(e->at);
 	if (!wrapped && e->low) {
 		e->low = last;
-		shift_out(e);
+		range_shift_out(e);
 	}
 	while (e->at > e->start && e->at[-1] == 0)
 		e->at--;
@@ -160,7 +160,7 @@ static int range_encode(const struct scd__shape *shape, const uint8_t *bits,
 			struct scd__writer *out)
 {
 	const uint32_t p = scd__range_probability(shape);
-	const uint8_t mask = rare_mask(shape);
+	const uint8_t mask = range_rare_mask(shape);
 	const uint64_t whole = shape->nbits / 8;
 	struct encoder e = {
 		.range = range_full,
@@ -171,11 +171,11 @@ static int range_encode(const struct scd__shape *shape, const uint8_t *bits,
 	};
 
 	for (uint64_t i = 0; i < whole && !e.error; i++)
-		encode_bits(&e, p, bits[i] ^ mask, 8);
+		range_encode_bits(&e, p, bits[i] ^ mask, 8);
 	if (shape->nbits % 8)
-		encode_bits(&e, p, bits[whole] ^ mask,
-			    (unsigned)(shape->nbits % 8));
-	finish(&e);
+		range_encode_bits(&e, p, bits[whole] ^ mask,
+				  (unsigned)(shape->nbits % 8));
+	range_finish(&e);
 	out->error = e.error;
 	if (!e.error)
 		out->at = e.at;
@@ -189,34 +189,35 @@ struct decoder {
 	const uint8_t *end;
 };
 
-static inline void shift_in(struct decoder *d)
+static inline void range_shift_in(struct decoder *d)
 {
 	d->code <<= 8;
 	if (d->at != d->end)
 		d->code |= *d->at++;
 }
 
-static inline void decode_frequent(struct decoder *d, uint64_t lower)
+static inline void range_decode_frequent(struct decoder *d, uint64_t lower)
 {
 	d->range = lower;
 	if (lower < range_min) { /* lower is half of range or more */
 		d->range <<= 8;
-		shift_in(d);
+		range_shift_in(d);
 	}
 }
 
-static inline void decode_rare(struct decoder *d, uint64_t lower,
-			       uint64_t upper)
+static inline void range_decode_rare(struct decoder *d, uint64_t lower,
+				     uint64_t upper)
 {
 	d->code -= lower;
 	d->range = upper;
 	while (d->range < range_min) {
 		d->range <<= 8;
-		shift_in(d);
+		range_shift_in(d);
 	}
 }
 
-static inline uint8_t decode_bits(struct decoder *d, uint32_t p, unsigned count)
+static inline uint8_t range_decode_bits(struct decoder *d, uint32_t p,
+					unsigned count)
 {
 	unsigned rare = 0;
 
@@ -225,9 +226,9 @@ static inline uint8_t decode_bits(struct decoder *d, uint32_t p, unsigned count)
 		uint64_t lower = d->range - upper;
 
 		if (d->code < lower) {
-			decode_frequent(d, lower);
+			range_decode_frequent(d, lower);
 		} else {
-			decode_rare(d, lower, upper);
+			range_decode_rare(d, lower, upper);
 			rare |= 1u << i;
 		}
 	}
@@ -235,21 +236,22 @@ static inline uint8_t decode_bits(struct decoder *d, uint32_t p, unsigned count)
 }
 
 /* The array's bytes from the decoder; returns the number of ones. */
-static uint64_t decode_array(struct decoder *d, const struct scd__shape *shape,
-			     uint8_t *bits)
+static uint64_t range_decode_array(struct decoder *d,
+				   const struct scd__shape *shape,
+				   uint8_t *bits)
 {
 	const uint32_t p = scd__range_probability(shape);
-	const uint8_t mask = rare_mask(shape);
+	const uint8_t mask = range_rare_mask(shape);
 	const uint64_t whole = shape->nbits / 8;
 	const unsigned tail = (unsigned)(shape->nbits % 8);
 	uint64_t nones = 0;
 
 	for (uint64_t i = 0; i < whole; i++) {
-		bits[i] = decode_bits(d, p, 8) ^ mask;
+		bits[i] = range_decode_bits(d, p, 8) ^ mask;
 		nones += (unsigned)__builtin_popcount(bits[i]);
 	}
 	if (tail) {
-		bits[whole] = decode_bits(d, p, tail) ^ mask;
+		bits[whole] = range_decode_bits(d, p, tail) ^ mask;
 		bits[whole] &= (uint8_t)((1u << tail) - 1);
 		nones += (unsigned)__builtin_popcount(bits[whole]);
 	}
@@ -268,10 +270,10 @@ static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
 	if (in->at != in->end && in->end[-1] == 0)
 		return SCD_EFORMAT; /* not as an encoder ends */
 	for (int i = 0; i < 8; i++)
-		shift_in(&d);
+		range_shift_in(&d);
 	if (d.code >= d.range)
 		return SCD_EFORMAT; /* outside of the first interval */
-	if (decode_array(&d, shape, bits) != shape->nones)
+	if (range_decode_array(&d, shape, bits) != shape->nones)
 		return SCD_EFORMAT;
 	if (d.at != d.end)
 		return SCD_EFORMAT; /* bytes that no encoder writes */

@@ -23,7 +23,7 @@ enum {
 	MIN_ONES = 36000, /* of an array: a payload of some 40 KiB */
 };
 
-static bool sparse_suits(const struct scd__shape *shape)
+static bool sparse_sparse_suits(const struct scd__shape *shape)
 {
 	struct scd__gap_model model;
 
@@ -33,13 +33,13 @@ static bool sparse_suits(const struct scd__shape *shape)
 	return model.low_bits <= SCD__SPARSE_MAX_LOW_BITS;
 }
 
-static bool sparse_fits(const struct scd__shape *shape, uint64_t len)
+static bool sparse_sparse_fits(const struct scd__shape *shape, uint64_t len)
 {
 	return scd__gap_suits(shape) && len < scd__array_bytes(shape->nbits);
 }
 
 /* Chunks of some 2^20 ones where the array has so many. */
-static unsigned chunk_log(const struct scd__shape *shape)
+static unsigned sparse_chunk_log(const struct scd__shape *shape)
 {
 	const uint64_t len = scd__array_bytes(shape->nbits);
 	unsigned log = CHUNK_LOG;
@@ -51,7 +51,7 @@ static unsigned chunk_log(const struct scd__shape *shape)
 }
 
 /* More lanes are faster; they cost 3 bytes each, which this keeps small. */
-static unsigned lanes_log(uint64_t nones)
+static unsigned sparse_lanes_log(uint64_t nones)
 {
 	if (nones >= 400000)
 		return 6;
@@ -71,7 +71,7 @@ struct chunk {
 	unsigned npending;
 };
 
-static void add_gap(struct chunk *c, uint64_t gap)
+static void sparse_add_gap(struct chunk *c, uint64_t gap)
 {
 	const unsigned n = c->model->low_bits;
 
@@ -90,7 +90,7 @@ static void add_gap(struct chunk *c, uint64_t gap)
 	}
 }
 
-static void list_symbols(struct chunk *c)
+static void sparse_list_symbols(struct chunk *c)
 {
 	uint64_t next = 0; /* the first place that may have the next one */
 
@@ -102,7 +102,7 @@ static void list_symbols(struct chunk *c)
 			uint64_t at = 8 * (uint64_t)i +
 				      (unsigned)__builtin_ctzll(word);
 
-			add_gap(c, at - next);
+			sparse_add_gap(c, at - next);
 			next = at + 1;
 		}
 	}
@@ -114,8 +114,8 @@ static void list_symbols(struct chunk *c)
  * Code the listed symbols, words going down from the list; the first word's
  * address in *words. SCD_ESPACE: they reached the floor.
  */
-static int encode_symbols(const struct chunk *c, uint32_t *state,
-			  unsigned nlanes, uint8_t **words)
+static int sparse_encode_symbols(const struct chunk *c, uint32_t *state,
+				 unsigned nlanes, uint8_t **words)
 {
 	struct scd__ans_symbol symbols[SCD__GAP_MAX_SYMS + 1];
 	const uint8_t *floor = *words;
@@ -142,8 +142,8 @@ static int encode_symbols(const struct chunk *c, uint32_t *state,
 }
 
 /* Where the list of symbols begins; null: there is no room. */
-static uint8_t *place_list(const struct chunk *c, uint64_t nones,
-			   struct scd__writer *out)
+static uint8_t *sparse_place_list(const struct chunk *c, uint64_t nones,
+				  struct scd__writer *out)
 {
 	const uint64_t escape = scd__gap_escape(c->model);
 	const uint64_t list = nones + 8 * (uint64_t)c->len / escape + 1;
@@ -154,22 +154,22 @@ static uint8_t *place_list(const struct chunk *c, uint64_t nones,
 	return out->end - list;
 }
 
-static int encode_chunk(struct chunk *c, struct scd__writer *out)
+static int sparse_encode_chunk(struct chunk *c, struct scd__writer *out)
 {
 	const uint64_t nones = scd__count_ones(c->bytes, c->len);
-	const unsigned nlanes = 1u << lanes_log(nones);
+	const unsigned nlanes = 1u << sparse_lanes_log(nones);
 	uint32_t state[SCD__SPARSE_MAX_LANES];
 	struct scd__writer head = *out;
 	uint8_t *words;
 	int error;
 
 	scd__write_zeros(out, 1 + 4 + 4);
-	c->syms = c->syms_end = place_list(c, nones, out);
+	c->syms = c->syms_end = sparse_place_list(c, nones, out);
 	if (!c->syms)
 		return SCD_ESPACE;
 	c->low = out->at;
-	list_symbols(c);
-	scd__write_u8(&head, (uint8_t)lanes_log(nones));
+	sparse_list_symbols(c);
+	scd__write_u8(&head, (uint8_t)sparse_lanes_log(nones));
 	scd__write_u32(&head, (uint32_t)(c->syms_end - c->syms));
 	scd__write_u32(&head, (uint32_t)(c->low - out->at));
 	out->at = c->low;
@@ -178,7 +178,7 @@ static int encode_chunk(struct chunk *c, struct scd__writer *out)
 	words = out->at + 4 * (size_t)nlanes;
 	for (unsigned i = 0; i < nlanes; i++)
 		state[i] = SCD__ANS_MIN;
-	error = encode_symbols(c, state, nlanes, &words);
+	error = sparse_encode_symbols(c, state, nlanes, &words);
 	if (error)
 		return error;
 	for (unsigned i = 0; i < nlanes; i++)
@@ -188,11 +188,11 @@ static int encode_chunk(struct chunk *c, struct scd__writer *out)
 	return SCD_OK;
 }
 
-static int sparse_encode(const struct scd__shape *shape, const uint8_t *bits,
-			 struct scd__writer *out)
+static int sparse_sparse_encode(const struct scd__shape *shape,
+				const uint8_t *bits, struct scd__writer *out)
 {
 	const size_t len = (size_t)scd__array_bytes(shape->nbits);
-	const size_t most = (size_t)1 << chunk_log(shape);
+	const size_t most = (size_t)1 << sparse_chunk_log(shape);
 	struct scd__gap_model model;
 	struct scd__writer sizes;
 
@@ -201,7 +201,7 @@ static int sparse_encode(const struct scd__shape *shape, const uint8_t *bits,
 	scd__gap_model(shape, &model);
 	if (model.low_bits > SCD__SPARSE_MAX_LOW_BITS)
 		return SCD_ESPACE;
-	scd__write_u8(out, (uint8_t)chunk_log(shape));
+	scd__write_u8(out, (uint8_t)sparse_chunk_log(shape));
 	sizes = *out;
 	scd__write_zeros(out, 4 * ((len + most - 1) / most));
 	for (size_t at = 0; at < len && !out->error; at += most) {
@@ -212,14 +212,15 @@ static int sparse_encode(const struct scd__shape *shape, const uint8_t *bits,
 		};
 		const uint8_t *start = out->at;
 
-		out->error = encode_chunk(&chunk, out);
+		out->error = sparse_encode_chunk(&chunk, out);
 		scd__write_u32(&sizes, (uint32_t)(out->at - start));
 	}
 	return out->error;
 }
 
 /* What precedes the words of a chunk. */
-static int read_chunk(struct scd__reader *in, struct scd__sparse_decoding *d)
+static int sparse_read_chunk(struct scd__reader *in,
+			     struct scd__sparse_decoding *d)
 {
 	const unsigned log = scd__read_u8(in);
 	uint32_t nlow;
@@ -245,7 +246,7 @@ static int read_chunk(struct scd__reader *in, struct scd__sparse_decoding *d)
 }
 
 /* Has a decoder ended where the encoder began, and within the chunk? */
-static bool is_finished(const struct scd__sparse_decoding *d)
+static bool sparse_is_finished(const struct scd__sparse_decoding *d)
 {
 	uint32_t wrong = 0;
 
@@ -255,10 +256,11 @@ static bool is_finished(const struct scd__sparse_decoding *d)
 	       (d->low_bit + 7) / 8 == d->low_bytes;
 }
 
-static int decode_chunk(const struct scd__sparse_engine *engine,
-			struct scd__reader *in, struct scd__sparse_decoding *d)
+static int sparse_decode_chunk(const struct scd__sparse_engine *engine,
+			       struct scd__reader *in,
+			       struct scd__sparse_decoding *d)
 {
-	int error = read_chunk(in, d);
+	int error = sparse_read_chunk(in, d);
 
 	d->done = 0;
 	d->place = 0;
@@ -266,7 +268,7 @@ static int decode_chunk(const struct scd__sparse_engine *engine,
 		error = engine->decode(d);
 	if (!error)
 		error = scd__sparse_decode_rest(d);
-	if (!error && !is_finished(d))
+	if (!error && !sparse_is_finished(d))
 		error = SCD_EFORMAT;
 	return error;
 }
@@ -302,22 +304,22 @@ int scd__sparse_decode(const struct scd__sparse_engine *engine,
 
 		d.bits = bits + at;
 		d.nbits = left < 8 * (uint64_t)most ? left : 8 * (uint64_t)most;
-		if (!bytes || decode_chunk(engine, &chunk, &d))
+		if (!bytes || sparse_decode_chunk(engine, &chunk, &d))
 			return SCD_EFORMAT;
 	}
 	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
 }
 
-static int sparse_decode(const struct scd__shape *shape, struct scd__reader *in,
-			 uint8_t *bits)
+static int sparse_sparse_decode(const struct scd__shape *shape,
+				struct scd__reader *in, uint8_t *bits)
 {
 	return scd__sparse_decode(scd__sparse_engine(), shape, in, bits);
 }
 
 const struct scd__coding scd__coding_sparse = {
 	.id = SCD_CODING_SPARSE,
-	.suits = sparse_suits,
-	.fits = sparse_fits,
-	.encode = sparse_encode,
-	.decode = sparse_decode,
+	.suits = sparse_sparse_suits,
+	.fits = sparse_sparse_fits,
+	.encode = sparse_sparse_encode,
+	.decode = sparse_sparse_decode,
 };

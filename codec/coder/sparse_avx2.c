@@ -44,8 +44,9 @@ struct constants {
 	unsigned low_bits;
 };
 
-TARGET static void make_constants(const struct scd__sparse_decoding *d,
-				  struct constants *c)
+TARGET static void
+sparse_avx2_make_constants(const struct scd__sparse_decoding *d,
+			   struct constants *c)
 {
 	const unsigned n = d->model->low_bits;
 
@@ -68,8 +69,8 @@ TARGET static void make_constants(const struct scd__sparse_decoding *d,
 }
 
 /* The next symbol of each of 8 coders. */
-INLINE __m256i next_symbols(const struct constants *c, __m256i *state,
-			    const uint8_t **words)
+INLINE __m256i sparse_avx2_next_symbols(const struct constants *c,
+					__m256i *state, const uint8_t **words)
 {
 	const __m256i twelve = _mm256_set1_epi32(SCD__GAP_SCALE - 1);
 	__m256i x = *state;
@@ -95,7 +96,7 @@ INLINE __m256i next_symbols(const struct constants *c, __m256i *state,
 }
 
 /* The sum of each element and those before it. */
-INLINE __m256i prefix_sum(__m256i v)
+INLINE __m256i sparse_avx2_prefix_sum(__m256i v)
 {
 	__m256i half;
 
@@ -106,7 +107,7 @@ INLINE __m256i prefix_sum(__m256i v)
 		v, _mm256_blend_epi32(_mm256_setzero_si256(), half, 0xf0));
 }
 
-INLINE __m256i load_halves(const void *low, const void *high)
+INLINE __m256i sparse_avx2_load_halves(const void *low, const void *high)
 {
 	return _mm256_inserti128_si256(
 		_mm256_castsi128_si256(_mm_loadu_si128(low)),
@@ -114,23 +115,24 @@ INLINE __m256i load_halves(const void *low, const void *high)
 }
 
 /* The low bits of 8 ones from a bit on. */
-INLINE __m256i low_bits_at(const struct constants *c, const uint8_t *low,
-			   uint64_t bit)
+INLINE __m256i sparse_avx2_low_bits_at(const struct constants *c,
+				       const uint8_t *low, uint64_t bit)
 {
 	const uint64_t high = bit + 4 * c->low_bits;
 	const struct spread *a = &c->spread[bit % 8];
 	const struct spread *b = &c->spread[high % 8];
 	__m256i v = _mm256_shuffle_epi8(
-		load_halves(low + bit / 8, low + high / 8),
-		load_halves(a->bytes, b->bytes));
+		sparse_avx2_load_halves(low + bit / 8, low + high / 8),
+		sparse_avx2_load_halves(a->bytes, b->bytes));
 
-	v = _mm256_srlv_epi32(v, load_halves(a->shifts, b->shifts));
+	v = _mm256_srlv_epi32(v, sparse_avx2_load_halves(a->shifts, b->shifts));
 	return _mm256_and_si256(v, c->low_mask);
 }
 
 /* The places of the ones of 8 symbols, and how many these are. */
-static unsigned one_by_one(struct scd__sparse_decoding *d,
-			   const uint32_t sym[WIDTH], uint32_t *places)
+static unsigned sparse_avx2_one_by_one(struct scd__sparse_decoding *d,
+				       const uint32_t sym[WIDTH],
+				       uint32_t *places)
 {
 	const unsigned n = d->model->low_bits;
 	unsigned count = 0;
@@ -149,9 +151,9 @@ static unsigned one_by_one(struct scd__sparse_decoding *d,
 }
 
 /* The same of any 8 symbols. */
-INLINE unsigned decode_group(struct scd__sparse_decoding *d,
-			     const struct constants *c, const __m256i sym,
-			     uint32_t *places)
+INLINE unsigned sparse_avx2_decode_group(struct scd__sparse_decoding *d,
+					 const struct constants *c,
+					 const __m256i sym, uint32_t *places)
 {
 	const __m256i escapes = _mm256_cmpeq_epi32(sym, c->escape);
 	const __m256i before = _mm256_set1_epi32((int)(d->place - 1));
@@ -161,13 +163,13 @@ INLINE unsigned decode_group(struct scd__sparse_decoding *d,
 		uint32_t each[WIDTH];
 
 		_mm256_storeu_si256((__m256i *)each, sym);
-		return one_by_one(d, each, places);
+		return sparse_avx2_one_by_one(d, each, places);
 	}
-	gap = _mm256_add_epi32(low_bits_at(c, d->low, d->low_bit),
+	gap = _mm256_add_epi32(sparse_avx2_low_bits_at(c, d->low, d->low_bit),
 			       _mm256_sll_epi32(sym, c->low_count));
 	/* A one takes a place itself. */
 	gap = _mm256_sub_epi32(gap, _mm256_set1_epi32(-1));
-	gap = _mm256_add_epi32(prefix_sum(gap), before);
+	gap = _mm256_add_epi32(sparse_avx2_prefix_sum(gap), before);
 	_mm256_storeu_si256((__m256i *)places, gap);
 	d->low_bit += WIDTH * c->low_bits;
 	d->place = (uint64_t)places[WIDTH - 1] + 1;
@@ -175,35 +177,37 @@ INLINE unsigned decode_group(struct scd__sparse_decoding *d,
 }
 
 /* A round is safe if 4 bytes a lane of low bits, and 2 of words, are there. */
-INLINE bool may_go_on(const struct scd__sparse_decoding *d,
-		      const unsigned nlanes)
+INLINE bool sparse_avx2_may_go_on(const struct scd__sparse_decoding *d,
+				  const unsigned nlanes)
 {
 	return d->nsyms - d->done >= nlanes &&
 	       d->low_bit / 8 + 4 * nlanes <= d->low_bytes &&
 	       d->end - d->at >= 2 * (ptrdiff_t)nlanes;
 }
 
-INLINE int decode_rounds(struct scd__sparse_decoding *d,
-			 const unsigned nvectors)
+INLINE int sparse_avx2_decode_rounds(struct scd__sparse_decoding *d,
+				     const unsigned nvectors)
 {
 	struct constants c;
 	__m256i state[MAX_VECTORS];
 	int error = SCD_OK;
 
-	make_constants(d, &c);
+	sparse_avx2_make_constants(d, &c);
 	UNROLL
 	for (unsigned i = 0; i < nvectors; i++)
 		state[i] = _mm256_loadu_si256(
 			(const __m256i *)(d->state + i * WIDTH));
-	while (!error && may_go_on(d, nvectors * WIDTH)) {
+	while (!error && sparse_avx2_may_go_on(d, nvectors * WIDTH)) {
 		uint32_t places[SCD__SPARSE_MAX_LANES + WIDTH];
 		unsigned total = 0;
 
 		UNROLL
 		for (unsigned i = 0; i < nvectors; i++) {
-			__m256i sym = next_symbols(&c, &state[i], &d->at);
+			__m256i sym =
+				sparse_avx2_next_symbols(&c, &state[i], &d->at);
 
-			total += decode_group(d, &c, sym, places + total);
+			total += sparse_avx2_decode_group(d, &c, sym,
+							  places + total);
 		}
 		/* Below 2^32, so no place of this round has wrapped. */
 		if (d->place > d->nbits) {
@@ -222,15 +226,15 @@ INLINE int decode_rounds(struct scd__sparse_decoding *d,
 	return error;
 }
 
-TARGET static int avx2_decode(struct scd__sparse_decoding *d)
+TARGET static int sparse_avx2_decode(struct scd__sparse_decoding *d)
 {
 	switch (d->nlanes) {
 	case 2 * WIDTH:
-		return decode_rounds(d, 2);
+		return sparse_avx2_decode_rounds(d, 2);
 	case 4 * WIDTH:
-		return decode_rounds(d, 4);
+		return sparse_avx2_decode_rounds(d, 4);
 	case 8 * WIDTH:
-		return decode_rounds(d, 8);
+		return sparse_avx2_decode_rounds(d, 8);
 	}
 	return SCD_OK;
 }
@@ -238,7 +242,7 @@ TARGET static int avx2_decode(struct scd__sparse_decoding *d)
 const struct scd__sparse_engine scd__sparse_avx2 = {
 	.name = "avx2",
 	.available = scd__cpu_has_avx2,
-	.decode = avx2_decode,
+	.decode = sparse_avx2_decode,
 };
 
 #endif

@@ -37,8 +37,9 @@ struct constants {
 	unsigned low_bits;
 };
 
-TARGET static void make_constants(const struct scd__sparse_decoding *d,
-				  struct constants *c)
+TARGET static void
+sparse_avx512_make_constants(const struct scd__sparse_decoding *d,
+			     struct constants *c)
 {
 	const unsigned n = d->model->low_bits;
 
@@ -59,8 +60,8 @@ TARGET static void make_constants(const struct scd__sparse_decoding *d,
 }
 
 /* The next symbol of each of 16 coders. */
-INLINE __m512i next_symbols(const struct constants *c, __m512i *state,
-			    const uint8_t **words)
+INLINE __m512i sparse_avx512_next_symbols(const struct constants *c,
+					  __m512i *state, const uint8_t **words)
 {
 	const __m512i twelve = _mm512_set1_epi32(SCD__GAP_SCALE - 1);
 	__m512i x = *state;
@@ -85,7 +86,7 @@ INLINE __m512i next_symbols(const struct constants *c, __m512i *state,
 }
 
 /* The sum of each element and those before it. */
-INLINE __m512i prefix_sum(__m512i v)
+INLINE __m512i sparse_avx512_prefix_sum(__m512i v)
 {
 	const __m512i zero = _mm512_setzero_si512();
 
@@ -95,14 +96,14 @@ INLINE __m512i prefix_sum(__m512i v)
 	return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
 }
 
-INLINE uint32_t last_element(__m512i v)
+INLINE uint32_t sparse_avx512_last_element(__m512i v)
 {
 	return (uint32_t)_mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3);
 }
 
 /* The low bits of 16 ones from a bit on. */
-INLINE __m512i low_bits_at(const struct constants *c, const uint8_t *low,
-			   uint64_t bit)
+INLINE __m512i sparse_avx512_low_bits_at(const struct constants *c,
+					 const uint8_t *low, uint64_t bit)
 {
 	const struct spread *s = &c->spread[bit % 8];
 	__m512i v = _mm512_permutexvar_epi8(_mm512_loadu_si512(s->bytes),
@@ -113,12 +114,13 @@ INLINE __m512i low_bits_at(const struct constants *c, const uint8_t *low,
 }
 
 /* A group of symbols: the places of its ones, how many there are in *n. */
-INLINE void decode_group(struct scd__sparse_decoding *d,
-			 const struct constants *c, const __m512i sym,
-			 uint32_t *places, unsigned *n)
+INLINE void sparse_avx512_decode_group(struct scd__sparse_decoding *d,
+				       const struct constants *c,
+				       const __m512i sym, uint32_t *places,
+				       unsigned *n)
 {
 	const __mmask16 ones = _mm512_cmpneq_epi32_mask(sym, c->escape);
-	__m512i gap = low_bits_at(c, d->low, d->low_bit);
+	__m512i gap = sparse_avx512_low_bits_at(c, d->low, d->low_bit);
 	const __m512i before = _mm512_set1_epi32((int)(d->place - 1));
 
 	*n = (unsigned)_mm_popcnt_u32(ones);
@@ -131,8 +133,8 @@ INLINE void decode_group(struct scd__sparse_decoding *d,
 		_mm512_sll_epi32(sym, _mm_cvtsi32_si128((int)c->low_bits)));
 	/* A one takes a place itself. */
 	gap = _mm512_mask_sub_epi32(gap, ones, gap, _mm512_set1_epi32(-1));
-	gap = prefix_sum(gap);
-	d->place += last_element(gap);
+	gap = sparse_avx512_prefix_sum(gap);
+	d->place += sparse_avx512_last_element(gap);
 	gap = _mm512_add_epi32(gap, before);
 	if (ones != 0xffff)
 		gap = _mm512_maskz_compress_epi32(ones, gap);
@@ -140,34 +142,36 @@ INLINE void decode_group(struct scd__sparse_decoding *d,
 }
 
 /* A round is safe if 64 bytes for each of its vectors may be read. */
-INLINE bool may_go_on(const struct scd__sparse_decoding *d,
-		      const unsigned nvectors)
+INLINE bool sparse_avx512_may_go_on(const struct scd__sparse_decoding *d,
+				    const unsigned nvectors)
 {
 	return d->nsyms - d->done >= nvectors * WIDTH &&
 	       d->low_bit / 8 + 64 * nvectors <= d->low_bytes &&
 	       d->end - d->at >= 64 * (ptrdiff_t)nvectors;
 }
 
-INLINE int decode_rounds(struct scd__sparse_decoding *d,
-			 const unsigned nvectors)
+INLINE int sparse_avx512_decode_rounds(struct scd__sparse_decoding *d,
+				       const unsigned nvectors)
 {
 	struct constants c;
 	__m512i state[4];
 	int error = SCD_OK;
 
-	make_constants(d, &c);
+	sparse_avx512_make_constants(d, &c);
 	UNROLL
 	for (unsigned i = 0; i < nvectors; i++)
 		state[i] = _mm512_loadu_si512(d->state + i * WIDTH);
-	while (!error && may_go_on(d, nvectors)) {
+	while (!error && sparse_avx512_may_go_on(d, nvectors)) {
 		uint32_t places[4 * WIDTH + WIDTH];
 		unsigned total = 0, n;
 
 		UNROLL
 		for (unsigned i = 0; i < nvectors; i++) {
-			__m512i sym = next_symbols(&c, &state[i], &d->at);
+			__m512i sym = sparse_avx512_next_symbols(&c, &state[i],
+								 &d->at);
 
-			decode_group(d, &c, sym, places + total, &n);
+			sparse_avx512_decode_group(d, &c, sym, places + total,
+						   &n);
 			total += n;
 		}
 		/* Below 2^32, so no place of this round has wrapped. */
@@ -186,15 +190,15 @@ INLINE int decode_rounds(struct scd__sparse_decoding *d,
 	return error;
 }
 
-TARGET static int avx512_decode(struct scd__sparse_decoding *d)
+TARGET static int sparse_avx512_decode(struct scd__sparse_decoding *d)
 {
 	switch (d->nlanes) {
 	case WIDTH:
-		return decode_rounds(d, 1);
+		return sparse_avx512_decode_rounds(d, 1);
 	case 2 * WIDTH:
-		return decode_rounds(d, 2);
+		return sparse_avx512_decode_rounds(d, 2);
 	case 4 * WIDTH:
-		return decode_rounds(d, 4);
+		return sparse_avx512_decode_rounds(d, 4);
 	}
 	return SCD_OK;
 }
@@ -202,7 +206,7 @@ TARGET static int avx512_decode(struct scd__sparse_decoding *d)
 const struct scd__sparse_engine scd__sparse_avx512 = {
 	.name = "avx512",
 	.available = scd__cpu_has_avx512,
-	.decode = avx512_decode,
+	.decode = sparse_avx512_decode,
 };
 
 #endif

@@ -12,7 +12,7 @@ static const uint64_t certain = UINT64_C(1) << 32;
 /* Below it a symbol would stand for too few gaps: they are joined by two. */
 static const uint64_t least_share = UINT64_C(1) << 28;
 
-static uint16_t to_freq(uint64_t share)
+static uint16_t sparse_model_to_freq(uint64_t share)
 {
 	uint64_t freq = (share * SCD__GAP_SCALE + certain / 2) >> 32;
 
@@ -23,7 +23,7 @@ static uint16_t to_freq(uint64_t share)
  * Set low_bits; the probability that a one comes within the 2^low_bits places
  * of a symbol, which is 1/16 or more, and below 1/8 if p is.
  */
-static uint64_t join_gaps(uint32_t p, unsigned *low_bits)
+static uint64_t sparse_model_join_gaps(uint32_t p, unsigned *low_bits)
 {
 	uint64_t none = certain - p;
 
@@ -35,8 +35,8 @@ static uint64_t join_gaps(uint32_t p, unsigned *low_bits)
 void scd__gap_model(const struct scd__shape *shape,
 		    struct scd__gap_model *model)
 {
-	const uint64_t one = join_gaps(scd__range_probability(shape),
-				       &model->low_bits);
+	const uint64_t one = sparse_model_join_gaps(
+		scd__range_probability(shape), &model->low_bits);
 	uint64_t mass = certain; /* of this symbol and those after it */
 	unsigned n = 0, start = 0, sum = 0;
 
@@ -45,12 +45,12 @@ void scd__gap_model(const struct scd__shape *shape,
 		uint64_t share = mass * one >> 32;
 
 		assert(n < SCD__GAP_MAX_SYMS);
-		model->freq[n] = to_freq(share);
+		model->freq[n] = sparse_model_to_freq(share);
 		sum += model->freq[n];
 		mass -= share;
 	}
 	model->nsyms = n;
-	model->freq[n] = to_freq(mass);
+	model->freq[n] = sparse_model_to_freq(mass);
 	sum += model->freq[n];
 	model->freq[0] = (uint16_t)(model->freq[0] + SCD__GAP_SCALE - sum);
 	for (unsigned i = 0; i <= n; i++) {

@@ -11,8 +11,8 @@
 #include "codec/coder/ans.h"
 
 /* The next n symbols, at most a group; false: too few words. */
-static bool next_symbols(struct scd__sparse_decoding *d, unsigned n,
-			 uint8_t *syms)
+static bool sparse_portable_next_symbols(struct scd__sparse_decoding *d,
+					 unsigned n, uint8_t *syms)
 {
 	static const uint8_t none[2] = {0, 0};
 	uint32_t *state = d->state + d->done % d->nlanes;
@@ -38,7 +38,8 @@ static bool next_symbols(struct scd__sparse_decoding *d, unsigned n,
 }
 
 /* n (at most 18) bits from a bit on; bytes enough are there to be read. */
-static uint32_t bits_at(const uint8_t *low, uint64_t bit, unsigned n)
+static uint32_t sparse_portable_bits_at(const uint8_t *low, uint64_t bit,
+					unsigned n)
 {
 	const uint8_t *b = low + bit / 8;
 	uint32_t word = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
@@ -48,8 +49,8 @@ static uint32_t bits_at(const uint8_t *low, uint64_t bit, unsigned n)
 }
 
 /* Set the ones of n symbols, and move on in the low bits. */
-static int set_ones(struct scd__sparse_decoding *d, unsigned n,
-		    const uint8_t *syms)
+static int sparse_portable_set_ones(struct scd__sparse_decoding *d, unsigned n,
+				    const uint8_t *syms)
 {
 	const unsigned low_bits = d->model->low_bits;
 	const unsigned escape = d->model->nsyms;
@@ -61,7 +62,7 @@ static int set_ones(struct scd__sparse_decoding *d, unsigned n,
 		place += (uint64_t)syms[i] << low_bits;
 		if (syms[i] == escape)
 			continue;
-		place += bits_at(d->low, bit, low_bits);
+		place += sparse_portable_bits_at(d->low, bit, low_bits);
 		bit += low_bits;
 		if (place >= d->nbits)
 			return SCD_EFORMAT;
@@ -81,7 +82,8 @@ int scd__sparse_decode_rest(struct scd__sparse_decoding *d)
 		unsigned n = left < SCD__SPARSE_GROUP ? left
 						      : SCD__SPARSE_GROUP;
 
-		if (!next_symbols(d, n, syms) || set_ones(d, n, syms))
+		if (!sparse_portable_next_symbols(d, n, syms) ||
+		    sparse_portable_set_ones(d, n, syms))
 			return SCD_EFORMAT;
 		d->done += n;
 	}
@@ -89,19 +91,19 @@ int scd__sparse_decode_rest(struct scd__sparse_decoding *d)
 }
 
 /* All the work is done by what ends the work of others. */
-static int portable_decode(struct scd__sparse_decoding *d)
+static int sparse_portable_decode(struct scd__sparse_decoding *d)
 {
 	(void)d;
 	return SCD_OK;
 }
 
-static bool portable_available(void)
+static bool sparse_portable_available(void)
 {
 	return true;
 }
 
 const struct scd__sparse_engine scd__sparse_portable = {
 	.name = "portable",
-	.available = portable_available,
-	.decode = portable_decode,
+	.available = sparse_portable_available,
+	.decode = sparse_portable_decode,
 };

@@ -31,8 +31,8 @@ struct places {
 
 /* The high bits of lo choose the block: all keys of a block have the same, so
  * that nothing else may come from them alone. */
-static struct places places_of(const struct scd_admission *a,
-			       const struct scd_key *key)
+static struct places admission_places_of(const struct scd_admission *a,
+					 const struct scd_key *key)
 {
 	struct places p = {
 		.block = (uint64_t)((unsigned __int128)key->lo * a->nblocks >>
@@ -49,7 +49,7 @@ static struct places places_of(const struct scd_admission *a,
 }
 
 /* A key's bits in a slice: the same pattern in all, turned differently. */
-static uint64_t bits_in(const struct places *p, unsigned slice)
+static uint64_t admission_bits_in(const struct places *p, unsigned slice)
 {
 	unsigned turn = (p->turns >> slice * TURN_BITS) % SLICE_BITS;
 
@@ -57,7 +57,7 @@ static uint64_t bits_in(const struct places *p, unsigned slice)
 }
 
 /* The slice that is a block's newest at this time. */
-static unsigned newest_of(uint64_t clock, uint64_t block)
+static unsigned admission_newest_of(uint64_t clock, uint64_t block)
 {
 	uint64_t swept = (uint32_t)clock >> ADMISSION_NOTES_SHIFT;
 
@@ -65,12 +65,13 @@ static unsigned newest_of(uint64_t clock, uint64_t block)
 }
 
 /* A bit for each slice that has a key's bits. */
-static unsigned slices_with(const uint64_t *block, const struct places *p)
+static unsigned admission_slices_with(const uint64_t *block,
+				      const struct places *p)
 {
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < ADMISSION_SLICES; i++) {
-		uint64_t bits = bits_in(p, i);
+		uint64_t bits = admission_bits_in(p, i);
 		uint64_t word = scd__admission_get(&block[i]);
 
 		found |= (unsigned)((word & bits) == bits) << i;
@@ -83,7 +84,7 @@ static unsigned slices_with(const uint64_t *block, const struct places *p)
  * it one comes to the oldest first and gets younger, so that bit 7 is the
  * newest with the one before; bit 0, newest and oldest, means nothing.
  */
-static unsigned pairs_of(unsigned found, unsigned newest)
+static unsigned admission_pairs_of(unsigned found, unsigned newest)
 {
 	unsigned turned = (found >> newest | found << (ADMISSION_SLICES -
 						       newest)) & 0xff;
@@ -94,7 +95,7 @@ static unsigned pairs_of(unsigned found, unsigned newest)
 enum { NEWEST_PAIR = 1 << 7 };
 
 /* A key has been noted: a block may age, a generation end. */
-static void tick(struct scd_admission *a)
+static void admission_tick(struct scd_admission *a)
 {
 	uint64_t clock = __atomic_fetch_add(a->clock, 1, __ATOMIC_RELAXED);
 	uint64_t note = (uint32_t)clock, generation = clock >> 32;
@@ -109,7 +110,7 @@ static void tick(struct scd_admission *a)
 		scd__admission_put(a->clock, (generation + 1) << 32);
 }
 
-static void set_bits(uint64_t *word, uint64_t bits)
+static void admission_set_bits(uint64_t *word, uint64_t bits)
 {
 	if ((scd__admission_get(word) & bits) != bits)
 		__atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
@@ -117,16 +118,20 @@ static void set_bits(uint64_t *word, uint64_t bits)
 
 bool scd_admission_use(struct scd_admission *a, const struct scd_key *key)
 {
-	const struct places p = places_of(a, key);
+	const struct places p = admission_places_of(a, key);
 	uint64_t *block = &a->words[p.block * ADMISSION_SLICES];
-	unsigned newest = newest_of(scd__admission_get(a->clock), p.block);
+	unsigned newest =
+		admission_newest_of(scd__admission_get(a->clock), p.block);
 	unsigned before = (newest + ADMISSION_SLICES - 1) % ADMISSION_SLICES;
-	unsigned pairs = pairs_of(slices_with(block, &p), newest);
+	unsigned pairs =
+		admission_pairs_of(admission_slices_with(block, &p), newest);
 
 	if (!(pairs & NEWEST_PAIR)) {
-		set_bits(&block[newest], bits_in(&p, newest));
-		set_bits(&block[before], bits_in(&p, before));
-		tick(a);
+		admission_set_bits(&block[newest],
+				   admission_bits_in(&p, newest));
+		admission_set_bits(&block[before],
+				   admission_bits_in(&p, before));
+		admission_tick(a);
 	}
 	return pairs != 0;
 }
@@ -139,17 +144,18 @@ void scd_admission_note(struct scd_admission *a, const struct scd_key *key)
 bool scd_admission_seen(const struct scd_admission *a,
 			const struct scd_key *key)
 {
-	const struct places p = places_of(a, key);
+	const struct places p = admission_places_of(a, key);
 	const uint64_t *block = &a->words[p.block * ADMISSION_SLICES];
 	uint64_t clock = scd__admission_get(a->clock);
 
-	return pairs_of(slices_with(block, &p), newest_of(clock, p.block)) != 0;
+	return admission_pairs_of(admission_slices_with(block, &p),
+				  admission_newest_of(clock, p.block)) != 0;
 }
 
 void scd_admission_prefetch(const struct scd_admission *a,
 			    const struct scd_key *key)
 {
-	const struct places p = places_of(a, key);
+	const struct places p = admission_places_of(a, key);
 
 	__builtin_prefetch(&a->words[p.block * ADMISSION_SLICES], 1);
 }
@@ -224,7 +230,7 @@ void *scd_admission_memory(const struct scd_admission *a, size_t *bytes)
 }
 
 /* The probability that some two neighbours in age have a key's bits. */
-static double block_rate(const uint64_t *block, unsigned newest)
+static double admission_block_rate(const uint64_t *block, unsigned newest)
 {
 	double none = 1, last = 0; /* no pair; none, but the last slice has */
 
@@ -250,8 +256,8 @@ double scd_admission_rate(const struct scd_admission *a)
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t block = i * (a->nblocks / n);
 
-		sum += block_rate(&a->words[block * ADMISSION_SLICES],
-				  newest_of(clock, block));
+		sum += admission_block_rate(&a->words[block * ADMISSION_SLICES],
+					    admission_newest_of(clock, block));
 	}
 	return sum / (double)n;
 }

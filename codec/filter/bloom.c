@@ -14,7 +14,7 @@
  * time, and still on the stack. */
 enum { ADD_GROUP = 16 };
 
-static void check(const struct scd_bloom *b)
+static void bloom_check(const struct scd_bloom *b)
 {
 	assert(b && b->bits && b->nbits > 0);
 	assert(b->nhash >= 1 && b->nhash <= SCD_MAX_HASH);
@@ -47,7 +47,7 @@ int scd_bloom_copy(const struct scd_bloom *b, struct scd_bloom *copy)
 {
 	struct scd_bloom new = *b;
 
-	check(b);
+	bloom_check(b);
 	new.bits = malloc(scd_bloom_bytes(b));
 	if (!new.bits)
 		return SCD_ENOMEM;
@@ -79,14 +79,14 @@ void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key)
 {
 	uint64_t at[SCD_MAX_HASH];
 
-	check(b);
+	bloom_check(b);
 	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++)
 		b->bits[at[i] >> 3] |= (uint8_t)(1u << (at[i] & 7));
 }
 
 /* Whether a bit was zero among those that are set. */
-static bool set_bits(struct scd_bloom *b, const uint64_t *at)
+static bool bloom_set_bits(struct scd_bloom *b, const uint64_t *at)
 {
 	unsigned had = 1;
 
@@ -106,7 +106,7 @@ uint64_t scd_bloom_add_many(struct scd_bloom *b, const struct scd_key *keys,
 	uint64_t at[ADD_GROUP][SCD_MAX_HASH];
 	uint64_t added = 0;
 
-	check(b);
+	bloom_check(b);
 	while (n) {
 		size_t group = n < ADD_GROUP ? n : ADD_GROUP;
 
@@ -116,7 +116,7 @@ uint64_t scd_bloom_add_many(struct scd_bloom *b, const struct scd_key *keys,
 				__builtin_prefetch(&b->bits[at[i][h] >> 3], 1);
 		}
 		for (size_t i = 0; i < group; i++)
-			added += set_bits(b, at[i]);
+			added += bloom_set_bits(b, at[i]);
 		keys += group;
 		n -= group;
 	}
@@ -127,7 +127,7 @@ bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key)
 {
 	uint64_t at[SCD_MAX_HASH];
 
-	check(b);
+	bloom_check(b);
 	scd_bloom_positions(b, key, at);
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
@@ -138,7 +138,7 @@ bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key)
 
 void scd_bloom_clear(struct scd_bloom *b)
 {
-	check(b);
+	bloom_check(b);
 	memset(b->bits, 0, scd_bloom_bytes(b));
 }
 
@@ -150,15 +150,15 @@ bool scd_bloom_same_shape(const struct scd_bloom *a, const struct scd_bloom *b)
 
 bool scd_bloom_equal(const struct scd_bloom *a, const struct scd_bloom *b)
 {
-	check(a);
-	check(b);
+	bloom_check(a);
+	bloom_check(b);
 	return scd_bloom_same_shape(a, b) &&
 	       !memcmp(a->bits, b->bits, scd_bloom_bytes(a));
 }
 
 uint64_t scd_bloom_ones(const struct scd_bloom *b)
 {
-	check(b);
+	bloom_check(b);
 	return scd__count_ones(b->bits, scd_bloom_bytes(b));
 }
 
@@ -180,7 +180,8 @@ typedef uint64_t combine_block __attribute__((vector_size(32)));
 
 /* Inlined with an operation that is constant: no branch is left in the loop. */
 static inline __attribute__((always_inline)) void
-combine_two(combine_block *a, const combine_block *b, enum operation operation)
+bloom_combine_two(combine_block *a, const combine_block *b,
+		  enum operation operation)
 {
 	switch (operation) {
 	case OP_UNION:
@@ -196,8 +197,8 @@ combine_two(combine_block *a, const combine_block *b, enum operation operation)
 }
 
 static inline __attribute__((always_inline)) void
-combine_bytes(uint8_t *dst, const uint8_t *src, size_t len,
-	      enum operation operation)
+bloom_combine_bytes(uint8_t *dst, const uint8_t *src, size_t len,
+		    enum operation operation)
 {
 	combine_block a = { 0 }, b = { 0 };
 	size_t i = 0;
@@ -205,33 +206,33 @@ combine_bytes(uint8_t *dst, const uint8_t *src, size_t len,
 	for (; i + sizeof(a) <= len; i += sizeof(a)) {
 		memcpy(&a, dst + i, sizeof(a));
 		memcpy(&b, src + i, sizeof(b));
-		combine_two(&a, &b, operation);
+		bloom_combine_two(&a, &b, operation);
 		memcpy(dst + i, &a, sizeof(a));
 	}
 	memcpy(&a, dst + i, len - i);
 	memcpy(&b, src + i, len - i);
-	combine_two(&a, &b, operation);
+	bloom_combine_two(&a, &b, operation);
 	memcpy(dst + i, &a, len - i);
 }
 
-static int combine(struct scd_bloom *dst, const struct scd_bloom *src,
-		   enum operation operation)
+static int bloom_combine(struct scd_bloom *dst, const struct scd_bloom *src,
+			 enum operation operation)
 {
 	const size_t len = scd_bloom_bytes(dst);
 
-	check(dst);
-	check(src);
+	bloom_check(dst);
+	bloom_check(src);
 	if (!scd_bloom_same_shape(dst, src))
 		return SCD_EMISMATCH;
 	switch (operation) {
 	case OP_UNION:
-		combine_bytes(dst->bits, src->bits, len, OP_UNION);
+		bloom_combine_bytes(dst->bits, src->bits, len, OP_UNION);
 		break;
 	case OP_INTERSECTION:
-		combine_bytes(dst->bits, src->bits, len, OP_INTERSECTION);
+		bloom_combine_bytes(dst->bits, src->bits, len, OP_INTERSECTION);
 		break;
 	case OP_DIFFERENCE:
-		combine_bytes(dst->bits, src->bits, len, OP_DIFFERENCE);
+		bloom_combine_bytes(dst->bits, src->bits, len, OP_DIFFERENCE);
 		break;
 	}
 	return SCD_OK;
@@ -239,26 +240,26 @@ static int combine(struct scd_bloom *dst, const struct scd_bloom *src,
 
 int scd_bloom_union(struct scd_bloom *dst, const struct scd_bloom *src)
 {
-	return combine(dst, src, OP_UNION);
+	return bloom_combine(dst, src, OP_UNION);
 }
 
 int scd_bloom_intersect(struct scd_bloom *dst, const struct scd_bloom *src)
 {
-	return combine(dst, src, OP_INTERSECTION);
+	return bloom_combine(dst, src, OP_INTERSECTION);
 }
 
 int scd_bloom_xor(struct scd_bloom *dst, const struct scd_bloom *src)
 {
-	return combine(dst, src, OP_DIFFERENCE);
+	return bloom_combine(dst, src, OP_DIFFERENCE);
 }
 
-static bool is_power_of_two(uint64_t n)
+static bool bloom_is_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
 }
 
 /* Folds a byte to so many bits, a power of two. */
-static uint8_t fold_byte(uint8_t byte, unsigned to)
+static uint8_t bloom_fold_byte(uint8_t byte, unsigned to)
 {
 	unsigned bits = byte;
 
@@ -274,8 +275,8 @@ int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
 	size_t len;
 	int error;
 
-	check(b);
-	if (!is_power_of_two(b->nbits) || !is_power_of_two(nbits) ||
+	bloom_check(b);
+	if (!bloom_is_power_of_two(b->nbits) || !bloom_is_power_of_two(nbits) ||
 	    nbits > b->nbits || b->hashing != SCD_HASHING_DOUBLE)
 		return SCD_EINVAL;
 	error = scd_bloom_init(&new, nbits, b->nhash);
@@ -283,9 +284,9 @@ int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
 		return error;
 	len = scd_bloom_bytes(&new);
 	for (size_t first = 0; first < scd_bloom_bytes(b); first += len)
-		combine_bytes(new.bits, b->bits + first, len, OP_UNION);
+		bloom_combine_bytes(new.bits, b->bits + first, len, OP_UNION);
 	if (nbits < 8)
-		new.bits[0] = fold_byte(new.bits[0], (unsigned)nbits);
+		new.bits[0] = bloom_fold_byte(new.bits[0], (unsigned)nbits);
 	*out = new;
 	return SCD_OK;
 }
@@ -303,8 +304,8 @@ double scd_bloom_cardinality(const struct scd_bloom *b)
 	return scd_bloom_estimate(b->nbits, scd_bloom_ones(b), b->nhash);
 }
 
-static uint64_t ones_of_union(const struct scd_bloom *a,
-			      const struct scd_bloom *b)
+static uint64_t bloom_ones_of_union(const struct scd_bloom *a,
+				    const struct scd_bloom *b)
 {
 	size_t len = scd_bloom_bytes(a);
 	uint64_t ones = 0;
@@ -319,11 +320,12 @@ int scd_bloom_overlap(const struct scd_bloom *a, const struct scd_bloom *b,
 {
 	double both, common;
 
-	check(a);
-	check(b);
+	bloom_check(a);
+	bloom_check(b);
 	if (!scd_bloom_same_shape(a, b))
 		return SCD_EMISMATCH;
-	both = scd_bloom_estimate(a->nbits, ones_of_union(a, b), a->nhash);
+	both = scd_bloom_estimate(a->nbits, bloom_ones_of_union(a, b),
+				  a->nhash);
 	common = scd_bloom_cardinality(a) + scd_bloom_cardinality(b) - both;
 	*nkeys = common > 0 ? common : 0;
 	return SCD_OK;

@@ -32,7 +32,8 @@ fail:
 }
 
 /* Whether a filter may have a hashing, by FORMAT.md. */
-static bool has_place(const struct scd_bloom *b, enum scd_hashing hashing)
+static bool counting_has_place(const struct scd_bloom *b,
+			       enum scd_hashing hashing)
 {
 	switch (hashing) {
 	case SCD_HASHING_DOUBLE:
@@ -47,7 +48,7 @@ static bool has_place(const struct scd_bloom *b, enum scd_hashing hashing)
 int scd_counting_set_hashing(struct scd_counting *c, enum scd_hashing hashing)
 {
 	assert(c);
-	if (c->nones || !has_place(&c->bloom, hashing))
+	if (c->nones || !counting_has_place(&c->bloom, hashing))
 		return SCD_EINVAL;
 	c->bloom.hashing = hashing;
 	return SCD_OK;
@@ -74,19 +75,21 @@ struct counters {
 	uint64_t nones, nsaturated;
 };
 
-static inline struct counters open_counters(const struct scd_counting *c)
+static inline struct counters
+counting_open_counters(const struct scd_counting *c)
 {
 	return (struct counters){ c->counters, c->bloom.bits, c->nones,
 				  c->nsaturated };
 }
 
-static inline void close_counters(struct scd_counting *c, struct counters o)
+static inline void counting_close_counters(struct scd_counting *c,
+					   struct counters o)
 {
 	c->nones = o.nones;
 	c->nsaturated = o.nsaturated;
 }
 
-static inline void increment(struct counters *o, uint64_t at)
+static inline void counting_increment(struct counters *o, uint64_t at)
 {
 	unsigned shift = (at & 1) * 4, pair = o->counters[at >> 1];
 	unsigned value = pair >> shift & 15;
@@ -98,7 +101,7 @@ static inline void increment(struct counters *o, uint64_t at)
 	o->nsaturated += value == COUNTER_MAX - 1;
 }
 
-static inline void decrement(struct counters *o, uint64_t at)
+static inline void counting_decrement(struct counters *o, uint64_t at)
 {
 	unsigned shift = (at & 1) * 4, pair = o->counters[at >> 1];
 	unsigned value = pair >> shift & 15;
@@ -117,10 +120,10 @@ void scd_counting_add(struct scd_counting *c, const struct scd_key *key)
 
 	assert(c);
 	scd_bloom_positions(&c->bloom, key, at);
-	o = open_counters(c);
+	o = counting_open_counters(c);
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		increment(&o, at[i]);
-	close_counters(c, o);
+		counting_increment(&o, at[i]);
+	counting_close_counters(c, o);
 }
 
 void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
@@ -130,10 +133,10 @@ void scd_counting_remove(struct scd_counting *c, const struct scd_key *key)
 
 	assert(c);
 	scd_bloom_positions(&c->bloom, key, at);
-	o = open_counters(c);
+	o = counting_open_counters(c);
 	for (unsigned i = 0; i < c->bloom.nhash; i++)
-		decrement(&o, at[i]);
-	close_counters(c, o);
+		counting_decrement(&o, at[i]);
+	counting_close_counters(c, o);
 }
 
 void scd_counting_clear(struct scd_counting *c)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void store_bit(uint64_t *words, unsigned column, bool value)
+static void index_store_bit(uint64_t *words, unsigned column, bool value)
 {
 	uint64_t *word = &words[column / 64];
 	uint64_t bit = UINT64_C(1) << column % 64;
@@ -16,12 +16,12 @@ static void store_bit(uint64_t *words, unsigned column, bool value)
 		   value ? scd__load(word) | bit : scd__load(word) & ~bit);
 }
 
-static bool is_power_of_two(uint64_t n)
+static bool index_is_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
 }
 
-static unsigned row_bits(unsigned ncolumns)
+static unsigned index_row_bits(unsigned ncolumns)
 {
 	const unsigned line_bits = SCD__LINE_BYTES * 8;
 	unsigned bits = 8;
@@ -35,14 +35,14 @@ static unsigned row_bits(unsigned ncolumns)
 
 size_t scd_index_bytes(uint64_t nrows, unsigned ncolumns)
 {
-	unsigned row_bytes = row_bits(ncolumns) / 8;
+	unsigned row_bytes = index_row_bits(ncolumns) / 8;
 
 	if (nrows > (SIZE_MAX / 2 - SCD__LINE_BYTES) / row_bytes)
 		return SIZE_MAX;
 	return (size_t)nrows * row_bytes;
 }
 
-static int allocate(struct scd_index *x, unsigned ncolumns)
+static int index_allocate(struct scd_index *x, unsigned ncolumns)
 {
 	size_t bytes = scd_index_bytes(x->nrows, ncolumns);
 	uintptr_t at;
@@ -64,7 +64,7 @@ int scd_index_new(struct scd_index **out, uint64_t nrows, unsigned ncolumns)
 	struct scd_index *x;
 	int error;
 
-	if (!is_power_of_two(nrows) || nrows < SCD_INDEX_MIN_ROWS ||
+	if (!index_is_power_of_two(nrows) || nrows < SCD_INDEX_MIN_ROWS ||
 	    nrows > SCD_BLOOM_MAX_BITS)
 		return SCD_EINVAL;
 	if (ncolumns < 1 || ncolumns > SCD_INDEX_MAX_COLUMNS)
@@ -73,9 +73,9 @@ int scd_index_new(struct scd_index **out, uint64_t nrows, unsigned ncolumns)
 	if (!x)
 		return SCD_ENOMEM;
 	x->nrows = nrows;
-	x->row_bits = row_bits(ncolumns);
+	x->row_bits = index_row_bits(ncolumns);
 	x->row_words = (x->row_bits + 63) / 64;
-	error = allocate(x, ncolumns);
+	error = index_allocate(x, ncolumns);
 	if (error) {
 		scd_index_free(&x);
 		return error;
@@ -118,14 +118,16 @@ void *scd_index_memory(const struct scd_index *index, size_t *bytes)
 bool scd_index_fits(const struct scd_index *index,
 		    const struct scd_bloom *bloom)
 {
-	return is_power_of_two(bloom->nbits) && bloom->nbits <= index->nrows &&
+	return index_is_power_of_two(bloom->nbits) &&
+	       bloom->nbits <= index->nrows &&
 	       bloom->hashing == SCD_HASHING_DOUBLE;
 }
 
 /* Columns */
 
 /* Says how many hash functions a column has; 0: absent, it does not count. */
-static void set_nhash(struct scd_index *x, unsigned column, unsigned nhash)
+static void index_set_nhash(struct scd_index *x, unsigned column,
+			    unsigned nhash)
 {
 	unsigned most = 0;
 
@@ -137,7 +139,7 @@ static void set_nhash(struct scd_index *x, unsigned column, unsigned nhash)
 			most = x->columns[i].nhash;
 	}
 	for (unsigned i = 0; i < SCD_MAX_HASH; i++)
-		store_bit(x->done[i], column, nhash <= i);
+		index_store_bit(x->done[i], column, nhash <= i);
 	scd__store(&x->nhash, most);
 	scd__store(&x->version, x->version + 1);
 }
@@ -146,19 +148,19 @@ void scd__index_begin(struct scd_index *x, unsigned column,
 		      const struct scd_bloom *bloom)
 {
 	if (x->columns[column].nhash > bloom->nhash)
-		set_nhash(x, column, bloom->nhash);
+		index_set_nhash(x, column, bloom->nhash);
 }
 
 void scd__index_end(struct scd_index *x, unsigned column,
 		    const struct scd_bloom *bloom)
 {
-	set_nhash(x, column, bloom->nhash);
+	index_set_nhash(x, column, bloom->nhash);
 	x->columns[column].nbits = bloom->nbits;
-	store_bit(x->present, column, true);
+	index_store_bit(x->present, column, true);
 }
 
 /* Bit i of the lowest 64 / to bits goes to bit i * to; the others vanish. */
-static inline uint64_t spread(uint64_t bits, unsigned to)
+static inline uint64_t index_spread(uint64_t bits, unsigned to)
 {
 	switch (to) {
 	case 8:
@@ -177,22 +179,22 @@ static inline uint64_t spread(uint64_t bits, unsigned to)
 
 /* Writes the bits of a column in 64 rows. Inlined, to have row_bits constant
  * where it counts. */
-static inline void put_rows(uint64_t *word, unsigned step, unsigned shift,
-			    unsigned row_bits, uint64_t bits)
+static inline void index_put_rows(uint64_t *word, unsigned step, unsigned shift,
+				  unsigned row_bits, uint64_t bits)
 {
 	unsigned rows = row_bits < 64 ? 64 / row_bits : 1; /* a word */
-	uint64_t keep = ~(spread(UINT64_MAX, row_bits) << shift);
+	uint64_t keep = ~(index_spread(UINT64_MAX, row_bits) << shift);
 
 	for (unsigned i = 0; i < 64; i += rows, word += step) {
 		uint64_t old = scd__load(word);
-		uint64_t new = spread(bits >> i, row_bits) << shift;
+		uint64_t new = index_spread(bits >> i, row_bits) << shift;
 
 		scd__store(word, (old & keep) | new);
 	}
 }
 
-static void put_column(struct scd_index *x, unsigned column,
-		       const struct scd_bloom *b)
+static void index_put_column(struct scd_index *x, unsigned column,
+			     const struct scd_bloom *b)
 {
 	uint64_t *word = x->rows + column / 64;
 	unsigned shift = column % 64;
@@ -202,19 +204,19 @@ static void put_column(struct scd_index *x, unsigned column,
 
 		switch (x->row_bits) {
 		case 8:
-			put_rows(word, 1, shift, 8, bits);
+			index_put_rows(word, 1, shift, 8, bits);
 			break;
 		case 16:
-			put_rows(word, 1, shift, 16, bits);
+			index_put_rows(word, 1, shift, 16, bits);
 			break;
 		case 32:
-			put_rows(word, 1, shift, 32, bits);
+			index_put_rows(word, 1, shift, 32, bits);
 			break;
 		case 64:
-			put_rows(word, 1, shift, 64, bits);
+			index_put_rows(word, 1, shift, 64, bits);
 			break;
 		default:
-			put_rows(word, x->row_words, shift, 64, bits);
+			index_put_rows(word, x->row_words, shift, 64, bits);
 		}
 		word += x->row_bits;
 	}
@@ -227,7 +229,7 @@ int scd_index_set(struct scd_index *index, unsigned column,
 	if (!scd_index_fits(index, bloom))
 		return SCD_EMISMATCH;
 	scd__index_begin(index, column, bloom);
-	put_column(index, column, bloom);
+	index_put_column(index, column, bloom);
 	scd__index_end(index, column, bloom);
 	return SCD_OK;
 }
@@ -235,8 +237,8 @@ int scd_index_set(struct scd_index *index, unsigned column,
 void scd_index_remove(struct scd_index *index, unsigned column)
 {
 	assert(column < index->row_bits);
-	store_bit(index->present, column, false);
-	set_nhash(index, column, 0);
+	index_store_bit(index->present, column, false);
+	index_set_nhash(index, column, 0);
 }
 
 bool scd_index_has(const struct scd_index *index, unsigned column)
@@ -247,14 +249,15 @@ bool scd_index_has(const struct scd_index *index, unsigned column)
 
 /* Flips */
 
-static uint64_t bit_at(const struct scd_index *x, unsigned column, uint64_t row)
+static uint64_t index_bit_at(const struct scd_index *x, unsigned column,
+			     uint64_t row)
 {
 	return UINT64_C(1) << (row * x->row_bits + column) % 64;
 }
 
 /* Flips rows first + at[i]. */
-static void flip_rows(struct scd_index *x, unsigned column, uint64_t first,
-		      const uint64_t *at, size_t n)
+static void index_flip_rows(struct scd_index *x, unsigned column,
+			    uint64_t first, const uint64_t *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t row = first + at[i];
@@ -263,18 +266,19 @@ static void flip_rows(struct scd_index *x, unsigned column, uint64_t first,
 			i + SCD__LOOKAHEAD < n ? at[i + SCD__LOOKAHEAD] : at[i];
 
 		__builtin_prefetch(scd__word_at(x, column, first + ahead), 1);
-		scd__store(word, scd__load(word) ^ bit_at(x, column, row));
+		scd__store(word,
+			   scd__load(word) ^ index_bit_at(x, column, row));
 	}
 }
 
 /* The same in all copies of the filter. */
-static void flip_copies(struct scd_index *x, unsigned column,
-			const uint64_t *at, size_t n)
+static void index_flip_copies(struct scd_index *x, unsigned column,
+			      const uint64_t *at, size_t n)
 {
 	uint64_t nbits = x->columns[column].nbits;
 
 	for (uint64_t first = 0; first < x->nrows; first += nbits)
-		flip_rows(x, column, first, at, n);
+		index_flip_rows(x, column, first, at, n);
 }
 
 int scd_index_flip_at(struct scd_index *index, unsigned column,
@@ -287,7 +291,7 @@ int scd_index_flip_at(struct scd_index *index, unsigned column,
 		if (at[i] >= index->columns[column].nbits)
 			return SCD_EINVAL;
 	}
-	flip_copies(index, column, at, n);
+	index_flip_copies(index, column, at, n);
 	return SCD_OK;
 }
 
@@ -296,7 +300,8 @@ int scd_index_flip_at(struct scd_index *index, unsigned column,
  * down without asking whether there is any: in a delta most words have none or
  * one, at random, and a branch would be guessed wrong each time.
  */
-static size_t add_ones(uint64_t *at, size_t n, uint64_t first, uint64_t bits)
+static size_t index_add_ones(uint64_t *at, size_t n, uint64_t first,
+			     uint64_t bits)
 {
 	const uint64_t top = UINT64_C(1) << 63; /* ctz of 0 is undefined */
 
@@ -321,12 +326,12 @@ int scd_index_flip(struct scd_index *index, unsigned column,
 	    flips->hashing != SCD_HASHING_DOUBLE)
 		return SCD_EMISMATCH;
 	for (uint64_t first = 0; first < flips->nbits; first += 64) {
-		n = add_ones(at, n, first, scd__word_of(flips, first));
+		n = index_add_ones(at, n, first, scd__word_of(flips, first));
 		if (n > CAP - 64) {
-			flip_copies(index, column, at, n);
+			index_flip_copies(index, column, at, n);
 			n = 0;
 		}
 	}
-	flip_copies(index, column, at, n);
+	index_flip_copies(index, column, at, n);
 	return SCD_OK;
 }

@@ -23,7 +23,8 @@ struct group {
 
 /* In squares of 2 j by 2 j bits, two squares of j by j change places; `low` has
  * the lower j of every 2 j bits. Inlined, so that j is a constant. */
-static inline void exchange(uint64_t a[SIDE], unsigned j, uint64_t low)
+static inline void index_fill_exchange(uint64_t a[SIDE], unsigned j,
+				       uint64_t low)
 {
 	for (unsigned first = 0; first < SIDE; first += 2 * j) {
 		for (unsigned i = first; i < first + j; i++) {
@@ -36,19 +37,19 @@ static inline void exchange(uint64_t a[SIDE], unsigned j, uint64_t low)
 }
 
 /* Bit i of a[j] and bit j of a[i] change places. */
-static void transpose(uint64_t a[SIDE])
+static void index_fill_transpose(uint64_t a[SIDE])
 {
-	exchange(a, 32, UINT64_C(0x00000000ffffffff));
-	exchange(a, 16, UINT64_C(0x0000ffff0000ffff));
-	exchange(a, 8, UINT64_C(0x00ff00ff00ff00ff));
-	exchange(a, 4, UINT64_C(0x0f0f0f0f0f0f0f0f));
-	exchange(a, 2, UINT64_C(0x3333333333333333));
-	exchange(a, 1, UINT64_C(0x5555555555555555));
+	index_fill_exchange(a, 32, UINT64_C(0x00000000ffffffff));
+	index_fill_exchange(a, 16, UINT64_C(0x0000ffff0000ffff));
+	index_fill_exchange(a, 8, UINT64_C(0x00ff00ff00ff00ff));
+	index_fill_exchange(a, 4, UINT64_C(0x0f0f0f0f0f0f0f0f));
+	index_fill_exchange(a, 2, UINT64_C(0x3333333333333333));
+	index_fill_exchange(a, 1, UINT64_C(0x5555555555555555));
 }
 
 /* Writes 64 rows, from row `first`. a[i]: the columns of the group in row i. */
-static void put_rows(struct scd_index *x, const struct group *g, uint64_t first,
-		     const uint64_t a[SIDE])
+static void index_fill_put_rows(struct scd_index *x, const struct group *g,
+				uint64_t first, const uint64_t a[SIDE])
 {
 	unsigned bits = x->row_bits < 64 ? x->row_bits : 64;
 	unsigned rows = 64 / bits; /* in a word */
@@ -66,7 +67,7 @@ static void put_rows(struct scd_index *x, const struct group *g, uint64_t first,
 	}
 }
 
-static void put_group(struct scd_index *x, const struct group *g)
+static void index_fill_put_group(struct scd_index *x, const struct group *g)
 {
 	uint64_t squares[SQUARES][SIDE] = { { 0 } };
 	unsigned n = x->nrows / SIDE < SQUARES ? (unsigned)(x->nrows / SIDE)
@@ -82,15 +83,15 @@ static void put_group(struct scd_index *x, const struct group *g)
 					  : 0;
 		}
 		for (unsigned s = 0; s < n; s++) {
-			transpose(squares[s]);
-			put_rows(x, g, first + s * SIDE, squares[s]);
+			index_fill_transpose(squares[s]);
+			index_fill_put_rows(x, g, first + s * SIDE, squares[s]);
 		}
 	}
 }
 
-static void fill_group(struct scd_index *x,
-		       const struct scd_bloom *const *filters, unsigned n,
-		       unsigned first)
+static void index_fill_group(struct scd_index *x,
+			     const struct scd_bloom *const *filters, unsigned n,
+			     unsigned first)
 {
 	struct group g = { .first = first };
 	unsigned count = 0;
@@ -109,7 +110,7 @@ static void fill_group(struct scd_index *x,
 	}
 	if (count <= FEW)
 		return;
-	put_group(x, &g);
+	index_fill_put_group(x, &g);
 	for (unsigned i = 0; i < SIDE; i++) {
 		if (g.filters[i])
 			scd__index_end(x, first + i, g.filters[i]);
@@ -125,6 +126,6 @@ int scd_index_fill(struct scd_index *index,
 			return SCD_EMISMATCH;
 	}
 	for (unsigned first = 0; first < n; first += SIDE)
-		fill_group(index, filters, n, first);
+		index_fill_group(index, filters, n, first);
 	return SCD_OK;
 }

@@ -10,21 +10,23 @@ struct look {
 	unsigned nhash;
 };
 
-static struct look look_begin(const struct scd_index *x)
+static struct look index_lookup_look_begin(const struct scd_index *x)
 {
 	uint64_t version = scd__load(&x->version);
 
 	return (struct look){ version, (unsigned)scd__load(&x->nhash) };
 }
 
-static bool look_again(const struct scd_index *x, const struct look *look)
+static bool index_lookup_look_again(const struct scd_index *x,
+				    const struct look *look)
 {
 	return scd__load(&x->version) != look->version;
 }
 
 /* The AND of the rows at `at`, those that count. */
-static uint64_t and_rows(const struct scd_index *x, const uint64_t *at,
-			 unsigned nhash, uint64_t *out)
+static uint64_t index_lookup_and_rows(const struct scd_index *x,
+				      const uint64_t *at, unsigned nhash,
+				      uint64_t *out)
 {
 	uint64_t any = 0;
 
@@ -46,8 +48,9 @@ static uint64_t and_rows(const struct scd_index *x, const uint64_t *at,
 	return any;
 }
 
-static void positions(const struct scd_index *x, const struct scd_key *key,
-		      unsigned nhash, uint64_t *at)
+static void index_lookup_positions(const struct scd_index *x,
+				   const struct scd_key *key, unsigned nhash,
+				   uint64_t *at)
 {
 	if (nhash)
 		scd_positions(key, x->nrows, nhash, at);
@@ -60,15 +63,15 @@ bool scd_index_lookup(const struct scd_index *index, const struct scd_key *key,
 	struct look look;
 
 	do {
-		look = look_begin(index);
-		positions(index, key, look.nhash, at);
-		any = and_rows(index, at, look.nhash, out);
-	} while (look_again(index, &look));
+		look = index_lookup_look_begin(index);
+		index_lookup_positions(index, key, look.nhash, at);
+		any = index_lookup_and_rows(index, at, look.nhash, out);
+	} while (index_lookup_look_again(index, &look));
 	return any != 0;
 }
 
-static void prefetch_rows(const struct scd_index *x, const uint64_t *at,
-			  unsigned nhash)
+static void index_lookup_prefetch_rows(const struct scd_index *x,
+				       const uint64_t *at, unsigned nhash)
 {
 	for (unsigned i = 0; i < nhash; i++) {
 		const uint64_t *row = scd__word_at(x, 0, at[i]);
@@ -80,21 +83,23 @@ static void prefetch_rows(const struct scd_index *x, const uint64_t *at,
 
 /* Up to SCD__LOOKAHEAD keys: all the accesses are begun before one is awaited.
  */
-static void lookup_some(const struct scd_index *x, const struct scd_key *keys,
-			size_t n, uint64_t *out)
+static void index_lookup_some(const struct scd_index *x,
+			      const struct scd_key *keys, size_t n,
+			      uint64_t *out)
 {
 	uint64_t at[SCD__LOOKAHEAD][SCD_MAX_HASH];
 	struct look look;
 
 	do {
-		look = look_begin(x);
+		look = index_lookup_look_begin(x);
 		for (size_t i = 0; i < n; i++) {
-			positions(x, &keys[i], look.nhash, at[i]);
-			prefetch_rows(x, at[i], look.nhash);
+			index_lookup_positions(x, &keys[i], look.nhash, at[i]);
+			index_lookup_prefetch_rows(x, at[i], look.nhash);
 		}
 		for (size_t i = 0; i < n; i++)
-			and_rows(x, at[i], look.nhash, out + i * x->row_words);
-	} while (look_again(x, &look));
+			index_lookup_and_rows(x, at[i], look.nhash,
+					      out + i * x->row_words);
+	} while (index_lookup_look_again(x, &look));
 }
 
 void scd_index_lookup_many(const struct scd_index *index,
@@ -103,7 +108,7 @@ void scd_index_lookup_many(const struct scd_index *index,
 	while (n) {
 		size_t some = n < SCD__LOOKAHEAD ? n : SCD__LOOKAHEAD;
 
-		lookup_some(index, keys, some, out);
+		index_lookup_some(index, keys, some, out);
 		out += some * index->row_words;
 		keys += some;
 		n -= some;

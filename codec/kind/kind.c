@@ -32,7 +32,7 @@ const struct scd_kind *scd_kind_find(const char *name)
 }
 
 /* The comparisons are such that no NaN passes. */
-static bool goal_is_sane(const struct scd_kind_goal *goal)
+static bool kind_goal_is_sane(const struct scd_kind_goal *goal)
 {
 	if (goal->nkeys < 1 || goal->nkeys > MAX_KEYS)
 		return false;
@@ -48,7 +48,7 @@ int scd_summary_new(const struct scd_kind *kind,
 {
 	int error;
 
-	if (!goal_is_sane(goal))
+	if (!kind_goal_is_sane(goal))
 		return SCD_EINVAL;
 	error = kind->create(goal, out);
 	if (error)

@@ -43,7 +43,7 @@ struct blocked {
  * The mean over blocks with 0, 1, 2 ... keys, which are as frequent as
  * Poisson's distribution says.
  */
-static double predicted_fp(double bits_per_key, unsigned nhash)
+static double kind_blocked_predicted_fp(double bits_per_key, unsigned nhash)
 {
 	const double mean = BLOCK_BITS / bits_per_key;
 	const double end = mean + 12 * sqrt(mean) + 12;
@@ -59,16 +59,16 @@ static double predicted_fp(double bits_per_key, unsigned nhash)
 }
 
 /* The fewest bits a key that reach a rate with so many functions. */
-static double bits_for_fp(double fp, unsigned nhash)
+static double kind_blocked_bits_for_fp(double fp, unsigned nhash)
 {
 	double low = 1, high = BLOCK_BITS;
 
-	if (predicted_fp(high, nhash) > fp)
+	if (kind_blocked_predicted_fp(high, nhash) > fp)
 		return INFINITY;
 	for (int i = 0; i < 40; i++) {
 		double middle = (low + high) / 2;
 
-		if (predicted_fp(middle, nhash) <= fp)
+		if (kind_blocked_predicted_fp(middle, nhash) <= fp)
 			high = middle;
 		else
 			low = middle;
@@ -77,13 +77,16 @@ static double bits_for_fp(double fp, unsigned nhash)
 }
 
 /* Bits a key for a goal, and how many functions are best for it. */
-static double bits_for(const struct scd_kind_goal *goal, unsigned *nhash)
+static double kind_blocked_bits_for(const struct scd_kind_goal *goal,
+				    unsigned *nhash)
 {
 	double bits = goal->bits, best = INFINITY;
 
 	for (unsigned k = 1; k <= MAX_HASH; k++) {
-		double cost = goal->fp > 0 ? bits_for_fp(goal->fp, k)
-					   : predicted_fp(fmax(bits, 1), k);
+		double cost =
+			goal->fp > 0
+				? kind_blocked_bits_for_fp(goal->fp, k)
+				: kind_blocked_predicted_fp(fmax(bits, 1), k);
 
 		if (cost < best) {
 			best = cost;
@@ -93,7 +96,8 @@ static double bits_for(const struct scd_kind_goal *goal, unsigned *nhash)
 	return goal->fp > 0 ? best : bits;
 }
 
-static int blocked_new(uint64_t nblocks, unsigned nhash, struct blocked **out)
+static int kind_blocked_new(uint64_t nblocks, unsigned nhash,
+			    struct blocked **out)
 {
 	struct blocked *b = calloc(1, sizeof(*b));
 	size_t offset;
@@ -114,37 +118,40 @@ static int blocked_new(uint64_t nblocks, unsigned nhash, struct blocked **out)
 	return SCD_OK;
 }
 
-static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+static int kind_blocked_create(const struct scd_kind_goal *goal,
+			       struct scd_summary **out)
 {
 	unsigned nhash = 1;
-	double nbits = bits_for(goal, &nhash) * (double)goal->nkeys;
+	double nbits =
+		kind_blocked_bits_for(goal, &nhash) * (double)goal->nkeys;
 	struct blocked *b;
 	int error;
 
 	if (!(nbits <= (double)SCD_BLOOM_MAX_BITS))
 		return SCD_EGOAL;
-	error = blocked_new((uint64_t)(nbits / BLOCK_BITS) + 1, nhash, &b);
+	error = kind_blocked_new((uint64_t)(nbits / BLOCK_BITS) + 1, nhash, &b);
 	if (!error)
 		*out = &b->base;
 	return error;
 }
 
-static void destroy(struct scd_summary *s)
+static void kind_blocked_destroy(struct scd_summary *s)
 {
 	free(((struct blocked *)s)->memory);
 	free(s);
 }
 
-static uint8_t *block_of(const struct blocked *b, const struct scd_key *key)
+static uint8_t *kind_blocked_block_of(const struct blocked *b,
+				      const struct scd_key *key)
 {
 	/* below 2^31 blocks of below 2^32: the product fits */
 	return b->blocks + ((key->lo >> 32) * b->nblocks >> 32) * BLOCK_BYTES;
 }
 
-static int add(struct scd_summary *s, const struct scd_key *key)
+static int kind_blocked_add(struct scd_summary *s, const struct scd_key *key)
 {
 	struct blocked *b = (struct blocked *)s;
-	uint8_t *block = block_of(b, key);
+	uint8_t *block = kind_blocked_block_of(b, key);
 	uint64_t word = key->hi;
 
 	for (unsigned i = 0; i < b->nhash; i++) {
@@ -158,16 +165,17 @@ static int add(struct scd_summary *s, const struct scd_key *key)
 	return SCD_OK;
 }
 
-static int seal(struct scd_summary *s)
+static int kind_blocked_seal(struct scd_summary *s)
 {
 	(void)s;
 	return SCD_OK;
 }
 
-static bool has(const struct scd_summary *s, const struct scd_key *key)
+static bool kind_blocked_has(const struct scd_summary *s,
+			     const struct scd_key *key)
 {
 	const struct blocked *b = (const struct blocked *)s;
-	const uint8_t *block = block_of(b, key);
+	const uint8_t *block = kind_blocked_block_of(b, key);
 	uint64_t word = key->hi;
 
 	for (unsigned i = 0; i < b->nhash; i++) {
@@ -181,7 +189,7 @@ static bool has(const struct scd_summary *s, const struct scd_key *key)
 }
 
 /* The mean over the blocks. */
-static double fp(const struct scd_summary *s)
+static double kind_blocked_fp(const struct scd_summary *s)
 {
 	const struct blocked *b = (const struct blocked *)s;
 	double sum = 0;
@@ -197,17 +205,18 @@ static double fp(const struct scd_summary *s)
 	return sum / (double)b->nblocks;
 }
 
-static size_t memory_for(uint64_t nblocks)
+static size_t kind_blocked_memory_for(uint64_t nblocks)
 {
 	return sizeof(struct blocked) + ((size_t)nblocks + 1) * BLOCK_BYTES;
 }
 
-static size_t memory(const struct scd_summary *s)
+static size_t kind_blocked_memory(const struct scd_summary *s)
 {
-	return memory_for(((const struct blocked *)s)->nblocks);
+	return kind_blocked_memory_for(((const struct blocked *)s)->nblocks);
 }
 
-static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+static int kind_blocked_encode(const struct scd_summary *s, uint8_t **out,
+			       size_t *out_len)
 {
 	const struct blocked *b = (const struct blocked *)s;
 	const size_t len = (size_t)b->nblocks * BLOCK_BYTES;
@@ -228,8 +237,8 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 	return SCD_OK;
 }
 
-static int decode(const uint8_t *in, size_t len, size_t max_memory,
-		  struct scd_summary **out)
+static int kind_blocked_decode(const uint8_t *in, size_t len, size_t max_memory,
+			       struct scd_summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	struct blocked *b;
@@ -243,9 +252,9 @@ static int decode(const uint8_t *in, size_t len, size_t max_memory,
 	if (h.size < BLOCK_BITS || h.size > SCD_BLOOM_MAX_BITS ||
 	    h.size % BLOCK_BITS || h.size / 8 != len)
 		return SCD_EFORMAT;
-	if (memory_for(h.size / BLOCK_BITS) > max_memory)
+	if (kind_blocked_memory_for(h.size / BLOCK_BITS) > max_memory)
 		return SCD_ELIMIT;
-	error = blocked_new(h.size / BLOCK_BITS, h.parameter, &b);
+	error = kind_blocked_new(h.size / BLOCK_BITS, h.parameter, &b);
 	if (error)
 		return error;
 	memcpy(b->blocks, in + SCD__KIND_HEADER_BYTES, len);
@@ -258,13 +267,13 @@ const struct scd_kind scd__kind_blocked = {
 	.name = "blocked",
 	.title = "Blocked Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,
-	.create = create,
-	.add = add,
-	.seal = seal,
-	.has = has,
-	.fp = fp,
-	.memory = memory,
-	.encode = encode,
-	.decode = decode,
-	.destroy = destroy,
+	.create = kind_blocked_create,
+	.add = kind_blocked_add,
+	.seal = kind_blocked_seal,
+	.has = kind_blocked_has,
+	.fp = kind_blocked_fp,
+	.memory = kind_blocked_memory,
+	.encode = kind_blocked_encode,
+	.decode = kind_blocked_decode,
+	.destroy = kind_blocked_destroy,
 };

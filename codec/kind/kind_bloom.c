@@ -16,7 +16,7 @@
 enum { LETTER = 'B' };
 
 /* The fewest bits that reach a rate, and the functions that they take. */
-static double bits_for_fp(double n, double fp, unsigned *nhash)
+static double kind_bloom_bits_for_fp(double n, double fp, unsigned *nhash)
 {
 	double best = INFINITY;
 
@@ -31,7 +31,7 @@ static double bits_for_fp(double n, double fp, unsigned *nhash)
 	return best;
 }
 
-static unsigned best_hashes(double n, double bits)
+static unsigned kind_bloom_best_hashes(double n, double bits)
 {
 	unsigned best = 1;
 
@@ -42,21 +42,23 @@ static unsigned best_hashes(double n, double bits)
 	return best;
 }
 
-static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+static int kind_bloom_create(const struct scd_kind_goal *goal,
+			     struct scd_summary **out)
 {
 	double n = (double)goal->nkeys, bits = goal->bits * n;
 	unsigned nhash = 1;
 
 	if (goal->fp > 0)
-		bits = bits_for_fp(n, goal->fp, &nhash);
+		bits = kind_bloom_bits_for_fp(n, goal->fp, &nhash);
 	else
-		nhash = best_hashes(n, bits);
+		nhash = kind_bloom_best_hashes(n, bits);
 	if (bits > (double)SCD_BLOOM_MAX_BITS)
 		return SCD_EGOAL;
 	return scd__filter_new(scd__whole_bits(bits), nhash, out);
 }
 
-static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+static int kind_bloom_encode(const struct scd_summary *s, uint8_t **out,
+			     size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
 	const size_t len = scd_bloom_bytes(&f->bloom);
@@ -78,8 +80,8 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 }
 
 /* Are these the bytes of such an array? */
-static int check_body(const struct scd__kind_header *h, const uint8_t *body,
-		      size_t len)
+static int kind_bloom_check_body(const struct scd__kind_header *h,
+				 const uint8_t *body, size_t len)
 {
 	if (h->parameter < 1 || h->parameter > SCD_MAX_HASH)
 		return SCD_EFORMAT;
@@ -92,8 +94,8 @@ static int check_body(const struct scd__kind_header *h, const uint8_t *body,
 	return SCD_OK;
 }
 
-static int decode(const uint8_t *in, size_t len, size_t max_memory,
-		  struct scd_summary **out)
+static int kind_bloom_decode(const uint8_t *in, size_t len, size_t max_memory,
+			     struct scd_summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	const uint8_t *body = in + SCD__KIND_HEADER_BYTES;
@@ -102,7 +104,7 @@ static int decode(const uint8_t *in, size_t len, size_t max_memory,
 	if (error)
 		return error;
 	len -= SCD__KIND_HEADER_BYTES;
-	error = check_body(&h, body, len);
+	error = kind_bloom_check_body(&h, body, len);
 	if (!error && sizeof(struct scd__filter) + len > max_memory)
 		error = SCD_ELIMIT;
 	if (!error)
@@ -118,13 +120,13 @@ const struct scd_kind scd__kind_bloom = {
 	.name = "bloom",
 	.title = "Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,
-	.create = create,
+	.create = kind_bloom_create,
 	.add = scd__filter_add,
 	.seal = scd__filter_seal,
 	.has = scd__filter_has,
 	.fp = scd__filter_fp,
 	.memory = scd__filter_memory,
-	.encode = encode,
-	.decode = decode,
+	.encode = kind_bloom_encode,
+	.decode = kind_bloom_decode,
 	.destroy = scd__filter_destroy,
 };

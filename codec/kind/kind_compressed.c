@@ -25,7 +25,8 @@ struct shape {
 };
 
 /* The largest array that is sent in so many bits, at most max_bits. */
-static double bits_for_wire(double n, unsigned k, double wire, double max_bits)
+static double kind_compressed_bits_for_wire(double n, unsigned k, double wire,
+					    double max_bits)
 {
 	double low = 0, high = max_bits;
 
@@ -43,7 +44,8 @@ static double bits_for_wire(double n, unsigned k, double wire, double max_bits)
 }
 
 /* What k functions make of a goal; a cost of infinity: nothing. */
-static struct shape shape_for(const struct scd_kind_goal *goal, unsigned k)
+static struct shape kind_compressed_shape_for(const struct scd_kind_goal *goal,
+					      unsigned k)
 {
 	const double n = (double)goal->nkeys;
 	const double most =
@@ -55,19 +57,21 @@ static struct shape shape_for(const struct scd_kind_goal *goal, unsigned k)
 		if (s.nbits <= most)
 			s.cost = scd_tune_full_bits(n, s.nbits, k);
 	} else {
-		s.nbits = bits_for_wire(n, k, goal->bits * n, most);
+		s.nbits = kind_compressed_bits_for_wire(n, k, goal->bits * n,
+							most);
 		if (s.nbits >= 1)
 			s.cost = scd_tune_fp(n, s.nbits, k);
 	}
 	return s;
 }
 
-static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+static int kind_compressed_create(const struct scd_kind_goal *goal,
+				  struct scd_summary **out)
 {
 	struct shape best = {.cost = INFINITY};
 
 	for (unsigned k = 1; k <= SCD_MAX_HASH; k++) {
-		struct shape s = shape_for(goal, k);
+		struct shape s = kind_compressed_shape_for(goal, k);
 
 		if (s.cost < best.cost)
 			best = s;
@@ -77,7 +81,8 @@ static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
 	return scd__filter_new(scd__whole_bits(best.nbits), best.nhash, out);
 }
 
-static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+static int kind_compressed_encode(const struct scd_summary *s, uint8_t **out,
+				  size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
 	const struct scd_digest_info ids = {.instance = 1, .nkeys = f->nkeys};
@@ -85,8 +90,8 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 	return scd_digest_encode(&f->bloom, &ids, out, out_len);
 }
 
-static int decode(const uint8_t *in, size_t len, size_t max_memory,
-		  struct scd_summary **out)
+static int kind_compressed_decode(const uint8_t *in, size_t len,
+				  size_t max_memory, struct scd_summary **out)
 {
 	struct scd_limits limits = {
 		.max_hash = SCD_DIGEST_MAX_HASH,
@@ -121,13 +126,13 @@ const struct scd_kind scd__kind_compressed = {
 	.name = "compressed",
 	.title = "Compressed Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,
-	.create = create,
+	.create = kind_compressed_create,
 	.add = scd__filter_add,
 	.seal = scd__filter_seal,
 	.has = scd__filter_has,
 	.fp = scd__filter_fp,
 	.memory = scd__filter_memory,
-	.encode = encode,
-	.decode = decode,
+	.encode = kind_compressed_encode,
+	.decode = kind_compressed_decode,
 	.destroy = scd__filter_destroy,
 };

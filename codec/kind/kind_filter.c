@@ -8,7 +8,7 @@
 
 enum { MIN_BITS = 64 };
 
-static const struct scd__filter *filter(const struct scd_summary *s)
+static const struct scd__filter *kind_filter(const struct scd_summary *s)
 {
 	return (const struct scd__filter *)s;
 }
@@ -54,17 +54,18 @@ int scd__filter_seal(struct scd_summary *s)
 
 bool scd__filter_has(const struct scd_summary *s, const struct scd_key *key)
 {
-	return scd_bloom_has(&filter(s)->bloom, key);
+	return scd_bloom_has(&kind_filter(s)->bloom, key);
 }
 
 double scd__filter_fp(const struct scd_summary *s)
 {
-	return scd_bloom_fp(&filter(s)->bloom);
+	return scd_bloom_fp(&kind_filter(s)->bloom);
 }
 
 size_t scd__filter_memory(const struct scd_summary *s)
 {
-	return sizeof(struct scd__filter) + scd_bloom_bytes(&filter(s)->bloom);
+	return sizeof(struct scd__filter) +
+	       scd_bloom_bytes(&kind_filter(s)->bloom);
 }
 
 void scd__filter_destroy(struct scd_summary *s)

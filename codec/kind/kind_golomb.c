@@ -31,7 +31,7 @@ struct golomb {
 };
 
 /* The rate that is reached in so many bits an object. */
-static double fp_for_bits(double bits)
+static double kind_golomb_fp_for_bits(double bits)
 {
 	double low = 1e-18, high = .99;
 
@@ -46,9 +46,11 @@ static double fp_for_bits(double bits)
 	return high;
 }
 
-static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+static int kind_golomb_create(const struct scd_kind_goal *goal,
+			      struct scd_summary **out)
 {
-	double fp = goal->fp > 0 ? goal->fp : fp_for_bits(goal->bits);
+	double fp =
+		goal->fp > 0 ? goal->fp : kind_golomb_fp_for_bits(goal->bits);
 	double bound = ceil((double)goal->nkeys / fp);
 	struct golomb *g;
 
@@ -62,7 +64,7 @@ static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
 	return SCD_OK;
 }
 
-static void destroy(struct scd_summary *s)
+static void kind_golomb_destroy(struct scd_summary *s)
 {
 	struct golomb *g = (struct golomb *)s;
 
@@ -71,7 +73,7 @@ static void destroy(struct scd_summary *s)
 	free(g);
 }
 
-static int grow(struct golomb *g)
+static int kind_golomb_grow(struct golomb *g)
 {
 	size_t room = g->room ? 2 * g->room : FIRST_ROOM;
 	uint64_t *more;
@@ -86,19 +88,19 @@ static int grow(struct golomb *g)
 	return SCD_OK;
 }
 
-static int add(struct scd_summary *s, const struct scd_key *key)
+static int kind_golomb_add(struct scd_summary *s, const struct scd_key *key)
 {
 	struct golomb *g = (struct golomb *)s;
 
-	if (g->count == g->room && grow(g))
+	if (g->count == g->room && kind_golomb_grow(g))
 		return SCD_ENOMEM;
 	g->numbers[g->count++] = key->lo % g->bound;
 	return SCD_OK;
 }
 
 /* One pass of a radix sort: by a byte of the numbers, into another array. */
-static void sort_by_byte(const uint64_t *from, uint64_t *to, size_t count,
-			 unsigned shift)
+static void kind_golomb_sort_by_byte(const uint64_t *from, uint64_t *to,
+				     size_t count, unsigned shift)
 {
 	size_t place[257] = {0};
 
@@ -110,7 +112,7 @@ static void sort_by_byte(const uint64_t *from, uint64_t *to, size_t count,
 		to[place[from[i] >> shift & 255]++] = from[i];
 }
 
-static int sort(struct golomb *g)
+static int kind_golomb_sort(struct golomb *g)
 {
 	uint64_t *other;
 
@@ -124,7 +126,7 @@ static int sort(struct golomb *g)
 
 		if ((g->bound - 1) >> shift == 0)
 			break;
-		sort_by_byte(from, other, g->count, shift);
+		kind_golomb_sort_by_byte(from, other, g->count, shift);
 		g->numbers = other;
 		other = from;
 	}
@@ -133,7 +135,7 @@ static int sort(struct golomb *g)
 }
 
 /* Each number once. */
-static void deduplicate(struct golomb *g)
+static void kind_golomb_deduplicate(struct golomb *g)
 {
 	size_t kept = 0;
 
@@ -144,14 +146,14 @@ static void deduplicate(struct golomb *g)
 	g->count = kept;
 }
 
-static int seal(struct scd_summary *s)
+static int kind_golomb_seal(struct scd_summary *s)
 {
 	struct golomb *g = (struct golomb *)s;
-	int error = sort(g);
+	int error = kind_golomb_sort(g);
 
 	if (error)
 		return error;
-	deduplicate(g);
+	kind_golomb_deduplicate(g);
 	error = scd__golomb_make(g->numbers, g->count, g->bound, &g->set);
 	if (error)
 		return error;
@@ -160,28 +162,30 @@ static int seal(struct scd_summary *s)
 	return SCD_OK;
 }
 
-static bool has(const struct scd_summary *s, const struct scd_key *key)
+static bool kind_golomb_has(const struct scd_summary *s,
+			    const struct scd_key *key)
 {
 	const struct golomb *g = (const struct golomb *)s;
 
 	return scd__golomb_has(&g->set, key->lo % g->bound);
 }
 
-static double fp(const struct scd_summary *s)
+static double kind_golomb_fp(const struct scd_summary *s)
 {
 	const struct golomb *g = (const struct golomb *)s;
 
 	return (double)g->set.count / (double)g->bound;
 }
 
-static size_t memory(const struct scd_summary *s)
+static size_t kind_golomb_memory(const struct scd_summary *s)
 {
 	const struct golomb *g = (const struct golomb *)s;
 
 	return sizeof(*g) + scd__golomb_memory(g->set.count, g->set.len);
 }
 
-static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+static int kind_golomb_encode(const struct scd_summary *s, uint8_t **out,
+			      size_t *out_len)
 {
 	const struct golomb *g = (const struct golomb *)s;
 	const struct scd__kind_header h = {
@@ -201,8 +205,8 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 	return SCD_OK;
 }
 
-static int decode(const uint8_t *in, size_t len, size_t max_memory,
-		  struct scd_summary **out)
+static int kind_golomb_decode(const uint8_t *in, size_t len, size_t max_memory,
+			      struct scd_summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	struct golomb *g;
@@ -236,13 +240,13 @@ const struct scd_kind scd__kind_golomb = {
 	.name = "golomb",
 	.title = "Golomb-coded set",
 	.hashing = SCD_HASHING_DOUBLE,
-	.create = create,
-	.add = add,
-	.seal = seal,
-	.has = has,
-	.fp = fp,
-	.memory = memory,
-	.encode = encode,
-	.decode = decode,
-	.destroy = destroy,
+	.create = kind_golomb_create,
+	.add = kind_golomb_add,
+	.seal = kind_golomb_seal,
+	.has = kind_golomb_has,
+	.fp = kind_golomb_fp,
+	.memory = kind_golomb_memory,
+	.encode = kind_golomb_encode,
+	.decode = kind_golomb_decode,
+	.destroy = kind_golomb_destroy,
 };

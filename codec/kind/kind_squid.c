@@ -13,7 +13,7 @@
 #include "codec/squid.h"
 
 /* The whole bits an entry of a goal, 1..127; 0: none reach it. */
-static unsigned entry_bits(const struct scd_kind_goal *goal)
+static unsigned kind_squid_entry_bits(const struct scd_kind_goal *goal)
 {
 	double bits = goal->bits;
 
@@ -26,9 +26,10 @@ static unsigned entry_bits(const struct scd_kind_goal *goal)
 	return bits >= 1 ? (unsigned)bits : 1;
 }
 
-static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
+static int kind_squid_create(const struct scd_kind_goal *goal,
+			     struct scd_summary **out)
 {
-	const unsigned bits = entry_bits(goal);
+	const unsigned bits = kind_squid_entry_bits(goal);
 	uint64_t nbits = (goal->nkeys * bits + 7) / 8 * 8;
 	int error;
 
@@ -40,7 +41,8 @@ static int create(const struct scd_kind_goal *goal, struct scd_summary **out)
 	return error;
 }
 
-static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
+static int kind_squid_encode(const struct scd_summary *s, uint8_t **out,
+			     size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
 	struct scd_squid_info info = {
@@ -50,8 +52,8 @@ static int encode(const struct scd_summary *s, uint8_t **out, size_t *out_len)
 	return scd_squid_encode(&f->bloom, &info, out, out_len);
 }
 
-static int decode(const uint8_t *in, size_t len, size_t max_memory,
-		  struct scd_summary **out)
+static int kind_squid_decode(const uint8_t *in, size_t len, size_t max_memory,
+			     struct scd_summary **out)
 {
 	struct scd_squid_info info;
 	struct scd_bloom bloom;
@@ -79,13 +81,13 @@ const struct scd_kind scd__kind_squid = {
 	.name = "squid",
 	.title = "Squid's digest",
 	.hashing = SCD_HASHING_SQUID,
-	.create = create,
+	.create = kind_squid_create,
 	.add = scd__filter_add,
 	.seal = scd__filter_seal,
 	.has = scd__filter_has,
 	.fp = scd__filter_fp,
 	.memory = scd__filter_memory,
-	.encode = encode,
-	.decode = decode,
+	.encode = kind_squid_encode,
+	.decode = kind_squid_decode,
 	.destroy = scd__filter_destroy,
 };

@@ -17,7 +17,7 @@ enum { SUM_AT = 24 };
 static const uint8_t magic[3] = {'S', 'C', 'K'};
 
 /* The header's fields are the seed of the body's sum. */
-static uint64_t checksum(const uint8_t *wire, size_t body_len)
+static uint64_t kind_wire_checksum(const uint8_t *wire, size_t body_len)
 {
 	return XXH64(wire + SCD__KIND_HEADER_BYTES, body_len,
 		     XXH64(wire, SUM_AT, 0));
@@ -40,7 +40,7 @@ void scd__kind_wire_seal(uint8_t *wire, size_t body_len,
 	scd__write_bytes(&w, zeros, sizeof(zeros));
 	scd__write_u64(&w, header->nkeys);
 	scd__write_u64(&w, header->size);
-	scd__write_u64(&w, checksum(wire, body_len));
+	scd__write_u64(&w, kind_wire_checksum(wire, body_len));
 }
 
 int scd__kind_wire_open(const uint8_t *in, size_t len,
@@ -63,7 +63,8 @@ int scd__kind_wire_open(const uint8_t *in, size_t len,
 	    found.letter != header->letter ||
 	    memcmp(unused, zeros, sizeof(zeros)) != 0)
 		return SCD_EFORMAT;
-	if (scd__read_u64(&r) != checksum(in, len - SCD__KIND_HEADER_BYTES))
+	if (scd__read_u64(&r) !=
+	    kind_wire_checksum(in, len - SCD__KIND_HEADER_BYTES))
 		return SCD_ECHECKSUM;
 	*header = found;
 	return r.error;

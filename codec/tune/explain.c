@@ -15,8 +15,8 @@ struct comparison {
 };
 
 /* Why it is not the answer. */
-static enum scd_verdict judge(const struct comparison *c,
-			      const struct scd_tuning *t)
+static enum scd_verdict explain_judge(const struct comparison *c,
+				      const struct scd_tuning *t)
 {
 	const struct scd_tuning *chosen = &c->list[0].tuning;
 
@@ -38,7 +38,7 @@ static enum scd_verdict judge(const struct comparison *c,
 						    : SCD_LOST_COST;
 }
 
-static void add(struct comparison *c, const struct scd_tuning *t)
+static void explain_add(struct comparison *c, const struct scd_tuning *t)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct scd_tuning *u = &c->list[i].tuning;
@@ -49,12 +49,12 @@ static void add(struct comparison *c, const struct scd_tuning *t)
 	}
 	c->list[c->n++] = (struct scd_candidate){
 		.tuning = *t,
-		.verdict = judge(c, t),
+		.verdict = explain_judge(c, t),
 	};
 }
 
 /* An array of some size: with as many functions, and with the best number. */
-static void add_size(struct comparison *c, unsigned log2_bits)
+static void explain_add_size(struct comparison *c, unsigned log2_bits)
 {
 	struct scd__choice choice = {
 		.log2_bits = log2_bits,
@@ -67,23 +67,23 @@ static void add_size(struct comparison *c, unsigned log2_bits)
 	if (log2_bits < SCD__MIN_BITS_LOG2 || log2_bits > SCD__MAX_BITS_LOG2)
 		return;
 	t = scd__predict(&c->plan, &choice);
-	add(c, &t);
+	explain_add(c, &t);
 	limits.max_log2 = log2_bits;
 	if (scd__search_size(&c->plan, &limits, log2_bits, &t))
-		add(c, &t);
+		explain_add(c, &t);
 }
 
-static void add_choice(struct comparison *c, struct scd__choice choice)
+static void explain_add_choice(struct comparison *c, struct scd__choice choice)
 {
 	struct scd_tuning t;
 
 	if (choice.nhash < 1 || choice.nhash > SCD_MAX_HASH)
 		return;
 	t = scd__predict(&c->plan, &choice);
-	add(c, &t);
+	explain_add(c, &t);
 }
 
-static void add_neighbours(struct comparison *c)
+static void explain_add_neighbours(struct comparison *c)
 {
 	const struct scd_tuning *chosen = &c->list[0].tuning;
 	struct scd__choice choice = {
@@ -92,17 +92,17 @@ static void add_neighbours(struct comparison *c)
 		.most = c->plan.most,
 	};
 
-	add_size(c, choice.log2_bits);
-	add_size(c, choice.log2_bits - 1);
-	add_size(c, choice.log2_bits + 1);
+	explain_add_size(c, choice.log2_bits);
+	explain_add_size(c, choice.log2_bits - 1);
+	explain_add_size(c, choice.log2_bits + 1);
 	choice.nhash--;
-	add_choice(c, choice);
+	explain_add_choice(c, choice);
 	choice.nhash += 2;
-	add_choice(c, choice);
+	explain_add_choice(c, choice);
 	choice.nhash--;
 	for (choice.most = SCD_UPDATE_FULL;
 	     choice.most <= SCD_UPDATE_CONDITIONAL; choice.most++)
-		add_choice(c, choice);
+		explain_add_choice(c, choice);
 }
 
 int scd_tune_explain(const struct scd_goal *goal,
@@ -121,7 +121,7 @@ int scd_tune_explain(const struct scd_goal *goal,
 		.tuning = best,
 		.verdict = SCD_CHOSEN,
 	};
-	add_neighbours(&c);
+	explain_add_neighbours(&c);
 	*n = c.n;
 	return SCD_OK;
 }

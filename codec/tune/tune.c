@@ -91,8 +91,8 @@ bool scd__search_size(const struct scd__plan *p, const struct scd__limits *l,
 }
 
 /* The best of all; false: there is none. */
-static bool search(const struct scd__plan *p, const struct scd__limits *l,
-		   struct scd_tuning *best)
+static bool tune_search(const struct scd__plan *p, const struct scd__limits *l,
+			struct scd_tuning *best)
 {
 	bool found = false;
 
@@ -109,38 +109,40 @@ static bool search(const struct scd__plan *p, const struct scd__limits *l,
 }
 
 /* Whether other limits would allow for something better. */
-static bool would_help(const struct scd__plan *p, const struct scd__limits *l,
-		       const struct scd_tuning *t)
+static bool tune_would_help(const struct scd__plan *p,
+			    const struct scd__limits *l,
+			    const struct scd_tuning *t)
 {
 	struct scd_tuning other;
 
-	return search(p, l, &other) && scd__beats(p, &other, t);
+	return tune_search(p, l, &other) && scd__beats(p, &other, t);
 }
 
 /* What is in the way: lift one limit after the other. */
-static enum scd_bound find_bound(const struct scd__plan *p,
-				 const struct scd__limits *l,
-				 const struct scd_tuning *t)
+static enum scd_bound tune_find_bound(const struct scd__plan *p,
+				      const struct scd__limits *l,
+				      const struct scd_tuning *t)
 {
 	struct scd__limits lifted = *l;
 
 	lifted.max_log2 = SCD__MAX_BITS_LOG2;
-	if (would_help(p, &lifted, t))
+	if (tune_would_help(p, &lifted, t))
 		return SCD_BOUND_MEMORY;
 	lifted = *l;
 	lifted.full_bytes = INFINITY;
-	if (isfinite(l->full_bytes) && would_help(p, &lifted, t))
+	if (isfinite(l->full_bytes) && tune_would_help(p, &lifted, t))
 		return SCD_BOUND_WIRE;
 	lifted = *l;
 	lifted.fp = 1;
-	if (l->has_fp && would_help(p, &lifted, t))
+	if (l->has_fp && tune_would_help(p, &lifted, t))
 		return SCD_BOUND_FP;
 	return SCD_BOUND_COST;
 }
 
 /* Of those of its size that cost hardly more, the one with fewest functions. */
-static void prefer_fewer(const struct scd__plan *p, const struct scd__limits *l,
-			 struct scd_tuning *best)
+static void tune_prefer_fewer(const struct scd__plan *p,
+			      const struct scd__limits *l,
+			      struct scd_tuning *best)
 {
 	const double most = scd__objective(p, best) * (1 + SCD_TUNE_TIE / 100.);
 	struct scd__choice choice = {
@@ -170,10 +172,10 @@ int scd_tune(const struct scd_goal *goal, struct scd_tuning *out)
 	if (error)
 		return error;
 	scd__limits_init(&limits, goal, &plan);
-	if (!search(&plan, &limits, &best))
+	if (!tune_search(&plan, &limits, &best))
 		return SCD_EGOAL;
-	best.bound = find_bound(&plan, &limits, &best);
-	prefer_fewer(&plan, &limits, &best);
+	best.bound = tune_find_bound(&plan, &limits, &best);
+	tune_prefer_fewer(&plan, &limits, &best);
 	*out = best;
 	return SCD_OK;
 }

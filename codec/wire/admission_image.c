@@ -26,7 +26,7 @@ size_t scd_admission_image_bytes(const struct scd_admission *a)
 }
 
 /* Of all that is before and behind it in an image. */
-static uint64_t image_checksum(const uint8_t *image, size_t len)
+static uint64_t admission_image_checksum(const uint8_t *image, size_t len)
 {
 	uint64_t seed = scd__bytes_checksum(image, IMAGE_SUMMED, seed_image);
 
@@ -35,7 +35,7 @@ static uint64_t image_checksum(const uint8_t *image, size_t len)
 }
 
 /* The clock, and not a moment at which a generation is about to end. */
-static uint64_t clock_of(const struct scd_admission *a)
+static uint64_t admission_image_clock_of(const struct scd_admission *a)
 {
 	uint64_t clock = scd__admission_get(a->clock);
 
@@ -55,12 +55,12 @@ int scd_admission_save(const struct scd_admission *a, uint8_t *out, size_t cap)
 	scd__write_u8(&w, IMAGE_VERSION);
 	scd__write_zeros(&w, 3);
 	scd__write_u64(&w, a->nblocks);
-	scd__write_u64(&w, clock_of(a));
+	scd__write_u64(&w, admission_image_clock_of(a));
 	scd__write_zeros(&w, 8);
 	for (uint64_t i = 0; i < a->nblocks * ADMISSION_SLICES; i++)
 		scd__write_u64(&w, scd__admission_get(&a->words[i]));
 	w = scd__writer(out + IMAGE_SUMMED, 8);
-	scd__write_u64(&w, image_checksum(out, len));
+	scd__write_u64(&w, admission_image_checksum(out, len));
 	return SCD_OK;
 }
 
@@ -69,8 +69,8 @@ struct image {
 	uint64_t nblocks, clock;
 };
 
-static int read_image(struct scd__reader *r, size_t len, uint64_t max_window,
-		      struct image *out)
+static int admission_image_read_image(struct scd__reader *r, size_t len,
+				      uint64_t max_window, struct image *out)
 {
 	const uint8_t *start = r->at;
 	const uint8_t *magic = scd__read_bytes(r, sizeof(image_magic));
@@ -100,7 +100,8 @@ static int read_image(struct scd__reader *r, size_t len, uint64_t max_window,
 		return SCD_ETRUNC;
 	if (scd__reader_left(r) != out->nblocks * SCD_ADMISSION_BLOCK_BYTES)
 		return SCD_EFORMAT;
-	return sum == image_checksum(start, len) ? SCD_OK : SCD_ECHECKSUM;
+	return sum == admission_image_checksum(start, len) ? SCD_OK
+							   : SCD_ECHECKSUM;
 }
 
 int scd_admission_load(struct scd_admission **out, const uint8_t *in,
@@ -109,7 +110,7 @@ int scd_admission_load(struct scd_admission **out, const uint8_t *in,
 	struct scd__reader r = scd__reader(in, len);
 	struct image image;
 	struct scd_admission *a;
-	int error = read_image(&r, len, max_window, &image);
+	int error = admission_image_read_image(&r, len, max_window, &image);
 
 	if (!error)
 		error = scd_admission_new(&a, image.nblocks *

@@ -27,7 +27,7 @@ struct counters {
 	uint8_t *plane; /* room for a bit of each */
 };
 
-static int counters_new(struct counters *c, uint64_t n)
+static int counting_wire_counters_new(struct counters *c, uint64_t n)
 {
 	c->n = n;
 	c->values = calloc(1, (size_t)n + 1);
@@ -39,14 +39,15 @@ static int counters_new(struct counters *c, uint64_t n)
 	return SCD_ENOMEM;
 }
 
-static void counters_free(struct counters *c)
+static void counting_wire_counters_free(struct counters *c)
 {
 	free(c->values);
 	free(c->plane);
 }
 
 /* Call for each counter above zero, in order. */
-static void collect(const struct scd_counting *from, struct counters *c)
+static void counting_wire_collect(const struct scd_counting *from,
+				  struct counters *c)
 {
 	const uint64_t nbits = from->bloom.nbits;
 	uint64_t n = 0;
@@ -64,8 +65,8 @@ static void collect(const struct scd_counting *from, struct counters *c)
 }
 
 /* Plane v (2 and more) of the values of which there are as many as m says. */
-static struct scd__shape make_plane(const struct counters *c, unsigned v,
-				    uint64_t m)
+static struct scd__shape counting_wire_make_plane(const struct counters *c,
+						  unsigned v, uint64_t m)
 {
 	struct scd__shape shape = {.nbits = m};
 	uint64_t at = 0;
@@ -85,8 +86,9 @@ static struct scd__shape make_plane(const struct counters *c, unsigned v,
 }
 
 /* Append a plane: coding, ones (not of plane 1), length, payload. */
-static int write_plane(const struct scd__shape *shape, const uint8_t *bits,
-		       bool with_ones, struct scd__writer *out)
+static int counting_wire_write_plane(const struct scd__shape *shape,
+				     const uint8_t *bits, bool with_ones,
+				     struct scd__writer *out)
 {
 	struct scd__writer head = *out, payload;
 	enum scd_coding coding;
@@ -108,29 +110,31 @@ static int write_plane(const struct scd__shape *shape, const uint8_t *bits,
 	return SCD_OK;
 }
 
-static int write_planes(const struct scd_counting *c,
-			const struct counters *counters,
-			struct scd__writer *out)
+static int counting_wire_write_planes(const struct scd_counting *c,
+				      const struct counters *counters,
+				      struct scd__writer *out)
 {
 	struct scd__shape shape = {c->bloom.nbits, c->nones};
-	int error = write_plane(&shape, c->bloom.bits, false, out);
+	int error =
+		counting_wire_write_plane(&shape, c->bloom.bits, false, out);
 
 	for (unsigned v = 2; !error && shape.nones > 0 && v <= COUNTER_MAX;
 	     v++) {
-		shape = make_plane(counters, v, shape.nones);
-		error = write_plane(&shape, counters->plane, true, out);
+		shape = counting_wire_make_plane(counters, v, shape.nones);
+		error = counting_wire_write_plane(&shape, counters->plane, true,
+						  out);
 	}
 	return error;
 }
 
-static uint64_t counters_checksum(const struct scd_counting *c)
+static uint64_t counting_wire_counters_checksum(const struct scd_counting *c)
 {
 	return scd__bytes_checksum(c->counters, scd__counter_bytes(c),
 				   seed_counters);
 }
 
 /* Room for the planes, each of which is at most as long as its array. */
-static size_t planes_room(const struct scd_counting *c)
+static size_t counting_wire_planes_room(const struct scd_counting *c)
 {
 	const size_t each = 2 + 2 * SCD__VARINT_BYTES;
 
@@ -162,27 +166,28 @@ int scd_counting_encode(const struct scd_counting *c,
 	if (ids->instance == 0 || (ids->nkeys > 0 && c->nones == 0))
 		return SCD_EINVAL;
 	info.checksum = scd_digest_checksum(&c->bloom);
-	info.base_checksum = counters_checksum(c);
-	error = counters_new(&counters, c->nones);
+	info.base_checksum = counting_wire_counters_checksum(c);
+	error = counting_wire_counters_new(&counters, c->nones);
 	if (error)
 		return error;
-	collect(c, &counters);
-	error = scd__frame_begin(planes_room(c), &payload);
+	counting_wire_collect(c, &counters);
+	error = scd__frame_begin(counting_wire_planes_room(c), &payload);
 	if (error)
 		goto out_counters;
-	error = write_planes(c, &counters, &payload);
+	error = counting_wire_write_planes(c, &counters, &payload);
 	if (error)
 		scd__frame_drop(&payload);
 	else
 		scd__frame_finish(&info, &payload, out, out_len);
 out_counters:
-	counters_free(&counters);
+	counting_wire_counters_free(&counters);
 	return error;
 }
 
 /* A part with its length before it. */
-static int read_part(unsigned coding, const struct scd__shape *shape,
-		     struct scd__reader *in, uint8_t *bits)
+static int counting_wire_read_part(unsigned coding,
+				   const struct scd__shape *shape,
+				   struct scd__reader *in, uint8_t *bits)
 {
 	const uint64_t len = scd__read_varint(in);
 	struct scd__reader part;
@@ -196,7 +201,7 @@ static int read_part(unsigned coding, const struct scd__shape *shape,
 }
 
 /* Add 1 to the values that plane v (2 and more) has a one for. */
-static void add_plane(struct counters *c, unsigned v)
+static void counting_wire_add_plane(struct counters *c, unsigned v)
 {
 	uint64_t at = 0;
 
@@ -210,7 +215,7 @@ static void add_plane(struct counters *c, unsigned v)
 }
 
 /* All planes but the first. */
-static int read_values(struct scd__reader *in, struct counters *c)
+static int counting_wire_read_values(struct scd__reader *in, struct counters *c)
 {
 	struct scd__shape shape = {.nones = c->n};
 
@@ -223,16 +228,17 @@ static int read_values(struct scd__reader *in, struct counters *c)
 		shape.nones = scd__read_varint(in);
 		if (in->error || shape.nones > shape.nbits)
 			return SCD_EFORMAT;
-		error = read_part(coding, &shape, in, c->plane);
+		error = counting_wire_read_part(coding, &shape, in, c->plane);
 		if (error)
 			return error;
-		add_plane(c, v);
+		counting_wire_add_plane(c, v);
 	}
 	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
 }
 
 /* Put the values where the ones are. */
-static void spread(const struct counters *c, struct scd_counting *to)
+static void counting_wire_spread(const struct counters *c,
+				 struct scd_counting *to)
 {
 	uint64_t n = 0;
 
@@ -247,29 +253,30 @@ static void spread(const struct counters *c, struct scd_counting *to)
 }
 
 /* Fill an empty counting filter, and verify it. */
-static int decode_into(const uint8_t *in, const struct scd_digest_info *info,
-		       struct scd_counting *to)
+static int counting_wire_decode_into(const uint8_t *in,
+				     const struct scd_digest_info *info,
+				     struct scd_counting *to)
 {
 	const struct scd__shape first = {info->nbits, info->nones};
 	struct scd__reader payload = scd__frame_reader(in, info);
 	struct counters counters;
 	int error;
 
-	error = read_part(scd__read_u8(&payload), &first, &payload,
-			  to->bloom.bits);
+	error = counting_wire_read_part(scd__read_u8(&payload), &first,
+					&payload, to->bloom.bits);
 	if (error)
 		return error;
-	error = counters_new(&counters, info->nones);
+	error = counting_wire_counters_new(&counters, info->nones);
 	if (error)
 		return error;
-	error = read_values(&payload, &counters);
+	error = counting_wire_read_values(&payload, &counters);
 	if (!error)
-		spread(&counters, to);
-	counters_free(&counters);
+		counting_wire_spread(&counters, to);
+	counting_wire_counters_free(&counters);
 	if (error)
 		return error;
 	if (scd_digest_checksum(&to->bloom) != info->checksum ||
-	    counters_checksum(to) != info->base_checksum)
+	    counting_wire_counters_checksum(to) != info->base_checksum)
 		return SCD_ECHECKSUM;
 	return SCD_OK;
 }
@@ -292,7 +299,7 @@ int scd_counting_decode(const uint8_t *in, size_t len,
 	if (error)
 		return error;
 	fresh->bloom.hashing = parsed.hashing;
-	error = decode_into(in, &parsed, fresh);
+	error = counting_wire_decode_into(in, &parsed, fresh);
 	if (error) {
 		scd_counting_free(&fresh);
 		return error;

@@ -14,8 +14,9 @@
 #include "codec/wire/frame.h"
 #include "codec/coder/parts.h"
 
-static int check(const struct scd_bloom *base, const struct scd_bloom *next,
-		 const struct scd_digest_info *ids)
+static int delta_check(const struct scd_bloom *base,
+		       const struct scd_bloom *next,
+		       const struct scd_digest_info *ids)
 {
 	if (!scd_bloom_same_shape(base, next))
 		return SCD_EMISMATCH;
@@ -27,9 +28,9 @@ static int check(const struct scd_bloom *base, const struct scd_bloom *next,
 }
 
 /* What a delta's header says, but for its kind and the bits that differ. */
-static struct scd_digest_info describe(const struct scd_bloom *base,
-				       const struct scd_bloom *next,
-				       const struct scd_digest_info *ids)
+static struct scd_digest_info delta_describe(const struct scd_bloom *base,
+					     const struct scd_bloom *next,
+					     const struct scd_digest_info *ids)
 {
 	return (struct scd_digest_info){
 		.hashing = next->hashing,
@@ -51,7 +52,7 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 {
 	struct scd_digest_info info;
 	struct scd_bloom flips;
-	int error = check(base, next, ids);
+	int error = delta_check(base, next, ids);
 
 	if (error)
 		return error;
@@ -61,7 +62,7 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 	error = scd_bloom_xor(&flips, base);
 	if (error)
 		goto out_flips;
-	info = describe(base, next, ids);
+	info = delta_describe(base, next, ids);
 	info.kind = SCD_DELTA_XOR;
 	info.ncoded = scd_bloom_ones(&flips);
 	error = scd__frame_make(&info, flips.bits, out, out_len);
@@ -71,7 +72,8 @@ out_flips:
 }
 
 /* Write the payload of a conditional delta: codings, length, two parts. */
-static int write_changes(const struct scd__changes *c, struct scd__writer *out)
+static int delta_write_changes(const struct scd__changes *c,
+			       struct scd__writer *out)
 {
 	struct scd__writer head = *out, first;
 	enum scd_coding cleared, set;
@@ -95,8 +97,9 @@ static int write_changes(const struct scd__changes *c, struct scd__writer *out)
 }
 
 /* Fill in the arrays of what changed, and count it. */
-static void find_changes(const struct scd_bloom *base,
-			 const struct scd_bloom *next, struct scd__changes *c)
+static void delta_find_changes(const struct scd_bloom *base,
+			       const struct scd_bloom *next,
+			       struct scd__changes *c)
 {
 	scd__change_engine()->split(base->bits, next->bits, base->nbits, c);
 	c->cleared.nones = scd__count_ones(
@@ -113,7 +116,7 @@ int scd_delta_encode_conditional(const struct scd_bloom *base,
 	struct scd__changes c = {0};
 	struct scd_digest_info info;
 	struct scd__writer payload;
-	int error = check(base, next, ids);
+	int error = delta_check(base, next, ids);
 
 	if (error)
 		return error;
@@ -122,18 +125,18 @@ int scd_delta_encode_conditional(const struct scd_bloom *base,
 	error = scd__changes_new(&c);
 	if (error)
 		return error;
-	find_changes(base, next, &c);
+	delta_find_changes(base, next, &c);
 	error = scd__frame_begin((size_t)scd__array_bytes(base->nbits) + 2 +
 					 2 * SCD__VARINT_BYTES,
 				 &payload);
 	if (error)
 		goto out_changes;
-	error = write_changes(&c, &payload);
+	error = delta_write_changes(&c, &payload);
 	if (error) {
 		scd__frame_drop(&payload);
 		goto out_changes;
 	}
-	info = describe(base, next, ids);
+	info = delta_describe(base, next, ids);
 	info.kind = SCD_DELTA_CONDITIONAL;
 	info.coding = SCD_CODING_PARTS;
 	info.ncoded = c.cleared.nones + c.set.nones;
@@ -144,8 +147,8 @@ out_changes:
 }
 
 /* Is the delta for this base? The dearest test comes last. */
-static int check_base(const struct scd_digest_info *info,
-		      const struct scd_base *base)
+static int delta_check_base(const struct scd_digest_info *info,
+			    const struct scd_base *base)
 {
 	if (!scd_digest_is_delta(info))
 		return SCD_EBASE;
@@ -165,8 +168,8 @@ static int check_base(const struct scd_digest_info *info,
  * How many places were cleared and set follows from the ones before and after
  * and the places that differ. SCD_EFORMAT: there are no such numbers.
  */
-static int count_changes(const struct scd_digest_info *info,
-			 struct scd__changes *c)
+static int delta_count_changes(const struct scd_digest_info *info,
+			       struct scd__changes *c)
 {
 	const uint64_t before = c->cleared.nbits, after = info->nones;
 	const uint64_t both = info->ncoded; /* below 2^41, all of them */
@@ -181,7 +184,7 @@ static int count_changes(const struct scd_digest_info *info,
 	return SCD_OK;
 }
 
-static int read_changes(struct scd__reader *in, struct scd__changes *c)
+static int delta_read_changes(struct scd__reader *in, struct scd__changes *c)
 {
 	const unsigned codings = scd__read_u8(in);
 	const uint64_t len = scd__read_varint(in);
@@ -201,10 +204,10 @@ static int read_changes(struct scd__reader *in, struct scd__changes *c)
 	return error;
 }
 
-static int apply_conditional(const uint8_t *in,
-			     const struct scd_digest_info *info,
-			     const struct scd_bloom *base,
-			     struct scd_bloom *bloom)
+static int delta_apply_conditional(const uint8_t *in,
+				   const struct scd_digest_info *info,
+				   const struct scd_bloom *base,
+				   struct scd_bloom *bloom)
 {
 	struct scd__reader payload = scd__frame_reader(in, info);
 	struct scd__changes c = {0};
@@ -212,12 +215,12 @@ static int apply_conditional(const uint8_t *in,
 
 	c.cleared.nbits = scd_bloom_ones(base);
 	c.set.nbits = base->nbits - c.cleared.nbits;
-	error = count_changes(info, &c);
+	error = delta_count_changes(info, &c);
 	if (!error)
 		error = scd__changes_new(&c);
 	if (error)
 		return error;
-	error = read_changes(&payload, &c);
+	error = delta_read_changes(&payload, &c);
 	if (!error)
 		scd__change_engine()->join(base->bits, bloom->bits,
 					   base->nbits, &c);
@@ -225,8 +228,10 @@ static int apply_conditional(const uint8_t *in,
 	return error;
 }
 
-static int apply_xor(const uint8_t *in, const struct scd_digest_info *info,
-		     const struct scd_bloom *base, struct scd_bloom *bloom)
+static int delta_apply_xor(const uint8_t *in,
+			   const struct scd_digest_info *info,
+			   const struct scd_bloom *base,
+			   struct scd_bloom *bloom)
 {
 	int error = scd__frame_payload(in, info, bloom->bits);
 
@@ -234,15 +239,17 @@ static int apply_xor(const uint8_t *in, const struct scd_digest_info *info,
 }
 
 /* Turn an empty filter into the result, and verify it. */
-static int apply_into(const uint8_t *in, const struct scd_digest_info *info,
-		      const struct scd_base *base, struct scd_bloom *bloom)
+static int delta_apply_into(const uint8_t *in,
+			    const struct scd_digest_info *info,
+			    const struct scd_base *base,
+			    struct scd_bloom *bloom)
 {
 	int error;
 
 	if (info->kind == SCD_DELTA_CONDITIONAL)
-		error = apply_conditional(in, info, base->bloom, bloom);
+		error = delta_apply_conditional(in, info, base->bloom, bloom);
 	else
-		error = apply_xor(in, info, base->bloom, bloom);
+		error = delta_apply_xor(in, info, base->bloom, bloom);
 	if (error)
 		return error;
 	if (scd_bloom_ones(bloom) != info->nones)
@@ -263,13 +270,13 @@ int scd_delta_apply(const uint8_t *in, size_t len,
 
 	error = scd_digest_parse(in, len, limits, &parsed);
 	if (!error)
-		error = check_base(&parsed, base);
+		error = delta_check_base(&parsed, base);
 	if (!error)
 		error = scd_bloom_init(&fresh, parsed.nbits, parsed.nhash);
 	if (error)
 		return error;
 	fresh.hashing = parsed.hashing;
-	error = apply_into(in, &parsed, base, &fresh);
+	error = delta_apply_into(in, &parsed, base, &fresh);
 	if (error) {
 		scd_bloom_free(&fresh);
 		return error;
@@ -281,9 +288,9 @@ int scd_delta_apply(const uint8_t *in, size_t len,
 }
 
 /* The flips of a delta, as a new filter. */
-static int read_flips(const struct scd_delta *delta,
-		      const struct scd_digest_info *info,
-		      struct scd_bloom *flips)
+static int delta_read_flips(const struct scd_delta *delta,
+			    const struct scd_digest_info *info,
+			    struct scd_bloom *flips)
 {
 	int error = scd_bloom_init(flips, info->nbits, info->nhash);
 
@@ -296,8 +303,8 @@ static int read_flips(const struct scd_delta *delta,
 }
 
 /* Without a base, does its array take more memory than its length allows? */
-static bool expands(const struct scd_digest_info *info,
-		    const struct scd_limits *limits)
+static bool delta_expands(const struct scd_digest_info *info,
+			  const struct scd_limits *limits)
 {
 	struct scd_limits defaults;
 
@@ -307,8 +314,8 @@ static bool expands(const struct scd_digest_info *info,
 }
 
 /* Does a delta begin where another one ends? */
-static bool follows(const struct scd_digest_info *a,
-		    const struct scd_digest_info *b)
+static bool delta_follows(const struct scd_digest_info *a,
+			  const struct scd_digest_info *b)
 {
 	return a->kind == SCD_DELTA_XOR && b->kind == SCD_DELTA_XOR &&
 	       a->nbits == b->nbits && a->nhash == b->nhash &&
@@ -331,15 +338,15 @@ int scd_delta_compose(const struct scd_delta *first,
 	if (!error)
 		error = scd_digest_parse(second->bytes, second->len, limits,
 					 &b);
-	if (!error && !follows(&a, &b))
+	if (!error && !delta_follows(&a, &b))
 		error = SCD_EBASE;
-	if (!error && (expands(&a, limits) || expands(&b, limits)))
+	if (!error && (delta_expands(&a, limits) || delta_expands(&b, limits)))
 		error = SCD_ELIMIT;
 	if (!error)
-		error = read_flips(first, &a, &flips);
+		error = delta_read_flips(first, &a, &flips);
 	if (error)
 		return error;
-	error = read_flips(second, &b, &more);
+	error = delta_read_flips(second, &b, &more);
 	if (error)
 		goto out_flips;
 	error = scd_bloom_xor(&flips, &more);

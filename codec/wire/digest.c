@@ -29,7 +29,7 @@ uint64_t scd_digest_checksum(const struct scd_bloom *bloom)
 }
 
 /* Does a hashing have a shape it allows? */
-static int check_hashing(const struct scd_digest_info *info)
+static int digest_check_hashing(const struct scd_digest_info *info)
 {
 	switch (info->hashing) {
 	case SCD_HASHING_DOUBLE:
@@ -44,7 +44,7 @@ static int check_hashing(const struct scd_digest_info *info)
 }
 
 /* Is every number within the range that the format gives it? */
-static int check_ranges(const struct scd_digest_info *info)
+static int digest_check_ranges(const struct scd_digest_info *info)
 {
 	if (info->nhash < 1 || info->nhash > SCD_DIGEST_MAX_HASH)
 		return SCD_EFORMAT;
@@ -54,11 +54,11 @@ static int check_ranges(const struct scd_digest_info *info)
 		return SCD_EFORMAT;
 	if (info->nkeys > 0 && info->nones == 0)
 		return SCD_EFORMAT;
-	return info->instance == 0 ? SCD_EFORMAT : check_hashing(info);
+	return info->instance == 0 ? SCD_EFORMAT : digest_check_hashing(info);
 }
 
 /* Do the fields that depend on the kind fit it? */
-static int check_kind(const struct scd_digest_info *info)
+static int digest_check_kind(const struct scd_digest_info *info)
 {
 	switch (info->kind) {
 	case SCD_FULL:
@@ -78,7 +78,7 @@ static int check_kind(const struct scd_digest_info *info)
 }
 
 /* (nones / nbits)^nhash: how often the digest says yes to an absent key. */
-static double predicted_fp(const struct scd_digest_info *info)
+static double digest_predicted_fp(const struct scd_digest_info *info)
 {
 	double fill = (double)info->nones / (double)info->nbits;
 	double fp = 1;
@@ -93,7 +93,7 @@ static double predicted_fp(const struct scd_digest_info *info)
  * one has counters of half a byte beside the array, and up to 15 planes, each
  * of which may have as many bits as the array has ones.
  */
-static uint64_t memory_of(const struct scd_digest_info *info)
+static uint64_t digest_memory_of(const struct scd_digest_info *info)
 {
 	const uint64_t array = scd__array_bytes(info->nbits);
 
@@ -121,16 +121,16 @@ bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
 	return least > header && info->payload_bytes < least - header;
 }
 
-static int check_limits(const struct scd_digest_info *info,
-			const struct scd_limits *limits)
+static int digest_check_limits(const struct scd_digest_info *info,
+			       const struct scd_limits *limits)
 {
 	if (info->nbits > limits->max_bits || info->nhash > limits->max_hash)
 		return SCD_ELIMIT;
 	if (scd__array_bytes(info->nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
 		return SCD_ELIMIT;
-	if (predicted_fp(info) * 1e6 > limits->max_fp_ppm)
+	if (digest_predicted_fp(info) * 1e6 > limits->max_fp_ppm)
 		return SCD_ELIMIT;
-	if (scd__digest_expands(info, memory_of(info), limits))
+	if (scd__digest_expands(info, digest_memory_of(info), limits))
 		return SCD_ELIMIT;
 	return SCD_OK;
 }
@@ -139,7 +139,7 @@ static int check_limits(const struct scd_digest_info *info,
  * May the payload be as long as it says? A conditional delta may be of any
  * length: who reads it has an array of that size already.
  */
-static bool is_believed(const struct scd_digest_info *info)
+static bool digest_is_believed(const struct scd_digest_info *info)
 {
 	const struct scd__shape shape = {info->nbits, info->ncoded};
 	const uint64_t array = scd__array_bytes(info->nbits);
@@ -162,7 +162,7 @@ static bool is_believed(const struct scd_digest_info *info)
 	return false;
 }
 
-static int check_length(const struct scd_digest_info *info, size_t len)
+static int digest_check_length(const struct scd_digest_info *info, size_t len)
 {
 	const uint64_t rest = len - SCD_DIGEST_HEADER_BYTES;
 
@@ -172,9 +172,9 @@ static int check_length(const struct scd_digest_info *info, size_t len)
 }
 
 /* All that a header can be refused for; len: of the header at least. */
-static int check_header(const uint8_t *in, size_t len,
-			const struct scd_limits *limits,
-			struct scd_digest_info *out)
+static int digest_check_header(const uint8_t *in, size_t len,
+			       const struct scd_limits *limits,
+			       struct scd_digest_info *out)
 {
 	struct scd_limits defaults;
 	struct scd_digest_info info;
@@ -183,12 +183,12 @@ static int check_header(const uint8_t *in, size_t len,
 	scd_limits_init(&defaults);
 	error = scd__frame_header(in, len, &info);
 	if (!error)
-		error = check_ranges(&info);
+		error = digest_check_ranges(&info);
 	if (!error)
-		error = check_kind(&info);
+		error = digest_check_kind(&info);
 	if (!error)
-		error = check_limits(&info, limits ? limits : &defaults);
-	if (!error && !is_believed(&info))
+		error = digest_check_limits(&info, limits ? limits : &defaults);
+	if (!error && !digest_is_believed(&info))
 		error = SCD_EFORMAT;
 	if (!error)
 		*out = info;
@@ -199,7 +199,8 @@ int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
 		     const struct scd_limits *limits,
 		     struct scd_digest_info *out)
 {
-	return check_header(header, SCD_DIGEST_HEADER_BYTES, limits, out);
+	return digest_check_header(header, SCD_DIGEST_HEADER_BYTES, limits,
+				   out);
 }
 
 int scd_digest_parse(const uint8_t *in, size_t len,
@@ -207,10 +208,10 @@ int scd_digest_parse(const uint8_t *in, size_t len,
 		     struct scd_digest_info *out)
 {
 	struct scd_digest_info info;
-	int error = check_header(in, len, limits, &info);
+	int error = digest_check_header(in, len, limits, &info);
 
 	if (!error)
-		error = check_length(&info, len);
+		error = digest_check_length(&info, len);
 	if (!error)
 		*out = info;
 	return error;
@@ -233,14 +234,15 @@ int scd_digest_encode(const struct scd_bloom *bloom,
 	};
 
 	info.ncoded = info.nones;
-	if (check_ranges(&info) != SCD_OK)
+	if (digest_check_ranges(&info) != SCD_OK)
 		return SCD_EINVAL;
 	return scd__frame_make(&info, bloom->bits, out, out_len);
 }
 
 /* Decode into a filter that is there already, and verify it. */
-static int decode_into(const uint8_t *in, const struct scd_digest_info *info,
-		       struct scd_bloom *bloom)
+static int digest_decode_into(const uint8_t *in,
+			      const struct scd_digest_info *info,
+			      struct scd_bloom *bloom)
 {
 	int error = scd__frame_payload(in, info, bloom->bits);
 
@@ -269,7 +271,7 @@ int scd_digest_decode(const uint8_t *in, size_t len,
 	if (error)
 		return error;
 	fresh.hashing = parsed.hashing;
-	error = decode_into(in, &parsed, &fresh);
+	error = digest_decode_into(in, &parsed, &fresh);
 	if (error) {
 		scd_bloom_free(&fresh);
 		return error;

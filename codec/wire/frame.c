@@ -20,7 +20,7 @@ enum {
 static const uint8_t frame_magic[3] = {'S', 'C', 'D'};
 
 /* Those of one array, and that of several. */
-static bool is_coding(unsigned coding)
+static bool frame_is_coding(unsigned coding)
 {
 	return coding == SCD_CODING_PARTS || scd__coding_find(coding);
 }
@@ -44,7 +44,8 @@ uint64_t scd__frame_checksum(const uint8_t header[SCD_DIGEST_HEADER_BYTES])
 	return XXH64(header, FRAME_SUMMED, seed_header);
 }
 
-static void read_fields(struct scd__reader *r, struct scd_digest_info *info)
+static void frame_read_fields(struct scd__reader *r,
+			      struct scd_digest_info *info)
 {
 	info->nbits = scd__read_u64(r);
 	info->nkeys = scd__read_u64(r);
@@ -58,8 +59,8 @@ static void read_fields(struct scd__reader *r, struct scd_digest_info *info)
 	info->payload_bytes = scd__read_u64(r);
 }
 
-static void write_fields(struct scd__writer *w,
-			 const struct scd_digest_info *info)
+static void frame_write_fields(struct scd__writer *w,
+			       const struct scd_digest_info *info)
 {
 	scd__write_u64(w, info->nbits);
 	scd__write_u64(w, info->nkeys);
@@ -89,7 +90,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 	coding = scd__read_u8(&r);
 	hashing = scd__read_u8(&r);
 	info.nhash = scd__read_u8(&r);
-	read_fields(&r, &info);
+	frame_read_fields(&r, &info);
 	if (memcmp(magic, frame_magic, sizeof(frame_magic)) != 0)
 		return SCD_EFORMAT;
 	if (version != FRAME_VERSION)
@@ -97,7 +98,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
 	if (kind > SCD_COUNTING || hashing > SCD_HASHING_SQUID ||
-	    !is_coding(coding))
+	    !frame_is_coding(coding))
 		return SCD_EVERSION;
 	info.kind = (enum scd_digest_kind)kind;
 	info.coding = (enum scd_coding)coding;
@@ -106,7 +107,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 	return r.error;
 }
 
-static void write_header(uint8_t *out, const struct scd_digest_info *info)
+static void frame_write_header(uint8_t *out, const struct scd_digest_info *info)
 {
 	struct scd__writer w = scd__writer(out, SCD_DIGEST_HEADER_BYTES);
 
@@ -116,7 +117,7 @@ static void write_header(uint8_t *out, const struct scd_digest_info *info)
 	scd__write_u8(&w, (uint8_t)info->coding);
 	scd__write_u8(&w, (uint8_t)info->hashing);
 	scd__write_u8(&w, (uint8_t)info->nhash);
-	write_fields(&w, info);
+	frame_write_fields(&w, info);
 	scd__write_u64(&w, scd__frame_checksum(out));
 }
 
@@ -146,7 +147,7 @@ void scd__frame_finish(const struct scd_digest_info *info,
 	uint8_t *frame = payload->start - SCD_DIGEST_HEADER_BYTES, *smaller;
 
 	sealed.payload_bytes = scd__writer_len(payload);
-	write_header(frame, &sealed);
+	frame_write_header(frame, &sealed);
 	*out_len = SCD_DIGEST_HEADER_BYTES + scd__writer_len(payload);
 	smaller = realloc(frame, *out_len);
 	*out = smaller ? smaller : frame;

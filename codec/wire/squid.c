@@ -23,7 +23,7 @@ struct found {
 
 static const char *const methods[] = {"GET", "POST", "PUT", "HEAD"};
 
-static uint64_t big_endian(const uint8_t bytes[8])
+static uint64_t squid_big_endian(const uint8_t bytes[8])
 {
 	uint64_t value = 0;
 
@@ -48,69 +48,69 @@ int scd_squid_key(const char *method, const char *uri, size_t uri_len,
 	MD5Update(&md5, &number, 1);
 	MD5Update(&md5, (const uint8_t *)uri, uri_len);
 	MD5Final(sum, &md5);
-	out->lo = big_endian(sum);
-	out->hi = big_endian(sum + 8);
+	out->lo = squid_big_endian(sum);
+	out->hi = squid_big_endian(sum + 8);
 	return SCD_OK;
 }
 
-static uint64_t mask_bits(const struct found *f)
+static uint64_t squid_mask_bits(const struct found *f)
 {
 	return (uint64_t)f->capacity * f->info.entry_bits;
 }
 
-static bool short_header(const struct found *f)
+static bool squid_short_header(const struct found *f)
 {
 	return f->len < SCD_SQUID_HEADER_BYTES;
 }
 
-static bool old_version(const struct found *f)
+static bool squid_old_version(const struct found *f)
 {
 	return f->info.version < SCD_SQUID_MIN_VERSION;
 }
 
-static bool below_required(const struct found *f)
+static bool squid_below_required(const struct found *f)
 {
 	return f->info.version < f->info.required;
 }
 
-static bool new_version(const struct found *f)
+static bool squid_new_version(const struct found *f)
 {
 	return f->info.required > SCD_SQUID_VERSION;
 }
 
-static bool no_capacity(const struct found *f)
+static bool squid_no_capacity(const struct found *f)
 {
 	return f->capacity <= 0;
 }
 
-static bool bad_entry_bits(const struct found *f)
+static bool squid_bad_entry_bits(const struct found *f)
 {
 	return f->info.entry_bits < 1 ||
 	       f->info.entry_bits > SCD_SQUID_MAX_ENTRY_BITS;
 }
 
-static bool too_large(const struct found *f)
+static bool squid_too_large(const struct found *f)
 {
-	return mask_bits(f) >= SCD_SQUID_MAX_BITS;
+	return squid_mask_bits(f) >= SCD_SQUID_MAX_BITS;
 }
 
-static bool bad_mask_bytes(const struct found *f)
+static bool squid_bad_mask_bytes(const struct found *f)
 {
 	return f->mask_bytes <= 0 ||
-	       (uint64_t)f->mask_bytes != (mask_bits(f) + 7) / 8;
+	       (uint64_t)f->mask_bytes != (squid_mask_bits(f) + 7) / 8;
 }
 
-static bool other_hashes(const struct found *f)
+static bool squid_other_hashes(const struct found *f)
 {
 	return f->nhash != SCD_SQUID_HASH;
 }
 
-static bool cut(const struct found *f)
+static bool squid_cut(const struct found *f)
 {
 	return f->len - SCD_SQUID_HEADER_BYTES < (size_t)f->mask_bytes;
 }
 
-static bool longer(const struct found *f)
+static bool squid_longer(const struct found *f)
 {
 	return f->len - SCD_SQUID_HEADER_BYTES > (size_t)f->mask_bytes;
 }
@@ -121,23 +121,24 @@ static const struct rule {
 	int error;
 	const char *text;
 } rules[] = {
-	{short_header, SCD_ETRUNC, "shorter than its header"},
-	{old_version, SCD_EVERSION, "of a version before 3"},
-	{below_required, SCD_EVERSION, "older than the version it requires"},
-	{new_version, SCD_EVERSION, "made for a version after 5"},
-	{no_capacity, SCD_EFORMAT, "capacity is not above 0"},
-	{bad_entry_bits, SCD_EFORMAT, "bits per entry are not 1 to 127"},
-	{too_large, SCD_EFORMAT, "the mask has 2^31 bits or more"},
-	{bad_mask_bytes, SCD_EFORMAT,
+	{squid_short_header, SCD_ETRUNC, "shorter than its header"},
+	{squid_old_version, SCD_EVERSION, "of a version before 3"},
+	{squid_below_required, SCD_EVERSION,
+	 "older than the version it requires"},
+	{squid_new_version, SCD_EVERSION, "made for a version after 5"},
+	{squid_no_capacity, SCD_EFORMAT, "capacity is not above 0"},
+	{squid_bad_entry_bits, SCD_EFORMAT, "bits per entry are not 1 to 127"},
+	{squid_too_large, SCD_EFORMAT, "the mask has 2^31 bits or more"},
+	{squid_bad_mask_bytes, SCD_EFORMAT,
 	 "mask size is not that of capacity and bits per entry"},
-	{other_hashes, SCD_EVERSION, "hash functions are not 4"},
-	{cut, SCD_ETRUNC, "shorter than its mask"},
-	{longer, SCD_EFORMAT, "longer than its mask"},
+	{squid_other_hashes, SCD_EVERSION, "hash functions are not 4"},
+	{squid_cut, SCD_ETRUNC, "shorter than its mask"},
+	{squid_longer, SCD_EFORMAT, "longer than its mask"},
 };
 
 static const char too_full[] = "more than 65 % of the bits are set";
 
-static void read_header(const uint8_t *in, size_t len, struct found *f)
+static void squid_read_header(const uint8_t *in, size_t len, struct found *f)
 {
 	struct scd__reader r = scd__reader(in, len);
 
@@ -154,9 +155,10 @@ static void read_header(const uint8_t *in, size_t len, struct found *f)
 }
 
 /* The first rule of the header that is broken; null: none is. */
-static const struct rule *check(const uint8_t *in, size_t len, struct found *f)
+static const struct rule *squid_check(const uint8_t *in, size_t len,
+				      struct found *f)
 {
-	read_header(in, len, f);
+	squid_read_header(in, len, f);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		if (rules[i].broken(f))
 			return &rules[i];
@@ -167,7 +169,7 @@ static const struct rule *check(const uint8_t *in, size_t len, struct found *f)
 int scd_squid_parse(const uint8_t *in, size_t len, struct scd_squid_info *out)
 {
 	struct found f;
-	const struct rule *broken = check(in, len, &f);
+	const struct rule *broken = squid_check(in, len, &f);
 
 	if (broken)
 		return broken->error;
@@ -175,14 +177,14 @@ int scd_squid_parse(const uint8_t *in, size_t len, struct scd_squid_info *out)
 	return SCD_OK;
 }
 
-static bool is_too_full(const struct scd_bloom *bloom)
+static bool squid_is_too_full(const struct scd_bloom *bloom)
 {
 	return scd_bloom_ones(bloom) >
 	       bloom->nbits * SCD_SQUID_MAX_FILL_PERCENT / 100;
 }
 
 /* The mask of a digest, without a copy. */
-static struct scd_bloom borrow_mask(const uint8_t *in, size_t len)
+static struct scd_bloom squid_borrow_mask(const uint8_t *in, size_t len)
 {
 	return (struct scd_bloom){
 		.bits = (uint8_t *)in + SCD_SQUID_HEADER_BYTES,
@@ -195,13 +197,13 @@ static struct scd_bloom borrow_mask(const uint8_t *in, size_t len)
 const char *scd_squid_fault(const uint8_t *in, size_t len)
 {
 	struct found f;
-	const struct rule *broken = check(in, len, &f);
+	const struct rule *broken = squid_check(in, len, &f);
 	struct scd_bloom mask;
 
 	if (broken)
 		return broken->text;
-	mask = borrow_mask(in, len);
-	return is_too_full(&mask) ? too_full : NULL;
+	mask = squid_borrow_mask(in, len);
+	return squid_is_too_full(&mask) ? too_full : NULL;
 }
 
 int scd_squid_decode(const uint8_t *in, size_t len, struct scd_squid_info *info,
@@ -213,8 +215,8 @@ int scd_squid_decode(const uint8_t *in, size_t len, struct scd_squid_info *info,
 
 	if (error)
 		return error;
-	mask = borrow_mask(in, len);
-	if (is_too_full(&mask))
+	mask = squid_borrow_mask(in, len);
+	if (squid_is_too_full(&mask))
 		return SCD_ELIMIT;
 	error = scd_bloom_copy(&mask, bloom);
 	if (!error && info)
@@ -223,8 +225,8 @@ int scd_squid_decode(const uint8_t *in, size_t len, struct scd_squid_info *info,
 }
 
 /* Find what is left open of capacity and bits an entry. */
-static int size_entries(const struct scd_bloom *bloom,
-			struct scd_squid_info *info)
+static int squid_size_entries(const struct scd_bloom *bloom,
+			      struct scd_squid_info *info)
 {
 	struct found f = {.mask_bytes = (int32_t)(bloom->nbits / 8)};
 
@@ -237,14 +239,14 @@ static int size_entries(const struct scd_bloom *bloom,
 		info->capacity = (uint32_t)(bloom->nbits / info->entry_bits);
 	f.info = *info;
 	f.capacity = (int32_t)info->capacity;
-	if (no_capacity(&f) || bad_entry_bits(&f) || too_large(&f) ||
-	    bad_mask_bytes(&f))
+	if (squid_no_capacity(&f) || squid_bad_entry_bits(&f) ||
+	    squid_too_large(&f) || squid_bad_mask_bytes(&f))
 		return SCD_EINVAL;
 	return SCD_OK;
 }
 
-static void write_header(struct scd__writer *w, size_t mask_bytes,
-			 const struct scd_squid_info *info)
+static void squid_write_header(struct scd__writer *w, size_t mask_bytes,
+			       const struct scd_squid_info *info)
 {
 	static const uint8_t reserved[RESERVED_BYTES];
 
@@ -269,15 +271,16 @@ int scd_squid_encode(const struct scd_bloom *bloom,
 	uint8_t *bytes;
 
 	if (bloom->hashing != SCD_HASHING_SQUID || bloom->nbits % 8 ||
-	    bloom->nbits > SCD_SQUID_MAX_BITS || size_entries(bloom, &sized))
+	    bloom->nbits > SCD_SQUID_MAX_BITS ||
+	    squid_size_entries(bloom, &sized))
 		return SCD_EINVAL;
-	if (is_too_full(bloom))
+	if (squid_is_too_full(bloom))
 		return SCD_ELIMIT;
 	bytes = malloc(SCD_SQUID_HEADER_BYTES + mask_bytes);
 	if (!bytes)
 		return SCD_ENOMEM;
 	w = scd__writer(bytes, SCD_SQUID_HEADER_BYTES + mask_bytes);
-	write_header(&w, mask_bytes, &sized);
+	squid_write_header(&w, mask_bytes, &sized);
 	scd__write_bytes(&w, bloom->bits, mask_bytes);
 	*out = bytes;
 	*out_len = scd__writer_len(&w);

@@ -39,8 +39,8 @@ bool admit_is_meant(const struct exchange *x)
 	       (r->target_len == len || r->target[len] == '?');
 }
 
-static void reply(struct exchange *x, unsigned status, const char *text,
-		  size_t len)
+static void admit_api_reply(struct exchange *x, unsigned status,
+			    const char *text, size_t len)
 {
 	struct fields f;
 
@@ -54,13 +54,15 @@ static void reply(struct exchange *x, unsigned status, const char *text,
 	fields_free(&f);
 }
 
-static void refuse(struct exchange *x, unsigned status, const char *why)
+static void admit_api_refuse(struct exchange *x, unsigned status,
+			     const char *why)
 {
-	reply(x, status, why, strlen(why));
+	admit_api_reply(x, status, why, strlen(why));
 }
 
-static const char *answer(struct admit_api *api, const struct exchange *x,
-			  const struct admit_question *q)
+static const char *admit_api_answer(struct admit_api *api,
+				    const struct exchange *x,
+				    const struct admit_question *q)
 {
 	struct scd_key key;
 
@@ -70,7 +72,7 @@ static const char *answer(struct admit_api *api, const struct exchange *x,
 					      loop_now_ms(exchange_loop(x))));
 }
 
-static void serve_get(struct admit_api *api, struct exchange *x)
+static void admit_api_serve_get(struct admit_api *api, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
 	size_t skip = sizeof(path); /* and the question mark */
@@ -80,29 +82,30 @@ static void serve_get(struct admit_api *api, struct exchange *x)
 
 	switch (admit_read_query(len ? r->target + skip : "", len, &q)) {
 	case 0:
-		reply(x, 200, line,
-		      (size_t)snprintf(line, sizeof(line), "%s\n",
-				       answer(api, x, &q)));
+		admit_api_reply(x, 200, line,
+				(size_t)snprintf(line, sizeof(line), "%s\n",
+						 admit_api_answer(api, x, &q)));
 		break;
 	case -E2BIG:
-		refuse(x, 414, "uri: too long\n");
+		admit_api_refuse(x, 414, "uri: too long\n");
 		break;
 	default:
-		refuse(x, 400, "not uri=URI[&size=BYTES][&note=no]\n");
+		admit_api_refuse(x, 400,
+				 "not uri=URI[&size=BYTES][&note=no]\n");
 	}
 }
 
-static void serve_post(struct exchange *x)
+static void admit_api_serve_post(struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
 	struct batch *b;
 
 	if (r->target_len > sizeof(path) - 1) {
-		refuse(x, 400, "a query, with POST\n");
+		admit_api_refuse(x, 400, "a query, with POST\n");
 		return;
 	}
 	if (r->body_len > ADMIT_BODY_BYTES) {
-		refuse(x, 413, too_large);
+		admit_api_refuse(x, 413, too_large);
 		return;
 	}
 	b = malloc(sizeof(*b));
@@ -114,7 +117,7 @@ static void serve_post(struct exchange *x)
 	b->too_long = false;
 	exchange_set_data(x, b);
 	if (!r->has_body)
-		reply(x, 200, "", 0);
+		admit_api_reply(x, 200, "", 0);
 }
 
 void admit_serve(struct admit_api *api, struct exchange *x)
@@ -122,11 +125,11 @@ void admit_serve(struct admit_api *api, struct exchange *x)
 	const char *method = exchange_request(x)->method;
 
 	if (!strcmp(method, "GET"))
-		serve_get(api, x);
+		admit_api_serve_get(api, x);
 	else if (!strcmp(method, "POST"))
-		serve_post(x);
+		admit_api_serve_post(x);
 	else
-		refuse(x, 405, "");
+		admit_api_refuse(x, 405, "");
 }
 
 size_t admit_body(struct exchange *x, const void *data, size_t len)
@@ -144,7 +147,8 @@ size_t admit_body(struct exchange *x, const void *data, size_t len)
 }
 
 /* The next line, without its end; null: no more. */
-static const char *next_line(const struct batch *b, size_t *at, size_t *len)
+static const char *admit_api_next_line(const struct batch *b, size_t *at,
+				       size_t *len)
 {
 	const char *line = b->text + *at;
 	size_t left = b->len - *at;
@@ -161,7 +165,7 @@ static const char *next_line(const struct batch *b, size_t *at, size_t *len)
 
 /* The number of lines; refuses a body with a line that is wrong, and returns
  * -1. */
-static int check_lines(struct exchange *x, const struct batch *b)
+static int admit_api_check_lines(struct exchange *x, const struct batch *b)
 {
 	struct admit_question q;
 	size_t at = 0, len;
@@ -169,7 +173,7 @@ static int check_lines(struct exchange *x, const struct batch *b)
 	char why[64];
 	int n = 0;
 
-	while ((line = next_line(b, &at, &len))) {
+	while ((line = admit_api_next_line(b, &at, &len))) {
 		int err = ++n > ADMIT_LINES ? -E2BIG :
 					      admit_read_line(line, len, &q);
 
@@ -179,7 +183,7 @@ static int check_lines(struct exchange *x, const struct batch *b)
 			 n > ADMIT_LINES ? "too many" :
 			 err == -E2BIG	 ? "URI too long" :
 					   "not URI [SIZE]");
-		refuse(x, err == -E2BIG ? 413 : 400, why);
+		admit_api_refuse(x, err == -E2BIG ? 413 : 400, why);
 		return -1;
 	}
 	return n;
@@ -197,10 +201,10 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 	if (!b || exchange_answered(x))
 		return;
 	if (b->too_long) {
-		refuse(x, 413, too_large);
+		admit_api_refuse(x, 413, too_large);
 		return;
 	}
-	n = check_lines(x, b);
+	n = admit_api_check_lines(x, b);
 	if (n < 0)
 		return;
 	words = malloc((size_t)n * ADMIT_WORD_BYTES + 1);
@@ -208,13 +212,13 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 		exchange_reply_error(x, 503, NULL);
 		return;
 	}
-	while ((line = next_line(b, &at, &len))) {
+	while ((line = admit_api_next_line(b, &at, &len))) {
 		if (admit_read_line(line, len, &q))
 			break; /* never: all were checked */
 		used += (size_t)sprintf(words + used, "%s\n",
-					answer(api, x, &q));
+					admit_api_answer(api, x, &q));
 	}
-	reply(x, 200, words, used);
+	admit_api_reply(x, 200, words, used);
 	free(words);
 }
 

@@ -10,181 +10,188 @@
 #include "digestd/os/memory.h"
 
 /* Adds a whole number; a failure shows as a member that is missing. */
-static void put(json_t *to, const char *name, uint64_t value)
+static void status_json_put(json_t *to, const char *name, uint64_t value)
 {
 	json_object_set_new(to, name, json_integer((json_int_t)value));
 }
 
-static void put_real(json_t *to, const char *name, double value)
+static void status_json_put_real(json_t *to, const char *name, double value)
 {
 	json_object_set_new(to, name, json_real(value));
 }
 
-static void put_text(json_t *to, const char *name, const char *value)
+static void status_json_put_text(json_t *to, const char *name,
+				 const char *value)
 {
 	json_object_set_new(to, name, json_string(value));
 }
 
-static json_t *counters(const struct node_status *s)
+static json_t *status_json_counters(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-#define X(name, help) put(o, #name, s->counters.name);
+#define X(name, help) status_json_put(o, #name, s->counters.name);
 	WORKER_COUNTERS(X)
 #undef X
 	return o;
 }
 
-static json_t *certificates(const struct node_status *s)
+static json_t *status_json_certificates(const struct node_status *s)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < s->ncertificates; i++) {
 		json_t *o = json_object();
 
-		put_text(o, "listener", s->certificates[i].use);
-		put(o, "expires", (uint64_t)s->certificates[i].expires_s);
+		status_json_put_text(o, "listener", s->certificates[i].use);
+		status_json_put(o, "expires",
+				(uint64_t)s->certificates[i].expires_s);
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static json_t *store(const struct node_status *s)
+static json_t *status_json_store(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	put(o, "keys", s->store.keys);
-	put(o, "objects", s->store.entries);
-	put(o, "bytes", s->store.weight);
-	put(o, "limit_bytes", s->store.max_weight);
-	put(o, "evicted", s->store.evicted);
-	put(o, "variants_dropped", s->store.variants_dropped);
+	status_json_put(o, "keys", s->store.keys);
+	status_json_put(o, "objects", s->store.entries);
+	status_json_put(o, "bytes", s->store.weight);
+	status_json_put(o, "limit_bytes", s->store.max_weight);
+	status_json_put(o, "evicted", s->store.evicted);
+	status_json_put(o, "variants_dropped", s->store.variants_dropped);
 	return o;
 }
 
-static json_t *memory(void)
+static json_t *status_json_memory(void)
 {
 	json_t *o = json_object();
 
-	put(o, "limit_bytes", memory_ledger.limit);
-	put(o, "left_bytes", ledger_left(&memory_ledger));
-#define X(name, help) put(o, #name, ledger_used(&memory_ledger, LEDGER_##name));
+	status_json_put(o, "limit_bytes", memory_ledger.limit);
+	status_json_put(o, "left_bytes", ledger_left(&memory_ledger));
+#define X(name, help)                                                          \
+	status_json_put(o, #name, ledger_used(&memory_ledger, LEDGER_##name));
 	LEDGER_USES(X)
 #undef X
 	return o;
 }
 
-static json_t *disk(const struct node_status *s)
+static json_t *status_json_disk(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	put(o, "keys", s->disk_store.keys);
-	put(o, "objects", s->disk_store.entries);
-	put(o, "bytes", s->disk_store.weight);
-	put(o, "limit_bytes", s->disk_store.max_weight);
-	put(o, "evicted", s->disk_store.evicted);
-#define X(name, help) put(o, #name, s->disk.name);
+	status_json_put(o, "keys", s->disk_store.keys);
+	status_json_put(o, "objects", s->disk_store.entries);
+	status_json_put(o, "bytes", s->disk_store.weight);
+	status_json_put(o, "limit_bytes", s->disk_store.max_weight);
+	status_json_put(o, "evicted", s->disk_store.evicted);
+#define X(name, help) status_json_put(o, #name, s->disk.name);
 	DISK_COUNTERS(X)
 #undef X
 	return o;
 }
 
-static json_t *admission(const struct node_status *s)
+static json_t *status_json_admission(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-#define X(name, help) put(o, #name, s->admission.name);
+#define X(name, help) status_json_put(o, #name, s->admission.name);
 	ADMITTER_COUNTERS(X)
 #undef X
-	put(o, "window", s->admission.window);
-	put(o, "memory_bytes", s->admission.bytes);
+	status_json_put(o, "window", s->admission.window);
+	status_json_put(o, "memory_bytes", s->admission.bytes);
 	json_object_set_new(o, "admits_all",
 			    json_boolean(s->admission.admits_all));
 	return o;
 }
 
 /* What was seen here, and which generations of that are held of peers. */
-static json_t *seen(const struct node_status *s)
+static json_t *status_json_seen(const struct node_status *s)
 {
 	const struct sharing_stats *t = &s->sharing;
 	json_t *o = json_object(), *held = json_object();
 	size_t n = t->follow ? follow_count(t->follow) : 0;
 
-	put(o, "keys", t->seen.nkeys);
-	put(o, "generation", t->published.generation);
-	put(o, "unpublished_changes", t->seen.changed);
-	put(o, "full_bytes", t->published.full_bytes);
-	put(o, "delta_bytes", t->published.delta_bytes);
-	put_real(o, "false_positive_rate", t->seen.fp);
+	status_json_put(o, "keys", t->seen.nkeys);
+	status_json_put(o, "generation", t->published.generation);
+	status_json_put(o, "unpublished_changes", t->seen.changed);
+	status_json_put(o, "full_bytes", t->published.full_bytes);
+	status_json_put(o, "delta_bytes", t->published.delta_bytes);
+	status_json_put_real(o, "false_positive_rate", t->seen.fp);
 	for (size_t i = 0; i < n; i++) {
 		struct follow_status p;
 
 		follow_status(t->follow, i, &p);
-		put(held, p.name, p.digest ? p.digest->generation : 0);
+		status_json_put(held, p.name,
+				p.digest ? p.digest->generation : 0);
 	}
 	json_object_set_new(o, "peers", held);
 	return o;
 }
 
-static json_t *digest(const struct node_status *s)
+static json_t *status_json_digest(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	put(o, "generation", s->publisher.generation);
-	put(o, "bits", s->catalog.nbits);
-	put(o, "grown", s->catalog.grown);
-	put(o, "shrunk", s->catalog.shrunk);
-	put(o, "hash_functions", s->catalog.nhash);
-	put(o, "keys", s->catalog.nkeys);
-	put(o, "unpublished_changes", s->catalog.changed);
-	put(o, "saturated_counters", s->catalog.saturated);
-	put_real(o, "fill", (double)s->catalog.nones /
-				    (double)s->catalog.nbits);
-	put_real(o, "false_positive_rate", s->catalog.fp);
-	put(o, "array_bytes", s->publisher.array_bytes);
-	put(o, "full_bytes", s->publisher.full_bytes);
-	put(o, "delta_bytes", s->publisher.delta_bytes);
-	put_real(o, "encode_ms", s->publisher.encode_ms);
-#define X(name, help) put(o, #name, s->digests.name);
+	status_json_put(o, "generation", s->publisher.generation);
+	status_json_put(o, "bits", s->catalog.nbits);
+	status_json_put(o, "grown", s->catalog.grown);
+	status_json_put(o, "shrunk", s->catalog.shrunk);
+	status_json_put(o, "hash_functions", s->catalog.nhash);
+	status_json_put(o, "keys", s->catalog.nkeys);
+	status_json_put(o, "unpublished_changes", s->catalog.changed);
+	status_json_put(o, "saturated_counters", s->catalog.saturated);
+	status_json_put_real(
+		o, "fill", (double)s->catalog.nones / (double)s->catalog.nbits);
+	status_json_put_real(o, "false_positive_rate", s->catalog.fp);
+	status_json_put(o, "array_bytes", s->publisher.array_bytes);
+	status_json_put(o, "full_bytes", s->publisher.full_bytes);
+	status_json_put(o, "delta_bytes", s->publisher.delta_bytes);
+	status_json_put_real(o, "encode_ms", s->publisher.encode_ms);
+#define X(name, help) status_json_put(o, #name, s->digests.name);
 	DIGEST_API_COUNTERS(X)
 #undef X
 	return o;
 }
 
-static json_t *peer_digest(const struct follow_status *p, int64_t now_ms)
+static json_t *status_json_peer_digest(const struct follow_status *p,
+				       int64_t now_ms)
 {
 	json_t *o = json_object();
 	char instance[17];
 
 	snprintf(instance, sizeof(instance), "%016" PRIx64,
 		 p->digest->instance);
-	put_text(o, "instance", instance);
-	put(o, "generation", p->digest->generation);
-	put(o, "keys", p->digest->nkeys);
-	put(o, "bits", p->digest->bloom.nbits);
-	put(o, "hash_functions", p->digest->bloom.nhash);
-	put_real(o, "false_positive_rate", p->digest->fp);
-	put_real(o, "age_s", (double)(now_ms - p->confirmed_ms) / 1e3);
+	status_json_put_text(o, "instance", instance);
+	status_json_put(o, "generation", p->digest->generation);
+	status_json_put(o, "keys", p->digest->nkeys);
+	status_json_put(o, "bits", p->digest->bloom.nbits);
+	status_json_put(o, "hash_functions", p->digest->bloom.nhash);
+	status_json_put_real(o, "false_positive_rate", p->digest->fp);
+	status_json_put_real(o, "age_s",
+			     (double)(now_ms - p->confirmed_ms) / 1e3);
 	return o;
 }
 
-static json_t *peer(const struct follow_status *p, int64_t now_ms)
+static json_t *status_json_peer(const struct follow_status *p, int64_t now_ms)
 {
 	json_t *o = json_object();
 
-	put_text(o, "name", p->name);
-	put_text(o, "url", p->url);
-	put_text(o, "health", health_state_text(p->health));
-	put_real(o, "round_trip_ms", p->rtt_ms);
+	status_json_put_text(o, "name", p->name);
+	status_json_put_text(o, "url", p->url);
+	status_json_put_text(o, "health", health_state_text(p->health));
+	status_json_put_real(o, "round_trip_ms", p->rtt_ms);
 	json_object_set_new(o, "digest",
-			    p->digest ? peer_digest(p, now_ms) : json_null());
-#define X(name, help) put(o, #name, p->counters.name);
+			    p->digest ? status_json_peer_digest(p, now_ms)
+				      : json_null());
+#define X(name, help) status_json_put(o, #name, p->counters.name);
 	FOLLOW_COUNTERS(X)
 #undef X
 	return o;
 }
 
-static json_t *peers(const struct node_status *s)
+static json_t *status_json_peers(const struct node_status *s)
 {
 	json_t *list = json_array();
 	size_t n = s->follow ? follow_count(s->follow) : 0;
@@ -193,7 +200,7 @@ static json_t *peers(const struct node_status *s)
 		struct follow_status p;
 
 		follow_status(s->follow, i, &p);
-		json_array_append_new(list, peer(&p, s->now_ms));
+		json_array_append_new(list, status_json_peer(&p, s->now_ms));
 	}
 	return list;
 }
@@ -205,23 +212,25 @@ char *node_status_json(const struct node_status *s)
 	char *text;
 
 	snprintf(instance, sizeof(instance), "%016" PRIx64, s->instance);
-	put_text(o, "node", s->node);
-	put_text(o, "version", PACKAGE_VERSION);
-	put_text(o, "instance", instance);
+	status_json_put_text(o, "node", s->node);
+	status_json_put_text(o, "version", PACKAGE_VERSION);
+	status_json_put_text(o, "instance", instance);
 	json_object_set_new(o, "ready", json_boolean(s->ready));
-	put(o, "started", (uint64_t)s->started_s);
-	put(o, "uptime_s", (uint64_t)s->uptime_s);
-	put(o, "threads", s->threads);
-	json_object_set_new(o, "counters", counters(s));
-	json_object_set_new(o, "certificates", certificates(s));
-	json_object_set_new(o, "store", store(s));
-	json_object_set_new(o, "memory", memory());
-	json_object_set_new(o, "disk", s->has_disk ? disk(s) : json_null());
-	json_object_set_new(o, "admission", admission(s));
-	json_object_set_new(o, "seen", s->shares ? seen(s) : json_null());
+	status_json_put(o, "started", (uint64_t)s->started_s);
+	status_json_put(o, "uptime_s", (uint64_t)s->uptime_s);
+	status_json_put(o, "threads", s->threads);
+	json_object_set_new(o, "counters", status_json_counters(s));
+	json_object_set_new(o, "certificates", status_json_certificates(s));
+	json_object_set_new(o, "store", status_json_store(s));
+	json_object_set_new(o, "memory", status_json_memory());
+	json_object_set_new(o, "disk",
+			    s->has_disk ? status_json_disk(s) : json_null());
+	json_object_set_new(o, "admission", status_json_admission(s));
+	json_object_set_new(o, "seen",
+			    s->shares ? status_json_seen(s) : json_null());
 	json_object_set_new(o, "digest",
-			    s->publishes ? digest(s) : json_null());
-	json_object_set_new(o, "peers", peers(s));
+			    s->publishes ? status_json_digest(s) : json_null());
+	json_object_set_new(o, "peers", status_json_peers(s));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	return text;

@@ -18,7 +18,7 @@ const struct admission_policy *const admission_offered[] = {
 };
 
 /* Objects that the cache holds, or one. */
-static uint64_t objects_held(const struct admission_config *c)
+static uint64_t admission_objects_held(const struct admission_config *c)
 {
 	uint64_t n = c->capacity / (c->mean_size ? c->mean_size : 1);
 
@@ -36,7 +36,8 @@ int admission_new(struct admission **out, const struct admission_policy *policy,
 	a->policy = policy;
 	a->config = *c;
 	if (!c->window && !policy->for_ever)
-		a->config.window = objects_held(c) + objects_held(c) / 2;
+		a->config.window = admission_objects_held(c) +
+				   admission_objects_held(c) / 2;
 	if (c->measure)
 		err = admission_twin_new(&a->twin);
 	if (!err && policy->init)
@@ -50,7 +51,7 @@ int admission_new(struct admission **out, const struct admission_policy *policy,
 }
 
 /* Not for each object more or less: a new window costs memory for a while. */
-static bool is_about(uint64_t window, uint64_t wanted)
+static bool admission_is_about(uint64_t window, uint64_t wanted)
 {
 	return window <= wanted + wanted / 2 && wanted <= window + window / 2;
 }
@@ -67,7 +68,7 @@ int admission_resize(struct admission *a, uint64_t capacity, uint64_t objects)
 		next.mean_size = capacity / objects;
 		next.window = objects + objects / 2;
 	}
-	if (is_about(a->config.window, next.window))
+	if (admission_is_about(a->config.window, next.window))
 		next.window = a->config.window;
 	if (!a->policy->resize || (next.window == a->config.window &&
 				   next.capacity == a->config.capacity))
@@ -90,7 +91,7 @@ void admission_free(struct admission **a)
 }
 
 /* Keys that were never used say how often a filter is wrong. */
-static void measure(struct admission *a, uint64_t hash)
+static void admission_measure(struct admission *a, uint64_t hash)
 {
 	if (!admission_twin_add(a->twin, hash))
 		return;
@@ -102,7 +103,7 @@ enum admission_decision admission_decide(struct admission *a,
 					 const struct admission_item *r)
 {
 	if (a->twin)
-		measure(a, r->hash);
+		admission_measure(a, r->hash);
 	return a->policy->decide(a, r);
 }
 

@@ -14,71 +14,72 @@ struct aged {
 	struct admission_window seen;
 };
 
-static const struct aged *const_aged(const struct admission *a)
+static const struct aged *admission_aged_const_aged(const struct admission *a)
 {
 	return (const struct aged *)a;
 }
 
-static int init(struct admission *a)
+static int admission_aged_init(struct admission *a)
 {
 	return admission_window_new(&((struct aged *)a)->seen,
 				    a->config.window);
 }
 
-static void release(struct admission *a)
+static void admission_aged_release(struct admission *a)
 {
 	admission_window_free(&((struct aged *)a)->seen);
 }
 
-static size_t memory(const struct admission *a)
+static size_t admission_aged_memory(const struct admission *a)
 {
-	return admission_window_memory(&const_aged(a)->seen);
+	return admission_window_memory(&admission_aged_const_aged(a)->seen);
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t admission_aged_tracked(const struct admission *a)
 {
-	return admission_window_keys(&const_aged(a)->seen);
+	return admission_window_keys(&admission_aged_const_aged(a)->seen);
 }
 
-static bool use(struct admission *a, uint64_t hash)
+static bool admission_aged_use(struct admission *a, uint64_t hash)
 {
 	return admission_window_use(&((struct aged *)a)->seen, hash);
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision
+admission_aged_decide(struct admission *a, const struct admission_item *r)
 {
-	return use(a, r->hash) ? ADMISSION_DISK : ADMISSION_NO;
+	return admission_aged_use(a, r->hash) ? ADMISSION_DISK : ADMISSION_NO;
 }
 
-static enum admission_decision decide_ram(struct admission *a,
-					  const struct admission_item *r)
+static enum admission_decision
+admission_aged_decide_ram(struct admission *a, const struct admission_item *r)
 {
-	return use(a, r->hash) ? ADMISSION_DISK : ADMISSION_RAM;
+	return admission_aged_use(a, r->hash) ? ADMISSION_DISK : ADMISSION_RAM;
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void admission_aged_note(struct admission *a, uint64_t hash)
 {
-	use(a, hash);
+	admission_aged_use(a, hash);
 }
 
-static bool seen(const struct admission *a, uint64_t hash)
+static bool admission_aged_seen(const struct admission *a, uint64_t hash)
 {
-	return admission_window_seen(&const_aged(a)->seen, hash);
+	return admission_window_seen(&admission_aged_const_aged(a)->seen, hash);
 }
 
-static struct scd_admission **filter(struct admission *a)
+static struct scd_admission **admission_aged_filter(struct admission *a)
 {
 	return &((struct aged *)a)->seen.now;
 }
 
-static int resize(struct admission *a, const struct admission_config *next)
+static int admission_aged_resize(struct admission *a,
+				 const struct admission_config *next)
 {
 	return admission_window_resize(&((struct aged *)a)->seen,
 				       next->window);
 }
 
-static void settle(struct admission *a)
+static void admission_aged_settle(struct admission *a)
 {
 	admission_window_settle(&((struct aged *)a)->seen);
 }
@@ -88,16 +89,16 @@ const struct admission_policy admission_aged = {
 	.about = "second use within a window: age-partitioned Bloom filter",
 	.options = "window",
 	.size = sizeof(struct aged),
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
-	.decide = decide,
-	.note = note,
-	.seen = seen,
-	.filter = filter,
-	.resize = resize,
-	.settle = settle,
+	.init = admission_aged_init,
+	.release = admission_aged_release,
+	.memory = admission_aged_memory,
+	.tracked = admission_aged_tracked,
+	.decide = admission_aged_decide,
+	.note = admission_aged_note,
+	.seen = admission_aged_seen,
+	.filter = admission_aged_filter,
+	.resize = admission_aged_resize,
+	.settle = admission_aged_settle,
 };
 
 const struct admission_policy admission_probation = {
@@ -106,14 +107,14 @@ const struct admission_policy admission_probation = {
 	.options = "window ram",
 	.size = sizeof(struct aged),
 	.ram = true,
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
-	.decide = decide_ram,
-	.note = note,
-	.seen = seen,
-	.filter = filter,
-	.resize = resize,
-	.settle = settle,
+	.init = admission_aged_init,
+	.release = admission_aged_release,
+	.memory = admission_aged_memory,
+	.tracked = admission_aged_tracked,
+	.decide = admission_aged_decide_ram,
+	.note = admission_aged_note,
+	.seen = admission_aged_seen,
+	.filter = admission_aged_filter,
+	.resize = admission_aged_resize,
+	.settle = admission_aged_settle,
 };

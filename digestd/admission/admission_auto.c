@@ -61,13 +61,14 @@ struct automatic {
 	double ahead; /* of probation, hits a request: the mean */
 };
 
-static const struct automatic *const_auto(const struct admission *a)
+static const struct automatic *
+admission_auto_const_auto(const struct admission *a)
 {
 	return (const struct automatic *)a;
 }
 
 /* So that a miniature has its least number of objects. */
-static uint64_t choose_sample(const struct admission_config *c)
+static uint64_t admission_auto_choose_sample(const struct admission_config *c)
 {
 	uint64_t held = c->capacity / (c->mean_size ? c->mean_size : 1);
 	uint64_t most = held / c->sample_min;
@@ -78,9 +79,9 @@ static uint64_t choose_sample(const struct admission_config *c)
 }
 
 /* Both ways, empty, for a cache and window as in *c. */
-static int make_ways(const struct automatic *t,
-		     const struct admission_config *c, struct way *all,
-		     struct way *probation)
+static int admission_auto_make_ways(const struct automatic *t,
+				    const struct admission_config *c,
+				    struct way *all, struct way *probation)
 {
 	const struct eviction_policy *lru = eviction_policy_find("lru");
 	const struct eviction_policy *disk = c->eviction ? c->eviction : lru;
@@ -99,65 +100,69 @@ static int make_ways(const struct automatic *t,
 	return err;
 }
 
-static int init(struct admission *a)
+static int admission_auto_init(struct admission *a)
 {
 	struct automatic *t = (struct automatic *)a;
 	int err = admission_window_new(&t->seen, a->config.window);
 
-	t->sample = choose_sample(&a->config);
+	t->sample = admission_auto_choose_sample(&a->config);
 	t->span = SPAN_MIN;
-	return err ? err : make_ways(t, &a->config, &t->all, &t->probation);
+	return err ? err
+		   : admission_auto_make_ways(t, &a->config, &t->all,
+					      &t->probation);
 }
 
-static void release_way(struct way *w)
+static void admission_auto_release_way(struct way *w)
 {
 	mini_free(&w->disk);
 	mini_free(&w->ram);
 	admission_window_free(&w->seen);
 }
 
-static void release(struct admission *a)
+static void admission_auto_release(struct admission *a)
 {
 	struct automatic *t = (struct automatic *)a;
 
 	admission_window_free(&t->seen);
-	release_way(&t->all);
-	release_way(&t->probation);
+	admission_auto_release_way(&t->all);
+	admission_auto_release_way(&t->probation);
 }
 
 /* The miniatures of another capacity begin empty, and say nothing until they
  * are full: the way that was chosen stays until then. */
-static int remake_ways(struct automatic *t, const struct admission_config *next)
+static int admission_auto_remake_ways(struct automatic *t,
+				      const struct admission_config *next)
 {
 	struct way all = { 0 }, probation = { 0 };
-	int err = make_ways(t, next, &all, &probation);
+	int err = admission_auto_make_ways(t, next, &all, &probation);
 
 	if (err) {
-		release_way(&all);
-		release_way(&probation);
+		admission_auto_release_way(&all);
+		admission_auto_release_way(&probation);
 		return err;
 	}
-	release_way(&t->all);
-	release_way(&t->probation);
+	admission_auto_release_way(&t->all);
+	admission_auto_release_way(&t->probation);
 	t->all = all;
 	t->probation = probation;
 	t->requests = 0;
 	return 0;
 }
 
-static int resize(struct admission *a, const struct admission_config *next)
+static int admission_auto_resize(struct admission *a,
+				 const struct admission_config *next)
 {
 	struct automatic *t = (struct automatic *)a;
 	uint64_t window = next->window / t->sample;
-	int err = next->capacity != a->config.capacity ?
-			  remake_ways(t, next) :
-			  admission_window_resize(&t->probation.seen,
-						  window ? window : 1);
+	int err = next->capacity != a->config.capacity
+			  ? admission_auto_remake_ways(t, next)
+			  : admission_window_resize(&t->probation.seen,
+						    window ? window : 1);
 
 	return err ? err : admission_window_resize(&t->seen, next->window);
 }
 
-static void settle(struct admission *a)
+static void admission_auto_settle(struct admission *a)
 {
 	struct automatic *t = (struct automatic *)a;
 
@@ -165,9 +170,9 @@ static void settle(struct admission *a)
 	admission_window_settle(&t->probation.seen);
 }
 
-static size_t memory(const struct admission *a)
+static size_t admission_auto_memory(const struct admission *a)
 {
-	const struct automatic *t = const_auto(a);
+	const struct automatic *t = admission_auto_const_auto(a);
 
 	return admission_window_memory(&t->seen) +
 	       admission_window_memory(&t->probation.seen) +
@@ -175,26 +180,29 @@ static size_t memory(const struct admission *a)
 	       mini_memory(t->probation.ram);
 }
 
-static uint64_t tracked(const struct admission *a)
+static uint64_t admission_auto_tracked(const struct admission *a)
 {
-	return admission_window_keys(&const_auto(a)->seen);
+	return admission_window_keys(&admission_auto_const_auto(a)->seen);
 }
 
-static void write_disk(struct way *w, const struct admission_item *r)
+static void admission_auto_write_disk(struct way *w,
+				      const struct admission_item *r)
 {
 	if (mini_put(w->disk, r->hash, r->size))
 		w->writes++;
 }
 
-static void ask_all(struct way *w, const struct admission_item *r)
+static void admission_auto_ask_all(struct way *w,
+				   const struct admission_item *r)
 {
 	if (mini_get(w->disk, r->hash))
 		w->hits++;
 	else
-		write_disk(w, r);
+		admission_auto_write_disk(w, r);
 }
 
-static void ask_probation(struct way *w, const struct admission_item *r)
+static void admission_auto_ask_probation(struct way *w,
+					 const struct admission_item *r)
 {
 	bool in_ram, seen;
 
@@ -208,21 +216,23 @@ static void ask_probation(struct way *w, const struct admission_item *r)
 	if (seen && in_ram)
 		mini_drop(w->ram, r->hash);
 	if (seen)
-		write_disk(w, r);
+		admission_auto_write_disk(w, r);
 	else if (!in_ram)
 		mini_put(w->ram, r->hash, r->size);
 }
 
 /* The score of a way in this span, times its requests. */
-static double score(const struct automatic *t, const struct way *w)
+static double admission_auto_score(const struct automatic *t,
+				   const struct way *w)
 {
 	return (double)w->hits - t->base.config.lambda * (double)w->writes;
 }
 
 /* The span is over: which way from now on? */
-static void judge(struct automatic *t)
+static void admission_auto_judge(struct automatic *t)
 {
-	double ahead = (score(t, &t->probation) - score(t, &t->all)) /
+	double ahead = (admission_auto_score(t, &t->probation) -
+			admission_auto_score(t, &t->all)) /
 		       (double)t->requests;
 	double spans = memory_requests / (double)t->requests;
 
@@ -237,34 +247,34 @@ static void judge(struct automatic *t)
 		t->on_probation = false;
 }
 
-static void end_span(struct automatic *t)
+static void admission_auto_end_span(struct automatic *t)
 {
 	uint64_t length = mini_objects(t->all.disk) / SPAN_SHARE;
 
 	if (mini_full(t->probation.disk))
-		judge(t);
+		admission_auto_judge(t);
 	t->all.hits = t->all.writes = 0;
 	t->probation.hits = t->probation.writes = 0;
 	t->requests = 0;
 	t->span = length > SPAN_MIN ? length : SPAN_MIN;
 }
 
-static void request(struct admission *a, const struct admission_item *r,
-		    bool hit)
+static void admission_auto_request(struct admission *a,
+				   const struct admission_item *r, bool hit)
 {
 	struct automatic *t = (struct automatic *)a;
 
 	(void)hit;
 	if (scd__mix64(r->hash ^ a->config.seed) % t->sample)
 		return;
-	ask_all(&t->all, r);
-	ask_probation(&t->probation, r);
+	admission_auto_ask_all(&t->all, r);
+	admission_auto_ask_probation(&t->probation, r);
 	if (++t->requests >= t->span)
-		end_span(t);
+		admission_auto_end_span(t);
 }
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision
+admission_auto_decide(struct admission *a, const struct admission_item *r)
 {
 	struct automatic *t = (struct automatic *)a;
 	bool was_seen = admission_window_use(&t->seen, r->hash);
@@ -272,24 +282,24 @@ static enum admission_decision decide(struct admission *a,
 	return was_seen || !t->on_probation ? ADMISSION_DISK : ADMISSION_RAM;
 }
 
-static void note(struct admission *a, uint64_t hash)
+static void admission_auto_note(struct admission *a, uint64_t hash)
 {
 	admission_window_use(&((struct automatic *)a)->seen, hash);
 }
 
-static bool seen(const struct admission *a, uint64_t hash)
+static bool admission_auto_seen(const struct admission *a, uint64_t hash)
 {
-	return admission_window_seen(&const_auto(a)->seen, hash);
+	return admission_window_seen(&admission_auto_const_auto(a)->seen, hash);
 }
 
-static struct scd_admission **filter(struct admission *a)
+static struct scd_admission **admission_auto_filter(struct admission *a)
 {
 	return &((struct automatic *)a)->seen.now;
 }
 
-static bool admits_all(const struct admission *a)
+static bool admission_auto_admits_all(const struct admission *a)
 {
-	return !const_auto(a)->on_probation;
+	return !admission_auto_const_auto(a)->on_probation;
 }
 
 const struct admission_policy admission_auto = {
@@ -298,16 +308,16 @@ const struct admission_policy admission_auto = {
 	.options = "window ram lambda sample sample-min seed",
 	.size = sizeof(struct automatic),
 	.ram = true,
-	.init = init,
-	.release = release,
-	.memory = memory,
-	.tracked = tracked,
-	.decide = decide,
-	.request = request,
-	.note = note,
-	.seen = seen,
-	.filter = filter,
-	.resize = resize,
-	.settle = settle,
-	.admits_all = admits_all,
+	.init = admission_auto_init,
+	.release = admission_auto_release,
+	.memory = admission_auto_memory,
+	.tracked = admission_auto_tracked,
+	.decide = admission_auto_decide,
+	.request = admission_auto_request,
+	.note = admission_auto_note,
+	.seen = admission_auto_seen,
+	.filter = admission_auto_filter,
+	.resize = admission_auto_resize,
+	.settle = admission_auto_settle,
+	.admits_all = admission_auto_admits_all,
 };

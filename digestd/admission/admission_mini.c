@@ -26,23 +26,23 @@ struct mini {
 	bool full; /* something had to go */
 };
 
-static struct eviction_item item(void *arg, uint32_t slot)
+static struct eviction_item admission_mini_item(void *arg, uint32_t slot)
 {
 	const struct object *o = &((const struct mini *)arg)->objects[slot];
 
 	return (struct eviction_item){ o->hash, o->size };
 }
 
-static uint32_t home_of(const struct mini *m, uint64_t hash)
+static uint32_t admission_mini_home_of(const struct mini *m, uint64_t hash)
 {
 	return (uint32_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
 	       (2 * m->nslots - 1);
 }
 
 /* The place of a hash in the table, or the empty one where it would be. */
-static uint32_t place_of(const struct mini *m, uint64_t hash)
+static uint32_t admission_mini_place_of(const struct mini *m, uint64_t hash)
 {
-	uint32_t at = home_of(m, hash);
+	uint32_t at = admission_mini_home_of(m, hash);
 
 	while (m->table[at] != EVICTION_NONE &&
 	       m->objects[m->table[at]].hash != hash)
@@ -51,7 +51,7 @@ static uint32_t place_of(const struct mini *m, uint64_t hash)
 }
 
 /* Fills a new table for so many slots from the old one's. */
-static int make_table(struct mini *m, uint32_t nslots)
+static int admission_mini_make_table(struct mini *m, uint32_t nslots)
 {
 	uint32_t *old = m->table, old_places = 2 * m->nslots;
 	uint32_t *table = malloc((size_t)nslots * 2 * sizeof(*table));
@@ -64,13 +64,14 @@ static int make_table(struct mini *m, uint32_t nslots)
 	m->nslots = nslots;
 	for (uint32_t i = 0; old && i < old_places; i++)
 		if (old[i] != EVICTION_NONE)
-			table[place_of(m, m->objects[old[i]].hash)] = old[i];
+			table[admission_mini_place_of(
+				m, m->objects[old[i]].hash)] = old[i];
 	free(old);
 	return 0;
 }
 
 /* More slots, all free; called when none is. */
-static int grow(struct mini *m)
+static int admission_mini_grow(struct mini *m)
 {
 	uint32_t had = m->nslots;
 	uint32_t nslots = had ? had * 2 : FIRST_SLOTS;
@@ -85,7 +86,7 @@ static int grow(struct mini *m)
 	m->objects = objects;
 	err = eviction_reserve(m->eviction, nslots);
 	if (!err)
-		err = make_table(m, nslots);
+		err = admission_mini_make_table(m, nslots);
 	if (err)
 		return err;
 	for (uint32_t i = nslots; i-- > had;) {
@@ -101,7 +102,7 @@ int mini_new(struct mini **out, const struct eviction_policy *policy,
 	struct mini *m = calloc(1, sizeof(*m));
 	struct eviction_config c = {
 		.capacity = capacity,
-		.item = item,
+		.item = admission_mini_item,
 		.arg = m,
 	};
 	int err;
@@ -112,7 +113,7 @@ int mini_new(struct mini **out, const struct eviction_policy *policy,
 	m->free_slot = EVICTION_NONE;
 	err = eviction_new(&m->eviction, policy, &c);
 	if (!err)
-		err = grow(m);
+		err = admission_mini_grow(m);
 	if (err) {
 		mini_free(&m);
 		return err;
@@ -134,7 +135,7 @@ void mini_free(struct mini **m)
 
 bool mini_get(struct mini *m, uint64_t hash)
 {
-	uint32_t slot = m->table[place_of(m, hash)];
+	uint32_t slot = m->table[admission_mini_place_of(m, hash)];
 
 	if (slot == EVICTION_NONE)
 		return false;
@@ -143,13 +144,14 @@ bool mini_get(struct mini *m, uint64_t hash)
 }
 
 /* Empties a place and moves up those behind it that would not be found. */
-static void close_place(struct mini *m, uint32_t at)
+static void admission_mini_close_place(struct mini *m, uint32_t at)
 {
 	uint32_t mask = 2 * m->nslots - 1;
 
 	for (uint32_t next = (at + 1) & mask;
 	     m->table[next] != EVICTION_NONE; next = (next + 1) & mask) {
-		uint32_t home = home_of(m, m->objects[m->table[next]].hash);
+		uint32_t home = admission_mini_home_of(
+			m, m->objects[m->table[next]].hash);
 
 		if (((next - home) & mask) < ((next - at) & mask))
 			continue;
@@ -160,11 +162,11 @@ static void close_place(struct mini *m, uint32_t at)
 }
 
 /* A slot that the policy does not know any more becomes free. */
-static void empty_slot(struct mini *m, uint32_t slot)
+static void admission_mini_empty_slot(struct mini *m, uint32_t slot)
 {
 	struct object *o = &m->objects[slot];
 
-	close_place(m, place_of(m, o->hash));
+	admission_mini_close_place(m, admission_mini_place_of(m, o->hash));
 	m->used -= o->size;
 	m->n--;
 	o->next_free = m->free_slot;
@@ -179,15 +181,15 @@ bool mini_put(struct mini *m, uint64_t hash, uint64_t size)
 		return false;
 	eviction_expect(m->eviction, (struct eviction_item){ hash, size });
 	while (m->used + size > m->capacity) {
-		empty_slot(m, eviction_evict(m->eviction));
+		admission_mini_empty_slot(m, eviction_evict(m->eviction));
 		m->full = true;
 	}
-	if (m->free_slot == EVICTION_NONE && grow(m))
+	if (m->free_slot == EVICTION_NONE && admission_mini_grow(m))
 		return false;
 	slot = m->free_slot;
 	m->free_slot = m->objects[slot].next_free;
 	m->objects[slot] = (struct object){ .hash = hash, .size = size };
-	m->table[place_of(m, hash)] = slot;
+	m->table[admission_mini_place_of(m, hash)] = slot;
 	m->used += size;
 	m->n++;
 	eviction_insert(m->eviction, slot);
@@ -196,11 +198,11 @@ bool mini_put(struct mini *m, uint64_t hash, uint64_t size)
 
 void mini_drop(struct mini *m, uint64_t hash)
 {
-	uint32_t slot = m->table[place_of(m, hash)];
+	uint32_t slot = m->table[admission_mini_place_of(m, hash)];
 
 	assert(slot != EVICTION_NONE);
 	eviction_remove(m->eviction, slot);
-	empty_slot(m, slot);
+	admission_mini_empty_slot(m, slot);
 }
 
 uint32_t mini_objects(const struct mini *m)

@@ -3,15 +3,15 @@
  */
 #include "digestd/admission/admission.h"
 
-static enum admission_decision decide(struct admission *a,
-				      const struct admission_item *r)
+static enum admission_decision
+admission_none_decide(struct admission *a, const struct admission_item *r)
 {
 	(void)a;
 	(void)r;
 	return ADMISSION_DISK;
 }
 
-static bool admits_all(const struct admission *a)
+static bool admission_none_admits_all(const struct admission *a)
 {
 	(void)a;
 	return true;
@@ -22,6 +22,6 @@ const struct admission_policy admission_none = {
 	.about = "everything is admitted",
 	.options = "",
 	.size = sizeof(struct admission),
-	.decide = decide,
-	.admits_all = admits_all,
+	.decide = admission_none_decide,
+	.admits_all = admission_none_admits_all,
 };

@@ -3,7 +3,7 @@
  */
 #include "digestd/admission/admission_rate.h"
 
-static void fill(struct admission_rate *r, int64_t now_ms)
+static void admission_rate_fill(struct admission_rate *r, int64_t now_ms)
 {
 	double most = (double)r->rate;
 
@@ -17,7 +17,7 @@ void admission_rate_set(struct admission_rate *r, uint64_t rate, int64_t now_ms)
 {
 	bool was_capped = r->rate;
 
-	fill(r, now_ms);
+	admission_rate_fill(r, now_ms);
 	r->rate = rate;
 	if (!was_capped || r->saved > (double)rate)
 		r->saved = (double)rate;
@@ -28,7 +28,7 @@ bool admission_rate_take(struct admission_rate *r, uint64_t bytes,
 {
 	if (!r->rate)
 		return true;
-	fill(r, now_ms);
+	admission_rate_fill(r, now_ms);
 	if (r->saved <= 0)
 		return false;
 	r->saved -= (double)bytes;

@@ -34,8 +34,8 @@ const char *admission_word(enum admission_decision d)
 	return "no";
 }
 
-static int tell_nginx(const struct admission_news *news,
-		      struct fields *response)
+static int admission_tell_nginx(const struct admission_news *news,
+				struct fields *response)
 {
 	static const char name[] = "X-Accel-Expires";
 	char seconds[DECIMAL_BYTES];
@@ -56,7 +56,7 @@ int admission_tell(enum admission_tell how, const struct admission_news *news,
 	case TELL_NOTHING:
 		break;
 	case TELL_NGINX:
-		return tell_nginx(news, response);
+		return admission_tell_nginx(news, response);
 	case TELL_FIELD:
 		return fields_set(response, "Scd-Admit",
 				  admission_word(news->place));

@@ -35,13 +35,14 @@ void admission_twin_free(struct admission_twin **t)
 }
 
 /* Zero marks an empty place. */
-static uint64_t mark(uint64_t hash)
+static uint64_t admission_twin_mark(uint64_t hash)
 {
 	return hash ? hash : 1;
 }
 
 /* Where a hash is, or would be. */
-static uint64_t place_of(const struct admission_twin *t, uint64_t hash)
+static uint64_t admission_twin_place_of(const struct admission_twin *t,
+					uint64_t hash)
 {
 	uint64_t at = hash * UINT64_C(0x9e3779b97f4a7c15) & (t->places - 1);
 
@@ -50,7 +51,7 @@ static uint64_t place_of(const struct admission_twin *t, uint64_t hash)
 	return at;
 }
 
-static bool grow(struct admission_twin *t)
+static bool admission_twin_grow(struct admission_twin *t)
 {
 	struct admission_twin larger = { .places = t->places * 2 };
 
@@ -59,7 +60,8 @@ static bool grow(struct admission_twin *t)
 		return false;
 	for (uint64_t i = 0; i < t->places; i++)
 		if (t->hash[i])
-			larger.hash[place_of(&larger, t->hash[i])] = t->hash[i];
+			larger.hash[admission_twin_place_of(
+				&larger, t->hash[i])] = t->hash[i];
 	free(t->hash);
 	t->hash = larger.hash;
 	t->places = larger.places;
@@ -68,17 +70,17 @@ static bool grow(struct admission_twin *t)
 
 bool admission_twin_add(struct admission_twin *t, uint64_t hash)
 {
-	uint64_t at = place_of(t, mark(hash));
+	uint64_t at = admission_twin_place_of(t, admission_twin_mark(hash));
 
 	if (t->hash[at] || t->full)
 		return false;
 	if ((t->n + 1) * 3 > t->places * 2) {
-		t->full = !grow(t);
+		t->full = !admission_twin_grow(t);
 		if (t->full)
 			return false;
-		at = place_of(t, mark(hash));
+		at = admission_twin_place_of(t, admission_twin_mark(hash));
 	}
-	t->hash[at] = mark(hash);
+	t->hash[at] = admission_twin_mark(hash);
 	t->n++;
 	return true;
 }

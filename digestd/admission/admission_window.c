@@ -65,7 +65,7 @@ uint64_t admission_window_keys(const struct admission_window *w)
 	return scd_admission_window(w->now);
 }
 
-static size_t memory_of(const struct scd_admission *a)
+static size_t admission_window_memory_of(const struct scd_admission *a)
 {
 	size_t bytes = 0;
 
@@ -76,5 +76,6 @@ static size_t memory_of(const struct scd_admission *a)
 
 size_t admission_window_memory(const struct admission_window *w)
 {
-	return memory_of(w->now) + memory_of(w->before);
+	return admission_window_memory_of(w->now) +
+	       admission_window_memory_of(w->before);
 }

@@ -12,7 +12,8 @@
 
 enum { SIZE_DIGITS = 15 }; /* a petabyte less one */
 
-static int take_uri(struct admit_question *q, const char *uri, size_t len)
+static int admit_request_take_uri(struct admit_question *q, const char *uri,
+				  size_t len)
 {
 	if (len >= ADMIT_URI_BYTES)
 		return -E2BIG;
@@ -27,7 +28,8 @@ static int take_uri(struct admit_question *q, const char *uri, size_t len)
 	}
 }
 
-static int take_size(struct admit_question *q, const char *text, size_t len)
+static int admit_request_take_size(struct admit_question *q, const char *text,
+				   size_t len)
 {
 	uint64_t size = 0;
 
@@ -43,7 +45,8 @@ static int take_size(struct admit_question *q, const char *text, size_t len)
 }
 
 /* Undoes the percent-encoding of a value that is a URI. */
-static int take_encoded(struct admit_question *q, const char *text, size_t len)
+static int admit_request_take_encoded(struct admit_question *q,
+				      const char *text, size_t len)
 {
 	char uri[ADMIT_URI_BYTES];
 	size_t n = 0;
@@ -64,33 +67,37 @@ static int take_encoded(struct admit_question *q, const char *text, size_t len)
 		uri[n++] = (char)(high << 4 | low);
 		i += 2;
 	}
-	return take_uri(q, uri, n);
+	return admit_request_take_uri(q, uri, n);
 }
 
-static bool is_word(const char *text, size_t len, const char *word)
+static bool admit_request_is_word(const char *text, size_t len,
+				  const char *word)
 {
 	return len == strlen(word) && !memcmp(text, word, len);
 }
 
 /* One "name=value" of a query. */
-static int take_part(struct admit_question *q, const char *text, size_t len)
+static int admit_request_take_part(struct admit_question *q, const char *text,
+				   size_t len)
 {
 	const char *equal = memchr(text, '=', len);
 	size_t name = equal ? (size_t)(equal - text) : len;
 	const char *value = equal ? equal + 1 : text + len;
 	size_t value_len = equal ? len - name - 1 : 0;
 
-	if (is_word(text, name, "uri") && !q->uri_len)
-		return take_encoded(q, value, value_len);
-	if (is_word(text, name, "size"))
-		return take_size(q, value, value_len);
-	if (!is_word(text, name, "note"))
+	if (admit_request_is_word(text, name, "uri") && !q->uri_len)
+		return admit_request_take_encoded(q, value, value_len);
+	if (admit_request_is_word(text, name, "size"))
+		return admit_request_take_size(q, value, value_len);
+	if (!admit_request_is_word(text, name, "note"))
 		return -EINVAL;
-	q->note = is_word(value, value_len, "yes");
-	return q->note || is_word(value, value_len, "no") ? 0 : -EINVAL;
+	q->note = admit_request_is_word(value, value_len, "yes");
+	return q->note || admit_request_is_word(value, value_len, "no")
+		       ? 0
+		       : -EINVAL;
 }
 
-static void begin(struct admit_question *q)
+static void admit_request_begin(struct admit_question *q)
 {
 	q->uri_len = 0;
 	q->size = ADMIT_DEFAULT_SIZE;
@@ -101,12 +108,12 @@ int admit_read_query(const char *query, size_t len, struct admit_question *q)
 {
 	int err = 0;
 
-	begin(q);
+	admit_request_begin(q);
 	while (len && !err) {
 		const char *end = memchr(query, '&', len);
 		size_t part = end ? (size_t)(end - query) : len;
 
-		err = take_part(q, query, part);
+		err = admit_request_take_part(q, query, part);
 		query += part + (end != NULL);
 		len -= part + (end != NULL);
 	}
@@ -118,11 +125,11 @@ int admit_read_line(const char *line, size_t len, struct admit_question *q)
 	size_t uri = 0;
 	int err;
 
-	begin(q);
+	admit_request_begin(q);
 	while (uri < len && line[uri] != ' ' && line[uri] != '\t')
 		uri++;
-	err = take_uri(q, line, uri);
+	err = admit_request_take_uri(q, line, uri);
 	if (err || uri == len)
 		return err;
-	return take_size(q, line + uri + 1, len - uri - 1);
+	return admit_request_take_size(q, line + uri + 1, len - uri - 1);
 }

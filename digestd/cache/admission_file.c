@@ -20,7 +20,7 @@
 enum { MARK_BYTES = 16 };
 
 /* So that the rename outlives a power failure as well. */
-static int sync_folder(const char *path)
+static int admission_file_sync_folder(const char *path)
 {
 	char folder[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -37,7 +37,8 @@ static int sync_folder(const char *path)
 	return err;
 }
 
-static int write_file(const char *path, const uint8_t *data, size_t len)
+static int admission_file_write_file(const char *path, const uint8_t *data,
+				     size_t len)
 {
 	int fd, err;
 
@@ -55,7 +56,8 @@ static int write_file(const char *path, const uint8_t *data, size_t len)
 }
 
 /* Puts a file into its place, or nothing. */
-static int replace_file(const char *path, const uint8_t *data, size_t len)
+static int admission_file_replace_file(const char *path, const uint8_t *data,
+				       size_t len)
 {
 	char beside[PATH_MAX];
 	int err;
@@ -63,14 +65,14 @@ static int replace_file(const char *path, const uint8_t *data, size_t len)
 	if ((size_t)snprintf(beside, sizeof(beside), "%s.new", path) >=
 	    sizeof(beside))
 		return -ENAMETOOLONG;
-	err = write_file(beside, data, len);
+	err = admission_file_write_file(beside, data, len);
 	if (!err && rename(beside, path))
 		err = -errno;
 	if (err) {
 		unlink(beside);
 		return err;
 	}
-	return sync_folder(path);
+	return admission_file_sync_folder(path);
 }
 
 int admission_file_save(const struct admission_file *f,
@@ -84,12 +86,12 @@ int admission_file_save(const struct admission_file *f,
 		return -ENOMEM;
 	scd_derive(f->secret, "admission", data);
 	err = scd_admission_save(seen, data + MARK_BYTES, len - MARK_BYTES);
-	err = err ? -EINVAL : replace_file(f->path, data, len);
+	err = err ? -EINVAL : admission_file_replace_file(f->path, data, len);
 	free(data);
 	return err;
 }
 
-static int error_of(int scd)
+static int admission_file_error_of(int scd)
 {
 	switch (scd) {
 	case SCD_OK:
@@ -103,8 +105,9 @@ static int error_of(int scd)
 	}
 }
 
-static int parse(const struct admission_file *f, const uint8_t *data,
-		 size_t len, struct scd_admission **out)
+static int admission_file_parse(const struct admission_file *f,
+				const uint8_t *data, size_t len,
+				struct scd_admission **out)
 {
 	uint8_t mark[MARK_BYTES];
 
@@ -113,13 +116,14 @@ static int parse(const struct admission_file *f, const uint8_t *data,
 		return -EBADMSG;
 	if (memcmp(mark, data, MARK_BYTES) != 0)
 		return -EKEYREJECTED;
-	return error_of(scd_admission_load(out, data + MARK_BYTES,
-					   len - MARK_BYTES,
-					   SCD_ADMISSION_MAX_WINDOW));
+	return admission_file_error_of(
+		scd_admission_load(out, data + MARK_BYTES, len - MARK_BYTES,
+				   SCD_ADMISSION_MAX_WINDOW));
 }
 
 /* All of a file of the right size, and a byte more would be too much. */
-static int read_file(FILE *from, size_t max, uint8_t **data, size_t *len)
+static int admission_file_read_file(FILE *from, size_t max, uint8_t **data,
+				    size_t *len)
 {
 	struct stat st;
 
@@ -140,7 +144,7 @@ static int read_file(FILE *from, size_t max, uint8_t **data, size_t *len)
 }
 
 /* What a file of such a window has, and some more for its rounding. */
-static size_t most_bytes(uint64_t max_window)
+static size_t admission_file_most_bytes(uint64_t max_window)
 {
 	uint64_t blocks = max_window / SCD_ADMISSION_BLOCK_KEYS + 1;
 
@@ -174,11 +178,12 @@ int admission_file_load(const struct admission_file *f, uint64_t max_window,
 
 	if (err)
 		return err;
-	err = read_file(from, most_bytes(max_window), &data, &len);
+	err = admission_file_read_file(
+		from, admission_file_most_bytes(max_window), &data, &len);
 	fclose(from);
 	if (err)
 		return err;
-	err = parse(f, data, len, out);
+	err = admission_file_parse(f, data, len, out);
 	free(data);
 	return err;
 }

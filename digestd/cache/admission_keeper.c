@@ -29,7 +29,7 @@ struct admission_keeper {
 	bool written; /* it has nothing more to do; changed atomically */
 };
 
-static void *save(void *arg)
+static void *admission_keeper_save(void *arg)
 {
 	struct admission_keeper *k = arg;
 	const struct scd_admission *seen = admitter_seen(k->admitter);
@@ -54,19 +54,20 @@ void admission_keeper_wait(struct admission_keeper *k)
 	k->writing = false;
 }
 
-static void save_now_and_then(void *arg)
+static void admission_keeper_save_now_and_then(void *arg)
 {
 	struct admission_keeper *k = arg;
 
 	admission_keeper_wait(k);
 	k->written = false;
 	/* without a thread there is another try in five minutes */
-	k->writing = !pthread_create(&k->thread, NULL, save, k);
+	k->writing =
+		!pthread_create(&k->thread, NULL, admission_keeper_save, k);
 	loop_timer_set(k->loop, &k->timer, loop_now_ms(k->loop) + SAVE_MS,
-		       save_now_and_then, k);
+		       admission_keeper_save_now_and_then, k);
 }
 
-static const char *fault(int err)
+static const char *admission_keeper_fault(int err)
 {
 	switch (-err) {
 	case EBADMSG:
@@ -110,7 +111,7 @@ static int admission_keeper_load(struct admission_keeper *k)
 	else if (err != -ENOENT)
 		log_write(LOG_WARNING, "admission",
 			  "%s: %s: starting without what was seen",
-			  k->file.path, fault(err));
+			  k->file.path, admission_keeper_fault(err));
 	return 0;
 }
 
@@ -138,7 +139,7 @@ int admission_keeper_new(struct loop *loop, struct admitter *admitter,
 		return err;
 	}
 	loop_timer_set(loop, &k->timer, loop_now_ms(loop) + SAVE_MS,
-		       save_now_and_then, k);
+		       admission_keeper_save_now_and_then, k);
 	*out = k;
 	return 0;
 }
@@ -151,7 +152,7 @@ void admission_keeper_free(struct admission_keeper **out)
 		return;
 	loop_timer_clear(k->loop, &k->timer);
 	admission_keeper_wait(k);
-	save(k);
+	admission_keeper_save(k);
 	free(k->path);
 	free(k);
 	*out = NULL;

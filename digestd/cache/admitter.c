@@ -35,13 +35,14 @@ const struct admission_policy *admitter_policy(const char *name)
 }
 
 /* auto's miniatures have it of the whole. */
-static double ram_share(double memory_share, uint64_t memory, uint64_t capacity)
+static double admitter_ram_share(double memory_share, uint64_t memory,
+				 uint64_t capacity)
 {
 	return memory_share * (double)memory / (double)capacity;
 }
 
-static int make(const struct admitter_settings *settings,
-		struct admission **out)
+static int admitter_make(const struct admitter_settings *settings,
+			 struct admission **out)
 {
 	const struct admission_policy *p = admitter_policy(settings->policy);
 	struct admission_config c;
@@ -50,8 +51,8 @@ static int make(const struct admitter_settings *settings,
 		return -EINVAL;
 	admission_defaults(&c);
 	c.window = settings->window;
-	c.ram_share = ram_share(settings->memory_share, settings->memory,
-				settings->capacity);
+	c.ram_share = admitter_ram_share(settings->memory_share,
+					 settings->memory, settings->capacity);
 	c.lambda = settings->write_cost;
 	c.capacity = settings->capacity;
 	c.mean_size = settings->mean_size;
@@ -80,7 +81,7 @@ int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
 	a->memory = settings->memory;
 	a->capacity = settings->capacity;
 	a->fixed = settings->window;
-	err = make(settings, &a->admission);
+	err = admitter_make(settings, &a->admission);
 	if (err)
 		admitter_free(&a);
 	*out = a;
@@ -98,9 +99,9 @@ void admitter_free(struct admitter **a)
 }
 
 /* What the policy says, as far as the cap allows. */
-static enum admission_decision capped(struct admitter *a,
-				      enum admission_decision d,
-				      uint64_t size, int64_t now_ms)
+static enum admission_decision admitter_capped(struct admitter *a,
+					       enum admission_decision d,
+					       uint64_t size, int64_t now_ms)
 {
 	if (d != ADMISSION_DISK ||
 	    admission_rate_take(&a->rate, size, now_ms))
@@ -109,7 +110,8 @@ static enum admission_decision capped(struct admitter *a,
 	return a->admission->policy->ram ? ADMISSION_RAM : ADMISSION_NO;
 }
 
-static void count(struct admitter *a, enum admission_decision d, uint64_t size)
+static void admitter_count(struct admitter *a, enum admission_decision d,
+			   uint64_t size)
 {
 	switch (d) {
 	case ADMISSION_NO:
@@ -133,14 +135,16 @@ enum admission_decision admitter_decide(struct admitter *a,
 	enum admission_decision d;
 
 	pthread_mutex_lock(&a->lock);
-	d = capped(a, admission_decide(a->admission, &item), size, now_ms);
-	count(a, d, size);
+	d = admitter_capped(a, admission_decide(a->admission, &item), size,
+			    now_ms);
+	admitter_count(a, d, size);
 	pthread_mutex_unlock(&a->lock);
 	return d;
 }
 
 /* What it would say now, if asked for good. */
-static enum admission_decision foretell(const struct admitter *a, uint64_t hash)
+static enum admission_decision admitter_foretell(const struct admitter *a,
+						 uint64_t hash)
 {
 	if (admission_admits_all(a->admission) ||
 	    admission_seen(a->admission, hash))
@@ -159,7 +163,7 @@ enum admission_decision admitter_answer(struct admitter *a,
 		d = admitter_decide(a, key, size, now_ms);
 	pthread_mutex_lock(&a->lock);
 	if (!note)
-		d = foretell(a, key->lo);
+		d = admitter_foretell(a, key->lo);
 	a->count.questions++;
 	pthread_mutex_unlock(&a->lock);
 	return d;
@@ -235,7 +239,7 @@ void admitter_follow(struct admitter *a, const struct store_stats *held)
 				     (double)held->weight *
 				     (double)held->entries);
 	a->admission->config.ram_share =
-		ram_share(a->memory_share, a->memory, a->capacity);
+		admitter_ram_share(a->memory_share, a->memory, a->capacity);
 	/* without memory: at the next call */
 	(void)admission_resize(a->admission, a->capacity, objects);
 	pthread_mutex_unlock(&a->lock);

@@ -21,20 +21,20 @@
  */
 enum { CACHED_OVERHEAD = 96 };
 
-static bool has_key(const struct tier *t, const struct scd_key *key)
+static bool cache_has_key(const struct tier *t, const struct scd_key *key)
 {
 	return t->store && store_find(t->store, key);
 }
 
 /* Whether another tier has a variant of it: then the catalog has the key,
  * whatever happens in this one. */
-static bool is_elsewhere(const struct tier *t, const struct scd_key *key)
+static bool cache_is_elsewhere(const struct tier *t, const struct scd_key *key)
 {
 	const struct cache *cache = t->cache;
 
-	return (t != &cache->main && has_key(&cache->main, key)) ||
-	       (t != &cache->ram && has_key(&cache->ram, key)) ||
-	       (t != &cache->ondisk && has_key(&cache->ondisk, key));
+	return (t != &cache->main && cache_has_key(&cache->main, key)) ||
+	       (t != &cache->ram && cache_has_key(&cache->ram, key)) ||
+	       (t != &cache->ondisk && cache_has_key(&cache->ondisk, key));
 }
 
 void cache_key_added(void *arg, const struct scd_key *key)
@@ -42,7 +42,7 @@ void cache_key_added(void *arg, const struct scd_key *key)
 	const struct tier *t = arg;
 
 	/* while the disk is loaded there is no catalog yet */
-	if (t->cache->catalog && !is_elsewhere(t, key))
+	if (t->cache->catalog && !cache_is_elsewhere(t, key))
 		catalog_add(t->cache->catalog, key);
 }
 
@@ -50,11 +50,11 @@ void cache_key_removed(void *arg, const struct scd_key *key)
 {
 	const struct tier *t = arg;
 
-	if (t->cache->catalog && !is_elsewhere(t, key))
+	if (t->cache->catalog && !cache_is_elsewhere(t, key))
 		catalog_remove(t->cache->catalog, key);
 }
 
-static void set_place(struct cached *c, enum admission_decision place)
+static void cache_set_place(struct cached *c, enum admission_decision place)
 {
 	__atomic_store_n(&c->place, (uint8_t)place, __ATOMIC_RELAXED);
 }
@@ -65,7 +65,7 @@ enum admission_decision cached_place(const struct cached *c)
 							__ATOMIC_RELAXED);
 }
 
-static void released(void *arg, struct store_entry *entry)
+static void cache_released(void *arg, struct store_entry *entry)
 {
 	struct cache *cache = ((struct tier *)arg)->cache;
 	struct cached *c = (struct cached *)entry;
@@ -73,7 +73,7 @@ static void released(void *arg, struct store_entry *entry)
 	if (c == cache->moving)
 		return;
 	cache_part_from_disk(c);
-	set_place(c, ADMISSION_NO);
+	cache_set_place(c, ADMISSION_NO);
 	/* which is the store's no more */
 	entry->chain = cache->leaving;
 	cache->leaving = entry;
@@ -84,15 +84,15 @@ size_t cache_head_weight(const struct cached *c)
 	return CACHED_OVERHEAD + cached_memory(c);
 }
 
-static size_t weight_of(const struct cached *c)
+static size_t cache_weight_of(const struct cached *c)
 {
 	return cache_head_weight(c) + c->body_len;
 }
 
-static size_t weight(void *arg, const struct store_entry *entry)
+static size_t cache_weight(void *arg, const struct store_entry *entry)
 {
 	(void)arg;
-	return weight_of((const struct cached *)entry);
+	return cache_weight_of((const struct cached *)entry);
 }
 
 void cache_leave(struct cache *cache)
@@ -110,7 +110,7 @@ void cache_leave(struct cache *cache)
 }
 
 /* How much of the memory is for what is on probation, as things stand. */
-static uint64_t ram_share(const struct cache *cache)
+static uint64_t cache_ram_share(const struct cache *cache)
 {
 	return cache->admitter ?
 		       admitter_ram_bytes(cache->admitter, cache->max_bytes) :
@@ -124,18 +124,19 @@ int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 	t->events.key_added = cache_key_added;
 	t->events.key_removed = cache_key_removed;
 	if (!t->events.released)
-		t->events.released = released;
+		t->events.released = cache_released;
 	if (!t->events.weight)
-		t->events.weight = weight;
+		t->events.weight = cache_weight;
 	t->events.arg = t;
 	return store_new(&t->store, max_bytes, policy, &t->events);
 }
 
-static int open_tiers(struct cache *cache, const struct eviction_policy *policy)
+static int cache_open_tiers(struct cache *cache,
+			    const struct eviction_policy *policy)
 {
 	int err;
 
-	cache->ram_bytes = ram_share(cache);
+	cache->ram_bytes = cache_ram_share(cache);
 	err = cache_open_tier(cache, &cache->main,
 			      cache->max_bytes - cache->ram_bytes, policy);
 	if (err || !cache->admitter || !admitter_wants_ram(cache->admitter))
@@ -145,7 +146,7 @@ static int open_tiers(struct cache *cache, const struct eviction_policy *policy)
 }
 
 /* All of them, for what is done to each. */
-static void limit_tiers(struct cache *cache, unsigned max_variants)
+static void cache_limit_tiers(struct cache *cache, unsigned max_variants)
 {
 	store_limit_variants(cache->main.store, max_variants);
 	if (cache->ram.store)
@@ -155,9 +156,9 @@ static void limit_tiers(struct cache *cache, unsigned max_variants)
 }
 
 /* Gives each its part of the memory; what does not fit is evicted. */
-static void share_memory(struct cache *cache)
+static void cache_share_memory(struct cache *cache)
 {
-	uint64_t ram = ram_share(cache);
+	uint64_t ram = cache_ram_share(cache);
 
 	cache->ram_bytes = ram;
 	if (cache->ram.store)
@@ -165,15 +166,15 @@ static void share_memory(struct cache *cache)
 	store_resize(cache->main.store, cache->max_bytes - ram);
 }
 
-static void add_key(void *arg, const struct scd_key *key)
+static void cache_add_key(void *arg, const struct scd_key *key)
 {
 	catalog_add(arg, key);
 }
 
 /* Large enough for what the disk has, and with all of it: the first digest is
  * right at once. */
-static int make_catalog(struct cache *cache,
-			const struct cache_settings *settings)
+static int cache_make_catalog(struct cache *cache,
+			      const struct cache_settings *settings)
 {
 	const struct keypart all = { .number = 0, .count = 1 };
 	struct store_stats disk = { .keys = 0 };
@@ -187,12 +188,13 @@ static int make_catalog(struct cache *cache,
 	if (catalog_new(&cache->catalog, nbits, settings->nhash))
 		return -EINVAL;
 	if (cache->ondisk.store)
-		store_each_key(cache->ondisk.store, &all, add_key,
+		store_each_key(cache->ondisk.store, &all, cache_add_key,
 			       cache->catalog);
 	return 0;
 }
 
-static int fill(struct cache *cache, const struct cache_settings *settings)
+static int cache_cache_fill(struct cache *cache,
+			    const struct cache_settings *settings)
 {
 	const struct eviction_policy *policy =
 		eviction_policy_find(settings->policy);
@@ -200,13 +202,13 @@ static int fill(struct cache *cache, const struct cache_settings *settings)
 
 	if (!policy)
 		return -EINVAL;
-	err = open_tiers(cache, policy);
+	err = cache_open_tiers(cache, policy);
 	if (!err && settings->disk_path)
 		err = cache_open_disk(cache, settings);
 	if (err)
 		return err;
-	limit_tiers(cache, settings->max_variants);
-	return make_catalog(cache, settings);
+	cache_limit_tiers(cache, settings->max_variants);
+	return cache_make_catalog(cache, settings);
 }
 
 int cache_new(const struct cache_settings *settings, struct cache **out)
@@ -219,7 +221,7 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	pthread_mutex_init(&cache->lock, NULL);
 	cache->max_bytes = settings->max_bytes;
 	cache->admitter = settings->admitter;
-	err = fill(cache, settings);
+	err = cache_cache_fill(cache, settings);
 	if (err) {
 		cache_free(&cache);
 		return err;
@@ -250,10 +252,10 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 {
 	pthread_mutex_lock(&cache->lock);
 	cache->max_bytes = max_bytes;
-	share_memory(cache);
+	cache_share_memory(cache);
 	if (cache->ondisk.store)
 		store_resize(cache->ondisk.store, disk_bytes);
-	limit_tiers(cache, max_variants);
+	cache_limit_tiers(cache, max_variants);
 	cache_leave(cache);
 	if (cache->disk)
 		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
@@ -271,7 +273,7 @@ void cache_unlock(struct cache *cache)
 }
 
 /* For walks over all tiers: as the largest one wants it. */
-static uint64_t count_parts(const struct cache *cache)
+static uint64_t cache_count_parts(const struct cache *cache)
 {
 	uint64_t n = store_parts(cache->main.store), ondisk;
 
@@ -295,27 +297,27 @@ int cache_rebuild(struct cache *cache, uint64_t nbits)
 	/* touches all pages: under the lock they would cost milliseconds */
 	scd_counting_clear(next);
 	pthread_mutex_lock(&cache->lock);
-	catalog_rebuild(cache->catalog, next, count_parts(cache));
+	catalog_rebuild(cache->catalog, next, cache_count_parts(cache));
 	cache_leave(cache);
 	return SCD_OK;
 }
 
-static void rebuild_key(void *arg, const struct scd_key *key)
+static void cache_rebuild_key(void *arg, const struct scd_key *key)
 {
 	const struct tier *t = arg;
 	const struct cache *cache = t->cache;
 
 	/* what is in several comes once: in the first of them */
-	if ((t != &cache->main && has_key(&cache->main, key)) ||
-	    (t == &cache->ondisk && has_key(&cache->ram, key)))
+	if ((t != &cache->main && cache_has_key(&cache->main, key)) ||
+	    (t == &cache->ondisk && cache_has_key(&cache->ram, key)))
 		return;
 	catalog_rebuild_key(cache->catalog, key);
 }
 
-static void rebuild_tier(struct tier *t, const struct keypart *part)
+static void cache_rebuild_tier(struct tier *t, const struct keypart *part)
 {
 	if (t->store)
-		store_each_key(t->store, part, rebuild_key, t);
+		store_each_key(t->store, part, cache_rebuild_key, t);
 }
 
 bool cache_rebuild_part(struct cache *cache)
@@ -324,9 +326,10 @@ bool cache_rebuild_part(struct cache *cache)
 	bool last;
 
 	pthread_mutex_lock(&cache->lock);
-	rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
-	rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
-	rebuild_tier(&cache->ondisk, catalog_rebuild_part(cache->catalog));
+	cache_rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
+	cache_rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
+	cache_rebuild_tier(&cache->ondisk,
+			   catalog_rebuild_part(cache->catalog));
 	old = catalog_rebuild_next(cache->catalog);
 	cache_leave(cache);
 	last = old;
@@ -334,7 +337,7 @@ bool cache_rebuild_part(struct cache *cache)
 	return last;
 }
 
-static void add_stats(const struct store *s, struct store_stats *sum)
+static void cache_add_stats(const struct store *s, struct store_stats *sum)
 {
 	struct store_stats t;
 
@@ -353,13 +356,13 @@ void cache_stats(struct cache *cache, struct store_stats *store,
 	pthread_mutex_lock(&cache->lock);
 	store_stats(cache->main.store, store);
 	if (cache->ram.store)
-		add_stats(cache->ram.store, store);
+		cache_add_stats(cache->ram.store, store);
 	catalog_stats(cache->catalog, catalog);
 	cache_leave(cache);
 }
 
-static struct cached *match(struct store_entry *e,
-			    const struct fields *request)
+static struct cached *cache_match(struct store_entry *e,
+				  const struct fields *request)
 {
 	for (; e; e = store_next(e)) {
 		struct cached *c = (struct cached *)e;
@@ -370,12 +373,12 @@ static struct cached *match(struct store_entry *e,
 	return NULL;
 }
 
-static struct cached *find(struct cache *cache, const struct scd_key *key,
-			   const struct fields *request,
-			   enum cachestatus_fwd *why)
+static struct cached *cache_find(struct cache *cache, const struct scd_key *key,
+				 const struct fields *request,
+				 enum cachestatus_fwd *why)
 {
 	struct store_entry *e = store_find(cache->main.store, key);
-	struct cached *c = match(e, request);
+	struct cached *c = cache_match(e, request);
 
 	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
 	if (c || !cache->ram.store)
@@ -383,24 +386,24 @@ static struct cached *find(struct cache *cache, const struct scd_key *key,
 	e = store_find(cache->ram.store, key);
 	if (e)
 		*why = CACHESTATUS_VARY_MISS;
-	return match(e, request);
+	return cache_match(e, request);
 }
 
 /* The tier of what is stored. */
-static struct tier *tier_of(struct cache *cache, const struct cached *c)
+static struct tier *cache_tier_of(struct cache *cache, const struct cached *c)
 {
 	return cached_place(c) == ADMISSION_RAM ? &cache->ram : &cache->main;
 }
 
 /* What has left memory before it was written. */
-static struct cached *find_pending(struct cache *cache,
-				   const struct scd_key *key,
-				   const struct fields *request,
-				   enum cachestatus_fwd *why)
+static struct cached *cache_find_pending(struct cache *cache,
+					 const struct scd_key *key,
+					 const struct fields *request,
+					 enum cachestatus_fwd *why)
 {
 	struct disk_entry *e = cache_match_disk(cache, key, request);
 
-	if (!e && has_key(&cache->ondisk, key))
+	if (!e && cache_has_key(&cache->ondisk, key))
 		*why = CACHESTATUS_VARY_MISS;
 	if (!e || !e->pending)
 		return NULL; /* cache_read() is its use */
@@ -416,14 +419,14 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	struct cached *c;
 
 	pthread_mutex_lock(&cache->lock);
-	c = find(cache, key, request, why);
+	c = cache_find(cache, key, request, why);
 	if (c) {
-		store_touch(tier_of(cache, c)->store, &c->entry);
+		store_touch(cache_tier_of(cache, c)->store, &c->entry);
 		e = cache_entry_on_disk(c);
 		if (e)
 			store_touch(cache->ondisk.store, &e->entry);
 	} else if (cache->disk) {
-		c = find_pending(cache, key, request, why);
+		c = cache_find_pending(cache, key, request, why);
 	}
 	if (c)
 		cached_ref(c);
@@ -432,10 +435,10 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 }
 
 /* What was worth it is in the main store, and goes to the disk. */
-static void settle(struct cache *cache, const struct scd_key *key,
-		   struct cached *c)
+static void cache_settle(struct cache *cache, const struct scd_key *key,
+			 struct cached *c)
 {
-	set_place(c, ADMISSION_DISK);
+	cache_set_place(c, ADMISSION_DISK);
 	if (cache->disk)
 		cache_write_to_disk(cache, key, NULL, c);
 }
@@ -457,8 +460,8 @@ static bool cache_has_on_probation(const struct cache *cache,
 }
 
 /* Out of probation, if it is still there and has room where it goes. */
-static void promote(struct cache *cache, const struct scd_key *key,
-		    struct cached *c)
+static void cache_promote(struct cache *cache, const struct scd_key *key,
+			  struct cached *c)
 {
 	pthread_mutex_lock(&cache->lock);
 	if (cache_has_on_probation(cache, key, c)) {
@@ -466,9 +469,9 @@ static void promote(struct cache *cache, const struct scd_key *key,
 		store_remove(cache->ram.store, &c->entry);
 		cache->moving = NULL;
 		if (store_insert(cache->main.store, &c->entry, key))
-			released(&cache->main, &c->entry);
+			cache_released(&cache->main, &c->entry);
 		else
-			settle(cache, key, c);
+			cache_settle(cache, key, c);
 	}
 	cache_leave(cache);
 }
@@ -481,10 +484,10 @@ void cache_use(struct cache *cache, const struct scd_key *key,
 
 	if (!a || !admitter_hears_hits(a))
 		return;
-	weight = weight_of(c);
+	weight = cache_weight_of(c);
 	if (cached_place(c) == ADMISSION_RAM &&
 	    admitter_decide(a, key, weight, now_ms) == ADMISSION_DISK)
-		promote(cache, key, c);
+		cache_promote(cache, key, c);
 	admitter_request(a, key, weight, true);
 }
 
@@ -499,8 +502,8 @@ enum admission_decision cache_admit(struct cache *cache,
 	admitter_request(a, key, weight, false);
 	if (cache->ram.store) {
 		pthread_mutex_lock(&cache->lock);
-		if (ram_share(cache) != cache->ram_bytes)
-			share_memory(cache);
+		if (cache_ram_share(cache) != cache->ram_bytes)
+			cache_share_memory(cache);
 		cache_leave(cache);
 	}
 	return admitter_decide(a, key, weight, now_ms);
@@ -520,22 +523,22 @@ int cache_insert(struct cache *cache, const struct scd_key *key,
 	if (err)
 		return err;
 	cached_ref(c);
-	set_place(c, ADMISSION_DISK);
+	cache_set_place(c, ADMISSION_DISK);
 	return 0;
 }
 
 /* In place of what there is for the same requests. */
-static bool put_in_memory(struct cache *cache, const struct scd_key *key,
-			  const struct fields *request, struct cached *c)
+static bool cache_put_in_memory(struct cache *cache, const struct scd_key *key,
+				const struct fields *request, struct cached *c)
 {
-	struct tier *t = tier_of(cache, c);
+	struct tier *t = cache_tier_of(cache, c);
 	enum cachestatus_fwd why;
 	struct cached *old;
 	int err;
 
-	old = find(cache, key, request, &why);
-	if (old && (tier_of(cache, old) != t || !cached_place(c))) {
-		store_remove(tier_of(cache, old)->store, &old->entry);
+	old = cache_find(cache, key, request, &why);
+	if (old && (cache_tier_of(cache, old) != t || !cached_place(c))) {
+		store_remove(cache_tier_of(cache, old)->store, &old->entry);
 		old = NULL;
 	}
 	if (!t->store || !cached_place(c))
@@ -547,14 +550,14 @@ static bool put_in_memory(struct cache *cache, const struct scd_key *key,
 		cached_ref(c);
 	} else {
 		cache_part_from_disk(c);
-		set_place(c, ADMISSION_NO);
+		cache_set_place(c, ADMISSION_NO);
 	}
 	return !err;
 }
 
 /* The same on disk: the new one, or none any more. */
-static bool put_on_disk(struct cache *cache, const struct scd_key *key,
-			const struct fields *request, struct cached *c)
+static bool cache_put_on_disk(struct cache *cache, const struct scd_key *key,
+			      const struct fields *request, struct cached *c)
 {
 	struct disk_entry *old = cache_match_disk(cache, key, request);
 
@@ -572,10 +575,10 @@ static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
 			       const struct fields *request, struct cached *c)
 {
 	/* on disk first: the key is never gone */
-	bool stored = cache->disk && put_on_disk(cache, key, request, c);
+	bool stored = cache->disk && cache_put_on_disk(cache, key, request, c);
 
 	if (!cached_file(c))
-		stored |= put_in_memory(cache, key, request, c);
+		stored |= cache_put_in_memory(cache, key, request, c);
 	return stored;
 }
 
@@ -586,7 +589,7 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 
 	pthread_mutex_lock(&cache->lock);
 	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
-		set_place(c, ADMISSION_NO);
+		cache_set_place(c, ADMISSION_NO);
 	else
 		stored = cache_put_in_tiers(cache, fill->key, fill->request, c);
 	cache_leave(cache);
@@ -594,7 +597,7 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 }
 
 /* What is on disk of that which is in memory too. */
-static void drop_copies(struct cache *cache, const struct scd_key *key)
+static void cache_drop_copies(struct cache *cache, const struct scd_key *key)
 {
 	struct store_entry *e = store_find(cache->main.store, key);
 
@@ -616,7 +619,7 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 	if (current)
 		*asked = purges->now;
 	if (cache->disk)
-		drop_copies(cache, key);
+		cache_drop_copies(cache, key);
 	n = store_remove_key(cache->main.store, key);
 	if (cache->ram.store)
 		n += store_remove_key(cache->ram.store, key);
@@ -671,7 +674,7 @@ uint64_t cache_parts(struct cache *cache)
 	uint64_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = count_parts(cache);
+	n = cache_count_parts(cache);
 	cache_leave(cache);
 	return n;
 }
@@ -683,7 +686,7 @@ struct selection {
 	void *arg;
 };
 
-static bool is_purged(void *arg, struct store_entry *e)
+static bool cache_is_purged(void *arg, struct store_entry *e)
 {
 	const struct selection *sel = arg;
 	struct cached *c = (struct cached *)e;
@@ -702,9 +705,10 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 	size_t n;
 
 	pthread_mutex_lock(&cache->lock);
-	n = store_remove_if(cache->main.store, part, is_purged, &sel);
+	n = store_remove_if(cache->main.store, part, cache_is_purged, &sel);
 	if (cache->ram.store)
-		n += store_remove_if(cache->ram.store, part, is_purged, &sel);
+		n += store_remove_if(cache->ram.store, part, cache_is_purged,
+				     &sel);
 	cache_leave(cache);
 	if (cache->disk)
 		n += cache_purge_disk(cache, part, matches, arg);

@@ -15,27 +15,29 @@ enum {
 };
 
 /* What an object takes of the disk. */
-static size_t disk_weight(const struct cached *c, uint64_t body_len)
+static size_t cache_disk_weight(const struct cached *c, uint64_t body_len)
 {
 	uint64_t blocks = (body_len + BLOCK_BYTES - 1) / BLOCK_BYTES;
 
 	return (size_t)(blocks * BLOCK_BYTES) + cache_head_weight(c);
 }
 
-static size_t weight(void *arg, const struct store_entry *entry)
+static size_t cache_cache_disk_weight(void *arg,
+				      const struct store_entry *entry)
 {
 	(void)arg;
 	return ((const struct disk_entry *)entry)->weight;
 }
 
-static const struct fields *selecting_of(const struct store_entry *entry)
+static const struct fields *
+cache_disk_selecting_of(const struct store_entry *entry)
 {
 	return disk_entry_selecting((const struct disk_entry *)entry);
 }
 
 /* An entry has left the store. Its files go, but for those of a node that
  * ends. */
-static void released(void *arg, struct store_entry *entry)
+static void cache_disk_released(void *arg, struct store_entry *entry)
 {
 	struct cache *cache = ((struct tier *)arg)->cache;
 	struct disk_entry *e = (struct disk_entry *)entry;
@@ -45,7 +47,7 @@ static void released(void *arg, struct store_entry *entry)
 	e->memory = NULL;
 	if (cache->closing)
 		disk_entry_free(e);
-	else if (e->pending) /* written() comes, and removes it */
+	else if (e->pending) /* cache_disk_written() comes, and removes it */
 		__atomic_store_n(&e->gone, true, __ATOMIC_RELAXED);
 	else
 		disk_remove(cache->disk, e);
@@ -66,7 +68,7 @@ void cache_part_from_disk(struct cached *c)
 	cached_disk(c)->entry = NULL;
 }
 
-static void tie(struct disk_entry *e, struct cached *c)
+static void cache_disk_tie(struct disk_entry *e, struct cached *c)
 {
 	cache_part_from_disk(c);
 	if (e->memory)
@@ -84,15 +86,16 @@ struct disk_entry *cache_match_disk(const struct cache *cache,
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
 	for (; e; e = store_next(e)) {
-		if (vary_match(selecting_of(e), request))
+		if (vary_match(cache_disk_selecting_of(e), request))
 			return (struct disk_entry *)e;
 	}
 	return NULL;
 }
 
 /* The object of that number; null: it is gone. */
-static struct disk_entry *find_id(const struct cache *cache,
-				  const struct scd_key *key, uint64_t id)
+static struct disk_entry *cache_disk_find_id(const struct cache *cache,
+					     const struct scd_key *key,
+					     uint64_t id)
 {
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
@@ -104,13 +107,13 @@ static struct disk_entry *find_id(const struct cache *cache,
 /* Writing */
 
 /* Gives the entry to the writer and to the store, or frees it. */
-static bool enter(struct cache *cache, const struct scd_key *key,
-		  struct disk_entry *old, struct disk_entry *e)
+static bool cache_disk_enter(struct cache *cache, const struct scd_key *key,
+			     struct disk_entry *old, struct disk_entry *e)
 {
 	struct cached *c = e->pending;
 	struct store_stats now;
 
-	e->weight = disk_weight(c, c->body_len);
+	e->weight = cache_disk_weight(c, c->body_len);
 	store_stats(cache->ondisk.store, &now);
 	if (e->weight > now.max_weight || !disk_write(cache->disk, e)) {
 		e->pending = NULL;
@@ -119,7 +122,7 @@ static bool enter(struct cache *cache, const struct scd_key *key,
 		cache_remove_from_disk(cache, old);
 		return false;
 	}
-	tie(e, c);
+	cache_disk_tie(e, c);
 	/* neither fails: it fits */
 	if (old)
 		store_replace(cache->ondisk.store, &old->entry, &e->entry);
@@ -139,7 +142,7 @@ bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 		return false;
 	}
 	e->pending = cached_ref(c);
-	return enter(cache, key, old, e);
+	return cache_disk_enter(cache, key, old, e);
 }
 
 void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
@@ -148,7 +151,8 @@ void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
 		store_remove(cache->ondisk.store, &old->entry);
 }
 
-static bool same_variant(const struct fields *a, const struct fields *b)
+static bool cache_disk_same_variant(const struct fields *a,
+				    const struct fields *b)
 {
 	return fields_count(a) == fields_count(b) && vary_match(a, b);
 }
@@ -159,16 +163,17 @@ bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 	struct cached *of = cached_shares(c);
 
 	if (!old || old->pending || !of || cached_disk(of)->id != old->id ||
-	    !same_variant(selecting_of(&old->entry), cached_selecting(c)))
+	    !cache_disk_same_variant(cache_disk_selecting_of(&old->entry),
+				     cached_selecting(c)))
 		return false;
 	disk_renew(cache->disk, old->id, c);
 	if (!cached_file(c))
-		tie(old, c);
+		cache_disk_tie(old, c);
 	return true;
 }
 
 /* In the disk's thread. */
-static void written(void *arg, struct disk_entry *e)
+static void cache_disk_written(void *arg, struct disk_entry *e)
 {
 	struct cache *cache = arg;
 	struct cached *c;
@@ -224,33 +229,33 @@ void cache_read_cancel(struct cache *cache, struct disk_read *read)
 }
 
 /* Whether it is the object that is bad, and not only this moment. */
-static bool is_lost(int error)
+static bool cache_disk_is_lost(int error)
 {
 	return error == -EBADMSG || error == -EIO || error == -ENOENT;
 }
 
-static void was_lost(struct cache *cache, struct disk_entry *e,
-		     const struct disk_read *read)
+static void cache_disk_was_lost(struct cache *cache, struct disk_entry *e,
+				const struct disk_read *read)
 {
 	disk_count_error(cache->disk, read);
-	if (is_lost(read->error))
+	if (cache_disk_is_lost(read->error))
 		store_remove(cache->ondisk.store, &e->entry);
 }
 
-static void was_found(struct cache *cache, struct disk_entry *e,
-		      const struct disk_read *read)
+static void cache_disk_was_found(struct cache *cache, struct disk_entry *e,
+				 const struct disk_read *read)
 {
 	struct cached *c = read->found;
 
 	e->checked = true;
 	if (!cached_file(c) && !e->memory &&
 	    !cache_insert(cache, &read->key, c))
-		tie(e, c);
+		cache_disk_tie(e, c);
 }
 
 /* In one of the disk's threads. What is gone meanwhile may answer who has asked
  * for it before, and nobody else. */
-static void was_read(void *arg, struct disk_read *read)
+static void cache_disk_was_read(void *arg, struct disk_read *read)
 {
 	struct cache *cache = arg;
 	struct disk_entry *e;
@@ -258,11 +263,11 @@ static void was_read(void *arg, struct disk_read *read)
 	if (read->found)
 		read->found->place = ADMISSION_DISK;
 	pthread_mutex_lock(&cache->lock);
-	e = find_id(cache, &read->key, read->id);
+	e = cache_disk_find_id(cache, &read->key, read->id);
 	if (e && read->found)
-		was_found(cache, e, read);
+		cache_disk_was_found(cache, e, read);
 	else if (e && read->error)
-		was_lost(cache, e, read);
+		cache_disk_was_lost(cache, e, read);
 	cache_leave(cache);
 }
 
@@ -286,7 +291,7 @@ struct purge_list {
 	bool no_memory;
 };
 
-static void list_key(void *arg, const struct scd_key *key)
+static void cache_disk_list_key(void *arg, const struct scd_key *key)
 {
 	struct purge_list *l = arg;
 	struct store_entry *e = store_find(l->cache->ondisk.store, key);
@@ -309,26 +314,27 @@ static void list_key(void *arg, const struct scd_key *key)
 }
 
 /* The response of that number, with one user; null: unknown. */
-static struct cached *head_of(struct cache *cache, const struct purge_id *p)
+static struct cached *cache_disk_head_of(struct cache *cache,
+					 const struct purge_id *p)
 {
 	struct cached *c = NULL;
 	struct disk_entry *e;
 
 	pthread_mutex_lock(&cache->lock);
-	e = find_id(cache, &p->key, p->id);
+	e = cache_disk_find_id(cache, &p->key, p->id);
 	if (e && e->pending)
 		c = cached_ref(e->pending);
 	cache_leave(cache);
 	return c || !e ? c : disk_head(cache->disk, p->id);
 }
 
-static size_t purge_id(struct cache *cache, const struct purge_id *p)
+static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
 {
 	struct disk_entry *e;
 	bool there;
 
 	pthread_mutex_lock(&cache->lock);
-	e = find_id(cache, &p->key, p->id);
+	e = cache_disk_find_id(cache, &p->key, p->id);
 	there = e;
 	if (there && e->memory) /* came into memory meanwhile */
 		store_remove(cache->main.store, &e->memory->entry);
@@ -346,13 +352,13 @@ size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
 	size_t n = 0;
 
 	pthread_mutex_lock(&cache->lock);
-	store_each_key(cache->ondisk.store, part, list_key, &l);
+	store_each_key(cache->ondisk.store, part, cache_disk_list_key, &l);
 	cache_leave(cache);
 	for (size_t i = 0; i < l.n; i++) {
-		struct cached *c = head_of(cache, &l.at[i]);
+		struct cached *c = cache_disk_head_of(cache, &l.at[i]);
 
 		if (!c || matches(arg, c))
-			n += purge_id(cache, &l.at[i]);
+			n += cache_disk_purge_id(cache, &l.at[i]);
 		cached_unref(&c);
 	}
 	free(l.at);
@@ -375,34 +381,35 @@ void cache_sync_wait(struct cache *cache, struct disk_sync *sync)
 /* Life */
 
 /* The newer of two that are for the same requests stays. */
-static void drop_twin(struct cache *cache, const struct scd_key *key,
-		      const struct cached *c)
+static void cache_disk_drop_twin(struct cache *cache, const struct scd_key *key,
+				 const struct cached *c)
 {
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
-	while (e && !same_variant(selecting_of(e), cached_selecting(c)))
+	while (e && !cache_disk_same_variant(cache_disk_selecting_of(e),
+					     cached_selecting(c)))
 		e = store_next(e);
 	if (e)
 		store_remove(cache->ondisk.store, e);
 }
 
-static void load_entry(void *arg, struct disk_entry *e, const struct cached *c,
-		       uint64_t body_len)
+static void cache_disk_load_entry(void *arg, struct disk_entry *e,
+				  const struct cached *c, uint64_t body_len)
 {
 	struct cache *cache = arg;
 	struct scd_key key;
 
 	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
 		     strlen(cached_uri(c)), &key);
-	drop_twin(cache, &key, c);
-	e->weight = disk_weight(c, body_len);
+	cache_disk_drop_twin(cache, &key, c);
+	e->weight = cache_disk_weight(c, body_len);
 	if (store_insert(cache->ondisk.store, &e->entry, &key))
 		disk_remove(cache->disk, e);
 }
 
 /* A disk that has no room, or fails, is done without; it is not the node's
  * fault, and not its operator's. */
-static int give_up(struct cache *cache, int err)
+static int cache_disk_give_up(struct cache *cache, int err)
 {
 	if (err != -ENOSPC && err != -EDQUOT && err != -EIO && err != -EROFS)
 		return err;
@@ -423,7 +430,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 		.path = settings->disk_path,
 		.max_index_bytes = cache_index_bytes(settings->disk_bytes),
 		.max_queue_bytes = settings->disk_queue_bytes,
-		.events = { written, was_read, cache },
+		.events = {cache_disk_written, cache_disk_was_read, cache},
 	};
 	int err = disk_open(&disk, &cache->disk);
 
@@ -431,18 +438,18 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 		log_write(LOG_ERROR, "disk", "%s: %s", settings->disk_path,
 			  err == -EBUSY ? "another process uses it" :
 					  strerror(-err));
-		return give_up(cache, err);
+		return cache_disk_give_up(cache, err);
 	}
 	memcpy(cache->hash_secret, settings->hash_secret,
 	       sizeof(cache->hash_secret));
-	cache->ondisk.events.released = released;
-	cache->ondisk.events.weight = weight;
+	cache->ondisk.events.released = cache_disk_released;
+	cache->ondisk.events.weight = cache_cache_disk_weight;
 	err = cache_open_tier(cache, &cache->ondisk, settings->disk_bytes,
 			      eviction_policy_find(settings->policy));
 	if (!err)
-		err = disk_load(cache->disk, load_entry, cache);
+		err = disk_load(cache->disk, cache_disk_load_entry, cache);
 	if (err)
-		return give_up(cache, err);
+		return cache_disk_give_up(cache, err);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static struct config_errors *errors_now;
 static unsigned lines_now[OPTIONS_MAX]; /* 0: not in the file */
 
 __attribute__((format(printf, 2, 0))) static void
-on_error(cfg_t *cfg, const char *format, va_list args)
+configuration_on_error(cfg_t *cfg, const char *format, va_list args)
 {
 	char message[512];
 
@@ -34,13 +34,13 @@ on_error(cfg_t *cfg, const char *format, va_list args)
 		      cfg->line, message);
 }
 
-static unsigned line_of(const char *name)
+static unsigned configuration_line_of(const char *name)
 {
 	return lines_now[option_find(name) - config_options];
 }
 
 /* libconfuse's validator: called for each value, with the line at hand. */
-static int validate(cfg_t *cfg, cfg_opt_t *opt)
+static int configuration_validate(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const struct config_option *o = option_find(opt->name);
 	const char *text = cfg_opt_getstr(opt);
@@ -56,7 +56,7 @@ static int validate(cfg_t *cfg, cfg_opt_t *opt)
 	return wrong ? -1 : 0;
 }
 
-static int validate_place(cfg_t *cfg, cfg_opt_t *opt)
+static int configuration_validate_place(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *url = cfg_opt_getstr(opt);
 
@@ -68,7 +68,7 @@ static int validate_place(cfg_t *cfg, cfg_opt_t *opt)
 }
 
 /* An option that sites have, too. */
-static int validate_site(cfg_t *cfg, cfg_opt_t *opt)
+static int configuration_validate_site(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const struct config_option *o = option_find(opt->name);
 	const char *text = cfg_opt_getstr(opt);
@@ -84,8 +84,8 @@ static int validate_site(cfg_t *cfg, cfg_opt_t *opt)
 
 /* From libconfuse's values to ours */
 
-static int fill_option(struct config *c, const struct config_option *o,
-		       cfg_t *cfg)
+static int configuration_fill_option(struct config *c,
+				     const struct config_option *o, cfg_t *cfg)
 {
 	const char *text;
 
@@ -98,7 +98,7 @@ static int fill_option(struct config *c, const struct config_option *o,
 }
 
 /* What an origin says of it; peers have no such option. */
-static int fill_cookies(cfg_t *sub, struct upstream *place)
+static int configuration_fill_cookies(cfg_t *sub, struct upstream *place)
 {
 	const char *text = strcmp(cfg_name(sub), "origin") ?
 				   NULL : cfg_getstr(sub, "set_cookie");
@@ -108,8 +108,8 @@ static int fill_cookies(cfg_t *sub, struct upstream *place)
 	return text && !place->set_cookie ? -ENOMEM : 0;
 }
 
-static int fill_places(cfg_t *cfg, const char *section,
-		       struct upstream **out, size_t *n)
+static int configuration_fill_places(cfg_t *cfg, const char *section,
+				     struct upstream **out, size_t *n)
 {
 	unsigned count = cfg_size(cfg, section);
 
@@ -123,27 +123,30 @@ static int fill_places(cfg_t *cfg, const char *section,
 
 		place->name = strdup(cfg_title(sub));
 		place->url = strdup(url ? url : "");
-		if (!place->name || !place->url || fill_cookies(sub, place))
+		if (!place->name || !place->url ||
+		    configuration_fill_cookies(sub, place))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int fill(struct config *c, cfg_t *cfg)
+static int configuration_fill(struct config *c, cfg_t *cfg)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < config_noptions && !err; i++)
-		err = fill_option(c, &config_options[i], cfg);
+		err = configuration_fill_option(c, &config_options[i], cfg);
 	if (!err)
-		err = fill_places(cfg, "origin", &c->origins, &c->norigins);
+		err = configuration_fill_places(cfg, "origin", &c->origins,
+						&c->norigins);
 	if (!err)
-		err = fill_places(cfg, "peer", &c->peers, &c->npeers);
+		err = configuration_fill_places(cfg, "peer", &c->peers,
+						&c->npeers);
 	return err;
 }
 
 /* One row of ours as one of libconfuse's, which wants writable strings. */
-static cfg_opt_t to_confuse(const struct config_option *o)
+static cfg_opt_t configuration_to_confuse(const struct config_option *o)
 {
 	if (o->kind == FLAG)
 		return (cfg_opt_t)CFG_BOOL(
@@ -151,7 +154,7 @@ static cfg_opt_t to_confuse(const struct config_option *o)
 	return (cfg_opt_t)CFG_STR(o->name, o->value, CFGF_NONE);
 }
 
-static cfg_t *set_up(void)
+static cfg_t *configuration_set_up(void)
 {
 	static cfg_opt_t place[] = {
 		CFG_STR("url", NULL, CFGF_NONE),
@@ -166,7 +169,7 @@ static cfg_t *set_up(void)
 	cfg_t *cfg;
 
 	for (size_t i = 0; i < config_noptions; i++)
-		all[i] = to_confuse(&config_options[i]);
+		all[i] = configuration_to_confuse(&config_options[i]);
 	all[config_noptions] = (cfg_opt_t)CFG_SEC(
 		"origin", site, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
 	all[config_noptions + 1] = (cfg_opt_t)CFG_SEC(
@@ -175,17 +178,20 @@ static cfg_t *set_up(void)
 	cfg = cfg_init(all, CFGF_NONE); /* copies the table */
 	if (!cfg)
 		return NULL;
-	cfg_set_error_function(cfg, on_error);
+	cfg_set_error_function(cfg, configuration_on_error);
 	for (size_t i = 0; i < config_noptions; i++)
-		cfg_set_validate_func(cfg, config_options[i].name, validate);
-	cfg_set_validate_func(cfg, "origin|url", validate_place);
-	cfg_set_validate_func(cfg, "origin|set_cookie", validate_site);
-	cfg_set_validate_func(cfg, "peer|url", validate_place);
+		cfg_set_validate_func(cfg, config_options[i].name,
+				      configuration_validate);
+	cfg_set_validate_func(cfg, "origin|url", configuration_validate_place);
+	cfg_set_validate_func(cfg, "origin|set_cookie",
+			      configuration_validate_site);
+	cfg_set_validate_func(cfg, "peer|url", configuration_validate_place);
 	return cfg;
 }
 
 /* All of a file as a string; null: it cannot be read, and *error says why. */
-static char *config_read_file(const char *path, const char **error)
+static char *configuration_config_read_file(const char *path,
+					    const char **error)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
@@ -213,7 +219,8 @@ static char *config_read_file(const char *path, const char **error)
  * libconfuse gets the text of the file and its name: its scanner ends the
  * process when it cannot read, a running node's too.
  */
-static int config_parse_text(cfg_t *cfg, const char *path, char *text)
+static int configuration_config_parse_text(cfg_t *cfg, const char *path,
+					   char *text)
 {
 	FILE *file = *text ? fmemopen(text, strlen(text), "r") : NULL;
 	int result;
@@ -228,10 +235,11 @@ static int config_parse_text(cfg_t *cfg, const char *path, char *text)
 	return result;
 }
 
-static void parse(cfg_t *cfg, const char *path, struct config_errors *errors)
+static void configuration_parse(cfg_t *cfg, const char *path,
+				struct config_errors *errors)
 {
 	const char *error;
-	char *text = config_read_file(path, &error);
+	char *text = configuration_config_read_file(path, &error);
 
 	if (!text) {
 		config_report(errors, "%s: %s\n", path, error);
@@ -239,7 +247,7 @@ static void parse(cfg_t *cfg, const char *path, struct config_errors *errors)
 	}
 	errors_now = errors;
 	memset(lines_now, 0, sizeof(lines_now));
-	if (config_parse_text(cfg, path, text) && !errors->len)
+	if (configuration_config_parse_text(cfg, path, text) && !errors->len)
 		config_report(errors, "%s: not a configuration\n", path);
 	errors_now = NULL;
 	free(text);
@@ -248,15 +256,16 @@ static void parse(cfg_t *cfg, const char *path, struct config_errors *errors)
 int config_load(const char *path, struct config **out,
 		struct config_errors *errors)
 {
-	cfg_t *cfg = set_up();
+	cfg_t *cfg = configuration_set_up();
 	struct config *c = calloc(1, sizeof(*c));
 	struct config_errors warnings = { .len = 0 };
-	const struct config_check check = { path, line_of, errors, &warnings };
+	const struct config_check check = {path, configuration_line_of, errors,
+					   &warnings};
 
 	*errors = (struct config_errors){ .len = 0 };
 	if (cfg && c)
-		parse(cfg, path, errors);
-	if (!cfg || !c || (!errors->len && fill(c, cfg)))
+		configuration_parse(cfg, path, errors);
+	if (!cfg || !c || (!errors->len && configuration_fill(c, cfg)))
 		config_report(errors, "%s: out of memory\n", path);
 	if (!errors->len)
 		config_check_whole(c, &check);
@@ -273,7 +282,7 @@ int config_load(const char *path, struct config **out,
 	return 0;
 }
 
-static void free_places(struct upstream *places, size_t n)
+static void configuration_free_places(struct upstream *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(places[i].name);
@@ -289,8 +298,8 @@ void config_free(struct config **c)
 		return;
 	for (size_t i = 0; i < config_noptions; i++)
 		option_clear(&config_options[i], *c);
-	free_places((*c)->origins, (*c)->norigins);
-	free_places((*c)->peers, (*c)->npeers);
+	configuration_free_places((*c)->origins, (*c)->norigins);
+	configuration_free_places((*c)->peers, (*c)->npeers);
 	config_tls_free(*c);
 	explicit_bzero((*c)->key, sizeof((*c)->key));
 	free(*c);
@@ -307,14 +316,17 @@ bool config_keep_key(const struct config *now, struct config *next)
 	return other;
 }
 
-static void config_report_kept(struct config_errors *kept, const char *option)
+static void configuration_config_report_kept(struct config_errors *kept,
+					     const char *option)
 {
 	config_report(kept, "%s takes effect only at the next start\n", option);
 }
 
 /* A listener has TLS, or has none, until the next start. */
-static void config_keep_tls_use(const char *option, struct tls **now,
-				struct tls **next, struct config_errors *kept)
+static void configuration_config_keep_tls_use(const char *option,
+					      struct tls **now,
+					      struct tls **next,
+					      struct config_errors *kept)
 {
 	struct tls *other = *next;
 
@@ -322,7 +334,7 @@ static void config_keep_tls_use(const char *option, struct tls **now,
 		return;
 	*next = *now;
 	*now = other;
-	config_report_kept(kept, option);
+	configuration_config_report_kept(kept, option);
 }
 
 void config_keep_started(struct config *now, struct config *next,
@@ -335,14 +347,15 @@ void config_keep_started(struct config *now, struct config *next,
 		if (!o->restart || option_is_same(o, now, next))
 			continue;
 		option_swap(o, now, next);
-		config_report_kept(kept, o->name);
+		configuration_config_report_kept(kept, o->name);
 	}
-	config_keep_tls_use("tls_data_certificate", &now->tls_data,
-			    &next->tls_data, kept);
-	config_keep_tls_use("tls_peer_certificate", &now->tls_peer,
-			    &next->tls_peer, kept);
-	config_keep_tls_use("tls_admin_certificate", &now->tls_admin,
-			    &next->tls_admin, kept);
+	configuration_config_keep_tls_use(
+		"tls_data_certificate", &now->tls_data, &next->tls_data, kept);
+	configuration_config_keep_tls_use(
+		"tls_peer_certificate", &now->tls_peer, &next->tls_peer, kept);
+	configuration_config_keep_tls_use("tls_admin_certificate",
+					  &now->tls_admin, &next->tls_admin,
+					  kept);
 }
 
 void config_print_options(FILE *to)

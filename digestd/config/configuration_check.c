@@ -41,7 +41,7 @@ void config_report_option(const struct config_check *check, const char *option,
 }
 
 /* "WWW.Example.com:80" as requests know it: "www.example.com". */
-static int canonical_host(char **name)
+static int configuration_check_canonical_host(char **name)
 {
 	size_t room = strlen(*name) + 16, len;
 	char *uri = malloc(room), *canonical = malloc(room);
@@ -65,8 +65,8 @@ static int canonical_host(char **name)
 	return err;
 }
 
-static void check_origins(struct config *c, const char *path,
-			  struct config_errors *errors)
+static void configuration_check_origins(struct config *c, const char *path,
+					struct config_errors *errors)
 {
 	for (size_t i = 0; i < c->norigins; i++) {
 		struct upstream *o = &c->origins[i];
@@ -75,7 +75,7 @@ static void check_origins(struct config *c, const char *path,
 			config_report(errors,
 				      "%s: origin \"%s\": url: not given\n",
 				      path, o->name);
-		if (canonical_host(&o->name))
+		if (configuration_check_canonical_host(&o->name))
 			config_report(errors,
 				      "%s: origin \"%s\": is not a host\n",
 				      path, o->name);
@@ -125,7 +125,7 @@ void config_check_whole(struct config *c, const struct config_check *check)
 				      "%s: peer \"%s\": url: not given\n",
 				      path, c->peers[i].name);
 	}
-	check_origins(c, path, errors);
+	configuration_check_origins(c, path, errors);
 	config_listeners_check(c, check);
 	config_key_load(c, check);
 }

@@ -24,8 +24,8 @@
 static const char published[] = "00112233445566778899aabbccddeeff";
 
 __attribute__((format(printf, 3, 4))) static void
-key_report(const struct config_check *check, const char *option,
-	   const char *format, ...)
+configuration_key_report(const struct config_check *check, const char *option,
+			 const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -37,7 +37,8 @@ key_report(const struct config_check *check, const char *option,
 	config_report(check->errors, "%s\n", text);
 }
 
-static bool key_parse(const char *text, uint8_t key[SCD_SECRET_BYTES])
+static bool configuration_key_parse(const char *text,
+				    uint8_t key[SCD_SECRET_BYTES])
 {
 	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++) {
 		int high = hexdigit_value(text[2 * i]);
@@ -50,58 +51,67 @@ static bool key_parse(const char *text, uint8_t key[SCD_SECRET_BYTES])
 	return !text[2 * SCD_SECRET_BYTES];
 }
 
-static bool key_is_published(const uint8_t key[SCD_SECRET_BYTES])
+static bool configuration_key_is_published(const uint8_t key[SCD_SECRET_BYTES])
 {
 	uint8_t known[SCD_SECRET_BYTES];
 
-	return key_parse(published, known) &&
+	return configuration_key_parse(published, known) &&
 	       !memcmp(key, known, sizeof(known));
 }
 
 /* Takes the key that an option gave. */
-static void key_take(struct config *c, const struct config_check *check,
-		     const char *option, const char *text)
+static void configuration_key_take(struct config *c,
+				   const struct config_check *check,
+				   const char *option, const char *text)
 {
 	const char *file = c->cluster_key_file ? c->cluster_key_file : "";
 	const char *colon = c->cluster_key_file ? ": " : "";
 
-	c->has_key = key_parse(text, c->key);
+	c->has_key = configuration_key_parse(text, c->key);
 	if (!c->has_key)
-		key_report(check, option, "%s%snot 32 hexadecimal digits",
-			   file, colon);
-	else if (key_is_published(c->key))
-		key_report(check, option, "%s%s%s is the key of a published "
-			   "example, which everybody has; make one of your "
-			   "own: openssl rand -hex 16", file, colon, published);
+		configuration_key_report(check, option,
+					 "%s%snot 32 hexadecimal digits", file,
+					 colon);
+	else if (configuration_key_is_published(c->key))
+		configuration_key_report(
+			check, option,
+			"%s%s%s is the key of a published "
+			"example, which everybody has; make one of your "
+			"own: openssl rand -hex 16",
+			file, colon, published);
 }
 
-static bool key_file_is_private(const struct stat *st)
+static bool configuration_key_file_is_private(const struct stat *st)
 {
 	mode_t allowed = st->st_uid == 0 ? S_IRWXU | S_IRGRP : S_IRWXU;
 
 	return !(st->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO) & ~allowed);
 }
 
-static bool key_check_file(const struct config *c,
-			   const struct config_check *check, FILE *file)
+static bool configuration_key_check_file(const struct config *c,
+					 const struct config_check *check,
+					 FILE *file)
 {
 	struct stat st;
 
 	if (fstat(fileno(file), &st)) {
-		key_report(check, "cluster_key_file", "%s: %s",
-			   c->cluster_key_file, strerror(errno));
+		configuration_key_report(check, "cluster_key_file", "%s: %s",
+					 c->cluster_key_file, strerror(errno));
 		return false;
 	}
-	if (key_file_is_private(&st))
+	if (configuration_key_file_is_private(&st))
 		return true;
-	key_report(check, "cluster_key_file", "%s: mode %04o lets others read "
-		   "or write it; chmod 600 %s", c->cluster_key_file,
-		   (unsigned)st.st_mode & 07777, c->cluster_key_file);
+	configuration_key_report(check, "cluster_key_file",
+				 "%s: mode %04o lets others read "
+				 "or write it; chmod 600 %s",
+				 c->cluster_key_file,
+				 (unsigned)st.st_mode & 07777,
+				 c->cluster_key_file);
 	return false;
 }
 
 /* Where LoadCredential= of digestd.service puts the key; null: nowhere. */
-static char *key_credential_path(void)
+static char *configuration_key_credential_path(void)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
 	char path[4096];
@@ -116,14 +126,14 @@ static char *key_credential_path(void)
  * Opens the file; where only root may, and the service manager has handed its
  * contents over as a credential, that.
  */
-static FILE *key_open(struct config *c)
+static FILE *configuration_key_open(struct config *c)
 {
 	FILE *file = fopen(c->cluster_key_file, "re");
 	char *credential;
 
 	if (file || errno != EACCES)
 		return file;
-	credential = key_credential_path();
+	credential = configuration_key_credential_path();
 	if (credential) {
 		file = fopen(credential, "re");
 		free(credential);
@@ -131,24 +141,27 @@ static FILE *key_open(struct config *c)
 	return file;
 }
 
-static void key_read_file(struct config *c, const struct config_check *check)
+static void configuration_key_read_file(struct config *c,
+					const struct config_check *check)
 {
 	char line[128] = "";
-	FILE *file = key_open(c);
+	FILE *file = configuration_key_open(c);
 
 	if (!file) {
-		key_report(check, "cluster_key_file", "%s: %s",
-			   c->cluster_key_file, strerror(errno));
+		configuration_key_report(check, "cluster_key_file", "%s: %s",
+					 c->cluster_key_file, strerror(errno));
 		return;
 	}
 	setvbuf(file, NULL, _IONBF, 0); /* no copy that outlives the file */
-	if (key_check_file(c, check, file)) {
+	if (configuration_key_check_file(c, check, file)) {
 		if (fgets(line, sizeof(line), file)) {
 			line[strcspn(line, " \t\r\n")] = '\0';
-			key_take(c, check, "cluster_key_file", line);
+			configuration_key_take(c, check, "cluster_key_file",
+					       line);
 		} else {
-			key_report(check, "cluster_key_file", "%s: is empty",
-				   c->cluster_key_file);
+			configuration_key_report(check, "cluster_key_file",
+						 "%s: is empty",
+						 c->cluster_key_file);
 		}
 	}
 	explicit_bzero(line, sizeof(line));
@@ -159,15 +172,17 @@ void config_key_load(struct config *c, const struct config_check *check)
 {
 	if (!c->cluster_key && !c->cluster_key_file &&
 	    (c->listen_peer || c->npeers))
-		c->cluster_key_file = key_credential_path();
+		c->cluster_key_file = configuration_key_credential_path();
 	if (c->cluster_key && c->cluster_key_file)
-		key_report(check, "cluster_key", "give this or "
-			   "cluster_key_file, not both");
+		configuration_key_report(check, "cluster_key",
+					 "give this or "
+					 "cluster_key_file, not both");
 	else if (c->cluster_key_file)
-		key_read_file(c, check);
+		configuration_key_read_file(c, check);
 	else if (c->cluster_key)
-		key_take(c, check, "cluster_key", c->cluster_key);
+		configuration_key_take(c, check, "cluster_key", c->cluster_key);
 	else if (c->listen_peer || c->npeers)
-		key_report(check, "cluster_key", "needed for listen_peer and "
-			   "peer sections");
+		configuration_key_report(check, "cluster_key",
+					 "needed for listen_peer and "
+					 "peer sections");
 }

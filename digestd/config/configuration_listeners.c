@@ -18,7 +18,7 @@ struct endpoint {
 };
 
 /* The text has been checked: it is an address (value_is_address()). */
-static struct endpoint endpoint_parse(const char *text)
+static struct endpoint configuration_listeners_endpoint_parse(const char *text)
 {
 	static const unsigned char none[16];
 	const char *colon = strrchr(text, ':');
@@ -39,8 +39,8 @@ static struct endpoint endpoint_parse(const char *text)
 }
 
 /* Port 0 is one of its own each time. */
-static bool endpoint_overlaps(const struct endpoint *a,
-			      const struct endpoint *b)
+static bool configuration_listeners_endpoint_overlaps(const struct endpoint *a,
+						      const struct endpoint *b)
 {
 	if (a->port != b->port || !a->port)
 		return false;
@@ -63,12 +63,15 @@ void config_listeners_check(const struct config *c,
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		for (size_t j = 0; j < i && all[i].text; j++) {
-			struct endpoint a = endpoint_parse(all[i].text), b;
+			struct endpoint
+				a = configuration_listeners_endpoint_parse(
+					all[i].text),
+				b;
 
 			if (!all[j].text)
 				continue;
-			b = endpoint_parse(all[j].text);
-			if (!endpoint_overlaps(&a, &b))
+			b = configuration_listeners_endpoint_parse(all[j].text);
+			if (!configuration_listeners_endpoint_overlaps(&a, &b))
 				continue;
 			config_report_option(check, all[i].option,
 					     check->errors);

@@ -49,8 +49,10 @@ bool config_tls_is_version(const char *text)
 }
 
 /* "FILE:LINE: tls_peer_key: what": without a line when it is not given. */
-static void find_fault(const struct config_check *check, const struct set *set,
-		       enum tls_file file, struct config_errors *to)
+static void configuration_tls_find_fault(const struct config_check *check,
+					 const struct set *set,
+					 enum tls_file file,
+					 struct config_errors *to)
 {
 	char option[64];
 
@@ -59,8 +61,8 @@ static void find_fault(const struct config_check *check, const struct set *set,
 	config_report_option(check, option, to);
 }
 
-static const char *path_of(const struct config_tls_files *f,
-			   enum tls_file file)
+static const char *configuration_tls_path_of(const struct config_tls_files *f,
+					     enum tls_file file)
 {
 	switch (file) {
 	case TLS_CERTIFICATE:
@@ -73,19 +75,22 @@ static const char *path_of(const struct config_tls_files *f,
 	return NULL;
 }
 
-static bool is_whole(const struct config_check *check, const struct set *set,
-		     const struct config_tls_files *f)
+static bool configuration_tls_is_whole(const struct config_check *check,
+				       const struct set *set,
+				       const struct config_tls_files *f)
 {
 	enum tls_file missing = f->key ? TLS_CERTIFICATE : TLS_KEY;
 
 	if (!f->certificate != !f->key) {
-		find_fault(check, set, missing, check->errors);
+		configuration_tls_find_fault(check, set, missing,
+					     check->errors);
 		config_report(check->errors, "not given, but the %s is\n",
 			      f->key ? "key" : "certificate");
 		return false;
 	}
 	if (set->server && !set->client && f->authorities && !f->certificate) {
-		find_fault(check, set, TLS_AUTHORITIES, check->errors);
+		configuration_tls_find_fault(check, set, TLS_AUTHORITIES,
+					     check->errors);
 		config_report(check->errors, "needs tls_%s_certificate\n",
 			      set->name);
 		return false;
@@ -93,15 +98,17 @@ static bool is_whole(const struct config_check *check, const struct set *set,
 	return true;
 }
 
-static void warn_of_age(const struct config_check *check,
-			const struct set *set,
-			const struct config_tls_files *f, int64_t expires_s)
+static void configuration_tls_warn_of_age(const struct config_check *check,
+					  const struct set *set,
+					  const struct config_tls_files *f,
+					  int64_t expires_s)
 {
 	int64_t left_s = expires_s - (int64_t)time(NULL);
 
 	if (left_s > (int64_t)WARN_DAYS * DAY_S)
 		return;
-	find_fault(check, set, TLS_CERTIFICATE, check->warnings);
+	configuration_tls_find_fault(check, set, TLS_CERTIFICATE,
+				     check->warnings);
 	if (left_s < 0)
 		config_report(check->warnings, "%s: has expired\n",
 			      f->certificate);
@@ -111,8 +118,9 @@ static void warn_of_age(const struct config_check *check,
 			      (long long)((left_s + DAY_S - 1) / DAY_S));
 }
 
-static void load_set(struct config *c, const struct config_check *check,
-		     const struct set *set)
+static void configuration_tls_load_set(struct config *c,
+				       const struct config_check *check,
+				       const struct set *set)
 {
 	const struct config_tls_files *f =
 		(const void *)((const char *)c + set->files);
@@ -125,27 +133,29 @@ static void load_set(struct config *c, const struct config_check *check,
 	struct tls_fault fault = { 0 };
 	int err = 0;
 
-	if (!is_whole(check, set, f))
+	if (!configuration_tls_is_whole(check, set, f))
 		return;
 	if (set->server && f->certificate) {
 		err = tls_new(&files, server, &fault);
 		if (!err)
-			warn_of_age(check, set, f, tls_expires_s(*server));
+			configuration_tls_warn_of_age(check, set, f,
+						      tls_expires_s(*server));
 	}
 	if (set->client && !err)
 		err = tls_client_new(&files, (void *)((char *)c + set->client),
 				     &fault);
 	if (!err)
 		return;
-	find_fault(check, set, fault.file, check->errors);
-	config_report(check->errors, "%s: %s\n", path_of(f, fault.file),
+	configuration_tls_find_fault(check, set, fault.file, check->errors);
+	config_report(check->errors, "%s: %s\n",
+		      configuration_tls_path_of(f, fault.file),
 		      err == -EINVAL ? fault.text : strerror(-err));
 }
 
 void config_tls_load(struct config *c, const struct config_check *check)
 {
 	for (size_t i = 0; i < NSETS; i++)
-		load_set(c, check, &sets[i]);
+		configuration_tls_load_set(c, check, &sets[i]);
 	if ((c->tls_data || c->tls_peer || c->tls_admin) && !server_has_tls())
 		config_report(check->errors, "%s: tls_*_certificate: this "
 			      "libmicrohttpd was built without TLS\n",
@@ -162,7 +172,7 @@ void config_tls_free(struct config *c)
 }
 
 /* Keeps the old one of two that are the same, with all that hangs on it. */
-static void keep(struct tls *now, struct tls **next)
+static void configuration_tls_keep(struct tls *now, struct tls **next)
 {
 	if (!now || !*next || !tls_same(now, *next))
 		return;
@@ -170,7 +180,8 @@ static void keep(struct tls *now, struct tls **next)
 	*next = tls_ref(now);
 }
 
-static void keep_client(struct tls_client *now, struct tls_client **next)
+static void configuration_tls_keep_client(struct tls_client *now,
+					  struct tls_client **next)
 {
 	if (!now || !*next || !tls_client_same(now, *next))
 		return;
@@ -180,9 +191,10 @@ static void keep_client(struct tls_client *now, struct tls_client **next)
 
 void config_keep_tls(const struct config *now, struct config *next)
 {
-	keep(now->tls_data, &next->tls_data);
-	keep(now->tls_peer, &next->tls_peer);
-	keep(now->tls_admin, &next->tls_admin);
-	keep_client(now->tls_peer_client, &next->tls_peer_client);
-	keep_client(now->tls_origin, &next->tls_origin);
+	configuration_tls_keep(now->tls_data, &next->tls_data);
+	configuration_tls_keep(now->tls_peer, &next->tls_peer);
+	configuration_tls_keep(now->tls_admin, &next->tls_admin);
+	configuration_tls_keep_client(now->tls_peer_client,
+				      &next->tls_peer_client);
+	configuration_tls_keep_client(now->tls_origin, &next->tls_origin);
 }

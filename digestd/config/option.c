@@ -32,67 +32,67 @@ struct kind {
 	const char *unit;  /* of a number's range */
 };
 
-static bool is_some(const char *text)
+static bool option_is_some(const char *text)
 {
 	return *text;
 }
 
-static bool is_token(const char *text)
+static bool option_is_token(const char *text)
 {
 	return field_is_token(text, strlen(text));
 }
 
-static bool is_folder(const char *text)
+static bool option_is_folder(const char *text)
 {
 	return *text == '/';
 }
 
-static bool is_eviction(const char *text)
+static bool option_is_eviction(const char *text)
 {
 	return eviction_policy_find(text);
 }
 
-static bool is_admission(const char *text)
+static bool option_is_admission(const char *text)
 {
 	return admitter_policy(text);
 }
 
-static bool is_tell(const char *text)
+static bool option_is_tell(const char *text)
 {
 	enum admission_tell tell;
 
 	return admission_tell_read(text, &tell);
 }
 
-static bool is_forwarded(const char *text)
+static bool option_is_forwarded(const char *text)
 {
 	enum forwarded how;
 
 	return forwarded_read(text, &how);
 }
 
-static bool is_prefixes(const char *text)
+static bool option_is_prefixes(const char *text)
 {
 	struct address_prefixes list;
 
 	return address_prefixes_read(text, &list);
 }
 
-static bool is_placement(const char *text)
+static bool option_is_placement(const char *text)
 {
 	enum placement placement;
 
 	return placement_read(text, &placement);
 }
 
-static bool is_set_cookie(const char *text)
+static bool option_is_set_cookie(const char *text)
 {
 	enum set_cookie how;
 
 	return setcookie_read(text, &how);
 }
 
-static bool read_seconds(const char *text, int64_t *out)
+static bool option_read_seconds(const char *text, int64_t *out)
 {
 	if (!value_time_ms(text, out) || *out % 1000)
 		return false;
@@ -102,28 +102,28 @@ static bool read_seconds(const char *text, int64_t *out)
 
 /* clang-format off */
 static const struct kind kinds[] = {
-	[TEXT] = { .text = is_some, .wrong = "is empty" },
-	[TOKEN] = { .text = is_token,
+	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
+	[TOKEN] = { .text = option_is_token,
 		    .wrong = "is not a token (letters, digits, - . _)" },
 	[ADDRESS] = { .text = value_is_address,
 		      .wrong = "is not an address such as 127.0.0.1:8080" },
 	[URL] = { .text = value_is_url,
 		  .wrong = "is not a URL such as http://host:port" },
-	[FOLDER] = { .text = is_folder, .wrong = "is not an absolute path" },
-	[POLICY] = { .text = is_eviction,
+	[FOLDER] = { .text = option_is_folder, .wrong = "is not an absolute path" },
+	[POLICY] = { .text = option_is_eviction,
 		     .wrong = "is no eviction policy, such as sieve or lru" },
-	[ADMISSION] = { .text = is_admission,
+	[ADMISSION] = { .text = option_is_admission,
 			.wrong = "is not none, aged, probation or auto" },
-	[TELL] = { .text = is_tell, .wrong = "is not none, nginx or field" },
-	[PREFIXES] = { .text = is_prefixes,
+	[TELL] = { .text = option_is_tell, .wrong = "is not none, nginx or field" },
+	[PREFIXES] = { .text = option_is_prefixes,
 		       .wrong = "is not a list of up to 64 addresses such as "
 				"192.0.2.1, 10.0.0.0/8" },
-	[FORWARDED] = { .text = is_forwarded,
+	[FORWARDED] = { .text = option_is_forwarded,
 			.wrong = "is not none, for, x-forwarded or forwarded" },
-	[PLACEMENT] = { .text = is_placement,
+	[PLACEMENT] = { .text = option_is_placement,
 			.wrong = "is not keep, second, single, single-seen or "
 				 "single-shared" },
-	[COOKIES] = { .text = is_set_cookie,
+	[COOKIES] = { .text = option_is_set_cookie,
 		      .wrong = "is not refuse, strip or allow" },
 	[LEVEL] = { .text = value_is_level,
 		    .wrong = "is not error, warning, info or debug" },
@@ -136,7 +136,7 @@ static const struct kind kinds[] = {
 	[TIME_MS] = { .number = value_time_ms,
 		      .wrong = "is not a time such as 500ms, 30s, 5m",
 		      .unit = " ms" },
-	[TIME_S] = { .number = read_seconds,
+	[TIME_S] = { .number = option_read_seconds,
 		     .wrong = "is not a time in whole seconds such as 30s",
 		     .unit = " s" },
 	[SHARE] = { .share = value_share, .wrong = "is not within 0..1" },
@@ -159,7 +159,8 @@ bool option_is_string(const struct config_option *o)
 }
 
 /* A number that is one, but not within its range. */
-static const char *range_fault(const struct config_option *o, char room[128])
+static const char *option_range_fault(const struct config_option *o,
+				      char room[128])
 {
 	const char *unit = kinds[o->kind].unit;
 
@@ -183,16 +184,16 @@ const char *option_fault(const struct config_option *o, const char *text,
 	if (kind->number) {
 		if (!kind->number(text, &number))
 			return kind->wrong;
-		return number >= o->min && number <= o->max ?
-			       NULL :
-			       range_fault(o, room);
+		return number >= o->min && number <= o->max
+			       ? NULL
+			       : option_range_fault(o, room);
 	}
 	if (kind->share)
 		return kind->share(text, &share) ? NULL : kind->wrong;
 	return !kind->text || kind->text(text) ? NULL : kind->wrong;
 }
 
-static void *member(struct config *c, const struct config_option *o)
+static void *option_member(struct config *c, const struct config_option *o)
 {
 	return (char *)c + o->at;
 }
@@ -203,22 +204,22 @@ int option_set(const struct config_option *o, struct config *c,
 	const struct kind *kind = &kinds[o->kind];
 
 	if (kind->share)
-		return kind->share(text, member(c, o)) ? 0 : -EINVAL;
+		return kind->share(text, option_member(c, o)) ? 0 : -EINVAL;
 	if (kind->number)
-		return kind->number(text, member(c, o)) ? 0 : -EINVAL;
-	*(char **)member(c, o) = strdup(text);
-	return *(char **)member(c, o) ? 0 : -ENOMEM;
+		return kind->number(text, option_member(c, o)) ? 0 : -EINVAL;
+	*(char **)option_member(c, o) = strdup(text);
+	return *(char **)option_member(c, o) ? 0 : -ENOMEM;
 }
 
 void option_set_flag(const struct config_option *o, struct config *c, bool on)
 {
-	*(bool *)member(c, o) = on;
+	*(bool *)option_member(c, o) = on;
 }
 
 void option_clear(const struct config_option *o, struct config *c)
 {
 	if (option_is_string(o))
-		free(*(char **)member(c, o));
+		free(*(char **)option_member(c, o));
 }
 
 bool option_is_same(const struct config_option *o, const struct config *a,
@@ -249,7 +250,7 @@ void option_swap(const struct config_option *o, struct config *a,
 {
 	char saved[sizeof(int64_t)];
 
-	memcpy(saved, member(a, o), option_bytes(o));
-	memcpy(member(a, o), member(b, o), option_bytes(o));
-	memcpy(member(b, o), saved, option_bytes(o));
+	memcpy(saved, option_member(a, o), option_bytes(o));
+	memcpy(option_member(a, o), option_member(b, o), option_bytes(o));
+	memcpy(option_member(b, o), saved, option_bytes(o));
 }

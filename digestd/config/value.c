@@ -17,8 +17,8 @@ struct unit {
 };
 
 /* A number with one of these units. Returns false for anything else. */
-static bool read_with_unit(const char *text, const struct unit *units,
-			   int64_t *out)
+static bool value_read_with_unit(const char *text, const struct unit *units,
+				 int64_t *out)
 {
 	char *end;
 	long long n;
@@ -38,7 +38,7 @@ bool value_number(const char *text, int64_t *out)
 {
 	static const struct unit units[] = { { "", 1 }, { NULL, 0 } };
 
-	return read_with_unit(text, units, out);
+	return value_read_with_unit(text, units, out);
 }
 
 bool value_size(const char *text, int64_t *out)
@@ -48,7 +48,7 @@ bool value_size(const char *text, int64_t *out)
 		{ "G", 1 << 30 }, { NULL, 0 },
 	};
 
-	return read_with_unit(text, units, out);
+	return value_read_with_unit(text, units, out);
 }
 
 bool value_time_ms(const char *text, int64_t *out)
@@ -58,7 +58,7 @@ bool value_time_ms(const char *text, int64_t *out)
 		{ "h", 3600000 }, { NULL, 0 },
 	};
 
-	return read_with_unit(text, units, out);
+	return value_read_with_unit(text, units, out);
 }
 
 bool value_share(const char *text, double *out)

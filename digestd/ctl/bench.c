@@ -15,14 +15,14 @@ enum { KEYS_AT_ONCE = 1024 };
 static const double least_s = .004; /* to measure for */
 
 /* A number of splitmix64 is a step of its state; a key has two. */
-static uint64_t state_before(const struct bench *b, uint64_t key)
+static uint64_t bench_state_before(const struct bench *b, uint64_t key)
 {
 	return b->seed + 2 * key * SCD__SPLITMIX_STEP;
 }
 
 struct scd_key bench_key(const struct bench *b, uint64_t i)
 {
-	uint64_t state = state_before(b, i);
+	uint64_t state = bench_state_before(b, i);
 	uint64_t lo = scd__splitmix64(&state);
 
 	return (struct scd_key){lo, scd__splitmix64(&state)};
@@ -75,7 +75,7 @@ int bench_time(int (*work)(void *arg), void *arg, double *s)
 	return error;
 }
 
-static int by_size(const void *a, const void *b)
+static int bench_by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -84,7 +84,7 @@ static int by_size(const void *a, const void *b)
 
 double bench_median(double *x, size_t n)
 {
-	qsort(x, n, sizeof(*x), by_size);
+	qsort(x, n, sizeof(*x), bench_by_size);
 	return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 

@@ -7,57 +7,68 @@
 #include "codec/coder/sparse.h"
 #include "digestd/ctl/bench_bytewise.h"
 
-static int dense_encode(const struct bench_coder *c,
-			const struct bench_array *in, struct scd__writer *out)
+static int bench_coder_dense_encode(const struct bench_coder *c,
+				    const struct bench_array *in,
+				    struct scd__writer *out)
 {
 	return scd__dense_encode(c->how, &in->shape, in->bits, out);
 }
 
-static int dense_decode(const struct bench_coder *c, struct scd__reader *in,
-			const struct bench_array *like, uint8_t *bits)
+static int bench_coder_dense_decode(const struct bench_coder *c,
+				    struct scd__reader *in,
+				    const struct bench_array *like,
+				    uint8_t *bits)
 {
 	return scd__dense_decode(c->how, &like->shape, in, bits);
 }
 
-static int sparse_encode(const struct bench_coder *c,
-			 const struct bench_array *in, struct scd__writer *out)
+static int bench_coder_sparse_encode(const struct bench_coder *c,
+				     const struct bench_array *in,
+				     struct scd__writer *out)
 {
 	(void)c; /* engines differ in decoding only */
 	return scd__coding_sparse.encode(&in->shape, in->bits, out);
 }
 
-static int sparse_decode(const struct bench_coder *c, struct scd__reader *in,
-			 const struct bench_array *like, uint8_t *bits)
+static int bench_coder_sparse_decode(const struct bench_coder *c,
+				     struct scd__reader *in,
+				     const struct bench_array *like,
+				     uint8_t *bits)
 {
 	return scd__sparse_decode(c->how, &like->shape, in, bits);
 }
 
-static int coding_encode(const struct bench_coder *c,
-			 const struct bench_array *in, struct scd__writer *out)
+static int bench_coder_coding_encode(const struct bench_coder *c,
+				     const struct bench_array *in,
+				     struct scd__writer *out)
 {
 	const struct scd__coding *coding = c->how;
 
 	return coding->encode(&in->shape, in->bits, out);
 }
 
-static int coding_decode(const struct bench_coder *c, struct scd__reader *in,
-			 const struct bench_array *like, uint8_t *bits)
+static int bench_coder_coding_decode(const struct bench_coder *c,
+				     struct scd__reader *in,
+				     const struct bench_array *like,
+				     uint8_t *bits)
 {
 	const struct scd__coding *coding = c->how;
 
 	return coding->decode(&like->shape, in, bits);
 }
 
-static int bytewise_encode(const struct bench_coder *c,
-			   const struct bench_array *in,
-			   struct scd__writer *out)
+static int bench_coder_bytewise_encode(const struct bench_coder *c,
+				       const struct bench_array *in,
+				       struct scd__writer *out)
 {
 	(void)c;
 	return bench_bytewise_encode(in->bits, in->bytes, out);
 }
 
-static int bytewise_decode(const struct bench_coder *c, struct scd__reader *in,
-			   const struct bench_array *like, uint8_t *bits)
+static int bench_coder_bytewise_decode(const struct bench_coder *c,
+				       struct scd__reader *in,
+				       const struct bench_array *like,
+				       uint8_t *bits)
 {
 	(void)c;
 	return bench_bytewise_decode(in, bits, like->bytes);
@@ -65,11 +76,11 @@ static int bytewise_decode(const struct bench_coder *c, struct scd__reader *in,
 
 const struct bench_coder bench_coder_bytewise = {
 	.name = "bytewise",
-	.encode = bytewise_encode,
-	.decode = bytewise_decode,
+	.encode = bench_coder_bytewise_encode,
+	.decode = bench_coder_bytewise_decode,
 };
 
-static size_t dense_engines(struct bench_coder *coders)
+static size_t bench_coder_dense_engines(struct bench_coder *coders)
 {
 	size_t n = 0;
 
@@ -77,17 +88,17 @@ static size_t dense_engines(struct bench_coder *coders)
 		const struct scd__dense_engine *engine = scd__dense_engines[i];
 
 		if (engine->available())
-			coders[n++] =
-				(struct bench_coder){.name = "dense",
-						     .engine = engine->name,
-						     .how = engine,
-						     .encode = dense_encode,
-						     .decode = dense_decode};
+			coders[n++] = (struct bench_coder){
+				.name = "dense",
+				.engine = engine->name,
+				.how = engine,
+				.encode = bench_coder_dense_encode,
+				.decode = bench_coder_dense_decode};
 	}
 	return n;
 }
 
-static size_t sparse_engines(struct bench_coder *coders)
+static size_t bench_coder_sparse_engines(struct bench_coder *coders)
 {
 	size_t n = 0;
 
@@ -96,55 +107,58 @@ static size_t sparse_engines(struct bench_coder *coders)
 			scd__sparse_engines[i];
 
 		if (engine->available())
-			coders[n++] =
-				(struct bench_coder){.name = "sparse",
-						     .engine = engine->name,
-						     .how = engine,
-						     .encode = sparse_encode,
-						     .decode = sparse_decode};
+			coders[n++] = (struct bench_coder){
+				.name = "sparse",
+				.engine = engine->name,
+				.how = engine,
+				.encode = bench_coder_sparse_encode,
+				.decode = bench_coder_sparse_decode};
 	}
 	return n;
 }
 
-static size_t one_engine(const char *name, enum scd_coding id,
-			 struct bench_coder *coders)
+static size_t bench_coder_one_engine(const char *name, enum scd_coding id,
+				     struct bench_coder *coders)
 {
 	*coders = (struct bench_coder){.name = name,
 				       .engine = "portable",
 				       .how = scd__coding_find(id),
-				       .encode = coding_encode,
-				       .decode = coding_decode};
+				       .encode = bench_coder_coding_encode,
+				       .decode = bench_coder_coding_decode};
 	return 1;
 }
 
-static size_t ours(enum scd_coding coding, struct bench_coder *coders)
+static size_t bench_coder_ours(enum scd_coding coding,
+			       struct bench_coder *coders)
 {
 	switch (coding) {
 	case SCD_CODING_DENSE:
-		return dense_engines(coders);
+		return bench_coder_dense_engines(coders);
 	case SCD_CODING_SPARSE:
-		return sparse_engines(coders);
+		return bench_coder_sparse_engines(coders);
 	case SCD_CODING_EMPTY:
-		return one_engine("empty", coding, coders);
+		return bench_coder_one_engine("empty", coding, coders);
 	case SCD_CODING_STORED:
-		return one_engine("stored", coding, coders);
+		return bench_coder_one_engine("stored", coding, coders);
 	case SCD_CODING_RANGE:
-		return one_engine("range", coding, coders);
+		return bench_coder_one_engine("range", coding, coders);
 	case SCD_CODING_GAPS:
-		return one_engine("gaps", coding, coders);
+		return bench_coder_one_engine("gaps", coding, coders);
 	case SCD_CODING_MIRRORED_DENSE:
-		return one_engine("mirrored dense", coding, coders);
+		return bench_coder_one_engine("mirrored dense", coding, coders);
 	case SCD_CODING_MIRRORED_GAPS:
-		return one_engine("mirrored gaps", coding, coders);
+		return bench_coder_one_engine("mirrored gaps", coding, coders);
 	case SCD_CODING_MIRRORED_SPARSE:
-		return one_engine("mirrored sparse", coding, coders);
+		return bench_coder_one_engine("mirrored sparse", coding,
+					      coders);
 	case SCD_CODING_PARTS: /* of several arrays; each has its own */
 		break;
 	}
 	return 0;
 }
 
-static struct bench_coder with_level(struct bench_coder coder, int level)
+static struct bench_coder bench_coder_with_level(struct bench_coder coder,
+						 int level)
 {
 	coder.level = level;
 	return coder;
@@ -153,11 +167,11 @@ static struct bench_coder with_level(struct bench_coder coder, int level)
 size_t bench_coders_for(const struct bench_array *array,
 			struct bench_coder coders[BENCH_MAX_CODERS])
 {
-	size_t n = ours(array->coding, coders);
+	size_t n = bench_coder_ours(array->coding, coders);
 
 	coders[n++] = bench_coder_bytewise;
-	coders[n++] = with_level(bench_coder_zstd, 1);
-	coders[n++] = with_level(bench_coder_zlib, 1);
-	coders[n++] = with_level(bench_coder_zlib, 6);
+	coders[n++] = bench_coder_with_level(bench_coder_zstd, 1);
+	coders[n++] = bench_coder_with_level(bench_coder_zlib, 1);
+	coders[n++] = bench_coder_with_level(bench_coder_zlib, 6);
 	return n;
 }

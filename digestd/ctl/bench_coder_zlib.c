@@ -7,7 +7,7 @@
 #include "codec/error.h"
 #include "digestd/ctl/bench_coder.h"
 
-static int zlib_open(struct bench_coder *c)
+static int bench_coder_zlib_open(struct bench_coder *c)
 {
 	z_stream *encoder = calloc(1, sizeof(*encoder));
 	z_stream *decoder = calloc(1, sizeof(*decoder));
@@ -20,7 +20,7 @@ static int zlib_open(struct bench_coder *c)
 	return SCD_OK;
 }
 
-static void zlib_close(struct bench_coder *c)
+static void bench_coder_zlib_close(struct bench_coder *c)
 {
 	if (c->encoder)
 		deflateEnd(c->encoder);
@@ -30,8 +30,9 @@ static void zlib_close(struct bench_coder *c)
 	free(c->decoder);
 }
 
-static int zlib_encode(const struct bench_coder *c,
-		       const struct bench_array *in, struct scd__writer *out)
+static int bench_coder_zlib_encode(const struct bench_coder *c,
+				   const struct bench_array *in,
+				   struct scd__writer *out)
 {
 	z_stream *z = c->encoder;
 
@@ -47,8 +48,10 @@ static int zlib_encode(const struct bench_coder *c,
 	return SCD_OK;
 }
 
-static int zlib_decode(const struct bench_coder *c, struct scd__reader *in,
-		       const struct bench_array *like, uint8_t *bits)
+static int bench_coder_zlib_decode(const struct bench_coder *c,
+				   struct scd__reader *in,
+				   const struct bench_array *like,
+				   uint8_t *bits)
 {
 	const size_t len = scd__reader_left(in);
 	z_stream *z = c->decoder;
@@ -64,8 +67,8 @@ static int zlib_decode(const struct bench_coder *c, struct scd__reader *in,
 
 const struct bench_coder bench_coder_zlib = {
 	.name = "zlib",
-	.open = zlib_open,
-	.close = zlib_close,
-	.encode = zlib_encode,
-	.decode = zlib_decode,
+	.open = bench_coder_zlib_open,
+	.close = bench_coder_zlib_close,
+	.encode = bench_coder_zlib_encode,
+	.decode = bench_coder_zlib_decode,
 };

@@ -7,21 +7,22 @@
 #include "codec/error.h"
 #include "digestd/ctl/bench_coder.h"
 
-static int zstd_open(struct bench_coder *c)
+static int bench_coder_zstd_open(struct bench_coder *c)
 {
 	c->encoder = ZSTD_createCCtx();
 	c->decoder = ZSTD_createDCtx();
 	return c->encoder && c->decoder ? SCD_OK : SCD_ENOMEM;
 }
 
-static void zstd_close(struct bench_coder *c)
+static void bench_coder_zstd_close(struct bench_coder *c)
 {
 	ZSTD_freeCCtx(c->encoder);
 	ZSTD_freeDCtx(c->decoder);
 }
 
-static int zstd_encode(const struct bench_coder *c,
-		       const struct bench_array *in, struct scd__writer *out)
+static int bench_coder_zstd_encode(const struct bench_coder *c,
+				   const struct bench_array *in,
+				   struct scd__writer *out)
 {
 	size_t len =
 		ZSTD_compressCCtx(c->encoder, out->at, scd__writer_left(out),
@@ -33,8 +34,10 @@ static int zstd_encode(const struct bench_coder *c,
 	return SCD_OK;
 }
 
-static int zstd_decode(const struct bench_coder *c, struct scd__reader *in,
-		       const struct bench_array *like, uint8_t *bits)
+static int bench_coder_zstd_decode(const struct bench_coder *c,
+				   struct scd__reader *in,
+				   const struct bench_array *like,
+				   uint8_t *bits)
 {
 	const size_t len = scd__reader_left(in);
 	const uint8_t *bytes = scd__read_bytes(in, len);
@@ -47,8 +50,8 @@ static int zstd_decode(const struct bench_coder *c, struct scd__reader *in,
 
 const struct bench_coder bench_coder_zstd = {
 	.name = "zstd",
-	.open = zstd_open,
-	.close = zstd_close,
-	.encode = zstd_encode,
-	.decode = zstd_decode,
+	.open = bench_coder_zstd_open,
+	.close = bench_coder_zstd_close,
+	.encode = bench_coder_zstd_encode,
+	.decode = bench_coder_zstd_decode,
 };

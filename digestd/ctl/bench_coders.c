@@ -44,7 +44,7 @@ struct field {
 	size_t ncoders;
 };
 
-static int encode(void *arg)
+static int bench_coders_encode(void *arg)
 {
 	struct contest *c = arg;
 	struct scd__writer w = scd__writer(c->code, c->room);
@@ -54,7 +54,7 @@ static int encode(void *arg)
 	return error;
 }
 
-static int decode(void *arg)
+static int bench_coders_decode(void *arg)
 {
 	struct contest *c = arg;
 	struct scd__reader r = scd__reader(c->code, c->len);
@@ -62,13 +62,15 @@ static int decode(void *arg)
 	return c->coder.decode(&c->coder, &r, c->array, c->back);
 }
 
-static int run_once(struct contest *c, unsigned repetition)
+static int bench_coders_run_once(struct contest *c, unsigned repetition)
 {
-	int error = bench_time(encode, c, &c->encode_s[repetition]);
+	int error =
+		bench_time(bench_coders_encode, c, &c->encode_s[repetition]);
 
 	if (!error) {
 		memset(c->back, 0xff, c->array->bytes);
-		error = bench_time(decode, c, &c->decode_s[repetition]);
+		error = bench_time(bench_coders_decode, c,
+				   &c->decode_s[repetition]);
 	}
 	if (!error && memcmp(c->back, c->array->bits, c->array->bytes))
 		error = SCD_ECHECKSUM;
@@ -77,13 +79,14 @@ static int run_once(struct contest *c, unsigned repetition)
 	return error;
 }
 
-static double mbs(const struct contest *c, double *s, unsigned repetitions)
+static double bench_coders_mbs(const struct contest *c, double *s,
+			       unsigned repetitions)
 {
 	return (double)c->array->bytes / 1e6 / bench_median(s, repetitions);
 }
 
 /* In turns, so that what else the machine does meets all alike. */
-static int run(struct field *f)
+static int bench_coders_run(struct field *f)
 {
 	const unsigned n = f->bench->repetitions;
 	int error = SCD_OK;
@@ -92,20 +95,20 @@ static int run(struct field *f)
 		for (size_t i = 0; !error && i < f->ncoders; i++) {
 			bench_say(f->bench, f->contests[i].coder.name,
 				  f->nkeys);
-			error = run_once(&f->contests[i], r);
+			error = bench_coders_run_once(&f->contests[i], r);
 		}
 	}
 	for (size_t i = 0; i < f->ncoders; i++) {
 		struct contest *c = &f->contests[i];
 
-		c->encode_mbs = mbs(c, c->encode_s, n);
-		c->decode_mbs = mbs(c, c->decode_s, n);
+		c->encode_mbs = bench_coders_mbs(c, c->encode_s, n);
+		c->decode_mbs = bench_coders_mbs(c, c->decode_s, n);
 	}
 	bench_clear(f->bench);
 	return error;
 }
 
-static const struct contest *find_yardstick(const struct field *f)
+static const struct contest *bench_coders_find_yardstick(const struct field *f)
 {
 	size_t i = 0;
 
@@ -115,7 +118,7 @@ static const struct contest *find_yardstick(const struct field *f)
 	return &f->contests[i];
 }
 
-static void print_title(const struct field *f)
+static void bench_coders_print_title(const struct field *f)
 {
 	const struct bench_setup *s = f->setup;
 
@@ -128,12 +131,12 @@ static void print_title(const struct field *f)
 	       scd__coder_entropy(&f->array.shape));
 }
 
-static void print(const struct field *f)
+static void bench_coders_print(const struct field *f)
 {
-	const struct contest *yard = find_yardstick(f);
+	const struct contest *yard = bench_coders_find_yardstick(f);
 	const double entropy = scd__coder_entropy(&f->array.shape);
 
-	print_title(f);
+	bench_coders_print_title(f);
 	printf("%-17s %9s %8s %9s %9s %8s %8s\n", "", "bytes", "/entropy",
 	       "enc MB/s", "dec MB/s", "enc/zstd", "dec/zstd");
 	for (size_t i = 0; i < f->ncoders; i++) {
@@ -157,9 +160,10 @@ static void print(const struct field *f)
 	fflush(stdout);
 }
 
-static json_t *coder_json(const struct field *f, const struct contest *c)
+static json_t *bench_coders_coder_json(const struct field *f,
+				       const struct contest *c)
 {
-	const struct contest *yard = find_yardstick(f);
+	const struct contest *yard = bench_coders_find_yardstick(f);
 
 	return json_pack(
 		"{s:s, s:s?, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "name",
@@ -171,12 +175,13 @@ static json_t *coder_json(const struct field *f, const struct contest *c)
 		"decode_to_zstd", c->decode_mbs / yard->decode_mbs);
 }
 
-static void list(const struct field *f)
+static void bench_coders_list(const struct field *f)
 {
 	json_t *coders = json_array();
 
 	for (size_t i = 0; i < f->ncoders; i++)
-		json_array_append_new(coders, coder_json(f, &f->contests[i]));
+		json_array_append_new(
+			coders, bench_coders_coder_json(f, &f->contests[i]));
 	json_array_append_new(
 		f->bench->list,
 		json_pack("{s:I, s:f, s:i, s:f, s:I, s:f, s:o}", "objects",
@@ -189,7 +194,7 @@ static void list(const struct field *f)
 }
 
 /* The array to be coded: a filter, or what differs in the next one. */
-static int make_bits(const struct field *f, struct scd_bloom *out)
+static int bench_coders_make_bits(const struct field *f, struct scd_bloom *out)
 {
 	const uint64_t replaced = bench_replaced(f->setup, f->nkeys);
 	struct scd_bloom next;
@@ -207,7 +212,7 @@ static int make_bits(const struct field *f, struct scd_bloom *out)
 	return error;
 }
 
-static int open_coders(struct field *f, uint8_t *code, size_t room)
+static int bench_coders_open_coders(struct field *f, uint8_t *code, size_t room)
 {
 	struct bench_coder coders[BENCH_MAX_CODERS];
 	struct scd__writer w = scd__writer(code, room);
@@ -231,7 +236,7 @@ static int open_coders(struct field *f, uint8_t *code, size_t room)
 	return error;
 }
 
-static void close_coders(struct field *f)
+static void bench_coders_close_coders(struct field *f)
 {
 	for (size_t i = 0; i < f->ncoders; i++) {
 		if (f->contests[i].coder.close)
@@ -239,28 +244,30 @@ static void close_coders(struct field *f)
 	}
 }
 
-static int run_field(struct field *f)
+static int bench_coders_run_field(struct field *f)
 {
 	/* more than any coder takes for what it cannot compress */
 	const size_t room = f->array.bytes + f->array.bytes / 64 + 4096;
 	uint8_t *buffers = malloc(room + f->array.bytes);
-	int error = buffers ? open_coders(f, buffers, room) : SCD_ENOMEM;
+	int error = buffers ? bench_coders_open_coders(f, buffers, room)
+			    : SCD_ENOMEM;
 
 	if (!error)
-		error = run(f);
-	close_coders(f);
+		error = bench_coders_run(f);
+	bench_coders_close_coders(f);
 	free(buffers);
 	if (error)
 		return error;
 	if (f->bench->list)
-		list(f);
+		bench_coders_list(f);
 	else
-		print(f);
+		bench_coders_print(f);
 	return SCD_OK;
 }
 
-static int run_setup(const struct bench *b, const struct bench_setup *setup,
-		     uint64_t nkeys)
+static int bench_coders_run_setup(const struct bench *b,
+				  const struct bench_setup *setup,
+				  uint64_t nkeys)
 {
 	struct field *f = calloc(1, sizeof(*f));
 	struct scd_bloom bits;
@@ -272,13 +279,13 @@ static int run_setup(const struct bench *b, const struct bench_setup *setup,
 	f->setup = setup;
 	f->nkeys = nkeys;
 	bench_say(b, "filter", nkeys);
-	error = make_bits(f, &bits);
+	error = bench_coders_make_bits(f, &bits);
 	if (!error) {
 		f->array.shape.nbits = bits.nbits;
 		f->array.shape.nones = scd_bloom_ones(&bits);
 		f->array.bits = bits.bits;
 		f->array.bytes = scd_bloom_bytes(&bits);
-		error = run_field(f);
+		error = bench_coders_run_field(f);
 		scd_bloom_free(&bits);
 	}
 	free(f);
@@ -292,7 +299,8 @@ int bench_coders(const struct bench *b)
 	for (size_t i = 0; i < b->nsizes; i++) {
 		for (size_t j = 0;
 		     !error && j < sizeof(setups) / sizeof(setups[0]); j++)
-			error = run_setup(b, &setups[j], b->nkeys[i]);
+			error = bench_coders_run_setup(b, &setups[j],
+						       b->nkeys[i]);
 	}
 	return error;
 }

@@ -30,8 +30,9 @@ typedef int encode_fn(const struct scd_bloom *base,
 		      size_t *out_len);
 
 /* Bytes of the delta; it is released again. */
-static int size_of(encode_fn *encode, const struct scd_bloom *base,
-		   const struct scd_bloom *next, size_t *len)
+static int bench_conditional_size_of(encode_fn *encode,
+				     const struct scd_bloom *base,
+				     const struct scd_bloom *next, size_t *len)
 {
 	const struct scd_digest_info ids = {.instance = 1, .generation = 1};
 	uint8_t *bytes;
@@ -42,8 +43,9 @@ static int size_of(encode_fn *encode, const struct scd_bloom *base,
 	return error;
 }
 
-static int measure(const struct bench *b, const struct bench_setup *setup,
-		   uint64_t nkeys, struct sizes *sizes)
+static int bench_conditional_measure(const struct bench *b,
+				     const struct bench_setup *setup,
+				     uint64_t nkeys, struct sizes *sizes)
 {
 	struct scd_bloom base, next;
 	int error = bench_filter(b, setup, nkeys, 0, &base);
@@ -54,23 +56,26 @@ static int measure(const struct bench *b, const struct bench_setup *setup,
 			     &next);
 	if (error)
 		goto out_base;
-	error = size_of(scd_delta_encode, &base, &next, &sizes->xor);
+	error = bench_conditional_size_of(scd_delta_encode, &base, &next,
+					  &sizes->xor);
 	if (!error)
-		error = size_of(scd_delta_encode_conditional, &base, &next,
-				&sizes->conditional);
+		error = bench_conditional_size_of(scd_delta_encode_conditional,
+						  &base, &next,
+						  &sizes->conditional);
 	scd_bloom_free(&next);
 out_base:
 	scd_bloom_free(&base);
 	return error;
 }
 
-static double saving(const struct sizes *s)
+static double bench_conditional_saving(const struct sizes *s)
 {
 	return 1 - (double)s->conditional / (double)s->xor;
 }
 
-static void list(const struct bench *b, const struct bench_setup *setup,
-		 uint64_t nkeys, const struct sizes *sizes)
+static void bench_conditional_list(const struct bench *b,
+				   const struct bench_setup *setup,
+				   uint64_t nkeys, const struct sizes *sizes)
 {
 	json_array_append_new(
 		b->list,
@@ -79,10 +84,10 @@ static void list(const struct bench *b, const struct bench_setup *setup,
 			  (int)setup->nhash, "churn", setup->churn_pm / 1000.,
 			  "xor_bytes", (json_int_t)sizes->xor,
 			  "conditional_bytes", (json_int_t)sizes->conditional,
-			  "saving", saving(sizes)));
+			  "saving", bench_conditional_saving(sizes)));
 }
 
-static void print_heads(uint64_t nkeys)
+static void bench_conditional_print_heads(uint64_t nkeys)
 {
 	printf("Deltas of %" PRIu64 " objects, XOR [bytes] and what the "
 	       "conditional form saves, by\nshare replaced\n%4s %2s",
@@ -92,7 +97,8 @@ static void print_heads(uint64_t nkeys)
 	putchar('\n');
 }
 
-static int run_shape(const struct bench *b, size_t shape, uint64_t nkeys)
+static int bench_conditional_run_shape(const struct bench *b, size_t shape,
+				       uint64_t nkeys)
 {
 	int error = SCD_OK;
 
@@ -107,15 +113,15 @@ static int run_shape(const struct bench *b, size_t shape, uint64_t nkeys)
 		struct sizes sizes;
 
 		bench_say(b, "deltas", nkeys);
-		error = measure(b, &setup, nkeys, &sizes);
+		error = bench_conditional_measure(b, &setup, nkeys, &sizes);
 		bench_clear(b);
 		if (error)
 			return error;
 		if (b->list)
-			list(b, &setup, nkeys, &sizes);
+			bench_conditional_list(b, &setup, nkeys, &sizes);
 		else
 			printf(" %10zu %5.1f %%", sizes.xor,
-			       100 * saving(&sizes));
+			       100 * bench_conditional_saving(&sizes));
 	}
 	if (!b->list)
 		putchar('\n');
@@ -129,10 +135,10 @@ int bench_conditional(const struct bench *b)
 
 	for (size_t i = 0; i < b->nsizes; i++) {
 		if (!b->list)
-			print_heads(b->nkeys[i]);
+			bench_conditional_print_heads(b->nkeys[i]);
 		for (size_t j = 0;
 		     !error && j < sizeof(shapes) / sizeof(shapes[0]); j++)
-			error = run_shape(b, j, b->nkeys[i]);
+			error = bench_conditional_run_shape(b, j, b->nkeys[i]);
 		if (!b->list)
 			putchar('\n');
 	}

@@ -41,7 +41,7 @@ struct node {
 	struct blob full, xor, conditional;
 };
 
-static int add_keys(void *arg)
+static int bench_digests_add_keys(void *arg)
 {
 	struct node *n = arg;
 
@@ -51,13 +51,13 @@ static int add_keys(void *arg)
 }
 
 /* Eight hexadecimal digits. */
-static void put_number(char *at, uint32_t number)
+static void bench_digests_put_number(char *at, uint32_t number)
 {
 	for (int i = 7; i >= 0; i--, number >>= 4)
 		at[i] = "0123456789abcdef"[number & 15];
 }
 
-static int add_urls(void *arg)
+static int bench_digests_add_urls(void *arg)
 {
 	static const uint8_t secret[SCD_SECRET_BYTES] = {1, 2, 3};
 	const struct url_key how = {.secret = secret};
@@ -71,7 +71,7 @@ static int add_urls(void *arg)
 	for (uint32_t i = 0; i < n->nurls; i++) {
 		int error;
 
-		put_number(number, i * UINT32_C(2654435761));
+		bench_digests_put_number(number, i * UINT32_C(2654435761));
 		error = url_key(&how, url, sizeof(url) - 1, &keys[nkeys++]);
 		if (error)
 			return error;
@@ -83,7 +83,8 @@ static int add_urls(void *arg)
 	return SCD_OK;
 }
 
-static size_t look_up(const struct node *n, const struct scd_key *keys)
+static size_t bench_digests_look_up(const struct node *n,
+				    const struct scd_key *keys)
 {
 	size_t found = 0;
 
@@ -92,41 +93,43 @@ static size_t look_up(const struct node *n, const struct scd_key *keys)
 	return found;
 }
 
-static int look_up_present(void *arg)
+static int bench_digests_look_up_present(void *arg)
 {
 	const struct node *n = arg;
 
-	return look_up(n, n->keys) == n->nlookups ? SCD_OK : SCD_ECHECKSUM;
+	return bench_digests_look_up(n, n->keys) == n->nlookups ? SCD_OK
+								: SCD_ECHECKSUM;
 }
 
-static int look_up_absent(void *arg)
+static int bench_digests_look_up_absent(void *arg)
 {
 	const struct node *n = arg;
 
-	return look_up(n, n->keys + n->nkeys) < n->nlookups ? SCD_OK
-							    : SCD_ECHECKSUM;
+	return bench_digests_look_up(n, n->keys + n->nkeys) < n->nlookups
+		       ? SCD_OK
+		       : SCD_ECHECKSUM;
 }
 
-static struct scd_digest_info ids(const struct node *n)
+static struct scd_digest_info bench_digests_ids(const struct node *n)
 {
 	return (struct scd_digest_info){
 		.instance = INSTANCE, .generation = 1, .nkeys = n->nkeys};
 }
 
-static int encode_full(void *arg)
+static int bench_digests_encode_full(void *arg)
 {
 	struct node *n = arg;
-	struct scd_digest_info info = ids(n);
+	struct scd_digest_info info = bench_digests_ids(n);
 
 	free(n->full.bytes);
 	n->full.bytes = NULL;
 	return scd_digest_encode(&n->old, &info, &n->full.bytes, &n->full.len);
 }
 
-static int encode_xor(void *arg)
+static int bench_digests_encode_xor(void *arg)
 {
 	struct node *n = arg;
-	struct scd_digest_info info = ids(n);
+	struct scd_digest_info info = bench_digests_ids(n);
 
 	free(n->xor.bytes);
 	n->xor.bytes = NULL;
@@ -134,10 +137,10 @@ static int encode_xor(void *arg)
 				&n->xor.len);
 }
 
-static int encode_conditional(void *arg)
+static int bench_digests_encode_conditional(void *arg)
 {
 	struct node *n = arg;
-	struct scd_digest_info info = ids(n);
+	struct scd_digest_info info = bench_digests_ids(n);
 
 	free(n->conditional.bytes);
 	n->conditional.bytes = NULL;
@@ -146,7 +149,7 @@ static int encode_conditional(void *arg)
 					    &n->conditional.len);
 }
 
-static int decode_full(void *arg)
+static int bench_digests_decode_full(void *arg)
 {
 	struct node *n = arg;
 	struct scd_bloom made;
@@ -159,7 +162,7 @@ static int decode_full(void *arg)
 	return SCD_OK;
 }
 
-static int apply(const struct node *n, const struct blob *delta)
+static int bench_digests_apply(const struct node *n, const struct blob *delta)
 {
 	const struct scd_base base = {&n->old, INSTANCE, 0};
 	struct scd_bloom made;
@@ -172,41 +175,41 @@ static int apply(const struct node *n, const struct blob *delta)
 	return SCD_OK;
 }
 
-static int apply_xor(void *arg)
+static int bench_digests_apply_xor(void *arg)
 {
 	struct node *n = arg;
 
-	return apply(n, &n->xor);
+	return bench_digests_apply(n, &n->xor);
 }
 
-static int apply_conditional(void *arg)
+static int bench_digests_apply_conditional(void *arg)
 {
 	struct node *n = arg;
 
-	return apply(n, &n->conditional);
+	return bench_digests_apply(n, &n->conditional);
 }
 
-static double keys_a_us(const struct node *n, double s)
+static double bench_digests_keys_a_us(const struct node *n, double s)
 {
 	return (double)n->nkeys / s / 1e6;
 }
 
-static double urls_a_us(const struct node *n, double s)
+static double bench_digests_urls_a_us(const struct node *n, double s)
 {
 	return (double)n->nurls / s / 1e6;
 }
 
-static double ns_a_lookup(const struct node *n, double s)
+static double bench_digests_ns_a_lookup(const struct node *n, double s)
 {
 	return 1e9 * s / (double)n->nlookups;
 }
 
-static double gb_a_s(const struct node *n, double s)
+static double bench_digests_gb_a_s(const struct node *n, double s)
 {
 	return (double)scd_bloom_bytes(&n->old) / s / 1e9;
 }
 
-static double ms(const struct node *n, double s)
+static double bench_digests_ms(const struct node *n, double s)
 {
 	(void)n;
 	return 1e3 * s;
@@ -219,21 +222,51 @@ static const struct step {
 	int (*work)(void *node);
 	double (*figure)(const struct node *n, double s);
 } steps[] = {
-	{"keys_per_us", {"keys", "M/s"}, add_keys, keys_a_us},
-	{"urls_per_us", {"URLs", "M/s"}, add_urls, urls_a_us},
-	{"hit_ns", {"hit", "ns"}, look_up_present, ns_a_lookup},
-	{"miss_ns", {"miss", "ns"}, look_up_absent, ns_a_lookup},
-	{"encode_gbs", {"enc", "GB/s"}, encode_full, gb_a_s},
-	{"decode_gbs", {"dec", "GB/s"}, decode_full, gb_a_s},
-	{"xor_encode_ms", {"XOR", "ms"}, encode_xor, ms},
-	{"xor_apply_ms", {"apply", "ms"}, apply_xor, ms},
-	{"conditional_encode_ms", {"cond.", "ms"}, encode_conditional, ms},
-	{"conditional_apply_ms", {"apply", "ms"}, apply_conditional, ms},
+	{"keys_per_us",
+	 {"keys", "M/s"},
+	 bench_digests_add_keys,
+	 bench_digests_keys_a_us},
+	{"urls_per_us",
+	 {"URLs", "M/s"},
+	 bench_digests_add_urls,
+	 bench_digests_urls_a_us},
+	{"hit_ns",
+	 {"hit", "ns"},
+	 bench_digests_look_up_present,
+	 bench_digests_ns_a_lookup},
+	{"miss_ns",
+	 {"miss", "ns"},
+	 bench_digests_look_up_absent,
+	 bench_digests_ns_a_lookup},
+	{"encode_gbs",
+	 {"enc", "GB/s"},
+	 bench_digests_encode_full,
+	 bench_digests_gb_a_s},
+	{"decode_gbs",
+	 {"dec", "GB/s"},
+	 bench_digests_decode_full,
+	 bench_digests_gb_a_s},
+	{"xor_encode_ms",
+	 {"XOR", "ms"},
+	 bench_digests_encode_xor,
+	 bench_digests_ms},
+	{"xor_apply_ms",
+	 {"apply", "ms"},
+	 bench_digests_apply_xor,
+	 bench_digests_ms},
+	{"conditional_encode_ms",
+	 {"cond.", "ms"},
+	 bench_digests_encode_conditional,
+	 bench_digests_ms},
+	{"conditional_apply_ms",
+	 {"apply", "ms"},
+	 bench_digests_apply_conditional,
+	 bench_digests_ms},
 };
 
 enum { NSTEPS = sizeof(steps) / sizeof(steps[0]) };
 
-static int make_keys(const struct bench *b, struct node *n)
+static int bench_digests_make_keys(const struct bench *b, struct node *n)
 {
 	const uint64_t others = 2 * n->nkeys; /* beyond the new generation */
 	const size_t total = (size_t)n->nkeys + n->nlookups;
@@ -247,10 +280,11 @@ static int make_keys(const struct bench *b, struct node *n)
 	return SCD_OK;
 }
 
-static int make_node(const struct bench *b, const struct bench_setup *setup,
-		     struct node *n)
+static int bench_digests_make_node(const struct bench *b,
+				   const struct bench_setup *setup,
+				   struct node *n)
 {
-	int error = make_keys(b, n);
+	int error = bench_digests_make_keys(b, n);
 
 	if (!error)
 		error = bench_filter(b, setup, n->nkeys, 0, &n->old);
@@ -262,7 +296,7 @@ static int make_node(const struct bench *b, const struct bench_setup *setup,
 	return error;
 }
 
-static void free_node(struct node *n)
+static void bench_digests_free_node(struct node *n)
 {
 	scd_bloom_free(&n->scratch);
 	scd_bloom_free(&n->old);
@@ -273,8 +307,8 @@ static void free_node(struct node *n)
 	free(n->conditional.bytes);
 }
 
-static int measure(const struct bench *b, struct node *n,
-		   double figures[NSTEPS])
+static int bench_digests_measure(const struct bench *b, struct node *n,
+				 double figures[NSTEPS])
 {
 	double s[NSTEPS][BENCH_MAX_REPETITIONS];
 	int error = SCD_OK;
@@ -293,23 +327,24 @@ static int measure(const struct bench *b, struct node *n,
 }
 
 /* Three digits of it. */
-static void print_figure(double x)
+static void bench_digests_print_figure(double x)
 {
 	printf(" %5.*f", x < 10 ? 2 : x < 100 ? 1 : 0, x);
 }
 
-static void print(const struct bench_setup *setup, uint64_t nkeys,
-		  const double figures[NSTEPS])
+static void bench_digests_print(const struct bench_setup *setup, uint64_t nkeys,
+				const double figures[NSTEPS])
 {
 	printf("%9" PRIu64 " %4g %2u", nkeys, setup->m10 / 10., setup->nhash);
 	for (size_t i = 0; i < NSTEPS; i++)
-		print_figure(figures[i]);
+		bench_digests_print_figure(figures[i]);
 	putchar('\n');
 	fflush(stdout);
 }
 
-static void list(const struct bench *b, const struct bench_setup *setup,
-		 uint64_t nkeys, const double figures[NSTEPS])
+static void bench_digests_list(const struct bench *b,
+			       const struct bench_setup *setup, uint64_t nkeys,
+			       const double figures[NSTEPS])
 {
 	json_t *row =
 		json_pack("{s:I, s:f, s:i, s:f}", "objects", (json_int_t)nkeys,
@@ -321,8 +356,9 @@ static void list(const struct bench *b, const struct bench_setup *setup,
 	json_array_append_new(b->list, row);
 }
 
-static int run_setup(const struct bench *b, const struct bench_setup *setup,
-		     uint64_t nkeys)
+static int bench_digests_run_setup(const struct bench *b,
+				   const struct bench_setup *setup,
+				   uint64_t nkeys)
 {
 	struct node n = {.nkeys = nkeys};
 	double figures[NSTEPS];
@@ -331,20 +367,20 @@ static int run_setup(const struct bench *b, const struct bench_setup *setup,
 	n.nurls = nkeys < MAX_URLS ? (size_t)nkeys : MAX_URLS;
 	n.nlookups = nkeys < MAX_LOOKUPS ? (size_t)nkeys : MAX_LOOKUPS;
 	bench_say(b, "filters", nkeys);
-	error = make_node(b, setup, &n);
+	error = bench_digests_make_node(b, setup, &n);
 	if (!error)
-		error = measure(b, &n, figures);
-	free_node(&n);
+		error = bench_digests_measure(b, &n, figures);
+	bench_digests_free_node(&n);
 	if (error)
 		return error;
 	if (b->list)
-		list(b, setup, nkeys, figures);
+		bench_digests_list(b, setup, nkeys, figures);
 	else
-		print(setup, nkeys, figures);
+		bench_digests_print(setup, nkeys, figures);
 	return SCD_OK;
 }
 
-static void print_heads(void)
+static void bench_digests_print_heads(void)
 {
 	puts("Filling a filter, asking it; digests; deltas, 1 % replaced");
 	for (size_t line = 0; line < 2; line++) {
@@ -361,11 +397,12 @@ int bench_digests(const struct bench *b)
 	int error = SCD_OK;
 
 	if (!b->list)
-		print_heads();
+		bench_digests_print_heads();
 	for (size_t i = 0; i < b->nsizes; i++) {
 		for (size_t j = 0;
 		     !error && j < sizeof(setups) / sizeof(setups[0]); j++)
-			error = run_setup(b, &setups[j], b->nkeys[i]);
+			error = bench_digests_run_setup(b, &setups[j],
+							b->nkeys[i]);
 	}
 	if (!b->list)
 		putchar('\n');

@@ -13,7 +13,7 @@
 
 enum { KEY_BYTES = 16 };
 
-static uint64_t word(const uint8_t *at, bool big_endian)
+static uint64_t build_input_word(const uint8_t *at, bool big_endian)
 {
 	uint64_t x = 0;
 
@@ -23,8 +23,8 @@ static uint64_t word(const uint8_t *at, bool big_endian)
 }
 
 /* The key of which a line has the 16 bytes that the hash function gave. */
-static bool take_hex(const struct build_input *in, const struct line *line,
-		     struct scd_key *key)
+static bool build_input_take_hex(const struct build_input *in,
+				 const struct line *line, struct scd_key *key)
 {
 	bool md5 = in->how.hashing == SCD_HASHING_SQUID;
 	uint8_t bytes[KEY_BYTES];
@@ -32,33 +32,35 @@ static bool take_hex(const struct build_input *in, const struct line *line,
 	if (line->len != 2 * KEY_BYTES ||
 	    !hex_bytes(line->at, KEY_BYTES, bytes))
 		return false;
-	key->lo = word(bytes, md5);
-	key->hi = word(bytes + 8, md5);
+	key->lo = build_input_word(bytes, md5);
+	key->hi = build_input_word(bytes + 8, md5);
 	return true;
 }
 
 /* What is wrong with a line, null if nothing is. */
-static const char *take_line(const struct build_input *in,
-			     const struct line *line, struct scd_key *key)
+static const char *build_input_take_line(const struct build_input *in,
+					 const struct line *line,
+					 struct scd_key *key)
 {
 	int error;
 
 	if (!line->at)
 		return "line too long";
 	if (in->hex)
-		return take_hex(in, line, key) ? NULL
-					       : "not 32 hexadecimal digits";
+		return build_input_take_hex(in, line, key)
+			       ? NULL
+			       : "not 32 hexadecimal digits";
 	error = url_key(&in->how, line->at, line->len, key);
 	return error ? scd_strerror(error) : NULL;
 }
 
-static bool has_filter(const struct build_input *in)
+static bool build_input_has_filter(const struct build_input *in)
 {
 	return in->bloom || in->counting;
 }
 
 /* Every one of them, also what seems to be there: it may be removed. */
-static void count_batch(struct build_input *in)
+static void build_input_count_batch(struct build_input *in)
 {
 	for (size_t i = 0; i < in->nbatch; i++) {
 		const struct scd_key *key = &in->batch[i];
@@ -69,18 +71,19 @@ static void count_batch(struct build_input *in)
 	}
 }
 
-static void add_batch(struct build_input *in)
+static void build_input_add_batch(struct build_input *in)
 {
 	if (in->counting)
-		count_batch(in);
+		build_input_count_batch(in);
 	else
 		in->nkeys +=
 			scd_bloom_add_many(in->bloom, in->batch, in->nbatch);
 	in->nbatch = 0;
 }
 
-static void tell_bad(struct build_input *in, const struct line *line,
-		     const char *path, const char *reason)
+static void build_input_tell_bad(struct build_input *in,
+				 const struct line *line, const char *path,
+				 const char *reason)
 {
 	in->bad++;
 	progress_clear(&in->progress);
@@ -88,18 +91,19 @@ static void tell_bad(struct build_input *in, const struct line *line,
 		reason);
 }
 
-static void add_line(struct build_input *in, const struct line *line,
-		     const char *path)
+static void build_input_add_line(struct build_input *in,
+				 const struct line *line, const char *path)
 {
-	const char *reason = take_line(in, line, &in->batch[in->nbatch]);
+	const char *reason =
+		build_input_take_line(in, line, &in->batch[in->nbatch]);
 
 	if (reason)
-		tell_bad(in, line, path, reason);
+		build_input_tell_bad(in, line, path, reason);
 	else if (++in->nbatch == BUILD_INPUT_BATCH)
-		add_batch(in);
+		build_input_add_batch(in);
 }
 
-static int add_lines(struct build_input *in, struct line_reader *r)
+static int build_input_add_lines(struct build_input *in, struct line_reader *r)
 {
 	uint64_t before = in->bytes;
 	struct line line;
@@ -108,14 +112,14 @@ static int add_lines(struct build_input *in, struct line_reader *r)
 		if (line.at && !line.len)
 			continue;
 		in->lines++;
-		if (has_filter(in))
-			add_line(in, &line, r->path);
+		if (build_input_has_filter(in))
+			build_input_add_line(in, &line, r->path);
 		if (in->lines % BUILD_INPUT_BATCH == 0)
 			progress_tell(&in->progress, before + r->bytes,
 				      in->lines);
 	}
-	if (has_filter(in))
-		add_batch(in);
+	if (build_input_has_filter(in))
+		build_input_add_batch(in);
 	in->bytes = before + r->bytes;
 	return r->failed ? CTL_IO : CTL_OK;
 }
@@ -126,7 +130,7 @@ int build_input_read(struct build_input *in, const char *path)
 	int code = line_reader_open(&r, path);
 
 	if (!code)
-		code = add_lines(in, &r);
+		code = build_input_add_lines(in, &r);
 	line_reader_close(&r);
 	return code;
 }

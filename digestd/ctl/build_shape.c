@@ -13,7 +13,7 @@
 
 static const double DEFAULT_FP = .01;
 
-static const char *squid_mistake(const struct build_shape *s)
+static const char *build_shape_squid_mistake(const struct build_shape *s)
 {
 	if (s->nhash && s->nhash != SCD_SQUID_HASH)
 		return "--hashes: Squid's digests have 4";
@@ -38,7 +38,7 @@ const char *build_shape_mistake(const struct build_shape *s)
 			       ? NULL
 			       : "--bits and --hashes go together";
 	case SCD_HASHING_SQUID:
-		return squid_mistake(s);
+		return build_shape_squid_mistake(s);
 	}
 	return NULL;
 }
@@ -48,7 +48,7 @@ bool build_shape_needs_count(const struct build_shape *s)
 	return !s->nbits && !s->objects;
 }
 
-static int find_double(struct build_shape *s)
+static int build_shape_find_double(struct build_shape *s)
 {
 	const struct scd_goal goal = { .objects = s->objects ? s->objects : 1,
 				       .fp = s->fp > 0 ? s->fp : DEFAULT_FP };
@@ -66,7 +66,7 @@ static int find_double(struct build_shape *s)
 }
 
 /* Squid's own number of bits, or as many as the rate asks for. */
-static int find_squid(struct build_shape *s)
+static int build_shape_find_squid(struct build_shape *s)
 {
 	double each = SCD_SQUID_ENTRY_BITS, bits;
 
@@ -91,9 +91,9 @@ int build_shape_find(struct build_shape *s)
 		return CTL_OK;
 	switch (s->hashing) {
 	case SCD_HASHING_DOUBLE:
-		return find_double(s);
+		return build_shape_find_double(s);
 	case SCD_HASHING_SQUID:
-		return find_squid(s);
+		return build_shape_find_squid(s);
 	}
 	return CTL_NO;
 }

@@ -23,7 +23,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int apply_one(struct digest_open *d, const char *path)
+static int command_apply_one(struct digest_open *d, const char *path)
 {
 	struct digest_open delta;
 	int code = digest_open_header(path, &delta);
@@ -35,16 +35,17 @@ static int apply_one(struct digest_open *d, const char *path)
 	return code;
 }
 
-static int apply(struct digest_open *d, char **paths)
+static int command_apply_apply(struct digest_open *d, char **paths)
 {
 	int code = digest_open_full(*paths++, d);
 
 	for (; !code && *paths; paths++)
-		code = apply_one(d, *paths);
+		code = command_apply_one(d, *paths);
 	return code;
 }
 
-static int report(const struct digest_open *d, const char *output, int ndeltas)
+static int command_apply_report(const struct digest_open *d, const char *output,
+				int ndeltas)
 {
 	return report_json(json_pack("{s:s, s:o, s:I, s:I, s:i, s:I}", "output",
 				     output, "instance",
@@ -75,11 +76,11 @@ int command_apply(int argc, char **argv)
 	if (!digest_one_stdin(NULL, argv + optind) ||
 	    !report_has_place(json, output) || !digest_file_may_write(output))
 		return CTL_USAGE;
-	code = apply(&d, argv + optind);
+	code = command_apply_apply(&d, argv + optind);
 	if (!code)
 		code = digest_write_full(&d, output);
 	if (!code && json)
-		code = report(&d, output, argc - optind - 1);
+		code = command_apply_report(&d, output, argc - optind - 1);
 	digest_close(&d);
 	return code;
 }

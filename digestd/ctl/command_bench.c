@@ -53,7 +53,7 @@ struct wishes {
 	bool section[NSECTIONS];
 };
 
-static bool take_objects(struct bench *b, const char *text)
+static bool command_bench_take_objects(struct bench *b, const char *text)
 {
 	char word[32];
 
@@ -79,7 +79,7 @@ static bool take_objects(struct bench *b, const char *text)
 	return false;
 }
 
-static bool take_section(struct wishes *w, const char *text)
+static bool command_bench_take_section(struct wishes *w, const char *text)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (!strcmp(sections[i].name, text)) {
@@ -94,7 +94,7 @@ static bool take_section(struct wishes *w, const char *text)
 	return false;
 }
 
-static bool take_repetitions(struct bench *b, const char *text)
+static bool command_bench_take_repetitions(struct bench *b, const char *text)
 {
 	uint64_t n;
 
@@ -108,15 +108,15 @@ static bool take_repetitions(struct bench *b, const char *text)
 	return false;
 }
 
-static bool take(struct wishes *w, int option, const char *text)
+static bool command_bench_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 'n':
-		return take_objects(&w->bench, text);
+		return command_bench_take_objects(&w->bench, text);
 	case 'S':
-		return take_section(w, text);
+		return command_bench_take_section(w, text);
 	case 'r':
-		return take_repetitions(&w->bench, text);
+		return command_bench_take_repetitions(&w->bench, text);
 	case 's':
 		return arguments_number("--seed", text, &w->bench.seed);
 	case 'l':
@@ -130,7 +130,7 @@ static bool take(struct wishes *w, int option, const char *text)
 }
 
 /* All sections, if none was asked for. */
-static void choose_all(struct wishes *w)
+static void command_bench_choose_all(struct wishes *w)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (w->section[i])
@@ -140,7 +140,7 @@ static void choose_all(struct wishes *w)
 		w->section[i] = true;
 }
 
-static int run_sections(struct wishes *w, json_t *all)
+static int command_bench_run_sections(struct wishes *w, json_t *all)
 {
 	int error = SCD_OK;
 
@@ -157,7 +157,7 @@ static int run_sections(struct wishes *w, json_t *all)
 	return error;
 }
 
-static int run(struct wishes *w)
+static int command_bench_run(struct wishes *w)
 {
 	json_t *all = NULL;
 	int error;
@@ -168,7 +168,7 @@ static int run(struct wishes *w)
 	else
 		printf("Random keys, seed %" PRIu64 "; medians of %u\n\n",
 		       w->bench.seed, w->bench.repetitions);
-	error = run_sections(w, all);
+	error = command_bench_run_sections(w, all);
 	bench_clear(&w->bench);
 	if (!error)
 		return w->json ? report_json(all) : CTL_OK;
@@ -190,7 +190,7 @@ int command_bench(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "n:S:r:s:j", options, NULL)) !=
 	       -1) {
-		if (!take(&w, c, optarg))
+		if (!command_bench_take(&w, c, optarg))
 			return CTL_USAGE;
 	}
 	if (optind < argc)
@@ -198,6 +198,6 @@ int command_bench(int argc, char **argv)
 				       command_bench_help);
 	if (w.is_long)
 		w.bench.nkeys[w.bench.nsizes++] = 10000000;
-	choose_all(&w);
-	return run(&w);
+	command_bench_choose_all(&w);
+	return command_bench_run(&w);
 }

@@ -77,7 +77,8 @@ struct build {
 	uint64_t total; /* bytes of the input, 0: not known */
 };
 
-static bool take_value(struct build *b, int option, const char *text)
+static bool command_build_take_value(struct build *b, int option,
+				     const char *text)
 {
 	switch (option) {
 	case 'k':
@@ -102,7 +103,7 @@ static bool take_value(struct build *b, int option, const char *text)
 	return false;
 }
 
-static bool take(struct build *b, int option, const char *text)
+static bool command_build_take(struct build *b, int option, const char *text)
 {
 	switch (option) {
 	case 'x':
@@ -124,11 +125,11 @@ static bool take(struct build *b, int option, const char *text)
 		b->json = true;
 		return true;
 	}
-	return take_value(b, option, text);
+	return command_build_take_value(b, option, text);
 }
 
 /* Finds how much there is to read. */
-static int measure(struct build *b)
+static int command_build_measure(struct build *b)
 {
 	bool all = true;
 
@@ -154,8 +155,8 @@ static int measure(struct build *b)
 	return CTL_OK;
 }
 
-static int read_all(const struct build *b, struct build_input *in,
-		    const char *what)
+static int command_build_read_all(const struct build *b, struct build_input *in,
+				  const char *what)
 {
 	int code = CTL_OK;
 
@@ -167,11 +168,11 @@ static int read_all(const struct build *b, struct build_input *in,
 }
 
 /* Counts the lines, and leaves standard input where it was. */
-static int count_objects(struct build *b)
+static int command_build_count_objects(struct build *b)
 {
 	off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	struct build_input in = { 0 };
-	int code = read_all(b, &in, "counting");
+	int code = command_build_read_all(b, &in, "counting");
 
 	b->shape.objects = in.lines;
 	if (begin >= 0 && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) {
@@ -181,12 +182,12 @@ static int count_objects(struct build *b)
 	return code;
 }
 
-static int find_shape(struct build *b)
+static int command_build_find_shape(struct build *b)
 {
-	int code = measure(b);
+	int code = command_build_measure(b);
 
 	if (!code && build_shape_needs_count(&b->shape))
-		code = count_objects(b);
+		code = command_build_count_objects(b);
 	return code ? code : build_shape_find(&b->shape);
 }
 
@@ -196,15 +197,15 @@ struct made {
 	struct scd_counting *counting;
 };
 
-static const struct scd_bloom *filter_of(const struct made *m)
+static const struct scd_bloom *command_build_filter_of(const struct made *m)
 {
 	return m->counting ? scd_counting_bloom(m->counting) : &m->digest.bloom;
 }
 
-static int report(const struct build *b, const struct made *m,
-		  const struct build_input *in)
+static int command_build_report(const struct build *b, const struct made *m,
+				const struct build_input *in)
 {
-	const struct scd_bloom *bloom = filter_of(m);
+	const struct scd_bloom *bloom = command_build_filter_of(m);
 
 	return report_json(json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
@@ -216,7 +217,7 @@ static int report(const struct build *b, const struct made *m,
 		(json_int_t)m->digest.len));
 }
 
-static int fill(const struct build *b, struct made *m)
+static int command_build_fill(const struct build *b, struct made *m)
 {
 	struct build_input in = {
 		.bloom = m->counting ? NULL : &m->digest.bloom,
@@ -224,7 +225,7 @@ static int fill(const struct build *b, struct made *m)
 		.how = { b->shape.hashing, b->secret },
 		.hex = b->hex,
 	};
-	int code = read_all(b, &in, "building");
+	int code = command_build_read_all(b, &in, "building");
 
 	if (code)
 		return code;
@@ -233,12 +234,12 @@ static int fill(const struct build *b, struct made *m)
 						   b->output)
 			   : digest_write_full(&m->digest, b->output);
 	if (!code && b->json)
-		code = report(b, m, &in);
+		code = command_build_report(b, m, &in);
 	return !code && in.bad ? CTL_NO : code;
 }
 
 /* An empty filter of the shape: an SCD_ error. */
-static int make(const struct build *b, struct made *m)
+static int command_build_make(const struct build *b, struct made *m)
 {
 	const unsigned nhash = (unsigned)b->shape.nhash;
 	int error;
@@ -254,22 +255,22 @@ static int make(const struct build *b, struct made *m)
 	return error;
 }
 
-static int build(struct build *b)
+static int command_build_build(struct build *b)
 {
 	struct made m = { .digest.info = b->ids };
-	int error, code = find_shape(b);
+	int error, code = command_build_find_shape(b);
 
 	if (code)
 		return code;
-	error = make(b, &m);
-	code = error ? digest_wrong("build", error) : fill(b, &m);
+	error = command_build_make(b, &m);
+	code = error ? digest_wrong("build", error) : command_build_fill(b, &m);
 	scd_counting_free(&m.counting);
 	digest_close(&m.digest);
 	return code;
 }
 
 /* What is missing or wrong, or null. */
-static const char *mistake(const struct build *b)
+static const char *command_build_mistake(const struct build *b)
 {
 	if (!b->has_key && !b->hex && b->shape.hashing == SCD_HASHING_DOUBLE)
 		return "--key, --hex or --hashing squid is needed";
@@ -288,10 +289,10 @@ int command_build(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
 				NULL)) != -1) {
-		if (c == '?' || !take(&b, c, optarg))
+		if (c == '?' || !command_build_take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	what = mistake(&b);
+	what = command_build_mistake(&b);
 	if (what)
 		return arguments_wrong("build", what, command_build_help);
 	b.paths = optind < argc ? argv + optind : standard_input;
@@ -299,5 +300,5 @@ int command_build(int argc, char **argv)
 	    !report_has_place(b.json, b.output) ||
 	    !digest_file_may_write(b.output))
 		return CTL_USAGE;
-	return build(&b);
+	return command_build_build(&b);
 }

@@ -48,7 +48,7 @@ struct convert {
 	bool json;
 };
 
-static bool take_format(const char *text, enum format *out)
+static bool command_convert_take_format(const char *text, enum format *out)
 {
 	if (!strcmp(text, "scd"))
 		*out = FORMAT_SCD;
@@ -60,11 +60,12 @@ static bool take_format(const char *text, enum format *out)
 	return *out != FORMAT_OTHER;
 }
 
-static bool take(struct convert *v, int option, const char *text)
+static bool command_convert_take(struct convert *v, int option,
+				 const char *text)
 {
 	switch (option) {
 	case 't':
-		return take_format(text, &v->to);
+		return command_convert_take_format(text, &v->to);
 	case 'o':
 		v->output = text;
 		return true;
@@ -83,7 +84,8 @@ static bool take(struct convert *v, int option, const char *text)
 	return false;
 }
 
-static int to_squid(const struct convert *v, struct digest_open *d)
+static int command_convert_to_squid(const struct convert *v,
+				    struct digest_open *d)
 {
 	if (v->capacity || v->entry_bits)
 		d->squid = (struct scd_squid_info){
@@ -93,7 +95,8 @@ static int to_squid(const struct convert *v, struct digest_open *d)
 	return digest_squid_write(d, v->output);
 }
 
-static int to_scd(const struct convert *v, struct digest_open *d)
+static int command_convert_to_scd(const struct convert *v,
+				  struct digest_open *d)
 {
 	if (v->instance)
 		d->info.instance = v->instance;
@@ -102,8 +105,8 @@ static int to_scd(const struct convert *v, struct digest_open *d)
 	return digest_write_full(d, v->output);
 }
 
-static int report(const struct convert *v, const struct digest_open *d,
-		  enum format to)
+static int command_convert_report(const struct convert *v,
+				  const struct digest_open *d, enum format to)
 {
 	bool squid = to == FORMAT_SQUID;
 	uint64_t bytes =
@@ -116,7 +119,7 @@ static int report(const struct convert *v, const struct digest_open *d,
 		(json_int_t)d->info.nkeys, "bytes", (json_int_t)bytes));
 }
 
-static int convert(const struct convert *v, const char *path)
+static int command_convert_convert(const struct convert *v, const char *path)
 {
 	enum format to = v->to;
 	struct digest_open d;
@@ -125,15 +128,17 @@ static int convert(const struct convert *v, const char *path)
 	if (to == FORMAT_OTHER)
 		to = d.is_squid ? FORMAT_SCD : FORMAT_SQUID;
 	if (!code)
-		code = to == FORMAT_SQUID ? to_squid(v, &d) : to_scd(v, &d);
+		code = to == FORMAT_SQUID ? command_convert_to_squid(v, &d)
+					  : command_convert_to_scd(v, &d);
 	if (!code && v->json)
-		code = report(v, &d, to);
+		code = command_convert_report(v, &d, to);
 	digest_close(&d);
 	return code;
 }
 
 /* What cannot be done; null: nothing. */
-static const char *mistake(const struct convert *v, int operands)
+static const char *command_convert_mistake(const struct convert *v,
+					   int operands)
 {
 	if (operands > 1)
 		return "converts one file";
@@ -152,14 +157,14 @@ int command_convert(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !take(&v, c, optarg))
+		if (c == '?' || !command_convert_take(&v, c, optarg))
 			return CTL_USAGE;
 	}
-	what = mistake(&v, argc - optind);
+	what = command_convert_mistake(&v, argc - optind);
 	if (what)
 		return arguments_wrong("convert", what, command_convert_help);
 	if (!report_has_place(v.json, v.output) ||
 	    !digest_file_may_write(v.output))
 		return CTL_USAGE;
-	return convert(&v, optind < argc ? argv[optind] : "-");
+	return command_convert_convert(&v, optind < argc ? argv[optind] : "-");
 }

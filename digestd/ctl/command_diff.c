@@ -36,10 +36,10 @@ typedef int encode_delta(const struct scd_bloom *base,
 			 const struct scd_digest_info *ids, uint8_t **out,
 			 size_t *out_len);
 
-static int encode_smallest(const struct scd_bloom *base,
-			   const struct scd_bloom *next,
-			   const struct scd_digest_info *ids, uint8_t **out,
-			   size_t *out_len)
+static int command_diff_encode_smallest(const struct scd_bloom *base,
+					const struct scd_bloom *next,
+					const struct scd_digest_info *ids,
+					uint8_t **out, size_t *out_len)
 {
 	uint8_t *xor, *conditional;
 	size_t xor_len, len;
@@ -64,9 +64,9 @@ static const struct form {
 	const char *name;
 	encode_delta *encode;
 } forms[] = {
-	{ "xor", scd_delta_encode },
-	{ "conditional", scd_delta_encode_conditional },
-	{ "smallest", encode_smallest },
+	{"xor", scd_delta_encode},
+	{"conditional", scd_delta_encode_conditional},
+	{"smallest", command_diff_encode_smallest},
 };
 
 struct diff {
@@ -77,7 +77,7 @@ struct diff {
 };
 
 /* Whether the two are states of one cache; if not, tells why. */
-static bool are_successive(const struct diff *d)
+static bool command_diff_are_successive(const struct diff *d)
 {
 	const struct scd_digest_info *a = &d->old.info, *b = &d->new.info;
 
@@ -98,7 +98,8 @@ static bool are_successive(const struct diff *d)
 	return false;
 }
 
-static int report(const struct diff *d, const uint8_t *delta, size_t len)
+static int command_diff_report(const struct diff *d, const uint8_t *delta,
+			       size_t len)
 {
 	struct scd_digest_info info;
 	int error = scd_digest_parse(delta, len, &digest_any_limits, &info);
@@ -115,7 +116,7 @@ static int report(const struct diff *d, const uint8_t *delta, size_t len)
 		(json_int_t)d->new.len));
 }
 
-static int write_delta(const struct diff *d)
+static int command_diff_write_delta(const struct diff *d)
 {
 	struct scd_digest_info ids = d->new.info;
 	uint8_t *bytes;
@@ -129,25 +130,27 @@ static int write_delta(const struct diff *d)
 	if (!digest_file_write(d->output, bytes, len))
 		code = CTL_IO;
 	else if (d->json)
-		code = report(d, bytes, len);
+		code = command_diff_report(d, bytes, len);
 	free(bytes);
 	return code;
 }
 
-static int diff(struct diff *d, char **paths)
+static int command_diff_diff(struct diff *d, char **paths)
 {
 	int code = digest_open_full(paths[0], &d->old);
 
 	if (!code)
 		code = digest_open_full(paths[1], &d->new);
 	if (!code)
-		code = are_successive(d) ? write_delta(d) : CTL_NO;
+		code = command_diff_are_successive(d)
+			       ? command_diff_write_delta(d)
+			       : CTL_NO;
 	digest_close(&d->old);
 	digest_close(&d->new);
 	return code;
 }
 
-static bool take_form(struct diff *d, const char *name)
+static bool command_diff_take_form(struct diff *d, const char *name)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcmp(name, forms[i].name))
@@ -161,11 +164,11 @@ static bool take_form(struct diff *d, const char *name)
 	return false;
 }
 
-static bool take(struct diff *d, int option, const char *text)
+static bool command_diff_take(struct diff *d, int option, const char *text)
 {
 	switch (option) {
 	case 'F':
-		return take_form(d, text);
+		return command_diff_take_form(d, text);
 	case 'o':
 		d->output = text;
 		return true;
@@ -182,7 +185,7 @@ int command_diff(int argc, char **argv)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "F:o:j", options, NULL)) != -1) {
-		if (c == '?' || !take(&d, c, optarg))
+		if (c == '?' || !command_diff_take(&d, c, optarg))
 			return CTL_USAGE;
 	}
 	if (argc - optind != 2)
@@ -192,5 +195,5 @@ int command_diff(int argc, char **argv)
 	    !report_has_place(d.json, d.output) ||
 	    !digest_file_may_write(d.output))
 		return CTL_USAGE;
-	return diff(&d, argv + optind);
+	return command_diff_diff(&d, argv + optind);
 }

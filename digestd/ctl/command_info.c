@@ -24,7 +24,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char *kind_text(enum scd_digest_kind kind)
+static const char *command_info_kind_text(enum scd_digest_kind kind)
 {
 	switch (kind) {
 	case SCD_FULL:
@@ -39,7 +39,7 @@ static const char *kind_text(enum scd_digest_kind kind)
 	return "unknown";
 }
 
-static const char *coding_text(enum scd_coding coding)
+static const char *command_info_coding_text(enum scd_coding coding)
 {
 	switch (coding) {
 	case SCD_CODING_EMPTY:
@@ -66,12 +66,12 @@ static const char *coding_text(enum scd_coding coding)
 	return "unknown";
 }
 
-static double fill(const struct scd_digest_info *info)
+static double ctl_command_info_fill(const struct scd_digest_info *info)
 {
 	return (double)info->nones / (double)info->nbits;
 }
 
-static void print_origin(const struct digest_open *d)
+static void command_info_print_origin(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -83,7 +83,7 @@ static void print_origin(const struct digest_open *d)
 		       i->base_generation, i->ncoded);
 }
 
-static void print_text(const struct digest_open *d)
+static void command_info_print_text(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -91,8 +91,9 @@ static void print_text(const struct digest_open *d)
 		printf("kind             Squid's, version %u, for %u and up\n",
 		       d->squid.version, d->squid.required);
 	else
-		printf("kind             %s, %s coding\n", kind_text(i->kind),
-		       coding_text(i->coding));
+		printf("kind             %s, %s coding\n",
+		       command_info_kind_text(i->kind),
+		       command_info_coding_text(i->coding));
 	printf("size             %zu bytes\n", d->len);
 	printf("array            %" PRIu64 " bits, %u hash functions%s\n",
 	       i->nbits, i->nhash, digest_hashing_text(i->hashing));
@@ -100,15 +101,16 @@ static void print_text(const struct digest_open *d)
 		printf("capacity         %" PRIu32 " entries of %u bits\n",
 		       d->squid.capacity, d->squid.entry_bits);
 	else
-		print_origin(d);
+		command_info_print_origin(d);
 	printf("keys             %" PRIu64 ", estimated %.0f\n", i->nkeys,
 	       scd_bloom_estimate(i->nbits, i->nones, i->nhash));
-	printf("fill             %.6f\n", fill(i));
-	printf("false positives  %.6g\n", pow(fill(i), i->nhash));
+	printf("fill             %.6f\n", ctl_command_info_fill(i));
+	printf("false positives  %.6g\n",
+	       pow(ctl_command_info_fill(i), i->nhash));
 }
 
 /* What only one of the formats has. */
-static json_t *json_origin(const struct digest_open *d)
+static json_t *command_info_json_origin(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -120,24 +122,25 @@ static json_t *json_origin(const struct digest_open *d)
 				 (json_int_t)d->squid.capacity, "entry_bits",
 				 (int)d->squid.entry_bits, "count",
 				 (json_int_t)d->squid.count);
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "format", "scd",
-		"hashing", i->hashing == SCD_HASHING_SQUID ? "squid" : "double",
-		"kind", kind_text(i->kind), "coding", coding_text(i->coding),
-		"instance", report_hex(i->instance), "generation",
-		(json_int_t)i->generation, "base_generation",
-		(json_int_t)i->base_generation);
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "format", "scd",
+			 "hashing",
+			 i->hashing == SCD_HASHING_SQUID ? "squid" : "double",
+			 "kind", command_info_kind_text(i->kind), "coding",
+			 command_info_coding_text(i->coding), "instance",
+			 report_hex(i->instance), "generation",
+			 (json_int_t)i->generation, "base_generation",
+			 (json_int_t)i->base_generation);
 }
 
-static int print_json(const struct digest_open *d)
+static int command_info_print_json(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
-	json_t *o = json_origin(d);
-	json_t *more =
-		json_pack("{s:I, s:I, s:i, s:I, s:f, s:f}", "bytes",
-			  (json_int_t)d->len, "nbits", (json_int_t)i->nbits,
-			  "nhash", (int)i->nhash, "nkeys", (json_int_t)i->nkeys,
-			  "fill", fill(i), "fp", pow(fill(i), i->nhash));
+	json_t *o = command_info_json_origin(d);
+	json_t *more = json_pack(
+		"{s:I, s:I, s:i, s:I, s:f, s:f}", "bytes", (json_int_t)d->len,
+		"nbits", (json_int_t)i->nbits, "nhash", (int)i->nhash, "nkeys",
+		(json_int_t)i->nkeys, "fill", ctl_command_info_fill(i), "fp",
+		pow(ctl_command_info_fill(i), i->nhash));
 
 	if (json_object_update(o, more)) {
 		json_decref(o);
@@ -147,7 +150,7 @@ static int print_json(const struct digest_open *d)
 	return report_json(o);
 }
 
-static int info(const char *path, bool json)
+static int command_info_info(const char *path, bool json)
 {
 	struct digest_open d;
 	int code = digest_open_header(path, &d);
@@ -155,9 +158,9 @@ static int info(const char *path, bool json)
 	if (code)
 		return code;
 	if (json)
-		code = print_json(&d);
+		code = command_info_print_json(&d);
 	else
-		print_text(&d);
+		command_info_print_text(&d);
 	digest_close(&d);
 	return code;
 }
@@ -175,5 +178,5 @@ int command_info(int argc, char **argv)
 	if (argc - optind != 1)
 		return arguments_wrong("info", "needs one file",
 				       command_info_help);
-	return info(argv[optind], json);
+	return command_info_info(argv[optind], json);
 }

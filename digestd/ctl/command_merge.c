@@ -41,7 +41,7 @@ struct merge {
 	bool json;
 };
 
-static bool take(struct merge *m, int option, const char *text)
+static bool command_merge_take(struct merge *m, int option, const char *text)
 {
 	switch (option) {
 	case 'o':
@@ -59,7 +59,7 @@ static bool take(struct merge *m, int option, const char *text)
 	return false;
 }
 
-static void count(struct merge *m, const struct digest_open *one)
+static void command_merge_count(struct merge *m, const struct digest_open *one)
 {
 	uint64_t nkeys = one->info.nkeys;
 
@@ -71,7 +71,7 @@ static void count(struct merge *m, const struct digest_open *one)
 }
 
 /* Gives what there is and one more the smaller of both sizes. */
-static int fit(struct merge *m, struct digest_open *one)
+static int command_merge_fit(struct merge *m, struct digest_open *one)
 {
 	int code;
 
@@ -83,23 +83,23 @@ static int fit(struct merge *m, struct digest_open *one)
 	return code;
 }
 
-static int add(struct merge *m, const char *path)
+static int command_merge_add(struct merge *m, const char *path)
 {
 	struct digest_open one;
 	int code = digest_open_full(path, &one);
 
 	if (!code)
-		code = fit(m, &one);
+		code = command_merge_fit(m, &one);
 	if (!code) {
 		scd_bloom_union(&m->all.bloom, &one.bloom);
-		count(m, &one);
+		command_merge_count(m, &one);
 	}
 	digest_close(&one);
 	return code;
 }
 
 /* The estimate, within what the headers allow; a full array has none. */
-static uint64_t keys_of_union(const struct merge *m)
+static uint64_t command_merge_keys_of_union(const struct merge *m)
 {
 	double estimate = round(scd_bloom_cardinality(&m->all.bloom));
 
@@ -108,23 +108,23 @@ static uint64_t keys_of_union(const struct merge *m)
 	return estimate <= (double)m->most ? m->most : (uint64_t)estimate;
 }
 
-static int merge(struct merge *m, char **paths)
+static int command_merge_merge(struct merge *m, char **paths)
 {
 	int code = digest_open_full(*paths++, &m->all);
 
 	if (!code)
-		count(m, &m->all);
+		command_merge_count(m, &m->all);
 	for (; !code && *paths; paths++)
-		code = add(m, *paths);
+		code = command_merge_add(m, *paths);
 	if (code)
 		return code;
 	digest_tell_folded("merge", m->most_bits, m->all.bloom.nbits);
-	m->ids.nkeys = keys_of_union(m);
+	m->ids.nkeys = command_merge_keys_of_union(m);
 	m->all.info = m->ids;
 	return digest_write_full(&m->all, m->output);
 }
 
-static int report(const struct merge *m, int ndigests)
+static int command_merge_report(const struct merge *m, int ndigests)
 {
 	return report_json(json_pack(
 		"{s:s, s:o, s:I, s:i, s:I, s:f, s:f, s:I}", "output", m->output,
@@ -142,7 +142,7 @@ int command_merge(int argc, char **argv)
 	int c, code;
 
 	while ((c = getopt_long(argc, argv, "o:i:g:j", options, NULL)) != -1) {
-		if (c == '?' || !take(&m, c, optarg))
+		if (c == '?' || !command_merge_take(&m, c, optarg))
 			return CTL_USAGE;
 	}
 	if (argc == optind)
@@ -155,9 +155,9 @@ int command_merge(int argc, char **argv)
 	    !report_has_place(m.json, m.output) ||
 	    !digest_file_may_write(m.output))
 		return CTL_USAGE;
-	code = merge(&m, argv + optind);
+	code = command_merge_merge(&m, argv + optind);
 	if (!code && m.json)
-		code = report(&m, argc - optind);
+		code = command_merge_report(&m, argc - optind);
 	digest_close(&m.all);
 	return code;
 }

@@ -50,17 +50,18 @@ struct common {
 	double share_a, share_b; /* of either's objects, 0..1 */
 };
 
-static double excess(double t)
+static double command_overlap_excess(double t)
 {
 	return expm1(t) - t;
 }
 
-static double share(double part, double whole)
+static double command_overlap_share(double part, double whole)
 {
 	return whole > 0 ? fmin(1, part / whole) : 0;
 }
 
-static struct common compare(const struct overlap *o, size_t a, size_t b)
+static struct common command_overlap_compare(const struct overlap *o, size_t a,
+					     size_t b)
 {
 	const struct scd_bloom *bloom = &o->digests[a].bloom;
 	double bits = (double)bloom->nbits, load = bloom->nhash / bits;
@@ -68,18 +69,20 @@ static struct common compare(const struct overlap *o, size_t a, size_t b)
 	struct common c = { 0 };
 
 	scd_bloom_overlap(bloom, &o->digests[b].bloom, &c.objects);
-	variance = excess(load * (na + nb - c.objects)) - excess(load * na) -
-		   excess(load * nb) + 2 * excess(load * c.objects);
+	variance = command_overlap_excess(load * (na + nb - c.objects)) -
+		   command_overlap_excess(load * na) -
+		   command_overlap_excess(load * nb) +
+		   2 * command_overlap_excess(load * c.objects);
 	c.sd = sqrt(fmax(0, variance) * bits) / bloom->nhash;
-	c.share_a = share(c.objects, na);
-	c.share_b = share(c.objects, nb);
+	c.share_a = command_overlap_share(c.objects, na);
+	c.share_b = command_overlap_share(c.objects, nb);
 	return c;
 }
 
-static void print_pair(const struct overlap *o)
+static void command_overlap_print_pair(const struct overlap *o)
 {
 	const char *a = o->digests[0].path, *b = o->digests[1].path;
-	struct common c = compare(o, 0, 1);
+	struct common c = command_overlap_compare(o, 0, 1);
 
 	printf("%12.0f objects in %s\n", o->counts[0], a);
 	printf("%12.0f objects in %s\n", o->counts[1], b);
@@ -87,7 +90,7 @@ static void print_pair(const struct overlap *o)
 	       c.objects, c.sd, 100 * c.share_a, a, 100 * c.share_b, b);
 }
 
-static void print_matrix(const struct overlap *o)
+static void command_overlap_print_matrix(const struct overlap *o)
 {
 	puts("  #      objects  file");
 	for (size_t i = 0; i < o->n; i++)
@@ -99,7 +102,7 @@ static void print_matrix(const struct overlap *o)
 	for (size_t a = 0; a < o->n; a++) {
 		printf("\n%3zu", a + 1);
 		for (size_t b = 0; b < o->n; b++) {
-			struct common c = compare(o, a, b);
+			struct common c = command_overlap_compare(o, a, b);
 
 			printf(" %12.0f %5.1f %%", c.objects, 100 * c.share_a);
 		}
@@ -107,13 +110,13 @@ static void print_matrix(const struct overlap *o)
 	putchar('\n');
 }
 
-static json_t *pairs(const struct overlap *o)
+static json_t *command_overlap_pairs(const struct overlap *o)
 {
 	json_t *list = json_array();
 
 	for (size_t a = 0; list && a < o->n; a++) {
 		for (size_t b = a + 1; b < o->n; b++) {
-			struct common c = compare(o, a, b);
+			struct common c = command_overlap_compare(o, a, b);
 
 			json_array_append_new(
 				list,
@@ -127,7 +130,7 @@ static json_t *pairs(const struct overlap *o)
 	return list;
 }
 
-static int print_json(const struct overlap *o)
+static int command_overlap_print_json(const struct overlap *o)
 {
 	json_t *digests = json_array();
 
@@ -136,11 +139,11 @@ static int print_json(const struct overlap *o)
 				      json_pack("{s:s, s:f}", "file",
 						o->digests[i].path, "objects",
 						o->counts[i]));
-	return report_json(
-		json_pack("{s:o, s:o}", "digests", digests, "pairs", pairs(o)));
+	return report_json(json_pack("{s:o, s:o}", "digests", digests, "pairs",
+				     command_overlap_pairs(o)));
 }
 
-static int read_all(struct overlap *o, char **paths)
+static int command_overlap_read_all(struct overlap *o, char **paths)
 {
 	int code = CTL_OK;
 
@@ -153,7 +156,7 @@ static int read_all(struct overlap *o, char **paths)
 }
 
 /* Folds all to the size of the smallest. */
-static int fit_all(struct overlap *o)
+static int command_overlap_fit_all(struct overlap *o)
 {
 	const struct digest_open *least = &o->digests[0];
 	uint64_t most = 0;
@@ -174,7 +177,7 @@ static int fit_all(struct overlap *o)
 	return code;
 }
 
-static int count_all(struct overlap *o)
+static int command_overlap_count_all(struct overlap *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		o->counts[i] = scd_bloom_cardinality(&o->digests[i].bloom);
@@ -189,33 +192,33 @@ static int count_all(struct overlap *o)
 	return CTL_OK;
 }
 
-static int overlap(struct overlap *o, char **paths, bool json)
+static int command_overlap_overlap(struct overlap *o, char **paths, bool json)
 {
-	int code = read_all(o, paths);
+	int code = command_overlap_read_all(o, paths);
 
 	if (!code)
-		code = fit_all(o);
+		code = command_overlap_fit_all(o);
 	if (!code)
-		code = count_all(o);
+		code = command_overlap_count_all(o);
 	if (code)
 		return code;
 	if (json)
-		return print_json(o);
+		return command_overlap_print_json(o);
 	if (o->n == 2)
-		print_pair(o);
+		command_overlap_print_pair(o);
 	else
-		print_matrix(o);
+		command_overlap_print_matrix(o);
 	return CTL_OK;
 }
 
-static int with_memory(char **paths, size_t n, bool json)
+static int command_overlap_with_memory(char **paths, size_t n, bool json)
 {
 	struct overlap o = { .digests = calloc(n, sizeof(*o.digests)),
 			     .counts = calloc(n, sizeof(*o.counts)) };
 	int code = CTL_IO;
 
 	if (o.digests && o.counts)
-		code = overlap(&o, paths, json);
+		code = command_overlap_overlap(&o, paths, json);
 	else
 		fputs("digestctl: overlap: out of memory\n", stderr);
 	while (o.n)
@@ -240,5 +243,6 @@ int command_overlap(int argc, char **argv)
 				       command_overlap_help);
 	if (!digest_one_stdin(NULL, argv + optind))
 		return CTL_USAGE;
-	return with_memory(argv + optind, (size_t)(argc - optind), json);
+	return command_overlap_with_memory(argv + optind,
+					   (size_t)(argc - optind), json);
 }

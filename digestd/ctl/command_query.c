@@ -40,7 +40,8 @@ struct query {
 	int code;       /* so far */
 };
 
-static void tell(const struct query *q, const char *url, size_t len, bool has)
+static void command_query_tell(const struct query *q, const char *url,
+			       size_t len, bool has)
 {
 	if (q->report)
 		json_array_append_new(
@@ -50,7 +51,7 @@ static void tell(const struct query *q, const char *url, size_t len, bool has)
 		printf("%s %.*s\n", has ? "yes" : "no ", (int)len, url);
 }
 
-static void ask(struct query *q, const char *url, size_t len)
+static void command_query_ask(struct query *q, const char *url, size_t len)
 {
 	const struct url_key how = { q->bloom->hashing, q->secret };
 	struct scd_key key;
@@ -61,12 +62,12 @@ static void ask(struct query *q, const char *url, size_t len)
 		fprintf(stderr, "digestctl: %.*s: %s\n", (int)len, url,
 			scd_strerror(error));
 	else
-		tell(q, url, len, has);
+		command_query_tell(q, url, len, has);
 	if (!has && q->code == CTL_OK)
 		q->code = CTL_NO;
 }
 
-static void ask_lines(struct query *q)
+static void command_query_ask_lines(struct query *q)
 {
 	struct line_reader r;
 	struct line line;
@@ -77,7 +78,7 @@ static void ask_lines(struct query *q)
 			fputs("digestctl: -: line too long\n", stderr);
 			q->code = CTL_NO;
 		} else if (line.len) {
-			ask(q, line.at, line.len);
+			command_query_ask(q, line.at, line.len);
 		}
 	}
 	if (code || r.failed)
@@ -85,20 +86,20 @@ static void ask_lines(struct query *q)
 	line_reader_close(&r);
 }
 
-static int ask_all(struct query *q, char **urls)
+static int command_query_ask_all(struct query *q, char **urls)
 {
 	for (; *urls; urls++) {
 		if (strcmp(*urls, "-"))
-			ask(q, *urls, strlen(*urls));
+			command_query_ask(q, *urls, strlen(*urls));
 		else
-			ask_lines(q);
+			command_query_ask_lines(q);
 	}
 	if (q->report && report_json(json_incref(q->report)))
 		q->code = CTL_IO;
 	return q->code;
 }
 
-static int query_file(struct query *q, const char *path, char **urls)
+static int command_query_file(struct query *q, const char *path, char **urls)
 {
 	struct digest_open d;
 	int code = digest_open_full(path, &d);
@@ -110,12 +111,12 @@ static int query_file(struct query *q, const char *path, char **urls)
 	}
 	q->bloom = &d.bloom;
 	if (!code)
-		code = ask_all(q, urls);
+		code = command_query_ask_all(q, urls);
 	digest_close(&d);
 	return code;
 }
 
-static bool take(struct query *q, int option, uint8_t *secret)
+static bool command_query_take(struct query *q, int option, uint8_t *secret)
 {
 	switch (option) {
 	case 'k':
@@ -139,14 +140,14 @@ int command_query(int argc, char **argv)
 	int c, code = CTL_USAGE;
 
 	while ((c = getopt_long(argc, argv, "k:qj", options, NULL)) != -1) {
-		if (!take(&q, c, secret))
+		if (!command_query_take(&q, c, secret))
 			goto done;
 	}
 	if (argc - optind < 2)
 		arguments_wrong("query", "needs a digest and URLs",
 				command_query_help);
 	else if (digest_one_stdin(NULL, argv + optind))
-		code = query_file(&q, argv[optind], argv + optind + 1);
+		code = command_query_file(&q, argv[optind], argv + optind + 1);
 done:
 	json_decref(q.report);
 	return code;

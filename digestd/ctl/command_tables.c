@@ -78,13 +78,14 @@ static const struct table tables[] = {
 
 enum { NTABLES = sizeof(tables) / sizeof(tables[0]) };
 
-static double wire_bits(const struct table *t, const struct row *r)
+static double command_tables_wire_bits(const struct table *t,
+				       const struct row *r)
 {
 	return t->churn > 0 ? scd_tune_delta_bits(1, r->m, r->k, t->churn) :
 			      scd_tune_full_bits(1, r->m, r->k);
 }
 
-static json_t *table_json(const struct table *t)
+static json_t *command_tables_table_json(const struct table *t)
 {
 	json_t *rows = json_array();
 
@@ -94,8 +95,8 @@ static json_t *table_json(const struct table *t)
 		json_array_append_new(
 			rows, json_pack("{s:f, s:i, s:f, s:f, s:f, s:f}", "m",
 					r->m, "k", (int)r->k, "wire_bits",
-					wire_bits(t, r), "paper_wire_bits",
-					r->wire, "fp",
+					command_tables_wire_bits(t, r),
+					"paper_wire_bits", r->wire, "fp",
 					scd_tune_fp(1, r->m, r->k), "paper_fp",
 					r->fp));
 	}
@@ -103,7 +104,7 @@ static json_t *table_json(const struct table *t)
 			 t->churn, "rows", rows);
 }
 
-static void print_table(const struct table *t)
+static void command_tables_print_table(const struct table *t)
 {
 	printf("Table %s\n%8s %3s %12s %10s %12s %10s\n", t->title, "m/n", "k",
 	       "bits/object", "(paper)", "f", "(paper)");
@@ -111,8 +112,8 @@ static void print_table(const struct table *t)
 		const struct row *r = &t->rows[i];
 
 		printf("%8g %3u %12.4f %10.4f %12.6f %10.6f\n", r->m, r->k,
-		       wire_bits(t, r), r->wire, scd_tune_fp(1, r->m, r->k),
-		       r->fp);
+		       command_tables_wire_bits(t, r), r->wire,
+		       scd_tune_fp(1, r->m, r->k), r->fp);
 	}
 	putchar('\n');
 }
@@ -121,7 +122,8 @@ static void print_table(const struct table *t)
 enum { KEYS = 10000, BITS = 140000, HASHES = 2 };
 
 /* The coded size of one random filter [bytes], without the header. */
-static int coded_size(struct scd_bloom *b, uint64_t *seed, double *size)
+static int command_tables_coded_size(struct scd_bloom *b, uint64_t *seed,
+				     double *size)
 {
 	struct scd_digest_info ids = { .instance = 1, .nkeys = KEYS };
 	uint8_t *bytes;
@@ -148,7 +150,7 @@ struct experiment {
 	double theory, mean, sd, max; /* bytes */
 };
 
-static int run_experiment(struct experiment *e)
+static int command_tables_run_experiment(struct experiment *e)
 {
 	double sum = 0, squares = 0, size = 0, n = (double)e->trials;
 	uint64_t seed = e->seed;
@@ -158,7 +160,7 @@ static int run_experiment(struct experiment *e)
 	if (error)
 		return error;
 	for (uint64_t i = 0; i < e->trials && !error; i++) {
-		error = coded_size(&b, &seed, &size);
+		error = command_tables_coded_size(&b, &seed, &size);
 		sum += size;
 		squares += size * size;
 		e->max = fmax(e->max, size);
@@ -170,10 +172,10 @@ static int run_experiment(struct experiment *e)
 	return error;
 }
 
-static void print_paper(const struct experiment *e)
+static void command_tables_print_paper(const struct experiment *e)
 {
 	for (size_t i = 0; i < NTABLES; i++)
-		print_table(&tables[i]);
+		command_tables_print_table(&tables[i]);
 	if (!e->trials)
 		return;
 	printf("Experiment: %d objects, %d bits, %d hash functions, %" PRIu64
@@ -182,12 +184,13 @@ static void print_paper(const struct experiment *e)
 	       e->theory, e->mean, e->sd, e->max);
 }
 
-static int print_json(const struct experiment *e)
+static int command_tables_print_json(const struct experiment *e)
 {
 	json_t *all = json_array(), *experiment = NULL;
 
 	for (size_t i = 0; i < NTABLES; i++)
-		json_array_append_new(all, table_json(&tables[i]));
+		json_array_append_new(all,
+				      command_tables_table_json(&tables[i]));
 	if (e->trials)
 		experiment = json_pack(
 			"{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}", "objects",
@@ -199,10 +202,11 @@ static int print_json(const struct experiment *e)
 				     "experiment", experiment));
 }
 
-static int print_tables(uint64_t trials, uint64_t seed, bool json)
+static int command_tables_print_tables(uint64_t trials, uint64_t seed,
+				       bool json)
 {
 	struct experiment e = { .trials = trials, .seed = seed };
-	int error = trials ? run_experiment(&e) : SCD_OK;
+	int error = trials ? command_tables_run_experiment(&e) : SCD_OK;
 
 	if (error) {
 		fprintf(stderr, "digestctl: tables: %s\n",
@@ -210,8 +214,8 @@ static int print_tables(uint64_t trials, uint64_t seed, bool json)
 		return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
 	}
 	if (json)
-		return print_json(&e);
-	print_paper(&e);
+		return command_tables_print_json(&e);
+	command_tables_print_paper(&e);
 	return CTL_OK;
 }
 
@@ -221,7 +225,7 @@ struct wishes {
 	bool kinds, json;
 };
 
-static bool take(struct wishes *w, int option, const char *text)
+static bool command_tables_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 't':
@@ -244,7 +248,7 @@ static bool take(struct wishes *w, int option, const char *text)
 }
 
 /* What does not go together; null: nothing. */
-static const char *mistake(const struct wishes *w, bool operands)
+static const char *command_tables_mistake(const struct wishes *w, bool operands)
 {
 	if (operands)
 		return "takes no operands";
@@ -262,15 +266,15 @@ int command_tables(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !take(&w, c, optarg))
+		if (c == '?' || !command_tables_take(&w, c, optarg))
 			return CTL_USAGE;
 	}
-	what = mistake(&w, optind < argc);
+	what = command_tables_mistake(&w, optind < argc);
 	if (what)
 		return arguments_wrong("tables", what, command_tables_help);
 	if (w.kinds)
 		return kind_table_print(w.keys, w.seed, w.json);
 	if (w.curve)
 		return curves_print(w.curve);
-	return print_tables(w.trials, w.seed, w.json);
+	return command_tables_print_tables(w.trials, w.seed, w.json);
 }

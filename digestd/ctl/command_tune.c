@@ -87,7 +87,7 @@ struct wanted {
 	bool explain, json;
 };
 
-static bool take_updates(const char *text, enum scd_update *most)
+static bool command_tune_take_updates(const char *text, enum scd_update *most)
 {
 	for (*most = SCD_UPDATE_FULL; *most <= SCD_UPDATE_CONDITIONAL;
 	     ++*most) {
@@ -101,8 +101,8 @@ static bool take_updates(const char *text, enum scd_update *most)
 	return false;
 }
 
-static bool take_count(const struct row *row, const char *option,
-		       const char *text, uint64_t *out)
+static bool command_tune_take_count(const struct row *row, const char *option,
+				    const char *text, uint64_t *out)
 {
 	if (!arguments_number(option, text, out))
 		return false;
@@ -110,8 +110,8 @@ static bool take_count(const struct row *row, const char *option,
 	       arguments_refuse(option, text, "is not above 0");
 }
 
-static bool take_real(const struct row *row, const char *option,
-		      const char *text, double *out)
+static bool command_tune_take_real(const struct row *row, const char *option,
+				   const char *text, double *out)
 {
 	if (!arguments_real(option, text, row->max, out))
 		return false;
@@ -119,7 +119,8 @@ static bool take_real(const struct row *row, const char *option,
 	       arguments_refuse(option, text, "is not above 0");
 }
 
-static bool take(struct wanted *w, const struct row *row, const char *text)
+static bool command_tune_take(struct wanted *w, const struct row *row,
+			      const char *text)
 {
 	char *at = (char *)&w->goal + row->at;
 	char option[16];
@@ -128,9 +129,11 @@ static bool take(struct wanted *w, const struct row *row, const char *text)
 	snprintf(option, sizeof(option), "--%s", row->name);
 	switch (row->kind) {
 	case COUNT:
-		return take_count(row, option, text, (uint64_t *)(void *)at);
+		return command_tune_take_count(row, option, text,
+					       (uint64_t *)(void *)at);
 	case REAL:
-		return take_real(row, option, text, (double *)(void *)at);
+		return command_tune_take_real(row, option, text,
+					      (double *)(void *)at);
 	case PEERS:
 		if (!arguments_real(option, text, row->max, &real))
 			return false;
@@ -138,7 +141,7 @@ static bool take(struct wanted *w, const struct row *row, const char *text)
 		return true;
 	case UPDATES:
 		w->has_updates = true;
-		return take_updates(text, &w->goal.most);
+		return command_tune_take_updates(text, &w->goal.most);
 	case FLAG:
 		*(row->letter == 'e' ? &w->explain : &w->json) = true;
 		return true;
@@ -147,7 +150,7 @@ static bool take(struct wanted *w, const struct row *row, const char *text)
 }
 
 /* getopt's two forms of the table. */
-static void list_options(struct option *longs, char *shorts)
+static void command_tune_list_options(struct option *longs, char *shorts)
 {
 	for (size_t i = 0; i < NROWS; i++) {
 		bool flag = rows[i].kind == FLAG;
@@ -165,26 +168,26 @@ static void list_options(struct option *longs, char *shorts)
 	*shorts = '\0';
 }
 
-static bool take_all(int argc, char **argv, struct wanted *w)
+static bool command_tune_take_all(int argc, char **argv, struct wanted *w)
 {
 	struct option longs[NROWS + 1];
 	char shorts[2 * NROWS + 1];
 	int c;
 
-	list_options(longs, shorts);
+	command_tune_list_options(longs, shorts);
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		size_t i = 0;
 
 		while (i < NROWS && rows[i].letter != c)
 			i++;
-		if (i == NROWS || !take(w, &rows[i], optarg))
+		if (i == NROWS || !command_tune_take(w, &rows[i], optarg))
 			return false;
 	}
 	return true;
 }
 
 /* Fills in what follows from the rest. Returns what is missing, or null. */
-static const char *complete(struct wanted *w)
+static const char *command_tune_complete(struct wanted *w)
 {
 	struct scd_goal *g = &w->goal;
 
@@ -203,7 +206,7 @@ static const char *complete(struct wanted *w)
 }
 
 /* Tells what is wrong; where it is memory, how much would do. */
-static int refuse(struct scd_goal goal, int error)
+static int command_tune_refuse(struct scd_goal goal, int error)
 {
 	fprintf(stderr, "digestctl: tune: %s\n", scd_strerror(error));
 	for (double m = 64; error == SCD_EGOAL && m <= 0x1p40; m *= 2) {
@@ -228,14 +231,14 @@ int command_tune(int argc, char **argv)
 	size_t n;
 	int error;
 
-	if (!take_all(argc, argv, &w))
+	if (!command_tune_take_all(argc, argv, &w))
 		return CTL_USAGE;
-	what = optind < argc ? "takes no operands" : complete(&w);
+	what = optind < argc ? "takes no operands" : command_tune_complete(&w);
 	if (what)
 		return arguments_wrong("tune", what, command_tune_help);
 	error = scd_tune_explain(&w.goal, list, &n);
 	if (error)
-		return refuse(w.goal, error);
+		return command_tune_refuse(w.goal, error);
 	if (w.json)
 		return tuning_json(&w.goal, list, n);
 	tuning_print(&w.goal, &list[0].tuning);

@@ -48,7 +48,7 @@ struct verify {
 	json_t *report; /* null without --json */
 };
 
-static bool take_hashes(struct verify *v, const char *text)
+static bool command_verify_take_hashes(struct verify *v, const char *text)
 {
 	uint64_t n;
 
@@ -58,7 +58,7 @@ static bool take_hashes(struct verify *v, const char *text)
 	return true;
 }
 
-static bool take_fp(struct verify *v, const char *text)
+static bool command_verify_take_fp(struct verify *v, const char *text)
 {
 	double fp;
 
@@ -68,7 +68,7 @@ static bool take_fp(struct verify *v, const char *text)
 	return true;
 }
 
-static bool take(struct verify *v, int option, const char *text)
+static bool command_verify_take(struct verify *v, int option, const char *text)
 {
 	switch (option) {
 	case 'B':
@@ -78,9 +78,9 @@ static bool take(struct verify *v, int option, const char *text)
 		return arguments_number("--max-bits", text,
 					&v->limits.max_bits);
 	case 'H':
-		return take_hashes(v, text);
+		return command_verify_take_hashes(v, text);
 	case 'f':
-		return take_fp(v, text);
+		return command_verify_take_fp(v, text);
 	case 'q':
 		v->quiet = true;
 		return true;
@@ -91,7 +91,8 @@ static bool take(struct verify *v, int option, const char *text)
 	return false;
 }
 
-static int judge_counters(const struct verify *v, const struct digest_open *d)
+static int command_verify_judge_counters(const struct verify *v,
+					 const struct digest_open *d)
 {
 	struct scd_counting *counting = NULL;
 	int error = scd_counting_decode(d->bytes, d->len, &v->limits, NULL,
@@ -102,7 +103,8 @@ static int judge_counters(const struct verify *v, const struct digest_open *d)
 }
 
 /* An SCD_ error of a digest's or delta's bytes. */
-static int judge_ours(const struct verify *v, const struct digest_open *d)
+static int command_verify_judge_ours(const struct verify *v,
+				     const struct digest_open *d)
 {
 	const struct scd_base base = { .bloom = &v->base.bloom,
 				       .instance = v->base.info.instance,
@@ -114,7 +116,7 @@ static int judge_ours(const struct verify *v, const struct digest_open *d)
 	if (error)
 		return error;
 	if (info.kind == SCD_COUNTING)
-		return judge_counters(v, d);
+		return command_verify_judge_counters(v, d);
 	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);
@@ -129,7 +131,8 @@ static int judge_ours(const struct verify *v, const struct digest_open *d)
 }
 
 /* The same of one of Squid's; its format has limits of its own. */
-static int judge_squid(const struct verify *v, const struct digest_open *d)
+static int command_verify_judge_squid(const struct verify *v,
+				      const struct digest_open *d)
 {
 	struct scd_bloom bloom;
 	int error = scd_squid_decode(d->bytes, d->len, NULL, &bloom);
@@ -144,11 +147,13 @@ static int judge_squid(const struct verify *v, const struct digest_open *d)
 }
 
 /* An exit code; *reason is null for what is good. */
-static int judge(const struct verify *v, const struct digest_open *d,
-		 const char **reason)
+static int command_verify_judge(const struct verify *v,
+				const struct digest_open *d,
+				const char **reason)
 {
 	bool squid = digest_squid_maybe(d);
-	int error = squid ? judge_squid(v, d) : judge_ours(v, d);
+	int error = squid ? command_verify_judge_squid(v, d)
+			  : command_verify_judge_ours(v, d);
 
 	*reason = NULL;
 	if (!error)
@@ -163,7 +168,8 @@ static int judge(const struct verify *v, const struct digest_open *d,
 }
 
 /* Tells the verdict on a file: a reason, null for a good one. */
-static int tell(struct verify *v, const char *path, const char *reason)
+static int command_verify_tell(struct verify *v, const char *path,
+			       const char *reason)
 {
 	if (!v->report && (reason || !v->quiet))
 		printf("%s: %s\n", path, reason ? reason : "OK");
@@ -177,7 +183,7 @@ static int tell(struct verify *v, const char *path, const char *reason)
 	return CTL_OK;
 }
 
-static int verify_file(struct verify *v, const char *path)
+static int command_verify_file(struct verify *v, const char *path)
 {
 	struct digest_open d = { .path = path };
 	const char *reason;
@@ -185,15 +191,15 @@ static int verify_file(struct verify *v, const char *path)
 
 	if (!digest_file_read(path, &d.bytes, &d.len)) {
 		if (v->report)
-			tell(v, path, strerror(errno));
+			command_verify_tell(v, path, strerror(errno));
 		return CTL_IO;
 	}
-	code = judge(v, &d, &reason);
+	code = command_verify_judge(v, &d, &reason);
 	digest_close(&d);
-	return tell(v, path, reason) ? CTL_IO : code;
+	return command_verify_tell(v, path, reason) ? CTL_IO : code;
 }
 
-static int verify(struct verify *v, char **paths)
+static int command_verify_verify(struct verify *v, char **paths)
 {
 	int worst = CTL_OK;
 
@@ -202,7 +208,7 @@ static int verify(struct verify *v, char **paths)
 	if (worst)
 		return worst;
 	for (; *paths; paths++) {
-		int code = verify_file(v, *paths);
+		int code = command_verify_file(v, *paths);
 
 		if (code > worst)
 			worst = code;
@@ -218,13 +224,13 @@ int command_verify(int argc, char **argv)
 	scd_limits_init(&v.limits);
 	while ((c = getopt_long(argc, argv, "B:b:H:f:qj", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !take(&v, c, optarg))
+		if (c == '?' || !command_verify_take(&v, c, optarg))
 			goto done;
 	}
 	if (argc == optind)
 		arguments_wrong("verify", "needs files", command_verify_help);
 	else if (digest_one_stdin(v.base_path, argv + optind))
-		code = verify(&v, argv + optind);
+		code = command_verify_verify(&v, argv + optind);
 	if (v.report && code != CTL_USAGE && report_json(json_incref(v.report)))
 		code = CTL_IO;
 done:

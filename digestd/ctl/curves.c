@@ -11,7 +11,7 @@
 #include "digestd/ctl/command.h"
 
 /* Bits an object on the wire by the size of the array, for few functions. */
-static void print_wire(void)
+static void curves_print_wire(void)
 {
 	puts("k,bits_per_object,wire_bits,fp");
 	for (unsigned k = 1; k <= 3; k++) {
@@ -23,7 +23,7 @@ static void print_wire(void)
 }
 
 /* The same where the false positives are equal: m/n = -k / ln(1 - f^(1/k)). */
-static void print_equal(void)
+static void curves_print_equal(void)
 {
 	static const double rates[] = {.05, .02, .01, .005};
 
@@ -40,7 +40,7 @@ static void print_equal(void)
 
 /* What is best, by what lookups between two updates lose if all are wrong:
  * the formula, with all memory, with the usual memory. */
-static void print_cost(void)
+static void curves_print_cost(void)
 {
 	struct scd_goal goal = {.objects = 1000000,
 				.churn = .01,
@@ -65,7 +65,7 @@ static void print_cost(void)
 }
 
 /* Bits an object of an update, by the share of the objects replaced. */
-static void print_churn(void)
+static void curves_print_churn(void)
 {
 	puts("churn,full_32_3,xor_32_3,conditional_32_3,"
 	     "full_64_1,xor_64_1,conditional_64_1");
@@ -84,10 +84,10 @@ static const struct {
 	const char *name;
 	void (*print)(void);
 } curves[] = {
-	{"wire", print_wire},
-	{"equal", print_equal},
-	{"cost", print_cost},
-	{"churn", print_churn},
+	{"wire", curves_print_wire},
+	{"equal", curves_print_equal},
+	{"cost", curves_print_cost},
+	{"churn", curves_print_churn},
 };
 
 enum { NCURVES = sizeof(curves) / sizeof(curves[0]) };

@@ -11,7 +11,7 @@
 
 enum { FIRST_BYTES = 65536 };
 
-static bool fail(const char *path)
+static bool digest_file_fail(const char *path)
 {
 	int reason = errno;
 
@@ -20,7 +20,7 @@ static bool fail(const char *path)
 	return false;
 }
 
-static bool read_all(FILE *file, uint8_t **bytes, size_t *len)
+static bool digest_file_read_all(FILE *file, uint8_t **bytes, size_t *len)
 {
 	size_t cap = FIRST_BYTES;
 
@@ -48,8 +48,8 @@ bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
 
 	*bytes = NULL;
 	if (!file)
-		return fail(path);
-	if (read_all(file, bytes, len)) {
+		return digest_file_fail(path);
+	if (digest_file_read_all(file, bytes, len)) {
 		if (file != stdin)
 			fclose(file);
 		return true;
@@ -60,7 +60,7 @@ bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
 	if (file != stdin)
 		fclose(file);
 	errno = reason;
-	return fail(path);
+	return digest_file_fail(path);
 }
 
 bool digest_file_may_write(const char *path)
@@ -78,9 +78,9 @@ bool digest_file_write(const char *path, const uint8_t *bytes, size_t len)
 	bool done;
 
 	if (!file)
-		return fail(path);
+		return digest_file_fail(path);
 	done = fwrite(bytes, 1, len, file) == len && !fflush(file);
 	if (file != stdout)
 		done = !fclose(file) && done;
-	return done || fail(path);
+	return done || digest_file_fail(path);
 }

@@ -45,7 +45,7 @@ int digest_open_header(const char *path, struct digest_open *d)
 }
 
 /* Decodes what a file has beside its header: an SCD_ error. */
-static int decode(struct digest_open *d)
+static int digest_open_decode(struct digest_open *d)
 {
 	struct scd_counting *counting;
 	int error;
@@ -76,15 +76,15 @@ int digest_open_full(const char *path, struct digest_open *d)
 		digest_close(d);
 		return CTL_NO;
 	}
-	error = decode(d);
+	error = digest_open_decode(d);
 	free(d->bytes);
 	d->bytes = NULL;
 	return error ? digest_wrong(path, error) : CTL_OK;
 }
 
 /* Says in which way a delta does not fit, where a header shows it. */
-static int wrong_base(const struct digest_open *d,
-		      const struct digest_open *delta)
+static int digest_open_wrong_base(const struct digest_open *d,
+				  const struct digest_open *delta)
 {
 	const struct scd_digest_info *is = &d->info, *want = &delta->info;
 
@@ -117,7 +117,7 @@ int digest_step(struct digest_open *d, const struct digest_open *delta)
 				    &digest_any_limits, &base, &info, &next);
 
 	if (error == SCD_EBASE)
-		return wrong_base(d, delta);
+		return digest_open_wrong_base(d, delta);
 	if (error)
 		return digest_wrong(delta->path, error);
 	scd_bloom_free(&d->bloom);
@@ -127,8 +127,8 @@ int digest_step(struct digest_open *d, const struct digest_open *delta)
 }
 
 /* Writes what was encoded, if it was, and releases it. */
-static int write_bytes(const char *output, int error, uint8_t *bytes,
-		       size_t len)
+static int digest_open_write_bytes(const char *output, int error,
+				   uint8_t *bytes, size_t len)
 {
 	bool written;
 
@@ -144,7 +144,7 @@ int digest_write_full(struct digest_open *d, const char *output)
 	uint8_t *bytes = NULL;
 	int error = scd_digest_encode(&d->bloom, &d->info, &bytes, &d->len);
 
-	return write_bytes(output, error, bytes, d->len);
+	return digest_open_write_bytes(output, error, bytes, d->len);
 }
 
 int digest_write_counting(struct digest_open *d, const struct scd_counting *c,
@@ -153,7 +153,7 @@ int digest_write_counting(struct digest_open *d, const struct scd_counting *c,
 	uint8_t *bytes = NULL;
 	int error = scd_counting_encode(c, &d->info, &bytes, &d->len);
 
-	return write_bytes(output, error, bytes, d->len);
+	return digest_open_write_bytes(output, error, bytes, d->len);
 }
 
 const char *digest_hashing_text(enum scd_hashing hashing)
@@ -167,7 +167,7 @@ const char *digest_hashing_text(enum scd_hashing hashing)
 	return " of another kind";
 }
 
-static void print_shape(const struct scd_bloom *b)
+static void digest_open_print_shape(const struct scd_bloom *b)
 {
 	fprintf(stderr, "%" PRIu64 " bits, %u hash functions%s", b->nbits,
 		b->nhash, digest_hashing_text(b->hashing));
@@ -179,9 +179,9 @@ bool digest_same_shape(const struct digest_open *a, const struct digest_open *b)
 		return true;
 	fprintf(stderr, "digestctl: %s: %s: ", b->path,
 		scd_strerror(SCD_EMISMATCH));
-	print_shape(&b->bloom);
+	digest_open_print_shape(&b->bloom);
 	fprintf(stderr, "; %s has ", a->path);
-	print_shape(&a->bloom);
+	digest_open_print_shape(&a->bloom);
 	fputs("\n", stderr);
 	return false;
 }

@@ -16,7 +16,7 @@ bool digest_squid_maybe(const struct digest_open *d)
 }
 
 /* What a full digest's header would say. */
-static void describe(struct digest_open *d)
+static void digest_squid_describe(struct digest_open *d)
 {
 	d->is_squid = true;
 	d->info = (struct scd_digest_info){
@@ -40,7 +40,7 @@ int digest_squid_open(struct digest_open *d)
 	int error = scd_squid_decode(d->bytes, d->len, &d->squid, &d->bloom);
 
 	if (!error) {
-		describe(d);
+		digest_squid_describe(d);
 		return CTL_OK;
 	}
 	if (error == SCD_ENOMEM)
@@ -51,7 +51,7 @@ int digest_squid_open(struct digest_open *d)
 }
 
 /* Why the filter has no place in Squid's format. */
-static int cannot(const struct digest_open *d, int error)
+static int digest_squid_cannot(const struct digest_open *d, int error)
 {
 	if (error == SCD_ENOMEM)
 		return digest_wrong(d->path, error);
@@ -81,7 +81,7 @@ int digest_squid_write(const struct digest_open *d, const char *output)
 		d->info.nkeys > INT32_MAX ? INT32_MAX : (int32_t)d->info.nkeys;
 	error = scd_squid_encode(&d->bloom, &info, &bytes, &len);
 	if (error)
-		return cannot(d, error);
+		return digest_squid_cannot(d, error);
 	written = digest_file_write(output, bytes, len);
 	free(bytes);
 	return written ? CTL_OK : CTL_IO;

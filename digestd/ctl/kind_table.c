@@ -35,7 +35,7 @@ struct result {
 	struct times best;
 };
 
-static double used_s(void)
+static double kind_table_used_s(void)
 {
 	struct timespec t;
 
@@ -44,15 +44,16 @@ static double used_s(void)
 }
 
 /* Seconds since *since, which becomes now. */
-static double lap(double *since)
+static double kind_table_lap(double *since)
 {
 	double before = *since;
 
-	*since = used_s();
+	*since = kind_table_used_s();
 	return *since - before;
 }
 
-static int make_sample(uint64_t nkeys, uint64_t seed, struct sample *sample)
+static int kind_table_make_sample(uint64_t nkeys, uint64_t seed,
+				  struct sample *sample)
 {
 	sample->n = (size_t)nkeys;
 	sample->keys = malloc(2 * sample->n * sizeof(*sample->keys));
@@ -65,7 +66,7 @@ static int make_sample(uint64_t nkeys, uint64_t seed, struct sample *sample)
 	return SCD_OK;
 }
 
-static int fill(struct scd_summary *s, const struct sample *sample)
+static int kind_table_fill(struct scd_summary *s, const struct sample *sample)
 {
 	int error = SCD_OK;
 
@@ -74,8 +75,8 @@ static int fill(struct scd_summary *s, const struct sample *sample)
 	return error ? error : scd_summary_seal(s);
 }
 
-static size_t count(const struct scd_summary *s, const struct scd_key *keys,
-		    size_t n)
+static size_t kind_table_count(const struct scd_summary *s,
+			       const struct scd_key *keys, size_t n)
 {
 	size_t found = 0;
 
@@ -85,54 +86,55 @@ static size_t count(const struct scd_summary *s, const struct scd_key *keys,
 }
 
 /* What a receiver does with the bytes. */
-static int receive(const struct scd_kind *kind, const struct sample *sample,
-		   const uint8_t *bytes, struct result *r)
+static int kind_table_receive(const struct scd_kind *kind,
+			      const struct sample *sample, const uint8_t *bytes,
+			      struct result *r)
 {
 	struct scd_summary *s;
-	double since = used_s();
+	double since = kind_table_used_s();
 	int error = scd_summary_decode(kind, bytes, r->wire, SIZE_MAX, &s);
 
 	if (error)
 		return error;
-	r->best.decode = fmin(r->best.decode, lap(&since));
-	r->found = count(s, sample->keys + sample->n, sample->n);
-	r->best.absent = fmin(r->best.absent, lap(&since));
-	if (count(s, sample->keys, sample->n) != sample->n) {
+	r->best.decode = fmin(r->best.decode, kind_table_lap(&since));
+	r->found = kind_table_count(s, sample->keys + sample->n, sample->n);
+	r->best.absent = fmin(r->best.absent, kind_table_lap(&since));
+	if (kind_table_count(s, sample->keys, sample->n) != sample->n) {
 		fprintf(stderr, "digestctl: tables: %s loses keys\n",
 			kind->name);
 		error = SCD_EFORMAT;
 	}
-	r->best.present = fmin(r->best.present, lap(&since));
+	r->best.present = fmin(r->best.present, kind_table_lap(&since));
 	r->memory = scd_summary_memory(s);
 	scd_summary_free(&s);
 	return error;
 }
 
-static int run_once(const struct scd_kind *kind,
-		    const struct scd_kind_goal *goal,
-		    const struct sample *sample, struct result *r)
+static int kind_table_run_once(const struct scd_kind *kind,
+			       const struct scd_kind_goal *goal,
+			       const struct sample *sample, struct result *r)
 {
 	struct scd_summary *s;
 	uint8_t *bytes = NULL;
-	double since = used_s();
+	double since = kind_table_used_s();
 	int error = scd_summary_new(kind, goal, &s);
 
 	if (error)
 		return error;
-	error = fill(s, sample);
-	r->best.add = fmin(r->best.add, lap(&since));
+	error = kind_table_fill(s, sample);
+	r->best.add = fmin(r->best.add, kind_table_lap(&since));
 	if (!error)
 		error = scd_summary_encode(s, &bytes, &r->wire);
-	r->best.encode = fmin(r->best.encode, lap(&since));
+	r->best.encode = fmin(r->best.encode, kind_table_lap(&since));
 	if (!error)
-		error = receive(kind, sample, bytes, r);
+		error = kind_table_receive(kind, sample, bytes, r);
 	free(bytes);
 	scd_summary_free(&s);
 	return error;
 }
 
-static void print_row(const char *title, const struct sample *sample,
-		      const struct result *r)
+static void kind_table_print_row(const char *title, const struct sample *sample,
+				 const struct result *r)
 {
 	const double n = (double)sample->n;
 	const struct times *t = &r->best;
@@ -144,9 +146,10 @@ static void print_row(const char *title, const struct sample *sample,
 }
 
 /* Adds to the list what was measured; r is null where nothing could be. */
-static void list_row(const struct scd_kind *kind,
-		     const struct scd_kind_goal *goal,
-		     const struct sample *sample, const struct result *r)
+static void kind_table_list_row(const struct scd_kind *kind,
+				const struct scd_kind_goal *goal,
+				const struct sample *sample,
+				const struct result *r)
 {
 	const double n = (double)sample->n;
 	json_t *row = json_pack("{s:s, s:f, s:f, s:b}", "kind", kind->name,
@@ -168,21 +171,22 @@ static void list_row(const struct scd_kind *kind,
 	json_array_append_new(sample->list, row);
 }
 
-static void tell(const struct scd_kind *kind, const struct scd_kind_goal *goal,
-		 const struct sample *sample, const struct result *r)
+static void kind_table_tell(const struct scd_kind *kind,
+			    const struct scd_kind_goal *goal,
+			    const struct sample *sample, const struct result *r)
 {
 	if (sample->list)
-		list_row(kind, goal, sample, r);
+		kind_table_list_row(kind, goal, sample, r);
 	else if (r)
-		print_row(kind->title, sample, r);
+		kind_table_print_row(kind->title, sample, r);
 	else
 		printf("%-24s cannot reach it\n", kind->title);
 	fflush(stdout);
 }
 
-static int measure(const struct scd_kind *kind,
-		   const struct scd_kind_goal *goal,
-		   const struct sample *sample)
+static int kind_table_measure(const struct scd_kind *kind,
+			      const struct scd_kind_goal *goal,
+			      const struct sample *sample)
 {
 	struct result r = {
 		.best = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY},
@@ -190,13 +194,13 @@ static int measure(const struct scd_kind *kind,
 	int error = SCD_OK;
 
 	for (int i = 0; !error && i < ROUNDS; i++)
-		error = run_once(kind, goal, sample, &r);
+		error = kind_table_run_once(kind, goal, sample, &r);
 	if (!error || error == SCD_EGOAL)
-		tell(kind, goal, sample, error ? NULL : &r);
+		kind_table_tell(kind, goal, sample, error ? NULL : &r);
 	return error == SCD_EGOAL ? SCD_OK : error;
 }
 
-static int print_rate(double fp, const struct sample *sample)
+static int kind_table_print_rate(double fp, const struct sample *sample)
 {
 	const struct scd_kind *kind;
 	int error = SCD_OK;
@@ -208,12 +212,12 @@ static int print_rate(double fp, const struct sample *sample)
 		const struct scd_kind_goal goal = {.nkeys = sample->n,
 						   .fp = fp};
 
-		error = measure(kind, &goal, sample);
+		error = kind_table_measure(kind, &goal, sample);
 	}
 	return error;
 }
 
-static void print_heads(void)
+static void kind_table_print_heads(void)
 {
 	printf("%-24s %7s %9s %9s %6s %6s %6s %7s %7s\n", "", "found",
 	       "wire", "memory", "add", "no", "yes", "encode", "decode");
@@ -221,7 +225,7 @@ static void print_heads(void)
 	       "bits/obj", "ns", "ns", "ns", "ns/obj", "ns/obj");
 }
 
-static int print_all(const struct sample *sample)
+static int kind_table_print_all(const struct sample *sample)
 {
 	static const double rates[] = {.02, .01, .001};
 	const struct scd_kind_goal as_squid = {.nkeys = sample->n,
@@ -229,25 +233,25 @@ static int print_all(const struct sample *sample)
 	int error = SCD_OK;
 
 	if (!sample->list)
-		print_heads();
+		kind_table_print_heads();
 	for (size_t i = 0; !error && i < sizeof(rates) / sizeof(rates[0]); i++)
-		error = print_rate(rates[i], sample);
+		error = kind_table_print_rate(rates[i], sample);
 	if (error)
 		return error;
 	if (!sample->list)
 		printf("What Squid sends, %d bits an object\n",
 		       SCD_SQUID_ENTRY_BITS);
-	return measure(scd_kind_find("squid"), &as_squid, sample);
+	return kind_table_measure(scd_kind_find("squid"), &as_squid, sample);
 }
 
-static int print_sample(const struct sample *sample, uint64_t seed)
+static int kind_table_print_sample(const struct sample *sample, uint64_t seed)
 {
 	int error;
 
 	if (!sample->list)
 		printf("%zu random keys, seed %" PRIu64 "\n\n", sample->n,
 		       seed);
-	error = print_all(sample);
+	error = kind_table_print_all(sample);
 	if (!error && sample->list &&
 	    report_json(json_pack("{s:I, s:I, s:O}", "keys",
 				  (json_int_t)sample->n, "seed",
@@ -259,10 +263,10 @@ static int print_sample(const struct sample *sample, uint64_t seed)
 int kind_table_print(uint64_t nkeys, uint64_t seed, bool json)
 {
 	struct sample sample = { .list = json ? json_array() : NULL };
-	int error = make_sample(nkeys, seed, &sample);
+	int error = kind_table_make_sample(nkeys, seed, &sample);
 
 	if (!error) {
-		error = print_sample(&sample, seed);
+		error = kind_table_print_sample(&sample, seed);
 		free(sample.keys);
 	}
 	json_decref(sample.list);

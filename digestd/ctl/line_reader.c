@@ -18,7 +18,7 @@
 
 #include "digestd/ctl/command.h"
 
-static int fail(const char *path)
+static int line_reader_fail(const char *path)
 {
 	fprintf(stderr, "digestctl: %s: %s\n", path, strerror(errno));
 	return CTL_IO;
@@ -29,7 +29,7 @@ int line_reader_size(const char *path, uint64_t *size, bool *regular)
 	struct stat s;
 
 	if (strcmp(path, "-") ? stat(path, &s) : fstat(STDIN_FILENO, &s))
-		return fail(path);
+		return line_reader_fail(path);
 	*regular = S_ISREG(s.st_mode);
 	*size = *regular ? (uint64_t)s.st_size : 0;
 	return CTL_OK;
@@ -41,13 +41,13 @@ int line_reader_open(struct line_reader *r, const char *path)
 	if (strcmp(path, "-"))
 		r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0)
-		return fail(r->path);
+		return line_reader_fail(r->path);
 	r->block = malloc(LINE_READER_BLOCK);
-	return r->block ? CTL_OK : fail(r->path);
+	return r->block ? CTL_OK : line_reader_fail(r->path);
 }
 
 /* Reads on behind what is left. False if nothing came. */
-static bool fill(struct line_reader *r)
+static bool line_reader_fill(struct line_reader *r)
 {
 	ssize_t n;
 
@@ -58,7 +58,7 @@ static bool fill(struct line_reader *r)
 		n = read(r->fd, r->block + r->end, LINE_READER_BLOCK - r->end);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		fail(r->path);
+		line_reader_fail(r->path);
 		r->failed = true;
 	}
 	r->at_end = n <= 0;
@@ -69,22 +69,23 @@ static bool fill(struct line_reader *r)
 	return true;
 }
 
-static const char *find_end(const struct line_reader *r, size_t from)
+static const char *line_reader_find_end(const struct line_reader *r,
+					size_t from)
 {
 	return memchr(r->block + from, '\n', r->end - from);
 }
 
 /* Where the line in the block ends, null if it is too long; of the file's
  * last line that is where the file does. */
-static const char *end_of_line(struct line_reader *r)
+static const char *line_reader_end_of_line(struct line_reader *r)
 {
-	const char *end = find_end(r, r->begin);
+	const char *end = line_reader_find_end(r, r->begin);
 
 	while (!end && !r->at_end && r->end - r->begin <= LINE_READER_MAX) {
 		size_t seen = r->end - r->begin;
 
-		if (fill(r))
-			end = find_end(r, seen);
+		if (line_reader_fill(r))
+			end = line_reader_find_end(r, seen);
 	}
 	if (!end && r->at_end)
 		end = r->block + r->end;
@@ -92,28 +93,28 @@ static const char *end_of_line(struct line_reader *r)
 }
 
 /* Leaves the rest of a line out that is too long. */
-static void skip_line(struct line_reader *r)
+static void line_reader_skip_line(struct line_reader *r)
 {
 	const char *end = NULL;
 
 	while (!end && !r->at_end) {
 		r->begin = r->end;
-		if (fill(r))
-			end = find_end(r, 0);
+		if (line_reader_fill(r))
+			end = line_reader_find_end(r, 0);
 	}
 	r->begin = end ? (size_t)(end + 1 - r->block) : r->end;
 }
 
 bool line_reader_next(struct line_reader *r, struct line *line)
 {
-	const char *end = end_of_line(r);
+	const char *end = line_reader_end_of_line(r);
 	const char *at = r->block + r->begin;
 
 	if (r->failed || (end == at && r->at_end && r->begin == r->end))
 		return false;
 	*line = (struct line){ .number = ++r->number };
 	if (!end) {
-		skip_line(r);
+		line_reader_skip_line(r);
 		return true;
 	}
 	r->begin = (size_t)(end - r->block);

@@ -12,12 +12,12 @@
 
 enum { USUAL_MAX_BYTES = 512 << 20 };
 
-static double keys(const struct scd_goal *g)
+static double tuning_keys(const struct scd_goal *g)
 {
 	return fmax((double)g->objects, (double)g->expected);
 }
 
-static void print_updates(const struct scd_tuning *t)
+static void tuning_print_updates(const struct scd_tuning *t)
 {
 	static const char *const texts[] = {
 		[SCD_UPDATE_STORED] = "full digests, stored",
@@ -34,9 +34,10 @@ static void print_updates(const struct scd_tuning *t)
 	putchar('\n');
 }
 
-static void print_bytes(const struct scd_goal *g, const struct scd_tuning *t)
+static void tuning_print_bytes(const struct scd_goal *g,
+			       const struct scd_tuning *t)
 {
-	double n = keys(g);
+	double n = tuning_keys(g);
 
 	printf("full digest      %.0f bytes, %.3f bits an object\n",
 	       t->full_bytes, t->full_bytes * 8 / n);
@@ -58,9 +59,10 @@ static void print_bytes(const struct scd_goal *g, const struct scd_tuning *t)
  * The daemon rounds the array up to a power of two, so the share of it that is
  * whole gives this one; and it counts a replacement as two changes.
  */
-static void print_settings(const struct scd_goal *g, const struct scd_tuning *t)
+static void tuning_print_settings(const struct scd_goal *g,
+				  const struct scd_tuning *t)
 {
-	double n = keys(g);
+	double n = tuning_keys(g);
 
 	printf("\nIn digestd.conf:\n\n    expected_objects = \"%.0f\"\n", n);
 	printf("    bits_per_object = \"%.0f\"\n",
@@ -81,19 +83,19 @@ static void print_settings(const struct scd_goal *g, const struct scd_tuning *t)
 void tuning_print(const struct scd_goal *g, const struct scd_tuning *t)
 {
 	printf("array            %" PRIu64 " bits, %.2f an object\n", t->nbits,
-	       (double)t->nbits / keys(g));
+	       (double)t->nbits / tuning_keys(g));
 	printf("hash functions   %u\n", t->nhash);
 	printf("false positives  %.6f of one digest, %.6f of the cluster\n",
 	       t->fp, t->cluster_fp);
 	if (t->fp_now < t->fp)
 		printf("  now            %.6f of one digest\n", t->fp_now);
-	print_updates(t);
-	print_bytes(g, t);
+	tuning_print_updates(t);
+	tuning_print_bytes(g, t);
 	printf("memory           %.0f bytes a peer, %.0f of its own, %.0f in "
 	       "all\n",
 	       t->array_bytes, t->own_bytes, t->memory_bytes);
 	printf("bound by         %s\n", scd_bound_text(t->bound));
-	print_settings(g, t);
+	tuning_print_settings(g, t);
 }
 
 void tuning_explain(const struct scd_goal *g, const struct scd_candidate *list,
@@ -105,7 +107,7 @@ void tuning_explain(const struct scd_goal *g, const struct scd_candidate *list,
 		const struct scd_tuning *t = &list[i].tuning;
 
 		printf("%8.2f %2u %-11s %-9.3g %9.0f %9.0f %10.0f %9.0f  %s\n",
-		       (double)t->nbits / keys(g), t->nhash,
+		       (double)t->nbits / tuning_keys(g), t->nhash,
 		       scd_update_text(t->update), t->fp, t->full_bytes,
 		       t->update_bytes, t->memory_bytes,
 		       t->update_cost + t->false_hit_cost + t->stale_cost,
@@ -130,7 +132,7 @@ static json_t *tuning_object(const struct scd_tuning *t)
 		t->stale_cost);
 }
 
-static json_t *goal_object(const struct scd_goal *g)
+static json_t *tuning_goal_object(const struct scd_goal *g)
 {
 	return json_pack(
 		"{s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
@@ -160,7 +162,7 @@ int tuning_json(const struct scd_goal *g, const struct scd_candidate *list,
 	}
 	json_object_set_new(top, "bound",
 			    json_string(scd_bound_text(list[0].tuning.bound)));
-	json_object_set_new(top, "goal", goal_object(g));
+	json_object_set_new(top, "goal", tuning_goal_object(g));
 	json_object_set_new(top, "candidates", candidates);
 	return report_json(top);
 }

@@ -11,8 +11,8 @@
 
 enum { SMALL_BYTES = 2048 }; /* of most URLs: spares malloc() */
 
-static int key_of(const struct url_key *how, const char *uri, size_t len,
-		  struct scd_key *out)
+static int url_key_of(const struct url_key *how, const char *uri, size_t len,
+		      struct scd_key *out)
 {
 	switch (how->hashing) {
 	case SCD_HASHING_DOUBLE:
@@ -34,7 +34,7 @@ int url_key(const struct url_key *how, const char *url, size_t len,
 	if (canonical)
 		error = scd_uri_canonical(url, len, canonical, len + 2, &len);
 	if (!error)
-		error = key_of(how, canonical, len, out);
+		error = url_key_of(how, canonical, len, out);
 	if (canonical != small)
 		free(canonical);
 	return error;

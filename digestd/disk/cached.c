@@ -19,29 +19,31 @@ enum {
 _Static_assert(HEAD_BYTES <= 72, "each object has one");
 
 /* Bytes of the tail before the text. */
-static size_t extra_bytes(bool for_disk, bool varies)
+static size_t cached_extra_bytes(bool for_disk, bool varies)
 {
 	return (for_disk ? sizeof(struct cached_disk) : 0) +
 	       (varies ? sizeof(struct fields) : 0);
 }
 
-static char *text_of(const struct cached *c)
+static char *cached_text_of(const struct cached *c)
 {
-	return (char *)(uintptr_t)c->tail + extra_bytes(c->for_disk, c->varies);
+	return (char *)(uintptr_t)c->tail +
+	       cached_extra_bytes(c->for_disk, c->varies);
 }
 
 /* The fields that select it, if it varies. */
-static struct fields *selecting_of(const struct cached *c)
+static struct fields *cached_selecting_of(const struct cached *c)
 {
 	return (struct fields *)((uintptr_t)c->tail +
-				 extra_bytes(c->for_disk, false));
+				 cached_extra_bytes(c->for_disk, false));
 }
 
 /* Room for one, with nothing in it but what says how it is laid out. */
-static struct cached *make(const struct cached_head *head, size_t text_len)
+static struct cached *cached_make(const struct cached_head *head,
+				  size_t text_len)
 {
 	bool varies = fields_count(head->selecting);
-	size_t size = HEAD_BYTES + extra_bytes(head->for_disk, varies);
+	size_t size = HEAD_BYTES + cached_extra_bytes(head->for_disk, varies);
 	struct cached *c;
 
 	if (text_len > CACHED_TEXT_MAX)
@@ -59,26 +61,28 @@ static struct cached *make(const struct cached_head *head, size_t text_len)
 struct cached *cached_new(const struct cached_head *head)
 {
 	size_t uri_size = strlen(head->uri) + 1;
-	struct cached *c = make(head, uri_size + packed_size(head->fields));
+	struct cached *c =
+		cached_make(head, uri_size + packed_size(head->fields));
 
 	if (!c)
 		return NULL;
 	if (c->varies) {
-		if (fields_copy(head->selecting, selecting_of(c))) {
+		if (fields_copy(head->selecting, cached_selecting_of(c))) {
 			free(c);
 			return NULL;
 		}
-		fields_fit(selecting_of(c));
+		fields_fit(cached_selecting_of(c));
 	}
 	c->freshness = *head->freshness;
 	c->refs = 1;
 	c->status = head->status & STATUS_MAX;
-	memcpy(text_of(c), head->uri, uri_size);
-	packed_write(head->fields, text_of(c) + uri_size);
+	memcpy(cached_text_of(c), head->uri, uri_size);
+	packed_write(head->fields, cached_text_of(c) + uri_size);
 	return c;
 }
 
-static void set_body(struct cached *c, enum cached_body is, uint64_t len)
+static void disk_cached_set_body(struct cached *c, enum cached_body is,
+				 uint64_t len)
 {
 	assert(len <= CACHED_BODY_MAX);
 	c->body_is = is & 3;
@@ -86,7 +90,7 @@ static void set_body(struct cached *c, enum cached_body is, uint64_t len)
 }
 
 /* What the ledger has of one with a body of its own in memory. */
-static uint64_t counted_bytes(const struct cached *c)
+static uint64_t cached_counted_bytes(const struct cached *c)
 {
 	return cached_memory(c) + c->body_len;
 }
@@ -94,15 +98,16 @@ static uint64_t counted_bytes(const struct cached *c)
 void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 {
 	c->body.own = bytes;
-	set_body(c, CACHED_BODY_OWN, len);
+	disk_cached_set_body(c, CACHED_BODY_OWN, len);
 	if (bytes)
-		ledger_add(&memory_ledger, LEDGER_objects, counted_bytes(c));
+		ledger_add(&memory_ledger, LEDGER_objects,
+			   cached_counted_bytes(c));
 }
 
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len)
 {
 	c->body.file = file;
-	set_body(c, CACHED_BODY_FILE, len);
+	disk_cached_set_body(c, CACHED_BODY_FILE, len);
 }
 
 struct cached *cached_shares(const struct cached *c)
@@ -115,11 +120,11 @@ void cached_share_body(struct cached *c, struct cached *of)
 	struct cached *shared = cached_shares(of);
 
 	c->body.shared = cached_ref(shared ? shared : of);
-	set_body(c, CACHED_BODY_SHARED, of->body_len);
+	disk_cached_set_body(c, CACHED_BODY_SHARED, of->body_len);
 }
 
 /* The one that a body belongs to. */
-static const struct cached *holder(const struct cached *c)
+static const struct cached *cached_holder(const struct cached *c)
 {
 	const struct cached *shared = cached_shares(c);
 
@@ -128,30 +133,30 @@ static const struct cached *holder(const struct cached *c)
 
 const char *cached_body(const struct cached *c)
 {
-	c = holder(c);
+	c = cached_holder(c);
 	return c->body_is == CACHED_BODY_OWN ? c->body.own : NULL;
 }
 
 const struct cached_file *cached_file(const struct cached *c)
 {
-	c = holder(c);
+	c = cached_holder(c);
 	return c->body_is == CACHED_BODY_FILE ? c->body.file : NULL;
 }
 
 size_t cached_memory(const struct cached *c)
 {
-	return HEAD_BYTES + extra_bytes(c->for_disk, c->varies) + c->text_len +
-	       fields_fitted(cached_selecting(c));
+	return HEAD_BYTES + cached_extra_bytes(c->for_disk, c->varies) +
+	       c->text_len + fields_fitted(cached_selecting(c));
 }
 
 const char *cached_uri(const struct cached *c)
 {
-	return text_of(c);
+	return cached_text_of(c);
 }
 
 const struct fields *cached_selecting(const struct cached *c)
 {
-	return c->varies ? selecting_of(c) : &fields_none;
+	return c->varies ? cached_selecting_of(c) : &fields_none;
 }
 
 struct cached_disk *cached_disk(struct cached *c)
@@ -161,7 +166,7 @@ struct cached_disk *cached_disk(struct cached *c)
 
 int cached_fields(const struct cached *c, struct fields *f)
 {
-	const char *text = text_of(c);
+	const char *text = cached_text_of(c);
 	size_t uri_size = strlen(text) + 1;
 
 	return packed_open(text + uri_size, c->text_len - uri_size, f);
@@ -173,13 +178,13 @@ struct cached *cached_ref(struct cached *c)
 	return c;
 }
 
-static void free_body(struct cached *c)
+static void cached_free_body(struct cached *c)
 {
 	switch ((enum cached_body)c->body_is) {
 	case CACHED_BODY_OWN:
 		if (c->body.own)
 			ledger_return(&memory_ledger, LEDGER_objects,
-				      counted_bytes(c));
+				      cached_counted_bytes(c));
 		free(c->body.own);
 		break;
 	case CACHED_BODY_FILE:
@@ -199,8 +204,8 @@ void cached_unref(struct cached **c)
 	*c = NULL;
 	if (!gone || __atomic_sub_fetch(&gone->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	free_body(gone);
+	cached_free_body(gone);
 	if (gone->varies)
-		fields_free(selecting_of(gone));
+		fields_free(cached_selecting_of(gone));
 	free(gone);
 }

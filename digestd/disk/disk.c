@@ -22,7 +22,7 @@ bool disk_is_built(void)
 	return true;
 }
 
-static int64_t now_ms(void)
+static int64_t disk_now_ms(void)
 {
 	struct timespec t;
 
@@ -31,13 +31,13 @@ static int64_t now_ms(void)
 }
 
 /* Whether there may be one more line. */
-static bool may_complain(struct disk *disk)
+static bool disk_may_complain(struct disk *disk)
 {
 	unsigned dropped = 0;
 	bool allowed;
 
 	pthread_mutex_lock(&disk->lock);
-	allowed = log_allow(&disk->complaints, now_ms(), &dropped);
+	allowed = log_allow(&disk->complaints, disk_now_ms(), &dropped);
 	pthread_mutex_unlock(&disk->lock);
 	if (dropped)
 		log_write(LOG_WARNING, "disk", "%u messages held back",
@@ -47,7 +47,7 @@ static bool may_complain(struct disk *disk)
 
 void disk_complain_of_index(struct disk *disk, uint64_t bytes, int err)
 {
-	if (may_complain(disk))
+	if (disk_may_complain(disk))
 		log_write(LOG_WARNING, "disk", "%s: an index of %" PRIu64
 			  " bytes: %s", disk->path, bytes, strerror(-err));
 }
@@ -57,7 +57,7 @@ void disk_complain_of_write(struct disk *disk, const struct cached *c,
 {
 	char name[DISK_NAME_BYTES];
 
-	if (!may_complain(disk))
+	if (!disk_may_complain(disk))
 		return;
 	disk_files_name(id, name);
 	log_write(LOG_WARNING, "disk", "writing object %s to %s/%s: %s",
@@ -69,7 +69,7 @@ void disk_complain_of_read(struct disk *disk, const struct cached *c,
 {
 	char name[DISK_NAME_BYTES];
 
-	if (!may_complain(disk))
+	if (!disk_may_complain(disk))
 		return;
 	disk_files_name(id, name);
 	log_write(LOG_WARNING, "disk", "reading object %s from %s/%s: %s",
@@ -78,7 +78,7 @@ void disk_complain_of_read(struct disk *disk, const struct cached *c,
 }
 
 /* Without a good copy of the index, the one that is there; or none. */
-static int open_index(struct disk *d, const struct disk_settings *settings)
+static int disk_open_index(struct disk *d, const struct disk_settings *settings)
 {
 	size_t max = (size_t)settings->max_index_bytes;
 	int err = disk_index_heal(settings->path, max);
@@ -98,7 +98,7 @@ static int open_index(struct disk *d, const struct disk_settings *settings)
 	return disk_index_open(settings->path, max, &d->index);
 }
 
-static void init_threads(struct disk *d)
+static void disk_init_threads(struct disk *d)
 {
 	pthread_condattr_t monotonic;
 
@@ -126,11 +126,11 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 					    .period_ms = COMPLAINTS_MS };
 	d->last_read = &d->reads;
 	disk_batch_init(&d->waiting);
-	init_threads(d);
+	disk_init_threads(d);
 	d->path = strdup(settings->path);
 	err = d->path ? disk_files_open(settings->path, &d->files) : -ENOMEM;
 	if (!err)
-		err = open_index(d, settings);
+		err = disk_open_index(d, settings);
 	if (err)
 		disk_close(&d);
 	else
@@ -153,14 +153,14 @@ struct loading {
 };
 
 /* Removes the files below a number: they have no record. */
-static void remove_orphans(struct loading *l, uint64_t below)
+static void disk_remove_orphans(struct loading *l, uint64_t below)
 {
 	for (; l->at < l->n && l->ids[l->at] < below; l->at++)
 		disk_files_remove(l->disk->files, l->ids[l->at]);
 }
 
 /* One that cannot be used: its record goes, with the file if there is one. */
-static int lose(struct loading *l, uint64_t id)
+static int disk_lose(struct loading *l, uint64_t id)
 {
 	struct disk_entry *e = disk_entry_new(id, NULL);
 
@@ -171,7 +171,8 @@ static int lose(struct loading *l, uint64_t id)
 	return 0;
 }
 
-static int load_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
+static int disk_load_record(void *arg, uint64_t id, const uint8_t *bytes,
+			    size_t len)
 {
 	struct loading *l = arg;
 	struct disk_body body = { .id = id };
@@ -179,13 +180,13 @@ static int load_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
 	struct disk_entry *e;
 	bool has_file;
 
-	remove_orphans(l, id);
+	disk_remove_orphans(l, id);
 	l->last = id;
 	l->records++;
 	has_file = l->at < l->n && l->ids[l->at] == id;
 	l->at += has_file;
 	if (!has_file || disk_record_read(bytes, len, &body, &c))
-		return lose(l, id);
+		return disk_lose(l, id);
 	e = c ? disk_entry_new(id, cached_selecting(c)) : NULL;
 	if (e)
 		l->each(l->arg, e, c, body.len);
@@ -193,7 +194,7 @@ static int load_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
 	return e ? 0 : -ENOMEM;
 }
 
-static int start_threads(struct disk *d)
+static int disk_start_threads(struct disk *d)
 {
 	int err = -pthread_create(&d->writer, NULL, disk_writer, d);
 
@@ -215,22 +216,22 @@ int disk_load(struct disk *disk,
 	int err = disk_files_list(disk->files, &l.ids, &l.n);
 
 	if (!err)
-		err = disk_index_each(disk->index, load_record, &l);
+		err = disk_index_each(disk->index, disk_load_record, &l);
 	if (!err) {
 		if (l.n && l.ids[l.n - 1] > l.last)
 			l.last = l.ids[l.n - 1];
-		remove_orphans(&l, UINT64_MAX);
+		disk_remove_orphans(&l, UINT64_MAX);
 		disk->next_id = l.last;
 		log_write(LOG_INFO, "disk", "%zu files, %" PRIu64 " records, "
 			  "%" PRIu64 " of them lost", l.n, l.records,
 			  disk->counters.lost);
-		err = start_threads(disk);
+		err = disk_start_threads(disk);
 	}
 	free(l.ids);
 	return err;
 }
 
-static void stop_threads(struct disk *d)
+static void disk_stop_threads(struct disk *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stopping = true;
@@ -244,7 +245,7 @@ static void stop_threads(struct disk *d)
 }
 
 /* What no writer was there for. */
-static void forget_removals(struct disk *d)
+static void disk_forget_removals(struct disk *d)
 {
 	while (d->waiting.removals) {
 		struct disk_entry *e = d->waiting.removals;
@@ -260,8 +261,8 @@ void disk_close(struct disk **disk)
 
 	if (!d)
 		return;
-	stop_threads(d);
-	forget_removals(d);
+	disk_stop_threads(d);
+	disk_forget_removals(d);
 	disk_index_close(&d->index);
 	disk_files_close(&d->files);
 	pthread_cond_destroy(&d->to_write);

@@ -35,7 +35,7 @@ void disk_files_name(uint64_t id, char name[DISK_NAME_BYTES])
 		 (unsigned)(id % FOLDERS), id);
 }
 
-static int make_folders(int folder)
+static int disk_files_make_folders(int folder)
 {
 	char name[8];
 
@@ -48,7 +48,7 @@ static int make_folders(int folder)
 }
 
 /* Who has just been killed may hold it for a moment. */
-static int lock(int fd)
+static int disk_files_lock(int fd)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (!flock(fd, LOCK_EX | LOCK_NB))
@@ -60,7 +60,7 @@ static int lock(int fd)
 	return -EBUSY;
 }
 
-static int open_folder(const char *path)
+static int disk_files_open_folder(const char *path)
 {
 	int fd, err;
 
@@ -69,7 +69,7 @@ static int open_folder(const char *path)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = lock(fd);
+	err = disk_files_lock(fd);
 	if (!err)
 		return fd;
 	close(fd);
@@ -83,8 +83,9 @@ int disk_files_open(const char *path, struct disk_files **out)
 
 	if (!files)
 		return -ENOMEM;
-	files->folder = open_folder(path);
-	err = files->folder < 0 ? files->folder : make_folders(files->folder);
+	files->folder = disk_files_open_folder(path);
+	err = files->folder < 0 ? files->folder
+				: disk_files_make_folders(files->folder);
 	if (err)
 		disk_files_close(&files);
 	else
@@ -109,7 +110,7 @@ struct ids {
 	size_t n, cap;
 };
 
-static int add_id(struct ids *ids, uint64_t id)
+static int disk_files_add_id(struct ids *ids, uint64_t id)
 {
 	if (ids->n == ids->cap) {
 		size_t cap = ids->cap ? 2 * ids->cap : FIRST_IDS;
@@ -125,7 +126,8 @@ static int add_id(struct ids *ids, uint64_t id)
 }
 
 /* Whether a name is that of a file in its folder. */
-static bool read_name(unsigned folder, const char *name, uint64_t *id)
+static bool disk_files_read_name(unsigned folder, const char *name,
+				 uint64_t *id)
 {
 	char right[DISK_NAME_BYTES];
 
@@ -136,8 +138,8 @@ static bool read_name(unsigned folder, const char *name, uint64_t *id)
 	return *id % FOLDERS == folder && !strcmp(right + 3, name);
 }
 
-static int list_folder(const struct disk_files *files, unsigned folder,
-		       struct ids *ids)
+static int disk_files_list_folder(const struct disk_files *files,
+				  unsigned folder, struct ids *ids)
 {
 	const struct dirent *e;
 	char name[8];
@@ -155,14 +157,14 @@ static int list_folder(const struct disk_files *files, unsigned folder,
 		return err;
 	}
 	while (!err && (e = readdir(dir))) {
-		if (read_name(folder, e->d_name, &id))
-			err = add_id(ids, id);
+		if (disk_files_read_name(folder, e->d_name, &id))
+			err = disk_files_add_id(ids, id);
 	}
 	closedir(dir);
 	return err;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int disk_files_compare_ids(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -175,13 +177,13 @@ int disk_files_list(struct disk_files *files, uint64_t **out, size_t *n)
 	int err = 0;
 
 	for (unsigned i = 0; i < FOLDERS && !err; i++)
-		err = list_folder(files, i, &ids);
+		err = disk_files_list_folder(files, i, &ids);
 	if (err) {
 		free(ids.at);
 		return err;
 	}
 	if (ids.n)
-		qsort(ids.at, ids.n, sizeof(*ids.at), compare_ids);
+		qsort(ids.at, ids.n, sizeof(*ids.at), disk_files_compare_ids);
 	*out = ids.at;
 	*n = ids.n;
 	return 0;
@@ -231,7 +233,7 @@ int disk_files_read(struct disk_files *files, const struct disk_body *body)
 }
 
 /* Up to len bytes from there; 0: the end, or a negative errno. */
-static ssize_t read_at(int fd, void *to, size_t len, uint64_t at)
+static ssize_t disk_files_read_at(int fd, void *to, size_t len, uint64_t at)
 {
 	ssize_t n;
 
@@ -246,7 +248,8 @@ int disk_files_load(int fd, void *to, size_t len, uint64_t at)
 	size_t got = 0;
 
 	while (got < len) {
-		ssize_t n = read_at(fd, (char *)to + got, len - got, at + got);
+		ssize_t n = disk_files_read_at(fd, (char *)to + got, len - got,
+					       at + got);
 
 		if (n < 0)
 			return (int)n;

@@ -42,7 +42,7 @@ struct disk_index {
 				    them */
 };
 
-static int error_of(int rc)
+static int disk_index_error_of(int rc)
 {
 	switch (rc) {
 	case MDB_SUCCESS:
@@ -65,7 +65,7 @@ static int error_of(int rc)
 	return rc > 0 ? -rc : -EIO;
 }
 
-static MDB_val key_of(uint64_t id, uint8_t bytes[KEY_BYTES])
+static MDB_val disk_index_key_of(uint64_t id, uint8_t bytes[KEY_BYTES])
 {
 	struct scd__writer w = scd__writer(bytes, KEY_BYTES);
 
@@ -75,7 +75,7 @@ static MDB_val key_of(uint64_t id, uint8_t bytes[KEY_BYTES])
 }
 
 /* 0 is nobody's number. */
-static uint64_t id_of(const MDB_val *key)
+static uint64_t disk_index_id_of(const MDB_val *key)
 {
 	struct scd__reader r = scd__reader(key->mv_data, key->mv_size);
 	uint64_t high = scd__read_be32(&r);
@@ -84,7 +84,8 @@ static uint64_t id_of(const MDB_val *key)
 	return r.error || scd__reader_left(&r) ? 0 : high << 32 | low;
 }
 
-static int path_of(const char *folder, const char *suffix, char *path)
+static int disk_index_path_of(const char *folder, const char *suffix,
+			      char *path)
 {
 	int n = snprintf(path, PATH_BYTES, "%s/" FILE_NAME "%s", folder,
 			 suffix);
@@ -93,7 +94,7 @@ static int path_of(const char *folder, const char *suffix, char *path)
 }
 
 /* Who grows would else wait for ever behind reads that overlap. */
-static void init_lock(struct disk_index *index)
+static void disk_index_init_lock(struct disk_index *index)
 {
 	pthread_rwlockattr_t attr;
 
@@ -104,7 +105,7 @@ static void init_lock(struct disk_index *index)
 	pthread_rwlockattr_destroy(&attr);
 }
 
-static int open_env(struct disk_index *index)
+static int disk_index_open_env(struct disk_index *index)
 {
 	MDB_txn *txn;
 	int rc = mdb_env_create(&index->env);
@@ -120,35 +121,35 @@ static int open_env(struct disk_index *index)
 		rc = mdb_txn_begin(index->env, NULL, index->flags & MDB_RDONLY,
 				   &txn);
 	if (rc)
-		return error_of(rc);
+		return disk_index_error_of(rc);
 	rc = mdb_dbi_open(txn, NULL, 0, &index->dbi);
 	if (rc) {
 		mdb_txn_abort(txn);
-		return error_of(rc);
+		return disk_index_error_of(rc);
 	}
-	return error_of(mdb_txn_commit(txn));
+	return disk_index_error_of(mdb_txn_commit(txn));
 }
 
-static void close_env(struct disk_index *index)
+static void disk_index_close_env(struct disk_index *index)
 {
 	if (index->env)
 		mdb_env_close(index->env);
 	index->env = NULL;
 }
 
-static int open_index(const char *path, size_t max_bytes, unsigned flags,
-		      struct disk_index **out)
+static int disk_index_open_index(const char *path, size_t max_bytes,
+				 unsigned flags, struct disk_index **out)
 {
 	struct disk_index *index = calloc(1, sizeof(*index));
 	int err;
 
 	if (!index)
 		return -ENOMEM;
-	init_lock(index);
+	disk_index_init_lock(index);
 	index->max_bytes = max_bytes;
 	index->flags = flags;
 	index->path = strdup(path);
-	err = index->path ? open_env(index) : -ENOMEM;
+	err = index->path ? disk_index_open_env(index) : -ENOMEM;
 	if (err)
 		disk_index_close(&index);
 	else
@@ -157,10 +158,10 @@ static int open_index(const char *path, size_t max_bytes, unsigned flags,
 }
 
 /* LMDB maps its lock file: without room for it, it would die of a signal. */
-static int reserve_lock(const char *folder)
+static int disk_index_reserve_lock(const char *folder)
 {
 	char path[PATH_BYTES];
-	int err = path_of(folder, "-lock", path), fd;
+	int err = disk_index_path_of(folder, "-lock", path), fd;
 
 	if (err)
 		return err;
@@ -176,13 +177,13 @@ int disk_index_open(const char *folder, size_t max_bytes,
 		    struct disk_index **out)
 {
 	char path[PATH_BYTES];
-	int err = path_of(folder, "", path);
+	int err = disk_index_path_of(folder, "", path);
 
 	if (!err)
-		err = reserve_lock(folder);
-	return err ? err :
-		     open_index(path, max_bytes, MDB_NOTLS | MDB_NOMETASYNC,
-				out);
+		err = disk_index_reserve_lock(folder);
+	return err ? err
+		   : disk_index_open_index(path, max_bytes,
+					   MDB_NOTLS | MDB_NOMETASYNC, out);
 }
 
 int disk_index_grow(struct disk_index *index, size_t max_bytes)
@@ -194,7 +195,8 @@ int disk_index_grow(struct disk_index *index, size_t max_bytes)
 	pthread_rwlock_wrlock(&index->mapped);
 	err = -EAGAIN;
 	if (index->env)
-		err = error_of(mdb_env_set_mapsize(index->env, max_bytes));
+		err = disk_index_error_of(
+			mdb_env_set_mapsize(index->env, max_bytes));
 	pthread_rwlock_unlock(&index->mapped);
 	if (!err)
 		index->max_bytes = max_bytes;
@@ -206,40 +208,40 @@ void disk_index_close(struct disk_index **index)
 	if (!*index)
 		return;
 	disk_index_give_up(*index);
-	close_env(*index);
+	disk_index_close_env(*index);
 	pthread_rwlock_destroy(&(*index)->mapped);
 	free((*index)->path);
 	free(*index);
 	*index = NULL;
 }
 
-static void remove_files(const char *folder, const char *suffix)
+static void disk_index_remove_files(const char *folder, const char *suffix)
 {
 	char path[PATH_BYTES], name[32];
 
-	if (!path_of(folder, suffix, path))
+	if (!disk_index_path_of(folder, suffix, path))
 		unlink(path);
 	snprintf(name, sizeof(name), "%s-lock", suffix);
-	if (!path_of(folder, name, path))
+	if (!disk_index_path_of(folder, name, path))
 		unlink(path);
 }
 
 void disk_index_remove(const char *folder)
 {
-	remove_files(folder, "");
+	disk_index_remove_files(folder, "");
 }
 
 /* Batches */
 
-static int open_again(struct disk_index *index)
+static int disk_index_open_again(struct disk_index *index)
 {
 	int err;
 
 	pthread_rwlock_wrlock(&index->mapped);
-	close_env(index);
-	err = open_env(index);
+	disk_index_close_env(index);
+	err = disk_index_open_env(index);
 	if (err)
-		close_env(index);
+		disk_index_close_env(index);
 	pthread_rwlock_unlock(&index->mapped);
 	return err;
 }
@@ -253,35 +255,38 @@ int disk_index_begin(struct disk_index *index)
 	int err;
 
 	if (rc != MDB_PANIC)
-		return error_of(rc);
-	err = open_again(index);
-	return err ? err : error_of(mdb_txn_begin(index->env, NULL, 0,
-						  &index->batch));
+		return disk_index_error_of(rc);
+	err = disk_index_open_again(index);
+	return err ? err
+		   : disk_index_error_of(
+			     mdb_txn_begin(index->env, NULL, 0, &index->batch));
 }
 
-static int put(struct disk_index *index, uint64_t id, MDB_val value,
-	       unsigned flags)
+static int disk_disk_index_put(struct disk_index *index, uint64_t id,
+			       MDB_val value, unsigned flags)
 {
 	uint8_t bytes[KEY_BYTES];
-	MDB_val key = key_of(id, bytes);
+	MDB_val key = disk_index_key_of(id, bytes);
 
-	return error_of(mdb_put(index->batch, index->dbi, &key, &value, flags));
+	return disk_index_error_of(
+		mdb_put(index->batch, index->dbi, &key, &value, flags));
 }
 
 int disk_index_put(struct disk_index *index, uint64_t id, const void *bytes,
 		   size_t len)
 {
 	/* the library takes it as writable, but only reads it */
-	return put(index, id, (MDB_val){ len, (void *)(uintptr_t)bytes }, 0);
+	return disk_disk_index_put(index, id,
+				   (MDB_val){len, (void *)(uintptr_t)bytes}, 0);
 }
 
 int disk_index_remove_id(struct disk_index *index, uint64_t id)
 {
 	uint8_t bytes[KEY_BYTES];
-	MDB_val key = key_of(id, bytes);
+	MDB_val key = disk_index_key_of(id, bytes);
 	int rc = mdb_del(index->batch, index->dbi, &key, NULL);
 
-	return rc == MDB_NOTFOUND ? 0 : error_of(rc);
+	return rc == MDB_NOTFOUND ? 0 : disk_index_error_of(rc);
 }
 
 int disk_index_commit(struct disk_index *index)
@@ -289,7 +294,7 @@ int disk_index_commit(struct disk_index *index)
 	MDB_txn *batch = index->batch;
 
 	index->batch = NULL; /* it is gone in any case */
-	return error_of(mdb_txn_commit(batch));
+	return disk_index_error_of(mdb_txn_commit(batch));
 }
 
 void disk_index_give_up(struct disk_index *index)
@@ -301,17 +306,17 @@ void disk_index_give_up(struct disk_index *index)
 
 /* Reading */
 
-static int get(struct disk_index *index, uint64_t id, uint8_t **bytes,
-	       size_t *len)
+static int disk_disk_index_get(struct disk_index *index, uint64_t id,
+			       uint8_t **bytes, size_t *len)
 {
 	uint8_t number[KEY_BYTES];
-	MDB_val key = key_of(id, number), value;
+	MDB_val key = disk_index_key_of(id, number), value;
 	MDB_txn *txn;
 	int rc = index->env ? mdb_txn_begin(index->env, NULL, MDB_RDONLY,
 					    &txn) : MDB_PANIC;
 
 	if (rc)
-		return error_of(rc);
+		return disk_index_error_of(rc);
 	rc = mdb_get(txn, index->dbi, &key, &value);
 	if (!rc) {
 		*bytes = malloc(value.mv_size ? value.mv_size : 1);
@@ -322,7 +327,7 @@ static int get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 		*len = value.mv_size;
 	}
 	mdb_txn_abort(txn);
-	return error_of(rc);
+	return disk_index_error_of(rc);
 }
 
 int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
@@ -331,24 +336,24 @@ int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 	int err;
 
 	pthread_rwlock_rdlock(&index->mapped);
-	err = get(index, id, bytes, len);
+	err = disk_disk_index_get(index, id, bytes, len);
 	pthread_rwlock_unlock(&index->mapped);
 	return err;
 }
 
 /* Numbers that do not ascend are those of a tree that was damaged, in which a
  * walk might not end. */
-static int walk(MDB_cursor *cursor,
-		int (*each)(void *arg, uint64_t id, const uint8_t *bytes,
-			    size_t len),
-		void *arg)
+static int disk_index_walk(MDB_cursor *cursor,
+			   int (*each)(void *arg, uint64_t id,
+				       const uint8_t *bytes, size_t len),
+			   void *arg)
 {
 	MDB_val key, value;
 	uint64_t last = 0;
 	int err, rc;
 
 	while (!(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
-		uint64_t id = id_of(&key);
+		uint64_t id = disk_index_id_of(&key);
 
 		if (id <= last)
 			return -EBADMSG;
@@ -357,7 +362,7 @@ static int walk(MDB_cursor *cursor,
 		if (err)
 			return err;
 	}
-	return rc == MDB_NOTFOUND ? 0 : error_of(rc);
+	return rc == MDB_NOTFOUND ? 0 : disk_index_error_of(rc);
 }
 
 int disk_index_each(struct disk_index *index,
@@ -367,13 +372,14 @@ int disk_index_each(struct disk_index *index,
 {
 	MDB_cursor *cursor;
 	MDB_txn *txn;
-	int err = error_of(mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn));
+	int err = disk_index_error_of(
+		mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn));
 
 	if (err)
 		return err;
-	err = error_of(mdb_cursor_open(txn, index->dbi, &cursor));
+	err = disk_index_error_of(mdb_cursor_open(txn, index->dbi, &cursor));
 	if (!err) {
-		err = walk(cursor, each, arg);
+		err = disk_index_walk(cursor, each, arg);
 		mdb_cursor_close(cursor);
 	}
 	mdb_txn_abort(txn);
@@ -392,12 +398,14 @@ struct copy {
 	int err; /* of writing */
 };
 
-static void write_copy(struct copy *copy, uint64_t id, MDB_val record)
+static void disk_index_write_copy(struct copy *copy, uint64_t id,
+				  MDB_val record)
 {
 	if (!copy->to->batch)
 		copy->err = disk_index_begin(copy->to);
 	if (!copy->err)
-		copy->err = put(copy->to, id, record, MDB_APPEND);
+		copy->err =
+			disk_disk_index_put(copy->to, id, record, MDB_APPEND);
 	if (!copy->err && ++copy->batch % COPY_BATCH == 0)
 		copy->err = disk_index_commit(copy->to);
 	if (copy->err)
@@ -405,28 +413,29 @@ static void write_copy(struct copy *copy, uint64_t id, MDB_val record)
 }
 
 /* After an error of writing it goes on, to know what the old one is worth. */
-static int copy_record(void *arg, uint64_t id, const uint8_t *bytes, size_t len)
+static int disk_index_copy_record(void *arg, uint64_t id, const uint8_t *bytes,
+				  size_t len)
 {
 	struct copy *copy = arg;
 
 	if (!disk_record_is_good(id, bytes, len))
 		copy->damaged = true;
 	else if (!copy->err)
-		write_copy(copy, id,
-			   (MDB_val){ len, (void *)(uintptr_t)bytes });
+		disk_index_write_copy(copy, id,
+				      (MDB_val){len, (void *)(uintptr_t)bytes});
 	return 0;
 }
 
-static int copy_all(struct disk_index *from, struct disk_index *to)
+static int disk_index_copy_all(struct disk_index *from, struct disk_index *to)
 {
 	struct copy copy = { .to = to };
 
-	if (disk_index_each(from, copy_record, &copy))
+	if (disk_index_each(from, disk_index_copy_record, &copy))
 		copy.damaged = true;
 	if (!copy.err && to->batch)
 		copy.err = disk_index_commit(to);
 	if (!copy.err)
-		copy.err = error_of(mdb_env_sync(to->env, 1));
+		copy.err = disk_index_error_of(mdb_env_sync(to->env, 1));
 	if (copy.err && !copy.damaged)
 		return copy.err == -ENOSPC ? NO_ROOM : FAILED;
 	return copy.damaged ? DAMAGED : COPIED;
@@ -434,23 +443,26 @@ static int copy_all(struct disk_index *from, struct disk_index *to)
 
 /* The new file is there before the old one is read: a crash leaves what has
  * been committed to it. */
-static int copy_in_child(const char *folder, size_t max_bytes)
+static int disk_index_copy_in_child(const char *folder, size_t max_bytes)
 {
 	char from_path[PATH_BYTES], to_path[PATH_BYTES];
 	struct disk_index *from, *to;
 	int err;
 
-	if (path_of(folder, "", from_path) || path_of(folder, ".new", to_path))
+	if (disk_index_path_of(folder, "", from_path) ||
+	    disk_index_path_of(folder, ".new", to_path))
 		return FAILED;
-	err = open_index(to_path, max_bytes, MDB_NOSYNC | MDB_NOLOCK, &to);
+	err = disk_index_open_index(to_path, max_bytes, MDB_NOSYNC | MDB_NOLOCK,
+				    &to);
 	if (err)
 		return err == -ENOSPC ? NO_ROOM : FAILED;
-	if (open_index(from_path, max_bytes, MDB_RDONLY | MDB_NOLOCK, &from))
+	if (disk_index_open_index(from_path, max_bytes, MDB_RDONLY | MDB_NOLOCK,
+				  &from))
 		return DAMAGED;
-	return copy_all(from, to);
+	return disk_index_copy_all(from, to);
 }
 
-static int wait_for(pid_t child)
+static int disk_index_wait_for(pid_t child)
 {
 	int status;
 
@@ -463,20 +475,21 @@ static int wait_for(pid_t child)
 		       DAMAGED; /* it has crashed */
 }
 
-static int put_in_place(const char *folder)
+static int disk_index_put_in_place(const char *folder)
 {
 	char from[PATH_BYTES], to[PATH_BYTES];
-	int err = path_of(folder, ".new", from);
+	int err = disk_index_path_of(folder, ".new", from);
 
 	if (!err)
-		err = path_of(folder, "", to);
+		err = disk_index_path_of(folder, "", to);
 	if (err)
 		return err;
 	return rename(from, to) ? -errno : 0;
 }
 
 /* The lock of the folder is the child's too: it must not outlive its parent. */
-static void copy_and_exit(const char *folder, size_t max_bytes, pid_t parent)
+static void disk_index_copy_and_exit(const char *folder, size_t max_bytes,
+				     pid_t parent)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE };
 
@@ -484,28 +497,29 @@ static void copy_and_exit(const char *folder, size_t max_bytes, pid_t parent)
 	/* whatever the parent would make of them */
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 		signal(fatal[i], SIG_DFL);
-	_exit(getppid() == parent ? copy_in_child(folder, max_bytes) : FAILED);
+	_exit(getppid() == parent ? disk_index_copy_in_child(folder, max_bytes)
+				  : FAILED);
 }
 
 int disk_index_heal(const char *folder, size_t max_bytes)
 {
 	char path[PATH_BYTES];
-	int err = path_of(folder, "", path), outcome;
+	int err = disk_index_path_of(folder, "", path), outcome;
 	pid_t parent = getpid(), child;
 
 	if (err || access(path, F_OK))
 		return err;
-	remove_files(folder, ".new");
+	disk_index_remove_files(folder, ".new");
 	child = fork();
 	if (child < 0)
 		return -errno;
 	if (!child)
-		copy_and_exit(folder, max_bytes, parent);
-	outcome = wait_for(child);
+		disk_index_copy_and_exit(folder, max_bytes, parent);
+	outcome = disk_index_wait_for(child);
 	if (outcome == COPIED || outcome == DAMAGED)
-		err = put_in_place(folder);
+		err = disk_index_put_in_place(folder);
 	else
 		err = outcome == NO_ROOM ? -ENOSPC : -EIO;
-	remove_files(folder, ".new");
+	disk_index_remove_files(folder, ".new");
 	return err ? err : outcome == DAMAGED;
 }

@@ -18,7 +18,7 @@ enum {
 
 /* Asking */
 
-static void enqueue(struct disk *d, struct disk_read *read)
+static void disk_read_enqueue(struct disk *d, struct disk_read *read)
 {
 	read->state = DISK_READ_WAITS;
 	read->next = NULL;
@@ -35,7 +35,7 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 	pthread_mutex_lock(&disk->lock);
 	room = disk->nreads < MAX_READS && disk->nreaders > 0;
 	if (room)
-		enqueue(disk, read);
+		disk_read_enqueue(disk, read);
 	pthread_mutex_unlock(&disk->lock);
 	return room;
 }
@@ -43,11 +43,11 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 void disk_read_blocks(struct disk *disk, struct disk_read *read)
 {
 	pthread_mutex_lock(&disk->lock);
-	enqueue(disk, read);
+	disk_read_enqueue(disk, read);
 	pthread_mutex_unlock(&disk->lock);
 }
 
-static void unlist(struct disk *d, struct disk_read *read)
+static void disk_read_unlist(struct disk *d, struct disk_read *read)
 {
 	struct disk_read **link = &d->reads;
 
@@ -64,7 +64,7 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read)
 {
 	pthread_mutex_lock(&disk->lock);
 	if (read->state == DISK_READ_WAITS)
-		unlist(disk, read);
+		disk_read_unlist(disk, read);
 	while (read->state == DISK_READ_RUNS)
 		pthread_cond_wait(&disk->was_read, &disk->lock);
 	pthread_mutex_unlock(&disk->lock);
@@ -72,7 +72,8 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read)
 
 /* Reading */
 
-static int load_block(const struct cached *c, uint64_t block, char *to)
+static int disk_read_load_block(const struct cached *c, uint64_t block,
+				char *to)
 {
 	const struct cached_file *file = cached_file(c);
 	size_t len = disk_block_bytes(c->body_len, block);
@@ -84,32 +85,34 @@ static int load_block(const struct cached *c, uint64_t block, char *to)
 	return err;
 }
 
-static int load_blocks(const struct disk_read *read)
+static int disk_read_load_blocks(const struct disk_read *read)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < read->nblocks && !err; i++)
-		err = load_block(read->of, read->block + i,
-				 read->to + (size_t)i * DISK_BLOCK_BYTES);
+		err = disk_read_load_block(read->of, read->block + i,
+					   read->to + (size_t)i *
+							      DISK_BLOCK_BYTES);
 	return err;
 }
 
 /* Whether the file is whole: after a power failure it may not be, and a reply
  * had better not find that out in the middle. */
-static int check_file(const struct cached *c)
+static int disk_read_check_file(const struct cached *c)
 {
 	char *block = malloc(DISK_BLOCK_BYTES);
 	uint64_t n = disk_blocks(c->body_len);
 	int err = block ? 0 : -ENOMEM;
 
 	for (uint64_t i = 0; i < n && !err; i++)
-		err = load_block(c, i, block);
+		err = disk_read_load_block(c, i, block);
 	free(block);
 	return err;
 }
 
 /* Checked each time: that costs a tenth of what reading does. */
-static int load_body(struct cached *c, const struct disk_body *body, int fd)
+static int disk_read_load_body(struct cached *c, const struct disk_body *body,
+			       int fd)
 {
 	char *bytes = malloc(body->len ? (size_t)body->len : 1);
 	int err;
@@ -125,7 +128,8 @@ static int load_body(struct cached *c, const struct disk_body *body, int fd)
 }
 
 /* Takes over the descriptor. */
-static int keep_file(struct cached *c, const struct disk_body *body, int fd)
+static int disk_read_keep_file(struct cached *c, const struct disk_body *body,
+			       int fd)
 {
 	uint64_t n = disk_blocks(body->len);
 	struct cached_file *file =
@@ -144,29 +148,29 @@ static int keep_file(struct cached *c, const struct disk_body *body, int fd)
 }
 
 /* Takes over the descriptor. */
-static int take_body(struct cached *c, const struct disk_body *body, int fd,
-		     bool check)
+static int disk_read_take_body(struct cached *c, const struct disk_body *body,
+			       int fd, bool check)
 {
 	int err;
 
 	if (body->len <= IN_MEMORY_BYTES) {
-		err = load_body(c, body, fd);
+		err = disk_read_load_body(c, body, fd);
 		close(fd);
 		return err;
 	}
-	err = keep_file(c, body, fd);
-	return err || !check ? err : check_file(c);
+	err = disk_read_keep_file(c, body, fd);
+	return err || !check ? err : disk_read_check_file(c);
 }
 
-static int read_body(struct disk *d, struct disk_read *read,
-		     const struct disk_body *body, struct cached *c)
+static int disk_read_body(struct disk *d, struct disk_read *read,
+			  const struct disk_body *body, struct cached *c)
 {
 	int fd = disk_files_read(d->files, body);
 
-	return fd < 0 ? fd : take_body(c, body, fd, read->check);
+	return fd < 0 ? fd : disk_read_take_body(c, body, fd, read->check);
 }
 
-static int read_object(struct disk *d, struct disk_read *read)
+static int disk_read_object(struct disk *d, struct disk_read *read)
 {
 	struct disk_body body = { .id = read->id };
 	struct cached *c = NULL;
@@ -178,7 +182,7 @@ static int read_object(struct disk *d, struct disk_read *read)
 		return err;
 	err = disk_record_read(bytes, len, &body, &c);
 	if (!err)
-		err = read_body(d, read, &body, c);
+		err = disk_read_body(d, read, &body, c);
 	free(bytes);
 	if (err) {
 		read->broken = c;
@@ -202,7 +206,7 @@ void disk_count_error(struct disk *disk, const struct disk_read *read)
 }
 
 /* The next one; null: it is time to end. */
-static struct disk_read *take_read(struct disk *d)
+static struct disk_read *disk_read_take_read(struct disk *d)
 {
 	struct disk_read *read;
 
@@ -211,14 +215,14 @@ static struct disk_read *take_read(struct disk *d)
 		pthread_cond_wait(&d->to_read, &d->lock);
 	read = d->reads;
 	if (read) {
-		unlist(d, read);
+		disk_read_unlist(d, read);
 		read->state = DISK_READ_RUNS;
 	}
 	pthread_mutex_unlock(&d->lock);
 	return read;
 }
 
-static uint64_t bytes_read(const struct disk_read *read)
+static uint64_t disk_read_bytes_read(const struct disk_read *read)
 {
 	uint64_t left;
 
@@ -233,13 +237,13 @@ static uint64_t bytes_read(const struct disk_read *read)
 
 /* Posted with the lock, so that a read that is taken back is not posted to a
  * loop that has gone. */
-static void end_read(struct disk *d, struct disk_read *read)
+static void disk_read_end_read(struct disk *d, struct disk_read *read)
 {
 	d->events.was_read(d->events.arg, read);
 	cached_unref(&read->broken);
 	pthread_mutex_lock(&d->lock);
 	d->counters.hits += read->found != NULL;
-	d->counters.read_bytes += bytes_read(read);
+	d->counters.read_bytes += disk_read_bytes_read(read);
 	read->state = DISK_READ_IDLE;
 	loop_post(read->loop, &read->call);
 	pthread_cond_broadcast(&d->was_read);
@@ -251,10 +255,10 @@ void *disk_reader(void *arg)
 	struct disk *d = arg;
 	struct disk_read *read;
 
-	while ((read = take_read(d))) {
-		read->error = read->of ? load_blocks(read) :
-					 read_object(d, read);
-		end_read(d, read);
+	while ((read = disk_read_take_read(d))) {
+		read->error = read->of ? disk_read_load_blocks(read)
+				       : disk_read_object(d, read);
+		disk_read_end_read(d, read);
 	}
 	return NULL;
 }

@@ -86,7 +86,7 @@ uint8_t *disk_body_sums(uint64_t id, const void *bytes, uint64_t len)
 
 /* Writing */
 
-static size_t text_bytes(const struct fields *f)
+static size_t disk_record_text_bytes(const struct fields *f)
 {
 	size_t n = 0;
 
@@ -98,7 +98,7 @@ static size_t text_bytes(const struct fields *f)
 	return n;
 }
 
-static void write_text(struct scd__writer *w, const char *text)
+static void disk_record_write_text(struct scd__writer *w, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -106,16 +106,18 @@ static void write_text(struct scd__writer *w, const char *text)
 	scd__write_bytes(w, (const uint8_t *)text, len);
 }
 
-static void write_fields(struct scd__writer *w, const struct fields *f)
+static void disk_record_write_fields(struct scd__writer *w,
+				     const struct fields *f)
 {
 	scd__write_u32(w, (uint32_t)fields_count(f));
 	for (size_t i = 0; i < fields_count(f); i++) {
-		write_text(w, fields_at(f, i)->name);
-		write_text(w, fields_at(f, i)->value);
+		disk_record_write_text(w, fields_at(f, i)->name);
+		disk_record_write_text(w, fields_at(f, i)->value);
 	}
 }
 
-static void write_freshness(struct scd__writer *w, const struct freshness *f)
+static void disk_record_write_freshness(struct scd__writer *w,
+					const struct freshness *f)
 {
 	const struct freshness_spans spans = freshness_spans(f);
 
@@ -130,32 +132,36 @@ static void write_freshness(struct scd__writer *w, const struct freshness *f)
 				   (f->never_stale ? NEVER_STALE : 0)));
 }
 
-static size_t sums_bytes(const struct disk_body *body)
+static size_t disk_record_sums_bytes(const struct disk_body *body)
 {
 	return (size_t)disk_blocks(body->len) * SUM_BYTES;
 }
 
 /* All but the checksum, into room for it. */
-static void write_response(struct scd__writer *w, const struct cached *c,
-			   const struct fields *fields,
-			   const struct disk_body *body)
+static void disk_record_write_response(struct scd__writer *w,
+				       const struct cached *c,
+				       const struct fields *fields,
+				       const struct disk_body *body)
 {
 	scd__write_u32(w, VERSION);
 	scd__write_u32(w, c->status);
 	scd__write_u64(w, body->len);
-	scd__write_bytes(w, body->sums, sums_bytes(body));
-	write_freshness(w, &c->freshness);
-	write_text(w, cached_uri(c));
-	write_fields(w, cached_selecting(c));
-	write_fields(w, fields);
+	scd__write_bytes(w, body->sums, disk_record_sums_bytes(body));
+	disk_record_write_freshness(w, &c->freshness);
+	disk_record_write_text(w, cached_uri(c));
+	disk_record_write_fields(w, cached_selecting(c));
+	disk_record_write_fields(w, fields);
 }
 
-static int write_record(const struct cached *c, const struct fields *fields,
-			const struct disk_body *body,
-			struct disk_bytes *out)
+static int disk_record_write_record(const struct cached *c,
+				    const struct fields *fields,
+				    const struct disk_body *body,
+				    struct disk_bytes *out)
 {
-	size_t cap = FIXED_BYTES + strlen(cached_uri(c)) + text_bytes(fields) +
-		     text_bytes(cached_selecting(c)) + sums_bytes(body);
+	size_t cap = FIXED_BYTES + strlen(cached_uri(c)) +
+		     disk_record_text_bytes(fields) +
+		     disk_record_text_bytes(cached_selecting(c)) +
+		     disk_record_sums_bytes(body);
 	struct scd__writer w;
 
 	if (cap > UINT32_MAX)
@@ -164,7 +170,7 @@ static int write_record(const struct cached *c, const struct fields *fields,
 	if (!out->bytes)
 		return -ENOMEM;
 	w = scd__writer(out->bytes, cap);
-	write_response(&w, c, fields, body);
+	disk_record_write_response(&w, c, fields, body);
 	scd__write_u64(&w, disk_sum(body->id, out->bytes, scd__writer_len(&w)));
 	out->len = scd__writer_len(&w);
 	if (!w.error)
@@ -182,7 +188,7 @@ int disk_record_write(const struct cached *c, const struct disk_body *body,
 
 	if (err)
 		return err;
-	err = write_record(c, &fields, body, &out);
+	err = disk_record_write_record(c, &fields, body, &out);
 	fields_free(&fields);
 	if (err)
 		return err;
@@ -203,7 +209,7 @@ bool disk_record_is_good(uint64_t id, const uint8_t *bytes, size_t len)
 	return scd__read_u64(&r) == disk_sum(id, bytes, len - SUM_BYTES);
 }
 
-static struct field_part read_text(struct scd__reader *r)
+static struct field_part disk_record_read_text(struct scd__reader *r)
 {
 	size_t len = scd__read_u32(r);
 	const uint8_t *text = scd__read_bytes(r, len);
@@ -213,13 +219,13 @@ static struct field_part read_text(struct scd__reader *r)
 }
 
 /* Adds the lines to an empty list. */
-static int read_fields(struct scd__reader *r, struct fields *f)
+static int disk_record_read_fields(struct scd__reader *r, struct fields *f)
 {
 	int err = 0;
 
 	for (uint32_t n = scd__read_u32(r); n && !r->error && !err; n--) {
-		struct field_part name = read_text(r);
-		struct field_part value = read_text(r);
+		struct field_part name = disk_record_read_text(r);
+		struct field_part value = disk_record_read_text(r);
 
 		if (!r->error)
 			err = fields_add_n(f, name.at, name.len, value.at,
@@ -228,7 +234,8 @@ static int read_fields(struct scd__reader *r, struct fields *f)
 	return err;
 }
 
-static void read_freshness(struct scd__reader *r, struct freshness *f)
+static void disk_record_read_freshness(struct scd__reader *r,
+				       struct freshness *f)
 {
 	struct freshness_spans spans;
 	uint64_t response_s;
@@ -256,27 +263,27 @@ struct response {
 };
 
 /* What follows the body's length and checksums. */
-static int read_response(struct scd__reader *r, struct response *to)
+static int disk_record_read_response(struct scd__reader *r, struct response *to)
 {
 	struct field_part uri;
 	int err;
 
-	read_freshness(r, &to->freshness);
-	uri = read_text(r);
+	disk_record_read_freshness(r, &to->freshness);
+	uri = disk_record_read_text(r);
 	to->uri = strndup(uri.at, uri.len);
-	err = to->uri ? read_fields(r, &to->selecting) : -ENOMEM;
+	err = to->uri ? disk_record_read_fields(r, &to->selecting) : -ENOMEM;
 	if (!err)
-		err = read_fields(r, &to->fields);
+		err = disk_record_read_fields(r, &to->fields);
 	if (err)
 		return err;
 	return r->error || scd__reader_left(r) ? -EBADMSG : 0;
 }
 
-static int make_cached(struct scd__reader *r, unsigned status,
-		       struct cached **out)
+static int disk_record_make_cached(struct scd__reader *r, unsigned status,
+				   struct cached **out)
 {
 	struct response from = { .uri = NULL };
-	int err = read_response(r, &from);
+	int err = disk_record_read_response(r, &from);
 	const struct cached_head head = { from.uri, &from.fields,
 					  &from.selecting, status,
 					  &from.freshness, .for_disk = true };
@@ -305,8 +312,8 @@ int disk_record_read(const uint8_t *bytes, size_t len, struct disk_body *body,
 	    !(version == VERSION || (version == VERSION_WHOLE &&
 				     body->len <= DISK_BLOCK_BYTES)))
 		return -EBADMSG;
-	body->sums = scd__read_bytes(&r, sums_bytes(body));
+	body->sums = scd__read_bytes(&r, disk_record_sums_bytes(body));
 	if (!body->sums)
 		return -EBADMSG;
-	return make_cached(&r, status, out);
+	return disk_record_make_cached(&r, status, out);
 }

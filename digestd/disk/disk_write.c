@@ -97,8 +97,8 @@ void disk_sync_wait(struct disk *disk, struct disk_sync *sync)
 /* Writing. A function's return value is an error of the index, which ends the
  * batch. */
 
-static int put_record(struct disk *d, const struct cached *c,
-		      const struct disk_body *body, int *error)
+static int disk_write_put_record(struct disk *d, const struct cached *c,
+				 const struct disk_body *body, int *error)
 {
 	uint8_t *bytes;
 	size_t len;
@@ -112,7 +112,7 @@ static int put_record(struct disk *d, const struct cached *c,
 	return err;
 }
 
-static int write_one(struct disk *d, struct disk_entry *e)
+static int disk_write_one(struct disk *d, struct disk_entry *e)
 {
 	const struct cached *c = e->pending;
 	struct disk_body body = { .id = e->id, .len = c->body_len };
@@ -133,13 +133,13 @@ static int write_one(struct disk *d, struct disk_entry *e)
 		return 0;
 	}
 	body.sums = sums;
-	err = put_record(d, c, &body, &e->error);
+	err = disk_write_put_record(d, c, &body, &e->error);
 	free(sums);
 	return err;
 }
 
 /* The old record knows the body. */
-static int renew_one(struct disk *d, const struct disk_renewal *r)
+static int disk_write_renew_one(struct disk *d, const struct disk_renewal *r)
 {
 	struct disk_body body = { .id = r->id };
 	struct cached *old = NULL;
@@ -150,13 +150,13 @@ static int renew_one(struct disk *d, const struct disk_renewal *r)
 	if (disk_index_get(d->index, r->id, &bytes, &len))
 		return 0;
 	if (!disk_record_read(bytes, len, &body, &old))
-		err = put_record(d, r->c, &body, &ignored);
+		err = disk_write_put_record(d, r->c, &body, &ignored);
 	cached_unref(&old);
 	free(bytes);
 	return err;
 }
 
-static int remove_records(struct disk *d, const struct disk_entry *e)
+static int disk_write_remove_records(struct disk *d, const struct disk_entry *e)
 {
 	int err = 0;
 
@@ -165,16 +165,16 @@ static int remove_records(struct disk *d, const struct disk_entry *e)
 	return err;
 }
 
-static int write_batch(struct disk *d, struct disk_batch *b)
+static int disk_write_batch(struct disk *d, struct disk_batch *b)
 {
 	int err = disk_index_begin(d->index);
 
 	for (struct disk_entry *e = b->writes; e && !err; e = e->next)
-		err = write_one(d, e);
+		err = disk_write_one(d, e);
 	for (struct disk_renewal *r = b->renewals; r && !err; r = r->next)
-		err = renew_one(d, r);
+		err = disk_write_renew_one(d, r);
 	if (!err)
-		err = remove_records(d, b->removals);
+		err = disk_write_remove_records(d, b->removals);
 	if (!err)
 		err = disk_index_commit(d->index);
 	if (err)
@@ -183,7 +183,7 @@ static int write_batch(struct disk *d, struct disk_batch *b)
 }
 
 /* The records could not be written: then nothing of it has been. */
-static void fail_batch(struct disk *d, struct disk_batch *b, int err)
+static void disk_write_fail_batch(struct disk *d, struct disk_batch *b, int err)
 {
 	for (struct disk_entry *e = b->writes; e; e = e->next) {
 		if (!e->error)
@@ -192,14 +192,14 @@ static void fail_batch(struct disk *d, struct disk_batch *b, int err)
 	/* what was removed must not come back; else the next start finds that
 	 * it has no file */
 	if (!disk_index_begin(d->index) &&
-	    !remove_records(d, b->removals))
+	    !disk_write_remove_records(d, b->removals))
 		disk_index_commit(d->index);
 	disk_index_give_up(d->index);
 }
 
 /* Telling */
 
-static void tell(struct disk *d, struct disk_entry *e)
+static void disk_write_tell(struct disk *d, struct disk_entry *e)
 {
 	uint64_t id = e->id, len = e->pending->body_len;
 	int err = e->error;
@@ -218,13 +218,13 @@ static void tell(struct disk *d, struct disk_entry *e)
 	d->events.written(d->events.arg, e); /* it may be gone after this */
 }
 
-static void end_batch(struct disk *d, struct disk_batch *b)
+static void disk_write_end_batch(struct disk *d, struct disk_batch *b)
 {
 	while (b->writes) {
 		struct disk_entry *e = b->writes;
 
 		b->writes = e->next;
-		tell(d, e);
+		disk_write_tell(d, e);
 	}
 	while (b->renewals) {
 		struct disk_renewal *r = b->renewals;
@@ -243,7 +243,7 @@ static void end_batch(struct disk *d, struct disk_batch *b)
 }
 
 /* The syncs of a batch that is done. */
-static void end_syncs(struct disk *d, struct disk_batch *b)
+static void disk_write_end_syncs(struct disk *d, struct disk_batch *b)
 {
 	pthread_mutex_lock(&d->lock);
 	while (b->syncs) {
@@ -257,14 +257,14 @@ static void end_syncs(struct disk *d, struct disk_batch *b)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static bool has_work(const struct disk_batch *b)
+static bool disk_write_has_work(const struct disk_batch *b)
 {
 	return b->writes || b->renewals || b->removals || b->syncs;
 }
 
 /* Waits for more, unless much is there already, or somebody waits for it. With
  * the lock. */
-static void linger(struct disk *d)
+static void disk_write_linger(struct disk *d)
 {
 	struct timespec until;
 
@@ -281,7 +281,7 @@ static void linger(struct disk *d)
 }
 
 /* Gives the index the room that it may take by now. */
-static void grow_index(struct disk *d)
+static void disk_write_grow_index(struct disk *d)
 {
 	uint64_t room;
 	int err;
@@ -295,22 +295,22 @@ static void grow_index(struct disk *d)
 }
 
 /* Takes all that is waiting. False: it is time to end. */
-static bool take_batch(struct disk *d, struct disk_batch *b)
+static bool disk_write_take_batch(struct disk *d, struct disk_batch *b)
 {
 	pthread_mutex_lock(&d->lock);
-	while (!has_work(&d->waiting) && !d->stopping)
+	while (!disk_write_has_work(&d->waiting) && !d->stopping)
 		pthread_cond_wait(&d->to_write, &d->lock);
-	linger(d);
+	disk_write_linger(d);
 	*b = d->waiting;
 	d->writing_bytes = b->bytes;
 	disk_batch_init(&d->waiting);
 	pthread_mutex_unlock(&d->lock);
-	return has_work(b);
+	return disk_write_has_work(b);
 }
 
 /* Moves what one commit is for from a batch to a part of it. What is not a
  * write is little, and of objects that earlier batches wrote: all of it. */
-static void take_part(struct disk_batch *b, struct disk_batch *part)
+static void disk_write_take_part(struct disk_batch *b, struct disk_batch *part)
 {
 	struct disk_entry **end = &b->writes, *rest;
 	uint64_t bytes = 0;
@@ -334,18 +334,18 @@ void *disk_writer(void *arg)
 	struct disk *d = arg;
 	struct disk_batch b, part;
 
-	while (take_batch(d, &b)) {
-		grow_index(d);
+	while (disk_write_take_batch(d, &b)) {
+		disk_write_grow_index(d);
 		do {
 			int err;
 
-			take_part(&b, &part);
-			err = write_batch(d, &part);
+			disk_write_take_part(&b, &part);
+			err = disk_write_batch(d, &part);
 			if (err)
-				fail_batch(d, &part, err);
-			end_batch(d, &part);
+				disk_write_fail_batch(d, &part, err);
+			disk_write_end_batch(d, &part);
 		} while (b.writes);
-		end_syncs(d, &b);
+		disk_write_end_syncs(d, &b);
 	}
 	return NULL;
 }

@@ -85,22 +85,22 @@ bool fetch_is_framing(const char *name)
 	       field_name_is(name, "expect");
 }
 
-static bool is_clean(const char *text)
+static bool fetch_is_clean(const char *text)
 {
 	return !text[strcspn(text, "\r\n")];
 }
 
-static bool is_sane(const struct fetch_request *r)
+static bool fetch_is_sane(const struct fetch_request *r)
 {
 	if (!field_is_token(r->method, strlen(r->method)) ||
-	    !is_clean(r->url) ||
+	    !fetch_is_clean(r->url) ||
 	    (r->target && r->target[strcspn(r->target, " \t\r\n")]))
 		return false;
 	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
 		const struct field *field = fields_at(r->fields, i);
 
 		if (!field_is_token(field->name, strlen(field->name)) ||
-		    !is_clean(field->value))
+		    !fetch_is_clean(field->value))
 			return false;
 	}
 	return true;
@@ -112,7 +112,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 {
 	int i = 0;
 
-	if (!is_sane(request))
+	if (!fetch_is_sane(request))
 		return -EINVAL;
 	while (!ways[i]->takes(request))
 		i++;

@@ -9,7 +9,7 @@
  * What must not be sent twice (RFC 9110, 9.2.2) has connections of its own, see
  * fetch_way_once: curl repeats a request by itself when a kept connection ends
  * without an answer, so such a request uses one that has only just carried
- * another, and before_request() lets it be sent only once.
+ * another, and fetch_curl_before_request() lets it be sent only once.
  *
  * Curl resumes both directions of a transfer unless it is told which one stays
  * paused, so each fetch keeps what is paused in `paused`.
@@ -84,7 +84,7 @@ struct transfer {
 	struct loop_call later; /* resume or reap */
 };
 
-static struct transfer *transfer_of(struct fetch *f)
+static struct transfer *fetch_curl_transfer_of(struct fetch *f)
 {
 	return (struct transfer *)f;
 }
@@ -94,9 +94,9 @@ int fetch_curl_global_init(void)
 	return curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : 0;
 }
 
-static void close_idle(void *arg);
+static void fetch_curl_close_idle(void *arg);
 
-static void transfer_free(struct transfer *f)
+static void fetch_curl_transfer_free(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
@@ -106,7 +106,7 @@ static void transfer_free(struct transfer *f)
 	if (means->once && !means->fetches)
 		loop_timer_set(means->loop, &means->idle,
 			       loop_now_ms(means->loop) + ONCE_IDLE_MS,
-			       close_idle, means);
+			       fetch_curl_close_idle, means);
 	loop_timer_clear(means->loop, &f->first_byte);
 	loop_undefer(means->loop, &f->later);
 	curl_easy_cleanup(f->easy);
@@ -118,7 +118,7 @@ static void transfer_free(struct transfer *f)
 
 /* The end of a fetch */
 
-static unsigned info_ms(CURL *easy, CURLINFO what)
+static unsigned fetch_curl_info_ms(CURL *easy, CURLINFO what)
 {
 	curl_off_t us = 0;
 
@@ -126,7 +126,8 @@ static unsigned info_ms(CURL *easy, CURLINFO what)
 	return (unsigned)((us + 999) / 1000);
 }
 
-static enum fetch_result result_of(const struct transfer *f, CURLcode code)
+static enum fetch_result fetch_curl_result_of(const struct transfer *f,
+					      CURLcode code)
 {
 	if (f->failure >= 0)
 		return (enum fetch_result)f->failure;
@@ -152,17 +153,20 @@ static enum fetch_result result_of(const struct transfer *f, CURLcode code)
 	}
 }
 
-static void finish(struct transfer *f, CURLcode code)
+static void fetch_curl_finish(struct transfer *f, CURLcode code)
 {
 	struct fetch_done done = {
-		.result = result_of(f, code),
+		.result = fetch_curl_result_of(f, code),
 		.ended_by_close = f->ended_by_close,
-		.timing = {
-			.connect_ms = info_ms(f->easy, CURLINFO_CONNECT_TIME_T),
-			.first_byte_ms = info_ms(
-				f->easy, CURLINFO_STARTTRANSFER_TIME_T),
-			.total_ms = info_ms(f->easy, CURLINFO_TOTAL_TIME_T),
-		},
+		.timing =
+			{
+				.connect_ms = fetch_curl_info_ms(
+					f->easy, CURLINFO_CONNECT_TIME_T),
+				.first_byte_ms = fetch_curl_info_ms(
+					f->easy, CURLINFO_STARTTRANSFER_TIME_T),
+				.total_ms = fetch_curl_info_ms(
+					f->easy, CURLINFO_TOTAL_TIME_T),
+			},
 	};
 	const struct fetch_callbacks *callbacks = f->callbacks;
 	void *arg = f->arg;
@@ -174,10 +178,10 @@ static void finish(struct transfer *f, CURLcode code)
 	done.connected = sent > 0;
 	f->failure = CANCELLED; /* a cancel from the callback finds it ended */
 	callbacks->on_done(arg, &f->fetch, &done);
-	transfer_free(f);
+	fetch_curl_transfer_free(f);
 }
 
-static void collect(struct fetch_means *means)
+static void fetch_curl_collect(struct fetch_means *means)
 {
 	CURLMsg *msg;
 	int left;
@@ -188,13 +192,13 @@ static void collect(struct fetch_means *means)
 		if (msg->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &f);
-		finish(f, msg->data.result);
+		fetch_curl_finish(f, msg->data.result);
 	}
 }
 
 /* Curl in the loop */
 
-static void socket_ready(void *arg, unsigned events)
+static void fetch_curl_socket_ready(void *arg, unsigned events)
 {
 	struct fetch_socket *s = arg;
 	struct fetch_means *means = s->means;
@@ -204,20 +208,20 @@ static void socket_ready(void *arg, unsigned events)
 	int running;
 
 	curl_multi_socket_action(means->multi, s->watch.fd, mask, &running);
-	collect(means);
+	fetch_curl_collect(means);
 }
 
-static void timer_fired(void *arg)
+static void fetch_curl_timer_fired(void *arg)
 {
 	struct fetch_means *means = arg;
 	int running;
 
 	curl_multi_socket_action(means->multi, CURL_SOCKET_TIMEOUT, 0,
 				 &running);
-	collect(means);
+	fetch_curl_collect(means);
 }
 
-static int on_timer(CURLM *multi, long timeout_ms, void *arg)
+static int fetch_curl_on_timer(CURLM *multi, long timeout_ms, void *arg)
 {
 	struct fetch_means *means = arg;
 
@@ -227,19 +231,20 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
 	else
 		loop_timer_set(means->loop, &means->timer,
 			       loop_now_ms(means->loop) + timeout_ms,
-			       timer_fired, means);
+			       fetch_curl_timer_fired, means);
 	return 0;
 }
 
-static int watch_socket(struct fetch_means *means, curl_socket_t fd,
-			unsigned events)
+static int fetch_curl_watch_socket(struct fetch_means *means, curl_socket_t fd,
+				   unsigned events)
 {
 	struct fetch_socket *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -1;
 	s->means = means;
-	if (loop_watch(means->loop, &s->watch, fd, events, socket_ready, s)) {
+	if (loop_watch(means->loop, &s->watch, fd, events,
+		       fetch_curl_socket_ready, s)) {
 		free(s);
 		return -1;
 	}
@@ -247,8 +252,8 @@ static int watch_socket(struct fetch_means *means, curl_socket_t fd,
 	return 0;
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
-		     void *socket_arg)
+static int fetch_curl_on_socket(CURL *easy, curl_socket_t fd, int what,
+				void *arg, void *socket_arg)
 {
 	struct fetch_means *means = arg;
 	struct fetch_socket *s = socket_arg;
@@ -264,19 +269,19 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	}
 	if (s)
 		return loop_rewatch(means->loop, &s->watch, events) ? -1 : 0;
-	return watch_socket(means, fd, events);
+	return fetch_curl_watch_socket(means, fd, events);
 }
 
 /* Curl and the loop know each other; null without memory. */
-static CURLM *new_multi(struct fetch_means *means)
+static CURLM *fetch_curl_new_multi(struct fetch_means *means)
 {
 	CURLM *multi = curl_multi_init();
 
 	if (!multi)
 		return NULL;
-	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, fetch_curl_on_socket);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, means);
-	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, fetch_curl_on_timer);
 	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, means);
 	curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
@@ -285,8 +290,8 @@ static CURLM *new_multi(struct fetch_means *means)
 	return multi;
 }
 
-static int make_means(struct loop *loop, unsigned max_per_host, bool once,
-		      struct fetch_means **out)
+static int fetch_curl_make_means(struct loop *loop, unsigned max_per_host,
+				 bool once, struct fetch_means **out)
 {
 	struct fetch_means *means = calloc(1, sizeof(*means));
 
@@ -295,7 +300,7 @@ static int make_means(struct loop *loop, unsigned max_per_host, bool once,
 	means->loop = loop;
 	means->max_per_host = max_per_host;
 	means->once = once;
-	means->multi = new_multi(means);
+	means->multi = fetch_curl_new_multi(means);
 	if (!means->multi) {
 		free(means);
 		return -ENOMEM;
@@ -304,23 +309,23 @@ static int make_means(struct loop *loop, unsigned max_per_host, bool once,
 	return 0;
 }
 
-static int open_means(struct loop *loop, unsigned max_per_host,
-		      struct fetch_means **out)
+static int fetch_curl_open_means(struct loop *loop, unsigned max_per_host,
+				 struct fetch_means **out)
 {
-	return make_means(loop, max_per_host, false, out);
+	return fetch_curl_make_means(loop, max_per_host, false, out);
 }
 
-static int open_once(struct loop *loop, unsigned max_per_host,
-		     struct fetch_means **out)
+static int fetch_curl_open_once(struct loop *loop, unsigned max_per_host,
+				struct fetch_means **out)
 {
-	return make_means(loop, max_per_host, true, out);
+	return fetch_curl_make_means(loop, max_per_host, true, out);
 }
 
 /* Curl closes idle connections only with all that it knows. */
-static void close_idle(void *arg)
+static void fetch_curl_close_idle(void *arg)
 {
 	struct fetch_means *means = arg;
-	CURLM *multi = means->fetches ? NULL : new_multi(means);
+	CURLM *multi = means->fetches ? NULL : fetch_curl_new_multi(means);
 
 	if (!multi)
 		return;
@@ -329,17 +334,18 @@ static void close_idle(void *arg)
 	means->multi = multi;
 }
 
-static void public_only(struct fetch_means *means)
+static void fetch_curl_public_only(struct fetch_means *means)
 {
 	means->public_only = true;
 }
 
-static void close_means(struct fetch_means *means)
+static void fetch_curl_close_means(struct fetch_means *means)
 {
 	if (!means)
 		return;
 	while (means->fetches)
-		transfer_free(transfer_of(means->fetches));
+		fetch_curl_transfer_free(
+			fetch_curl_transfer_of(means->fetches));
 	curl_multi_cleanup(means->multi);
 	loop_timer_clear(means->loop, &means->timer);
 	loop_timer_clear(means->loop, &means->idle);
@@ -348,7 +354,7 @@ static void close_means(struct fetch_means *means)
 
 /* The response's header */
 
-static size_t fail(struct transfer *f, enum fetch_result result)
+static size_t fetch_curl_fail(struct transfer *f, enum fetch_result result)
 {
 	if (f->failure == NOT_FAILED)
 		f->failure = (int)result;
@@ -356,7 +362,7 @@ static size_t fail(struct transfer *f, enum fetch_result result)
 }
 
 /* "HTTP/1.1 200 OK": returns the status, 0 when it is none. */
-static unsigned parse_status(const char *line, size_t len)
+static unsigned fetch_curl_parse_status(const char *line, size_t len)
 {
 	const char *at = memchr(line, ' ', len);
 	unsigned status = 0;
@@ -371,13 +377,14 @@ static unsigned parse_status(const char *line, size_t len)
 	return status >= 100 && status <= STATUS_MAX ? status : 0;
 }
 
-static bool is_blank(char c)
+static bool fetch_curl_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Takes a "Name: value" line; refuses folded and malformed ones. */
-static int take_field(struct transfer *f, const char *line, size_t len)
+static int fetch_curl_take_field(struct transfer *f, const char *line,
+				 size_t len)
 {
 	struct field_part name, value;
 
@@ -388,21 +395,21 @@ static int take_field(struct transfer *f, const char *line, size_t len)
 	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
 }
 
-static void transfer_resume(struct transfer *f, int direction);
+static void fetch_curl_transfer_resume(struct transfer *f, int direction);
 
 /* Not before the body: curl would count the wait for the header, too. */
-static void transfer_watch_pace(struct transfer *f)
+static void fetch_curl_transfer_watch_pace(struct transfer *f)
 {
 	curl_easy_setopt(f->easy, CURLOPT_LOW_SPEED_LIMIT, (long)f->low_rate);
 	curl_easy_setopt(f->easy, CURLOPT_LOW_SPEED_TIME, (long)f->low_rate_s);
 }
 
-static size_t end_header(struct transfer *f, size_t len)
+static size_t fetch_curl_end_header(struct transfer *f, size_t len)
 {
 	struct response_framing framing;
 
 	if (f->status == 101)
-		return fail(f, FETCH_BAD);
+		return fetch_curl_fail(f, FETCH_BAD);
 	if (f->status && f->status < 200) { /* the real one follows */
 		if (f->status != 100 && f->callbacks->on_interim)
 			f->callbacks->on_interim(f->arg, &f->fetch, f->status,
@@ -412,21 +419,22 @@ static size_t end_header(struct transfer *f, size_t len)
 	}
 	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
 					 &framing))
-		return fail(f, FETCH_BAD);
+		return fetch_curl_fail(f, FETCH_BAD);
 	f->ended_by_close = framing.by_close;
 	f->headers_done = true;
 	loop_timer_clear(f->means->loop, &f->first_byte);
-	transfer_watch_pace(f);
+	fetch_curl_transfer_watch_pace(f);
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
 					 &f->fields, framing.body_len);
 	/* after an error libcurl sends no more of an upload, but would wait
 	 * for ever for the end of its pause */
-	transfer_resume(f, CURLPAUSE_SEND);
+	fetch_curl_transfer_resume(f, CURLPAUSE_SEND);
 	return f->failure == NOT_FAILED ? len : 0;
 }
 
-static size_t on_header(char *line, size_t size, size_t count, void *arg)
+static size_t fetch_curl_on_header(char *line, size_t size, size_t count,
+				   void *arg)
 {
 	struct transfer *f = arg;
 	size_t len = size * count;
@@ -436,18 +444,21 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
 	if (f->headers_done)
 		return len; /* trailers are of no use here */
 	if (len > f->header_left)
-		return fail(f, FETCH_BAD);
+		return fetch_curl_fail(f, FETCH_BAD);
 	f->header_left -= len;
 	if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
-		f->status = parse_status(line, len);
-		return f->status ? len : fail(f, FETCH_BAD);
+		f->status = fetch_curl_parse_status(line, len);
+		return f->status ? len : fetch_curl_fail(f, FETCH_BAD);
 	}
-	if (is_blank(line[0]) && len <= 2)
-		return end_header(f, len);
-	return take_field(f, line, len) ? fail(f, FETCH_BAD) : len;
+	if (fetch_curl_is_blank(line[0]) && len <= 2)
+		return fetch_curl_end_header(f, len);
+	return fetch_curl_take_field(f, line, len)
+		       ? fetch_curl_fail(f, FETCH_BAD)
+		       : len;
 }
 
-static size_t on_write(char *data, size_t size, size_t count, void *arg)
+static size_t fetch_curl_on_write(char *data, size_t size, size_t count,
+				  void *arg)
 {
 	struct transfer *f = arg;
 	size_t len = size * count;
@@ -456,7 +467,7 @@ static size_t on_write(char *data, size_t size, size_t count, void *arg)
 	if (f->failure != NOT_FAILED)
 		return 0;
 	if (!f->headers_done)
-		return fail(f, FETCH_BAD);
+		return fetch_curl_fail(f, FETCH_BAD);
 	if (f->paused & CURLPAUSE_RECV)
 		return CURL_WRITEFUNC_PAUSE;
 	/* before the call, which may resume it already */
@@ -471,24 +482,25 @@ static size_t on_write(char *data, size_t size, size_t count, void *arg)
 	return len;
 }
 
-static void first_byte_late(void *arg)
+static void fetch_curl_first_byte_late(void *arg)
 {
 	struct transfer *f = arg;
 
-	fail(f, FETCH_TIMEOUT);
-	finish(f, CURLE_OPERATION_TIMEDOUT);
+	fetch_curl_fail(f, FETCH_TIMEOUT);
+	fetch_curl_finish(f, CURLE_OPERATION_TIMEDOUT);
 }
 
 /* From now on the server has first_byte_ms to answer or to read on. */
-static void transfer_await_header(struct transfer *f)
+static void fetch_curl_transfer_await_header(struct transfer *f)
 {
 	if (!f->headers_done)
 		loop_timer_set(f->means->loop, &f->first_byte,
 			       loop_now_ms(f->means->loop) + f->first_byte_ms,
-			       first_byte_late, f);
+			       fetch_curl_first_byte_late, f);
 }
 
-static size_t on_read(char *buf, size_t size, size_t count, void *arg)
+static size_t fetch_curl_on_read(char *buf, size_t size, size_t count,
+				 void *arg)
 {
 	struct transfer *f = arg;
 	ssize_t n;
@@ -502,13 +514,13 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 		loop_timer_clear(f->means->loop, &f->first_byte);
 		return CURL_READFUNC_PAUSE;
 	}
-	transfer_await_header(f);
+	fetch_curl_transfer_await_header(f);
 	f->paused &= ~CURLPAUSE_SEND;
 	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
 
-static curl_socket_t on_open(void *arg, curlsocktype purpose,
-			     struct curl_sockaddr *addr)
+static curl_socket_t fetch_curl_on_open(void *arg, curlsocktype purpose,
+					struct curl_sockaddr *addr)
 {
 	struct transfer *f = arg;
 
@@ -523,8 +535,8 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose,
 }
 
 /* Called between the connection, or its handshake, and each request. */
-static int before_request(void *arg, char *remote, char *local,
-			  int remote_port, int local_port)
+static int fetch_curl_before_request(void *arg, char *remote, char *local,
+				     int remote_port, int local_port)
 {
 	struct transfer *f = arg;
 	bool again = f->asked && !f->repeatable;
@@ -541,30 +553,31 @@ static int before_request(void *arg, char *remote, char *local,
 
 /* The request */
 
-static void set_limits(CURL *easy, const struct fetch_limits *limits)
+static void fetch_curl_set_limits(CURL *easy, const struct fetch_limits *limits)
 {
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
 			 (long)limits->connect_ms);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limits->total_ms);
 }
 
-static void set_callbacks(struct transfer *f)
+static void fetch_curl_set_callbacks(struct transfer *f)
 {
 	CURL *easy = f->easy;
 
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, f);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, fetch_curl_on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, f);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, fetch_curl_on_write);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, f);
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, fetch_curl_on_open);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, f);
-	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION,
+			 fetch_curl_before_request);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, f);
 }
 
 /* What is the same for every fetch: no help that was not asked for. */
-static void set_manners(CURL *easy)
+static void fetch_curl_set_manners(CURL *easy)
 {
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
@@ -577,7 +590,7 @@ static void set_manners(CURL *easy)
 }
 
 /* Idempotent (RFC 9110, 9.2.2), and all of it is at hand. */
-static bool is_repeatable(const struct fetch_request *r)
+static bool fetch_curl_is_repeatable(const struct fetch_request *r)
 {
 	static const char *const methods[] = {
 		"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE",
@@ -590,7 +603,8 @@ static bool is_repeatable(const struct fetch_request *r)
 	return false;
 }
 
-static void set_method(struct transfer *f, const struct fetch_request *r)
+static void fetch_curl_set_method(struct transfer *f,
+				  const struct fetch_request *r)
 {
 	CURL *easy = f->easy;
 
@@ -603,24 +617,25 @@ static void set_method(struct transfer *f, const struct fetch_request *r)
 		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
 		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
 				 (curl_off_t)r->upload->len);
-		curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(easy, CURLOPT_READFUNCTION,
+				 fetch_curl_on_read);
 		curl_easy_setopt(easy, CURLOPT_READDATA, f);
 	}
-	f->repeatable = is_repeatable(r);
+	f->repeatable = fetch_curl_is_repeatable(r);
 	if (f->means->once)
 		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)ONCE_IDLE_S);
 }
 
-static int set_up(struct transfer *f, const struct fetch_request *r)
+static int fetch_curl_set_up(struct transfer *f, const struct fetch_request *r)
 {
 	int err = fetch_lines_make(r, &f->lines);
 
 	if (err)
 		return err;
-	set_manners(f->easy);
-	set_callbacks(f);
-	set_limits(f->easy, r->limits);
-	set_method(f, r);
+	fetch_curl_set_manners(f->easy);
+	fetch_curl_set_callbacks(f);
+	fetch_curl_set_limits(f->easy, r->limits);
+	fetch_curl_set_method(f, r);
 	err = fetch_tls_set(&f->tls, f->easy, r->url, r->tls);
 	if (err)
 		return err;
@@ -631,42 +646,42 @@ static int set_up(struct transfer *f, const struct fetch_request *r)
 	return curl_easy_setopt(f->easy, CURLOPT_URL, r->url) ? -ENOMEM : 0;
 }
 
-static void run_launch(void *arg)
+static void fetch_curl_run_launch(void *arg)
 {
 	struct transfer *f = arg;
 
 	f->launched = true;
 	if (curl_multi_add_handle(f->means->multi, f->easy))
-		finish(f, CURLE_OUT_OF_MEMORY);
+		fetch_curl_finish(f, CURLE_OUT_OF_MEMORY);
 }
 
 /* The launch is put off too: a callback of curl's may have brought us here. */
-static void prepare_launch(struct transfer *f)
+static void fetch_curl_prepare_launch(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
 	fetch_list(&means->fetches, &f->fetch);
-	transfer_await_header(f);
-	f->later.run = run_launch;
+	fetch_curl_transfer_await_header(f);
+	f->later.run = fetch_curl_run_launch;
 	loop_defer(means->loop, &f->later);
 }
 
-static bool takes(const struct fetch_request *r)
+static bool fetch_curl_takes(const struct fetch_request *r)
 {
 	return !r->upload &&
 	       (!strcmp(r->method, "GET") || !strcmp(r->method, "HEAD"));
 }
 
-static bool takes_all(const struct fetch_request *request)
+static bool fetch_curl_takes_all(const struct fetch_request *request)
 {
 	(void)request;
 	return true;
 }
 
-static int start(struct fetch_means *means,
-		 const struct fetch_request *request,
-		 const struct fetch_callbacks *callbacks, void *arg,
-		 struct fetch **out)
+static int fetch_curl_start(struct fetch_means *means,
+			    const struct fetch_request *request,
+			    const struct fetch_callbacks *callbacks, void *arg,
+			    struct fetch **out)
 {
 	struct transfer *f = calloc(1, sizeof(*f));
 	int err;
@@ -685,83 +700,85 @@ static int start(struct fetch_means *means,
 	fields_init(&f->fields);
 	f->later.arg = f;
 	f->easy = curl_easy_init();
-	err = f->easy ? set_up(f, request) : -ENOMEM;
+	err = f->easy ? fetch_curl_set_up(f, request) : -ENOMEM;
 	if (err) {
-		transfer_free(f);
+		fetch_curl_transfer_free(f);
 		return err;
 	}
-	prepare_launch(f);
+	fetch_curl_prepare_launch(f);
 	*out = &f->fetch;
 	return 0;
 }
 
-static void run_resume(void *arg)
+static void fetch_curl_run_resume(void *arg)
 {
 	struct transfer *f = arg;
 	struct fetch_means *means = f->means;
 	CURLcode code = curl_easy_pause(f->easy, f->paused);
 
 	if (code) /* curl gives it to nobody else */
-		finish(f, code);
-	collect(means);
+		fetch_curl_finish(f, code);
+	fetch_curl_collect(means);
 }
 
 /* Resumes one direction; the other one stays as it is. */
-static void transfer_resume(struct transfer *f, int direction)
+static void fetch_curl_transfer_resume(struct transfer *f, int direction)
 {
 	if (f->failure != NOT_FAILED || !(f->paused & direction))
 		return;
 	f->paused &= ~direction;
-	f->later.run = run_resume;
+	f->later.run = fetch_curl_run_resume;
 	loop_defer(f->means->loop, &f->later);
 }
 
-static void resume(struct fetch *fetch)
+static void fetch_curl_resume(struct fetch *fetch)
 {
-	transfer_resume(transfer_of(fetch), CURLPAUSE_RECV);
+	fetch_curl_transfer_resume(fetch_curl_transfer_of(fetch),
+				   CURLPAUSE_RECV);
 }
 
-static void resume_upload(struct fetch *fetch)
+static void fetch_curl_resume_upload(struct fetch *fetch)
 {
-	transfer_resume(transfer_of(fetch), CURLPAUSE_SEND);
+	fetch_curl_transfer_resume(fetch_curl_transfer_of(fetch),
+				   CURLPAUSE_SEND);
 }
 
-static void run_reap(void *arg)
+static void fetch_curl_run_reap(void *arg)
 {
-	transfer_free(arg);
+	fetch_curl_transfer_free(arg);
 }
 
-static void cancel(struct fetch *fetch)
+static void fetch_curl_cancel(struct fetch *fetch)
 {
-	struct transfer *f = transfer_of(fetch);
+	struct transfer *f = fetch_curl_transfer_of(fetch);
 
 	if (f->failure == CANCELLED)
 		return;
 	f->failure = CANCELLED;
 	loop_timer_clear(f->means->loop, &f->first_byte);
 	loop_undefer(f->means->loop, &f->later);
-	f->later.run = run_reap;
+	f->later.run = fetch_curl_run_reap;
 	loop_defer(f->means->loop, &f->later);
 }
 
 const struct fetch_way fetch_way_curl = {
-	.open = open_means,
-	.close = close_means,
-	.public_only = public_only,
-	.takes = takes,
-	.start = start,
-	.resume = resume,
-	.resume_upload = resume_upload,
-	.cancel = cancel,
+	.open = fetch_curl_open_means,
+	.close = fetch_curl_close_means,
+	.public_only = fetch_curl_public_only,
+	.takes = fetch_curl_takes,
+	.start = fetch_curl_start,
+	.resume = fetch_curl_resume,
+	.resume_upload = fetch_curl_resume_upload,
+	.cancel = fetch_curl_cancel,
 };
 
 const struct fetch_way fetch_way_once = {
-	.open = open_once,
-	.close = close_means,
-	.public_only = public_only,
-	.takes = takes_all,
-	.start = start,
-	.resume = resume,
-	.resume_upload = resume_upload,
-	.cancel = cancel,
+	.open = fetch_curl_open_once,
+	.close = fetch_curl_close_means,
+	.public_only = fetch_curl_public_only,
+	.takes = fetch_curl_takes_all,
+	.start = fetch_curl_start,
+	.resume = fetch_curl_resume,
+	.resume_upload = fetch_curl_resume_upload,
+	.cancel = fetch_curl_cancel,
 };

@@ -74,14 +74,14 @@ struct where {
 	struct response_bytes target;    /* path and query */
 };
 
-static bool is_host_char(char c)
+static bool fetch_plain_is_host_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
 }
 
 /* How long the host is at the beginning of an authority; 0: none we know. */
-static size_t host_length(const char *at)
+static size_t fetch_plain_host_length(const char *at)
 {
 	size_t n = 0;
 
@@ -89,13 +89,13 @@ static size_t host_length(const char *at)
 		n = 1 + strspn(at + 1, "0123456789abcdefABCDEF:.");
 		return at[n] == ']' ? n + 1 : 0;
 	}
-	while (is_host_char(at[n]))
+	while (fetch_plain_is_host_char(at[n]))
 		n++;
 	return n;
 }
 
 /* Reads ":port" if there is one. Returns its length, or -1. */
-static int read_port(const char *at, unsigned *port)
+static int fetch_plain_read_port(const char *at, unsigned *port)
 {
 	int n = 1;
 
@@ -108,7 +108,7 @@ static int read_port(const char *at, unsigned *port)
 	return *port && *port <= PORT_MAX ? n : -1;
 }
 
-static bool is_visible(const char *at, size_t len)
+static bool fetch_plain_is_visible(const char *at, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (at[i] <= ' ' || at[i] > '~')
@@ -121,7 +121,7 @@ static bool is_visible(const char *at, size_t len)
  * Takes an http URL apart. Returns false for one that is not that simple: user
  * names, escapes in the host, bytes beyond ASCII. Those are for libcurl.
  */
-static bool read_url(const char *url, struct where *where)
+static bool fetch_plain_read_url(const char *url, struct where *where)
 {
 	const char *at = url + sizeof(scheme) - 1;
 	int port_len;
@@ -129,11 +129,11 @@ static bool read_url(const char *url, struct where *where)
 	if (strncasecmp(url, scheme, sizeof(scheme) - 1) != 0)
 		return false;
 	where->place.host = at;
-	where->place.host_len = host_length(at);
+	where->place.host_len = fetch_plain_host_length(at);
 	if (!where->place.host_len || where->place.host_len > POOL_HOST_MAX)
 		return false;
 	at += where->place.host_len;
-	port_len = read_port(at, &where->place.port);
+	port_len = fetch_plain_read_port(at, &where->place.port);
 	if (port_len < 0)
 		return false;
 	where->authority = (struct response_bytes){
@@ -145,23 +145,23 @@ static bool read_url(const char *url, struct where *where)
 	where->target = (struct response_bytes){ at, strcspn(at, "#") };
 	if (where->target.len && *at != '/')
 		return false; /* "?query", and what is no URL */
-	return is_visible(at, where->target.len);
+	return fetch_plain_is_visible(at, where->target.len);
 }
 
-static bool takes(const struct fetch_request *r)
+static bool fetch_plain_takes(const struct fetch_request *r)
 {
 	struct where where;
 
 	return !r->upload &&
 	       (!strcmp(r->method, "GET") || !strcmp(r->method, "HEAD")) &&
-	       read_url(r->url, &where);
+	       fetch_plain_read_url(r->url, &where);
 }
 
 /* The request */
 
 /* How many bytes the request takes at the most. */
-static size_t request_size(const struct fetch_request *r,
-			   const struct where *where)
+static size_t fetch_plain_request_size(const struct fetch_request *r,
+				       const struct where *where)
 {
 	static const char rest[] = "  HTTP/1.1\r\nHost: \r\n\r\n/";
 	size_t n = sizeof(rest) + strlen(r->method) + where->authority.len +
@@ -175,64 +175,66 @@ static size_t request_size(const struct fetch_request *r,
 	return n;
 }
 
-static char *put(char *at, const char *text, size_t len)
+static char *fetch_plain_put(char *at, const char *text, size_t len)
 {
 	memcpy(at, text, len);
 	return at + len;
 }
 
-static char *put_text(char *at, const char *text)
+static char *fetch_plain_put_text(char *at, const char *text)
 {
-	return put(at, text, strlen(text));
+	return fetch_plain_put(at, text, strlen(text));
 }
 
-static char *put_field(char *at, const char *name,
-		       struct response_bytes value)
+static char *fetch_plain_put_field(char *at, const char *name,
+				   struct response_bytes value)
 {
-	at = put_text(at, name);
-	at = put(at, ": ", 2);
-	at = put(at, value.at, value.len);
-	return put(at, "\r\n", 2);
+	at = fetch_plain_put_text(at, name);
+	at = fetch_plain_put(at, ": ", 2);
+	at = fetch_plain_put(at, value.at, value.len);
+	return fetch_plain_put(at, "\r\n", 2);
 }
 
-/* Writes it to where request_size() bytes are. Returns its length. */
-static size_t write_request(char *out, const struct fetch_request *r,
-			    const struct where *where)
+/* Writes it to where fetch_plain_request_size() bytes are. Returns its length.
+ */
+static size_t fetch_plain_write_request(char *out,
+					const struct fetch_request *r,
+					const struct where *where)
 {
-	char *at = put_text(out, r->method);
+	char *at = fetch_plain_put_text(out, r->method);
 
 	*at++ = ' ';
 	if (r->target)
-		at = put_text(at, r->target);
+		at = fetch_plain_put_text(at, r->target);
 	else if (where->target.len)
-		at = put(at, where->target.at, where->target.len);
+		at = fetch_plain_put(at, where->target.at, where->target.len);
 	else
 		*at++ = '/';
-	at = put_text(at, " HTTP/1.1\r\n");
+	at = fetch_plain_put_text(at, " HTTP/1.1\r\n");
 	if (!r->fields || !fields_get(r->fields, "Host"))
-		at = put_field(at, "Host", where->authority);
+		at = fetch_plain_put_field(at, "Host", where->authority);
 	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
 		const struct field *field = fields_at(r->fields, i);
 
 		if (!fetch_is_framing(field->name))
-			at = put_field(at, field->name,
-				       (struct response_bytes){
-					       field->value,
-					       strlen(field->value) });
+			at = fetch_plain_put_field(
+				at, field->name,
+				(struct response_bytes){field->value,
+							strlen(field->value)});
 	}
-	at = put(at, "\r\n", 2);
+	at = fetch_plain_put(at, "\r\n", 2);
 	return (size_t)(at - out);
 }
 
 /* The end */
 
-static int64_t now_ms(const struct transfer *f)
+static int64_t fetch_plain_now_ms(const struct transfer *f)
 {
 	return loop_now_ms(f->means->loop);
 }
 
 /* Gives everything back but the memory; whole: the connection is kept. */
-static void let_go(struct transfer *f, bool whole)
+static void fetch_plain_let_go(struct transfer *f, bool whole)
 {
 	struct fetch_means *means = f->means;
 
@@ -248,68 +250,75 @@ static void let_go(struct transfer *f, bool whole)
 	fetch_unlist(&f->fetch);
 }
 
-static void transfer_free(struct transfer *f)
+static void fetch_plain_transfer_free(struct transfer *f)
 {
 	response_free(&f->response);
 	free(f->held);
 	free(f);
 }
 
-static unsigned elapsed_ms(const struct transfer *f, int64_t until_ms)
+static unsigned fetch_plain_elapsed_ms(const struct transfer *f,
+				       int64_t until_ms)
 {
 	return until_ms > f->started_ms ? (unsigned)(until_ms - f->started_ms) :
 					  0;
 }
 
 /* It is over; keep: the connection may be used again. */
-static void finish(struct transfer *f, enum fetch_result result, bool keep)
+static void fetch_plain_finish(struct transfer *f, enum fetch_result result,
+			       bool keep)
 {
 	struct fetch_done done = {
 		.result = result,
 		.ended_by_close = f->response.framing.by_close,
 		.connected = f->sent > 0,
-		.timing = {
-			.connect_ms = elapsed_ms(f, f->connected_ms),
-			.first_byte_ms = elapsed_ms(f, f->headers_ms),
-			.total_ms = elapsed_ms(f, now_ms(f)),
-		},
+		.timing =
+			{
+				.connect_ms = fetch_plain_elapsed_ms(
+					f, f->connected_ms),
+				.first_byte_ms = fetch_plain_elapsed_ms(
+					f, f->headers_ms),
+				.total_ms = fetch_plain_elapsed_ms(
+					f, fetch_plain_now_ms(f)),
+			},
 	};
 
-	let_go(f, keep);
+	fetch_plain_let_go(f, keep);
 	f->gone = true; /* a cancel from the callback finds it ended */
 	f->callbacks->on_done(f->arg, &f->fetch, &done);
-	transfer_free(f);
+	fetch_plain_transfer_free(f);
 }
 
-static enum fetch_result broken(const struct transfer *f)
+static enum fetch_result fetch_plain_broken(const struct transfer *f)
 {
 	return f->headers_done ? FETCH_TRUNCATED : FETCH_BAD;
 }
 
 /* Time */
 
-static void pace_late(void *arg)
+static void fetch_plain_pace_late(void *arg)
 {
 	struct transfer *f = arg;
 	uint64_t least = (uint64_t)f->low_rate * f->low_rate_s;
 	bool slow = f->received - f->received_before < least;
 
 	if (!f->headers_done || (slow && !f->paused)) {
-		finish(f, FETCH_TIMEOUT, false);
+		fetch_plain_finish(f, FETCH_TIMEOUT, false);
 		return;
 	}
 	f->received_before = f->received;
 	loop_timer_set(f->means->loop, &f->pace,
-		       now_ms(f) + (int64_t)f->low_rate_s * 1000, pace_late, f);
+		       fetch_plain_now_ms(f) + (int64_t)f->low_rate_s * 1000,
+		       fetch_plain_pace_late, f);
 }
 
-static void total_late(void *arg)
+static void fetch_plain_total_late(void *arg)
 {
-	finish(arg, FETCH_TIMEOUT, false);
+	fetch_plain_finish(arg, FETCH_TIMEOUT, false);
 }
 
 /* From now on the body's pace counts, if there is one to keep. */
-static void watch_pace(struct transfer *f)
+static void fetch_plain_watch_pace(struct transfer *f)
 {
 	if (!f->low_rate || !f->low_rate_s) {
 		loop_timer_clear(f->means->loop, &f->pace);
@@ -317,20 +326,24 @@ static void watch_pace(struct transfer *f)
 	}
 	f->received_before = f->received;
 	loop_timer_set(f->means->loop, &f->pace,
-		       now_ms(f) + (int64_t)f->low_rate_s * 1000, pace_late, f);
+		       fetch_plain_now_ms(f) + (int64_t)f->low_rate_s * 1000,
+		       fetch_plain_pace_late, f);
 }
 
-static void start_timers(struct transfer *f, const struct fetch_limits *limits)
+static void fetch_plain_start_timers(struct transfer *f,
+				     const struct fetch_limits *limits)
 {
 	struct loop *loop = f->means->loop;
 
 	f->low_rate = limits->low_rate;
 	f->low_rate_s = limits->low_rate_s;
-	loop_timer_set(loop, &f->pace, now_ms(f) + limits->first_byte_ms,
-		       pace_late, f);
+	loop_timer_set(loop, &f->pace,
+		       fetch_plain_now_ms(f) + limits->first_byte_ms,
+		       fetch_plain_pace_late, f);
 	if (limits->total_ms)
-		loop_timer_set(loop, &f->total, now_ms(f) + limits->total_ms,
-			       total_late, f);
+		loop_timer_set(loop, &f->total,
+			       fetch_plain_now_ms(f) + limits->total_ms,
+			       fetch_plain_total_late, f);
 }
 
 /* Receiving */
@@ -342,14 +355,15 @@ enum progress {
 };
 
 /* Keeps what a callback did not take, and what came after it. */
-static enum progress pause_with(struct transfer *f, struct response_bytes body,
-				struct response_bytes rest)
+static enum progress fetch_plain_pause_with(struct transfer *f,
+					    struct response_bytes body,
+					    struct response_bytes rest)
 {
 	char *held = malloc(body.len + rest.len);
 
 	if (!held || pool_watch(f->means->pool, f->conn, 0)) {
 		free(held);
-		finish(f, FETCH_NOMEM, false);
+		fetch_plain_finish(f, FETCH_NOMEM, false);
 		return OVER;
 	}
 	memcpy(held, body.at, body.len);
@@ -363,7 +377,7 @@ static enum progress pause_with(struct transfer *f, struct response_bytes body,
 	return STOPPED;
 }
 
-static void transfer_take_interim(struct transfer *f)
+static void fetch_plain_transfer_take_interim(struct transfer *f)
 {
 	const struct response *r = &f->response;
 
@@ -374,12 +388,12 @@ static void transfer_take_interim(struct transfer *f)
 	f->calling = false;
 }
 
-static void take_header(struct transfer *f)
+static void fetch_plain_take_header(struct transfer *f)
 {
 	const struct response *r = &f->response;
 
 	f->headers_done = true;
-	f->headers_ms = now_ms(f);
+	f->headers_ms = fetch_plain_now_ms(f);
 	f->calling = true;
 	if (!f->gone && f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, r->status,
@@ -387,7 +401,8 @@ static void take_header(struct transfer *f)
 	f->calling = false;
 }
 
-static bool take_body(struct transfer *f, struct response_bytes body)
+static bool fetch_plain_take_body(struct transfer *f,
+				  struct response_bytes body)
 {
 	bool taken = true;
 
@@ -400,19 +415,19 @@ static bool take_body(struct transfer *f, struct response_bytes body)
 }
 
 /* The end of one that was cancelled from a callback. */
-static void bury(struct transfer *f, bool keep)
+static void fetch_plain_bury(struct transfer *f, bool keep)
 {
-	let_go(f, keep);
-	transfer_free(f);
+	fetch_plain_let_go(f, keep);
+	fetch_plain_transfer_free(f);
 }
 
-static enum progress end_with(struct transfer *f, enum fetch_result result,
-			      bool keep)
+static enum progress fetch_plain_end_with(struct transfer *f,
+					  enum fetch_result result, bool keep)
 {
 	if (f->gone)
-		bury(f, keep);
+		fetch_plain_bury(f, keep);
 	else
-		finish(f, result, keep);
+		fetch_plain_finish(f, result, keep);
 	return OVER;
 }
 
@@ -420,7 +435,8 @@ static enum progress end_with(struct transfer *f, enum fetch_result result,
  * Reads what has come. A fetch that is cancelled meanwhile is deaf, and its
  * connection is kept if the response turns out to be whole.
  */
-static enum progress consume(struct transfer *f, struct response_bytes in)
+static enum progress fetch_plain_consume(struct transfer *f,
+					 struct response_bytes in)
 {
 	bool was_done = f->headers_done;
 	struct response_bytes body;
@@ -428,46 +444,48 @@ static enum progress consume(struct transfer *f, struct response_bytes in)
 	for (;;) {
 		switch (response_next(&f->response, &in, &body)) {
 		case RESPONSE_INTERIM:
-			transfer_take_interim(f);
+			fetch_plain_transfer_take_interim(f);
 			break;
 		case RESPONSE_HEADER:
-			take_header(f);
+			fetch_plain_take_header(f);
 			break;
 		case RESPONSE_BODY:
-			if (!take_body(f, body))
-				return pause_with(f, body, in);
+			if (!fetch_plain_take_body(f, body))
+				return fetch_plain_pause_with(f, body, in);
 			break;
 		case RESPONSE_MORE:
 			if (f->gone)
-				return end_with(f, FETCH_COMPLETE, false);
+				return fetch_plain_end_with(f, FETCH_COMPLETE,
+							    false);
 			if (f->headers_done && !was_done)
-				watch_pace(f);
+				fetch_plain_watch_pace(f);
 			return GOES_ON;
 		case RESPONSE_END:
-			return end_with(f, FETCH_COMPLETE,
-					f->response.keep && !in.len);
+			return fetch_plain_end_with(
+				f, FETCH_COMPLETE, f->response.keep && !in.len);
 		case RESPONSE_BAD:
-			return end_with(f, broken(f), false);
+			return fetch_plain_end_with(f, fetch_plain_broken(f),
+						    false);
 		case RESPONSE_NOMEM:
-			return end_with(f, FETCH_NOMEM, false);
+			return fetch_plain_end_with(f, FETCH_NOMEM, false);
 		}
 	}
 }
 
-static void retry(struct transfer *f);
+static void fetch_plain_retry(struct transfer *f);
 
 /* The connection is gone; orderly: its end was announced. */
-static void lost(struct transfer *f, bool orderly)
+static void fetch_plain_lost(struct transfer *f, bool orderly)
 {
 	if (!f->answered && f->conn->reused)
-		retry(f);
+		fetch_plain_retry(f);
 	else if (orderly && response_closed(&f->response) == RESPONSE_END)
-		finish(f, FETCH_COMPLETE, false);
+		fetch_plain_finish(f, FETCH_COMPLETE, false);
 	else
-		finish(f, broken(f), false);
+		fetch_plain_finish(f, fetch_plain_broken(f), false);
 }
 
-static void receive(struct transfer *f)
+static void fetch_plain_receive(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
 
@@ -480,14 +498,14 @@ static void receive(struct transfer *f)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
 		if (n <= 0) {
-			lost(f, !n);
+			fetch_plain_lost(f, !n);
 			return;
 		}
 		f->answered = true;
 		f->received += (size_t)n;
-		if (consume(f, (struct response_bytes){ means->buffer,
-							(size_t)n }) !=
-			    GOES_ON ||
+		if (fetch_plain_consume(
+			    f, (struct response_bytes){means->buffer,
+						       (size_t)n}) != GOES_ON ||
 		    (size_t)n < sizeof(means->buffer))
 			return;
 	}
@@ -495,13 +513,13 @@ static void receive(struct transfer *f)
 
 /* Sending */
 
-static void run_lost(void *arg)
+static void fetch_plain_run_lost(void *arg)
 {
-	lost(arg, false);
+	fetch_plain_lost(arg, false);
 }
 
 /* Sends what it can; a failure comes from the loop. */
-static void send_request(struct transfer *f)
+static void fetch_plain_send_request(struct transfer *f)
 {
 	ssize_t n = send(f->conn->watch.fd, f->request + f->sent,
 			 f->len - f->sent, MSG_NOSIGNAL);
@@ -513,129 +531,130 @@ static void send_request(struct transfer *f)
 		events |= LOOP_WRITE;
 	if ((n < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
 	     errno != EINTR) || pool_watch(f->means->pool, f->conn, events)) {
-		f->later.run = run_lost;
+		f->later.run = fetch_plain_run_lost;
 		loop_defer(f->means->loop, &f->later);
 	}
 }
 
-static void conn_ready(void *arg, unsigned events)
+static void fetch_plain_conn_ready(void *arg, unsigned events)
 {
 	struct transfer *f = arg;
 
 	if (events & LOOP_WRITE && f->sent < f->len)
-		send_request(f);
+		fetch_plain_send_request(f);
 	if (events & (LOOP_READ | LOOP_HANGUP))
-		receive(f);
+		fetch_plain_receive(f);
 }
 
-static void begin(struct transfer *f, struct pool_conn *conn)
+static void fetch_plain_begin(struct transfer *f, struct pool_conn *conn)
 {
 	f->conn = conn;
 	f->sent = 0;
-	pool_use(conn, conn_ready, f);
-	send_request(f);
+	pool_use(conn, fetch_plain_conn_ready, f);
+	fetch_plain_send_request(f);
 }
 
-static struct transfer *of_want(struct pool_want *want)
+static struct transfer *fetch_plain_of_want(struct pool_want *want)
 {
 	return (struct transfer *)((char *)want -
 				   offsetof(struct transfer, want));
 }
 
-static void got(struct pool_want *want, struct pool_conn *conn)
+static void fetch_plain_got(struct pool_want *want, struct pool_conn *conn)
 {
-	struct transfer *f = of_want(want);
+	struct transfer *f = fetch_plain_of_want(want);
 
-	f->connected_ms = now_ms(f);
-	begin(f, conn);
+	f->connected_ms = fetch_plain_now_ms(f);
+	fetch_plain_begin(f, conn);
 }
 
-static void failed(struct pool_want *want, enum fetch_result result)
+static void fetch_plain_failed(struct pool_want *want, enum fetch_result result)
 {
-	finish(of_want(want), result, false);
+	fetch_plain_finish(fetch_plain_of_want(want), result, false);
 }
 
 /* Gets a connection, now or later. Returns 0 or -ENOMEM. */
-static int ask(struct transfer *f)
+static int fetch_plain_ask(struct transfer *f)
 {
 	int err;
 	struct pool_conn *conn = pool_ask(f->means->pool, &f->want, &f->place,
 					  &err);
 
 	if (conn)
-		begin(f, conn);
+		fetch_plain_begin(f, conn);
 	return err;
 }
 
 /* The request once more, on a connection that nobody has used. */
-static void retry(struct transfer *f)
+static void fetch_plain_retry(struct transfer *f)
 {
 	loop_undefer(f->means->loop, &f->later);
 	pool_close(f->means->pool, f->conn);
 	f->conn = NULL;
 	f->want.fresh = true;
-	if (ask(f))
-		finish(f, FETCH_NOMEM, false);
+	if (fetch_plain_ask(f))
+		fetch_plain_finish(f, FETCH_NOMEM, false);
 }
 
 /* The way */
 
-static struct transfer *transfer_of(struct fetch *f)
+static struct transfer *fetch_plain_transfer_of(struct fetch *f)
 {
 	return (struct transfer *)f;
 }
 
 /* Makes a fetch that has not begun. Null: no memory. */
-static struct transfer *make(const struct fetch_request *r)
+static struct transfer *fetch_plain_make(const struct fetch_request *r)
 {
 	struct where where;
 	size_t size;
 	struct transfer *f;
 
-	if (!read_url(r->url, &where))
-		return NULL; /* cannot be: takes() has read it */
-	size = request_size(r, &where);
+	if (!fetch_plain_read_url(r->url, &where))
+		return NULL; /* cannot be: fetch_plain_takes() has read it */
+	size = fetch_plain_request_size(r, &where);
 	f = malloc(sizeof(*f) + size + where.place.host_len);
 	if (!f)
 		return NULL;
 	*f = (struct transfer){ .fetch.way = &fetch_way_plain };
-	f->len = write_request(f->request, r, &where);
+	f->len = fetch_plain_write_request(f->request, r, &where);
 	f->place = where.place;
-	f->place.host = put(f->request + size, where.place.host,
-			    where.place.host_len) - where.place.host_len;
+	f->place.host = fetch_plain_put(f->request + size, where.place.host,
+					where.place.host_len) -
+			where.place.host_len;
 	f->want.connect_ms = r->limits->connect_ms;
-	f->want.got = got;
-	f->want.failed = failed;
+	f->want.got = fetch_plain_got;
+	f->want.failed = fetch_plain_failed;
 	f->later.arg = f;
 	response_init(&f->response, !strcmp(r->method, "HEAD"),
 		      r->limits->max_header_bytes);
 	return f;
 }
 
-static int start(struct fetch_means *means,
-		 const struct fetch_request *request,
-		 const struct fetch_callbacks *callbacks, void *arg,
-		 struct fetch **out)
+static int fetch_plain_start(struct fetch_means *means,
+			     const struct fetch_request *request,
+			     const struct fetch_callbacks *callbacks, void *arg,
+			     struct fetch **out)
 {
-	struct transfer *f = make(request);
+	struct transfer *f = fetch_plain_make(request);
 
 	if (!f)
 		return -ENOMEM;
 	f->means = means;
 	f->callbacks = callbacks;
 	f->arg = arg;
-	f->started_ms = now_ms(f);
+	f->started_ms = fetch_plain_now_ms(f);
 	fetch_list(&means->fetches, &f->fetch);
-	start_timers(f, request->limits);
-	if (ask(f)) {
-		bury(f, false);
+	fetch_plain_start_timers(f, request->limits);
+	if (fetch_plain_ask(f)) {
+		fetch_plain_bury(f, false);
 		return -ENOMEM;
 	}
 	*out = &f->fetch;
 	return 0;
 }
 
-static void run_resume(void *arg)
+static void fetch_plain_run_resume(void *arg)
 {
 	struct transfer *f = arg;
 	struct response_bytes rest = f->held_rest;
@@ -644,48 +663,48 @@ static void run_resume(void *arg)
 
 	if (!f->paused)
 		return;
-	if (!take_body(f, f->held_body))
+	if (!fetch_plain_take_body(f, f->held_body))
 		return; /* still paused, with the same bytes */
 	f->held = NULL; /* what is paused again is copied anew */
 	f->paused = false;
-	progress = consume(f, rest);
+	progress = fetch_plain_consume(f, rest);
 	free(held);
 	if (progress != GOES_ON)
 		return;
-	watch_pace(f); /* it was not the server that was slow */
+	fetch_plain_watch_pace(f); /* it was not the server that was slow */
 	if (pool_watch(f->means->pool, f->conn, LOOP_READ))
-		finish(f, FETCH_NOMEM, false);
+		fetch_plain_finish(f, FETCH_NOMEM, false);
 }
 
-static void resume(struct fetch *fetch)
+static void fetch_plain_resume(struct fetch *fetch)
 {
-	struct transfer *f = transfer_of(fetch);
+	struct transfer *f = fetch_plain_transfer_of(fetch);
 
 	if (f->gone || !f->headers_done)
 		return;
-	f->later.run = run_resume;
+	f->later.run = fetch_plain_run_resume;
 	loop_defer(f->means->loop, &f->later);
 }
 
 /* There are no uploads this way. */
-static void resume_upload(struct fetch *fetch)
+static void fetch_plain_resume_upload(struct fetch *fetch)
 {
 	(void)fetch;
 }
 
-static void cancel(struct fetch *fetch)
+static void fetch_plain_cancel(struct fetch *fetch)
 {
-	struct transfer *f = transfer_of(fetch);
+	struct transfer *f = fetch_plain_transfer_of(fetch);
 
 	if (f->gone)
 		return;
 	f->gone = true;
 	if (!f->calling)
-		bury(f, false);
+		fetch_plain_bury(f, false);
 }
 
-static int open_means(struct loop *loop, unsigned max_per_host,
-		      struct fetch_means **out)
+static int fetch_plain_open_means(struct loop *loop, unsigned max_per_host,
+				  struct fetch_means **out)
 {
 	struct fetch_means *means = malloc(sizeof(*means));
 	int err = means ? pool_new(loop, max_per_host, &means->pool) : -ENOMEM;
@@ -700,28 +719,29 @@ static int open_means(struct loop *loop, unsigned max_per_host,
 	return 0;
 }
 
-static void close_means(struct fetch_means *means)
+static void fetch_plain_close_means(struct fetch_means *means)
 {
 	if (!means)
 		return;
 	while (means->fetches)
-		bury(transfer_of(means->fetches), false);
+		fetch_plain_bury(fetch_plain_transfer_of(means->fetches),
+				 false);
 	pool_free(&means->pool);
 	free(means);
 }
 
-static void public_only(struct fetch_means *means)
+static void fetch_plain_public_only(struct fetch_means *means)
 {
 	pool_public_only(means->pool);
 }
 
 const struct fetch_way fetch_way_plain = {
-	.open = open_means,
-	.close = close_means,
-	.public_only = public_only,
-	.takes = takes,
-	.start = start,
-	.resume = resume,
-	.resume_upload = resume_upload,
-	.cancel = cancel,
+	.open = fetch_plain_open_means,
+	.close = fetch_plain_close_means,
+	.public_only = fetch_plain_public_only,
+	.takes = fetch_plain_takes,
+	.start = fetch_plain_start,
+	.resume = fetch_plain_resume,
+	.resume_upload = fetch_plain_resume_upload,
+	.cancel = fetch_plain_cancel,
 };

@@ -57,19 +57,19 @@ struct pool {
 	struct loop_timer sweep;
 };
 
-static void sweep(void *arg);
+static void fetch_pool_sweep(void *arg);
 
-static void arm_sweep(struct pool *pool)
+static void fetch_pool_arm_sweep(struct pool *pool)
 {
 	if (!pool->sweep.link)
 		loop_timer_set(pool->loop, &pool->sweep,
-			       loop_now_ms(pool->loop) + SWEEP_MS, sweep,
-			       pool);
+			       loop_now_ms(pool->loop) + SWEEP_MS,
+			       fetch_pool_sweep, pool);
 }
 
 /* Idle connections */
 
-static void list_idle(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_list_idle(struct pool *pool, struct pool_conn *c)
 {
 	struct pool_host *host = c->host;
 
@@ -85,7 +85,7 @@ static void list_idle(struct pool *pool, struct pool_conn *c)
 	pool->nidle++;
 }
 
-static void unlist_idle(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_unlist_idle(struct pool *pool, struct pool_conn *c)
 {
 	*c->link = c->next;
 	if (c->next)
@@ -97,7 +97,7 @@ static void unlist_idle(struct pool *pool, struct pool_conn *c)
 	pool->nidle--;
 }
 
-static void close_socket(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_close_socket(struct pool *pool, struct pool_conn *c)
 {
 	int fd = c->watch.fd;
 
@@ -112,8 +112,8 @@ void pool_close(struct pool *pool, struct pool_conn *conn)
 	struct pool_host *host = conn->host;
 
 	if (conn->link)
-		unlist_idle(pool, conn);
-	close_socket(pool, conn);
+		fetch_pool_unlist_idle(pool, conn);
+	fetch_pool_close_socket(pool, conn);
 	free(conn);
 	host->nconns--;
 	if (host->waiting)
@@ -157,26 +157,27 @@ void pool_keep(struct pool *pool, struct pool_conn *conn)
 		pool_close(pool, conn);
 		return;
 	}
-	list_idle(pool, conn);
+	fetch_pool_list_idle(pool, conn);
 	if (pool->nidle > IDLE_MAX)
 		pool_close(pool, pool->oldest);
-	arm_sweep(pool);
+	fetch_pool_arm_sweep(pool);
 	if (host->waiting)
 		loop_defer(pool->loop, &host->run);
 }
 
-static struct pool_conn *take_idle(struct pool *pool, struct pool_host *host)
+static struct pool_conn *fetch_pool_take_idle(struct pool *pool,
+					      struct pool_host *host)
 {
 	struct pool_conn *c = host->idle;
 
-	unlist_idle(pool, c);
+	fetch_pool_unlist_idle(pool, c);
 	c->reused = true;
 	return c;
 }
 
 /* Who waits */
 
-static void enqueue(struct pool_host *host, struct pool_want *want)
+static void fetch_pool_enqueue(struct pool_host *host, struct pool_want *want)
 {
 	want->host = host;
 	want->next = NULL;
@@ -185,7 +186,7 @@ static void enqueue(struct pool_host *host, struct pool_want *want)
 	host->waiting_end = &want->next;
 }
 
-static void dequeue(struct pool_host *host, struct pool_want *want)
+static void fetch_pool_dequeue(struct pool_host *host, struct pool_want *want)
 {
 	*want->link = want->next;
 	if (want->next)
@@ -197,40 +198,41 @@ static void dequeue(struct pool_host *host, struct pool_want *want)
 }
 
 /* It waits no more, for whatever it was. */
-static void settle(struct pool *pool, struct pool_want *want)
+static void fetch_pool_settle(struct pool *pool, struct pool_want *want)
 {
 	if (want->link)
-		dequeue(want->host, want);
+		fetch_pool_dequeue(want->host, want);
 	loop_timer_clear(pool->loop, &want->timer);
 	want->host = NULL;
 	want->conn = NULL;
 	want->deadline_ms = 0;
 }
 
-static void give(struct pool *pool, struct pool_want *want,
-		 struct pool_conn *c)
+static void fetch_pool_give(struct pool *pool, struct pool_want *want,
+			    struct pool_conn *c)
 {
-	settle(pool, want);
+	fetch_pool_settle(pool, want);
 	c->want = NULL;
 	want->got(want, c);
 }
 
-static void refuse(struct pool *pool, struct pool_want *want,
-		   enum fetch_result result)
+static void fetch_pool_refuse(struct pool *pool, struct pool_want *want,
+			      enum fetch_result result)
 {
-	settle(pool, want);
+	fetch_pool_settle(pool, want);
 	want->failed(want, result);
 }
 
 /* All who wait now; whoever is told may ask again. */
-static void refuse_all(struct pool_host *host, enum fetch_result result)
+static void fetch_pool_refuse_all(struct pool_host *host,
+				  enum fetch_result result)
 {
 	size_t n = 0;
 
 	for (struct pool_want *w = host->waiting; w; w = w->next)
 		n++;
 	while (n-- && host->waiting)
-		refuse(host->pool, host->waiting, result);
+		fetch_pool_refuse(host->pool, host->waiting, result);
 }
 
 void pool_forget(struct pool *pool, struct pool_want *want)
@@ -239,15 +241,15 @@ void pool_forget(struct pool *pool, struct pool_want *want)
 
 	if (!want->host)
 		return;
-	settle(pool, want);
+	fetch_pool_settle(pool, want);
 	if (conn)
 		pool_close(pool, conn);
 }
 
 /* Connecting */
 
-static void connect_failed(struct pool *pool, struct pool_conn *c,
-			   enum fetch_result result)
+static void fetch_pool_connect_failed(struct pool *pool, struct pool_conn *c,
+				      enum fetch_result result)
 {
 	struct pool_want *want = c->want;
 	struct pool_host *host = c->host;
@@ -256,14 +258,14 @@ static void connect_failed(struct pool *pool, struct pool_conn *c,
 	if (host->resolved_ms > loop_now_ms(pool->loop) - NAME_FRESH_MS)
 		host->resolved_ms = loop_now_ms(pool->loop) - NAME_FRESH_MS;
 	pool_close(pool, c);
-	refuse(pool, want, result);
+	fetch_pool_refuse(pool, want, result);
 }
 
-static void conn_ready(void *arg, unsigned events);
+static void fetch_pool_conn_ready(void *arg, unsigned events);
 
 /* Begins to connect to one address. Returns 0, or -1 when that cannot be. */
-static int try_address(struct pool *pool, struct pool_conn *c,
-		       const union resolver_address *to)
+static int fetch_pool_try_address(struct pool *pool, struct pool_conn *c,
+				  const union resolver_address *to)
 {
 	static const int on = 1;
 	socklen_t len = to->any.sa_family == AF_INET6 ? sizeof(to->in6) :
@@ -280,19 +282,19 @@ static int try_address(struct pool *pool, struct pool_conn *c,
 	setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if ((connect(c->watch.fd, &to->any, len) && errno != EINPROGRESS) ||
 	    loop_watch(pool->loop, &c->watch, c->watch.fd, LOOP_WRITE,
-		       conn_ready, c)) {
-		close_socket(pool, c);
+		       fetch_pool_conn_ready, c)) {
+		fetch_pool_close_socket(pool, c);
 		return -1;
 	}
 	c->events = LOOP_WRITE;
 	return 0;
 }
 
-static void want_late(void *arg);
+static void fetch_pool_want_late(void *arg);
 
 /* When to give this address up: each gets its share of the time. */
-static int64_t try_until(const struct pool *pool, const struct pool_want *want,
-			 size_t others)
+static int64_t fetch_pool_try_until(const struct pool *pool,
+				    const struct pool_want *want, size_t others)
 {
 	int64_t left = want->deadline_ms - loop_now_ms(pool->loop);
 	int64_t share = left / (int64_t)(others + 1);
@@ -302,84 +304,88 @@ static int64_t try_until(const struct pool *pool, const struct pool_want *want,
 	return want->deadline_ms - left + (share < left ? share : left);
 }
 
-static void try_next(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_try_next(struct pool *pool, struct pool_conn *c)
 {
 	struct pool_host *host = c->host;
 	size_t n = host->at.n;
 
 	while (c->tried < n) {
 		c->address = (host->first + c->tried++) % n;
-		if (!try_address(pool, c, &host->at.addresses[c->address])) {
+		if (!fetch_pool_try_address(pool, c,
+					    &host->at.addresses[c->address])) {
 			loop_timer_set(pool->loop, &c->want->timer,
-				       try_until(pool, c->want, n - c->tried),
-				       want_late, c->want);
+				       fetch_pool_try_until(pool, c->want,
+							    n - c->tried),
+				       fetch_pool_want_late, c->want);
 			return;
 		}
 	}
-	connect_failed(pool, c, c->refused ? FETCH_REFUSED : FETCH_NOCONNECT);
+	fetch_pool_connect_failed(pool, c,
+				  c->refused ? FETCH_REFUSED : FETCH_NOCONNECT);
 }
 
-static void want_late(void *arg)
+static void fetch_pool_want_late(void *arg)
 {
 	struct pool_want *want = arg;
 	struct pool *pool = want->host->pool;
 	struct pool_conn *c = want->conn;
 
 	if (!c) {
-		refuse(pool, want, FETCH_TIMEOUT);
+		fetch_pool_refuse(pool, want, FETCH_TIMEOUT);
 	} else if (c->tried < c->host->at.n &&
 		   loop_now_ms(pool->loop) < want->deadline_ms) {
-		close_socket(pool, c);
-		try_next(pool, c);
+		fetch_pool_close_socket(pool, c);
+		fetch_pool_try_next(pool, c);
 	} else {
-		connect_failed(pool, c, FETCH_TIMEOUT);
+		fetch_pool_connect_failed(pool, c, FETCH_TIMEOUT);
 	}
 }
 
-static void connecting(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_connecting(struct pool *pool, struct pool_conn *c)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
 
 	if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
-		close_socket(pool, c);
-		try_next(pool, c);
+		fetch_pool_close_socket(pool, c);
+		fetch_pool_try_next(pool, c);
 	} else if (pool_watch(pool, c, LOOP_READ)) {
-		connect_failed(pool, c, FETCH_NOMEM);
+		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
 	} else {
 		c->host->first = c->address;
-		give(pool, c->want, c);
+		fetch_pool_give(pool, c->want, c);
 	}
 }
 
-static void conn_ready(void *arg, unsigned events)
+static void fetch_pool_conn_ready(void *arg, unsigned events)
 {
 	struct pool_conn *c = arg;
 
 	if (c->want)
-		connecting(c->host->pool, c);
+		fetch_pool_connecting(c->host->pool, c);
 	else if (c->ready)
 		c->ready(c->arg, events);
 	else /* idle: closed, or it speaks without being asked */
 		pool_close(c->host->pool, c);
 }
 
-static void set_deadline(struct pool *pool, struct pool_want *want)
+static void fetch_pool_set_deadline(struct pool *pool, struct pool_want *want)
 {
 	if (want->deadline_ms)
 		return;
 	want->deadline_ms = loop_now_ms(pool->loop) + want->connect_ms;
-	loop_timer_set(pool->loop, &want->timer, want->deadline_ms, want_late,
-		       want);
+	loop_timer_set(pool->loop, &want->timer, want->deadline_ms,
+		       fetch_pool_want_late, want);
 }
 
-static void make_connection(struct pool *pool, struct pool_want *want)
+static void fetch_pool_make_connection(struct pool *pool,
+				       struct pool_want *want)
 {
 	struct pool_conn *c = calloc(1, sizeof(*c));
 
-	dequeue(want->host, want);
+	fetch_pool_dequeue(want->host, want);
 	if (!c) {
-		refuse(pool, want, FETCH_NOMEM);
+		fetch_pool_refuse(pool, want, FETCH_NOMEM);
 		return;
 	}
 	c->host = want->host;
@@ -387,15 +393,16 @@ static void make_connection(struct pool *pool, struct pool_want *want)
 	c->want = want;
 	c->watch.fd = -1;
 	want->conn = c;
-	set_deadline(pool, want);
-	try_next(pool, c);
+	fetch_pool_set_deadline(pool, want);
+	fetch_pool_try_next(pool, c);
 }
 
 /* Names */
 
-static void run_host(void *arg);
+static void fetch_pool_run_host(void *arg);
 
-static void looked_up(void *arg, const struct resolver_answer *answer)
+static void fetch_pool_looked_up(void *arg,
+				 const struct resolver_answer *answer)
 {
 	struct pool_host *host = arg;
 
@@ -405,12 +412,12 @@ static void looked_up(void *arg, const struct resolver_answer *answer)
 		host->first = 0;
 		host->resolved_ms = loop_now_ms(host->pool->loop);
 	} else if (!host->at.n) {
-		refuse_all(host, FETCH_NOCONNECT);
+		fetch_pool_refuse_all(host, FETCH_NOCONNECT);
 	}
-	run_host(host);
+	fetch_pool_run_host(host);
 }
 
-static int look_up(struct pool_host *host)
+static int fetch_pool_look_up(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
 	int err = 0;
@@ -421,12 +428,12 @@ static int look_up(struct pool_host *host)
 		err = resolver_new(pool->loop, &pool->resolver);
 	if (!err)
 		err = resolver_start(pool->resolver, host->name, host->port,
-				     looked_up, host, &host->query);
+				     fetch_pool_looked_up, host, &host->query);
 	return err;
 }
 
 /* Whether there are addresses to try; asks for them, and for newer ones. */
-static bool has_addresses(struct pool_host *host)
+static bool fetch_pool_has_addresses(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
 	int64_t age = loop_now_ms(pool->loop) - host->resolved_ms;
@@ -434,19 +441,19 @@ static bool has_addresses(struct pool_host *host)
 
 	if (host->numeric || (host->at.n && age < NAME_FRESH_MS))
 		return true;
-	err = look_up(host);
+	err = fetch_pool_look_up(host);
 	if (host->at.n && age < NAME_USABLE_MS)
 		return true;
 	host->at.n = 0;
 	if (err)
-		refuse_all(host, FETCH_NOMEM);
+		fetch_pool_refuse_all(host, FETCH_NOMEM);
 	for (struct pool_want *w = host->waiting; w; w = w->next)
-		set_deadline(pool, w);
+		fetch_pool_set_deadline(pool, w);
 	return false;
 }
 
 /* Whether there may be one more; an idle one makes room. */
-static bool has_room(struct pool_host *host)
+static bool fetch_pool_has_room(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
 
@@ -458,7 +465,7 @@ static bool has_room(struct pool_host *host)
 	return true;
 }
 
-static void run_host(void *arg)
+static void fetch_pool_run_host(void *arg)
 {
 	struct pool_host *host = arg;
 	struct pool *pool = host->pool;
@@ -467,17 +474,19 @@ static void run_host(void *arg)
 		struct pool_want *want = host->waiting;
 
 		if (host->idle && !want->fresh)
-			give(pool, want, take_idle(pool, host));
-		else if (!has_room(host) || !has_addresses(host))
+			fetch_pool_give(pool, want,
+					fetch_pool_take_idle(pool, host));
+		else if (!fetch_pool_has_room(host) ||
+			 !fetch_pool_has_addresses(host))
 			return;
 		else
-			make_connection(pool, want);
+			fetch_pool_make_connection(pool, want);
 	}
 }
 
 /* Hosts */
 
-static void set_numeric(struct pool_host *host)
+static void fetch_pool_set_numeric(struct pool_host *host)
 {
 	union resolver_address *to = &host->at.addresses[0];
 	size_t len = strlen(host->name);
@@ -504,7 +513,7 @@ static void set_numeric(struct pool_host *host)
 }
 
 /* FNV-1a: who names many hosts of one bucket only slows his own lookups. */
-static size_t bucket_of(const struct pool_place *place)
+static size_t fetch_pool_bucket_of(const struct pool_place *place)
 {
 	uint32_t h = 2166136261u ^ place->port;
 
@@ -513,10 +522,10 @@ static size_t bucket_of(const struct pool_place *place)
 	return (h ^ h >> 16) % BUCKETS;
 }
 
-static struct pool_host *find_host(struct pool *pool,
-				   const struct pool_place *place)
+static struct pool_host *fetch_pool_find_host(struct pool *pool,
+					      const struct pool_place *place)
 {
-	struct pool_host *host = pool->hosts[bucket_of(place)];
+	struct pool_host *host = pool->hosts[fetch_pool_bucket_of(place)];
 
 	while (host && (host->port != place->port ||
 			strncasecmp(host->name, place->host,
@@ -526,10 +535,10 @@ static struct pool_host *find_host(struct pool *pool,
 	return host;
 }
 
-static struct pool_host *add_host(struct pool *pool,
-				  const struct pool_place *place)
+static struct pool_host *fetch_pool_add_host(struct pool *pool,
+					     const struct pool_place *place)
 {
-	struct pool_host **bucket = &pool->hosts[bucket_of(place)];
+	struct pool_host **bucket = &pool->hosts[fetch_pool_bucket_of(place)];
 	struct pool_host *host = calloc(1, sizeof(*host));
 
 	if (!host)
@@ -537,37 +546,37 @@ static struct pool_host *add_host(struct pool *pool,
 	assert(place->host_len && place->host_len <= POOL_HOST_MAX);
 	host->pool = pool;
 	host->waiting_end = &host->waiting;
-	host->run.run = run_host;
+	host->run.run = fetch_pool_run_host;
 	host->run.arg = host;
 	host->port = place->port;
 	memcpy(host->name, place->host, place->host_len);
-	set_numeric(host);
+	fetch_pool_set_numeric(host);
 	host->next = *bucket;
 	*bucket = host;
 	pool->nhosts++;
-	arm_sweep(pool);
+	fetch_pool_arm_sweep(pool);
 	return host;
 }
 
 struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
 			   const struct pool_place *place, int *err)
 {
-	struct pool_host *host = find_host(pool, place);
+	struct pool_host *host = fetch_pool_find_host(pool, place);
 
 	if (!host)
-		host = add_host(pool, place);
+		host = fetch_pool_add_host(pool, place);
 	*err = host ? 0 : -ENOMEM;
 	if (!host)
 		return NULL;
 	host->used_ms = loop_now_ms(pool->loop);
 	if (host->idle && !want->fresh)
-		return take_idle(pool, host);
-	enqueue(host, want);
+		return fetch_pool_take_idle(pool, host);
+	fetch_pool_enqueue(host, want);
 	loop_defer(pool->loop, &host->run);
 	return NULL;
 }
 
-static void free_host(struct pool_host *host)
+static void fetch_pool_free_host(struct pool_host *host)
 {
 	struct pool *pool = host->pool;
 
@@ -580,14 +589,14 @@ static void free_host(struct pool_host *host)
 	pool->nhosts--;
 }
 
-static bool is_unused(const struct pool_host *host, int64_t now_ms)
+static bool fetch_pool_is_unused(const struct pool_host *host, int64_t now_ms)
 {
 	return !host->nconns && !host->waiting &&
 	       (host->pool->nhosts > HOSTS_MAX ||
 		now_ms - host->used_ms > NAME_USABLE_MS);
 }
 
-static void sweep(void *arg)
+static void fetch_pool_sweep(void *arg)
 {
 	struct pool *pool = arg;
 	int64_t now_ms = loop_now_ms(pool->loop);
@@ -601,16 +610,16 @@ static void sweep(void *arg)
 		while (*at) {
 			struct pool_host *host = *at;
 
-			if (!is_unused(host, now_ms)) {
+			if (!fetch_pool_is_unused(host, now_ms)) {
 				at = &host->next;
 				continue;
 			}
 			*at = host->next;
-			free_host(host);
+			fetch_pool_free_host(host);
 		}
 	}
 	if (pool->nhosts)
-		arm_sweep(pool);
+		fetch_pool_arm_sweep(pool);
 }
 
 int pool_new(struct loop *loop, unsigned max_per_host, struct pool **out)
@@ -637,7 +646,7 @@ void pool_free(struct pool **pool)
 			struct pool_host *host = gone->hosts[i];
 
 			gone->hosts[i] = host->next;
-			free_host(host);
+			fetch_pool_free_host(host);
 		}
 	}
 	resolver_free(&gone->resolver);

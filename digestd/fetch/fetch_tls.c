@@ -28,7 +28,7 @@ bool fetch_tls_trusts(struct fetch_tls *t)
 }
 
 /* The host of a URL, without brackets; null without memory. */
-static char *host_of(const char *url)
+static char *fetch_tls_host_of(const char *url)
 {
 	CURLU *parsed = curl_url();
 	char *part = NULL, *host = NULL;
@@ -42,7 +42,7 @@ static char *host_of(const char *url)
 	return host;
 }
 
-static void verify_here(CURL *easy)
+static void fetch_tls_verify_here(CURL *easy)
 {
 	curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
@@ -52,7 +52,7 @@ static void verify_here(CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 
-static long oldest_of(const struct tls_client *client)
+static long fetch_tls_oldest_of(const struct tls_client *client)
 {
 	return client && tls_client_oldest(client) == TLS_1_3 ?
 		       CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2;
@@ -63,19 +63,19 @@ int fetch_tls_set(struct fetch_tls *t, CURL *easy, const char *url,
 {
 	if (strncasecmp(url, "https:", 6) != 0)
 		return 0;
-	curl_easy_setopt(easy, CURLOPT_SSLVERSION, oldest_of(client));
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, fetch_tls_oldest_of(client));
 	if (!client)
 		return 0;
 	t->easy = easy;
 	t->client = tls_client_ref(client);
-	t->host = host_of(url);
+	t->host = fetch_tls_host_of(url);
 	if (!t->host)
 		return -ENOMEM;
 	curl_easy_setopt(easy, CURLOPT_SSLCERT,
 			 tls_client_path(client, TLS_CERTIFICATE));
 	curl_easy_setopt(easy, CURLOPT_SSLKEY,
 			 tls_client_path(client, TLS_KEY));
-	verify_here(easy);
+	fetch_tls_verify_here(easy);
 	return 0;
 }
 

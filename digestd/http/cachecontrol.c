@@ -45,14 +45,15 @@ static const struct {
 	{ NAME("immutable"), FLAG, AT(immutable), 0 },
 };
 
-static void take_flag(struct cachecontrol *out, size_t at)
+static void cachecontrol_take_flag(struct cachecontrol *out, size_t at)
 {
 	bool set = true;
 
 	memcpy((char *)out + at, &set, sizeof(set));
 }
 
-static void take_seconds(struct cachecontrol *out, size_t at, int64_t value)
+static void cachecontrol_take_seconds(struct cachecontrol *out, size_t at,
+				      int64_t value)
 {
 	int64_t old;
 
@@ -64,7 +65,7 @@ static void take_seconds(struct cachecontrol *out, size_t at, int64_t value)
 }
 
 /* Some senders quote their numbers; recipients take both forms. */
-static struct field_part unquote(struct field_part s)
+static struct field_part cachecontrol_unquote(struct field_part s)
 {
 	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"') {
 		s.at++;
@@ -88,7 +89,7 @@ void cachecontrol_init(struct cachecontrol *cc)
 enum { NDIRECTIVES = sizeof(directives) / sizeof(directives[0]) };
 
 /* The row of a directive; NDIRECTIVES: not known. */
-static size_t find(struct field_part name)
+static size_t cachecontrol_find(struct field_part name)
 {
 	static const size_t shortest = sizeof("public") - 1;
 	size_t i = 0;
@@ -105,7 +106,7 @@ static size_t find(struct field_part name)
 void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
 		       struct cachecontrol_argument argument)
 {
-	size_t i = find(name);
+	size_t i = cachecontrol_find(name);
 	size_t at;
 
 	if (i == NDIRECTIVES)
@@ -113,17 +114,18 @@ void cachecontrol_take(struct cachecontrol *cc, struct field_part name,
 	at = directives[i].at;
 	switch (directives[i].kind) {
 	case FLAG:
-		take_flag(cc, at);
+		cachecontrol_take_flag(cc, at);
 		return;
 	case SECONDS:
-		take_seconds(cc, at, argument.seconds);
+		cachecontrol_take_seconds(cc, at, argument.seconds);
 		return;
 	case ANY_STALE:
-		take_seconds(cc, at,
-			     argument.given ? argument.seconds : INT64_MAX);
+		cachecontrol_take_seconds(
+			cc, at, argument.given ? argument.seconds : INT64_MAX);
 		return;
 	case FIELDS:
-		take_flag(cc, argument.fields ? directives[i].at_fields : at);
+		cachecontrol_take_flag(
+			cc, argument.fields ? directives[i].at_fields : at);
 		return;
 	}
 }
@@ -132,7 +134,7 @@ void cachecontrol_forget(struct cachecontrol *cc, struct field_part name)
 {
 	static const int64_t none = CACHECONTROL_NONE;
 	static const bool unset = false;
-	size_t i = find(name);
+	size_t i = cachecontrol_find(name);
 	char *at;
 
 	if (i == NDIRECTIVES)
@@ -193,22 +195,23 @@ static bool cachecontrol_lists(struct field_part list)
 }
 
 /* A directive's name and its argument, without quotes. */
-static struct field_part split_element(struct field_part element,
-				       struct field_part *value)
+static struct field_part cachecontrol_split_element(struct field_part element,
+						    struct field_part *value)
 {
 	struct field_part name = field_part_take(&element, '=');
 
-	*value = unquote(field_part_take(&element, '\0'));
+	*value = cachecontrol_unquote(field_part_take(&element, '\0'));
 	return name;
 }
 
-static void take_element(struct cachecontrol *out, struct field_part element)
+static void cachecontrol_take_element(struct cachecontrol *out,
+				      struct field_part element)
 {
 	struct field_part value;
-	struct field_part name = split_element(element, &value);
+	struct field_part name = cachecontrol_split_element(element, &value);
 	struct cachecontrol_argument argument;
 
-	if (find(name) == NDIRECTIVES)
+	if (cachecontrol_find(name) == NDIRECTIVES)
 		return; /* saves a look at what it is worth */
 	argument.given = element.len > name.len;
 	argument.fields = cachecontrol_lists(value);
@@ -228,7 +231,8 @@ static bool cachecontrol_next_list(const struct cachecontrol *cc,
 	struct field_part element;
 
 	while (fields_next(fields, "Cache-Control", cursor, &element)) {
-		struct field_part directive = split_element(element, list);
+		struct field_part directive =
+			cachecontrol_split_element(element, list);
 
 		if ((field_part_is(directive, "no-cache") ||
 		     field_part_is(directive, "private")) &&
@@ -274,7 +278,7 @@ void cachecontrol_response(const struct fields *fields,
 
 	cachecontrol_init(out);
 	while (fields_next(fields, "Cache-Control", &cursor, &element))
-		take_element(out, element);
+		cachecontrol_take_element(out, element);
 }
 
 void cachecontrol_request(const struct fields *fields,

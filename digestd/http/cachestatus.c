@@ -18,7 +18,7 @@ struct member {
 };
 
 /* As much as there is room for. */
-static void put(struct member *m, const char *text)
+static void cachestatus_put(struct member *m, const char *text)
 {
 	size_t room = sizeof(m->text) - 1 - m->len;
 	size_t len = strlen(text);
@@ -29,44 +29,46 @@ static void put(struct member *m, const char *text)
 	m->text[m->len] = '\0';
 }
 
-static void put_number(struct member *m, const char *name, int64_t number)
+static void cachestatus_put_number(struct member *m, const char *name,
+				   int64_t number)
 {
 	char text[DECIMAL_BYTES];
 
 	decimal_write(number, text);
-	put(m, name);
-	put(m, text);
+	cachestatus_put(m, name);
+	cachestatus_put(m, text);
 }
 
 /* A quoted string of structured fields (RFC 9651, 3.3.3). */
-static void put_string(struct member *m, const char *prefix, const char *text)
+static void cachestatus_put_string(struct member *m, const char *prefix,
+				   const char *text)
 {
 	char one[2] = "";
 
-	put(m, "\"");
-	put(m, prefix);
+	cachestatus_put(m, "\"");
+	cachestatus_put(m, prefix);
 	for (; *text; text++) {
 		one[0] = *text < ' ' || *text > '~' ? '?' : *text;
 		if (*text == '"' || *text == '\\')
-			put(m, "\\");
-		put(m, one);
+			cachestatus_put(m, "\\");
+		cachestatus_put(m, one);
 	}
-	put(m, "\"");
+	cachestatus_put(m, "\"");
 }
 
 /* A name is a token of structured fields (RFC 9651, 3.3.4), or a string. */
-static void put_name(struct member *m, const char *name)
+static void cachestatus_put_name(struct member *m, const char *name)
 {
 	bool letter = (*name >= 'a' && *name <= 'z') ||
 		      (*name >= 'A' && *name <= 'Z') || *name == '*';
 
 	if (letter && field_is_token(name, strlen(name)))
-		put(m, name);
+		cachestatus_put(m, name);
 	else
-		put_string(m, "", name);
+		cachestatus_put_string(m, "", name);
 }
 
-static const char *fwd_text(enum cachestatus_fwd fwd)
+static const char *cachestatus_fwd_text(enum cachestatus_fwd fwd)
 {
 	switch (fwd) {
 	case CACHESTATUS_NONE:
@@ -90,14 +92,14 @@ static const char *fwd_text(enum cachestatus_fwd fwd)
 /* Hit or forwarded, and why; never both. */
 static void cachestatus_put_fwd(struct member *m, const struct cachestatus *s)
 {
-	const char *fwd = fwd_text(s->fwd);
+	const char *fwd = cachestatus_fwd_text(s->fwd);
 
 	if (s->how == CACHESTATUS_HIT)
-		put(m, "; hit");
+		cachestatus_put(m, "; hit");
 	if (s->how == CACHESTATUS_HIT || !fwd)
 		return;
-	put(m, "; fwd=");
-	put(m, fwd);
+	cachestatus_put(m, "; fwd=");
+	cachestatus_put(m, fwd);
 }
 
 int cachestatus_append(struct fields *f, const struct cachestatus *s)
@@ -106,30 +108,31 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 	struct member m;
 
 	m.len = 0;
-	put_name(&m, s->node);
+	cachestatus_put_name(&m, s->node);
 	cachestatus_put_fwd(&m, s);
 	if (forwarded && s->fwd_status)
-		put_number(&m, "; fwd-status=", s->fwd_status);
+		cachestatus_put_number(&m, "; fwd-status=", s->fwd_status);
 	if (s->ttl_s != CACHESTATUS_NO_TTL)
-		put_number(&m, "; ttl=", s->ttl_s);
+		cachestatus_put_number(&m, "; ttl=", s->ttl_s);
 	if (forwarded && s->stored)
-		put(&m, "; stored");
+		cachestatus_put(&m, "; stored");
 	if (s->how == CACHESTATUS_COLLAPSED)
-		put(&m, "; collapsed");
+		cachestatus_put(&m, "; collapsed");
 	if (s->peer || s->detail) {
-		put(&m, "; detail=");
-		put_string(&m, s->peer ? "peer=" : "",
-			   s->peer ? s->peer : s->detail);
+		cachestatus_put(&m, "; detail=");
+		cachestatus_put_string(&m, s->peer ? "peer=" : "",
+				       s->peer ? s->peer : s->detail);
 	}
 	return fields_add(f, "Cache-Status", m.text);
 }
 
 /* The reason that a parameter's value stands for. */
-static enum cachestatus_fwd fwd_of(struct field_part value)
+static enum cachestatus_fwd cachestatus_fwd_of(struct field_part value)
 {
 	enum cachestatus_fwd fwd = CACHESTATUS_STALE;
 
-	while (fwd != CACHESTATUS_NONE && !field_part_is(value, fwd_text(fwd)))
+	while (fwd != CACHESTATUS_NONE &&
+	       !field_part_is(value, cachestatus_fwd_text(fwd)))
 		fwd--;
 	return fwd;
 }
@@ -149,7 +152,7 @@ enum cachestatus_fwd cachestatus_fwd_nearest(const struct fields *f)
 
 		/* of several, the last counts (RFC 9651, 4.2.3.2) */
 		if (field_part_is(name, "fwd"))
-			fwd = fwd_of(value);
+			fwd = cachestatus_fwd_of(value);
 	}
 	return fwd;
 }

@@ -18,7 +18,7 @@ static const char *const preconditions[] = {
 enum { NPRECONDITIONS = sizeof(preconditions) / sizeof(preconditions[0]) };
 
 /* The opaque part of an entity tag: W/"x" and "x" are weakly equal. */
-static struct field_part opaque(struct field_part tag)
+static struct field_part conditional_opaque(struct field_part tag)
 {
 	if (tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/') {
 		tag.at += 2;
@@ -27,20 +27,20 @@ static struct field_part opaque(struct field_part tag)
 	return tag;
 }
 
-static bool same_tag(struct field_part a, struct field_part b)
+static bool conditional_same_tag(struct field_part a, struct field_part b)
 {
-	a = opaque(a);
-	b = opaque(b);
+	a = conditional_opaque(a);
+	b = conditional_opaque(b);
 	return a.len == b.len && !memcmp(a.at, b.at, a.len);
 }
 
-static struct field_part part_of(const char *text)
+static struct field_part conditional_part_of(const char *text)
 {
 	return (struct field_part){ text, strlen(text) };
 }
 
-static bool none_match(const struct fields *request,
-		       const struct fields *stored)
+static bool conditional_none_match(const struct fields *request,
+				   const struct fields *stored)
 {
 	const char *tag = fields_get(stored, "ETag");
 	struct field_part element;
@@ -48,14 +48,15 @@ static bool none_match(const struct fields *request,
 
 	while (fields_next(request, "If-None-Match", &cursor, &element)) {
 		if (field_part_is(element, "*") ||
-		    (tag && same_tag(element, part_of(tag))))
+		    (tag &&
+		     conditional_same_tag(element, conditional_part_of(tag))))
 			return false;
 	}
 	return true;
 }
 
-static bool date_of(const struct fields *f, const char *name, int64_t now_s,
-		    int64_t *out_s)
+static bool conditional_date_of(const struct fields *f, const char *name,
+				int64_t now_s, int64_t *out_s)
 {
 	const char *value = fields_get(f, name);
 
@@ -68,11 +69,11 @@ bool conditional_not_modified(const struct fields *request,
 	int64_t since_s, modified_s;
 
 	if (fields_get(request, "If-None-Match"))
-		return !none_match(request, stored);
-	if (!date_of(request, "If-Modified-Since", now_s, &since_s))
+		return !conditional_none_match(request, stored);
+	if (!conditional_date_of(request, "If-Modified-Since", now_s, &since_s))
 		return false;
-	if (!date_of(stored, "Last-Modified", now_s, &modified_s) &&
-	    !date_of(stored, "Date", now_s, &modified_s))
+	if (!conditional_date_of(stored, "Last-Modified", now_s, &modified_s) &&
+	    !conditional_date_of(stored, "Date", now_s, &modified_s))
 		return false;
 	return modified_s <= since_s;
 }
@@ -116,7 +117,8 @@ bool conditional_confirms(const struct fields *not_modified,
 
 	if (tag && !old_tag)
 		return false;
-	if (tag && same_tag(part_of(tag), part_of(old_tag)))
+	if (tag && conditional_same_tag(conditional_part_of(tag),
+					conditional_part_of(old_tag)))
 		return true;
 	if (modified && old_modified)
 		return !strcmp(modified, old_modified);
@@ -124,7 +126,7 @@ bool conditional_confirms(const struct fields *not_modified,
 }
 
 /* What describes the body that is stored, and so cannot change under it. */
-static bool stays(const char *name)
+static bool conditional_stays(const char *name)
 {
 	static const char *const names[] = {
 		"Content-Length", "Content-Encoding", "Content-MD5",
@@ -145,22 +147,24 @@ struct confirmation {
 };
 
 /* Whether a field of a 304 takes the place of the stored one. */
-static bool takes_over(const struct confirmation *c, const char *name)
+static bool conditional_takes_over(const struct confirmation *c,
+				   const char *name)
 {
 	if (field_name_is(name, "ETag"))
 		return !c->has_tag;
-	return !stays(name);
+	return !conditional_stays(name);
 }
 
-static void mark_replaced(struct field_names *names, const void *arg)
+static void conditional_mark_replaced(struct field_names *names,
+				      const void *arg)
 {
 	const struct confirmation *c = arg;
 
 	for (size_t i = 0; i < fields_count(c->not_modified); i++) {
 		const char *name = fields_at(c->not_modified, i)->name;
 
-		if (takes_over(c, name))
-			field_names_mark(names, part_of(name));
+		if (conditional_takes_over(c, name))
+			field_names_mark(names, conditional_part_of(name));
 	}
 }
 
@@ -169,7 +173,8 @@ int conditional_update(const struct fields *not_modified,
 {
 	const struct confirmation c = { not_modified,
 					fields_get(stored, "ETag") };
-	const struct field_names_wanted replaced = { mark_replaced, &c };
+	const struct field_names_wanted replaced = {conditional_mark_replaced,
+						    &c};
 	struct fields updated;
 
 	if (fields_copy(stored, &updated))
@@ -180,7 +185,7 @@ int conditional_update(const struct fields *not_modified,
 	for (size_t i = 0; i < fields_count(not_modified); i++) {
 		const struct field *line = fields_at(not_modified, i);
 
-		if (!takes_over(&c, line->name))
+		if (!conditional_takes_over(&c, line->name))
 			continue;
 		if (fields_add(&updated, line->name, line->value)) {
 			fields_free(&updated);

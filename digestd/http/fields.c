@@ -75,7 +75,7 @@ size_t fields_memory(const struct fields *f)
 	return sum;
 }
 
-static int reserve_line(struct fields *f)
+static int fields_reserve_line(struct fields *f)
 {
 	size_t cap = f->cap ? f->cap * 2 : FIRST_LINES;
 	struct field *lines;
@@ -91,7 +91,7 @@ static int reserve_line(struct fields *f)
 }
 
 /* Room for len bytes that will not move; null: no memory. */
-static char *reserve_text(struct fields *f, size_t len)
+static char *fields_reserve_text(struct fields *f, size_t len)
 {
 	struct fields_block *b = f->blocks;
 	char *text;
@@ -117,9 +117,9 @@ int fields_add_n(struct fields *f, const char *name, size_t name_len,
 {
 	char *text;
 
-	if (reserve_line(f))
+	if (fields_reserve_line(f))
 		return -ENOMEM;
-	text = reserve_text(f, name_len + value_len + 2);
+	text = fields_reserve_text(f, name_len + value_len + 2);
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, name, name_len);
@@ -137,7 +137,7 @@ int fields_add(struct fields *f, const char *name, const char *value)
 
 int fields_borrow(struct fields *f, const char *name, const char *value)
 {
-	if (reserve_line(f))
+	if (fields_reserve_line(f))
 		return -ENOMEM;
 	f->lines[f->nlines++] = (struct field){ name, value };
 	return 0;
@@ -180,7 +180,7 @@ int fields_copy(const struct fields *f, struct fields *copy)
 }
 
 /* A list with room for so much and no more. Returns 0 or -ENOMEM. */
-static int make_exact(struct fields *f, size_t nlines, size_t text)
+static int fields_make_exact(struct fields *f, size_t nlines, size_t text)
 {
 	fields_init(f);
 	f->lines = malloc(nlines * sizeof(*f->lines));
@@ -197,7 +197,7 @@ static int make_exact(struct fields *f, size_t nlines, size_t text)
 }
 
 /* Bytes of all names and values, with their zeros. */
-static size_t text_of(const struct fields *f)
+static size_t fields_text_of(const struct fields *f)
 {
 	size_t text = 0;
 
@@ -209,9 +209,9 @@ static size_t text_of(const struct fields *f)
 
 size_t fields_fitted(const struct fields *f)
 {
-	return f->nlines ? f->nlines * sizeof(*f->lines) + text_of(f) +
-				   sizeof(struct fields_block) :
-			   0;
+	return f->nlines ? f->nlines * sizeof(*f->lines) + fields_text_of(f) +
+				   sizeof(struct fields_block)
+			 : 0;
 }
 
 void fields_fit(struct fields *f)
@@ -222,7 +222,7 @@ void fields_fit(struct fields *f)
 		fields_free(f);
 		return;
 	}
-	if (make_exact(&exact, f->nlines, text_of(f)))
+	if (fields_make_exact(&exact, f->nlines, fields_text_of(f)))
 		return;
 	for (size_t i = 0; i < f->nlines; i++)
 		fields_add(&exact, f->lines[i].name, f->lines[i].value);
@@ -335,7 +335,7 @@ bool field_is_hop_by_hop(const char *name)
 }
 
 /* Connection's own lines go later: they are read until then. */
-static void mark_named(struct field_names *names, const void *arg)
+static void fields_mark_named(struct field_names *names, const void *arg)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part name;
@@ -347,7 +347,7 @@ static void mark_named(struct field_names *names, const void *arg)
 }
 
 /* Whether Connection names more than what goes anyway. */
-static bool names_others(const struct fields *f)
+static bool fields_names_others(const struct fields *f)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part element;
@@ -361,10 +361,10 @@ static bool names_others(const struct fields *f)
 
 void fields_remove_hop_by_hop(struct fields *f)
 {
-	const struct field_names_wanted named = { mark_named, f };
+	const struct field_names_wanted named = {fields_mark_named, f};
 	size_t kept = 0;
 
-	if (names_others(f))
+	if (fields_names_others(f))
 		field_names_remove(f, &named);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))

@@ -11,7 +11,8 @@
 #include "digestd/http/via.h"
 
 /* Copies and cleans; *out is empty when it fails. */
-static int copy_end_to_end(const struct fields *from, struct fields *out)
+static int forward_copy_end_to_end(const struct fields *from,
+				   struct fields *out)
 {
 	if (fields_copy(from, out))
 		return -ENOMEM;
@@ -19,7 +20,7 @@ static int copy_end_to_end(const struct fields *from, struct fields *out)
 	return 0;
 }
 
-static int mark(struct fields *out, const struct forward_request *how)
+static int forward_mark(struct fields *out, const struct forward_request *how)
 {
 	if (fields_set(out, "Host", how->host) ||
 	    via_append(out, how->minor, how->node) ||
@@ -33,9 +34,9 @@ static int mark(struct fields *out, const struct forward_request *how)
 int forward_to_origin(const struct fields *request,
 		      const struct forward_request *how, struct fields *out)
 {
-	if (copy_end_to_end(request, out))
+	if (forward_copy_end_to_end(request, out))
 		return -ENOMEM;
-	return mark(out, how);
+	return forward_mark(out, how);
 }
 
 int forward_to_peer(const struct fields *request,
@@ -48,7 +49,7 @@ int forward_to_peer(const struct fields *request,
 	};
 	char bearer[100];
 
-	if (copy_end_to_end(request, out))
+	if (forward_copy_end_to_end(request, out))
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
 		fields_remove(out, dropped[i]);
@@ -58,7 +59,7 @@ int forward_to_peer(const struct fields *request,
 		fields_free(out);
 		return -ENOMEM;
 	}
-	return mark(out, how);
+	return forward_mark(out, how);
 }
 
 int forward_response(const struct fields *response, int64_t now_s,
@@ -66,7 +67,7 @@ int forward_response(const struct fields *response, int64_t now_s,
 {
 	char date[HTTPDATE_LEN + 1];
 
-	if (copy_end_to_end(response, out))
+	if (forward_copy_end_to_end(response, out))
 		return -ENOMEM;
 	if (fields_get(out, "Date"))
 		return 0;

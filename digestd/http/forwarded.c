@@ -113,7 +113,7 @@ void forwarded_scheme(const struct fields *request, bool *https)
 		*https = false;
 }
 
-static char *put(char *at, const char *bytes, size_t len)
+static char *forwarded_put(char *at, const char *bytes, size_t len)
 {
 	memcpy(at, bytes, len);
 	return at + len;
@@ -123,7 +123,8 @@ static char *put(char *at, const char *bytes, size_t len)
  * Makes a field one line, with a member more at its end: many origins look at
  * one line only.
  */
-static int append(struct fields *f, const char *name, const char *member)
+static int forwarded_append(struct fields *f, const char *name,
+			    const char *member)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part part;
@@ -139,15 +140,17 @@ static int append(struct fields *f, const char *name, const char *member)
 	at = line;
 	cursor = (struct field_cursor){ 0 };
 	while (fields_next(f, name, &cursor, &part))
-		at = put(put(at, part.at, part.len), ", ", 2);
-	put(at, member, strlen(member) + 1);
+		at = forwarded_put(forwarded_put(at, part.at, part.len), ", ",
+				   2);
+	forwarded_put(at, member, strlen(member) + 1);
 	err = fields_set(f, name, line);
 	free(line);
 	return err;
 }
 
 /* What is no token is quoted, and so is an address of IPv6, with brackets. */
-static int add_standard(const struct forwarded_by *by, struct fields *request)
+static int forwarded_add_standard(const struct forwarded_by *by,
+				  struct fields *request)
 {
 	char client[64] = "", member[MEMBER_BYTES];
 	bool six = by->address && strchr(by->address, ':');
@@ -162,7 +165,7 @@ static int add_standard(const struct forwarded_by *by, struct fields *request)
 		     quote, by->host, quote, by->https ? "https" : "http");
 	if (n < 0 || n >= MEMBER_BYTES)
 		return -ENOMEM;
-	return append(request, "Forwarded", member);
+	return forwarded_append(request, "Forwarded", member);
 }
 
 int forwarded_add(enum forwarded how, const struct forwarded_by *by,
@@ -172,7 +175,7 @@ int forwarded_add(enum forwarded how, const struct forwarded_by *by,
 	case FORWARDED_NOTHING:
 		return 0;
 	case FORWARDED_STANDARD:
-		return add_standard(by, request);
+		return forwarded_add_standard(by, request);
 	case FORWARDED_X:
 		if (fields_set(request, "X-Forwarded-Proto",
 			       by->https ? "https" : "http") ||
@@ -182,6 +185,7 @@ int forwarded_add(enum forwarded how, const struct forwarded_by *by,
 	case FORWARDED_FOR:
 		break;
 	}
-	return by->address ? append(request, "X-Forwarded-For", by->address) :
-			     0;
+	return by->address ? forwarded_append(request, "X-Forwarded-For",
+					      by->address)
+			   : 0;
 }

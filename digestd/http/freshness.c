@@ -18,8 +18,8 @@ static const int64_t BORN_MIN_S = INT32_MIN;
 static const uint64_t BIRTH_MAX_S = ((uint64_t)1 << 35) - 1;
 
 /* A date field that is there once and valid. */
-static bool date_field(const struct fields *fields, const char *name,
-		       int64_t now_s, int64_t *out_s)
+static bool freshness_date_field(const struct fields *fields, const char *name,
+				 int64_t now_s, int64_t *out_s)
 {
 	const char *value = fields_get(fields, name);
 
@@ -28,7 +28,7 @@ static bool date_field(const struct fields *fields, const char *name,
 
 /* The Age field (RFC 9111, 5.1): of several the first, and 0 when that is no
  * whole number. */
-static int64_t age_field(const struct fields *fields)
+static int64_t freshness_age_field(const struct fields *fields)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part first;
@@ -45,12 +45,13 @@ struct dates {
 	int64_t response_s;
 };
 
-static int64_t heuristic_lifetime(const struct fields *fields,
-				  const struct dates *d)
+static int64_t freshness_heuristic_lifetime(const struct fields *fields,
+					    const struct dates *d)
 {
 	int64_t modified_s, lifetime_s;
 
-	if (!date_field(fields, "Last-Modified", d->response_s, &modified_s))
+	if (!freshness_date_field(fields, "Last-Modified", d->response_s,
+				  &modified_s))
 		return 0;
 	lifetime_s = (d->date_s - modified_s) / 10;
 	if (lifetime_s < 0)
@@ -61,19 +62,21 @@ static int64_t heuristic_lifetime(const struct fields *fields,
 }
 
 /* What Expires says; 0 when it is there and says nothing. */
-static int64_t expires_lifetime(const struct answer *a, const struct dates *d)
+static int64_t freshness_expires_lifetime(const struct answer *a,
+					  const struct dates *d)
 {
 	int64_t expires_s;
 
 	if (fields_lines(a->fields, "Expires") != 1 ||
-	    !date_field(a->fields, "Expires", d->response_s, &expires_s))
+	    !freshness_date_field(a->fields, "Expires", d->response_s,
+				  &expires_s))
 		return 0;
 	return expires_s - d->date_s;
 }
 
 /* RFC 9111, 4.2.1: the first that is there wins. */
-static int64_t lifetime(const struct answer *a, const struct dates *d,
-			bool *explicit)
+static int64_t freshness_lifetime(const struct answer *a, const struct dates *d,
+				  bool *explicit)
 {
 	*explicit = true;
 	if (a->cc.s_maxage != CACHECONTROL_NONE)
@@ -81,14 +84,14 @@ static int64_t lifetime(const struct answer *a, const struct dates *d,
 	if (a->cc.max_age != CACHECONTROL_NONE)
 		return a->cc.max_age;
 	if (answer_expires(a))
-		return expires_lifetime(a, d);
+		return freshness_expires_lifetime(a, d);
 	*explicit = false;
 	if (storable_heuristic_status(a->status) || a->cc.public)
-		return heuristic_lifetime(a->fields, d);
+		return freshness_heuristic_lifetime(a->fields, d);
 	return 0;
 }
 
-static int64_t within(int64_t s, int64_t min, int64_t max)
+static int64_t freshness_within(int64_t s, int64_t min, int64_t max)
 {
 	if (s > max)
 		return max;
@@ -98,23 +101,23 @@ static int64_t within(int64_t s, int64_t min, int64_t max)
 /* The masks only say that it fits. */
 void freshness_set(struct freshness *f, const struct freshness_spans *spans)
 {
-	const int64_t born_s = within(spans->born_s, BORN_MIN_S,
-				      BORN_MIN_S + (int64_t)BIRTH_MAX_S);
-	const int64_t error_s = within(spans->stale_if_error_s,
-				       CACHECONTROL_NONE, SPAN_MAX_S);
-	const int64_t renew_s = within(spans->stale_while_revalidate_s,
-				       CACHECONTROL_NONE, SPAN_MAX_S);
+	const int64_t born_s = freshness_within(
+		spans->born_s, BORN_MIN_S, BORN_MIN_S + (int64_t)BIRTH_MAX_S);
+	const int64_t error_s = freshness_within(spans->stale_if_error_s,
+						 CACHECONTROL_NONE, SPAN_MAX_S);
+	const int64_t renew_s = freshness_within(
+		spans->stale_while_revalidate_s, CACHECONTROL_NONE, SPAN_MAX_S);
 
 	f->birth_s = (uint64_t)(born_s - BORN_MIN_S) & BIRTH_MAX_S;
-	f->lifetime_s = (int32_t)within(spans->lifetime_s, INT32_MIN,
-					INT32_MAX);
+	f->lifetime_s = (int32_t)freshness_within(spans->lifetime_s, INT32_MIN,
+						  INT32_MAX);
 	f->stale_if_error_s = error_s < 0 ? CACHECONTROL_NONE :
 					    (int32_t)error_s & SPAN_MAX_S;
 	f->stale_while_revalidate_s = renew_s < 0 ? CACHECONTROL_NONE :
 						    renew_s & SPAN_MAX_S;
 }
 
-static int64_t born_s(const struct freshness *f)
+static int64_t freshness_born_s(const struct freshness *f)
 {
 	return (int64_t)f->birth_s + BORN_MIN_S;
 }
@@ -122,7 +125,7 @@ static int64_t born_s(const struct freshness *f)
 struct freshness_spans freshness_spans(const struct freshness *f)
 {
 	return (struct freshness_spans){
-		.born_s = born_s(f),
+		.born_s = freshness_born_s(f),
 		.lifetime_s = f->lifetime_s,
 		.stale_if_error_s = f->stale_if_error_s,
 		.stale_while_revalidate_s = f->stale_while_revalidate_s,
@@ -135,18 +138,20 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 	const struct cachecontrol *cc = &answer->cc;
 	struct dates d = { times->response_s, times->response_s };
 	int64_t delay_s = times->response_s - times->request_s;
-	int64_t apparent_s, corrected_s, sent_s = age_field(answer->fields);
+	int64_t apparent_s, corrected_s,
+		sent_s = freshness_age_field(answer->fields);
 	struct freshness_spans spans;
 	bool explicit;
 
-	if (!date_field(answer->fields, "Date", times->response_s, &d.date_s))
+	if (!freshness_date_field(answer->fields, "Date", times->response_s,
+				  &d.date_s))
 		d.date_s = times->response_s;
 	apparent_s = times->response_s - d.date_s;
 	corrected_s = sent_s + (delay_s > 0 ? delay_s : 0);
 	if (apparent_s > corrected_s)
 		corrected_s = apparent_s;
 	spans.born_s = times->response_s - corrected_s;
-	spans.lifetime_s = lifetime(answer, &d, &explicit);
+	spans.lifetime_s = freshness_lifetime(answer, &d, &explicit);
 	spans.stale_if_error_s = cc->stale_if_error;
 	spans.stale_while_revalidate_s = cc->stale_while_revalidate;
 	*f = (struct freshness){ 0 };
@@ -160,7 +165,7 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 
 int64_t freshness_age(const struct freshness *f, int64_t now_s)
 {
-	int64_t age_s = now_s - born_s(f);
+	int64_t age_s = now_s - freshness_born_s(f);
 
 	return age_s > 0 ? age_s : 0;
 }

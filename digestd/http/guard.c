@@ -14,41 +14,41 @@ enum { MAX_HOST = 300 }; /* bytes; a DNS name and a port have up to 261 */
 
 static const struct guard_verdict accepted = { 0, NULL };
 
-static struct guard_verdict refuse(unsigned status, const char *reason)
+static struct guard_verdict guard_refuse(unsigned status, const char *reason)
 {
 	return (struct guard_verdict){ status, reason };
 }
 
-static struct guard_verdict check_method(const struct guard_request *r)
+static struct guard_verdict guard_check_method(const struct guard_request *r)
 {
 	if (!field_is_token(r->method, strlen(r->method)))
-		return refuse(400, "the method is no token");
+		return guard_refuse(400, "the method is no token");
 	if (!strcmp(r->method, "CONNECT") || !strcmp(r->method, "TRACE"))
-		return refuse(501, "method not implemented");
+		return guard_refuse(501, "method not implemented");
 	return accepted;
 }
 
-static struct guard_verdict check_target(const struct guard_request *r)
+static struct guard_verdict guard_check_target(const struct guard_request *r)
 {
 	if (r->target_len == 0)
-		return refuse(400, "empty target");
+		return guard_refuse(400, "empty target");
 	if (r->target_len > GUARD_MAX_TARGET)
-		return refuse(414, "target too long");
+		return guard_refuse(414, "target too long");
 	for (size_t i = 0; i < r->target_len; i++) {
 		unsigned char c = (unsigned char)r->target[i];
 
 		if (c <= ' ' || c > '~')
-			return refuse(400, "invalid byte in target");
+			return guard_refuse(400, "invalid byte in target");
 		if (c == '#')
-			return refuse(400, "fragment in target");
+			return guard_refuse(400, "fragment in target");
 	}
 	if (r->target[0] == '*' &&
 	    (r->target_len > 1 || strcmp(r->method, "OPTIONS")))
-		return refuse(400, "invalid target");
+		return guard_refuse(400, "invalid target");
 	return accepted;
 }
 
-static bool value_is_clean(const char *value)
+static bool guard_value_is_clean(const char *value)
 {
 	for (; *value; value++) {
 		unsigned char c = (unsigned char)*value;
@@ -59,22 +59,22 @@ static bool value_is_clean(const char *value)
 	return true;
 }
 
-static struct guard_verdict check_fields(const struct guard_request *r)
+static struct guard_verdict guard_check_fields(const struct guard_request *r)
 {
 	if (fields_count(r->fields) > GUARD_MAX_FIELDS)
-		return refuse(431, "too many fields");
+		return guard_refuse(431, "too many fields");
 	for (size_t i = 0; i < fields_count(r->fields); i++) {
 		const struct field *line = fields_at(r->fields, i);
 
 		if (!field_is_token(line->name, strlen(line->name)))
-			return refuse(400, "invalid field name");
-		if (!value_is_clean(line->value))
-			return refuse(400, "invalid byte in a field");
+			return guard_refuse(400, "invalid field name");
+		if (!guard_value_is_clean(line->value))
+			return guard_refuse(400, "invalid byte in a field");
 	}
 	return accepted;
 }
 
-static struct guard_verdict check_length(const struct guard_request *r)
+static struct guard_verdict guard_check_length(const struct guard_request *r)
 {
 	const char *length = fields_get(r->fields, "Content-Length");
 	size_t digits = length ? strlen(length) : 0;
@@ -82,36 +82,37 @@ static struct guard_verdict check_length(const struct guard_request *r)
 	if (!length)
 		return accepted;
 	if (fields_lines(r->fields, "Content-Length") > 1)
-		return refuse(400, "repeated Content-Length");
+		return guard_refuse(400, "repeated Content-Length");
 	if (!digits || digits > 18 ||
 	    strspn(length, "0123456789") != digits)
-		return refuse(400, "invalid Content-Length");
+		return guard_refuse(400, "invalid Content-Length");
 	return accepted;
 }
 
-static struct guard_verdict check_coding(const struct guard_request *r)
+static struct guard_verdict guard_check_coding(const struct guard_request *r)
 {
 	const char *coding = fields_get(r->fields, "Transfer-Encoding");
 
 	if (!coding)
 		return accepted;
 	if (r->minor == 0)
-		return refuse(400, "Transfer-Encoding in HTTP/1.0");
+		return guard_refuse(400, "Transfer-Encoding in HTTP/1.0");
 	if (fields_get(r->fields, "Content-Length"))
-		return refuse(400, "Content-Length with Transfer-Encoding");
+		return guard_refuse(400,
+				    "Content-Length with Transfer-Encoding");
 	if (fields_lines(r->fields, "Transfer-Encoding") > 1)
-		return refuse(400, "repeated Transfer-Encoding");
+		return guard_refuse(400, "repeated Transfer-Encoding");
 	if (strcasecmp(coding, "chunked"))
-		return refuse(501, "unknown Transfer-Encoding");
+		return guard_refuse(501, "unknown Transfer-Encoding");
 	return accepted;
 }
 
-static struct guard_verdict check_expect(const struct guard_request *r)
+static struct guard_verdict guard_check_expect(const struct guard_request *r)
 {
 	const char *expect = fields_get(r->fields, "Expect");
 
 	if (expect && strcasecmp(expect, "100-continue"))
-		return refuse(417, "unknown expectation");
+		return guard_refuse(417, "unknown expectation");
 	return accepted;
 }
 
@@ -119,8 +120,8 @@ static struct guard_verdict check_expect(const struct guard_request *r)
  * "http://" + authority in canonical form, to compare and to judge it. False
  * when it is none, or has userinfo (RFC 9110, 4.2.4).
  */
-static bool canonical_host(const char *authority, size_t len,
-			   char out[MAX_HOST + 10])
+static bool guard_canonical_host(const char *authority, size_t len,
+				 char out[MAX_HOST + 10])
 {
 	char uri[MAX_HOST + 7];
 
@@ -137,8 +138,8 @@ static bool canonical_host(const char *authority, size_t len,
 }
 
 /* The authority of an absolute target; false: the target is none. */
-static bool target_authority(const struct guard_request *r, const char **at,
-			     size_t *len)
+static bool guard_target_authority(const struct guard_request *r,
+				   const char **at, size_t *len)
 {
 	static const char *const schemes[] = { "http://", "https://" };
 
@@ -159,36 +160,36 @@ static bool target_authority(const struct guard_request *r, const char **at,
 }
 
 /* RFC 9112, 3.2.2: an absolute target and Host name the same. */
-static struct guard_verdict check_absolute(const struct guard_request *r,
-					   const char *host)
+static struct guard_verdict guard_check_absolute(const struct guard_request *r,
+						 const char *host)
 {
 	char theirs[MAX_HOST + 10];
 	const char *authority;
 	char ours[MAX_HOST + 10];
 	size_t len;
 
-	if (!target_authority(r, &authority, &len) ||
-	    !canonical_host(authority, len, theirs))
-		return refuse(400, "invalid target");
-	if (host && (!canonical_host(host, strlen(host), ours) ||
+	if (!guard_target_authority(r, &authority, &len) ||
+	    !guard_canonical_host(authority, len, theirs))
+		return guard_refuse(400, "invalid target");
+	if (host && (!guard_canonical_host(host, strlen(host), ours) ||
 		     strcmp(ours, theirs)))
-		return refuse(400, "target and Host differ");
+		return guard_refuse(400, "target and Host differ");
 	return accepted;
 }
 
-static struct guard_verdict check_host(const struct guard_request *r)
+static struct guard_verdict guard_check_host(const struct guard_request *r)
 {
 	const char *host = fields_get(r->fields, "Host");
 	char canonical[MAX_HOST + 10];
 
 	if (fields_lines(r->fields, "Host") > 1)
-		return refuse(400, "repeated Host");
+		return guard_refuse(400, "repeated Host");
 	if (!host && r->minor > 0)
-		return refuse(400, "no Host");
-	if (host && !canonical_host(host, strlen(host), canonical))
-		return refuse(400, "invalid Host");
+		return guard_refuse(400, "no Host");
+	if (host && !guard_canonical_host(host, strlen(host), canonical))
+		return guard_refuse(400, "invalid Host");
 	if (r->target[0] != '/' && r->target[0] != '*')
-		return check_absolute(r, host);
+		return guard_check_absolute(r, host);
 	return accepted;
 }
 
@@ -196,8 +197,9 @@ struct guard_verdict guard_check(const struct guard_request *r)
 {
 	static struct guard_verdict (*const checks[])(
 		const struct guard_request *) = {
-		check_method, check_target, check_fields, check_length,
-		check_coding, check_expect, check_host,
+		guard_check_method, guard_check_target, guard_check_fields,
+		guard_check_length, guard_check_coding, guard_check_expect,
+		guard_check_host,
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -23,7 +23,7 @@ struct date {
 };
 
 /* Days since 1970-01-01 (proleptic Gregorian calendar). */
-static int64_t days_from_civil(const struct date *d)
+static int64_t httpdate_days_from_civil(const struct date *d)
 {
 	int64_t y = (int64_t)d->year - (d->month <= 2);
 	int64_t m = (d->month + 9) % 12; /* March is 0 */
@@ -32,7 +32,7 @@ static int64_t days_from_civil(const struct date *d)
 	       (int64_t)d->day - 1 - 719468;
 }
 
-static unsigned days_in_month(unsigned year, unsigned month)
+static unsigned httpdate_days_in_month(unsigned year, unsigned month)
 {
 	static const unsigned char len[12] = { 31, 28, 31, 30, 31, 30,
 					       31, 31, 30, 31, 30, 31 };
@@ -41,19 +41,19 @@ static unsigned days_in_month(unsigned year, unsigned month)
 	return len[month - 1] + (month == 2 && leap ? 1u : 0u);
 }
 
-static int64_t seconds_from_date(const struct date *d)
+static int64_t httpdate_seconds_from_date(const struct date *d)
 {
-	return days_from_civil(d) * DAY_S + d->hour * 3600 + d->minute * 60 +
-	       d->second;
+	return httpdate_days_from_civil(d) * DAY_S + d->hour * 3600 +
+	       d->minute * 60 + d->second;
 }
 
 /* The same for a date that comes from outside and may not exist. */
-static bool date_to_seconds(const struct date *d, int64_t *out_s)
+static bool httpdate_date_to_seconds(const struct date *d, int64_t *out_s)
 {
-	if (d->day < 1 || d->day > days_in_month(d->year, d->month) ||
+	if (d->day < 1 || d->day > httpdate_days_in_month(d->year, d->month) ||
 	    d->hour > 23 || d->minute > 59 || d->second > 60)
 		return false;
-	*out_s = seconds_from_date(d);
+	*out_s = httpdate_seconds_from_date(d);
 	return true;
 }
 
@@ -63,7 +63,7 @@ static bool date_to_seconds(const struct date *d, int64_t *out_s)
  */
 
 /* Whether a byte is c, or, where that is a letter, c in the other case. */
-static bool is_char(char byte, char c)
+static bool httpdate_is_char(char byte, char c)
 {
 	return byte == c || ((byte ^ c) == 0x20 && ((c >= 'a' && c <= 'z') ||
 						    (c >= 'A' && c <= 'Z')));
@@ -71,22 +71,22 @@ static bool is_char(char byte, char c)
 
 /* The first `len` bytes of a text. With strncasecmp(), which is a call for each
  * month that it is not, a date takes three times as long. */
-static bool literal_n(const char **p, const char *text, size_t len)
+static bool httpdate_literal_n(const char **p, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (!is_char((*p)[i], text[i]))
+		if (!httpdate_is_char((*p)[i], text[i]))
 			return false;
 	}
 	*p += len;
 	return true;
 }
 
-static bool literal(const char **p, const char *text)
+static bool httpdate_literal(const char **p, const char *text)
 {
-	return literal_n(p, text, strlen(text));
+	return httpdate_literal_n(p, text, strlen(text));
 }
 
-static bool number(const char **p, unsigned digits, unsigned *out)
+static bool httpdate_number(const char **p, unsigned digits, unsigned *out)
 {
 	*out = 0;
 	for (unsigned i = 0; i < digits; i++, ++*p) {
@@ -98,18 +98,18 @@ static bool number(const char **p, unsigned digits, unsigned *out)
 }
 
 /* asctime pads the day with a blank. */
-static bool padded_day(const char **p, unsigned *out)
+static bool httpdate_padded_day(const char **p, unsigned *out)
 {
 	if (**p != ' ')
-		return number(p, 2, out);
+		return httpdate_number(p, 2, out);
 	++*p;
-	return number(p, 1, out);
+	return httpdate_number(p, 1, out);
 }
 
-static bool month_name(const char **p, unsigned *out)
+static bool httpdate_month_name(const char **p, unsigned *out)
 {
 	for (unsigned i = 0; i < 12; i++) {
-		if (literal_n(p, months[i], 3)) {
+		if (httpdate_literal_n(p, months[i], 3)) {
 			*out = i + 1;
 			return true;
 		}
@@ -117,51 +117,54 @@ static bool month_name(const char **p, unsigned *out)
 	return false;
 }
 
-static bool time_of_day(const char **p, struct date *d)
+static bool httpdate_time_of_day(const char **p, struct date *d)
 {
-	return number(p, 2, &d->hour) && literal(p, ":") &&
-	       number(p, 2, &d->minute) && literal(p, ":") &&
-	       number(p, 2, &d->second);
+	return httpdate_number(p, 2, &d->hour) && httpdate_literal(p, ":") &&
+	       httpdate_number(p, 2, &d->minute) && httpdate_literal(p, ":") &&
+	       httpdate_number(p, 2, &d->second);
 }
 
 /* A day's name: whole, or its first three letters. */
-static bool day_name(const char **p, bool whole)
+static bool httpdate_day_name(const char **p, bool whole)
 {
 	for (unsigned i = 0; i < 7; i++) {
-		if (literal_n(p, days[i], whole ? strlen(days[i]) : 3))
+		if (httpdate_literal_n(p, days[i], whole ? strlen(days[i]) : 3))
 			return true;
 	}
 	return false;
 }
 
-static bool parse_fixdate(const char *p, struct date *d)
+static bool httpdate_parse_fixdate(const char *p, struct date *d)
 {
-	return day_name(&p, false) && literal(&p, ", ") &&
-	       number(&p, 2, &d->day) && literal(&p, " ") &&
-	       month_name(&p, &d->month) && literal(&p, " ") &&
-	       number(&p, 4, &d->year) && literal(&p, " ") &&
-	       time_of_day(&p, d) && literal(&p, " GMT") && !*p;
+	return httpdate_day_name(&p, false) && httpdate_literal(&p, ", ") &&
+	       httpdate_number(&p, 2, &d->day) && httpdate_literal(&p, " ") &&
+	       httpdate_month_name(&p, &d->month) &&
+	       httpdate_literal(&p, " ") && httpdate_number(&p, 4, &d->year) &&
+	       httpdate_literal(&p, " ") && httpdate_time_of_day(&p, d) &&
+	       httpdate_literal(&p, " GMT") && !*p;
 }
 
-static bool parse_asctime(const char *p, struct date *d)
+static bool httpdate_parse_asctime(const char *p, struct date *d)
 {
-	return day_name(&p, false) && literal(&p, " ") &&
-	       month_name(&p, &d->month) && literal(&p, " ") &&
-	       padded_day(&p, &d->day) && literal(&p, " ") &&
-	       time_of_day(&p, d) && literal(&p, " ") &&
-	       number(&p, 4, &d->year) && !*p;
+	return httpdate_day_name(&p, false) && httpdate_literal(&p, " ") &&
+	       httpdate_month_name(&p, &d->month) &&
+	       httpdate_literal(&p, " ") && httpdate_padded_day(&p, &d->day) &&
+	       httpdate_literal(&p, " ") && httpdate_time_of_day(&p, d) &&
+	       httpdate_literal(&p, " ") && httpdate_number(&p, 4, &d->year) &&
+	       !*p;
 }
 
-static bool parse_rfc850(const char *p, struct date *d)
+static bool httpdate_parse_rfc850(const char *p, struct date *d)
 {
-	return day_name(&p, true) && literal(&p, ", ") &&
-	       number(&p, 2, &d->day) && literal(&p, "-") &&
-	       month_name(&p, &d->month) && literal(&p, "-") &&
-	       number(&p, 2, &d->year) && literal(&p, " ") &&
-	       time_of_day(&p, d) && literal(&p, " GMT") && !*p;
+	return httpdate_day_name(&p, true) && httpdate_literal(&p, ", ") &&
+	       httpdate_number(&p, 2, &d->day) && httpdate_literal(&p, "-") &&
+	       httpdate_month_name(&p, &d->month) &&
+	       httpdate_literal(&p, "-") && httpdate_number(&p, 2, &d->year) &&
+	       httpdate_literal(&p, " ") && httpdate_time_of_day(&p, d) &&
+	       httpdate_literal(&p, " GMT") && !*p;
 }
 
-static void civil_from_days(int64_t n, struct date *d)
+static void httpdate_civil_from_days(int64_t n, struct date *d)
 {
 	int64_t era, doe, yoe, doy, mp;
 
@@ -177,16 +180,16 @@ static void civil_from_days(int64_t n, struct date *d)
 }
 
 /* RFC 9110, 5.6.7: more than 50 years ahead means the century before. */
-static void set_century(struct date *d, int64_t now_s)
+static void httpdate_set_century(struct date *d, int64_t now_s)
 {
 	struct date limit = { 0 };
 	int64_t limit_s;
 
-	civil_from_days(now_s / DAY_S, &limit);
+	httpdate_civil_from_days(now_s / DAY_S, &limit);
 	limit.year += 50;
-	limit_s = days_from_civil(&limit) * DAY_S + now_s % DAY_S;
+	limit_s = httpdate_days_from_civil(&limit) * DAY_S + now_s % DAY_S;
 	d->year += limit.year / 100 * 100;
-	if (seconds_from_date(d) > limit_s)
+	if (httpdate_seconds_from_date(d) > limit_s)
 		d->year -= 100;
 }
 
@@ -194,22 +197,23 @@ bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s)
 {
 	struct date d = { 0 };
 
-	if (parse_fixdate(text, &d) || parse_asctime(text, &d))
-		return date_to_seconds(&d, out_s);
-	if (!parse_rfc850(text, &d))
+	if (httpdate_parse_fixdate(text, &d) ||
+	    httpdate_parse_asctime(text, &d))
+		return httpdate_date_to_seconds(&d, out_s);
+	if (!httpdate_parse_rfc850(text, &d))
 		return false;
-	set_century(&d, now_s);
-	return date_to_seconds(&d, out_s);
+	httpdate_set_century(&d, now_s);
+	return httpdate_date_to_seconds(&d, out_s);
 }
 
-static char *put_number(char *p, unsigned value, unsigned digits)
+static char *httpdate_put_number(char *p, unsigned value, unsigned digits)
 {
 	for (unsigned i = digits; i-- > 0; value /= 10)
 		p[i] = (char)('0' + value % 10);
 	return p + digits;
 }
 
-static char *put_text(char *p, const char *text, size_t len)
+static char *httpdate_put_text(char *p, const char *text, size_t len)
 {
 	memcpy(p, text, len);
 	return p + len;
@@ -223,20 +227,20 @@ void httpdate_format(int64_t at_s, char out[HTTPDATE_LEN + 1])
 	char *p = out;
 
 	at_s = at_s < 0 ? 0 : at_s > last_s ? last_s : at_s;
-	civil_from_days(at_s / DAY_S, &d);
+	httpdate_civil_from_days(at_s / DAY_S, &d);
 	clock = (unsigned)(at_s % DAY_S);
-	p = put_text(p, days[(at_s / DAY_S + 4) % 7], 3);
-	p = put_text(p, ", ", 2);
-	p = put_number(p, d.day, 2);
+	p = httpdate_put_text(p, days[(at_s / DAY_S + 4) % 7], 3);
+	p = httpdate_put_text(p, ", ", 2);
+	p = httpdate_put_number(p, d.day, 2);
 	*p++ = ' ';
-	p = put_text(p, months[d.month - 1], 3);
+	p = httpdate_put_text(p, months[d.month - 1], 3);
 	*p++ = ' ';
-	p = put_number(p, d.year, 4);
+	p = httpdate_put_number(p, d.year, 4);
 	*p++ = ' ';
-	p = put_number(p, clock / 3600, 2);
+	p = httpdate_put_number(p, clock / 3600, 2);
 	*p++ = ':';
-	p = put_number(p, clock / 60 % 60, 2);
+	p = httpdate_put_number(p, clock / 60 % 60, 2);
 	*p++ = ':';
-	p = put_number(p, clock % 60, 2);
-	put_text(p, " GMT", 5);
+	p = httpdate_put_number(p, clock % 60, 2);
+	httpdate_put_text(p, " GMT", 5);
 }

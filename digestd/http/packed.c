@@ -79,7 +79,7 @@ enum { NNAMES = sizeof(names) / sizeof(names[0]) };
 _Static_assert(NNAMES <= 64, "a name's number is 6 bits");
 
 /* The byte for a name as it is spelt; 0: it has none. */
-static unsigned char code_of(const char *name)
+static unsigned char packed_code_of(const char *name)
 {
 	unsigned from = 1, to = NNAMES;
 
@@ -104,7 +104,7 @@ static unsigned char code_of(const char *name)
 }
 
 /* Whether a value is a date as it would be written, until 2106. */
-static bool is_time(const char *value, uint32_t *out)
+static bool packed_is_time(const char *value, uint32_t *out)
 {
 	char text[HTTPDATE_LEN + 1];
 	int64_t s;
@@ -124,17 +124,17 @@ size_t packed_size(const struct fields *f)
 
 	for (size_t i = 0; i < fields_count(f); i++) {
 		const struct field *line = fields_at(f, i);
-		bool known = code_of(line->name);
+		bool known = packed_code_of(line->name);
 
 		size += 1 + (known ? 0 : strlen(line->name) + 1) +
-			(known && is_time(line->value, &time) ?
-				 TIME_BYTES :
-				 strlen(line->value) + 1);
+			(known && packed_is_time(line->value, &time)
+				 ? TIME_BYTES
+				 : strlen(line->value) + 1);
 	}
 	return size;
 }
 
-static char *put(char *to, const char *text)
+static char *packed_put(char *to, const char *text)
 {
 	size_t len = strlen(text) + 1;
 
@@ -148,9 +148,9 @@ char *packed_write(const struct fields *f, char *to)
 
 	for (size_t i = 0; i < fields_count(f); i++) {
 		const struct field *line = fields_at(f, i);
-		unsigned char code = code_of(line->name);
+		unsigned char code = packed_code_of(line->name);
 
-		if (code && is_time(line->value, &time)) {
+		if (code && packed_is_time(line->value, &time)) {
 			*to++ = (char)(code | PACKED_TIME);
 			memcpy(to, &time, TIME_BYTES);
 			to += TIME_BYTES;
@@ -158,13 +158,13 @@ char *packed_write(const struct fields *f, char *to)
 		}
 		*to++ = (char)code;
 		if (!code)
-			to = put(to, line->name);
-		to = put(to, line->value);
+			to = packed_put(to, line->name);
+		to = packed_put(to, line->value);
 	}
 	return to;
 }
 
-static const char *name_of(unsigned char code)
+static const char *packed_name_of(unsigned char code)
 {
 	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
 
@@ -172,7 +172,7 @@ static const char *name_of(unsigned char code)
 }
 
 /* Adds the line that begins at *at, which moves behind it. */
-static int open_line(const char **at, struct fields *f)
+static int packed_open_line(const char **at, struct fields *f)
 {
 	unsigned char code = (unsigned char)*(*at)++;
 	char text[HTTPDATE_LEN + 1];
@@ -183,9 +183,9 @@ static int open_line(const char **at, struct fields *f)
 		memcpy(&time, *at, TIME_BYTES);
 		*at += TIME_BYTES;
 		httpdate_format(time, text);
-		return fields_add(f, name_of(code), text);
+		return fields_add(f, packed_name_of(code), text);
 	}
-	name = code ? name_of(code) : *at;
+	name = code ? packed_name_of(code) : *at;
 	value = code ? *at : *at + strlen(*at) + 1;
 	*at = value + strlen(value) + 1;
 	return fields_borrow(f, name, value);
@@ -197,7 +197,7 @@ int packed_open(const char *bytes, size_t len, struct fields *f)
 
 	fields_init(f);
 	while (bytes < end) {
-		if (open_line(&bytes, f)) {
+		if (packed_open_line(&bytes, f)) {
 			fields_free(f);
 			return -ENOMEM;
 		}

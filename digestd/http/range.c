@@ -11,7 +11,7 @@
 #include "digestd/http/fields.h"
 
 /* Takes digits from the front; what is too large is SIZE_MAX. */
-static bool take_number(struct field_part *s, size_t *out)
+static bool range_take_number(struct field_part *s, size_t *out)
 {
 	size_t n = 0, digits = 0;
 
@@ -29,7 +29,7 @@ static bool take_number(struct field_part *s, size_t *out)
 	return digits > 0;
 }
 
-static bool take_dash(struct field_part *s)
+static bool range_take_dash(struct field_part *s)
 {
 	if (!s->len || s->at[0] != '-')
 		return false;
@@ -38,7 +38,8 @@ static bool take_dash(struct field_part *s)
 	return true;
 }
 
-static enum range_answer suffix(size_t wanted, size_t len, struct range *part)
+static enum range_answer range_suffix(size_t wanted, size_t len,
+				      struct range *part)
 {
 	if (!wanted || !len)
 		return RANGE_UNSATISFIABLE;
@@ -47,8 +48,8 @@ static enum range_answer suffix(size_t wanted, size_t len, struct range *part)
 	return RANGE_PART;
 }
 
-static enum range_answer from_to(size_t first, size_t last, size_t len,
-				 struct range *part)
+static enum range_answer range_from_to(size_t first, size_t last, size_t len,
+				       struct range *part)
 {
 	if (last < first)
 		return RANGE_WHOLE; /* malformed */
@@ -59,25 +60,26 @@ static enum range_answer from_to(size_t first, size_t last, size_t len,
 	return RANGE_PART;
 }
 
-static enum range_answer parse(struct field_part spec, size_t len,
-			       struct range *part)
+static enum range_answer range_parse(struct field_part spec, size_t len,
+				     struct range *part)
 {
 	size_t first = 0, last = SIZE_MAX;
-	bool has_first = take_number(&spec, &first);
+	bool has_first = range_take_number(&spec, &first);
 
-	if (!take_dash(&spec))
+	if (!range_take_dash(&spec))
 		return RANGE_WHOLE;
-	if (!take_number(&spec, &last))
+	if (!range_take_number(&spec, &last))
 		last = SIZE_MAX;
 	else if (!has_first && !spec.len)
-		return suffix(last, len, part);
+		return range_suffix(last, len, part);
 	if (!has_first || spec.len)
 		return RANGE_WHOLE;
-	return from_to(first, last, len, part);
+	return range_from_to(first, last, len, part);
 }
 
 /* Whether If-Range allows a part: its validator is the stored one's. */
-static bool if_range(const struct fields *request, const struct fields *stored)
+static bool range_if_range(const struct fields *request,
+			   const struct fields *stored)
 {
 	const char *condition = fields_get(request, "If-Range");
 	const char *validator;
@@ -100,13 +102,13 @@ enum range_answer range_select(const struct fields *request,
 	struct field_part rest, unit;
 
 	if (!value || fields_lines(request, "Range") > 1 ||
-	    !if_range(request, stored))
+	    !range_if_range(request, stored))
 		return RANGE_WHOLE;
 	rest = (struct field_part){ value, strlen(value) };
 	unit = field_part_take(&rest, '=');
 	if (!field_part_is(unit, "bytes"))
 		return RANGE_WHOLE;
-	return parse(field_part_take(&rest, '\0'), len, part);
+	return range_parse(field_part_take(&rest, '\0'), len, part);
 }
 
 void range_text(const struct range *part, size_t len, char out[RANGE_TEXT])

@@ -42,13 +42,13 @@ void response_free(struct response *r)
 	r->nheld = r->held_cap = 0;
 }
 
-static enum response_event bad(struct response *r)
+static enum response_event response_bad(struct response *r)
 {
 	r->state = RESPONSE_WAS_BAD;
 	return RESPONSE_BAD;
 }
 
-static enum response_event no_memory(struct response *r)
+static enum response_event response_no_memory(struct response *r)
 {
 	r->state = RESPONSE_WAS_NOMEM;
 	return RESPONSE_NOMEM;
@@ -57,7 +57,7 @@ static enum response_event no_memory(struct response *r)
 /* Lines */
 
 /* Keeps bytes of a line that is not whole. Returns 0 or -ENOMEM. */
-static int hold(struct response *r, const char *at, size_t len)
+static int response_hold(struct response *r, const char *at, size_t len)
 {
 	if (len > r->held_cap - r->nheld) {
 		size_t cap = r->held_cap ? r->held_cap : HELD_MIN;
@@ -77,19 +77,19 @@ static int hold(struct response *r, const char *at, size_t len)
 }
 
 /* Whether the line is part of the body's coding, not of a header. */
-static bool in_chunks(const struct response *r)
+static bool response_in_chunks(const struct response *r)
 {
 	return r->state == RESPONSE_AT_CHUNK ||
 	       r->state == RESPONSE_AFTER_CHUNK;
 }
 
 /* How long the line may be, its end and what is held of it included. */
-static size_t line_limit(const struct response *r)
+static size_t response_line_limit(const struct response *r)
 {
-	return in_chunks(r) ? CHUNK_LINE_MAX : r->header_left;
+	return response_in_chunks(r) ? CHUNK_LINE_MAX : r->header_left;
 }
 
-static void cut_end(struct line *line)
+static void response_cut_end(struct line *line)
 {
 	line->len--;
 	line->crlf = line->len && line->at[line->len - 1] == '\r';
@@ -101,17 +101,17 @@ static void cut_end(struct line *line)
  * Returns 0, -EAGAIN when its end has not come, -EINVAL for one that is too
  * long, -ENOMEM.
  */
-static int take_line(struct response *r, struct response_bytes *in,
-		     struct line *line)
+static int response_take_line(struct response *r, struct response_bytes *in,
+			      struct line *line)
 {
 	const char *end = in->len ? memchr(in->at, '\n', in->len) : NULL;
 	size_t n = end ? (size_t)(end - in->at) + 1 : in->len;
-	size_t limit = line_limit(r);
+	size_t limit = response_line_limit(r);
 
 	if (r->nheld > limit || n > limit - r->nheld)
 		return -EINVAL;
 	*line = (struct line){ .at = in->at, .len = n };
-	if ((!end || r->nheld) && n && hold(r, in->at, n))
+	if ((!end || r->nheld) && n && response_hold(r, in->at, n))
 		return -ENOMEM;
 	in->at += n;
 	in->len -= n;
@@ -120,19 +120,19 @@ static int take_line(struct response *r, struct response_bytes *in,
 	if (r->nheld)
 		*line = (struct line){ .at = r->held, .len = r->nheld };
 	r->nheld = 0;
-	if (!in_chunks(r))
+	if (!response_in_chunks(r))
 		r->header_left -= line->len;
-	cut_end(line);
+	response_cut_end(line);
 	return 0;
 }
 
-static bool is_blank(char c)
+static bool response_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 /* Whether text may be in a field's value or a reason: no controls but tabs. */
-static bool is_text(const char *at, size_t len)
+static bool response_is_text(const char *at, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)at[i];
@@ -144,7 +144,7 @@ static bool is_text(const char *at, size_t len)
 }
 
 /* "HTTP/1.1 200 OK" */
-static int take_status(struct response *r, const struct line *line)
+static int response_take_status(struct response *r, const struct line *line)
 {
 	static const char version[] = "HTTP/1.";
 	enum { AT_MINOR = sizeof(version) - 1, AT_CODE = AT_MINOR + 2,
@@ -164,7 +164,9 @@ static int take_status(struct response *r, const struct line *line)
 	if (line->len > AFTER_CODE && at[AFTER_CODE] != ' ')
 		return -EINVAL;
 	return r->status >= 100 && r->status <= STATUS_MAX &&
-	       is_text(at, line->len) ? 0 : -EINVAL;
+			       response_is_text(at, line->len)
+		       ? 0
+		       : -EINVAL;
 }
 
 int response_field(const char *line, size_t len, struct field_part *name,
@@ -176,22 +178,24 @@ int response_field(const char *line, size_t len, struct field_part *name,
 		return -EINVAL;
 	*name = (struct field_part){ line, (size_t)(colon - line) };
 	*value = (struct field_part){ colon + 1, len - name->len - 1 };
-	while (name->len && is_blank(line[name->len - 1]))
+	while (name->len && response_is_blank(line[name->len - 1]))
 		name->len--; /* RFC 9112, 5.1, asks a proxy to remove them */
-	while (value->len && is_blank(value->at[0])) {
+	while (value->len && response_is_blank(value->at[0])) {
 		value->at++;
 		value->len--;
 	}
-	while (value->len && is_blank(value->at[value->len - 1]))
+	while (value->len && response_is_blank(value->at[value->len - 1]))
 		value->len--;
 	return field_is_token(name->at, name->len) &&
-	       is_text(value->at, value->len) ? 0 : -EINVAL;
+			       response_is_text(value->at, value->len)
+		       ? 0
+		       : -EINVAL;
 }
 
 /* Framing */
 
 /* A length: digits only. Returns -1 when it is none. */
-static int64_t parse_length(const char *text)
+static int64_t response_parse_length(const char *text)
 {
 	size_t len = strlen(text);
 	int64_t n = 0;
@@ -222,7 +226,7 @@ int response_frame(const struct fields *fields, unsigned status, bool head,
 				return -EINVAL;
 			chunked = true;
 		} else if (field_name_is(field->name, "content-length")) {
-			int64_t n = parse_length(field->value);
+			int64_t n = response_parse_length(field->value);
 
 			if (n < 0 || (length >= 0 && n != length))
 				return -EINVAL;
@@ -238,7 +242,7 @@ int response_frame(const struct fields *fields, unsigned status, bool head,
 	return 0;
 }
 
-static bool may_keep(const struct response *r)
+static bool response_may_keep(const struct response *r)
 {
 	if (r->framing.by_close)
 		return false;
@@ -247,7 +251,7 @@ static bool may_keep(const struct response *r)
 					   "keep-alive");
 }
 
-static enum response_state begin_body(struct response *r)
+static enum response_state response_begin_body(struct response *r)
 {
 	r->left = (uint64_t)r->framing.body_len;
 	if (!r->framing.has_body)
@@ -259,10 +263,10 @@ static enum response_state begin_body(struct response *r)
 	return r->left ? RESPONSE_IN_BODY : RESPONSE_AT_END;
 }
 
-static enum response_event end_header(struct response *r)
+static enum response_event response_end_header(struct response *r)
 {
 	if (r->status == UPGRADED)
-		return bad(r);
+		return response_bad(r);
 	if (r->status < 200) { /* the real one follows */
 		r->state = RESPONSE_AT_STATUS;
 		return r->status == CONTINUE ? RESPONSE_MORE :
@@ -270,34 +274,34 @@ static enum response_event end_header(struct response *r)
 	}
 	if (response_frame(&r->fields, r->status, r->head, &r->framing) ||
 	    (r->framing.chunked && !r->minor)) /* RFC 9112, 6.1 */
-		return bad(r);
-	r->keep = may_keep(r);
-	r->state = begin_body(r);
+		return response_bad(r);
+	r->keep = response_may_keep(r);
+	r->state = response_begin_body(r);
 	return RESPONSE_HEADER;
 }
 
 /* One line of a header or trailer; RESPONSE_MORE: go on. */
-static enum response_event read_field(struct response *r,
-				      const struct line *line)
+static enum response_event response_read_field(struct response *r,
+					       const struct line *line)
 {
 	struct field_part name, value;
 
 	if (!line->len && r->state == RESPONSE_AT_FIELD)
-		return end_header(r);
+		return response_end_header(r);
 	if (!line->len) {
 		r->state = RESPONSE_AT_END;
 		return RESPONSE_END;
 	}
 	if (response_field(line->at, line->len, &name, &value))
-		return bad(r);
+		return response_bad(r);
 	if (r->state == RESPONSE_AT_FIELD &&
 	    fields_add_n(&r->fields, name.at, name.len, value.at, value.len))
-		return no_memory(r);
+		return response_no_memory(r);
 	return RESPONSE_MORE;
 }
 
 /* "1f; name=value" */
-static int take_chunk_size(struct response *r, const struct line *line)
+static int response_take_chunk_size(struct response *r, const struct line *line)
 {
 	size_t i = 0;
 
@@ -307,31 +311,31 @@ static int take_chunk_size(struct response *r, const struct line *line)
 			  (unsigned)hexdigit_value(line->at[i]);
 	if (!i || i > CHUNK_DIGITS_MAX || !line->crlf)
 		return -EINVAL;
-	while (i < line->len && is_blank(line->at[i]))
+	while (i < line->len && response_is_blank(line->at[i]))
 		i++;
 	if (i < line->len && line->at[i] != ';')
 		return -EINVAL;
-	return is_text(line->at, line->len) ? 0 : -EINVAL;
+	return response_is_text(line->at, line->len) ? 0 : -EINVAL;
 }
 
-static enum response_event read_line(struct response *r,
-				     const struct line *line)
+static enum response_event response_read_line(struct response *r,
+					      const struct line *line)
 {
 	switch (r->state) {
 	case RESPONSE_AT_STATUS:
-		if (take_status(r, line))
-			return bad(r);
+		if (response_take_status(r, line))
+			return response_bad(r);
 		fields_clear(&r->fields); /* of an interim response */
 		r->state = RESPONSE_AT_FIELD;
 		return RESPONSE_MORE;
 	case RESPONSE_AT_CHUNK:
-		if (take_chunk_size(r, line))
-			return bad(r);
+		if (response_take_chunk_size(r, line))
+			return response_bad(r);
 		r->state = r->left ? RESPONSE_IN_CHUNK : RESPONSE_AT_TRAILER;
 		return RESPONSE_MORE;
 	case RESPONSE_AFTER_CHUNK:
 		if (line->len || !line->crlf)
-			return bad(r);
+			return response_bad(r);
 		r->state = RESPONSE_AT_CHUNK;
 		return RESPONSE_MORE;
 	case RESPONSE_AT_FIELD:
@@ -344,26 +348,26 @@ static enum response_event read_line(struct response *r,
 	case RESPONSE_WAS_NOMEM:
 		break;
 	}
-	return read_field(r, line);
+	return response_read_field(r, line);
 }
 
-static enum response_event read_lines(struct response *r,
-				      struct response_bytes *in)
+static enum response_event response_read_lines(struct response *r,
+					       struct response_bytes *in)
 {
 	struct line line;
-	int err = take_line(r, in, &line);
+	int err = response_take_line(r, in, &line);
 
 	if (err == -EAGAIN)
 		return RESPONSE_MORE;
 	if (err)
-		return err == -ENOMEM ? no_memory(r) : bad(r);
-	return read_line(r, &line);
+		return err == -ENOMEM ? response_no_memory(r) : response_bad(r);
+	return response_read_line(r, &line);
 }
 
 /* A piece of a body whose length is known. */
-static enum response_event read_counted(struct response *r,
-					struct response_bytes *in,
-					struct response_bytes *body)
+static enum response_event response_read_counted(struct response *r,
+						 struct response_bytes *in,
+						 struct response_bytes *body)
 {
 	*body = *in;
 	if (r->left < body->len)
@@ -394,14 +398,14 @@ enum response_event response_next(struct response *r,
 			return RESPONSE_MORE;
 		if (r->state == RESPONSE_IN_BODY ||
 		    r->state == RESPONSE_IN_CHUNK)
-			return read_counted(r, in, body);
+			return response_read_counted(r, in, body);
 		if (r->state == RESPONSE_UNTIL_CLOSE) {
 			*body = *in;
 			in->at += in->len;
 			in->len = 0;
 			return RESPONSE_BODY;
 		}
-		event = read_lines(r, in);
+		event = response_read_lines(r, in);
 	}
 	return event;
 }
@@ -410,5 +414,5 @@ enum response_event response_closed(struct response *r)
 {
 	if (r->state == RESPONSE_UNTIL_CLOSE)
 		r->state = RESPONSE_AT_END;
-	return r->state == RESPONSE_AT_END ? RESPONSE_END : bad(r);
+	return r->state == RESPONSE_AT_END ? RESPONSE_END : response_bad(r);
 }

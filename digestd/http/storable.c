@@ -31,13 +31,13 @@ bool storable_heuristic_status(unsigned status)
 }
 
 /* Final, and neither partial nor about one exchange only. */
-static bool status_is_final(unsigned status)
+static bool storable_status_is_final(unsigned status)
 {
 	return status >= 200 && status <= 599 && status != 206 && status != 304;
 }
 
 /* Statuses whose caching rules are known here (must-understand). */
-static bool status_is_understood(unsigned status)
+static bool storable_status_is_understood(unsigned status)
 {
 	return storable_heuristic_status(status) || status == 302 ||
 	       status == 303 || status == 307 ||
@@ -46,7 +46,7 @@ static bool status_is_understood(unsigned status)
 	       (status >= 500 && status <= 505);
 }
 
-static bool has_lifetime(const struct answer *a)
+static bool storable_has_lifetime(const struct answer *a)
 {
 	if (a->cc.s_maxage != CACHECONTROL_NONE ||
 	    a->cc.max_age != CACHECONTROL_NONE || answer_expires(a))
@@ -64,9 +64,10 @@ enum storable storable(const char *method, const struct fields *request,
 	cachecontrol_request(request, &asked);
 	if (strcmp(method, "GET"))
 		return STORABLE_METHOD;
-	if (!status_is_final(response->status))
+	if (!storable_status_is_final(response->status))
 		return STORABLE_STATUS;
-	if (cc->must_understand && !status_is_understood(response->status))
+	if (cc->must_understand &&
+	    !storable_status_is_understood(response->status))
 		return STORABLE_STATUS;
 	/* no-store beside must-understand is for those who do not */
 	if (asked.no_store || (cc->no_store && !cc->must_understand))
@@ -80,7 +81,7 @@ enum storable storable(const char *method, const struct fields *request,
 		return STORABLE_AUTHORIZATION;
 	if (vary_any(response->fields))
 		return STORABLE_VARY;
-	if (!has_lifetime(response))
+	if (!storable_has_lifetime(response))
 		return STORABLE_NOT_CACHEABLE;
 	return STORABLE_YES;
 }

@@ -10,7 +10,7 @@
 #include "codec/uri.h"
 
 /* Scheme, host and path of a canonical URI stand at its slashes. */
-static void split(struct target *t)
+static void target_split(struct target *t)
 {
 	t->host = strstr(t->uri, "://") + 3;
 	t->path = strchr(t->host, '/');
@@ -18,7 +18,8 @@ static void split(struct target *t)
 }
 
 /* A canonical URI in memory of its own. */
-static int canonical(const char *uri, size_t len, char **out, size_t *out_len)
+static int target_canonical(const char *uri, size_t len, char **out,
+			    size_t *out_len)
 {
 	char *text = malloc(len + 2);
 
@@ -33,8 +34,8 @@ static int canonical(const char *uri, size_t len, char **out, size_t *out_len)
 }
 
 /* prefix + host + path, made canonical. */
-static int join(const char *prefix, const char *host, struct target *t,
-		const char *raw, size_t len)
+static int target_join(const char *prefix, const char *host, struct target *t,
+		       const char *raw, size_t len)
 {
 	size_t prefix_len = strlen(prefix), host_len = strlen(host);
 	char *uri = malloc(prefix_len + host_len + len);
@@ -44,8 +45,8 @@ static int join(const char *prefix, const char *host, struct target *t,
 		memcpy(uri, prefix, prefix_len);
 		memcpy(uri + prefix_len, host, host_len);
 		memcpy(uri + prefix_len + host_len, raw, len);
-		err = canonical(uri, prefix_len + host_len + len, &t->uri,
-				&t->uri_len);
+		err = target_canonical(uri, prefix_len + host_len + len,
+				       &t->uri, &t->uri_len);
 	}
 	free(uri);
 	return err;
@@ -58,11 +59,11 @@ int target_resolve(struct target *t, const char *raw, size_t len,
 
 	*t = (struct target){ .absolute = len && raw[0] != '/' };
 	if (t->absolute)
-		err = canonical(raw, len, &t->uri, &t->uri_len);
+		err = target_canonical(raw, len, &t->uri, &t->uri_len);
 	else if (len && host && *host && !strpbrk(host, "/?#@"))
-		err = join("http://", host, t, raw, len);
+		err = target_join("http://", host, t, raw, len);
 	if (!err)
-		split(t);
+		target_split(t);
 	return err;
 }
 
@@ -83,14 +84,14 @@ int target_set_scheme(struct target *t, const char *scheme)
 	if (uri) {
 		memcpy(uri, scheme, scheme_len);
 		memcpy(uri + scheme_len, rest, rest_len);
-		err = canonical(uri, scheme_len + rest_len, &t->uri,
-				&t->uri_len);
+		err = target_canonical(uri, scheme_len + rest_len, &t->uri,
+				       &t->uri_len);
 	}
 	free(uri);
 	if (err)
 		return err;
 	free(old);
-	split(t);
+	target_split(t);
 	return 0;
 }
 
@@ -101,7 +102,7 @@ void target_free(struct target *t)
 }
 
 /* How much of the target stands before a relative reference (RFC 3986, 5.2). */
-static size_t base_len(const struct target *t, const char *reference)
+static size_t target_base_len(const struct target *t, const char *reference)
 {
 	size_t origin = (size_t)(t->path - t->uri);
 	size_t query = strcspn(t->path, "?");
@@ -117,10 +118,10 @@ static size_t base_len(const struct target *t, const char *reference)
 	return origin + query;
 }
 
-static int resolve_relative(const struct target *t, const char *reference,
-			    char **uri)
+static int target_resolve_relative(const struct target *t,
+				   const char *reference, char **uri)
 {
-	size_t base = base_len(t, reference), len = strlen(reference);
+	size_t base = target_base_len(t, reference), len = strlen(reference);
 	size_t out_len;
 	char *joined = malloc(base + len + 1);
 	int err = -ENOMEM;
@@ -128,7 +129,7 @@ static int resolve_relative(const struct target *t, const char *reference,
 	if (joined) {
 		memcpy(joined, t->uri, base);
 		memcpy(joined + base, reference, len);
-		err = canonical(joined, base + len, uri, &out_len);
+		err = target_canonical(joined, base + len, uri, &out_len);
 	}
 	free(joined);
 	return err;
@@ -145,8 +146,8 @@ int target_same_origin(const struct target *t, const char *reference,
 	if (!strncmp(reference, "//", 2))
 		return -EINVAL;
 	if (reference[colon] != ':')
-		return resolve_relative(t, reference, uri);
-	err = canonical(reference, strlen(reference), &found, &len);
+		return target_resolve_relative(t, reference, uri);
+	err = target_canonical(reference, strlen(reference), &found, &len);
 	if (err)
 		return err;
 	if (len <= origin || memcmp(found, t->uri, origin + 1)) {

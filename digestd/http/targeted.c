@@ -13,15 +13,15 @@
 static const char cdn[] = "CDN-Cache-Control";
 static const char surrogate[] = "Surrogate-Control";
 
-static int64_t clamp(int64_t seconds)
+static int64_t targeted_clamp(int64_t seconds)
 {
 	return seconds > INT32_MAX ? INT32_MAX : seconds;
 }
 
 /* Of a key that comes twice the last counts, and ?0 says nothing. Of a limit,
  * what is no integer, or negative, counts as 0, as in Cache-Control. */
-static void take_member(struct cachecontrol *cc,
-			const struct dictionary_member *m)
+static void targeted_take_member(struct cachecontrol *cc,
+				 const struct dictionary_member *m)
 {
 	struct cachecontrol_argument argument = { .given = true,
 						  .seconds = -1 };
@@ -32,11 +32,11 @@ static void take_member(struct cachecontrol *cc,
 	if (m->type == DICTIONARY_BOOLEAN)
 		argument.given = false;
 	if (m->type == DICTIONARY_INTEGER)
-		argument.seconds = clamp(m->number);
+		argument.seconds = targeted_clamp(m->number);
 	cachecontrol_take(cc, m->key, argument);
 }
 
-static bool is_dictionary(const struct fields *f)
+static bool targeted_is_dictionary(const struct fields *f)
 {
 	struct dictionary_cursor cursor = { 0 };
 	struct dictionary_member m;
@@ -47,21 +47,21 @@ static bool is_dictionary(const struct fields *f)
 	return any && !cursor.failed;
 }
 
-static bool read_cdn(const struct fields *f, struct cachecontrol *out)
+static bool targeted_read_cdn(const struct fields *f, struct cachecontrol *out)
 {
 	struct dictionary_cursor cursor = { 0 };
 	struct dictionary_member m;
 
-	if (!is_dictionary(f))
+	if (!targeted_is_dictionary(f))
 		return false;
 	cachecontrol_init(out);
 	while (dictionary_next(f, cdn, &cursor, &m))
-		take_member(out, &m);
+		targeted_take_member(out, &m);
 	return true;
 }
 
 /* Whether a directive is for everybody, or for this device too. */
-static bool is_for(struct field_part targets, const char *name)
+static bool targeted_is_for(struct field_part targets, const char *name)
 {
 	bool any = false;
 
@@ -77,7 +77,7 @@ static bool is_for(struct field_part targets, const char *name)
 
 /* What is served stale while it is fetched again, behind a plus, is left
  * out. */
-static int64_t surrogate_seconds(struct field_part value)
+static int64_t targeted_surrogate_seconds(struct field_part value)
 {
 	if (value.len >= 2 && value.at[0] == '"') {
 		value.at++;
@@ -86,8 +86,8 @@ static int64_t surrogate_seconds(struct field_part value)
 	return field_seconds(field_part_take(&value, '+'));
 }
 
-static bool read_surrogate(const struct fields *f, const char *name,
-			   struct cachecontrol *out)
+static bool targeted_read_surrogate(const struct fields *f, const char *name,
+				    struct cachecontrol *out)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
@@ -97,8 +97,9 @@ static bool read_surrogate(const struct fields *f, const char *name,
 		struct field_part directive = field_part_take(&element, ';');
 		struct field_part key = field_part_take(&directive, '=');
 
-		if (!is_for(element, name) || (!field_part_is(key, "max-age") &&
-					       !field_part_is(key, "no-store")))
+		if (!targeted_is_for(element, name) ||
+		    (!field_part_is(key, "max-age") &&
+		     !field_part_is(key, "no-store")))
 			continue;
 		if (!any)
 			cachecontrol_init(out);
@@ -106,8 +107,8 @@ static bool read_surrogate(const struct fields *f, const char *name,
 		cachecontrol_take(out, key,
 				  (struct cachecontrol_argument){
 					  .given = directive.len > 0,
-					  .seconds = surrogate_seconds(
-						  directive) });
+					  .seconds = targeted_surrogate_seconds(
+						  directive)});
 	}
 	return any;
 }
@@ -115,7 +116,8 @@ static bool read_surrogate(const struct fields *f, const char *name,
 bool targeted_read(const struct fields *response, const char *name,
 		   struct cachecontrol *out)
 {
-	if (!read_cdn(response, out) && !read_surrogate(response, name, out))
+	if (!targeted_read_cdn(response, out) &&
+	    !targeted_read_surrogate(response, name, out))
 		return false;
 	out->targeted = true;
 	return true;

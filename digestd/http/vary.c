@@ -63,8 +63,8 @@ static char *vary_combine(const struct fields *f, const char *name)
 }
 
 /* A name that stands in Vary twice selects once. */
-static int select_one(const struct fields *request, struct field_part name,
-		      struct fields *selecting)
+static int vary_select_one(const struct fields *request, struct field_part name,
+			   struct fields *selecting)
 {
 	char *copy = strndup(name.at, name.len);
 	char *value = NULL;
@@ -88,14 +88,14 @@ int vary_select(const struct fields *request, const struct fields *response,
 
 	fields_init(selecting);
 	while (!err && fields_next(response, "Vary", &cursor, &name))
-		err = select_one(request, name, selecting);
+		err = vary_select_one(request, name, selecting);
 	if (err)
 		fields_free(selecting);
 	return err;
 }
 
 /* Names of languages, codings and character sets, whose case means nothing. */
-static bool is_caseless(const char *name)
+static bool vary_is_caseless(const char *name)
 {
 	static const char *const names[] = {
 		"Accept-Language", "Accept-Encoding", "Accept-Charset",
@@ -145,7 +145,7 @@ static const char *vary_follow(const char *text, const char *at,
 /* The same as vary_combine() would make, compared without making it. */
 static bool vary_same(const struct field *wanted, const struct fields *request)
 {
-	bool caseless = is_caseless(wanted->name);
+	bool caseless = vary_is_caseless(wanted->name);
 	const char *at = wanted->value;
 
 	for (size_t i = 0; at && i < fields_count(request); i++) {

@@ -29,15 +29,15 @@ static bool via_names(struct field_part member, const char *name)
 }
 
 /* "name; parameter=...": whether it is the name. */
-static bool cdn_names(struct field_part member, const char *name)
+static bool via_cdn_names(struct field_part member, const char *name)
 {
 	return field_part_is(field_part_take(&member, ';'), name);
 }
 
 /* Whether a list has a member of this name, or too many members. */
-static bool list_loops(const struct fields *request, const char *field,
-		       bool (*names)(struct field_part, const char *),
-		       const char *name)
+static bool via_list_loops(const struct fields *request, const char *field,
+			   bool (*names)(struct field_part, const char *),
+			   const char *name)
 {
 	struct field_cursor cursor = { 0 };
 	struct field_part member;
@@ -52,8 +52,8 @@ static bool list_loops(const struct fields *request, const char *field,
 
 bool via_loops(const struct fields *request, const char *name)
 {
-	return list_loops(request, "Via", via_names, name) ||
-	       list_loops(request, "CDN-Loop", cdn_names, name);
+	return via_list_loops(request, "Via", via_names, name) ||
+	       via_list_loops(request, "CDN-Loop", via_cdn_names, name);
 }
 
 int via_append(struct fields *f, unsigned minor, const char *name)

@@ -51,14 +51,15 @@ void catalog_free(struct catalog **c)
 }
 
 /* Whether the next filter is to have a key already, if it is there. */
-static bool is_in_next(const struct catalog *c, const struct scd_key *key)
+static bool catalog_is_in_next(const struct catalog *c,
+			       const struct scd_key *key)
 {
 	return c->next && keypart_of(key, c->part.count) < c->part.number;
 }
 
 /* A key has come or gone: as far as the snapshot under way has come, its bits
  * are to be the filter's again. */
-static void follow_in_copy(struct catalog *c, const struct scd_key *key)
+static void catalog_follow_in_copy(struct catalog *c, const struct scd_key *key)
 {
 	const struct scd_bloom *b = scd_counting_bloom(c->filter);
 	uint64_t at[SCD_MAX_HASH];
@@ -72,7 +73,7 @@ static void follow_in_copy(struct catalog *c, const struct scd_key *key)
 	}
 }
 
-static void count_change(struct catalog *c)
+static void catalog_count_change(struct catalog *c)
 {
 	void (*notify)(void *arg) = c->notify;
 
@@ -91,42 +92,43 @@ void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg)
 void catalog_add(struct catalog *c, const struct scd_key *key)
 {
 	scd_counting_add(c->filter, key);
-	if (is_in_next(c, key))
+	if (catalog_is_in_next(c, key))
 		scd_counting_add(c->next, key);
-	follow_in_copy(c, key);
+	catalog_follow_in_copy(c, key);
 	c->nkeys++;
-	count_change(c);
+	catalog_count_change(c);
 }
 
 void catalog_remove(struct catalog *c, const struct scd_key *key)
 {
 	scd_counting_remove(c->filter, key);
-	if (is_in_next(c, key))
+	if (catalog_is_in_next(c, key))
 		scd_counting_remove(c->next, key);
-	follow_in_copy(c, key);
+	catalog_follow_in_copy(c, key);
 	c->nkeys--;
-	count_change(c);
+	catalog_count_change(c);
 }
 
-static uint64_t bits_of(const struct scd_counting *filter)
+static uint64_t catalog_bits_of(const struct scd_counting *filter)
 {
 	return scd_counting_bloom(filter)->nbits;
 }
 
 /* The rate of false positives to expect of the filter as it is. */
-static double fp_of(const struct scd_counting *filter)
+static double catalog_fp_of(const struct scd_counting *filter)
 {
 	double fill = (double)scd_counting_ones(filter) /
-		      (double)bits_of(filter);
+		      (double)catalog_bits_of(filter);
 
 	return pow(fill, scd_counting_bloom(filter)->nhash);
 }
 
 /* Whether it is better to wait for a larger filter than to publish this. */
-static bool is_too_full(const struct catalog *c)
+static bool catalog_is_too_full(const struct catalog *c)
 {
-	return c->next && bits_of(c->next) > bits_of(c->filter) &&
-	       fp_of(c->filter) > CATALOG_MAX_FP;
+	return c->next &&
+	       catalog_bits_of(c->next) > catalog_bits_of(c->filter) &&
+	       catalog_fp_of(c->filter) > CATALOG_MAX_FP;
 }
 
 int64_t catalog_due_ms(const struct catalog *c,
@@ -137,7 +139,7 @@ int64_t catalog_due_ms(const struct catalog *c,
 
 	if (!c->generation)
 		return INT64_MIN;
-	if ((!c->changed && !c->resized) || is_too_full(c))
+	if ((!c->changed && !c->resized) || catalog_is_too_full(c))
 		return INT64_MAX;
 	if (c->resized || many || policy->max_ms < policy->min_ms)
 		return c->published_ms + policy->min_ms;
@@ -160,8 +162,8 @@ void catalog_snapshot_begin(struct catalog *c, struct scd_bloom *copy)
 }
 
 /* The copy is whole: it is the next generation. */
-static void end_snapshot(struct catalog *c, int64_t now_ms,
-			 struct catalog_snapshot *out)
+static void catalog_end_snapshot(struct catalog *c, int64_t now_ms,
+				 struct catalog_snapshot *out)
 {
 	*out = (struct catalog_snapshot){
 		.bloom = c->copy,
@@ -187,7 +189,7 @@ bool catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
 	c->copied += len;
 	if (len < left)
 		return false;
-	end_snapshot(c, now_ms, out);
+	catalog_end_snapshot(c, now_ms, out);
 	return true;
 }
 
@@ -236,7 +238,7 @@ struct scd_counting *catalog_rebuild_next(struct catalog *c)
 	if (++c->part.number < c->part.count)
 		return NULL;
 	assert(!c->copy.bits);
-	if (bits_of(c->next) > bits_of(old))
+	if (catalog_bits_of(c->next) > catalog_bits_of(old))
 		c->grown++;
 	else
 		c->shrunk++;
@@ -258,8 +260,8 @@ void catalog_stats(const struct catalog *c, struct catalog_stats *out)
 		.saturated = scd_counting_saturated(c->filter),
 		.changed = c->changed,
 		.generation = c->generation,
-		.fp = fp_of(c->filter),
-		.next_nbits = c->next ? bits_of(c->next) : 0,
+		.fp = catalog_fp_of(c->filter),
+		.next_nbits = c->next ? catalog_bits_of(c->next) : 0,
 		.grown = c->grown,
 		.shrunk = c->shrunk,
 	};

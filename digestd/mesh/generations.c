@@ -39,21 +39,21 @@ struct generations {
 	struct base bases[GENERATIONS_KEEP_MAX];
 };
 
-static struct holders *holders_ref(struct holders *h)
+static struct holders *generations_holders_ref(struct holders *h)
 {
 	atomic_fetch_add_explicit(&h->users, 1, memory_order_relaxed);
 	return h;
 }
 
-static void holders_unref(struct holders *h)
+static void generations_holders_unref(struct holders *h)
 {
 	if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) == 1)
 		free(h);
 }
 
 /* An empty publication with one user; null without memory. */
-static struct publication *publication_new(uint64_t instance,
-					   uint64_t generation)
+static struct publication *generations_publication_new(uint64_t instance,
+						       uint64_t generation)
 {
 	struct publication *p = calloc(1, sizeof(*p));
 	struct holders *holders = calloc(1, sizeof(*holders));
@@ -87,7 +87,7 @@ void publication_unref(struct publication *p)
 		blob_unref(p->deltas[i].xor);
 		blob_unref(p->deltas[i].conditional);
 	}
-	holders_unref(p->holders);
+	generations_holders_unref(p->holders);
 	free(p);
 }
 
@@ -129,25 +129,26 @@ int generations_new(struct generations **out, uint64_t instance, unsigned keep)
 	return SCD_OK;
 }
 
-static bool is_held(const struct base *base)
+static bool generations_is_held(const struct base *base)
 {
 	return atomic_load_explicit(&base->holders->any, memory_order_relaxed);
 }
 
-static void base_free(struct base *base)
+static void generations_base_free(struct base *base)
 {
-	holders_unref(base->holders);
+	generations_holders_unref(base->holders);
 	scd_bloom_free(&base->bloom);
 }
 
-static void drop_oldest(struct generations *g)
+static void generations_drop_oldest(struct generations *g)
 {
-	base_free(&g->bases[--g->nbases]);
+	generations_base_free(&g->bases[--g->nbases]);
 }
 
 /* Drops what no delta leads from to p: nobody holds it, or the full digest is
  * smaller. But for the newest, which somebody may be sent this moment. */
-static void drop_useless(struct generations *g, const struct publication *p)
+static void generations_drop_useless(struct generations *g,
+				     const struct publication *p)
 {
 	unsigned kept = 0;
 
@@ -158,7 +159,7 @@ static void drop_useless(struct generations *g, const struct publication *p)
 						base->generation))
 			g->bases[kept++] = *base;
 		else
-			base_free(base);
+			generations_base_free(base);
 	}
 	g->nbases = kept;
 }
@@ -168,29 +169,31 @@ void generations_free(struct generations **g)
 	if (!*g)
 		return;
 	while ((*g)->nbases)
-		drop_oldest(*g);
+		generations_drop_oldest(*g);
 	free(*g);
 	*g = NULL;
 }
 
 /* Makes a snapshot, published as p, the newest base. No delta leads to another
  * shape, so those of another shape are kept no longer. */
-static void keep_base(struct generations *g, struct catalog_snapshot *snapshot,
-		      const struct publication *p)
+static void generations_keep_base(struct generations *g,
+				  struct catalog_snapshot *snapshot,
+				  const struct publication *p)
 {
 	while (g->nbases && !scd_bloom_same_shape(&snapshot->bloom,
 						  &g->bases[0].bloom))
-		drop_oldest(g);
-	drop_useless(g, p);
+		generations_drop_oldest(g);
+	generations_drop_useless(g, p);
 	if (g->nbases == g->keep && g->nbases)
-		drop_oldest(g);
+		generations_drop_oldest(g);
 	if (g->keep == 0) {
 		scd_bloom_free(&snapshot->bloom);
 		return;
 	}
 	memmove(g->bases + 1, g->bases, g->nbases * sizeof(g->bases[0]));
-	g->bases[0] = (struct base){ p->generation, holders_ref(p->holders),
-				     snapshot->bloom };
+	g->bases[0] = (struct base){p->generation,
+				    generations_holders_ref(p->holders),
+				    snapshot->bloom};
 	g->nbases++;
 	snapshot->bloom = (struct scd_bloom){ 0 };
 }
@@ -201,10 +204,10 @@ typedef int encode_delta(const struct scd_bloom *base,
 			 size_t *out_len);
 
 /* One form of the delta from a base, if it is smaller than `below` bytes. */
-static int make_delta(encode_delta *encode, const struct base *base,
-		      const struct catalog_snapshot *snapshot,
-		      const struct scd_digest_info *ids, size_t below,
-		      struct blob **out)
+static int generations_make_delta(encode_delta *encode, const struct base *base,
+				  const struct catalog_snapshot *snapshot,
+				  const struct scd_digest_info *ids,
+				  size_t below, struct blob **out)
 {
 	uint8_t *bytes;
 	size_t len;
@@ -221,8 +224,8 @@ static int make_delta(encode_delta *encode, const struct base *base,
 }
 
 /* Adds the delta from a base, in the forms that are worth it. */
-static int add_delta(struct publication *p, const struct base *base,
-		     const struct catalog_snapshot *snapshot)
+static int generations_add_delta(struct publication *p, const struct base *base,
+				 const struct catalog_snapshot *snapshot)
 {
 	struct publication_delta *d = &p->deltas[p->ndeltas];
 	struct scd_digest_info ids = {
@@ -238,21 +241,21 @@ static int add_delta(struct publication *p, const struct base *base,
 		return SCD_OK; /* the filter has changed its size */
 	d->from = base->generation;
 	p->ndeltas++; /* so that what there is of it is released */
-	error = make_delta(scd_delta_encode, base, snapshot, &ids, below,
-			   &d->xor);
+	error = generations_make_delta(scd_delta_encode, base, snapshot, &ids,
+				       below, &d->xor);
 	if (error)
 		return error;
 	if (d->xor)
 		below = d->xor->len;
-	error = make_delta(scd_delta_encode_conditional, base, snapshot, &ids,
-			   below, &d->conditional);
+	error = generations_make_delta(scd_delta_encode_conditional, base,
+				       snapshot, &ids, below, &d->conditional);
 	if (!error && !d->xor && !d->conditional)
 		p->ndeltas--;
 	return error;
 }
 
-static int encode_full(struct publication *p,
-		       const struct catalog_snapshot *snapshot)
+static int generations_encode_full(struct publication *p,
+				   const struct catalog_snapshot *snapshot)
 {
 	struct scd_digest_info ids = {
 		.instance = p->instance,
@@ -273,8 +276,8 @@ static int encode_full(struct publication *p,
  * The size to publish an array in. The last one stands until half or twice as
  * much would do, so that a few keys that come and go do not move it each time.
  */
-static uint64_t folded_bits(const struct generations *g,
-			    const struct scd_bloom *bloom)
+static uint64_t generations_folded_bits(const struct generations *g,
+					const struct scd_bloom *bloom)
 {
 	const uint64_t nones = scd_bloom_ones(bloom);
 	uint64_t nbits = bloom->nbits;
@@ -288,9 +291,10 @@ static uint64_t folded_bits(const struct generations *g,
 
 /* An array that is too empty for its size is published in fewer bits, which
  * have the same keys. One that cannot be folded stays as it is. */
-static int fold(struct generations *g, struct catalog_snapshot *snapshot)
+static int generations_fold(struct generations *g,
+			    struct catalog_snapshot *snapshot)
 {
-	const uint64_t nbits = folded_bits(g, &snapshot->bloom);
+	const uint64_t nbits = generations_folded_bits(g, &snapshot->bloom);
 	struct scd_bloom folded;
 	int error;
 
@@ -309,22 +313,23 @@ int generations_publish(struct generations *g,
 			struct catalog_snapshot *snapshot,
 			struct publication **out)
 {
-	struct publication *p = publication_new(g->instance,
-						snapshot->generation);
-	int error = p ? fold(g, snapshot) : SCD_ENOMEM;
+	struct publication *p =
+		generations_publication_new(g->instance, snapshot->generation);
+	int error = p ? generations_fold(g, snapshot) : SCD_ENOMEM;
 
 	if (!error)
-		error = encode_full(p, snapshot);
+		error = generations_encode_full(p, snapshot);
 	for (unsigned i = 0; !error && i < g->nbases; i++) {
-		if (is_held(&g->bases[i]))
-			error = add_delta(p, &g->bases[i], snapshot);
+		if (generations_is_held(&g->bases[i]))
+			error = generations_add_delta(p, &g->bases[i],
+						      snapshot);
 	}
 	if (error) {
 		publication_unref(p);
 		scd_bloom_free(&snapshot->bloom);
 		return error;
 	}
-	keep_base(g, snapshot, p);
+	generations_keep_base(g, snapshot, p);
 	*out = p;
 	return SCD_OK;
 }

@@ -29,18 +29,18 @@ struct shape {
 
 /* Size */
 
-static bool is_power_of_two(uint64_t n)
+static bool peerindex_is_power_of_two(uint64_t n)
 {
 	return !(n & (n - 1));
 }
 
 /* Whether a peer has a column in an index of so many rows. */
-static bool is_member(const struct peerset_peer *p, uint64_t nrows)
+static bool peerindex_is_member(const struct peerset_peer *p, uint64_t nrows)
 {
 	const struct scd_bloom *b = p->digest ? &p->digest->bloom : NULL;
 
 	return b && b->hashing == SCD_HASHING_DOUBLE && b->nbits <= nrows &&
-	       is_power_of_two(b->nbits);
+	       peerindex_is_power_of_two(b->nbits);
 }
 
 struct members {
@@ -48,13 +48,13 @@ struct members {
 	double bits; /* of their digests */
 };
 
-static struct members members_of(const struct peerset_peer *peers, size_t n,
-				 uint64_t nrows)
+static struct members peerindex_members_of(const struct peerset_peer *peers,
+					   size_t n, uint64_t nrows)
 {
 	struct members m = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_member(&peers[i], nrows)) {
+		if (peerindex_is_member(&peers[i], nrows)) {
 			m.count++;
 			m.bits += (double)peers[i].digest->bloom.nbits;
 		}
@@ -62,7 +62,7 @@ static struct members members_of(const struct peerset_peer *peers, size_t n,
 	return m;
 }
 
-static bool is_worth_it(const struct members *m, struct shape shape)
+static bool peerindex_is_worth_it(const struct members *m, struct shape shape)
 {
 	double bytes = (double)scd_index_bytes(shape.nrows, shape.ncolumns);
 
@@ -71,24 +71,25 @@ static bool is_worth_it(const struct members *m, struct shape shape)
 }
 
 /* The most rows that are worth it, so that most digests fit; 0 rows: none. */
-static struct shape best_shape(const struct peerset_peer *peers, size_t n)
+static struct shape peerindex_best_shape(const struct peerset_peer *peers,
+					 size_t n)
 {
 	uint64_t nrows = SCD_INDEX_MIN_ROWS;
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_member(&peers[i], SCD_BLOOM_MAX_BITS) &&
+		if (peerindex_is_member(&peers[i], SCD_BLOOM_MAX_BITS) &&
 		    peers[i].digest->bloom.nbits > nrows)
 			nrows = peers[i].digest->bloom.nbits;
 	}
 	for (; nrows >= SCD_INDEX_MIN_ROWS; nrows /= 2) {
-		struct members m = members_of(peers, n, nrows);
+		struct members m = peerindex_members_of(peers, n, nrows);
 		/* With room for those whose digest is still to come. */
 		struct shape all = { nrows, (unsigned)n };
 		struct shape tight = { nrows, m.count };
 
-		if (is_worth_it(&m, all))
+		if (peerindex_is_worth_it(&m, all))
 			return all;
-		if (is_worth_it(&m, tight))
+		if (peerindex_is_worth_it(&m, tight))
 			return tight;
 	}
 	return (struct shape){ 0 };
@@ -123,8 +124,9 @@ void peerindex_unref(struct peerindex *x)
 
 /* Columns */
 
-static bool flip(struct scd_index *index, unsigned column,
-		 const struct scd_bloom *from, const struct scd_bloom *to)
+static bool peerindex_flip(struct scd_index *index, unsigned column,
+			   const struct scd_bloom *from,
+			   const struct scd_bloom *to)
 {
 	struct scd_bloom flips;
 	int error;
@@ -140,15 +142,16 @@ static bool flip(struct scd_index *index, unsigned column,
 
 /* A column in use goes over to another digest, by the difference if there is
  * one. */
-static void change(struct peerindex *x, unsigned column,
-		   struct peer_digest *digest)
+static void peerindex_change(struct peerindex *x, unsigned column,
+			     struct peer_digest *digest)
 {
 	struct owner *o = &x->owners[column];
 	int error = 0;
 
 	if (o->digest == digest)
 		return;
-	if (!flip(x->index, column, &o->digest->bloom, &digest->bloom))
+	if (!peerindex_flip(x->index, column, &o->digest->bloom,
+			    &digest->bloom))
 		error = scd_index_set(x->index, column, &digest->bloom);
 	assert(!error); /* it fits, or it were no member */
 	(void)error;
@@ -156,14 +159,14 @@ static void change(struct peerindex *x, unsigned column,
 	o->digest = peer_digest_ref(digest);
 }
 
-static void own(struct owner *o, const struct peerset_peer *p)
+static void peerindex_own(struct owner *o, const struct peerset_peer *p)
 {
 	o->id = p->id;
 	o->digest = peer_digest_ref(p->digest);
 }
 
 /* Fills the columns that have just been given to peers. */
-static void fill(struct peerindex *x, const bool *is_new)
+static void peerindex_fill(struct peerindex *x, const bool *is_new)
 {
 	const struct scd_bloom *filters[PEERSET_MAX_PEERS] = { NULL };
 	unsigned n = scd_index_columns(x->index);
@@ -179,7 +182,7 @@ static void fill(struct peerindex *x, const bool *is_new)
 }
 
 /* The column of a peer, or a free one, or PEERINDEX_NONE. */
-static unsigned column_of(const struct peerindex *x, uint32_t id)
+static unsigned peerindex_column_of(const struct peerindex *x, uint32_t id)
 {
 	unsigned free_one = PEERINDEX_NONE;
 
@@ -195,7 +198,7 @@ static unsigned column_of(const struct peerindex *x, uint32_t id)
 }
 
 /* Frees the columns that peers have left and no view asks for. */
-static void free_columns(struct peerindex *x)
+static void peerindex_free_columns(struct peerindex *x)
 {
 	for (unsigned i = 0; i < scd_index_columns(x->index); i++) {
 		struct owner *o = &x->owners[i];
@@ -211,19 +214,21 @@ static void free_columns(struct peerindex *x)
 }
 
 /* Whether the old index will do for what is best now. */
-static bool will_do(const struct peerindex *x, const struct peerset_peer *peers,
-		    size_t n, struct shape best)
+static bool peerindex_will_do(const struct peerindex *x,
+			      const struct peerset_peer *peers, size_t n,
+			      struct shape best)
 {
 	struct shape shape = { scd_index_rows(x->index),
 			       scd_index_columns(x->index) };
-	struct members m = members_of(peers, n, shape.nrows);
+	struct members m = peerindex_members_of(peers, n, shape.nrows);
 
-	return shape.nrows >= best.nrows && is_worth_it(&m, shape);
+	return shape.nrows >= best.nrows && peerindex_is_worth_it(&m, shape);
 }
 
 /* Gives all members their columns; false: there are too few. */
-static bool assign(struct peerindex *x, const struct peerset_peer *peers,
-		   size_t n, uint16_t *columns)
+static bool peerindex_assign(struct peerindex *x,
+			     const struct peerset_peer *peers, size_t n,
+			     uint16_t *columns)
 {
 	uint64_t nrows = scd_index_rows(x->index);
 	bool is_new[PEERSET_MAX_PEERS] = { false };
@@ -232,8 +237,8 @@ static bool assign(struct peerindex *x, const struct peerset_peer *peers,
 	for (size_t i = 0; i < n && enough; i++) {
 		unsigned column = PEERINDEX_NONE;
 
-		if (is_member(&peers[i], nrows)) {
-			column = column_of(x, peers[i].id);
+		if (peerindex_is_member(&peers[i], nrows)) {
+			column = peerindex_column_of(x, peers[i].id);
 			enough = column != PEERINDEX_NONE;
 		}
 		columns[i] = (uint16_t)column;
@@ -241,13 +246,13 @@ static bool assign(struct peerindex *x, const struct peerset_peer *peers,
 			continue;
 		is_new[column] = !x->owners[column].digest;
 		if (is_new[column])
-			own(&x->owners[column], &peers[i]);
+			peerindex_own(&x->owners[column], &peers[i]);
 		else
-			change(x, column, peers[i].digest);
+			peerindex_change(x, column, peers[i].digest);
 		x->owners[column].stays = true;
 	}
-	fill(x, is_new);
-	free_columns(x);
+	peerindex_fill(x, is_new);
+	peerindex_free_columns(x);
 	return enough;
 }
 
@@ -255,21 +260,21 @@ struct peerindex *peerindex_update(struct peerindex *old,
 				   const struct peerset_peer *peers, size_t n,
 				   uint16_t *columns)
 {
-	struct shape best = best_shape(peers, n);
+	struct shape best = peerindex_best_shape(peers, n);
 	struct peerindex *x;
 
 	for (size_t i = 0; i < n; i++)
 		columns[i] = PEERINDEX_NONE;
 	if (!best.nrows)
 		return NULL;
-	if (old && will_do(old, peers, n, best) &&
-	    assign(old, peers, n, columns)) {
+	if (old && peerindex_will_do(old, peers, n, best) &&
+	    peerindex_assign(old, peers, n, columns)) {
 		atomic_fetch_add_explicit(&old->users, 1, memory_order_relaxed);
 		return old;
 	}
 	x = peerindex_new(best);
 	if (x) {
-		bool enough = assign(x, peers, n, columns);
+		bool enough = peerindex_assign(x, peers, n, columns);
 
 		assert(enough);
 		(void)enough;

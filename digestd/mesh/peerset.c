@@ -55,7 +55,7 @@ void peer_digest_unref(struct peer_digest *d)
 	free(d);
 }
 
-static size_t strings_len(const struct peerset_peer *peers, size_t n)
+static size_t peerset_strings_len(const struct peerset_peer *peers, size_t n)
 {
 	size_t len = 1;
 
@@ -64,7 +64,7 @@ static size_t strings_len(const struct peerset_peer *peers, size_t n)
 	return len;
 }
 
-static const char *put_string(char **at, const char *text)
+static const char *peerset_put_string(char **at, const char *text)
 {
 	char *copy = *at;
 	size_t len = strlen(text) + 1;
@@ -84,7 +84,7 @@ uint64_t peerset_hash_name(const char *name)
 }
 
 /* Brings the index up to date and divides the peers that may be asked. */
-static void take_index(struct peerset *set, const struct peerset *last)
+static void peerset_take_index(struct peerset *set, const struct peerset *last)
 {
 	uint16_t columns[PEERSET_MAX_PEERS];
 
@@ -107,8 +107,8 @@ static void take_index(struct peerset *set, const struct peerset *last)
 
 /* When this peer was last asked, if it has been on trial since: another peer's
  * news must not let one request more through. */
-static int_least64_t last_tried_ms(const struct peerset *last,
-				   const struct peerset_peer *p)
+static int_least64_t peerset_last_tried_ms(const struct peerset *last,
+					   const struct peerset_peer *p)
 {
 	for (size_t i = 0; last && p->trial && i < last->npeers; i++) {
 		if (last->peers[i].id == p->id && last->peers[i].trial)
@@ -122,7 +122,7 @@ struct peerset *peerset_next(const struct peerset *last,
 			     const struct peerset_peer *peers, size_t n)
 {
 	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
-	char *strings = malloc(strings_len(peers, n));
+	char *strings = malloc(peerset_strings_len(peers, n));
 	atomic_int_least64_t *tried_ms = calloc(n + 1, sizeof(*tried_ms));
 
 	assert(n <= PEERSET_MAX_PEERS);
@@ -140,15 +140,15 @@ struct peerset *peerset_next(const struct peerset *last,
 		struct peerset_peer *p = &set->peers[i];
 
 		*p = peers[i];
-		p->name = put_string(&strings, peers[i].name);
-		p->url = put_string(&strings, peers[i].url);
+		p->name = peerset_put_string(&strings, peers[i].name);
+		p->url = peerset_put_string(&strings, peers[i].url);
 		p->name_hash = peerset_hash_name(p->name);
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
-		atomic_init(&tried_ms[i], last_tried_ms(last, p));
+		atomic_init(&tried_ms[i], peerset_last_tried_ms(last, p));
 	}
-	take_index(set, last);
+	peerset_take_index(set, last);
 	return set;
 }
 
@@ -163,7 +163,7 @@ struct peerset *peerset_ref(struct peerset *set)
 	return set;
 }
 
-static void drop_index(struct peerset *set)
+static void peerset_drop_index(struct peerset *set)
 {
 	for (unsigned i = 0; i < PEERSET_MAX_PEERS; i++) {
 		if (set->asked[i / 64] >> i % 64 & 1)
@@ -179,7 +179,7 @@ void peerset_unref(struct peerset *set)
 		return;
 	for (size_t i = 0; i < set->npeers; i++)
 		peer_digest_unref(set->peers[i].digest);
-	drop_index(set);
+	peerset_drop_index(set);
 	free(set->strings);
 	free(set->tried_ms);
 	free(set);
@@ -196,7 +196,7 @@ const struct peerset_peer *peerset_at(const struct peerset *set, size_t i)
 	return &set->peers[i];
 }
 
-static bool all_set(const struct scd_bloom *b, const uint64_t *at)
+static bool peerset_all_set(const struct scd_bloom *b, const uint64_t *at)
 {
 	for (unsigned i = 0; i < b->nhash; i++) {
 		if (!(b->bits[at[i] >> 3] >> (at[i] & 7) & 1))
@@ -205,8 +205,9 @@ static bool all_set(const struct scd_bloom *b, const uint64_t *at)
 	return true;
 }
 
-static size_t ask_index(const struct peerset *set, const struct scd_key *key,
-			uint32_t *out, size_t cap)
+static size_t peerset_ask_index(const struct peerset *set,
+				const struct scd_key *key, uint32_t *out,
+				size_t cap)
 {
 	uint64_t found[PEERSET_MAX_PEERS / 64];
 	size_t n = 0;
@@ -225,8 +226,9 @@ static size_t ask_index(const struct peerset *set, const struct scd_key *key,
 	return n;
 }
 
-static size_t ask_others(const struct peerset *set, const struct scd_key *key,
-			 uint32_t *out, size_t cap)
+static size_t peerset_ask_others(const struct peerset *set,
+				 const struct scd_key *key, uint32_t *out,
+				 size_t cap)
 {
 	const struct scd_bloom *shape = NULL;
 	uint64_t at[SCD_MAX_HASH];
@@ -239,7 +241,7 @@ static size_t ask_others(const struct peerset *set, const struct scd_key *key,
 		if (!shape || !scd_bloom_same_shape(shape, b))
 			scd_bloom_positions(b, key, at);
 		shape = b;
-		if (all_set(b, at))
+		if (peerset_all_set(b, at))
 			out[n++] = number;
 	}
 	return n;
@@ -248,9 +250,9 @@ static size_t ask_others(const struct peerset *set, const struct scd_key *key,
 size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
 		      uint32_t *out, size_t cap)
 {
-	size_t n = set->index ? ask_index(set, key, out, cap) : 0;
+	size_t n = set->index ? peerset_ask_index(set, key, out, cap) : 0;
 
-	return n + ask_others(set, key, out + n, cap - n);
+	return n + peerset_ask_others(set, key, out + n, cap - n);
 }
 
 bool peerset_try(struct peerset *set, size_t i, int64_t now_ms)

@@ -13,7 +13,7 @@ static const double sparse_share = .4; /* of what it is made for */
 static const double shrunk_share = .8;
 
 /* The smallest size that holds so many bits, within the policy's. */
-static uint64_t fitting(const struct resize_policy *policy, double bits)
+static uint64_t resize_fitting(const struct resize_policy *policy, double bits)
 {
 	uint64_t nbits = policy->min_bits;
 
@@ -22,7 +22,8 @@ static uint64_t fitting(const struct resize_policy *policy, double bits)
 	return nbits;
 }
 
-static double bits_for(const struct resize_policy *policy, uint64_t nkeys)
+static double resize_bits_for(const struct resize_policy *policy,
+			      uint64_t nkeys)
 {
 	return (double)nkeys * (double)policy->bits_per_key;
 }
@@ -39,18 +40,19 @@ bool resize_is_crowded(const struct resize_policy *policy,
 		       CROWDED_TIMES * scd_tune_fp(meant, m, now->nhash);
 }
 
-static bool has_few(const struct resize_policy *policy,
-		    const struct catalog_stats *now)
+static bool resize_has_few(const struct resize_policy *policy,
+			   const struct catalog_stats *now)
 {
-	return bits_for(policy, now->nkeys) <=
+	return resize_bits_for(policy, now->nkeys) <=
 	       sparse_share * (double)now->nbits;
 }
 
 /* Notes how many keys there are; whether they have been few for long. */
-static bool is_sparse(struct resize *r, const struct resize_policy *policy,
-		      const struct catalog_stats *now, int64_t now_ms)
+static bool resize_is_sparse(struct resize *r,
+			     const struct resize_policy *policy,
+			     const struct catalog_stats *now, int64_t now_ms)
 {
-	const bool few = has_few(policy, now);
+	const bool few = resize_has_few(policy, now);
 
 	if (!few || r->nbits != now->nbits)
 		*r = (struct resize){ now->nbits, 0, now_ms };
@@ -66,10 +68,11 @@ uint64_t resize_wanted(struct resize *r, const struct resize_policy *policy,
 	assert(policy->bits_per_key);
 	if (now->nbits < policy->min_bits || now->nbits > policy->max_bits ||
 	    resize_is_crowded(policy, now))
-		return fitting(policy, bits_for(policy, now->nkeys));
-	if (is_sparse(r, policy, now, now_ms))
-		return fitting(policy,
-			       bits_for(policy, r->peak) / shrunk_share);
+		return resize_fitting(policy,
+				      resize_bits_for(policy, now->nkeys));
+	if (resize_is_sparse(r, policy, now, now_ms))
+		return resize_fitting(policy, resize_bits_for(policy, r->peak) /
+						      shrunk_share);
 	return now->nbits;
 }
 
@@ -78,7 +81,7 @@ int64_t resize_due_ms(const struct resize *r,
 		      const struct catalog_stats *now)
 {
 	if (now->nbits <= policy->min_bits || r->nbits != now->nbits ||
-	    !has_few(policy, now))
+	    !resize_has_few(policy, now))
 		return INT64_MAX;
 	return r->since_ms + policy->shrink_ms;
 }

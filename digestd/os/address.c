@@ -57,7 +57,7 @@ static const struct prefix6 special6[] = {
 };
 /* clang-format on */
 
-static bool public4(uint32_t addr)
+static bool address_public4(uint32_t addr)
 {
 	for (size_t i = 0; i < sizeof(special4) / sizeof(special4[0]); i++) {
 		uint32_t mask = ~(uint32_t)0 << (32 - special4[i].bits);
@@ -68,7 +68,7 @@ static bool public4(uint32_t addr)
 	return true;
 }
 
-static bool starts_with(const uint8_t *addr, const struct prefix6 *p)
+static bool address_starts_with(const uint8_t *addr, const struct prefix6 *p)
 {
 	unsigned bytes = p->bits / 8, rest = p->bits % 8;
 	unsigned mask = 0xff00u >> rest & 0xff;
@@ -77,7 +77,7 @@ static bool starts_with(const uint8_t *addr, const struct prefix6 *p)
 	       (!rest || (addr[bytes] & mask) == p->net[bytes]);
 }
 
-static uint32_t load_be32(const uint8_t *at)
+static uint32_t address_load_be32(const uint8_t *at)
 {
 	uint32_t v;
 
@@ -85,14 +85,15 @@ static uint32_t load_be32(const uint8_t *at)
 	return ntohl(v);
 }
 
-static bool public6(const uint8_t *addr)
+static bool address_public6(const uint8_t *addr)
 {
 	for (size_t i = 0; i < sizeof(special6) / sizeof(special6[0]); i++) {
 		const struct prefix6 *p = &special6[i];
 
-		if (starts_with(addr, p))
+		if (address_starts_with(addr, p))
 			return p->embeds >= 0 &&
-			       public4(load_be32(addr + p->embeds));
+			       address_public4(
+				       address_load_be32(addr + p->embeds));
 	}
 	return true;
 }
@@ -101,18 +102,20 @@ bool address_is_public(const struct sockaddr *addr)
 {
 	switch (addr->sa_family) {
 	case AF_INET:
-		return public4(ntohl(((const struct sockaddr_in *)(const void *)
-				      addr)->sin_addr.s_addr));
+		return address_public4(
+			ntohl(((const struct sockaddr_in *)(const void *)addr)
+				      ->sin_addr.s_addr));
 	case AF_INET6:
-		return public6(((const struct sockaddr_in6 *)(const void *)
-				addr)->sin6_addr.s6_addr);
+		return address_public6(
+			((const struct sockaddr_in6 *)(const void *)addr)
+				->sin6_addr.s6_addr);
 	default:
 		return false;
 	}
 }
 
 /* inet_ntop() does it with sprintf(), and once for each miss. */
-static void write4(const uint8_t *bytes, char *text)
+static void address_write4(const uint8_t *bytes, char *text)
 {
 	for (int i = 0; i < 4; i++) {
 		text += decimal_write(bytes[i], text);
@@ -127,11 +130,11 @@ bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES])
 	const struct sockaddr_in6 *six = (const void *)addr;
 
 	if (addr->sa_family == AF_INET)
-		write4((const uint8_t *)&four->sin_addr, text);
+		address_write4((const uint8_t *)&four->sin_addr, text);
 	else if (addr->sa_family != AF_INET6)
 		return false;
 	else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
-		write4(six->sin6_addr.s6_addr + 12, text);
+		address_write4(six->sin6_addr.s6_addr + 12, text);
 	else
 		return inet_ntop(AF_INET6, &six->sin6_addr, text,
 				 ADDRESS_TEXT_BYTES);

@@ -20,7 +20,7 @@ enum {
  * Cuts a copy of "host:port" in two. An empty host stays empty. Returns
  * -EINVAL when it has another form.
  */
-static int split(char *text, char **host, char **port)
+static int listen_split(char *text, char **host, char **port)
 {
 	char *colon = strrchr(text, ':');
 
@@ -38,7 +38,7 @@ static int split(char *text, char **host, char **port)
 	return 0;
 }
 
-static int resolve(const char *address, struct addrinfo **out)
+static int listen_resolve(const char *address, struct addrinfo **out)
 {
 	struct addrinfo hints = {
 		.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
@@ -51,7 +51,7 @@ static int resolve(const char *address, struct addrinfo **out)
 	if (strlen(address) >= sizeof(text))
 		return -EINVAL;
 	strcpy(text, address);
-	if (split(text, &host, &port))
+	if (listen_split(text, &host, &port))
 		return -EINVAL;
 	/* for an empty host one IPv6 socket takes both families */
 	if (getaddrinfo(*host ? host : "::", port, &hints, out))
@@ -59,14 +59,14 @@ static int resolve(const char *address, struct addrinfo **out)
 	return 0;
 }
 
-static int set_option(int fd, int level, int name, int value)
+static int listen_set_option(int fd, int level, int name, int value)
 {
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 /* Port 0 stays the socket's own: the kernel would choose among shared ports,
  * too, and one that is in use may come out, even another program's. */
-static bool has_port(const struct addrinfo *ai)
+static bool listen_has_port(const struct addrinfo *ai)
 {
 	return ai->ai_family == AF_INET6 ?
 		((const struct sockaddr_in6 *)ai->ai_addr)->sin6_port :
@@ -78,20 +78,22 @@ static bool has_port(const struct addrinfo *ai)
  * refuses if anybody listens there, and two that try at once do not both get
  * by listen(). Only then may others share the port with it.
  */
-static int bind_and_listen(int fd, const struct addrinfo *ai,
-			   const struct listen_how *how)
+static int listen_bind_and_listen(int fd, const struct addrinfo *ai,
+				  const struct listen_how *how)
 {
-	bool shares = has_port(ai);
+	bool shares = listen_has_port(ai);
 
-	if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
-	    set_option(fd, SOL_SOCKET, SO_REUSEPORT, shares && how->joins))
+	if (listen_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+	    listen_set_option(fd, SOL_SOCKET, SO_REUSEPORT,
+			      shares && how->joins))
 		return -errno;
 	if (ai->ai_family == AF_INET6 &&
-	    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how->address[0] != ':'))
+	    listen_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			      how->address[0] != ':'))
 		return -errno;
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, LISTEN_BACKLOG))
 		return -errno;
-	if (shares && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
+	if (shares && listen_set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
 		return -errno;
 	return 0;
 }
@@ -99,13 +101,13 @@ static int bind_and_listen(int fd, const struct addrinfo *ai,
 int listen_open(const struct listen_how *how, int *fd)
 {
 	struct addrinfo *ai;
-	int err = resolve(how->address, &ai);
+	int err = listen_resolve(how->address, &ai);
 
 	if (err)
 		return err;
 	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		     0);
-	err = *fd < 0 ? -errno : bind_and_listen(*fd, ai, how);
+	err = *fd < 0 ? -errno : listen_bind_and_listen(*fd, ai, how);
 	freeaddrinfo(ai);
 	if (err && *fd >= 0)
 		close(*fd);

@@ -41,13 +41,13 @@ struct loop {
 	struct call_queue inbox;
 };
 
-static void queue_init(struct call_queue *q)
+static void loop_queue_init(struct call_queue *q)
 {
 	q->head = NULL;
 	q->tail = &q->head;
 }
 
-static void queue_push(struct call_queue *q, struct loop_call *c)
+static void loop_queue_push(struct call_queue *q, struct loop_call *c)
 {
 	c->next = NULL;
 	c->link = q->tail;
@@ -55,7 +55,7 @@ static void queue_push(struct call_queue *q, struct loop_call *c)
 	q->tail = &c->next;
 }
 
-static void queue_remove(struct call_queue *q, struct loop_call *c)
+static void loop_queue_remove(struct call_queue *q, struct loop_call *c)
 {
 	*c->link = c->next;
 	if (c->next)
@@ -67,18 +67,18 @@ static void queue_remove(struct call_queue *q, struct loop_call *c)
 }
 
 /* Moves everything in `from` to the empty queue `to`. */
-static void queue_take(struct call_queue *to, struct call_queue *from)
+static void loop_queue_take(struct call_queue *to, struct call_queue *from)
 {
-	queue_init(to);
+	loop_queue_init(to);
 	if (!from->head)
 		return;
 	to->head = from->head;
 	to->head->link = &to->head;
 	to->tail = from->tail;
-	queue_init(from);
+	loop_queue_init(from);
 }
 
-static void read_clocks(struct loop *loop)
+static void loop_read_clocks(struct loop *loop)
 {
 	struct timespec ts;
 
@@ -88,17 +88,17 @@ static void read_clocks(struct loop *loop)
 	loop->wall_s = ts.tv_sec;
 }
 
-static void run_calls(struct call_queue *q)
+static void loop_run_calls(struct call_queue *q)
 {
 	while (q->head) {
 		struct loop_call *c = q->head;
 
-		queue_remove(q, c);
+		loop_queue_remove(q, c);
 		c->run(c->arg);
 	}
 }
 
-static void inbox_ready(void *arg, unsigned events)
+static void loop_inbox_ready(void *arg, unsigned events)
 {
 	struct loop *loop = arg;
 	struct call_queue calls;
@@ -108,20 +108,20 @@ static void inbox_ready(void *arg, unsigned events)
 	if (read(loop->inbox_watch.fd, &count, sizeof(count)) < 0)
 		return; /* somebody's events were coalesced: nothing there */
 	pthread_mutex_lock(&loop->inbox_lock);
-	queue_take(&calls, &loop->inbox);
+	loop_queue_take(&calls, &loop->inbox);
 	pthread_mutex_unlock(&loop->inbox_lock);
-	run_calls(&calls);
+	loop_run_calls(&calls);
 }
 
-static int open_inbox(struct loop *loop)
+static int loop_open_inbox(struct loop *loop)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = loop_watch(loop, &loop->inbox_watch, fd, LOOP_READ, inbox_ready,
-			 loop);
+	err = loop_watch(loop, &loop->inbox_watch, fd, LOOP_READ,
+			 loop_inbox_ready, loop);
 	if (err)
 		close(fd);
 	return err;
@@ -140,11 +140,11 @@ int loop_new(struct loop **out)
 		free(loop);
 		return err;
 	}
-	queue_init(&loop->deferred);
-	queue_init(&loop->inbox);
+	loop_queue_init(&loop->deferred);
+	loop_queue_init(&loop->inbox);
 	pthread_mutex_init(&loop->inbox_lock, NULL);
-	read_clocks(loop);
-	err = open_inbox(loop);
+	loop_read_clocks(loop);
+	err = loop_open_inbox(loop);
 	if (err) {
 		loop_free(&loop);
 		return err;
@@ -168,7 +168,7 @@ void loop_free(struct loop **loop)
 }
 
 /* Turns timers and deferred calls into how long the kernel may wait. */
-static int wait_time(const struct loop *loop, int wait_ms)
+static int loop_wait_time(const struct loop *loop, int wait_ms)
 {
 	int64_t left;
 
@@ -184,33 +184,33 @@ static int wait_time(const struct loop *loop, int wait_ms)
 	return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-static unsigned from_epoll(uint32_t events)
+static unsigned loop_from_epoll(uint32_t events)
 {
 	return (events & EPOLLIN ? LOOP_READ : 0u) |
 	       (events & EPOLLOUT ? LOOP_WRITE : 0u) |
 	       (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR) ? LOOP_HANGUP : 0u);
 }
 
-static uint32_t to_epoll(unsigned events)
+static uint32_t loop_to_epoll(unsigned events)
 {
 	return (events & LOOP_READ ? (uint32_t)EPOLLIN : 0u) |
 	       (events & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0u) |
 	       (events & LOOP_HANGUP ? (uint32_t)EPOLLRDHUP : 0u);
 }
 
-static void hand_out(struct loop *loop)
+static void loop_hand_out(struct loop *loop)
 {
 	for (int i = 0; i < loop->batch_len; i++) {
 		struct epoll_event *e = &loop->batch[i];
 		struct loop_watch *w = e->data.ptr;
 
 		if (w)
-			w->ready(w->arg, from_epoll(e->events));
+			w->ready(w->arg, loop_from_epoll(e->events));
 	}
 	loop->batch_len = 0;
 }
 
-static void fire_timers(struct loop *loop)
+static void loop_fire_timers(struct loop *loop)
 {
 	while (loop->timers && loop->timers->due_ms <= loop->now_ms) {
 		struct loop_timer *t = loop->timers;
@@ -224,34 +224,34 @@ static void fire_timers(struct loop *loop)
  * Runs what is deferred now, not what these calls defer in turn: a call that
  * always defers itself again must not keep the loop from its descriptors.
  */
-static void run_deferred(struct loop *loop)
+static void loop_run_deferred(struct loop *loop)
 {
 	struct loop_call last = { 0 };
 
 	if (!loop->deferred.head)
 		return;
-	queue_push(&loop->deferred, &last);
+	loop_queue_push(&loop->deferred, &last);
 	while (loop->deferred.head != &last) {
 		struct loop_call *c = loop->deferred.head;
 
-		queue_remove(&loop->deferred, c);
+		loop_queue_remove(&loop->deferred, c);
 		c->run(c->arg);
 	}
-	queue_remove(&loop->deferred, &last);
+	loop_queue_remove(&loop->deferred, &last);
 }
 
 int loop_turn(struct loop *loop, int wait_ms)
 {
 	int n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
-			   wait_time(loop, wait_ms));
+			   loop_wait_time(loop, wait_ms));
 
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	loop->batch_len = n > 0 ? n : 0;
-	read_clocks(loop);
-	hand_out(loop);
-	fire_timers(loop);
-	run_deferred(loop);
+	loop_read_clocks(loop);
+	loop_hand_out(loop);
+	loop_fire_timers(loop);
+	loop_run_deferred(loop);
 	return 0;
 }
 
@@ -265,7 +265,7 @@ int loop_run(struct loop *loop)
 	return err;
 }
 
-static void ring(struct loop *loop)
+static void loop_ring(struct loop *loop)
 {
 	static const uint64_t one = 1;
 	ssize_t n = write(loop->inbox_watch.fd, &one, sizeof(one));
@@ -276,7 +276,7 @@ static void ring(struct loop *loop)
 void loop_stop(struct loop *loop)
 {
 	atomic_store(&loop->stopping, true);
-	ring(loop);
+	loop_ring(loop);
 }
 
 int64_t loop_now_ms(const struct loop *loop)
@@ -292,7 +292,7 @@ int64_t loop_wall_s(const struct loop *loop)
 int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
 	       void (*ready)(void *arg, unsigned events), void *arg)
 {
-	struct epoll_event e = { .events = to_epoll(events), .data.ptr = w };
+	struct epoll_event e = {.events = loop_to_epoll(events), .data.ptr = w};
 
 	assert(!w->active);
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
@@ -306,7 +306,7 @@ int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
 
 int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
 {
-	struct epoll_event e = { .events = to_epoll(events), .data.ptr = w };
+	struct epoll_event e = {.events = loop_to_epoll(events), .data.ptr = w};
 
 	assert(w->active);
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, w->fd, &e) < 0)
@@ -346,13 +346,13 @@ void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 void loop_defer(struct loop *loop, struct loop_call *c)
 {
 	if (!c->link)
-		queue_push(&loop->deferred, c);
+		loop_queue_push(&loop->deferred, c);
 }
 
 void loop_undefer(struct loop *loop, struct loop_call *c)
 {
 	if (c->link)
-		queue_remove(&loop->deferred, c);
+		loop_queue_remove(&loop->deferred, c);
 }
 
 void loop_post(struct loop *loop, struct loop_call *c)
@@ -361,8 +361,8 @@ void loop_post(struct loop *loop, struct loop_call *c)
 
 	pthread_mutex_lock(&loop->inbox_lock);
 	first = !loop->inbox.head;
-	queue_push(&loop->inbox, c);
+	loop_queue_push(&loop->inbox, c);
 	pthread_mutex_unlock(&loop->inbox_lock);
 	if (first) /* only saves system calls: the bell rings already */
-		ring(loop);
+		loop_ring(loop);
 }

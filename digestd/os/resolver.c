@@ -49,7 +49,7 @@ struct resolver {
 	struct shared *shared;
 };
 
-static void free_queries(struct resolver_query *q)
+static void resolver_free_queries(struct resolver_query *q)
 {
 	while (q) {
 		struct resolver_query *next = q->next;
@@ -60,21 +60,21 @@ static void free_queries(struct resolver_query *q)
 }
 
 /* Ends a use; the lock is held, and is not after it. */
-static void unref_and_unlock(struct shared *s)
+static void resolver_unref_and_unlock(struct shared *s)
 {
 	bool last = !--s->refs;
 
 	pthread_mutex_unlock(&s->lock);
 	if (!last)
 		return;
-	free_queries(s->waiting);
-	free_queries(s->finished);
+	resolver_free_queries(s->waiting);
+	resolver_free_queries(s->finished);
 	pthread_mutex_destroy(&s->lock);
 	close(s->fd);
 	free(s);
 }
 
-static void look_up(struct resolver_query *q)
+static void resolver_look_up(struct resolver_query *q)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_NUMERICSERV };
@@ -93,7 +93,7 @@ static void look_up(struct resolver_query *q)
 	freeaddrinfo(list);
 }
 
-static struct resolver_query *take_waiting(struct shared *s)
+static struct resolver_query *resolver_take_waiting(struct shared *s)
 {
 	struct resolver_query *q = s->waiting;
 
@@ -105,16 +105,16 @@ static struct resolver_query *take_waiting(struct shared *s)
 	return q;
 }
 
-static void *run(void *arg)
+static void *resolver_run(void *arg)
 {
 	static const uint64_t one = 1;
 	struct shared *s = arg;
 	struct resolver_query *q;
 
 	pthread_mutex_lock(&s->lock);
-	while (!s->closed && (q = take_waiting(s))) {
+	while (!s->closed && (q = resolver_take_waiting(s))) {
 		pthread_mutex_unlock(&s->lock);
-		look_up(q);
+		resolver_look_up(q);
 		pthread_mutex_lock(&s->lock);
 		q->next = s->finished;
 		s->finished = q;
@@ -122,11 +122,11 @@ static void *run(void *arg)
 			break; /* cannot be: the counter is never full */
 	}
 	s->nthreads--;
-	unref_and_unlock(s);
+	resolver_unref_and_unlock(s);
 	return NULL;
 }
 
-static void answers_ready(void *arg, unsigned events)
+static void resolver_answers_ready(void *arg, unsigned events)
 {
 	struct resolver *r = arg;
 	struct shared *s = r->shared;
@@ -163,7 +163,8 @@ int resolver_new(struct loop *loop, struct resolver **out)
 		err = -errno;
 		goto fail;
 	}
-	err = loop_watch(loop, &r->watch, s->fd, LOOP_READ, answers_ready, r);
+	err = loop_watch(loop, &r->watch, s->fd, LOOP_READ,
+			 resolver_answers_ready, r);
 	if (err) {
 		close(s->fd);
 		goto fail;
@@ -191,12 +192,12 @@ void resolver_free(struct resolver **r)
 	loop_unwatch(gone->loop, &gone->watch);
 	pthread_mutex_lock(&gone->shared->lock);
 	gone->shared->closed = true;
-	unref_and_unlock(gone->shared);
+	resolver_unref_and_unlock(gone->shared);
 	free(gone);
 }
 
 /* One thread more, if that is allowed; the lock is held. */
-static int start_thread(struct shared *s)
+static int resolver_start_thread(struct shared *s)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -208,7 +209,7 @@ static int start_thread(struct shared *s)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	s->nthreads++;
 	s->refs++;
-	err = pthread_create(&thread, &attr, run, s);
+	err = pthread_create(&thread, &attr, resolver_run, s);
 	pthread_attr_destroy(&attr);
 	if (!err)
 		return 0;
@@ -237,7 +238,7 @@ int resolver_start(struct resolver *r, const char *name, unsigned port,
 	strcpy(q->name, name);
 	snprintf(q->port, sizeof(q->port), "%u", port);
 	pthread_mutex_lock(&s->lock);
-	err = start_thread(s);
+	err = resolver_start_thread(s);
 	if (!err) {
 		*s->waiting_end = q;
 		s->waiting_end = &q->next;

@@ -44,7 +44,7 @@ struct digest_api {
 	struct digest_api_counters counters; /* changed atomically */
 };
 
-static void count(uint64_t *counter, uint64_t n)
+static void peers_digest_api_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
@@ -62,7 +62,7 @@ void digest_api_count(const struct digest_api *api,
  * The current publication, for somebody who is sent it or has it, with one user
  * more; null: none yet.
  */
-static struct publication *current(struct digest_api *api)
+static struct publication *digest_api_current(struct digest_api *api)
 {
 	struct publication *p;
 
@@ -76,8 +76,8 @@ static struct publication *current(struct digest_api *api)
 
 /* A delta of a publication by name, for somebody who is sent it, with one user
  * more; null: there is none. */
-static struct blob *delta_of(struct publication *p,
-			     const struct digest_request *r)
+static struct blob *digest_api_delta_of(struct publication *p,
+					const struct digest_request *r)
 {
 	const struct publication_delta *delta =
 		publication_delta(p, r->instance, r->from);
@@ -89,41 +89,41 @@ static struct blob *delta_of(struct publication *p,
 }
 
 /* The same of all publications that are still known. */
-static struct blob *named_delta(struct digest_api *api,
-				const struct digest_request *r)
+static struct blob *digest_api_named_delta(struct digest_api *api,
+					   const struct digest_request *r)
 {
 	struct blob *found = NULL;
 
 	pthread_mutex_lock(&api->lock);
 	for (unsigned i = 0; i < RECENT && api->recent[i] && !found; i++)
-		found = delta_of(api->recent[i], r);
+		found = digest_api_delta_of(api->recent[i], r);
 	pthread_mutex_unlock(&api->lock);
 	return found;
 }
 
 /* Replies */
 
-static void release_blob(void *arg)
+static void digest_api_release_blob(void *arg)
 {
 	blob_unref(arg);
 }
 
 /* Sends a blob, of which one use is the reply's. */
-static void send_blob(struct exchange *x, unsigned status,
-		      const struct fields *fields, struct blob *blob)
+static void digest_api_send_blob(struct exchange *x, unsigned status,
+				 const struct fields *fields, struct blob *blob)
 {
-	exchange_reply(x, status, fields, blob->bytes, blob->len, release_blob,
-		       blob);
+	exchange_reply(x, status, fields, blob->bytes, blob->len,
+		       digest_api_release_blob, blob);
 }
 
-static struct digest_tag tag_of(const struct publication *p)
+static struct digest_tag digest_api_tag_of(const struct publication *p)
 {
 	return (struct digest_tag){ p->instance, p->generation };
 }
 
 /* One Link with all deltas that lead here. */
-static int add_links(const struct digest_api *api, struct fields *f,
-		     const struct publication *p)
+static int digest_api_add_links(const struct digest_api *api, struct fields *f,
+				const struct publication *p)
 {
 	char link[160];
 
@@ -141,47 +141,50 @@ static int add_links(const struct digest_api *api, struct fields *f,
 }
 
 /* The fields that 200, 226 and 304 of the current digest have in common. */
-static int current_fields(const struct digest_api *api, struct fields *f,
-			  const struct publication *p)
+static int digest_api_current_fields(const struct digest_api *api,
+				     struct fields *f,
+				     const struct publication *p)
 {
 	char etag[DIGEST_ETAG_BYTES + 1];
-	struct digest_tag tag = tag_of(p);
+	struct digest_tag tag = digest_api_tag_of(p);
 
 	digest_tag_write(&tag, etag);
 	fields_init(f);
 	if (fields_add(f, "ETag", etag) ||
 	    fields_add(f, "Cache-Control", "no-cache") ||
-	    fields_add(f, "Vary", "A-IM") || add_links(api, f, p))
+	    fields_add(f, "Vary", "A-IM") || digest_api_add_links(api, f, p))
 		return -ENOMEM;
 	return 0;
 }
 
-static void send_unchanged(struct digest_api *api, struct exchange *x,
-			   const struct publication *p)
+static void digest_api_send_unchanged(struct digest_api *api,
+				      struct exchange *x,
+				      const struct publication *p)
 {
 	struct fields f;
 
-	if (current_fields(api, &f, p)) {
+	if (digest_api_current_fields(api, &f, p)) {
 		exchange_abort(x);
 	} else {
-		count(&api->counters.not_modified, 1);
+		peers_digest_api_count(&api->counters.not_modified, 1);
 		exchange_reply_copy(x, 304, &f, "", 0);
 	}
 	fields_free(&f);
 }
 
-static void send_full(struct digest_api *api, struct exchange *x,
-		      const struct publication *p)
+static void digest_api_send_full(struct digest_api *api, struct exchange *x,
+				 const struct publication *p)
 {
 	struct fields f;
 
-	if (current_fields(api, &f, p) ||
+	if (digest_api_current_fields(api, &f, p) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
 	} else {
-		count(&api->counters.full_sent, 1);
-		count(&api->counters.full_sent_bytes, p->full->len);
-		send_blob(x, 200, &f, blob_ref(p->full));
+		peers_digest_api_count(&api->counters.full_sent, 1);
+		peers_digest_api_count(&api->counters.full_sent_bytes,
+				       p->full->len);
+		digest_api_send_blob(x, 200, &f, blob_ref(p->full));
 	}
 	fields_free(&f);
 }
@@ -193,31 +196,33 @@ struct chosen_delta {
 	struct blob *blob; /* null: none */
 };
 
-static void send_delta(struct digest_api *api, struct exchange *x,
-		       const struct publication *p,
-		       const struct chosen_delta *delta)
+static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
+				  const struct publication *p,
+				  const struct chosen_delta *delta)
 {
 	struct digest_tag base = { p->instance, delta->from };
 	char etag[DIGEST_ETAG_BYTES + 1];
 	struct fields f;
 
 	digest_tag_write(&base, etag);
-	if (current_fields(api, &f, p) || fields_add(&f, "IM", delta->im) ||
+	if (digest_api_current_fields(api, &f, p) ||
+	    fields_add(&f, "IM", delta->im) ||
 	    fields_add(&f, "Delta-Base", etag) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
 	} else {
-		count(&api->counters.delta_sent, 1);
-		count(&api->counters.delta_sent_bytes, delta->blob->len);
-		send_blob(x, 226, &f, blob_ref(delta->blob));
+		peers_digest_api_count(&api->counters.delta_sent, 1);
+		peers_digest_api_count(&api->counters.delta_sent_bytes,
+				       delta->blob->len);
+		digest_api_send_blob(x, 226, &f, blob_ref(delta->blob));
 	}
 	fields_free(&f);
 }
 
 /* The delta from the newest generation that the asker holds, if any, in the
  * smallest form that it takes. */
-static struct chosen_delta best_delta(const struct publication *p,
-				      const struct digest_request *r)
+static struct chosen_delta digest_api_best_delta(const struct publication *p,
+						 const struct digest_request *r)
 {
 	struct chosen_delta chosen = { 0 };
 
@@ -236,10 +241,10 @@ static struct chosen_delta best_delta(const struct publication *p,
 }
 
 /* Answers with what there is now. */
-static void send_current(struct digest_api *api, struct exchange *x,
-			 const struct digest_request *r)
+static void digest_api_send_current(struct digest_api *api, struct exchange *x,
+				    const struct digest_request *r)
 {
-	struct publication *p = current(api);
+	struct publication *p = digest_api_current(api);
 	struct chosen_delta delta;
 	struct digest_tag tag;
 
@@ -247,21 +252,22 @@ static void send_current(struct digest_api *api, struct exchange *x,
 		exchange_reply_error(x, 503, NULL);
 		return;
 	}
-	tag = tag_of(p);
-	delta = best_delta(p, r);
+	tag = digest_api_tag_of(p);
+	delta = digest_api_best_delta(p, r);
 	if (digest_request_has(r, &tag))
-		send_unchanged(api, x, p);
+		digest_api_send_unchanged(api, x, p);
 	else if (delta.blob)
-		send_delta(api, x, p, &delta);
+		digest_api_send_delta(api, x, p, &delta);
 	else
-		send_full(api, x, p);
+		digest_api_send_full(api, x, p);
 	publication_unref(p);
 }
 
-static void send_named_delta(struct digest_api *api, struct exchange *x,
-			     const struct digest_request *r)
+static void digest_api_send_named_delta(struct digest_api *api,
+					struct exchange *x,
+					const struct digest_request *r)
 {
-	struct blob *blob = named_delta(api, r);
+	struct blob *blob = digest_api_named_delta(api, r);
 	struct fields f;
 
 	fields_init(&f);
@@ -273,16 +279,17 @@ static void send_named_delta(struct digest_api *api, struct exchange *x,
 		blob_unref(blob);
 		exchange_abort(x);
 	} else {
-		count(&api->counters.delta_sent, 1);
-		count(&api->counters.delta_sent_bytes, blob->len);
-		send_blob(x, 200, &f, blob);
+		peers_digest_api_count(&api->counters.delta_sent, 1);
+		peers_digest_api_count(&api->counters.delta_sent_bytes,
+				       blob->len);
+		digest_api_send_blob(x, 200, &f, blob);
 	}
 	fields_free(&f);
 }
 
 /* Waiting */
 
-static void unlist(struct waiter *w)
+static void digest_api_unlist(struct waiter *w)
 {
 	*w->link = w->next;
 	if (w->next)
@@ -291,53 +298,53 @@ static void unlist(struct waiter *w)
 }
 
 /* Takes a waiter out of the list; false: somebody else has, and has posted. */
-static bool take(struct waiter *w)
+static bool digest_api_take(struct waiter *w)
 {
 	bool listed;
 
 	pthread_mutex_lock(&w->api->lock);
 	listed = w->listed;
 	if (listed)
-		unlist(w);
+		digest_api_unlist(w);
 	pthread_mutex_unlock(&w->api->lock);
 	return listed;
 }
 
-static void answer(struct waiter *w)
+static void digest_api_answer(struct waiter *w)
 {
 	exchange_set_data(w->x, NULL);
-	send_current(w->api, w->x, &w->request);
+	digest_api_send_current(w->api, w->x, &w->request);
 }
 
 /* In the request's loop, after a publication has taken it out of the list. */
-static void on_wake(void *arg)
+static void digest_api_on_wake(void *arg)
 {
 	struct waiter *w = arg;
 
 	if (w->x) {
 		loop_timer_clear(exchange_loop(w->x), &w->timer);
-		answer(w);
+		digest_api_answer(w);
 	}
 	free(w);
 }
 
-static void on_timer(void *arg)
+static void digest_api_on_timer(void *arg)
 {
 	struct waiter *w = arg;
 
-	if (!take(w))
+	if (!digest_api_take(w))
 		return;
-	answer(w);
+	digest_api_answer(w);
 	free(w);
 }
 
 /* Posts to everybody who waits. Called with the lock held. */
-static void wake_all(struct digest_api *api)
+static void digest_api_wake_all(struct digest_api *api)
 {
 	while (api->waiting) {
 		struct waiter *w = api->waiting;
 
-		unlist(w);
+		digest_api_unlist(w);
 		loop_post(exchange_loop(w->x), &w->wake);
 	}
 }
@@ -346,8 +353,8 @@ static void wake_all(struct digest_api *api)
  * Makes a request wait, unless something new has come meanwhile. Returns
  * whether it waits.
  */
-static bool wait_for_news(struct digest_api *api, struct exchange *x,
-			  const struct digest_request *r)
+static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
+				     const struct digest_request *r)
 {
 	struct loop *loop = exchange_loop(x);
 	int64_t wait_s = r->wait_s < api->max_wait_s ? r->wait_s :
@@ -357,11 +364,13 @@ static bool wait_for_news(struct digest_api *api, struct exchange *x,
 
 	if (!w)
 		return false;
-	*w = (struct waiter){ .api = api, .x = x, .request = *r,
-			      .wake = { .run = on_wake, .arg = w } };
+	*w = (struct waiter){.api = api,
+			     .x = x,
+			     .request = *r,
+			     .wake = {.run = digest_api_on_wake, .arg = w}};
 	pthread_mutex_lock(&api->lock);
 	if (api->recent[0] && !api->draining) {
-		struct digest_tag tag = tag_of(api->recent[0]);
+		struct digest_tag tag = digest_api_tag_of(api->recent[0]);
 
 		waits = digest_request_has(r, &tag);
 	}
@@ -372,10 +381,11 @@ static bool wait_for_news(struct digest_api *api, struct exchange *x,
 			w->next->link = &w->next;
 		api->waiting = w;
 		w->listed = true;
-		/* in this thread, which also runs on_wake() */
+		/* in this thread, which also runs digest_api_on_wake() */
 		exchange_set_data(x, w);
 		loop_timer_set(loop, &w->timer,
-			       loop_now_ms(loop) + wait_s * 1000, on_timer, w);
+			       loop_now_ms(loop) + wait_s * 1000,
+			       digest_api_on_timer, w);
 	}
 	pthread_mutex_unlock(&api->lock);
 	if (!waits)
@@ -385,7 +395,7 @@ static bool wait_for_news(struct digest_api *api, struct exchange *x,
 
 /* The handler */
 
-static void on_request(void *arg, struct exchange *x)
+static void digest_api_on_request(void *arg, struct exchange *x)
 {
 	const struct server_request *request = exchange_request(x);
 	struct digest_api *api = arg;
@@ -416,17 +426,18 @@ static void on_request(void *arg, struct exchange *x)
 		exchange_reply_error(x, 404, NULL);
 		return;
 	case DIGEST_DELTA:
-		send_named_delta(api, x, &r);
+		digest_api_send_named_delta(api, x, &r);
 		return;
 	case DIGEST_CURRENT:
-		if (!wait_for_news(api, x, &r))
-			send_current(api, x, &r);
+		if (!digest_api_wait_for_news(api, x, &r))
+			digest_api_send_current(api, x, &r);
 		return;
 	}
 }
 
 /* Also comes when the client leaves while it waits. */
-static void on_done(void *arg, struct exchange *x, enum exchange_end end)
+static void digest_api_on_done(void *arg, struct exchange *x,
+			       enum exchange_end end)
 {
 	struct waiter *w = exchange_data(x);
 
@@ -435,15 +446,16 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 	if (!w)
 		return;
 	loop_timer_clear(exchange_loop(x), &w->timer);
-	if (take(w))
+	if (digest_api_take(w))
 		free(w);
 	else
-		w->x = NULL; /* on_wake() is on its way and frees it */
+		w->x = NULL; /* digest_api_on_wake() is on its way and frees it
+			      */
 }
 
 const struct server_handler digest_api_handler = {
-	.on_request = on_request,
-	.on_done = on_done,
+	.on_request = digest_api_on_request,
+	.on_done = digest_api_on_done,
 };
 
 int digest_api_new(struct digest_api **out, int64_t max_wait_s,
@@ -485,7 +497,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 	memmove(api->recent + 1, api->recent,
 		(RECENT - 1) * sizeof(api->recent[0]));
 	api->recent[0] = p;
-	wake_all(api);
+	digest_api_wake_all(api);
 	pthread_mutex_unlock(&api->lock);
 	publication_unref(oldest);
 }
@@ -494,6 +506,6 @@ void digest_api_drain(struct digest_api *api)
 {
 	pthread_mutex_lock(&api->lock);
 	api->draining = true;
-	wake_all(api);
+	digest_api_wake_all(api);
 	pthread_mutex_unlock(&api->lock);
 }

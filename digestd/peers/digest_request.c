@@ -19,7 +19,7 @@ struct place {
 	const char *at, *end;
 };
 
-static bool take_text(struct place *p, const char *text)
+static bool digest_request_take_text(struct place *p, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -30,7 +30,7 @@ static bool take_text(struct place *p, const char *text)
 }
 
 /* Exactly 16 hexadecimal digits, lower case. */
-static bool take_instance(struct place *p, uint64_t *out)
+static bool digest_request_take_instance(struct place *p, uint64_t *out)
 {
 	*out = 0;
 	if (p->end - p->at < 16)
@@ -48,7 +48,7 @@ static bool take_instance(struct place *p, uint64_t *out)
 	return true;
 }
 
-static bool take_decimal(struct place *p, uint64_t *out)
+static bool digest_request_take_decimal(struct place *p, uint64_t *out)
 {
 	const char *start = p->at;
 
@@ -65,9 +65,11 @@ bool digest_tag_read(const char *text, size_t len, struct digest_tag *tag)
 {
 	struct place p = { text, text + len };
 
-	return take_text(&p, "\"") && take_instance(&p, &tag->instance) &&
-	       take_text(&p, "-") && take_decimal(&p, &tag->generation) &&
-	       take_text(&p, "\"") && p.at == p.end;
+	return digest_request_take_text(&p, "\"") &&
+	       digest_request_take_instance(&p, &tag->instance) &&
+	       digest_request_take_text(&p, "-") &&
+	       digest_request_take_decimal(&p, &tag->generation) &&
+	       digest_request_take_text(&p, "\"") && p.at == p.end;
 }
 
 void digest_tag_write(const struct digest_tag *tag,
@@ -77,24 +79,26 @@ void digest_tag_write(const struct digest_tag *tag,
 		 tag->instance, tag->generation);
 }
 
-static void read_target(struct digest_request *r,
-			const struct digest_paths *paths,
-			struct field_part target)
+static void digest_request_read_target(struct digest_request *r,
+				       const struct digest_paths *paths,
+				       struct field_part target)
 {
 	struct place p = { target.at, target.at + target.len };
 
 	if (target.len == strlen(paths->current) &&
-	    take_text(&p, paths->current))
+	    digest_request_take_text(&p, paths->current))
 		r->resource = DIGEST_CURRENT;
-	else if (take_text(&p, paths->delta) &&
-		 take_instance(&p, &r->instance) &&
-		 take_text(&p, "/") && take_decimal(&p, &r->from) &&
-		 take_text(&p, "-") && take_decimal(&p, &r->to) &&
-		 p.at == p.end)
+	else if (digest_request_take_text(&p, paths->delta) &&
+		 digest_request_take_instance(&p, &r->instance) &&
+		 digest_request_take_text(&p, "/") &&
+		 digest_request_take_decimal(&p, &r->from) &&
+		 digest_request_take_text(&p, "-") &&
+		 digest_request_take_decimal(&p, &r->to) && p.at == p.end)
 		r->resource = DIGEST_DELTA;
 }
 
-static void read_tags(struct digest_request *r, const struct fields *fields)
+static void digest_request_read_tags(struct digest_request *r,
+				     const struct fields *fields)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
@@ -108,7 +112,8 @@ static void read_tags(struct digest_request *r, const struct fields *fields)
 }
 
 /* RFC 3229, 10.5.3: names with optional qualities; q=0 refuses. */
-static bool takes(const struct fields *fields, const char *manipulation)
+static bool digest_request_takes(const struct fields *fields,
+				 const char *manipulation)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
@@ -124,7 +129,7 @@ static bool takes(const struct fields *fields, const char *manipulation)
 }
 
 /* RFC 7240, 4.3. */
-static int64_t wait_of(const struct fields *fields)
+static int64_t digest_request_wait_of(const struct fields *fields)
 {
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
@@ -147,11 +152,12 @@ void digest_request_read(struct digest_request *r,
 			 struct field_part target, const struct fields *fields)
 {
 	*r = (struct digest_request){ .resource = DIGEST_NONE };
-	read_target(r, paths, target);
-	read_tags(r, fields);
-	r->takes.xor = takes(fields, DIGEST_IM_XOR);
-	r->takes.conditional = takes(fields, DIGEST_IM_CONDITIONAL);
-	r->wait_s = wait_of(fields);
+	digest_request_read_target(r, paths, target);
+	digest_request_read_tags(r, fields);
+	r->takes.xor = digest_request_takes(fields, DIGEST_IM_XOR);
+	r->takes.conditional =
+		digest_request_takes(fields, DIGEST_IM_CONDITIONAL);
+	r->wait_s = digest_request_wait_of(fields);
 }
 
 bool digest_request_has(const struct digest_request *r,

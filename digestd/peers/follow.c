@@ -64,23 +64,23 @@ struct follow {
 	void *arg;
 };
 
-static bool usable(const struct peer *p)
+static bool follow_usable(const struct peer *p)
 {
 	return health_usable(&p->health) &&
 	       follower_usable(&p->follower, &p->follow->settings.follower,
 			       loop_now_ms(p->follow->loop));
 }
 
-static void view_changed(struct follow *f)
+static void follow_view_changed(struct follow *f)
 {
 	for (size_t i = 0; i < f->npeers; i++)
-		f->peers[i]->was_usable = usable(f->peers[i]);
+		f->peers[i]->was_usable = follow_usable(f->peers[i]);
 	f->changed(f->arg);
 }
 
 /* The end of a fetch */
 
-static void install(struct peer *p, struct peer_digest *d)
+static void follow_install(struct peer *p, struct peer_digest *d)
 {
 	struct follow *f = p->follow;
 
@@ -94,7 +94,7 @@ static void install(struct peer *p, struct peer_digest *d)
 }
 
 /* Each fetch may fail again: only another reason is news. */
-static void report_once(struct peer *p, const char *what)
+static void follow_report_once(struct peer *p, const char *what)
 {
 	if (!strncmp(p->reported, what, sizeof(p->reported) - 1))
 		return;
@@ -102,39 +102,39 @@ static void report_once(struct peer *p, const char *what)
 	snprintf(p->reported, sizeof(p->reported), "%s", what);
 }
 
-static void report_well(struct peer *p)
+static void follow_report_well(struct peer *p)
 {
 	if (*p->reported)
 		log_write(LOG_INFO, "follower", "peer %s: well again", p->name);
 	p->reported[0] = '\0';
 }
 
-static const char *reason(int error)
+static const char *follow_reason(int error)
 {
 	return error == SCD_EMISMATCH
 		       ? "it has Squid's hashing, which is not looked up here"
 		       : scd_strerror(error);
 }
 
-static enum follower_event refuse(struct peer *p, int error)
+static enum follower_event follow_refuse(struct peer *p, int error)
 {
 	char what[128];
 
 	snprintf(what, sizeof(what), "%s refused: %s",
 		 p->update.status == STATUS_DELTA ? "delta" : "digest",
-		 reason(error));
-	report_once(p, what);
+		 follow_reason(error));
+	follow_report_once(p, what);
 	p->counters.unfit++;
 	return FOLLOWER_UNFIT;
 }
 
 /* What a digest that came whole has led to. */
-static enum follower_event take_decoded(struct peer *p,
-					const struct digest_decoded *d)
+static enum follower_event follow_take_decoded(struct peer *p,
+					       const struct digest_decoded *d)
 {
 	if (d->error)
-		return refuse(p, d->error);
-	install(p, d->digest);
+		return follow_refuse(p, d->error);
+	follow_install(p, d->digest);
 	if (d->delta) {
 		p->counters.delta_received++;
 		p->counters.delta_received_bytes += d->len;
@@ -145,24 +145,24 @@ static enum follower_event take_decoded(struct peer *p,
 	log_write(LOG_DEBUG, "follower", "peer %s: generation %" PRIu64
 		  ", %s of %zu bytes", p->name, d->info.generation,
 		  d->delta ? "delta" : "full digest", d->len);
-	report_well(p);
+	follow_report_well(p);
 	return d->delta ? FOLLOWER_NEW_DELTA : FOLLOWER_NEW_FULL;
 }
 
-static enum follower_event take_failure(struct peer *p, const char *what)
+static enum follower_event follow_take_failure(struct peer *p, const char *what)
 {
-	report_once(p, what);
+	follow_report_once(p, what);
 	p->counters.fetch_failed++;
 	return FOLLOWER_FAILED;
 }
 
 /* Whether an answer has a digest for its body. */
-static bool brings_digest(const struct update *u)
+static bool follow_brings_digest(const struct update *u)
 {
 	return u->status == STATUS_FULL || u->status == STATUS_DELTA;
 }
 
-static bool is_whole(const struct fetch_done *done)
+static bool follow_is_whole(const struct fetch_done *done)
 {
 	return done->result == FETCH_COMPLETE && !done->ended_by_close;
 }
@@ -189,34 +189,38 @@ static const char *follow_fetch_fault(enum fetch_result result)
 }
 
 /* What an answer without a digest has led to. */
-static enum follower_event judge(struct peer *p, const struct fetch_done *done)
+static enum follower_event follow_judge(struct peer *p,
+					const struct fetch_done *done)
 {
 	char what[64];
 
-	if (!is_whole(done))
-		return take_failure(p, follow_fetch_fault(done->result));
+	if (!follow_is_whole(done))
+		return follow_take_failure(p, follow_fetch_fault(done->result));
 	if (p->update.status == STATUS_NO_TOKEN)
-		return take_failure(p, "no digest: status 401: its cluster key "
-				    "is not ours");
+		return follow_take_failure(
+			p, "no digest: status 401: its cluster key "
+			   "is not ours");
 	if (p->update.status == 304) {
 		if (!p->digest)
-			return take_failure(p, "no digest: 304 for nothing");
+			return follow_take_failure(
+				p, "no digest: 304 for nothing");
 		p->counters.unchanged++;
-		report_well(p);
+		follow_report_well(p);
 		return FOLLOWER_SAME;
 	}
 	snprintf(what, sizeof(what), "no digest: status %u", p->update.status);
-	return take_failure(p, what);
+	return follow_take_failure(p, what);
 }
 
-static void begin(void *arg);
+static void follow_begin(void *arg);
 
-static void schedule(struct peer *p)
+static void follow_schedule(struct peer *p)
 {
-	loop_timer_set(p->follow->loop, &p->timer, p->next.due_ms, begin, p);
+	loop_timer_set(p->follow->loop, &p->timer, p->next.due_ms, follow_begin,
+		       p);
 }
 
-static void end_update(struct peer *p)
+static void follow_end_update(struct peer *p)
 {
 	fetch_cancel(&p->update.fetch);
 	digest_job_cancel(&p->update.job);
@@ -225,28 +229,28 @@ static void end_update(struct peer *p)
 }
 
 /* An update has ended so, and all that follows from it. */
-static void finish(struct peer *p, enum follower_event event)
+static void follow_finish(struct peer *p, enum follower_event event)
 {
 	struct follow *f = p->follow;
 
 	p->next = follower_end(&p->follower, &f->settings.follower, event,
 			       loop_now_ms(f->loop));
-	end_update(p);
-	schedule(p);
+	follow_end_update(p);
+	follow_schedule(p);
 	if (event == FOLLOWER_NEW_FULL || event == FOLLOWER_NEW_DELTA ||
-	    usable(p) != p->was_usable)
-		view_changed(f);
+	    follow_usable(p) != p->was_usable)
+		follow_view_changed(f);
 }
 
-static void on_decoded(void *arg, const struct digest_decoded *d)
+static void follow_on_decoded(void *arg, const struct digest_decoded *d)
 {
 	struct peer *p = arg;
 
 	p->update.job = NULL;
-	finish(p, take_decoded(p, d));
+	follow_finish(p, follow_take_decoded(p, d));
 }
 
-static struct digest_expected expected_of(const struct peer *p)
+static struct digest_expected follow_expected_of(const struct peer *p)
 {
 	return (struct digest_expected){
 		.limits = &p->follow->settings.limits,
@@ -255,38 +259,39 @@ static struct digest_expected expected_of(const struct peer *p)
 	};
 }
 
-static void decode(struct peer *p)
+static void follow_decode(struct peer *p)
 {
-	const struct digest_expected expected = expected_of(p);
+	const struct digest_expected expected = follow_expected_of(p);
 
 	if (!p->update.body.most) {
-		finish(p, refuse(p, SCD_ETRUNC));
+		follow_finish(p, follow_refuse(p, SCD_ETRUNC));
 	} else if (digest_decoder_start(p->follow->decoder, &p->update.body,
 					&expected, &p->update.job)) {
-		finish(p, take_failure(p, "no digest: it could not be "
-				       "decoded now"));
+		follow_finish(
+			p, follow_take_failure(p, "no digest: it could not be "
+						  "decoded now"));
 	} else {
-		digest_job_notify(p->update.job, on_decoded, p);
+		digest_job_notify(p->update.job, follow_on_decoded, p);
 	}
 }
 
-static void on_done(void *arg, struct fetch *fetch,
-		    const struct fetch_done *done)
+static void follow_on_done(void *arg, struct fetch *fetch,
+			   const struct fetch_done *done)
 {
 	struct peer *p = arg;
 
 	(void)fetch;
 	p->update.fetch = NULL;
-	if (is_whole(done) && brings_digest(&p->update))
-		decode(p);
+	if (follow_is_whole(done) && follow_brings_digest(&p->update))
+		follow_decode(p);
 	else
-		finish(p, judge(p, done));
+		follow_finish(p, follow_judge(p, done));
 }
 
 /* The fetch itself */
 
-static void on_headers(void *arg, struct fetch *fetch, unsigned status,
-		       const struct fields *fields, int64_t body_len)
+static void follow_on_headers(void *arg, struct fetch *fetch, unsigned status,
+			      const struct fields *fields, int64_t body_len)
 {
 	struct peer *p = arg;
 
@@ -297,28 +302,28 @@ static void on_headers(void *arg, struct fetch *fetch, unsigned status,
 }
 
 /* A digest that will not do ends the fetch at its header. */
-static bool on_body(void *arg, struct fetch *fetch, const void *data,
-		    size_t len)
+static bool follow_on_body(void *arg, struct fetch *fetch, const void *data,
+			   size_t len)
 {
 	struct peer *p = arg;
-	const struct digest_expected expected = expected_of(p);
+	const struct digest_expected expected = follow_expected_of(p);
 	int error = 0;
 
 	(void)fetch;
-	if (brings_digest(&p->update))
+	if (follow_brings_digest(&p->update))
 		error = digest_body_add(&p->update.body, &expected, data, len);
 	if (error)
-		finish(p, refuse(p, error));
+		follow_finish(p, follow_refuse(p, error));
 	return true;
 }
 
 static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
+	.on_headers = follow_on_headers,
+	.on_body = follow_on_body,
+	.on_done = follow_on_done,
 };
 
-static int add_base(struct peer *p, struct fields *fields)
+static int follow_add_base(struct peer *p, struct fields *fields)
 {
 	struct digest_tag tag = { p->digest->instance, p->digest->generation };
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
@@ -332,7 +337,7 @@ static int add_base(struct peer *p, struct fields *fields)
 	       fields_add(fields, "Prefer", wait);
 }
 
-static int start(struct peer *p, struct fields *fields)
+static int follow_start(struct peer *p, struct fields *fields)
 {
 	const struct follow_settings *s = &p->follow->settings;
 	int64_t wait_ms = s->wait_s * 1000 + s->timeout_ms;
@@ -354,13 +359,13 @@ static int start(struct peer *p, struct fields *fields)
 	snprintf(bearer, sizeof(bearer), "Bearer %s", s->token);
 	if (fields_add(fields, "Authorization", bearer))
 		return -ENOMEM;
-	if (p->digest && !p->next.full && add_base(p, fields))
+	if (p->digest && !p->next.full && follow_add_base(p, fields))
 		return -ENOMEM;
 	return fetch_start(p->follow->fetcher, &request, &callbacks, p,
 			   &p->update.fetch);
 }
 
-static void begin(void *arg)
+static void follow_begin(void *arg)
 {
 	struct peer *p = arg;
 	int64_t now_ms = loop_now_ms(p->follow->loop);
@@ -368,23 +373,24 @@ static void begin(void *arg)
 
 	fields_init(&fields);
 	follower_begin(&p->follower, now_ms);
-	if (start(p, &fields)) {
-		take_failure(p, "no digest: the request could not be made");
+	if (follow_start(p, &fields)) {
+		follow_take_failure(p,
+				    "no digest: the request could not be made");
 		p->next = follower_end(&p->follower,
 				       &p->follow->settings.follower,
 				       FOLLOWER_FAILED, now_ms);
-		schedule(p);
+		follow_schedule(p);
 	}
 	fields_free(&fields);
 }
 
 /* Peers */
 
-static void peer_free(struct peer *p)
+static void follow_peer_free(struct peer *p)
 {
 	if (!p)
 		return;
-	end_update(p);
+	follow_end_update(p);
 	loop_timer_clear(p->follow->loop, &p->timer);
 	peer_digest_unref(p->digest);
 	free(p->name);
@@ -393,7 +399,7 @@ static void peer_free(struct peer *p)
 	free(p);
 }
 
-static char *digest_url(const char *url, const char *path)
+static char *follow_digest_url(const char *url, const char *path)
 {
 	size_t len = strlen(url) + strlen(path) + 1;
 	char *text = malloc(len);
@@ -403,7 +409,8 @@ static char *digest_url(const char *url, const char *path)
 	return text;
 }
 
-static struct peer *peer_new(struct follow *f, const struct upstream *place)
+static struct peer *follow_peer_new(struct follow *f,
+				    const struct upstream *place)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	int64_t now_ms = loop_now_ms(f->loop);
@@ -414,21 +421,21 @@ static struct peer *peer_new(struct follow *f, const struct upstream *place)
 	p->id = f->next_id++;
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
-	p->digest_url = digest_url(place->url, f->settings.path);
+	p->digest_url = follow_digest_url(place->url, f->settings.path);
 	if (!p->name || !p->url || !p->digest_url) {
-		peer_free(p);
+		follow_peer_free(p);
 		return NULL;
 	}
 	health_init(&p->health);
 	p->next = follower_init(&p->follower,
 				(uint64_t)now_ms ^ (uint64_t)p->id << 32,
 				now_ms);
-	schedule(p);
+	follow_schedule(p);
 	return p;
 }
 
-static struct peer *find(const struct follow *f,
-			 const struct upstream *place)
+static struct peer *follow_find(const struct follow *f,
+				const struct upstream *place)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
 		if (!strcmp(f->peers[i]->name, place->name) &&
@@ -438,7 +445,8 @@ static struct peer *find(const struct follow *f,
 	return NULL;
 }
 
-static bool holds(struct peer *const *peers, size_t n, const struct peer *p)
+static bool follow_holds(struct peer *const *peers, size_t n,
+			 const struct peer *p)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (peers[i] == p)
@@ -454,33 +462,33 @@ int follow_set_peers(struct follow *f, const struct upstream *places,
 	size_t made = 0;
 
 	for (; peers && made < n; made++) {
-		peers[made] = find(f, &places[made]);
+		peers[made] = follow_find(f, &places[made]);
 		if (!peers[made])
-			peers[made] = peer_new(f, &places[made]);
+			peers[made] = follow_peer_new(f, &places[made]);
 		if (!peers[made])
 			break;
 	}
 	if (!peers || made < n) {
 		for (size_t i = 0; i < made; i++) {
-			if (!holds(f->peers, f->npeers, peers[i]))
-				peer_free(peers[i]);
+			if (!follow_holds(f->peers, f->npeers, peers[i]))
+				follow_peer_free(peers[i]);
 		}
 		free(peers);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < f->npeers; i++) {
-		if (!holds(peers, n, f->peers[i]))
-			peer_free(f->peers[i]);
+		if (!follow_holds(peers, n, f->peers[i]))
+			follow_peer_free(f->peers[i]);
 	}
 	free(f->peers);
 	f->peers = peers;
 	f->npeers = n;
-	view_changed(f);
+	follow_view_changed(f);
 	return 0;
 }
 
 /* The passing of time may open what was closed, and age digests. */
-static void tick(void *arg)
+static void follow_tick(void *arg)
 {
 	struct follow *f = arg;
 	int64_t now_ms = loop_now_ms(f->loop);
@@ -488,11 +496,13 @@ static void tick(void *arg)
 
 	for (size_t i = 0; i < f->npeers; i++) {
 		changed |= health_tick(&f->peers[i]->health, now_ms);
-		changed |= usable(f->peers[i]) != f->peers[i]->was_usable;
+		changed |=
+			follow_usable(f->peers[i]) != f->peers[i]->was_usable;
 	}
 	if (changed)
-		view_changed(f);
-	loop_timer_set(f->loop, &f->tick, now_ms + HEALTH_TICK_MS, tick, f);
+		follow_view_changed(f);
+	loop_timer_set(f->loop, &f->tick, now_ms + HEALTH_TICK_MS, follow_tick,
+		       f);
 }
 
 int follow_new(struct loop *loop, struct fetcher *fetcher,
@@ -518,8 +528,8 @@ int follow_new(struct loop *loop, struct fetcher *fetcher,
 		follow_free(out);
 		return err;
 	}
-	loop_timer_set(loop, &f->tick, loop_now_ms(loop) + HEALTH_TICK_MS, tick,
-		       f);
+	loop_timer_set(loop, &f->tick, loop_now_ms(loop) + HEALTH_TICK_MS,
+		       follow_tick, f);
 	return 0;
 }
 
@@ -528,7 +538,7 @@ void follow_free(struct follow **f)
 	if (!*f)
 		return;
 	for (size_t i = 0; i < (*f)->npeers; i++)
-		peer_free((*f)->peers[i]);
+		follow_peer_free((*f)->peers[i]);
 	digest_decoder_free(&(*f)->decoder);
 	loop_timer_clear((*f)->loop, &(*f)->tick);
 	peerset_unref((*f)->view);
@@ -555,7 +565,7 @@ struct peerset *follow_view(struct follow *f)
 
 		peers[i] = (struct peerset_peer){
 			.id = p->id,
-			.usable = usable(p),
+			.usable = follow_usable(p),
 			.trial = health_on_trial(&p->health),
 			.rtt_ms = health_rtt_ms(&p->health),
 			.digest = p->digest,
@@ -572,8 +582,8 @@ struct peerset *follow_view(struct follow *f)
 	return view;
 }
 
-static void count_outcome(struct peer *p, enum health_event event,
-			  uint64_t body_bytes)
+static void follow_count_outcome(struct peer *p, enum health_event event,
+				 uint64_t body_bytes)
 {
 	switch (event) {
 	case HEALTH_HIT:
@@ -603,7 +613,7 @@ void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
 
 		if (p->id != id)
 			continue;
-		count_outcome(p, event, body_bytes);
+		follow_count_outcome(p, event, body_bytes);
 		log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
 			  health_event_text(event));
 		if (!health_outcome(&p->health, &f->settings.health, event,
@@ -615,7 +625,7 @@ void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
 			  p->name, health_state_text(p->health.state),
 			  p->counters.remote_hits, p->counters.false_hits,
 			  p->counters.stale_hits);
-		view_changed(f);
+		follow_view_changed(f);
 		return;
 	}
 }

@@ -44,7 +44,7 @@ void placer_free(struct placer **p)
 	*p = NULL;
 }
 
-static bool was_asked(struct placer *p, const struct scd_key *key)
+static bool placer_was_asked(struct placer *p, const struct scd_key *key)
 {
 	if (p->seen)
 		return seen_use(p->seen, key);
@@ -56,7 +56,7 @@ bool placer_keeps(struct placer *p, const struct scd_key *key, bool remote,
 {
 	const struct placement_case c = {
 		.remote = remote,
-		.asked = was_asked(p, key),
+		.asked = placer_was_asked(p, key),
 		.asked_at_peers = asked_at_peers,
 	};
 

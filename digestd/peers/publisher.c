@@ -51,33 +51,34 @@ struct publisher {
 	bool warned;        /* that the filter is too small */
 };
 
-static struct catalog *lock_cache(void *arg)
+static struct catalog *publisher_lock_cache(void *arg)
 {
 	return cache_lock(arg);
 }
 
-static void unlock_cache(void *arg)
+static void publisher_unlock_cache(void *arg)
 {
 	cache_unlock(arg);
 }
 
-static int rebuild_cache(void *arg, uint64_t nbits)
+static int publisher_rebuild_cache(void *arg, uint64_t nbits)
 {
 	return cache_rebuild(arg, nbits);
 }
 
-static bool rebuild_cache_part(void *arg)
+static bool publisher_rebuild_cache_part(void *arg)
 {
 	return cache_rebuild_part(arg);
 }
 
 struct publisher_source publisher_of_cache(struct cache *cache)
 {
-	return (struct publisher_source){ cache, lock_cache, unlock_cache,
-					  rebuild_cache, rebuild_cache_part };
+	return (struct publisher_source){
+		cache, publisher_lock_cache, publisher_unlock_cache,
+		publisher_rebuild_cache, publisher_rebuild_cache_part};
 }
 
-static double clock_ms(void)
+static double publisher_clock_ms(void)
 {
 	struct timespec now;
 
@@ -86,7 +87,8 @@ static double clock_ms(void)
 }
 
 /* Once, when the filter may not become as large as the objects need it. */
-static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
+static void publisher_warn_when_full(struct publisher *p,
+				     const struct catalog_stats *c)
 {
 	if (c->fp * 100 < FULL_PERCENT || p->warned ||
 	    c->nbits < p->settings.resizing.max_bits ||
@@ -102,30 +104,31 @@ static void warn_when_full(struct publisher *p, const struct catalog_stats *c)
 			  "filter_max");
 }
 
-static struct catalog *lock(const struct publisher *p)
+static struct catalog *publisher_lock(const struct publisher *p)
 {
 	return p->settings.source.lock(p->settings.source.arg);
 }
 
-static void unlock(const struct publisher *p)
+static void publisher_unlock(const struct publisher *p)
 {
 	p->settings.source.unlock(p->settings.source.arg);
 }
 
-static void catalog_now(struct publisher *p, struct catalog_stats *out)
+static void publisher_catalog_now(struct publisher *p,
+				  struct catalog_stats *out)
 {
-	catalog_stats(lock(p), out);
-	unlock(p);
+	catalog_stats(publisher_lock(p), out);
+	publisher_unlock(p);
 }
 
 /* Begins to move the catalog to another size, if it should have one. */
-static void begin_rebuild(struct publisher *p)
+static void publisher_begin_rebuild(struct publisher *p)
 {
 	int64_t now_ms = loop_now_ms(p->loop);
 	struct catalog_stats now;
 	uint64_t wanted;
 
-	catalog_now(p, &now);
+	publisher_catalog_now(p, &now);
 	wanted = resize_wanted(&p->resize, &p->settings.resizing, &now, now_ms);
 	if (wanted == now.nbits || now_ms < p->rebuild_ms)
 		return;
@@ -138,13 +141,13 @@ static void begin_rebuild(struct publisher *p)
 	p->old_nbits = now.nbits;
 }
 
-static void go_on_rebuilding(struct publisher *p)
+static void publisher_go_on_rebuilding(struct publisher *p)
 {
 	struct catalog_stats now;
 
 	if (!p->settings.source.rebuild_part(p->settings.source.arg))
 		return;
-	catalog_now(p, &now);
+	publisher_catalog_now(p, &now);
 	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
 		  " to %" PRIu64 " bits for %" PRIu64 " objects",
 		  now.nbits > p->old_nbits ? "grown" : "shrunk", p->old_nbits,
@@ -155,7 +158,8 @@ static void go_on_rebuilding(struct publisher *p)
 
 /* An empty filter for a snapshot. Its pages are touched here: under the lock
  * that would take longer than the copy. Returns 0 or SCD_ENOMEM. */
-static int make_copy(const struct catalog_stats *shape, struct scd_bloom *copy)
+static int publisher_make_copy(const struct catalog_stats *shape,
+			       struct scd_bloom *copy)
 {
 	int error = scd_bloom_init(copy, shape->nbits, shape->nhash);
 
@@ -165,32 +169,33 @@ static int make_copy(const struct catalog_stats *shape, struct scd_bloom *copy)
 }
 
 /* Begins a snapshot if one is due. */
-static void begin_snapshot(struct publisher *p)
+static void publisher_begin_snapshot(struct publisher *p)
 {
 	int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog *catalog = lock(p);
+	struct catalog *catalog = publisher_lock(p);
 	bool due = catalog_due(catalog, &p->settings.policy, now_ms);
 	struct catalog_stats stats;
 	struct scd_bloom copy;
 
 	catalog_stats(catalog, &stats);
-	unlock(p);
+	publisher_unlock(p);
 	if (!due || now_ms < p->copy_ms)
 		return;
-	p->copying = make_copy(&stats, &copy) == SCD_OK;
+	p->copying = publisher_make_copy(&stats, &copy) == SCD_OK;
 	if (!p->copying) {
 		p->copy_ms = now_ms + RETRY_MS;
 		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
 			  "%" PRIu64 " bits", stats.nbits);
 		return;
 	}
-	catalog_snapshot_begin(lock(p), &copy);
-	unlock(p);
-	warn_when_full(p, &stats);
+	catalog_snapshot_begin(publisher_lock(p), &copy);
+	publisher_unlock(p);
+	publisher_warn_when_full(p, &stats);
 }
 
 /* Bytes of the delta from the generation before; 0: there is none. */
-static uint64_t last_delta_bytes(const struct publication *publication)
+static uint64_t
+publisher_last_delta_bytes(const struct publication *publication)
 {
 	static const struct delta_forms any = { true, true };
 
@@ -199,13 +204,14 @@ static uint64_t last_delta_bytes(const struct publication *publication)
 	return publication_smallest(&publication->deltas[0], any)->len;
 }
 
-static void note(struct publisher *p, const struct publication *publication,
-		 uint64_t array_bytes, double encode_ms)
+static void publisher_note(struct publisher *p,
+			   const struct publication *publication,
+			   uint64_t array_bytes, double encode_ms)
 {
 	p->stats = (struct publisher_stats){
 		.generation = publication->generation,
 		.full_bytes = publication->full->len,
-		.delta_bytes = last_delta_bytes(publication),
+		.delta_bytes = publisher_last_delta_bytes(publication),
 		.array_bytes = array_bytes,
 		.published_ms = loop_now_ms(p->loop),
 		.encode_ms = encode_ms,
@@ -216,10 +222,11 @@ static void note(struct publisher *p, const struct publication *publication,
 		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
 }
 
-static void publish(struct publisher *p, struct catalog_snapshot *snapshot)
+static void publisher_publish(struct publisher *p,
+			      struct catalog_snapshot *snapshot)
 {
 	uint64_t array_bytes = scd_bloom_bytes(&snapshot->bloom);
-	double start_ms = clock_ms();
+	double start_ms = publisher_clock_ms();
 	struct publication *publication;
 	int error = generations_publish(p->generations, snapshot, &publication);
 
@@ -227,28 +234,29 @@ static void publish(struct publisher *p, struct catalog_snapshot *snapshot)
 		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
 		return;
 	}
-	note(p, publication, array_bytes, clock_ms() - start_ms);
+	publisher_note(p, publication, array_bytes,
+		       publisher_clock_ms() - start_ms);
 	digest_api_publish(p->api, publication);
 }
 
 /* Copies one slice more of the snapshot; publishes it after the last. */
-static void go_on_copying(struct publisher *p)
+static void publisher_go_on_copying(struct publisher *p)
 {
 	struct catalog_snapshot snapshot;
-	bool last = catalog_snapshot_slice(lock(p), loop_now_ms(p->loop),
-					   &snapshot);
+	bool last = catalog_snapshot_slice(publisher_lock(p),
+					   loop_now_ms(p->loop), &snapshot);
 
-	unlock(p);
+	publisher_unlock(p);
 	if (!last)
 		return;
 	p->copying = false;
-	publish(p, &snapshot);
+	publisher_publish(p, &snapshot);
 }
 
-static void tick(void *arg);
+static void publisher_tick(void *arg);
 
 /* Under the catalog's lock, in any thread. */
-static void post_change(void *arg)
+static void publisher_post_change(void *arg)
 {
 	struct publisher_wake *wake = arg;
 
@@ -256,7 +264,7 @@ static void post_change(void *arg)
 		loop_post(wake->loop, &wake->call);
 }
 
-static void take_change(void *arg)
+static void publisher_take_change(void *arg)
 {
 	struct publisher_wake *wake = arg;
 	struct publisher *p = wake->publisher;
@@ -266,21 +274,22 @@ static void take_change(void *arg)
 		return;
 	}
 	atomic_store(&wake->posted, false);
-	loop_timer_set(p->loop, &p->tick, p->ticked_ms + TICK_MS, tick, p);
+	loop_timer_set(p->loop, &p->tick, p->ticked_ms + TICK_MS,
+		       publisher_tick, p);
 }
 
 /* Sleeps until something is due, or the catalog changes. */
-static void wait_for_change(struct publisher *p)
+static void publisher_wait_for_change(struct publisher *p)
 {
 	const int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog *catalog = lock(p);
+	struct catalog *catalog = publisher_lock(p);
 	int64_t due_ms = catalog_due_ms(catalog, &p->settings.policy);
 	struct catalog_stats stats;
 	int64_t resize_ms = INT64_MAX;
 
 	catalog_stats(catalog, &stats);
-	catalog_notify(catalog, post_change, p->wake);
-	unlock(p);
+	catalog_notify(catalog, publisher_post_change, p->wake);
+	publisher_unlock(p);
 	if (due_ms < p->copy_ms)
 		due_ms = p->copy_ms;
 	if (p->settings.source.rebuild)
@@ -296,28 +305,28 @@ static void wait_for_change(struct publisher *p)
 	if (due_ms == INT64_MAX)
 		loop_timer_clear(p->loop, &p->tick);
 	else
-		loop_timer_set(p->loop, &p->tick, due_ms, tick, p);
+		loop_timer_set(p->loop, &p->tick, due_ms, publisher_tick, p);
 }
 
-static void tick(void *arg)
+static void publisher_tick(void *arg)
 {
 	struct publisher *p = arg;
 
 	p->ticked_ms = loop_now_ms(p->loop);
 	if (!p->copying) {
 		if (p->old_nbits)
-			go_on_rebuilding(p);
+			publisher_go_on_rebuilding(p);
 		else if (p->settings.source.rebuild)
-			begin_rebuild(p);
-		begin_snapshot(p);
+			publisher_begin_rebuild(p);
+		publisher_begin_snapshot(p);
 	}
 	if (p->copying)
-		go_on_copying(p);
+		publisher_go_on_copying(p);
 	if (p->old_nbits || p->copying)
-		loop_timer_set(p->loop, &p->tick, p->ticked_ms + PART_MS, tick,
-			       p);
+		loop_timer_set(p->loop, &p->tick, p->ticked_ms + PART_MS,
+			       publisher_tick, p);
 	else
-		wait_for_change(p);
+		publisher_wait_for_change(p);
 }
 
 int publisher_new(struct loop *loop, struct digest_api *api,
@@ -340,9 +349,9 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 	}
 	p->wake->loop = loop;
 	p->wake->publisher = p;
-	p->wake->call = (struct loop_call){ .run = take_change,
-					    .arg = p->wake };
-	loop_timer_set(loop, &p->tick, loop_now_ms(loop), tick, p);
+	p->wake->call = (struct loop_call){.run = publisher_take_change,
+					   .arg = p->wake};
+	loop_timer_set(loop, &p->tick, loop_now_ms(loop), publisher_tick, p);
 	*out = p;
 	return 0;
 }
@@ -352,8 +361,8 @@ void publisher_free(struct publisher **p)
 	if (!*p)
 		return;
 	loop_timer_clear((*p)->loop, &(*p)->tick);
-	catalog_notify(lock(*p), NULL, NULL);
-	unlock(*p);
+	catalog_notify(publisher_lock(*p), NULL, NULL);
+	publisher_unlock(*p);
 	(*p)->wake->publisher = NULL;
 	if (!atomic_load(&(*p)->wake->posted))
 		free((*p)->wake);
@@ -367,7 +376,8 @@ void publisher_set(struct publisher *p, const struct publish_policy *policy,
 {
 	p->settings.policy = *policy;
 	p->settings.resizing = *resizing;
-	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop), tick, p);
+	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop), publisher_tick,
+		       p);
 }
 
 void publisher_stats(const struct publisher *p, struct publisher_stats *out)

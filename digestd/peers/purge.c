@@ -36,7 +36,7 @@ struct purge {
 };
 
 /* null: no memory */
-static char *answer_text(const struct purge *p)
+static char *purge_answer_text(const struct purge *p)
 {
 	json_t *o = json_object();
 	char *text;
@@ -49,7 +49,7 @@ static char *answer_text(const struct purge *p)
 	return text;
 }
 
-static void answer(const struct purge *p)
+static void purge_answer(const struct purge *p)
 {
 	struct fields f;
 	char *text;
@@ -57,7 +57,7 @@ static void answer(const struct purge *p)
 	log_write(LOG_INFO, "purge", "%zu objects", p->purged);
 	if (!p->x)
 		return;
-	text = answer_text(p);
+	text = purge_answer_text(p);
 	fields_init(&f);
 	if (!text || fields_add(&f, "Content-Type", "application/json") ||
 	    fields_add(&f, "Cache-Control", "no-store"))
@@ -84,34 +84,34 @@ static void purge_free(struct purge *p)
 }
 
 /* One of the two that take part is done: this store, and the peers. */
-static void end_part(struct purge *p)
+static void purge_end_part(struct purge *p)
 {
 	if (--p->waiting)
 		return;
-	answer(p);
+	purge_answer(p);
 	purge_free(p);
 }
 
-static void on_peers(void *arg)
+static void purge_on_peers(void *arg)
 {
-	end_part(arg);
+	purge_end_part(arg);
 }
 
-static void on_synced(void *arg)
+static void purge_on_synced(void *arg)
 {
-	end_part(arg);
+	purge_end_part(arg);
 }
 
 /* This store is done, once its disk is. */
-static void end_store(struct purge *p)
+static void purge_end_store(struct purge *p)
 {
 	p->sync.loop = p->purger->loop;
-	p->sync.call = (struct loop_call){ .run = on_synced, .arg = p };
+	p->sync.call = (struct loop_call){.run = purge_on_synced, .arg = p};
 	if (!cache_sync(p->purger->cache, &p->sync))
-		end_part(p);
+		purge_end_part(p);
 }
 
-static bool has_tag(const struct purge *p, const struct cached *c)
+static bool purge_has_tag(const struct purge *p, const struct cached *c)
 {
 	struct fields f;
 	bool has;
@@ -124,33 +124,35 @@ static bool has_tag(const struct purge *p, const struct cached *c)
 }
 
 /* What http and https share; URIs are canonical. */
-static const char *behind_scheme(const char *uri)
+static const char *purge_behind_scheme(const char *uri)
 {
 	return strstr(uri, "://") + 3;
 }
 
-static bool is_meant(void *arg, const struct cached *c)
+static bool purge_is_meant(void *arg, const struct cached *c)
 {
 	const struct purge *p = arg;
 
 	const char *prefix;
 
 	if (!p->prefix)
-		return has_tag(p, c);
-	prefix = behind_scheme(p->prefix);
-	return !strncmp(behind_scheme(cached_uri(c)), prefix, strlen(prefix));
+		return purge_has_tag(p, c);
+	prefix = purge_behind_scheme(p->prefix);
+	return !strncmp(purge_behind_scheme(cached_uri(c)), prefix,
+			strlen(prefix));
 }
 
-static void step(void *arg)
+static void purge_step(void *arg)
 {
 	struct purge *p = arg;
 
-	p->purged += cache_purge_part(p->purger->cache, &p->part, is_meant, p);
+	p->purged +=
+		cache_purge_part(p->purger->cache, &p->part, purge_is_meant, p);
 	if (++p->part.number < p->part.count) {
 		loop_defer(p->purger->loop, &p->step);
 		return;
 	}
-	end_store(p);
+	purge_end_store(p);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -161,7 +163,7 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 		return NULL;
 	p->purger = purger;
 	p->x = x;
-	p->step = (struct loop_call){ .run = step, .arg = p };
+	p->step = (struct loop_call){.run = purge_step, .arg = p};
 	fields_init(&p->fields);
 	p->next = purger->walks;
 	p->link = &purger->walks;
@@ -172,7 +174,7 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	return p;
 }
 
-static int set_prefix(struct purge *p, const char *prefix)
+static int purge_set_prefix(struct purge *p, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -184,7 +186,7 @@ static int set_prefix(struct purge *p, const char *prefix)
 }
 
 /* Tells the peers, if there are any to tell. */
-static int tell(struct purge *p, const char *uri)
+static int purge_tell(struct purge *p, const char *uri)
 {
 	const struct purge_peers *peers = p->purger->peers;
 	int err;
@@ -193,26 +195,27 @@ static int tell(struct purge *p, const char *uri)
 	if (!peers)
 		return 0;
 	err = purge_asks_new(peers, uri, exchange_request(p->x)->fields,
-			     on_peers, p, &p->asks);
+			     purge_on_peers, p, &p->asks);
 	p->waiting += p->asks ? 1 : 0;
 	return err;
 }
 
-static int set_tags(struct purge *p, const struct fields *fields)
+static int purge_set_tags(struct purge *p, const struct fields *fields)
 {
 	int err = fields_copy(fields, &p->fields);
 
 	return err ? err : tags_init(&p->tags, &p->fields, "Purge-Tag");
 }
 
-static int begin_walk(struct purge *p, const char *prefix)
+static int purge_begin_walk(struct purge *p, const char *prefix)
 {
 	const struct fields *fields = exchange_request(p->x)->fields;
 	struct purger *purger = p->purger;
-	int err = prefix ? set_prefix(p, prefix) : set_tags(p, fields);
+	int err = prefix ? purge_set_prefix(p, prefix)
+			 : purge_set_tags(p, fields);
 
 	if (!err) /* the target does not matter, but there must be one */
-		err = tell(p, prefix ? p->prefix : "http://all/");
+		err = purge_tell(p, prefix ? p->prefix : "http://all/");
 	if (err)
 		return err;
 	cache_purge_begin(purger->cache);
@@ -222,7 +225,7 @@ static int begin_walk(struct purge *p, const char *prefix)
 }
 
 /* Drops what is stored for a target by either scheme. */
-static int drop_target(struct purge *p, struct target *t)
+static int purge_drop_target(struct purge *p, struct target *t)
 {
 	struct purger *purger = p->purger;
 	const char *other = target_is_https(t) ? "http" : "https";
@@ -250,13 +253,13 @@ static int purge_target(struct purge *p)
 
 	if (err)
 		return err;
-	err = tell(p, t.uri);
+	err = purge_tell(p, t.uri);
 	if (!err)
-		err = drop_target(p, &t);
+		err = purge_drop_target(p, &t);
 	target_free(&t);
 	if (err)
 		return err;
-	end_store(p);
+	purge_end_store(p);
 	return 0;
 }
 
@@ -268,7 +271,7 @@ void purge_serve(struct purger *purger, struct exchange *x)
 	int err = -ENOMEM;
 
 	if (p && (prefix || fields_get(fields, "Purge-Tag")))
-		err = begin_walk(p, prefix);
+		err = purge_begin_walk(p, prefix);
 	else if (p)
 		err = purge_target(p);
 	if (!err)

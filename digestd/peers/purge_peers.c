@@ -36,8 +36,9 @@ struct purge_asks {
 	struct ask asks[];
 };
 
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
+static void purge_peers_on_headers(void *arg, struct fetch *f, unsigned status,
+				   const struct fields *fields,
+				   int64_t body_len)
 {
 	struct ask *ask = arg;
 
@@ -48,7 +49,8 @@ static void on_headers(void *arg, struct fetch *f, unsigned status,
 }
 
 /* What is longer than an answer is none: its length tells. */
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+static bool purge_peers_on_body(void *arg, struct fetch *f, const void *data,
+				size_t len)
 {
 	struct ask *ask = arg;
 	size_t room = ANSWER_MAX - ask->len;
@@ -61,7 +63,7 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 	return true;
 }
 
-static void take_answer(struct ask *ask)
+static void purge_peers_take_answer(struct ask *ask)
 {
 	json_t *o = json_loadb(ask->answer, ask->len, 0, NULL);
 	json_int_t purged;
@@ -71,7 +73,8 @@ static void take_answer(struct ask *ask)
 	json_decref(o);
 }
 
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+static void purge_peers_on_done(void *arg, struct fetch *f,
+				const struct fetch_done *done)
 {
 	struct ask *ask = arg;
 	struct purge_asks *all = ask->all;
@@ -79,7 +82,7 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 	(void)f;
 	ask->fetch = NULL;
 	if (done->result == FETCH_COMPLETE && ask->status == 200)
-		take_answer(ask);
+		purge_peers_take_answer(ask);
 	if (ask->purged < 0)
 		log_write(LOG_WARNING, "purge", "peer %s did not purge (%u)",
 			  ask->name, ask->status);
@@ -88,24 +91,25 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 }
 
 static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
+	.on_headers = purge_peers_on_headers,
+	.on_body = purge_peers_on_body,
+	.on_done = purge_peers_on_done,
 };
 
 /* Host is that of the URI, or the peer would refuse the request. */
-static int add_host(struct fields *out, const char *uri)
+static int purge_peers_add_host(struct fields *out, const char *uri)
 {
 	const char *host = strstr(uri, "://") + 3;
 
 	return fields_add_n(out, "Host", 4, host, strcspn(host, "/"));
 }
 
-static int fill_fields(struct fields *out, const struct fields *from,
-		       const char *uri, const struct purge_peers *to)
+static int purge_peers_fill_fields(struct fields *out,
+				   const struct fields *from, const char *uri,
+				   const struct purge_peers *to)
 {
 	char bearer[64];
-	int err = add_host(out, uri);
+	int err = purge_peers_add_host(out, uri);
 
 	snprintf(bearer, sizeof(bearer), "Bearer %s", to->token);
 	if (!err)
@@ -119,8 +123,8 @@ static int fill_fields(struct fields *out, const struct fields *from,
 	return err;
 }
 
-static int start(struct ask *ask, const struct purge_peers *to,
-		 const char *url, struct fetch_request *request)
+static int purge_peers_start(struct ask *ask, const struct purge_peers *to,
+			     const char *url, struct fetch_request *request)
 {
 	struct fetch_limits limits = {
 		.connect_ms = to->timeout_ms,
@@ -134,8 +138,9 @@ static int start(struct ask *ask, const struct purge_peers *to,
 	return fetch_start(to->fetcher, request, &callbacks, ask, &ask->fetch);
 }
 
-static int start_all(struct purge_asks *all, const struct purge_peers *to,
-		     const char *uri, const struct fields *fields)
+static int purge_peers_start_all(struct purge_asks *all,
+				 const struct purge_peers *to, const char *uri,
+				 const struct fields *fields)
 {
 	struct fetch_request request = {
 		.method = "PURGE",
@@ -151,8 +156,9 @@ static int start_all(struct purge_asks *all, const struct purge_peers *to,
 		ask->all = all;
 		ask->purged = -1;
 		ask->name = strdup(to->peers[i].name);
-		err = ask->name ? start(ask, to, to->peers[i].url, &request) :
-				  -ENOMEM;
+		err = ask->name ? purge_peers_start(ask, to, to->peers[i].url,
+						    &request)
+				: -ENOMEM;
 		all->waiting++;
 	}
 	return err;
@@ -175,9 +181,9 @@ int purge_asks_new(const struct purge_peers *to, const char *uri,
 	all->done = done;
 	all->arg = arg;
 	fields_init(&sent);
-	err = fill_fields(&sent, fields, uri, to);
+	err = purge_peers_fill_fields(&sent, fields, uri, to);
 	if (!err)
-		err = start_all(all, to, uri, &sent);
+		err = purge_peers_start_all(all, to, uri, &sent);
 	fields_free(&sent);
 	if (err)
 		purge_asks_free(&all);

@@ -19,23 +19,23 @@ struct seen {
 	struct store_events events;
 };
 
-static void key_added(void *arg, const struct scd_key *key)
+static void seen_key_added(void *arg, const struct scd_key *key)
 {
 	catalog_add(((struct seen *)arg)->catalog, key);
 }
 
-static void key_removed(void *arg, const struct scd_key *key)
+static void seen_key_removed(void *arg, const struct scd_key *key)
 {
 	catalog_remove(((struct seen *)arg)->catalog, key);
 }
 
-static void released(void *arg, struct store_entry *entry)
+static void seen_released(void *arg, struct store_entry *entry)
 {
 	(void)arg;
 	free(entry);
 }
 
-static size_t weight(void *arg, const struct store_entry *entry)
+static size_t seen_weight(void *arg, const struct store_entry *entry)
 {
 	(void)arg;
 	(void)entry;
@@ -50,8 +50,8 @@ int seen_new(const struct seen_settings *settings, struct seen **out)
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
-	s->events = (struct store_events){ key_added, key_removed, released,
-					   weight, s };
+	s->events = (struct store_events){seen_key_added, seen_key_removed,
+					  seen_released, seen_weight, s};
 	err = store_new(&s->store, settings->window,
 			eviction_policy_find("lru"), &s->events);
 	if (!err && catalog_new(&s->catalog, settings->nbits, settings->nhash))
@@ -94,7 +94,7 @@ bool seen_use(struct seen *s, const struct scd_key *key)
 	return was_in;
 }
 
-static struct catalog *lock(void *arg)
+static struct catalog *seen_lock(void *arg)
 {
 	struct seen *s = arg;
 
@@ -102,12 +102,12 @@ static struct catalog *lock(void *arg)
 	return s->catalog;
 }
 
-static void unlock(void *arg)
+static void seen_unlock(void *arg)
 {
 	pthread_mutex_unlock(&((struct seen *)arg)->lock);
 }
 
 struct publisher_source seen_source(struct seen *s)
 {
-	return (struct publisher_source){ s, lock, unlock, NULL, NULL };
+	return (struct publisher_source){s, seen_lock, seen_unlock, NULL, NULL};
 }

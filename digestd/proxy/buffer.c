@@ -9,7 +9,7 @@
 
 enum { BUFFER_MIN = 4096 };
 
-static int grow(struct buffer *b, size_t need)
+static int buffer_grow(struct buffer *b, size_t need)
 {
 	size_t cap = b->cap ? b->cap : BUFFER_MIN;
 	char *data;
@@ -36,7 +36,7 @@ void buffer_fit(struct buffer *b, size_t size)
 
 int buffer_append(struct buffer *b, const void *data, size_t len)
 {
-	if (len > b->cap - b->len && grow(b, b->len + len))
+	if (len > b->cap - b->len && buffer_grow(b, b->len + len))
 		return -ENOMEM;
 	memcpy(b->data + b->len, data, len);
 	b->len += len;

@@ -35,15 +35,15 @@ void flights_free(struct flights **flights)
 	*flights = NULL;
 }
 
-static struct flight *find(struct flight *f, const struct scd_key *key)
+static struct flight *flight_find(struct flight *f, const struct scd_key *key)
 {
 	while (f && (f->key.lo != key->lo || f->key.hi != key->hi))
 		f = f->next;
 	return f;
 }
 
-static void take_off(struct flight **bucket, struct flight *f,
-		     const struct scd_key *key)
+static void flight_take_off(struct flight **bucket, struct flight *f,
+			    const struct scd_key *key)
 {
 	f->under_way = true;
 	f->key = *key;
@@ -67,7 +67,7 @@ static void flight_unlink(struct flight *f)
 	f->link = NULL;
 }
 
-static void board(struct flight *f, struct flight_waiter *w)
+static void flight_board(struct flight *f, struct flight_waiter *w)
 {
 	w->next = f->waiters;
 	w->link = &f->waiters;
@@ -77,13 +77,13 @@ static void board(struct flight *f, struct flight_waiter *w)
 }
 
 /* Where a waiter is in a flight that is under way. */
-static enum flight_place join(struct flight *f, struct flight_waiter *w)
+static enum flight_place flight_join(struct flight *f, struct flight_waiter *w)
 {
 	if (f->relay && !w->for_landing) {
 		w->relay = relay_ref(f->relay);
 		return FLIGHT_SHOWN;
 	}
-	board(f, w);
+	flight_board(f, w);
 	return FLIGHT_WAITS;
 }
 
@@ -97,22 +97,22 @@ enum flight_place flights_join(struct flights *flights,
 
 	assert(!lead->under_way && !(wait && wait->link));
 	pthread_mutex_lock(&flights->lock);
-	other = find(*bucket, key);
+	other = flight_find(*bucket, key);
 	if (other && other->begun < lead->purged) {
 		flight_unlink(other);
 		other = NULL;
 	}
 	if (other && wait)
-		place = join(other, wait);
+		place = flight_join(other, wait);
 	if (!other) {
-		take_off(bucket, lead, key);
+		flight_take_off(bucket, lead, key);
 		place = FLIGHT_LEADS;
 	}
 	pthread_mutex_unlock(&flights->lock);
 	return place;
 }
 
-static void unlink_waiter(struct flight_waiter *w)
+static void flight_unlink_waiter(struct flight_waiter *w)
 {
 	*w->link = w->next;
 	if (w->next)
@@ -131,7 +131,7 @@ void flights_show(struct flights *flights, struct flight *lead,
 		next = w->next;
 		if (w->for_landing)
 			continue;
-		unlink_waiter(w);
+		flight_unlink_waiter(w);
 		w->relay = relay_ref(relay);
 		loop_post(w->loop, &w->call);
 	}
@@ -164,7 +164,7 @@ void flights_land(struct flights *flights, struct flight *lead)
 	while (lead->waiters) {
 		struct flight_waiter *w = lead->waiters;
 
-		unlink_waiter(w);
+		flight_unlink_waiter(w);
 		loop_post(w->loop, &w->call);
 	}
 	pthread_mutex_unlock(&flights->lock);
@@ -177,7 +177,7 @@ bool flights_leave(struct flights *flights, struct flight_waiter *wait)
 	pthread_mutex_lock(&flights->lock);
 	waiting = wait->link != NULL;
 	if (waiting)
-		unlink_waiter(wait);
+		flight_unlink_waiter(wait);
 	pthread_mutex_unlock(&flights->lock);
 	return waiting;
 }

@@ -8,20 +8,20 @@
 
 enum { SWEEP_MS = 1000 };
 
-static bool same_hit(const struct ready_hit *a, const struct ready_hit *b)
+static bool ready_same_hit(const struct ready_hit *a, const struct ready_hit *b)
 {
 	return a->cached == b->cached && a->at_s == b->at_s &&
 	       a->place == b->place;
 }
 
-static void forget(struct ready *ready, struct ready_slot *slot)
+static void ready_forget(struct ready *ready, struct ready_slot *slot)
 {
 	ready->file_bytes -= slot->file_bytes;
 	shared_reply_unref(slot->reply);
 	*slot = (struct ready_slot){ 0 };
 }
 
-static unsigned enough(const struct ready_hit *hit)
+static unsigned ready_enough(const struct ready_hit *hit)
 {
 	return hit->cached->body_len < READY_FILE_MIN ? READY_ASKED :
 							READY_FILE_ASKED;
@@ -33,11 +33,11 @@ struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 	uint64_t i = hit->cached->entry.key.lo & (READY_SLOTS - 1);
 	struct ready_slot *slot = &ready->slots[i];
 
-	if (!same_hit(&slot->hit, hit)) {
-		forget(ready, slot);
+	if (!ready_same_hit(&slot->hit, hit)) {
+		ready_forget(ready, slot);
 		slot->hit = *hit;
 	}
-	*wanted = !slot->reply && ++slot->asked >= enough(hit);
+	*wanted = !slot->reply && ++slot->asked >= ready_enough(hit);
 	return slot;
 }
 
@@ -54,7 +54,7 @@ bool ready_file(struct ready *ready, struct ready_slot *slot)
 }
 
 /* Returns whether there are still replies. */
-static bool drop(struct ready *ready, const int64_t *but_of_s)
+static bool ready_drop(struct ready *ready, const int64_t *but_of_s)
 {
 	bool left = false;
 
@@ -66,28 +66,29 @@ static bool drop(struct ready *ready, const int64_t *but_of_s)
 		if (but_of_s && slot->hit.at_s == *but_of_s)
 			left = true;
 		else
-			forget(ready, slot);
+			ready_forget(ready, slot);
 	}
 	return left;
 }
 
-static void sweep(void *arg)
+static void proxy_ready_sweep(void *arg)
 {
 	struct ready *ready = arg;
 
 	ready_sweep(ready, loop_wall_s(ready->loop));
 }
 
-static void sweep_later(struct ready *ready)
+static void ready_sweep_later(struct ready *ready)
 {
 	loop_timer_set(ready->loop, &ready->timer,
-		       loop_now_ms(ready->loop) + SWEEP_MS, sweep, ready);
+		       loop_now_ms(ready->loop) + SWEEP_MS, proxy_ready_sweep,
+		       ready);
 }
 
 void ready_sweep(struct ready *ready, int64_t now_s)
 {
-	if (drop(ready, &now_s))
-		sweep_later(ready);
+	if (ready_drop(ready, &now_s))
+		ready_sweep_later(ready);
 }
 
 void ready_keep(struct ready *ready, struct ready_slot *slot,
@@ -95,11 +96,11 @@ void ready_keep(struct ready *ready, struct ready_slot *slot,
 {
 	slot->reply = reply;
 	if (!ready->timer.link)
-		sweep_later(ready);
+		ready_sweep_later(ready);
 }
 
 void ready_clear(struct ready *ready)
 {
-	drop(ready, NULL);
+	ready_drop(ready, NULL);
 	loop_timer_clear(ready->loop, &ready->timer);
 }

@@ -72,14 +72,14 @@ size_t relay_len(const struct relay *relay)
 	return relay->len;
 }
 
-static void unlist(struct relay_reader *reader)
+static void relay_unlist(struct relay_reader *reader)
 {
 	*reader->link = reader->next;
 	if (reader->next)
 		reader->next->link = reader->link;
 }
 
-static void list(struct relay *r, struct relay_reader *reader)
+static void relay_list(struct relay *r, struct relay_reader *reader)
 {
 	reader->state = RELAY_LISTED;
 	reader->next = r->readers;
@@ -90,12 +90,12 @@ static void list(struct relay *r, struct relay_reader *reader)
 }
 
 /* Calls all who wait, and unlocks. */
-static void call_and_unlock(struct relay *r)
+static void relay_call_and_unlock(struct relay *r)
 {
 	while (r->readers) {
 		struct relay_reader *reader = r->readers;
 
-		unlist(reader);
+		relay_unlist(reader);
 		reader->state = RELAY_CALLED;
 		loop_post(reader->loop, &reader->call);
 	}
@@ -114,7 +114,7 @@ void relay_show(struct relay *relay, const char *data, size_t len)
 		return;
 	relay->data = data;
 	relay->shown = len;
-	call_and_unlock(relay);
+	relay_call_and_unlock(relay);
 }
 
 void relay_end(struct relay *relay, struct cached *whole)
@@ -124,7 +124,7 @@ void relay_end(struct relay *relay, struct cached *whole)
 	relay->whole = whole ? cached_ref(whole) : NULL;
 	relay->data = whole ? cached_body(whole) : NULL;
 	relay->shown = whole ? whole->body_len : 0;
-	call_and_unlock(relay);
+	relay_call_and_unlock(relay);
 }
 
 ssize_t relay_read(struct relay_reader *reader, void *buf, size_t cap)
@@ -143,7 +143,7 @@ ssize_t relay_read(struct relay_reader *reader, void *buf, size_t cap)
 	} else if (r->ended) {
 		result = r->whole ? BODY_END : BODY_FAIL;
 	} else if (reader->state == RELAY_IDLE) {
-		list(r, reader);
+		relay_list(r, reader);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return result;
@@ -162,7 +162,7 @@ bool relay_leave(struct relay_reader *reader)
 
 	pthread_mutex_lock(&reader->relay->lock);
 	if (reader->state == RELAY_LISTED) {
-		unlist(reader);
+		relay_unlist(reader);
 		reader->state = RELAY_IDLE;
 	}
 	called = reader->state == RELAY_CALLED;

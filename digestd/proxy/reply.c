@@ -10,13 +10,8 @@
 #include "digestd/http/via.h"
 #include "digestd/proxy/request.h"
 
-static int64_t now_s(const struct request *r)
-{
-	return loop_wall_s(r->worker->loop);
-}
-
-static int set_age(struct fields *f, const struct freshness *freshness,
-		   int64_t at_s)
+static int reply_set_age(struct fields *f, const struct freshness *freshness,
+			 int64_t at_s)
 {
 	char text[DECIMAL_BYTES];
 
@@ -25,27 +20,29 @@ static int set_age(struct fields *f, const struct freshness *freshness,
 }
 
 /* Age, Via and Cache-Status: what each reply carries of this node. */
-static int sign(const struct request *r, struct fields *f,
-		const struct freshness *freshness, struct cachestatus *status)
+static int reply_sign(const struct request *r, struct fields *f,
+		      const struct freshness *freshness,
+		      struct cachestatus *status)
 {
 	const char *node = r->settings->node;
 
 	status->node = node;
-	status->ttl_s = freshness_left(freshness, now_s(r));
-	if (set_age(f, freshness, now_s(r)) || via_append(f, 1, node))
+	status->ttl_s = freshness_left(freshness, request_now_s(r));
+	if (reply_set_age(f, freshness, request_now_s(r)) ||
+	    via_append(f, 1, node))
 		return -1;
 	return cachestatus_append(f, status);
 }
 
 /* Tells the cache in front, if there is one, whether to keep the response. */
-static int tell(const struct request *r, struct fields *f,
-		const struct freshness *freshness,
-		enum admission_decision place)
+static int reply_tell(const struct request *r, struct fields *f,
+		      const struct freshness *freshness,
+		      enum admission_decision place)
 {
 	struct admission_news news = {
 		.place = place,
-		.left_s = freshness_left(freshness, now_s(r)),
-		.age_s = freshness_age(freshness, now_s(r)),
+		.left_s = freshness_left(freshness, request_now_s(r)),
+		.age_s = freshness_age(freshness, request_now_s(r)),
 	};
 
 	return r->from_peer ? 0 : admission_tell(r->settings->tell, &news, f);
@@ -70,18 +67,18 @@ static int reply_shared_fields(const struct request *r, const struct cached *c,
 	return 0;
 }
 
-static void out_of_memory(struct request *r, struct fields *f)
+static void reply_out_of_memory(struct request *r, struct fields *f)
 {
 	fields_free(f);
 	reply_error(r, 503, "memory");
 }
 
-static void count_bytes(struct request *r, size_t n)
+static void reply_count_bytes(struct request *r, size_t n)
 {
 	worker_add(&r->worker->counters.reply_bytes, n);
 }
 
-static void release_cached(void *arg)
+static void reply_release_cached(void *arg)
 {
 	struct cached *c = arg;
 
@@ -89,7 +86,7 @@ static void release_cached(void *arg)
 }
 
 /* How a stored response came to be the answer, for Cache-Status. */
-static struct cachestatus status_of_cached(const struct request *r)
+static struct cachestatus reply_status_of_cached(const struct request *r)
 {
 	struct cachestatus status = {
 		.how = CACHESTATUS_HIT,
@@ -107,9 +104,9 @@ static struct cachestatus status_of_cached(const struct request *r)
 }
 
 /* A part of a stored body, from where that is. */
-static void send_body(struct request *r, unsigned status,
-		      const struct fields *f, struct cached *c,
-		      const struct range *part)
+static void reply_send_body(struct request *r, unsigned status,
+			    const struct fields *f, struct cached *c,
+			    const struct range *part)
 {
 	const struct reply_part ondisk = { c, part->first, part->len };
 	const char *bytes = cached_body(c);
@@ -118,8 +115,8 @@ static void send_body(struct request *r, unsigned status,
 		reply_blocks(r, status, f, &ondisk);
 	else
 		exchange_reply(r->x, status, f,
-			       bytes ? bytes + part->first : NULL,
-			       part->len, release_cached, cached_ref(c));
+			       bytes ? bytes + part->first : NULL, part->len,
+			       reply_release_cached, cached_ref(c));
 }
 
 static void reply_304(struct request *r, struct cached *c, struct fields *f)
@@ -128,24 +125,25 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 	struct fields brief;
 
 	if (conditional_304_fields(f, &brief)) {
-		out_of_memory(r, f);
+		reply_out_of_memory(r, f);
 		return;
 	}
 	if (reply_add_withheld(r, &brief)) {
 		fields_free(&brief);
-		out_of_memory(r, f);
+		reply_out_of_memory(r, f);
 		return;
 	}
 	/* the body only gives its length to the header */
-	send_body(r, 304, &brief, c, &whole);
+	reply_send_body(r, 304, &brief, c, &whole);
 	fields_free(&brief);
 	fields_free(f);
 }
 
 /* Which part of a stored response the request wants. */
-static enum range_answer part_of(const struct request *r,
-				 const struct cached *c,
-				 const struct fields *f, struct range *part)
+static enum range_answer reply_part_of(const struct request *r,
+				       const struct cached *c,
+				       const struct fields *f,
+				       struct range *part)
 {
 	*part = (struct range){ 0, c->body_len };
 	if (c->status != 200 || strcmp(r->method, "GET") != 0)
@@ -157,14 +155,14 @@ static enum range_answer part_of(const struct request *r,
 /* There is no such part; what is there, Content-Range says. */
 static void reply_416(struct request *r, const struct cached *c)
 {
-	struct cachestatus status = status_of_cached(r);
+	struct cachestatus status = reply_status_of_cached(r);
 	char text[RANGE_TEXT];
 	struct fields f;
 
 	range_text(NULL, c->body_len, text);
 	fields_init(&f);
 	status.node = r->settings->node;
-	status.ttl_s = freshness_left(&c->freshness, now_s(r));
+	status.ttl_s = freshness_left(&c->freshness, request_now_s(r));
 	/* without memory it goes out without them */
 	if (fields_add(&f, "Content-Range", text) ||
 	    cachestatus_append(&f, &status) ||
@@ -181,7 +179,7 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 	struct range part;
 	unsigned status = c->status;
 
-	switch (part_of(r, c, f, &part)) {
+	switch (reply_part_of(r, c, f, &part)) {
 	case RANGE_WHOLE:
 		break;
 	case RANGE_UNSATISFIABLE:
@@ -195,12 +193,12 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 			return;
 		}
 	}
-	count_bytes(r, part.len);
-	send_body(r, status, f, c, &part);
+	reply_count_bytes(r, part.len);
+	reply_send_body(r, status, f, c, &part);
 }
 
 /* Whether a request, by its own fields, is answered with all of a 200. */
-static bool has_no_conditions(const struct fields *in)
+static bool reply_has_no_conditions(const struct fields *in)
 {
 	for (size_t i = 0; i < fields_count(in); i++) {
 		const char *name = fields_at(in, i)->name;
@@ -212,36 +210,36 @@ static bool has_no_conditions(const struct fields *in)
 }
 
 /* The slot of a hit whose reply depends on nothing but *hit; else null. */
-static struct ready_slot *find_ready(struct request *r,
-				     const struct ready_hit *hit, bool *wanted)
+static struct ready_slot *
+reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
 {
 	const struct cached *c = hit->cached;
 
 	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
 	    r->from_peer || r->settings != r->worker->settings ||
 	    c->status != 200 || cached_file(c) ||
-	    !has_no_conditions(exchange_request(r->x)->fields))
+	    !reply_has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
 	return ready_find(&r->worker->ready, hit, wanted);
 }
 
-static bool send_ready(struct request *r, const struct ready_slot *slot)
+static bool reply_send_ready(struct request *r, const struct ready_slot *slot)
 {
 	if (!slot || !slot->reply || !exchange_reply_shared(r->x, slot->reply))
 		return false;
-	count_bytes(r, slot->hit.cached->body_len);
+	reply_count_bytes(r, slot->hit.cached->body_len);
 	return true;
 }
 
 /* Makes what all of a stored response is answered with, for this second. */
-static void make_ready(struct request *r, struct ready_slot *slot,
-		       const struct fields *f, struct cached *c)
+static void reply_make_ready(struct request *r, struct ready_slot *slot,
+			     const struct fields *f, struct cached *c)
 {
 	struct ready *ready = &r->worker->ready;
 	const struct body_memory body = {
 		.data = cached_body(c),
 		.len = c->body_len,
-		.release = release_cached,
+		.release = reply_release_cached,
 		.arg = cached_ref(c),
 		/* what is encrypted is copied in any case */
 		.to_file = !r->settings->data_tls && ready_file(ready, slot),
@@ -254,51 +252,51 @@ static void make_ready(struct request *r, struct ready_slot *slot,
 
 void reply_cached(struct request *r, struct cached *c)
 {
-	struct cachestatus status = status_of_cached(r);
+	struct cachestatus status = reply_status_of_cached(r);
 	/* what has left the store again was worth it */
 	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
 						ADMISSION_RAM :
 						ADMISSION_DISK;
-	const struct ready_hit hit = { c, now_s(r), (int)place };
+	const struct ready_hit hit = {c, request_now_s(r), (int)place};
 	struct ready_slot *slot;
 	bool wanted = false;
 	struct fields f;
 
-	slot = find_ready(r, &hit, &wanted);
-	if (send_ready(r, slot))
+	slot = reply_find_ready(r, &hit, &wanted);
+	if (reply_send_ready(r, slot))
 		return;
 	if (reply_shared_fields(r, c, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
-	if (sign(r, &f, &c->freshness, &status) ||
-	    tell(r, &f, &c->freshness, place)) {
-		out_of_memory(r, &f);
+	if (reply_sign(r, &f, &c->freshness, &status) ||
+	    reply_tell(r, &f, &c->freshness, place)) {
+		reply_out_of_memory(r, &f);
 		return;
 	}
 	if (c->status == 200 && r->cacheable &&
 	    conditional_not_modified(exchange_request(r->x)->fields, &f,
-				     now_s(r))) {
+				     request_now_s(r))) {
 		reply_304(r, c, &f);
 		return;
 	}
 	if (reply_add_withheld(r, &f)) {
-		out_of_memory(r, &f);
+		reply_out_of_memory(r, &f);
 		return;
 	}
 	if (wanted)
-		make_ready(r, slot, &f, c);
-	if (!wanted || !send_ready(r, slot))
+		reply_make_ready(r, slot, &f, c);
+	if (!wanted || !reply_send_ready(r, slot))
 		reply_body(r, c, &f);
 	fields_free(&f);
 }
 
-static ssize_t read_body(void *arg, void *buf, size_t cap)
+static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 {
 	struct request *r = arg;
 	size_t n = buffer_take(&r->body, buf, cap);
 
-	count_bytes(r, n);
+	reply_count_bytes(r, n);
 	if (r->paused && buffer_left(&r->body) <= request_window(r) / 2) {
 		r->paused = false;
 		fetch_resume(r->fetch);
@@ -311,7 +309,7 @@ static ssize_t read_body(void *arg, void *buf, size_t cap)
 }
 
 /* The header of a fetched response; returns -1 without memory. */
-static int fetched_fields(const struct request *r, struct fields *f)
+static int reply_fetched_fields(const struct request *r, struct fields *f)
 {
 	struct cachestatus status = {
 		.how = CACHESTATUS_FORWARDED,
@@ -325,8 +323,8 @@ static int fetched_fields(const struct request *r, struct fields *f)
 
 	if (fields_copy(&r->response, f))
 		return -1;
-	if (!sign(r, f, &r->freshness, &status) &&
-	    (!r->judged || !tell(r, f, &r->freshness, r->place)))
+	if (!reply_sign(r, f, &r->freshness, &status) &&
+	    (!r->judged || !reply_tell(r, f, &r->freshness, r->place)))
 		return 0;
 	fields_free(f);
 	return -1;
@@ -334,10 +332,10 @@ static int fetched_fields(const struct request *r, struct fields *f)
 
 void reply_stream(struct request *r)
 {
-	struct body_source source = { .read = read_body, .arg = r };
+	struct body_source source = {.read = reply_read_body, .arg = r};
 	struct fields f;
 
-	if (fetched_fields(r, &f)) {
+	if (reply_fetched_fields(r, &f)) {
 		exchange_abort(r->x);
 		return;
 	}
@@ -346,17 +344,17 @@ void reply_stream(struct request *r)
 	fields_free(&f);
 }
 
-static ssize_t read_relay(void *arg, void *buf, size_t cap)
+static ssize_t reply_read_relay(void *arg, void *buf, size_t cap)
 {
 	struct request *r = arg;
 	ssize_t n = relay_read(&r->reader, buf, cap);
 
 	if (n > 0)
-		count_bytes(r, (size_t)n);
+		reply_count_bytes(r, (size_t)n);
 	return n;
 }
 
-static void relay_grew(void *arg)
+static void reply_relay_grew(void *arg)
 {
 	struct request *r = arg;
 
@@ -370,7 +368,7 @@ static void relay_grew(void *arg)
 void reply_relay(struct request *r, struct relay *relay)
 {
 	const struct cached *head = relay_head(relay);
-	struct body_source source = { .read = read_relay, .arg = r };
+	struct body_source source = {.read = reply_read_relay, .arg = r};
 	struct cachestatus status = { .how = CACHESTATUS_COLLAPSED,
 				      .fwd = r->fwd };
 	struct fields f;
@@ -378,14 +376,14 @@ void reply_relay(struct request *r, struct relay *relay)
 	r->reader = (struct relay_reader){
 		.relay = relay,
 		.loop = r->worker->loop,
-		.call = { .run = relay_grew, .arg = r },
+		.call = {.run = reply_relay_grew, .arg = r},
 	};
 	if (reply_shared_fields(r, head, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
-	if (sign(r, &f, &head->freshness, &status)) {
-		out_of_memory(r, &f);
+	if (reply_sign(r, &f, &head->freshness, &status)) {
+		reply_out_of_memory(r, &f);
 		return;
 	}
 	exchange_reply_stream(r->x, head->status, &f,
@@ -397,11 +395,11 @@ void reply_whole(struct request *r)
 {
 	struct fields f;
 
-	if (fetched_fields(r, &f)) {
+	if (reply_fetched_fields(r, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
-	count_bytes(r, r->body.len);
+	reply_count_bytes(r, r->body.len);
 	exchange_reply_copy(r->x, r->status, &f, r->body.data, r->body.len);
 	fields_free(&f);
 }
@@ -414,7 +412,7 @@ void reply_options(struct request *r)
 	if (fields_add(&f, "Allow",
 		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
 	    via_append(&f, 1, r->settings->node))
-		out_of_memory(r, &f);
+		reply_out_of_memory(r, &f);
 	else
 		exchange_reply_copy(r->x, 200, &f, "", 0);
 	fields_free(&f);

@@ -15,12 +15,12 @@ enum {
 	UPLOAD_WINDOW = 65536, /* of a request's body kept between two ends */
 };
 
-static bool is_method(const struct request *r, const char *name)
+static bool request_is_method(const struct request *r, const char *name)
 {
 	return !strcmp(r->method, name);
 }
 
-static const struct fields *fields_of(const struct request *r)
+static const struct fields *request_fields_of(const struct request *r)
 {
 	return exchange_request(r->x)->fields;
 }
@@ -122,9 +122,9 @@ void request_run(struct request *r)
 
 /* Steps */
 
-static enum step_result check_loop(struct request *r)
+static enum step_result request_check_loop(struct request *r)
 {
-	if (!via_loops(fields_of(r), r->settings->node))
+	if (!via_loops(request_fields_of(r), r->settings->node))
 		return STEP_NEXT;
 	worker_add(&r->worker->counters.loops, 1);
 	reply_error(r, 508, "loop");
@@ -146,9 +146,9 @@ request_find_site(const struct worker_settings *set, const struct target *t)
 
 /* The request's Host. HTTP/1.0 needs none, and then goes where all goes that
  * has no other place. */
-static const char *host_of(const struct request *r)
+static const char *request_host_of(const struct request *r)
 {
-	const char *host = fields_get(fields_of(r), "host");
+	const char *host = fields_get(request_fields_of(r), "host");
 	const char *origin = r->settings->default_origin;
 
 	return host || !origin ? host : strstr(origin, "://") + 3;
@@ -165,14 +165,14 @@ static bool request_is_forward(const struct request *r)
 	       !request_find_site(set, &r->target);
 }
 
-static int resolve_target(struct request *r)
+static int request_resolve_target(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	int err;
 
 	r->asterisk = in->target_len == 1 && in->target[0] == '*';
 	err = target_resolve(&r->target, r->asterisk ? "/" : in->target,
-			     in->target_len, host_of(r));
+			     in->target_len, request_host_of(r));
 	if (err)
 		return err;
 	r->forward = request_is_forward(r);
@@ -185,23 +185,24 @@ static int resolve_target(struct request *r)
 }
 
 /* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
-static bool is_last(const struct request *r)
+static bool request_is_last(const struct request *r)
 {
-	const char *left = fields_get(fields_of(r), "Max-Forwards");
+	const char *left = fields_get(request_fields_of(r), "Max-Forwards");
 
-	return is_method(r, "OPTIONS") && left && !strcmp(left, "0");
+	return request_is_method(r, "OPTIONS") && left && !strcmp(left, "0");
 }
 
-static enum step_result resolve(struct request *r)
+static enum step_result request_resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	const struct worker_settings *set = r->settings;
 
-	if (is_last(r) || (in->target[0] == '*' && !host_of(r))) {
+	if (request_is_last(r) ||
+	    (in->target[0] == '*' && !request_host_of(r))) {
 		reply_options(r);
 		return STEP_STOP;
 	}
-	if (resolve_target(r)) {
+	if (request_resolve_target(r)) {
 		reply_error(r, 400, "target");
 		return STEP_STOP;
 	}
@@ -213,7 +214,7 @@ static enum step_result resolve(struct request *r)
 }
 
 /* Where the request goes if it is not answered here. */
-static enum step_result find_upstream(struct request *r)
+static enum step_result request_find_upstream(struct request *r)
 {
 	const struct worker_settings *set = r->settings;
 
@@ -233,10 +234,10 @@ static enum step_result find_upstream(struct request *r)
 	return STEP_STOP;
 }
 
-static bool is_safe(const struct request *r)
+static bool request_is_safe(const struct request *r)
 {
-	return is_method(r, "GET") || is_method(r, "HEAD") ||
-	       is_method(r, "OPTIONS");
+	return request_is_method(r, "GET") || request_is_method(r, "HEAD") ||
+	       request_is_method(r, "OPTIONS");
 }
 
 /* Whether an origin may take it for another method than its own: the answer is
@@ -254,18 +255,18 @@ static bool request_overrides_method(const struct fields *in)
 	return false;
 }
 
-static enum step_result classify(struct request *r)
+static enum step_result request_classify(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	uint64_t max = r->settings->max_upload_bytes;
 
-	r->unsafe = !is_safe(r);
+	r->unsafe = !request_is_safe(r);
 	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
 		reply_error(r, 413, "body");
 		return STEP_STOP;
 	}
 	r->fwd = CACHESTATUS_METHOD;
-	if (is_method(r, "GET") || is_method(r, "HEAD")) {
+	if (request_is_method(r, "GET") || request_is_method(r, "HEAD")) {
 		r->cacheable = !in->has_body &&
 			       !request_overrides_method(in->fields);
 		r->fwd = CACHESTATUS_BYPASS;
@@ -273,7 +274,7 @@ static enum step_result classify(struct request *r)
 	return STEP_NEXT;
 }
 
-static void count_hit(struct request *r, struct cached *c)
+static void request_count_hit(struct request *r, struct cached *c)
 {
 	struct worker_counters *counters = &r->worker->counters;
 
@@ -300,7 +301,7 @@ struct request *request_beside(const struct request *r)
 	beside->forward = r->forward;
 	beside->cacheable = true;
 	if (target_resolve(&beside->target, t->uri, t->uri_len, NULL) ||
-	    fields_copy(fields_of(r), &beside->in)) {
+	    fields_copy(request_fields_of(r), &beside->in)) {
 		request_free(beside);
 		return NULL;
 	}
@@ -324,7 +325,7 @@ static enum flight_place request_join_flight(struct request *r,
  * Asks the origin about what was served stale, unless somebody does already.
  * Without memory the next request tries again.
  */
-static void renew(const struct request *r, struct cached *stale)
+static void proxy_request_renew(const struct request *r, struct cached *stale)
 {
 	struct request *renewal = request_beside(r);
 
@@ -339,25 +340,25 @@ static void renew(const struct request *r, struct cached *stale)
 }
 
 /* What is stored for the request, which is taken over: does it answer it? */
-static enum step_result use_stored(struct request *r, struct cached *c)
+static enum step_result request_use_stored(struct request *r, struct cached *c)
 {
 	int64_t now_s = loop_wall_s(r->worker->loop);
 
 	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
 	case REUSE_FRESH:
 	case REUSE_STALE:
-		count_hit(r, c);
+		request_count_hit(r, c);
 		reply_cached(r, c);
 		cached_unref(&c);
 		return STEP_STOP;
 	case REUSE_RENEW:
 		if (r->from_peer)
 			break; /* it can ask the origin itself */
-		count_hit(r, c);
+		request_count_hit(r, c);
 		worker_add(&r->worker->counters.stale_served, 1);
 		reply_cached(r, c);
 		if (!r->cc.only_if_cached)
-			renew(r, c);
+			proxy_request_renew(r, c);
 		cached_unref(&c);
 		return STEP_STOP;
 	case REUSE_VALIDATE:
@@ -369,7 +370,7 @@ static enum step_result use_stored(struct request *r, struct cached *c)
 	return STEP_NEXT;
 }
 
-static void was_read(void *arg)
+static void request_was_read(void *arg)
 {
 	struct request *r = arg;
 	struct cached *c = r->read.found;
@@ -381,7 +382,7 @@ static void was_read(void *arg)
 		request_settle(r);
 		return;
 	}
-	if (c && use_stored(r, c) == STEP_STOP)
+	if (c && request_use_stored(r, c) == STEP_STOP)
 		return;
 	r->step++;
 	request_run(r);
@@ -389,7 +390,7 @@ static void was_read(void *arg)
 
 /* From the store, if it has what the request wants; or from the disk, in a
  * moment. */
-static enum step_result look_up(struct request *r)
+static enum step_result request_look_up(struct request *r)
 {
 	struct cache *cache = r->worker->cache;
 	enum cachestatus_fwd why;
@@ -399,17 +400,17 @@ static enum step_result look_up(struct request *r)
 		return STEP_NEXT;
 	r->store_step = r->step;
 	cached_unref(&r->stale);
-	c = cache_get(cache, &r->key, fields_of(r), &why);
+	c = cache_get(cache, &r->key, request_fields_of(r), &why);
 	if (c)
-		return use_stored(r, c);
+		return request_use_stored(r, c);
 	r->fwd = why;
 	r->read.loop = r->worker->loop;
-	r->read.call = (struct loop_call){ .run = was_read, .arg = r };
-	r->reading = cache_read(cache, &r->key, fields_of(r), &r->read);
+	r->read.call = (struct loop_call){.run = request_was_read, .arg = r};
+	r->reading = cache_read(cache, &r->key, request_fields_of(r), &r->read);
 	return r->reading ? STEP_STOP : STEP_NEXT;
 }
 
-static enum step_result only_if_cached(struct request *r)
+static enum step_result request_only_if_cached(struct request *r)
 {
 	if (!r->cc.only_if_cached)
 		return STEP_NEXT;
@@ -418,7 +419,7 @@ static enum step_result only_if_cached(struct request *r)
 }
 
 /* The last resort: what is here already needs no more memory than there is. */
-static enum step_result refuse_without_memory(struct request *r)
+static enum step_result request_refuse_without_memory(struct request *r)
 {
 	if (ledger_left(&memory_ledger))
 		return STEP_NEXT;
@@ -428,35 +429,35 @@ static enum step_result refuse_without_memory(struct request *r)
 }
 
 /* Whether one fetch may answer several requests like this. */
-static bool shareable(const struct request *r)
+static bool request_shareable(const struct request *r)
 {
-	const struct fields *in = fields_of(r);
+	const struct fields *in = request_fields_of(r);
 
-	return r->cacheable && is_method(r, "GET") && !r->cc.no_store &&
+	return r->cacheable && request_is_method(r, "GET") && !r->cc.no_store &&
 	       !r->cc.no_cache && !fields_get(in, "range") &&
 	       !fields_get(in, "authorization");
 }
 
 /* Reads what another request fetches, if that is what this one wants. */
-static enum step_result follow(struct request *r)
+static enum step_result request_follow(struct request *r)
 {
 	struct relay *relay = r->wait.relay;
 	struct cached *head = relay_head(relay);
 
 	r->wait.relay = NULL;
 	r->collapsed = true;
-	if (!vary_match(cached_selecting(head), fields_of(r)) ||
+	if (!vary_match(cached_selecting(head), request_fields_of(r)) ||
 	    freshness_reuse(&head->freshness, &r->cc,
 			    loop_wall_s(r->worker->loop)) != REUSE_FRESH) {
 		relay_unref(&relay);
 		return STEP_NEXT;
 	}
-	count_hit(r, head);
+	request_count_hit(r, head);
 	reply_relay(r, relay);
 	return STEP_STOP;
 }
 
-static void flight_landed(void *arg)
+static void request_flight_landed(void *arg)
 {
 	struct request *r = arg;
 
@@ -468,27 +469,28 @@ static void flight_landed(void *arg)
 	r->collapsed = true;
 	if (!r->wait.relay)
 		r->step = r->store_step;
-	else if (follow(r) == STEP_NEXT)
+	else if (request_follow(r) == STEP_NEXT)
 		r->step++;
 	else
 		return;
 	request_run(r);
 }
 
-static enum step_result collapse(struct request *r)
+static enum step_result request_collapse(struct request *r)
 {
-	if (r->collapsed || !shareable(r))
+	if (r->collapsed || !request_shareable(r))
 		return STEP_NEXT;
 	r->wait.loop = r->worker->loop;
-	r->wait.call = (struct loop_call){ .run = flight_landed, .arg = r };
+	r->wait.call =
+		(struct loop_call){.run = request_flight_landed, .arg = r};
 	/* from the store it may be a 304 */
-	r->wait.for_landing = conditional_present(fields_of(r));
+	r->wait.for_landing = conditional_present(request_fields_of(r));
 	switch (request_join_flight(r, &r->wait)) {
 	case FLIGHT_LEADS:
 		return STEP_NEXT;
 	case FLIGHT_SHOWN:
 		cache_note(r->worker->cache, &r->key);
-		return follow(r);
+		return request_follow(r);
 	case FLIGHT_WAITS:
 		break;
 	}
@@ -498,7 +500,7 @@ static enum step_result collapse(struct request *r)
 }
 
 /* Cache-Status tells the peer what was missing, see judge_504(). */
-static enum step_result not_here(struct request *r)
+static enum step_result request_not_here(struct request *r)
 {
 	reply_error(r, 504, r->fwd == CACHESTATUS_STALE ? "stale" : "miss");
 	return STEP_STOP;
@@ -506,31 +508,32 @@ static enum step_result not_here(struct request *r)
 
 /* clang-format off */
 static const struct step data_steps[] = {
-	{ "loop",      check_loop },
-	{ "resolve",   resolve },
-	{ "upstream",  find_upstream },
-	{ "classify",  classify },
-	{ "store",     look_up },
-	{ "if-cached", only_if_cached },
-	{ "memory",    refuse_without_memory },
-	{ "collapse",  collapse },
+	{ "loop",      request_check_loop },
+	{ "resolve",   request_resolve },
+	{ "upstream",  request_find_upstream },
+	{ "classify",  request_classify },
+	{ "store",     request_look_up },
+	{ "if-cached", request_only_if_cached },
+	{ "memory",    request_refuse_without_memory },
+	{ "collapse",  request_collapse },
 	{ "peers",     request_ask_peers },
 	{ "origin",    request_ask_origin },
 };
 
 /* A peer is answered from the store, or not at all. */
 static const struct step peer_steps[] = {
-	{ "loop",      check_loop },
-	{ "resolve",   resolve },
-	{ "classify",  classify },
-	{ "store",     look_up },
-	{ "miss",      not_here },
+	{ "loop",      request_check_loop },
+	{ "resolve",   request_resolve },
+	{ "classify",  request_classify },
+	{ "store",     request_look_up },
+	{ "miss",      request_not_here },
 };
 /* clang-format on */
 
 /* The listeners */
 
-static void start(struct worker *w, struct exchange *x, const struct step *step)
+static void request_start(struct worker *w, struct exchange *x,
+			  const struct step *step)
 {
 	struct request *r = request_new(w, x);
 
@@ -543,16 +546,16 @@ static void start(struct worker *w, struct exchange *x, const struct step *step)
 	request_run(r);
 }
 
-static void on_data_request(void *arg, struct exchange *x)
+static void request_on_data_request(void *arg, struct exchange *x)
 {
 	struct worker *w = arg;
 
 	worker_add(&w->counters.requests, 1);
-	start(w, x, data_steps);
+	request_start(w, x, data_steps);
 }
 
-static size_t on_data_body(void *arg, struct exchange *x, const void *data,
-			   size_t len)
+static size_t request_on_data_body(void *arg, struct exchange *x,
+				   const void *data, size_t len)
 {
 	struct request *r = exchange_data(x);
 	size_t room;
@@ -577,7 +580,7 @@ static size_t on_data_body(void *arg, struct exchange *x, const void *data,
 	return len;
 }
 
-static void on_data_body_end(void *arg, struct exchange *x)
+static void request_on_data_body_end(void *arg, struct exchange *x)
 {
 	struct request *r = exchange_data(x);
 
@@ -590,7 +593,8 @@ static void on_data_body_end(void *arg, struct exchange *x)
  * The client is gone, or served. A fetch whose response is being stored goes
  * on when others are waiting for it, or when it is worth it.
  */
-static void on_data_done(void *arg, struct exchange *x, enum exchange_end end)
+static void request_on_data_done(void *arg, struct exchange *x,
+				 enum exchange_end end)
 {
 	struct request *r = exchange_data(x);
 	struct worker *w = arg;
@@ -609,10 +613,10 @@ static void on_data_done(void *arg, struct exchange *x, enum exchange_end end)
 }
 
 const struct server_handler request_data_handler = {
-	.on_request = on_data_request,
-	.on_body = on_data_body,
-	.on_body_end = on_data_body_end,
-	.on_done = on_data_done,
+	.on_request = request_on_data_request,
+	.on_body = request_on_data_body,
+	.on_body_end = request_on_data_body_end,
+	.on_done = request_on_data_done,
 };
 
 /*
@@ -622,24 +626,25 @@ const struct server_handler request_data_handler = {
  */
 static const char refused_mark[1];
 
-static bool is_resource(const struct exchange *x)
+static bool request_is_resource(const struct exchange *x)
 {
 	return exchange_request(x)->target[0] == '/';
 }
 
-static bool is_purge(const struct exchange *x)
+static bool request_is_purge(const struct exchange *x)
 {
-	return !is_resource(x) && !strcmp(exchange_request(x)->method, "PURGE");
+	return !request_is_resource(x) &&
+	       !strcmp(exchange_request(x)->method, "PURGE");
 }
 
-static bool is_handed_on(const struct exchange *x)
+static bool request_is_handed_on(const struct exchange *x)
 {
-	return is_resource(x) && exchange_data(x) != refused_mark;
+	return request_is_resource(x) && exchange_data(x) != refused_mark;
 }
 
-static void refuse(struct worker *w, struct exchange *x)
+static void request_refuse(struct worker *w, struct exchange *x)
 {
-	bool resource = is_resource(x);
+	bool resource = request_is_resource(x);
 	struct fields fields;
 
 	worker_add(&w->counters.refused, 1);
@@ -652,17 +657,17 @@ static void refuse(struct worker *w, struct exchange *x)
 	fields_free(&fields);
 }
 
-static void on_peer_request(void *arg, struct exchange *x)
+static void request_on_peer_request(void *arg, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
 	struct worker *w = arg;
-	bool resource = is_resource(x);
+	bool resource = request_is_resource(x);
 
 	if (!token_matches(fields_get(fields, resource ? "authorization" :
 							 "proxy-authorization"),
 			   w->settings->token)) {
-		refuse(w, x);
-	} else if (is_purge(x)) {
+		request_refuse(w, x);
+	} else if (request_is_purge(x)) {
 		if (w->settings->purge_peers)
 			purge_serve(&w->purger, x);
 		else
@@ -671,44 +676,45 @@ static void on_peer_request(void *arg, struct exchange *x)
 		w->hooks.resources->on_request(w->hooks.resources_arg, x);
 	} else {
 		worker_add(&w->counters.peer_requests, 1);
-		start(w, x, peer_steps);
+		request_start(w, x, peer_steps);
 	}
 }
 
-static size_t on_peer_body(void *arg, struct exchange *x, const void *data,
-			   size_t len)
+static size_t request_on_peer_body(void *arg, struct exchange *x,
+				   const void *data, size_t len)
 {
 	struct worker *w = arg;
 
-	if (!is_handed_on(x) || !w->hooks.resources->on_body)
+	if (!request_is_handed_on(x) || !w->hooks.resources->on_body)
 		return len;
 	return w->hooks.resources->on_body(w->hooks.resources_arg, x, data,
 					   len);
 }
 
-static void on_peer_body_end(void *arg, struct exchange *x)
+static void request_on_peer_body_end(void *arg, struct exchange *x)
 {
 	struct worker *w = arg;
 
-	if (is_handed_on(x) && w->hooks.resources->on_body_end)
+	if (request_is_handed_on(x) && w->hooks.resources->on_body_end)
 		w->hooks.resources->on_body_end(w->hooks.resources_arg, x);
 }
 
-static void on_peer_done(void *arg, struct exchange *x, enum exchange_end end)
+static void request_on_peer_done(void *arg, struct exchange *x,
+				 enum exchange_end end)
 {
 	struct worker *w = arg;
 
-	if (is_purge(x))
+	if (request_is_purge(x))
 		purge_leave(x);
-	else if (!is_resource(x))
-		on_data_done(arg, x, end);
-	else if (is_handed_on(x) && w->hooks.resources->on_done)
+	else if (!request_is_resource(x))
+		request_on_data_done(arg, x, end);
+	else if (request_is_handed_on(x) && w->hooks.resources->on_done)
 		w->hooks.resources->on_done(w->hooks.resources_arg, x, end);
 }
 
 const struct server_handler request_peer_handler = {
-	.on_request = on_peer_request,
-	.on_body = on_peer_body,
-	.on_body_end = on_peer_body_end,
-	.on_done = on_peer_done,
+	.on_request = request_on_peer_request,
+	.on_body = request_on_peer_body,
+	.on_body_end = request_on_peer_body_end,
+	.on_done = request_on_peer_done,
 };

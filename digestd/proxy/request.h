@@ -152,6 +152,17 @@ struct request {
 	struct request *next, **link; /* in the worker */
 };
 
+/* The time of day, and time that never jumps, as of the worker's loop. */
+static inline int64_t request_now_s(const struct request *r)
+{
+	return loop_wall_s(r->worker->loop);
+}
+
+static inline int64_t request_now_ms(const struct request *r)
+{
+	return loop_now_ms(r->worker->loop);
+}
+
 /* Handlers of the listeners; their arg is the worker. */
 extern const struct server_handler request_data_handler;
 extern const struct server_handler request_peer_handler;

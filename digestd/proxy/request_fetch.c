@@ -23,16 +23,6 @@ enum {
 	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */
 };
 
-static int64_t now_s(const struct request *r)
-{
-	return loop_wall_s(r->worker->loop);
-}
-
-static int64_t now_ms(const struct request *r)
-{
-	return loop_now_ms(r->worker->loop);
-}
-
 void request_stop_fetch(struct request *r)
 {
 	fetch_cancel(&r->fetch);
@@ -41,7 +31,7 @@ void request_stop_fetch(struct request *r)
 }
 
 /* Forgets a response that will not be used, before the next source is asked. */
-static void forget_response(struct request *r)
+static void request_fetch_forget_response(struct request *r)
 {
 	request_stop_fetch(r);
 	request_hide(r);
@@ -59,9 +49,9 @@ static void forget_response(struct request *r)
 }
 
 /* Goes on with the list of steps after the fetch has ended without a reply. */
-static void go_on(struct request *r, bool same_step)
+static void request_fetch_go_on(struct request *r, bool same_step)
 {
-	forget_response(r);
+	request_fetch_forget_response(r);
 	if (!r->x) { /* nobody wants it any more */
 		request_settle(r);
 		return;
@@ -72,14 +62,15 @@ static void go_on(struct request *r, bool same_step)
 }
 
 /* The answer was given by other means; the fetch is not needed. */
-static void drop_fetch(struct request *r)
+static void request_fetch_drop_fetch(struct request *r)
 {
-	forget_response(r);
+	request_fetch_forget_response(r);
 	request_land(r);
 	request_settle(r);
 }
 
-static void confirm(struct request *r, const struct fields *fields)
+static void request_fetch_confirm(struct request *r,
+				  const struct fields *fields)
 {
 	struct cached *c = request_refreshed(r, fields);
 
@@ -89,26 +80,28 @@ static void confirm(struct request *r, const struct fields *fields)
 	} else {
 		request_keep_refreshed(r, c);
 		if (r->x)
-			cache_use(r->worker->cache, &r->key, c, now_ms(r));
+			cache_use(r->worker->cache, &r->key, c,
+				  request_now_ms(r));
 		worker_add(&r->worker->counters.revalidated, 1);
 		if (r->x)
 			reply_cached(r, c);
 		cached_unref(&c);
 	}
-	drop_fetch(r);
+	request_fetch_drop_fetch(r);
 }
 
 /* Serves the stale response, if that is allowed when the origin fails: as long
  * as it says itself, or, where it does not, for default_s. */
-static bool serve_stale(struct request *r, unsigned default_s)
+static bool request_fetch_serve_stale(struct request *r, unsigned default_s)
 {
 	if (!r->stale || !r->x ||
-	    !freshness_on_error(&r->stale->freshness, default_s, now_s(r)))
+	    !freshness_on_error(&r->stale->freshness, default_s,
+				request_now_s(r)))
 		return false;
 	fields_free(&r->withheld); /* of what broke off */
 	worker_add(&r->worker->counters.stale_served, 1);
 	reply_cached(r, r->stale);
-	drop_fetch(r);
+	request_fetch_drop_fetch(r);
 	return true;
 }
 
@@ -123,7 +116,7 @@ static bool request_fetch_has_body(const struct request *r)
 
 /* Whether the reply waits until the body is complete; what a peer sends
  * without saying how long it is, as far as that goes. */
-static bool collects(const struct request *r)
+static bool request_fetch_collects(const struct request *r)
 {
 	if (r->source == SOURCE_PEER)
 		return r->body_len <= COLLECT_PEER_BYTES &&
@@ -138,7 +131,7 @@ static bool collects(const struct request *r)
 }
 
 /* Sends on what comes from now on. */
-static void stream(struct request *r)
+static void request_fetch_stream(struct request *r)
 {
 	if (r->source == SOURCE_PEER)
 		request_watch_peer(r);
@@ -152,7 +145,7 @@ static void stream(struct request *r)
 
 static void request_fetch_collect_late(void *arg)
 {
-	stream(arg);
+	request_fetch_stream(arg);
 }
 
 /* A small body mostly comes with its header: a reply that is whole costs two
@@ -162,12 +155,12 @@ static void request_fetch_collect(struct request *r)
 	if (r->source == SOURCE_ORIGIN && !r->storing &&
 	    !exchange_is_receiving(r->x))
 		loop_timer_set(r->worker->loop, &r->patience,
-			       now_ms(r) + COLLECT_MS,
+			       request_now_ms(r) + COLLECT_MS,
 			       request_fetch_collect_late, r);
 }
 
 /* A response that will not be stored answers nobody else: let them go. */
-static void begin_reply(struct request *r)
+static void request_fetch_begin_reply(struct request *r)
 {
 	request_admit(r);
 	if (r->storing && !request_hold_whole(r))
@@ -175,15 +168,15 @@ static void begin_reply(struct request *r)
 	if (!r->storing)
 		request_land(r);
 	if (!r->x && !r->storing) {
-		drop_fetch(r);
+		request_fetch_drop_fetch(r);
 		return;
 	}
-	if (collects(r) && (r->storing || request_hold_whole(r)))
+	if (request_fetch_collects(r) && (r->storing || request_hold_whole(r)))
 		request_fetch_collect(r);
 	else if (request_refuse_body(r))
-		drop_fetch(r);
+		request_fetch_drop_fetch(r);
 	else
-		stream(r);
+		request_fetch_stream(r);
 }
 
 void request_tell(const struct request *r, enum worker_outcome_kind kind,
@@ -228,7 +221,7 @@ void request_learn(struct request *r, enum worker_outcome_kind kind,
 
 unsigned request_elapsed_ms(const struct request *r)
 {
-	int64_t ms = now_ms(r) - r->asked_ms;
+	int64_t ms = request_now_ms(r) - r->asked_ms;
 
 	return ms > 0 ? (unsigned)ms : 1;
 }
@@ -238,7 +231,7 @@ unsigned request_elapsed_ms(const struct request *r)
  * what it holds has gone stale, or is for other requests, does not make it a
  * liar.
  */
-static enum worker_outcome_kind judge_504(const struct request *r)
+static enum worker_outcome_kind request_fetch_judge_504(const struct request *r)
 {
 	switch (cachestatus_fwd_nearest(&r->response)) {
 	case CACHESTATUS_STALE:
@@ -261,7 +254,7 @@ enum worker_outcome_kind request_judge(struct request *r)
 	struct answer answer;
 
 	if (r->status == 504)
-		return judge_504(r);
+		return request_fetch_judge_504(r);
 	request_read_answer(r, r->status, &r->response, &answer);
 	switch (storable("GET", &r->in, &answer)) {
 	case STORABLE_YES:
@@ -281,12 +274,16 @@ enum worker_outcome_kind request_judge(struct request *r)
 		return OUTCOME_ERROR;
 	if (request_is_invalidated(r))
 		return OUTCOME_STALE;
-	return freshness_reuse(&r->freshness, &r->cc, now_s(r)) == REUSE_FRESH ?
-		OUTCOME_HIT : OUTCOME_STALE;
+	return freshness_reuse(&r->freshness, &r->cc, request_now_s(r)) ==
+			       REUSE_FRESH
+		       ? OUTCOME_HIT
+		       : OUTCOME_STALE;
 }
 
-static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
-			    const struct fields *fields, int64_t body_len)
+static void request_fetch_on_peer_headers(void *arg, struct fetch *f,
+					  unsigned status,
+					  const struct fields *fields,
+					  int64_t body_len)
 {
 	struct request *r = arg;
 	enum worker_outcome_kind kind;
@@ -297,28 +294,31 @@ static void on_peer_headers(void *arg, struct fetch *f, unsigned status,
 		       OUTCOME_ERROR : request_judge(r);
 	if (kind != OUTCOME_HIT) {
 		request_learn(r, kind, request_elapsed_ms(r));
-		go_on(r, true);
+		request_fetch_go_on(r, true);
 		return;
 	}
 	r->rtt_ms = request_elapsed_ms(r);
-	begin_reply(r);
+	request_fetch_begin_reply(r);
 }
 
-static bool is_server_failure(unsigned status)
+static bool request_fetch_is_server_failure(unsigned status)
 {
 	return status == 500 || (status >= 502 && status <= 504);
 }
 
 /* The end of the way: an error of this node's own. */
-static void fail(struct request *r, unsigned status, const char *why)
+static void request_fetch_fail(struct request *r, unsigned status,
+			       const char *why)
 {
 	if (r->x)
 		reply_error(r, status, why);
-	drop_fetch(r);
+	request_fetch_drop_fetch(r);
 }
 
-static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
-			      const struct fields *fields, int64_t body_len)
+static void request_fetch_on_origin_headers(void *arg, struct fetch *f,
+					    unsigned status,
+					    const struct fields *fields,
+					    int64_t body_len)
 {
 	struct request *r = arg;
 
@@ -326,33 +326,34 @@ static void on_origin_headers(void *arg, struct fetch *f, unsigned status,
 	r->fwd_status = status;
 	if (status == 304 && r->validating) {
 		if (request_is_confirmed(r, fields)) {
-			confirm(r, fields);
+			request_fetch_confirm(r, fields);
 			return;
 		}
 		cached_unref(&r->stale); /* ask again, without its validators */
-		go_on(r, true);
+		request_fetch_go_on(r, true);
 		return;
 	}
-	if (is_server_failure(status) && serve_stale(r, 0))
+	if (request_fetch_is_server_failure(status) &&
+	    request_fetch_serve_stale(r, 0))
 		return;
 	if (request_take_response(r, status, fields, body_len)) {
-		fail(r, 503, "memory");
+		request_fetch_fail(r, 503, "memory");
 		return;
 	}
 	request_invalidate(r);
-	begin_reply(r);
+	request_fetch_begin_reply(r);
 }
 
 /* The body of a response */
 
 /* Too large for the store after all: from now on it only flows through. */
-static void stop_storing(struct request *r)
+static void request_fetch_stop_storing(struct request *r)
 {
 	r->storing = false;
 	cached_unref(&r->head);
 	request_land(r);
 	if (r->x && !r->replying)
-		stream(r);
+		request_fetch_stream(r);
 }
 
 void request_break_off(struct request *r)
@@ -379,14 +380,14 @@ bool request_take_body(struct request *r, const void *data, size_t len)
 	}
 	if (r->storing && (r->body.len + len > set->max_object_bytes ||
 			   !request_hold(r, r->body.len + len)))
-		stop_storing(r);
+		request_fetch_stop_storing(r);
 	if (!r->storing && !r->x) {
-		drop_fetch(r);
+		request_fetch_drop_fetch(r);
 		return true;
 	}
 	if (!r->storing && !r->replying &&
 	    !request_hold(r, 2 * (r->body.len + len)))
-		stream(r);
+		request_fetch_stream(r);
 	if (!r->storing && r->replying) {
 		if (buffer_left(&r->body) >= request_window(r)) {
 			r->paused = true;
@@ -404,20 +405,20 @@ bool request_take_body(struct request *r, const void *data, size_t len)
 	}
 	request_held(r);
 	r->received += len;
-	r->received_ms = now_ms(r);
+	r->received_ms = request_now_ms(r);
 	worker_add(r->source == SOURCE_PEER ?
 			   &r->worker->counters.peer_bytes :
 			   &r->worker->counters.origin_bytes, len);
 	if (r->x && r->replying)
 		exchange_wake(r->x);
-	else if (r->body_len < 0 && r->source == SOURCE_PEER && !collects(r) &&
-		 r->x)
-		stream(r);
+	else if (r->body_len < 0 && r->source == SOURCE_PEER &&
+		 !request_fetch_collects(r) && r->x)
+		request_fetch_stream(r);
 	return true;
 }
 
-static bool on_response_body(void *arg, struct fetch *f, const void *data,
-			     size_t len)
+static bool request_fetch_on_response_body(void *arg, struct fetch *f,
+					   const void *data, size_t len)
 {
 	(void)f;
 	return request_take_body(arg, data, len);
@@ -447,8 +448,8 @@ void request_complete(struct request *r, const struct fetch_done *done)
 	request_settle(r);
 }
 
-static void on_peer_done(void *arg, struct fetch *f,
-			 const struct fetch_done *done)
+static void request_fetch_on_peer_done(void *arg, struct fetch *f,
+				       const struct fetch_done *done)
 {
 	struct request *r = arg;
 
@@ -460,12 +461,12 @@ static void on_peer_done(void *arg, struct fetch *f,
 	}
 	request_learn(r, OUTCOME_ERROR, 0);
 	if (!r->replying && !r->relay)
-		go_on(r, true);
+		request_fetch_go_on(r, true);
 	else if (!request_take_over(r))
 		request_break_off(r);
 }
 
-static unsigned failure_status(enum fetch_result result)
+static unsigned request_fetch_failure_status(enum fetch_result result)
 {
 	switch (result) {
 	case FETCH_TIMEOUT:
@@ -504,8 +505,8 @@ static unsigned request_stale_limit(const struct request *r,
 	return 0;
 }
 
-static void on_origin_done(void *arg, struct fetch *f,
-			   const struct fetch_done *done)
+static void request_fetch_on_origin_done(void *arg, struct fetch *f,
+					 const struct fetch_done *done)
 {
 	struct request *r = arg;
 
@@ -520,34 +521,37 @@ static void on_origin_done(void *arg, struct fetch *f,
 		worker_untrusted(r->worker, r->upstream);
 	if (r->replying)
 		request_break_off(r);
-	else if (!serve_stale(r, request_stale_limit(r, done->result)))
-		fail(r, failure_status(done->result), "origin");
+	else if (!request_fetch_serve_stale(
+			 r, request_stale_limit(r, done->result)))
+		request_fetch_fail(r,
+				   request_fetch_failure_status(done->result),
+				   "origin");
 }
 
 static const struct fetch_callbacks peer_callbacks = {
-	.on_headers = on_peer_headers,
-	.on_body = on_response_body,
-	.on_done = on_peer_done,
+	.on_headers = request_fetch_on_peer_headers,
+	.on_body = request_fetch_on_response_body,
+	.on_done = request_fetch_on_peer_done,
 };
 
 static const struct fetch_callbacks origin_callbacks = {
 	.on_interim = request_pass_interim,
-	.on_headers = on_origin_headers,
-	.on_body = on_response_body,
-	.on_done = on_origin_done,
+	.on_headers = request_fetch_on_origin_headers,
+	.on_body = request_fetch_on_response_body,
+	.on_done = request_fetch_on_origin_done,
 };
 
 /* Asking */
 
 /* Notes when, and keeps the client's fields: it may leave before the answer. */
-static int begin_asking(struct request *r, enum source source)
+static int request_fetch_begin_asking(struct request *r, enum source source)
 {
 	r->source = source;
 	r->fwd_status = 0;
 	r->kept = false;
 	request_count_asking(r);
-	r->asked_s = now_s(r);
-	r->asked_ms = now_ms(r);
+	r->asked_s = request_now_s(r);
+	r->asked_ms = request_now_ms(r);
 	r->purges = cache_purges(r->worker->cache);
 	fields_free(&r->out);
 	if (fields_count(&r->in) || !r->x)
@@ -557,7 +561,8 @@ static int begin_asking(struct request *r, enum source source)
 }
 
 /* The host of the target, for Host, in a buffer of its own. */
-static int copy_host(const struct request *r, char *host, size_t cap)
+static int request_fetch_copy_host(const struct request *r, char *host,
+				   size_t cap)
 {
 	if (r->target.host_len >= cap)
 		return -1;
@@ -567,12 +572,12 @@ static int copy_host(const struct request *r, char *host, size_t cap)
 }
 
 /* A peer has begun to answer and does not come to an end. */
-static void peer_too_slow(void *arg)
+static void request_fetch_peer_too_slow(void *arg)
 {
 	struct request *r = arg;
 
 	request_learn(r, OUTCOME_ERROR, 0);
-	go_on(r, true);
+	request_fetch_go_on(r, true);
 }
 
 int request_fetch_peer(struct request *r, unsigned timeout_ms,
@@ -600,8 +605,8 @@ int request_fetch_peer(struct request *r, unsigned timeout_ms,
 		.tls = set->peer_client_tls,
 	};
 
-	if (begin_asking(r, SOURCE_PEER) ||
-	    copy_host(r, host, sizeof(host)) ||
+	if (request_fetch_begin_asking(r, SOURCE_PEER) ||
+	    request_fetch_copy_host(r, host, sizeof(host)) ||
 	    forward_to_peer(&r->in, &how, set->token, &r->out))
 		return -1;
 	return fetch_start(r->worker->fetcher, &request, callbacks, r,
@@ -609,7 +614,7 @@ int request_fetch_peer(struct request *r, unsigned timeout_ms,
 }
 
 /* Peers are asked for what they may have, not for what only origins can do. */
-static bool may_ask_peers(const struct request *r)
+static bool request_fetch_may_ask_peers(const struct request *r)
 {
 	const struct fields *in = exchange_request(r->x)->fields;
 
@@ -626,14 +631,16 @@ enum step_result request_ask_peers(struct request *r)
 				       set->peer_tries };
 	struct route_step next;
 
-	if (!may_ask_peers(r))
+	if (!request_fetch_may_ask_peers(r))
 		return STEP_NEXT;
 	if (!r->view) {
 		r->view = peerset_ref(r->worker->view);
-		route_init(&r->route, r->view, &r->key, &policy, now_ms(r));
+		route_init(&r->route, r->view, &r->key, &policy,
+			   request_now_ms(r));
 		worker_add(&r->worker->counters.lookups, 1);
 	}
-	while ((next = route_next(&r->route, &policy, now_ms(r))).probe)
+	while ((next = route_next(&r->route, &policy, request_now_ms(r)))
+		       .probe)
 		request_probe(r, next.peer, (unsigned)next.timeout_ms);
 	r->peer = next.origin ? NULL : peerset_at(r->view, next.peer);
 	if (next.origin)
@@ -644,14 +651,15 @@ enum step_result request_ask_peers(struct request *r)
 		return STEP_NEXT; /* no memory: the origin's turn */
 	}
 	loop_timer_set(r->worker->loop, &r->patience,
-		       now_ms(r) + set->peer_budget_ms, peer_too_slow, r);
+		       request_now_ms(r) + set->peer_budget_ms,
+		       request_fetch_peer_too_slow, r);
 	return STEP_STOP;
 }
 
 /* Asks about what is stored, if that has a validator: r->validating. The
  * client's range stays, under its condition: the origin looks at it when it
  * does not confirm. */
-static int ask_about_stale(struct request *r)
+static int request_fetch_ask_about_stale(struct request *r)
 {
 	const char *if_range = fields_get(&r->out, "If-Range");
 	struct fields stored;
@@ -671,7 +679,7 @@ static int ask_about_stale(struct request *r)
 
 /* What is sent to an origin when the answer may be stored: no conditions but
  * our own, so that it is whole. */
-static int own_conditions(struct request *r)
+static int request_fetch_own_conditions(struct request *r)
 {
 	static const char *const names[] = {
 		"If-Match", "If-None-Match", "If-Modified-Since",
@@ -683,7 +691,7 @@ static int own_conditions(struct request *r)
 	if (!r->cacheable)
 		return 0;
 	if (r->stale)
-		err = ask_about_stale(r);
+		err = request_fetch_ask_about_stale(r);
 	if (err || r->validating)
 		return err;
 	if (strcmp(r->method, "GET") != 0 || fields_get(&r->in, "range"))
@@ -695,7 +703,7 @@ static int own_conditions(struct request *r)
 
 /* Who asks, which is nobody where a response is renewed in the background, and
  * by which scheme. */
-static int tell_client(struct request *r, const char *host)
+static int request_fetch_tell_client(struct request *r, const char *host)
 {
 	const struct worker_settings *set = r->settings;
 	char address[ADDRESS_TEXT_BYTES];
@@ -708,7 +716,7 @@ static int tell_client(struct request *r, const char *host)
 }
 
 /* One hop less for OPTIONS, which alone of what is forwarded counts them. */
-static int count_forward(struct request *r)
+static int request_fetch_count_forward(struct request *r)
 {
 	const char *value = fields_get(&r->out, "Max-Forwards");
 	struct field_part digits = { value, value ? strlen(value) : 0 };
@@ -721,8 +729,8 @@ static int count_forward(struct request *r)
 	return fields_set(&r->out, "Max-Forwards", text);
 }
 
-static int fetch_from_origin(struct request *r,
-			     const struct fetch_callbacks *callbacks)
+static int request_fetch_from_origin(struct request *r,
+				     const struct fetch_callbacks *callbacks)
 {
 	const struct worker_settings *set = r->settings;
 	const struct server_request *in = r->x ? exchange_request(r->x) : NULL;
@@ -747,13 +755,13 @@ static int fetch_from_origin(struct request *r,
 		.tls = set->origin_tls,
 	};
 
-	if (copy_host(r, host, sizeof(host)))
+	if (request_fetch_copy_host(r, host, sizeof(host)))
 		return -1;
 	if (r->forward)
 		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&r->in, &how, &r->out) ||
-	    tell_client(r, host) || own_conditions(r) ||
-	    count_forward(r) ||
+	    request_fetch_tell_client(r, host) ||
+	    request_fetch_own_conditions(r) || request_fetch_count_forward(r) ||
 	    (request_acts_for_origin(r) &&
 	     targeted_announce(&r->out, set->node)))
 		return -1;
@@ -766,18 +774,18 @@ int request_fetch_again(struct request *r,
 			const struct fetch_callbacks *callbacks)
 {
 	uint64_t purges = r->purges;
-	int err = begin_asking(r, SOURCE_ORIGIN);
+	int err = request_fetch_begin_asking(r, SOURCE_ORIGIN);
 
 	r->purges = purges; /* what has come so far is older */
 	worker_add(&r->worker->counters.origin_fetches, 1);
-	return err ? err : fetch_from_origin(r, callbacks);
+	return err ? err : request_fetch_from_origin(r, callbacks);
 }
 
 enum step_result request_ask_origin(struct request *r)
 {
 	worker_add(&r->worker->counters.origin_fetches, 1);
-	if (begin_asking(r, SOURCE_ORIGIN) ||
-	    fetch_from_origin(r, &origin_callbacks))
+	if (request_fetch_begin_asking(r, SOURCE_ORIGIN) ||
+	    request_fetch_from_origin(r, &origin_callbacks))
 		reply_error(r, 503, "memory");
 	return STEP_STOP;
 }
@@ -786,6 +794,6 @@ void request_renew(struct request *r)
 {
 	worker_add(&r->worker->counters.origin_fetches, 1);
 	/* without memory it ends here */
-	if (!begin_asking(r, SOURCE_ORIGIN))
-		(void)fetch_from_origin(r, &origin_callbacks);
+	if (!request_fetch_begin_asking(r, SOURCE_ORIGIN))
+		(void)request_fetch_from_origin(r, &origin_callbacks);
 }

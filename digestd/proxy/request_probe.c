@@ -12,15 +12,18 @@
 /* More of a body is not waited for: whoever sends so much in time, answers. */
 enum { PROBE_BYTES = 262144 };
 
-static void end(struct request *probe, enum worker_outcome_kind kind)
+static void request_probe_end(struct request *probe,
+			      enum worker_outcome_kind kind)
 {
 	request_tell(probe, kind, probe->rtt_ms);
 	request_stop_fetch(probe);
 	request_settle(probe);
 }
 
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
+static void request_probe_on_headers(void *arg, struct fetch *f,
+				     unsigned status,
+				     const struct fields *fields,
+				     int64_t body_len)
 {
 	struct request *probe = arg;
 	enum worker_outcome_kind kind = OUTCOME_ERROR;
@@ -31,10 +34,11 @@ static void on_headers(void *arg, struct fetch *f, unsigned status,
 	probe->storing = false;
 	probe->rtt_ms = request_elapsed_ms(probe);
 	if (kind != OUTCOME_HIT)
-		end(probe, kind);
+		request_probe_end(probe, kind);
 }
 
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+static bool request_probe_on_body(void *arg, struct fetch *f, const void *data,
+				  size_t len)
 {
 	struct request *probe = arg;
 
@@ -42,11 +46,12 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 	(void)data;
 	probe->received += len;
 	if (probe->received > PROBE_BYTES)
-		end(probe, OUTCOME_HIT);
+		request_probe_end(probe, OUTCOME_HIT);
 	return true;
 }
 
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+static void request_probe_on_done(void *arg, struct fetch *f,
+				  const struct fetch_done *done)
 {
 	struct request *probe = arg;
 
@@ -54,22 +59,23 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 	probe->fetch = NULL;
 	if (done->result != FETCH_COMPLETE)
 		probe->rtt_ms = 0;
-	end(probe, done->result == FETCH_COMPLETE ? OUTCOME_HIT :
-						    OUTCOME_ERROR);
+	request_probe_end(probe, done->result == FETCH_COMPLETE
+					 ? OUTCOME_HIT
+					 : OUTCOME_ERROR);
 }
 
 static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
+	.on_headers = request_probe_on_headers,
+	.on_body = request_probe_on_body,
+	.on_done = request_probe_on_done,
 };
 
-static void too_slow(void *arg)
+static void request_probe_too_slow(void *arg)
 {
 	struct request *probe = arg;
 
 	probe->rtt_ms = 0;
-	end(probe, OUTCOME_ERROR);
+	request_probe_end(probe, OUTCOME_ERROR);
 }
 
 void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms)
@@ -89,5 +95,5 @@ void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms)
 	worker_add(&r->worker->counters.peer_probes, 1);
 	loop_timer_set(loop, &probe->patience,
 		       loop_now_ms(loop) + probe->settings->peer_budget_ms,
-		       too_slow, probe);
+		       request_probe_too_slow, probe);
 }

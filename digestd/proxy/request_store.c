@@ -19,11 +19,6 @@
 /* What a body weighs whose length is not known yet. */
 enum { UNKNOWN_BYTES = 4096 };
 
-static int64_t now_s(const struct request *r)
-{
-	return loop_wall_s(r->worker->loop);
-}
-
 const char *request_acts_for_origin(const struct request *r)
 {
 	return r->forward ? NULL : r->settings->node;
@@ -62,7 +57,8 @@ bool request_right_variant(struct request *r)
 }
 
 /* Whether a field names the target of the request. */
-static bool names_target(const struct request *r, const char *name)
+static bool request_store_names_target(const struct request *r,
+				       const char *name)
 {
 	const char *reference = fields_get(&r->response, name);
 	char *uri;
@@ -78,20 +74,21 @@ static bool names_target(const struct request *r, const char *name)
 /* The response to a GET with a body is for that body. The one to a POST may be
  * what a later GET gets, if it says so itself, and for how long (RFC 9110,
  * 9.3.3). */
-static bool answers_get(const struct request *r)
+static bool request_store_answers_get(const struct request *r)
 {
 	if (strcmp(r->method, "POST") != 0)
 		return r->cacheable && !strcmp(r->method, "GET");
 	return r->status == 200 && r->freshness.explicit &&
-	       names_target(r, "Content-Location");
+	       request_store_names_target(r, "Content-Location");
 }
 
-static bool may_store(struct request *r, const struct answer *answer)
+static bool request_store_may_store(struct request *r,
+				    const struct answer *answer)
 {
 	/* what came for a range is about it, unless it is the whole */
 	if (r->status != 200 && fields_get(&r->in, "range"))
 		return false;
-	return answers_get(r) &&
+	return request_store_answers_get(r) &&
 	       storable("GET", &r->in, answer) == STORABLE_YES &&
 	       request_right_variant(r) &&
 	       (r->body_len < 0 ||
@@ -99,7 +96,7 @@ static bool may_store(struct request *r, const struct answer *answer)
 }
 
 /* Was a peer asked for it, as far as they have told? */
-static bool asked_at_peers(const struct request *r)
+static bool request_store_asked_at_peers(const struct request *r)
 {
 	const struct peerset *seen = r->worker->seen;
 	uint32_t one;
@@ -108,13 +105,13 @@ static bool asked_at_peers(const struct request *r)
 }
 
 /* Does this node keep it, or is a peer's copy enough? */
-static bool is_placed_here(struct request *r)
+static bool request_store_is_placed_here(struct request *r)
 {
 	struct placer *placer = r->worker->placer;
 
 	return !placer || r->stale ||
 	       placer_keeps(placer, &r->key, r->source == SOURCE_PEER,
-			    asked_at_peers(r));
+			    request_store_asked_at_peers(r));
 }
 
 /* Makes *kept the fields of a confirmed response that are stored: those that
@@ -147,7 +144,7 @@ static struct cached *request_store_entry(struct request *r,
 }
 
 /* The response as an entry, without its body. Null without memory. */
-static struct cached *make_head(struct request *r)
+static struct cached *request_store_make_head(struct request *r)
 {
 	struct fields kept;
 	struct cached *c;
@@ -162,7 +159,7 @@ static struct cached *make_head(struct request *r)
 }
 
 /* Whether it is worth r->head, which is given up when it is not. */
-static bool is_worth_it(struct request *r)
+static bool request_store_is_worth_it(struct request *r)
 {
 	size_t body = r->body_len < 0 ? UNKNOWN_BYTES : (size_t)r->body_len;
 
@@ -183,9 +180,9 @@ void request_admit(struct request *r)
 	if (!r->storing)
 		return;
 	assert(!r->head);
-	if (is_placed_here(r))
-		r->head = make_head(r);
-	r->storing = r->head && is_worth_it(r);
+	if (request_store_is_placed_here(r))
+		r->head = request_store_make_head(r);
+	r->storing = r->head && request_store_is_worth_it(r);
 	if (r->storing && r->body_len > 0)
 		buffer_fit(&r->body, (size_t)r->body_len);
 }
@@ -204,17 +201,17 @@ static int request_withhold(struct request *r, const struct answer *answer,
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len)
 {
-	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct exchange_times times = {r->asked_s, request_now_s(r)};
 	struct answer answer;
 
-	if (forward_response(fields, now_s(r), &r->response))
+	if (forward_response(fields, request_now_s(r), &r->response))
 		return -1;
 	r->status = status;
 	r->body_len = body_len;
 	request_read_answer(r, status, &r->response, &answer);
 	freshness_init(&r->freshness, &answer, &times);
 	r->judged = false;
-	r->storing = may_store(r, &answer);
+	r->storing = request_store_may_store(r, &answer);
 	return request_withhold(r, &answer,
 				r->storing || r->source == SOURCE_PEER) ?
 		       -1 : 0;
@@ -250,7 +247,7 @@ void request_show(struct request *r)
 
 	if (!r->lead.under_way || r->body_len < 0)
 		return;
-	head = make_head(r);
+	head = request_store_make_head(r);
 	if (!head)
 		return;
 	head->place = ADMISSION_NO; /* not in the store, and never will be */
@@ -278,11 +275,11 @@ void request_land(struct request *r)
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
-static struct cached *make_refreshed(const struct request *r,
-				     const struct fields *fields)
+static struct cached *request_store_make_refreshed(const struct request *r,
+						   const struct fields *fields)
 {
 	const struct cached *old = r->stale;
-	struct exchange_times times = { r->asked_s, now_s(r) };
+	struct exchange_times times = {r->asked_s, request_now_s(r)};
 	struct freshness freshness;
 	struct fields selecting;
 	const struct cached_head head = { r->target.uri, fields, &selecting,
@@ -325,7 +322,7 @@ struct cached *request_refreshed(struct request *r,
 	struct answer answer;
 	struct fields all, kept;
 
-	if (forward_response(fields, now_s(r), &r->response))
+	if (forward_response(fields, request_now_s(r), &r->response))
 		return NULL;
 	request_read_answer(r, 304, &r->response, &answer);
 	if (request_withhold(r, &answer, true) ||
@@ -333,7 +330,7 @@ struct cached *request_refreshed(struct request *r,
 		return NULL;
 	if (!conditional_update(&r->response, &all) &&
 	    !request_store_fields(r, &all, &kept)) {
-		c = make_refreshed(r, &kept);
+		c = request_store_make_refreshed(r, &kept);
 		fields_free(&kept);
 	}
 	fields_free(&all);
@@ -346,7 +343,7 @@ struct cached *request_refreshed(struct request *r,
 static void request_store_drop(struct request *r, struct cached *c)
 {
 	c->place = ADMISSION_NO;
-	cache_drop(r->worker->cache, &r->key, NULL, now_s(r));
+	cache_drop(r->worker->cache, &r->key, NULL, request_now_s(r));
 }
 
 void request_keep_refreshed(struct request *r, struct cached *c)
@@ -371,7 +368,7 @@ void request_keep_refreshed(struct request *r, struct cached *c)
 }
 
 /* The response to this request is newer than what it invalidates. */
-static void drop_uri(struct request *r, const char *uri)
+static void request_store_drop_uri(struct request *r, const char *uri)
 {
 	struct scd_key key;
 	bool own;
@@ -380,7 +377,7 @@ static void drop_uri(struct request *r, const char *uri)
 		     &key);
 	own = key.lo == r->key.lo && key.hi == r->key.hi;
 	if (cache_drop(r->worker->cache, &key, own ? &r->purges : NULL,
-		       now_s(r)))
+		       request_now_s(r)))
 		worker_add(&r->worker->counters.invalidated, 1);
 }
 
@@ -402,17 +399,17 @@ void request_invalidate(struct request *r)
 	static const char *const names[] = { "Location", "Content-Location" };
 
 	if (request_head_differs(r))
-		drop_uri(r, r->target.uri);
+		request_store_drop_uri(r, r->target.uri);
 	if (!r->unsafe || r->status >= 400)
 		return;
-	drop_uri(r, r->target.uri);
+	request_store_drop_uri(r, r->target.uri);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *reference = fields_get(&r->response, names[i]);
 		char *uri;
 
 		if (reference &&
 		    !target_same_origin(&r->target, reference, &uri)) {
-			drop_uri(r, uri);
+			request_store_drop_uri(r, uri);
 			free(uri);
 		}
 	}

@@ -18,46 +18,51 @@
 /* A peer that sends less within peer_budget stands still. */
 enum { WATCH_BYTES = 1024 };
 
-static const char *etag(const struct fields *f)
+static const char *request_takeover_etag(const struct fields *f)
 {
 	const char *tag = fields_get(f, "etag");
 
 	return tag ? tag : "";
 }
 
-static bool can_take_over(const struct request *r)
+static bool request_takeover_can_take_over(const struct request *r)
 {
 	return !r->taken_over && r->source == SOURCE_PEER &&
 	       (r->x || r->relay) && !strcmp(r->method, "GET") &&
-	       (r->storing || etag(&r->response)[0] == '"');
+	       (r->storing || request_takeover_etag(&r->response)[0] == '"');
 }
 
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
+static void request_takeover_on_headers(void *arg, struct fetch *f,
+					unsigned status,
+					const struct fields *fields,
+					int64_t body_len)
 {
 	struct request *r = arg;
 
 	(void)f;
-	if (status != r->status || strcmp(etag(fields), etag(&r->response)) ||
+	if (status != r->status ||
+	    strcmp(request_takeover_etag(fields),
+		   request_takeover_etag(&r->response)) ||
 	    (r->body_len >= 0 && body_len >= 0 && body_len != r->body_len))
 		request_break_off(r);
 }
 
 /* Whether the body is longer than the peer has said, with `more` bytes. */
-static bool takeover_is_too_long(const struct request *r, size_t more)
+static bool request_takeover_is_too_long(const struct request *r, size_t more)
 {
 	return r->body_len >= 0 && more > (uint64_t)r->body_len - r->received;
 }
 
 /* Whether all has come that the peer has promised. */
-static bool takeover_is_whole(const struct request *r)
+static bool request_takeover_is_whole(const struct request *r)
 {
 	return r->rejoined == r->cut &&
 	       (r->body_len < 0 || r->received == (uint64_t)r->body_len);
 }
 
 /* How many of these bytes the peer has sent before; -1: others. */
-static ssize_t repeated(const struct request *r, const void *data, size_t len)
+static ssize_t request_takeover_repeated(const struct request *r,
+					 const void *data, size_t len)
 {
 	uint64_t left = r->cut - r->rejoined;
 	size_t n = left < len ? (size_t)left : len;
@@ -67,10 +72,11 @@ static ssize_t repeated(const struct request *r, const void *data, size_t len)
 	return (ssize_t)n;
 }
 
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+static bool request_takeover_on_body(void *arg, struct fetch *f,
+				     const void *data, size_t len)
 {
 	struct request *r = arg;
-	ssize_t n = repeated(r, data, len);
+	ssize_t n = request_takeover_repeated(r, data, len);
 	bool taken;
 
 	(void)f;
@@ -81,7 +87,7 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 	r->rejoined += (uint64_t)n;
 	if ((size_t)n == len)
 		return true;
-	if (takeover_is_too_long(r, len - (size_t)n)) {
+	if (request_takeover_is_too_long(r, len - (size_t)n)) {
 		request_break_off(r);
 		return true;
 	}
@@ -91,13 +97,14 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 	return taken;
 }
 
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+static void request_takeover_on_done(void *arg, struct fetch *f,
+				     const struct fetch_done *done)
 {
 	struct request *r = arg;
 
 	(void)f;
 	r->fetch = NULL;
-	if (done->result == FETCH_COMPLETE && takeover_is_whole(r)) {
+	if (done->result == FETCH_COMPLETE && request_takeover_is_whole(r)) {
 		request_complete(r, done);
 		return;
 	}
@@ -106,14 +113,14 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 }
 
 static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
+	.on_headers = request_takeover_on_headers,
+	.on_body = request_takeover_on_body,
+	.on_done = request_takeover_on_done,
 };
 
 bool request_take_over(struct request *r)
 {
-	if (!can_take_over(r))
+	if (!request_takeover_can_take_over(r))
 		return false;
 	request_stop_fetch(r);
 	r->taken_over = true;
@@ -123,17 +130,18 @@ bool request_take_over(struct request *r)
 	return !request_fetch_again(r, &callbacks);
 }
 
-static void look(void *arg);
+static void request_takeover_look(void *arg);
 
-static void watch_from(struct request *r, int64_t from_ms)
+static void request_takeover_watch_from(struct request *r, int64_t from_ms)
 {
 	r->watched = r->received;
 	loop_timer_set(r->worker->loop, &r->patience,
-		       from_ms + r->settings->peer_budget_ms, look, r);
+		       from_ms + r->settings->peer_budget_ms,
+		       request_takeover_look, r);
 }
 
 /* From the last byte on: it may have stood still for some time already. */
-static void look(void *arg)
+static void request_takeover_look(void *arg)
 {
 	struct request *r = arg;
 
@@ -142,10 +150,10 @@ static void look(void *arg)
 		return;
 	}
 	if (r->received - r->watched >= WATCH_BYTES) {
-		watch_from(r, r->received_ms);
+		request_takeover_watch_from(r, r->received_ms);
 		return;
 	}
-	if (!can_take_over(r))
+	if (!request_takeover_can_take_over(r))
 		return; /* it may yet go on; else the fetch ends */
 	request_learn(r, OUTCOME_ERROR, 0);
 	if (!request_take_over(r))
@@ -154,5 +162,5 @@ static void look(void *arg)
 
 void request_watch_peer(struct request *r)
 {
-	watch_from(r, loop_now_ms(r->worker->loop));
+	request_takeover_watch_from(r, loop_now_ms(r->worker->loop));
 }

@@ -14,7 +14,7 @@
 
 enum { UNTRUSTED_LOG_MS = 10000 };
 
-static void *run(void *arg)
+static void *worker_run(void *arg)
 {
 	struct worker *w = arg;
 
@@ -23,7 +23,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int open_server(struct worker *w, bool peers)
+static int worker_open_server(struct worker *w, bool peers)
 {
 	const struct worker_settings *set = w->settings;
 	struct server_settings settings = {
@@ -53,7 +53,7 @@ static int open_server(struct worker *w, bool peers)
 	return err;
 }
 
-static int open_all(struct worker *w)
+static int worker_open_all(struct worker *w)
 {
 	unsigned per_host = w->settings->origin_connections;
 	int err = loop_new(&w->loop);
@@ -69,9 +69,9 @@ static int open_all(struct worker *w)
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
 	fetcher_public_only(w->public);
-	err = open_server(w, false);
+	err = worker_open_server(w, false);
 	if (!err)
-		err = open_server(w, true);
+		err = worker_open_server(w, true);
 	return err;
 }
 
@@ -90,7 +90,7 @@ int worker_new(const struct worker_settings *settings,
 	w->hooks = *hooks;
 	w->settings = worker_settings_copy(settings);
 	if (w->settings)
-		err = open_all(w);
+		err = worker_open_all(w);
 	if (err) {
 		worker_stop(&w);
 		return err;
@@ -101,7 +101,7 @@ int worker_new(const struct worker_settings *settings,
 
 int worker_start(struct worker *worker)
 {
-	int err = pthread_create(&worker->thread, NULL, run, worker);
+	int err = pthread_create(&worker->thread, NULL, worker_run, worker);
 
 	worker->started = !err;
 	return -err;
@@ -153,7 +153,7 @@ struct news {
 	struct worker_settings *settings;
 };
 
-static void take_view(void *arg)
+static void worker_take_view(void *arg)
 {
 	struct news *news = arg;
 
@@ -162,7 +162,7 @@ static void take_view(void *arg)
 	free(news);
 }
 
-static void take_seen(void *arg)
+static void worker_take_seen(void *arg)
 {
 	struct news *news = arg;
 
@@ -171,7 +171,7 @@ static void take_seen(void *arg)
 	free(news);
 }
 
-static void take_settings(void *arg)
+static void worker_take_settings(void *arg)
 {
 	struct news *news = arg;
 	struct worker *w = news->worker;
@@ -188,7 +188,8 @@ static void take_settings(void *arg)
 	free(news);
 }
 
-static struct news *news_new(struct worker *w, void (*run_news)(void *arg))
+static struct news *worker_news_new(struct worker *w,
+				    void (*run_news)(void *arg))
 {
 	struct news *news = calloc(1, sizeof(*news));
 
@@ -200,10 +201,10 @@ static struct news *news_new(struct worker *w, void (*run_news)(void *arg))
 	return news;
 }
 
-static int post_view(struct worker *worker, struct peerset *view,
-		     void (*take)(void *arg))
+static int worker_post_view(struct worker *worker, struct peerset *view,
+			    void (*take)(void *arg))
 {
-	struct news *news = news_new(worker, take);
+	struct news *news = worker_news_new(worker, take);
 
 	if (!news)
 		return -ENOMEM;
@@ -214,18 +215,18 @@ static int post_view(struct worker *worker, struct peerset *view,
 
 int worker_set_view(struct worker *worker, struct peerset *view)
 {
-	return post_view(worker, view, take_view);
+	return worker_post_view(worker, view, worker_take_view);
 }
 
 int worker_set_seen(struct worker *worker, struct peerset *seen)
 {
-	return post_view(worker, seen, take_seen);
+	return worker_post_view(worker, seen, worker_take_seen);
 }
 
 int worker_reconfigure(struct worker *worker,
 		       const struct worker_settings *settings)
 {
-	struct news *news = news_new(worker, take_settings);
+	struct news *news = worker_news_new(worker, worker_take_settings);
 
 	if (!news)
 		return -ENOMEM;
@@ -238,7 +239,7 @@ int worker_reconfigure(struct worker *worker,
 	return 0;
 }
 
-static void one_drained(void *arg)
+static void worker_one_drained(void *arg)
 {
 	struct worker *w = arg;
 
@@ -246,22 +247,23 @@ static void one_drained(void *arg)
 		atomic_store(&w->drained, true);
 }
 
-static void run_drain(void *arg)
+static void worker_run_drain(void *arg)
 {
 	struct worker *w = arg;
 
 	w->draining = (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
 	if (w->data)
-		server_drain(w->data, one_drained, w);
+		server_drain(w->data, worker_one_drained, w);
 	if (w->peer)
-		server_drain(w->peer, one_drained, w);
+		server_drain(w->peer, worker_one_drained, w);
 }
 
 void worker_drain(struct worker *worker)
 {
 	if (worker->drain.run) /* asked for already */
 		return;
-	worker->drain = (struct loop_call){ .run = run_drain, .arg = worker };
+	worker->drain =
+		(struct loop_call){.run = worker_run_drain, .arg = worker};
 	loop_post(worker->loop, &worker->drain);
 }
 

@@ -17,7 +17,7 @@ struct settings_copy {
 };
 
 /* Replaces a borrowed string by a copy; false without memory. */
-static bool own(const char **text)
+static bool worker_settings_own(const char **text)
 {
 	if (!*text)
 		return true;
@@ -25,7 +25,7 @@ static bool own(const char **text)
 	return *text != NULL;
 }
 
-static void disown(const char *text)
+static void worker_settings_disown(const char *text)
 {
 	free((void *)(uintptr_t)text);
 }
@@ -41,14 +41,14 @@ void worker_settings_unref(struct worker_settings *s)
 	if (!s || --((struct settings_copy *)s)->users)
 		return;
 	for (size_t i = 0; s->origins && i < s->norigins; i++) {
-		disown(s->origins[i].host);
-		disown(s->origins[i].url);
+		worker_settings_disown(s->origins[i].host);
+		worker_settings_disown(s->origins[i].url);
 	}
 	free((void *)(uintptr_t)s->origins);
-	disown(s->node);
-	disown(s->data_listen);
-	disown(s->peer_listen);
-	disown(s->default_origin);
+	worker_settings_disown(s->node);
+	worker_settings_disown(s->data_listen);
+	worker_settings_disown(s->peer_listen);
+	worker_settings_disown(s->default_origin);
 	tls_unref(s->data_tls);
 	tls_unref(s->peer_tls);
 	tls_client_unref(s->origin_tls);
@@ -56,7 +56,7 @@ void worker_settings_unref(struct worker_settings *s)
 	free(s);
 }
 
-static void own_tls(struct worker_settings *s)
+static void worker_settings_own_tls(struct worker_settings *s)
 {
 	if (s->data_tls)
 		tls_ref(s->data_tls);
@@ -68,7 +68,7 @@ static void own_tls(struct worker_settings *s)
 		tls_client_ref(s->peer_client_tls);
 }
 
-static bool own_origins(struct worker_settings *s)
+static bool worker_settings_own_origins(struct worker_settings *s)
 {
 	const struct worker_origin *from = s->origins;
 	struct worker_origin *to = calloc(s->norigins + 1, sizeof(*to));
@@ -78,9 +78,9 @@ static bool own_origins(struct worker_settings *s)
 	for (size_t i = 0; ok && i < s->norigins; i++) {
 		to[i].host = from[i].host;
 		to[i].set_cookie = from[i].set_cookie;
-		ok = own(&to[i].host);
+		ok = worker_settings_own(&to[i].host);
 		to[i].url = ok ? from[i].url : NULL;
-		ok = ok && own(&to[i].url);
+		ok = ok && worker_settings_own(&to[i].url);
 	}
 	return ok;
 }
@@ -96,13 +96,13 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	copy->users = 1;
 	s = &copy->set;
 	*s = *from;
-	own_tls(s);
-	ok = own_origins(s);
+	worker_settings_own_tls(s);
+	ok = worker_settings_own_origins(s);
 	/* each is owned or null, whatever happened to those before it */
-	ok = own(&s->node) && ok;
-	ok = own(&s->data_listen) && ok;
-	ok = own(&s->peer_listen) && ok;
-	ok = own(&s->default_origin) && ok;
+	ok = worker_settings_own(&s->node) && ok;
+	ok = worker_settings_own(&s->data_listen) && ok;
+	ok = worker_settings_own(&s->peer_listen) && ok;
+	ok = worker_settings_own(&s->default_origin) && ok;
 	if (ok)
 		return s;
 	worker_settings_unref(s);

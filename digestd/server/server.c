@@ -38,7 +38,7 @@ enum { CONN_BYTES = 2048, CONN_TLS_BYTES = 40960 };
  */
 enum { UNSENT_BYTES = 262144 };
 
-static void run_pump(void *arg)
+static void server_run_pump(void *arg)
 {
 	struct server *s = arg;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
@@ -52,13 +52,13 @@ static void run_pump(void *arg)
 	else
 		loop_timer_set(s->loop, &s->timeout,
 			       loop_now_ms(s->loop) + (int64_t)wait_ms,
-			       run_pump, s);
+			       server_run_pump, s);
 }
 
-static void epoll_ready(void *arg, unsigned events)
+static void server_epoll_ready(void *arg, unsigned events)
 {
 	(void)events;
-	run_pump(arg);
+	server_run_pump(arg);
 }
 
 /* Connections */
@@ -87,7 +87,7 @@ void conn_break(struct conn *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-static void deadline_passed(void *arg)
+static void server_deadline_passed(void *arg)
 {
 	struct conn *c = arg;
 
@@ -95,7 +95,7 @@ static void deadline_passed(void *arg)
 		return;
 	if (loop_now_ms(c->server->loop) < c->deadline_ms) {
 		loop_timer_set(c->server->loop, &c->timer, c->deadline_ms,
-			       deadline_passed, c);
+			       server_deadline_passed, c);
 		return;
 	}
 	if (conn_pace_kept(c))
@@ -116,12 +116,12 @@ void conn_set_deadline(struct conn *c, int64_t deadline_ms)
 	c->pace = PACE_NONE;
 	if (!deadline_ms || (c->timer.link && c->timer.due_ms <= deadline_ms))
 		return;
-	loop_timer_set(c->server->loop, &c->timer, deadline_ms, deadline_passed,
-		       c);
+	loop_timer_set(c->server->loop, &c->timer, deadline_ms,
+		       server_deadline_passed, c);
 }
 
 /* The client may idle for idle_ms, and then has header_ms for a header. */
-static void await_request(struct conn *c, unsigned idle_ms)
+static void server_await_request(struct conn *c, unsigned idle_ms)
 {
 	const struct server *s = c->server;
 
@@ -130,7 +130,7 @@ static void await_request(struct conn *c, unsigned idle_ms)
 			     s->settings.header_ms);
 }
 
-static struct conn *conn_of(struct MHD_Connection *mhd)
+static struct conn *server_conn_of(struct MHD_Connection *mhd)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -146,20 +146,21 @@ void server_set_trusted(struct server *server,
 		server->trusted = *trusted;
 }
 
-static bool conn_is_trusted(const struct conn *c)
+static bool server_conn_is_trusted(const struct conn *c)
 {
 	return c->server->trusts_all ||
 	       address_prefixes_have(&c->server->trusted, c->x.request.client);
 }
 
 /* What a connection takes: the library's part, ours, and a TLS session's. */
-static uint64_t conn_memory(const struct server *s)
+static uint64_t server_conn_memory(const struct server *s)
 {
 	return server_header_memory(s) + CONN_BYTES +
 	       (s->tls ? CONN_TLS_BYTES : 0);
 }
 
-static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
+static struct conn *server_conn_open(struct server *s,
+				     struct MHD_Connection *mhd)
 {
 	static const int unsent = UNSENT_BYTES;
 	struct conn *c = calloc(1, sizeof(*c));
@@ -175,7 +176,7 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 			 sizeof(unsent));
 	c->x.request.client = MHD_get_connection_info(
 		mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-	c->trusted = conn_is_trusted(c);
+	c->trusted = server_conn_is_trusted(c);
 	fields_init(&c->x.fields);
 	c->next = s->conns;
 	c->link = &s->conns;
@@ -185,14 +186,14 @@ static struct conn *conn_open(struct server *s, struct MHD_Connection *mhd)
 	s->nconns++;
 	conn_client_enter(c);
 	server_make_room(s);
-	ledger_add(&memory_ledger, LEDGER_connections, conn_memory(s));
-	await_request(c, 0);
+	ledger_add(&memory_ledger, LEDGER_connections, server_conn_memory(s));
+	server_await_request(c, 0);
 	if (conn_tls_begin(c))
 		conn_break(c);
 	return c;
 }
 
-static void conn_close(struct conn *c)
+static void server_conn_close(struct conn *c)
 {
 	struct server *s = c->server;
 
@@ -204,7 +205,8 @@ static void conn_close(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
-	ledger_return(&memory_ledger, LEDGER_connections, conn_memory(s));
+	ledger_return(&memory_ledger, LEDGER_connections,
+		      server_conn_memory(s));
 	conn_tls_end(c);
 	fields_free(&c->x.fields);
 	free(c->target);
@@ -218,17 +220,17 @@ static void conn_close(struct conn *c)
 		loop_defer(s->loop, &s->drained);
 }
 
-static void on_connection(void *cls, struct MHD_Connection *mhd,
-			  void **socket_context,
-			  enum MHD_ConnectionNotificationCode code)
+static void server_on_connection(void *cls, struct MHD_Connection *mhd,
+				 void **socket_context,
+				 enum MHD_ConnectionNotificationCode code)
 {
 	switch (code) {
 	case MHD_CONNECTION_NOTIFY_STARTED:
-		*socket_context = conn_open(cls, mhd);
+		*socket_context = server_conn_open(cls, mhd);
 		break;
 	case MHD_CONNECTION_NOTIFY_CLOSED:
 		if (*socket_context)
-			conn_close(*socket_context);
+			server_conn_close(*socket_context);
 		*socket_context = NULL;
 		break;
 	}
@@ -240,7 +242,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd,
  * Cuts the query out of the library's copy of a target: it would make a record
  * of each of a thousand arguments, which nobody asks for.
  */
-static void hide_query(const char *target)
+static void server_hide_query(const char *target)
 {
 	char *query = strchr((char *)(uintptr_t)target, '?');
 
@@ -249,10 +251,10 @@ static void hide_query(const char *target)
 }
 
 /* Keeps the raw target, which is all that keys are made from. */
-static void *on_target(void *cls, const char *target,
-		       struct MHD_Connection *mhd)
+static void *server_on_target(void *cls, const char *target,
+			      struct MHD_Connection *mhd)
 {
-	struct conn *c = conn_of(mhd);
+	struct conn *c = server_conn_of(mhd);
 	size_t len = strlen(target);
 
 	(void)cls;
@@ -270,7 +272,7 @@ static void *on_target(void *cls, const char *target,
 	}
 	memcpy(c->target, target, len + 1);
 	c->target_len = len;
-	hide_query(target);
+	server_hide_query(target);
 	return c;
 }
 
@@ -279,9 +281,9 @@ struct field_walk {
 	int err;
 };
 
-static enum MHD_Result add_field(void *cls, enum MHD_ValueKind kind,
-				 const char *name, size_t name_len,
-				 const char *value, size_t value_len)
+static enum MHD_Result server_add_field(void *cls, enum MHD_ValueKind kind,
+					const char *name, size_t name_len,
+					const char *value, size_t value_len)
 {
 	struct field_walk *walk = cls;
 
@@ -293,16 +295,17 @@ static enum MHD_Result add_field(void *cls, enum MHD_ValueKind kind,
 	return walk->err ? MHD_NO : MHD_YES;
 }
 
-static int take_fields(struct conn *c)
+static int server_take_fields(struct conn *c)
 {
 	struct field_walk walk = { c, 0 };
 
-	MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, add_field, &walk);
+	MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, server_add_field,
+				    &walk);
 	return walk.err;
 }
 
 /* How long the request's body is: the guard has seen to one valid answer. */
-static void frame_body(struct server_request *r)
+static void server_frame_body(struct server_request *r)
 {
 	const char *length = fields_get(r->fields, "content-length");
 
@@ -315,8 +318,8 @@ static void frame_body(struct server_request *r)
 /*
  * Takes in a request's header. Returns 0, or the status it is refused with.
  */
-static unsigned take_request(struct conn *c, const char *method,
-			     const char *version)
+static unsigned server_take_request(struct conn *c, const char *method,
+				    const char *version)
 {
 	struct server_request *r = &c->x.request;
 	struct guard_request guard;
@@ -329,7 +332,7 @@ static unsigned take_request(struct conn *c, const char *method,
 	r->minor = strcmp(version, MHD_HTTP_VERSION_1_0) ? 1 : 0;
 	r->fields = &c->x.fields;
 	r->https = c->handshake;
-	if (!c->target || take_fields(c))
+	if (!c->target || server_take_fields(c))
 		return 500;
 	verdict.status = conn_check_header(c);
 	if (verdict.status)
@@ -340,12 +343,12 @@ static unsigned take_request(struct conn *c, const char *method,
 	if (c->trusted && !c->server->trusts_all)
 		forwarded_scheme(r->fields, &r->https);
 	if (!verdict.status)
-		frame_body(r);
+		server_frame_body(r);
 	return verdict.status;
 }
 
 /* At the end of a call: the reply goes out, or the connection waits. */
-static enum MHD_Result settle(struct conn *c)
+static enum MHD_Result server_settle(struct conn *c)
 {
 	if (c->x.aborted || c->x.early)
 		return MHD_NO;
@@ -360,8 +363,8 @@ static enum MHD_Result settle(struct conn *c)
  * right only when it cuts off a body: all others wait for the last call, which
  * follows at once when there is none.
  */
-static enum MHD_Result begin(struct conn *c, const char *method,
-			     const char *version)
+static enum MHD_Result server_begin(struct conn *c, const char *method,
+				    const char *version)
 {
 	struct exchange *x = &c->x;
 	unsigned refused;
@@ -369,21 +372,21 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 	x->begun = true;
 	conn_idle_leave(c);
 	conn_set_deadline(c, 0);
-	refused = take_request(c, method, version);
+	refused = server_take_request(c, method, version);
 	if (refused == 414 || refused == 431) {
 		conn_refuse_header(c, refused);
 		return x->aborted ? MHD_NO : MHD_YES;
 	}
 	if (refused) {
 		exchange_refuse(x, refused);
-		return settle(c);
+		return server_settle(c);
 	}
 	x->started = true;
 	c->server->handler->on_request(c->server->arg, x);
 	if (x->aborted)
 		return MHD_NO;
 	if (x->request.has_body && x->response)
-		return settle(c);
+		return server_settle(c);
 	x->receiving = x->request.has_body;
 	if (x->receiving) {
 		conn_upload_enter(c);
@@ -392,7 +395,8 @@ static enum MHD_Result begin(struct conn *c, const char *method,
 	return MHD_YES;
 }
 
-static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
+static enum MHD_Result server_take_body(struct conn *c, const char *data,
+					size_t *len)
 {
 	const struct server_handler *h = c->server->handler;
 	struct exchange *x = &c->x;
@@ -419,7 +423,7 @@ static enum MHD_Result take_body(struct conn *c, const char *data, size_t *len)
 	return MHD_YES;
 }
 
-static enum MHD_Result end_body(struct conn *c)
+static enum MHD_Result server_end_body(struct conn *c)
 {
 	const struct server_handler *h = c->server->handler;
 	struct exchange *x = &c->x;
@@ -431,15 +435,15 @@ static enum MHD_Result end_body(struct conn *c)
 		if (x->request.has_body && !x->answered && h->on_body_end)
 			h->on_body_end(c->server->arg, x);
 	}
-	return settle(c);
+	return server_settle(c);
 }
 
-static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd,
-				 const char *url, const char *method,
-				 const char *version, const char *data,
-				 size_t *len, void **context)
+static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *mhd,
+					const char *url, const char *method,
+					const char *version, const char *data,
+					size_t *len, void **context)
 {
-	struct conn *c = conn_of(mhd);
+	struct conn *c = server_conn_of(mhd);
 	struct server *s = cls;
 
 	(void)url; /* decoded: of no use */
@@ -447,14 +451,14 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd,
 	if (!c || c->x.aborted || s->stopping)
 		return MHD_NO;
 	if (!c->x.begun)
-		return begin(c, method, version);
+		return server_begin(c, method, version);
 	if (*len)
-		return take_body(c, data, len);
-	return end_body(c);
+		return server_take_body(c, data, len);
+	return server_end_body(c);
 }
 
 /* Makes the exchange ready for the connection's next request. */
-static void reset(struct conn *c)
+static void server_reset(struct conn *c)
 {
 	struct exchange *x = &c->x;
 
@@ -466,10 +470,11 @@ static void reset(struct conn *c)
 	};
 }
 
-static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
-			 enum MHD_RequestTerminationCode code)
+static void server_on_completed(void *cls, struct MHD_Connection *mhd,
+				void **context,
+				enum MHD_RequestTerminationCode code)
 {
-	struct conn *c = conn_of(mhd);
+	struct conn *c = server_conn_of(mhd);
 	struct server *s = cls;
 	enum exchange_end end;
 
@@ -483,8 +488,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
 	if (c->x.started && s->handler->on_done)
 		s->handler->on_done(s->arg, &c->x, end);
 	conn_upload_leave(c);
-	reset(c);
-	await_request(c, s->settings.idle_ms);
+	server_reset(c);
+	server_await_request(c, s->settings.idle_ms);
 	if (s->draining)
 		conn_break(c);
 }
@@ -495,17 +500,17 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
  * The certificates that the library itself would use: none. Each session is
  * given its own before it is asked for them.
  */
-static int no_certificate(void)
+static int server_no_certificate(void)
 {
 	return -1;
 }
 
-static struct MHD_Daemon *start_daemon(struct server *s)
+static struct MHD_Daemon *server_start_daemon(struct server *s)
 {
 	const struct MHD_OptionItem with_tls[] = {
-		{ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
-		  (void *)(uintptr_t)no_certificate },
-		{ MHD_OPTION_END, 0, NULL },
+		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+		 (void *)(uintptr_t)server_no_certificate},
+		{MHD_OPTION_END, 0, NULL},
 	};
 	const struct server_settings *set = &s->settings;
 	unsigned idle_s = (set->idle_ms + 999) / 1000;
@@ -513,21 +518,18 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 	return MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 			(s->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, on_access, s,
-		MHD_OPTION_EXTERNAL_LOGGER, server_log_library, s,
-		MHD_OPTION_ARRAY, s->tls ? with_tls : with_tls + 1,
-		MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
-		MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
+		0, NULL, NULL, server_on_access, s, MHD_OPTION_EXTERNAL_LOGGER,
+		server_log_library, s, MHD_OPTION_ARRAY,
+		s->tls ? with_tls : with_tls + 1, MHD_OPTION_LISTEN_SOCKET,
+		s->listen_fd, MHD_OPTION_CONNECTION_LIMIT, set->max_connections,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, set->client_connections,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		server_header_memory(s),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, server_header_memory(s),
 		MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+		MHD_OPTION_NOTIFY_COMPLETED, server_on_completed, s,
+		MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, s,
+		MHD_OPTION_URI_LOG_CALLBACK, server_on_target, s,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 /* Opens the socket, starts the daemon, and nests it in the loop. */
@@ -540,14 +542,14 @@ static int server_start(struct server *s, const char *address)
 	if (err)
 		return err;
 	s->port = listen_port(s->listen_fd);
-	s->mhd = start_daemon(s);
+	s->mhd = server_start_daemon(s);
 	if (!s->mhd) {
 		close(s->listen_fd);
 		return -ENOMEM;
 	}
 	info = MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD);
 	err = loop_watch(s->loop, &s->watch, info->epoll_fd, LOOP_READ,
-			 epoll_ready, s);
+			 server_epoll_ready, s);
 	if (err)
 		MHD_stop_daemon(s->mhd);
 	return err;
@@ -573,7 +575,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->waiting_end = &s->waiting;
 	s->handler = handler;
 	s->arg = arg;
-	s->pump = (struct loop_call){ .run = run_pump, .arg = s };
+	s->pump = (struct loop_call){.run = server_run_pump, .arg = s};
 	s->tls = settings->tls ? tls_ref(settings->tls) : NULL;
 	err = server_start(s, settings->listen);
 	if (err) {
@@ -586,7 +588,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 }
 
 /* Stops accepting; what waits in the socket's queue is taken in before. */
-static void stop_listening(struct server *s)
+static void server_stop_listening(struct server *s)
 {
 	if (s->listen_fd < 0)
 		return;
@@ -624,7 +626,7 @@ void server_free(struct server **server)
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 {
 	assert(!server->draining);
-	stop_listening(server);
+	server_stop_listening(server);
 	server->draining = true;
 	server->drained = (struct loop_call){ .run = drained, .arg = arg };
 	for (struct conn *c = server->conns; c; c = c->next) {

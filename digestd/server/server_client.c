@@ -15,7 +15,7 @@ struct client {
 	unsigned conns;
 };
 
-static struct client client_of(const struct sockaddr *from)
+static struct client server_client_of(const struct sockaddr *from)
 {
 	struct client c = { .conns = 0 };
 
@@ -37,7 +37,8 @@ static struct client client_of(const struct sockaddr *from)
 }
 
 /* The link to the one of that address, or to where it would be. */
-static struct client **client_find(struct server *s, const struct client *like)
+static struct client **server_client_find(struct server *s,
+					  const struct client *like)
 {
 	uint64_t hash = (like->high ^ like->low) * 0x9e3779b97f4a7c15;
 	struct client **at = &s->clients[hash >> 56];
@@ -50,8 +51,8 @@ static struct client **client_find(struct server *s, const struct client *like)
 
 void conn_client_enter(struct conn *c)
 {
-	struct client like = client_of(c->x.request.client);
-	struct client **at = client_find(c->server, &like);
+	struct client like = server_client_of(c->x.request.client);
+	struct client **at = server_client_find(c->server, &like);
 
 	if (!*at) {
 		*at = malloc(sizeof(**at));
@@ -70,7 +71,7 @@ void conn_client_leave(struct conn *c)
 
 	if (!client || --client->conns)
 		return;
-	at = client_find(c->server, client);
+	at = server_client_find(c->server, client);
 	*at = client->next;
 	free(client);
 }

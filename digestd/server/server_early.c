@@ -35,7 +35,8 @@ void server_write_fields(const struct fields *fields, FILE *to)
 	}
 }
 
-static void write_date(const struct fields *fields, int64_t now_s, FILE *to)
+static void server_early_write_date(const struct fields *fields, int64_t now_s,
+				    FILE *to)
 {
 	char date[HTTPDATE_LEN + 1];
 
@@ -46,8 +47,9 @@ static void write_date(const struct fields *fields, int64_t now_s, FILE *to)
 }
 
 /* All of it, to be freed; null without memory. */
-static char *write_reply(const struct exchange *x,
-			 const struct early_reply *reply, size_t *len)
+static char *server_early_write_reply(const struct exchange *x,
+				      const struct early_reply *reply,
+				      size_t *len)
 {
 	bool bare = exchange_is_bodiless(x, reply->status);
 	char *text = NULL;
@@ -58,8 +60,8 @@ static char *write_reply(const struct exchange *x,
 	fprintf(to, "HTTP/1.1 %u %s\r\n", reply->status,
 		MHD_get_reason_phrase_for(reply->status));
 	server_write_fields(reply->fields, to);
-	write_date(reply->fields, loop_wall_s(exchange_conn(x)->server->loop),
-		   to);
+	server_early_write_date(
+		reply->fields, loop_wall_s(exchange_conn(x)->server->loop), to);
 	if (reply->type)
 		fprintf(to, "Content-Type: %s\r\n", reply->type);
 	fprintf(to, "Connection: close\r\n");
@@ -75,7 +77,8 @@ static char *write_reply(const struct exchange *x,
 }
 
 /* A socket that nothing was sent on for a while takes so much at once. */
-static bool send_whole(struct conn *c, const char *text, size_t len)
+static bool server_early_send_whole(struct conn *c, const char *text,
+				    size_t len)
 {
 	if (c->handshake)
 		return tls_send_last(c->handshake, text, len);
@@ -101,11 +104,11 @@ bool exchange_reply_early(struct exchange *x, const struct early_reply *reply)
 	if (!exchange_is_receiving(x) || x->answered || x->aborted ||
 	    reply->len > EXCHANGE_EARLY_BYTES)
 		return false;
-	text = write_reply(x, reply, &len);
+	text = server_early_write_reply(x, reply, &len);
 	if (!text)
 		return false;
 	x->answered = true;
-	x->early = send_whole(c, text, len);
+	x->early = server_early_send_whole(c, text, len);
 	free(text);
 	if (x->early) {
 		x->early_end_ms = loop_now_ms(c->server->loop) + LINGER_MAX_MS;

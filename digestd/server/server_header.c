@@ -32,7 +32,7 @@ size_t server_header_memory(const struct server *s)
 }
 
 /* The cookies of a field, of which there is one more than separators. */
-static size_t header_count_cookies(const char *cookies)
+static size_t server_header_count_cookies(const char *cookies)
 {
 	size_t n = 1;
 
@@ -42,25 +42,26 @@ static size_t header_count_cookies(const char *cookies)
 }
 
 /* What the library holds of a request whose header is of so many bytes. */
-static size_t header_cost(const struct fields *fields, size_t bytes)
+static size_t server_header_cost(const struct fields *fields, size_t bytes)
 {
 	const char *cookies = fields_get(fields, "Cookie");
 	size_t records = fields_count(fields);
 
 	if (cookies) {
 		bytes += strlen(cookies);
-		records += header_count_cookies(cookies);
+		records += server_header_count_cookies(cookies);
 	}
 	return bytes + records * RECORD_BYTES;
 }
 
-static void header_count_refused(struct server *s)
+static void server_header_count_refused(struct server *s)
 {
 	atomic_fetch_add_explicit(&s->too_large, 1, memory_order_relaxed);
 }
 
-static void header_log_refused(struct server *s, const struct sockaddr *from,
-			       unsigned status)
+static void server_header_log_refused(struct server *s,
+				      const struct sockaddr *from,
+				      unsigned status)
 {
 	struct log_limit *limit = &s->too_large_log;
 	char host[NI_MAXHOST] = "a client";
@@ -91,23 +92,23 @@ unsigned conn_check_header(struct conn *c)
 
 	if (c->target_len > (max > TARGET_BYTES ? max : TARGET_BYTES))
 		return 414;
-	if (bytes > max + c->target_len || header_cost(&c->x.fields, bytes) >
-				   2 * max + RECORDS_BYTES)
+	if (bytes > max + c->target_len ||
+	    server_header_cost(&c->x.fields, bytes) > 2 * max + RECORDS_BYTES)
 		return 431;
 	return 0;
 }
 
 void conn_refuse_header(struct conn *c, unsigned status)
 {
-	header_count_refused(c->server);
-	header_log_refused(c->server, c->x.request.client, status);
+	server_header_count_refused(c->server);
+	server_header_log_refused(c->server, c->x.request.client, status);
 	/* past the library, as if a body were to come */
 	c->x.receiving = true;
 	exchange_refuse(&c->x, status);
 }
 
 /* The connection whose header is whole, but not in the handler's hands. */
-static struct conn *header_find_whole(const struct server *s)
+static struct conn *server_header_find_whole(const struct server *s)
 {
 	struct conn *c = s->conns;
 
@@ -138,13 +139,13 @@ void server_log_library(void *cls, const char *format, va_list args)
 	va_end(copy);
 	if (status != 431 && status != 414)
 		return;
-	c = header_find_whole(s);
+	c = server_header_find_whole(s);
 	if (c) {
 		c->x.request.method = "GET"; /* nobody has read it */
 		conn_refuse_header(c, status);
 	} else {
-		header_count_refused(s);
-		header_log_refused(s, NULL, status);
+		server_header_count_refused(s);
+		server_header_log_refused(s, NULL, status);
 	}
 }
 

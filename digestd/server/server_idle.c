@@ -70,7 +70,7 @@ void conn_upload_leave(struct conn *c)
 	c->upload_link = NULL;
 }
 
-static struct conn *idle_choose(const struct server *s, int64_t until_ms)
+static struct conn *server_idle_choose(const struct server *s, int64_t until_ms)
 {
 	struct conn *chosen = NULL;
 	unsigned n = 0;
@@ -86,26 +86,26 @@ static struct conn *idle_choose(const struct server *s, int64_t until_ms)
 }
 
 /* [bytes/s]; a span of nothing counts as one. */
-static uint64_t upload_rate(const struct conn *c, int64_t now_ms)
+static uint64_t server_idle_upload_rate(const struct conn *c, int64_t now_ms)
 {
 	return c->upload_bytes * 1000 /
 	       (uint64_t)(now_ms - c->upload_since_ms + 1);
 }
 
 /* Whether a goes before b. */
-static bool upload_is_worse(const struct conn *a, const struct conn *b,
-			    int64_t now_ms)
+static bool server_idle_upload_is_worse(const struct conn *a,
+					const struct conn *b, int64_t now_ms)
 {
 	unsigned mine = conn_client_count(a), theirs = conn_client_count(b);
 
-	return mine != theirs ?
-		       mine > theirs :
-		       upload_rate(a, now_ms) < upload_rate(b, now_ms);
+	return mine != theirs ? mine > theirs
+			      : server_idle_upload_rate(a, now_ms) <
+					server_idle_upload_rate(b, now_ms);
 }
 
 /* What is suspended waits for its origin, not for the client. */
-static struct conn *upload_choose(const struct server *s, int64_t now_ms,
-				  int64_t until_ms)
+static struct conn *server_idle_upload_choose(const struct server *s,
+					      int64_t now_ms, int64_t until_ms)
 {
 	struct conn *chosen = NULL;
 	unsigned n = 0;
@@ -114,7 +114,7 @@ static struct conn *upload_choose(const struct server *s, int64_t now_ms,
 	     c && n < LOOKED_AT && c->upload_since_ms <= until_ms;
 	     c = c->upload_next, n++) {
 		if (!c->x.suspended &&
-		    (!chosen || upload_is_worse(c, chosen, now_ms)))
+		    (!chosen || server_idle_upload_is_worse(c, chosen, now_ms)))
 			chosen = c;
 	}
 	return chosen;
@@ -124,9 +124,9 @@ static struct conn *upload_choose(const struct server *s, int64_t now_ms,
 static struct conn *server_choose_old(const struct server *s)
 {
 	int64_t now_ms = loop_now_ms(s->loop), old_ms = now_ms - SPARED_MS;
-	struct conn *c = idle_choose(s, old_ms);
+	struct conn *c = server_idle_choose(s, old_ms);
 
-	return c ? c : upload_choose(s, now_ms, old_ms);
+	return c ? c : server_idle_upload_choose(s, now_ms, old_ms);
 }
 
 static struct conn *server_choose(const struct server *s)
@@ -135,8 +135,8 @@ static struct conn *server_choose(const struct server *s)
 	struct conn *c = server_choose_old(s);
 
 	if (!c)
-		c = idle_choose(s, now_ms);
-	return c ? c : upload_choose(s, now_ms, now_ms);
+		c = server_idle_choose(s, now_ms);
+	return c ? c : server_idle_upload_choose(s, now_ms, now_ms);
 }
 
 /* As server_choose() for want of memory. It is short while a body could not be
@@ -151,7 +151,7 @@ static struct conn *server_choose_short(const struct server *s)
 		c = server_choose_old(s);
 	if (c || left)
 		return c;
-	c = idle_choose(s, loop_now_ms(s->loop));
+	c = server_idle_choose(s, loop_now_ms(s->loop));
 	return c && conn_client_count(c) > SHORT_MANY ? c : NULL;
 }
 

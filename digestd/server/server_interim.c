@@ -19,7 +19,7 @@
 enum { INTERIM_BYTES = 8192 };
 
 /* Whether the client takes one now, beside what the library writes. */
-static bool interim_is_due(const struct exchange *x)
+static bool server_interim_is_due(const struct exchange *x)
 {
 	if (!x->started || x->answered || x->aborted || !x->request.minor)
 		return false;
@@ -29,8 +29,8 @@ static bool interim_is_due(const struct exchange *x)
 }
 
 /* All of it, to be freed; null without memory. */
-static char *interim_write(unsigned status, const struct fields *fields,
-			   size_t *len)
+static char *server_interim_write(unsigned status, const struct fields *fields,
+				  size_t *len)
 {
 	char *text = NULL;
 	FILE *to = open_memstream(&text, len);
@@ -47,7 +47,7 @@ static char *interim_write(unsigned status, const struct fields *fields,
 	return NULL;
 }
 
-static bool interim_fits(const struct conn *c, size_t len)
+static bool server_interim_fits(const struct conn *c, size_t len)
 {
 	int queued;
 
@@ -57,7 +57,8 @@ static bool interim_fits(const struct conn *c, size_t len)
 
 /* False: a part of it has gone, or the connection has. Many small ones can fill
  * a buffer with few bytes; then nothing goes, and it is dropped. */
-static bool interim_send(const struct conn *c, const char *text, size_t len)
+static bool server_interim_send(const struct conn *c, const char *text,
+				size_t len)
 {
 	ssize_t n;
 
@@ -75,11 +76,12 @@ void exchange_interim(struct exchange *x, unsigned status,
 	size_t len;
 	char *text;
 
-	if (!interim_is_due(x))
+	if (!server_interim_is_due(x))
 		return;
-	text = interim_write(status, fields, &len);
+	text = server_interim_write(status, fields, &len);
 	/* a part of one would be the beginning of the reply */
-	if (text && interim_fits(c, len) && !interim_send(c, text, len))
+	if (text && server_interim_fits(c, len) &&
+	    !server_interim_send(c, text, len))
 		exchange_abort(x);
 	free(text);
 }

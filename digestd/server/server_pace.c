@@ -15,7 +15,7 @@
 #include "digestd/server/server_conn.h"
 
 /* Bytes of the connection that went the way that counts now. */
-static uint64_t moved(const struct conn *c)
+static uint64_t server_pace_moved(const struct conn *c)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
@@ -26,7 +26,7 @@ static uint64_t moved(const struct conn *c)
 	return c->x.answered ? info.tcpi_bytes_acked : info.tcpi_bytes_received;
 }
 
-static void begin_span(struct conn *c, enum pace pace)
+static void server_pace_begin_span(struct conn *c, enum pace pace)
 {
 	int64_t now_ms = loop_now_ms(c->server->loop);
 
@@ -38,7 +38,7 @@ static void begin_span(struct conn *c, enum pace pace)
 void conn_pace_start(struct conn *c)
 {
 	if (c->server->settings.min_rate)
-		begin_span(c, PACE_FREE);
+		server_pace_begin_span(c, PACE_FREE);
 }
 
 bool conn_pace_kept(struct conn *c)
@@ -48,12 +48,12 @@ bool conn_pace_kept(struct conn *c)
 
 	if (c->pace == PACE_NONE)
 		return false;
-	bytes = moved(c);
+	bytes = server_pace_moved(c);
 	if (c->pace == PACE_MEASURED &&
 	    (bytes - c->pace_bytes) * 1000 <
 		    (uint64_t)span_ms * c->server->settings.min_rate)
 		return false;
 	c->pace_bytes = bytes;
-	begin_span(c, PACE_MEASURED);
+	server_pace_begin_span(c, PACE_MEASURED);
 	return true;
 }

@@ -46,8 +46,8 @@ bool server_writes_field(const char *name)
 }
 
 /* Empty values are left out: the library refuses them. */
-static int add_fields(struct MHD_Response *response,
-		      const struct fields *fields)
+static int server_reply_add_fields(struct MHD_Response *response,
+				   const struct fields *fields)
 {
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
@@ -65,8 +65,9 @@ static int add_fields(struct MHD_Response *response,
  * Takes `response` (null: out of memory) as the exchange's reply; it goes out
  * in the library's next call, which is brought about here when it waits.
  */
-static void give(struct exchange *x, unsigned status,
-		 const struct fields *fields, struct MHD_Response *response)
+static void server_reply_give(struct exchange *x, unsigned status,
+			      const struct fields *fields,
+			      struct MHD_Response *response)
 {
 	struct conn *c = exchange_conn(x);
 
@@ -77,7 +78,7 @@ static void give(struct exchange *x, unsigned status,
 	}
 	assert(!x->answered);
 	x->answered = true;
-	if (response && fields && add_fields(response, fields)) {
+	if (response && fields && server_reply_add_fields(response, fields)) {
 		MHD_destroy_response(response);
 		response = NULL;
 	}
@@ -116,19 +117,20 @@ enum MHD_Result exchange_queue(struct exchange *x)
 }
 
 /* The release of a body that needs none. */
-static void keep(void *arg)
+static void server_reply_keep(void *arg)
 {
 	(void)arg;
 }
 
-static struct MHD_Response *from_memory(const struct body_memory *body)
+static struct MHD_Response *
+server_reply_from_memory(const struct body_memory *body)
 {
 	struct MHD_Response *response;
 
 	/* the library takes it as writable, but only reads it */
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
 		body->len, (void *)(uintptr_t)body->data,
-		body->release ? body->release : keep, body->arg);
+		body->release ? body->release : server_reply_keep, body->arg);
 	if (!response && body->release)
 		body->release(body->arg);
 	return response;
@@ -146,11 +148,12 @@ void exchange_reply(struct exchange *x, unsigned status,
 		exchange_reply_stream(x, status, fields, -1, &none);
 		return;
 	}
-	give(x, status, fields, from_memory(&memory));
+	server_reply_give(x, status, fields, server_reply_from_memory(&memory));
 }
 
 /* A copy in a file of its own, in memory; null: that did not work. */
-static struct MHD_Response *from_copy(const struct body_memory *body)
+static struct MHD_Response *
+server_reply_from_copy(const struct body_memory *body)
 {
 	struct MHD_Response *response = NULL;
 	int fd = memfd_create("reply", MFD_CLOEXEC);
@@ -175,14 +178,15 @@ struct shared_reply *shared_reply_new(unsigned status,
 	bool copies = body->to_file &&
 		      ledger_take(&memory_ledger, LEDGER_files, body->len,
 				  memory_reserve());
-	struct MHD_Response *response = copies ? from_copy(body) : NULL;
+	struct MHD_Response *response =
+		copies ? server_reply_from_copy(body) : NULL;
 	size_t file_bytes = response ? body->len : 0;
 
 	if (copies && !response)
 		ledger_return(&memory_ledger, LEDGER_files, body->len);
 	if (!response)
-		response = from_memory(body);
-	if (response && fields && add_fields(response, fields)) {
+		response = server_reply_from_memory(body);
+	if (response && fields && server_reply_add_fields(response, fields)) {
 		MHD_destroy_response(response);
 		response = NULL;
 	}
@@ -213,7 +217,7 @@ bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
 
 	if (c->server->draining || x->refused)
 		return false;
-	if (x->aborted) /* as in give() */
+	if (x->aborted) /* as in server_reply_give() */
 		return true;
 	assert(!x->answered);
 	x->answered = true;
@@ -235,9 +239,10 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 
 	if (exchange_reply_early(x, &early))
 		return;
-	give(x, status, fields,
-	     MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
-					     MHD_RESPMEM_MUST_COPY));
+	server_reply_give(
+		x, status, fields,
+		MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
+						MHD_RESPMEM_MUST_COPY));
 }
 
 void exchange_reply_error(struct exchange *x, unsigned status,
@@ -260,7 +265,7 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 		MHD_add_response_header(response,
 					MHD_HTTP_HEADER_CONTENT_TYPE,
 					early.type);
-	give(x, status, fields, response);
+	server_reply_give(x, status, fields, response);
 }
 
 void exchange_refuse(struct exchange *x, unsigned status)
@@ -276,7 +281,8 @@ void exchange_refuse(struct exchange *x, unsigned status)
 	fields_free(&fields);
 }
 
-static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
+static ssize_t server_reply_read_stream(void *cls, uint64_t pos, char *buf,
+					size_t cap)
 {
 	struct stream *stream = cls;
 	struct conn *c = exchange_conn(stream->x);
@@ -297,7 +303,7 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t cap)
 			       MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static void free_stream(void *cls)
+static void server_reply_free_stream(void *cls)
 {
 	struct stream *stream = cls;
 
@@ -307,8 +313,9 @@ static void free_stream(void *cls)
 	free(stream);
 }
 
-static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
-					const struct body_source *source)
+static struct MHD_Response *
+server_reply_make_stream(struct exchange *x, int64_t body_len,
+			 const struct body_source *source)
 {
 	struct stream *stream = malloc(sizeof(*stream));
 	struct MHD_Response *response;
@@ -319,7 +326,8 @@ static struct MHD_Response *make_stream(struct exchange *x, int64_t body_len,
 	stream->source = *source;
 	response = MHD_create_response_from_callback(
 		body_len < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)body_len,
-		STREAM_BLOCK_BYTES, read_stream, stream, free_stream);
+		STREAM_BLOCK_BYTES, server_reply_read_stream, stream,
+		server_reply_free_stream);
 	if (response)
 		ledger_add(&memory_ledger, LEDGER_replies, STREAM_BLOCK_BYTES);
 	else
@@ -339,9 +347,10 @@ bool exchange_is_bodiless(const struct exchange *x, unsigned status)
  * response. It knows no other way to leave the chunk out than to close the
  * connection.
  */
-static void exchange_leave_out_chunks(const struct exchange *x,
-				      unsigned status,
-				      struct MHD_Response *response)
+static void
+server_reply_exchange_leave_out_chunks(const struct exchange *x,
+				       unsigned status,
+				       struct MHD_Response *response)
 {
 	if (response && exchange_is_bodiless(x, status))
 		MHD_set_response_options(response,
@@ -353,13 +362,14 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
 			   const struct body_source *source)
 {
-	struct MHD_Response *response = make_stream(x, body_len, source);
+	struct MHD_Response *response =
+		server_reply_make_stream(x, body_len, source);
 
 	if (body_len < 0)
-		exchange_leave_out_chunks(x, status, response);
+		server_reply_exchange_leave_out_chunks(x, status, response);
 	if (!response && source->release)
 		source->release(source->arg);
-	give(x, status, fields, response);
+	server_reply_give(x, status, fields, response);
 }
 
 void exchange_wake(struct exchange *x)

@@ -34,7 +34,7 @@ uint64_t server_tls_failures(const struct server *server)
 				    memory_order_relaxed);
 }
 
-static void shaking_enter(struct conn *c)
+static void server_tls_shaking_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
@@ -45,7 +45,7 @@ static void shaking_enter(struct conn *c)
 	s->shaking = c;
 }
 
-static void shaking_leave(struct conn *c)
+static void server_tls_shaking_leave(struct conn *c)
 {
 	if (!c->shaking_link)
 		return;
@@ -55,22 +55,24 @@ static void shaking_leave(struct conn *c)
 	c->shaking_link = NULL;
 }
 
-static void go_on(void *arg, unsigned events)
+static void server_tls_go_on(void *arg, unsigned events)
 {
 	struct conn *c = arg;
 
 	(void)events;
 	conn_resume(c);
-	shaking_enter(c);
+	server_tls_shaking_enter(c);
 }
 
-static void park(struct conn *c)
+static void server_server_tls_park(struct conn *c)
 {
 	unsigned events = LOOP_HANGUP |
 			  (tls_sends(c->handshake) ? LOOP_WRITE : LOOP_READ);
 
-	if (loop_watch(c->server->loop, &c->hangup, c->fd, events, go_on, c)) {
-		shaking_enter(c); /* no memory: it goes on as it can */
+	if (loop_watch(c->server->loop, &c->hangup, c->fd, events,
+		       server_tls_go_on, c)) {
+		server_tls_shaking_enter(
+			c); /* no memory: it goes on as it can */
 		return;
 	}
 	c->x.suspended = true;
@@ -83,9 +85,9 @@ void server_tls_park(struct server *s)
 
 	for (struct conn *c = s->shaking; c; c = next) {
 		next = c->shaking_next;
-		shaking_leave(c);
+		server_tls_shaking_leave(c);
 		if (!c->handshake->done && !c->x.aborted && !s->stopping)
-			park(c);
+			server_server_tls_park(c);
 	}
 }
 
@@ -100,11 +102,11 @@ int conn_tls_begin(struct conn *c)
 				       MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	if (!c->handshake || !info)
 		return -1;
-	shaking_enter(c);
+	server_tls_shaking_enter(c);
 	return tls_begin(c->server->tls, info->tls_session, c->handshake);
 }
 
-static void log_failure(struct conn *c)
+static void server_tls_log_failure(struct conn *c)
 {
 	const struct sockaddr *from = c->x.request.client;
 	socklen_t len = from->sa_family == AF_INET6 ?
@@ -129,11 +131,11 @@ void conn_tls_end(struct conn *c)
 {
 	if (!c->handshake)
 		return;
-	shaking_leave(c);
+	server_tls_shaking_leave(c);
 	if (!c->handshake->done && !c->server->stopping) {
 		atomic_fetch_add_explicit(&c->server->tls_failures, 1,
 					  memory_order_relaxed);
-		log_failure(c);
+		server_tls_log_failure(c);
 	}
 	tls_end(c->handshake);
 	free(c->handshake);

@@ -8,7 +8,7 @@
 
 enum { WATCH_AFTER_MS = 100 };
 
-static void client_left(void *arg, unsigned events)
+static void server_wait_client_left(void *arg, unsigned events)
 {
 	struct conn *c = arg;
 
@@ -16,17 +16,17 @@ static void client_left(void *arg, unsigned events)
 	exchange_abort(&c->x);
 }
 
-static void watch_those_that_wait(void *arg);
+static void server_wait_watch_those_that_wait(void *arg);
 
-static void arm(struct server *s)
+static void server_wait_arm(struct server *s)
 {
 	if (s->waiting && !s->waiting_timer.link)
 		loop_timer_set(s->loop, &s->waiting_timer,
 			       s->waiting->waits_since_ms + WATCH_AFTER_MS,
-			       watch_those_that_wait, s);
+			       server_wait_watch_those_that_wait, s);
 }
 
-static void watch_those_that_wait(void *arg)
+static void server_wait_watch_those_that_wait(void *arg)
 {
 	struct server *s = arg;
 	int64_t until_ms = loop_now_ms(s->loop) - WATCH_AFTER_MS;
@@ -37,9 +37,9 @@ static void watch_those_that_wait(void *arg)
 		conn_wait_leave(c);
 		/* without memory for it the client's leaving goes unseen */
 		(void)loop_watch(s->loop, &c->hangup, c->fd, LOOP_HANGUP,
-				 client_left, c);
+				 server_wait_client_left, c);
 	}
-	arm(s);
+	server_wait_arm(s);
 }
 
 void conn_wait_enter(struct conn *c)
@@ -51,7 +51,7 @@ void conn_wait_enter(struct conn *c)
 	c->waiting_link = s->waiting_end;
 	*s->waiting_end = c;
 	s->waiting_end = &c->waiting_next;
-	arm(s);
+	server_wait_arm(s);
 }
 
 void conn_wait_leave(struct conn *c)

@@ -12,7 +12,7 @@
  */
 #include "digestd/store/eviction_queue.h"
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_clock_evict(struct eviction *e)
 {
 	struct queued *q = (struct queued *)e;
 	uint32_t slot = queue_oldest(q->links, 0);
@@ -36,7 +36,7 @@ const struct eviction_policy eviction_clock = {
 	.insert = queued_insert_marked,
 	.hit = queued_hit_marked,
 	.remove = queued_remove,
-	.evict = evict,
+	.evict = eviction_clock_evict,
 	.foresee = queued_foresee,
 	.prefetch = queued_prefetch_marked,
 };

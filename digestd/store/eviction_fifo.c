@@ -8,7 +8,7 @@
  */
 #include "digestd/store/eviction_queue.h"
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_fifo_hit(struct eviction *e, uint32_t slot)
 {
 	(void)e;
 	(void)slot;
@@ -22,7 +22,7 @@ const struct eviction_policy eviction_fifo = {
 	.release = queued_release,
 	.memory = queued_memory,
 	.insert = queued_insert,
-	.hit = hit,
+	.hit = eviction_fifo_hit,
 	.remove = queued_remove,
 	.evict = queued_evict,
 	.foresee = queued_foresee,

@@ -44,7 +44,7 @@ struct gdsf {
 	double floor;
 };
 
-static int reserve(struct eviction *e, uint32_t nslots)
+static int eviction_gdsf_reserve(struct eviction *e, uint32_t nslots)
 {
 	struct gdsf *g = (struct gdsf *)e;
 	void *heap = g->heap, *at = g->at, *uses = g->uses;
@@ -62,7 +62,7 @@ static int reserve(struct eviction *e, uint32_t nslots)
 	return 0;
 }
 
-static void release(struct eviction *e)
+static void eviction_gdsf_release(struct eviction *e)
 {
 	struct gdsf *g = (struct gdsf *)e;
 
@@ -71,7 +71,7 @@ static void release(struct eviction *e)
 	free(g->uses);
 }
 
-static size_t memory(const struct eviction *e)
+static size_t eviction_gdsf_memory(const struct eviction *e)
 {
 	const struct gdsf *g = (const struct gdsf *)e;
 
@@ -79,34 +79,36 @@ static size_t memory(const struct eviction *e)
 	       (sizeof(*g->heap) + sizeof(*g->at) + sizeof(*g->uses));
 }
 
-static bool goes_before(const struct node *a, const struct node *b)
+static bool eviction_gdsf_goes_before(const struct node *a,
+				      const struct node *b)
 {
 	if (a->priority < b->priority || a->priority > b->priority)
 		return a->priority < b->priority;
 	return a->stamp < b->stamp;
 }
 
-static void settle(struct gdsf *g, uint32_t place, struct node node)
+static void eviction_gdsf_settle(struct gdsf *g, uint32_t place,
+				 struct node node)
 {
 	g->heap[place] = node;
 	g->at[node.slot] = place;
 }
 
-static void rise(struct gdsf *g, uint32_t place, struct node node)
+static void eviction_gdsf_rise(struct gdsf *g, uint32_t place, struct node node)
 {
 	while (place) {
 		uint32_t up = (place - 1) / BRANCHES;
 
-		if (!goes_before(&node, &g->heap[up]))
+		if (!eviction_gdsf_goes_before(&node, &g->heap[up]))
 			break;
-		settle(g, place, g->heap[up]);
+		eviction_gdsf_settle(g, place, g->heap[up]);
 		place = up;
 	}
-	settle(g, place, node);
+	eviction_gdsf_settle(g, place, node);
 }
 
 /* The branch of a place that goes first; 0: it has none. */
-static uint32_t first_branch(const struct gdsf *g, uint32_t place)
+static uint32_t eviction_gdsf_first_branch(const struct gdsf *g, uint32_t place)
 {
 	uint64_t first = (uint64_t)place * BRANCHES + 1;
 	uint64_t end = first + BRANCHES;
@@ -117,25 +119,25 @@ static uint32_t first_branch(const struct gdsf *g, uint32_t place)
 	if (end > g->n)
 		end = g->n;
 	for (uint64_t i = first + 1; i < end; i++) {
-		if (goes_before(&g->heap[i], &g->heap[best]))
+		if (eviction_gdsf_goes_before(&g->heap[i], &g->heap[best]))
 			best = i;
 	}
 	return (uint32_t)best;
 }
 
-static void sink(struct gdsf *g, uint32_t place, struct node node)
+static void eviction_gdsf_sink(struct gdsf *g, uint32_t place, struct node node)
 {
-	uint32_t down = first_branch(g, place);
+	uint32_t down = eviction_gdsf_first_branch(g, place);
 
-	while (down && goes_before(&g->heap[down], &node)) {
-		settle(g, place, g->heap[down]);
+	while (down && eviction_gdsf_goes_before(&g->heap[down], &node)) {
+		eviction_gdsf_settle(g, place, g->heap[down]);
 		place = down;
-		down = first_branch(g, place);
+		down = eviction_gdsf_first_branch(g, place);
 	}
-	settle(g, place, node);
+	eviction_gdsf_settle(g, place, node);
 }
 
-static void drop(struct eviction *e, uint32_t slot)
+static void eviction_gdsf_drop(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
 	uint32_t place = g->at[slot];
@@ -143,10 +145,10 @@ static void drop(struct eviction *e, uint32_t slot)
 
 	if (last.slot == slot)
 		return;
-	if (goes_before(&last, &out))
-		rise(g, place, last);
+	if (eviction_gdsf_goes_before(&last, &out))
+		eviction_gdsf_rise(g, place, last);
 	else
-		sink(g, place, last);
+		eviction_gdsf_sink(g, place, last);
 }
 
 /*
@@ -154,14 +156,14 @@ static void drop(struct eviction *e, uint32_t slot)
  * end it is sorted, the last first; turned round it is a heap again, and the
  * stamps of the order in which all go keep that order.
  */
-static void renumber(struct gdsf *g)
+static void eviction_gdsf_renumber(struct gdsf *g)
 {
 	uint32_t n = g->n;
 
 	while (g->n) {
 		struct node first = g->heap[0];
 
-		drop(&g->base, first.slot);
+		eviction_gdsf_drop(&g->base, first.slot);
 		g->heap[g->n] = first;
 	}
 	for (uint32_t i = 0; i < n / 2; i++) {
@@ -178,7 +180,7 @@ static void renumber(struct gdsf *g)
 	g->next_stamp = n;
 }
 
-static bool stamps_are_out(const struct gdsf *g)
+static bool eviction_gdsf_stamps_are_out(const struct gdsf *g)
 {
 	uint64_t limit = (uint64_t)g->n * STAMPS_A_SLOT + STAMPS_AT_LEAST;
 
@@ -186,12 +188,12 @@ static bool stamps_are_out(const struct gdsf *g)
 }
 
 /* The key of a slot with its uses, as of now. */
-static struct node appraise(struct gdsf *g, uint32_t slot)
+static struct node eviction_gdsf_appraise(struct gdsf *g, uint32_t slot)
 {
 	uint64_t weight = eviction_ask(&g->base, slot).weight;
 
-	if (stamps_are_out(g))
-		renumber(g);
+	if (eviction_gdsf_stamps_are_out(g))
+		eviction_gdsf_renumber(g);
 	return (struct node){
 		.priority = g->floor + g->uses[slot] * SCALE /
 					       (double)(weight ? weight : 1),
@@ -200,17 +202,17 @@ static struct node appraise(struct gdsf *g, uint32_t slot)
 	};
 }
 
-static void insert(struct eviction *e, uint32_t slot)
+static void eviction_gdsf_insert(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
 	struct node node;
 
 	g->uses[slot] = 1;
-	node = appraise(g, slot);
-	rise(g, g->n++, node);
+	node = eviction_gdsf_appraise(g, slot);
+	eviction_gdsf_rise(g, g->n++, node);
 }
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_gdsf_hit(struct eviction *e, uint32_t slot)
 {
 	struct gdsf *g = (struct gdsf *)e;
 	struct node node;
@@ -218,21 +220,21 @@ static void hit(struct eviction *e, uint32_t slot)
 	if (g->uses[slot] < UINT32_MAX)
 		g->uses[slot]++;
 	/* its priority never falls: the floor does not */
-	node = appraise(g, slot);
-	sink(g, g->at[slot], node);
+	node = eviction_gdsf_appraise(g, slot);
+	eviction_gdsf_sink(g, g->at[slot], node);
 }
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_gdsf_evict(struct eviction *e)
 {
 	struct gdsf *g = (struct gdsf *)e;
 	uint32_t slot = g->heap[0].slot;
 
 	g->floor = g->heap[0].priority;
-	drop(e, slot);
+	eviction_gdsf_drop(e, slot);
 	return slot;
 }
 
-static void prefetch(const struct eviction *e, uint32_t slot)
+static void eviction_gdsf_prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct gdsf *g = (const struct gdsf *)e;
 
@@ -240,7 +242,7 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&g->at[slot], 1);
 }
 
-static uint32_t foresee(const struct eviction *e, uint32_t after)
+static uint32_t eviction_gdsf_foresee(const struct eviction *e, uint32_t after)
 {
 	const struct gdsf *g = (const struct gdsf *)e;
 
@@ -252,13 +254,13 @@ const struct eviction_policy eviction_gdsf = {
 	.name = "gdsf",
 	.about = "small and often used objects stay",
 	.size = sizeof(struct gdsf),
-	.reserve = reserve,
-	.release = release,
-	.memory = memory,
-	.insert = insert,
-	.hit = hit,
-	.remove = drop,
-	.evict = evict,
-	.foresee = foresee,
-	.prefetch = prefetch,
+	.reserve = eviction_gdsf_reserve,
+	.release = eviction_gdsf_release,
+	.memory = eviction_gdsf_memory,
+	.insert = eviction_gdsf_insert,
+	.hit = eviction_gdsf_hit,
+	.remove = eviction_gdsf_drop,
+	.evict = eviction_gdsf_evict,
+	.foresee = eviction_gdsf_foresee,
+	.prefetch = eviction_gdsf_prefetch,
 };

@@ -10,23 +10,23 @@
 enum { FIRST_PLACES = 64 };
 static const uint32_t PLACES_MAX = UINT32_C(1) << 30;
 
-static uint32_t *chain_of(const struct ghosts *g, uint64_t hash)
+static uint32_t *eviction_ghost_chain_of(const struct ghosts *g, uint64_t hash)
 {
 	uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &g->chains[(mixed >> 32) * g->nplaces >> 32];
 }
 
-static void enter(struct ghosts *g, uint32_t place)
+static void eviction_ghost_enter(struct ghosts *g, uint32_t place)
 {
-	uint32_t *chain = chain_of(g, g->ring[place].hash);
+	uint32_t *chain = eviction_ghost_chain_of(g, g->ring[place].hash);
 
 	g->ring[place].chain = *chain;
 	*chain = place;
 }
 
 /* Takes a place back that a link of its chain leads to. */
-static void take_back(struct ghosts *g, uint32_t *link)
+static void eviction_ghost_take_back(struct ghosts *g, uint32_t *link)
 {
 	struct ghost *out = &g->ring[*link];
 
@@ -37,7 +37,7 @@ static void take_back(struct ghosts *g, uint32_t *link)
 }
 
 /* The first places, as far as they are taken back, leave the ring. */
-static void pass(struct ghosts *g)
+static void eviction_ghost_pass(struct ghosts *g)
 {
 	while (g->used && !g->ring[g->first].weight) {
 		g->first = g->first + 1 < g->nplaces ? g->first + 1 : 0;
@@ -46,20 +46,21 @@ static void pass(struct ghosts *g)
 	}
 }
 
-/* Forgets the oldest; there is one, and pass() has come to it. */
-static void forget(struct ghosts *g)
+/* Forgets the oldest; there is one, and eviction_ghost_pass() has come to it.
+ */
+static void eviction_ghost_forget(struct ghosts *g)
 {
-	uint32_t *link = chain_of(g, g->ring[g->first].hash);
+	uint32_t *link = eviction_ghost_chain_of(g, g->ring[g->first].hash);
 
 	/* by its place: a younger one may have the same hash */
 	while (*link != g->first)
 		link = &g->ring[*link].chain;
-	take_back(g, link);
-	pass(g);
+	eviction_ghost_take_back(g, link);
+	eviction_ghost_pass(g);
 }
 
 /* Another ring for what is remembered; without memory all stays. */
-static void move(struct ghosts *g, uint32_t nplaces)
+static void eviction_ghost_move(struct ghosts *g, uint32_t nplaces)
 {
 	struct ghosts to = { .nplaces = nplaces, .held = g->held };
 	uint32_t place = g->first;
@@ -74,7 +75,7 @@ static void move(struct ghosts *g, uint32_t nplaces)
 	for (uint32_t i = 0; i < g->used; i++) {
 		if (g->ring[place].weight) {
 			to.ring[to.used] = g->ring[place];
-			enter(&to, to.used++);
+			eviction_ghost_enter(&to, to.used++);
 		}
 		place = place + 1 < g->nplaces ? place + 1 : 0;
 	}
@@ -84,16 +85,16 @@ static void move(struct ghosts *g, uint32_t nplaces)
 
 /* A place in a ring that is full: a larger ring, or one of the same size when
  * a quarter was taken back; else by forgetting one. Not 0: there is none. */
-static int make_place(struct ghosts *g)
+static int eviction_ghost_make_place(struct ghosts *g)
 {
 	uint32_t nplaces = g->nplaces;
 
 	if (g->taken <= nplaces / 4)
 		nplaces += nplaces / 4 + FIRST_PLACES;
 	if (nplaces <= PLACES_MAX)
-		move(g, nplaces);
+		eviction_ghost_move(g, nplaces);
 	if (g->nplaces && g->used == g->nplaces)
-		forget(g);
+		eviction_ghost_forget(g);
 	return g->used < g->nplaces ? 0 : -1;
 }
 
@@ -104,8 +105,9 @@ void ghosts_push(struct ghosts *g, struct eviction_item item, uint64_t limit)
 	if (item.weight < weight)
 		weight = item.weight ? (uint32_t)item.weight : 1;
 	while (g->held && g->held + weight > limit)
-		forget(g);
-	if (weight > limit || (g->used == g->nplaces && make_place(g)))
+		eviction_ghost_forget(g);
+	if (weight > limit ||
+	    (g->used == g->nplaces && eviction_ghost_make_place(g)))
 		return;
 	place = g->used < g->nplaces - g->first ? g->first + g->used
 						: g->used - (g->nplaces -
@@ -114,7 +116,7 @@ void ghosts_push(struct ghosts *g, struct eviction_item item, uint64_t limit)
 	g->ring[place].weight = weight;
 	g->used++;
 	g->held += weight;
-	enter(g, place);
+	eviction_ghost_enter(g, place);
 }
 
 bool ghosts_take(struct ghosts *g, uint64_t hash)
@@ -123,13 +125,13 @@ bool ghosts_take(struct ghosts *g, uint64_t hash)
 
 	if (!g->held)
 		return false;
-	link = chain_of(g, hash);
+	link = eviction_ghost_chain_of(g, hash);
 	while (*link != EVICTION_NONE && g->ring[*link].hash != hash)
 		link = &g->ring[*link].chain;
 	if (*link == EVICTION_NONE)
 		return false;
-	take_back(g, link);
-	pass(g);
+	eviction_ghost_take_back(g, link);
+	eviction_ghost_pass(g);
 	return true;
 }
 

@@ -30,7 +30,7 @@ struct lfu {
 	uint32_t ngroups, free_group; /* made so far; EVICTION_NONE: no free */
 };
 
-static int reserve(struct eviction *e, uint32_t nslots)
+static int eviction_lfu_reserve(struct eviction *e, uint32_t nslots)
 {
 	struct lfu *l = (struct lfu *)e;
 	void *group_of = l->group_of, *groups = l->groups;
@@ -47,7 +47,7 @@ static int reserve(struct eviction *e, uint32_t nslots)
 	return queued_reserve(e, nslots);
 }
 
-static void release(struct eviction *e)
+static void eviction_lfu_release(struct eviction *e)
 {
 	struct lfu *l = (struct lfu *)e;
 
@@ -56,7 +56,7 @@ static void release(struct eviction *e)
 	queued_release(e);
 }
 
-static size_t memory(const struct eviction *e)
+static size_t eviction_lfu_memory(const struct eviction *e)
 {
 	const struct lfu *l = (const struct lfu *)e;
 	size_t n = e->config.nslots;
@@ -66,7 +66,8 @@ static size_t memory(const struct eviction *e)
 }
 
 /* A slot into a group of its own, behind a node. */
-static void found(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
+static void eviction_lfu_found(struct lfu *l, uint32_t slot, uint32_t older,
+			       uint32_t uses)
 {
 	uint32_t group = l->free_group;
 
@@ -80,7 +81,7 @@ static void found(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
 }
 
 /* A slot into a group, as the last. */
-static void join(struct lfu *l, uint32_t slot, uint32_t group)
+static void eviction_lfu_join(struct lfu *l, uint32_t slot, uint32_t group)
 {
 	queue_link_after(l->q.links, queue_node(l->groups[group].last), slot);
 	l->groups[group].last = slot;
@@ -89,7 +90,8 @@ static void join(struct lfu *l, uint32_t slot, uint32_t group)
 
 /* A slot behind a node: into the group that comes next if that has so many
  * uses, else into one of its own. */
-static void place(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
+static void eviction_lfu_place(struct lfu *l, uint32_t slot, uint32_t older,
+			       uint32_t uses)
 {
 	uint32_t newer = l->q.links[older].newer;
 
@@ -97,14 +99,14 @@ static void place(struct lfu *l, uint32_t slot, uint32_t older, uint32_t uses)
 		uint32_t group = l->group_of[newer - QUEUE_HEADS];
 
 		if (l->groups[group].uses == uses) {
-			join(l, slot, group);
+			eviction_lfu_join(l, slot, group);
 			return;
 		}
 	}
-	found(l, slot, older, uses);
+	eviction_lfu_found(l, slot, older, uses);
 }
 
-static void drop(struct eviction *e, uint32_t slot)
+static void eviction_lfu_drop(struct eviction *e, uint32_t slot)
 {
 	struct lfu *l = (struct lfu *)e;
 	uint32_t group = l->group_of[slot];
@@ -121,12 +123,12 @@ static void drop(struct eviction *e, uint32_t slot)
 	l->free_group = group;
 }
 
-static void insert(struct eviction *e, uint32_t slot)
+static void eviction_lfu_insert(struct eviction *e, uint32_t slot)
 {
-	place((struct lfu *)e, slot, 0, 1);
+	eviction_lfu_place((struct lfu *)e, slot, 0, 1);
 }
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_lfu_hit(struct eviction *e, uint32_t slot)
 {
 	struct lfu *l = (struct lfu *)e;
 	struct group *g = &l->groups[l->group_of[slot]];
@@ -136,19 +138,19 @@ static void hit(struct eviction *e, uint32_t slot)
 		return;
 	if (g->last == slot)
 		older = l->q.links[older].older;
-	drop(e, slot);
-	place(l, slot, older, uses + 1);
+	eviction_lfu_drop(e, slot);
+	eviction_lfu_place(l, slot, older, uses + 1);
 }
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_lfu_evict(struct eviction *e)
 {
 	uint32_t slot = queue_oldest(((struct queued *)e)->links, 0);
 
-	drop(e, slot);
+	eviction_lfu_drop(e, slot);
 	return slot;
 }
 
-static void prefetch(const struct eviction *e, uint32_t slot)
+static void eviction_lfu_prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct lfu *l = (const struct lfu *)e;
 
@@ -156,7 +158,7 @@ static void prefetch(const struct eviction *e, uint32_t slot)
 	__builtin_prefetch(&l->group_of[slot], 1);
 }
 
-static uint32_t foresee(const struct eviction *e, uint32_t after)
+static uint32_t eviction_lfu_foresee(const struct eviction *e, uint32_t after)
 {
 	const struct lfu *l = (const struct lfu *)e;
 	uint32_t slot = queue_foresee(l->q.links, after, l->q.links[0].newer);
@@ -170,13 +172,13 @@ const struct eviction_policy eviction_lfu = {
 	.name = "lfu",
 	.about = "least often used since it came in",
 	.size = sizeof(struct lfu),
-	.reserve = reserve,
-	.release = release,
-	.memory = memory,
-	.insert = insert,
-	.hit = hit,
-	.remove = drop,
-	.evict = evict,
-	.foresee = foresee,
-	.prefetch = prefetch,
+	.reserve = eviction_lfu_reserve,
+	.release = eviction_lfu_release,
+	.memory = eviction_lfu_memory,
+	.insert = eviction_lfu_insert,
+	.hit = eviction_lfu_hit,
+	.remove = eviction_lfu_drop,
+	.evict = eviction_lfu_evict,
+	.foresee = eviction_lfu_foresee,
+	.prefetch = eviction_lfu_prefetch,
 };

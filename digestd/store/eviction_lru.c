@@ -8,12 +8,12 @@
  */
 #include "digestd/store/eviction_queue.h"
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_lru_hit(struct eviction *e, uint32_t slot)
 {
 	queue_renew(((struct queued *)e)->links, 0, slot);
 }
 
-static void prefetch(const struct eviction *e, uint32_t slot)
+static void eviction_lru_prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct queue_link *links = ((const struct queued *)e)->links;
 
@@ -28,9 +28,9 @@ const struct eviction_policy eviction_lru = {
 	.release = queued_release,
 	.memory = queued_memory,
 	.insert = queued_insert,
-	.hit = hit,
+	.hit = eviction_lru_hit,
 	.remove = queued_remove,
 	.evict = queued_evict,
 	.foresee = queued_foresee,
-	.prefetch = prefetch,
+	.prefetch = eviction_lru_prefetch,
 };

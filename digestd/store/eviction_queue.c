@@ -7,14 +7,14 @@
 
 #include "codec/error.h"
 
-static struct queued *queued(struct eviction *e)
+static struct queued *eviction_queue_queued(struct eviction *e)
 {
 	return (struct queued *)e;
 }
 
 int queued_reserve(struct eviction *e, uint32_t nslots)
 {
-	struct queue_link **links = &queued(e)->links;
+	struct queue_link **links = &eviction_queue_queued(e)->links;
 	bool first = !*links;
 	void *array = *links;
 
@@ -29,18 +29,18 @@ int queued_reserve(struct eviction *e, uint32_t nslots)
 
 int queued_reserve_marked(struct eviction *e, uint32_t nslots)
 {
-	void *mark = queued(e)->mark;
+	void *mark = eviction_queue_queued(e)->mark;
 
 	if (eviction_grow(&mark, (size_t)nslots + 1, 1))
 		return SCD_ENOMEM;
-	queued(e)->mark = mark;
+	eviction_queue_queued(e)->mark = mark;
 	return queued_reserve(e, nslots);
 }
 
 void queued_release(struct eviction *e)
 {
-	free(queued(e)->links);
-	free(queued(e)->mark);
+	free(eviction_queue_queued(e)->links);
+	free(eviction_queue_queued(e)->mark);
 }
 
 size_t queued_memory(const struct eviction *e)
@@ -53,18 +53,18 @@ size_t queued_memory(const struct eviction *e)
 
 void queued_insert(struct eviction *e, uint32_t slot)
 {
-	queue_push(queued(e)->links, 0, slot);
+	queue_push(eviction_queue_queued(e)->links, 0, slot);
 }
 
 void queued_insert_marked(struct eviction *e, uint32_t slot)
 {
-	queued(e)->mark[slot] = 0;
+	eviction_queue_queued(e)->mark[slot] = 0;
 	queued_insert(e, slot);
 }
 
 void queued_hit_marked(struct eviction *e, uint32_t slot)
 {
-	queued(e)->mark[slot] = 1;
+	eviction_queue_queued(e)->mark[slot] = 1;
 }
 
 void queued_prefetch_marked(const struct eviction *e, uint32_t slot)
@@ -74,12 +74,12 @@ void queued_prefetch_marked(const struct eviction *e, uint32_t slot)
 
 void queued_remove(struct eviction *e, uint32_t slot)
 {
-	queue_unlink(queued(e)->links, slot);
+	queue_unlink(eviction_queue_queued(e)->links, slot);
 }
 
 uint32_t queued_evict(struct eviction *e)
 {
-	struct queue_link *links = queued(e)->links;
+	struct queue_link *links = eviction_queue_queued(e)->links;
 	uint32_t slot = queue_oldest(links, 0);
 
 	queue_unlink(links, slot);

@@ -33,73 +33,76 @@ struct s3fifo {
 	bool came_back;		/* the expected object was a ghost */
 };
 
-static void release(struct eviction *e)
+static void eviction_s3fifo_release(struct eviction *e)
 {
 	queued_release(e);
 	ghosts_free(&((struct s3fifo *)e)->ghosts);
 }
 
-static size_t memory(const struct eviction *e)
+static size_t eviction_s3fifo_memory(const struct eviction *e)
 {
 	return queued_memory(e) +
 	       ghosts_memory(&((const struct s3fifo *)e)->ghosts);
 }
 
-static uint64_t weight_of(const struct s3fifo *s, uint32_t slot)
+static uint64_t eviction_s3fifo_weight_of(const struct s3fifo *s, uint32_t slot)
 {
 	return eviction_ask(&s->q.base, slot).weight;
 }
 
-static unsigned queue_of(const struct s3fifo *s, uint32_t slot)
+static unsigned eviction_s3fifo_queue_of(const struct s3fifo *s, uint32_t slot)
 {
 	return s->q.mark[slot] >> 4;
 }
 
-static unsigned uses_of(const struct s3fifo *s, uint32_t slot)
+static unsigned eviction_s3fifo_uses_of(const struct s3fifo *s, uint32_t slot)
 {
 	return s->q.mark[slot] & 15;
 }
 
-static void push(struct s3fifo *s, unsigned queue, uint32_t slot)
+static void eviction_s3fifo_push(struct s3fifo *s, unsigned queue,
+				 uint32_t slot)
 {
 	s->q.mark[slot] = (uint8_t)(queue << 4);
-	s->held[queue] += weight_of(s, slot);
+	s->held[queue] += eviction_s3fifo_weight_of(s, slot);
 	queue_push(s->q.links, queue, slot);
 }
 
-static void drop(struct eviction *e, uint32_t slot)
+static void eviction_s3fifo_drop(struct eviction *e, uint32_t slot)
 {
 	struct s3fifo *s = (struct s3fifo *)e;
 
-	s->held[queue_of(s, slot)] -= weight_of(s, slot);
+	s->held[eviction_s3fifo_queue_of(s, slot)] -=
+		eviction_s3fifo_weight_of(s, slot);
 	queue_unlink(s->q.links, slot);
 }
 
-static void expect(struct eviction *e, struct eviction_item item)
+static void eviction_s3fifo_expect(struct eviction *e,
+				   struct eviction_item item)
 {
 	struct s3fifo *s = (struct s3fifo *)e;
 
 	s->came_back = ghosts_take(&s->ghosts, item.hash);
 }
 
-static void insert(struct eviction *e, uint32_t slot)
+static void eviction_s3fifo_insert(struct eviction *e, uint32_t slot)
 {
 	struct s3fifo *s = (struct s3fifo *)e;
 
-	push(s, s->came_back ? MAIN : SMALL, slot);
+	eviction_s3fifo_push(s, s->came_back ? MAIN : SMALL, slot);
 	s->came_back = false;
 }
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_s3fifo_hit(struct eviction *e, uint32_t slot)
 {
 	struct s3fifo *s = (struct s3fifo *)e;
 
-	if (uses_of(s, slot) < MAX_USES)
+	if (eviction_s3fifo_uses_of(s, slot) < MAX_USES)
 		s->q.mark[slot]++;
 }
 
 /* Moves what was used twice on; EVICTION_NONE: that was all. */
-static uint32_t evict_small(struct s3fifo *s)
+static uint32_t eviction_s3fifo_evict_small(struct s3fifo *s)
 {
 	uint64_t capacity = s->q.base.config.capacity;
 	uint64_t limit = capacity / 10 * 9 + capacity % 10 * 9 / 10;
@@ -108,42 +111,43 @@ static uint32_t evict_small(struct s3fifo *s)
 		uint32_t slot = queue_oldest(s->q.links, SMALL);
 		struct eviction_item item = eviction_ask(&s->q.base, slot);
 
-		drop(&s->q.base, slot);
-		if (uses_of(s, slot) < MOVE_USES) {
+		eviction_s3fifo_drop(&s->q.base, slot);
+		if (eviction_s3fifo_uses_of(s, slot) < MOVE_USES) {
 			ghosts_push(&s->ghosts, item, limit);
 			return slot;
 		}
-		push(s, MAIN, slot);
+		eviction_s3fifo_push(s, MAIN, slot);
 	}
 	return EVICTION_NONE;
 }
 
-static uint32_t evict_main(struct s3fifo *s)
+static uint32_t eviction_s3fifo_evict_main(struct s3fifo *s)
 {
 	uint32_t slot = queue_oldest(s->q.links, MAIN);
 
-	while (uses_of(s, slot)) {
+	while (eviction_s3fifo_uses_of(s, slot)) {
 		s->q.mark[slot]--;
 		queue_renew(s->q.links, MAIN, slot);
 		slot = queue_oldest(s->q.links, MAIN);
 	}
-	drop(&s->q.base, slot);
+	eviction_s3fifo_drop(&s->q.base, slot);
 	return slot;
 }
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_s3fifo_evict(struct eviction *e)
 {
 	struct s3fifo *s = (struct s3fifo *)e;
 	uint64_t capacity = e->config.capacity;
 	uint32_t slot = EVICTION_NONE;
 
 	if (s->held[MAIN] <= capacity - capacity / 10)
-		slot = evict_small(s);
-	return slot != EVICTION_NONE ? slot : evict_main(s);
+		slot = eviction_s3fifo_evict_small(s);
+	return slot != EVICTION_NONE ? slot : eviction_s3fifo_evict_main(s);
 }
 
 /* Most of what goes leaves the small queue. */
-static uint32_t foresee(const struct eviction *e, uint32_t after)
+static uint32_t eviction_s3fifo_foresee(const struct eviction *e,
+					uint32_t after)
 {
 	const struct s3fifo *s = (const struct s3fifo *)e;
 	const struct queue_link *links = s->q.links;
@@ -159,13 +163,13 @@ const struct eviction_policy eviction_s3fifo = {
 	.about = "a small queue before the main one, and its ghosts",
 	.size = sizeof(struct s3fifo),
 	.reserve = queued_reserve_marked,
-	.release = release,
-	.memory = memory,
-	.expect = expect,
-	.insert = insert,
-	.hit = hit,
-	.remove = drop,
-	.evict = evict,
-	.foresee = foresee,
+	.release = eviction_s3fifo_release,
+	.memory = eviction_s3fifo_memory,
+	.expect = eviction_s3fifo_expect,
+	.insert = eviction_s3fifo_insert,
+	.hit = eviction_s3fifo_hit,
+	.remove = eviction_s3fifo_drop,
+	.evict = eviction_s3fifo_evict,
+	.foresee = eviction_s3fifo_foresee,
 	.prefetch = queued_prefetch_marked,
 };

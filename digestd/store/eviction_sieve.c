@@ -22,7 +22,7 @@ struct sieve {
 	uint32_t hand; /* a node; the head: at the oldest */
 };
 
-static void drop(struct eviction *e, uint32_t slot)
+static void eviction_sieve_drop(struct eviction *e, uint32_t slot)
 {
 	struct sieve *s = (struct sieve *)e;
 
@@ -31,7 +31,7 @@ static void drop(struct eviction *e, uint32_t slot)
 	queue_unlink(s->q.links, slot);
 }
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_sieve_evict(struct eviction *e)
 {
 	struct sieve *s = (struct sieve *)e;
 	struct queue_link *links = s->q.links;
@@ -49,7 +49,7 @@ static uint32_t evict(struct eviction *e)
 	return node - QUEUE_HEADS;
 }
 
-static uint32_t foresee(const struct eviction *e, uint32_t after)
+static uint32_t eviction_sieve_foresee(const struct eviction *e, uint32_t after)
 {
 	const struct sieve *s = (const struct sieve *)e;
 	const struct queue_link *links = s->q.links;
@@ -66,8 +66,8 @@ const struct eviction_policy eviction_sieve = {
 	.memory = queued_memory,
 	.insert = queued_insert_marked,
 	.hit = queued_hit_marked,
-	.remove = drop,
-	.evict = evict,
-	.foresee = foresee,
+	.remove = eviction_sieve_drop,
+	.evict = eviction_sieve_evict,
+	.foresee = eviction_sieve_foresee,
 	.prefetch = queued_prefetch_marked,
 };

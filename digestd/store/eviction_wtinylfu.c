@@ -39,7 +39,7 @@ struct wtinylfu {
 	uint64_t held[NQUEUES]; /* weight */
 };
 
-static int reserve(struct eviction *e, uint32_t nslots)
+static int eviction_wtinylfu_reserve(struct eviction *e, uint32_t nslots)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
 
@@ -50,26 +50,27 @@ static int reserve(struct eviction *e, uint32_t nslots)
 						  : SKETCH_KEYS_MIN);
 }
 
-static void release(struct eviction *e)
+static void eviction_wtinylfu_release(struct eviction *e)
 {
 	queued_release(e);
 	sketch_free(&((struct wtinylfu *)e)->sketch);
 }
 
-static size_t memory(const struct eviction *e)
+static size_t eviction_wtinylfu_memory(const struct eviction *e)
 {
 	return queued_memory(e) +
 	       sketch_memory(&((const struct wtinylfu *)e)->sketch);
 }
 
-static void push(struct wtinylfu *w, unsigned queue, uint32_t slot)
+static void eviction_wtinylfu_push(struct wtinylfu *w, unsigned queue,
+				   uint32_t slot)
 {
 	w->q.mark[slot] = (uint8_t)queue;
 	w->held[queue] += eviction_ask(&w->q.base, slot).weight;
 	queue_push(w->q.links, queue, slot);
 }
 
-static void drop(struct eviction *e, uint32_t slot)
+static void eviction_wtinylfu_drop(struct eviction *e, uint32_t slot)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
 
@@ -77,35 +78,37 @@ static void drop(struct eviction *e, uint32_t slot)
 	queue_unlink(w->q.links, slot);
 }
 
-static void move(struct wtinylfu *w, unsigned queue, uint32_t slot)
+static void eviction_wtinylfu_move(struct wtinylfu *w, unsigned queue,
+				   uint32_t slot)
 {
-	drop(&w->q.base, slot);
-	push(w, queue, slot);
+	eviction_wtinylfu_drop(&w->q.base, slot);
+	eviction_wtinylfu_push(w, queue, slot);
 }
 
-static uint64_t main_capacity(const struct wtinylfu *w)
+static uint64_t eviction_wtinylfu_main_capacity(const struct wtinylfu *w)
 {
 	return w->q.base.config.capacity - w->q.base.config.capacity / 100;
 }
 
-static uint64_t protected_capacity(const struct wtinylfu *w)
+static uint64_t eviction_wtinylfu_protected_capacity(const struct wtinylfu *w)
 {
-	uint64_t capacity = main_capacity(w);
+	uint64_t capacity = eviction_wtinylfu_main_capacity(w);
 
 	return capacity / 5 * 4 + capacity % 5 * 4 / 5;
 }
 
-static void expect(struct eviction *e, struct eviction_item item)
+static void eviction_wtinylfu_expect(struct eviction *e,
+				     struct eviction_item item)
 {
 	sketch_add(&((struct wtinylfu *)e)->sketch, item.hash);
 }
 
-static void insert(struct eviction *e, uint32_t slot)
+static void eviction_wtinylfu_insert(struct eviction *e, uint32_t slot)
 {
-	push((struct wtinylfu *)e, WINDOW, slot);
+	eviction_wtinylfu_push((struct wtinylfu *)e, WINDOW, slot);
 }
 
-static void hit(struct eviction *e, uint32_t slot)
+static void eviction_wtinylfu_hit(struct eviction *e, uint32_t slot)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
 	unsigned queue = w->q.mark[slot];
@@ -115,55 +118,62 @@ static void hit(struct eviction *e, uint32_t slot)
 		queue_renew(w->q.links, queue, slot);
 		return;
 	}
-	move(w, PROTECTED, slot);
-	while (w->held[PROTECTED] > protected_capacity(w))
-		move(w, PROBATION, queue_oldest(w->q.links, PROTECTED));
+	eviction_wtinylfu_move(w, PROTECTED, slot);
+	while (w->held[PROTECTED] > eviction_wtinylfu_protected_capacity(w))
+		eviction_wtinylfu_move(w, PROBATION,
+				       queue_oldest(w->q.links, PROTECTED));
 }
 
 /* The oldest of a queue; EVICTION_NONE: it is empty. */
-static uint32_t oldest(const struct wtinylfu *w, unsigned queue)
+static uint32_t eviction_wtinylfu_oldest(const struct wtinylfu *w,
+					 unsigned queue)
 {
 	return queue_empty(w->q.links, queue)
 		       ? EVICTION_NONE
 		       : queue_oldest(w->q.links, queue);
 }
 
-static unsigned estimate(const struct wtinylfu *w, uint32_t slot)
+static unsigned eviction_wtinylfu_estimate(const struct wtinylfu *w,
+					   uint32_t slot)
 {
 	return sketch_estimate(&w->sketch, eviction_ask(&w->q.base, slot).hash);
 }
 
-static uint32_t choose(const struct wtinylfu *w, uint32_t fresh)
+static uint32_t eviction_wtinylfu_choose(const struct wtinylfu *w,
+					 uint32_t fresh)
 {
-	uint32_t candidate = oldest(w, PROBATION);
+	uint32_t candidate = eviction_wtinylfu_oldest(w, PROBATION);
 
 	if (candidate == EVICTION_NONE)
-		candidate = oldest(w, PROTECTED);
+		candidate = eviction_wtinylfu_oldest(w, PROTECTED);
 	if (fresh == EVICTION_NONE)
 		return candidate;
 	if (candidate == EVICTION_NONE)
 		return fresh;
-	return estimate(w, fresh) > estimate(w, candidate) ? candidate : fresh;
+	return eviction_wtinylfu_estimate(w, fresh) >
+			       eviction_wtinylfu_estimate(w, candidate)
+		       ? candidate
+		       : fresh;
 }
 
-static uint32_t evict(struct eviction *e)
+static uint32_t eviction_wtinylfu_evict(struct eviction *e)
 {
 	struct wtinylfu *w = (struct wtinylfu *)e;
-	uint32_t fresh = oldest(w, WINDOW), slot;
+	uint32_t fresh = eviction_wtinylfu_oldest(w, WINDOW), slot;
 
 	while (fresh != EVICTION_NONE &&
 	       w->held[PROBATION] + w->held[PROTECTED] +
 			       eviction_ask(&w->q.base, fresh).weight <=
-		       main_capacity(w)) {
-		move(w, PROBATION, fresh);
-		fresh = oldest(w, WINDOW);
+		       eviction_wtinylfu_main_capacity(w)) {
+		eviction_wtinylfu_move(w, PROBATION, fresh);
+		fresh = eviction_wtinylfu_oldest(w, WINDOW);
 	}
-	slot = choose(w, fresh);
-	drop(e, slot);
+	slot = eviction_wtinylfu_choose(w, fresh);
+	eviction_wtinylfu_drop(e, slot);
 	return slot;
 }
 
-static void prefetch(const struct eviction *e, uint32_t slot)
+static void eviction_wtinylfu_prefetch(const struct eviction *e, uint32_t slot)
 {
 	const struct wtinylfu *w = (const struct wtinylfu *)e;
 
@@ -175,13 +185,13 @@ const struct eviction_policy eviction_wtinylfu = {
 	.name = "wtinylfu",
 	.about = "the main part admits what is asked for more often of late",
 	.size = sizeof(struct wtinylfu),
-	.reserve = reserve,
-	.release = release,
-	.memory = memory,
-	.expect = expect,
-	.insert = insert,
-	.hit = hit,
-	.remove = drop,
-	.evict = evict,
-	.prefetch = prefetch,
+	.reserve = eviction_wtinylfu_reserve,
+	.release = eviction_wtinylfu_release,
+	.memory = eviction_wtinylfu_memory,
+	.expect = eviction_wtinylfu_expect,
+	.insert = eviction_wtinylfu_insert,
+	.hit = eviction_wtinylfu_hit,
+	.remove = eviction_wtinylfu_drop,
+	.evict = eviction_wtinylfu_evict,
+	.prefetch = eviction_wtinylfu_prefetch,
 };

@@ -48,14 +48,14 @@ struct walk {
 	size_t removed;
 };
 
-static bool same_key(const struct scd_key *a, const struct scd_key *b)
+static bool store_same_key(const struct scd_key *a, const struct scd_key *b)
 {
 	return a->lo == b->lo && a->hi == b->hi;
 }
 
 /* The slot where a key's chain hangs now. */
-static struct store_entry **slot_of(const struct store *s,
-				    const struct scd_key *key)
+static struct store_entry **store_slot_of(const struct store *s,
+					  const struct scd_key *key)
 {
 	size_t old = s->old_slots ? key->hi & (s->old_nslots - 1) : 0;
 
@@ -64,21 +64,22 @@ static struct store_entry **slot_of(const struct store *s,
 	return &s->slots[key->hi & (s->nslots - 1)];
 }
 
-static size_t weight_of(const struct store *s, const struct store_entry *e)
+static size_t store_weight_of(const struct store *s,
+			      const struct store_entry *e)
 {
 	return s->events->weight(s->events->arg, e);
 }
 
-static struct eviction_item item(void *arg, uint32_t slot)
+static struct eviction_item store_item(void *arg, uint32_t slot)
 {
 	const struct store *s = arg;
 	const struct store_entry *e = s->places[slot].entry;
 
-	return (struct eviction_item){ e->key.lo, weight_of(s, e) };
+	return (struct eviction_item){e->key.lo, store_weight_of(s, e)};
 }
 
 /* More places, all of them free. */
-static int add_places(struct store *s)
+static int store_add_places(struct store *s)
 {
 	uint32_t n = s->nplaces + s->nplaces / 4 + FIRST_PLACES;
 	union place *places;
@@ -103,9 +104,8 @@ int store_new(struct store **out, uint64_t max_weight,
 	      const struct store_events *events)
 {
 	struct store *s = calloc(1, sizeof(*s));
-	struct eviction_config config = { .capacity = max_weight,
-					  .item = item,
-					  .arg = s };
+	struct eviction_config config = {
+		.capacity = max_weight, .item = store_item, .arg = s};
 
 	if (!s)
 		return -ENOMEM;
@@ -116,7 +116,7 @@ int store_new(struct store **out, uint64_t max_weight,
 	s->stats.max_weight = max_weight;
 	s->max_variants = STORE_VARIANTS;
 	if (!s->slots || eviction_new(&s->eviction, policy, &config) ||
-	    add_places(s)) {
+	    store_add_places(s)) {
 		store_free(&s);
 		return -ENOMEM;
 	}
@@ -124,8 +124,8 @@ int store_new(struct store **out, uint64_t max_weight,
 	return 0;
 }
 
-static void release_chains(struct store *s, struct store_entry **slots,
-			   size_t nslots)
+static void store_release_chains(struct store *s, struct store_entry **slots,
+				 size_t nslots)
 {
 	for (size_t i = 0; slots && i < nslots; i++) {
 		struct store_entry *e = slots[i];
@@ -143,8 +143,8 @@ void store_free(struct store **s)
 {
 	if (!*s)
 		return;
-	release_chains(*s, (*s)->slots, (*s)->nslots);
-	release_chains(*s, (*s)->old_slots, (*s)->old_nslots);
+	store_release_chains(*s, (*s)->slots, (*s)->nslots);
+	store_release_chains(*s, (*s)->old_slots, (*s)->old_nslots);
 	eviction_free(&(*s)->eviction);
 	free((*s)->places);
 	free((*s)->slots);
@@ -155,9 +155,9 @@ void store_free(struct store **s)
 
 struct store_entry *store_find(const struct store *s, const struct scd_key *key)
 {
-	struct store_entry *e = *slot_of(s, key);
+	struct store_entry *e = *store_slot_of(s, key);
 
-	while (e && !same_key(&e->key, key))
+	while (e && !store_same_key(&e->key, key))
 		e = e->chain;
 	return e;
 }
@@ -166,7 +166,7 @@ struct store_entry *store_next(const struct store_entry *e)
 {
 	struct store_entry *next = e->chain;
 
-	while (next && !same_key(&next->key, &e->key))
+	while (next && !store_same_key(&next->key, &e->key))
 		next = next->chain;
 	return next;
 }
@@ -176,7 +176,7 @@ void store_touch(struct store *s, struct store_entry *e)
 	eviction_hit(s->eviction, e->slot);
 }
 
-static void move_slot(struct store *s)
+static void store_move_slot(struct store *s)
 {
 	struct store_entry *e = s->old_slots[s->moved];
 	struct store_entry *reversed = NULL;
@@ -206,7 +206,7 @@ static void move_slot(struct store *s)
 }
 
 /* Starts to grow, or goes on. No memory only means longer chains. */
-static void grow(struct store *s)
+static void store_grow(struct store *s)
 {
 	struct store_entry **slots;
 
@@ -221,13 +221,13 @@ static void grow(struct store *s)
 		s->nslots *= 2;
 	}
 	for (int i = 0; i < MOVE_SLOTS && s->old_slots; i++)
-		move_slot(s);
+		store_move_slot(s);
 }
 
 /* Takes an entry out that the policy does not know any more. */
-static void release_entry(struct store *s, struct store_entry *e)
+static void store_release_entry(struct store *s, struct store_entry *e)
 {
-	struct store_entry **link = slot_of(s, &e->key);
+	struct store_entry **link = store_slot_of(s, &e->key);
 	struct scd_key key = e->key;
 
 	while (*link != e) {
@@ -236,7 +236,7 @@ static void release_entry(struct store *s, struct store_entry *e)
 	}
 	*link = e->chain;
 	s->stats.entries--;
-	s->stats.weight -= weight_of(s, e);
+	s->stats.weight -= store_weight_of(s, e);
 	s->places[e->slot].next_free = s->free_place;
 	s->free_place = e->slot;
 	if (!store_find(s, &key)) {
@@ -249,25 +249,25 @@ static void release_entry(struct store *s, struct store_entry *e)
 void store_remove(struct store *s, struct store_entry *e)
 {
 	eviction_remove(s->eviction, e->slot);
-	release_entry(s, e);
+	store_release_entry(s, e);
 }
 
-static void evict_one(struct store *s)
+static void store_evict_one(struct store *s)
 {
 	uint32_t slot = eviction_evict(s->eviction);
 
-	release_entry(s, s->places[slot].entry);
+	store_release_entry(s, s->places[slot].entry);
 	s->stats.evicted++;
 }
 
-static void make_room(struct store *s)
+static void store_make_room(struct store *s)
 {
 	while (s->stats.weight > s->stats.max_weight)
-		evict_one(s);
+		store_evict_one(s);
 }
 
 /* The newest variants of a key stay, the others go. */
-static void drop_surplus(struct store *s, const struct scd_key *key)
+static void store_drop_surplus(struct store *s, const struct scd_key *key)
 {
 	struct store_entry *e = store_find(s, key);
 
@@ -283,33 +283,33 @@ static void drop_surplus(struct store *s, const struct scd_key *key)
 }
 
 /* Hangs an entry into its chain. Returns whether its key is new. */
-static bool link_entry(struct store *s, struct store_entry *e,
-		       const struct scd_key *key)
+static bool store_link_entry(struct store *s, struct store_entry *e,
+			     const struct scd_key *key)
 {
 	bool first = !store_find(s, key);
 	struct store_entry **slot;
 
-	grow(s);
-	slot = slot_of(s, key);
+	store_grow(s);
+	slot = store_slot_of(s, key);
 	*e = (struct store_entry){ .key = *key, .chain = *slot };
 	*slot = e;
 	s->stats.entries++;
-	s->stats.weight += weight_of(s, e);
+	s->stats.weight += store_weight_of(s, e);
 	return first;
 }
 
 /* The end of an insertion. Others go before the policy knows the entry: it
  * cannot be its own victim. There is a place for it: one is free, or is made,
  * or those that there are have others in them. */
-static void settle_entry(struct store *s, struct store_entry *e)
+static void store_settle_entry(struct store *s, struct store_entry *e)
 {
-	struct eviction_item expected = { e->key.lo, weight_of(s, e) };
+	struct eviction_item expected = {e->key.lo, store_weight_of(s, e)};
 
 	eviction_expect(s->eviction, expected);
-	drop_surplus(s, &e->key);
-	make_room(s);
-	if (s->free_place == EVICTION_NONE && add_places(s))
-		evict_one(s);
+	store_drop_surplus(s, &e->key);
+	store_make_room(s);
+	if (s->free_place == EVICTION_NONE && store_add_places(s))
+		store_evict_one(s);
 	e->slot = s->free_place;
 	s->free_place = s->places[e->slot].next_free;
 	s->places[e->slot].entry = e;
@@ -319,27 +319,27 @@ static void settle_entry(struct store *s, struct store_entry *e)
 int store_insert(struct store *s, struct store_entry *e,
 		 const struct scd_key *key)
 {
-	if (weight_of(s, e) > s->stats.max_weight)
+	if (store_weight_of(s, e) > s->stats.max_weight)
 		return -E2BIG;
-	if (link_entry(s, e, key)) {
+	if (store_link_entry(s, e, key)) {
 		s->stats.keys++;
 		s->events->key_added(s->events->arg, key);
 	}
-	settle_entry(s, e);
+	store_settle_entry(s, e);
 	return 0;
 }
 
 int store_replace(struct store *s, struct store_entry *old,
 		  struct store_entry *e)
 {
-	if (weight_of(s, e) > s->stats.max_weight) {
+	if (store_weight_of(s, e) > s->stats.max_weight) {
 		store_remove(s, old);
 		return -E2BIG;
 	}
 	/* first the new one: the key is never gone */
-	link_entry(s, e, &old->key);
+	store_link_entry(s, e, &old->key);
 	store_remove(s, old);
-	settle_entry(s, e);
+	store_settle_entry(s, e);
 	return 0;
 }
 
@@ -369,7 +369,7 @@ void store_resize(struct store *s, uint64_t max_weight)
 {
 	s->stats.max_weight = max_weight;
 	eviction_resize(s->eviction, max_weight);
-	make_room(s);
+	store_make_room(s);
 }
 
 uint64_t store_parts(const struct store *s)
@@ -378,8 +378,8 @@ uint64_t store_parts(const struct store *s)
 }
 
 /* In a table with fewer slots than parts, several parts share a slot. */
-static void walk_table(const struct store *s, struct walk *walk,
-		       struct store_entry *const *slots, size_t nslots)
+static void store_walk_table(const struct store *s, struct walk *walk,
+			     struct store_entry *const *slots, size_t nslots)
 {
 	uint64_t step = walk->part->count < nslots ? walk->part->count : nslots;
 
@@ -388,24 +388,25 @@ static void walk_table(const struct store *s, struct walk *walk,
 		walk->chain(s, walk, slots[i]);
 }
 
-static void walk_part(const struct store *s, struct walk *walk)
+static void store_walk_part(const struct store *s, struct walk *walk)
 {
-	walk_table(s, walk, s->slots, s->nslots);
+	store_walk_table(s, walk, s->slots, s->nslots);
 	if (s->old_slots)
-		walk_table(s, walk, s->old_slots, s->old_nslots);
+		store_walk_table(s, walk, s->old_slots, s->old_nslots);
 }
 
-static bool is_in_part(const struct walk *walk, const struct store_entry *e)
+static bool store_is_in_part(const struct walk *walk,
+			     const struct store_entry *e)
 {
 	return keypart_of(&e->key, walk->part->count) == walk->part->number;
 }
 
 /* A chain's keys, as far as they are in the part, each at its newest entry. */
-static void each_key(const struct store *s, struct walk *walk,
-		     struct store_entry *e)
+static void store_store_each_key(const struct store *s, struct walk *walk,
+				 struct store_entry *e)
 {
 	for (; e; e = e->chain) {
-		if (is_in_part(walk, e) && store_find(s, &e->key) == e)
+		if (store_is_in_part(walk, e) && store_find(s, &e->key) == e)
 			walk->each(walk->arg, &e->key);
 	}
 }
@@ -414,20 +415,22 @@ void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg)
 {
-	struct walk walk = { .part = part, .chain = each_key, .each = each,
-			     .arg = arg };
+	struct walk walk = {.part = part,
+			    .chain = store_store_each_key,
+			    .each = each,
+			    .arg = arg};
 
-	walk_part(s, &walk);
+	store_walk_part(s, &walk);
 }
 
-static void remove_matching(const struct store *s, struct walk *walk,
-			    struct store_entry *e)
+static void store_remove_matching(const struct store *s, struct walk *walk,
+				  struct store_entry *e)
 {
 	(void)s;
 	while (e) {
 		struct store_entry *next = e->chain;
 
-		if (is_in_part(walk, e) && walk->matches(walk->arg, e)) {
+		if (store_is_in_part(walk, e) && walk->matches(walk->arg, e)) {
 			store_remove(walk->from, e);
 			walk->removed++;
 		}
@@ -439,10 +442,13 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg)
 {
-	struct walk walk = { .part = part, .chain = remove_matching,
-			     .matches = matches, .arg = arg, .from = s };
+	struct walk walk = {.part = part,
+			    .chain = store_remove_matching,
+			    .matches = matches,
+			    .arg = arg,
+			    .from = s};
 
-	walk_part(s, &walk);
+	store_walk_part(s, &walk);
 	return walk.removed;
 }
 

@@ -27,7 +27,7 @@ struct tls {
 	bool asks; /* for a client's certificate */
 };
 
-static gnutls_alert_description_t alert_of(unsigned status)
+static gnutls_alert_description_t tls_alert_of(unsigned status)
 {
 	if (status & GNUTLS_CERT_EXPIRED)
 		return GNUTLS_A_CERTIFICATE_EXPIRED;
@@ -36,7 +36,7 @@ static gnutls_alert_description_t alert_of(unsigned status)
 	return GNUTLS_A_BAD_CERTIFICATE;
 }
 
-static void note_refusal(struct tls_handshake *h, unsigned status)
+static void tls_note_refusal(struct tls_handshake *h, unsigned status)
 {
 	gnutls_datum_t text = { 0 };
 
@@ -52,7 +52,7 @@ static void note_refusal(struct tls_handshake *h, unsigned status)
  * handshake is found through the session's database pointer, which is for the
  * application; libmicrohttpd keeps the other one for itself.
  */
-static int verify(gnutls_session_t session)
+static int tls_verify(gnutls_session_t session)
 {
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
@@ -64,14 +64,14 @@ static int verify(gnutls_session_t session)
 	if (!gnutls_certificate_verify_peers(session, &purpose, 1, &status) &&
 	    !status)
 		return 0;
-	note_refusal(h, status);
+	tls_note_refusal(h, status);
 	/* so that the other end knows why; libmicrohttpd only closes */
-	gnutls_alert_send(session, GNUTLS_AL_FATAL, alert_of(status));
+	gnutls_alert_send(session, GNUTLS_AL_FATAL, tls_alert_of(status));
 	return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-static int finished(gnutls_session_t session, unsigned type, unsigned when,
-		    unsigned incoming, const gnutls_datum_t *message)
+static int tls_finished(gnutls_session_t session, unsigned type, unsigned when,
+			unsigned incoming, const gnutls_datum_t *message)
 {
 	struct tls_handshake *h = gnutls_db_get_ptr(session);
 
@@ -83,7 +83,7 @@ static int finished(gnutls_session_t session, unsigned type, unsigned when,
 	return 0;
 }
 
-static const char *priorities(enum tls_version oldest)
+static const char *tls_priorities(enum tls_version oldest)
 {
 	switch (oldest) {
 	case TLS_1_2:
@@ -95,13 +95,13 @@ static const char *priorities(enum tls_version oldest)
 	return "NORMAL";
 }
 
-static int fill(struct tls *tls, const struct tls_files *files,
-		struct tls_fault *fault)
+static int tls_fill(struct tls *tls, const struct tls_files *files,
+		    struct tls_fault *fault)
 {
 	int err;
 
 	if (gnutls_certificate_allocate_credentials(&tls->credentials) ||
-	    gnutls_priority_init(&tls->priority, priorities(files->oldest),
+	    gnutls_priority_init(&tls->priority, tls_priorities(files->oldest),
 				 NULL) ||
 	    gnutls_session_ticket_key_generate(&tls->ticket_key))
 		return -ENOMEM;
@@ -112,7 +112,7 @@ static int fill(struct tls *tls, const struct tls_files *files,
 	tls->asks = files->authorities;
 	if (tls->asks)
 		gnutls_certificate_set_verify_function(tls->credentials,
-						       verify);
+						       tls_verify);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ int tls_new(const struct tls_files *files, struct tls **out,
 	if (!tls)
 		return -ENOMEM;
 	atomic_init(&tls->users, 1);
-	err = fill(tls, files, fault);
+	err = tls_fill(tls, files, fault);
 	if (err) {
 		tls_unref(tls);
 		return err;
@@ -177,7 +177,7 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	*h = (struct tls_handshake){ .tls = tls_ref(tls), .session = session };
 	gnutls_db_set_ptr(s, h);
 	gnutls_handshake_set_hook_function(s, GNUTLS_HANDSHAKE_FINISHED,
-					   GNUTLS_HOOK_POST, finished);
+					   GNUTLS_HOOK_POST, tls_finished);
 	if (gnutls_priority_set(s, tls->priority) ||
 	    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE,
 				   tls->credentials) ||

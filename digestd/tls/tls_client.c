@@ -37,7 +37,7 @@ struct tls_client {
 	} files[NFILES];
 };
 
-static int write_all(int fd, const gnutls_datum_t *data)
+static int tls_client_write_all(int fd, const gnutls_datum_t *data)
 {
 	for (size_t sent = 0; sent < data->size;) {
 		ssize_t n = write(fd, data->data + sent, data->size - sent);
@@ -50,7 +50,7 @@ static int write_all(int fd, const gnutls_datum_t *data)
 }
 
 /* A descriptor for it, or a negative errno. */
-static int copy(const gnutls_datum_t *data)
+static int tls_client_copy(const gnutls_datum_t *data)
 {
 	static atomic_uint turn;
 	unsigned next = atomic_fetch_add(&turn, 1) % FD_RANGE;
@@ -60,7 +60,7 @@ static int copy(const gnutls_datum_t *data)
 	if (raw < 0)
 		return -errno;
 	fd = fcntl(raw, F_DUPFD_CLOEXEC, FIRST_FD + (int)next);
-	err = fd < 0 ? -errno : write_all(fd, data);
+	err = fd < 0 ? -errno : tls_client_write_all(fd, data);
 	close(raw);
 	if (!err)
 		return fd;
@@ -69,7 +69,7 @@ static int copy(const gnutls_datum_t *data)
 	return err;
 }
 
-static int copy_all(struct tls_client *tls)
+static int tls_client_copy_all(struct tls_client *tls)
 {
 	const gnutls_datum_t *data[NFILES] = {
 		[TLS_CERTIFICATE] = &tls->pem.certificate,
@@ -79,7 +79,7 @@ static int copy_all(struct tls_client *tls)
 	for (unsigned i = 0; i < NFILES; i++) {
 		if (!data[i]->size)
 			continue;
-		tls->files[i].fd = copy(data[i]);
+		tls->files[i].fd = tls_client_copy(data[i]);
 		if (tls->files[i].fd < 0)
 			return tls->files[i].fd;
 		snprintf(tls->files[i].path, sizeof(tls->files[i].path),
@@ -110,7 +110,7 @@ int tls_client_new(const struct tls_files *files, struct tls_client **out,
 	err = tls_pem_load(&tls->pem, files, check, fault);
 	gnutls_certificate_free_credentials(check);
 	if (!err)
-		err = copy_all(tls);
+		err = tls_client_copy_all(tls);
 	if (err) {
 		tls_client_unref(tls);
 		return err;
@@ -156,7 +156,8 @@ enum tls_version tls_client_oldest(const struct tls_client *tls)
 	return tls->oldest;
 }
 
-static gnutls_x509_trust_list_t load_trust(const struct tls_client *tls)
+static gnutls_x509_trust_list_t
+tls_client_load_trust(const struct tls_client *tls)
 {
 	gnutls_x509_trust_list_t trust;
 	int n;
@@ -176,20 +177,21 @@ static gnutls_x509_trust_list_t load_trust(const struct tls_client *tls)
 }
 
 /* Null: there is nobody to trust, or no memory. */
-static gnutls_x509_trust_list_t trust_of(struct tls_client *tls)
+static gnutls_x509_trust_list_t tls_client_trust_of(struct tls_client *tls)
 {
 	gnutls_x509_trust_list_t trust;
 
 	pthread_mutex_lock(&tls->lock);
 	if (!tls->trust)
-		tls->trust = load_trust(tls);
+		tls->trust = tls_client_load_trust(tls);
 	trust = tls->trust;
 	pthread_mutex_unlock(&tls->lock);
 	return trust;
 }
 
-static bool is_right(gnutls_x509_trust_list_t trust, gnutls_x509_crt_t *chain,
-		     unsigned n, const char *host)
+static bool tls_client_is_right(gnutls_x509_trust_list_t trust,
+				gnutls_x509_crt_t *chain, unsigned n,
+				const char *host)
 {
 	gnutls_typed_vdata_st wanted[] = {
 		{ .type = GNUTLS_DT_DNS_HOSTNAME,
@@ -205,10 +207,10 @@ static bool is_right(gnutls_x509_trust_list_t trust, gnutls_x509_crt_t *chain,
 	       !status;
 }
 
-static bool verify(struct tls_client *tls, gnutls_session_t session,
-		   const char *host)
+static bool tls_client_verify(struct tls_client *tls, gnutls_session_t session,
+			      const char *host)
 {
-	gnutls_x509_trust_list_t trust = trust_of(tls);
+	gnutls_x509_trust_list_t trust = tls_client_trust_of(tls);
 	gnutls_x509_crt_t chain[CHAIN_MAX];
 	unsigned n = 0, have = 0;
 	const gnutls_datum_t *der = gnutls_certificate_get_peers(session, &n);
@@ -226,7 +228,7 @@ static bool verify(struct tls_client *tls, gnutls_session_t session,
 		}
 	}
 	if (have == n)
-		right = is_right(trust, chain, n, host);
+		right = tls_client_is_right(trust, chain, n, host);
 	while (have)
 		gnutls_x509_crt_deinit(chain[--have]);
 	return right;
@@ -243,7 +245,7 @@ bool tls_client_trusts(struct tls_client *tls, void *session, const char *host)
 
 	if (tls->unverified || gnutls_db_get_ptr(session) == mark)
 		return true;
-	if (!verify(tls, session, host))
+	if (!tls_client_verify(tls, session, host))
 		return false;
 	gnutls_db_set_ptr(session, mark);
 	return true;

@@ -12,7 +12,8 @@
 enum { CHAIN_MAX = 16 }; /* certificates that are looked at for their dates */
 
 __attribute__((format(printf, 3, 4))) static int
-fail(struct tls_fault *fault, enum tls_file file, const char *format, ...)
+tls_pem_fail(struct tls_fault *fault, enum tls_file file, const char *format,
+	     ...)
 {
 	va_list args;
 
@@ -23,19 +24,19 @@ fail(struct tls_fault *fault, enum tls_file file, const char *format, ...)
 	return -EINVAL;
 }
 
-static int load(const char *path, enum tls_file file, gnutls_datum_t *out,
-		struct tls_fault *fault)
+static int tls_tls_pem_load(const char *path, enum tls_file file,
+			    gnutls_datum_t *out, struct tls_fault *fault)
 {
 	if (!path)
 		return 0;
 	errno = 0;
 	if (!gnutls_load_file(path, out))
 		return 0;
-	return fail(fault, file, "%s",
-		    errno ? strerror(errno) : "cannot be read");
+	return tls_pem_fail(fault, file, "%s",
+			    errno ? strerror(errno) : "cannot be read");
 }
 
-static bool has_certificate(const gnutls_datum_t *pem)
+static bool tls_pem_has_certificate(const gnutls_datum_t *pem)
 {
 	gnutls_x509_crt_t list[CHAIN_MAX];
 	unsigned n = CHAIN_MAX;
@@ -48,43 +49,48 @@ static bool has_certificate(const gnutls_datum_t *pem)
 }
 
 /* The library says what is wrong, but not with which of the two files. */
-static int take_pair(struct tls_pem *pem, const struct tls_files *files,
-		     gnutls_certificate_credentials_t credentials,
-		     struct tls_fault *fault)
+static int tls_pem_take_pair(struct tls_pem *pem, const struct tls_files *files,
+			     gnutls_certificate_credentials_t credentials,
+			     struct tls_fault *fault)
 {
 	int code;
 
-	if (!has_certificate(&pem->certificate))
-		return fail(fault, TLS_CERTIFICATE, "has no certificate");
+	if (!tls_pem_has_certificate(&pem->certificate))
+		return tls_pem_fail(fault, TLS_CERTIFICATE,
+				    "has no certificate");
 	code = gnutls_certificate_set_x509_key_mem2(
 		credentials, &pem->certificate, &pem->key, GNUTLS_X509_FMT_PEM,
 		NULL, 0);
 	if (code == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-		return fail(fault, TLS_KEY, "is not the key of %s",
-			    files->certificate);
+		return tls_pem_fail(fault, TLS_KEY, "is not the key of %s",
+				    files->certificate);
 	if (code == GNUTLS_E_MEMORY_ERROR)
 		return -ENOMEM;
-	return code < 0 ? fail(fault, TLS_KEY, "is no key that can be used: %s",
-			       gnutls_strerror(code)) : 0;
+	return code < 0 ? tls_pem_fail(fault, TLS_KEY,
+				       "is no key that can be used: %s",
+				       gnutls_strerror(code))
+			: 0;
 }
 
-static int take_authorities(struct tls_pem *pem,
-			    gnutls_certificate_credentials_t credentials,
-			    struct tls_fault *fault)
+static int
+tls_pem_take_authorities(struct tls_pem *pem,
+			 gnutls_certificate_credentials_t credentials,
+			 struct tls_fault *fault)
 {
 	int n = gnutls_certificate_set_x509_trust_mem(
 		credentials, &pem->authorities, GNUTLS_X509_FMT_PEM);
 
 	if (n > 0)
 		return 0;
-	return fail(fault, TLS_AUTHORITIES, "%s",
-		    n && n != GNUTLS_E_NO_CERTIFICATE_FOUND ?
-			    gnutls_strerror(n) : "has no certificate");
+	return tls_pem_fail(fault, TLS_AUTHORITIES, "%s",
+			    n && n != GNUTLS_E_NO_CERTIFICATE_FOUND
+				    ? gnutls_strerror(n)
+				    : "has no certificate");
 }
 
 /* A chain is worth nothing from the day on which its first part is not. */
-static void find_expiry(struct tls_pem *pem,
-			gnutls_certificate_credentials_t credentials)
+static void tls_pem_find_expiry(struct tls_pem *pem,
+				gnutls_certificate_credentials_t credentials)
 {
 	gnutls_datum_t raw;
 	gnutls_x509_crt_t crt;
@@ -111,19 +117,19 @@ int tls_pem_load(struct tls_pem *pem, const struct tls_files *files,
 	int err;
 
 	*pem = (struct tls_pem){ .expires_s = INT64_MAX };
-	err = load(files->certificate, TLS_CERTIFICATE, &pem->certificate,
-		   fault);
+	err = tls_tls_pem_load(files->certificate, TLS_CERTIFICATE,
+			       &pem->certificate, fault);
 	if (!err)
-		err = load(files->key, TLS_KEY, &pem->key, fault);
+		err = tls_tls_pem_load(files->key, TLS_KEY, &pem->key, fault);
 	if (!err)
-		err = load(files->authorities, TLS_AUTHORITIES,
-			   &pem->authorities, fault);
+		err = tls_tls_pem_load(files->authorities, TLS_AUTHORITIES,
+				       &pem->authorities, fault);
 	if (!err && files->certificate)
-		err = take_pair(pem, files, credentials, fault);
+		err = tls_pem_take_pair(pem, files, credentials, fault);
 	if (!err && files->authorities)
-		err = take_authorities(pem, credentials, fault);
+		err = tls_pem_take_authorities(pem, credentials, fault);
 	if (!err && files->certificate)
-		find_expiry(pem, credentials);
+		tls_pem_find_expiry(pem, credentials);
 	return err;
 }
 
@@ -137,7 +143,7 @@ void tls_pem_free(struct tls_pem *pem)
 	gnutls_free(pem->authorities.data);
 }
 
-static bool same(const gnutls_datum_t *a, const gnutls_datum_t *b)
+static bool tls_tls_pem_same(const gnutls_datum_t *a, const gnutls_datum_t *b)
 {
 	return a->size == b->size &&
 	       (!a->size || !memcmp(a->data, b->data, a->size));
@@ -145,6 +151,7 @@ static bool same(const gnutls_datum_t *a, const gnutls_datum_t *b)
 
 bool tls_pem_same(const struct tls_pem *a, const struct tls_pem *b)
 {
-	return same(&a->certificate, &b->certificate) &&
-	       same(&a->key, &b->key) && same(&a->authorities, &b->authorities);
+	return tls_tls_pem_same(&a->certificate, &b->certificate) &&
+	       tls_tls_pem_same(&a->key, &b->key) &&
+	       tls_tls_pem_same(&a->authorities, &b->authorities);
 }

@@ -19,7 +19,7 @@ bool arguments_refuse(const char *option, const char *text, const char *what)
 	return false;
 }
 
-static unsigned unit_shift(const char *unit)
+static unsigned arguments_unit_shift(const char *unit)
 {
 	static const char units[] = "KMGT";
 	const char *at = *unit && !unit[1] ? strchr(units, *unit) : NULL;
@@ -52,7 +52,7 @@ bool arguments_number(const char *option, const char *text, uint64_t *out)
 			errno = ERANGE;
 		*out *= 10;
 	}
-	shift = unit_shift(end);
+	shift = arguments_unit_shift(end);
 	if (end == text || errno || *text == '-' || (*end && !shift) ||
 	    *out > UINT64_MAX >> shift)
 		return arguments_refuse(option, text, "is not a number");

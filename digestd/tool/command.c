@@ -12,7 +12,7 @@
 
 #include "digestd/tool/options.h"
 
-static int name_width(const struct tool *t)
+static int command_name_width(const struct tool *t)
 {
 	size_t width = 0;
 
@@ -23,9 +23,9 @@ static int name_width(const struct tool *t)
 	return (int)width;
 }
 
-static void usage(const struct tool *t, FILE *to)
+static void command_usage(const struct tool *t, FILE *to)
 {
-	int width = name_width(t);
+	int width = command_name_width(t);
 
 	fprintf(to, "usage: %s COMMAND [OPTIONS]\n%s\n\n", t->name, t->about);
 	for (const struct tool_command *c = t->commands; c->name; c++)
@@ -37,7 +37,7 @@ static void usage(const struct tool *t, FILE *to)
 }
 
 /* What was printed has to arrive, too. */
-static int told(const struct tool *t, int code)
+static int command_told(const struct tool *t, int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
@@ -46,7 +46,7 @@ static int told(const struct tool *t, int code)
 }
 
 /* Whether an option asks for help; -h is one only as the first. */
-static bool wants_help(char **argv)
+static bool command_wants_help(char **argv)
 {
 	if (argv[1] && !strcmp(argv[1], "-h"))
 		return true;
@@ -57,7 +57,8 @@ static bool wants_help(char **argv)
 	return false;
 }
 
-static const struct tool_command *find(const struct tool *t, const char *name)
+static const struct tool_command *command_find(const struct tool *t,
+					       const char *name)
 {
 	const struct tool_command *c = t->commands;
 
@@ -67,20 +68,20 @@ static const struct tool_command *find(const struct tool *t, const char *name)
 }
 
 /* argv[0] is to become the command's name. */
-static int run(const struct tool *t, const struct tool_command *c, int argc,
-	       char **argv)
+static int tool_command_run(const struct tool *t, const struct tool_command *c,
+			    int argc, char **argv)
 {
 	char name[64];
 
-	if (wants_help(argv)) {
+	if (command_wants_help(argv)) {
 		fputs(c->help, stdout);
 		if (c->options)
 			options_help(c->options, stdout);
-		return told(t, TOOL_OK);
+		return command_told(t, TOOL_OK);
 	}
 	snprintf(name, sizeof(name), "%s: %s", t->name, c->name);
 	argv[0] = name; /* what getopt_long() begins its errors with */
-	return told(t, c->run(argc, argv));
+	return command_told(t, c->run(argc, argv));
 }
 
 int tool_main(const struct tool *t, int argc, char **argv)
@@ -88,23 +89,24 @@ int tool_main(const struct tool *t, int argc, char **argv)
 	const struct tool_command *c;
 
 	if (argc < 2) {
-		usage(t, stderr);
+		command_usage(t, stderr);
 		return TOOL_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		usage(t, stdout);
+		command_usage(t, stdout);
 		return TOOL_OK;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("%s " PACKAGE_VERSION "\n", t->name);
 		return TOOL_OK;
 	}
-	c = find(t, argv[1]);
+	c = command_find(t, argv[1]);
 	if (c)
-		return run(t, c, argc - 1, argv + 1);
+		return tool_command_run(t, c, argc - 1, argv + 1);
 	if (t->otherwise && argc > 4)
-		return run(t, find(t, t->otherwise), argc, argv);
+		return tool_command_run(t, command_find(t, t->otherwise), argc,
+					argv);
 	fprintf(stderr, "%s: no command \"%s\"\n", t->name, argv[1]);
-	usage(t, stderr);
+	command_usage(t, stderr);
 	return TOOL_USAGE;
 }

@@ -25,7 +25,8 @@ struct known {
 	size_t n;
 };
 
-static void add(struct known *k, const struct tool_option *row, char **shorts)
+static void options_add(struct known *k, const struct tool_option *row,
+			char **shorts)
 {
 	bool flag = row->kind == OPTION_FLAG;
 
@@ -42,14 +43,15 @@ static void add(struct known *k, const struct tool_option *row, char **shorts)
 		*(*shorts)++ = ':';
 }
 
-static void list_known(struct known *k, const struct tool_option *const *tables)
+static void options_list_known(struct known *k,
+			       const struct tool_option *const *tables)
 {
 	char *shorts = k->shorts;
 
 	for (; *tables; tables++) {
 		for (const struct tool_option *row = *tables; row->name; row++)
 			if (k->n < MAX_OPTIONS)
-				add(k, row, &shorts);
+				options_add(k, row, &shorts);
 	}
 }
 
@@ -68,8 +70,8 @@ bool options_refuse_word(const char *option, const char *text,
 	return arguments_refuse(option, text, what);
 }
 
-static bool take_word(const char *option, const char *text,
-		      const char *const *words, unsigned *out)
+static bool options_take_word(const char *option, const char *text,
+			      const char *const *words, unsigned *out)
 {
 	for (*out = 0; words[*out]; ++*out) {
 		if (!strcmp(text, words[*out]))
@@ -78,7 +80,8 @@ static bool take_word(const char *option, const char *text,
 	return options_refuse_word(option, text, words);
 }
 
-static bool take(const struct tool_option *row, const char *text, void *at)
+static bool options_take(const struct tool_option *row, const char *text,
+			 void *at)
 {
 	char option[32];
 
@@ -95,7 +98,7 @@ static bool take(const struct tool_option *row, const char *text, void *at)
 		*(const char **)at = text;
 		return true;
 	case OPTION_WORD:
-		return take_word(option, text, row->words, at);
+		return options_take_word(option, text, row->words, at);
 	}
 	return false;
 }
@@ -106,20 +109,20 @@ bool options_read(const struct tool_option *const *tables, int argc,
 	struct known k = { 0 };
 	int c;
 
-	list_known(&k, tables);
+	options_list_known(&k, tables);
 	while ((c = getopt_long(argc, argv, k.shorts, k.longs, NULL)) != -1) {
 		size_t i = 0;
 
 		while (i < k.n && k.longs[i].val != c)
 			i++;
-		if (i == k.n ||
-		    !take(k.rows[i], optarg, (char *)to + k.rows[i]->at))
+		if (i == k.n || !options_take(k.rows[i], optarg,
+					      (char *)to + k.rows[i]->at))
 			return false;
 	}
 	return true;
 }
 
-static void print_row(const struct tool_option *row, FILE *to)
+static void options_print_row(const struct tool_option *row, FILE *to)
 {
 	const char *text = row->help;
 	int used = row->letter ? fprintf(to, "  -%c, --%s", row->letter,
@@ -145,6 +148,6 @@ void options_help(const struct tool_option *const *tables, FILE *to)
 {
 	for (; *tables; tables++) {
 		for (const struct tool_option *row = *tables; row->name; row++)
-			print_row(row, to);
+			options_print_row(row, to);
 	}
 }

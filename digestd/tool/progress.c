@@ -14,7 +14,7 @@ enum {
 	IN_A_FILE_MS = 5000 /* where lines are kept */
 };
 
-static int64_t now_ms(void)
+static int64_t progress_now_ms(void)
 {
 	struct timespec t;
 
@@ -38,12 +38,12 @@ void progress_start(struct progress *p, enum progress_wish wish,
 	case PROGRESS_NEVER:
 		break;
 	}
-	p->start_ms = now_ms();
+	p->start_ms = progress_now_ms();
 	p->due_ms = p->start_ms + (p->always ? 0 : FIRST_MS);
 }
 
 /* A number with a unit that suits it. */
-static void print_amount(const struct progress *p, uint64_t amount)
+static void progress_print_amount(const struct progress *p, uint64_t amount)
 {
 	static const char units[] = "kMGT";
 	double x = (double)amount / 1000;
@@ -55,7 +55,8 @@ static void print_amount(const struct progress *p, uint64_t amount)
 		p->noun ? "" : "B");
 }
 
-static void print_rate(const struct progress *p, uint64_t lines, int64_t ms)
+static void progress_print_rate(const struct progress *p, uint64_t lines,
+				int64_t ms)
 {
 	if (ms > 0)
 		fprintf(stderr, ", %.0f %s/s",
@@ -63,7 +64,8 @@ static void print_rate(const struct progress *p, uint64_t lines, int64_t ms)
 			p->noun ? p->noun : "lines");
 }
 
-static void print_left(const struct progress *p, uint64_t bytes, int64_t ms)
+static void progress_print_left(const struct progress *p, uint64_t bytes,
+				int64_t ms)
 {
 	double left =
 		(double)ms / 1000 * (double)(p->total - bytes) / (double)bytes;
@@ -72,7 +74,7 @@ static void print_left(const struct progress *p, uint64_t bytes, int64_t ms)
 	fprintf(stderr, ", %" PRIu64 ":%02u left", s / 60, (unsigned)(s % 60));
 }
 
-static void finish_line(struct progress *p)
+static void progress_finish_line(struct progress *p)
 {
 	fputs(p->over ? "\033[K" : "\n", stderr); /* the rest of an old one */
 	fflush(stderr);
@@ -81,7 +83,7 @@ static void finish_line(struct progress *p)
 
 void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines)
 {
-	int64_t now = p->on ? now_ms() : 0;
+	int64_t now = p->on ? progress_now_ms() : 0;
 
 	if (!p->on || now < p->due_ms)
 		return;
@@ -89,15 +91,15 @@ void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines)
 	if (p->over)
 		fputc('\r', stderr);
 	fprintf(stderr, "%s: ", p->what);
-	print_amount(p, bytes);
+	progress_print_amount(p, bytes);
 	if (p->total) {
 		fputs(" of ", stderr);
-		print_amount(p, p->total);
+		progress_print_amount(p, p->total);
 	}
-	print_rate(p, lines, now - p->start_ms);
+	progress_print_rate(p, lines, now - p->start_ms);
 	if (bytes && p->total >= bytes)
-		print_left(p, bytes, now - p->start_ms);
-	finish_line(p);
+		progress_print_left(p, bytes, now - p->start_ms);
+	progress_finish_line(p);
 }
 
 void progress_clear(struct progress *p)
@@ -108,7 +110,7 @@ void progress_clear(struct progress *p)
 
 void progress_end(struct progress *p, uint64_t bytes, uint64_t lines)
 {
-	int64_t ms = now_ms() - p->start_ms;
+	int64_t ms = progress_now_ms() - p->start_ms;
 
 	if (!p->shown && !p->always)
 		return;
@@ -117,9 +119,9 @@ void progress_end(struct progress *p, uint64_t bytes, uint64_t lines)
 		p->noun ? p->noun : "lines");
 	if (!p->noun) {
 		fputs(", ", stderr);
-		print_amount(p, bytes);
+		progress_print_amount(p, bytes);
 	}
 	fprintf(stderr, " in %.1f s", (double)ms / 1000);
-	print_rate(p, lines, ms);
+	progress_print_rate(p, lines, ms);
 	fputc('\n', stderr);
 }
