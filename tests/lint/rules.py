@@ -91,6 +91,11 @@ IMPURE = re.compile(r"(sys/|net|arpa/|pthread|threads|time|unistd|fcntl|poll"
 PURE = CORE | {"cachesim/admission", "codec", "codec/coder", "codec/filter",
                "codec/wire", "codec/kind", "codec/tune"}
 
+# A part that a build may leave out has a file that stands in for it.
+OPTIONAL = {"digestd/disk", "cachesim/mpi"}
+# Programs that have functions of the same names.
+PROGRAMS = ({"digestd/ctl", "cachesim"}, {"digestd/tool", "cachesim/live"})
+
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")
 MEMORY_TEST = "tests/codec/test_memory.c"
@@ -282,6 +287,34 @@ def allocates(f, number):
     return gives or "SCD_ENOMEM" in "\n".join(f.paragraph(number))
 
 
+def function_names(files):
+    """A static function is named after its file, or its folder.
+
+    Its name begins with the first word of either, and no other function has
+    it: grep, a backtrace and a profile then tell where it is.
+    """
+    named = {}
+    for f in product(files):
+        if not f.path.endswith(".c"):
+            continue
+        subjects = {f.name[:-2].partition("_")[0], f.folder.rpartition("/")[2]}
+        for name, first, _ in f.functions():
+            place = f"{f.path}:{first}"
+            plain = re.sub(r"^scd__?", "", name)
+            if f.is_static(first) and plain.partition("_")[0] not in subjects:
+                yield f"{place}: {name} does not begin with its file's name"
+            other = named.setdefault(name, f.path)
+            if other != f.path and not stand_in(other, f.path, name):
+                yield f"{place}: {name} is in {other}, too"
+
+
+def stand_in(path, other, name):
+    """Whether programs are linked with one of these files, never with both."""
+    programs = {path.rpartition("/")[0], other.rpartition("/")[0]}
+    return (name == "main" or len(programs & OPTIONAL) == 1
+            or programs in PROGRAMS)
+
+
 RULES = (
     include_arrows,
     folders_have_layers,
@@ -298,4 +331,5 @@ RULES = (
     guards,
     contracts,
     allocations_are_tested,
+    function_names,
 )

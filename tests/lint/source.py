@@ -49,10 +49,19 @@ class File:
     def name_above(self, number):
         """The name of the function whose body opens in this line."""
         for line in reversed(self.lines[:number - 1]):
-            found = re.match(r"[a-z_].*?(\w+)\(", line)
+            found = re.match(r"(?:[a-z_].*?[ *])?([a-z_]\w*)\(", line, re.I)
             if found:
                 return found[1]
         return "?"
+
+    def is_static(self, number):
+        """Whether the function whose body opens in this line is static."""
+        for line in reversed(self.lines[:number - 1]):
+            if not line or line.startswith(("}", "#")):
+                return False
+            if re.match(r"(\w+ )*(static|INLINE)\b", line):
+                return True
+        return False
 
     def prototypes(self):
         """(line number, name) of each function that a header declares."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Proves that codec/ and the core of digestd/ keep no state and call no clock, no
-I/O and no threads; and that the proof would find some. TAP.
+"""Proves that codec/ and the core of digestd/ keep no state and call no clock,
+no I/O and no threads; and that the proof would find some. TAP.
 """
 
 import os

@@ -45,10 +45,15 @@ GOOD = {
     "codec/thing.c": BODY,
     "codec/all.h": HEADER.replace("THING", "ALL").replace(
         "/* Twice", '#include "thing.h"\n\n/* Twice').replace("twice", "all"),
-    "digestd/mesh/node.c": BODY,
-    "digestd/fetch/fetch.c": BODY.replace("string.h", "curl/curl.h"),
-    "digestd/os/loop.c": BODY.replace("string.h", "sys/epoll.h"),
-    "cachesim/live/replay.c": BODY.replace("string.h", "curl/curl.h"),
+    "digestd/mesh/node.c": BODY.replace("thing_", "node_"),
+    "digestd/fetch/fetch.c": BODY.replace("thing_", "fetch_").replace(
+        "string.h", "curl/curl.h"),
+    "digestd/os/loop.c": BODY.replace("thing_", "loop_").replace(
+        "string.h", "sys/epoll.h"),
+    "cachesim/live/replay.c": BODY.replace("thing_", "replay_").replace(
+        "string.h", "curl/curl.h"),
+    "digestd/disk/disk.c": BODY.replace("thing_", "disk_"),
+    "digestd/disk/disk_none.c": BODY.replace("thing_", "disk_"),
     "tests/codec/test_thing.c": BODY,
     "tests/codec/test_memory.c": (
         BODY + '\nx y[] = {\n\t{"scd_tested", z},\n};\n'),
@@ -63,8 +68,17 @@ def body_of(lines):
     return BODY.replace("\treturn", "\tx++;\n" * (lines - 3) + "\treturn")
 
 
+def static_named(name):
+    return BODY.replace("int thing_twice", f"static int {name}")
+
+
 # rule, path, the text with the fault
 FAULTS = (
+    (rules.function_names, "codec/a.c", static_named("twice")),
+    (rules.function_names, "codec/a.c",
+     static_named("b_twice").replace("static int", "static int\n")),
+    (rules.function_names, "digestd/mesh/a.c", BODY),
+    (rules.function_names, "digestd/mesh/node_b.c", static_named("node_twice")),
     (rules.include_arrows, "codec/a.c", include('"digestd/mesh/node.h"')),
     (rules.include_arrows, "codec/a.c", include('"codec/absent.h"')),
     (rules.include_arrows, "codec/a.c", include('"thing.h"')),
@@ -109,6 +123,8 @@ FAULTS = (
 
 # What a rule must not take for a fault: rule, path, text.
 FINE = (
+    (rules.function_names, "codec/a.c", static_named("scd__a_twice")),
+    (rules.function_names, "digestd/mesh/a_b.c", static_named("mesh_twice")),
     (rules.allocations_are_tested, "codec/a.h",
      HEADER + "\n/* SCD_ENOMEM. */\nint scd_tested(struct a **out);\n"),
     (rules.allocations_are_tested, "codec/a.h",
