@@ -150,23 +150,6 @@ static void service_gather(void *arg, struct node_status *out)
 
 /* Outcomes: from the workers to the follower */
 
-static enum health_event service_event_of(enum worker_outcome_kind kind)
-{
-	switch (kind) {
-	case OUTCOME_HIT:
-		return HEALTH_HIT;
-	case OUTCOME_FALSE_HIT:
-		return HEALTH_FALSE_HIT;
-	case OUTCOME_STALE:
-		return HEALTH_STALE;
-	case OUTCOME_VARIANT:
-		return HEALTH_VARIANT;
-	case OUTCOME_ERROR:
-		return HEALTH_FAILED;
-	}
-	return HEALTH_FAILED;
-}
-
 /* Tells the follower of the lookups since the last time. */
 static void service_report_lookups(struct service *s)
 {
@@ -186,8 +169,7 @@ static void service_on_outcome_here(void *arg)
 
 	if (s->follow) {
 		service_report_lookups(s);
-		follow_outcome(s->follow, m->outcome.peer,
-			       service_event_of(m->outcome.kind),
+		follow_outcome(s->follow, m->outcome.peer, m->outcome.kind,
 			       m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
 			       m->outcome.body_bytes);
 	}

@@ -200,24 +200,24 @@ static void peer_release(struct health *h)
 }
 
 bool health_outcome(struct health *h, const struct health_policy *policy,
-		    enum health_event event, double rtt_ms, int64_t now_ms)
+		    enum peer_outcome event, double rtt_ms, int64_t now_ms)
 {
 	enum health_state before = h->state;
 
 	switch (event) {
-	case HEALTH_HIT:
+	case OUTCOME_HIT:
 		peer_believe(h);
 		peer_answer(h, policy, rtt_ms, now_ms);
 		break;
-	case HEALTH_STALE: /* the digest told the truth */
-	case HEALTH_VARIANT:
+	case OUTCOME_STALE: /* the digest told the truth */
+	case OUTCOME_VARIANT:
 		peer_answer(h, policy, rtt_ms, now_ms);
 		break;
-	case HEALTH_FALSE_HIT:
+	case OUTCOME_FALSE_HIT:
 		peer_answer(h, policy, rtt_ms, now_ms);
 		peer_doubt(h, policy, now_ms);
 		break;
-	case HEALTH_FAILED:
+	case OUTCOME_FAILED:
 		peer_fail_once(h, policy, now_ms);
 		break;
 	}
@@ -302,23 +302,6 @@ const char *health_state_text(enum health_state state)
 		return "trial";
 	case HEALTH_QUARANTINE:
 		return "quarantine";
-	}
-	return "unknown";
-}
-
-const char *health_event_text(enum health_event event)
-{
-	switch (event) {
-	case HEALTH_HIT:
-		return "hit";
-	case HEALTH_FALSE_HIT:
-		return "false hit";
-	case HEALTH_STALE:
-		return "stale hit";
-	case HEALTH_VARIANT:
-		return "variant miss";
-	case HEALTH_FAILED:
-		return "failed";
 	}
 	return "unknown";
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "digestd/mesh/peer_outcome.h"
+
 /* -- The follower: keeps the copy of the peer's digest up to date. -- */
 
 struct follower_policy {
@@ -90,14 +92,6 @@ enum health_state {
 	HEALTH_QUARANTINE, /* false hits: not asked until due */
 };
 
-enum health_event {
-	HEALTH_HIT,       /* a usable response */
-	HEALTH_FALSE_HIT, /* it had nothing, though its digest said yes */
-	HEALTH_STALE,     /* it had the object, but stale: no lie, no merit */
-	HEALTH_VARIANT,   /* it had other variants of it: the same */
-	HEALTH_FAILED,    /* unreachable, too slow, or nonsense */
-};
-
 /*
  * The breaker opens after some failures in a row, or HEALTH_TROUBLE times as
  * many beyond one in HEALTH_SHARE answers: a peer that fails now and then would
@@ -173,7 +167,7 @@ void health_init(struct health *h);
  * or negative when there was none. Returns whether the state has changed.
  */
 bool health_outcome(struct health *h, const struct health_policy *policy,
-		    enum health_event event, double rtt_ms, int64_t now_ms);
+		    enum peer_outcome event, double rtt_ms, int64_t now_ms);
 
 /*
  * The peer's digest was consulted for `lookups` more keys; fp is the rate of
@@ -206,8 +200,7 @@ bool health_on_trial(const struct health *h);
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double health_rtt_ms(const struct health *h);
 
-/* A word or two for it, for metrics, status and log. Static, never null. */
+/* A word for it, for metrics, status and log. Static, never null. */
 const char *health_state_text(enum health_state state);
-const char *health_event_text(enum health_event event);
 
 #endif

@@ -582,30 +582,30 @@ struct peerset *follow_view(struct follow *f)
 	return view;
 }
 
-static void follow_count_outcome(struct peer *p, enum health_event event,
+static void follow_count_outcome(struct peer *p, enum peer_outcome event,
 				 uint64_t body_bytes)
 {
 	switch (event) {
-	case HEALTH_HIT:
+	case OUTCOME_HIT:
 		p->counters.remote_hits++;
 		p->counters.remote_hit_bytes += body_bytes;
 		return;
-	case HEALTH_FALSE_HIT:
+	case OUTCOME_FALSE_HIT:
 		p->counters.false_hits++;
 		return;
-	case HEALTH_STALE:
+	case OUTCOME_STALE:
 		p->counters.stale_hits++;
 		return;
-	case HEALTH_VARIANT:
+	case OUTCOME_VARIANT:
 		p->counters.variant_misses++;
 		return;
-	case HEALTH_FAILED:
+	case OUTCOME_FAILED:
 		p->counters.query_failed++;
 		return;
 	}
 }
 
-void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
+void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome event,
 		    double rtt_ms, uint64_t body_bytes)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
@@ -615,7 +615,7 @@ void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
 			continue;
 		follow_count_outcome(p, event, body_bytes);
 		log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
-			  health_event_text(event));
+			  peer_outcome_text(event));
 		if (!health_outcome(&p->health, &f->settings.health, event,
 				    rtt_ms, loop_now_ms(f->loop)))
 			return;

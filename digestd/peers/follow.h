@@ -90,7 +90,7 @@ void follow_set(struct follow *f, const struct follow_settings *settings);
 struct peerset *follow_view(struct follow *f);
 
 /* What came of asking the peer with this id (peerset_peer.id) for an object. */
-void follow_outcome(struct follow *f, uint32_t id, enum health_event event,
+void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome event,
 		    double rtt_ms, uint64_t body_bytes);
 
 /* The digests were consulted for so many more keys. */

@@ -239,7 +239,7 @@ enum step_result request_ask_origin(struct request *r);
 /* Parts of these steps, in request_fetch.c. */
 
 /* Tells what the peer that was asked is worth; rtt_ms 0: not known. */
-void request_learn(struct request *r, enum worker_outcome_kind kind,
+void request_learn(struct request *r, enum peer_outcome kind,
 		   unsigned rtt_ms);
 
 /* Bytes of the body have come, as fetch_callbacks.on_body says. */
@@ -253,11 +253,11 @@ void request_break_off(struct request *r);
 
 /* Tells the service what a peer is worth, as request_learn() does, without
  * counting it among the answers of this node. */
-void request_tell(const struct request *r, enum worker_outcome_kind kind,
+void request_tell(const struct request *r, enum peer_outcome kind,
 		  unsigned rtt_ms);
 
 /* What the header of a peer's answer (request_take_response()) says. */
-enum worker_outcome_kind request_judge(struct request *r);
+enum peer_outcome request_judge(struct request *r);
 
 /* Since the peer, or the origin, was asked; at least 1. */
 unsigned request_elapsed_ms(const struct request *r);

@@ -179,7 +179,7 @@ static void request_fetch_begin_reply(struct request *r)
 		request_fetch_stream(r);
 }
 
-void request_tell(const struct request *r, enum worker_outcome_kind kind,
+void request_tell(const struct request *r, enum peer_outcome kind,
 		  unsigned rtt_ms)
 {
 	const struct worker_hooks *hooks = &r->worker->hooks;
@@ -194,7 +194,7 @@ void request_tell(const struct request *r, enum worker_outcome_kind kind,
 		hooks->on_outcome(hooks->arg, &outcome);
 }
 
-void request_learn(struct request *r, enum worker_outcome_kind kind,
+void request_learn(struct request *r, enum peer_outcome kind,
 		   unsigned rtt_ms)
 {
 	struct worker_counters *counters = &r->worker->counters;
@@ -212,7 +212,7 @@ void request_learn(struct request *r, enum worker_outcome_kind kind,
 	case OUTCOME_VARIANT:
 		worker_add(&counters->variant_misses, 1);
 		break;
-	case OUTCOME_ERROR:
+	case OUTCOME_FAILED:
 		worker_add(&counters->peer_errors, 1);
 		break;
 	}
@@ -231,7 +231,7 @@ unsigned request_elapsed_ms(const struct request *r)
  * what it holds has gone stale, or is for other requests, does not make it a
  * liar.
  */
-static enum worker_outcome_kind request_fetch_judge_504(const struct request *r)
+static enum peer_outcome request_fetch_judge_504(const struct request *r)
 {
 	switch (cachestatus_fwd_nearest(&r->response)) {
 	case CACHESTATUS_STALE:
@@ -249,7 +249,7 @@ static enum worker_outcome_kind request_fetch_judge_504(const struct request *r)
 }
 
 /* Judges a peer's answer as an origin's would be, and whether it is fresh. */
-enum worker_outcome_kind request_judge(struct request *r)
+enum peer_outcome request_judge(struct request *r)
 {
 	struct answer answer;
 
@@ -268,10 +268,10 @@ enum worker_outcome_kind request_judge(struct request *r)
 	case STORABLE_AUTHORIZATION:
 	case STORABLE_NOT_CACHEABLE:
 	case STORABLE_VARY:
-		return OUTCOME_ERROR;
+		return OUTCOME_FAILED;
 	}
 	if (!request_right_variant(r))
-		return OUTCOME_ERROR;
+		return OUTCOME_FAILED;
 	if (request_is_invalidated(r))
 		return OUTCOME_STALE;
 	return freshness_reuse(&r->freshness, &r->cc, request_now_s(r)) ==
@@ -286,12 +286,12 @@ static void request_fetch_on_peer_headers(void *arg, struct fetch *f,
 					  int64_t body_len)
 {
 	struct request *r = arg;
-	enum worker_outcome_kind kind;
+	enum peer_outcome kind;
 
 	(void)f;
 	r->fwd_status = status;
 	kind = request_take_response(r, status, fields, body_len) ?
-		       OUTCOME_ERROR : request_judge(r);
+		       OUTCOME_FAILED : request_judge(r);
 	if (kind != OUTCOME_HIT) {
 		request_learn(r, kind, request_elapsed_ms(r));
 		request_fetch_go_on(r, true);
@@ -459,7 +459,7 @@ static void request_fetch_on_peer_done(void *arg, struct fetch *f,
 		request_complete(r, done);
 		return;
 	}
-	request_learn(r, OUTCOME_ERROR, 0);
+	request_learn(r, OUTCOME_FAILED, 0);
 	if (!r->replying && !r->relay)
 		request_fetch_go_on(r, true);
 	else if (!request_take_over(r))
@@ -576,7 +576,7 @@ static void request_fetch_peer_too_slow(void *arg)
 {
 	struct request *r = arg;
 
-	request_learn(r, OUTCOME_ERROR, 0);
+	request_learn(r, OUTCOME_FAILED, 0);
 	request_fetch_go_on(r, true);
 }
 

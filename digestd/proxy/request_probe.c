@@ -13,7 +13,7 @@
 enum { PROBE_BYTES = 262144 };
 
 static void request_probe_end(struct request *probe,
-			      enum worker_outcome_kind kind)
+			      enum peer_outcome kind)
 {
 	request_tell(probe, kind, probe->rtt_ms);
 	request_stop_fetch(probe);
@@ -26,7 +26,7 @@ static void request_probe_on_headers(void *arg, struct fetch *f,
 				     int64_t body_len)
 {
 	struct request *probe = arg;
-	enum worker_outcome_kind kind = OUTCOME_ERROR;
+	enum peer_outcome kind = OUTCOME_FAILED;
 
 	(void)f;
 	if (!request_take_response(probe, status, fields, body_len))
@@ -61,7 +61,7 @@ static void request_probe_on_done(void *arg, struct fetch *f,
 		probe->rtt_ms = 0;
 	request_probe_end(probe, done->result == FETCH_COMPLETE
 					 ? OUTCOME_HIT
-					 : OUTCOME_ERROR);
+					 : OUTCOME_FAILED);
 }
 
 static const struct fetch_callbacks callbacks = {
@@ -75,7 +75,7 @@ static void request_probe_too_slow(void *arg)
 	struct request *probe = arg;
 
 	probe->rtt_ms = 0;
-	request_probe_end(probe, OUTCOME_ERROR);
+	request_probe_end(probe, OUTCOME_FAILED);
 }
 
 void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms)

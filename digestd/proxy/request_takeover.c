@@ -155,7 +155,7 @@ static void request_takeover_look(void *arg)
 	}
 	if (!request_takeover_can_take_over(r))
 		return; /* it may yet go on; else the fetch ends */
-	request_learn(r, OUTCOME_ERROR, 0);
+	request_learn(r, OUTCOME_FAILED, 0);
 	if (!request_take_over(r))
 		request_break_off(r);
 }

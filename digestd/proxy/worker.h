@@ -18,6 +18,7 @@
 #include "digestd/admission/admission_tell.h"
 #include "digestd/http/forwarded.h"
 #include "digestd/http/setcookie.h"
+#include "digestd/mesh/peer_outcome.h"
 #include "digestd/os/address_prefix.h"
 
 struct cache;
@@ -91,17 +92,9 @@ struct worker_settings {
 	uint64_t max_upload_bytes;   /* of a request's body; 413 beyond */
 };
 
-/* What came of asking a peer. */
-enum worker_outcome_kind {
-	OUTCOME_HIT,       /* a response that could be used */
-	OUTCOME_FALSE_HIT, /* 504: it did not hold the object */
-	OUTCOME_STALE,     /* it held the object, but not fresh: 504 or 200 */
-	OUTCOME_VARIANT,   /* 504: it held other variants of the object */
-	OUTCOME_ERROR,     /* unreachable, too slow, refused, or nonsense */
-};
-
+/* A peer was asked for an object. */
 struct worker_outcome {
-	enum worker_outcome_kind kind;
+	enum peer_outcome kind;
 	uint32_t peer;       /* its id, see struct peerset_peer */
 	unsigned rtt_ms;     /* until its header was there; 0: it never was */
 	uint64_t body_bytes; /* received, with OUTCOME_HIT */

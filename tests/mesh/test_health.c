@@ -68,15 +68,15 @@ static bool take_step(struct health *h, const struct script_step *step)
 {
 	switch (step->what) {
 	case 'f':
-		return health_outcome(h, &policy, HEALTH_FAILED, -1,
+		return health_outcome(h, &policy, OUTCOME_FAILED, -1,
 				      step->now_ms);
 	case 'h':
-		return health_outcome(h, &policy, HEALTH_HIT, 1, step->now_ms);
+		return health_outcome(h, &policy, OUTCOME_HIT, 1, step->now_ms);
 	case '5':
-		return health_outcome(h, &policy, HEALTH_FALSE_HIT, 1,
+		return health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1,
 				      step->now_ms);
 	case 's':
-		return health_outcome(h, &policy, HEALTH_STALE, 1,
+		return health_outcome(h, &policy, OUTCOME_STALE, 1,
 				      step->now_ms);
 	}
 	return health_tick(h, step->now_ms);
@@ -118,17 +118,17 @@ static void test_breaker_limit(void **state)
 		if (health_tick(&h, now_ms))
 			trials++;
 		if (health_usable(&h))
-			health_outcome(&h, &policy, HEALTH_FAILED, -1, now_ms);
+			health_outcome(&h, &policy, OUTCOME_FAILED, -1, now_ms);
 	}
 	/* After 1, 3, 7 s, and every 8 s. */
 	assert_in_range(trials, 13, 15);
 	/* One answer is not enough; as long a time as it was open, is. */
 	for (int64_t good_ms = 7999; good_ms <= 8000; good_ms++) {
 		health_tick(&h, now_ms += 8000);
-		health_outcome(&h, &policy, HEALTH_HIT, 1, now_ms);
+		health_outcome(&h, &policy, OUTCOME_HIT, 1, now_ms);
 		now_ms += good_ms;
 		for (int i = 0; i < 3; i++)
-			health_outcome(&h, &policy, HEALTH_FAILED, -1, now_ms);
+			health_outcome(&h, &policy, OUTCOME_FAILED, -1, now_ms);
 		health_tick(&h, now_ms + 1000);
 		assert_int_equal(h.state, good_ms < 8000 ? HEALTH_BROKEN :
 							   HEALTH_TRIAL);
@@ -169,8 +169,8 @@ static void test_now_and_then(void **state)
 			if (!health_usable(&h))
 				continue;
 			probe = h.state == HEALTH_TRIAL;
-			health_outcome(&h, &policy, fails ? HEALTH_FAILED :
-							    HEALTH_HIT,
+			health_outcome(&h, &policy, fails ? OUTCOME_FAILED :
+							    OUTCOME_HIT,
 				       fails ? -1 : 1, now_ms);
 			held += fails && !probe;
 		}
@@ -187,15 +187,15 @@ static void test_rtt(void **state)
 	(void)state;
 	health_init(&h);
 	assert_float_equal(health_rtt_ms(&h), 0, 0);
-	health_outcome(&h, &policy, HEALTH_HIT, 8, 0);
+	health_outcome(&h, &policy, OUTCOME_HIT, 8, 0);
 	assert_float_equal(health_rtt_ms(&h), 8, 0);
-	health_outcome(&h, &policy, HEALTH_FALSE_HIT, 16, 0);
+	health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 16, 0);
 	assert_float_equal(health_rtt_ms(&h), 9, 0);
-	health_outcome(&h, &policy, HEALTH_FAILED, -1, 0);
-	health_outcome(&h, &policy, HEALTH_STALE, -1, 0);
+	health_outcome(&h, &policy, OUTCOME_FAILED, -1, 0);
+	health_outcome(&h, &policy, OUTCOME_STALE, -1, 0);
 	assert_float_equal(health_rtt_ms(&h), 9, 0);
 	for (int i = 0; i < 100; i++)
-		health_outcome(&h, &policy, HEALTH_HIT, 40, 0);
+		health_outcome(&h, &policy, OUTCOME_HIT, 40, 0);
 	assert_float_equal(health_rtt_ms(&h), 40, .1);
 }
 
@@ -247,7 +247,7 @@ static struct verdict meet(struct health *h, const struct peer_model *m,
 				continue;
 			v.wasted += !hit;
 			health_outcome(h, &policy,
-				       hit ? HEALTH_HIT : HEALTH_FALSE_HIT, 1,
+				       hit ? OUTCOME_HIT : OUTCOME_FALSE_HIT, 1,
 				       (int64_t)*now_ms);
 			v.quarantine = h->state == HEALTH_QUARANTINE;
 		}
@@ -357,9 +357,9 @@ static void test_turncoats(void **state)
 static void convict(struct health *h, int64_t now_ms)
 {
 	for (int i = 1; i < HEALTH_PATIENCE; i++)
-		assert_false(health_outcome(h, &policy, HEALTH_FALSE_HIT, 1,
+		assert_false(health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1,
 					    now_ms));
-	assert_true(health_outcome(h, &policy, HEALTH_FALSE_HIT, 1, now_ms));
+	assert_true(health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1, now_ms));
 	assert_int_equal(h->state, HEALTH_QUARANTINE);
 }
 
@@ -371,9 +371,9 @@ static void test_hits_give_no_credit(void **state)
 	(void)state;
 	health_init(&h);
 	for (int i = 0; i < 100; i++)
-		health_outcome(&h, &policy, HEALTH_HIT, 1, 1000);
-	health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000);
-	health_outcome(&h, &policy, HEALTH_HIT, 1, 1000);
+		health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
+	health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
+	health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
 	convict(&h, 1000);
 }
 
@@ -382,8 +382,8 @@ static void test_hits_give_no_credit(void **state)
  * one. */
 static void test_of_no_use_is_no_lie(void **state)
 {
-	static const enum health_event events[] = { HEALTH_STALE,
-						    HEALTH_VARIANT };
+	static const enum peer_outcome events[] = { OUTCOME_STALE,
+						    OUTCOME_VARIANT };
 
 	(void)state;
 	for (size_t e = 0; e < NROWS(events); e++) {
@@ -394,11 +394,11 @@ static void test_of_no_use_is_no_lie(void **state)
 			assert_false(health_outcome(&h, &policy, events[e], 1,
 						    1000));
 		for (int i = 1; i < HEALTH_PATIENCE; i++) {
-			health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000);
+			health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
 			health_outcome(&h, &policy, events[e], 1, 1000);
 		}
 		assert_int_equal(h.state, HEALTH_GOOD);
-		health_outcome(&h, &policy, HEALTH_FALSE_HIT, 1, 1000);
+		health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
 		assert_int_equal(h.state, HEALTH_QUARANTINE);
 	}
 }
@@ -412,8 +412,8 @@ static void test_release(void **state)
 	health_init(&h);
 	convict(&h, 1000);
 	/* What was under way changes nothing. */
-	assert_false(health_outcome(&h, &policy, HEALTH_HIT, 1, 1001));
-	assert_false(health_outcome(&h, &policy, HEALTH_FAILED, 1, 1001));
+	assert_false(health_outcome(&h, &policy, OUTCOME_HIT, 1, 1001));
+	assert_false(health_outcome(&h, &policy, OUTCOME_FAILED, 1, 1001));
 	assert_false(health_tick(&h, 300999));
 	assert_false(health_usable(&h));
 	assert_true(health_tick(&h, 301000));
@@ -440,9 +440,9 @@ static void test_restart(void **state)
 	assert_true(health_restarted(&h, &policy, 305000));
 	/* A breaker is not closed by it, but the trial is not far. */
 	for (int i = 0; i < 3; i++)
-		health_outcome(&h, &policy, HEALTH_FAILED, -1, 400000);
+		health_outcome(&h, &policy, OUTCOME_FAILED, -1, 400000);
 	health_tick(&h, 401000);
-	health_outcome(&h, &policy, HEALTH_FAILED, -1, 401000);
+	health_outcome(&h, &policy, OUTCOME_FAILED, -1, 401000);
 	for (int64_t ms = 401000; ms < 402000; ms += 100)
 		assert_false(health_restarted(&h, &policy, ms));
 	assert_false(health_tick(&h, 401999));
@@ -459,11 +459,11 @@ static void test_texts(void **state)
 	assert_string_equal(health_state_text(HEALTH_TRIAL), "trial");
 	assert_string_equal(health_state_text(HEALTH_QUARANTINE),
 			    "quarantine");
-	assert_string_equal(health_event_text(HEALTH_HIT), "hit");
-	assert_string_equal(health_event_text(HEALTH_FALSE_HIT), "false hit");
-	assert_string_equal(health_event_text(HEALTH_STALE), "stale hit");
-	assert_string_equal(health_event_text(HEALTH_VARIANT), "variant miss");
-	assert_string_equal(health_event_text(HEALTH_FAILED), "failed");
+	assert_string_equal(peer_outcome_text(OUTCOME_HIT), "hit");
+	assert_string_equal(peer_outcome_text(OUTCOME_FALSE_HIT), "false hit");
+	assert_string_equal(peer_outcome_text(OUTCOME_STALE), "stale hit");
+	assert_string_equal(peer_outcome_text(OUTCOME_VARIANT), "variant miss");
+	assert_string_equal(peer_outcome_text(OUTCOME_FAILED), "failed");
 }
 
 int main(void)

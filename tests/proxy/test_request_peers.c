@@ -89,7 +89,7 @@ static void dead_peers_cost_nothing_but_time(void **state)
 	free(ask(port_a(), "GET", "/hit", ""));
 	introduce("http://127.0.0.1:1");
 	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
-	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_ERROR]), 1);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FAILED]), 1);
 }
 
 /* What each connection to a bad peer is told before it hangs or is closed. */
@@ -121,7 +121,7 @@ static void *run_bad_peer(void *arg)
 #define OK "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
 
 /* What comes of a probe comes when it likes. */
-static void await_outcome(enum worker_outcome_kind kind, int count)
+static void await_outcome(enum peer_outcome kind, int count)
 {
 	for (int i = 0; i < 20000 && atomic_load(&at.b.outcomes[kind]) < count;
 	     i++)
@@ -135,23 +135,23 @@ static void bad_peers_harm_nobody(void **state)
 	static const struct {
 		const char *text;
 		bool hang;
-		enum worker_outcome_kind outcome;
+		enum peer_outcome outcome;
 	} rows[] = {
-		{ "", true, OUTCOME_ERROR },
-		{ "", false, OUTCOME_ERROR },
-		{ "garbage", false, OUTCOME_ERROR },
-		{ OK "Content-Length: 9\r\n\r\nbad", true, OUTCOME_ERROR },
-		{ OK "Content-Length: 9\r\n\r\nbad", false, OUTCOME_ERROR },
+		{ "", true, OUTCOME_FAILED },
+		{ "", false, OUTCOME_FAILED },
+		{ "garbage", false, OUTCOME_FAILED },
+		{ OK "Content-Length: 9\r\n\r\nbad", true, OUTCOME_FAILED },
+		{ OK "Content-Length: 9\r\n\r\nbad", false, OUTCOME_FAILED },
 		{ OK "Content-Length: 3\r\nContent-Length: 4\r\n\r\nbad",
-		  true, OUTCOME_ERROR },
+		  true, OUTCOME_FAILED },
 		{ OK "Age: 61\r\nContent-Length: 3\r\n\r\nbad", true,
 		  OUTCOME_STALE },
 		{ OK "Vary: *\r\nContent-Length: 3\r\n\r\nbad", true,
-		  OUTCOME_ERROR },
+		  OUTCOME_FAILED },
 		{ "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
-		  "Content-Length: 3\r\n\r\nbad", true, OUTCOME_ERROR },
+		  "Content-Length: 3\r\n\r\nbad", true, OUTCOME_FAILED },
 		{ "HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nbad", true,
-		  OUTCOME_ERROR },
+		  OUTCOME_FAILED },
 		{ GONE "Content-Length: 3\r\n\r\nbad", true,
 		  OUTCOME_FALSE_HIT },
 		{ GONE "Cache-Status: a; fwd=uri-miss\r\n\r\n", false,
@@ -217,9 +217,9 @@ static void clients_do_not_wait_for_a_probe(void **state)
 	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
 	while (atomic_load(&bad.fd) < 0)
 		usleep(1000);
-	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_ERROR]), 0);
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_FAILED]), 0);
 	shutdown(bad.fd, SHUT_RDWR);
-	await_outcome(OUTCOME_ERROR, 1);
+	await_outcome(OUTCOME_FAILED, 1);
 	pthread_join(thread, NULL);
 	close(bad.fd);
 	/* the worker may end before the probe */

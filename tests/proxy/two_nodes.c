@@ -276,7 +276,7 @@ static void start_node(struct node *node, const char *name)
 		.peer_tries = 2, .max_object_bytes = 400000,
 		.window_bytes = 65536, .max_upload_bytes = 1 << 20,
 	};
-	for (int i = 0; i <= OUTCOME_ERROR; i++)
+	for (int i = 0; i < PEER_OUTCOMES; i++)
 		atomic_store(&node->outcomes[i], 0);
 	assert_int_equal(cache_new(&cache, &node->cache), 0);
 	assert_int_equal(flights_new(&node->flights), 0);

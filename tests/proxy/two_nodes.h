@@ -21,7 +21,7 @@ struct node {
 	struct flights *flights;
 	struct worker *worker;
 	struct worker_settings settings;
-	atomic_int outcomes[OUTCOME_ERROR + 1];
+	atomic_int outcomes[PEER_OUTCOMES];
 };
 
 /* Everything there is, from two_nodes_begin() to two_nodes_end(). */
