@@ -173,7 +173,7 @@ static void metrics_peer_gauges(const struct node_status *s, FILE *to)
 		follow_status(s->follow, i, &p);
 		fprintf(to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
 			p.digest && (p.health == HEALTH_GOOD ||
-				     p.health == HEALTH_TRIAL));
+				     p.health == HEALTH_HALF_OPEN));
 	}
 	metrics_head(to, "peer_digest_generation", "gauge",
 		     "generation of the peer's digest that is held");

@@ -180,7 +180,7 @@ static json_t *status_json_peer(const struct follow_status *p, int64_t now_ms)
 
 	status_json_put_text(o, "name", p->name);
 	status_json_put_text(o, "url", p->url);
-	status_json_put_text(o, "health", health_state_text(p->health));
+	status_json_put_text(o, "health", peer_health_state_text(p->health));
 	status_json_put_real(o, "round_trip_ms", p->rtt_ms);
 	json_object_set_new(o, "digest",
 			    p->digest ? status_json_peer_digest(p, now_ms)

@@ -20,8 +20,8 @@ struct peerset {
 	/* Peers that may be asked, but are not in it. */
 	uint16_t others[PEERSET_MAX_PEERS];
 	size_t nothers;
-	/* When a peer on trial was last asked: this alone changes. */
-	atomic_int_least64_t *tried_ms;
+	/* When a half-open peer was last asked: this alone changes. */
+	atomic_int_least64_t *probed_ms;
 	struct peerset_peer peers[];
 };
 
@@ -105,14 +105,14 @@ static void peerset_take_index(struct peerset *set, const struct peerset *last)
 	}
 }
 
-/* When this peer was last asked, if it has been on trial since: another peer's
+/* When this peer was last asked, if it has been half open since: another peer's
  * news must not let one request more through. */
-static int_least64_t peerset_last_tried_ms(const struct peerset *last,
+static int_least64_t peerset_last_probed_ms(const struct peerset *last,
 					   const struct peerset_peer *p)
 {
-	for (size_t i = 0; last && p->trial && i < last->npeers; i++) {
-		if (last->peers[i].id == p->id && last->peers[i].trial)
-			return atomic_load_explicit(&last->tried_ms[i],
+	for (size_t i = 0; last && p->half_open && i < last->npeers; i++) {
+		if (last->peers[i].id == p->id && last->peers[i].half_open)
+			return atomic_load_explicit(&last->probed_ms[i],
 						    memory_order_relaxed);
 	}
 	return INT64_MIN / 2;
@@ -123,17 +123,17 @@ struct peerset *peerset_next(const struct peerset *last,
 {
 	struct peerset *set = calloc(1, sizeof(*set) + n * sizeof(*peers));
 	char *strings = malloc(peerset_strings_len(peers, n));
-	atomic_int_least64_t *tried_ms = calloc(n + 1, sizeof(*tried_ms));
+	atomic_int_least64_t *probed_ms = calloc(n + 1, sizeof(*probed_ms));
 
 	assert(n <= PEERSET_MAX_PEERS);
-	if (!set || !strings || !tried_ms) {
+	if (!set || !strings || !probed_ms) {
 		free(set);
 		free(strings);
-		free(tried_ms);
+		free(probed_ms);
 		return NULL;
 	}
 	atomic_init(&set->users, 1);
-	set->tried_ms = tried_ms;
+	set->probed_ms = probed_ms;
 	set->npeers = n;
 	set->strings = strings;
 	for (size_t i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ struct peerset *peerset_next(const struct peerset *last,
 		if (p->digest)
 			peer_digest_ref(p->digest);
 		p->usable = p->usable && p->digest;
-		atomic_init(&tried_ms[i], peerset_last_tried_ms(last, p));
+		atomic_init(&probed_ms[i], peerset_last_probed_ms(last, p));
 	}
 	peerset_take_index(set, last);
 	return set;
@@ -181,7 +181,7 @@ void peerset_unref(struct peerset *set)
 		peer_digest_unref(set->peers[i].digest);
 	peerset_drop_index(set);
 	free(set->strings);
-	free(set->tried_ms);
+	free(set->probed_ms);
 	free(set);
 }
 
@@ -255,15 +255,16 @@ size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
 	return n + peerset_ask_others(set, key, out + n, cap - n);
 }
 
-bool peerset_try(struct peerset *set, size_t i, int64_t now_ms)
+bool peerset_claim_probe(struct peerset *set, size_t i, int64_t now_ms)
 {
 	int_least64_t last_ms;
 
 	assert(i < set->npeers);
-	if (!set->peers[i].trial)
+	if (!set->peers[i].half_open)
 		return true;
-	last_ms = atomic_load_explicit(&set->tried_ms[i], memory_order_relaxed);
-	return now_ms - last_ms >= PEERSET_TRIAL_MS &&
-	       atomic_compare_exchange_strong(&set->tried_ms[i], &last_ms,
+	last_ms = atomic_load_explicit(&set->probed_ms[i],
+				       memory_order_relaxed);
+	return now_ms - last_ms >= PEERSET_PROBE_MS &&
+	       atomic_compare_exchange_strong(&set->probed_ms[i], &last_ms,
 					      now_ms);
 }

@@ -37,7 +37,7 @@ void peer_digest_unref(struct peer_digest *d); /* null is accepted */
 struct peerset_peer {
 	uint32_t id;                /* its own, the same in every view */
 	bool usable;                /* may be asked, and its digest counts */
-	bool trial;                 /* only to be probed: peerset_try() */
+	bool half_open;             /* only to be probed: see below */
 	double rtt_ms;              /* 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
 	const char *name;
@@ -82,13 +82,13 @@ const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
 size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
 		      uint32_t *out, size_t cap);
 
-enum { PEERSET_TRIAL_MS = 250 }; /* a probe has ended: see peer_budget */
+enum { PEERSET_PROBE_MS = 250 }; /* a probe has ended: see peer_budget */
 
 /*
- * Whether peer i may be asked now: always, but on trial once in
- * PEERSET_TRIAL_MS, in this view and those after it. Whoever is told so asks
+ * Whether peer i may be asked now: always; half open once in
+ * PEERSET_PROBE_MS, in this view and those after it. Whoever is told so asks
  * it. From any thread.
  */
-bool peerset_try(struct peerset *set, size_t i, int64_t now_ms);
+bool peerset_claim_probe(struct peerset *set, size_t i, int64_t now_ms);
 
 #endif

@@ -86,9 +86,9 @@ struct route_step route_next(struct route *r,
 
 	while (r->next < r->npeers && r->tried < policy->tries && left_ms > 0) {
 		uint32_t peer = r->peers[r->next++];
-		bool probe = peerset_at(r->view, peer)->trial;
+		bool probe = peerset_at(r->view, peer)->half_open;
 
-		if (probe && !peerset_try(r->view, peer, now_ms))
+		if (probe && !peerset_claim_probe(r->view, peer, now_ms))
 			continue;
 		r->tried += !probe;
 		return (struct route_step){

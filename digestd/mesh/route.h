@@ -63,7 +63,7 @@ void route_init(struct route *r, struct peerset *view,
 
 /*
  * The next step, at first, after each probe and after each peer that did not
- * help. A peer on trial is no way for a request, which would wait for one that
+ * help. A half-open peer is no way for a request, which would wait for one that
  * has failed: now and then it is to be probed, else it is left out. A probe is
  * no try, and has its own time.
  */

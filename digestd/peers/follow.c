@@ -39,14 +39,14 @@ struct peer {
 	struct follow *follow;
 	uint32_t id;
 	char *name, *url, *digest_url;
-	struct follower follower;
-	struct health health;
+	struct fetch_schedule follower;
+	struct peer_health health;
 	struct peer_digest *digest;
-	struct follower_action next;
+	struct next_fetch next;
 	struct loop_timer timer;
 	struct update update;
 	struct follow_counters counters;
-	bool was_usable; /* in the last view */
+	bool was_usable;   /* in the last view */
 	char reported[96]; /* its trouble, as it was logged; or empty */
 };
 
@@ -66,9 +66,10 @@ struct follow {
 
 static bool follow_usable(const struct peer *p)
 {
-	return health_usable(&p->health) &&
-	       follower_usable(&p->follower, &p->follow->settings.follower,
-			       loop_now_ms(p->follow->loop));
+	return peer_health_usable(&p->health) &&
+	       fetch_schedule_usable(&p->follower,
+				     &p->follow->settings.follower,
+				     loop_now_ms(p->follow->loop));
 }
 
 static void follow_view_changed(struct follow *f)
@@ -85,10 +86,10 @@ static void follow_install(struct peer *p, struct peer_digest *d)
 	struct follow *f = p->follow;
 
 	if (p->digest && p->digest->instance != d->instance &&
-	    health_restarted(&p->health, &f->settings.health,
-			     loop_now_ms(f->loop)))
+	    peer_health_restarted(&p->health, &f->settings.health,
+				  loop_now_ms(f->loop)))
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
-			  p->name, health_state_text(p->health.state));
+			  p->name, peer_health_state_text(p->health.state));
 	peer_digest_unref(p->digest);
 	p->digest = peer_digest_ref(d);
 }
@@ -116,7 +117,7 @@ static const char *follow_reason(int error)
 		       : scd_strerror(error);
 }
 
-static enum follower_event follow_refuse(struct peer *p, int error)
+static enum fetched follow_refuse(struct peer *p, int error)
 {
 	char what[128];
 
@@ -125,12 +126,12 @@ static enum follower_event follow_refuse(struct peer *p, int error)
 		 follow_reason(error));
 	follow_report_once(p, what);
 	p->counters.unfit++;
-	return FOLLOWER_UNFIT;
+	return FETCHED_UNFIT;
 }
 
 /* What a digest that came whole has led to. */
-static enum follower_event follow_take_decoded(struct peer *p,
-					       const struct digest_decoded *d)
+static enum fetched follow_take_decoded(struct peer *p,
+					const struct digest_decoded *d)
 {
 	if (d->error)
 		return follow_refuse(p, d->error);
@@ -142,18 +143,19 @@ static enum follower_event follow_take_decoded(struct peer *p,
 		p->counters.full_received++;
 		p->counters.full_received_bytes += d->len;
 	}
-	log_write(LOG_DEBUG, "follower", "peer %s: generation %" PRIu64
-		  ", %s of %zu bytes", p->name, d->info.generation,
-		  d->delta ? "delta" : "full digest", d->len);
+	log_write(LOG_DEBUG, "follower",
+		  "peer %s: generation %" PRIu64 ", %s of %zu bytes", p->name,
+		  d->info.generation, d->delta ? "delta" : "full digest",
+		  d->len);
 	follow_report_well(p);
-	return d->delta ? FOLLOWER_NEW_DELTA : FOLLOWER_NEW_FULL;
+	return d->delta ? FETCHED_DELTA : FETCHED_FULL;
 }
 
-static enum follower_event follow_take_failure(struct peer *p, const char *what)
+static enum fetched follow_take_failure(struct peer *p, const char *what)
 {
 	follow_report_once(p, what);
 	p->counters.fetch_failed++;
-	return FOLLOWER_FAILED;
+	return FETCHED_FAILED;
 }
 
 /* Whether an answer has a digest for its body. */
@@ -189,8 +191,7 @@ static const char *follow_fetch_fault(enum fetch_result result)
 }
 
 /* What an answer without a digest has led to. */
-static enum follower_event follow_judge(struct peer *p,
-					const struct fetch_done *done)
+static enum fetched follow_judge(struct peer *p, const struct fetch_done *done)
 {
 	char what[64];
 
@@ -206,7 +207,7 @@ static enum follower_event follow_judge(struct peer *p,
 				p, "no digest: 304 for nothing");
 		p->counters.unchanged++;
 		follow_report_well(p);
-		return FOLLOWER_SAME;
+		return FETCHED_SAME;
 	}
 	snprintf(what, sizeof(what), "no digest: status %u", p->update.status);
 	return follow_take_failure(p, what);
@@ -225,19 +226,19 @@ static void follow_end_update(struct peer *p)
 	fetch_cancel(&p->update.fetch);
 	digest_job_cancel(&p->update.job);
 	digest_body_free(&p->update.body);
-	p->update = (struct update){ 0 };
+	p->update = (struct update){0};
 }
 
 /* An update has ended so, and all that follows from it. */
-static void follow_finish(struct peer *p, enum follower_event event)
+static void follow_finish(struct peer *p, enum fetched event)
 {
 	struct follow *f = p->follow;
 
-	p->next = follower_end(&p->follower, &f->settings.follower, event,
-			       loop_now_ms(f->loop));
+	p->next = fetch_schedule_end(&p->follower, &f->settings.follower, event,
+				     loop_now_ms(f->loop));
 	follow_end_update(p);
 	follow_schedule(p);
-	if (event == FOLLOWER_NEW_FULL || event == FOLLOWER_NEW_DELTA ||
+	if (event == FETCHED_FULL || event == FETCHED_DELTA ||
 	    follow_usable(p) != p->was_usable)
 		follow_view_changed(f);
 }
@@ -325,7 +326,7 @@ static const struct fetch_callbacks callbacks = {
 
 static int follow_add_base(struct peer *p, struct fields *fields)
 {
-	struct digest_tag tag = { p->digest->instance, p->digest->generation };
+	struct digest_tag tag = {p->digest->instance, p->digest->generation};
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
 
 	digest_tag_write(&tag, etag);
@@ -372,13 +373,13 @@ static void follow_begin(void *arg)
 	struct fields fields;
 
 	fields_init(&fields);
-	follower_begin(&p->follower, now_ms);
+	fetch_schedule_begin(&p->follower, now_ms);
 	if (follow_start(p, &fields)) {
 		follow_take_failure(p,
 				    "no digest: the request could not be made");
-		p->next = follower_end(&p->follower,
-				       &p->follow->settings.follower,
-				       FOLLOWER_FAILED, now_ms);
+		p->next = fetch_schedule_end(&p->follower,
+					     &p->follow->settings.follower,
+					     FETCHED_FAILED, now_ms);
 		follow_schedule(p);
 	}
 	fields_free(&fields);
@@ -426,10 +427,9 @@ static struct peer *follow_peer_new(struct follow *f,
 		follow_peer_free(p);
 		return NULL;
 	}
-	health_init(&p->health);
-	p->next = follower_init(&p->follower,
-				(uint64_t)now_ms ^ (uint64_t)p->id << 32,
-				now_ms);
+	peer_health_init(&p->health);
+	p->next = fetch_schedule_init(
+		&p->follower, (uint64_t)now_ms ^ (uint64_t)p->id << 32, now_ms);
 	follow_schedule(p);
 	return p;
 }
@@ -455,8 +455,7 @@ static bool follow_holds(struct peer *const *peers, size_t n,
 	return false;
 }
 
-int follow_set_peers(struct follow *f, const struct upstream *places,
-		     size_t n)
+int follow_set_peers(struct follow *f, const struct upstream *places, size_t n)
 {
 	struct peer **peers = calloc(n ? n : 1, sizeof(*peers));
 	size_t made = 0;
@@ -495,7 +494,7 @@ static void follow_tick(void *arg)
 	bool changed = false;
 
 	for (size_t i = 0; i < f->npeers; i++) {
-		changed |= health_tick(&f->peers[i]->health, now_ms);
+		changed |= peer_health_tick(&f->peers[i]->health, now_ms);
 		changed |=
 			follow_usable(f->peers[i]) != f->peers[i]->was_usable;
 	}
@@ -554,8 +553,8 @@ void follow_set(struct follow *f, const struct follow_settings *settings)
 
 struct peerset *follow_view(struct follow *f)
 {
-	struct peerset_peer *peers = calloc(f->npeers ? f->npeers : 1,
-					    sizeof(*peers));
+	struct peerset_peer *peers =
+		calloc(f->npeers ? f->npeers : 1, sizeof(*peers));
 	struct peerset *view;
 
 	if (!peers)
@@ -566,8 +565,8 @@ struct peerset *follow_view(struct follow *f)
 		peers[i] = (struct peerset_peer){
 			.id = p->id,
 			.usable = follow_usable(p),
-			.trial = health_on_trial(&p->health),
-			.rtt_ms = health_rtt_ms(&p->health),
+			.half_open = peer_health_is_half_open(&p->health),
+			.rtt_ms = peer_health_rtt_ms(&p->health),
 			.digest = p->digest,
 			.name = p->name,
 			.url = p->url,
@@ -616,13 +615,13 @@ void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome event,
 		follow_count_outcome(p, event, body_bytes);
 		log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
 			  peer_outcome_text(event));
-		if (!health_outcome(&p->health, &f->settings.health, event,
-				    rtt_ms, loop_now_ms(f->loop)))
+		if (!peer_health_outcome(&p->health, &f->settings.health, event,
+					 rtt_ms, loop_now_ms(f->loop)))
 			return;
 		log_write(LOG_INFO, "follower",
 			  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
 			  " false hits, %" PRIu64 " stale hits so far)",
-			  p->name, health_state_text(p->health.state),
+			  p->name, peer_health_state_text(p->health.state),
 			  p->counters.remote_hits, p->counters.false_hits,
 			  p->counters.stale_hits);
 		follow_view_changed(f);
@@ -636,8 +635,8 @@ void follow_lookups(struct follow *f, uint64_t lookups)
 		struct peer *p = f->peers[i];
 
 		if (p->digest && lookups)
-			health_lookups(&p->health, (double)lookups,
-				       p->digest->fp);
+			peer_health_lookups(&p->health, (double)lookups,
+					    p->digest->fp);
 	}
 }
 
@@ -655,8 +654,8 @@ void follow_status(const struct follow *f, size_t i, struct follow_status *out)
 		.url = p->url,
 		.digest = p->digest,
 		.health = p->health.state,
-		.rtt_ms = health_rtt_ms(&p->health),
-		.confirmed_ms = follower_confirmed_ms(&p->follower),
+		.rtt_ms = peer_health_rtt_ms(&p->health),
+		.confirmed_ms = fetch_schedule_confirmed_ms(&p->follower),
 		.counters = p->counters,
 	};
 }

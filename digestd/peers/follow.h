@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "codec/digest.h"
-#include "digestd/mesh/peer.h"
+#include "digestd/mesh/fetch_schedule.h"
+#include "digestd/mesh/peer_health.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/peers/upstream.h"
 
@@ -43,8 +44,8 @@ struct follow_counters {
 };
 
 struct follow_settings {
-	struct follower_policy follower;
-	struct health_policy health;
+	struct fetch_schedule_policy follower;
+	struct peer_health_policy health;
 	struct scd_limits limits;
 	char token[33];
 	int64_t wait_s;       /* Prefer: wait */
@@ -58,9 +59,9 @@ struct follow_settings {
 struct follow_status {
 	const char *name, *url;
 	const struct peer_digest *digest; /* null: none */
-	enum health_state health;
+	enum peer_health_state health;
 	double rtt_ms;
-	int64_t confirmed_ms; /* see follower_confirmed_ms() */
+	int64_t confirmed_ms; /* see fetch_schedule_confirmed_ms() */
 	struct follow_counters counters;
 };
 

@@ -271,7 +271,7 @@ int request_fetch_peer(struct request *r, unsigned timeout_ms,
 int request_fetch_again(struct request *r,
 			const struct fetch_callbacks *callbacks);
 
-/* In request_probe.c: asks a peer on trial (a number in r->view), which has
+/* In request_probe.c: asks a half-open peer (a number in r->view), which has
  * timeout_ms to begin its answer, for what r wants, beside r. */
 void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms);
 

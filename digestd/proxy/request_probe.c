@@ -1,11 +1,11 @@
 /*
  * Probes: how a peer that failed comes back. It is asked for what a client
  * wants, by a request of its own without an exchange, while the client's goes
- * on to other peers and the origin: no client waits for a peer on trial. The
+ * on to other peers and the origin: no client waits for a half-open peer. The
  * answer is judged as for a client, read, and forgotten.
  *
- * It costs the peer one answer more, once in PEERSET_TRIAL_MS while it is on
- * trial, and as the first outcome ends that, mostly one in all.
+ * It costs the peer one answer more, once in PEERSET_PROBE_MS while it is
+ * half open, and as the first outcome ends that, mostly one in all.
  */
 #include "digestd/proxy/request.h"
 

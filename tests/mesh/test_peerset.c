@@ -332,12 +332,12 @@ static void test_readers_and_a_writer(void **state)
 	drop_peers(peers);
 }
 
-/* Peer 1 on trial or not, in the view after `last`, which is given up. */
-static struct peerset *view_after(struct peerset *last, bool trial)
+/* Peer 1 half open or not, in the view after `last`, which is given up. */
+static struct peerset *view_after(struct peerset *last, bool half_open)
 {
 	struct peerset_peer peers[] = {
 		{ .id = 9, .usable = true, .name = "", .url = "" },
-		{ .id = 7, .usable = true, .trial = trial, .name = "",
+		{ .id = 7, .usable = true, .half_open = half_open, .name = "",
 		  .url = "" },
 	};
 	/* and in another place each time */
@@ -349,19 +349,19 @@ static struct peerset *view_after(struct peerset *last, bool trial)
 }
 
 /* A new view, for whatever reason, is no reason to ask once more. */
-static void test_a_trial_outlives_its_view(void **state)
+static void test_half_open_outlives_its_view(void **state)
 {
 	struct peerset *set = view_after(NULL, true);
 
 	(void)state;
-	assert_true(peerset_try(set, 0, 1000));
+	assert_true(peerset_claim_probe(set, 0, 1000));
 	set = view_after(set, true);
-	assert_false(peerset_try(set, 1, 1000 + PEERSET_TRIAL_MS - 1));
-	assert_true(peerset_try(set, 0, 1000));
-	assert_true(peerset_try(set, 1, 1000 + PEERSET_TRIAL_MS));
+	assert_false(peerset_claim_probe(set, 1, 1000 + PEERSET_PROBE_MS - 1));
+	assert_true(peerset_claim_probe(set, 0, 1000));
+	assert_true(peerset_claim_probe(set, 1, 1000 + PEERSET_PROBE_MS));
 	set = view_after(set, false);
-	set = view_after(set, true); /* another trial */
-	assert_true(peerset_try(set, 1, 1000 + PEERSET_TRIAL_MS));
+	set = view_after(set, true); /* half open again */
+	assert_true(peerset_claim_probe(set, 1, 1000 + PEERSET_PROBE_MS));
 	peerset_unref(set);
 }
 
@@ -431,7 +431,7 @@ int main(void)
 		cmocka_unit_test(test_views_in_turn),
 		cmocka_unit_test(test_views_share_the_index),
 		cmocka_unit_test(test_readers_and_a_writer),
-		cmocka_unit_test(test_a_trial_outlives_its_view),
+		cmocka_unit_test(test_half_open_outlives_its_view),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_no_memory),
 	};

@@ -24,7 +24,7 @@ struct place {
 	bool has;
 	double rtt_ms;
 	double fp;
-	enum { USUAL, UNUSABLE, TRIAL } state;
+	enum { USUAL, UNUSABLE, HALF_OPEN } state;
 };
 
 static const struct route_policy usual = {
@@ -44,7 +44,7 @@ static struct peerset *view_of(const struct place *places, size_t n)
 			scd_bloom_add(&bloom, &key);
 		peers[i] = (struct peerset_peer){
 			.id = i, .usable = places[i].state != UNUSABLE,
-			.trial = places[i].state == TRIAL,
+			.half_open = places[i].state == HALF_OPEN,
 			.rtt_ms = places[i].rtt_ms, .name = "", .url = "",
 			.digest = peer_digest_take(&bloom),
 		};
@@ -279,19 +279,19 @@ static int first_asked(struct peerset *view, int64_t now_ms)
 }
 
 /* A peer that failed is probed beside one request; none waits for it. */
-static void test_trial(void **state)
+static void test_half_open(void **state)
 {
 	static const struct place places[] = {
-		{ .has = true, .state = TRIAL }, { .has = true },
+		{ .has = true, .state = HALF_OPEN }, { .has = true },
 	};
 	struct peerset *view = view_of(places, 2);
 
 	(void)state;
 	assert_int_equal(first_asked(view, 0), PROBE - 0);
 	assert_int_equal(first_asked(view, 0), 1);
-	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS - 1), 1);
-	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), PROBE - 0);
-	assert_int_equal(first_asked(view, PEERSET_TRIAL_MS), 1);
+	assert_int_equal(first_asked(view, PEERSET_PROBE_MS - 1), 1);
+	assert_int_equal(first_asked(view, PEERSET_PROBE_MS), PROBE - 0);
+	assert_int_equal(first_asked(view, PEERSET_PROBE_MS), 1);
 	peerset_unref(view);
 	view = view_of(places, 1);
 	assert_int_equal(first_asked(view, 0), PROBE - 0);
@@ -304,9 +304,9 @@ static void test_trial(void **state)
 static void test_probes_are_no_tries(void **state)
 {
 	static const struct place places[] = {
-		{ .has = true, .state = TRIAL }, { .has = true },
-		{ .has = true, .state = TRIAL }, { .has = true },
-		{ .has = true, .state = TRIAL },
+		{ .has = true, .state = HALF_OPEN }, { .has = true },
+		{ .has = true, .state = HALF_OPEN }, { .has = true },
+		{ .has = true, .state = HALF_OPEN },
 	};
 	static const int order[] = { PROBE - 0, 1, PROBE - 2, 3, ORIGIN };
 	const struct route_policy two = { 150, 100, 2 }, none = { 150, 100, 0 };
@@ -350,7 +350,7 @@ int main(void)
 		cmocka_unit_test(test_spread),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_half_open),
 		cmocka_unit_test(test_probes_are_no_tries),
 		cmocka_unit_test(test_no_view),
 	};

@@ -182,7 +182,7 @@ static void bad_peers_harm_nobody(void **state)
 		snprintf(target, sizeof(target), "/hit%zu", i);
 		pthread_create(&thread, NULL, run_bad_peer, &bad);
 		free(ask(port_a(), "GET", target, ""));
-		at.trial = i % 2; /* judged alike, whoever asks */
+		at.half_open = i % 2; /* judged alike, whoever asks */
 		introduce(url);
 		before = atomic_load(&at.b.outcomes[rows[row].outcome]);
 		expect(ask(port_b(), "GET", target, "Cookie: a=b\r\n"), 200,
@@ -212,7 +212,7 @@ static void clients_do_not_wait_for_a_probe(void **state)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	pthread_create(&thread, NULL, run_bad_peer, &bad);
 	free(ask(port_a(), "GET", "/hit", ""));
-	at.trial = true;
+	at.half_open = true;
 	introduce(url);
 	expect(ask(port_b(), "GET", "/hit", ""), 200, "/hit");
 	while (atomic_load(&bad.fd) < 0)
@@ -242,7 +242,7 @@ static void a_probe_that_is_answered(void **state)
 	};
 
 	(void)state;
-	at.trial = true;
+	at.half_open = true;
 	for (int i = 0; i < 3; i++) {
 		free(ask(port_a(), "GET", rows[i].target, ""));
 		introduce(NULL);

@@ -294,7 +294,7 @@ int two_nodes_begin(void **state)
 	memset(at.big, 'b', BIG);
 	atomic_store(&at.seen, 0);
 	atomic_store(&at.gone, 0);
-	at.trial = false;
+	at.half_open = false;
 	start_origin();
 	start_node(&at.a, "a");
 	start_node(&at.b, "b");
@@ -329,7 +329,7 @@ void introduce(const char *url)
 	char own_url[64];
 	struct catalog_snapshot snapshot;
 	struct peerset_peer peer = { .id = 7, .usable = true, .name = "a",
-				     .trial = at.trial };
+				     .half_open = at.half_open };
 	struct peerset *view;
 
 	snprintf(own_url, sizeof(own_url), "http://127.0.0.1:%u",

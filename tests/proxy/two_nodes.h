@@ -34,7 +34,7 @@ struct two_nodes {
 	char last[4096];       /* the last request's fields */
 	char big[BIG];
 	struct node a, b;
-	bool trial; /* introduce() puts a on trial */
+	bool half_open; /* so introduce() shows a */
 };
 
 extern struct two_nodes at;

@@ -379,7 +379,7 @@ def bad_peer_case(make_cluster, origin, serve, behaviour, count=400):
 
 def test_peer_that_hangs(make_cluster, origin, serve):
     node, _ = bad_peer_case(make_cluster, origin, serve, servers.hang)
-    assert node.peer_status("bad")["health"] in ("broken", "trial")
+    assert node.peer_status("bad")["health"] in ("broken", "half open")
 
 
 def test_peer_that_resets(make_cluster, origin, serve):

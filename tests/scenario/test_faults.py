@@ -121,8 +121,8 @@ def test_no_client_notices(start, claimed, name):
     fault.befall(peer)
     first = replay(c, node, range(FIRST))
     if fault.opens:
-        until(lambda: node.peer_status("bad")["health"] in ("broken", "trial"),
-              what="an open breaker")
+        until(lambda: node.peer_status("bad")["health"] in
+              ("broken", "half open"), what="an open breaker")
     asked = node.counters()["peer_queries"]
     replay(c, node, range(FIRST, REQUESTS))
     pairs = paced_rounds(c)

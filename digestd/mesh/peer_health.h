@@ -1,94 +1,26 @@
 /*
- * What a node does about one peer: when to fetch its digest, and whether to
- * ask it for objects. Two state machines without I/O: events and time go in,
- * an action comes out.
+ * The health of a peer: whether it is asked for objects. A machine without I/O:
+ * outcomes and time go in, its state comes out.
  */
-#ifndef DIGESTD_MESH_PEER_H
-#define DIGESTD_MESH_PEER_H
+#ifndef DIGESTD_MESH_PEER_HEALTH_H
+#define DIGESTD_MESH_PEER_HEALTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "digestd/mesh/peer_outcome.h"
 
-/* -- The follower: keeps the copy of the peer's digest up to date. -- */
-
-struct follower_policy {
-	int64_t poll_ms;        /* between fetches that brought nothing new */
-	int64_t backoff_min_ms; /* after the first failure */
-	int64_t backoff_max_ms; /* a dead peer costs little */
-	int64_t max_age_ms;     /* an older digest is not consulted */
-};
-
-enum follower_event {
-	FOLLOWER_NEW_FULL,  /* a full digest came and is in place */
-	FOLLOWER_NEW_DELTA, /* a delta came, and its result is in place */
-	FOLLOWER_SAME,      /* the peer has nothing new */
-	FOLLOWER_UNFIT,     /* what came does not fit what is here */
-	FOLLOWER_FAILED,    /* no answer, an error, or nonsense */
-};
-
-/* All fields are private; zero is not a valid state. */
-struct follower {
-	uint64_t seed;           /* of the jitter */
-	int64_t started_ms;      /* of the fetch under way */
-	int64_t confirmed_ms;    /* the digest was current then */
-	unsigned failures;       /* in a row */
-	unsigned unfits;         /* in a row */
-	bool has_digest;
-	bool want_full;
-};
-
-/*
- * Fetches begin at least so far apart [ms], whatever the peer answers: one that
- * always has news, or flips between two states, costs 10 fetches a second. An
- * honest one holds its answer for longer than that.
- */
-enum { FOLLOWER_PACE_MS = 100 };
-
-/* What to do next: fetch at due_ms, conditionally or whole. */
-struct follower_action {
-	int64_t due_ms;
-	bool full; /* do not offer a base: the last one did not fit */
-};
-
-/* Starts: the first fetch is due at now_ms. `seed` differs between peers. */
-struct follower_action follower_init(struct follower *f, uint64_t seed,
-				     int64_t now_ms);
-
-/* A fetch begins. */
-void follower_begin(struct follower *f, int64_t now_ms);
-
-/*
- * It ended so: says when to fetch again. After something new that is at once
- * (the peer holds its answer until there is news), but FOLLOWER_PACE_MS after
- * the beginning of the last fetch; after nothing new, poll_ms after it; after
- * failures, with a back-off that doubles, give or take a quarter.
- */
-struct follower_action follower_end(struct follower *f,
-				    const struct follower_policy *policy,
-				    enum follower_event event, int64_t now_ms);
-
-/* Whether the digest is there and recent enough to be consulted. */
-bool follower_usable(const struct follower *f,
-		     const struct follower_policy *policy, int64_t now_ms);
-
-/* When it was last known to be current. */
-int64_t follower_confirmed_ms(const struct follower *f);
-
-/* -- Health: may the peer be asked for objects? -- */
-
-struct health_policy {
+struct peer_health_policy {
 	unsigned failures;     /* in a row open the breaker; see below */
 	int64_t open_min_ms;   /* closed to requests for so long at first */
 	int64_t open_max_ms;   /* doubling up to this */
 	int64_t quarantine_ms; /* after too many false hits */
 };
 
-enum health_state {
+enum peer_health_state {
 	HEALTH_GOOD,
-	HEALTH_BROKEN,     /* failures: not asked until due */
-	HEALTH_TRIAL,      /* to be probed; the first outcome decides */
+	HEALTH_BROKEN,       /* failures: not asked until due */
+	HEALTH_HALF_OPEN,  /* to be probed; the first outcome decides */
 	HEALTH_QUARANTINE, /* false hits: not asked until due */
 };
 
@@ -99,7 +31,7 @@ enum health_state {
  * row. A peer whose failures are one in 200 is closed off by chance once in
  * 10^5 of these (e^(-th), h = 9, where e^t - 1 = 2t), if at all.
  *
- * After a trial that went well, HEALTH_TROUBLE - 1 times as many are kept in
+ * After a probe that went well, HEALTH_TROUBLE - 1 times as many are kept in
  * mind, so that the next opening takes fewer; and each one takes twice as long
  * as the one before, unless the peer has been good for as long meanwhile.
  */
@@ -137,15 +69,15 @@ enum {
  * Source: Page, "Continuous Inspection Schemes", 1954.
  */
 enum {
-	HEALTH_ALLOWANCE = 3,  /* times what is predicted, is no fault */
-	HEALTH_HIT_WORTH = 4,  /* false hits that a hit makes up for */
-	HEALTH_PATIENCE = 30,  /* false hits beyond that: quarantine */
-	HEALTH_FADE_MS = 250,  /* of unused credit; an outcome comes sooner */
+	HEALTH_ALLOWANCE = 3, /* times what is predicted, is no fault */
+	HEALTH_HIT_WORTH = 4, /* false hits that a hit makes up for */
+	HEALTH_PATIENCE = 30, /* false hits beyond that: quarantine */
+	HEALTH_FADE_MS = 250, /* of unused credit; an outcome comes sooner */
 };
 
 /* All fields are private. */
-struct health {
-	enum health_state state;
+struct peer_health {
+	enum peer_health_state state;
 	int64_t due_ms;
 	unsigned failures; /* in a row */
 	double trouble;    /* failures beyond one in HEALTH_SHARE */
@@ -160,21 +92,23 @@ struct health {
 };
 
 /* A peer of which nothing is known yet: good. */
-void health_init(struct health *h);
+void peer_health_init(struct peer_health *h);
 
 /*
  * An answer, or none, came from the peer; rtt_ms is the time to its header,
  * or negative when there was none. Returns whether the state has changed.
  */
-bool health_outcome(struct health *h, const struct health_policy *policy,
-		    enum peer_outcome event, double rtt_ms, int64_t now_ms);
+bool peer_health_outcome(struct peer_health *h,
+			 const struct peer_health_policy *policy,
+			 enum peer_outcome event, double rtt_ms,
+			 int64_t now_ms);
 
 /*
  * The peer's digest was consulted for `lookups` more keys; fp is the rate of
  * false positives that its fill predicts. To be called before the outcomes of
  * these lookups, and at least every HEALTH_FADE_MS.
  */
-void health_lookups(struct health *h, double lookups, double fp);
+void peer_health_lookups(struct peer_health *h, double lookups, double fp);
 
 /*
  * A digest of another instance is in place: the peer was restarted, and what
@@ -183,24 +117,25 @@ void health_lookups(struct health *h, double lookups, double fp);
  * for no longer than if it were the first time. Returns whether the state has
  * changed.
  */
-bool health_restarted(struct health *h, const struct health_policy *policy,
-		      int64_t now_ms);
+bool peer_health_restarted(struct peer_health *h,
+			   const struct peer_health_policy *policy,
+			   int64_t now_ms);
 
 /* Time passes; to be called several times a second. Returns whether the state
  * has changed. */
-bool health_tick(struct health *h, int64_t now_ms);
+bool peer_health_tick(struct peer_health *h, int64_t now_ms);
 
 /* Whether the peer may be asked now. */
-bool health_usable(const struct health *h);
+bool peer_health_usable(const struct peer_health *h);
 
 /* Whether one outcome will decide that: one is enough to ask, and no client
  * should wait for it. */
-bool health_on_trial(const struct health *h);
+bool peer_health_is_half_open(const struct peer_health *h);
 
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
-double health_rtt_ms(const struct health *h);
+double peer_health_rtt_ms(const struct peer_health *h);
 
 /* A word for it, for metrics, status and log. Static, never null. */
-const char *health_state_text(enum health_state state);
+const char *peer_health_state_text(enum peer_health_state state);
 
 #endif

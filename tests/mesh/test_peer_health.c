@@ -3,14 +3,16 @@
  * a statistical test: honest peers of all kinds over millions of lookups, and
  * liars of all kinds.
  */
-#include "digestd/mesh/peer.h"
+#include "digestd/mesh/peer_health.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 
 enum { MAX_WASTED = 50 }; /* requests to a liar, until it is not asked */
 
-static const struct health_policy policy = {
-	.failures = 3, .open_min_ms = 1000, .open_max_ms = 8000,
+static const struct peer_health_policy policy = {
+	.failures = 3,
+	.open_min_ms = 1000,
+	.open_max_ms = 8000,
 	.quarantine_ms = 300000,
 };
 
@@ -18,7 +20,7 @@ static const struct health_policy policy = {
 struct script_step {
 	char what; /* f(ail), h(it), 5(04), s(tale), t(ick) */
 	int64_t now_ms;
-	enum health_state after;
+	enum peer_health_state after;
 };
 
 /* clang-format off */
@@ -34,7 +36,7 @@ static const struct {
 	{ "failures in a row open it", 5, {
 		{ 'f', 1, HEALTH_GOOD }, { 'f', 2, HEALTH_GOOD },
 		{ 'f', 3, HEALTH_BROKEN }, { 't', 1002, HEALTH_BROKEN },
-		{ 't', 1003, HEALTH_TRIAL } } },
+		{ 't', 1003, HEALTH_HALF_OPEN } } },
 	{ "any answer is a life sign", 5, {
 		{ 'f', 1, HEALTH_GOOD }, { 'f', 2, HEALTH_GOOD },
 		{ '5', 3, HEALTH_GOOD }, { 'f', 4, HEALTH_GOOD },
@@ -43,20 +45,20 @@ static const struct {
 		{ 'f', 1, HEALTH_GOOD }, { 'f', 2, HEALTH_GOOD },
 		{ 's', 3, HEALTH_GOOD }, { 'f', 4, HEALTH_GOOD },
 		{ 'f', 5, HEALTH_GOOD } } },
-	{ "the trial's answer closes it", 6, {
+	{ "the probe's answer closes it", 6, {
 		{ 'f', 1, HEALTH_GOOD }, { 'f', 1, HEALTH_GOOD },
-		{ 'f', 1, HEALTH_BROKEN }, { 't', 1001, HEALTH_TRIAL },
+		{ 'f', 1, HEALTH_BROKEN }, { 't', 1001, HEALTH_HALF_OPEN },
 		{ 'h', 1010, HEALTH_GOOD }, { 't', 99999, HEALTH_GOOD } } },
-	{ "the trial's failure opens it for longer", 9, {
+	{ "the probe's failure opens it for longer", 9, {
 		{ 'f', 1, HEALTH_GOOD }, { 'f', 1, HEALTH_GOOD },
-		{ 'f', 0, HEALTH_BROKEN }, { 't', 1000, HEALTH_TRIAL },
+		{ 'f', 0, HEALTH_BROKEN }, { 't', 1000, HEALTH_HALF_OPEN },
 		{ 'f', 1000, HEALTH_BROKEN }, { 't', 2999, HEALTH_BROKEN },
-		{ 't', 3000, HEALTH_TRIAL }, { 'f', 3000, HEALTH_BROKEN },
+		{ 't', 3000, HEALTH_HALF_OPEN }, { 'f', 3000, HEALTH_BROKEN },
 		{ 't', 6999, HEALTH_BROKEN } } },
 	{ "late failures while it is open change nothing", 6, {
 		{ 'f', 0, HEALTH_GOOD }, { 'f', 0, HEALTH_GOOD },
 		{ 'f', 0, HEALTH_BROKEN }, { 'f', 500, HEALTH_BROKEN },
-		{ 't', 999, HEALTH_BROKEN }, { 't', 1000, HEALTH_TRIAL } } },
+		{ 't', 999, HEALTH_BROKEN }, { 't', 1000, HEALTH_HALF_OPEN } } },
 	{ "a late answer while it is open does not close it", 5, {
 		{ 'f', 0, HEALTH_GOOD }, { 'f', 0, HEALTH_GOOD },
 		{ 'f', 0, HEALTH_BROKEN }, { 'h', 500, HEALTH_BROKEN },
@@ -64,43 +66,44 @@ static const struct {
 };
 /* clang-format on */
 
-static bool take_step(struct health *h, const struct script_step *step)
+static bool take_step(struct peer_health *h, const struct script_step *step)
 {
 	switch (step->what) {
 	case 'f':
-		return health_outcome(h, &policy, OUTCOME_FAILED, -1,
-				      step->now_ms);
+		return peer_health_outcome(h, &policy, OUTCOME_FAILED, -1,
+					   step->now_ms);
 	case 'h':
-		return health_outcome(h, &policy, OUTCOME_HIT, 1, step->now_ms);
+		return peer_health_outcome(h, &policy, OUTCOME_HIT, 1,
+					   step->now_ms);
 	case '5':
-		return health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1,
-				      step->now_ms);
+		return peer_health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1,
+					   step->now_ms);
 	case 's':
-		return health_outcome(h, &policy, OUTCOME_STALE, 1,
-				      step->now_ms);
+		return peer_health_outcome(h, &policy, OUTCOME_STALE, 1,
+					   step->now_ms);
 	}
-	return health_tick(h, step->now_ms);
+	return peer_health_tick(h, step->now_ms);
 }
 
 static void test_breaker(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(scripts); i++) {
-		struct health h;
+		struct peer_health h;
 
-		health_init(&h);
+		peer_health_init(&h);
 		for (size_t n = 0; n < scripts[i].nsteps; n++) {
 			const struct script_step *step = &scripts[i].steps[n];
-			enum health_state before = h.state;
+			enum peer_health_state before = h.state;
 			bool changed = take_step(&h, step);
 
 			if (h.state != step->after)
 				fail_msg("%s: step %zu: %s", scripts[i].label,
-					 n, health_state_text(h.state));
+					 n, peer_health_state_text(h.state));
 			assert_int_equal(changed, h.state != before);
-			assert_int_equal(health_usable(&h),
+			assert_int_equal(peer_health_usable(&h),
 					 h.state == HEALTH_GOOD ||
-						 h.state == HEALTH_TRIAL);
+						 h.state == HEALTH_HALF_OPEN);
 		}
 	}
 }
@@ -110,28 +113,30 @@ static void test_breaker_limit(void **state)
 {
 	int64_t now_ms = 0;
 	unsigned trials = 0;
-	struct health h;
+	struct peer_health h;
 
 	(void)state;
-	health_init(&h);
+	peer_health_init(&h);
 	for (; now_ms < 100000; now_ms += 50) {
-		if (health_tick(&h, now_ms))
+		if (peer_health_tick(&h, now_ms))
 			trials++;
-		if (health_usable(&h))
-			health_outcome(&h, &policy, OUTCOME_FAILED, -1, now_ms);
+		if (peer_health_usable(&h))
+			peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1,
+					    now_ms);
 	}
 	/* After 1, 3, 7 s, and every 8 s. */
 	assert_in_range(trials, 13, 15);
 	/* One answer is not enough; as long a time as it was open, is. */
 	for (int64_t good_ms = 7999; good_ms <= 8000; good_ms++) {
-		health_tick(&h, now_ms += 8000);
-		health_outcome(&h, &policy, OUTCOME_HIT, 1, now_ms);
+		peer_health_tick(&h, now_ms += 8000);
+		peer_health_outcome(&h, &policy, OUTCOME_HIT, 1, now_ms);
 		now_ms += good_ms;
 		for (int i = 0; i < 3; i++)
-			health_outcome(&h, &policy, OUTCOME_FAILED, -1, now_ms);
-		health_tick(&h, now_ms + 1000);
-		assert_int_equal(h.state, good_ms < 8000 ? HEALTH_BROKEN :
-							   HEALTH_TRIAL);
+			peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1,
+					    now_ms);
+		peer_health_tick(&h, now_ms + 1000);
+		assert_int_equal(h.state, good_ms < 8000 ? HEALTH_BROKEN
+							 : HEALTH_HALF_OPEN);
 	}
 }
 
@@ -139,16 +144,16 @@ static void test_breaker_limit(void **state)
  * request a millisecond; each that fails is held up. */
 static const struct {
 	const char *label;
-	unsigned of_1000; /* fail */
+	unsigned of_1000;      /* fail */
 	unsigned held_at_most; /* of 100,000 */
 	unsigned held_at_least;
 } flakes[] = {
-	{ "dead", 1000, 3, 3 },
-	{ "every other one", 500, 60, 10 },
-	{ "one of ten", 100, 150, 20 },
-	{ "one of fifty", 20, 1000, 40 },
-	{ "one of 200: it is worth to ask", 5, 600, 400 },
-	{ "one of 1000", 1, 140, 60 },
+	{"dead", 1000, 3, 3},
+	{"every other one", 500, 60, 10},
+	{"one of ten", 100, 150, 20},
+	{"one of fifty", 20, 1000, 40},
+	{"one of 200: it is worth to ask", 5, 600, 400},
+	{"one of 1000", 1, 140, 60},
 };
 
 static void test_now_and_then(void **state)
@@ -157,21 +162,22 @@ static void test_now_and_then(void **state)
 	for (size_t i = 0; i < NROWS(flakes); i++) {
 		uint64_t random = i + 1;
 		unsigned held = 0;
-		struct health h;
+		struct peer_health h;
 
-		health_init(&h);
+		peer_health_init(&h);
 		for (int64_t now_ms = 0; now_ms < 100000; now_ms++) {
-			bool fails = random_below(&random, 1000) <
-				     flakes[i].of_1000;
+			bool fails =
+				random_below(&random, 1000) < flakes[i].of_1000;
 			bool probe;
 
-			health_tick(&h, now_ms);
-			if (!health_usable(&h))
+			peer_health_tick(&h, now_ms);
+			if (!peer_health_usable(&h))
 				continue;
-			probe = h.state == HEALTH_TRIAL;
-			health_outcome(&h, &policy, fails ? OUTCOME_FAILED :
-							    OUTCOME_HIT,
-				       fails ? -1 : 1, now_ms);
+			probe = h.state == HEALTH_HALF_OPEN;
+			peer_health_outcome(&h, &policy,
+					    fails ? OUTCOME_FAILED
+						  : OUTCOME_HIT,
+					    fails ? -1 : 1, now_ms);
 			held += fails && !probe;
 		}
 		if (held < flakes[i].held_at_least ||
@@ -182,21 +188,21 @@ static void test_now_and_then(void **state)
 
 static void test_rtt(void **state)
 {
-	struct health h;
+	struct peer_health h;
 
 	(void)state;
-	health_init(&h);
-	assert_float_equal(health_rtt_ms(&h), 0, 0);
-	health_outcome(&h, &policy, OUTCOME_HIT, 8, 0);
-	assert_float_equal(health_rtt_ms(&h), 8, 0);
-	health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 16, 0);
-	assert_float_equal(health_rtt_ms(&h), 9, 0);
-	health_outcome(&h, &policy, OUTCOME_FAILED, -1, 0);
-	health_outcome(&h, &policy, OUTCOME_STALE, -1, 0);
-	assert_float_equal(health_rtt_ms(&h), 9, 0);
+	peer_health_init(&h);
+	assert_float_equal(peer_health_rtt_ms(&h), 0, 0);
+	peer_health_outcome(&h, &policy, OUTCOME_HIT, 8, 0);
+	assert_float_equal(peer_health_rtt_ms(&h), 8, 0);
+	peer_health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 16, 0);
+	assert_float_equal(peer_health_rtt_ms(&h), 9, 0);
+	peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1, 0);
+	peer_health_outcome(&h, &policy, OUTCOME_STALE, -1, 0);
+	assert_float_equal(peer_health_rtt_ms(&h), 9, 0);
 	for (int i = 0; i < 100; i++)
-		health_outcome(&h, &policy, OUTCOME_HIT, 40, 0);
-	assert_float_equal(health_rtt_ms(&h), 40, .1);
+		peer_health_outcome(&h, &policy, OUTCOME_HIT, 40, 0);
+	assert_float_equal(peer_health_rtt_ms(&h), 40, .1);
 }
 
 /*
@@ -231,24 +237,25 @@ struct verdict {
 };
 
 /* Lets so many lookups pass, or as many as it takes. */
-static struct verdict meet(struct health *h, const struct peer_model *m,
+static struct verdict meet(struct peer_health *h, const struct peer_model *m,
 			   uint64_t lookups, uint64_t *random, double *now_ms)
 {
-	struct verdict v = { 0, false };
+	struct verdict v = {0, false};
 
 	for (uint64_t n = 0; n < lookups && !v.quarantine; n += m->batch) {
-		health_lookups(h, m->batch, m->fp);
+		peer_health_lookups(h, m->batch, m->fp);
 		*now_ms += 1000.0 * m->batch / m->per_second;
-		health_tick(h, (int64_t)*now_ms); /* before the outcomes */
+		peer_health_tick(h, (int64_t)*now_ms); /* before the outcomes */
 		for (unsigned i = 0; i < m->batch && !v.quarantine; i++) {
 			bool hit;
 
 			if (!asks(m, random, &hit))
 				continue;
 			v.wasted += !hit;
-			health_outcome(h, &policy,
-				       hit ? OUTCOME_HIT : OUTCOME_FALSE_HIT, 1,
-				       (int64_t)*now_ms);
+			peer_health_outcome(h, &policy,
+					    hit ? OUTCOME_HIT
+						: OUTCOME_FALSE_HIT,
+					    1, (int64_t)*now_ms);
 			v.quarantine = h->state == HEALTH_QUARANTINE;
 		}
 	}
@@ -259,20 +266,19 @@ static const struct {
 	const char *label;
 	struct peer_model m;
 } honest[] = {
-	{ "f 2 %, nothing in common", { 0, 0, .02, .02, 1000, 1 } },
-	{ "f 2 %, little in common", { .01, 0, .02, .02, 1000, 1 } },
-	{ "f 2 %, much in common", { .3, 0, .02, .02, 1000, 1 } },
-	{ "f 5 %, nothing in common", { 0, 0, .05, .05, 1000, 1 } },
-	{ "f 0.1 %, nothing in common", { 0, 0, .001, .001, 1000, 1 } },
-	{ "f half as much again as predicted",
-	  { 0, 0, .03, .02, 1000, 1 } },
-	{ "told late, a busy node", { .1, 0, .02, .02, 50000, 2500 } },
-	{ "told late, nothing in common", { 0, 0, .02, .02, 50000, 2500 } },
-	{ "told very late", { 0, 0, .05, .05, 30000, 15000 } },
-	{ "a slow node", { .1, 0, .02, .02, 1, 1 } },
-	{ "a tenth is gone", { .3, .1, .001, .001, 1000, 1 } },
-	{ "half of it is gone", { .3, .5, .001, .001, 1000, 1 } },
-	{ "half of it is gone, told late", { .3, .5, .02, .02, 20000, 1000 } },
+	{"f 2 %, nothing in common", {0, 0, .02, .02, 1000, 1}},
+	{"f 2 %, little in common", {.01, 0, .02, .02, 1000, 1}},
+	{"f 2 %, much in common", {.3, 0, .02, .02, 1000, 1}},
+	{"f 5 %, nothing in common", {0, 0, .05, .05, 1000, 1}},
+	{"f 0.1 %, nothing in common", {0, 0, .001, .001, 1000, 1}},
+	{"f half as much again as predicted", {0, 0, .03, .02, 1000, 1}},
+	{"told late, a busy node", {.1, 0, .02, .02, 50000, 2500}},
+	{"told late, nothing in common", {0, 0, .02, .02, 50000, 2500}},
+	{"told very late", {0, 0, .05, .05, 30000, 15000}},
+	{"a slow node", {.1, 0, .02, .02, 1, 1}},
+	{"a tenth is gone", {.3, .1, .001, .001, 1000, 1}},
+	{"half of it is gone", {.3, .5, .001, .001, 1000, 1}},
+	{"half of it is gone, told late", {.3, .5, .02, .02, 20000, 1000}},
 };
 
 static void test_honest(void **state)
@@ -284,9 +290,9 @@ static void test_honest(void **state)
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			uint64_t random = seed;
 			double now_ms = 0;
-			struct health h;
+			struct peer_health h;
 
-			health_init(&h);
+			peer_health_init(&h);
 			if (meet(&h, &honest[i].m, LOOKUPS, &random, &now_ms)
 				    .quarantine)
 				fail_msg("%s: quarantine", honest[i].label);
@@ -298,13 +304,13 @@ static const struct {
 	const char *label;
 	struct peer_model m;
 } liars[] = {
-	{ "claims everything", { 1, 1, 0, .001, 1000, 1 } },
-	{ "claims everything, as full as may be", { 1, 1, 0, .05, 1000, 1 } },
-	{ "claims a tenth of what is asked", { .1, 1, 0, .001, 1000, 1 } },
-	{ "claims a quarter, f 2 %", { .25, 1, .02, .02, 1000, 1 } },
-	{ "claims everything, a slow node", { 1, 1, 0, .02, 1, 1 } },
-	{ "claims everything, told late", { 1, 1, 0, .02, 1000, 50 } },
-	{ "has one in fifty", { 1, .98, 0, .001, 1000, 1 } },
+	{"claims everything", {1, 1, 0, .001, 1000, 1}},
+	{"claims everything, as full as may be", {1, 1, 0, .05, 1000, 1}},
+	{"claims a tenth of what is asked", {.1, 1, 0, .001, 1000, 1}},
+	{"claims a quarter, f 2 %", {.25, 1, .02, .02, 1000, 1}},
+	{"claims everything, a slow node", {1, 1, 0, .02, 1, 1}},
+	{"claims everything, told late", {1, 1, 0, .02, 1000, 50}},
+	{"has one in fifty", {1, .98, 0, .001, 1000, 1}},
 };
 
 static void test_liars(void **state)
@@ -315,14 +321,14 @@ static void test_liars(void **state)
 			uint64_t random = seed;
 			double now_ms = 0;
 			struct verdict v;
-			struct health h;
+			struct peer_health h;
 
-			health_init(&h);
+			peer_health_init(&h);
 			v = meet(&h, &liars[i].m, 100000, &random, &now_ms);
 			if (!v.quarantine || v.wasted > MAX_WASTED)
 				fail_msg("%s: %u wasted", liars[i].label,
 					 v.wasted);
-			assert_false(health_usable(&h));
+			assert_false(peer_health_usable(&h));
 		}
 	}
 }
@@ -330,10 +336,10 @@ static void test_liars(void **state)
 /* A good record is no credit: a peer that turns bad is caught as soon. */
 static void test_turncoats(void **state)
 {
-	static const struct peer_model good = { .3, 0, .001, .001, 1000, 1 };
-	static const struct peer_model chatty = { 0, 0, .02, .02, 1000, 1 };
-	static const struct peer_model *const before[] = { &good, &chatty };
-	static const struct peer_model bad = { 1, 1, 0, .02, 1000, 1 };
+	static const struct peer_model good = {.3, 0, .001, .001, 1000, 1};
+	static const struct peer_model chatty = {0, 0, .02, .02, 1000, 1};
+	static const struct peer_model *const before[] = {&good, &chatty};
+	static const struct peer_model bad = {1, 1, 0, .02, 1000, 1};
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(before); i++) {
@@ -341,9 +347,9 @@ static void test_turncoats(void **state)
 			uint64_t random = seed;
 			double now_ms = 0;
 			struct verdict v;
-			struct health h;
+			struct peer_health h;
 
-			health_init(&h);
+			peer_health_init(&h);
 			v = meet(&h, before[i], 100000, &random, &now_ms);
 			assert_false(v.quarantine);
 			v = meet(&h, &bad, 100000, &random, &now_ms);
@@ -354,26 +360,27 @@ static void test_turncoats(void **state)
 }
 
 /* Brings a peer without a record into quarantine at a time. */
-static void convict(struct health *h, int64_t now_ms)
+static void convict(struct peer_health *h, int64_t now_ms)
 {
 	for (int i = 1; i < HEALTH_PATIENCE; i++)
-		assert_false(health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1,
-					    now_ms));
-	assert_true(health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1, now_ms));
+		assert_false(peer_health_outcome(h, &policy, OUTCOME_FALSE_HIT,
+						 1, now_ms));
+	assert_true(
+		peer_health_outcome(h, &policy, OUTCOME_FALSE_HIT, 1, now_ms));
 	assert_int_equal(h->state, HEALTH_QUARANTINE);
 }
 
 /* Hits make up for false hits that were, not for those to come. */
 static void test_hits_give_no_credit(void **state)
 {
-	struct health h;
+	struct peer_health h;
 
 	(void)state;
-	health_init(&h);
+	peer_health_init(&h);
 	for (int i = 0; i < 100; i++)
-		health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
-	health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
-	health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
+		peer_health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
+	peer_health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
+	peer_health_outcome(&h, &policy, OUTCOME_HIT, 1, 1000);
 	convict(&h, 1000);
 }
 
@@ -382,23 +389,24 @@ static void test_hits_give_no_credit(void **state)
  * one. */
 static void test_of_no_use_is_no_lie(void **state)
 {
-	static const enum peer_outcome events[] = { OUTCOME_STALE,
-						    OUTCOME_VARIANT };
+	static const enum peer_outcome events[] = {OUTCOME_STALE,
+						   OUTCOME_VARIANT};
 
 	(void)state;
 	for (size_t e = 0; e < NROWS(events); e++) {
-		struct health h;
+		struct peer_health h;
 
-		health_init(&h);
+		peer_health_init(&h);
 		for (int i = 0; i < 100 * HEALTH_PATIENCE; i++)
-			assert_false(health_outcome(&h, &policy, events[e], 1,
-						    1000));
+			assert_false(peer_health_outcome(&h, &policy, events[e],
+							 1, 1000));
 		for (int i = 1; i < HEALTH_PATIENCE; i++) {
-			health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
-			health_outcome(&h, &policy, events[e], 1, 1000);
+			peer_health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1,
+					    1000);
+			peer_health_outcome(&h, &policy, events[e], 1, 1000);
 		}
 		assert_int_equal(h.state, HEALTH_GOOD);
-		health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
+		peer_health_outcome(&h, &policy, OUTCOME_FALSE_HIT, 1, 1000);
 		assert_int_equal(h.state, HEALTH_QUARANTINE);
 	}
 }
@@ -406,58 +414,59 @@ static void test_of_no_use_is_no_lie(void **state)
 /* It ends, with an empty record; and begins again if nothing is better. */
 static void test_release(void **state)
 {
-	struct health h;
+	struct peer_health h;
 
 	(void)state;
-	health_init(&h);
+	peer_health_init(&h);
 	convict(&h, 1000);
 	/* What was under way changes nothing. */
-	assert_false(health_outcome(&h, &policy, OUTCOME_HIT, 1, 1001));
-	assert_false(health_outcome(&h, &policy, OUTCOME_FAILED, 1, 1001));
-	assert_false(health_tick(&h, 300999));
-	assert_false(health_usable(&h));
-	assert_true(health_tick(&h, 301000));
+	assert_false(peer_health_outcome(&h, &policy, OUTCOME_HIT, 1, 1001));
+	assert_false(peer_health_outcome(&h, &policy, OUTCOME_FAILED, 1, 1001));
+	assert_false(peer_health_tick(&h, 300999));
+	assert_false(peer_health_usable(&h));
+	assert_true(peer_health_tick(&h, 301000));
 	assert_int_equal(h.state, HEALTH_GOOD);
 	convict(&h, 301001);
-	assert_false(health_tick(&h, 601000));
-	assert_true(health_tick(&h, 601001));
+	assert_false(peer_health_tick(&h, 601000));
+	assert_true(peer_health_tick(&h, 601001));
 }
 
 /* A digest of a new start is another digest; but not an endless excuse. */
 static void test_restart(void **state)
 {
-	struct health h;
+	struct peer_health h;
 
 	(void)state;
-	health_init(&h);
+	peer_health_init(&h);
 	convict(&h, 1000);
-	assert_true(health_restarted(&h, &policy, 5000));
+	assert_true(peer_health_restarted(&h, &policy, 5000));
 	assert_int_equal(h.state, HEALTH_GOOD);
-	assert_false(health_restarted(&h, &policy, 5001));
+	assert_false(peer_health_restarted(&h, &policy, 5001));
 	convict(&h, 6000);
-	assert_false(health_restarted(&h, &policy, 7000));
-	assert_false(health_restarted(&h, &policy, 304999));
-	assert_true(health_restarted(&h, &policy, 305000));
-	/* A breaker is not closed by it, but the trial is not far. */
+	assert_false(peer_health_restarted(&h, &policy, 7000));
+	assert_false(peer_health_restarted(&h, &policy, 304999));
+	assert_true(peer_health_restarted(&h, &policy, 305000));
+	/* A breaker is not closed by it, but a probe is not far. */
 	for (int i = 0; i < 3; i++)
-		health_outcome(&h, &policy, OUTCOME_FAILED, -1, 400000);
-	health_tick(&h, 401000);
-	health_outcome(&h, &policy, OUTCOME_FAILED, -1, 401000);
+		peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1, 400000);
+	peer_health_tick(&h, 401000);
+	peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1, 401000);
 	for (int64_t ms = 401000; ms < 402000; ms += 100)
-		assert_false(health_restarted(&h, &policy, ms));
-	assert_false(health_tick(&h, 401999));
-	assert_true(health_tick(&h, 402000));
-	assert_int_equal(h.state, HEALTH_TRIAL);
-	assert_false(health_restarted(&h, &policy, 402000));
+		assert_false(peer_health_restarted(&h, &policy, ms));
+	assert_false(peer_health_tick(&h, 401999));
+	assert_true(peer_health_tick(&h, 402000));
+	assert_int_equal(h.state, HEALTH_HALF_OPEN);
+	assert_false(peer_health_restarted(&h, &policy, 402000));
 }
 
 static void test_texts(void **state)
 {
 	(void)state;
-	assert_string_equal(health_state_text(HEALTH_GOOD), "good");
-	assert_string_equal(health_state_text(HEALTH_BROKEN), "broken");
-	assert_string_equal(health_state_text(HEALTH_TRIAL), "trial");
-	assert_string_equal(health_state_text(HEALTH_QUARANTINE),
+	assert_string_equal(peer_health_state_text(HEALTH_GOOD), "good");
+	assert_string_equal(peer_health_state_text(HEALTH_BROKEN), "broken");
+	assert_string_equal(peer_health_state_text(HEALTH_HALF_OPEN),
+			    "half open");
+	assert_string_equal(peer_health_state_text(HEALTH_QUARANTINE),
 			    "quarantine");
 	assert_string_equal(peer_outcome_text(OUTCOME_HIT), "hit");
 	assert_string_equal(peer_outcome_text(OUTCOME_FALSE_HIT), "false hit");

@@ -1,0 +1,94 @@
+/*
+ * When to fetch a peer's digest next.
+ */
+#include "digestd/mesh/fetch_schedule.h"
+
+#include "digestd/mesh/backoff.h"
+
+static int64_t fetch_later_ms(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A quarter less or more, from the schedule's own numbers: peers that failed
+ * together do not come back together. */
+static int64_t fetch_jittered(struct fetch_schedule *f, int64_t ms)
+{
+	f->seed = f->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return ms - ms / 4 +
+	       (int64_t)((f->seed >> 33) % (uint64_t)(ms / 2 + 1));
+}
+
+struct next_fetch fetch_schedule_init(struct fetch_schedule *f, uint64_t seed,
+				      int64_t now_ms)
+{
+	*f = (struct fetch_schedule){.seed = seed};
+	return (struct next_fetch){.due_ms = now_ms};
+}
+
+void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms)
+{
+	f->started_ms = now_ms;
+}
+
+static struct next_fetch fetch_succeed(struct fetch_schedule *f, int64_t due_ms,
+				       int64_t now_ms)
+{
+	f->confirmed_ms = now_ms;
+	f->has_digest = true;
+	f->failures = 0;
+	f->unfits = 0;
+	f->want_full = false;
+	return (struct next_fetch){.due_ms = due_ms};
+}
+
+static struct next_fetch
+fetch_back_off(struct fetch_schedule *f,
+	       const struct fetch_schedule_policy *policy, int64_t now_ms)
+{
+	int64_t wait_ms = backoff_ms(policy->backoff_min_ms, f->failures++,
+				     policy->backoff_max_ms);
+
+	return (struct next_fetch){
+		.due_ms = now_ms + fetch_jittered(f, wait_ms),
+		.full = f->want_full,
+	};
+}
+
+struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
+				     const struct fetch_schedule_policy *policy,
+				     enum fetched event, int64_t now_ms)
+{
+	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
+	int64_t poll_at_ms = f->started_ms + policy->poll_ms;
+
+	switch (event) {
+	case FETCHED_FULL:
+	case FETCHED_DELTA:
+		return fetch_succeed(f, soon_ms, now_ms);
+	case FETCHED_SAME:
+		return fetch_succeed(f, fetch_later_ms(poll_at_ms, now_ms),
+				     now_ms);
+	case FETCHED_UNFIT:
+		/* A whole digest mends it soon, unless that is the fault. */
+		f->want_full = true;
+		if (f->unfits++ == 0)
+			return (struct next_fetch){soon_ms, true};
+		return fetch_back_off(f, policy, now_ms);
+	case FETCHED_FAILED:
+		return fetch_back_off(f, policy, now_ms);
+	}
+	return fetch_back_off(f, policy, now_ms);
+}
+
+bool fetch_schedule_usable(const struct fetch_schedule *f,
+			   const struct fetch_schedule_policy *policy,
+			   int64_t now_ms)
+{
+	return f->has_digest && now_ms - f->confirmed_ms <= policy->max_age_ms;
+}
+
+int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f)
+{
+	return f->confirmed_ms;
+}

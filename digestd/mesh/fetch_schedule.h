@@ -1,0 +1,76 @@
+/*
+ * When to fetch a peer's digest next, and whether the copy that is here is
+ * recent enough. Without I/O: what came of a fetch and the time go in, the next
+ * fetch comes out.
+ */
+#ifndef DIGESTD_MESH_FETCH_SCHEDULE_H
+#define DIGESTD_MESH_FETCH_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fetch_schedule_policy {
+	int64_t poll_ms;        /* between fetches that brought nothing new */
+	int64_t backoff_min_ms; /* after the first failure */
+	int64_t backoff_max_ms; /* a dead peer costs little */
+	int64_t max_age_ms;     /* an older digest is not consulted */
+};
+
+enum fetched {
+	FETCHED_FULL,   /* a full digest came and is in place */
+	FETCHED_DELTA,  /* a delta came, and its result is in place */
+	FETCHED_SAME,   /* the peer has nothing new */
+	FETCHED_UNFIT,  /* what came does not fit what is here */
+	FETCHED_FAILED, /* no answer, an error, or nonsense */
+};
+
+/* All fields are private; zero is not a valid state. */
+struct fetch_schedule {
+	uint64_t seed;        /* of the jitter */
+	int64_t started_ms;   /* of the fetch under way */
+	int64_t confirmed_ms; /* the digest was current then */
+	unsigned failures;    /* in a row */
+	unsigned unfits;      /* in a row */
+	bool has_digest;
+	bool want_full;
+};
+
+/*
+ * Fetches begin at least so far apart [ms], whatever the peer answers: one that
+ * always has news, or flips between two states, costs 10 fetches a second. An
+ * honest one holds its answer for longer than that.
+ */
+enum { FETCH_PACE_MS = 100 };
+
+/* What to do next: fetch at due_ms, conditionally or whole. */
+struct next_fetch {
+	int64_t due_ms;
+	bool full; /* do not offer a base: the last one did not fit */
+};
+
+/* Starts: the first fetch is due at now_ms. `seed` differs between peers. */
+struct next_fetch fetch_schedule_init(struct fetch_schedule *f, uint64_t seed,
+				      int64_t now_ms);
+
+/* A fetch begins. */
+void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms);
+
+/*
+ * It ended so: says when to fetch again. After something new that is at once
+ * (the peer holds its answer until there is news), but FETCH_PACE_MS after
+ * the beginning of the last fetch; after nothing new, poll_ms after it; after
+ * failures, with a back-off that doubles, give or take a quarter.
+ */
+struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
+				     const struct fetch_schedule_policy *policy,
+				     enum fetched event, int64_t now_ms);
+
+/* Whether the digest is there and recent enough to be consulted. */
+bool fetch_schedule_usable(const struct fetch_schedule *f,
+			   const struct fetch_schedule_policy *policy,
+			   int64_t now_ms);
+
+/* When it was last known to be current. */
+int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f);
+
+#endif
