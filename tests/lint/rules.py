@@ -60,6 +60,9 @@ LAYERS = {
     "cachesim/sim": CORE | {"codec", "cachesim/trace", "cachesim/protocol",
                             "cachesim/sim", "cachesim/admission"},
     "cachesim/admission": CORE | {"codec", "cachesim/admission"},
+    "cachesim/world": CORE | {"codec", "digestd/os", "digestd/server",
+                              "digestd/fetch", "digestd/config", "digestd",
+                              "cachesim/world"},
     "cachesim": CORE | {"codec", "digestd/tool", "cachesim/trace",
                         "cachesim/protocol", "cachesim/sim",
                         "cachesim/admission", "cachesim", "cachesim/mpi",
@@ -93,6 +96,8 @@ PURE = CORE | {"cachesim/admission", "codec", "codec/coder", "codec/filter",
 
 # A part that a build may leave out has a file that stands in for it.
 OPTIONAL = {"digestd/disk", "cachesim/mpi"}
+# A program has these in place of the daemon's edges, with the names of those.
+STAND_INS = {"cachesim/world"}
 # Programs that have functions of the same names.
 PROGRAMS = ({"digestd/ctl", "cachesim"}, {"digestd/tool", "cachesim/live"})
 
@@ -298,6 +303,8 @@ def function_names(files):
         if not f.path.endswith(".c"):
             continue
         subjects = {f.name[:-2].partition("_")[0], f.folder.rpartition("/")[2]}
+        if f.folder in STAND_INS:  # world_fetch.c is fetch.c in a world
+            subjects.add(f.name[:-2].rpartition("_")[2])
         for name, first, _ in f.functions():
             place = f"{f.path}:{first}"
             plain = re.sub(r"^scd__?", "", name)
@@ -311,7 +318,7 @@ def function_names(files):
 def stand_in(path, other, name):
     """Whether programs are linked with one of these files, never with both."""
     programs = {path.rpartition("/")[0], other.rpartition("/")[0]}
-    return (name == "main" or len(programs & OPTIONAL) == 1
+    return (name == "main" or len(programs & (OPTIONAL | STAND_INS)) == 1
             or programs in PROGRAMS)
 
 

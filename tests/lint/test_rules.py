@@ -79,6 +79,7 @@ FAULTS = (
      static_named("b_twice").replace("static int", "static int\n")),
     (rules.function_names, "digestd/mesh/a.c", BODY),
     (rules.function_names, "digestd/mesh/node_b.c", static_named("node_twice")),
+    (rules.function_names, "cachesim/world/world_a.c", static_named("b_twice")),
     (rules.include_arrows, "codec/a.c", include('"digestd/mesh/node.h"')),
     (rules.include_arrows, "codec/a.c", include('"codec/absent.h"')),
     (rules.include_arrows, "codec/a.c", include('"thing.h"')),
@@ -125,6 +126,7 @@ FAULTS = (
 FINE = (
     (rules.function_names, "codec/a.c", static_named("scd__a_twice")),
     (rules.function_names, "digestd/mesh/a_b.c", static_named("mesh_twice")),
+    (rules.function_names, "cachesim/world/world_a.c", static_named("a_twice")),
     (rules.allocations_are_tested, "codec/a.h",
      HEADER + "\n/* SCD_ENOMEM. */\nint scd_tested(struct a **out);\n"),
     (rules.allocations_are_tested, "codec/a.h",

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "digestd/http/fields.h"
-#include "tests/world/nodes.h"
+#include "cachesim/world/nodes.h"
 #include "tests/world/origin.h"
-#include "tests/world/wire.h"
-#include "tests/world/world.h"
+#include "cachesim/world/wire.h"
+#include "cachesim/world/world.h"
 
 enum {
 	DEADLINE_US = 300000000, /* every request has ended by then */

@@ -20,10 +20,10 @@
 #include <string.h>
 
 #include "tests/world/clients.h"
-#include "tests/world/nodes.h"
+#include "cachesim/world/nodes.h"
 #include "tests/world/origin.h"
-#include "tests/world/wire.h"
-#include "tests/world/world.h"
+#include "cachesim/world/wire.h"
+#include "cachesim/world/world.h"
 
 enum {
 	WORLDS = 50,
@@ -227,6 +227,7 @@ static void world_begin(void)
 	nodes.peers = !alone;
 	nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 26);
 	nodes.max_object_bytes = 1 << 20;
+	nodes.origin = origin_name;
 	if (world_happens(CHOICE_SWARM, 300))
 		nodes.max_object_bytes = world_skewed(CHOICE_SWARM, 1 << 10,
 						      1 << 20);

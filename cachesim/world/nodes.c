@@ -1,7 +1,7 @@
 /*
  * Nodes: a service each, from a configuration file of its own.
  */
-#include "tests/world/nodes.h"
+#include "cachesim/world/nodes.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,8 +13,7 @@
 
 #include "digestd/config/configuration.h"
 #include "digestd/service.h"
-#include "tests/world/origin.h"
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 enum {
 	NAME_BYTES = 32,
@@ -94,7 +93,7 @@ bool nodes_runs(unsigned i)
 	return nodes.list[i].service;
 }
 
-static void node_write_peers(FILE *f, unsigned self)
+static void nodes_write_peers(FILE *f, unsigned self)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
 		if (i != self)
@@ -103,7 +102,7 @@ static void node_write_peers(FILE *f, unsigned self)
 	}
 }
 
-static void node_write(unsigned i)
+static void nodes_write_one(unsigned i)
 {
 	const struct node *n = &nodes.list[i];
 	FILE *f = fopen(n->path, "w");
@@ -113,21 +112,22 @@ static void node_write(unsigned i)
 	fprintf(f, "node = \"n%u\"\nlisten_data = \"%s\"\n"
 		"listen_admin = \"%s\"\ndefault_origin = \"http://%s\"\n"
 		"threads = %u\ncache_size = %llu\nmax_object_size = %llu\n"
-		"log_level = \"error\"\n%s", i, n->data, n->admin, origin_name,
-		nodes.plan.threads, (unsigned long long)nodes.plan.cache_bytes,
+		"log_level = \"error\"\n%s", i, n->data, n->admin,
+		nodes.plan.origin, nodes.plan.threads,
+		(unsigned long long)nodes.plan.cache_bytes,
 		(unsigned long long)nodes.plan.max_object_bytes,
 		nodes.plan.options);
 	if (nodes.plan.peers) {
 		fprintf(f, "cluster_key = "
 			"\"7d0b5c3e9f1a48266a84b1f0c9d2e357\"\n"
 			"listen_peer = \"%s\"\n", n->peer);
-		node_write_peers(f, i);
+		nodes_write_peers(f, i);
 	}
 	if (fclose(f))
 		world_fail("%s cannot be written", n->path);
 }
 
-static void node_start(unsigned i)
+static void nodes_start_one(unsigned i)
 {
 	struct node *n = &nodes.list[i];
 	struct config_errors errors;
@@ -164,12 +164,12 @@ void nodes_start(const struct nodes_plan *plan)
 		if (plan->clocks_differ)
 			nodes.list[i].ahead_s = (int64_t)
 				world_below(CHOICE_SWARM, 200) - 100;
-		node_write(i);
-		node_start(i);
+		nodes_write_one(i);
+		nodes_start_one(i);
 	}
 }
 
-static void node_end(struct node *n)
+static void nodes_end_one(struct node *n)
 {
 	service_free(&n->service);
 	n->down_us = world_now_us;
@@ -178,7 +178,7 @@ static void node_end(struct node *n)
 void nodes_kill(unsigned i)
 {
 	if (nodes.list[i].service)
-		node_end(&nodes.list[i]);
+		nodes_end_one(&nodes.list[i]);
 }
 
 void nodes_tend(void)
@@ -187,7 +187,7 @@ void nodes_tend(void)
 		struct node *n = &nodes.list[i];
 
 		if (!n->service && world_now_us > n->down_us + DOWN_US)
-			node_start(i);
+			nodes_start_one(i);
 	}
 }
 

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 int64_t world_now_us;
 

@@ -10,9 +10,9 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/server/server.h"
-#include "tests/world/nodes.h"
-#include "tests/world/wire.h"
-#include "tests/world/world.h"
+#include "cachesim/world/nodes.h"
+#include "cachesim/world/wire.h"
+#include "cachesim/world/world.h"
 
 enum { READ_BYTES = 16384 }; /* of a source, at once */
 
@@ -416,7 +416,7 @@ static const struct wire_ops exchange_ops = {
 	.on_room = exchange_on_room,
 };
 
-static void server_accept(void *arg, struct wire *wire)
+static void exchange_accept(void *arg, struct wire *wire)
 {
 	struct server *s = arg;
 	struct exchange *x = calloc(1, sizeof(*x));
@@ -451,7 +451,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	s->arg = arg;
 	s->listener.name = s->name;
 	s->listener.place = nodes_place;
-	s->listener.accept = server_accept;
+	s->listener.accept = exchange_accept;
 	s->listener.arg = s;
 	wire_listen(&s->listener);
 	*out = s;

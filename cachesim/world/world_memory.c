@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 struct ledger memory_ledger = { .limit = UINT64_MAX };
 

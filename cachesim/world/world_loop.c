@@ -8,8 +8,8 @@
 
 #include "digestd/os/loop.h"
 #include "digestd/os/timer_heap.h"
-#include "tests/world/nodes.h"
-#include "tests/world/world.h"
+#include "cachesim/world/nodes.h"
+#include "cachesim/world/world.h"
 
 enum { WALL_S = 1700000000 }; /* when the world begins */
 

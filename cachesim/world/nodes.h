@@ -2,8 +2,8 @@
  * The nodes of a world: each a service as the daemon runs it, with a
  * configuration of its own and two workers.
  */
-#ifndef TESTS_WORLD_NODES_H
-#define TESTS_WORLD_NODES_H
+#ifndef CACHESIM_WORLD_NODES_H
+#define CACHESIM_WORLD_NODES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +19,7 @@ struct nodes_plan {
 	bool clocks_differ;  /* their wall clocks, by up to 100 s */
 	uint64_t cache_bytes;
 	uint64_t max_object_bytes;
+	const char *origin;  /* where the origin listens, "10.0.0.1:80" */
 	const char *options; /* lines of the configuration */
 };
 

@@ -9,9 +9,9 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
-#include "tests/world/nodes.h"
-#include "tests/world/wire.h"
-#include "tests/world/world.h"
+#include "cachesim/world/nodes.h"
+#include "cachesim/world/wire.h"
+#include "cachesim/world/world.h"
 
 enum { UPLOAD_BYTES = 4096 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "digestd/os/background.h"
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 enum { JOB_US = 20000 }; /* at most */
 

@@ -1,14 +1,14 @@
 /*
  * Connections of a world.
  */
-#include "tests/world/wire.h"
+#include "cachesim/world/wire.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "digestd/http/fields.h"
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 enum {
 	PARTED_US = 20000, /* until a parted link is tried again */
@@ -184,9 +184,9 @@ static void wire_break(struct wire *w, enum wire_end why)
 		 w);
 }
 
-static void stream_arrive(void *arg);
+static void wire_stream_arrive(void *arg);
 
-static void stream_schedule(struct stream *s, int64_t delay_us)
+static void wire_stream_schedule(struct stream *s, int64_t delay_us)
 {
 	int64_t at_us = world_now_us + delay_us;
 
@@ -199,10 +199,10 @@ static void stream_schedule(struct stream *s, int64_t delay_us)
 	if (at_us < s->last_us)
 		at_us = s->last_us;
 	s->last_us = at_us;
-	world_at(&s->arrival, at_us, stream_arrive, s);
+	world_at(&s->arrival, at_us, wire_stream_arrive, s);
 }
 
-static void stream_run_room(void *arg)
+static void wire_stream_run_room(void *arg)
 {
 	struct stream *s = arg;
 	struct stream *sender = &s->wire->to_side[s == s->wire->to_side];
@@ -212,7 +212,7 @@ static void stream_run_room(void *arg)
 }
 
 /* Whether a fault ends the connection here. */
-static bool stream_meets_fault(struct stream *s)
+static bool wire_stream_meets_fault(struct stream *s)
 {
 	struct wire *w = s->wire;
 
@@ -226,7 +226,7 @@ static bool stream_meets_fault(struct stream *s)
 	return true;
 }
 
-static void stream_take_bytes(struct stream *s)
+static void wire_stream_take_bytes(struct stream *s)
 {
 	uint32_t most = wire_weather.piece_bytes;
 	size_t piece = world_skewed(CHOICE_PIECE, 1, most), taken;
@@ -241,36 +241,36 @@ static void stream_take_bytes(struct stream *s)
 	s->len -= taken;
 	s->bytes += taken;
 	if (taken && s->open)
-		world_at(&s->room, world_now_us, stream_run_room, s);
+		world_at(&s->room, world_now_us, wire_stream_run_room, s);
 }
 
-static void stream_deliver(struct stream *s)
+static void wire_stream_deliver(struct stream *s)
 {
 	if (!s->head_arrived && s->has_head) {
 		s->head_arrived = true;
 		s->ops.on_head(s->arg, &s->head);
 	} else if (s->len) {
-		stream_take_bytes(s);
+		wire_stream_take_bytes(s);
 	} else {
 		s->end_arrived = true;
 		s->ops.on_end(s->arg);
 	}
 }
 
-static void stream_arrive(void *arg)
+static void wire_stream_arrive(void *arg)
 {
 	struct stream *s = arg;
 	struct wire *w = s->wire;
 
 	if (wire_is_parted(w)) {
-		stream_schedule(s, PARTED_US);
+		wire_stream_schedule(s, PARTED_US);
 		return;
 	}
-	if (stream_meets_fault(s))
+	if (wire_stream_meets_fault(s))
 		return;
 	wire_hold(w);
-	stream_deliver(s);
-	stream_schedule(s, world_below(CHOICE_LATENCY,
+	wire_stream_deliver(s);
+	wire_stream_schedule(s, world_below(CHOICE_LATENCY,
 				       wire_weather.piece_us + 1));
 	wire_release(w);
 }
@@ -293,7 +293,7 @@ static void wire_run_connect(void *arg)
 	wire_hold(w);
 	w->connected = true;
 	l->accept(l->arg, w);
-	stream_schedule(&w->to_side[WIRE_ANSWERER], wire_latency_us());
+	wire_stream_schedule(&w->to_side[WIRE_ANSWERER], wire_latency_us());
 	if (w->to_side[WIRE_ASKER].open &&
 	    w->to_side[WIRE_ASKER].ops.on_connected)
 		w->to_side[WIRE_ASKER].ops.on_connected(
@@ -384,7 +384,7 @@ void wire_send_head(struct wire *w, enum wire_side from,
 	if (fields_copy(head->fields, &s->fields))
 		world_fail("the world itself is out of memory");
 	s->head.fields = &s->fields;
-	stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us());
 }
 
 size_t wire_room(const struct wire *w, enum wire_side from)
@@ -410,7 +410,7 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 	}
 	memcpy(s->data + s->len, data, len);
 	s->len += len;
-	stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us());
 }
 
 void wire_send_end(struct wire *w, enum wire_side from)
@@ -420,7 +420,7 @@ void wire_send_end(struct wire *w, enum wire_side from)
 	if (s->ended)
 		return;
 	s->ended = true;
-	stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us());
 }
 
 void wire_resume(struct wire *w, enum wire_side to)
@@ -428,7 +428,7 @@ void wire_resume(struct wire *w, enum wire_side to)
 	struct stream *s = &w->to_side[to];
 
 	s->full = false;
-	stream_schedule(s, 0);
+	wire_stream_schedule(s, 0);
 }
 
 void wire_close(struct wire **wire, enum wire_side side)

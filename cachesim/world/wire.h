@@ -6,8 +6,8 @@
  * than it is offered holds its sender back. A connection may be refused, lead
  * nowhere, break or fall silent after any byte.
  */
-#ifndef TESTS_WORLD_WIRE_H
-#define TESTS_WORLD_WIRE_H
+#ifndef CACHESIM_WORLD_WIRE_H
+#define CACHESIM_WORLD_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,8 +74,9 @@ struct wire_listener {
 	struct wire_listener *next, **link;
 };
 
+/* Begins and ends that; a null link is one that does not listen. */
 void wire_listen(struct wire_listener *l);
-void wire_unlisten(struct wire_listener *l); /* null link: not listening */
+void wire_unlisten(struct wire_listener *l);
 
 /* Connects; ops and arg are the asker's. Never fails at once. */
 struct wire *wire_open(int from, const char *to, const struct wire_ops *ops,

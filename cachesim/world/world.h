@@ -10,8 +10,8 @@
  * which of several loops with waiting calls runs first is the seed's choice,
  * which is how the interleavings of the threads of a node are tried.
  */
-#ifndef TESTS_WORLD_WORLD_H
-#define TESTS_WORLD_WORLD_H
+#ifndef CACHESIM_WORLD_WORLD_H
+#define CACHESIM_WORLD_WORLD_H
 
 #include <stdbool.h>
 #include <stddef.h>

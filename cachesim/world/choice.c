@@ -2,7 +2,7 @@
  * Choices of a seed: a hash of seed, kind and number. Integers only, so that a
  * seed means the same on every machine.
  */
-#include "tests/world/world.h"
+#include "cachesim/world/world.h"
 
 static uint64_t choice_seed, choice_numbers[CHOICE_KINDS];
 
