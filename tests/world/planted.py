@@ -4,8 +4,9 @@ and has worlds find them: a test that never fails tests nothing.
 
 Each fault is a piece of text in a source that another takes the place of. The
 changed source is compiled beside the build, linked into a world of its own and
-run, seed after seed, until a world fails, or until the time is up. A piece that
-is not in its file any more is an error here: the fault has to be planted anew.
+run, seed after seed, until a world fails, or until the time is up. Each run
+looks for the pieces of all faults in their files: one that is not there any
+more is an error, as the fault has to be planted anew.
 
     planted.py [NAME ...]
 
@@ -39,10 +40,10 @@ FAULTS = {
         "if (!r->unsafe || r->status >= 400)", "if (r->status >= 100)"),
     "vary-ignored-in-joining": (
         "digestd/proxy/request.c",
-        "!vary_match(cached_selecting(head), fields_of(r)) ||", ""),
+        "!vary_match(cached_selecting(head), request_fields_of(r)) ||", ""),
     "vary-ignored-in-the-store": (
         "digestd/http/vary.c",
-        "if (!same_list(fields_at(selecting, i), request))", "if (0)"),
+        "if (!vary_same(fields_at(selecting, i), request))", "if (0)"),
     "private-stored": (
         "digestd/http/storable.c", "if (cc->private)", "if (0)"),
     "no-store-stored": (
@@ -77,14 +78,14 @@ FAULTS = {
 	worker_add(&r->worker->counters.origin_errors, 1);"""),
     "waiters-hang": (
         "digestd/proxy/flight.c",
-        """		unlink_waiter(w);
+        """		flight_unlink_waiter(w);
 		loop_post(w->loop, &w->call);
 	}
 	pthread_mutex_unlock(&flights->lock);
 }
 
 bool flights_leave""",
-        """		unlink_waiter(w);
+        """		flight_unlink_waiter(w);
 		if (!lead->waiters)
 			loop_post(w->loop, &w->call);
 	}
@@ -95,7 +96,7 @@ bool flights_leave"""),
     "fetch-never-resumed": (
         "digestd/proxy/reply.c", "fetch_resume(r->fetch);", ";"),
     "upload-cut-short": (
-        "digestd/proxy/request_fetch.c",
+        "digestd/proxy/request_upload.c",
         "return r->upload_ended ? FETCH_EOF : FETCH_MORE;",
         "return FETCH_EOF;"),
     "buffer-not-moved": (
@@ -109,7 +110,7 @@ bool flights_leave"""),
         "bytes,"),
     "any-tag-matches": (
         "digestd/http/conditional.c",
-        "return !none_match(request, stored);", "return true;"),
+        "return !conditional_none_match(request, stored);", "return true;"),
     "any-304-confirms": (
         "digestd/http/conditional.c",
         """	for (size_t i = 0; i < NPRECONDITIONS; i++)
@@ -117,8 +118,8 @@ bool flights_leave"""),
 	if (tag""",
         """	if (tag"""),
     "peers-ask-the-origin": (
-        "digestd/proxy/request.c", """{ "miss",      not_here },""",
-        """{ "upstream",  find_upstream },
+        "digestd/proxy/request.c", """{ "miss",      request_not_here },""",
+        """{ "upstream",  request_find_upstream },
 	{ "origin",    request_ask_origin },"""),
     "head-is-stored": (
         "digestd/proxy/request_store.c",
@@ -126,20 +127,29 @@ bool flights_leave"""),
         "return r->cacheable;"),
     "variant-of-another": (
         "digestd/proxy/request_store.c",
-        "if (vary_select(&r->in, &r->response, &selecting))\n"
-        "\t\treturn NULL;\n\tc = cached_new(&head);",
-        "fields_init(&selecting);\n\tc = cached_new(&head);"),
+        "err = vary_select(&r->in, &r->response, &r->selecting);",
+        "err = 0; fields_init(&r->selecting);"),
 }
+
+
+def has_place(name, top):
+    """Whether each piece of text that a fault changes stands in its file, once:
+    one that does not would be planted nowhere, and nobody would notice."""
+    path, *texts = FAULTS[name]
+    source = (top / path).read_text()
+    gone = [old for old in texts[::2] if source.count(old) != 1]
+    for old in gone:
+        print(f"# {name}: not once in {path}: {old!r}")
+    return not gone
 
 
 def plant(name, top, folder):
     """Compiles the source with the fault. Returns the object, or None."""
     path, *texts = FAULTS[name]
     source = (top / path).read_text()
+    if not has_place(name, top):
+        return None
     for old, new in zip(texts[::2], texts[1::2]):
-        if source.count(old) != 1:
-            print(f"# {path} has no longer one place for {name}")
-            return None
         source = source.replace(old, new)
     changed = folder / f"{name}.c"
     changed.write_text(source)
@@ -194,9 +204,12 @@ def main():
     top = pathlib.Path(os.environ["top_srcdir"]).absolute()
     names = sys.argv[1:] or [n for n in FAULTS if n in SHORT or
                              os.environ.get("SCD_TEST_LONG")]
-    print(f"1..{len(names)}", flush=True)
+    print(f"1..{len(names) + 1}", flush=True)
+    placed = all([has_place(name, top) for name in FAULTS])
+    print(f"{'ok' if placed else 'not ok'} 1 - every fault has its place",
+          flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for i, name in enumerate(names, 1):
+        for i, name in enumerate(names, 2):
             found = is_found(name, top, pathlib.Path(folder))
             print(f"{'ok' if found else 'not ok'} {i} - {name} is found",
                   flush=True)
