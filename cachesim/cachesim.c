@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "cachesim/command.h"
-#include "cachesim/mpi/ranks.h"
+#include "cachesim/cachesim.h"
+#include "cachesim/mpi/mpi_process.h"
 
 #define COMMAND(word, table, text) \
 	{ .name = #word, .run = command_##word, .summary = (text), \
@@ -53,9 +53,9 @@ int main(int argc, char **argv)
 	};
 
 	bool divided = cachesim_is_divided(argc, argv);
-	int code = divided ? ranks_begin() : TOOL_OK;
+	int code = divided ? mpi_process_begin() : TOOL_OK;
 
-	if (!divided && ranks_is_another())
+	if (!divided && mpi_process_is_another())
 		return TOOL_OK;
-	return code ? code : ranks_end(tool_main(&cachesim, argc, argv));
+	return code ? code : mpi_process_end(tool_main(&cachesim, argc, argv));
 }

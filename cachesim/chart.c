@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/dimension.h"
+#include "cachesim/parameter.h"
 
 /* What is drawn over what, if nobody says: the first whose x differs. */
 static const struct {
@@ -100,8 +100,8 @@ static bool chart_in_title(const struct chart *c, const struct report *r,
 		return strcmp(c->x, "capacity");
 	if (!strcmp(name, "proxy") || !strcmp(name, "system"))
 		return true;
-	for (enum dimension d = 0; d < DIMENSIONS; d++) {
-		if (!strcmp(name, dimension_column(d).name))
+	for (enum parameter d = 0; d < PARAMETERS; d++) {
+		if (!strcmp(name, parameter_column(d).name))
 			return true;
 	}
 	return false;

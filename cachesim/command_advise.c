@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/command.h"
-#include "cachesim/outcome.h"
+#include "cachesim/cachesim.h"
+#include "cachesim/results.h"
 #include "cachesim/output.h"
 #include "cachesim/simulate.h"
 #include "cachesim/workload.h"
@@ -93,10 +93,10 @@ static void command_advise_prepare(struct advice *a, enum system which)
 	double value;
 
 	sim_config_init(c);
-	dimension_set(DIMENSION_PROTOCOL, systems[which].protocol, c, &value);
-	dimension_set(DIMENSION_EVICTION, "sieve", c, &value);
-	if (a->s->dimension[DIMENSION_SIZE]) {
-		dimension_set(DIMENSION_SIZE, a->s->dimension[DIMENSION_SIZE],
+	parameter_set(PARAMETER_PROTOCOL, systems[which].protocol, c, &value);
+	parameter_set(PARAMETER_EVICTION, "sieve", c, &value);
+	if (a->s->parameter[PARAMETER_SIZE]) {
+		parameter_set(PARAMETER_SIZE, a->s->parameter[PARAMETER_SIZE],
 			      c, &value);
 		c->capacity *= a->s->peers;
 	}
@@ -237,7 +237,7 @@ static void command_advise_add_row(struct report *r, const struct advice *a,
 	report_text(r, "system", systems[which].name);
 	for (size_t i = 1; i <= 5; i++)
 		report_real(r, columns[i].name,
-			    outcome_ratio(columns[i].name, c));
+			    results_ratio(columns[i].name, c));
 	report_count(r, "origin_requests", c->origin);
 	report_count(r, "origin_bytes", c->origin_bytes);
 	report_real(r, "saved_requests",
@@ -359,7 +359,7 @@ static int command_advise_advise(struct advice *a)
 
 static int command_advise_check(const struct settings *s, const char *help)
 {
-	const char *size = s->dimension[DIMENSION_SIZE], *why = NULL;
+	const char *size = s->parameter[PARAMETER_SIZE], *why = NULL;
 	struct sim_config c = { 0 };
 	double value;
 
@@ -369,7 +369,7 @@ static int command_advise_check(const struct settings *s, const char *help)
 		return arguments_wrong("advise", "--peers is needed", help);
 	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
 		why = "--peers: is not 2 to 64, which cachesim can simulate";
-	else if (size && (dimension_set(DIMENSION_SIZE, size, &c, &value) ||
+	else if (size && (parameter_set(PARAMETER_SIZE, size, &c, &value) ||
 			  (c.capacity && c.capacity > UINT64_MAX / 64)))
 		why = "--size: is not a size";
 	if (!why)

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "cachesim/command.h"
+#include "cachesim/cachesim.h"
 #include "cachesim/export.h"
 
 const char command_convert_help[] =

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cachesim/command.h"
+#include "cachesim/cachesim.h"
 #include "cachesim/export.h"
 #include "cachesim/output.h"
 #include "cachesim/trace/generator.h"

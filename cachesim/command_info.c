@@ -1,7 +1,7 @@
 /*
  * cachesim info: what a trace is made of, and the most that a cache could hit.
  */
-#include "cachesim/command.h"
+#include "cachesim/cachesim.h"
 #include "cachesim/output.h"
 #include "cachesim/sim/info.h"
 #include "cachesim/workload.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/command.h"
+#include "cachesim/cachesim.h"
 #include "cachesim/output.h"
 #include "cachesim/plan.h"
 #include "cachesim/simulate.h"
@@ -72,7 +72,7 @@ static void command_mrc_sort_sizes(struct curve *c)
 
 		c->sizes[i] = (struct size){
 			sim_config_capacity(&row->config, c->trace),
-			row->text[DIMENSION_SIZE]
+			row->text[PARAMETER_SIZE]
 		};
 	}
 	qsort(c->sizes, c->n, sizeof(*c->sizes), command_mrc_by_capacity);
@@ -199,11 +199,11 @@ int command_mrc(int argc, char **argv)
 
 	if (code)
 		return code;
-	if (!s.dimension[DIMENSION_SIZE])
-		s.dimension[DIMENSION_SIZE] = usual_sizes;
+	if (!s.parameter[PARAMETER_SIZE])
+		s.parameter[PARAMETER_SIZE] = usual_sizes;
 	sim_config_init(&usual);
 	usual.objects = s.ignore_obj_size;
-	code = plan_add(&plan, s.dimension, &usual);
+	code = plan_add(&plan, s.parameter, &usual);
 	if (!code)
 		code = command_mrc_compute_all(&plan, &s);
 	plan_free(&plan);

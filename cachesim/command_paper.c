@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/command.h"
-#include "cachesim/outcome.h"
+#include "cachesim/cachesim.h"
+#include "cachesim/results.h"
 #include "cachesim/output.h"
 #include "cachesim/servers.h"
 #include "cachesim/simulate.h"
@@ -206,24 +206,24 @@ static uint64_t command_paper_expected(const struct sim_config *c,
 
 static int command_paper_plan_study(struct paper *p, const struct study *study)
 {
-	const char *lists[DIMENSIONS] = { 0 };
-	const char *size = p->s->dimension[DIMENSION_SIZE];
+	const char *lists[PARAMETERS] = { 0 };
+	const char *size = p->s->parameter[PARAMETER_SIZE];
 	struct sim_config c = command_paper_usual(p), sized = c;
 	char proxies[16];
 	double value;
 
 	snprintf(proxies, sizeof(proxies), "%u", p->proxies);
-	lists[DIMENSION_PROXIES] = proxies;
-	lists[DIMENSION_PROTOCOL] = study->protocol;
-	lists[DIMENSION_THRESHOLD] = study->threshold;
-	lists[DIMENSION_BITS] = study->bits;
-	lists[DIMENSION_HASHES] = study->hashes;
-	lists[DIMENSION_FORM] = study->form;
-	lists[DIMENSION_TRIES] = study->tries;
-	lists[DIMENSION_SIZE] = size;
-	lists[DIMENSION_EVICTION] = p->s->dimension[DIMENSION_EVICTION];
+	lists[PARAMETER_PROXIES] = proxies;
+	lists[PARAMETER_PROTOCOL] = study->protocol;
+	lists[PARAMETER_THRESHOLD] = study->threshold;
+	lists[PARAMETER_BITS] = study->bits;
+	lists[PARAMETER_HASHES] = study->hashes;
+	lists[PARAMETER_FORM] = study->form;
+	lists[PARAMETER_TRIES] = study->tries;
+	lists[PARAMETER_SIZE] = size;
+	lists[PARAMETER_EVICTION] = p->s->parameter[PARAMETER_EVICTION];
 	if (size)
-		dimension_set(DIMENSION_SIZE, size, &sized, &value);
+		parameter_set(PARAMETER_SIZE, size, &sized, &value);
 	c.digest.expected =
 		command_paper_expected(&sized, &p->trace, study->mean);
 	return plan_add(&p->plan, lists, &c);
@@ -274,17 +274,17 @@ static void command_paper_add_comparison(struct report *r,
 {
 	static const char messages[] = "messages_and_replies_per_request";
 	static const char bytes[] = "message_bytes_per_request";
-	double hits = outcome_ratio("hit_ratio", icp);
+	double hits = results_ratio("hit_ratio", icp);
 
 	report_real(r, "hits_lost",
-		    command_paper_share(hits - outcome_ratio("hit_ratio", c),
+		    command_paper_share(hits - results_ratio("hit_ratio", c),
 					hits));
 	if (!c->queries && !c->fetches && !c->updates)
 		return;
 	report_real(r, "fewer_messages",
-		    outcome_ratio(messages, icp) / outcome_ratio(messages, c));
+		    results_ratio(messages, icp) / results_ratio(messages, c));
 	report_real(r, "bytes_saved",
-		    1 - outcome_ratio(bytes, c) / outcome_ratio(bytes, icp));
+		    1 - results_ratio(bytes, c) / results_ratio(bytes, icp));
 }
 
 static void command_paper_add_settings(const struct paper *p, const char *study,
@@ -298,15 +298,15 @@ static void command_paper_add_settings(const struct paper *p, const char *study,
 	report_text(r, "study", study);
 	report_text(r, "protocol", protocol ? protocol->name : "none");
 	report_count(r, "proxies", p->proxies);
-	if (row->text[DIMENSION_THRESHOLD])
-		report_real(r, "threshold", row->value[DIMENSION_THRESHOLD]);
-	if (row->text[DIMENSION_FORM])
-		report_text(r, "form", row->text[DIMENSION_FORM]);
-	if (row->text[DIMENSION_BITS])
-		report_real(r, "bits", row->value[DIMENSION_BITS]);
-	if (row->text[DIMENSION_HASHES])
+	if (row->text[PARAMETER_THRESHOLD])
+		report_real(r, "threshold", row->value[PARAMETER_THRESHOLD]);
+	if (row->text[PARAMETER_FORM])
+		report_text(r, "form", row->text[PARAMETER_FORM]);
+	if (row->text[PARAMETER_BITS])
+		report_real(r, "bits", row->value[PARAMETER_BITS]);
+	if (row->text[PARAMETER_HASHES])
 		report_count(r, "hashes",
-			     (uint64_t)row->value[DIMENSION_HASHES]);
+			     (uint64_t)row->value[PARAMETER_HASHES]);
 }
 
 static void command_paper_add_row(const struct paper *p, const char *study,
@@ -322,13 +322,13 @@ static void command_paper_add_row(const struct paper *p, const char *study,
 	struct report *r = p->report;
 
 	command_paper_add_settings(p, study, row);
-	report_real(r, "hit_ratio", outcome_ratio("hit_ratio", c));
-	report_real(r, "byte_hit_ratio", outcome_ratio("byte_hit_ratio", c));
+	report_real(r, "hit_ratio", results_ratio("hit_ratio", c));
+	report_real(r, "byte_hit_ratio", results_ratio("byte_hit_ratio", c));
 	command_paper_add_comparison(r, c, &results[0].sum);
 	if (!row->config.protocol)
 		return;
 	for (size_t k = 2; k < sizeof(ratios) / sizeof(ratios[0]); k++)
-		report_real(r, ratios[k], outcome_ratio(ratios[k], c));
+		report_real(r, ratios[k], results_ratio(ratios[k], c));
 	report_real(
 		r, "memory_of_cache",
 		command_paper_share((double)(c->peer_memory + c->own_memory),
@@ -381,7 +381,7 @@ static int command_paper_study_named(struct settings *s, const char *trace,
 {
 	struct paper p = {
 		.s = s, .report = r, .model = command_paper_model_of(trace)};
-	const char *proxies = s->dimension[DIMENSION_PROXIES];
+	const char *proxies = s->parameter[PARAMETER_PROXIES];
 	int code;
 
 	p.proxies = PROXIES;
@@ -430,7 +430,7 @@ static int command_paper_check(const struct settings *s)
 	int code;
 
 	sim_config_init(&c);
-	code = plan_add(&plan, s->dimension, &c);
+	code = plan_add(&plan, s->parameter, &c);
 	if (!code && plan.nrows > 1) {
 		fprintf(stderr, "%s: paper: one value of each\n",
 			program_invocation_short_name);

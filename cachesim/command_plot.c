@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "cachesim/chart.h"
-#include "cachesim/command.h"
+#include "cachesim/cachesim.h"
 #include "cachesim/settings.h"
 
 const char command_plot_help[] =

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/command.h"
-#include "cachesim/mpi/ranks.h"
-#include "cachesim/outcome.h"
+#include "cachesim/cachesim.h"
+#include "cachesim/mpi/mpi_process.h"
+#include "cachesim/results.h"
 #include "cachesim/output.h"
-#include "cachesim/plain.h"
+#include "cachesim/single_cache.h"
 #include "cachesim/servers.h"
 #include "cachesim/simulate.h"
-#include "cachesim/together.h"
+#include "cachesim/simulate_mpi.h"
 #include "cachesim/workload.h"
 
 const char command_run_help[] =
@@ -35,7 +35,7 @@ const char command_sweep_help[] =
 	"among which mpirun divides the combinations.\n";
 
 const struct tool_option *const command_run_options[] = {
-	dimension_options, settings_simulation, settings_trace,
+	parameter_options, settings_simulation, settings_trace,
 	settings_output, NULL
 };
 
@@ -55,8 +55,8 @@ static int command_run_take_operands(struct settings *s, int argc, char **argv)
 		s->trace = argv[optind];
 	if (n == 4) {
 		s->type = argv[optind + 1];
-		s->dimension[DIMENSION_EVICTION] = argv[optind + 2];
-		s->dimension[DIMENSION_SIZE] = argv[optind + 3];
+		s->parameter[PARAMETER_EVICTION] = argv[optind + 2];
+		s->parameter[PARAMETER_SIZE] = argv[optind + 3];
 	}
 	return TOOL_OK;
 }
@@ -66,20 +66,21 @@ static int command_run_read_settings(struct settings *s, int argc, char **argv)
 	int code = settings_read_options(s, command_run_options, argc, argv);
 
 	if (!s->threads)
-		s->threads = 1 + (simulate_processors() - 1) / ranks_here();
+		s->threads =
+			1 + (simulate_processors() - 1) / mpi_process_here();
 	return code ? code : command_run_take_operands(s, argc, argv);
 }
 
 /* A single run has no lists. */
 static int command_run_refuse_lists(const struct settings *s)
 {
-	for (size_t d = 0; d < DIMENSIONS; d++) {
-		if (!s->dimension[d] || !strchr(s->dimension[d], ','))
+	for (size_t d = 0; d < PARAMETERS; d++) {
+		if (!s->parameter[d] || !strchr(s->parameter[d], ','))
 			continue;
 		fprintf(stderr,
 			"%s: --%s: several values are for cachesim sweep\n",
 			program_invocation_short_name,
-			dimension_options[d].name);
+			parameter_options[d].name);
 		return TOOL_USAGE;
 	}
 	return TOOL_OK;
@@ -91,11 +92,10 @@ static int command_run_report(const struct plan *p,
 {
 	struct report r;
 
-	outcome_init(&r, kind, s->counters || output_is_data(s),
-		     s->per_proxy);
+	results_init(&r, kind, s->counters || output_is_data(s), s->per_proxy);
 	report_note(&r, "trace", s->trace);
 	for (size_t i = 0; i < p->nrows; i++)
-		outcome_add(&r, &p->rows[i], &results[i]);
+		results_add(&r, &p->rows[i], &results[i]);
 	return output_report(&r, s);
 }
 
@@ -129,7 +129,7 @@ static int command_run_simulate_plan(const struct plan *p,
 					    .keep_changed = s->keep_changed };
 
 	for (size_t i = 0; s->keep_changed && i < p->nrows; i++) {
-		if (plain_is(&p->rows[i], t, true))
+		if (single_cache_is(&p->rows[i], t, true))
 			continue;
 		fprintf(stderr,
 			"%s: --keep-changed: for single caches only, without "
@@ -139,8 +139,8 @@ static int command_run_simulate_plan(const struct plan *p,
 	}
 	if (!plan_fits(p, t))
 		return TOOL_NO;
-	if (ranks_exchange())
-		return together(p, t, results, &options);
+	if (mpi_process_exchange())
+		return simulate_mpi(p, t, results, &options);
 	return simulate(p, t, results, &options);
 }
 
@@ -169,7 +169,7 @@ static int command_run_plan(struct plan *p, const char *kind,
 			program_invocation_short_name);
 		return TOOL_IO;
 	}
-	s->quiet |= !ranks_is_first();
+	s->quiet |= !mpi_process_is_first();
 	code = workload_load(&t, s);
 	if (!code) {
 		code = workload_modify(&t, s);
@@ -177,7 +177,7 @@ static int command_run_plan(struct plan *p, const char *kind,
 			code = command_run_replay(p, &t, results, s);
 		sim_trace_free(&t);
 	}
-	if (!code && ranks_is_first())
+	if (!code && mpi_process_is_first())
 		code = command_run_report(p, results, kind, s);
 	free(results);
 	return code;
@@ -198,7 +198,7 @@ static int command_run_run(int argc, char **argv, const char *kind)
 	usual.objects = s.ignore_obj_size;
 	usual.digest.form = PROTOCOL_CONDITIONAL; /* as digestd does */
 	usual.admission_options.measure = s.measure;
-	code = plan_add(&plan, s.dimension, &usual);
+	code = plan_add(&plan, s.parameter, &usual);
 	if (!code)
 		code = command_run_plan(&plan, kind, &s);
 	plan_free(&plan);

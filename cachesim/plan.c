@@ -19,42 +19,42 @@ static void plan_complain(const char *what, const char *why)
 		why);
 }
 
-/* Whether a dimension makes a difference with that protocol. */
-static bool plan_applies(enum dimension d, const struct sim_config *c)
+/* Whether a parameter makes a difference with that protocol. */
+static bool plan_applies(enum parameter d, const struct sim_config *c)
 {
 	enum protocol_way way =
 		c->protocol ? c->protocol->way : PROTOCOL_ALONE;
 
 	switch (d) {
-	case DIMENSION_BITS:
-	case DIMENSION_HASHES:
-	case DIMENSION_FP:
-	case DIMENSION_EXPECTED:
-	case DIMENSION_FORM:
-	case DIMENSION_THRESHOLD:
-	case DIMENSION_PERIOD:
-	case DIMENSION_DELAY:
-	case DIMENSION_LOSS:
+	case PARAMETER_BITS:
+	case PARAMETER_HASHES:
+	case PARAMETER_FP:
+	case PARAMETER_EXPECTED:
+	case PARAMETER_FORM:
+	case PARAMETER_THRESHOLD:
+	case PARAMETER_PERIOD:
+	case PARAMETER_DELAY:
+	case PARAMETER_LOSS:
 		return way == PROTOCOL_SUMMARY;
-	case DIMENSION_SHARED_ADMISSION:
+	case PARAMETER_SHARED_ADMISSION:
 		return c->admission && c->nproxies > 1;
-	case DIMENSION_TRIES:
-	case DIMENSION_PEER_USE:
-	case DIMENSION_PLACEMENT:
-	case DIMENSION_EPOCH:
+	case PARAMETER_TRIES:
+	case PARAMETER_PEER_USE:
+	case PARAMETER_PLACEMENT:
+	case PARAMETER_EPOCH:
 		return way == PROTOCOL_SUMMARY || way == PROTOCOL_ASK_ALL;
-	case DIMENSION_PROTOCOL:
-	case DIMENSION_PROXIES:
-	case DIMENSION_EVICTION:
-	case DIMENSION_SIZE:
-	case DIMENSION_SIZE_LIMIT:
-	case DIMENSION_ADMISSION:
-	case DIMENSION_PARTITION:
-	case DIMENSION_PREFIX_BITS:
-	case DIMENSION_WARMUP:
-	case DIMENSION_WARMUP_SEC:
-	case DIMENSION_SEED:
-	case DIMENSIONS:
+	case PARAMETER_PROTOCOL:
+	case PARAMETER_PROXIES:
+	case PARAMETER_EVICTION:
+	case PARAMETER_SIZE:
+	case PARAMETER_SIZE_LIMIT:
+	case PARAMETER_ADMISSION:
+	case PARAMETER_PARTITION:
+	case PARAMETER_PREFIX_BITS:
+	case PARAMETER_WARMUP:
+	case PARAMETER_WARMUP_SEC:
+	case PARAMETER_SEED:
+	case PARAMETERS:
 		return true;
 	}
 	return true;
@@ -62,8 +62,8 @@ static bool plan_applies(enum dimension d, const struct sim_config *c)
 
 /* The lists of values as texts, each with a NUL behind it. */
 struct lists {
-	const char *texts[DIMENSIONS];
-	size_t n[DIMENSIONS]; /* of them; 0: not set */
+	const char *texts[PARAMETERS];
+	size_t n[PARAMETERS]; /* of them; 0: not set */
 };
 
 /* A copy of a list, whose owner the plan becomes; null: no memory. */
@@ -82,9 +82,9 @@ static char *plan_copy_list(struct plan *p, const char *list)
 }
 
 static bool plan_cut_lists(struct plan *p, struct lists *out,
-			   const char *const lists[DIMENSIONS])
+			   const char *const lists[PARAMETERS])
 {
-	for (size_t d = 0; d < DIMENSIONS; d++) {
+	for (size_t d = 0; d < PARAMETERS; d++) {
 		char *copy;
 
 		if (!lists[d])
@@ -111,17 +111,17 @@ static const char *plan_nth(const char *texts, size_t n)
 	return texts;
 }
 
-static bool plan_set(enum dimension d, const char *text, struct sim_config *c,
+static bool plan_set(enum parameter d, const char *text, struct sim_config *c,
 		     double *value)
 {
-	const char *why = dimension_set(d, text, c, value);
-	const char *words[DIMENSION_WORDS];
+	const char *why = parameter_set(d, text, c, value);
+	const char *words[PARAMETER_WORDS];
 	char option[32];
 
 	if (!why)
 		return true;
-	snprintf(option, sizeof(option), "--%s", dimension_options[d].name);
-	if (!*why && dimension_words(d, words))
+	snprintf(option, sizeof(option), "--%s", parameter_options[d].name);
+	if (!*why && parameter_words(d, words))
 		return options_refuse_word(option, text, words);
 	return arguments_refuse(option, text, why);
 }
@@ -131,13 +131,13 @@ static bool plan_set(enum dimension d, const char *text, struct sim_config *c,
  * makes no difference. Returns false when a text is wrong, which was told.
  */
 static bool plan_add_row(struct plan *p, const struct lists *l,
-			 const size_t at[DIMENSIONS],
+			 const size_t at[PARAMETERS],
 			 const struct sim_config *usual)
 {
 	struct plan_row *row = &p->rows[p->nrows];
 
 	*row = (struct plan_row){ .config = *usual };
-	for (enum dimension d = 0; d < DIMENSIONS; d++) {
+	for (enum parameter d = 0; d < PARAMETERS; d++) {
 		const char *text;
 		struct sim_config unused = row->config;
 		bool makes = plan_applies(d, &row->config);
@@ -154,16 +154,16 @@ static bool plan_add_row(struct plan *p, const struct lists *l,
 			continue;
 		row->text[d] = text;
 	}
-	if (!l->n[DIMENSION_PROXIES] && !row->config.protocol)
+	if (!l->n[PARAMETER_PROXIES] && !row->config.protocol)
 		row->config.nproxies = 1;
 	p->nrows++;
 	return true;
 }
 
-/* The next combination, the last dimension first; false: that was all. */
-static bool plan_step(const struct lists *l, size_t at[DIMENSIONS])
+/* The next combination, the last parameter first; false: that was all. */
+static bool plan_step(const struct lists *l, size_t at[PARAMETERS])
 {
-	for (size_t d = DIMENSIONS; d--;) {
+	for (size_t d = PARAMETERS; d--;) {
 		if (++at[d] < l->n[d])
 			return true;
 		at[d] = 0;
@@ -177,7 +177,7 @@ static int plan_make_room(struct plan *p, const struct lists *l)
 	size_t most = 1;
 	struct plan_row *rows;
 
-	for (size_t d = 0; d < DIMENSIONS && most <= PLAN_ROWS_MAX; d++)
+	for (size_t d = 0; d < PARAMETERS && most <= PLAN_ROWS_MAX; d++)
 		most *= l->n[d] ? l->n[d] : 1;
 	if (most > PLAN_ROWS_MAX) {
 		plan_complain("sweep", "too many combinations");
@@ -192,10 +192,10 @@ static int plan_make_room(struct plan *p, const struct lists *l)
 	return TOOL_OK;
 }
 
-int plan_add(struct plan *p, const char *const lists[DIMENSIONS],
+int plan_add(struct plan *p, const char *const lists[PARAMETERS],
 	     const struct sim_config *usual)
 {
-	size_t at[DIMENSIONS] = { 0 };
+	size_t at[PARAMETERS] = { 0 };
 	struct lists l = { 0 };
 	int code;
 

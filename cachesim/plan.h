@@ -1,17 +1,17 @@
 /*
  * What is to be simulated: a configuration for each combination of the values
- * that the command line gives to dimensions.
+ * that the command line gives to parameters.
  */
 #ifndef CACHESIM_PLAN_H
 #define CACHESIM_PLAN_H
 
-#include "cachesim/dimension.h"
+#include "cachesim/parameter.h"
 
 struct plan_row {
 	struct sim_config config;
 	/* As it was set; null: by default, or it makes no difference here. */
-	const char *text[DIMENSIONS];
-	double value[DIMENSIONS];
+	const char *text[PARAMETERS];
+	double value[PARAMETERS];
 };
 
 struct plan {
@@ -31,7 +31,7 @@ enum { PLAN_ROWS_MAX = 100000 };
  * there once. Returns an exit code; what is wrong was told. In any case the
  * caller ends it with plan_free().
  */
-int plan_add(struct plan *p, const char *const lists[DIMENSIONS],
+int plan_add(struct plan *p, const char *const lists[PARAMETERS],
 	     const struct sim_config *usual);
 
 /*

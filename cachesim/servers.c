@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cachesim/sim/compact.h"
-#include "cachesim/sim/dense.h"
+#include "cachesim/sim/id_map.h"
 #include "cachesim/workload.h"
 #include "digestd/tool/command.h"
 
@@ -30,7 +30,7 @@ static struct trace_text servers_host_of(struct trace_text url)
 }
 
 /* Goes through the requests as they were numbered. 1: an URL has no host. */
-static int servers_number_hosts(struct servers *out, struct dense *hosts,
+static int servers_number_hosts(struct servers *out, struct id_map *hosts,
 				struct trace_reader *from,
 				const struct sim_trace *t)
 {
@@ -48,8 +48,7 @@ static int servers_number_hosts(struct servers *out, struct dense *hosts,
 		if (!host.len)
 			return 1;
 		hash = trace_hash(host.at, host.len);
-		error = dense_numbers(hosts, &hash, 1,
-				      &out->of[t->object[i]]);
+		error = id_map_numbers(hosts, &hash, 1, &out->of[t->object[i]]);
 	}
 	out->n = hosts->n;
 	return error;
@@ -61,16 +60,16 @@ static int servers_read_again(struct servers *out, const struct settings *s,
 	struct workload_complaints state;
 	struct trace_options opt = workload_options(s, &state);
 	struct trace_reader *from;
-	struct dense hosts = { 0 };
+	struct id_map hosts = { 0 };
 	int error = trace_open(&from, s->trace, &opt);
 
 	state.quiet = true; /* they were told the first time */
 	if (error)
 		return error;
-	error = dense_init(&hosts);
+	error = id_map_init(&hosts);
 	if (!error)
 		error = servers_number_hosts(out, &hosts, from, t);
-	dense_free(&hosts);
+	id_map_free(&hosts);
 	trace_close(&from);
 	return error;
 }

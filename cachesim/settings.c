@@ -14,8 +14,8 @@
 
 #define AT(member) .at = offsetof(struct settings, member)
 
-_Static_assert(offsetof(struct settings, dimension) == 0,
-	       "where dimension_options puts its texts");
+_Static_assert(offsetof(struct settings, parameter) == 0,
+	       "where parameter_options puts its texts");
 
 /* clang-format off */
 const struct tool_option settings_simulation[] = {
@@ -89,10 +89,10 @@ const struct tool_option settings_generate[] = {
 
 const struct tool_option settings_mrc[] = {
 	{ .name = "eviction", .letter = 'e', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_EVICTION]), .value = "POLICY",
+	  AT(parameter[PARAMETER_EVICTION]), .value = "POLICY",
 	  .help = "what goes first, or a list (lru)" },
 	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  AT(parameter[PARAMETER_SIZE]), .value = "SIZE",
 	  .help = "a list of sizes (20 of 0.1% to 100%)" },
 	{ .name = "rate", .letter = 'r', .kind = OPTION_REAL, AT(rate),
 	  .max = 1, .value = "SHARE",
@@ -104,13 +104,13 @@ const struct tool_option settings_mrc[] = {
 	  .help = "do not make up for requests that a sample\n"
 		  "lacks by chance" },
 	{ .name = "warmup", .letter = 'w', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_WARMUP]), .value = "SHARE",
+	  AT(parameter[PARAMETER_WARMUP]), .value = "SHARE",
 	  .help = "of the requests that are not counted (0)" },
 	{ .name = "warmup-sec", .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_WARMUP_SEC]), .value = "TIME",
+	  AT(parameter[PARAMETER_WARMUP_SEC]), .value = "TIME",
 	  .help = "of the trace that is not counted: 3600, 1h (0)" },
 	{ .name = "seed", .letter = 'S', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_SEED]), .value = "N",
+	  AT(parameter[PARAMETER_SEED]), .value = "N",
 	  .help = "of the sample (1)" },
 	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
 	  AT(threads), .value = "N", .help = "threads (one a processor)" },
@@ -123,7 +123,7 @@ const struct tool_option settings_advise[] = {
 	{ .name = "peers", .letter = 'p', .kind = OPTION_COUNT, AT(peers),
 	  .value = "N", .help = "nodes of the cluster, 2 to 64" },
 	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  AT(parameter[PARAMETER_SIZE]), .value = "SIZE",
 	  .help = "of each node's cache; or of all, as a share of\n"
 		  "the infinite size (10%)" },
 	{ .name = "config", .letter = 'C', .kind = OPTION_TEXT,
@@ -134,14 +134,14 @@ const struct tool_option settings_advise[] = {
 
 const struct tool_option settings_paper[] = {
 	{ .name = "proxies", .letter = 'p', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_PROXIES]), .value = "N",
+	  AT(parameter[PARAMETER_PROXIES]), .value = "N",
 	  .help = "number of proxies (the groups of a preset,\n"
 		  "4 for other traces)" },
 	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_SIZE]), .value = "SIZE",
+	  AT(parameter[PARAMETER_SIZE]), .value = "SIZE",
 	  .help = "of all caches together (10%)" },
 	{ .name = "eviction", .letter = 'e', .kind = OPTION_TEXT,
-	  AT(dimension[DIMENSION_EVICTION]), .value = "POLICY",
+	  AT(parameter[PARAMETER_EVICTION]), .value = "POLICY",
 	  .help = "what goes first (lru)" },
 	{ 0 },
 };

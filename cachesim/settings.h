@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachesim/dimension.h"
+#include "cachesim/parameter.h"
 #include "digestd/tool/options.h"
 
 struct settings {
-	/* what is simulated: first, as dimension_options is an array */
-	const char *dimension[DIMENSIONS]; /* values; null: the default */
+	/* what is simulated: first, as parameter_options is an array */
+	const char *parameter[PARAMETERS]; /* values; null: the default */
 	uint64_t threads;
 	bool counters, per_proxy; /* are shown */
 	bool measure;             /* false-seen rates of admission */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cachesim/plain.h"
+#include "cachesim/single_cache.h"
 #include "codec/error.h"
 #include "digestd/tool/command.h"
 #include "digestd/tool/progress.h"
@@ -176,13 +176,14 @@ int simulate(const struct plan *p, const struct sim_trace *t,
 			  .rows = calloc(p->nrows, sizeof(*w.rows)),
 			  .lock = PTHREAD_MUTEX_INITIALIZER,
 			  .ended = PTHREAD_COND_INITIALIZER };
-	struct plain_options plain = { .nthreads = options->threads,
+	struct single_cache_options plain = { .nthreads = options->threads,
 				       .keep_changed = options->keep_changed,
 				       .quiet = options->quiet };
-	int error = w.rows ? plain_simulate(p, t, out, plain) : SCD_ENOMEM;
+	int error =
+		w.rows ? single_cache_simulate(p, t, out, plain) : SCD_ENOMEM;
 
 	for (size_t i = 0; !error && i < p->nrows; i++) {
-		if (!plain_is(&p->rows[i], t, options->keep_changed))
+		if (!single_cache_is(&p->rows[i], t, options->keep_changed))
 			w.rows[w.nrows++] = i;
 	}
 	if (!error && w.nrows)

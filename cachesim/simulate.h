@@ -15,7 +15,7 @@ struct simulate_options {
 	unsigned threads; /* 1 or more */
 	bool quiet;       /* no progress on stderr */
 	/* A changed object stays a hit; only where all rows are single caches
-	 * (plain.h). */
+	 * (single_cache.h). */
 	bool keep_changed;
 };
 

@@ -178,7 +178,7 @@ int workload_modify(struct sim_trace *t, const struct settings *s)
 
 	if (!s->modify_every)
 		return TOOL_OK;
-	fault = dimension_seconds(s->modify_every, &every, &value);
+	fault = parameter_seconds(s->modify_every, &every, &value);
 	if (!fault && !every)
 		fault = "is less than a second";
 	if (fault) {

@@ -5,7 +5,7 @@
 #ifndef CACHESIM_ADMISSION_POLICIES_H
 #define CACHESIM_ADMISSION_POLICIES_H
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 #include "codec/mix.h"
 
 extern const struct admission_policy admission_exact;

@@ -37,12 +37,12 @@ static bool answer_size_in_query(const char *path, uint64_t *out)
 	return false;
 }
 
-static uint64_t answer_size_without_trace(const struct target *t)
+static uint64_t answer_size_without_trace(const struct object_url *t)
 {
 	double unit = (double)(scd__mix64(t->hash) >> 11) * 0x1p-53;
 	uint64_t size;
 
-	if (answer_size_in_query(target_path(t), &size))
+	if (answer_size_in_query(object_url_path(t), &size))
 		return size;
 	return (uint64_t)(median_bytes * sizes_quantile(unit));
 }
@@ -82,7 +82,7 @@ static bool answer_not_modified(const struct answer *a,
 }
 
 void answer_make(struct answer *a, const struct answer_rules *rules,
-		 const struct target *t, const char *if_none_match,
+		 const struct object_url *t, const char *if_none_match,
 		 const char *if_modified)
 {
 	const struct object *o =

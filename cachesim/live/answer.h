@@ -7,7 +7,7 @@
 
 #include "cachesim/live/body.h"
 #include "cachesim/live/objects.h"
-#include "cachesim/live/target.h"
+#include "cachesim/live/object_url.h"
 
 enum { ANSWER_DATE_MAX = 32, ANSWER_CONTROL_MAX = 48 };
 
@@ -32,7 +32,7 @@ struct answer_rules {
  * the size, or else a distribution of web objects (mean about 10 KB).
  */
 void answer_make(struct answer *a, const struct answer_rules *rules,
-		 const struct target *t, const char *if_none_match,
+		 const struct object_url *t, const char *if_none_match,
 		 const char *if_modified);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/live/target.h"
+#include "cachesim/live/object_url.h"
 #include "cachesim/trace/stats.h"
 
 enum { TOLD_MAX = 10 }; /* bad lines of a trace that are printed */
@@ -57,7 +57,7 @@ int load_open(struct trace_reader **out, const char *name,
 int load_objects(struct objects *out, const char *name,
 		 struct trace_options *opt)
 {
-	struct target *t = malloc(sizeof(*t));
+	struct object_url *t = malloc(sizeof(*t));
 	struct trace_reader *r = NULL;
 	struct trace_request req;
 	int err = t ? load_open(&r, name, opt) : TRACE_ENOMEM;
@@ -67,7 +67,7 @@ int load_objects(struct objects *out, const char *name,
 		return err;
 	}
 	while ((err = trace_next(r, &req)) > 0) {
-		if (target_make(t, req.url))
+		if (object_url_make(t, req.url))
 			continue;
 		err = objects_note(out, t->hash, &req);
 		if (err)

@@ -7,7 +7,7 @@
 #ifndef LIVE_OBJECTS_H
 #define LIVE_OBJECTS_H
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 struct object {
 	uint64_t hash; /* of the target */

@@ -190,8 +190,8 @@ static enum MHD_Result origin_server_refuse(struct origin_server *s,
 }
 
 /* The target of a request in absolute or origin form. 0 or TRACE_EURL. */
-static int origin_server_find_target(struct target *t, struct MHD_Connection *c,
-				     const char *raw)
+static int origin_server_find_target(struct object_url *t,
+				     struct MHD_Connection *c, const char *raw)
 {
 	const char *host =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
@@ -199,11 +199,12 @@ static int origin_server_find_target(struct target *t, struct MHD_Connection *c,
 	int len, err;
 
 	if (raw[0] != '/')
-		return target_make(t, (struct trace_text){ raw, strlen(raw) });
+		return object_url_make(t,
+				       (struct trace_text){raw, strlen(raw)});
 	len = asprintf(&url, "http://%s%s", host ? host : "localhost", raw);
 	if (len < 0)
 		return TRACE_ENOMEM;
-	err = target_make(t, (struct trace_text){ url, (size_t)len });
+	err = object_url_make(t, (struct trace_text){ url, (size_t)len });
 	free(url);
 	return err;
 }
@@ -220,7 +221,7 @@ static enum MHD_Result origin_server_answer_object(struct origin_server *s,
 						   struct MHD_Connection *c,
 						   const char *raw, bool head)
 {
-	struct target t;
+	struct object_url t;
 	struct answer a;
 	uint64_t nth;
 

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "cachesim/live/body.h"
-#include "cachesim/live/target.h"
+#include "cachesim/live/object_url.h"
 #include "codec/mix.h"
 
 enum { WAIT_MS = 100 }; /* the longest sleep: progress is shown meanwhile */
@@ -29,7 +29,7 @@ struct slot {
 	uint64_t hash, received;
 	bool head, right; /* all body bytes so far are the origin's */
 	char etag[BODY_ETAG_MAX];
-	enum outcome outcome;
+	enum served_by served_by;
 	struct slot *next_free;
 };
 
@@ -40,7 +40,7 @@ struct run {
 	struct progress *progress;
 	CURLM *multi;
 	struct slot *slots, *free;
-	struct target target; /* of the request that is sent next */
+	struct object_url target; /* of the request that is sent next */
 	struct trace_request req;
 	bool pending; /* req and target wait to be sent */
 	int ended;    /* 1: no more requests; < 0: an error */
@@ -88,7 +88,7 @@ static size_t replayer_on_header(char *line, size_t one, size_t len, void *arg)
 	}
 	value = replayer_value_of(line, len, "cache-status", &n);
 	if (value)
-		s->outcome = outcome_parse(value, n);
+		s->served_by = served_by_parse(value, n);
 	return len;
 }
 
@@ -155,7 +155,7 @@ static void replayer_finish(struct slot *s, CURLcode code)
 	if (code) {
 		s->tally->error[replayer_error_of(code)]++;
 	} else {
-		s->tally->outcome[s->outcome]++;
+		s->tally->served_by[s->served_by]++;
 		replayer_judge(s, status);
 	}
 	run->errors += tally_errors(s->tally) - before;
@@ -174,7 +174,7 @@ static unsigned replayer_node_of(struct run *run)
 	return run->turn++ % opt->nnodes;
 }
 
-static int replayer_set_texts(struct slot *s, const struct target *t,
+static int replayer_set_texts(struct slot *s, const struct object_url *t,
 			      bool proxy)
 {
 	char *host;
@@ -182,7 +182,7 @@ static int replayer_set_texts(struct slot *s, const struct target *t,
 	free(s->target);
 	curl_slist_free_all(s->headers);
 	s->headers = NULL;
-	s->target = strdup(proxy ? t->text : target_path(t));
+	s->target = strdup(proxy ? t->text : object_url_path(t));
 	if (asprintf(&host, "Host: %.*s", (int)t->host_len, t->text + 7) < 0)
 		return TRACE_ENOMEM;
 	s->headers = curl_slist_append(NULL, host);
@@ -203,7 +203,7 @@ static int replayer_send_pending(struct run *run)
 	s->received = 0;
 	s->right = true;
 	s->etag[0] = '\0';
-	s->outcome = OUTCOME_UNKNOWN;
+	s->served_by = SERVED_UNKNOWN;
 	s->head = run->req.method.len == 4;
 	s->start_us = replayer_now_us();
 	curl_easy_setopt(s->easy, CURLOPT_URL, run->opt->nodes[node]);
@@ -239,7 +239,7 @@ static void replayer_read_pending(struct run *run)
 		}
 		if ((replayer_is_method(run->req.method, "GET") ||
 		     replayer_is_method(run->req.method, "HEAD")) &&
-		    !target_make(&run->target, run->req.url))
+		    !object_url_make(&run->target, run->req.url))
 			run->pending = true;
 		else
 			run->skipped++;

@@ -38,8 +38,8 @@ void tally_merge(struct tally *into, const struct tally *from)
 		into->status[i] += from->status[i];
 	for (int i = 0; i < TALLY_ERRORS; i++)
 		into->error[i] += from->error[i];
-	for (int i = 0; i < OUTCOMES; i++)
-		into->outcome[i] += from->outcome[i];
+	for (int i = 0; i < SERVED_KINDS; i++)
+		into->served_by[i] += from->served_by[i];
 	latency_merge(&into->latency, &from->latency);
 }
 
@@ -62,9 +62,9 @@ static void tally_print_row(FILE *f, const char *name, const struct tally *t)
 	fprintf(f,
 		"%-24s %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %9" PRIu64
 		" %8" PRIu64 " %13" PRIu64 " %7" PRIu64 " %8.2f %8.2f\n",
-		name, t->requests, t->outcome[OUTCOME_LOCAL],
-		t->outcome[OUTCOME_REMOTE], t->outcome[OUTCOME_COLLAPSED],
-		t->outcome[OUTCOME_ORIGIN], t->bytes, tally_errors(t),
+		name, t->requests, t->served_by[SERVED_LOCAL],
+		t->served_by[SERVED_REMOTE], t->served_by[SERVED_COLLAPSED],
+		t->served_by[SERVED_ORIGIN], t->bytes, tally_errors(t),
 		tally_ms(t, 0.5), tally_ms(t, 0.99));
 }
 
@@ -114,9 +114,9 @@ static void tally_json_row(FILE *f, const char *name, const struct tally *t)
 		name, t->requests, t->bytes, t->verified);
 	for (int i = 1; i < 6; i++)
 		fprintf(f, ", \"%dxx\": %" PRIu64, i, t->status[i]);
-	for (int i = 0; i < OUTCOMES; i++)
+	for (int i = 0; i < SERVED_KINDS; i++)
 		fprintf(f, ", \"%s\": %" PRIu64,
-			outcome_name((enum outcome)i), t->outcome[i]);
+			served_by_name((enum served_by)i), t->served_by[i]);
 	fprintf(f, ", \"errors\": {\"total\": %" PRIu64, tally_errors(t));
 	for (int e = 0; e < TALLY_ERRORS; e++)
 		fprintf(f, ", \"%s\": %" PRIu64,

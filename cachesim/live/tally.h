@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "cachesim/live/latency.h"
-#include "cachesim/live/outcome.h"
+#include "cachesim/live/served_by.h"
 
 enum tally_error {
 	TALLY_CONNECT,	/* no connection */
@@ -23,7 +23,7 @@ struct tally {
 	uint64_t requests, bytes;
 	uint64_t status[6]; /* by class; 0: no answer */
 	uint64_t error[TALLY_ERRORS];
-	uint64_t outcome[OUTCOMES];
+	uint64_t served_by[SERVED_KINDS];
 	uint64_t verified; /* bodies found right */
 	struct latency latency;
 };

@@ -44,7 +44,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 #include "digestd/mesh/placement.h"
 #include "cachesim/protocol/protocol.h"
 #include "cachesim/sim/trace.h"

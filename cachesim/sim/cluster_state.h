@@ -5,7 +5,7 @@
 #define CACHESIM_SIM_CLUSTER_STATE_H
 
 #include "cachesim/protocol/masks.h"
-#include "cachesim/sim/cache.h"
+#include "cachesim/sim/sim_cache.h"
 #include "cachesim/sim/cluster.h"
 #include "cachesim/sim/node.h"
 #include "cachesim/sim/numbers.h"

@@ -7,20 +7,20 @@
  * An object that has changed is a miss and is put in anew; or, with
  * keep_changed, as libCacheSim has it, remains in at its old size and is a hit.
  *
- * Costs: those of the caches (sim/cache.h), and 4 bytes an object and thread if
- * the trace has changes.
+ * Costs: those of the caches (sim/sim_cache.h), and 4 bytes an object and
+ * thread if the trace has changes.
  */
 #ifndef CACHESIM_SIM_MULTI_H
 #define CACHESIM_SIM_MULTI_H
 
-#include "cachesim/sim/cache.h"
+#include "cachesim/sim/sim_cache.h"
 #include "cachesim/sim/trace.h"
 
 /* One of the caches. */
 struct sim_multi_cache {
 	const struct eviction_policy *policy;
 	uint64_t capacity; /* bytes; objects with equal_sizes */
-	bool hashed;	   /* see sim/cache.h */
+	bool hashed;	   /* see sim/sim_cache.h */
 };
 
 struct sim_multi_config {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "cachesim/sim/cache.h"
+#include "cachesim/sim/sim_cache.h"
 #include "codec/error.h"
 
 struct sim_node {

@@ -11,7 +11,7 @@
 #ifndef CACHESIM_SIM_NODE_H
 #define CACHESIM_SIM_NODE_H
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 
 struct sim_node;
 

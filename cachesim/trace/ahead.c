@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 enum { BLOCKS = 4, BLOCK_BYTES = 64 * 1024 };
 

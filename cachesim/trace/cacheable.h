@@ -15,7 +15,7 @@
 #ifndef TRACE_CACHEABLE_H
 #define TRACE_CACHEABLE_H
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 /* The class of a request; status 0: unknown, counts as a success. */
 enum trace_class trace_cacheable_class(struct trace_text method,

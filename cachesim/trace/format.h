@@ -9,7 +9,7 @@
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 enum { TRACE_TIME_TEXT = 26 }; /* bytes of a time in a log */
 

@@ -171,7 +171,7 @@ static const struct client *generator_at_home(const struct trace_generator *g,
 static void generator_draw_object(struct trace_generator *g, struct drawn *d)
 {
 	const struct trace_model *m = &g->from->plan.model;
-	const struct ranks *ranks = &g->from->shared;
+	const struct zipf *ranks = &g->from->shared;
 	uint64_t catalogue = 0;
 
 	if (m->affinity > 0 && random_unit(&g->random) < m->affinity) {
@@ -179,7 +179,7 @@ static void generator_draw_object(struct trace_generator *g, struct drawn *d)
 		ranks = &g->from->own;
 	}
 	d->object.id = catalogue << POPULATION_RANK_BITS |
-		       ranks_draw(ranks, &g->random);
+		       zipf_draw(ranks, &g->random);
 	if (m->churn > 0)
 		d->object.generation = generator_generation_of(g, d->object.id);
 	if (m->home > 0 && !catalogue && random_unit(&g->random) < m->home)
@@ -190,7 +190,7 @@ static void generator_draw_object(struct trace_generator *g, struct drawn *d)
 static struct drawn generator_draw(struct trace_generator *g)
 {
 	const struct trace_model *m = &g->from->plan.model;
-	uint64_t client = ranks_draw(&g->from->clients, &g->random) - 1;
+	uint64_t client = zipf_draw(&g->from->clients, &g->random) - 1;
 	struct drawn d = { &g->client[client], { 0, 0 } };
 	struct group *group = &g->group[d.client->group];
 

@@ -30,7 +30,7 @@
 #define TRACE_GENERATOR_H
 
 #include "cachesim/trace/quantiles.h"
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 struct trace_model {
 	const char *name;

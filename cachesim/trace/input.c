@@ -18,7 +18,7 @@
 #include <zstd.h>
 
 #include "cachesim/trace/ahead.h"
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 enum { RAW_BYTES = 128 * 1024 }; /* zstd likes to be fed whole blocks */
 

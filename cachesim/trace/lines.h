@@ -9,7 +9,7 @@
 
 #include "cachesim/trace/format.h"
 #include "cachesim/trace/input.h"
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 enum { TRACE_LINE_MAX = 65536 }; /* [bytes]; a URL may have 8000 and more */
 

@@ -70,17 +70,17 @@ static int population_make_clients(struct population *p)
 	    m->clients == 0 || m->clients > CLIENTS_MAX)
 		return TRACE_EOPTION;
 	p->share = calloc(m->groups, sizeof(*p->share));
-	if (!p->share || ranks_zipf(&p->clients, m->clients, clients_alpha))
+	if (!p->share || zipf_law(&p->clients, m->clients, clients_alpha))
 		return TRACE_ENOMEM;
 	for (uint64_t c = 0; c < head; c++) {
-		double part = ranks_p(&p->clients, c + 1);
+		double part = zipf_p(&p->clients, c + 1);
 
 		p->share[c % m->groups] += part;
 		left -= part;
 	}
 	for (uint64_t i = 0; i < m->groups && head < m->clients; i++)
 		p->share[i] += left / (double)m->groups;
-	return ranks_prepare(&p->clients);
+	return zipf_prepare(&p->clients);
 }
 
 /* Makes catalogues of about n objects by Zipf's law. */
@@ -89,13 +89,12 @@ static int population_make_catalogues(struct population *p, double n)
 	const struct trace_model *m = &p->plan.model;
 	int err;
 
-	ranks_free(&p->shared);
-	ranks_free(&p->own);
-	err = ranks_zipf(&p->shared, (uint64_t)n + 1, m->alpha);
+	zipf_free(&p->shared);
+	zipf_free(&p->own);
+	err = zipf_law(&p->shared, (uint64_t)n + 1, m->alpha);
 	if (!err && m->affinity > 0)
-		err = ranks_zipf(&p->own,
-				 (uint64_t)(n / (double)m->groups) + 1,
-				 m->alpha);
+		err = zipf_law(&p->own, (uint64_t)(n / (double)m->groups) + 1,
+			       m->alpha);
 	return err;
 }
 
@@ -110,13 +109,12 @@ static double population_distinct_core(const struct population *p)
 {
 	const struct trace_model *m = &p->plan.model;
 	double draws = population_core_requests(p) * (1 - m->locality);
-	double sum = ranks_distinct(&p->shared, draws * (1 - m->affinity),
-				    m->churn);
+	double sum =
+		zipf_distinct(&p->shared, draws * (1 - m->affinity), m->churn);
 
 	for (uint64_t i = 0; i < m->groups && m->affinity > 0; i++)
-		sum += ranks_distinct(&p->own, draws * m->affinity *
-						       p->share[i],
-				      m->churn);
+		sum += zipf_distinct(&p->own, draws * m->affinity * p->share[i],
+				     m->churn);
 	return sum;
 }
 
@@ -148,18 +146,18 @@ static int population_make_objects(struct population *p)
 	int err;
 
 	if (p->popularity.n) {
-		err = ranks_groups(&p->shared, &p->popularity);
+		err = zipf_groups(&p->shared, &p->popularity);
 		if (!err && m->affinity > 0)
-			err = ranks_groups(&p->own, &p->popularity);
+			err = zipf_groups(&p->own, &p->popularity);
 	} else if (m->objects) {
 		err = population_make_catalogues(p, (double)m->objects - 1);
 	} else {
 		err = population_solve_objects(p);
 	}
 	if (!err)
-		err = ranks_prepare(&p->shared);
+		err = zipf_prepare(&p->shared);
 	if (!err && m->affinity > 0)
-		err = ranks_prepare(&p->own);
+		err = zipf_prepare(&p->own);
 	return err;
 }
 
@@ -194,7 +192,7 @@ struct weight {
 static uint64_t population_head_of(const struct population *p,
 				   uint64_t catalogue)
 {
-	const struct ranks *r = catalogue ? &p->own : &p->shared;
+	const struct zipf *r = catalogue ? &p->own : &p->shared;
 	uint64_t head = catalogue ? OWN_HEAD : SHARED_HEAD;
 
 	if (p->plan.model.churn > 0)
@@ -209,14 +207,14 @@ static uint64_t population_head_of(const struct population *p,
 static void population_weigh(const struct population *p, uint64_t catalogue,
 			     double core, struct weight *w)
 {
-	const struct ranks *r = catalogue ? &p->own : &p->shared;
+	const struct zipf *r = catalogue ? &p->own : &p->shared;
 	double draws = core * (1 - p->plan.model.locality);
-	double distinct = ranks_distinct(r, draws, p->plan.model.churn);
+	double distinct = zipf_distinct(r, draws, p->plan.model.churn);
 	double again = core - distinct, mean = population_mean_size(p);
 	uint64_t head = population_head_of(p, catalogue);
 
 	for (uint64_t i = 1; i <= head; i++) {
-		double share = ranks_p(r, i);
+		double share = zipf_p(r, i);
 		double once = 1 - exact_exp(-draws * share);
 		double size = population_unit_size(
 			p, (struct object){
@@ -319,9 +317,9 @@ void population_free(struct population **out)
 
 	if (!p)
 		return;
-	ranks_free(&p->clients);
-	ranks_free(&p->shared);
-	ranks_free(&p->own);
+	zipf_free(&p->clients);
+	zipf_free(&p->shared);
+	zipf_free(&p->own);
 	weighted_free(&p->popularity);
 	weighted_free(&p->size_list);
 	free(p->share);

@@ -10,7 +10,7 @@
 #define TRACE_POPULATION_H
 
 #include "cachesim/trace/generator.h"
-#include "cachesim/trace/ranks.h"
+#include "cachesim/trace/zipf.h"
 
 enum {
 	POPULATION_ONCE = 0xffff,
@@ -25,9 +25,9 @@ struct object {
 
 struct population {
 	struct trace_plan plan;
-	struct ranks clients;
-	struct ranks shared; /* the catalogue of all groups */
-	struct ranks own;    /* of one group: they differ in their objects */
+	struct zipf clients;
+	struct zipf shared; /* the catalogue of all groups */
+	struct zipf own;    /* of one group: they differ in their objects */
 	double *share;       /* of the requests, of each group */
 	struct quantiles sizes;
 	double once_scale, core_scale; /* [bytes] of a size of 1 */

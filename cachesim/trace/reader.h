@@ -6,7 +6,7 @@
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 struct trace_reader;
 

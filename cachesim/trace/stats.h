@@ -9,7 +9,7 @@
 #ifndef TRACE_STATS_H
 #define TRACE_STATS_H
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 struct trace_totals {
 	uint64_t requests;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 
 enum { VALUES_MAX = 10000000 };
 

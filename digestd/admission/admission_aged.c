@@ -6,7 +6,7 @@
  *
  * 2.67 bytes a key of the window.
  */
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/admission/admission_window.h"
 
 struct aged {

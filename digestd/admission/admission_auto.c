@@ -28,7 +28,7 @@
 
 #include "codec/error.h"
 #include "codec/mix.h"
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/admission/admission_mini.h"
 #include "digestd/admission/admission_window.h"
 #include "digestd/store/eviction.h"

@@ -1,7 +1,7 @@
 /*
  * No admission: everything that was fetched goes to disk.
  */
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 
 static enum admission_decision
 admission_none_decide(struct admission *a, const struct admission_item *r)

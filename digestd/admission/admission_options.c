@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 
 /* clang-format off */
 #define FIELD(type, name) ADMISSION_##type, offsetof(struct admission_config, name)

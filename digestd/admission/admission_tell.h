@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/http/fields.h"
 
 enum admission_tell { TELL_NOTHING, TELL_NGINX, TELL_FIELD };

@@ -12,7 +12,7 @@
 struct admission_twin {
 	uint64_t *hash; /* 0: empty place */
 	uint64_t places, n;
-	uint64_t fresh, false_seen; /* counted by admission.c */
+	uint64_t fresh, false_seen; /* counted by admission_policy.c */
 	bool full;		    /* no memory: takes no more */
 };
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "codec/key.h"
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/store/store.h"
 
 struct admitter;

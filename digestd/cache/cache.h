@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "codec/key.h"
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fields.h"
 #include "digestd/store/store.h"

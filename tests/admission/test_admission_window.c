@@ -7,7 +7,7 @@
 
 #include "codec/admission.h"
 #include "codec/error.h"
-#include "digestd/admission/admission.h"
+#include "digestd/admission/admission_policy.h"
 #include "digestd/admission/admission_window.h"
 #include "digestd/store/eviction.h"
 #include "tests/codec/alloc.h"

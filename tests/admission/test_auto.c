@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/admission/admission.h"
-#include "cachesim/sim/cache.h"
+#include "cachesim/admission/admission_table.h"
+#include "cachesim/sim/sim_cache.h"
 #include "codec/error.h"
 #include "digestd/admission/admission_mini.h"
 #include "digestd/store/eviction.h"

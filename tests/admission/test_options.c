@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 #include "codec/error.h"
 #include "tests/unit.h"
 

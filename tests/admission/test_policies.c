@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 #include "codec/error.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"

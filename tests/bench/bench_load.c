@@ -19,7 +19,7 @@
 #include <zstd.h>
 
 #include "cachesim/sim/compact.h"
-#include "cachesim/trace/ranks.h"
+#include "cachesim/trace/zipf.h"
 #include "codec/mix.h"
 #include "tests/bench/clock.h"
 

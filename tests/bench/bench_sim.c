@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "cachesim/sim/multi.h"
-#include "cachesim/trace/ranks.h"
+#include "cachesim/trace/zipf.h"
 #include "tests/bench/clock.h"
 
 enum { SEED = 2026, ROUNDS = 3, NSIZES = 8 };
@@ -51,24 +51,24 @@ static void draw(struct bench *b, double alpha)
 	size_t n = (size_t)b->objects;
 	uint32_t *seen = calloc(n + 1, sizeof(*seen)); /* number + 1 by rank */
 	struct trace_random random;
-	struct ranks ranks;
+	struct zipf ranks;
 
 	b->object = calloc(b->trace.nrequests, sizeof(*b->object));
 	if (!seen || !b->object)
 		die("no memory");
 	random_seed(&random, SEED);
-	if (ranks_zipf(&ranks, (uint64_t)b->objects, alpha) ||
-	    ranks_prepare(&ranks))
+	if (zipf_law(&ranks, (uint64_t)b->objects, alpha) ||
+	    zipf_prepare(&ranks))
 		die("no memory");
 	for (uint64_t i = 0; i < b->trace.nrequests; i++) {
-		uint32_t *number_of = &seen[ranks_draw(&ranks, &random)];
+		uint32_t *number_of = &seen[zipf_draw(&ranks, &random)];
 
 		if (!*number_of)
 			*number_of = ++b->trace.nobjects;
 		b->object[i] = *number_of - 1;
 	}
 	b->trace.object = b->object;
-	ranks_free(&ranks);
+	zipf_free(&ranks);
 	free(seen);
 }
 

@@ -8,7 +8,7 @@
 
 #include "cachesim/live/answer.h"
 #include "cachesim/live/latency.h"
-#include "cachesim/live/outcome.h"
+#include "cachesim/live/served_by.h"
 #include "codec/mix.h"
 
 static void any_range_is_checked(void **state)
@@ -66,14 +66,14 @@ static void targets_are_clean(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct trace_text url = { rows[i].url, strlen(rows[i].url) };
-		struct target t;
-		int err = target_make(&t, url);
+		struct object_url t;
+		int err = object_url_make(&t, url);
 
 		assert_int_equal(err, rows[i].text ? 0 : TRACE_EURL);
 		if (err)
 			continue;
 		assert_string_equal(t.text, rows[i].text);
-		assert_string_equal(target_path(&t), rows[i].path);
+		assert_string_equal(object_url_path(&t), rows[i].path);
 	}
 }
 
@@ -93,11 +93,11 @@ static void answers_follow_the_trace(void **state)
 {
 	struct objects objects = { NULL, 0, 0 };
 	struct answer_rules rules = { &objects, 60 };
-	struct target t;
+	struct object_url t;
 	struct answer a, b;
 
 	(void)state;
-	target_make(&t, (struct trace_text){ "http://h/a", 10 });
+	object_url_make(&t, (struct trace_text){ "http://h/a", 10 });
 	answer_make(&a, &rules, &t, NULL, NULL);
 	assert_int_equal(a.status, 404);
 	note(&objects, t.hash, 404, 7);
@@ -120,7 +120,7 @@ static void answers_follow_the_trace(void **state)
 			 4321);
 	objects_free(&objects);
 	rules.objects = NULL;
-	target_make(&t, (struct trace_text){ "http://h/?size=31", 17 });
+	object_url_make(&t, (struct trace_text){ "http://h/?size=31", 17 });
 	answer_make(&a, &rules, &t, NULL, NULL);
 	assert_int_equal(a.size, 31);
 }
@@ -129,26 +129,26 @@ static void outcomes_are_read(void **state)
 {
 	static const struct {
 		const char *value;
-		enum outcome outcome;
+		enum served_by served_by;
 	} rows[] = {
-		{ "a; hit; ttl=5", OUTCOME_LOCAL },
-		{ "a;hit", OUTCOME_LOCAL },
-		{ "a; fwd=uri-miss; stored", OUTCOME_ORIGIN },
-		{ "a; fwd=uri-miss; detail=\"peer=b\"", OUTCOME_REMOTE },
+		{ "a; hit; ttl=5", SERVED_LOCAL },
+		{ "a;hit", SERVED_LOCAL },
+		{ "a; fwd=uri-miss; stored", SERVED_ORIGIN },
+		{ "a; fwd=uri-miss; detail=\"peer=b\"", SERVED_REMOTE },
 		{ "b; hit, a; fwd=uri-miss; detail=\"peer=b\"",
-		  OUTCOME_REMOTE },
-		{ "a; fwd=uri-miss; collapsed", OUTCOME_COLLAPSED },
-		{ "b; hit, a; fwd=stale", OUTCOME_ORIGIN },
-		{ "b; detail=\"x, y; hit\", a; fwd=miss", OUTCOME_ORIGIN },
-		{ "a", OUTCOME_UNKNOWN },
-		{ "", OUTCOME_UNKNOWN },
+		  SERVED_REMOTE },
+		{ "a; fwd=uri-miss; collapsed", SERVED_COLLAPSED },
+		{ "b; hit, a; fwd=stale", SERVED_ORIGIN },
+		{ "b; detail=\"x, y; hit\", a; fwd=miss", SERVED_ORIGIN },
+		{ "a", SERVED_UNKNOWN },
+		{ "", SERVED_UNKNOWN },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++)
-		assert_int_equal(outcome_parse(rows[i].value,
-					       strlen(rows[i].value)),
-				 rows[i].outcome);
+		assert_int_equal(
+			served_by_parse(rows[i].value, strlen(rows[i].value)),
+			rows[i].served_by);
 }
 
 static void quantiles_are_near(void **state)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/trace/ranks.h"
+#include "cachesim/trace/zipf.h"
 #include "codec/error.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
@@ -37,15 +37,15 @@ static struct sample *sample_new(void)
 {
 	struct sample *s = calloc(1, sizeof(*s));
 	struct trace_random random;
-	struct ranks ranks;
+	struct zipf ranks;
 	uint32_t seen[NRANKS + 1] = { 0 };
 
 	assert_non_null(s);
 	random_seed(&random, 1);
-	assert_int_equal(ranks_zipf(&ranks, NRANKS, .8), 0);
-	assert_int_equal(ranks_prepare(&ranks), 0);
+	assert_int_equal(zipf_law(&ranks, NRANKS, .8), 0);
+	assert_int_equal(zipf_prepare(&ranks), 0);
 	for (int i = 0; i < NREQUESTS; i++) {
-		uint32_t *number = &seen[ranks_draw(&ranks, &random)];
+		uint32_t *number = &seen[zipf_draw(&ranks, &random)];
 
 		if (!*number)
 			*number = ++s->trace.nobjects;
@@ -55,7 +55,7 @@ static struct sample *sample_new(void)
 		s->size[i] = 1 + (uint32_t)(random_u64(&random) % LARGEST);
 		s->hash[i] = random_u64(&random);
 	}
-	ranks_free(&ranks);
+	zipf_free(&ranks);
 	for (uint64_t i = 0; i < NCHANGES; i++) {
 		s->change[i] = 100 + i * 100;
 		s->change_size[i] = s->size[s->object[s->change[i]]];

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cachesim/sim/cache.h"
+#include "cachesim/sim/sim_cache.h"
 #include "codec/error.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/admission/admission.h"
+#include "cachesim/admission/admission_table.h"
 #include "cachesim/sim/exchange.h"
 #include "cachesim/sim/fingerprint.h"
 #include "codec/error.h"

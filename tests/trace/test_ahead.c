@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "cachesim/trace/ahead.h"
-#include "cachesim/trace/request.h"
+#include "cachesim/trace/trace_request.h"
 #include "tests/codec/random.h"
 
 struct counting {

@@ -344,7 +344,7 @@ static void what_was_refused_is_told(void **state)
  * Chi-square of the first ranks, and of runs of ranks behind them; 150 is far
  * beyond chance for 60 of them.
  */
-static void ranks_follow_zipf(void **state)
+static void zipf_is_followed(void **state)
 {
 	enum { SINGLE = 50, RUNS = 10, N = 100000, DRAWS = 400000 };
 	static const double alphas[] = { 0.6, 0.77, 1, 1.2 };
@@ -354,22 +354,22 @@ static void ranks_follow_zipf(void **state)
 		double seen[SINGLE + RUNS] = { 0 }, want[SINGLE + RUNS] = { 0 };
 		double chi = 0, total = 0;
 		struct trace_random random;
-		struct ranks r;
+		struct zipf r;
 
 		random_seed(&random, 7);
-		assert_int_equal(ranks_zipf(&r, N, alphas[a]), 0);
-		assert_int_equal(ranks_prepare(&r), 0);
+		assert_int_equal(zipf_law(&r, N, alphas[a]), 0);
+		assert_int_equal(zipf_prepare(&r), 0);
 		for (uint64_t k = 1; k <= N; k++)
 			total += pow((double)k, -alphas[a]);
 		for (uint64_t k = 1; k <= N; k++) {
 			double p = pow((double)k, -alphas[a]) / total;
 
-			assert_true(fabs(ranks_p(&r, k) / p - 1) < 2e-4);
+			assert_true(fabs(zipf_p(&r, k) / p - 1) < 2e-4);
 			want[k <= SINGLE ? k - 1 : SINGLE + k % RUNS] +=
 				DRAWS * p;
 		}
 		for (int i = 0; i < DRAWS; i++) {
-			uint64_t k = ranks_draw(&r, &random);
+			uint64_t k = zipf_draw(&r, &random);
 
 			assert_in_range(k, 1, N);
 			seen[k <= SINGLE ? k - 1 : SINGLE + k % RUNS]++;
@@ -379,7 +379,7 @@ static void ranks_follow_zipf(void **state)
 			       want[k];
 		if (chi >= 150)
 			fail_msg("alpha %g: chi-square %g", alphas[a], chi);
-		ranks_free(&r);
+		zipf_free(&r);
 	}
 }
 
@@ -389,15 +389,15 @@ static void segments_have_a_slope(void **state)
 	enum { N = 1 << 20, DRAWS = 4000000 };
 	double low = 0, high = 0, ratio;
 	struct trace_random random;
-	struct ranks r;
+	struct zipf r;
 
 	(void)state;
 	random_seed(&random, 8);
-	assert_int_equal(ranks_zipf(&r, N, 2), 0);
-	assert_int_equal(ranks_prepare(&r), 0);
+	assert_int_equal(zipf_law(&r, N, 2), 0);
+	assert_int_equal(zipf_prepare(&r), 0);
 	for (int i = 0; i < DRAWS; i++) {
-		uint64_t k = ranks_draw(&r, &random);
-		const struct ranks_segment *s = &r.segment[0];
+		uint64_t k = zipf_draw(&r, &random);
+		const struct zipf_segment *s = &r.segment[0];
 
 		while (k >= s->first + s->count)
 			s++;
@@ -408,7 +408,7 @@ static void segments_have_a_slope(void **state)
 	ratio = high / low;
 	if (ratio > 0.985 || ratio < 0.945)
 		fail_msg("%g", ratio);
-	ranks_free(&r);
+	zipf_free(&r);
 }
 
 /* Not a promise of the bits, but that they are right: against libm's. */
@@ -436,7 +436,7 @@ int main(void)
 		cmocka_unit_test(rows_are_the_same),
 		cmocka_unit_test(bad_plans_are_refused),
 		cmocka_unit_test(what_was_refused_is_told),
-		cmocka_unit_test(ranks_follow_zipf),
+		cmocka_unit_test(zipf_is_followed),
 		cmocka_unit_test(segments_have_a_slope),
 		cmocka_unit_test(functions_are_exact),
 	};
