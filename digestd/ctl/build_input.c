@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "codec/error.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/hex.h"
 #include "digestd/ctl/line_reader.h"
 

@@ -9,7 +9,7 @@
 #include "codec/bloom.h"
 #include "codec/squid.h"
 #include "codec/tune.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 
 static const double DEFAULT_FP = .01;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/tune.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 
 /* Bits an object on the wire by the size of the array, for few functions. */
 static void curves_print_wire(void)

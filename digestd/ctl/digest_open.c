@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "codec/delta.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_squid.h"
 

@@ -3,7 +3,7 @@
  * it decodes to. Limits are those of the format: who names a file on the
  * command line means it. What is wrong is told on stderr with the file's name.
  *
- * The functions return an exit code (command.h): CTL_NO for bytes that are no
+ * The functions return an exit code (digestctl.h): CTL_NO for bytes that are no
  * such digest, CTL_IO when they cannot be read or memory is short.
  */
 #ifndef DIGESTD_CTL_DIGEST_OPEN_H

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 
 bool digest_squid_maybe(const struct digest_open *d)

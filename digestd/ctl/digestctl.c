@@ -1,11 +1,11 @@
 /*
  * digestctl: its commands.
  */
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 
 #define COMMAND(word, text) \
-	{ .name = #word, .run = command_##word, \
-	  .help = command_##word##_help, .summary = (text) }
+	{ .name = #word, .run = ctl_##word, \
+	  .help = ctl_##word##_help, .summary = (text) }
 
 static const struct tool_command commands[] = {
 	COMMAND(tune, "find the size of a digest for a goal"),

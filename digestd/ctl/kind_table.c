@@ -12,8 +12,8 @@
 #include "codec/kind.h"
 #include "codec/mix.h"
 #include "codec/squid.h"
-#include "digestd/ctl/command.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/digestctl.h"
+#include "digestd/ctl/json_report.h"
 
 enum { ROUNDS = 7 };
 
@@ -253,7 +253,7 @@ static int kind_table_print_sample(const struct sample *sample, uint64_t seed)
 		       seed);
 	error = kind_table_print_all(sample);
 	if (!error && sample->list &&
-	    report_json(json_pack("{s:I, s:I, s:O}", "keys",
+	    json_report_print(json_pack("{s:I, s:I, s:O}", "keys",
 				  (json_int_t)sample->n, "seed",
 				  (json_int_t)seed, "kinds", sample->list)))
 		error = SCD_ENOMEM;

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 
 static int line_reader_fail(const char *path)
 {

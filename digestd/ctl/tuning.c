@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 
 enum { USUAL_MAX_BYTES = 512 << 20 };
 
@@ -164,5 +164,5 @@ int tuning_json(const struct scd_goal *g, const struct scd_candidate *list,
 			    json_string(scd_bound_text(list[0].tuning.bound)));
 	json_object_set_new(top, "goal", tuning_goal_object(g));
 	json_object_set_new(top, "candidates", candidates);
-	return report_json(top);
+	return json_report_print(top);
 }

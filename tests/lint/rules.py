@@ -99,7 +99,7 @@ OPTIONAL = {"digestd/disk", "cachesim/mpi"}
 # A program has these in place of the daemon's edges, with the names of those.
 STAND_INS = {"cachesim/world"}
 # Programs that have functions of the same names.
-PROGRAMS = ({"digestd/ctl", "cachesim"}, {"digestd/tool", "cachesim/live"})
+PROGRAMS = ({"digestd/tool", "cachesim/live"},)
 
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "digestd/ctl/bench.h"
-#include "digestd/ctl/command.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/digestctl.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_bench_help[] =
+const char ctl_bench_help[] =
 	"usage: digestctl bench [OPTIONS]\n"
 	"Measures on one core, with random keys, what coding digests costs.\n"
 	"  -n, --objects LIST     objects of a cache, with commas between\n"
@@ -53,7 +53,7 @@ struct wishes {
 	bool section[NSECTIONS];
 };
 
-static bool command_bench_take_objects(struct bench *b, const char *text)
+static bool ctl_bench_take_objects(struct bench *b, const char *text)
 {
 	char word[32];
 
@@ -79,7 +79,7 @@ static bool command_bench_take_objects(struct bench *b, const char *text)
 	return false;
 }
 
-static bool command_bench_take_section(struct wishes *w, const char *text)
+static bool ctl_bench_take_section(struct wishes *w, const char *text)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (!strcmp(sections[i].name, text)) {
@@ -94,7 +94,7 @@ static bool command_bench_take_section(struct wishes *w, const char *text)
 	return false;
 }
 
-static bool command_bench_take_repetitions(struct bench *b, const char *text)
+static bool ctl_bench_take_repetitions(struct bench *b, const char *text)
 {
 	uint64_t n;
 
@@ -108,15 +108,15 @@ static bool command_bench_take_repetitions(struct bench *b, const char *text)
 	return false;
 }
 
-static bool command_bench_take(struct wishes *w, int option, const char *text)
+static bool ctl_bench_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 'n':
-		return command_bench_take_objects(&w->bench, text);
+		return ctl_bench_take_objects(&w->bench, text);
 	case 'S':
-		return command_bench_take_section(w, text);
+		return ctl_bench_take_section(w, text);
 	case 'r':
-		return command_bench_take_repetitions(&w->bench, text);
+		return ctl_bench_take_repetitions(&w->bench, text);
 	case 's':
 		return arguments_number("--seed", text, &w->bench.seed);
 	case 'l':
@@ -130,7 +130,7 @@ static bool command_bench_take(struct wishes *w, int option, const char *text)
 }
 
 /* All sections, if none was asked for. */
-static void command_bench_choose_all(struct wishes *w)
+static void ctl_bench_choose_all(struct wishes *w)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (w->section[i])
@@ -140,7 +140,7 @@ static void command_bench_choose_all(struct wishes *w)
 		w->section[i] = true;
 }
 
-static int command_bench_run_sections(struct wishes *w, json_t *all)
+static int ctl_bench_run_sections(struct wishes *w, json_t *all)
 {
 	int error = SCD_OK;
 
@@ -157,7 +157,7 @@ static int command_bench_run_sections(struct wishes *w, json_t *all)
 	return error;
 }
 
-static int command_bench_run(struct wishes *w)
+static int ctl_bench_run(struct wishes *w)
 {
 	json_t *all = NULL;
 	int error;
@@ -168,16 +168,16 @@ static int command_bench_run(struct wishes *w)
 	else
 		printf("Random keys, seed %" PRIu64 "; medians of %u\n\n",
 		       w->bench.seed, w->bench.repetitions);
-	error = command_bench_run_sections(w, all);
+	error = ctl_bench_run_sections(w, all);
 	bench_clear(&w->bench);
 	if (!error)
-		return w->json ? report_json(all) : CTL_OK;
+		return w->json ? json_report_print(all) : CTL_OK;
 	json_decref(all);
 	fprintf(stderr, "digestctl: bench: %s\n", scd_strerror(error));
 	return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
 }
 
-int command_bench(int argc, char **argv)
+int ctl_bench(int argc, char **argv)
 {
 	struct wishes w = {
 		.bench = {.nkeys = {10000, 100000, 1000000},
@@ -190,14 +190,14 @@ int command_bench(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "n:S:r:s:j", options, NULL)) !=
 	       -1) {
-		if (!command_bench_take(&w, c, optarg))
+		if (!ctl_bench_take(&w, c, optarg))
 			return CTL_USAGE;
 	}
 	if (optind < argc)
 		return arguments_wrong("bench", "takes no operands",
-				       command_bench_help);
+				       ctl_bench_help);
 	if (w.is_long)
 		w.bench.nkeys[w.bench.nsizes++] = 10000000;
-	command_bench_choose_all(&w);
-	return command_bench_run(&w);
+	ctl_bench_choose_all(&w);
+	return ctl_bench_run(&w);
 }

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "codec/bloom.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/key_arguments.h"
 #include "digestd/ctl/line_reader.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/ctl/url_key.h"
 
-const char command_query_help[] =
+const char ctl_query_help[] =
 	"usage: digestctl query [--key HEX] [OPTIONS] FILE URL...\n"
 	"Tells for each URL (-: the lines of standard input) whether a full\n"
 	"digest or one of Squid's (FILE, -: standard input) has it: \"yes\"\n"
@@ -40,8 +40,8 @@ struct query {
 	int code;       /* so far */
 };
 
-static void command_query_tell(const struct query *q, const char *url,
-			       size_t len, bool has)
+static void ctl_query_tell(const struct query *q, const char *url, size_t len,
+			   bool has)
 {
 	if (q->report)
 		json_array_append_new(
@@ -51,7 +51,7 @@ static void command_query_tell(const struct query *q, const char *url,
 		printf("%s %.*s\n", has ? "yes" : "no ", (int)len, url);
 }
 
-static void command_query_ask(struct query *q, const char *url, size_t len)
+static void ctl_query_ask(struct query *q, const char *url, size_t len)
 {
 	const struct url_key how = { q->bloom->hashing, q->secret };
 	struct scd_key key;
@@ -62,12 +62,12 @@ static void command_query_ask(struct query *q, const char *url, size_t len)
 		fprintf(stderr, "digestctl: %.*s: %s\n", (int)len, url,
 			scd_strerror(error));
 	else
-		command_query_tell(q, url, len, has);
+		ctl_query_tell(q, url, len, has);
 	if (!has && q->code == CTL_OK)
 		q->code = CTL_NO;
 }
 
-static void command_query_ask_lines(struct query *q)
+static void ctl_query_ask_lines(struct query *q)
 {
 	struct line_reader r;
 	struct line line;
@@ -78,7 +78,7 @@ static void command_query_ask_lines(struct query *q)
 			fputs("digestctl: -: line too long\n", stderr);
 			q->code = CTL_NO;
 		} else if (line.len) {
-			command_query_ask(q, line.at, line.len);
+			ctl_query_ask(q, line.at, line.len);
 		}
 	}
 	if (code || r.failed)
@@ -86,20 +86,20 @@ static void command_query_ask_lines(struct query *q)
 	line_reader_close(&r);
 }
 
-static int command_query_ask_all(struct query *q, char **urls)
+static int ctl_query_ask_all(struct query *q, char **urls)
 {
 	for (; *urls; urls++) {
 		if (strcmp(*urls, "-"))
-			command_query_ask(q, *urls, strlen(*urls));
+			ctl_query_ask(q, *urls, strlen(*urls));
 		else
-			command_query_ask_lines(q);
+			ctl_query_ask_lines(q);
 	}
-	if (q->report && report_json(json_incref(q->report)))
+	if (q->report && json_report_print(json_incref(q->report)))
 		q->code = CTL_IO;
 	return q->code;
 }
 
-static int command_query_file(struct query *q, const char *path, char **urls)
+static int ctl_query_file(struct query *q, const char *path, char **urls)
 {
 	struct digest_open d;
 	int code = digest_open_full(path, &d);
@@ -111,12 +111,12 @@ static int command_query_file(struct query *q, const char *path, char **urls)
 	}
 	q->bloom = &d.bloom;
 	if (!code)
-		code = command_query_ask_all(q, urls);
+		code = ctl_query_ask_all(q, urls);
 	digest_close(&d);
 	return code;
 }
 
-static bool command_query_take(struct query *q, int option, uint8_t *secret)
+static bool ctl_query_take(struct query *q, int option, uint8_t *secret)
 {
 	switch (option) {
 	case 'k':
@@ -133,21 +133,21 @@ static bool command_query_take(struct query *q, int option, uint8_t *secret)
 	return false;
 }
 
-int command_query(int argc, char **argv)
+int ctl_query(int argc, char **argv)
 {
 	uint8_t secret[SCD_SECRET_BYTES];
 	struct query q = { .code = CTL_OK };
 	int c, code = CTL_USAGE;
 
 	while ((c = getopt_long(argc, argv, "k:qj", options, NULL)) != -1) {
-		if (!command_query_take(&q, c, secret))
+		if (!ctl_query_take(&q, c, secret))
 			goto done;
 	}
 	if (argc - optind < 2)
 		arguments_wrong("query", "needs a digest and URLs",
-				command_query_help);
+				ctl_query_help);
 	else if (digest_one_stdin(NULL, argv + optind))
-		code = command_query_file(&q, argv[optind], argv + optind + 1);
+		code = ctl_query_file(&q, argv[optind], argv + optind + 1);
 done:
 	json_decref(q.report);
 	return code;

@@ -1,15 +1,15 @@
 /*
  * What commands report with --json.
  */
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 
-int report_json(json_t *value)
+int json_report_print(json_t *value)
 {
 	int failed = !value || json_dumpf(value, stdout, JSON_INDENT(2));
 
@@ -20,7 +20,7 @@ int report_json(json_t *value)
 	return failed ? CTL_IO : CTL_OK;
 }
 
-json_t *report_hex(uint64_t word)
+json_t *json_report_hex(uint64_t word)
 {
 	char text[17];
 
@@ -28,7 +28,7 @@ json_t *report_hex(uint64_t word)
 	return json_string(text);
 }
 
-bool report_has_place(bool json, const char *output)
+bool json_report_has_output(bool json, const char *output)
 {
 	if (!json || strcmp(output, "-"))
 		return true;

@@ -12,14 +12,14 @@
 
 #include "digestd/ctl/build_input.h"
 #include "digestd/ctl/build_shape.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/key_arguments.h"
 #include "digestd/ctl/line_reader.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 
-const char command_build_help[] =
+const char ctl_build_help[] =
 	"usage: digestctl build --key HEX [OPTIONS] [FILE...]\n"
 	"       digestctl build --hex [OPTIONS] [FILE...]\n"
 	"       digestctl build --hashing squid [OPTIONS] [FILE...]\n"
@@ -77,8 +77,7 @@ struct build {
 	uint64_t total; /* bytes of the input, 0: not known */
 };
 
-static bool command_build_take_value(struct build *b, int option,
-				     const char *text)
+static bool ctl_build_take_value(struct build *b, int option, const char *text)
 {
 	switch (option) {
 	case 'k':
@@ -103,7 +102,7 @@ static bool command_build_take_value(struct build *b, int option,
 	return false;
 }
 
-static bool command_build_take(struct build *b, int option, const char *text)
+static bool ctl_build_take(struct build *b, int option, const char *text)
 {
 	switch (option) {
 	case 'x':
@@ -125,11 +124,11 @@ static bool command_build_take(struct build *b, int option, const char *text)
 		b->json = true;
 		return true;
 	}
-	return command_build_take_value(b, option, text);
+	return ctl_build_take_value(b, option, text);
 }
 
 /* Finds how much there is to read. */
-static int command_build_measure(struct build *b)
+static int ctl_build_measure(struct build *b)
 {
 	bool all = true;
 
@@ -155,8 +154,8 @@ static int command_build_measure(struct build *b)
 	return CTL_OK;
 }
 
-static int command_build_read_all(const struct build *b, struct build_input *in,
-				  const char *what)
+static int ctl_build_read_all(const struct build *b, struct build_input *in,
+			      const char *what)
 {
 	int code = CTL_OK;
 
@@ -168,11 +167,11 @@ static int command_build_read_all(const struct build *b, struct build_input *in,
 }
 
 /* Counts the lines, and leaves standard input where it was. */
-static int command_build_count_objects(struct build *b)
+static int ctl_build_count_objects(struct build *b)
 {
 	off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	struct build_input in = { 0 };
-	int code = command_build_read_all(b, &in, "counting");
+	int code = ctl_build_read_all(b, &in, "counting");
 
 	b->shape.objects = in.lines;
 	if (begin >= 0 && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) {
@@ -182,12 +181,12 @@ static int command_build_count_objects(struct build *b)
 	return code;
 }
 
-static int command_build_find_shape(struct build *b)
+static int ctl_build_find_shape(struct build *b)
 {
-	int code = command_build_measure(b);
+	int code = ctl_build_measure(b);
 
 	if (!code && build_shape_needs_count(&b->shape))
-		code = command_build_count_objects(b);
+		code = ctl_build_count_objects(b);
 	return code ? code : build_shape_find(&b->shape);
 }
 
@@ -197,17 +196,17 @@ struct made {
 	struct scd_counting *counting;
 };
 
-static const struct scd_bloom *command_build_filter_of(const struct made *m)
+static const struct scd_bloom *ctl_build_filter_of(const struct made *m)
 {
 	return m->counting ? scd_counting_bloom(m->counting) : &m->digest.bloom;
 }
 
-static int command_build_report(const struct build *b, const struct made *m,
-				const struct build_input *in)
+static int ctl_build_report(const struct build *b, const struct made *m,
+			    const struct build_input *in)
 {
-	const struct scd_bloom *bloom = command_build_filter_of(m);
+	const struct scd_bloom *bloom = ctl_build_filter_of(m);
 
-	return report_json(json_pack(
+	return json_report_print(json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
 		b->output, "kind", m->counting ? "counting" : "full", "lines",
 		(json_int_t)in->lines, "left_out", (json_int_t)in->bad, "nkeys",
@@ -217,7 +216,7 @@ static int command_build_report(const struct build *b, const struct made *m,
 		(json_int_t)m->digest.len));
 }
 
-static int command_build_fill(const struct build *b, struct made *m)
+static int ctl_build_fill(const struct build *b, struct made *m)
 {
 	struct build_input in = {
 		.bloom = m->counting ? NULL : &m->digest.bloom,
@@ -225,7 +224,7 @@ static int command_build_fill(const struct build *b, struct made *m)
 		.how = { b->shape.hashing, b->secret },
 		.hex = b->hex,
 	};
-	int code = command_build_read_all(b, &in, "building");
+	int code = ctl_build_read_all(b, &in, "building");
 
 	if (code)
 		return code;
@@ -234,12 +233,12 @@ static int command_build_fill(const struct build *b, struct made *m)
 						   b->output)
 			   : digest_write_full(&m->digest, b->output);
 	if (!code && b->json)
-		code = command_build_report(b, m, &in);
+		code = ctl_build_report(b, m, &in);
 	return !code && in.bad ? CTL_NO : code;
 }
 
 /* An empty filter of the shape: an SCD_ error. */
-static int command_build_make(const struct build *b, struct made *m)
+static int ctl_build_make(const struct build *b, struct made *m)
 {
 	const unsigned nhash = (unsigned)b->shape.nhash;
 	int error;
@@ -255,22 +254,22 @@ static int command_build_make(const struct build *b, struct made *m)
 	return error;
 }
 
-static int command_build_build(struct build *b)
+static int ctl_build_build(struct build *b)
 {
 	struct made m = { .digest.info = b->ids };
-	int error, code = command_build_find_shape(b);
+	int error, code = ctl_build_find_shape(b);
 
 	if (code)
 		return code;
-	error = command_build_make(b, &m);
-	code = error ? digest_wrong("build", error) : command_build_fill(b, &m);
+	error = ctl_build_make(b, &m);
+	code = error ? digest_wrong("build", error) : ctl_build_fill(b, &m);
 	scd_counting_free(&m.counting);
 	digest_close(&m.digest);
 	return code;
 }
 
 /* What is missing or wrong, or null. */
-static const char *command_build_mistake(const struct build *b)
+static const char *ctl_build_mistake(const struct build *b)
 {
 	if (!b->has_key && !b->hex && b->shape.hashing == SCD_HASHING_DOUBLE)
 		return "--key, --hex or --hashing squid is needed";
@@ -279,7 +278,7 @@ static const char *command_build_mistake(const struct build *b)
 	return build_shape_mistake(&b->shape);
 }
 
-int command_build(int argc, char **argv)
+int ctl_build(int argc, char **argv)
 {
 	char dash[] = "-", *standard_input[] = { dash, NULL };
 	struct build b = { .output = "-",
@@ -289,16 +288,16 @@ int command_build(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
 				NULL)) != -1) {
-		if (c == '?' || !command_build_take(&b, c, optarg))
+		if (c == '?' || !ctl_build_take(&b, c, optarg))
 			return CTL_USAGE;
 	}
-	what = command_build_mistake(&b);
+	what = ctl_build_mistake(&b);
 	if (what)
-		return arguments_wrong("build", what, command_build_help);
+		return arguments_wrong("build", what, ctl_build_help);
 	b.paths = optind < argc ? argv + optind : standard_input;
 	if (!digest_one_stdin(NULL, b.paths) ||
-	    !report_has_place(b.json, b.output) ||
+	    !json_report_has_output(b.json, b.output) ||
 	    !digest_file_may_write(b.output))
 		return CTL_USAGE;
-	return command_build_build(&b);
+	return ctl_build_build(&b);
 }

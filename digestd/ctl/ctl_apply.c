@@ -4,13 +4,13 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_apply_help[] =
+const char ctl_apply_help[] =
 	"usage: digestctl apply [OPTIONS] BASE DELTA...\n"
 	"Applies deltas, in the order given, to a full digest (-: standard\n"
 	"input) and writes what comes of it as a full digest.\n"
@@ -23,7 +23,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int command_apply_one(struct digest_open *d, const char *path)
+static int ctl_apply_one(struct digest_open *d, const char *path)
 {
 	struct digest_open delta;
 	int code = digest_open_header(path, &delta);
@@ -35,27 +35,27 @@ static int command_apply_one(struct digest_open *d, const char *path)
 	return code;
 }
 
-static int command_apply_apply(struct digest_open *d, char **paths)
+static int ctl_apply_apply(struct digest_open *d, char **paths)
 {
 	int code = digest_open_full(*paths++, d);
 
 	for (; !code && *paths; paths++)
-		code = command_apply_one(d, *paths);
+		code = ctl_apply_one(d, *paths);
 	return code;
 }
 
-static int command_apply_report(const struct digest_open *d, const char *output,
-				int ndeltas)
+static int ctl_apply_report(const struct digest_open *d, const char *output,
+			    int ndeltas)
 {
-	return report_json(json_pack("{s:s, s:o, s:I, s:I, s:i, s:I}", "output",
-				     output, "instance",
-				     report_hex(d->info.instance), "generation",
-				     (json_int_t)d->info.generation, "nkeys",
-				     (json_int_t)d->info.nkeys, "deltas",
-				     ndeltas, "bytes", (json_int_t)d->len));
+	return json_report_print(
+		json_pack("{s:s, s:o, s:I, s:I, s:i, s:I}", "output", output,
+			  "instance", json_report_hex(d->info.instance),
+			  "generation", (json_int_t)d->info.generation, "nkeys",
+			  (json_int_t)d->info.nkeys, "deltas", ndeltas, "bytes",
+			  (json_int_t)d->len));
 }
 
-int command_apply(int argc, char **argv)
+int ctl_apply(int argc, char **argv)
 {
 	struct digest_open d;
 	const char *output = "-";
@@ -72,15 +72,16 @@ int command_apply(int argc, char **argv)
 	}
 	if (argc - optind < 2)
 		return arguments_wrong("apply", "needs a digest and deltas",
-				       command_apply_help);
+				       ctl_apply_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
-	    !report_has_place(json, output) || !digest_file_may_write(output))
+	    !json_report_has_output(json, output) ||
+	    !digest_file_may_write(output))
 		return CTL_USAGE;
-	code = command_apply_apply(&d, argv + optind);
+	code = ctl_apply_apply(&d, argv + optind);
 	if (!code)
 		code = digest_write_full(&d, output);
 	if (!code && json)
-		code = command_apply_report(&d, output, argc - optind - 1);
+		code = ctl_apply_report(&d, output, argc - optind - 1);
 	digest_close(&d);
 	return code;
 }

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "codec/tune.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/tuning.h"
 #include "digestd/tool/arguments.h"
 
-const char command_tune_help[] =
+const char ctl_tune_help[] =
 	"usage: digestctl tune --objects N GOAL... [OPTIONS]\n"
 	"Finds size, hash functions and updates of a digest, predicts what\n"
 	"comes of them, and says what keeps a better answer away.\n"
@@ -87,7 +87,7 @@ struct wanted {
 	bool explain, json;
 };
 
-static bool command_tune_take_updates(const char *text, enum scd_update *most)
+static bool ctl_tune_take_updates(const char *text, enum scd_update *most)
 {
 	for (*most = SCD_UPDATE_FULL; *most <= SCD_UPDATE_CONDITIONAL;
 	     ++*most) {
@@ -101,8 +101,8 @@ static bool command_tune_take_updates(const char *text, enum scd_update *most)
 	return false;
 }
 
-static bool command_tune_take_count(const struct row *row, const char *option,
-				    const char *text, uint64_t *out)
+static bool ctl_tune_take_count(const struct row *row, const char *option,
+				const char *text, uint64_t *out)
 {
 	if (!arguments_number(option, text, out))
 		return false;
@@ -110,8 +110,8 @@ static bool command_tune_take_count(const struct row *row, const char *option,
 	       arguments_refuse(option, text, "is not above 0");
 }
 
-static bool command_tune_take_real(const struct row *row, const char *option,
-				   const char *text, double *out)
+static bool ctl_tune_take_real(const struct row *row, const char *option,
+			       const char *text, double *out)
 {
 	if (!arguments_real(option, text, row->max, out))
 		return false;
@@ -119,8 +119,8 @@ static bool command_tune_take_real(const struct row *row, const char *option,
 	       arguments_refuse(option, text, "is not above 0");
 }
 
-static bool command_tune_take(struct wanted *w, const struct row *row,
-			      const char *text)
+static bool ctl_tune_take(struct wanted *w, const struct row *row,
+			  const char *text)
 {
 	char *at = (char *)&w->goal + row->at;
 	char option[16];
@@ -129,11 +129,11 @@ static bool command_tune_take(struct wanted *w, const struct row *row,
 	snprintf(option, sizeof(option), "--%s", row->name);
 	switch (row->kind) {
 	case COUNT:
-		return command_tune_take_count(row, option, text,
-					       (uint64_t *)(void *)at);
+		return ctl_tune_take_count(row, option, text,
+					   (uint64_t *)(void *)at);
 	case REAL:
-		return command_tune_take_real(row, option, text,
-					      (double *)(void *)at);
+		return ctl_tune_take_real(row, option, text,
+					  (double *)(void *)at);
 	case PEERS:
 		if (!arguments_real(option, text, row->max, &real))
 			return false;
@@ -141,7 +141,7 @@ static bool command_tune_take(struct wanted *w, const struct row *row,
 		return true;
 	case UPDATES:
 		w->has_updates = true;
-		return command_tune_take_updates(text, &w->goal.most);
+		return ctl_tune_take_updates(text, &w->goal.most);
 	case FLAG:
 		*(row->letter == 'e' ? &w->explain : &w->json) = true;
 		return true;
@@ -150,7 +150,7 @@ static bool command_tune_take(struct wanted *w, const struct row *row,
 }
 
 /* getopt's two forms of the table. */
-static void command_tune_list_options(struct option *longs, char *shorts)
+static void ctl_tune_list_options(struct option *longs, char *shorts)
 {
 	for (size_t i = 0; i < NROWS; i++) {
 		bool flag = rows[i].kind == FLAG;
@@ -168,26 +168,26 @@ static void command_tune_list_options(struct option *longs, char *shorts)
 	*shorts = '\0';
 }
 
-static bool command_tune_take_all(int argc, char **argv, struct wanted *w)
+static bool ctl_tune_take_all(int argc, char **argv, struct wanted *w)
 {
 	struct option longs[NROWS + 1];
 	char shorts[2 * NROWS + 1];
 	int c;
 
-	command_tune_list_options(longs, shorts);
+	ctl_tune_list_options(longs, shorts);
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		size_t i = 0;
 
 		while (i < NROWS && rows[i].letter != c)
 			i++;
-		if (i == NROWS || !command_tune_take(w, &rows[i], optarg))
+		if (i == NROWS || !ctl_tune_take(w, &rows[i], optarg))
 			return false;
 	}
 	return true;
 }
 
 /* Fills in what follows from the rest. Returns what is missing, or null. */
-static const char *command_tune_complete(struct wanted *w)
+static const char *ctl_tune_complete(struct wanted *w)
 {
 	struct scd_goal *g = &w->goal;
 
@@ -206,7 +206,7 @@ static const char *command_tune_complete(struct wanted *w)
 }
 
 /* Tells what is wrong; where it is memory, how much would do. */
-static int command_tune_refuse(struct scd_goal goal, int error)
+static int ctl_tune_refuse(struct scd_goal goal, int error)
 {
 	fprintf(stderr, "digestctl: tune: %s\n", scd_strerror(error));
 	for (double m = 64; error == SCD_EGOAL && m <= 0x1p40; m *= 2) {
@@ -223,7 +223,7 @@ static int command_tune_refuse(struct scd_goal goal, int error)
 	return CTL_NO;
 }
 
-int command_tune(int argc, char **argv)
+int ctl_tune(int argc, char **argv)
 {
 	struct scd_candidate list[SCD_CANDIDATES];
 	struct wanted w = {0};
@@ -231,14 +231,14 @@ int command_tune(int argc, char **argv)
 	size_t n;
 	int error;
 
-	if (!command_tune_take_all(argc, argv, &w))
+	if (!ctl_tune_take_all(argc, argv, &w))
 		return CTL_USAGE;
-	what = optind < argc ? "takes no operands" : command_tune_complete(&w);
+	what = optind < argc ? "takes no operands" : ctl_tune_complete(&w);
 	if (what)
-		return arguments_wrong("tune", what, command_tune_help);
+		return arguments_wrong("tune", what, ctl_tune_help);
 	error = scd_tune_explain(&w.goal, list, &n);
 	if (error)
-		return command_tune_refuse(w.goal, error);
+		return ctl_tune_refuse(w.goal, error);
 	if (w.json)
 		return tuning_json(&w.goal, list, n);
 	tuning_print(&w.goal, &list[0].tuning);

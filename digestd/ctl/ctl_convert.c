@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_convert_help[] =
+const char ctl_convert_help[] =
 	"usage: digestctl convert [OPTIONS] [FILE]\n"
 	"Makes a full digest of one of Squid's (FILE; - or none: standard\n"
 	"input), or the other way round if it has Squid's hashing.\n"
@@ -48,7 +48,7 @@ struct convert {
 	bool json;
 };
 
-static bool command_convert_take_format(const char *text, enum format *out)
+static bool ctl_convert_take_format(const char *text, enum format *out)
 {
 	if (!strcmp(text, "scd"))
 		*out = FORMAT_SCD;
@@ -60,12 +60,11 @@ static bool command_convert_take_format(const char *text, enum format *out)
 	return *out != FORMAT_OTHER;
 }
 
-static bool command_convert_take(struct convert *v, int option,
-				 const char *text)
+static bool ctl_convert_take(struct convert *v, int option, const char *text)
 {
 	switch (option) {
 	case 't':
-		return command_convert_take_format(text, &v->to);
+		return ctl_convert_take_format(text, &v->to);
 	case 'o':
 		v->output = text;
 		return true;
@@ -84,8 +83,7 @@ static bool command_convert_take(struct convert *v, int option,
 	return false;
 }
 
-static int command_convert_to_squid(const struct convert *v,
-				    struct digest_open *d)
+static int ctl_convert_to_squid(const struct convert *v, struct digest_open *d)
 {
 	if (v->capacity || v->entry_bits)
 		d->squid = (struct scd_squid_info){
@@ -95,8 +93,7 @@ static int command_convert_to_squid(const struct convert *v,
 	return digest_squid_write(d, v->output);
 }
 
-static int command_convert_to_scd(const struct convert *v,
-				  struct digest_open *d)
+static int ctl_convert_to_scd(const struct convert *v, struct digest_open *d)
 {
 	if (v->instance)
 		d->info.instance = v->instance;
@@ -105,21 +102,21 @@ static int command_convert_to_scd(const struct convert *v,
 	return digest_write_full(d, v->output);
 }
 
-static int command_convert_report(const struct convert *v,
-				  const struct digest_open *d, enum format to)
+static int ctl_convert_report(const struct convert *v,
+			      const struct digest_open *d, enum format to)
 {
 	bool squid = to == FORMAT_SQUID;
 	uint64_t bytes =
 		squid ? SCD_SQUID_HEADER_BYTES + d->bloom.nbits / 8 : d->len;
 
-	return report_json(json_pack(
+	return json_report_print(json_pack(
 		"{s:s, s:s, s:I, s:i, s:I, s:I}", "output", v->output, "format",
 		squid ? "squid" : "scd", "nbits", (json_int_t)d->bloom.nbits,
 		"nhash", (int)d->bloom.nhash, "nkeys",
 		(json_int_t)d->info.nkeys, "bytes", (json_int_t)bytes));
 }
 
-static int command_convert_convert(const struct convert *v, const char *path)
+static int ctl_convert_convert(const struct convert *v, const char *path)
 {
 	enum format to = v->to;
 	struct digest_open d;
@@ -128,17 +125,16 @@ static int command_convert_convert(const struct convert *v, const char *path)
 	if (to == FORMAT_OTHER)
 		to = d.is_squid ? FORMAT_SCD : FORMAT_SQUID;
 	if (!code)
-		code = to == FORMAT_SQUID ? command_convert_to_squid(v, &d)
-					  : command_convert_to_scd(v, &d);
+		code = to == FORMAT_SQUID ? ctl_convert_to_squid(v, &d)
+					  : ctl_convert_to_scd(v, &d);
 	if (!code && v->json)
-		code = command_convert_report(v, &d, to);
+		code = ctl_convert_report(v, &d, to);
 	digest_close(&d);
 	return code;
 }
 
 /* What cannot be done; null: nothing. */
-static const char *command_convert_mistake(const struct convert *v,
-					   int operands)
+static const char *ctl_convert_mistake(const struct convert *v, int operands)
 {
 	if (operands > 1)
 		return "converts one file";
@@ -149,7 +145,7 @@ static const char *command_convert_mistake(const struct convert *v,
 		       : NULL;
 }
 
-int command_convert(int argc, char **argv)
+int ctl_convert(int argc, char **argv)
 {
 	struct convert v = { .output = "-" };
 	const char *what;
@@ -157,14 +153,14 @@ int command_convert(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !command_convert_take(&v, c, optarg))
+		if (c == '?' || !ctl_convert_take(&v, c, optarg))
 			return CTL_USAGE;
 	}
-	what = command_convert_mistake(&v, argc - optind);
+	what = ctl_convert_mistake(&v, argc - optind);
 	if (what)
-		return arguments_wrong("convert", what, command_convert_help);
-	if (!report_has_place(v.json, v.output) ||
+		return arguments_wrong("convert", what, ctl_convert_help);
+	if (!json_report_has_output(v.json, v.output) ||
 	    !digest_file_may_write(v.output))
 		return CTL_USAGE;
-	return command_convert_convert(&v, optind < argc ? argv[optind] : "-");
+	return ctl_convert_convert(&v, optind < argc ? argv[optind] : "-");
 }

@@ -10,14 +10,14 @@
 
 #include "codec/counting.h"
 #include "codec/delta.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
 #include "digestd/ctl/digest_squid.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_verify_help[] =
+const char ctl_verify_help[] =
 	"usage: digestctl verify [OPTIONS] FILE...\n"
 	"Checks digests, deltas and Squid's digests (-: standard input) as a\n"
 	"node does that receives them: the header, the payload, and the array\n"
@@ -48,7 +48,7 @@ struct verify {
 	json_t *report; /* null without --json */
 };
 
-static bool command_verify_take_hashes(struct verify *v, const char *text)
+static bool ctl_verify_take_hashes(struct verify *v, const char *text)
 {
 	uint64_t n;
 
@@ -58,7 +58,7 @@ static bool command_verify_take_hashes(struct verify *v, const char *text)
 	return true;
 }
 
-static bool command_verify_take_fp(struct verify *v, const char *text)
+static bool ctl_verify_take_fp(struct verify *v, const char *text)
 {
 	double fp;
 
@@ -68,7 +68,7 @@ static bool command_verify_take_fp(struct verify *v, const char *text)
 	return true;
 }
 
-static bool command_verify_take(struct verify *v, int option, const char *text)
+static bool ctl_verify_take(struct verify *v, int option, const char *text)
 {
 	switch (option) {
 	case 'B':
@@ -78,9 +78,9 @@ static bool command_verify_take(struct verify *v, int option, const char *text)
 		return arguments_number("--max-bits", text,
 					&v->limits.max_bits);
 	case 'H':
-		return command_verify_take_hashes(v, text);
+		return ctl_verify_take_hashes(v, text);
 	case 'f':
-		return command_verify_take_fp(v, text);
+		return ctl_verify_take_fp(v, text);
 	case 'q':
 		v->quiet = true;
 		return true;
@@ -91,8 +91,8 @@ static bool command_verify_take(struct verify *v, int option, const char *text)
 	return false;
 }
 
-static int command_verify_judge_counters(const struct verify *v,
-					 const struct digest_open *d)
+static int ctl_verify_judge_counters(const struct verify *v,
+				     const struct digest_open *d)
 {
 	struct scd_counting *counting = NULL;
 	int error = scd_counting_decode(d->bytes, d->len, &v->limits, NULL,
@@ -103,8 +103,8 @@ static int command_verify_judge_counters(const struct verify *v,
 }
 
 /* An SCD_ error of a digest's or delta's bytes. */
-static int command_verify_judge_ours(const struct verify *v,
-				     const struct digest_open *d)
+static int ctl_verify_judge_ours(const struct verify *v,
+				 const struct digest_open *d)
 {
 	const struct scd_base base = { .bloom = &v->base.bloom,
 				       .instance = v->base.info.instance,
@@ -116,7 +116,7 @@ static int command_verify_judge_ours(const struct verify *v,
 	if (error)
 		return error;
 	if (info.kind == SCD_COUNTING)
-		return command_verify_judge_counters(v, d);
+		return ctl_verify_judge_counters(v, d);
 	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);
@@ -131,8 +131,8 @@ static int command_verify_judge_ours(const struct verify *v,
 }
 
 /* The same of one of Squid's; its format has limits of its own. */
-static int command_verify_judge_squid(const struct verify *v,
-				      const struct digest_open *d)
+static int ctl_verify_judge_squid(const struct verify *v,
+				  const struct digest_open *d)
 {
 	struct scd_bloom bloom;
 	int error = scd_squid_decode(d->bytes, d->len, NULL, &bloom);
@@ -147,13 +147,12 @@ static int command_verify_judge_squid(const struct verify *v,
 }
 
 /* An exit code; *reason is null for what is good. */
-static int command_verify_judge(const struct verify *v,
-				const struct digest_open *d,
-				const char **reason)
+static int ctl_verify_judge(const struct verify *v, const struct digest_open *d,
+			    const char **reason)
 {
 	bool squid = digest_squid_maybe(d);
-	int error = squid ? command_verify_judge_squid(v, d)
-			  : command_verify_judge_ours(v, d);
+	int error = squid ? ctl_verify_judge_squid(v, d)
+			  : ctl_verify_judge_ours(v, d);
 
 	*reason = NULL;
 	if (!error)
@@ -168,8 +167,8 @@ static int command_verify_judge(const struct verify *v,
 }
 
 /* Tells the verdict on a file: a reason, null for a good one. */
-static int command_verify_tell(struct verify *v, const char *path,
-			       const char *reason)
+static int ctl_verify_tell(struct verify *v, const char *path,
+			   const char *reason)
 {
 	if (!v->report && (reason || !v->quiet))
 		printf("%s: %s\n", path, reason ? reason : "OK");
@@ -183,7 +182,7 @@ static int command_verify_tell(struct verify *v, const char *path,
 	return CTL_OK;
 }
 
-static int command_verify_file(struct verify *v, const char *path)
+static int ctl_verify_file(struct verify *v, const char *path)
 {
 	struct digest_open d = { .path = path };
 	const char *reason;
@@ -191,15 +190,15 @@ static int command_verify_file(struct verify *v, const char *path)
 
 	if (!digest_file_read(path, &d.bytes, &d.len)) {
 		if (v->report)
-			command_verify_tell(v, path, strerror(errno));
+			ctl_verify_tell(v, path, strerror(errno));
 		return CTL_IO;
 	}
-	code = command_verify_judge(v, &d, &reason);
+	code = ctl_verify_judge(v, &d, &reason);
 	digest_close(&d);
-	return command_verify_tell(v, path, reason) ? CTL_IO : code;
+	return ctl_verify_tell(v, path, reason) ? CTL_IO : code;
 }
 
-static int command_verify_verify(struct verify *v, char **paths)
+static int ctl_verify_verify(struct verify *v, char **paths)
 {
 	int worst = CTL_OK;
 
@@ -208,7 +207,7 @@ static int command_verify_verify(struct verify *v, char **paths)
 	if (worst)
 		return worst;
 	for (; *paths; paths++) {
-		int code = command_verify_file(v, *paths);
+		int code = ctl_verify_file(v, *paths);
 
 		if (code > worst)
 			worst = code;
@@ -216,7 +215,7 @@ static int command_verify_verify(struct verify *v, char **paths)
 	return worst;
 }
 
-int command_verify(int argc, char **argv)
+int ctl_verify(int argc, char **argv)
 {
 	struct verify v = { 0 };
 	int c, code = CTL_USAGE;
@@ -224,14 +223,15 @@ int command_verify(int argc, char **argv)
 	scd_limits_init(&v.limits);
 	while ((c = getopt_long(argc, argv, "B:b:H:f:qj", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !command_verify_take(&v, c, optarg))
+		if (c == '?' || !ctl_verify_take(&v, c, optarg))
 			goto done;
 	}
 	if (argc == optind)
-		arguments_wrong("verify", "needs files", command_verify_help);
+		arguments_wrong("verify", "needs files", ctl_verify_help);
 	else if (digest_one_stdin(v.base_path, argv + optind))
-		code = command_verify_verify(&v, argv + optind);
-	if (v.report && code != CTL_USAGE && report_json(json_incref(v.report)))
+		code = ctl_verify_verify(&v, argv + optind);
+	if (v.report && code != CTL_USAGE &&
+	    json_report_print(json_incref(v.report)))
 		code = CTL_IO;
 done:
 	digest_close(&v.base);

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "codec/delta.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_diff_help[] =
+const char ctl_diff_help[] =
 	"usage: digestctl diff [OPTIONS] OLD NEW\n"
 	"Makes the delta between two full digests (-: standard input) of the\n"
 	"same shape and instance, of which NEW is of a later generation.\n"
@@ -36,10 +36,10 @@ typedef int encode_delta(const struct scd_bloom *base,
 			 const struct scd_digest_info *ids, uint8_t **out,
 			 size_t *out_len);
 
-static int command_diff_encode_smallest(const struct scd_bloom *base,
-					const struct scd_bloom *next,
-					const struct scd_digest_info *ids,
-					uint8_t **out, size_t *out_len)
+static int ctl_diff_encode_smallest(const struct scd_bloom *base,
+				    const struct scd_bloom *next,
+				    const struct scd_digest_info *ids,
+				    uint8_t **out, size_t *out_len)
 {
 	uint8_t *xor, *conditional;
 	size_t xor_len, len;
@@ -66,7 +66,7 @@ static const struct form {
 } forms[] = {
 	{"xor", scd_delta_encode},
 	{"conditional", scd_delta_encode_conditional},
-	{"smallest", command_diff_encode_smallest},
+	{"smallest", ctl_diff_encode_smallest},
 };
 
 struct diff {
@@ -77,7 +77,7 @@ struct diff {
 };
 
 /* Whether the two are states of one cache; if not, tells why. */
-static bool command_diff_are_successive(const struct diff *d)
+static bool ctl_diff_are_successive(const struct diff *d)
 {
 	const struct scd_digest_info *a = &d->old.info, *b = &d->new.info;
 
@@ -98,25 +98,25 @@ static bool command_diff_are_successive(const struct diff *d)
 	return false;
 }
 
-static int command_diff_report(const struct diff *d, const uint8_t *delta,
-			       size_t len)
+static int ctl_diff_report(const struct diff *d, const uint8_t *delta,
+			   size_t len)
 {
 	struct scd_digest_info info;
 	int error = scd_digest_parse(delta, len, &digest_any_limits, &info);
 
 	if (error)
 		return digest_wrong(d->output, error);
-	return report_json(json_pack(
+	return json_report_print(json_pack(
 		"{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output", d->output,
 		"form", info.kind == SCD_DELTA_XOR ? "xor" : "conditional",
-		"instance", report_hex(info.instance), "base_generation",
+		"instance", json_report_hex(info.instance), "base_generation",
 		(json_int_t)info.base_generation, "generation",
 		(json_int_t)info.generation, "changed_bits",
 		(json_int_t)info.ncoded, "bytes", (json_int_t)len, "full_bytes",
 		(json_int_t)d->new.len));
 }
 
-static int command_diff_write_delta(const struct diff *d)
+static int ctl_diff_write_delta(const struct diff *d)
 {
 	struct scd_digest_info ids = d->new.info;
 	uint8_t *bytes;
@@ -130,27 +130,27 @@ static int command_diff_write_delta(const struct diff *d)
 	if (!digest_file_write(d->output, bytes, len))
 		code = CTL_IO;
 	else if (d->json)
-		code = command_diff_report(d, bytes, len);
+		code = ctl_diff_report(d, bytes, len);
 	free(bytes);
 	return code;
 }
 
-static int command_diff_diff(struct diff *d, char **paths)
+static int ctl_diff_diff(struct diff *d, char **paths)
 {
 	int code = digest_open_full(paths[0], &d->old);
 
 	if (!code)
 		code = digest_open_full(paths[1], &d->new);
 	if (!code)
-		code = command_diff_are_successive(d)
-			       ? command_diff_write_delta(d)
+		code = ctl_diff_are_successive(d)
+			       ? ctl_diff_write_delta(d)
 			       : CTL_NO;
 	digest_close(&d->old);
 	digest_close(&d->new);
 	return code;
 }
 
-static bool command_diff_take_form(struct diff *d, const char *name)
+static bool ctl_diff_take_form(struct diff *d, const char *name)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcmp(name, forms[i].name))
@@ -164,11 +164,11 @@ static bool command_diff_take_form(struct diff *d, const char *name)
 	return false;
 }
 
-static bool command_diff_take(struct diff *d, int option, const char *text)
+static bool ctl_diff_take(struct diff *d, int option, const char *text)
 {
 	switch (option) {
 	case 'F':
-		return command_diff_take_form(d, text);
+		return ctl_diff_take_form(d, text);
 	case 'o':
 		d->output = text;
 		return true;
@@ -179,21 +179,21 @@ static bool command_diff_take(struct diff *d, int option, const char *text)
 	return false;
 }
 
-int command_diff(int argc, char **argv)
+int ctl_diff(int argc, char **argv)
 {
 	struct diff d = { .encode = scd_delta_encode, .output = "-" };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "F:o:j", options, NULL)) != -1) {
-		if (c == '?' || !command_diff_take(&d, c, optarg))
+		if (c == '?' || !ctl_diff_take(&d, c, optarg))
 			return CTL_USAGE;
 	}
 	if (argc - optind != 2)
 		return arguments_wrong("diff", "needs two digests",
-				       command_diff_help);
+				       ctl_diff_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
-	    !report_has_place(d.json, d.output) ||
+	    !json_report_has_output(d.json, d.output) ||
 	    !digest_file_may_write(d.output))
 		return CTL_USAGE;
-	return command_diff_diff(&d, argv + optind);
+	return ctl_diff_diff(&d, argv + optind);
 }

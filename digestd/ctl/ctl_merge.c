@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_merge_help[] =
+const char ctl_merge_help[] =
 	"usage: digestctl merge [OPTIONS] DIGEST...\n"
 	"Makes the full digest of everything that full digests with the same\n"
 	"hash functions have (-: standard input), in the smallest of their\n"
@@ -41,7 +41,7 @@ struct merge {
 	bool json;
 };
 
-static bool command_merge_take(struct merge *m, int option, const char *text)
+static bool ctl_merge_take(struct merge *m, int option, const char *text)
 {
 	switch (option) {
 	case 'o':
@@ -59,7 +59,7 @@ static bool command_merge_take(struct merge *m, int option, const char *text)
 	return false;
 }
 
-static void command_merge_count(struct merge *m, const struct digest_open *one)
+static void ctl_merge_count(struct merge *m, const struct digest_open *one)
 {
 	uint64_t nkeys = one->info.nkeys;
 
@@ -71,7 +71,7 @@ static void command_merge_count(struct merge *m, const struct digest_open *one)
 }
 
 /* Gives what there is and one more the smaller of both sizes. */
-static int command_merge_fit(struct merge *m, struct digest_open *one)
+static int ctl_merge_fit(struct merge *m, struct digest_open *one)
 {
 	int code;
 
@@ -83,23 +83,23 @@ static int command_merge_fit(struct merge *m, struct digest_open *one)
 	return code;
 }
 
-static int command_merge_add(struct merge *m, const char *path)
+static int ctl_merge_add(struct merge *m, const char *path)
 {
 	struct digest_open one;
 	int code = digest_open_full(path, &one);
 
 	if (!code)
-		code = command_merge_fit(m, &one);
+		code = ctl_merge_fit(m, &one);
 	if (!code) {
 		scd_bloom_union(&m->all.bloom, &one.bloom);
-		command_merge_count(m, &one);
+		ctl_merge_count(m, &one);
 	}
 	digest_close(&one);
 	return code;
 }
 
 /* The estimate, within what the headers allow; a full array has none. */
-static uint64_t command_merge_keys_of_union(const struct merge *m)
+static uint64_t ctl_merge_keys_of_union(const struct merge *m)
 {
 	double estimate = round(scd_bloom_cardinality(&m->all.bloom));
 
@@ -108,56 +108,56 @@ static uint64_t command_merge_keys_of_union(const struct merge *m)
 	return estimate <= (double)m->most ? m->most : (uint64_t)estimate;
 }
 
-static int command_merge_merge(struct merge *m, char **paths)
+static int ctl_merge_merge(struct merge *m, char **paths)
 {
 	int code = digest_open_full(*paths++, &m->all);
 
 	if (!code)
-		command_merge_count(m, &m->all);
+		ctl_merge_count(m, &m->all);
 	for (; !code && *paths; paths++)
-		code = command_merge_add(m, *paths);
+		code = ctl_merge_add(m, *paths);
 	if (code)
 		return code;
 	digest_tell_folded("merge", m->most_bits, m->all.bloom.nbits);
-	m->ids.nkeys = command_merge_keys_of_union(m);
+	m->ids.nkeys = ctl_merge_keys_of_union(m);
 	m->all.info = m->ids;
 	return digest_write_full(&m->all, m->output);
 }
 
-static int command_merge_report(const struct merge *m, int ndigests)
+static int ctl_merge_report(const struct merge *m, int ndigests)
 {
-	return report_json(json_pack(
+	return json_report_print(json_pack(
 		"{s:s, s:o, s:I, s:i, s:I, s:f, s:f, s:I}", "output", m->output,
-		"instance", report_hex(m->ids.instance), "generation",
+		"instance", json_report_hex(m->ids.instance), "generation",
 		(json_int_t)m->ids.generation, "digests", ndigests, "nkeys",
 		(json_int_t)m->ids.nkeys, "fill", scd_bloom_fill(&m->all.bloom),
 		"fp", scd_bloom_fp(&m->all.bloom), "bytes",
 		(json_int_t)m->all.len));
 }
 
-int command_merge(int argc, char **argv)
+int ctl_merge(int argc, char **argv)
 {
 	struct merge m = { .output = "-",
 			   .ids = { .instance = 1, .generation = 1 } };
 	int c, code;
 
 	while ((c = getopt_long(argc, argv, "o:i:g:j", options, NULL)) != -1) {
-		if (c == '?' || !command_merge_take(&m, c, optarg))
+		if (c == '?' || !ctl_merge_take(&m, c, optarg))
 			return CTL_USAGE;
 	}
 	if (argc == optind)
 		return arguments_wrong("merge", "needs digests",
-				       command_merge_help);
+				       ctl_merge_help);
 	if (!m.ids.instance)
 		return arguments_wrong("merge", "--instance: may not be 0",
-				       command_merge_help);
+				       ctl_merge_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
-	    !report_has_place(m.json, m.output) ||
+	    !json_report_has_output(m.json, m.output) ||
 	    !digest_file_may_write(m.output))
 		return CTL_USAGE;
-	code = command_merge_merge(&m, argv + optind);
+	code = ctl_merge_merge(&m, argv + optind);
 	if (!code && m.json)
-		code = command_merge_report(&m, argc - optind);
+		code = ctl_merge_report(&m, argc - optind);
 	digest_close(&m.all);
 	return code;
 }

@@ -13,13 +13,13 @@
 #include "codec/digest.h"
 #include "codec/mix.h"
 #include "codec/tune.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/curves.h"
 #include "digestd/ctl/kind_table.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_tables_help[] =
+const char ctl_tables_help[] =
 	"usage: digestctl tables [OPTIONS]\n"
 	"Prints the tables of Mitzenmacher, \"Compressed Bloom Filters\", as\n"
 	"they come out here and as they stand there, and its experiment.\n"
@@ -78,14 +78,13 @@ static const struct table tables[] = {
 
 enum { NTABLES = sizeof(tables) / sizeof(tables[0]) };
 
-static double command_tables_wire_bits(const struct table *t,
-				       const struct row *r)
+static double ctl_tables_wire_bits(const struct table *t, const struct row *r)
 {
 	return t->churn > 0 ? scd_tune_delta_bits(1, r->m, r->k, t->churn) :
 			      scd_tune_full_bits(1, r->m, r->k);
 }
 
-static json_t *command_tables_table_json(const struct table *t)
+static json_t *ctl_tables_table_json(const struct table *t)
 {
 	json_t *rows = json_array();
 
@@ -95,7 +94,7 @@ static json_t *command_tables_table_json(const struct table *t)
 		json_array_append_new(
 			rows, json_pack("{s:f, s:i, s:f, s:f, s:f, s:f}", "m",
 					r->m, "k", (int)r->k, "wire_bits",
-					command_tables_wire_bits(t, r),
+					ctl_tables_wire_bits(t, r),
 					"paper_wire_bits", r->wire, "fp",
 					scd_tune_fp(1, r->m, r->k), "paper_fp",
 					r->fp));
@@ -104,7 +103,7 @@ static json_t *command_tables_table_json(const struct table *t)
 			 t->churn, "rows", rows);
 }
 
-static void command_tables_print_table(const struct table *t)
+static void ctl_tables_print_table(const struct table *t)
 {
 	printf("Table %s\n%8s %3s %12s %10s %12s %10s\n", t->title, "m/n", "k",
 	       "bits/object", "(paper)", "f", "(paper)");
@@ -112,7 +111,7 @@ static void command_tables_print_table(const struct table *t)
 		const struct row *r = &t->rows[i];
 
 		printf("%8g %3u %12.4f %10.4f %12.6f %10.6f\n", r->m, r->k,
-		       command_tables_wire_bits(t, r), r->wire,
+		       ctl_tables_wire_bits(t, r), r->wire,
 		       scd_tune_fp(1, r->m, r->k), r->fp);
 	}
 	putchar('\n');
@@ -122,8 +121,8 @@ static void command_tables_print_table(const struct table *t)
 enum { KEYS = 10000, BITS = 140000, HASHES = 2 };
 
 /* The coded size of one random filter [bytes], without the header. */
-static int command_tables_coded_size(struct scd_bloom *b, uint64_t *seed,
-				     double *size)
+static int ctl_tables_coded_size(struct scd_bloom *b, uint64_t *seed,
+				 double *size)
 {
 	struct scd_digest_info ids = { .instance = 1, .nkeys = KEYS };
 	uint8_t *bytes;
@@ -150,7 +149,7 @@ struct experiment {
 	double theory, mean, sd, max; /* bytes */
 };
 
-static int command_tables_run_experiment(struct experiment *e)
+static int ctl_tables_run_experiment(struct experiment *e)
 {
 	double sum = 0, squares = 0, size = 0, n = (double)e->trials;
 	uint64_t seed = e->seed;
@@ -160,7 +159,7 @@ static int command_tables_run_experiment(struct experiment *e)
 	if (error)
 		return error;
 	for (uint64_t i = 0; i < e->trials && !error; i++) {
-		error = command_tables_coded_size(&b, &seed, &size);
+		error = ctl_tables_coded_size(&b, &seed, &size);
 		sum += size;
 		squares += size * size;
 		e->max = fmax(e->max, size);
@@ -172,10 +171,10 @@ static int command_tables_run_experiment(struct experiment *e)
 	return error;
 }
 
-static void command_tables_print_paper(const struct experiment *e)
+static void ctl_tables_print_paper(const struct experiment *e)
 {
 	for (size_t i = 0; i < NTABLES; i++)
-		command_tables_print_table(&tables[i]);
+		ctl_tables_print_table(&tables[i]);
 	if (!e->trials)
 		return;
 	printf("Experiment: %d objects, %d bits, %d hash functions, %" PRIu64
@@ -184,13 +183,13 @@ static void command_tables_print_paper(const struct experiment *e)
 	       e->theory, e->mean, e->sd, e->max);
 }
 
-static int command_tables_print_json(const struct experiment *e)
+static int ctl_tables_print_json(const struct experiment *e)
 {
 	json_t *all = json_array(), *experiment = NULL;
 
 	for (size_t i = 0; i < NTABLES; i++)
 		json_array_append_new(all,
-				      command_tables_table_json(&tables[i]));
+				      ctl_tables_table_json(&tables[i]));
 	if (e->trials)
 		experiment = json_pack(
 			"{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}", "objects",
@@ -198,15 +197,14 @@ static int command_tables_print_json(const struct experiment *e)
 			(json_int_t)e->trials, "theory_bytes", e->theory,
 			"mean_bytes", e->mean, "sd_bytes", e->sd, "max_bytes",
 			e->max);
-	return report_json(json_pack("{s:o, s:o?}", "tables", all,
+	return json_report_print(json_pack("{s:o, s:o?}", "tables", all,
 				     "experiment", experiment));
 }
 
-static int command_tables_print_tables(uint64_t trials, uint64_t seed,
-				       bool json)
+static int ctl_tables_print_tables(uint64_t trials, uint64_t seed, bool json)
 {
 	struct experiment e = { .trials = trials, .seed = seed };
-	int error = trials ? command_tables_run_experiment(&e) : SCD_OK;
+	int error = trials ? ctl_tables_run_experiment(&e) : SCD_OK;
 
 	if (error) {
 		fprintf(stderr, "digestctl: tables: %s\n",
@@ -214,8 +212,8 @@ static int command_tables_print_tables(uint64_t trials, uint64_t seed,
 		return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
 	}
 	if (json)
-		return command_tables_print_json(&e);
-	command_tables_print_paper(&e);
+		return ctl_tables_print_json(&e);
+	ctl_tables_print_paper(&e);
 	return CTL_OK;
 }
 
@@ -225,7 +223,7 @@ struct wishes {
 	bool kinds, json;
 };
 
-static bool command_tables_take(struct wishes *w, int option, const char *text)
+static bool ctl_tables_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 't':
@@ -248,7 +246,7 @@ static bool command_tables_take(struct wishes *w, int option, const char *text)
 }
 
 /* What does not go together; null: nothing. */
-static const char *command_tables_mistake(const struct wishes *w, bool operands)
+static const char *ctl_tables_mistake(const struct wishes *w, bool operands)
 {
 	if (operands)
 		return "takes no operands";
@@ -258,7 +256,7 @@ static const char *command_tables_mistake(const struct wishes *w, bool operands)
 				   : NULL;
 }
 
-int command_tables(int argc, char **argv)
+int ctl_tables(int argc, char **argv)
 {
 	struct wishes w = { .trials = 1000, .seed = 1, .keys = 1000000 };
 	const char *what;
@@ -266,15 +264,15 @@ int command_tables(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !command_tables_take(&w, c, optarg))
+		if (c == '?' || !ctl_tables_take(&w, c, optarg))
 			return CTL_USAGE;
 	}
-	what = command_tables_mistake(&w, optind < argc);
+	what = ctl_tables_mistake(&w, optind < argc);
 	if (what)
-		return arguments_wrong("tables", what, command_tables_help);
+		return arguments_wrong("tables", what, ctl_tables_help);
 	if (w.kinds)
 		return kind_table_print(w.keys, w.seed, w.json);
 	if (w.curve)
 		return curves_print(w.curve);
-	return command_tables_print_tables(w.trials, w.seed, w.json);
+	return ctl_tables_print_tables(w.trials, w.seed, w.json);
 }

@@ -19,12 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_open.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_overlap_help[] =
+const char ctl_overlap_help[] =
 	"usage: digestctl overlap [OPTIONS] DIGEST DIGEST...\n"
 	"Estimates how many objects caches have in common, from full digests\n"
 	"with the same hash functions (-: standard input), and their share of\n"
@@ -50,18 +50,18 @@ struct common {
 	double share_a, share_b; /* of either's objects, 0..1 */
 };
 
-static double command_overlap_excess(double t)
+static double ctl_overlap_excess(double t)
 {
 	return expm1(t) - t;
 }
 
-static double command_overlap_share(double part, double whole)
+static double ctl_overlap_share(double part, double whole)
 {
 	return whole > 0 ? fmin(1, part / whole) : 0;
 }
 
-static struct common command_overlap_compare(const struct overlap *o, size_t a,
-					     size_t b)
+static struct common ctl_overlap_compare(const struct overlap *o, size_t a,
+					 size_t b)
 {
 	const struct scd_bloom *bloom = &o->digests[a].bloom;
 	double bits = (double)bloom->nbits, load = bloom->nhash / bits;
@@ -69,20 +69,20 @@ static struct common command_overlap_compare(const struct overlap *o, size_t a,
 	struct common c = { 0 };
 
 	scd_bloom_overlap(bloom, &o->digests[b].bloom, &c.objects);
-	variance = command_overlap_excess(load * (na + nb - c.objects)) -
-		   command_overlap_excess(load * na) -
-		   command_overlap_excess(load * nb) +
-		   2 * command_overlap_excess(load * c.objects);
+	variance = ctl_overlap_excess(load * (na + nb - c.objects)) -
+		   ctl_overlap_excess(load * na) -
+		   ctl_overlap_excess(load * nb) +
+		   2 * ctl_overlap_excess(load * c.objects);
 	c.sd = sqrt(fmax(0, variance) * bits) / bloom->nhash;
-	c.share_a = command_overlap_share(c.objects, na);
-	c.share_b = command_overlap_share(c.objects, nb);
+	c.share_a = ctl_overlap_share(c.objects, na);
+	c.share_b = ctl_overlap_share(c.objects, nb);
 	return c;
 }
 
-static void command_overlap_print_pair(const struct overlap *o)
+static void ctl_overlap_print_pair(const struct overlap *o)
 {
 	const char *a = o->digests[0].path, *b = o->digests[1].path;
-	struct common c = command_overlap_compare(o, 0, 1);
+	struct common c = ctl_overlap_compare(o, 0, 1);
 
 	printf("%12.0f objects in %s\n", o->counts[0], a);
 	printf("%12.0f objects in %s\n", o->counts[1], b);
@@ -90,7 +90,7 @@ static void command_overlap_print_pair(const struct overlap *o)
 	       c.objects, c.sd, 100 * c.share_a, a, 100 * c.share_b, b);
 }
 
-static void command_overlap_print_matrix(const struct overlap *o)
+static void ctl_overlap_print_matrix(const struct overlap *o)
 {
 	puts("  #      objects  file");
 	for (size_t i = 0; i < o->n; i++)
@@ -102,7 +102,7 @@ static void command_overlap_print_matrix(const struct overlap *o)
 	for (size_t a = 0; a < o->n; a++) {
 		printf("\n%3zu", a + 1);
 		for (size_t b = 0; b < o->n; b++) {
-			struct common c = command_overlap_compare(o, a, b);
+			struct common c = ctl_overlap_compare(o, a, b);
 
 			printf(" %12.0f %5.1f %%", c.objects, 100 * c.share_a);
 		}
@@ -110,13 +110,13 @@ static void command_overlap_print_matrix(const struct overlap *o)
 	putchar('\n');
 }
 
-static json_t *command_overlap_pairs(const struct overlap *o)
+static json_t *ctl_overlap_pairs(const struct overlap *o)
 {
 	json_t *list = json_array();
 
 	for (size_t a = 0; list && a < o->n; a++) {
 		for (size_t b = a + 1; b < o->n; b++) {
-			struct common c = command_overlap_compare(o, a, b);
+			struct common c = ctl_overlap_compare(o, a, b);
 
 			json_array_append_new(
 				list,
@@ -130,7 +130,7 @@ static json_t *command_overlap_pairs(const struct overlap *o)
 	return list;
 }
 
-static int command_overlap_print_json(const struct overlap *o)
+static int ctl_overlap_print_json(const struct overlap *o)
 {
 	json_t *digests = json_array();
 
@@ -139,11 +139,11 @@ static int command_overlap_print_json(const struct overlap *o)
 				      json_pack("{s:s, s:f}", "file",
 						o->digests[i].path, "objects",
 						o->counts[i]));
-	return report_json(json_pack("{s:o, s:o}", "digests", digests, "pairs",
-				     command_overlap_pairs(o)));
+	return json_report_print(json_pack("{s:o, s:o}", "digests", digests,
+					   "pairs", ctl_overlap_pairs(o)));
 }
 
-static int command_overlap_read_all(struct overlap *o, char **paths)
+static int ctl_overlap_read_all(struct overlap *o, char **paths)
 {
 	int code = CTL_OK;
 
@@ -156,7 +156,7 @@ static int command_overlap_read_all(struct overlap *o, char **paths)
 }
 
 /* Folds all to the size of the smallest. */
-static int command_overlap_fit_all(struct overlap *o)
+static int ctl_overlap_fit_all(struct overlap *o)
 {
 	const struct digest_open *least = &o->digests[0];
 	uint64_t most = 0;
@@ -177,7 +177,7 @@ static int command_overlap_fit_all(struct overlap *o)
 	return code;
 }
 
-static int command_overlap_count_all(struct overlap *o)
+static int ctl_overlap_count_all(struct overlap *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		o->counts[i] = scd_bloom_cardinality(&o->digests[i].bloom);
@@ -192,33 +192,33 @@ static int command_overlap_count_all(struct overlap *o)
 	return CTL_OK;
 }
 
-static int command_overlap_overlap(struct overlap *o, char **paths, bool json)
+static int ctl_overlap_overlap(struct overlap *o, char **paths, bool json)
 {
-	int code = command_overlap_read_all(o, paths);
+	int code = ctl_overlap_read_all(o, paths);
 
 	if (!code)
-		code = command_overlap_fit_all(o);
+		code = ctl_overlap_fit_all(o);
 	if (!code)
-		code = command_overlap_count_all(o);
+		code = ctl_overlap_count_all(o);
 	if (code)
 		return code;
 	if (json)
-		return command_overlap_print_json(o);
+		return ctl_overlap_print_json(o);
 	if (o->n == 2)
-		command_overlap_print_pair(o);
+		ctl_overlap_print_pair(o);
 	else
-		command_overlap_print_matrix(o);
+		ctl_overlap_print_matrix(o);
 	return CTL_OK;
 }
 
-static int command_overlap_with_memory(char **paths, size_t n, bool json)
+static int ctl_overlap_with_memory(char **paths, size_t n, bool json)
 {
 	struct overlap o = { .digests = calloc(n, sizeof(*o.digests)),
 			     .counts = calloc(n, sizeof(*o.counts)) };
 	int code = CTL_IO;
 
 	if (o.digests && o.counts)
-		code = command_overlap_overlap(&o, paths, json);
+		code = ctl_overlap_overlap(&o, paths, json);
 	else
 		fputs("digestctl: overlap: out of memory\n", stderr);
 	while (o.n)
@@ -228,7 +228,7 @@ static int command_overlap_with_memory(char **paths, size_t n, bool json)
 	return code;
 }
 
-int command_overlap(int argc, char **argv)
+int ctl_overlap(int argc, char **argv)
 {
 	bool json = false;
 	int c;
@@ -240,9 +240,9 @@ int command_overlap(int argc, char **argv)
 	}
 	if (argc - optind < 2)
 		return arguments_wrong("overlap", "needs two digests or more",
-				       command_overlap_help);
+				       ctl_overlap_help);
 	if (!digest_one_stdin(NULL, argv + optind))
 		return CTL_USAGE;
-	return command_overlap_with_memory(argv + optind,
-					   (size_t)(argc - optind), json);
+	return ctl_overlap_with_memory(argv + optind, (size_t)(argc - optind),
+				       json);
 }

@@ -8,12 +8,12 @@
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
-#include "digestd/ctl/command.h"
+#include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_open.h"
-#include "digestd/ctl/report.h"
+#include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char command_info_help[] =
+const char ctl_info_help[] =
 	"usage: digestctl info [--json] FILE\n"
 	"Shows what a digest or delta, or a digest of Squid's (-: standard\n"
 	"input), says of itself; its header is checked, its payload is not.\n"
@@ -24,7 +24,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char *command_info_kind_text(enum scd_digest_kind kind)
+static const char *ctl_info_kind_text(enum scd_digest_kind kind)
 {
 	switch (kind) {
 	case SCD_FULL:
@@ -39,7 +39,7 @@ static const char *command_info_kind_text(enum scd_digest_kind kind)
 	return "unknown";
 }
 
-static const char *command_info_coding_text(enum scd_coding coding)
+static const char *ctl_info_coding_text(enum scd_coding coding)
 {
 	switch (coding) {
 	case SCD_CODING_EMPTY:
@@ -66,12 +66,12 @@ static const char *command_info_coding_text(enum scd_coding coding)
 	return "unknown";
 }
 
-static double ctl_command_info_fill(const struct scd_digest_info *info)
+static double ctl_info_fill(const struct scd_digest_info *info)
 {
 	return (double)info->nones / (double)info->nbits;
 }
 
-static void command_info_print_origin(const struct digest_open *d)
+static void ctl_info_print_origin(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -83,7 +83,7 @@ static void command_info_print_origin(const struct digest_open *d)
 		       i->base_generation, i->ncoded);
 }
 
-static void command_info_print_text(const struct digest_open *d)
+static void ctl_info_print_text(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -92,8 +92,8 @@ static void command_info_print_text(const struct digest_open *d)
 		       d->squid.version, d->squid.required);
 	else
 		printf("kind             %s, %s coding\n",
-		       command_info_kind_text(i->kind),
-		       command_info_coding_text(i->coding));
+		       ctl_info_kind_text(i->kind),
+		       ctl_info_coding_text(i->coding));
 	printf("size             %zu bytes\n", d->len);
 	printf("array            %" PRIu64 " bits, %u hash functions%s\n",
 	       i->nbits, i->nhash, digest_hashing_text(i->hashing));
@@ -101,16 +101,16 @@ static void command_info_print_text(const struct digest_open *d)
 		printf("capacity         %" PRIu32 " entries of %u bits\n",
 		       d->squid.capacity, d->squid.entry_bits);
 	else
-		command_info_print_origin(d);
+		ctl_info_print_origin(d);
 	printf("keys             %" PRIu64 ", estimated %.0f\n", i->nkeys,
 	       scd_bloom_estimate(i->nbits, i->nones, i->nhash));
-	printf("fill             %.6f\n", ctl_command_info_fill(i));
+	printf("fill             %.6f\n", ctl_info_fill(i));
 	printf("false positives  %.6g\n",
-	       pow(ctl_command_info_fill(i), i->nhash));
+	       pow(ctl_info_fill(i), i->nhash));
 }
 
 /* What only one of the formats has. */
-static json_t *command_info_json_origin(const struct digest_open *d)
+static json_t *ctl_info_json_origin(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
 
@@ -125,32 +125,32 @@ static json_t *command_info_json_origin(const struct digest_open *d)
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "format", "scd",
 			 "hashing",
 			 i->hashing == SCD_HASHING_SQUID ? "squid" : "double",
-			 "kind", command_info_kind_text(i->kind), "coding",
-			 command_info_coding_text(i->coding), "instance",
-			 report_hex(i->instance), "generation",
+			 "kind", ctl_info_kind_text(i->kind), "coding",
+			 ctl_info_coding_text(i->coding), "instance",
+			 json_report_hex(i->instance), "generation",
 			 (json_int_t)i->generation, "base_generation",
 			 (json_int_t)i->base_generation);
 }
 
-static int command_info_print_json(const struct digest_open *d)
+static int ctl_info_print_json(const struct digest_open *d)
 {
 	const struct scd_digest_info *i = &d->info;
-	json_t *o = command_info_json_origin(d);
+	json_t *o = ctl_info_json_origin(d);
 	json_t *more = json_pack(
 		"{s:I, s:I, s:i, s:I, s:f, s:f}", "bytes", (json_int_t)d->len,
 		"nbits", (json_int_t)i->nbits, "nhash", (int)i->nhash, "nkeys",
-		(json_int_t)i->nkeys, "fill", ctl_command_info_fill(i), "fp",
-		pow(ctl_command_info_fill(i), i->nhash));
+		(json_int_t)i->nkeys, "fill", ctl_info_fill(i), "fp",
+		pow(ctl_info_fill(i), i->nhash));
 
 	if (json_object_update(o, more)) {
 		json_decref(o);
 		o = NULL;
 	}
 	json_decref(more);
-	return report_json(o);
+	return json_report_print(o);
 }
 
-static int command_info_info(const char *path, bool json)
+static int ctl_info_info(const char *path, bool json)
 {
 	struct digest_open d;
 	int code = digest_open_header(path, &d);
@@ -158,14 +158,14 @@ static int command_info_info(const char *path, bool json)
 	if (code)
 		return code;
 	if (json)
-		code = command_info_print_json(&d);
+		code = ctl_info_print_json(&d);
 	else
-		command_info_print_text(&d);
+		ctl_info_print_text(&d);
 	digest_close(&d);
 	return code;
 }
 
-int command_info(int argc, char **argv)
+int ctl_info(int argc, char **argv)
 {
 	bool json = false;
 	int c;
@@ -177,6 +177,6 @@ int command_info(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return arguments_wrong("info", "needs one file",
-				       command_info_help);
-	return command_info_info(argv[optind], json);
+				       ctl_info_help);
+	return ctl_info_info(argv[optind], json);
 }

@@ -1,8 +1,8 @@
 /*
  * What commands report with --json.
  */
-#ifndef DIGESTD_CTL_REPORT_H
-#define DIGESTD_CTL_REPORT_H
+#ifndef DIGESTD_CTL_JSON_REPORT_H
+#define DIGESTD_CTL_JSON_REPORT_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,15 +12,15 @@
  * Writes a value to standard output and releases it. Null is one that could
  * not be made. Returns an exit code.
  */
-int report_json(json_t *value);
+int json_report_print(json_t *value);
 
 /* A 64-bit word as a string of 16 hexadecimal digits; JSON has no such type. */
-json_t *report_hex(uint64_t word);
+json_t *json_report_hex(uint64_t word);
 
 /*
  * Whether digest and report can both be written: not to one standard output.
  * If not, tells it.
  */
-bool report_has_place(bool json, const char *output);
+bool json_report_has_output(bool json, const char *output);
 
 #endif
