@@ -147,7 +147,7 @@ static struct scd_goal command_advise_goal_of(const struct advice *a)
 		.replaced =
 			fmin((double)c->writes / n, 1e3 * (double)a->objects),
 		.seconds = command_advise_span_of(&a->trace),
-		.most = SCD_UPDATE_CONDITIONAL,
+		.max_update = SCD_UPDATE_CONDITIONAL,
 	};
 }
 

@@ -102,7 +102,7 @@ struct scd_goal {
 	double lookups;          /* that a node's peers' digests are asked, an
 				    interval */
 	double peer_hits;        /* h, share of the lookups that a peer could
-				    serve; 0: SCD_TUNE_PEER_HITS percent */
+				    serve; 0: SCD_TUNE_PEER_HITS_PERCENT */
 	double wire_bits;        /* most bits an object on the wire, for a full
 				    digest */
 
@@ -110,8 +110,9 @@ struct scd_goal {
 	double seconds;       /* length of an interval */
 	double churn;         /* c, share of the keys replaced between updates;
 				 0: chosen, if lookups have a cost, else
-				 SCD_TUNE_SHARE percent, if keys are replaced */
-	enum scd_update most; /* the most that may be sent; 0: full digests */
+				 SCD_TUNE_SHARE_PERCENT, if keys are replaced */
+	enum scd_update max_update; /* the furthest way that may be used; 0:
+				       full digests */
 	double deltas;        /* deltas sent for each full digest; 0: a full
 				 digest only at first contact */
 	uint64_t max_memory;  /* most bytes of memory_bytes below; 0: no array
@@ -119,10 +120,10 @@ struct scd_goal {
 };
 
 enum {
-	SCD_TUNE_BYTES = 8,       /* as many as a plain hash of each object */
-	SCD_TUNE_SHARE = 1,       /* as in Summary Cache */
-	SCD_TUNE_PEER_HITS = 10,  /* a guess: measure it */
-	SCD_TUNE_TIE = 2,         /* percent of bytes that are no matter */
+	SCD_TUNE_BYTES = 8,         /* as many as a plain hash of each object */
+	SCD_TUNE_SHARE_PERCENT = 1, /* as in Summary Cache */
+	SCD_TUNE_PEER_HITS_PERCENT = 10, /* a guess: measure it */
+	SCD_TUNE_TIE_PERCENT = 2, /* of the bytes: less is no difference */
 	SCD_TUNE_LEAST_MS = 100,  /* between updates, where churn is chosen */
 	SCD_TUNE_HTTP_BYTES = 600 /* request and header of the reply around an
 				     update: 175 and 411 with digestd */
@@ -181,7 +182,7 @@ double scd_tune_memory(double m, unsigned peers);
  * 5 % false positives, which readers refuse, or more than 60 % ones, which
  * costs lookups more than it saves on the wire; a cluster of P nodes allows
  * each digest fp / (P - 1). Of equals the smaller array wins; then, of bytes
- * that are less than SCD_TUNE_TIE percent more in an array of that size, those
+ * that are less than SCD_TUNE_TIE_PERCENT more in an array of that size, those
  * with the fewest functions, as each of them is an access to memory.
  *
  * SCD_EINVAL: no objects; none of fp, wire_bits, and false_hit_bytes with
@@ -201,7 +202,7 @@ enum scd_verdict {
 	SCD_LOST_COST,     /* costs more: false hits or staleness do */
 	SCD_LOST_WORSE_FP, /* has more false positives, which were to be few */
 	SCD_LOST_EQUAL,    /* costs the same, and has the larger array */
-	SCD_LOST_LITTLE,   /* costs less, but not by SCD_TUNE_TIE percent, and
+	SCD_LOST_LITTLE,   /* costs less, but not by SCD_TUNE_TIE_PERCENT, and
 			      has more functions or the larger array */
 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint64_t scd__little_endian(uint64_t word)
+static inline uint64_t scd__le64(uint64_t word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	return __builtin_bswap64(word);
@@ -24,13 +24,13 @@ static inline uint64_t scd__load_bits(const uint8_t *p, size_t n)
 	uint64_t word = 0;
 
 	memcpy(&word, p, n);
-	return scd__little_endian(word);
+	return scd__le64(word);
 }
 
 /* Store the n (at most 8) lowest bytes of a number. */
 static inline void scd__store_bits(uint8_t *p, uint64_t word, size_t n)
 {
-	word = scd__little_endian(word);
+	word = scd__le64(word);
 	memcpy(p, &word, n);
 }
 

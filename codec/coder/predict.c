@@ -103,8 +103,8 @@ static bool predict_is_valid(const struct scd_goal *g)
 		       predict_is_amount(g->seconds);
 	bool goal =
 		g->fp > 0 || g->wire_bits > 0 || predict_has_lookup_costs(g);
-	bool deltas = g->most <= SCD_UPDATE_CONDITIONAL &&
-		      (g->most >= SCD_UPDATE_XOR || g->deltas <= 0);
+	bool deltas = g->max_update <= SCD_UPDATE_CONDITIONAL &&
+		      (g->max_update >= SCD_UPDATE_XOR || g->deltas <= 0);
 
 	return shares && amounts && goal && deltas &&
 	       g->objects <= SCD_BLOOM_MAX_BITS &&
@@ -118,7 +118,8 @@ int scd__plan_init(struct scd__plan *p, const struct scd_goal *g)
 
 	if (!predict_is_valid(g))
 		return SCD_EINVAL;
-	hits = g->peer_hits > 0 ? g->peer_hits : SCD_TUNE_PEER_HITS / 100.0;
+	hits = g->peer_hits > 0 ? g->peer_hits
+				: SCD_TUNE_PEER_HITS_PERCENT / 100.0;
 	miss = g->false_miss_bytes > 0 ? g->false_miss_bytes
 				       : g->false_hit_bytes;
 	*p = (struct scd__plan){
@@ -130,14 +131,15 @@ int scd__plan_init(struct scd__plan *p, const struct scd_goal *g)
 		.seconds = g->seconds,
 		.false_hits = g->lookups * g->false_hit_bytes,
 		.deltas = g->deltas,
-		.most = g->most > SCD_UPDATE_FULL ? g->most : SCD_UPDATE_FULL,
+		.max_update = g->max_update > SCD_UPDATE_FULL ? g->max_update
+							      : SCD_UPDATE_FULL,
 		.min_fp = g->fp <= 0 && !predict_has_lookup_costs(g),
 	};
 	p->links = p->peers - 1;
 	p->staleness =
 		g->lookups * hits / p->links / 2 * (g->false_hit_bytes + miss);
 	if (p->staleness <= 0 && p->churn <= 0 && p->replaced > 0)
-		p->churn = SCD_TUNE_SHARE / 100.0;
+		p->churn = SCD_TUNE_SHARE_PERCENT / 100.0;
 	return SCD_OK;
 }
 
@@ -253,9 +255,9 @@ struct scd_tuning scd__predict(const struct scd__plan *p,
 		predict_message_bytes(&t, scd_tune_full_bits(p->n, m, k));
 	t.false_hit_cost = p->false_hits * t.fp;
 	if (p->churn > 0 || p->replaced <= 0)
-		predict_add_share(p, choice->most, p->churn, &t);
+		predict_add_share(p, choice->max_update, p->churn, &t);
 	else
-		predict_choose_share(p, choice->most, &t);
+		predict_choose_share(p, choice->max_update, &t);
 	return t;
 }
 

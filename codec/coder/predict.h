@@ -25,7 +25,7 @@ struct scd__plan {
 	double false_hits; /* bytes a link, an interval, at f = 1 */
 	double staleness;  /* the same, at c = 1 */
 	double deltas;     /* for each full digest; 0: deltas only */
-	enum scd_update most;
+	enum scd_update max_update;
 	bool min_fp; /* what is to be small is f, not the bytes */
 };
 
@@ -33,7 +33,7 @@ struct scd__plan {
 struct scd__choice {
 	unsigned log2_bits;
 	unsigned nhash;
-	enum scd_update most;
+	enum scd_update max_update;
 };
 
 /* Check a goal. SCD_EINVAL as scd_tune(). */

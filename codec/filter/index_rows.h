@@ -68,7 +68,7 @@ static inline uint64_t *scd__word_at(const struct scd_index *x, unsigned column,
 	return x->rows + (row * x->row_bits + column) / 64;
 }
 
-static inline uint64_t scd__little_endian(const uint8_t *p)
+static inline uint64_t scd__load_le64(const uint8_t *p)
 {
 	/* Spelled out, it is one load to all compilers. */
 	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
@@ -84,7 +84,7 @@ static inline uint64_t scd__word_of(const struct scd_bloom *b, uint64_t first)
 	uint64_t bits = 0;
 
 	if (b->nbits >= 64)
-		return scd__little_endian(b->bits + first / 8);
+		return scd__load_le64(b->bits + first / 8);
 	for (size_t i = 0; i < scd_bloom_bytes(b); i++)
 		bits |= (uint64_t)b->bits[i] << i * 8;
 	return bits;

@@ -9,7 +9,7 @@
 /* What one explanation works with. */
 struct comparison {
 	struct scd__plan plan;
-	struct scd__limits limits;
+	struct scd__tune_bounds bounds;
 	struct scd_candidate *list; /* the first is what was chosen */
 	size_t n;
 };
@@ -20,13 +20,13 @@ static enum scd_verdict explain_judge(const struct comparison *c,
 {
 	const struct scd_tuning *chosen = &c->list[0].tuning;
 
-	if (t->nbits > UINT64_C(1) << c->limits.max_log2)
+	if (t->nbits > UINT64_C(1) << c->bounds.max_log2)
 		return SCD_LOST_MEMORY;
-	if (t->fp > c->limits.fp)
+	if (t->fp > c->bounds.fp)
 		return SCD_LOST_FP;
-	if (t->full_bytes > c->limits.full_bytes)
+	if (t->full_bytes > c->bounds.full_bytes)
 		return SCD_LOST_WIRE;
-	if (t->update > c->plan.most)
+	if (t->update > c->plan.max_update)
 		return SCD_LOST_UNWANTED;
 	if (scd__beats(&c->plan, t, chosen))
 		return SCD_LOST_LITTLE;
@@ -59,17 +59,17 @@ static void explain_add_size(struct comparison *c, unsigned log2_bits)
 	struct scd__choice choice = {
 		.log2_bits = log2_bits,
 		.nhash = c->list[0].tuning.nhash,
-		.most = c->plan.most,
+		.max_update = c->plan.max_update,
 	};
-	struct scd__limits limits = c->limits;
+	struct scd__tune_bounds bounds = c->bounds;
 	struct scd_tuning t;
 
 	if (log2_bits < SCD__MIN_BITS_LOG2 || log2_bits > SCD__MAX_BITS_LOG2)
 		return;
 	t = scd__predict(&c->plan, &choice);
 	explain_add(c, &t);
-	limits.max_log2 = log2_bits;
-	if (scd__search_size(&c->plan, &limits, log2_bits, &t))
+	bounds.max_log2 = log2_bits;
+	if (scd__search_size(&c->plan, &bounds, log2_bits, &t))
 		explain_add(c, &t);
 }
 
@@ -89,7 +89,7 @@ static void explain_add_neighbours(struct comparison *c)
 	struct scd__choice choice = {
 		.log2_bits = scd__log2_of(chosen->nbits),
 		.nhash = chosen->nhash,
-		.most = c->plan.most,
+		.max_update = c->plan.max_update,
 	};
 
 	explain_add_size(c, choice.log2_bits);
@@ -100,8 +100,8 @@ static void explain_add_neighbours(struct comparison *c)
 	choice.nhash += 2;
 	explain_add_choice(c, choice);
 	choice.nhash--;
-	for (choice.most = SCD_UPDATE_FULL;
-	     choice.most <= SCD_UPDATE_CONDITIONAL; choice.most++)
+	for (choice.max_update = SCD_UPDATE_FULL;
+	     choice.max_update <= SCD_UPDATE_CONDITIONAL; choice.max_update++)
 		explain_add_choice(c, choice);
 }
 
@@ -116,7 +116,7 @@ int scd_tune_explain(const struct scd_goal *goal,
 		error = scd__plan_init(&c.plan, goal);
 	if (error)
 		return error;
-	scd__limits_init(&c.limits, goal, &c.plan);
+	scd__tune_bounds_init(&c.bounds, goal, &c.plan);
 	list[0] = (struct scd_candidate){
 		.tuning = best,
 		.verdict = SCD_CHOSEN,

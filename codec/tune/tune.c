@@ -24,8 +24,8 @@ static const double most_fill = .6;
 /* Costs within a millionth of each other are equal. */
 static const double same = 1 + 1e-6;
 
-void scd__limits_init(struct scd__limits *l, const struct scd_goal *g,
-		      const struct scd__plan *p)
+void scd__tune_bounds_init(struct scd__tune_bounds *l, const struct scd_goal *g,
+			   const struct scd__plan *p)
 {
 	double max = g->max_memory > 0 ? (double)g->max_memory
 				       : fmax(8, p->n * SCD_TUNE_BYTES);
@@ -56,7 +56,7 @@ unsigned scd__log2_of(uint64_t nbits)
 	return i;
 }
 
-bool scd__within(const struct scd__limits *l, const struct scd_tuning *t)
+bool scd__within(const struct scd__tune_bounds *l, const struct scd_tuning *t)
 {
 	const double m = (double)t->nbits;
 
@@ -71,10 +71,12 @@ bool scd__beats(const struct scd__plan *p, const struct scd_tuning *a,
 	return scd__objective(p, a) * same < scd__objective(p, b);
 }
 
-bool scd__search_size(const struct scd__plan *p, const struct scd__limits *l,
-		      unsigned log2_bits, struct scd_tuning *best)
+bool scd__search_size(const struct scd__plan *p,
+		      const struct scd__tune_bounds *l, unsigned log2_bits,
+		      struct scd_tuning *best)
 {
-	struct scd__choice choice = {.log2_bits = log2_bits, .most = p->most};
+	struct scd__choice choice = {.log2_bits = log2_bits,
+				     .max_update = p->max_update};
 	bool found = false;
 
 	for (unsigned k = 1; k <= SCD_MAX_HASH; k++) {
@@ -91,7 +93,8 @@ bool scd__search_size(const struct scd__plan *p, const struct scd__limits *l,
 }
 
 /* The best of all; false: there is none. */
-static bool tune_search(const struct scd__plan *p, const struct scd__limits *l,
+static bool tune_search(const struct scd__plan *p,
+			const struct scd__tune_bounds *l,
 			struct scd_tuning *best)
 {
 	bool found = false;
@@ -108,9 +111,9 @@ static bool tune_search(const struct scd__plan *p, const struct scd__limits *l,
 	return found;
 }
 
-/* Whether other limits would allow for something better. */
+/* Whether other bounds would allow for something better. */
 static bool tune_would_help(const struct scd__plan *p,
-			    const struct scd__limits *l,
+			    const struct scd__tune_bounds *l,
 			    const struct scd_tuning *t)
 {
 	struct scd_tuning other;
@@ -120,10 +123,10 @@ static bool tune_would_help(const struct scd__plan *p,
 
 /* What is in the way: lift one limit after the other. */
 static enum scd_bound tune_find_bound(const struct scd__plan *p,
-				      const struct scd__limits *l,
+				      const struct scd__tune_bounds *l,
 				      const struct scd_tuning *t)
 {
-	struct scd__limits lifted = *l;
+	struct scd__tune_bounds lifted = *l;
 
 	lifted.max_log2 = SCD__MAX_BITS_LOG2;
 	if (tune_would_help(p, &lifted, t))
@@ -141,14 +144,15 @@ static enum scd_bound tune_find_bound(const struct scd__plan *p,
 
 /* Of those of its size that cost hardly more, the one with fewest functions. */
 static void tune_prefer_fewer(const struct scd__plan *p,
-			      const struct scd__limits *l,
+			      const struct scd__tune_bounds *l,
 			      struct scd_tuning *best)
 {
-	const double most = scd__objective(p, best) * (1 + SCD_TUNE_TIE / 100.);
+	const double most =
+		scd__objective(p, best) * (1 + SCD_TUNE_TIE_PERCENT / 100.);
 	struct scd__choice choice = {
 		.log2_bits = scd__log2_of(best->nbits),
 		.nhash = 1,
-		.most = p->most,
+		.max_update = p->max_update,
 	};
 
 	for (; choice.nhash < best->nhash && !p->min_fp; choice.nhash++) {
@@ -164,18 +168,18 @@ static void tune_prefer_fewer(const struct scd__plan *p,
 
 int scd_tune(const struct scd_goal *goal, struct scd_tuning *out)
 {
-	struct scd__limits limits;
+	struct scd__tune_bounds bounds;
 	struct scd__plan plan;
 	struct scd_tuning best;
 	int error = scd__plan_init(&plan, goal);
 
 	if (error)
 		return error;
-	scd__limits_init(&limits, goal, &plan);
-	if (!tune_search(&plan, &limits, &best))
+	scd__tune_bounds_init(&bounds, goal, &plan);
+	if (!tune_search(&plan, &bounds, &best))
 		return SCD_EGOAL;
-	best.bound = tune_find_bound(&plan, &limits, &best);
-	tune_prefer_fewer(&plan, &limits, &best);
+	best.bound = tune_find_bound(&plan, &bounds, &best);
+	tune_prefer_fewer(&plan, &bounds, &best);
 	*out = best;
 	return SCD_OK;
 }

@@ -70,7 +70,7 @@ static const struct row {
 	{ "interval",  'i', REAL,    AT(seconds),          1e9, false },
 	{ "churn",     'c', REAL,    AT(churn),            1, false },
 	{ "memory",    'm', COUNT,   AT(max_memory),       0, true },
-	{ "updates",   'u', UPDATES, AT(most),             0, false },
+	{ "updates",   'u', UPDATES, AT(max_update),       0, false },
 	{ "deltas",    'd', REAL,    AT(deltas),           1e9, false },
 	{ "explain",   'e', FLAG,    0,                    0, false },
 	{ "json",      'j', FLAG,    0,                    0, false },
@@ -141,7 +141,7 @@ static bool ctl_tune_take(struct wanted *w, const struct row *row,
 		return true;
 	case UPDATES:
 		w->has_updates = true;
-		return ctl_tune_take_updates(text, &w->goal.most);
+		return ctl_tune_take_updates(text, &w->goal.max_update);
 	case FLAG:
 		*(row->letter == 'e' ? &w->explain : &w->json) = true;
 		return true;
@@ -195,7 +195,7 @@ static const char *ctl_tune_complete(struct wanted *w)
 		g->objects = g->expected;
 	if (!w->has_updates &&
 	    (g->deltas > 0 || g->churn > 0 || g->replaced > 0))
-		g->most = SCD_UPDATE_XOR;
+		g->max_update = SCD_UPDATE_XOR;
 	if (!g->objects)
 		return "--objects is needed";
 	if (g->fp > 0 || g->wire_bits > 0 ||

@@ -45,7 +45,7 @@ static void curves_print_cost(void)
 	struct scd_goal goal = {.objects = 1000000,
 				.churn = .01,
 				.lookups = 1,
-				.most = SCD_UPDATE_CONDITIONAL};
+				.max_update = SCD_UPDATE_CONDITIONAL};
 
 	puts("cost_bytes,formula,fp,bits_per_object,fp_8_bytes");
 	for (double cost = 1e5; cost < 2e9; cost *= pow(10, .125)) {

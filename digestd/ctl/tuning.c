@@ -143,8 +143,8 @@ static json_t *tuning_goal_object(const struct scd_goal *g)
 		g->false_miss_bytes, "lookups", g->lookups, "peer_hits",
 		g->peer_hits, "wire_bits", g->wire_bits, "replaced",
 		g->replaced, "seconds", g->seconds, "churn", g->churn, "most",
-		scd_update_text(g->most), "deltas", g->deltas, "max_memory",
-		(json_int_t)g->max_memory);
+		scd_update_text(g->max_update), "deltas", g->deltas,
+		"max_memory", (json_int_t)g->max_memory);
 }
 
 int tuning_json(const struct scd_goal *g, const struct scd_candidate *list,

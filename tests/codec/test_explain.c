@@ -24,12 +24,12 @@ static const struct {
 	 {.lookups = 1e5,
 	  .false_hit_bytes = 1000,
 	  .churn = .01,
-	  .most = SCD_UPDATE_XOR}},
+	  .max_update = SCD_UPDATE_XOR}},
 	{"cost, memory",
 	 {.lookups = 1e5,
 	  .false_hit_bytes = 1000,
 	  .churn = .01,
-	  .most = SCD_UPDATE_CONDITIONAL,
+	  .max_update = SCD_UPDATE_CONDITIONAL,
 	  .max_memory = UINT64_C(1) << 36}},
 	{"share",
 	 {.lookups = 1e6,
@@ -37,13 +37,13 @@ static const struct {
 	  .peers = 9,
 	  .replaced = 1e5,
 	  .seconds = 3600,
-	  .most = SCD_UPDATE_XOR}},
+	  .max_update = SCD_UPDATE_XOR}},
 	{"deltas",
 	 {.fp = .01,
 	  .peers = 8,
 	  .churn = .01,
 	  .deltas = 100,
-	  .most = SCD_UPDATE_XOR}},
+	  .max_update = SCD_UPDATE_XOR}},
 };
 
 static double sum(const struct scd_tuning *t)
@@ -75,7 +75,7 @@ static bool is_true(const struct scd_goal *g, const struct scd_candidate *c,
 	case SCD_LOST_WIRE:
 		return t->full_bytes * 8 > limit(g->wire_bits) * 1e6;
 	case SCD_LOST_UNWANTED:
-		return t->update > g->most;
+		return t->update > g->max_update;
 	case SCD_LOST_BYTES:
 		return sum(t) > sum(chosen) &&
 		       t->update_cost > chosen->update_cost;
@@ -138,7 +138,7 @@ static void neighbours_are_there(void **state)
 				.lookups = 1e5,
 				.false_hit_bytes = 1000,
 				.churn = .01,
-				.most = SCD_UPDATE_XOR};
+				.max_update = SCD_UPDATE_XOR};
 	struct scd_candidate list[SCD_CANDIDATES];
 	struct scd_tuning want[6];
 	size_t n = 0;

@@ -177,7 +177,7 @@ static struct scd_tuning predicted(const struct cache *c, double churn,
 {
 	unsigned k = scd_counting_bloom(c->filter)->nhash;
 	struct scd_goal goal = {
-		.objects = c->n, .churn = churn, .fp = .5, .most = most};
+		.objects = c->n, .churn = churn, .fp = .5, .max_update = most};
 	struct scd__choice choice = {LOG2_BITS, k, most};
 	struct scd__plan plan;
 
@@ -289,7 +289,7 @@ static void goals_come_true(void **state)
 				.peers = 5,
 				.churn = .01,
 				.deltas = 9,
-				.most = SCD_UPDATE_XOR,
+				.max_update = SCD_UPDATE_XOR,
 				.max_memory = BITS / 8 * 9};
 	struct scd_tuning t;
 	struct cache c;

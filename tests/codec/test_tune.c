@@ -201,7 +201,7 @@ static const struct {
 	 {.fp = .05,
 	  .wire_bits = 7,
 	  .churn = .01,
-	  .most = SCD_UPDATE_XOR,
+	  .max_update = SCD_UPDATE_XOR,
 	  .max_memory = UINT64_C(1) << 41},
 	 SCD_BOUND_FP},
 	{"no memory worth it",
@@ -244,7 +244,7 @@ static void deltas_count(void **state)
 	struct scd_goal goal = {.objects = 1000000,
 				.fp = .01,
 				.churn = .01,
-				.most = SCD_UPDATE_XOR,
+				.max_update = SCD_UPDATE_XOR,
 				.deltas = 100};
 	struct scd_tuning t, u;
 
@@ -255,7 +255,7 @@ static void deltas_count(void **state)
 	assert_true(t.update_bytes < t.full_bytes / 5);
 	assert_true(t.update_bytes > t.delta_bytes);
 	assert_true(t.delta_bytes < 60000);
-	goal.most = SCD_UPDATE_CONDITIONAL;
+	goal.max_update = SCD_UPDATE_CONDITIONAL;
 	assert_int_equal(scd_tune(&goal, &u), SCD_OK);
 	assert_int_equal(u.update, SCD_UPDATE_CONDITIONAL);
 	assert_true(u.delta_bytes < t.delta_bytes * .97);
@@ -273,12 +273,12 @@ static void updates_are_chosen(void **state)
 	} rows[] = {
 		{{.fp = .022}, SCD_UPDATE_STORED},
 		{{.fp = .05}, SCD_UPDATE_FULL},
-		{{.fp = .05, .most = SCD_UPDATE_XOR}, SCD_UPDATE_FULL},
-		{{.fp = .05, .most = SCD_UPDATE_XOR, .churn = .1},
+		{{.fp = .05, .max_update = SCD_UPDATE_XOR}, SCD_UPDATE_FULL},
+		{{.fp = .05, .max_update = SCD_UPDATE_XOR, .churn = .1},
 		 SCD_UPDATE_XOR},
-		{{.fp = .05, .most = SCD_UPDATE_XOR, .churn = 1},
+		{{.fp = .05, .max_update = SCD_UPDATE_XOR, .churn = 1},
 		 SCD_UPDATE_FULL},
-		{{.fp = .05, .most = SCD_UPDATE_CONDITIONAL, .churn = .1},
+		{{.fp = .05, .max_update = SCD_UPDATE_CONDITIONAL, .churn = .1},
 		 SCD_UPDATE_CONDITIONAL},
 	};
 
@@ -389,7 +389,7 @@ static void search_finds_the_least(void **state)
 			.churn = .01,
 			.lookups = lookups,
 			.false_hit_bytes = 1000,
-			.most = SCD_UPDATE_XOR,
+			.max_update = SCD_UPDATE_XOR,
 			.max_memory = UINT64_C(1) << 36,
 		};
 		struct scd_tuning t;
@@ -416,7 +416,7 @@ static void formula_holds_without_limits(void **state)
 			.churn = .01,
 			.lookups = 1,
 			.false_hit_bytes = cost,
-			.most = SCD_UPDATE_CONDITIONAL,
+			.max_update = SCD_UPDATE_CONDITIONAL,
 			.max_memory = UINT64_MAX,
 		};
 		double f = .01 * 1e6 / (log(2) * cost * 8);
@@ -424,7 +424,7 @@ static void formula_holds_without_limits(void **state)
 
 		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
 		assert_true(fabs(log2(t.fp / f)) < .6);
-		goal.most = SCD_UPDATE_XOR;
+		goal.max_update = SCD_UPDATE_XOR;
 		assert_int_equal(scd_tune(&goal, &t), SCD_OK);
 		assert_true(fabs(log2(t.fp / f) - 1) < .6);
 	}
@@ -454,7 +454,7 @@ static void share_weighs_staleness_and_bytes(void **state)
 		.peer_hits = .2,
 		.replaced = 1e5,
 		.seconds = 3600,
-		.most = SCD_UPDATE_XOR,
+		.max_update = SCD_UPDATE_XOR,
 	};
 	struct scd_tuning t;
 	double last = 1;
@@ -481,7 +481,7 @@ static void rates_follow_from_churn(void **state)
 				.peers = 5,
 				.replaced = 50000,
 				.seconds = 100,
-				.most = SCD_UPDATE_XOR};
+				.max_update = SCD_UPDATE_XOR};
 	struct scd_tuning t, u;
 
 	(void)state;
@@ -521,7 +521,7 @@ static void impossible_goals_are_refused(void **state)
 		{{.objects = 10, .fp = .1, .lookups = INFINITY}, SCD_EINVAL},
 		{{.objects = 10, .fp = .1, .replaced = -1}, SCD_EINVAL},
 		{{.objects = 10, .fp = .1, .seconds = -1}, SCD_EINVAL},
-		{{.objects = 10, .fp = .1, .most = 4}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .max_update = 4}, SCD_EINVAL},
 		{{.objects = UINT64_MAX, .fp = .1}, SCD_EINVAL},
 		{{.objects = 1, .expected = UINT64_MAX, .fp = .1}, SCD_EINVAL},
 		{{.objects = 1000000, .fp = .01, .max_memory = 1000},
