@@ -19,7 +19,6 @@
 #include "error.h"
 #include "index.h"
 #include "key.h"
-#include "kind.h"
 #include "squid.h"
 #include "tune.h"
 #include "uri.h"

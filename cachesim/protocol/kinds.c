@@ -1,6 +1,6 @@
 /*
  * Digests that cannot be changed, only made anew from all objects: the other
- * kinds of libscd (codec/kind.h). A publication is a whole digest, and its
+ * kinds of libscd (codec/kind/kind.h). A publication is a whole digest, and its
  * bytes are those that the kind encodes.
  *
  * golomb, blocked: sized for what is in them; 1 % false positives, if nothing
@@ -17,7 +17,7 @@
 
 #include "cachesim/protocol/rows.h"
 #include "codec/error.h"
-#include "codec/kind.h"
+#include "codec/kind/kind.h"
 #include "codec/mix.h"
 
 #define USUAL_FP .01
@@ -30,7 +30,7 @@ enum {
 /* A publication: a digest. */
 struct digest {
 	struct protocol_publication base;
-	struct scd_summary *summary;
+	struct scd__summary *summary;
 };
 
 /* What digests said of an object. */
@@ -48,7 +48,7 @@ struct members {
 
 struct kinds {
 	struct protocol_state base;
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 	struct members members[PROTOCOL_MAX_PROXIES];
 	struct digest *newest[PROTOCOL_MAX_PROXIES];
 	struct digest **view; /* [view * nproxies + proxy] */
@@ -61,7 +61,7 @@ static int kinds_init(struct protocol_state *s)
 	struct kinds *k = (struct kinds *)s;
 	size_t n = (size_t)s->config.nviews * s->config.nproxies;
 
-	k->kind = scd_kind_find(s->protocol->name);
+	k->kind = scd__kind_find(s->protocol->name);
 	k->view = calloc(n, sizeof(struct digest *));
 	k->answer = calloc(ANSWERS, sizeof(*k->answer));
 	return k->view && k->answer ? 0 : SCD_ENOMEM;
@@ -97,7 +97,7 @@ static uint64_t kinds_ask(const struct kinds *k, unsigned view, uint32_t object)
 	for (unsigned i = 0; i < c->nproxies; i++) {
 		const struct digest *d = k->view[view * c->nproxies + i];
 
-		if (d && scd_summary_has(d->summary, &key))
+		if (d && scd__summary_has(d->summary, &key))
 			peers |= UINT64_C(1) << i;
 	}
 	return peers;
@@ -178,11 +178,11 @@ static int kinds_change_members(struct members *m,
 	return err;
 }
 
-static struct scd_kind_goal kinds_goal_of(const struct protocol_state *s,
-					  size_t n)
+static struct scd__kind_goal kinds_goal_of(const struct protocol_state *s,
+					   size_t n)
 {
 	const struct protocol_digest *d = &s->config.digest;
-	struct scd_kind_goal g = { .nkeys = n ? n : 1 };
+	struct scd__kind_goal g = {.nkeys = n ? n : 1};
 
 	if (d->fp > 0)
 		g.fp = d->fp;
@@ -199,25 +199,25 @@ static struct scd_kind_goal kinds_goal_of(const struct protocol_state *s,
 
 /* A sealed summary of a proxy's objects. */
 static int kinds_summarize(const struct kinds *k, const struct members *m,
-			   struct scd_summary **out)
+			   struct scd__summary **out)
 {
-	struct scd_kind_goal goal = kinds_goal_of(&k->base, m->n);
-	int err = scd_summary_new(k->kind, &goal, out);
+	struct scd__kind_goal goal = kinds_goal_of(&k->base, m->n);
+	int err = scd__summary_new(k->kind, &goal, out);
 
 	for (size_t i = 0; i < m->n && !err; i++) {
 		struct scd_key key =
 			scd__key_of_hash(k->base.config.hash[m->at[i]]);
 
-		err = scd_summary_add(*out, &key);
+		err = scd__summary_add(*out, &key);
 	}
-	return err ? err : scd_summary_seal(*out);
+	return err ? err : scd__summary_seal(*out);
 }
 
 static int kinds_measure(struct digest *d)
 {
 	uint8_t *bytes;
 	size_t len;
-	int err = scd_summary_encode(d->summary, &bytes, &len);
+	int err = scd__summary_encode(d->summary, &bytes, &len);
 
 	if (err)
 		return err;
@@ -225,7 +225,7 @@ static int kinds_measure(struct digest *d)
 	d->base.full = true;
 	d->base.wire = d->base.whole = len;
 	d->base.coded[PROTOCOL_FULL] = len;
-	d->base.raw[0] = scd_summary_memory(d->summary);
+	d->base.raw[0] = scd__summary_memory(d->summary);
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static void kinds_discard(struct protocol_state *s,
 	struct digest *d = (struct digest *)p;
 
 	(void)s;
-	scd_summary_free(&d->summary);
+	scd__summary_free(&d->summary);
 	free(d);
 }
 
@@ -285,8 +285,8 @@ static int kinds_deliver(struct protocol_state *s, unsigned view,
 static int kinds_pack(const struct protocol_publication *p, uint8_t **out,
 		      size_t *len)
 {
-	return scd_summary_encode(((const struct digest *)p)->summary, out,
-				  len);
+	return scd__summary_encode(((const struct digest *)p)->summary, out,
+				   len);
 }
 
 static int kinds_unpack(struct protocol_state *s,
@@ -302,7 +302,7 @@ static int kinds_unpack(struct protocol_state *s,
 		return SCD_ENOMEM;
 	d->base = *head;
 	d->base.users = 1;
-	err = scd_summary_decode(k->kind, in, len, SIZE_MAX, &d->summary);
+	err = scd__summary_decode(k->kind, in, len, SIZE_MAX, &d->summary);
 	if (err) {
 		free(d);
 		return err;
@@ -323,7 +323,7 @@ static void kinds_memory(const struct protocol_state *s, unsigned proxy,
 	for (unsigned i = 0; i < s->config.nproxies; i++) {
 		if (k->newest[i])
 			*(i == proxy ? own : peers) +=
-				scd_summary_memory(k->newest[i]->summary);
+				scd__summary_memory(k->newest[i]->summary);
 	}
 }
 

@@ -31,7 +31,7 @@ enum {
 };
 
 struct blocked {
-	struct scd_summary base;
+	struct scd__summary base;
 	void *memory;    /* as allocated */
 	uint8_t *blocks; /* within it, aligned to a block */
 	uint64_t nblocks;
@@ -77,7 +77,7 @@ static double kind_blocked_bits_for_fp(double fp, unsigned nhash)
 }
 
 /* Bits a key for a goal, and how many functions are best for it. */
-static double kind_blocked_bits_for(const struct scd_kind_goal *goal,
+static double kind_blocked_bits_for(const struct scd__kind_goal *goal,
 				    unsigned *nhash)
 {
 	double bits = goal->bits, best = INFINITY;
@@ -118,8 +118,8 @@ static int kind_blocked_new(uint64_t nblocks, unsigned nhash,
 	return SCD_OK;
 }
 
-static int kind_blocked_create(const struct scd_kind_goal *goal,
-			       struct scd_summary **out)
+static int kind_blocked_create(const struct scd__kind_goal *goal,
+			       struct scd__summary **out)
 {
 	unsigned nhash = 1;
 	double nbits =
@@ -135,7 +135,7 @@ static int kind_blocked_create(const struct scd_kind_goal *goal,
 	return error;
 }
 
-static void kind_blocked_destroy(struct scd_summary *s)
+static void kind_blocked_destroy(struct scd__summary *s)
 {
 	free(((struct blocked *)s)->memory);
 	free(s);
@@ -148,7 +148,7 @@ static uint8_t *kind_blocked_block_of(const struct blocked *b,
 	return b->blocks + ((key->lo >> 32) * b->nblocks >> 32) * BLOCK_BYTES;
 }
 
-static int kind_blocked_add(struct scd_summary *s, const struct scd_key *key)
+static int kind_blocked_add(struct scd__summary *s, const struct scd_key *key)
 {
 	struct blocked *b = (struct blocked *)s;
 	uint8_t *block = kind_blocked_block_of(b, key);
@@ -165,13 +165,13 @@ static int kind_blocked_add(struct scd_summary *s, const struct scd_key *key)
 	return SCD_OK;
 }
 
-static int kind_blocked_seal(struct scd_summary *s)
+static int kind_blocked_seal(struct scd__summary *s)
 {
 	(void)s;
 	return SCD_OK;
 }
 
-static bool kind_blocked_has(const struct scd_summary *s,
+static bool kind_blocked_has(const struct scd__summary *s,
 			     const struct scd_key *key)
 {
 	const struct blocked *b = (const struct blocked *)s;
@@ -189,7 +189,7 @@ static bool kind_blocked_has(const struct scd_summary *s,
 }
 
 /* The mean over the blocks. */
-static double kind_blocked_fp(const struct scd_summary *s)
+static double kind_blocked_fp(const struct scd__summary *s)
 {
 	const struct blocked *b = (const struct blocked *)s;
 	double sum = 0;
@@ -210,12 +210,12 @@ static size_t kind_blocked_memory_for(uint64_t nblocks)
 	return sizeof(struct blocked) + ((size_t)nblocks + 1) * BLOCK_BYTES;
 }
 
-static size_t kind_blocked_memory(const struct scd_summary *s)
+static size_t kind_blocked_memory(const struct scd__summary *s)
 {
 	return kind_blocked_memory_for(((const struct blocked *)s)->nblocks);
 }
 
-static int kind_blocked_encode(const struct scd_summary *s, uint8_t **out,
+static int kind_blocked_encode(const struct scd__summary *s, uint8_t **out,
 			       size_t *out_len)
 {
 	const struct blocked *b = (const struct blocked *)s;
@@ -238,7 +238,7 @@ static int kind_blocked_encode(const struct scd_summary *s, uint8_t **out,
 }
 
 static int kind_blocked_decode(const uint8_t *in, size_t len, size_t max_memory,
-			       struct scd_summary **out)
+			       struct scd__summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	struct blocked *b;
@@ -263,7 +263,7 @@ static int kind_blocked_decode(const uint8_t *in, size_t len, size_t max_memory,
 	return SCD_OK;
 }
 
-const struct scd_kind scd__kind_blocked = {
+const struct scd__kind scd__kind_blocked = {
 	.name = "blocked",
 	.title = "Blocked Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,

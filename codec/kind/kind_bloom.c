@@ -42,8 +42,8 @@ static unsigned kind_bloom_best_hashes(double n, double bits)
 	return best;
 }
 
-static int kind_bloom_create(const struct scd_kind_goal *goal,
-			     struct scd_summary **out)
+static int kind_bloom_create(const struct scd__kind_goal *goal,
+			     struct scd__summary **out)
 {
 	double n = (double)goal->nkeys, bits = goal->bits * n;
 	unsigned nhash = 1;
@@ -57,7 +57,7 @@ static int kind_bloom_create(const struct scd_kind_goal *goal,
 	return scd__filter_new(scd__whole_bits(bits), nhash, out);
 }
 
-static int kind_bloom_encode(const struct scd_summary *s, uint8_t **out,
+static int kind_bloom_encode(const struct scd__summary *s, uint8_t **out,
 			     size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
@@ -95,7 +95,7 @@ static int kind_bloom_check_body(const struct scd__kind_header *h,
 }
 
 static int kind_bloom_decode(const uint8_t *in, size_t len, size_t max_memory,
-			     struct scd_summary **out)
+			     struct scd__summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	const uint8_t *body = in + SCD__KIND_HEADER_BYTES;
@@ -116,7 +116,7 @@ static int kind_bloom_decode(const uint8_t *in, size_t len, size_t max_memory,
 	return SCD_OK;
 }
 
-const struct scd_kind scd__kind_bloom = {
+const struct scd__kind scd__kind_bloom = {
 	.name = "bloom",
 	.title = "Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,

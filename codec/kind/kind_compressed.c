@@ -44,7 +44,7 @@ static double kind_compressed_bits_for_wire(double n, unsigned k, double wire,
 }
 
 /* What k functions make of a goal; a cost of infinity: nothing. */
-static struct shape kind_compressed_shape_for(const struct scd_kind_goal *goal,
+static struct shape kind_compressed_shape_for(const struct scd__kind_goal *goal,
 					      unsigned k)
 {
 	const double n = (double)goal->nkeys;
@@ -65,8 +65,8 @@ static struct shape kind_compressed_shape_for(const struct scd_kind_goal *goal,
 	return s;
 }
 
-static int kind_compressed_create(const struct scd_kind_goal *goal,
-				  struct scd_summary **out)
+static int kind_compressed_create(const struct scd__kind_goal *goal,
+				  struct scd__summary **out)
 {
 	struct shape best = {.cost = INFINITY};
 
@@ -81,7 +81,7 @@ static int kind_compressed_create(const struct scd_kind_goal *goal,
 	return scd__filter_new(scd__whole_bits(best.nbits), best.nhash, out);
 }
 
-static int kind_compressed_encode(const struct scd_summary *s, uint8_t **out,
+static int kind_compressed_encode(const struct scd__summary *s, uint8_t **out,
 				  size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
@@ -91,7 +91,7 @@ static int kind_compressed_encode(const struct scd_summary *s, uint8_t **out,
 }
 
 static int kind_compressed_decode(const uint8_t *in, size_t len,
-				  size_t max_memory, struct scd_summary **out)
+				  size_t max_memory, struct scd__summary **out)
 {
 	struct scd_limits limits = {
 		.max_hash = SCD_DIGEST_MAX_HASH,
@@ -122,7 +122,7 @@ static int kind_compressed_decode(const uint8_t *in, size_t len,
 	return error;
 }
 
-const struct scd_kind scd__kind_compressed = {
+const struct scd__kind scd__kind_compressed = {
 	.name = "compressed",
 	.title = "Compressed Bloom filter",
 	.hashing = SCD_HASHING_DOUBLE,

@@ -8,12 +8,12 @@
 
 enum { MIN_BITS = 64 };
 
-static const struct scd__filter *kind_filter(const struct scd_summary *s)
+static const struct scd__filter *kind_filter(const struct scd__summary *s)
 {
 	return (const struct scd__filter *)s;
 }
 
-int scd__filter_of(const struct scd_bloom *bloom, struct scd_summary **out)
+int scd__filter_of(const struct scd_bloom *bloom, struct scd__summary **out)
 {
 	struct scd__filter *f = calloc(1, sizeof(*f));
 
@@ -24,7 +24,7 @@ int scd__filter_of(const struct scd_bloom *bloom, struct scd_summary **out)
 	return SCD_OK;
 }
 
-int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd_summary **out)
+int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd__summary **out)
 {
 	struct scd_bloom bloom;
 	int error = scd_bloom_init(&bloom, nbits, nhash);
@@ -37,7 +37,7 @@ int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd_summary **out)
 	return error;
 }
 
-int scd__filter_add(struct scd_summary *s, const struct scd_key *key)
+int scd__filter_add(struct scd__summary *s, const struct scd_key *key)
 {
 	struct scd__filter *f = (struct scd__filter *)s;
 
@@ -46,29 +46,29 @@ int scd__filter_add(struct scd_summary *s, const struct scd_key *key)
 	return SCD_OK;
 }
 
-int scd__filter_seal(struct scd_summary *s)
+int scd__filter_seal(struct scd__summary *s)
 {
 	(void)s;
 	return SCD_OK;
 }
 
-bool scd__filter_has(const struct scd_summary *s, const struct scd_key *key)
+bool scd__filter_has(const struct scd__summary *s, const struct scd_key *key)
 {
 	return scd_bloom_has(&kind_filter(s)->bloom, key);
 }
 
-double scd__filter_fp(const struct scd_summary *s)
+double scd__filter_fp(const struct scd__summary *s)
 {
 	return scd_bloom_fp(&kind_filter(s)->bloom);
 }
 
-size_t scd__filter_memory(const struct scd_summary *s)
+size_t scd__filter_memory(const struct scd__summary *s)
 {
 	return sizeof(struct scd__filter) +
 	       scd_bloom_bytes(&kind_filter(s)->bloom);
 }
 
-void scd__filter_destroy(struct scd_summary *s)
+void scd__filter_destroy(struct scd__summary *s)
 {
 	scd_bloom_free(&((struct scd__filter *)s)->bloom);
 	free(s);

@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/coder/golomb.h"
+#include "codec/kind/golomb.h"
 #include "codec/kind/kind_rows.h"
 #include "codec/kind/kind_wire.h"
 
 enum { LETTER = 'G', FIRST_ROOM = 1024 };
 
 struct golomb {
-	struct scd_summary base;
+	struct scd__summary base;
 	uint64_t bound;
 	struct scd__golomb set; /* once it is sealed */
 	uint64_t *numbers;      /* until then, as they came */
@@ -46,8 +46,8 @@ static double kind_golomb_fp_for_bits(double bits)
 	return high;
 }
 
-static int kind_golomb_create(const struct scd_kind_goal *goal,
-			      struct scd_summary **out)
+static int kind_golomb_create(const struct scd__kind_goal *goal,
+			      struct scd__summary **out)
 {
 	double fp =
 		goal->fp > 0 ? goal->fp : kind_golomb_fp_for_bits(goal->bits);
@@ -64,7 +64,7 @@ static int kind_golomb_create(const struct scd_kind_goal *goal,
 	return SCD_OK;
 }
 
-static void kind_golomb_destroy(struct scd_summary *s)
+static void kind_golomb_destroy(struct scd__summary *s)
 {
 	struct golomb *g = (struct golomb *)s;
 
@@ -88,7 +88,7 @@ static int kind_golomb_grow(struct golomb *g)
 	return SCD_OK;
 }
 
-static int kind_golomb_add(struct scd_summary *s, const struct scd_key *key)
+static int kind_golomb_add(struct scd__summary *s, const struct scd_key *key)
 {
 	struct golomb *g = (struct golomb *)s;
 
@@ -146,7 +146,7 @@ static void kind_golomb_deduplicate(struct golomb *g)
 	g->count = kept;
 }
 
-static int kind_golomb_seal(struct scd_summary *s)
+static int kind_golomb_seal(struct scd__summary *s)
 {
 	struct golomb *g = (struct golomb *)s;
 	int error = kind_golomb_sort(g);
@@ -162,7 +162,7 @@ static int kind_golomb_seal(struct scd_summary *s)
 	return SCD_OK;
 }
 
-static bool kind_golomb_has(const struct scd_summary *s,
+static bool kind_golomb_has(const struct scd__summary *s,
 			    const struct scd_key *key)
 {
 	const struct golomb *g = (const struct golomb *)s;
@@ -170,21 +170,21 @@ static bool kind_golomb_has(const struct scd_summary *s,
 	return scd__golomb_has(&g->set, key->lo % g->bound);
 }
 
-static double kind_golomb_fp(const struct scd_summary *s)
+static double kind_golomb_fp(const struct scd__summary *s)
 {
 	const struct golomb *g = (const struct golomb *)s;
 
 	return (double)g->set.count / (double)g->bound;
 }
 
-static size_t kind_golomb_memory(const struct scd_summary *s)
+static size_t kind_golomb_memory(const struct scd__summary *s)
 {
 	const struct golomb *g = (const struct golomb *)s;
 
 	return sizeof(*g) + scd__golomb_memory(g->set.count, g->set.len);
 }
 
-static int kind_golomb_encode(const struct scd_summary *s, uint8_t **out,
+static int kind_golomb_encode(const struct scd__summary *s, uint8_t **out,
 			      size_t *out_len)
 {
 	const struct golomb *g = (const struct golomb *)s;
@@ -206,7 +206,7 @@ static int kind_golomb_encode(const struct scd_summary *s, uint8_t **out,
 }
 
 static int kind_golomb_decode(const uint8_t *in, size_t len, size_t max_memory,
-			      struct scd_summary **out)
+			      struct scd__summary **out)
 {
 	struct scd__kind_header h = {.letter = LETTER};
 	struct golomb *g;
@@ -236,7 +236,7 @@ static int kind_golomb_decode(const uint8_t *in, size_t len, size_t max_memory,
 	return error;
 }
 
-const struct scd_kind scd__kind_golomb = {
+const struct scd__kind scd__kind_golomb = {
 	.name = "golomb",
 	.title = "Golomb-coded set",
 	.hashing = SCD_HASHING_DOUBLE,

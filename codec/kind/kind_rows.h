@@ -5,17 +5,17 @@
 #define SCD_KIND_ROWS_H
 
 #include "codec/bloom.h"
-#include "codec/kind.h"
+#include "codec/kind/kind.h"
 
-extern const struct scd_kind scd__kind_bloom;
-extern const struct scd_kind scd__kind_compressed;
-extern const struct scd_kind scd__kind_golomb;
-extern const struct scd_kind scd__kind_blocked;
-extern const struct scd_kind scd__kind_squid;
+extern const struct scd__kind scd__kind_bloom;
+extern const struct scd__kind scd__kind_compressed;
+extern const struct scd__kind scd__kind_golomb;
+extern const struct scd__kind scd__kind_blocked;
+extern const struct scd__kind scd__kind_squid;
 
 /* A summary that is a Bloom filter. */
 struct scd__filter {
-	struct scd_summary base;
+	struct scd__summary base;
 	struct scd_bloom bloom;
 	uint64_t nkeys; /* added */
 };
@@ -24,16 +24,16 @@ struct scd__filter {
  * A summary of an empty filter; of a filter, which it takes over. SCD_EINVAL,
  * SCD_ENOMEM as scd_bloom_init(); the filter stays the caller's then.
  */
-int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd_summary **out);
-int scd__filter_of(const struct scd_bloom *bloom, struct scd_summary **out);
+int scd__filter_new(uint64_t nbits, unsigned nhash, struct scd__summary **out);
+int scd__filter_of(const struct scd_bloom *bloom, struct scd__summary **out);
 
 /* What is the same for all that are filters. */
-int scd__filter_add(struct scd_summary *s, const struct scd_key *key);
-int scd__filter_seal(struct scd_summary *s);
-bool scd__filter_has(const struct scd_summary *s, const struct scd_key *key);
-double scd__filter_fp(const struct scd_summary *s);
-size_t scd__filter_memory(const struct scd_summary *s);
-void scd__filter_destroy(struct scd_summary *s);
+int scd__filter_add(struct scd__summary *s, const struct scd_key *key);
+int scd__filter_seal(struct scd__summary *s);
+bool scd__filter_has(const struct scd__summary *s, const struct scd_key *key);
+double scd__filter_fp(const struct scd__summary *s);
+size_t scd__filter_memory(const struct scd__summary *s);
+void scd__filter_destroy(struct scd__summary *s);
 
 /*
  * Bits for n keys so that k functions give false positives at rate fp: the m

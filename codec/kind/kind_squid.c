@@ -13,7 +13,7 @@
 #include "codec/squid.h"
 
 /* The whole bits an entry of a goal, 1..127; 0: none reach it. */
-static unsigned kind_squid_entry_bits(const struct scd_kind_goal *goal)
+static unsigned kind_squid_entry_bits(const struct scd__kind_goal *goal)
 {
 	double bits = goal->bits;
 
@@ -26,8 +26,8 @@ static unsigned kind_squid_entry_bits(const struct scd_kind_goal *goal)
 	return bits >= 1 ? (unsigned)bits : 1;
 }
 
-static int kind_squid_create(const struct scd_kind_goal *goal,
-			     struct scd_summary **out)
+static int kind_squid_create(const struct scd__kind_goal *goal,
+			     struct scd__summary **out)
 {
 	const unsigned bits = kind_squid_entry_bits(goal);
 	uint64_t nbits = (goal->nkeys * bits + 7) / 8 * 8;
@@ -41,7 +41,7 @@ static int kind_squid_create(const struct scd_kind_goal *goal,
 	return error;
 }
 
-static int kind_squid_encode(const struct scd_summary *s, uint8_t **out,
+static int kind_squid_encode(const struct scd__summary *s, uint8_t **out,
 			     size_t *out_len)
 {
 	const struct scd__filter *f = (const struct scd__filter *)s;
@@ -53,7 +53,7 @@ static int kind_squid_encode(const struct scd_summary *s, uint8_t **out,
 }
 
 static int kind_squid_decode(const uint8_t *in, size_t len, size_t max_memory,
-			     struct scd_summary **out)
+			     struct scd__summary **out)
 {
 	struct scd_squid_info info;
 	struct scd_bloom bloom;
@@ -77,7 +77,7 @@ static int kind_squid_decode(const uint8_t *in, size_t len, size_t max_memory,
 	return SCD_OK;
 }
 
-const struct scd_kind scd__kind_squid = {
+const struct scd__kind scd__kind_squid = {
 	.name = "squid",
 	.title = "Squid's digest",
 	.hashing = SCD_HASHING_SQUID,

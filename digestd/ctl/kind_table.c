@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codec/kind.h"
+#include "codec/kind/kind.h"
 #include "codec/mix.h"
 #include "codec/squid.h"
 #include "digestd/ctl/digestctl.h"
@@ -66,33 +66,33 @@ static int kind_table_make_sample(uint64_t nkeys, uint64_t seed,
 	return SCD_OK;
 }
 
-static int kind_table_fill(struct scd_summary *s, const struct sample *sample)
+static int kind_table_fill(struct scd__summary *s, const struct sample *sample)
 {
 	int error = SCD_OK;
 
 	for (size_t i = 0; !error && i < sample->n; i++)
-		error = scd_summary_add(s, &sample->keys[i]);
-	return error ? error : scd_summary_seal(s);
+		error = scd__summary_add(s, &sample->keys[i]);
+	return error ? error : scd__summary_seal(s);
 }
 
-static size_t kind_table_count(const struct scd_summary *s,
+static size_t kind_table_count(const struct scd__summary *s,
 			       const struct scd_key *keys, size_t n)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
-		found += scd_summary_has(s, &keys[i]);
+		found += scd__summary_has(s, &keys[i]);
 	return found;
 }
 
 /* What a receiver does with the bytes. */
-static int kind_table_receive(const struct scd_kind *kind,
+static int kind_table_receive(const struct scd__kind *kind,
 			      const struct sample *sample, const uint8_t *bytes,
 			      struct result *r)
 {
-	struct scd_summary *s;
+	struct scd__summary *s;
 	double since = kind_table_used_s();
-	int error = scd_summary_decode(kind, bytes, r->wire, SIZE_MAX, &s);
+	int error = scd__summary_decode(kind, bytes, r->wire, SIZE_MAX, &s);
 
 	if (error)
 		return error;
@@ -105,31 +105,31 @@ static int kind_table_receive(const struct scd_kind *kind,
 		error = SCD_EFORMAT;
 	}
 	r->best.present = fmin(r->best.present, kind_table_lap(&since));
-	r->memory = scd_summary_memory(s);
-	scd_summary_free(&s);
+	r->memory = scd__summary_memory(s);
+	scd__summary_free(&s);
 	return error;
 }
 
-static int kind_table_run_once(const struct scd_kind *kind,
-			       const struct scd_kind_goal *goal,
+static int kind_table_run_once(const struct scd__kind *kind,
+			       const struct scd__kind_goal *goal,
 			       const struct sample *sample, struct result *r)
 {
-	struct scd_summary *s;
+	struct scd__summary *s;
 	uint8_t *bytes = NULL;
 	double since = kind_table_used_s();
-	int error = scd_summary_new(kind, goal, &s);
+	int error = scd__summary_new(kind, goal, &s);
 
 	if (error)
 		return error;
 	error = kind_table_fill(s, sample);
 	r->best.add = fmin(r->best.add, kind_table_lap(&since));
 	if (!error)
-		error = scd_summary_encode(s, &bytes, &r->wire);
+		error = scd__summary_encode(s, &bytes, &r->wire);
 	r->best.encode = fmin(r->best.encode, kind_table_lap(&since));
 	if (!error)
 		error = kind_table_receive(kind, sample, bytes, r);
 	free(bytes);
-	scd_summary_free(&s);
+	scd__summary_free(&s);
 	return error;
 }
 
@@ -146,8 +146,8 @@ static void kind_table_print_row(const char *title, const struct sample *sample,
 }
 
 /* Adds to the list what was measured; r is null where nothing could be. */
-static void kind_table_list_row(const struct scd_kind *kind,
-				const struct scd_kind_goal *goal,
+static void kind_table_list_row(const struct scd__kind *kind,
+				const struct scd__kind_goal *goal,
 				const struct sample *sample,
 				const struct result *r)
 {
@@ -171,8 +171,8 @@ static void kind_table_list_row(const struct scd_kind *kind,
 	json_array_append_new(sample->list, row);
 }
 
-static void kind_table_tell(const struct scd_kind *kind,
-			    const struct scd_kind_goal *goal,
+static void kind_table_tell(const struct scd__kind *kind,
+			    const struct scd__kind_goal *goal,
 			    const struct sample *sample, const struct result *r)
 {
 	if (sample->list)
@@ -184,8 +184,8 @@ static void kind_table_tell(const struct scd_kind *kind,
 	fflush(stdout);
 }
 
-static int kind_table_measure(const struct scd_kind *kind,
-			      const struct scd_kind_goal *goal,
+static int kind_table_measure(const struct scd__kind *kind,
+			      const struct scd__kind_goal *goal,
 			      const struct sample *sample)
 {
 	struct result r = {
@@ -202,15 +202,15 @@ static int kind_table_measure(const struct scd_kind *kind,
 
 static int kind_table_print_rate(double fp, const struct sample *sample)
 {
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 	int error = SCD_OK;
 
 	if (!sample->list)
 		printf("False positives of %g %%; no fewer bits an object than "
 		       "%.2f\n", 100 * fp, -log2(fp));
-	for (size_t i = 0; !error && (kind = scd_kind_at(i)); i++) {
-		const struct scd_kind_goal goal = {.nkeys = sample->n,
-						   .fp = fp};
+	for (size_t i = 0; !error && (kind = scd__kind_at(i)); i++) {
+		const struct scd__kind_goal goal = {.nkeys = sample->n,
+						    .fp = fp};
 
 		error = kind_table_measure(kind, &goal, sample);
 	}
@@ -228,8 +228,8 @@ static void kind_table_print_heads(void)
 static int kind_table_print_all(const struct sample *sample)
 {
 	static const double rates[] = {.02, .01, .001};
-	const struct scd_kind_goal as_squid = {.nkeys = sample->n,
-					       .bits = SCD_SQUID_ENTRY_BITS};
+	const struct scd__kind_goal as_squid = {.nkeys = sample->n,
+						.bits = SCD_SQUID_ENTRY_BITS};
 	int error = SCD_OK;
 
 	if (!sample->list)
@@ -241,7 +241,7 @@ static int kind_table_print_all(const struct sample *sample)
 	if (!sample->list)
 		printf("What Squid sends, %d bits an object\n",
 		       SCD_SQUID_ENTRY_BITS);
-	return kind_table_measure(scd_kind_find("squid"), &as_squid, sample);
+	return kind_table_measure(scd__kind_find("squid"), &as_squid, sample);
 }
 
 static int kind_table_print_sample(const struct sample *sample, uint64_t seed)

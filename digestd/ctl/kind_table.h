@@ -1,8 +1,8 @@
 /*
- * The table that compares the kinds of digests (codec/kind.h): what each needs
- * on the wire and in memory for a rate of false positives, and how fast it is.
- * Nothing in it is predicted: keys are added, bytes encoded and decoded, keys
- * looked up in what comes of it.
+ * The table that compares the kinds of digests (codec/kind/kind.h): what each
+ * needs on the wire and in memory for a rate of false positives, and how fast
+ * it is. Nothing in it is predicted: keys are added, bytes encoded and decoded,
+ * keys looked up in what comes of it.
  */
 #ifndef DIGESTD_CTL_KIND_TABLE_H
 #define DIGESTD_CTL_KIND_TABLE_H

@@ -350,7 +350,7 @@ static void full_counters_cost_little(void **state)
 }
 
 struct summary {
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 	uint8_t *bytes;
 	size_t len;
 };
@@ -358,36 +358,37 @@ struct summary {
 static int read_summary(const void *message)
 {
 	const struct summary *m = message;
-	struct scd_summary *s;
-	int error = scd_summary_decode(m->kind, m->bytes, m->len, SIZE_MAX, &s);
+	struct scd__summary *s;
+	int error =
+		scd__summary_decode(m->kind, m->bytes, m->len, SIZE_MAX, &s);
 
 	if (!error)
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 	return error;
 }
 
 /* Summaries of every kind that were made for many keys and have few. */
 static void summaries_cost_little(void **state)
 {
-	static const struct scd_kind_goal goal = {
+	static const struct scd__kind_goal goal = {
 		.nkeys = 4000000, .fp = 1e-6, .memory_bits = 64};
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 
 	(void)state;
-	for (size_t i = 0; (kind = scd_kind_at(i)); i++) {
+	for (size_t i = 0; (kind = scd__kind_at(i)); i++) {
 		struct summary m = {.kind = kind};
-		struct scd_summary *s;
+		struct scd__summary *s;
 
-		assert_int_equal(scd_summary_new(kind, &goal, &s), SCD_OK);
+		assert_int_equal(scd__summary_new(kind, &goal, &s), SCD_OK);
 		for (uint64_t j = 0; j < 10; j++) {
 			const struct scd_key key = {j, j * 77};
 
-			assert_int_equal(scd_summary_add(s, &key), SCD_OK);
+			assert_int_equal(scd__summary_add(s, &key), SCD_OK);
 		}
-		assert_int_equal(scd_summary_seal(s), SCD_OK);
-		assert_int_equal(scd_summary_encode(s, &m.bytes, &m.len),
+		assert_int_equal(scd__summary_seal(s), SCD_OK);
+		assert_int_equal(scd__summary_encode(s, &m.bytes, &m.len),
 				 SCD_OK);
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 		if (m.len <= MESSAGE_BYTES)
 			check_cost(kind->name, read_summary, &m);
 		free(m.bytes);

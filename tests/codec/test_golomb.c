@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/error.h"
-#include "codec/coder/golomb.h"
+#include "codec/kind/golomb.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/kind.h"
+#include "codec/kind/kind.h"
 #include "codec/kind/kind_wire.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
@@ -29,37 +29,39 @@ static struct scd_key key_of(uint64_t number)
 	return key;
 }
 
-static struct scd_summary *made(const struct scd_kind *kind,
-				const struct scd_kind_goal *goal)
+static struct scd__summary *made(const struct scd__kind *kind,
+				 const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s;
+	struct scd__summary *s;
 
-	assert_int_equal(scd_summary_new(kind, goal, &s), SCD_OK);
+	assert_int_equal(scd__summary_new(kind, goal, &s), SCD_OK);
 	for (uint64_t i = 0; i < goal->nkeys; i++) {
 		struct scd_key key = key_of(i);
 
-		assert_int_equal(scd_summary_add(s, &key), SCD_OK);
+		assert_int_equal(scd__summary_add(s, &key), SCD_OK);
 	}
-	assert_int_equal(scd_summary_seal(s), SCD_OK);
+	assert_int_equal(scd__summary_seal(s), SCD_OK);
 	return s;
 }
 
-static struct blob encoded(const struct scd_summary *s)
+static struct blob encoded(const struct scd__summary *s)
 {
 	struct blob blob;
 
-	assert_int_equal(scd_summary_encode(s, &blob.bytes, &blob.len), SCD_OK);
+	assert_int_equal(scd__summary_encode(s, &blob.bytes, &blob.len),
+			 SCD_OK);
 	return blob;
 }
 
-static uint64_t count(const struct scd_summary *s, uint64_t first, uint64_t end)
+static uint64_t count(const struct scd__summary *s, uint64_t first,
+		      uint64_t end)
 {
 	uint64_t found = 0;
 
 	for (uint64_t i = first; i < end; i++) {
 		struct scd_key key = key_of(i);
 
-		found += scd_summary_has(s, &key);
+		found += scd__summary_has(s, &key);
 	}
 	return found;
 }
@@ -100,37 +102,37 @@ static void sizes_are_those_of_theory(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(sizes); i++) {
-		const struct scd_kind *kind = scd_kind_find(sizes[i].kind);
-		const struct scd_kind_goal goal = {
+		const struct scd__kind *kind = scd__kind_find(sizes[i].kind);
+		const struct scd__kind_goal goal = {
 			.nkeys = KEYS,
 			.fp = sizes[i].fp,
 			.bits = sizes[i].bits,
 		};
-		struct scd_summary *s = made(kind, &goal);
+		struct scd__summary *s = made(kind, &goal);
 		struct blob blob = encoded(s);
 		double wire = 8.0 * (double)blob.len / KEYS;
-		double memory = 8.0 * (double)scd_summary_memory(s) / KEYS;
+		double memory = 8.0 * (double)scd__summary_memory(s) / KEYS;
 
 		if (wire < sizes[i].least_wire || wire > sizes[i].most_wire ||
 		    memory > sizes[i].most_memory)
 			fail_msg("%s, %g: %g bits on the wire, %g in memory",
 				 kind->name, goal.fp, wire, memory);
 		free(blob.bytes);
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 	}
 }
 
 /* Each row of the table at some rates. */
-static void for_each(void (*check)(const struct scd_kind *kind,
-				   const struct scd_kind_goal *goal),
+static void for_each(void (*check)(const struct scd__kind *kind,
+				   const struct scd__kind_goal *goal),
 		     uint64_t nkeys)
 {
 	static const double rates[] = {.3, .02, .01, .001, .00001};
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 
-	for (size_t i = 0; (kind = scd_kind_at(i)); i++) {
+	for (size_t i = 0; (kind = scd__kind_at(i)); i++) {
 		for (size_t j = 0; j < NROWS(rates); j++) {
-			struct scd_kind_goal goal = {
+			struct scd__kind_goal goal = {
 				.nkeys = nkeys,
 				.fp = rates[j],
 			};
@@ -141,11 +143,11 @@ static void for_each(void (*check)(const struct scd_kind *kind,
 }
 
 /* Found as predicted from what is in it; and that is what was asked for. */
-static void check_found(const struct scd_kind *kind,
-			const struct scd_kind_goal *goal)
+static void check_found(const struct scd__kind *kind,
+			const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = made(kind, goal);
-	double fp = scd_summary_fp(s), expected = fp * TRIES, found;
+	struct scd__summary *s = made(kind, goal);
+	double fp = scd__summary_fp(s), expected = fp * TRIES, found;
 
 	assert_int_equal(count(s, 0, KEYS), KEYS);
 	found = (double)count(s, KEYS, KEYS + TRIES);
@@ -154,7 +156,7 @@ static void check_found(const struct scd_kind *kind,
 			 found, expected);
 	if (fp > goal->fp * 1.15)
 		fail_msg("%s: %g, asked for %g", kind->name, fp, goal->fp);
-	scd_summary_free(&s);
+	scd__summary_free(&s);
 }
 
 static void found_as_predicted(void **state)
@@ -163,30 +165,30 @@ static void found_as_predicted(void **state)
 	for_each(check_found, KEYS);
 }
 
-static void check_round_trip(const struct scd_kind *kind,
-			     const struct scd_kind_goal *goal)
+static void check_round_trip(const struct scd__kind *kind,
+			     const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = made(kind, goal), *back = NULL;
+	struct scd__summary *s = made(kind, goal), *back = NULL;
 	struct blob one = encoded(s), two;
 
 	assert_int_equal(
-		scd_summary_decode(kind, one.bytes, one.len, SIZE_MAX, &back),
+		scd__summary_decode(kind, one.bytes, one.len, SIZE_MAX, &back),
 		SCD_OK);
 	two = encoded(back);
 	assert_int_equal(one.len, two.len);
 	assert_memory_equal(one.bytes, two.bytes, one.len);
-	assert_true(scd_summary_memory(s) == scd_summary_memory(back));
-	assert_true(scd_summary_fp(s) == scd_summary_fp(back));
+	assert_true(scd__summary_memory(s) == scd__summary_memory(back));
+	assert_true(scd__summary_fp(s) == scd__summary_fp(back));
 	for (uint64_t i = 0; i < 3 * goal->nkeys; i++) {
 		struct scd_key key = key_of(i);
 
-		assert_true(scd_summary_has(s, &key) ==
-			    scd_summary_has(back, &key));
+		assert_true(scd__summary_has(s, &key) ==
+			    scd__summary_has(back, &key));
 	}
 	free(one.bytes);
 	free(two.bytes);
-	scd_summary_free(&s);
-	scd_summary_free(&back);
+	scd__summary_free(&s);
+	scd__summary_free(&back);
 }
 
 static void round_trips(void **state)
@@ -201,64 +203,64 @@ static void round_trips(void **state)
 static void odd_contents(void **state)
 {
 	static const uint64_t contents[] = {0, 1, 10 * FEW};
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 
 	(void)state;
-	for (size_t i = 0; (kind = scd_kind_at(i)); i++) {
+	for (size_t i = 0; (kind = scd__kind_at(i)); i++) {
 		for (size_t j = 0; j < NROWS(contents); j++) {
-			const struct scd_kind_goal goal = {FEW, .01, 0, 0};
-			struct scd_summary *s, *back;
+			const struct scd__kind_goal goal = {FEW, .01, 0, 0};
+			struct scd__summary *s, *back;
 			struct blob blob;
 			int error;
 
-			assert_int_equal(scd_summary_new(kind, &goal, &s),
+			assert_int_equal(scd__summary_new(kind, &goal, &s),
 					 SCD_OK);
 			for (uint64_t k = 0; k < 2 * contents[j]; k++) {
 				struct scd_key key = key_of(k / 2);
 
-				scd_summary_add(s, &key);
+				scd__summary_add(s, &key);
 			}
-			assert_int_equal(scd_summary_seal(s), SCD_OK);
-			assert_int_equal(scd_summary_seal(s), SCD_OK);
+			assert_int_equal(scd__summary_seal(s), SCD_OK);
+			assert_int_equal(scd__summary_seal(s), SCD_OK);
 			assert_true(count(s, 0, contents[j]) == contents[j]);
-			error = scd_summary_encode(s, &blob.bytes, &blob.len);
+			error = scd__summary_encode(s, &blob.bytes, &blob.len);
 			if (error) {
 				assert_int_equal(error, SCD_ELIMIT);
-				scd_summary_free(&s);
+				scd__summary_free(&s);
 				continue;
 			}
-			assert_int_equal(scd_summary_decode(kind, blob.bytes,
-							    blob.len, SIZE_MAX,
-							    &back),
+			assert_int_equal(scd__summary_decode(kind, blob.bytes,
+							     blob.len, SIZE_MAX,
+							     &back),
 					 SCD_OK);
 			assert_true(count(back, 0, contents[j]) == contents[j]);
 			if (contents[j] == 0)
 				assert_int_equal(count(back, 0, 1000), 0);
 			free(blob.bytes);
-			scd_summary_free(&s);
-			scd_summary_free(&back);
+			scd__summary_free(&s);
+			scd__summary_free(&back);
 		}
 	}
 }
 
-static void check_refused(const struct scd_kind *kind, const uint8_t *bytes,
+static void check_refused(const struct scd__kind *kind, const uint8_t *bytes,
 			  size_t len)
 {
-	struct scd_summary *s = NULL;
+	struct scd__summary *s = NULL;
 	uint8_t *copy = malloc(len ? len : 1); /* of that size: sanitizers */
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, len);
-	assert_int_not_equal(scd_summary_decode(kind, copy, len, SIZE_MAX, &s),
+	assert_int_not_equal(scd__summary_decode(kind, copy, len, SIZE_MAX, &s),
 			     SCD_OK);
 	assert_null(s);
 	free(copy);
 }
 
-static void check_truncated(const struct scd_kind *kind,
-			    const struct scd_kind_goal *goal)
+static void check_truncated(const struct scd__kind *kind,
+			    const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = made(kind, goal);
+	struct scd__summary *s = made(kind, goal);
 	struct blob blob = encoded(s);
 	uint8_t *more = calloc(1, blob.len + 1);
 
@@ -269,7 +271,7 @@ static void check_truncated(const struct scd_kind *kind,
 	check_refused(kind, more, blob.len + 1);
 	free(more);
 	free(blob.bytes);
-	scd_summary_free(&s);
+	scd__summary_free(&s);
 }
 
 static void truncated_is_refused(void **state)
@@ -296,33 +298,33 @@ static void reseal(struct blob *blob)
 }
 
 /* What damaged bytes decode to, if they do, is a summary like any other. */
-static void check_usable(const struct scd_kind *kind, const struct blob *blob)
+static void check_usable(const struct scd__kind *kind, const struct blob *blob)
 {
 	const size_t max = 1 << 20;
-	struct scd_summary *s = NULL;
+	struct scd__summary *s = NULL;
 	struct blob again;
 	double fp;
 
 	alloc_bytes();
-	if (scd_summary_decode(kind, blob->bytes, blob->len, max, &s)) {
+	if (scd__summary_decode(kind, blob->bytes, blob->len, max, &s)) {
 		assert_null(s);
 		assert_true(alloc_bytes() <= 2 * max);
 		return;
 	}
-	assert_true(scd_summary_memory(s) <= max);
-	fp = scd_summary_fp(s);
+	assert_true(scd__summary_memory(s) <= max);
+	fp = scd__summary_fp(s);
 	assert_true(fp >= 0 && fp <= 1);
 	assert_true(count(s, 0, 20) <= 20);
-	assert_int_equal(scd_summary_encode(s, &again.bytes, &again.len),
+	assert_int_equal(scd__summary_encode(s, &again.bytes, &again.len),
 			 SCD_OK);
 	free(again.bytes);
-	scd_summary_free(&s);
+	scd__summary_free(&s);
 }
 
-static void check_damaged(const struct scd_kind *kind,
-			  const struct scd_kind_goal *goal)
+static void check_damaged(const struct scd__kind *kind,
+			  const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = made(kind, goal);
+	struct scd__summary *s = made(kind, goal);
 	struct blob blob = encoded(s), bad = {malloc(blob.len), blob.len};
 	uint64_t seed = 5;
 
@@ -341,7 +343,7 @@ static void check_damaged(const struct scd_kind *kind,
 	}
 	free(bad.bytes);
 	free(blob.bytes);
-	scd_summary_free(&s);
+	scd__summary_free(&s);
 }
 
 static void damaged_bytes_do_no_harm(void **state)
@@ -350,23 +352,23 @@ static void damaged_bytes_do_no_harm(void **state)
 	for_each(check_damaged, FEW);
 }
 
-static void check_memory_limit(const struct scd_kind *kind,
-			       const struct scd_kind_goal *goal)
+static void check_memory_limit(const struct scd__kind *kind,
+			       const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = made(kind, goal), *back = NULL;
+	struct scd__summary *s = made(kind, goal), *back = NULL;
 	struct blob blob = encoded(s);
-	size_t memory = scd_summary_memory(s);
+	size_t memory = scd__summary_memory(s);
 
-	assert_int_equal(scd_summary_decode(kind, blob.bytes, blob.len,
-					    memory - 1, &back),
+	assert_int_equal(scd__summary_decode(kind, blob.bytes, blob.len,
+					     memory - 1, &back),
 			 SCD_ELIMIT);
 	assert_null(back);
 	assert_int_equal(
-		scd_summary_decode(kind, blob.bytes, blob.len, memory, &back),
+		scd__summary_decode(kind, blob.bytes, blob.len, memory, &back),
 		SCD_OK);
 	free(blob.bytes);
-	scd_summary_free(&s);
-	scd_summary_free(&back);
+	scd__summary_free(&s);
+	scd__summary_free(&back);
 }
 
 static void memory_is_limited(void **state)
@@ -376,34 +378,34 @@ static void memory_is_limited(void **state)
 }
 
 /* Everything once; 0, or the error of the step that failed. */
-static int whole_life(const struct scd_kind *kind,
-		      const struct scd_kind_goal *goal)
+static int whole_life(const struct scd__kind *kind,
+		      const struct scd__kind_goal *goal)
 {
-	struct scd_summary *s = NULL, *back = NULL;
+	struct scd__summary *s = NULL, *back = NULL;
 	struct blob blob = {NULL, 0};
-	int error = scd_summary_new(kind, goal, &s);
+	int error = scd__summary_new(kind, goal, &s);
 
 	for (uint64_t i = 0; !error && i < goal->nkeys + goal->nkeys / 10;
 	     i++) {
 		struct scd_key key = key_of(i);
 
-		error = scd_summary_add(s, &key);
+		error = scd__summary_add(s, &key);
 	}
 	if (!error)
-		error = scd_summary_seal(s);
+		error = scd__summary_seal(s);
 	if (!error)
-		error = scd_summary_encode(s, &blob.bytes, &blob.len);
+		error = scd__summary_encode(s, &blob.bytes, &blob.len);
 	if (!error)
-		error = scd_summary_decode(kind, blob.bytes, blob.len, SIZE_MAX,
-					   &back);
+		error = scd__summary_decode(kind, blob.bytes, blob.len,
+					    SIZE_MAX, &back);
 	free(blob.bytes);
-	scd_summary_free(&s);
-	scd_summary_free(&back);
+	scd__summary_free(&s);
+	scd__summary_free(&back);
 	return error;
 }
 
-static void check_no_memory(const struct scd_kind *kind,
-			    const struct scd_kind_goal *goal)
+static void check_no_memory(const struct scd__kind *kind,
+			    const struct scd__kind_goal *goal)
 {
 	unsigned n = 0;
 	int error;
@@ -428,28 +430,28 @@ static void memory_fails(void **state)
 
 static void goals_are_checked(void **state)
 {
-	static const struct scd_kind_goal wrong[] = {
+	static const struct scd__kind_goal wrong[] = {
 		{0, .01, 0, 0},   {UINT64_MAX, .01, 0, 0}, {10, 0, 0, 0},
 		{10, 1, 0, 0},    {10, -.1, 0, 0},         {10, NAN, 0, 0},
 		{10, 0, -1, 0},   {10, 0, NAN, 0},         {10, .01, 0, -1},
 		{10, .01, 0, NAN}};
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 
 	(void)state;
-	for (size_t i = 0; (kind = scd_kind_at(i)); i++) {
-		const struct scd_kind_goal huge = {UINT64_C(1) << 32, 0, 1e9,
-						   1e9};
-		struct scd_summary *s = NULL;
+	for (size_t i = 0; (kind = scd__kind_at(i)); i++) {
+		const struct scd__kind_goal huge = {UINT64_C(1) << 32, 0, 1e9,
+						    1e9};
+		struct scd__summary *s = NULL;
 
-		assert_ptr_equal(scd_kind_find(kind->name), kind);
+		assert_ptr_equal(scd__kind_find(kind->name), kind);
 		for (size_t j = 0; j < NROWS(wrong); j++)
-			assert_int_equal(scd_summary_new(kind, &wrong[j], &s),
+			assert_int_equal(scd__summary_new(kind, &wrong[j], &s),
 					 SCD_EINVAL);
-		assert_int_equal(scd_summary_new(kind, &huge, &s), SCD_EGOAL);
+		assert_int_equal(scd__summary_new(kind, &huge, &s), SCD_EGOAL);
 		assert_null(s);
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 	}
-	assert_null(scd_kind_find("no such kind"));
+	assert_null(scd__kind_find("no such kind"));
 }
 
 int main(void)

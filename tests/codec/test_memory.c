@@ -27,13 +27,13 @@ struct fixture {
 	struct scd_bloom bloom, next, squid;
 	struct scd_counting *counting;
 	struct scd_admission *admission;
-	struct scd_summary *open, *sealed;
+	struct scd__summary *open, *sealed;
 	struct blob full, first, second, conditional, counters, mask, image;
 	struct blob summary;
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 };
 
-static const struct scd_kind_goal goal = {.nkeys = NKEYS, .fp = .01};
+static const struct scd__kind_goal goal = {.nkeys = NKEYS, .fp = .01};
 
 static struct scd_key some_key(uint64_t i)
 {
@@ -42,14 +42,14 @@ static struct scd_key some_key(uint64_t i)
 	return (struct scd_key){random_next(&seed), random_next(&seed)};
 }
 
-static int add_keys(struct scd_summary *s, uint64_t n)
+static int add_keys(struct scd__summary *s, uint64_t n)
 {
 	int error = SCD_OK;
 
 	for (uint64_t i = 0; !error && i < n; i++) {
 		struct scd_key key = some_key(i);
 
-		error = scd_summary_add(s, &key);
+		error = scd__summary_add(s, &key);
 	}
 	return error;
 }
@@ -63,13 +63,13 @@ static void make_summaries(struct fixture *f)
 {
 	const struct scd_key key = some_key(0);
 
-	must(scd_summary_new(f->kind, &goal, &f->open));
-	must(scd_summary_add(f->open, &key));
-	must(scd_summary_new(f->kind, &goal, &f->sealed));
+	must(scd__summary_new(f->kind, &goal, &f->open));
+	must(scd__summary_add(f->open, &key));
+	must(scd__summary_new(f->kind, &goal, &f->sealed));
 	must(add_keys(f->sealed, NKEYS));
-	must(scd_summary_seal(f->sealed));
-	must(scd_summary_encode(f->sealed, &f->summary.bytes,
-				&f->summary.len));
+	must(scd__summary_seal(f->sealed));
+	must(scd__summary_encode(f->sealed, &f->summary.bytes,
+				 &f->summary.len));
 }
 
 static void make_deltas(struct fixture *f)
@@ -116,7 +116,7 @@ static void make_admission(struct fixture *f)
 	must(scd_admission_save(f->admission, f->image.bytes, f->image.len));
 }
 
-static void make(struct fixture *f, const struct scd_kind *kind)
+static void make(struct fixture *f, const struct scd__kind *kind)
 {
 	*f = (struct fixture){.ids = sample_ids(2, 1), .kind = kind};
 	f->bloom = sample_bloom(1, NBITS, NONES);
@@ -143,8 +143,8 @@ static void release(struct fixture *f)
 	scd_bloom_free(&f->squid);
 	scd_counting_free(&f->counting);
 	scd_admission_free(&f->admission);
-	scd_summary_free(&f->open);
-	scd_summary_free(&f->sealed);
+	scd__summary_free(&f->open);
+	scd__summary_free(&f->sealed);
 }
 
 /* What calls give; a failed one leaves it as it is here. */
@@ -333,12 +333,12 @@ static int admission_load(struct fixture *f)
 
 static int summary_new(struct fixture *f)
 {
-	struct scd_summary *s = NULL;
-	int error = scd_summary_new(f->kind, &goal, &s);
+	struct scd__summary *s = NULL;
+	int error = scd__summary_new(f->kind, &goal, &s);
 
 	out.object = s;
 	if (!error)
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 	return error;
 }
 
@@ -352,31 +352,31 @@ static int summary_add(struct fixture *f)
 static int summary_seal(struct fixture *f)
 {
 	const struct scd_key key = some_key(0);
-	int error = scd_summary_seal(f->open);
+	int error = scd__summary_seal(f->open);
 
 	if (error) {
 		alloc_fail_at(0);
-		must(scd_summary_seal(f->open));
+		must(scd__summary_seal(f->open));
 	}
-	assert_true(scd_summary_has(f->open, &key));
+	assert_true(scd__summary_has(f->open, &key));
 	return error;
 }
 
 static int summary_encode(struct fixture *f)
 {
-	return keep_blob(scd_summary_encode(f->sealed, &out.blob.bytes,
-					    &out.blob.len));
+	return keep_blob(
+		scd__summary_encode(f->sealed, &out.blob.bytes, &out.blob.len));
 }
 
 static int summary_decode(struct fixture *f)
 {
-	struct scd_summary *s = NULL;
-	int error = scd_summary_decode(f->kind, f->summary.bytes,
-				       f->summary.len, SIZE_MAX, &s);
+	struct scd__summary *s = NULL;
+	int error = scd__summary_decode(f->kind, f->summary.bytes,
+					f->summary.len, SIZE_MAX, &s);
 
 	out.object = s;
 	if (!error)
-		scd_summary_free(&s);
+		scd__summary_free(&s);
 	return error;
 }
 
@@ -403,15 +403,15 @@ static const struct {
 	{"scd_index_new", index_new},
 	{"scd_squid_decode", squid_decode},
 	{"scd_squid_encode", squid_encode},
-	{"scd_summary_add", summary_add},
-	{"scd_summary_decode", summary_decode},
-	{"scd_summary_encode", summary_encode},
-	{"scd_summary_new", summary_new},
-	{"scd_summary_seal", summary_seal},
+	{"scd__summary_add", summary_add},
+	{"scd__summary_decode", summary_decode},
+	{"scd__summary_encode", summary_encode},
+	{"scd__summary_new", summary_new},
+	{"scd__summary_seal", summary_seal},
 };
 
 /* Call with the n-th allocation failing; was there one? */
-static int fails_at(size_t i, const struct scd_kind *kind, unsigned n)
+static int fails_at(size_t i, const struct scd__kind *kind, unsigned n)
 {
 	struct fixture f;
 	int error, failed;
@@ -433,13 +433,13 @@ static int fails_at(size_t i, const struct scd_kind *kind, unsigned n)
 /* The summaries of each kind allocate in their own way. */
 static void every_allocation_fails(void **state)
 {
-	const struct scd_kind *kind;
+	const struct scd__kind *kind;
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(functions); i++) {
 		unsigned failures = 0;
 
-		for (size_t k = 0; (kind = scd_kind_at(k)); k++) {
+		for (size_t k = 0; (kind = scd__kind_at(k)); k++) {
 			unsigned n = 1;
 
 			while (fails_at(i, kind, n))

@@ -5,41 +5,41 @@
  */
 #include <string.h>
 
-#include "codec/kind.h"
+#include "codec/kind/kind.h"
 #include "codec/kind/kind_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_MEMORY = 1 << 16, ASKED = 20, MAX_INPUT = 4096 };
 
-static void try_decode(const struct scd_kind *kind, const uint8_t *in,
+static void try_decode(const struct scd__kind *kind, const uint8_t *in,
 		       size_t len)
 {
-	struct scd_summary *s = NULL, *back;
+	struct scd__summary *s = NULL, *back;
 	uint8_t *bytes;
 	size_t bytes_len;
 
-	if (scd_summary_decode(kind, in, len, MAX_MEMORY, &s)) {
+	if (scd__summary_decode(kind, in, len, MAX_MEMORY, &s)) {
 		fuzz_must(s == NULL);
 		return;
 	}
-	fuzz_must(scd_summary_memory(s) <= MAX_MEMORY);
-	fuzz_must(scd_summary_encode(s, &bytes, &bytes_len) == SCD_OK);
-	fuzz_must(scd_summary_decode(kind, bytes, bytes_len, MAX_MEMORY,
-				     &back) == SCD_OK);
-	fuzz_must(scd_summary_fp(s) == scd_summary_fp(back));
+	fuzz_must(scd__summary_memory(s) <= MAX_MEMORY);
+	fuzz_must(scd__summary_encode(s, &bytes, &bytes_len) == SCD_OK);
+	fuzz_must(scd__summary_decode(kind, bytes, bytes_len, MAX_MEMORY,
+				      &back) == SCD_OK);
+	fuzz_must(scd__summary_fp(s) == scd__summary_fp(back));
 	for (uint64_t i = 0; i < ASKED; i++) {
 		const struct scd_key key = {i * UINT64_C(0x9e3779b97f4a7c15),
 					    i * UINT64_C(0xbf58476d1ce4e5b9)};
 
-		fuzz_must(scd_summary_has(s, &key) ==
-			  scd_summary_has(back, &key));
+		fuzz_must(scd__summary_has(s, &key) ==
+			  scd__summary_has(back, &key));
 	}
 	free(bytes);
-	scd_summary_free(&s);
-	scd_summary_free(&back);
+	scd__summary_free(&s);
+	scd__summary_free(&back);
 }
 
-static void try_sealed(const struct scd_kind *kind, const uint8_t *in,
+static void try_sealed(const struct scd__kind *kind, const uint8_t *in,
 		       size_t len)
 {
 	uint8_t copy[MAX_INPUT];
@@ -59,7 +59,7 @@ static void try_sealed(const struct scd_kind *kind, const uint8_t *in,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	const struct scd_kind *kind = len ? scd_kind_at(data[0]) : NULL;
+	const struct scd__kind *kind = len ? scd__kind_at(data[0]) : NULL;
 
 	if (!kind)
 		return 0;

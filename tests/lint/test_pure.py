@@ -12,7 +12,8 @@ import tempfile
 import pure
 
 BUILD = os.environ.get("top_builddir", ".")
-ARCHIVES = ("codec/.libs/libscd_static.a", "digestd/.libs/libcore.a",
+ARCHIVES = ("codec/.libs/libscd_static.a", "codec/.libs/libkind.a",
+            "digestd/.libs/libcore.a",
             "cachesim/admission/.libs/libadmission.a")
 
 # Label, C code, the words that the complaint must have (none: no complaint).

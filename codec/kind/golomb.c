@@ -1,7 +1,7 @@
 /*
  * Sorted numbers in Golomb's code, with an index.
  */
-#include "codec/coder/golomb.h"
+#include "codec/kind/golomb.h"
 
 #include <math.h>
 #include <stdlib.h>
