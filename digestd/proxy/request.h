@@ -207,7 +207,7 @@ void request_release(struct request *r);
  * need there are fewer. */
 size_t request_window(struct request *r);
 
-/* Answers with 503 when all memory is in use, so that a body cannot even pass
+/* Answers with 503 when so much memory is in use that a body cannot even pass
  * through; where it can, returns false, and it does. What may have changed
  * something at its origin is never refused. */
 bool request_refuse_body(struct request *r);

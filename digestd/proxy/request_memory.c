@@ -80,7 +80,8 @@ bool request_refuse_body(struct request *r)
 
 	if (!r->x || r->storing || r->unsafe || small)
 		return false;
-	if (!ledger_left(&memory_ledger)) {
+	/* what is left then is for connections, and for what is under way */
+	if (ledger_left(&memory_ledger) < memory_reserve() / 4) {
 		worker_add(&r->worker->counters.memory_refused, 1);
 		reply_busy(r);
 		return true;
@@ -102,7 +103,7 @@ size_t request_window(struct request *r)
 	/* beside what waits here, a piece may come and another be held */
 	if (r->body.len <= whole &&
 	    ledger_hold(&memory_ledger, LEDGER_streams, &m->body,
-			whole + 2 * REQUEST_PIECE, memory_reserve() / 2))
+			whole + 2 * REQUEST_PIECE, memory_reserve() / 4 * 3))
 		return whole;
 	if (whole > REQUEST_WINDOW_MIN)
 		m->window = REQUEST_WINDOW_MIN;

@@ -139,8 +139,11 @@ static struct conn *server_choose(const struct server *s)
 	return c ? c : server_idle_upload_choose(s, now_ms, now_ms);
 }
 
-/* As server_choose() for want of memory. It is short while a body could not be
- * collected beside what memory_reserve() keeps. */
+/*
+ * As server_choose() for want of memory. It is short while a body could not be
+ * collected beside what memory_reserve() keeps; those that wait close sooner
+ * than the last quarter of that is reached, where requests are refused.
+ */
 static struct conn *server_choose_short(const struct server *s)
 {
 	uint64_t left = ledger_left(&memory_ledger);
@@ -149,7 +152,7 @@ static struct conn *server_choose_short(const struct server *s)
 
 	if (left < reserve + reserve / 4)
 		c = server_choose_old(s);
-	if (c || left)
+	if (c || left >= reserve / 2)
 		return c;
 	c = server_idle_choose(s, loop_now_ms(s->loop));
 	return c && conn_client_count(c) > SHORT_MANY ? c : NULL;
