@@ -13,6 +13,7 @@
 #include "codec/coder/coder.h"
 #include "codec/wire/frame.h"
 #include "codec/coder/parts.h"
+#include "codec/kind/kind.h"
 #include "codec/scd.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"

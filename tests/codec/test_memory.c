@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/kind/kind.h"
 #include "codec/scd.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
