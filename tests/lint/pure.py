@@ -54,10 +54,15 @@ def nm(archive):
             yield (member, columns[0], columns[6], columns[2])
 
 
-def complaints(archive):
-    """What is not pure in an archive of objects."""
+def defined(archive):
+    """The names that the objects of an archive define."""
+    return {name for _, name, _, kind in nm(archive) if kind not in "Uw"}
+
+
+def complaints(archive, others=()):
+    """What is not pure in an archive of objects, which may call others."""
     rows = list(nm(archive))
-    ours = {name for _, name, _, kind in rows if kind not in "Uw"}
+    ours = set().union(*map(defined, (archive, *others)))
     for member, name, section, kind in rows:
         if kind in "Uw":
             plain = re.sub(r"^__(\w+)_chk$", r"\1", name)

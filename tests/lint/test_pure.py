@@ -59,9 +59,13 @@ def compiled(code, folder):
 
 def checks():
     """(label, complaints that there should not be) of each."""
+    built = [path for path in (os.path.join(BUILD, archive)
+                               for archive in ARCHIVES)
+             if os.path.exists(path)]
     for archive in ARCHIVES:
         path = os.path.join(BUILD, archive)
-        found = (list(pure.complaints(path)) if os.path.exists(path)
+        others = [other for other in built if other != path]
+        found = (list(pure.complaints(path, others)) if path in built
                  else ["it was not built"])
         yield f"{archive} is pure", found
     for label, code, words in PLANTED:
