@@ -322,8 +322,8 @@ static int service_start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
 		.source = publisher_of_cache(s->cache),
-		.policy = settings_of_publishing(s->config),
-		.resizing = settings_of_filter(s->config),
+		.policy = {.publish = settings_of_publishing(s->config),
+			   .resize = settings_of_filter(s->config)},
 		.instance = s->instance,
 		.keep = (unsigned)s->config->keep_generations,
 	};

@@ -265,7 +265,7 @@ struct sharing_settings settings_of_sharing(const struct config *c)
 			.nhash = (unsigned)c->hash_functions,
 		},
 		.publishing = {
-			.policy = settings_of_publishing(c),
+			.policy.publish = settings_of_publishing(c),
 			.keep = (unsigned)c->keep_generations,
 		},
 		.following = settings_of_following(c),

@@ -4,7 +4,6 @@
 #include "digestd/mesh/catalog.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +19,9 @@ struct catalog {
 	int64_t published_ms;
 	bool resized; /* since the last generation */
 	uint64_t grown, shrunk;
-	void (*notify)(void *arg); /* null: nobody waits for a change */
+	void (*notify)(void *arg); /* null: nobody waits for changes */
 	void *notify_arg;
+	uint64_t notify_at; /* when there are so many */
 };
 
 int catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
@@ -73,20 +73,29 @@ static void catalog_follow_in_copy(struct catalog *c, const struct scd_key *key)
 	}
 }
 
-static void catalog_count_change(struct catalog *c)
+static void catalog_notify_if_many(struct catalog *c)
 {
 	void (*notify)(void *arg) = c->notify;
 
-	c->changed++;
+	if (!notify || c->changed < c->notify_at)
+		return;
 	c->notify = NULL;
-	if (notify)
-		notify(c->notify_arg);
+	notify(c->notify_arg);
 }
 
-void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg)
+static void catalog_count_change(struct catalog *c)
+{
+	c->changed++;
+	catalog_notify_if_many(c);
+}
+
+void catalog_notify(struct catalog *c, uint64_t changes,
+		    void (*changed)(void *arg), void *arg)
 {
 	c->notify = changed;
 	c->notify_arg = arg;
+	c->notify_at = changes;
+	catalog_notify_if_many(c);
 }
 
 void catalog_add(struct catalog *c, const struct scd_key *key)
@@ -114,13 +123,17 @@ static uint64_t catalog_bits_of(const struct scd_counting *filter)
 	return scd_counting_bloom(filter)->nbits;
 }
 
-/* The rate of false positives to expect of the filter as it is. */
+/* The rate of false positives to expect of the filter as it is. It decides, so
+ * it is multiplied: pow() is not the same on all processors. */
 static double catalog_fp_of(const struct scd_counting *filter)
 {
 	double fill = (double)scd_counting_ones(filter) /
 		      (double)catalog_bits_of(filter);
+	double fp = 1;
 
-	return pow(fill, scd_counting_bloom(filter)->nhash);
+	for (unsigned i = 0; i < scd_counting_bloom(filter)->nhash; i++)
+		fp *= fill;
+	return fp;
 }
 
 /* Whether it is better to wait for a larger filter than to publish this. */

@@ -97,10 +97,12 @@ int64_t catalog_due_ms(const struct catalog *c,
 		       const struct publish_policy *policy);
 
 /*
- * Calls changed(arg) when the next key comes or goes: once, by who adds or
- * removes it, within that call. Null: not any more.
+ * Calls changed(arg) when so many keys have come or gone since the last
+ * snapshot: once, by who adds or removes the last of them, within that call; or
+ * at once, if they have already. Null: not any more.
  */
-void catalog_notify(struct catalog *c, void (*changed)(void *arg), void *arg);
+void catalog_notify(struct catalog *c, uint64_t changes,
+		    void (*changed)(void *arg), void *arg);
 
 /*
  * Begins the snapshot that will be the next generation, none being under way.

@@ -17,9 +17,6 @@
 #include "digestd/peers/digest_api.h"
 
 enum {
-	TICK_MS = 20, /* between two looks at a catalog that changes */
-	PART_MS = 1,  /* between two parts of a rebuild, or slices of a copy */
-	RETRY_MS = 60000, /* after there was no memory for a filter */
 	FULL_PERCENT = 1, /* false positives from which a filter is too small */
 };
 
@@ -39,15 +36,12 @@ struct publisher {
 	struct digest_api *api;
 	struct publisher_settings settings;
 	struct generations *generations;
-	struct loop_timer tick;
-	int64_t ticked_ms; /* the last one */
+	struct publication_schedule schedule;
+	struct loop_timer timer;
 	struct publisher_wake *wake;
 	struct publisher_stats stats;
-	struct resize resize;
-	uint64_t old_nbits; /* 0: no rebuild is under way */
-	int64_t rebuild_ms; /* no new one before */
-	bool copying;       /* a snapshot is under way; no rebuild goes on */
-	int64_t copy_ms;    /* no new one before */
+	struct catalog_snapshot snapshot; /* between its copy and publishing */
+	uint64_t old_nbits; /* before the rebuild under way */
 	bool warned;        /* that the filter is too small */
 };
 
@@ -91,15 +85,15 @@ static void publisher_warn_when_full(struct publisher *p,
 				     const struct catalog_stats *c)
 {
 	if (c->fp * 100 < FULL_PERCENT || p->warned ||
-	    c->nbits < p->settings.resizing.max_bits ||
-	    !resize_is_crowded(&p->settings.resizing, c))
+	    c->nbits < p->settings.policy.resize.max_bits ||
+	    !resize_is_crowded(&p->settings.policy.resize, c))
 		return;
 	p->warned = true;
 	log_write(LOG_WARNING, "publisher",
 		  "%" PRIu64 " objects are too many for a digest of %" PRIu64
 		  " bits (%.1f %% false positives): raise %s",
 		  c->nkeys, c->nbits, c->fp * 100,
-		  p->settings.resizing.min_bits == c->nbits ?
+		  p->settings.policy.resize.min_bits == c->nbits ?
 			  "expected_objects" :
 			  "filter_max");
 }
@@ -114,46 +108,35 @@ static void publisher_unlock(const struct publisher *p)
 	p->settings.source.unlock(p->settings.source.arg);
 }
 
-static void publisher_catalog_now(struct publisher *p,
-				  struct catalog_stats *out)
+/* Begins to move the catalog to another size. */
+static enum publication_event_kind
+publisher_begin_rebuild(struct publisher *p, uint64_t nbits,
+			const struct catalog_stats *now)
 {
-	catalog_stats(publisher_lock(p), out);
-	publisher_unlock(p);
-}
-
-/* Begins to move the catalog to another size, if it should have one. */
-static void publisher_begin_rebuild(struct publisher *p)
-{
-	int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog_stats now;
-	uint64_t wanted;
-
-	publisher_catalog_now(p, &now);
-	wanted = resize_wanted(&p->resize, &p->settings.resizing, &now, now_ms);
-	if (wanted == now.nbits || now_ms < p->rebuild_ms)
-		return;
-	if (p->settings.source.rebuild(p->settings.source.arg, wanted)) {
-		p->rebuild_ms = now_ms + RETRY_MS;
-		log_write(LOG_ERROR, "publisher", "no memory for a digest of "
-			  "%" PRIu64 " bits", wanted);
-		return;
+	if (p->settings.source.rebuild(p->settings.source.arg, nbits)) {
+		log_write(LOG_ERROR, "publisher",
+			  "no memory for a digest of %" PRIu64 " bits", nbits);
+		return PUBLICATION_FAILED;
 	}
-	p->old_nbits = now.nbits;
+	p->old_nbits = now->nbits;
+	return PUBLICATION_DONE;
 }
 
-static void publisher_go_on_rebuilding(struct publisher *p)
+static enum publication_event_kind
+publisher_rebuild_part(struct publisher *p)
 {
 	struct catalog_stats now;
 
 	if (!p->settings.source.rebuild_part(p->settings.source.arg))
-		return;
-	publisher_catalog_now(p, &now);
+		return PUBLICATION_MORE;
+	catalog_stats(publisher_lock(p), &now);
+	publisher_unlock(p);
 	log_write(LOG_INFO, "publisher", "the digest has %s from %" PRIu64
 		  " to %" PRIu64 " bits for %" PRIu64 " objects",
 		  now.nbits > p->old_nbits ? "grown" : "shrunk", p->old_nbits,
 		  now.nbits, now.nkeys);
-	p->old_nbits = 0;
 	p->warned = false;
+	return PUBLICATION_DONE;
 }
 
 /* An empty filter for a snapshot. Its pages are touched here: under the lock
@@ -168,29 +151,29 @@ static int publisher_make_copy(const struct catalog_stats *shape,
 	return error;
 }
 
-/* Begins a snapshot if one is due. */
-static void publisher_begin_snapshot(struct publisher *p)
+static enum publication_event_kind
+publisher_begin_copy(struct publisher *p, const struct catalog_stats *now)
 {
-	int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog *catalog = publisher_lock(p);
-	bool due = catalog_due(catalog, &p->settings.policy, now_ms);
-	struct catalog_stats stats;
 	struct scd_bloom copy;
 
-	catalog_stats(catalog, &stats);
-	publisher_unlock(p);
-	if (!due || now_ms < p->copy_ms)
-		return;
-	p->copying = publisher_make_copy(&stats, &copy) == SCD_OK;
-	if (!p->copying) {
-		p->copy_ms = now_ms + RETRY_MS;
+	if (publisher_make_copy(now, &copy)) {
 		log_write(LOG_ERROR, "publisher", "no memory for a snapshot of "
-			  "%" PRIu64 " bits", stats.nbits);
-		return;
+			  "%" PRIu64 " bits", now->nbits);
+		return PUBLICATION_FAILED;
 	}
 	catalog_snapshot_begin(publisher_lock(p), &copy);
 	publisher_unlock(p);
-	publisher_warn_when_full(p, &stats);
+	publisher_warn_when_full(p, now);
+	return PUBLICATION_DONE;
+}
+
+static enum publication_event_kind publisher_copy_slice(struct publisher *p)
+{
+	bool last = catalog_snapshot_slice(publisher_lock(p),
+					   loop_now_ms(p->loop), &p->snapshot);
+
+	publisher_unlock(p);
+	return last ? PUBLICATION_DONE : PUBLICATION_MORE;
 }
 
 /* Bytes of the delta from the generation before; 0: there is none. */
@@ -222,38 +205,47 @@ static void publisher_note(struct publisher *p,
 		  p->stats.full_bytes, p->stats.delta_bytes, encode_ms);
 }
 
-static void publisher_publish(struct publisher *p,
-			      struct catalog_snapshot *snapshot)
+static enum publication_event_kind publisher_publish(struct publisher *p)
 {
-	uint64_t array_bytes = scd_bloom_bytes(&snapshot->bloom);
+	uint64_t array_bytes = scd_bloom_bytes(&p->snapshot.bloom);
 	double start_ms = publisher_clock_ms();
 	struct publication *publication;
-	int error = generations_publish(p->generations, snapshot, &publication);
+	int error = generations_publish(p->generations, &p->snapshot,
+					&publication);
 
 	if (error) {
 		log_write(LOG_ERROR, "publisher", "%s", scd_strerror(error));
-		return;
+		return PUBLICATION_FAILED;
 	}
 	publisher_note(p, publication, array_bytes,
 		       publisher_clock_ms() - start_ms);
 	digest_api_publish(p->api, publication);
+	return PUBLICATION_DONE;
 }
 
-/* Copies one slice more of the snapshot; publishes it after the last. */
-static void publisher_go_on_copying(struct publisher *p)
+/* Does a task, other than to wait, and says what came of it. */
+static enum publication_event_kind
+publisher_do(struct publisher *p, const struct publication_task *task,
+	     const struct catalog_stats *now)
 {
-	struct catalog_snapshot snapshot;
-	bool last = catalog_snapshot_slice(publisher_lock(p),
-					   loop_now_ms(p->loop), &snapshot);
-
-	publisher_unlock(p);
-	if (!last)
-		return;
-	p->copying = false;
-	publisher_publish(p, &snapshot);
+	switch (task->kind) {
+	case PUBLICATION_BEGIN_REBUILD:
+		return publisher_begin_rebuild(p, task->nbits, now);
+	case PUBLICATION_REBUILD_PART:
+		return publisher_rebuild_part(p);
+	case PUBLICATION_BEGIN_COPY:
+		return publisher_begin_copy(p, now);
+	case PUBLICATION_COPY_SLICE:
+		return publisher_copy_slice(p);
+	case PUBLICATION_PUBLISH:
+		return publisher_publish(p);
+	case PUBLICATION_WAIT:
+		break;
+	}
+	return PUBLICATION_DUE;
 }
 
-static void publisher_tick(void *arg);
+static void publisher_on_timer(void *arg);
 
 /* Under the catalog's lock, in any thread. */
 static void publisher_post_change(void *arg)
@@ -264,8 +256,64 @@ static void publisher_post_change(void *arg)
 		loop_post(wake->loop, &wake->call);
 }
 
+static void publisher_set_timer(struct publisher *p, int64_t due_ms)
+{
+	if (due_ms == INT64_MAX)
+		loop_timer_clear(p->loop, &p->timer);
+	else
+		loop_timer_set(p->loop, &p->timer, due_ms, publisher_on_timer,
+			       p);
+}
+
+static void publisher_wait(struct publisher *p,
+			   const struct publication_task *task)
+{
+	catalog_notify(publisher_lock(p), task->changes,
+		       task->changes < UINT64_MAX ? publisher_post_change
+						  : NULL,
+		       p->wake);
+	publisher_unlock(p);
+	publisher_set_timer(p, task->due_ms);
+}
+
+static struct publication_task
+publisher_step(struct publisher *p, const struct publication_event *event)
+{
+	return publication_schedule_step(&p->schedule, &p->settings.policy,
+					 event, loop_now_ms(p->loop));
+}
+
+/* What has happened, with the catalog as it is now. */
+static struct publication_event
+publisher_event(const struct publisher *p, enum publication_event_kind kind)
+{
+	struct publication_event event = {.kind = kind};
+	const struct catalog *catalog = publisher_lock(p);
+
+	catalog_stats(catalog, &event.catalog);
+	event.catalog_due_ms =
+		catalog_due_ms(catalog, &p->settings.policy.publish);
+	publisher_unlock(p);
+	return event;
+}
+
+static void publisher_on_timer(void *arg)
+{
+	struct publisher *p = arg;
+	struct publication_event event = publisher_event(p, PUBLICATION_DUE);
+	struct publication_task task = publisher_step(p, &event);
+
+	while (task.kind != PUBLICATION_WAIT) {
+		event = publisher_event(
+			p, publisher_do(p, &task, &event.catalog));
+		task = publisher_step(p, &event);
+	}
+	publisher_wait(p, &task);
+}
+
 static void publisher_take_change(void *arg)
 {
+	const struct publication_event event = {.kind = PUBLICATION_CHANGED};
 	struct publisher_wake *wake = arg;
 	struct publisher *p = wake->publisher;
 
@@ -274,59 +322,7 @@ static void publisher_take_change(void *arg)
 		return;
 	}
 	atomic_store(&wake->posted, false);
-	loop_timer_set(p->loop, &p->tick, p->ticked_ms + TICK_MS,
-		       publisher_tick, p);
-}
-
-/* Sleeps until something is due, or the catalog changes. */
-static void publisher_wait_for_change(struct publisher *p)
-{
-	const int64_t now_ms = loop_now_ms(p->loop);
-	struct catalog *catalog = publisher_lock(p);
-	int64_t due_ms = catalog_due_ms(catalog, &p->settings.policy);
-	struct catalog_stats stats;
-	int64_t resize_ms = INT64_MAX;
-
-	catalog_stats(catalog, &stats);
-	catalog_notify(catalog, publisher_post_change, p->wake);
-	publisher_unlock(p);
-	if (due_ms < p->copy_ms)
-		due_ms = p->copy_ms;
-	if (p->settings.source.rebuild)
-		resize_ms = now_ms < p->rebuild_ms ?
-				    p->rebuild_ms :
-				    resize_due_ms(&p->resize,
-						  &p->settings.resizing,
-						  &stats);
-	if (due_ms > resize_ms)
-		due_ms = resize_ms;
-	if (due_ms < now_ms + TICK_MS)
-		due_ms = now_ms + TICK_MS;
-	if (due_ms == INT64_MAX)
-		loop_timer_clear(p->loop, &p->tick);
-	else
-		loop_timer_set(p->loop, &p->tick, due_ms, publisher_tick, p);
-}
-
-static void publisher_tick(void *arg)
-{
-	struct publisher *p = arg;
-
-	p->ticked_ms = loop_now_ms(p->loop);
-	if (!p->copying) {
-		if (p->old_nbits)
-			publisher_go_on_rebuilding(p);
-		else if (p->settings.source.rebuild)
-			publisher_begin_rebuild(p);
-		publisher_begin_snapshot(p);
-	}
-	if (p->copying)
-		publisher_go_on_copying(p);
-	if (p->old_nbits || p->copying)
-		loop_timer_set(p->loop, &p->tick, p->ticked_ms + PART_MS,
-			       publisher_tick, p);
-	else
-		publisher_wait_for_change(p);
+	publisher_set_timer(p, publisher_step(p, &event).due_ms);
 }
 
 int publisher_new(struct loop *loop, struct digest_api *api,
@@ -340,6 +336,7 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 	p->loop = loop;
 	p->api = api;
 	p->settings = *settings;
+	p->settings.policy.resizable = settings->source.rebuild;
 	p->wake = calloc(1, sizeof(*p->wake));
 	if (!p->wake || generations_new(&p->generations, settings->instance,
 					settings->keep)) {
@@ -351,7 +348,9 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 	p->wake->publisher = p;
 	p->wake->call = (struct loop_call){.run = publisher_take_change,
 					   .arg = p->wake};
-	loop_timer_set(loop, &p->tick, loop_now_ms(loop), publisher_tick, p);
+	publisher_set_timer(p, publication_schedule_init(&p->schedule,
+							 loop_now_ms(loop))
+				       .due_ms);
 	*out = p;
 	return 0;
 }
@@ -360,8 +359,8 @@ void publisher_free(struct publisher **p)
 {
 	if (!*p)
 		return;
-	loop_timer_clear((*p)->loop, &(*p)->tick);
-	catalog_notify(publisher_lock(*p), NULL, NULL);
+	loop_timer_clear((*p)->loop, &(*p)->timer);
+	catalog_notify(publisher_lock(*p), 0, NULL, NULL);
 	publisher_unlock(*p);
 	(*p)->wake->publisher = NULL;
 	if (!atomic_load(&(*p)->wake->posted))
@@ -371,13 +370,12 @@ void publisher_free(struct publisher **p)
 	*p = NULL;
 }
 
-void publisher_set(struct publisher *p, const struct publish_policy *policy,
-		   const struct resize_policy *resizing)
+void publisher_set(struct publisher *p, const struct publish_policy *publish,
+		   const struct resize_policy *resize)
 {
-	p->settings.policy = *policy;
-	p->settings.resizing = *resizing;
-	loop_timer_set(p->loop, &p->tick, loop_now_ms(p->loop), publisher_tick,
-		       p);
+	p->settings.policy.publish = *publish;
+	p->settings.policy.resize = *resize;
+	publisher_set_timer(p, loop_now_ms(p->loop));
 }
 
 void publisher_stats(const struct publisher *p, struct publisher_stats *out)

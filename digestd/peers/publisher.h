@@ -1,7 +1,7 @@
 /*
- * The publisher: turns what the catalog says into publications, and moves it to
- * a filter of another size when its keys have become many or few, on the
- * service loop. The catalog is locked only while a slice of its array is
+ * The publisher: does what publication_schedule.h says, on the service loop. It
+ * turns what the catalog says into publications, and moves it to a filter of
+ * another size. The catalog is locked only while a slice of its array is
  * copied, or for one part of its keys, a thousand or two; at most once a
  * millisecond, so that the workers have the lock in between.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "digestd/mesh/catalog.h"
-#include "digestd/mesh/resize.h"
+#include "digestd/mesh/publication_schedule.h"
 
 struct cache;
 struct digest_api;
@@ -37,8 +37,7 @@ struct publisher_source publisher_of_cache(struct cache *cache);
 
 struct publisher_settings {
 	struct publisher_source source;
-	struct publish_policy policy;
-	struct resize_policy resizing;
+	struct publication_policy policy; /* whether resizable is set here */
 	uint64_t instance; /* not 0 */
 	unsigned keep;     /* generations, see generations_new() */
 };
@@ -65,8 +64,8 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 void publisher_free(struct publisher **p);
 
 /* Takes new times and sizes; instance and keep stay. */
-void publisher_set(struct publisher *p, const struct publish_policy *policy,
-		   const struct resize_policy *resizing);
+void publisher_set(struct publisher *p, const struct publish_policy *publish,
+		   const struct resize_policy *resize);
 
 /* What was published last. */
 void publisher_stats(const struct publisher *p, struct publisher_stats *out);

@@ -75,7 +75,8 @@ int sharing_set(struct sharing *s, const struct sharing_settings *settings,
 
 	s->settings.following = settings->following;
 	s->settings.following.path = digest_paths_seen.current;
-	publisher_set(s->publisher, &publishing->policy, &publishing->resizing);
+	publisher_set(s->publisher, &publishing->policy.publish,
+		      &publishing->policy.resize);
 	follow_set(s->follow, &s->settings.following);
 	return follow_set_peers(s->follow, places, nplaces);
 }

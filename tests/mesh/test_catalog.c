@@ -90,6 +90,37 @@ static void test_due(void **state)
 	}
 }
 
+static void count_call(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+/* Who waits for changes is called once, by the one that completes them. */
+static void test_notify(void **state)
+{
+	struct catalog *c = catalog_with(10);
+	struct scd_key key = key_of(10);
+	unsigned calls = 0;
+
+	(void)state;
+	publish(c, 1000);
+	catalog_notify(c, 3, count_call, &calls);
+	catalog_add(c, &key);
+	catalog_remove(c, &key);
+	assert_int_equal(calls, 0);
+	catalog_add(c, &key);
+	assert_int_equal(calls, 1);
+	catalog_remove(c, &key);
+	assert_int_equal(calls, 1);
+	catalog_notify(c, 4, count_call, &calls); /* there are 4 */
+	assert_int_equal(calls, 2);
+	catalog_notify(c, 5, count_call, &calls);
+	catalog_notify(c, 0, NULL, NULL);
+	catalog_add(c, &key);
+	assert_int_equal(calls, 2);
+	catalog_free(&c);
+}
+
 static void test_first_is_due_at_once(void **state)
 {
 	static const struct publish_policy policy = { 1, 1000, 1000 };
@@ -383,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_due),
+		cmocka_unit_test(test_notify),
 		cmocka_unit_test(test_first_is_due_at_once),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_rebuild_model),

@@ -143,8 +143,7 @@ static int setup(void **state)
 		.source = {.arg = f,
 			   .lock = lock_catalog,
 			   .unlock = unlock_catalog},
-		.policy = policy,
-		.resizing = resizing,
+		.policy = {.publish = policy, .resize = resizing},
 		.instance = 1,
 		.keep = 2,
 	};
