@@ -28,7 +28,7 @@ struct stream {
 	struct fields fields;
 	bool has_head, head_arrived;
 	char *data;
-	size_t len, cap;
+	size_t first, len, cap; /* len bytes from the first on */
 	bool ended, end_arrived;
 	bool full;           /* the receiver takes no more for now */
 	struct world_event arrival, room;
@@ -234,10 +234,10 @@ static void wire_stream_take_bytes(struct stream *s)
 	/* mostly what is there, now and then less */
 	if (piece > s->len || world_below(CHOICE_PIECE, 4))
 		piece = s->len < most ? s->len : most;
-	taken = s->ops.on_bytes(s->arg, s->data, piece);
+	taken = s->ops.on_bytes(s->arg, s->data + s->first, piece);
 	assert(taken <= piece);
 	s->full = taken < piece;
-	memmove(s->data, s->data + taken, s->len - taken);
+	s->first += taken;
 	s->len -= taken;
 	s->bytes += taken;
 	if (taken && s->open)
@@ -394,6 +394,24 @@ size_t wire_room(const struct wire *w, enum wire_side from)
 	return s->len < wire_weather.window ? wire_weather.window - s->len : 0;
 }
 
+/* What is there moves when it has become less than what was taken before it, so
+ * that no byte moves twice for each that is taken. */
+static void stream_make_room(struct stream *s, size_t len)
+{
+	if (s->first + s->len + len <= s->cap)
+		return;
+	if (s->first > s->len) {
+		memmove(s->data, s->data + s->first, s->len);
+		s->first = 0;
+	}
+	if (s->first + s->len + len <= s->cap)
+		return;
+	s->cap = 2 * (s->first + s->len + len);
+	s->data = realloc(s->data, s->cap);
+	if (!s->data)
+		world_fail("the world itself is out of memory");
+}
+
 void wire_send(struct wire *w, enum wire_side from, const char *data,
 	       size_t len)
 {
@@ -402,13 +420,8 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 	assert(!s->ended && s->has_head);
 	if (w->broken || !len)
 		return;
-	if (s->len + len > s->cap) {
-		s->cap = s->len + len + 4096;
-		s->data = realloc(s->data, s->cap);
-		if (!s->data)
-			world_fail("the world itself is out of memory");
-	}
-	memcpy(s->data + s->len, data, len);
+	stream_make_room(s, len);
+	memcpy(s->data + s->first + s->len, data, len);
 	s->len += len;
 	wire_stream_schedule(s, wire_latency_us());
 }

@@ -1,0 +1,500 @@
+/*
+ * What holds in every world.
+ */
+#include "tests/world/invariants.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/bloom.h"
+#include "digestd/cache/cache_inside.h"
+#include "digestd/os/memory.h"
+#include "digestd/peers/follow.h"
+#include "digestd/peers/publisher.h"
+#include "cachesim/world/nodes.h"
+#include "cachesim/world/world.h"
+
+enum {
+	CATALOGS = 2 * NODES_MAX, /* what is held, and what was seen */
+	SAMPLE = 16,              /* keys of a published generation */
+	PUBLISHED = 2048,         /* generations that are kept in mind */
+	WALK_STEPS = 256,         /* from one walk to the next, at least */
+	STEPS_A_KEY = 4,
+};
+
+static const struct keypart all_keys = {.number = 0, .count = 1};
+
+/* The keys that a catalog was told of, but for those that it was told have
+ * gone. */
+struct told {
+	const struct catalog *catalog; /* null: unused */
+	uint64_t sum, keys;
+};
+
+/* What a node has; null: it does not run. */
+struct watched {
+	struct cache *cache;
+	struct follow *follow;
+	uint64_t instance, generation; /* the last that was published */
+	uint64_t next_walk;
+	/* its copies of peers' digests, as last looked at */
+	struct {
+		uint64_t instance, generation;
+	} copies[NODES_MAX];
+};
+
+/* A generation when it was taken from the catalog. */
+struct published {
+	uint64_t instance, generation;
+	uint64_t nbits, hash;
+	unsigned nsample;
+	struct scd_key sample[SAMPLE];
+};
+
+static struct {
+	struct told told[CATALOGS];
+	struct watched nodes[NODES_MAX];
+	struct published published[PUBLISHED];
+	uint64_t steps;
+	uint64_t overdrawn; /* added while nothing was left */
+	struct invariants_count count;
+} inv;
+
+const struct invariants_count *invariants_count(void)
+{
+	return &inv.count;
+}
+
+static uint64_t invariants_hash(const struct scd_key *key)
+{
+	return world_hash(key->lo, key->hi);
+}
+
+/* What catalogs are told */
+
+static struct told *invariants_told(const struct catalog *catalog)
+{
+	for (size_t i = 0; i < CATALOGS; i++) {
+		if (inv.told[i].catalog == catalog)
+			return &inv.told[i];
+	}
+	world_fail("there are more catalogs than nodes can have");
+}
+
+int __real_catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash);
+int __wrap_catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash);
+void __real_catalog_free(struct catalog **c);
+void __wrap_catalog_free(struct catalog **c);
+void __real_catalog_add(struct catalog *c, const struct scd_key *key);
+void __wrap_catalog_add(struct catalog *c, const struct scd_key *key);
+void __real_catalog_remove(struct catalog *c, const struct scd_key *key);
+void __wrap_catalog_remove(struct catalog *c, const struct scd_key *key);
+
+int __wrap_catalog_new(struct catalog **out, uint64_t nbits, unsigned nhash)
+{
+	int err = __real_catalog_new(out, nbits, nhash);
+
+	if (!err)
+		*invariants_told(NULL) = (struct told){.catalog = *out};
+	return err;
+}
+
+void __wrap_catalog_free(struct catalog **c)
+{
+	if (*c)
+		*invariants_told(*c) = (struct told){0};
+	__real_catalog_free(c);
+}
+
+void __wrap_catalog_add(struct catalog *c, const struct scd_key *key)
+{
+	struct told *told = invariants_told(c);
+
+	told->sum += invariants_hash(key);
+	told->keys++;
+	__real_catalog_add(c, key);
+}
+
+void __wrap_catalog_remove(struct catalog *c, const struct scd_key *key)
+{
+	struct told *told = invariants_told(c);
+
+	told->sum -= invariants_hash(key);
+	told->keys--;
+	__real_catalog_remove(c, key);
+}
+
+/* What nodes have */
+
+int __real_cache_new(const struct cache_settings *settings, struct cache **out);
+int __wrap_cache_new(const struct cache_settings *settings, struct cache **out);
+void __real_cache_free(struct cache **cache);
+void __wrap_cache_free(struct cache **cache);
+int __real_publisher_new(struct loop *loop, struct digest_api *api,
+			 const struct publisher_settings *settings,
+			 struct publisher **out);
+int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
+			 const struct publisher_settings *settings,
+			 struct publisher **out);
+int __real_follow_new(struct loop *loop, struct fetcher *fetcher,
+		      const struct follow_settings *settings,
+		      const struct upstream *places, size_t n,
+		      void (*changed)(void *arg), void *arg,
+		      struct follow **out);
+int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
+		      const struct follow_settings *settings,
+		      const struct upstream *places, size_t n,
+		      void (*changed)(void *arg), void *arg,
+		      struct follow **out);
+void __real_follow_free(struct follow **f);
+void __wrap_follow_free(struct follow **f);
+struct peerset *__real_follow_view(struct follow *f);
+struct peerset *__wrap_follow_view(struct follow *f);
+
+static struct watched *invariants_watched(const struct cache *cache)
+{
+	for (unsigned i = 0; i < NODES_MAX; i++) {
+		if (inv.nodes[i].cache == cache)
+			return &inv.nodes[i];
+	}
+	return NULL;
+}
+
+int __wrap_cache_new(const struct cache_settings *settings, struct cache **out)
+{
+	int err = __real_cache_new(settings, out);
+
+	if (!err)
+		inv.nodes[nodes_place] = (struct watched){.cache = *out};
+	return err;
+}
+
+void __wrap_cache_free(struct cache **cache)
+{
+	struct watched *node = *cache ? invariants_watched(*cache) : NULL;
+
+	if (node)
+		*node = (struct watched){0};
+	__real_cache_free(cache);
+}
+
+int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
+			 const struct publisher_settings *settings,
+			 struct publisher **out)
+{
+	struct watched *node = invariants_watched(settings->source.arg);
+
+	if (node)
+		node->instance = settings->instance;
+	return __real_publisher_new(loop, api, settings, out);
+}
+
+int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
+		      const struct follow_settings *settings,
+		      const struct upstream *places, size_t n,
+		      void (*changed)(void *arg), void *arg,
+		      struct follow **out)
+{
+	int err = __real_follow_new(loop, fetcher, settings, places, n, changed,
+				    arg, out);
+
+	/* the first is of what peers hold; others, of what they have seen */
+	if (!err && !inv.nodes[nodes_place].follow)
+		inv.nodes[nodes_place].follow = *out;
+	return err;
+}
+
+void __wrap_follow_free(struct follow **f)
+{
+	for (unsigned i = 0; *f && i < NODES_MAX; i++) {
+		if (inv.nodes[i].follow == *f)
+			inv.nodes[i].follow = NULL;
+	}
+	__real_follow_free(f);
+}
+
+/* A catalog and its stores */
+
+struct walk {
+	const struct cache *cache;
+	const struct tier *tier;
+	uint64_t sum, keys;
+	struct published *p; /* null: nothing is published */
+	const struct scd_bloom *bloom;
+};
+
+static bool invariants_has(const struct tier *t, const struct scd_key *key)
+{
+	return t->store && store_find(t->store, key);
+}
+
+static void invariants_walk_key(void *arg, const struct scd_key *key)
+{
+	struct walk *w = arg;
+
+	if (w->tier != &w->cache->main && invariants_has(&w->cache->main, key))
+		return;
+	if (w->tier == &w->cache->ondisk && invariants_has(&w->cache->ram, key))
+		return;
+	w->sum += invariants_hash(key);
+	w->keys++;
+	if (!w->p)
+		return;
+	if (!scd_bloom_has(w->bloom, key))
+		world_fail("generation %" PRIu64 " says no for what is held",
+			   w->p->generation);
+	if (w->p->nsample < SAMPLE)
+		w->p->sample[w->p->nsample++] = *key;
+}
+
+static void invariants_walk_tiers(struct walk *w)
+{
+	const struct tier *tiers[] = {&w->cache->main, &w->cache->ram,
+				      &w->cache->ondisk};
+
+	for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++) {
+		w->tier = tiers[i];
+		if (tiers[i]->store)
+			store_each_key(tiers[i]->store, &all_keys,
+				       invariants_walk_key, w);
+	}
+}
+
+static void invariants_check_size(unsigned node, const struct tier *t)
+{
+	struct store_stats now;
+
+	if (!t->store)
+		return;
+	store_stats(t->store, &now);
+	if (now.weight > now.max_weight)
+		world_fail("a store of node %u weighs %" PRIu64 " of %" PRIu64,
+			   node, now.weight, now.max_weight);
+}
+
+/* Returns how many keys it has. */
+static uint64_t invariants_check_cache(unsigned node)
+{
+	const struct cache *cache = inv.nodes[node].cache;
+	const struct told *told = invariants_told(cache->catalog);
+	struct walk w = {.cache = cache};
+	struct catalog_stats catalog;
+
+	invariants_walk_tiers(&w);
+	catalog_stats(cache->catalog, &catalog);
+	if (w.keys != told->keys || w.sum != told->sum ||
+	    w.keys != catalog.nkeys)
+		world_fail("node %u has %" PRIu64 " keys, and its catalog knows"
+			   " %" PRIu64 " of %" PRIu64,
+			   node, w.keys, catalog.nkeys, told->keys);
+	invariants_check_size(node, &cache->main);
+	invariants_check_size(node, &cache->ram);
+	invariants_check_size(node, &cache->ondisk);
+	inv.count.walks++;
+	inv.count.keys += w.keys;
+	return w.keys;
+}
+
+/* Digests */
+
+static struct published *invariants_published(uint64_t instance,
+					      uint64_t generation)
+{
+	return &inv.published[world_hash(instance, generation) % PUBLISHED];
+}
+
+static uint64_t invariants_hash_bits(const struct scd_bloom *b)
+{
+	uint64_t sum = b->nbits, word;
+	size_t n = scd_bloom_bytes(b);
+
+	for (size_t i = 0; i < n; i += sizeof(word)) {
+		word = 0;
+		memcpy(&word, b->bits + i,
+		       n - i < sizeof(word) ? n - i : sizeof(word));
+		if (word)
+			sum = world_hash(sum ^ word, i);
+	}
+	return sum;
+}
+
+bool __real_catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+				   struct catalog_snapshot *out);
+bool __wrap_catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+				   struct catalog_snapshot *out);
+
+static void invariants_publish(struct watched *node,
+			       const struct catalog_snapshot *s)
+{
+	struct published *p =
+		invariants_published(node->instance, s->generation);
+	struct walk w = {.cache = node->cache, .p = p, .bloom = &s->bloom};
+
+	*p = (struct published){.instance = node->instance,
+				.generation = s->generation,
+				.nbits = s->bloom.nbits,
+				.hash = invariants_hash_bits(&s->bloom)};
+	node->generation = s->generation;
+	invariants_walk_tiers(&w);
+	inv.count.snapshots++;
+}
+
+bool __wrap_catalog_snapshot_slice(struct catalog *c, int64_t now_ms,
+				   struct catalog_snapshot *out)
+{
+	bool last = __real_catalog_snapshot_slice(c, now_ms, out);
+
+	for (unsigned i = 0; last && i < NODES_MAX; i++) {
+		if (inv.nodes[i].cache && inv.nodes[i].cache->catalog == c)
+			invariants_publish(&inv.nodes[i], out);
+	}
+	return last;
+}
+
+/* A follower's copy is what its peer published, bit by bit; if it was folded on
+ * its way, it says yes for some of the keys. */
+static void invariants_check_digest(const struct peer_digest *d)
+{
+	const struct published *p =
+		invariants_published(d->instance, d->generation);
+
+	if (p->instance != d->instance || p->generation != d->generation)
+		return; /* forgotten */
+	inv.count.digests++;
+	if (p->nbits == d->bloom.nbits &&
+	    p->hash != invariants_hash_bits(&d->bloom))
+		world_fail("a copy of generation %" PRIu64 " is another digest",
+			   d->generation);
+	for (unsigned i = 0; i < p->nsample; i++) {
+		if (!scd_bloom_has(&d->bloom, &p->sample[i]))
+			world_fail("a copy of generation %" PRIu64 " says no "
+				   "for what was held",
+				   d->generation);
+	}
+}
+
+/* The number of a node, from its name. */
+static unsigned invariants_number(const char *name)
+{
+	unsigned number = (unsigned)strtoul(name + 1, NULL, 10);
+
+	if (*name != 'n' || number >= NODES_MAX)
+		world_fail("there is no node %s", name);
+	return number;
+}
+
+static void invariants_check_copy(struct watched *node, size_t k)
+{
+	struct follow_status p;
+	unsigned peer;
+
+	follow_status(node->follow, k, &p);
+	peer = invariants_number(p.name);
+	if (!p.digest ||
+	    (node->copies[peer].instance == p.digest->instance &&
+	     node->copies[peer].generation == p.digest->generation))
+		return;
+	node->copies[peer].instance = p.digest->instance;
+	node->copies[peer].generation = p.digest->generation;
+	invariants_check_digest(p.digest);
+}
+
+struct peerset *__wrap_follow_view(struct follow *f)
+{
+	for (unsigned i = 0; i < NODES_MAX; i++) {
+		for (size_t k = 0;
+		     f == inv.nodes[i].follow && k < follow_count(f); k++)
+			invariants_check_copy(&inv.nodes[i], k);
+	}
+	return __real_follow_view(f);
+}
+
+/* Memory */
+
+void __real_ledger_add(struct ledger *l, enum ledger_use use, uint64_t bytes);
+void __wrap_ledger_add(struct ledger *l, enum ledger_use use, uint64_t bytes);
+
+/* What has to be there in any case may exceed the limit; nothing else may. */
+void __wrap_ledger_add(struct ledger *l, enum ledger_use use, uint64_t bytes)
+{
+	__real_ledger_add(l, use, bytes);
+	if (l->total > l->limit)
+		inv.overdrawn += bytes;
+}
+
+static void invariants_check_ledger(void)
+{
+	const struct ledger *l = &memory_ledger;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LEDGER_NUSES; i++) {
+		if (l->used[i] > l->total)
+			world_fail("more memory is returned than was taken");
+		sum += l->used[i];
+	}
+	if (sum != l->total)
+		world_fail("%" PRIu64 " bytes are in use, and %" PRIu64
+			   " are counted",
+			   sum, l->total);
+	if (l->total <= l->limit)
+		inv.overdrawn = 0;
+	else if (l->total - l->limit > inv.overdrawn)
+		world_fail("%" PRIu64 " bytes are taken of %" PRIu64, l->total,
+			   l->limit);
+}
+
+/* All of it */
+
+void invariants_step(void)
+{
+	inv.steps++;
+	invariants_check_ledger();
+	for (unsigned i = 0; i < nodes_count(); i++) {
+		struct watched *node = &inv.nodes[i];
+
+		if (node->cache && inv.steps >= node->next_walk)
+			node->next_walk =
+				inv.steps + WALK_STEPS +
+				STEPS_A_KEY * invariants_check_cache(i);
+	}
+}
+
+void invariants_walk(void)
+{
+	invariants_check_ledger();
+	for (unsigned i = 0; i < nodes_count(); i++) {
+		if (inv.nodes[i].cache)
+			invariants_check_cache(i);
+	}
+}
+
+static void invariants_check_peer(unsigned node, size_t k)
+{
+	const struct watched *peer;
+	struct follow_status p;
+
+	follow_status(inv.nodes[node].follow, k, &p);
+	peer = &inv.nodes[invariants_number(p.name)];
+	if (p.health == HEALTH_BROKEN || p.health == HEALTH_QUARANTINE)
+		world_fail("node %u does not ask %s, long after all faults: %s",
+			   node, p.name, health_state_text(p.health));
+	if (!p.digest || p.digest->instance != peer->instance ||
+	    p.digest->generation != peer->generation)
+		world_fail(
+			"long after all faults, node %u has generation %" PRIu64
+			" of %s (%s), which has published %" PRIu64,
+			node, p.digest ? p.digest->generation : 0, p.name,
+			health_state_text(p.health), peer->generation);
+	inv.count.healed++;
+}
+
+void invariants_healed(void)
+{
+	for (unsigned i = 0; i < nodes_count(); i++) {
+		const struct follow *f = inv.nodes[i].follow;
+
+		for (size_t k = 0; f && k < follow_count(f); k++)
+			invariants_check_peer(i, k);
+	}
+}

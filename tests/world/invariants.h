@@ -1,0 +1,37 @@
+/*
+ * What holds in every world, whatever fails in it, looked at from inside of the
+ * nodes: their caches, catalogs, digests and the ledger of their memory.
+ *
+ * The linker hands us the calls by which nodes make and change these; so what
+ * is compared with a store is a sum of our own, and nothing in the daemon knows
+ * that it is watched.
+ */
+#ifndef TESTS_WORLD_INVARIANTS_H
+#define TESTS_WORLD_INVARIANTS_H
+
+#include <stdint.h>
+
+/*
+ * After each step: the ledger adds up and is within its limit. Now and then, so
+ * that it costs as much for each step however large the stores are: each
+ * catalog has the keys that its stores have, and stores are within their sizes.
+ */
+void invariants_step(void);
+
+/* At the end of a world: all of it, whatever it costs. */
+void invariants_walk(void);
+
+/*
+ * After faults have ended, and the time to heal: each node has of each peer
+ * the digest that this has published last, and may ask it.
+ */
+void invariants_healed(void);
+
+/* Of all worlds so far: what has been compared. */
+struct invariants_count {
+	uint64_t walks, keys, snapshots, digests, healed;
+};
+
+const struct invariants_count *invariants_count(void);
+
+#endif
