@@ -32,7 +32,7 @@
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/flight.h"
 #include "digestd/proxy/worker.h"
-#include "digestd/settings.h"
+#include "digestd/part_settings.h"
 #include "digestd/tls/tls.h"
 
 enum {
@@ -211,13 +211,13 @@ static void service_on_view(void *arg)
 
 static int service_start_cache(struct service *s)
 {
-	const struct resize_policy sizing = settings_of_filter(s->config);
+	const struct resize_policy sizing = part_settings_of_filter(s->config);
 	uint8_t secret[16];
 	struct cache_settings settings = {
 		.max_bytes = (uint64_t)s->config->cache_size,
 		.max_variants = (unsigned)s->config->vary_limit,
 		.policy = s->config->eviction,
-		.nbits = settings_first_bits(s->config),
+		.nbits = part_settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
 		.bits_per_key = sizing.bits_per_key,
 		.max_bits = sizing.max_bits,
@@ -228,14 +228,14 @@ static int service_start_cache(struct service *s)
 		.hash_secret = secret,
 	};
 
-	settings_hash_secret(s->config, secret);
+	part_settings_hash_secret(s->config, secret);
 	return cache_new(&settings, &s->cache);
 }
 
 static int service_start_placer(struct service *s)
 {
-	struct placer_settings settings = settings_of_placement(s->config);
-	struct sharing_settings sharing = settings_of_sharing(s->config);
+	struct placer_settings settings = part_settings_of_placement(s->config);
+	struct sharing_settings sharing = part_settings_of_sharing(s->config);
 	int err = 0;
 
 	sharing.publishing.instance = s->instance;
@@ -250,13 +250,14 @@ static int service_start_placer(struct service *s)
 
 static int service_start_admitter(struct service *s)
 {
-	struct admitter_settings settings = settings_of_admission(s->config);
+	struct admitter_settings settings =
+		part_settings_of_admission(s->config);
 	uint8_t secret[16];
 	int err = admitter_new(&settings, loop_now_ms(s->loop), &s->admitter);
 
 	if (err || !s->config->admission_file)
 		return err;
-	settings_hash_secret(s->config, secret);
+	part_settings_hash_secret(s->config, secret);
 	return admission_keeper_new(s->loop, s->admitter,
 				    s->config->admission_file, secret,
 				    &s->keeper);
@@ -276,7 +277,7 @@ static void service_limit_connections(const struct config *c,
 {
 	uint64_t files = service_open_files();
 
-	settings->max_connections = settings_connections(c, files);
+	settings->max_connections = part_settings_connections(c, files);
 	if (settings->max_connections < (unsigned)c->max_connections)
 		log_write(LOG_WARNING, "service", "max_connections = %lld does "
 			  "not fit the limit of %llu open files: %u are taken "
@@ -301,7 +302,7 @@ static int service_start_workers(struct service *s)
 		.placer = s->placer,
 	};
 	struct worker_settings settings;
-	int err = settings_of_workers(s->config, &settings);
+	int err = part_settings_of_workers(s->config, &settings);
 
 	if (!err)
 		service_limit_connections(s->config, &settings);
@@ -314,7 +315,7 @@ static int service_start_workers(struct service *s)
 		if (!err)
 			s->nworkers++;
 	}
-	settings_free(&settings);
+	part_settings_free(&settings);
 	return err;
 }
 
@@ -322,8 +323,8 @@ static int service_start_publisher(struct service *s)
 {
 	struct publisher_settings settings = {
 		.source = publisher_of_cache(s->cache),
-		.policy = {.publish = settings_of_publishing(s->config),
-			   .resize = settings_of_filter(s->config)},
+		.policy = {.publish = part_settings_of_publishing(s->config),
+			   .resize = part_settings_of_filter(s->config)},
 		.instance = s->instance,
 		.keep = (unsigned)s->config->keep_generations,
 	};
@@ -335,7 +336,7 @@ static int service_start_publisher(struct service *s)
 
 static void service_set_purging(struct service *s, const struct config *c)
 {
-	s->purge_peers = settings_of_purging(c);
+	s->purge_peers = part_settings_of_purging(c);
 	s->purge_peers.fetcher = s->fetcher;
 }
 
@@ -367,7 +368,7 @@ static int service_start_sharing(struct service *s)
 
 static int service_start_follow(struct service *s)
 {
-	struct follow_settings settings = settings_of_following(s->config);
+	struct follow_settings settings = part_settings_of_following(s->config);
 	int err = fetcher_new(s->loop, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)
@@ -385,7 +386,7 @@ static int service_start_admin(struct service *s)
 	struct server_settings settings = {
 		.listen = s->config->listen_admin,
 		.max_connections =
-			settings_admin_connections(service_open_files()),
+			part_settings_admin_connections(service_open_files()),
 		.max_header_bytes = ADMIN_HEADER_BYTES,
 		.header_ms = ADMIN_TIMEOUT_MS,
 		.idle_ms = ADMIN_TIMEOUT_MS,
@@ -397,10 +398,10 @@ static int service_start_admin(struct service *s)
 	if (!settings.listen)
 		return 0;
 	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
-	settings_hash_secret(s->config, s->purger.secret);
+	part_settings_hash_secret(s->config, s->purger.secret);
 	s->purger.peers = &s->purge_peers;
 	s->admit.admitter = s->admitter;
-	settings_hash_secret(s->config, s->admit.secret);
+	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =
 		(struct admin){service_gather, s, &s->purger, &s->admit};
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
@@ -541,17 +542,17 @@ void service_free(struct service **out)
 /* Hands a new configuration to all parts; on -ENOMEM some may have it. */
 static int service_apply(struct service *s, const struct config *c)
 {
-	struct follow_settings following = settings_of_following(c);
-	struct publish_policy publishing = settings_of_publishing(c);
-	struct resize_policy resizing = settings_of_filter(c);
-	struct admitter_settings admission = settings_of_admission(c);
-	struct sharing_settings sharing = settings_of_sharing(c);
+	struct follow_settings following = part_settings_of_following(c);
+	struct publish_policy publishing = part_settings_of_publishing(c);
+	struct resize_policy resizing = part_settings_of_filter(c);
+	struct admitter_settings admission = part_settings_of_admission(c);
+	struct sharing_settings sharing = part_settings_of_sharing(c);
 	struct worker_settings workers;
-	int err = settings_of_workers(c, &workers);
+	int err = part_settings_of_workers(c, &workers);
 
 	for (unsigned i = 0; i < s->nworkers && !err; i++)
 		err = worker_reconfigure(s->workers[i], &workers);
-	settings_free(&workers);
+	part_settings_free(&workers);
 	if (!err && s->follow) {
 		follow_set(s->follow, &following);
 		err = follow_set_peers(s->follow, c->peers, c->npeers);
@@ -680,7 +681,8 @@ static uint64_t service_table_bytes(const struct service *s)
 
 static void service_limit_memory(const struct service *s)
 {
-	memory_limit(settings_memory_limit(s->config, service_table_bytes(s)));
+	memory_limit(
+		part_settings_memory_limit(s->config, service_table_bytes(s)));
 }
 
 /* Says why requests are refused: nothing else can be seen from outside. */

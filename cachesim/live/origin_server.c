@@ -97,9 +97,9 @@ static bool origin_server_chosen(uint64_t n, double share, uint64_t purpose)
 	return u < share;
 }
 
-static struct MHD_Response *origin_server_make_body(struct origin_server *s,
-						    const struct answer *a,
-						    uint64_t nth)
+static struct MHD_Response *
+origin_server_make_body(struct origin_server *s, const struct origin_answer *a,
+			uint64_t nth)
 {
 	struct sending *b = malloc(sizeof(*b));
 	size_t block = a->size < BLOCK_BYTES ? (size_t)a->size : BLOCK_BYTES;
@@ -121,7 +121,7 @@ static struct MHD_Response *origin_server_make_body(struct origin_server *s,
 
 static enum MHD_Result origin_server_send_answer(struct origin_server *s,
 						 struct MHD_Connection *c,
-						 const struct answer *a,
+						 const struct origin_answer *a,
 						 uint64_t nth)
 {
 	struct MHD_Response *r;
@@ -222,16 +222,16 @@ static enum MHD_Result origin_server_answer_object(struct origin_server *s,
 						   const char *raw, bool head)
 {
 	struct object_url t;
-	struct answer a;
+	struct origin_answer a;
 	uint64_t nth;
 
 	if (origin_server_find_target(&t, c, raw))
 		return origin_server_refuse(s, c, 400);
-	answer_make(&a, &s->opt->rules, &t,
-		    MHD_lookup_connection_value(c, MHD_HEADER_KIND,
-						"If-None-Match"),
-		    MHD_lookup_connection_value(c, MHD_HEADER_KIND,
-						"If-Modified-Since"));
+	origin_answer_make(&a, &s->opt->rules, &t,
+			   MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+						       "If-None-Match"),
+			   MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+						       "If-Modified-Since"));
 	nth = s->requests++;
 	if (a.status == 304)
 		s->not_modified++;

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "cachesim/live/answer.h"
+#include "cachesim/live/origin_answer.h"
 
 struct origin_options {
-	struct answer_rules rules;
+	struct origin_answer_rules rules;
 	unsigned threads;  /* > 0 */
 	unsigned delay_ms; /* before each answer */
 	double truncate;   /* share of bodies that end early, 0..1 */

@@ -13,7 +13,7 @@
 #include "codec/error.h"
 #include "codec/coder/gaps.h"
 #include "codec/coder/mirror.h"
-#include "codec/coder/range.h"
+#include "codec/coder/range_coder.h"
 #include "codec/coder/sparse.h"
 
 static bool coder_any_suits(const struct scd__shape *shape)

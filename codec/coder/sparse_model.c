@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "codec/coder/range.h"
+#include "codec/coder/range_coder.h"
 
 static const uint64_t certain = UINT64_C(1) << 32;
 

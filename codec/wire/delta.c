@@ -10,7 +10,7 @@
 
 #include "codec/coder/bits.h"
 #include "codec/bloom.h"
-#include "codec/coder/conditional.h"
+#include "codec/coder/conditional_coder.h"
 #include "codec/wire/frame.h"
 #include "codec/coder/parts.h"
 

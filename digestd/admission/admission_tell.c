@@ -4,7 +4,7 @@
 #include "digestd/admission/admission_tell.h"
 
 #include "digestd/http/decimal.h"
-#include "digestd/http/words.h"
+#include "digestd/http/enum_names.h"
 
 bool admission_tell_read(const char *name, enum admission_tell *out)
 {
@@ -14,7 +14,7 @@ bool admission_tell_read(const char *name, enum admission_tell *out)
 		[TELL_FIELD] = "field",
 		NULL
 	};
-	int i = words_find(names, name);
+	int i = enum_names_find(names, name);
 
 	if (i >= 0)
 		*out = (enum admission_tell)i;

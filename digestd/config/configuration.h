@@ -52,7 +52,7 @@ struct config {
 	size_t npeers;
 
 	int64_t cache_size;
-	int64_t memory_limit; /* 0: see settings_memory_limit() */
+	int64_t memory_limit; /* 0: see part_settings_memory_limit() */
 	char *disk_path;
 	int64_t disk_size;
 	int64_t disk_queue;

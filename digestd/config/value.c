@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/http/words.h"
+#include "digestd/http/enum_names.h"
 
 struct unit {
 	const char *name;
@@ -106,5 +106,5 @@ bool value_is_level(const char *text)
 	static const char *const levels[] = { "error", "warning", "info",
 					      "debug", NULL };
 
-	return words_find(levels, text) >= 0;
+	return enum_names_find(levels, text) >= 0;
 }

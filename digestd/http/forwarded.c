@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "digestd/http/fields.h"
-#include "digestd/http/words.h"
+#include "digestd/http/enum_names.h"
 
 enum { MEMBER_BYTES = 512 }; /* an address, a host and the words */
 
@@ -22,7 +22,7 @@ bool forwarded_read(const char *name, enum forwarded *out)
 		[FORWARDED_STANDARD] = "forwarded",
 		NULL
 	};
-	int i = words_find(names, name);
+	int i = enum_names_find(names, name);
 
 	if (i >= 0)
 		*out = (enum forwarded)i;

@@ -8,13 +8,13 @@
 #include "digestd/http/answer.h"
 #include "digestd/http/field_names.h"
 #include "digestd/http/fields.h"
-#include "digestd/http/words.h"
+#include "digestd/http/enum_names.h"
 
 const char *const setcookie_names[] = { "refuse", "strip", "allow", NULL };
 
 bool setcookie_read(const char *name, enum set_cookie *out)
 {
-	int i = words_find(setcookie_names, name);
+	int i = enum_names_find(setcookie_names, name);
 
 	if (i >= 0)
 		*out = (enum set_cookie)i;

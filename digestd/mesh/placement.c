@@ -5,14 +5,14 @@
 
 #include <stddef.h>
 
-#include "digestd/http/words.h"
+#include "digestd/http/enum_names.h"
 
 const char *const placement_names[] = { "keep", "second", "single",
 					"single-seen", "single-shared", NULL };
 
 bool placement_read(const char *name, enum placement *out)
 {
-	int i = words_find(placement_names, name);
+	int i = enum_names_find(placement_names, name);
 
 	if (i >= 0)
 		*out = (enum placement)i;

@@ -9,7 +9,7 @@
 
 #include "codec/coder/coder.h"
 #include "codec/error.h"
-#include "codec/coder/range.h"
+#include "codec/coder/range_coder.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codec/coder/bits.h"
-#include "codec/coder/conditional.h"
+#include "codec/coder/conditional_coder.h"
 #include "codec/delta.h"
 #include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"

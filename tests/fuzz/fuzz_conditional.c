@@ -4,7 +4,7 @@
  * the change and join it again.
  */
 #include "codec/bloom.h"
-#include "codec/coder/conditional.h"
+#include "codec/coder/conditional_coder.h"
 #include "codec/delta.h"
 #include "codec/coder/parts.h"
 #include "tests/fuzz/frame.h"

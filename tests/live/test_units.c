@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "cachesim/live/answer.h"
+#include "cachesim/live/origin_answer.h"
 #include "cachesim/live/latency.h"
 #include "cachesim/live/served_by.h"
 #include "codec/mix.h"
@@ -92,27 +92,27 @@ static void note(struct objects *o, uint64_t hash, unsigned status,
 static void answers_follow_the_trace(void **state)
 {
 	struct objects objects = { NULL, 0, 0 };
-	struct answer_rules rules = { &objects, 60 };
+	struct origin_answer_rules rules = { &objects, 60 };
 	struct object_url t;
-	struct answer a, b;
+	struct origin_answer a, b;
 
 	(void)state;
 	object_url_make(&t, (struct trace_text){ "http://h/a", 10 });
-	answer_make(&a, &rules, &t, NULL, NULL);
+	origin_answer_make(&a, &rules, &t, NULL, NULL);
 	assert_int_equal(a.status, 404);
 	note(&objects, t.hash, 404, 7);
 	note(&objects, t.hash, 304, 0);
 	note(&objects, t.hash, 200, 100);
 	note(&objects, t.hash, 206, 50);
-	answer_make(&a, &rules, &t, NULL, NULL);
+	origin_answer_make(&a, &rules, &t, NULL, NULL);
 	assert_int_equal(a.status, 200);
 	assert_int_equal(a.size, 100);
 	assert_string_equal(a.control, "max-age=60");
-	answer_make(&b, &rules, &t, a.etag, NULL);
+	origin_answer_make(&b, &rules, &t, a.etag, NULL);
 	assert_int_equal(b.status, 304);
-	answer_make(&b, &rules, &t, "\"other\"", a.modified);
+	origin_answer_make(&b, &rules, &t, "\"other\"", a.modified);
 	assert_int_equal(b.status, 200);
-	answer_make(&b, &rules, &t, NULL, a.modified);
+	origin_answer_make(&b, &rules, &t, NULL, a.modified);
 	assert_int_equal(b.status, 304);
 	for (uint64_t i = 0; i < 5000; i++)
 		note(&objects, scd__mix64(i), 200, (int64_t)i);
@@ -121,7 +121,7 @@ static void answers_follow_the_trace(void **state)
 	objects_free(&objects);
 	rules.objects = NULL;
 	object_url_make(&t, (struct trace_text){ "http://h/?size=31", 17 });
-	answer_make(&a, &rules, &t, NULL, NULL);
+	origin_answer_make(&a, &rules, &t, NULL, NULL);
 	assert_int_equal(a.size, 31);
 }
 

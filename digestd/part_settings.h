@@ -1,8 +1,8 @@
 /*
  * From the configuration to what each part wants to be told.
  */
-#ifndef DIGESTD_SETTINGS_H
-#define DIGESTD_SETTINGS_H
+#ifndef DIGESTD_PART_SETTINGS_H
+#define DIGESTD_PART_SETTINGS_H
 
 #include "digestd/cache/admitter.h"
 #include "digestd/mesh/catalog.h"
@@ -17,31 +17,32 @@ struct config;
 
 /*
  * What the workers are told; its strings are the configuration's, its list of
- * origins is released with settings_free(). Returns 0 or -ENOMEM.
+ * origins is released with part_settings_free(). Returns 0 or -ENOMEM.
  */
-int settings_of_workers(const struct config *c, struct worker_settings *out);
+int part_settings_of_workers(const struct config *c,
+			     struct worker_settings *out);
 
 /*
  * How much memory the process may have, of which digests and tables take so
  * much. Where the configuration names no limit it is twice cache_size, what may
  * wait for the disk, 128 MiB, and those.
  */
-uint64_t settings_memory_limit(const struct config *c, uint64_t tables);
+uint64_t part_settings_memory_limit(const struct config *c, uint64_t tables);
 
-void settings_free(struct worker_settings *s);
+void part_settings_free(struct worker_settings *s);
 
 /*
  * How many connections each listener of each thread may take, where the process
  * may have so many open files: no more than the configuration says, nor than
  * there are descriptors for, after what all else needs is set aside.
  */
-unsigned settings_connections(const struct config *c, uint64_t files);
+unsigned part_settings_connections(const struct config *c, uint64_t files);
 
 /* And how many the admin listener may. */
-unsigned settings_admin_connections(uint64_t files);
+unsigned part_settings_admin_connections(uint64_t files);
 
 /* The secret that keys are hashed with. */
-void settings_hash_secret(const struct config *c, uint8_t secret[16]);
+void part_settings_hash_secret(const struct config *c, uint8_t secret[16]);
 
 /* Bits of the filter for each object: those set, or as many as the number of
  * peers asks for. */
@@ -51,23 +52,23 @@ uint64_t settings_bits_per_object(const struct config *c);
  * The sizes that the catalog's filter may have, and the one that it has at
  * first: powers of two within filter_min and filter_max.
  */
-struct resize_policy settings_of_filter(const struct config *c);
-uint64_t settings_first_bits(const struct config *c);
+struct resize_policy part_settings_of_filter(const struct config *c);
+uint64_t part_settings_first_bits(const struct config *c);
 
 /* What is worth keeping; texts are the configuration's. */
-struct admitter_settings settings_of_admission(const struct config *c);
+struct admitter_settings part_settings_of_admission(const struct config *c);
 
 /* Which node keeps what. */
-struct placer_settings settings_of_placement(const struct config *c);
+struct placer_settings part_settings_of_placement(const struct config *c);
 
 /* The shared memory of what was seen; but for the instance. */
-struct sharing_settings settings_of_sharing(const struct config *c);
+struct sharing_settings part_settings_of_sharing(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
-struct publish_policy settings_of_publishing(const struct config *c);
-struct follow_settings settings_of_following(const struct config *c);
+struct publish_policy part_settings_of_publishing(const struct config *c);
+struct follow_settings part_settings_of_following(const struct config *c);
 
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
-struct purge_peers settings_of_purging(const struct config *c);
+struct purge_peers part_settings_of_purging(const struct config *c);
 
 #endif

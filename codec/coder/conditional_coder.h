@@ -2,8 +2,8 @@
  * What changes between two arrays, seen by one who has the first: a bit for
  * each of its ones (1: cleared), and a bit for each of its zeros (1: set).
  */
-#ifndef SCD_CONDITIONAL_H
-#define SCD_CONDITIONAL_H
+#ifndef SCD_CONDITIONAL_CODER_H
+#define SCD_CONDITIONAL_CODER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * From the configuration to what each part wants to be told.
  */
-#include "digestd/settings.h"
+#include "digestd/part_settings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -34,7 +34,7 @@ enum {
 static const double cluster_fp = .01;
 
 /* The token that peers present, in hexadecimal digits. */
-static void settings_make_token(const struct config *c, char out[33])
+static void part_settings_make_token(const struct config *c, char out[33])
 {
 	uint8_t token[SCD_SECRET_BYTES];
 
@@ -43,8 +43,8 @@ static void settings_make_token(const struct config *c, char out[33])
 		snprintf(out + 2 * i, 3, "%02x", token[i]);
 }
 
-static int settings_copy_origins(const struct config *c,
-				 struct worker_settings *out)
+static int part_settings_copy_origins(const struct config *c,
+				      struct worker_settings *out)
 {
 	struct worker_origin *origins = calloc(c->norigins ? c->norigins : 1,
 					       sizeof(*origins));
@@ -65,7 +65,8 @@ static int settings_copy_origins(const struct config *c,
 	return 0;
 }
 
-int settings_of_workers(const struct config *c, struct worker_settings *out)
+int part_settings_of_workers(const struct config *c,
+			     struct worker_settings *out)
 {
 	*out = (struct worker_settings){
 		.node = c->node,
@@ -106,18 +107,18 @@ int settings_of_workers(const struct config *c, struct worker_settings *out)
 	out->told_forward = FORWARDED_NOTHING;
 	if (c->forwarded && forwarded_read(c->forwarded, &out->told))
 		out->told_forward = out->told;
-	settings_hash_secret(c, out->hash_secret);
-	settings_make_token(c, out->token);
-	return settings_copy_origins(c, out);
+	part_settings_hash_secret(c, out->hash_secret);
+	part_settings_make_token(c, out->token);
+	return part_settings_copy_origins(c, out);
 }
 
-unsigned settings_connections(const struct config *c, uint64_t files)
+unsigned part_settings_connections(const struct config *c, uint64_t files)
 {
 	uint64_t listeners = c->listen_peer ? 2 : 1;
-	uint64_t aside = FILES_SERVICE + settings_admin_connections(files) +
-			 (uint64_t)c->threads * FILES_WORKER +
-			 c->npeers * FILES_PEER +
-			 (c->disk_path ? FILES_DISK : 0);
+	uint64_t aside =
+		FILES_SERVICE + part_settings_admin_connections(files) +
+		(uint64_t)c->threads * FILES_WORKER + c->npeers * FILES_PEER +
+		(c->disk_path ? FILES_DISK : 0);
 	uint64_t fit = files > aside ? (files - aside) / 2 : 0;
 
 	/* each may need another to an origin or a peer, or a file */
@@ -128,25 +129,25 @@ unsigned settings_connections(const struct config *c, uint64_t files)
 		       (unsigned)fit : (unsigned)c->max_connections;
 }
 
-unsigned settings_admin_connections(uint64_t files)
+unsigned part_settings_admin_connections(uint64_t files)
 {
 	return files / 8 < ADMIN_CONNECTIONS ? (unsigned)(files / 8) + 1 :
 					       ADMIN_CONNECTIONS;
 }
 
-void settings_hash_secret(const struct config *c, uint8_t secret[16])
+void part_settings_hash_secret(const struct config *c, uint8_t secret[16])
 {
 	/* without a cluster key all zero: a key that nobody shares */
 	scd_derive(c->key, "hash", secret);
 }
 
-void settings_free(struct worker_settings *s)
+void part_settings_free(struct worker_settings *s)
 {
 	free((void *)s->origins);
 	s->origins = NULL;
 }
 
-uint64_t settings_memory_limit(const struct config *c, uint64_t tables)
+uint64_t part_settings_memory_limit(const struct config *c, uint64_t tables)
 {
 	uint64_t queue = c->disk_path ? (uint64_t)c->disk_queue : 0;
 
@@ -156,7 +157,7 @@ uint64_t settings_memory_limit(const struct config *c, uint64_t tables)
 }
 
 /* The smallest power of two that holds so many bytes or objects [bits]. */
-static uint64_t settings_round_up(uint64_t n, uint64_t bits_each)
+static uint64_t part_settings_round_up(uint64_t n, uint64_t bits_each)
 {
 	uint64_t nbits = 1;
 
@@ -166,15 +167,15 @@ static uint64_t settings_round_up(uint64_t n, uint64_t bits_each)
 }
 
 /* The largest that is not above so many bytes [bits]. */
-static uint64_t settings_round_down(uint64_t bytes)
+static uint64_t part_settings_round_down(uint64_t bytes)
 {
-	uint64_t nbits = settings_round_up(bytes, 8);
+	uint64_t nbits = part_settings_round_up(bytes, 8);
 
 	return nbits / 8 > bytes ? nbits / 2 : nbits;
 }
 
 /* That the cache holds, about: small ones, so there are never many more. */
-static uint64_t settings_objects_of(const struct config *c)
+static uint64_t part_settings_objects_of(const struct config *c)
 {
 	return c->expected_objects ?
 		       (uint64_t)c->expected_objects :
@@ -196,27 +197,27 @@ uint64_t settings_bits_per_object(const struct config *c)
 	return (uint64_t)ceil(-k / log1p(-pow(fp, 1 / k)));
 }
 
-uint64_t settings_first_bits(const struct config *c)
+uint64_t part_settings_first_bits(const struct config *c)
 {
-	uint64_t objects = settings_objects_of(c);
-	uint64_t max = settings_round_down((uint64_t)c->filter_max);
-	uint64_t min = settings_round_up((uint64_t)c->filter_min, 8);
+	uint64_t objects = part_settings_objects_of(c);
+	uint64_t max = part_settings_round_down((uint64_t)c->filter_max);
+	uint64_t min = part_settings_round_up((uint64_t)c->filter_min, 8);
 	uint64_t nbits;
 
 	/* what a filter has too many bits costs little once it is coded */
-	nbits = settings_round_up(objects, settings_bits_per_object(c));
+	nbits = part_settings_round_up(objects, settings_bits_per_object(c));
 	if (nbits < min)
 		nbits = min;
 	return nbits < max ? nbits : max;
 }
 
-struct resize_policy settings_of_filter(const struct config *c)
+struct resize_policy part_settings_of_filter(const struct config *c)
 {
-	uint64_t max = settings_round_down((uint64_t)c->filter_max);
-	uint64_t min = settings_round_up((uint64_t)c->filter_min, 8);
+	uint64_t max = part_settings_round_down((uint64_t)c->filter_max);
+	uint64_t min = part_settings_round_up((uint64_t)c->filter_min, 8);
 
 	if (!c->filter_resize)
-		min = max = settings_first_bits(c);
+		min = max = part_settings_first_bits(c);
 	return (struct resize_policy){
 		.min_bits = min < max ? min : max,
 		.max_bits = max,
@@ -226,25 +227,25 @@ struct resize_policy settings_of_filter(const struct config *c)
 }
 
 /* All that may be stored, in memory or on disk [bytes]. */
-static uint64_t settings_capacity_of(const struct config *c)
+static uint64_t part_settings_capacity_of(const struct config *c)
 {
 	return (uint64_t)(c->disk_path ? c->disk_size : c->cache_size);
 }
 
 /* And how many objects that are, about. */
-static uint64_t settings_stored_objects(const struct config *c)
+static uint64_t part_settings_stored_objects(const struct config *c)
 {
 	if (c->expected_objects || !c->disk_path)
-		return settings_objects_of(c);
-	return settings_capacity_of(c) / DISK_OBJECT_BYTES;
+		return part_settings_objects_of(c);
+	return part_settings_capacity_of(c) / DISK_OBJECT_BYTES;
 }
 
-struct placer_settings settings_of_placement(const struct config *c)
+struct placer_settings part_settings_of_placement(const struct config *c)
 {
 	uint64_t window = (uint64_t)c->admission_window;
 	struct placer_settings s = {
 		.window = window ? window
-				 : settings_stored_objects(c) * 3 / 2 + 1,
+				 : part_settings_stored_objects(c) * 3 / 2 + 1,
 	};
 
 	/* the configuration is checked: it is one of them */
@@ -252,11 +253,12 @@ struct placer_settings settings_of_placement(const struct config *c)
 	return s;
 }
 
-struct sharing_settings settings_of_sharing(const struct config *c)
+struct sharing_settings part_settings_of_sharing(const struct config *c)
 {
-	uint64_t window = settings_of_placement(c).window;
-	uint64_t max = settings_round_down((uint64_t)c->filter_max);
-	uint64_t nbits = settings_round_up(window, settings_bits_per_object(c));
+	uint64_t window = part_settings_of_placement(c).window;
+	uint64_t max = part_settings_round_down((uint64_t)c->filter_max);
+	uint64_t nbits =
+		part_settings_round_up(window, settings_bits_per_object(c));
 
 	return (struct sharing_settings){
 		.seen = {
@@ -265,16 +267,16 @@ struct sharing_settings settings_of_sharing(const struct config *c)
 			.nhash = (unsigned)c->hash_functions,
 		},
 		.publishing = {
-			.policy.publish = settings_of_publishing(c),
+			.policy.publish = part_settings_of_publishing(c),
 			.keep = (unsigned)c->keep_generations,
 		},
-		.following = settings_of_following(c),
+		.following = part_settings_of_following(c),
 		.wait_s = c->wait_s,
 	};
 }
 
 /* A write to memory costs nothing; one to disk does. */
-static const char *settings_admission_of(const struct config *c)
+static const char *part_settings_admission_of(const struct config *c)
 {
 	if (c->admission)
 		return c->admission;
@@ -282,30 +284,30 @@ static const char *settings_admission_of(const struct config *c)
 }
 
 /* What is used often is on the disk, so that half of the memory can wait. */
-static double settings_ram_share(const struct config *c)
+static double part_settings_ram_share(const struct config *c)
 {
 	if (c->admission_ram > 0)
 		return c->admission_ram;
 	return c->disk_path ? .5 : .02;
 }
 
-struct admitter_settings settings_of_admission(const struct config *c)
+struct admitter_settings part_settings_of_admission(const struct config *c)
 {
 	return (struct admitter_settings){
-		.policy = settings_admission_of(c),
+		.policy = part_settings_admission_of(c),
 		.eviction = c->eviction,
-		.capacity = settings_capacity_of(c),
-		.mean_size =
-			settings_capacity_of(c) / settings_stored_objects(c),
+		.capacity = part_settings_capacity_of(c),
+		.mean_size = part_settings_capacity_of(c) /
+			     part_settings_stored_objects(c),
 		.window = (uint64_t)c->admission_window,
 		.memory = (uint64_t)c->cache_size,
-		.memory_share = settings_ram_share(c),
+		.memory_share = part_settings_ram_share(c),
 		.write_cost = c->admission_write_cost,
 		.max_rate = (uint64_t)c->admission_max_rate,
 	};
 }
 
-struct publish_policy settings_of_publishing(const struct config *c)
+struct publish_policy part_settings_of_publishing(const struct config *c)
 {
 	return (struct publish_policy){
 		.share = c->publish_share,
@@ -314,7 +316,7 @@ struct publish_policy settings_of_publishing(const struct config *c)
 	};
 }
 
-struct follow_settings settings_of_following(const struct config *c)
+struct follow_settings part_settings_of_following(const struct config *c)
 {
 	struct follow_settings s = {
 		.follower = {
@@ -338,11 +340,11 @@ struct follow_settings settings_of_following(const struct config *c)
 
 	scd_limits_init(&s.limits);
 	s.limits.max_bits = (uint64_t)c->digest_max_bytes * 8;
-	settings_make_token(c, s.token);
+	part_settings_make_token(c, s.token);
 	return s;
 }
 
-struct purge_peers settings_of_purging(const struct config *c)
+struct purge_peers part_settings_of_purging(const struct config *c)
 {
 	struct purge_peers p = {
 		.peers = c->peers,
@@ -351,6 +353,6 @@ struct purge_peers settings_of_purging(const struct config *c)
 		.tls = c->tls_peer_client,
 	};
 
-	settings_make_token(c, p.token);
+	part_settings_make_token(c, p.token);
 	return p;
 }

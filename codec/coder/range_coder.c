@@ -13,7 +13,7 @@
  * of sparse arrays. In dense ones it is the mispredicted branch of each rare
  * value.
  */
-#include "codec/coder/range.h"
+#include "codec/coder/range_coder.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * of ones. It is the coder for small payloads, and the slow reference for
  * faster ones. docs/FORMAT.md defines it to the bit.
  */
-#ifndef SCD_RANGE_H
-#define SCD_RANGE_H
+#ifndef SCD_RANGE_CODER_H
+#define SCD_RANGE_CODER_H
 
 #include "codec/coder/coder.h"
 

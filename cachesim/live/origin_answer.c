@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "cachesim/live/answer.h"
+#include "cachesim/live/origin_answer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const int64_t modified_from = 784111777; /* 1994-11-06, as in RFC 9110 */
 static const uint64_t modified_span = 900000000; /* 28 years */
 
 /* The number after "size=" at the beginning of the query or behind an &. */
-static bool answer_size_in_query(const char *path, uint64_t *out)
+static bool origin_answer_size_in_query(const char *path, uint64_t *out)
 {
 	const char *at = strchr(path, '?');
 
@@ -37,17 +37,17 @@ static bool answer_size_in_query(const char *path, uint64_t *out)
 	return false;
 }
 
-static uint64_t answer_size_without_trace(const struct object_url *t)
+static uint64_t origin_answer_size_without_trace(const struct object_url *t)
 {
 	double unit = (double)(scd__mix64(t->hash) >> 11) * 0x1p-53;
 	uint64_t size;
 
-	if (answer_size_in_query(object_url_path(t), &size))
+	if (origin_answer_size_in_query(object_url_path(t), &size))
 		return size;
 	return (uint64_t)(median_bytes * sizes_quantile(unit));
 }
 
-static void answer_set_dates(struct answer *a)
+static void origin_answer_set_dates(struct origin_answer *a)
 {
 	time_t when = (time_t)(modified_from +
 			       (int64_t)(a->hash % modified_span));
@@ -59,7 +59,8 @@ static void answer_set_dates(struct answer *a)
 }
 
 /* Errors of the server are not to be cached, everything else is. */
-static void answer_set_control(struct answer *a, uint64_t max_age_s)
+static void origin_answer_set_control(struct origin_answer *a,
+				      uint64_t max_age_s)
 {
 	if (a->status >= 500)
 		strcpy(a->control, "no-store");
@@ -69,9 +70,9 @@ static void answer_set_control(struct answer *a, uint64_t max_age_s)
 }
 
 /* RFC 9110, 13.2.2: If-Modified-Since counts only without If-None-Match. */
-static bool answer_not_modified(const struct answer *a,
-				const char *if_none_match,
-				const char *if_modified)
+static bool origin_answer_not_modified(const struct origin_answer *a,
+				       const char *if_none_match,
+				       const char *if_modified)
 {
 	if (a->status != 200)
 		return false;
@@ -81,9 +82,10 @@ static bool answer_not_modified(const struct answer *a,
 	return if_modified && !strcmp(if_modified, a->modified);
 }
 
-void answer_make(struct answer *a, const struct answer_rules *rules,
-		 const struct object_url *t, const char *if_none_match,
-		 const char *if_modified)
+void origin_answer_make(struct origin_answer *a,
+			const struct origin_answer_rules *rules,
+			const struct object_url *t, const char *if_none_match,
+			const char *if_modified)
 {
 	const struct object *o =
 		rules->objects ? objects_find(rules->objects, t->hash) : NULL;
@@ -93,12 +95,13 @@ void answer_make(struct answer *a, const struct answer_rules *rules,
 	if (o && (o->has_size || o->status != 200))
 		a->size = o->size;
 	else
-		a->size = a->status == 200 ? answer_size_without_trace(t) : 0;
+		a->size = a->status == 200 ? origin_answer_size_without_trace(t)
+					   : 0;
 	if (a->status == 204)
 		a->size = 0;
 	body_etag(a->hash, a->size, a->etag);
-	answer_set_dates(a);
-	answer_set_control(a, rules->max_age_s);
-	if (answer_not_modified(a, if_none_match, if_modified))
+	origin_answer_set_dates(a);
+	origin_answer_set_control(a, rules->max_age_s);
+	if (origin_answer_not_modified(a, if_none_match, if_modified))
 		a->status = 304;
 }

@@ -5,7 +5,7 @@
  * the processor has BMI2; in portable C it costs by the bits that changed,
  * which are few.
  */
-#include "codec/coder/conditional.h"
+#include "codec/coder/conditional_coder.h"
 
 #include <stdlib.h>
 #include <string.h>
