@@ -21,7 +21,7 @@
  * thread calls.
  */
 static struct config_errors *errors_now;
-static unsigned lines_now[OPTIONS_MAX]; /* 0: not in the file */
+static unsigned lines_now[CONFIG_OPTIONS]; /* 0: not in the file */
 
 __attribute__((format(printf, 2, 0))) static void
 configuration_on_error(cfg_t *cfg, const char *format, va_list args)
@@ -134,7 +134,7 @@ static int configuration_fill(struct config *c, cfg_t *cfg)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < config_noptions && !err; i++)
+	for (size_t i = 0; i < CONFIG_OPTIONS && !err; i++)
 		err = configuration_fill_option(c, &config_options[i], cfg);
 	if (!err)
 		err = configuration_fill_places(cfg, "origin", &c->origins,
@@ -165,21 +165,21 @@ static cfg_t *configuration_set_up(void)
 		CFG_STR("set_cookie", NULL, CFGF_NONE),
 		CFG_END(),
 	};
-	cfg_opt_t all[OPTIONS_MAX + 3];
+	cfg_opt_t all[CONFIG_OPTIONS + 3];
 	cfg_t *cfg;
 
-	for (size_t i = 0; i < config_noptions; i++)
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++)
 		all[i] = configuration_to_confuse(&config_options[i]);
-	all[config_noptions] = (cfg_opt_t)CFG_SEC(
+	all[CONFIG_OPTIONS] = (cfg_opt_t)CFG_SEC(
 		"origin", site, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
-	all[config_noptions + 1] = (cfg_opt_t)CFG_SEC(
+	all[CONFIG_OPTIONS + 1] = (cfg_opt_t)CFG_SEC(
 		"peer", place, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
-	all[config_noptions + 2] = (cfg_opt_t)CFG_END();
+	all[CONFIG_OPTIONS + 2] = (cfg_opt_t)CFG_END();
 	cfg = cfg_init(all, CFGF_NONE); /* copies the table */
 	if (!cfg)
 		return NULL;
 	cfg_set_error_function(cfg, configuration_on_error);
-	for (size_t i = 0; i < config_noptions; i++)
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++)
 		cfg_set_validate_func(cfg, config_options[i].name,
 				      configuration_validate);
 	cfg_set_validate_func(cfg, "origin|url", configuration_validate_place);
@@ -296,7 +296,7 @@ void config_free(struct config **c)
 {
 	if (!*c)
 		return;
-	for (size_t i = 0; i < config_noptions; i++)
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++)
 		option_clear(&config_options[i], *c);
 	configuration_free_places((*c)->origins, (*c)->norigins);
 	configuration_free_places((*c)->peers, (*c)->npeers);
@@ -341,7 +341,7 @@ void config_keep_started(struct config *now, struct config *next,
 			 struct config_errors *kept)
 {
 	*kept = (struct config_errors){ .len = 0 };
-	for (size_t i = 0; i < config_noptions; i++) {
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++) {
 		const struct config_option *o = &config_options[i];
 
 		if (!o->restart || option_is_same(o, now, next))
@@ -360,7 +360,7 @@ void config_keep_started(struct config *now, struct config *next,
 
 void config_print_options(FILE *to)
 {
-	for (size_t i = 0; i < config_noptions; i++)
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++)
 		fprintf(to, "%-24s %-8s %s\n", config_options[i].name,
 			config_options[i].value ? config_options[i].value : "-",
 			config_options[i].help);

@@ -23,21 +23,30 @@ static const char *const suffixes[] = {
 	[TLS_AUTHORITIES] = "ca",
 };
 
+/* Where in struct config a set is. */
 struct set {
 	const char *name; /* "tls_NAME_certificate" */
-	size_t files;     /* struct config_tls_files */
+	size_t certificate, key, authorities; /* paths */
 	size_t server;    /* struct tls *; 0: none */
 	size_t client;    /* struct tls_client *; 0: none */
 };
 
+/* PEM files, null where not given. */
+struct set_files {
+	const char *certificate;
+	const char *key;
+	const char *authorities;
+};
+
 #define AT(member) offsetof(struct config, member)
+#define FILES(set) AT(set##_certificate), AT(set##_key), AT(set##_ca)
 
 /* clang-format off */
 static const struct set sets[] = {
-	{ "data",   AT(tls_data_files),   AT(tls_data),  0 },
-	{ "peer",   AT(tls_peer_files),   AT(tls_peer),  AT(tls_peer_client) },
-	{ "admin",  AT(tls_admin_files),  AT(tls_admin), 0 },
-	{ "origin", AT(tls_origin_files), 0,             AT(tls_origin) },
+	{ "data",   FILES(tls_data),   AT(tls_data),  0 },
+	{ "peer",   FILES(tls_peer),   AT(tls_peer),  AT(tls_peer_client) },
+	{ "admin",  FILES(tls_admin),  AT(tls_admin), 0 },
+	{ "origin", FILES(tls_origin), 0,             AT(tls_origin) },
 };
 /* clang-format on */
 
@@ -61,7 +70,7 @@ static void configuration_tls_find_fault(const struct config_check *check,
 	config_report_option(check, option, to);
 }
 
-static const char *configuration_tls_path_of(const struct config_tls_files *f,
+static const char *configuration_tls_path_of(const struct set_files *f,
 					     enum tls_file file)
 {
 	switch (file) {
@@ -77,7 +86,7 @@ static const char *configuration_tls_path_of(const struct config_tls_files *f,
 
 static bool configuration_tls_is_whole(const struct config_check *check,
 				       const struct set *set,
-				       const struct config_tls_files *f)
+				       const struct set_files *f)
 {
 	enum tls_file missing = f->key ? TLS_CERTIFICATE : TLS_KEY;
 
@@ -100,7 +109,7 @@ static bool configuration_tls_is_whole(const struct config_check *check,
 
 static void configuration_tls_warn_of_age(const struct config_check *check,
 					  const struct set *set,
-					  const struct config_tls_files *f,
+					  const struct set_files *f,
 					  int64_t expires_s)
 {
 	int64_t left_s = expires_s - (int64_t)time(NULL);
@@ -118,12 +127,27 @@ static void configuration_tls_warn_of_age(const struct config_check *check,
 			      (long long)((left_s + DAY_S - 1) / DAY_S));
 }
 
+static const char *configuration_tls_path_at(const struct config *c, size_t at)
+{
+	return *(char *const *)(const void *)((const char *)c + at);
+}
+
+static struct set_files configuration_tls_files_of(const struct config *c,
+						   const struct set *set)
+{
+	return (struct set_files){
+		configuration_tls_path_at(c, set->certificate),
+		configuration_tls_path_at(c, set->key),
+		configuration_tls_path_at(c, set->authorities),
+	};
+}
+
 static void configuration_tls_load_set(struct config *c,
 				       const struct config_check *check,
 				       const struct set *set)
 {
-	const struct config_tls_files *f =
-		(const void *)((const char *)c + set->files);
+	const struct set_files given = configuration_tls_files_of(c, set);
+	const struct set_files *f = &given;
 	struct tls_files files = {
 		f->certificate, f->key, f->authorities,
 		strcmp(c->tls_oldest, "1.3") ? TLS_1_2 : TLS_1_3,

@@ -103,6 +103,8 @@ static bool option_read_seconds(const char *text, int64_t *out)
 /* clang-format off */
 static const struct kind kinds[] = {
 	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
+	[KEY] = { .text = option_is_some, .wrong = "is empty" },
+	[PATH] = { .text = option_is_some, .wrong = "is empty" },
 	[TOKEN] = { .text = option_is_token,
 		    .wrong = "is not a token (letters, digits, - . _)" },
 	[ADDRESS] = { .text = value_is_address,
@@ -146,7 +148,7 @@ static const struct kind kinds[] = {
 
 const struct config_option *option_find(const char *name)
 {
-	for (size_t i = 0; i < config_noptions; i++) {
+	for (size_t i = 0; i < CONFIG_OPTIONS; i++) {
 		if (!strcmp(config_options[i].name, name))
 			return &config_options[i];
 	}

@@ -11,32 +11,20 @@
 
 struct config;
 
+/* TEXT, NUMBER and so on. */
 enum option_kind {
-	TEXT,      /* a string; null when it is not given */
-	TOKEN,     /* a string of token characters */
-	ADDRESS,   /* "127.0.0.1:8080", "[::1]:8080", ":8080" */
-	URL,       /* "http://host:port" */
-	FOLDER,    /* an absolute path, of the disk tier */
-	POLICY,    /* the name of an eviction policy */
-	ADMISSION, /* ... of an admission policy */
-	TELL,      /* none, nginx or field */
-	PREFIXES,  /* a list of addresses, "192.0.2.1, 10.0.0.0/8" */
-	FORWARDED, /* none, for, x-forwarded or forwarded */
-	PLACEMENT,
-	COOKIES,   /* refuse, strip or allow */
-	LEVEL,     /* of the log */
-	VERSION,   /* of TLS */
-	NUMBER,
-	SIZE,      /* bytes: 64K, 64M, 64G */
-	TIME_MS,   /* 500ms, 30s, 5m, 1h */
-	TIME_S,
-	SHARE,     /* 0..1 */
-	FLAG,
+#define OPTION_KIND(kind, type, word) kind,
+#include "digestd/options/option_kinds.def"
+#undef OPTION_KIND
 };
 
+/* How many there are; for arrays of something for each of them. */
+#define OPTION(name, kind, member, value, min, max, when, help) +1
 enum {
-	OPTIONS_MAX = 128, /* rows; for arrays of something for each of them */
+	CONFIG_OPTIONS = 0
+#include "digestd/options/options.def"
 };
+#undef OPTION
 
 struct config_option {
 	const char *name;
@@ -48,9 +36,8 @@ struct config_option {
 	const char *help;
 };
 
-/* The table, and how many rows it has. */
-extern const struct config_option config_options[];
-extern const size_t config_noptions;
+/* The table: the rows of options.def. */
+extern const struct config_option config_options[CONFIG_OPTIONS];
 
 /* The row of that name, or null. */
 const struct config_option *option_find(const char *name);

@@ -101,7 +101,7 @@ def width(line):
 
 def is_text(name):
     return (name.endswith((".c", ".h", ".py", ".sh", ".inc", ".am", ".ac",
-                           ".m4", ".md"))
+                           ".m4", ".md", ".def", ".awk"))
             or name == "bootstrap")
 
 

@@ -75,8 +75,8 @@ def all_documents():
     def found(pattern):
         paths = glob.glob(os.path.join(SOURCE, pattern))
         return {os.path.relpath(path, SOURCE) for path in paths}
-    pages = {re.sub(r"docs/(.*)\.(\d)", r"\1(\2)", path)
-             for path in found("docs/*.[0-9]")}
+    pages = {re.sub(r"docs/(.*)\.(\d)(\.in)?", r"\1(\2)", path)
+             for path in found("docs/*.[0-9]") | found("docs/*.[0-9].in")}
     return (pages | found("*.md") | found("docs/*.md")
             | found("docs/examples/*")) - {"README.md"}
 

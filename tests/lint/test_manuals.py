@@ -15,7 +15,9 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
 
 from taprun import run  # noqa: E402
 
-DOCS = os.path.join(SOURCE, "docs")
+# Some pages are made, see docs/Makefile.inc.
+DOCS = {os.path.join(top, "docs")
+        for top in (SOURCE, os.environ.get("top_builddir", "."))}
 # Lines of macros that may have quotes: they hold arguments with blanks
 # together.
 GROUPING = re.compile(r"\.(Fa|Fn|Fo|Ft|In|Nd|Sh|Ss|Sx|It|%\w|Bl|Bd|El)\b")
@@ -23,11 +25,12 @@ GROUPING = re.compile(r"\.(Fa|Fn|Fo|Ft|In|Nd|Sh|Ss|Sx|It|%\w|Bl|Bd|El)\b")
 
 def pages():
     """Path and source of each manual page."""
-    for name in sorted(os.listdir(DOCS)):
-        if re.fullmatch(r"[\w.-]+\.[1-9]", name):
-            path = os.path.join(DOCS, name)
-            with open(path, encoding="ascii") as f:
-                yield path, f.read()
+    for folder in sorted(DOCS):
+        for name in sorted(os.listdir(folder)):
+            if re.fullmatch(r"[\w.-]+\.[1-9]", name):
+                path = os.path.join(folder, name)
+                with open(path, encoding="ascii") as f:
+                    yield path, f.read()
 
 
 def rendered(source):

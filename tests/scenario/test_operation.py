@@ -182,7 +182,7 @@ def test_a_port_in_use_is_refused(make_cluster):
 def test_manual_has_every_option():
     options = subprocess.run([scd.DIGESTD, "--options"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
-    with open(os.path.join(ROOT, "docs", "digestd.conf.5"),
+    with open(os.path.join(scd.BUILD, "docs", "digestd.conf.5"),
               encoding="ascii") as f:
         manual = f.read()
     for line in options.splitlines():
@@ -195,7 +195,7 @@ def test_manual_has_every_option():
 
 
 def test_every_eviction_policy_of_the_manual_is_one(tmp_path):
-    with open(os.path.join(ROOT, "docs", "digestd.conf.5"),
+    with open(os.path.join(scd.BUILD, "docs", "digestd.conf.5"),
               encoding="ascii") as f:
         entry = f.read().split(".It Ic eviction")[1].split(".It Ic ")[0]
     names = re.findall(r"^\.It Cm (\w+)$", entry, re.M)
