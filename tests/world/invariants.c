@@ -478,14 +478,14 @@ static void invariants_check_peer(unsigned node, size_t k)
 	peer = &inv.nodes[invariants_number(p.name)];
 	if (p.health == HEALTH_BROKEN || p.health == HEALTH_QUARANTINE)
 		world_fail("node %u does not ask %s, long after all faults: %s",
-			   node, p.name, health_state_text(p.health));
+			   node, p.name, peer_health_state_text(p.health));
 	if (!p.digest || p.digest->instance != peer->instance ||
 	    p.digest->generation != peer->generation)
 		world_fail(
 			"long after all faults, node %u has generation %" PRIu64
 			" of %s (%s), which has published %" PRIu64,
 			node, p.digest ? p.digest->generation : 0, p.name,
-			health_state_text(p.health), peer->generation);
+			peer_health_state_text(p.health), peer->generation);
 	inv.count.healed++;
 }
 
