@@ -396,7 +396,7 @@ size_t wire_room(const struct wire *w, enum wire_side from)
 
 /* What is there moves when it has become less than what was taken before it, so
  * that no byte moves twice for each that is taken. */
-static void stream_make_room(struct stream *s, size_t len)
+static void wire_stream_make_room(struct stream *s, size_t len)
 {
 	if (s->first + s->len + len <= s->cap)
 		return;
@@ -420,7 +420,7 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 	assert(!s->ended && s->has_head);
 	if (w->broken || !len)
 		return;
-	stream_make_room(s, len);
+	wire_stream_make_room(s, len);
 	memcpy(s->data + s->first + s->len, data, len);
 	s->len += len;
 	wire_stream_schedule(s, wire_latency_us());
