@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What the C tests execute of the sources: lines and branches, by folder.
+
+    make coverage                     # the table
+    make coverage ARGS=digestd/cache  # its files, and the branches not taken
+
+The target builds everything with --coverage in a folder of its own, runs the
+C tests there and calls this program in it, which adds up what gcov says.
+
+A line counts once, however many programs have compiled it, and so does each
+side of a branch. The branches that assertions make are left out: a test
+cannot take them.
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+SOURCE = os.path.realpath(os.environ.get("top_srcdir", "."))
+PARTS = ("codec", "digestd", "cachesim")
+FILES_AT_ONCE = 40
+ASSERTION = re.compile(r"\b(?:_Static_)?assert\s*\(")
+
+
+class Source:
+    """A source file: how often its lines ran, and each side of a branch."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = collections.Counter()
+        self.branches = collections.Counter()  # by line and number
+        self.assertions = assertion_lines(os.path.join(SOURCE, path))
+
+    def add(self, lines):
+        for line in lines:
+            number = line["line_number"]
+            self.lines[number] += line["count"]
+            if number in self.assertions:
+                continue
+            for side, branch in enumerate(line["branches"]):
+                self.branches[number, side] += branch["count"]
+
+    def untaken(self):
+        """The lines that have branches of which a side was never taken."""
+        return sorted({line for (line, _), n in self.branches.items() if not n})
+
+
+def assertion_lines(path):
+    """The numbers of the lines that an assertion stands on."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = set()
+    for m in ASSERTION.finditer(text):
+        first = text.count("\n", 0, m.start()) + 1
+        last = first + text.count("\n", m.start(), end_of(text, m.end()))
+        found.update(range(first, last + 1))
+    return found
+
+
+def end_of(text, at):
+    """Behind the parenthesis that closes the one before `at`."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def notes(folder):
+    """What the compiler noted of each object, its program run or not."""
+    for at, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".gcno"):
+                yield os.path.join(at, name)
+
+
+def reports(paths):
+    """gcov's reports of these objects."""
+    for i in range(0, len(paths), FILES_AT_ONCE):
+        r = subprocess.run(["gcov", "--branch-probabilities",
+                            "--branch-counts", "--json-format",
+                            "--stdout", *paths[i:i + FILES_AT_ONCE]],
+                           check=True, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL)
+        for line in r.stdout.splitlines():
+            if line.startswith(b"{"):
+                yield json.loads(line)
+
+
+def gather(folder):
+    """All sources of the product, by path, from one build folder."""
+    sources = {}
+    for report in reports(sorted(notes(folder))):
+        top = report["current_working_directory"]
+        for file in report["files"]:
+            path = os.path.relpath(
+                os.path.realpath(os.path.join(top, file["file"])), SOURCE)
+            if path.split("/")[0] not in PARTS or not file["lines"]:
+                continue
+            if path not in sources:
+                sources[path] = Source(path)
+            sources[path].add(file["lines"])
+    return sources
+
+
+def share(counter):
+    """ "90.0", of how many; nothing at all is all of it."""
+    taken = sum(1 for n in counter if n)
+    return 100 * taken / len(counter) if counter else 100
+
+
+def row(name, sources):
+    lines = [n for s in sources for n in s.lines.values()]
+    branches = [n for s in sources for n in s.branches.values()]
+    return (f"{name:28} {len(lines):6} {share(lines):6.1f} "
+            f"{len(branches):8} {share(branches):6.1f}")
+
+
+def by_folder(sources):
+    folders = collections.defaultdict(list)
+    for path in sorted(sources):
+        folders[os.path.dirname(path)].append(sources[path])
+    return folders
+
+
+def print_table(sources):
+    print(f"{'folder':28} {'lines':>6} {'%':>6} {'branches':>8} {'%':>6}")
+    for folder, inside in by_folder(sources).items():
+        print(row(folder, inside))
+    print(row("all", list(sources.values())))
+
+
+def print_files(sources, prefix):
+    """The files that begin so, and where sides of branches are missing."""
+    for path in sorted(sources):
+        if not path.startswith(prefix):
+            continue
+        s = sources[path]
+        print(row(path, [s]))
+        if s.untaken():
+            print("  ", *s.untaken())
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("prefix", nargs="?",
+                        help="a folder or file, to see its branches")
+    parser.add_argument("--build", default=".", help="the build folder")
+    args = parser.parse_args(argv)
+    sources = gather(args.build)
+    if args.prefix:
+        print_files(sources, args.prefix)
+    else:
+        print_table(sources)
+    return 0 if sources else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
