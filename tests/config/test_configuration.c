@@ -1,0 +1,435 @@
+/*
+ * Configuration files as their authors see them: which values a file gives,
+ * and for each thing that can be wrong, the message with its file and line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "digestd/config/configuration.h"
+#include "digestd/config/configuration_check.h"
+#include "tests/config/config_file.h"
+#include "tests/unit.h"
+
+#define NODE "node = \"a\"\n"
+#define LISTEN "listen_data = \":8080\"\n"
+#define ORIGIN "default_origin = \"http://o\"\n"
+#define BASE NODE LISTEN ORIGIN /* three lines: the next one is 4 */
+#define KEY "0123456789abcdef0123456789ABCDEF"
+#define AT "%D/conf"
+
+struct row {
+	const char *label, *text;
+	const char *errors; /* all of them */
+};
+
+static const struct row faults[] = {
+	{ "an empty file", "",
+	  AT ": node: not given\n" AT ": listen_data: not given\n"
+	  AT ": no origin section, no default_origin, and forward is off: "
+	  "there is nowhere to send requests\n" },
+	{ "no node", LISTEN ORIGIN, AT ": node: not given\n" },
+	{ "no listener", NODE ORIGIN, AT ": listen_data: not given\n" },
+	{ "nowhere to send requests", NODE LISTEN,
+	  AT ": no origin section, no default_origin, and forward is off: "
+	  "there is nowhere to send requests\n" },
+	{ "an unknown option", BASE "colour = \"red\"\n",
+	  AT ":4: no such option 'colour'\n" },
+	{ "an unknown option in a section",
+	  BASE "\n\npeer \"b\" { colour = 1 }\n",
+	  AT ":6: no such option 'colour'\n" },
+	{ "no syntax", BASE "threads = = 1\n",
+	  AT ":4: unexpected token '='\n" },
+	{ "a name that is no token", "node = \"a b\"\n" LISTEN ORIGIN,
+	  AT ":1: node: \"a b\" is not a token (letters, digits, - . _)\n" },
+	{ "an empty text", BASE "cluster_key = \"\"\n",
+	  AT ":4: cluster_key: \"\" is empty\n" },
+	{ "an address", NODE "listen_data = \"here\"\n" ORIGIN,
+	  AT ":2: listen_data: \"here\" is not an address such as "
+	  "127.0.0.1:8080\n" },
+	{ "a URL", NODE LISTEN "default_origin = \"o:80\"\n",
+	  AT ":3: default_origin: \"o:80\" is not a URL such as "
+	  "http://host:port\n" },
+	{ "a relative folder", BASE "disk_path = \"store\"\n",
+	  AT ":4: disk_path: \"store\" is not an absolute path\n" },
+	{ "an eviction policy", BASE "eviction = \"random\"\n",
+	  AT ":4: eviction: \"random\" is no eviction policy, such as sieve "
+	  "or lru\n" },
+	{ "an admission policy", BASE "admission = \"some\"\n",
+	  AT ":4: admission: \"some\" is not none, aged, probation or auto\n" },
+	{ "what is told", BASE "admission_tell = \"all\"\n",
+	  AT ":4: admission_tell: \"all\" is not none, nginx or field\n" },
+	{ "a list of addresses", BASE "trusted_proxies = \"10.0.0.1, x\"\n",
+	  AT ":4: trusted_proxies: \"10.0.0.1, x\" is not a list of up to 64 "
+	  "addresses such as 192.0.2.1, 10.0.0.0/8\n" },
+	{ "what origins are told", BASE "forwarded = \"me\"\n",
+	  AT ":4: forwarded: \"me\" is not none, for, x-forwarded or "
+	  "forwarded\n" },
+	{ "a placement", BASE "placement = \"third\"\n",
+	  AT ":4: placement: \"third\" is not keep, second, single, "
+	  "single-seen or single-shared\n" },
+	{ "cookies", BASE "set_cookie = \"eat\"\n",
+	  AT ":4: set_cookie: \"eat\" is not refuse, strip or allow\n" },
+	{ "a level", BASE "log_level = \"loud\"\n",
+	  AT ":4: log_level: \"loud\" is not error, warning, info or "
+	  "debug\n" },
+	{ "a version", BASE "tls_oldest = \"1.1\"\n",
+	  AT ":4: tls_oldest: \"1.1\" is not 1.2 or 1.3\n" },
+	{ "a number", BASE "threads = \"two\"\n",
+	  AT ":4: threads: \"two\" is not a number\n" },
+	{ "a number below its range", BASE "threads = 0\n",
+	  AT ":4: threads: \"0\" is not within 1 to 256\n" },
+	{ "a number above its range", BASE "threads = 257\n",
+	  AT ":4: threads: \"257\" is not within 1 to 256\n" },
+	{ "a size", BASE "cache_size = \"64X\"\n",
+	  AT ":4: cache_size: \"64X\" is not a size such as 64M\n" },
+	{ "a size below its least", BASE "cache_size = \"1K\"\n",
+	  AT ":4: cache_size: \"1K\" is below 65536 bytes\n" },
+	{ "a time", BASE "poll = \"1\"\n",
+	  AT ":4: poll: \"1\" is not a time such as 500ms, 30s, 5m\n" },
+	{ "a time out of range", BASE "poll = \"1ms\"\n",
+	  AT ":4: poll: \"1ms\" is not within 10 to 3600000 ms\n" },
+	{ "a time that is not whole seconds", BASE "wait = \"1500ms\"\n",
+	  AT ":4: wait: \"1500ms\" is not a time in whole seconds such as "
+	  "30s\n" },
+	{ "seconds that are no time", BASE "wait = \"x\"\n",
+	  AT ":4: wait: \"x\" is not a time in whole seconds such as 30s\n" },
+	{ "seconds out of range", BASE "wait = \"1h\"\n",
+	  AT ":4: wait: \"1h\" is not within 0 to 600 s\n" },
+	{ "a share", BASE "publish_share = \"2\"\n",
+	  AT ":4: publish_share: \"2\" is not within 0..1\n" },
+	{ "a flag", BASE "forward = \"perhaps\"\n",
+	  AT ":4: invalid boolean value for option 'forward'\n" },
+	{ "publishing", BASE "publish_min = \"2s\"\npublish_max = \"1s\"\n",
+	  AT ": publish_max: shorter than publish_min\n" },
+	{ "one bit", BASE "bits_per_object = 1\n",
+	  AT ": bits_per_object: not 0 or from 2 on\n" },
+	{ "sizes of the filter",
+	  BASE "filter_min = \"2M\"\nfilter_max = \"1M\"\n",
+	  AT ": filter_max: smaller than filter_min\n" },
+	{ "too little on probation", BASE "admission_ram = \"0.00001\"\n",
+	  AT ": admission_ram: not 0 or within 0.0001 to 0.9\n" },
+	{ "too much on probation", BASE "admission_ram = \"0.95\"\n",
+	  AT ": admission_ram: not 0 or within 0.0001 to 0.9\n" },
+	{ "memory for the cache only",
+	  BASE "cache_size = \"64M\"\nmemory_limit = \"95M\"\n",
+	  AT ": memory_limit: less than cache_size and 32M\n" },
+	{ "several at once", BASE "bits_per_object = 1\nfilter_max = \"8\"\n",
+	  AT ": bits_per_object: not 0 or from 2 on\n"
+	  AT ": filter_max: smaller than filter_min\n" },
+	/* places */
+	{ "a peer's URL", BASE "peer \"b\" { url = \"b:80\" }\n",
+	  AT ":4: url: \"b:80\" is not a URL such as http://host:port\n" },
+	{ "a peer without a URL",
+	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { }\n",
+	  AT ": peer \"b\": url: not given\n" },
+	{ "itself as a peer",
+	  BASE "cluster_key = \"" KEY "\"\n"
+	  "peer \"a\" { url = \"http://b\" }\n",
+	  AT ": peer \"a\": is this node's own name\n" },
+	{ "peers without a key", BASE "peer \"b\" { url = \"http://b\" }\n",
+	  AT ": cluster_key: needed for listen_peer and peer sections\n" },
+	{ "a peer twice",
+	  BASE "peer \"b\" { url = \"http://b\" }\n"
+	       "peer \"b\" { url = \"http://b\" }\n",
+	  AT ":5: found duplicate title 'b'\n" },
+	{ "an origin without a URL", BASE "origin \"www\" { }\n",
+	  AT ": origin \"www\": url: not given\n" },
+	{ "an origin that is no host",
+	  BASE "origin \"w/w\" { url = \"http://b\" }\n",
+	  AT ": origin \"w/w\": is not a host\n" },
+	{ "an origin with no name", BASE "origin \"\" { url = \"http://b\" }\n",
+	  AT ": origin \"\": is not a host\n" },
+	{ "an origin's cookies",
+	  BASE "origin \"www\" {\nurl = \"http://b\"\nset_cookie = \"eat\"\n}\n",
+	  AT ":6: set_cookie: \"eat\" is not refuse, strip or allow\n" },
+	{ "cookies of a peer",
+	  BASE "peer \"b\" { set_cookie = \"strip\" }\n",
+	  AT ":4: no such option 'set_cookie'\n" },
+	/* listeners */
+	{ "one port twice", BASE "listen_admin = \":8080\"\n",
+	  AT ":4: listen_admin: \":8080\" is the port of listen_data "
+	  "(\":8080\", line 2)\n" },
+	{ "every address and one of them",
+	  BASE "listen_admin = \"127.0.0.1:8080\"\n",
+	  AT ":4: listen_admin: \"127.0.0.1:8080\" is the port of listen_data "
+	  "(\":8080\", line 2)\n" },
+	{ "every address and one of IPv6",
+	  BASE "listen_admin = \"[::1]:8080\"\n",
+	  AT ":4: listen_admin: \"[::1]:8080\" is the port of listen_data "
+	  "(\":8080\", line 2)\n" },
+	{ "all of a family and one",
+	  NODE ORIGIN "listen_data = \"0.0.0.0:1\"\n"
+	  "listen_admin = \"127.0.0.1:1\"\n",
+	  AT ":4: listen_admin: \"127.0.0.1:1\" is the port of listen_data "
+	  "(\"0.0.0.0:1\", line 3)\n" },
+	{ "one address of IPv6 in two spellings",
+	  NODE ORIGIN "listen_data = \"[::1]:1\"\n"
+	  "listen_admin = \"[0:0::1]:1\"\n",
+	  AT ":4: listen_admin: \"[0:0::1]:1\" is the port of listen_data "
+	  "(\"[::1]:1\", line 3)\n" },
+	{ "three on one port",
+	  BASE "cluster_key = \"" KEY "\"\nlisten_peer = \":8080\"\n"
+	  "listen_admin = \":8080\"\n",
+	  AT ":5: listen_peer: \":8080\" is the port of listen_data "
+	  "(\":8080\", line 2)\n"
+	  AT ":6: listen_admin: \":8080\" is the port of listen_data "
+	  "(\":8080\", line 2)\n"
+	  AT ":6: listen_admin: \":8080\" is the port of listen_peer "
+	  "(\":8080\", line 5)\n" },
+};
+
+static void test_faults(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(faults); i++) {
+		struct config *c = NULL;
+
+		assert_int_equal(config_load_finds(faults[i].label,
+						   faults[i].text,
+						   faults[i].errors, &c),
+				 -EINVAL);
+		assert_null(c);
+	}
+}
+
+static const struct {
+	const char *label, *text;
+} right[] = {
+	{ "as little as possible", BASE },
+	{ "a forward proxy needs no origin", NODE LISTEN "forward = true\n" },
+	{ "an origin section is enough",
+	  NODE LISTEN "origin \"www\" { url = \"http://b\" }\n" },
+	{ "other ports", BASE "listen_admin = \":8081\"\n" },
+	{ "port 0 is one of its own",
+	  NODE ORIGIN "listen_data = \":0\"\nlisten_admin = \":0\"\n" },
+	{ "other addresses",
+	  NODE ORIGIN "listen_data = \"127.0.0.1:1\"\n"
+	  "listen_admin = \"127.0.0.2:1\"\n" },
+	{ "other families",
+	  NODE ORIGIN "listen_data = \"0.0.0.0:1\"\n"
+	  "listen_admin = \"[::]:1\"\n" },
+	{ "memory for more than the cache",
+	  BASE "cache_size = \"64M\"\nmemory_limit = \"96M\"\n" },
+	{ "the least on probation", BASE "admission_ram = \"0.0001\"\n" },
+	{ "the most on probation", BASE "admission_ram = \"0.9\"\n" },
+	{ "as many bits as there are", BASE "bits_per_object = 2\n" },
+	{ "peers with a key",
+	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { url = \"http://b\" }\n"
+	  "listen_peer = \":1\"\n" },
+	{ "the same URL for two peers",
+	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { url = \"http://b\" }\n"
+	  "peer \"c\" { url = \"http://b\" }\n" },
+	{ "comments and blank lines",
+	  "# one\n\n/* two */\n" BASE "// three\n" },
+	{ "no newline at the end",
+	  NODE LISTEN "default_origin = \"http://o\"" },
+};
+
+static void test_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(right); i++) {
+		struct config *c = NULL;
+
+		assert_int_equal(config_load_finds(right[i].label,
+						   right[i].text, "", &c), 0);
+		config_free(&c);
+		assert_null(c);
+	}
+}
+
+static struct config *load(const char *text)
+{
+	struct config *c = NULL;
+
+	assert_int_equal(config_load_finds(text, text, "", &c), 0);
+	return c;
+}
+
+static void test_values_arrive(void **state)
+{
+	struct config *c = load(
+		BASE "threads = 3\ncache_size = \"64M\"\nwait = \"2m\"\n"
+		"poll = \"2s\"\npublish_share = \"0.5\"\nforward = true\n"
+		"filter_resize = false\nadmission_ram = \"0.1\"\n"
+		"eviction = \"lru\"\nmax_object_size = \"65M\"\n"
+		"cluster_key = \"" KEY "\"\n"
+		"origin \"WWW.Example.com:80\" { url = \"http://b\" }\n"
+		"origin \"x:8080\" {\nurl = \"https://c\"\n"
+		"set_cookie = \"strip\"\n}\n"
+		"peer \"b\" { url = \"http://d:1\" }\n");
+
+	(void)state;
+	assert_string_equal(c->node, "a");
+	assert_string_equal(c->listen_data, ":8080");
+	assert_string_equal(c->default_origin, "http://o");
+	assert_string_equal(c->eviction, "lru");
+	assert_null(c->listen_admin);
+	assert_int_equal(c->threads, 3);
+	assert_int_equal(c->cache_size, 64 << 20);
+	assert_int_equal(c->wait_s, 120);
+	assert_int_equal(c->poll_ms, 2000);
+	assert_true(c->publish_share == .5);
+	assert_true(c->admission_ram == .1);
+	assert_true(c->forward);
+	assert_false(c->filter_resize);
+	assert_true(c->tls_origin_verify); /* as it is by default */
+	/* nothing larger than the cache is stored */
+	assert_int_equal(c->max_object_size, c->cache_size);
+	assert_true(c->has_key);
+	assert_memory_equal(c->key, "\x01\x23\x45\x67\x89\xab\xcd\xef"
+			    "\x01\x23\x45\x67\x89\xab\xcd\xef", 16);
+	assert_int_equal(c->norigins, 2);
+	assert_string_equal(c->origins[0].name, "www.example.com");
+	assert_string_equal(c->origins[0].url, "http://b");
+	assert_null(c->origins[0].set_cookie);
+	assert_string_equal(c->origins[1].name, "x:8080");
+	assert_string_equal(c->origins[1].set_cookie, "strip");
+	assert_int_equal(c->npeers, 1);
+	assert_string_equal(c->peers[0].name, "b");
+	assert_string_equal(c->peers[0].url, "http://d:1");
+	assert_null(c->peers[0].set_cookie);
+	config_free(&c);
+}
+
+/* Files that are not read at all */
+
+static void check_unreadable(const char *name, const char *why)
+{
+	struct config_errors errors;
+	struct config *c = NULL;
+	char expected[512];
+
+	snprintf(expected, sizeof(expected), "%s: %s\n", config_path(name),
+		 why);
+	assert_int_equal(config_load(config_path(name), &c, &errors), -EINVAL);
+	assert_string_equal(errors.text, expected);
+	assert_null(c);
+}
+
+static void test_unreadable(void **state)
+{
+	static const char nul[] = "node = \"a\"\0\n";
+
+	(void)state;
+	check_unreadable("absent", "No such file or directory");
+	check_unreadable("", "Is a directory");
+	config_write("nul", nul, sizeof(nul) - 1, 0600);
+	check_unreadable("nul", "has a NUL byte");
+	config_write("nul", "\0", 1, 0600);
+	check_unreadable("nul", "has a NUL byte");
+}
+
+/* As many findings as there is room for; the last one is cut. */
+static void test_findings_are_cut(void **state)
+{
+	struct config_errors e = { .len = 0 };
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		config_report(&e, "finding number %d\n", i);
+	assert_int_equal(e.len, sizeof(e.text) - 1);
+	assert_int_equal(strlen(e.text), e.len);
+	assert_non_null(strstr(e.text, "finding number 100\n"));
+	config_report(&e, "another");
+	assert_int_equal(e.len, sizeof(e.text) - 1);
+}
+
+/* Reloads */
+
+static void test_reload_keeps_what_was_started(void **state)
+{
+	struct config *now = load(BASE "threads = 2\npoll = \"1s\"\n"
+				  "eviction = \"lru\"\n");
+	struct config *next = load(
+		"node = \"b\"\nlisten_data = \":8080\"\n"
+		"listen_admin = \":9\"\n" ORIGIN
+		"threads = 4\npoll = \"2s\"\ncache_size = \"1M\"\n"
+		"eviction = \"lru\"\n");
+	struct config_errors kept;
+
+	(void)state;
+	config_keep_started(now, next, &kept);
+	assert_string_equal(
+		kept.text,
+		"node takes effect only at the next start\n"
+		"listen_admin takes effect only at the next start\n"
+		"threads takes effect only at the next start\n");
+	assert_string_equal(next->node, "a");
+	assert_null(next->listen_admin);
+	assert_int_equal(next->threads, 2);
+	assert_int_equal(next->poll_ms, 2000);
+	assert_int_equal(next->cache_size, 1 << 20);
+	assert_string_equal(now->node, "b"); /* to be freed with it */
+	config_keep_started(now, now, &kept);
+	assert_int_equal(kept.len, 0);
+	config_free(&now);
+	config_free(&next);
+}
+
+static void test_reload_keeps_the_key(void **state)
+{
+	struct config *none = load(BASE);
+	struct config *one = load(BASE "cluster_key = \"" KEY "\"\n");
+	struct config *same = load(BASE "cluster_key = \"" KEY "\"\n");
+	struct config *other = load(BASE "cluster_key = "
+				    "\"fedcba98765432100123456789abcdef\"\n");
+
+	(void)state;
+	assert_false(config_keep_key(one, same));
+	assert_true(config_keep_key(one, other));
+	assert_memory_equal(one->key, other->key, sizeof(one->key));
+	assert_true(config_keep_key(none, other));
+	assert_false(other->has_key);
+	assert_true(config_keep_key(one, none));
+	assert_true(none->has_key);
+	config_free(&none);
+	config_free(&one);
+	config_free(&same);
+	config_free(&other);
+	config_free(&other); /* null is allowed */
+}
+
+/* Each line of --options: a name, its default, what it is. */
+static void test_options_are_listed(void **state)
+{
+	char *text = NULL, *line, *rest;
+	size_t len, lines = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(to);
+	config_print_options(to);
+	fclose(to);
+	assert_non_null(strstr(text, "\nthreads                  1        "));
+	for (line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		char name[32], value[32], help[8];
+
+		assert_int_equal(sscanf(line, "%31s %31s %7s", name, value,
+					help), 3);
+		lines++;
+	}
+	assert_true(lines > 50);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_right),
+		cmocka_unit_test(test_values_arrive),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_findings_are_cut),
+		cmocka_unit_test(test_reload_keeps_what_was_started),
+		cmocka_unit_test(test_reload_keeps_the_key),
+		cmocka_unit_test(test_options_are_listed),
+	};
+
+	return cmocka_run_group_tests(tests, config_folder_make,
+				      config_folder_remove);
+}

@@ -1,0 +1,167 @@
+/*
+ * The cluster key: in the configuration, in a file, or as a credential of the
+ * service manager; and each way in which it is refused.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/config/config_file.h"
+#include "tests/unit.h"
+
+#define BASE "node = \"a\"\nlisten_data = \":8080\"\nforward = true\n"
+#define KEY "0123456789abcdef0123456789abcdef"
+#define PUBLISHED "00112233445566778899aabbccddeeff"
+#define AT "%D/conf:4: "
+#define MINE "make one of your own: openssl rand -hex 16\n"
+
+static const char key_bytes[] = "\x01\x23\x45\x67\x89\xab\xcd\xef"
+				"\x01\x23\x45\x67\x89\xab\xcd\xef";
+
+/* A file "key" with these contents and mode, and what comes of it. */
+static const struct {
+	const char *label, *contents;
+	mode_t mode;
+	const char *errors; /* empty: it is the key */
+} files[] = {
+	{ "a key", KEY, 0600, "" },
+	{ "with the end of its line", KEY "\n", 0600, "" },
+	{ "read only", KEY "\n", 0400, "" },
+	{ "as Windows ends lines", KEY "\r\n", 0600, "" },
+	{ "what follows is a comment", KEY " of July\nmore\n", 0600, "" },
+	{ "empty", "", 0600,
+	  AT "cluster_key_file: %D/key: is empty\n" },
+	{ "too short", "0123\n", 0600,
+	  AT "cluster_key_file: %D/key: not 32 hexadecimal digits\n" },
+	{ "too long", KEY "0\n", 0600,
+	  AT "cluster_key_file: %D/key: not 32 hexadecimal digits\n" },
+	{ "not hexadecimal", "0123456789abcdef0123456789abcdeg", 0600,
+	  AT "cluster_key_file: %D/key: not 32 hexadecimal digits\n" },
+	{ "not hexadecimal at once", "g123456789abcdef0123456789abcdef", 0600,
+	  AT "cluster_key_file: %D/key: not 32 hexadecimal digits\n" },
+	{ "a blank first line", "\n" KEY "\n", 0600,
+	  AT "cluster_key_file: %D/key: not 32 hexadecimal digits\n" },
+	{ "that of the examples", PUBLISHED, 0600,
+	  AT "cluster_key_file: %D/key: " PUBLISHED " is the key of a "
+	  "published example, which everybody has; " MINE },
+	{ "others may read it", KEY, 0604,
+	  AT "cluster_key_file: %D/key: mode 0604 lets others read or write "
+	  "it; chmod 600 %D/key\n" },
+	{ "others may write it", KEY, 0602,
+	  AT "cluster_key_file: %D/key: mode 0602 lets others read or write "
+	  "it; chmod 600 %D/key\n" },
+	{ "the group may write it", KEY, 0620,
+	  AT "cluster_key_file: %D/key: mode 0620 lets others read or write "
+	  "it; chmod 600 %D/key\n" },
+};
+
+static void check_key(const char *label, const char *text, const char *errors)
+{
+	struct config *c = NULL;
+	int err = config_load_finds(label, text, errors, &c);
+
+	assert_int_equal(err, *errors ? -EINVAL : 0);
+	if (err)
+		return;
+	assert_true(c->has_key);
+	assert_memory_equal(c->key, key_bytes, sizeof(c->key));
+	config_free(&c);
+}
+
+static void test_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(files); i++) {
+		config_write("key", files[i].contents,
+			     strlen(files[i].contents), files[i].mode);
+		check_key(files[i].label,
+			  BASE "cluster_key_file = \"%D/key\"\n",
+			  files[i].errors);
+	}
+}
+
+/* Root's own may be for a group, as a service's credential is. */
+static void test_group_of_root(void **state)
+{
+	(void)state;
+	config_write("key", KEY, strlen(KEY), 0640);
+	check_key("of a group", BASE "cluster_key_file = \"%D/key\"\n",
+		  geteuid() == 0 ? "" :
+		  AT "cluster_key_file: %D/key: mode 0640 lets others read or "
+		  "write it; chmod 600 %D/key\n");
+}
+
+static void test_no_file(void **state)
+{
+	(void)state;
+	unlink(config_path("key"));
+	check_key("absent", BASE "cluster_key_file = \"%D/key\"\n",
+		  AT "cluster_key_file: %D/key: No such file or directory\n");
+}
+
+static void test_in_the_configuration(void **state)
+{
+	(void)state;
+	check_key("given", BASE "cluster_key = \"" KEY "\"\n", "");
+	check_key("too short", BASE "cluster_key = \"0123\"\n",
+		  AT "cluster_key: not 32 hexadecimal digits\n");
+	check_key("published", BASE "cluster_key = \"" PUBLISHED "\"\n",
+		  AT "cluster_key: " PUBLISHED " is the key of a published "
+		  "example, which everybody has; " MINE);
+	check_key("twice", BASE "cluster_key = \"" KEY "\"\n"
+		  "cluster_key_file = \"%D/key\"\n",
+		  AT "cluster_key: give this or cluster_key_file, not both\n");
+}
+
+/* What the service manager hands over is taken where no key is named, by
+ * those who need one. */
+static void test_credential(void **state)
+{
+	const char *peers = BASE "listen_peer = \":1\"\n";
+
+	(void)state;
+	unlink(config_path("cluster.key"));
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", config_path(""), 1),
+			 0);
+	check_key("no such credential", peers,
+		  "%D/conf: cluster_key: needed for listen_peer and peer "
+		  "sections\n");
+	config_write("cluster.key", KEY "\n", strlen(KEY) + 1, 0600);
+	check_key("a credential", peers, "");
+	check_key("a peer section needs one, too",
+		  BASE "peer \"b\" { url = \"http://b\" }\n", "");
+	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+	check_key("no credentials", peers,
+		  "%D/conf: cluster_key: needed for listen_peer and peer "
+		  "sections\n");
+}
+
+/* Without peers nobody needs a key, nor looks for one. */
+static void test_no_key(void **state)
+{
+	struct config *c = NULL;
+
+	(void)state;
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", config_path(""), 1),
+			 0);
+	assert_int_equal(config_load_finds("no key", BASE, "", &c), 0);
+	assert_false(c->has_key);
+	config_free(&c);
+	unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_group_of_root),
+		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_in_the_configuration),
+		cmocka_unit_test(test_credential),
+		cmocka_unit_test(test_no_key),
+	};
+
+	return cmocka_run_group_tests(tests, config_folder_make,
+				      config_folder_remove);
+}
