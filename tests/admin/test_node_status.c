@@ -1,0 +1,455 @@
+/*
+ * What a node tells of itself: the text of Prometheus is well formed, each
+ * counter is in it and in the JSON, with its value, and what a node has not
+ * (disk, shared memory, peers) is not told of.
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/admin/node_status.h"
+#include "digestd/os/memory.h"
+#include "tests/unit.h"
+
+/* In place of digestd/peers/follow.c: two peers, one with a digest. */
+struct follow {
+	struct follow_status peers[2];
+};
+
+size_t follow_count(const struct follow *f)
+{
+	return f->peers[0].name ? 2 : 0;
+}
+
+void follow_status(const struct follow *f, size_t i, struct follow_status *out)
+{
+	assert_true(i < 2);
+	*out = f->peers[i];
+}
+
+static struct peer_digest digest = {
+	.bloom = { .nbits = 4096, .nhash = 3 },
+	.instance = 0xabc,
+	.generation = 17,
+	.nkeys = 99,
+	.fp = .25,
+};
+static struct follow nobody;
+static struct follow peers = { {
+	{ .name = "b", .url = "http://b:1", .digest = &digest,
+	  .health = HEALTH_GOOD, .rtt_ms = 2.5, .confirmed_ms = 1000 },
+	{ .name = "c", .url = "http://c:1", .health = HEALTH_QUARANTINE },
+} };
+
+/* Every counter of a table has another value. */
+static struct node_status numbered(void)
+{
+	struct node_status s = {
+		.node = "a",
+		.instance = 0x1234,
+		.ready = true,
+		.now_ms = 3500,
+		.started_s = 1000000,
+		.uptime_s = 60,
+		.threads = 2,
+		.certificates = { { "data", 2000000000 }, { "peer", 7 } },
+		.ncertificates = 2,
+		.tls_admin_failed = 5,
+		.store = { .keys = 11, .entries = 12, .weight = 13,
+			   .max_weight = 14, .evicted = 15,
+			   .variants_dropped = 16 },
+		.has_disk = true,
+		.disk_store = { .keys = 21, .entries = 22, .weight = 23,
+				.max_weight = 24, .evicted = 25 },
+		.admission = { .window = 31, .bytes = 32, .admits_all = true },
+		.shares = true,
+		.sharing = { .seen = { .nkeys = 41, .changed = 42, .fp = .5 },
+			     .published = { .generation = 43,
+					    .full_bytes = 44,
+					    .delta_bytes = 45 },
+			     .follow = &peers },
+		.catalog = { .nkeys = 51, .nbits = 1024, .nones = 256,
+			     .nhash = 3, .changed = 52, .saturated = 53,
+			     .fp = .015625, .grown = 54, .shrunk = 55 },
+		.publishes = true,
+		.publisher = { .generation = 61, .full_bytes = 62,
+			       .delta_bytes = 63, .array_bytes = 128,
+			       .encode_ms = 1.5 },
+		.follow = &peers,
+	};
+	uint64_t n = 1000;
+
+#define X(name, help) s.counters.name = n++;
+	WORKER_COUNTERS(X)
+#undef X
+#define X(name, help) s.disk.name = n++;
+	DISK_COUNTERS(X)
+#undef X
+#define X(name, help) s.admission.name = n++;
+	ADMITTER_COUNTERS(X)
+#undef X
+#define X(name, help) s.digests.name = n++;
+	DIGEST_API_COUNTERS(X)
+#undef X
+#define X(name, help) s.sharing.sent.name = n++;
+	DIGEST_API_COUNTERS(X)
+#undef X
+#define X(name, help) peers.peers[0].counters.name = n++;
+	FOLLOW_COUNTERS(X)
+#undef X
+	return s;
+}
+
+static char *metrics_of(const struct node_status *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	assert_non_null(to);
+	node_status_metrics(s, to);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+static json_t *json_of(const struct node_status *s)
+{
+	char *text = node_status_json(s);
+	json_t *o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+
+	assert_non_null(o);
+	free(text);
+	return o;
+}
+
+/* Whether the text has this line. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, line, len) && text[len] == '\n')
+			return true;
+	}
+	return false;
+}
+
+static void check_line(const char *text, const char *name, uint64_t value)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "digestd_%s %" PRIu64, name, value);
+	if (!has_line(text, line))
+		fail_msg("no line \"%s\"", line);
+}
+
+static void check_member(const json_t *o, const char *name, uint64_t value)
+{
+	const json_t *member = json_object_get(o, name);
+
+	if (!json_is_integer(member) ||
+	    (uint64_t)json_integer_value(member) != value)
+		fail_msg("no member \"%s\" of %" PRIu64, name, value);
+}
+
+static void test_counters_are_in_both(void **state)
+{
+	struct node_status s = numbered();
+	char *text = metrics_of(&s);
+	json_t *o = json_of(&s);
+	const json_t *part;
+
+	(void)state;
+#define CHECK(prefix, name, from) \
+	check_line(text, prefix #name "_total", (from).name); \
+	check_member(part, #name, (from).name);
+	part = json_object_get(o, "counters");
+#define X(name, help) CHECK("", name, s.counters)
+	WORKER_COUNTERS(X)
+#undef X
+	part = json_object_get(o, "disk");
+#define X(name, help) CHECK("disk_", name, s.disk)
+	DISK_COUNTERS(X)
+#undef X
+	part = json_object_get(o, "admission");
+#define X(name, help) CHECK("admission_", name, s.admission)
+	ADMITTER_COUNTERS(X)
+#undef X
+	part = json_object_get(o, "digest");
+#define X(name, help) CHECK("", name, s.digests)
+	DIGEST_API_COUNTERS(X)
+#undef X
+#define X(name, help) \
+	check_line(text, "seen_" #name "_total", s.sharing.sent.name);
+	DIGEST_API_COUNTERS(X)
+#undef X
+	part = json_array_get(json_object_get(o, "peers"), 0);
+#define X(name, help) \
+	check_line(text, "peer_" #name "_total{peer=\"b\"}", \
+		   peers.peers[0].counters.name); \
+	check_line(text, "peer_" #name "_total{peer=\"c\"}", 0); \
+	check_member(part, #name, peers.peers[0].counters.name);
+	FOLLOW_COUNTERS(X)
+#undef X
+	json_decref(o);
+	free(text);
+}
+
+static const char *const gauges[] = {
+	"digestd_start_time_seconds 1000000",
+	"digestd_ready 1",
+	"digestd_store_keys 11",
+	"digestd_store_objects 12",
+	"digestd_store_bytes 13",
+	"digestd_store_limit_bytes 14",
+	"digestd_store_evicted_total 15",
+	"digestd_store_variants_dropped_total 16",
+	"digestd_disk_keys 21",
+	"digestd_disk_objects 22",
+	"digestd_disk_bytes 23",
+	"digestd_disk_limit_bytes 24",
+	"digestd_disk_evicted_total 25",
+	"digestd_admission_window_keys 31",
+	"digestd_admission_bytes 32",
+	"digestd_admission_admits_all 1",
+	"digestd_tls_admin_failed_total 5",
+	"digestd_certificate_expiry_timestamp_seconds{listener=\"data\"} "
+	"2000000000",
+	"digestd_certificate_expiry_timestamp_seconds{listener=\"peer\"} 7",
+	"digestd_seen_keys 41",
+	"digestd_seen_generation 43",
+	"digestd_digest_generation 61",
+	"digestd_digest_filter_bytes 128",
+	"digestd_digest_grown_total 54",
+	"digestd_digest_shrunk_total 55",
+	"digestd_digest_array_bytes 128",
+	"digestd_digest_full_bytes 62",
+	"digestd_digest_delta_bytes 63",
+	"digestd_digest_fill_ratio 0.25",
+	"digestd_digest_false_positive_ratio 0.015625",
+	"digestd_digest_unpublished_changes 52",
+	"digestd_peer_usable{peer=\"b\"} 1",
+	"digestd_peer_usable{peer=\"c\"} 0",
+	"digestd_peer_digest_generation{peer=\"b\"} 17",
+	"digestd_peer_digest_generation{peer=\"c\"} 0",
+	"digestd_peer_digest_age_seconds{peer=\"b\"} 2.500",
+	"digestd_peer_round_trip_seconds{peer=\"b\"} 0.002500",
+	"digestd_peer_round_trip_seconds{peer=\"c\"} 0.000000",
+};
+
+static void test_gauges(void **state)
+{
+	struct node_status s = numbered();
+	char *text = metrics_of(&s);
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(gauges); i++) {
+		if (!has_line(text, gauges[i]))
+			fail_msg("no line \"%s\"", gauges[i]);
+	}
+	/* without a digest nothing is known of its age */
+	assert_null(strstr(text, "digest_age_seconds{peer=\"c\"}"));
+	free(text);
+}
+
+/* A peer may be asked when it has a digest and is well, or to be probed. */
+static void test_usable_peers(void **state)
+{
+	static const struct {
+		enum health_state health;
+		bool digest, usable;
+	} rows[] = {
+		{ HEALTH_GOOD, true, true },
+		{ HEALTH_TRIAL, true, true },
+		{ HEALTH_BROKEN, true, false },
+		{ HEALTH_QUARANTINE, true, false },
+		{ HEALTH_GOOD, false, false },
+		{ HEALTH_TRIAL, false, false },
+	};
+	const struct follow_status saved = peers.peers[0];
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct node_status s = numbered();
+		char *text;
+
+		peers.peers[0].health = rows[i].health;
+		peers.peers[0].digest = rows[i].digest ? &digest : NULL;
+		text = metrics_of(&s);
+		check_line(text, "peer_usable{peer=\"b\"}", rows[i].usable);
+		free(text);
+	}
+	peers.peers[0] = saved;
+}
+
+/* Prometheus' text: each sample follows the HELP and TYPE of its metric, which
+ * come once; counters, and only they, end in _total. */
+static void check_well_formed(char *text)
+{
+	char *rest, name[128] = "", type[16] = "";
+	char seen[65536] = "\n";
+
+	for (char *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		size_t len = strlen(name);
+		char key[160];
+
+		if (!strncmp(line, "# HELP ", 7)) {
+			assert_int_equal(sscanf(line, "# HELP %127s", name), 1);
+			assert_true(strlen(line) > 8 + strlen(name));
+			snprintf(key, sizeof(key), "\n%s\n", name);
+			if (strstr(seen, key))
+				fail_msg("%s comes twice", name);
+			assert_true(strlen(seen) + 160 < sizeof(seen));
+			strcat(seen, key + 1);
+			line = strtok_r(NULL, "\n", &rest);
+			assert_int_equal(sscanf(line, "# TYPE %127s %15s", key,
+						type), 2);
+			assert_string_equal(key, name);
+			assert_int_equal(!strcmp(type, "counter"),
+					 strstr(name, "_total") != NULL);
+			continue;
+		}
+		if (!*name || strncmp(line, name, len) != 0 ||
+		    (line[len] != ' ' && line[len] != '{'))
+			fail_msg("\"%s\" after the head of %s", line, name);
+		assert_non_null(strchr("0123456789", line[strlen(line) - 1]));
+	}
+}
+
+/* What a node may have or not, in each combination. */
+static void test_parts_that_are_not_there(void **state)
+{
+	(void)state;
+	for (unsigned has = 0; has < 16; has++) {
+		struct node_status s = numbered();
+		char *text;
+		json_t *o;
+
+		s.has_disk = has & 1;
+		s.shares = has & 2;
+		s.publishes = has & 4;
+		s.follow = has & 8 ? &peers : has & 1 ? &nobody : NULL;
+		if (!(has & 8)) {
+			s.ncertificates = 0;
+			s.sharing.follow = NULL;
+		}
+		text = metrics_of(&s);
+		o = json_of(&s);
+		assert_int_equal(strstr(text, "digestd_disk_keys") != NULL,
+				 s.has_disk);
+		assert_int_equal(json_is_object(json_object_get(o, "disk")),
+				 s.has_disk);
+		assert_int_equal(strstr(text, "digestd_seen_keys") != NULL,
+				 s.shares);
+		assert_int_equal(json_is_object(json_object_get(o, "seen")),
+				 s.shares);
+		assert_int_equal(strstr(text, "digestd_digest_gen") != NULL,
+				 s.publishes);
+		assert_int_equal(json_is_object(json_object_get(o, "digest")),
+				 s.publishes);
+		assert_int_equal(strstr(text, "digestd_peer_usable") != NULL,
+				 s.follow == &peers);
+		assert_int_equal(json_array_size(json_object_get(o, "peers")),
+				 s.follow == &peers ? 2 : 0);
+		assert_int_equal(strstr(text, "certificate_expiry") != NULL,
+				 s.ncertificates != 0);
+		check_well_formed(text);
+		json_decref(o);
+		free(text);
+	}
+}
+
+static void check_text(const json_t *o, const char *name, const char *value)
+{
+	assert_string_equal(json_string_value(json_object_get(o, name)),
+			    value);
+}
+
+static void test_json(void **state)
+{
+	struct node_status s = numbered();
+	json_t *o = json_of(&s);
+	const json_t *list = json_object_get(o, "peers"), *p, *d;
+
+	(void)state;
+	check_text(o, "node", "a");
+	check_text(o, "instance", "0000000000001234");
+	assert_true(json_is_true(json_object_get(o, "ready")));
+	check_member(o, "uptime_s", 60);
+	check_member(o, "threads", 2);
+	d = json_array_get(json_object_get(o, "certificates"), 1);
+	check_text(d, "listener", "peer");
+	check_member(d, "expires", 7);
+	d = json_object_get(o, "seen");
+	check_member(d, "keys", 41);
+	check_member(json_object_get(d, "peers"), "b", 17);
+	check_member(json_object_get(d, "peers"), "c", 0);
+	check_member(json_object_get(o, "digest"), "saturated_counters", 53);
+	p = json_array_get(list, 0);
+	check_text(p, "name", "b");
+	check_text(p, "url", "http://b:1");
+	check_text(p, "health", health_state_text(HEALTH_GOOD));
+	d = json_object_get(p, "digest");
+	check_text(d, "instance", "0000000000000abc");
+	check_member(d, "generation", 17);
+	check_member(d, "bits", 4096);
+	assert_true(json_real_value(json_object_get(d, "age_s")) == 2.5);
+	assert_true(json_is_null(json_object_get(json_array_get(list, 1),
+						 "digest")));
+	json_decref(o);
+}
+
+/* A catalog of no bits at all, as before the first digest, has no fill. */
+static void test_no_digest_yet(void **state)
+{
+	struct node_status s = numbered();
+	char *text;
+
+	(void)state;
+	s.catalog = (struct catalog_stats){ 0 };
+	text = metrics_of(&s);
+	check_line(text, "digest_fill_ratio", 0);
+	free(text);
+}
+
+/* The ledger is in both, use by use. */
+static void test_memory(void **state)
+{
+	struct node_status s = numbered();
+	const json_t *part;
+	char *text;
+	json_t *o;
+
+	(void)state;
+	memory_limit(1000000);
+	ledger_add(&memory_ledger, LEDGER_streams, 12345);
+	text = metrics_of(&s);
+	o = json_of(&s);
+	part = json_object_get(o, "memory");
+	check_line(text, "memory_bytes{use=\"streams\"}", 12345);
+	check_line(text, "memory_bytes{use=\"uploads\"}", 0);
+	check_line(text, "memory_limit_bytes", 1000000);
+	check_member(part, "streams", 12345);
+	check_member(part, "limit_bytes", 1000000);
+	check_member(part, "left_bytes", 1000000 - 12345);
+	json_decref(o);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counters_are_in_both),
+		cmocka_unit_test(test_gauges),
+		cmocka_unit_test(test_usable_peers),
+		cmocka_unit_test(test_parts_that_are_not_there),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_no_digest_yet),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
