@@ -297,15 +297,18 @@ static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 	size_t n = buffer_take(&r->body, buf, cap);
 
 	reply_count_bytes(r, n);
-	if (r->paused && buffer_left(&r->body) <= request_window(r) / 2) {
-		r->paused = false;
-		fetch_resume(r->fetch);
-	}
+	request_fill_room(r);
 	if (n)
 		return (ssize_t)n;
-	if (r->body_failed)
+	switch (r->fill.result) {
+	case NODE_UNDER_WAY:
+		break;
+	case NODE_WHOLE:
+		return BODY_END;
+	case NODE_BROKEN:
 		return BODY_FAIL;
-	return r->body_ended ? BODY_END : BODY_WAIT;
+	}
+	return BODY_WAIT;
 }
 
 /* The header of a fetched response; returns -1 without memory. */
@@ -317,7 +320,8 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 		.fwd_status = r->fwd_status,
 		/* or it will be, when the rest has come; without a length it
 		 * may yet be too large */
-		.stored = r->storing && r->body_len >= 0,
+		.stored = r->fill.keep == NODE_KEEP_YES &&
+			  r->fill.body_len >= 0,
 		.peer = r->peer ? r->peer->name : NULL,
 	};
 
@@ -339,8 +343,7 @@ void reply_stream(struct request *r)
 		exchange_abort(r->x);
 		return;
 	}
-	r->replying = true;
-	exchange_reply_stream(r->x, r->status, &f, r->body_len, &source);
+	exchange_reply_stream(r->x, r->status, &f, r->fill.body_len, &source);
 	fields_free(&f);
 }
 

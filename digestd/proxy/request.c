@@ -78,6 +78,7 @@ static void request_free(struct request *r)
 	cached_unref(&r->head);
 	cached_unref(&r->stored);
 	cached_unref(&r->stale);
+	cached_unref(&r->refreshed);
 	fields_free(&r->in);
 	fields_free(&r->out);
 	peerset_unref(r->view);
@@ -568,15 +569,14 @@ static size_t request_on_data_body(void *arg, struct exchange *x,
 		len = room;
 	r->upload_bytes += len;
 	if (r->upload_bytes > r->settings->max_upload_bytes) {
-		request_stop_fetch(r);
-		reply_error(r, 413, "body");
+		request_push_upload(r, true);
 		return len;
 	}
 	if (len && buffer_append(&r->upload, data, len)) {
 		exchange_abort(x);
 		return 0;
 	}
-	request_push_upload(r);
+	request_push_upload(r, false);
 	return len;
 }
 
@@ -586,7 +586,7 @@ static void request_on_data_body_end(void *arg, struct exchange *x)
 
 	(void)arg;
 	r->upload_ended = true;
-	request_push_upload(r);
+	request_push_upload(r, false);
 }
 
 /*
@@ -604,12 +604,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	r->x = NULL;
 	if (end == EXCHANGE_ABORTED)
 		worker_add(&w->counters.aborted, 1);
-	r->left = true;
-	if (!r->storing)
-		request_stop_fetch(r);
-	else if (!request_goes_on(r))
-		request_give_up(r);
-	request_settle(r);
+	request_fill_left(r);
 }
 
 const struct server_handler request_data_handler = {

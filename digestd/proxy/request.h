@@ -26,6 +26,7 @@
 #include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/node/node_fill.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/flight.h"
 #include "digestd/proxy/relay.h"
@@ -82,7 +83,6 @@ struct request {
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
-	bool storing;         /* the response is collected for the store */
 	bool judged;          /* it could be kept, and should be there: */
 	enum admission_decision place;
 
@@ -108,6 +108,7 @@ struct request {
 	struct loop_timer patience; /* until its answer must be here */
 
 	/* the fetch under way, and its response */
+	struct node_fill fill;
 	enum source source;
 	struct fetch *fetch;
 	struct fields in;  /* the request's fields as they came */
@@ -115,7 +116,9 @@ struct request {
 	int64_t asked_s, asked_ms;
 	uint64_t purges;   /* cache_purges() before that */
 	unsigned rtt_ms;   /* of the peer that is answering */
+	enum peer_outcome verdict; /* on its header */
 	bool validating;   /* the origin is asked about `stale` */
+	struct cached *refreshed; /* what it has confirmed; null: no memory */
 	bool kept;         /* what came of it is stored */
 	unsigned fwd_status; /* of what has been received, whatever is used */
 	unsigned status;
@@ -125,24 +128,10 @@ struct request {
 	bool selected;           /* that has been found out, and: */
 	bool right_variant;
 	struct freshness freshness;
-	int64_t body_len;
 	struct cached *head;   /* the response to be stored, but for its body */
 	struct cached *stored; /* once it is whole and stored */
 	struct buffer body;
 	struct request_memory memory;
-	bool left; /* its client did, before the end */
-	bool replying;   /* the reply reads from body */
-	bool body_ended; /* complete */
-	bool body_failed;
-	bool paused;     /* the fetch, until the client has caught up */
-
-	/* where the origin takes over from a peer that breaks off */
-	uint64_t received; /* bytes of the body so far */
-	int64_t received_ms; /* the last of them */
-	uint64_t watched;  /* of them, when the peer was looked at last */
-	uint64_t rejoined; /* of the origin's, what the peer had sent before */
-	uint64_t cut;      /* what that is in all */
-	bool taken_over;
 
 	/* the body of the client's request */
 	struct buffer upload;
@@ -190,13 +179,6 @@ void request_renew(struct request *r);
 /* Takes what a body of so many bytes needs to be collected; false: no room. */
 bool request_hold(struct request *r, uint64_t bytes);
 
-/* The same for the whole response, as far as its length is known; of one that
- * is not stored, the library makes a copy. */
-bool request_hold_whole(struct request *r);
-
-/* There is no memory to store the response. */
-void request_pass(struct request *r);
-
 /* More of that body has come. */
 void request_held(struct request *r);
 
@@ -206,11 +188,6 @@ void request_release(struct request *r);
 /* From now on the body passes through: how many bytes of it may wait here. In
  * need there are fewer. */
 size_t request_window(struct request *r);
-
-/* Answers with 503 when so much memory is in use that a body cannot even pass
- * through; where it can, returns false, and it does. What may have changed
- * something at its origin is never refused. */
-bool request_refuse_body(struct request *r);
 
 /* Returns what was collected before the body began to pass through, once that
  * has gone. */
@@ -226,8 +203,8 @@ void request_count_asking(struct request *r);
 void request_return_memory(struct request *r);
 
 /*
- * The client has left, while the response is collected: whether that goes on,
- * as others wait for it, or it is worth it. If not, nobody can wait for it any
+ * The client has left, while the response is kept: whether that goes on, as
+ * others wait for it, or it is worth it. If not, nobody can wait for it any
  * more.
  */
 bool request_goes_on(struct request *r);
@@ -242,15 +219,6 @@ enum step_result request_ask_origin(struct request *r);
 void request_learn(struct request *r, enum peer_outcome kind,
 		   unsigned rtt_ms);
 
-/* Bytes of the body have come, as fetch_callbacks.on_body says. */
-bool request_take_body(struct request *r, const void *data, size_t len);
-
-/* The body is whole. */
-void request_complete(struct request *r, const struct fetch_done *done);
-
-/* The reply breaks off, and nobody takes what was received for the whole. */
-void request_break_off(struct request *r);
-
 /* Tells the service what a peer is worth, as request_learn() does, without
  * counting it among the answers of this node. */
 void request_tell(const struct request *r, enum peer_outcome kind,
@@ -264,27 +232,32 @@ unsigned request_elapsed_ms(const struct request *r);
 
 /* Asks r->peer, which has timeout_ms to begin its answer; 0, or there is no
  * memory. */
-int request_fetch_peer(struct request *r, unsigned timeout_ms,
-		       const struct fetch_callbacks *callbacks);
+int request_fetch_peer(struct request *r, unsigned timeout_ms);
 
 /* Asks the origin for what is being answered; 0, or there is no memory. */
-int request_fetch_again(struct request *r,
-			const struct fetch_callbacks *callbacks);
+int request_fetch_again(struct request *r);
 
 /* In request_probe.c: asks a half-open peer (a number in r->view), which has
  * timeout_ms to begin its answer, for what r wants, beside r. */
 void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms);
 
-/* When a peer breaks off, in request_takeover.c. */
+/* The edge of the fill's machine, in request_fill.c. Each may free r. */
 
-/* From now on the peer must send, at a pace that need not be high. */
-void request_watch_peer(struct request *r);
+/* Of all fetches; arg is the request. */
+extern const struct fetch_callbacks request_fill_callbacks;
 
-/*
- * The peer has broken off in the middle of a reply: the origin goes on where it
- * stopped. False: it cannot, as nothing shows that it sends the same.
- */
-bool request_take_over(struct request *r);
+/* Something happens to r's fill. */
+void request_fill_event(struct request *r, const struct node_fill_input *in);
+
+/* There was no memory for what a step was to do. */
+void request_fill_no_memory(struct request *r);
+
+/* When the fill is to look what has come, if nothing ends before. */
+void request_fill_set_timer(struct request *r, int64_t due_ms);
+
+/* The client has taken bytes; it has left, or has been served. */
+void request_fill_room(struct request *r);
+void request_fill_left(struct request *r);
 
 /* What a response does to the store, in request_store.c. */
 
@@ -301,17 +274,17 @@ void request_read_answer(const struct request *r, unsigned status,
 
 /*
  * Takes the header of a response: r->response and what follows from it, up to
- * r->storing, whether it may be stored. Returns 0, or -1 without memory.
+ * r->fill.keep, whether it may be stored. Returns 0, or -1 without memory.
  */
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len);
 
 /*
- * The response will be used: is it worth keeping, and where? Of this
- * r->storing is left, and r->head. In place of what has gone stale it is kept
- * where that was.
+ * The response will be used: is it worth keeping, and where? If it is, returns
+ * true, and leaves r->head. In place of what has gone stale it is kept where
+ * that was.
  */
-void request_admit(struct request *r);
+bool request_admit(struct request *r);
 
 /*
  * Whether the response is one for requests like the client's: what the request
@@ -359,11 +332,9 @@ void request_land(struct request *r);
 /* Cancels the fetch, if there is one. */
 void request_stop_fetch(struct request *r);
 
-/* Stops collecting a response that nobody waits for; the caller settles. */
-void request_give_up(struct request *r);
-
-/* More of the client's body has come, or its end: tells the fetch. */
-void request_push_upload(struct request *r);
+/* More of the client's body has come, or its end; too_large: more than a
+ * request may have. */
+void request_push_upload(struct request *r, bool too_large);
 
 /* Of r->upload, as fetch_upload.read says; arg is the request. */
 ssize_t request_read_upload(void *arg, void *buf, size_t cap);

@@ -11,7 +11,8 @@ void request_pass_interim(void *arg, struct fetch *f, unsigned status,
 	struct fields out;
 
 	(void)f;
-	if (!r->x || fields_copy(fields, &out))
+	if (!r->fill.client || r->fill.state != NODE_ASK_ORIGIN ||
+	    fields_copy(fields, &out))
 		return;
 	fields_remove_hop_by_hop(&out);
 	if (!via_append(&out, 1, r->settings->node))

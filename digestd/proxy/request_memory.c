@@ -11,12 +11,9 @@
 
 enum {
 	REQUEST_BYTES = 8192, /* of one that asks others, with its fields */
-	REQUEST_SMALL_BODY = 4096, /* is part of that */
+	REQUEST_SMALL_BODY = NODE_SMALL_BODY, /* is part of that */
 	REQUEST_PIECE = 65536, /* comes at once, and may wait beside a window */
 	REQUEST_WINDOW_MIN = 16384,
-	/* what is fetched to its end when its client has left: */
-	REQUEST_ALONE_BYTES = 1 << 20,
-	REQUEST_ALONE_UNKNOWN = 262144, /* so far, of an unknown length */
 };
 
 bool request_hold(struct request *r, uint64_t bytes)
@@ -28,21 +25,7 @@ bool request_hold(struct request *r, uint64_t bytes)
 	if (!m->passes && ledger_hold(&memory_ledger, LEDGER_promised, &m->body,
 				      bytes, memory_reserve()))
 		return true;
-	worker_add(&r->worker->counters.memory_passed, r->storing);
 	return false;
-}
-
-bool request_hold_whole(struct request *r)
-{
-	uint64_t len = r->body_len < 0 ? 0 : (uint64_t)r->body_len;
-
-	return request_hold(r, r->storing ? len : 2 * len);
-}
-
-void request_pass(struct request *r)
-{
-	r->storing = false;
-	cached_unref(&r->head);
 }
 
 /* What has come is there, and not only promised. */
@@ -72,22 +55,6 @@ void request_release(struct request *r)
 	}
 	m->come = 0;
 	m->passes = false;
-}
-
-bool request_refuse_body(struct request *r)
-{
-	bool small = r->body_len >= 0 && r->body_len <= REQUEST_SMALL_BODY;
-
-	if (!r->x || r->storing || r->unsafe || small)
-		return false;
-	/* what is left then is for connections, and for what is under way */
-	if (ledger_left(&memory_ledger) < memory_reserve() / 4) {
-		worker_add(&r->worker->counters.memory_refused, 1);
-		reply_busy(r);
-		return true;
-	}
-	request_window(r); /* counts before the next one looks */
-	return false;
 }
 
 size_t request_window(struct request *r)
@@ -154,28 +121,11 @@ void request_return_memory(struct request *r)
 	r->memory.asks = false;
 }
 
-/* Small, or nearly done, and nobody else is short of memory. */
-static bool request_is_worth_finishing(const struct request *r)
-{
-	uint64_t len = r->body_len < 0 ? 0 : (uint64_t)r->body_len;
-
-	if (ledger_left(&memory_ledger) < memory_reserve())
-		return false;
-	if (r->body_len < 0)
-		return r->received <= REQUEST_ALONE_UNKNOWN;
-	return len <= REQUEST_ALONE_BYTES || len - r->received <= len / 4;
-}
-
 bool request_goes_on(struct request *r)
 {
-	return request_is_worth_finishing(r) ||
-	       !flights_land_alone(r->worker->flights, &r->lead);
-}
-
-void request_give_up(struct request *r)
-{
-	worker_add(&r->worker->counters.memory_given_up, 1);
-	request_stop_fetch(r);
-	r->storing = false;
-	request_land(r);
+	/* nobody else is short of memory */
+	if (ledger_left(&memory_ledger) >= memory_reserve() &&
+	    node_fill_is_worth_finishing(&r->fill))
+		return true;
+	return !flights_land_alone(r->worker->flights, &r->lead);
 }

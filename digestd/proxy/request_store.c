@@ -91,8 +91,8 @@ static bool request_store_may_store(struct request *r,
 	return request_store_answers_get(r) &&
 	       storable("GET", &r->in, answer) == STORABLE_YES &&
 	       request_right_variant(r) &&
-	       (r->body_len < 0 ||
-		(uint64_t)r->body_len <= r->settings->max_object_bytes);
+	       (r->fill.body_len < 0 ||
+		(uint64_t)r->fill.body_len <= r->settings->max_object_bytes);
 }
 
 /* Was a peer asked for it, as far as they have told? */
@@ -161,7 +161,8 @@ static struct cached *request_store_make_head(struct request *r)
 /* Whether it is worth r->head, which is given up when it is not. */
 static bool request_store_is_worth_it(struct request *r)
 {
-	size_t body = r->body_len < 0 ? UNKNOWN_BYTES : (size_t)r->body_len;
+	int64_t len = r->fill.body_len;
+	size_t body = len < 0 ? UNKNOWN_BYTES : (size_t)len;
 
 	r->place = cache_admit(r->worker->cache, &r->key,
 			       cache_head_weight(r->head) + body,
@@ -175,16 +176,18 @@ static bool request_store_is_worth_it(struct request *r)
 	return r->head;
 }
 
-void request_admit(struct request *r)
+bool request_admit(struct request *r)
 {
-	if (!r->storing)
-		return;
+	if (r->fill.keep == NODE_KEEP_NO)
+		return false;
 	assert(!r->head);
 	if (request_store_is_placed_here(r))
 		r->head = request_store_make_head(r);
-	r->storing = r->head && request_store_is_worth_it(r);
-	if (r->storing && r->body_len > 0)
-		buffer_fit(&r->body, (size_t)r->body_len);
+	if (!r->head || !request_store_is_worth_it(r))
+		return false;
+	if (r->fill.body_len > 0)
+		buffer_fit(&r->body, (size_t)r->fill.body_len);
+	return true;
 }
 
 /* Notes what is not for everybody; what is to be stripped, nobody gets. A
@@ -198,22 +201,34 @@ static int request_withhold(struct request *r, const struct answer *answer,
 	return setcookie_withheld(answer, &r->withheld);
 }
 
+static bool request_store_has_strong_tag(const struct request *r)
+{
+	const char *tag = fields_get(&r->response, "etag");
+
+	return tag && tag[0] == '"';
+}
+
 int request_take_response(struct request *r, unsigned status,
 			  const struct fields *fields, int64_t body_len)
 {
 	struct exchange_times times = {r->asked_s, request_now_s(r)};
+	bool may_store;
 	struct answer answer;
 
 	if (forward_response(fields, request_now_s(r), &r->response))
 		return -1;
 	r->status = status;
-	r->body_len = body_len;
+	r->fill.body_len = body_len;
+	r->fill.bodiless = !strcmp(r->method, "HEAD") || status == 204 ||
+			   status == 304;
+	r->fill.strong_tag = request_store_has_strong_tag(r);
 	request_read_answer(r, status, &r->response, &answer);
 	freshness_init(&r->freshness, &answer, &times);
 	r->judged = false;
-	r->storing = request_store_may_store(r, &answer);
+	may_store = request_store_may_store(r, &answer);
+	r->fill.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
 	return request_withhold(r, &answer,
-				r->storing || r->source == SOURCE_PEER) ?
+				may_store || r->source == SOURCE_PEER) ?
 		       -1 : 0;
 }
 
@@ -243,17 +258,18 @@ void request_store(struct request *r)
 
 void request_show(struct request *r)
 {
+	uint64_t len = (uint64_t)r->fill.body_len;
 	struct cached *head;
 
-	if (!r->lead.under_way || r->body_len < 0)
+	if (!r->lead.under_way || r->fill.body_len < 0)
 		return;
 	head = request_store_make_head(r);
 	if (!head)
 		return;
 	head->place = ADMISSION_NO; /* not in the store, and never will be */
 	/* what a use of it weighs, as far as anybody can tell yet */
-	cached_set_body(head, NULL, (uint64_t)r->body_len & CACHED_BODY_MAX);
-	if (relay_new(head, (size_t)r->body_len, &r->relay))
+	cached_set_body(head, NULL, len & CACHED_BODY_MAX);
+	if (relay_new(head, len, &r->relay))
 		cached_unref(&head);
 	else
 		flights_show(r->worker->flights, &r->lead, r->relay);

@@ -18,8 +18,13 @@ ssize_t request_read_upload(void *arg, void *buf, size_t cap)
 	return r->upload_ended ? FETCH_EOF : FETCH_MORE;
 }
 
-void request_push_upload(struct request *r)
+void request_push_upload(struct request *r, bool too_large)
 {
-	if (r->fetch)
-		fetch_resume_upload(r->fetch);
+	const struct node_fill_input in = {
+		.event = NODE_UP,
+		.now_ms = request_now_ms(r),
+		.too_large = too_large,
+	};
+
+	request_fill_event(r, &in);
 }

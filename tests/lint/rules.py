@@ -13,7 +13,8 @@ MAX_FUNCTION_LINES = 80
 MAX_FILE_LINES = 800
 
 # What a node decides. It is shared with the simulator.
-CORE = {"digestd/http", "digestd/store", "digestd/admission", "digestd/mesh"}
+CORE = {"digestd/http", "digestd/store", "digestd/admission", "digestd/mesh",
+        "digestd/node"}
 
 # Who may include whom: a folder, and the folders that it may include from.
 LAYERS = {
@@ -30,6 +31,8 @@ LAYERS = {
     "digestd/admission": {"codec", "digestd/http", "digestd/store",
                           "digestd/admission"},
     "digestd/mesh": {"codec", "digestd/http", "digestd/store", "digestd/mesh"},
+    "digestd/node": {"codec", "digestd/http", "digestd/store",
+                     "digestd/admission", "digestd/mesh", "digestd/node"},
     "digestd/os": CORE | {"codec", "digestd/os"},
     "digestd/tls": CORE | {"codec", "digestd/tls"},
     "digestd/disk": CORE | {"codec", "digestd/os", "digestd/disk"},

@@ -23,6 +23,7 @@
 #include "cachesim/world/nodes.h"
 #include "tests/world/invariants.h"
 #include "tests/world/origin.h"
+#include "tests/world/pairs.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
 
@@ -350,5 +351,7 @@ int main(int argc, char **argv)
 		world_end();
 		world_report(i);
 	}
+	if (world.verbose)
+		pairs_report(true);
 	return 0;
 }

@@ -1,0 +1,327 @@
+/*
+ * The machine of a fill: the table, pair by pair, and what must hold after
+ * every step, whatever the facts are.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "digestd/node/node_fill.h"
+#include "tests/unit.h"
+
+#define S(state) (1u << NODE_##state)
+
+/* Where a step may lead to; 0: the pair is impossible. */
+/* clang-format off */
+static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
+	[NODE_LANDED] = {
+		[NODE_ROOM] = S(LANDED), [NODE_LEFT] = S(LANDED),
+	},
+	[NODE_ASK_PEER] = {
+		/* ASK_PEER: until node_fill_admitted() */
+		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(LANDED),
+		[NODE_LEFT]  = S(LANDED),
+	},
+	[NODE_COLLECT_PEER] = {
+		[NODE_MORE]  = S(COLLECT_PEER) | S(SHOW_PEER) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(LANDED),
+		[NODE_LEFT]  = S(COLLECT_PEER) | S(LANDED),
+	},
+	[NODE_SHOW_PEER] = {
+		[NODE_MORE]  = S(SHOW_PEER) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(REJOIN) | S(LANDED),
+		[NODE_TIMER] = S(SHOW_PEER) | S(REJOIN),
+		[NODE_ROOM]  = S(SHOW_PEER),
+		[NODE_LEFT]  = S(SHOW_PEER) | S(LANDED),
+	},
+	[NODE_REJOIN] = {
+		[NODE_HEAD]  = S(REJOIN) | S(LANDED),
+		[NODE_MORE]  = S(REJOIN) | S(SHOW_ORIGIN) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_ROOM]  = S(REJOIN),
+		[NODE_LEFT]  = S(REJOIN) | S(LANDED),
+	},
+	[NODE_ASK_ORIGIN] = {
+		[NODE_HEAD]  = S(ASK_ORIGIN) | S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_LEFT]  = S(LANDED),
+		[NODE_UP]    = S(ASK_ORIGIN) | S(LANDED),
+	},
+	[NODE_COLLECT_ORIGIN] = {
+		[NODE_MORE]  = S(COLLECT_ORIGIN) | S(SHOW_ORIGIN) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(SHOW_ORIGIN),
+		[NODE_LEFT]  = S(COLLECT_ORIGIN) | S(LANDED),
+		[NODE_UP]    = S(COLLECT_ORIGIN) | S(LANDED),
+	},
+	[NODE_SHOW_ORIGIN] = {
+		[NODE_MORE]  = S(SHOW_ORIGIN) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_ROOM]  = S(SHOW_ORIGIN),
+		[NODE_LEFT]  = S(SHOW_ORIGIN) | S(LANDED),
+	},
+};
+/* clang-format on */
+
+enum {
+	REPLIES = NODE_REPLY_STORED | NODE_REPLY_WHOLE | NODE_REPLY_STALE |
+		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
+	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
+		      NODE_SET_TIMER_PACE | NODE_SET_TIMER_DELAY | NODE_ADMIT,
+	FACT_BITS = 12, /* that describe(), below, takes */
+};
+
+/* A fill in a state, and an event, of numbered facts. Returns false where there
+ * is no such fill. */
+static bool describe(unsigned facts, struct node_fill *f,
+		     struct node_fill_input *in)
+{
+	f->keep = facts & 1 ? NODE_KEEP_YES : NODE_KEEP_NO;
+	f->client = facts & 2;
+	f->purpose = facts & 4 ? NODE_FOR_PROBE : NODE_FOR_CLIENT;
+	f->get = facts & 8;
+	f->strong_tag = facts & 8;
+	f->taken_over = facts & 16 || f->state == NODE_REJOIN;
+	f->body_len = facts & 32 ? 1000 : -1;
+	f->received = 600;
+	f->cut = 600;
+	f->rejoined = facts & 64 ? 600 : 100;
+	f->credit = facts & 128 ? 0 : 500;
+	f->max_bytes = facts & 256 ? 100 : 1000000;
+	in->head = (enum node_head)(facts >> 9 & 7);
+	in->room = in->stale_usable = facts & 512;
+	in->same = in->too_large = in->no_memory = facts & 1024;
+	in->wanted = in->by_close = facts & 2048;
+	in->len = 400;
+	in->waiting = facts & 512 ? 0 : 1000;
+	in->window = 1000;
+	in->status = 502;
+	if (f->purpose == NODE_FOR_PROBE &&
+	    (f->client || f->keep == NODE_KEEP_YES ||
+	     (f->state != NODE_ASK_PEER && f->state != NODE_COLLECT_PEER)))
+		return false;
+	if (f->keep == NODE_KEEP_YES &&
+	    (f->state == NODE_LANDED || f->state == NODE_ASK_PEER ||
+	     f->state == NODE_ASK_ORIGIN))
+		return false;
+	if (!f->client && (in->event == NODE_UP || in->event == NODE_LEFT))
+		return false;
+	if (in->event == NODE_HEAD && f->state == NODE_ASK_ORIGIN)
+		return (f->client || in->head != NODE_HEAD_STALE) &&
+		       in->head != NODE_HEAD_UNUSABLE &&
+		       in->head <= NODE_HEAD_NOMEM;
+	return true;
+}
+
+static unsigned bits_of(uint32_t set)
+{
+	return (unsigned)__builtin_popcount(set);
+}
+
+static void check_step(const struct node_fill *before,
+		       const struct node_fill *f,
+		       const struct node_fill_step *step)
+{
+	bool landed = f->state == NODE_LANDED;
+	bool had_source = before->state != NODE_LANDED;
+	uint32_t does = step->actions;
+
+	/* who has left is not answered, and nobody is answered twice */
+	if (!before->client)
+		assert_false(does & (REPLIES | NODE_WAKE));
+	assert_true(bits_of(does & (REPLIES | NODE_CONFIRM)) <= 1);
+	/* nobody asks, resumes or times what is gone */
+	if (landed || does & NODE_STOP)
+		assert_false(does & NEED_SOURCE);
+	assert_false(does & NODE_TAKE && does & NODE_REFUSE);
+	/* the end is told, and leaves nothing behind */
+	if (landed && had_source && !(does & NODE_REPLY_ERROR))
+		assert_true(step->then == NODE_THEN_END ||
+			    step->then == NODE_THEN_NEXT);
+	if (landed)
+		assert_int_equal(f->keep, NODE_KEEP_NO);
+	if (step->then == NODE_THEN_NEXT)
+		assert_true(before->client);
+	/* what broke off is not stored, nor a whole reply */
+	if (f->result == NODE_BROKEN)
+		assert_false(does & (NODE_STORE | NODE_REPLY_STORED |
+				     NODE_REPLY_WHOLE));
+	if (does & NODE_STORE)
+		assert_true(f->result == NODE_WHOLE &&
+			    before->keep == NODE_KEEP_YES);
+}
+
+static void walk_pair(enum node_fill_state state, enum node_event event,
+		      unsigned *met)
+{
+	for (unsigned facts = 0; facts < 1u << FACT_BITS; facts++) {
+		struct node_fill f = { .state = state };
+		struct node_fill_input in = { .event = event };
+		struct node_fill before;
+		struct node_fill_step step;
+
+		if (!describe(facts, &f, &in))
+			continue;
+		before = f;
+		step = node_fill_step(&f, &in);
+		if (!(successors[state][event] & 1u << f.state))
+			fail_msg("%s %s leads to %s",
+				 node_fill_state_name(state),
+				 node_event_name(event),
+				 node_fill_state_name(f.state));
+		*met |= 1u << f.state;
+		check_step(&before, &f, &step);
+	}
+}
+
+/* Every pair leads where the table here says, to all of these, and what holds
+ * always holds. */
+static void every_pair(void **arg)
+{
+	(void)arg;
+	for (int s = 0; s < NODE_FILL_STATES; s++) {
+		for (int e = 0; e < NODE_EVENTS; e++) {
+			enum node_fill_state state = (enum node_fill_state)s;
+			enum node_event event = (enum node_event)e;
+			unsigned met = 0;
+
+			assert_int_equal(node_fill_handles(state, event),
+					 successors[s][e] != 0);
+			if (!successors[s][e])
+				continue;
+			walk_pair(state, event, &met);
+			if (met != successors[s][e])
+				fail_msg("%s %s leads to %x, not %x",
+					 node_fill_state_name(state),
+					 node_event_name(event), met,
+					 successors[s][e]);
+		}
+	}
+}
+
+/* Whether a step ends the process. */
+static bool is_asserted(enum node_fill_state state, enum node_event event)
+{
+	const struct rlimit none = { 0, 0 };
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		struct node_fill f = { .state = state };
+		const struct node_fill_input in = { .event = event };
+
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGABRT, SIG_DFL);
+		close(STDERR_FILENO);
+		node_fill_step(&f, &in);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void impossible_pairs(void **arg)
+{
+	(void)arg;
+	for (int s = 0; s < NODE_FILL_STATES; s++) {
+		for (int e = 0; e < NODE_EVENTS; e++) {
+			if (!successors[s][e])
+				assert_true(is_asserted(
+					(enum node_fill_state)s,
+					(enum node_event)e));
+		}
+	}
+}
+
+/* A peer of 1,000 bytes breaks off after 600; the origin sends all, in pieces
+ * of 350: the second is in part new. */
+static void a_takeover(void **arg)
+{
+	struct node_fill f = {
+		.state = NODE_SHOW_PEER, .keep = NODE_KEEP_YES, .get = true,
+		.client = true, .body_len = 1000, .received = 600,
+		.credit = UINT64_MAX, .max_bytes = 10000,
+	};
+	struct node_fill_input in = { .event = NODE_BROKE };
+
+	(void)arg;
+	assert_int_equal(node_fill_step(&f, &in).then, NODE_THEN_TAKE_OVER);
+	assert_int_equal(f.state, NODE_REJOIN);
+	in = (struct node_fill_input){ .event = NODE_HEAD };
+	node_fill_step(&f, &in);
+	in = (struct node_fill_input){
+		.event = NODE_MORE, .len = 350, .room = true, .same = true
+	};
+	assert_int_equal(node_fill_repeated(&f, 350), 350);
+	assert_int_equal(node_fill_step(&f, &in).actions, 0);
+	assert_int_equal(node_fill_repeated(&f, 350), 250);
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_AGAIN);
+	assert_int_equal(f.state, NODE_SHOW_ORIGIN);
+	assert_int_equal(node_fill_repeated(&f, 350), 250);
+	assert_int_equal(node_fill_step(&f, &in).actions,
+			 NODE_TAKE | NODE_WAKE);
+	assert_int_equal(f.received, 700);
+	assert_int_equal(node_fill_repeated(&f, 300), 0);
+	in.len = 300;
+	node_fill_step(&f, &in);
+	in = (struct node_fill_input){ .event = NODE_END };
+	assert_int_equal(node_fill_step(&f, &in).actions,
+			 NODE_STORE | NODE_WAKE | NODE_COUNT_MISS |
+				 NODE_CLEAR_TIMER | NODE_LAND);
+	assert_int_equal(f.result, NODE_WHOLE);
+}
+
+/* The piece that is new in part is refused, while the client is behind: it
+ * comes again with what is repeated of it. */
+static void a_takeover_without_credit(void **arg)
+{
+	struct node_fill f = {
+		.state = NODE_REJOIN, .get = true, .client = true,
+		.taken_over = true, .strong_tag = true, .body_len = 1000,
+		.received = 600, .cut = 600, .rejoined = 500,
+		.credit = UINT64_MAX, .max_bytes = 10000,
+	};
+	struct node_fill_input in = {
+		.event = NODE_MORE, .len = 300, .room = true, .same = true,
+		.waiting = 64, .window = 64,
+	};
+
+	(void)arg;
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_AGAIN);
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_REFUSE);
+	assert_int_equal(f.credit, 0);
+	assert_int_equal(f.received, 600);
+	in.event = NODE_ROOM;
+	in.waiting = 33;
+	assert_int_equal(node_fill_step(&f, &in).actions, 0);
+	in.waiting = 32;
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_RESUME);
+	assert_int_equal(f.credit, 32);
+	in.event = NODE_MORE;
+	assert_int_equal(node_fill_repeated(&f, 300), 100);
+	assert_int_equal(node_fill_step(&f, &in).actions,
+			 NODE_TAKE | NODE_WAKE);
+	assert_int_equal(f.received, 800);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_pair),
+		cmocka_unit_test(impossible_pairs),
+		cmocka_unit_test(a_takeover),
+		cmocka_unit_test(a_takeover_without_credit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
