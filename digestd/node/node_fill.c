@@ -84,6 +84,15 @@ static struct node_fill_step node_fill_break_off(struct node_fill *f)
 	return step;
 }
 
+/* A peer has some time from then on. */
+static struct node_fill_step node_fill_watch(struct node_fill *f,
+					     int64_t from_ms)
+{
+	f->watched = f->received;
+	f->watched_ms = from_ms;
+	return node_fill_do(NODE_SET_TIMER_PACE);
+}
+
 /* From now on what comes is sent on. */
 static uint32_t node_fill_show(struct node_fill *f, int64_t now_ms)
 {
@@ -124,12 +133,14 @@ static struct node_fill_step node_fill_give_up(struct node_fill *f)
 
 /* Asking */
 
-void node_fill_ask(struct node_fill *f, enum node_fill_state state)
+void node_fill_ask(struct node_fill *f, enum node_fill_state state,
+		   int64_t now_ms)
 {
 	assert(f->state == NODE_LANDED && f->keep == NODE_KEEP_NO);
 	assert(state == NODE_ASK_PEER || state == NODE_ASK_ORIGIN);
 	f->state = state;
 	f->result = NODE_UNDER_WAY;
+	f->asked_ms = now_ms;
 	f->credit = UINT64_MAX;
 	f->received = 0;
 	f->skip = 0;
@@ -146,7 +157,7 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 	if (in->head != NODE_HEAD_USABLE)
 		return node_fill_end(f, NODE_RECORD_VERDICT | NODE_STOP);
 	f->state = NODE_COLLECT_PEER;
-	return node_fill_do(0);
+	return node_fill_watch(f, f->asked_ms);
 }
 
 /* While nobody has seen a byte. */
@@ -236,6 +247,8 @@ node_fill_collect(struct node_fill *f, const struct node_fill_admission *in,
 	bool peer = node_fill_is_from_peer(f);
 
 	f->state = peer ? NODE_COLLECT_PEER : NODE_COLLECT_ORIGIN;
+	if (peer)
+		actions |= node_fill_watch(f, f->asked_ms).actions;
 	/* a small body mostly comes with its header: a reply that is whole
 	 * costs two thirds of one that is streamed */
 	if (!peer && f->keep != NODE_KEEP_YES && !in->receiving)
@@ -480,14 +493,6 @@ node_fill_on_peer_cut_off(struct node_fill *f, const struct node_fill_input *in)
 	return node_fill_take_over(f);
 }
 
-static struct node_fill_step node_fill_watch(struct node_fill *f,
-					     int64_t from_ms)
-{
-	f->watched = f->received;
-	f->watched_ms = from_ms;
-	return node_fill_do(NODE_SET_TIMER_PACE);
-}
-
 /* From the last byte on: it may have stood still for some time already. */
 static struct node_fill_step
 node_fill_on_pace(struct node_fill *f, const struct node_fill_input *in)
@@ -611,7 +616,7 @@ node_fill_table[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_MORE]  = IMPOSSIBLE,
 		[NODE_END]   = IMPOSSIBLE,
 		[NODE_BROKE] = node_fill_on_peer_failed,
-		[NODE_TIMER] = node_fill_on_peer_failed,
+		[NODE_TIMER] = IMPOSSIBLE,
 		[NODE_ROOM]  = IMPOSSIBLE,
 		[NODE_LEFT]  = node_fill_on_left,
 		[NODE_UP]    = IMPOSSIBLE,

@@ -101,7 +101,7 @@ struct node_fill {
 	bool taken_over; /* an origin goes on for a peer; happens once */
 	uint64_t credit; /* what the source may send [bytes] */
 	uint64_t received; /* of the body [bytes] */
-	int64_t received_ms;
+	int64_t received_ms, asked_ms;
 	uint64_t watched;  /* of them, when the peer was looked at last */
 	int64_t watched_ms;
 	uint64_t cut;      /* what a peer had sent when it broke off */
@@ -178,8 +178,10 @@ struct node_fill_step {
 	const char *why;
 };
 
-/* A source is being asked: ASK_PEER or ASK_ORIGIN, from LANDED on. */
-void node_fill_ask(struct node_fill *f, enum node_fill_state state);
+/* A source is being asked: ASK_PEER or ASK_ORIGIN, from LANDED on. It is the
+ * edge that waits for the header, as long as may be. */
+void node_fill_ask(struct node_fill *f, enum node_fill_state state,
+		   int64_t now_ms);
 
 /* One step. The pair of f->state and in->event must be in the table. */
 struct node_fill_step node_fill_step(struct node_fill *f,

@@ -252,9 +252,6 @@ void request_fill_event(struct request *r, const struct node_fill_input *in);
 /* There was no memory for what a step was to do. */
 void request_fill_no_memory(struct request *r);
 
-/* When the fill is to look what has come, if nothing ends before. */
-void request_fill_set_timer(struct request *r, int64_t due_ms);
-
 /* The client has taken bytes; it has left, or has been served. */
 void request_fill_room(struct request *r);
 void request_fill_left(struct request *r);

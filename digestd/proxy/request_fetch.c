@@ -189,7 +189,7 @@ int request_fetch_peer(struct request *r, unsigned timeout_ms)
 	    fetch_start(r->worker->fetcher, &request, &request_fill_callbacks,
 			r, &r->fetch))
 		return -1;
-	node_fill_ask(&r->fill, NODE_ASK_PEER);
+	node_fill_ask(&r->fill, NODE_ASK_PEER, r->asked_ms);
 	return 0;
 }
 
@@ -230,7 +230,6 @@ enum step_result request_ask_peers(struct request *r)
 		r->peer = NULL;
 		return STEP_NEXT; /* no memory: the origin's turn */
 	}
-	request_fill_set_timer(r, request_now_ms(r) + set->peer_budget_ms);
 	return STEP_STOP;
 }
 
@@ -363,7 +362,7 @@ static int request_fetch_origin(struct request *r)
 	if (request_fetch_begin_asking(r, SOURCE_ORIGIN) ||
 	    request_fetch_from_origin(r))
 		return -1;
-	node_fill_ask(&r->fill, NODE_ASK_ORIGIN);
+	node_fill_ask(&r->fill, NODE_ASK_ORIGIN, r->asked_ms);
 	return 0;
 }
 

@@ -11,6 +11,9 @@ enum {
 	DELAY_MS = 20, /* for what is not stored: then it flows as it comes */
 };
 
+static void request_fill_plain_event(struct request *r,
+				     enum node_event event);
+
 /* What an action works on. */
 struct request_fill {
 	struct request *r;
@@ -19,6 +22,17 @@ struct request_fill {
 	size_t len;
 	bool no_memory; /* for them */
 };
+
+static void request_fill_on_timer(void *arg)
+{
+	request_fill_plain_event(arg, NODE_TIMER);
+}
+
+static void request_fill_set_timer(struct request *r, int64_t due_ms)
+{
+	loop_timer_set(r->worker->loop, &r->patience, due_ms,
+		       request_fill_on_timer, r);
+}
 
 /* Actions */
 
@@ -297,19 +311,6 @@ static void request_fill_plain_event(struct request *r, enum node_event event)
 void request_fill_no_memory(struct request *r)
 {
 	request_fill_plain_event(r, NODE_BROKE);
-}
-
-/* The timer */
-
-static void request_fill_on_timer(void *arg)
-{
-	request_fill_plain_event(arg, NODE_TIMER);
-}
-
-void request_fill_set_timer(struct request *r, int64_t due_ms)
-{
-	loop_timer_set(r->worker->loop, &r->patience, due_ms,
-		       request_fill_on_timer, r);
 }
 
 /* The header of a response */

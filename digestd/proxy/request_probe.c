@@ -24,6 +24,4 @@ void request_probe(const struct request *r, uint32_t peer, unsigned timeout_ms)
 		return;
 	}
 	worker_add(&r->worker->counters.peer_probes, 1);
-	request_fill_set_timer(probe, request_now_ms(probe) +
-				      probe->settings->peer_budget_ms);
 }

@@ -23,7 +23,6 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		/* ASK_PEER: until node_fill_admitted() */
 		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(LANDED),
 		[NODE_BROKE] = S(LANDED),
-		[NODE_TIMER] = S(LANDED),
 		[NODE_LEFT]  = S(LANDED),
 	},
 	[NODE_COLLECT_PEER] = {

@@ -401,6 +401,16 @@ static void client_run_leave(void *arg)
 	client_free(arg);
 }
 
+/* When a client leaves: at any time, or while its answer is on its way. */
+static int64_t client_patience_us(void)
+{
+	int64_t us = world_skewed(CHOICE_CLIENT, 1, 2000000);
+
+	if (world_below(CHOICE_CLIENT, 2))
+		us %= 10 * wire_weather.latency_us;
+	return us;
+}
+
 static void client_behave(struct client *c)
 {
 	const struct clients_plan *plan = &clients.plan;
@@ -408,8 +418,7 @@ static void client_behave(struct client *c)
 	if (c->purge)
 		return;
 	if (world_happens(CHOICE_CLIENT, plan->leaving))
-		world_at(&c->turn, world_now_us +
-			 world_skewed(CHOICE_CLIENT, 1, 2000000),
+		world_at(&c->turn, world_now_us + client_patience_us(),
 			 client_run_leave, c);
 	else
 		c->slow = world_happens(CHOICE_CLIENT, plan->slow);

@@ -225,6 +225,9 @@ static void world_begin(void)
 	origin.body_bytes = origin.large ?
 		world_skewed(CHOICE_SWARM, 70000, 300000) :
 		world_skewed(CHOICE_SWARM, 64, 100000);
+	/* what peers send of such a length is not collected */
+	if (origin.large && world_happens(CHOICE_SWARM, 400))
+		origin.body_bytes += 260000;
 	world_choose_weather(faults, origin.body_bytes);
 	clients = world_choose_clients(faults);
 	origin.resources = clients.resources;

@@ -63,20 +63,10 @@ FAULTS = {
         "if (f->always_validate || request->no_cache ||",
         "if (f->always_validate ||"),
     "truncated-body-served": (
-        "digestd/proxy/request_fetch.c",
-        """	r->fetch = NULL;
-	if (done->result == FETCH_COMPLETE) {
-		request_complete(r, done);
-		return;
-	}
-	worker_add(&r->worker->counters.origin_errors, 1);""",
-        """	r->fetch = NULL;
-	if (done->result == FETCH_COMPLETE ||
-	    done->result == FETCH_TRUNCATED) {
-		request_complete(r, done);
-		return;
-	}
-	worker_add(&r->worker->counters.origin_errors, 1);"""),
+        "digestd/proxy/request_fill.c",
+        "if (done->result != FETCH_COMPLETE) {",
+        "if (done->result != FETCH_COMPLETE &&\n"
+        "\t    done->result != FETCH_TRUNCATED) {"),
     "waiters-hang": (
         "digestd/proxy/flight.c",
         """		flight_unlink_waiter(w);
@@ -95,7 +85,7 @@ bool flights_leave""",
 
 bool flights_leave"""),
     "fetch-never-resumed": (
-        "digestd/proxy/reply.c", "fetch_resume(r->fetch);", ";"),
+        "digestd/proxy/request_fill.c", "fetch_resume(d->r->fetch);", ";"),
     "upload-cut-short": (
         "digestd/proxy/request_upload.c",
         "return r->upload_ended ? FETCH_EOF : FETCH_MORE;",
