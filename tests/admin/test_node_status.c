@@ -258,15 +258,15 @@ static void test_gauges(void **state)
 static void test_usable_peers(void **state)
 {
 	static const struct {
-		enum health_state health;
+		enum peer_health_state health;
 		bool digest, usable;
 	} rows[] = {
 		{ HEALTH_GOOD, true, true },
-		{ HEALTH_TRIAL, true, true },
+		{ HEALTH_HALF_OPEN, true, true },
 		{ HEALTH_BROKEN, true, false },
 		{ HEALTH_QUARANTINE, true, false },
 		{ HEALTH_GOOD, false, false },
-		{ HEALTH_TRIAL, false, false },
+		{ HEALTH_HALF_OPEN, false, false },
 	};
 	const struct follow_status saved = peers.peers[0];
 
@@ -391,7 +391,7 @@ static void test_json(void **state)
 	p = json_array_get(list, 0);
 	check_text(p, "name", "b");
 	check_text(p, "url", "http://b:1");
-	check_text(p, "health", health_state_text(HEALTH_GOOD));
+	check_text(p, "health", peer_health_state_text(HEALTH_GOOD));
 	d = json_object_get(p, "digest");
 	check_text(d, "instance", "0000000000000abc");
 	check_member(d, "generation", 17);
