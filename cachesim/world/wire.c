@@ -13,6 +13,8 @@
 enum {
 	PARTED_US = 20000, /* until a parted link is tried again */
 	PARTS_MAX = 64,
+	NAMES = 64, /* lists of listeners */
+	WHOLE_BYTES = 65536, /* of a body that arrives at once: read as such */
 	FAULT_BYTES = 400000, /* a fault comes within so many */
 };
 
@@ -28,7 +30,7 @@ struct stream {
 	struct fields fields;
 	bool has_head, head_arrived;
 	char *data;
-	size_t first, len, cap; /* len bytes from the first on */
+	size_t at, len, cap; /* of the data that is on its way */
 	bool ended, end_arrived;
 	bool full;           /* the receiver takes no more for now */
 	struct world_event arrival, room;
@@ -51,12 +53,14 @@ struct wire {
 
 struct wire_weather wire_weather;
 
-static struct wire_listener *wire_listeners;
+static struct wire_listener *wire_listeners[NAMES];
+static unsigned wire_nparts; /* links that were ever parted */
 static struct { int a, b; int64_t until_us; } wire_parts[PARTS_MAX];
 
 void wire_reset(void)
 {
 	memset(wire_parts, 0, sizeof(wire_parts));
+	wire_nparts = 0;
 }
 
 void wire_part(int a, int b, int64_t until_us)
@@ -70,11 +74,12 @@ void wire_part(int a, int b, int64_t until_us)
 	wire_parts[oldest].a = a;
 	wire_parts[oldest].b = b;
 	wire_parts[oldest].until_us = until_us;
+	wire_nparts++;
 }
 
 static bool wire_is_parted(const struct wire *w)
 {
-	for (size_t i = 0; i < PARTS_MAX; i++) {
+	for (size_t i = 0; wire_nparts && i < PARTS_MAX; i++) {
 		if (wire_parts[i].until_us > world_now_us &&
 		    ((wire_parts[i].a == w->places[0] &&
 		      wire_parts[i].b == w->places[1]) ||
@@ -85,13 +90,23 @@ static bool wire_is_parted(const struct wire *w)
 	return false;
 }
 
+/* The list in which a name's listeners are. */
+static struct wire_listener **wire_list_of(const char *name)
+{
+	unsigned hash = 0;
+
+	while (*name)
+		hash = hash * 31 + (unsigned char)*name++;
+	return &wire_listeners[hash % NAMES];
+}
+
 void wire_listen(struct wire_listener *l)
 {
-	l->next = wire_listeners;
-	l->link = &wire_listeners;
+	l->link = wire_list_of(l->name);
+	l->next = *l->link;
 	if (l->next)
 		l->next->link = &l->next;
-	wire_listeners = l;
+	*l->link = l;
 }
 
 void wire_unlisten(struct wire_listener *l)
@@ -106,23 +121,25 @@ void wire_unlisten(struct wire_listener *l)
 
 static struct wire_listener *wire_find_listener(const char *name)
 {
+	struct wire_listener *first = *wire_list_of(name), *l;
 	uint32_t n = 0, chosen;
-	struct wire_listener *l;
 
-	for (l = wire_listeners; l; l = l->next)
+	for (l = first; l; l = l->next)
 		n += !strcmp(l->name, name);
 	if (!n)
 		return NULL;
 	chosen = n > 1 ? world_below(CHOICE_LATENCY, n) : 0;
-	for (l = wire_listeners; l; l = l->next) {
+	for (l = first; l; l = l->next) {
 		if (!strcmp(l->name, name) && chosen-- == 0)
 			break;
 	}
 	return l;
 }
 
-static int64_t wire_latency_us(void)
+static int64_t wire_latency_us(const struct wire *w)
 {
+	if (wire_weather.latency)
+		return wire_weather.latency(w->places[0], w->places[1]);
 	return wire_weather.latency_us / 2 +
 	       world_below(CHOICE_LATENCY, wire_weather.latency_us + 1);
 }
@@ -180,11 +197,18 @@ static void wire_break(struct wire *w, enum wire_end why)
 	if (w->broken || w->breaks.place)
 		return;
 	w->why = why;
-	world_at(&w->breaks, world_now_us + wire_latency_us(), wire_run_break,
+	world_at(&w->breaks, world_now_us + wire_latency_us(w), wire_run_break,
 		 w);
 }
 
 static void wire_stream_arrive(void *arg);
+
+/* Whether something is on its way. */
+static bool wire_stream_waits(const struct stream *s)
+{
+	return (s->has_head && !s->head_arrived) || s->len ||
+	       (s->ended && !s->end_arrived);
+}
 
 static void wire_stream_schedule(struct stream *s, int64_t delay_us)
 {
@@ -193,8 +217,7 @@ static void wire_stream_schedule(struct stream *s, int64_t delay_us)
 	if (s->arrival.place || !s->wire->connected || s->full ||
 	    s->wire->broken || s->wire->silent || !s->open)
 		return;
-	if (!(s->has_head && !s->head_arrived) && !s->len &&
-	    !(s->ended && !s->end_arrived))
+	if (!wire_stream_waits(s))
 		return;
 	if (at_us < s->last_us)
 		at_us = s->last_us;
@@ -226,21 +249,48 @@ static bool wire_stream_meets_fault(struct stream *s)
 	return true;
 }
 
-static void wire_stream_take_bytes(struct stream *s)
+/* How many bytes arrive next. */
+static size_t wire_stream_piece(const struct stream *s)
 {
-	uint32_t most = wire_weather.piece_bytes;
-	size_t piece = world_skewed(CHOICE_PIECE, 1, most), taken;
+	uint32_t most = wire_weather.whole ? WHOLE_BYTES :
+					     wire_weather.piece_bytes;
+	size_t there = s->len < most ? s->len : most, piece;
 
+	if (wire_weather.whole)
+		return there;
+	piece = world_skewed(CHOICE_PIECE, 1, most);
 	/* mostly what is there, now and then less */
 	if (piece > s->len || world_below(CHOICE_PIECE, 4))
-		piece = s->len < most ? s->len : most;
-	taken = s->ops.on_bytes(s->arg, s->data + s->first, piece);
+		return there;
+	return piece;
+}
+
+/* Takes what arrives; returns how much, which may be less than there is. */
+static size_t wire_stream_take_piece(struct stream *s)
+{
+	size_t piece = s->len, taken;
+
+	if (s->ops.on_length) {
+		s->ops.on_length(s->arg, piece);
+		return piece;
+	}
+	piece = wire_stream_piece(s);
+	taken = s->ops.on_bytes(s->arg, s->data + s->at, piece);
 	assert(taken <= piece);
 	s->full = taken < piece;
-	s->first += taken;
+	return taken;
+}
+
+static void wire_stream_take_bytes(struct stream *s)
+{
+	size_t taken = wire_stream_take_piece(s);
+
+	s->at += taken;
 	s->len -= taken;
 	s->bytes += taken;
-	if (taken && s->open)
+	if (!s->len)
+		s->at = 0;
+	if (taken && s->open && !(wire_weather.whole && s->ended))
 		world_at(&s->room, world_now_us, wire_stream_run_room, s);
 }
 
@@ -257,6 +307,12 @@ static void wire_stream_deliver(struct stream *s)
 	}
 }
 
+static void wire_stream_deliver_all(struct stream *s)
+{
+	while (s->open && !s->full && !s->wire->broken && wire_stream_waits(s))
+		wire_stream_deliver(s);
+}
+
 static void wire_stream_arrive(void *arg)
 {
 	struct stream *s = arg;
@@ -270,8 +326,11 @@ static void wire_stream_arrive(void *arg)
 		return;
 	wire_hold(w);
 	wire_stream_deliver(s);
-	wire_stream_schedule(s, world_below(CHOICE_LATENCY,
-				       wire_weather.piece_us + 1));
+	if (wire_weather.whole)
+		wire_stream_deliver_all(s);
+	else
+		wire_stream_schedule(s, world_below(CHOICE_LATENCY,
+					       wire_weather.piece_us + 1));
 	wire_release(w);
 }
 
@@ -293,11 +352,16 @@ static void wire_run_connect(void *arg)
 	wire_hold(w);
 	w->connected = true;
 	l->accept(l->arg, w);
-	wire_stream_schedule(&w->to_side[WIRE_ANSWERER], wire_latency_us());
+	if (!wire_weather.whole)
+		wire_stream_schedule(&w->to_side[WIRE_ANSWERER],
+				     wire_latency_us(w));
 	if (w->to_side[WIRE_ASKER].open &&
 	    w->to_side[WIRE_ASKER].ops.on_connected)
 		w->to_side[WIRE_ASKER].ops.on_connected(
 			w->to_side[WIRE_ASKER].arg);
+	/* what was sent has come along */
+	if (wire_weather.whole)
+		wire_stream_deliver_all(&w->to_side[WIRE_ANSWERER]);
 	wire_release(w);
 }
 
@@ -312,7 +376,7 @@ static void wire_choose_fate(struct wire *w, const struct wire_faults *f)
 
 static int wire_place_of(const char *name)
 {
-	for (struct wire_listener *l = wire_listeners; l; l = l->next) {
+	for (struct wire_listener *l = *wire_list_of(name); l; l = l->next) {
 		if (!strcmp(l->name, name))
 			return l->place;
 	}
@@ -341,11 +405,16 @@ struct wire *wire_open(int from, const char *to, const struct wire_ops *ops,
 	w->to_side[WIRE_ASKER].ops = *ops;
 	w->to_side[WIRE_ASKER].arg = arg;
 	w->to_side[WIRE_ASKER].open = true;
+	if (wire_weather.whole) {
+		world_at(&w->connect, world_now_us + wire_latency_us(w),
+			 wire_run_connect, w);
+		return w;
+	}
 	wire_choose_fate(w, f);
 	if (world_happens(CHOICE_FAULT, f->refused))
 		wire_break(w, WIRE_REFUSED);
 	else if (!world_happens(CHOICE_FAULT, f->black_hole))
-		world_at(&w->connect, world_now_us + 2 * wire_latency_us(),
+		world_at(&w->connect, world_now_us + 2 * wire_latency_us(w),
 			 wire_run_connect, w);
 	return w;
 }
@@ -371,8 +440,8 @@ static char *wire_copy(const char *text)
 	return copy;
 }
 
-void wire_send_head(struct wire *w, enum wire_side from,
-		    const struct wire_head *head)
+void wire_move_head(struct wire *w, enum wire_side from,
+		    const struct wire_head *head, struct fields *fields)
 {
 	struct stream *s = wire_from(w, from);
 
@@ -381,10 +450,20 @@ void wire_send_head(struct wire *w, enum wire_side from,
 	s->head = *head;
 	s->head.method = s->method = wire_copy(head->method);
 	s->head.target = s->target = wire_copy(head->target);
-	if (fields_copy(head->fields, &s->fields))
-		world_fail("the world itself is out of memory");
+	s->fields = *fields;
+	fields_init(fields);
 	s->head.fields = &s->fields;
-	wire_stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us(w));
+}
+
+void wire_send_head(struct wire *w, enum wire_side from,
+		    const struct wire_head *head)
+{
+	struct fields copy;
+
+	if (fields_copy(head->fields, &copy))
+		world_fail("the world itself is out of memory");
+	wire_move_head(w, from, head, &copy);
 }
 
 size_t wire_room(const struct wire *w, enum wire_side from)
@@ -394,22 +473,19 @@ size_t wire_room(const struct wire *w, enum wire_side from)
 	return s->len < wire_weather.window ? wire_weather.window - s->len : 0;
 }
 
-/* What is there moves when it has become less than what was taken before it, so
- * that no byte moves twice for each that is taken. */
-static void wire_stream_make_room(struct stream *s, size_t len)
+static void wire_stream_append(struct stream *s, const char *data, size_t len)
 {
-	if (s->first + s->len + len <= s->cap)
-		return;
-	if (s->first > s->len) {
-		memmove(s->data, s->data + s->first, s->len);
-		s->first = 0;
+	if (s->at) {
+		memmove(s->data, s->data + s->at, s->len);
+		s->at = 0;
 	}
-	if (s->first + s->len + len <= s->cap)
-		return;
-	s->cap = 2 * (s->first + s->len + len);
-	s->data = realloc(s->data, s->cap);
-	if (!s->data)
-		world_fail("the world itself is out of memory");
+	if (s->len + len > s->cap) {
+		s->cap = s->len + len + 4096;
+		s->data = realloc(s->data, s->cap);
+		if (!s->data)
+			world_fail("the world itself is out of memory");
+	}
+	memcpy(s->data + s->len, data, len);
 }
 
 void wire_send(struct wire *w, enum wire_side from, const char *data,
@@ -420,10 +496,10 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 	assert(!s->ended && s->has_head);
 	if (w->broken || !len)
 		return;
-	wire_stream_make_room(s, len);
-	memcpy(s->data + s->first + s->len, data, len);
+	if (!s->ops.on_length)
+		wire_stream_append(s, data, len);
 	s->len += len;
-	wire_stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us(w));
 }
 
 void wire_send_end(struct wire *w, enum wire_side from)
@@ -433,7 +509,7 @@ void wire_send_end(struct wire *w, enum wire_side from)
 	if (s->ended)
 		return;
 	s->ended = true;
-	wire_stream_schedule(s, wire_latency_us());
+	wire_stream_schedule(s, wire_latency_us(w));
 }
 
 void wire_resume(struct wire *w, enum wire_side to)

@@ -21,7 +21,8 @@ enum wire_side { WIRE_ASKER, WIRE_ANSWERER };
 /* Places between which there are links: the nodes from 0 on, and these. */
 enum { WIRE_CLIENTS = -1, WIRE_ORIGIN = -2 };
 
-/* The head of a request, or of a response. */
+/* The head of a request, or of a response. What a receiver is shown lives
+ * until its wire_close(). */
 struct wire_head {
 	const char *method, *target; /* null: a response */
 	unsigned status;
@@ -40,6 +41,8 @@ struct wire_ops {
 	void (*on_head)(void *arg, const struct wire_head *head);
 	/* returns how many it takes; after fewer, see wire_resume() */
 	size_t (*on_bytes)(void *arg, const char *data, size_t len);
+	/* null, or in place of on_bytes(): counts bytes that are not copied */
+	void (*on_length)(void *arg, size_t len);
 	void (*on_end)(void *arg);
 	/* the other side has gone before its end; wire_close() is still due */
 	void (*on_broken)(void *arg, enum wire_end why);
@@ -59,6 +62,11 @@ extern struct wire_weather {
 	size_t window;
 	struct wire_faults faults;
 	bool calm; /* no more faults from now on */
+	/* null, or in place of latency_us: one way between two places */
+	int64_t (*latency)(int from, int to);
+	/* What was sent arrives at once, and a connection costs nothing, as
+	 * one that is kept open. */
+	bool whole;
 } wire_weather;
 
 /* Joins all links again. */
@@ -71,7 +79,7 @@ struct wire_listener {
 	int place;
 	void (*accept)(void *arg, struct wire *wire);
 	void *arg;
-	struct wire_listener *next, **link;
+	struct wire_listener *next, **link; /* of those of like names */
 };
 
 /* Begins and ends that; a null link is one that does not listen. */
@@ -88,6 +96,10 @@ void wire_accept(struct wire *wire, const struct wire_ops *ops, void *arg);
 /* Sends a head, before any bytes; fields are copied. */
 void wire_send_head(struct wire *wire, enum wire_side from,
 		    const struct wire_head *head);
+
+/* The same with fields that become the wire's; the list is empty then. */
+void wire_move_head(struct wire *wire, enum wire_side from,
+		    const struct wire_head *head, struct fields *fields);
 
 /* Bytes that wire_send() will take. */
 size_t wire_room(const struct wire *wire, enum wire_side from);

@@ -99,6 +99,11 @@ int64_t world_loop_due_ms(void);
 /* Fires the timers that are due. */
 void world_loop_fire(void);
 
+/* Background work, in world_background.c */
+
+/* Null, or how long the next job takes [us]; of the seed's choice otherwise. */
+extern int64_t (*world_job_us)(void);
+
 /* Memory, in world_memory.c */
 
 /* Sets what all nodes together may take [bytes]. */

@@ -11,6 +11,8 @@
 
 enum { JOB_US = 20000 }; /* at most */
 
+int64_t (*world_job_us)(void);
+
 struct background {
 	struct loop *loop;
 	struct world_event turn;
@@ -33,10 +35,12 @@ static void background_run(void *arg);
 
 static void background_schedule(struct background *b)
 {
-	if (b->first && !b->turn.place)
-		world_at(&b->turn, world_now_us +
-			 world_below(CHOICE_LATENCY, JOB_US), background_run,
-			 b);
+	if (!b->first || b->turn.place)
+		return;
+	world_at(&b->turn, world_now_us +
+		 (world_job_us ? world_job_us() :
+				 world_below(CHOICE_LATENCY, JOB_US)),
+		 background_run, b);
 }
 
 static void background_run(void *arg)

@@ -47,8 +47,7 @@ struct exchange {
 	struct server *server;
 	struct wire *wire;
 	struct server_request request;
-	char *method, *target;
-	struct fields fields;
+	const char *method; /* null: no head yet */
 	struct sockaddr_in client;
 	void *data;
 	bool receiving, discards; /* the request's body */
@@ -98,9 +97,6 @@ static void exchange_free(struct exchange *x)
 	*x->link = x->next;
 	if (x->next)
 		x->next->link = x->link;
-	fields_free(&x->fields);
-	free(x->method);
-	free(x->target);
 	free(x);
 	if (!server->exchanges && server->drained)
 		world_at(&server->end_of_drain, world_now_us,
@@ -123,14 +119,13 @@ static void exchange_send_head(struct exchange *x)
 		     reply->status == 304;
 	struct wire_head head = {
 		.status = reply->status,
-		.fields = &reply->fields,
 		.has_body = !empty,
 		.body_len = reply->len,
 	};
 
 	x->head_sent = true;
 	reply->has_body = !empty;
-	wire_send_head(x->wire, WIRE_ANSWERER, &head);
+	wire_move_head(x->wire, WIRE_ANSWERER, &head, &reply->fields);
 }
 
 /* Takes the next bytes of a reply; as body_source.read does. */
@@ -152,12 +147,29 @@ static ssize_t exchange_read(struct exchange *x, char *buf, size_t cap)
 	return (ssize_t)cap;
 }
 
+/* Sends of a body in memory what there is room for. */
+static ssize_t exchange_send_memory(struct exchange *x)
+{
+	struct reply *reply = &x->reply;
+	size_t room = wire_room(x->wire, WIRE_ANSWERER);
+	size_t n = reply->left < room ? reply->left : room;
+
+	if (!reply->has_body)
+		return BODY_END;
+	wire_send(x->wire, WIRE_ANSWERER, reply->data, n);
+	reply->data += n;
+	reply->left -= n;
+	return reply->left ? BODY_WAIT : BODY_END;
+}
+
 /* Sends what there is room for. Returns BODY_WAIT, BODY_END or BODY_FAIL. */
 static ssize_t exchange_send(struct exchange *x)
 {
 	char buf[READ_BYTES];
 	size_t room;
 
+	if (wire_weather.whole && !x->reply.source.read)
+		return exchange_send_memory(x);
 	while ((room = wire_room(x->wire, WIRE_ANSWERER)) > 0) {
 		size_t cap = room < sizeof(buf) ? room : sizeof(buf);
 		ssize_t n = exchange_read(x, buf, cap);
@@ -348,19 +360,16 @@ static void exchange_on_head(void *arg, const struct wire_head *head)
 {
 	struct exchange *x = arg;
 
-	x->method = strdup(head->method);
-	x->target = strdup(head->target);
-	if (!x->method || !x->target || fields_copy(head->fields, &x->fields))
-		world_fail("the world itself is out of memory");
+	x->method = head->method;
 	x->client.sin_family = AF_INET;
 	x->client.sin_addr.s_addr = htonl(0xc0000201);
 	x->receiving = head->has_body;
 	x->request = (struct server_request){
-		.method = x->method,
-		.target = x->target,
-		.target_len = strlen(x->target),
+		.method = head->method,
+		.target = head->target,
+		.target_len = strlen(head->target),
 		.minor = 1,
-		.fields = &x->fields,
+		.fields = head->fields,
 		.client = (const struct sockaddr *)&x->client,
 		.has_body = head->has_body,
 		.body_len = head->body_len,
@@ -425,7 +434,6 @@ static void exchange_accept(void *arg, struct wire *wire)
 		world_fail("the world itself is out of memory");
 	x->server = s;
 	x->wire = wire;
-	fields_init(&x->fields);
 	fields_init(&x->reply.fields);
 	x->next = s->exchanges;
 	x->link = &s->exchanges;

@@ -299,12 +299,11 @@ static void fetch_send_head(struct fetch *f, const char *method)
 	const struct wire_head head = {
 		.method = method,
 		.target = f->target,
-		.fields = &f->fields,
 		.has_body = f->uploads,
 		.body_len = f->uploads ? f->upload.len : 0,
 	};
 
-	wire_send_head(f->wire, WIRE_ASKER, &head);
+	wire_move_head(f->wire, WIRE_ASKER, &head, &f->fields);
 	if (!f->uploads)
 		wire_send_end(f->wire, WIRE_ASKER);
 	else
