@@ -21,6 +21,7 @@
 #include "digestd/cache/cache.h"
 #include "digestd/config/configuration.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
@@ -114,7 +115,7 @@ static void service_add_certificate(struct node_status *to, const char *use,
 		(struct node_certificate){ use, tls_expires_s(tls) };
 }
 
-static void service_gather(void *arg, struct node_status *out)
+void service_status(void *arg, struct node_status *out)
 {
 	struct service *s = arg;
 
@@ -146,6 +147,16 @@ static void service_gather(void *arg, struct node_status *out)
 		return;
 	publisher_stats(s->publisher, &out->publisher);
 	digest_api_count(s->api, &out->digests);
+}
+
+bool service_holds(struct service *s, const struct scd_key *key)
+{
+	enum cachestatus_fwd why;
+	struct cached *c = cache_get(s->cache, key, &fields_none, &why);
+	bool holds = c;
+
+	cached_unref(&c);
+	return holds;
 }
 
 /* Outcomes: from the workers to the follower */
@@ -403,7 +414,7 @@ static int service_start_admin(struct service *s)
 	s->admit.admitter = s->admitter;
 	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =
-		(struct admin){service_gather, s, &s->purger, &s->admit};
+		(struct admin){service_status, s, &s->purger, &s->admit};
 	err = server_new(s->loop, &settings, &admin_handler, &s->admin_source,
 			 &s->admin);
 	if (err)
@@ -663,7 +674,7 @@ static uint64_t service_table_bytes(const struct service *s)
 	struct node_status now;
 	uint64_t sum;
 
-	service_gather((void *)(uintptr_t)s, &now);
+	service_status((void *)(uintptr_t)s, &now);
 	sum = service_filter_bytes(&now.catalog) + now.admission.bytes;
 	if (now.has_disk)
 		sum += now.disk_store.entries * DISK_OBJECT;

@@ -5,7 +5,11 @@
 #ifndef DIGESTD_SERVICE_H
 #define DIGESTD_SERVICE_H
 
+#include <stdbool.h>
+
 struct config;
+struct node_status;
+struct scd_key;
 struct service;
 
 /*
@@ -23,6 +27,14 @@ int service_new(struct config *config, const char *config_path,
  * Returns 0 or a negative errno.
  */
 int service_run(struct service *s);
+
+/* How a service stands, as its admin listener tells it; from its own thread.
+ * What *out points to lives until the service is reloaded or freed. */
+void service_status(void *service, struct node_status *out);
+
+/* Whether the store in memory has a response for a request with this key and
+ * without any fields. */
+bool service_holds(struct service *s, const struct scd_key *key);
 
 /* Frees everything; *s becomes null. */
 void service_free(struct service **s);

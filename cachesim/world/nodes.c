@@ -11,8 +11,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "codec/key.h"
 #include "digestd/config/configuration.h"
 #include "digestd/service.h"
+#include "digestd/settings.h"
 #include "cachesim/world/world.h"
 
 enum {
@@ -34,12 +36,19 @@ static struct {
 	struct nodes_plan plan;
 	struct node list[NODES_MAX];
 	char folder[PATH_BYTES];
+	uint8_t hash_secret[16]; /* of all */
+	bool run;
 } nodes;
 
 /*
  * What the daemon asks of the system, and must not have here: threads (the
- * world runs all loops itself) and random numbers of its own.
+ * world runs all loops itself) and random numbers of its own. While there are
+ * no nodes, the program has what is real.
  */
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *arg), void *arg);
+int __real_pthread_join(pthread_t thread, void **result);
+ssize_t __real_getrandom(void *to, size_t len, unsigned flags);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			  void *(*run)(void *arg), void *arg);
 int __wrap_pthread_join(pthread_t thread, void **result);
@@ -48,16 +57,16 @@ ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			  void *(*run)(void *arg), void *arg)
 {
-	(void)attributes;
-	(void)run;
-	(void)arg;
+	if (!nodes.run)
+		return __real_pthread_create(thread, attributes, run, arg);
 	*thread = pthread_self();
 	return 0;
 }
 
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
-	(void)thread;
+	if (!nodes.run)
+		return __real_pthread_join(thread, result);
 	if (result)
 		*result = NULL;
 	return 0;
@@ -67,7 +76,8 @@ ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags)
 {
 	unsigned char *bytes = to;
 
-	(void)flags;
+	if (!nodes.run)
+		return __real_getrandom(to, len, flags);
 	for (size_t i = 0; i < len; i++)
 		bytes[i] = (unsigned char)world_below(CHOICE_EVENT, 256);
 	return (ssize_t)len;
@@ -137,15 +147,19 @@ static void nodes_start_one(unsigned i)
 	world_loop_ahead_s = n->ahead_s;
 	if (config_load(n->path, &config, &errors))
 		world_fail("%s", errors.text);
+	settings_hash_secret(config, nodes.hash_secret);
 	if (service_new(config, n->path, &n->service))
 		world_fail("node %u does not start", i);
 	if (service_run(n->service)) /* returns at once here */
 		world_fail("node %u does not run", i);
+	if (nodes.plan.once)
+		unlink(n->path);
 }
 
 void nodes_start(const struct nodes_plan *plan)
 {
 	nodes.plan = *plan;
+	nodes.run = true;
 	snprintf(nodes.folder, sizeof(nodes.folder), "/tmp/world.XXXXXX");
 	if (!mkdtemp(nodes.folder))
 		world_fail("no temporary folder");
@@ -167,6 +181,21 @@ void nodes_start(const struct nodes_plan *plan)
 		nodes_write_one(i);
 		nodes_start_one(i);
 	}
+	if (plan->once)
+		rmdir(nodes.folder);
+}
+
+void nodes_status(unsigned i, struct node_status *out)
+{
+	service_status(nodes.list[i].service, out);
+}
+
+bool nodes_holds(unsigned i, const char *url, size_t len)
+{
+	struct scd_key key;
+
+	scd_key_make(nodes.hash_secret, "GET", url, len, &key);
+	return service_holds(nodes.list[i].service, &key);
 }
 
 static void nodes_end_one(struct node *n)
@@ -195,7 +224,10 @@ void nodes_stop(void)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
 		nodes_kill(i);
-		unlink(nodes.list[i].path);
+		if (!nodes.plan.once)
+			unlink(nodes.list[i].path);
 	}
-	rmdir(nodes.folder);
+	if (!nodes.plan.once)
+		rmdir(nodes.folder);
+	nodes.run = false;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NODES_MAX = 16 };
+enum { NODES_MAX = 64 };
 
 /* What all nodes have in common. */
 struct nodes_plan {
@@ -21,7 +21,10 @@ struct nodes_plan {
 	uint64_t max_object_bytes;
 	const char *origin;  /* where the origin listens, "10.0.0.1:80" */
 	const char *options; /* lines of the configuration */
+	bool once;           /* none is started again */
 };
+
+struct node_status;
 
 /* Writes the configurations and starts all nodes. */
 void nodes_start(const struct nodes_plan *plan);
@@ -32,6 +35,11 @@ const char *nodes_admin_name(unsigned i);
 
 /* Whether it runs. */
 bool nodes_runs(unsigned i);
+
+/* How it stands, and whether it has a response to a GET of a URL in its
+ * canonical form; it runs. */
+void nodes_status(unsigned i, struct node_status *out);
+bool nodes_holds(unsigned i, const char *url, size_t len);
 
 /* How many there are. */
 unsigned nodes_count(void);
