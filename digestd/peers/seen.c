@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "codec/error.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/store/eviction.h"
 #include "digestd/store/store.h"
@@ -42,6 +43,20 @@ static size_t seen_weight(void *arg, const struct store_entry *entry)
 	return 1;
 }
 
+/* Returns 0, -EINVAL or -ENOMEM. */
+static int seen_catalog_new(struct seen *s,
+			    const struct seen_settings *settings)
+{
+	switch (catalog_new(&s->catalog, settings->nbits, settings->nhash)) {
+	case SCD_OK:
+		return 0;
+	case SCD_ENOMEM:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
 int seen_new(const struct seen_settings *settings, struct seen **out)
 {
 	struct seen *s = calloc(1, sizeof(*s));
@@ -54,8 +69,8 @@ int seen_new(const struct seen_settings *settings, struct seen **out)
 					  seen_released, seen_weight, s};
 	err = store_new(&s->store, settings->window,
 			eviction_policy_find("lru"), &s->events);
-	if (!err && catalog_new(&s->catalog, settings->nbits, settings->nhash))
-		err = -EINVAL;
+	if (!err)
+		err = seen_catalog_new(s, settings);
 	if (err) {
 		seen_free(&s);
 		return err;

@@ -1,0 +1,182 @@
+/*
+ * What a request for a digest asks for: targets, entity tags, the forms of
+ * delta, and the time to wait; as a peer sends them, and as it should not.
+ */
+#include <string.h>
+
+#include "digestd/peers/digest_request.h"
+#include "tests/unit.h"
+
+#define TAG "\"00000000000000ab-7\""
+
+static struct digest_request read_target(const char *target,
+					 const struct digest_paths *paths)
+{
+	struct digest_request r;
+	struct fields none;
+
+	fields_init(&none);
+	digest_request_read(&r, paths,
+			    (struct field_part){ target, strlen(target) },
+			    &none);
+	fields_free(&none);
+	return r;
+}
+
+static const struct {
+	const char *target;
+	enum digest_resource resource;
+	uint64_t instance, from, to;
+} targets[] = {
+	{ "/scd/v1/digest", DIGEST_CURRENT, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab-7", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/7-9", DIGEST_DELTA, 0xab, 7, 9 },
+	{ "/scd/v1/delta/fedcba9876543210/0-1234567890123456789",
+	  DIGEST_DELTA, 0xfedcba9876543210, 0, 1234567890123456789 },
+	{ "/scd/v1/digest/", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/digest?a", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/diges", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/seen", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/7", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/7-", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/-9", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/7-9/", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/7-x", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000AB/7-9", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/0000000000000ab/7-9", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/0000000000000000ab/7-9", DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/00000000000000ab/12345678901234567890-1",
+	  DIGEST_NONE, 0, 0, 0 },
+	{ "/scd/v1/delta/", DIGEST_NONE, 0, 0, 0 },
+	{ "/", DIGEST_NONE, 0, 0, 0 },
+	{ "", DIGEST_NONE, 0, 0, 0 },
+};
+
+static void test_targets(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(targets); i++) {
+		struct digest_request r = read_target(targets[i].target,
+						      &digest_paths_held);
+
+		if (r.resource != targets[i].resource)
+			fail_msg("\"%s\": %d", targets[i].target, r.resource);
+		if (r.resource != DIGEST_DELTA)
+			continue;
+		assert_int_equal(r.instance, targets[i].instance);
+		assert_int_equal(r.from, targets[i].from);
+		assert_int_equal(r.to, targets[i].to);
+	}
+	assert_int_equal(read_target("/scd/v1/seen", &digest_paths_seen)
+				 .resource, DIGEST_CURRENT);
+	assert_int_equal(read_target("/scd/v1/digest", &digest_paths_seen)
+				 .resource, DIGEST_NONE);
+}
+
+/* Entity tags: what is written is read, and no prefix of it. */
+static void test_tags(void **state)
+{
+	static const struct digest_tag tags[] = {
+		{ 0, 0 }, { 0xab, 7 },
+		{ UINT64_MAX, 9999999999999999999u },
+	};
+	struct digest_tag got;
+	char text[DIGEST_ETAG_BYTES + 1];
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(tags); i++) {
+		digest_tag_write(&tags[i], text);
+		assert_true(digest_tag_read(text, strlen(text), &got));
+		assert_int_equal(got.instance, tags[i].instance);
+		assert_int_equal(got.generation, tags[i].generation);
+		for (size_t len = 0; len < strlen(text); len++)
+			assert_false(digest_tag_read(text, len, &got));
+	}
+	digest_tag_write(&tags[1], text);
+	assert_string_equal(text, TAG);
+	assert_false(digest_tag_read("W/" TAG, strlen("W/" TAG), &got));
+	assert_false(digest_tag_read(TAG "x", strlen(TAG "x"), &got));
+	assert_false(digest_tag_read("\"x\"", 3, &got));
+}
+
+/* Fields, and what they ask for. */
+static const struct {
+	const char *label, *name, *value;
+	unsigned ntags;
+	bool xor, conditional;
+	int64_t wait_s;
+} rows[] = {
+	{ "no fields", "X-Other", "1", 0, false, false, 0 },
+	{ "a tag", "If-None-Match", TAG, 1, false, false, 0 },
+	{ "tags", "If-None-Match", TAG ", \"00000000000000ab-8\"", 2, false,
+	  false, 0 },
+	{ "foreign tags are left out", "If-None-Match",
+	  "\"a\", W/" TAG ", " TAG ", *", 1, false, false, 0 },
+	{ "more tags than are kept", "If-None-Match",
+	  TAG "," TAG "," TAG "," TAG "," TAG "," TAG "," TAG "," TAG "," TAG,
+	  DIGEST_REQUEST_BASES, false, false, 0 },
+	{ "a form", "A-IM", "scd", 0, true, false, 0 },
+	{ "both forms", "A-IM", "scd, scd-conditional", 0, true, true, 0 },
+	{ "the newer one", "A-IM", "vcdiff, scd-conditional;q=0.5", 0, false,
+	  true, 0 },
+	{ "one is refused", "A-IM", "scd;q=0, scd-conditional; q=0", 0, false,
+	  false, 0 },
+	{ "others", "A-IM", "gzip, scdx", 0, false, false, 0 },
+	{ "to wait", "Prefer", "wait=30", 0, false, false, 30 },
+	{ "among others", "Prefer", "respond-async, wait=5; x=y", 0, false,
+	  false, 5 },
+	{ "the first counts", "Prefer", "wait=1, wait=9", 0, false, false, 1 },
+	{ "no number", "Prefer", "wait=long", 0, false, false, 0 },
+	{ "a negative one", "Prefer", "wait=-1", 0, false, false, 0 },
+	{ "none at all", "Prefer", "wait", 0, false, false, 0 },
+};
+
+static void test_fields(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct digest_request r;
+		struct fields f;
+
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, rows[i].name, rows[i].value),
+				 0);
+		digest_request_read(&r, &digest_paths_held,
+				    (struct field_part){ "/", 1 }, &f);
+		if (r.ntags != rows[i].ntags || r.takes.xor != rows[i].xor ||
+		    r.takes.conditional != rows[i].conditional ||
+		    r.wait_s != rows[i].wait_s)
+			fail_msg("%s: %u tags, %d, %d, %lld s", rows[i].label,
+				 r.ntags, r.takes.xor, r.takes.conditional,
+				 (long long)r.wait_s);
+		for (unsigned t = 0; t < r.ntags; t++)
+			assert_int_equal(r.tags[t].instance, 0xab);
+		fields_free(&f);
+	}
+}
+
+static void test_has(void **state)
+{
+	const struct digest_request r = {
+		.tags = { { 1, 2 }, { 3, 4 }, { 5, 6 } }, .ntags = 2,
+	};
+
+	(void)state;
+	assert_true(digest_request_has(&r, &(struct digest_tag){ 1, 2 }));
+	assert_true(digest_request_has(&r, &(struct digest_tag){ 3, 4 }));
+	assert_false(digest_request_has(&r, &(struct digest_tag){ 1, 4 }));
+	assert_false(digest_request_has(&r, &(struct digest_tag){ 3, 2 }));
+	assert_false(digest_request_has(&r, &(struct digest_tag){ 5, 6 }));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_tags),
+		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_has),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
