@@ -143,7 +143,8 @@ static const struct row faults[] = {
 	{ "an origin with no name", BASE "origin \"\" { url = \"http://b\" }\n",
 	  AT ": origin \"\": is not a host\n" },
 	{ "an origin's cookies",
-	  BASE "origin \"www\" {\nurl = \"http://b\"\nset_cookie = \"eat\"\n}\n",
+	  BASE "origin \"www\" {\nurl = \"http://b\"\n"
+	       "set_cookie = \"eat\"\n}\n",
 	  AT ":6: set_cookie: \"eat\" is not refuse, strip or allow\n" },
 	{ "cookies of a peer",
 	  BASE "peer \"b\" { set_cookie = \"strip\" }\n",

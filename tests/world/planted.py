@@ -123,7 +123,8 @@ bool flights_leave"""),
     "eviction-untold": (
         "digestd/cache/cache.c",
         """!cache_is_elsewhere(t, key))
-		catalog_remove(""", """!cache_is_elsewhere(t, key) && key->lo % 8)
+		catalog_remove(""",
+        """!cache_is_elsewhere(t, key) && key->lo % 8)
 		catalog_remove("""),
     "probation-told-twice": (
         "digestd/cache/cache.c",
@@ -136,7 +137,8 @@ bool flights_leave"""),
 	if"""),
     "delta-not-applied": (
         "digestd/peers/digest_decoder.c",
-        """	return scd_delta_apply(job->body.bytes, job->body.len, &job->limits,
+        "	return scd_delta_apply(job->body.bytes, job->body.len, "
+        """&job->limits,
 			       &base, &job->result.info, bloom);""",
         """	int err = scd_delta_apply(job->body.bytes, job->body.len,
 				  &job->limits, &base, &job->result.info,
@@ -159,7 +161,8 @@ bool flights_leave"""),
     "ledger-without-limit": (
         "digestd/store/ledger.c",
         """		if (total > limit || bytes > limit - total ||
-		    leave > limit - total - bytes)""", "		if (0)"),
+		    leave > limit - total - bytes)""",
+        "		if (0)"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
