@@ -14,7 +14,7 @@
 #include "codec/key.h"
 #include "digestd/config/configuration.h"
 #include "digestd/service.h"
-#include "digestd/settings.h"
+#include "digestd/part_settings.h"
 #include "cachesim/world/world.h"
 
 enum {
@@ -147,7 +147,7 @@ static void nodes_start_one(unsigned i)
 	world_loop_ahead_s = n->ahead_s;
 	if (config_load(n->path, &config, &errors))
 		world_fail("%s", errors.text);
-	settings_hash_secret(config, nodes.hash_secret);
+	part_settings_hash_secret(config, nodes.hash_secret);
 	if (service_new(config, n->path, &n->service))
 		world_fail("node %u does not start", i);
 	if (service_run(n->service)) /* returns at once here */
