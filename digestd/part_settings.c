@@ -319,13 +319,13 @@ struct publish_policy part_settings_of_publishing(const struct config *c)
 struct follow_settings part_settings_of_following(const struct config *c)
 {
 	struct follow_settings s = {
-		.follower = {
+		.policy.fetch = {
 			.poll_ms = c->poll_ms,
 			.backoff_min_ms = 100,
 			.backoff_max_ms = 10000,
 			.max_age_ms = c->digest_max_age_ms,
 		},
-		.health = {
+		.policy.health = {
 			.failures = (unsigned)c->breaker_failures,
 			.open_min_ms = BREAKER_MIN_MS,
 			.open_max_ms = BREAKER_MAX_MS,

@@ -107,12 +107,32 @@ static void peer_release(struct peer_health *h)
 	h->failures = 0;
 }
 
+/* Halves unused credit for each HEALTH_FADE_MS; divided, not raised to a power:
+ * what decides has to be the same on all processors. */
+static void peer_fade(struct peer_health *h, int64_t now_ms)
+{
+	enum { NOTHING_LEFT = 64 }; /* halvings */
+	int64_t passed_ms = now_ms - h->faded_ms;
+
+	h->faded_ms = now_ms;
+	if (h->score >= 0 || passed_ms <= 0)
+		return;
+	if (passed_ms >= (int64_t)NOTHING_LEFT * HEALTH_FADE_MS) {
+		h->score = 0;
+		return;
+	}
+	for (; passed_ms >= HEALTH_FADE_MS; passed_ms -= HEALTH_FADE_MS)
+		h->score /= 2;
+	h->score /= 1 + (double)passed_ms / HEALTH_FADE_MS;
+}
+
 bool peer_health_outcome(struct peer_health *h,
 			 const struct peer_health_policy *policy,
 			 enum peer_outcome event, double rtt_ms, int64_t now_ms)
 {
 	enum peer_health_state before = h->state;
 
+	peer_fade(h, now_ms);
 	switch (event) {
 	case OUTCOME_HIT:
 		peer_believe(h);
@@ -133,9 +153,11 @@ bool peer_health_outcome(struct peer_health *h,
 	return h->state != before;
 }
 
-void peer_health_lookups(struct peer_health *h, double lookups, double fp)
+void peer_health_lookups(struct peer_health *h, double lookups, double fp,
+			 int64_t now_ms)
 {
-	if (h->state == HEALTH_GOOD || h->state == HEALTH_HALF_OPEN)
+	peer_fade(h, now_ms);
+	if (peer_health_usable(h))
 		h->score -= HEALTH_ALLOWANCE * lookups * fp;
 }
 
@@ -153,23 +175,13 @@ bool peer_health_restarted(struct peer_health *h,
 	return true;
 }
 
-/*
- * Halves the credit at most, however late the tick: after a pause, lookups may
- * just have been told in one go, and their outcomes be next.
- */
-static void peer_fade(struct peer_health *h, int64_t now_ms)
+int64_t peer_health_due_ms(const struct peer_health *h)
 {
-	double passed_ms =
-		(double)peer_sooner_ms(now_ms - h->faded_ms, HEALTH_FADE_MS);
-
-	h->faded_ms = now_ms;
-	if (h->score < 0 && passed_ms > 0)
-		h->score /= 1 + passed_ms / HEALTH_FADE_MS;
+	return peer_health_usable(h) ? INT64_MAX : h->due_ms;
 }
 
 bool peer_health_tick(struct peer_health *h, int64_t now_ms)
 {
-	peer_fade(h, now_ms);
 	if (now_ms < h->due_ms)
 		return false;
 	switch (h->state) {

@@ -19,7 +19,7 @@ struct peer_health_policy {
 
 enum peer_health_state {
 	HEALTH_GOOD,
-	HEALTH_BROKEN,       /* failures: not asked until due */
+	HEALTH_BROKEN,     /* failures: not asked until due */
 	HEALTH_HALF_OPEN,  /* to be probed; the first outcome decides */
 	HEALTH_QUARANTINE, /* false hits: not asked until due */
 };
@@ -53,7 +53,7 @@ enum {
  *   a hit         - HEALTH_HIT_WORTH, as far as the score is above 0
  *
  * and HEALTH_PATIENCE is too much. Below 0 it is a credit, for outcomes come
- * later than their lookups; it fades within HEALTH_FADE_MS, so that no good
+ * later than their lookups; it halves within HEALTH_FADE_MS, so that no good
  * record, however long, lets a peer that turns bad go on.
  *
  * An honest peer's score drifts down. By Wald's bound it reaches h with
@@ -104,11 +104,12 @@ bool peer_health_outcome(struct peer_health *h,
 			 int64_t now_ms);
 
 /*
- * The peer's digest was consulted for `lookups` more keys; fp is the rate of
- * false positives that its fill predicts. To be called before the outcomes of
- * these lookups, and at least every HEALTH_FADE_MS.
+ * The peer's digest was consulted for `lookups` more keys up to now; fp is the
+ * rate of false positives that its fill predicts. To be called before the
+ * outcomes of these lookups.
  */
-void peer_health_lookups(struct peer_health *h, double lookups, double fp);
+void peer_health_lookups(struct peer_health *h, double lookups, double fp,
+			 int64_t now_ms);
 
 /*
  * A digest of another instance is in place: the peer was restarted, and what
@@ -121,8 +122,11 @@ bool peer_health_restarted(struct peer_health *h,
 			   const struct peer_health_policy *policy,
 			   int64_t now_ms);
 
-/* Time passes; to be called several times a second. Returns whether the state
- * has changed. */
+/* When peer_health_tick() is to be called next [ms], if nothing else happens
+ * before; INT64_MAX: never. */
+int64_t peer_health_due_ms(const struct peer_health *h);
+
+/* Time has passed. Returns whether the state has changed. */
 bool peer_health_tick(struct peer_health *h, int64_t now_ms);
 
 /* Whether the peer may be asked now. */

@@ -1,5 +1,6 @@
 /*
- * Following peers. The decisions are peer.h's; here are the fetches.
+ * Following peers. The decisions are those of digestd/mesh/following.h; here
+ * are the fetches, the decoding, the counters and the log.
  */
 #include "digestd/peers/follow.h"
 
@@ -20,10 +21,10 @@
 #include "digestd/peers/digest_request.h"
 
 enum {
-	HEALTH_TICK_MS = 50,
 	MAX_HEADER_BYTES = 16384,
 	STATUS_FULL = 200,
 	STATUS_DELTA = 226,
+	STATUS_SAME = 304,
 	STATUS_NO_TOKEN = 401,
 };
 
@@ -39,14 +40,11 @@ struct peer {
 	struct follow *follow;
 	uint32_t id;
 	char *name, *url, *digest_url;
-	struct fetch_schedule follower;
-	struct peer_health health;
+	struct following following;
 	struct peer_digest *digest;
-	struct next_fetch next;
 	struct loop_timer timer;
 	struct update update;
 	struct follow_counters counters;
-	bool was_usable;   /* in the last view */
 	char reported[96]; /* its trouble, as it was logged; or empty */
 };
 
@@ -59,40 +57,75 @@ struct follow {
 	size_t npeers;
 	uint32_t next_id;
 	struct peerset *view; /* the last one made */
-	struct loop_timer tick;
 	void (*changed)(void *arg);
 	void *arg;
 };
 
-static bool follow_usable(const struct peer *p)
+static void follow_end_update(struct peer *p)
 {
-	return peer_health_usable(&p->health) &&
-	       fetch_schedule_usable(&p->follower,
-				     &p->follow->settings.follower,
-				     loop_now_ms(p->follow->loop));
+	fetch_cancel(&p->update.fetch);
+	digest_job_cancel(&p->update.job);
+	digest_body_free(&p->update.body);
+	p->update = (struct update){0};
 }
 
-static void follow_view_changed(struct follow *f)
+/* Events and actions */
+
+static enum peer_health_state follow_health_of(const struct peer *p)
 {
-	for (size_t i = 0; i < f->npeers; i++)
-		f->peers[i]->was_usable = follow_usable(f->peers[i]);
-	f->changed(f->arg);
+	return following_health(&p->following)->state;
 }
 
-/* The end of a fetch */
+static struct following_actions follow_step(struct peer *p,
+					    const struct following_event *event)
+{
+	const struct follow *f = p->follow;
 
-static void follow_install(struct peer *p, struct peer_digest *d)
+	return following_step(&p->following, &f->settings.policy, event,
+			      loop_now_ms(f->loop));
+}
+
+static void follow_fetch(struct peer *p, bool conditional);
+static void follow_decode(struct peer *p);
+static void follow_on_timer(void *arg);
+
+static void follow_obey(struct peer *p, const struct following_actions *actions)
 {
 	struct follow *f = p->follow;
 
-	if (p->digest && p->digest->instance != d->instance &&
-	    peer_health_restarted(&p->health, &f->settings.health,
-				  loop_now_ms(f->loop)))
+	if (actions->restarted)
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
-			  p->name, peer_health_state_text(p->health.state));
-	peer_digest_unref(p->digest);
-	p->digest = peer_digest_ref(d);
+			  p->name, peer_health_state_text(follow_health_of(p)));
+	if (actions->ended)
+		follow_end_update(p);
+	if (actions->due_ms == INT64_MAX)
+		loop_timer_clear(f->loop, &p->timer);
+	else
+		loop_timer_set(f->loop, &p->timer, actions->due_ms,
+			       follow_on_timer, p);
+	if (actions->view)
+		f->changed(f->arg);
+	if (actions->fetch)
+		follow_fetch(p, actions->conditional);
+	if (actions->decode)
+		follow_decode(p);
 }
+
+/* Something has happened of which there is no more to say. */
+static void follow_tell(struct peer *p, enum following_event_kind kind)
+{
+	const struct following_event event = {.kind = kind};
+	const struct following_actions actions = follow_step(p, &event);
+
+	follow_obey(p, &actions);
+}
+
+static void follow_on_timer(void *arg)
+{
+	follow_tell(arg, FOLLOWING_DUE);
+}
+
+/* The end of a fetch */
 
 /* Each fetch may fail again: only another reason is news. */
 static void follow_report_once(struct peer *p, const char *what)
@@ -117,7 +150,7 @@ static const char *follow_reason(int error)
 		       : scd_strerror(error);
 }
 
-static enum fetched follow_refuse(struct peer *p, int error)
+static void follow_refuse(struct peer *p, int error)
 {
 	char what[128];
 
@@ -126,16 +159,25 @@ static enum fetched follow_refuse(struct peer *p, int error)
 		 follow_reason(error));
 	follow_report_once(p, what);
 	p->counters.unfit++;
-	return FETCHED_UNFIT;
+	follow_tell(p, FOLLOWING_REFUSED);
 }
 
-/* What a digest that came whole has led to. */
-static enum fetched follow_take_decoded(struct peer *p,
-					const struct digest_decoded *d)
+static void follow_count_failure(struct peer *p, const char *what)
 {
-	if (d->error)
-		return follow_refuse(p, d->error);
-	follow_install(p, d->digest);
+	follow_report_once(p, what);
+	p->counters.fetch_failed++;
+}
+
+static void follow_fail(struct peer *p, const char *what)
+{
+	follow_count_failure(p, what);
+	follow_tell(p, FOLLOWING_UNABLE);
+}
+
+static void follow_install(struct peer *p, const struct digest_decoded *d)
+{
+	peer_digest_unref(p->digest);
+	p->digest = peer_digest_ref(d->digest);
 	if (d->delta) {
 		p->counters.delta_received++;
 		p->counters.delta_received_bytes += d->len;
@@ -148,14 +190,26 @@ static enum fetched follow_take_decoded(struct peer *p,
 		  d->info.generation, d->delta ? "delta" : "full digest",
 		  d->len);
 	follow_report_well(p);
-	return d->delta ? FETCHED_DELTA : FETCHED_FULL;
 }
 
-static enum fetched follow_take_failure(struct peer *p, const char *what)
+static void follow_on_decoded(void *arg, const struct digest_decoded *d)
 {
-	follow_report_once(p, what);
-	p->counters.fetch_failed++;
-	return FETCHED_FAILED;
+	struct following_event event = {.kind = FOLLOWING_DECODED};
+	struct following_actions actions;
+	struct peer *p = arg;
+
+	p->update.job = NULL;
+	if (d->error) {
+		follow_refuse(p, d->error);
+		return;
+	}
+	event.digest.delta = d->delta;
+	event.digest.instance = d->digest->instance;
+	event.digest.fp = d->digest->fp;
+	actions = follow_step(p, &event);
+	if (actions.install)
+		follow_install(p, d);
+	follow_obey(p, &actions);
 }
 
 /* Whether an answer has a digest for its body. */
@@ -190,65 +244,44 @@ static const char *follow_fetch_fault(enum fetch_result result)
 	return "no digest: no complete answer";
 }
 
-/* What an answer without a digest has led to. */
-static enum fetched follow_judge(struct peer *p, const struct fetch_done *done)
+/* Why an answer led to nothing. */
+static void follow_count_bad_answer(struct peer *p,
+				    const struct fetch_done *done)
 {
+	unsigned status = p->update.status;
 	char what[64];
 
+	snprintf(what, sizeof(what), "no digest: status %u", status);
 	if (!follow_is_whole(done))
-		return follow_take_failure(p, follow_fetch_fault(done->result));
-	if (p->update.status == STATUS_NO_TOKEN)
-		return follow_take_failure(
-			p, "no digest: status 401: its cluster key "
-			   "is not ours");
-	if (p->update.status == 304) {
-		if (!p->digest)
-			return follow_take_failure(
-				p, "no digest: 304 for nothing");
-		p->counters.unchanged++;
-		follow_report_well(p);
-		return FETCHED_SAME;
-	}
-	snprintf(what, sizeof(what), "no digest: status %u", p->update.status);
-	return follow_take_failure(p, what);
+		follow_count_failure(p, follow_fetch_fault(done->result));
+	else if (status == STATUS_NO_TOKEN)
+		follow_count_failure(p, "no digest: status 401: its cluster "
+					"key is not ours");
+	else if (status == STATUS_SAME)
+		follow_count_failure(p, "no digest: 304 for nothing");
+	else
+		follow_count_failure(p, what);
 }
 
-static void follow_begin(void *arg);
-
-static void follow_schedule(struct peer *p)
+static void follow_on_done(void *arg, struct fetch *fetch,
+			   const struct fetch_done *done)
 {
-	loop_timer_set(p->follow->loop, &p->timer, p->next.due_ms, follow_begin,
-		       p);
-}
-
-static void follow_end_update(struct peer *p)
-{
-	fetch_cancel(&p->update.fetch);
-	digest_job_cancel(&p->update.job);
-	digest_body_free(&p->update.body);
-	p->update = (struct update){0};
-}
-
-/* An update has ended so, and all that follows from it. */
-static void follow_finish(struct peer *p, enum fetched event)
-{
-	struct follow *f = p->follow;
-
-	p->next = fetch_schedule_end(&p->follower, &f->settings.follower, event,
-				     loop_now_ms(f->loop));
-	follow_end_update(p);
-	follow_schedule(p);
-	if (event == FETCHED_FULL || event == FETCHED_DELTA ||
-	    follow_usable(p) != p->was_usable)
-		follow_view_changed(f);
-}
-
-static void follow_on_decoded(void *arg, const struct digest_decoded *d)
-{
+	struct following_event event = {.kind = FOLLOWING_ENDED};
+	struct following_actions actions;
 	struct peer *p = arg;
 
-	p->update.job = NULL;
-	follow_finish(p, follow_take_decoded(p, d));
+	(void)fetch;
+	p->update.fetch = NULL;
+	event.answer.whole = follow_is_whole(done);
+	event.answer.status = p->update.status;
+	actions = follow_step(p, &event);
+	if (actions.ended && actions.with == FETCHED_SAME) {
+		p->counters.unchanged++;
+		follow_report_well(p);
+	} else if (actions.ended) {
+		follow_count_bad_answer(p, done);
+	}
+	follow_obey(p, &actions);
 }
 
 static struct digest_expected follow_expected_of(const struct peer *p)
@@ -264,29 +297,13 @@ static void follow_decode(struct peer *p)
 {
 	const struct digest_expected expected = follow_expected_of(p);
 
-	if (!p->update.body.most) {
-		follow_finish(p, follow_refuse(p, SCD_ETRUNC));
-	} else if (digest_decoder_start(p->follow->decoder, &p->update.body,
-					&expected, &p->update.job)) {
-		follow_finish(
-			p, follow_take_failure(p, "no digest: it could not be "
-						  "decoded now"));
-	} else {
-		digest_job_notify(p->update.job, follow_on_decoded, p);
-	}
-}
-
-static void follow_on_done(void *arg, struct fetch *fetch,
-			   const struct fetch_done *done)
-{
-	struct peer *p = arg;
-
-	(void)fetch;
-	p->update.fetch = NULL;
-	if (follow_is_whole(done) && follow_brings_digest(&p->update))
-		follow_decode(p);
+	if (!p->update.body.most)
+		follow_refuse(p, SCD_ETRUNC);
+	else if (digest_decoder_start(p->follow->decoder, &p->update.body,
+				      &expected, &p->update.job))
+		follow_fail(p, "no digest: it could not be decoded now");
 	else
-		follow_finish(p, follow_judge(p, done));
+		digest_job_notify(p->update.job, follow_on_decoded, p);
 }
 
 /* The fetch itself */
@@ -314,7 +331,7 @@ static bool follow_on_body(void *arg, struct fetch *fetch, const void *data,
 	if (follow_brings_digest(&p->update))
 		error = digest_body_add(&p->update.body, &expected, data, len);
 	if (error)
-		follow_finish(p, follow_refuse(p, error));
+		follow_refuse(p, error);
 	return true;
 }
 
@@ -338,7 +355,7 @@ static int follow_add_base(struct peer *p, struct fields *fields)
 	       fields_add(fields, "Prefer", wait);
 }
 
-static int follow_start(struct peer *p, struct fields *fields)
+static int follow_start(struct peer *p, bool conditional, struct fields *fields)
 {
 	const struct follow_settings *s = &p->follow->settings;
 	int64_t wait_ms = s->wait_s * 1000 + s->timeout_ms;
@@ -360,28 +377,19 @@ static int follow_start(struct peer *p, struct fields *fields)
 	snprintf(bearer, sizeof(bearer), "Bearer %s", s->token);
 	if (fields_add(fields, "Authorization", bearer))
 		return -ENOMEM;
-	if (p->digest && !p->next.full && follow_add_base(p, fields))
+	if (conditional && follow_add_base(p, fields))
 		return -ENOMEM;
 	return fetch_start(p->follow->fetcher, &request, &callbacks, p,
 			   &p->update.fetch);
 }
 
-static void follow_begin(void *arg)
+static void follow_fetch(struct peer *p, bool conditional)
 {
-	struct peer *p = arg;
-	int64_t now_ms = loop_now_ms(p->follow->loop);
 	struct fields fields;
 
 	fields_init(&fields);
-	fetch_schedule_begin(&p->follower, now_ms);
-	if (follow_start(p, &fields)) {
-		follow_take_failure(p,
-				    "no digest: the request could not be made");
-		p->next = fetch_schedule_end(&p->follower,
-					     &p->follow->settings.follower,
-					     FETCHED_FAILED, now_ms);
-		follow_schedule(p);
-	}
+	if (follow_start(p, conditional, &fields))
+		follow_fail(p, "no digest: the request could not be made");
 	fields_free(&fields);
 }
 
@@ -427,10 +435,9 @@ static struct peer *follow_peer_new(struct follow *f,
 		follow_peer_free(p);
 		return NULL;
 	}
-	peer_health_init(&p->health);
-	p->next = fetch_schedule_init(
-		&p->follower, (uint64_t)now_ms ^ (uint64_t)p->id << 32, now_ms);
-	follow_schedule(p);
+	following_init(&p->following, (uint64_t)now_ms ^ (uint64_t)p->id << 32,
+		       now_ms);
+	loop_timer_set(f->loop, &p->timer, now_ms, follow_on_timer, p);
 	return p;
 }
 
@@ -482,26 +489,8 @@ int follow_set_peers(struct follow *f, const struct upstream *places, size_t n)
 	free(f->peers);
 	f->peers = peers;
 	f->npeers = n;
-	follow_view_changed(f);
+	f->changed(f->arg);
 	return 0;
-}
-
-/* The passing of time may open what was closed, and age digests. */
-static void follow_tick(void *arg)
-{
-	struct follow *f = arg;
-	int64_t now_ms = loop_now_ms(f->loop);
-	bool changed = false;
-
-	for (size_t i = 0; i < f->npeers; i++) {
-		changed |= peer_health_tick(&f->peers[i]->health, now_ms);
-		changed |=
-			follow_usable(f->peers[i]) != f->peers[i]->was_usable;
-	}
-	if (changed)
-		follow_view_changed(f);
-	loop_timer_set(f->loop, &f->tick, now_ms + HEALTH_TICK_MS, follow_tick,
-		       f);
 }
 
 int follow_new(struct loop *loop, struct fetcher *fetcher,
@@ -527,8 +516,6 @@ int follow_new(struct loop *loop, struct fetcher *fetcher,
 		follow_free(out);
 		return err;
 	}
-	loop_timer_set(loop, &f->tick, loop_now_ms(loop) + HEALTH_TICK_MS,
-		       follow_tick, f);
 	return 0;
 }
 
@@ -539,7 +526,6 @@ void follow_free(struct follow **f)
 	for (size_t i = 0; i < (*f)->npeers; i++)
 		follow_peer_free((*f)->peers[i]);
 	digest_decoder_free(&(*f)->decoder);
-	loop_timer_clear((*f)->loop, &(*f)->tick);
 	peerset_unref((*f)->view);
 	free((*f)->peers);
 	free(*f);
@@ -549,6 +535,8 @@ void follow_free(struct follow **f)
 void follow_set(struct follow *f, const struct follow_settings *settings)
 {
 	f->settings = *settings;
+	for (size_t i = 0; i < f->npeers; i++)
+		follow_tell(f->peers[i], FOLLOWING_DUE);
 }
 
 struct peerset *follow_view(struct follow *f)
@@ -561,12 +549,14 @@ struct peerset *follow_view(struct follow *f)
 		return NULL;
 	for (size_t i = 0; i < f->npeers; i++) {
 		const struct peer *p = f->peers[i];
+		const struct peer_health *health =
+			following_health(&p->following);
 
 		peers[i] = (struct peerset_peer){
 			.id = p->id,
-			.usable = follow_usable(p),
-			.half_open = peer_health_is_half_open(&p->health),
-			.rtt_ms = peer_health_rtt_ms(&p->health),
+			.usable = following_usable(&p->following),
+			.half_open = peer_health_is_half_open(health),
+			.rtt_ms = peer_health_rtt_ms(health),
 			.digest = p->digest,
 			.name = p->name,
 			.url = p->url,
@@ -581,10 +571,10 @@ struct peerset *follow_view(struct follow *f)
 	return view;
 }
 
-static void follow_count_outcome(struct peer *p, enum peer_outcome event,
+static void follow_count_outcome(struct peer *p, enum peer_outcome outcome,
 				 uint64_t body_bytes)
 {
-	switch (event) {
+	switch (outcome) {
 	case OUTCOME_HIT:
 		p->counters.remote_hits++;
 		p->counters.remote_hit_bytes += body_bytes;
@@ -604,39 +594,55 @@ static void follow_count_outcome(struct peer *p, enum peer_outcome event,
 	}
 }
 
-void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome event,
-		    double rtt_ms, uint64_t body_bytes)
+static void follow_log_health(const struct peer *p)
+{
+	log_write(LOG_INFO, "follower",
+		  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
+		  " false hits, %" PRIu64 " stale hits so far)",
+		  p->name, peer_health_state_text(follow_health_of(p)),
+		  p->counters.remote_hits, p->counters.false_hits,
+		  p->counters.stale_hits);
+}
+
+static struct peer *follow_find_id(const struct follow *f, uint32_t id)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
-		struct peer *p = f->peers[i];
-
-		if (p->id != id)
-			continue;
-		follow_count_outcome(p, event, body_bytes);
-		log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
-			  peer_outcome_text(event));
-		if (!peer_health_outcome(&p->health, &f->settings.health, event,
-					 rtt_ms, loop_now_ms(f->loop)))
-			return;
-		log_write(LOG_INFO, "follower",
-			  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
-			  " false hits, %" PRIu64 " stale hits so far)",
-			  p->name, peer_health_state_text(p->health.state),
-			  p->counters.remote_hits, p->counters.false_hits,
-			  p->counters.stale_hits);
-		follow_view_changed(f);
-		return;
+		if (f->peers[i]->id == id)
+			return f->peers[i];
 	}
+	return NULL;
+}
+
+void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome outcome,
+		    double rtt_ms, uint64_t body_bytes)
+{
+	struct following_event event = {.kind = FOLLOWING_OUTCOME};
+	struct following_actions actions;
+	struct peer *p = follow_find_id(f, id);
+
+	if (!p)
+		return; /* it was a peer when it was asked */
+	event.outcome.kind = outcome;
+	event.outcome.rtt_ms = rtt_ms;
+	follow_count_outcome(p, outcome, body_bytes);
+	log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
+		  peer_outcome_text(outcome));
+	actions = follow_step(p, &event);
+	if (actions.health)
+		follow_log_health(p);
+	follow_obey(p, &actions);
 }
 
 void follow_lookups(struct follow *f, uint64_t lookups)
 {
-	for (size_t i = 0; i < f->npeers; i++) {
-		struct peer *p = f->peers[i];
+	const struct following_event event = {.kind = FOLLOWING_LOOKUPS,
+					      .lookups = lookups};
 
-		if (p->digest && lookups)
-			peer_health_lookups(&p->health, (double)lookups,
-					    p->digest->fp);
+	for (size_t i = 0; i < f->npeers && lookups; i++) {
+		const struct following_actions actions =
+			follow_step(f->peers[i], &event);
+
+		follow_obey(f->peers[i], &actions);
 	}
 }
 
@@ -648,14 +654,15 @@ size_t follow_count(const struct follow *f)
 void follow_status(const struct follow *f, size_t i, struct follow_status *out)
 {
 	const struct peer *p = f->peers[i];
+	const struct peer_health *health = following_health(&p->following);
 
 	*out = (struct follow_status){
 		.name = p->name,
 		.url = p->url,
 		.digest = p->digest,
-		.health = p->health.state,
-		.rtt_ms = peer_health_rtt_ms(&p->health),
-		.confirmed_ms = fetch_schedule_confirmed_ms(&p->follower),
+		.health = health->state,
+		.rtt_ms = peer_health_rtt_ms(health),
+		.confirmed_ms = following_confirmed_ms(&p->following),
 		.counters = p->counters,
 	};
 }

@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 #include "codec/digest.h"
-#include "digestd/mesh/fetch_schedule.h"
-#include "digestd/mesh/peer_health.h"
+#include "digestd/mesh/following.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/peers/upstream.h"
 
@@ -44,8 +43,7 @@ struct follow_counters {
 };
 
 struct follow_settings {
-	struct fetch_schedule_policy follower;
-	struct peer_health_policy health;
+	struct following_policy policy;
 	struct scd_limits limits;
 	char token[33];
 	int64_t wait_s;       /* Prefer: wait */
@@ -61,7 +59,7 @@ struct follow_status {
 	const struct peer_digest *digest; /* null: none */
 	enum peer_health_state health;
 	double rtt_ms;
-	int64_t confirmed_ms; /* see fetch_schedule_confirmed_ms() */
+	int64_t confirmed_ms; /* see following_confirmed_ms() */
 	struct follow_counters counters;
 };
 
@@ -91,7 +89,7 @@ void follow_set(struct follow *f, const struct follow_settings *settings);
 struct peerset *follow_view(struct follow *f);
 
 /* What came of asking the peer with this id (peerset_peer.id) for an object. */
-void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome event,
+void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome outcome,
 		    double rtt_ms, uint64_t body_bytes);
 
 /* The digests were consulted for so many more keys. */

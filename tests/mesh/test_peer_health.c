@@ -236,16 +236,19 @@ struct verdict {
 	bool quarantine;
 };
 
-/* Lets so many lookups pass, or as many as it takes. */
+/* Lets so many lookups pass, or as many as it takes. Their outcomes come as
+ * late as they may. */
 static struct verdict meet(struct peer_health *h, const struct peer_model *m,
 			   uint64_t lookups, uint64_t *random, double *now_ms)
 {
+	double each_ms = 1000.0 * m->batch / m->per_second;
+	double late_ms = each_ms < HEALTH_FADE_MS ? each_ms : HEALTH_FADE_MS;
 	struct verdict v = {0, false};
 
 	for (uint64_t n = 0; n < lookups && !v.quarantine; n += m->batch) {
-		peer_health_lookups(h, m->batch, m->fp);
-		*now_ms += 1000.0 * m->batch / m->per_second;
-		peer_health_tick(h, (int64_t)*now_ms); /* before the outcomes */
+		*now_ms += each_ms;
+		peer_health_lookups(h, m->batch, m->fp,
+				    (int64_t)(*now_ms - late_ms));
 		for (unsigned i = 0; i < m->batch && !v.quarantine; i++) {
 			bool hit;
 
@@ -411,6 +414,57 @@ static void test_of_no_use_is_no_lie(void **state)
 	}
 }
 
+/* Credit that nobody uses is halved again and again, however often it is looked
+ * at. */
+static void test_credit_fades(void **state)
+{
+	static const struct {
+		int64_t after_ms, every_ms;
+		double most, least;
+	} rows[] = {
+		{0, 1, 1000, 1000},
+		{HEALTH_FADE_MS, HEALTH_FADE_MS, 500, 500},
+		{HEALTH_FADE_MS, 50, 410, 400},
+		{HEALTH_FADE_MS, 1, 370, 365},
+		{4 * HEALTH_FADE_MS, 4 * HEALTH_FADE_MS, 62.5, 62.5},
+		{3600000, 3600000, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct peer_health h;
+
+		peer_health_init(&h);
+		peer_health_lookups(&h, 1000, 1. / HEALTH_ALLOWANCE, 1000);
+		for (int64_t ms = rows[i].every_ms; ms <= rows[i].after_ms;
+		     ms += rows[i].every_ms)
+			peer_health_lookups(&h, 0, 0, 1000 + ms);
+		if (-h.score > rows[i].most + 1e-9 ||
+		    -h.score < rows[i].least - 1e-9)
+			fail_msg("row %zu: %g", i, -h.score);
+	}
+}
+
+/* It is due when a tick changes it, and not before. */
+static void test_due(void **state)
+{
+	struct peer_health h;
+
+	(void)state;
+	peer_health_init(&h);
+	assert_int_equal(peer_health_due_ms(&h), INT64_MAX);
+	for (int i = 0; i < 3; i++)
+		peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1, 1000);
+	assert_int_equal(peer_health_due_ms(&h), 2000);
+	assert_false(peer_health_tick(&h, 1999));
+	assert_true(peer_health_tick(&h, 2000));
+	assert_int_equal(peer_health_due_ms(&h), INT64_MAX);
+	peer_health_outcome(&h, &policy, OUTCOME_HIT, 1, 2000);
+	assert_int_equal(peer_health_due_ms(&h), INT64_MAX);
+	convict(&h, 2000);
+	assert_int_equal(peer_health_due_ms(&h), 302000);
+}
+
 /* It ends, with an empty record; and begins again if nothing is better. */
 static void test_release(void **state)
 {
@@ -487,6 +541,8 @@ int main(void)
 		cmocka_unit_test(test_turncoats),
 		cmocka_unit_test(test_hits_give_no_credit),
 		cmocka_unit_test(test_of_no_use_is_no_lie),
+		cmocka_unit_test(test_credit_fades),
+		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_texts),

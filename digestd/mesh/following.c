@@ -1,0 +1,184 @@
+/*
+ * Following one peer.
+ */
+#include "digestd/mesh/following.h"
+
+#include <assert.h>
+
+enum { STATUS_FULL = 200, STATUS_DELTA = 226, STATUS_SAME = 304 };
+
+void following_init(struct following *f, uint64_t seed, int64_t now_ms)
+{
+	*f = (struct following){.state = FOLLOWING_WAITING};
+	f->next = fetch_schedule_init(&f->schedule, seed, now_ms);
+	peer_health_init(&f->health);
+}
+
+bool following_expects(enum following_state state,
+		       enum following_event_kind event)
+{
+	switch (event) {
+	case FOLLOWING_DUE:
+	case FOLLOWING_OUTCOME:
+	case FOLLOWING_LOOKUPS:
+		return true;
+	case FOLLOWING_ENDED:
+		return state == FOLLOWING_FETCHING;
+	case FOLLOWING_REFUSED:
+	case FOLLOWING_UNABLE:
+		return state != FOLLOWING_WAITING;
+	case FOLLOWING_DECODED:
+		return state == FOLLOWING_DECODING;
+	}
+	return false;
+}
+
+static void following_fetch(struct following *f, int64_t now_ms,
+			    struct following_actions *out)
+{
+	fetch_schedule_begin(&f->schedule, now_ms);
+	f->state = FOLLOWING_FETCHING;
+	f->conditional = f->has_digest && !f->next.full;
+	out->fetch = true;
+	out->conditional = f->conditional;
+}
+
+/* An update has ended so. */
+static void following_end(struct following *f,
+			  const struct following_policy *policy,
+			  enum fetched with, int64_t now_ms,
+			  struct following_actions *out)
+{
+	f->state = FOLLOWING_WAITING;
+	f->next =
+		fetch_schedule_end(&f->schedule, &policy->fetch, with, now_ms);
+	out->ended = true;
+	out->with = with;
+}
+
+static void following_take_answer(struct following *f,
+				  const struct following_policy *policy,
+				  const struct following_event *event,
+				  int64_t now_ms, struct following_actions *out)
+{
+	bool whole = event->answer.whole;
+
+	if (whole && (event->answer.status == STATUS_FULL ||
+		      event->answer.status == STATUS_DELTA)) {
+		f->state = FOLLOWING_DECODING;
+		out->decode = true;
+	} else if (whole && event->answer.status == STATUS_SAME &&
+		   f->conditional) {
+		following_end(f, policy, FETCHED_SAME, now_ms, out);
+	} else {
+		following_end(f, policy, FETCHED_FAILED, now_ms, out);
+	}
+}
+
+static void following_install(struct following *f,
+			      const struct following_policy *policy,
+			      const struct following_event *event,
+			      int64_t now_ms, struct following_actions *out)
+{
+	if (f->has_digest && f->instance != event->digest.instance)
+		out->restarted = peer_health_restarted(&f->health,
+						       &policy->health, now_ms);
+	f->has_digest = true;
+	f->instance = event->digest.instance;
+	f->fp = event->digest.fp;
+	out->install = true;
+	out->view = true;
+	following_end(f, policy,
+		      event->digest.delta ? FETCHED_DELTA : FETCHED_FULL,
+		      now_ms, out);
+}
+
+/* When the digest becomes too old to be consulted; INT64_MAX: it is. */
+static int64_t following_expires_ms(const struct following *f,
+				    const struct following_policy *policy,
+				    int64_t now_ms)
+{
+	if (!fetch_schedule_usable(&f->schedule, &policy->fetch, now_ms))
+		return INT64_MAX;
+	return fetch_schedule_confirmed_ms(&f->schedule) +
+	       policy->fetch.max_age_ms + 1;
+}
+
+static int64_t following_sooner_ms(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a step has led to, whatever it was. */
+static void following_finish(struct following *f,
+			     const struct following_policy *policy,
+			     int64_t now_ms, struct following_actions *out)
+{
+	bool usable =
+		peer_health_usable(&f->health) &&
+		fetch_schedule_usable(&f->schedule, &policy->fetch, now_ms);
+
+	out->view |= out->health || usable != f->usable;
+	f->usable = usable;
+	out->due_ms =
+		following_sooner_ms(peer_health_due_ms(&f->health),
+				    following_expires_ms(f, policy, now_ms));
+	if (f->state == FOLLOWING_WAITING)
+		out->due_ms = following_sooner_ms(out->due_ms, f->next.due_ms);
+}
+
+struct following_actions following_step(struct following *f,
+					const struct following_policy *policy,
+					const struct following_event *event,
+					int64_t now_ms)
+{
+	struct following_actions out = {0};
+
+	assert(following_expects(f->state, event->kind));
+	switch (event->kind) {
+	case FOLLOWING_DUE:
+		out.health = peer_health_tick(&f->health, now_ms);
+		if (f->state == FOLLOWING_WAITING && now_ms >= f->next.due_ms)
+			following_fetch(f, now_ms, &out);
+		break;
+	case FOLLOWING_ENDED:
+		following_take_answer(f, policy, event, now_ms, &out);
+		break;
+	case FOLLOWING_REFUSED:
+		following_end(f, policy, FETCHED_UNFIT, now_ms, &out);
+		break;
+	case FOLLOWING_UNABLE:
+		following_end(f, policy, FETCHED_FAILED, now_ms, &out);
+		break;
+	case FOLLOWING_DECODED:
+		following_install(f, policy, event, now_ms, &out);
+		break;
+	case FOLLOWING_OUTCOME:
+		out.health = peer_health_outcome(&f->health, &policy->health,
+						 event->outcome.kind,
+						 event->outcome.rtt_ms, now_ms);
+		break;
+	case FOLLOWING_LOOKUPS:
+		if (f->has_digest)
+			peer_health_lookups(&f->health, (double)event->lookups,
+					    f->fp, now_ms);
+		break;
+	}
+	following_finish(f, policy, now_ms, &out);
+	return out;
+}
+
+bool following_usable(const struct following *f)
+{
+	return f->usable;
+}
+
+const struct peer_health *following_health(const struct following *f)
+{
+	return &f->health;
+}
+
+int64_t following_confirmed_ms(const struct following *f)
+{
+	return fetch_schedule_confirmed_ms(&f->schedule);
+}

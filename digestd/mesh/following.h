@@ -1,0 +1,123 @@
+/*
+ * Following one peer: what to fetch of its digest and when, what to do with an
+ * answer, and whether the peer may be asked for objects. A machine without I/O,
+ * made of the times of its fetches (fetch_schedule.h) and its health
+ * (peer_health.h): an event and the time go in, what to do and when the machine
+ * is due again comes out.
+ *
+ *   state      event       what follows
+ *   WAITING    DUE         fetch it: FETCHING
+ *   FETCHING   ENDED       200 and 226, whole: decode it: DECODING; 304: what
+ * is here is confirmed; anything else: a failure FETCHING,  REFUSED     the
+ * next fetch is for a full digest DECODING   UNABLE      a failure: back off
+ *   DECODING   DECODED     it takes the place of the old one
+ *
+ * All but the first three lines end in WAITING. In each state, DUE may also be
+ * the end of a breaker's or a quarantine's time, or a digest's that has become
+ * too old; OUTCOME and LOOKUPS are about the peer's health.
+ */
+#ifndef DIGESTD_MESH_FOLLOWING_H
+#define DIGESTD_MESH_FOLLOWING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/mesh/fetch_schedule.h"
+#include "digestd/mesh/peer_health.h"
+#include "digestd/mesh/peer_outcome.h"
+
+enum following_state {
+	FOLLOWING_WAITING,  /* for the time of the next fetch */
+	FOLLOWING_FETCHING, /* a request for the digest is under way */
+	FOLLOWING_DECODING, /* what it has brought is being decoded */
+};
+
+enum { FOLLOWING_STATES = FOLLOWING_DECODING + 1 };
+
+enum following_event_kind {
+	FOLLOWING_DUE,     /* due_ms has come; or there is a new policy */
+	FOLLOWING_ENDED,   /* the request has: `answer` */
+	FOLLOWING_REFUSED, /* the body is none that can be used */
+	FOLLOWING_UNABLE,  /* to ask, or to decode: no memory, or no room */
+	FOLLOWING_DECODED, /* into `digest` */
+	FOLLOWING_OUTCOME, /* of asking the peer for an object: `outcome` */
+	FOLLOWING_LOOKUPS, /* the digest was consulted for so many more keys */
+};
+
+enum { FOLLOWING_EVENTS = FOLLOWING_LOOKUPS + 1 };
+
+struct following_policy {
+	struct fetch_schedule_policy fetch;
+	struct peer_health_policy health;
+};
+
+struct following_event {
+	enum following_event_kind kind;
+	union {
+		struct {
+			bool whole; /* with all of its body */
+			unsigned status;
+		} answer;
+		struct {
+			bool delta;
+			uint64_t instance;
+			double fp; /* false positives that its fill predicts */
+		} digest;
+		struct {
+			enum peer_outcome kind;
+			double rtt_ms; /* negative: there was no answer */
+		} outcome;
+		uint64_t lookups;
+	};
+};
+
+/* What to do, all of it, in this order; and when the machine is due. */
+struct following_actions {
+	bool install;      /* the decoded digest takes the old one's place */
+	bool ended;        /* the update has: drop what is left of it, and */
+	enum fetched with; /* ... count what came of it */
+	bool fetch;        /* ask for the digest */
+	bool conditional;  /* ... and offer the one that is here as a base */
+	bool decode;       /* what has come */
+	bool restarted;    /* the peer was, and its health knows */
+	bool health;       /* it has changed */
+	bool view;         /* of the peers: this one looks different now */
+	int64_t due_ms;
+};
+
+/* All fields are private. */
+struct following {
+	enum following_state state;
+	struct fetch_schedule schedule;
+	struct peer_health health;
+	struct next_fetch next;
+	bool conditional; /* the fetch under way has offered a base */
+	bool has_digest;
+	uint64_t instance; /* of the digest that is here */
+	double fp;
+	bool usable; /* as of the last step */
+};
+
+/* A peer of which nothing is known yet: due at now_ms. `seed` differs between
+ * peers; it spreads their fetches after failures. */
+void following_init(struct following *f, uint64_t seed, int64_t now_ms);
+
+/* Whether an event can come in a state: the machine asserts it. */
+bool following_expects(enum following_state state,
+		       enum following_event_kind event);
+
+/* What follows from an event. */
+struct following_actions following_step(struct following *f,
+					const struct following_policy *policy,
+					const struct following_event *event,
+					int64_t now_ms);
+
+/* Whether the peer may be asked, and its digest counts, as of the last step. */
+bool following_usable(const struct following *f);
+
+/* Its health, and when its digest was last known to be current; for views,
+ * metrics and status. */
+const struct peer_health *following_health(const struct following *f);
+int64_t following_confirmed_ms(const struct following *f);
+
+#endif

@@ -1,0 +1,437 @@
+/*
+ * Following one peer: each event in each state; and peers that come, go and
+ * lie at random, on a clock, beside somebody who looks every millisecond
+ * whether the peer may be asked.
+ */
+#include "digestd/mesh/following.h"
+#include "tests/codec/random.h"
+#include "tests/unit.h"
+
+enum { NOW_MS = 100000, LATER_MS = NOW_MS + 700 };
+
+static const struct following_policy policy = {
+	.fetch = {.poll_ms = 1000,
+		  .backoff_min_ms = 100,
+		  .backoff_max_ms = 1600,
+		  .max_age_ms = 5000},
+	.health = {.failures = 1,
+		   .open_min_ms = 1000,
+		   .open_max_ms = 8000,
+		   .quarantine_ms = 30000},
+};
+
+/* Events, with what they bring. */
+enum { SAME_INSTANCE = 7, OTHER_INSTANCE = 8 };
+
+static struct following_event plain(enum following_event_kind kind)
+{
+	return (struct following_event){.kind = kind};
+}
+
+static struct following_event ended(bool whole, unsigned status)
+{
+	struct following_event event = plain(FOLLOWING_ENDED);
+
+	event.answer.whole = whole;
+	event.answer.status = status;
+	return event;
+}
+
+static struct following_event decoded(bool delta, uint64_t instance)
+{
+	struct following_event event = plain(FOLLOWING_DECODED);
+
+	event.digest.delta = delta;
+	event.digest.instance = instance;
+	event.digest.fp = .02;
+	return event;
+}
+
+static struct following_event outcome(enum peer_outcome kind)
+{
+	struct following_event event = plain(FOLLOWING_OUTCOME);
+
+	event.outcome.kind = kind;
+	event.outcome.rtt_ms = kind == OUTCOME_FAILED ? -1 : 1;
+	return event;
+}
+
+/* What the row's event is. */
+enum what {
+	EARLY,    /* DUE, but nothing is */
+	FETCH_IT, /* DUE, and the next fetch is */
+	FULL,
+	DELTA,
+	SAME,
+	NONSENSE,
+	CUT_OFF,
+	REFUSED,
+	UNABLE,
+	NEW_FULL,
+	NEW_DELTA,
+	RESTARTED,
+	WELL,
+	BROKEN,
+	LOOKUPS,
+};
+
+static struct following_event event_of(enum what what)
+{
+	switch (what) {
+	case EARLY:
+	case FETCH_IT:
+		return plain(FOLLOWING_DUE);
+	case FULL:
+		return ended(true, 200);
+	case DELTA:
+		return ended(true, 226);
+	case SAME:
+		return ended(true, 304);
+	case NONSENSE:
+		return ended(true, 404);
+	case CUT_OFF:
+		return ended(false, 200);
+	case REFUSED:
+		return plain(FOLLOWING_REFUSED);
+	case UNABLE:
+		return plain(FOLLOWING_UNABLE);
+	case NEW_FULL:
+		return decoded(false, SAME_INSTANCE);
+	case NEW_DELTA:
+		return decoded(true, SAME_INSTANCE);
+	case RESTARTED:
+		return decoded(false, OTHER_INSTANCE);
+	case WELL:
+		return outcome(OUTCOME_HIT);
+	case BROKEN:
+		return outcome(OUTCOME_FAILED);
+	case LOOKUPS:
+		return (struct following_event){.kind = FOLLOWING_LOOKUPS,
+						.lookups = 10};
+	}
+	return plain(FOLLOWING_DUE);
+}
+
+/* A peer whose digest is here, and good until NOW_MS + 5000; or a new one. */
+static struct following peer_in(enum following_state state, bool known,
+				bool due)
+{
+	struct following_event event;
+	struct following f;
+
+	following_init(&f, 1, NOW_MS);
+	if (known) {
+		f.state = FOLLOWING_DECODING;
+		event = decoded(false, SAME_INSTANCE);
+		following_step(&f, &policy, &event, NOW_MS);
+	}
+	f.next.due_ms = due ? NOW_MS : LATER_MS;
+	f.state = state;
+	f.conditional = known;
+	return f;
+}
+
+#define ACTS(...)                                                              \
+	{                                                                      \
+		__VA_ARGS__                                                    \
+	}
+#define END(result) .ended = true, .with = FETCHED_##result
+#define VIEW        .view = true
+
+/* clang-format off */
+static const struct {
+	enum following_state state;
+	bool known; /* its digest is here */
+	enum what what;
+	enum following_state after;
+	struct following_actions acts; /* due_ms: from now on; -1: never */
+	bool jitter;                   /* in due_ms, a quarter */
+} rows[] = {
+#define ROW(state, known, what, after, ...) \
+	{ FOLLOWING_##state, known, what, FOLLOWING_##after, __VA_ARGS__ },
+#define LATER .due_ms = 700
+#define NEVER .due_ms = -1
+#define AGED .due_ms = 5001
+ROW(WAITING, false, EARLY,      WAITING,  ACTS(LATER), false)
+ROW(WAITING, false, FETCH_IT,   FETCHING, ACTS(.fetch = true, NEVER), false)
+ROW(WAITING, true,  FETCH_IT,   FETCHING, ACTS(.fetch = true, .conditional = true, AGED), false)
+ROW(WAITING, true,  EARLY,      WAITING,  ACTS(LATER), false)
+ROW(WAITING, true,  WELL,       WAITING,  ACTS(LATER), false)
+ROW(WAITING, true,  BROKEN,     WAITING,  ACTS(.health = true, VIEW, LATER), false)
+ROW(WAITING, true,  LOOKUPS,    WAITING,  ACTS(LATER), false)
+ROW(WAITING, false, LOOKUPS,    WAITING,  ACTS(LATER), false)
+
+ROW(FETCHING, false, EARLY,     FETCHING, ACTS(NEVER), false)
+ROW(FETCHING, true,  EARLY,     FETCHING, ACTS(AGED), false)
+ROW(FETCHING, false, FULL,      DECODING, ACTS(.decode = true, NEVER), false)
+ROW(FETCHING, true,  DELTA,     DECODING, ACTS(.decode = true, AGED), false)
+ROW(FETCHING, true,  SAME,      WAITING,  ACTS(END(SAME), .due_ms = 0), false)
+ROW(FETCHING, false, SAME,      WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
+ROW(FETCHING, true,  NONSENSE,  WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
+ROW(FETCHING, true,  CUT_OFF,   WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
+ROW(FETCHING, true,  REFUSED,   WAITING,  ACTS(END(UNFIT), .due_ms = 0), false)
+ROW(FETCHING, true,  UNABLE,    WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
+ROW(FETCHING, true,  WELL,      FETCHING, ACTS(AGED), false)
+ROW(FETCHING, true,  BROKEN,    FETCHING, ACTS(.health = true, VIEW, .due_ms = 1000), false)
+ROW(FETCHING, true,  LOOKUPS,   FETCHING, ACTS(AGED), false)
+
+ROW(DECODING, false, EARLY,     DECODING, ACTS(NEVER), false)
+ROW(DECODING, true,  REFUSED,   WAITING,  ACTS(END(UNFIT), .due_ms = 0), false)
+ROW(DECODING, true,  UNABLE,    WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
+ROW(DECODING, false, NEW_FULL,  WAITING,  ACTS(.install = true, VIEW, END(FULL), .due_ms = 0), false)
+ROW(DECODING, true,  NEW_FULL,  WAITING,  ACTS(.install = true, VIEW, END(FULL), .due_ms = 0), false)
+ROW(DECODING, true,  NEW_DELTA, WAITING,  ACTS(.install = true, VIEW, END(DELTA), .due_ms = 0), false)
+ROW(DECODING, true,  RESTARTED, WAITING,  ACTS(.install = true, VIEW, END(FULL), .due_ms = 0), false)
+ROW(DECODING, true,  WELL,      DECODING, ACTS(AGED), false)
+ROW(DECODING, true,  BROKEN,    DECODING, ACTS(.health = true, VIEW, .due_ms = 1000), false)
+ROW(DECODING, true,  LOOKUPS,   DECODING, ACTS(AGED), false)
+#undef ROW
+};
+/* clang-format on */
+
+static bool due_right(int64_t due_ms, int64_t wanted_ms, bool jitter)
+{
+	int64_t wait_ms = due_ms - NOW_MS;
+
+	if (wanted_ms < 0)
+		return due_ms == INT64_MAX;
+	return jitter ? wait_ms >= wanted_ms * 3 / 4 &&
+				wait_ms <= wanted_ms * 5 / 4
+		      : wait_ms == wanted_ms;
+}
+
+static bool acts_alike(const struct following_actions *a,
+		       const struct following_actions *b)
+{
+	return a->install == b->install && a->ended == b->ended &&
+	       a->with == b->with && a->fetch == b->fetch &&
+	       a->conditional == b->conditional && a->decode == b->decode &&
+	       a->restarted == b->restarted && a->health == b->health &&
+	       a->view == b->view;
+}
+
+static void test_steps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct following_event event = event_of(rows[i].what);
+		struct following_actions acts;
+		struct following f = peer_in(rows[i].state, rows[i].known,
+					     rows[i].what == FETCH_IT);
+
+		acts = following_step(&f, &policy, &event, NOW_MS);
+		if (f.state != rows[i].after ||
+		    !acts_alike(&acts, &rows[i].acts) ||
+		    !due_right(acts.due_ms, rows[i].acts.due_ms,
+			       rows[i].jitter))
+			fail_msg("row %zu: state %d, due in %d ms", i, f.state,
+				 (int)(acts.due_ms - NOW_MS));
+	}
+}
+
+/* The table has each event in each state in which it can be. */
+static void test_all_steps(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < FOLLOWING_STATES * FOLLOWING_EVENTS; i++) {
+		unsigned in = i / FOLLOWING_EVENTS, kind = i % FOLLOWING_EVENTS;
+		bool listed = false;
+
+		for (size_t n = 0; n < NROWS(rows); n++)
+			listed |= rows[n].state == in &&
+				  event_of(rows[n].what).kind == kind;
+		if (following_expects(in, kind) != listed)
+			fail_msg("state %u, event %u", in, kind);
+	}
+}
+
+/* A body that is refused is asked for in full next, until it is there: a
+ * confirmation of what nobody has offered is none. */
+static void test_full_after_refusal(void **state)
+{
+	struct following f = peer_in(FOLLOWING_FETCHING, true, false);
+	struct following_event event = plain(FOLLOWING_REFUSED);
+	struct following_actions acts;
+
+	(void)state;
+	acts = following_step(&f, &policy, &event, NOW_MS);
+	assert_int_equal(acts.due_ms, NOW_MS);
+	event = plain(FOLLOWING_DUE);
+	acts = following_step(&f, &policy, &event, NOW_MS);
+	assert_true(acts.fetch && !acts.conditional);
+	event = ended(true, 304);
+	acts = following_step(&f, &policy, &event, NOW_MS);
+	assert_int_equal(acts.with, FETCHED_FAILED);
+	event = plain(FOLLOWING_DUE);
+	acts = following_step(&f, &policy, &event, acts.due_ms);
+	assert_true(acts.fetch && !acts.conditional);
+	event = ended(true, 200);
+	following_step(&f, &policy, &event, NOW_MS + 1000);
+	event = decoded(false, SAME_INSTANCE);
+	acts = following_step(&f, &policy, &event, NOW_MS + 1000);
+	event = plain(FOLLOWING_DUE);
+	acts = following_step(&f, &policy, &event, acts.due_ms);
+	assert_true(acts.fetch && acts.conditional);
+}
+
+/* A liar that was restarted is asked again, once. */
+static void test_restart(void **state)
+{
+	struct following f = peer_in(FOLLOWING_DECODING, true, false);
+	struct following_event event = outcome(OUTCOME_FALSE_HIT);
+	struct following_actions acts;
+
+	(void)state;
+	for (int i = 0; i < HEALTH_PATIENCE; i++)
+		acts = following_step(&f, &policy, &event, NOW_MS);
+	assert_true(acts.health && acts.view);
+	assert_false(following_usable(&f));
+	event = decoded(false, OTHER_INSTANCE);
+	acts = following_step(&f, &policy, &event, NOW_MS);
+	assert_true(acts.restarted);
+	assert_true(following_usable(&f));
+}
+
+/* A peer on a clock, and what a node does about it. */
+struct model {
+	uint64_t random;
+	struct following following;
+	int64_t now_ms, due_ms;
+	int64_t answer_ms;  /* of the request or the decoding under way */
+	int64_t fetched_ms; /* the last one began; -1: none has */
+	uint64_t instance;
+	bool up, lies, usable;
+	unsigned fetches, views, changes;
+};
+
+static void model_step(struct model *m, const struct following_event *event)
+{
+	struct following_actions acts =
+		following_step(&m->following, &policy, event, m->now_ms);
+
+	m->due_ms = acts.due_ms;
+	m->views += acts.view;
+	if (acts.fetch) {
+		if (m->fetched_ms >= 0)
+			assert_true(m->now_ms - m->fetched_ms >=
+				    FETCH_PACE_MS * 3 / 4);
+		m->fetched_ms = m->now_ms;
+		m->fetches++;
+	}
+	if (acts.fetch || acts.decode)
+		m->answer_ms =
+			m->now_ms + (int64_t)random_below(&m->random, 300);
+}
+
+/* What comes of a request, or of what it has brought. */
+static struct following_event model_answer(struct model *m)
+{
+	unsigned any = (unsigned)random_below(&m->random, 10);
+
+	if (m->following.state == FOLLOWING_DECODING)
+		return any < 8 ? decoded(any < 4, m->instance)
+			       : plain(any < 9 ? FOLLOWING_REFUSED
+					       : FOLLOWING_UNABLE);
+	if (!m->up)
+		return ended(false, 0);
+	if (any == 9)
+		return plain(FOLLOWING_REFUSED);
+	return ended(any, any < 4 ? 304 : any < 7 ? 226 : 200);
+}
+
+static void model_ask(struct model *m)
+{
+	static const enum peer_outcome truth[] = {OUTCOME_HIT, OUTCOME_STALE,
+						  OUTCOME_FALSE_HIT};
+	struct following_event event = plain(FOLLOWING_LOOKUPS);
+
+	event.lookups = random_below(&m->random, 50);
+	model_step(m, &event);
+	if (!following_usable(&m->following) || random_below(&m->random, 3))
+		return;
+	event = outcome(!m->up    ? OUTCOME_FAILED
+			: m->lies ? OUTCOME_FALSE_HIT
+				  : truth[random_below(&m->random, 3)]);
+	model_step(m, &event);
+}
+
+/* As of now, told by nobody: what a look at the parts would say. */
+static void model_check(struct model *m)
+{
+	struct peer_health health = *following_health(&m->following);
+	bool usable;
+
+	peer_health_tick(&health, m->now_ms);
+	usable = peer_health_usable(&health) &&
+		 fetch_schedule_usable(&m->following.schedule, &policy.fetch,
+				       m->now_ms);
+	assert_int_equal(following_usable(&m->following), usable);
+	if (usable != m->usable)
+		m->changes++;
+	m->usable = usable;
+	assert_true(m->views >= m->changes);
+	assert_true(m->due_ms > m->now_ms);
+}
+
+static void model_run_due(struct model *m)
+{
+	const struct following_event event = plain(FOLLOWING_DUE);
+
+	for (int i = 0; m->due_ms <= m->now_ms; i++) {
+		assert_true(i < 10);
+		model_step(m, &event);
+	}
+}
+
+static void model_turn(struct model *m)
+{
+	struct following_event event;
+
+	model_run_due(m);
+	if (m->following.state != FOLLOWING_WAITING &&
+	    m->answer_ms <= m->now_ms) {
+		event = model_answer(m);
+		model_step(m, &event);
+	}
+	if (random_below(&m->random, 20) == 0)
+		model_ask(m);
+	model_run_due(m);
+	model_check(m);
+}
+
+static void test_no_change_is_late(void **state)
+{
+	unsigned changes = 0, fetches = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 30; seed++) {
+		struct model m = {.random = seed, .fetched_ms = -1};
+
+		following_init(&m.following, seed, 0);
+		for (; m.now_ms < 100000; m.now_ms++) {
+			if (m.now_ms % 4000 == 0) {
+				m.up = random_below(&m.random, 3);
+				m.lies = random_below(&m.random, 4) == 0;
+				m.instance = random_below(&m.random, 2);
+			}
+			model_turn(&m);
+		}
+		changes += m.changes;
+		fetches += m.fetches;
+	}
+	assert_in_range(changes, 300, 30000);
+	assert_in_range(fetches, 3000, 30000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_all_steps),
+		cmocka_unit_test(test_full_after_refusal),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_no_change_is_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
