@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "digestd/admin/node_status.h"
 #include "digestd/config/configuration.h"
 #include "digestd/os/log.h"
 #include "digestd/service.h"
@@ -32,6 +33,7 @@ static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "test", no_argument, NULL, 't' },
 	{ "options", no_argument, NULL, 'o' },
+	{ "metrics", no_argument, NULL, 'm' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ 0 },
@@ -45,6 +47,7 @@ static void main_usage(FILE *to)
 	      "  -c, --config FILE  the configuration, see digestd.conf(5)\n"
 	      "  -t, --test         check it, and do nothing else\n"
 	      "      --options      list the options of a configuration\n"
+	      "      --metrics      list what /metrics has: name, type, help\n"
 	      "  -h, --help         this text\n"
 	      "  -V, --version      the version\n"
 	      "\n"
@@ -118,6 +121,9 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			config_print_options(stdout);
+			return EXIT_SUCCESS;
+		case 'm':
+			node_status_list_metrics(stdout);
 			return EXIT_SUCCESS;
 		case 'h':
 			main_usage(stdout);

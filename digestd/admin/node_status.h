@@ -59,4 +59,7 @@ void node_status_metrics(const struct node_status *s, FILE *to);
 /* The same as JSON, to be released with free(); null: no memory. */
 char *node_status_json(const struct node_status *s);
 
+/* Lists all metrics that a node can have, a line each: name, type, help. */
+void node_status_list_metrics(FILE *to);
+
 #endif

@@ -2,14 +2,13 @@
  * The node's status as JSON.
  */
 #include "config.h"
-#include "digestd/admin/node_status.h"
+#include "digestd/admin/node_metrics.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "digestd/os/memory.h"
-
-/* Adds a whole number; a failure shows as a member that is missing. */
+/* Adds a whole number; a failure shows as a member that is missing. A null name
+ * is refused, too. */
 static void status_json_put(json_t *to, const char *name, uint64_t value)
 {
 	json_object_set_new(to, name, json_integer((json_int_t)value));
@@ -25,6 +24,18 @@ static void status_json_put_text(json_t *to, const char *name,
 {
 	json_object_set_new(to, name, json_string(value));
 }
+
+static void status_json_put_flag(json_t *to, const char *name, bool value)
+{
+	json_object_set_new(to, name, json_boolean(value));
+}
+
+/* A row of node_metrics.h as a member of o; those without a name are none. */
+#define M(type, metric, member, value, help)                                   \
+	_Generic((value), bool                                                 \
+		 : status_json_put_flag, double                                \
+		 : status_json_put_real, uint64_t                              \
+		 : status_json_put)(o, member, value);
 
 static json_t *status_json_counters(const struct node_status *s)
 {
@@ -55,12 +66,7 @@ static json_t *status_json_store(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	status_json_put(o, "keys", s->store.keys);
-	status_json_put(o, "objects", s->store.entries);
-	status_json_put(o, "bytes", s->store.weight);
-	status_json_put(o, "limit_bytes", s->store.max_weight);
-	status_json_put(o, "evicted", s->store.evicted);
-	status_json_put(o, "variants_dropped", s->store.variants_dropped);
+	STORE_METRICS(M)
 	return o;
 }
 
@@ -68,8 +74,7 @@ static json_t *status_json_memory(void)
 {
 	json_t *o = json_object();
 
-	status_json_put(o, "limit_bytes", memory_ledger.limit);
-	status_json_put(o, "left_bytes", ledger_left(&memory_ledger));
+	MEMORY_METRICS(M)
 #define X(name, help)                                                          \
 	status_json_put(o, #name, ledger_used(&memory_ledger, LEDGER_##name));
 	LEDGER_USES(X)
@@ -81,11 +86,7 @@ static json_t *status_json_disk(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	status_json_put(o, "keys", s->disk_store.keys);
-	status_json_put(o, "objects", s->disk_store.entries);
-	status_json_put(o, "bytes", s->disk_store.weight);
-	status_json_put(o, "limit_bytes", s->disk_store.max_weight);
-	status_json_put(o, "evicted", s->disk_store.evicted);
+	DISK_METRICS(M)
 #define X(name, help) status_json_put(o, #name, s->disk.name);
 	DISK_COUNTERS(X)
 #undef X
@@ -99,10 +100,7 @@ static json_t *status_json_admission(const struct node_status *s)
 #define X(name, help) status_json_put(o, #name, s->admission.name);
 	ADMITTER_COUNTERS(X)
 #undef X
-	status_json_put(o, "window", s->admission.window);
-	status_json_put(o, "memory_bytes", s->admission.bytes);
-	json_object_set_new(o, "admits_all",
-			    json_boolean(s->admission.admits_all));
+	ADMISSION_METRICS(M)
 	return o;
 }
 
@@ -113,12 +111,7 @@ static json_t *status_json_seen(const struct node_status *s)
 	json_t *o = json_object(), *held = json_object();
 	size_t n = t->follow ? follow_count(t->follow) : 0;
 
-	status_json_put(o, "keys", t->seen.nkeys);
-	status_json_put(o, "generation", t->published.generation);
-	status_json_put(o, "unpublished_changes", t->seen.changed);
-	status_json_put(o, "full_bytes", t->published.full_bytes);
-	status_json_put(o, "delta_bytes", t->published.delta_bytes);
-	status_json_put_real(o, "false_positive_rate", t->seen.fp);
+	SEEN_METRICS(M)
 	for (size_t i = 0; i < n; i++) {
 		struct follow_status p;
 
@@ -134,21 +127,7 @@ static json_t *status_json_digest(const struct node_status *s)
 {
 	json_t *o = json_object();
 
-	status_json_put(o, "generation", s->publisher.generation);
-	status_json_put(o, "bits", s->catalog.nbits);
-	status_json_put(o, "grown", s->catalog.grown);
-	status_json_put(o, "shrunk", s->catalog.shrunk);
-	status_json_put(o, "hash_functions", s->catalog.nhash);
-	status_json_put(o, "keys", s->catalog.nkeys);
-	status_json_put(o, "unpublished_changes", s->catalog.changed);
-	status_json_put(o, "saturated_counters", s->catalog.saturated);
-	status_json_put_real(
-		o, "fill", (double)s->catalog.nones / (double)s->catalog.nbits);
-	status_json_put_real(o, "false_positive_rate", s->catalog.fp);
-	status_json_put(o, "array_bytes", s->publisher.array_bytes);
-	status_json_put(o, "full_bytes", s->publisher.full_bytes);
-	status_json_put(o, "delta_bytes", s->publisher.delta_bytes);
-	status_json_put_real(o, "encode_ms", s->publisher.encode_ms);
+	DIGEST_METRICS(M)
 #define X(name, help) status_json_put(o, #name, s->digests.name);
 	DIGEST_API_COUNTERS(X)
 #undef X
@@ -215,10 +194,7 @@ char *node_status_json(const struct node_status *s)
 	status_json_put_text(o, "node", s->node);
 	status_json_put_text(o, "version", PACKAGE_VERSION);
 	status_json_put_text(o, "instance", instance);
-	json_object_set_new(o, "ready", json_boolean(s->ready));
-	status_json_put(o, "started", (uint64_t)s->started_s);
-	status_json_put(o, "uptime_s", (uint64_t)s->uptime_s);
-	status_json_put(o, "threads", s->threads);
+	NODE_METRICS(M)
 	json_object_set_new(o, "counters", status_json_counters(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
 	json_object_set_new(o, "store", status_json_store(s));

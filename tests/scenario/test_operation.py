@@ -248,6 +248,23 @@ def test_health_and_readiness(node):
     assert status["node"] == "n1" and status["ready"] is True
 
 
+def test_listed_metrics_are_those_served(make_cluster, origin):
+    """Those of a node without a disk and without certificates."""
+    c = make_cluster(2, placement="single-shared")
+    c.origin_url = origin.url
+    c.start()
+    metrics = request(c.nodes[0].admin, "/metrics").body.decode()
+    listed = subprocess.run([scd.DIGESTD, "--metrics"], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    listed = re.findall(r"^(\w+) +(\w+) +(.*)$", listed, re.M)
+    served = re.findall(r"^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)$", metrics,
+                        re.M)
+    assert len(served) > 90
+    assert set(served) == {
+        (name, text, kind) for name, kind, text in listed
+        if not re.match("digestd_(disk|certificate)_", name)}
+
+
 def test_metrics_pass_promtool(make_cluster, origin):
     if not shutil.which("promtool"):
         pytest.skip("promtool is not installed")

@@ -1,0 +1,131 @@
+/*
+ * What a node tells of how things stand, a row each:
+ *
+ *   M(type, metric, member, value, help)
+ *
+ * type    gauge, or counter, whose metric gets _total
+ * metric  its name in /metrics, behind digestd_; NULL: not there
+ * member  its name in its object of /status.json; NULL: not there
+ * value   an expression, of the struct node_status *s
+ * help    what it is
+ *
+ * /metrics, /status.json and digestd --metrics are made of these rows and of
+ * the tables of counters that the parts have (X(name, help)).
+ */
+#ifndef DIGESTD_ADMIN_NODE_METRICS_H
+#define DIGESTD_ADMIN_NODE_METRICS_H
+
+#include "digestd/admin/node_status.h"
+#include "digestd/os/memory.h"
+
+/* clang-format off */
+#define NODE_METRICS(M) \
+	M(gauge, "ready", "ready", s->ready, \
+	  "whether the node takes requests") \
+	M(gauge, "start_time_seconds", "started", (uint64_t)s->started_s, \
+	  "when the node was started, since 1970") \
+	M(gauge, NULL, "uptime_s", (uint64_t)s->uptime_s, \
+	  "time since then") \
+	M(gauge, NULL, "threads", (uint64_t)s->threads, "worker threads")
+
+#define STORE_METRICS(M) \
+	M(gauge, "store_keys", "keys", s->store.keys, "URIs in the store") \
+	M(gauge, "store_objects", "objects", s->store.entries, \
+	  "objects in the store, variants counted") \
+	M(gauge, "store_bytes", "bytes", s->store.weight, \
+	  "memory of the stored objects") \
+	M(gauge, "store_limit_bytes", "limit_bytes", s->store.max_weight, \
+	  "memory that they may take") \
+	M(counter, "store_evicted", "evicted", s->store.evicted, \
+	  "objects that made room for others") \
+	M(counter, "store_variants_dropped", "variants_dropped", \
+	  s->store.variants_dropped, \
+	  "objects dropped because their URI had too many variants")
+
+/* Beside LEDGER_USES. */
+#define MEMORY_METRICS(M) \
+	M(gauge, "memory_limit_bytes", "limit_bytes", memory_ledger.limit, \
+	  "memory that the process may have") \
+	M(gauge, NULL, "left_bytes", ledger_left(&memory_ledger), \
+	  "what of it is not used")
+
+/* Beside DISK_COUNTERS. */
+#define DISK_METRICS(M) \
+	M(gauge, "disk_keys", "keys", s->disk_store.keys, "URIs on disk") \
+	M(gauge, "disk_objects", "objects", s->disk_store.entries, \
+	  "objects on disk, variants counted") \
+	M(gauge, "disk_bytes", "bytes", s->disk_store.weight, \
+	  "what objects take of the disk") \
+	M(gauge, "disk_limit_bytes", "limit_bytes", \
+	  s->disk_store.max_weight, "what objects may take of the disk") \
+	M(counter, "disk_evicted", "evicted", s->disk_store.evicted, \
+	  "objects on disk that made room for others")
+
+/* Beside ADMITTER_COUNTERS. */
+#define ADMISSION_METRICS(M) \
+	M(gauge, "admission_window_keys", "window", s->admission.window, \
+	  "keys that are remembered for their second use") \
+	M(gauge, "admission_bytes", "memory_bytes", s->admission.bytes, \
+	  "memory that it takes to know what is worth a write") \
+	M(gauge, "admission_admits_all", "admits_all", \
+	  s->admission.admits_all, \
+	  "whether everything is worth a write, as things stand")
+
+#define TLS_METRICS(M) \
+	M(counter, "tls_admin_failed", NULL, s->tls_admin_failed, \
+	  "connections to the admin listener without a TLS handshake")
+
+/* Of what the node was asked for, as a digest; beside DIGEST_API_COUNTERS. */
+#define SEEN_METRICS(M) \
+	M(gauge, "seen_keys", "keys", s->sharing.seen.nkeys, \
+	  "URIs that the node was asked for of late, as it publishes them") \
+	M(gauge, "seen_generation", "generation", \
+	  s->sharing.published.generation, \
+	  "generation of the digest of those URIs") \
+	M(gauge, NULL, "unpublished_changes", s->sharing.seen.changed, \
+	  "keys added and removed since that generation") \
+	M(gauge, NULL, "full_bytes", s->sharing.published.full_bytes, \
+	  "size of the full digest on the wire") \
+	M(gauge, NULL, "delta_bytes", s->sharing.published.delta_bytes, \
+	  "size of the last delta on the wire") \
+	M(gauge, NULL, "false_positive_rate", s->sharing.seen.fp, \
+	  "false positives that peers must expect of it")
+
+/* Of what the node holds; beside DIGEST_API_COUNTERS. */
+#define DIGEST_METRICS(M) \
+	M(gauge, "digest_generation", "generation", s->publisher.generation, \
+	  "generation that is published") \
+	M(gauge, NULL, "bits", s->catalog.nbits, \
+	  "size of the catalog's filter") \
+	M(gauge, "digest_filter_bytes", NULL, (double)s->catalog.nbits / 8, \
+	  "size of the catalog's filter, a bit for each counter") \
+	M(counter, "digest_grown", "grown", s->catalog.grown, \
+	  "times that the filter has become larger") \
+	M(counter, "digest_shrunk", "shrunk", s->catalog.shrunk, \
+	  "times that the filter has become smaller") \
+	M(gauge, NULL, "hash_functions", (uint64_t)s->catalog.nhash, \
+	  "bits that each object sets") \
+	M(gauge, NULL, "keys", s->catalog.nkeys, "URIs in the catalog") \
+	M(gauge, "digest_unpublished_changes", "unpublished_changes", \
+	  s->catalog.changed, \
+	  "keys added and removed since the last generation") \
+	M(gauge, NULL, "saturated_counters", s->catalog.saturated, \
+	  "counters of the filter that have reached their end") \
+	M(gauge, "digest_fill_ratio", "fill", \
+	  s->catalog.nbits ? (double)s->catalog.nones / \
+			     (double)s->catalog.nbits : 0.0, \
+	  "share of bits set in the catalog") \
+	M(gauge, "digest_false_positive_ratio", "false_positive_rate", \
+	  s->catalog.fp, \
+	  "false positives that peers must expect of the digest") \
+	M(gauge, "digest_array_bytes", "array_bytes", \
+	  s->publisher.array_bytes, "size of the digest before coding") \
+	M(gauge, "digest_full_bytes", "full_bytes", s->publisher.full_bytes, \
+	  "size of the full digest on the wire") \
+	M(gauge, "digest_delta_bytes", "delta_bytes", \
+	  s->publisher.delta_bytes, "size of the last delta on the wire") \
+	M(gauge, NULL, "encode_ms", s->publisher.encode_ms, \
+	  "time that coding the digest took")
+/* clang-format on */
+
+#endif
