@@ -52,9 +52,9 @@ FAULTS = {
         "if (asked.no_store || (cc->no_store && !cc->must_understand))",
         "if (0)"),
     "cookie-shared": (
-        "digestd/config/option_table.c",
-        'COOKIES, AT(set_cookie), "refuse"',
-        'COOKIES, AT(set_cookie), "allow"'),
+        "digestd/part_settings.c",
+        "setcookie_read(c->set_cookie, &out->set_cookie)",
+        'setcookie_read("allow", &out->set_cookie)'),
     "always-fresh": (
         "digestd/http/freshness.c", "if (left_s > 0)\n\t\treturn REUSE_FRESH",
         "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
