@@ -115,25 +115,25 @@ static void write_file(const char *path, size_t kind, uint64_t requests,
 		       uint64_t objects)
 {
 	struct trace_random random;
-	struct ranks ranks;
+	struct zipf ranks;
 	char out[RECORD_MAX];
 	FILE *f = fopen(path, "wb");
 
 	if (!f)
 		die(path);
 	random_seed(&random, 1);
-	if (ranks_zipf(&ranks, objects, 0.9) || ranks_prepare(&ranks))
+	if (zipf_law(&ranks, objects, 0.9) || zipf_prepare(&ranks))
 		die("ranks");
 	fputs(kinds[kind].header, f);
 	for (uint64_t i = 0; i < requests; i++) {
 		struct record r;
 
-		r.key = ranks_draw(&ranks, &random);
+		r.key = zipf_draw(&ranks, &random);
 		r.time = 800000000 + (uint32_t)(i / 100);
 		r.size = 500 + (uint32_t)(scd__mix64(r.key) % 40000);
 		fwrite(out, 1, kinds[kind].write(&r, out), f);
 	}
-	ranks_free(&ranks);
+	zipf_free(&ranks);
 	if (fclose(f))
 		die(path);
 }
