@@ -22,5 +22,6 @@
 #include "squid.h"
 #include "tune.h"
 #include "uri.h"
+#include "version.h"
 
 #endif

@@ -17,7 +17,8 @@ MAKE = os.environ.get("MAKE", "make")
 FOLDER = tempfile.TemporaryDirectory(prefix="scd-install-")
 ROOT = os.path.join(FOLDER.name, "root")
 TARGETS = ("install-libLTLIBRARIES", "install-scdincludeHEADERS",
-           "install-pkgconfigDATA", "install-man3")
+           "install-nodist_scdincludeHEADERS", "install-pkgconfigDATA",
+           "install-man3")
 
 
 def output(*command, env=None, cwd=FOLDER.name):
@@ -81,22 +82,77 @@ def headers_stand_alone():
 
 
 def symbols(path):
-    rows = output("nm", "-D", "--defined-only", path).splitlines()
-    return {row.split()[2] for row in rows}
+    """Name by name, the version of it; "": none."""
+    rows = output("nm", "-D", "--defined-only", "--with-symbol-versions",
+                  path).splitlines()
+    # A profiler or sanitizer has symbols of its own in all that it builds.
+    rows = [row for row in rows
+            if row.split()[1] != "A"
+            and not re.match(r"_|asan|ubsan|tsan", row.split()[2])]
+    return dict((row.split()[2].replace("@@", "@") + "@").split("@")[:2]
+                for row in rows)
 
 
-def symbols_are_the_headers():
-    """No more, nothing internal, and no fewer."""
+def listed_symbols():
+    """The same as codec/libscd.map lists them."""
+    path = os.path.join(manual.SOURCE, "codec", "libscd.map")
+    found = {}
+    for version, names in re.findall(r"^(LIBSCD_\S+) \{\nglobal:\n(.*?)\n\S",
+                                     manual.text_of(path), re.M | re.S):
+        found.update((name, version)
+                     for name in re.findall(r"^\t(\w+);$", names, re.M))
+    return found
+
+
+def headers_declare_what_is_listed():
+    """All functions but inline ones, so that a change of what the library
+    offers is one of codec/libscd.map."""
+    inline = {"scd_digest_is_delta"}
+    wanted = {manual.name_of(p) for p in manual.declared()} - inline
+    told = listed_symbols()
+    assert len(told) > 70 and set(told) == wanted, set(told) ^ wanted
+    assert list(told) == sorted(told)
+
+
+def makefile_has(pattern):
+    with open(os.path.join(BUILD, "Makefile"), encoding="ascii") as f:
+        return bool(re.search(pattern, f.read(), re.M))
+
+
+def symbols_are_those_listed():
+    """No more, nothing internal, and no fewer; each with its version, where
+    configure has found that the linker knows versions."""
     shared = path_of("libscd.so")
     if shared is None:
         return "no shared library was built"
-    inline = {"scd_digest_is_delta"}
-    wanted = {manual.name_of(p) for p in manual.declared()} - inline
-    found = symbols(shared)
-    # A profiler or sanitizer has symbols of its own in all that it builds.
-    found = {s for s in found if not re.match(r"_|asan|ubsan|tsan", s)}
-    assert found == wanted, found ^ wanted
+    wanted, found = listed_symbols(), symbols(shared)
+    if makefile_has(r"^VERSION_SCRIPT_TRUE = #"):
+        wanted = dict.fromkeys(wanted, "")
+    assert found == wanted, found.items() ^ wanted.items()
     return None
+
+
+def version_is_the_packages():
+    """In configure.ac, the macros, the library, and the pkg-config file."""
+    text = manual.text_of(os.path.join(manual.SOURCE, "configure.ac"))
+    version = re.search(r"^AC_INIT\(\[summary-cache\], \[(.*)\]\)", text,
+                        re.M)[1]
+    major, minor, patch = map(int, version.split("."))
+    number = 10000 * major + 100 * minor + patch
+    assert pkg_config("--modversion").strip() == version
+    said = built(f"""#include <scd/scd.h>
+#include <stdio.h>
+#if SCD_VERSION_NUMBER != {number}
+#error "another number"
+#endif
+int main(void)
+{{
+	printf("%s %s %u\\n", SCD_VERSION, scd_version(),
+	       scd_version_number());
+	return 0;
+}}
+""", dynamic())
+    assert said == f"{version} {version} {number}\n", said
 
 
 def built(source, libs):
@@ -159,5 +215,7 @@ def readme():
 
 
 if __name__ == "__main__":
-    manual.run((all_is_installed, headers_stand_alone, symbols_are_the_headers,
-                examples_of_the_manual, static_library, readme))
+    manual.run((all_is_installed, headers_stand_alone,
+                headers_declare_what_is_listed, symbols_are_those_listed,
+                version_is_the_packages, examples_of_the_manual,
+                static_library, readme))

@@ -24,16 +24,22 @@ def text_of(path):
 def headers():
     """Those that are installed: the one for all, and what it brings in."""
     listed = text_of(os.path.join(SOURCE, "codec", "Makefile.inc"))
-    listed = listed[listed.index("scdinclude_HEADERS"):].split("\n\n")[0]
+    listed = listed[listed.index("\nscdinclude_HEADERS"):].split("\n\n")[0]
     return re.findall(r"codec/(\w+\.h)", listed)
+
+
+def path_of(header):
+    """Its source: configure makes one of them."""
+    path = os.path.join(SOURCE, "codec", header)
+    return path + ".in" if os.path.exists(path + ".in") else path
 
 
 def code_of(header):
     """Without comments, directives and what is between braces."""
-    text = text_of(os.path.join(SOURCE, "codec", header))
+    text = text_of(path_of(header))
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     text = text.replace('extern "C" {', " ")
-    text = re.sub(r"^#.*$", " ", text, flags=re.M)
+    text = re.sub(r"^#(.*\\\n)*.*$", " ", text, flags=re.M)
     while re.search(r"\{[^{}]*\}", text):
         text = re.sub(r"\{[^{}]*\}", ";", text)
     return text

@@ -110,6 +110,8 @@ PROGRAMS = ({"digestd/tool", "cachesim/live"},)
 
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")
+# Headers that configure makes, but for config.h.
+MADE = {"codec/version.h"}
 MEMORY_TEST = "tests/codec/test_memory.c"
 VAGUE = {"util", "utils", "common", "misc", "helper", "helpers"}
 
@@ -140,11 +142,11 @@ def include_arrows(files):
 
 def resolve(f, name, paths):
     """Installed headers name their siblings bare, all others from the top."""
-    if name in paths:
+    if name in paths or name in MADE:
         return name
     sibling = f"{f.folder}/{name}"
     bare = f.folder == "codec" and f.name.endswith(".h") and "/" not in name
-    return sibling if bare and sibling in paths else None
+    return sibling if bare and (sibling in paths or sibling in MADE) else None
 
 
 def allowed(folder, target):
