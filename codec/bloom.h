@@ -34,6 +34,7 @@ struct scd_bloom {
 	/* _init() makes it DOUBLE. Who wants another sets it while the filter
 	 * is empty; SQUID is for nhash = 4 and the keys of scd_squid_key(). */
 	enum scd_hashing hashing;
+	uint64_t reserved; /* 0 */
 };
 
 /*

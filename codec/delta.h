@@ -32,6 +32,7 @@ struct scd_base {
 	const struct scd_bloom *bloom;
 	uint64_t instance;
 	uint64_t generation;
+	uint64_t reserved[2]; /* 0 */
 };
 
 /*

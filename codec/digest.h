@@ -88,6 +88,7 @@ struct scd_digest_info {
 	uint64_t checksum;        /* of the array, scd_digest_checksum() */
 	uint64_t ncoded; /* full, counting: nones; delta: bits that differ */
 	uint64_t payload_bytes;   /* what follows the header */
+	uint64_t reserved[4];     /* 0 */
 };
 
 /* Does a digest need a base: is it a delta of one form or the other? */
@@ -115,6 +116,8 @@ struct scd_limits {
 			      * millionths; 1000000 accepts a full filter */
 	unsigned max_expansion; /* bytes of memory for a byte of the message;
 				 * 0: any number, for trusted input only */
+	uint64_t reserved[4];   /* 0; further limits, of which 0 will be
+				 * none */
 };
 
 /*

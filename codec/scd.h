@@ -7,6 +7,11 @@
  * no two threads change the same object at a time, and nobody uses what another
  * changes, but for a peer index (index.h) and an admission filter
  * (admission.h).
+ *
+ * Room to grow. Structures that the caller allocates end with reserved words,
+ * which are zero; initialize all of a structure, as "= {0}" or a list of named
+ * members does. Later versions may give them a meaning, with zero for what is
+ * so today. They may also add values to enumerations.
  */
 #ifndef SCD_H
 #define SCD_H

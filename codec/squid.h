@@ -40,6 +40,7 @@ struct scd_squid_info {
 	int32_t count;       /* entries added; may be wrong, may be negative */
 	int32_t deletions;   /* 0 */
 	unsigned entry_bits; /* bits for an entry, 1..127 */
+	uint64_t reserved[2]; /* 0 */
 };
 
 /*

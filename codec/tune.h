@@ -117,6 +117,7 @@ struct scd_goal {
 				 digest only at first contact */
 	uint64_t max_memory;  /* most bytes of memory_bytes below; 0: no array
 				 takes more than SCD_TUNE_BYTES an object */
+	uint64_t reserved[6]; /* 0; further wishes */
 };
 
 enum {
@@ -163,6 +164,7 @@ struct scd_tuning {
 	double false_hit_cost;  /* of false positives, */
 	double stale_cost;      /* and of staleness */
 	enum scd_bound bound;
+	uint64_t reserved[7]; /* 0 */
 };
 
 /*
@@ -209,6 +211,7 @@ enum scd_verdict {
 struct scd_candidate {
 	struct scd_tuning tuning; /* bound is meaningless where it lost */
 	enum scd_verdict verdict;
+	uint64_t reserved[2]; /* 0 */
 };
 
 enum { SCD_CANDIDATES = 12 };

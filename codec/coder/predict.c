@@ -89,6 +89,17 @@ static bool predict_has_lookup_costs(const struct scd_goal *g)
 	return g->false_hit_bytes > 0 && g->lookups > 0;
 }
 
+/* Whether what later versions may give a meaning is left alone. */
+static bool predict_reserves_nothing(const struct scd_goal *g)
+{
+	const size_t n = sizeof(g->reserved) / sizeof(g->reserved[0]);
+	uint64_t any = 0;
+
+	for (size_t i = 0; i < n; i++)
+		any |= g->reserved[i];
+	return !any;
+}
+
 static bool predict_is_valid(const struct scd_goal *g)
 {
 	bool shares = predict_is_share(g->churn) &&
@@ -107,6 +118,7 @@ static bool predict_is_valid(const struct scd_goal *g)
 		      (g->max_update >= SCD_UPDATE_XOR || g->deltas <= 0);
 
 	return shares && amounts && goal && deltas &&
+	       predict_reserves_nothing(g) &&
 	       g->objects <= SCD_BLOOM_MAX_BITS &&
 	       g->expected <= SCD_BLOOM_MAX_BITS &&
 	       (g->objects > 0 || g->expected > 0);

@@ -164,7 +164,7 @@ static int bench_digests_decode_full(void *arg)
 
 static int bench_digests_apply(const struct node *n, const struct blob *delta)
 {
-	const struct scd_base base = {&n->old, INSTANCE, 0};
+	const struct scd_base base = {.bloom = &n->old, .instance = INSTANCE};
 	struct scd_bloom made;
 	int error = scd_delta_apply(delta->bytes, delta->len,
 				    &digest_any_limits, &base, NULL, &made);

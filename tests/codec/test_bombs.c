@@ -48,7 +48,9 @@ static unsigned accepted;
 /* Reads a message as a node does with whatever it is. */
 static int read_message(const struct message *m)
 {
-	const struct scd_base held = {&base, SAMPLE_INSTANCE, 1};
+	const struct scd_base held = {.bloom = &base,
+				      .instance = SAMPLE_INSTANCE,
+				      .generation = 1};
 	const struct scd_delta delta = {m->bytes, m->len};
 	struct scd_counting *counting;
 	struct scd_digest_info info;

@@ -105,7 +105,9 @@ static void release(struct scd_delta *delta)
 static int apply(const struct scd_bloom *base, const uint8_t *bytes,
 		 size_t len, struct scd_bloom *out)
 {
-	const struct scd_base from = {base, SAMPLE_INSTANCE, 1};
+	const struct scd_base from = {.bloom = base,
+				      .instance = SAMPLE_INSTANCE,
+				      .generation = 1};
 	struct scd_limits limits;
 
 	scd_limits_init(&limits);

@@ -37,7 +37,9 @@ static void release(struct scd_delta *delta)
 static int apply(const struct scd_delta *delta, const struct scd_bloom *base,
 		 uint64_t generation, struct scd_bloom *out)
 {
-	const struct scd_base from = {base, SAMPLE_INSTANCE, generation};
+	const struct scd_base from = {.bloom = base,
+				      .instance = SAMPLE_INSTANCE,
+				      .generation = generation};
 	struct scd_digest_info info = {.nbits = 5};
 	int error;
 

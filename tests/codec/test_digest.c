@@ -233,11 +233,11 @@ static const struct {
 	struct scd_limits limits;
 	int expected;
 } limited[] = {
-	{"just enough", {4096, 4, 50000, 0}, SCD_OK},
-	{"one bit too many", {4095, 4, 50000, 0}, SCD_ELIMIT},
-	{"one hash too many", {4096, 3, 50000, 0}, SCD_ELIMIT},
-	{"false positives .1^4, at most 99", {4096, 4, 99, 0}, SCD_ELIMIT},
-	{"false positives .1^4, at most 100", {4096, 4, 100, 0}, SCD_OK},
+	{"just enough", {4096, 4, 50000, 0, {0}}, SCD_OK},
+	{"one bit too many", {4095, 4, 50000, 0, {0}}, SCD_ELIMIT},
+	{"one hash too many", {4096, 3, 50000, 0, {0}}, SCD_ELIMIT},
+	{"false positives .1^4, at most 99", {4096, 4, 99, 0, {0}}, SCD_ELIMIT},
+	{"false positives .1^4, at most 100", {4096, 4, 100, 0, {0}}, SCD_OK},
 };
 
 static void limits_are_kept(void **state)

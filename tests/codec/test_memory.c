@@ -227,7 +227,9 @@ static int delta_encode_conditional(struct fixture *f)
 
 static int apply(struct fixture *f, const struct blob *delta)
 {
-	const struct scd_base base = {&f->bloom, SAMPLE_INSTANCE, 1};
+	const struct scd_base base = {.bloom = &f->bloom,
+				      .instance = SAMPLE_INSTANCE,
+				      .generation = 1};
 
 	return keep_bloom(scd_delta_apply(delta->bytes, delta->len, NULL,
 					  &base, &out.info, &out.bloom));

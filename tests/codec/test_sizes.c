@@ -96,7 +96,9 @@ static struct scd_bloom filter(const struct row *r, uint64_t first)
 /* Read off a digest what goes into its row, and add the row. */
 static void add_row(struct row row, uint8_t *digest, size_t len)
 {
-	struct scd_limits limits = {UINT64_C(1) << 40, 32, 1000000, 0};
+	const struct scd_limits limits = {.max_bits = SCD_DIGEST_MAX_BITS,
+					  .max_hash = 32,
+					  .max_fp_ppm = 1000000};
 	struct scd_digest_info info;
 
 	assert_int_equal(scd_digest_parse(digest, len, &limits, &info), SCD_OK);

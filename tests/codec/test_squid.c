@@ -139,7 +139,9 @@ static void through_a_digest_and_back(void **state)
 	struct scd_bloom b = filled(), full;
 	uint8_t *bytes = encode(&b), *digest, *again;
 	struct scd_digest_info ids = {.instance = 1, .nkeys = KEYS};
-	const struct scd_limits any = {SCD_DIGEST_MAX_BITS, 32, 1000000, 0};
+	const struct scd_limits any = {.max_bits = SCD_DIGEST_MAX_BITS,
+				       .max_hash = 32,
+				       .max_fp_ppm = 1000000};
 	struct scd_squid_info info;
 	size_t len;
 

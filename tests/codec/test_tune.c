@@ -522,6 +522,7 @@ static void impossible_goals_are_refused(void **state)
 		{{.objects = 10, .fp = .1, .replaced = -1}, SCD_EINVAL},
 		{{.objects = 10, .fp = .1, .seconds = -1}, SCD_EINVAL},
 		{{.objects = 10, .fp = .1, .max_update = 4}, SCD_EINVAL},
+		{{.objects = 10, .fp = .1, .reserved = {[5] = 1}}, SCD_EINVAL},
 		{{.objects = UINT64_MAX, .fp = .1}, SCD_EINVAL},
 		{{.objects = 1, .expected = UINT64_MAX, .fp = .1}, SCD_EINVAL},
 		{{.objects = 1000000, .fp = .01, .max_memory = 1000},

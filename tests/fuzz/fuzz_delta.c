@@ -9,7 +9,9 @@
 static void try_apply(const uint8_t *in, size_t len,
 		      const struct scd_bloom *bloom)
 {
-	struct scd_base base = {bloom, FRAME_INSTANCE, FRAME_BASE_GENERATION};
+	struct scd_base base = {.bloom = bloom,
+				.instance = FRAME_INSTANCE,
+				.generation = FRAME_BASE_GENERATION};
 	uint64_t before = scd_digest_checksum(bloom);
 	struct scd_digest_info info;
 	struct scd_bloom next;

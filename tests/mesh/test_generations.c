@@ -67,7 +67,9 @@ static void check_delta(const struct publication *p, uint64_t from,
 	static const struct delta_forms both = { true, true };
 	const struct publication_delta *delta =
 		publication_delta(p, INSTANCE, from);
-	struct scd_base base = { had, INSTANCE, from };
+	struct scd_base base = {.bloom = had,
+				.instance = INSTANCE,
+				.generation = from};
 	const struct blob *smallest;
 
 	assert_non_null(delta);
