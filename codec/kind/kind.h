@@ -1,6 +1,6 @@
 /*
  * Kinds of digests: several ways to summarize a set of keys behind one
- * interface, so that a table (digestctl tables --kinds) or a simulation can
+ * interface, so that a table (digestbench tables --kinds) or a simulation can
  * compare them. Nodes publish compressed Bloom filters (digest.h); the others
  * are what those are measured against. The kinds are an archive of their own,
  * which is not installed and is no part of libscd.

@@ -9,7 +9,6 @@
 
 static const struct tool_command commands[] = {
 	COMMAND(tune, "find the size of a digest for a goal"),
-	COMMAND(tables, "print the tables of \"Compressed Bloom Filters\""),
 	COMMAND(build, "make a digest of URLs"),
 	COMMAND(info, "show what a digest says of itself"),
 	COMMAND(query, "ask a digest for URLs"),
@@ -19,7 +18,6 @@ static const struct tool_command commands[] = {
 	COMMAND(merge, "make the digest of what several digests have"),
 	COMMAND(overlap, "estimate what caches have in common"),
 	COMMAND(verify, "check digests and deltas"),
-	COMMAND(bench, "measure what coding costs here"),
 	{ 0 },
 };
 

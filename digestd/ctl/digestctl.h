@@ -18,7 +18,6 @@ enum {
 typedef int ctl_run(int argc, char **argv);
 
 ctl_run ctl_tune;
-ctl_run ctl_tables;
 ctl_run ctl_build;
 ctl_run ctl_info;
 ctl_run ctl_query;
@@ -28,11 +27,9 @@ ctl_run ctl_apply;
 ctl_run ctl_merge;
 ctl_run ctl_overlap;
 ctl_run ctl_verify;
-ctl_run ctl_bench;
 
 /* The text of --help of a command. Static. */
 extern const char ctl_tune_help[];
-extern const char ctl_tables_help[];
 extern const char ctl_build_help[];
 extern const char ctl_info_help[];
 extern const char ctl_query_help[];
@@ -42,6 +39,5 @@ extern const char ctl_apply_help[];
 extern const char ctl_merge_help[];
 extern const char ctl_overlap_help[];
 extern const char ctl_verify_help[];
-extern const char ctl_bench_help[];
 
 #endif

@@ -1,8 +1,11 @@
 /*
  * What commands report with --json.
  */
+#include "config.h"
+
 #include "digestd/ctl/json_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +19,8 @@ int json_report_print(json_t *value)
 	putchar('\n');
 	json_decref(value);
 	if (failed)
-		fputs("digestctl: --json: out of memory\n", stderr);
+		fprintf(stderr, "%s: --json: out of memory\n",
+			program_invocation_short_name);
 	return failed ? CTL_IO : CTL_OK;
 }
 

@@ -13,7 +13,6 @@ _digestctl_values()
 	FORM) echo "xor conditional smallest" ;;
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
-	SECTION) echo "coders digests conditional" ;;
 	TARGET) echo "compact csv keys oracleGeneral" ;;
 	PLACEMENT) echo "keep second single single-seen single-shared" ;;
 	PARTITION) echo "client number prefix round-robin" ;;
@@ -26,7 +25,6 @@ _digestctl_values()
 		echo "none exact pair aged stable tinylfu size probation auto"
 		;;
 	YES) echo "yes no" ;;
-	CURVE) echo "wire equal cost churn" ;;
 	esac
 }
 

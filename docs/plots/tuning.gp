@@ -1,8 +1,8 @@
-# The plots of TUNING.md, from the curves of "digestctl tables --csv NAME".
-# Run by "make plots"; the environment has DIGESTCTL and OUT, a folder.
+# The plots of TUNING.md, from the curves of "digestbench tables --csv NAME".
+# Run by "make plots"; the environment has DIGESTBENCH and OUT, a folder.
 # No dashes, no superscripts: not every viewer of SVG is right about them.
 
-ctl = "< " . system("echo $DIGESTCTL") . " tables --csv "
+ctl = "< " . system("echo $DIGESTBENCH") . " tables --csv "
 out = system("echo $OUT") . "/"
 
 set datafile separator ","

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tables in Markdown of what `digestctl bench --json` measured: all coders
+"""Tables in Markdown of what `digestbench coding --json` measured: all coders
 for some arrays of a million objects (or the most that there are up to it); and
 each array with the fastest engine of its coding, beside zstd -1 in the same
 run.
 
-    digestctl bench --long --section coders --json | tests/bench/summary.py
+    digestbench coding --long --section coders --json | tests/bench/summary.py
 
 Fast: by the median time to decode. "over" is the code's length less the
 entropy of the array.

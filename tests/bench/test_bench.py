@@ -26,9 +26,10 @@ TITLES = (
 
 def summary_has_all_arrays():
     """A line for each array, ours beside zstd; and all coders of three."""
-    ctl = os.path.join(BUILD, "digestd", "ctl", "digestctl")
-    told = subprocess.run([ctl, "bench", "-n", "1000,9000", "-r", "1", "-S",
-                           "coders", "-j"], stdout=subprocess.PIPE, check=True)
+    program = os.path.join(BUILD, "digestd", "bench", "digestbench")
+    told = subprocess.run([program, "coding", "-n", "1000,9000", "-r", "1",
+                           "-S", "coders", "-j"], stdout=subprocess.PIPE,
+                          check=True)
     script = os.path.join(SOURCE, "tests", "bench", "summary.py")
     out = subprocess.run([sys.executable, script], input=told.stdout,
                          stdout=subprocess.PIPE, check=True).stdout.decode()

@@ -4,8 +4,6 @@
 import json
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 
 from harness import CTL, KEY, SOURCE, ctl, run
@@ -21,40 +19,6 @@ def examples_of_the_manual():
         assert line in said, line
     used = set(re.findall(r"digestctl ([a-z]+)", "".join(blocks)))
     assert used == set(ctl.commands())
-
-
-def experiment_of_the_paper():
-    code, out, _ = ctl("tables", "--trials", "200", "--seed", "7")
-    assert code == 0
-    m = re.search(rb"theory ([\d.]+) bytes; coded: mean ([\d.]+)", out)
-    theory, mean = float(m.group(1)), float(m.group(2))
-    assert theory == 9903.9
-    # a byte of overhead, and the mean of 200 trials is good to +- 0.8 (sd 11)
-    assert theory - 3 < mean < theory + 1 + 3
-    for line in out.decode().splitlines():
-        cells = line.split()
-        if len(cells) == 6 and cells[0][0].isdigit():
-            assert abs(float(cells[2]) - float(cells[3])) < 0.0005, line
-            assert abs(float(cells[4]) - float(cells[5])) < 0.00005, line
-
-
-def tables_as_json():
-    """The numbers that the text has."""
-    text = ctl("tables", "-t", "50", "-s", "7")[1].decode()
-    told = json.loads(ctl("tables", "-t", "50", "-s", "7", "--json")[1])
-    rows = [row for t in told["tables"] for row in t["rows"]]
-    cells = [line.split() for line in text.splitlines()]
-    cells = [c for c in cells if len(c) == 6 and c[0][0].isdigit()]
-    assert len(rows) == len(cells) == 18
-    for row, cell in zip(rows, cells):
-        names = ("m", "k", "wire_bits", "paper_wire_bits", "fp", "paper_fp")
-        for name, number in zip(names, cell):
-            assert abs(row[name] - float(number)) < .0001, (row, cell)
-    mean = float(re.search(r"mean ([\d.]+)", text)[1])
-    assert abs(told["experiment"]["mean_bytes"] - mean) < .06
-    assert told["experiment"]["trials"] == 50
-    none = json.loads(ctl("tables", "-t", "0", "-j")[1])
-    assert none["experiment"] is None and none["tables"] == told["tables"]
 
 
 def tune_as_json():
@@ -173,50 +137,6 @@ def page_on_tuning_has_true_tables():
         assert read("docs", *plot.split("/")).startswith("<?xml")
 
 
-def curves_are_of_the_formulas():
-    def curve(name):
-        code, out, _ = ctl("tables", "--csv", name)
-        assert code == 0
-        lines = [line.split(",") for line in out.decode().splitlines()]
-        return lines[0], [[float(x) for x in line] for line in lines[1:]]
-
-    rows = curve("wire")[1]
-    wire, fp = next(r[2:] for r in rows if r[:2] == [2, 14])
-    assert abs(wire - 7.9231) < 1e-4 and abs(fp - .01772) < 1e-5
-    rows = curve("equal")[1]
-    assert [r[1] for r in rows[4:8]] == [1, 2, 3, 4]
-    assert abs(rows[4][2] - 49.5) < .01 and abs(rows[5][3] - 7.71) < .01
-    for row in curve("cost")[1]:
-        assert 0.5 < row[2] / row[1] < 2 and row[2] <= row[4], row
-    titles, rows = curve("churn")
-    assert len(titles) == 7
-    for row in rows:
-        assert row[2] >= row[3] and row[5] >= row[6], row
-        assert row[1] >= row[3] * .999 and row[4] >= row[6] * .999, row
-    assert ctl("tables", "--csv", "nonsense")[0] == 2
-
-
-def plots_are_up_to_date():
-    """What gnuplot makes, is checked in; if it is the same gnuplot."""
-    if not shutil.which("gnuplot"):
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        script = os.path.join(SOURCE, "docs", "plots", "tuning.gp")
-        r = subprocess.run(["gnuplot", os.path.abspath(script)], check=False,
-                           stderr=subprocess.PIPE,
-                           env={**os.environ, "OUT": folder,
-                                "DIGESTCTL": os.path.abspath(CTL)})
-        assert (r.returncode, r.stderr) == (0, b"")
-        made = sorted(os.listdir(folder))
-        assert made == ["churn.svg", "cost.svg", "wire.svg"]
-        for name in made:
-            old = read("docs", "plots", name)
-            new = read(folder, name)
-            version = re.search(r"GNUPLOT .*", new).group(0)
-            assert len(new) < 40000
-            assert new == old or version not in old, name
-
-
 def build_info_query():
     urls = b"HTTP://A.example:80/x\r\n\nhttp://b.example\n"
     code, digest, _ = ctl(*BUILD_ARGS, "-g", "5", data=urls)
@@ -263,8 +183,7 @@ def wrong_usage():
                  ["tune", "-n", "10", "-f", ".1", "-u", "stored"],
                  ["tune", "-n", "10", "-f", ".1", "-u", ""],
                  ["tune", "-n", "10", "-f", ".1", "-H", "2"],
-                 ["tables", "x"], ["tables", "-j", "-c", "wire"],
-                 ["tables", "-t", "-1"], ["build"],
+                 ["tables"], ["bench"], ["build"],
                  [*BUILD_ARGS[:-1], "33"], ["build", "-k", "12"],
                  ["build", "-k", KEY, "-b", "2048G", "-H", "3"],
                  ["info"], ["info", "a", "b"], ["query", "-k", KEY, "-"]):
@@ -276,20 +195,18 @@ def help_and_version():
     assert ctl("--version")[:2][0] == 0
     code, out, _ = ctl("--help")
     assert code == 0
-    for name in ("tune", "tables", "build", "info", "query", "diff",
-                 "apply", "convert", "merge", "overlap", "verify"):
+    for name in ("tune", "build", "info", "query", "diff", "apply",
+                 "convert", "merge", "overlap", "verify"):
         assert name.encode() in out
         code, text, _ = ctl(name, "--help")
         assert code == 0 and text.startswith(b"usage: digestctl " +
                                              name.encode())
 
 
-TESTS = (examples_of_the_manual, experiment_of_the_paper, tables_as_json,
-         tune_as_json,
+TESTS = (examples_of_the_manual, tune_as_json,
          tune_tells_everything, tune_settings_make_that_array,
          tune_says_what_would_do, tune_names_what_is_out_of_range,
          page_on_tuning_shows_what_comes_out, page_on_tuning_has_true_tables,
-         curves_are_of_the_formulas, plots_are_up_to_date,
          build_info_query, same_input_same_bytes, bad_lines_are_named,
          bad_digests_are_refused, wrong_usage, help_and_version)
 

@@ -14,7 +14,7 @@ from options import AT, COMPLETION, Options
 class Digestctl(Options):
     after_commands = "summarizes"
     some_words = {"squid", "double", "scd"}
-    without_files = ("tune", "tables", "bench")
+    without_files = ("tune",)
 
 
 class Shell:

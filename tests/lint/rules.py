@@ -55,8 +55,9 @@ LAYERS = {
                               "digestd/tls", "digestd/disk", "digestd/server",
                               "digestd/cache", "digestd/peers",
                               "digestd/config"},
-    "digestd/ctl": {"codec", "codec/coder", "codec/kind", "digestd/tool",
-                    "digestd/ctl"},
+    "digestd/ctl": {"codec", "digestd/tool", "digestd/ctl"},
+    "digestd/bench": {"codec", "codec/coder", "codec/kind", "digestd/tool",
+                      "digestd/ctl", "digestd/bench"},
     "digestd": CORE | {"codec", "digestd/os", "digestd/tls", "digestd/server",
                        "digestd/fetch", "digestd/cache", "digestd/peers",
                        "digestd/proxy", "digestd/admin", "digestd/config",
@@ -90,9 +91,11 @@ LIBRARIES = {
     "lmdb.h": r"digestd/disk/disk_index\.c",
     "confuse.h": r"digestd/config/configuration\w*\.[ch]",
     "mpi.h": r"cachesim/mpi/\w+\.[ch]",
-    "zlib.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zlib\.c",
+    "zlib.h": (r"cachesim/trace/input\w*\.[ch]"
+               r"|digestd/bench/bench_coder_zlib\.c"),
     "lzma.h": r"cachesim/trace/input\w*\.[ch]",
-    "zstd.h": r"cachesim/trace/input\w*\.[ch]|digestd/ctl/bench_coder_zstd\.c",
+    "zstd.h": (r"cachesim/trace/input\w*\.[ch]"
+               r"|digestd/bench/bench_coder_zstd\.c"),
 }
 
 # Headers that pure code has no use for: clocks, threads, files, sockets.

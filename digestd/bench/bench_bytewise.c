@@ -1,7 +1,7 @@
 /*
  * A static arithmetic coder of bytes.
  */
-#include "digestd/ctl/bench_bytewise.h"
+#include "digestd/bench/bench_bytewise.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ static void bench_bytewise_carry(uint8_t *at)
 		;
 }
 
-static int ctl_bench_bytewise_encode(const struct model *m,
+static int bench_coding_bytewise_encode(const struct model *m,
 				     const uint8_t *bytes, size_t len,
 				     struct scd__writer *out)
 {
@@ -124,7 +124,7 @@ int bench_bytewise_encode(const uint8_t *bytes, size_t len,
 	for (unsigned c = 1; c < CLASSES; c++)
 		scd__write_u16(out, freq[c]);
 	return out->error ? out->error
-			  : ctl_bench_bytewise_encode(&m, bytes, len, out);
+			  : bench_coding_bytewise_encode(&m, bytes, len, out);
 }
 
 static void bench_bytewise_list_slots(const struct model *m,
@@ -142,7 +142,7 @@ static uint32_t bench_bytewise_peek(const uint8_t *at, const uint8_t *end)
 	return at < end ? (uint32_t)at[0] << 8 : 0;
 }
 
-static void ctl_bench_bytewise_decode(const struct model *m,
+static void bench_coding_bytewise_decode(const struct model *m,
 				      struct scd__reader *in, uint8_t *bytes,
 				      size_t len)
 {
@@ -182,6 +182,6 @@ int bench_bytewise_decode(struct scd__reader *in, uint8_t *bytes, size_t len)
 		freq[c] = scd__read_u16(in);
 	if (in->error || bench_bytewise_set_model(&m, freq) != SCD_OK)
 		return SCD_EFORMAT;
-	ctl_bench_bytewise_decode(&m, in, bytes, len);
+	bench_coding_bytewise_decode(&m, in, bytes, len);
 	return scd__reader_left(in) > 0 ? SCD_EFORMAT : SCD_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * What the sections of digestctl bench share.
+ * What the sections of digestbench coding share.
  */
-#include "digestd/ctl/bench.h"
+#include "digestd/bench/bench.h"
 
 #include <inttypes.h>
 #include <stdio.h>

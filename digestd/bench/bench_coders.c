@@ -1,5 +1,5 @@
 /*
- * Section "coders" of digestctl bench: one array after the other, by all
+ * Section "coders" of digestbench coding: one array after the other, by all
  * coders. Speeds are in bytes of the array, whatever it is coded to.
  */
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/ctl/bench.h"
-#include "digestd/ctl/bench_coder.h"
+#include "digestd/bench/bench.h"
+#include "digestd/bench/bench_coder.h"
 
 static const struct bench_setup setups[] = {
 	{140, 2, 0}, {460, 1, 0},  {80, 6, 0},   {320, 3, 0},
@@ -75,7 +75,8 @@ static int bench_coders_run_once(struct contest *c, unsigned repetition)
 	if (!error && memcmp(c->back, c->array->bits, c->array->bytes))
 		error = SCD_ECHECKSUM;
 	if (error)
-		fprintf(stderr, "digestctl: bench: %s fails\n", c->coder.name);
+		fprintf(stderr, "digestbench: coding: %s fails\n",
+			c->coder.name);
 	return error;
 }
 

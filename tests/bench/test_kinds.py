@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""digestctl tables --kinds: that what it prints is what theory says."""
+"""digestbench tables --kinds: that what it prints is what theory says."""
 
 import json
 import math
 import re
 
-from harness import ctl, row_test, run
+from benchmark import bench, row_test, run
 
 KEYS = 20000
-CODE, OUT, ERR = ctl("tables", "--kinds", "--keys", str(KEYS), "--seed", "3")
+CODE, OUT, ERR = bench("tables", "--kinds", "--keys", str(KEYS), "--seed", "3")
 KINDS = ("Bloom filter", "Compressed Bloom filter", "Golomb-coded set",
          "Blocked Bloom filter", "Squid's digest")
 RATES = (.02, .01, .001)
@@ -72,14 +72,14 @@ def memory_is_what_pays_for_it():
 
 
 def numbers_are_the_same_again():
-    again = ctl("tables", "-K", "-n", str(KEYS), "-s", "3")[1].decode()
+    again = bench("tables", "-K", "-n", str(KEYS), "-s", "3")[1].decode()
     for one, two in zip(OUT.decode().splitlines(), again.splitlines()):
         assert one[:51] == two[:51]
 
 
 def json_has_the_same():
     """All rows of the table, with its numbers but for the times."""
-    told = json.loads(ctl("tables", "-K", "-j", "-n", str(KEYS), "-s",
+    told = json.loads(bench("tables", "-K", "-j", "-n", str(KEYS), "-s",
                           "3")[1])
     assert told["keys"] == KEYS and told["seed"] == 3
     rows = [row for _, of_rate in groups() for row in of_rate.values()]

@@ -1,13 +1,13 @@
 /*
- * What the sections of digestctl bench share: filters of random keys, a clock,
- * medians, and a line on stderr that says what is being done.
+ * What the sections of digestbench coding share: filters of random keys, a
+ * clock, medians, and a line on stderr that says what is being done.
  *
  * Numbers of a machine that does other things beside are noisy, so all that
  * are to be compared are measured in turns, in one run, and the median of the
  * repetitions is taken.
  */
-#ifndef DIGESTD_CTL_BENCH_H
-#define DIGESTD_CTL_BENCH_H
+#ifndef DIGESTD_BENCH_BENCH_H
+#define DIGESTD_BENCH_BENCH_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""digestctl bench: that its tables are complete. How fast anything is, no
+"""digestbench coding: that its tables are complete. How fast anything is, no
 test asks."""
 
 import json
 import os
 import re
 
-from harness import SOURCE, ctl, row_test, run
+from benchmark import SOURCE, bench, row_test, run
 
-TINY = ("bench", "-n", "1000,20000", "-r", "1")
-CODE, OUT, ERR = ctl(*TINY)
-TOLD = json.loads(ctl(*TINY, "-s", "1", "--json")[1])
+TINY = ("coding", "-n", "1000,20000", "-r", "1")
+CODE, OUT, ERR = bench(*TINY)
+TOLD = json.loads(bench(*TINY, "-s", "1", "--json")[1])
 CODERS = ("bytewise", "zstd -1", "zlib -1", "zlib -6")
 CODINGS = ("stored", "range", "gaps", "dense", "sparse")
 SETUPS = {(14, 2, 0), (46, 1, 0), (8, 6, 0), (32, 3, 0), (12, 3, .1),
@@ -93,11 +93,11 @@ def savings_are_those_of_the_page():
     headers do not count."""
     with open(os.path.join(SOURCE, "docs", "TUNING.md"),
               encoding="ascii") as f:
-        page = f.read().split("bench --section conditional -n")[1]
+        page = f.read().split("coding --section conditional -n")[1]
     told = {tuple(words[:2]): words[6::3] for words in
             (line.split() for line in page.splitlines()[:20])
             if words[4::3] == ["%"] * 4}
-    out = ctl("bench", "-n", "100000", "-S", "conditional")[1].decode()
+    out = bench("coding", "-n", "100000", "-S", "conditional")[1].decode()
     rows = [line.split() for line in out.splitlines()[5:] if line]
     assert len(told) == len(rows) == 12, (told, rows)
     for row in rows:
@@ -119,10 +119,10 @@ def json_has_all_steps():
 
 
 def sections_are_chosen():
-    told = json.loads(ctl(*TINY, "-j", "-S", "conditional")[1])
+    told = json.loads(bench(*TINY, "-j", "-S", "conditional")[1])
     assert set(told) == {"seed", "repetitions", "conditional"}
     assert told["conditional"] == TOLD["conditional"]
-    out = ctl("bench", "-n", "1000", "-r", "2", "-S", "digests", "-S",
+    out = bench("coding", "-n", "1000", "-r", "2", "-S", "digests", "-S",
               "conditional")[1]
     assert b"Filling" in out and b"Deltas of" in out and b"zlib" not in out
 
@@ -150,25 +150,25 @@ def json_has_the_same():
 
 
 def another_seed_makes_other_filters():
-    args = ("bench", "-n", "1000", "-r", "1", "-S", "coders", "-j", "-s")
-    one, two = (json.loads(ctl(*args, seed)[1])["coders"]
+    args = ("coding", "-n", "1000", "-r", "1", "-S", "coders", "-j", "-s")
+    one, two = (json.loads(bench(*args, seed)[1])["coders"]
                 for seed in ("1", "2"))
     assert all(a["entropy"] != b["entropy"] for a, b in zip(one, two)
                if not a["churn"])
 
 
 ROWS = (
-    ("too few objects", ["bench", "-n", "999"], b"", 2, b"", "1000.."),
-    ("too many objects", ["bench", "-n", "1G"], b"", 2, b"", "--objects"),
-    ("too many sizes", ["bench", "-n", ",".join(["1000"] * 8)], b"", 2, b"",
+    ("too few objects", ["coding", "-n", "999"], b"", 2, b"", "1000.."),
+    ("too many objects", ["coding", "-n", "1G"], b"", 2, b"", "--objects"),
+    ("too many sizes", ["coding", "-n", ",".join(["1000"] * 8)], b"", 2, b"",
      "7 numbers at most"),
-    ("no objects", ["bench", "-n", ""], b"", 2, b"", "--objects"),
-    ("no number", ["bench", "-n", "1000,x"], b"", 2, b"", "not a number"),
-    ("a gap", ["bench", "-n", "1000,,1000"], b"", 2, b"", "not a number"),
-    ("no repetitions", ["bench", "-r", "0"], b"", 2, b"", "1..99"),
-    ("too many repetitions", ["bench", "-r", "100"], b"", 2, b"", "1..99"),
-    ("no section", ["bench", "-S", "x"], b"", 2, b"", '"x" is not one of'),
-    ("too much", ["bench", "x"], b"", 2, b"", "usage: digestctl bench"),
+    ("no objects", ["coding", "-n", ""], b"", 2, b"", "--objects"),
+    ("no number", ["coding", "-n", "1000,x"], b"", 2, b"", "not a number"),
+    ("a gap", ["coding", "-n", "1000,,1000"], b"", 2, b"", "not a number"),
+    ("no repetitions", ["coding", "-r", "0"], b"", 2, b"", "1..99"),
+    ("too many repetitions", ["coding", "-r", "100"], b"", 2, b"", "1..99"),
+    ("no section", ["coding", "-S", "x"], b"", 2, b"", '"x" is not one of'),
+    ("too much", ["coding", "x"], b"", 2, b"", "usage: digestbench coding"),
 )
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@
  * Source: Martin, "Range encoding: an algorithm for removing redundancy from a
  * digitised message", 1979; carries go back into what is written already.
  */
-#ifndef DIGESTD_CTL_BENCH_BYTEWISE_H
-#define DIGESTD_CTL_BENCH_BYTEWISE_H
+#ifndef DIGESTD_BENCH_BENCH_BYTEWISE_H
+#define DIGESTD_BENCH_BENCH_BYTEWISE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,14 @@
 /*
- * Section "conditional" of digestctl bench: bytes of a delta as an XOR and in
- * the conditional form, by configuration and share replaced. Header included.
+ * Section "conditional" of digestbench coding: bytes of a delta as an XOR and
+ * in the conditional form, by configuration and share replaced. Header
+ * included.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "codec/delta.h"
-#include "digestd/ctl/bench.h"
+#include "digestd/bench/bench.h"
 
 static const struct {
 	unsigned m10, nhash;

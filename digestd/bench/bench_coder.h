@@ -1,10 +1,10 @@
 /*
- * What digestctl bench compares: the codings of libscd with each engine that
+ * What digestbench coding compares: the codings of libscd with each engine that
  * this processor has, and what others would take instead. All code the same
  * bytes, those of a filter or of the difference of two.
  */
-#ifndef DIGESTD_CTL_BENCH_CODER_H
-#define DIGESTD_CTL_BENCH_CODER_H
+#ifndef DIGESTD_BENCH_BENCH_CODER_H
+#define DIGESTD_BENCH_BENCH_CODER_H
 
 #include <stddef.h>
 #include <stdint.h>

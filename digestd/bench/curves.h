@@ -1,8 +1,8 @@
 /*
  * Curves of the tuning formulas as CSV, for plotting: docs/plots.
  */
-#ifndef DIGESTD_CTL_CURVES_H
-#define DIGESTD_CTL_CURVES_H
+#ifndef DIGESTD_BENCH_CURVES_H
+#define DIGESTD_BENCH_CURVES_H
 
 /* Prints the curve of a name, or tells which there are. Returns an exit
  * code. */

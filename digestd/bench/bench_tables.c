@@ -1,6 +1,6 @@
 /*
- * digestctl tables: what "Compressed Bloom Filters" prints, from our formulas,
- * and its experiment with our coder.
+ * digestbench tables: what "Compressed Bloom Filters" prints, from our
+ * formulas, and its experiment with our coder.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,14 +13,14 @@
 #include "codec/digest.h"
 #include "codec/mix.h"
 #include "codec/tune.h"
-#include "digestd/ctl/digestctl.h"
-#include "digestd/ctl/curves.h"
-#include "digestd/ctl/kind_table.h"
+#include "digestd/bench/curves.h"
+#include "digestd/bench/digestbench.h"
+#include "digestd/bench/kind_table.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char ctl_tables_help[] =
-	"usage: digestctl tables [OPTIONS]\n"
+const char bench_tables_help[] =
+	"usage: digestbench tables [OPTIONS]\n"
 	"Prints the tables of Mitzenmacher, \"Compressed Bloom Filters\", as\n"
 	"they come out here and as they stand there, and its experiment.\n"
 	"  -t, --trials N  filters coded in the experiment (1000; 0: none)\n"
@@ -78,13 +78,13 @@ static const struct table tables[] = {
 
 enum { NTABLES = sizeof(tables) / sizeof(tables[0]) };
 
-static double ctl_tables_wire_bits(const struct table *t, const struct row *r)
+static double bench_tables_wire_bits(const struct table *t, const struct row *r)
 {
 	return t->churn > 0 ? scd_tune_delta_bits(1, r->m, r->k, t->churn) :
 			      scd_tune_full_bits(1, r->m, r->k);
 }
 
-static json_t *ctl_tables_table_json(const struct table *t)
+static json_t *bench_tables_table_json(const struct table *t)
 {
 	json_t *rows = json_array();
 
@@ -94,7 +94,7 @@ static json_t *ctl_tables_table_json(const struct table *t)
 		json_array_append_new(
 			rows, json_pack("{s:f, s:i, s:f, s:f, s:f, s:f}", "m",
 					r->m, "k", (int)r->k, "wire_bits",
-					ctl_tables_wire_bits(t, r),
+					bench_tables_wire_bits(t, r),
 					"paper_wire_bits", r->wire, "fp",
 					scd_tune_fp(1, r->m, r->k), "paper_fp",
 					r->fp));
@@ -103,7 +103,7 @@ static json_t *ctl_tables_table_json(const struct table *t)
 			 t->churn, "rows", rows);
 }
 
-static void ctl_tables_print_table(const struct table *t)
+static void bench_tables_print_table(const struct table *t)
 {
 	printf("Table %s\n%8s %3s %12s %10s %12s %10s\n", t->title, "m/n", "k",
 	       "bits/object", "(paper)", "f", "(paper)");
@@ -111,7 +111,7 @@ static void ctl_tables_print_table(const struct table *t)
 		const struct row *r = &t->rows[i];
 
 		printf("%8g %3u %12.4f %10.4f %12.6f %10.6f\n", r->m, r->k,
-		       ctl_tables_wire_bits(t, r), r->wire,
+		       bench_tables_wire_bits(t, r), r->wire,
 		       scd_tune_fp(1, r->m, r->k), r->fp);
 	}
 	putchar('\n');
@@ -121,7 +121,7 @@ static void ctl_tables_print_table(const struct table *t)
 enum { KEYS = 10000, BITS = 140000, HASHES = 2 };
 
 /* The coded size of one random filter [bytes], without the header. */
-static int ctl_tables_coded_size(struct scd_bloom *b, uint64_t *seed,
+static int bench_tables_coded_size(struct scd_bloom *b, uint64_t *seed,
 				 double *size)
 {
 	struct scd_digest_info ids = { .instance = 1, .nkeys = KEYS };
@@ -149,7 +149,7 @@ struct experiment {
 	double theory, mean, sd, max; /* bytes */
 };
 
-static int ctl_tables_run_experiment(struct experiment *e)
+static int bench_tables_run_experiment(struct experiment *e)
 {
 	double sum = 0, squares = 0, size = 0, n = (double)e->trials;
 	uint64_t seed = e->seed;
@@ -159,7 +159,7 @@ static int ctl_tables_run_experiment(struct experiment *e)
 	if (error)
 		return error;
 	for (uint64_t i = 0; i < e->trials && !error; i++) {
-		error = ctl_tables_coded_size(&b, &seed, &size);
+		error = bench_tables_coded_size(&b, &seed, &size);
 		sum += size;
 		squares += size * size;
 		e->max = fmax(e->max, size);
@@ -171,10 +171,10 @@ static int ctl_tables_run_experiment(struct experiment *e)
 	return error;
 }
 
-static void ctl_tables_print_paper(const struct experiment *e)
+static void bench_tables_print_paper(const struct experiment *e)
 {
 	for (size_t i = 0; i < NTABLES; i++)
-		ctl_tables_print_table(&tables[i]);
+		bench_tables_print_table(&tables[i]);
 	if (!e->trials)
 		return;
 	printf("Experiment: %d objects, %d bits, %d hash functions, %" PRIu64
@@ -183,13 +183,13 @@ static void ctl_tables_print_paper(const struct experiment *e)
 	       e->theory, e->mean, e->sd, e->max);
 }
 
-static int ctl_tables_print_json(const struct experiment *e)
+static int bench_tables_print_json(const struct experiment *e)
 {
 	json_t *all = json_array(), *experiment = NULL;
 
 	for (size_t i = 0; i < NTABLES; i++)
 		json_array_append_new(all,
-				      ctl_tables_table_json(&tables[i]));
+				      bench_tables_table_json(&tables[i]));
 	if (e->trials)
 		experiment = json_pack(
 			"{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}", "objects",
@@ -201,20 +201,20 @@ static int ctl_tables_print_json(const struct experiment *e)
 				     "experiment", experiment));
 }
 
-static int ctl_tables_print_tables(uint64_t trials, uint64_t seed, bool json)
+static int bench_tables_print_tables(uint64_t trials, uint64_t seed, bool json)
 {
 	struct experiment e = { .trials = trials, .seed = seed };
-	int error = trials ? ctl_tables_run_experiment(&e) : SCD_OK;
+	int error = trials ? bench_tables_run_experiment(&e) : SCD_OK;
 
 	if (error) {
-		fprintf(stderr, "digestctl: tables: %s\n",
+		fprintf(stderr, "digestbench: tables: %s\n",
 			scd_strerror(error));
-		return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+		return error == SCD_ENOMEM ? TOOL_IO : TOOL_NO;
 	}
 	if (json)
-		return ctl_tables_print_json(&e);
-	ctl_tables_print_paper(&e);
-	return CTL_OK;
+		return bench_tables_print_json(&e);
+	bench_tables_print_paper(&e);
+	return TOOL_OK;
 }
 
 struct wishes {
@@ -223,7 +223,7 @@ struct wishes {
 	bool kinds, json;
 };
 
-static bool ctl_tables_take(struct wishes *w, int option, const char *text)
+static bool bench_tables_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 't':
@@ -246,7 +246,7 @@ static bool ctl_tables_take(struct wishes *w, int option, const char *text)
 }
 
 /* What does not go together; null: nothing. */
-static const char *ctl_tables_mistake(const struct wishes *w, bool operands)
+static const char *bench_tables_mistake(const struct wishes *w, bool operands)
 {
 	if (operands)
 		return "takes no operands";
@@ -256,7 +256,7 @@ static const char *ctl_tables_mistake(const struct wishes *w, bool operands)
 				   : NULL;
 }
 
-int ctl_tables(int argc, char **argv)
+int bench_tables(int argc, char **argv)
 {
 	struct wishes w = { .trials = 1000, .seed = 1, .keys = 1000000 };
 	const char *what;
@@ -264,15 +264,15 @@ int ctl_tables(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
 	       -1) {
-		if (c == '?' || !ctl_tables_take(&w, c, optarg))
-			return CTL_USAGE;
+		if (c == '?' || !bench_tables_take(&w, c, optarg))
+			return TOOL_USAGE;
 	}
-	what = ctl_tables_mistake(&w, optind < argc);
+	what = bench_tables_mistake(&w, optind < argc);
 	if (what)
-		return arguments_wrong("tables", what, ctl_tables_help);
+		return arguments_wrong("tables", what, bench_tables_help);
 	if (w.kinds)
 		return kind_table_print(w.keys, w.seed, w.json);
 	if (w.curve)
 		return curves_print(w.curve);
-	return ctl_tables_print_tables(w.trials, w.seed, w.json);
+	return bench_tables_print_tables(w.trials, w.seed, w.json);
 }

@@ -1,14 +1,14 @@
 /*
  * Curves of the tuning formulas as CSV, for plotting: docs/plots.
  */
-#include "digestd/ctl/curves.h"
+#include "digestd/bench/curves.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "codec/tune.h"
-#include "digestd/ctl/digestctl.h"
+#include "digestd/bench/digestbench.h"
 
 /* Bits an object on the wire by the size of the array, for few functions. */
 static void curves_print_wire(void)
@@ -98,13 +98,13 @@ int curves_print(const char *name)
 		if (strcmp(curves[i].name, name))
 			continue;
 		curves[i].print();
-		return CTL_OK;
+		return TOOL_OK;
 	}
-	fprintf(stderr, "digestctl: --csv: \"%s\" is not ", name);
+	fprintf(stderr, "digestbench: --csv: \"%s\" is not ", name);
 	for (size_t i = 0; i < NCURVES; i++)
 		fprintf(stderr, "%s%s", curves[i].name,
 			i + 2 < NCURVES    ? ", "
 			: i + 2 == NCURVES ? " or "
 					   : "\n");
-	return CTL_USAGE;
+	return TOOL_USAGE;
 }

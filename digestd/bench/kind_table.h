@@ -4,8 +4,8 @@
  * it is. Nothing in it is predicted: keys are added, bytes encoded and decoded,
  * keys looked up in what comes of it.
  */
-#ifndef DIGESTD_CTL_KIND_TABLE_H
-#define DIGESTD_CTL_KIND_TABLE_H
+#ifndef DIGESTD_BENCH_KIND_TABLE_H
+#define DIGESTD_BENCH_KIND_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /*
- * Section "digests" of digestctl bench: what a node does, from URLs to a
+ * Section "digests" of digestbench coding: what a node does, from URLs to a
  * sibling's answer, each step as a whole, with its checks and its memory.
  */
 #include <inttypes.h>
@@ -8,9 +8,15 @@
 #include <string.h>
 
 #include "codec/delta.h"
-#include "digestd/ctl/bench.h"
-#include "digestd/ctl/digest_open.h"
+#include "digestd/bench/bench.h"
 #include "digestd/ctl/url_key.h"
+
+/* What the format allows: nothing that is made here is refused. */
+static const struct scd_limits any = {
+	.max_bits = SCD_DIGEST_MAX_BITS,
+	.max_hash = SCD_DIGEST_MAX_HASH,
+	.max_fp_ppm = 1000000,
+};
 
 enum {
 	MAX_URLS = 200000, /* that are hashed in a repetition */
@@ -154,7 +160,7 @@ static int bench_digests_decode_full(void *arg)
 	struct node *n = arg;
 	struct scd_bloom made;
 	int error = scd_digest_decode(n->full.bytes, n->full.len,
-				      &digest_any_limits, NULL, &made);
+				      &any, NULL, &made);
 
 	if (error)
 		return error;
@@ -167,7 +173,7 @@ static int bench_digests_apply(const struct node *n, const struct blob *delta)
 	const struct scd_base base = {.bloom = &n->old, .instance = INSTANCE};
 	struct scd_bloom made;
 	int error = scd_delta_apply(delta->bytes, delta->len,
-				    &digest_any_limits, &base, NULL, &made);
+				    &any, &base, NULL, &made);
 
 	if (error)
 		return error;

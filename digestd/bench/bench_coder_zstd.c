@@ -5,7 +5,7 @@
 #include <zstd.h>
 
 #include "codec/error.h"
-#include "digestd/ctl/bench_coder.h"
+#include "digestd/bench/bench_coder.h"
 
 static int bench_coder_zstd_open(struct bench_coder *c)
 {

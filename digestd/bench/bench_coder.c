@@ -1,11 +1,11 @@
 /*
  * Codings and engines of libscd as coders to be compared, and the list of all.
  */
-#include "digestd/ctl/bench_coder.h"
+#include "digestd/bench/bench_coder.h"
 
 #include "codec/coder/dense.h"
 #include "codec/coder/sparse.h"
-#include "digestd/ctl/bench_bytewise.h"
+#include "digestd/bench/bench_bytewise.h"
 
 static int bench_coder_dense_encode(const struct bench_coder *c,
 				    const struct bench_array *in,

@@ -1,7 +1,7 @@
 /*
  * The table that compares the kinds of digests.
  */
-#include "digestd/ctl/kind_table.h"
+#include "digestd/bench/kind_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "codec/kind/kind.h"
 #include "codec/mix.h"
 #include "codec/squid.h"
-#include "digestd/ctl/digestctl.h"
+#include "digestd/bench/digestbench.h"
 #include "digestd/ctl/json_report.h"
 
 enum { ROUNDS = 7 };
@@ -100,7 +100,7 @@ static int kind_table_receive(const struct scd__kind *kind,
 	r->found = kind_table_count(s, sample->keys + sample->n, sample->n);
 	r->best.absent = fmin(r->best.absent, kind_table_lap(&since));
 	if (kind_table_count(s, sample->keys, sample->n) != sample->n) {
-		fprintf(stderr, "digestctl: tables: %s loses keys\n",
+		fprintf(stderr, "digestbench: tables: %s loses keys\n",
 			kind->name);
 		error = SCD_EFORMAT;
 	}
@@ -271,6 +271,7 @@ int kind_table_print(uint64_t nkeys, uint64_t seed, bool json)
 	}
 	json_decref(sample.list);
 	if (error)
-		fprintf(stderr, "digestctl: tables: %s\n", scd_strerror(error));
-	return error == SCD_ENOMEM ? CTL_IO : error ? CTL_NO : CTL_OK;
+		fprintf(stderr, "digestbench: tables: %s\n",
+			scd_strerror(error));
+	return error == SCD_ENOMEM ? TOOL_IO : error ? TOOL_NO : TOOL_OK;
 }

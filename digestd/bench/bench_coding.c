@@ -1,5 +1,5 @@
 /*
- * digestctl bench: what coding costs on this machine, beside what others
+ * digestbench coding: what coding costs on this machine, beside what others
  * would take.
  */
 #include <getopt.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "digestd/ctl/bench.h"
-#include "digestd/ctl/digestctl.h"
+#include "digestd/bench/bench.h"
+#include "digestd/bench/digestbench.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
-const char ctl_bench_help[] =
-	"usage: digestctl bench [OPTIONS]\n"
+const char bench_coding_help[] =
+	"usage: digestbench coding [OPTIONS]\n"
 	"Measures on one core, with random keys, what coding digests costs.\n"
 	"  -n, --objects LIST     objects of a cache, with commas between\n"
 	"                         (10000,100000,1000000)\n"
@@ -53,7 +53,7 @@ struct wishes {
 	bool section[NSECTIONS];
 };
 
-static bool ctl_bench_take_objects(struct bench *b, const char *text)
+static bool bench_coding_take_objects(struct bench *b, const char *text)
 {
 	char word[32];
 
@@ -74,12 +74,13 @@ static bool ctl_bench_take_objects(struct bench *b, const char *text)
 	}
 	if (b->nsizes && !*text)
 		return true;
-	fprintf(stderr, "digestctl: --objects: %d numbers at most, of %d..%d\n",
+	fprintf(stderr,
+		"digestbench: --objects: %d numbers at most, of %d..%d\n",
 		BENCH_MAX_SIZES - 1, BENCH_MIN_KEYS, BENCH_MAX_KEYS);
 	return false;
 }
 
-static bool ctl_bench_take_section(struct wishes *w, const char *text)
+static bool bench_coding_take_section(struct wishes *w, const char *text)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (!strcmp(sections[i].name, text)) {
@@ -87,14 +88,14 @@ static bool ctl_bench_take_section(struct wishes *w, const char *text)
 			return true;
 		}
 	}
-	fprintf(stderr, "digestctl: --section: \"%s\" is not one of ", text);
+	fprintf(stderr, "digestbench: --section: \"%s\" is not one of ", text);
 	for (size_t i = 0; i < NSECTIONS; i++)
 		fprintf(stderr, i ? ", %s" : "%s", sections[i].name);
 	fputc('\n', stderr);
 	return false;
 }
 
-static bool ctl_bench_take_repetitions(struct bench *b, const char *text)
+static bool bench_coding_take_repetitions(struct bench *b, const char *text)
 {
 	uint64_t n;
 
@@ -103,20 +104,20 @@ static bool ctl_bench_take_repetitions(struct bench *b, const char *text)
 	b->repetitions = (unsigned)n;
 	if (n > 0 && n <= BENCH_MAX_REPETITIONS)
 		return true;
-	fprintf(stderr, "digestctl: --repetitions: 1..%d\n",
+	fprintf(stderr, "digestbench: --repetitions: 1..%d\n",
 		BENCH_MAX_REPETITIONS);
 	return false;
 }
 
-static bool ctl_bench_take(struct wishes *w, int option, const char *text)
+static bool bench_coding_take(struct wishes *w, int option, const char *text)
 {
 	switch (option) {
 	case 'n':
-		return ctl_bench_take_objects(&w->bench, text);
+		return bench_coding_take_objects(&w->bench, text);
 	case 'S':
-		return ctl_bench_take_section(w, text);
+		return bench_coding_take_section(w, text);
 	case 'r':
-		return ctl_bench_take_repetitions(&w->bench, text);
+		return bench_coding_take_repetitions(&w->bench, text);
 	case 's':
 		return arguments_number("--seed", text, &w->bench.seed);
 	case 'l':
@@ -130,7 +131,7 @@ static bool ctl_bench_take(struct wishes *w, int option, const char *text)
 }
 
 /* All sections, if none was asked for. */
-static void ctl_bench_choose_all(struct wishes *w)
+static void bench_coding_choose_all(struct wishes *w)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (w->section[i])
@@ -140,7 +141,7 @@ static void ctl_bench_choose_all(struct wishes *w)
 		w->section[i] = true;
 }
 
-static int ctl_bench_run_sections(struct wishes *w, json_t *all)
+static int bench_coding_run_sections(struct wishes *w, json_t *all)
 {
 	int error = SCD_OK;
 
@@ -157,7 +158,7 @@ static int ctl_bench_run_sections(struct wishes *w, json_t *all)
 	return error;
 }
 
-static int ctl_bench_run(struct wishes *w)
+static int bench_coding_run(struct wishes *w)
 {
 	json_t *all = NULL;
 	int error;
@@ -168,16 +169,16 @@ static int ctl_bench_run(struct wishes *w)
 	else
 		printf("Random keys, seed %" PRIu64 "; medians of %u\n\n",
 		       w->bench.seed, w->bench.repetitions);
-	error = ctl_bench_run_sections(w, all);
+	error = bench_coding_run_sections(w, all);
 	bench_clear(&w->bench);
 	if (!error)
-		return w->json ? json_report_print(all) : CTL_OK;
+		return w->json ? json_report_print(all) : TOOL_OK;
 	json_decref(all);
-	fprintf(stderr, "digestctl: bench: %s\n", scd_strerror(error));
-	return error == SCD_ENOMEM ? CTL_IO : CTL_NO;
+	fprintf(stderr, "digestbench: coding: %s\n", scd_strerror(error));
+	return error == SCD_ENOMEM ? TOOL_IO : TOOL_NO;
 }
 
-int ctl_bench(int argc, char **argv)
+int bench_coding(int argc, char **argv)
 {
 	struct wishes w = {
 		.bench = {.nkeys = {10000, 100000, 1000000},
@@ -190,14 +191,14 @@ int ctl_bench(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "n:S:r:s:j", options, NULL)) !=
 	       -1) {
-		if (!ctl_bench_take(&w, c, optarg))
-			return CTL_USAGE;
+		if (!bench_coding_take(&w, c, optarg))
+			return TOOL_USAGE;
 	}
 	if (optind < argc)
-		return arguments_wrong("bench", "takes no operands",
-				       ctl_bench_help);
+		return arguments_wrong("coding", "takes no operands",
+				       bench_coding_help);
 	if (w.is_long)
 		w.bench.nkeys[w.bench.nsizes++] = 10000000;
-	ctl_bench_choose_all(&w);
-	return ctl_bench_run(&w);
+	bench_coding_choose_all(&w);
+	return bench_coding_run(&w);
 }

@@ -1,0 +1,19 @@
+/*
+ * The commands of digestbench: one file each, one row each in digestbench.c.
+ */
+#ifndef DIGESTD_BENCH_DIGESTBENCH_H
+#define DIGESTD_BENCH_DIGESTBENCH_H
+
+#include "digestd/tool/command.h"
+
+/* Runs a command; argv[0] is its name. Returns an exit code. */
+typedef int bench_run(int argc, char **argv);
+
+bench_run bench_coding;
+bench_run bench_tables;
+
+/* The text of --help of a command. Static. */
+extern const char bench_coding_help[];
+extern const char bench_tables_help[];
+
+#endif
