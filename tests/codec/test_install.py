@@ -7,6 +7,7 @@ scd(3) and of the README, as they stand there. TAP.
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 
@@ -157,13 +158,33 @@ int main(void)
 
 def built(source, libs):
     """What a program says that is built from a source."""
-    path = os.path.join(FOLDER.name, "program")
-    with open(path + ".c", "w", encoding="ascii") as f:
+    path = os.path.join(FOLDER.name, "program.c")
+    with open(path, "w", encoding="ascii") as f:
         f.write(source)
-    output(*compiler(), "-Wall", "-Wextra", "-Werror", path + ".c",
-           "-o", path, *shlex.split(pkg_config("--cflags")), *libs)
+    return ran(compiler(), path, libs)
+
+
+def ran(compilers, source, libs, *args):
+    """The same of a file, with the words that call a compiler."""
+    path = os.path.join(FOLDER.name, "program")
+    output(*compilers, "-Wall", "-Wextra", "-Werror", source, "-o", path,
+           *shlex.split(pkg_config("--cflags")), *libs)
     shared = path_of("libscd.so") or path_of("libscd.a")
-    return output(path, env={"LD_LIBRARY_PATH": os.path.dirname(shared)})
+    return output(path, *args,
+                  env={"LD_LIBRARY_PATH": os.path.dirname(shared)})
+
+
+def compiler_of_cpp():
+    """The companion of the C compiler: what it builds can be linked with what
+    that has built. None: it is not there."""
+    words = compiler()
+    number = next(i for i, word in enumerate(words)
+                  if re.search(r"(gcc|clang|cc)(-\d+)?$", word))
+    words[number] = re.sub(
+        r"(gcc|clang|cc)((-\d+)?)$",
+        lambda m: {"gcc": "g++", "clang": "clang++", "cc": "c++"}[m[1]] + m[2],
+        words[number])
+    return words if shutil.which(words[number]) else None
 
 
 def dynamic():
@@ -202,6 +223,41 @@ def static_library():
         assert built(examples()[0], static()).startswith("before: logo 1")
 
 
+def ways_to_link():
+    """With the shared library, and with the archive if there is one."""
+    return [dynamic()] + ([static()] if path_of("libscd.a") else [])
+
+
+def example_in_c():
+    source = os.path.join(manual.SOURCE, "docs", "examples", "siblings.c")
+    wanted = ("south knows 1000 of 1000 objects\n"
+              "damaged: refused\n"
+              "south knows 10 of 10 new objects\n"
+              "the delta is small\n")
+    for libs in ways_to_link():
+        assert ran(compiler(), source, libs) == wanted, libs
+
+
+def example_in_cpp():
+    if not compiler_of_cpp():
+        return "there is no C++ compiler"
+    source = os.path.join(manual.SOURCE, "docs", "examples", "squidpeer.cc")
+    digestctl = os.path.join(BUILD, "digestd", "ctl", "digestctl")
+    with open(os.path.join(FOLDER.name, "urls"), "w", encoding="ascii") as f:
+        f.write("http://a.example/1\nhttp://a.example/2\n")
+    output(digestctl, "build", "--hashing", "squid", "-b", "8000", "-o",
+           "ours.scd", "urls")
+    output(digestctl, "convert", "-c", "1000", "-o", "store_digest",
+           "ours.scd")
+    wanted = ("room for 1000 objects, false positives 0.0000\n"
+              "HTTP://A.example/2: maybe\nhttp://a.example/3: no\n")
+    for libs in ways_to_link():
+        found = ran(compiler_of_cpp(), source, libs, "store_digest",
+                    "HTTP://A.example/2", "http://a.example/3")
+        assert found == wanted, found
+    return None
+
+
 def readme():
     """Its program, with the command that is printed below it."""
     text = manual.text_of(os.path.join(manual.SOURCE, "README.md"))
@@ -218,4 +274,5 @@ if __name__ == "__main__":
     manual.run((all_is_installed, headers_stand_alone,
                 headers_declare_what_is_listed, symbols_are_those_listed,
                 version_is_the_packages, examples_of_the_manual,
-                static_library, readme))
+                static_library, example_in_c, example_in_cpp,
+                readme))

@@ -124,8 +124,9 @@ def c_files(files):
 
 
 def product(files):
-    """The C files of the product itself, not of its tests."""
-    return [f for f in c_files(files) if not f.path.startswith("tests/")]
+    """The C files of the product itself, not of its tests and examples."""
+    return [f for f in c_files(files)
+            if not f.path.startswith(("tests/", "docs/"))]
 
 
 def include_arrows(files):
