@@ -4,12 +4,12 @@
  * writes, as most objects are never asked for again.
  *
  * A filter remembers a key for a window, which is counted in notes, not in
- * time: it is "seen" as long as fewer than `window` notes of other keys have
- * been made since its own last one, and forgotten once 7/6 as many have. Notes
- * of keys that were noted a moment before change nothing and do not count. To
- * the first there are no exceptions but those under Threads. A key that was
- * never noted is "seen" all the same at a rate of 0.8 % (at most 1 %), one that
- * is forgotten too, but for its first sixth of a window: 4 %.
+ * time. A key is "seen" as long as fewer than `window` notes of other keys have
+ * been made since its own last one, without exceptions but those under Threads,
+ * and forgotten once 7/6 as many have. Notes of keys that were noted a moment
+ * before change nothing and do not count. A key that was never noted is taken
+ * for seen at a rate of 0.8 % (at most 1 %); so is a forgotten one, except
+ * during the first sixth of a window after that, when the rate is 4 %.
  *
  * Memory: 64 bytes for 24 keys of the window, 2.67 bytes a key, all of it
  * allocated at the beginning; it is never larger. A call touches one line of
@@ -72,24 +72,24 @@ int scd_admission_new(struct scd_admission **out, uint64_t window);
 /* Release; *a becomes null. Null is accepted. */
 void scd_admission_free(struct scd_admission **a);
 
-/* Was the key seen? And note it: the one call that a cache makes when it has
- * fetched an object. */
+/* Whether the key was seen; it is noted then. The one call that a cache makes
+ * when it has fetched an object. */
 bool scd_admission_use(struct scd_admission *a, const struct scd_key *key);
 
-/* Was the key seen? Changes nothing. */
+/* Whether the key was seen. Changes nothing. */
 bool scd_admission_seen(const struct scd_admission *a,
 			const struct scd_key *key);
 
-/* Note a key, which was used. */
+/* Note that a key was used. */
 void scd_admission_note(struct scd_admission *a, const struct scd_key *key);
 
-/* scd_admission_use() of n keys, in this order, into seen[0..n-1]; memory is
- * waited for many at a time, which is several times as fast. */
+/* scd_admission_use() of keys[0..n-1], in this order, into seen[0..n-1].
+ * Several times as fast as one by one, as accesses to memory overlap. */
 void scd_admission_use_many(struct scd_admission *a, const struct scd_key *keys,
 			    size_t n, bool *seen);
 
-/* Say that a key will be asked for or noted soon: who has several at hand
- * waits for memory once. */
+/* Begin to load what a key needs from memory, a moment before it is asked for
+ * or noted. Changes nothing. */
 void scd_admission_prefetch(const struct scd_admission *a,
 			    const struct scd_key *key);
 
@@ -99,8 +99,7 @@ void scd_admission_clear(struct scd_admission *a);
 /* The window [keys], as it was rounded. */
 uint64_t scd_admission_window(const struct scd_admission *a);
 
-/* Keys that have been noted, those that changed nothing not counted; modulo
- * 2^32 generations. */
+/* How many notes have changed something, modulo 2^32 generations. */
 uint64_t scd_admission_noted(const struct scd_admission *a);
 
 /*
@@ -109,7 +108,8 @@ uint64_t scd_admission_noted(const struct scd_admission *a);
  */
 double scd_admission_rate(const struct scd_admission *a);
 
-/* The blocks and their number of bytes, for madvise() and the like. */
+/* Where the blocks lie, and how many bytes they are: for advice to the system
+ * only, as madvise() gives it. Borrowed. */
 void *scd_admission_memory(const struct scd_admission *a, size_t *bytes);
 
 /*

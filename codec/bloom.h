@@ -25,36 +25,44 @@ extern "C" {
 /* Bits of an array at most: 128 GiB, far beyond what a cache needs. */
 #define SCD_BLOOM_MAX_BITS (UINT64_C(1) << 40)
 
-/* The array is the filter's own: made by _init() or _copy(), freed by _free().
- * All zero is an empty object that _free() accepts. */
+/*
+ * The array belongs to the filter: scd_bloom_init() and other functions that
+ * make a filter allocate it, scd_bloom_free() releases it. Members may be read;
+ * all but hashing are written by this library only. A structure that is all
+ * zero is no filter, but scd_bloom_free() accepts it.
+ */
 struct scd_bloom {
 	uint8_t *bits;  /* scd_bloom_bytes() bytes */
 	uint64_t nbits; /* size of the array, > 0 */
 	unsigned nhash; /* hash functions, 1..32 */
-	/* _init() makes it DOUBLE. Who wants another sets it while the filter
-	 * is empty; SQUID is for nhash = 4 and the keys of scd_squid_key(). */
+	/* SCD_HASHING_DOUBLE, unless the caller sets it while the filter is
+	 * empty; SCD_HASHING_SQUID needs nhash = 4 and the keys of
+	 * scd_squid_key(). */
 	enum scd_hashing hashing;
 	uint64_t reserved; /* 0 */
 };
 
 /*
- * Make an empty filter. Errors leave *b alone. SCD_EINVAL: nbits is not
- * 1..2^40, nhash not 1..32. SCD_ENOMEM.
+ * Make an empty filter of nbits bits with nhash hash functions, to be released
+ * with scd_bloom_free(). What *b was before is not looked at. Errors leave it
+ * alone. SCD_EINVAL: nbits is not 1..2^40, or nhash not 1..32. SCD_ENOMEM.
  */
 int scd_bloom_init(struct scd_bloom *b, uint64_t nbits, unsigned nhash);
 
-/* Make *copy a copy of b. SCD_ENOMEM: *copy is left alone. */
+/* Make *copy a filter of its own with the bits of b, to be released with
+ * scd_bloom_free(). SCD_ENOMEM: *copy is left alone. */
 int scd_bloom_copy(const struct scd_bloom *b, struct scd_bloom *copy);
 
 /* Release the array; *b becomes all zero. */
 void scd_bloom_free(struct scd_bloom *b);
 
-/* Bytes of the array. */
+/* Bytes of the array: nbits / 8, rounded up. */
 size_t scd_bloom_bytes(const struct scd_bloom *b);
 
 /*
- * The nhash positions of a key, by the filter's hashing; at has room for
- * SCD_MAX_HASH. Cannot fail.
+ * The nhash positions of a key in the filter, each below nbits, not necessarily
+ * distinct, into at[0..nhash-1]; SCD_MAX_HASH elements always suffice. Cannot
+ * fail.
  */
 void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
 			 uint64_t *at);
@@ -63,17 +71,18 @@ void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
 void scd_bloom_add(struct scd_bloom *b, const struct scd_key *key);
 
 /*
- * Add n keys and return how many of them were not found before they were
- * added, each in its turn: the distinct keys, but for false positives. In an
- * array beyond the processor's caches two to four times as fast as one by one.
+ * Add keys[0..n-1] in this order, and return how many of them the filter did
+ * not have yet: the number of distinct keys, less false positives. Two to four
+ * times as fast as one by one if the array exceeds the processor's caches.
  */
 uint64_t scd_bloom_add_many(struct scd_bloom *b, const struct scd_key *keys,
 			    size_t n);
 
-/* Whether a key may have been added. */
+/* Whether a key may have been added: false is certain, true is wrong at the
+ * rate scd_bloom_fp(). */
 bool scd_bloom_has(const struct scd_bloom *b, const struct scd_key *key);
 
-/* Remove everything. */
+/* Remove all keys; the shape stays. */
 void scd_bloom_clear(struct scd_bloom *b);
 
 /* Whether two filters have the same size, hash functions and hashing. */
@@ -88,7 +97,8 @@ uint64_t scd_bloom_ones(const struct scd_bloom *b);
 /* Share of bits that are set, 0..1. Costs one pass. */
 double scd_bloom_fill(const struct scd_bloom *b);
 
-/* The rate at which keys that were not added are found: fill^nhash. */
+/* The rate at which keys that were not added are found, 0..1: fill^nhash. Costs
+ * one pass. */
 double scd_bloom_fp(const struct scd_bloom *b);
 
 /*
@@ -121,12 +131,13 @@ int scd_bloom_fold(const struct scd_bloom *b, uint64_t nbits,
  */
 double scd_bloom_estimate(uint64_t nbits, uint64_t nones, unsigned nhash);
 
-/* The same for a filter. Costs one pass. */
+/* scd_bloom_estimate() of a filter. Costs one pass. */
 double scd_bloom_cardinality(const struct scd_bloom *b);
 
 /*
  * About how many keys two filters have in common: |A| + |B| - |A or B|, each
- * estimated as above; never negative. SCD_EMISMATCH: the shapes differ.
+ * estimated as above; never negative. Costs three passes. SCD_EMISMATCH: the
+ * shapes differ.
  */
 int scd_bloom_overlap(const struct scd_bloom *a, const struct scd_bloom *b,
 		      double *nkeys);

@@ -25,16 +25,17 @@ extern "C" {
 struct scd_counting;
 
 /*
- * Make an empty counting filter; it takes 5 bits of memory for each of nbits.
- * SCD_EINVAL, SCD_ENOMEM as scd_bloom_init(); *out is left alone then. To be
- * released with scd_counting_free().
+ * Make an empty counting filter of nbits bits (1..2^40) with nhash hash
+ * functions (1..32), to be released with scd_counting_free(). It takes 5 bits
+ * of memory for each of nbits. SCD_EINVAL: outside of these ranges. SCD_ENOMEM.
+ * Errors leave *out alone.
  */
 int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash);
 
 /*
- * Choose how positions derive from keys, while no bit is set:
- * SCD_HASHING_SQUID, for who publishes digests as Squid does, wants the keys
- * of scd_squid_key() (squid.h). A new filter has SCD_HASHING_DOUBLE. Errors
+ * Choose how positions derive from keys, while no bit is set. A new filter has
+ * SCD_HASHING_DOUBLE. SCD_HASHING_SQUID is for a cache that publishes digests
+ * in Squid's format; all its keys must be of scd_squid_key() (squid.h). Errors
  * leave c alone. SCD_EINVAL: a bit is set; an unknown hashing; Squid's, but
  * nhash is not 4, or nbits no multiple of 8 or above SCD_SQUID_MAX_BITS.
  */
@@ -44,10 +45,10 @@ int scd_counting_set_hashing(struct scd_counting *c, enum scd_hashing hashing);
 void scd_counting_free(struct scd_counting **c);
 
 /*
- * Add a key once more, and take one addition back. A key that is added n
- * times is found until it is removed n times. To remove a key that is not
- * there is the caller's error: it may take others away, but no counter ever
- * goes below zero.
+ * Add a key once more, and take one addition back. A key that was added n times
+ * is found until it has been removed n times. Do not remove a key that was not
+ * added: others may be lost by it, though no counter goes below zero. Cannot
+ * fail.
  */
 void scd_counting_add(struct scd_counting *c, const struct scd_key *key);
 void scd_counting_remove(struct scd_counting *c, const struct scd_key *key);
@@ -56,8 +57,9 @@ void scd_counting_remove(struct scd_counting *c, const struct scd_key *key);
 void scd_counting_clear(struct scd_counting *c);
 
 /*
- * The filter of the keys that are there now, always in step; borrowed, valid
- * until scd_counting_free().
+ * The Bloom filter of the keys that are there: it changes with every addition
+ * and removal. Borrowed; valid until scd_counting_free(). Copy it to keep what
+ * was published as the base of the next delta.
  */
 const struct scd_bloom *scd_counting_bloom(const struct scd_counting *c);
 
@@ -68,12 +70,13 @@ uint64_t scd_counting_ones(const struct scd_counting *c);
 uint64_t scd_counting_saturated(const struct scd_counting *c);
 
 /*
- * Make a digest of the counters themselves (SCD_COUNTING), for who takes over
- * a node's filter and goes on adding and removing. It takes the entropy of
- * the counters: at m/n 14 and k 2 some 9 % more than the array alone. Of ids,
- * instance (not 0), generation and nkeys are read. On success *out is a
- * buffer of *out_len bytes, to be released with free(). The same filter and
- * ids always give the same bytes. Errors leave *out and *out_len alone.
+ * Make a digest of the counters themselves (SCD_COUNTING), for a node that
+ * takes over the filter of another, or its own after a restart, and goes on
+ * adding and removing. Its size is the entropy of the counters: at m/n 14 and
+ * k 2 some 9 % more than the array alone. Of ids, instance (not 0), generation
+ * and nkeys are read. On success *out is a buffer of *out_len bytes, to be
+ * released with free(). The same filter and ids always give the same bytes.
+ * Errors leave *out and *out_len alone.
  *
  * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set. SCD_ENOMEM.
  * Source: Mitzenmacher, "Compressed Bloom Filters", 2002, section 5, on

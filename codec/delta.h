@@ -21,13 +21,14 @@
 extern "C" {
 #endif
 
-/* A delta in its encoded form; the bytes are borrowed for the call. */
+/* The bytes of an encoded delta, borrowed for the call. */
 struct scd_delta {
 	const uint8_t *bytes;
 	size_t len;
 };
 
-/* What a reader holds, and what a delta is to be applied to. */
+/* The filter that a reader holds, and the instance and generation that it is
+ * of: what a delta is applied to. Borrowed for the call. */
 struct scd_base {
 	const struct scd_bloom *bloom;
 	uint64_t instance;
@@ -51,7 +52,8 @@ int scd_delta_encode(const struct scd_bloom *base, const struct scd_bloom *next,
 		     size_t *out_len);
 
 /*
- * The same in the conditional form, which uses that the reader has the base:
+ * Make the same delta in the conditional form, which uses that the reader has
+ * the base:
  * the bits that change are coded by their rank among the base's ones, and
  * among its zeros. Never larger than the XOR delta but for some bytes, and
  * up to a quarter smaller where the array is sparse; but it does not compose.

@@ -71,7 +71,11 @@ enum scd_coding {
 	SCD_CODING_MIRRORED_SPARSE = 13,
 };
 
-/* A header's fields. "The array" is always the one that results. */
+/*
+ * A header's fields, as a reader gets them. Who publishes sets instance,
+ * generation, nkeys and, for deltas, base_generation; the rest follows from the
+ * filter. "The array" is always the one that results.
+ */
 struct scd_digest_info {
 	enum scd_digest_kind kind;
 	enum scd_coding coding;
@@ -80,8 +84,8 @@ struct scd_digest_info {
 	uint64_t nbits;           /* size of the array, 1..2^40 */
 	uint64_t nkeys;           /* keys in the filter, as the sender counts */
 	uint64_t nones;           /* ones in the array */
-	uint64_t instance;        /* the sender's, drawn at its start; not 0 */
-	uint64_t generation;      /* within that instance */
+	uint64_t instance;        /* random, new at each start; not 0 */
+	uint64_t generation;      /* grows within that instance */
 	uint64_t base_generation; /* delta: < generation; others: 0 */
 	uint64_t base_checksum;   /* delta: of the base's array; full: 0;
 				     counting: of the counters */
@@ -91,7 +95,7 @@ struct scd_digest_info {
 	uint64_t reserved[4];     /* 0 */
 };
 
-/* Does a digest need a base: is it a delta of one form or the other? */
+/* Whether a digest is a delta, of either form: it needs a base. */
 static inline bool scd_digest_is_delta(const struct scd_digest_info *info)
 {
 	return info->kind == SCD_DELTA_XOR ||
@@ -152,10 +156,9 @@ int scd_digest_parse(const uint8_t *in, size_t len,
 		     struct scd_digest_info *out);
 
 /*
- * The same with nothing but the header: whether a digest that begins so may be
- * read at all, before the rest of it is received. It is to have
- * SCD_DIGEST_HEADER_BYTES + out->payload_bytes bytes. Errors as
- * scd_digest_parse().
+ * Read and check a header before the payload has arrived, to refuse a digest
+ * early. On success the whole digest is going to have SCD_DIGEST_HEADER_BYTES +
+ * out->payload_bytes bytes. Errors as scd_digest_parse().
  */
 int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
 		     const struct scd_limits *limits,
@@ -164,8 +167,7 @@ int scd_digest_judge(const uint8_t header[SCD_DIGEST_HEADER_BYTES],
 /*
  * Make a full digest of a filter. Of ids, only instance (not 0), generation
  * and nkeys are read. On success *out is a buffer of *out_len bytes, to be
- * released with free(); it is what must be compared with a delta's length to
- * send the smaller. The same filter and ids always give the same bytes.
+ * released with free(). The same filter and ids always give the same bytes.
  * Errors leave *out and *out_len alone.
  *
  * SCD_EINVAL: instance is 0; nkeys is not 0, but no bit is set. SCD_ENOMEM.

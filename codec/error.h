@@ -27,7 +27,7 @@ enum scd_error {
 
 /*
  * One line of English for a code, without a full stop. Never null: an unknown
- * code gives "unknown error". The text is static.
+ * code gives "unknown error". The text is static. Cannot fail.
  */
 const char *scd_strerror(int code);
 

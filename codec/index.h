@@ -1,10 +1,10 @@
 /*
- * Peer indexes: the filters of many peers turned by ninety degrees, so that
- * one lookup answers for all of them at once. A row stands for a position of
- * the filters, a column for a peer; the AND of the rows at the positions of a
- * key is the set of peers that may hold it. That costs one memory access for
- * each hash function, however many peers there are, where asking filter by
- * filter costs one for each of both.
+ * Peer indexes: the filters of many peers as one matrix of bits, so that one
+ * lookup answers for all of them. A row stands for a position in the filters, a
+ * column for a peer; the AND of the rows at the positions of a key is the set
+ * of peers that may hold it. That costs one memory access for each hash
+ * function, however many peers there are; asking filter by filter costs so many
+ * for each peer.
  *
  * Sizes. An index has a power of two of rows. A filter of fewer bits, also a
  * power of two, stands in its column several times over: the positions of a
@@ -64,14 +64,15 @@ void scd_index_free(struct scd_index **index);
  * be. The arguments are those of scd_index_new(). */
 size_t scd_index_bytes(uint64_t nrows, unsigned ncolumns);
 
-/* Rows. */
+/* The number of rows. */
 uint64_t scd_index_rows(const struct scd_index *index);
 
-/* Columns: those asked for, or more if the rows have room for more. They are
- * numbered from 0. */
+/* The number of columns: as many as were asked for, or more if a row has room
+ * for more. They are numbered from 0. */
 unsigned scd_index_columns(const struct scd_index *index);
 
-/* Words of an answer: the columns / 64, rounded up. */
+/* The number of words that scd_index_lookup() writes: the columns / 64, rounded
+ * up. */
 unsigned scd_index_words(const struct scd_index *index);
 
 /*
@@ -97,7 +98,7 @@ int scd_index_set(struct scd_index *index, unsigned column,
 		  const struct scd_bloom *bloom);
 
 /*
- * The same for many columns, filters[i] for column i, i < n (at most the
+ * scd_index_set() for many columns, filters[i] for column i, i < n (at most the
  * columns); where it is null, the column stays as it is. In one pass over all
  * rows for each 64 columns, which is how an index is best filled.
  * SCD_EMISMATCH: one does not fit; all columns stay as they are.
@@ -116,8 +117,8 @@ int scd_index_flip(struct scd_index *index, unsigned column,
 		   const struct scd_bloom *flips);
 
 /*
- * The same with a list of n distinct positions in the filter, which is faster
- * if they ascend. SCD_EINVAL: a position is outside of the filter.
+ * Flip the bits of a column at n distinct positions of its filter, which is
+ * faster if they ascend. SCD_EINVAL: a position is outside of the filter.
  * SCD_EMISMATCH: the column is absent. Nothing is flipped then.
  */
 int scd_index_flip_at(struct scd_index *index, unsigned column,
@@ -139,9 +140,9 @@ bool scd_index_lookup(const struct scd_index *index, const struct scd_key *key,
 		      uint64_t *out);
 
 /*
- * The same for n keys; out has n * scd_index_words() words, those of the first
- * key first. Faster than one by one, since the memory accesses of several keys
- * overlap.
+ * scd_index_lookup() of keys[0..n-1]; out has n * scd_index_words() words,
+ * those of the first key first. Faster than one by one, since the memory
+ * accesses of several keys overlap.
  */
 void scd_index_lookup_many(const struct scd_index *index,
 			   const struct scd_key *keys, size_t n, uint64_t *out);

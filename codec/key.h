@@ -32,24 +32,26 @@ enum scd_hashing {
 	SCD_HASHING_SQUID = 1,  /* scd_positions_squid() */
 };
 
+/* A value: copied, compared and stored freely. It depends on the secret. */
 struct scd_key {
 	uint64_t lo, hi;
 };
 
 /*
- * The key of a method and a canonical URI (uri_len bytes). A method is a
- * token, case-sensitive; HEAD has GET's key. Cannot fail; about 40 ns for a
- * URI of 60 bytes.
+ * The key of a method and a canonical URI (scd_uri_canonical(); uri_len bytes,
+ * any bytes). The method is a string with a final NUL, case-sensitive; HEAD has
+ * GET's key. Cannot fail; takes about 40 ns for a URI of 60 bytes.
  * Source: SipHash-2-4-128 over method, one space, URI.
  */
 void scd_key_make(const uint8_t secret[SCD_SECRET_BYTES], const char *method,
 		  const char *uri, size_t uri_len, struct scd_key *out);
 
 /*
- * An independent secret for a purpose, from the one key of a cluster: "hash"
- * for scd_key_make(), "token" for what peers present to each other. Cannot
- * fail. From what comes out neither the key nor another label's secret can be
- * computed. out may be key.
+ * Derive a secret for one purpose from the one key of a cluster. The label, a
+ * string with a final NUL, names the purpose: nodes take "hash" for
+ * scd_key_make() and "token" for what they present to each other. Neither the
+ * key nor another label's secret can be computed from the result. out may be
+ * key. Cannot fail.
  * Source: SipHash-2-4-128 as a pseudo-random function of the label.
  */
 void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,

@@ -1,12 +1,22 @@
 /*
- * libscd: Summary Cache digests. This header brings in all the others; each
- * of them may be included alone.
+ * libscd: Summary Cache digests, for C11 and C++11. A cache keeps a filter of
+ * the keys that it holds (counting.h), publishes it as a digest (digest.h) and
+ * then as deltas (delta.h), and asks the digests of its peers, one by one
+ * (bloom.h) or all at once (index.h), before it goes to an origin. tune.h finds
+ * the sizes. This header brings in all the others; each may be included alone.
  *
- * The library is pure: it does no I/O, reads no clock, starts no thread and
- * keeps no global state. Any function may be called from any thread as long as
- * no two threads change the same object at a time, and nobody uses what another
- * changes, but for a peer index (index.h) and an admission filter
- * (admission.h).
+ * Threads. The library does no I/O, reads no clock, starts no thread and keeps
+ * no global state. Any function may be called from any thread. Two threads must
+ * not use an object at a time if one of them changes it; index.h and
+ * admission.h say what they allow beyond that.
+ *
+ * Errors. A function that can fail returns int: 0, or a negative code
+ * (error.h). Unless its comment says otherwise, it then leaves everything that
+ * its arguments point to as it was. Pointers must not be null where the comment
+ * does not allow it; assert() catches much of what breaks such a rule.
+ *
+ * Memory. What is const is borrowed for the call. What a function makes, the
+ * caller releases, with the function that the comment names.
  *
  * Room to grow. Structures that the caller allocates end with reserved words,
  * which are zero; initialize all of a structure, as "= {0}" or a list of named

@@ -32,7 +32,7 @@ enum {
 	SCD_SQUID_MAX_FILL_PERCENT = 65,
 };
 
-/* What a header says, but for the size of the mask. */
+/* The fields of a header, but for the size of the mask. */
 struct scd_squid_info {
 	unsigned version;    /* current version of the sender, 3.. */
 	unsigned required;   /* version that a reader must know, ..5 */

@@ -85,9 +85,9 @@ enum scd_update {
 };
 
 /*
- * What is wanted. Zero in a member means that it is not, or not known. An
- * interval is any stretch of time over which changes and lookups are counted;
- * without replaced it is what lies between two updates.
+ * What is wanted of a digest. A member that is zero is not wanted, or not
+ * known. An interval is any stretch of time over which replaced keys and
+ * lookups are counted; where replaced is 0, it is the time between two updates.
  */
 struct scd_goal {
 	uint64_t objects;  /* keys that are there now */
@@ -130,7 +130,7 @@ enum {
 				     update: 175 and 411 with digestd */
 };
 
-/* What keeps a better answer away. */
+/* The limit that keeps a better answer away. */
 enum scd_bound {
 	SCD_BOUND_FP,     /* the false positives: fewer bytes would mean
 			     more */
@@ -141,7 +141,8 @@ enum scd_bound {
 			     cost more */
 };
 
-/* What is to be expected, with the keys that the goal says to be ready for. */
+/* An answer, and what it predicts, with as many keys as the goal says to be
+ * ready for. */
 struct scd_tuning {
 	uint64_t nbits;         /* m, a power of two */
 	unsigned nhash;         /* k */
@@ -193,9 +194,9 @@ double scd_tune_memory(double m, unsigned peers);
  */
 int scd_tune(const struct scd_goal *goal, struct scd_tuning *out);
 
-/* What was compared with the answer, and why it lost. */
+/* Why a candidate is not the answer. */
 enum scd_verdict {
-	SCD_CHOSEN,        /* it did not */
+	SCD_CHOSEN,        /* it is the answer */
 	SCD_LOST_MEMORY,   /* takes more than max_memory */
 	SCD_LOST_FP,       /* exceeds fp */
 	SCD_LOST_WIRE,     /* exceeds wire_bits */
