@@ -45,7 +45,9 @@ static int reply_tell(const struct request *r, struct fields *f,
 		.age_s = freshness_age(freshness, request_now_s(r)),
 	};
 
-	return r->from_peer ? 0 : admission_tell(r->settings->tell, &news, f);
+	if (r->node.from_peer)
+		return 0;
+	return admission_tell(r->settings->tell, &news, f);
 }
 
 /* Adds what the fetched response has for this client only. Returns -1 without
@@ -98,7 +100,7 @@ static struct cachestatus reply_status_of_cached(const struct request *r)
 
 	if (r->source != SOURCE_NONE)
 		status.how = CACHESTATUS_FORWARDED;
-	else if (r->collapsed)
+	else if (r->node.alone)
 		status.how = CACHESTATUS_COLLAPSED;
 	return status;
 }
@@ -215,8 +217,8 @@ reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
 {
 	const struct cached *c = hit->cached;
 
-	if (r->source != SOURCE_NONE || r->collapsed || r->peer ||
-	    r->from_peer || r->settings != r->worker->settings ||
+	if (r->source != SOURCE_NONE || r->node.alone || r->peer ||
+	    r->node.from_peer || r->settings != r->worker->settings ||
 	    c->status != 200 || cached_file(c) ||
 	    !reply_has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
@@ -362,10 +364,7 @@ static void reply_relay_grew(void *arg)
 	struct request *r = arg;
 
 	relay_called(&r->reader);
-	if (r->x)
-		exchange_wake(r->x);
-	else
-		request_settle(r);
+	request_event(r, NODE_MORE);
 }
 
 void reply_relay(struct request *r, struct relay *relay)
@@ -432,7 +431,7 @@ static void reply_error_with(struct request *r, unsigned status,
 	};
 	struct fields f;
 
-	worker_add(&r->worker->counters.errors, !r->from_peer);
+	worker_add(&r->worker->counters.errors, !r->node.from_peer);
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||

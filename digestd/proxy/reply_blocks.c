@@ -70,7 +70,7 @@ static void reply_blocks_read(struct request *r)
 		.nblocks = (unsigned)(span / DISK_BLOCK_BYTES),
 		.to = b->back.data,
 	};
-	r->reading = true;
+	r->node.reading = true;
 	cache_read_blocks(r->worker->cache, &r->read);
 }
 
@@ -89,7 +89,7 @@ static ssize_t reply_blocks_take(void *arg, void *buf, size_t cap)
 	struct reply_blocks *b = r->blocks;
 	size_t n;
 
-	if (b->front.at == b->front.end && !r->reading && !b->failed) {
+	if (b->front.at == b->front.end && !r->node.reading && !b->failed) {
 		if (!b->back.end)
 			return BODY_END;
 		reply_blocks_swap(b);
@@ -139,33 +139,33 @@ static void reply_blocks_stream(struct request *r)
 			      &source);
 }
 
-/* As if it had not been found. */
-static void reply_blocks_miss(struct request *r)
+void reply_blocks_send(struct request *r)
 {
-	reply_blocks_free(&r->blocks);
-	cached_unref(&r->stale);
-	r->fwd = CACHESTATUS_URI_MISS;
-	r->step = r->store_step + 1;
-	request_run(r);
+	struct reply_blocks *b = r->blocks;
+
+	if (b->begun)
+		exchange_wake(r->x);
+	else if (b->first == b->end)
+		reply_blocks_whole(r);
+	else
+		reply_blocks_stream(r);
 }
 
 static void reply_blocks_came(void *arg)
 {
 	struct request *r = arg;
 	struct reply_blocks *b = r->blocks;
+	bool damaged;
 
-	r->reading = false;
 	b->failed = r->read.error != 0;
-	if (!r->x)
-		request_settle(r);
-	else if (b->begun)
-		exchange_wake(r->x);
-	else if (b->failed)
-		reply_blocks_miss(r);
-	else if (b->first == b->end)
-		reply_blocks_whole(r);
-	else
-		reply_blocks_stream(r);
+	damaged = b->failed && !b->begun;
+	if (damaged) { /* as if it had not been found */
+		reply_blocks_free(&r->blocks);
+		cached_unref(&r->stale);
+		r->fwd = CACHESTATUS_URI_MISS;
+		r->found_as = NODE_FOUND_NONE;
+	}
+	request_read(r, damaged);
 }
 
 /* Room for the first read. */

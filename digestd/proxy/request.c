@@ -1,13 +1,11 @@
 /*
- * The steps of a request up to the fetch, and its life.
+ * The life of a request, and its way through the door.
  */
 #include "digestd/proxy/request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/conditional.h"
-#include "digestd/http/vary.h"
 #include "digestd/http/via.h"
 #include "digestd/peers/token.h"
 
@@ -18,11 +16,6 @@ enum {
 static bool request_is_method(const struct request *r, const char *name)
 {
 	return !strcmp(r->method, name);
-}
-
-static const struct fields *request_fields_of(const struct request *r)
-{
-	return exchange_request(r->x)->fields;
 }
 
 /* Life */
@@ -79,6 +72,7 @@ static void request_free(struct request *r)
 	cached_unref(&r->stored);
 	cached_unref(&r->stale);
 	cached_unref(&r->refreshed);
+	cached_unref(&r->found);
 	fields_free(&r->in);
 	fields_free(&r->out);
 	peerset_unref(r->view);
@@ -92,9 +86,9 @@ static void request_free(struct request *r)
 
 void request_settle(struct request *r)
 {
-	if (r->waiting && flights_leave(r->worker->flights, &r->wait))
-		r->waiting = false;
-	if (r->x || r->fetch || r->waiting || r->reading)
+	if (r->node.waiting && flights_leave(r->worker->flights, &r->wait))
+		r->node.waiting = false;
+	if (!node_request_is_over(&r->node) || r->fill.state != NODE_LANDED)
 		return;
 	if (!r->reader.relay || relay_leave(&r->reader))
 		request_free(r);
@@ -105,9 +99,9 @@ void request_end_all(struct worker *w)
 	while (w->requests) {
 		struct request *r = w->requests;
 
-		if (r->reading)
+		if (r->node.reading)
 			cache_read_cancel(w->cache, &r->read);
-		r->waiting = false; /* the loop that would call is over */
+		r->node.waiting = false; /* the loop that would call is over */
 		flights_leave(w->flights, &r->wait);
 		if (r->reader.relay)
 			relay_leave(&r->reader);
@@ -115,21 +109,15 @@ void request_end_all(struct worker *w)
 	}
 }
 
-void request_run(struct request *r)
-{
-	while (r->x && r->step->run(r) == STEP_NEXT)
-		r->step++;
-}
+/* At the door: false, and it has been answered. */
 
-/* Steps */
-
-static enum step_result request_check_loop(struct request *r)
+static bool request_check_loop(struct request *r)
 {
-	if (!via_loops(request_fields_of(r), r->settings->node))
-		return STEP_NEXT;
+	if (!via_loops(request_fields(r), r->settings->node))
+		return true;
 	worker_add(&r->worker->counters.loops, 1);
 	reply_error(r, 508, "loop");
-	return STEP_STOP;
+	return false;
 }
 
 static const struct worker_origin *
@@ -149,7 +137,7 @@ request_find_site(const struct worker_settings *set, const struct target *t)
  * has no other place. */
 static const char *request_host_of(const struct request *r)
 {
-	const char *host = fields_get(request_fields_of(r), "host");
+	const char *host = fields_get(request_fields(r), "host");
 	const char *origin = r->settings->default_origin;
 
 	return host || !origin ? host : strstr(origin, "://") + 3;
@@ -161,7 +149,7 @@ static bool request_is_forward(const struct request *r)
 {
 	const struct worker_settings *set = r->settings;
 
-	return set->forward && r->target.absolute && !r->from_peer &&
+	return set->forward && r->target.absolute && !r->node.from_peer &&
 	       !target_is_https(&r->target) &&
 	       !request_find_site(set, &r->target);
 }
@@ -180,7 +168,7 @@ static int request_resolve_target(struct request *r)
 	/* peers name objects as they are stored; clients could make up the
 	 * scheme, which the origin would not be told */
 	if (target_is_https(&r->target) == in->https || r->forward ||
-	    (r->from_peer && r->target.absolute))
+	    (r->node.from_peer && r->target.absolute))
 		return 0;
 	return target_set_scheme(&r->target, in->https ? "https" : "http");
 }
@@ -188,12 +176,12 @@ static int request_resolve_target(struct request *r)
 /* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
 static bool request_is_last(const struct request *r)
 {
-	const char *left = fields_get(request_fields_of(r), "Max-Forwards");
+	const char *left = fields_get(request_fields(r), "Max-Forwards");
 
 	return request_is_method(r, "OPTIONS") && left && !strcmp(left, "0");
 }
 
-static enum step_result request_resolve(struct request *r)
+static bool request_resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	const struct worker_settings *set = r->settings;
@@ -201,38 +189,38 @@ static enum step_result request_resolve(struct request *r)
 	if (request_is_last(r) ||
 	    (in->target[0] == '*' && !request_host_of(r))) {
 		reply_options(r);
-		return STEP_STOP;
+		return false;
 	}
 	if (request_resolve_target(r)) {
 		reply_error(r, 400, "target");
-		return STEP_STOP;
+		return false;
 	}
 	r->site = request_find_site(set, &r->target);
 	scd_key_make(set->hash_secret, "GET", r->target.uri, r->target.uri_len,
 		     &r->key);
 	cachecontrol_request(in->fields, &r->cc);
-	return STEP_NEXT;
+	return true;
 }
 
 /* Where the request goes if it is not answered here. */
-static enum step_result request_find_upstream(struct request *r)
+static bool request_find_upstream(struct request *r)
 {
 	const struct worker_settings *set = r->settings;
 
 	r->upstream = r->site ? r->site->url : NULL;
 	if (r->upstream)
-		return STEP_NEXT;
+		return true;
 	if (r->forward)
-		return STEP_NEXT;
+		return true;
 	r->upstream = set->default_origin;
 	if (r->upstream)
-		return STEP_NEXT;
+		return true;
 	if (r->asterisk) {
 		reply_options(r);
-		return STEP_STOP;
+		return false;
 	}
 	reply_error(r, r->target.absolute ? 403 : 421, "host");
-	return STEP_STOP;
+	return false;
 }
 
 static bool request_is_safe(const struct request *r)
@@ -256,7 +244,7 @@ static bool request_overrides_method(const struct fields *in)
 	return false;
 }
 
-static enum step_result request_classify(struct request *r)
+static bool request_classify(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	uint64_t max = r->settings->max_upload_bytes;
@@ -264,7 +252,7 @@ static enum step_result request_classify(struct request *r)
 	r->unsafe = !request_is_safe(r);
 	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
 		reply_error(r, 413, "body");
-		return STEP_STOP;
+		return false;
 	}
 	r->fwd = CACHESTATUS_METHOD;
 	if (request_is_method(r, "GET") || request_is_method(r, "HEAD")) {
@@ -272,18 +260,7 @@ static enum step_result request_classify(struct request *r)
 			       !request_overrides_method(in->fields);
 		r->fwd = CACHESTATUS_BYPASS;
 	}
-	return STEP_NEXT;
-}
-
-static void request_count_hit(struct request *r, struct cached *c)
-{
-	struct worker_counters *counters = &r->worker->counters;
-
-	cache_use(r->worker->cache, &r->key, c, loop_now_ms(r->worker->loop));
-	worker_add(r->from_peer	 ? &counters->peer_served :
-		   r->collapsed ? &counters->collapsed :
-				  &counters->local_hits,
-		   1);
+	return true;
 }
 
 struct request *request_beside(const struct request *r)
@@ -295,6 +272,7 @@ struct request *request_beside(const struct request *r)
 		return NULL;
 	worker_settings_unref(beside->settings);
 	beside->settings = worker_settings_ref(r->settings);
+	beside->node.state = NODE_CLOSED; /* it has no client */
 	beside->method = "GET";
 	beside->key = r->key;
 	beside->site = r->site;
@@ -302,7 +280,7 @@ struct request *request_beside(const struct request *r)
 	beside->forward = r->forward;
 	beside->cacheable = true;
 	if (target_resolve(&beside->target, t->uri, t->uri_len, NULL) ||
-	    fields_copy(request_fields_of(r), &beside->in)) {
+	    fields_copy(request_fields(r), &beside->in)) {
 		request_free(beside);
 		return NULL;
 	}
@@ -311,230 +289,17 @@ struct request *request_beside(const struct request *r)
 	return beside;
 }
 
-/* Leads the flight for the request's key, or has `wait` join it. */
-static enum flight_place request_join_flight(struct request *r,
-					     struct flight_waiter *wait)
+/* A peer needs no way to an origin: it is answered from the store. */
+static bool request_enter(struct request *r)
 {
-	struct cache *cache = r->worker->cache;
-
-	r->lead.begun = cache_purges(cache);
-	r->lead.purged = cache_last_purge(cache, &r->key);
-	return flights_join(r->worker->flights, &r->key, &r->lead, wait);
+	return request_check_loop(r) && request_resolve(r) &&
+	       (r->node.from_peer || request_find_upstream(r)) &&
+	       request_classify(r);
 }
-
-/*
- * Asks the origin about what was served stale, unless somebody does already.
- * Without memory the next request tries again.
- */
-static void proxy_request_renew(const struct request *r, struct cached *stale)
-{
-	struct request *renewal = request_beside(r);
-
-	if (!renewal)
-		return;
-	renewal->fwd = CACHESTATUS_STALE;
-	if (request_join_flight(renewal, NULL) == FLIGHT_LEADS) {
-		renewal->stale = cached_ref(stale);
-		request_renew(renewal);
-	}
-	request_settle(renewal);
-}
-
-/* What is stored for the request, which is taken over: does it answer it? */
-static enum step_result request_use_stored(struct request *r, struct cached *c)
-{
-	int64_t now_s = loop_wall_s(r->worker->loop);
-
-	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
-	case REUSE_FRESH:
-	case REUSE_STALE:
-		request_count_hit(r, c);
-		reply_cached(r, c);
-		cached_unref(&c);
-		return STEP_STOP;
-	case REUSE_RENEW:
-		if (r->from_peer)
-			break; /* it can ask the origin itself */
-		request_count_hit(r, c);
-		worker_add(&r->worker->counters.stale_served, 1);
-		reply_cached(r, c);
-		if (!r->cc.only_if_cached)
-			proxy_request_renew(r, c);
-		cached_unref(&c);
-		return STEP_STOP;
-	case REUSE_VALIDATE:
-		break;
-	}
-	r->fwd = freshness_left(&c->freshness, now_s) <= 0 ?
-		CACHESTATUS_STALE : CACHESTATUS_REQUEST;
-	r->stale = c;
-	return STEP_NEXT;
-}
-
-static void request_was_read(void *arg)
-{
-	struct request *r = arg;
-	struct cached *c = r->read.found;
-
-	r->reading = false;
-	r->read.found = NULL;
-	if (!r->x) {
-		cached_unref(&c);
-		request_settle(r);
-		return;
-	}
-	if (c && request_use_stored(r, c) == STEP_STOP)
-		return;
-	r->step++;
-	request_run(r);
-}
-
-/* From the store, if it has what the request wants; or from the disk, in a
- * moment. */
-static enum step_result request_look_up(struct request *r)
-{
-	struct cache *cache = r->worker->cache;
-	enum cachestatus_fwd why;
-	struct cached *c;
-
-	if (!r->cacheable)
-		return STEP_NEXT;
-	r->store_step = r->step;
-	cached_unref(&r->stale);
-	c = cache_get(cache, &r->key, request_fields_of(r), &why);
-	if (c)
-		return request_use_stored(r, c);
-	r->fwd = why;
-	r->read.loop = r->worker->loop;
-	r->read.call = (struct loop_call){.run = request_was_read, .arg = r};
-	r->reading = cache_read(cache, &r->key, request_fields_of(r), &r->read);
-	return r->reading ? STEP_STOP : STEP_NEXT;
-}
-
-static enum step_result request_only_if_cached(struct request *r)
-{
-	if (!r->cc.only_if_cached)
-		return STEP_NEXT;
-	reply_error(r, 504, "only-if-cached");
-	return STEP_STOP;
-}
-
-/* The last resort: what is here already needs no more memory than there is. */
-static enum step_result request_refuse_without_memory(struct request *r)
-{
-	if (ledger_left(&memory_ledger))
-		return STEP_NEXT;
-	worker_add(&r->worker->counters.memory_refused, 1);
-	reply_busy(r);
-	return STEP_STOP;
-}
-
-/* Whether one fetch may answer several requests like this. */
-static bool request_shareable(const struct request *r)
-{
-	const struct fields *in = request_fields_of(r);
-
-	return r->cacheable && request_is_method(r, "GET") && !r->cc.no_store &&
-	       !r->cc.no_cache && !fields_get(in, "range") &&
-	       !fields_get(in, "authorization");
-}
-
-/* Reads what another request fetches, if that is what this one wants. */
-static enum step_result request_follow(struct request *r)
-{
-	struct relay *relay = r->wait.relay;
-	struct cached *head = relay_head(relay);
-
-	r->wait.relay = NULL;
-	r->collapsed = true;
-	if (!vary_match(cached_selecting(head), request_fields_of(r)) ||
-	    freshness_reuse(&head->freshness, &r->cc,
-			    loop_wall_s(r->worker->loop)) != REUSE_FRESH) {
-		relay_unref(&relay);
-		return STEP_NEXT;
-	}
-	request_count_hit(r, head);
-	reply_relay(r, relay);
-	return STEP_STOP;
-}
-
-static void request_flight_landed(void *arg)
-{
-	struct request *r = arg;
-
-	r->waiting = false;
-	if (!r->x) {
-		request_settle(r);
-		return;
-	}
-	r->collapsed = true;
-	if (!r->wait.relay)
-		r->step = r->store_step;
-	else if (request_follow(r) == STEP_NEXT)
-		r->step++;
-	else
-		return;
-	request_run(r);
-}
-
-static enum step_result request_collapse(struct request *r)
-{
-	if (r->collapsed || !request_shareable(r))
-		return STEP_NEXT;
-	r->wait.loop = r->worker->loop;
-	r->wait.call =
-		(struct loop_call){.run = request_flight_landed, .arg = r};
-	/* from the store it may be a 304 */
-	r->wait.for_landing = conditional_present(request_fields_of(r));
-	switch (request_join_flight(r, &r->wait)) {
-	case FLIGHT_LEADS:
-		return STEP_NEXT;
-	case FLIGHT_SHOWN:
-		cache_note(r->worker->cache, &r->key);
-		return request_follow(r);
-	case FLIGHT_WAITS:
-		break;
-	}
-	r->waiting = true;
-	cache_note(r->worker->cache, &r->key);
-	return STEP_STOP;
-}
-
-/* Cache-Status tells the peer what was missing, see judge_504(). */
-static enum step_result request_not_here(struct request *r)
-{
-	reply_error(r, 504, r->fwd == CACHESTATUS_STALE ? "stale" : "miss");
-	return STEP_STOP;
-}
-
-/* clang-format off */
-static const struct step data_steps[] = {
-	{ "loop",      request_check_loop },
-	{ "resolve",   request_resolve },
-	{ "upstream",  request_find_upstream },
-	{ "classify",  request_classify },
-	{ "store",     request_look_up },
-	{ "if-cached", request_only_if_cached },
-	{ "memory",    request_refuse_without_memory },
-	{ "collapse",  request_collapse },
-	{ "peers",     request_ask_peers },
-	{ "origin",    request_ask_origin },
-};
-
-/* A peer is answered from the store, or not at all. */
-static const struct step peer_steps[] = {
-	{ "loop",      request_check_loop },
-	{ "resolve",   request_resolve },
-	{ "classify",  request_classify },
-	{ "store",     request_look_up },
-	{ "miss",      request_not_here },
-};
-/* clang-format on */
 
 /* The listeners */
 
-static void request_start(struct worker *w, struct exchange *x,
-			  const struct step *step)
+static void request_start(struct worker *w, struct exchange *x, bool from_peer)
 {
 	struct request *r = request_new(w, x);
 
@@ -542,9 +307,11 @@ static void request_start(struct worker *w, struct exchange *x,
 		exchange_reply_error(x, 503, NULL);
 		return;
 	}
-	r->step = step;
-	r->from_peer = step == peer_steps;
-	request_run(r);
+	r->node.from_peer = from_peer;
+	if (request_enter(r))
+		request_find(r);
+	else
+		node_request_refuse(&r->node);
 }
 
 static void request_on_data_request(void *arg, struct exchange *x)
@@ -552,7 +319,7 @@ static void request_on_data_request(void *arg, struct exchange *x)
 	struct worker *w = arg;
 
 	worker_add(&w->counters.requests, 1);
-	request_start(w, x, data_steps);
+	request_start(w, x, false);
 }
 
 static size_t request_on_data_body(void *arg, struct exchange *x,
@@ -568,15 +335,11 @@ static size_t request_on_data_body(void *arg, struct exchange *x,
 	if (len > room)
 		len = room;
 	r->upload_bytes += len;
-	if (r->upload_bytes > r->settings->max_upload_bytes) {
-		request_push_upload(r, true);
-		return len;
-	}
 	if (len && buffer_append(&r->upload, data, len)) {
 		exchange_abort(x);
 		return 0;
 	}
-	request_push_upload(r, false);
+	request_event(r, NODE_UP);
 	return len;
 }
 
@@ -586,7 +349,7 @@ static void request_on_data_body_end(void *arg, struct exchange *x)
 
 	(void)arg;
 	r->upload_ended = true;
-	request_push_upload(r, false);
+	request_event(r, NODE_UP);
 }
 
 /*
@@ -604,7 +367,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	r->x = NULL;
 	if (end == EXCHANGE_ABORTED)
 		worker_add(&w->counters.aborted, 1);
-	request_fill_left(r);
+	request_event(r, NODE_LEFT);
 }
 
 const struct server_handler request_data_handler = {
@@ -671,7 +434,7 @@ static void request_on_peer_request(void *arg, struct exchange *x)
 		w->hooks.resources->on_request(w->hooks.resources_arg, x);
 	} else {
 		worker_add(&w->counters.peer_requests, 1);
-		request_start(w, x, peer_steps);
+		request_start(w, x, true);
 	}
 }
 

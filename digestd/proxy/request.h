@@ -1,12 +1,13 @@
 /*
  * Inside a worker: one request's way through the node.
  *
- * A request is a list of named steps. A step looks at the request and answers
- * it, lets it go on to the next one, or waits: for a fetch, or for another
- * request's. What it waited for sends it back into the list.
+ * What it does next is decided by two machines without I/O: that of the
+ * request, node/node_request.h, and that of its own fill, node/node_fill.h.
+ * Here are their edges. What is refused at the door gets no further than a list
+ * of steps in request.c.
  *
  * A request outlives its exchange when its response is being stored, and its
- * exchange outlives nothing: `x` is null from the exchange's end on.
+ * exchange outlives nothing: `x` is null once it is NODE_CLOSED.
  */
 #ifndef DIGESTD_PROXY_REQUEST_H
 #define DIGESTD_PROXY_REQUEST_H
@@ -27,22 +28,12 @@
 #include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/node/node_fill.h"
+#include "digestd/node/node_request.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/flight.h"
 #include "digestd/proxy/relay.h"
 #include "digestd/proxy/worker_inside.h"
 #include "digestd/server/server.h"
-
-/* What a step has come to. */
-enum step_result {
-	STEP_NEXT, /* the next step's turn */
-	STEP_STOP, /* answered, or waiting */
-};
-
-struct step {
-	const char *name;
-	enum step_result (*run)(struct request *r);
-};
 
 /* Bytes on their way through: appended at the end, taken from the front. */
 struct buffer {
@@ -68,9 +59,7 @@ struct request {
 	struct worker *worker;
 	struct worker_settings *settings; /* as they were at the beginning */
 	struct exchange *x;
-	const struct step *step;
-	const struct step *store_step; /* where to look again */
-	bool from_peer;
+	struct node_request node;
 
 	/* what is asked for */
 	const char *method;
@@ -88,20 +77,20 @@ struct request {
 
 	/* what was found here */
 	struct disk_read read; /* of what is on disk */
-	bool reading;	       /* its call will come */
 	struct reply_blocks *blocks; /* of a reply from there; null: none */
+	struct cached *found; /* that answers it */
+	enum node_found found_as;
 	struct cached *stale; /* to be revalidated, or served on error */
 	enum cachestatus_fwd fwd;
 
 	/* flights */
 	struct flight lead;
 	struct flight_waiter wait;
-	bool waiting;   /* a call will come, see flights_leave() */
-	bool collapsed; /* has waited once: does not again */
 	struct relay *relay;        /* that shows what this one fetches */
 	struct relay_reader reader; /* of what another one does */
 
 	/* peers */
+	bool past_peers; /* the origin has been asked: they are no more */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
 	const struct peerset_peer *peer; /* the one asked, or that had it */
@@ -156,8 +145,25 @@ static inline int64_t request_now_ms(const struct request *r)
 extern const struct server_handler request_data_handler;
 extern const struct server_handler request_peer_handler;
 
-/* Runs the steps from where the request stands. */
-void request_run(struct request *r);
+/* The request's fields, as they came; it has a client. */
+static inline const struct fields *request_fields(const struct request *r)
+{
+	return exchange_request(r->x)->fields;
+}
+
+/* The edge of the request's machine, in request_node.c. Each may free r. */
+
+/* Something happens to r, or to its own fill. */
+void request_event(struct request *r, enum node_event event);
+
+/* Looks up what is stored for it. */
+void request_find(struct request *r);
+
+/* The disk has been read: r->found_as, or a block of a reply. */
+void request_read(struct request *r, bool damaged);
+
+/* Asks who is to be asked next: peers, then the origin. */
+void request_ask(struct request *r);
 
 /* Frees a request that has neither an exchange nor anything under way. */
 void request_settle(struct request *r);
@@ -209,11 +215,7 @@ void request_return_memory(struct request *r);
  */
 bool request_goes_on(struct request *r);
 
-/* Steps in files of their own. */
-enum step_result request_ask_peers(struct request *r);
-enum step_result request_ask_origin(struct request *r);
-
-/* Parts of these steps, in request_fetch.c. */
+/* In request_fetch.c. */
 
 /* Tells what the peer that was asked is worth; rtt_ms 0: not known. */
 void request_learn(struct request *r, enum peer_outcome kind,
@@ -252,9 +254,11 @@ void request_fill_event(struct request *r, const struct node_fill_input *in);
 /* There was no memory for what a step was to do. */
 void request_fill_no_memory(struct request *r);
 
-/* The client has taken bytes; it has left, or has been served. */
+/* The client has taken bytes; it has left, or has been served; more of its own
+ * body has come, or the end of it. */
 void request_fill_room(struct request *r);
 void request_fill_left(struct request *r);
+void request_fill_up(struct request *r);
 
 /* What a response does to the store, in request_store.c. */
 
@@ -329,10 +333,6 @@ void request_land(struct request *r);
 /* Cancels the fetch, if there is one. */
 void request_stop_fetch(struct request *r);
 
-/* More of the client's body has come, or its end; too_large: more than a
- * request may have. */
-void request_push_upload(struct request *r, bool too_large);
-
 /* Of r->upload, as fetch_upload.read says; arg is the request. */
 ssize_t request_read_upload(void *arg, void *buf, size_t cap);
 
@@ -368,6 +368,9 @@ struct reply_part {
  */
 void reply_blocks(struct request *r, unsigned status, const struct fields *f,
 		  const struct reply_part *part);
+
+/* What was read is sent. */
+void reply_blocks_send(struct request *r);
 
 /* *blocks becomes null; null is allowed. Nothing of it is being read. */
 void reply_blocks_free(struct reply_blocks **blocks);

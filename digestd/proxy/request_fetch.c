@@ -131,7 +131,7 @@ enum peer_outcome request_judge(struct request *r)
 static int request_fetch_begin_asking(struct request *r, enum source source)
 {
 	r->source = source;
-	r->fill.client = r->x;
+	r->fill.client = r->node.state != NODE_CLOSED;
 	r->fill.get = !strcmp(r->method, "GET");
 	r->fill.unsafe = r->unsafe;
 	r->fill.max_bytes = r->settings->max_object_bytes;
@@ -142,7 +142,7 @@ static int request_fetch_begin_asking(struct request *r, enum source source)
 	r->asked_ms = request_now_ms(r);
 	r->purges = cache_purges(r->worker->cache);
 	fields_free(&r->out);
-	if (fields_count(&r->in) || !r->x)
+	if (fields_count(&r->in) || !r->fill.client)
 		return 0;
 	fields_free(&r->in);
 	return fields_copy(exchange_request(r->x)->fields, &r->in);
@@ -203,7 +203,8 @@ static bool request_fetch_may_ask_peers(const struct request *r)
 	       !fields_get(in, "range") && !fields_get(in, "authorization");
 }
 
-enum step_result request_ask_peers(struct request *r)
+/* Returns whether one is being asked. */
+static bool request_fetch_ask_peers(struct request *r)
 {
 	const struct worker_settings *set = r->settings;
 	struct route_policy policy = { set->peer_budget_ms,
@@ -212,7 +213,7 @@ enum step_result request_ask_peers(struct request *r)
 	struct route_step next;
 
 	if (!request_fetch_may_ask_peers(r))
-		return STEP_NEXT;
+		return false;
 	if (!r->view) {
 		r->view = peerset_ref(r->worker->view);
 		route_init(&r->route, r->view, &r->key, &policy,
@@ -224,13 +225,13 @@ enum step_result request_ask_peers(struct request *r)
 		request_probe(r, next.peer, (unsigned)next.timeout_ms);
 	r->peer = next.origin ? NULL : peerset_at(r->view, next.peer);
 	if (next.origin)
-		return STEP_NEXT;
+		return false;
 	worker_add(&r->worker->counters.peer_queries, 1);
 	if (request_fetch_peer(r, (unsigned)next.timeout_ms)) {
 		r->peer = NULL;
-		return STEP_NEXT; /* no memory: the origin's turn */
+		return false; /* no memory: the origin's turn */
 	}
-	return STEP_STOP;
+	return true;
 }
 
 /* Asks about what is stored, if that has a validator: r->validating. The
@@ -366,11 +367,15 @@ static int request_fetch_origin(struct request *r)
 	return 0;
 }
 
-enum step_result request_ask_origin(struct request *r)
+void request_ask(struct request *r)
 {
-	if (request_fetch_origin(r))
-		reply_error(r, 503, "memory");
-	return STEP_STOP;
+	if (!r->past_peers && request_fetch_ask_peers(r))
+		return;
+	r->past_peers = true;
+	if (!request_fetch_origin(r))
+		return;
+	request_event(r, NODE_BROKE);
+	reply_error(r, 503, "memory");
 }
 
 void request_renew(struct request *r)

@@ -101,6 +101,8 @@ static void request_fill_confirm(struct request_fill *d)
 	struct cached *c = r->refreshed;
 
 	r->refreshed = NULL;
+	if (r->fill.client)
+		request_event(r, NODE_END);
 	if (!c) {
 		if (r->fill.client)
 			reply_error(r, 503, "memory");
@@ -117,11 +119,13 @@ static void request_fill_confirm(struct request_fill *d)
 
 static void request_fill_reply_stored(struct request_fill *d)
 {
+	request_event(d->r, NODE_END);
 	reply_cached(d->r, d->r->stored);
 }
 
 static void request_fill_reply_whole(struct request_fill *d)
 {
+	request_event(d->r, NODE_END);
 	reply_whole(d->r);
 }
 
@@ -129,17 +133,20 @@ static void request_fill_reply_stale(struct request_fill *d)
 {
 	fields_free(&d->r->withheld); /* of what broke off */
 	worker_add(&d->r->worker->counters.stale_served, 1);
+	request_event(d->r, NODE_END);
 	reply_cached(d->r, d->r->stale);
 }
 
 static void request_fill_reply_error(struct request_fill *d)
 {
+	request_event(d->r, NODE_BROKE);
 	reply_error(d->r, d->step->status, d->step->why);
 }
 
 static void request_fill_reply_busy(struct request_fill *d)
 {
 	worker_add(&d->r->worker->counters.memory_refused, 1);
+	request_event(d->r, NODE_BROKE);
 	reply_busy(d->r);
 }
 
@@ -150,6 +157,7 @@ static void request_fill_share(struct request_fill *d)
 
 static void request_fill_reply_stream(struct request_fill *d)
 {
+	request_event(d->r, NODE_HEAD);
 	reply_stream(d->r);
 }
 
@@ -220,7 +228,17 @@ static void request_fill_take(struct request_fill *d)
 
 static void request_fill_wake(struct request_fill *d)
 {
-	exchange_wake(d->r->x);
+	switch (d->r->fill.result) {
+	case NODE_UNDER_WAY:
+		request_event(d->r, NODE_MORE);
+		break;
+	case NODE_WHOLE:
+		request_event(d->r, NODE_END);
+		break;
+	case NODE_BROKEN:
+		request_event(d->r, NODE_BROKE);
+		break;
+	}
 }
 
 static void request_fill_resume(struct request_fill *d)
@@ -266,7 +284,7 @@ static void request_fill_then(struct request *r, enum node_fill_then then)
 			request_fill_no_memory(r);
 		break;
 	case NODE_THEN_NEXT:
-		request_run(r);
+		request_ask(r);
 		break;
 	case NODE_THEN_END:
 		request_settle(r);
@@ -587,6 +605,17 @@ void request_fill_left(struct request *r)
 		.event = NODE_LEFT,
 		.now_ms = request_now_ms(r),
 		.wanted = r->fill.keep == NODE_KEEP_YES && request_goes_on(r),
+	};
+
+	request_fill_event(r, &in);
+}
+
+void request_fill_up(struct request *r)
+{
+	const struct node_fill_input in = {
+		.event = NODE_UP,
+		.now_ms = request_now_ms(r),
+		.too_large = r->upload_bytes > r->settings->max_upload_bytes,
 	};
 
 	request_fill_event(r, &in);

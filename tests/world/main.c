@@ -32,7 +32,7 @@ enum {
 	WORLDS_LONG = 10000,
 	REQUESTS = 1000, /* of each */
 	TEND_US = 100000,
-	STEPS_MAX = 2000, /* for a request: more is a loop without an end */
+	STEPS_MAX = 6000, /* for a request: more is a loop without an end */
 	HEAL_US = 400000000, /* a quarantine, and a try after it */
 	AFTERWARDS = 100,    /* requests to the cluster that has healed */
 	FAR_US = 15000,      /* one way: a connection takes three of them */

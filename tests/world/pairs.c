@@ -2,18 +2,27 @@
  * Which pairs of a state and an event the machines of the nodes have met. Their
  * steps come by here: the linker wraps them.
  */
+#include "tests/world/pairs.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "digestd/node/node_fill.h"
-#include "tests/world/pairs.h"
+#include "digestd/node/node_request.h"
 
 struct node_fill_step __real_node_fill_step(struct node_fill *f,
 					    const struct node_fill_input *in);
 struct node_fill_step __wrap_node_fill_step(struct node_fill *f,
 					    const struct node_fill_input *in);
+enum node_request_action
+__real_node_request_step(struct node_request *q,
+			 const struct node_request_input *in);
+enum node_request_action
+__wrap_node_request_step(struct node_request *q,
+			 const struct node_request_input *in);
 
 static uint64_t pairs_fill[NODE_FILL_STATES][NODE_EVENTS];
+static uint64_t pairs_request[NODE_REQUEST_STATES][NODE_EVENTS];
 
 struct node_fill_step __wrap_node_fill_step(struct node_fill *f,
 					    const struct node_fill_input *in)
@@ -22,23 +31,43 @@ struct node_fill_step __wrap_node_fill_step(struct node_fill *f,
 	return __real_node_fill_step(f, in);
 }
 
+enum node_request_action
+__wrap_node_request_step(struct node_request *q,
+			 const struct node_request_input *in)
+{
+	pairs_request[q->state][in->event]++;
+	return __real_node_request_step(q, in);
+}
+
+static unsigned pairs_print(const char *state, int event, uint64_t n, bool all)
+{
+	if (all || !n)
+		printf("# %s %s: %" PRIu64 " times\n", state,
+		       node_event_name((enum node_event)event), n);
+	return !n;
+}
+
 unsigned pairs_report(bool all)
 {
 	unsigned missed = 0;
 
-	for (int s = 0; s < NODE_FILL_STATES; s++) {
-		for (int e = 0; e < NODE_EVENTS; e++) {
-			uint64_t n = pairs_fill[s][e];
+	for (int e = 0; e < NODE_EVENTS; e++) {
+		enum node_event event = (enum node_event)e;
 
-			if (!node_fill_handles((enum node_fill_state)s,
-					       (enum node_event)e))
-				continue;
-			missed += !n;
-			if (all || !n)
-				printf("# %s %s: %" PRIu64 " times\n",
-				       node_fill_state_name(
-					       (enum node_fill_state)s),
-				       node_event_name((enum node_event)e), n);
+		for (int s = 0; s < NODE_REQUEST_STATES; s++) {
+			enum node_request_state q = (enum node_request_state)s;
+
+			if (node_request_handles(q, event))
+				missed += pairs_print(
+					node_request_state_name(q), e,
+					pairs_request[s][e], all);
+		}
+		for (int s = 0; s < NODE_FILL_STATES; s++) {
+			enum node_fill_state f = (enum node_fill_state)s;
+
+			if (node_fill_handles(f, event))
+				missed += pairs_print(node_fill_state_name(f),
+						      e, pairs_fill[s][e], all);
 		}
 	}
 	return missed;

@@ -1,0 +1,273 @@
+/*
+ * The machine of a request: a function a pair of state and event, and the table
+ * of them.
+ */
+#include "digestd/node/node_request.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+static enum node_request_action
+node_request_answer(struct node_request *q, enum node_request_action action)
+{
+	q->state = NODE_SENDING;
+	return action;
+}
+
+/* Nothing that is stored answers it. */
+static enum node_request_action
+node_request_miss(struct node_request *q, const struct node_request_input *in)
+{
+	if (q->from_peer)
+		return node_request_answer(q, NODE_DO_REPLY_NOT_HERE);
+	if (in->only_if_cached)
+		return node_request_answer(q, NODE_DO_REPLY_ONLY_IF_CACHED);
+	if (in->no_memory)
+		return node_request_answer(q, NODE_DO_REPLY_BUSY);
+	q->state = NODE_WAITING;
+	return in->shareable && !q->alone ? NODE_DO_JOIN : NODE_DO_ASK;
+}
+
+static enum node_request_action
+node_request_on_found(struct node_request *q,
+		      const struct node_request_input *in)
+{
+	q->reading = false;
+	switch (in->found) {
+	case NODE_FOUND_FRESH:
+		return node_request_answer(q, NODE_DO_REPLY_STORED);
+	case NODE_FOUND_WHILE_REVALIDATE:
+		if (q->from_peer)
+			break; /* it can ask the origin itself */
+		return node_request_answer(
+			q, in->only_if_cached ? NODE_DO_REPLY_STORED :
+					NODE_DO_REPLY_STORED_AND_RENEW);
+	case NODE_FOUND_NONE:
+	case NODE_FOUND_STALE:
+		break;
+	}
+	return node_request_miss(q, in);
+}
+
+enum node_request_action node_request_joined(struct node_request *q, bool leads)
+{
+	assert(q->state == NODE_WAITING && !q->alone);
+	q->waiting = !leads;
+	return leads ? NODE_DO_ASK : NODE_DO_NOTHING;
+}
+
+void node_request_refuse(struct node_request *q)
+{
+	assert(q->state == NODE_READING && !q->reading);
+	q->state = NODE_SENDING;
+}
+
+/* A fill has the header of its response. */
+static enum node_request_action
+node_request_on_head(struct node_request *q,
+		     const struct node_request_input *in)
+{
+	if (!in->own) {
+		q->waiting = false;
+		q->alone = true;
+	}
+	if (!in->own && !in->usable)
+		return NODE_DO_ASK;
+	q->state = NODE_FOLLOWING;
+	return in->own ? NODE_DO_NOTHING : NODE_DO_FOLLOW;
+}
+
+/* A fill has ended, before anything of it could be used: what is its own has
+ * an answer then. */
+static enum node_request_action
+node_request_on_end(struct node_request *q, const struct node_request_input *in)
+{
+	if (in->own)
+		return node_request_answer(q, NODE_DO_NOTHING);
+	q->waiting = false;
+	q->alone = true;
+	q->state = NODE_READING;
+	return NODE_DO_FIND;
+}
+
+static enum node_request_action
+node_request_on_error(struct node_request *q,
+		      const struct node_request_input *in)
+{
+	(void)in;
+	return node_request_answer(q, NODE_DO_NOTHING);
+}
+
+static enum node_request_action
+node_request_on_more(struct node_request *q,
+		     const struct node_request_input *in)
+{
+	(void)q;
+	(void)in;
+	return NODE_DO_WAKE;
+}
+
+/* Of its own fill, whole or not: what is here is the rest. */
+static enum node_request_action
+node_request_on_rest(struct node_request *q,
+		     const struct node_request_input *in)
+{
+	(void)in;
+	return node_request_answer(q, NODE_DO_WAKE);
+}
+
+/* Of a body on disk. */
+static enum node_request_action
+node_request_on_block(struct node_request *q,
+		      const struct node_request_input *in)
+{
+	q->reading = false;
+	return in->damaged ? node_request_miss(q, in) : NODE_DO_SEND;
+}
+
+static enum node_request_action
+node_request_on_left(struct node_request *q,
+		     const struct node_request_input *in)
+{
+	(void)in;
+	q->state = NODE_CLOSED;
+	return NODE_DO_LEAVE;
+}
+
+static enum node_request_action
+node_request_on_up(struct node_request *q, const struct node_request_input *in)
+{
+	(void)q;
+	(void)in;
+	return NODE_DO_UPLOAD;
+}
+
+/* Calls that come when the client has left. */
+
+static enum node_request_action
+node_request_on_read_late(struct node_request *q,
+			  const struct node_request_input *in)
+{
+	(void)in;
+	q->reading = false;
+	return NODE_DO_END;
+}
+
+static enum node_request_action
+node_request_on_fill_late(struct node_request *q,
+			  const struct node_request_input *in)
+{
+	(void)in;
+	q->waiting = false;
+	return NODE_DO_END;
+}
+
+static enum node_request_action
+node_request_on_more_late(struct node_request *q,
+			  const struct node_request_input *in)
+{
+	(void)q;
+	(void)in;
+	return NODE_DO_END;
+}
+
+/* The table */
+
+typedef enum node_request_action
+node_request_handler(struct node_request *q, const struct node_request_input *);
+
+/* Why there is nothing to be done: */
+#define IMPOSSIBLE NULL
+/* READ: only one read is under way, of who looks up or sends. HEAD, MORE, END,
+ * BROKE: a fill is joined or asked for in WAITING, tells its request its header
+ * once, and no more after its end. TIMER, ROOM: the fill's. LEFT: once. UP: a
+ * request with a body goes to its origin at once; and when it has been
+ * answered, the server takes the rest of its body. */
+
+/* clang-format off */
+static node_request_handler *const
+node_request_table[NODE_REQUEST_STATES][NODE_EVENTS] = {
+	[NODE_READING] = {
+		[NODE_READ]  = node_request_on_found,
+		[NODE_HEAD]  = IMPOSSIBLE,
+		[NODE_MORE]  = IMPOSSIBLE,
+		[NODE_END]   = IMPOSSIBLE,
+		[NODE_BROKE] = IMPOSSIBLE,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_request_on_left,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
+	[NODE_WAITING] = {
+		[NODE_READ]  = IMPOSSIBLE,
+		[NODE_HEAD]  = node_request_on_head,
+		[NODE_MORE]  = IMPOSSIBLE,
+		[NODE_END]   = node_request_on_end,
+		[NODE_BROKE] = node_request_on_error,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_request_on_left,
+		[NODE_UP]    = node_request_on_up,
+	},
+	[NODE_FOLLOWING] = {
+		[NODE_READ]  = IMPOSSIBLE,
+		[NODE_HEAD]  = IMPOSSIBLE,
+		[NODE_MORE]  = node_request_on_more,
+		[NODE_END]   = node_request_on_rest,
+		[NODE_BROKE] = node_request_on_rest,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_request_on_left,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
+	[NODE_SENDING] = {
+		[NODE_READ]  = node_request_on_block,
+		[NODE_HEAD]  = IMPOSSIBLE,
+		[NODE_MORE]  = IMPOSSIBLE,
+		[NODE_END]   = IMPOSSIBLE,
+		[NODE_BROKE] = IMPOSSIBLE,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_request_on_left,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
+	[NODE_CLOSED] = {
+		[NODE_READ]  = node_request_on_read_late,
+		[NODE_HEAD]  = node_request_on_fill_late,
+		[NODE_MORE]  = node_request_on_more_late,
+		[NODE_END]   = node_request_on_fill_late,
+		[NODE_BROKE] = IMPOSSIBLE,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = IMPOSSIBLE,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
+};
+/* clang-format on */
+
+bool node_request_handles(enum node_request_state state, enum node_event event)
+{
+	return node_request_table[state][event];
+}
+
+enum node_request_action node_request_step(struct node_request *q,
+					   const struct node_request_input *in)
+{
+	assert(q->state < NODE_REQUEST_STATES && in->event < NODE_EVENTS);
+	assert(node_request_table[q->state][in->event]);
+	return node_request_table[q->state][in->event](q, in);
+}
+
+bool node_request_is_over(const struct node_request *q)
+{
+	return q->state == NODE_CLOSED && !q->reading && !q->waiting;
+}
+
+const char *node_request_state_name(enum node_request_state state)
+{
+	static const char *const names[NODE_REQUEST_STATES] = {
+		"READING", "WAITING", "FOLLOWING", "SENDING", "CLOSED",
+	};
+
+	return names[state];
+}

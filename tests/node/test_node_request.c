@@ -1,0 +1,237 @@
+/*
+ * The machine of a request: every pair of the table with every set of facts,
+ * and the pairs that are not in it.
+ */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "digestd/node/node_request.h"
+#include "tests/unit.h"
+
+#define S(state) (1u << NODE_##state)
+
+/* Where a step may lead to; 0: the pair is impossible. */
+/* clang-format off */
+static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
+	[NODE_READING] = {
+		[NODE_READ]  = S(WAITING) | S(SENDING),
+		[NODE_LEFT]  = S(CLOSED),
+	},
+	[NODE_WAITING] = {
+		[NODE_HEAD]  = S(WAITING) | S(FOLLOWING),
+		[NODE_END]   = S(READING) | S(SENDING),
+		[NODE_BROKE] = S(SENDING),
+		[NODE_LEFT]  = S(CLOSED),
+		[NODE_UP]    = S(WAITING),
+	},
+	[NODE_FOLLOWING] = {
+		[NODE_MORE]  = S(FOLLOWING),
+		[NODE_END]   = S(SENDING),
+		[NODE_BROKE] = S(SENDING),
+		[NODE_LEFT]  = S(CLOSED),
+	},
+	[NODE_SENDING] = {
+		[NODE_READ]  = S(SENDING) | S(WAITING),
+		[NODE_LEFT]  = S(CLOSED),
+	},
+	[NODE_CLOSED] = {
+		[NODE_READ]  = S(CLOSED),
+		[NODE_HEAD]  = S(CLOSED),
+		[NODE_MORE]  = S(CLOSED),
+		[NODE_END]   = S(CLOSED),
+	},
+};
+/* clang-format on */
+
+enum { FACT_BITS = 11 }; /* that describe(), below, takes */
+
+static void describe(unsigned facts, struct node_request *q,
+		     struct node_request_input *in)
+{
+	q->from_peer = facts & 1;
+	q->alone = facts & 2;
+	q->reading = facts & 4;
+	q->waiting = facts & 8;
+	in->found = (enum node_found)(facts >> 4 & 3);
+	in->damaged = facts & 64;
+	in->only_if_cached = facts & 128;
+	in->no_memory = facts & 256;
+	in->shareable = facts & 512;
+	in->own = in->usable = facts & 1024;
+}
+
+static bool is_reply(enum node_request_action action)
+{
+	switch (action) {
+	case NODE_DO_REPLY_STORED:
+	case NODE_DO_REPLY_STORED_AND_RENEW:
+	case NODE_DO_REPLY_NOT_HERE:
+	case NODE_DO_REPLY_ONLY_IF_CACHED:
+	case NODE_DO_REPLY_BUSY:
+		return true;
+	case NODE_DO_NOTHING:
+	case NODE_DO_FIND:
+	case NODE_DO_JOIN:
+	case NODE_DO_ASK:
+	case NODE_DO_FOLLOW:
+	case NODE_DO_SEND:
+	case NODE_DO_WAKE:
+	case NODE_DO_UPLOAD:
+	case NODE_DO_LEAVE:
+	case NODE_DO_END:
+		break;
+	}
+	return false;
+}
+
+static void check_step(const struct node_request *before,
+		       const struct node_request_input *in,
+		       const struct node_request *q,
+		       enum node_request_action action)
+{
+	bool asks = action == NODE_DO_ASK || action == NODE_DO_JOIN;
+
+	/* who is answered sends, and who sends is not answered again, but for
+	 * a body that could not be read */
+	if (is_reply(action))
+		assert_int_equal(q->state, NODE_SENDING);
+	if (is_reply(action) && before->state == NODE_SENDING)
+		assert_true(in->damaged);
+	/* a peer gets what is stored, without anybody being asked */
+	if (before->from_peer && before->state == NODE_READING)
+		assert_true(in->event == NODE_LEFT ||
+			    action == NODE_DO_REPLY_STORED ||
+			    action == NODE_DO_REPLY_NOT_HERE);
+	if (asks) {
+		assert_int_equal(q->state, NODE_WAITING);
+		assert_false(in->event == NODE_READ && in->only_if_cached);
+	}
+	/* who has waited once goes alone */
+	if (action == NODE_DO_JOIN)
+		assert_false(before->alone);
+	if (action == NODE_DO_FIND)
+		assert_true(q->alone);
+	/* nothing is done for who is gone */
+	if (before->state == NODE_CLOSED)
+		assert_int_equal(action, NODE_DO_END);
+}
+
+static void walk_pair(enum node_request_state state, enum node_event event,
+		      unsigned *met)
+{
+	for (unsigned facts = 0; facts < 1u << FACT_BITS; facts++) {
+		struct node_request q = { .state = state };
+		struct node_request_input in = { .event = event };
+		enum node_request_action action;
+		struct node_request before;
+
+		describe(facts, &q, &in);
+		before = q;
+		action = node_request_step(&q, &in);
+		*met |= 1u << q.state;
+		check_step(&before, &in, &q, action);
+	}
+}
+
+static void every_pair(void **arg)
+{
+	(void)arg;
+	for (int s = 0; s < NODE_REQUEST_STATES; s++) {
+		for (int e = 0; e < NODE_EVENTS; e++) {
+			enum node_request_state q = (enum node_request_state)s;
+			enum node_event event = (enum node_event)e;
+			unsigned met = 0;
+
+			assert_int_equal(node_request_handles(q, event),
+					 successors[s][e] != 0);
+			if (successors[s][e])
+				walk_pair(q, event, &met);
+			if (met != successors[s][e])
+				fail_msg("%s %s leads to %x, not %x",
+					 node_request_state_name(q),
+					 node_event_name(event), met,
+					 successors[s][e]);
+		}
+	}
+}
+
+/* Whether a step ends the process. */
+static bool is_asserted(enum node_request_state state, enum node_event event)
+{
+	const struct rlimit none = { 0, 0 };
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		struct node_request q = { .state = state };
+		const struct node_request_input in = { .event = event };
+
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGABRT, SIG_DFL);
+		close(STDERR_FILENO);
+		node_request_step(&q, &in);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void impossible_pairs(void **arg)
+{
+	(void)arg;
+	for (int s = 0; s < NODE_REQUEST_STATES; s++) {
+		for (int e = 0; e < NODE_EVENTS; e++) {
+			if (!successors[s][e])
+				assert_true(is_asserted(
+					(enum node_request_state)s,
+					(enum node_event)e));
+		}
+	}
+}
+
+/* Waits for another's fill, of which nothing is stored: then asks itself. */
+static void a_wait_for_nothing(void **arg)
+{
+	struct node_request q = { .state = NODE_READING };
+	const struct node_request_input none = {
+		.event = NODE_READ, .shareable = true
+	};
+	const struct node_request_input landed = { .event = NODE_END };
+
+	(void)arg;
+	assert_int_equal(node_request_step(&q, &none), NODE_DO_JOIN);
+	assert_int_equal(node_request_joined(&q, false), NODE_DO_NOTHING);
+	assert_true(q.waiting);
+	assert_int_equal(node_request_step(&q, &landed), NODE_DO_FIND);
+	assert_int_equal(node_request_step(&q, &none), NODE_DO_ASK);
+	assert_int_equal(q.state, NODE_WAITING);
+	assert_false(q.waiting);
+}
+
+/* The client leaves while the disk reads for it. */
+static void a_read_that_comes_late(void **arg)
+{
+	struct node_request q = { .state = NODE_READING, .reading = true };
+	const struct node_request_input left = { .event = NODE_LEFT };
+	const struct node_request_input read = { .event = NODE_READ };
+
+	(void)arg;
+	assert_int_equal(node_request_step(&q, &left), NODE_DO_LEAVE);
+	assert_false(node_request_is_over(&q));
+	assert_int_equal(node_request_step(&q, &read), NODE_DO_END);
+	assert_true(node_request_is_over(&q));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_pair),
+		cmocka_unit_test(impossible_pairs),
+		cmocka_unit_test(a_wait_for_nothing),
+		cmocka_unit_test(a_read_that_comes_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
