@@ -49,11 +49,21 @@ node_request_on_found(struct node_request *q,
 	return node_request_miss(q, in);
 }
 
-enum node_request_action node_request_joined(struct node_request *q, bool leads)
+enum node_request_action node_request_joined(struct node_request *q,
+					     enum node_joined joined)
 {
-	assert(q->state == NODE_WAITING && !q->alone);
-	q->waiting = !leads;
-	return leads ? NODE_DO_ASK : NODE_DO_NOTHING;
+	assert(q->state == NODE_WAITING && !q->alone && !q->waiting);
+	switch (joined) {
+	case NODE_JOINED_LEADS:
+		break;
+	case NODE_JOINED_WAITS:
+		q->waiting = true;
+		return NODE_DO_NOTHING;
+	case NODE_JOINED_STORED:
+		q->state = NODE_READING;
+		return NODE_DO_FIND;
+	}
+	return NODE_DO_ASK;
 }
 
 void node_request_refuse(struct node_request *q)

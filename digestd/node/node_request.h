@@ -73,9 +73,16 @@ enum node_request_action node_request_step(struct node_request *q,
 /* An answer is given at the door, without looking anything up. */
 void node_request_refuse(struct node_request *q);
 
-/* What NODE_DO_JOIN has led to: what to do next. */
+/* What NODE_DO_JOIN has led to. */
+enum node_joined {
+	NODE_JOINED_LEADS,
+	NODE_JOINED_WAITS,
+	NODE_JOINED_STORED, /* another worker has stored it meanwhile */
+};
+
+/* What to do next. */
 enum node_request_action node_request_joined(struct node_request *q,
-					     bool leads);
+					     enum node_joined joined);
 
 /* Whether the client is gone, and no call will come. */
 bool node_request_is_over(const struct node_request *q);

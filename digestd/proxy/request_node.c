@@ -7,6 +7,7 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/vary.h"
 #include "digestd/proxy/request.h"
+#include "digestd/proxy/shared.h"
 
 static void request_node_count_hit(struct request *r, struct cached *c)
 {
@@ -19,15 +20,15 @@ static void request_node_count_hit(struct request *r, struct cached *c)
 		   1);
 }
 
-/* Leads the flight for the request's key, or has `wait` join it. */
-static enum flight_place request_node_join_flight(struct request *r,
-						  struct flight_waiter *wait)
+/* Leads the fetch for the request's key, or has `wait` join it. */
+static enum shared_place request_node_join_fetch(struct request *r,
+						 const struct fields *fields,
+						 struct flight_waiter *wait)
 {
-	struct cache *cache = r->worker->cache;
+	const struct shared_miss miss = { &r->key, fields, r->stale };
 
-	r->lead.begun = cache_purges(cache);
-	r->lead.purged = cache_last_purge(cache, &r->key);
-	return flights_join(r->worker->flights, &r->key, &r->lead, wait);
+	return shared_join(r->worker->cache, r->worker->flights, &miss,
+			   &r->lead, wait);
 }
 
 /*
@@ -41,10 +42,10 @@ static void request_node_renew(const struct request *r)
 	if (!renewal)
 		return;
 	renewal->fwd = CACHESTATUS_STALE;
-	if (request_node_join_flight(renewal, NULL) == FLIGHT_LEADS) {
-		renewal->stale = cached_ref(r->found);
+	renewal->stale = cached_ref(r->found);
+	if (request_node_join_fetch(renewal, &renewal->in, NULL) ==
+	    SHARED_LEADS)
 		request_renew(renewal);
-	}
 	request_settle(renewal);
 }
 
@@ -272,21 +273,32 @@ static void request_node_landed(void *arg)
 		request_node_input(r, &ended);
 }
 
+static void request_node_joined(struct request *r, enum node_joined joined)
+{
+	request_node_do(r, node_request_joined(&r->node, joined));
+}
+
 static void request_node_join(struct request *r)
 {
-	enum flight_place place;
-
 	r->wait.loop = r->worker->loop;
 	r->wait.call = (struct loop_call){ .run = request_node_landed,
 					   .arg = r };
 	/* from the store it may be a 304 */
 	r->wait.for_landing = conditional_present(request_fields(r));
-	place = request_node_join_flight(r, &r->wait);
-	if (place != FLIGHT_LEADS)
+	switch (request_node_join_fetch(r, request_fields(r), &r->wait)) {
+	case SHARED_LEADS:
+		request_node_joined(r, NODE_JOINED_LEADS);
+		break;
+	case SHARED_STORED:
+		request_node_joined(r, NODE_JOINED_STORED);
+		break;
+	case SHARED_WAITS:
 		cache_note(r->worker->cache, &r->key);
-	if (place == FLIGHT_SHOWN)
+		request_node_joined(r, NODE_JOINED_WAITS);
+		break;
+	case SHARED_SHOWN:
+		cache_note(r->worker->cache, &r->key);
 		request_node_shown(r);
-	else
-		request_node_do(r, node_request_joined(&r->node,
-						       place == FLIGHT_LEADS));
+		break;
+	}
 }

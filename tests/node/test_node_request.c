@@ -202,12 +202,31 @@ static void a_wait_for_nothing(void **arg)
 
 	(void)arg;
 	assert_int_equal(node_request_step(&q, &none), NODE_DO_JOIN);
-	assert_int_equal(node_request_joined(&q, false), NODE_DO_NOTHING);
+	assert_int_equal(node_request_joined(&q, NODE_JOINED_WAITS),
+			 NODE_DO_NOTHING);
 	assert_true(q.waiting);
 	assert_int_equal(node_request_step(&q, &landed), NODE_DO_FIND);
 	assert_int_equal(node_request_step(&q, &none), NODE_DO_ASK);
 	assert_int_equal(q.state, NODE_WAITING);
 	assert_false(q.waiting);
+}
+
+/* Another worker has stored it between the miss and the joining. */
+static void a_miss_that_is_none(void **arg)
+{
+	struct node_request q = { .state = NODE_READING };
+	const struct node_request_input none = {
+		.event = NODE_READ, .shareable = true
+	};
+	const struct node_request_input fresh = {
+		.event = NODE_READ, .found = NODE_FOUND_FRESH
+	};
+
+	(void)arg;
+	assert_int_equal(node_request_step(&q, &none), NODE_DO_JOIN);
+	assert_int_equal(node_request_joined(&q, NODE_JOINED_STORED),
+			 NODE_DO_FIND);
+	assert_int_equal(node_request_step(&q, &fresh), NODE_DO_REPLY_STORED);
 }
 
 /* The client leaves while the disk reads for it. */
@@ -230,6 +249,7 @@ int main(void)
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_wait_for_nothing),
+		cmocka_unit_test(a_miss_that_is_none),
 		cmocka_unit_test(a_read_that_comes_late),
 	};
 
