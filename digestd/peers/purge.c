@@ -1,6 +1,6 @@
 /*
  * Purging: one key at once, or a walk over all parts of the store; and the
- * peers, who do the same meanwhile.
+ * peers, who do the same meanwhile. What comes when is digestd/mesh/purging.h.
  */
 #include "digestd/peers/purge.h"
 
@@ -15,6 +15,7 @@
 #include "digestd/http/tags.h"
 #include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
+#include "digestd/mesh/purging.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/purge_peers.h"
@@ -27,9 +28,8 @@ struct purge {
 	struct fields fields; /* of the request, which tags point into */
 	struct tags tags;
 	struct keypart part;  /* the next */
-	size_t purged;
 	struct purge_asks *asks; /* null: nobody was told */
-	unsigned waiting;     /* parts that are not done */
+	struct purging purging;
 	struct loop_call step;
 	struct disk_sync sync;
 	struct purge *next, **link;
@@ -41,7 +41,8 @@ static char *purge_answer_text(const struct purge *p)
 	json_t *o = json_object();
 	char *text;
 
-	json_object_set_new(o, "purged", json_integer((json_int_t)p->purged));
+	json_object_set_new(o, "purged",
+			    json_integer((json_int_t)p->purging.purged));
 	if (p->asks)
 		json_object_set_new(o, "peers", purge_asks_json(p->asks));
 	text = json_dumps(o, 0);
@@ -49,21 +50,20 @@ static char *purge_answer_text(const struct purge *p)
 	return text;
 }
 
-static void purge_answer(const struct purge *p)
+static void purge_answer(struct purge *p)
 {
+	struct exchange *x = p->x;
+	char *text = purge_answer_text(p);
 	struct fields f;
-	char *text;
 
-	log_write(LOG_INFO, "purge", "%zu objects", p->purged);
-	if (!p->x)
-		return;
-	text = purge_answer_text(p);
+	exchange_set_data(x, NULL);
+	p->x = NULL;
 	fields_init(&f);
 	if (!text || fields_add(&f, "Content-Type", "application/json") ||
 	    fields_add(&f, "Cache-Control", "no-store"))
-		exchange_abort(p->x);
+		exchange_abort(x);
 	else
-		exchange_reply_copy(p->x, 200, &f, text, strlen(text));
+		exchange_reply_copy(x, 200, &f, text, strlen(text));
 	fields_free(&f);
 	free(text);
 }
@@ -83,32 +83,59 @@ static void purge_free(struct purge *p)
 	free(p);
 }
 
-/* One of the two that take part is done: this store, and the peers. */
-static void purge_end_part(struct purge *p)
+static void purge_obey(struct purge *p, enum purging_action action);
+
+static void purge_tell(struct purge *p, enum purging_event_kind kind,
+		       size_t purged)
 {
-	if (--p->waiting)
-		return;
-	purge_answer(p);
-	purge_free(p);
+	const struct purging_event event = {kind, purged};
+
+	purge_obey(p, purging_step(&p->purging, &event));
 }
 
-static void purge_on_peers(void *arg)
+static void purge_on_peer(void *arg)
 {
-	purge_end_part(arg);
+	purge_tell(arg, PURGING_PEER, 0);
 }
 
 static void purge_on_synced(void *arg)
 {
-	purge_end_part(arg);
+	purge_tell(arg, PURGING_SYNCED, 0);
 }
 
-/* This store is done, once its disk is. */
-static void purge_end_store(struct purge *p)
+static void purge_sync(struct purge *p)
 {
 	p->sync.loop = p->purger->loop;
 	p->sync.call = (struct loop_call){.run = purge_on_synced, .arg = p};
 	if (!cache_sync(p->purger->cache, &p->sync))
-		purge_end_part(p);
+		purge_tell(p, PURGING_SYNCED, 0);
+}
+
+static void purge_end(struct purge *p)
+{
+	log_write(LOG_INFO, "purge", "%zu objects", p->purging.purged);
+	purge_free(p);
+}
+
+static void purge_obey(struct purge *p, enum purging_action action)
+{
+	switch (action) {
+	case PURGING_WAIT:
+		return;
+	case PURGING_WALK:
+		loop_defer(p->purger->loop, &p->step);
+		return;
+	case PURGING_SYNC:
+		purge_sync(p);
+		return;
+	case PURGING_ANSWER:
+		purge_answer(p);
+		purge_end(p);
+		return;
+	case PURGING_END:
+		purge_end(p);
+		return;
+	}
 }
 
 static bool purge_has_tag(const struct purge *p, const struct cached *c)
@@ -142,17 +169,15 @@ static bool purge_is_meant(void *arg, const struct cached *c)
 			strlen(prefix));
 }
 
-static void purge_step(void *arg)
+static void purge_walk(void *arg)
 {
 	struct purge *p = arg;
+	size_t purged = cache_purge_part(p->purger->cache, &p->part,
+					 purge_is_meant, p);
 
-	p->purged +=
-		cache_purge_part(p->purger->cache, &p->part, purge_is_meant, p);
-	if (++p->part.number < p->part.count) {
-		loop_defer(p->purger->loop, &p->step);
-		return;
-	}
-	purge_end_store(p);
+	purge_tell(p, ++p->part.number < p->part.count ? PURGING_PART
+						       : PURGING_LAST_PART,
+		   purged);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -163,7 +188,7 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 		return NULL;
 	p->purger = purger;
 	p->x = x;
-	p->step = (struct loop_call){.run = purge_step, .arg = p};
+	p->step = (struct loop_call){.run = purge_walk, .arg = p};
 	fields_init(&p->fields);
 	p->next = purger->walks;
 	p->link = &purger->walks;
@@ -185,18 +210,17 @@ static int purge_set_prefix(struct purge *p, const char *prefix)
 		       -EINVAL : 0;
 }
 
-/* Tells the peers, if there are any to tell. */
-static int purge_tell(struct purge *p, const char *uri)
+/* Begins, with the peers, if there are any. */
+static int purge_begin(struct purge *p, const char *uri)
 {
 	const struct purge_peers *peers = p->purger->peers;
-	int err;
+	int err = 0;
 
-	p->waiting = 1;
-	if (!peers)
-		return 0;
-	err = purge_asks_new(peers, uri, exchange_request(p->x)->fields,
-			     purge_on_peers, p, &p->asks);
-	p->waiting += p->asks ? 1 : 0;
+	if (peers)
+		err = purge_asks_new(peers, uri,
+				     exchange_request(p->x)->fields,
+				     purge_on_peer, p, &p->asks);
+	purging_init(&p->purging, p->asks ? peers->npeers : 0);
 	return err;
 }
 
@@ -215,7 +239,7 @@ static int purge_begin_walk(struct purge *p, const char *prefix)
 			 : purge_set_tags(p, fields);
 
 	if (!err) /* the target does not matter, but there must be one */
-		err = purge_tell(p, prefix ? p->prefix : "http://all/");
+		err = purge_begin(p, prefix ? p->prefix : "http://all/");
 	if (err)
 		return err;
 	cache_purge_begin(purger->cache);
@@ -225,7 +249,8 @@ static int purge_begin_walk(struct purge *p, const char *prefix)
 }
 
 /* Drops what is stored for a target by either scheme. */
-static int purge_drop_target(struct purge *p, struct target *t)
+static int purge_drop_target(const struct purge *p, struct target *t,
+			     size_t *purged)
 {
 	struct purger *purger = p->purger;
 	const char *other = target_is_https(t) ? "http" : "https";
@@ -233,33 +258,34 @@ static int purge_drop_target(struct purge *p, struct target *t)
 	int err;
 
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	p->purged = cache_drop(purger->cache, &key, NULL,
+	*purged = cache_drop(purger->cache, &key, NULL,
 			       loop_wall_s(purger->loop));
 	err = target_set_scheme(t, other);
 	if (err)
 		return err;
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	p->purged += cache_drop(purger->cache, &key, NULL,
-				loop_wall_s(purger->loop));
+	*purged += cache_drop(purger->cache, &key, NULL,
+			      loop_wall_s(purger->loop));
 	return 0;
 }
 
 static int purge_target(struct purge *p)
 {
 	const struct server_request *r = exchange_request(p->x);
+	size_t purged;
 	struct target t;
 	int err = target_resolve(&t, r->target, r->target_len,
 				 fields_get(r->fields, "Host"));
 
 	if (err)
 		return err;
-	err = purge_tell(p, t.uri);
+	err = purge_begin(p, t.uri);
 	if (!err)
-		err = purge_drop_target(p, &t);
+		err = purge_drop_target(p, &t, &purged);
 	target_free(&t);
 	if (err)
 		return err;
-	purge_end_store(p);
+	purge_tell(p, PURGING_LAST_PART, purged);
 	return 0;
 }
 
@@ -285,8 +311,10 @@ void purge_leave(struct exchange *x)
 {
 	struct purge *p = exchange_data(x);
 
-	if (p)
-		p->x = NULL;
+	if (!p)
+		return;
+	p->x = NULL;
+	purge_tell(p, PURGING_LEFT, 0);
 }
 
 void purger_stop(struct purger *purger)

@@ -29,9 +29,8 @@ struct ask {
 };
 
 struct purge_asks {
-	void (*done)(void *arg);
+	void (*answered)(void *arg);
 	void *arg;
-	size_t waiting;
 	size_t n;
 	struct ask asks[];
 };
@@ -86,8 +85,7 @@ static void purge_peers_on_done(void *arg, struct fetch *f,
 	if (ask->purged < 0)
 		log_write(LOG_WARNING, "purge", "peer %s did not purge (%u)",
 			  ask->name, ask->status);
-	if (--all->waiting == 0)
-		all->done(all->arg);
+	all->answered(all->arg);
 }
 
 static const struct fetch_callbacks callbacks = {
@@ -159,13 +157,12 @@ static int purge_peers_start_all(struct purge_asks *all,
 		err = ask->name ? purge_peers_start(ask, to, to->peers[i].url,
 						    &request)
 				: -ENOMEM;
-		all->waiting++;
 	}
 	return err;
 }
 
 int purge_asks_new(const struct purge_peers *to, const char *uri,
-		   const struct fields *fields, void (*done)(void *arg),
+		   const struct fields *fields, void (*answered)(void *arg),
 		   void *arg, struct purge_asks **out)
 {
 	struct purge_asks *all;
@@ -178,7 +175,7 @@ int purge_asks_new(const struct purge_peers *to, const char *uri,
 	all = calloc(1, sizeof(*all) + to->npeers * sizeof(all->asks[0]));
 	if (!all)
 		return -ENOMEM;
-	all->done = done;
+	all->answered = answered;
 	all->arg = arg;
 	fields_init(&sent);
 	err = purge_peers_fill_fields(&sent, fields, uri, to);

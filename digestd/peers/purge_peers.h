@@ -26,12 +26,12 @@ struct purge_peers {
 
 /*
  * Asks all of them to purge a canonical URI; or, if there are such fields, what
- * Purge-Prefix or Purge-Tag name. done(arg) is called from the loop when the
- * last has answered or failed; never with none to ask, whose asks are null.
+ * Purge-Prefix or Purge-Tag name. answered(arg) is called from the loop for
+ * each that has answered or failed. With none to ask *out is null.
  * Returns 0 or -ENOMEM.
  */
 int purge_asks_new(const struct purge_peers *to, const char *uri,
-		   const struct fields *fields, void (*done)(void *arg),
+		   const struct fields *fields, void (*answered)(void *arg),
 		   void *arg, struct purge_asks **out);
 
 /* Forgets answers that have not come. *asks becomes null. */
