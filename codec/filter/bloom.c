@@ -167,9 +167,15 @@ double scd_bloom_fill(const struct scd_bloom *b)
 	return (double)scd_bloom_ones(b) / (double)b->nbits;
 }
 
+/* Multiplied, not pow(), which is not the same on all processors: routes are
+ * chosen by it. */
 double scd_bloom_fp(const struct scd_bloom *b)
 {
-	return pow(scd_bloom_fill(b), b->nhash);
+	double fill = scd_bloom_fill(b), fp = 1;
+
+	for (unsigned i = 0; i < b->nhash; i++)
+		fp *= fill;
+	return fp;
 }
 
 enum operation { OP_UNION, OP_INTERSECTION, OP_DIFFERENCE };

@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-#include "codec/tune.h"
-
 enum { CROWDED_TIMES = 2 }; /* what is meant */
 
 static const double sparse_share = .4; /* of what it is made for */
@@ -28,6 +26,38 @@ static double resize_bits_for(const struct resize_policy *policy,
 	return (double)nkeys * (double)policy->bits_per_key;
 }
 
+/* e^-x for x >= 0, by halving x and squaring the result. It decides, and so is
+ * made of sums and products: exp() is not the same on all processors. Good to
+ * 13 digits where it is not 0 for what follows. */
+static double resize_decay(double x)
+{
+	enum { TERMS = 12, MOST = 64 };
+	unsigned halvings = 0;
+	double term = 1, sum = 1;
+
+	if (x >= MOST)
+		return 0;
+	for (; x > .5; x /= 2)
+		halvings++;
+	for (int i = 1; i <= TERMS; i++) {
+		term *= -x / i;
+		sum += term;
+	}
+	while (halvings--)
+		sum *= sum;
+	return sum;
+}
+
+/* The false positives to expect of n keys in a filter of m bits. */
+static double resize_fp(double n, double m, unsigned nhash)
+{
+	double fill = 1 - resize_decay(nhash * n / m), fp = 1;
+
+	for (unsigned i = 0; i < nhash; i++)
+		fp *= fill;
+	return fp;
+}
+
 bool resize_is_crowded(const struct resize_policy *policy,
 		       const struct catalog_stats *now)
 {
@@ -36,8 +66,8 @@ bool resize_is_crowded(const struct resize_policy *policy,
 	double n = (double)now->nkeys;
 
 	return n > CROWDED_TIMES * meant ||
-	       scd_tune_fp(n, m, now->nhash) >
-		       CROWDED_TIMES * scd_tune_fp(meant, m, now->nhash);
+	       resize_fp(n, m, now->nhash) >
+		       CROWDED_TIMES * resize_fp(meant, m, now->nhash);
 }
 
 static bool resize_has_few(const struct resize_policy *policy,

@@ -2,6 +2,7 @@
  * The size of the catalog's filter: the decision in a table, what happens in
  * time by scripts, and a random walk that must not make it flap.
  */
+#include "codec/tune.h"
 #include "digestd/mesh/resize.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
@@ -70,6 +71,36 @@ static void test_decision(void **state)
 				 (uintmax_t)first / K, (uintmax_t)early / K,
 				 (uintmax_t)later / K);
 	}
+}
+
+/* What decides has no libm, and decides as if it had, but where the two sides
+ * are equal but for their last digits. */
+static void test_crowded_as_by_libm(void **state)
+{
+	unsigned crowded = 0, not_crowded = 0;
+	uint64_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		struct resize_policy p = policy;
+		struct catalog_stats now = {
+			.nbits = UINT64_C(64) << random_below(&random, 30),
+			.nhash = 1 + (unsigned)random_below(&random, 32),
+		};
+		double m = (double)now.nbits, ratio;
+
+		p.bits_per_key = 1 + random_below(&random, 64);
+		now.nkeys = random_below(&random,
+					 2 * now.nbits / p.bits_per_key + 1);
+		ratio = scd_tune_fp((double)now.nkeys, m, now.nhash) /
+			scd_tune_fp(m / (double)p.bits_per_key, m, now.nhash);
+		if (ratio > 2 - 1e-9 && ratio < 2 + 1e-9)
+			continue;
+		assert_int_equal(resize_is_crowded(&p, &now), ratio > 2);
+		crowded += ratio > 2;
+		not_crowded += ratio < 2;
+	}
+	assert_true(crowded > 10000 && not_crowded > 10000);
 }
 
 /* Keys at times [ms], of a filter of 256 Ki bits; what is wanted at the end. */
@@ -233,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decision),
+		cmocka_unit_test(test_crowded_as_by_libm),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_each_size_has_its_time),
 		cmocka_unit_test(test_fixed),
