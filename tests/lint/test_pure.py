@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Proves that codec/ and the core of digestd/ keep no state and call no clock,
-no I/O and no threads; and that the proof would find some. TAP.
+no I/O and no threads, and that the core computes the same on all processors;
+and that the proof would find the opposite. TAP.
 """
 
 import os
@@ -15,6 +16,11 @@ BUILD = os.environ.get("top_builddir", ".")
 ARCHIVES = ("codec/.libs/libscd_static.a", "codec/.libs/libkind.a",
             "digestd/.libs/libcore.a",
             "cachesim/admission/.libs/libadmission.a")
+
+CORE = "digestd/.libs/libcore.a"
+
+POWER = """#include <math.h>
+double f(double x); double f(double x) { return pow(x, x + .1); }"""
 
 # Label, C code, the words that the complaint must have (none: no complaint).
 PLANTED = (
@@ -68,6 +74,13 @@ def checks():
         found = (list(pure.complaints(path, others)) if path in built
                  else ["it was not built"])
         yield f"{archive} is pure", found
+    core = os.path.join(BUILD, CORE)
+    yield f"{CORE} is the same everywhere", (
+        list(pure.inexact(core)) if os.path.exists(core)
+        else ["it was not built"])
+    with tempfile.TemporaryDirectory(prefix="scd-lint-") as folder:
+        found = list(pure.inexact(compiled(POWER, folder)))
+    yield "planted: a power", [] if found else ["it was not found"]
     for label, code, words in PLANTED:
         with tempfile.TemporaryDirectory(prefix="scd-lint-") as folder:
             found = list(pure.complaints(compiled(code, folder)))
