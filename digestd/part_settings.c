@@ -316,9 +316,9 @@ struct publish_policy part_settings_of_publishing(const struct config *c)
 	};
 }
 
-struct follow_settings part_settings_of_following(const struct config *c)
+struct peer_follower_settings part_settings_of_following(const struct config *c)
 {
-	struct follow_settings s = {
+	struct peer_follower_settings s = {
 		.policy.fetch = {
 			.poll_ms = c->poll_ms,
 			.backoff_min_ms = 100,

@@ -7,7 +7,7 @@
 #include "digestd/cache/admitter.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/mesh/resize.h"
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/purge_peers.h"
 #include "digestd/peers/sharing.h"
@@ -66,7 +66,7 @@ struct sharing_settings part_settings_of_sharing(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy part_settings_of_publishing(const struct config *c);
-struct follow_settings part_settings_of_following(const struct config *c);
+struct peer_follower_settings part_settings_of_following(const struct config *c);
 
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
 struct purge_peers part_settings_of_purging(const struct config *c);

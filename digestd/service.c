@@ -28,7 +28,7 @@
 #include "digestd/os/notify.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/flight.h"
@@ -58,7 +58,7 @@ struct service {
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
-	struct follow *follow;       /* null: no peers */
+	struct peer_follower *follow; /* null: no peers */
 	struct admin admin_source;
 	struct purger purger;
 	struct purge_peers purge_peers;
@@ -169,7 +169,7 @@ static void service_report_lookups(struct service *s)
 	if (!s->follow)
 		return;
 	service_count(s, &sum);
-	follow_lookups(s->follow, sum.lookups - s->lookups);
+	peer_follower_lookups(s->follow, sum.lookups - s->lookups);
 	s->lookups = sum.lookups;
 }
 
@@ -180,9 +180,10 @@ static void service_on_outcome_here(void *arg)
 
 	if (s->follow) {
 		service_report_lookups(s);
-		follow_outcome(s->follow, m->outcome.peer, m->outcome.kind,
-			       m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
-			       m->outcome.body_bytes);
+		peer_follower_outcome(
+			s->follow, m->outcome.peer, m->outcome.kind,
+			m->outcome.rtt_ms ? m->outcome.rtt_ms : -1.0,
+			m->outcome.body_bytes);
 	}
 	free(m);
 }
@@ -205,7 +206,7 @@ static void service_on_outcome(void *arg, const struct worker_outcome *outcome)
 static void service_on_view(void *arg)
 {
 	struct service *s = arg;
-	struct peerset *view = s->follow ? follow_view(s->follow) : NULL;
+	struct peerset *view = s->follow ? peer_follower_view(s->follow) : NULL;
 
 	if (s->follow && !view) {
 		log_write(LOG_ERROR, "follower", "out of memory");
@@ -379,13 +380,13 @@ static int service_start_sharing(struct service *s)
 
 static int service_start_follow(struct service *s)
 {
-	struct follow_settings settings = part_settings_of_following(s->config);
+	struct peer_follower_settings settings = part_settings_of_following(s->config);
 	int err = fetcher_new(s->loop, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)
-		err = follow_new(s->loop, s->fetcher, &settings,
-				 s->config->peers, s->config->npeers,
-				 service_on_view, s, &s->follow);
+		err = peer_follower_new(s->loop, s->fetcher, &settings,
+					s->config->peers, s->config->npeers,
+					service_on_view, s, &s->follow);
 	if (!err && s->config->has_key)
 		err = service_start_sharing(s);
 	service_set_purging(s, s->config);
@@ -524,7 +525,7 @@ void service_free(struct service **out)
 	purger_stop(&s->purger);
 	if (s->sharing)
 		sharing_stop(s->sharing);
-	follow_free(&s->follow);
+	peer_follower_free(&s->follow);
 	publisher_free(&s->publisher);
 	if (s->loop)
 		loop_turn(s->loop, 0); /* the workers' last outcomes */
@@ -553,7 +554,7 @@ void service_free(struct service **out)
 /* Hands a new configuration to all parts; on -ENOMEM some may have it. */
 static int service_apply(struct service *s, const struct config *c)
 {
-	struct follow_settings following = part_settings_of_following(c);
+	struct peer_follower_settings following = part_settings_of_following(c);
 	struct publish_policy publishing = part_settings_of_publishing(c);
 	struct resize_policy resizing = part_settings_of_filter(c);
 	struct admitter_settings admission = part_settings_of_admission(c);
@@ -565,8 +566,8 @@ static int service_apply(struct service *s, const struct config *c)
 		err = worker_reconfigure(s->workers[i], &workers);
 	part_settings_free(&workers);
 	if (!err && s->follow) {
-		follow_set(s->follow, &following);
-		err = follow_set_peers(s->follow, c->peers, c->npeers);
+		peer_follower_set(s->follow, &following);
+		err = peer_follower_set_peers(s->follow, c->peers, c->npeers);
 	}
 	if (!err && s->sharing && s->follow)
 		err = sharing_set(s->sharing, &sharing, c->peers, c->npeers);
@@ -671,6 +672,7 @@ static uint64_t service_filter_bytes(const struct catalog_stats *c)
 static uint64_t service_table_bytes(const struct service *s)
 {
 	enum { HELD = 3, DISK_OBJECT = 160 };
+	size_t npeers = s->follow ? peer_follower_count(s->follow) : 0;
 	struct node_status now;
 	uint64_t sum;
 
@@ -680,10 +682,10 @@ static uint64_t service_table_bytes(const struct service *s)
 		sum += now.disk_store.entries * DISK_OBJECT;
 	if (now.shares)
 		sum += service_filter_bytes(&now.sharing.seen);
-	for (size_t i = 0; s->follow && i < follow_count(s->follow); i++) {
-		struct follow_status p;
+	for (size_t i = 0; i < npeers; i++) {
+		struct peer_follower_status p;
 
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		/* the one held, the next one, and its part of the index */
 		sum += p.digest ? HELD * p.digest->bloom.nbits / 8 : 0;
 	}

@@ -126,19 +126,19 @@ static void metrics_of_digest(const struct metrics *m)
 
 static size_t metrics_peer_count(const struct metrics *m)
 {
-	return m->s->follow ? follow_count(m->s->follow) : 0;
+	return m->s->follow ? peer_follower_count(m->s->follow) : 0;
 }
 
 static void metrics_peer_gauges(const struct metrics *m)
 {
-	struct follow_status p;
+	struct peer_follower_status p;
 	const struct node_status *s = m->s;
 	size_t n = metrics_peer_count(m);
 
 	metrics_head(m, "peer_usable", "gauge",
 		     "whether the peer may be asked");
 	for (size_t i = 0; i < n; i++) {
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		fprintf(m->to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
 			p.digest && (p.health == HEALTH_GOOD ||
 				     p.health == HEALTH_HALF_OPEN));
@@ -146,7 +146,7 @@ static void metrics_peer_gauges(const struct metrics *m)
 	metrics_head(m, "peer_digest_generation", "gauge",
 		     "generation of the peer's digest that is held");
 	for (size_t i = 0; i < n; i++) {
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		fprintf(m->to, "digestd_peer_digest_generation{peer=\"%s\"} %"
 			PRIu64 "\n", p.name,
 			p.digest ? p.digest->generation : 0);
@@ -154,7 +154,7 @@ static void metrics_peer_gauges(const struct metrics *m)
 	metrics_head(m, "peer_digest_age_seconds", "gauge",
 		     "time since the peer's digest was known to be current");
 	for (size_t i = 0; i < n; i++) {
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		if (p.digest)
 			fprintf(m->to, "digestd_peer_digest_age_seconds{peer="
 				"\"%s\"} %.3f\n", p.name,
@@ -163,34 +163,34 @@ static void metrics_peer_gauges(const struct metrics *m)
 	metrics_head(m, "peer_round_trip_seconds", "gauge",
 		     "smoothed time until the peer's answers begin");
 	for (size_t i = 0; i < n; i++) {
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		fprintf(m->to, "digestd_peer_round_trip_seconds{peer=\"%s\"} "
 			"%.6f\n", p.name, p.rtt_ms / 1e3);
 	}
 }
 
 /* Not written as p.name: in the macro below that is a parameter. */
-static const char *metrics_peer_name(const struct follow_status *p)
+static const char *metrics_peer_name(const struct peer_follower_status *p)
 {
 	return p->name;
 }
 
 static void metrics_peer_counters(const struct metrics *m)
 {
-	struct follow_status p;
+	struct peer_follower_status p;
 	const struct node_status *s = m->s;
 	size_t n = metrics_peer_count(m);
 
 #define X(name, help)                                                          \
 	metrics_head(m, "peer_" #name "_total", "counter", help);              \
 	for (size_t i = 0; i < n; i++) {                                       \
-		follow_status(s->follow, i, &p);                               \
+		peer_follower_status(s->follow, i, &p);                               \
 		fprintf(m->to,                                                 \
 			"digestd_peer_" #name "_total{peer=\"%s\"} %" PRIu64   \
 			"\n",                                                  \
 			metrics_peer_name(&p), p.counters.name);               \
 	}
-	FOLLOW_COUNTERS(X)
+	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 }
 

@@ -14,7 +14,7 @@
 #include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
 #include "digestd/peers/digest_api.h"
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
 #include "digestd/proxy/worker.h"
@@ -50,7 +50,7 @@ struct node_status {
 	bool publishes;     /* there is a peer listener: the next two count */
 	struct publisher_stats publisher;
 	struct digest_api_counters digests;
-	const struct follow *follow; /* null: no peers */
+	const struct peer_follower *follow; /* null: no peers */
 };
 
 /* Writes the text format 0.0.4 of Prometheus. */

@@ -109,13 +109,13 @@ static json_t *status_json_seen(const struct node_status *s)
 {
 	const struct sharing_stats *t = &s->sharing;
 	json_t *o = json_object(), *held = json_object();
-	size_t n = t->follow ? follow_count(t->follow) : 0;
+	size_t n = t->follow ? peer_follower_count(t->follow) : 0;
 
 	SEEN_METRICS(M)
 	for (size_t i = 0; i < n; i++) {
-		struct follow_status p;
+		struct peer_follower_status p;
 
-		follow_status(t->follow, i, &p);
+		peer_follower_status(t->follow, i, &p);
 		status_json_put(held, p.name,
 				p.digest ? p.digest->generation : 0);
 	}
@@ -134,7 +134,7 @@ static json_t *status_json_digest(const struct node_status *s)
 	return o;
 }
 
-static json_t *status_json_peer_digest(const struct follow_status *p,
+static json_t *status_json_peer_digest(const struct peer_follower_status *p,
 				       int64_t now_ms)
 {
 	json_t *o = json_object();
@@ -153,7 +153,8 @@ static json_t *status_json_peer_digest(const struct follow_status *p,
 	return o;
 }
 
-static json_t *status_json_peer(const struct follow_status *p, int64_t now_ms)
+static json_t *status_json_peer(const struct peer_follower_status *p,
+				int64_t now_ms)
 {
 	json_t *o = json_object();
 
@@ -165,7 +166,7 @@ static json_t *status_json_peer(const struct follow_status *p, int64_t now_ms)
 			    p->digest ? status_json_peer_digest(p, now_ms)
 				      : json_null());
 #define X(name, help) status_json_put(o, #name, p->counters.name);
-	FOLLOW_COUNTERS(X)
+	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 	return o;
 }
@@ -173,12 +174,12 @@ static json_t *status_json_peer(const struct follow_status *p, int64_t now_ms)
 static json_t *status_json_peers(const struct node_status *s)
 {
 	json_t *list = json_array();
-	size_t n = s->follow ? follow_count(s->follow) : 0;
+	size_t n = s->follow ? peer_follower_count(s->follow) : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct follow_status p;
+		struct peer_follower_status p;
 
-		follow_status(s->follow, i, &p);
+		peer_follower_status(s->follow, i, &p);
 		json_array_append_new(list, status_json_peer(&p, s->now_ms));
 	}
 	return list;

@@ -13,7 +13,7 @@ struct sharing {
 	struct seen *seen;
 	struct digest_api *api;
 	struct publisher *publisher;
-	struct follow *follow;
+	struct peer_follower *follow;
 };
 
 int sharing_new(const struct sharing_settings *settings, struct sharing **out)
@@ -45,14 +45,15 @@ int sharing_start(struct sharing *s, const struct sharing_start *how)
 
 	if (err)
 		return err;
-	return follow_new(how->loop, how->fetcher, &s->settings.following,
-			  how->places, how->nplaces, how->changed, how->arg,
-			  &s->follow);
+	return peer_follower_new(how->loop, how->fetcher,
+				 &s->settings.following, how->places,
+				 how->nplaces, how->changed, how->arg,
+				 &s->follow);
 }
 
 void sharing_stop(struct sharing *s)
 {
-	follow_free(&s->follow);
+	peer_follower_free(&s->follow);
 	publisher_free(&s->publisher);
 }
 
@@ -77,8 +78,8 @@ int sharing_set(struct sharing *s, const struct sharing_settings *settings,
 	s->settings.following.path = digest_paths_seen.current;
 	publisher_set(s->publisher, &publishing->policy.publish,
 		      &publishing->policy.resize);
-	follow_set(s->follow, &s->settings.following);
-	return follow_set_peers(s->follow, places, nplaces);
+	peer_follower_set(s->follow, &s->settings.following);
+	return peer_follower_set_peers(s->follow, places, nplaces);
 }
 
 struct seen *sharing_seen(const struct sharing *s)
@@ -105,5 +106,5 @@ void sharing_stats(struct sharing *s, struct sharing_stats *out)
 
 struct peerset *sharing_view(struct sharing *s)
 {
-	return s->follow ? follow_view(s->follow) : NULL;
+	return s->follow ? peer_follower_view(s->follow) : NULL;
 }

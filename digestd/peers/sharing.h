@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "digestd/peers/digest_api.h"
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/seen.h"
 
@@ -22,7 +22,7 @@ struct sharing;
 struct sharing_settings {
 	struct seen_settings seen;
 	struct publisher_settings publishing; /* its source is set here */
-	struct follow_settings following;     /* its path is set here */
+	struct peer_follower_settings following; /* its path is set here */
 	int64_t wait_s;
 };
 
@@ -63,7 +63,7 @@ struct sharing_stats {
 	struct catalog_stats seen;	  /* by this node */
 	struct publisher_stats published; /* of that */
 	struct digest_api_counters sent;
-	const struct follow *follow; /* of peers; null: none */
+	const struct peer_follower *follow; /* of peers; null: none */
 };
 
 /* How things stand. */

@@ -28,13 +28,13 @@ void purge_leave(struct exchange *x)
 }
 
 /* ... and of follow.c: there are no peers. */
-size_t follow_count(const struct follow *f)
+size_t peer_follower_count(const struct peer_follower *f)
 {
 	(void)f;
 	return 0;
 }
 
-void follow_status(const struct follow *f, size_t i, struct follow_status *out)
+void peer_follower_status(const struct peer_follower *f, size_t i, struct peer_follower_status *out)
 {
 	(void)f;
 	(void)i;

@@ -13,16 +13,16 @@
 #include "tests/unit.h"
 
 /* In place of digestd/peers/follow.c: two peers, one with a digest. */
-struct follow {
-	struct follow_status peers[2];
+struct peer_follower {
+	struct peer_follower_status peers[2];
 };
 
-size_t follow_count(const struct follow *f)
+size_t peer_follower_count(const struct peer_follower *f)
 {
 	return f->peers[0].name ? 2 : 0;
 }
 
-void follow_status(const struct follow *f, size_t i, struct follow_status *out)
+void peer_follower_status(const struct peer_follower *f, size_t i, struct peer_follower_status *out)
 {
 	assert_true(i < 2);
 	*out = f->peers[i];
@@ -35,8 +35,8 @@ static struct peer_digest digest = {
 	.nkeys = 99,
 	.fp = .25,
 };
-static struct follow nobody;
-static struct follow peers = { {
+static struct peer_follower nobody;
+static struct peer_follower peers = { {
 	{ .name = "b", .url = "http://b:1", .digest = &digest,
 	  .health = HEALTH_GOOD, .rtt_ms = 2.5, .confirmed_ms = 1000 },
 	{ .name = "c", .url = "http://c:1", .health = HEALTH_QUARANTINE },
@@ -96,7 +96,7 @@ static struct node_status numbered(void)
 	DIGEST_API_COUNTERS(X)
 #undef X
 #define X(name, help) peers.peers[0].counters.name = n++;
-	FOLLOW_COUNTERS(X)
+	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 	return s;
 }
@@ -191,7 +191,7 @@ static void test_counters_are_in_both(void **state)
 		   peers.peers[0].counters.name); \
 	check_line(text, "peer_" #name "_total{peer=\"c\"}", 0); \
 	check_member(part, #name, peers.peers[0].counters.name);
-	FOLLOW_COUNTERS(X)
+	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 	json_decref(o);
 	free(text);
@@ -268,7 +268,7 @@ static void test_usable_peers(void **state)
 		{ HEALTH_GOOD, false, false },
 		{ HEALTH_HALF_OPEN, false, false },
 	};
-	const struct follow_status saved = peers.peers[0];
+	const struct peer_follower_status saved = peers.peers[0];
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {

@@ -10,7 +10,7 @@
 #include "codec/bloom.h"
 #include "digestd/cache/cache_inside.h"
 #include "digestd/os/memory.h"
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
@@ -35,7 +35,7 @@ struct told {
 /* What a node has; null: it does not run. */
 struct watched {
 	struct cache *cache;
-	struct follow *follow;
+	struct peer_follower *follow;
 	uint64_t instance, generation; /* the last that was published */
 	uint64_t next_walk;
 	/* its copies of peers' digests, as last looked at */
@@ -138,19 +138,19 @@ int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
 			 const struct publisher_settings *settings,
 			 struct publisher **out);
 int __real_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct follow_settings *settings,
+		      const struct peer_follower_settings *settings,
 		      const struct upstream *places, size_t n,
 		      void (*changed)(void *arg), void *arg,
-		      struct follow **out);
+		      struct peer_follower **out);
 int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct follow_settings *settings,
+		      const struct peer_follower_settings *settings,
 		      const struct upstream *places, size_t n,
 		      void (*changed)(void *arg), void *arg,
-		      struct follow **out);
-void __real_follow_free(struct follow **f);
-void __wrap_follow_free(struct follow **f);
-struct peerset *__real_follow_view(struct follow *f);
-struct peerset *__wrap_follow_view(struct follow *f);
+		      struct peer_follower **out);
+void __real_follow_free(struct peer_follower **f);
+void __wrap_follow_free(struct peer_follower **f);
+struct peerset *__real_follow_view(struct peer_follower *f);
+struct peerset *__wrap_follow_view(struct peer_follower *f);
 
 static struct watched *invariants_watched(const struct cache *cache)
 {
@@ -191,10 +191,10 @@ int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
 }
 
 int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct follow_settings *settings,
+		      const struct peer_follower_settings *settings,
 		      const struct upstream *places, size_t n,
 		      void (*changed)(void *arg), void *arg,
-		      struct follow **out)
+		      struct peer_follower **out)
 {
 	int err = __real_follow_new(loop, fetcher, settings, places, n, changed,
 				    arg, out);
@@ -205,7 +205,7 @@ int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
 	return err;
 }
 
-void __wrap_follow_free(struct follow **f)
+void __wrap_follow_free(struct peer_follower **f)
 {
 	for (unsigned i = 0; *f && i < NODES_MAX; i++) {
 		if (inv.nodes[i].follow == *f)
@@ -386,10 +386,10 @@ static unsigned invariants_number(const char *name)
 
 static void invariants_check_copy(struct watched *node, size_t k)
 {
-	struct follow_status p;
+	struct peer_follower_status p;
 	unsigned peer;
 
-	follow_status(node->follow, k, &p);
+	peer_follower_status(node->follow, k, &p);
 	peer = invariants_number(p.name);
 	if (!p.digest ||
 	    (node->copies[peer].instance == p.digest->instance &&
@@ -400,11 +400,11 @@ static void invariants_check_copy(struct watched *node, size_t k)
 	invariants_check_digest(p.digest);
 }
 
-struct peerset *__wrap_follow_view(struct follow *f)
+struct peerset *__wrap_follow_view(struct peer_follower *f)
 {
 	for (unsigned i = 0; i < NODES_MAX; i++) {
 		for (size_t k = 0;
-		     f == inv.nodes[i].follow && k < follow_count(f); k++)
+		     f == inv.nodes[i].follow && k < peer_follower_count(f); k++)
 			invariants_check_copy(&inv.nodes[i], k);
 	}
 	return __real_follow_view(f);
@@ -472,9 +472,9 @@ void invariants_walk(void)
 static void invariants_check_peer(unsigned node, size_t k)
 {
 	const struct watched *peer;
-	struct follow_status p;
+	struct peer_follower_status p;
 
-	follow_status(inv.nodes[node].follow, k, &p);
+	peer_follower_status(inv.nodes[node].follow, k, &p);
 	peer = &inv.nodes[invariants_number(p.name)];
 	if (p.health == HEALTH_BROKEN || p.health == HEALTH_QUARANTINE)
 		world_fail("node %u does not ask %s, long after all faults: %s",
@@ -492,9 +492,9 @@ static void invariants_check_peer(unsigned node, size_t k)
 void invariants_healed(void)
 {
 	for (unsigned i = 0; i < nodes_count(); i++) {
-		const struct follow *f = inv.nodes[i].follow;
+		const struct peer_follower *f = inv.nodes[i].follow;
 
-		for (size_t k = 0; f && k < follow_count(f); k++)
+		for (size_t k = 0; f && k < peer_follower_count(f); k++)
 			invariants_check_peer(i, k);
 	}
 }

@@ -2,7 +2,7 @@
  * Following peers. The decisions are those of digestd/mesh/following.h; here
  * are the fetches, the decoding, the counters and the log.
  */
-#include "digestd/peers/follow.h"
+#include "digestd/peers/peer_follower.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,22 +37,22 @@ struct update {
 };
 
 struct peer {
-	struct follow *follow;
+	struct peer_follower *follow;
 	uint32_t id;
 	char *name, *url, *digest_url;
 	struct following following;
 	struct peer_digest *digest;
 	struct loop_timer timer;
 	struct update update;
-	struct follow_counters counters;
+	struct peer_follower_counters counters;
 	char reported[96]; /* its trouble, as it was logged; or empty */
 };
 
-struct follow {
+struct peer_follower {
 	struct loop *loop;
 	struct fetcher *fetcher;
 	struct digest_decoder *decoder;
-	struct follow_settings settings;
+	struct peer_follower_settings settings;
 	struct peer **peers;
 	size_t npeers;
 	uint32_t next_id;
@@ -61,7 +61,7 @@ struct follow {
 	void *arg;
 };
 
-static void follow_end_update(struct peer *p)
+static void peer_follower_end_update(struct peer *p)
 {
 	fetch_cancel(&p->update.fetch);
 	digest_job_cancel(&p->update.job);
@@ -71,64 +71,66 @@ static void follow_end_update(struct peer *p)
 
 /* Events and actions */
 
-static enum peer_health_state follow_health_of(const struct peer *p)
+static enum peer_health_state peer_follower_health_of(const struct peer *p)
 {
 	return following_health(&p->following)->state;
 }
 
-static struct following_actions follow_step(struct peer *p,
-					    const struct following_event *event)
+static struct following_actions
+peer_follower_step(struct peer *p, const struct following_event *event)
 {
-	const struct follow *f = p->follow;
+	const struct peer_follower *f = p->follow;
 
 	return following_step(&p->following, &f->settings.policy, event,
 			      loop_now_ms(f->loop));
 }
 
-static void follow_fetch(struct peer *p, bool conditional);
-static void follow_decode(struct peer *p);
-static void follow_on_timer(void *arg);
+static void peer_follower_fetch(struct peer *p, bool conditional);
+static void peer_follower_decode(struct peer *p);
+static void peer_follower_on_timer(void *arg);
 
-static void follow_obey(struct peer *p, const struct following_actions *actions)
+static void peer_follower_act(struct peer *p,
+			      const struct following_actions *actions)
 {
-	struct follow *f = p->follow;
+	struct peer_follower *f = p->follow;
 
 	if (actions->restarted)
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
-			  p->name, peer_health_state_text(follow_health_of(p)));
+			  p->name,
+			  peer_health_state_text(peer_follower_health_of(p)));
 	if (actions->ended)
-		follow_end_update(p);
+		peer_follower_end_update(p);
 	if (actions->due_ms == INT64_MAX)
 		loop_timer_clear(f->loop, &p->timer);
 	else
 		loop_timer_set(f->loop, &p->timer, actions->due_ms,
-			       follow_on_timer, p);
+			       peer_follower_on_timer, p);
 	if (actions->view)
 		f->changed(f->arg);
 	if (actions->fetch)
-		follow_fetch(p, actions->conditional);
+		peer_follower_fetch(p, actions->conditional);
 	if (actions->decode)
-		follow_decode(p);
+		peer_follower_decode(p);
 }
 
 /* Something has happened of which there is no more to say. */
-static void follow_tell(struct peer *p, enum following_event_kind kind)
+static void peer_follower_handle(struct peer *p, enum following_event_kind kind)
 {
 	const struct following_event event = {.kind = kind};
-	const struct following_actions actions = follow_step(p, &event);
+	const struct following_actions actions = peer_follower_step(p, &event);
 
-	follow_obey(p, &actions);
+	peer_follower_act(p, &actions);
 }
 
-static void follow_on_timer(void *arg)
+static void peer_follower_on_timer(void *arg)
 {
-	follow_tell(arg, FOLLOWING_DUE);
+	peer_follower_handle(arg, FOLLOWING_DUE);
 }
 
 /* The end of a fetch */
 
 /* Each fetch may fail again: only another reason is news. */
-static void follow_report_once(struct peer *p, const char *what)
+static void peer_follower_report_once(struct peer *p, const char *what)
 {
 	if (!strncmp(p->reported, what, sizeof(p->reported) - 1))
 		return;
@@ -136,45 +138,46 @@ static void follow_report_once(struct peer *p, const char *what)
 	snprintf(p->reported, sizeof(p->reported), "%s", what);
 }
 
-static void follow_report_well(struct peer *p)
+static void peer_follower_report_well(struct peer *p)
 {
 	if (*p->reported)
 		log_write(LOG_INFO, "follower", "peer %s: well again", p->name);
 	p->reported[0] = '\0';
 }
 
-static const char *follow_reason(int error)
+static const char *peer_follower_reason(int error)
 {
 	return error == SCD_EMISMATCH
 		       ? "it has Squid's hashing, which is not looked up here"
 		       : scd_strerror(error);
 }
 
-static void follow_refuse(struct peer *p, int error)
+static void peer_follower_refuse(struct peer *p, int error)
 {
 	char what[128];
 
 	snprintf(what, sizeof(what), "%s refused: %s",
 		 p->update.status == STATUS_DELTA ? "delta" : "digest",
-		 follow_reason(error));
-	follow_report_once(p, what);
+		 peer_follower_reason(error));
+	peer_follower_report_once(p, what);
 	p->counters.unfit++;
-	follow_tell(p, FOLLOWING_REFUSED);
+	peer_follower_handle(p, FOLLOWING_REFUSED);
 }
 
-static void follow_count_failure(struct peer *p, const char *what)
+static void peer_follower_count_failure(struct peer *p, const char *what)
 {
-	follow_report_once(p, what);
+	peer_follower_report_once(p, what);
 	p->counters.fetch_failed++;
 }
 
-static void follow_fail(struct peer *p, const char *what)
+static void peer_follower_fail(struct peer *p, const char *what)
 {
-	follow_count_failure(p, what);
-	follow_tell(p, FOLLOWING_UNABLE);
+	peer_follower_count_failure(p, what);
+	peer_follower_handle(p, FOLLOWING_UNABLE);
 }
 
-static void follow_install(struct peer *p, const struct digest_decoded *d)
+static void peer_follower_install(struct peer *p,
+				  const struct digest_decoded *d)
 {
 	peer_digest_unref(p->digest);
 	p->digest = peer_digest_ref(d->digest);
@@ -189,10 +192,10 @@ static void follow_install(struct peer *p, const struct digest_decoded *d)
 		  "peer %s: generation %" PRIu64 ", %s of %zu bytes", p->name,
 		  d->info.generation, d->delta ? "delta" : "full digest",
 		  d->len);
-	follow_report_well(p);
+	peer_follower_report_well(p);
 }
 
-static void follow_on_decoded(void *arg, const struct digest_decoded *d)
+static void peer_follower_on_decoded(void *arg, const struct digest_decoded *d)
 {
 	struct following_event event = {.kind = FOLLOWING_DECODED};
 	struct following_actions actions;
@@ -200,31 +203,31 @@ static void follow_on_decoded(void *arg, const struct digest_decoded *d)
 
 	p->update.job = NULL;
 	if (d->error) {
-		follow_refuse(p, d->error);
+		peer_follower_refuse(p, d->error);
 		return;
 	}
 	event.digest.delta = d->delta;
 	event.digest.instance = d->digest->instance;
 	event.digest.fp = d->digest->fp;
-	actions = follow_step(p, &event);
+	actions = peer_follower_step(p, &event);
 	if (actions.install)
-		follow_install(p, d);
-	follow_obey(p, &actions);
+		peer_follower_install(p, d);
+	peer_follower_act(p, &actions);
 }
 
 /* Whether an answer has a digest for its body. */
-static bool follow_brings_digest(const struct update *u)
+static bool peer_follower_brings_digest(const struct update *u)
 {
 	return u->status == STATUS_FULL || u->status == STATUS_DELTA;
 }
 
-static bool follow_is_whole(const struct fetch_done *done)
+static bool peer_follower_is_whole(const struct fetch_done *done)
 {
 	return done->result == FETCH_COMPLETE && !done->ended_by_close;
 }
 
 /* Why an answer is not whole. */
-static const char *follow_fetch_fault(enum fetch_result result)
+static const char *peer_follower_fetch_fault(enum fetch_result result)
 {
 	switch (result) {
 	case FETCH_NOCONNECT:
@@ -245,26 +248,28 @@ static const char *follow_fetch_fault(enum fetch_result result)
 }
 
 /* Why an answer led to nothing. */
-static void follow_count_bad_answer(struct peer *p,
-				    const struct fetch_done *done)
+static void peer_follower_count_bad_answer(struct peer *p,
+					   const struct fetch_done *done)
 {
 	unsigned status = p->update.status;
 	char what[64];
 
 	snprintf(what, sizeof(what), "no digest: status %u", status);
-	if (!follow_is_whole(done))
-		follow_count_failure(p, follow_fetch_fault(done->result));
+	if (!peer_follower_is_whole(done))
+		peer_follower_count_failure(
+			p, peer_follower_fetch_fault(done->result));
 	else if (status == STATUS_NO_TOKEN)
-		follow_count_failure(p, "no digest: status 401: its cluster "
-					"key is not ours");
+		peer_follower_count_failure(
+			p, "no digest: status 401: its cluster "
+			   "key is not ours");
 	else if (status == STATUS_SAME)
-		follow_count_failure(p, "no digest: 304 for nothing");
+		peer_follower_count_failure(p, "no digest: 304 for nothing");
 	else
-		follow_count_failure(p, what);
+		peer_follower_count_failure(p, what);
 }
 
-static void follow_on_done(void *arg, struct fetch *fetch,
-			   const struct fetch_done *done)
+static void peer_follower_on_done(void *arg, struct fetch *fetch,
+				  const struct fetch_done *done)
 {
 	struct following_event event = {.kind = FOLLOWING_ENDED};
 	struct following_actions actions;
@@ -272,19 +277,19 @@ static void follow_on_done(void *arg, struct fetch *fetch,
 
 	(void)fetch;
 	p->update.fetch = NULL;
-	event.answer.whole = follow_is_whole(done);
+	event.answer.whole = peer_follower_is_whole(done);
 	event.answer.status = p->update.status;
-	actions = follow_step(p, &event);
+	actions = peer_follower_step(p, &event);
 	if (actions.ended && actions.with == FETCHED_SAME) {
 		p->counters.unchanged++;
-		follow_report_well(p);
+		peer_follower_report_well(p);
 	} else if (actions.ended) {
-		follow_count_bad_answer(p, done);
+		peer_follower_count_bad_answer(p, done);
 	}
-	follow_obey(p, &actions);
+	peer_follower_act(p, &actions);
 }
 
-static struct digest_expected follow_expected_of(const struct peer *p)
+static struct digest_expected peer_follower_expected_of(const struct peer *p)
 {
 	return (struct digest_expected){
 		.limits = &p->follow->settings.limits,
@@ -293,23 +298,25 @@ static struct digest_expected follow_expected_of(const struct peer *p)
 	};
 }
 
-static void follow_decode(struct peer *p)
+static void peer_follower_decode(struct peer *p)
 {
-	const struct digest_expected expected = follow_expected_of(p);
+	const struct digest_expected expected = peer_follower_expected_of(p);
 
 	if (!p->update.body.most)
-		follow_refuse(p, SCD_ETRUNC);
+		peer_follower_refuse(p, SCD_ETRUNC);
 	else if (digest_decoder_start(p->follow->decoder, &p->update.body,
 				      &expected, &p->update.job))
-		follow_fail(p, "no digest: it could not be decoded now");
+		peer_follower_fail(p, "no digest: it could not be decoded now");
 	else
-		digest_job_notify(p->update.job, follow_on_decoded, p);
+		digest_job_notify(p->update.job, peer_follower_on_decoded, p);
 }
 
 /* The fetch itself */
 
-static void follow_on_headers(void *arg, struct fetch *fetch, unsigned status,
-			      const struct fields *fields, int64_t body_len)
+static void peer_follower_on_headers(void *arg, struct fetch *fetch,
+				     unsigned status,
+				     const struct fields *fields,
+				     int64_t body_len)
 {
 	struct peer *p = arg;
 
@@ -320,28 +327,28 @@ static void follow_on_headers(void *arg, struct fetch *fetch, unsigned status,
 }
 
 /* A digest that will not do ends the fetch at its header. */
-static bool follow_on_body(void *arg, struct fetch *fetch, const void *data,
-			   size_t len)
+static bool peer_follower_on_body(void *arg, struct fetch *fetch,
+				  const void *data, size_t len)
 {
 	struct peer *p = arg;
-	const struct digest_expected expected = follow_expected_of(p);
+	const struct digest_expected expected = peer_follower_expected_of(p);
 	int error = 0;
 
 	(void)fetch;
-	if (follow_brings_digest(&p->update))
+	if (peer_follower_brings_digest(&p->update))
 		error = digest_body_add(&p->update.body, &expected, data, len);
 	if (error)
-		follow_refuse(p, error);
+		peer_follower_refuse(p, error);
 	return true;
 }
 
 static const struct fetch_callbacks callbacks = {
-	.on_headers = follow_on_headers,
-	.on_body = follow_on_body,
-	.on_done = follow_on_done,
+	.on_headers = peer_follower_on_headers,
+	.on_body = peer_follower_on_body,
+	.on_done = peer_follower_on_done,
 };
 
-static int follow_add_base(struct peer *p, struct fields *fields)
+static int peer_follower_add_base(struct peer *p, struct fields *fields)
 {
 	struct digest_tag tag = {p->digest->instance, p->digest->generation};
 	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
@@ -355,9 +362,10 @@ static int follow_add_base(struct peer *p, struct fields *fields)
 	       fields_add(fields, "Prefer", wait);
 }
 
-static int follow_start(struct peer *p, bool conditional, struct fields *fields)
+static int peer_follower_start(struct peer *p, bool conditional,
+			       struct fields *fields)
 {
-	const struct follow_settings *s = &p->follow->settings;
+	const struct peer_follower_settings *s = &p->follow->settings;
 	int64_t wait_ms = s->wait_s * 1000 + s->timeout_ms;
 	struct fetch_limits limits = {
 		.connect_ms = (unsigned)s->connect_ms,
@@ -377,29 +385,30 @@ static int follow_start(struct peer *p, bool conditional, struct fields *fields)
 	snprintf(bearer, sizeof(bearer), "Bearer %s", s->token);
 	if (fields_add(fields, "Authorization", bearer))
 		return -ENOMEM;
-	if (conditional && follow_add_base(p, fields))
+	if (conditional && peer_follower_add_base(p, fields))
 		return -ENOMEM;
 	return fetch_start(p->follow->fetcher, &request, &callbacks, p,
 			   &p->update.fetch);
 }
 
-static void follow_fetch(struct peer *p, bool conditional)
+static void peer_follower_fetch(struct peer *p, bool conditional)
 {
 	struct fields fields;
 
 	fields_init(&fields);
-	if (follow_start(p, conditional, &fields))
-		follow_fail(p, "no digest: the request could not be made");
+	if (peer_follower_start(p, conditional, &fields))
+		peer_follower_fail(p,
+				   "no digest: the request could not be made");
 	fields_free(&fields);
 }
 
 /* Peers */
 
-static void follow_peer_free(struct peer *p)
+static void peer_follower_peer_free(struct peer *p)
 {
 	if (!p)
 		return;
-	follow_end_update(p);
+	peer_follower_end_update(p);
 	loop_timer_clear(p->follow->loop, &p->timer);
 	peer_digest_unref(p->digest);
 	free(p->name);
@@ -408,7 +417,7 @@ static void follow_peer_free(struct peer *p)
 	free(p);
 }
 
-static char *follow_digest_url(const char *url, const char *path)
+static char *peer_follower_digest_url(const char *url, const char *path)
 {
 	size_t len = strlen(url) + strlen(path) + 1;
 	char *text = malloc(len);
@@ -418,8 +427,8 @@ static char *follow_digest_url(const char *url, const char *path)
 	return text;
 }
 
-static struct peer *follow_peer_new(struct follow *f,
-				    const struct upstream *place)
+static struct peer *peer_follower_peer_new(struct peer_follower *f,
+					   const struct upstream *place)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	int64_t now_ms = loop_now_ms(f->loop);
@@ -430,19 +439,19 @@ static struct peer *follow_peer_new(struct follow *f,
 	p->id = f->next_id++;
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
-	p->digest_url = follow_digest_url(place->url, f->settings.path);
+	p->digest_url = peer_follower_digest_url(place->url, f->settings.path);
 	if (!p->name || !p->url || !p->digest_url) {
-		follow_peer_free(p);
+		peer_follower_peer_free(p);
 		return NULL;
 	}
 	following_init(&p->following, (uint64_t)now_ms ^ (uint64_t)p->id << 32,
 		       now_ms);
-	loop_timer_set(f->loop, &p->timer, now_ms, follow_on_timer, p);
+	loop_timer_set(f->loop, &p->timer, now_ms, peer_follower_on_timer, p);
 	return p;
 }
 
-static struct peer *follow_find(const struct follow *f,
-				const struct upstream *place)
+static struct peer *peer_follower_find(const struct peer_follower *f,
+				       const struct upstream *place)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
 		if (!strcmp(f->peers[i]->name, place->name) &&
@@ -452,8 +461,8 @@ static struct peer *follow_find(const struct follow *f,
 	return NULL;
 }
 
-static bool follow_holds(struct peer *const *peers, size_t n,
-			 const struct peer *p)
+static bool peer_follower_holds(struct peer *const *peers, size_t n,
+				const struct peer *p)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (peers[i] == p)
@@ -462,29 +471,30 @@ static bool follow_holds(struct peer *const *peers, size_t n,
 	return false;
 }
 
-int follow_set_peers(struct follow *f, const struct upstream *places, size_t n)
+int peer_follower_set_peers(struct peer_follower *f,
+			    const struct upstream *places, size_t n)
 {
 	struct peer **peers = calloc(n ? n : 1, sizeof(*peers));
 	size_t made = 0;
 
 	for (; peers && made < n; made++) {
-		peers[made] = follow_find(f, &places[made]);
+		peers[made] = peer_follower_find(f, &places[made]);
 		if (!peers[made])
-			peers[made] = follow_peer_new(f, &places[made]);
+			peers[made] = peer_follower_peer_new(f, &places[made]);
 		if (!peers[made])
 			break;
 	}
 	if (!peers || made < n) {
 		for (size_t i = 0; i < made; i++) {
-			if (!follow_holds(f->peers, f->npeers, peers[i]))
-				follow_peer_free(peers[i]);
+			if (!peer_follower_holds(f->peers, f->npeers, peers[i]))
+				peer_follower_peer_free(peers[i]);
 		}
 		free(peers);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < f->npeers; i++) {
-		if (!follow_holds(peers, n, f->peers[i]))
-			follow_peer_free(f->peers[i]);
+		if (!peer_follower_holds(peers, n, f->peers[i]))
+			peer_follower_peer_free(f->peers[i]);
 	}
 	free(f->peers);
 	f->peers = peers;
@@ -493,12 +503,13 @@ int follow_set_peers(struct follow *f, const struct upstream *places, size_t n)
 	return 0;
 }
 
-int follow_new(struct loop *loop, struct fetcher *fetcher,
-	       const struct follow_settings *settings,
-	       const struct upstream *places, size_t n,
-	       void (*changed)(void *arg), void *arg, struct follow **out)
+int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
+		      const struct peer_follower_settings *settings,
+		      const struct upstream *places, size_t n,
+		      void (*changed)(void *arg), void *arg,
+		      struct peer_follower **out)
 {
-	struct follow *f = calloc(1, sizeof(*f));
+	struct peer_follower *f = calloc(1, sizeof(*f));
 	int err;
 
 	if (!f)
@@ -511,20 +522,20 @@ int follow_new(struct loop *loop, struct fetcher *fetcher,
 	*out = f; /* changed() may use it */
 	err = digest_decoder_new(loop, &f->decoder);
 	if (!err)
-		err = follow_set_peers(f, places, n);
+		err = peer_follower_set_peers(f, places, n);
 	if (err) {
-		follow_free(out);
+		peer_follower_free(out);
 		return err;
 	}
 	return 0;
 }
 
-void follow_free(struct follow **f)
+void peer_follower_free(struct peer_follower **f)
 {
 	if (!*f)
 		return;
 	for (size_t i = 0; i < (*f)->npeers; i++)
-		follow_peer_free((*f)->peers[i]);
+		peer_follower_peer_free((*f)->peers[i]);
 	digest_decoder_free(&(*f)->decoder);
 	peerset_unref((*f)->view);
 	free((*f)->peers);
@@ -532,14 +543,15 @@ void follow_free(struct follow **f)
 	*f = NULL;
 }
 
-void follow_set(struct follow *f, const struct follow_settings *settings)
+void peer_follower_set(struct peer_follower *f,
+		       const struct peer_follower_settings *settings)
 {
 	f->settings = *settings;
 	for (size_t i = 0; i < f->npeers; i++)
-		follow_tell(f->peers[i], FOLLOWING_DUE);
+		peer_follower_handle(f->peers[i], FOLLOWING_DUE);
 }
 
-struct peerset *follow_view(struct follow *f)
+struct peerset *peer_follower_view(struct peer_follower *f)
 {
 	struct peerset_peer *peers =
 		calloc(f->npeers ? f->npeers : 1, sizeof(*peers));
@@ -571,8 +583,9 @@ struct peerset *follow_view(struct follow *f)
 	return view;
 }
 
-static void follow_count_outcome(struct peer *p, enum peer_outcome outcome,
-				 uint64_t body_bytes)
+static void peer_follower_count_outcome(struct peer *p,
+					enum peer_outcome outcome,
+					uint64_t body_bytes)
 {
 	switch (outcome) {
 	case OUTCOME_HIT:
@@ -594,17 +607,18 @@ static void follow_count_outcome(struct peer *p, enum peer_outcome outcome,
 	}
 }
 
-static void follow_log_health(const struct peer *p)
+static void peer_follower_log_health(const struct peer *p)
 {
 	log_write(LOG_INFO, "follower",
 		  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
 		  " false hits, %" PRIu64 " stale hits so far)",
-		  p->name, peer_health_state_text(follow_health_of(p)),
+		  p->name, peer_health_state_text(peer_follower_health_of(p)),
 		  p->counters.remote_hits, p->counters.false_hits,
 		  p->counters.stale_hits);
 }
 
-static struct peer *follow_find_id(const struct follow *f, uint32_t id)
+static struct peer *peer_follower_find_id(const struct peer_follower *f,
+					  uint32_t id)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
 		if (f->peers[i]->id == id)
@@ -613,50 +627,52 @@ static struct peer *follow_find_id(const struct follow *f, uint32_t id)
 	return NULL;
 }
 
-void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome outcome,
-		    double rtt_ms, uint64_t body_bytes)
+void peer_follower_outcome(struct peer_follower *f, uint32_t id,
+			   enum peer_outcome outcome, double rtt_ms,
+			   uint64_t body_bytes)
 {
 	struct following_event event = {.kind = FOLLOWING_OUTCOME};
 	struct following_actions actions;
-	struct peer *p = follow_find_id(f, id);
+	struct peer *p = peer_follower_find_id(f, id);
 
 	if (!p)
 		return; /* it was a peer when it was asked */
 	event.outcome.kind = outcome;
 	event.outcome.rtt_ms = rtt_ms;
-	follow_count_outcome(p, outcome, body_bytes);
+	peer_follower_count_outcome(p, outcome, body_bytes);
 	log_write(LOG_DEBUG, "follower", "peer %s: %s", p->name,
 		  peer_outcome_text(outcome));
-	actions = follow_step(p, &event);
+	actions = peer_follower_step(p, &event);
 	if (actions.health)
-		follow_log_health(p);
-	follow_obey(p, &actions);
+		peer_follower_log_health(p);
+	peer_follower_act(p, &actions);
 }
 
-void follow_lookups(struct follow *f, uint64_t lookups)
+void peer_follower_lookups(struct peer_follower *f, uint64_t lookups)
 {
 	const struct following_event event = {.kind = FOLLOWING_LOOKUPS,
 					      .lookups = lookups};
 
 	for (size_t i = 0; i < f->npeers && lookups; i++) {
 		const struct following_actions actions =
-			follow_step(f->peers[i], &event);
+			peer_follower_step(f->peers[i], &event);
 
-		follow_obey(f->peers[i], &actions);
+		peer_follower_act(f->peers[i], &actions);
 	}
 }
 
-size_t follow_count(const struct follow *f)
+size_t peer_follower_count(const struct peer_follower *f)
 {
 	return f->npeers;
 }
 
-void follow_status(const struct follow *f, size_t i, struct follow_status *out)
+void peer_follower_status(const struct peer_follower *f, size_t i,
+			  struct peer_follower_status *out)
 {
 	const struct peer *p = f->peers[i];
 	const struct peer_health *health = following_health(&p->following);
 
-	*out = (struct follow_status){
+	*out = (struct peer_follower_status){
 		.name = p->name,
 		.url = p->url,
 		.digest = p->digest,

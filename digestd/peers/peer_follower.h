@@ -2,8 +2,8 @@
  * Following peers: fetches their digests over HTTP, keeps the copies, and
  * tells whether each of them may be asked. On the service loop.
  */
-#ifndef DIGESTD_PEERS_FOLLOW_H
-#define DIGESTD_PEERS_FOLLOW_H
+#ifndef DIGESTD_PEERS_PEER_FOLLOWER_H
+#define DIGESTD_PEERS_PEER_FOLLOWER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,13 +14,13 @@
 #include "digestd/peers/upstream.h"
 
 struct fetcher;
-struct follow;
+struct peer_follower;
 struct loop;
 struct tls_client;
 
 /* Counters of one peer; one row each. name, what it counts. */
 /* clang-format off */
-#define FOLLOW_COUNTERS(X) \
+#define PEER_FOLLOWER_COUNTERS(X) \
 	X(full_received,        "full digests received") \
 	X(full_received_bytes,  "bytes of full digests received") \
 	X(delta_received,       "deltas received") \
@@ -36,67 +36,71 @@ struct tls_client;
 	X(query_failed,         "object requests to it that failed")
 /* clang-format on */
 
-struct follow_counters {
+struct peer_follower_counters {
 #define X(name, help) uint64_t name;
-	FOLLOW_COUNTERS(X)
+	PEER_FOLLOWER_COUNTERS(X)
 #undef X
 };
 
-struct follow_settings {
+struct peer_follower_settings {
 	struct following_policy policy;
 	struct scd_limits limits;
 	char token[33];
-	int64_t wait_s;       /* Prefer: wait */
-	int64_t timeout_ms;   /* of a fetch, beyond the wait */
+	int64_t wait_s;     /* Prefer: wait */
+	int64_t timeout_ms; /* of a fetch, beyond the wait */
 	int64_t connect_ms;
 	struct tls_client *tls; /* borrowed; null: see fetch_request */
-	const char *path; /* of the digest that is followed */
+	const char *path;       /* of the digest that is followed */
 };
 
 /* One peer, for metrics and status. Pointers live until the next change. */
-struct follow_status {
+struct peer_follower_status {
 	const char *name, *url;
 	const struct peer_digest *digest; /* null: none */
 	enum peer_health_state health;
 	double rtt_ms;
 	int64_t confirmed_ms; /* see following_confirmed_ms() */
-	struct follow_counters counters;
+	struct peer_follower_counters counters;
 };
 
 /*
  * Makes a follower of these peers and starts to fetch. changed(arg) is called
- * whenever the view (follow_view()) is another one. `loop` and `fetcher` are
- * borrowed, the rest is copied. Returns 0 or a negative errno.
+ * whenever the view (peer_follower_view()) is another one. `loop` and `fetcher`
+ * are borrowed, the rest is copied. Returns 0 or a negative errno.
  */
-int follow_new(struct loop *loop, struct fetcher *fetcher,
-	       const struct follow_settings *settings,
-	       const struct upstream *places, size_t n,
-	       void (*changed)(void *arg), void *arg, struct follow **out);
+int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
+		      const struct peer_follower_settings *settings,
+		      const struct upstream *places, size_t n,
+		      void (*changed)(void *arg), void *arg,
+		      struct peer_follower **out);
 
-void follow_free(struct follow **f);
+void peer_follower_free(struct peer_follower **f);
 
 /*
  * Takes a new list of peers: those that stay (name and url) keep their digest,
  * health and counters. Returns 0 or -ENOMEM, and then nothing has changed.
  */
-int follow_set_peers(struct follow *f, const struct upstream *places,
-		     size_t n);
+int peer_follower_set_peers(struct peer_follower *f,
+			    const struct upstream *places, size_t n);
 
 /* Takes new times and limits; they count from the next fetch on. */
-void follow_set(struct follow *f, const struct follow_settings *settings);
+void peer_follower_set(struct peer_follower *f,
+		       const struct peer_follower_settings *settings);
 
 /* A new view of the peers as they stand, with one user; null: no memory. */
-struct peerset *follow_view(struct follow *f);
+struct peerset *peer_follower_view(struct peer_follower *f);
 
 /* What came of asking the peer with this id (peerset_peer.id) for an object. */
-void follow_outcome(struct follow *f, uint32_t id, enum peer_outcome outcome,
-		    double rtt_ms, uint64_t body_bytes);
+void peer_follower_outcome(struct peer_follower *f, uint32_t id,
+			   enum peer_outcome outcome, double rtt_ms,
+			   uint64_t body_bytes);
 
 /* The digests were consulted for so many more keys. */
-void follow_lookups(struct follow *f, uint64_t lookups);
+void peer_follower_lookups(struct peer_follower *f, uint64_t lookups);
 
 /* The peers one by one, i < count, for metrics and status. */
-size_t follow_count(const struct follow *f);
-void follow_status(const struct follow *f, size_t i, struct follow_status *out);
+size_t peer_follower_count(const struct peer_follower *f);
+void peer_follower_status(const struct peer_follower *f, size_t i,
+			  struct peer_follower_status *out);
 
 #endif
