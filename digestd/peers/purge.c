@@ -83,24 +83,24 @@ static void purge_free(struct purge *p)
 	free(p);
 }
 
-static void purge_obey(struct purge *p, enum purging_action action);
+static void purge_act(struct purge *p, enum purging_action action);
 
-static void purge_tell(struct purge *p, enum purging_event_kind kind,
-		       size_t purged)
+static void purge_handle(struct purge *p, enum purging_event_kind kind,
+			 size_t purged)
 {
 	const struct purging_event event = {kind, purged};
 
-	purge_obey(p, purging_step(&p->purging, &event));
+	purge_act(p, purging_step(&p->purging, &event));
 }
 
 static void purge_on_peer(void *arg)
 {
-	purge_tell(arg, PURGING_PEER, 0);
+	purge_handle(arg, PURGING_PEER, 0);
 }
 
 static void purge_on_synced(void *arg)
 {
-	purge_tell(arg, PURGING_SYNCED, 0);
+	purge_handle(arg, PURGING_SYNCED, 0);
 }
 
 static void purge_sync(struct purge *p)
@@ -108,7 +108,7 @@ static void purge_sync(struct purge *p)
 	p->sync.loop = p->purger->loop;
 	p->sync.call = (struct loop_call){.run = purge_on_synced, .arg = p};
 	if (!cache_sync(p->purger->cache, &p->sync))
-		purge_tell(p, PURGING_SYNCED, 0);
+		purge_handle(p, PURGING_SYNCED, 0);
 }
 
 static void purge_end(struct purge *p)
@@ -117,7 +117,7 @@ static void purge_end(struct purge *p)
 	purge_free(p);
 }
 
-static void purge_obey(struct purge *p, enum purging_action action)
+static void purge_act(struct purge *p, enum purging_action action)
 {
 	switch (action) {
 	case PURGING_WAIT:
@@ -175,9 +175,9 @@ static void purge_walk(void *arg)
 	size_t purged = cache_purge_part(p->purger->cache, &p->part,
 					 purge_is_meant, p);
 
-	purge_tell(p, ++p->part.number < p->part.count ? PURGING_PART
-						       : PURGING_LAST_PART,
-		   purged);
+	purge_handle(p, ++p->part.number < p->part.count ? PURGING_PART
+							 : PURGING_LAST_PART,
+		     purged);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -285,7 +285,7 @@ static int purge_target(struct purge *p)
 	target_free(&t);
 	if (err)
 		return err;
-	purge_tell(p, PURGING_LAST_PART, purged);
+	purge_handle(p, PURGING_LAST_PART, purged);
 	return 0;
 }
 
@@ -314,7 +314,7 @@ void purge_leave(struct exchange *x)
 	if (!p)
 		return;
 	p->x = NULL;
-	purge_tell(p, PURGING_LEFT, 0);
+	purge_handle(p, PURGING_LEFT, 0);
 }
 
 void purger_stop(struct purger *purger)
