@@ -189,16 +189,9 @@ static void digest_api_send_full(struct digest_api *api, struct exchange *x,
 	fields_free(&f);
 }
 
-/* A delta in the form in which it is sent, and that form's name. */
-struct chosen_delta {
-	uint64_t from;
-	const char *im;
-	struct blob *blob; /* null: none */
-};
-
 static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 				  const struct publication *p,
-				  const struct chosen_delta *delta)
+				  const struct digest_answer *delta)
 {
 	struct digest_tag base = { p->instance, delta->from };
 	char etag[DIGEST_ETAG_BYTES + 1];
@@ -206,7 +199,8 @@ static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 
 	digest_tag_write(&base, etag);
 	if (digest_api_current_fields(api, &f, p) ||
-	    fields_add(&f, "IM", delta->im) ||
+	    fields_add(&f, "IM", delta->conditional ? DIGEST_IM_CONDITIONAL
+						    : DIGEST_IM_XOR) ||
 	    fields_add(&f, "Delta-Base", etag) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
@@ -219,47 +213,28 @@ static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 	fields_free(&f);
 }
 
-/* The delta from the newest generation that the asker holds, if any, in the
- * smallest form that it takes. */
-static struct chosen_delta digest_api_best_delta(const struct publication *p,
-						 const struct digest_request *r)
-{
-	struct chosen_delta chosen = { 0 };
-
-	for (unsigned i = 0; i < p->ndeltas && !chosen.blob; i++) {
-		const struct publication_delta *delta = &p->deltas[i];
-		struct digest_tag base = { p->instance, delta->from };
-
-		if (!digest_request_has(r, &base))
-			continue;
-		chosen.from = delta->from;
-		chosen.blob = publication_smallest(delta, r->takes);
-		chosen.im = chosen.blob == delta->xor ? DIGEST_IM_XOR :
-							DIGEST_IM_CONDITIONAL;
-	}
-	return chosen;
-}
-
 /* Answers with what there is now. */
 static void digest_api_send_current(struct digest_api *api, struct exchange *x,
 				    const struct digest_request *r)
 {
 	struct publication *p = digest_api_current(api);
-	struct chosen_delta delta;
-	struct digest_tag tag;
+	const struct digest_answer answer = digest_answer_to(&r->ask, p, 0);
 
-	if (!p) {
+	switch (answer.kind) {
+	case DIGEST_ANSWER_NONE:
+	case DIGEST_ANSWER_WAIT: /* not for no time */
 		exchange_reply_error(x, 503, NULL);
-		return;
-	}
-	tag = digest_api_tag_of(p);
-	delta = digest_api_best_delta(p, r);
-	if (digest_request_has(r, &tag))
+		break;
+	case DIGEST_ANSWER_UNCHANGED:
 		digest_api_send_unchanged(api, x, p);
-	else if (delta.blob)
-		digest_api_send_delta(api, x, p, &delta);
-	else
+		break;
+	case DIGEST_ANSWER_DELTA:
+		digest_api_send_delta(api, x, p, &answer);
+		break;
+	case DIGEST_ANSWER_FULL:
 		digest_api_send_full(api, x, p);
+		break;
+	}
 	publication_unref(p);
 }
 
@@ -357,10 +332,9 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 				     const struct digest_request *r)
 {
 	struct loop *loop = exchange_loop(x);
-	int64_t wait_s = r->wait_s < api->max_wait_s ? r->wait_s :
-						       api->max_wait_s;
-	struct waiter *w = wait_s ? calloc(1, sizeof(*w)) : NULL;
-	bool waits = false;
+	struct waiter *w = r->ask.wait_s ? calloc(1, sizeof(*w)) : NULL;
+	struct digest_answer answer;
+	bool waits;
 
 	if (!w)
 		return false;
@@ -369,11 +343,9 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 			     .request = *r,
 			     .wake = {.run = digest_api_on_wake, .arg = w}};
 	pthread_mutex_lock(&api->lock);
-	if (api->recent[0] && !api->draining) {
-		struct digest_tag tag = digest_api_tag_of(api->recent[0]);
-
-		waits = digest_request_has(r, &tag);
-	}
+	answer = digest_answer_to(&r->ask, api->recent[0],
+				  api->draining ? 0 : api->max_wait_s);
+	waits = answer.kind == DIGEST_ANSWER_WAIT;
 	if (waits) {
 		w->next = api->waiting;
 		w->link = &api->waiting;
@@ -384,7 +356,7 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 		/* in this thread, which also runs digest_api_on_wake() */
 		exchange_set_data(x, w);
 		loop_timer_set(loop, &w->timer,
-			       loop_now_ms(loop) + wait_s * 1000,
+			       loop_now_ms(loop) + answer.wait_s * 1000,
 			       digest_api_on_timer, w);
 	}
 	pthread_mutex_unlock(&api->lock);

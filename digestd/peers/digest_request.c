@@ -103,11 +103,11 @@ static void digest_request_read_tags(struct digest_request *r,
 	struct field_part element;
 	struct field_cursor cursor = { 0 };
 
-	while (r->ntags < DIGEST_REQUEST_BASES &&
+	while (r->ask.ntags < DIGEST_ASK_BASES &&
 	       fields_next(fields, "If-None-Match", &cursor, &element)) {
 		if (digest_tag_read(element.at, element.len,
-				    &r->tags[r->ntags]))
-			r->ntags++;
+				    &r->ask.tags[r->ask.ntags]))
+			r->ask.ntags++;
 	}
 }
 
@@ -154,19 +154,8 @@ void digest_request_read(struct digest_request *r,
 	*r = (struct digest_request){ .resource = DIGEST_NONE };
 	digest_request_read_target(r, paths, target);
 	digest_request_read_tags(r, fields);
-	r->takes.xor = digest_request_takes(fields, DIGEST_IM_XOR);
-	r->takes.conditional =
+	r->ask.takes.xor = digest_request_takes(fields, DIGEST_IM_XOR);
+	r->ask.takes.conditional =
 		digest_request_takes(fields, DIGEST_IM_CONDITIONAL);
-	r->wait_s = digest_request_wait_of(fields);
-}
-
-bool digest_request_has(const struct digest_request *r,
-			const struct digest_tag *tag)
-{
-	for (unsigned i = 0; i < r->ntags; i++) {
-		if (r->tags[i].instance == tag->instance &&
-		    r->tags[i].generation == tag->generation)
-			return true;
-	}
-	return false;
+	r->ask.wait_s = digest_request_wait_of(fields);
 }

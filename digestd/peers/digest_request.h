@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "digestd/http/fields.h"
-#include "digestd/mesh/generations.h"
+#include "digestd/mesh/digest_answer.h"
 
 /* Where a digest and its deltas are: what a node holds, and what it was asked
  * for. */
@@ -25,21 +25,13 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 #define DIGEST_IM_XOR "scd"
 #define DIGEST_IM_CONDITIONAL "scd-conditional"
 
-enum { DIGEST_REQUEST_BASES = 8, DIGEST_ETAG_BYTES = 40 };
+enum { DIGEST_ETAG_BYTES = 40 };
 
 enum digest_resource { DIGEST_NONE, DIGEST_CURRENT, DIGEST_DELTA };
 
-/* A generation of an instance, as an entity tag names it. */
-struct digest_tag {
-	uint64_t instance, generation;
-};
-
 struct digest_request {
 	enum digest_resource resource;
-	struct digest_tag tags[DIGEST_REQUEST_BASES]; /* If-None-Match */
-	unsigned ntags;
-	struct delta_forms takes; /* A-IM */
-	int64_t wait_s;   /* Prefer: wait; 0: do not wait */
+	struct digest_ask ask; /* If-None-Match, A-IM, Prefer: wait */
 	/* of a delta resource */
 	uint64_t instance, from, to;
 };
@@ -49,10 +41,6 @@ struct digest_request {
 void digest_request_read(struct digest_request *r,
 			 const struct digest_paths *paths,
 			 struct field_part target, const struct fields *fields);
-
-/* Whether one of the tags is this one. */
-bool digest_request_has(const struct digest_request *r,
-			const struct digest_tag *tag);
 
 /* The entity tag of a generation: "<instance, 16 digits>-<generation>". */
 void digest_tag_write(const struct digest_tag *tag,

@@ -1,0 +1,56 @@
+/*
+ * What a node answers to a request for its digest (PROTOCOL.md, "The current
+ * digest"): a decision, without I/O.
+ */
+#ifndef DIGESTD_MESH_DIGEST_ANSWER_H
+#define DIGESTD_MESH_DIGEST_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/mesh/generations.h"
+
+/* A generation of an instance, as an entity tag names it. */
+struct digest_tag {
+	uint64_t instance, generation;
+};
+
+enum { DIGEST_ASK_BASES = 8 };
+
+/* What somebody who asks has, and takes. */
+struct digest_ask {
+	struct digest_tag tags[DIGEST_ASK_BASES];
+	unsigned ntags;
+	struct delta_forms takes;
+	int64_t wait_s; /* for something new; 0: it does not wait */
+};
+
+enum digest_answer_kind {
+	DIGEST_ANSWER_NONE,      /* there is no generation yet */
+	DIGEST_ANSWER_WAIT,      /* for the next, wait_s at most; then again */
+	DIGEST_ANSWER_UNCHANGED, /* it has the current one */
+	DIGEST_ANSWER_DELTA,     /* from a generation that it has */
+	DIGEST_ANSWER_FULL,
+};
+
+struct digest_answer {
+	enum digest_answer_kind kind;
+	int64_t wait_s;    /* to wait */
+	uint64_t from;     /* of a delta */
+	bool conditional;  /* its form */
+	struct blob *blob; /* of both bodies; borrowed from the publication */
+};
+
+/* Whether one of the tags is this one. */
+bool digest_ask_has(const struct digest_ask *ask, const struct digest_tag *tag);
+
+/*
+ * The answer as long as p is the current publication; null: there is none yet.
+ * max_wait_s bounds what is waited; 0: nobody is kept waiting any more, or the
+ * time is over.
+ */
+struct digest_answer digest_answer_to(const struct digest_ask *ask,
+				      const struct publication *p,
+				      int64_t max_wait_s);
+
+#endif
