@@ -15,8 +15,8 @@
 #include "digestd/config/configuration.h"
 #include "digestd/os/log.h"
 #include "digestd/service.h"
-
-enum { EXIT_USAGE = 2 };
+#include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 #ifdef JEMALLOC_SLABS
 /*
@@ -29,31 +29,36 @@ const char *malloc_conf = "slab_sizes:256-256:8|512-512:8|1024-1024:16"
 			  "|2048-2048:16|4096-4096:16";
 #endif
 
-static const struct option long_options[] = {
-	{ "config", required_argument, NULL, 'c' },
-	{ "test", no_argument, NULL, 't' },
-	{ "options", no_argument, NULL, 'o' },
-	{ "metrics", no_argument, NULL, 'm' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
+/* What the command line says. */
+struct arguments {
+	const char *path;
+	bool test, options, metrics;
 };
 
-static void main_usage(FILE *to)
-{
-	fputs("usage: digestd -c FILE [-t]\n"
-	      "A caching proxy that tells its peers what it holds.\n"
-	      "\n"
-	      "  -c, --config FILE  the configuration, see digestd.conf(5)\n"
-	      "  -t, --test         check it, and do nothing else\n"
-	      "      --options      list the options of a configuration\n"
-	      "      --metrics      list what /metrics has: name, type, help\n"
-	      "  -h, --help         this text\n"
-	      "  -V, --version      the version\n"
-	      "\n"
-	      "SIGHUP reloads the configuration, SIGTERM drains and ends.\n",
-	      to);
-}
+#define AT(member) .at = offsetof(struct arguments, member)
+
+/* clang-format off */
+static const struct tool_option main_options[] = {
+	{ .name = "config", .letter = 'c', .kind = OPTION_TEXT, AT(path),
+	  .value = "FILE", .help = "the configuration, see digestd.conf(5)" },
+	{ .name = "test", .letter = 't', .kind = OPTION_FLAG, AT(test),
+	  .help = "check it, and do nothing else" },
+	{ .name = "options", .kind = OPTION_FLAG, AT(options),
+	  .help = "list the options of a configuration" },
+	{ .name = "metrics", .kind = OPTION_FLAG, AT(metrics),
+	  .help = "list what /metrics has: name, type, help" },
+	{ .name = NULL },
+};
+/* clang-format on */
+
+static const struct tool_program main_program = {
+	.name = "digestd",
+	.help = "usage: digestd -c FILE [-t]\n"
+		"A caching proxy that tells its peers what it holds.\n\n",
+	.after_help = "\nSIGHUP reloads the configuration, SIGTERM drains and "
+		      "ends.\n",
+	.options = (const struct tool_option *const[]){ main_options, NULL },
+};
 
 /*
  * Connections need descriptors: as many as the hard limit allows. Without them
@@ -106,39 +111,21 @@ static int main_load_and_run(const char *path, bool test)
 
 int main(int argc, char **argv)
 {
-	const char *path = NULL;
-	bool test = false;
-	int c;
+	struct arguments a = { .path = NULL };
+	int code = tool_read(&main_program, argc, argv, &a);
 
-	while ((c = getopt_long(argc, argv, "c:thV", long_options, NULL)) !=
-	       -1) {
-		switch (c) {
-		case 'c':
-			path = optarg;
-			break;
-		case 't':
-			test = true;
-			break;
-		case 'o':
-			config_print_options(stdout);
-			return EXIT_SUCCESS;
-		case 'm':
-			node_status_list_metrics(stdout);
-			return EXIT_SUCCESS;
-		case 'h':
-			main_usage(stdout);
-			return EXIT_SUCCESS;
-		case 'V':
-			puts("digestd " PACKAGE_VERSION);
-			return EXIT_SUCCESS;
-		default:
-			main_usage(stderr);
-			return EXIT_USAGE;
-		}
+	if (code == TOOL_GO_ON && a.options) {
+		config_print_options(stdout);
+		return EXIT_SUCCESS;
 	}
-	if (!path || optind < argc) {
-		main_usage(stderr);
-		return EXIT_USAGE;
+	if (code == TOOL_GO_ON && a.metrics) {
+		node_status_list_metrics(stdout);
+		return EXIT_SUCCESS;
 	}
-	return main_load_and_run(path, test);
+	if (code == TOOL_GO_ON && a.path && optind == argc)
+		return main_load_and_run(a.path, a.test);
+	if (code == TOOL_OK)
+		return EXIT_SUCCESS;
+	tool_help(&main_program, stderr);
+	return TOOL_USAGE;
 }

@@ -13,9 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cachesim/live/arguments.h"
 #include "cachesim/live/load.h"
 #include "cachesim/live/origin_server.h"
+#include "digestd/tool/arguments.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 struct settings {
 	const char *trace, *port_file;
@@ -24,118 +26,68 @@ struct settings {
 	struct origin_options serving;
 };
 
-static const char usage[] =
-	"usage: scd-origin [options]\n"
-	"Answers any URL with a body that can be verified.\n"
-	"  -l, --listen ADDRESS:PORT  where (127.0.0.1:0: a free port)\n"
-	"      --trace FILE           sizes and statuses; gen:PRESET too\n"
-	"  -f, --trace-type TYPE      format of the trace (detected)\n"
-	"      --trace-type-params COLS\n"
-	"                             its columns: time,client,url,size\n"
-	"  -b, --base URL             before URLs that begin with a slash\n"
-	"  -N, --num-thread N         threads that answer (2)\n"
-	"      --max-age SECONDS      Cache-Control of answers (86400)\n"
-	"      --delay-ms N           wait before each answer (0)\n"
-	"      --truncate SHARE       of bodies that end early (0)\n"
-	"      --lie SHARE            of bodies with a wrong byte (0)\n"
-	"      --port-file FILE       written once the port is open\n"
-	"  -h, --help  -V, --version\n";
+/* The name of earlier versions; what is wrong is told of today's. */
+static bool origin_take_threads(const char *option, const char *text, void *to)
+{
+	struct settings *s = to;
 
-enum {
-	OPT_PARAMS = 256,
-	OPT_MAX_AGE,
-	OPT_DELAY,
-	OPT_TRUNCATE,
-	OPT_LIE,
-	OPT_PORT_FILE,
-};
+	(void)option;
+	return arguments_number_within("--num-thread", text, 1, INT32_MAX,
+				       &s->serving.threads);
+}
+
+static const char origin_help[] =
+	"usage: scd-origin [options]\n"
+	"Answers any URL with a body that can be verified.\n";
+
+#define AT(member) .at = offsetof(struct settings, member)
 
 /* clang-format off */
-static const struct option options[] = {
-	{ "listen", required_argument, NULL, 'l' },
-	{ "trace", required_argument, NULL, 't' },
-	{ "trace-type", required_argument, NULL, 'f' },
-	{ "trace-type-params", required_argument, NULL, OPT_PARAMS },
-	{ "base", required_argument, NULL, 'b' },
-	{ "num-thread", required_argument, NULL, 'N' },
-	{ "max-age", required_argument, NULL, OPT_MAX_AGE },
-	{ "delay-ms", required_argument, NULL, OPT_DELAY },
-	{ "truncate", required_argument, NULL, OPT_TRUNCATE },
-	{ "lie", required_argument, NULL, OPT_LIE },
-	{ "port-file", required_argument, NULL, OPT_PORT_FILE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	/* names of earlier versions */
-	{ "format", required_argument, NULL, 'f' },
-	{ "columns", required_argument, NULL, OPT_PARAMS },
-	{ "threads", required_argument, NULL, 'N' },
-	{ NULL, 0, NULL, 0 },
+static const struct tool_option origin_options[] = {
+	{ .name = "listen", .letter = 'l', .kind = OPTION_TEXT, AT(listen),
+	  .value = "ADDRESS:PORT", .help = "where (127.0.0.1:0: a free port)" },
+	{ .name = "trace", .kind = OPTION_TEXT, AT(trace), .value = "FILE",
+	  .help = "sizes and statuses; gen:PRESET too" },
+	{ .name = "trace-type", .letter = 'f', .kind = OPTION_TEXT,
+	  AT(reading.format), .value = "TYPE",
+	  .help = "format of the trace (detected)" },
+	{ .name = "trace-type-params", .kind = OPTION_TEXT,
+	  AT(reading.columns), .value = "COLS",
+	  .help = "its columns: time,client,url,size" },
+	{ .name = "base", .letter = 'b', .kind = OPTION_TEXT, AT(reading.base),
+	  .value = "URL", .help = "before URLs that begin with a slash" },
+	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
+	  AT(serving.threads), .least = 1, .most = INT32_MAX, .value = "N",
+	  .help = "threads that answer (2)" },
+	{ .name = "max-age", .kind = OPTION_COUNT, AT(serving.rules.max_age_s),
+	  .most = INT32_MAX, .value = "SECONDS",
+	  .help = "Cache-Control of answers (86400)" },
+	{ .name = "delay-ms", .kind = OPTION_COUNT, AT(serving.delay_ms),
+	  .most = INT32_MAX, .value = "N", .help = "wait before each answer (0)" },
+	{ .name = "truncate", .kind = OPTION_REAL, AT(serving.truncate),
+	  .max = 1, .value = "SHARE", .help = "of bodies that end early (0)" },
+	{ .name = "lie", .kind = OPTION_REAL, AT(serving.lie), .max = 1,
+	  .value = "SHARE", .help = "of bodies with a wrong byte (0)" },
+	{ .name = "port-file", .kind = OPTION_TEXT, AT(port_file),
+	  .value = "FILE", .help = "written once the port is open" },
+	/* names of earlier versions, and a letter: cachesim has another -t */
+	{ .name = "format", .kind = OPTION_TEXT, AT(reading.format),
+	  .value = "TYPE" },
+	{ .name = "columns", .kind = OPTION_TEXT, AT(reading.columns),
+	  .value = "COLS" },
+	{ .name = "threads", .kind = OPTION_CALL, .value = "N",
+	  .take = origin_take_threads },
+	{ .name = "t", .letter = 't', .kind = OPTION_TEXT, AT(trace),
+	  .value = "FILE" },
+	{ .name = NULL },
 };
 /* clang-format on */
 
-/* One option. False: not one of ours (getopt has said so). */
-static bool origin_take_option(struct settings *s, int c)
-{
-	switch (c) {
-	case 'l':
-		s->listen = optarg;
-		return true;
-	case 't': /* as it was before cachesim had another -t */
-		s->trace = optarg;
-		return true;
-	case 'f':
-		s->reading.format = optarg;
-		return true;
-	case 'b':
-		s->reading.base = optarg;
-		return true;
-	case OPT_PARAMS:
-		s->reading.columns = optarg;
-		return true;
-	case OPT_MAX_AGE:
-		s->serving.rules.max_age_s =
-			arguments_number("--max-age", optarg, 0, INT32_MAX);
-		return true;
-	case 'N':
-		s->serving.threads =
-			arguments_number("--num-thread", optarg, 1, INT32_MAX);
-		return true;
-	case OPT_DELAY:
-		s->serving.delay_ms =
-			arguments_number("--delay-ms", optarg, 0, INT32_MAX);
-		return true;
-	case OPT_TRUNCATE:
-		s->serving.truncate =
-			arguments_real("--truncate", optarg, 0, 1);
-		return true;
-	case OPT_LIE:
-		s->serving.lie = arguments_real("--lie", optarg, 0, 1);
-		return true;
-	case OPT_PORT_FILE:
-		s->port_file = optarg;
-		return true;
-	}
-	return false;
-}
-
-static void origin_take_options(struct settings *s, int argc, char **argv)
-{
-	static const char letters[] = "l:f:t:b:N:hV";
-	int c;
-
-	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		if (c == 'h' || c == 'V') {
-			fputs(c == 'h' ? usage
-				       : "scd-origin " PACKAGE_VERSION "\n",
-			      stdout);
-			exit(0);
-		}
-		if (!origin_take_option(s, c))
-			exit(2);
-	}
-	if (optind < argc)
-		arguments_wrong("takes no operands", usage);
-}
+static const struct tool_program origin_program = {
+	.name = "scd-origin",
+	.help = origin_help,
+	.options = (const struct tool_option *const[]){ origin_options, NULL },
+};
 
 /* Resolves ADDRESS:PORT, numbers only; "[::1]:80" for IPv6. */
 static struct addrinfo *origin_resolve(const char *listen)
@@ -211,13 +163,18 @@ int main(int argc, char **argv)
 		.serving = { .rules = { .max_age_s = 86400 }, .threads = 2 },
 	};
 	struct addrinfo *at;
-	int err;
+	int err = tool_read(&origin_program, argc, argv, &s);
 
-	origin_take_options(&s, argc, argv);
+	if (err != TOOL_GO_ON)
+		return err;
+	if (optind < argc)
+		return arguments_wrong(NULL, "takes no operands", origin_help);
 	at = origin_resolve(s.listen);
-	if (!at)
-		arguments_bad("--listen", s.listen,
-			      "not an address such as 127.0.0.1:8000");
+	if (!at) {
+		arguments_refuse("--listen", s.listen,
+				 "is not an address such as 127.0.0.1:8000");
+		return TOOL_USAGE;
+	}
 	if (s.trace && load_objects(&objects, s.trace, &s.reading))
 		return 1;
 	if (s.trace)

@@ -240,7 +240,7 @@ static enum MHD_Result origin_server_answer_object(struct origin_server *s,
 	if (a.status != 304 && !head)
 		s->bytes += a.size;
 	if (s->opt->delay_ms)
-		origin_server_wait_ms(s->opt->delay_ms);
+		origin_server_wait_ms((unsigned)s->opt->delay_ms);
 	return origin_server_send_answer(s, c, &a, nth);
 }
 
@@ -295,7 +295,7 @@ int origin_server_new(struct origin_server **out, const struct sockaddr *at,
 		origin_server_end_request, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)CONNECTIONS_MAX, MHD_OPTION_THREAD_POOL_SIZE,
-		opt->delay_ms ? 0u : opt->threads, MHD_OPTION_END);
+		opt->delay_ms ? 0u : (unsigned)opt->threads, MHD_OPTION_END);
 	if (s->mhd)
 		return 0;
 	origin_server_free(out);

@@ -13,8 +13,8 @@
 
 struct origin_options {
 	struct origin_answer_rules rules;
-	unsigned threads;  /* > 0 */
-	unsigned delay_ms; /* before each answer */
+	uint64_t threads;  /* > 0 */
+	uint64_t delay_ms; /* before each answer */
 	double truncate;   /* share of bodies that end early, 0..1 */
 	double lie;	   /* share of bodies with one wrong byte, 0..1 */
 };

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cachesim/live/arguments.h"
 #include "cachesim/live/load.h"
 #include "cachesim/live/replayer.h"
+#include "digestd/tool/arguments.h"
+#include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 enum { NODES_MAX = 1024 };
 
@@ -26,204 +28,136 @@ struct settings {
 	bool info, json, quiet;
 };
 
-static const char usage[] =
+static const char replay_help[] =
 	"usage: scd-replay --node URL [--node URL ...] [options] TRACE\n"
 	"       scd-replay --info TRACE\n"
-	"Sends the requests of a trace to the nodes of a cluster.\n"
-	"      --node URL         http://host:port, may be repeated\n"
-	"      --concurrency N    requests under way at a time (64)\n"
-	"      --speed X          times the speed of the trace (no waiting)\n"
-	"      --proxy            forward proxy: absolute request targets\n"
-	"      --partition WAY    over the nodes, by client or round-robin\n"
-	"                         (client)\n"
-	"      --verify WHICH     bodies: auto, all or none (auto)\n"
-	"      --timeout-ms N     for one request (30000)\n"
-	"  -f, --trace-type TYPE  format of the trace (detected)\n"
-	"  -t, --trace-type-params COLS\n"
-	"                         what its columns are: time,client,url,size\n"
-	"  -b, --base URL         before URLs that begin with a slash\n"
-	"  -n, --num-req N        the first N requests only\n"
-	"      --strict           end with the first bad record\n"
-	"  -i, --info             only tell what the trace is made of\n"
-	"  -j, --json             the report as JSON\n"
-	"  -q, --quiet            no progress\n"
-	"  -h, --help  -V, --version\n"
+	"Sends the requests of a trace to the nodes of a cluster.\n";
+
+static const char replay_trace_help[] =
 	"TRACE: a file, plain, gzip or zstd; - for standard input; or\n"
 	"gen:PRESET[,requests=N][,seed=N], PRESET one of dec, ucb, upisa,\n"
 	"questnet, nlanr.\n";
 
-enum {
-	OPT_SPEED = 256,
-	OPT_PROXY,
-	OPT_ROUND_ROBIN,
-	OPT_PARTITION,
-	OPT_VERIFY,
-	OPT_TIMEOUT,
-	OPT_STRICT,
-	OPT_NODE,
-};
+/* In the order of enum replay_verify and of enum replay_partition. */
+static const char *const verify_words[] = { "auto", "all", "none", NULL };
+static const char *const partition_words[] = { "client", "round-robin", NULL };
+
+static bool replay_add_node(const char *option, const char *url, void *to)
+{
+	struct settings *s = to;
+
+	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ "))
+		return arguments_refuse(
+			option, url, "is not a URL such as http://host:port");
+	if (s->sending.nnodes == NODES_MAX)
+		return arguments_refuse(option, url,
+					"is one more than can be told apart");
+	s->nodes[s->sending.nnodes++] = url;
+	return true;
+}
+
+/* -n was a node before it was a number, as with cachesim. */
+static bool replay_take_limit(const char *option, const char *text, void *to)
+{
+	struct settings *s = to;
+
+	(void)option;
+	return strncmp(text, "http://", 7)
+		       ? arguments_number_within("--num-req", text, 1,
+						 UINT32_MAX, &s->sending.limit)
+		       : replay_add_node("--node", text, s);
+}
+
+static bool replay_take_round_robin(const char *option, const char *text,
+				    void *to)
+{
+	struct settings *s = to;
+
+	(void)option;
+	(void)text;
+	s->sending.partition = REPLAY_ROUND_ROBIN;
+	return true;
+}
+
+#define AT(member) .at = offsetof(struct settings, member)
 
 /* clang-format off */
-static const struct option options[] = {
-	{ "node", required_argument, NULL, OPT_NODE },
-	{ "concurrency", required_argument, NULL, 'c' },
-	{ "speed", required_argument, NULL, OPT_SPEED },
-	{ "proxy", no_argument, NULL, OPT_PROXY },
-	{ "partition", required_argument, NULL, OPT_PARTITION },
-	{ "verify", required_argument, NULL, OPT_VERIFY },
-	{ "timeout-ms", required_argument, NULL, OPT_TIMEOUT },
-	{ "num-req", required_argument, NULL, 'n' },
-	{ "trace-type", required_argument, NULL, 'f' },
-	{ "trace-type-params", required_argument, NULL, 't' },
-	{ "base", required_argument, NULL, 'b' },
-	{ "strict", no_argument, NULL, OPT_STRICT },
-	{ "info", no_argument, NULL, 'i' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	/* names of earlier versions */
-	{ "round-robin", no_argument, NULL, OPT_ROUND_ROBIN },
-	{ "requests", required_argument, NULL, 'n' },
-	{ "format", required_argument, NULL, 'f' },
-	{ "columns", required_argument, NULL, 't' },
-	{ NULL, 0, NULL, 0 },
+static const struct tool_option replay_options[] = {
+	{ .name = "node", .kind = OPTION_CALL, .take = replay_add_node,
+	  .value = "URL", .help = "http://host:port, may be repeated" },
+	{ .name = "concurrency", .kind = OPTION_COUNT,
+	  AT(sending.concurrency), .least = 1, .most = 10000, .value = "N",
+	  .help = "requests under way at a time (64)" },
+	{ .name = "speed", .kind = OPTION_REAL, AT(sending.speed),
+	  .min = 1e-9, .max = 1e9, .value = "X",
+	  .help = "times the speed of the trace (no waiting)" },
+	{ .name = "proxy", .kind = OPTION_FLAG, AT(sending.proxy),
+	  .help = "forward proxy: absolute request targets" },
+	{ .name = "partition", .kind = OPTION_WORD, AT(sending.partition),
+	  .value = "WAY", .words = partition_words,
+	  .help = "over the nodes, by client or round-robin\n(client)" },
+	{ .name = "verify", .kind = OPTION_WORD, AT(sending.verify),
+	  .value = "WHICH", .words = verify_words,
+	  .help = "bodies: auto, all or none (auto)" },
+	{ .name = "timeout-ms", .kind = OPTION_COUNT, AT(sending.timeout_ms),
+	  .least = 1, .most = INT32_MAX, .value = "N",
+	  .help = "for one request (30000)" },
+	{ .name = "trace-type", .letter = 'f', .kind = OPTION_TEXT,
+	  AT(reading.format), .value = "TYPE",
+	  .help = "format of the trace (detected)" },
+	{ .name = "trace-type-params", .letter = 't', .kind = OPTION_TEXT,
+	  AT(reading.columns), .value = "COLS",
+	  .help = "what its columns are: time,client,url,size" },
+	{ .name = "base", .letter = 'b', .kind = OPTION_TEXT, AT(reading.base),
+	  .value = "URL", .help = "before URLs that begin with a slash" },
+	{ .name = "num-req", .letter = 'n', .kind = OPTION_CALL,
+	  .take = replay_take_limit, .value = "N",
+	  .help = "the first N requests only" },
+	{ .name = "strict", .kind = OPTION_FLAG, AT(reading.strict),
+	  .help = "end with the first bad record" },
+	{ .name = "info", .letter = 'i', .kind = OPTION_FLAG, AT(info),
+	  .help = "only tell what the trace is made of" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "the report as JSON" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
+	  .help = "no progress" },
+	/* names of earlier versions, and a letter: cachesim has another -c */
+	{ .name = "c", .letter = 'c', .kind = OPTION_COUNT,
+	  AT(sending.concurrency), .least = 1, .most = 10000, .value = "N" },
+	{ .name = "round-robin", .kind = OPTION_CALL,
+	  .take = replay_take_round_robin },
+	{ .name = "requests", .kind = OPTION_CALL, .take = replay_take_limit,
+	  .value = "N" },
+	{ .name = "format", .kind = OPTION_TEXT, AT(reading.format),
+	  .value = "TYPE" },
+	{ .name = "columns", .kind = OPTION_TEXT, AT(reading.columns),
+	  .value = "COLS" },
+	{ .name = NULL },
 };
 /* clang-format on */
 
-static enum replay_verify replay_verify_of(const char *text)
-{
-	if (!strcmp(text, "auto"))
-		return REPLAY_VERIFY_AUTO;
-	if (!strcmp(text, "all"))
-		return REPLAY_VERIFY_ALL;
-	if (strcmp(text, "none"))
-		arguments_bad("--verify", text, "not auto, all or none");
-	return REPLAY_VERIFY_NONE;
-}
+static const struct tool_program replay_program = {
+	.name = "scd-replay",
+	.help = replay_help,
+	.after_help = replay_trace_help,
+	.options = (const struct tool_option *const[]){ replay_options, NULL },
+};
 
-static enum replay_partition replay_partition_of(const char *text)
+/* Reads the command line. TOOL_GO_ON, or an exit code. */
+static int replay_read(struct settings *s, int argc, char **argv)
 {
-	if (!strcmp(text, "round-robin"))
-		return REPLAY_ROUND_ROBIN;
-	if (strcmp(text, "client"))
-		arguments_bad("--partition", text,
-			      "not client or round-robin");
-	return REPLAY_BY_CLIENT;
-}
+	int code = tool_read(&replay_program, argc, argv, s);
 
-static void replay_add_node(struct settings *s, const char *url)
-{
-	if (strncmp(url, "http://", 7) || strpbrk(url, "\"\\ "))
-		arguments_bad("--node", url,
-			      "not a URL such as http://host:port");
-	if (s->sending.nnodes == NODES_MAX)
-		arguments_bad("--node", url, "one more than can be told apart");
-	s->nodes[s->sending.nnodes++] = url;
-}
-
-/* Options that say how to read the trace. False: none of those. */
-static bool replay_take_reading(struct settings *s, int c)
-{
-	switch (c) {
-	case 'f':
-		s->reading.format = optarg;
-		return true;
-	case 'b':
-		s->reading.base = optarg;
-		return true;
-	case 't':
-		s->reading.columns = optarg;
-		return true;
-	case OPT_STRICT:
-		s->reading.strict = true;
-		return true;
-	case 'n':
-		/* -n was a node before it was a number, as with cachesim */
-		if (!strncmp(optarg, "http://", 7)) {
-			replay_add_node(s, optarg);
-			return true;
-		}
-		s->sending.limit = arguments_number("--num-req", optarg, 1,
-						    UINT32_MAX);
-		return true;
-	}
-	return false;
-}
-
-/* Options that say how to send. False: none of those. */
-static bool replay_take_sending(struct settings *s, int c)
-{
-	switch (c) {
-	case OPT_NODE:
-		replay_add_node(s, optarg);
-		return true;
-	case 'c':
-		s->sending.concurrency =
-			arguments_number("--concurrency", optarg, 1, 10000);
-		return true;
-	case OPT_SPEED:
-		s->sending.speed =
-			arguments_real("--speed", optarg, 1e-9, 1e9);
-		return true;
-	case OPT_PROXY:
-		s->sending.proxy = true;
-		return true;
-	case OPT_ROUND_ROBIN:
-		s->sending.partition = REPLAY_ROUND_ROBIN;
-		return true;
-	case OPT_PARTITION:
-		s->sending.partition = replay_partition_of(optarg);
-		return true;
-	case OPT_VERIFY:
-		s->sending.verify = replay_verify_of(optarg);
-		return true;
-	case OPT_TIMEOUT:
-		s->sending.timeout_ms =
-			arguments_number("--timeout-ms", optarg, 1, INT32_MAX);
-		return true;
-	}
-	return false;
-}
-
-/* Options that say what to print. False: none of those. */
-static bool replay_take_printing(struct settings *s, int c)
-{
-	switch (c) {
-	case 'i':
-		s->info = true;
-		return true;
-	case 'j':
-		s->json = true;
-		return true;
-	case 'q':
-		s->quiet = true;
-		return true;
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("scd-replay " PACKAGE_VERSION);
-		exit(0);
-	}
-	return false;
-}
-
-static void replay_take_options(struct settings *s, int argc, char **argv)
-{
-	static const char letters[] = "n:c:f:t:b:ijqhV";
-	int c;
-
-	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1)
-		if (!replay_take_sending(s, c) && !replay_take_reading(s, c) &&
-		    !replay_take_printing(s, c))
-			exit(2);
+	if (code != TOOL_GO_ON)
+		return code;
 	if (optind + 1 != argc)
-		arguments_wrong("one trace is needed", usage);
+		return arguments_wrong(NULL, "one trace is needed",
+				       replay_help);
 	if (!s->info && s->sending.nnodes == 0)
-		arguments_wrong("--node is needed", usage);
+		return arguments_wrong(NULL, "--node is needed", replay_help);
 	s->trace = argv[optind];
 	s->sending.nodes = s->nodes;
+	return TOOL_GO_ON;
 }
 
 static double replay_now_s(void)
@@ -273,10 +207,11 @@ static int replay_replay(const struct settings *s, struct trace_reader *trace)
 
 	if (!tally)
 		return 1;
-	progress_start(&progress, replay_expected(s, trace), s->quiet,
-		       (int64_t)(start * 1e6));
+	progress_start(&progress, s->quiet ? PROGRESS_NEVER : PROGRESS_ANYWHERE,
+		       "scd-replay", replay_expected(s, trace));
+	progress.noun = "requests";
 	err = replay_run(trace, &s->sending, tally, &progress, &skipped);
-	progress_end(&progress);
+	progress_clear(&progress);
 	if (err)
 		fprintf(stderr, "scd-replay: %s: %s\n", s->trace,
 			trace_strerror(err));
@@ -291,9 +226,10 @@ int main(int argc, char **argv)
 		.sending = { .concurrency = 64, .timeout_ms = 30000 },
 	};
 	struct trace_reader *trace;
-	int err;
+	int err = replay_read(&s, argc, argv);
 
-	replay_take_options(&s, argc, argv);
+	if (err != TOOL_GO_ON)
+		return err;
 	if (s.info)
 		return load_info(s.trace, &s.reading) ? 1 : 0;
 	if (load_open(&trace, s.trace, &s.reading))

@@ -119,7 +119,7 @@ static enum tally_error replayer_error_of(CURLcode code)
 /* Whether a whole answer is the origin's, as far as that is asked. */
 static void replayer_judge(struct slot *s, long status)
 {
-	enum replay_verify verify = s->run->opt->verify;
+	unsigned verify = s->run->opt->verify;
 	uint64_t hash, size;
 	bool ours = body_etag_parse(s->etag, strlen(s->etag), &hash, &size);
 
@@ -320,7 +320,7 @@ static int replayer_set_slot(struct run *run, struct slot *s)
 
 static int replayer_set_up(struct run *run)
 {
-	unsigned n = run->opt->concurrency;
+	unsigned n = (unsigned)run->opt->concurrency;
 	int err = 0;
 
 	run->multi = curl_multi_init();
@@ -349,6 +349,14 @@ static void replayer_tear_down(struct run *run)
 	curl_multi_cleanup(run->multi);
 }
 
+static void replayer_show_progress(struct run *run)
+{
+	uint64_t n = run->done + run->skipped;
+
+	run->progress->errors = run->errors;
+	progress_tell(run->progress, n, n);
+}
+
 static int replayer_run_loop(struct run *run)
 {
 	int running = 0;
@@ -359,8 +367,7 @@ static int replayer_run_loop(struct run *run)
 		if (curl_multi_perform(run->multi, &running))
 			return TRACE_ENOMEM;
 		replayer_collect(run);
-		progress_step(run->progress, run->done + run->skipped,
-			      run->errors, replayer_now_us());
+		replayer_show_progress(run);
 		if (run->ended && run->done == run->sent)
 			return run->ended < 0 ? run->ended : 0;
 		/* a finished request makes room: send before waiting */

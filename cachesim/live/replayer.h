@@ -5,9 +5,9 @@
 #ifndef LIVE_REPLAYER_H
 #define LIVE_REPLAYER_H
 
-#include "cachesim/live/progress.h"
 #include "cachesim/live/tally.h"
 #include "cachesim/trace/reader.h"
+#include "digestd/tool/progress.h"
 
 enum replay_verify {
 	REPLAY_VERIFY_AUTO, /* bodies whose ETag is scd-origin's */
@@ -23,12 +23,12 @@ enum replay_partition {
 struct replay_options {
 	const char *const *nodes; /* base URLs, http://host:port */
 	unsigned nnodes;
-	unsigned concurrency; /* requests under way at a time, > 0 */
+	uint64_t concurrency; /* requests under way at a time, > 0 */
 	double speed;	      /* times the trace's own; 0: without waiting */
 	bool proxy;	      /* absolute-form requests: a forward proxy */
-	enum replay_verify verify;
-	enum replay_partition partition;
-	unsigned timeout_ms; /* for one request */
+	unsigned verify;      /* enum replay_verify */
+	unsigned partition;   /* enum replay_partition */
+	uint64_t timeout_ms; /* for one request */
 	uint64_t limit;	     /* of requests; 0: all */
 };
 

@@ -92,7 +92,7 @@ static bool ctl_build_take_value(struct build *b, int option, const char *text)
 	case 'n':
 		return arguments_number("--objects", text, &b->shape.objects);
 	case 'f':
-		return arguments_real("--fp", text, 1, &b->shape.fp);
+		return arguments_real("--fp", text, 0, 1, &b->shape.fp);
 	case 'i':
 		return arguments_number("--instance", text, &b->ids.instance);
 	case 'g':

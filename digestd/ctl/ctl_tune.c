@@ -113,7 +113,7 @@ static bool ctl_tune_take_count(const struct row *row, const char *option,
 static bool ctl_tune_take_real(const struct row *row, const char *option,
 			       const char *text, double *out)
 {
-	if (!arguments_real(option, text, row->max, out))
+	if (!arguments_real(option, text, 0, row->max, out))
 		return false;
 	return *out > 0 || !row->above_0 ||
 	       arguments_refuse(option, text, "is not above 0");
@@ -135,7 +135,7 @@ static bool ctl_tune_take(struct wanted *w, const struct row *row,
 		return ctl_tune_take_real(row, option, text,
 					  (double *)(void *)at);
 	case PEERS:
-		if (!arguments_real(option, text, row->max, &real))
+		if (!arguments_real(option, text, 0, row->max, &real))
 			return false;
 		w->goal.peers = (unsigned)real;
 		return true;

@@ -62,7 +62,7 @@ static bool ctl_verify_take_fp(struct verify *v, const char *text)
 {
 	double fp;
 
-	if (!arguments_real("--max-fp", text, 1, &fp))
+	if (!arguments_real("--max-fp", text, 0, 1, &fp))
 		return false;
 	v->limits.max_fp_ppm = (unsigned)(fp * 1e6 + .5);
 	return true;

@@ -6,6 +6,8 @@
 #include "digestd/tool/arguments.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,22 +62,38 @@ bool arguments_number(const char *option, const char *text, uint64_t *out)
 	return true;
 }
 
-bool arguments_real(const char *option, const char *text, double max,
-		    double *out)
+bool arguments_number_within(const char *option, const char *text,
+			     uint64_t least, uint64_t most, uint64_t *out)
 {
-	char *end;
+	char what[96];
+
+	if (!arguments_number(option, text, out))
+		return false;
+	if (*out >= least && *out <= most)
+		return true;
+	snprintf(what, sizeof(what),
+		 "is not a whole number of %" PRIu64 " to %" PRIu64, least,
+		 most);
+	return arguments_refuse(option, text, what);
+}
+
+bool arguments_real(const char *option, const char *text, double least,
+		    double most, double *out)
+{
+	char *end, what[64] = "is not a number";
 
 	*out = strtod(text, &end);
-	if (end == text || *end || !(*out >= 0))
-		return arguments_refuse(option, text, "is not a number");
-	if (*out > max)
-		return arguments_refuse(option, text, "is too large");
-	return true;
+	if (end > text && !*end && *out >= least && *out <= most)
+		return true;
+	if (isfinite(most))
+		snprintf(what, sizeof(what), "is not a number of %g to %g",
+			 least, most);
+	return arguments_refuse(option, text, what);
 }
 
 int arguments_wrong(const char *command, const char *what, const char *help)
 {
-	fprintf(stderr, "%s: %s: %s\n%s",
-		program_invocation_short_name, command, what, help);
+	fprintf(stderr, "%s: %s%s%s\n%s", program_invocation_short_name,
+		command ? command : "", command ? ": " : "", what, help);
 	return TOOL_USAGE;
 }

@@ -15,13 +15,17 @@ bool arguments_refuse(const char *option, const char *text, const char *what);
  * 64M, 64G. */
 bool arguments_number(const char *option, const char *text, uint64_t *out);
 
-/* A number within 0..max. */
-bool arguments_real(const char *option, const char *text, double max,
-		    double *out);
+/* The same, of least..most. */
+bool arguments_number_within(const char *option, const char *text,
+			     uint64_t least, uint64_t most, uint64_t *out);
+
+/* A number of least..most, which may be INFINITY. */
+bool arguments_real(const char *option, const char *text, double least,
+		    double most, double *out);
 
 /*
  * Tells what is missing, too much or does not go together, and how the command
- * is used; returns TOOL_USAGE.
+ * is used; returns TOOL_USAGE. A program without commands has a null for it.
  */
 int arguments_wrong(const char *command, const char *what, const char *help);
 

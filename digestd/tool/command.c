@@ -110,3 +110,44 @@ int tool_main(const struct tool *t, int argc, char **argv)
 	command_usage(t, stderr);
 	return TOOL_USAGE;
 }
+
+/* What every program has; only shown, as it is looked for before all else. */
+static const struct tool_option command_standard[] = {
+	{ .name = "help", .letter = 'h', .help = "this text" },
+	{ .name = "version", .letter = 'V', .help = "the version" },
+	{ .name = NULL },
+};
+
+static bool command_has(char **argv, const char *letter, const char *name)
+{
+	while (*++argv && strcmp(*argv, "--")) {
+		if (!strcmp(*argv, letter) || !strcmp(*argv, name))
+			return true;
+	}
+	return false;
+}
+
+void tool_help(const struct tool_program *p, FILE *to)
+{
+	const struct tool_option *const standard[] = { command_standard, NULL };
+
+	fputs(p->help, to);
+	options_help(p->options, to);
+	options_help(standard, to);
+	if (p->after_help)
+		fputs(p->after_help, to);
+}
+
+int tool_read(const struct tool_program *p, int argc, char **argv, void *to)
+{
+	if (command_has(argv, "-h", "--help")) {
+		tool_help(p, stdout);
+		return TOOL_OK;
+	}
+	if (command_has(argv, "-V", "--version")) {
+		printf("%s " PACKAGE_VERSION "\n", p->name);
+		return TOOL_OK;
+	}
+	return options_read(p->options, argc, argv, to) ? TOOL_GO_ON
+							: TOOL_USAGE;
+}

@@ -6,6 +6,8 @@
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
+#include <stdio.h>
+
 struct tool_option;
 
 /* Exit codes, as documented in the manual pages. */
@@ -36,5 +38,25 @@ struct tool {
 
 /* Runs the command that the arguments name. Returns an exit code. */
 int tool_main(const struct tool *t, int argc, char **argv);
+
+/* A program without commands. */
+struct tool_program {
+	const char *name;
+	const char *help;	/* beginning with "usage: " */
+	const char *after_help; /* what follows the options; null: nothing */
+	const struct tool_option *const *options; /* as of a command */
+};
+
+enum { TOOL_GO_ON = -1 };
+
+/*
+ * Reads the options into the structure at `to`, see options_read(). Returns
+ * TOOL_GO_ON, or an exit code: something is wrong and was told, or --help or
+ * --version was asked for, anywhere before "--", and printed.
+ */
+int tool_read(const struct tool_program *p, int argc, char **argv, void *to);
+
+/* Prints what --help does. */
+void tool_help(const struct tool_program *p, FILE *to);
 
 #endif

@@ -28,18 +28,16 @@ struct known {
 static void options_add(struct known *k, const struct tool_option *row,
 			char **shorts)
 {
-	bool flag = row->kind == OPTION_FLAG;
-
 	k->longs[k->n] = (struct option){
 		.name = row->name,
-		.has_arg = flag ? no_argument : required_argument,
+		.has_arg = row->value ? required_argument : no_argument,
 		.val = row->letter ? row->letter : LONG_ONLY + (int)k->n,
 	};
 	k->rows[k->n++] = row;
 	if (!row->letter)
 		return;
 	*(*shorts)++ = row->letter;
-	if (!flag)
+	if (row->value)
 		*(*shorts)++ = ':';
 }
 
@@ -80,9 +78,18 @@ static bool options_take_word(const char *option, const char *text,
 	return options_refuse_word(option, text, words);
 }
 
-static bool options_take(const struct tool_option *row, const char *text,
-			 void *at)
+static bool options_take_count(const char *option, const char *text,
+			       const struct tool_option *row, uint64_t *out)
 {
+	return row->most ? arguments_number_within(option, text, row->least,
+						   row->most, out)
+			 : arguments_number(option, text, out);
+}
+
+static bool options_take(const struct tool_option *row, const char *text,
+			 void *to)
+{
+	void *at = (char *)to + row->at;
 	char option[32];
 
 	snprintf(option, sizeof(option), "--%s", row->name);
@@ -91,14 +98,16 @@ static bool options_take(const struct tool_option *row, const char *text,
 		*(bool *)at = true;
 		return true;
 	case OPTION_COUNT:
-		return arguments_number(option, text, at);
+		return options_take_count(option, text, row, at);
 	case OPTION_REAL:
-		return arguments_real(option, text, row->max, at);
+		return arguments_real(option, text, row->min, row->max, at);
 	case OPTION_TEXT:
 		*(const char **)at = text;
 		return true;
 	case OPTION_WORD:
 		return options_take_word(option, text, row->words, at);
+	case OPTION_CALL:
+		return row->take(option, text, to);
 	}
 	return false;
 }
@@ -115,8 +124,7 @@ bool options_read(const struct tool_option *const *tables, int argc,
 
 		while (i < k.n && k.longs[i].val != c)
 			i++;
-		if (i == k.n || !options_take(k.rows[i], optarg,
-					      (char *)to + k.rows[i]->at))
+		if (i == k.n || !options_take(k.rows[i], optarg, to))
 			return false;
 	}
 	return true;
@@ -148,6 +156,7 @@ void options_help(const struct tool_option *const *tables, FILE *to)
 {
 	for (; *tables; tables++) {
 		for (const struct tool_option *row = *tables; row->name; row++)
-			options_print_row(row, to);
+			if (row->help)
+				options_print_row(row, to);
 	}
 }

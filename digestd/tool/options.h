@@ -8,14 +8,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum option_kind {
 	OPTION_FLAG,  /* bool, becomes true */
 	OPTION_COUNT, /* uint64_t, with a unit of 1024 or without */
-	OPTION_REAL,  /* double, 0..max */
+	OPTION_REAL,  /* double, min..max */
 	OPTION_TEXT,  /* const char *, borrowed from the arguments */
 	OPTION_WORD,  /* unsigned: the position in words */
+	OPTION_CALL,  /* what take() makes of it */
 };
 
 struct tool_option {
@@ -23,10 +25,15 @@ struct tool_option {
 	char letter;      /* 0: none */
 	enum option_kind kind;
 	size_t at;        /* of the value in the structure */
-	double max;       /* of a real */
-	const char *value; /* what --help calls it, in capitals; null: flag */
-	const char *help;  /* of a few words, or more in several lines */
+	double min, max;      /* of a real */
+	uint64_t least, most; /* of a count; most 0: there is no limit */
+	const char *value; /* what --help calls it, in capitals; null: it has
+			      none */
+	const char *help;  /* of a few words, or more in several lines; null: a
+			      name of earlier versions, of which it is silent */
 	const char *const *words; /* of OPTION_WORD; a null ends them */
+	/* Of OPTION_CALL, with the structure; false: wrong, and told. */
+	bool (*take)(const char *option, const char *text, void *to);
 };
 
 /*

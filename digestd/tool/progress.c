@@ -32,6 +32,9 @@ void progress_start(struct progress *p, enum progress_wish wish,
 	case PROGRESS_TERMINAL:
 		p->on = p->over;
 		break;
+	case PROGRESS_ANYWHERE:
+		p->on = true;
+		break;
 	case PROGRESS_ALWAYS:
 		p->on = p->always = true;
 		break;
@@ -39,7 +42,9 @@ void progress_start(struct progress *p, enum progress_wish wish,
 		break;
 	}
 	p->start_ms = progress_now_ms();
-	p->due_ms = p->start_ms + (p->always ? 0 : FIRST_MS);
+	p->due_ms = p->start_ms + (p->always ? 0
+				   : p->over ? FIRST_MS
+					     : IN_A_FILE_MS);
 }
 
 /* A number with a unit that suits it. */
@@ -97,6 +102,8 @@ void progress_tell(struct progress *p, uint64_t bytes, uint64_t lines)
 		progress_print_amount(p, p->total);
 	}
 	progress_print_rate(p, lines, now - p->start_ms);
+	if (p->errors)
+		fprintf(stderr, ", %" PRIu64 " errors", p->errors);
 	if (bytes && p->total >= bytes)
 		progress_print_left(p, bytes, now - p->start_ms);
 	progress_finish_line(p);

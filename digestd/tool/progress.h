@@ -1,8 +1,9 @@
 /*
  * How far long work has come, in a line on stderr that is written over and
  * over: bytes of how many, lines a second, time left; or instead of bytes and
- * lines, of any one thing. It is silent in the
- * first half second, so that short work has no such line.
+ * lines, of any one thing. It is silent in the first half second, so that short
+ * work has no such line; where stderr is no terminal, there are new lines,
+ * every five seconds.
  */
 #ifndef TOOL_PROGRESS_H
 #define TOOL_PROGRESS_H
@@ -12,6 +13,7 @@
 
 enum progress_wish {
 	PROGRESS_TERMINAL, /* if stderr is one */
+	PROGRESS_ANYWHERE, /* also where it is none */
 	PROGRESS_ALWAYS,   /* --progress; from the beginning */
 	PROGRESS_NEVER,    /* --quiet */
 };
@@ -20,6 +22,7 @@ struct progress {
 	const char *what; /* begins the line; static */
 	const char *noun; /* what is counted; null: bytes and lines. Static */
 	uint64_t total;   /* bytes there are; 0: not known */
+	uint64_t errors;  /* so far; the user's. None: of them it is silent */
 	bool on, over;    /* over: onto the line before, as on a terminal */
 	bool always;      /* also of short work */
 	bool shown;       /* a line stands there */

@@ -61,7 +61,8 @@ def objects_are_counted():
 
 ROWS = [
     # label, arguments, input, code, stdout, stderr
-    ("rate", ("mrc", "-r", "2", "t.csv"), b"", 2, b"", "too large"),
+    ("rate", ("mrc", "-r", "2", "t.csv"), b"", 2, b"",
+     "is not a number of 0 to 1"),
     ("policy", ("mrc", "-e", "x", "t.csv"), b"", 2, b"", "is not lru"),
     ("size", ("mrc", "-s", "1%,x", "t.csv"), b"", 2, b"", '"x" is not a'),
 ]

@@ -136,7 +136,8 @@ ROWS = (
      "no: No such"),
     ("a folder", ("verify", "."), b"", 3, b"", ".: Is a directory"),
     ("no files", ("verify",), b"", 2, b"", "usage: digestctl verify"),
-    ("no rate", ("verify", "-f", "2", "one"), b"", 2, b"", "too large"),
+    ("no rate", ("verify", "-f", "2", "one"), b"", 2, b"",
+     "is not a number of 0 to 1"),
     ("no number", ("verify", "-b", "x", "one"), b"", 2, b"", "not a number"),
     ("stdin twice", ("verify", "-B", "-", "-"), ONE, 2, b"", "once only"),
 )

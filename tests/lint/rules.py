@@ -61,7 +61,7 @@ LAYERS = {
     "digestd": CORE | {"codec", "digestd/os", "digestd/tls", "digestd/server",
                        "digestd/fetch", "digestd/cache", "digestd/peers",
                        "digestd/proxy", "digestd/admin", "digestd/config",
-                       "digestd"},
+                       "digestd/tool", "digestd"},
     "cachesim/trace": CORE | {"codec", "cachesim/trace"},
     "cachesim/protocol": {"codec", "codec/filter", "codec/kind",
                           "cachesim/protocol"},
@@ -77,7 +77,8 @@ LAYERS = {
                         "cachesim/report"},
     "cachesim/mpi": {"codec", "digestd/tool", "cachesim/sim", "cachesim/mpi"},
     "cachesim/report": {"cachesim/report"},
-    "cachesim/live": CORE | {"codec", "cachesim/trace", "cachesim/live"},
+    "cachesim/live": CORE | {"codec", "digestd/tool", "cachesim/trace",
+                             "cachesim/live"},
 }
 
 # Libraries that only some files may know: a header, and who may include it.
@@ -108,8 +109,6 @@ PURE = CORE | {"cachesim/admission", "codec", "codec/coder", "codec/filter",
 OPTIONAL = {"digestd/disk", "cachesim/mpi"}
 # A program has these in place of the daemon's edges, with the names of those.
 STAND_INS = {"cachesim/world"}
-# Programs that have functions of the same names.
-PROGRAMS = ({"digestd/tool", "cachesim/live"},)
 
 MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
                    + r")\b")
@@ -331,8 +330,7 @@ def function_names(files):
 def stand_in(path, other, name):
     """Whether programs are linked with one of these files, never with both."""
     programs = {path.rpartition("/")[0], other.rpartition("/")[0]}
-    return (name == "main" or len(programs & (OPTIONAL | STAND_INS)) == 1
-            or programs in PROGRAMS)
+    return name == "main" or len(programs & (OPTIONAL | STAND_INS)) == 1
 
 
 RULES = (
