@@ -115,6 +115,7 @@ MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX"))
 # Headers that configure makes, but for config.h.
 MADE = {"codec/version.h"}
 MEMORY_TEST = "tests/codec/test_memory.c"
+EMPTY = {"plain", "together", "outcome", "words"}
 VAGUE = {"util", "utils", "common", "misc", "helper", "helpers"}
 
 
@@ -327,6 +328,24 @@ def function_names(files):
                 yield f"{place}: {name} is in {other}, too"
 
 
+def file_names(files):
+    """No two C files of the product have one base name, but a .c and its .h.
+
+    An installed header may have its source in a folder below its own. And no
+    name says nothing.
+    """
+    named = {}
+    for f in product(files):
+        stem = f.name[:-2]
+        if stem in EMPTY:
+            yield f"{f.path}:1: a name that says nothing"
+        other = named.setdefault(stem, f.folder)
+        if other != f.folder and not (f"{f.folder}/".startswith("codec/")
+                                      and f"{other}/".startswith("codec/")
+                                      and "codec" in (f.folder, other)):
+            yield f"{f.path}:1: there is {other}/{stem}, too"
+
+
 def stand_in(path, other, name):
     """Whether programs are linked with one of these files, never with both."""
     programs = {path.rpartition("/")[0], other.rpartition("/")[0]}
@@ -350,4 +369,5 @@ RULES = (
     contracts,
     allocations_are_tested,
     function_names,
+    file_names,
 )
