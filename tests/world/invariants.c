@@ -137,20 +137,20 @@ int __real_publisher_new(struct loop *loop, struct digest_api *api,
 int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
 			 const struct publisher_settings *settings,
 			 struct publisher **out);
-int __real_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct peer_follower_settings *settings,
-		      const struct upstream *places, size_t n,
-		      void (*changed)(void *arg), void *arg,
-		      struct peer_follower **out);
-int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct peer_follower_settings *settings,
-		      const struct upstream *places, size_t n,
-		      void (*changed)(void *arg), void *arg,
-		      struct peer_follower **out);
-void __real_follow_free(struct peer_follower **f);
-void __wrap_follow_free(struct peer_follower **f);
-struct peerset *__real_follow_view(struct peer_follower *f);
-struct peerset *__wrap_follow_view(struct peer_follower *f);
+int __real_peer_follower_new(struct loop *loop, struct fetcher *fetcher,
+			     const struct peer_follower_settings *settings,
+			     const struct upstream *places, size_t n,
+			     void (*changed)(void *arg), void *arg,
+			     struct peer_follower **out);
+int __wrap_peer_follower_new(struct loop *loop, struct fetcher *fetcher,
+			     const struct peer_follower_settings *settings,
+			     const struct upstream *places, size_t n,
+			     void (*changed)(void *arg), void *arg,
+			     struct peer_follower **out);
+void __real_peer_follower_free(struct peer_follower **f);
+void __wrap_peer_follower_free(struct peer_follower **f);
+struct peerset *__real_peer_follower_view(struct peer_follower *f);
+struct peerset *__wrap_peer_follower_view(struct peer_follower *f);
 
 static struct watched *invariants_watched(const struct cache *cache)
 {
@@ -190,14 +190,14 @@ int __wrap_publisher_new(struct loop *loop, struct digest_api *api,
 	return __real_publisher_new(loop, api, settings, out);
 }
 
-int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
-		      const struct peer_follower_settings *settings,
-		      const struct upstream *places, size_t n,
-		      void (*changed)(void *arg), void *arg,
-		      struct peer_follower **out)
+int __wrap_peer_follower_new(struct loop *loop, struct fetcher *fetcher,
+			     const struct peer_follower_settings *settings,
+			     const struct upstream *places, size_t n,
+			     void (*changed)(void *arg), void *arg,
+			     struct peer_follower **out)
 {
-	int err = __real_follow_new(loop, fetcher, settings, places, n, changed,
-				    arg, out);
+	int err = __real_peer_follower_new(loop, fetcher, settings, places, n,
+					   changed, arg, out);
 
 	/* the first is of what peers hold; others, of what they have seen */
 	if (!err && !inv.nodes[nodes_place].follow)
@@ -205,13 +205,13 @@ int __wrap_follow_new(struct loop *loop, struct fetcher *fetcher,
 	return err;
 }
 
-void __wrap_follow_free(struct peer_follower **f)
+void __wrap_peer_follower_free(struct peer_follower **f)
 {
 	for (unsigned i = 0; *f && i < NODES_MAX; i++) {
 		if (inv.nodes[i].follow == *f)
 			inv.nodes[i].follow = NULL;
 	}
-	__real_follow_free(f);
+	__real_peer_follower_free(f);
 }
 
 /* A catalog and its stores */
@@ -400,14 +400,14 @@ static void invariants_check_copy(struct watched *node, size_t k)
 	invariants_check_digest(p.digest);
 }
 
-struct peerset *__wrap_follow_view(struct peer_follower *f)
+struct peerset *__wrap_peer_follower_view(struct peer_follower *f)
 {
 	for (unsigned i = 0; i < NODES_MAX; i++) {
 		for (size_t k = 0;
 		     f == inv.nodes[i].follow && k < peer_follower_count(f); k++)
 			invariants_check_copy(&inv.nodes[i], k);
 	}
-	return __real_follow_view(f);
+	return __real_peer_follower_view(f);
 }
 
 /* Memory */
