@@ -9,8 +9,8 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/decimal.h"
 #include "digestd/http/forward.h"
-#include "digestd/http/storable.h"
 #include "digestd/http/targeted.h"
+#include "digestd/node/node_answer.h"
 #include "digestd/os/address.h"
 #include "digestd/proxy/request.h"
 
@@ -71,58 +71,25 @@ unsigned request_elapsed_ms(const struct request *r)
 	return ms > 0 ? (unsigned)ms : 1;
 }
 
-/*
- * Why a peer did not deliver, in its own words. Its digest is about keys: that
- * what it holds has gone stale, or is for other requests, does not make it a
- * liar.
- */
-static enum peer_outcome request_fetch_judge_504(const struct request *r)
-{
-	switch (cachestatus_fwd_nearest(&r->response)) {
-	case CACHESTATUS_STALE:
-	case CACHESTATUS_REQUEST: /* held, and never used without validation */
-		return OUTCOME_STALE;
-	case CACHESTATUS_VARY_MISS:
-		return OUTCOME_VARIANT;
-	case CACHESTATUS_NONE:
-	case CACHESTATUS_BYPASS:
-	case CACHESTATUS_METHOD:
-	case CACHESTATUS_URI_MISS:
-		break;
-	}
-	return OUTCOME_FALSE_HIT;
-}
-
-/* Judges a peer's answer as an origin's would be, and whether it is fresh. */
 enum peer_outcome request_judge(struct request *r)
 {
-	struct answer answer;
+	struct node_answer answer = {
+		.status = r->status,
+		.fields = &r->response,
+		.freshness = &r->freshness,
+		.request = &r->in,
+		.cc = &r->cc,
+		.now_s = request_now_s(r),
+	};
+	struct answer read;
 
-	if (r->status == 504)
-		return request_fetch_judge_504(r);
-	request_read_answer(r, r->status, &r->response, &answer);
-	switch (storable("GET", &r->in, &answer)) {
-	case STORABLE_YES:
-		break;
-	case STORABLE_SET_COOKIE: /* which that site may store */
-		return OUTCOME_STALE;
-	case STORABLE_METHOD:
-	case STORABLE_STATUS:
-	case STORABLE_NO_STORE:
-	case STORABLE_PRIVATE:
-	case STORABLE_AUTHORIZATION:
-	case STORABLE_NOT_CACHEABLE:
-	case STORABLE_VARY:
-		return OUTCOME_FAILED;
+	if (r->status != 504) {
+		request_read_answer(r, r->status, &r->response, &read);
+		answer.answer = &read;
+		answer.right_variant = request_right_variant(r);
+		answer.invalidated = request_is_invalidated(r);
 	}
-	if (!request_right_variant(r))
-		return OUTCOME_FAILED;
-	if (request_is_invalidated(r))
-		return OUTCOME_STALE;
-	return freshness_reuse(&r->freshness, &r->cc, request_now_s(r)) ==
-			       REUSE_FRESH
-		       ? OUTCOME_HIT
-		       : OUTCOME_STALE;
+	return node_answer_of_peer(&answer);
 }
 
 /* Asking */
@@ -193,14 +160,10 @@ int request_fetch_peer(struct request *r, unsigned timeout_ms)
 	return 0;
 }
 
-/* Peers are asked for what they may have, not for what only origins can do. */
 static bool request_fetch_may_ask_peers(const struct request *r)
 {
-	const struct fields *in = exchange_request(r->x)->fields;
-
 	return r->worker->view && r->cacheable && !r->stale &&
-	       !r->cc.no_cache && !r->cc.no_store && r->cc.max_age != 0 &&
-	       !fields_get(in, "range") && !fields_get(in, "authorization");
+	       node_answer_may_be_at_peers(request_fields(r), &r->cc);
 }
 
 /* Returns whether one is being asked. */

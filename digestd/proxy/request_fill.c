@@ -4,7 +4,8 @@
  */
 #include <string.h>
 
-#include "digestd/http/conditional.h"
+#include "digestd/http/freshness.h"
+#include "digestd/node/node_answer.h"
 #include "digestd/proxy/request.h"
 
 enum {
@@ -355,25 +356,24 @@ static enum node_head request_fill_read_peer(struct request *r,
 					   NODE_HEAD_UNUSABLE;
 }
 
-static bool request_fill_is_server_failure(unsigned status)
-{
-	return status == 500 || (status >= 502 && status <= 504);
-}
-
 static enum node_head request_fill_read_origin(struct request *r,
 					       unsigned status,
 					       const struct fields *fields,
 					       int64_t body_len)
 {
-	if (status == 304 && r->validating) {
-		if (!request_is_confirmed(r, fields))
-			return NODE_HEAD_ELSEWHERE;
+	const struct node_origin_answer answer = {
+		.status = status,
+		.validating = r->validating,
+		.confirms = status == 304 && r->validating &&
+			    request_is_confirmed(r, fields),
+		.stale_usable = request_fill_is_stale_usable(r, 0),
+	};
+	enum node_head head = node_answer_of_origin(&answer);
+
+	if (head == NODE_HEAD_CONFIRMS)
 		r->refreshed = request_refreshed(r, fields);
-		return NODE_HEAD_CONFIRMS;
-	}
-	if (request_fill_is_server_failure(status) &&
-	    request_fill_is_stale_usable(r, 0))
-		return NODE_HEAD_STALE;
+	if (head != NODE_HEAD_USABLE)
+		return head;
 	return request_take_response(r, status, fields, body_len) ?
 		       NODE_HEAD_NOMEM : NODE_HEAD_USABLE;
 }

@@ -6,6 +6,7 @@
 
 #include "digestd/http/conditional.h"
 #include "digestd/http/vary.h"
+#include "digestd/node/node_answer.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
 
@@ -60,7 +61,7 @@ static void request_node_reply_stored(struct request *r, bool renew)
 	cached_unref(&r->found);
 }
 
-/* Cache-Status tells the peer what was missing, see request_judge(). */
+/* Cache-Status tells the peer what was missing, see node_answer_of_peer(). */
 static void request_node_reply_not_here(struct request *r)
 {
 	if (r->found)
@@ -145,14 +146,10 @@ void request_event(struct request *r, enum node_event event)
 
 /* Looking up */
 
-/* Whether one fetch may answer several requests like this. */
 static bool request_node_is_shareable(const struct request *r)
 {
-	const struct fields *in = request_fields(r);
-
-	return r->cacheable && !strcmp(r->method, "GET") && !r->cc.no_store &&
-	       !r->cc.no_cache && !fields_get(in, "range") &&
-	       !fields_get(in, "authorization");
+	return r->cacheable && !strcmp(r->method, "GET") &&
+	       node_answer_is_shareable(request_fields(r), &r->cc);
 }
 
 void request_read(struct request *r, bool damaged)

@@ -1,0 +1,82 @@
+/*
+ * Judging responses.
+ */
+#include "digestd/node/node_answer.h"
+
+#include "digestd/http/answer.h"
+#include "digestd/http/cachecontrol.h"
+#include "digestd/http/cachestatus.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
+#include "digestd/http/storable.h"
+
+static enum peer_outcome node_answer_judge_504(const struct fields *fields)
+{
+	switch (cachestatus_fwd_nearest(fields)) {
+	case CACHESTATUS_STALE:
+	case CACHESTATUS_REQUEST: /* held, and never used without validation */
+		return OUTCOME_STALE;
+	case CACHESTATUS_VARY_MISS:
+		return OUTCOME_VARIANT;
+	case CACHESTATUS_NONE:
+	case CACHESTATUS_BYPASS:
+	case CACHESTATUS_METHOD:
+	case CACHESTATUS_URI_MISS:
+		break;
+	}
+	return OUTCOME_FALSE_HIT;
+}
+
+enum peer_outcome node_answer_of_peer(const struct node_answer *a)
+{
+	if (a->status == 504)
+		return node_answer_judge_504(a->fields);
+	switch (storable("GET", a->request, a->answer)) {
+	case STORABLE_YES:
+		break;
+	case STORABLE_SET_COOKIE: /* which that site may store */
+		return OUTCOME_STALE;
+	case STORABLE_METHOD:
+	case STORABLE_STATUS:
+	case STORABLE_NO_STORE:
+	case STORABLE_PRIVATE:
+	case STORABLE_AUTHORIZATION:
+	case STORABLE_NOT_CACHEABLE:
+	case STORABLE_VARY:
+		return OUTCOME_FAILED;
+	}
+	if (!a->right_variant)
+		return OUTCOME_FAILED;
+	if (a->invalidated)
+		return OUTCOME_STALE;
+	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ?
+		       OUTCOME_HIT : OUTCOME_STALE;
+}
+
+static bool node_answer_is_failure(unsigned status)
+{
+	return status == 500 || (status >= 502 && status <= 504);
+}
+
+enum node_head node_answer_of_origin(const struct node_origin_answer *a)
+{
+	if (a->status == 304 && a->validating)
+		return a->confirms ? NODE_HEAD_CONFIRMS : NODE_HEAD_ELSEWHERE;
+	if (a->stale_usable && node_answer_is_failure(a->status))
+		return NODE_HEAD_STALE;
+	return NODE_HEAD_USABLE;
+}
+
+bool node_answer_is_shareable(const struct fields *request,
+			      const struct cachecontrol *cc)
+{
+	return !cc->no_store && !cc->no_cache &&
+	       !fields_get(request, "range") &&
+	       !fields_get(request, "authorization");
+}
+
+bool node_answer_may_be_at_peers(const struct fields *request,
+				 const struct cachecontrol *cc)
+{
+	return cc->max_age != 0 && node_answer_is_shareable(request, cc);
+}

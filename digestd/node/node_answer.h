@@ -1,0 +1,58 @@
+/*
+ * What the header of a response comes to, for the request that it is for.
+ */
+#ifndef DIGESTD_NODE_NODE_ANSWER_H
+#define DIGESTD_NODE_NODE_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/mesh/peer_outcome.h"
+#include "digestd/node/node_fill.h"
+
+struct answer;
+struct cachecontrol;
+struct fields;
+struct freshness;
+
+/* A peer's response, and what is known about it. All pointers are borrowed. */
+struct node_answer {
+	unsigned status;
+	const struct fields *fields;
+	const struct answer *answer; /* of them, by the rules of the site */
+	const struct freshness *freshness;
+	const struct fields *request; /* which it is for */
+	const struct cachecontrol *cc; /* of that */
+	bool right_variant; /* chosen by what the client has sent, too */
+	bool invalidated;   /* it may be older than a purge here */
+	int64_t now_s;
+};
+
+/*
+ * A peer's answer is judged as an origin's would be, and must be fresh. A 504
+ * says itself why: its digest is about keys, so that what it holds has gone
+ * stale, or is for other requests, does not make it a liar.
+ */
+enum peer_outcome node_answer_of_peer(const struct node_answer *a);
+
+/* An origin's response. */
+struct node_origin_answer {
+	unsigned status;
+	bool validating;   /* it was asked about what is stored */
+	bool confirms;	   /* and says that this is still so */
+	bool stale_usable; /* what is stored may be used when it fails */
+};
+
+/* What it comes to, if there is memory for it. */
+enum node_head node_answer_of_origin(const struct node_origin_answer *a);
+
+/* Whether one response may answer several requests like this GET. */
+bool node_answer_is_shareable(const struct fields *request,
+			      const struct cachecontrol *cc);
+
+/* Whether peers may have what a GET or HEAD with these fields wants: what only
+ * origins can do, they are not asked for. */
+bool node_answer_may_be_at_peers(const struct fields *request,
+				 const struct cachecontrol *cc);
+
+#endif
