@@ -108,6 +108,112 @@ static void test_breaker(void **state)
 	}
 }
 
+/* All that can happen to a peer, in each state. */
+enum what {
+	HIT,
+	FALSE_HIT,
+	STALE,
+	VARIANT,
+	FAILED,
+	FALSE_HITS, /* as many as are too many */
+	EARLY,      /* a tick before it is due */
+	DUE,        /* a tick when it is */
+	RESTARTED,
+	WHATS,
+};
+
+/* clang-format off */
+static const enum peer_health_state matrix[][4] = {
+	/* in:           GOOD    BROKEN    HALF_OPEN    QUARANTINE */
+#define ROW(what, a, b, c, d) \
+	[what] = { HEALTH_##a, HEALTH_##b, HEALTH_##c, HEALTH_##d },
+	ROW(HIT,         GOOD,       BROKEN,     GOOD,       QUARANTINE)
+	ROW(FALSE_HIT,   GOOD,       BROKEN,     GOOD,       QUARANTINE)
+	ROW(STALE,       GOOD,       BROKEN,     GOOD,       QUARANTINE)
+	ROW(VARIANT,     GOOD,       BROKEN,     GOOD,       QUARANTINE)
+	ROW(FAILED,      GOOD,       BROKEN,     BROKEN,     QUARANTINE)
+	ROW(FALSE_HITS,  QUARANTINE, QUARANTINE, QUARANTINE, QUARANTINE)
+	ROW(EARLY,       GOOD,       BROKEN,     HALF_OPEN,  QUARANTINE)
+	ROW(DUE,         GOOD,       HALF_OPEN,  HALF_OPEN,  GOOD)
+	ROW(RESTARTED,   GOOD,       BROKEN,     HALF_OPEN,  GOOD)
+#undef ROW
+};
+/* clang-format on */
+
+static void convict(struct peer_health *h, int64_t now_ms);
+
+static struct peer_health peer_in(enum peer_health_state state)
+{
+	struct peer_health h;
+
+	peer_health_init(&h);
+	if (state == HEALTH_QUARANTINE)
+		convict(&h, 1000);
+	if (state == HEALTH_BROKEN || state == HEALTH_HALF_OPEN)
+		for (int i = 0; i < 3; i++)
+			peer_health_outcome(&h, &policy, OUTCOME_FAILED, -1,
+					    1000);
+	if (state == HEALTH_HALF_OPEN)
+		peer_health_tick(&h, 2000);
+	assert_int_equal(h.state, state);
+	return h;
+}
+
+/* Returns whether it says that the state has changed. */
+static bool happen(struct peer_health *h, enum what what)
+{
+	static const enum peer_outcome outcomes[] = {
+		[HIT] = OUTCOME_HIT,       [FALSE_HIT] = OUTCOME_FALSE_HIT,
+		[STALE] = OUTCOME_STALE,   [VARIANT] = OUTCOME_VARIANT,
+		[FAILED] = OUTCOME_FAILED,
+	};
+	bool changed = false;
+
+	switch (what) {
+	case HIT:
+	case FALSE_HIT:
+	case STALE:
+	case VARIANT:
+	case FAILED:
+		return peer_health_outcome(h, &policy, outcomes[what],
+					   what == FAILED ? -1 : 1, 1500);
+	case FALSE_HITS:
+		for (int i = 0; i < HEALTH_PATIENCE; i++)
+			changed |= peer_health_outcome(
+				h, &policy, OUTCOME_FALSE_HIT, 1, 1500);
+		return changed;
+	case EARLY:
+		return peer_health_tick(h, 1999);
+	case DUE:
+		return peer_health_tick(h, 301000);
+	case RESTARTED:
+		return peer_health_restarted(h, &policy, 1500);
+	case WHATS:
+		break;
+	}
+	return false;
+}
+
+static void test_matrix(void **state)
+{
+	(void)state;
+	assert_int_equal(NROWS(matrix), WHATS);
+	for (unsigned what = 0; what < WHATS; what++) {
+		for (unsigned in = 0; in < NROWS(matrix[0]); in++) {
+			struct peer_health h = peer_in(in);
+			bool changed = happen(&h, what);
+
+			if (h.state != matrix[what][in])
+				fail_msg("%s, event %u: %s",
+					 peer_health_state_text(in), what,
+					 peer_health_state_text(h.state));
+			assert_int_equal(changed, h.state != in);
+			assert_int_equal(peer_health_due_ms(&h) == INT64_MAX,
+					 peer_health_usable(&h));
+		}
+	}
+}
+
 /* A peer that is dead for good is tried less and less, and then regularly. */
 static void test_breaker_limit(void **state)
 {
@@ -533,6 +639,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_breaker),
+		cmocka_unit_test(test_matrix),
 		cmocka_unit_test(test_breaker_limit),
 		cmocka_unit_test(test_now_and_then),
 		cmocka_unit_test(test_rtt),
