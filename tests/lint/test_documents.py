@@ -163,6 +163,16 @@ def layers_are_in_their_order():
         above.add(folder)
 
 
+def states_of_a_peer_are_in_the_manual():
+    """The values of health in /status.json, digestd(8)."""
+    function = text_of("digestd/mesh/peer_health.c").partition(
+        "peer_health_state_text(")[2]
+    states = re.findall(r'return "([a-z ]+)"', function)
+    assert states[-1:] == ["unknown"] and len(states) > 4, states
+    for state in states[:-1]:
+        assert f".It Ql {state}\n" in text_of("docs/digestd.8"), state
+
+
 def digestctl(*args, data=None):
     program = os.path.join(BUILD, "digestd", "ctl", "digestctl")
     return subprocess.run([program, *args], check=True, input=data,
@@ -200,7 +210,8 @@ TESTS = (readme_opens_in_forty_lines, index_has_all_documents,
          documents_are_all_checked, links_lead_somewhere,
          documents_are_distributed, folders_are_there, glossary_is_in_order,
          glossary_has_the_words_that_it_uses, layers_are_those_of_lint,
-         layers_are_in_their_order, objects_take_two_bytes_and_changes_seven)
+         layers_are_in_their_order, states_of_a_peer_are_in_the_manual,
+         objects_take_two_bytes_and_changes_seven)
 
 
 if __name__ == "__main__":
