@@ -106,7 +106,7 @@ static int command_mrc_compute(struct curve *c, struct report *r)
 		.policy = config->eviction,
 		.capacities = c->capacities,
 		.n = c->n,
-		.sample = { .rate = c->s->rate > 0 ? c->s->rate : 1,
+		.sample = { .rate = c->s->sample > 0 ? c->s->sample : 1,
 			    .max_objects = c->s->max_objects,
 			    .seed = config->seed },
 		.nthreads = (unsigned)c->s->threads,
@@ -178,8 +178,8 @@ static int command_mrc_compute_all(const struct plan *plan, struct settings *s)
 	}
 	report_init(&r, "mrc", columns, sizeof(columns) / sizeof(columns[0]));
 	report_note(&r, "trace", s->trace);
-	if (s->rate > 0) {
-		snprintf(rate, sizeof(rate), "%g of the objects", s->rate);
+	if (s->sample > 0) {
+		snprintf(rate, sizeof(rate), "%g of the objects", s->sample);
 		report_note(&r, "sample", rate);
 	}
 	code = command_mrc_add_curves(plan, s, &t, &r);

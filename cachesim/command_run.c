@@ -18,6 +18,7 @@
 #include "cachesim/servers.h"
 #include "cachesim/simulate.h"
 #include "cachesim/simulate_mpi.h"
+#include "cachesim/whole.h"
 #include "cachesim/workload.h"
 
 const char command_run_help[] =
@@ -35,8 +36,8 @@ const char command_sweep_help[] =
 	"among which mpirun divides the combinations.\n";
 
 const struct tool_option *const command_run_options[] = {
-	parameter_options, settings_simulation, settings_trace,
-	settings_output, NULL
+	parameter_options, settings_simulation, settings_nodes,
+	settings_trace, settings_output, NULL
 };
 
 /* Format, policy and size behind the trace; 0 or an exit code. */
@@ -128,6 +129,9 @@ static int command_run_simulate_plan(const struct plan *p,
 					    .quiet = s->quiet,
 					    .keep_changed = s->keep_changed };
 
+	if (s->nodes == WHOLE_DAEMON)
+		return plan_fits(p, t) ? whole_simulate(p, t, results, s) :
+					 TOOL_NO;
 	for (size_t i = 0; s->keep_changed && i < p->nrows; i++) {
 		if (single_cache_is(&p->rows[i], t, true))
 			continue;
@@ -198,6 +202,9 @@ static int command_run_run(int argc, char **argv, const char *kind)
 	usual.objects = s.ignore_obj_size;
 	usual.digest.form = PROTOCOL_CONDITIONAL; /* as digestd does */
 	usual.admission_options.measure = s.measure;
+	code = whole_prepare(&s, &usual);
+	if (code)
+		return code;
 	code = plan_add(&plan, s.parameter, &usual);
 	if (!code)
 		code = command_run_plan(&plan, kind, &s);

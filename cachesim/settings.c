@@ -17,13 +17,15 @@
 _Static_assert(offsetof(struct settings, parameter) == 0,
 	       "where parameter_options puts its texts");
 
+static const char *const settings_node_kinds[] = { "model", "daemon", NULL };
+
 /* clang-format off */
 const struct tool_option settings_simulation[] = {
 	{ .name = "num-thread", .letter = 'N', .kind = OPTION_COUNT,
 	  AT(threads), .value = "N", .help = "threads (one a processor)" },
 	{ .name = "keep-changed", .kind = OPTION_FLAG, AT(keep_changed),
 	  .help = "an object that has changed stays a hit, as\n"
-		  "with libCacheSim; for single caches" },
+		  "with libCacheSim; for single caches and nodes" },
 	{ .name = "modify-every", .kind = OPTION_TEXT, AT(modify_every),
 	  .value = "TIME", .help = "each object changes so often: 300s, 12h, 7d" },
 	{ .name = "measure", .kind = OPTION_FLAG, AT(measure),
@@ -32,6 +34,29 @@ const struct tool_option settings_simulation[] = {
 	  .help = "with all counters, which files have anyway" },
 	{ .name = "per-proxy", .kind = OPTION_FLAG, AT(per_proxy),
 	  .help = "with a row for each proxy" },
+	{ 0 },
+};
+
+const struct tool_option settings_nodes[] = {
+	{ .name = "nodes", .kind = OPTION_WORD, AT(nodes), .value = "NODES",
+	  .words = settings_node_kinds,
+	  .help = "model, or daemon: whole nodes of digestd, in\n"
+		  "virtual time (model)" },
+	{ .name = "rate", .kind = OPTION_REAL, AT(rate), .max = 1e9,
+	  .value = "N", .help = "requests a second (as the trace has them)" },
+	{ .name = "speed", .kind = OPTION_REAL, AT(speed), .max = 1e9,
+	  .value = "X", .help = "times the trace's own (1)" },
+	{ .name = "client-delay", .kind = OPTION_TEXT, AT(client_delay),
+	  .value = "MS", .help = "one way between clients and nodes, in\n"
+				 "milliseconds: 2, 1-3, 1+2 (0.1)" },
+	{ .name = "peer-delay", .kind = OPTION_TEXT, AT(peer_delay),
+	  .value = "MS", .help = "the same between nodes (0.1)" },
+	{ .name = "origin-delay", .kind = OPTION_TEXT, AT(origin_delay),
+	  .value = "MS", .help = "the same between nodes and origin (0.1)" },
+	{ .name = "coding-time", .kind = OPTION_TEXT, AT(coding_time),
+	  .value = "MS", .help = "to code a digest or to take one in (1)" },
+	{ .name = "node-options", .kind = OPTION_TEXT, AT(node_options),
+	  .value = "FILE", .help = "lines of digestd.conf(5) for all nodes" },
 	{ 0 },
 };
 
@@ -94,7 +119,7 @@ const struct tool_option settings_mrc[] = {
 	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
 	  AT(parameter[PARAMETER_SIZE]), .value = "SIZE",
 	  .help = "a list of sizes (20 of 0.1% to 100%)" },
-	{ .name = "rate", .letter = 'r', .kind = OPTION_REAL, AT(rate),
+	{ .name = "rate", .letter = 'r', .kind = OPTION_REAL, AT(sample),
 	  .max = 1, .value = "SHARE",
 	  .help = "of the objects, of a sample (1: all)" },
 	{ .name = "max-objects", .letter = 'm', .kind = OPTION_COUNT,

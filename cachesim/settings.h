@@ -20,8 +20,16 @@ struct settings {
 	bool keep_changed;        /* a changed object stays a hit */
 	const char *modify_every; /* objects change so often; null: as told */
 
+	/* whole nodes */
+	unsigned nodes;   /* enum whole_nodes */
+	double rate;      /* requests a second; 0: as the trace has them */
+	double speed;     /* times the trace's; 0: 1 */
+	const char *client_delay, *peer_delay, *origin_delay; /* one way */
+	const char *coding_time;  /* of digests */
+	const char *node_options; /* file of lines for their configuration */
+
 	/* hit ratio curves */
-	double rate;          /* of the sample; 0: all */
+	double sample;        /* share of the objects; 0: all */
 	uint64_t max_objects; /* in it; 0: no limit */
 	bool no_adjust;
 
@@ -50,6 +58,9 @@ struct settings {
 
 /* How is simulated, and what is shown of it. */
 extern const struct tool_option settings_simulation[];
+
+/* What whole nodes are told. */
+extern const struct tool_option settings_nodes[];
 
 /* How traces are read. */
 extern const struct tool_option settings_trace[];

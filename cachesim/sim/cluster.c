@@ -83,16 +83,14 @@ static uint64_t cluster_prefix_hash(const struct sim_address *a, unsigned bits)
 	return scd__mix64(scd__mix64(half[0]) + half[1]);
 }
 
-static uint64_t cluster_number_for(const struct sim_cluster *s, uint32_t client)
+static uint64_t cluster_number_for(const struct sim_config *c,
+				   const struct sim_trace *t, uint32_t client)
 {
-	const struct sim_config *c = &s->config;
-
 	switch (c->partition) {
 	case SIM_BY_CLIENT:
-		return scd__mix64(s->trace->client_hash[client]);
+		return scd__mix64(t->client_hash[client]);
 	case SIM_BY_PREFIX:
-		return cluster_prefix_hash(&s->trace->address[client],
-					   c->prefix_bits);
+		return cluster_prefix_hash(&t->address[client], c->prefix_bits);
 	case SIM_BY_COLUMN:
 		return c->column[client];
 	case SIM_BY_NUMBER:
@@ -104,11 +102,10 @@ static uint64_t cluster_number_for(const struct sim_cluster *s, uint32_t client)
 }
 
 /* Is there what the partition goes by? */
-static bool cluster_has_clients(const struct sim_cluster *s)
+static bool cluster_has_clients(const struct sim_config *c,
+				const struct sim_trace *t)
 {
-	const struct sim_trace *t = s->trace;
-
-	switch (s->config.partition) {
+	switch (c->partition) {
 	case SIM_BY_CLIENT:
 		return t->client && t->client_hash;
 	case SIM_BY_NUMBER:
@@ -116,7 +113,7 @@ static bool cluster_has_clients(const struct sim_cluster *s)
 	case SIM_BY_PREFIX:
 		return t->client && t->address;
 	case SIM_BY_COLUMN:
-		return t->client && s->config.column;
+		return t->client && c->column;
 	case SIM_ROUND_ROBIN:
 	case SIM_PARTITIONS:
 		break;
@@ -124,18 +121,20 @@ static bool cluster_has_clients(const struct sim_cluster *s)
 	return false;
 }
 
-static int cluster_find_homes(struct sim_cluster *s)
+int sim_config_homes(const struct sim_config *c, const struct sim_trace *t,
+		     uint8_t **home)
 {
-	uint32_t n = s->trace->nclients;
+	uint32_t n = t->nclients;
 
-	if (!cluster_has_clients(s))
+	*home = NULL;
+	if (!cluster_has_clients(c, t))
 		return 0;
-	s->home = malloc(n + (size_t)1);
-	if (!s->home)
+	*home = malloc(n + (size_t)1);
+	if (!*home)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		s->home[i] = (uint8_t)(cluster_number_for(s, i) %
-				       s->config.nproxies);
+		(*home)[i] = (uint8_t)(cluster_number_for(c, t, i) %
+				       c->nproxies);
 	return 0;
 }
 
@@ -312,7 +311,7 @@ static int cluster_make_parts(struct sim_cluster *s)
 	int err = s->config.exchange ? sim_spread_new(s) : 0;
 
 	if (!err)
-		err = cluster_find_homes(s);
+		err = sim_config_homes(&s->config, s->trace, &s->home);
 	if (!err)
 		err = cluster_copy_sizes(s);
 	if (!err)

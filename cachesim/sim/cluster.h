@@ -148,6 +148,8 @@ struct sim_counters {
 	uint64_t remote_hits, remote_bytes;
 	uint64_t origin, origin_bytes;
 	uint64_t uncacheable, uncacheable_bytes; /* of these */
+	uint64_t collapsed, collapsed_bytes; /* served by another request's
+						fetch; whole nodes only */
 	uint64_t local_stale;	/* misses that had an old version */
 	uint64_t remote_stale;	/* got old versions from peers only */
 	uint64_t false_hits;	/* asked peers, none had it */
@@ -239,6 +241,11 @@ uint64_t sim_config_capacity(const struct sim_config *c,
  * number. */
 uint64_t sim_config_warm(const struct sim_config *c,
 			 const struct sim_trace *t);
+
+/* The proxy of each client, to be released with free(); null: the requests go
+ * to the proxies in turn. 0 or SCD_ENOMEM. */
+int sim_config_homes(const struct sim_config *c, const struct sim_trace *t,
+		     uint8_t **home);
 
 /* What is wrong with a configuration for this trace, in English without a full
  * stop; null: nothing. Static. */

@@ -21,6 +21,8 @@ const struct sim_counter_row sim_counter_rows[] = {
 	SUM(origin_bytes, "bytes of these"),
 	SUM(uncacheable, "of these, of method or status that is not stored"),
 	SUM(uncacheable_bytes, "bytes of these"),
+	SUM(collapsed, "served by another request's fetch, with --nodes daemon"),
+	SUM(collapsed_bytes, "bytes of these"),
 	SUM(local_stale, "misses of which the proxy had an old version"),
 	SUM(remote_stale, "misses for which peers had old versions only"),
 	SUM(false_hits, "misses for which peers were asked that had nothing"),

@@ -152,8 +152,6 @@ static void nodes_start_one(unsigned i)
 		world_fail("node %u does not start", i);
 	if (service_run(n->service)) /* returns at once here */
 		world_fail("node %u does not run", i);
-	if (nodes.plan.once)
-		unlink(n->path);
 }
 
 void nodes_start(const struct nodes_plan *plan)
@@ -182,7 +180,7 @@ void nodes_start(const struct nodes_plan *plan)
 		nodes_start_one(i);
 	}
 	if (plan->once)
-		rmdir(nodes.folder);
+		nodes_remove_files();
 }
 
 void nodes_status(unsigned i, struct node_status *out)
@@ -196,6 +194,13 @@ bool nodes_holds(unsigned i, const char *url, size_t len)
 
 	scd_key_make(nodes.hash_secret, "GET", url, len, &key);
 	return service_holds(nodes.list[i].service, &key);
+}
+
+void nodes_remove_files(void)
+{
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++)
+		unlink(nodes.list[i].path);
+	rmdir(nodes.folder);
 }
 
 static void nodes_end_one(struct node *n)
@@ -222,12 +227,8 @@ void nodes_tend(void)
 
 void nodes_stop(void)
 {
-	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++)
 		nodes_kill(i);
-		if (!nodes.plan.once)
-			unlink(nodes.list[i].path);
-	}
-	if (!nodes.plan.once)
-		rmdir(nodes.folder);
+	nodes_remove_files();
 	nodes.run = false;
 }

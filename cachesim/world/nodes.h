@@ -50,6 +50,9 @@ void nodes_kill(unsigned i);
 /* Starts those again that have been down for long enough. */
 void nodes_tend(void);
 
+/* Removes the configurations, which nodes need to start only. */
+void nodes_remove_files(void);
+
 /* Ends all. */
 void nodes_stop(void);
 

@@ -328,6 +328,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	f->callbacks = callbacks;
 	f->arg = arg;
 	f->started_us = world_now_us;
+	f->connected = wire_weather.whole; /* it is kept open */
 	if (request->upload) {
 		f->uploads = true;
 		f->upload = *request->upload;

@@ -13,6 +13,7 @@ _digestctl_values()
 	FORM) echo "xor conditional smallest" ;;
 	FORMAT) echo "scd squid" ;;
 	KIND) echo "full xor conditional" ;;
+	NODES) echo "model daemon" ;;
 	TARGET) echo "compact csv keys oracleGeneral" ;;
 	PLACEMENT) echo "keep second single single-seen single-shared" ;;
 	PARTITION) echo "client number prefix round-robin" ;;

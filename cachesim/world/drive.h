@@ -1,0 +1,61 @@
+/*
+ * A trace through whole nodes, in time: requests come when they are due, over
+ * links of some latency, to nodes that are the daemon's own objects; an origin
+ * has what the trace says of objects. One world at a time in a process.
+ *
+ * A request of the trace is a GET of "http://www.example.com/oN", N the
+ * object's number, and ".V" behind it for its V-th modification, so that an old
+ * version is never taken for the present one. Uncacheable requests are GETs of
+ * "/pN", which the origin answers with no-store.
+ *
+ * What nodes count themselves (false hits, digests, what is stored) is what
+ * their admin listener tells; how a client was served is what Cache-Status
+ * says.
+ *
+ * Costs: the nodes with all their bodies in memory; 9 bytes an object of the
+ * trace.
+ */
+#ifndef CACHESIM_WORLD_DRIVE_H
+#define CACHESIM_WORLD_DRIVE_H
+
+#include "cachesim/sim/cluster.h"
+
+/* A time that varies: at least `least_us`, and more that is spread evenly up to
+ * `even_us`, and exponentially with a mean of `tail_us`. */
+struct drive_delay {
+	uint32_t least_us, even_us, tail_us;
+};
+
+struct drive_plan {
+	/* proxies, partition, capacity, warm-up and seed; with a protocol the
+	 * nodes are peers */
+	const struct sim_config *config;
+	const struct sim_trace *trace;
+	const char *options;  /* lines of digestd.conf(5), for all nodes */
+	double rate;          /* requests a second; 0: as the trace has them */
+	double speed;         /* ... so many times as fast */
+	struct drive_delay client, peer, origin; /* of the links, one way */
+	struct drive_delay job; /* to code a digest, or take one in */
+	uint32_t max_age_s;   /* how long the origin's responses are fresh */
+	bool keep_changed;    /* objects have one version */
+	/* is told now and then how many requests have been sent; may be null */
+	void (*tell)(void *arg, uint64_t done);
+	void *arg;
+};
+
+/* What does not fit in a result. */
+struct drive_count {
+	uint64_t errors; /* requests without the object as an answer */
+	double seconds;  /* of the nodes' time, from the first request that
+			    counts to the last answer */
+};
+
+/*
+ * Replays the whole trace. Returns 0, -ENOMEM, -EINVAL when neither the trace
+ * nor the plan says when requests come, or -ENOSYS in a build without the
+ * daemon. An option that nodes do not take ends the process with a message.
+ */
+int drive_run(const struct drive_plan *plan, struct sim_result *out,
+	      struct drive_count *count);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * The origin. Its responses have the fields of scd-origin's, so that objects
+ * weigh the same in a store.
+ */
+#include "cachesim/world/drive_origin.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachesim/world/wire.h"
+#include "cachesim/world/world.h"
+#include "codec/mix.h"
+#include "digestd/http/fields.h"
+
+enum { BLOCK_BYTES = 65536, TEXT_BYTES = 64 };
+
+const char *const drive_origin_name = "192.0.2.1:80";
+
+/* One answer. */
+struct drive_answer {
+	struct wire *wire;
+	uint32_t left; /* of the body [bytes] */
+	bool replied, heard;
+	struct drive_answer *next, **link;
+};
+
+static struct {
+	const struct drive_objects *objects;
+	struct drive_answer *answers;
+	char control[TEXT_BYTES];
+	char block[BLOCK_BYTES];
+} drive_origin;
+
+static void drive_origin_free(struct drive_answer *a)
+{
+	wire_close(&a->wire, WIRE_ANSWERER);
+	*a->link = a->next;
+	if (a->next)
+		a->next->link = a->link;
+	free(a);
+}
+
+static void drive_origin_send(struct drive_answer *a)
+{
+	size_t room;
+
+	while (a->left && (room = wire_room(a->wire, WIRE_ANSWERER)) > 0) {
+		size_t n = room < BLOCK_BYTES ? room : BLOCK_BYTES;
+
+		n = n < a->left ? n : a->left;
+		wire_send(a->wire, WIRE_ANSWERER, drive_origin.block, n);
+		a->left -= (uint32_t)n;
+	}
+	if (!a->left)
+		wire_send_end(a->wire, WIRE_ANSWERER);
+}
+
+/* The size of what a target names; false: nothing. */
+static bool drive_origin_find(const char *target, uint32_t *size)
+{
+	const struct drive_objects *o = drive_origin.objects;
+	uint64_t n = strtoull(target[0] == '/' && target[1] ? target + 2 : "",
+			      NULL, 10);
+
+	if (!strncmp(target, "/o", 2) && n < o->nobjects)
+		*size = o->size[n];
+	else if (!strncmp(target, "/p", 2) && n < o->npasses)
+		*size = o->pass_size[n];
+	else
+		return false;
+	return true;
+}
+
+static void drive_origin_add(struct fields *f, const char *name,
+			     const char *value)
+{
+	if (fields_borrow(f, name, value))
+		world_fail("out of memory");
+}
+
+static void drive_origin_reply(struct drive_answer *a, unsigned status,
+			       uint32_t size, const char *target,
+			       const char *etag)
+{
+	bool passes = target[1] == 'p';
+	struct wire_head head = {
+		.status = status,
+		.has_body = size > 0,
+		.body_len = size,
+	};
+	struct fields f;
+
+	fields_init(&f);
+	if (fields_add(&f, "ETag", etag))
+		world_fail("out of memory");
+	drive_origin_add(&f, "Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+	drive_origin_add(&f, "Cache-Control",
+			 passes ? "no-store" : drive_origin.control);
+	if (status == 200)
+		drive_origin_add(&f, "Content-Type",
+				 "application/octet-stream");
+	wire_move_head(a->wire, WIRE_ANSWERER, &head, &f);
+	a->left = size;
+	a->replied = true;
+	drive_origin_send(a);
+}
+
+static void drive_origin_on_head(void *arg, const struct wire_head *head)
+{
+	const char *known = fields_get(head->fields, "if-none-match");
+	char etag[TEXT_BYTES];
+	uint32_t size;
+
+	if (!drive_origin_find(head->target, &size))
+		world_fail("the origin is asked for %s", head->target);
+	snprintf(etag, sizeof(etag), "\"o-%016" PRIx64 "-%" PRIu32 "\"",
+		 scd__mix64((uint64_t)strtoull(head->target + 2, NULL, 10)),
+		 size);
+	if (known && strstr(known, etag))
+		drive_origin_reply(arg, 304, 0, head->target, etag);
+	else
+		drive_origin_reply(arg, 200, size, head->target, etag);
+}
+
+static void drive_origin_on_end(void *arg)
+{
+	struct drive_answer *a = arg;
+
+	a->heard = true;
+	if (!a->left)
+		drive_origin_free(a);
+}
+
+static void drive_origin_on_broken(void *arg, enum wire_end why)
+{
+	(void)why;
+	drive_origin_free(arg);
+}
+
+static void drive_origin_on_room(void *arg)
+{
+	struct drive_answer *a = arg;
+
+	drive_origin_send(a);
+	if (a->heard && !a->left)
+		drive_origin_free(a);
+}
+
+static size_t drive_origin_on_bytes(void *arg, const char *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	return len;
+}
+
+static void drive_origin_accept(void *arg, struct wire *wire)
+{
+	static const struct wire_ops ops = {
+		.on_head = drive_origin_on_head,
+		.on_bytes = drive_origin_on_bytes,
+		.on_end = drive_origin_on_end,
+		.on_broken = drive_origin_on_broken,
+		.on_room = drive_origin_on_room,
+	};
+	struct drive_answer *a = calloc(1, sizeof(*a));
+
+	(void)arg;
+	if (!a)
+		world_fail("out of memory");
+	a->wire = wire;
+	a->next = drive_origin.answers;
+	a->link = &drive_origin.answers;
+	if (a->next)
+		a->next->link = &a->next;
+	drive_origin.answers = a;
+	wire_accept(wire, &ops, a);
+}
+
+static struct wire_listener drive_origin_listener = {
+	.place = WIRE_ORIGIN,
+	.accept = drive_origin_accept,
+};
+
+void drive_origin_start(const struct drive_objects *objects)
+{
+	drive_origin.objects = objects;
+	snprintf(drive_origin.control, sizeof(drive_origin.control),
+		 "max-age=%" PRIu32, objects->max_age_s);
+	drive_origin_listener.name = drive_origin_name;
+	wire_listen(&drive_origin_listener);
+}
+
+void drive_origin_stop(void)
+{
+	wire_unlisten(&drive_origin_listener);
+	while (drive_origin.answers)
+		drive_origin_free(drive_origin.answers);
+}

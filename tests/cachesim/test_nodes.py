@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""cachesim --nodes daemon: whole nodes in virtual time. They are the daemon's
+objects, a seed means the same each time, and what time changes is seen."""
+
+import os
+import re
+import subprocess
+
+from harness import SOURCE, cachesim, folder_of, rows, run
+from program import BUILD
+
+def asked(i):
+    """Few objects are asked for often, and many now and then."""
+    return i * i % 997 % (1 + i * i % 211)
+
+
+LOG = "".join(f"1000,c{i % 5},http://a/{asked(i)},{9000 + asked(i)}\n"
+              for i in range(2000))
+FOLDER = folder_of({"t.csv": ("time,client,url,size\n" + LOG).encode(),
+                    "late.conf": b"publish_min = 1h\npublish_max = 1h\n",
+                    "odd.conf": b"publish_mim = 1h\n"})
+AT = FOLDER.name
+TRACE = os.path.join(AT, "t.csv")
+
+
+def nodes(*args):
+    return rows("run", "--nodes", "daemon", "--counters", TRACE, "--rate",
+                "200", "-s", "30%", *args)
+
+
+def whole():
+    """Whether this cachesim has nodes."""
+    code, _, err = cachesim("run", "--nodes", "daemon", TRACE, "--rate", "99",
+                            "-s", "10M")
+    assert code == 0 or "was built without the daemon" in err, err
+    return code == 0
+
+
+def every_request_is_answered():
+    row = nodes()[0]
+    assert row["requests"] == 2000
+    assert row["requests"] == (row["local_hits"] + row["remote_hits"] +
+                               row["origin"] + row["collapsed"])
+    assert min(row["local_hits"], row["remote_hits"], row["origin"],
+               row["published"], row["update_bytes"]) > 50, row
+
+
+def a_seed_means_the_same():
+    tail = "--peer-delay", "1-5+20", "--client-delay", "1+1"
+    assert nodes(*tail) == nodes(*tail)
+    assert nodes(*tail) != nodes(*tail, "--seed", "2")
+
+
+def unpublished_objects_are_missed():
+    """What nobody publishes nobody is asked for."""
+    row = nodes("--node-options", os.path.join(AT, "late.conf"))[0]
+    assert row["remote_hits"] == 0 and row["false_misses"] > 100, row
+
+
+def faster_requests_find_less():
+    """Digests are late by a time, not by a number of requests."""
+    slow, fast = (nodes("--rate", rate)[0] for rate in ("30", "20000"))
+    assert fast["remote_hits"] < slow["remote_hits"] * 0.7, (slow, fast)
+    assert fast["published"] < slow["published"]
+
+
+def delays_are_waited_for():
+    near, far = (nodes("--origin-delay", ms)[0]["mean_latency"]
+                 for ms in ("0", "100"))
+    assert near < 0.01 and far > 0.09, (near, far)
+
+
+def peers_that_are_too_far_are_given_up():
+    """100 ms is what a peer has, peer_timeout; digests have more time."""
+    row = nodes("--peer-delay", "60")[0]
+    assert row["remote_hits"] == 0 and row["fetches"] > 0, row
+    assert row["update_bytes"] > 0, row
+    assert nodes("--peer-delay", "40")[0]["remote_hits"] > 50
+
+
+def alone_there_are_no_peers():
+    row = nodes("-k", "none", "-p", "4")[0]
+    assert "remote_hit_ratio" not in row or not row["remote_hit_ratio"]
+    assert row["published"] == 0 and row["local_hits"] > 100
+
+
+def objects_of_another_version_are_fetched():
+    changed = FOLDER.name + "/changed.csv"
+    with open(changed, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        for i in range(400):
+            f.write(f"1000,c,http://a/x,{100 + i // 100}\n")
+    args = ("run", "--nodes", "daemon", "--rate", "100", "--counters",
+            "-s", "1M", "-k", "none", changed)
+    assert rows(*args)[0]["origin"] == 4
+    assert rows(*args, "--keep-changed")[0]["origin"] == 1
+
+
+def what_may_not_be_stored_passes():
+    log = FOLDER.name + "/some.log"
+    with open(log, "w", encoding="ascii") as f:
+        for i in range(200):
+            f.write("10.0.0.1 - - [09/Jul/1995:01:00:01 -0400] "
+                    f'"GET /a HTTP/1.0" {404 if i % 4 == 0 else 200} 100\n')
+    row = rows("run", "--nodes", "daemon", "--rate", "100", "--counters",
+               "-s", "1M", log)[0]
+    assert row["requests"] == 200
+    assert row["uncacheable"] == 50 and row["origin"] == 51
+
+
+def symbols(path, kinds):
+    """Names of an object's symbols of some kinds of nm."""
+    out = subprocess.run(["nm", path], check=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout.decode()
+    return {name for kind, name in re.findall(r" ([A-Za-z]) (\w+)$", out, re.M)
+            if kind in kinds}
+
+
+def functions(archives):
+    """What the archives of the build define, but for what the world has in
+    its own way."""
+    found = set()
+    for archive in archives:
+        found |= symbols(os.path.join(BUILD, archive), "T")
+    return found
+
+
+PARTS = [f"digestd/{folder}/.libs/lib{folder}.a"
+         for folder in ("proxy", "peers", "cache")] + [
+             "digestd/.libs/libservice.a"]
+CORE = "digestd/.libs/libcore.a"  # some of it only the edges need
+
+
+def nodes_are_the_daemons_objects():
+    """All that decides in digestd is in cachesim, out of the same archives; no
+    source of the daemon is compiled for cachesim, and none of cachesim defines
+    what those archives do."""
+    mine = symbols(os.path.join(BUILD, "cachesim", "cachesim"), "Tt")
+    real = symbols(os.path.join(BUILD, "digestd", "digestd"), "Tt")
+    ours = functions(PARTS)
+    assert len(ours & real) > 200, len(ours & real)
+    missing = (ours & real) - mine
+    assert not missing, missing
+    with open(os.path.join(BUILD, "Makefile"), encoding="utf-8") as f:
+        built = re.search(r"^am_cachesim_cachesim_OBJECTS =(.*?[^\\])\n",
+                          f.read(), re.M | re.S)[1]
+    assert "digestd/" not in built, built
+    folder = os.path.join(BUILD, "cachesim")
+    ours |= functions([CORE])
+    twins = [(name, path) for path in objects(folder)
+             for name in symbols(path, "T") & ours]
+    assert not twins, twins
+
+
+def objects(folder):
+    for base, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".o") and ".libs" not in base \
+                    and "drive_none" not in name:
+                yield os.path.join(base, name)
+
+
+def example_of_the_document():
+    """The commands of SIMULATOR.md do what it says."""
+    with open(os.path.join(SOURCE, "docs", "SIMULATOR.md"),
+              encoding="utf-8") as f:
+        section = f.read().split("## Whole nodes")[1].split("\n## ")[0]
+    commands = re.findall(r"^    (cachesim .*)$", section, re.M)
+    assert len(commands) >= 3, commands
+    for command in commands:
+        code, _, err = cachesim(*command.split()[1:], cwd=AT)
+        assert code == 0, (command, err)
+
+
+DAEMON = [every_request_is_answered, a_seed_means_the_same,
+          unpublished_objects_are_missed, faster_requests_find_less,
+          delays_are_waited_for, peers_that_are_too_far_are_given_up,
+          alone_there_are_no_peers, objects_of_another_version_are_fetched,
+          what_may_not_be_stored_passes, nodes_are_the_daemons_objects,
+          example_of_the_document]
+
+
+def refused(label, *args, err, code=2, program="run"):
+    return (label, (program, "t.csv", *args), b"", code, b"", err)
+
+
+WITH_NODES = "--nodes", "daemon", "--rate", "100", "-s", "10M"
+ROWS = [
+    refused("rate without nodes", "--rate", "5", err="for --nodes daemon"),
+    refused("no such nodes", "--nodes", "x", err="model or daemon"),
+    refused("odd delay", *WITH_NODES, "--peer-delay", "3-1",
+            err='--peer-delay: "3-1" is not a time'),
+    refused("delay below zero", *WITH_NODES, "--peer-delay", "-1",
+            err='"-1" is not a time'),
+    refused("option of models", *WITH_NODES, "--loss", "1%",
+            err="--loss: is of models"),
+]
+DAEMON_ROWS = [
+    refused("unknown option of nodes", *WITH_NODES, "--node-options",
+            "odd.conf", err="publish_mim"),
+    refused("no file of options", *WITH_NODES, "--node-options", "none", code=3,
+            err="none: No such file"),
+    refused("other protocol", *WITH_NODES, "-k", "icp", err="compressed or"),
+    refused("no times", "--nodes", "daemon", "-s", "10M", err="--rate says"),
+]
+
+if __name__ == "__main__":
+    has = whole()
+    run((DAEMON if has else []) +
+        [cachesim.row_test(row, AT)
+         for row in ROWS + (DAEMON_ROWS if has else [])])
