@@ -179,14 +179,16 @@ static int cache_make_catalog(struct cache *cache,
 	const struct keypart all = { .number = 0, .count = 1 };
 	struct store_stats disk = { .keys = 0 };
 	uint64_t nbits = settings->nbits;
+	int err;
 
 	if (cache->ondisk.store)
 		store_stats(cache->ondisk.store, &disk);
 	while (nbits < settings->max_bits &&
 	       nbits / settings->bits_per_key < disk.keys)
 		nbits *= 2;
-	if (catalog_new(&cache->catalog, nbits, settings->nhash))
-		return -EINVAL;
+	err = catalog_new(&cache->catalog, nbits, settings->nhash);
+	if (err)
+		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
 	if (cache->ondisk.store)
 		store_each_key(cache->ondisk.store, &all, cache_add_key,
 			       cache->catalog);

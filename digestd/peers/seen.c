@@ -43,18 +43,20 @@ static size_t seen_weight(void *arg, const struct store_entry *entry)
 	return 1;
 }
 
-/* Returns 0, -EINVAL or -ENOMEM. */
-static int seen_catalog_new(struct seen *s,
-			    const struct seen_settings *settings)
+static int seen_fill(struct seen *s, const struct seen_settings *settings)
 {
-	switch (catalog_new(&s->catalog, settings->nbits, settings->nhash)) {
-	case SCD_OK:
-		return 0;
-	case SCD_ENOMEM:
-		return -ENOMEM;
-	default:
-		return -EINVAL;
-	}
+	int err;
+
+	s->events = (struct store_events){seen_key_added, seen_key_removed,
+					  seen_released, seen_weight, s};
+	err = store_new(&s->store, settings->window,
+			eviction_policy_find("lru"), &s->events);
+	if (err)
+		return err;
+	err = catalog_new(&s->catalog, settings->nbits, settings->nhash);
+	if (err)
+		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
+	return 0;
 }
 
 int seen_new(const struct seen_settings *settings, struct seen **out)
@@ -65,12 +67,7 @@ int seen_new(const struct seen_settings *settings, struct seen **out)
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
-	s->events = (struct store_events){seen_key_added, seen_key_removed,
-					  seen_released, seen_weight, s};
-	err = store_new(&s->store, settings->window,
-			eviction_policy_find("lru"), &s->events);
-	if (!err)
-		err = seen_catalog_new(s, settings);
+	err = seen_fill(s, settings);
 	if (err) {
 		seen_free(&s);
 		return err;
