@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachesim/mpi/ranks.h"
+#include "cachesim/mpi/mpi_process.h"
 #include "cachesim/world/drive.h"
 #include "digestd/store/eviction.h"
 #include "digestd/tool/command.h"
@@ -152,7 +152,7 @@ int whole_prepare(struct settings *s, struct sim_config *usual)
 	if (s->measure || s->ignore_obj_size)
 		return whole_refuse(s->measure ? "measure" : "ignore-obj-size",
 				    NULL, "is of models");
-	if (ranks_exchange())
+	if (mpi_process_exchange())
 		return whole_refuse("nodes", NULL,
 				    "one process runs all nodes, not mpirun");
 	usual->eviction = eviction_policy_find("sieve");
