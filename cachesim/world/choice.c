@@ -26,6 +26,11 @@ void world_seed(uint64_t seed)
 		choice_numbers[i] = 0;
 }
 
+void world_restart(enum world_choice kind, uint64_t number)
+{
+	choice_numbers[kind] = choice_mix(number);
+}
+
 uint32_t world_below(enum world_choice kind, uint32_t n)
 {
 	uint64_t z = choice_mix(choice_seed + ((uint64_t)kind << 56) +

@@ -3,7 +3,6 @@
  */
 #include "cachesim/world/nodes.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ struct node {
 	struct service *service; /* null: it does not run */
 	int64_t down_us, ahead_s;
 	char data[NAME_BYTES], peer[NAME_BYTES], admin[NAME_BYTES];
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], disk[PATH_BYTES];
 };
 
 int nodes_place;
@@ -40,36 +39,14 @@ static struct {
 	bool run;
 } nodes;
 
-/*
- * What the daemon asks of the system, and must not have here: threads (the
- * world runs all loops itself) and random numbers of its own. While there are
- * no nodes, the program has what is real.
- */
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			  void *(*run)(void *arg), void *arg);
-int __real_pthread_join(pthread_t thread, void **result);
+/* What the daemon asks of the system, and must not have here. While there are no
+ * nodes, the program has what is real. */
 ssize_t __real_getrandom(void *to, size_t len, unsigned flags);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			  void *(*run)(void *arg), void *arg);
-int __wrap_pthread_join(pthread_t thread, void **result);
 ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags);
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-			  void *(*run)(void *arg), void *arg)
+bool nodes_are_there(void)
 {
-	if (!nodes.run)
-		return __real_pthread_create(thread, attributes, run, arg);
-	*thread = pthread_self();
-	return 0;
-}
-
-int __wrap_pthread_join(pthread_t thread, void **result)
-{
-	if (!nodes.run)
-		return __real_pthread_join(thread, result);
-	if (result)
-		*result = NULL;
-	return 0;
+	return nodes.run;
 }
 
 ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags)
@@ -127,6 +104,9 @@ static void nodes_write_one(unsigned i)
 		(unsigned long long)nodes.plan.cache_bytes,
 		(unsigned long long)nodes.plan.max_object_bytes,
 		nodes.plan.options);
+	if (nodes.plan.disks)
+		fprintf(f, "disk_path = \"%s\"\ndisk_size = %llu\n", n->disk,
+			(unsigned long long)nodes.plan.disk_bytes);
 	if (nodes.plan.peers) {
 		fprintf(f, "cluster_key = "
 			"\"7d0b5c3e9f1a48266a84b1f0c9d2e357\"\n"
@@ -171,6 +151,7 @@ void nodes_start(const struct nodes_plan *plan)
 		snprintf(n->admin, NAME_BYTES, "127.0.0.%u:8082", i + 1);
 		snprintf(n->path, PATH_BYTES, "%.40s/n%u.conf", nodes.folder,
 			 i);
+		snprintf(n->disk, PATH_BYTES, "/disk/n%u", i);
 	}
 	for (unsigned i = 0; i < plan->nnodes; i++) {
 		if (plan->clocks_differ)
@@ -209,10 +190,17 @@ static void nodes_end_one(struct node *n)
 	n->down_us = world_now_us;
 }
 
-void nodes_kill(unsigned i)
+bool nodes_kill(unsigned i, enum nodes_disk_end how)
 {
-	if (nodes.list[i].service)
-		nodes_end_one(&nodes.list[i]);
+	struct node *n = &nodes.list[i];
+	bool lost = false;
+
+	if (!n->service)
+		return false;
+	if (nodes.plan.disks)
+		lost = nodes.plan.disks->end(n->disk, how);
+	nodes_end_one(n);
+	return lost;
 }
 
 void nodes_tend(void)
@@ -228,7 +216,9 @@ void nodes_tend(void)
 void nodes_stop(void)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++)
-		nodes_kill(i);
+		nodes_kill(i, NODES_DISK_CLOSED);
 	nodes_remove_files();
+	if (nodes.plan.disks)
+		nodes.plan.disks->stop();
 	nodes.run = false;
 }

@@ -11,6 +11,28 @@
 
 enum { NODES_MAX = 64 };
 
+/* How a disk fares when its node ends. */
+enum nodes_disk_end {
+	NODES_DISK_CLOSED,  /* all is written */
+	NODES_DISK_KILLED,  /* what was written stays */
+	NODES_DISK_POWER,   /* what was written lately may go */
+	NODES_DISK_EMPTIED, /* another disk takes its place */
+	NODES_DISK_ENDS,
+};
+
+/* Disks of nodes that have some. */
+struct nodes_disks {
+	/*
+	 * Before the node of the disk in this folder ends: from now on what it
+	 * writes is in vain, unless it is closed. Returns whether something
+	 * that it was told is safe may come back.
+	 */
+	bool (*end)(const char *path, enum nodes_disk_end how);
+
+	/* Frees all; no node runs. */
+	void (*stop)(void);
+};
+
 /* What all nodes have in common. */
 struct nodes_plan {
 	unsigned nnodes;
@@ -20,6 +42,8 @@ struct nodes_plan {
 	uint64_t cache_bytes;
 	uint64_t max_object_bytes;
 	const char *origin;  /* where the origin listens, "10.0.0.1:80" */
+	uint64_t disk_bytes; /* of each */
+	const struct nodes_disks *disks; /* null: no node has one */
 	const char *options; /* lines of the configuration */
 	bool once;           /* none is started again */
 };
@@ -41,11 +65,13 @@ bool nodes_runs(unsigned i);
 void nodes_status(unsigned i, struct node_status *out);
 bool nodes_holds(unsigned i, const char *url, size_t len);
 
-/* How many there are. */
+/* How many there are; whether there are some. */
 unsigned nodes_count(void);
+bool nodes_are_there(void);
 
-/* Ends a node at once: all that is under way is cut off. */
-void nodes_kill(unsigned i);
+/* Ends a node at once: all that is under way is cut off. Returns what
+ * the `end` of its disk does. */
+bool nodes_kill(unsigned i, enum nodes_disk_end how);
 
 /* Starts those again that have been down for long enough. */
 void nodes_tend(void);

@@ -34,11 +34,16 @@ enum world_choice {
 	CHOICE_CLIENT,  /* how its client behaves */
 	CHOICE_ORIGIN,  /* how the origin behaves */
 	CHOICE_EVENT,   /* changes, purges, restarts */
+	CHOICE_DISK,    /* what becomes of it, and when its threads run */
 	CHOICE_KINDS,
 };
 
 /* Begins the sequences of a seed anew. */
 void world_seed(uint64_t seed);
+
+/* Begins the sequence of a kind anew, as that of the number-th thing of its
+ * kind: whatever was left out before, its choices are the same. */
+void world_restart(enum world_choice kind, uint64_t number);
 
 /* The next number of a kind below n; n > 0. */
 uint32_t world_below(enum world_choice kind, uint32_t n);

@@ -10,6 +10,7 @@
 
 #include "digestd/http/fields.h"
 #include "cachesim/world/nodes.h"
+#include "tests/world/cut.h"
 #include "tests/world/origin.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
@@ -49,6 +50,7 @@ static struct {
 	struct clients_count count;
 	struct client *list;
 	struct world_event arrival;
+	uint64_t number; /* of the next request */
 	int64_t (*purged_us)[NODES_MAX]; /* a resource's: [resource][node] */
 } clients;
 
@@ -464,21 +466,37 @@ static void client_new(unsigned node, uint32_t resource, bool purge)
 		 c);
 }
 
-static void clients_arrive(void *arg)
+static void clients_make_request(void)
 {
 	const struct clients_plan *plan = &clients.plan;
 	unsigned node = world_below(CHOICE_ARRIVAL, nodes_count());
 	uint32_t resource = clients_choose_resource();
 
-	(void)arg;
-	if (world_happens(CHOICE_EVENT, plan->changes))
+	if (plan->urls)
+		resource %= plan->urls;
+	if (world_happens(CHOICE_ARRIVAL, plan->changes))
 		origin_change(resource);
-	if (world_happens(CHOICE_EVENT, plan->purges)) {
+	if (world_happens(CHOICE_ARRIVAL, plan->purges)) {
 		/* a purge after no change shows nothing */
 		origin_change(resource);
 		client_new(node, resource, true);
 	}
 	client_new(node, resource, false);
+}
+
+static void clients_arrive(void *arg)
+{
+	const struct clients_plan *plan = &clients.plan;
+
+	(void)arg;
+	world_restart(CHOICE_ARRIVAL, clients.number);
+	world_restart(CHOICE_REQUEST, clients.number);
+	world_restart(CHOICE_CLIENT, clients.number);
+	if (!plan->only || cut_list_has(plan->only, clients.number))
+		clients_make_request();
+	clients.number++;
+	/* whatever was asked for, the next one comes when it would have */
+	world_restart(CHOICE_ARRIVAL, ~clients.number);
 	if (--clients.plan.requests)
 		world_at(&clients.arrival, world_now_us + 1 +
 			 world_below(CHOICE_ARRIVAL, 2 * plan->gap_us),
@@ -496,11 +514,22 @@ void clients_start(const struct clients_plan *plan)
 {
 	clients.plan = *plan;
 	clients.count = (struct clients_count){ 0 };
+	clients.number = 0;
 	clients.purged_us = calloc(plan->resources,
 				   sizeof(*clients.purged_us));
 	if (!clients.purged_us)
 		world_fail("the world itself is out of memory");
 	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
+}
+
+void clients_forget_purges(unsigned node)
+{
+	for (uint32_t i = 0; i < clients.plan.resources; i++)
+		clients.purged_us[i][node] = 0;
+	for (struct client *c = clients.list; c; c = c->next) {
+		if (c->node == node)
+			c->purged_us = 0;
+	}
 }
 
 bool clients_done(void)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cut_list;
+
 struct clients_plan {
 	uint64_t requests;     /* in all */
 	uint32_t gap_us;       /* between two of them, on average */
@@ -19,6 +21,8 @@ struct clients_plan {
 	unsigned changes;      /* in a thousand: the origin's change */
 	bool no_errors;        /* nothing fails in this world */
 	bool single;           /* one node: purges are final */
+	uint32_t urls;         /* 0: all; else only so many are asked for */
+	const struct cut_list *only; /* these requests; null: all */
 };
 
 /* What has come of them. */
@@ -32,6 +36,9 @@ void clients_start(const struct clients_plan *plan);
 
 /* Makes so many more, in a world that has no errors any more. */
 void clients_go_on(uint64_t requests);
+
+/* What a node has purged may be back, through no fault of its own. */
+void clients_forget_purges(unsigned node);
 
 /* Whether all requests have been made and have ended. */
 bool clients_done(void);

@@ -1,7 +1,8 @@
 /*
  * world: whole clusters under a seed.
  *
- *	world [--seed N] [--worlds K] [--requests R] [--verbose]
+ *	world [--seed N] [--worlds K] [--requests R] [--verbose] [--shrink]
+ *	      [--without WORD,...] [--nodes N] [--urls N] [--only NUMBER,...]
  *
  * Runs K worlds, of the seeds N, N + 1, ..., of R requests each, and prints a
  * line of TAP for each; by default a few, or with SCD_TEST_LONG some thousands.
@@ -10,6 +11,12 @@
  * wrong answer ends the run and says how to see it again; a seed means the same
  * on every machine and in every build, so no two choices stand in one
  * expression, whose order is the compiler's.
+ *
+ * The second line of options leaves things out of a world: some of what goes
+ * wrong, nodes, URLs, and all requests but some. The rest stays as it was, as
+ * far as it does not depend on these. With --shrink a world that fails is
+ * tried with less and less, and the least is printed that fails in the same
+ * way.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,8 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/disk/disk.h"
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
+#include "tests/world/cut.h"
 #include "tests/world/invariants.h"
 #include "tests/world/origin.h"
 #include "tests/world/pairs.h"
@@ -39,12 +48,23 @@ enum {
 };
 
 static struct {
-	uint64_t seed, worlds, requests;
-	bool verbose;
+	uint64_t seed, worlds;
+	bool verbose, shrinks;
+	struct cut cut;
+	struct nodes_plan nodes;
+	struct origin_plan origin;
+	struct clients_plan clients;
 	unsigned restarts, partings; /* in a thousand, ten times a second */
 	struct world_event tending;
 	bool tends;
 } world;
+
+/* What can be left out of a world, by CUT_WORDS(). */
+static unsigned *const world_words[] = {
+#define X(name, at) &at,
+	CUT_WORDS(X)
+#undef X
+};
 
 void world_fail(const char *format, ...)
 {
@@ -55,8 +75,9 @@ void world_fail(const char *format, ...)
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	printf("\n# again: tests/world/world --seed %" PRIu64 " --requests %"
-	       PRIu64 "\n", world.seed, world.requests);
+	printf("\n# again: tests/world/world --seed %" PRIu64, world.seed);
+	cut_print(&world.cut);
+	printf("\n");
 	exit(1);
 }
 
@@ -90,7 +111,8 @@ static void world_choose_weather(bool faults, uint32_t body_bytes)
 
 static struct clients_plan world_choose_clients(bool faults)
 {
-	struct clients_plan c = { .requests = world.requests };
+	struct clients_plan c = { .requests = world.cut.requests,
+				  .only = world.cut.only };
 
 	c.no_errors = !faults;
 	c.gap_us = world_skewed(CHOICE_SWARM, 200, 200000);
@@ -143,6 +165,30 @@ static const char *world_choose_options(void)
 	return text;
 }
 
+static void world_choose_disks(struct nodes_plan *nodes, bool faults)
+{
+	struct world_disk_faults *f = &world_disk_faults;
+
+	*f = (struct world_disk_faults){ 0 };
+	if (!disk_is_built() || !world_happens(CHOICE_SWARM, 300))
+		return;
+	nodes->disks = &world_disk_nodes;
+	nodes->disk_bytes = world_skewed(CHOICE_SWARM, 1 << 20, 1 << 26);
+	/* what is in memory, too, is never read */
+	if (world_happens(CHOICE_SWARM, 700))
+		nodes->cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16,
+						  1 << 20);
+	if (!faults)
+		return;
+	world.restarts = world_skewed(CHOICE_SWARM, 5, 100);
+	f->full = world_permille(300, 300);
+	f->write_errors = world_permille(300, 300);
+	f->read_errors = world_permille(300, 300);
+	f->flips = world_happens(CHOICE_SWARM, 500) ?
+			   world_skewed(CHOICE_SWARM, 20, 500) :
+			   0;
+}
+
 static void world_part(unsigned node)
 {
 	int other = (int)world_below(CHOICE_EVENT, nodes_count() + 1) - 1;
@@ -157,8 +203,9 @@ static void world_tend(void *arg)
 	unsigned node = world_below(CHOICE_EVENT, nodes_count());
 
 	(void)arg;
-	if (world_happens(CHOICE_EVENT, world.restarts))
-		nodes_kill(node);
+	if (world_happens(CHOICE_EVENT, world.restarts) &&
+	    nodes_kill(node, world_below(CHOICE_DISK, NODES_DISK_ENDS)))
+		clients_forget_purges(node);
 	if (world_happens(CHOICE_EVENT, world.partings))
 		world_part(node);
 	nodes_tend();
@@ -169,7 +216,7 @@ static void world_tend(void *arg)
 
 static void world_run(void)
 {
-	uint64_t steps = 0, most = STEPS_MAX * (world.requests + 1000);
+	uint64_t steps = 0, most = STEPS_MAX * (world.cut.requests + 1000);
 
 	while (!clients_done()) {
 		if (!world_step())
@@ -196,6 +243,7 @@ static void world_heal(void)
 
 	wire_weather.calm = true;
 	world_memory_limit(UINT64_MAX);
+	world_disk_faults = (struct world_disk_faults){ 0 };
 	wire_reset();
 	world.restarts = 0;
 	world.partings = 0;
@@ -208,63 +256,87 @@ static void world_heal(void)
 	world_run();
 }
 
+/* Leaves out what is not wanted, after all has been chosen. */
+static void world_cut(const struct cut *cut)
+{
+	for (unsigned i = 0; i < CUT_NWORDS; i++) {
+		if (cut->without & 1U << i)
+			*world_words[i] = 0;
+	}
+	if (cut->nodes && cut->nodes < world.nodes.nnodes)
+		world.nodes.nnodes = cut->nodes;
+	world.clients.urls = cut->urls;
+}
+
 static void world_begin(void)
 {
 	bool faults, alone;
-	struct nodes_plan nodes = { 0 };
-	struct origin_plan origin = { 0 };
-	struct clients_plan clients;
 
+	world.nodes = (struct nodes_plan){ 0 };
+	world.origin = (struct origin_plan){ 0 };
 	world_reset();
 	world_seed(world.seed);
 	wire_reset();
 	faults = world_happens(CHOICE_SWARM, 500);
 	alone = world_happens(CHOICE_SWARM, 300);
 	/* those above 64 KiB are on their way while others ask for them */
-	origin.large = world_happens(CHOICE_SWARM, 400);
-	origin.body_bytes = origin.large ?
+	world.origin.large = world_happens(CHOICE_SWARM, 400);
+	world.origin.body_bytes = world.origin.large ?
 		world_skewed(CHOICE_SWARM, 70000, 300000) :
 		world_skewed(CHOICE_SWARM, 64, 100000);
 	/* what peers send of such a length is not collected */
-	if (origin.large && world_happens(CHOICE_SWARM, 400))
-		origin.body_bytes += 260000;
-	world_choose_weather(faults, origin.body_bytes);
-	clients = world_choose_clients(faults);
-	origin.resources = clients.resources;
-	origin.lifetime_s = world_skewed(CHOICE_SWARM, 1, 1000);
-	origin.pausing = world_permille(300, 500);
-	origin.slow_ms = world_skewed(CHOICE_SWARM, 1, 3000);
-	origin.failing = faults ? world_permille(300, 100) : 0;
-	nodes.nnodes = alone ? 1 : world_skewed(CHOICE_SWARM, 2, 8);
-	nodes.threads = 1 + world_below(CHOICE_SWARM, 3);
-	nodes.peers = !alone;
-	nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 26);
-	nodes.max_object_bytes = 1 << 20;
-	nodes.origin = origin_name;
+	if (world.origin.large && world_happens(CHOICE_SWARM, 400))
+		world.origin.body_bytes += 260000;
+	world_choose_weather(faults, world.origin.body_bytes);
+	world.clients = world_choose_clients(faults);
+	world.origin.resources = world.clients.resources;
+	world.origin.lifetime_s = world_skewed(CHOICE_SWARM, 1, 1000);
+	world.origin.pausing = world_permille(300, 500);
+	world.origin.slow_ms = world_skewed(CHOICE_SWARM, 1, 3000);
+	world.origin.failing = faults ? world_permille(300, 100) : 0;
+	world.nodes.nnodes = alone ? 1 : world_skewed(CHOICE_SWARM, 2, 8);
+	world.nodes.threads = 1 + world_below(CHOICE_SWARM, 3);
+	world.nodes.peers = !alone;
+	world.nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 26);
+	world.nodes.max_object_bytes = 1 << 20;
+	world.nodes.origin = origin_name;
 	if (world_happens(CHOICE_SWARM, 300))
-		nodes.max_object_bytes = world_skewed(CHOICE_SWARM, 1 << 10,
-						      1 << 20);
-	nodes.clocks_differ = world_happens(CHOICE_SWARM, 500);
-	nodes.options = world_choose_options();
-	clients.single = alone;
+		world.nodes.max_object_bytes =
+			world_skewed(CHOICE_SWARM, 1 << 10, 1 << 20);
+	world.nodes.clocks_differ = world_happens(CHOICE_SWARM, 500);
+	world.nodes.options = world_choose_options();
+	world.clients.single = alone;
 	world.restarts = faults ? world_permille(300, 50) : 0;
+	world_choose_disks(&world.nodes, faults);
 	world.partings = faults ? world_permille(300, 50) : 0;
 	world.tends = faults;
 	world_memory_limit(UINT64_MAX);
 	if (faults && world_happens(CHOICE_SWARM, 300))
 		world_memory_limit(world_skewed(CHOICE_SWARM, 1 << 18,
 						1 << 26));
-	origin_start(&origin);
-	nodes_start(&nodes);
-	clients_start(&clients);
+	world_cut(&world.cut);
+	origin_start(&world.origin);
+	nodes_start(&world.nodes);
+	clients_start(&world.clients);
 	if (faults)
 		world_at(&world.tending, TEND_US, world_tend, NULL);
+}
+
+static void world_report_disks(void)
+{
+	const struct world_disk_count *c = world_disk_count();
+
+	printf("# disks: %u bodies written, %u read, %u calls failed, %u bits "
+	       "flipped, %u bodies torn\n", c->written, c->read, c->failed,
+	       c->flipped, c->torn);
 }
 
 static void world_end(void)
 {
 	world.tends = false;
 	world_cancel(&world.tending);
+	if (world.verbose)
+		world_report_disks();
 	clients_stop();
 	invariants_walk();
 	nodes_stop();
@@ -305,6 +377,18 @@ static uint64_t world_number(const char *text)
 	return n;
 }
 
+static void world_read_list(int option, char *text)
+{
+	for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+		if (option == 'y')
+			cut_add_only(&world.cut, world_number(word));
+		else if (!cut_add_word(&world.cut, word)) {
+			fprintf(stderr, "world: nothing is called %s\n", word);
+			exit(2);
+		}
+	}
+}
+
 static void world_read_options(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -312,6 +396,11 @@ static void world_read_options(int argc, char **argv)
 		{ "worlds", required_argument, NULL, 'w' },
 		{ "requests", required_argument, NULL, 'r' },
 		{ "verbose", no_argument, NULL, 'v' },
+		{ "shrink", no_argument, NULL, 'k' },
+		{ "without", required_argument, NULL, 'o' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "urls", required_argument, NULL, 'u' },
+		{ "only", required_argument, NULL, 'y' },
 		{ 0 },
 	};
 	int c;
@@ -325,15 +414,36 @@ static void world_read_options(int argc, char **argv)
 			world.worlds = world_number(optarg);
 			break;
 		case 'r':
-			world.requests = world_number(optarg);
+			world.cut.requests = world_number(optarg);
 			break;
 		case 'v':
 			world.verbose = true;
+			break;
+		case 'k':
+			world.shrinks = true;
+			break;
+		case 'n':
+			world.cut.nodes = (unsigned)world_number(optarg);
+			break;
+		case 'u':
+			world.cut.urls = (uint32_t)world_number(optarg);
+			break;
+		case 'o':
+		case 'y':
+			world_read_list(c, optarg);
 			break;
 		default:
 			exit(2);
 		}
 	}
+}
+
+static void world_whole(void)
+{
+	world_begin();
+	world_run();
+	world_heal();
+	world_end();
 }
 
 int main(int argc, char **argv)
@@ -344,14 +454,13 @@ int main(int argc, char **argv)
 	world.seed = 1;
 	world.worlds = is_long ? WORLDS_LONG :
 		       slow && atoi(slow) > 1 ? WORLDS / 2 : WORLDS;
-	world.requests = REQUESTS;
+	world.cut.requests = REQUESTS;
 	world_read_options(argc, argv);
 	printf("1..%" PRIu64 "\n", world.worlds);
 	for (uint64_t i = 1; i <= world.worlds; i++, world.seed++) {
-		world_begin();
-		world_run();
-		world_heal();
-		world_end();
+		if (world.shrinks && cut_shrink(&world.cut, world_whole))
+			return 1;
+		world_whole();
 		world_report(i);
 	}
 	if (world.verbose)

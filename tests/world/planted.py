@@ -15,6 +15,7 @@ prints TAP. A few take part in each run; all with SCD_TEST_LONG or by name.
 
 import os
 import pathlib
+import re
 import resource
 import shlex
 import signal
@@ -41,7 +42,8 @@ FAULTS = {
         "if (!r->unsafe || r->status >= 400)", "if (r->status >= 100)"),
     "vary-ignored-in-joining": (
         "digestd/proxy/request.c",
-        "!vary_match(cached_selecting(head), request_fields_of(r)) ||", ""),
+        "!vary_match(cached_selecting(head), request_fields_of(r)) ||",
+        ""),
     "vary-ignored-in-the-store": (
         "digestd/http/vary.c",
         "if (!vary_same(fields_at(selecting, i), request))", "if (0)"),
@@ -122,10 +124,8 @@ bool flights_leave"""),
         "err = 0; fields_init(&r->selecting);"),
     "eviction-untold": (
         "digestd/cache/cache.c",
-        """!cache_is_elsewhere(t, key))
-		catalog_remove(""",
-        """!cache_is_elsewhere(t, key) && key->lo % 8)
-		catalog_remove("""),
+        "catalog_remove(t->cache->catalog, key);",
+        "key->lo % 8 ? catalog_remove(t->cache->catalog, key) : (void)0;"),
     "probation-told-twice": (
         "digestd/cache/cache.c",
         "(t != &cache->ram && cache_has_key(&cache->ram, key)) ||", ""),
@@ -160,9 +160,28 @@ bool flights_leave"""),
         "int64_t wait_ms = f->failures > 2 ? 3600000 : peer_doubled("),
     "ledger-without-limit": (
         "digestd/store/ledger.c",
-        """		if (total > limit || bytes > limit - total ||
-		    leave > limit - total - bytes)""",
-        "		if (0)"),
+        """total > limit || bytes > limit - total ||
+		    leave > limit - total - bytes""", "0"),
+    "body-unchecked": (
+        "digestd/disk/disk_read.c",
+        """	if (!err && disk_sum(body->id, bytes, (size_t)body->len) !=
+			    disk_body_sum(body, 0))
+		err = -EBADMSG;""", ""),
+    "block-unchecked": (
+        "digestd/disk/disk_read.c",
+        """	if (!err &&
+	    disk_block_sum(file->id, block, to, len) != file->sums[block])
+		err = -EBADMSG;""", ""),
+    "purge-undone-by-restart": (
+        "digestd/cache/cache_disk.c",
+        """__ATOMIC_RELAXED);
+	else
+		disk_remove(cache->disk, e);""", """__ATOMIC_RELAXED);
+	else
+		disk_entry_free(e);"""),
+    "purge-not-awaited": (
+        "digestd/peers/purge.c",
+        "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
@@ -217,9 +236,39 @@ def link(name, target, folder):
     return program
 
 
-def is_found(name, top, folder):
+def build(name, top, folder):
+    """Makes a world with the fault. Returns its program, or None."""
     target = plant(name, top, folder)
-    program = target and link(name, target, folder)
+    return target and link(name, target, folder)
+
+
+def run(program, *options):
+    """Returns the world's status, what it printed, and how to see that again:
+    None, or the options."""
+    done = subprocess.run([program, *options], capture_output=True, text=True)
+    again = re.search(r"^# again: \S+ (.*)", done.stdout, re.M)
+    return done.returncode, done.stdout, again and again[1].split()
+
+
+def shrinks(top, folder):
+    """Whether a world that fails becomes a small one, which fails again, with
+    the same message each time."""
+    program = build("cookie-shared", top, folder)
+    if not program:
+        return False
+    _, text, least = run(program, "--worlds", "10", "--requests", "200",
+                         "--shrink")
+    print("# " + text.strip().replace("\n", "\n# "))
+    if not least or "--only" not in least:
+        return False
+    first, second = (run(program, *least) for _ in range(2))
+    return first[0] == 1 and first == second and \
+        "somebody else's cookie" in first[1] and \
+        least[least.index("--only") + 1].count(",") < 5
+
+
+def is_found(name, top, folder):
+    program = build(name, top, folder)
     if not program:
         return False
     seconds = SECONDS * int(os.environ.get("SCD_TEST_SLOW", 1))
@@ -242,7 +291,7 @@ def main():
     top = pathlib.Path(os.environ["top_srcdir"]).absolute()
     names = sys.argv[1:] or [n for n in FAULTS if n in SHORT or
                              os.environ.get("SCD_TEST_LONG")]
-    print(f"1..{len(names) + 1}", flush=True)
+    print(f"1..{len(names) + 2}", flush=True)
     placed = all([has_place(name, top) for name in FAULTS])
     print(f"{'ok' if placed else 'not ok'} 1 - every fault has its place",
           flush=True)
@@ -251,6 +300,9 @@ def main():
             found = is_found(name, top, pathlib.Path(folder))
             print(f"{'ok' if found else 'not ok'} {i} - {name} is found",
                   flush=True)
+        small = shrinks(top, pathlib.Path(folder))
+        print(f"{'ok' if small else 'not ok'} {len(names) + 2} - a world that "
+              "fails becomes small", flush=True)
 
 
 main()
