@@ -30,6 +30,7 @@
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
+#include "tests/world/world_disk.h"
 #include "tests/world/invariants.h"
 #include "tests/world/origin.h"
 #include "tests/world/pairs.h"
