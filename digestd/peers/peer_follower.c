@@ -43,6 +43,7 @@ struct peer {
 	struct following following;
 	struct peer_digest *digest;
 	struct loop_timer timer;
+	int64_t due_ms; /* of the timer; INT64_MAX: it is not set */
 	struct update update;
 	struct peer_follower_counters counters;
 	char reported[96]; /* its trouble, as it was logged; or empty */
@@ -89,6 +90,21 @@ static void peer_follower_fetch(struct peer *p, bool conditional);
 static void peer_follower_decode(struct peer *p);
 static void peer_follower_on_timer(void *arg);
 
+/* Only a change costs anything: of many lookups and outcomes, few are one. */
+static void peer_follower_set_timer(struct peer *p, int64_t due_ms)
+{
+	struct loop *loop = p->follow->loop;
+
+	if (due_ms == p->due_ms)
+		return;
+	p->due_ms = due_ms;
+	if (due_ms == INT64_MAX)
+		loop_timer_clear(loop, &p->timer);
+	else
+		loop_timer_set(loop, &p->timer, due_ms, peer_follower_on_timer,
+			       p);
+}
+
 static void peer_follower_act(struct peer *p,
 			      const struct following_actions *actions)
 {
@@ -100,11 +116,7 @@ static void peer_follower_act(struct peer *p,
 			  peer_health_state_text(peer_follower_health_of(p)));
 	if (actions->ended)
 		peer_follower_end_update(p);
-	if (actions->due_ms == INT64_MAX)
-		loop_timer_clear(f->loop, &p->timer);
-	else
-		loop_timer_set(f->loop, &p->timer, actions->due_ms,
-			       peer_follower_on_timer, p);
+	peer_follower_set_timer(p, actions->due_ms);
 	if (actions->view)
 		f->changed(f->arg);
 	if (actions->fetch)
@@ -124,7 +136,10 @@ static void peer_follower_handle(struct peer *p, enum following_event_kind kind)
 
 static void peer_follower_on_timer(void *arg)
 {
-	peer_follower_handle(arg, FOLLOWING_DUE);
+	struct peer *p = arg;
+
+	p->due_ms = INT64_MAX;
+	peer_follower_handle(p, FOLLOWING_DUE);
 }
 
 /* The end of a fetch */
@@ -446,7 +461,8 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 	}
 	following_init(&p->following, (uint64_t)now_ms ^ (uint64_t)p->id << 32,
 		       now_ms);
-	loop_timer_set(f->loop, &p->timer, now_ms, peer_follower_on_timer, p);
+	p->due_ms = INT64_MAX;
+	peer_follower_set_timer(p, now_ms);
 	return p;
 }
 
