@@ -89,24 +89,11 @@ enum storable storable(const char *method, const struct fields *request,
 const char *storable_text(enum storable why)
 {
 	switch (why) {
-	case STORABLE_YES:
-		return "storable";
-	case STORABLE_METHOD:
-		return "method";
-	case STORABLE_STATUS:
-		return "status";
-	case STORABLE_NO_STORE:
-		return "no-store";
-	case STORABLE_PRIVATE:
-		return "private";
-	case STORABLE_SET_COOKIE:
-		return "set-cookie";
-	case STORABLE_AUTHORIZATION:
-		return "authorization";
-	case STORABLE_NOT_CACHEABLE:
-		return "no-lifetime";
-	case STORABLE_VARY:
-		return "vary";
+#define X(name, text, meaning)                                                 \
+	case STORABLE_##name:                                                  \
+		return text;
+		STORABLE_ANSWERS(X)
+#undef X
 	}
 	return "unknown";
 }

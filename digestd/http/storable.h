@@ -9,17 +9,24 @@
 struct answer;
 struct fields;
 
-/* Why not; STORABLE_YES is 0. */
+/* The answers, a row each: name, a word for logs, what it is. */
+/* clang-format off */
+#define STORABLE_ANSWERS(X) \
+	X(YES,           "storable",      "it may; this one is 0") \
+	X(METHOD,        "method",        "the request is not GET") \
+	X(STATUS,        "status",        "a status that is not final, or not known") \
+	X(NO_STORE,      "no-store",      "no-store in request or response") \
+	X(PRIVATE,       "private",       "for one user") \
+	X(SET_COOKIE,    "set-cookie",    "a cookie, which would go to others, too") \
+	X(AUTHORIZATION, "authorization", "for one user, and not marked as public") \
+	X(NOT_CACHEABLE, "no-lifetime",   "no lifetime, and none to be guessed") \
+	X(VARY,          "vary",          "Vary: * never matches")
+/* clang-format on */
+
 enum storable {
-	STORABLE_YES = 0,
-	STORABLE_METHOD,        /* the request is not GET */
-	STORABLE_STATUS,        /* a status that is not final, or not known */
-	STORABLE_NO_STORE,      /* no-store in request or response */
-	STORABLE_PRIVATE,
-	STORABLE_SET_COOKIE,    /* which would go to others, too */
-	STORABLE_AUTHORIZATION, /* for one user, and not marked as public */
-	STORABLE_NOT_CACHEABLE, /* no lifetime, and none to be guessed */
-	STORABLE_VARY,          /* Vary: * never matches */
+#define X(name, text, meaning) STORABLE_##name,
+	STORABLE_ANSWERS(X)
+#undef X
 };
 
 /*

@@ -29,22 +29,15 @@ static enum peer_outcome node_answer_judge_504(const struct fields *fields)
 
 enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 {
+	enum storable why;
+
 	if (a->status == 504)
 		return node_answer_judge_504(a->fields);
-	switch (storable("GET", a->request, a->answer)) {
-	case STORABLE_YES:
-		break;
-	case STORABLE_SET_COOKIE: /* which that site may store */
+	why = storable("GET", a->request, a->answer);
+	if (why == STORABLE_SET_COOKIE) /* which that site may store */
 		return OUTCOME_STALE;
-	case STORABLE_METHOD:
-	case STORABLE_STATUS:
-	case STORABLE_NO_STORE:
-	case STORABLE_PRIVATE:
-	case STORABLE_AUTHORIZATION:
-	case STORABLE_NOT_CACHEABLE:
-	case STORABLE_VARY:
+	if (why != STORABLE_YES)
 		return OUTCOME_FAILED;
-	}
 	if (!a->right_variant)
 		return OUTCOME_FAILED;
 	if (a->invalidated)

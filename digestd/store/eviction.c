@@ -11,14 +11,9 @@
 #include "digestd/store/eviction_policy.h"
 
 const struct eviction_policy *const eviction_policies[] = {
-	&eviction_lru,
-	&eviction_fifo,
-	&eviction_clock,
-	&eviction_sieve,
-	&eviction_s3fifo,
-	&eviction_lfu,
-	&eviction_gdsf,
-	&eviction_wtinylfu,
+#define X(name) &eviction_##name,
+	EVICTION_POLICIES(X)
+#undef X
 	NULL,
 };
 

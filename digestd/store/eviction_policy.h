@@ -6,14 +6,20 @@
 
 #include "digestd/store/eviction.h"
 
-extern const struct eviction_policy eviction_lru;
-extern const struct eviction_policy eviction_fifo;
-extern const struct eviction_policy eviction_clock;
-extern const struct eviction_policy eviction_sieve;
-extern const struct eviction_policy eviction_s3fifo;
-extern const struct eviction_policy eviction_lfu;
-extern const struct eviction_policy eviction_gdsf;
-extern const struct eviction_policy eviction_wtinylfu;
+/* All policies, each in a file of its own. */
+#define EVICTION_POLICIES(X) \
+	X(lru)               \
+	X(fifo)              \
+	X(clock)             \
+	X(sieve)             \
+	X(s3fifo)            \
+	X(lfu)               \
+	X(gdsf)              \
+	X(wtinylfu)
+
+#define X(name) extern const struct eviction_policy eviction_##name;
+EVICTION_POLICIES(X)
+#undef X
 
 /* Makes an array larger: count elements of so many bytes; what is new in it is
  * not set. 0 or SCD_ENOMEM, then it is as before. */

@@ -199,7 +199,9 @@ def test_every_eviction_policy_of_the_manual_is_one(tmp_path):
               encoding="ascii") as f:
         entry = f.read().split(".It Ic eviction")[1].split(".It Ic ")[0]
     names = re.findall(r"^\.It Cm (\w+)$", entry, re.M)
-    assert len(names) == 8
+    with open(os.path.join(ROOT, "digestd", "store", "eviction_policy.h"),
+              encoding="ascii") as f:
+        assert set(names) == set(re.findall(r"^\tX\((\w+)\)", f.read(), re.M))
     for name in names:
         path = tmp_path / "digestd.conf"
         path.write_text('node = "a"\nlisten_data = ":0"\n'
