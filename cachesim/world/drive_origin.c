@@ -15,7 +15,7 @@
 #include "codec/mix.h"
 #include "digestd/http/fields.h"
 
-enum { BLOCK_BYTES = 65536, TEXT_BYTES = 64 };
+enum { TEXT_BYTES = 64 };
 
 const char *const drive_origin_name = "192.0.2.1:80";
 
@@ -31,7 +31,7 @@ static struct {
 	const struct drive_objects *objects;
 	struct drive_answer *answers;
 	char control[TEXT_BYTES];
-	char block[BLOCK_BYTES];
+	char block[WIRE_BLOCK_BYTES];
 } drive_origin;
 
 static void drive_origin_free(struct drive_answer *a)
@@ -45,15 +45,11 @@ static void drive_origin_free(struct drive_answer *a)
 
 static void drive_origin_send(struct drive_answer *a)
 {
-	size_t room;
+	size_t room = wire_room(a->wire, WIRE_ANSWERER);
+	size_t n = room < a->left ? room : a->left;
 
-	while (a->left && (room = wire_room(a->wire, WIRE_ANSWERER)) > 0) {
-		size_t n = room < BLOCK_BYTES ? room : BLOCK_BYTES;
-
-		n = n < a->left ? n : a->left;
-		wire_send(a->wire, WIRE_ANSWERER, drive_origin.block, n);
-		a->left -= (uint32_t)n;
-	}
+	wire_send_alike(a->wire, WIRE_ANSWERER, drive_origin.block, n);
+	a->left -= (uint32_t)n;
 	if (!a->left)
 		wire_send_end(a->wire, WIRE_ANSWERER);
 }

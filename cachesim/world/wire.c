@@ -14,7 +14,6 @@ enum {
 	PARTED_US = 20000, /* until a parted link is tried again */
 	PARTS_MAX = 64,
 	NAMES = 64, /* lists of listeners */
-	WHOLE_BYTES = 65536, /* of a body that arrives at once: read as such */
 	FAULT_BYTES = 400000, /* a fault comes within so many */
 };
 
@@ -29,6 +28,7 @@ struct stream {
 	char *method, *target;
 	struct fields fields;
 	bool has_head, head_arrived;
+	const char *block; /* null, or what all the data is made of */
 	char *data;
 	size_t at, len, cap; /* of the data that is on its way */
 	bool ended, end_arrived;
@@ -252,7 +252,7 @@ static bool wire_stream_meets_fault(struct stream *s)
 /* How many bytes arrive next. */
 static size_t wire_stream_piece(const struct stream *s)
 {
-	uint32_t most = wire_weather.whole ? WHOLE_BYTES :
+	uint32_t most = wire_weather.whole ? WIRE_BLOCK_BYTES :
 					     wire_weather.piece_bytes;
 	size_t there = s->len < most ? s->len : most, piece;
 
@@ -275,7 +275,10 @@ static size_t wire_stream_take_piece(struct stream *s)
 		return piece;
 	}
 	piece = wire_stream_piece(s);
-	taken = s->ops.on_bytes(s->arg, s->data + s->at, piece);
+	if (s->block && piece > WIRE_BLOCK_BYTES)
+		piece = WIRE_BLOCK_BYTES;
+	taken = s->ops.on_bytes(s->arg, s->block ? s->block : s->data + s->at,
+				piece);
 	assert(taken <= piece);
 	s->full = taken < piece;
 	return taken;
@@ -498,6 +501,19 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 		return;
 	if (!s->ops.on_length)
 		wire_stream_append(s, data, len);
+	s->len += len;
+	wire_stream_schedule(s, wire_latency_us(w));
+}
+
+void wire_send_alike(struct wire *w, enum wire_side from, const char *block,
+		     size_t len)
+{
+	struct stream *s = wire_from(w, from);
+
+	assert(!s->ended && s->has_head && !s->data);
+	if (w->broken || !len)
+		return;
+	s->block = block;
 	s->len += len;
 	wire_stream_schedule(s, wire_latency_us(w));
 }

@@ -106,6 +106,13 @@ size_t wire_room(const struct wire *wire, enum wire_side from);
 void wire_send(struct wire *wire, enum wire_side from, const char *data,
 	       size_t len);
 
+/* The same for bytes that are all alike, from a block of WIRE_BLOCK_BYTES of
+ * them that lives as long as the wire, and without a copy. A side that sends
+ * such bytes sends no others. */
+enum { WIRE_BLOCK_BYTES = 65536 };
+void wire_send_alike(struct wire *wire, enum wire_side from, const char *block,
+		     size_t len);
+
 /* Nothing more will be sent. */
 void wire_send_end(struct wire *wire, enum wire_side from);
 
