@@ -62,7 +62,8 @@ CASES = [
 # does not have.
 NOT_HERE = {"full_coded", "xor_coded", "conditional_coded", "forwards",
             "forward_bytes", "admission_memory", "admission_keys",
-            "admission_fresh", "admission_false_seen"}
+            "admission_fresh", "admission_false_seen",
+            "collapsed", "collapsed_bytes"}  # of whole nodes
 SEEN, NAMES = set(), set()
 
 
