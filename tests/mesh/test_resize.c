@@ -260,10 +260,44 @@ static void test_no_flapping(void **state)
 	}
 }
 
+/* When the same keys lead to another size, as of the last look at them. */
+static void test_due(void **state)
+{
+	static const struct {
+		const char *label;
+		uint64_t nkeys, kbits;
+		int64_t due_ms;
+	} dues[] = {
+		{"few", 10, 256, 500 + SHRINK_MS},
+		{"many", 8192, 256, INT64_MAX},
+		{"few, at the smallest", 10, 64, INT64_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(dues); i++) {
+		struct catalog_stats now =
+			with(dues[i].nkeys, dues[i].kbits * K);
+		struct resize r = {0};
+
+		assert_int_equal(resize_due_ms(&r, &policy, &now), INT64_MAX);
+		resize_wanted(&r, &policy, &now, 500);
+		if (resize_due_ms(&r, &policy, &now) != dues[i].due_ms)
+			fail_msg("%s", dues[i].label);
+		if (dues[i].due_ms == INT64_MAX)
+			continue;
+		assert_int_equal(resize_wanted(&r, &policy, &now,
+					       dues[i].due_ms - 1),
+				 now.nbits);
+		assert_true(resize_wanted(&r, &policy, &now, dues[i].due_ms) <
+			    now.nbits);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decision),
+		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_crowded_as_by_libm),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_each_size_has_its_time),
