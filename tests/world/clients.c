@@ -406,11 +406,11 @@ static void client_run_leave(void *arg)
 /* When a client leaves: at any time, or while its answer is on its way. */
 static int64_t client_patience_us(void)
 {
-	int64_t us = world_skewed(CHOICE_CLIENT, 1, 2000000);
+	uint32_t trips_us = 10 * (uint32_t)wire_weather.latency_us;
 
 	if (world_below(CHOICE_CLIENT, 2))
-		us %= 10 * wire_weather.latency_us;
-	return us;
+		return world_below(CHOICE_CLIENT, trips_us);
+	return world_skewed(CHOICE_CLIENT, 1, 2000000);
 }
 
 static void client_behave(struct client *c)
