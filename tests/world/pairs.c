@@ -41,6 +41,23 @@ __wrap_node_request_step(struct node_request *q,
 	return __real_node_request_step(q, in);
 }
 
+/* Pairs that worlds cannot meet, and why. */
+static const struct {
+	const char *state;
+	enum node_event event;
+} pairs_elsewhere[] = {
+	/* calls of other threads, which in a world run before a client can
+	 * leave; test_relay.py has many that leave */
+	{ "CLOSED", NODE_HEAD },
+	{ "CLOSED", NODE_MORE },
+	{ "CLOSED", NODE_END },
+	/* the origin answers an upload when it is whole: test_early.py */
+	{ "COLLECT_ORIGIN", NODE_UP },
+	/* a peer without a length breaks off behind its last byte:
+	 * test_node_fill.c */
+	{ "REJOIN", NODE_END },
+};
+
 /* Only a read from a disk is waited for. */
 static bool pairs_need_disk(const char *state, enum node_event event)
 {
@@ -48,11 +65,22 @@ static bool pairs_need_disk(const char *state, enum node_event event)
 	       (event == NODE_LEFT && !strcmp(state, "READING"));
 }
 
+static bool pairs_can_be_met(const char *state, enum node_event event)
+{
+	size_t n = sizeof(pairs_elsewhere) / sizeof(pairs_elsewhere[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		if (pairs_elsewhere[i].event == event &&
+		    !strcmp(pairs_elsewhere[i].state, state))
+			return false;
+	}
+	return disk_is_built() || !pairs_need_disk(state, event);
+}
+
 static unsigned pairs_print(const char *state, enum node_event event,
 			    uint64_t n, bool all)
 {
-	bool can = disk_is_built() || !pairs_need_disk(state, event);
-	bool missed = !n && can;
+	bool missed = !n && pairs_can_be_met(state, event);
 
 	if (all || missed)
 		printf("# %s %s: %" PRIu64 " times\n", state,
