@@ -25,6 +25,9 @@ enum {
 struct node {
 	struct service *service; /* null: it does not run */
 	int64_t down_us, ahead_s;
+	uint64_t cache_bytes;
+	const char *options;
+	uint64_t without; /* peers that it does not know of */
 	char data[NAME_BYTES], peer[NAME_BYTES], admin[NAME_BYTES];
 	char path[PATH_BYTES], disk[PATH_BYTES];
 };
@@ -37,10 +40,11 @@ static struct {
 	char folder[PATH_BYTES];
 	uint8_t hash_secret[16]; /* of all */
 	bool run;
+	int64_t jumped_back_s;
 } nodes;
 
-/* What the daemon asks of the system, and must not have here. While there are no
- * nodes, the program has what is real. */
+/* What the daemon asks of the system, and must not have here. While there are
+ * no nodes, the program has what is real. */
 ssize_t __real_getrandom(void *to, size_t len, unsigned flags);
 ssize_t __wrap_getrandom(void *to, size_t len, unsigned flags);
 
@@ -83,7 +87,7 @@ bool nodes_runs(unsigned i)
 static void nodes_write_peers(FILE *f, unsigned self)
 {
 	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
-		if (i != self)
+		if (i != self && !(nodes.list[self].without & UINT64_C(1) << i))
 			fprintf(f, "peer \"n%u\" { url = \"http://%s\" }\n", i,
 				nodes.list[i].peer);
 	}
@@ -101,9 +105,9 @@ static void nodes_write_one(unsigned i)
 		"threads = %u\ncache_size = %llu\nmax_object_size = %llu\n"
 		"log_level = \"error\"\n%s", i, n->data, n->admin,
 		nodes.plan.origin, nodes.plan.threads,
-		(unsigned long long)nodes.plan.cache_bytes,
+		(unsigned long long)n->cache_bytes,
 		(unsigned long long)nodes.plan.max_object_bytes,
-		nodes.plan.options);
+		n->options);
 	if (nodes.plan.disks)
 		fprintf(f, "disk_path = \"%s\"\ndisk_size = %llu\n", n->disk,
 			(unsigned long long)nodes.plan.disk_bytes);
@@ -138,6 +142,7 @@ void nodes_start(const struct nodes_plan *plan)
 {
 	nodes.plan = *plan;
 	nodes.run = true;
+	nodes.jumped_back_s = 0;
 	snprintf(nodes.folder, sizeof(nodes.folder), "/tmp/world.XXXXXX");
 	if (!mkdtemp(nodes.folder))
 		world_fail("no temporary folder");
@@ -145,7 +150,8 @@ void nodes_start(const struct nodes_plan *plan)
 	for (unsigned i = 0; i < plan->nnodes; i++) {
 		struct node *n = &nodes.list[i];
 
-		*n = (struct node){ 0 };
+		*n = (struct node){ .cache_bytes = plan->cache_bytes,
+				    .options = plan->options };
 		snprintf(n->data, NAME_BYTES, "127.0.0.%u:8080", i + 1);
 		snprintf(n->peer, NAME_BYTES, "127.0.0.%u:8081", i + 1);
 		snprintf(n->admin, NAME_BYTES, "127.0.0.%u:8082", i + 1);
@@ -201,6 +207,40 @@ bool nodes_kill(unsigned i, enum nodes_disk_end how)
 		lost = nodes.plan.disks->end(n->disk, how);
 	nodes_end_one(n);
 	return lost;
+}
+
+void nodes_jump(unsigned i, int64_t by_s)
+{
+	struct node *n = &nodes.list[i];
+
+	n->ahead_s += by_s;
+	if (by_s < 0)
+		nodes.jumped_back_s -= by_s;
+	world_loop_set_ahead((int)i, n->ahead_s);
+}
+
+int64_t nodes_jumped_back_us(void)
+{
+	return nodes.jumped_back_s * 1000000;
+}
+
+void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
+		  uint64_t without)
+{
+	struct node *n = &nodes.list[i];
+
+	n->cache_bytes = cache_bytes;
+	n->options = options;
+	n->without = without;
+	nodes_write_one(i);
+	if (n->service)
+		world_loop_signal((int)i, SIGHUP);
+}
+
+void nodes_restore(void)
+{
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++)
+		nodes_reload(i, nodes.plan.cache_bytes, nodes.plan.options, 0);
 }
 
 void nodes_tend(void)

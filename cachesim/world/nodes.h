@@ -73,6 +73,22 @@ bool nodes_are_there(void);
  * the `end` of its disk does. */
 bool nodes_kill(unsigned i, enum nodes_disk_end how);
 
+/* The wall clock of a node jumps; others do not. */
+void nodes_jump(unsigned i, int64_t by_s);
+
+/* By how much clocks have jumped back so far, all together [us]. */
+int64_t nodes_jumped_back_us(void);
+
+/*
+ * Has a node read a new configuration: of another size, with other lines of
+ * options, and without some of its peers (a bit each).
+ */
+void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
+		  uint64_t without);
+
+/* Has all of them read the one that they began with. */
+void nodes_restore(void);
+
 /* Starts those again that have been down for long enough. */
 void nodes_tend(void);
 

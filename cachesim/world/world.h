@@ -95,6 +95,12 @@ uint64_t world_sum(void);
 /* How far the wall clock of loops that are made from now on is ahead [s]. */
 extern int64_t world_loop_ahead_s;
 
+/* Sets the same of the loops of a place. */
+void world_loop_set_ahead(int place, int64_t ahead_s);
+
+/* Sends a signal to the service of a place; nothing happens without one. */
+void world_loop_signal(int place, int number);
+
 /* Runs what waits in one loop of the seed's choice; false: nothing waits. */
 bool world_loop_run_one(void);
 

@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "digestd/os/loop.h"
@@ -19,7 +20,9 @@ struct call_queue {
 
 struct loop {
 	struct call_queue posted, deferred;
+	int place;       /* whose it is */
 	int64_t ahead_s; /* its node's wall clock */
+	struct loop_watch *signals; /* null: not watched */
 	struct loop *next, **link;
 };
 
@@ -103,6 +106,7 @@ int loop_new(struct loop **out)
 		return -ENOMEM;
 	loop->posted.tail = &loop->posted.head;
 	loop->deferred.tail = &loop->deferred.head;
+	loop->place = nodes_place;
 	loop->ahead_s = world_loop_ahead_s;
 	loop->next = loops;
 	loop->link = &loops;
@@ -166,13 +170,33 @@ int64_t loop_wall_s(const struct loop *loop)
 	return world_wall_s() + loop->ahead_s;
 }
 
-/* Only signals are watched, and none comes. */
+void world_loop_set_ahead(int place, int64_t ahead_s)
+{
+	for (struct loop *loop = loops; loop; loop = loop->next) {
+		if (loop->place == place)
+			loop->ahead_s = ahead_s;
+	}
+}
+
+void world_loop_signal(int place, int number)
+{
+	for (struct loop *loop = loops; loop; loop = loop->next) {
+		if (loop->place != place || !loop->signals)
+			continue;
+		if (raise(number))
+			world_fail("there are no signals");
+		loop->signals->ready(loop->signals->arg, LOOP_READ);
+		return;
+	}
+}
+
+/* Only signals are watched. */
 int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
 	       void (*ready)(void *arg, unsigned events), void *arg)
 {
-	(void)loop;
 	(void)events;
 	assert(!w->active);
+	loop->signals = w;
 	*w = (struct loop_watch){ ready, arg, fd, true };
 	return 0;
 }
@@ -187,7 +211,8 @@ int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
 
 void loop_unwatch(struct loop *loop, struct loop_watch *w)
 {
-	(void)loop;
+	if (loop->signals == w)
+		loop->signals = NULL;
 	w->active = false;
 }
 

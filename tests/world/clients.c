@@ -228,9 +228,15 @@ static size_t client_on_bytes(void *arg, const char *data, size_t len)
 	return len;
 }
 
+static bool client_chance(unsigned permille)
+{
+	return world_happens(CHOICE_REQUEST, permille);
+}
+
 static void client_new(unsigned node, uint32_t resource, bool purge);
 
-/* What was acknowledged counts from now on, and is looked at at once. */
+/* What was acknowledged counts from now on, and is looked at, mostly at once:
+ * else what it left behind might never be seen for what came anew. */
 static void client_note_purge(const struct client *c)
 {
 	int64_t *purged_us = &clients.purged_us[c->resource][c->node];
@@ -238,7 +244,8 @@ static void client_note_purge(const struct client *c)
 	if (c->status == 200 && c->asked_us > *purged_us)
 		*purged_us = c->asked_us;
 	clients.count.purged += c->status == 200;
-	client_new(c->node, c->resource, false);
+	if (client_chance(700))
+		client_new(c->node, c->resource, false);
 }
 
 static void client_on_end(void *arg)
@@ -306,11 +313,6 @@ static const struct wire_ops client_ops = {
 };
 
 /* The question */
-
-static bool client_chance(unsigned permille)
-{
-	return world_happens(CHOICE_REQUEST, permille);
-}
 
 static void client_add(struct fields *f, const char *name, const char *value)
 {

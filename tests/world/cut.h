@@ -20,6 +20,8 @@
 	X(silent,      wire_weather.faults.silent) \
 	X(restarts,    world.restarts) \
 	X(partings,    world.partings) \
+	X(jumps,       world.jumps) \
+	X(reloads,     world.reloads) \
 	X(full,        world_disk_faults.full) \
 	X(write_errors, world_disk_faults.write_errors) \
 	X(read_errors, world_disk_faults.read_errors) \

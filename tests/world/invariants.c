@@ -494,6 +494,9 @@ void invariants_healed(void)
 	for (unsigned i = 0; i < nodes_count(); i++) {
 		const struct peer_follower *f = inv.nodes[i].follow;
 
+		if (f && peer_follower_count(f) != nodes_count() - 1)
+			world_fail("node %u follows %zu of its peers", i,
+				   peer_follower_count(f));
 		for (size_t k = 0; f && k < peer_follower_count(f); k++)
 			invariants_check_peer(i, k);
 	}

@@ -56,7 +56,8 @@ static struct {
 	struct nodes_plan nodes;
 	struct origin_plan origin;
 	struct clients_plan clients;
-	unsigned restarts, partings; /* in a thousand, ten times a second */
+	/* in a thousand, ten times a second */
+	unsigned restarts, partings, jumps, reloads;
 	struct world_event tending;
 	bool tends;
 } world;
@@ -200,6 +201,26 @@ static void world_part(unsigned node)
 		  world_now_us + for_us);
 }
 
+/* What can be set again while a node runs. */
+static void world_reload(unsigned node)
+{
+	static const char *const options[] = {
+		"vary_limit = 1\n", "purge_peers = true\n",
+		"publish_min = 50ms\npublish_max = 5s\n",
+		"stream_window = 2K\n", "peer_budget = 200ms\n",
+	};
+	uint32_t n = sizeof(options) / sizeof(options[0]);
+	const char *line = options[world_below(CHOICE_EVENT, n)];
+	unsigned without = world_below(CHOICE_EVENT, 1 << NODES_MAX);
+	uint64_t bytes = world_skewed(CHOICE_EVENT, 1 << 16, 1 << 26);
+
+	if (world_happens(CHOICE_EVENT, 300))
+		line = world.nodes.options;
+	if (world_happens(CHOICE_EVENT, 500))
+		without = 0;
+	nodes_reload(node, bytes, line, without);
+}
+
 static void world_tend(void *arg)
 {
 	unsigned node = world_below(CHOICE_EVENT, nodes_count());
@@ -210,6 +231,11 @@ static void world_tend(void *arg)
 		clients_forget_purges(node);
 	if (world_happens(CHOICE_EVENT, world.partings))
 		world_part(node);
+	if (world_happens(CHOICE_EVENT, world.jumps))
+		nodes_jump(node, (int64_t)world_below(CHOICE_EVENT, 7200) -
+					 3600);
+	if (world_happens(CHOICE_EVENT, world.reloads))
+		world_reload(node);
 	nodes_tend();
 	if (world.tends)
 		world_at(&world.tending, world_now_us + TEND_US, world_tend,
@@ -249,6 +275,9 @@ static void world_heal(void)
 	wire_reset();
 	world.restarts = 0;
 	world.partings = 0;
+	world.jumps = 0;
+	world.reloads = 0;
+	nodes_restore();
 	world_at(&healed, world_now_us + HEAL_US, world_run_heal, &is_healed);
 	while (!is_healed)
 		world_step();
@@ -338,7 +367,9 @@ static void world_begin(void)
 	world.restarts = faults ? world_permille(300, 50) : 0;
 	world_choose_disks(&world.nodes, faults);
 	world.partings = faults ? world_permille(300, 50) : 0;
-	world.tends = faults;
+	world.jumps = world_permille(200, 50);
+	world.reloads = world_permille(200, 100);
+	world.tends = faults || world.jumps || world.reloads;
 	world_memory_limit(UINT64_MAX);
 	if (faults && world_happens(CHOICE_SWARM, 300))
 		world_memory_limit(world_skewed(CHOICE_SWARM, 1 << 18,
@@ -349,7 +380,7 @@ static void world_begin(void)
 	origin_start(&world.origin);
 	nodes_start(&world.nodes);
 	clients_start(&world.clients);
-	if (faults)
+	if (world.tends)
 		world_at(&world.tending, TEND_US, world_tend, NULL);
 }
 

@@ -207,7 +207,8 @@ static int64_t origin_stale_us(const struct resource *r,
 		return INT64_MAX / 2; /* as long as the origin fails */
 	if (r->traits & TRAIT_WHILE_REVALIDATE)
 		s += WHILE_REVALIDATE_S;
-	return s * 1000000 + SLACK_US;
+	/* what a clock says before it jumps back is younger after it */
+	return s * 1000000 + SLACK_US + nodes_jumped_back_us();
 }
 
 const char *origin_judge(const struct question *q)

@@ -172,16 +172,12 @@ bool flights_leave"""),
         """	if (!err &&
 	    disk_block_sum(file->id, block, to, len) != file->sums[block])
 		err = -EBADMSG;""", ""),
-    "purge-undone-by-restart": (
-        "digestd/cache/cache_disk.c",
-        """__ATOMIC_RELAXED);
-	else
-		disk_remove(cache->disk, e);""", """__ATOMIC_RELAXED);
-	else
-		disk_entry_free(e);"""),
-    "purge-not-awaited": (
-        "digestd/peers/purge.c",
-        "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
+    "reload-drops-a-peer": (
+        "digestd/peers/follow.c",
+        "	f->npeers = n;", "	f->npeers = n > 1 ? n - 1 : n;"),
+    "upload-not-resumed": (
+        "digestd/proxy/request_upload.c",
+        "fetch_resume_upload(r->fetch);", ";"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
