@@ -6,15 +6,16 @@
 #include "digestd/http/decimal.h"
 #include "digestd/http/enum_names.h"
 
+const char *const admission_tell_names[] = {
+	[TELL_NOTHING] = "none",
+	[TELL_NGINX] = "nginx",
+	[TELL_FIELD] = "field",
+	NULL,
+};
+
 bool admission_tell_read(const char *name, enum admission_tell *out)
 {
-	static const char *const names[] = {
-		[TELL_NOTHING] = "none",
-		[TELL_NGINX] = "nginx",
-		[TELL_FIELD] = "field",
-		NULL
-	};
-	int i = enum_names_find(names, name);
+	int i = enum_names_find(admission_tell_names, name);
 
 	if (i >= 0)
 		*out = (enum admission_tell)i;

@@ -19,7 +19,10 @@
 
 enum admission_tell { TELL_NOTHING, TELL_NGINX, TELL_FIELD };
 
-/* Reads "none", "nginx" or "field"; false: none of them. */
+/* Their names, in this order; a null ends them. */
+extern const char *const admission_tell_names[];
+
+/* Reads a name; false: it is none of them. */
 bool admission_tell_read(const char *name, enum admission_tell *out);
 
 /* The word for a decision: "disk", "ram", "no". */

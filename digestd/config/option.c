@@ -14,6 +14,7 @@
 #include "digestd/config/configuration_tls.h"
 #include "digestd/config/value.h"
 #include "digestd/admission/admission_tell.h"
+#include "digestd/http/enum_names.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
 #include "digestd/mesh/placement.h"
@@ -21,10 +22,12 @@
 #include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/os/log.h"
 
-/* Exactly one of the functions is given; none for flags, which libconfuse
- * reads. */
+/* Names or exactly one of the functions is given; none for flags, which
+ * libconfuse reads. */
 struct kind {
+	const char *const *names; /* of an enum; a null ends them */
 	bool (*text)(const char *text);
 	bool (*number)(const char *text, int64_t *out);
 	bool (*share)(const char *text, double *out);
@@ -57,39 +60,11 @@ static bool option_is_admission(const char *text)
 	return admitter_policy(text);
 }
 
-static bool option_is_tell(const char *text)
-{
-	enum admission_tell tell;
-
-	return admission_tell_read(text, &tell);
-}
-
-static bool option_is_forwarded(const char *text)
-{
-	enum forwarded how;
-
-	return forwarded_read(text, &how);
-}
-
 static bool option_is_prefixes(const char *text)
 {
 	struct address_prefixes list;
 
 	return address_prefixes_read(text, &list);
-}
-
-static bool option_is_placement(const char *text)
-{
-	enum placement placement;
-
-	return placement_read(text, &placement);
-}
-
-static bool option_is_set_cookie(const char *text)
-{
-	enum set_cookie how;
-
-	return setcookie_read(text, &how);
 }
 
 static bool option_read_seconds(const char *text, int64_t *out)
@@ -116,19 +91,14 @@ static const struct kind kinds[] = {
 		     .wrong = "is no eviction policy, such as sieve or lru" },
 	[ADMISSION] = { .text = option_is_admission,
 			.wrong = "is not none, aged, probation or auto" },
-	[TELL] = { .text = option_is_tell, .wrong = "is not none, nginx or field" },
+	[TELL] = { .names = admission_tell_names },
 	[PREFIXES] = { .text = option_is_prefixes,
 		       .wrong = "is not a list of up to 64 addresses such as "
 				"192.0.2.1, 10.0.0.0/8" },
-	[FORWARDED] = { .text = option_is_forwarded,
-			.wrong = "is not none, for, x-forwarded or forwarded" },
-	[PLACEMENT] = { .text = option_is_placement,
-			.wrong = "is not keep, second, single, single-seen or "
-				 "single-shared" },
-	[COOKIES] = { .text = option_is_set_cookie,
-		      .wrong = "is not refuse, strip or allow" },
-	[LEVEL] = { .text = value_is_level,
-		    .wrong = "is not error, warning, info or debug" },
+	[FORWARDED] = { .names = forwarded_names },
+	[PLACEMENT] = { .names = placement_names },
+	[COOKIES] = { .names = setcookie_names },
+	[LEVEL] = { .names = log_level_names },
 	[VERSION] = { .text = config_tls_is_version,
 		      .wrong = "is not 1.2 or 1.3" },
 	[NUMBER] = { .number = value_number, .wrong = "is not a number",
@@ -157,7 +127,7 @@ const struct config_option *option_find(const char *name)
 
 bool option_is_string(const struct config_option *o)
 {
-	return kinds[o->kind].text;
+	return kinds[o->kind].text || kinds[o->kind].names;
 }
 
 /* A number that is one, but not within its range. */
@@ -192,6 +162,10 @@ const char *option_fault(const struct config_option *o, const char *text,
 	}
 	if (kind->share)
 		return kind->share(text, &share) ? NULL : kind->wrong;
+	if (kind->names) {
+		enum_names_refuse(kind->names, room, 128);
+		return enum_names_find(kind->names, text) < 0 ? room : NULL;
+	}
 	return !kind->text || kind->text(text) ? NULL : kind->wrong;
 }
 

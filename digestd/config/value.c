@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "digestd/http/enum_names.h"
 
 struct unit {
 	const char *name;
@@ -99,12 +98,4 @@ bool value_is_address(const char *text)
 		return false;
 	memcpy(host, text + bracketed, len - 2 * (size_t)bracketed);
 	return inet_pton(bracketed ? AF_INET6 : AF_INET, host, &scratch) == 1;
-}
-
-bool value_is_level(const char *text)
-{
-	static const char *const levels[] = { "error", "warning", "info",
-					      "debug", NULL };
-
-	return enum_names_find(levels, text) >= 0;
 }

@@ -22,7 +22,4 @@ bool value_is_url(const char *text);
 /* "host:port" with a numeric host, "[host]:port", ":port". */
 bool value_is_address(const char *text);
 
-/* The name of a level of the log. */
-bool value_is_level(const char *text);
-
 #endif

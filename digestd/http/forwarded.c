@@ -13,16 +13,17 @@
 
 enum { MEMBER_BYTES = 512 }; /* an address, a host and the words */
 
+const char *const forwarded_names[] = {
+	[FORWARDED_NOTHING] = "none",
+	[FORWARDED_FOR] = "for",
+	[FORWARDED_X] = "x-forwarded",
+	[FORWARDED_STANDARD] = "forwarded",
+	NULL,
+};
+
 bool forwarded_read(const char *name, enum forwarded *out)
 {
-	static const char *const names[] = {
-		[FORWARDED_NOTHING] = "none",
-		[FORWARDED_FOR] = "for",
-		[FORWARDED_X] = "x-forwarded",
-		[FORWARDED_STANDARD] = "forwarded",
-		NULL
-	};
-	int i = enum_names_find(names, name);
+	int i = enum_names_find(forwarded_names, name);
 
 	if (i >= 0)
 		*out = (enum forwarded)i;

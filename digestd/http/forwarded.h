@@ -26,7 +26,10 @@ enum forwarded {
 	FORWARDED_STANDARD,
 };
 
-/* Reads "none", "for", "x-forwarded" or "forwarded"; false: none of them. */
+/* Their names, in this order; a null ends them. */
+extern const char *const forwarded_names[];
+
+/* Reads a name; false: it is none of them. */
 bool forwarded_read(const char *name, enum forwarded *out);
 
 /*

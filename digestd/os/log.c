@@ -10,11 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const names[] = {
+#include "digestd/http/enum_names.h"
+
+const char *const log_level_names[] = {
 	[LOG_ERROR] = "error",
 	[LOG_WARNING] = "warning",
 	[LOG_INFO] = "info",
 	[LOG_DEBUG] = "debug",
+	NULL,
 };
 
 /* One for the process: every thread logs. */
@@ -22,10 +25,10 @@ static atomic_int level_now = LOG_INFO;
 
 void log_set_level(const char *name)
 {
-	for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
-		if (!strcmp(names[i], name))
-			atomic_store(&level_now, i);
-	}
+	int level = enum_names_find(log_level_names, name);
+
+	if (level >= 0)
+		atomic_store(&level_now, level);
 }
 
 void log_write(enum log_level level, const char *part, const char *format, ...)
@@ -44,7 +47,7 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 	len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
 	len += (size_t)snprintf(line + len, sizeof(line) - len,
 				".%03ldZ %s %s: ", now.tv_nsec / 1000000,
-				names[level], part);
+				log_level_names[level], part);
 	va_start(args, format);
 	n = vsnprintf(line + len, sizeof(line) - len - 1, format, args);
 	va_end(args);

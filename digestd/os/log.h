@@ -11,7 +11,10 @@
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
-/* Sets the level from its name, as checked by the configuration. */
+/* The names of the levels, in this order; a null ends them. */
+extern const char *const log_level_names[];
+
+/* Sets the level from its name; of another text nothing comes. */
 void log_set_level(const char *name);
 
 /* Writes a message if its level is within the one that is set. */

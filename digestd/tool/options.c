@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "digestd/http/enum_names.h"
 #include "digestd/tool/arguments.h"
 
 enum {
@@ -56,26 +57,21 @@ static void options_list_known(struct known *k,
 bool options_refuse_word(const char *option, const char *text,
 			 const char *const *words)
 {
-	char what[512] = "is not ";
-	size_t at = strlen(what);
+	char what[512];
 
-	for (size_t i = 0; words[i] && at < sizeof(what); i++)
-		at += (size_t)snprintf(what + at, sizeof(what) - at, "%s%s",
-				       !i	   ? "" :
-				       words[i + 1] ? ", " :
-						     " or ",
-				       words[i]);
+	enum_names_refuse(words, what, sizeof(what));
 	return arguments_refuse(option, text, what);
 }
 
 static bool options_take_word(const char *option, const char *text,
 			      const char *const *words, unsigned *out)
 {
-	for (*out = 0; words[*out]; ++*out) {
-		if (!strcmp(text, words[*out]))
-			return true;
-	}
-	return options_refuse_word(option, text, words);
+	int i = enum_names_find(words, text);
+
+	if (i < 0)
+		return options_refuse_word(option, text, words);
+	*out = (unsigned)i;
+	return true;
 }
 
 static bool options_take_count(const char *option, const char *text,
