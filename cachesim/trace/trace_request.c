@@ -9,51 +9,16 @@
 const char *trace_strerror(int code)
 {
 	switch ((enum trace_error)code) {
+#define X(name, number, text)                                                  \
+	case TRACE_##name:                                                     \
+		return text;
+		TRACE_ERRORS(X)
+#undef X
 	case TRACE_OK:
-		return "success";
 	case TRACE_ENOMEM:
-		return "out of memory";
-	case TRACE_EIO:
-		return "cannot read";
-	case TRACE_ECODING:
-		return "the compressed stream is damaged or cut";
-	case TRACE_EUNKNOWN:
-		return "not a known trace format";
-	case TRACE_EOPTION:
-		return "unknown option or value out of range";
-	case TRACE_ELONG:
-		return "line too long";
-	case TRACE_EFIELDS:
-		return "fields are missing";
-	case TRACE_ETIME:
-		return "no valid time";
-	case TRACE_EREQUEST:
-		return "no request line";
-	case TRACE_EMETHOD:
-		return "not a method";
-	case TRACE_EURL:
-		return "not a URL";
-	case TRACE_ESTATUS:
-		return "not an HTTP status";
-	case TRACE_ESIZE:
-		return "not a size";
-	case TRACE_ECUT:
-		return "the trace ends inside a record";
-	case TRACE_EKEY:
-		return "the key is not a number";
-	case TRACE_EHEADER:
-		return "the columns are not known";
-	case TRACE_EBLANKS:
-		return "lines with blanks, in no known format; name it with "
-		       "--trace-type and --trace-type-params, as in "
-		       "--trace-type csv --trace-type-params "
-		       "delimiter=space,time=1,url=3";
-	case TRACE_EOBJECTS:
-		return "more objects or clients than 2^32 - 1";
-	case TRACE_ECOMPACT:
-		return "the compact trace is damaged";
+		break;
 	}
-	return "unknown error";
+	return scd_strerror(code);
 }
 
 uint64_t trace_hash(const char *at, size_t len)

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/error.h"
+
 /* A borrowed run of bytes, without a terminating NUL. */
 struct trace_text {
 	const char *at;
@@ -54,31 +56,43 @@ struct trace_row {
 	bool has_size;
 };
 
-/* What can go wrong. The lower part are reasons why a record is bad. */
+/*
+ * What can go wrong beside the errors of libscd, a row each: name, number, text
+ * for people. Numbers lie beyond those of scd_error, so that a code says whose
+ * it is. From ELONG to EKEY they are reasons why a record is bad.
+ */
+/* clang-format off */
+#define TRACE_ERRORS(X) \
+	X(EIO,       -102, "cannot read") \
+	X(ECODING,   -103, "the compressed stream is damaged or cut") \
+	X(EUNKNOWN,  -104, "not a known trace format") \
+	X(EOPTION,   -105, "unknown option or value out of range") \
+	X(ELONG,     -106, "line too long") \
+	X(EFIELDS,   -107, "fields are missing") \
+	X(ETIME,     -108, "no valid time") \
+	X(EREQUEST,  -109, "no request line") \
+	X(EMETHOD,   -110, "not a method") \
+	X(EURL,      -111, "not a URL") \
+	X(ESTATUS,   -112, "not an HTTP status") \
+	X(ESIZE,     -113, "not a size") \
+	X(ECUT,      -114, "the trace ends inside a record") \
+	X(EKEY,      -117, "the key is not a number") \
+	X(EHEADER,   -118, "the columns are not known") \
+	X(EBLANKS,   -119, "lines with blanks, in no known format; name it with --trace-type and --trace-type-params, as in --trace-type csv --trace-type-params delimiter=space,time=1,url=3") \
+	X(EOBJECTS,  -115, "more objects or clients than 2^32 - 1") \
+	X(ECOMPACT,  -116, "the compact trace is damaged")
+/* clang-format on */
+
 enum trace_error {
 	TRACE_OK = 0,
-	TRACE_ENOMEM = -1,   /* no memory */
-	TRACE_EIO = -2,	     /* reading failed; errno says why */
-	TRACE_ECODING = -3,  /* the packed stream is damaged or cut */
-	TRACE_EUNKNOWN = -4, /* no format recognises the trace, or its name */
-	TRACE_EOPTION = -5,  /* an option outside its documented range */
-	TRACE_ELONG = -6,    /* bad record: longer than the limit */
-	TRACE_EFIELDS = -7,  /* bad record: fields are missing */
-	TRACE_ETIME = -8,    /* bad record: no time */
-	TRACE_EREQUEST = -9, /* bad record: no request line */
-	TRACE_EMETHOD = -10, /* bad record: the method is no token */
-	TRACE_EURL = -11,    /* bad record: no URL, or control bytes in it */
-	TRACE_ESTATUS = -12, /* bad record: the status is not 100..599 */
-	TRACE_ESIZE = -13,   /* bad record: the size is no number */
-	TRACE_ECUT = -14,    /* bad record: the trace ends inside it */
-	TRACE_EKEY = -17,    /* bad record: the key is no number */
-	TRACE_EHEADER = -18, /* the columns of a CSV cannot be told */
-	TRACE_EBLANKS = -19, /* a text with blanks whose format is unknown */
-	TRACE_EOBJECTS = -15, /* more objects or clients than numbers */
-	TRACE_ECOMPACT = -16, /* a file in the compact format is damaged */
+	TRACE_ENOMEM = SCD_ENOMEM,
+#define X(name, number, text) TRACE_##name = number,
+	TRACE_ERRORS(X)
+#undef X
 };
 
-/* One line of English for a code, without a full stop; never null, static. */
+/* One line of English for a code, also of libscd, without a full stop; never
+ * null, static. */
 const char *trace_strerror(int code);
 
 /* XXH3-64 of len bytes; what the client and key of a request are made with. */
