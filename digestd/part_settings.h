@@ -66,7 +66,8 @@ struct sharing_settings part_settings_of_sharing(const struct config *c);
 
 /* What the publisher, the follower and its two machines are told. */
 struct publish_policy part_settings_of_publishing(const struct config *c);
-struct peer_follower_settings part_settings_of_following(const struct config *c);
+struct peer_follower_settings
+part_settings_of_following(const struct config *c);
 
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
 struct purge_peers part_settings_of_purging(const struct config *c);

@@ -380,7 +380,8 @@ static int service_start_sharing(struct service *s)
 
 static int service_start_follow(struct service *s)
 {
-	struct peer_follower_settings settings = part_settings_of_following(s->config);
+	struct peer_follower_settings settings =
+		part_settings_of_following(s->config);
 	int err = fetcher_new(s->loop, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)

@@ -184,7 +184,7 @@ static void metrics_peer_counters(const struct metrics *m)
 #define X(name, help)                                                          \
 	metrics_head(m, "peer_" #name "_total", "counter", help);              \
 	for (size_t i = 0; i < n; i++) {                                       \
-		peer_follower_status(s->follow, i, &p);                               \
+		peer_follower_status(s->follow, i, &p);                        \
 		fprintf(m->to,                                                 \
 			"digestd_peer_" #name "_total{peer=\"%s\"} %" PRIu64   \
 			"\n",                                                  \

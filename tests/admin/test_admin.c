@@ -34,7 +34,8 @@ size_t peer_follower_count(const struct peer_follower *f)
 	return 0;
 }
 
-void peer_follower_status(const struct peer_follower *f, size_t i, struct peer_follower_status *out)
+void peer_follower_status(const struct peer_follower *f, size_t i,
+			  struct peer_follower_status *out)
 {
 	(void)f;
 	(void)i;

@@ -22,7 +22,8 @@ size_t peer_follower_count(const struct peer_follower *f)
 	return f->peers[0].name ? 2 : 0;
 }
 
-void peer_follower_status(const struct peer_follower *f, size_t i, struct peer_follower_status *out)
+void peer_follower_status(const struct peer_follower *f, size_t i,
+			  struct peer_follower_status *out)
 {
 	assert_true(i < 2);
 	*out = f->peers[i];
