@@ -216,8 +216,8 @@ static const char *const gauges[] = {
 	"digestd_admission_bytes 32",
 	"digestd_admission_admits_all 1",
 	"digestd_tls_admin_failed_total 5",
-	"digestd_certificate_expiry_timestamp_seconds{listener=\"data\"} "
-	"2000000000",
+	("digestd_certificate_expiry_timestamp_seconds{listener=\"data\"} "
+	 "2000000000"),
 	"digestd_certificate_expiry_timestamp_seconds{listener=\"peer\"} 7",
 	"digestd_seen_keys 41",
 	"digestd_seen_generation 43",
