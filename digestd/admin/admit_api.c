@@ -5,6 +5,7 @@
  */
 #include "digestd/admin/admit_api.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,8 @@ void admit_serve(struct admit_api *api, struct exchange *x)
 {
 	const char *method = exchange_request(x)->method;
 
+	assert(api->admitter);
+	assert(!exchange_data(x));
 	if (!strcmp(method, "GET"))
 		admit_api_serve_get(api, x);
 	else if (!strcmp(method, "POST"))
@@ -136,6 +139,7 @@ size_t admit_body(struct exchange *x, const void *data, size_t len)
 {
 	struct batch *b = exchange_data(x);
 
+	assert(!b || b->len <= sizeof(b->text));
 	if (!b)
 		return len;
 	b->too_long |= len > sizeof(b->text) - b->len;
@@ -198,6 +202,7 @@ void admit_body_end(struct admit_api *api, struct exchange *x)
 	char *words;
 	int n;
 
+	assert(api->admitter);
 	if (!b || exchange_answered(x))
 		return;
 	if (b->too_long) {

@@ -4,6 +4,7 @@
  */
 #include "digestd/admin/node_metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Where metrics are written. */
@@ -222,6 +223,8 @@ void node_status_metrics(const struct node_status *s, FILE *to)
 {
 	const struct metrics m = {.s = s, .to = to};
 
+	assert(s->node);
+	assert(s->ncertificates <= NODE_CERTIFICATES_MAX);
 	metrics_write(&m);
 }
 

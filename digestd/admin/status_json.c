@@ -4,6 +4,7 @@
 #include "config.h"
 #include "digestd/admin/node_metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
 
@@ -191,6 +192,8 @@ char *node_status_json(const struct node_status *s)
 	char instance[17];
 	char *text;
 
+	assert(s->node);
+	assert(s->ncertificates <= NODE_CERTIFICATES_MAX);
 	snprintf(instance, sizeof(instance), "%016" PRIx64, s->instance);
 	status_json_put_text(o, "node", s->node);
 	status_json_put_text(o, "version", PACKAGE_VERSION);

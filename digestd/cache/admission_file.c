@@ -3,6 +3,7 @@
  */
 #include "digestd/cache/admission_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,10 +79,13 @@ static int admission_file_replace_file(const char *path, const uint8_t *data,
 int admission_file_save(const struct admission_file *f,
 			const struct scd_admission *seen)
 {
-	size_t len = MARK_BYTES + scd_admission_image_bytes(seen);
-	uint8_t *data = malloc(len);
+	size_t len;
+	uint8_t *data;
 	int err;
 
+	assert(f->path && seen);
+	len = MARK_BYTES + scd_admission_image_bytes(seen);
+	data = malloc(len);
 	if (!data)
 		return -ENOMEM;
 	scd_derive(f->secret, "admission", data);
@@ -174,8 +178,10 @@ int admission_file_load(const struct admission_file *f, uint64_t max_window,
 	FILE *from;
 	uint8_t *data = NULL;
 	size_t len = 0;
-	int err = admission_file_open(f->path, &from);
+	int err;
 
+	assert(f->path && max_window);
+	err = admission_file_open(f->path, &from);
 	if (err)
 		return err;
 	err = admission_file_read_file(

@@ -4,6 +4,7 @@
  */
 #include "digestd/cache/admission_keeper.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -119,10 +120,13 @@ int admission_keeper_new(struct loop *loop, struct admitter *admitter,
 			 const char *path, const uint8_t secret[16],
 			 struct admission_keeper **out)
 {
-	struct admission_keeper *k = calloc(1, sizeof(*k));
-	char *own_path = strdup(path);
+	struct admission_keeper *k;
+	char *own_path;
 	int err;
 
+	assert(loop && admitter && path);
+	k = calloc(1, sizeof(*k));
+	own_path = strdup(path);
 	if (!k || !own_path) {
 		free(k);
 		free(own_path);

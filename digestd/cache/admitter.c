@@ -3,6 +3,7 @@
  */
 #include "digestd/cache/admitter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -73,6 +74,8 @@ int admitter_new(const struct admitter_settings *settings, int64_t now_ms,
 	struct admitter *a = calloc(1, sizeof(*a));
 	int err;
 
+	assert(settings->policy && settings->eviction);
+	assert(settings->memory_share >= 0 && settings->memory_share < 1);
 	if (!a)
 		return -ENOMEM;
 	pthread_mutex_init(&a->lock, NULL);
@@ -222,6 +225,7 @@ void admitter_take(struct admitter *a, struct scd_admission *seen)
 {
 	struct scd_admission **at = admission_filter(a->admission);
 
+	assert(at && seen);
 	pthread_mutex_lock(&a->lock);
 	scd_admission_free(at);
 	*at = seen;
@@ -233,6 +237,7 @@ void admitter_follow(struct admitter *a, const struct store_stats *held)
 {
 	uint64_t objects = 0;
 
+	assert(held->weight || !held->entries);
 	pthread_mutex_lock(&a->lock);
 	if (!a->fixed && held->entries >= ENOUGH_OBJECTS)
 		objects = (uint64_t)((double)a->capacity /

@@ -4,6 +4,7 @@
  */
 #include "digestd/cache/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -120,6 +121,7 @@ static uint64_t cache_ram_share(const struct cache *cache)
 int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 		    const struct eviction_policy *policy)
 {
+	assert(!t->store && policy);
 	t->cache = cache;
 	t->events.key_added = cache_key_added;
 	t->events.key_removed = cache_key_removed;
@@ -218,6 +220,10 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	struct cache *cache = calloc(1, sizeof(*cache));
 	int err;
 
+	assert(settings->policy && settings->nbits);
+	assert(settings->max_variants);
+	assert(settings->bits_per_key ||
+	       settings->nbits >= settings->max_bits);
 	if (!cache)
 		return -ENOMEM;
 	pthread_mutex_init(&cache->lock, NULL);
@@ -238,6 +244,7 @@ void cache_free(struct cache **cache)
 
 	if (!c)
 		return;
+	assert(!c->moving);
 	cache_close_disk(c);
 	pthread_mutex_lock(&c->lock);
 	store_free(&c->main.store);
@@ -252,6 +259,7 @@ void cache_free(struct cache **cache)
 void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		 unsigned max_variants)
 {
+	assert(max_variants);
 	pthread_mutex_lock(&cache->lock);
 	cache->max_bytes = max_bytes;
 	cache_share_memory(cache);
@@ -291,6 +299,7 @@ int cache_rebuild(struct cache *cache, uint64_t nbits)
 	struct scd_counting *next;
 	int error;
 
+	assert(nbits);
 	catalog_stats(cache_lock(cache), &now);
 	cache_unlock(cache);
 	error = scd_counting_new(&next, nbits, now.nhash);
@@ -589,7 +598,9 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 {
 	bool stored = false;
 
+	assert(fill->key && fill->request);
 	pthread_mutex_lock(&cache->lock);
+	assert(fill->asked <= cache->purges.now);
 	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
 		cache_set_place(c, ADMISSION_NO);
 	else
@@ -706,6 +717,7 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 	struct selection sel = { cache, matches, arg };
 	size_t n;
 
+	assert(matches && part->count);
 	pthread_mutex_lock(&cache->lock);
 	n = store_remove_if(cache->main.store, part, cache_is_purged, &sel);
 	if (cache->ram.store)

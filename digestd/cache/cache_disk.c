@@ -1,6 +1,7 @@
 /*
  * The cache's disk tier: which objects are there, and which of them go.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ void cache_part_from_disk(struct cached *c)
 {
 	struct disk_entry *e = cache_entry_on_disk(c);
 
+	assert(!e || e->memory == c);
 	if (!e)
 		return;
 	e->memory = NULL;
@@ -83,8 +85,10 @@ struct disk_entry *cache_match_disk(const struct cache *cache,
 				    const struct scd_key *key,
 				    const struct fields *request)
 {
-	struct store_entry *e = store_find(cache->ondisk.store, key);
+	struct store_entry *e;
 
+	assert(cache->ondisk.store);
+	e = store_find(cache->ondisk.store, key);
 	for (; e; e = store_next(e)) {
 		if (vary_match(cache_disk_selecting_of(e), request))
 			return (struct disk_entry *)e;
@@ -134,9 +138,11 @@ static bool cache_disk_enter(struct cache *cache, const struct scd_key *key,
 bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 			 struct disk_entry *old, struct cached *c)
 {
-	struct disk_entry *e = disk_entry_new(disk_next_id(cache->disk),
-					      cached_selecting(c));
+	struct disk_entry *e;
 
+	assert(cache->disk);
+	assert(!cached_file(c));
+	e = disk_entry_new(disk_next_id(cache->disk), cached_selecting(c));
 	if (!e) {
 		cache_remove_from_disk(cache, old);
 		return false;
@@ -162,6 +168,7 @@ bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 {
 	struct cached *of = cached_shares(c);
 
+	assert(cache->disk);
 	if (!old || old->pending || !of || cached_disk(of)->id != old->id ||
 	    !cache_disk_same_variant(cache_disk_selecting_of(&old->entry),
 				     cached_selecting(c)))
@@ -200,6 +207,7 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 
 	if (!cache->disk)
 		return false;
+	assert(read->loop && read->call.run);
 	pthread_mutex_lock(&cache->lock);
 	e = cache_match_disk(cache, key, request);
 	if (e && !e->pending) {
@@ -217,6 +225,8 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 
 void cache_read_blocks(struct cache *cache, struct disk_read *read)
 {
+	assert(cache->disk);
+	assert(read->of && cached_file(read->of));
 	read->id = cached_file(read->of)->id;
 	read->found = NULL;
 	disk_read_blocks(cache->disk, read);
@@ -224,6 +234,7 @@ void cache_read_blocks(struct cache *cache, struct disk_read *read)
 
 void cache_read_cancel(struct cache *cache, struct disk_read *read)
 {
+	assert(cache->disk);
 	disk_read_cancel(cache->disk, read);
 	cached_unref(&read->found);
 }
@@ -275,6 +286,7 @@ static void cache_disk_was_read(void *arg, struct disk_read *read)
 
 size_t cache_drop_from_disk(struct cache *cache, const struct scd_key *key)
 {
+	assert(cache->ondisk.store);
 	return store_remove_key(cache->ondisk.store, key);
 }
 
@@ -351,6 +363,7 @@ size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
 	struct purge_list l = { .cache = cache };
 	size_t n = 0;
 
+	assert(cache->ondisk.store && matches);
 	pthread_mutex_lock(&cache->lock);
 	store_each_key(cache->ondisk.store, part, cache_disk_list_key, &l);
 	cache_leave(cache);
@@ -432,8 +445,10 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 		.max_queue_bytes = settings->disk_queue_bytes,
 		.events = {cache_disk_written, cache_disk_was_read, cache},
 	};
-	int err = disk_open(&disk, &cache->disk);
+	int err;
 
+	assert(settings->disk_path && !cache->disk);
+	err = disk_open(&disk, &cache->disk);
 	if (err) {
 		log_write(LOG_ERROR, "disk", "%s: %s", settings->disk_path,
 			  err == -EBUSY ? "another process uses it" :

@@ -4,6 +4,7 @@
  */
 #include "digestd/config/configuration.h"
 
+#include <assert.h>
 #include <confuse.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -256,6 +257,7 @@ static void configuration_parse(cfg_t *cfg, const char *path,
 int config_load(const char *path, struct config **out,
 		struct config_errors *errors)
 {
+	assert(path && out);
 	cfg_t *cfg = configuration_set_up();
 	struct config *c = calloc(1, sizeof(*c));
 	struct config_errors warnings = { .len = 0 };
@@ -311,6 +313,7 @@ bool config_keep_key(const struct config *now, struct config *next)
 	const bool other = now->has_key != next->has_key ||
 			   memcmp(now->key, next->key, sizeof(now->key)) != 0;
 
+	assert(now != next);
 	next->has_key = now->has_key;
 	memcpy(next->key, now->key, sizeof(next->key));
 	return other;
@@ -340,6 +343,7 @@ static void configuration_config_keep_tls_use(const char *option,
 void config_keep_started(struct config *now, struct config *next,
 			 struct config_errors *kept)
 {
+	assert(now && next);
 	*kept = (struct config_errors){ .len = 0 };
 	for (size_t i = 0; i < CONFIG_OPTIONS; i++) {
 		const struct config_option *o = &config_options[i];

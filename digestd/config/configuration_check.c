@@ -3,6 +3,7 @@
  */
 #include "digestd/config/configuration_check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,10 +19,12 @@ enum { MEMORY_BESIDE_CACHE = 32 << 20 };
 
 void config_report(struct config_errors *e, const char *format, ...)
 {
-	size_t room = sizeof(e->text) - e->len;
 	va_list args;
+	size_t room;
 	int n;
 
+	assert(e->len < sizeof(e->text));
+	room = sizeof(e->text) - e->len;
 	va_start(args, format);
 	n = vsnprintf(e->text + e->len, room, format, args);
 	va_end(args);
@@ -87,6 +90,8 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	struct config_errors *errors = check->errors;
 	const char *path = check->path;
 
+	assert(check->path && check->line_of);
+	assert(check->errors && check->warnings);
 	if (!c->node)
 		config_report(errors, "%s: node: not given\n", path);
 	if (!c->listen_data)

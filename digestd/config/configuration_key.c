@@ -9,6 +9,7 @@
  */
 #include "digestd/config/configuration_key.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -170,6 +171,7 @@ static void configuration_key_read_file(struct config *c,
 
 void config_key_load(struct config *c, const struct config_check *check)
 {
+	assert(!c->has_key);
 	if (!c->cluster_key && !c->cluster_key_file &&
 	    (c->listen_peer || c->npeers))
 		c->cluster_key_file = configuration_key_credential_path();

@@ -4,6 +4,7 @@
  */
 #include "digestd/config/configuration_listeners.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ void config_listeners_check(const struct config *c,
 		{ "listen_admin", c->listen_admin },
 	};
 
+	assert(check->errors && check->line_of);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		for (size_t j = 0; j < i && all[i].text; j++) {
 			struct endpoint

@@ -6,6 +6,7 @@
  */
 #include "digestd/config/configuration_tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -178,6 +179,8 @@ static void configuration_tls_load_set(struct config *c,
 
 void config_tls_load(struct config *c, const struct config_check *check)
 {
+	assert(c->tls_oldest);
+	assert(!c->tls_origin && !c->tls_peer_client);
 	for (size_t i = 0; i < NSETS; i++)
 		configuration_tls_load_set(c, check, &sets[i]);
 	if ((c->tls_data || c->tls_peer || c->tls_admin) && !server_has_tls())
@@ -215,6 +218,7 @@ static void configuration_tls_keep_client(struct tls_client *now,
 
 void config_keep_tls(const struct config *now, struct config *next)
 {
+	assert(now != next);
 	configuration_tls_keep(now->tls_data, &next->tls_data);
 	configuration_tls_keep(now->tls_peer, &next->tls_peer);
 	configuration_tls_keep(now->tls_admin, &next->tls_admin);

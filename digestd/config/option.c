@@ -4,6 +4,7 @@
  */
 #include "digestd/config/option.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,6 +152,7 @@ const char *option_fault(const struct config_option *o, const char *text,
 	int64_t number;
 	double share;
 
+	assert(text);
 	if (o->kind == FOLDER && !disk_is_built())
 		return "needs a digestd that is built with LMDB";
 	if (kind->number) {
@@ -179,6 +181,7 @@ int option_set(const struct config_option *o, struct config *c,
 {
 	const struct kind *kind = &kinds[o->kind];
 
+	assert(o->kind != FLAG && text);
 	if (kind->share)
 		return kind->share(text, option_member(c, o)) ? 0 : -EINVAL;
 	if (kind->number)
@@ -189,6 +192,7 @@ int option_set(const struct config_option *o, struct config *c,
 
 void option_set_flag(const struct config_option *o, struct config *c, bool on)
 {
+	assert(o->kind == FLAG);
 	*(bool *)option_member(c, o) = on;
 }
 
@@ -226,6 +230,7 @@ void option_swap(const struct config_option *o, struct config *a,
 {
 	char saved[sizeof(int64_t)];
 
+	assert(a != b);
 	memcpy(saved, option_member(a, o), option_bytes(o));
 	memcpy(option_member(a, o), option_member(b, o), option_bytes(o));
 	memcpy(option_member(b, o), saved, option_bytes(o));

@@ -97,6 +97,8 @@ static uint64_t cached_counted_bytes(const struct cached *c)
 
 void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 {
+	assert(c->body_is == CACHED_BODY_OWN && !c->body.own);
+	assert(len <= CACHED_BODY_MAX);
 	c->body.own = bytes;
 	disk_cached_set_body(c, CACHED_BODY_OWN, len);
 	if (bytes)
@@ -106,6 +108,8 @@ void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len)
 {
+	assert(c->body_is == CACHED_BODY_OWN && !c->body.own);
+	assert(file->fd >= 0);
 	c->body.file = file;
 	disk_cached_set_body(c, CACHED_BODY_FILE, len);
 }
@@ -119,6 +123,8 @@ void cached_share_body(struct cached *c, struct cached *of)
 {
 	struct cached *shared = cached_shares(of);
 
+	assert(c != of);
+	assert(c->body_is == CACHED_BODY_OWN && !c->body.own);
 	c->body.shared = cached_ref(shared ? shared : of);
 	disk_cached_set_body(c, CACHED_BODY_SHARED, of->body_len);
 }
@@ -174,7 +180,9 @@ int cached_fields(const struct cached *c, struct fields *f)
 
 struct cached *cached_ref(struct cached *c)
 {
-	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+	unsigned before = __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
+
+	assert(before);
 	return c;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "digestd/disk/disk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -117,6 +118,8 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	struct disk *d = calloc(1, sizeof(*d));
 	int err;
 
+	assert(settings->path);
+	assert(settings->events.written && settings->events.was_read);
 	if (!d)
 		return -ENOMEM;
 	d->events = settings->events;
@@ -213,8 +216,11 @@ int disk_load(struct disk *disk,
 	      void *arg)
 {
 	struct loading l = { .disk = disk, .each = each, .arg = arg };
-	int err = disk_files_list(disk->files, &l.ids, &l.n);
+	int err;
 
+	assert(each);
+	assert(!disk->has_writer);
+	err = disk_files_list(disk->files, &l.ids, &l.n);
 	if (!err)
 		err = disk_index_each(disk->index, disk_load_record, &l);
 	if (!err) {
@@ -292,6 +298,7 @@ struct cached *disk_head(struct disk *disk, uint64_t id)
 	uint8_t *bytes;
 	size_t len;
 
+	assert(id);
 	if (disk_index_get(disk->index, id, &bytes, &len))
 		return NULL;
 	if (disk_record_read(bytes, len, &body, &c))

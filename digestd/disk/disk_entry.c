@@ -3,6 +3,7 @@
  */
 #include "digestd/disk/disk_entry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct disk_entry) <= 80, "each object on disk has one");
@@ -13,6 +14,7 @@ struct disk_entry *disk_entry_new(uint64_t id, const struct fields *selecting)
 	struct disk_entry *e = calloc(1, sizeof(*e) +
 					 varies * sizeof(e->selecting[0]));
 
+	assert(id);
 	if (!e)
 		return NULL;
 	e->id = id;
@@ -34,6 +36,7 @@ const struct fields *disk_entry_selecting(const struct disk_entry *e)
 
 void disk_entry_free(struct disk_entry *e)
 {
+	assert(!e || !e->memory);
 	if (e && e->varies)
 		fields_free(e->selecting);
 	free(e);

@@ -3,6 +3,7 @@
  */
 #include "digestd/disk/disk_files.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -197,6 +198,7 @@ int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 	char name[DISK_NAME_BYTES];
 	int fd, err;
 
+	assert(id);
 	disk_files_name(id, name);
 	fd = openat(files->folder, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -216,6 +218,7 @@ int disk_files_read(struct disk_files *files, const struct disk_body *body)
 	struct stat st;
 	int fd, err = 0;
 
+	assert(body->id);
 	disk_files_name(body->id, name);
 	/* what has become a pipe would wait for its other end */
 	fd = openat(files->folder, name,
@@ -247,6 +250,7 @@ int disk_files_load(int fd, void *to, size_t len, uint64_t at)
 {
 	size_t got = 0;
 
+	assert(fd >= 0);
 	while (got < len) {
 		ssize_t n = disk_files_read_at(fd, (char *)to + got, len - got,
 					       at + got);
@@ -264,6 +268,7 @@ void disk_files_remove(struct disk_files *files, uint64_t id)
 {
 	char name[DISK_NAME_BYTES];
 
+	assert(id);
 	disk_files_name(id, name);
 	unlinkat(files->folder, name, 0);
 }

@@ -4,6 +4,7 @@
  */
 #include "digestd/disk/disk_index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -177,8 +178,10 @@ int disk_index_open(const char *folder, size_t max_bytes,
 		    struct disk_index **out)
 {
 	char path[PATH_BYTES];
-	int err = disk_index_path_of(folder, "", path);
+	int err;
 
+	assert(folder && max_bytes);
+	err = disk_index_path_of(folder, "", path);
 	if (!err)
 		err = disk_index_reserve_lock(folder);
 	return err ? err
@@ -250,10 +253,11 @@ static int disk_index_open_again(struct disk_index *index)
  * opened again: a disk that was full for a moment would end the tier. */
 int disk_index_begin(struct disk_index *index)
 {
-	int rc = index->env ? mdb_txn_begin(index->env, NULL, 0,
-					    &index->batch) : MDB_PANIC;
-	int err;
+	int rc, err;
 
+	assert(!index->batch);
+	rc = index->env ? mdb_txn_begin(index->env, NULL, 0, &index->batch) :
+			  MDB_PANIC;
 	if (rc != MDB_PANIC)
 		return disk_index_error_of(rc);
 	err = disk_index_open_again(index);
@@ -275,6 +279,8 @@ static int disk_disk_index_put(struct disk_index *index, uint64_t id,
 int disk_index_put(struct disk_index *index, uint64_t id, const void *bytes,
 		   size_t len)
 {
+	assert(index->batch);
+	assert(id && len);
 	/* the library takes it as writable, but only reads it */
 	return disk_disk_index_put(index, id,
 				   (MDB_val){len, (void *)(uintptr_t)bytes}, 0);
@@ -284,8 +290,10 @@ int disk_index_remove_id(struct disk_index *index, uint64_t id)
 {
 	uint8_t bytes[KEY_BYTES];
 	MDB_val key = disk_index_key_of(id, bytes);
-	int rc = mdb_del(index->batch, index->dbi, &key, NULL);
+	int rc;
 
+	assert(index->batch);
+	rc = mdb_del(index->batch, index->dbi, &key, NULL);
 	return rc == MDB_NOTFOUND ? 0 : disk_index_error_of(rc);
 }
 
@@ -293,6 +301,7 @@ int disk_index_commit(struct disk_index *index)
 {
 	MDB_txn *batch = index->batch;
 
+	assert(batch);
 	index->batch = NULL; /* it is gone in any case */
 	return disk_index_error_of(mdb_txn_commit(batch));
 }
@@ -335,6 +344,7 @@ int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
 {
 	int err;
 
+	assert(id);
 	pthread_rwlock_rdlock(&index->mapped);
 	err = disk_disk_index_get(index, id, bytes, len);
 	pthread_rwlock_unlock(&index->mapped);
@@ -372,9 +382,11 @@ int disk_index_each(struct disk_index *index,
 {
 	MDB_cursor *cursor;
 	MDB_txn *txn;
-	int err = disk_index_error_of(
-		mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn));
+	int err;
 
+	assert(each && !index->batch);
+	err = disk_index_error_of(
+		mdb_txn_begin(index->env, NULL, MDB_RDONLY, &txn));
 	if (err)
 		return err;
 	err = disk_index_error_of(mdb_cursor_open(txn, index->dbi, &cursor));

@@ -4,6 +4,7 @@
  * against its checksum where it was read to: never is a byte sent from the
  * file itself, which may change between a look and the next.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,6 +33,9 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 {
 	bool room;
 
+	assert(read->loop && read->call.run);
+	assert(read->state == DISK_READ_IDLE);
+	assert(read->id && !read->of);
 	pthread_mutex_lock(&disk->lock);
 	room = disk->nreads < MAX_READS && disk->nreaders > 0;
 	if (room)
@@ -42,6 +46,9 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 
 void disk_read_blocks(struct disk *disk, struct disk_read *read)
 {
+	assert(read->loop && read->call.run);
+	assert(read->state == DISK_READ_IDLE);
+	assert(read->of && read->to && read->nblocks);
 	pthread_mutex_lock(&disk->lock);
 	disk_read_enqueue(disk, read);
 	pthread_mutex_unlock(&disk->lock);
@@ -195,6 +202,7 @@ static int disk_read_object(struct disk *d, struct disk_read *read)
 
 void disk_count_error(struct disk *disk, const struct disk_read *read)
 {
+	assert(read->error < 0);
 	pthread_mutex_lock(&disk->lock);
 	if (read->error == -EBADMSG)
 		disk->counters.corrupt++;

@@ -4,6 +4,7 @@
  */
 #include "digestd/disk/disk_record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ size_t disk_block_bytes(uint64_t len, uint64_t block)
 {
 	uint64_t left = len - block * DISK_BLOCK_BYTES;
 
+	assert(block < disk_blocks(len));
 	return (size_t)(left < DISK_BLOCK_BYTES ? left : DISK_BLOCK_BYTES);
 }
 
@@ -69,6 +71,7 @@ uint8_t *disk_body_sums(uint64_t id, const void *bytes, uint64_t len)
 	uint8_t *sums = malloc((size_t)n * SUM_BYTES);
 	struct scd__writer w;
 
+	assert(bytes || !len);
 	if (!sums)
 		return NULL;
 	w = scd__writer(sums, (size_t)n * SUM_BYTES);
@@ -186,6 +189,7 @@ int disk_record_write(const struct cached *c, const struct disk_body *body,
 	struct fields fields;
 	int err = cached_fields(c, &fields);
 
+	assert(body->id);
 	if (err)
 		return err;
 	err = disk_record_write_record(c, &fields, body, &out);

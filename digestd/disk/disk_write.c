@@ -3,6 +3,7 @@
  * index, is for many objects; but for so many at most that what is on disk is
  * known, and its memory free, soon.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,6 +31,7 @@ bool disk_write(struct disk *disk, struct disk_entry *e)
 	struct disk_batch *b = &disk->waiting;
 	bool room;
 
+	assert(e->id && e->pending);
 	pthread_mutex_lock(&disk->lock);
 	room = b->bytes + disk->writing_bytes + len <= disk->max_queue_bytes;
 	if (room) {
@@ -47,6 +49,7 @@ bool disk_write(struct disk *disk, struct disk_entry *e)
 
 void disk_remove(struct disk *disk, struct disk_entry *e)
 {
+	assert(e->id);
 	pthread_mutex_lock(&disk->lock);
 	e->next = disk->waiting.removals;
 	disk->waiting.removals = e;
@@ -58,6 +61,7 @@ void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
 {
 	struct disk_renewal *r = malloc(sizeof(*r));
 
+	assert(id && c);
 	if (!r)
 		return;
 	*r = (struct disk_renewal){ .id = id, .c = cached_ref(c) };
@@ -78,7 +82,9 @@ void disk_grow(struct disk *disk, uint64_t max_index_bytes)
 
 void disk_sync(struct disk *disk, struct disk_sync *sync)
 {
+	assert(sync->loop && sync->call.run);
 	pthread_mutex_lock(&disk->lock);
+	assert(!sync->waits);
 	sync->waits = true;
 	sync->next = disk->waiting.syncs;
 	disk->waiting.syncs = sync;

@@ -4,6 +4,7 @@
  */
 #include "digestd/fetch/fetch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out)
 	struct fetcher *f = calloc(1, sizeof(*f));
 	int err = f ? 0 : -ENOMEM;
 
+	assert(loop);
 	for (int i = 0; i < NWAYS && !err; i++)
 		err = ways[i]->open(loop, max_per_host, &f->means[i]);
 	if (err)
@@ -60,6 +62,7 @@ void fetcher_free(struct fetcher **fetcher)
 
 void fetch_list(struct fetch **list, struct fetch *f)
 {
+	assert(!f->link);
 	f->next = *list;
 	f->link = list;
 	if (f->next)
@@ -112,6 +115,8 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 {
 	int i = 0;
 
+	assert(request->url && request->method);
+	assert(callbacks->on_done);
 	if (!fetch_is_sane(request))
 		return -EINVAL;
 	while (!ways[i]->takes(request))
@@ -121,11 +126,13 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 
 void fetch_resume(struct fetch *f)
 {
+	assert(f->way);
 	f->way->resume(f);
 }
 
 void fetch_resume_upload(struct fetch *f)
 {
+	assert(f->way);
 	f->way->resume_upload(f);
 }
 

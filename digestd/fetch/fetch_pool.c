@@ -111,6 +111,7 @@ void pool_close(struct pool *pool, struct pool_conn *conn)
 {
 	struct pool_host *host = conn->host;
 
+	assert(host->nconns);
 	if (conn->link)
 		fetch_pool_unlist_idle(pool, conn);
 	fetch_pool_close_socket(pool, conn);
@@ -124,6 +125,7 @@ int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events)
 {
 	int err;
 
+	assert(conn->watch.fd >= 0);
 	if (conn->watch.active && events == conn->events)
 		return 0;
 	if (!events) { /* a broken connection would be reported again and
@@ -143,6 +145,8 @@ int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events)
 void pool_use(struct pool_conn *conn,
 	      void (*ready)(void *arg, unsigned events), void *arg)
 {
+	assert(ready);
+	assert(!conn->link);
 	conn->ready = ready;
 	conn->arg = arg;
 }
@@ -151,6 +155,7 @@ void pool_keep(struct pool *pool, struct pool_conn *conn)
 {
 	struct pool_host *host = conn->host;
 
+	assert(!conn->link && !conn->want);
 	conn->ready = NULL;
 	conn->idle_since_ms = loop_now_ms(pool->loop);
 	if (pool_watch(pool, conn, LOOP_READ)) {
@@ -239,6 +244,7 @@ void pool_forget(struct pool *pool, struct pool_want *want)
 {
 	struct pool_conn *conn = want->conn;
 
+	assert(!want->conn || want->conn->want == want);
 	if (!want->host)
 		return;
 	fetch_pool_settle(pool, want);
@@ -563,6 +569,9 @@ struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
 {
 	struct pool_host *host = fetch_pool_find_host(pool, place);
 
+	assert(want->got && want->failed);
+	assert(!want->host);
+	assert(want->connect_ms > 0);
 	if (!host)
 		host = fetch_pool_add_host(pool, place);
 	*err = host ? 0 : -ENOMEM;
@@ -626,6 +635,7 @@ int pool_new(struct loop *loop, unsigned max_per_host, struct pool **out)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 
+	assert(loop);
 	if (!pool)
 		return -ENOMEM;
 	pool->loop = loop;

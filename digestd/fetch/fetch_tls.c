@@ -7,6 +7,7 @@
  */
 #include "digestd/fetch/fetch_tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ static long fetch_tls_oldest_of(const struct tls_client *client)
 int fetch_tls_set(struct fetch_tls *t, CURL *easy, const char *url,
 		  struct tls_client *client)
 {
+	assert(!t->client && !t->host);
 	if (strncasecmp(url, "https:", 6) != 0)
 		return 0;
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, fetch_tls_oldest_of(client));

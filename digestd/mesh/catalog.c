@@ -92,6 +92,7 @@ static void catalog_count_change(struct catalog *c)
 void catalog_notify(struct catalog *c, uint64_t changes,
 		    void (*changed)(void *arg), void *arg)
 {
+	assert(changed || !changes);
 	c->notify = changed;
 	c->notify_arg = arg;
 	c->notify_at = changes;
@@ -110,6 +111,7 @@ void catalog_add(struct catalog *c, const struct scd_key *key)
 
 void catalog_remove(struct catalog *c, const struct scd_key *key)
 {
+	assert(c->nkeys);
 	scd_counting_remove(c->filter, key);
 	if (catalog_is_in_next(c, key))
 		scd_counting_remove(c->next, key);

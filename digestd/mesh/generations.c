@@ -73,7 +73,10 @@ static struct publication *generations_publication_new(uint64_t instance,
 
 struct publication *publication_ref(struct publication *p)
 {
-	atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed);
+	unsigned users = atomic_fetch_add_explicit(&p->users, 1,
+						   memory_order_relaxed);
+
+	assert(users);
 	return p;
 }
 
@@ -100,6 +103,7 @@ const struct publication_delta *publication_delta(const struct publication *p,
 						  uint64_t instance,
 						  uint64_t from)
 {
+	assert(p->ndeltas <= GENERATIONS_KEEP_MAX);
 	for (unsigned i = 0; i < p->ndeltas && instance == p->instance; i++) {
 		if (p->deltas[i].from == from)
 			return &p->deltas[i];
@@ -317,6 +321,7 @@ int generations_publish(struct generations *g,
 		generations_publication_new(g->instance, snapshot->generation);
 	int error = p ? generations_fold(g, snapshot) : SCD_ENOMEM;
 
+	assert(snapshot->bloom.bits);
 	if (!error)
 		error = generations_encode_full(p, snapshot);
 	for (unsigned i = 0; !error && i < g->nbases; i++) {

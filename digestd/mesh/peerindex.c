@@ -263,6 +263,7 @@ struct peerindex *peerindex_update(struct peerindex *old,
 	struct shape best = peerindex_best_shape(peers, n);
 	struct peerindex *x;
 
+	assert(n <= PEERSET_MAX_PEERS);
 	for (size_t i = 0; i < n; i++)
 		columns[i] = PEERINDEX_NONE;
 	if (!best.nrows)
@@ -284,12 +285,14 @@ struct peerindex *peerindex_update(struct peerindex *old,
 
 void peerindex_hold(struct peerindex *x, unsigned column)
 {
+	assert(column < PEERSET_MAX_PEERS);
 	atomic_fetch_add_explicit(&x->owners[column].views, 1,
 				  memory_order_relaxed);
 }
 
 void peerindex_release(struct peerindex *x, unsigned column)
 {
+	assert(column < PEERSET_MAX_PEERS);
 	atomic_fetch_sub_explicit(&x->owners[column].views, 1,
 				  memory_order_release);
 }

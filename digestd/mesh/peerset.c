@@ -42,7 +42,10 @@ struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
 
 struct peer_digest *peer_digest_ref(struct peer_digest *d)
 {
-	atomic_fetch_add_explicit(&d->users, 1, memory_order_relaxed);
+	unsigned users = atomic_fetch_add_explicit(&d->users, 1,
+						   memory_order_relaxed);
+
+	assert(users);
 	return d;
 }
 
@@ -159,7 +162,10 @@ struct peerset *peerset_new(const struct peerset_peer *peers, size_t n)
 
 struct peerset *peerset_ref(struct peerset *set)
 {
-	atomic_fetch_add_explicit(&set->users, 1, memory_order_relaxed);
+	unsigned users = atomic_fetch_add_explicit(&set->users, 1,
+						   memory_order_relaxed);
+
+	assert(users);
 	return set;
 }
 

@@ -4,6 +4,7 @@
 #include "digestd/os/address.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,6 +130,7 @@ bool address_text(const struct sockaddr *addr, char text[ADDRESS_TEXT_BYTES])
 	const struct sockaddr_in *four = (const void *)addr;
 	const struct sockaddr_in6 *six = (const void *)addr;
 
+	assert(addr);
 	if (addr->sa_family == AF_INET)
 		address_write4((const uint8_t *)&four->sin_addr, text);
 	else if (addr->sa_family != AF_INET6)

@@ -4,6 +4,7 @@
 #include "digestd/os/address_prefix.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,7 @@ bool address_prefixes_have(const struct address_prefixes *list,
 {
 	uint8_t bytes[16];
 
+	assert(list->count <= ADDRESS_PREFIXES_MAX);
 	if (addr->sa_family == AF_INET) {
 		const struct sockaddr_in *four = (const void *)addr;
 

@@ -3,6 +3,7 @@
  */
 #include "digestd/os/background.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -59,6 +60,7 @@ int background_new(struct loop *loop, struct background **out)
 	struct background *b = calloc(1, sizeof(*b));
 	int err;
 
+	assert(loop);
 	if (!b)
 		return -ENOMEM;
 	b->loop = loop;
@@ -79,6 +81,7 @@ void background_free(struct background **out, void (*drop)(void *arg))
 	struct background *b = *out;
 	struct background_job *next;
 
+	assert(drop);
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
@@ -96,6 +99,8 @@ void background_free(struct background **out, void (*drop)(void *arg))
 
 void background_start(struct background *b, struct background_job *job)
 {
+	assert(job->run && job->done);
+	assert(!b->stopping);
 	job->call = (struct loop_call){ .run = job->done, .arg = job->arg };
 	job->next = NULL;
 	pthread_mutex_lock(&b->lock);

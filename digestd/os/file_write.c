@@ -3,6 +3,7 @@
  */
 #include "digestd/os/file_write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@ int file_write(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;
 
+	assert(fd >= 0);
 	while (len) {
 		ssize_t n = write(fd, at, len);
 

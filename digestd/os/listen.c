@@ -3,6 +3,7 @@
  */
 #include "digestd/os/listen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -101,8 +102,10 @@ static int listen_bind_and_listen(int fd, const struct addrinfo *ai,
 int listen_open(const struct listen_how *how, int *fd)
 {
 	struct addrinfo *ai;
-	int err = listen_resolve(how->address, &ai);
+	int err;
 
+	assert(how->address);
+	err = listen_resolve(how->address, &ai);
 	if (err)
 		return err;
 	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
@@ -119,6 +122,7 @@ unsigned listen_port(int fd)
 	struct sockaddr_storage addr = { .ss_family = AF_UNSPEC };
 	socklen_t len = sizeof(addr);
 
+	assert(fd >= 0);
 	if (getsockname(fd, (struct sockaddr *)&addr, &len))
 		return 0;
 	switch (addr.ss_family) {

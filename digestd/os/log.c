@@ -3,6 +3,7 @@
  */
 #include "digestd/os/log.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 	size_t len;
 	int n;
 
+	assert(level <= LOG_DEBUG);
 	if ((int)level > atomic_load(&level_now))
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -64,6 +66,7 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 
 int log_allow(struct log_limit *limit, int64_t now_ms, unsigned *dropped)
 {
+	assert(limit->burst > 0);
 	*dropped = 0;
 	if (!limit->passed || now_ms - limit->since_ms >= limit->period_ms) {
 		*dropped = limit->dropped;

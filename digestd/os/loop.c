@@ -27,6 +27,7 @@ struct call_queue {
 
 struct loop {
 	int epoll_fd;
+	bool runs; /* in the thread that has it in loop_here */
 	int64_t now_ms, wall_s;
 	atomic_bool stopping;
 
@@ -40,6 +41,15 @@ struct loop {
 	pthread_mutex_t inbox_lock; /* guards inbox */
 	struct call_queue inbox;
 };
+
+/* The loop that runs in this thread. */
+static __thread const struct loop *loop_here;
+
+/* While a loop runs it belongs to its thread, with all that is in it. */
+static bool loop_is_mine(const struct loop *loop)
+{
+	return !loop->runs || loop_here == loop;
+}
 
 static void loop_queue_init(struct call_queue *q)
 {
@@ -159,6 +169,7 @@ void loop_free(struct loop **loop)
 
 	if (!l)
 		return;
+	assert(!l->runs);
 	if (l->inbox_watch.active)
 		close(l->inbox_watch.fd);
 	close(l->epoll_fd);
@@ -242,9 +253,11 @@ static void loop_run_deferred(struct loop *loop)
 
 int loop_turn(struct loop *loop, int wait_ms)
 {
-	int n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
-			   loop_wait_time(loop, wait_ms));
+	int n;
 
+	assert(loop_is_mine(loop));
+	n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
+		       loop_wait_time(loop, wait_ms));
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	loop->batch_len = n > 0 ? n : 0;
@@ -259,9 +272,14 @@ int loop_run(struct loop *loop)
 {
 	int err = 0;
 
+	assert(!loop->runs && !loop_here);
+	loop->runs = true;
+	loop_here = loop;
 	while (!err && !atomic_load(&loop->stopping))
 		err = loop_turn(loop, -1);
 	atomic_store(&loop->stopping, false);
+	loop_here = NULL;
+	loop->runs = false;
 	return err;
 }
 
@@ -294,6 +312,8 @@ int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
 {
 	struct epoll_event e = {.events = loop_to_epoll(events), .data.ptr = w};
 
+	assert(loop_is_mine(loop));
+	assert(fd >= 0 && ready);
 	assert(!w->active);
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
 		return -errno;
@@ -308,6 +328,7 @@ int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
 {
 	struct epoll_event e = {.events = loop_to_epoll(events), .data.ptr = w};
 
+	assert(loop_is_mine(loop));
 	assert(w->active);
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, w->fd, &e) < 0)
 		return -errno;
@@ -316,6 +337,7 @@ int loop_rewatch(struct loop *loop, struct loop_watch *w, unsigned events)
 
 void loop_unwatch(struct loop *loop, struct loop_watch *w)
 {
+	assert(loop_is_mine(loop));
 	if (!w->active)
 		return;
 	/* it may fail when the descriptor was closed behind our back; then
@@ -331,6 +353,8 @@ void loop_unwatch(struct loop *loop, struct loop_watch *w)
 void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 		    void (*fire)(void *arg), void *arg)
 {
+	assert(loop_is_mine(loop));
+	assert(fire);
 	timer_heap_remove(&loop->timers, t);
 	t->due_ms = due_ms;
 	t->fire = fire;
@@ -340,17 +364,21 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 
 void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 {
+	assert(loop_is_mine(loop));
 	timer_heap_remove(&loop->timers, t);
 }
 
 void loop_defer(struct loop *loop, struct loop_call *c)
 {
+	assert(loop_is_mine(loop));
+	assert(c->run);
 	if (!c->link)
 		loop_queue_push(&loop->deferred, c);
 }
 
 void loop_undefer(struct loop *loop, struct loop_call *c)
 {
+	assert(loop_is_mine(loop));
 	if (c->link)
 		loop_queue_remove(&loop->deferred, c);
 }
@@ -359,6 +387,7 @@ void loop_post(struct loop *loop, struct loop_call *c)
 {
 	bool first;
 
+	assert(c->run);
 	pthread_mutex_lock(&loop->inbox_lock);
 	first = !loop->inbox.head;
 	loop_queue_push(&loop->inbox, c);

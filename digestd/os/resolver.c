@@ -7,6 +7,7 @@
  */
 #include "digestd/os/resolver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -156,6 +157,7 @@ int resolver_new(struct loop *loop, struct resolver **out)
 	struct shared *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
 
+	assert(loop);
 	if (!r || !s)
 		goto fail;
 	s->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -228,6 +230,8 @@ int resolver_start(struct resolver *r, const char *name, unsigned port,
 	struct resolver_query *q;
 	int err;
 
+	assert(name && done);
+	assert(port <= 65535);
 	if (strlen(name) > NAME_MAX_BYTES)
 		return -EINVAL;
 	q = calloc(1, sizeof(*q));

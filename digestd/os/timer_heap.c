@@ -3,6 +3,7 @@
  */
 #include "digestd/os/timer_heap.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 /* Makes one heap of two (either may be null); the root is unlinked. */
@@ -60,6 +61,7 @@ static void timer_heap_set_root(struct loop_timer **root, struct loop_timer *t)
 
 void timer_heap_insert(struct loop_timer **root, struct loop_timer *t)
 {
+	assert(!t->link && !t->child && !t->next);
 	timer_heap_set_root(root, timer_heap_meld(*root, t));
 }
 

@@ -8,6 +8,7 @@
  */
 #include "digestd/peers/digest_api.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -435,6 +436,7 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 {
 	struct digest_api *api = calloc(1, sizeof(*api));
 
+	assert(max_wait_s >= 0 && paths);
 	if (!api)
 		return -ENOMEM;
 	pthread_mutex_init(&api->lock, NULL);
@@ -446,6 +448,7 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 
 void digest_api_add(struct digest_api *api, struct digest_api *more)
 {
+	assert(more != api && !api->more);
 	api->more = more;
 }
 
@@ -453,6 +456,7 @@ void digest_api_free(struct digest_api **api)
 {
 	if (!*api)
 		return;
+	assert(!(*api)->waiting);
 	for (unsigned i = 0; i < RECENT; i++)
 		publication_unref((*api)->recent[i]);
 	pthread_mutex_destroy(&(*api)->lock);
@@ -464,6 +468,7 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 {
 	struct publication *oldest;
 
+	assert(p && p->full);
 	pthread_mutex_lock(&api->lock);
 	oldest = api->recent[RECENT - 1];
 	memmove(api->recent + 1, api->recent,

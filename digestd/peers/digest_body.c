@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/digest_body.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,8 @@ int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 	const uint8_t *from = bytes;
 	int error = SCD_OK;
 
+	assert(e->limits && (bytes || !len));
+	assert(b->len <= b->cap);
 	if (!b->most && len) {
 		size_t left = SCD_DIGEST_HEADER_BYTES - b->len;
 		size_t n = len < left ? len : left;

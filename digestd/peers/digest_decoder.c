@@ -7,6 +7,7 @@
  */
 #include "digestd/peers/digest_decoder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	struct digest_job *job = NULL;
 	int err = -EAGAIN;
 
+	assert(expected->limits);
 	if (d->njobs < DIGEST_DECODER_JOBS) {
 		job = calloc(1, sizeof(*job));
 		err = -ENOMEM;
@@ -178,6 +180,7 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 void digest_job_notify(struct digest_job *job, digest_decoded_fn *done,
 		       void *arg)
 {
+	assert(job && done);
 	job->done = done;
 	job->arg = arg;
 }

@@ -4,6 +4,7 @@
  */
 #include "digestd/peers/peer_follower.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -528,6 +529,8 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 	struct peer_follower *f = calloc(1, sizeof(*f));
 	int err;
 
+	assert(loop && fetcher && changed);
+	assert(settings->path);
 	if (!f)
 		return -ENOMEM;
 	f->loop = loop;
@@ -688,6 +691,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 	const struct peer *p = f->peers[i];
 	const struct peer_health *health = following_health(&p->following);
 
+	assert(i < f->npeers);
 	*out = (struct peer_follower_status){
 		.name = p->name,
 		.url = p->url,

@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/placer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ int placer_new(const struct placer_settings *settings, struct placer **out)
 	struct placer *p = calloc(1, sizeof(*p));
 	int err = SCD_OK;
 
+	assert(settings->placement < PLACEMENTS);
 	if (!p)
 		return -ENOMEM;
 	p->placement = settings->placement;

@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/publisher.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -331,6 +332,8 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 {
 	struct publisher *p = calloc(1, sizeof(*p));
 
+	assert(settings->source.lock && settings->source.unlock);
+	assert(settings->instance);
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
@@ -373,6 +376,7 @@ void publisher_free(struct publisher **p)
 void publisher_set(struct publisher *p, const struct publish_policy *publish,
 		   const struct resize_policy *resize)
 {
+	assert(p->generations);
 	p->settings.policy.publish = *publish;
 	p->settings.policy.resize = *resize;
 	publisher_set_timer(p, loop_now_ms(p->loop));

@@ -4,6 +4,7 @@
  */
 #include "digestd/peers/purge.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -293,9 +294,11 @@ void purge_serve(struct purger *purger, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
 	const char *prefix = fields_get(fields, "Purge-Prefix");
-	struct purge *p = purge_new(purger, x);
+	struct purge *p;
 	int err = -ENOMEM;
 
+	assert(purger->loop && purger->cache);
+	p = purge_new(purger, x);
 	if (p && (prefix || fields_get(fields, "Purge-Tag")))
 		err = purge_begin_walk(p, prefix);
 	else if (p)

@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/purge_peers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,7 @@ json_t *purge_asks_json(const struct purge_asks *asks)
 {
 	json_t *o = json_object();
 
+	assert(asks->n);
 	for (size_t i = 0; i < asks->n; i++)
 		json_object_set_new(o, asks->asks[i].name,
 				    asks->asks[i].purged < 0 ? json_null() :

@@ -4,6 +4,7 @@
  */
 #include "digestd/peers/seen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ int seen_new(const struct seen_settings *settings, struct seen **out)
 	struct seen *s = calloc(1, sizeof(*s));
 	int err;
 
+	assert(settings->window > 0);
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);

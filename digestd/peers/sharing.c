@@ -3,6 +3,7 @@
  */
 #include "digestd/peers/sharing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,9 +41,12 @@ int sharing_new(const struct sharing_settings *settings, struct sharing **out)
 
 int sharing_start(struct sharing *s, const struct sharing_start *how)
 {
-	int err = publisher_new(how->loop, s->api, &s->settings.publishing,
-				&s->publisher);
+	int err;
 
+	assert(how->loop && how->fetcher);
+	assert(!s->publisher && !s->follow);
+	err = publisher_new(how->loop, s->api, &s->settings.publishing,
+			    &s->publisher);
 	if (err)
 		return err;
 	return peer_follower_new(how->loop, how->fetcher,
@@ -74,6 +78,7 @@ int sharing_set(struct sharing *s, const struct sharing_settings *settings,
 {
 	const struct publisher_settings *publishing = &settings->publishing;
 
+	assert(s->publisher && s->follow);
 	s->settings.following = settings->following;
 	s->settings.following.path = digest_paths_seen.current;
 	publisher_set(s->publisher, &publishing->policy.publish,

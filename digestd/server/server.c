@@ -112,6 +112,7 @@ static void server_deadline_passed(void *arg)
  */
 void conn_set_deadline(struct conn *c, int64_t deadline_ms)
 {
+	assert(deadline_ms >= 0);
 	c->deadline_ms = deadline_ms;
 	c->pace = PACE_NONE;
 	if (!deadline_ms || (c->timer.link && c->timer.due_ms <= deadline_ms))
@@ -562,6 +563,10 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	struct server *s = calloc(1, sizeof(*s));
 	int err;
 
+	assert(loop && settings->listen);
+	assert(settings->max_connections > 0);
+	assert(settings->max_header_bytes >= 1024);
+	assert(handler->on_request);
 	if (!s)
 		return -ENOMEM;
 	s->loop = loop;
@@ -625,6 +630,8 @@ void server_free(struct server **server)
 
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 {
+	assert(drained);
+	assert(!server->stopping);
 	assert(!server->draining);
 	server_stop_listening(server);
 	server->draining = true;
@@ -674,6 +681,7 @@ void exchange_resume_body(struct exchange *x)
 {
 	struct conn *c = exchange_conn(x);
 
+	assert(x->begun);
 	if (x->suspended && x->request.has_body && !x->body_ended) {
 		conn_pace_start(c);
 		conn_resume(c);

@@ -2,6 +2,7 @@
  * The addresses that a server's connections come from, and how many each has:
  * of IPv6 the first 64 bits, which one subscriber has to himself.
  */
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,7 @@ void conn_client_enter(struct conn *c)
 	struct client like = server_client_of(c->x.request.client);
 	struct client **at = server_client_find(c->server, &like);
 
+	assert(!c->client);
 	if (!*at) {
 		*at = malloc(sizeof(**at));
 		if (!*at)
@@ -69,6 +71,7 @@ void conn_client_leave(struct conn *c)
 	struct client *client = c->client;
 	struct client **at;
 
+	assert(!c->client || c->client->conns);
 	if (!client || --client->conns)
 		return;
 	at = server_client_find(c->server, client);

@@ -10,6 +10,7 @@
  * and closes too; or until nothing came for LINGER_MS, or something for
  * LINGER_MAX_MS.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -91,6 +92,7 @@ void exchange_linger(struct exchange *x)
 	struct conn *c = exchange_conn(x);
 	int64_t end_ms = loop_now_ms(c->server->loop) + LINGER_MS;
 
+	assert(x->early);
 	conn_set_deadline(c, end_ms < x->early_end_ms ? end_ms :
 							x->early_end_ms);
 }
@@ -101,6 +103,8 @@ bool exchange_reply_early(struct exchange *x, const struct early_reply *reply)
 	char *text;
 	size_t len;
 
+	assert(reply->status >= 200);
+	assert(reply->body || !reply->len);
 	if (!exchange_is_receiving(x) || x->answered || x->aborted ||
 	    reply->len > EXCHANGE_EARLY_BYTES)
 		return false;

@@ -9,6 +9,7 @@
  * copy of the cookies, and for a reply of that size; what has so many fields or
  * cookies that it leaves less is refused with 431, past the library.
  */
+#include <assert.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <string.h>
@@ -100,6 +101,8 @@ unsigned conn_check_header(struct conn *c)
 
 void conn_refuse_header(struct conn *c, unsigned status)
 {
+	assert(status == 414 || status == 431);
+	assert(!c->x.answered);
 	server_header_count_refused(c->server);
 	server_header_log_refused(c->server, c->x.request.client, status);
 	/* past the library, as if a body were to come */

@@ -13,6 +13,8 @@
  * of them go for each that comes, so that it is not short for long. What has
  * just begun is spared then, unless nothing is left and its address has many.
  */
+#include <assert.h>
+
 #include "digestd/os/memory.h"
 #include "digestd/server/server_conn.h"
 
@@ -27,6 +29,7 @@ void conn_idle_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
+	assert(!c->idle_link);
 	c->idle_since_ms = loop_now_ms(s->loop);
 	c->idle_next = NULL;
 	c->idle_link = s->idle_end;
@@ -50,6 +53,7 @@ void conn_upload_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
+	assert(!c->upload_link);
 	c->upload_since_ms = loop_now_ms(s->loop);
 	c->upload_bytes = 0;
 	c->upload_next = NULL;

@@ -7,6 +7,7 @@
  * are late are of no use. The buffer has room for INTERIM_BYTES in any case, so
  * one is sent whole where no more than that is in it afterwards.
  */
+#include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
@@ -76,6 +77,8 @@ void exchange_interim(struct exchange *x, unsigned status,
 	size_t len;
 	char *text;
 
+	assert(status > 101 && status < 200);
+	assert(x->begun);
 	if (!server_interim_is_due(x))
 		return;
 	text = server_interim_write(status, fields, &len);

@@ -108,6 +108,7 @@ enum MHD_Result exchange_queue(struct exchange *x)
 {
 	enum MHD_Result queued;
 
+	assert(x->response);
 	conn_pace_start(exchange_conn(x));
 	queued = MHD_queue_response(exchange_conn(x)->mhd, x->status,
 				    x->response);
@@ -142,6 +143,8 @@ void exchange_reply(struct exchange *x, unsigned status,
 {
 	const struct body_memory memory = { body, len, release, arg, false };
 
+	assert(status >= 200 && status <= 999);
+	assert(body || !len);
 	if (status == 304 && !len) { /* a length of 0 would be the 200's */
 		struct body_source none = { .release = release, .arg = arg };
 
@@ -182,6 +185,8 @@ struct shared_reply *shared_reply_new(unsigned status,
 		copies ? server_reply_from_copy(body) : NULL;
 	size_t file_bytes = response ? body->len : 0;
 
+	assert(status >= 200 && status <= 999);
+	assert(body->data || !body->len);
 	if (copies && !response)
 		ledger_return(&memory_ledger, LEDGER_files, body->len);
 	if (!response)
@@ -215,6 +220,7 @@ bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
 {
 	struct conn *c = exchange_conn(x);
 
+	assert(reply->users);
 	if (c->server->draining || x->refused)
 		return false;
 	if (x->aborted) /* as in server_reply_give() */
@@ -237,6 +243,8 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 		.status = status, .fields = fields, .body = body, .len = len,
 	};
 
+	assert(status >= 200 && status <= 999);
+	assert(body || !len);
 	if (exchange_reply_early(x, &early))
 		return;
 	server_reply_give(
@@ -257,6 +265,7 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 		.body = text, .len = (size_t)len,
 	};
 
+	assert(status >= 400 && status <= 599);
 	if (exchange_reply_early(x, &early))
 		return;
 	response = MHD_create_response_from_buffer((size_t)len, text,
@@ -272,6 +281,7 @@ void exchange_refuse(struct exchange *x, unsigned status)
 {
 	struct fields fields;
 
+	assert(!x->answered);
 	x->refused = true;
 	/* a cache may keep some of these statuses by itself, as 414 (RFC 9110,
 	 * 15.1); without memory the field is missing, the refusal is not */
@@ -362,9 +372,12 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
 			   const struct body_source *source)
 {
-	struct MHD_Response *response =
-		server_reply_make_stream(x, body_len, source);
+	struct MHD_Response *response;
 
+	assert(status >= 200 && status <= 999);
+	assert(body_len >= -1);
+	assert(source->read || exchange_is_bodiless(x, status));
+	response = server_reply_make_stream(x, body_len, source);
 	if (body_len < 0)
 		server_reply_exchange_leave_out_chunks(x, status, response);
 	if (!response && source->release)
@@ -376,6 +389,7 @@ void exchange_wake(struct exchange *x)
 {
 	struct conn *c = exchange_conn(x);
 
+	assert(x->begun);
 	if (!x->suspended || !x->answered)
 		return;
 	conn_pace_start(c);

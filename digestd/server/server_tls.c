@@ -2,6 +2,7 @@
  * TLS of the server's connections: each is prepared before its handshake, and
  * what came of that is known when it closes.
  */
+#include <assert.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -95,6 +96,7 @@ int conn_tls_begin(struct conn *c)
 {
 	const union MHD_ConnectionInfo *info;
 
+	assert(!c->handshake);
 	if (!c->server->tls)
 		return 0;
 	c->handshake = calloc(1, sizeof(*c->handshake));

@@ -6,6 +6,8 @@
  */
 #include "digestd/server/server_conn.h"
 
+#include <assert.h>
+
 enum { WATCH_AFTER_MS = 100 };
 
 static void server_wait_client_left(void *arg, unsigned events)
@@ -46,6 +48,7 @@ void conn_wait_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
+	assert(!c->waiting_link && c->x.suspended);
 	c->waits_since_ms = loop_now_ms(s->loop);
 	c->waiting_next = NULL;
 	c->waiting_link = s->waiting_end;

@@ -3,6 +3,7 @@
  */
 #include "digestd/store/blob.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct blob *blob_take(uint8_t *bytes, size_t len)
@@ -21,7 +22,10 @@ struct blob *blob_take(uint8_t *bytes, size_t len)
 
 struct blob *blob_ref(struct blob *b)
 {
-	atomic_fetch_add_explicit(&b->users, 1, memory_order_relaxed);
+	unsigned users = atomic_fetch_add_explicit(&b->users, 1,
+						   memory_order_relaxed);
+
+	assert(users);
 	return b;
 }
 

@@ -107,6 +107,8 @@ int store_new(struct store **out, uint64_t max_weight,
 	struct eviction_config config = {
 		.capacity = max_weight, .item = store_item, .arg = s};
 
+	assert(policy && events->key_added && events->key_removed);
+	assert(events->released && events->weight);
 	if (!s)
 		return -ENOMEM;
 	s->events = events;
@@ -248,6 +250,7 @@ static void store_release_entry(struct store *s, struct store_entry *e)
 
 void store_remove(struct store *s, struct store_entry *e)
 {
+	assert(s->stats.entries);
 	eviction_remove(s->eviction, e->slot);
 	store_release_entry(s, e);
 }
@@ -332,6 +335,7 @@ int store_insert(struct store *s, struct store_entry *e,
 int store_replace(struct store *s, struct store_entry *old,
 		  struct store_entry *e)
 {
+	assert(old != e);
 	if (store_weight_of(s, e) > s->stats.max_weight) {
 		store_remove(s, old);
 		return -E2BIG;
@@ -420,6 +424,7 @@ void store_each_key(const struct store *s, const struct keypart *part,
 			    .each = each,
 			    .arg = arg};
 
+	assert(part->number < part->count && each);
 	store_walk_part(s, &walk);
 }
 
@@ -448,6 +453,7 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 			    .arg = arg,
 			    .from = s};
 
+	assert(part->number < part->count && matches);
 	store_walk_part(s, &walk);
 	return walk.removed;
 }

@@ -8,6 +8,7 @@
  */
 #include "digestd/tls/tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gnutls/x509.h>
 #include <stdatomic.h>
@@ -122,6 +123,7 @@ int tls_new(const struct tls_files *files, struct tls **out,
 	struct tls *tls = calloc(1, sizeof(*tls));
 	int err;
 
+	assert(files->certificate && files->key);
 	if (!tls)
 		return -ENOMEM;
 	atomic_init(&tls->users, 1);
@@ -136,6 +138,7 @@ int tls_new(const struct tls_files *files, struct tls **out,
 
 struct tls *tls_ref(struct tls *tls)
 {
+	assert(atomic_load(&tls->users) > 0);
 	atomic_fetch_add(&tls->users, 1);
 	return tls;
 }
@@ -174,6 +177,7 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
 	gnutls_session_t s = session;
 
+	assert(session && tls->credentials);
 	*h = (struct tls_handshake){ .tls = tls_ref(tls), .session = session };
 	gnutls_db_set_ptr(s, h);
 	gnutls_handshake_set_hook_function(s, GNUTLS_HANDSHAKE_FINISHED,
@@ -192,6 +196,7 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 
 bool tls_sends(const struct tls_handshake *h)
 {
+	assert(h->session);
 	return gnutls_record_get_direction(h->session) == 1;
 }
 
@@ -199,6 +204,7 @@ bool tls_send(const struct tls_handshake *h, const void *bytes, size_t len)
 {
 	const char *at = bytes;
 
+	assert(h->session);
 	while (len) {
 		ssize_t n = gnutls_record_send(h->session, at, len);
 

@@ -5,6 +5,7 @@
 #include "config.h"
 #include "digestd/tls/tls_client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/x509.h>
@@ -96,6 +97,7 @@ int tls_client_new(const struct tls_files *files, struct tls_client **out,
 	struct tls_client *tls = calloc(1, sizeof(*tls));
 	int err;
 
+	assert(files->oldest == TLS_1_2 || files->oldest == TLS_1_3);
 	if (!tls || gnutls_certificate_allocate_credentials(&check)) {
 		free(tls);
 		return -ENOMEM;
@@ -121,6 +123,7 @@ int tls_client_new(const struct tls_files *files, struct tls_client **out,
 
 struct tls_client *tls_client_ref(struct tls_client *tls)
 {
+	assert(atomic_load(&tls->users) > 0);
 	atomic_fetch_add(&tls->users, 1);
 	return tls;
 }
@@ -148,6 +151,7 @@ bool tls_client_same(const struct tls_client *a, const struct tls_client *b)
 
 const char *tls_client_path(const struct tls_client *tls, enum tls_file file)
 {
+	assert((size_t)file < NFILES);
 	return *tls->files[file].path ? tls->files[file].path : NULL;
 }
 
@@ -243,6 +247,8 @@ bool tls_client_trusts(struct tls_client *tls, void *session, const char *host)
 {
 	void *mark = (void *)tls->id;
 
+	assert(session && host);
+	assert(tls->id);
 	if (tls->unverified || gnutls_db_get_ptr(session) == mark)
 		return true;
 	if (!tls_client_verify(tls, session, host))

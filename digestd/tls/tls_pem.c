@@ -3,6 +3,7 @@
  */
 #include "digestd/tls/tls_pem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gnutls/x509.h>
 #include <stdarg.h>
@@ -116,6 +117,7 @@ int tls_pem_load(struct tls_pem *pem, const struct tls_files *files,
 {
 	int err;
 
+	assert(credentials);
 	*pem = (struct tls_pem){ .expires_s = INT64_MAX };
 	err = tls_tls_pem_load(files->certificate, TLS_CERTIFICATE,
 			       &pem->certificate, fault);
