@@ -688,10 +688,12 @@ size_t peer_follower_count(const struct peer_follower *f)
 void peer_follower_status(const struct peer_follower *f, size_t i,
 			  struct peer_follower_status *out)
 {
-	const struct peer *p = f->peers[i];
-	const struct peer_health *health = following_health(&p->following);
+	const struct peer_health *health;
+	const struct peer *p;
 
 	assert(i < f->npeers);
+	p = f->peers[i];
+	health = following_health(&p->following);
 	*out = (struct peer_follower_status){
 		.name = p->name,
 		.url = p->url,
