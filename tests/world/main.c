@@ -42,8 +42,9 @@ enum {
 	WORLDS_LONG = 10000,
 	REQUESTS = 1000, /* of each */
 	TEND_US = 100000,
-	STEPS_MAX = 6000, /* for a request: more is a loop without an end */
+	STEPS_MAX = 6000,    /* for a request: more is a loop without an end */
 	HEAL_US = 400000000, /* a quarantine, and a try after it */
+	WORLD_NODES = 8,     /* at most */
 	AFTERWARDS = 100,    /* requests to the cluster that has healed */
 	FAR_US = 15000,      /* one way: a connection takes three of them */
 	PAIRS_REQUESTS = 1000000, /* that meet every pair, see pairs.h */
@@ -211,7 +212,7 @@ static void world_reload(unsigned node)
 	};
 	uint32_t n = sizeof(options) / sizeof(options[0]);
 	const char *line = options[world_below(CHOICE_EVENT, n)];
-	unsigned without = world_below(CHOICE_EVENT, 1 << NODES_MAX);
+	unsigned without = world_below(CHOICE_EVENT, 1 << WORLD_NODES);
 	uint64_t bytes = world_skewed(CHOICE_EVENT, 1 << 16, 1 << 26);
 
 	if (world_happens(CHOICE_EVENT, 300))
@@ -352,7 +353,8 @@ static void world_begin(void)
 	world.origin.pausing = world_permille(300, 500);
 	world.origin.slow_ms = world_skewed(CHOICE_SWARM, 1, 3000);
 	world.origin.failing = faults ? world_permille(300, 100) : 0;
-	world.nodes.nnodes = alone ? 1 : world_skewed(CHOICE_SWARM, 2, 8);
+	world.nodes.nnodes =
+		alone ? 1 : world_skewed(CHOICE_SWARM, 2, WORLD_NODES);
 	world.nodes.threads = 1 + world_below(CHOICE_SWARM, 3);
 	world.nodes.peers = !alone;
 	world.nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 26);
