@@ -92,7 +92,6 @@ static void catalog_count_change(struct catalog *c)
 void catalog_notify(struct catalog *c, uint64_t changes,
 		    void (*changed)(void *arg), void *arg)
 {
-	assert(changed || !changes);
 	c->notify = changed;
 	c->notify_arg = arg;
 	c->notify_at = changes;
