@@ -56,7 +56,7 @@ static void metrics_counter(const struct metrics *m, const char *name,
 static void metrics_of_memory(const struct metrics *m)
 {
 	metrics_head(m, "memory_bytes", "gauge",
-		     "memory of the process, by what it is used for");
+		     "memory of the process, by use");
 #define X(name, help)                                                          \
 	if (!m->list)                                                          \
 		fprintf(m->to,                                                 \

@@ -25,7 +25,7 @@
 	M(gauge, "start_time_seconds", "started", (uint64_t)s->started_s, \
 	  "when the node was started, since 1970") \
 	M(gauge, NULL, "uptime_s", (uint64_t)s->uptime_s, \
-	  "time since then") \
+	  "time since the node was started") \
 	M(gauge, NULL, "threads", (uint64_t)s->threads, "worker threads")
 
 #define STORE_METRICS(M) \
@@ -35,7 +35,7 @@
 	M(gauge, "store_bytes", "bytes", s->store.weight, \
 	  "memory of the stored objects") \
 	M(gauge, "store_limit_bytes", "limit_bytes", s->store.max_weight, \
-	  "memory that they may take") \
+	  "memory that stored objects may take") \
 	M(counter, "store_evicted", "evicted", s->store.evicted, \
 	  "objects that made room for others") \
 	M(counter, "store_variants_dropped", "variants_dropped", \
@@ -47,7 +47,7 @@
 	M(gauge, "memory_limit_bytes", "limit_bytes", memory_ledger.limit, \
 	  "memory that the process may have") \
 	M(gauge, NULL, "left_bytes", ledger_left(&memory_ledger), \
-	  "what of it is not used")
+	  "memory that the process may still take")
 
 /* Beside DISK_COUNTERS. */
 #define DISK_METRICS(M) \
@@ -66,7 +66,7 @@
 	M(gauge, "admission_window_keys", "window", s->admission.window, \
 	  "keys that are remembered for their second use") \
 	M(gauge, "admission_bytes", "memory_bytes", s->admission.bytes, \
-	  "memory that it takes to know what is worth a write") \
+	  "memory for knowing which objects are worth a write") \
 	M(gauge, "admission_admits_all", "admits_all", \
 	  s->admission.admits_all, \
 	  "whether everything is worth a write, as things stand")
@@ -78,10 +78,10 @@
 /* Of what the node was asked for, as a digest; beside DIGEST_API_COUNTERS. */
 #define SEEN_METRICS(M) \
 	M(gauge, "seen_keys", "keys", s->sharing.seen.nkeys, \
-	  "URIs that the node was asked for of late, as it publishes them") \
+	  "URIs that the node was asked for of late, and publishes") \
 	M(gauge, "seen_generation", "generation", \
 	  s->sharing.published.generation, \
-	  "generation of the digest of those URIs") \
+	  "generation of the digest of what was asked for") \
 	M(gauge, NULL, "unpublished_changes", s->sharing.seen.changed, \
 	  "keys added and removed since that generation") \
 	M(gauge, NULL, "full_bytes", s->sharing.published.full_bytes, \
@@ -89,7 +89,7 @@
 	M(gauge, NULL, "delta_bytes", s->sharing.published.delta_bytes, \
 	  "size of the last delta on the wire") \
 	M(gauge, NULL, "false_positive_rate", s->sharing.seen.fp, \
-	  "false positives that peers must expect of it")
+	  "false positives that peers must expect of that digest")
 
 /* Of what the node holds; beside DIGEST_API_COUNTERS. */
 #define DIGEST_METRICS(M) \

@@ -35,10 +35,10 @@ struct admitter_settings {
 /* clang-format off */
 #define ADMITTER_COUNTERS(X) \
 	X(admitted,       "objects found worth a write") \
-	X(admitted_bytes, "their bytes") \
+	X(admitted_bytes, "bytes of the objects found worth a write") \
 	X(on_probation,   "objects kept in RAM until their second use") \
 	X(refused,        "objects not kept") \
-	X(capped,         "objects not written because of the cap") \
+	X(capped,         "objects not written because of admission_max_rate") \
 	X(questions,      "objects that other caches asked about")
 /* clang-format on */
 

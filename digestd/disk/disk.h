@@ -31,10 +31,10 @@ struct disk;
 /* clang-format off */
 #define DISK_COUNTERS(X) \
 	X(hits,           "objects read from the disk") \
-	X(read_bytes,     "bytes of bodies read from the disk, or sent from it") \
+	X(read_bytes,     "bytes of bodies read, or sent, from the disk") \
 	X(writes,         "objects written to the disk") \
 	X(write_bytes,    "bytes of bodies written to the disk") \
-	X(spared,         "objects gone again before they were written") \
+	X(spared,         "objects gone again before a write") \
 	X(not_written,    "objects not written because too many were waiting") \
 	X(write_errors,   "objects that could not be written") \
 	X(read_errors,    "objects that could not be read") \

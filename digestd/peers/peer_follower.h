@@ -29,11 +29,11 @@ struct tls_client;
 	X(unfit,                "digests that could not be used") \
 	X(fetch_failed,         "digest fetches that failed") \
 	X(remote_hits,          "objects that this peer delivered") \
-	X(remote_hit_bytes,     "body bytes of those objects") \
-	X(false_hits,           "objects that its digest promised in vain") \
-	X(stale_hits,           "objects that it had, but not fresh enough") \
-	X(variant_misses,       "objects that it had in other variants only") \
-	X(query_failed,         "object requests to it that failed")
+	X(remote_hit_bytes,     "body bytes of objects that this peer delivered") \
+	X(false_hits,           "objects that this peer's digest promised in vain") \
+	X(stale_hits,           "objects that this peer had, but not fresh enough") \
+	X(variant_misses,       "objects that this peer had in other variants only") \
+	X(query_failed,         "object requests to this peer that failed")
 /* clang-format on */
 
 struct peer_follower_counters {

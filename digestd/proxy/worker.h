@@ -134,7 +134,7 @@ struct worker_shared {
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \
-	X(origin_untrusted, "of them: no TLS, or a certificate not trusted") \
+	X(origin_untrusted, "fetches from origins that had no TLS, or no trusted certificate") \
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
@@ -143,13 +143,13 @@ struct worker_shared {
 	X(stale_hits,      "peers whose object was stale") \
 	X(variant_misses,  "peers that had other variants of the object") \
 	X(peer_errors,     "peers that failed or answered nonsense") \
-	X(taken_over,      "of them: the origin went on in the middle of a body") \
+	X(taken_over,      "bodies that a peer began and the origin went on with") \
 	X(peer_bytes,      "body bytes received from peers") \
 	X(peer_requests,   "object requests from peers") \
 	X(peer_served,     "object requests from peers that got the object") \
 	X(reply_bytes,     "body bytes sent to clients") \
 	X(stored,          "objects stored") \
-	X(memory_passed,   "not stored, or not to the end: no memory for it") \
+	X(memory_passed,   "objects not stored, or not to the end, for want of memory") \
 	X(memory_given_up, "fetches ended because their client had left") \
 	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
