@@ -10,7 +10,6 @@
 #include "cachesim/whole.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +51,8 @@ enum { WHOLE_PARAMETERS = sizeof(whole_parameters) /
 
 static int whole_refuse(const char *option, const char *text, const char *why)
 {
+	if (!ranks_is_first())
+		return TOOL_USAGE;
 	fprintf(stderr, "%s: --%s: %s%s%s%s\n", program_invocation_short_name,
 		option, text ? "\"" : "", text ? text : "", text ? "\" " : "",
 		why);
