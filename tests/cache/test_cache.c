@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
@@ -251,6 +252,57 @@ static void squeeze(struct model *m)
 	cache_limit(m->cache, PLENTY, PLENTY, NVARIANTS);
 }
 
+static void count_call(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* As a request would have it: from memory, or from the disk. */
+static struct cached *find(struct model *m, const struct scd_key *key,
+			   const struct fields *request,
+			   enum cachestatus_fwd *why)
+{
+	struct cached *c = cache_get(m->cache, key, request, why);
+	int calls = 0;
+	struct disk_read read = {
+		.loop = m->loop, .call = { .run = count_call, .arg = &calls },
+	};
+
+	if (c || !cache_read(m->cache, key, request, &read))
+		return c;
+	while (!calls)
+		assert_int_equal(loop_turn(m->loop, -1), 0);
+	assert_non_null(read.found);
+	return read.found;
+}
+
+/* A 304: another head, with the body that there is. */
+static void renew(struct model *m, unsigned key, unsigned variant)
+{
+	const struct freshness freshness = { .explicit = true };
+	struct scd_key k = key_of(key);
+	struct fields request;
+	const struct cached_head head = { uri_of(key), &fields_none, &request,
+					  200, &freshness, true };
+	const struct cache_fill fill = { &k, &request,
+					 cache_purges(m->cache) };
+	enum cachestatus_fwd why;
+	struct cached *old, *c;
+
+	variant_fields(variant, &request);
+	old = find(m, &k, &request, &why);
+	if (old) {
+		c = cached_new(&head);
+		assert_non_null(c);
+		cached_share_body(c, old);
+		c->place = ADMISSION_DISK;
+		assert_true(cache_put(m->cache, &fill, c));
+		cached_unref(&c);
+	}
+	cached_unref(&old);
+	fields_free(&request);
+}
+
 static void step(struct model *m)
 {
 	unsigned key = (unsigned)random_below(&m->random, NKEYS);
@@ -275,6 +327,8 @@ static void step(struct model *m)
 		squeeze(m);
 		return;
 	case 6:
+		renew(m, key, variant_of(m, key));
+		return;
 	case 7:
 		put(m, key, variant_of(m, key),
 		    m->admitter ? ADMISSION_RAM : ADMISSION_DISK);
@@ -285,30 +339,6 @@ static void step(struct model *m)
 }
 
 /* Comparing */
-
-static void count_call(void *arg)
-{
-	++*(int *)arg;
-}
-
-/* As a request would have it: from memory, or from the disk. */
-static struct cached *find(struct model *m, const struct scd_key *key,
-			   const struct fields *request,
-			   enum cachestatus_fwd *why)
-{
-	struct cached *c = cache_get(m->cache, key, request, why);
-	int calls = 0;
-	struct disk_read read = {
-		.loop = m->loop, .call = { .run = count_call, .arg = &calls },
-	};
-
-	if (c || !cache_read(m->cache, key, request, &read))
-		return c;
-	while (!calls)
-		assert_int_equal(loop_turn(m->loop, -1), 0);
-	assert_non_null(read.found);
-	return read.found;
-}
 
 static void check_variant(struct model *m, unsigned key, unsigned variant)
 {
@@ -425,6 +455,75 @@ static void test_restart(void **state)
 	disk_folder_empty();
 }
 
+/* Waits until all is written that was put. */
+static void sync_disk(struct model *m)
+{
+	int calls = 0;
+	struct disk_sync sync = {
+		.loop = m->loop, .call = { .run = count_call, .arg = &calls },
+	};
+
+	assert_true(cache_sync(m->cache, &sync));
+	cache_sync_wait(m->cache, &sync);
+	while (!calls)
+		assert_int_equal(loop_turn(m->loop, -1), 0);
+}
+
+/* An object whose file has gone is found once more, in vain. */
+static void test_lost_file(void **state)
+{
+	struct scd_key key = key_of(1);
+	struct disk_counters counters;
+	struct catalog_stats catalog;
+	struct store_stats store;
+	struct disk_read read;
+	struct model *m;
+	int calls = 0;
+
+	(void)state;
+	if (!disk_is_built())
+		skip();
+	m = model_new(true, false);
+	put(m, 1, 0, ADMISSION_DISK);
+	sync_disk(m);
+	squeeze(m);
+	assert_int_equal(unlink(disk_folder_path("01/0000000000000001")), 0);
+	read = (struct disk_read){
+		.loop = m->loop, .call = { .run = count_call, .arg = &calls },
+	};
+	assert_true(cache_read(m->cache, &key, &fields_none, &read));
+	while (!calls)
+		assert_int_equal(loop_turn(m->loop, -1), 0);
+	assert_null(read.found);
+	assert_int_equal(read.error, -ENOENT);
+	assert_false(cache_read(m->cache, &key, &fields_none, &read));
+	cache_stats(m->cache, &store, &catalog);
+	assert_int_equal(catalog.nkeys, 0);
+	assert_true(cache_disk_stats(m->cache, &store, &counters));
+	assert_int_equal(store.entries, 0);
+	assert_int_equal(counters.read_errors, 1);
+	model_free(m);
+	disk_folder_empty();
+}
+
+/* Without a disk there is nothing to read, to wait for, or to tell of it. */
+static void test_no_disk(void **state)
+{
+	struct model *m = model_new(false, false);
+	struct scd_key key = key_of(1);
+	struct disk_counters counters;
+	struct store_stats store;
+	struct disk_read read = { .loop = NULL };
+	struct disk_sync sync = { .loop = NULL };
+
+	(void)state;
+	assert_false(cache_read(m->cache, &key, &fields_none, &read));
+	assert_false(cache_sync(m->cache, &sync));
+	cache_sync_wait(m->cache, &sync);
+	assert_false(cache_disk_stats(m->cache, &store, &counters));
+	model_free(m);
+}
+
 /* An admission policy: none means that all is worth it. */
 static void test_admission(void **state)
 {
@@ -506,6 +605,8 @@ int main(void)
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_disk_and_probation),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_lost_file),
+		cmocka_unit_test(test_no_disk),
 		cmocka_unit_test(test_admission),
 		cmocka_unit_test(test_impossible_settings),
 		cmocka_unit_test(test_every_allocation),
