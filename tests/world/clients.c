@@ -178,6 +178,8 @@ static void client_on_head(void *arg, const struct wire_head *head)
 
 	c->status = head->status;
 	c->until_close = head->body_len < 0;
+	if (c->unsafe && clients.plan.no_errors && head->status != 200)
+		client_fail(c, "an error in a world without any");
 	if (c->purge || c->unsafe)
 		return;
 	switch (head->status) {

@@ -19,7 +19,7 @@ enum {
 	CATALOGS = 2 * NODES_MAX, /* what is held, and what was seen */
 	SAMPLE = 16,              /* keys of a published generation */
 	PUBLISHED = 2048,         /* generations that are kept in mind */
-	WALK_STEPS = 256,         /* from one walk to the next, at least */
+	WALK_STEPS = 1024,        /* from one walk to the next, at least */
 	STEPS_A_KEY = 4,
 };
 

@@ -178,6 +178,18 @@ bool flights_leave"""),
     "upload-not-resumed": (
         "digestd/proxy/request_upload.c",
         "fetch_resume_upload(r->fetch);", ";"),
+    "age-lost": (
+        "digestd/http/freshness.c",
+        "spans.born_s = times->response_s - corrected_s;",
+        "spans.born_s = times->response_s;"),
+    "upload-window-stays-full": (
+        "digestd/proxy/request_upload.c",
+        "exchange_resume_body(r->x);", ";"),
+    "takeover-from-elsewhere": (
+        "digestd/proxy/request_takeover.c",
+        "r->cut = r->received;", "r->cut = r->received / 2;",
+        "if (r->storing && n && memcmp(r->body.data + r->rejoined, data, n) "
+        "!= 0)", "if (0)"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
