@@ -51,7 +51,7 @@ enum { WHOLE_PARAMETERS = sizeof(whole_parameters) /
 
 static int whole_refuse(const char *option, const char *text, const char *why)
 {
-	if (!ranks_is_first())
+	if (!mpi_process_is_first())
 		return TOOL_USAGE;
 	fprintf(stderr, "%s: --%s: %s%s%s%s\n", program_invocation_short_name,
 		option, text ? "\"" : "", text ? text : "", text ? "\" " : "",
