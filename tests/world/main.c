@@ -309,6 +309,7 @@ static void world_choose_torn(void)
 	world.clients.single = world.clients.no_errors = false;
 	world.clients.changes = 20;
 	world.clients.leaving = 100;
+	wire_weather.latency_us = world_skewed(CHOICE_SWARM, 50, FAR_US);
 	wire_weather.faults.cut = 300;
 	wire_weather.piece_bytes = PIECE_BYTES;
 	wire_weather.window = 4 * PIECE_BYTES;

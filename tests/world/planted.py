@@ -41,9 +41,8 @@ FAULTS = {
         "digestd/proxy/request_store.c",
         "if (!r->unsafe || r->status >= 400)", "if (r->status >= 100)"),
     "vary-ignored-in-joining": (
-        "digestd/proxy/request.c",
-        "!vary_match(cached_selecting(head), request_fields_of(r)) ||",
-        ""),
+        "digestd/proxy/request_node.c",
+        "vary_match(cached_selecting(head), request_fields(r)) &&", ""),
     "vary-ignored-in-the-store": (
         "digestd/http/vary.c",
         "if (!vary_same(fields_at(selecting, i), request))", "if (0)"),
@@ -88,6 +87,11 @@ bool flights_leave""",
 bool flights_leave"""),
     "fetch-never-resumed": (
         "digestd/proxy/request_fill.c", "fetch_resume(d->r->fetch);", ";"),
+    "rejoin-uncompared": (
+        "digestd/proxy/request_fill.c",
+        "!memcmp(r->body.data + f->rejoined, data, n);", "true;"),
+    "repeated-twice": (
+        "digestd/node/node_fill.c", "	f->skip = n;\n", ""),
     "upload-cut-short": (
         "digestd/proxy/request_upload.c",
         "return r->upload_ended ? FETCH_EOF : FETCH_MORE;",
@@ -111,9 +115,8 @@ bool flights_leave"""),
 	if (tag""",
         """	if (tag"""),
     "peers-ask-the-origin": (
-        "digestd/proxy/request.c", """{ "miss",      request_not_here },""",
-        """{ "upstream",  request_find_upstream },
-	{ "origin",    request_ask_origin },"""),
+        "digestd/proxy/request.c", "request_start(w, x, true);",
+        "request_start(w, x, false);"),
     "head-is-stored": (
         "digestd/proxy/request_store.c",
         """return r->cacheable && !strcmp(r->method, "GET");""",
@@ -149,15 +152,15 @@ bool flights_leave"""),
 	scd_bloom_free(bloom);
 	return scd_bloom_copy(base.bloom, bloom);"""),
     "breaker-stays-open": (
-        "digestd/mesh/peer.c",
+        "digestd/mesh/peer_health.c",
         """	case HEALTH_BROKEN:
-		h->state = HEALTH_TRIAL;
+		h->state = HEALTH_HALF_OPEN;
 		return true;""", """	case HEALTH_BROKEN:
 		return false;"""),
     "follower-gives-up": (
-        "digestd/mesh/peer.c",
-        "int64_t wait_ms = peer_doubled(",
-        "int64_t wait_ms = f->failures > 2 ? 3600000 : peer_doubled("),
+        "digestd/mesh/fetch_schedule.c",
+        "int64_t wait_ms = backoff_ms(",
+        "int64_t wait_ms = f->failures > 2 ? 3600000 : backoff_ms("),
     "ledger-without-limit": (
         "digestd/store/ledger.c",
         """total > limit || bytes > limit - total ||
