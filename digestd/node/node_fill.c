@@ -186,8 +186,8 @@ node_fill_on_origin_head(struct node_fill *f, const struct node_fill_input *in)
 		return node_fill_fail(f, 503, "memory");
 	case NODE_HEAD_USABLE:
 		break;
-	case NODE_HEAD_UNUSABLE:
-		assert(!"an origin's answer is used");
+	case NODE_HEAD_UNUSABLE: /* an origin's answer is used */
+		assert(in->head != NODE_HEAD_UNUSABLE);
 	}
 	return node_fill_do(NODE_INVALIDATE | NODE_ADMIT);
 }

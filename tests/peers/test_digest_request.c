@@ -148,7 +148,8 @@ static void test_fields(void **state)
 		    r.ask.takes.conditional != rows[i].conditional ||
 		    r.ask.wait_s != rows[i].wait_s)
 			fail_msg("%s: %u tags, %d, %d, %lld s", rows[i].label,
-				 r.ask.ntags, r.ask.takes.xor, r.ask.takes.conditional,
+				 r.ask.ntags, r.ask.takes.xor,
+				 r.ask.takes.conditional,
 				 (long long)r.ask.wait_s);
 		for (unsigned t = 0; t < r.ask.ntags; t++)
 			assert_int_equal(r.ask.tags[t].instance, 0xab);

@@ -96,7 +96,7 @@ static void test_life(void **state)
 	sharing_stats(s, &stats);
 	assert_int_equal(stats.sent.full_sent, 1);
 	assert_non_null(stats.follow);
-	assert_int_equal(follow_count(stats.follow), 0);
+	assert_int_equal(peer_follower_count(stats.follow), 0);
 	view = sharing_view(s);
 	assert_int_equal(peerset_count(view), 0);
 	peerset_unref(view);

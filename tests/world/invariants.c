@@ -402,9 +402,10 @@ static void invariants_check_copy(struct watched *node, size_t k)
 
 struct peerset *__wrap_peer_follower_view(struct peer_follower *f)
 {
+	size_t n = peer_follower_count(f);
+
 	for (unsigned i = 0; i < NODES_MAX; i++) {
-		for (size_t k = 0;
-		     f == inv.nodes[i].follow && k < peer_follower_count(f); k++)
+		for (size_t k = 0; f == inv.nodes[i].follow && k < n; k++)
 			invariants_check_copy(&inv.nodes[i], k);
 	}
 	return __real_peer_follower_view(f);
