@@ -176,11 +176,11 @@ bool flights_leave"""),
 	    disk_block_sum(file->id, block, to, len) != file->sums[block])
 		err = -EBADMSG;""", ""),
     "reload-drops-a-peer": (
-        "digestd/peers/follow.c",
+        "digestd/peers/peer_follower.c",
         "	f->npeers = n;", "	f->npeers = n > 1 ? n - 1 : n;"),
     "upload-not-resumed": (
-        "digestd/proxy/request_upload.c",
-        "fetch_resume_upload(r->fetch);", ";"),
+        "digestd/proxy/request_fill.c",
+        "fetch_resume_upload(d->r->fetch);", ";"),
     "age-lost": (
         "digestd/http/freshness.c",
         "spans.born_s = times->response_s - corrected_s;",
@@ -189,10 +189,9 @@ bool flights_leave"""),
         "digestd/proxy/request_upload.c",
         "exchange_resume_body(r->x);", ";"),
     "takeover-from-elsewhere": (
-        "digestd/proxy/request_takeover.c",
-        "r->cut = r->received;", "r->cut = r->received / 2;",
-        "if (r->storing && n && memcmp(r->body.data + r->rejoined, data, n) "
-        "!= 0)", "if (0)"),
+        "digestd/node/node_fill.c",
+        "f->cut = f->received;", "f->cut = f->received / 2;",
+        "	if (!in->same)\n", "	if (0)\n"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
