@@ -116,7 +116,7 @@ static const struct {
 	{ "GET", "/readyz", "", true, 200, TEXT, "ready\n" },
 	{ "GET", "/readyz", "", false, 503, TEXT, "not ready\n" },
 	{ "GET", "/metrics", "", true, 200, METRICS,
-	  "# HELP digestd_start_time_seconds " },
+	  "# HELP digestd_ready " },
 	{ "HEAD", "/metrics", "", true, 200, METRICS, "# HELP " },
 	{ "GET", "/status.json", "", true, 200, JSON,
 	  "{\n  \"node\": \"a\"," },

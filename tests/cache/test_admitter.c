@@ -106,7 +106,7 @@ static void test_cap(void **state)
 
 		admitter_note(a, &key);
 		for (int n = 0; n < 100; n++) {
-			int d = admitter_decide(a, &key, 100, 0);
+			int d = (int)admitter_decide(a, &key, 100, 0);
 
 			admitted += d == DISK;
 			capped += d == rows[i].capped;

@@ -129,6 +129,11 @@ class Server:
         with self.lock:
             return self.requests[-1]
 
+    def was_sent(self, body):
+        """Whether a request had this body; others may have ended since."""
+        with self.lock:
+            return any(r.body == body for r in self.requests)
+
     def close(self):
         self.server.shutdown()
         self.server.server_close()

@@ -212,7 +212,7 @@ def test_slow_uploads_do_not_take_all_places(make_cluster, origin):
     # a good upload of another address is not the one that goes
     body = b"x" * 100000
     r = request(node.data, "/up", method="POST", body=body)
-    assert r.status == 404 and origin.last().body == body
+    assert r.status == 404 and origin.was_sent(body)
     assert node.counters()["crowded_out"] >= 15
     for s in slow:
         s.close()
