@@ -64,10 +64,28 @@ class Tap:
                      + report.longreprtext.replace("\n", " "))
 
 
-if __name__ == "__main__":
+# The scenarios of one node, its clients and its origins. make check runs them
+# beside those of clusters: all of them mostly wait.
+OF_ONE_NODE = {f"test_{name}.py" for name in """admission cookies disk early front
+    http interim kill memory nginx operation ranges slow soak systemd tls
+    tutorial uploads varnish whole""".split()}
+
+
+def files(alone):
+    """The scenarios of one node, or all others."""
+    return [os.path.join(HERE, name) for name in sorted(os.listdir(HERE))
+            if name.startswith("test_") and name.endswith(".py")
+            and (name in OF_ONE_NODE) == alone]
+
+
+def run(args):
+    """Runs pytest with its arguments; does not return."""
     # as an interrupt: the fixtures end what they have started
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # arguments: pytest's, e.g. a file of scenarios, or -k WORD
-    sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE,
-                          *(sys.argv[1:] or [HERE])],
+    sys.exit(pytest.main(["-p", "no:cacheprovider", "--rootdir", HERE, *args],
                          plugins=[Tap()]))
+
+
+if __name__ == "__main__":
+    # arguments: pytest's, e.g. a file of scenarios, or -k WORD
+    run(sys.argv[1:] or [HERE])

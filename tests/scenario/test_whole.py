@@ -143,23 +143,27 @@ def of_cachesim(args, tmp_path, count):
     return [(number, sizes[number]) for number in asked]
 
 
-LARGE = {"upisa": ["gen:upisa,requests=40000"], "zipf": None, "nasa": [NASA]}
+LARGE = {"upisa": ["gen:upisa,requests=40000"], "zipf": None}
+if TRACES:
+    LARGE["nasa"] = [NASA]
 
 
-@pytest.mark.skipif(not LONG, reason="with SCD_TEST_LONG")
-@pytest.mark.parametrize("nodes", (4, 8))
-@pytest.mark.parametrize("rate", (30, 300, 3000))
-@pytest.mark.parametrize("name", LARGE)
-def test_large_traces(make_cluster, tmp_path, name, rate, nodes):
+def large_traces(make_cluster, tmp_path, name, rate, nodes):
     count = min(40 * rate + 4000, 30000)
-    if name == "nasa" and not TRACES:
-        pytest.skip("with SCD_TRACES")
     asked = requests(count, 5000) if name == "zipf" else \
         of_cachesim(LARGE[name], tmp_path, count)
     path = str(tmp_path / "trace.csv")
     write(path, asked)
     cache = max(sum(dict(asked).values()) // 40, 1 << 18)
     is_like(make_cluster, path, nodes, rate, cache)
+
+
+if LONG:
+    @pytest.mark.parametrize("nodes", (4, 8))
+    @pytest.mark.parametrize("rate", (30, 300, 3000))
+    @pytest.mark.parametrize("name", LARGE)
+    def test_large_traces(make_cluster, tmp_path, name, rate, nodes):
+        large_traces(make_cluster, tmp_path, name, rate, nodes)
 
 
 def model(path, nodes, cache):
