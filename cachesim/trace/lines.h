@@ -49,8 +49,8 @@ int trace_lines_block(struct trace_lines *l, size_t len,
  * Whole records that the buffer holds, with the ends of lines, and TRACE_SLACK
  * bytes that may be read behind them; block: their size, 0 for lines. Reads
  * more if there is none. 1; 0: the next record is not that simple, ask
- * trace_lines_next() or _block(); TRACE_EIO, TRACE_ECODING. They stay until
- * they are taken.
+ * trace_lines_next() or trace_lines_block(); TRACE_EIO, TRACE_ECODING. They
+ * stay until they are taken.
  */
 int trace_lines_run(struct trace_lines *l, size_t block,
 		    struct trace_text *out);

@@ -217,7 +217,7 @@ static int kind_golomb_decode(const uint8_t *in, size_t len, size_t max_memory,
 	len -= SCD__KIND_HEADER_BYTES;
 	if (h.size < 1 || h.size > SCD__GOLOMB_MAX_BOUND)
 		return SCD_EFORMAT;
-	if (h.nkeys > 8 * (uint64_t)len) /* what _load() says in detail */
+	if (h.nkeys > 8 * (uint64_t)len) /* see scd__golomb_load() */
 		return SCD_EFORMAT;
 	if (sizeof(*g) + scd__golomb_memory(h.nkeys, len) > max_memory)
 		return SCD_ELIMIT;

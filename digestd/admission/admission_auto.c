@@ -1,7 +1,8 @@
 /*
  * Which of two ways suits the requests that come: to admit everything, or
- * probation (aged.c). Two miniature caches run over a sample of the keys, one
- * each way; a score, hits - lambda * writes a request, says which does better.
+ * probation (admission_aged.c). Two miniature caches run over a sample of the
+ * keys, one each way; a score, hits - lambda * writes a request, says which
+ * does better.
  *
  * One key in `sample` is looked at, but more of them where a miniature would
  * hold fewer than `sample_min` objects, and all where the cache does.

@@ -1,5 +1,5 @@
 /*
- * What is worth keeping, in this node: an admission policy (core/admission.h)
+ * What is worth keeping, in this node: an admission policy (admission_policy.h)
  * and a cap on what is written, for all workers and for other caches that ask
  * /v1/admit; behind a lock of its own, held for a few memory accesses.
  *

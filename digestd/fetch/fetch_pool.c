@@ -2,8 +2,8 @@
  * The pool: hosts in a hash table, each with its addresses, its idle
  * connections and who waits; all idle connections by age in one list.
  *
- * What was asked for is worked off from the loop (run_host), never inside a
- * call, so nobody is called back from where he calls.
+ * What was asked for is worked off from the loop (fetch_pool_run_host()), never
+ * inside a call, so nobody is called back from where he calls.
  */
 #include "digestd/fetch/fetch_pool.h"
 

@@ -5,16 +5,18 @@
  * (peer_health.h): an event and the time go in, what to do and when the machine
  * is due again comes out.
  *
- *   state      event       what follows
- *   WAITING    DUE         fetch it: FETCHING
- *   FETCHING   ENDED       200 and 226, whole: decode it: DECODING; 304: what
- * is here is confirmed; anything else: a failure FETCHING,  REFUSED     the
- * next fetch is for a full digest DECODING   UNABLE      a failure: back off
- *   DECODING   DECODED     it takes the place of the old one
+ *   state      event     what follows
+ *   WAITING    DUE       fetch it: FETCHING
+ *   FETCHING   ENDED     a whole 200 or 226: decode it: DECODING
+ *                        304: what is here is confirmed: WAITING
+ *                        anything else: a failure: WAITING
+ *   DECODING   DECODED   it takes the place of the old one: WAITING
+ *   FETCHING,  REFUSED   the next fetch is for a full digest: WAITING
+ *   DECODING   UNABLE    a failure: back off: WAITING
  *
- * All but the first three lines end in WAITING. In each state, DUE may also be
- * the end of a breaker's or a quarantine's time, or a digest's that has become
- * too old; OUTCOME and LOOKUPS are about the peer's health.
+ * In each state, DUE may also be the end of a breaker's or a quarantine's time,
+ * or a digest's that has become too old; OUTCOME and LOOKUPS are about the
+ * peer's health.
  */
 #ifndef DIGESTD_MESH_FOLLOWING_H
 #define DIGESTD_MESH_FOLLOWING_H

@@ -1,6 +1,6 @@
 /*
  * What this node keeps of what it gets, for all workers: a placement
- * (core/placement.h), and the memory of what the node was asked for that some
+ * (mesh/placement.h), and the memory of what the node was asked for that some
  * of them need.
  */
 #ifndef DIGESTD_PEERS_PLACER_H

@@ -37,7 +37,8 @@ struct worker_origin {
 	enum set_cookie set_cookie;
 };
 
-/* Everything a worker is told; worker_new() and _reconfigure() copy it. */
+/* Everything a worker is told, which worker_new() and worker_reconfigure()
+ * copy. */
 struct worker_settings {
 	const char *node;            /* this node's name, a token */
 	uint8_t hash_secret[16];     /* of the cluster, see scd_derive() */

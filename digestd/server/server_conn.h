@@ -3,10 +3,10 @@
  * daemon and what comes in) and server_reply.c (what goes out).
  *
  * A connection carries one exchange at a time, embedded. Life of an exchange:
- * the library calls on_access() for the header, for every piece of the body,
- * and once more at the end; a reply can be queued only inside such a call. So
- * a reply given at any other time is kept in `response`, and the connection,
- * suspended until then, is resumed to be called again.
+ * the library calls server_on_access() for the header, for every piece of the
+ * body, and once more at the end; a reply can be queued only inside such a
+ * call. So a reply given at any other time is kept in `response`, and the
+ * connection, suspended until then, is resumed to be called again.
  */
 #ifndef DIGESTD_SERVER_SERVER_CONN_H
 #define DIGESTD_SERVER_SERVER_CONN_H
@@ -228,7 +228,7 @@ bool server_writes_field(const char *name);
  * which the library refuses. */
 void server_write_fields(const struct fields *fields, FILE *to);
 
-/* Hands the reply of an exchange to the library, inside on_access(). */
+/* Hands the reply of an exchange to the library, inside server_on_access(). */
 enum MHD_Result exchange_queue(struct exchange *x);
 
 #endif

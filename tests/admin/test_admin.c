@@ -27,7 +27,7 @@ void purge_leave(struct exchange *x)
 	purges_left++;
 }
 
-/* ... and of follow.c: there are no peers. */
+/* ... and of peer_follower.c: there are no peers. */
 size_t peer_follower_count(const struct peer_follower *f)
 {
 	(void)f;

@@ -12,7 +12,7 @@
 #include "digestd/os/memory.h"
 #include "tests/unit.h"
 
-/* In place of digestd/peers/follow.c: two peers, one with a digest. */
+/* In place of digestd/peers/peer_follower.c: two, one with a digest. */
 struct peer_follower {
 	struct peer_follower_status peers[2];
 };
