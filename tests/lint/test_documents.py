@@ -163,6 +163,33 @@ def layers_are_in_their_order():
         above.add(folder)
 
 
+def handled(source, prefix):
+    """The machine's table: each state, and the events that it handles."""
+    rows = re.findall(r"^\t\[NODE_(\w+)\] = \{\n(.*?)\n\t\},",
+                      text_of(source), re.S | re.M)
+    pairs = {state: set(re.findall(rf"\[NODE_(\w+)\] +=\s+{prefix}", row))
+             for state, row in rows}
+    assert pairs
+    return pairs
+
+
+def machines_are_in_the_design():
+    """Each state of a request and of a fill, with the events that it handles,
+    and no other names of states; LEFT stands below the tables."""
+    design = text_of("docs/DESIGN.md")
+    for name in ("request", "fill"):
+        pairs = handled(f"digestd/node/node_{name}.c", f"node_{name}_on_")
+        events = set.union(*pairs.values())
+        rows = table_after(design, f"\nThe {name}", 3)
+        assert {row[0] for row in rows} == set(pairs), name
+        for state, _, text in rows:
+            words = set(re.findall(r"\b[A-Z_]{2,}\b", text))
+            named = words & events | pairs[state] & {"LEFT"}
+            assert named == pairs[state], (state, named ^ pairs[state])
+            unknown = words - events - set(pairs)
+            assert not unknown, (state, unknown)
+
+
 def states_of_a_peer_are_in_the_manual():
     """The values of health in /status.json, digestd(8)."""
     function = text_of("digestd/mesh/peer_health.c").partition(
@@ -210,7 +237,8 @@ TESTS = (readme_opens_in_forty_lines, index_has_all_documents,
          documents_are_all_checked, links_lead_somewhere,
          documents_are_distributed, folders_are_there, glossary_is_in_order,
          glossary_has_the_words_that_it_uses, layers_are_those_of_lint,
-         layers_are_in_their_order, states_of_a_peer_are_in_the_manual,
+         layers_are_in_their_order, machines_are_in_the_design,
+         states_of_a_peer_are_in_the_manual,
          objects_take_two_bytes_and_changes_seven)
 
 
