@@ -365,6 +365,8 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	if (!r)
 		return;
 	r->x = NULL;
+	/* its own goes with the exchange; only a GET may be asked for again */
+	r->method = r->fill.get ? "GET" : "";
 	if (end == EXCHANGE_ABORTED)
 		worker_add(&w->counters.aborted, 1);
 	request_event(r, NODE_LEFT);

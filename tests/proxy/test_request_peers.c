@@ -253,6 +253,41 @@ static void a_probe_that_is_answered(void **state)
 	}
 }
 
+/* A peer stands still in the middle of a body that is stored, when the client
+ * that asked for it has left: the origin goes on. */
+static void a_peer_stalls_when_the_client_has_left(void **state)
+{
+	struct bad_peer bad = {
+		.text = OK "Content-Length: 300000\r\n\r\nbbbb",
+		.hang = true, .fd = -1,
+	};
+	pthread_t thread;
+	char url[64], some[4];
+	unsigned port;
+	int client;
+
+	(void)state;
+	bad.listen_fd = loopback_listen(&port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	pthread_create(&thread, NULL, run_bad_peer, &bad);
+	free(ask(port_a(), "GET", "/big", ""));
+	introduce(url);
+	client = loopback_dial(port_b());
+	say(client, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+	assert_int_equal(recv(client, some, sizeof(some), 0), 4);
+	close(client);
+	await_outcome(OUTCOME_FAILED, 1);
+	pthread_join(thread, NULL);
+	close(bad.fd);
+	close(bad.listen_fd);
+	for (int i = 0; i < 5000 && atomic_load(&at.seen) < 2; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&at.seen), 2);
+	introduce("http://127.0.0.1:1");
+	usleep(300000);
+	expect(ask(port_b(), "GET", "/big", ""), 200, "b; hit");
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
 
@@ -268,6 +303,7 @@ int main(void)
 		TEST(bad_peers_harm_nobody),
 		TEST(clients_do_not_wait_for_a_probe),
 		TEST(a_probe_that_is_answered),
+		TEST(a_peer_stalls_when_the_client_has_left),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
