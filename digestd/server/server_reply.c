@@ -21,7 +21,9 @@ struct shared_reply {
 	struct MHD_Response *response;
 	unsigned status;
 	unsigned users; /* exchanges that it is the reply of, and its owner */
-	size_t file_bytes; /* of a copy in a file */
+	size_t file_bytes; /* of a copy in a file, and who has the original, */
+	void (*release)(void *arg); /* which is held: replies are found by */
+	void *arg;		    /* its address; null: there is no copy */
 };
 
 /* A streamed reply. It may outlive its exchange, but is not read then. */
@@ -168,8 +170,6 @@ server_reply_from_copy(const struct body_memory *body)
 								   fd, 0);
 	if (!response)
 		close(fd);
-	else if (body->release)
-		body->release(body->arg);
 	return response;
 }
 
@@ -184,6 +184,7 @@ struct shared_reply *shared_reply_new(unsigned status,
 	struct MHD_Response *response =
 		copies ? server_reply_from_copy(body) : NULL;
 	size_t file_bytes = response ? body->len : 0;
+	void (*release)(void *arg) = response ? body->release : NULL;
 
 	assert(status >= 200 && status <= 999);
 	assert(body->data || !body->len);
@@ -196,13 +197,15 @@ struct shared_reply *shared_reply_new(unsigned status,
 		response = NULL;
 	}
 	if (reply && response) {
-		*reply = (struct shared_reply){ response, status, 1,
-						file_bytes };
+		*reply = (struct shared_reply){ response,   status,  1,
+						file_bytes, release, body->arg };
 		return reply;
 	}
 	ledger_return(&memory_ledger, LEDGER_files, file_bytes);
 	if (response)
 		MHD_destroy_response(response);
+	if (release)
+		release(body->arg);
 	free(reply);
 	return NULL;
 }
@@ -212,6 +215,8 @@ void shared_reply_unref(struct shared_reply *reply)
 	if (!reply || --reply->users)
 		return;
 	MHD_destroy_response(reply->response);
+	if (reply->release)
+		reply->release(reply->arg);
 	ledger_return(&memory_ledger, LEDGER_files, reply->file_bytes);
 	free(reply);
 }

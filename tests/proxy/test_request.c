@@ -291,6 +291,32 @@ static void draining(void **state)
 	assert_true(worker_drained(at.a.worker));
 }
 
+/* What is ready for a stored response does not answer for another one that
+ * has its place in memory. */
+static void what_is_ready_is_not_that_of_another_response(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		char target[32], *reply, now = (char)('d' + i % 20);
+
+		snprintf(target, sizeof(target), "/big%d", i);
+		memset(at.big, 'b', BIG);
+		for (int n = 0; n < 12; n++)
+			free(ask(port_a(), "GET", target, ""));
+		memset(at.big, now, BIG);
+		free(ask(port_a(), "DELETE", target, ""));
+		reply = ask(port_a(), "GET", target, "");
+		assert_int_equal(reply[strlen(reply) - 1], now);
+		free(reply);
+		reply = ask(port_a(), "GET", target, "");
+		if (reply[strlen(reply) - 1] != now)
+			print_message("# round %d: %c instead of %c\n", i,
+				      reply[strlen(reply) - 1], now);
+		assert_int_equal(reply[strlen(reply) - 1], now);
+		free(reply);
+	}
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
 
@@ -311,6 +337,7 @@ int main(void)
 		TEST(reconfiguring),
 		TEST(stopping_in_the_middle),
 		TEST(draining),
+		TEST(what_is_ready_is_not_that_of_another_response),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
