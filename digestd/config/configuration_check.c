@@ -13,6 +13,7 @@
 #include "codec/uri.h"
 #include "digestd/config/configuration_key.h"
 #include "digestd/config/configuration_listeners.h"
+#include "digestd/mesh/peerset.h"
 
 /* What the program, its tables and what is on its way need at least. */
 enum { MEMORY_BESIDE_CACHE = 32 << 20 };
@@ -119,6 +120,9 @@ void config_check_whole(struct config *c, const struct config_check *check)
 			      "and 32M\n", path);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;
+	if (c->npeers > PEERSET_MAX_PEERS)
+		config_report(errors, "%s: more than %d peers\n", path,
+			      PEERSET_MAX_PEERS);
 	for (size_t i = 0; c->node && i < c->npeers; i++) {
 		if (!strcmp(c->peers[i].name, c->node))
 			config_report(errors, "%s: peer \"%s\": is this "

@@ -136,7 +136,7 @@ static bool disk_files_read_name(unsigned folder, const char *name,
 		return false;
 	*id = strtoull(name, NULL, 16);
 	disk_files_name(*id, right);
-	return *id % FOLDERS == folder && !strcmp(right + 3, name);
+	return *id && *id % FOLDERS == folder && !strcmp(right + 3, name);
 }
 
 static int disk_files_list_folder(const struct disk_files *files,

@@ -197,8 +197,8 @@ struct shared_reply *shared_reply_new(unsigned status,
 		response = NULL;
 	}
 	if (reply && response) {
-		*reply = (struct shared_reply){ response,   status,  1,
-						file_bytes, release, body->arg };
+		*reply = (struct shared_reply){response,   status,  1,
+					       file_bytes, release, body->arg};
 		return reply;
 	}
 	ledger_return(&memory_ledger, LEDGER_files, file_bytes);

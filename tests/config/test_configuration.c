@@ -10,6 +10,7 @@
 
 #include "digestd/config/configuration.h"
 #include "digestd/config/configuration_check.h"
+#include "digestd/mesh/peerset.h"
 #include "tests/config/config_file.h"
 #include "tests/unit.h"
 
@@ -193,6 +194,36 @@ static void test_faults(void **state)
 						   faults[i].errors, &c),
 				 -EINVAL);
 		assert_null(c);
+	}
+}
+
+/* As many peers as a node can follow, and one more. */
+static void test_too_many_peers(void **state)
+{
+	static const char begins[] =
+		BASE "listen_peer = \":1\"\ncluster_key = \"" KEY "\"\n";
+	struct config *c = NULL;
+	char *text = NULL;
+	size_t len;
+
+	(void)state;
+	for (int n = PEERSET_MAX_PEERS; n <= PEERSET_MAX_PEERS + 1; n++) {
+		FILE *to = open_memstream(&text, &len);
+
+		assert_non_null(to);
+		fputs(begins, to);
+		for (int i = 0; i < n; i++)
+			fprintf(to, "peer \"p%d\" { url = \"http://p\" }\n", i);
+		fclose(to);
+		assert_int_equal(
+			config_load_finds("peers", text,
+					  n > PEERSET_MAX_PEERS ? AT
+						  ": more than 1024 peers\n"
+								: "",
+					  &c),
+			n > PEERSET_MAX_PEERS ? -EINVAL : 0);
+		config_free(&c);
+		free(text);
 	}
 }
 
@@ -422,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_too_many_peers),
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_values_arrive),
 		cmocka_unit_test(test_unreadable),

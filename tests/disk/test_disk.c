@@ -597,6 +597,30 @@ static void a_folder_that_is_none(void **state)
 	assert_null(cache);
 }
 
+/* Files that nobody wrote here stay, whatever their names. */
+static void files_of_others(void **state)
+{
+	static const char *const names[] = {
+		"00/0000000000000000", "00/x", "00/00000000000000001",
+	};
+
+	(void)state;
+	open_cache();
+	put(1, 10);
+	close_cache();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		FILE *f = fopen(disk_folder_path(names[i]), "w");
+
+		assert_non_null(f);
+		fclose(f);
+	}
+	open_cache();
+	assert_true(has(1, 10));
+	close_cache();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(access(disk_folder_path(names[i]), F_OK), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -613,6 +637,7 @@ int main(void)
 		CASE(every_write_fails),
 		CASE(every_read_fails),
 		CASE(a_folder_that_is_none),
+		CASE(files_of_others),
 	};
 	return cmocka_run_group_tests(tests, disk_folder_make,
 				      disk_folder_remove);

@@ -66,9 +66,9 @@ class Tap:
 
 # The scenarios of one node, its clients and its origins. make check runs them
 # beside those of clusters: all of them mostly wait.
-OF_ONE_NODE = {f"test_{name}.py" for name in """admission cookies disk early front
-    http interim kill memory nginx operation ranges slow soak systemd tls
-    tutorial uploads varnish whole""".split()}
+OF_ONE_NODE = {f"test_{name}.py" for name in """
+    admission cookies disk early front http interim kill memory nginx operation
+    ranges slow soak systemd tls tutorial uploads varnish whole""".split()}
 
 
 def files(alone):
