@@ -16,6 +16,7 @@ enum { WALL_S = 1700000000 }; /* when the world begins */
 
 struct call_queue {
 	struct loop_call *head, **tail;
+	size_t n;
 };
 
 struct loop {
@@ -37,6 +38,7 @@ static void loop_queue_push(struct call_queue *q, struct loop_call *c)
 	c->link = q->tail;
 	*q->tail = c;
 	q->tail = &c->next;
+	q->n++;
 	loops_waiting++;
 }
 
@@ -49,6 +51,7 @@ static void loop_queue_remove(struct call_queue *q, struct loop_call *c)
 		q->tail = c->link;
 	c->next = NULL;
 	c->link = NULL;
+	q->n--;
 	loops_waiting--;
 }
 
@@ -123,10 +126,8 @@ void loop_free(struct loop **out)
 
 	if (!loop)
 		return;
-	while (loop->posted.head)
-		loop_queue_remove(&loop->posted, loop->posted.head);
-	while (loop->deferred.head)
-		loop_queue_remove(&loop->deferred, loop->deferred.head);
+	/* whose calls they are may be gone: nobody looks at them any more */
+	loops_waiting -= loop->posted.n + loop->deferred.n;
 	*loop->link = loop->next;
 	if (loop->next)
 		loop->next->link = loop->link;
