@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "digestd/http/field_names.h"
+#include "digestd/http/octets.h"
 
 enum {
 	FIRST_LINES = 16,
@@ -75,19 +76,27 @@ size_t fields_memory(const struct fields *f)
 	return sum;
 }
 
-static int fields_reserve_line(struct fields *f)
+/* Room for n lines in all. */
+static int fields_reserve_lines(struct fields *f, size_t n)
 {
-	size_t cap = f->cap ? f->cap * 2 : FIRST_LINES;
+	size_t cap = f->cap ? f->cap : FIRST_LINES;
 	struct field *lines;
 
-	if (f->nlines < f->cap)
+	if (n <= f->cap)
 		return 0;
+	while (cap < n)
+		cap *= 2;
 	lines = realloc(f->lines, cap * sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
 	f->lines = lines;
 	f->cap = cap;
 	return 0;
+}
+
+static int fields_reserve_line(struct fields *f)
+{
+	return fields_reserve_lines(f, f->nlines + 1);
 }
 
 /* Room for len bytes that will not move; null: no memory. */
@@ -167,16 +176,62 @@ void fields_remove(struct fields *f, const char *name)
 	f->nlines = kept;
 }
 
+/* A string of f in the copy, which has the text of f's newest block at `text`;
+ * null without memory. */
+static const char *fields_copy_string(const struct fields *f,
+				      struct fields *copy, const char *text,
+				      const char *string)
+{
+	const struct fields_block *b = f->blocks;
+	uintptr_t at = b ? (uintptr_t)string - (uintptr_t)b->text : 0;
+	size_t len;
+	char *other;
+
+	if (b && at < b->len)
+		return text + at;
+	len = strlen(string) + 1;
+	other = fields_reserve_text(copy, len);
+	if (other)
+		memcpy(other, string, len);
+	return other;
+}
+
+/* Copies all lines to a list that has room for them. */
+static int fields_copy_lines(const struct fields *f, struct fields *copy)
+{
+	size_t len = f->blocks ? f->blocks->len : 0;
+	char *text = fields_reserve_text(copy, len);
+
+	if (!text)
+		return -ENOMEM;
+	if (len)
+		memcpy(text, f->blocks->text, len);
+	for (size_t i = 0; i < f->nlines; i++) {
+		const struct field *from = &f->lines[i];
+		struct field to = {
+			fields_copy_string(f, copy, text, from->name),
+			fields_copy_string(f, copy, text, from->value),
+		};
+
+		if (!to.name || !to.value)
+			return -ENOMEM;
+		copy->lines[copy->nlines++] = to;
+	}
+	return 0;
+}
+
+/* Nearly all of a list's text is in one block: that is copied as it is, with
+ * what is left there of lines that were removed. */
 int fields_copy(const struct fields *f, struct fields *copy)
 {
 	fields_init(copy);
-	for (size_t i = 0; i < f->nlines; i++) {
-		if (fields_add(copy, f->lines[i].name, f->lines[i].value)) {
-			fields_free(copy);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	if (!f->nlines)
+		return 0;
+	if (!fields_reserve_lines(copy, f->nlines) &&
+	    !fields_copy_lines(f, copy))
+		return 0;
+	fields_free(copy);
+	return -ENOMEM;
 }
 
 /* A list with room for so much and no more. Returns 0 or -ENOMEM. */
@@ -291,17 +346,7 @@ bool fields_has_token(const struct fields *f, const char *name,
 
 bool field_is_token(const char *s, size_t len)
 {
-	/* a bit for each of the bytes from 0 to 127 (RFC 9110, 5.6.2) */
-	static const uint32_t token[4] = { 0, 0x03ff6cfa, 0xc7fffffe,
-					   0x57ffffff };
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c > 127 || !(token[c / 32] >> c % 32 & 1))
-			return false;
-	}
-	return len > 0;
+	return len > 0 && octets_skip(s, s + len, OCTETS_TOKEN) == s + len;
 }
 
 int64_t field_seconds(struct field_part part)

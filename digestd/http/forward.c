@@ -22,6 +22,8 @@ static int forward_copy_end_to_end(const struct fields *from,
 
 static int forward_mark(struct fields *out, const struct forward_request *how)
 {
+	if (!how->minor) /* whoever speaks 1.0 expects nothing */
+		fields_remove(out, "Expect");
 	if (fields_set(out, "Host", how->host) ||
 	    via_append(out, how->minor, how->node) ||
 	    via_cdn_loop(out, how->node)) {
@@ -53,9 +55,9 @@ int forward_to_peer(const struct fields *request,
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
 		fields_remove(out, dropped[i]);
-	snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+	snprintf(bearer, sizeof(bearer), "Bearer %s", token ? token : "");
 	if (fields_set(out, "Cache-Control", "only-if-cached") ||
-	    fields_add(out, "Proxy-Authorization", bearer)) {
+	    (token && fields_add(out, "Proxy-Authorization", bearer))) {
 		fields_free(out);
 		return -ENOMEM;
 	}

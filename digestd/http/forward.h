@@ -17,8 +17,8 @@ struct forward_request {
 
 /*
  * The fields of a request to send to an origin: hop-by-hop fields and proxy
- * credentials dropped, Host set, Via and CDN-Loop appended, the rest as it
- * came. *out is overwritten. Returns 0 or -ENOMEM.
+ * credentials dropped, and Expect of HTTP/1.0; Host set, Via and CDN-Loop
+ * appended, the rest as it came. *out is overwritten. Returns 0 or -ENOMEM.
  */
 int forward_to_origin(const struct fields *request,
 		      const struct forward_request *how, struct fields *out);
@@ -26,8 +26,9 @@ int forward_to_origin(const struct fields *request,
 /*
  * The fields of a request to a peer: as to an origin, without the client's
  * preconditions, with Cache-Control: only-if-cached in place of its own, and
- * with Proxy-Authorization: Bearer token. A 504 then means that the peer holds
- * nothing fresh, whatever the client would have liked to be fresh enough.
+ * with Proxy-Authorization: Bearer token, unless it is null. A 504 then means
+ * that the peer holds nothing fresh, whatever the client would have liked to be
+ * fresh enough.
  * Returns 0 or -ENOMEM.
  */
 int forward_to_peer(const struct fields *request,

@@ -39,7 +39,7 @@ static int64_t freshness_age_field(const struct fields *fields)
 	return age_s > 0 ? age_s : 0;
 }
 
-/* When a response says that it was made, and when it came. */
+/* When a response says that it was made, and when it came, by wall clocks. */
 struct dates {
 	int64_t date_s;
 	int64_t response_s;
@@ -136,17 +136,17 @@ void freshness_init(struct freshness *f, const struct answer *answer,
 		    const struct exchange_times *times)
 {
 	const struct cachecontrol *cc = &answer->cc;
-	struct dates d = { times->response_s, times->response_s };
+	const int64_t wall_s = times->response_s + times->ahead_s;
+	struct dates d = { wall_s, wall_s };
 	int64_t delay_s = times->response_s - times->request_s;
 	int64_t apparent_s, corrected_s,
 		sent_s = freshness_age_field(answer->fields);
 	struct freshness_spans spans;
 	bool explicit;
 
-	if (!freshness_date_field(answer->fields, "Date", times->response_s,
-				  &d.date_s))
-		d.date_s = times->response_s;
-	apparent_s = times->response_s - d.date_s;
+	if (!freshness_date_field(answer->fields, "Date", wall_s, &d.date_s))
+		d.date_s = wall_s;
+	apparent_s = wall_s - d.date_s;
 	corrected_s = sent_s + (delay_s > 0 ? delay_s : 0);
 	if (apparent_s > corrected_s)
 		corrected_s = apparent_s;

@@ -1,6 +1,8 @@
 /*
  * Age and freshness of a stored response (RFC 9111, 4.2), and whether it may
- * answer a request. Times in seconds since 1970.
+ * answer a request. Times in seconds since 1970, by a clock that nobody sets
+ * back: what it has counted is the time for which a response was here. Dates in
+ * fields are of the wall clock.
  */
 #ifndef DIGESTD_HTTP_FRESHNESS_H
 #define DIGESTD_HTTP_FRESHNESS_H
@@ -50,6 +52,7 @@ struct freshness_spans freshness_spans(const struct freshness *f);
 struct exchange_times {
 	int64_t request_s;
 	int64_t response_s;
+	int64_t ahead_s; /* the wall clock then, of this clock */
 };
 
 /* May a stored response be used for a request? */

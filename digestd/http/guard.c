@@ -7,10 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "codec/uri.h"
+#include "digestd/http/authority.h"
 #include "digestd/http/fields.h"
-
-enum { MAX_HOST = 300 }; /* bytes; a DNS name and a port have up to 261 */
+#include "digestd/http/octets.h"
 
 static const struct guard_verdict accepted = { 0, NULL };
 
@@ -50,13 +49,9 @@ static struct guard_verdict guard_check_target(const struct guard_request *r)
 
 static bool guard_value_is_clean(const char *value)
 {
-	for (; *value; value++) {
-		unsigned char c = (unsigned char)*value;
+	const char *end = value + strlen(value);
 
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
+	return octets_skip_value(value, end) == end;
 }
 
 static struct guard_verdict guard_check_fields(const struct guard_request *r)
@@ -116,63 +111,43 @@ static struct guard_verdict guard_check_expect(const struct guard_request *r)
 	return accepted;
 }
 
-/*
- * "http://" + authority in canonical form, to compare and to judge it. False
- * when it is none, or has userinfo (RFC 9110, 4.2.4).
- */
-static bool guard_canonical_host(const char *authority, size_t len,
-				 char out[MAX_HOST + 10])
+static bool guard_parse_host(const char *host, struct authority *a)
 {
-	char uri[MAX_HOST + 7];
-
-	if (len == 0 || len > MAX_HOST)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (strchr("/?#@", authority[i]))
-			return false;
-	}
-	memcpy(uri, "http://", 7);
-	memcpy(uri + 7, authority, len);
-	return scd_uri_canonical(uri, 7 + len, out, MAX_HOST + 10, NULL) ==
-	       SCD_OK;
+	return authority_parse((struct field_part){ host, strlen(host) }, a);
 }
 
-/* The authority of an absolute target; false: the target is none. */
-static bool guard_target_authority(const struct guard_request *r,
-				   const char **at, size_t *len)
+/* The authority of an absolute target, and its scheme; null: it is none. */
+static const char *guard_target_scheme(const struct guard_request *r,
+				       struct field_part *authority)
 {
 	static const char *const schemes[] = { "http://", "https://" };
 
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		size_t scheme = strlen(schemes[i]);
+		size_t scheme = strlen(schemes[i]), len = 0;
+		const char *at = r->target + scheme;
 
 		if (r->target_len <= scheme ||
 		    strncasecmp(r->target, schemes[i], scheme))
 			continue;
-		*at = r->target + scheme;
-		*len = 0;
-		while (scheme + *len < r->target_len &&
-		       !strchr("/?", (*at)[*len]))
-			++*len;
-		return true;
+		while (scheme + len < r->target_len && !strchr("/?", at[len]))
+			len++;
+		*authority = (struct field_part){ at, len };
+		return schemes[i];
 	}
-	return false;
+	return NULL;
 }
 
 /* RFC 9112, 3.2.2: an absolute target and Host name the same. */
 static struct guard_verdict guard_check_absolute(const struct guard_request *r,
-						 const char *host)
+						 const struct authority *host)
 {
-	char theirs[MAX_HOST + 10];
-	const char *authority;
-	char ours[MAX_HOST + 10];
-	size_t len;
+	struct field_part text;
+	struct authority target;
+	const char *scheme = guard_target_scheme(r, &text);
 
-	if (!guard_target_authority(r, &authority, &len) ||
-	    !guard_canonical_host(authority, len, theirs))
+	if (!scheme || !authority_parse(text, &target))
 		return guard_refuse(400, "invalid target");
-	if (host && (!guard_canonical_host(host, strlen(host), ours) ||
-		     strcmp(ours, theirs)))
+	if (host && !authority_same(&target, host, scheme[4] == 's'))
 		return guard_refuse(400, "target and Host differ");
 	return accepted;
 }
@@ -180,16 +155,16 @@ static struct guard_verdict guard_check_absolute(const struct guard_request *r,
 static struct guard_verdict guard_check_host(const struct guard_request *r)
 {
 	const char *host = fields_get(r->fields, "Host");
-	char canonical[MAX_HOST + 10];
+	struct authority a;
 
 	if (fields_lines(r->fields, "Host") > 1)
 		return guard_refuse(400, "repeated Host");
 	if (!host && r->minor > 0)
 		return guard_refuse(400, "no Host");
-	if (host && !guard_canonical_host(host, strlen(host), canonical))
+	if (host && !guard_parse_host(host, &a))
 		return guard_refuse(400, "invalid Host");
 	if (r->target[0] != '/' && r->target[0] != '*')
-		return guard_check_absolute(r, host);
+		return guard_check_absolute(r, host ? &a : NULL);
 	return accepted;
 }
 

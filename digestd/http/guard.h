@@ -1,7 +1,8 @@
 /*
  * The guard: refuses requests that two HTTP implementations might read in two
  * ways (RFC 9112, 11: request smuggling and response splitting), before
- * anything else looks at them.
+ * anything else looks at them. It is for what libmicrohttpd has read, which
+ * does not refuse all of them; request_head.h judges as it reads.
  */
 #ifndef DIGESTD_HTTP_GUARD_H
 #define DIGESTD_HTTP_GUARD_H

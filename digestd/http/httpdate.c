@@ -164,6 +164,49 @@ static bool httpdate_parse_rfc850(const char *p, struct date *d)
 	       httpdate_literal(&p, " GMT") && !*p;
 }
 
+static bool httpdate_month_exact(const char **p, unsigned *out)
+{
+	for (unsigned i = 0; i < 12; i++) {
+		if ((*p)[0] == months[i][0] && (*p)[1] == months[i][1] &&
+		    (*p)[2] == months[i][2]) {
+			*out = i + 1;
+			*p += 3;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool httpdate_byte(const char **p, char c)
+{
+	return *(*p)++ == c;
+}
+
+bool httpdate_parse_exact(const char *text, int64_t *out_s)
+{
+	const char *p = text;
+	struct date d;
+	int64_t at_s;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!*p++) /* the name of the day comes last */
+			return false;
+	}
+	if (!httpdate_byte(&p, ',') || !httpdate_byte(&p, ' ') ||
+	    !httpdate_number(&p, 2, &d.day) || !httpdate_byte(&p, ' ') ||
+	    !httpdate_month_exact(&p, &d.month) || !httpdate_byte(&p, ' ') ||
+	    !httpdate_number(&p, 4, &d.year) || !httpdate_byte(&p, ' ') ||
+	    !httpdate_number(&p, 2, &d.hour) || !httpdate_byte(&p, ':') ||
+	    !httpdate_number(&p, 2, &d.minute) || !httpdate_byte(&p, ':') ||
+	    !httpdate_number(&p, 2, &d.second) || strcmp(p, " GMT") ||
+	    d.year < 1970 || d.second > 59 ||
+	    !httpdate_date_to_seconds(&d, &at_s) ||
+	    memcmp(text, days[(at_s / DAY_S + 4) % 7], 3))
+		return false;
+	*out_s = at_s;
+	return true;
+}
+
 static void httpdate_civil_from_days(int64_t n, struct date *d)
 {
 	int64_t era, doe, yoe, doy, mp;
@@ -197,6 +240,8 @@ bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s)
 {
 	struct date d = { 0 };
 
+	if (httpdate_parse_exact(text, out_s)) /* only saves time */
+		return true;
 	if (httpdate_parse_fixdate(text, &d) ||
 	    httpdate_parse_asctime(text, &d))
 		return httpdate_date_to_seconds(&d, out_s);

@@ -19,6 +19,13 @@ enum { HTTPDATE_LEN = 29 }; /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 bool httpdate_parse(const char *text, int64_t now_s, int64_t *out_s);
 
 /*
+ * Reads what httpdate_format() writes, of 1970 to 9999, and nothing else: case
+ * and the name of the day are right. Nearly all dates are of this form, for
+ * which it takes a tenth of the time.
+ */
+bool httpdate_parse_exact(const char *text, int64_t *out_s);
+
+/*
  * Writes an IMF-fixdate with its final NUL. at_s: years 1970 to 9999; what is
  * outside is moved to the nearest.
  */

@@ -106,62 +106,60 @@ static unsigned char packed_code_of(const char *name)
 /* Whether a value is a date as it would be written, until 2106. */
 static bool packed_is_time(const char *value, uint32_t *out)
 {
-	char text[HTTPDATE_LEN + 1];
 	int64_t s;
 
-	if (strlen(value) != HTTPDATE_LEN || value[3] != ',' ||
-	    !httpdate_parse(value, 0, &s) || s < 0 || s > UINT32_MAX)
+	if (!httpdate_parse_exact(value, &s) || s > UINT32_MAX)
 		return false;
-	httpdate_format(s, text);
 	*out = (uint32_t)s;
-	return !strcmp(text, value);
+	return true;
 }
 
-size_t packed_size(const struct fields *f)
+/* Where a list is packed to, which may be too small: then bytes are counted. */
+struct packing {
+	char *to;
+	size_t len, cap;
+};
+
+static void packed_put(struct packing *p, const void *bytes, size_t len)
 {
-	size_t size = 0;
+	if (len <= p->cap && p->len <= p->cap - len)
+		memcpy(p->to + p->len, bytes, len);
+	p->len += len;
+}
+
+static void packed_put_byte(struct packing *p, unsigned char byte)
+{
+	packed_put(p, &byte, 1);
+}
+
+static void packed_put_text(struct packing *p, const char *text)
+{
+	packed_put(p, text, strlen(text) + 1);
+}
+
+static void packed_put_line(struct packing *p, const struct field *line)
+{
+	unsigned char code = packed_code_of(line->name);
 	uint32_t time;
 
-	for (size_t i = 0; i < fields_count(f); i++) {
-		const struct field *line = fields_at(f, i);
-		bool known = packed_code_of(line->name);
-
-		size += 1 + (known ? 0 : strlen(line->name) + 1) +
-			(known && packed_is_time(line->value, &time)
-				 ? TIME_BYTES
-				 : strlen(line->value) + 1);
+	if (code && packed_is_time(line->value, &time)) {
+		packed_put_byte(p, code | PACKED_TIME);
+		packed_put(p, &time, TIME_BYTES);
+		return;
 	}
-	return size;
+	packed_put_byte(p, code);
+	if (!code)
+		packed_put_text(p, line->name);
+	packed_put_text(p, line->value);
 }
 
-static char *packed_put(char *to, const char *text)
+size_t packed_write(const struct fields *f, char *to, size_t cap)
 {
-	size_t len = strlen(text) + 1;
+	struct packing p = { .to = to, .cap = cap };
 
-	memcpy(to, text, len);
-	return to + len;
-}
-
-char *packed_write(const struct fields *f, char *to)
-{
-	uint32_t time;
-
-	for (size_t i = 0; i < fields_count(f); i++) {
-		const struct field *line = fields_at(f, i);
-		unsigned char code = packed_code_of(line->name);
-
-		if (code && packed_is_time(line->value, &time)) {
-			*to++ = (char)(code | PACKED_TIME);
-			memcpy(to, &time, TIME_BYTES);
-			to += TIME_BYTES;
-			continue;
-		}
-		*to++ = (char)code;
-		if (!code)
-			to = packed_put(to, line->name);
-		to = packed_put(to, line->value);
-	}
-	return to;
+	for (size_t i = 0; i < fields_count(f); i++)
+		packed_put_line(&p, fields_at(f, i));
+	return p.len;
 }
 
 static const char *packed_name_of(unsigned char code)

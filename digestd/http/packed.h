@@ -16,11 +16,9 @@
 
 struct fields;
 
-/* Bytes that packed_write() writes for a list. */
-size_t packed_size(const struct fields *f);
-
-/* Packs a list; returns behind the last byte. */
-char *packed_write(const struct fields *f, char *to);
+/* Packs a list; returns how many bytes it is. If they are more than cap, what
+ * is written at `to` is of no use. */
+size_t packed_write(const struct fields *f, char *to, size_t cap);
 
 /*
  * Makes *f, which is overwritten, the list that was packed into these bytes;

@@ -6,17 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "digestd/http/hexdigit.h"
+#include "digestd/http/chunk.h"
+#include "digestd/http/field_line.h"
+#include "digestd/http/framing.h"
+#include "digestd/http/octets.h"
 
 enum {
 	CHUNK_LINE_MAX = 1024,   /* bytes: its size, and extensions */
-	CHUNK_DIGITS_MAX = 15,   /* what fits 60 bits */
 	HELD_MIN = 256,
-	CONTINUE = 100,          /* nobody asked for that, */
-	UPGRADED = 101,          /* nor for that */
-	LENGTH_DIGITS_MAX = 18,
 	STATUS_MAX = 599,        /* RFC 9110, 15 */
 };
 
@@ -126,21 +124,10 @@ static int response_take_line(struct response *r, struct response_bytes *in,
 	return 0;
 }
 
-static bool response_is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-/* Whether text may be in a field's value or a reason: no controls but tabs. */
+/* Whether text may be in a reason: no controls but tabs. */
 static bool response_is_text(const char *at, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)at[i];
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
+	return octets_skip_value(at, at + len) == at + len;
 }
 
 /* "HTTP/1.1 200 OK" */
@@ -172,73 +159,51 @@ static int response_take_status(struct response *r, const struct line *line)
 int response_field(const char *line, size_t len, struct field_part *name,
 		   struct field_part *value)
 {
-	const char *colon = len ? memchr(line, ':', len) : NULL;
+	struct field_line l = { 0 };
 
-	if (!colon)
+	if (field_line_read(&l, line, len, false) != FIELD_LINE_MORE ||
+	    field_line_close(&l, line) != FIELD_LINE_DONE)
 		return -EINVAL;
-	*name = (struct field_part){ line, (size_t)(colon - line) };
-	*value = (struct field_part){ colon + 1, len - name->len - 1 };
-	while (name->len && response_is_blank(line[name->len - 1]))
-		name->len--; /* RFC 9112, 5.1, asks a proxy to remove them */
-	while (value->len && response_is_blank(value->at[0])) {
-		value->at++;
-		value->len--;
-	}
-	while (value->len && response_is_blank(value->at[value->len - 1]))
-		value->len--;
-	return field_is_token(name->at, name->len) &&
-			       response_is_text(value->at, value->len)
-		       ? 0
-		       : -EINVAL;
+	*name = (struct field_part){ line, l.name_len };
+	*value = (struct field_part){ line + l.value_at, l.value_len };
+	return 0;
 }
 
 /* Framing */
 
-/* A length: digits only. Returns -1 when it is none. */
-static int64_t response_parse_length(const char *text)
+/* What a field says about it. Returns 0 or -EINVAL. */
+static int response_add_framing(struct framing *framing,
+				const struct field *field)
 {
-	size_t len = strlen(text);
-	int64_t n = 0;
+	const struct field_part value = { field->value, strlen(field->value) };
+	enum message_fault fault = MESSAGE_OK;
 
-	if (!len || len > LENGTH_DIGITS_MAX)
-		return -1;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return -1;
-		n = n * 10 + (*text - '0');
-	}
-	return n;
+	if (field_name_is(field->name, "transfer-encoding"))
+		fault = framing_add_coding(framing, value);
+	else if (field_name_is(field->name, "content-length"))
+		fault = framing_add_length(framing, value, false);
+	return fault ? -EINVAL : 0;
 }
 
 int response_frame(const struct fields *fields, unsigned status, bool head,
 		   struct response_framing *framing)
 {
-	int64_t length = -1;
-	bool chunked = false;
+	struct framing found;
 
+	framing_init(&found);
 	if (fields_count(fields) > RESPONSE_MAX_FIELDS)
 		return -EINVAL;
 	for (size_t i = 0; i < fields_count(fields); i++) {
-		const struct field *field = fields_at(fields, i);
-
-		if (field_name_is(field->name, "transfer-encoding")) {
-			if (strcasecmp(field->value, "chunked") || chunked)
-				return -EINVAL;
-			chunked = true;
-		} else if (field_name_is(field->name, "content-length")) {
-			int64_t n = response_parse_length(field->value);
-
-			if (n < 0 || (length >= 0 && n != length))
-				return -EINVAL;
-			length = n;
-		}
+		if (response_add_framing(&found, fields_at(fields, i)))
+			return -EINVAL;
 	}
-	if (chunked && length >= 0)
+	if (framing_check(&found, 1))
 		return -EINVAL;
 	framing->has_body = !head && status != 204 && status != 304;
-	framing->chunked = chunked;
-	framing->by_close = framing->has_body && !chunked && length < 0;
-	framing->body_len = length;
+	framing->chunked = found.chunked;
+	framing->by_close = framing->has_body && !found.chunked &&
+			    found.length < 0;
+	framing->body_len = found.length;
 	return 0;
 }
 
@@ -263,14 +228,26 @@ static enum response_state response_begin_body(struct response *r)
 	return r->left ? RESPONSE_IN_BODY : RESPONSE_AT_END;
 }
 
+/* What follows is another protocol's. */
+static enum response_event response_upgrade(struct response *r)
+{
+	if (!r->upgrades || !r->minor)
+		return response_bad(r);
+	r->framing = (struct response_framing){ .has_body = true,
+						.by_close = true,
+						.body_len = -1 };
+	r->state = RESPONSE_UNTIL_CLOSE;
+	return RESPONSE_HEADER;
+}
+
 static enum response_event response_end_header(struct response *r)
 {
-	if (r->status == UPGRADED)
-		return response_bad(r);
+	if (r->status == RESPONSE_UPGRADED)
+		return response_upgrade(r);
 	if (r->status < 200) { /* the real one follows */
 		r->state = RESPONSE_AT_STATUS;
-		return r->status == CONTINUE ? RESPONSE_MORE :
-					       RESPONSE_INTERIM;
+		return r->status == RESPONSE_CONTINUE && !r->continues ?
+			       RESPONSE_MORE : RESPONSE_INTERIM;
 	}
 	if (response_frame(&r->fields, r->status, r->head, &r->framing) ||
 	    (r->framing.chunked && !r->minor)) /* RFC 9112, 6.1 */
@@ -303,19 +280,13 @@ static enum response_event response_read_field(struct response *r,
 /* "1f; name=value" */
 static int response_take_chunk_size(struct response *r, const struct line *line)
 {
-	size_t i = 0;
+	struct field_part in = { line->at, line->len + 2 }; /* with its end */
+	struct chunk_size size = { 0 };
 
-	r->left = 0;
-	for (; i < line->len && hexdigit_value(line->at[i]) >= 0; i++)
-		r->left = r->left << 4 |
-			  (unsigned)hexdigit_value(line->at[i]);
-	if (!i || i > CHUNK_DIGITS_MAX || !line->crlf)
+	if (!line->crlf || chunk_size_read(&size, &in, false) != CHUNK_DONE)
 		return -EINVAL;
-	while (i < line->len && response_is_blank(line->at[i]))
-		i++;
-	if (i < line->len && line->at[i] != ';')
-		return -EINVAL;
-	return response_is_text(line->at, line->len) ? 0 : -EINVAL;
+	r->left = size.size;
+	return 0;
 }
 
 static enum response_event response_read_line(struct response *r,

@@ -24,8 +24,7 @@
 enum response_event {
 	RESPONSE_MORE,   /* all bytes are used, more are needed */
 	RESPONSE_INTERIM, /* the header of one before the final: status, fields
-			     until the next call; not of 100, which is passed
-			     over, nor of 101, which is bad */
+			     until the next call */
 	RESPONSE_HEADER, /* of the final response: status, fields, framing */
 	RESPONSE_BODY,   /* a piece of the body */
 	RESPONSE_END,    /* whole; what follows is not this response's */
@@ -62,9 +61,16 @@ struct response_bytes {
 	size_t len;
 };
 
+enum { RESPONSE_CONTINUE = 100, RESPONSE_UPGRADED = 101 };
+
 struct response {
+	/* What the request asked for, set after response_init(): without it
+	 * 100 is passed over, and 101 is bad. After 101, which is final then,
+	 * comes a body until the connection ends. */
+	bool continues, upgrades;
+
 	/* from RESPONSE_HEADER on, but for RESPONSE_INTERIM */
-	unsigned status; /* 200 to 599 */
+	unsigned status; /* 200 to 599, or 101 */
 	struct fields fields; /* as they came */
 	struct response_framing framing;
 	bool keep; /* the connection may be used again after the end */
@@ -104,7 +110,7 @@ enum response_event response_next(struct response *r,
  */
 enum response_event response_closed(struct response *r);
 
-enum { RESPONSE_MAX_FIELDS = 200 }; /* as a request may have: guard.h */
+enum { RESPONSE_MAX_FIELDS = 200 }; /* a client's request: 100 */
 
 /*
  * How the body of a final response is framed (RFC 9112, 6.3); head: it answers

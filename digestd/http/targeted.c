@@ -4,7 +4,6 @@
 #include "digestd/http/targeted.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "digestd/http/cachecontrol.h"
@@ -125,10 +124,13 @@ bool targeted_read(const struct fields *response, const char *name,
 
 int targeted_announce(struct fields *request, const char *name)
 {
+	static const char capability[] = "=\"Surrogate/1.0\"";
+	size_t len = strlen(name);
 	char text[300];
-	int n = snprintf(text, sizeof(text), "%s=\"Surrogate/1.0\"", name);
 
-	if (n < 0 || (size_t)n >= sizeof(text))
+	if (len + sizeof(capability) > sizeof(text))
 		return 0; /* a name as long as that is nobody's target */
+	memcpy(text, name, len);
+	memcpy(text + len, capability, sizeof(capability));
 	return fields_add(request, "Surrogate-Capability", text);
 }

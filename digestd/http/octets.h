@@ -1,0 +1,61 @@
+/*
+ * Classes of bytes in HTTP messages, and how far a run of such bytes goes.
+ *
+ * Short runs are looked up byte by byte in one table of 256 bytes; values of
+ * fields, which are most of a message, 16 bytes at a time where the processor
+ * has SSE2, which saves half of the time that a browser's request takes.
+ */
+#ifndef DIGESTD_HTTP_OCTETS_H
+#define DIGESTD_HTTP_OCTETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum octets {
+	OCTETS_TOKEN = 1,   /* RFC 9110, 5.6.2 */
+	OCTETS_TARGET = 2,  /* RFC 3986, 2: reserved but '#', unreserved, '%' */
+	OCTETS_BROWSER = 4, /* what browsers leave as it is in a target beside
+			       that (url.spec.whatwg.org): ^ ` { | } */
+	OCTETS_VALUE = 8,   /* RFC 9110, 5.5: all but controls; tabs are none */
+	OCTETS_NAME = 16,   /* of a host: RFC 3986, 3.2.2, but '%' */
+	OCTETS_DIGIT = 32,
+};
+
+extern const uint8_t octets_table[256];
+
+static inline bool octets_has(enum octets class, char c)
+{
+	return octets_table[(unsigned char)c] & class;
+}
+
+/* The first byte from `at` on that is not of a class, or end. */
+static inline const char *octets_skip(const char *at, const char *end,
+				      enum octets class)
+{
+	while (at < end && octets_has(class, *at))
+		at++;
+	return at;
+}
+
+/* The same for OCTETS_VALUE, in whichever way is the faster one here. */
+static inline const char *octets_skip_value(const char *at, const char *end);
+
+/* The same, byte by byte. */
+const char *octets_skip_value_portable(const char *at, const char *end);
+
+#ifdef __SSE2__
+/* The same, 16 bytes at a time; never reads past the end. */
+const char *octets_skip_value_sse2(const char *at, const char *end);
+
+static inline const char *octets_skip_value(const char *at, const char *end)
+{
+	return octets_skip_value_sse2(at, end);
+}
+#else
+static inline const char *octets_skip_value(const char *at, const char *end)
+{
+	return octets_skip_value_portable(at, end);
+}
+#endif
+
+#endif
