@@ -3,6 +3,7 @@
  * choose on purpose, four times as many bytes take some four times as long.
  * What looks at each line for each name takes sixteen times as long.
  */
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/forward.h"
 #include "digestd/http/guard.h"
+#include "digestd/http/request_body.h"
+#include "digestd/http/request_head.h"
 #include "digestd/http/response.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/http/storable.h"
@@ -21,6 +24,9 @@
 #include "digestd/http/vary.h"
 #include "digestd/http/via.h"
 #include "tests/http/message.h"
+
+#define CHUNKED_UPLOAD \
+	"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 enum {
 	SMALL = 2048, LARGE = 8192, /* bytes of a header */
@@ -240,37 +246,32 @@ static int64_t cost_ns(void (*use)(const char *text), const char *text)
 	return least;
 }
 
-/* How much slower than usual this build may be. */
-static int64_t cost_factor(void)
+/* Four times the bytes, not much more than four times the time. */
+static void costs_are_linear(void (*use)(const char *text), const char *small,
+			     const char *large, const char *name)
 {
-	const char *slow = getenv("SCD_TEST_SLOW");
+	int64_t factor = rounds_slowness();
+	int64_t one_ns = cost_ns(use, small), four_ns = cost_ns(use, large);
 
-	return slow ? atoi(slow) : 1;
+	if (getenv("REPORT"))
+		print_message("%s: %lld %lld ns\n", name, (long long)one_ns,
+			      (long long)four_ns);
+	if (four_ns > MAX_NS * factor ||
+	    (four_ns > NOISE_NS * factor && four_ns > one_ns * MAX_RATIO))
+		fail_msg("%s: %lld and %lld ns", name, (long long)one_ns,
+			 (long long)four_ns);
 }
 
 static void is_linear(void (*use)(const char *text))
 {
-	int64_t factor = cost_factor();
-	const char *report = getenv("REPORT");
-
 	for (size_t i = 0; i < NROWS(shapes); i++) {
-		char small[SMALL + 200], large[LARGE + 200];
-		int64_t one_ns, four_ns;
+		char small[SMALL + 200], large[LARGE + 200], name[100];
 
 		make_header(&shapes[i], SMALL, small);
 		make_header(&shapes[i], LARGE, large);
-		one_ns = cost_ns(use, small);
-		four_ns = cost_ns(use, large);
-		if (report)
-			print_message("%s: %s: %lld %lld ns\n", shapes[i].list,
-				      shapes[i].element, (long long)one_ns,
-				      (long long)four_ns);
-		if (four_ns > MAX_NS * factor ||
-		    (four_ns > NOISE_NS * factor &&
-		     four_ns > one_ns * MAX_RATIO))
-			fail_msg("%s: %s: %lld and %lld ns", shapes[i].list,
-				 shapes[i].element, (long long)one_ns,
-				 (long long)four_ns);
+		snprintf(name, sizeof(name), "%s: %s", shapes[i].list,
+			 shapes[i].element);
+		costs_are_linear(use, small, large, name);
 	}
 }
 
@@ -367,7 +368,7 @@ static void reading_again(void **state)
 		if (getenv("REPORT"))
 			print_message("again: %lld %lld ns\n",
 				      (long long)use_ns, (long long)once_ns);
-		if (use_ns > once_ns * rows[i].max_ratio * cost_factor())
+		if (use_ns > once_ns * rows[i].max_ratio * rounds_slowness())
 			fail_msg("%s: %lld ns, %lld to read it",
 				 rows[i].shape.list, (long long)use_ns,
 				 (long long)once_ns);
@@ -387,6 +388,128 @@ static void purging(void **state)
 	is_linear(purge_by_tags);
 }
 
+/* Messages of a client: what they begin with, and what is in them as often as
+ * they have room for; of two with a bar between them, each half has one. */
+static const struct upload {
+	const char *begin, *again;
+} uploads[] = {
+	{ "A", "A" },
+	{ "GET /", "a" },
+	{ "GET /", "\\" },
+	{ "GET /?", "\\" },
+	{ "GET /?", "^" },
+	{ "GET /", "aa|?\\" },
+	{ "GET http://", "@" },
+	{ "GET / HTTP/1.1\r\n", "a:\r\n" },
+	{ "GET / HTTP/1.1\r\na:", " " },
+	{ "GET / HTTP/1.1\r\na: b", " " },
+	{ "GET / HTTP/1.1\r\na: b", "b" },
+	{ "GET / HTTP/1.1\r\n", "a" },
+	{ "GET / HTTP/1.1\r\nConnection: ", "," },
+	{ "GET / HTTP/1.1\r\nConnection: ", "\"a," },
+	{ "GET / HTTP/1.1\r\nHost: ", "%61" },
+	{ "GET / HTTP/1.1\r\nHost: ", "[" },
+	{ "", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" },
+	{ "", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na" },
+	{ "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999\r\n\r\n",
+	  "a" },
+	{ CHUNKED_UPLOAD, "1\r\na\r\n" },
+	{ CHUNKED_UPLOAD, "1;a=b\r\na\r\n" },
+	{ CHUNKED_UPLOAD "1;", "a" },
+	{ CHUNKED_UPLOAD "0\r\n", "a: \t b \r\n" },
+	{ CHUNKED_UPLOAD "0\r\na:", " " },
+	{ CHUNKED_UPLOAD "0\r\na: b", " " },
+	{ CHUNKED_UPLOAD "ffff\r\n", "a" },
+};
+
+/* A connection that is read, from its first byte that is not used on. */
+struct reading {
+	struct field_part rest;
+	struct request_head head;
+	struct request_body body;
+	bool in_body;
+};
+
+static const struct request_limits reading_limits = { LARGE, 2 * LARGE };
+
+/* One step; false: it needs more bytes, or is refused. */
+static bool read_on(struct reading *r)
+{
+	enum request_body_event event;
+
+	if (!r->in_body) {
+		if (request_head_read(&r->head, r->rest.at, r->rest.len) !=
+		    REQUEST_HEAD_DONE)
+			return false;
+		r->rest.at += r->head.len;
+		r->rest.len -= r->head.len;
+		request_body_init(&r->body, &r->head.framing, LARGE);
+		r->in_body = true;
+	}
+	event = request_body_next(&r->body, &r->rest);
+	if (event == REQUEST_BODY_END) {
+		request_head_init(&r->head, &reading_limits);
+		r->in_body = false;
+	}
+	return event != REQUEST_BODY_MORE && event != REQUEST_BODY_REFUSED;
+}
+
+static void upload(const char *text, size_t piece)
+{
+	struct reading r = { .rest = { text, 0 } };
+	size_t left = strlen(text);
+
+	request_head_init(&r.head, &reading_limits);
+	while (left) {
+		size_t n = left < piece ? left : piece;
+
+		left -= n;
+		r.rest.len += n;
+		while (read_on(&r))
+			;
+	}
+}
+
+static void upload_whole(const char *text)
+{
+	upload(text, SIZE_MAX);
+}
+
+static void upload_bytes(const char *text)
+{
+	upload(text, 1);
+}
+
+static void make_upload(const struct upload *u, size_t bytes, char *out)
+{
+	const char *bar = strchr(u->again, '|');
+	const char *second = bar ? bar + 1 : u->again;
+	int first_len = (int)strcspn(u->again, "|");
+	char *at = out + sprintf(out, "%s", u->begin);
+
+	while (at < out + bytes / 2)
+		at += sprintf(at, "%.*s", first_len, u->again);
+	while (at < out + bytes)
+		at += sprintf(at, "%s", second);
+	strcpy(at, "\r\n\r\n");
+}
+
+static void uploading(void **state)
+{
+	static void (*const uses[])(const char *) = { upload_whole,
+						      upload_bytes };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * NROWS(uploads); i++) {
+		const struct upload *u = &uploads[i / 2];
+		char small[SMALL + 200], large[LARGE + 200];
+
+		make_upload(u, SMALL, small);
+		make_upload(u, LARGE, large);
+		costs_are_linear(uses[i % 2], small, large, u->again);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +518,7 @@ int main(void)
 		cmocka_unit_test(reading_again),
 		cmocka_unit_test(parsing),
 		cmocka_unit_test(purging),
+		cmocka_unit_test(uploading),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

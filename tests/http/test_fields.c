@@ -249,9 +249,41 @@ static void without_memory(void **state)
 	assert_true(n > 5);
 }
 
+/* Lines whose text is in an older block, in the newest, or nobody's own. */
+static void a_copy_has_text_of_its_own(void **state)
+{
+	static const char *const borrowed[] = { "Borrowed", "value" };
+	char large[3000], before[MESSAGE_MAX], text[MESSAGE_MAX];
+	struct fields f, copy, again;
+
+	(void)state;
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	fields_init(&f);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(fields_add(&f, "Own", "1"), 0);
+		assert_int_equal(fields_borrow(&f, borrowed[0], borrowed[1]),
+				 0);
+		if (i == 10)
+			assert_int_equal(fields_add(&f, "Large", large), 0);
+	}
+	message_text(&f, before);
+	assert_int_equal(fields_copy(&f, &copy), 0);
+	assert_int_equal(fields_copy(&copy, &again), 0);
+	fields_free(&f);
+	for (size_t i = 0; i < fields_count(&copy); i++)
+		assert_ptr_not_equal(fields_at(&copy, i)->name, borrowed[0]);
+	assert_string_equal(message_text(&copy, text), before);
+	fields_free(&copy);
+	assert_string_equal(message_text(&again, text), before);
+	assert_int_equal(fields_add(&again, "More", "2"), 0);
+	fields_free(&again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_copy_has_text_of_its_own),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(values_do_not_move),
 		cmocka_unit_test(list_elements),

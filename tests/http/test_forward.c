@@ -20,6 +20,7 @@ static const struct {
 	{ NULL, MARKS, ASK MARKS },
 	{ "A: 1\nHost: other\nB: 2", "A: 1\nB: 2\n" MARKS,
 	  "A: 1\nB: 2\n" ASK MARKS },
+	{ "Expect: 100-continue\nA: 1", "A: 1\n" MARKS, "A: 1\n" ASK MARKS },
 	{ "Connection: x\nX: 1\nTE: trailers\nA: 1", "A: 1\n" MARKS,
 	  "A: 1\n" ASK MARKS },
 	{ "Proxy-Authorization: Basic x\nAuthorization: y",

@@ -12,17 +12,24 @@ enum { NOW_S = 784111777 }; /* Sun, 06 Nov 1994 08:49:37 GMT */
 
 #define DATE "Date: Sun, 06 Nov 1994 08:49:37 GMT\n"
 
-static void setup(struct freshness *f, unsigned status, const char *response,
-		  int64_t delay_s)
+static void setup_at(struct freshness *f, unsigned status, const char *response,
+		     const struct exchange_times *times)
 {
-	struct exchange_times times = { NOW_S - delay_s, NOW_S };
 	struct fields fields;
 	struct answer answer;
 
 	message_must(&fields, response);
 	answer_read(&answer, status, &fields, "cache1");
-	freshness_init(f, &answer, &times);
+	freshness_init(f, &answer, times);
 	fields_free(&fields);
+}
+
+static void setup(struct freshness *f, unsigned status, const char *response,
+		  int64_t delay_s)
+{
+	struct exchange_times times = { NOW_S - delay_s, NOW_S, 0 };
+
+	setup_at(f, status, response, &times);
 }
 
 static const struct {
@@ -45,6 +52,46 @@ static const struct {
 	{ DATE "Age: 2147483648", 0, 2147483647 },
 	{ DATE "Age: 99999999999999999999", 0, 2147483647 },
 };
+
+/* Responses that come when the wall clock says NOW_S. */
+static const struct {
+	const char *response;
+	int64_t age_s, lifetime_s;
+} dated[] = {
+	{ DATE "Cache-Control: max-age=60", 0, 60 },
+	{ "Date: Sun, 06 Nov 1994 08:49:27 GMT\nCache-Control: max-age=60", 10,
+	  60 },
+	{ DATE "Expires: Sun, 06 Nov 1994 08:50:37 GMT", 0, 60 },
+	{ "Expires: Sun, 06 Nov 1994 08:50:37 GMT", 0, 60 },
+	{ "Last-Modified: Sun, 06 Nov 1994 08:39:37 GMT", 0, 60 },
+};
+
+static void dates_are_of_the_wall_clock(void **state)
+{
+	static const int64_t ahead_s[] = { 0, 3600, -3600, 800000000 };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(dated) * NROWS(ahead_s); i++) {
+		const int64_t ahead = ahead_s[i / NROWS(dated)];
+		const size_t row = i % NROWS(dated);
+		struct exchange_times times = { NOW_S - ahead, NOW_S - ahead,
+						ahead };
+		struct freshness f;
+
+		setup_at(&f, 200, dated[row].response, &times);
+		/* that the wall clock is set now changes nothing */
+		if (freshness_age(&f, times.response_s + 7) !=
+			    dated[row].age_s + 7 ||
+		    freshness_left(&f, times.response_s) !=
+			    dated[row].lifetime_s - dated[row].age_s)
+			fail_msg("row %zu, %lld s ahead: age %lld, left %lld",
+				 row, (long long)ahead,
+				 (long long)freshness_age(
+					 &f, times.response_s + 7),
+				 (long long)freshness_left(&f,
+							   times.response_s));
+	}
+}
 
 static void age(void **state)
 {
@@ -315,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(age),
+		cmocka_unit_test(dates_are_of_the_wall_clock),
 		cmocka_unit_test(lifetime),
 		cmocka_unit_test(what_is_cut),
 		cmocka_unit_test(ages_that_are_not_one_number),

@@ -63,6 +63,8 @@ static const struct {
 	{ "GET", "HTTP://H:80/x", 1, HOST, 0 },
 	{ "GET", "http://h./x", 1, HOST, 0 },
 	{ "GET", "https://h/", 1, HOST, 0 },
+	{ "GET", "https://h:443/", 1, HOST, 0 },
+	{ "GET", "https://h:80/", 1, HOST, 400 },
 	{ "GET", "http://h/", 1, "Host: H:80", 0 },
 	{ "GET", "http://h:8080/", 1, "Host: h:8080", 0 },
 	{ "GET", "http://h/", 0, NULL, 0 },
@@ -97,6 +99,8 @@ static const struct {
 	{ "GET", "/", 1, "Host: h:x", 400 },
 	{ "GET", "/", 1, "Host: h:80:80", 400 },
 	{ "GET", "/", 1, "Host: [::1", 400 },
+	{ "GET", "/", 1, "Host: [1:2]", 400 },
+	{ "GET", "/", 1, "Host: [::1]:80", 0 },
 	{ "GET", "/", 1, "Host: \xe4", 400 },
 	{ "GET", "/", 1, "Host: :80", 400 },
 	/* names and values */

@@ -168,6 +168,42 @@ static void there_and_back(void **state)
 	assert_string_equal(text, "Fri, 31 Dec 9999 23:59:59 GMT");
 }
 
+/* What the exact reader takes is what would be written of it. */
+static void check_exact(const char *text)
+{
+	char again[HTTPDATE_LEN + 1];
+	int64_t at_s = 0, exact_s = 0;
+	bool is = httpdate_parse(text, NOW_S, &at_s) && at_s >= 0;
+
+	if (is) {
+		httpdate_format(at_s, again);
+		is = !strcmp(again, text);
+	}
+	if (httpdate_parse_exact(text, &exact_s) != is ||
+	    (is && exact_s != at_s))
+		fail_msg("\"%s\": %lld", text, (long long)exact_s);
+}
+
+static void exact_dates_are_those_that_are_written(void **state)
+{
+	static const char bytes[] = "0123456789 ,:GMTgmSunFebxv";
+	char text[HTTPDATE_LEN + 1];
+	unsigned x = 1;
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		check_exact(rows[i].text);
+	for (int i = 0; i < 300000; i++) {
+		x = x * 1664525 + 1013904223;
+		httpdate_format((int64_t)x * 3, text);
+		check_exact(text);
+		x = x * 1664525 + 1013904223;
+		text[(x >> 8) % HTTPDATE_LEN] =
+			bytes[(x >> 16) % sizeof(bytes)];
+		check_exact(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +211,7 @@ int main(void)
 		cmocka_unit_test(every_prefix_is_refused),
 		cmocka_unit_test(centuries),
 		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(exact_dates_are_those_that_are_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

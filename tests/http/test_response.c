@@ -107,6 +107,11 @@ static const struct row {
 };
 /* clang-format on */
 
+/* What the request asked for. */
+static struct {
+	bool continues, upgrades;
+} asked;
+
 /* What a response came to. */
 struct seen {
 	char fields[256], interim[256], body[MAX_BODY + 1];
@@ -178,6 +183,8 @@ static void read_in_steps(const struct row *row, size_t len, size_t step,
 
 	*seen = (struct seen){ .end = RESPONSE_MORE, .fields = "bad" };
 	response_init(&r, row->head, MAX_HEADER);
+	r.continues = asked.continues;
+	r.upgrades = asked.upgrades;
 	for (size_t at = 0; at < len && seen->end == RESPONSE_MORE;
 	     at += step) {
 		size_t n = len - at < step ? len - at : step;
@@ -227,6 +234,31 @@ static void in_pieces_of_every_size(void **state)
 	}
 }
 
+/* clang-format off */
+static const struct row upgrading[] = {
+	{ "upgraded as asked", "HTTP/1.1 101 Up\r\nUpgrade: x\r\n\r\nraw", "Upgrade=x;", "raw", 101, RESPONSE_END, 0, 0, 1, NULL },
+	{ "upgraded by 1.0", "HTTP/1.0 101 Up\r\nUpgrade: x\r\n\r\nraw", BAD, "", 0, RESPONSE_BAD, 0, 0, 0, NULL },
+	{ "not upgraded", OK LEN("2") "ok", "Content-Length=2;", "ok", 200, RESPONSE_END, 0, 1, 0, NULL },
+};
+/* clang-format on */
+
+static void upgrades(void **state)
+{
+	(void)state;
+	asked.upgrades = true;
+	for (size_t i = 0; i < NROWS(upgrading); i++) {
+		size_t len = strlen(upgrading[i].input);
+
+		for (size_t step = 1; step <= len + 1; step++) {
+			struct seen seen;
+
+			read_in_steps(&upgrading[i], len, step, &seen);
+			check(&upgrading[i], &seen);
+		}
+	}
+	asked.upgrades = false;
+}
+
 static void cut_at_every_length(void **state)
 {
 	(void)state;
@@ -257,8 +289,8 @@ static void a_nul_is_no_text(void **state)
 	assert_int_not_equal(response_field(line, 0, &name, &value), 0);
 }
 
-/* So many bytes of header are allowed, wherever they are. */
-/* All but 100, in order, and nothing of them is in the final response. */
+/* All but 100, unless it was asked for, in order; and nothing of them is in the
+ * final response. */
 static void interim_responses(void **state)
 {
 	static const struct row row = {
@@ -279,8 +311,14 @@ static void interim_responses(void **state)
 				    "102:103:A=b;C=d;103:A=e;");
 		assert_string_equal(seen.fields, "Content-Length=2;");
 	}
+	asked.continues = true;
+	read_in_steps(&row, len, len, &seen);
+	asked.continues = false;
+	assert_string_equal(seen.interim,
+			    "100:X=y;102:103:A=b;C=d;103:A=e;");
 }
 
+/* So many bytes of header are allowed, wherever they are. */
 static void headers_have_a_limit(void **state)
 {
 	static const struct {
@@ -342,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_pieces_of_every_size),
+		cmocka_unit_test(upgrades),
 		cmocka_unit_test(cut_at_every_length),
 		cmocka_unit_test(a_nul_is_no_text),
 		cmocka_unit_test(interim_responses),
