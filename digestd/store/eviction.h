@@ -42,6 +42,7 @@ struct eviction_config {
 	 */
 	struct eviction_item (*item)(void *arg, uint32_t slot);
 	void *arg;
+	bool shared; /* eviction_share_hit() will be called */
 };
 
 struct eviction_policy;
@@ -69,6 +70,8 @@ struct eviction_policy {
 	void (*expect)(struct eviction *e, struct eviction_item item);
 	void (*insert)(struct eviction *e, uint32_t slot);
 	void (*hit)(struct eviction *e, uint32_t slot);
+	/* hit() by any thread, while one calls the others; null: it cannot. */
+	void (*share_hit)(struct eviction *e, uint32_t slot);
 	void (*remove)(struct eviction *e, uint32_t slot);
 	uint32_t (*evict)(struct eviction *e);
 	/* Fetches what hit() will touch; null: not worth it. */
@@ -130,6 +133,18 @@ static inline void eviction_insert(struct eviction *e, uint32_t slot)
 static inline void eviction_hit(struct eviction *e, uint32_t slot)
 {
 	e->policy->hit(e, slot);
+}
+
+/* The same by any thread, at the same time as other calls: of a slot below
+ * those reserved, in which there may be another object by now, or none. */
+static inline bool eviction_shares_hits(const struct eviction *e)
+{
+	return e->policy->share_hit;
+}
+
+static inline void eviction_share_hit(struct eviction *e, uint32_t slot)
+{
+	e->policy->share_hit(e, slot);
 }
 
 /* The object in a slot goes for a reason of the owner's. */

@@ -17,8 +17,7 @@ static uint32_t eviction_clock_evict(struct eviction *e)
 	struct queued *q = (struct queued *)e;
 	uint32_t slot = queue_oldest(q->links, 0);
 
-	while (q->mark[slot]) {
-		q->mark[slot] = 0;
+	while (queued_unmark(q, slot)) {
 		queue_renew(q->links, 0, slot);
 		slot = queue_oldest(q->links, 0);
 	}
@@ -35,6 +34,7 @@ const struct eviction_policy eviction_clock = {
 	.memory = queued_memory,
 	.insert = queued_insert_marked,
 	.hit = queued_hit_marked,
+	.share_hit = queued_share_hit_marked,
 	.remove = queued_remove,
 	.evict = eviction_clock_evict,
 	.foresee = queued_foresee,

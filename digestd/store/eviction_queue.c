@@ -27,10 +27,38 @@ int queued_reserve(struct eviction *e, uint32_t nslots)
 	return 0;
 }
 
+/* Marks that others may be setting meanwhile: one of those that were there may
+ * be lost. */
+static int eviction_queue_reserve_shared(struct queued *q, uint32_t nslots)
+{
+	uint32_t n = q->marks ? q->marks->n : 0;
+	uint32_t more = n < nslots / 2 ? nslots : n < UINT32_MAX / 2 ? 2 * n :
+								       nslots;
+	struct queued_marks *marks;
+
+	if (n >= nslots)
+		return 0;
+	marks = calloc(1, sizeof(*marks) + more);
+	if (!marks)
+		return SCD_ENOMEM;
+	marks->older = q->marks;
+	marks->n = more;
+	for (uint32_t slot = 0; slot < n; slot++)
+		marks->mark[slot] = __atomic_load_n(&q->mark[slot],
+						    __ATOMIC_RELAXED);
+	q->marks = marks;
+	__atomic_store_n(&q->mark, marks->mark, __ATOMIC_RELEASE);
+	return 0;
+}
+
 int queued_reserve_marked(struct eviction *e, uint32_t nslots)
 {
 	void *mark = eviction_queue_queued(e)->mark;
 
+	if (e->config.shared)
+		return eviction_queue_reserve_shared(eviction_queue_queued(e),
+						     nslots) ?
+			       SCD_ENOMEM : queued_reserve(e, nslots);
 	if (eviction_grow(&mark, (size_t)nslots + 1, 1))
 		return SCD_ENOMEM;
 	eviction_queue_queued(e)->mark = mark;
@@ -39,16 +67,29 @@ int queued_reserve_marked(struct eviction *e, uint32_t nslots)
 
 void queued_release(struct eviction *e)
 {
-	free(eviction_queue_queued(e)->links);
-	free(eviction_queue_queued(e)->mark);
+	struct queued *q = eviction_queue_queued(e);
+
+	free(q->links);
+	if (!e->config.shared)
+		free(q->mark);
+	while (q->marks) {
+		struct queued_marks *older = q->marks->older;
+
+		free(q->marks);
+		q->marks = older;
+	}
 }
 
 size_t queued_memory(const struct eviction *e)
 {
 	const struct queued *q = (const struct queued *)e;
-	size_t n = e->config.nslots;
+	size_t n = e->config.nslots, marks = q->mark ? n + 1 : 0;
 
-	return (n + QUEUE_HEADS) * sizeof(*q->links) + (q->mark ? n + 1 : 0);
+	if (q->marks)
+		marks = 0;
+	for (struct queued_marks *m = q->marks; m; m = m->older)
+		marks += sizeof(*m) + m->n;
+	return (n + QUEUE_HEADS) * sizeof(*q->links) + marks;
 }
 
 void queued_insert(struct eviction *e, uint32_t slot)
@@ -58,13 +99,25 @@ void queued_insert(struct eviction *e, uint32_t slot)
 
 void queued_insert_marked(struct eviction *e, uint32_t slot)
 {
-	eviction_queue_queued(e)->mark[slot] = 0;
+	__atomic_store_n(&eviction_queue_queued(e)->mark[slot], 0,
+			 __ATOMIC_RELAXED);
 	queued_insert(e, slot);
 }
 
 void queued_hit_marked(struct eviction *e, uint32_t slot)
 {
 	eviction_queue_queued(e)->mark[slot] = 1;
+}
+
+/* A mark that is there already is not written: its cache line stays with all
+ * who read it. */
+void queued_share_hit_marked(struct eviction *e, uint32_t slot)
+{
+	uint8_t *mark = __atomic_load_n(&eviction_queue_queued(e)->mark,
+					__ATOMIC_ACQUIRE) + slot;
+
+	if (!__atomic_load_n(mark, __ATOMIC_RELAXED))
+		__atomic_store_n(mark, 1, __ATOMIC_RELAXED);
 }
 
 void queued_prefetch_marked(const struct eviction *e, uint32_t slot)

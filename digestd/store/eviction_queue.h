@@ -91,7 +91,28 @@ struct queued {
 	struct eviction base;
 	struct queue_link *links;
 	uint8_t *mark; /* by slot, what the policy likes; null: it has none */
+	struct queued_marks *marks; /* where it is, if hits are shared */
 };
+
+/*
+ * Marks that any thread may set. When there have to be more, those that there
+ * were stay until the end, as a thread may have them in its hands; there are
+ * twice as many each time, so all of those together are fewer than the last.
+ */
+struct queued_marks {
+	struct queued_marks *older;
+	uint32_t n;
+	uint8_t mark[];
+};
+
+/* Whether a slot is marked, and then not any more: for who evicts. */
+static inline bool queued_unmark(struct queued *q, uint32_t slot)
+{
+	if (!__atomic_load_n(&q->mark[slot], __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&q->mark[slot], 0, __ATOMIC_RELAXED);
+	return true;
+}
 
 /* struct eviction_policy's reserve(): the queues, or with a mark for each slot
  * (not set); its release() and its memory() for both. */
@@ -104,8 +125,9 @@ size_t queued_memory(const struct eviction *e);
 void queued_insert(struct eviction *e, uint32_t slot);
 void queued_insert_marked(struct eviction *e, uint32_t slot);
 
-/* A use makes the mark 1; what that touches. */
+/* A use makes the mark 1; by any thread; what that touches. */
 void queued_hit_marked(struct eviction *e, uint32_t slot);
+void queued_share_hit_marked(struct eviction *e, uint32_t slot);
 void queued_prefetch_marked(const struct eviction *e, uint32_t slot);
 
 /* Leaves its queue. */

@@ -35,11 +35,9 @@ static uint32_t eviction_sieve_evict(struct eviction *e)
 {
 	struct sieve *s = (struct sieve *)e;
 	struct queue_link *links = s->q.links;
-	uint8_t *mark = s->q.mark;
 	uint32_t node = s->hand ? s->hand : links[0].newer;
 
-	while (mark[node - QUEUE_HEADS]) {
-		mark[node - QUEUE_HEADS] = 0;
+	while (queued_unmark(&s->q, node - QUEUE_HEADS)) {
 		node = links[node].newer;
 		if (!node)
 			node = links[0].newer;
@@ -66,6 +64,7 @@ const struct eviction_policy eviction_sieve = {
 	.memory = queued_memory,
 	.insert = queued_insert_marked,
 	.hit = queued_hit_marked,
+	.share_hit = queued_share_hit_marked,
 	.remove = eviction_sieve_drop,
 	.evict = eviction_sieve_evict,
 	.foresee = eviction_sieve_foresee,

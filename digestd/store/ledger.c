@@ -14,14 +14,23 @@ static void ledger_change(uint64_t *sum, uint64_t by)
 	__atomic_fetch_add(sum, by, __ATOMIC_RELAXED);
 }
 
+/* A sum as it is read: what one thread returns may be counted before another
+ * has said that it took it, so that the sum is below 0 for that long. */
+static uint64_t ledger_clamp(uint64_t sum)
+{
+	return sum > INT64_MAX ? 0 : sum;
+}
+
 bool ledger_take(struct ledger *l, enum ledger_use use, uint64_t bytes,
 		 uint64_t leave)
 {
 	uint64_t limit = ledger_load(&l->limit), total = ledger_load(&l->total);
 
 	do {
-		if (total > limit || bytes > limit - total ||
-		    leave > limit - total - bytes)
+		uint64_t there = ledger_clamp(total);
+
+		if (there > limit || bytes > limit - there ||
+		    leave > limit - there - bytes)
 			return false;
 	} while (!__atomic_compare_exchange_n(&l->total, &total, total + bytes,
 					      true, __ATOMIC_RELAXED,
@@ -83,12 +92,13 @@ void ledger_release(struct ledger *l, enum ledger_use use,
 
 uint64_t ledger_left(const struct ledger *l)
 {
-	uint64_t limit = ledger_load(&l->limit), total = ledger_load(&l->total);
+	uint64_t limit = ledger_load(&l->limit);
+	uint64_t total = ledger_clamp(ledger_load(&l->total));
 
 	return total < limit ? limit - total : 0;
 }
 
 uint64_t ledger_used(const struct ledger *l, enum ledger_use use)
 {
-	return ledger_load(&l->used[use]);
+	return ledger_clamp(ledger_load(&l->used[use]));
 }

@@ -27,7 +27,7 @@
 	X(disk_reads,  "blocks read from the disk, on their way to clients") \
 	X(connections, "clients and peers that are connected") \
 	X(requests,    "requests that ask origins and peers") \
-	X(replies,     "what the HTTP library holds of replies") \
+	X(replies,     "blocks of streamed replies, on their way to clients") \
 	X(files,       "copies of bodies in memory files") \
 	X(other,       "the rest, as measured: program, digests, tables, the allocator's")
 /* clang-format on */

@@ -19,21 +19,23 @@ void purgelog_key(struct purgelog *log, const struct scd_key *key,
 {
 	uint64_t slot = purgelog_slot(key);
 
-	log->slots[slot] = ++log->now;
+	__atomic_store_n(&log->slots[slot], ++log->now, __ATOMIC_RELEASE);
 	log->times[slot].key = purgelog_bits(key);
 	log->times[slot].at_s = (uint32_t)now_s;
 }
 
 void purgelog_all(struct purgelog *log)
 {
-	log->all = ++log->now;
+	__atomic_store_n(&log->all, ++log->now, __ATOMIC_RELEASE);
 }
 
 uint64_t purgelog_last(const struct purgelog *log, const struct scd_key *key)
 {
-	uint64_t last = log->slots[purgelog_slot(key)];
+	uint64_t last = __atomic_load_n(&log->slots[purgelog_slot(key)],
+					__ATOMIC_ACQUIRE);
+	uint64_t all = __atomic_load_n(&log->all, __ATOMIC_ACQUIRE);
 
-	return last > log->all ? last : log->all;
+	return last > all ? last : all;
 }
 
 bool purgelog_is_older(const struct purgelog *log, const struct scd_key *key,

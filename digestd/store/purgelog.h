@@ -4,7 +4,7 @@
  *
  * Keys share PURGELOG_SLOTS slots, so one in so many responses under way is
  * given up for a purge of another key, which costs a fetch. Changes need a
- * lock.
+ * lock, and so does purgelog_is_older().
  *
  * Peers have copies that are older than a purge of one key here. The time of
  * that is kept for the last key of each slot: an earlier one is forgotten, as

@@ -1,6 +1,6 @@
 /*
- * The store's index: a hash table with chains, and the entries by the slots
- * that the policy knows them by.
+ * The store: its index, and the entries by the slots that the policy knows
+ * them by.
  */
 #include "digestd/store/store.h"
 
@@ -8,20 +8,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "digestd/store/store_index.h"
+
 enum {
-	FIRST_SLOTS = 1024, /* a power of two */
-	MOVE_SLOTS = 4,     /* old slots moved with each insertion */
 	FIRST_PLACES = 1024, /* for the policy */
-	PART_SLOTS = 1024,  /* in a part; each costs a cache miss or two */
 };
 
-/*
- * While the table grows, the old half of it is still there: slots below
- * `moved` have been emptied into the new table.
- */
 struct store {
-	struct store_entry **slots, **old_slots;
-	size_t nslots, old_nslots, moved;
+	struct store_index index;
 	unsigned max_variants;
 	struct eviction *eviction;
 	union place *places; /* by the policy's slot */
@@ -30,21 +24,30 @@ struct store {
 	struct store_stats stats;
 };
 
-/* An entry, or the number of the next free place. */
+/* An entry; or, with the lowest bit set, the number of the next free place. */
 union place {
 	struct store_entry *entry;
-	uint32_t next_free;
+	uintptr_t next_free;
 };
+
+static void store_set_free(union place *place, uint32_t next)
+{
+	place->next_free = (uintptr_t)next << 1 | 1;
+}
+
+static uint32_t store_next_free(const union place *place)
+{
+	return (uint32_t)(place->next_free >> 1);
+}
 
 /* A walk over a part of the keys, to see each of them or to remove entries. */
 struct walk {
+	const struct store *store;
+	struct store *from; /* null: nothing is removed */
 	const struct keypart *part;
-	void (*chain)(const struct store *s, struct walk *walk,
-		      struct store_entry *e);
 	void (*each)(void *arg, const struct scd_key *key);
 	bool (*matches)(void *arg, struct store_entry *e);
 	void *arg;
-	struct store *from; /* what is removed from */
 	size_t removed;
 };
 
@@ -53,15 +56,10 @@ static bool store_same_key(const struct scd_key *a, const struct scd_key *b)
 	return a->lo == b->lo && a->hi == b->hi;
 }
 
-/* The slot where a key's chain hangs now. */
-static struct store_entry **store_slot_of(const struct store *s,
-					  const struct scd_key *key)
+/* Readers look at it, see store_touch_shared(). */
+static void store_set_slot(struct store_entry *e, uint32_t slot)
 {
-	size_t old = s->old_slots ? key->hi & (s->old_nslots - 1) : 0;
-
-	if (s->old_slots && old >= s->moved)
-		return &s->old_slots[old];
-	return &s->slots[key->hi & (s->nslots - 1)];
+	__atomic_store_n(&e->slot, slot, __ATOMIC_RELEASE);
 }
 
 static size_t store_weight_of(const struct store *s,
@@ -93,7 +91,7 @@ static int store_add_places(struct store *s)
 	if (eviction_reserve(s->eviction, n))
 		return -ENOMEM;
 	while (s->nplaces < n) {
-		places[s->nplaces].next_free = s->free_place;
+		store_set_free(&places[s->nplaces], s->free_place);
 		s->free_place = s->nplaces++;
 	}
 	return 0;
@@ -105,19 +103,19 @@ int store_new(struct store **out, uint64_t max_weight,
 {
 	struct store *s = calloc(1, sizeof(*s));
 	struct eviction_config config = {
-		.capacity = max_weight, .item = store_item, .arg = s};
+		.capacity = max_weight, .item = store_item, .arg = s,
+		.shared = policy->share_hit};
 
 	assert(policy && events->key_added && events->key_removed);
 	assert(events->released && events->weight);
 	if (!s)
 		return -ENOMEM;
 	s->events = events;
-	s->nslots = FIRST_SLOTS;
-	s->slots = calloc(s->nslots, sizeof(*s->slots));
 	s->free_place = EVICTION_NONE;
 	s->stats.max_weight = max_weight;
 	s->max_variants = STORE_VARIANTS;
-	if (!s->slots || eviction_new(&s->eviction, policy, &config) ||
+	if (store_index_init(&s->index) ||
+	    eviction_new(&s->eviction, policy, &config) ||
 	    store_add_places(s)) {
 		store_free(&s);
 		return -ENOMEM;
@@ -126,51 +124,46 @@ int store_new(struct store **out, uint64_t max_weight,
 	return 0;
 }
 
-static void store_release_chains(struct store *s, struct store_entry **slots,
-				 size_t nslots)
+static void store_release_all(void *arg, struct store_entry *e)
 {
-	for (size_t i = 0; slots && i < nslots; i++) {
-		struct store_entry *e = slots[i];
+	const struct store *s = arg;
 
-		while (e) {
-			struct store_entry *next = e->chain;
-
-			s->events->released(s->events->arg, e);
-			e = next;
-		}
-	}
+	s->events->released(s->events->arg, e);
 }
 
 void store_free(struct store **s)
 {
+	const struct keypart all = { .number = 0, .count = 1 };
+
 	if (!*s)
 		return;
-	store_release_chains(*s, (*s)->slots, (*s)->nslots);
-	store_release_chains(*s, (*s)->old_slots, (*s)->old_nslots);
+	store_index_walk(&(*s)->index, &all, store_release_all, *s);
 	eviction_free(&(*s)->eviction);
 	free((*s)->places);
-	free((*s)->slots);
-	free((*s)->old_slots);
+	store_index_free(&(*s)->index);
 	free(*s);
 	*s = NULL;
 }
 
 struct store_entry *store_find(const struct store *s, const struct scd_key *key)
 {
-	struct store_entry *e = *store_slot_of(s, key);
-
-	while (e && !store_same_key(&e->key, key))
-		e = e->chain;
-	return e;
+	return store_index_find(&s->index, key);
 }
 
 struct store_entry *store_next(const struct store_entry *e)
 {
-	struct store_entry *next = e->chain;
+	return store_index_next(e);
+}
 
-	while (next && !store_same_key(&next->key, &e->key))
-		next = next->chain;
-	return next;
+struct store_entry *store_peek(const struct store *s, const struct scd_key *key,
+			       bool *sure)
+{
+	return store_index_peek(&s->index, key, sure);
+}
+
+struct store_entry *store_peek_next(const struct store_entry *e, bool *sure)
+{
+	return store_index_peek_next(e, sure);
 }
 
 void store_touch(struct store *s, struct store_entry *e)
@@ -178,68 +171,46 @@ void store_touch(struct store *s, struct store_entry *e)
 	eviction_hit(s->eviction, e->slot);
 }
 
-static void store_move_slot(struct store *s)
+uint32_t store_slot(const struct store_entry *e)
 {
-	struct store_entry *e = s->old_slots[s->moved];
-	struct store_entry *reversed = NULL;
-
-	/* Pushed in reverse, so that variants keep their order. */
-	while (e) {
-		struct store_entry *next = e->chain;
-
-		e->chain = reversed;
-		reversed = e;
-		e = next;
-	}
-	s->old_slots[s->moved++] = NULL;
-	while (reversed) {
-		struct store_entry *next = reversed->chain;
-		struct store_entry **slot =
-			&s->slots[reversed->key.hi & (s->nslots - 1)];
-
-		reversed->chain = *slot;
-		*slot = reversed;
-		reversed = next;
-	}
-	if (s->moved < s->old_nslots)
-		return;
-	free(s->old_slots);
-	s->old_slots = NULL;
+	return __atomic_load_n(&e->slot, __ATOMIC_ACQUIRE);
 }
 
-/* Starts to grow, or goes on. No memory only means longer chains. */
-static void store_grow(struct store *s)
+struct store_entry *store_in_slot(const struct store *s, uint32_t slot,
+				  uint64_t hash)
 {
-	struct store_entry **slots;
+	const union place *place = &s->places[slot];
 
-	if (!s->old_slots && s->stats.keys > s->nslots) {
-		slots = calloc(s->nslots * 2, sizeof(*slots));
-		if (!slots)
-			return;
-		s->old_slots = s->slots;
-		s->old_nslots = s->nslots;
-		s->moved = 0;
-		s->slots = slots;
-		s->nslots *= 2;
-	}
-	for (int i = 0; i < MOVE_SLOTS && s->old_slots; i++)
-		store_move_slot(s);
+	if (slot >= s->nplaces || place->next_free & 1 ||
+	    place->entry->key.lo != hash)
+		return NULL;
+	return place->entry;
+}
+
+bool store_shares_touches(const struct store *s)
+{
+	return eviction_shares_hits(s->eviction);
+}
+
+/* The slot first: the policy has room for it since before it was set. Where
+ * the entry has left it meanwhile, another one has a use too many. */
+void store_touch_shared(struct store *s, const struct store_entry *e)
+{
+	uint32_t slot = store_slot(e);
+
+	if (slot != EVICTION_NONE)
+		eviction_share_hit(s->eviction, slot);
 }
 
 /* Takes an entry out that the policy does not know any more. */
 static void store_release_entry(struct store *s, struct store_entry *e)
 {
-	struct store_entry **link = store_slot_of(s, &e->key);
 	struct scd_key key = e->key;
 
-	while (*link != e) {
-		assert(*link);
-		link = &(*link)->chain;
-	}
-	*link = e->chain;
+	store_index_remove(&s->index, e);
 	s->stats.entries--;
 	s->stats.weight -= store_weight_of(s, e);
-	s->places[e->slot].next_free = s->free_place;
+	store_set_free(&s->places[e->slot], s->free_place);
 	s->free_place = e->slot;
 	if (!store_find(s, &key)) {
 		s->stats.keys--;
@@ -285,17 +256,24 @@ static void store_drop_surplus(struct store *s, const struct scd_key *key)
 	}
 }
 
-/* Hangs an entry into its chain. Returns whether its key is new. */
+/* A reader may stand on an entry that moves from another store, with its key:
+ * that is not written again. */
+static void store_init_entry(struct store_entry *e, const struct scd_key *key)
+{
+	if (!store_same_key(&e->key, key))
+		e->key = *key;
+	store_set_slot(e, EVICTION_NONE);
+}
+
+/* Puts an entry into the index. Returns whether its key is new. */
 static bool store_link_entry(struct store *s, struct store_entry *e,
 			     const struct scd_key *key)
 {
 	bool first = !store_find(s, key);
-	struct store_entry **slot;
 
-	store_grow(s);
-	slot = store_slot_of(s, key);
-	*e = (struct store_entry){ .key = *key, .chain = *slot };
-	*slot = e;
+	store_index_grow(&s->index, s->stats.keys);
+	store_init_entry(e, key);
+	store_index_add(&s->index, e);
 	s->stats.entries++;
 	s->stats.weight += store_weight_of(s, e);
 	return first;
@@ -307,16 +285,18 @@ static bool store_link_entry(struct store *s, struct store_entry *e,
 static void store_settle_entry(struct store *s, struct store_entry *e)
 {
 	struct eviction_item expected = {e->key.lo, store_weight_of(s, e)};
+	uint32_t slot;
 
 	eviction_expect(s->eviction, expected);
 	store_drop_surplus(s, &e->key);
 	store_make_room(s);
 	if (s->free_place == EVICTION_NONE && store_add_places(s))
 		store_evict_one(s);
-	e->slot = s->free_place;
-	s->free_place = s->places[e->slot].next_free;
-	s->places[e->slot].entry = e;
-	eviction_insert(s->eviction, e->slot);
+	slot = s->free_place;
+	s->free_place = store_next_free(&s->places[slot]);
+	s->places[slot].entry = e;
+	eviction_insert(s->eviction, slot);
+	store_set_slot(e, slot);
 }
 
 int store_insert(struct store *s, struct store_entry *e,
@@ -378,25 +358,7 @@ void store_resize(struct store *s, uint64_t max_weight)
 
 uint64_t store_parts(const struct store *s)
 {
-	return s->nslots > PART_SLOTS ? s->nslots / PART_SLOTS : 1;
-}
-
-/* In a table with fewer slots than parts, several parts share a slot. */
-static void store_walk_table(const struct store *s, struct walk *walk,
-			     struct store_entry *const *slots, size_t nslots)
-{
-	uint64_t step = walk->part->count < nslots ? walk->part->count : nslots;
-
-	for (uint64_t i = walk->part->number & (step - 1); i < nslots;
-	     i += step)
-		walk->chain(s, walk, slots[i]);
-}
-
-static void store_walk_part(const struct store *s, struct walk *walk)
-{
-	store_walk_table(s, walk, s->slots, s->nslots);
-	if (s->old_slots)
-		store_walk_table(s, walk, s->old_slots, s->old_nslots);
+	return store_index_parts(&s->index);
 }
 
 static bool store_is_in_part(const struct walk *walk,
@@ -405,56 +367,45 @@ static bool store_is_in_part(const struct walk *walk,
 	return keypart_of(&e->key, walk->part->count) == walk->part->number;
 }
 
-/* A chain's keys, as far as they are in the part, each at its newest entry. */
-static void store_store_each_key(const struct store *s, struct walk *walk,
-				 struct store_entry *e)
+/* Each key at its newest entry. */
+static void store_visit_key(void *arg, struct store_entry *e)
 {
-	for (; e; e = e->chain) {
-		if (store_is_in_part(walk, e) && store_find(s, &e->key) == e)
-			walk->each(walk->arg, &e->key);
-	}
+	const struct walk *walk = arg;
+
+	if (store_is_in_part(walk, e) && store_find(walk->store, &e->key) == e)
+		walk->each(walk->arg, &e->key);
 }
 
 void store_each_key(const struct store *s, const struct keypart *part,
 		    void (*each)(void *arg, const struct scd_key *key),
 		    void *arg)
 {
-	struct walk walk = {.part = part,
-			    .chain = store_store_each_key,
-			    .each = each,
-			    .arg = arg};
+	struct walk walk = {
+		.store = s, .part = part, .each = each, .arg = arg};
 
 	assert(part->number < part->count && each);
-	store_walk_part(s, &walk);
+	store_index_walk(&s->index, part, store_visit_key, &walk);
 }
 
-static void store_remove_matching(const struct store *s, struct walk *walk,
-				  struct store_entry *e)
+static void store_remove_matching(void *arg, struct store_entry *e)
 {
-	(void)s;
-	while (e) {
-		struct store_entry *next = e->chain;
+	struct walk *walk = arg;
 
-		if (store_is_in_part(walk, e) && walk->matches(walk->arg, e)) {
-			store_remove(walk->from, e);
-			walk->removed++;
-		}
-		e = next;
-	}
+	if (!store_is_in_part(walk, e) || !walk->matches(walk->arg, e))
+		return;
+	store_remove(walk->from, e);
+	walk->removed++;
 }
 
 size_t store_remove_if(struct store *s, const struct keypart *part,
 		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg)
 {
-	struct walk walk = {.part = part,
-			    .chain = store_remove_matching,
-			    .matches = matches,
-			    .arg = arg,
-			    .from = s};
+	struct walk walk = {
+		.from = s, .part = part, .matches = matches, .arg = arg};
 
 	assert(part->number < part->count && matches);
-	store_walk_part(s, &walk);
+	store_index_walk(&s->index, part, store_remove_matching, &walk);
 	return walk.removed;
 }
 

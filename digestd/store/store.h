@@ -9,11 +9,13 @@
  * one of a key are reported to the owner. Who varies a header gets a variant
  * for each request, so their number is limited: the oldest makes room.
  *
- * Costs: a lookup is one walk of a hash chain; the table doubles at one key a
- * slot and moves a few slots with each insertion, so only the allocation of the
- * larger table, once in a doubling, takes longer than the rest. The policy's
- * memory grows by a quarter at a time, with 8 bytes an entry here. An entry is
- * 32 bytes, which each object pays for.
+ * Changes need the owner's lock. Readers may look keys up without it, if the
+ * owner frees what was released only when they cannot hold it any more, see
+ * quiescent.h.
+ *
+ * Costs: a lookup is two cache lines, see store_index.h for the table. The
+ * policy's memory grows by a quarter at a time, with 8 bytes an entry here. An
+ * entry is 32 bytes, which each object pays for.
  */
 #ifndef DIGESTD_STORE_STORE_H
 #define DIGESTD_STORE_STORE_H
@@ -38,7 +40,7 @@ enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
 /* All fields are the store's while the entry is in it. */
 struct store_entry {
 	struct scd_key key;
-	struct store_entry *chain; /* next in the hash chain */
+	struct store_entry *chain; /* next in the index, see store_index.h */
 	uint32_t slot;		   /* what the policy knows it by */
 };
 
@@ -47,7 +49,8 @@ struct store_entry {
 struct store_events {
 	void (*key_added)(void *arg, const struct scd_key *key);
 	void (*key_removed)(void *arg, const struct scd_key *key);
-	/* The entry has left the store; its memory is the owner's again. */
+	/* The entry has left the store; its memory is the owner's again, once
+	 * no reader can hold it. */
 	void (*released)(void *arg, struct store_entry *entry);
 	/* Bytes that an entry counts for: the same as long as it is in. */
 	size_t (*weight)(void *arg, const struct store_entry *entry);
@@ -72,8 +75,28 @@ struct store_entry *store_find(const struct store *s,
 /* The next variant of the same key; null: no more. */
 struct store_entry *store_next(const struct store_entry *e);
 
+/*
+ * Both without the owner's lock, by a reader that is awake. If null, *sure says
+ * whether there is none; or whether that has to be found out under the lock.
+ */
+struct store_entry *store_peek(const struct store *s, const struct scd_key *key,
+			       bool *sure);
+struct store_entry *store_peek_next(const struct store_entry *e, bool *sure);
+
 /* Tells the policy that an entry was used. */
 void store_touch(struct store *s, struct store_entry *e);
+
+/* Where the policy does not allow the next: what an entry that was peeked at
+ * can be found by later, under the lock; EVICTION_NONE: it is not in yet. Null:
+ * there is no entry with this key.lo in that slot any more. */
+uint32_t store_slot(const struct store_entry *e);
+struct store_entry *store_in_slot(const struct store *s, uint32_t slot,
+				  uint64_t hash);
+
+/* The same without the owner's lock, of an entry that was peeked at; where the
+ * policy allows that, which never changes. */
+bool store_shares_touches(const struct store *s);
+void store_touch_shared(struct store *s, const struct store_entry *e);
 
 /*
  * Inserts an entry with this key; drops the key's oldest variants beyond the

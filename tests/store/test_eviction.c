@@ -12,6 +12,7 @@
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/store/eviction_twin.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum { NOBJECTS = 300, STEPS = 20000, NONE = -1 };
@@ -231,10 +232,12 @@ struct capacity {
 
 static void replay(const struct twin_policy *twin, const struct capacity *c)
 {
+	const unsigned steps = (unsigned)rounds_of(STEPS, 5 * STEPS);
+
 	for (size_t s = 0; s < NROWS(streams); s++) {
 		struct owner *o = owner_new(twin, c->capacity, c->heaviest);
 
-		for (unsigned step = 0; step < STEPS; step++) {
+		for (unsigned step = 0; step < steps; step++) {
 			if (c->remove_every && step % c->remove_every == 0)
 				drop(o, uniform(o, step));
 			request(o, streams[s](o, step));

@@ -46,6 +46,22 @@ static void takes_up_to_the_limit(void **state)
 	}
 }
 
+/* Another thread says later what it took. */
+static void what_is_returned_first_is_nothing(void **state)
+{
+	struct ledger l = { .limit = 1000 };
+
+	(void)state;
+	ledger_return(&l, LEDGER_objects, 300);
+	assert_int_equal(ledger_left(&l), 1000);
+	assert_int_equal(ledger_used(&l, LEDGER_objects), 0);
+	assert_true(ledger_take(&l, LEDGER_streams, 1000, 0));
+	ledger_return(&l, LEDGER_streams, 1000);
+	ledger_add(&l, LEDGER_objects, 400);
+	assert_int_equal(ledger_left(&l), 900);
+	assert_int_equal(ledger_used(&l, LEDGER_objects), 100);
+}
+
 static void accounts_take_tokens(void **state)
 {
 	struct ledger l = { .limit = 200 * KIB };
@@ -217,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_up_to_the_limit),
+		cmocka_unit_test(what_is_returned_first_is_nothing),
 		cmocka_unit_test(accounts_take_tokens),
 		cmocka_unit_test(does_what_its_twin_does),
 		cmocka_unit_test(threads_stay_within_the_limit),
