@@ -27,34 +27,6 @@ static bool cache_has_key(const struct tier *t, const struct scd_key *key)
 	return t->store && store_find(t->store, key);
 }
 
-/* Whether another tier has a variant of it: then the catalog has the key,
- * whatever happens in this one. */
-static bool cache_is_elsewhere(const struct tier *t, const struct scd_key *key)
-{
-	const struct cache *cache = t->cache;
-
-	return (t != &cache->main && cache_has_key(&cache->main, key)) ||
-	       (t != &cache->ram && cache_has_key(&cache->ram, key)) ||
-	       (t != &cache->ondisk && cache_has_key(&cache->ondisk, key));
-}
-
-void cache_key_added(void *arg, const struct scd_key *key)
-{
-	const struct tier *t = arg;
-
-	/* while the disk is loaded there is no catalog yet */
-	if (t->cache->catalog && !cache_is_elsewhere(t, key))
-		catalog_add(t->cache->catalog, key);
-}
-
-void cache_key_removed(void *arg, const struct scd_key *key)
-{
-	const struct tier *t = arg;
-
-	if (t->cache->catalog && !cache_is_elsewhere(t, key))
-		catalog_remove(t->cache->catalog, key);
-}
-
 static void cache_set_place(struct cached *c, enum admission_decision place)
 {
 	__atomic_store_n(&c->place, (uint8_t)place, __ATOMIC_RELAXED);
@@ -75,8 +47,7 @@ static void cache_released(void *arg, struct store_entry *entry)
 		return;
 	cache_part_from_disk(c);
 	cache_set_place(c, ADMISSION_NO);
-	/* which is the store's no more */
-	entry->chain = cache->leaving;
+	store_index_link(entry, cache->leaving);
 	cache->leaving = entry;
 }
 
@@ -96,16 +67,33 @@ static size_t cache_weight(void *arg, const struct store_entry *entry)
 	return cache_weight_of((const struct cached *)entry);
 }
 
+void cache_enter(struct cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (cache_notes_touches(cache))
+		cache_take_touches(cache);
+}
+
 void cache_leave(struct cache *cache)
 {
-	struct store_entry *leaving = cache->leaving;
+	struct store_entry *gone = NULL;
 
-	cache->leaving = NULL;
+	if (!cache->domain.readers) {
+		gone = cache->leaving;
+		cache->leaving = NULL;
+	} else if (cache->leaving) {
+		__atomic_store_n(&cache->has_left, true, __ATOMIC_RELAXED);
+	}
 	pthread_mutex_unlock(&cache->lock);
-	while (leaving) {
-		struct cached *c = (struct cached *)leaving;
+	cache_give_up(gone);
+}
 
-		leaving = leaving->chain;
+void cache_give_up(struct store_entry *gone)
+{
+	while (gone) {
+		struct cached *c = (struct cached *)gone;
+
+		gone = store_index_linked(gone);
 		cached_unref(&c);
 	}
 }
@@ -168,35 +156,6 @@ static void cache_share_memory(struct cache *cache)
 	store_resize(cache->main.store, cache->max_bytes - ram);
 }
 
-static void cache_add_key(void *arg, const struct scd_key *key)
-{
-	catalog_add(arg, key);
-}
-
-/* Large enough for what the disk has, and with all of it: the first digest is
- * right at once. */
-static int cache_make_catalog(struct cache *cache,
-			      const struct cache_settings *settings)
-{
-	const struct keypart all = { .number = 0, .count = 1 };
-	struct store_stats disk = { .keys = 0 };
-	uint64_t nbits = settings->nbits;
-	int err;
-
-	if (cache->ondisk.store)
-		store_stats(cache->ondisk.store, &disk);
-	while (nbits < settings->max_bits &&
-	       nbits / settings->bits_per_key < disk.keys)
-		nbits *= 2;
-	err = catalog_new(&cache->catalog, nbits, settings->nhash);
-	if (err)
-		return err == SCD_ENOMEM ? -ENOMEM : -EINVAL;
-	if (cache->ondisk.store)
-		store_each_key(cache->ondisk.store, &all, cache_add_key,
-			       cache->catalog);
-	return 0;
-}
-
 static int cache_cache_fill(struct cache *cache,
 			    const struct cache_settings *settings)
 {
@@ -217,7 +176,8 @@ static int cache_cache_fill(struct cache *cache,
 
 int cache_new(const struct cache_settings *settings, struct cache **out)
 {
-	struct cache *cache = calloc(1, sizeof(*cache));
+	struct cache *cache = aligned_alloc(QUIESCENT_LINE_BYTES,
+					    sizeof(*cache));
 	int err;
 
 	assert(settings->policy && settings->nbits);
@@ -226,7 +186,11 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	       settings->nbits >= settings->max_bits);
 	if (!cache)
 		return -ENOMEM;
+	memset(cache, 0, sizeof(*cache));
 	pthread_mutex_init(&cache->lock, NULL);
+	pthread_mutex_init(&cache->catalog_lock, NULL);
+	pthread_mutex_init(&cache->changes_lock, NULL);
+	cache->written = &cache->changes[0];
 	cache->max_bytes = settings->max_bytes;
 	cache->admitter = settings->admitter;
 	err = cache_cache_fill(cache, settings);
@@ -244,14 +208,17 @@ void cache_free(struct cache **cache)
 
 	if (!c)
 		return;
-	assert(!c->moving);
+	assert(!c->moving && !c->domain.readers);
 	cache_close_disk(c);
 	pthread_mutex_lock(&c->lock);
 	store_free(&c->main.store);
 	store_free(&c->ram.store);
 	cache_leave(c);
+	cache_give_up(c->waiting);
 	catalog_free(&c->catalog);
 	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->catalog_lock);
+	pthread_mutex_destroy(&c->changes_lock);
 	free(c);
 	*cache = NULL;
 }
@@ -260,7 +227,7 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		 unsigned max_variants)
 {
 	assert(max_variants);
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	cache->max_bytes = max_bytes;
 	cache_share_memory(cache);
 	if (cache->ondisk.store)
@@ -269,83 +236,6 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 	cache_leave(cache);
 	if (cache->disk)
 		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
-}
-
-struct catalog *cache_lock(struct cache *cache)
-{
-	pthread_mutex_lock(&cache->lock);
-	return cache->catalog;
-}
-
-void cache_unlock(struct cache *cache)
-{
-	cache_leave(cache);
-}
-
-/* For walks over all tiers: as the largest one wants it. */
-static uint64_t cache_count_parts(const struct cache *cache)
-{
-	uint64_t n = store_parts(cache->main.store), ondisk;
-
-	if (!cache->ondisk.store)
-		return n;
-	ondisk = store_parts(cache->ondisk.store);
-	return ondisk > n ? ondisk : n;
-}
-
-int cache_rebuild(struct cache *cache, uint64_t nbits)
-{
-	struct catalog_stats now;
-	struct scd_counting *next;
-	int error;
-
-	assert(nbits);
-	catalog_stats(cache_lock(cache), &now);
-	cache_unlock(cache);
-	error = scd_counting_new(&next, nbits, now.nhash);
-	if (error)
-		return error;
-	/* touches all pages: under the lock they would cost milliseconds */
-	scd_counting_clear(next);
-	pthread_mutex_lock(&cache->lock);
-	catalog_rebuild(cache->catalog, next, cache_count_parts(cache));
-	cache_leave(cache);
-	return SCD_OK;
-}
-
-static void cache_rebuild_key(void *arg, const struct scd_key *key)
-{
-	const struct tier *t = arg;
-	const struct cache *cache = t->cache;
-
-	/* what is in several comes once: in the first of them */
-	if ((t != &cache->main && cache_has_key(&cache->main, key)) ||
-	    (t == &cache->ondisk && cache_has_key(&cache->ram, key)))
-		return;
-	catalog_rebuild_key(cache->catalog, key);
-}
-
-static void cache_rebuild_tier(struct tier *t, const struct keypart *part)
-{
-	if (t->store)
-		store_each_key(t->store, part, cache_rebuild_key, t);
-}
-
-bool cache_rebuild_part(struct cache *cache)
-{
-	struct scd_counting *old;
-	bool last;
-
-	pthread_mutex_lock(&cache->lock);
-	cache_rebuild_tier(&cache->main, catalog_rebuild_part(cache->catalog));
-	cache_rebuild_tier(&cache->ram, catalog_rebuild_part(cache->catalog));
-	cache_rebuild_tier(&cache->ondisk,
-			   catalog_rebuild_part(cache->catalog));
-	old = catalog_rebuild_next(cache->catalog);
-	cache_leave(cache);
-	last = old;
-	scd_counting_free(&old);
-	return last;
 }
 
 static void cache_add_stats(const struct store *s, struct store_stats *sum)
@@ -364,11 +254,12 @@ static void cache_add_stats(const struct store *s, struct store_stats *sum)
 void cache_stats(struct cache *cache, struct store_stats *store,
 		 struct catalog_stats *catalog)
 {
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	store_stats(cache->main.store, store);
 	if (cache->ram.store)
 		cache_add_stats(cache->ram.store, store);
-	catalog_stats(cache->catalog, catalog);
+	catalog_stats(cache_lock(cache), catalog);
+	cache_unlock(cache);
 	cache_leave(cache);
 }
 
@@ -429,7 +320,7 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	struct disk_entry *e;
 	struct cached *c;
 
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	c = cache_find(cache, key, request, why);
 	if (c) {
 		store_touch(cache_tier_of(cache, c)->store, &c->entry);
@@ -443,6 +334,17 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 		cached_ref(c);
 	cache_leave(cache);
 	return c;
+}
+
+bool cache_holds(struct cache *cache, const struct scd_key *key)
+{
+	enum cachestatus_fwd why;
+	bool holds;
+
+	pthread_mutex_lock(&cache->lock);
+	holds = cache_find(cache, key, &fields_none, &why);
+	cache_leave(cache);
+	return holds;
 }
 
 /* What was worth it is in the main store, and goes to the disk. */
@@ -474,7 +376,7 @@ static bool cache_has_on_probation(const struct cache *cache,
 static void cache_promote(struct cache *cache, const struct scd_key *key,
 			  struct cached *c)
 {
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	if (cache_has_on_probation(cache, key, c)) {
 		cache->moving = c;
 		store_remove(cache->ram.store, &c->entry);
@@ -512,7 +414,7 @@ enum admission_decision cache_admit(struct cache *cache,
 		return ADMISSION_DISK;
 	admitter_request(a, key, weight, false);
 	if (cache->ram.store) {
-		pthread_mutex_lock(&cache->lock);
+		cache_enter(cache);
 		if (cache_ram_share(cache) != cache->ram_bytes)
 			cache_share_memory(cache);
 		cache_leave(cache);
@@ -599,7 +501,7 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 	bool stored = false;
 
 	assert(fill->key && fill->request);
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	assert(fill->asked <= cache->purges.now);
 	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
 		cache_set_place(c, ADMISSION_NO);
@@ -626,7 +528,7 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 	bool current;
 	size_t n;
 
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	current = asked && purgelog_last(purges, key) <= *asked;
 	purgelog_key(purges, key, now_s);
 	if (current)
@@ -649,7 +551,7 @@ bool cache_has_disk(const struct cache *cache)
 
 void cache_purge_begin(struct cache *cache)
 {
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	purgelog_all(&cache->purges);
 	cache_leave(cache);
 }
@@ -659,14 +561,9 @@ uint64_t cache_purges(const struct cache *cache)
 	return cache->purges.now;
 }
 
-uint64_t cache_last_purge(struct cache *cache, const struct scd_key *key)
+uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key)
 {
-	uint64_t last;
-
-	pthread_mutex_lock(&cache->lock);
-	last = purgelog_last(&cache->purges, key);
-	cache_leave(cache);
-	return last;
+	return purgelog_last(&cache->purges, key);
 }
 
 bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
@@ -676,20 +573,10 @@ bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
 
 	if (!cache_purges(cache))
 		return false;
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	older = purgelog_is_older(&cache->purges, key, born_s);
 	cache_leave(cache);
 	return older;
-}
-
-uint64_t cache_parts(struct cache *cache)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&cache->lock);
-	n = cache_count_parts(cache);
-	cache_leave(cache);
-	return n;
 }
 
 /* What is purged of the tiers in memory, and of the disk with them. */
@@ -718,7 +605,7 @@ size_t cache_purge_part(struct cache *cache, const struct keypart *part,
 	size_t n;
 
 	assert(matches && part->count);
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	n = store_remove_if(cache->main.store, part, cache_is_purged, &sel);
 	if (cache->ram.store)
 		n += store_remove_if(cache->ram.store, part, cache_is_purged,

@@ -1,6 +1,6 @@
 /*
- * What all workers share: the store and its catalog, behind one lock that is
- * held for short sections only.
+ * What all workers share: the store and its catalog. Changes are behind locks,
+ * which are held for short sections only; workers look up without one.
  *
  * With an admission policy that wants it, a share of the memory is a store of
  * its own, of what waits for its second use and is evicted as LRU; the catalog
@@ -25,6 +25,7 @@
 
 struct admitter;
 struct cache;
+struct cache_reader;
 struct catalog;
 struct catalog_stats;
 struct disk_counters;
@@ -61,8 +62,8 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		 unsigned max_variants);
 
 /*
- * The catalog, locked against every change until cache_unlock(): workers wait,
- * so be short.
+ * The catalog, which has heard of all that changed so far, and hears of nothing
+ * more until cache_unlock(): workers may wait, so be short.
  */
 struct catalog *cache_lock(struct cache *cache);
 void cache_unlock(struct cache *cache);
@@ -91,6 +92,40 @@ void cache_stats(struct cache *cache, struct store_stats *store,
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why);
+
+/* Whether memory has a response that a request without any fields would get.
+ * For who watches a node: it is no use of the response. */
+bool cache_holds(struct cache *cache, const struct scd_key *key);
+
+/*
+ * A thread's way to look things up without a lock, and without counting what it
+ * finds. It is awake from the beginning; whoever is awake for long has others
+ * keep what they have removed, so a reader rests once a turn of its loop.
+ */
+
+/* 0 or -ENOMEM. And its end; *reader becomes null, null is allowed. */
+int cache_join(struct cache *cache, struct cache_reader **out);
+void cache_quit(struct cache_reader **reader);
+
+/*
+ * The reader, whose thread calls both, holds nothing any more that
+ * cache_lookup() has found, and finds nothing before it wakes. What has been
+ * removed and nobody holds is freed; and the catalog and the ledger hear of
+ * what they have not heard of yet.
+ */
+void cache_rest(struct cache_reader *reader);
+void cache_wake(struct cache_reader *reader);
+
+/* What was found. */
+struct cache_found {
+	struct cached *c; /* null: nothing, and: */
+	enum cachestatus_fwd why;
+	bool counted; /* with one user more; else lent until cache_rest() */
+};
+
+/* As cache_get(), by a reader that is awake. */
+void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
+		  const struct fields *request, struct cache_found *found);
 
 /*
  * When cache_get() found nothing: whether it is on disk, and is being read now;
@@ -192,7 +227,7 @@ uint64_t cache_purges(const struct cache *cache);
 
 /* When a key was purged last: what was asked for at a smaller cache_purges()
  * is from before that, and not to be used for who comes now. */
-uint64_t cache_last_purge(struct cache *cache, const struct scd_key *key);
+uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key);
 
 /* Into how many parts to divide a walk over the store, see store_parts(). */
 uint64_t cache_parts(struct cache *cache);

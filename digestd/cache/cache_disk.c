@@ -185,7 +185,7 @@ static void cache_disk_written(void *arg, struct disk_entry *e)
 	struct cache *cache = arg;
 	struct cached *c;
 
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	c = e->pending;
 	e->pending = NULL;
 	e->checked = true;
@@ -208,7 +208,7 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 	if (!cache->disk)
 		return false;
 	assert(read->loop && read->call.run);
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	e = cache_match_disk(cache, key, request);
 	if (e && !e->pending) {
 		store_touch(cache->ondisk.store, &e->entry);
@@ -271,10 +271,10 @@ static void cache_disk_was_read(void *arg, struct disk_read *read)
 	struct cache *cache = arg;
 	struct disk_entry *e;
 
-	if (read->found)
-		read->found->place = ADMISSION_DISK;
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	e = cache_disk_find_id(cache, &read->key, read->id);
+	if (read->found) /* purged meanwhile, it is nowhere */
+		read->found->place = e ? ADMISSION_DISK : ADMISSION_NO;
 	if (e && read->found)
 		cache_disk_was_found(cache, e, read);
 	else if (e && read->error)
@@ -332,7 +332,7 @@ static struct cached *cache_disk_head_of(struct cache *cache,
 	struct cached *c = NULL;
 	struct disk_entry *e;
 
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	e = cache_disk_find_id(cache, &p->key, p->id);
 	if (e && e->pending)
 		c = cached_ref(e->pending);
@@ -345,7 +345,7 @@ static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
 	struct disk_entry *e;
 	bool there;
 
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	e = cache_disk_find_id(cache, &p->key, p->id);
 	there = e;
 	if (there && e->memory) /* came into memory meanwhile */
@@ -364,7 +364,7 @@ size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
 	size_t n = 0;
 
 	assert(cache->ondisk.store && matches);
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	store_each_key(cache->ondisk.store, part, cache_disk_list_key, &l);
 	cache_leave(cache);
 	for (size_t i = 0; i < l.n; i++) {
@@ -481,7 +481,7 @@ bool cache_disk_stats(struct cache *cache, struct store_stats *store,
 {
 	if (!cache->disk)
 		return false;
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
 	store_stats(cache->ondisk.store, store);
 	cache_leave(cache);
 	disk_count(cache->disk, counters);

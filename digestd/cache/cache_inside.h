@@ -1,5 +1,6 @@
 /*
- * Inside the cache: its tiers, which one lock guards.
+ * Inside the cache: its tiers, which one lock guards against changes; memory is
+ * looked up without it (cache_reader.c).
  *
  * An object is in memory, on disk, or both; then each knows the other, until
  * one of them goes. The catalog has a key as long as any tier does.
@@ -12,6 +13,8 @@
 #include "digestd/cache/cache.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/store/purgelog.h"
+#include "digestd/store/quiescent.h"
+#include "digestd/store/store_index.h"
 #include "digestd/disk/disk.h"
 
 /* A store, and what hears of it. */
@@ -21,8 +24,23 @@ struct tier {
 	struct store_events events;
 };
 
+/* A key that came or went, see cache_catalog.c. */
+struct cache_change {
+	struct scd_key key;
+	bool came;
+};
+
+enum { CACHE_CHANGES = 1024 }; /* some turns of all workers */
+
+struct cache_changes {
+	unsigned n;
+	struct cache_change at[CACHE_CHANGES];
+};
+
 struct cache {
-	pthread_mutex_t lock; /* guards stores, catalog, purges, leaving */
+	pthread_mutex_t lock; /* guards stores, purges, leaving */
+	pthread_mutex_t catalog_lock; /* guards the catalog */
+	pthread_mutex_t changes_lock; /* guards which list is `written` */
 	struct tier main;
 	struct tier ram;	     /* of what is on probation */
 	struct tier ondisk;	     /* of struct disk_entry */
@@ -30,23 +48,50 @@ struct cache {
 	struct cached *moving;	     /* from one to the other */
 	struct admitter *admitter;   /* null: all goes to the main one */
 	struct catalog *catalog;
-	struct store_entry *leaving; /* of struct cached, by their chains */
+	struct cache_changes changes[2]; /* one is written, one is told */
+	struct cache_changes *written;
+	bool has_changes;
+	/* of struct cached, linked by store_index_link(): see cache_reader.c */
+	struct store_entry *leaving, *waiting;
+	uint64_t waiting_for; /* to pass, an epoch */
+	bool has_left;	      /* one of both lists has something */
 	struct disk *disk; /* null: there is none */
 	uint8_t hash_secret[16]; /* for the keys of what is on disk */
 	bool closing;
 	struct purgelog purges;
+	struct quiescent domain; /* of those who look up without the lock */
 };
 
 /* Makes a tier's store. */
 int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 		    const struct eviction_policy *policy);
 
+/* Makes the catalog, large enough for what the disk has, and with all of it:
+ * the first digest is right at once. 0, -EINVAL or -ENOMEM. */
+int cache_make_catalog(struct cache *cache,
+		       const struct cache_settings *settings);
+
+/* Tells the catalog what has changed, unless somebody else is about to. */
+void cache_tell_catalog(struct cache *cache);
+
 /* For the catalog, which hears of a key once. */
 void cache_key_added(void *arg, const struct scd_key *key);
 void cache_key_removed(void *arg, const struct scd_key *key);
 
-/* Unlocks, and gives up what has left the stores meanwhile. */
+/* Locks, and tells the policies of the uses that readers have noted. */
+void cache_enter(struct cache *cache);
+
+/* Unlocks. What has left the stores meanwhile is given up; later, if there are
+ * readers. */
 void cache_leave(struct cache *cache);
+
+/* Drops the references to a list of what has left; without the lock. */
+void cache_give_up(struct store_entry *gone);
+
+/* Whether readers note uses at all, which never changes; what they have noted
+ * is told, with the lock. */
+bool cache_notes_touches(const struct cache *cache);
+void cache_take_touches(struct cache *cache);
 
 /* Puts a response into the main store; with the lock. Returns 0 or -E2BIG. */
 int cache_insert(struct cache *cache, const struct scd_key *key,

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "digestd/http/packed.h"
+#include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 
 enum {
 	HEAD_BYTES = offsetof(struct cached, tail),
 	STATUS_MAX = 1023, /* three digits, in 10 bits */
+	PACKED_BYTES = 1024, /* most lists are packed in one pass */
 };
 
 _Static_assert(HEAD_BYTES <= 72, "each object has one");
@@ -61,8 +63,9 @@ static struct cached *cached_make(const struct cached_head *head,
 struct cached *cached_new(const struct cached_head *head)
 {
 	size_t uri_size = strlen(head->uri) + 1;
-	struct cached *c =
-		cached_make(head, uri_size + packed_size(head->fields));
+	char packed[PACKED_BYTES];
+	size_t size = packed_write(head->fields, packed, sizeof(packed));
+	struct cached *c = cached_make(head, uri_size + size);
 
 	if (!c)
 		return NULL;
@@ -77,7 +80,10 @@ struct cached *cached_new(const struct cached_head *head)
 	c->refs = 1;
 	c->status = head->status & STATUS_MAX;
 	memcpy(cached_text_of(c), head->uri, uri_size);
-	packed_write(head->fields, cached_text_of(c) + uri_size);
+	if (size <= sizeof(packed))
+		memcpy(cached_text_of(c) + uri_size, packed, size);
+	else
+		packed_write(head->fields, cached_text_of(c) + uri_size, size);
 	return c;
 }
 
@@ -90,9 +96,9 @@ static void disk_cached_set_body(struct cached *c, enum cached_body is,
 }
 
 /* What the ledger has of one with a body of its own in memory. */
-static uint64_t cached_counted_bytes(const struct cached *c)
+static int64_t cached_counted_bytes(const struct cached *c)
 {
-	return cached_memory(c) + c->body_len;
+	return (int64_t)(cached_memory(c) + c->body_len);
 }
 
 void cached_set_body(struct cached *c, char *bytes, uint64_t len)
@@ -102,8 +108,7 @@ void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 	c->body.own = bytes;
 	disk_cached_set_body(c, CACHED_BODY_OWN, len);
 	if (bytes)
-		ledger_add(&memory_ledger, LEDGER_objects,
-			   cached_counted_bytes(c));
+		memory_count_object(cached_counted_bytes(c));
 }
 
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len)
@@ -191,9 +196,8 @@ static void cached_free_body(struct cached *c)
 	switch ((enum cached_body)c->body_is) {
 	case CACHED_BODY_OWN:
 		if (c->body.own)
-			ledger_return(&memory_ledger, LEDGER_objects,
-				      cached_counted_bytes(c));
-		free(c->body.own);
+			memory_count_object(-cached_counted_bytes(c));
+		body_memory_free(c->body.own);
 		break;
 	case CACHED_BODY_FILE:
 		close(c->body.file->fd);

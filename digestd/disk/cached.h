@@ -83,10 +83,10 @@ struct cached_head {
 struct cached *cached_new(const struct cached_head *head);
 
 /*
- * Gives it a body, once, of len bytes (<= CACHED_BODY_MAX): these bytes, of
- * malloc(), which become its own (null: only the length matters); an open file,
- * of malloc(), which it will close and free; or that of another one, which it
- * becomes a user of.
+ * Gives it a body, once, of len bytes (<= CACHED_BODY_MAX): these bytes, which
+ * become its own until body_memory_free() (null: only the length matters); an
+ * open file, of malloc(), which it will close and free; or that of another one,
+ * which it becomes a user of.
  */
 void cached_set_body(struct cached *c, char *bytes, uint64_t len);
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len);

@@ -182,14 +182,16 @@ static int disk_load_record(void *arg, uint64_t id, const uint8_t *bytes,
 	struct cached *c = NULL;
 	struct disk_entry *e;
 	bool has_file;
+	int err;
 
 	disk_remove_orphans(l, id);
 	l->last = id;
 	l->records++;
 	has_file = l->at < l->n && l->ids[l->at] == id;
 	l->at += has_file;
-	if (!has_file || disk_record_read(bytes, len, &body, &c))
-		return disk_lose(l, id);
+	err = has_file ? disk_record_read(bytes, len, &body, &c) : -EBADMSG;
+	if (err)
+		return err == -ENOMEM ? err : disk_lose(l, id);
 	e = c ? disk_entry_new(id, cached_selecting(c)) : NULL;
 	if (e)
 		l->each(l->arg, e, c, body.len);

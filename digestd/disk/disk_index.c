@@ -438,11 +438,22 @@ static int disk_index_copy_record(void *arg, uint64_t id, const uint8_t *bytes,
 	return 0;
 }
 
+/* Whether the old one could not be read for want of something: that says
+ * nothing of what is in it. */
+static bool disk_index_is_want(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
+	       err == -EACCES || err == -EAGAIN;
+}
+
 static int disk_index_copy_all(struct disk_index *from, struct disk_index *to)
 {
 	struct copy copy = { .to = to };
+	int err = disk_index_each(from, disk_index_copy_record, &copy);
 
-	if (disk_index_each(from, disk_index_copy_record, &copy))
+	if (disk_index_is_want(err))
+		return FAILED;
+	if (err)
 		copy.damaged = true;
 	if (!copy.err && to->batch)
 		copy.err = disk_index_commit(to);
@@ -468,9 +479,10 @@ static int disk_index_copy_in_child(const char *folder, size_t max_bytes)
 				    &to);
 	if (err)
 		return err == -ENOSPC ? NO_ROOM : FAILED;
-	if (disk_index_open_index(from_path, max_bytes, MDB_RDONLY | MDB_NOLOCK,
-				  &from))
-		return DAMAGED;
+	err = disk_index_open_index(from_path, max_bytes,
+				    MDB_RDONLY | MDB_NOLOCK, &from);
+	if (err)
+		return disk_index_is_want(err) ? FAILED : DAMAGED;
 	return disk_index_copy_all(from, to);
 }
 

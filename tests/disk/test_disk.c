@@ -15,8 +15,10 @@
 #include "digestd/mesh/catalog.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/loop.h"
+#include "tests/codec/alloc.h"
 #include "tests/disk/disk_faults.h"
 #include "tests/disk/disk_folder.h"
+#include "tests/os/call_faults.h"
 #include "tests/unit.h"
 
 enum {
@@ -29,7 +31,7 @@ static const uint8_t secret[16] = "0123456789abcde";
 static struct cache *cache;
 static struct loop *loop;
 
-static void open_sized(uint64_t memory, uint64_t ondisk, uint64_t queue)
+static int try_open(uint64_t memory, uint64_t ondisk, uint64_t queue)
 {
 	const struct cache_settings settings = {
 		.max_bytes = memory,
@@ -45,7 +47,12 @@ static void open_sized(uint64_t memory, uint64_t ondisk, uint64_t queue)
 		.hash_secret = secret,
 	};
 
-	assert_int_equal(cache_new(&settings, &cache), 0);
+	return cache_new(&settings, &cache);
+}
+
+static void open_sized(uint64_t memory, uint64_t ondisk, uint64_t queue)
+{
+	assert_int_equal(try_open(memory, ondisk, queue), 0);
 }
 
 static void open_cache(void)
@@ -621,6 +628,101 @@ static void files_of_others(void **state)
 		assert_int_equal(access(disk_folder_path(names[i]), F_OK), 0);
 }
 
+/* One try of a start; whether what was to fail has failed. */
+static bool start_fails(bool (*has_failed)(void))
+{
+	int err = try_open(64 * KIB, 8192 * KIB, 4096 * KIB);
+	bool failed = has_failed();
+
+	call_fail_at("", 0, 0);
+	alloc_fail_at(0);
+	if (err) {
+		assert_true(failed);
+		assert_null(cache);
+		return true;
+	}
+	/* it may have none of its disk, and say so */
+	for (unsigned n = 0; n < SOME; n++)
+		assert_true(has(n, n ? LARGE : 10) || failed);
+	close_cache();
+	return failed;
+}
+
+static bool has_call_failed(void)
+{
+	return call_failed();
+}
+
+static bool has_alloc_failed(void)
+{
+	return alloc_failed();
+}
+
+/* Whatever it is, everything is there at the next one. */
+static void starts_that_fail(void **state)
+{
+	static const char *const calls[] = {
+		"mkdir", "open", "flock", "mkdirat", "openat", "fdopendir",
+		"posix_fallocate", "pthread_create", "fork", "waitpid",
+		"rename",
+	};
+
+	(void)state;
+	open_cache();
+	for (unsigned n = 0; n < SOME; n++)
+		put(n, n ? LARGE : 10);
+	close_cache();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		unsigned n = 1;
+
+		while (call_fail_at(calls[i], n, EIO),
+		       start_fails(has_call_failed))
+			n += n < 4 ? 1 : 2 * n; /* there are 256 folders */
+		assert_true(n > 1);
+	}
+	for (unsigned n = 1; alloc_fail_at(n), start_fails(has_alloc_failed);)
+		n += n < 50 ? 1 : n / 10; /* most are of the catalog */
+}
+
+/* Storing and reading without memory: a response is right, or there is none;
+ * and those before it stay. */
+static void work_without_memory(void **state)
+{
+	struct fields request = request_of(SOME);
+	struct cached *c = disk_response(SOME, LARGE), *got;
+	struct scd_key key = key_of(SOME);
+
+	(void)state;
+	open_sized(0, 8192 * KIB, 4096 * KIB);
+	for (unsigned n = 0; n < SOME; n++)
+		put(n, n ? LARGE : 10);
+	for (unsigned n = 1; n < 40; n++) {
+		const struct cache_fill fill = { &key, &request,
+						 cache_purges(cache) };
+		struct disk_read read = { .loop = loop };
+		enum cachestatus_fwd why;
+		bool done = false;
+
+		alloc_fail_at(n);
+		(void)cache_put(cache, &fill, c);
+		alloc_fail_at(n);
+		read.call = (struct loop_call){ .run = on_read, .arg = &done };
+		got = cache_get(cache, &key, &request, &why);
+		if (!got && cache_read(cache, &key, &request, &read)) {
+			while (!done)
+				assert_int_equal(loop_turn(loop, 1000), 0);
+			got = read.found;
+		}
+		alloc_fail_at(0);
+		assert_true(!got || got->body_len == LARGE);
+		cached_unref(&got);
+		assert_true(has(n % SOME, n % SOME ? LARGE : 10));
+	}
+	cached_unref(&c);
+	fields_free(&request);
+	close_cache();
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -638,6 +740,8 @@ int main(void)
 		CASE(every_read_fails),
 		CASE(a_folder_that_is_none),
 		CASE(files_of_others),
+		CASE(starts_that_fail),
+		CASE(work_without_memory),
 	};
 	return cmocka_run_group_tests(tests, disk_folder_make,
 				      disk_folder_remove);

@@ -16,6 +16,7 @@
 #include "digestd/disk/disk_index.h"
 #include "digestd/disk/disk_record.h"
 #include "tests/disk/disk_folder.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum { MAP_BYTES = 1 << 22 };
@@ -435,7 +436,8 @@ static unsigned start(void)
 
 static void damage_never_crashes_a_start(void **state)
 {
-	unsigned rounds = getenv("SCD_TEST_LONG") ? 3000 : 60, kept = 0;
+	const int rounds = rounds_of(60, 3000);
+	unsigned kept = 0;
 	struct disk_index *index;
 	uint8_t *good, *bad;
 	size_t len;
@@ -448,18 +450,18 @@ static void damage_never_crashes_a_start(void **state)
 	len = read_file(&good);
 	bad = malloc(len);
 	srandom(1);
-	for (unsigned i = 0; i < rounds; i++) {
+	for (int i = 0; i < rounds; i++) {
 		size_t left = i % 3 ? len : (size_t)random() % len;
 
 		memcpy(bad, good, len);
-		for (unsigned flips = i % 5; flips; flips--)
+		for (int flips = i % 5; flips; flips--)
 			bad[(size_t)random() % len] ^=
 				(uint8_t)(1 << random() % 8);
 		write_file(bad, left);
 		kept += start();
 	}
 	/* one flip costs one record, or a page of them */
-	assert_true(kept > 20 * rounds);
+	assert_true(kept > 20 * (unsigned)rounds);
 	free(bad);
 	free(good);
 }
