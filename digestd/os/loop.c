@@ -1,5 +1,5 @@
 /*
- * The event loop. Queues are doubly linked through the calls themselves.
+ * The event loop.
  *
  * A handler may end any watch while the events of its turn are being handed
  * out, so loop_unwatch() also strikes the watch from the batch in hand.
@@ -17,18 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/os/call_queue.h"
 #include "digestd/os/timer_heap.h"
 
-enum { LOOP_BATCH = 256 }; /* events taken from the kernel at once */
-
-struct call_queue {
-	struct loop_call *head, **tail;
+enum {
+	LOOP_BATCH = 256, /* events taken from the kernel at once */
+	NS_PER_S = 1000000000,
 };
 
 struct loop {
 	int epoll_fd;
 	bool runs; /* in the thread that has it in loop_here */
-	int64_t now_ms, wall_s;
+	int64_t now_ms, wall_s, steady_s;
 	atomic_bool stopping;
 
 	struct epoll_event batch[LOOP_BATCH];
@@ -36,6 +36,8 @@ struct loop {
 
 	struct loop_timer *timers; /* the heap's root: the next one due */
 	struct call_queue deferred;
+	void (*waits)(void *arg, bool waits); /* null: nobody wants to know */
+	void *waits_arg;
 
 	struct loop_watch inbox_watch;
 	pthread_mutex_t inbox_lock; /* guards inbox */
@@ -51,41 +53,22 @@ static bool loop_is_mine(const struct loop *loop)
 	return !loop->runs || loop_here == loop;
 }
 
-static void loop_queue_init(struct call_queue *q)
+static int64_t loop_read_ns(clockid_t clock)
 {
-	q->head = NULL;
-	q->tail = &q->head;
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-static void loop_queue_push(struct call_queue *q, struct loop_call *c)
-{
-	c->next = NULL;
-	c->link = q->tail;
-	*q->tail = c;
-	q->tail = &c->next;
-}
+/* By how much the wall clock was ahead of CLOCK_BOOTTIME at first [ns]. */
+static int64_t loop_ahead_ns;
+static pthread_once_t loop_ahead_is_read = PTHREAD_ONCE_INIT;
 
-static void loop_queue_remove(struct call_queue *q, struct loop_call *c)
+static void loop_read_ahead(void)
 {
-	*c->link = c->next;
-	if (c->next)
-		c->next->link = c->link;
-	else
-		q->tail = c->link;
-	c->next = NULL;
-	c->link = NULL;
-}
-
-/* Moves everything in `from` to the empty queue `to`. */
-static void loop_queue_take(struct call_queue *to, struct call_queue *from)
-{
-	loop_queue_init(to);
-	if (!from->head)
-		return;
-	to->head = from->head;
-	to->head->link = &to->head;
-	to->tail = from->tail;
-	loop_queue_init(from);
+	loop_ahead_ns = loop_read_ns(CLOCK_REALTIME) -
+			loop_read_ns(CLOCK_BOOTTIME);
 }
 
 static void loop_read_clocks(struct loop *loop)
@@ -96,6 +79,8 @@ static void loop_read_clocks(struct loop *loop)
 	loop->now_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	loop->wall_s = ts.tv_sec;
+	loop->steady_s = (loop_ahead_ns + loop_read_ns(CLOCK_BOOTTIME)) /
+			 NS_PER_S;
 }
 
 static void loop_run_calls(struct call_queue *q)
@@ -103,7 +88,7 @@ static void loop_run_calls(struct call_queue *q)
 	while (q->head) {
 		struct loop_call *c = q->head;
 
-		loop_queue_remove(q, c);
+		call_queue_remove(q, c);
 		c->run(c->arg);
 	}
 }
@@ -118,7 +103,7 @@ static void loop_inbox_ready(void *arg, unsigned events)
 	if (read(loop->inbox_watch.fd, &count, sizeof(count)) < 0)
 		return; /* somebody's events were coalesced: nothing there */
 	pthread_mutex_lock(&loop->inbox_lock);
-	loop_queue_take(&calls, &loop->inbox);
+	call_queue_take(&calls, &loop->inbox);
 	pthread_mutex_unlock(&loop->inbox_lock);
 	loop_run_calls(&calls);
 }
@@ -150,9 +135,10 @@ int loop_new(struct loop **out)
 		free(loop);
 		return err;
 	}
-	loop_queue_init(&loop->deferred);
-	loop_queue_init(&loop->inbox);
+	call_queue_init(&loop->deferred);
+	call_queue_init(&loop->inbox);
 	pthread_mutex_init(&loop->inbox_lock, NULL);
+	pthread_once(&loop_ahead_is_read, loop_read_ahead);
 	loop_read_clocks(loop);
 	err = loop_open_inbox(loop);
 	if (err) {
@@ -206,7 +192,8 @@ static uint32_t loop_to_epoll(unsigned events)
 {
 	return (events & LOOP_READ ? (uint32_t)EPOLLIN : 0u) |
 	       (events & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0u) |
-	       (events & LOOP_HANGUP ? (uint32_t)EPOLLRDHUP : 0u);
+	       (events & LOOP_HANGUP ? (uint32_t)EPOLLRDHUP : 0u) |
+	       (events & LOOP_EDGE ? (uint32_t)EPOLLET : 0u);
 }
 
 static void loop_hand_out(struct loop *loop)
@@ -241,14 +228,35 @@ static void loop_run_deferred(struct loop *loop)
 
 	if (!loop->deferred.head)
 		return;
-	loop_queue_push(&loop->deferred, &last);
+	call_queue_push(&loop->deferred, &last);
 	while (loop->deferred.head != &last) {
 		struct loop_call *c = loop->deferred.head;
 
-		loop_queue_remove(&loop->deferred, c);
+		call_queue_remove(&loop->deferred, c);
 		c->run(c->arg);
 	}
-	loop_queue_remove(&loop->deferred, &last);
+	call_queue_remove(&loop->deferred, &last);
+}
+
+void loop_on_wait(struct loop *loop, void (*waits)(void *arg, bool waits),
+		  void *arg)
+{
+	assert(loop_is_mine(loop));
+	loop->waits = waits;
+	loop->waits_arg = arg;
+}
+
+static int loop_wait(struct loop *loop, int wait_ms)
+{
+	int n;
+
+	if (loop->waits)
+		loop->waits(loop->waits_arg, true);
+	n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
+		       loop_wait_time(loop, wait_ms));
+	if (loop->waits)
+		loop->waits(loop->waits_arg, false);
+	return n;
 }
 
 int loop_turn(struct loop *loop, int wait_ms)
@@ -256,8 +264,7 @@ int loop_turn(struct loop *loop, int wait_ms)
 	int n;
 
 	assert(loop_is_mine(loop));
-	n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH,
-		       loop_wait_time(loop, wait_ms));
+	n = loop_wait(loop, wait_ms);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	loop->batch_len = n > 0 ? n : 0;
@@ -305,6 +312,11 @@ int64_t loop_now_ms(const struct loop *loop)
 int64_t loop_wall_s(const struct loop *loop)
 {
 	return loop->wall_s;
+}
+
+int64_t loop_steady_s(const struct loop *loop)
+{
+	return loop->steady_s;
 }
 
 int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
@@ -373,14 +385,14 @@ void loop_defer(struct loop *loop, struct loop_call *c)
 	assert(loop_is_mine(loop));
 	assert(c->run);
 	if (!c->link)
-		loop_queue_push(&loop->deferred, c);
+		call_queue_push(&loop->deferred, c);
 }
 
 void loop_undefer(struct loop *loop, struct loop_call *c)
 {
 	assert(loop_is_mine(loop));
 	if (c->link)
-		loop_queue_remove(&loop->deferred, c);
+		call_queue_remove(&loop->deferred, c);
 }
 
 void loop_post(struct loop *loop, struct loop_call *c)
@@ -390,7 +402,7 @@ void loop_post(struct loop *loop, struct loop_call *c)
 	assert(c->run);
 	pthread_mutex_lock(&loop->inbox_lock);
 	first = !loop->inbox.head;
-	loop_queue_push(&loop->inbox, c);
+	call_queue_push(&loop->inbox, c);
 	pthread_mutex_unlock(&loop->inbox_lock);
 	if (first) /* only saves system calls: the bell rings already */
 		loop_ring(loop);

@@ -26,6 +26,7 @@ enum {
 	LOOP_READ = 1,
 	LOOP_WRITE = 2,
 	LOOP_HANGUP = 4, /* the other side has ended its half, or an error */
+	LOOP_EDGE = 8,   /* of a watch: see loop_watch() */
 };
 
 /* A watched descriptor. All fields are the loop's; zero is "not watched". */
@@ -75,6 +76,14 @@ int loop_run(struct loop *loop);
  */
 int loop_turn(struct loop *loop, int wait_ms);
 
+/*
+ * Has a function called around each wait of a turn, however short: with true
+ * before it and false behind it. For what a thread lets go of while it waits.
+ * Null: none.
+ */
+void loop_on_wait(struct loop *loop, void (*waits)(void *arg, bool waits),
+		  void *arg);
+
 /* Asks a loop to return from loop_run() after its turn. From any thread. */
 void loop_stop(struct loop *loop);
 
@@ -85,10 +94,19 @@ int64_t loop_now_ms(const struct loop *loop);
 int64_t loop_wall_s(const struct loop *loop);
 
 /*
+ * The same without what anybody has set since the process made its first loop:
+ * it goes on from then at the pace of CLOCK_BOOTTIME, with the time for which
+ * the machine was suspended. Ages of responses use it. Alike for all loops.
+ */
+int64_t loop_steady_s(const struct loop *loop);
+
+/*
  * Watches fd for some of LOOP_READ, LOOP_WRITE and LOOP_HANGUP (level
  * triggered): ready(arg, events) is called in every turn in which one of them
- * holds; LOOP_HANGUP is also reported, unasked, for a broken connection. w
- * must not be active. Returns 0, or a negative errno (-ENOMEM, -ENOSPC).
+ * holds; LOOP_HANGUP is also reported, unasked, for a broken connection. With
+ * LOOP_EDGE beside them (edge triggered) it is called when one of them has
+ * become true, or has become so again, and not while it stays so. w must not be
+ * active. Returns 0, or a negative errno (-ENOMEM, -ENOSPC).
  */
 int loop_watch(struct loop *loop, struct loop_watch *w, int fd, unsigned events,
 	       void (*ready)(void *arg, unsigned events), void *arg);

@@ -32,6 +32,39 @@ void memory_limit(uint64_t bytes)
 	__atomic_store_n(&memory_ledger.limit, bytes, __ATOMIC_RELAXED);
 }
 
+/* What the ledger has not heard of from this thread. */
+static _Thread_local struct {
+	bool batch;
+	int64_t bytes;
+} memory_uncounted;
+
+static void memory_settle(void)
+{
+	int64_t bytes = memory_uncounted.bytes;
+
+	memory_uncounted.bytes = 0;
+	if (bytes > 0)
+		ledger_add(&memory_ledger, LEDGER_objects, (uint64_t)bytes);
+	else if (bytes < 0)
+		ledger_return(&memory_ledger, LEDGER_objects, (uint64_t)-bytes);
+}
+
+void memory_count_object(int64_t bytes)
+{
+	memory_uncounted.bytes += bytes;
+	if (!memory_uncounted.batch ||
+	    memory_uncounted.bytes >= LEDGER_TOKEN_BYTES ||
+	    memory_uncounted.bytes <= -LEDGER_TOKEN_BYTES)
+		memory_settle();
+}
+
+void memory_batch(bool batch)
+{
+	memory_uncounted.batch = batch;
+	if (!batch)
+		memory_settle();
+}
+
 uint64_t memory_reserve(void)
 {
 	return __atomic_load_n(&memory_ledger.limit, __ATOMIC_RELAXED) / 4;

@@ -19,6 +19,15 @@ extern struct ledger memory_ledger;
 void memory_limit(uint64_t bytes);
 
 /*
+ * Adds to LEDGER_objects, or returns. Threads that store and evict would write
+ * the ledger's cache line all the time, so one may say that it counts in a
+ * batch: the ledger then hears of up to LEDGER_TOKEN_BYTES later, and of all
+ * when the batch ends. Both are about the calling thread.
+ */
+void memory_count_object(int64_t bytes);
+void memory_batch(bool batch);
+
+/*
  * What is taken to save work later leaves a quarter of the limit to what has to
  * be there now.
  */

@@ -101,6 +101,42 @@ static void a_call_that_defers_itself_runs_once_a_turn(void **state)
 	assert_int_equal(calls, 4);
 }
 
+static int waits_begun, waits_over;
+
+static void count_wait(void *arg, bool waits)
+{
+	assert_ptr_equal(arg, &waits_begun);
+	if (waits)
+		waits_begun++;
+	else
+		waits_over++;
+	assert_int_equal(waits_begun, waits_over + waits);
+}
+
+static void see_that_nobody_waits(void *arg)
+{
+	(void)arg;
+	assert_int_equal(waits_begun, waits_over);
+	calls++;
+}
+
+static void each_wait_is_between_two_calls(void **state)
+{
+	(void)state;
+	calls = 0;
+	again = (struct loop_call){ .run = see_that_nobody_waits };
+	loop_on_wait(loop, count_wait, &waits_begun);
+	for (int i = 1; i < 4; i++) {
+		loop_defer(loop, &again);
+		loop_turn(loop, i % 2 ? 0 : 1);
+		assert_int_equal(waits_over, i);
+	}
+	assert_int_equal(calls, 3);
+	loop_on_wait(loop, NULL, NULL);
+	loop_turn(loop, 0);
+	assert_int_equal(waits_over, 3);
+}
+
 static struct loop_watch watches[2];
 static int ready_calls;
 
@@ -158,6 +194,33 @@ static void hangups_are_reported(void **state)
 	close(fds[0]);
 }
 
+static void count_events(void *arg, unsigned events)
+{
+	(void)events;
+	++*(int *)arg;
+}
+
+/* Each byte that comes is told of once, read or not. */
+static void edges_are_reported_once(void **state)
+{
+	struct loop_watch w = { 0 };
+	int fds[2], edges = 0;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(loop_watch(loop, &w, fds[0], LOOP_READ | LOOP_EDGE,
+				    count_events, &edges), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(write(fds[1], "x", 1), 1);
+		loop_turn(loop, 1000);
+		loop_turn(loop, 0);
+		assert_int_equal(edges, i + 1);
+	}
+	loop_unwatch(loop, &w);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 struct post {
 	struct loop_call call;
 	int poster, serial;
@@ -206,6 +269,18 @@ static void posts_arrive_in_order(void **state)
 	assert_int_equal(received, POSTS * POSTERS);
 }
 
+static void clocks_agree_while_nobody_sets_them(void **state)
+{
+	struct loop *other;
+
+	(void)state;
+	assert_int_equal(loop_new(&other), 0);
+	/* they are read one after the other */
+	assert_in_range(loop_wall_s(loop) - loop_steady_s(loop) + 1, 0, 2);
+	assert_in_range(loop_steady_s(other) - loop_steady_s(loop), 0, 1);
+	loop_free(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,10 +291,16 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			an_ended_watch_is_silent_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_wait_is_between_two_calls,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hangups_are_reported, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(edges_are_reported_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(posts_arrive_in_order, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			clocks_agree_while_nobody_sets_them, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
