@@ -1,7 +1,7 @@
 /*
- * TLS of a listener, by GnuTLS, which libmicrohttpd uses.
+ * TLS of a listener, by GnuTLS: for tls_session.h, and for libmicrohttpd.
  *
- * The library's own certificates are fixed when its daemon starts. So each
+ * libmicrohttpd's own certificates are fixed when its daemon starts. So each
  * session gets its credentials here, before its handshake: that is what makes
  * a reload possible, of authorities too, and lets the handshake itself refuse
  * a client without the right certificate.
@@ -198,28 +198,6 @@ bool tls_sends(const struct tls_handshake *h)
 {
 	assert(h->session);
 	return gnutls_record_get_direction(h->session) == 1;
-}
-
-bool tls_send(const struct tls_handshake *h, const void *bytes, size_t len)
-{
-	const char *at = bytes;
-
-	assert(h->session);
-	while (len) {
-		ssize_t n = gnutls_record_send(h->session, at, len);
-
-		if (n <= 0)
-			return false;
-		at += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
-bool tls_send_last(const struct tls_handshake *h, const void *bytes, size_t len)
-{
-	return tls_send(h, bytes, len) &&
-	       !gnutls_bye(h->session, GNUTLS_SHUT_WR);
 }
 
 void tls_end(struct tls_handshake *h)

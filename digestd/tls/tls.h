@@ -73,13 +73,6 @@ struct tls_handshake {
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h);
 void tls_end(struct tls_handshake *h);
 
-/* Sends bytes, or those and that they are the last, on a connection after its
- * handshake that sends nothing else now. Whether all of them went out; if not,
- * the connection is of no more use. */
-bool tls_send(const struct tls_handshake *h, const void *bytes, size_t len);
-bool tls_send_last(const struct tls_handshake *h, const void *bytes,
-		   size_t len);
-
 /* Whether a handshake that does not go on waits to send, not to receive. */
 bool tls_sends(const struct tls_handshake *h);
 

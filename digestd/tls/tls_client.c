@@ -1,6 +1,6 @@
 /*
- * TLS of fetches: PEM files, checked, and copied into files in memory; and the
- * verification of the other end.
+ * TLS of fetches: PEM files, checked, as GnuTLS takes them, and in copies in
+ * memory, as libcurl does; and the verification of the other end.
  */
 #include "config.h"
 #include "digestd/tls/tls_client.h"
@@ -28,6 +28,8 @@ struct tls_client {
 	atomic_uint users;
 	uintptr_t id; /* never that of another one */
 	struct tls_pem pem;
+	gnutls_certificate_credentials_t credentials;
+	gnutls_priority_t priority;
 	pthread_mutex_t lock; /* of the next, until it is there */
 	gnutls_x509_trust_list_t trust;
 	enum tls_version oldest;
@@ -89,19 +91,41 @@ static int tls_client_copy_all(struct tls_client *tls)
 	return 0;
 }
 
+static const char *tls_client_priorities(enum tls_version oldest)
+{
+	switch (oldest) {
+	case TLS_1_2:
+		return "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+	case TLS_1_3:
+		return "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+	}
+	return "NORMAL";
+}
+
+static int tls_client_load(struct tls_client *tls,
+			   const struct tls_files *files,
+			   struct tls_fault *fault)
+{
+	int err;
+
+	if (gnutls_certificate_allocate_credentials(&tls->credentials) ||
+	    gnutls_priority_init(&tls->priority,
+				 tls_client_priorities(files->oldest), NULL))
+		return -ENOMEM;
+	err = tls_pem_load(&tls->pem, files, tls->credentials, fault);
+	return err ? err : tls_client_copy_all(tls);
+}
+
 int tls_client_new(const struct tls_files *files, struct tls_client **out,
 		   struct tls_fault *fault)
 {
-	gnutls_certificate_credentials_t check = NULL;
 	static atomic_uintptr_t last_id;
 	struct tls_client *tls = calloc(1, sizeof(*tls));
 	int err;
 
 	assert(files->oldest == TLS_1_2 || files->oldest == TLS_1_3);
-	if (!tls || gnutls_certificate_allocate_credentials(&check)) {
-		free(tls);
+	if (!tls)
 		return -ENOMEM;
-	}
 	atomic_init(&tls->users, 1);
 	pthread_mutex_init(&tls->lock, NULL);
 	tls->id = atomic_fetch_add(&last_id, 1) + 1;
@@ -109,10 +133,7 @@ int tls_client_new(const struct tls_files *files, struct tls_client **out,
 	tls->unverified = files->unverified;
 	for (unsigned i = 0; i < NFILES; i++)
 		tls->files[i].fd = -1;
-	err = tls_pem_load(&tls->pem, files, check, fault);
-	gnutls_certificate_free_credentials(check);
-	if (!err)
-		err = tls_client_copy_all(tls);
+	err = tls_client_load(tls, files, fault);
 	if (err) {
 		tls_client_unref(tls);
 		return err;
@@ -138,6 +159,10 @@ void tls_client_unref(struct tls_client *tls)
 	}
 	if (tls->trust)
 		gnutls_x509_trust_list_deinit(tls->trust, 1);
+	if (tls->credentials)
+		gnutls_certificate_free_credentials(tls->credentials);
+	if (tls->priority)
+		gnutls_priority_deinit(tls->priority);
 	pthread_mutex_destroy(&tls->lock);
 	tls_pem_free(&tls->pem);
 	free(tls);
@@ -158,6 +183,20 @@ const char *tls_client_path(const struct tls_client *tls, enum tls_file file)
 enum tls_version tls_client_oldest(const struct tls_client *tls)
 {
 	return tls->oldest;
+}
+
+int tls_client_begin(const struct tls_client *tls, void *session)
+{
+	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
+
+	assert(session && tls->credentials);
+	return gnutls_priority_set(session, tls->priority) ||
+			       gnutls_credentials_set(session,
+						      GNUTLS_CRD_CERTIFICATE,
+						      tls->credentials) ||
+			       gnutls_alpn_set_protocols(session, &alpn, 1, 0)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static gnutls_x509_trust_list_t

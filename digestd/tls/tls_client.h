@@ -39,6 +39,13 @@ const char *tls_client_path(const struct tls_client *tls, enum tls_file file);
 enum tls_version tls_client_oldest(const struct tls_client *tls);
 
 /*
+ * Prepares a session (gnutls_session_t) that this client begins: versions,
+ * ALPN "http/1.1", the certificate to show. Returns 0 or -ENOMEM. The session
+ * ends before the client's last reference goes.
+ */
+int tls_client_begin(const struct tls_client *tls, void *session);
+
+/*
  * Whether the other end of a session (gnutls_session_t), after its handshake,
  * is who it should: its certificate is one of the authorities', for a server,
  * for this host (a name or an address, without brackets), and within its

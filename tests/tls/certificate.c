@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digestd/tls/tls.h"
+#include "digestd/tls/tls_client.h"
 #include "tests/unit.h"
 
 #define P256 GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1)
@@ -123,4 +125,38 @@ void certificate_write(const char *name, const char *text, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fwrite(text, 1, len, f), len);
 	assert_int_equal(fclose(f), 0);
+}
+
+void certificate_write_text(const char *name, char *text)
+{
+	certificate_write(name, text, strlen(text));
+	free(text);
+}
+
+struct tls *certificate_listener(const struct certificate *c)
+{
+	const struct tls_files files = {
+		.certificate = certificate_path("pem"),
+		.key = certificate_path("key"),
+	};
+	struct tls_fault fault;
+	struct tls *tls;
+
+	certificate_write_text("pem", certificate_text(c));
+	certificate_write_text("key", certificate_key_text(c));
+	assert_int_equal(tls_new(&files, &tls, &fault), 0);
+	return tls;
+}
+
+struct tls_client *certificate_client(const struct certificate *authority)
+{
+	const struct tls_files files = {
+		.authorities = certificate_path("ca"),
+	};
+	struct tls_client *client;
+	struct tls_fault fault;
+
+	certificate_write_text("ca", certificate_text(authority));
+	assert_int_equal(tls_client_new(&files, &client, &fault), 0);
+	return client;
 }

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <time.h>
 
+struct tls;
+struct tls_client;
+
 struct certificate {
 	gnutls_x509_crt_t crt;
 	gnutls_x509_privkey_t key;
@@ -34,5 +37,13 @@ const char *certificate_path(const char *name);
 
 /* Writes the first len bytes there, in place of what there is. */
 void certificate_write(const char *name, const char *text, size_t len);
+
+/* Writes a text, and frees it. */
+void certificate_write_text(const char *name, char *text);
+
+/* A listener with a certificate, in files "pem" and "key"; a client that trusts
+ * an authority, in "ca". */
+struct tls *certificate_listener(const struct certificate *c);
+struct tls_client *certificate_client(const struct certificate *authority);
 
 #endif

@@ -142,12 +142,6 @@ static int tear_down(void **state)
 	return certificate_folder_remove(state);
 }
 
-static void write_text(const char *name, char *text)
-{
-	certificate_write(name, text, strlen(text));
-	free(text);
-}
-
 static int listener_new(struct tls **out, struct tls_fault *fault)
 {
 	const struct tls_files files = {
@@ -158,40 +152,16 @@ static int listener_new(struct tls **out, struct tls_fault *fault)
 	return tls_new(&files, out, fault);
 }
 
-static struct tls *listener_of(const struct certificate *c)
-{
-	struct tls_fault fault;
-	struct tls *tls;
-
-	write_text("pem", certificate_text(c));
-	write_text("key", certificate_key_text(c));
-	assert_int_equal(listener_new(&tls, &fault), 0);
-	return tls;
-}
-
-static struct tls_client *client_of(const struct certificate *authority)
-{
-	const struct tls_files files = {
-		.authorities = certificate_path("ca"),
-	};
-	struct tls_client *client;
-	struct tls_fault fault;
-
-	write_text("ca", certificate_text(authority));
-	assert_int_equal(tls_client_new(&files, &client, &fault), 0);
-	return client;
-}
-
 static void whom_a_client_trusts(void **state)
 {
-	struct tls_client *right = client_of(&ca);
-	struct tls_client *wrong = client_of(&stranger);
-	struct tls *good = listener_of(&host), *old;
+	struct tls_client *right = certificate_client(&ca);
+	struct tls_client *wrong = certificate_client(&stranger);
+	struct tls *good = certificate_listener(&host), *old;
 	struct certificate expired;
 
 	(void)state;
 	certificate_make(&expired, "host", &ca, 86400 * 2);
-	old = listener_of(&expired);
+	old = certificate_listener(&expired);
 	assert_true(is_trusted(good, right, "host"));
 	assert_false(is_trusted(good, right, "other"));
 	assert_false(is_trusted(good, right, "127.0.0.1"));
@@ -207,17 +177,17 @@ static void whom_a_client_trusts(void **state)
 /* A reload in between finds the new certificate with the old key. */
 static void a_half_written_pair_leaves_the_old_one(void **state)
 {
-	struct tls_client *client = client_of(&ca);
-	struct tls *tls = listener_of(&host), *none = NULL;
+	struct tls_client *client = certificate_client(&ca);
+	struct tls *tls = certificate_listener(&host), *none = NULL;
 	struct tls_fault fault;
 
 	(void)state;
-	write_text("pem", certificate_text(&next));
+	certificate_write_text("pem", certificate_text(&next));
 	assert_int_equal(listener_new(&none, &fault), -EINVAL);
 	assert_null(none);
 	assert_int_equal(fault.file, TLS_KEY);
 	assert_true(is_trusted(tls, client, "host"));
-	write_text("key", certificate_key_text(&next));
+	certificate_write_text("key", certificate_key_text(&next));
 	assert_int_equal(listener_new(&none, &fault), 0);
 	assert_true(is_trusted(none, client, "next"));
 	assert_false(is_trusted(none, client, "host"));

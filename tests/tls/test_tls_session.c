@@ -1,0 +1,201 @@
+/*
+ * A listener's sessions over a pair of sockets that take little at once, with
+ * a client of GnuTLS at the other end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gnutls/gnutls.h>
+
+#include "digestd/tls/tls_session.h"
+#include "tests/tls/certificate.h"
+#include "tests/unit.h"
+
+enum { EXPIRES = 2000000000, BIG = 3 << 20, TURNS = 100000 };
+
+static struct certificate host;
+static gnutls_certificate_credentials_t none;
+static char big[BIG], got[BIG];
+
+static struct {
+	int fds[2];
+	struct tls_session *server;
+	gnutls_session_t client;
+} at;
+
+static struct tls *listener_new(void)
+{
+	const struct tls_files files = {
+		.certificate = certificate_path("pem"),
+		.key = certificate_path("key"),
+	};
+	char *pem = certificate_text(&host), *key = certificate_key_text(&host);
+	struct tls_fault fault;
+	struct tls *tls;
+
+	certificate_write("pem", pem, strlen(pem));
+	certificate_write("key", key, strlen(key));
+	free(pem);
+	free(key);
+	assert_int_equal(tls_new(&files, &tls, &fault), 0);
+	return tls;
+}
+
+static int set_up_all(void **state)
+{
+	certificate_make(&host, "host", NULL, EXPIRES);
+	for (size_t i = 0; i < BIG; i++)
+		big[i] = (char)(i * 7 % 251);
+	assert_int_equal(gnutls_certificate_allocate_credentials(&none), 0);
+	return certificate_folder_make(state);
+}
+
+static int tear_down_all(void **state)
+{
+	certificate_free(&host);
+	gnutls_certificate_free_credentials(none);
+	return certificate_folder_remove(state);
+}
+
+static int set_up(void **state)
+{
+	struct tls *tls = listener_new();
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+				    at.fds), 0);
+	assert_int_equal(tls_session_new(tls, at.fds[0], &at.server), 0);
+	tls_unref(tls); /* the session has its own reference */
+	assert_int_equal(gnutls_init(&at.client,
+				     GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+	gnutls_set_default_priority(at.client);
+	gnutls_credentials_set(at.client, GNUTLS_CRD_CERTIFICATE, none);
+	gnutls_transport_set_int(at.client, at.fds[1]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tls_session_free(&at.server);
+	tls_session_free(&at.server);
+	assert_null(at.server);
+	gnutls_deinit(at.client);
+	close(at.fds[0]);
+	close(at.fds[1]);
+	return 0;
+}
+
+static void shake_hands(void)
+{
+	int server = -EAGAIN, client = GNUTLS_E_AGAIN;
+
+	for (int i = 0; i < TURNS && (server || client); i++) {
+		if (server)
+			server = tls_session_handshake(at.server);
+		if (client)
+			client = gnutls_handshake(at.client);
+		assert_true(!server || server == -EAGAIN);
+	}
+	assert_int_equal(server, 0);
+	assert_int_equal(client, 0);
+	assert_string_equal(tls_session_refusal(at.server), "");
+}
+
+/* What the client has of `big`, from its beginning. */
+static size_t receive_some(size_t have)
+{
+	ssize_t n = gnutls_record_recv(at.client, got + have, BIG - have);
+
+	return n > 0 ? have + (size_t)n : have;
+}
+
+/* Three parts, cut anywhere, through a socket that is full most of the time. */
+static void all_arrives_in_order(void **state)
+{
+	size_t sent = 0, have = 0, blocked = 0;
+
+	(void)state;
+	shake_hands();
+	for (int i = 0; i < TURNS && have < BIG; i++) {
+		size_t left = BIG - sent, one = left > 3 ? left / 3 : left;
+		const struct iovec parts[3] = {
+			{ big + sent, one },
+			{ big + sent + one, left > 3 ? one : 0 },
+			{ big + sent + 2 * one, left > 3 ? left - 2 * one : 0 },
+		};
+		ssize_t n = left ? tls_session_send(at.server, parts, 3) : 0;
+
+		assert_true(n >= 0 || n == -EAGAIN);
+		if (n > 0)
+			sent += (size_t)n;
+		blocked += n == -EAGAIN;
+		have = receive_some(have);
+	}
+	assert_int_equal(sent, BIG);
+	assert_int_equal(have, BIG);
+	assert_memory_equal(got, big, BIG);
+	assert_true(blocked > 0);
+}
+
+static void ends_are_seen(void **state)
+{
+	char buf[16];
+	ssize_t n;
+
+	(void)state;
+	shake_hands();
+	assert_int_equal(tls_session_recv(at.server, buf, sizeof(buf)),
+			 -EAGAIN);
+	assert_int_equal(gnutls_record_send(at.client, "hello", 5), 5);
+	assert_int_equal(tls_session_recv(at.server, buf, 3), 3);
+	assert_int_equal(tls_session_recv(at.server, buf + 3, 13), 2);
+	assert_memory_equal(buf, "hello", 5);
+	tls_session_shut(at.server);
+	do /* there may be tickets before it */
+		n = gnutls_record_recv(at.client, got, BIG);
+	while (n == GNUTLS_E_AGAIN);
+	assert_int_equal(n, 0);
+	gnutls_bye(at.client, GNUTLS_SHUT_WR);
+	assert_int_equal(tls_session_recv(at.server, buf, sizeof(buf)), 0);
+}
+
+/* An end without a word of TLS is one, too. */
+static void a_cut_is_an_end(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	shake_hands();
+	shutdown(at.fds[1], SHUT_WR);
+	assert_int_equal(tls_session_recv(at.server, buf, sizeof(buf)), 0);
+}
+
+static void what_is_no_tls_is_refused(void **state)
+{
+	int err = -EAGAIN;
+
+	(void)state;
+	assert_int_equal(send(at.fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
+	for (int i = 0; i < 10 && err == -EAGAIN; i++)
+		err = tls_session_handshake(at.server);
+	assert_int_equal(err, -EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_arrives_in_order, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(ends_are_seen, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_cut_is_an_end, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_no_tls_is_refused,
+						set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+}
