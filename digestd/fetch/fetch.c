@@ -1,6 +1,5 @@
 /*
- * The fetcher: looks at requests, and gives each to the first way that takes
- * it. A fetch knows its way from then on.
+ * The fetcher: looks at requests, and gives them to its way.
  */
 #include "digestd/fetch/fetch.h"
 
@@ -13,15 +12,13 @@
 #include "digestd/fetch/fetch_way.h"
 
 static const struct fetch_way *const ways[] = {
-	&fetch_way_plain,
-	&fetch_way_curl,
-	&fetch_way_once, /* takes everything */
+	[FETCHER_DATA] = &fetch_way_http,
+	[FETCHER_EXCHANGE] = &fetch_way_curl,
 };
 
-enum { NWAYS = sizeof(ways) / sizeof(ways[0]) };
-
 struct fetcher {
-	struct fetch_means *means[NWAYS];
+	const struct fetch_way *way;
+	struct fetch_means *means;
 };
 
 int fetch_global_init(void)
@@ -29,16 +26,19 @@ int fetch_global_init(void)
 	return fetch_curl_global_init();
 }
 
-int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out)
+int fetcher_new(struct loop *loop, enum fetcher_use use,
+		unsigned max_per_host, struct fetcher **out)
 {
 	struct fetcher *f = calloc(1, sizeof(*f));
-	int err = f ? 0 : -ENOMEM;
+	int err;
 
 	assert(loop);
-	for (int i = 0; i < NWAYS && !err; i++)
-		err = ways[i]->open(loop, max_per_host, &f->means[i]);
+	if (!f)
+		return -ENOMEM;
+	f->way = ways[use];
+	err = f->way->open(loop, max_per_host, &f->means);
 	if (err)
-		fetcher_free(&f);
+		free(f);
 	else
 		*out = f;
 	return err;
@@ -46,8 +46,7 @@ int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out)
 
 void fetcher_public_only(struct fetcher *fetcher)
 {
-	for (int i = 0; i < NWAYS; i++)
-		ways[i]->public_only(fetcher->means[i]);
+	fetcher->way->public_only(fetcher->means);
 }
 
 void fetcher_free(struct fetcher **fetcher)
@@ -55,8 +54,8 @@ void fetcher_free(struct fetcher **fetcher)
 	struct fetcher *f = *fetcher;
 
 	*fetcher = NULL;
-	for (int i = 0; f && i < NWAYS; i++)
-		ways[i]->close(f->means[i]);
+	if (f)
+		f->way->close(f->means);
 	free(f);
 }
 
@@ -88,6 +87,25 @@ bool fetch_is_framing(const char *name)
 	       field_name_is(name, "expect");
 }
 
+bool fetch_is_idempotent(const char *method)
+{
+	static const char *const methods[] = {
+		"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE",
+	};
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (!strcmp(method, methods[i]))
+			return true;
+	}
+	return false;
+}
+
+bool fetch_expects_continue(const struct fetch_request *r)
+{
+	return r->upload && r->upload->len && r->fields &&
+	       fields_has_token(r->fields, "Expect", "100-continue");
+}
+
 static bool fetch_is_clean(const char *text)
 {
 	return !text[strcspn(text, "\r\n")];
@@ -97,6 +115,7 @@ static bool fetch_is_sane(const struct fetch_request *r)
 {
 	if (!field_is_token(r->method, strlen(r->method)) ||
 	    !fetch_is_clean(r->url) ||
+	    (r->upgrade && !fetch_is_clean(r->upgrade)) ||
 	    (r->target && r->target[strcspn(r->target, " \t\r\n")]))
 		return false;
 	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
@@ -113,15 +132,13 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		const struct fetch_callbacks *callbacks, void *arg,
 		struct fetch **out)
 {
-	int i = 0;
-
 	assert(request->url && request->method);
 	assert(callbacks->on_done);
 	if (!fetch_is_sane(request))
 		return -EINVAL;
-	while (!ways[i]->takes(request))
-		i++;
-	return ways[i]->start(fetcher->means[i], request, callbacks, arg, out);
+	assert(fetcher->way->resume_upload || !request->upload);
+	return fetcher->way->start(fetcher->means, request, callbacks, arg,
+				   out);
 }
 
 void fetch_resume(struct fetch *f)

@@ -5,8 +5,7 @@
  * connection, before a byte of answer, is sent once more if its method is
  * idempotent and it has no body; any other is sent once. Nothing else happens
  * behind the caller's back: no redirects, no decompression, no proxies from the
- * environment, no fields but those given (and Host where it is missing), no
- * Expect.
+ * environment, no fields but those given (and Host where it is missing).
  *
  * What comes is checked: malformed fields, two lengths that differ, headers
  * beyond the limit end a fetch as FETCH_BAD; a body that breaks off is never
@@ -52,7 +51,12 @@ struct fetch_limits {
 	size_t max_header_bytes;  /* of the response; > 0 */
 };
 
-/* The body of a request that is sent piece by piece. */
+/*
+ * The body of a request that is sent piece by piece. A final response may come
+ * before its end, and is passed on as it comes; the rest is sent, or not if the
+ * status is 300 and more and there is much of it. When the response is whole
+ * nothing more is read, and the fetch ends.
+ */
 struct fetch_upload {
 	int64_t len; /* -1: unknown, sent chunked */
 
@@ -75,6 +79,12 @@ struct fetch_request {
 	const struct fields *fields; /* may be null */
 	const struct fetch_limits *limits;
 	const struct fetch_upload *upload; /* null: no body */
+	const char *upgrade;        /* protocols to change to, as the field
+				       Upgrade has them; or null. If the server
+				       does (101), the bodies of both messages
+				       are that protocol's: upload is read only
+				       then, without its len, and its end is the
+				       end of what is sent */
 	struct tls_client *tls;     /* for https; the fetch holds a reference.
 				       Null: TLS 1.2, the system's trust */
 };
@@ -96,8 +106,8 @@ struct fetch_done {
 struct fetch_callbacks {
 	/*
 	 * The header of an interim response (1xx) before the final one, as
-	 * on_headers() says. 100 is passed over, 101 ends the fetch as
-	 * FETCH_BAD. Null is allowed.
+	 * on_headers() says; 100 only where the request has a body, and a field
+	 * Expect that asks for it. Null is allowed.
 	 */
 	void (*on_interim)(void *arg, struct fetch *f, unsigned status,
 			   const struct fields *fields);
@@ -122,14 +132,22 @@ struct fetch_callbacks {
 			const struct fetch_done *done);
 };
 
+/* What a fetcher is for. */
+enum fetcher_use {
+	FETCHER_DATA,     /* what clients ask for, from origins and peers */
+	FETCHER_EXCHANGE, /* what nodes have to tell each other: by libcurl, and
+			     without uploads, upgrades and interim responses */
+};
+
 /*
  * Makes a fetcher in a loop, with at most max_per_host connections to one
- * host and port by each way (0: no limit; further fetches wait for one).
- * Returns 0 or -ENOMEM. The first one in a process also sets up the library
- * below, which is not safe against other threads doing so: make it before
- * starting threads, or call fetch_global_init() there.
+ * host and port by one struct tls_client (0: no limit; further fetches wait for
+ * one). Returns 0 or -ENOMEM. The first one in a process also sets up the
+ * library below, which is not safe against other threads doing so: make it
+ * before starting threads, or call fetch_global_init() there.
  */
-int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out);
+int fetcher_new(struct loop *loop, enum fetcher_use use,
+		unsigned max_per_host, struct fetcher **out);
 
 /*
  * From now on refuses targets whose address is loopback, private, link-local
@@ -146,8 +164,8 @@ int fetch_global_init(void);
 
 /*
  * Starts a fetch. `callbacks` is borrowed for its life. Returns 0, -EINVAL for
- * a request with bytes that must not be sent (CR, LF, NUL, no token), or
- * -ENOMEM; every other failure comes through on_done().
+ * a request with bytes that must not be sent (CR, LF, NUL, no token) or a URL
+ * that is none, or -ENOMEM; every other failure comes through on_done().
  */
 int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		const struct fetch_callbacks *callbacks, void *arg,

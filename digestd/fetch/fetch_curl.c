@@ -6,13 +6,8 @@
  * Curl must not be called from its own callbacks, so resuming and cancelling
  * are put off to the end of the loop's turn. A cancelled fetch is deaf at once.
  *
- * What must not be sent twice (RFC 9110, 9.2.2) has connections of its own, see
- * fetch_way_once: curl repeats a request by itself when a kept connection ends
- * without an answer, so such a request uses one that has only just carried
- * another, and fetch_curl_before_request() lets it be sent only once.
- *
- * Curl resumes both directions of a transfer unless it is told which one stays
- * paused, so each fetch keeps what is paused in `paused`.
+ * Curl repeats a request by itself when a kept connection ends without an
+ * answer. What must not be sent twice (RFC 9110, 9.2.2) has a new connection.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -32,10 +27,6 @@ enum {
 	KEPT_CONNECTIONS = 512,    /* idle ones, of one fetcher */
 	RECEIVE_BUFFER = 32768,    /* bytes a callback may see at once */
 	STATUS_MAX = 599,          /* RFC 9110, 15 */
-	ONCE_IDLE_MS = 1000,
-	/* the same in seconds: until 8.13 curl rounded the time down first, and
-	 * 0 is "any" from then on */
-	ONCE_IDLE_S = LIBCURL_VERSION_NUM < 0x080d00 ? 0 : 1,
 	CANCELLED = -1,            /* beside enum fetch_result */
 	NOT_FAILED = -2,
 };
@@ -51,9 +42,6 @@ struct fetch_means {
 	CURLM *multi;
 	struct loop_timer timer;
 	struct fetch *fetches;
-	struct loop_timer idle; /* of `once`, without a fetch */
-	unsigned max_per_host;
-	bool once;              /* see fetch_way_once */
 	bool public_only;
 };
 
@@ -65,7 +53,6 @@ struct transfer {
 	struct fetch_tls tls;
 	const struct fetch_callbacks *callbacks;
 	void *arg;
-	ssize_t (*read)(void *arg, void *buf, size_t cap);
 	size_t header_left; /* bytes of header still allowed */
 	unsigned low_rate, low_rate_s; /* of the body: see fetch_limits */
 	struct fields fields;
@@ -75,9 +62,7 @@ struct transfer {
 	bool ended_by_close;
 	bool launched;      /* curl has it */
 	bool refused;       /* an address was not public */
-	bool repeatable;    /* may be sent again */
-	bool asked;         /* has been sent, as far as can be known */
-	int paused;         /* CURLPAUSE_RECV and CURLPAUSE_SEND */
+	bool paused;
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
 	unsigned first_byte_ms;
@@ -94,8 +79,6 @@ int fetch_curl_global_init(void)
 	return curl_global_init(CURL_GLOBAL_DEFAULT) ? -ENOMEM : 0;
 }
 
-static void fetch_curl_close_idle(void *arg);
-
 static void fetch_curl_transfer_free(struct transfer *f)
 {
 	struct fetch_means *means = f->means;
@@ -103,10 +86,6 @@ static void fetch_curl_transfer_free(struct transfer *f)
 	fetch_unlist(&f->fetch);
 	if (f->launched)
 		curl_multi_remove_handle(means->multi, f->easy);
-	if (means->once && !means->fetches)
-		loop_timer_set(means->loop, &means->idle,
-			       loop_now_ms(means->loop) + ONCE_IDLE_MS,
-			       fetch_curl_close_idle, means);
 	loop_timer_clear(means->loop, &f->first_byte);
 	loop_undefer(means->loop, &f->later);
 	curl_easy_cleanup(f->easy);
@@ -273,7 +252,8 @@ static int fetch_curl_on_socket(CURL *easy, curl_socket_t fd, int what,
 }
 
 /* Curl and the loop know each other; null without memory. */
-static CURLM *fetch_curl_new_multi(struct fetch_means *means)
+static CURLM *fetch_curl_new_multi(struct fetch_means *means,
+				   unsigned max_per_host)
 {
 	CURLM *multi = curl_multi_init();
 
@@ -285,53 +265,26 @@ static CURLM *fetch_curl_new_multi(struct fetch_means *means)
 	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, means);
 	curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-			  (long)means->max_per_host);
+			  (long)max_per_host);
 	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)KEPT_CONNECTIONS);
 	return multi;
 }
 
-static int fetch_curl_make_means(struct loop *loop, unsigned max_per_host,
-				 bool once, struct fetch_means **out)
+static int fetch_curl_open_means(struct loop *loop, unsigned max_per_host,
+				 struct fetch_means **out)
 {
 	struct fetch_means *means = calloc(1, sizeof(*means));
 
 	if (!means)
 		return -ENOMEM;
 	means->loop = loop;
-	means->max_per_host = max_per_host;
-	means->once = once;
-	means->multi = fetch_curl_new_multi(means);
+	means->multi = fetch_curl_new_multi(means, max_per_host);
 	if (!means->multi) {
 		free(means);
 		return -ENOMEM;
 	}
 	*out = means;
 	return 0;
-}
-
-static int fetch_curl_open_means(struct loop *loop, unsigned max_per_host,
-				 struct fetch_means **out)
-{
-	return fetch_curl_make_means(loop, max_per_host, false, out);
-}
-
-static int fetch_curl_open_once(struct loop *loop, unsigned max_per_host,
-				struct fetch_means **out)
-{
-	return fetch_curl_make_means(loop, max_per_host, true, out);
-}
-
-/* Curl closes idle connections only with all that it knows. */
-static void fetch_curl_close_idle(void *arg)
-{
-	struct fetch_means *means = arg;
-	CURLM *multi = means->fetches ? NULL : fetch_curl_new_multi(means);
-
-	if (!multi)
-		return;
-	curl_multi_cleanup(means->multi);
-	loop_timer_clear(means->loop, &means->timer);
-	means->multi = multi;
 }
 
 static void fetch_curl_public_only(struct fetch_means *means)
@@ -348,7 +301,6 @@ static void fetch_curl_close_means(struct fetch_means *means)
 			fetch_curl_transfer_of(means->fetches));
 	curl_multi_cleanup(means->multi);
 	loop_timer_clear(means->loop, &means->timer);
-	loop_timer_clear(means->loop, &means->idle);
 	free(means);
 }
 
@@ -395,8 +347,6 @@ static int fetch_curl_take_field(struct transfer *f, const char *line,
 	return fields_add_n(&f->fields, name.at, name.len, value.at, value.len);
 }
 
-static void fetch_curl_transfer_resume(struct transfer *f, int direction);
-
 /* Not before the body: curl would count the wait for the header, too. */
 static void fetch_curl_transfer_watch_pace(struct transfer *f)
 {
@@ -411,11 +361,8 @@ static size_t fetch_curl_end_header(struct transfer *f, size_t len)
 	if (f->status == 101)
 		return fetch_curl_fail(f, FETCH_BAD);
 	if (f->status && f->status < 200) { /* the real one follows */
-		if (f->status != 100 && f->callbacks->on_interim)
-			f->callbacks->on_interim(f->arg, &f->fetch, f->status,
-						 &f->fields);
 		fields_clear(&f->fields);
-		return f->failure == NOT_FAILED ? len : 0;
+		return len;
 	}
 	if (!f->status || response_frame(&f->fields, f->status, !f->has_body,
 					 &framing))
@@ -427,9 +374,6 @@ static size_t fetch_curl_end_header(struct transfer *f, size_t len)
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
 					 &f->fields, framing.body_len);
-	/* after an error libcurl sends no more of an upload, but would wait
-	 * for ever for the end of its pause */
-	fetch_curl_transfer_resume(f, CURLPAUSE_SEND);
 	return f->failure == NOT_FAILED ? len : 0;
 }
 
@@ -468,17 +412,16 @@ static size_t fetch_curl_on_write(char *data, size_t size, size_t count,
 		return 0;
 	if (!f->headers_done)
 		return fetch_curl_fail(f, FETCH_BAD);
-	if (f->paused & CURLPAUSE_RECV)
+	if (f->paused)
 		return CURL_WRITEFUNC_PAUSE;
-	/* before the call, which may resume it already */
-	f->paused |= CURLPAUSE_RECV;
+	f->paused = true; /* before the call, which may resume it already */
 	taken = !f->callbacks->on_body ||
 		f->callbacks->on_body(f->arg, &f->fetch, data, len);
 	if (f->failure != NOT_FAILED)
 		return 0;
 	if (!taken)
 		return CURL_WRITEFUNC_PAUSE;
-	f->paused &= ~CURLPAUSE_RECV;
+	f->paused = false;
 	return len;
 }
 
@@ -488,35 +431,6 @@ static void fetch_curl_first_byte_late(void *arg)
 
 	fetch_curl_fail(f, FETCH_TIMEOUT);
 	fetch_curl_finish(f, CURLE_OPERATION_TIMEDOUT);
-}
-
-/* From now on the server has first_byte_ms to answer or to read on. */
-static void fetch_curl_transfer_await_header(struct transfer *f)
-{
-	if (!f->headers_done)
-		loop_timer_set(f->means->loop, &f->first_byte,
-			       loop_now_ms(f->means->loop) + f->first_byte_ms,
-			       fetch_curl_first_byte_late, f);
-}
-
-static size_t fetch_curl_on_read(char *buf, size_t size, size_t count,
-				 void *arg)
-{
-	struct transfer *f = arg;
-	ssize_t n;
-
-	if (f->failure != NOT_FAILED)
-		return CURL_READFUNC_ABORT;
-	f->paused |= CURLPAUSE_SEND;
-	n = f->read(f->arg, buf, size * count);
-	if (n == FETCH_MORE) {
-		/* it is not the server that keeps the request waiting */
-		loop_timer_clear(f->means->loop, &f->first_byte);
-		return CURL_READFUNC_PAUSE;
-	}
-	fetch_curl_transfer_await_header(f);
-	f->paused &= ~CURLPAUSE_SEND;
-	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
 
 static curl_socket_t fetch_curl_on_open(void *arg, curlsocktype purpose,
@@ -539,16 +453,13 @@ static int fetch_curl_before_request(void *arg, char *remote, char *local,
 				     int remote_port, int local_port)
 {
 	struct transfer *f = arg;
-	bool again = f->asked && !f->repeatable;
 
 	(void)remote;
 	(void)local;
 	(void)remote_port;
 	(void)local_port;
-	if (again || !fetch_tls_trusts(&f->tls))
-		return CURL_PREREQFUNC_ABORT;
-	f->asked = true;
-	return CURL_PREREQFUNC_OK;
+	return fetch_tls_trusts(&f->tls) ? CURL_PREREQFUNC_OK :
+					   CURL_PREREQFUNC_ABORT;
 }
 
 /* The request */
@@ -589,20 +500,6 @@ static void fetch_curl_set_manners(CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
 }
 
-/* Idempotent (RFC 9110, 9.2.2), and all of it is at hand. */
-static bool fetch_curl_is_repeatable(const struct fetch_request *r)
-{
-	static const char *const methods[] = {
-		"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE",
-	};
-
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-		if (!strcmp(r->method, methods[i]))
-			return !r->upload;
-	}
-	return false;
-}
-
 static void fetch_curl_set_method(struct transfer *f,
 				  const struct fetch_request *r)
 {
@@ -612,18 +509,8 @@ static void fetch_curl_set_method(struct transfer *f,
 	curl_easy_setopt(easy, CURLOPT_NOBODY, f->has_body ? 0L : 1L);
 	if (f->has_body)
 		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, r->method);
-	if (r->upload) {
-		f->read = r->upload->read;
-		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
-				 (curl_off_t)r->upload->len);
-		curl_easy_setopt(easy, CURLOPT_READFUNCTION,
-				 fetch_curl_on_read);
-		curl_easy_setopt(easy, CURLOPT_READDATA, f);
-	}
-	f->repeatable = fetch_curl_is_repeatable(r);
-	if (f->means->once)
-		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)ONCE_IDLE_S);
+	if (!fetch_is_idempotent(r->method))
+		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 
 static int fetch_curl_set_up(struct transfer *f, const struct fetch_request *r)
@@ -661,21 +548,11 @@ static void fetch_curl_prepare_launch(struct transfer *f)
 	struct fetch_means *means = f->means;
 
 	fetch_list(&means->fetches, &f->fetch);
-	fetch_curl_transfer_await_header(f);
+	loop_timer_set(means->loop, &f->first_byte,
+		       loop_now_ms(means->loop) + f->first_byte_ms,
+		       fetch_curl_first_byte_late, f);
 	f->later.run = fetch_curl_run_launch;
 	loop_defer(means->loop, &f->later);
-}
-
-static bool fetch_curl_takes(const struct fetch_request *r)
-{
-	return !r->upload &&
-	       (!strcmp(r->method, "GET") || !strcmp(r->method, "HEAD"));
-}
-
-static bool fetch_curl_takes_all(const struct fetch_request *request)
-{
-	(void)request;
-	return true;
 }
 
 static int fetch_curl_start(struct fetch_means *means,
@@ -688,7 +565,7 @@ static int fetch_curl_start(struct fetch_means *means,
 
 	if (!f)
 		return -ENOMEM;
-	f->fetch.way = means->once ? &fetch_way_once : &fetch_way_curl;
+	f->fetch.way = &fetch_way_curl;
 	f->means = means;
 	f->callbacks = callbacks;
 	f->arg = arg;
@@ -714,33 +591,22 @@ static void fetch_curl_run_resume(void *arg)
 {
 	struct transfer *f = arg;
 	struct fetch_means *means = f->means;
-	CURLcode code = curl_easy_pause(f->easy, f->paused);
+	CURLcode code = curl_easy_pause(f->easy, CURLPAUSE_CONT);
 
 	if (code) /* curl gives it to nobody else */
 		fetch_curl_finish(f, code);
 	fetch_curl_collect(means);
 }
 
-/* Resumes one direction; the other one stays as it is. */
-static void fetch_curl_transfer_resume(struct transfer *f, int direction)
-{
-	if (f->failure != NOT_FAILED || !(f->paused & direction))
-		return;
-	f->paused &= ~direction;
-	f->later.run = fetch_curl_run_resume;
-	loop_defer(f->means->loop, &f->later);
-}
-
 static void fetch_curl_resume(struct fetch *fetch)
 {
-	fetch_curl_transfer_resume(fetch_curl_transfer_of(fetch),
-				   CURLPAUSE_RECV);
-}
+	struct transfer *f = fetch_curl_transfer_of(fetch);
 
-static void fetch_curl_resume_upload(struct fetch *fetch)
-{
-	fetch_curl_transfer_resume(fetch_curl_transfer_of(fetch),
-				   CURLPAUSE_SEND);
+	if (f->failure != NOT_FAILED || !f->paused)
+		return;
+	f->paused = false;
+	f->later.run = fetch_curl_run_resume;
+	loop_defer(f->means->loop, &f->later);
 }
 
 static void fetch_curl_run_reap(void *arg)
@@ -765,20 +631,7 @@ const struct fetch_way fetch_way_curl = {
 	.open = fetch_curl_open_means,
 	.close = fetch_curl_close_means,
 	.public_only = fetch_curl_public_only,
-	.takes = fetch_curl_takes,
 	.start = fetch_curl_start,
 	.resume = fetch_curl_resume,
-	.resume_upload = fetch_curl_resume_upload,
-	.cancel = fetch_curl_cancel,
-};
-
-const struct fetch_way fetch_way_once = {
-	.open = fetch_curl_open_once,
-	.close = fetch_curl_close_means,
-	.public_only = fetch_curl_public_only,
-	.takes = fetch_curl_takes_all,
-	.start = fetch_curl_start,
-	.resume = fetch_curl_resume,
-	.resume_upload = fetch_curl_resume_upload,
 	.cancel = fetch_curl_cancel,
 };

@@ -16,13 +16,16 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "digestd/fetch/fetch_tickets.h"
 #include "digestd/os/address.h"
-#include "digestd/os/resolver.h"
+#include "digestd/tls/tls_client.h"
+#include "digestd/tls/tls_stream.h"
 
 enum {
 	IDLE_MAX = 512,          /* connections kept */
 	IDLE_MS = 60000,         /* for so long; servers close earlier */
 	SWEEP_MS = 5000,
+	LATELY_MS = 1000,        /* servers keep connections for longer */
 	NAME_FRESH_MS = 60000,   /* what name servers mostly allow */
 	NAME_USABLE_MS = 300000, /* while it is looked up anew */
 	TRY_MIN_MS = 200,        /* before the next address is tried */
@@ -43,6 +46,8 @@ struct pool_host {
 	bool numeric;  /* needs no lookup, ever */
 	int64_t resolved_ms, used_ms;
 	unsigned port;
+	struct tls_client *tls; /* null: without TLS */
+	struct tickets tickets;
 	char name[POOL_HOST_MAX + 1];
 };
 
@@ -101,6 +106,8 @@ static void fetch_pool_close_socket(struct pool *pool, struct pool_conn *c)
 {
 	int fd = c->watch.fd;
 
+	tls_stream_free(c->tls);
+	c->tls = NULL;
 	loop_unwatch(pool->loop, &c->watch);
 	if (fd >= 0)
 		close(fd);
@@ -170,11 +177,26 @@ void pool_keep(struct pool *pool, struct pool_conn *conn)
 		loop_defer(pool->loop, &host->run);
 }
 
-static struct pool_conn *fetch_pool_take_idle(struct pool *pool,
-					      struct pool_host *host)
+/* The idle connection that was used last and is as it was left, or null. What
+ * has come on one since belongs to no request. */
+static struct pool_conn *fetch_pool_quiet(struct pool *pool,
+					  struct pool_host *host)
 {
-	struct pool_conn *c = host->idle;
+	while (host->idle && !pool_is_quiet(host->idle))
+		pool_close(pool, host->idle);
+	return host->idle;
+}
 
+/* An idle connection for it, or null. */
+static struct pool_conn *fetch_pool_take_idle(struct pool *pool,
+					      struct pool_host *host,
+					      const struct pool_want *want)
+{
+	struct pool_conn *c = want->fresh ? NULL : fetch_pool_quiet(pool, host);
+
+	if (!c || (want->lately &&
+		   loop_now_ms(pool->loop) - c->idle_since_ms >= LATELY_MS))
+		return NULL;
 	fetch_pool_unlist_idle(pool, c);
 	c->reused = true;
 	return c;
@@ -293,6 +315,7 @@ static int fetch_pool_try_address(struct pool *pool, struct pool_conn *c,
 		return -1;
 	}
 	c->events = LOOP_WRITE;
+	c->to = *to;
 	return 0;
 }
 
@@ -347,7 +370,48 @@ static void fetch_pool_want_late(void *arg)
 	}
 }
 
-static void fetch_pool_connecting(struct pool *pool, struct pool_conn *c)
+static void fetch_pool_established(struct pool *pool, struct pool_conn *c)
+{
+	if (pool_watch(pool, c, LOOP_READ)) {
+		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
+		return;
+	}
+	c->host->first = c->address;
+	fetch_pool_give(pool, c->want, c);
+}
+
+static void fetch_pool_shake_hands(struct pool *pool, struct pool_conn *c)
+{
+	int err = tls_stream_handshake(c->tls);
+
+	if (!err)
+		fetch_pool_established(pool, c);
+	else if (err != -EAGAIN)
+		fetch_pool_connect_failed(pool, c, FETCH_UNTRUSTED);
+	else if (pool_watch(pool, c, tls_stream_sends(c->tls) ? LOOP_WRITE :
+								LOOP_READ))
+		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
+}
+
+/* Begins TLS on a connection. Returns 0 or -ENOMEM. */
+static int fetch_pool_begin_tls(struct pool_host *host, struct pool_conn *c)
+{
+	struct tls_ticket ticket = tickets_take(&host->tickets, &c->to);
+	size_t len = strlen(host->name);
+	char name[POOL_HOST_MAX + 1];
+	bool bracketed = host->name[0] == '[';
+	const struct tls_server server = { host->tls, name, c->watch.fd };
+	int err;
+
+	memcpy(name, host->name + bracketed, len - bracketed + 1);
+	if (bracketed)
+		name[len - 2] = '\0';
+	err = tls_stream_new(&server, &ticket, &c->tls);
+	tls_ticket_free(&ticket);
+	return err;
+}
+
+static void fetch_pool_connected(struct pool *pool, struct pool_conn *c)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -355,11 +419,12 @@ static void fetch_pool_connecting(struct pool *pool, struct pool_conn *c)
 	if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
 		fetch_pool_close_socket(pool, c);
 		fetch_pool_try_next(pool, c);
-	} else if (pool_watch(pool, c, LOOP_READ)) {
+	} else if (!c->host->tls) {
+		fetch_pool_established(pool, c);
+	} else if (fetch_pool_begin_tls(c->host, c)) {
 		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
 	} else {
-		c->host->first = c->address;
-		fetch_pool_give(pool, c->want, c);
+		fetch_pool_shake_hands(pool, c);
 	}
 }
 
@@ -367,11 +432,14 @@ static void fetch_pool_conn_ready(void *arg, unsigned events)
 {
 	struct pool_conn *c = arg;
 
-	if (c->want)
-		fetch_pool_connecting(c->host->pool, c);
+	if (c->want && c->tls)
+		fetch_pool_shake_hands(c->host->pool, c);
+	else if (c->want)
+		fetch_pool_connected(c->host->pool, c);
 	else if (c->ready)
 		c->ready(c->arg, events);
-	else /* idle: closed, or it speaks without being asked */
+	else if (!c->tls || !pool_is_quiet(c))
+		/* idle: closed, or it speaks without being asked */
 		pool_close(c->host->pool, c);
 }
 
@@ -396,6 +464,7 @@ static void fetch_pool_make_connection(struct pool *pool,
 	}
 	c->host = want->host;
 	c->host->nconns++;
+	c->tickets = &c->host->tickets;
 	c->want = want;
 	c->watch.fd = -1;
 	want->conn = c;
@@ -478,10 +547,10 @@ static void fetch_pool_run_host(void *arg)
 
 	while (host->waiting) {
 		struct pool_want *want = host->waiting;
+		struct pool_conn *c = fetch_pool_take_idle(pool, host, want);
 
-		if (host->idle && !want->fresh)
-			fetch_pool_give(pool, want,
-					fetch_pool_take_idle(pool, host));
+		if (c)
+			fetch_pool_give(pool, want, c);
 		else if (!fetch_pool_has_room(host) ||
 			 !fetch_pool_has_addresses(host))
 			return;
@@ -525,6 +594,7 @@ static size_t fetch_pool_bucket_of(const struct pool_place *place)
 
 	for (size_t i = 0; i < place->host_len; i++)
 		h = (h ^ ((unsigned char)place->host[i] | 0x20u)) * 16777619u;
+	h ^= (uint32_t)((uintptr_t)place->tls >> 6);
 	return (h ^ h >> 16) % BUCKETS;
 }
 
@@ -533,7 +603,7 @@ static struct pool_host *fetch_pool_find_host(struct pool *pool,
 {
 	struct pool_host *host = pool->hosts[fetch_pool_bucket_of(place)];
 
-	while (host && (host->port != place->port ||
+	while (host && (host->port != place->port || host->tls != place->tls ||
 			strncasecmp(host->name, place->host,
 				    place->host_len) != 0 ||
 			host->name[place->host_len]))
@@ -555,6 +625,7 @@ static struct pool_host *fetch_pool_add_host(struct pool *pool,
 	host->run.run = fetch_pool_run_host;
 	host->run.arg = host;
 	host->port = place->port;
+	host->tls = place->tls ? tls_client_ref(place->tls) : NULL;
 	memcpy(host->name, place->host, place->host_len);
 	fetch_pool_set_numeric(host);
 	host->next = *bucket;
@@ -568,6 +639,7 @@ struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
 			   const struct pool_place *place, int *err)
 {
 	struct pool_host *host = fetch_pool_find_host(pool, place);
+	struct pool_conn *c;
 
 	assert(want->got && want->failed);
 	assert(!want->host);
@@ -578,8 +650,10 @@ struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
 	if (!host)
 		return NULL;
 	host->used_ms = loop_now_ms(pool->loop);
-	if (host->idle && !want->fresh)
-		return fetch_pool_take_idle(pool, host);
+	/* nobody overtakes those who wait */
+	c = host->waiting ? NULL : fetch_pool_take_idle(pool, host, want);
+	if (c)
+		return c;
 	fetch_pool_enqueue(host, want);
 	loop_defer(pool->loop, &host->run);
 	return NULL;
@@ -594,6 +668,8 @@ static void fetch_pool_free_host(struct pool_host *host)
 	assert(!host->nconns && !host->waiting);
 	resolver_cancel(&host->query);
 	loop_undefer(pool->loop, &host->run);
+	tickets_free(&host->tickets);
+	tls_client_unref(host->tls);
 	free(host);
 	pool->nhosts--;
 }

@@ -1,12 +1,16 @@
 /*
- * Connections of a fetcher to http servers: made, kept while they are idle, and
- * given out again, the one used last first.
+ * Connections of a fetcher to servers, with TLS or without: made, kept while
+ * they are idle, and given out again, the one used last first.
  *
  * A name is looked up in threads (resolver.h) and remembered for a minute;
  * after that it is looked up anew while the old addresses serve on. A
  * connection is tried at one address after the other, beginning with the one
  * that worked last. A kept one stays watched for reading: to use it again
  * costs no system call, and one that its server closes goes at once.
+ *
+ * Connections with TLS belong to a server's name and port and to a struct
+ * tls_client, by which the server was found right before anybody gets one. A
+ * new one resumes a session of an earlier one to the same address.
  */
 #ifndef DIGESTD_FETCH_FETCH_POOL_H
 #define DIGESTD_FETCH_FETCH_POOL_H
@@ -14,13 +18,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
+#include "digestd/os/resolver.h"
 
 struct pool;
 struct pool_host;
 struct pool_want;
+struct tickets;
+struct tls_stream;
 
 /* A connection. Who has been given it sets ready and arg, by pool_use(). */
 struct pool_conn {
@@ -33,6 +41,9 @@ struct pool_conn {
 	struct pool_host *host;
 	struct pool_want *want; /* for which it is being made */
 	unsigned events;        /* for which it is watched */
+	struct tls_stream *tls; /* null: none, or not yet */
+	struct tickets *tickets; /* the host's */
+	union resolver_address to;
 	size_t tried, address;
 	bool refused;           /* an address was not public */
 	int64_t idle_since_ms;
@@ -45,6 +56,8 @@ struct pool_want {
 	void (*got)(struct pool_want *want, struct pool_conn *conn);
 	void (*failed)(struct pool_want *want, enum fetch_result result);
 	bool fresh;          /* none that was used before */
+	bool lately;         /* none that was not used in the last second: for
+				requests that are sent once */
 	unsigned connect_ms; /* for the lookup and the connection; > 0 */
 
 	/* private */
@@ -60,6 +73,7 @@ struct pool_place {
 	const char *host;
 	size_t host_len; /* 1 to POOL_HOST_MAX */
 	unsigned port;
+	struct tls_client *tls; /* null: without TLS */
 };
 
 enum { POOL_HOST_MAX = 255 };
@@ -91,6 +105,22 @@ void pool_use(struct pool_conn *conn,
 
 /* Watches for other events; 0: for none. Returns 0 or a negative errno. */
 int pool_watch(struct pool *pool, struct pool_conn *conn, unsigned events);
+
+/*
+ * Bytes on a connection, as the functions of the same name in tls_stream.h say:
+ * how many, 0 at the end (of what is received), -EAGAIN, another negative errno
+ * at any other end. What is held has been taken to be sent, and is not on its
+ * way; has_more: there is more to receive, whether or not ready() is called.
+ */
+ssize_t pool_send(struct pool_conn *conn, const void *data, size_t len);
+bool pool_holds(const struct pool_conn *conn);
+int pool_flush(struct pool_conn *conn);
+void pool_end(struct pool_conn *conn);
+ssize_t pool_receive(struct pool_conn *conn, void *buf, size_t cap);
+bool pool_has_more(const struct pool_conn *conn);
+
+/* Whether nothing has come, nor the end. */
+bool pool_is_quiet(struct pool_conn *conn);
 
 /* Gives one back that may be used again, or one that may not. */
 void pool_keep(struct pool *pool, struct pool_conn *conn);

@@ -1,5 +1,5 @@
 /*
- * TLS of one fetch: the part of fetch.c that knows how libcurl does it.
+ * TLS of one fetch by libcurl.
  */
 #ifndef DIGESTD_FETCH_FETCH_TLS_H
 #define DIGESTD_FETCH_FETCH_TLS_H

@@ -1,6 +1,6 @@
 /*
  * Ways to fetch: what stands behind fetch.h. A way is a file, and a row in the
- * table of fetch.c: the first that takes a request gets it.
+ * table of fetch.c, by what a fetcher is for.
  *
  * What comes to start() has been looked at: the method and the names of fields
  * are tokens, nothing holds CR or LF, the target no blanks.
@@ -31,27 +31,20 @@ struct fetch_way {
 		    struct fetch_means **out);
 	void (*close)(struct fetch_means *means); /* null is allowed */
 	void (*public_only)(struct fetch_means *means);
-	bool (*takes)(const struct fetch_request *request);
 	int (*start)(struct fetch_means *means,
 		     const struct fetch_request *request,
 		     const struct fetch_callbacks *callbacks, void *arg,
 		     struct fetch **out);
 	void (*resume)(struct fetch *f);
-	void (*resume_upload)(struct fetch *f);
+	void (*resume_upload)(struct fetch *f); /* null: there is none */
 	void (*cancel)(struct fetch *f);
 };
 
-/* HTTP/1.1 without a library between: GET and HEAD to http. */
-extern const struct fetch_way fetch_way_plain;
+/* HTTP/1.1 without a library between, with all that fetch.h offers. */
+extern const struct fetch_way fetch_way_http;
 
-/* libcurl: GET and HEAD to any server. */
+/* libcurl: requests without a body, and no interim responses. */
 extern const struct fetch_way fetch_way_curl;
-
-/*
- * libcurl: everything, on connections of its own, which are used again within
- * a second or closed. What is not idempotent, or has a body, is sent once.
- */
-extern const struct fetch_way fetch_way_once;
 
 /* Once in a process, before there are threads. Returns 0 or -ENOMEM. */
 int fetch_curl_global_init(void);
@@ -61,5 +54,12 @@ int fetch_curl_global_init(void);
  * is framed, what becomes of the connection.
  */
 bool fetch_is_framing(const char *name);
+
+/* Whether a request may be sent twice if need be (RFC 9110, 9.2.2). */
+bool fetch_is_idempotent(const char *method);
+
+/* Whether the server is asked to say that it wants the body (RFC 9110, 10.1.1):
+ * there is one, and its fields say so. */
+bool fetch_expects_continue(const struct fetch_request *request);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -73,8 +74,23 @@ static struct {
 	unsigned port;
 	pthread_t thread;
 	struct loop *loop;
-	struct fetcher *fetcher;
+	struct fetcher *fetchers[2]; /* by enum fetcher_use */
 } at;
+
+/* How the server is asked. */
+static const struct way {
+	const char *name;
+	enum fetcher_use use;
+	const char *method;
+	bool uploads;
+} ways[] = {
+	{ "get", FETCHER_DATA, "GET", false },
+	{ "post", FETCHER_DATA, "POST", false },
+	{ "upload", FETCHER_DATA, "PUT", true },
+	{ "libcurl", FETCHER_EXCHANGE, "GET", false },
+};
+
+enum { NWAYS = sizeof(ways) / sizeof(ways[0]) };
 
 /* What a fetch has led to. */
 struct seen {
@@ -88,6 +104,19 @@ struct seen {
 	struct loop_timer timer;
 	int uploads;
 };
+
+static ssize_t read_body(void *arg, void *buf, size_t cap)
+{
+	struct seen *seen = arg;
+
+	if (seen->uploads++)
+		return FETCH_EOF;
+	assert_true(cap >= 4);
+	memcpy(buf, "body", 4);
+	return 4;
+}
+
+static const struct fetch_upload upload = { 4, read_body };
 
 static void answer(int fd)
 {
@@ -125,13 +154,17 @@ static int set_up(void **state)
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
 	assert_int_equal(loop_new(&at.loop), 0);
-	return fetcher_new(at.loop, 0, &at.fetcher);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fetcher_new(at.loop, (enum fetcher_use)i, 0,
+					     &at.fetchers[i]), 0);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	fetcher_free(&at.fetcher);
+	for (int i = 0; i < 2; i++)
+		fetcher_free(&at.fetchers[i]);
 	loop_free(&at.loop);
 	shutdown(at.listen_fd, SHUT_RDWR);
 	pthread_join(at.thread, NULL);
@@ -214,35 +247,46 @@ static const struct fetch_limits limits = {
 	.max_header_bytes = 1000,
 };
 
-static void run(const struct fetch_request *request, struct seen *seen)
+static void run(enum fetcher_use use, const struct fetch_request *request,
+		struct seen *seen)
 {
 	struct fetch *f;
 
-	assert_int_equal(fetch_start(at.fetcher, request, &callbacks, seen,
-				     &f), 0);
+	assert_int_equal(fetch_start(at.fetchers[use], request, &callbacks,
+				     seen, &f), 0);
 	while (!seen->over)
 		assert_int_equal(loop_turn(at.loop, 5000), 0);
 	loop_turn(at.loop, 0);
 }
 
-/* The plain way, and libcurl, which alone knows names of users. */
-static const char *const users[] = { "", "user@" };
-
-static void get_as(const char *user, unsigned row, struct seen *seen)
+/* The server serves one connection at a time: that of the other way goes. */
+static void close_all(void)
 {
-	char url[64], target[16];
-	struct fetch_request request = { .method = "GET", .url = url,
-					 .target = target, .limits = &limits };
-
-	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u", user, at.port);
-	snprintf(target, sizeof(target), "/%u", row);
-	run(&request, seen);
+	for (int i = 0; i < 2; i++) {
+		fetcher_free(&at.fetchers[i]);
+		assert_int_equal(fetcher_new(at.loop, (enum fetcher_use)i, 0,
+					     &at.fetchers[i]), 0);
+	}
 }
 
-static void check(const struct row *row, const struct seen *seen)
+static void ask(const struct way *way, unsigned row, struct seen *seen)
+{
+	char url[64], target[16];
+	struct fetch_request request = { .method = way->method, .url = url,
+					 .target = target, .limits = &limits };
+
+	close_all();
+	request.upload = way->uploads ? &upload : NULL;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	snprintf(target, sizeof(target), "/%u", row);
+	run(way->use, &request, seen);
+}
+
+static void check(const struct way *way, const struct row *row,
+		  const struct seen *seen)
 {
 	if (seen->done.result != row->result)
-		print_message("# %s\n", row->name);
+		print_message("# %s: %s\n", way->name, row->name);
 	assert_int_equal(seen->done.result, row->result);
 	assert_int_equal(seen->status, row->status);
 	assert_string_equal(seen->body, row->body);
@@ -253,29 +297,22 @@ static void check(const struct row *row, const struct seen *seen)
 static void answers(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 2 * NROWS; i++) {
+	for (unsigned i = 0; i < NWAYS * NROWS; i++) {
+		const struct way *way = &ways[i / NROWS];
 		struct seen seen = { 0 };
 
-		get_as(users[i / NROWS], i % NROWS, &seen);
-		check(&rows[i % NROWS], &seen);
+		ask(way, i % NROWS, &seen);
+		check(way, &rows[i % NROWS], &seen);
 	}
-}
-
-/* The server serves one connection at a time: that of the other way goes. */
-static void close_all(void)
-{
-	fetcher_free(&at.fetcher);
-	assert_int_equal(fetcher_new(at.loop, 0, &at.fetcher), 0);
 }
 
 static void a_paused_body_comes_again(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < NWAYS; i++) {
 		struct seen seen = { .pause = true };
 
-		close_all();
-		get_as(users[i], 0, &seen);
+		ask(&ways[i], 0, &seen);
 		assert_int_equal(seen.paused, 2);
 		assert_string_equal(seen.body, "hello");
 		assert_int_equal(seen.done.result, FETCH_COMPLETE);
@@ -289,15 +326,15 @@ static void interim_responses_are_reported(void **state)
 	(void)state;
 	while (strcmp(rows[row].name, "interim") != 0)
 		row++;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < NWAYS; i++) {
 		struct seen seen = { 0 }, early = { .cancel_interim = true };
 
-		close_all();
-		get_as(users[i], row, &seen);
+		if (ways[i].use == FETCHER_EXCHANGE)
+			continue;
+		ask(&ways[i], row, &seen);
 		assert_int_equal(seen.interim, 103);
 		assert_int_equal(seen.done.result, FETCH_COMPLETE);
-		close_all();
-		get_as(users[i], row, &early);
+		ask(&ways[i], row, &early);
 		assert_int_equal(early.status, 0);
 	}
 }
@@ -305,11 +342,10 @@ static void interim_responses_are_reported(void **state)
 static void cancelled_inside_a_callback(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < NWAYS; i++) {
 		struct seen seen = { .cancel_early = true };
 
-		close_all();
-		get_as(users[i], 0, &seen);
+		ask(&ways[i], 0, &seen);
 		assert_int_equal(seen.status, 200);
 	}
 }
@@ -323,30 +359,37 @@ static void cancelled_before_it_begins(void **state)
 	struct fetch *f;
 
 	(void)state;
-	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, &seen,
-				     &f), 0);
-	fetch_cancel(&f);
-	assert_null(f);
-	for (int i = 0; i < 5; i++)
-		loop_turn(at.loop, 10);
-	assert_false(seen.over);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fetch_start(at.fetchers[i], &request,
+					     &callbacks, &seen, &f), 0);
+		fetch_cancel(&f);
+		assert_null(f);
+		for (int turn = 0; turn < 5; turn++)
+			loop_turn(at.loop, 10);
+		assert_false(seen.over);
+	}
+}
+
+static enum fetch_result get(enum fetcher_use use, const char *url)
+{
+	struct fetch_request request = { .method = "GET", .url = url,
+					 .limits = &limits };
+	struct seen seen = { 0 };
+
+	run(use, &request, &seen);
+	return seen.done.result;
 }
 
 static void nobody_there(void **state)
 {
-	static const char *const urls[] = {
-		"http://127.0.0.1:1/", "http://user@127.0.0.1:1/",
-	};
-
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		struct fetch_request request = { .method = "GET",
-						 .url = urls[i],
-						 .limits = &limits };
-		struct seen seen = { 0 };
-
-		run(&request, &seen);
-		assert_int_equal(seen.done.result, FETCH_NOCONNECT);
+		assert_int_equal(get((enum fetcher_use)i,
+				     "http://127.0.0.1:1/"),
+				 FETCH_NOCONNECT);
+		assert_int_equal(get((enum fetcher_use)i,
+				     "https://127.0.0.1:1/"),
+				 FETCH_NOCONNECT);
 	}
 }
 
@@ -356,19 +399,37 @@ static void private_targets_are_refused(void **state)
 		"http://127.0.0.1/",	   "http://localhost/",
 		"http://[::1]/",	   "http://2130706433/",
 		"http://[::ffff:7f00:1]/", "http://0x7f.1/",
-		"http://u@127.0.0.1/",	   "http://u@localhost/",
+		"https://127.0.0.1/",	   "https://localhost/",
 	};
 
 	(void)state;
-	fetcher_public_only(at.fetcher);
+	for (int i = 0; i < 2; i++) {
+		fetcher_public_only(at.fetchers[i]);
+		for (size_t j = 0; j < sizeof(urls) / sizeof(urls[0]); j++)
+			assert_int_equal(get((enum fetcher_use)i, urls[j]),
+					 FETCH_REFUSED);
+	}
+}
+
+/* Only libcurl knows names of users. */
+static void no_urls(void **state)
+{
+	static const char *const urls[] = {
+		"", "http://", "http:///", "ftp://a/", "a", "http://u@a/",
+		"http://a:0/", "http://a:65536/", "http://a:x/", "http://[::1",
+		"http://a?b", "http://a/\1", "http://a b/", "http://a\\b/",
+	};
+
+	(void)state;
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
 		struct fetch_request request = { .method = "GET",
 						 .url = urls[i],
 						 .limits = &limits };
-		struct seen seen = { 0 };
+		struct fetch *f;
 
-		run(&request, &seen);
-		assert_int_equal(seen.done.result, FETCH_REFUSED);
+		assert_int_equal(fetch_start(at.fetchers[FETCHER_DATA],
+					     &request, &callbacks, NULL, &f),
+				 -EINVAL);
 	}
 }
 
@@ -396,8 +457,9 @@ static void bytes_that_must_not_be_sent(void **state)
 
 		fields_init(&fields);
 		fields_add(&fields, bad[i].name, bad[i].value);
-		assert_int_not_equal(fetch_start(at.fetcher, &request,
-						 &callbacks, NULL, &f), 0);
+		assert_int_not_equal(fetch_start(at.fetchers[i % 2],
+						 &request, &callbacks, NULL,
+						 &f), 0);
 		fields_free(&fields);
 	}
 }
@@ -457,6 +519,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(private_targets_are_refused,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_urls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bytes_that_must_not_be_sent,
 						set_up, tear_down),
 		cmocka_unit_test(public_addresses),

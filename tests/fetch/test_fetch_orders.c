@@ -30,7 +30,7 @@ enum {
 	SEND_FLAGS = MSG_NOSIGNAL | MSG_DONTWAIT,
 };
 
-enum kind { PLAIN_GET, CURL_GET, CURL_POST, NKINDS };
+enum kind { GET, POST, CURL_GET, NKINDS };
 
 static char pattern[BODY_MAX];
 
@@ -154,7 +154,7 @@ static ssize_t read_upload(void *arg, void *buf, size_t cap)
 
 static void upload_more(size_t n)
 {
-	if (!at.fetch || at.kind != CURL_POST)
+	if (!at.fetch || at.kind != POST)
 		return;
 	at.upload_ready += n;
 	if (at.upload_ready > at.upload_len)
@@ -174,14 +174,13 @@ static void begin(unsigned port)
 	};
 	char url[64];
 	const struct fetch_request request = {
-		.method = at.kind == CURL_POST ? "POST" : "GET",
+		.method = at.kind == POST ? "POST" : "GET",
 		.url = url,
 		.limits = &limits,
-		.upload = at.kind == CURL_POST ? &upload : NULL,
+		.upload = at.kind == POST ? &upload : NULL,
 	};
 
-	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u/",
-		 at.kind == PLAIN_GET ? "" : "user@", port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", port);
 	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, NULL,
 				     &at.fetch), 0);
 }
@@ -304,7 +303,10 @@ static void play(enum kind kind, unsigned seed)
 	at.listen_fd = loopback_listen(&port);
 	fcntl(at.listen_fd, F_SETFL, O_NONBLOCK);
 	assert_int_equal(loop_new(&at.loop), 0);
-	assert_int_equal(fetcher_new(at.loop, 0, &at.fetcher), 0);
+	assert_int_equal(fetcher_new(at.loop, kind == CURL_GET ?
+						     FETCHER_EXCHANGE :
+						     FETCHER_DATA,
+				     0, &at.fetcher), 0);
 	begin(port);
 	for (int i = 0; i < STEPS; i++)
 		step();

@@ -1,0 +1,20 @@
+/*
+ * The head of a request, as HTTP/1.1 has it.
+ */
+#ifndef DIGESTD_FETCH_FETCH_HEAD_H
+#define DIGESTD_FETCH_FETCH_HEAD_H
+
+#include <stddef.h>
+
+struct fetch_request;
+struct fetch_url;
+
+/* How many bytes the head takes at the most; url: what its URL says. */
+size_t fetch_head_size(const struct fetch_request *request,
+		       const struct fetch_url *url);
+
+/* Writes it to where so many bytes are. Returns its length. */
+size_t fetch_head_write(char *out, const struct fetch_request *request,
+			const struct fetch_url *url);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * URLs of fetches: where to go, and what to ask for there.
+ */
+#ifndef DIGESTD_FETCH_FETCH_URL_H
+#define DIGESTD_FETCH_FETCH_URL_H
+
+#include <stdbool.h>
+
+#include "digestd/http/response.h"
+#include "digestd/fetch/fetch_pool.h"
+
+/* Parts of a URL; all lie in it. */
+struct fetch_url {
+	bool https;
+	struct pool_place place;         /* without its tls */
+	struct response_bytes authority; /* for Host */
+	struct response_bytes target;    /* path and query; may be empty */
+};
+
+/*
+ * Takes a URL apart. Returns false for one that is no http or https URL, or has
+ * what a fetch has no use for: names of users, a query without a path.
+ */
+bool fetch_url_read(const char *text, struct fetch_url *url);
+
+#endif

@@ -1,0 +1,437 @@
+/*
+ * Fetches over TLS: a server with a thread a connection, which does with each
+ * request what its path says.
+ */
+#include "tests/unit.h"
+
+#include <gnutls/gnutls.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
+#include "digestd/tls/tls.h"
+#include "digestd/tls/tls_client.h"
+#include "tests/loopback.h"
+#include "tests/tls/certificate.h"
+
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+enum { MAX_CONNECTIONS = 64, BIG = 1000000, HEAD_MAX = 4096 };
+
+static const char *const versions[] = {
+	"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2",
+};
+
+static struct certificate ca, stranger, host;
+static struct tls *listener;
+static struct tls_client *right, *wrong;
+static char pattern[BIG];
+
+static struct {
+	int listen_fd;
+	unsigned port;
+	const char *version;
+	pthread_t thread, connections[MAX_CONNECTIONS];
+	atomic_uint accepted, requests, resumed, ended;
+	struct loop *loop;
+	struct fetcher *fetcher;
+} at;
+
+/* What a fetch has led to. */
+struct seen {
+	struct fetch *fetch;
+	struct fetch_done done;
+	struct loop_timer timer;
+	bool over, pauses;
+	unsigned status, calls;
+	size_t len, sent;
+};
+
+/* The server */
+
+static void say(gnutls_session_t s, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = gnutls_record_send(s, text, len);
+
+		if (n <= 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+/* Reads a request with its body, which must be the pattern. Returns false at
+ * the end. */
+static bool read_request(gnutls_session_t s, char *path)
+{
+	char head[HEAD_MAX], piece[20000], *end;
+	size_t have = 0, len = 0, want;
+	const char *field;
+
+	do {
+		ssize_t n = gnutls_record_recv(s, head + have,
+					       sizeof(head) - 1 - have);
+
+		if (n <= 0)
+			return false;
+		have += (size_t)n;
+		head[have] = '\0';
+		end = strstr(head, "\r\n\r\n");
+	} while (!end);
+	field = strstr(head, "Content-Length: ");
+	want = field ? strtoul(field + 16, NULL, 10) : 0;
+	len = have - (size_t)(end + 4 - head);
+	if (memcmp(end + 4, pattern, len) != 0)
+		return false;
+	while (len < want) {
+		ssize_t n = gnutls_record_recv(s, piece, sizeof(piece));
+
+		if (n <= 0 || memcmp(piece, pattern + len, (size_t)n) != 0)
+			return false;
+		len += (size_t)n;
+	}
+	atomic_fetch_add(&at.requests, 1);
+	return sscanf(head, "%*s %63s", path) == 1;
+}
+
+static void say_big(gnutls_session_t s)
+{
+	char head[100];
+
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", BIG);
+	say(s, head, strlen(head));
+	say(s, pattern, BIG);
+}
+
+/* Does as the path says. Returns whether the connection stays. */
+static bool answer(gnutls_session_t s, const char *path)
+{
+	static const char by_close[] = "HTTP/1.1 200 OK\r\n\r\nok";
+
+	if (!strcmp(path, "/ok"))
+		say(s, OK, sizeof(OK) - 1);
+	else if (!strcmp(path, "/big"))
+		say_big(s);
+	else if (strcmp(path, "/none") != 0)
+		say(s, by_close, sizeof(by_close) - 1);
+	if (!strcmp(path, "/bye"))
+		gnutls_bye(s, GNUTLS_SHUT_WR);
+	return !strcmp(path, "/ok") || !strcmp(path, "/big");
+}
+
+static void *serve_one(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	struct tls_handshake h;
+	gnutls_session_t s;
+	char path[64];
+
+	gnutls_init(&s, GNUTLS_SERVER | GNUTLS_NO_SIGNAL);
+	if (!tls_begin(listener, s, &h)) {
+		gnutls_priority_set_direct(s, at.version, NULL);
+		gnutls_transport_set_int(s, fd);
+		if (!gnutls_handshake(s)) {
+			atomic_fetch_add(&at.resumed,
+					 gnutls_session_is_resumed(s) != 0);
+			while (read_request(s, path) && answer(s, path))
+				continue;
+		}
+	}
+	gnutls_deinit(s);
+	tls_end(&h);
+	close(fd);
+	atomic_fetch_add(&at.ended, 1);
+	return NULL;
+}
+
+static void *serve(void *arg)
+{
+	int fd;
+
+	while ((fd = accept(at.listen_fd, NULL, NULL)) >= 0)
+		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
+			       (void *)(intptr_t)fd);
+	return arg;
+}
+
+static void open_all(const char *version)
+{
+	at.accepted = at.requests = at.resumed = at.ended = 0;
+	at.version = version;
+	at.listen_fd = loopback_listen(&at.port);
+	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
+	assert_int_equal(loop_new(&at.loop), 0);
+	assert_int_equal(fetcher_new(at.loop, FETCHER_DATA, 0, &at.fetcher), 0);
+}
+
+static void close_all(void)
+{
+	fetcher_free(&at.fetcher);
+	loop_free(&at.loop);
+	shutdown(at.listen_fd, SHUT_RDWR);
+	pthread_join(at.thread, NULL);
+	for (unsigned i = 0; i < at.accepted; i++)
+		pthread_join(at.connections[i], NULL);
+	close(at.listen_fd);
+}
+
+/* The client */
+
+static void on_headers(void *arg, struct fetch *f, unsigned status,
+		       const struct fields *fields, int64_t body_len)
+{
+	struct seen *seen = arg;
+
+	(void)f;
+	(void)fields;
+	(void)body_len;
+	seen->status = status;
+}
+
+static void go_on(void *arg)
+{
+	struct seen *seen = arg;
+
+	fetch_resume(seen->fetch);
+}
+
+static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
+{
+	struct seen *seen = arg;
+
+	(void)f;
+	if (seen->pauses && seen->calls++ % 3 == 0) {
+		loop_timer_set(at.loop, &seen->timer,
+			       loop_now_ms(at.loop) + seen->calls % 2, go_on,
+			       seen);
+		return false;
+	}
+	if (len > 2)
+		assert_memory_equal(data, pattern + seen->len, len);
+	seen->len += len;
+	return true;
+}
+
+static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
+{
+	struct seen *seen = arg;
+
+	(void)f;
+	seen->done = *done;
+	seen->over = true;
+}
+
+static ssize_t read_big(void *arg, void *buf, size_t cap)
+{
+	struct seen *seen = arg;
+	size_t n = BIG - seen->sent < cap ? BIG - seen->sent : cap;
+
+	memcpy(buf, pattern + seen->sent, n);
+	seen->sent += n;
+	return (ssize_t)n;
+}
+
+static const struct fetch_callbacks callbacks = {
+	.on_headers = on_headers,
+	.on_body = on_body,
+	.on_done = on_done,
+};
+
+static void begin(const char *method, const char *path, struct tls_client *tls,
+		  struct seen *seen)
+{
+	static const struct fetch_limits limits = {
+		.connect_ms = 20000,
+		.first_byte_ms = 20000,
+		.max_header_bytes = 1000,
+	};
+	static const struct fetch_upload upload = { BIG, read_big };
+	char url[64];
+	const struct fetch_request request = {
+		.method = method, .url = url, .target = path,
+		.limits = &limits, .tls = tls,
+		.upload = strcmp(method, "PUT") ? NULL : &upload,
+	};
+
+	snprintf(url, sizeof(url), "https://localhost:%u", at.port);
+	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, seen,
+				     &seen->fetch), 0);
+}
+
+static void end(struct seen *seen)
+{
+	while (!seen->over)
+		assert_int_equal(loop_turn(at.loop, 5000), 0);
+}
+
+static enum fetch_result ask(const char *method, const char *path,
+			     struct tls_client *tls)
+{
+	struct seen seen = { 0 };
+
+	begin(method, path, tls, &seen);
+	end(&seen);
+	return seen.done.result;
+}
+
+/* Tests */
+
+static void connections_are_kept(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		open_all(versions[v]);
+		for (int i = 0; i < 10; i++)
+			assert_int_equal(ask(i % 2 ? "GET" : "POST", "/ok",
+					     right), FETCH_COMPLETE);
+		assert_int_equal(at.accepted, 1);
+		assert_int_equal(at.requests, 10);
+		close_all();
+	}
+}
+
+static void sessions_are_resumed_once_each(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		struct seen two[2] = { 0 };
+
+		open_all(versions[v]);
+		for (int i = 0; i < 5; i++)
+			assert_int_equal(ask("GET", "/bye", right),
+					 FETCH_COMPLETE);
+		assert_int_equal(at.accepted, 5);
+		assert_int_equal(at.resumed, 4);
+		begin("GET", "/ok", right, &two[0]);
+		begin("GET", "/ok", right, &two[1]);
+		end(&two[0]);
+		end(&two[1]);
+		assert_int_equal(at.accepted, 7);
+		assert_int_equal(at.resumed, 5);
+		close_all();
+	}
+}
+
+/* Neither connections nor sessions of one help another. */
+static void who_is_trusted(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		open_all(versions[v]);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(ask("GET", "/ok", right),
+					 FETCH_COMPLETE);
+			assert_int_equal(ask("GET", "/ok", wrong),
+					 FETCH_UNTRUSTED);
+			/* what the system trusts */
+			assert_int_equal(ask("GET", "/ok", NULL),
+					 FETCH_UNTRUSTED);
+		}
+		assert_int_equal(at.requests, 2);
+		assert_int_equal(at.resumed, 0);
+		close_all();
+	}
+}
+
+static void bytes_both_ways(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		struct seen up = { 0 }, paused = { .pauses = true };
+
+		open_all(versions[v]);
+		begin("PUT", "/big", right, &up);
+		end(&up);
+		assert_int_equal(up.done.result, FETCH_COMPLETE);
+		assert_int_equal(up.len, BIG);
+		begin("GET", "/big", right, &paused);
+		end(&paused);
+		assert_int_equal(paused.done.result, FETCH_COMPLETE);
+		assert_int_equal(paused.len, BIG);
+		assert_true(paused.calls > 3);
+		assert_int_equal(at.accepted, 1);
+		close_all();
+	}
+}
+
+/* An end that is not announced cuts a body off: anybody can make one. */
+static void ends(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		open_all(versions[v]);
+		assert_int_equal(ask("GET", "/bye", right), FETCH_COMPLETE);
+		assert_int_equal(ask("GET", "/cut", right), FETCH_TRUNCATED);
+		assert_int_equal(ask("GET", "/none", right), FETCH_BAD);
+		/* on a kept connection: once more, or not */
+		assert_int_equal(ask("GET", "/ok", right), FETCH_COMPLETE);
+		assert_int_equal(at.requests, 4);
+		assert_int_equal(ask("GET", "/none", right), FETCH_BAD);
+		assert_int_equal(at.requests, 6);
+		assert_int_equal(ask("GET", "/ok", right), FETCH_COMPLETE);
+		assert_int_equal(ask("POST", "/none", right), FETCH_BAD);
+		assert_int_equal(at.requests, 8);
+		close_all();
+	}
+}
+
+static void no_tls_at_all(void **state)
+{
+	(void)state;
+	open_all("NORMAL:-VERS-ALL:+VERS-TLS1.1");
+	assert_int_equal(ask("GET", "/ok", right), FETCH_UNTRUSTED);
+	assert_int_equal(at.requests, 0);
+	close_all();
+}
+
+static int set_up(void **state)
+{
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < BIG; i++)
+		pattern[i] = (char)(i * 7 % 251);
+	certificate_make(&ca, "ca", NULL, 2000000000);
+	certificate_make(&stranger, "stranger", NULL, 2000000000);
+	certificate_make(&host, "localhost", &ca, 2000000000);
+	if (certificate_folder_make(state))
+		return -1;
+	listener = certificate_listener(&host);
+	right = certificate_client(&ca);
+	wrong = certificate_client(&stranger);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	tls_unref(listener);
+	tls_client_unref(right);
+	tls_client_unref(wrong);
+	certificate_free(&ca);
+	certificate_free(&stranger);
+	certificate_free(&host);
+	return certificate_folder_remove(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connections_are_kept),
+		cmocka_unit_test(sessions_are_resumed_once_each),
+		cmocka_unit_test(who_is_trusted),
+		cmocka_unit_test(bytes_both_ways),
+		cmocka_unit_test(ends),
+		cmocka_unit_test(no_tls_at_all),
+	};
+
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
