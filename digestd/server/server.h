@@ -2,7 +2,7 @@
  * An HTTP server in a loop: a listening socket and its connections.
  *
  * Each request is an `exchange`: it comes to the handler when its header is
- * complete and has passed the guard, and ends with on_done(). In between the
+ * complete and was not refused, and ends with on_done(). In between the
  * handler answers with exactly one exchange_reply_*() or exchange_abort(), at
  * once or at any later time from the loop's thread; until then the connection
  * waits, and the server watches whether the client leaves.
@@ -45,6 +45,8 @@ struct server_settings {
 	unsigned idle_ms;          /* a connection without any traffic */
 	unsigned min_rate;         /* [bytes/s] of reading a reply, or sending a
 				      body, over idle_ms; 0: any */
+	bool strict;               /* served by the engine of front.h, not
+				      by libmicrohttpd */
 	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
 	/* clients whose fields about where a request comes from are believed;
 	 * null: all. Those of others are dropped, forwarded_is_claim(). */
@@ -138,7 +140,7 @@ void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
 /* The port that the server listens on (the one found for port 0). */
 unsigned server_port(const struct server *server);
 
-/* Whether the library below can do TLS. */
+/* Whether libmicrohttpd can do TLS; the strict engine always can. */
 bool server_has_tls(void);
 
 /*
@@ -171,19 +173,24 @@ void *exchange_data(const struct exchange *x);
 /* The loop that an exchange belongs to; its functions are called there. */
 struct loop *exchange_loop(const struct exchange *x);
 
-/* Whether the request's body is still coming in: who replies now with
- * exchange_reply_copy(), and no more than so many bytes, or with an error,
- * replies at once, and the connection is closed; any other reply waits for the
- * body's end. */
-enum { EXCHANGE_EARLY_BYTES = 8192 };
+/*
+ * Whether the request's body is still coming in. With the strict engine a reply
+ * goes out at once all the same; what is left of a body of up to 64 KiB is then
+ * read and thrown away, after a longer one the connection is closed. Over
+ * libmicrohttpd the reply waits for the body's end.
+ */
 bool exchange_is_receiving(const struct exchange *x);
+
+/* How long a reply is that is worth collecting, to be given meanwhile. */
+enum { EXCHANGE_EARLY_BYTES = 8192 };
 
 /* Whether the exchange has been answered or aborted already. */
 bool exchange_answered(const struct exchange *x);
 
 /*
  * Sends an interim response (102 to 199) before the reply, to clients of
- * HTTP/1.1. It goes out at once or not at all: it is dropped when the client
+ * HTTP/1.1, by the strict engine only. It goes out at once or not at all: it is
+ * dropped when the client
  * has not taken what was sent before, and when it is large. `fields` as for
  * exchange_reply(). Nothing happens after the reply.
  */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "digestd/server/server_conn.h"
+#include "digestd/server/server_engine.h"
 
 struct client {
 	struct client *next;
@@ -52,7 +52,7 @@ static struct client **server_client_find(struct server *s,
 
 void conn_client_enter(struct conn *c)
 {
-	struct client like = server_client_of(c->x.request.client);
+	struct client like = server_client_of(c->address);
 	struct client **at = server_client_find(c->server, &like);
 
 	assert(!c->client);

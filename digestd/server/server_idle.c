@@ -16,7 +16,7 @@
 #include <assert.h>
 
 #include "digestd/os/memory.h"
-#include "digestd/server/server_conn.h"
+#include "digestd/server/server_engine.h"
 
 enum {
 	LOOKED_AT = 64,
@@ -107,7 +107,7 @@ static bool server_idle_upload_is_worse(const struct conn *a,
 					server_idle_upload_rate(b, now_ms);
 }
 
-/* What is suspended waits for its origin, not for the client. */
+/* What is held waits for its origin, not for the client. */
 static struct conn *server_idle_upload_choose(const struct server *s,
 					      int64_t now_ms, int64_t until_ms)
 {
@@ -117,7 +117,7 @@ static struct conn *server_idle_upload_choose(const struct server *s,
 	for (struct conn *c = s->uploads;
 	     c && n < LOOKED_AT && c->upload_since_ms <= until_ms;
 	     c = c->upload_next, n++) {
-		if (!c->x.suspended &&
+		if (!c->held &&
 		    (!chosen || server_idle_upload_is_worse(c, chosen, now_ms)))
 			chosen = c;
 	}
@@ -162,15 +162,14 @@ static struct conn *server_choose_short(const struct server *s)
 	return c && conn_client_count(c) > SHORT_MANY ? c : NULL;
 }
 
-/* What is broken here stays open until the library looks: once for each. */
+/* What is closed here stays open until its engine looks: once for each. */
 static void server_crowd_out(struct server *s, struct conn *c)
 {
 	if (!c)
 		return;
 	conn_idle_leave(c);
 	conn_upload_leave(c);
-	c->x.aborted = true;
-	conn_break(c);
+	conn_close(c);
 	atomic_fetch_add_explicit(&s->crowded_out, 1, memory_order_relaxed);
 }
 
@@ -180,9 +179,4 @@ void server_make_room(struct server *s)
 		server_crowd_out(s, server_choose(s));
 	for (int i = 0; i < SHORT_CLOSED; i++)
 		server_crowd_out(s, server_choose_short(s));
-}
-
-uint64_t server_crowded_out(const struct server *server)
-{
-	return atomic_load_explicit(&server->crowded_out, memory_order_relaxed);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "digestd/server/server_conn.h"
+#include "digestd/server/server_engine.h"
 
 /* Bytes of the connection that went the way that counts now. */
 static uint64_t server_pace_moved(const struct conn *c)
@@ -23,7 +23,7 @@ static uint64_t server_pace_moved(const struct conn *c)
 	memset(&info, 0, sizeof(info));
 	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return 0;
-	return c->x.answered ? info.tcpi_bytes_acked : info.tcpi_bytes_received;
+	return c->sends ? info.tcpi_bytes_acked : info.tcpi_bytes_received;
 }
 
 static void server_pace_begin_span(struct conn *c, enum pace pace)
@@ -37,8 +37,7 @@ static void server_pace_begin_span(struct conn *c, enum pace pace)
 
 void conn_pace_start(struct conn *c)
 {
-	if (c->server->settings.min_rate)
-		server_pace_begin_span(c, PACE_FREE);
+	server_pace_begin_span(c, PACE_FREE);
 }
 
 bool conn_pace_kept(struct conn *c)
@@ -50,8 +49,9 @@ bool conn_pace_kept(struct conn *c)
 		return false;
 	bytes = server_pace_moved(c);
 	if (c->pace == PACE_MEASURED &&
-	    (bytes - c->pace_bytes) * 1000 <
-		    (uint64_t)span_ms * c->server->settings.min_rate)
+	    (bytes == c->pace_bytes ||
+	     (bytes - c->pace_bytes) * 1000 <
+		     (uint64_t)span_ms * c->server->settings.min_rate))
 		return false;
 	c->pace_bytes = bytes;
 	server_pace_begin_span(c, PACE_MEASURED);

@@ -4,7 +4,7 @@
  * only of those that have waited for a while. To watch one and to stop again
  * are two system calls, which most replies come too soon for.
  */
-#include "digestd/server/server_conn.h"
+#include "digestd/server/server_mhd.h"
 
 #include <assert.h>
 
@@ -12,7 +12,7 @@ enum { WATCH_AFTER_MS = 100 };
 
 static void server_wait_client_left(void *arg, unsigned events)
 {
-	struct conn *c = arg;
+	struct mhd_conn *c = arg;
 
 	(void)events;
 	exchange_abort(&c->x);
@@ -20,36 +20,36 @@ static void server_wait_client_left(void *arg, unsigned events)
 
 static void server_wait_watch_those_that_wait(void *arg);
 
-static void server_wait_arm(struct server *s)
+static void server_wait_arm(struct mhd_server *s)
 {
 	if (s->waiting && !s->waiting_timer.link)
-		loop_timer_set(s->loop, &s->waiting_timer,
+		loop_timer_set(s->base.loop, &s->waiting_timer,
 			       s->waiting->waits_since_ms + WATCH_AFTER_MS,
 			       server_wait_watch_those_that_wait, s);
 }
 
 static void server_wait_watch_those_that_wait(void *arg)
 {
-	struct server *s = arg;
-	int64_t until_ms = loop_now_ms(s->loop) - WATCH_AFTER_MS;
+	struct mhd_server *s = arg;
+	int64_t until_ms = loop_now_ms(s->base.loop) - WATCH_AFTER_MS;
 
 	while (s->waiting && s->waiting->waits_since_ms <= until_ms) {
-		struct conn *c = s->waiting;
+		struct mhd_conn *c = s->waiting;
 
-		conn_wait_leave(c);
+		mhd_conn_wait_leave(c);
 		/* without memory for it the client's leaving goes unseen */
-		(void)loop_watch(s->loop, &c->hangup, c->fd, LOOP_HANGUP,
-				 server_wait_client_left, c);
+		(void)loop_watch(s->base.loop, &c->hangup, c->base.fd,
+				 LOOP_HANGUP, server_wait_client_left, c);
 	}
 	server_wait_arm(s);
 }
 
-void conn_wait_enter(struct conn *c)
+void mhd_conn_wait_enter(struct mhd_conn *c)
 {
-	struct server *s = c->server;
+	struct mhd_server *s = mhd_conn_server(c);
 
-	assert(!c->waiting_link && c->x.suspended);
-	c->waits_since_ms = loop_now_ms(s->loop);
+	assert(!c->waiting_link && c->suspended);
+	c->waits_since_ms = loop_now_ms(s->base.loop);
 	c->waiting_next = NULL;
 	c->waiting_link = s->waiting_end;
 	*s->waiting_end = c;
@@ -57,15 +57,15 @@ void conn_wait_enter(struct conn *c)
 	server_wait_arm(s);
 }
 
-void conn_wait_leave(struct conn *c)
+void mhd_conn_wait_leave(struct mhd_conn *c)
 {
-	loop_unwatch(c->server->loop, &c->hangup);
+	loop_unwatch(c->base.server->loop, &c->hangup);
 	if (!c->waiting_link)
 		return;
 	*c->waiting_link = c->waiting_next;
 	if (c->waiting_next)
 		c->waiting_next->waiting_link = c->waiting_link;
 	else
-		c->server->waiting_end = c->waiting_link;
+		mhd_conn_server(c)->waiting_end = c->waiting_link;
 	c->waiting_link = NULL;
 }

@@ -1,0 +1,207 @@
+/*
+ * This project's own engine: a strict HTTP/1.1 server, shared by front*.c.
+ *
+ * A connection is registered once, edge triggered, for all that can happen to
+ * it; front_conn_run() then does what can be done: it receives, parses, calls
+ * the handler, sends, until nothing of that goes on. A request that is answered
+ * at once costs a recv() and a sendmsg(), and up to FRONT_PIPELINE of them that
+ * came together cost no more.
+ *
+ * An idle connection has no buffers: a server receives into one of its own, and
+ * parses there. Copied are only the beginning of what is incomplete, what waits
+ * behind a reply, and the header of a request that goes to the handler, which
+ * may keep it until its exchange is done.
+ *
+ * Nothing ends an exchange or a connection from inside a call of the handler's:
+ * what such a call wants is noted, and done by front_conn_run(), which is
+ * running or deferred.
+ */
+#ifndef DIGESTD_SERVER_FRONT_H
+#define DIGESTD_SERVER_FRONT_H
+
+#include <netinet/in.h>
+#include <sys/uio.h>
+
+#include "digestd/http/request_body.h"
+#include "digestd/http/request_head.h"
+#include "digestd/server/reply_head.h"
+#include "digestd/server/server_engine.h"
+#include "digestd/server/shared_reply.h"
+
+struct tls_session;
+
+enum {
+	FRONT_PIPELINE = 16,     /* replies that go out together */
+	FRONT_PARTS = 3,         /* of a reply: header, its end, body */
+	FRONT_BUFFER_BYTES = 65536,
+	FRONT_BLOCK_BYTES = 32768, /* of a streamed body */
+	FRONT_DRAIN_BYTES = 65536, /* of an upload that is not wanted, which
+				      are read to keep the connection */
+};
+
+struct front_exchange {
+	struct exchange x; /* first */
+	struct front_exchange *next;
+	char *text;        /* the request's header */
+	size_t text_cap;
+	bool keeps_old;    /* its client speaks HTTP/1.0, and wants to go on */
+
+	/* the reply: what of it is to be sent next, then the file or stream */
+	struct reply_head head;
+	struct iovec parts[FRONT_PARTS];
+	unsigned part, nparts;
+	struct shared_reply *shared;
+	struct body_memory memory;
+	size_t file_at, file_left; /* in the shared reply's */
+	struct front_stream *stream;
+};
+
+/* The body of a streamed reply. */
+struct front_stream {
+	struct body_source source;
+	int64_t left;   /* bytes to come, -1: unknown */
+	bool chunked;
+	bool waits;     /* there is nothing to be read */
+	bool loaded;    /* the block is, or a part of it is, to be sent */
+	bool ended;     /* all of it is in the block, or gone */
+	bool failed;    /* it ends too early, behind what is in the block */
+	char block[FRONT_BLOCK_BYTES];
+};
+
+enum front_phase {
+	FRONT_HANDSHAKE,
+	FRONT_HEAD,    /* the header of a request comes in, or will */
+	FRONT_BODY,    /* its body */
+	FRONT_DISCARD, /* a body that nobody wants, after a reply */
+	FRONT_REPLY,   /* all of it is there; the handler has not replied */
+	FRONT_LINGER,  /* there will be no other request; what comes is thrown
+			  away */
+};
+
+struct front_conn {
+	struct conn base; /* first */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} from;
+	struct loop_watch watch;
+	struct loop_call run; /* front_conn_run(), deferred */
+	struct tls_session *tls; /* null: not encrypted */
+	enum front_phase phase;
+	bool running;    /* front_conn_run() is */
+	bool readable, writable; /* as far as known */
+	bool hung_up;    /* the client sends no more, or the connection broke */
+	bool ended;      /* and all that it has sent was read */
+	bool broken;     /* to be closed at once */
+	bool closing;    /* to be closed after the replies under way */
+	bool shut;       /* the client was told so */
+	bool owes_continue; /* 100, before anything else that is to come */
+	int64_t linger_end_ms; /* when lingering ends at the latest */
+
+	/* what was received, and waits */
+	char *kept;
+	size_t kept_len;
+	bool incomplete; /* it waits for more of it */
+	struct request_head *head; /* read so far; null: nothing of it */
+	struct request_body body;
+	size_t raw;      /* bytes of the body that the handler has seen, but
+			    not taken: what is kept begins with them */
+
+	struct front_exchange *now; /* has no reply yet */
+	struct front_exchange *out, **out_end; /* are being sent */
+	unsigned nout;
+	bool streams;               /* the last of them reads its body */
+	struct reply_head interim;  /* goes before them */
+	size_t interim_at;
+};
+
+struct front_server {
+	struct server base; /* first */
+	struct loop_watch watch;
+	struct loop_timer retry; /* of accepting, when it failed */
+	struct request_limits limits;
+	struct request_head head; /* of the request that is being read */
+	struct front_exchange *spare; /* exchanges to be used again */
+	unsigned nspare;
+	size_t buffer_bytes;
+	char *buffer; /* what is received */
+};
+
+static inline struct front_server *front_server(const struct front_conn *c)
+{
+	return (struct front_server *)c->base.server;
+}
+
+static inline struct front_conn *front_conn_of(const struct exchange *x)
+{
+	return (struct front_conn *)x->conn;
+}
+
+/* front_accept.c: from the listening socket to connections. */
+int front_accept_start(struct front_server *s);
+void front_accept_stop(struct front_server *s);
+/* A connection was closed: there may be room for another. */
+void front_accept_resume(struct front_server *s);
+
+/* front_conn.c: a connection as a whole. */
+
+/* Takes a descriptor (closed if that fails). Returns 0 or -ENOMEM. */
+int front_conn_open(struct front_server *s, int fd,
+		    const struct sockaddr_in6 *from);
+
+/* Ends it, and its exchanges, with on_done(). Not while it is running. */
+void front_conn_free(struct front_conn *c);
+
+/* Does what can be done; the connection may be gone afterwards. */
+void front_conn_run(void *arg);
+
+/* Runs it soon, if it is not running. */
+void front_conn_defer(struct front_conn *c);
+
+/* From any call: closes it soon. */
+void front_conn_break(struct front_conn *c);
+
+/* front_exchange.c: exchanges are kept for the next request. */
+struct front_exchange *front_exchange_new(struct front_conn *c);
+/* on_done(), if the handler knows of it; what the reply has is released. */
+void front_exchange_end(struct front_exchange *fx, enum exchange_end end);
+void front_exchange_free_spare(struct front_server *s);
+
+/* front_input.c: receives and parses. Returns whether it got on. */
+bool front_input_run(struct front_conn *c);
+void front_input_free(struct front_conn *c);
+
+/* front_output.c: sends what there is to be sent. Returns whether replies have
+ * gone out whole, and so made room for others. */
+bool front_output_run(struct front_conn *c);
+static inline bool front_output_waits(const struct front_conn *c)
+{
+	return c->out || c->interim_at < c->interim.len;
+}
+/* Queues an interim response. False: it is dropped, as the client has not taken
+ * what was sent before, or it is large. */
+bool front_output_interim(struct front_conn *c, unsigned status,
+			  const struct fields *fields);
+/* Whether the reply that is first waits for its source. */
+bool front_output_is_starved(const struct front_conn *c);
+
+/* front_io.c: bytes from and to the socket, or through TLS. All return a number
+ * of bytes or a negative errno, -EAGAIN among them. */
+ssize_t front_io_recv(struct front_conn *c, void *buf, size_t cap);
+ssize_t front_io_send(struct front_conn *c, const struct iovec *parts,
+		      unsigned n, bool more);
+ssize_t front_io_send_file(struct front_conn *c, int fd, size_t at, size_t len);
+/* Tells the client that there is nothing more to come. */
+void front_io_shut(struct front_conn *c);
+
+/* front_reply.c: the engine's replies. */
+void front_reply_interim(struct exchange *x, unsigned status,
+			 const struct fields *fields);
+void front_reply_text(struct exchange *x, const struct reply_text *reply);
+void front_reply_memory(struct exchange *x, const struct reply_memory *reply);
+bool front_reply_shared(struct exchange *x, struct shared_reply *reply);
+void front_reply_stream(struct exchange *x, const struct reply_stream *reply);
+void front_reply_wake(struct exchange *x);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * Exchanges. Those that are over are kept, with their memory, for the next
+ * requests, so that a hit allocates nothing.
+ */
+#include <stdlib.h>
+
+#include "digestd/os/memory.h"
+#include "digestd/server/front.h"
+
+enum {
+	SPARE_MAX = 64,
+	KEPT_BYTES = 8192,     /* of a header; larger ones are freed */
+	EXCHANGE_BYTES = 4096, /* what one takes, with headers of usual size */
+};
+
+struct front_exchange *front_exchange_new(struct front_conn *c)
+{
+	struct front_server *s = front_server(c);
+	struct front_exchange *fx = s->spare;
+
+	if (fx) {
+		s->spare = fx->next;
+		s->nspare--;
+		fx->next = NULL;
+	} else {
+		fx = calloc(1, sizeof(*fx));
+		if (!fx)
+			return NULL;
+		ledger_add(&memory_ledger, LEDGER_connections, EXCHANGE_BYTES);
+	}
+	fx->x.conn = &c->base;
+	fx->x.request.client = c->base.address;
+	return fx;
+}
+
+static void front_exchange_free(struct front_exchange *fx)
+{
+	fields_free(&fx->x.fields);
+	reply_head_free(&fx->head);
+	free(fx->text);
+	free(fx);
+	ledger_return(&memory_ledger, LEDGER_connections, EXCHANGE_BYTES);
+}
+
+static void front_exchange_release_reply(struct front_exchange *fx)
+{
+	shared_reply_unref(fx->shared);
+	if (fx->memory.release)
+		fx->memory.release(fx->memory.arg);
+	if (!fx->stream)
+		return;
+	if (fx->stream->source.release)
+		fx->stream->source.release(fx->stream->source.arg);
+	free(fx->stream);
+	ledger_return(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
+}
+
+/* Makes it ready for another request. */
+static void front_exchange_clear(struct front_exchange *fx)
+{
+	struct front_exchange kept = {
+		.x.fields = fx->x.fields,
+		.text = fx->text,
+		.text_cap = fx->text_cap,
+		.head = fx->head,
+	};
+
+	fields_clear(&kept.x.fields);
+	*fx = kept;
+}
+
+void front_exchange_end(struct front_exchange *fx, enum exchange_end end)
+{
+	struct front_server *s = (struct front_server *)fx->x.conn->server;
+
+	fx->x.answered = true;
+	if (end == EXCHANGE_ABORTED)
+		fx->x.aborted = true;
+	if (fx->x.started && s->base.handler->on_done)
+		s->base.handler->on_done(s->base.arg, &fx->x, end);
+	front_exchange_release_reply(fx);
+	if (s->nspare == SPARE_MAX || s->base.stopping ||
+	    fx->text_cap > KEPT_BYTES || fx->head.cap > KEPT_BYTES) {
+		front_exchange_free(fx);
+		return;
+	}
+	front_exchange_clear(fx);
+	fx->next = s->spare;
+	s->spare = fx;
+	s->nspare++;
+}
+
+void front_exchange_free_spare(struct front_server *s)
+{
+	while (s->spare) {
+		struct front_exchange *fx = s->spare;
+
+		s->spare = fx->next;
+		front_exchange_free(fx);
+	}
+	s->nspare = 0;
+}

@@ -1,0 +1,428 @@
+/*
+ * What comes in: headers of requests and their bodies.
+ *
+ * While the client has to wait, for a reply or for room in the body's buffer,
+ * or takes no reply, nothing is received; so a connection keeps no more than
+ * what was received at once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/http/forwarded.h"
+#include "digestd/os/memory.h"
+#include "digestd/server/front.h"
+
+/* Statuses of what is no fault of the message. */
+enum { TOO_OLD = 505, NOT_DONE = 501 };
+
+static void front_input_keep(struct front_conn *c, const char *at, size_t len)
+{
+	char *kept = NULL;
+
+	if (len) {
+		kept = malloc(len);
+		if (!kept) {
+			c->broken = true;
+			return;
+		}
+		memcpy(kept, at, len);
+		ledger_add(&memory_ledger, LEDGER_connections, len);
+	}
+	ledger_return(&memory_ledger, LEDGER_connections, c->kept_len);
+	free(c->kept);
+	c->kept = kept;
+	c->kept_len = len;
+}
+
+static void front_input_drop_head(struct front_conn *c)
+{
+	if (!c->head)
+		return;
+	free(c->head);
+	c->head = NULL;
+	ledger_return(&memory_ledger, LEDGER_connections,
+		      sizeof(struct request_head));
+}
+
+void front_input_free(struct front_conn *c)
+{
+	front_input_keep(c, NULL, 0);
+	front_input_drop_head(c);
+}
+
+/* The header goes on later: what was found out about it is kept. */
+static void front_input_suspend_head(struct front_conn *c)
+{
+	const struct server *s = c->base.server;
+	int64_t due_ms = loop_now_ms(s->loop) + s->settings.header_ms;
+
+	c->incomplete = true;
+	if (c->head)
+		return;
+	c->head = malloc(sizeof(*c->head));
+	if (!c->head) {
+		c->broken = true;
+		return;
+	}
+	*c->head = front_server(c)->head;
+	ledger_add(&memory_ledger, LEDGER_connections,
+		   sizeof(struct request_head));
+	if (c->base.idle_link && due_ms < c->base.deadline_ms)
+		conn_set_deadline(&c->base, due_ms);
+}
+
+/* An exchange that the handler never hears of. */
+static void front_input_refuse(struct front_conn *c, unsigned status,
+			       unsigned minor)
+{
+	struct front_exchange *fx = front_exchange_new(c);
+
+	if (!fx) {
+		c->broken = true;
+		return;
+	}
+	if (status == 414 || status == 431)
+		server_count_too_large(c->base.server, c->base.address, status);
+	fx->x.request.method = "";
+	fx->x.request.minor = minor;
+	fx->x.request.fields = &fx->x.fields;
+	conn_idle_leave(&c->base);
+	c->now = fx;
+	c->phase = FRONT_LINGER;
+	c->closing = true;
+	exchange_refuse(&fx->x, status);
+}
+
+/* Moves the header into the exchange's own memory. Returns 0 or -ENOMEM. */
+static int front_input_take_text(struct front_exchange *fx,
+				 struct request_head *h, const char *at)
+{
+	if (fx->text_cap < h->len) {
+		free(fx->text);
+		fx->text_cap = 0;
+		fx->text = malloc(h->len);
+		if (!fx->text)
+			return -ENOMEM;
+		fx->text_cap = h->len;
+	}
+	memcpy(fx->text, at, h->len);
+	request_head_read(h, fx->text, h->len);
+	return request_head_borrow_fields(h, fx->text, &fx->x.fields);
+}
+
+static void front_input_drop_claims(struct fields *f)
+{
+	for (size_t i = 0; i < fields_count(f);) {
+		const char *name = fields_at(f, i)->name;
+
+		if (forwarded_is_claim(name, strlen(name)))
+			fields_remove(f, name);
+		else
+			i++;
+	}
+}
+
+static void front_input_fill_request(struct front_exchange *fx,
+				     const struct request_head *h)
+{
+	const struct conn *c = fx->x.conn;
+	struct server_request *r = &fx->x.request;
+
+	r->method = request_head_part(h, h->method).at;
+	r->target = request_head_part(h, h->target).at;
+	r->target_len = h->target.len;
+	r->minor = h->minor;
+	r->fields = &fx->x.fields;
+	r->https = ((const struct front_conn *)c)->tls;
+	r->body_len = h->framing.chunked ? -1 :
+		      h->framing.length > 0 ? h->framing.length : 0;
+	r->has_body = r->body_len != 0;
+	fx->keeps_old = !h->minor && h->keep;
+	if (!c->trusted)
+		front_input_drop_claims(&fx->x.fields);
+	else if (!c->server->trusts_all)
+		forwarded_scheme(r->fields, &r->https);
+}
+
+/* The handler has the request; is there a body to come? */
+static void front_input_begin_body(struct front_conn *c,
+				   const struct front_exchange *fx)
+{
+	if (c->now != fx || c->broken || c->phase != FRONT_BODY)
+		return;
+	conn_upload_enter(&c->base);
+	conn_pace_start(&c->base);
+}
+
+/* Hands a request to the handler. `more`: bytes behind its header are here. */
+static void front_input_begin(struct front_conn *c, struct front_exchange *fx,
+			      const struct request_head *h, bool more)
+{
+	const struct server *s = c->base.server;
+	size_t most = s->settings.max_header_bytes;
+	bool has_body = fx->x.request.has_body;
+
+	conn_idle_leave(&c->base);
+	conn_set_deadline(&c->base, 0);
+	if (!h->keep)
+		c->closing = true;
+	c->now = fx;
+	c->base.upload_bytes = 0;
+	c->phase = has_body ? FRONT_BODY : FRONT_REPLY;
+	if (has_body)
+		request_body_init(&c->body, &h->framing,
+				  most > h->header_len ? most - h->header_len :
+							 1);
+	/* who has not asked for the body, may not get it any more */
+	c->owes_continue = h->expects_continue && has_body && !more;
+	fx->x.receiving = has_body;
+	fx->x.started = true;
+	s->handler->on_request(s->arg, &fx->x);
+	front_input_begin_body(c, fx);
+}
+
+/* A whole header. Whatever comes of it, its bytes are used. */
+static void front_input_take_request(struct front_conn *c,
+				     struct request_head *h, const char *at,
+				     size_t len)
+{
+	struct front_exchange *fx;
+	bool more = len > h->len;
+
+	if (h->form == REQUEST_AUTHORITY_FORM) {
+		front_input_refuse(c, NOT_DONE, h->minor);
+		return;
+	}
+	fx = front_exchange_new(c);
+	if (!fx || front_input_take_text(fx, h, at)) {
+		if (fx)
+			front_exchange_end(fx, EXCHANGE_ABORTED);
+		c->broken = true;
+		return;
+	}
+	front_input_fill_request(fx, h);
+	if (!strcmp(fx->x.request.method, "TRACE")) {
+		front_exchange_end(fx, EXCHANGE_ABORTED);
+		front_input_refuse(c, NOT_DONE, h->minor);
+		return;
+	}
+	front_input_begin(c, fx, h, more);
+}
+
+/* Returns the bytes used; none: it is incomplete. */
+static size_t front_input_read_head(struct front_conn *c, const char *at,
+				    size_t len)
+{
+	struct request_head *h = c->head ? c->head : &front_server(c)->head;
+	size_t used = len;
+
+	if (!c->head)
+		request_head_init(h, &front_server(c)->limits);
+	switch (request_head_read(h, at, len)) {
+	case REQUEST_HEAD_MORE:
+		front_input_suspend_head(c);
+		return 0;
+	case REQUEST_HEAD_DONE:
+		used = h->len;
+		front_input_take_request(c, h, at, len);
+		break;
+	case REQUEST_HEAD_PREFACE:
+		front_input_refuse(c, TOO_OLD, 1);
+		break;
+	case REQUEST_HEAD_REFUSED:
+		front_input_refuse(c, message_fault_status(h->fault), 1);
+		break;
+	}
+	front_input_drop_head(c);
+	return used;
+}
+
+/* Hands a piece of the body on. Returns how much of it was taken. */
+/* The client owes no more bytes; it may still have to take some. */
+static void front_input_lift_pace(struct front_conn *c)
+{
+	if (!c->base.sends)
+		conn_set_deadline(&c->base, 0);
+}
+
+static size_t front_input_give(struct front_conn *c, const char *at, size_t len)
+{
+	const struct server *s = c->base.server;
+	struct exchange *x = c->now ? &c->now->x : NULL;
+	size_t taken = len;
+
+	c->base.upload_bytes += len;
+	c->owes_continue = false;
+	if (c->phase != FRONT_BODY || !s->handler->on_body)
+		return len;
+	taken = s->handler->on_body(s->arg, x, at, len);
+	assert(taken <= len);
+	if (c->phase != FRONT_BODY || c->broken) /* it has replied */
+		return len;
+	c->base.upload_bytes -= len - taken;
+	if (taken < len) {
+		c->base.held = true;
+		front_input_lift_pace(c); /* it is not the client that waits */
+	}
+	return taken;
+}
+
+static void front_input_end_body(struct front_conn *c)
+{
+	const struct server *s = c->base.server;
+	struct exchange *x = c->now ? &c->now->x : NULL;
+
+	conn_upload_leave(&c->base);
+	c->owes_continue = false;
+	front_input_lift_pace(c);
+	if (c->phase == FRONT_DISCARD) {
+		c->phase = FRONT_HEAD;
+		return;
+	}
+	c->phase = FRONT_REPLY;
+	x->body_ended = true;
+	if (s->handler->on_body_end)
+		s->handler->on_body_end(s->arg, x);
+}
+
+/* Returns the bytes used. */
+static size_t front_input_read_body(struct front_conn *c, const char *at,
+				    size_t len)
+{
+	struct field_part in = { at, len };
+
+	while (!c->broken && !c->base.held &&
+	       (c->phase == FRONT_BODY || c->phase == FRONT_DISCARD)) {
+		switch (request_body_next(&c->body, &in)) {
+		case REQUEST_BODY_MORE:
+			c->incomplete = true;
+			return len - in.len;
+		case REQUEST_BODY_PIECE:
+			c->raw = c->body.piece.len -
+				 front_input_give(c, c->body.piece.at,
+						  c->body.piece.len);
+			break;
+		case REQUEST_BODY_TRAILER:
+			break;
+		case REQUEST_BODY_END:
+			front_input_end_body(c);
+			return len - in.len;
+		case REQUEST_BODY_REFUSED:
+			c->broken = true;
+			break;
+		}
+	}
+	return len - in.len - c->raw;
+}
+
+/* Begins with what the handler has seen before, and left; the end of the body
+ * may come right behind it. Returns the bytes used. */
+static size_t front_input_read_raw(struct front_conn *c, const char *at,
+				   size_t len)
+{
+	size_t n = front_input_give(c, at, c->raw);
+
+	assert(c->raw <= len);
+	c->raw -= n;
+	return c->raw ? n : n + front_input_read_body(c, at + n, len - n);
+}
+
+/* Whether there may be another request before replies have gone out. */
+static bool front_input_may_begin(const struct front_conn *c)
+{
+	return !c->closing && c->nout < FRONT_PIPELINE &&
+	       !c->streams && c->writable;
+}
+
+static bool front_input_wants(const struct front_conn *c)
+{
+	switch (c->phase) {
+	case FRONT_HANDSHAKE:
+	case FRONT_REPLY:
+		return false;
+	case FRONT_HEAD:
+		return front_input_may_begin(c);
+	case FRONT_BODY:
+		return !c->base.held;
+	case FRONT_DISCARD:
+	case FRONT_LINGER:
+		return true;
+	}
+	return false;
+}
+
+/* Reads what it can of what has come. Returns the bytes used. */
+static size_t front_input_read(struct front_conn *c, const char *at, size_t len)
+{
+	size_t used = 0;
+
+	c->incomplete = false;
+	while (used < len && !c->broken && !c->incomplete &&
+	       front_input_wants(c)) {
+		if (c->raw)
+			used += front_input_read_raw(c, at + used, len - used);
+		else if (c->phase == FRONT_HEAD)
+			used += front_input_read_head(c, at + used, len - used);
+		else if (c->phase == FRONT_LINGER)
+			used = len;
+		else
+			used += front_input_read_body(c, at + used, len - used);
+	}
+	return used;
+}
+
+/* Receives behind what is in the buffer. Returns its new length. */
+static size_t front_input_receive(struct front_conn *c, size_t len)
+{
+	struct front_server *s = front_server(c);
+	size_t room = s->buffer_bytes - len;
+	ssize_t n = front_io_recv(c, s->buffer + len, room);
+
+	assert(room);
+	if (n > 0) {
+		/* what is not all of a socket's was all; but an end after it
+		 * shows only when it is looked for */
+		if ((size_t)n < room && !c->hung_up && !c->tls)
+			c->readable = false;
+		return len + (size_t)n;
+	}
+	c->readable = false;
+	if (!n)
+		c->ended = true;
+	else if (n != -EAGAIN)
+		c->broken = true;
+	return len;
+}
+
+/* The client will send no more. */
+static void front_input_end(struct front_conn *c)
+{
+	if (c->phase == FRONT_BODY)
+		c->broken = true;
+	else
+		c->closing = true;
+}
+
+bool front_input_run(struct front_conn *c)
+{
+	struct front_server *s = front_server(c);
+	size_t len = c->kept_len, had = len, used;
+
+	if (!front_input_wants(c) || c->ended ||
+	    ((!len || c->incomplete) && !c->readable))
+		return false;
+	if (len)
+		memcpy(s->buffer, c->kept, len);
+	if (!len || c->incomplete)
+		len = front_input_receive(c, len);
+	if (c->ended)
+		front_input_end(c);
+	if (c->broken || c->ended || (len == had && c->incomplete))
+		return false;
+	used = front_input_read(c, s->buffer, len);
+	if (had || used < len)
+		front_input_keep(c, s->buffer + used, len - used);
+	return used || len > had;
+}

@@ -1,0 +1,280 @@
+/*
+ * Replies: what the handler has to say becomes parts to be sent.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "digestd/os/memory.h"
+#include "digestd/server/front.h"
+
+/* How the header of a reply ends, and so what becomes of the connection. */
+enum front_ending { FRONT_KEEPS, FRONT_KEEPS_OLD, FRONT_CLOSES, FRONT_ENDINGS };
+
+static const struct iovec front_endings[FRONT_ENDINGS] = {
+	[FRONT_KEEPS] = { (char[]){ "\r\n" }, 2 },
+	[FRONT_KEEPS_OLD] = { (char[]){ "Connection: keep-alive\r\n\r\n" },
+			      26 },
+	[FRONT_CLOSES] = { (char[]){ "Connection: close\r\n\r\n" }, 21 },
+};
+
+/* Whether what is left of a request's body is worth less than a connection. */
+static bool front_reply_may_discard(const struct front_conn *c)
+{
+	int64_t len = c->now->x.request.body_len;
+
+	return !c->closing && !c->owes_continue && len >= 0 &&
+	       (uint64_t)len - c->base.upload_bytes <= FRONT_DRAIN_BYTES;
+}
+
+static enum front_ending front_reply_decide(const struct front_exchange *fx)
+{
+	struct front_conn *c = front_conn_of(&fx->x);
+
+	if (c->base.server->draining || fx->x.refused ||
+	    (c->phase == FRONT_BODY && !front_reply_may_discard(c)))
+		c->closing = true;
+	if (c->closing)
+		return FRONT_CLOSES;
+	return fx->keeps_old ? FRONT_KEEPS_OLD : FRONT_KEEPS;
+}
+
+/* Where the connection stands once its request has a reply. */
+static void front_reply_move_on(struct front_conn *c)
+{
+	c->owes_continue = false;
+	c->base.held = false;
+	switch (c->phase) {
+	case FRONT_BODY:
+		conn_upload_leave(&c->base);
+		c->phase = c->closing ? FRONT_LINGER : FRONT_DISCARD;
+		if (c->phase == FRONT_DISCARD) /* what it sends is awaited */
+			conn_pace_start(&c->base);
+		else if (!c->base.sends)
+			conn_set_deadline(&c->base, 0);
+		break;
+	case FRONT_REPLY:
+		c->phase = FRONT_HEAD;
+		break;
+	case FRONT_HANDSHAKE:
+	case FRONT_HEAD:
+	case FRONT_DISCARD:
+	case FRONT_LINGER:
+		break;
+	}
+}
+
+static void front_reply_add_part(struct front_exchange *fx, const void *at,
+				 size_t len)
+{
+	assert(fx->nparts < FRONT_PARTS);
+	if (len)
+		fx->parts[fx->nparts++] =
+			(struct iovec){ (void *)(uintptr_t)at, len };
+}
+
+/* The reply is complete, as far as it is not to be read: it goes out. */
+static void front_reply_give(struct front_exchange *fx)
+{
+	struct front_conn *c = front_conn_of(&fx->x);
+
+	assert(!fx->x.answered && c->now == fx);
+	fx->x.answered = true;
+	c->now = NULL;
+	*c->out_end = fx;
+	c->out_end = &fx->next;
+	c->nout++;
+	c->streams = fx->stream;
+	front_reply_move_on(c);
+	front_conn_defer(c);
+}
+
+/* Whether the client has left, and on_done() is to come: nothing is sent. */
+static bool front_reply_is_late(struct front_exchange *fx)
+{
+	assert(fx->x.aborted || !fx->x.answered);
+	if (front_conn_of(&fx->x)->broken)
+		fx->x.answered = fx->x.aborted = true;
+	return fx->x.aborted;
+}
+
+static void front_reply_begin(struct front_exchange *fx, unsigned status,
+			      const struct fields *fields)
+{
+	reply_head_begin(&fx->head, status);
+	if (!reply_head_add_fields(&fx->head, fields))
+		reply_head_add_date(&fx->head,
+				    loop_wall_s(fx->x.conn->server->loop));
+}
+
+/* Ends the header, without a body or with a small one; false: no memory. */
+static bool front_reply_end(struct front_exchange *fx, const void *body,
+			    size_t len)
+{
+	const struct iovec *ending = &front_endings[front_reply_decide(fx)];
+
+	reply_head_add_bytes(&fx->head, ending->iov_base, ending->iov_len);
+	if (len)
+		reply_head_add_bytes(&fx->head, body, len);
+	if (fx->head.failed) {
+		exchange_abort(&fx->x);
+		return false;
+	}
+	front_reply_add_part(fx, fx->head.text, fx->head.len);
+	return true;
+}
+
+/* The length of a body that is known; of a 304's the one of the 200, if any. */
+static void front_reply_add_length(struct front_exchange *fx, unsigned status,
+				   size_t len)
+{
+	if (status != 204 && (status != 304 || len))
+		reply_head_add_length(&fx->head, len);
+}
+
+void front_reply_text(struct exchange *x, const struct reply_text *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+	bool bare = exchange_is_bodiless(x, reply->status);
+
+	if (front_reply_is_late(fx))
+		return;
+	front_reply_begin(fx, reply->status, reply->fields);
+	if (reply->type)
+		reply_head_add(&fx->head, "Content-Type", reply->type);
+	front_reply_add_length(fx, reply->status, reply->len);
+	if (front_reply_end(fx, reply->body, bare ? 0 : reply->len))
+		front_reply_give(fx);
+}
+
+void front_reply_memory(struct exchange *x, const struct reply_memory *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+
+	fx->memory = reply->body; /* released with the exchange */
+	if (front_reply_is_late(fx))
+		return;
+	front_reply_begin(fx, reply->status, reply->fields);
+	front_reply_add_length(fx, reply->status, reply->body.len);
+	if (!front_reply_end(fx, NULL, 0))
+		return;
+	if (!exchange_is_bodiless(x, reply->status))
+		front_reply_add_part(fx, reply->body.data, reply->body.len);
+	front_reply_give(fx);
+}
+
+/* The end of a shared reply's header; false: no memory. */
+static bool front_reply_end_shared(struct front_exchange *fx)
+{
+	const struct shared_reply *reply = fx->shared;
+	const struct iovec *ending;
+
+	if (!reply->dated) {
+		fx->head.len = 0;
+		fx->head.failed = false;
+		reply_head_add_date(&fx->head,
+				    loop_wall_s(fx->x.conn->server->loop));
+		return front_reply_end(fx, NULL, 0);
+	}
+	ending = &front_endings[front_reply_decide(fx)];
+	front_reply_add_part(fx, ending->iov_base, ending->iov_len);
+	return true;
+}
+
+bool front_reply_shared(struct exchange *x, struct shared_reply *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+
+	if (front_reply_is_late(fx))
+		return true;
+	fx->shared = shared_reply_ref(reply);
+	front_reply_add_part(fx, reply->head.text, reply->head.len);
+	if (!front_reply_end_shared(fx))
+		return true;
+	if (!exchange_is_bodiless(x, reply->status)) {
+		if (reply->fd >= 0 && !front_conn_of(x)->tls)
+			fx->file_left = reply->body.len;
+		else
+			front_reply_add_part(fx, reply->body.data,
+					     reply->body.len);
+	}
+	front_reply_give(fx);
+	return true;
+}
+
+/* Returns null without memory. */
+static struct front_stream *
+front_reply_make_stream(const struct reply_stream *reply)
+{
+	struct front_stream *stream = malloc(sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	ledger_add(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
+	stream->source = *reply->source;
+	stream->left = reply->body_len;
+	stream->chunked = false;
+	stream->waits = stream->loaded = stream->failed = false;
+	stream->ended = !reply->body_len;
+	return stream;
+}
+
+/* How the length of a streamed body is told: at its end, if not before. */
+static void front_reply_frame(struct front_exchange *fx, unsigned status,
+			      bool bare)
+{
+	struct front_stream *stream = fx->stream;
+
+	if (stream->left >= 0) {
+		front_reply_add_length(fx, status, (size_t)stream->left);
+	} else if (!bare && fx->x.request.minor) {
+		stream->chunked = true;
+		reply_head_add(&fx->head, "Transfer-Encoding", "chunked");
+	} else if (!bare) {
+		front_conn_of(&fx->x)->closing = true;
+	}
+}
+
+void front_reply_stream(struct exchange *x, const struct reply_stream *reply)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+	bool bare = exchange_is_bodiless(x, reply->status);
+
+	fx->stream = front_reply_make_stream(reply);
+	if (!fx->stream) {
+		if (reply->source->release)
+			reply->source->release(reply->source->arg);
+		exchange_abort(x);
+		return;
+	}
+	if (front_reply_is_late(fx))
+		return;
+	front_reply_begin(fx, reply->status, reply->fields);
+	front_reply_frame(fx, reply->status, bare);
+	if (bare)
+		fx->stream->ended = true;
+	if (front_reply_end(fx, NULL, 0))
+		front_reply_give(fx);
+}
+
+void front_reply_wake(struct exchange *x)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+
+	if (!fx->stream || !fx->stream->waits)
+		return;
+	fx->stream->waits = false;
+	front_conn_defer(front_conn_of(x));
+}
+
+void front_reply_interim(struct exchange *x, unsigned status,
+			 const struct fields *fields)
+{
+	struct front_conn *c = front_conn_of(x);
+
+	if (!x->request.minor || x->answered || c->broken)
+		return;
+	if (!front_output_interim(c, status, fields))
+		return;
+	front_output_run(c); /* which ends no exchange: none waits */
+	front_conn_defer(c);
+}

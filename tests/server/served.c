@@ -1,0 +1,347 @@
+/*
+ * The handler and the clients.
+ */
+#include "tests/server/served.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct served at;
+
+/* A reply that comes in pieces, each after a timer. */
+struct drip {
+	struct exchange *x;
+	struct loop_timer timer;
+	size_t sent, len;
+	bool ready, over, fails;
+};
+
+static void drip_fire(void *arg)
+{
+	struct drip *d = arg;
+
+	d->ready = true;
+	exchange_wake(d->x);
+}
+
+static ssize_t drip_read(void *arg, void *buf, size_t cap)
+{
+	struct drip *d = arg;
+
+	if (d->sent == d->len)
+		return d->fails ? BODY_FAIL : BODY_END;
+	if (!d->ready) {
+		loop_timer_set(at.loop, &d->timer, loop_now_ms(at.loop) + 2,
+			       drip_fire, d);
+		return BODY_WAIT;
+	}
+	d->ready = false;
+	cap = cap < 1000 ? cap : 1000;
+	if (cap > d->len - d->sent)
+		cap = d->len - d->sent;
+	memset(buf, 'd', cap);
+	d->sent += cap;
+	return (ssize_t)cap;
+}
+
+static void drip_release(void *arg)
+{
+	free(arg);
+	atomic_fetch_add(&at.released, 1);
+}
+
+static void start_drip(struct exchange *x, size_t len, bool known, bool fails)
+{
+	struct drip *d = calloc(1, sizeof(*d));
+	struct body_source source = { drip_read, drip_release, d };
+
+	d->x = x;
+	d->len = len;
+	d->fails = fails;
+	exchange_set_data(x, d);
+	exchange_reply_stream(x, 200, NULL,
+			      known ? (int64_t)(len + fails) : -1, &source);
+}
+
+/* A reply that is given later. */
+static void late_fire(void *arg)
+{
+	struct drip *d = arg;
+
+	exchange_set_data(d->x, NULL);
+	exchange_reply_copy(d->x, 200, NULL, "late", 4);
+	free(d);
+}
+
+static void count_release(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&at.released, 1);
+}
+
+void reply_shared(struct exchange *x)
+{
+	const struct body_memory body = { at.big, BIG, count_release, NULL,
+					  at.to_file };
+	struct fields f;
+
+	if (!at.shared) {
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, "X-Made", "once"), 0);
+		at.shared = shared_reply_new(203, &f, &body);
+		fields_free(&f);
+		assert_non_null(at.shared);
+	}
+	if (!exchange_reply_shared(x, at.shared))
+		exchange_reply_copy(x, 200, NULL, "own", 3);
+}
+
+void drop_shared(void *arg)
+{
+	(void)arg;
+	shared_reply_unref(at.shared);
+	at.shared = NULL;
+}
+
+static void reply_late(struct exchange *x, int delay_ms)
+{
+	struct drip *d = calloc(1, sizeof(*d));
+
+	d->x = x;
+	exchange_set_data(x, d);
+	loop_timer_set(at.loop, &d->timer, loop_now_ms(at.loop) + delay_ms,
+		       late_fire, d);
+}
+
+/* Interim responses, and a reply after them, and what comes too late. */
+static void reply_after_hints(struct exchange *x, unsigned n)
+{
+	struct fields f;
+
+	fields_init(&f);
+	assert_int_equal(fields_add(&f, "Link", "</a>"), 0);
+	assert_int_equal(fields_add(&f, "Connection", "close"), 0);
+	assert_int_equal(fields_add(&f, "Empty", ""), 0);
+	while (n--)
+		exchange_interim(x, 103, &f);
+	exchange_reply_copy(x, 200, NULL, "hinted", 6);
+	exchange_interim(x, 103, &f);
+	fields_free(&f);
+}
+
+/* Counts a request's body, a few bytes at a time. */
+struct upload {
+	struct loop_timer timer;
+	struct exchange *x;
+	size_t taken;
+	bool pause;
+};
+
+static void upload_fire(void *arg)
+{
+	struct upload *u = arg;
+
+	u->pause = false;
+	exchange_resume_body(u->x);
+}
+
+static void on_request(void *arg, struct exchange *x)
+{
+	const struct server_request *r = exchange_request(x);
+	const char *t = r->target;
+
+	(void)arg;
+	atomic_fetch_add(&at.begun, 1);
+	if (!strcmp(t, "/a%41?q")) {
+		exchange_reply_copy(x, 200, NULL, t, strlen(t));
+	} else if (!strcmp(t, "/big")) {
+		exchange_reply(x, 200, NULL, at.big, BIG, count_release, NULL);
+	} else if (!strcmp(t, "/drip")) {
+		start_drip(x, 5000, true, false);
+	} else if (!strcmp(t, "/chunks")) {
+		start_drip(x, 5000, false, false);
+	} else if (!strcmp(t, "/broken")) {
+		start_drip(x, 5000, false, true);
+	} else if (!strcmp(t, "/short")) {
+		start_drip(x, 5000, true, true);
+	} else if (!strcmp(t, "/late")) {
+		reply_late(x, 5);
+	} else if (!strcmp(t, "/hints")) {
+		reply_after_hints(x, 2);
+	} else if (!strcmp(t, "/flood")) {
+		reply_after_hints(x, FLOOD);
+	} else if (!strcmp(t, "/never")) {
+		reply_late(x, 60000);
+	} else if (!strcmp(t, "/shared")) {
+		reply_shared(x);
+	} else if (!strcmp(t, "/wait")) {
+		at.waiting = x;
+	} else if (!strcmp(t, "/abort")) {
+		exchange_abort(x);
+	} else if (!strcmp(t, "/304")) {
+		exchange_reply(x, 304, NULL, NULL, 0, NULL, NULL);
+	} else if (!strcmp(t, "/204")) {
+		exchange_reply(x, 204, NULL, NULL, 0, NULL, NULL);
+	} else if (!strcmp(t, "/upload")) {
+		struct upload *u = calloc(1, sizeof(*u));
+
+		u->x = x;
+		exchange_set_data(x, u);
+	} else {
+		exchange_reply_error(x, 404, NULL);
+	}
+}
+
+static size_t on_body(void *arg, struct exchange *x, const void *data,
+		      size_t len)
+{
+	struct upload *u = exchange_data(x);
+
+	(void)arg;
+	(void)data;
+	if (u->pause)
+		return 0;
+	len = len < 50000 ? len : 50000;
+	u->taken += len;
+	u->pause = true;
+	loop_timer_set(at.loop, &u->timer, loop_now_ms(at.loop) + 1,
+		       upload_fire, u);
+	return len;
+}
+
+static void on_body_end(void *arg, struct exchange *x)
+{
+	struct upload *u = exchange_data(x);
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%zu", u->taken);
+
+	(void)arg;
+	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
+}
+
+static void on_done(void *arg, struct exchange *x, enum exchange_end end)
+{
+	const char *t = exchange_request(x)->target;
+
+	(void)arg;
+	atomic_fetch_add(end == EXCHANGE_DONE ? &at.done : &at.aborted, 1);
+	if (!strcmp(t, "/upload")) {
+		struct upload *u = exchange_data(x);
+
+		loop_timer_clear(at.loop, &u->timer);
+		free(u);
+	} else if (exchange_data(x)) {
+		struct drip *d = exchange_data(x);
+
+		loop_timer_clear(at.loop, &d->timer);
+		if (!strcmp(t, "/never") || !strcmp(t, "/late"))
+			free(d);
+	}
+}
+
+static const struct server_handler handler = {
+	on_request, on_body, on_body_end, on_done,
+};
+
+static void *run(void *arg)
+{
+	loop_run(at.loop);
+	return arg;
+}
+
+int served_set_up(void **state)
+{
+	const struct server_settings settings = {
+		.listen = "127.0.0.1:0",
+		.max_connections = 1000,
+		.max_header_bytes = 16384,
+		.header_ms = 300,
+		.idle_ms = 3000,
+		.min_rate = 1000,
+		.strict = at.strict,
+	};
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	memset(at.big, 'b', BIG);
+	assert_int_equal(loop_new(&at.loop), 0);
+	assert_int_equal(server_new(at.loop, &settings, &handler, NULL,
+				    &at.server), 0);
+	atomic_store(&at.begun, 0);
+	atomic_store(&at.done, 0);
+	atomic_store(&at.aborted, 0);
+	atomic_store(&at.released, 0);
+	atomic_store(&at.dropped, 0);
+	atomic_store(&at.drained, false);
+	return pthread_create(&at.thread, NULL, run, NULL);
+}
+
+int served_tear_down(void **state)
+{
+	(void)state;
+	loop_stop(at.loop);
+	pthread_join(at.thread, NULL);
+	drop_shared(NULL);
+	server_free(&at.server);
+	loop_free(&at.loop);
+	return 0;
+}
+
+/* Clients */
+
+int dial(void)
+{
+	return loopback_dial(server_port(at.server));
+}
+
+void say(int fd, const char *text)
+{
+	ssize_t n = send(fd, text, strlen(text), MSG_NOSIGNAL);
+
+	assert_int_equal(n, (ssize_t)strlen(text));
+}
+
+char *hear(int fd, size_t *len)
+{
+	char *text = malloc(REPLY_MAX);
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < REPLY_MAX - 1 &&
+	       (n = recv(fd, text + have, REPLY_MAX - 1 - have, 0)) > 0)
+		have += (size_t)n;
+	text[have] = '\0';
+	if (len)
+		*len = have;
+	close(fd);
+	return text;
+}
+
+char *ask(const char *request, size_t *len)
+{
+	int fd = dial();
+
+	say(fd, request);
+	return hear(fd, len);
+}
+
+void wait_for(atomic_int *counter, int value)
+{
+	for (int i = 0; i < 5000 && atomic_load(counter) < value; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(counter), value);
+}
+
+size_t count_of(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	while ((text = strstr(text, part)) != NULL) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,60 @@
+/*
+ * A server with a handler that replies in all ways, by its request's target,
+ * for tests of both engines. Its loop runs in a thread of its own; the tests
+ * are blocking clients.
+ */
+#ifndef TESTS_SERVER_SERVED_H
+#define TESTS_SERVER_SERVED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "digestd/http/fields.h"
+#include "digestd/os/loop.h"
+#include "digestd/server/server.h"
+#include "tests/loopback.h"
+
+enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, FLOOD = 300000 };
+
+struct served {
+	struct loop *loop;
+	struct server *server;
+	pthread_t thread;
+	char big[BIG];
+	atomic_int begun, done, aborted, released, dropped;
+	struct loop_call stop;
+	struct shared_reply *shared;
+	struct exchange *waiting;
+	bool to_file;
+	bool strict; /* the engine */
+	atomic_bool drained;
+};
+
+extern struct served at;
+
+#define CLOSE " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+#define KEEP " HTTP/1.1\r\nHost: h\r\n\r\n"
+
+/* Set-up and tear-down of a test: the server, with at.strict's engine. */
+int served_set_up(void **state);
+int served_tear_down(void **state);
+
+/* With the one shared reply; or, if that cannot be, with another. */
+void reply_shared(struct exchange *x);
+void drop_shared(void *arg);
+
+/* A client: connects, sends, reads until the server closes (the result ends
+ * with a 0), or all of that. */
+int dial(void);
+void say(int fd, const char *text);
+char *hear(int fd, size_t *len);
+char *ask(const char *request, size_t *len);
+
+/* Waits until a counter has a value. */
+void wait_for(atomic_int *counter, int value);
+
+/* How often a part is in a text. */
+size_t count_of(const char *text, const char *part);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * The strict engine: what libmicrohttpd does otherwise, or not at all.
+ */
+#include "tests/server/served.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UPLOAD "POST /upload HTTP/1.1\r\nHost: h\r\n"
+
+static int set_up(void **state)
+{
+	at.strict = true;
+	return served_set_up(state);
+}
+
+/* What has to be in a reply, in this order; ends with a null. */
+static void assert_order(const char *all, const char *const *parts)
+{
+	const char *reply = all;
+
+	for (; *parts; parts++) {
+		reply = strstr(reply, *parts);
+		if (!reply)
+			fail_msg("no %s in %s", *parts, all);
+		reply += strlen(*parts);
+	}
+}
+
+/* Requests on a connection, and what has to come of them, in this order. */
+/* clang-format off */
+static const struct {
+	const char *label, *request, *parts[6], *never;
+} talks[] = {
+	{ "HTTP/1.0 ends",
+	  "GET /a%41?q HTTP/1.0\r\n\r\n",
+	  { "HTTP/1.1 200 OK\r\n", "Connection: close\r\n\r\n/a%41?q" }, "keep" },
+	{ "HTTP/1.0 goes on where it asks for it",
+	  "GET /a%41?q HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+	  "GET /chunks HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+	  { "Connection: keep-alive\r\n\r\n/a%41?q", "HTTP/1.1 200",
+	    "Connection: close\r\n\r\nddd" }, "chunked" },
+	{ "a body that nobody wants is passed over",
+	  "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n"
+	  "helloGET /late" CLOSE,
+	  { "HTTP/1.1 404", "404 Not Found\n", "HTTP/1.1 200",
+	    "Connection: close\r\n\r\nlate" }, "HTTP/1.1 400" },
+	{ "but not one whose length nobody knows",
+	  "POST /nowhere HTTP/1.1\r\nHost: h\r\n"
+	  "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
+	  "GET /late" CLOSE,
+	  { "HTTP/1.1 404", "Connection: close\r\n" }, "HTTP/1.1 200" },
+	{ "nor one that is long",
+	  "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n"
+	  "\r\n",
+	  { "HTTP/1.1 404", "Connection: close\r\n" }, "HTTP/1.1 200" },
+	{ "nor one that was not asked for",
+	  "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n"
+	  "Expect: 100-continue\r\n\r\n",
+	  { "HTTP/1.1 404", "Connection: close\r\n" }, "100 Continue" },
+	{ "a body is asked for",
+	  UPLOAD "Connection: close\r\nContent-Length: 0000000003\r\n"
+	  "Expect: 100-continue\r\n\r\nabc",
+	  { "HTTP/1.1 200", "\r\n\r\n3" }, "HTTP/1.1 404" },
+	{ "trailers end a body",
+	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n"
+	  "3;x=y\r\nabc\r\n0\r\nX: y\r\n\r\nGET /late" CLOSE,
+	  { "HTTP/1.1 200", "\r\n\r\n3HTTP/1.1 200", "late" }, "400" },
+	{ "a chunk that is none",
+	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
+	  { NULL }, "HTTP/1.1 200" },
+	{ "CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n",
+	  { "HTTP/1.1 501", "Cache-Control: no-store\r\n",
+	    "Connection: close\r\n" }, NULL },
+	{ "TRACE", "TRACE / HTTP/1.1\r\nHost: h\r\n\r\n",
+	  { "HTTP/1.1 501", "Connection: close\r\n" }, NULL },
+	{ "HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	  { "HTTP/1.1 505", "Connection: close\r\n" }, NULL },
+	{ "a bare LF", "GET /a%41?q HTTP/1.1\nHost: h\n\n",
+	  { "HTTP/1.1 400", "Connection: close\r\n" }, "HTTP/1.1 200" },
+	{ "what follows a refusal is not read",
+	  "GET /a#b" KEEP "GET /late" CLOSE,
+	  { "HTTP/1.1 400" }, "HTTP/1.1 200" },
+	{ "a reply goes out before a refusal",
+	  "GET /a%41?q" KEEP "G(T / HTTP/1.1\r\n\r\n",
+	  { "HTTP/1.1 200", "/a%41?q", "HTTP/1.1 400" }, NULL },
+};
+/* clang-format on */
+
+/* Each of them at once, and then a byte at a time. */
+static void conversations(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(talks) / sizeof(talks[0]); i++) {
+		const char *request = talks[i / 2].request;
+		char *reply;
+		int fd = dial();
+
+		if (i % 2) {
+			for (; *request; request++) {
+				char byte[2] = { *request };
+
+				if (send(fd, byte, 1, MSG_NOSIGNAL) < 0)
+					break;
+			}
+		} else {
+			say(fd, request);
+		}
+		reply = hear(fd, NULL);
+		assert_order(reply, talks[i / 2].parts);
+		if (talks[i / 2].never && strstr(reply, talks[i / 2].never))
+			fail_msg("%s: %s", talks[i / 2].label, reply);
+		free(reply);
+	}
+}
+
+/* More than go out at once, of all kinds, in their order. */
+static void many_requests_in_one_packet(void **state)
+{
+	static const char one[] = "GET /a%41?q" KEEP "HEAD /big" KEEP
+				  "GET /late" KEEP "GET /chunks" KEEP
+				  "GET /304" KEEP "GET /shared" KEEP;
+	static const char *const parts[] = {
+		"\r\n\r\n/a%41?q", "ength: 3145728\r\n", "\r\n\r\nlate",
+		"chunked", "\r\n0\r\n\r\n", "HTTP/1.1 304", "HTTP/1.1 203",
+		"\r\n\r\nbbb", NULL,
+	};
+	enum { ROUNDS = 2, COPIES = 20 };
+	char *text = calloc(COPIES, sizeof(one));
+	char *reply;
+
+	(void)state;
+	for (int i = 0; i < COPIES; i++)
+		strcat(text, "GET /a%41?q" KEEP);
+	for (int i = 0; i < ROUNDS; i++)
+		strcat(text, one);
+	strcat(text, "GET /late" CLOSE);
+	reply = ask(text, NULL);
+	assert_int_equal(count_of(reply, "HTTP/1.1 "),
+			 COPIES + 6 * ROUNDS + 1);
+	assert_order(reply, parts);
+	free(reply);
+	free(text);
+	wait_for(&at.done, COPIES + 6 * ROUNDS + 1);
+}
+
+static void bodies_are_asked_for(void **state)
+{
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	char text[sizeof(go_on)] = "", *reply;
+	int fd = dial();
+
+	(void)state;
+	say(fd, UPLOAD "Connection: close\r\nContent-Length: 3\r\n"
+		"Expect: 100-continue\r\n\r\n");
+	assert_int_equal(recv(fd, text, sizeof(go_on) - 1, MSG_WAITALL),
+			 (ssize_t)sizeof(go_on) - 1);
+	assert_string_equal(text, go_on);
+	say(fd, "abc");
+	reply = hear(fd, NULL);
+	assert_order(reply, (const char *const[]){ "HTTP/1.1 200",
+						   "\r\n\r\n3", NULL });
+	free(reply);
+}
+
+#define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+static void interim_responses(void **state)
+{
+	static const struct {
+		const char *request, *start;
+	} rows[] = {
+		{ "GET /hints" CLOSE, HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "HEAD /hints" CLOSE, HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "GET /hints HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n" },
+		{ "PUT /hints HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Content-Length: 3\r\n\r\nabc",
+		  HINT HINT "HTTP/1.1 200 OK\r\n" },
+		{ "PUT /hints HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		  "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
+		  HINT HINT "HTTP/1.1 200 OK\r\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *reply = ask(rows[i].request, NULL);
+
+		assert_int_equal(strncmp(reply, rows[i].start,
+					 strlen(rows[i].start)), 0);
+		assert_null(strstr(reply + strlen(rows[i].start), "103"));
+		free(reply);
+	}
+}
+
+/* Waits until nothing more comes, without reading what has. */
+static void wait_until_full(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 200000000 };
+	int before, now = 0;
+
+	do {
+		before = now;
+		nanosleep(&pause, NULL);
+		assert_int_equal(ioctl(fd, FIONREAD, &now), 0);
+	} while (!now || now != before);
+}
+
+/* A client that does not read gets as many as its buffer takes, whole. */
+static void interim_responses_are_dropped(void **state)
+{
+	const size_t len = sizeof(HINT) - 1;
+	int fd = dial();
+	char *reply, *at_final;
+	unsigned n = 0;
+
+	(void)state;
+	say(fd, "GET /flood" CLOSE);
+	wait_for(&at.begun, 1);
+	wait_until_full(fd);
+	reply = hear(fd, NULL);
+	for (at_final = reply; !strncmp(at_final, HINT, len); at_final += len)
+		n++;
+	assert_in_range(n, 1, FLOOD - 1);
+	assert_int_equal(strncmp(at_final, "HTTP/1.1 200 OK\r\n", 17), 0);
+	assert_non_null(strstr(at_final, "\r\n\r\nhinted"));
+	free(reply);
+}
+
+static void large_headers_are_refused(void **state)
+{
+	static const struct {
+		const char *before, *after, *status;
+		size_t fill; /* bytes in between */
+	} rows[] = {
+		{ "GET /", KEEP, "HTTP/1.1 404", 16382 },
+		{ "GET /", KEEP, "HTTP/1.1 414", 16384 },
+		{ "GET /late HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX: ",
+		  "\r\n\r\n", "HTTP/1.1 200", 16000 },
+		{ "GET /late HTTP/1.1\r\nHost: h\r\nX: ", "\r\n\r\n",
+		  "HTTP/1.1 431", 16384 },
+		{ "GET /late HTTP/1.1\r\nHost: h\r\nX: ", "", "HTTP/1.1 431",
+		  16500 },
+	};
+	char text[20000], part[13];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int fd = dial(), n = snprintf(text, sizeof(text), "%s%0*d%s",
+					      rows[i].before, (int)rows[i].fill,
+					      0, rows[i].after);
+
+		assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+		assert_int_equal(recv(fd, part, 12, MSG_WAITALL), 12);
+		part[12] = '\0';
+		assert_string_equal(part, rows[i].status);
+		close(fd);
+	}
+	assert_int_equal(server_too_large(at.server), 3);
+}
+
+/* A client that has ended its half: what is ready is sent, what is not, not. */
+static void who_leaves_gets_what_is_ready(void **state)
+{
+	static const struct {
+		const char *request, *part;
+	} rows[] = {
+		{ "GET /a%41?q" KEEP, "\r\n\r\n/a%41?q" },
+		{ "GET /big" KEEP, "bbb" },
+		{ "GET /late" KEEP, NULL },
+		{ "GET /drip" KEEP, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int fd = dial();
+		char *reply;
+
+		say(fd, rows[i].request);
+		shutdown(fd, SHUT_WR);
+		reply = hear(fd, NULL);
+		if (rows[i].part)
+			assert_non_null(strstr(reply, rows[i].part));
+		else
+			assert_null(strstr(reply, "\r\n\r\nlate"));
+		free(reply);
+	}
+	wait_for(&at.done, 2);
+	wait_for(&at.aborted, 2);
+}
+
+/* The beginning of a second request has no more time than a first one. */
+static void slow_second_headers_are_cut_off(void **state)
+{
+	int fd = dial();
+	char *reply;
+
+	(void)state;
+	say(fd, "GET /a%41?q" KEEP "GET /a%41?q HTTP/1.1\r\nHost: ");
+	for (int i = 0; i < 100; i++) {
+		if (send(fd, "h", 1, MSG_NOSIGNAL) < 0)
+			break;
+		usleep(20000);
+		assert_true(i < 90);
+	}
+	reply = hear(fd, NULL);
+	free(reply);
+}
+
+/* The highest descriptor that this process has open. */
+static rlim_t highest_descriptor(void)
+{
+	rlim_t highest = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			highest = (rlim_t)fd;
+	}
+	return highest;
+}
+
+/* Who comes waits until a descriptor is free. */
+static void no_descriptors_are_left(void **state)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)server_port(at.server)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0), highest = dup(fd);
+	int fill[1024], nfill = 0;
+	struct rlimit before, few;
+	struct rusage from, until;
+	char *reply;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = highest_descriptor() + 1;
+	assert_true(fd >= 0 && highest >= 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while ((fill[nfill] = dup(fd)) >= 0 && nfill < 1023)
+		nfill++; /* none is free below it */
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	say(fd, "GET /late" CLOSE);
+	getrusage(RUSAGE_SELF, &from);
+	usleep(300000);
+	getrusage(RUSAGE_SELF, &until);
+	assert_int_equal(atomic_load(&at.begun), 0);
+	/* nor is the processor kept busy with it */
+	assert_true((until.ru_stime.tv_sec - from.ru_stime.tv_sec) * 1000000 +
+		    until.ru_stime.tv_usec - from.ru_stime.tv_usec < 150000);
+	close(fill[--nfill]);
+	reply = hear(fd, NULL);
+	assert_non_null(strstr(reply, "late"));
+	free(reply);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	close(highest);
+	while (nfill)
+		close(fill[--nfill]);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, served_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(conversations),
+		CASE(many_requests_in_one_packet),
+		CASE(bodies_are_asked_for),
+		CASE(interim_responses),
+		CASE(interim_responses_are_dropped),
+		CASE(large_headers_are_refused),
+		CASE(who_leaves_gets_what_is_ready),
+		CASE(slow_second_headers_are_cut_off),
+		CASE(no_descriptors_are_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
