@@ -7,44 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/mesh/peerset.h"
+#include "digestd/peers/peer_kind.h"
 
 enum { FIRST_BYTES = 4096 };
-
-/* Is it a delta from what is held? What a header does not show is left to
- * scd_delta_apply(). */
-static int digest_body_check_base(const struct digest_expected *e,
-				  const struct scd_digest_info *info)
-{
-	const struct peer_digest *base = e->base;
-
-	if (!scd_digest_is_delta(info) || !base)
-		return SCD_EBASE;
-	if (info->instance != base->instance ||
-	    info->base_generation != base->generation ||
-	    info->nbits != base->bloom.nbits ||
-	    info->nhash != base->bloom.nhash ||
-	    info->hashing != base->bloom.hashing)
-		return SCD_EBASE;
-	return SCD_OK;
-}
-
-static int digest_body_judge(struct digest_body *b,
-			     const struct digest_expected *e)
-{
-	struct scd_digest_info info;
-	int error = scd_digest_judge(b->bytes, e->limits, &info);
-
-	if (!error && e->delta)
-		error = digest_body_check_base(e, &info);
-	else if (!error && info.kind != SCD_FULL)
-		error = SCD_EBASE;
-	else if (!error && info.hashing != SCD_HASHING_DOUBLE)
-		error = SCD_EMISMATCH;
-	if (!error)
-		b->most = SCD_DIGEST_HEADER_BYTES + (size_t)info.payload_bytes;
-	return error;
-}
 
 static int digest_body_append(struct digest_body *b, const uint8_t *bytes,
 			      size_t len)
@@ -72,16 +37,16 @@ int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 	const uint8_t *from = bytes;
 	int error = SCD_OK;
 
-	assert(e->limits && (bytes || !len));
+	assert(e->kind && e->limits && (bytes || !len));
 	assert(b->len <= b->cap);
 	if (!b->most && len) {
-		size_t left = SCD_DIGEST_HEADER_BYTES - b->len;
+		size_t left = e->kind->header_bytes - b->len;
 		size_t n = len < left ? len : left;
 
 		error = digest_body_append(b, from, n);
 		if (error || n < left)
 			return error;
-		error = digest_body_judge(b, e);
+		error = e->kind->judge(e, b->bytes, &b->most);
 		from += n;
 		len -= n;
 	}

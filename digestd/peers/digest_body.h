@@ -12,9 +12,11 @@
 #include "codec/digest.h"
 
 struct peer_digest;
+struct peer_kind;
 
 /* What is expected of a body. */
 struct digest_expected {
+	const struct peer_kind *kind; /* of the peer that sends it */
 	const struct scd_limits *limits;
 	bool delta;               /* or a full digest */
 	struct peer_digest *base; /* of a delta; null: there is none */
@@ -24,14 +26,15 @@ struct digest_expected {
 struct digest_body {
 	uint8_t *bytes;
 	size_t len, cap;
-	size_t most; /* by the header; 0: it has not come yet */
+	size_t most; /* by the header; 0: it is not judged yet */
 };
 
 /*
  * Adds bytes as they come. Returns 0 or an SCD_ error, and then nothing more
- * is to be added: those of scd_digest_judge(); SCD_EBASE: not of the kind that
- * is expected, or of another base; SCD_EMISMATCH: of a hashing that is not
- * looked up here; SCD_EFORMAT: longer than its header says; SCD_ENOMEM.
+ * is to be added: those of the peer's format, such as scd_digest_judge() or
+ * scd_squid_parse() has; SCD_EBASE: a delta where none is expected, none where
+ * one is, or of another base; SCD_EMISMATCH: of a hashing that is not looked up
+ * here; SCD_EFORMAT: longer than its header says; SCD_ENOMEM.
  */
 int digest_body_add(struct digest_body *b, const struct digest_expected *e,
 		    const void *bytes, size_t len);

@@ -12,14 +12,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "codec/delta.h"
 #include "digestd/os/background.h"
+#include "digestd/peers/peer_kind.h"
 
 struct digest_job {
 	struct background_job work;
 	struct digest_body body;
 	struct scd_limits limits;
-	struct peer_digest *base; /* of a delta; else null */
+	struct digest_expected expected; /* base: of a delta; else null */
 	struct digest_decoded result;
 	atomic_bool cancelled;
 
@@ -41,7 +41,7 @@ static void digest_job_free(void *arg)
 	struct digest_job *job = arg;
 
 	digest_body_free(&job->body);
-	peer_digest_unref(job->base);
+	peer_digest_unref(job->expected.base);
 	peer_digest_unref(job->result.digest);
 	free(job);
 }
@@ -68,41 +68,16 @@ static void digest_job_end(void *arg)
 	digest_job_free(job);
 }
 
-static int digest_job_decode(struct digest_job *job, struct scd_bloom *bloom)
-{
-	struct scd_base base = {0};
-
-	if (!job->result.delta)
-		return scd_digest_decode(job->body.bytes, job->body.len,
-					 &job->limits, &job->result.info,
-					 bloom);
-	base.bloom = &job->base->bloom;
-	base.instance = job->base->instance;
-	base.generation = job->base->generation;
-	return scd_delta_apply(job->body.bytes, job->body.len, &job->limits,
-			       &base, &job->result.info, bloom);
-}
-
 /* Runs in the thread. */
 static void digest_job_run(void *arg)
 {
 	struct digest_job *job = arg;
 	struct digest_decoded *r = &job->result;
-	struct scd_bloom bloom;
 
-	if (atomic_load(&job->cancelled))
-		return;
-	r->error = digest_job_decode(job, &bloom);
-	if (r->error)
-		return;
-	r->digest = peer_digest_take(&bloom);
-	if (!r->digest) {
-		r->error = SCD_ENOMEM;
-		return;
-	}
-	r->digest->instance = r->info.instance;
-	r->digest->generation = r->info.generation;
-	r->digest->nkeys = r->info.nkeys;
+	if (!atomic_load(&job->cancelled))
+		r->error = job->expected.kind->decode(&job->expected,
+						      &job->body, &r->info,
+						      &r->digest);
 }
 
 int digest_decoder_new(struct loop *loop, struct digest_decoder **out)
@@ -152,7 +127,7 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	struct digest_job *job = NULL;
 	int err = -EAGAIN;
 
-	assert(expected->limits);
+	assert(expected->kind && expected->limits);
 	if (d->njobs < DIGEST_DECODER_JOBS) {
 		job = calloc(1, sizeof(*job));
 		err = -ENOMEM;
@@ -167,10 +142,12 @@ int digest_decoder_start(struct digest_decoder *d, struct digest_body *body,
 	job->body = *body;
 	*body = (struct digest_body){0};
 	job->limits = *expected->limits;
+	job->expected = *expected;
+	job->expected.limits = &job->limits;
+	job->expected.base =
+		expected->delta ? peer_digest_ref(expected->base) : NULL;
 	job->result.delta = expected->delta;
 	job->result.len = job->body.len;
-	if (expected->delta)
-		job->base = peer_digest_ref(expected->base);
 	digest_decoder_link(d, job);
 	background_start(d->background, &job->work);
 	*out = job;

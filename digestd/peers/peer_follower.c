@@ -14,6 +14,7 @@
 
 #include "codec/error.h"
 #include "digestd/http/fields.h"
+#include "digestd/http/httpdate.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
@@ -33,6 +34,7 @@ enum {
 struct update {
 	struct fetch *fetch;
 	unsigned status;
+	char modified[HTTPDATE_LEN + 1]; /* Last-Modified; empty: none */
 	struct digest_body body;
 	struct digest_job *job;
 };
@@ -40,9 +42,12 @@ struct update {
 struct peer {
 	struct peer_follower *follow;
 	uint32_t id;
+	const struct peer_kind *kind;
 	char *name, *url, *digest_url;
 	struct following following;
 	struct peer_digest *digest;
+	char modified[HTTPDATE_LEN + 1]; /* of the digest */
+	struct following_policy policy;
 	struct loop_timer timer;
 	int64_t due_ms; /* of the timer; INT64_MAX: it is not set */
 	struct update update;
@@ -81,10 +86,8 @@ static enum peer_health_state peer_follower_health_of(const struct peer *p)
 static struct following_actions
 peer_follower_step(struct peer *p, const struct following_event *event)
 {
-	const struct peer_follower *f = p->follow;
-
-	return following_step(&p->following, &f->settings.policy, event,
-			      loop_now_ms(f->loop));
+	return following_step(&p->following, &p->policy, event,
+			      loop_now_ms(p->follow->loop));
 }
 
 static void peer_follower_fetch(struct peer *p, bool conditional);
@@ -197,6 +200,7 @@ static void peer_follower_install(struct peer *p,
 {
 	peer_digest_unref(p->digest);
 	p->digest = peer_digest_ref(d->digest);
+	memcpy(p->modified, p->update.modified, sizeof(p->modified));
 	if (d->delta) {
 		p->counters.delta_received++;
 		p->counters.delta_received_bytes += d->len;
@@ -308,6 +312,7 @@ static void peer_follower_on_done(void *arg, struct fetch *fetch,
 static struct digest_expected peer_follower_expected_of(const struct peer *p)
 {
 	return (struct digest_expected){
+		.kind = p->kind,
 		.limits = &p->follow->settings.limits,
 		.delta = p->update.status == STATUS_DELTA,
 		.base = p->digest,
@@ -334,12 +339,14 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 				     const struct fields *fields,
 				     int64_t body_len)
 {
+	const char *modified = fields_get(fields, "Last-Modified");
 	struct peer *p = arg;
 
 	(void)fetch;
-	(void)fields;
 	(void)body_len;
 	p->update.status = status;
+	if (modified && strlen(modified) == HTTPDATE_LEN)
+		memcpy(p->update.modified, modified, HTTPDATE_LEN + 1);
 }
 
 /* A digest that will not do ends the fetch at its header. */
@@ -364,25 +371,18 @@ static const struct fetch_callbacks callbacks = {
 	.on_done = peer_follower_on_done,
 };
 
-static int peer_follower_add_base(struct peer *p, struct fields *fields)
-{
-	struct digest_tag tag = {p->digest->instance, p->digest->generation};
-	char etag[DIGEST_ETAG_BYTES + 1], wait[32];
-
-	digest_tag_write(&tag, etag);
-	snprintf(wait, sizeof(wait), "wait=%" PRId64,
-		 p->follow->settings.wait_s);
-	return fields_add(fields, "If-None-Match", etag) ||
-	       fields_add(fields, "A-IM",
-			  DIGEST_IM_CONDITIONAL ", " DIGEST_IM_XOR) ||
-	       fields_add(fields, "Prefer", wait);
-}
-
 static int peer_follower_start(struct peer *p, bool conditional,
 			       struct fields *fields)
 {
 	const struct peer_follower_settings *s = &p->follow->settings;
-	int64_t wait_ms = s->wait_s * 1000 + s->timeout_ms;
+	int64_t wait_ms = (p->kind->holds ? s->wait_s * 1000 : 0) +
+			  s->timeout_ms;
+	const struct digest_query query = {
+		.token = s->token,
+		.base = conditional ? p->digest : NULL,
+		.base_modified = p->modified,
+		.wait_s = s->wait_s,
+	};
 	struct fetch_limits limits = {
 		.connect_ms = (unsigned)s->connect_ms,
 		.first_byte_ms = (unsigned)wait_ms,
@@ -396,12 +396,8 @@ static int peer_follower_start(struct peer *p, bool conditional,
 		.limits = &limits,
 		.tls = s->tls,
 	};
-	char bearer[64];
 
-	snprintf(bearer, sizeof(bearer), "Bearer %s", s->token);
-	if (fields_add(fields, "Authorization", bearer))
-		return -ENOMEM;
-	if (conditional && peer_follower_add_base(p, fields))
+	if (p->kind->query(&query, fields))
 		return -ENOMEM;
 	return fetch_start(p->follow->fetcher, &request, &callbacks, p,
 			   &p->update.fetch);
@@ -443,6 +439,13 @@ static char *peer_follower_digest_url(const char *url, const char *path)
 	return text;
 }
 
+/* The settings, as they are for a peer of its kind. */
+static void peer_follower_set_policy(struct peer *p)
+{
+	p->policy = p->follow->settings.policy;
+	p->policy.fetch.polled = !p->kind->holds;
+}
+
 static struct peer *peer_follower_peer_new(struct peer_follower *f,
 					   const struct upstream *place)
 {
@@ -453,9 +456,12 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 		return NULL;
 	p->follow = f;
 	p->id = f->next_id++;
+	p->kind = place->kind;
+	peer_follower_set_policy(p);
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
-	p->digest_url = peer_follower_digest_url(place->url, f->settings.path);
+	p->digest_url = peer_follower_digest_url(
+		place->url, place->kind->paths[f->settings.subject]->current);
 	if (!p->name || !p->url || !p->digest_url) {
 		peer_follower_peer_free(p);
 		return NULL;
@@ -471,7 +477,8 @@ static struct peer *peer_follower_find(const struct peer_follower *f,
 				       const struct upstream *place)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
-		if (!strcmp(f->peers[i]->name, place->name) &&
+		if (f->peers[i]->kind == place->kind &&
+		    !strcmp(f->peers[i]->name, place->name) &&
 		    !strcmp(f->peers[i]->url, place->url))
 			return f->peers[i];
 	}
@@ -488,34 +495,61 @@ static bool peer_follower_holds(struct peer *const *peers, size_t n,
 	return false;
 }
 
+/* Fills a list, which a null ends, with the peers that have such a digest:
+ * those that stay, and new ones. False without memory. */
+static bool peer_follower_list(struct peer_follower *f,
+			       const struct upstream *places, size_t n,
+			       struct peer **peers)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct peer *p = peer_follower_find(f, &places[i]);
+
+		if (!places[i].kind->paths[f->settings.subject])
+			continue;
+		if (!p)
+			p = peer_follower_peer_new(f, &places[i]);
+		if (!p)
+			return false;
+		*peers++ = p;
+	}
+	return true;
+}
+
+static size_t peer_follower_list_len(struct peer *const *peers)
+{
+	size_t n = 0;
+
+	while (peers[n])
+		n++;
+	return n;
+}
+
+/* Ends the peers of a list that are not in the other one. */
+static void peer_follower_drop(struct peer *const *peers, size_t n,
+			       struct peer *const *kept, size_t nkept)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!peer_follower_holds(kept, nkept, peers[i]))
+			peer_follower_peer_free(peers[i]);
+	}
+}
+
 int peer_follower_set_peers(struct peer_follower *f,
 			    const struct upstream *places, size_t n)
 {
-	struct peer **peers = calloc(n ? n : 1, sizeof(*peers));
-	size_t made = 0;
+	struct peer **peers = calloc(n + 1, sizeof(*peers));
+	bool all = peers && peer_follower_list(f, places, n, peers);
+	size_t npeers = peers ? peer_follower_list_len(peers) : 0;
 
-	for (; peers && made < n; made++) {
-		peers[made] = peer_follower_find(f, &places[made]);
-		if (!peers[made])
-			peers[made] = peer_follower_peer_new(f, &places[made]);
-		if (!peers[made])
-			break;
-	}
-	if (!peers || made < n) {
-		for (size_t i = 0; i < made; i++) {
-			if (!peer_follower_holds(f->peers, f->npeers, peers[i]))
-				peer_follower_peer_free(peers[i]);
-		}
+	if (!all) {
+		peer_follower_drop(peers, npeers, f->peers, f->npeers);
 		free(peers);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < f->npeers; i++) {
-		if (!peer_follower_holds(peers, n, f->peers[i]))
-			peer_follower_peer_free(f->peers[i]);
-	}
+	peer_follower_drop(f->peers, f->npeers, peers, npeers);
 	free(f->peers);
 	f->peers = peers;
-	f->npeers = n;
+	f->npeers = npeers;
 	f->changed(f->arg);
 	return 0;
 }
@@ -530,7 +564,6 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 	int err;
 
 	assert(loop && fetcher && changed);
-	assert(settings->path);
 	if (!f)
 		return -ENOMEM;
 	f->loop = loop;
@@ -566,8 +599,10 @@ void peer_follower_set(struct peer_follower *f,
 		       const struct peer_follower_settings *settings)
 {
 	f->settings = *settings;
-	for (size_t i = 0; i < f->npeers; i++)
+	for (size_t i = 0; i < f->npeers; i++) {
+		peer_follower_set_policy(f->peers[i]);
 		peer_follower_handle(f->peers[i], FOLLOWING_DUE);
+	}
 }
 
 struct peerset *peer_follower_view(struct peer_follower *f)
@@ -589,6 +624,7 @@ struct peerset *peer_follower_view(struct peer_follower *f)
 			.half_open = peer_health_is_half_open(health),
 			.rtt_ms = peer_health_rtt_ms(health),
 			.digest = p->digest,
+			.kind = p->kind,
 			.name = p->name,
 			.url = p->url,
 		};

@@ -11,6 +11,7 @@
 #include "codec/digest.h"
 #include "digestd/mesh/following.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/peers/peer_kind.h"
 #include "digestd/peers/upstream.h"
 
 struct fetcher;
@@ -50,7 +51,7 @@ struct peer_follower_settings {
 	int64_t timeout_ms; /* of a fetch, beyond the wait */
 	int64_t connect_ms;
 	struct tls_client *tls; /* borrowed; null: see fetch_request */
-	const char *path;       /* of the digest that is followed */
+	enum digest_subject subject; /* of the digests that are followed */
 };
 
 /* One peer, for metrics and status. Pointers live until the next change. */
@@ -77,8 +78,9 @@ int peer_follower_new(struct loop *loop, struct fetcher *fetcher,
 void peer_follower_free(struct peer_follower **f);
 
 /*
- * Takes a new list of peers: those that stay (name and url) keep their digest,
- * health and counters. Returns 0 or -ENOMEM, and then nothing has changed.
+ * Takes a new list of peers; those whose kind has no such digest are left out.
+ * Those that stay (name, url and kind) keep their digest, health and counters.
+ * Returns 0 or -ENOMEM, and then nothing has changed.
  */
 int peer_follower_set_peers(struct peer_follower *f,
 			    const struct upstream *places, size_t n);

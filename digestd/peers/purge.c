@@ -260,13 +260,13 @@ static int purge_drop_target(const struct purge *p, struct target *t,
 
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
 	*purged = cache_drop(purger->cache, &key, NULL,
-			       loop_wall_s(purger->loop));
+			       loop_steady_s(purger->loop));
 	err = target_set_scheme(t, other);
 	if (err)
 		return err;
 	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
 	*purged += cache_drop(purger->cache, &key, NULL,
-			      loop_wall_s(purger->loop));
+			      loop_steady_s(purger->loop));
 	return 0;
 }
 

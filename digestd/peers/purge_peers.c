@@ -12,6 +12,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
+#include "digestd/peers/peer_kind.h"
 #include "digestd/peers/upstream.h"
 
 enum {
@@ -150,8 +151,11 @@ static int purge_peers_start_all(struct purge_asks *all,
 	int err = 0;
 
 	for (size_t i = 0; i < to->npeers && !err; i++) {
-		struct ask *ask = &all->asks[all->n++];
+		struct ask *ask = &all->asks[all->n];
 
+		if (!to->peers[i].kind->purges)
+			continue;
+		all->n++;
 		ask->all = all;
 		ask->purged = -1;
 		ask->name = strdup(to->peers[i].name);
@@ -183,7 +187,7 @@ int purge_asks_new(const struct purge_peers *to, const char *uri,
 	if (!err)
 		err = purge_peers_start_all(all, to, uri, &sent);
 	fields_free(&sent);
-	if (err)
+	if (err || !all->n)
 		purge_asks_free(&all);
 	*out = all;
 	return err;

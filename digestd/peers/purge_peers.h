@@ -27,7 +27,8 @@ struct purge_peers {
 /*
  * Asks all of them to purge a canonical URI; or, if there are such fields, what
  * Purge-Prefix or Purge-Tag name. answered(arg) is called from the loop for
- * each that has answered or failed. With none to ask *out is null.
+ * each that has answered or failed. Peers of a kind that takes no purges are
+ * left out. With none to ask *out is null.
  * Returns 0 or -ENOMEM.
  */
 int purge_asks_new(const struct purge_peers *to, const char *uri,

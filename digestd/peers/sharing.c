@@ -34,7 +34,7 @@ int sharing_new(const struct sharing_settings *settings, struct sharing **out)
 		return err;
 	}
 	s->settings.publishing.source = seen_source(s->seen);
-	s->settings.following.path = digest_paths_seen.current;
+	s->settings.following.subject = DIGEST_OF_SEEN;
 	*out = s;
 	return 0;
 }
@@ -80,7 +80,7 @@ int sharing_set(struct sharing *s, const struct sharing_settings *settings,
 
 	assert(s->publisher && s->follow);
 	s->settings.following = settings->following;
-	s->settings.following.path = digest_paths_seen.current;
+	s->settings.following.subject = DIGEST_OF_SEEN;
 	publisher_set(s->publisher, &publishing->policy.publish,
 		      &publishing->policy.resize);
 	peer_follower_set(s->follow, &s->settings.following);

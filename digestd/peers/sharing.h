@@ -22,7 +22,7 @@ struct sharing;
 struct sharing_settings {
 	struct seen_settings seen;
 	struct publisher_settings publishing; /* its source is set here */
-	struct peer_follower_settings following; /* its path is set here */
+	struct peer_follower_settings following; /* its subject is set here */
 	int64_t wait_s;
 };
 

@@ -9,6 +9,7 @@
 #include "codec/wire/frame.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/peers/digest_body.h"
+#include "digestd/peers/peer_kind.h"
 #include "tests/codec/sample.h"
 
 enum { NBITS = 1 << 16, NONES = 4000, MAX_CAP = 8192 };
@@ -143,6 +144,7 @@ static void test_bodies(void **state)
 		for (size_t j = 0; j < NROWS(pieces); j++) {
 			struct message m = rows[i].make();
 			struct digest_expected e = {
+				.kind = &peer_kind_digestd,
 				.limits = &limits,
 				.delta = rows[i].is_delta,
 				.base = rows[i].has_base ? &held : NULL,
@@ -168,7 +170,8 @@ static void test_bodies(void **state)
 static void test_promises(void **state)
 {
 	struct message m = forged(full(), 8, UINT64_C(1) << 31);
-	struct digest_expected e = {.limits = &limits};
+	struct digest_expected e = {.kind = &peer_kind_digestd,
+				    .limits = &limits};
 	struct digest_body b = {0};
 
 	(void)state;

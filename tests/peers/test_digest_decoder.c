@@ -10,7 +10,9 @@
 #include "codec/delta.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/digest_decoder.h"
+#include "digestd/peers/peer_kind.h"
 #include "tests/codec/sample.h"
+#include "tests/rounds.h"
 
 enum { NBITS = 1 << 16, NONES = 4000, LARGE_BITS = 1 << 27, WAIT_MS = 20000 };
 
@@ -65,7 +67,8 @@ static struct digest_body delta_body(const struct scd_bloom *base,
 static int start(struct fixture *f, struct digest_body body,
 		 struct peer_digest *base, struct digest_job **job)
 {
-	struct digest_expected e = {&f->limits, base, base};
+	struct digest_expected e = {&peer_kind_digestd, &f->limits, base,
+				    base};
 	int err = digest_decoder_start(f->decoder, &body, &e, job);
 
 	assert_null(body.bytes);
@@ -78,7 +81,8 @@ static int start(struct fixture *f, struct digest_body body,
 static unsigned turn_until(struct fixture *f, unsigned calls)
 {
 	const struct timespec pause = {.tv_nsec = 200000};
-	int64_t end_ms = loop_now_ms(f->loop) + WAIT_MS;
+	int64_t end_ms =
+		loop_now_ms(f->loop) + WAIT_MS * rounds_slowness();
 	unsigned turns = 0;
 
 	while (f->calls < calls && loop_now_ms(f->loop) < end_ms) {

@@ -32,7 +32,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	return loop_new(&loop) || fetch_global_init() ||
-	       fetcher_new(loop, 0, &fetcher);
+	       fetcher_new(loop, FETCHER_EXCHANGE, 0, &fetcher);
 }
 
 static int tear_down(void **state)
