@@ -3,7 +3,9 @@
  */
 #include "digestd/mesh/digest_answer.h"
 
-bool digest_ask_has(const struct digest_ask *ask, const struct digest_tag *tag)
+/* Whether one of the tags is this one. */
+static bool digest_ask_has(const struct digest_ask *ask,
+			   const struct digest_tag *tag)
 {
 	for (unsigned i = 0; i < ask->ntags; i++) {
 		if (ask->tags[i].instance == tag->instance &&

@@ -41,9 +41,6 @@ struct digest_answer {
 	struct blob *blob; /* of both bodies; borrowed from the publication */
 };
 
-/* Whether one of the tags is this one. */
-bool digest_ask_has(const struct digest_ask *ask, const struct digest_tag *tag);
-
 /*
  * The answer as long as p is the current publication; null: there is none yet.
  * max_wait_s bounds what is waited; 0: nobody is kept waiting any more, or the

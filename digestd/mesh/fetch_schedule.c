@@ -60,15 +60,16 @@ struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 				     enum fetched event, int64_t now_ms)
 {
 	int64_t soon_ms = fetch_later_ms(f->started_ms + FETCH_PACE_MS, now_ms);
-	int64_t poll_at_ms = f->started_ms + policy->poll_ms;
+	int64_t poll_at_ms =
+		fetch_later_ms(f->started_ms + policy->poll_ms, now_ms);
 
 	switch (event) {
 	case FETCHED_FULL:
 	case FETCHED_DELTA:
-		return fetch_succeed(f, soon_ms, now_ms);
-	case FETCHED_SAME:
-		return fetch_succeed(f, fetch_later_ms(poll_at_ms, now_ms),
+		return fetch_succeed(f, policy->polled ? poll_at_ms : soon_ms,
 				     now_ms);
+	case FETCHED_SAME:
+		return fetch_succeed(f, poll_at_ms, now_ms);
 	case FETCHED_UNFIT:
 		/* A whole digest mends it soon, unless that is the fault. */
 		f->want_full = true;

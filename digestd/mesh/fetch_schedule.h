@@ -11,6 +11,7 @@
 
 struct fetch_schedule_policy {
 	int64_t poll_ms;        /* between fetches that brought nothing new */
+	bool polled;            /* ... or something: the peer never waits */
 	int64_t backoff_min_ms; /* after the first failure */
 	int64_t backoff_max_ms; /* a dead peer costs little */
 	int64_t max_age_ms;     /* an older digest is not consulted */
@@ -58,8 +59,9 @@ void fetch_schedule_begin(struct fetch_schedule *f, int64_t now_ms);
 /*
  * It ended so: says when to fetch again. After something new that is at once
  * (the peer holds its answer until there is news), but FETCH_PACE_MS after
- * the beginning of the last fetch; after nothing new, poll_ms after it; after
- * failures, with a back-off that doubles, give or take a quarter.
+ * the beginning of the last fetch; after nothing new, or if peers are polled,
+ * poll_ms after it; after failures, with a back-off that doubles, give or take
+ * a quarter.
  */
 struct next_fetch fetch_schedule_end(struct fetch_schedule *f,
 				     const struct fetch_schedule_policy *policy,

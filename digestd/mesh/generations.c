@@ -227,9 +227,11 @@ static int generations_make_delta(encode_delta *encode, const struct base *base,
 	return *out ? SCD_OK : SCD_ENOMEM;
 }
 
-/* Adds the delta from a base, in the forms that are worth it. */
+/* Adds the delta from a base, in the forms that are worth it; the conditional
+ * one only if it is asked for. */
 static int generations_add_delta(struct publication *p, const struct base *base,
-				 const struct catalog_snapshot *snapshot)
+				 const struct catalog_snapshot *snapshot,
+				 bool conditional)
 {
 	struct publication_delta *d = &p->deltas[p->ndeltas];
 	struct scd_digest_info ids = {
@@ -251,8 +253,10 @@ static int generations_add_delta(struct publication *p, const struct base *base,
 		return error;
 	if (d->xor)
 		below = d->xor->len;
-	error = generations_make_delta(scd_delta_encode_conditional, base,
-				       snapshot, &ids, below, &d->conditional);
+	if (conditional)
+		error = generations_make_delta(scd_delta_encode_conditional,
+					       base, snapshot, &ids, below,
+					       &d->conditional);
 	if (!error && !d->xor && !d->conditional)
 		p->ndeltas--;
 	return error;
@@ -320,14 +324,17 @@ int generations_publish(struct generations *g,
 	struct publication *p =
 		generations_publication_new(g->instance, snapshot->generation);
 	int error = p ? generations_fold(g, snapshot) : SCD_ENOMEM;
+	bool newest = true; /* of those that anybody holds */
 
 	assert(snapshot->bloom.bits);
 	if (!error)
 		error = generations_encode_full(p, snapshot);
 	for (unsigned i = 0; !error && i < g->nbases; i++) {
-		if (generations_is_held(&g->bases[i]))
-			error = generations_add_delta(p, &g->bases[i],
-						      snapshot);
+		if (!generations_is_held(&g->bases[i]))
+			continue;
+		error = generations_add_delta(p, &g->bases[i], snapshot,
+					      newest);
+		newest = false;
 	}
 	if (error) {
 		publication_unref(p);

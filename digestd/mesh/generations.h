@@ -4,10 +4,12 @@
  *
  * What is published is one immutable object, a publication: the current full
  * digest, and the deltas to it from the last few generations, each only if it
- * is smaller than the full one; both as the XOR of the arrays, which relays can
- * keep and compose, and conditional on the older one, which is smaller for
- * who holds that. The arrays of those generations are kept, so a
- * peer that missed some gets one delta across all of them. After a change of
+ * is smaller than the full one. They are the XOR of the arrays, which relays
+ * can keep and compose; from the newest generation that anybody holds, which
+ * nearly all peers have, there is one conditional on that, too, which is up to
+ * a quarter smaller and takes two to three times as long to make. The arrays of
+ * those generations are kept, so a peer that missed some gets one delta across
+ * all of them. After a change of
  * size there is only the full digest, for every peer once.
  */
 #ifndef DIGESTD_MESH_GENERATIONS_H
@@ -34,7 +36,7 @@ struct delta_forms {
 struct publication_delta {
 	uint64_t from;
 	struct blob *xor;         /* null: the full digest is smaller */
-	struct blob *conditional; /* null: one of the others is smaller */
+	struct blob *conditional; /* null: none, or another one is smaller */
 };
 
 struct publication {
@@ -80,10 +82,11 @@ void generations_free(struct generations **g);
 
 /*
  * Publishes a snapshot: encodes it in full and from each generation that is
- * kept and that anybody holds. The snapshot's array becomes the history's, in
- * any case. On success *out is a publication with one user. Costs a pass of the
- * coder over the array for each of them. A large array that is nearly empty is
- * folded first: readers refuse one that is coded in too few bytes.
+ * kept and that anybody holds, from the newest of these in both forms. The
+ * snapshot's array becomes the history's, in any case. On success *out is a
+ * publication with one user. Costs a pass of the coder over the array for each
+ * of them. A large array that is nearly empty is folded first: readers refuse
+ * one that is coded in too few bytes.
  *
  * Errors: SCD_ENOMEM, SCD_EINVAL; nothing is published then, and the next
  * publication does without this generation as a base.

@@ -20,43 +20,11 @@ struct peerset {
 	/* Peers that may be asked, but are not in it. */
 	uint16_t others[PEERSET_MAX_PEERS];
 	size_t nothers;
+	bool has_squid; /* one of those has Squid's hashing */
 	/* When a half-open peer was last asked: this alone changes. */
 	atomic_int_least64_t *probed_ms;
 	struct peerset_peer peers[];
 };
-
-struct peer_digest *peer_digest_take(struct scd_bloom *bloom)
-{
-	struct peer_digest *d = calloc(1, sizeof(*d));
-
-	if (!d) {
-		scd_bloom_free(bloom);
-		return NULL;
-	}
-	atomic_init(&d->users, 1);
-	d->bloom = *bloom;
-	d->fp = scd_bloom_fp(bloom);
-	*bloom = (struct scd_bloom){ 0 };
-	return d;
-}
-
-struct peer_digest *peer_digest_ref(struct peer_digest *d)
-{
-	unsigned users = atomic_fetch_add_explicit(&d->users, 1,
-						   memory_order_relaxed);
-
-	assert(users);
-	return d;
-}
-
-void peer_digest_unref(struct peer_digest *d)
-{
-	if (!d || atomic_fetch_sub_explicit(&d->users, 1,
-					    memory_order_acq_rel) != 1)
-		return;
-	scd_bloom_free(&d->bloom);
-	free(d);
-}
 
 static size_t peerset_strings_len(const struct peerset_peer *peers, size_t n)
 {
@@ -100,6 +68,9 @@ static void peerset_take_index(struct peerset *set, const struct peerset *last)
 			continue;
 		if (column == PEERINDEX_NONE) {
 			set->others[set->nothers++] = (uint16_t)i;
+			set->has_squid |=
+				set->peers[i].digest->bloom.hashing ==
+				SCD_HASHING_SQUID;
 			continue;
 		}
 		peerindex_hold(set->index, column);
@@ -232,8 +203,25 @@ static size_t peerset_ask_index(const struct peerset *set,
 	return n;
 }
 
+bool peerset_has_squid(const struct peerset *set)
+{
+	return set->has_squid;
+}
+
+static const struct scd_key *peerset_key_for(enum scd_hashing hashing,
+					     const struct peerset_keys *keys)
+{
+	switch (hashing) {
+	case SCD_HASHING_DOUBLE:
+		return keys->own;
+	case SCD_HASHING_SQUID:
+		return keys->squid;
+	}
+	return NULL;
+}
+
 static size_t peerset_ask_others(const struct peerset *set,
-				 const struct scd_key *key, uint32_t *out,
+				 const struct peerset_keys *keys, uint32_t *out,
 				 size_t cap)
 {
 	const struct scd_bloom *shape = NULL;
@@ -243,7 +231,10 @@ static size_t peerset_ask_others(const struct peerset *set,
 	for (size_t i = 0; i < set->nothers && n < cap; i++) {
 		uint32_t number = set->others[i];
 		const struct scd_bloom *b = &set->peers[number].digest->bloom;
+		const struct scd_key *key = peerset_key_for(b->hashing, keys);
 
+		if (!key)
+			continue;
 		if (!shape || !scd_bloom_same_shape(shape, b))
 			scd_bloom_positions(b, key, at);
 		shape = b;
@@ -253,12 +244,13 @@ static size_t peerset_ask_others(const struct peerset *set,
 	return n;
 }
 
-size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
-		      uint32_t *out, size_t cap)
+size_t peerset_lookup(const struct peerset *set,
+		      const struct peerset_keys *keys, uint32_t *out,
+		      size_t cap)
 {
-	size_t n = set->index ? peerset_ask_index(set, key, out, cap) : 0;
+	size_t n = set->index ? peerset_ask_index(set, keys->own, out, cap) : 0;
 
-	return n + peerset_ask_others(set, key, out + n, cap - n);
+	return n + peerset_ask_others(set, keys, out + n, cap - n);
 }
 
 bool peerset_claim_probe(struct peerset *set, size_t i, int64_t now_ms)

@@ -12,26 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec/bloom.h"
 #include "codec/key.h"
+#include "digestd/mesh/peer_digest.h"
+
+struct peer_kind;
 
 enum { PEERSET_MAX_PEERS = 1024 };
-
-/* A digest received, with a count of its users. */
-struct peer_digest {
-	atomic_uint users;
-	struct scd_bloom bloom;
-	uint64_t instance, generation, nkeys;
-	double fp; /* false positives that its fill predicts */
-};
-
-/*
- * Makes a digest with one user of a filter, which becomes its own. Null: no
- * memory, and then the filter is freed too.
- */
-struct peer_digest *peer_digest_take(struct scd_bloom *bloom);
-struct peer_digest *peer_digest_ref(struct peer_digest *d);
-void peer_digest_unref(struct peer_digest *d); /* null is accepted */
 
 /* One peer in a view. */
 struct peerset_peer {
@@ -40,6 +26,7 @@ struct peerset_peer {
 	bool half_open;             /* only to be probed: see below */
 	double rtt_ms;              /* 0: not known yet */
 	struct peer_digest *digest; /* null: none yet */
+	const struct peer_kind *kind; /* how it is asked; not used here */
 	const char *name;
 	const char *url;            /* of its peer listener */
 	uint64_t name_hash;         /* peerset_hash_name(), set here */
@@ -72,6 +59,16 @@ void peerset_unref(struct peerset *set);
 size_t peerset_count(const struct peerset *set);
 const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
 
+/* An object's key, in each hashing that digests may have. */
+struct peerset_keys {
+	const struct scd_key *own;   /* SCD_HASHING_DOUBLE */
+	const struct scd_key *squid; /* SCD_HASHING_SQUID; null: digests that
+				      * have it are left out */
+};
+
+/* Whether a usable peer's digest has Squid's hashing. */
+bool peerset_has_squid(const struct peerset *set);
+
 /*
  * The usable peers whose digest has the key: their numbers in the view, in no
  * order, at most cap. Returns how many. Those in the index cost one lookup
@@ -79,8 +76,9 @@ const struct peerset_peer *peerset_at(const struct peerset *set, size_t i);
  * others costs one of its own, where those of the same shape share the
  * positions.
  */
-size_t peerset_lookup(const struct peerset *set, const struct scd_key *key,
-		      uint32_t *out, size_t cap);
+size_t peerset_lookup(const struct peerset *set,
+		      const struct peerset_keys *keys, uint32_t *out,
+		      size_t cap);
 
 enum { PEERSET_PROBE_MS = 250 }; /* a probe has ended: see peer_budget */
 

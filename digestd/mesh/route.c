@@ -54,8 +54,8 @@ static void route_rank(struct route_candidate *best, unsigned *n,
 }
 
 void route_init(struct route *r, struct peerset *view,
-		const struct scd_key *key, const struct route_policy *policy,
-		int64_t now_ms)
+		const struct peerset_keys *keys,
+		const struct route_policy *policy, int64_t now_ms)
 {
 	struct route_candidate best[ROUTE_MAX_PEERS];
 	uint32_t found[PEERSET_MAX_PEERS];
@@ -65,12 +65,12 @@ void route_init(struct route *r, struct peerset *view,
 			     .deadline_ms = now_ms + policy->budget_ms };
 	if (!view)
 		return;
-	nfound = peerset_lookup(view, key, found, PEERSET_MAX_PEERS);
+	nfound = peerset_lookup(view, keys, found, PEERSET_MAX_PEERS);
 	for (size_t i = 0; i < nfound; i++) {
 		const struct peerset_peer *p = peerset_at(view, found[i]);
 		const struct route_candidate c = {
 			found[i], route_cost(p),
-			route_weight(key->lo, p->name_hash)
+			route_weight(keys->own->lo, p->name_hash)
 		};
 
 		route_rank(best, &r->npeers, &c);

@@ -58,7 +58,8 @@ static inline uint64_t route_weight(uint64_t key_lo, uint64_t name_hash)
  * The view must outlive the route; a null one has nobody to ask.
  */
 void route_init(struct route *r, struct peerset *view,
-		const struct scd_key *key, const struct route_policy *policy,
+		const struct peerset_keys *keys,
+		const struct route_policy *policy,
 		int64_t now_ms);
 
 /*

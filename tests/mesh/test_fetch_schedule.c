@@ -24,7 +24,7 @@ struct script_step {
 };
 
 /* clang-format off */
-static const struct {
+static const struct script {
 	const char *label;
 	size_t nsteps;
 	struct script_step steps[MAX_STEPS];
@@ -72,6 +72,14 @@ static const struct {
 		{ FETCHED_FAILED, 10, 100, true, false },
 		{ FETCHED_UNFIT, 500, 0, false, true } } },
 };
+
+static const struct script polled = {
+	"a peer that never waits: a poll after the last one", 4, {
+		{ FETCHED_FULL, 500, 500, false, false },
+		{ FETCHED_FULL, 10, 990, false, false },
+		{ FETCHED_SAME, 10, 990, false, false },
+		{ FETCHED_FULL, 5000, 0, false, false } },
+};
 /* clang-format on */
 
 static bool due_right(const struct script_step *step, int64_t wait_ms)
@@ -82,30 +90,37 @@ static bool due_right(const struct script_step *step, int64_t wait_ms)
 	       wait_ms <= step->after_ms + step->after_ms / 4 + 1;
 }
 
+static void run_script(const struct script *s, uint64_t seed,
+		       const struct fetch_schedule_policy *p)
+{
+	struct fetch_schedule f;
+	struct next_fetch action = fetch_schedule_init(&f, seed, START_MS);
+
+	assert_int_equal(action.due_ms, START_MS);
+	assert_false(action.full);
+	for (size_t n = 0; n < s->nsteps; n++) {
+		const struct script_step *step = &s->steps[n];
+		int64_t end_ms = action.due_ms + step->takes_ms;
+
+		fetch_schedule_begin(&f, action.due_ms);
+		action = fetch_schedule_end(&f, p, step->event, end_ms);
+		if (!due_right(step, action.due_ms - end_ms) ||
+		    action.full != step->full)
+			fail_msg("%s: step %zu: in %d ms, full: %d", s->label,
+				 n, (int)(action.due_ms - end_ms),
+				 action.full);
+	}
+}
+
 static void test_scripts(void **state)
 {
+	struct fetch_schedule_policy p = policy;
+
 	(void)state;
-	for (size_t i = 0; i < NROWS(scripts); i++) {
-		struct fetch_schedule f;
-		struct next_fetch action = fetch_schedule_init(&f, i, START_MS);
-
-		assert_int_equal(action.due_ms, START_MS);
-		assert_false(action.full);
-		for (size_t n = 0; n < scripts[i].nsteps; n++) {
-			const struct script_step *step = &scripts[i].steps[n];
-			int64_t end_ms = action.due_ms + step->takes_ms;
-
-			fetch_schedule_begin(&f, action.due_ms);
-			action = fetch_schedule_end(&f, &policy, step->event,
-						    end_ms);
-			if (!due_right(step, action.due_ms - end_ms) ||
-			    action.full != step->full)
-				fail_msg("%s: step %zu: in %d ms, full: %d",
-					 scripts[i].label, n,
-					 (int)(action.due_ms - end_ms),
-					 action.full);
-		}
-	}
+	for (size_t i = 0; i < NROWS(scripts); i++)
+		run_script(&scripts[i], i, &policy);
+	p.polled = true;
+	run_script(&polled, 0, &p);
 }
 
 /* What a peer may answer for ever, at once: it must not keep a node busy. */

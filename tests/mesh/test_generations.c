@@ -103,6 +103,7 @@ static void run_history(unsigned keep)
 		assert_int_equal(p->ndeltas, now - 1 < keep ? now - 1 : keep);
 		for (uint64_t i = 1; i <= p->ndeltas; i++) {
 			assert_int_equal(p->deltas[i - 1].from, now - i);
+			assert_true(i == 1 || !p->deltas[i - 1].conditional);
 			check_delta(p, now - i, &arrays[now - i],
 				    &arrays[now]);
 		}
@@ -478,9 +479,9 @@ static void test_no_memory(void **state)
 	for (unsigned n = 1; fail_nth(n, &refused); n++)
 		refusals += refused;
 	/* The publication, its holders; bytes and blob of the full digest; of
-	 * two deltas the XOR, bytes and blob, then two arrays and bytes of the
-	 * conditional form; and the blob of one that is smaller so. */
-	assert_int_equal(refusals, 2 + 2 + 2 * (3 + 3) + 1);
+	 * two deltas the XOR, bytes and blob; and of the newer one two arrays
+	 * and bytes of the conditional form. */
+	assert_int_equal(refusals, 2 + 2 + 2 * 3 + 3);
 	alloc_fail_at(1);
 	assert_int_equal(generations_new(&g, INSTANCE, 1), SCD_ENOMEM);
 	alloc_fail_at(0);

@@ -22,16 +22,26 @@ static struct scd_key key_of(uint64_t n)
 	return (struct scd_key){ lo, random_next(&state) };
 }
 
-/* A digest of KEYS_EACH of the keys. */
+/* The same object's in Squid's hashing: an unrelated one. */
+static struct scd_key squid_key_of(uint64_t n)
+{
+	return key_of(~n);
+}
+
+/* A digest of KEYS_EACH of the keys; of those with 4 hash functions every other
+ * one is of Squid. */
 static struct peer_digest *digest_of(uint64_t seed, uint64_t nbits,
 				     unsigned nhash)
 {
+	bool squid = nhash == SCD_SQUID_HASH && seed % 2;
 	struct scd_bloom bloom;
 	struct peer_digest *d;
 
 	assert_int_equal(scd_bloom_init(&bloom, nbits, nhash), SCD_OK);
+	bloom.hashing = squid ? SCD_HASHING_SQUID : SCD_HASHING_DOUBLE;
 	for (int i = 0; i < KEYS_EACH; i++) {
-		struct scd_key key = key_of(random_below(&seed, NKEYS));
+		uint64_t n = random_below(&seed, NKEYS);
+		struct scd_key key = squid ? squid_key_of(n) : key_of(n);
 
 		scd_bloom_add(&bloom, &key);
 	}
@@ -70,13 +80,19 @@ static void drop_peers(struct peerset_peer *peers)
 }
 
 static size_t twin_lookup(const struct peerset_peer *peers,
-			  const struct scd_key *key, uint32_t *out)
+			  const struct peerset_keys *keys, uint32_t *out)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < NPEERS; i++) {
-		if (peers[i].usable && peers[i].digest &&
-		    scd_bloom_has(&peers[i].digest->bloom, key))
+		const struct scd_bloom *b;
+		const struct scd_key *key;
+
+		if (!peers[i].usable || !peers[i].digest)
+			continue;
+		b = &peers[i].digest->bloom;
+		key = b->hashing == SCD_HASHING_SQUID ? keys->squid : keys->own;
+		if (key && scd_bloom_has(b, key))
 			out[n++] = i;
 	}
 	return n;
@@ -91,21 +107,30 @@ static bool among(const uint32_t *numbers, size_t n, uint32_t wanted)
 	return false;
 }
 
-static void check_key(const struct peerset *set,
-		      const struct peerset_peer *peers, uint64_t number)
+static void check_keys(const struct peerset *set,
+		       const struct peerset_peer *peers,
+		       const struct peerset_keys *keys)
 {
-	struct scd_key key = key_of(number);
 	uint32_t got[NPEERS], expected[NPEERS];
-	size_t n = twin_lookup(peers, &key, expected);
+	size_t n = twin_lookup(peers, keys, expected);
 
-	assert_int_equal(peerset_lookup(set, &key, got, NPEERS), n);
+	assert_int_equal(peerset_lookup(set, keys, got, NPEERS), n);
 	for (size_t i = 0; i < n; i++)
 		assert_true(among(got, n, expected[i]));
 	for (size_t cap = 0; cap <= n; cap++) {
-		assert_int_equal(peerset_lookup(set, &key, got, cap), cap);
+		assert_int_equal(peerset_lookup(set, keys, got, cap), cap);
 		for (size_t i = 0; i < cap; i++)
 			assert_true(among(expected, n, got[i]));
 	}
+}
+
+static void check_key(const struct peerset *set,
+		      const struct peerset_peer *peers, uint64_t number)
+{
+	struct scd_key key = key_of(number), squid = squid_key_of(number);
+
+	check_keys(set, peers, &(struct peerset_keys){ &key, &squid });
+	check_keys(set, peers, &(struct peerset_keys){ &key, NULL });
 }
 
 static void test_lookup(void **state)
@@ -268,14 +293,15 @@ static void current_set(struct current *c, struct peerset *set)
 static void *look_up(void *arg)
 {
 	struct current *c = arg;
-	struct scd_key key = key_of(STAYS);
+	struct scd_key key = key_of(STAYS), squid = squid_key_of(STAYS);
+	const struct peerset_keys keys = { &key, &squid };
 
 	while (!atomic_load(&c->end)) {
 		struct peerset *set = current_get(c);
 		uint32_t out[NPEERS];
 
 		for (int i = 0; i < 50; i++) {
-			if (peerset_lookup(set, &key, out, NPEERS) != NPEERS)
+			if (peerset_lookup(set, &keys, out, NPEERS) != NPEERS)
 				atomic_fetch_add(&c->nmissed, 1);
 			atomic_fetch_add(&c->nlookups, 1);
 		}
@@ -288,7 +314,8 @@ static struct peer_digest *digest_with(uint64_t seed, uint64_t nbits,
 				       unsigned nhash)
 {
 	struct peer_digest *d = digest_of(seed, nbits, nhash);
-	struct scd_key key = key_of(STAYS);
+	struct scd_key key = d->bloom.hashing == SCD_HASHING_SQUID ?
+				     squid_key_of(STAYS) : key_of(STAYS);
 
 	scd_bloom_add(&d->bloom, &key);
 	return d;
@@ -369,12 +396,13 @@ static void test_empty(void **state)
 {
 	struct peerset *set = peerset_new(NULL, 0);
 	struct scd_key key = key_of(1);
+	const struct peerset_keys keys = { .own = &key };
 	uint32_t out[1];
 
 	(void)state;
 	assert_non_null(set);
 	assert_int_equal(peerset_count(set), 0);
-	assert_int_equal(peerset_lookup(set, &key, out, 1), 0);
+	assert_int_equal(peerset_lookup(set, &keys, out, 1), 0);
 	peerset_unref(set);
 	peerset_unref(NULL);
 	peer_digest_unref(NULL);

@@ -18,6 +18,7 @@ enum {
 };
 
 static const struct scd_key key = { 12345, 67891 };
+static const struct peerset_keys keys = { .own = &key };
 
 /* A peer that has the key (or not), and how full its digest is. */
 struct place {
@@ -126,10 +127,11 @@ static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
 	view = peerset_new(peers, n);
 	for (unsigned k = 0; k < nkeys; k++) {
 		const struct scd_key uniform = scd__key_of_hash(k);
+		const struct peerset_keys one = { .own = &uniform };
 		struct route_step step;
 		struct route r;
 
-		route_init(&r, view, &uniform, &usual, 0);
+		route_init(&r, view, &one, &usual, 0);
 		step = route_next(&r, &usual, 0);
 		assert_false(step.origin);
 		first[k] = step.peer;
@@ -197,7 +199,7 @@ static void test_order(void **state)
 		const int *order = orders[i].order;
 
 		policy.tries = orders[i].tries;
-		route_init(&r, view, &key, &policy, 0);
+		route_init(&r, view, &keys, &policy, 0);
 		assert_int_equal(route_candidates(&r), orders[i].candidates);
 		for (;; order++) {
 			struct route_step step = route_next(&r, &policy, 0);
@@ -248,7 +250,7 @@ static void test_budget(void **state)
 		int64_t now_ms = 1000000;
 		struct route r;
 
-		route_init(&r, view, &key, &budgets[i].policy, now_ms);
+		route_init(&r, view, &keys, &budgets[i].policy, now_ms);
 		for (const int64_t *t = budgets[i].timeouts_ms;; t++) {
 			struct route_step step =
 				route_next(&r, &budgets[i].policy, now_ms);
@@ -270,7 +272,7 @@ static int first_asked(struct peerset *view, int64_t now_ms)
 	struct route_step step;
 	struct route r;
 
-	route_init(&r, view, &key, &usual, now_ms);
+	route_init(&r, view, &keys, &usual, now_ms);
 	step = route_next(&r, &usual, now_ms);
 	if (!step.probe)
 		return step.origin ? ORIGIN : (int)step.peer;
@@ -314,9 +316,9 @@ static void test_probes_are_no_tries(void **state)
 	struct route r;
 
 	(void)state;
-	route_init(&r, view, &key, &none, 0);
+	route_init(&r, view, &keys, &none, 0);
 	assert_true(route_next(&r, &none, 0).origin);
-	route_init(&r, view, &key, &two, 0);
+	route_init(&r, view, &keys, &two, 0);
 	for (size_t i = 0; i < NROWS(order); i++) {
 		struct route_step step = route_next(&r, &two, 100);
 
@@ -338,7 +340,7 @@ static void test_no_view(void **state)
 	struct route r;
 
 	(void)state;
-	route_init(&r, NULL, &key, &usual, 0);
+	route_init(&r, NULL, &keys, &usual, 0);
 	assert_int_equal(route_candidates(&r), 0);
 	assert_true(route_next(&r, &usual, 0).origin);
 }

@@ -1,0 +1,52 @@
+/*
+ * A digest received from a peer: immutable, and shared by its users in any
+ * thread.
+ */
+#ifndef DIGESTD_MESH_PEER_DIGEST_H
+#define DIGESTD_MESH_PEER_DIGEST_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/bloom.h"
+#include "codec/digest.h"
+
+/* One, with a count of its users. */
+struct peer_digest {
+	atomic_uint users;
+	struct scd_bloom bloom;
+	uint64_t instance, generation, nkeys;
+	double fp; /* false positives that its fill predicts */
+};
+
+/*
+ * Makes a digest with one user of a filter, which becomes its own. Null: no
+ * memory, and then the filter is freed too.
+ */
+struct peer_digest *peer_digest_take(struct scd_bloom *bloom);
+struct peer_digest *peer_digest_ref(struct peer_digest *d);
+void peer_digest_unref(struct peer_digest *d); /* null is accepted */
+
+/* The same, with what its header says of it. Returns 0 or SCD_ENOMEM. */
+int peer_digest_take_as(struct scd_bloom *bloom,
+			const struct scd_digest_info *info,
+			struct peer_digest **out);
+
+/* A digest as it came. */
+struct peer_digest_bytes {
+	const uint8_t *at;
+	size_t len;
+	const struct scd_limits *limits;
+	struct peer_digest *base; /* what a delta is for; null: a full one */
+};
+
+/*
+ * Makes a digest with one user of bytes, and *info what their header says.
+ * Returns 0 or the errors of scd_digest_decode() and scd_delta_apply(); then
+ * *out stays as it is. It depends on nothing but its arguments.
+ */
+int peer_digest_read(const struct peer_digest_bytes *in,
+		     struct scd_digest_info *info, struct peer_digest **out);
+
+#endif
