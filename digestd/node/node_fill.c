@@ -41,7 +41,8 @@ static struct node_fill_step node_fill_fail(struct node_fill *f,
 	return step;
 }
 
-/* Nothing came of this source. Who waits for the fill goes on waiting. */
+/* Nothing came of this source. Who waits for the fill goes on waiting, as long
+ * as it has a client that asks the next. */
 static struct node_fill_step node_fill_next(struct node_fill *f,
 					    uint32_t actions)
 {
@@ -49,10 +50,13 @@ static struct node_fill_step node_fill_next(struct node_fill *f,
 
 	if (f->client)
 		step.then = NODE_THEN_NEXT;
+	else
+		step.actions |= NODE_LAND;
 	return step;
 }
 
-bool node_fill_shows(const struct node_fill *f)
+/* Whether what comes is shown as it comes. */
+static bool node_fill_shows(const struct node_fill *f)
 {
 	return f->state == NODE_SHOW_PEER || f->state == NODE_SHOW_ORIGIN ||
 	       f->state == NODE_REJOIN;
@@ -110,14 +114,12 @@ static struct node_fill_step node_fill_complete(struct node_fill *f,
 						bool by_close)
 {
 	bool store = f->keep == NODE_KEEP_YES && !by_close;
-	uint32_t actions = NODE_CLEAR_TIMER | NODE_LAND;
+	uint32_t actions = NODE_CLEAR_TIMER | (store ? NODE_STORE : NODE_LAND);
 
 	if (node_fill_is_from_peer(f))
 		actions |= NODE_RECORD_HIT;
 	else if (f->client)
 		actions |= NODE_COUNT_MISS;
-	if (store)
-		actions |= NODE_STORE;
 	if (f->client)
 		actions |= node_fill_shows(f) ? NODE_WAKE :
 			   store	      ? NODE_REPLY_STORED :
@@ -227,7 +229,7 @@ uint64_t node_fill_need_whole(const struct node_fill *f,
 
 	if (in->keep)
 		return len;
-	/* of what is not stored, the library makes a copy */
+	/* of what is not stored, the server makes a copy */
 	return node_fill_collects(f, in) ? 2 * len : 0;
 }
 

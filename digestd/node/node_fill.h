@@ -139,7 +139,7 @@ enum node_fill_action {
 	NODE_INVALIDATE = 1 << 6,  /* what an unsafe method may have changed */
 	NODE_ADMIT = 1 << 7,	   /* ask, then node_fill_admitted() */
 	NODE_PASS = 1 << 8,	   /* forget what would have been stored */
-	NODE_STORE = 1 << 9,
+	NODE_STORE = 1 << 9,	   /* and hand it to who has joined */
 	NODE_TAKE_WINDOW = 1 << 10, /* the memory that a stream needs */
 	NODE_CONFIRM = 1 << 11, /* renew what is stored, reply with it */
 	NODE_REPLY_STORED = 1 << 12,
@@ -150,8 +150,8 @@ enum node_fill_action {
 	NODE_SHARE = 1 << 17, /* the body, with who waits for it */
 	NODE_REPLY_STREAM = 1 << 18,
 	NODE_STOP = 1 << 19,   /* cancel the fetch, and the timer */
-	NODE_FORGET = 1 << 20, /* that, and all that has come */
-	NODE_LAND = 1 << 21,   /* end the collapsed fetch */
+	NODE_LAND = 1 << 20,   /* with nothing for who has joined */
+	NODE_FORGET = 1 << 21, /* cancel, and drop all that has come */
 	NODE_CLEAR_TIMER = 1 << 22,
 	NODE_SET_TIMER_PACE = 1 << 23,	/* from watched_ms on */
 	NODE_SET_TIMER_DELAY = 1 << 24, /* of a reply in one piece */
@@ -216,8 +216,7 @@ size_t node_fill_repeated(const struct node_fill *f, size_t len);
  * left: it is small, or nearly done. */
 bool node_fill_is_worth_finishing(const struct node_fill *f);
 
-/* Whether what comes is shown as it comes; and is not kept then. */
-bool node_fill_shows(const struct node_fill *f);
+/* Whether what comes is shown as it comes, and is not kept then. */
 bool node_fill_passes(const struct node_fill *f);
 
 /* Whether a pair is in the table; the name of a state. */

@@ -61,7 +61,7 @@ enum node_request_action node_request_joined(struct node_request *q,
 		return NODE_DO_NOTHING;
 	case NODE_JOINED_STORED:
 		q->state = NODE_READING;
-		return NODE_DO_FIND;
+		return NODE_DO_NOTHING;
 	}
 	return NODE_DO_ASK;
 }

@@ -77,7 +77,7 @@ void node_request_refuse(struct node_request *q);
 enum node_joined {
 	NODE_JOINED_LEADS,
 	NODE_JOINED_WAITS,
-	NODE_JOINED_STORED, /* another worker has stored it meanwhile */
+	NODE_JOINED_STORED, /* another worker has stored it: READ comes next */
 };
 
 /* What to do next. */

@@ -1,11 +1,11 @@
 /*
- * Bytes on their way through a request.
+ * Bytes on their way through.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "digestd/proxy/buffer.h"
 
-#include "digestd/proxy/request.h"
+#include <errno.h>
+
+#include "digestd/os/body_memory.h"
 
 enum { BUFFER_MIN = 4096 };
 
@@ -16,7 +16,7 @@ static int buffer_grow(struct buffer *b, size_t need)
 
 	while (cap < need)
 		cap *= 2;
-	data = realloc(b->data, cap);
+	data = body_memory_resize(b->data, cap);
 	if (!data)
 		return -ENOMEM;
 	b->data = data;
@@ -26,8 +26,10 @@ static int buffer_grow(struct buffer *b, size_t need)
 
 void buffer_fit(struct buffer *b, size_t size)
 {
-	char *data = size >= b->len && size ? realloc(b->data, size) : NULL;
+	char *data = NULL;
 
+	if (size >= b->len && size)
+		data = body_memory_resize(b->data, size);
 	if (!data)
 		return;
 	b->data = data;
@@ -38,7 +40,7 @@ int buffer_append(struct buffer *b, const void *data, size_t len)
 {
 	if (len > b->cap - b->len && buffer_grow(b, b->len + len))
 		return -ENOMEM;
-	memcpy(b->data + b->len, data, len);
+	body_memory_copy(b->data + b->len, data, len);
 	b->len += len;
 	return 0;
 }
@@ -53,7 +55,7 @@ size_t buffer_take(struct buffer *b, void *out, size_t cap)
 	size_t n = buffer_left(b) < cap ? buffer_left(b) : cap;
 
 	if (n)
-		memcpy(out, b->data + b->taken, n);
+		body_memory_copy(out, b->data + b->taken, n);
 	b->taken += n;
 	return n;
 }
@@ -62,13 +64,13 @@ void buffer_compact(struct buffer *b)
 {
 	if (!b->taken)
 		return;
-	memmove(b->data, b->data + b->taken, buffer_left(b));
+	body_memory_copy(b->data, b->data + b->taken, buffer_left(b));
 	b->len -= b->taken;
 	b->taken = 0;
 }
 
 void buffer_free(struct buffer *b)
 {
-	free(b->data);
+	body_memory_free(b->data);
 	*b = (struct buffer){ 0 };
 }

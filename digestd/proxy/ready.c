@@ -75,7 +75,7 @@ static void proxy_ready_sweep(void *arg)
 {
 	struct ready *ready = arg;
 
-	ready_sweep(ready, loop_wall_s(ready->loop));
+	ready_sweep(ready, loop_steady_s(ready->loop));
 }
 
 static void ready_sweep_later(struct ready *ready)

@@ -8,6 +8,7 @@
 #include "digestd/http/decimal.h"
 #include "digestd/http/range.h"
 #include "digestd/http/via.h"
+#include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
 static int reply_set_age(struct fields *f, const struct freshness *freshness,
@@ -24,11 +25,11 @@ static int reply_sign(const struct request *r, struct fields *f,
 		      const struct freshness *freshness,
 		      struct cachestatus *status)
 {
-	const char *node = r->settings->node;
+	const char *node = r->q->settings->node;
 
 	status->node = node;
-	status->ttl_s = freshness_left(freshness, request_now_s(r));
-	if (reply_set_age(f, freshness, request_now_s(r)) ||
+	status->ttl_s = freshness_left(freshness, worker_now_s(r->worker));
+	if (reply_set_age(f, freshness, worker_now_s(r->worker)) ||
 	    via_append(f, 1, node))
 		return -1;
 	return cachestatus_append(f, status);
@@ -41,20 +42,20 @@ static int reply_tell(const struct request *r, struct fields *f,
 {
 	struct admission_news news = {
 		.place = place,
-		.left_s = freshness_left(freshness, request_now_s(r)),
-		.age_s = freshness_age(freshness, request_now_s(r)),
+		.left_s = freshness_left(freshness, worker_now_s(r->worker)),
+		.age_s = freshness_age(freshness, worker_now_s(r->worker)),
 	};
 
 	if (r->node.from_peer)
 		return 0;
-	return admission_tell(r->settings->tell, &news, f);
+	return admission_tell(r->q->settings->tell, &news, f);
 }
 
 /* Adds what the fetched response has for this client only. Returns -1 without
  * memory. */
 static int reply_add_withheld(const struct request *r, struct fields *f)
 {
-	return setcookie_add_withheld(&r->withheld, f);
+	return r->fill ? setcookie_add_withheld(&r->fill->withheld, f) : 0;
 }
 
 /* The fields of a stored response, as all clients get them: without a
@@ -64,7 +65,7 @@ static int reply_shared_fields(const struct request *r, const struct cached *c,
 {
 	if (cached_fields(c, f))
 		return -1;
-	if (request_set_cookie(r) != SET_COOKIE_ALLOW)
+	if (question_set_cookie(r->q) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
 	return 0;
 }
@@ -90,15 +91,15 @@ static void reply_release_cached(void *arg)
 /* How a stored response came to be the answer, for Cache-Status. */
 static struct cachestatus reply_status_of_cached(const struct request *r)
 {
-	struct cachestatus status = {
-		.how = CACHESTATUS_HIT,
-		.fwd = r->fwd,
-		.fwd_status = r->fwd_status,
-		.stored = r->kept,
-		.peer = r->peer ? r->peer->name : NULL,
-	};
+	struct cachestatus status = { .how = CACHESTATUS_HIT, .fwd = r->fwd };
+	const struct fill *f = r->fill;
 
-	if (r->source != SOURCE_NONE)
+	if (f) {
+		status.fwd_status = f->fwd_status;
+		status.stored = f->kept;
+		status.peer = f->peer ? f->peer->name : NULL;
+	}
+	if (f && f->source != SOURCE_NONE)
 		status.how = CACHESTATUS_FORWARDED;
 	else if (r->node.alone)
 		status.how = CACHESTATUS_COLLAPSED;
@@ -148,7 +149,7 @@ static enum range_answer reply_part_of(const struct request *r,
 				       struct range *part)
 {
 	*part = (struct range){ 0, c->body_len };
-	if (c->status != 200 || strcmp(r->method, "GET") != 0)
+	if (c->status != 200 || !r->q->get)
 		return RANGE_WHOLE;
 	return range_select(exchange_request(r->x)->fields, f, c->body_len,
 			    part);
@@ -163,12 +164,12 @@ static void reply_416(struct request *r, const struct cached *c)
 
 	range_text(NULL, c->body_len, text);
 	fields_init(&f);
-	status.node = r->settings->node;
-	status.ttl_s = freshness_left(&c->freshness, request_now_s(r));
+	status.node = r->q->settings->node;
+	status.ttl_s = freshness_left(&c->freshness, worker_now_s(r->worker));
 	/* without memory it goes out without them */
 	if (fields_add(&f, "Content-Range", text) ||
 	    cachestatus_append(&f, &status) ||
-	    via_append(&f, 1, r->settings->node))
+	    via_append(&f, 1, r->q->settings->node))
 		fields_clear(&f);
 	exchange_reply_error(r->x, 416, &f);
 	fields_free(&f);
@@ -217,8 +218,8 @@ reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
 {
 	const struct cached *c = hit->cached;
 
-	if (r->source != SOURCE_NONE || r->node.alone || r->peer ||
-	    r->node.from_peer || r->settings != r->worker->settings ||
+	if (r->fill || r->node.alone || r->node.from_peer ||
+	    r->q->settings != r->worker->settings ||
 	    c->status != 200 || cached_file(c) ||
 	    !reply_has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
@@ -244,7 +245,7 @@ static void reply_make_ready(struct request *r, struct ready_slot *slot,
 		.release = reply_release_cached,
 		.arg = cached_ref(c),
 		/* what is encrypted is copied in any case */
-		.to_file = !r->settings->data_tls && ready_file(ready, slot),
+		.to_file = !r->q->settings->data_tls && ready_file(ready, slot),
 	};
 	struct shared_reply *reply = shared_reply_new(c->status, f, &body);
 
@@ -259,7 +260,7 @@ void reply_cached(struct request *r, struct cached *c)
 	enum admission_decision place = cached_place(c) == ADMISSION_RAM ?
 						ADMISSION_RAM :
 						ADMISSION_DISK;
-	const struct ready_hit hit = {c, request_now_s(r), (int)place};
+	const struct ready_hit hit = {c, worker_now_s(r->worker), (int)place};
 	struct ready_slot *slot;
 	bool wanted = false;
 	struct fields f;
@@ -276,9 +277,9 @@ void reply_cached(struct request *r, struct cached *c)
 		reply_out_of_memory(r, &f);
 		return;
 	}
-	if (c->status == 200 && r->cacheable &&
+	if (c->status == 200 && r->q->cacheable &&
 	    conditional_not_modified(exchange_request(r->x)->fields, &f,
-				     request_now_s(r))) {
+				     worker_wall_s(r->worker))) {
 		reply_304(r, c, &f);
 		return;
 	}
@@ -296,13 +297,14 @@ void reply_cached(struct request *r, struct cached *c)
 static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 {
 	struct request *r = arg;
-	size_t n = buffer_take(&r->body, buf, cap);
+	struct fill *f = r->fill;
+	size_t n = buffer_take(&f->body, buf, cap);
 
 	reply_count_bytes(r, n);
-	request_fill_room(r);
+	fill_room(f);
 	if (n)
 		return (ssize_t)n;
-	switch (r->fill.result) {
+	switch (f->node.result) {
 	case NODE_UNDER_WAY:
 		break;
 	case NODE_WHOLE:
@@ -316,21 +318,23 @@ static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 /* The header of a fetched response; returns -1 without memory. */
 static int reply_fetched_fields(const struct request *r, struct fields *f)
 {
+	const struct fill *fill = r->fill;
 	struct cachestatus status = {
 		.how = CACHESTATUS_FORWARDED,
 		.fwd = r->fwd,
-		.fwd_status = r->fwd_status,
+		.fwd_status = fill->fwd_status,
 		/* or it will be, when the rest has come; without a length it
 		 * may yet be too large */
-		.stored = r->fill.keep == NODE_KEEP_YES &&
-			  r->fill.body_len >= 0,
-		.peer = r->peer ? r->peer->name : NULL,
+		.stored = fill->node.keep == NODE_KEEP_YES &&
+			  fill->node.body_len >= 0,
+		.peer = fill->peer ? fill->peer->name : NULL,
 	};
 
-	if (fields_copy(&r->response, f))
+	if (fields_copy(&fill->response, f))
 		return -1;
-	if (!reply_sign(r, f, &r->freshness, &status) &&
-	    (!r->judged || !reply_tell(r, f, &r->freshness, r->place)))
+	if (!reply_sign(r, f, &fill->freshness, &status) &&
+	    (!fill->judged ||
+	     !reply_tell(r, f, &fill->freshness, fill->place)))
 		return 0;
 	fields_free(f);
 	return -1;
@@ -339,47 +343,36 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 void reply_stream(struct request *r)
 {
 	struct body_source source = {.read = reply_read_body, .arg = r};
+	const struct fill *fill = r->fill;
 	struct fields f;
 
 	if (reply_fetched_fields(r, &f)) {
 		exchange_abort(r->x);
 		return;
 	}
-	exchange_reply_stream(r->x, r->status, &f, r->fill.body_len, &source);
+	exchange_reply_stream(r->x, fill->status, &f, fill->node.body_len,
+			      &source);
 	fields_free(&f);
 }
 
-static ssize_t reply_read_relay(void *arg, void *buf, size_t cap)
+static ssize_t reply_read_joined(void *arg, void *buf, size_t cap)
 {
 	struct request *r = arg;
-	ssize_t n = relay_read(&r->reader, buf, cap);
+	ssize_t n = collapse_read(&r->reader, buf, cap);
 
 	if (n > 0)
 		reply_count_bytes(r, (size_t)n);
 	return n;
 }
 
-static void reply_relay_grew(void *arg)
+void reply_joined(struct request *r)
 {
-	struct request *r = arg;
-
-	relay_called(&r->reader);
-	request_event(r, NODE_MORE);
-}
-
-void reply_relay(struct request *r, struct relay *relay)
-{
-	const struct cached *head = relay_head(relay);
-	struct body_source source = {.read = reply_read_relay, .arg = r};
+	const struct cached *head = collapse_head(&r->reader);
+	struct body_source source = {.read = reply_read_joined, .arg = r};
 	struct cachestatus status = { .how = CACHESTATUS_COLLAPSED,
 				      .fwd = r->fwd };
 	struct fields f;
 
-	r->reader = (struct relay_reader){
-		.relay = relay,
-		.loop = r->worker->loop,
-		.call = {.run = reply_relay_grew, .arg = r},
-	};
 	if (reply_shared_fields(r, head, &f)) {
 		reply_error(r, 503, "memory");
 		return;
@@ -389,20 +382,22 @@ void reply_relay(struct request *r, struct relay *relay)
 		return;
 	}
 	exchange_reply_stream(r->x, head->status, &f,
-			      (int64_t)relay_len(relay), &source);
+			      (int64_t)collapse_len(&r->reader), &source);
 	fields_free(&f);
 }
 
 void reply_whole(struct request *r)
 {
+	const struct fill *fill = r->fill;
 	struct fields f;
 
 	if (reply_fetched_fields(r, &f)) {
 		reply_error(r, 503, "memory");
 		return;
 	}
-	reply_count_bytes(r, r->body.len);
-	exchange_reply_copy(r->x, r->status, &f, r->body.data, r->body.len);
+	reply_count_bytes(r, fill->body.len);
+	exchange_reply_copy(r->x, fill->status, &f, fill->body.data,
+			    fill->body.len);
 	fields_free(&f);
 }
 
@@ -413,7 +408,7 @@ void reply_options(struct request *r)
 	fields_init(&f);
 	if (fields_add(&f, "Allow",
 		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
-	    via_append(&f, 1, r->settings->node))
+	    via_append(&f, 1, r->q->settings->node))
 		reply_out_of_memory(r, &f);
 	else
 		exchange_reply_copy(r->x, 200, &f, "", 0);
@@ -424,7 +419,7 @@ static void reply_error_with(struct request *r, unsigned status,
 			     const char *why, const char *retry_after)
 {
 	struct cachestatus cs = {
-		.node = r->settings->node,
+		.node = r->q->settings->node,
 		.fwd = r->fwd,
 		.ttl_s = CACHESTATUS_NO_TTL,
 		.detail = why,
@@ -435,7 +430,7 @@ static void reply_error_with(struct request *r, unsigned status,
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||
-	    via_append(&f, 1, r->settings->node) ||
+	    via_append(&f, 1, r->q->settings->node) ||
 	    (retry_after && fields_add(&f, "Retry-After", retry_after)))
 		fields_clear(&f);
 	exchange_reply_error(r->x, status, &f);

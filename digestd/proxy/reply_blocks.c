@@ -64,14 +64,14 @@ static void reply_blocks_read(struct request *r)
 	r->read = (struct disk_read){
 		.loop = r->worker->loop,
 		.call = { .run = reply_blocks_came, .arg = r },
-		.key = r->key,
+		.key = r->q->key,
 		.of = b->c,
 		.block = block,
 		.nblocks = (unsigned)(span / DISK_BLOCK_BYTES),
 		.to = b->back.data,
 	};
 	r->node.reading = true;
-	cache_read_blocks(r->worker->cache, &r->read);
+	cache_read_blocks(r->worker->shared.cache, &r->read);
 }
 
 static void reply_blocks_swap(struct reply_blocks *b)
@@ -201,7 +201,7 @@ void reply_blocks(struct request *r, unsigned status, const struct fields *f,
 	const struct body_source none = { .read = reply_blocks_none };
 	struct reply_blocks *b;
 
-	if (status == 304 || !strcmp(r->method, "HEAD")) {
+	if (status == 304 || r->q->head) {
 		exchange_reply_stream(r->x, status, f, (int64_t)part->len,
 				      &none);
 		return;
@@ -216,7 +216,7 @@ void reply_blocks(struct request *r, unsigned status, const struct fields *f,
 	b->first = part->first;
 	b->end = part->first + part->len;
 	if (fields_copy(f, &b->fields) ||
-	    reply_blocks_reserve(b, r->settings->window_bytes)) {
+	    reply_blocks_reserve(b, r->q->settings->window_bytes)) {
 		reply_error(r, 503, "memory");
 		return;
 	}

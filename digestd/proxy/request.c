@@ -3,108 +3,79 @@
  */
 #include "digestd/proxy/request.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "digestd/http/via.h"
 #include "digestd/peers/token.h"
-
-enum {
-	UPLOAD_WINDOW = 65536, /* of a request's body kept between two ends */
-};
-
-static bool request_is_method(const struct request *r, const char *name)
-{
-	return !strcmp(r->method, name);
-}
+#include "digestd/proxy/fill.h"
 
 /* Life */
 
-/* One without an exchange. */
-static struct request *request_make(struct worker *w)
+static struct request *request_new(struct worker *w, struct exchange *x)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
+	r->q = question_new(w->settings, exchange_request(x)->method);
+	if (!r->q) {
+		free(r);
+		return NULL;
+	}
 	r->worker = w;
-	r->settings = worker_settings_ref(w->settings);
-	fields_init(&r->in);
-	fields_init(&r->out);
-	fields_init(&r->response);
-	fields_init(&r->withheld);
-	fields_init(&r->selecting);
+	r->x = x;
 	r->next = w->requests;
 	r->link = &w->requests;
 	if (r->next)
 		r->next->link = &r->next;
 	w->requests = r;
-	return r;
-}
-
-static struct request *request_new(struct worker *w, struct exchange *x)
-{
-	struct request *r = request_make(w);
-
-	if (!r)
-		return NULL;
-	r->x = x;
-	r->method = exchange_request(x)->method;
 	exchange_set_data(x, r);
 	return r;
 }
 
 static void request_free(struct request *r)
 {
-	request_stop_fetch(r);
-	request_land(r);
-	request_return_memory(r);
-	relay_unref(&r->wait.relay);
-	relay_unref(&r->reader.relay);
+	assert(!r->lead);
 	reply_blocks_free(&r->blocks);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
-	if (!r->stored) /* which the body's bytes have gone to */
-		buffer_free(&r->body);
-	buffer_free(&r->upload);
-	cached_unref(&r->head);
-	cached_unref(&r->stored);
+	request_upload_free(r);
+	if (!r->lent)
+		cached_unref(&r->found);
 	cached_unref(&r->stale);
-	cached_unref(&r->refreshed);
-	cached_unref(&r->found);
-	fields_free(&r->in);
-	fields_free(&r->out);
-	peerset_unref(r->view);
-	fields_free(&r->withheld);
-	fields_free(&r->response);
-	fields_free(&r->selecting);
-	target_free(&r->target);
-	worker_settings_unref(r->settings);
+	question_unref(&r->q);
 	free(r);
 }
 
-void request_settle(struct request *r)
+void request_free_if_over(struct request *r)
 {
-	if (r->node.waiting && flights_leave(r->worker->flights, &r->wait))
-		r->node.waiting = false;
-	if (!node_request_is_over(&r->node) || r->fill.state != NODE_LANDED)
+	if (r->node.state != NODE_CLOSED || !collapse_leave(&r->reader))
 		return;
-	if (!r->reader.relay || relay_leave(&r->reader))
+	r->node.waiting = false;
+	if (node_request_is_over(&r->node))
 		request_free(r);
 }
 
 void request_end_all(struct worker *w)
 {
+	for (struct request *r = w->requests; r; r = r->next) {
+		if (r->node.reading)
+			cache_read_cancel(w->shared.cache, &r->read);
+		collapse_leave(&r->reader);
+	}
+	/* Nobody calls them any more; who is called already, is so now, as the
+	 * loop's queue of calls must not have any of what has been freed. */
+	if (w->loop)
+		loop_turn(w->loop, 0);
 	while (w->requests) {
 		struct request *r = w->requests;
 
-		if (r->node.reading)
-			cache_read_cancel(w->cache, &r->read);
-		r->node.waiting = false; /* the loop that would call is over */
-		flights_leave(w->flights, &r->wait);
-		if (r->reader.relay)
-			relay_leave(&r->reader);
+		assert(!r->reader.joined);
+		if (r->fill)
+			r->fill->client = NULL;
 		request_free(r);
 	}
 }
@@ -113,7 +84,7 @@ void request_end_all(struct worker *w)
 
 static bool request_check_loop(struct request *r)
 {
-	if (!via_loops(request_fields(r), r->settings->node))
+	if (!via_loops(request_fields(r), r->q->settings->node))
 		return true;
 	worker_add(&r->worker->counters.loops, 1);
 	reply_error(r, 508, "loop");
@@ -138,7 +109,7 @@ request_find_site(const struct worker_settings *set, const struct target *t)
 static const char *request_host_of(const struct request *r)
 {
 	const char *host = fields_get(request_fields(r), "host");
-	const char *origin = r->settings->default_origin;
+	const char *origin = r->q->settings->default_origin;
 
 	return host || !origin ? host : strstr(origin, "://") + 3;
 }
@@ -147,11 +118,11 @@ static const char *request_host_of(const struct request *r)
  * sites. */
 static bool request_is_forward(const struct request *r)
 {
-	const struct worker_settings *set = r->settings;
+	const struct worker_settings *set = r->q->settings;
 
-	return set->forward && r->target.absolute && !r->node.from_peer &&
-	       !target_is_https(&r->target) &&
-	       !request_find_site(set, &r->target);
+	return set->forward && r->q->target.absolute && !r->node.from_peer &&
+	       !target_is_https(&r->q->target) &&
+	       !request_find_site(set, &r->q->target);
 }
 
 static int request_resolve_target(struct request *r)
@@ -159,18 +130,18 @@ static int request_resolve_target(struct request *r)
 	const struct server_request *in = exchange_request(r->x);
 	int err;
 
-	r->asterisk = in->target_len == 1 && in->target[0] == '*';
-	err = target_resolve(&r->target, r->asterisk ? "/" : in->target,
+	r->q->asterisk = in->target_len == 1 && in->target[0] == '*';
+	err = target_resolve(&r->q->target, r->q->asterisk ? "/" : in->target,
 			     in->target_len, request_host_of(r));
 	if (err)
 		return err;
-	r->forward = request_is_forward(r);
+	r->q->forward = request_is_forward(r);
 	/* peers name objects as they are stored; clients could make up the
 	 * scheme, which the origin would not be told */
-	if (target_is_https(&r->target) == in->https || r->forward ||
-	    (r->node.from_peer && r->target.absolute))
+	if (target_is_https(&r->q->target) == in->https || r->q->forward ||
+	    (r->node.from_peer && r->q->target.absolute))
 		return 0;
-	return target_set_scheme(&r->target, in->https ? "https" : "http");
+	return target_set_scheme(&r->q->target, in->https ? "https" : "http");
 }
 
 /* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
@@ -178,13 +149,14 @@ static bool request_is_last(const struct request *r)
 {
 	const char *left = fields_get(request_fields(r), "Max-Forwards");
 
-	return request_is_method(r, "OPTIONS") && left && !strcmp(left, "0");
+	return question_is_method(r->q, "OPTIONS") && left &&
+	       !strcmp(left, "0");
 }
 
 static bool request_resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
-	const struct worker_settings *set = r->settings;
+	const struct worker_settings *set = r->q->settings;
 
 	if (request_is_last(r) ||
 	    (in->target[0] == '*' && !request_host_of(r))) {
@@ -195,38 +167,37 @@ static bool request_resolve(struct request *r)
 		reply_error(r, 400, "target");
 		return false;
 	}
-	r->site = request_find_site(set, &r->target);
-	scd_key_make(set->hash_secret, "GET", r->target.uri, r->target.uri_len,
-		     &r->key);
-	cachecontrol_request(in->fields, &r->cc);
+	r->q->site = request_find_site(set, &r->q->target);
+	scd_key_make(set->hash_secret, "GET", r->q->target.uri,
+		     r->q->target.uri_len, &r->q->key);
+	cachecontrol_request(in->fields, &r->q->cc);
 	return true;
 }
 
 /* Where the request goes if it is not answered here. */
 static bool request_find_upstream(struct request *r)
 {
-	const struct worker_settings *set = r->settings;
+	const struct worker_settings *set = r->q->settings;
 
-	r->upstream = r->site ? r->site->url : NULL;
-	if (r->upstream)
+	r->q->upstream = r->q->site ? r->q->site->url : NULL;
+	if (r->q->upstream)
 		return true;
-	if (r->forward)
+	if (r->q->forward)
 		return true;
-	r->upstream = set->default_origin;
-	if (r->upstream)
+	r->q->upstream = set->default_origin;
+	if (r->q->upstream)
 		return true;
-	if (r->asterisk) {
+	if (r->q->asterisk) {
 		reply_options(r);
 		return false;
 	}
-	reply_error(r, r->target.absolute ? 403 : 421, "host");
+	reply_error(r, r->q->target.absolute ? 403 : 421, "host");
 	return false;
 }
 
-static bool request_is_safe(const struct request *r)
+static bool request_is_safe(const struct question *q)
 {
-	return request_is_method(r, "GET") || request_is_method(r, "HEAD") ||
-	       request_is_method(r, "OPTIONS");
+	return q->get || q->head || question_is_method(q, "OPTIONS");
 }
 
 /* Whether an origin may take it for another method than its own: the answer is
@@ -247,46 +218,20 @@ static bool request_overrides_method(const struct fields *in)
 static bool request_classify(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
-	uint64_t max = r->settings->max_upload_bytes;
+	uint64_t max = r->q->settings->max_upload_bytes;
 
-	r->unsafe = !request_is_safe(r);
+	r->q->unsafe = !request_is_safe(r->q);
 	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
 		reply_error(r, 413, "body");
 		return false;
 	}
 	r->fwd = CACHESTATUS_METHOD;
-	if (request_is_method(r, "GET") || request_is_method(r, "HEAD")) {
-		r->cacheable = !in->has_body &&
+	if (r->q->get || r->q->head) {
+		r->q->cacheable = !in->has_body &&
 			       !request_overrides_method(in->fields);
 		r->fwd = CACHESTATUS_BYPASS;
 	}
 	return true;
-}
-
-struct request *request_beside(const struct request *r)
-{
-	struct request *beside = request_make(r->worker);
-	const struct target *t = &r->target;
-
-	if (!beside)
-		return NULL;
-	worker_settings_unref(beside->settings);
-	beside->settings = worker_settings_ref(r->settings);
-	beside->node.state = NODE_CLOSED; /* it has no client */
-	beside->method = "GET";
-	beside->key = r->key;
-	beside->site = r->site;
-	beside->upstream = r->upstream;
-	beside->forward = r->forward;
-	beside->cacheable = true;
-	if (target_resolve(&beside->target, t->uri, t->uri_len, NULL) ||
-	    fields_copy(request_fields(r), &beside->in)) {
-		request_free(beside);
-		return NULL;
-	}
-	fields_remove(&beside->in, "Range");
-	fields_remove(&beside->in, "If-Range");
-	return beside;
 }
 
 /* A peer needs no way to an origin: it is answered from the store. */
@@ -326,21 +271,15 @@ static size_t request_on_data_body(void *arg, struct exchange *x,
 				   const void *data, size_t len)
 {
 	struct request *r = exchange_data(x);
-	size_t room;
+	ssize_t taken = request_upload_put(r, data, len);
 
 	(void)arg;
-	buffer_compact(&r->upload);
-	room = request_upload_window(r, UPLOAD_WINDOW);
-	room -= buffer_left(&r->upload);
-	if (len > room)
-		len = room;
-	r->upload_bytes += len;
-	if (len && buffer_append(&r->upload, data, len)) {
+	if (taken < 0) {
 		exchange_abort(x);
 		return 0;
 	}
 	request_event(r, NODE_UP);
-	return len;
+	return (size_t)taken;
 }
 
 static void request_on_data_body_end(void *arg, struct exchange *x)
@@ -366,7 +305,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 		return;
 	r->x = NULL;
 	/* its own goes with the exchange; only a GET may be asked for again */
-	r->method = r->fill.get ? "GET" : "";
+	r->q->method = r->q->get ? "GET" : "";
 	if (end == EXCHANGE_ABORTED)
 		worker_add(&w->counters.aborted, 1);
 	request_event(r, NODE_LEFT);

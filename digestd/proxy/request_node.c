@@ -2,11 +2,10 @@
  * The edge of a request's machine (node/node_request.h): looks up what is
  * stored, joins what others fetch, and does what the machine says.
  */
-#include <string.h>
-
 #include "digestd/http/conditional.h"
 #include "digestd/http/vary.h"
 #include "digestd/node/node_answer.h"
+#include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
 
@@ -14,40 +13,85 @@ static void request_node_count_hit(struct request *r, struct cached *c)
 {
 	struct worker_counters *counters = &r->worker->counters;
 
-	cache_use(r->worker->cache, &r->key, c, request_now_ms(r));
+	cache_use(r->worker->shared.cache, &r->q->key, c,
+		  worker_now_ms(r->worker));
 	worker_add(r->node.from_peer ? &counters->peer_served :
 		   r->node.alone     ? &counters->collapsed :
 				       &counters->local_hits,
 		   1);
 }
 
-/* Leads the fetch for the request's key, or has `wait` join it. */
-static enum shared_place request_node_join_fetch(struct request *r,
-						 const struct fields *fields,
-						 struct flight_waiter *wait)
+/* What was led is the fill's from now on; null: there was no memory for it. */
+static struct fill *request_node_pass_lead(struct request *r, struct fill *f)
 {
-	const struct shared_miss miss = { &r->key, fields, r->stale };
+	const struct shared_landing nothing = { .lead = &r->lead };
 
-	return shared_join(r->worker->cache, r->worker->flights, &miss,
-			   &r->lead, wait);
+	if (!f) {
+		shared_land(&r->worker->shared, &nothing);
+		return NULL;
+	}
+	f->collapse = r->lead;
+	r->lead = NULL;
+	return f;
 }
 
 /*
  * Asks the origin about what was served stale, unless somebody does already.
  * Without memory the next request tries again.
  */
-static void request_node_renew(const struct request *r)
+static void request_node_renew(struct request *r)
 {
-	struct request *renewal = request_beside(r);
+	const struct shared_want want = {
+		.key = &r->q->key,
+		.request = request_fields(r),
+		.joins = true,
+		.known = r->found,
+	};
+	struct shared_found found;
+	struct fill *f;
 
-	if (!renewal)
+	if (shared_find(&r->worker->shared, &want, &found) != SHARED_LEADS) {
+		if (found.stored.counted)
+			cached_unref(&found.stored.c);
 		return;
-	renewal->fwd = CACHESTATUS_STALE;
-	renewal->stale = cached_ref(r->found);
-	if (request_node_join_fetch(renewal, &renewal->in, NULL) ==
-	    SHARED_LEADS)
-		request_renew(renewal);
-	request_settle(renewal);
+	}
+	r->lead = found.lead;
+	f = request_node_pass_lead(r, fill_new_beside(r->worker, r->q,
+						      request_fields(r)));
+	if (!f)
+		return;
+	f->stale = cached_ref(r->found);
+	fill_renew(f);
+}
+
+/* The request is done with its fill, which may go on alone. */
+static void request_node_leave_fill(struct request *r)
+{
+	struct fill *f = r->fill;
+
+	r->fill = NULL;
+	if (f)
+		fill_left(f);
+}
+
+static void request_node_ask(struct request *r)
+{
+	struct fill *f;
+
+	/* it may have had one: what that has brought was damaged on disk */
+	request_node_leave_fill(r);
+	f = request_node_pass_lead(
+		r, fill_new(r->worker, r->q, request_fields(r)));
+	if (!f) {
+		request_event(r, NODE_BROKE);
+		reply_error(r, 503, "memory");
+		return;
+	}
+	f->client = r;
+	f->stale = r->stale;
+	r->stale = NULL;
+	r->fill = f;
+	fill_ask(f);
 }
 
 static void request_node_reply_stored(struct request *r, bool renew)
@@ -58,7 +102,9 @@ static void request_node_reply_stored(struct request *r, bool renew)
 	reply_cached(r, r->found);
 	if (renew)
 		request_node_renew(r);
-	cached_unref(&r->found);
+	if (!r->lent)
+		cached_unref(&r->found);
+	r->found = NULL;
 }
 
 /* Cache-Status tells the peer what was missing, see node_answer_of_peer(). */
@@ -71,11 +117,8 @@ static void request_node_reply_not_here(struct request *r)
 
 static void request_node_follow(struct request *r)
 {
-	struct relay *relay = r->wait.relay;
-
-	r->wait.relay = NULL;
-	request_node_count_hit(r, relay_head(relay));
-	reply_relay(r, relay);
+	request_node_count_hit(r, collapse_head(&r->reader));
+	reply_joined(r);
 }
 
 static void request_node_join(struct request *r);
@@ -108,7 +151,7 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		request_node_join(r);
 		break;
 	case NODE_DO_ASK:
-		request_ask(r);
+		request_node_ask(r);
 		break;
 	case NODE_DO_FOLLOW:
 		request_node_follow(r);
@@ -120,13 +163,14 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		exchange_wake(r->x);
 		break;
 	case NODE_DO_UPLOAD:
-		request_fill_up(r);
+		fill_up(r->fill);
 		break;
 	case NODE_DO_LEAVE:
-		request_fill_left(r);
+		request_node_leave_fill(r);
+		request_free_if_over(r);
 		break;
 	case NODE_DO_END:
-		request_settle(r);
+		request_free_if_over(r);
 		break;
 	}
 }
@@ -148,8 +192,8 @@ void request_event(struct request *r, enum node_event event)
 
 static bool request_node_is_shareable(const struct request *r)
 {
-	return r->cacheable && !strcmp(r->method, "GET") &&
-	       node_answer_is_shareable(request_fields(r), &r->cc);
+	return r->q->cacheable && r->q->get &&
+	       node_answer_is_shareable(request_fields(r), &r->q->cc);
 }
 
 void request_read(struct request *r, bool damaged)
@@ -158,7 +202,7 @@ void request_read(struct request *r, bool damaged)
 		.event = NODE_READ,
 		.found = r->found_as,
 		.damaged = damaged,
-		.only_if_cached = r->cc.only_if_cached,
+		.only_if_cached = r->q->cc.only_if_cached,
 	};
 
 	if (in.found < NODE_FOUND_WHILE_REVALIDATE &&
@@ -170,16 +214,18 @@ void request_read(struct request *r, bool damaged)
 	request_node_input(r, &in);
 }
 
-/* What is stored for the request, which is taken over, or null. */
-static void request_node_found(struct request *r, struct cached *c)
+/* What is stored for the request, or null: lent, or taken over. What answers it
+ * does so at once. */
+static void request_node_found(struct request *r, struct cached *c, bool lent)
 {
-	int64_t now_s = request_now_s(r);
+	int64_t now_s = worker_now_s(r->worker);
 
 	r->found_as = NODE_FOUND_NONE;
 	if (!c)
 		return;
 	r->found = c;
-	switch (freshness_reuse(&c->freshness, &r->cc, now_s)) {
+	r->lent = lent;
+	switch (freshness_reuse(&c->freshness, &r->q->cc, now_s)) {
 	case REUSE_FRESH:
 	case REUSE_STALE:
 		r->found_as = NODE_FOUND_FRESH;
@@ -193,7 +239,7 @@ static void request_node_found(struct request *r, struct cached *c)
 	r->found_as = NODE_FOUND_STALE;
 	r->fwd = freshness_left(&c->freshness, now_s) <= 0 ?
 		CACHESTATUS_STALE : CACHESTATUS_REQUEST;
-	r->stale = c;
+	r->stale = lent ? cached_ref(c) : c;
 	r->found = NULL;
 }
 
@@ -201,7 +247,7 @@ static void request_node_was_read(void *arg)
 {
 	struct request *r = arg;
 
-	request_node_found(r, r->read.found);
+	request_node_found(r, r->read.found, false);
 	r->read.found = NULL;
 	request_read(r, false);
 }
@@ -212,27 +258,25 @@ static bool request_node_read_disk(struct request *r)
 	r->read.loop = r->worker->loop;
 	r->read.call = (struct loop_call){ .run = request_node_was_read,
 					   .arg = r };
-	r->node.reading = cache_read(r->worker->cache, &r->key,
+	r->node.reading = cache_read(r->worker->shared.cache, &r->q->key,
 				     request_fields(r), &r->read);
 	return r->node.reading;
 }
 
 void request_find(struct request *r)
 {
-	enum cachestatus_fwd why;
-	struct cached *c = NULL;
+	const struct shared_want want = { .key = &r->q->key,
+					  .request = request_fields(r) };
+	struct shared_found found = { 0 };
 
 	cached_unref(&r->stale);
-	if (r->cacheable) {
-		c = cache_get(r->worker->cache, &r->key, request_fields(r),
-			      &why);
-		if (!c) {
-			r->fwd = why;
-			if (request_node_read_disk(r))
-				return;
-		}
+	if (r->q->cacheable && shared_find(&r->worker->shared, &want, &found) ==
+				       SHARED_NONE) {
+		r->fwd = found.stored.why;
+		if (request_node_read_disk(r))
+			return;
 	}
-	request_node_found(r, c);
+	request_node_found(r, found.stored.c, !found.stored.counted);
 	request_read(r, false);
 }
 
@@ -243,31 +287,41 @@ static bool request_node_is_usable(const struct request *r,
 				   const struct cached *head)
 {
 	return vary_match(cached_selecting(head), request_fields(r)) &&
-	       freshness_reuse(&head->freshness, &r->cc, request_now_s(r)) ==
-		       REUSE_FRESH;
+	       freshness_reuse(&head->freshness, &r->q->cc,
+			       worker_now_s(r->worker)) == REUSE_FRESH;
 }
 
-/* It can be read: the relay is in r->wait. */
+/* Its header can be seen. */
 static void request_node_shown(struct request *r)
 {
 	struct node_request_input in = { .event = NODE_HEAD };
 
 	in.usable = r->node.state != NODE_CLOSED &&
-		    request_node_is_usable(r, relay_head(r->wait.relay));
+		    request_node_is_usable(r, collapse_head(&r->reader));
 	if (!in.usable)
-		relay_unref(&r->wait.relay);
+		collapse_leave(&r->reader);
 	request_node_input(r, &in);
 }
 
-static void request_node_landed(void *arg)
+static void request_node_ended(struct request *r)
 {
 	const struct node_request_input ended = { .event = NODE_END };
-	struct request *r = arg;
 
-	if (r->wait.relay)
+	collapse_leave(&r->reader);
+	request_node_input(r, &ended);
+}
+
+static void request_node_was_called(void *arg)
+{
+	struct request *r = arg;
+	bool shown = collapse_called(&r->reader);
+
+	if (!r->node.waiting)
+		request_event(r, NODE_MORE);
+	else if (shown)
 		request_node_shown(r);
 	else
-		request_node_input(r, &ended);
+		request_node_ended(r);
 }
 
 static void request_node_joined(struct request *r, enum node_joined joined)
@@ -275,26 +329,47 @@ static void request_node_joined(struct request *r, enum node_joined joined)
 	request_node_do(r, node_request_joined(&r->node, joined));
 }
 
+/* There is another response by now. */
+static void request_node_found_other(struct request *r,
+				     const struct cache_found *other)
+{
+	cached_unref(&r->stale);
+	request_node_joined(r, NODE_JOINED_STORED);
+	request_node_found(r, other->c, !other->counted);
+	request_read(r, false);
+}
+
 static void request_node_join(struct request *r)
 {
-	r->wait.loop = r->worker->loop;
-	r->wait.call = (struct loop_call){ .run = request_node_landed,
-					   .arg = r };
+	const struct shared_want want = {
+		.key = &r->q->key,
+		.request = request_fields(r),
+		.joins = true,
+		.known = r->stale,
+		.reader = &r->reader,
+	};
+	struct shared_found found;
+
+	r->reader.loop = r->worker->loop;
+	r->reader.call = (struct loop_call){ .run = request_node_was_called,
+					     .arg = r };
 	/* from the store it may be a 304 */
-	r->wait.for_landing = conditional_present(request_fields(r));
-	switch (request_node_join_fetch(r, request_fields(r), &r->wait)) {
+	r->reader.for_end = conditional_present(want.request);
+	switch (shared_find(&r->worker->shared, &want, &found)) {
+	case SHARED_STORED:
+		request_node_found_other(r, &found.stored);
+		break;
+	case SHARED_NONE:
 	case SHARED_LEADS:
+		r->lead = found.lead;
 		request_node_joined(r, NODE_JOINED_LEADS);
 		break;
-	case SHARED_STORED:
-		request_node_joined(r, NODE_JOINED_STORED);
-		break;
 	case SHARED_WAITS:
-		cache_note(r->worker->cache, &r->key);
+		cache_note(r->worker->shared.cache, &r->q->key);
 		request_node_joined(r, NODE_JOINED_WAITS);
 		break;
 	case SHARED_SHOWN:
-		cache_note(r->worker->cache, &r->key);
+		cache_note(r->worker->shared.cache, &r->q->key);
 		request_node_shown(r);
 		break;
 	}

@@ -1,38 +1,66 @@
 /*
- * The seam to what workers share. A fetch is stored before it lands: who takes
- * off after that finds what it has stored, so that a look into the cache after
- * taking off is as good as one lock over both.
+ * The seam to what workers share. A response is stored before its collapse
+ * ends: who leads after that finds what has been stored, so that a look into
+ * the cache after taking the lead is as good as one lock over both.
  */
 #include "digestd/proxy/shared.h"
 
-/* Whether there is another response now than the one that was found. */
-static bool shared_is_stored(struct cache *cache,
-			     const struct shared_miss *miss)
+static enum shared_place shared_look(const struct worker_shared *shared,
+				     const struct shared_want *want,
+				     struct shared_found *found)
 {
-	enum cachestatus_fwd why;
-	struct cached *c = cache_get(cache, miss->key, miss->request, &why);
-	bool other = c && c != miss->known;
+	struct cache_found *stored = &found->stored;
 
-	cached_unref(&c);
-	return other;
+	cache_lookup(shared->reader, want->key, want->request, stored);
+	if (stored->c && stored->c == want->known) {
+		if (stored->counted)
+			cached_unref(&stored->c);
+		*stored = (struct cache_found){ 0 };
+	}
+	return stored->c ? SHARED_STORED : SHARED_NONE;
 }
 
-enum shared_place shared_join(struct cache *cache, struct flights *flights,
-			      const struct shared_miss *miss,
-			      struct flight *lead, struct flight_waiter *wait)
+/* Leads, unless there is another response by now than the one that is known. */
+static enum shared_place shared_lead(const struct worker_shared *shared,
+				     const struct shared_want *want,
+				     struct shared_found *found)
 {
-	lead->begun = cache_purges(cache);
-	lead->purged = cache_last_purge(cache, miss->key);
-	switch (flights_join(flights, miss->key, lead, wait)) {
-	case FLIGHT_WAITS:
-		return SHARED_WAITS;
-	case FLIGHT_SHOWN:
-		return SHARED_SHOWN;
-	case FLIGHT_LEADS:
+	if (shared_look(shared, want, found) == SHARED_NONE)
+		return SHARED_LEADS;
+	/* who has joined looks again, too */
+	collapses_end(shared->collapses, &found->lead, NULL);
+	return SHARED_STORED;
+}
+
+enum shared_place shared_find(const struct worker_shared *shared,
+			      const struct shared_want *want,
+			      struct shared_found *found)
+{
+	struct collapse_miss miss = { .key = want->key };
+
+	*found = (struct shared_found){ 0 };
+	if (!want->joins)
+		return shared_look(shared, want, found);
+	miss.begun = cache_purges(shared->cache);
+	miss.purged = cache_last_purge(shared->cache, want->key);
+	switch (collapses_join(shared->collapses, &miss, &found->lead,
+			       want->reader)) {
+	case COLLAPSE_LEADS:
+		return shared_lead(shared, want, found);
+	case COLLAPSE_WAITS:
+		return want->reader ? SHARED_WAITS : SHARED_NONE;
+	case COLLAPSE_SHOWN:
 		break;
 	}
-	if (!shared_is_stored(cache, miss))
-		return SHARED_LEADS;
-	flights_land(flights, lead); /* who has joined looks again, too */
-	return SHARED_STORED;
+	return SHARED_SHOWN;
+}
+
+bool shared_land(const struct worker_shared *shared,
+		 const struct shared_landing *landing)
+{
+	bool stored = landing->whole &&
+		      cache_put(shared->cache, &landing->fill, landing->whole);
+
+	collapses_end(shared->collapses, landing->lead, landing->whole);
+	return stored;
 }

@@ -8,11 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/cache/cache.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
 
 enum { UNTRUSTED_LOG_MS = 10000 };
+
+/* Between two turns no request holds what it has not counted. */
+static void worker_waits(void *arg, bool waits)
+{
+	struct worker *w = arg;
+
+	if (waits)
+		cache_rest(w->shared.reader);
+	else
+		cache_wake(w->shared.reader);
+}
 
 static void *worker_run(void *arg)
 {
@@ -20,6 +33,7 @@ static void *worker_run(void *arg)
 
 	/* it only fails when epoll itself does: nothing is left to be done */
 	(void)loop_run(w->loop);
+	worker_waits(w, true); /* what it has not counted yet, too */
 	return NULL;
 }
 
@@ -35,6 +49,7 @@ static int worker_open_server(struct worker *w, bool peers)
 		.header_ms = set->header_ms,
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
+		.strict = !peers,
 		.tls = peers ? set->peer_tls : set->data_tls,
 		.trusted = peers ? NULL : &set->trusted,
 	};
@@ -59,13 +74,17 @@ static int worker_open_all(struct worker *w)
 	int err = loop_new(&w->loop);
 
 	if (!err)
-		err = fetcher_new(w->loop, per_host, &w->fetcher);
+		err = cache_join(w->shared.cache, &w->shared.reader);
 	if (!err)
-		err = fetcher_new(w->loop, per_host, &w->public);
+		err = fetcher_new(w->loop, FETCHER_DATA, per_host, &w->fetcher);
+	if (!err)
+		err = fetcher_new(w->loop, FETCHER_DATA, per_host, &w->public);
 	if (err)
 		return err;
+	loop_on_wait(w->loop, worker_waits, w);
 	w->ready.loop = w->loop;
-	w->purger = (struct purger){ .loop = w->loop, .cache = w->cache };
+	w->purger = (struct purger){ .loop = w->loop,
+				     .cache = w->shared.cache };
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
 	fetcher_public_only(w->public);
@@ -84,9 +103,7 @@ int worker_new(const struct worker_settings *settings,
 
 	if (!w)
 		return err;
-	w->cache = shared->cache;
-	w->flights = shared->flights;
-	w->placer = shared->placer;
+	w->shared = *shared;
 	w->hooks = *hooks;
 	w->settings = worker_settings_copy(settings);
 	if (w->settings)
@@ -125,9 +142,11 @@ void worker_stop(struct worker **worker)
 	server_free(&w->peer);
 	purger_stop(&w->purger);
 	request_end_all(w);
+	fill_end_all(w);
 	fetcher_free(&w->fetcher);
 	fetcher_free(&w->public);
 	loop_free(&w->loop);
+	cache_quit(&w->shared.reader);
 	peerset_unref(w->view);
 	peerset_unref(w->seen);
 	worker_settings_unref(w->settings);

@@ -22,7 +22,7 @@
 #include "digestd/os/address_prefix.h"
 
 struct cache;
-struct flights;
+struct collapses;
 struct peerset;
 struct placer;
 struct server_handler;
@@ -37,60 +37,73 @@ struct worker_origin {
 	enum set_cookie set_cookie;
 };
 
+/*
+ * Options as they are in the configuration, one row each: type, name here and
+ * in struct config, what it is. A row is all that it takes for workers to have
+ * it. What is said of listeners and their connections is for worker_new() only.
+ */
+/* clang-format off */
+#define WORKER_TEXTS(X) \
+	X(node,           node,           "this node's name, a token") \
+	X(data_listen,    listen_data,    "where clients connect") \
+	X(peer_listen,    listen_peer,    "where peers do; null: no cooperation") \
+	X(default_origin, default_origin, "for hosts not listed; null: 421")
+
+#define WORKER_NUMBERS(X) \
+	X(unsigned, max_connections,      max_connections,      "per worker and listener") \
+	X(unsigned, client_connections,   client_connections,   "of clients, from one address; 0: any") \
+	X(unsigned, header_ms,            header_timeout_ms,    "time for a request's header") \
+	X(unsigned, idle_ms,              idle_timeout_ms,      "between requests of a connection") \
+	X(unsigned, min_rate,             client_min_rate,      "[bytes/s] of a client reading") \
+	X(size_t,   max_header_bytes,     max_header_size,      "of requests and of responses") \
+	X(bool,     forward,              forward,              "also a forward proxy for http") \
+	X(bool,     forward_private,      forward_private,      "... to private addresses too") \
+	X(unsigned, origin_connect_ms,    origin_connect_ms,    "time to connect to an origin") \
+	X(unsigned, origin_first_byte_ms, origin_timeout_ms,    "until its answer begins") \
+	X(unsigned, origin_low_rate_s,    origin_stall_s,       "stalled for so long is a timeout") \
+	X(unsigned, stale_on_disconnect_s, stale_on_disconnect_s, "see freshness_on_error()") \
+	X(unsigned, origin_connections,   origin_connections,   "to one host, per worker; 0: no limit") \
+	X(unsigned, peer_connect_ms,      peer_connect_ms,      "time to connect to a peer") \
+	X(unsigned, peer_first_byte_ms,   peer_timeout_ms,      "of one peer") \
+	X(unsigned, peer_budget_ms,       peer_budget_ms,       "of all peers asked for one request") \
+	X(unsigned, peer_tries,           peer_tries,           "peers asked for one request at most") \
+	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
+	X(size_t,   max_object_bytes,     max_object_size,      "larger ones are not stored") \
+	X(size_t,   window_bytes,         stream_window,        "buffered of a body that is not stored") \
+	X(uint64_t, max_upload_bytes,     max_upload_size,      "of a request's body; 413 beyond")
+
+/* Null: none of the listener's, and for clients see fetch_request. */
+#define WORKER_TLS(X) \
+	X(tls,        data_tls,        tls_data,        "of clients") \
+	X(tls,        peer_tls,        tls_peer,        "of peers") \
+	X(tls_client, origin_tls,      tls_origin,      "to origins") \
+	X(tls_client, peer_client_tls, tls_peer_client, "to peers")
+/* clang-format on */
+
 /* Everything a worker is told, which worker_new() and worker_reconfigure()
  * copy. */
 struct worker_settings {
-	const char *node;            /* this node's name, a token */
-	uint8_t hash_secret[16];     /* of the cluster, see scd_derive() */
-	char token[33];              /* what peers present, 32 hex digits */
-
-	/* listeners: fixed at the start, not changed by a reconfiguration */
-	const char *data_listen;
-	const char *peer_listen;     /* null: no cooperation */
-	bool joins;                  /* another worker listens there, too */
-	unsigned max_connections;    /* per worker and listener */
-	unsigned client_connections; /* of clients, from one address; 0: any */
-	unsigned header_ms;
-	unsigned idle_ms;
-	unsigned min_rate;           /* [bytes/s] of a client reading */
-	size_t max_header_bytes;     /* of requests and of responses */
-
-	/* TLS; null: none of the listener's, and see fetch_request */
-	struct tls *data_tls, *peer_tls;
-	struct tls_client *origin_tls, *peer_client_tls;
-
-	/* what a cache in front of this node is told */
-	enum admission_tell tell;
+#define X(name, option, what) const char *name;
+	WORKER_TEXTS(X)
+#undef X
+#define X(type, name, option, what) type name;
+	WORKER_NUMBERS(X)
+#undef X
+#define X(type, name, option, what) struct type *name;
+	WORKER_TLS(X)
+#undef X
+	uint8_t hash_secret[16]; /* of the cluster, see scd_derive() */
+	char token[33];          /* what peers present, 32 hex digits */
+	bool joins;              /* another worker listens there, too */
+	enum admission_tell tell; /* to a cache in front of this node */
 
 	/* where requests go */
 	const struct worker_origin *origins;
 	size_t norigins;
-	const char *default_origin;  /* for hosts not listed; null: 421 */
-	enum set_cookie set_cookie;  /* ... and what is done with it there */
-	bool forward;                /* also a forward proxy for http */
-	bool forward_private;        /* ... to private addresses too */
+	enum set_cookie set_cookie;      /* of those to default_origin */
 	struct address_prefixes trusted; /* clients: see server_settings */
-	enum forwarded told;         /* of clients, to origins */
-	enum forwarded told_forward; /* as a forward proxy */
-
-	/* origins */
-	unsigned origin_connect_ms;
-	unsigned origin_first_byte_ms;
-	unsigned origin_low_rate_s;  /* stalled for so long is a timeout */
-	unsigned stale_on_disconnect_s; /* see freshness_on_error() */
-	unsigned origin_connections; /* to one host, per worker; 0: no limit */
-
-	/* peers */
-	unsigned peer_connect_ms;
-	unsigned peer_first_byte_ms; /* of one peer */
-	unsigned peer_budget_ms;     /* of all peers asked for one request */
-	unsigned peer_tries;         /* peers asked for one request at most */
-	bool purge_peers;            /* they may purge objects here */
-
-	/* bodies */
-	size_t max_object_bytes;     /* larger ones are not stored */
-	size_t window_bytes;         /* buffered of a body that is not stored */
-	uint64_t max_upload_bytes;   /* of a request's body; 413 beyond */
+	enum forwarded told;             /* of clients, to origins */
+	enum forwarded told_forward;     /* as a forward proxy */
 };
 
 /* A peer was asked for an object. */
@@ -117,7 +130,8 @@ struct worker_hooks {
 /* What all workers share; each part has a lock of its own. */
 struct worker_shared {
 	struct cache *cache;
-	struct flights *flights;
+	struct cache_reader *reader; /* the worker's own way into it */
+	struct collapses *collapses;
 	struct placer *placer; /* null: all is kept here */
 };
 

@@ -15,6 +15,7 @@
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 
+struct fill;
 struct request;
 
 struct worker {
@@ -22,14 +23,13 @@ struct worker {
 	struct server *data, *peer;
 	struct fetcher *fetcher; /* origins and peers */
 	struct fetcher *public;  /* a forward proxy's, public targets only */
-	struct cache *cache;
-	struct flights *flights;
-	struct placer *placer;
+	struct worker_shared shared;
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;
 	struct peerset *seen; /* what peers were asked for; null: not told */
 	struct request *requests;
+	struct fill *fills;
 	struct worker_counters counters; /* written here, read anywhere */
 	struct log_limit untrusted_log;
 	struct purger purger; /* for peers */
@@ -53,6 +53,23 @@ void worker_settings_unref(struct worker_settings *s);
 
 /* An origin's certificate was no good: counted, and logged now and then. */
 void worker_untrusted(struct worker *w, const char *url);
+
+/* By its loop: the clock of ages and purges, that of dates, and that of time
+ * limits. */
+static inline int64_t worker_now_s(const struct worker *w)
+{
+	return loop_steady_s(w->loop);
+}
+
+static inline int64_t worker_wall_s(const struct worker *w)
+{
+	return loop_wall_s(w->loop);
+}
+
+static inline int64_t worker_now_ms(const struct worker *w)
+{
+	return loop_now_ms(w->loop);
+}
 
 /* Counts: only the worker's own thread writes, so a plain add will do. */
 static inline void worker_add(uint64_t *counter, uint64_t n)

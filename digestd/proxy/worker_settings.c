@@ -45,27 +45,22 @@ void worker_settings_unref(struct worker_settings *s)
 		worker_settings_disown(s->origins[i].url);
 	}
 	free((void *)(uintptr_t)s->origins);
-	worker_settings_disown(s->node);
-	worker_settings_disown(s->data_listen);
-	worker_settings_disown(s->peer_listen);
-	worker_settings_disown(s->default_origin);
-	tls_unref(s->data_tls);
-	tls_unref(s->peer_tls);
-	tls_client_unref(s->origin_tls);
-	tls_client_unref(s->peer_client_tls);
+#define X(name, option, what) worker_settings_disown(s->name);
+	WORKER_TEXTS(X)
+#undef X
+#define X(type, name, option, what) type##_unref(s->name);
+	WORKER_TLS(X)
+#undef X
 	free(s);
 }
 
 static void worker_settings_own_tls(struct worker_settings *s)
 {
-	if (s->data_tls)
-		tls_ref(s->data_tls);
-	if (s->peer_tls)
-		tls_ref(s->peer_tls);
-	if (s->origin_tls)
-		tls_client_ref(s->origin_tls);
-	if (s->peer_client_tls)
-		tls_client_ref(s->peer_client_tls);
+#define X(type, name, option, what) \
+	if (s->name) \
+		type##_ref(s->name);
+	WORKER_TLS(X)
+#undef X
 }
 
 static bool worker_settings_own_origins(struct worker_settings *s)
@@ -99,10 +94,9 @@ struct worker_settings *worker_settings_copy(const struct worker_settings *from)
 	worker_settings_own_tls(s);
 	ok = worker_settings_own_origins(s);
 	/* each is owned or null, whatever happened to those before it */
-	ok = worker_settings_own(&s->node) && ok;
-	ok = worker_settings_own(&s->data_listen) && ok;
-	ok = worker_settings_own(&s->peer_listen) && ok;
-	ok = worker_settings_own(&s->default_origin) && ok;
+#define X(name, option, what) ok = worker_settings_own(&s->name) && ok;
+	WORKER_TEXTS(X)
+#undef X
 	if (ok)
 		return s;
 	worker_settings_unref(s);

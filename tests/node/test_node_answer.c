@@ -56,7 +56,7 @@ static const struct peer_row peer_rows[] = {
 
 static enum peer_outcome judge(const struct peer_row *row)
 {
-	const struct exchange_times times = { NOW_S, NOW_S };
+	const struct exchange_times times = { NOW_S, NOW_S, 0 };
 	struct fields fields, request;
 	struct freshness freshness;
 	struct cachecontrol cc;

@@ -151,6 +151,10 @@ static void check_step(const struct node_fill *before,
 		assert_int_equal(f->keep, NODE_KEEP_NO);
 	if (step->then == NODE_THEN_NEXT)
 		assert_true(before->client);
+	/* who has joined is let go, by one or the other */
+	if (landed && had_source && step->then == NODE_THEN_END &&
+	    before->purpose != NODE_FOR_PROBE)
+		assert_int_equal(bits_of(does & (NODE_STORE | NODE_LAND)), 1);
 	/* what broke off is not stored, nor a whole reply */
 	if (f->result == NODE_BROKEN)
 		assert_false(does & (NODE_STORE | NODE_REPLY_STORED |
@@ -276,7 +280,7 @@ static void a_takeover(void **arg)
 	in = (struct node_fill_input){ .event = NODE_END };
 	assert_int_equal(node_fill_step(&f, &in).actions,
 			 NODE_STORE | NODE_WAKE | NODE_COUNT_MISS |
-				 NODE_CLEAR_TIMER | NODE_LAND);
+				 NODE_CLEAR_TIMER);
 	assert_int_equal(f.result, NODE_WHOLE);
 }
 

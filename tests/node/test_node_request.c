@@ -225,7 +225,7 @@ static void a_miss_that_is_none(void **arg)
 	(void)arg;
 	assert_int_equal(node_request_step(&q, &none), NODE_DO_JOIN);
 	assert_int_equal(node_request_joined(&q, NODE_JOINED_STORED),
-			 NODE_DO_FIND);
+			 NODE_DO_NOTHING);
 	assert_int_equal(node_request_step(&q, &fresh), NODE_DO_REPLY_STORED);
 }
 

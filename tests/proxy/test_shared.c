@@ -13,12 +13,12 @@ static const uint8_t secret[16] = "0123456789abcde";
 static const char uri[] = "http://h/a";
 
 static struct bench {
-	struct cache *cache;
-	struct flights *flights;
+	struct worker_shared shared;
 	struct loop *loop;
 	struct scd_key key;
-	struct flight lead, other;
-	struct flight_waiter wait;
+	struct collapse *lead, *other;
+	struct collapse_reader reader;
+	const struct cached *found; /* not held */
 	int calls;
 } b;
 
@@ -44,90 +44,132 @@ static int set_up(void **state)
 
 	(void)state;
 	memset(&b, 0, sizeof(b));
-	b.wait.call.run = called;
+	b.reader.call.run = called;
 	scd_key_make(secret, "GET", uri, strlen(uri), &b.key);
-	if (cache_new(&settings, &b.cache) || flights_new(&b.flights) ||
+	if (cache_new(&settings, &b.shared.cache) ||
+	    cache_join(b.shared.cache, &b.shared.reader) ||
+	    collapses_new(&b.shared.collapses) ||
 	    loop_new(&b.loop))
 		return -1;
-	b.wait.loop = b.loop;
+	b.reader.loop = b.loop;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	flights_land(b.flights, &b.lead);
-	flights_land(b.flights, &b.other);
-	flights_free(&b.flights);
-	cache_free(&b.cache);
+	collapse_leave(&b.reader);
+	collapses_end(b.shared.collapses, &b.lead, NULL);
+	collapses_end(b.shared.collapses, &b.other, NULL);
+	collapses_free(&b.shared.collapses);
+	cache_quit(&b.shared.reader);
+	cache_free(&b.shared.cache);
 	loop_free(&b.loop);
 	return 0;
 }
 
-/* Stores a response of a fetch that began after so many purges. */
-static struct cached *store(uint64_t asked)
+static struct cached *response(void)
 {
 	const struct freshness freshness = { .lifetime_s = 60 };
 	const struct cached_head head = { uri, &fields_none, &fields_none, 200,
 					  &freshness, false };
-	const struct cache_fill fill = { &b.key, &fields_none, asked };
 	struct cached *c = cached_new(&head);
 
 	assert_non_null(c);
 	c->place = ADMISSION_DISK;
-	cache_put(b.cache, &fill, c);
 	return c;
 }
 
-static enum shared_place join(const struct cached *known, struct flight *lead,
-			      struct flight_waiter *wait)
+/* What a fill brings that began after so many purges. */
+static bool land(struct cached *whole, uint64_t asked, struct collapse **lead)
 {
-	const struct shared_miss miss = { &b.key, &fields_none, known };
+	const struct shared_landing landing = {
+		.fill = { &b.key, &fields_none, asked },
+		.whole = whole,
+		.lead = lead,
+	};
 
-	return shared_join(b.cache, b.flights, &miss, lead, wait);
+	return shared_land(&b.shared, &landing);
+}
+
+static enum shared_place find(const struct cached *known,
+			      struct collapse **lead,
+			      struct collapse_reader *reader)
+{
+	const struct shared_want want = { &b.key, &fields_none, true, known,
+					  reader };
+	struct shared_found found;
+	enum shared_place place = shared_find(&b.shared, &want, &found);
+
+	*lead = found.lead;
+	b.found = found.stored.c;
+	if (found.stored.counted)
+		cached_unref(&found.stored.c);
+	return place;
 }
 
 static void the_second_waits(void **state)
 {
 	(void)state;
-	assert_int_equal(join(NULL, &b.lead, NULL), SHARED_LEADS);
-	assert_int_equal(join(NULL, &b.other, &b.wait), SHARED_WAITS);
-	flights_land(b.flights, &b.lead);
+	assert_int_equal(find(NULL, &b.lead, NULL), SHARED_LEADS);
+	assert_int_equal(find(NULL, &b.other, NULL), SHARED_NONE);
+	assert_int_equal(find(NULL, &b.other, &b.reader), SHARED_WAITS);
+	assert_false(land(NULL, 0, &b.lead));
 	assert_int_equal(loop_run(b.loop), 0);
 	assert_int_equal(b.calls, 1);
+	assert_false(collapse_called(&b.reader)); /* there is nothing to see */
 }
 
-/* It has missed, and then the first fetch has stored and landed: it does not
- * fetch again. */
-static void what_was_stored_meanwhile_is_found(void **state)
+static void what_is_stored_is_found(void **state)
 {
-	struct cached *c;
+	const struct shared_want want = { .key = &b.key,
+					  .request = &fields_none };
+	struct cached *c = response();
+	struct shared_found found;
 
 	(void)state;
-	assert_int_equal(join(NULL, &b.lead, NULL), SHARED_LEADS);
-	c = store(0);
-	flights_land(b.flights, &b.lead);
-	assert_int_equal(join(NULL, &b.other, &b.wait), SHARED_STORED);
-	assert_false(b.other.under_way);
+	assert_int_equal(shared_find(&b.shared, &want, &found), SHARED_NONE);
+	assert_int_equal(found.stored.why, CACHESTATUS_URI_MISS);
+	assert_int_equal(find(NULL, &b.lead, NULL), SHARED_LEADS);
+	assert_true(land(c, 0, &b.lead));
+	assert_null(b.lead);
+	assert_int_equal(shared_find(&b.shared, &want, &found), SHARED_STORED);
+	assert_ptr_equal(found.stored.c, c);
+	if (found.stored.counted)
+		cached_unref(&found.stored.c);
+	cached_unref(&c);
+}
+
+/* It has missed, and then the first fill has landed: it does not lead another.
+ */
+static void what_was_stored_meanwhile_is_found(void **state)
+{
+	struct cached *c = response();
+
+	(void)state;
+	assert_int_equal(find(NULL, &b.lead, NULL), SHARED_LEADS);
+	assert_true(land(c, 0, &b.lead));
+	assert_int_equal(find(NULL, &b.other, &b.reader), SHARED_STORED);
+	assert_ptr_equal(b.found, c);
+	assert_null(b.other);
 	/* what it has found itself, and found stale, is no news */
-	assert_int_equal(join(c, &b.other, &b.wait), SHARED_LEADS);
+	assert_int_equal(find(c, &b.other, &b.reader), SHARED_LEADS);
 	cached_unref(&c);
 }
 
 /* Neither joined nor stored: what began before a purge. */
 static void a_purge_parts_them(void **state)
 {
-	struct cached *c;
+	struct cached *c = response();
 
 	(void)state;
-	assert_int_equal(join(NULL, &b.lead, NULL), SHARED_LEADS);
-	cache_drop(b.cache, &b.key, NULL, 0);
-	assert_int_equal(join(NULL, &b.other, &b.wait), SHARED_LEADS);
-	c = store(0);
+	assert_int_equal(find(NULL, &b.lead, NULL), SHARED_LEADS);
+	cache_drop(b.shared.cache, &b.key, NULL, 0);
+	assert_int_equal(find(NULL, &b.other, &b.reader), SHARED_LEADS);
+	assert_false(land(c, 0, &b.lead));
 	assert_int_equal(cached_place(c), ADMISSION_NO);
 	cached_unref(&c);
-	flights_land(b.flights, &b.lead);
-	assert_true(b.other.under_way);
+	assert_non_null(b.other);
 }
 
 #define row(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -136,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		row(the_second_waits),
+		row(what_is_stored_is_found),
 		row(what_was_stored_meanwhile_is_found),
 		row(a_purge_parts_them),
 	};

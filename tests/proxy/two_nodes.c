@@ -15,7 +15,8 @@
 #include "digestd/mesh/peerset.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
-#include "digestd/proxy/flight.h"
+#include "digestd/peers/peer_kind.h"
+#include "digestd/proxy/collapse.h"
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
 #include "tests/unit.h"
@@ -279,9 +280,9 @@ static void start_node(struct node *node, const char *name)
 	for (int i = 0; i < PEER_OUTCOMES; i++)
 		atomic_store(&node->outcomes[i], 0);
 	assert_int_equal(cache_new(&cache, &node->cache), 0);
-	assert_int_equal(flights_new(&node->flights), 0);
+	assert_int_equal(collapses_new(&node->collapses), 0);
 	shared.cache = node->cache;
-	shared.flights = node->flights;
+	shared.collapses = node->collapses;
 	assert_int_equal(worker_new(&node->settings, &hooks, &shared,
 				    &node->worker), 0);
 	assert_int_equal(worker_start(node->worker), 0);
@@ -305,7 +306,7 @@ static void end_node(struct node *node)
 {
 	worker_stop(&node->worker);
 	cache_free(&node->cache);
-	flights_free(&node->flights);
+	collapses_free(&node->collapses);
 }
 
 int two_nodes_end(void **state)
@@ -329,6 +330,7 @@ void introduce(const char *url)
 	char own_url[64];
 	struct catalog_snapshot snapshot;
 	struct peerset_peer peer = { .id = 7, .usable = true, .name = "a",
+				     .kind = &peer_kind_digestd,
 				     .half_open = at.half_open };
 	struct peerset *view;
 

@@ -18,7 +18,7 @@ enum { BIG = 300000 }; /* bytes of a body that comes in pieces */
 
 struct node {
 	struct cache *cache;
-	struct flights *flights;
+	struct collapses *collapses;
 	struct worker *worker;
 	struct worker_settings settings;
 	atomic_int outcomes[PEER_OUTCOMES];

@@ -1,0 +1,244 @@
+/*
+ * A fill: what is under way for a key, from the question to a peer or an origin
+ * to the last byte of the response.
+ *
+ * It has a client, the request that has begun it; or none: what renews a stored
+ * response, or probes a peer, never had one, and what is being stored goes on
+ * when its client has left. Others join it by its collapse (collapse.h).
+ *
+ * What it does next is decided by a machine without I/O, node/node_fill.h, of
+ * which this is the edge: fill_node.c turns what happens into events and
+ * carries out the actions, the other files have what these need.
+ */
+#ifndef DIGESTD_PROXY_FILL_H
+#define DIGESTD_PROXY_FILL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/cache/cache.h"
+#include "digestd/fetch/fetch.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
+#include "digestd/mesh/route.h"
+#include "digestd/node/node_fill.h"
+#include "digestd/os/memory.h"
+#include "digestd/proxy/buffer.h"
+#include "digestd/proxy/collapse.h"
+#include "digestd/proxy/question.h"
+#include "digestd/proxy/worker_inside.h"
+
+struct request;
+
+/* What a fill has of the process's memory, see fill_memory.c. */
+struct fill_memory {
+	struct ledger_account body; /* collected, or passed through */
+	uint64_t come;		    /* of what is collected */
+	bool passes;
+	size_t window; /* of what passes */
+};
+
+/* Whom the current fetch asks. */
+enum source { SOURCE_NONE, SOURCE_PEER, SOURCE_ORIGIN };
+
+struct fill {
+	struct worker *worker;
+	struct question *q;
+	struct request *client; /* null: none, or it has left */
+	struct node_fill node;
+	struct collapse *collapse; /* by which others join; null: nobody can */
+
+	/* whom to ask */
+	bool past_peers; /* the origin has been asked: they are no more */
+	struct peerset *view; /* the one that the route is in; null: none yet */
+	struct route route;
+	const struct peerset_peer *peer; /* the one asked, or that had it */
+	struct loop_timer timer; /* the machine's */
+
+	/* the fetch under way */
+	enum source source;
+	struct fetch *fetch;
+	struct fields in;  /* the client's fields as they came */
+	struct fields out; /* and as they are sent */
+	int64_t asked_s, asked_ms;
+	uint64_t purges;   /* cache_purges() before that */
+	struct cached *stale; /* to be asked about, or served on error */
+	bool validating;   /* the origin is asked about it */
+	struct cached *refreshed; /* what it has confirmed; null: no memory */
+
+	/* its response */
+	unsigned rtt_ms;   /* of the peer that is answering */
+	enum peer_outcome verdict; /* on its header */
+	unsigned fwd_status; /* of what has been received, whatever is used */
+	unsigned status;
+	struct fields response;
+	struct fields withheld;  /* those of it that are not stored */
+	struct fields selecting; /* of it, see vary_select() */
+	bool selected;           /* that has been found out, and: */
+	bool right_variant;
+	struct freshness freshness;
+	bool judged;             /* it could be kept, and should be there: */
+	enum admission_decision place;
+	struct cached *head;     /* what is to be stored, but for its body */
+	struct cached *stored;   /* once it is whole and stored */
+	bool kept;               /* it, or what was renewed, is in the store */
+	struct buffer body;
+	struct fill_memory memory;
+
+	struct fill *next, **link; /* in the worker */
+};
+
+/* Life, in fill.c. */
+
+/* Makes one that nobody has been asked for yet, for requests with these fields,
+ * which are copied. Null: no memory. */
+struct fill *fill_new(struct worker *w, struct question *q,
+		      const struct fields *fields);
+
+/* The same without a client: GET, for the whole. */
+struct fill *fill_new_beside(struct worker *w, const struct question *q,
+			     const struct fields *fields);
+
+/* Frees a fill that has no client, and of which nothing is under way. */
+void fill_free_if_over(struct fill *f);
+
+/* Ends everything a worker has under way; there are no clients any more. */
+void fill_end_all(struct worker *w);
+
+/* The edge of the machine, in fill_node.c. Each may free f. */
+
+/* Of all fetches; arg is the fill. */
+extern const struct fetch_callbacks fill_callbacks;
+
+/* The client has taken bytes; it has left, or has been served; more of its own
+ * body has come, or the end of it. */
+void fill_room(struct fill *f);
+void fill_left(struct fill *f);
+void fill_up(struct fill *f);
+
+/* Asking, in fill_fetch.c. */
+
+/* Asks who is to be asked next: peers, then the origin. Without memory the
+ * client gets an error. */
+void fill_ask(struct fill *f);
+
+/* Asks f->peer, which has timeout_ms to begin its answer; 0, or there is no
+ * memory. */
+int fill_ask_peer(struct fill *f, unsigned timeout_ms);
+
+/* Asks the origin for what is being answered; 0, or there is no memory. */
+int fill_ask_again(struct fill *f);
+
+/* Asks the origin about f->stale, beside a client that has been answered. May
+ * free f. */
+void fill_renew(struct fill *f);
+
+/* Cancels the fetch, if there is one, and the timer. */
+void fill_stop_fetch(struct fill *f);
+
+/* Since the peer, or the origin, was asked; at least 1. */
+unsigned fill_elapsed_ms(const struct fill *f);
+
+/* What the header of a peer's answer (fill_take_response()) says. */
+enum peer_outcome fill_judge(struct fill *f);
+
+/* Counts what came of asking the peer, and reports it; rtt_ms 0: not known. */
+void fill_record_outcome(struct fill *f, enum peer_outcome kind,
+			 unsigned rtt_ms);
+
+/* Reports it to the service only: it is none of this node's answers. */
+void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
+			 unsigned rtt_ms);
+
+/* In fill_probe.c: asks a half-open peer (a number in f->view), which has
+ * timeout_ms to begin its answer, for what f wants, beside f. */
+void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
+
+/* As fetch_callbacks.on_interim says, in fill_interim.c; arg is the fill.
+ * Without memory its client gets the final response alone. */
+void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
+		       const struct fields *fields);
+
+/* Memory, in fill_memory.c. */
+
+/* Takes what a body of so many bytes needs to be collected; false: no room. */
+bool fill_hold(struct fill *f, uint64_t bytes);
+
+/* More of that body has come. */
+void fill_held(struct fill *f);
+
+/* Returns what was taken for the body, collected or passed through. */
+void fill_release(struct fill *f);
+
+/* From now on the body passes through: how many bytes of it may wait here. In
+ * need there are fewer. */
+size_t fill_window(struct fill *f);
+
+/* Returns what was collected before the body began to pass through, once that
+ * has gone. */
+void fill_trim(struct fill *f);
+
+/*
+ * The client has left, while the response is kept: whether that goes on, as
+ * others wait for it, or it is worth it. If not, nobody can wait for it any
+ * more.
+ */
+bool fill_goes_on(struct fill *f);
+
+/* What a response does to the store, in fill_store.c. */
+
+/*
+ * Takes the header of a response: f->response and what follows from it, up to
+ * f->node.keep, whether it may be stored. Returns 0, or -1 without memory.
+ */
+int fill_take_response(struct fill *f, unsigned status,
+		       const struct fields *fields, int64_t body_len);
+
+/*
+ * The response will be used: is it worth keeping, and where? If it is, returns
+ * true, and leaves f->head. In place of what has gone stale it is kept where
+ * that was.
+ */
+bool fill_admit(struct fill *f);
+
+/*
+ * Whether the response is one for requests like the client's: what was asked
+ * without (preconditions, what Connection names) must not be what it was chosen
+ * by. Found out once for a response.
+ */
+bool fill_right_variant(struct fill *f);
+
+/* Makes the whole response, f->head with its body, f->stored, and lands it; in
+ * the store it is only if there is room, and it was not purged meanwhile. */
+void fill_store(struct fill *f);
+
+/* Whether a 304 with these fields is about the stale response. Without memory
+ * to look, it is not. */
+bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified);
+
+/* The stale response after a 304 with these fields has confirmed it; null
+ * without memory. */
+struct cached *fill_refreshed(struct fill *f, const struct fields *fields);
+
+/* Lands it in place of the stale one; or drops that, when the 304 has said that
+ * it must not be stored any more. */
+void fill_keep_refreshed(struct fill *f, struct cached *c);
+
+/* Whether a peer's copy may be older than what was invalidated or purged here:
+ * it must not come back from there. */
+bool fill_is_invalidated(const struct fill *f);
+
+/* Drops what an unsafe request may have changed (RFC 9111, 4.4), and what the
+ * response to HEAD differs from (4.3.5). */
+void fill_invalidate(struct fill *f);
+
+/* Shows the response under way, of known length, to who waits for it; without
+ * memory, nobody sees it before it is stored. */
+void fill_share_body(struct fill *f);
+
+/* Ends the fill for who has joined it, if it has not landed: what was shown of
+ * it has broken off. */
+void fill_end_collapse(struct fill *f);
+
+#endif

@@ -1,0 +1,376 @@
+/*
+ * The steps that ask others: peers, one after the other within a budget, then
+ * the origin; and what a peer's answer is worth.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/squid.h"
+#include "digestd/http/answer.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/decimal.h"
+#include "digestd/http/forward.h"
+#include "digestd/http/targeted.h"
+#include "digestd/node/node_answer.h"
+#include "digestd/os/address.h"
+#include "digestd/peers/peer_kind.h"
+#include "digestd/proxy/fill.h"
+#include "digestd/proxy/request.h"
+
+enum {
+	LOW_RATE = 1, /* [bytes/s]: a fetch that stands still */
+};
+
+void fill_stop_fetch(struct fill *f)
+{
+	fetch_cancel(&f->fetch);
+	loop_timer_clear(f->worker->loop, &f->timer);
+}
+
+void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
+			 unsigned rtt_ms)
+{
+	const struct worker_hooks *hooks = &f->worker->hooks;
+	struct worker_outcome outcome = {
+		.kind = kind,
+		.peer = f->peer->id,
+		.rtt_ms = rtt_ms,
+		.body_bytes = f->body.len,
+	};
+
+	if (hooks->on_outcome)
+		hooks->on_outcome(hooks->arg, &outcome);
+}
+
+void fill_record_outcome(struct fill *f, enum peer_outcome kind,
+			 unsigned rtt_ms)
+{
+	struct worker_counters *counters = &f->worker->counters;
+
+	switch (kind) {
+	case OUTCOME_HIT:
+		worker_add(&counters->remote_hits, 1);
+		break;
+	case OUTCOME_FALSE_HIT:
+		worker_add(&counters->false_hits, 1);
+		break;
+	case OUTCOME_STALE:
+		worker_add(&counters->stale_hits, 1);
+		break;
+	case OUTCOME_VARIANT:
+		worker_add(&counters->variant_misses, 1);
+		break;
+	case OUTCOME_FAILED:
+		worker_add(&counters->peer_errors, 1);
+		break;
+	}
+	fill_report_outcome(f, kind, rtt_ms);
+}
+
+unsigned fill_elapsed_ms(const struct fill *f)
+{
+	int64_t ms = worker_now_ms(f->worker) - f->asked_ms;
+
+	return ms > 0 ? (unsigned)ms : 1;
+}
+
+enum peer_outcome fill_judge(struct fill *f)
+{
+	struct node_answer answer = {
+		.status = f->status,
+		.fields = &f->response,
+		.freshness = &f->freshness,
+		.request = &f->in,
+		.cc = &f->q->cc,
+		.now_s = worker_now_s(f->worker),
+	};
+	struct answer read;
+
+	if (f->status != 504) {
+		question_read_answer(f->q, f->status, &f->response, &read);
+		answer.answer = &read;
+		answer.right_variant = fill_right_variant(f);
+		answer.invalidated = fill_is_invalidated(f);
+	}
+	return node_answer_of_peer(&answer);
+}
+
+/* Asking */
+
+/* The client's request; null: there is none. */
+static const struct server_request *fill_fetch_client(const struct fill *f)
+{
+	return f->client ? exchange_request(f->client->x) : NULL;
+}
+
+/* Notes when, and for whom. */
+static void fill_fetch_begin_asking(struct fill *f, enum source source)
+{
+	f->source = source;
+	f->node.client = f->client;
+	f->node.get = f->q->get;
+	f->node.unsafe = f->q->unsafe;
+	f->node.max_bytes = f->q->settings->max_object_bytes;
+	f->fwd_status = 0;
+	f->kept = false;
+	f->asked_s = worker_now_s(f->worker);
+	f->asked_ms = worker_now_ms(f->worker);
+	f->purges = cache_purges(f->worker->shared.cache);
+	fields_free(&f->out);
+}
+
+/* The host of the target, for Host, in a buffer of its own. */
+static int fill_fetch_copy_host(const struct fill *f, char *host, size_t cap)
+{
+	if (f->q->target.host_len >= cap)
+		return -1;
+	memcpy(host, f->q->target.host, f->q->target.host_len);
+	host[f->q->target.host_len] = '\0';
+	return 0;
+}
+
+int fill_ask_peer(struct fill *f, unsigned timeout_ms)
+{
+	const struct worker_settings *set = f->q->settings;
+	const struct server_request *in = fill_fetch_client(f);
+	char host[300];
+	struct forward_request how = { set->node, host, in ? in->minor : 1 };
+	struct fetch_limits limits = {
+		.connect_ms = set->peer_connect_ms < timeout_ms
+				      ? set->peer_connect_ms
+				      : timeout_ms,
+		.first_byte_ms = timeout_ms,
+		.low_rate = LOW_RATE,
+		.low_rate_s = set->origin_low_rate_s,
+		.max_header_bytes = set->max_header_bytes,
+	};
+	struct fetch_request request = {
+		.method = f->q->method,
+		.url = f->peer->url,
+		.target = f->q->target.uri,
+		.fields = &f->out,
+		.limits = &limits,
+		.tls = set->peer_client_tls,
+	};
+
+	fill_fetch_begin_asking(f, SOURCE_PEER);
+	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
+	    f->peer->kind->ask(&f->in, &how, set->token, &f->out) ||
+	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
+			&f->fetch))
+		return -1;
+	node_fill_ask(&f->node, NODE_ASK_PEER, f->asked_ms);
+	return 0;
+}
+
+static bool fill_fetch_may_ask_peers(const struct fill *f)
+{
+	return f->worker->view && f->q->cacheable && !f->stale &&
+	       node_answer_may_be_at_peers(&f->in, &f->q->cc);
+}
+
+/* Finds the peers that may have it. */
+static void fill_fetch_begin_route(struct fill *f,
+				   const struct route_policy *policy)
+{
+	struct peerset_keys keys = { .own = &f->q->key };
+	struct scd_key squid;
+
+	f->view = peerset_ref(f->worker->view);
+	if (peerset_has_squid(f->view) &&
+	    !scd_squid_key("GET", f->q->target.uri, f->q->target.uri_len,
+			   &squid))
+		keys.squid = &squid;
+	route_init(&f->route, f->view, &keys, policy,
+		   worker_now_ms(f->worker));
+	worker_add(&f->worker->counters.lookups, 1);
+}
+
+/* Returns whether one is being asked. */
+static bool fill_fetch_ask_peers(struct fill *f)
+{
+	const struct worker_settings *set = f->q->settings;
+	struct route_policy policy = {set->peer_budget_ms,
+				      set->peer_first_byte_ms, set->peer_tries};
+	struct route_step next;
+
+	if (!fill_fetch_may_ask_peers(f))
+		return false;
+	if (!f->view)
+		fill_fetch_begin_route(f, &policy);
+	while ((next = route_next(&f->route, &policy, worker_now_ms(f->worker)))
+		       .probe)
+		fill_probe(f, next.peer, (unsigned)next.timeout_ms);
+	f->peer = next.origin ? NULL : peerset_at(f->view, next.peer);
+	if (next.origin)
+		return false;
+	worker_add(&f->worker->counters.peer_queries, 1);
+	if (fill_ask_peer(f, (unsigned)next.timeout_ms)) {
+		f->peer = NULL;
+		return false; /* no memory: the origin's turn */
+	}
+	return true;
+}
+
+/* Asks about what is stored, if that has a validator: f->validating. The
+ * client's range stays, under its condition: the origin looks at it when it
+ * does not confirm. */
+static int fill_fetch_ask_about_stale(struct fill *f)
+{
+	const char *if_range = fields_get(&f->out, "If-Range");
+	struct fields stored;
+	int err = 0;
+
+	if (cached_fields(f->stale, &stored))
+		return -1;
+	f->validating = conditional_has_validator(&stored);
+	if (f->validating)
+		err = conditional_validate(&stored, &f->out);
+	fields_free(&stored);
+	if (err || !f->validating || !if_range || !fields_get(&f->out, "Range"))
+		return err;
+	return fields_add(&f->out, "If-Range", if_range);
+}
+
+/* What is sent to an origin when the answer may be stored: no conditions but
+ * our own, so that it is whole. */
+static int fill_fetch_own_conditions(struct fill *f)
+{
+	static const char *const names[] = {
+		"If-Match",
+		"If-None-Match",
+		"If-Modified-Since",
+		"If-Unmodified-Since",
+	};
+	int err = 0;
+
+	f->validating = false;
+	if (!f->q->cacheable)
+		return 0;
+	if (f->stale)
+		err = fill_fetch_ask_about_stale(f);
+	if (err || f->validating)
+		return err;
+	if (!f->q->get || fields_get(&f->in, "range"))
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		fields_remove(&f->out, names[i]);
+	return 0;
+}
+
+/* Who asks, which is nobody where a response is renewed in the background, and
+ * by which scheme. */
+static int fill_fetch_tell_client(struct fill *f, const char *host)
+{
+	const struct worker_settings *set = f->q->settings;
+	char address[ADDRESS_TEXT_BYTES];
+	const struct server_request *in = fill_fetch_client(f);
+	struct forwarded_by by = { NULL, host, target_is_https(&f->q->target) };
+
+	if (in && address_text(in->client, address))
+		by.address = address;
+	return forwarded_add(f->q->forward ? set->told_forward : set->told, &by,
+			     &f->out);
+}
+
+/* One hop less for OPTIONS, which alone of what is forwarded counts them. */
+static int fill_fetch_count_forward(struct fill *f)
+{
+	const char *value = fields_get(&f->out, "Max-Forwards");
+	struct field_part digits = { value, value ? strlen(value) : 0 };
+	int64_t left = value ? field_seconds(digits) : 0;
+	char text[DECIMAL_BYTES];
+
+	if (left <= 0 || !question_is_method(f->q, "OPTIONS"))
+		return 0;
+	decimal_write(left - 1, text);
+	return fields_set(&f->out, "Max-Forwards", text);
+}
+
+/* As fetch_upload.read says. */
+static ssize_t fill_fetch_read_upload(void *arg, void *buf, size_t cap)
+{
+	struct fill *f = arg;
+
+	return f->client ? request_upload_take(f->client, buf, cap)
+			 : FETCH_GIVE_UP;
+}
+
+static int fill_fetch_from_origin(struct fill *f)
+{
+	const struct worker_settings *set = f->q->settings;
+	const struct server_request *in = fill_fetch_client(f);
+	char host[300], url[320];
+	struct forward_request how = { set->node, host, in ? in->minor : 1 };
+	struct fetch_limits limits = {
+		.connect_ms = set->origin_connect_ms,
+		.first_byte_ms = set->origin_first_byte_ms,
+		.low_rate = LOW_RATE,
+		.low_rate_s = set->origin_low_rate_s,
+		.max_header_bytes = set->max_header_bytes,
+	};
+	struct fetch_upload upload = {in ? in->body_len : 0,
+				      fill_fetch_read_upload};
+	struct fetch_request request = {
+		.method = f->q->method,
+		.url = f->q->forward ? url : f->q->upstream,
+		.target = f->q->asterisk ? "*" : f->q->target.path,
+		.fields = &f->out,
+		.limits = &limits,
+		.upload = in && in->has_body ? &upload : NULL,
+		.tls = set->origin_tls,
+	};
+
+	if (fill_fetch_copy_host(f, host, sizeof(host)))
+		return -1;
+	if (f->q->forward)
+		snprintf(url, sizeof(url), "http://%s", host);
+	if (forward_to_origin(&f->in, &how, &f->out) ||
+	    fill_fetch_tell_client(f, host) || fill_fetch_own_conditions(f) ||
+	    fill_fetch_count_forward(f) ||
+	    (question_acts_for_origin(f->q) &&
+	     targeted_announce(&f->out, set->node)))
+		return -1;
+	return fetch_start(f->q->forward && !set->forward_private
+				   ? f->worker->public
+				   : f->worker->fetcher,
+			   &request, &fill_callbacks, f, &f->fetch);
+}
+
+int fill_ask_again(struct fill *f)
+{
+	uint64_t purges = f->purges;
+
+	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
+	f->purges = purges; /* what has come so far is older */
+	worker_add(&f->worker->counters.origin_fetches, 1);
+	return fill_fetch_from_origin(f);
+}
+
+static int fill_fetch_origin(struct fill *f)
+{
+	worker_add(&f->worker->counters.origin_fetches, 1);
+	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
+	if (fill_fetch_from_origin(f))
+		return -1;
+	node_fill_ask(&f->node, NODE_ASK_ORIGIN, f->asked_ms);
+	return 0;
+}
+
+void fill_ask(struct fill *f)
+{
+	if (!f->past_peers && fill_fetch_ask_peers(f))
+		return;
+	f->past_peers = true;
+	if (!fill_fetch_origin(f))
+		return;
+	request_event(f->client, NODE_BROKE);
+	reply_error(f->client, 503, "memory");
+}
+
+void fill_renew(struct fill *f)
+{
+	f->node.purpose = NODE_FOR_RENEWAL;
+	if (fill_fetch_origin(f)) /* no memory */
+		fill_free_if_over(f);
+}

@@ -1,0 +1,630 @@
+/*
+ * The edge of a fill: turns what a fetch, a timer and a client do into events
+ * for its machine (node/node_fill.h), and does what that says.
+ */
+#include <string.h>
+
+#include "digestd/http/freshness.h"
+#include "digestd/node/node_answer.h"
+#include "digestd/proxy/fill.h"
+#include "digestd/proxy/request.h"
+
+enum {
+	DELAY_MS = 20, /* for what is not stored: then it flows as it comes */
+};
+
+static void fill_plain_event(struct fill *f, enum node_event event);
+
+/* What an action works on. */
+struct fill_work {
+	struct fill *f;
+	const struct node_fill_step *step;
+	const char *data; /* of NODE_TAKE */
+	size_t len;
+	bool no_memory; /* for them */
+};
+
+static void fill_on_timer(void *arg)
+{
+	fill_plain_event(arg, NODE_TIMER);
+}
+
+static void fill_set_timer(struct fill *f, int64_t due_ms)
+{
+	loop_timer_set(f->worker->loop, &f->timer, due_ms, fill_on_timer, f);
+}
+
+/* Actions */
+
+static void fill_record(struct fill *f, enum peer_outcome kind, unsigned rtt_ms)
+{
+	if (f->node.purpose == NODE_FOR_PROBE)
+		fill_report_outcome(f, kind, rtt_ms);
+	else
+		fill_record_outcome(f, kind, rtt_ms);
+}
+
+static void fill_do_record_hit(struct fill_work *d)
+{
+	fill_record(d->f, OUTCOME_HIT, d->f->rtt_ms);
+}
+
+static void fill_do_record_verdict(struct fill_work *d)
+{
+	fill_record(d->f, d->f->verdict, d->f->rtt_ms);
+}
+
+static void fill_do_record_error(struct fill_work *d)
+{
+	fill_record(d->f, OUTCOME_FAILED, 0);
+}
+
+static void fill_do_count_miss(struct fill_work *d)
+{
+	worker_add(&d->f->worker->counters.misses, 1);
+}
+
+static void fill_do_count_given_up(struct fill_work *d)
+{
+	worker_add(&d->f->worker->counters.memory_given_up, 1);
+}
+
+static void fill_do_drop_stale(struct fill_work *d)
+{
+	cached_unref(&d->f->stale);
+}
+
+static void fill_do_invalidate(struct fill_work *d)
+{
+	fill_invalidate(d->f);
+}
+
+static void fill_do_pass(struct fill_work *d)
+{
+	cached_unref(&d->f->head);
+}
+
+static void fill_do_store(struct fill_work *d)
+{
+	fill_store(d->f);
+}
+
+static void fill_do_take_window(struct fill_work *d)
+{
+	fill_window(d->f);
+}
+
+static void fill_do_confirm(struct fill_work *d)
+{
+	struct fill *f = d->f;
+	struct cached *c = f->refreshed;
+
+	f->refreshed = NULL;
+	if (f->node.client)
+		request_event(f->client, NODE_END);
+	if (!c) {
+		if (f->node.client)
+			reply_error(f->client, 503, "memory");
+		return;
+	}
+	fill_keep_refreshed(f, c);
+	worker_add(&f->worker->counters.revalidated, 1);
+	if (f->node.client) {
+		cache_use(f->worker->shared.cache, &f->q->key, c,
+			  worker_now_ms(f->worker));
+		reply_cached(f->client, c);
+	}
+	cached_unref(&c);
+}
+
+static void fill_do_reply_stored(struct fill_work *d)
+{
+	request_event(d->f->client, NODE_END);
+	reply_cached(d->f->client, d->f->stored);
+}
+
+static void fill_do_reply_whole(struct fill_work *d)
+{
+	request_event(d->f->client, NODE_END);
+	reply_whole(d->f->client);
+}
+
+static void fill_do_reply_stale(struct fill_work *d)
+{
+	fields_free(&d->f->withheld); /* of what broke off */
+	worker_add(&d->f->worker->counters.stale_served, 1);
+	request_event(d->f->client, NODE_END);
+	reply_cached(d->f->client, d->f->stale);
+}
+
+static void fill_do_reply_error(struct fill_work *d)
+{
+	request_event(d->f->client, NODE_BROKE);
+	reply_error(d->f->client, d->step->status, d->step->why);
+}
+
+static void fill_do_reply_busy(struct fill_work *d)
+{
+	worker_add(&d->f->worker->counters.memory_refused, 1);
+	request_event(d->f->client, NODE_BROKE);
+	reply_busy(d->f->client);
+}
+
+static void fill_do_share(struct fill_work *d)
+{
+	fill_share_body(d->f);
+}
+
+static void fill_do_reply_stream(struct fill_work *d)
+{
+	request_event(d->f->client, NODE_HEAD);
+	reply_stream(d->f->client);
+}
+
+static void fill_do_stop(struct fill_work *d)
+{
+	fill_stop_fetch(d->f);
+}
+
+/* Forgets a response that will not be used. */
+static void fill_do_forget(struct fill_work *d)
+{
+	struct fill *f = d->f;
+
+	fill_stop_fetch(f);
+	buffer_free(&f->body);
+	fill_release(f);
+	fields_free(&f->withheld);
+	fields_free(&f->response);
+	fields_free(&f->selecting);
+	f->selected = false;
+	f->status = 0;
+	cached_unref(&f->head);
+	f->source = SOURCE_NONE;
+}
+
+static void fill_do_land(struct fill_work *d)
+{
+	fill_end_collapse(d->f);
+}
+
+static void fill_do_clear_timer(struct fill_work *d)
+{
+	loop_timer_clear(d->f->worker->loop, &d->f->timer);
+}
+
+static void fill_do_set_timer_pace(struct fill_work *d)
+{
+	struct fill *f = d->f;
+
+	fill_set_timer(f, f->node.watched_ms + f->q->settings->peer_budget_ms);
+}
+
+static void fill_do_set_timer_delay(struct fill_work *d)
+{
+	fill_set_timer(d->f, worker_now_ms(d->f->worker) + DELAY_MS);
+}
+
+static void fill_do_take(struct fill_work *d)
+{
+	struct fill *f = d->f;
+
+	if (node_fill_passes(&f->node)) {
+		buffer_compact(&f->body);
+		fill_trim(f);
+	}
+	collapse_hold(f->collapse);
+	d->no_memory = buffer_append(&f->body, d->data, d->len);
+	collapse_grow(f->collapse, f->body.data, f->body.len);
+	if (d->no_memory)
+		return;
+	fill_held(f);
+	worker_add(f->source == SOURCE_PEER ? &f->worker->counters.peer_bytes
+					    : &f->worker->counters.origin_bytes,
+		   d->len);
+}
+
+static void fill_do_wake(struct fill_work *d)
+{
+	switch (d->f->node.result) {
+	case NODE_UNDER_WAY:
+		request_event(d->f->client, NODE_MORE);
+		break;
+	case NODE_WHOLE:
+		request_event(d->f->client, NODE_END);
+		break;
+	case NODE_BROKEN:
+		request_event(d->f->client, NODE_BROKE);
+		break;
+	}
+}
+
+static void fill_do_resume(struct fill_work *d)
+{
+	fetch_resume(d->f->fetch);
+}
+
+static void fill_do_upload(struct fill_work *d)
+{
+	fetch_resume_upload(d->f->fetch);
+}
+
+/* By the numbers of their bits. NODE_ADMIT, NODE_REFUSE and NODE_AGAIN are for
+ * who has the bytes, or the header. */
+static void (*const fill_actions[])(struct fill_work *) = {
+	fill_do_record_hit,
+	fill_do_record_verdict,
+	fill_do_record_error,
+	fill_do_count_miss,
+	fill_do_count_given_up,
+	fill_do_drop_stale,
+	fill_do_invalidate,
+	NULL,
+	fill_do_pass,
+	fill_do_store,
+	fill_do_take_window,
+	fill_do_confirm,
+	fill_do_reply_stored,
+	fill_do_reply_whole,
+	fill_do_reply_stale,
+	fill_do_reply_error,
+	fill_do_reply_busy,
+	fill_do_share,
+	fill_do_reply_stream,
+	fill_do_stop,
+	fill_do_land,
+	fill_do_forget,
+	fill_do_clear_timer,
+	fill_do_set_timer_pace,
+	fill_do_set_timer_delay,
+	fill_do_take,
+	NULL,
+	fill_do_wake,
+	fill_do_resume,
+	fill_do_upload,
+	NULL,
+};
+
+static void fill_no_memory(struct fill *f);
+
+/* What ends a step; the fill may be gone after it. */
+static void fill_then(struct fill *f, enum node_fill_then then)
+{
+	switch (then) {
+	case NODE_THEN_NOTHING:
+		break;
+	case NODE_THEN_TAKE_OVER:
+		worker_add(&f->worker->counters.taken_over, 1);
+		if (fill_ask_again(f))
+			fill_no_memory(f);
+		break;
+	case NODE_THEN_NEXT:
+		fill_ask(f);
+		break;
+	case NODE_THEN_END:
+		fill_free_if_over(f);
+		break;
+	}
+}
+
+static void fill_carry_out(struct fill_work *d)
+{
+	for (uint32_t left = d->step->actions; left; left &= left - 1) {
+		int bit = __builtin_ctz(left);
+
+		if (fill_actions[bit])
+			fill_actions[bit](d);
+	}
+	if (d->no_memory)
+		fill_no_memory(d->f);
+	else
+		fill_then(d->f, d->step->then);
+}
+
+static void fill_event(struct fill *f, const struct node_fill_input *in)
+{
+	const struct node_fill_step step = node_fill_step(&f->node, in);
+	struct fill_work d = { .f = f, .step = &step };
+
+	fill_carry_out(&d);
+}
+
+/* An event that has no facts but what is always known. */
+static void fill_plain_event(struct fill *f, enum node_event event)
+{
+	const struct node_fill_input in = {
+		.event = event,
+		.now_ms = worker_now_ms(f->worker),
+		.no_memory = event == NODE_BROKE,
+	};
+
+	fill_event(f, &in);
+}
+
+/* There was no memory for what a step was to do. */
+static void fill_no_memory(struct fill *f)
+{
+	fill_plain_event(f, NODE_BROKE);
+}
+
+/* The header of a response */
+
+/* Whether the stale response may be used when the origin fails: as long as it
+ * says itself, or, where it does not, for default_s. */
+static bool fill_is_stale_usable(const struct fill *f, unsigned default_s)
+{
+	return f->stale && f->node.client &&
+	       freshness_on_error(&f->stale->freshness, default_s,
+				  worker_now_s(f->worker));
+}
+
+static enum node_head fill_read_peer(struct fill *f, unsigned status,
+				     const struct fields *fields,
+				     int64_t body_len)
+{
+	f->verdict = fill_take_response(f, status, fields, body_len)
+			     ? OUTCOME_FAILED
+			     : fill_judge(f);
+	f->rtt_ms = fill_elapsed_ms(f);
+	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
+					 : NODE_HEAD_UNUSABLE;
+}
+
+static enum node_head fill_read_origin(struct fill *f, unsigned status,
+				       const struct fields *fields,
+				       int64_t body_len)
+{
+	const struct node_origin_answer answer = {
+		.status = status,
+		.validating = f->validating,
+		.confirms = status == 304 && f->validating &&
+			    fill_is_confirmed(f, fields),
+		.stale_usable = fill_is_stale_usable(f, 0),
+	};
+	enum node_head head = node_answer_of_origin(&answer);
+
+	if (head == NODE_HEAD_CONFIRMS)
+		f->refreshed = fill_refreshed(f, fields);
+	if (head != NODE_HEAD_USABLE)
+		return head;
+	return fill_take_response(f, status, fields, body_len)
+		       ? NODE_HEAD_NOMEM
+		       : NODE_HEAD_USABLE;
+}
+
+static const char *fill_etag(const struct fields *f)
+{
+	const char *tag = fields_get(f, "etag");
+
+	return tag ? tag : "";
+}
+
+/* Whether the origin sends what the peer has begun to send. */
+static enum node_head fill_compare(const struct fill *f, unsigned status,
+				   const struct fields *fields,
+				   int64_t body_len)
+{
+	int64_t said = f->node.body_len;
+
+	if (status != f->status ||
+	    strcmp(fill_etag(fields), fill_etag(&f->response)) ||
+	    (said >= 0 && body_len >= 0 && body_len != said))
+		return NODE_HEAD_UNUSABLE;
+	return NODE_HEAD_USABLE;
+}
+
+/* Asks for admission and for memory. */
+static void fill_ask_admission(struct fill *f)
+{
+	bool receiving = f->node.client && exchange_is_receiving(f->client->x);
+	struct node_fill_admission in = {
+		.now_ms = worker_now_ms(f->worker),
+		.keep = fill_admit(f),
+		/* what is left then is for connections, and what is on its
+		 * way */
+		.busy = ledger_left(&memory_ledger) < memory_reserve() / 4,
+		.receiving = receiving,
+		.early_bytes = EXCHANGE_EARLY_BYTES,
+	};
+	struct node_fill_step step;
+	struct fill_work d = { .f = f, .step = &step };
+
+	in.room = fill_hold(f, node_fill_need_whole(&f->node, &in));
+	worker_add(&f->worker->counters.memory_passed, in.keep && !in.room);
+	step = node_fill_admitted(&f->node, &in);
+	fill_carry_out(&d);
+}
+
+static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
+			    const struct fields *fields, int64_t body_len)
+{
+	struct fill *f = arg;
+	struct node_fill_input in = {
+		.event = NODE_HEAD,
+		.now_ms = worker_now_ms(f->worker),
+	};
+	struct node_fill_step step;
+	struct fill_work d = { .f = f, .step = &step };
+
+	(void)fetch;
+	if (f->node.state == NODE_REJOIN) {
+		in.head = fill_compare(f, status, fields, body_len);
+	} else {
+		f->fwd_status = status;
+		in.head = (f->source == SOURCE_PEER ? fill_read_peer
+						    : fill_read_origin)(
+			f, status, fields, body_len);
+	}
+	step = node_fill_step(&f->node, &in);
+	fill_carry_out(&d);
+	if (step.actions & NODE_ADMIT)
+		fill_ask_admission(f);
+}
+
+/* The body of a response */
+
+/* Whether the first n of these bytes are those that the peer has sent. */
+static bool fill_is_same(const struct fill *f, const void *data, size_t n)
+{
+	const struct node_fill *node = &f->node;
+
+	return node->state != NODE_REJOIN || node->keep != NODE_KEEP_YES ||
+	       !n || !memcmp(f->body.data + node->rejoined, data, n);
+}
+
+/* One step with bytes; true: another one is due. */
+static bool fill_more(struct fill *f, const char *data, size_t len, bool *taken)
+{
+	struct node_fill *node = &f->node;
+	bool keep = node->keep == NODE_KEEP_YES;
+	bool alone = keep && !node->client && node->purpose == NODE_FOR_CLIENT;
+	bool passes = node_fill_passes(node) && node->client;
+	size_t repeated = node_fill_repeated(node, len);
+	struct node_fill_input in = {
+		.event = NODE_MORE,
+		.now_ms = worker_now_ms(f->worker),
+		.len = len,
+		.room = fill_hold(f, node_fill_need(node, len)),
+		.same = fill_is_same(f, data, repeated),
+		.wanted = !alone || fill_goes_on(f),
+		.waiting = buffer_left(&f->body),
+		.window = passes ? fill_window(f) : 0,
+	};
+	const struct node_fill_step step = node_fill_step(node, &in);
+	struct fill_work d = {.f = f,
+			      .step = &step,
+			      .data = data + repeated,
+			      .len = len - repeated};
+
+	worker_add(&f->worker->counters.memory_passed, keep && !in.room);
+	fill_carry_out(&d);
+	*taken = !(step.actions & NODE_REFUSE);
+	return step.actions & NODE_AGAIN;
+}
+
+static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
+			 size_t len)
+{
+	bool taken;
+
+	(void)fetch;
+	while (fill_more(arg, data, len, &taken))
+		continue;
+	return taken;
+}
+
+/* The end of a fetch */
+
+static unsigned fill_failure_status(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+		return 504;
+	case FETCH_REFUSED:
+		return 403;
+	case FETCH_NOMEM:
+		return 503;
+	case FETCH_COMPLETE:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_UNTRUSTED:
+	case FETCH_BAD:
+		break;
+	}
+	return 502;
+}
+
+/* How long stale responses are good that do not say so, when a fetch from the
+ * origin has failed: not where it was there, and must not be used. */
+static unsigned fill_stale_limit(const struct fill *f, enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_BAD: /* mostly: it has hung up */
+		return f->q->settings->stale_on_disconnect_s;
+	case FETCH_COMPLETE:
+	case FETCH_REFUSED:
+	case FETCH_UNTRUSTED:
+	case FETCH_NOMEM:
+		break;
+	}
+	return 0;
+}
+
+static void fill_count_failure(struct fill *f, enum fetch_result result)
+{
+	if (f->source == SOURCE_PEER)
+		return;
+	worker_add(&f->worker->counters.origin_errors, 1);
+	if (result == FETCH_UNTRUSTED)
+		worker_untrusted(f->worker, f->q->upstream);
+}
+
+static void fill_on_done(void *arg, struct fetch *fetch,
+			 const struct fetch_done *done)
+{
+	struct fill *f = arg;
+	struct node_fill_input in = {
+		.event = NODE_END,
+		.now_ms = worker_now_ms(f->worker),
+		.by_close = done->ended_by_close,
+	};
+
+	(void)fetch;
+	f->fetch = NULL;
+	if (done->result != FETCH_COMPLETE) {
+		in.event = NODE_BROKE;
+		in.status = fill_failure_status(done->result);
+		in.stale_usable = fill_is_stale_usable(
+			f, fill_stale_limit(f, done->result));
+		fill_count_failure(f, done->result);
+	}
+	fill_event(f, &in);
+}
+
+const struct fetch_callbacks fill_callbacks = {
+	.on_interim = fill_pass_interim,
+	.on_headers = fill_on_headers,
+	.on_body = fill_on_body,
+	.on_done = fill_on_done,
+};
+
+/* The client */
+
+void fill_room(struct fill *f)
+{
+	const struct node_fill_input in = {
+		.event = NODE_ROOM,
+		.now_ms = worker_now_ms(f->worker),
+		.waiting = buffer_left(&f->body),
+		.window = f->memory.window,
+	};
+
+	fill_event(f, &in);
+}
+
+void fill_left(struct fill *f)
+{
+	const struct node_fill_input in = {
+		.event = NODE_LEFT,
+		.now_ms = worker_now_ms(f->worker),
+		.wanted = f->node.keep == NODE_KEEP_YES && fill_goes_on(f),
+	};
+
+	f->client = NULL;
+	fill_event(f, &in);
+}
+
+void fill_up(struct fill *f)
+{
+	const struct node_fill_input in = {
+		.event = NODE_UP,
+		.now_ms = worker_now_ms(f->worker),
+		.too_large = f->client->upload_bytes >
+			     f->q->settings->max_upload_bytes,
+	};
+
+	fill_event(f, &in);
+}

@@ -1,0 +1,394 @@
+/*
+ * What a response does to the store, as node/node_keep.h decides it: how it
+ * becomes an entry, what a 304 and an unsafe request change there.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/http/answer.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/forward.h"
+#include "digestd/mesh/peerset.h"
+#include "digestd/http/vary.h"
+#include "digestd/node/node_keep.h"
+#include "digestd/peers/placer.h"
+#include "digestd/proxy/fill.h"
+#include "digestd/proxy/shared.h"
+
+/* What a body weighs whose length is not known yet. */
+enum { UNKNOWN_BYTES = 4096 };
+
+/* Makes f->selecting of the response, once. Returns as vary_select(). */
+static int fill_store_select(struct fill *f)
+{
+	int err;
+
+	if (f->selected)
+		return 0;
+	err = vary_select(&f->in, &f->response, &f->selecting);
+	if (err)
+		return err;
+	f->right_variant = vary_match(&f->selecting, &f->out);
+	f->selected = true;
+	return 0;
+}
+
+bool fill_right_variant(struct fill *f)
+{
+	return !fill_store_select(f) && f->right_variant;
+}
+
+static bool fill_store_may_store(struct fill *f, const struct answer *answer)
+{
+	const struct node_keep_response response = {
+		.answer = answer,
+		.request = &f->in,
+		.target = &f->q->target,
+		.freshness = &f->freshness,
+		.get = f->q->cacheable && f->q->get,
+		.post = question_is_method(f->q, "POST"),
+		.body_len = f->node.body_len,
+		.max_bytes = f->q->settings->max_object_bytes,
+	};
+
+	return node_keep_may(&response) && fill_right_variant(f);
+}
+
+/* Was a peer asked for it, as far as they have told? */
+static bool fill_store_asked_at_peers(const struct fill *f)
+{
+	const struct peerset *seen = f->worker->seen;
+	const struct peerset_keys keys = { .own = &f->q->key };
+	uint32_t one;
+
+	return seen && peerset_lookup(seen, &keys, &one, 1);
+}
+
+/* Does this node keep it, or is a peer's copy enough? */
+static bool fill_store_is_placed_here(struct fill *f)
+{
+	struct placer *placer = f->worker->shared.placer;
+
+	return !placer || f->stale ||
+	       placer_keeps(placer, &f->q->key, f->source == SOURCE_PEER,
+			    fill_store_asked_at_peers(f));
+}
+
+/* Makes *kept the fields of a confirmed response that are stored: those that
+ * are not for one client only. Their text stays theirs. 0 or -ENOMEM. */
+static int fill_store_fields(const struct fill *f, const struct fields *fields,
+			     struct fields *kept)
+{
+	struct fields withheld;
+	struct answer answer;
+	int err;
+
+	question_read_answer(f->q, f->stale->status, fields, &answer);
+	err = setcookie_withheld(&answer, &withheld);
+	if (!err)
+		err = setcookie_shared(fields, &withheld, kept);
+	fields_free(&withheld);
+	return err;
+}
+
+/* An entry of these fields, without its body. Null without memory. */
+static struct cached *fill_store_entry(struct fill *f,
+				       const struct fields *fields)
+{
+	struct cache *cache = f->worker->shared.cache;
+	const struct cached_head head = { f->q->target.uri, fields,
+					  &f->selecting, f->status,
+					  &f->freshness,
+					  cache_has_disk(cache) };
+
+	return fill_store_select(f) ? NULL : cached_new(&head);
+}
+
+/* The response as an entry, without its body. Null without memory. */
+static struct cached *fill_store_make_head(struct fill *f)
+{
+	struct fields kept;
+	struct cached *c;
+
+	if (!fields_count(&f->withheld)) /* nearly all */
+		return fill_store_entry(f, &f->response);
+	if (setcookie_shared(&f->response, &f->withheld, &kept))
+		return NULL;
+	c = fill_store_entry(f, &kept);
+	fields_free(&kept);
+	return c;
+}
+
+/* Whether it is worth f->head, which is given up when it is not. */
+static bool fill_store_is_worth_it(struct fill *f)
+{
+	int64_t len = f->node.body_len;
+	size_t body = len < 0 ? UNKNOWN_BYTES : (size_t)len;
+
+	f->place = node_keep_place(
+		cache_admit(f->worker->shared.cache, &f->q->key,
+			    cache_head_weight(f->head) + body,
+			    worker_now_ms(f->worker)),
+		f->stale ? cached_place(f->stale) : ADMISSION_NO);
+	f->judged = true;
+	f->head->place = (uint8_t)f->place;
+	if (f->place == ADMISSION_NO)
+		cached_unref(&f->head);
+	return f->head;
+}
+
+bool fill_admit(struct fill *f)
+{
+	if (f->node.keep == NODE_KEEP_NO)
+		return false;
+	assert(!f->head);
+	if (fill_store_is_placed_here(f))
+		f->head = fill_store_make_head(f);
+	if (!f->head || !fill_store_is_worth_it(f))
+		return false;
+	if (f->node.body_len > 0)
+		buffer_fit(&f->body, (size_t)f->node.body_len);
+	return true;
+}
+
+/* Notes what is not for everybody; what is to be stripped, nobody gets. A
+ * peer's copy is everybody's in any case. 0 or -ENOMEM. */
+static int fill_withhold(struct fill *f, const struct answer *answer,
+			 bool shared)
+{
+	if (shared && answer->set_cookie == SET_COOKIE_STRIP)
+		fields_remove(&f->response, "Set-Cookie");
+	fields_free(&f->withheld);
+	return setcookie_withheld(answer, &f->withheld);
+}
+
+static bool fill_store_has_strong_tag(const struct fill *f)
+{
+	const char *tag = fields_get(&f->response, "etag");
+
+	return tag && tag[0] == '"';
+}
+
+static struct exchange_times fill_store_times(const struct fill *f)
+{
+	const int64_t now_s = worker_now_s(f->worker);
+
+	return (struct exchange_times){ f->asked_s, now_s,
+					worker_wall_s(f->worker) - now_s };
+}
+
+int fill_take_response(struct fill *f, unsigned status,
+		       const struct fields *fields, int64_t body_len)
+{
+	struct exchange_times times = fill_store_times(f);
+	bool may_store;
+	struct answer answer;
+
+	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
+		return -1;
+	f->status = status;
+	f->node.body_len = body_len;
+	f->node.bodiless = f->q->head || status == 204 ||
+			   status == 304;
+	f->node.strong_tag = fill_store_has_strong_tag(f);
+	question_read_answer(f->q, status, &f->response, &answer);
+	freshness_init(&f->freshness, &answer, &times);
+	f->judged = false;
+	may_store = fill_store_may_store(f, &answer);
+	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
+	return fill_withhold(f, &answer, may_store || f->source == SOURCE_PEER)
+		       ? -1
+		       : 0;
+}
+
+/* What is to be stored, or null. */
+static bool fill_store_land(struct fill *f, struct cached *c)
+{
+	const struct shared_landing landing = {
+		.fill = { &f->q->key, &f->in, f->purges },
+		.whole = c,
+		.lead = &f->collapse,
+	};
+
+	return shared_land(&f->worker->shared, &landing);
+}
+
+void fill_store(struct fill *f)
+{
+	struct cached *c = f->head;
+
+	f->head = NULL;
+	fill_release(f); /* it is counted as an object from now on */
+	collapse_hold(f->collapse);
+	buffer_fit(&f->body, f->body.len);
+	collapse_grow(f->collapse, f->body.data, f->body.len);
+	cached_set_body(c, f->body.data, f->body.len);
+	f->stored = c; /* the body's bytes are its now */
+	f->kept = fill_store_land(f, c);
+	worker_add(&f->worker->counters.stored, f->kept);
+}
+
+void fill_share_body(struct fill *f)
+{
+	uint64_t len = (uint64_t)f->node.body_len;
+	struct cached *head;
+
+	if (!f->collapse || f->node.body_len < 0)
+		return;
+	head = fill_store_make_head(f);
+	if (!head)
+		return;
+	head->place = ADMISSION_NO; /* not in the store, and never will be */
+	/* what a use of it weighs, as far as anybody can tell yet */
+	cached_set_body(head, NULL, len & CACHED_BODY_MAX);
+	collapse_show(f->collapse, head, len);
+}
+
+void fill_end_collapse(struct fill *f)
+{
+	(void)fill_store_land(f, NULL);
+}
+
+/* Of the stale response, with `fields`, which the 304 has updated. */
+static struct cached *fill_store_make_refreshed(const struct fill *f,
+						const struct fields *fields)
+{
+	const struct cached *old = f->stale;
+	struct exchange_times times = fill_store_times(f);
+	struct freshness freshness;
+	struct fields selecting;
+	struct cache *cache = f->worker->shared.cache;
+	const struct cached_head head = { f->q->target.uri, fields,
+					  &selecting, old->status, &freshness,
+					  cache_has_disk(cache) };
+	struct answer answer;
+	struct cached *c;
+
+	/* the 304 may name other fields in Vary, and is for this request */
+	if (vary_select(&f->in, fields, &selecting))
+		return NULL;
+	question_read_answer(f->q, old->status, fields, &answer);
+	freshness_init(&freshness, &answer, &times);
+	c = cached_new(&head);
+	fields_free(&selecting);
+	if (c)
+		c->place = (uint8_t)node_keep_place_renewed(
+			cached_place(old));
+	return c;
+}
+
+bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
+{
+	struct fields stored;
+	bool same;
+
+	if (cached_fields(f->stale, &stored))
+		return false;
+	same = conditional_confirms(not_modified, &stored);
+	fields_free(&stored);
+	return same;
+}
+
+struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
+{
+	struct cached *c = NULL;
+	struct answer answer;
+	struct fields all, kept;
+
+	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
+		return NULL;
+	question_read_answer(f->q, 304, &f->response, &answer);
+	if (fill_withhold(f, &answer, true) || cached_fields(f->stale, &all))
+		return NULL;
+	if (!conditional_update(&f->response, &all) &&
+	    !fill_store_fields(f, &all, &kept)) {
+		c = fill_store_make_refreshed(f, &kept);
+		fields_free(&kept);
+	}
+	fields_free(&all);
+	if (c)
+		cached_share_body(c, f->stale);
+	return c;
+}
+
+/* What is stored, and what would have taken its place. */
+static void fill_store_drop(struct fill *f, struct cached *c)
+{
+	c->place = ADMISSION_NO;
+	cache_drop(f->worker->shared.cache, &f->q->key, NULL,
+		   worker_now_s(f->worker));
+}
+
+void fill_keep_refreshed(struct fill *f, struct cached *c)
+{
+	struct answer answer;
+	struct fields fields;
+
+	if (cached_fields(c, &fields)) {
+		fill_store_drop(f, c); /* without memory to look */
+		return;
+	}
+	question_read_answer(f->q, c->status, &fields, &answer);
+	switch (node_keep_renewed(&answer, &f->in,
+				  vary_match(cached_selecting(c), &f->out))) {
+	case NODE_RENEWED_STORE:
+		f->kept = fill_store_land(f, c);
+		break;
+	case NODE_RENEWED_LEAVE:
+		c->place = ADMISSION_NO;
+		break;
+	case NODE_RENEWED_DROP:
+		fill_store_drop(f, c);
+		break;
+	}
+	fields_free(&fields);
+}
+
+/* The response to this request is newer than what it invalidates. */
+static void fill_store_drop_uri(struct fill *f, const char *uri)
+{
+	struct scd_key key;
+	bool own;
+
+	scd_key_make(f->q->settings->hash_secret, "GET", uri, strlen(uri),
+		     &key);
+	own = key.lo == f->q->key.lo && key.hi == f->q->key.hi;
+	if (cache_drop(f->worker->shared.cache, &key, own ? &f->purges : NULL,
+		       worker_now_s(f->worker)))
+		worker_add(&f->worker->counters.invalidated, 1);
+}
+
+bool fill_is_invalidated(const struct fill *f)
+{
+	return cache_dropped_since(f->worker->shared.cache, &f->q->key,
+				   freshness_spans(&f->freshness).born_s);
+}
+
+void fill_invalidate(struct fill *f)
+{
+	static const char *const names[] = { "Location", "Content-Location" };
+	const struct node_keep_change change = {
+		.status = f->status,
+		.unsafe = f->q->unsafe,
+		.head = f->q->head,
+		.validating = f->validating,
+	};
+	unsigned drop = node_keep_invalidates(&change);
+
+	if (drop & NODE_DROP_TARGET)
+		fill_store_drop_uri(f, f->q->target.uri);
+	if (!(drop & NODE_DROP_NAMED))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *reference = fields_get(&f->response, names[i]);
+		char *uri;
+
+		if (reference &&
+		    !target_same_origin(&f->q->target, reference, &uri)) {
+			fill_store_drop_uri(f, uri);
+			free(uri);
+		}
+	}
+}

@@ -1,0 +1,83 @@
+/*
+ * What a request and its fill have in common.
+ */
+#include "digestd/proxy/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/proxy/worker_inside.h"
+
+struct question *question_new(struct worker_settings *settings,
+			      const char *method)
+{
+	struct question *q = malloc(sizeof(*q));
+
+	if (q)
+		*q = (struct question){
+			.users = 1,
+			.settings = worker_settings_ref(settings),
+			.method = method,
+			.get = !strcmp(method, "GET"),
+			.head = !strcmp(method, "HEAD"),
+		};
+	return q;
+}
+
+struct question *question_get(const struct question *q)
+{
+	struct question *get = question_new(q->settings, "GET");
+
+	if (!get)
+		return NULL;
+	get->key = q->key;
+	get->cc = q->cc;
+	get->site = q->site;
+	get->upstream = q->upstream;
+	get->forward = q->forward;
+	get->cacheable = true;
+	if (target_resolve(&get->target, q->target.uri, q->target.uri_len,
+			   NULL))
+		question_unref(&get);
+	return get;
+}
+
+struct question *question_ref(struct question *q)
+{
+	q->users++;
+	return q;
+}
+
+void question_unref(struct question **q)
+{
+	struct question *gone = *q;
+
+	*q = NULL;
+	if (!gone || --gone->users)
+		return;
+	target_free(&gone->target);
+	worker_settings_unref(gone->settings);
+	free(gone);
+}
+
+bool question_is_method(const struct question *q, const char *name)
+{
+	return !strcmp(q->method, name);
+}
+
+const char *question_acts_for_origin(const struct question *q)
+{
+	return q->forward ? NULL : q->settings->node;
+}
+
+enum set_cookie question_set_cookie(const struct question *q)
+{
+	return q->site ? q->site->set_cookie : q->settings->set_cookie;
+}
+
+void question_read_answer(const struct question *q, unsigned status,
+			  const struct fields *fields, struct answer *answer)
+{
+	answer_read(answer, status, fields, question_acts_for_origin(q));
+	answer->set_cookie = question_set_cookie(q);
+}

@@ -1,0 +1,60 @@
+/*
+ * A question: what a client asks for, where that can be had, and by which
+ * settings. A request and its fill have it in common; it is found out at the
+ * door, and does not change after that.
+ */
+#ifndef DIGESTD_PROXY_QUESTION_H
+#define DIGESTD_PROXY_QUESTION_H
+
+#include <stdbool.h>
+
+#include "codec/key.h"
+#include "digestd/http/answer.h"
+#include "digestd/http/cachecontrol.h"
+#include "digestd/http/target.h"
+#include "digestd/proxy/worker.h"
+
+struct question {
+	unsigned users; /* in one thread */
+	struct worker_settings *settings; /* as they were at the beginning */
+	const char *method; /* the exchange's, see request_on_data_done() */
+	bool get, head;     /* by it */
+	struct target target;
+	struct scd_key key;
+	struct cachecontrol cc;
+	const struct worker_origin *site; /* in settings; null: none */
+	const char *upstream; /* base URL, in settings; null: none */
+	bool asterisk;        /* the target is "*": that of OPTIONS */
+	bool forward;         /* as a forward proxy, to the target itself */
+	bool unsafe;          /* invalidates what it succeeds on */
+	bool cacheable;       /* GET or HEAD that the store may answer */
+};
+
+/* Makes one with one user, who is to find out the rest. The method is borrowed.
+ * Null: no memory. */
+struct question *question_new(struct worker_settings *settings,
+			      const char *method);
+
+/* GET, for the same; null: no memory. */
+struct question *question_get(const struct question *q);
+
+/* One user more; one less: the last one frees. *q becomes null; null is
+ * allowed. */
+struct question *question_ref(struct question *q);
+void question_unref(struct question **q);
+
+/* Whether it is asked by this method. */
+bool question_is_method(const struct question *q, const char *name);
+
+/* The name under which this node acts for the origin; null: it is the client's
+ * proxy. */
+const char *question_acts_for_origin(const struct question *q);
+
+/* What is done with Set-Cookie at the site. */
+enum set_cookie question_set_cookie(const struct question *q);
+
+/* Reads a response, with the rules of the site. */
+void question_read_answer(const struct question *q, unsigned status,
+			  const struct fields *fields, struct answer *answer);
+
+#endif
