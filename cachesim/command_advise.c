@@ -10,6 +10,9 @@
  * often they are published is then tried: the tuner takes all objects for
  * equally wanted, but new ones are wanted more. All caches evict as digestd
  * does, and try as many peers.
+ *
+ * With --nodes daemon the log then goes through whole nodes with those digests,
+ * which find the placement and how often to publish.
  */
 #include "config.h"
 
@@ -20,10 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/advise_nodes.h"
 #include "cachesim/cachesim.h"
 #include "cachesim/results.h"
 #include "cachesim/output.h"
 #include "cachesim/simulate.h"
+#include "cachesim/whole.h"
 #include "cachesim/workload.h"
 #include "codec/tune.h"
 #include "digestd/tool/arguments.h"
@@ -35,11 +40,10 @@ const char command_advise_help[] =
 	"save it with.\n";
 
 const struct tool_option *const command_advise_options[] = {
-	settings_advise, settings_trace, settings_output, NULL
+	settings_advise, settings_nodes, settings_trace, settings_output, NULL
 };
 
 enum {
-	FALSE_HIT_BYTES = 1000, /* a request and a reply */
 	TRIES = 3,              /* peer_tries of digestd */
 	USUAL_BITS = 32,        /* of digestd, where tuning has no answer */
 	USUAL_HASHES = 3,
@@ -74,6 +78,7 @@ static const struct report_column columns[] = {
 	{ "saved_bytes",          REPORT_SHARE,   false },
 	{ "update_bytes",         REPORT_BYTES,   false },
 	{ "summary_memory",       REPORT_BYTES,   false },
+	{ "mean_latency",         REPORT_SECONDS, false },
 	/* clang-format on */
 };
 
@@ -85,6 +90,8 @@ struct advice {
 	struct scd_tuning tuning;
 	uint64_t objects; /* of a node */
 	bool tuned;
+	bool has_nodes;
+	struct advice_of_nodes nodes;
 };
 
 static void command_advise_prepare(struct advice *a, enum system which)
@@ -140,7 +147,7 @@ static struct scd_goal command_advise_goal_of(const struct advice *a)
 	return (struct scd_goal){
 		.expected = a->objects,
 		.peers = (unsigned)a->s->peers,
-		.false_hit_bytes = FALSE_HIT_BYTES,
+		.false_hit_bytes = ADVISE_FALSE_HIT_BYTES,
 		.false_miss_bytes = (double)c->bytes / (double)c->requests,
 		.lookups = misses / n,
 		.peer_hits = misses > 0 ? (double)c->remote_hits / misses : 0,
@@ -188,13 +195,6 @@ static void command_advise_prepare_digests(struct advice *a, double share)
 		c->publish.share_ppm = (uint32_t)(share * 1e6 + 1);
 }
 
-/* Bytes that a system has to carry. */
-static uint64_t command_advise_all_bytes(const struct sim_counters *c)
-{
-	return c->origin_bytes + c->update_bytes + c->resync_bytes +
-	       c->false_hits * FALSE_HIT_BYTES;
-}
-
 /* Simulates digests that are published more and more often, and takes those
  * with which the fewest bytes are carried. */
 static int command_advise_try_shares(struct advice *a)
@@ -207,8 +207,8 @@ static int command_advise_try_shares(struct advice *a)
 		command_advise_prepare_digests(a, share);
 		result = a->results[DIGESTS];
 		code = command_advise_simulate_some(a, DIGESTS, DIGESTS);
-		if (!i || command_advise_all_bytes(&a->results[DIGESTS].sum) <
-				  command_advise_all_bytes(&result.sum))
+		if (!i || advise_bytes(&a->results[DIGESTS].sum) <
+				  advise_bytes(&result.sum))
 			best = share;
 		else
 			a->results[DIGESTS] = result;
@@ -227,14 +227,15 @@ static double command_advise_saved(uint64_t now, uint64_t alone)
 	return alone ? 1 - (double)now / (double)alone : 0;
 }
 
-static void command_advise_add_row(struct report *r, const struct advice *a,
-				   enum system which)
+/* What all systems are compared by. */
+static void command_advise_add_counts(struct report *r, const struct advice *a,
+				      const char *name,
+				      const struct sim_counters *c)
 {
-	const struct sim_counters *c = &a->results[which].sum;
 	const struct sim_counters *alone = &a->results[ALONE].sum;
 
 	report_row(r);
-	report_text(r, "system", systems[which].name);
+	report_text(r, "system", name);
 	for (size_t i = 1; i <= 5; i++)
 		report_real(r, columns[i].name,
 			    results_ratio(columns[i].name, c));
@@ -244,10 +245,37 @@ static void command_advise_add_row(struct report *r, const struct advice *a,
 		    command_advise_saved(c->origin, alone->origin));
 	report_real(r, "saved_bytes",
 		    command_advise_saved(c->origin_bytes, alone->origin_bytes));
+}
+
+static void command_advise_add_row(struct report *r, const struct advice *a,
+				   enum system which)
+{
+	const struct sim_counters *c = &a->results[which].sum;
+
+	command_advise_add_counts(r, a, systems[which].name, c);
 	if (which != DIGESTS)
 		return;
 	report_count(r, "update_bytes", c->update_bytes + c->resync_bytes);
 	report_count(r, "summary_memory", c->peer_memory + c->own_memory);
+}
+
+/* A row for each placement, and one for how often the best is to publish. */
+static void command_advise_add_nodes(struct report *r, const struct advice *a)
+{
+	for (unsigned i = 0; i <= PLACEMENTS; i++) {
+		bool best = i == PLACEMENTS;
+		const struct sim_counters *c =
+			best ? &a->nodes.best.sum :
+			       &a->nodes.placements[i].sum;
+		char name[64];
+
+		snprintf(name, sizeof(name), "nodes: %s",
+			 best ? "advised" : placement_names[i]);
+		command_advise_add_counts(r, a, name, c);
+		report_count(r, "update_bytes", c->update_bytes);
+		report_real(r, "mean_latency",
+			    results_ratio("mean_latency", c));
+	}
 }
 
 static uint64_t command_advise_cache_bytes(const struct advice *a)
@@ -265,6 +293,14 @@ static void command_advise_write_digest(const struct advice *a, FILE *to)
 	fprintf(to, "bits_per_object = \"%.0f\"\n",
 		command_advise_bits_per_object(a));
 	fprintf(to, "hash_functions = \"%u\"\n", t->nhash);
+	if (a->has_nodes) {
+		fprintf(to, "placement = \"%s\"\n",
+			placement_names[a->nodes.placement]);
+		if (a->nodes.share > 0)
+			fprintf(to, "publish_share = \"%.6f\"\n",
+				a->nodes.share);
+		return;
+	}
 	/* the daemon counts a replacement as two changes */
 	if (t->share > 0)
 		fprintf(to, "publish_share = \"%.6f\"\n",
@@ -332,6 +368,8 @@ static int command_advise_report(const struct advice *a)
 	report_note(&r, "nodes", peers);
 	for (enum system i = 0; i < SYSTEMS; i++)
 		command_advise_add_row(&r, a, i);
+	if (a->has_nodes)
+		command_advise_add_nodes(&r, a);
 	code = output_report(&r, a->s);
 	if (!code && a->s->configuration)
 		return command_advise_save_configuration(a,
@@ -341,6 +379,28 @@ static int command_advise_report(const struct advice *a)
 		command_advise_write_configuration(a, stdout);
 	}
 	return code;
+}
+
+/* Tries whole nodes with the digests that were chosen. */
+static int command_advise_try_nodes(struct advice *a)
+{
+	char bits[32], hashes[32], expected[32];
+	const struct advise_nodes_plan plan = {
+		.s = a->s,
+		.trace = &a->trace,
+		.config = &a->rows[DIGESTS].config,
+		.bits = bits,
+		.hashes = hashes,
+		.expected = expected,
+		/* the daemon counts a replacement as two changes */
+		.share = fmin(1, a->tuning.share * 2),
+	};
+
+	snprintf(bits, sizeof(bits), "%.0f", command_advise_bits_per_object(a));
+	snprintf(hashes, sizeof(hashes), "%u", a->tuning.nhash);
+	snprintf(expected, sizeof(expected), "%" PRIu64, a->objects);
+	a->has_nodes = true;
+	return advise_nodes(&plan, &a->nodes);
 }
 
 static int command_advise_advise(struct advice *a)
@@ -354,6 +414,8 @@ static int command_advise_advise(struct advice *a)
 		return code;
 	command_advise_tune(a);
 	code = command_advise_try_shares(a);
+	if (!code && a->s->nodes == WHOLE_DAEMON)
+		code = command_advise_try_nodes(a);
 	return code ? code : command_advise_report(a);
 }
 
@@ -380,12 +442,15 @@ static int command_advise_check(const struct settings *s, const char *help)
 
 int command_advise(int argc, char **argv)
 {
+	struct sim_config usual = { 0 }; /* whose defaults are for models */
 	struct settings s = { 0 };
 	struct advice *a;
 	int code = settings_read(&s, command_advise_options, argc, argv);
 
 	if (!code)
 		code = command_advise_check(&s, command_advise_help);
+	if (!code)
+		code = whole_prepare(&s, &usual);
 	if (code)
 		return code;
 	a = calloc(1, sizeof(*a));

@@ -29,7 +29,7 @@ static const char *tally_error_name(enum tally_error e)
 	return "mismatch";
 }
 
-void tally_merge(struct tally *into, const struct tally *from)
+static void tally_merge(struct tally *into, const struct tally *from)
 {
 	into->requests += from->requests;
 	into->bytes += from->bytes;

@@ -28,9 +28,6 @@ struct tally {
 	struct latency latency;
 };
 
-/* Adds all of one tally to another. */
-void tally_merge(struct tally *into, const struct tally *from);
-
 /* The sum of all errors: 0 when every client was served well. */
 uint64_t tally_errors(const struct tally *t);
 

@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/world/drive_bodies.h"
+#include "cachesim/world/drive_digests.h"
 #include "cachesim/world/drive_origin.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
+#include "codec/key.h"
 #include "digestd/admin/node_status.h"
 #include "digestd/http/fields.h"
 
@@ -153,25 +156,30 @@ static void drive_name_object(uint32_t object, char target[TARGET_BYTES])
 
 /* Answers */
 
-static bool drive_holds(unsigned node, const char *target)
+/* The key that nodes have for a target. */
+static struct scd_key drive_key_of(const char *target)
 {
 	char url[sizeof(drive_scheme) + sizeof(drive_host) + TARGET_BYTES];
 	size_t before = sizeof(drive_scheme) + sizeof(drive_host) - 2;
 	size_t len = strlen(target);
+	struct scd_key key;
 
 	memcpy(url, drive_scheme, sizeof(drive_scheme) - 1);
 	memcpy(url + sizeof(drive_scheme) - 1, drive_host,
 	       sizeof(drive_host) - 1);
 	memcpy(url + before, target, len);
-	return nodes_holds(node, url, before + len);
+	nodes_hash(0, url, before + len, &key);
+	return key;
 }
 
 /* Whether a peer has what a request was for, in a node that had to ask the
  * origin. */
 static bool drive_peer_has(const struct drive_request *r)
 {
+	const struct scd_key key = drive_key_of(r->target);
+
 	for (unsigned i = 0; i < nodes_count(); i++) {
-		if (i != r->node && drive_holds(i, r->target))
+		if (i != r->node && nodes_holds(i, &key))
 			return true;
 	}
 	return false;
@@ -441,11 +449,13 @@ static void drive_count_duplicates(struct sim_result *out)
 	char target[TARGET_BYTES];
 
 	for (uint32_t o = 0; o < drive.plan->trace->nobjects; o++) {
+		struct scd_key key;
 		bool held = false;
 
 		drive_name_object(o, target);
+		key = drive_key_of(target);
 		for (unsigned i = 0; i < out->nproxies; i++) {
-			if (!drive_holds(i, target))
+			if (!nodes_holds(i, &key))
 				continue;
 			out->proxy[i].duplicates += held;
 			out->proxy[i].duplicate_bytes += held ? drive.size[o]
@@ -512,6 +522,7 @@ static void drive_begin_nodes(void)
 
 static void drive_begin_world(void)
 {
+	drive_bodies_start();
 	world_reset();
 	world_seed(drive.plan->config->seed);
 	wire_reset();
@@ -520,6 +531,10 @@ static void drive_begin_world(void)
 		.window = WINDOW_BYTES,
 		.latency = drive_latency,
 		.whole = true,
+		.alike = drive_bodies,
+		.nalike = DRIVE_BODIES_BYTES,
+		.scratch = drive_bodies_scratch,
+		.nscratch = DRIVE_BODIES_SCRATCH,
 	};
 	world_job_us = drive_job_us;
 }
@@ -569,6 +584,7 @@ int drive_run(const struct drive_plan *plan, struct sim_result *out,
 	drive_replay();
 	drive_result(out);
 	nodes_stop();
+	drive_digests_stop();
 	drive_origin_stop();
 	world_reset();
 	drive_free();

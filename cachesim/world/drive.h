@@ -12,8 +12,8 @@
  * their admin listener tells; how a client was served is what Cache-Status
  * says.
  *
- * Costs: the nodes with all their bodies in memory; 9 bytes an object of the
- * trace.
+ * Costs: the nodes with what they keep, but for bodies, which have nothing but
+ * a length; 9 bytes an object of the trace.
  */
 #ifndef CACHESIM_WORLD_DRIVE_H
 #define CACHESIM_WORLD_DRIVE_H

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachesim/world/drive_bodies.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
 #include "codec/mix.h"
+#include "digestd/http/decimal.h"
 #include "digestd/http/fields.h"
 
 enum { TEXT_BYTES = 64 };
@@ -31,7 +33,6 @@ static struct {
 	const struct drive_objects *objects;
 	struct drive_answer *answers;
 	char control[TEXT_BYTES];
-	char block[WIRE_BLOCK_BYTES];
 } drive_origin;
 
 static void drive_origin_free(struct drive_answer *a)
@@ -48,7 +49,7 @@ static void drive_origin_send(struct drive_answer *a)
 	size_t room = wire_room(a->wire, WIRE_ANSWERER);
 	size_t n = room < a->left ? room : a->left;
 
-	wire_send_alike(a->wire, WIRE_ANSWERER, drive_origin.block, n);
+	wire_send(a->wire, WIRE_ANSWERER, drive_bodies, n);
 	a->left -= (uint32_t)n;
 	if (!a->left)
 		wire_send_end(a->wire, WIRE_ANSWERER);
@@ -104,6 +105,25 @@ static void drive_origin_reply(struct drive_answer *a, unsigned status,
 	drive_origin_send(a);
 }
 
+/* "o-MIX-SIZE" in quotes, with 16 digits of a hash of the object's number: what
+ * printf() would write, in a tenth of the time. */
+static void drive_origin_write_etag(const char *target, uint32_t size,
+				    char etag[TEXT_BYTES])
+{
+	uint64_t mix = scd__mix64(strtoull(target + 2, NULL, 10));
+	char *at = etag;
+
+	memcpy(at, "\"o-", 3);
+	at += 3;
+	for (unsigned shift = 64; shift > 0; at++) {
+		shift -= 4;
+		*at = "0123456789abcdef"[mix >> shift & 15];
+	}
+	*at++ = '-';
+	at += decimal_write(size, at);
+	memcpy(at, "\"", 2);
+}
+
 static void drive_origin_on_head(void *arg, const struct wire_head *head)
 {
 	const char *known = fields_get(head->fields, "if-none-match");
@@ -112,9 +132,7 @@ static void drive_origin_on_head(void *arg, const struct wire_head *head)
 
 	if (!drive_origin_find(head->target, &size))
 		world_fail("the origin is asked for %s", head->target);
-	snprintf(etag, sizeof(etag), "\"o-%016" PRIx64 "-%" PRIu32 "\"",
-		 scd__mix64((uint64_t)strtoull(head->target + 2, NULL, 10)),
-		 size);
+	drive_origin_write_etag(head->target, size, etag);
 	if (known && strstr(known, etag))
 		drive_origin_reply(arg, 304, 0, head->target, etag);
 	else

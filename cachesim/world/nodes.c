@@ -28,17 +28,23 @@ struct node {
 	uint64_t cache_bytes;
 	const char *options;
 	uint64_t without; /* peers that it does not know of */
+	unsigned key, started_key; /* of its configuration, and what it has */
+	uint8_t hash_secret[16];
+	char token[33];
 	char data[NAME_BYTES], peer[NAME_BYTES], admin[NAME_BYTES];
 	char path[PATH_BYTES], disk[PATH_BYTES];
 };
 
 int nodes_place;
 
+static const char *const nodes_keys[NODES_KEYS] = {
+	"7d0b5c3e9f1a48266a84b1f0c9d2e357", "c41f8be2073d5a96e8107d4bf2935c6a",
+};
+
 static struct {
 	struct nodes_plan plan;
 	struct node list[NODES_MAX];
 	char folder[PATH_BYTES];
-	uint8_t hash_secret[16]; /* of all */
 	bool run;
 	int64_t jumped_back_s;
 } nodes;
@@ -79,6 +85,21 @@ const char *nodes_admin_name(unsigned i)
 	return nodes.list[i].admin;
 }
 
+const char *nodes_peer_name(unsigned i)
+{
+	return nodes.list[i].peer;
+}
+
+const char *nodes_token(unsigned i)
+{
+	return nodes.list[i].token;
+}
+
+void nodes_hash(unsigned i, const char *url, size_t len, struct scd_key *key)
+{
+	scd_key_make(nodes.list[i].hash_secret, "GET", url, len, key);
+}
+
 bool nodes_runs(unsigned i)
 {
 	return nodes.list[i].service;
@@ -91,6 +112,9 @@ static void nodes_write_peers(FILE *f, unsigned self)
 			fprintf(f, "peer \"n%u\" { url = \"http://%s\" }\n", i,
 				nodes.list[i].peer);
 	}
+	if (nodes.plan.stranger)
+		fprintf(f, "peer \"bad\" { url = \"http://%s\" }\n",
+			nodes.plan.stranger);
 }
 
 static void nodes_write_one(unsigned i)
@@ -112,13 +136,23 @@ static void nodes_write_one(unsigned i)
 		fprintf(f, "disk_path = \"%s\"\ndisk_size = %llu\n", n->disk,
 			(unsigned long long)nodes.plan.disk_bytes);
 	if (nodes.plan.peers) {
-		fprintf(f, "cluster_key = "
-			"\"7d0b5c3e9f1a48266a84b1f0c9d2e357\"\n"
-			"listen_peer = \"%s\"\n", n->peer);
+		fprintf(f, "cluster_key = \"%s\"\nlisten_peer = \"%s\"\n",
+			nodes_keys[n->key], n->peer);
 		nodes_write_peers(f, i);
 	}
 	if (fclose(f))
 		world_fail("%s cannot be written", n->path);
+}
+
+static void nodes_read_key(struct node *n, const struct config *config)
+{
+	uint8_t token[SCD_SECRET_BYTES];
+
+	n->started_key = n->key;
+	part_settings_hash_secret(config, n->hash_secret);
+	scd_derive(config->key, "token", token);
+	for (size_t i = 0; i < sizeof(token); i++)
+		snprintf(n->token + 2 * i, 3, "%02x", token[i]);
 }
 
 static void nodes_start_one(unsigned i)
@@ -131,7 +165,7 @@ static void nodes_start_one(unsigned i)
 	world_loop_ahead_s = n->ahead_s;
 	if (config_load(n->path, &config, &errors))
 		world_fail("%s", errors.text);
-	part_settings_hash_secret(config, nodes.hash_secret);
+	nodes_read_key(n, config);
 	if (service_new(config, n->path, &n->service))
 		world_fail("node %u does not start", i);
 	if (service_run(n->service)) /* returns at once here */
@@ -175,12 +209,9 @@ void nodes_status(unsigned i, struct node_status *out)
 	service_status(nodes.list[i].service, out);
 }
 
-bool nodes_holds(unsigned i, const char *url, size_t len)
+bool nodes_holds(unsigned i, const struct scd_key *key)
 {
-	struct scd_key key;
-
-	scd_key_make(nodes.hash_secret, "GET", url, len, &key);
-	return service_holds(nodes.list[i].service, &key);
+	return service_holds(nodes.list[i].service, key);
 }
 
 void nodes_remove_files(void)
@@ -219,6 +250,11 @@ void nodes_jump(unsigned i, int64_t by_s)
 	world_loop_set_ahead((int)i, n->ahead_s);
 }
 
+bool nodes_have_disks(void)
+{
+	return nodes.plan.disks;
+}
+
 int64_t nodes_jumped_back_us(void)
 {
 	return nodes.jumped_back_s * 1000000;
@@ -237,10 +273,19 @@ void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
 		world_loop_signal((int)i, SIGHUP);
 }
 
+void nodes_set_key(unsigned i, unsigned key)
+{
+	nodes.list[i].key = key;
+}
+
 void nodes_restore(void)
 {
-	for (unsigned i = 0; i < nodes.plan.nnodes; i++)
+	for (unsigned i = 0; i < nodes.plan.nnodes; i++) {
+		nodes_set_key(i, 0);
 		nodes_reload(i, nodes.plan.cache_bytes, nodes.plan.options, 0);
+		if (nodes.list[i].started_key)
+			nodes_kill(i, NODES_DISK_CLOSED);
+	}
 }
 
 void nodes_tend(void)

@@ -46,9 +46,11 @@ struct nodes_plan {
 	const struct nodes_disks *disks; /* null: no node has one */
 	const char *options; /* lines of the configuration */
 	bool once;           /* none is started again */
+	const char *stranger; /* null, or where a peer "bad" of all listens */
 };
 
 struct node_status;
+struct scd_key;
 
 /* Writes the configurations and starts all nodes. */
 void nodes_start(const struct nodes_plan *plan);
@@ -57,13 +59,22 @@ void nodes_start(const struct nodes_plan *plan);
 const char *nodes_data_name(unsigned i);
 const char *nodes_admin_name(unsigned i);
 
+/* Where peers connect, and the token that they have to show, which is that of
+ * the cluster key with which the node was started last. */
+const char *nodes_peer_name(unsigned i);
+const char *nodes_token(unsigned i);
+
+/* The key of a GET of a URL in its canonical form, as that node hashes it. */
+void nodes_hash(unsigned i, const char *url, size_t len, struct scd_key *key);
+
+/* How it stands; it runs. */
+void nodes_status(unsigned i, struct node_status *out);
+
+/* Whether one of them, which runs, has a response to such a GET. */
+bool nodes_holds(unsigned i, const struct scd_key *key);
+
 /* Whether it runs. */
 bool nodes_runs(unsigned i);
-
-/* How it stands, and whether it has a response to a GET of a URL in its
- * canonical form; it runs. */
-void nodes_status(unsigned i, struct node_status *out);
-bool nodes_holds(unsigned i, const char *url, size_t len);
 
 /* How many there are; whether there are some. */
 unsigned nodes_count(void);
@@ -76,6 +87,9 @@ bool nodes_kill(unsigned i, enum nodes_disk_end how);
 /* The wall clock of a node jumps; others do not. */
 void nodes_jump(unsigned i, int64_t by_s);
 
+/* Whether nodes have disks. */
+bool nodes_have_disks(void);
+
 /* By how much clocks have jumped back so far, all together [us]. */
 int64_t nodes_jumped_back_us(void);
 
@@ -86,7 +100,13 @@ int64_t nodes_jumped_back_us(void);
 void nodes_reload(unsigned i, uint64_t cache_bytes, const char *options,
 		  uint64_t without);
 
-/* Has all of them read the one that they began with. */
+/* Puts one of two cluster keys into what a node reads from now on; all begin
+ * with the first. Only a node that starts takes it. */
+enum { NODES_KEYS = 2 };
+void nodes_set_key(unsigned i, unsigned key);
+
+/* Has all of them read the one that they began with; those that run with
+ * another cluster key end, and have to be started again. */
 void nodes_restore(void);
 
 /* Starts those again that have been down for long enough. */

@@ -15,6 +15,7 @@ enum {
 	PARTS_MAX = 64,
 	NAMES = 64, /* lists of listeners */
 	FAULT_BYTES = 400000, /* a fault comes within so many */
+	PIECE_BYTES = 65536, /* where nothing says how many arrive at once */
 };
 
 /* What is on its way to one side. */
@@ -28,10 +29,11 @@ struct stream {
 	char *method, *target;
 	struct fields fields;
 	bool has_head, head_arrived;
-	const char *block; /* null, or what all the data is made of */
+	bool alike; /* all the data, of which there is no copy then */
 	char *data;
 	size_t at, len, cap; /* of the data that is on its way */
 	bool ended, end_arrived;
+	bool garbage;        /* is how it ends */
 	bool full;           /* the receiver takes no more for now */
 	struct world_event arrival, room;
 	int64_t last_us;     /* what was sent before has arrived by then */
@@ -56,6 +58,12 @@ struct wire_weather wire_weather;
 static struct wire_listener *wire_listeners[NAMES];
 static unsigned wire_nparts; /* links that were ever parted */
 static struct { int a, b; int64_t until_us; } wire_parts[PARTS_MAX];
+
+bool wire_are_alike(const char *data)
+{
+	return wire_weather.alike && data >= wire_weather.alike &&
+	       data < wire_weather.alike + wire_weather.nalike;
+}
 
 void wire_reset(void)
 {
@@ -210,19 +218,31 @@ static bool wire_stream_waits(const struct stream *s)
 	       (s->ended && !s->end_arrived);
 }
 
+/* Whether something is on its way and not scheduled yet, and can arrive. */
+static bool wire_stream_is_idle(const struct stream *s)
+{
+	return !s->arrival.place && s->wire->connected && !s->full &&
+	       !s->wire->broken && !s->wire->silent && s->open &&
+	       wire_stream_waits(s);
+}
+
 static void wire_stream_schedule(struct stream *s, int64_t delay_us)
 {
 	int64_t at_us = world_now_us + delay_us;
 
-	if (s->arrival.place || !s->wire->connected || s->full ||
-	    s->wire->broken || s->wire->silent || !s->open)
-		return;
-	if (!wire_stream_waits(s))
+	if (!wire_stream_is_idle(s))
 		return;
 	if (at_us < s->last_us)
 		at_us = s->last_us;
 	s->last_us = at_us;
 	world_at(&s->arrival, at_us, wire_stream_arrive, s);
+}
+
+/* The same for what was just sent. */
+static void wire_stream_leave(struct stream *s)
+{
+	if (wire_stream_is_idle(s))
+		wire_stream_schedule(s, wire_latency_us(s->wire));
 }
 
 static void wire_stream_run_room(void *arg)
@@ -252,7 +272,7 @@ static bool wire_stream_meets_fault(struct stream *s)
 /* How many bytes arrive next. */
 static size_t wire_stream_piece(const struct stream *s)
 {
-	uint32_t most = wire_weather.whole ? WIRE_BLOCK_BYTES :
+	uint32_t most = wire_weather.whole ? PIECE_BYTES :
 					     wire_weather.piece_bytes;
 	size_t there = s->len < most ? s->len : most, piece;
 
@@ -275,10 +295,8 @@ static size_t wire_stream_take_piece(struct stream *s)
 		return piece;
 	}
 	piece = wire_stream_piece(s);
-	if (s->block && piece > WIRE_BLOCK_BYTES)
-		piece = WIRE_BLOCK_BYTES;
-	taken = s->ops.on_bytes(s->arg, s->block ? s->block : s->data + s->at,
-				piece);
+	taken = s->ops.on_bytes(s->arg, s->alike ? wire_weather.alike :
+						   s->data + s->at, piece);
 	assert(taken <= piece);
 	s->full = taken < piece;
 	return taken;
@@ -306,7 +324,10 @@ static void wire_stream_deliver(struct stream *s)
 		wire_stream_take_bytes(s);
 	} else {
 		s->end_arrived = true;
-		s->ops.on_end(s->arg);
+		if (s->garbage)
+			s->ops.on_broken(s->arg, WIRE_GARBAGE);
+		else
+			s->ops.on_end(s->arg);
 	}
 }
 
@@ -356,8 +377,7 @@ static void wire_run_connect(void *arg)
 	w->connected = true;
 	l->accept(l->arg, w);
 	if (!wire_weather.whole)
-		wire_stream_schedule(&w->to_side[WIRE_ANSWERER],
-				     wire_latency_us(w));
+		wire_stream_leave(&w->to_side[WIRE_ANSWERER]);
 	if (w->to_side[WIRE_ASKER].open &&
 	    w->to_side[WIRE_ASKER].ops.on_connected)
 		w->to_side[WIRE_ASKER].ops.on_connected(
@@ -456,7 +476,7 @@ void wire_move_head(struct wire *w, enum wire_side from,
 	s->fields = *fields;
 	fields_init(fields);
 	s->head.fields = &s->fields;
-	wire_stream_schedule(s, wire_latency_us(w));
+	wire_stream_leave(s);
 }
 
 void wire_send_head(struct wire *w, enum wire_side from,
@@ -478,17 +498,19 @@ size_t wire_room(const struct wire *w, enum wire_side from)
 
 static void wire_stream_append(struct stream *s, const char *data, size_t len)
 {
-	if (s->at) {
+	assert(!s->alike);
+	/* seldom: what has arrived is then as long as what is moved */
+	if (s->at && s->at + s->len + len > s->cap && s->at >= s->len) {
 		memmove(s->data, s->data + s->at, s->len);
 		s->at = 0;
 	}
-	if (s->len + len > s->cap) {
-		s->cap = s->len + len + 4096;
+	if (s->at + s->len + len > s->cap) {
+		s->cap = 2 * (s->at + s->len + len);
 		s->data = realloc(s->data, s->cap);
 		if (!s->data)
 			world_fail("the world itself is out of memory");
 	}
-	memcpy(s->data + s->len, data, len);
+	memcpy(s->data + s->at + s->len, data, len);
 }
 
 void wire_send(struct wire *w, enum wire_side from, const char *data,
@@ -499,23 +521,12 @@ void wire_send(struct wire *w, enum wire_side from, const char *data,
 	assert(!s->ended && s->has_head);
 	if (w->broken || !len)
 		return;
-	if (!s->ops.on_length)
+	if (wire_are_alike(data))
+		s->alike = true;
+	else if (!s->ops.on_length)
 		wire_stream_append(s, data, len);
 	s->len += len;
-	wire_stream_schedule(s, wire_latency_us(w));
-}
-
-void wire_send_alike(struct wire *w, enum wire_side from, const char *block,
-		     size_t len)
-{
-	struct stream *s = wire_from(w, from);
-
-	assert(!s->ended && s->has_head && !s->data);
-	if (w->broken || !len)
-		return;
-	s->block = block;
-	s->len += len;
-	wire_stream_schedule(s, wire_latency_us(w));
+	wire_stream_leave(s);
 }
 
 void wire_send_end(struct wire *w, enum wire_side from)
@@ -525,7 +536,13 @@ void wire_send_end(struct wire *w, enum wire_side from)
 	if (s->ended)
 		return;
 	s->ended = true;
-	wire_stream_schedule(s, wire_latency_us(w));
+	wire_stream_leave(s);
+}
+
+void wire_send_garbage(struct wire *w, enum wire_side from)
+{
+	wire_from(w, from)->garbage = true;
+	wire_send_end(w, from);
 }
 
 void wire_resume(struct wire *w, enum wire_side to)

@@ -33,7 +33,7 @@ struct wire_head {
 };
 
 /* Why a connection is no more. */
-enum wire_end { WIRE_REFUSED, WIRE_BROKEN };
+enum wire_end { WIRE_REFUSED, WIRE_BROKEN, WIRE_GARBAGE };
 
 /* What a side hears, one call an event, never inside a call of wire_*(). */
 struct wire_ops {
@@ -67,7 +67,18 @@ extern struct wire_weather {
 	/* What was sent arrives at once, and a connection costs nothing, as
 	 * one that is kept open. */
 	bool whole;
+	/* null, or bytes that are all alike, and how many: what is sent out of
+	 * them is not copied, and comes out of them */
+	const char *alike;
+	size_t nalike;
+	/* with `alike`: among them, where what is sent piece by piece is put;
+	 * what others put there is lost */
+	char *scratch;
+	size_t nscratch;
 } wire_weather;
+
+/* Whether bytes are among those that are all alike. */
+bool wire_are_alike(const char *data);
 
 /* Joins all links again. */
 void wire_reset(void);
@@ -103,18 +114,17 @@ void wire_move_head(struct wire *wire, enum wire_side from,
 
 /* Bytes that wire_send() will take. */
 size_t wire_room(const struct wire *wire, enum wire_side from);
+
+/* Sends them; who has sent bytes of wire_weather.alike sends no others. */
 void wire_send(struct wire *wire, enum wire_side from, const char *data,
 	       size_t len);
 
-/* The same for bytes that are all alike, from a block of WIRE_BLOCK_BYTES of
- * them that lives as long as the wire, and without a copy. A side that sends
- * such bytes sends no others. */
-enum { WIRE_BLOCK_BYTES = 65536 };
-void wire_send_alike(struct wire *wire, enum wire_side from, const char *block,
-		     size_t len);
-
 /* Nothing more will be sent. */
 void wire_send_end(struct wire *wire, enum wire_side from);
+
+/* The same, after something that is not HTTP: the other side hears on_broken()
+ * in place of on_end(). */
+void wire_send_garbage(struct wire *wire, enum wire_side from);
 
 /* `to` takes bytes again. */
 void wire_resume(struct wire *wire, enum wire_side to);

@@ -70,6 +70,8 @@ struct world_event {
 	int64_t at_us;
 	uint64_t number; /* in order of scheduling */
 	size_t place;    /* in the queue, from 1; 0: in none */
+	/* of those that are due at once, which wait in a list of their own */
+	struct world_event *next, **link;
 };
 
 /* Schedules an event, or moves it. */
@@ -103,6 +105,9 @@ void world_loop_signal(int place, int number);
 
 /* Runs what waits in one loop of the seed's choice; false: nothing waits. */
 bool world_loop_run_one(void);
+
+/* What loops do around a wait, loop_on_wait(); after each event. */
+void world_loop_wait(void);
 
 /* The time of the next timer of any loop [ms]; INT64_MAX: none. */
 int64_t world_loop_due_ms(void);

@@ -128,25 +128,6 @@ static void exchange_send_head(struct exchange *x)
 	wire_move_head(x->wire, WIRE_ANSWERER, &head, &reply->fields);
 }
 
-/* Takes the next bytes of a reply; as body_source.read does. */
-static ssize_t exchange_read(struct exchange *x, char *buf, size_t cap)
-{
-	struct reply *reply = &x->reply;
-
-	if (!reply->has_body)
-		return BODY_END;
-	if (reply->source.read)
-		return reply->source.read(reply->source.arg, buf, cap);
-	if (cap > reply->left)
-		cap = reply->left;
-	if (!cap)
-		return BODY_END;
-	memcpy(buf, reply->data, cap);
-	reply->data += cap;
-	reply->left -= cap;
-	return (ssize_t)cap;
-}
-
 /* Sends of a body in memory what there is room for. */
 static ssize_t exchange_send_memory(struct exchange *x)
 {
@@ -154,7 +135,7 @@ static ssize_t exchange_send_memory(struct exchange *x)
 	size_t room = wire_room(x->wire, WIRE_ANSWERER);
 	size_t n = reply->left < room ? reply->left : room;
 
-	if (!reply->has_body)
+	if (!reply->left) /* perhaps the end was sent before */
 		return BODY_END;
 	wire_send(x->wire, WIRE_ANSWERER, reply->data, n);
 	reply->data += n;
@@ -162,26 +143,38 @@ static ssize_t exchange_send_memory(struct exchange *x)
 	return reply->left ? BODY_WAIT : BODY_END;
 }
 
-/* Sends what there is room for. Returns BODY_WAIT, BODY_END or BODY_FAIL. */
-static ssize_t exchange_send(struct exchange *x)
+/* The same of one that is read. */
+static ssize_t exchange_send_read(struct exchange *x)
 {
-	char buf[READ_BYTES];
-	size_t room;
+	struct reply *reply = &x->reply;
+	char own[READ_BYTES], *buf = own;
+	size_t most = sizeof(own), room;
 
-	if (wire_weather.whole && !x->reply.source.read)
-		return exchange_send_memory(x);
+	if (wire_weather.scratch) {
+		buf = wire_weather.scratch;
+		most = wire_weather.nscratch;
+	}
 	while ((room = wire_room(x->wire, WIRE_ANSWERER)) > 0) {
-		size_t cap = room < sizeof(buf) ? room : sizeof(buf);
-		ssize_t n = exchange_read(x, buf, cap);
+		size_t cap = room < most ? room : most;
+		ssize_t n = reply->source.read(reply->source.arg, buf, cap);
 
 		if (n <= 0)
 			return n;
 		assert((size_t)n <= cap);
 		wire_send(x->wire, WIRE_ANSWERER, buf, (size_t)n);
-		if (x->reply.len >= 0 && x->reply.source.read)
-			x->reply.left -= (size_t)n;
+		if (reply->len >= 0)
+			reply->left -= (size_t)n;
 	}
 	return BODY_WAIT;
+}
+
+/* Sends what there is room for. Returns BODY_WAIT, BODY_END or BODY_FAIL. */
+static ssize_t exchange_send(struct exchange *x)
+{
+	if (!x->reply.has_body)
+		return BODY_END;
+	return x->reply.source.read ? exchange_send_read(x) :
+				      exchange_send_memory(x);
 }
 
 static void exchange_work(void *arg)
@@ -302,15 +295,20 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 			 const struct fields *fields, const void *body,
 			 size_t len)
 {
-	char *copy = malloc(len ? len : 1);
+	char *copy;
 
+	/* small ones do not wait for the end of the request's body */
+	if (len <= EXCHANGE_EARLY_BYTES)
+		x->discards = true;
+	if (wire_are_alike(body)) { /* saves time */
+		exchange_reply(x, status, fields, body, len, NULL, NULL);
+		return;
+	}
+	copy = malloc(len ? len : 1);
 	if (!copy)
 		world_fail("the world itself is out of memory");
 	if (len)
 		memcpy(copy, body, len);
-	/* small ones do not wait for the end of the request's body */
-	if (len <= EXCHANGE_EARLY_BYTES)
-		x->discards = true;
 	exchange_reply(x, status, fields, copy, len, exchange_free_copy, copy);
 }
 

@@ -44,9 +44,11 @@ int fetch_global_init(void)
 	return 0;
 }
 
-int fetcher_new(struct loop *loop, unsigned max_per_host, struct fetcher **out)
+int fetcher_new(struct loop *loop, enum fetcher_use use,
+		unsigned max_per_host, struct fetcher **out)
 {
 	(void)loop;
+	(void)use;
 	(void)max_per_host;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -263,10 +265,16 @@ static void fetch_on_broken(void *arg, enum wire_end why)
 {
 	struct fetch *f = arg;
 
-	if (why == WIRE_REFUSED)
+	switch (why) {
+	case WIRE_REFUSED:
 		fetch_end(f, FETCH_NOCONNECT);
-	else
+		return;
+	case WIRE_BROKEN:
 		fetch_end(f, f->has_head ? FETCH_TRUNCATED : FETCH_BAD);
+		return;
+	case WIRE_GARBAGE:
+		fetch_end(f, FETCH_BAD);
+	}
 }
 
 static void fetch_on_room(void *arg)

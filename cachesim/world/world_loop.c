@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "digestd/os/call_queue.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/timer_heap.h"
 #include "cachesim/world/nodes.h"
@@ -14,61 +15,70 @@
 
 enum { WALL_S = 1700000000 }; /* when the world begins */
 
-struct call_queue {
-	struct loop_call *head, **tail;
-	size_t n;
-};
-
 struct loop {
 	struct call_queue posted, deferred;
+	size_t nwaiting; /* calls in both */
 	int place;       /* whose it is */
 	int64_t ahead_s; /* its node's wall clock */
+	int64_t started_ahead_s; /* the same when the node was started */
 	struct loop_watch *signals; /* null: not watched */
+	void (*waits)(void *arg, bool waits);
+	void *waits_arg;
 	struct loop *next, **link;
 };
 
 static struct loop *loops;
-static size_t loops_waiting; /* calls in all queues */
+static size_t loops_waiting; /* calls in all loops */
 static struct loop_timer *loop_timers;
 int64_t world_loop_ahead_s;
 
-static void loop_queue_push(struct call_queue *q, struct loop_call *c)
+static void loop_queue_call(struct loop *loop, struct call_queue *q,
+			    struct loop_call *c)
 {
-	c->next = NULL;
-	c->link = q->tail;
-	*q->tail = c;
-	q->tail = &c->next;
-	q->n++;
+	call_queue_push(q, c);
+	loop->nwaiting++;
 	loops_waiting++;
 }
 
-static void loop_queue_remove(struct call_queue *q, struct loop_call *c)
+static void loop_unqueue_call(struct loop *loop, struct call_queue *q,
+			      struct loop_call *c)
 {
-	*c->link = c->next;
-	if (c->next)
-		c->next->link = c->link;
-	else
-		q->tail = c->link;
-	c->next = NULL;
-	c->link = NULL;
-	q->n--;
+	call_queue_remove(q, c);
+	loop->nwaiting--;
 	loops_waiting--;
 }
 
-static bool loop_run_first(struct call_queue *q)
+/* Posted ones go before deferred ones. */
+static bool loop_run_first(struct loop *loop)
 {
+	struct call_queue *q =
+		loop->posted.head ? &loop->posted : &loop->deferred;
 	struct loop_call *c = q->head;
 
 	if (!c)
 		return false;
-	loop_queue_remove(q, c);
+	loop_unqueue_call(loop, q, c);
 	c->run(c->arg);
 	return true;
 }
 
-static bool loop_waits(const struct loop *loop)
+static bool loop_has_calls(const struct loop *loop)
 {
 	return loop->posted.head || loop->deferred.head;
+}
+
+/* Between two events all loops wait. */
+void world_loop_wait(void)
+{
+	struct loop *next;
+
+	for (struct loop *loop = loops; loop; loop = next) {
+		next = loop->next;
+		if (!loop->waits)
+			continue;
+		loop->waits(loop->waits_arg, true);
+		loop->waits(loop->waits_arg, false);
+	}
 }
 
 bool world_loop_run_one(void)
@@ -79,13 +89,13 @@ bool world_loop_run_one(void)
 	if (!loops_waiting)
 		return false;
 	for (loop = loops; loop; loop = loop->next)
-		waiting += loop_waits(loop);
+		waiting += loop_has_calls(loop);
 	chosen = waiting > 1 ? world_below(CHOICE_LOOP, waiting) : 0;
 	for (loop = loops; loop; loop = loop->next) {
-		if (loop_waits(loop) && chosen-- == 0)
+		if (loop_has_calls(loop) && chosen-- == 0)
 			break;
 	}
-	return loop_run_first(&loop->posted) || loop_run_first(&loop->deferred);
+	return loop_run_first(loop);
 }
 
 int64_t world_loop_due_ms(void)
@@ -107,10 +117,11 @@ int loop_new(struct loop **out)
 
 	if (!loop)
 		return -ENOMEM;
-	loop->posted.tail = &loop->posted.head;
-	loop->deferred.tail = &loop->deferred.head;
+	call_queue_init(&loop->posted);
+	call_queue_init(&loop->deferred);
 	loop->place = nodes_place;
 	loop->ahead_s = world_loop_ahead_s;
+	loop->started_ahead_s = world_loop_ahead_s;
 	loop->next = loops;
 	loop->link = &loops;
 	if (loop->next)
@@ -127,7 +138,7 @@ void loop_free(struct loop **out)
 	if (!loop)
 		return;
 	/* whose calls they are may be gone: nobody looks at them any more */
-	loops_waiting -= loop->posted.n + loop->deferred.n;
+	loops_waiting -= loop->nwaiting;
 	*loop->link = loop->next;
 	if (loop->next)
 		loop->next->link = loop->link;
@@ -145,9 +156,16 @@ int loop_run(struct loop *loop)
 int loop_turn(struct loop *loop, int wait_ms)
 {
 	(void)wait_ms;
-	while (loop_run_first(&loop->posted) || loop_run_first(&loop->deferred))
+	while (loop_run_first(loop))
 		continue;
 	return 0;
+}
+
+void loop_on_wait(struct loop *loop, void (*waits)(void *arg, bool waits),
+		  void *arg)
+{
+	loop->waits = waits;
+	loop->waits_arg = arg;
 }
 
 void loop_stop(struct loop *loop)
@@ -169,6 +187,11 @@ int64_t world_wall_s(void)
 int64_t loop_wall_s(const struct loop *loop)
 {
 	return world_wall_s() + loop->ahead_s;
+}
+
+int64_t loop_steady_s(const struct loop *loop)
+{
+	return world_wall_s() + loop->started_ahead_s;
 }
 
 void world_loop_set_ahead(int place, int64_t ahead_s)
@@ -240,16 +263,16 @@ void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 void loop_defer(struct loop *loop, struct loop_call *c)
 {
 	if (!c->link)
-		loop_queue_push(&loop->deferred, c);
+		loop_queue_call(loop, &loop->deferred, c);
 }
 
 void loop_undefer(struct loop *loop, struct loop_call *c)
 {
 	if (c->link)
-		loop_queue_remove(&loop->deferred, c);
+		loop_unqueue_call(loop, &loop->deferred, c);
 }
 
 void loop_post(struct loop *loop, struct loop_call *c)
 {
-	loop_queue_push(&loop->posted, c);
+	loop_queue_call(loop, &loop->posted, c);
 }

@@ -16,6 +16,20 @@ void memory_limit(uint64_t bytes)
 	(void)bytes;
 }
 
+/* One thread has no batches. */
+void memory_count_object(int64_t bytes)
+{
+	if (bytes >= 0)
+		ledger_add(&memory_ledger, LEDGER_objects, (uint64_t)bytes);
+	else
+		ledger_return(&memory_ledger, LEDGER_objects, (uint64_t)-bytes);
+}
+
+void memory_batch(bool batch)
+{
+	(void)batch;
+}
+
 uint64_t memory_reserve(void)
 {
 	return memory_ledger.limit / 4;

@@ -12,6 +12,9 @@ from taprun import run
 
 cachesim = Program("cachesim", "cachesim")
 
+# With sanitizers: what only compares figures says nothing new there.
+SLOW = float(os.environ.get("SCD_TEST_SLOW", "1")) > 1
+
 
 def result(*args, **more):
     """What a command says with --json, which has to go well."""

@@ -18,6 +18,8 @@ LOG = "".join(f"1000,c{i % 5},http://a/{asked(i)},{9000 + asked(i)}\n"
               for i in range(2000))
 FOLDER = folder_of({"t.csv": ("time,client,url,size\n" + LOG).encode(),
                     "late.conf": b"publish_min = 1h\npublish_max = 1h\n",
+                    "patient.conf": b"peer_timeout = 200ms\n"
+                                    b"peer_budget = 300ms\n",
                     "odd.conf": b"publish_mim = 1h\n"})
 AT = FOLDER.name
 TRACE = os.path.join(AT, "t.csv")
@@ -76,6 +78,8 @@ def peers_that_are_too_far_are_given_up():
     assert row["remote_hits"] == 0 and row["fetches"] > 0, row
     assert row["update_bytes"] > 0, row
     assert nodes("--peer-delay", "40")[0]["remote_hits"] > 50
+    assert nodes("--peer-delay", "60", "--node-options",
+                 os.path.join(AT, "patient.conf"))[0]["remote_hits"] > 50
 
 
 def alone_there_are_no_peers():
@@ -125,10 +129,10 @@ def functions(archives):
     return found
 
 
-PARTS = [f"digestd/{folder}/.libs/lib{folder}.a"
+PARTS = [f"digestd/{folder}/lib{folder}.a"
          for folder in ("proxy", "peers", "cache")] + [
-             "digestd/.libs/libservice.a"]
-CORE = "digestd/.libs/libcore.a"  # some of it only the edges need
+             "digestd/libservice.a"]
+CORE = "digestd/libcore.a"  # some of it only the edges need
 
 
 def nodes_are_the_daemons_objects():

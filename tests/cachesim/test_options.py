@@ -5,7 +5,7 @@ completion."""
 import re
 import tempfile
 
-from harness import cachesim, run
+from harness import SLOW, cachesim, run
 from options import Options
 
 
@@ -27,7 +27,9 @@ def examples_of_the_manual():
     assert set(cachesim.commands()) <= used
 
 
-TESTS = [*Cachesim(cachesim).tests(), examples_of_the_manual]
+TESTS = Cachesim(cachesim).tests()
+if not SLOW:
+    TESTS.append(examples_of_the_manual)
 
 if __name__ == "__main__":
     run(TESTS)

@@ -7,7 +7,7 @@ import csv
 import io
 import os
 
-from harness import SOURCE, cachesim, folder_of, rows, run
+from harness import SLOW, SOURCE, cachesim, folder_of, rows, run
 
 TRACE = cachesim("generate", "upisa,requests=20000,seed=5")[1]
 FOLDER = folder_of({"t.csv": TRACE})
@@ -308,14 +308,14 @@ ROWS = [
 
 TESTS = [lru_is_an_lru, what_may_not_be_stored_passes,
          unsafe_requests_invalidate, spelled_as_with_libcachesim,
-         sweep_has_all_combinations_once, sweep_is_the_same_with_any_threads,
-         cluster_of_one_is_a_cache, servers_come_from_urls,
-         changed_objects, versions_of_objects, objects_change_with_time,
-         warmup_by_time,
-         miss_ratios_are_libcachesims, admission_saves_writes,
-         admission_is_measured,
-         row_of_a_sweep_is_a_run, proxies_add_up,
+         sweep_is_the_same_with_any_threads, changed_objects,
+         objects_change_with_time, proxies_add_up,
          tables_show_counters_when_asked]
+if not SLOW:
+    TESTS += [sweep_has_all_combinations_once, cluster_of_one_is_a_cache,
+              servers_come_from_urls, versions_of_objects, warmup_by_time,
+              miss_ratios_are_libcachesims, admission_saves_writes,
+              admission_is_measured, row_of_a_sweep_is_a_run]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
 
 if __name__ == "__main__":

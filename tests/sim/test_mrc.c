@@ -13,6 +13,7 @@
 #include "codec/error.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
@@ -368,18 +369,27 @@ static void test_allocation(void **state)
 	free(s);
 }
 
+/* What compares curves executes what the others do, at length. */
+static const struct CMUnitTest slow_tests[] = {
+	cmocka_unit_test(test_sample),
+	cmocka_unit_test(test_nothing),
+	cmocka_unit_test(test_allocation),
+};
+
+static const struct CMUnitTest all_tests[] = {
+	cmocka_unit_test(test_lru_is_exact),
+	cmocka_unit_test(test_small_is_exact),
+	cmocka_unit_test(test_small_samples),
+	cmocka_unit_test(test_samples),
+	cmocka_unit_test(test_adjustment),
+	cmocka_unit_test(test_sample),
+	cmocka_unit_test(test_nothing),
+	cmocka_unit_test(test_allocation),
+};
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lru_is_exact),
-		cmocka_unit_test(test_small_is_exact),
-		cmocka_unit_test(test_small_samples),
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_adjustment),
-		cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_allocation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (rounds_slowness() > 1)
+		return cmocka_run_group_tests(slow_tests, NULL, NULL);
+	return cmocka_run_group_tests(all_tests, NULL, NULL);
 }
