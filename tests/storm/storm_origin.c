@@ -54,8 +54,8 @@ const char *storm_origin_field(const struct storm_text *in, const char *name,
 }
 
 /*
- * "METHOD SP target SP HTTP/1.1 CR LF"; 1.0 from libcurl, to a server that has
- * answered so before.
+ * "METHOD SP target SP HTTP/1.1 CR LF"; 1.0 from libcurl, which asks peers for
+ * digests, to one that has answered so before.
  */
 static const char *storm_origin_judge_line(const char *at, const char *end)
 {

@@ -19,17 +19,21 @@ enum {
 	DEADLINE_US = 300000000, /* every request has ended by then */
 	SLOW_US = 200000,        /* between two reads of a slow client */
 	SLOW_BYTES = 2000,
+	UNWRITTEN_US = 10000000, /* until a disk has what a POST removes */
+	AGAIN_US = 2500000,      /* after a node is killed, it runs again */
 	UPLOAD_BYTES = 100000,
 	CLIENTS_PEOPLE = 50,
 };
 
-static const char clients_host[] = "www.example.com";
+#define CLIENTS_HOST "www.example.com"
 
 struct client {
 	struct wire *wire;
 	unsigned node;
 	uint32_t resource, variant, who;
 	bool is_head, unsafe, fresh_only, only_if_cached, purge, slow;
+	bool sibling; /* a peer that asks for what may be had from here */
+	bool stranger; /* one that has another cluster key */
 	uint32_t upload_left, uploaded;
 	bool chunked;
 	int64_t asked_us, purged_us;
@@ -45,13 +49,21 @@ struct client {
 	struct client *next, **link;
 };
 
+/* What was purged of a node last, and acknowledged. */
+struct purged {
+	int64_t asked_us; /* 0: nothing */
+	int64_t told_us;
+	bool unsafe; /* a POST did: the node has not waited for its disk */
+};
+
 static struct {
 	struct clients_plan plan;
 	struct clients_count count;
 	struct client *list;
-	struct world_event arrival;
+	struct world_event arrival, kill;
+	unsigned killed_node;
 	uint64_t number; /* of the next request */
-	int64_t (*purged_us)[NODES_MAX]; /* a resource's: [resource][node] */
+	struct purged (*purged)[NODES_MAX]; /* [resource][node] */
 } clients;
 
 static void client_free(struct client *c)
@@ -165,8 +177,9 @@ static void client_read_304(struct client *c, const struct fields *fields)
 
 	if (!*c->etag || !etag || strcmp(etag, c->etag) != 0)
 		client_fail(c, "a 304 for what it does not have");
-	if (sscanf(etag, "\"%" SCNu32 "-%" SCNu32 "-%" SCNu32,
-		   &c->v.resource, &c->v.number, &c->v.variant) != 3)
+	if (sscanf(etag, "\"%" SCNu32 "-%" SCNu32 "-%" SCNu32 "-%" SCNu32,
+		   &c->v.resource, &c->v.number, &c->v.variant,
+		   &c->v.who) != 4)
 		client_fail(c, "a 304 with a tag that is none");
 	client_judge(c);
 	client_count_source(fields);
@@ -178,6 +191,8 @@ static void client_on_head(void *arg, const struct wire_head *head)
 
 	c->status = head->status;
 	c->until_close = head->body_len < 0;
+	if (c->stranger && (head->status < 400 || head->status == 504))
+		client_fail(c, "somebody without the cluster key is answered");
 	if (c->unsafe && clients.plan.no_errors && head->status != 200)
 		client_fail(c, "an error in a world without any");
 	if (c->purge || c->unsafe)
@@ -196,7 +211,7 @@ static void client_on_head(void *arg, const struct wire_head *head)
 		return;
 	default:
 		if (clients.plan.no_errors &&
-		    !(c->only_if_cached && head->status == 504))
+		    !((c->only_if_cached || c->sibling) && head->status == 504))
 			client_fail(c, "an error in a world without any");
 	}
 }
@@ -212,17 +227,17 @@ static void client_run_slow(void *arg)
 static size_t client_on_bytes(void *arg, const char *data, size_t len)
 {
 	struct client *c = arg;
-	char right[512];
+	const char *right;
 
 	if (c->slow) {
 		len = len < SLOW_BYTES ? len : SLOW_BYTES;
 		world_at(&c->turn, world_now_us + SLOW_US, client_run_slow, c);
 	}
 	for (size_t i = 0, n; c->checks && i < len; i += n) {
-		n = len - i < sizeof(right) ? len - i : sizeof(right);
+		n = len - i;
 		if (c->at + n > c->expected)
 			client_fail(c, "a body that is too long");
-		origin_body(&c->v, c->first + c->at, right, n);
+		right = origin_body(&c->v, c->first + c->at, &n);
 		if (memcmp(data + i, right, n) != 0)
 			client_fail(c, "wrong bytes");
 		c->at += n;
@@ -235,19 +250,48 @@ static bool client_chance(unsigned permille)
 	return world_happens(CHOICE_REQUEST, permille);
 }
 
-static void client_new(unsigned node, uint32_t resource, bool purge);
+static void client_new(unsigned node, uint32_t resource);
+
+static struct client *client_make(unsigned node, uint32_t resource);
+static void client_start(struct client *c);
+
+static void client_run_start(void *arg)
+{
+	client_start(arg);
+}
+
+static void client_run_kill(void *arg)
+{
+	(void)arg;
+	clients_kill(clients.killed_node, NODES_DISK_KILLED);
+}
+
+/* A node that has acknowledged a purge is killed at once: when it runs again,
+ * it must not have what was purged. */
+static void client_kill_after_purge(const struct client *c)
+{
+	struct client *again = client_make(c->node, c->resource);
+
+	clients.killed_node = c->node;
+	world_at(&clients.kill, world_now_us, client_run_kill, NULL);
+	world_at(&again->turn, world_now_us + AGAIN_US, client_run_start,
+		 again);
+}
 
 /* What was acknowledged counts from now on, and is looked at, mostly at once:
  * else what it left behind might never be seen for what came anew. */
 static void client_note_purge(const struct client *c)
 {
-	int64_t *purged_us = &clients.purged_us[c->resource][c->node];
+	struct purged *purged = &clients.purged[c->resource][c->node];
 
-	if (c->status == 200 && c->asked_us > *purged_us)
-		*purged_us = c->asked_us;
+	if (c->status == 200 && c->asked_us > purged->asked_us)
+		*purged = (struct purged){ c->asked_us, world_now_us,
+					   c->unsafe };
 	clients.count.purged += c->status == 200;
-	if (client_chance(700))
-		client_new(c->node, c->resource, false);
+	if (c->purge && c->status == 200 && client_chance(clients.plan.kills))
+		client_kill_after_purge(c);
+	else if (client_chance(700))
+		client_new(c->node, c->resource);
 }
 
 static void client_on_end(void *arg)
@@ -327,6 +371,8 @@ static void client_add_condition(struct client *c, struct fields *f)
 	struct version v = { c->resource, origin_version(c->resource),
 			     c->variant, 0 };
 
+	if (origin_is_private(c->resource))
+		v.who = c->who;
 	if (!origin_varies(c->resource))
 		v.variant = 0;
 	if (v.number > 1)
@@ -373,23 +419,44 @@ static void client_choose(struct client *c, struct fields *f)
 		client_add_range(c, f);
 }
 
+/* As a peer that forgets to say only-if-cached: the answer is what the node
+ * has, and the origin hears nothing of it. */
+static void client_add_sibling(struct client *c, struct fields *f)
+{
+	unsigned from = world_below(CHOICE_REQUEST, nodes_count());
+	char text[ORIGIN_TEXT];
+
+	/* a node that is about to start may get either key */
+	if (!nodes_runs(c->node) || !client_chance(500))
+		from = c->node;
+	c->stranger = strcmp(nodes_token(from), nodes_token(c->node)) != 0;
+	snprintf(text, sizeof(text), "Bearer %s", nodes_token(from));
+	client_add(f, "Proxy-Authorization", text);
+	client_add(f, ORIGIN_UNASKED, "1");
+}
+
 static void client_send(struct client *c)
 {
 	struct wire_head head = { 0 };
-	char path[ORIGIN_TEXT], text[ORIGIN_TEXT];
+	char target[2 * ORIGIN_TEXT], path[ORIGIN_TEXT], text[ORIGIN_TEXT];
 	struct fields f;
 
 	fields_init(&f);
-	client_add(&f, "Host", clients_host);
+	client_add(&f, "Host", CLIENTS_HOST);
 	snprintf(text, sizeof(text), "%" PRIu32, c->who);
 	client_add(&f, "X-Client", text);
 	snprintf(text, sizeof(text), "l%" PRIu32, c->variant);
 	client_add(&f, "Accept-Language", text);
-	if (!c->purge)
+	if (c->sibling)
+		client_add_sibling(c, &f);
+	else if (!c->purge)
 		client_choose(c, &f);
 	head.method = c->purge ? "PURGE" : c->unsafe ? "POST" :
 		      c->is_head ? "HEAD" : "GET";
-	head.target = origin_path(c->resource, path);
+	snprintf(target, sizeof(target), "%s%s",
+		 c->sibling ? "http://" CLIENTS_HOST : "",
+		 origin_path(c->resource, path));
+	head.target = target;
 	head.fields = &f;
 	head.has_body = c->upload_left > 0;
 	head.body_len = c->chunked ? -1 : (int64_t)c->upload_left;
@@ -440,7 +507,24 @@ static uint32_t clients_choose_resource(void)
 	return world_skewed(CHOICE_ARRIVAL, 1, n) - 1;
 }
 
-static void client_new(unsigned node, uint32_t resource, bool purge)
+/* Of a client that has been made: it asks now. */
+static void client_start(struct client *c)
+{
+	c->asked_us = world_now_us;
+	if (clients.plan.single)
+		c->purged_us = clients.purged[c->resource][c->node].asked_us;
+	c->wire = wire_open(WIRE_CLIENTS,
+			    c->purge ? nodes_admin_name(c->node) :
+			    c->sibling ? nodes_peer_name(c->node) :
+					 nodes_data_name(c->node),
+			    &client_ops, c);
+	client_send(c);
+	client_behave(c);
+	world_at(&c->deadline, world_now_us + DEADLINE_US, client_run_deadline,
+		 c);
+}
+
+static struct client *client_make(unsigned node, uint32_t resource)
 {
 	struct client *c = calloc(1, sizeof(*c));
 
@@ -448,26 +532,47 @@ static void client_new(unsigned node, uint32_t resource, bool purge)
 		world_fail("the world itself is out of memory");
 	c->node = node;
 	c->resource = resource;
-	c->purge = purge;
 	c->variant = world_below(CHOICE_REQUEST, ORIGIN_VARIANTS);
 	c->who = 1 + world_below(CHOICE_REQUEST, CLIENTS_PEOPLE);
 	c->range_first = -1;
-	c->asked_us = world_now_us;
-	if (clients.plan.single)
-		c->purged_us = clients.purged_us[resource][node];
 	c->next = clients.list;
 	c->link = &clients.list;
 	if (c->next)
 		c->next->link = &c->next;
 	clients.list = c;
 	clients.count.started++;
-	c->wire = wire_open(WIRE_CLIENTS,
-			    purge ? nodes_admin_name(node) :
-				    nodes_data_name(node), &client_ops, c);
-	client_send(c);
-	client_behave(c);
-	world_at(&c->deadline, world_now_us + DEADLINE_US, client_run_deadline,
-		 c);
+	return c;
+}
+
+static void client_new(unsigned node, uint32_t resource)
+{
+	struct client *c = client_make(node, resource);
+
+	c->sibling = client_chance(clients.plan.siblings);
+	client_start(c);
+}
+
+/* A purge after no change shows nothing. */
+static void client_run_purge(void *arg)
+{
+	struct client *c = arg;
+
+	origin_change(c->resource);
+	client_start(c);
+}
+
+/* At once, or while somebody else's answer is on its way. */
+static void client_new_purge(unsigned node, uint32_t resource)
+{
+	struct client *c = client_make(node, resource);
+
+	c->purge = true;
+	if (client_chance(500))
+		client_run_purge(c);
+	else
+		world_at(&c->turn, world_now_us +
+			 world_skewed(CHOICE_REQUEST, 1000, 500000),
+			 client_run_purge, c);
 }
 
 static void clients_make_request(void)
@@ -480,12 +585,9 @@ static void clients_make_request(void)
 		resource %= plan->urls;
 	if (world_happens(CHOICE_ARRIVAL, plan->changes))
 		origin_change(resource);
-	if (world_happens(CHOICE_ARRIVAL, plan->purges)) {
-		/* a purge after no change shows nothing */
-		origin_change(resource);
-		client_new(node, resource, true);
-	}
-	client_new(node, resource, false);
+	if (world_happens(CHOICE_ARRIVAL, plan->purges))
+		client_new_purge(node, resource);
+	client_new(node, resource);
 }
 
 static void clients_arrive(void *arg)
@@ -511,6 +613,7 @@ void clients_go_on(uint64_t requests)
 {
 	clients.plan.requests = requests;
 	clients.plan.no_errors = true;
+	clients.plan.kills = 0;
 	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
 }
 
@@ -519,17 +622,25 @@ void clients_start(const struct clients_plan *plan)
 	clients.plan = *plan;
 	clients.count = (struct clients_count){ 0 };
 	clients.number = 0;
-	clients.purged_us = calloc(plan->resources,
-				   sizeof(*clients.purged_us));
-	if (!clients.purged_us)
+	clients.purged = calloc(plan->resources, sizeof(*clients.purged));
+	if (!clients.purged)
 		world_fail("the world itself is out of memory");
 	world_at(&clients.arrival, world_now_us + 1000, clients_arrive, NULL);
 }
 
-void clients_forget_purges(unsigned node)
+void clients_kill(unsigned node, enum nodes_disk_end how)
 {
-	for (uint32_t i = 0; i < clients.plan.resources; i++)
-		clients.purged_us[i][node] = 0;
+	bool lost = nodes_kill(node, how);
+
+	for (uint32_t i = 0; i < clients.plan.resources; i++) {
+		struct purged *p = &clients.purged[i][node];
+
+		if (lost || (p->unsafe &&
+			     p->told_us + UNWRITTEN_US > world_now_us))
+			*p = (struct purged){ 0 };
+	}
+	if (!lost)
+		return;
 	for (struct client *c = clients.list; c; c = c->next) {
 		if (c->node == node)
 			c->purged_us = 0;
@@ -551,6 +662,7 @@ void clients_stop(void)
 	while (clients.list)
 		client_free(clients.list);
 	world_cancel(&clients.arrival);
-	free(clients.purged_us);
-	clients.purged_us = NULL;
+	world_cancel(&clients.kill);
+	free(clients.purged);
+	clients.purged = NULL;
 }

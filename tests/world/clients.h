@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cachesim/world/nodes.h"
+
 struct cut_list;
 
 struct clients_plan {
@@ -18,6 +20,8 @@ struct clients_plan {
 	unsigned slow;         /* in a thousand: read slowly */
 	unsigned posts, ranges, conditions, validations, heads, uploads;
 	unsigned purges;       /* in a thousand: an operator's PURGE */
+	unsigned siblings;     /* in a thousand: ask as a peer does */
+	unsigned kills;        /* in a thousand PURGEs: ends the node then */
 	unsigned changes;      /* in a thousand: the origin's change */
 	bool no_errors;        /* nothing fails in this world */
 	bool single;           /* one node: purges are final */
@@ -37,8 +41,9 @@ void clients_start(const struct clients_plan *plan);
 /* Makes so many more, in a world that has no errors any more. */
 void clients_go_on(uint64_t requests);
 
-/* What a node has purged may be back, through no fault of its own. */
-void clients_forget_purges(unsigned node);
+/* Ends a node at once, see nodes_kill(): what it has purged may be back then,
+ * where it has not promised that it is not. */
+void clients_kill(unsigned node, enum nodes_disk_end how);
 
 /* Whether all requests have been made and have ended. */
 bool clients_done(void);

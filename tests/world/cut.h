@@ -22,6 +22,7 @@
 	X(partings,    world.partings) \
 	X(jumps,       world.jumps) \
 	X(reloads,     world.reloads) \
+	X(keys,        world.keys) \
 	X(full,        world_disk_faults.full) \
 	X(write_errors, world_disk_faults.write_errors) \
 	X(read_errors, world_disk_faults.read_errors) \
@@ -36,7 +37,9 @@
 	X(validations, world.clients.validations) \
 	X(heads,       world.clients.heads) \
 	X(uploads,     world.clients.uploads) \
+	X(siblings,    world.clients.siblings) \
 	X(purges,      world.clients.purges) \
+	X(kills,       world.clients.kills) \
 	X(changes,     world.clients.changes)
 /* clang-format on */
 

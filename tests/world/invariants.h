@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "digestd/peers/peer_follower.h"
+
 /*
  * After each step: the ledger adds up and is within its limit. Now and then, so
  * that it costs as much for each step however large the stores are: each
@@ -23,9 +25,13 @@ void invariants_walk(void);
 
 /*
  * After faults have ended, and the time to heal: each node has of each peer
- * the digest that this has published last, and may ask it.
+ * the digest that this has published last, and may ask it. others: peers that
+ * each has beside the nodes, of which nothing is asked.
  */
-void invariants_healed(void);
+void invariants_healed(unsigned others);
+
+/* How a peer stands with a node, by its name. */
+struct peer_follower_status invariants_peer(unsigned node, const char *name);
 
 /* Of all worlds so far: what has been compared. */
 struct invariants_count {

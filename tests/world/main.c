@@ -27,6 +27,8 @@
 #include <string.h>
 
 #include "digestd/disk/disk.h"
+#include "digestd/os/log.h"
+#include "tests/world/bad_peer.h"
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
 #include "tests/world/cut.h"
@@ -38,8 +40,9 @@
 #include "cachesim/world/world.h"
 
 enum {
-	WORLDS = 50,
-	WORLDS_LONG = 10000,
+	WORLDS = 400,
+	WORLDS_SLOW = 100,   /* with sanitizers */
+	WORLDS_LONG = 100000,
 	REQUESTS = 1000, /* of each */
 	TEND_US = 100000,
 	STEPS_MAX = 6000,    /* for a request: more is a loop without an end */
@@ -47,6 +50,9 @@ enum {
 	WORLD_NODES = 8,     /* at most */
 	AFTERWARDS = 100,    /* requests to the cluster that has healed */
 	FAR_US = 15000,      /* one way: a connection takes three of them */
+	BAD_PEER_SEEDS = 10, /* in one world of so many a peer goes bad */
+	BAD_PEER_TAKEN_US = 1000000, /* until all have its digest */
+	BAD_PEER_WORLDS = BAD_PEER_SEEDS * BAD_PEER_NWAYS, /* meet each way */
 	PAIRS_REQUESTS = 1000000, /* that meet every pair, see pairs.h */
 };
 
@@ -59,8 +65,10 @@ static struct {
 	struct clients_plan clients;
 	/* in a thousand, ten times a second */
 	unsigned restarts, partings, jumps, reloads;
+	unsigned keys; /* in a thousand reloads: another cluster key */
 	struct world_event tending;
 	bool tends;
+	bool goes_bad; /* one more peer does */
 } world;
 
 /* What can be left out of a world, by CUT_WORDS(). */
@@ -85,6 +93,25 @@ void world_fail(const char *format, ...)
 	exit(1);
 }
 
+/* What a node logs, as that reloads keep another cluster key out. */
+void __wrap_log_write(enum log_level level, const char *part,
+		      const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+void __wrap_log_write(enum log_level level, const char *part,
+		      const char *format, ...)
+{
+	va_list args;
+
+	if (!world.verbose || level > LOG_ERROR)
+		return;
+	printf("# %.6f s, %s: ", (double)world_now_us / 1e6, part);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+}
+
 /* Mostly none, else few or many. */
 static unsigned world_permille(unsigned often, unsigned most)
 {
@@ -96,7 +123,7 @@ static unsigned world_permille(unsigned often, unsigned most)
 static void world_choose_weather(bool faults, uint32_t body_bytes)
 {
 	/* a body comes in so many pieces and not many more */
-	enum { PIECES = 100, PIECE_MIN_BYTES = 16 };
+	enum { PIECES = 50, PIECE_MIN_BYTES = 16 };
 	struct wire_weather *w = &wire_weather;
 
 	*w = (struct wire_weather){ 0 };
@@ -149,11 +176,17 @@ static const char *world_choose_options(void)
 	};
 	static char text[1024];
 	size_t len = 0, n = sizeof(lines) / sizeof(lines[0]);
+	/* most have a small filter, which grows and is soon coded */
+	bool small = world_happens(CHOICE_SWARM, 800);
 	/* by default nodes wait 50 ms for each other: they could not meet */
 	bool far = wire_weather.latency_us > FAR_US;
 	const char *last = "";
 
 	text[0] = '\0';
+	if (small)
+		len = (size_t)snprintf(text, sizeof(text), "%s",
+				       "filter_min = 128\n"
+				       "expected_objects = 20\n");
 	for (size_t i = 0; i < n; i++) {
 		size_t name = strcspn(lines[i], " ");
 
@@ -219,6 +252,8 @@ static void world_reload(unsigned node)
 		line = world.nodes.options;
 	if (world_happens(CHOICE_EVENT, 500))
 		without = 0;
+	if (world_happens(CHOICE_EVENT, world.keys))
+		nodes_set_key(node, world_below(CHOICE_EVENT, NODES_KEYS));
 	nodes_reload(node, bytes, line, without);
 }
 
@@ -227,9 +262,8 @@ static void world_tend(void *arg)
 	unsigned node = world_below(CHOICE_EVENT, nodes_count());
 
 	(void)arg;
-	if (world_happens(CHOICE_EVENT, world.restarts) &&
-	    nodes_kill(node, world_below(CHOICE_DISK, NODES_DISK_ENDS)))
-		clients_forget_purges(node);
+	if (world_happens(CHOICE_EVENT, world.restarts))
+		clients_kill(node, world_below(CHOICE_DISK, NODES_DISK_ENDS));
 	if (world_happens(CHOICE_EVENT, world.partings))
 		world_part(node);
 	if (world_happens(CHOICE_EVENT, world.jumps))
@@ -256,9 +290,20 @@ static void world_run(void)
 	}
 }
 
-static void world_run_heal(void *arg)
+static void world_run_waited(void *arg)
 {
 	*(bool *)arg = true;
+}
+
+/* Lets time pass, in which clients ask for nothing. */
+static void world_wait(int64_t for_us)
+{
+	struct world_event end = { 0 };
+	bool waited = false;
+
+	world_at(&end, world_now_us + for_us, world_run_waited, &waited);
+	while (!waited)
+		world_step();
 }
 
 /*
@@ -267,9 +312,6 @@ static void world_run_heal(void *arg)
  */
 static void world_heal(void)
 {
-	struct world_event healed = { 0 };
-	bool is_healed = false;
-
 	wire_weather.calm = true;
 	world_memory_limit(UINT64_MAX);
 	world_disk_faults = (struct world_disk_faults){ 0 };
@@ -279,11 +321,9 @@ static void world_heal(void)
 	world.jumps = 0;
 	world.reloads = 0;
 	nodes_restore();
-	world_at(&healed, world_now_us + HEAL_US, world_run_heal, &is_healed);
-	while (!is_healed)
-		world_step();
+	world_wait(HEAL_US);
 	nodes_tend();
-	invariants_healed();
+	invariants_healed(world.goes_bad);
 	clients_go_on(AFTERWARDS);
 	world_run();
 }
@@ -298,7 +338,7 @@ static void world_choose_torn(void)
 
 	world.origin.resources = world.clients.resources =
 		world_skewed(CHOICE_SWARM, 4, 40);
-	world.origin.large = true;
+	world.origin.large = 1000;
 	world.origin.body_bytes = BODY_BYTES;
 	world.origin.lifetime_s = 1000;
 	world.nodes.nnodes = world_skewed(CHOICE_SWARM, 2, 8);
@@ -307,12 +347,86 @@ static void world_choose_torn(void)
 	world.nodes.max_object_bytes = 1 << 20;
 	world.nodes.options = "publish_min = 10ms\npublish_max = 20ms\n";
 	world.clients.single = world.clients.no_errors = false;
+	world.clients.kills = 0;
 	world.clients.changes = 20;
 	world.clients.leaving = 100;
 	wire_weather.latency_us = world_skewed(CHOICE_SWARM, 50, FAR_US);
 	wire_weather.faults.cut = 300;
 	wire_weather.piece_bytes = PIECE_BYTES;
 	wire_weather.window = 4 * PIECE_BYTES;
+	world_memory_limit(UINT64_MAX);
+}
+
+/* The cluster key changes, node by node. */
+static void world_choose_keys(void)
+{
+	world.restarts = world_skewed(CHOICE_SWARM, 10, 100);
+	world.reloads = world_skewed(CHOICE_SWARM, 20, 200);
+	world.clients.siblings = 50;
+}
+
+/*
+ * One node, whose disk keeps nearly all, and which is killed behind some of the
+ * PURGEs that it has acknowledged.
+ */
+static void world_choose_killed(void)
+{
+	world.origin.resources = world.clients.resources =
+		world_skewed(CHOICE_SWARM, 10, 200);
+	world.origin.lifetime_s = 1000;
+	world.origin.failing = 0;
+	world.nodes.nnodes = 1;
+	world.nodes.peers = false;
+	world.nodes.disks = &world_disk_nodes;
+	world.nodes.disk_bytes = 1 << 26;
+	world.nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 24);
+	world_disk_faults = (struct world_disk_faults){ 0 };
+	world.restarts = 0;
+	world.clients.single = true;
+	world.clients.siblings = 0;
+	world.clients.no_errors = false;
+	world.clients.purges = 100;
+	world.clients.kills = 300;
+	world.tends = true;
+	world_memory_limit(UINT64_MAX);
+}
+
+/*
+ * One peer goes bad, as soon as all nodes have its digest, and nothing else
+ * fails: no client notices. The origin does not change, so that it can go on
+ * where the peer breaks off.
+ */
+static void world_choose_bad(void)
+{
+	static const char *const options[] = {
+		"", "stream_window = 1K\n", "placement = \"keep\"\n",
+		"filter_min = 128\nexpected_objects = 20\n",
+	};
+	struct clients_plan *c = &world.clients;
+
+	world.origin.resources = c->resources =
+		world_skewed(CHOICE_SWARM, 200, 2000);
+	world.origin.large = 100;
+	world.origin.body_bytes = world_skewed(CHOICE_SWARM, 70000, 200000);
+	world.origin.tags = true;
+	world.origin.lifetime_s = 1000;
+	world.origin.failing = 0;
+	world.origin.slow_ms = 20;
+	world.nodes.nnodes = 1 + world_below(CHOICE_SWARM, 3);
+	world.nodes.peers = true;
+	world.nodes.disks = NULL;
+	world.nodes.max_object_bytes = 1 << 20;
+	world.nodes.stranger = bad_peer_place;
+	world.nodes.options = options[world_below(CHOICE_SWARM, 4)];
+	c->single = false;
+	c->no_errors = true;
+	c->changes = c->purges = c->kills = c->posts = 0;
+	c->gap_us = world_skewed(CHOICE_SWARM, 1000, 10000);
+	wire_weather.latency_us = world_skewed(CHOICE_SWARM, 50, 5000);
+	wire_weather.faults = (struct wire_faults){ 0 };
+	world.restarts = world.partings = world.jumps = world.reloads = 0;
+	world.keys = 0;
+	world.tends = false;
 	world_memory_limit(UINT64_MAX);
 }
 
@@ -340,7 +454,7 @@ static void world_begin(void)
 	faults = world_happens(CHOICE_SWARM, 500);
 	alone = world_happens(CHOICE_SWARM, 300);
 	/* those above 64 KiB are on their way while others ask for them */
-	world.origin.large = world_happens(CHOICE_SWARM, 400);
+	world.origin.large = world_happens(CHOICE_SWARM, 400) ? 300 : 0;
 	world.origin.body_bytes = world.origin.large ?
 		world_skewed(CHOICE_SWARM, 70000, 300000) :
 		world_skewed(CHOICE_SWARM, 64, 100000);
@@ -367,21 +481,38 @@ static void world_begin(void)
 	world.nodes.clocks_differ = world_happens(CHOICE_SWARM, 500);
 	world.nodes.options = world_choose_options();
 	world.clients.single = alone;
+	world.clients.siblings = alone ? 0 : world_permille(300, 100);
 	world.restarts = faults ? world_permille(300, 50) : 0;
 	world_choose_disks(&world.nodes, faults);
 	world.partings = faults ? world_permille(300, 50) : 0;
 	world.jumps = world_permille(200, 50);
 	world.reloads = world_permille(200, 100);
+	world.keys = faults && !alone && world_happens(CHOICE_SWARM, 150) ?
+			     300 : 0;
+	if (world.keys) /* it is taken at a start, and not by a reload */
+		world_choose_keys();
 	world.tends = faults || world.jumps || world.reloads;
 	world_memory_limit(UINT64_MAX);
 	if (faults && world_happens(CHOICE_SWARM, 300))
 		world_memory_limit(world_skewed(CHOICE_SWARM, 1 << 18,
 						1 << 26));
-	if (world_happens(CHOICE_SWARM, 80))
+	world.goes_bad = world.seed % BAD_PEER_SEEDS == 0;
+	if (world.goes_bad)
+		world_choose_bad();
+	else if (world_happens(CHOICE_SWARM, 80))
 		world_choose_torn();
+	else if (disk_is_built() && world_happens(CHOICE_SWARM, 40))
+		world_choose_killed();
 	world_cut(&world.cut);
 	origin_start(&world.origin);
+	if (world.goes_bad)
+		bad_peer_start(world.seed / BAD_PEER_SEEDS % BAD_PEER_NWAYS,
+			       world.origin.resources);
 	nodes_start(&world.nodes);
+	if (world.goes_bad) {
+		world_wait(BAD_PEER_TAKEN_US);
+		bad_peer_befall();
+	}
 	clients_start(&world.clients);
 	if (world.tends)
 		world_at(&world.tending, TEND_US, world_tend, NULL);
@@ -405,6 +536,7 @@ static void world_end(void)
 	clients_stop();
 	invariants_walk();
 	nodes_stop();
+	bad_peer_stop();
 	world_memory_check();
 	origin_stop();
 }
@@ -507,8 +639,23 @@ static void world_whole(void)
 {
 	world_begin();
 	world_run();
+	bad_peer_check();
 	world_heal();
 	world_end();
+}
+
+/* Whether so many worlds should have met something that they have not: a
+ * handler that nobody needs, or a way to go bad that does not come about. */
+static bool world_has_missed(void)
+{
+	uint64_t requests = world.worlds * world.cut.requests;
+	unsigned missed = 0;
+
+	if (world.worlds >= BAD_PEER_WORLDS && world.cut.requests >= REQUESTS)
+		missed += bad_peer_report();
+	if (requests >= PAIRS_REQUESTS)
+		missed += pairs_report(false);
+	return missed;
 }
 
 int main(int argc, char **argv)
@@ -518,7 +665,7 @@ int main(int argc, char **argv)
 
 	world.seed = 1;
 	world.worlds = is_long ? WORLDS_LONG :
-		       slow && atoi(slow) > 1 ? WORLDS / 2 : WORLDS;
+		       slow && atoi(slow) > 1 ? WORLDS_SLOW : WORLDS;
 	world.cut.requests = REQUESTS;
 	world_read_options(argc, argv);
 	printf("1..%" PRIu64 "\n", world.worlds);
@@ -530,7 +677,5 @@ int main(int argc, char **argv)
 	}
 	if (world.verbose)
 		pairs_report(true);
-	if (world.worlds * world.cut.requests < PAIRS_REQUESTS)
-		return 0;
-	return pairs_report(false) ? 1 : 0; /* a handler that nobody needs */
+	return world_has_missed() ? 1 : 0;
 }

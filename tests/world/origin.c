@@ -3,7 +3,6 @@
  */
 #include "tests/world/origin.h"
 
-#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "cachesim/world/world.h"
 
 enum {
-	PIECE_BYTES = 8192,
 	PAUSE_US = 50000,
 	/* seconds are rounded in Date, in Age, and in lifetimes */
 	SLACK_US = 3000000,
@@ -35,6 +33,7 @@ enum trait {
 	TRAIT_NO_STORE = 128,
 	TRAIT_COOKIE = 256,
 	TRAIT_SAME_LENGTH = 512, /* all versions */
+	TRAIT_LARGE = 1024,      /* no version is short */
 };
 
 enum { WHILE_REVALIDATE_S = 5 };
@@ -88,8 +87,12 @@ static void origin_choose(struct resource *r)
 	}
 	if (r->traits & TRAIT_MUST_REVALIDATE)
 		r->traits &= ~(unsigned)TRAIT_WHILE_REVALIDATE;
+	if (origin.plan.tags)
+		r->traits |= TRAIT_ETAG;
 	r->lifetime_s = world_below(CHOICE_ORIGIN, origin.plan.lifetime_s + 1);
-	r->max_bytes = origin.plan.large ? origin.plan.body_bytes :
+	if (world_happens(CHOICE_ORIGIN, origin.plan.large))
+		r->traits |= TRAIT_LARGE;
+	r->max_bytes = r->traits & TRAIT_LARGE ? origin.plan.body_bytes :
 		world_skewed(CHOICE_ORIGIN, 16, origin.plan.body_bytes);
 	r->nversions = 1;
 }
@@ -124,6 +127,12 @@ bool origin_is_private(uint32_t resource)
 	return origin.resources[resource].traits & TRAIT_PRIVATE;
 }
 
+bool origin_is_shared(uint32_t resource)
+{
+	return !(origin.resources[resource].traits &
+		 (TRAIT_PRIVATE | TRAIT_NO_STORE | TRAIT_COOKIE));
+}
+
 const char *origin_path(uint32_t resource, char text[ORIGIN_TEXT])
 {
 	snprintf(text, ORIGIN_TEXT, "/r%" PRIu32, resource);
@@ -139,44 +148,50 @@ static uint64_t origin_mark(const struct version *v)
 size_t origin_body_len(const struct version *v)
 {
 	const struct resource *r = &origin.resources[v->resource];
-	uint32_t most = r->max_bytes, least = origin.plan.large ? most / 2 : 0;
+	uint32_t most = r->max_bytes;
+	uint32_t least = r->traits & TRAIT_LARGE ? most / 2 : 0;
 
 	if (r->traits & TRAIT_SAME_LENGTH)
 		return most;
 	return least + 1 + origin_mark(v) % (most - least);
 }
 
-/* Eight bytes of a body. Half of a world's time goes by here, and worse mixed
- * ones tell as well whose they are. */
-static uint64_t origin_word(uint64_t mark, uint64_t at)
-{
-	uint64_t z = (mark ^ at) * UINT64_C(0x9e3779b97f4a7c15);
+/*
+ * What all bodies are cut from: some thousands of bytes that were drawn once
+ * and follow each other in a circle, of which each body begins at a place of
+ * its own. No body is made, none is copied to be compared.
+ */
+enum {
+	CIRCLE_BYTES = 65521, /* a prime: buffers have another length */
+	CIRCLE_AGAIN = 16384, /* of its beginning, behind its end */
+};
 
-	return htole64(z ^ z >> 32);
+static struct {
+	bool drawn;
+	char bytes[CIRCLE_BYTES + CIRCLE_AGAIN];
+} circle;
+
+static void origin_draw(void)
+{
+	for (size_t i = 0; i < CIRCLE_BYTES && !circle.drawn; i++)
+		circle.bytes[i] = (char)world_hash(i, 0);
+	memcpy(circle.bytes + CIRCLE_BYTES, circle.bytes, CIRCLE_AGAIN);
+	circle.drawn = true;
 }
 
-void origin_body(const struct version *v, size_t first, char *to, size_t len)
+const char *origin_body(const struct version *v, size_t first, size_t *len)
 {
-	uint64_t mark = origin_mark(v), word;
-	size_t skipped = first % sizeof(word), n;
+	size_t at = (origin_mark(v) + first) % CIRCLE_BYTES;
 
-	for (uint64_t at = first / sizeof(word); len;
-	     at++, skipped = 0, to += n, len -= n) {
-		word = origin_word(mark, at);
-		n = sizeof(word) - skipped;
-		if (n > len)
-			n = len;
-		if (n == sizeof(word)) /* mostly, and no call then */
-			memcpy(to, &word, sizeof(word));
-		else
-			memcpy(to, (const char *)&word + skipped, n);
-	}
+	if (*len > CIRCLE_BYTES + CIRCLE_AGAIN - at)
+		*len = CIRCLE_BYTES + CIRCLE_AGAIN - at;
+	return circle.bytes + at;
 }
 
 void origin_etag(const struct version *v, char text[ORIGIN_TEXT])
 {
-	snprintf(text, ORIGIN_TEXT, "\"%" PRIu32 "-%" PRIu32 "-%" PRIu32 "\"",
-		 v->resource, v->number, v->variant);
+	snprintf(text, ORIGIN_TEXT, "\"%" PRIu32 "-%" PRIu32 "-%" PRIu32
+		 "-%" PRIu32 "\"", v->resource, v->number, v->variant, v->who);
 }
 
 char origin_upload_byte(uint64_t at)
@@ -207,8 +222,9 @@ static int64_t origin_stale_us(const struct resource *r,
 		return INT64_MAX / 2; /* as long as the origin fails */
 	if (r->traits & TRAIT_WHILE_REVALIDATE)
 		s += WHILE_REVALIDATE_S;
-	/* what a clock says before it jumps back is younger after it */
-	return s * 1000000 + SLACK_US + nodes_jumped_back_us();
+	s = s * 1000000 + SLACK_US;
+	/* what is on disk is younger at a start, after a clock jumps back */
+	return nodes_have_disks() ? s + nodes_jumped_back_us() : s;
 }
 
 const char *origin_judge(const struct question *q)
@@ -237,19 +253,18 @@ static void service_free(struct service *s)
 	free(s);
 }
 
-static void service_add(struct service *s, const char *name, const char *value)
+static void origin_add(struct fields *to, const char *name, const char *value)
 {
-	if (fields_add(&s->fields, name, value))
+	if (fields_add(to, name, value))
 		world_fail("the world itself is out of memory");
 }
 
-static void service_add_freshness(struct service *s)
+static void origin_add_freshness(const struct resource *r, struct fields *to)
 {
-	const struct resource *r = &origin.resources[s->resource];
 	char text[ORIGIN_TEXT], date[HTTPDATE_LEN + 1];
 
 	httpdate_format(world_wall_s(), date);
-	service_add(s, "Date", date);
+	origin_add(to, "Date", date);
 	if (r->traits & TRAIT_NO_STORE)
 		snprintf(text, sizeof(text), "no-store");
 	else
@@ -260,29 +275,34 @@ static void service_add_freshness(struct service *s)
 				 ", must-revalidate" : "",
 			 r->traits & TRAIT_WHILE_REVALIDATE ?
 				 ", stale-while-revalidate=5" : "");
-	service_add(s, "Cache-Control", text);
+	origin_add(to, "Cache-Control", text);
 }
 
-static void service_add_fields(struct service *s)
+void origin_add_fields(const struct version *v, struct fields *to)
 {
-	const struct resource *r = &origin.resources[s->resource];
+	const struct resource *r = &origin.resources[v->resource];
 	char text[ORIGIN_TEXT];
 
-	service_add_freshness(s);
+	origin_add_freshness(r, to);
 	if (r->traits & TRAIT_VARIES)
-		service_add(s, "Vary", "Accept-Language");
-	if (r->traits & TRAIT_COOKIE) {
-		snprintf(text, sizeof(text), "who=%" PRIu32, s->who);
-		service_add(s, "Set-Cookie", text);
-	}
+		origin_add(to, "Vary", "Accept-Language");
 	if (r->traits & TRAIT_ETAG) {
-		origin_etag(&s->v, text);
-		service_add(s, "ETag", text);
+		origin_etag(v, text);
+		origin_add(to, "ETag", text);
 	}
 	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %" PRIu32
-		 " %" PRIu32, s->v.resource, s->v.number, s->v.variant,
-		 s->v.who);
-	service_add(s, ORIGIN_FIELD, text);
+		 " %" PRIu32, v->resource, v->number, v->variant, v->who);
+	origin_add(to, ORIGIN_FIELD, text);
+}
+
+static void service_add_cookie(struct service *s)
+{
+	char text[ORIGIN_TEXT];
+
+	if (!(origin.resources[s->resource].traits & TRAIT_COOKIE))
+		return;
+	snprintf(text, sizeof(text), "who=%" PRIu32, s->who);
+	origin_add(&s->fields, "Set-Cookie", text);
 }
 
 static void service_send_head(struct service *s, unsigned status)
@@ -314,17 +334,15 @@ static void service_finish(void *arg)
 
 static void service_send(struct service *s)
 {
-	char buf[PIECE_BYTES];
+	const char *bytes;
 	size_t room;
 
 	while ((room = wire_room(s->wire, WIRE_ANSWERER)) > 0 &&
 	       s->sent < s->len) {
-		size_t n = room < sizeof(buf) ? room : sizeof(buf);
+		size_t n = s->len - s->sent < room ? s->len - s->sent : room;
 
-		if (n > s->len - s->sent)
-			n = s->len - s->sent;
-		origin_body(&s->v, s->sent, buf, n);
-		wire_send(s->wire, WIRE_ANSWERER, buf, n);
+		bytes = origin_body(&s->v, s->sent, &n);
+		wire_send(s->wire, WIRE_ANSWERER, bytes, n);
 		s->sent += n;
 	}
 	if (s->sent == s->len && !s->done) {
@@ -336,7 +354,7 @@ static void service_send(struct service *s)
 
 static void service_fail(struct service *s)
 {
-	service_add(s, "Cache-Control", "no-store");
+	origin_add(&s->fields, "Cache-Control", "no-store");
 	s->len = 0;
 	service_send_head(s, 503);
 }
@@ -351,7 +369,7 @@ static void service_answer(void *arg)
 		service_fail(s);
 	} else if (s->unsafe) {
 		origin_change(s->resource);
-		service_add(s, "Cache-Control", "no-store");
+		origin_add(&s->fields, "Cache-Control", "no-store");
 		s->len = 0;
 		service_send_head(s, 200);
 	} else {
@@ -359,7 +377,8 @@ static void service_answer(void *arg)
 		if (!s->v.number)
 			s->v.number = origin_version(s->resource);
 		s->len = origin_body_len(&s->v);
-		service_add_fields(s);
+		origin_add_fields(&s->v, &s->fields);
+		service_add_cookie(s);
 		origin_etag(&s->v, etag);
 		service_send_head(s, strcmp(s->etag, etag) ||
 				  !(origin.resources[s->resource].traits &
@@ -400,6 +419,8 @@ static void service_on_head(void *arg, const struct wire_head *head)
 		s->v.who = s->who;
 	s->upload_len = head->has_body ? head->body_len : 0;
 	service_check_via(head->fields);
+	if (fields_get(head->fields, ORIGIN_UNASKED))
+		world_fail("the origin is asked what a peer has asked a node");
 	if (etag)
 		snprintf(s->etag, sizeof(s->etag), "%s", etag);
 }
@@ -485,6 +506,7 @@ static void origin_accept(void *arg, struct wire *wire)
 
 void origin_start(const struct origin_plan *plan)
 {
+	origin_draw();
 	origin.plan = *plan;
 	origin.resources = calloc(plan->resources, sizeof(struct resource));
 	if (!origin.resources)

@@ -4,7 +4,7 @@
  *
  * Each resource has traits of the seed's choice and versions, one after the
  * other. Byte k of a body depends on resource, version, variant, client and k,
- * and on nothing else, so that every byte tells whose it is.
+ * and on nothing else, so that a few bytes tell whose they are, and which.
  */
 #ifndef TESTS_WORLD_ORIGIN_H
 #define TESTS_WORLD_ORIGIN_H
@@ -18,6 +18,11 @@ enum { ORIGIN_VARIANTS = 3, ORIGIN_TEXT = 96 };
 /* "X-Version": names the version that a response is of. */
 #define ORIGIN_FIELD "X-Version"
 
+struct fields;
+
+/* What is asked for with this field must not be asked of the origin. */
+#define ORIGIN_UNASKED "X-Unasked"
+
 /* What a response is of. */
 struct version {
 	uint32_t resource, number, variant, who; /* who: 0, for everybody */
@@ -30,7 +35,8 @@ struct origin_plan {
 	unsigned failing;    /* in a thousand answers: 5xx */
 	unsigned slow_ms;    /* before an answer, at most */
 	unsigned pausing;    /* in a thousand pieces of an upload */
-	bool large;          /* bodies are mostly large */
+	bool tags;           /* each resource has entity tags */
+	unsigned large;      /* in a thousand resources: of that length */
 };
 
 /* Begins to listen as origin_name. */
@@ -48,9 +54,16 @@ void origin_change(uint32_t resource);
 bool origin_varies(uint32_t resource);
 bool origin_is_private(uint32_t resource);
 
-/* Of a body: how long it is, and its bytes from `first` on. */
+/* Whether caches may keep answers, and give them to anybody. */
+bool origin_is_shared(uint32_t resource);
+
+/* The fields of an answer of a version, but for its cookie. */
+void origin_add_fields(const struct version *v, struct fields *to);
+
+/* Of a body: how long it is, and its bytes from `first` on: *len of them at
+ * most, and then as many as there are, at least some. */
 size_t origin_body_len(const struct version *v);
-void origin_body(const struct version *v, size_t first, char *to, size_t len);
+const char *origin_body(const struct version *v, size_t first, size_t *len);
 
 /* Of the body of any request. */
 char origin_upload_byte(uint64_t at);

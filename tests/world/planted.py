@@ -29,17 +29,25 @@ SHORT = {"cookie-shared", "waiters-hang"}
 # name: file, what stands there, what takes its place, and more such pairs
 FAULTS = {
     "purged-fill-joined": (
-        "digestd/proxy/flight.c",
-        "other && other->begun < lead->purged", "0"),
+        "digestd/proxy/collapse.c",
+        "other && other->begun < miss->purged", "0"),
     "purge-stamp-ignored": (
         "digestd/cache/cache.c",
         "purgelog_last(&cache->purges, fill->key) > fill->asked", "0"),
     "purge-forgets": (
         "digestd/cache/cache.c",
         "n = store_remove_key(cache->main.store, key);", "n = 1;"),
+    "purge-undone-by-restart": (
+        "digestd/cache/cache_disk.c",
+        """	else
+		disk_remove(cache->disk, e);""", """	else
+		disk_entry_free(e);"""),
+    "purge-acknowledged-early": (
+        "digestd/peers/purge.c",
+        "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
     "post-does-not-invalidate": (
-        "digestd/proxy/request_store.c",
-        "if (!r->unsafe || r->status >= 400)", "if (r->status >= 100)"),
+        "digestd/node/node_keep.c",
+        "if (c->unsafe && c->status < 400)", "if (c->status < 100)"),
     "vary-ignored-in-joining": (
         "digestd/proxy/request_node.c",
         "vary_match(cached_selecting(head), request_fields(r)) &&", ""),
@@ -59,37 +67,28 @@ FAULTS = {
     "always-fresh": (
         "digestd/http/freshness.c", "if (left_s > 0)\n\t\treturn REUSE_FRESH",
         "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
+    "clock-back-makes-fresh": (
+        "digestd/proxy/request_node.c",
+        "int64_t now_s = worker_now_s(r->worker);",
+        "int64_t now_s = worker_wall_s(r->worker);"),
     "no-cache-ignored": (
         "digestd/http/freshness.c",
         "if (f->always_validate || request->no_cache ||",
         "if (f->always_validate ||"),
     "truncated-body-served": (
-        "digestd/proxy/request_fill.c",
+        "digestd/proxy/fill_node.c",
         "if (done->result != FETCH_COMPLETE) {",
         "if (done->result != FETCH_COMPLETE &&\n"
         "\t    done->result != FETCH_TRUNCATED) {"),
     "waiters-hang": (
-        "digestd/proxy/flight.c",
-        """		flight_unlink_waiter(w);
-		loop_post(w->loop, &w->call);
-	}
-	pthread_mutex_unlock(&flights->lock);
-}
-
-bool flights_leave""",
-        """		flight_unlink_waiter(w);
-		if (!lead->waiters)
-			loop_post(w->loop, &w->call);
-	}
-	pthread_mutex_unlock(&flights->lock);
-}
-
-bool flights_leave"""),
+        "digestd/proxy/collapse.c",
+        "		loop_post(r->loop, &r->call);",
+        "		if (!c->readers)\n\t\t\tloop_post(r->loop, &r->call);"),
     "fetch-never-resumed": (
-        "digestd/proxy/request_fill.c", "fetch_resume(d->r->fetch);", ";"),
+        "digestd/proxy/fill_node.c", "fetch_resume(d->f->fetch);", ";"),
     "rejoin-uncompared": (
-        "digestd/proxy/request_fill.c",
-        "!memcmp(r->body.data + f->rejoined, data, n);", "true;"),
+        "digestd/proxy/fill_node.c",
+        "!memcmp(f->body.data + node->rejoined, data, n);", "true;"),
     "repeated-twice": (
         "digestd/node/node_fill.c", "	f->skip = n;\n", ""),
     "upload-cut-short": (
@@ -118,20 +117,21 @@ bool flights_leave"""),
         "digestd/proxy/request.c", "request_start(w, x, true);",
         "request_start(w, x, false);"),
     "head-is-stored": (
-        "digestd/proxy/request_store.c",
-        """return r->cacheable && !strcmp(r->method, "GET");""",
-        "return r->cacheable;"),
+        "digestd/proxy/fill_store.c",
+        ".get = f->q->cacheable && f->q->get,",
+        ".get = f->q->cacheable,"),
     "variant-of-another": (
-        "digestd/proxy/request_store.c",
-        "err = vary_select(&r->in, &r->response, &r->selecting);",
-        "err = 0; fields_init(&r->selecting);"),
+        "digestd/proxy/fill_store.c",
+        "err = vary_select(&f->in, &f->response, &f->selecting);",
+        "err = 0; fields_init(&f->selecting);"),
     "eviction-untold": (
-        "digestd/cache/cache.c",
-        "catalog_remove(t->cache->catalog, key);",
-        "key->lo % 8 ? catalog_remove(t->cache->catalog, key) : (void)0;"),
+        "digestd/cache/cache_catalog.c",
+        "catalog_remove(cache->catalog, &change->key);",
+        "change->key.lo % 8 ? catalog_remove(cache->catalog, &change->key) :\n"
+        "			     (void)0;"),
     "probation-told-twice": (
-        "digestd/cache/cache.c",
-        "(t != &cache->ram && cache_has_key(&cache->ram, key)) ||", ""),
+        "digestd/cache/cache_catalog.c",
+        "(t != &c->ram && cache_catalog_has_key(&c->ram, key)) ||", ""),
     "digest-lags-behind": (
         "digestd/mesh/catalog.c",
         """	scd_counting_add(c->filter, key);
@@ -139,13 +139,11 @@ bool flights_leave"""),
 		scd_counting_add(c->filter, key);
 	if"""),
     "delta-not-applied": (
-        "digestd/peers/digest_decoder.c",
-        "	return scd_delta_apply(job->body.bytes, job->body.len, "
-        """&job->limits,
-			       &base, &job->result.info, bloom);""",
-        """	int err = scd_delta_apply(job->body.bytes, job->body.len,
-				  &job->limits, &base, &job->result.info,
-				  bloom);
+        "digestd/mesh/peer_digest.c",
+        "	return scd_delta_apply(in->at, in->len, in->limits, &base, "
+        "info, bloom);",
+        """	int err = scd_delta_apply(in->at, in->len, in->limits, &base,
+				  info, bloom);
 
 	if (err)
 		return err;
@@ -157,19 +155,29 @@ bool flights_leave"""),
 		h->state = HEALTH_HALF_OPEN;
 		return true;""", """	case HEALTH_BROKEN:
 		return false;"""),
+    "breaker-never-opens": (
+        "digestd/mesh/peer_health.c",
+        "return h->failures >= policy->failures ||", "return false &&"),
+    "liar-never-quarantined": (
+        "digestd/mesh/peer_health.c",
+        "if (h->score < HEALTH_PATIENCE)", "if (h->score < 1e9)"),
     "follower-gives-up": (
         "digestd/mesh/fetch_schedule.c",
         "int64_t wait_ms = backoff_ms(",
         "int64_t wait_ms = f->failures > 2 ? 3600000 : backoff_ms("),
     "ledger-without-limit": (
         "digestd/store/ledger.c",
-        """total > limit || bytes > limit - total ||
-		    leave > limit - total - bytes""", "0"),
+        """there > limit || bytes > limit - there ||
+		    leave > limit - there - bytes""", "0"),
     "body-unchecked": (
         "digestd/disk/disk_read.c",
         """	if (!err && disk_sum(body->id, bytes, (size_t)body->len) !=
 			    disk_body_sum(body, 0))
 		err = -EBADMSG;""", ""),
+    "record-unchecked": (
+        "digestd/disk/disk_record.c",
+        "return scd__read_u64(&r) == disk_sum(id, bytes, len - SUM_BYTES);",
+        "return true;"),
     "block-unchecked": (
         "digestd/disk/disk_read.c",
         """	if (!err &&
@@ -177,10 +185,14 @@ bool flights_leave"""),
 		err = -EBADMSG;""", ""),
     "reload-drops-a-peer": (
         "digestd/peers/peer_follower.c",
-        "	f->npeers = n;", "	f->npeers = n > 1 ? n - 1 : n;"),
+        "	f->npeers = npeers;",
+        "	f->npeers = npeers > 1 ? npeers - 1 : npeers;"),
+    "key-taken-by-reload": (
+        "digestd/config/configuration.c",
+        "	memcpy(next->key, now->key, sizeof(next->key));", ""),
     "upload-not-resumed": (
-        "digestd/proxy/request_fill.c",
-        "fetch_resume_upload(d->r->fetch);", ";"),
+        "digestd/proxy/fill_node.c",
+        "fetch_resume_upload(d->f->fetch);", ";"),
     "age-lost": (
         "digestd/http/freshness.c",
         "spans.born_s = times->response_s - corrected_s;",
@@ -192,6 +204,8 @@ bool flights_leave"""),
         "digestd/node/node_fill.c",
         "f->cut = f->received;", "f->cut = f->received / 2;",
         "	if (!in->same)\n", "	if (0)\n"),
+    "takeover-uncompared": (
+        "digestd/node/node_fill.c", "	if (!in->same)\n", "	if (0)\n"),
     "store-overweight": (
         "digestd/store/store.c",
         "while (s->stats.weight > s->stats.max_weight)",
