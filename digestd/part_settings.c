@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "digestd/config/configuration.h"
-#include "digestd/peers/digest_request.h"
 
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
@@ -69,35 +68,15 @@ int part_settings_of_workers(const struct config *c,
 			     struct worker_settings *out)
 {
 	*out = (struct worker_settings){
-		.node = c->node,
-		.data_listen = c->listen_data,
-		.peer_listen = c->listen_peer,
-		.max_connections = (unsigned)c->max_connections,
-		.client_connections = (unsigned)c->client_connections,
-		.header_ms = (unsigned)c->header_timeout_ms,
-		.idle_ms = (unsigned)c->idle_timeout_ms,
-		.min_rate = (unsigned)c->client_min_rate,
-		.max_header_bytes = (size_t)c->max_header_size,
-		.default_origin = c->default_origin,
-		.forward = c->forward,
-		.forward_private = c->forward_private,
-		.origin_connect_ms = (unsigned)c->origin_connect_ms,
-		.origin_first_byte_ms = (unsigned)c->origin_timeout_ms,
-		.origin_low_rate_s = (unsigned)c->origin_stall_s,
-		.origin_connections = (unsigned)c->origin_connections,
-		.stale_on_disconnect_s = (unsigned)c->stale_on_disconnect_s,
-		.peer_connect_ms = (unsigned)c->peer_connect_ms,
-		.peer_first_byte_ms = (unsigned)c->peer_timeout_ms,
-		.peer_budget_ms = (unsigned)c->peer_budget_ms,
-		.peer_tries = (unsigned)c->peer_tries,
-		.purge_peers = c->purge_peers,
-		.max_object_bytes = (size_t)c->max_object_size,
-		.window_bytes = (size_t)c->stream_window,
-		.max_upload_bytes = (uint64_t)c->max_upload_size,
-		.data_tls = c->tls_data,
-		.peer_tls = c->tls_peer,
-		.origin_tls = c->tls_origin,
-		.peer_client_tls = c->tls_peer_client,
+#define X(name, option, what) .name = c->option,
+		WORKER_TEXTS(X)
+#undef X
+#define X(type, name, option, what) .name = (type)c->option,
+		WORKER_NUMBERS(X)
+#undef X
+#define X(type, name, option, what) .name = c->option,
+		WORKER_TLS(X)
+#undef X
 	};
 	/* the configuration is checked: it is one of them */
 	(void)setcookie_read(c->set_cookie, &out->set_cookie);
@@ -187,7 +166,7 @@ static uint64_t part_settings_objects_of(const struct config *c)
  * positives. Each of the peers' may have its part of cluster_fp, so that a
  * lookup in all of them is as often wrong however many there are.
  */
-uint64_t settings_bits_per_object(const struct config *c)
+static uint64_t part_settings_bits_per_object(const struct config *c)
 {
 	const double k = (double)c->hash_functions;
 	const double fp = cluster_fp / (double)(c->npeers ? c->npeers : 1);
@@ -205,7 +184,8 @@ uint64_t part_settings_first_bits(const struct config *c)
 	uint64_t nbits;
 
 	/* what a filter has too many bits costs little once it is coded */
-	nbits = part_settings_round_up(objects, settings_bits_per_object(c));
+	nbits = part_settings_round_up(objects,
+				       part_settings_bits_per_object(c));
 	if (nbits < min)
 		nbits = min;
 	return nbits < max ? nbits : max;
@@ -221,7 +201,7 @@ struct resize_policy part_settings_of_filter(const struct config *c)
 	return (struct resize_policy){
 		.min_bits = min < max ? min : max,
 		.max_bits = max,
-		.bits_per_key = settings_bits_per_object(c),
+		.bits_per_key = part_settings_bits_per_object(c),
 		.shrink_ms = c->filter_shrink_ms,
 	};
 }
@@ -258,7 +238,8 @@ struct sharing_settings part_settings_of_sharing(const struct config *c)
 	uint64_t window = part_settings_of_placement(c).window;
 	uint64_t max = part_settings_round_down((uint64_t)c->filter_max);
 	uint64_t nbits =
-		part_settings_round_up(window, settings_bits_per_object(c));
+		part_settings_round_up(window,
+				       part_settings_bits_per_object(c));
 
 	return (struct sharing_settings){
 		.seen = {
@@ -335,7 +316,7 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 		.timeout_ms = c->digest_timeout_ms,
 		.connect_ms = c->peer_connect_ms,
 		.tls = c->tls_peer_client,
-		.path = digest_paths_held.current,
+		.subject = DIGEST_OF_HELD,
 	};
 
 	scd_limits_init(&s.limits);

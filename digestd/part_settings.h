@@ -44,10 +44,6 @@ unsigned part_settings_admin_connections(uint64_t files);
 /* The secret that keys are hashed with. */
 void part_settings_hash_secret(const struct config *c, uint8_t secret[16]);
 
-/* Bits of the filter for each object: those set, or as many as the number of
- * peers asks for. */
-uint64_t settings_bits_per_object(const struct config *c);
-
 /*
  * The sizes that the catalog's filter may have, and the one that it has at
  * first: powers of two within filter_min and filter_max.

@@ -31,7 +31,7 @@
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
-#include "digestd/proxy/flight.h"
+#include "digestd/proxy/collapse.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/part_settings.h"
 #include "digestd/tls/tls.h"
@@ -52,7 +52,7 @@ struct service {
 	struct cache *cache;
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
-	struct flights *flights;
+	struct collapses *collapses;
 	struct placer *placer;
 	struct sharing *sharing;     /* null: nothing seen is shared */
 	struct digest_api *api;
@@ -151,12 +151,7 @@ void service_status(void *arg, struct node_status *out)
 
 bool service_holds(struct service *s, const struct scd_key *key)
 {
-	enum cachestatus_fwd why;
-	struct cached *c = cache_get(s->cache, key, &fields_none, &why);
-	bool holds = c;
-
-	cached_unref(&c);
-	return holds;
+	return cache_holds(s->cache, key);
 }
 
 /* Outcomes: from the workers to the follower */
@@ -310,7 +305,7 @@ static int service_start_workers(struct service *s)
 	};
 	struct worker_shared shared = {
 		.cache = s->cache,
-		.flights = s->flights,
+		.collapses = s->collapses,
 		.placer = s->placer,
 	};
 	struct worker_settings settings;
@@ -382,7 +377,7 @@ static int service_start_follow(struct service *s)
 {
 	struct peer_follower_settings settings =
 		part_settings_of_following(s->config);
-	int err = fetcher_new(s->loop, 0, &s->fetcher);
+	int err = fetcher_new(s->loop, FETCHER_EXCHANGE, 0, &s->fetcher);
 
 	if (!err && s->config->has_key)
 		err = peer_follower_new(s->loop, s->fetcher, &settings,
@@ -455,7 +450,7 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_start_placer(s);
 	if (!err)
-		err = flights_new(&s->flights);
+		err = collapses_new(&s->collapses);
 	if (!err)
 		err = service_start_cache(s);
 	if (!err)
@@ -535,7 +530,7 @@ void service_free(struct service **out)
 	digest_api_free(&s->api);
 	if (s->cache)
 		cache_free(&s->cache);
-	flights_free(&s->flights);
+	collapses_free(&s->collapses);
 	placer_free(&s->placer);
 	sharing_free(&s->sharing);
 	admission_keeper_free(&s->keeper);

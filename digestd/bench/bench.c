@@ -51,7 +51,9 @@ uint64_t bench_replaced(const struct bench_setup *setup, uint64_t nkeys)
 	return nkeys * setup->churn_pm / 1000;
 }
 
-double bench_used_s(void)
+/* Seconds that the program has had a processor: other work does not count,
+ * though it takes caches and memory. */
+static double bench_used_s(void)
 {
 	struct timespec t;
 

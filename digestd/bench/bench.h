@@ -59,10 +59,6 @@ int bench_filter(const struct bench *b, const struct bench_setup *setup,
 /* How many of nkeys a setup replaces: those that a filter's first must be. */
 uint64_t bench_replaced(const struct bench_setup *setup, uint64_t nkeys);
 
-/* Seconds that the program has had a processor: other work does not count,
- * though it takes caches and memory. */
-double bench_used_s(void);
-
 /*
  * Seconds that a call of work takes; it is called until it has taken some
  * milliseconds. The error of a call ends it.

@@ -2,7 +2,6 @@
  * digestbench coding: what coding costs on this machine, beside what others
  * would take.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +15,7 @@
 
 const char bench_coding_help[] =
 	"usage: digestbench coding [OPTIONS]\n"
-	"Measures on one core, with random keys, what coding digests costs.\n"
-	"  -n, --objects LIST     objects of a cache, with commas between\n"
-	"                         (10000,100000,1000000)\n"
-	"      --long             10000000 as well\n"
-	"  -S, --section SECTION  only that; may be repeated: coders,\n"
-	"                         digests, conditional\n"
-	"  -r, --repetitions N    of which the median is taken (5)\n"
-	"  -s, --seed N           of the keys (1)\n"
-	"  -j, --json             as JSON\n";
-
-static const struct option options[] = {
-	{"objects", required_argument, NULL, 'n'},
-	{"long", no_argument, NULL, 'l'},
-	{"section", required_argument, NULL, 'S'},
-	{"repetitions", required_argument, NULL, 'r'},
-	{"seed", required_argument, NULL, 's'},
-	{"json", no_argument, NULL, 'j'},
-	{0},
-};
+	"Measures on one core, with random keys, what coding digests costs.\n";
 
 static const struct {
 	const char *name;
@@ -49,12 +30,15 @@ enum { NSECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct wishes {
 	struct bench bench;
+	uint64_t repetitions;
 	bool is_long, json;
 	bool section[NSECTIONS];
 };
 
-static bool bench_coding_take_objects(struct bench *b, const char *text)
+static bool bench_coding_take_objects(const char *option, const char *text,
+				      void *to)
 {
+	struct bench *b = &((struct wishes *)to)->bench;
 	char word[32];
 
 	for (b->nsizes = 0; *text; text += *text == ',') {
@@ -64,7 +48,7 @@ static bool bench_coding_take_objects(struct bench *b, const char *text)
 			break;
 		memcpy(word, text, len);
 		word[len] = '\0';
-		if (!arguments_number("--objects", word, &b->nkeys[b->nsizes]))
+		if (!arguments_number(option, word, &b->nkeys[b->nsizes]))
 			return false;
 		if (b->nkeys[b->nsizes] < BENCH_MIN_KEYS ||
 		    b->nkeys[b->nsizes] > BENCH_MAX_KEYS)
@@ -80,55 +64,53 @@ static bool bench_coding_take_objects(struct bench *b, const char *text)
 	return false;
 }
 
-static bool bench_coding_take_section(struct wishes *w, const char *text)
+static bool bench_coding_take_section(const char *option, const char *text,
+				      void *to)
 {
+	struct wishes *w = to;
+
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		if (!strcmp(sections[i].name, text)) {
 			w->section[i] = true;
 			return true;
 		}
 	}
-	fprintf(stderr, "digestbench: --section: \"%s\" is not one of ", text);
+	fprintf(stderr, "digestbench: %s: \"%s\" is not one of ", option,
+		text);
 	for (size_t i = 0; i < NSECTIONS; i++)
 		fprintf(stderr, i ? ", %s" : "%s", sections[i].name);
 	fputc('\n', stderr);
 	return false;
 }
 
-static bool bench_coding_take_repetitions(struct bench *b, const char *text)
-{
-	uint64_t n;
+#define AT(member) .at = offsetof(struct wishes, member)
 
-	if (!arguments_number("--repetitions", text, &n))
-		return false;
-	b->repetitions = (unsigned)n;
-	if (n > 0 && n <= BENCH_MAX_REPETITIONS)
-		return true;
-	fprintf(stderr, "digestbench: --repetitions: 1..%d\n",
-		BENCH_MAX_REPETITIONS);
-	return false;
-}
+static const struct tool_option coding_rows[] = {
+	{ .name = "objects", .letter = 'n', .kind = OPTION_CALL,
+	  .take = bench_coding_take_objects, .value = "LIST",
+	  .help = "objects of a cache, with commas between\n"
+		  "(10000,100000,1000000)" },
+	{ .name = "long", .kind = OPTION_FLAG, AT(is_long),
+	  .help = "10000000 as well" },
+	{ .name = "section", .letter = 'S', .kind = OPTION_CALL,
+	  .take = bench_coding_take_section, .value = "SECTION",
+	  .help = "only that; may be repeated: coders, digests,\n"
+		  "conditional" },
+	{ .name = "repetitions", .letter = 'r', .kind = OPTION_COUNT,
+	  AT(repetitions), .least = 1, .most = BENCH_MAX_REPETITIONS,
+	  .value = "N", .help = "of which the median is taken (5)" },
+	{ .name = "seed", .letter = 's', .kind = OPTION_COUNT, AT(bench.seed),
+	  .value = "N", .help = "of the keys (1)" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "as JSON" },
+	{ .name = NULL },
+};
 
-static bool bench_coding_take(struct wishes *w, int option, const char *text)
-{
-	switch (option) {
-	case 'n':
-		return bench_coding_take_objects(&w->bench, text);
-	case 'S':
-		return bench_coding_take_section(w, text);
-	case 'r':
-		return bench_coding_take_repetitions(&w->bench, text);
-	case 's':
-		return arguments_number("--seed", text, &w->bench.seed);
-	case 'l':
-		w->is_long = true;
-		return true;
-	case 'j':
-		w->json = true;
-		return true;
-	}
-	return false;
-}
+#undef AT
+
+const struct tool_option *const bench_coding_options[] = {
+	coding_rows, NULL
+};
 
 /* All sections, if none was asked for. */
 static void bench_coding_choose_all(struct wishes *w)
@@ -184,16 +166,13 @@ int bench_coding(int argc, char **argv)
 		.bench = {.nkeys = {10000, 100000, 1000000},
 			  .nsizes = 3,
 			  .seed = 1,
-			  .repetitions = 5,
 			  .progress = isatty(STDERR_FILENO)},
+		.repetitions = 5,
 	};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "n:S:r:s:j", options, NULL)) !=
-	       -1) {
-		if (!bench_coding_take(&w, c, optarg))
-			return TOOL_USAGE;
-	}
+	if (!options_read(bench_coding_options, argc, argv, &w))
+		return TOOL_USAGE;
+	w.bench.repetitions = (unsigned)w.repetitions;
 	if (optind < argc)
 		return arguments_wrong("coding", "takes no operands",
 				       bench_coding_help);

@@ -2,12 +2,12 @@
  * digestbench tables: what "Compressed Bloom Filters" prints, from our
  * formulas, and its experiment with our coder.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
@@ -22,23 +22,40 @@
 const char bench_tables_help[] =
 	"usage: digestbench tables [OPTIONS]\n"
 	"Prints the tables of Mitzenmacher, \"Compressed Bloom Filters\", as\n"
-	"they come out here and as they stand there, and its experiment.\n"
-	"  -t, --trials N  filters coded in the experiment (1000; 0: none)\n"
-	"  -K, --kinds     instead: kinds of digests, measured\n"
-	"  -n, --keys N    of --kinds: how many keys (1000000)\n"
-	"  -s, --seed N    of the keys (1)\n"
-	"  -c, --csv CURVE instead: a curve for plotting: wire, equal, cost,\n"
-	"                  churn\n"
-	"  -j, --json      as JSON, not with --csv\n";
+	"they come out here and as they stand there, and its experiment.\n";
 
-static const struct option options[] = {
-	{ "trials", required_argument, NULL, 't' },
-	{ "kinds", no_argument, NULL, 'K' },
-	{ "keys", required_argument, NULL, 'n' },
-	{ "seed", required_argument, NULL, 's' },
-	{ "csv", required_argument, NULL, 'c' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
+struct wishes {
+	uint64_t trials, seed, keys;
+	const char *curve;
+	bool kinds, json;
+};
+
+#define AT(member) .at = offsetof(struct wishes, member)
+
+static const struct tool_option tables_rows[] = {
+	{ .name = "trials", .letter = 't', .kind = OPTION_COUNT, AT(trials),
+	  .value = "N",
+	  .help = "filters coded in the experiment (1000; 0: none)" },
+	{ .name = "kinds", .letter = 'K', .kind = OPTION_FLAG, AT(kinds),
+	  .help = "instead: kinds of digests, measured" },
+	{ .name = "keys", .letter = 'n', .kind = OPTION_COUNT, AT(keys),
+	  .least = 1, .most = KIND_TABLE_MAX_KEYS, .value = "N",
+	  .help = "of --kinds: how many keys (1000000)" },
+	{ .name = "seed", .letter = 's', .kind = OPTION_COUNT, AT(seed),
+	  .value = "N", .help = "of the keys (1)" },
+	{ .name = "csv", .letter = 'c', .kind = OPTION_TEXT, AT(curve),
+	  .value = "CURVE",
+	  .help = "instead: a curve for plotting: wire, equal,\n"
+		  "cost, churn" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "as JSON, not with --csv" },
+	{ .name = NULL },
+};
+
+#undef AT
+
+const struct tool_option *const bench_tables_options[] = {
+	tables_rows, NULL
 };
 
 /* A line of a table, with what the paper prints. */
@@ -217,41 +234,11 @@ static int bench_tables_print_tables(uint64_t trials, uint64_t seed, bool json)
 	return TOOL_OK;
 }
 
-struct wishes {
-	uint64_t trials, seed, keys;
-	const char *curve;
-	bool kinds, json;
-};
-
-static bool bench_tables_take(struct wishes *w, int option, const char *text)
-{
-	switch (option) {
-	case 't':
-		return arguments_number("--trials", text, &w->trials);
-	case 'n':
-		return arguments_number("--keys", text, &w->keys);
-	case 's':
-		return arguments_number("--seed", text, &w->seed);
-	case 'c':
-		w->curve = text;
-		return true;
-	case 'K':
-		w->kinds = true;
-		return true;
-	case 'j':
-		w->json = true;
-		return true;
-	}
-	return false;
-}
-
 /* What does not go together; null: nothing. */
 static const char *bench_tables_mistake(const struct wishes *w, bool operands)
 {
 	if (operands)
 		return "takes no operands";
-	if (!w->keys || w->keys > KIND_TABLE_MAX_KEYS)
-		return "--keys: not 1 to 256M";
 	return w->curve && w->json ? "--curve and --json exclude each other"
 				   : NULL;
 }
@@ -260,13 +247,9 @@ int bench_tables(int argc, char **argv)
 {
 	struct wishes w = { .trials = 1000, .seed = 1, .keys = 1000000 };
 	const char *what;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "t:Kn:s:c:j", options, NULL)) !=
-	       -1) {
-		if (c == '?' || !bench_tables_take(&w, c, optarg))
-			return TOOL_USAGE;
-	}
+	if (!options_read(bench_tables_options, argc, argv, &w))
+		return TOOL_USAGE;
 	what = bench_tables_mistake(&w, optind < argc);
 	if (what)
 		return arguments_wrong("tables", what, bench_tables_help);

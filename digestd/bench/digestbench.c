@@ -5,7 +5,8 @@
 
 #define COMMAND(word, text) \
 	{ .name = #word, .run = bench_##word, \
-	  .help = bench_##word##_help, .summary = (text) }
+	  .help = bench_##word##_help, .summary = (text), \
+	  .options = bench_##word##_options }
 
 static const struct tool_command commands[] = {
 	COMMAND(coding, "measure what coding costs here"),

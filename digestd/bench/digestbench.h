@@ -5,6 +5,7 @@
 #define DIGESTD_BENCH_DIGESTBENCH_H
 
 #include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 /* Runs a command; argv[0] is its name. Returns an exit code. */
 typedef int bench_run(int argc, char **argv);
@@ -12,8 +13,12 @@ typedef int bench_run(int argc, char **argv);
 bench_run bench_coding;
 bench_run bench_tables;
 
-/* The text of --help of a command. Static. */
+/* What --help of a command begins with. Static. */
 extern const char bench_coding_help[];
 extern const char bench_tables_help[];
+
+/* The options of a command: tables, which a null ends. */
+extern const struct tool_option *const bench_coding_options[];
+extern const struct tool_option *const bench_tables_options[];
 
 #endif

@@ -15,6 +15,8 @@
 #include "digestd/config/configuration_tls.h"
 #include "digestd/config/option.h"
 #include "digestd/config/value.h"
+#include "digestd/http/enum_names.h"
+#include "digestd/peers/peer_kind.h"
 
 /*
  * Where libconfuse's messages go, and where options were seen: its functions
@@ -68,6 +70,18 @@ static int configuration_validate_place(cfg_t *cfg, cfg_opt_t *opt)
 	return -1;
 }
 
+static int configuration_validate_kind(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *kind = cfg_opt_getstr(opt);
+	char what[128];
+
+	if (kind && peer_kind_find(kind))
+		return 0;
+	enum_names_refuse(peer_kind_names, what, sizeof(what));
+	cfg_error(cfg, "kind: \"%s\" %s", kind ? kind : "", what);
+	return -1;
+}
+
 /* An option that sites have, too. */
 static int configuration_validate_site(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -98,12 +112,16 @@ static int configuration_fill_option(struct config *c,
 	return text ? option_set(o, c, text) : 0;
 }
 
-/* What an origin says of it; peers have no such option. */
-static int configuration_fill_cookies(cfg_t *sub, struct upstream *place)
+/* What only one of the sections has. */
+static int configuration_fill_rest(cfg_t *sub, struct upstream *place)
 {
-	const char *text = strcmp(cfg_name(sub), "origin") ?
-				   NULL : cfg_getstr(sub, "set_cookie");
+	const char *text;
 
+	if (!strcmp(cfg_name(sub), "peer")) {
+		place->kind = peer_kind_find(cfg_getstr(sub, "kind"));
+		return 0;
+	}
+	text = cfg_getstr(sub, "set_cookie");
 	if (text)
 		place->set_cookie = strdup(text);
 	return text && !place->set_cookie ? -ENOMEM : 0;
@@ -125,7 +143,7 @@ static int configuration_fill_places(cfg_t *cfg, const char *section,
 		place->name = strdup(cfg_title(sub));
 		place->url = strdup(url ? url : "");
 		if (!place->name || !place->url ||
-		    configuration_fill_cookies(sub, place))
+		    configuration_fill_rest(sub, place))
 			return -ENOMEM;
 	}
 	return 0;
@@ -159,6 +177,7 @@ static cfg_t *configuration_set_up(void)
 {
 	static cfg_opt_t place[] = {
 		CFG_STR("url", NULL, CFGF_NONE),
+		CFG_STR("kind", "digestd", CFGF_NONE),
 		CFG_END(),
 	};
 	static cfg_opt_t site[] = {
@@ -187,6 +206,7 @@ static cfg_t *configuration_set_up(void)
 	cfg_set_validate_func(cfg, "origin|set_cookie",
 			      configuration_validate_site);
 	cfg_set_validate_func(cfg, "peer|url", configuration_validate_place);
+	cfg_set_validate_func(cfg, "peer|kind", configuration_validate_kind);
 	return cfg;
 }
 

@@ -24,6 +24,7 @@
 #include "digestd/disk/disk.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
+#include "digestd/os/processors.h"
 
 /* Names or exactly one of the functions is given; none for flags, which
  * libconfuse reads. */
@@ -76,6 +77,16 @@ static bool option_read_seconds(const char *text, int64_t *out)
 	return true;
 }
 
+static bool option_read_threads(const char *text, int64_t *out)
+{
+	unsigned n = processors_usable();
+
+	if (strcmp(text, "auto") != 0)
+		return value_number(text, out);
+	*out = n < OPTION_THREADS_MAX ? n : OPTION_THREADS_MAX;
+	return true;
+}
+
 /* clang-format off */
 static const struct kind kinds[] = {
 	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
@@ -104,6 +115,8 @@ static const struct kind kinds[] = {
 		      .wrong = "is not 1.2 or 1.3" },
 	[NUMBER] = { .number = value_number, .wrong = "is not a number",
 		     .unit = "" },
+	[THREADS] = { .number = option_read_threads,
+		      .wrong = "is not auto or a number", .unit = "" },
 	[SIZE] = { .number = value_size, .wrong = "is not a size such as 64M",
 		   .unit = " bytes" },
 	[TIME_MS] = { .number = value_time_ms,
@@ -126,7 +139,8 @@ const struct config_option *option_find(const char *name)
 	return NULL;
 }
 
-bool option_is_string(const struct config_option *o)
+/* Whether the member is an allocated string (or null). */
+static bool option_is_string(const struct config_option *o)
 {
 	return kinds[o->kind].text || kinds[o->kind].names;
 }

@@ -42,9 +42,6 @@ extern const struct config_option config_options[CONFIG_OPTIONS];
 /* The row of that name, or null. */
 const struct config_option *option_find(const char *name);
 
-/* Whether the member is an allocated string (or null). */
-bool option_is_string(const struct config_option *o);
-
 /*
  * Null when a text is a value of the option; otherwise what is wrong with it,
  * to follow the value in a message. `room` is for that message, if it has to

@@ -4,17 +4,15 @@
  * then the lines.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "digestd/ctl/build_input.h"
 #include "digestd/ctl/build_shape.h"
 #include "digestd/ctl/digestctl.h"
-#include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/digest_output.h"
 #include "digestd/ctl/key_arguments.h"
 #include "digestd/ctl/line_reader.h"
 #include "digestd/ctl/json_report.h"
@@ -25,106 +23,79 @@ const char ctl_build_help[] =
 	"       digestctl build --hashing squid [OPTIONS] [FILE...]\n"
 	"Makes a full digest of the URLs in files (-, none: standard input),\n"
 	"one a line. Lines that are no http or https URL are named and left\n"
-	"out; then the exit code is 1.\n"
-	"  -k, --key HEX        the cluster key, 32 hexadecimal digits\n"
-	"  -x, --hex            lines are keys, 32 hexadecimal digits\n"
-	"      --hashing WAY    double, or squid: as Squid's digests have it,\n"
-	"                       without a key, with 4 hash functions (double)\n"
-	"  -b, --bits M         size of the array, and\n"
-	"  -H, --hashes K       hash functions, see digestctl tune; or\n"
-	"  -n, --objects N      as many as N objects need (the lines of the\n"
-	"                       files, if they can be read twice)\n"
-	"  -f, --fp F           and so many false positives (0.01; of squid,\n"
-	"                       what 5 bits an object give)\n"
-	"  -c, --counting       a counting digest, from which keys can be\n"
-	"                       removed again\n"
-	"  -o, --output FILE    where the digest goes (standard output)\n"
-	"  -i, --instance N     instance in its header (1)\n"
-	"  -g, --generation N   generation in its header (1)\n"
-	"  -p, --progress       tell on stderr how far it is, also if that is\n"
-	"                       no terminal\n"
-	"  -q, --quiet          do not, even if it is one\n"
-	"  -j, --json           tell as JSON what it is; needs --output\n";
-
-enum { OPTION_HASHING = 256 };
-
-static const struct option options[] = {
-	{ "key", required_argument, NULL, 'k' },
-	{ "hex", no_argument, NULL, 'x' },
-	{ "hashing", required_argument, NULL, OPTION_HASHING },
-	{ "bits", required_argument, NULL, 'b' },
-	{ "hashes", required_argument, NULL, 'H' },
-	{ "objects", required_argument, NULL, 'n' },
-	{ "fp", required_argument, NULL, 'f' },
-	{ "counting", no_argument, NULL, 'c' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "instance", required_argument, NULL, 'i' },
-	{ "generation", required_argument, NULL, 'g' },
-	{ "progress", no_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
-};
+	"out; then the exit code is 1.\n";
 
 struct build {
+	struct digest_output out; /* first: see digest_output_options */
 	uint8_t secret[SCD_SECRET_BYTES];
-	bool has_key, hex, counting, json;
+	bool has_key, hex, counting, loud, quiet;
+	unsigned hashing; /* enum scd_hashing */
 	struct build_shape shape;
-	struct scd_digest_info ids;
-	const char *output;
-	enum progress_wish wish;
 	char **paths;
 	uint64_t total; /* bytes of the input, 0: not known */
 };
 
-static bool ctl_build_take_value(struct build *b, int option, const char *text)
+/* In the order of enum scd_hashing. */
+static const char *const hashing_names[] = { "double", "squid", NULL };
+
+static bool ctl_build_take_key(const char *option, const char *text, void *to)
 {
-	switch (option) {
-	case 'k':
-		b->has_key = arguments_key(text, b->secret);
-		return b->has_key;
-	case OPTION_HASHING:
-		return arguments_hashing(text, &b->shape.hashing);
-	case 'b':
-		return arguments_number("--bits", text, &b->shape.nbits);
-	case 'H':
-		return arguments_number("--hashes", text, &b->shape.nhash);
-	case 'n':
-		return arguments_number("--objects", text, &b->shape.objects);
-	case 'f':
-		return arguments_real("--fp", text, 0, 1, &b->shape.fp);
-	case 'i':
-		return arguments_number("--instance", text, &b->ids.instance);
-	case 'g':
-		return arguments_number("--generation", text,
-					&b->ids.generation);
-	}
-	return false;
+	struct build *b = to;
+
+	(void)option;
+	b->has_key = arguments_key(text, b->secret);
+	return b->has_key;
 }
 
-static bool ctl_build_take(struct build *b, int option, const char *text)
+#define AT(member) .at = offsetof(struct build, member)
+
+static const struct tool_option build_rows[] = {
+	{ .name = "key", .letter = 'k', .kind = OPTION_CALL,
+	  .take = ctl_build_take_key, .value = "HEX",
+	  .help = "the cluster key, 32 hexadecimal digits" },
+	{ .name = "hex", .letter = 'x', .kind = OPTION_FLAG, AT(hex),
+	  .help = "lines are keys, 32 hexadecimal digits" },
+	{ .name = "hashing", .kind = OPTION_WORD, AT(hashing),
+	  .words = hashing_names, .value = "WAY",
+	  .help = "double, or squid: as Squid's digests have\n"
+		  "it, without a key, with 4 hash functions\n"
+		  "(double)" },
+	{ .name = "bits", .letter = 'b', .kind = OPTION_COUNT,
+	  AT(shape.nbits), .value = "M", .help = "size of the array, and" },
+	{ .name = "hashes", .letter = 'H', .kind = OPTION_COUNT,
+	  AT(shape.nhash), .value = "K",
+	  .help = "hash functions, see digestctl tune; or" },
+	{ .name = "objects", .letter = 'n', .kind = OPTION_COUNT,
+	  AT(shape.objects), .value = "N",
+	  .help = "as many as N objects need (the lines of the\n"
+		  "files, if they can be read twice)" },
+	{ .name = "fp", .letter = 'f', .kind = OPTION_REAL, AT(shape.fp),
+	  .max = 1, .value = "F",
+	  .help = "and so many false positives (0.01; of squid,\n"
+		  "what 5 bits an object give)" },
+	{ .name = "counting", .letter = 'c', .kind = OPTION_FLAG,
+	  AT(counting),
+	  .help = "a counting digest, from which keys can be\n"
+		  "removed again" },
+	{ .name = "progress", .letter = 'p', .kind = OPTION_FLAG, AT(loud),
+	  .help = "tell on stderr how far it is, also if that\n"
+		  "is no terminal" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
+	  .help = "do not, even if it is one" },
+	{ .name = NULL },
+};
+
+#undef AT
+
+const struct tool_option *const ctl_build_options[] = {
+	build_rows, digest_output_options, digest_output_ids, NULL
+};
+
+static enum progress_wish ctl_build_wish(const struct build *b)
 {
-	switch (option) {
-	case 'x':
-		b->hex = true;
-		return true;
-	case 'c':
-		b->counting = true;
-		return true;
-	case 'o':
-		b->output = text;
-		return true;
-	case 'p':
-		b->wish = PROGRESS_ALWAYS;
-		return true;
-	case 'q':
-		b->wish = PROGRESS_NEVER;
-		return true;
-	case 'j':
-		b->json = true;
-		return true;
-	}
-	return ctl_build_take_value(b, option, text);
+	if (b->quiet)
+		return PROGRESS_NEVER;
+	return b->loud ? PROGRESS_ALWAYS : PROGRESS_TERMINAL;
 }
 
 /* Finds how much there is to read. */
@@ -159,7 +130,7 @@ static int ctl_build_read_all(const struct build *b, struct build_input *in,
 {
 	int code = CTL_OK;
 
-	progress_start(&in->progress, b->wish, what, b->total);
+	progress_start(&in->progress, ctl_build_wish(b), what, b->total);
 	for (char **path = b->paths; !code && *path; path++)
 		code = build_input_read(in, *path);
 	progress_end(&in->progress, in->bytes, in->lines);
@@ -208,7 +179,7 @@ static int ctl_build_report(const struct build *b, const struct made *m,
 
 	return json_report_print(json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "output",
-		b->output, "kind", m->counting ? "counting" : "full", "lines",
+		b->out.path, "kind", m->counting ? "counting" : "full", "lines",
 		(json_int_t)in->lines, "left_out", (json_int_t)in->bad, "nkeys",
 		(json_int_t)in->nkeys, "nbits", (json_int_t)bloom->nbits,
 		"nhash", (json_int_t)bloom->nhash, "fill",
@@ -230,9 +201,9 @@ static int ctl_build_fill(const struct build *b, struct made *m)
 		return code;
 	m->digest.info.nkeys = in.nkeys;
 	code = m->counting ? digest_write_counting(&m->digest, m->counting,
-						   b->output)
-			   : digest_write_full(&m->digest, b->output);
-	if (!code && b->json)
+						   b->out.path)
+			   : digest_write_full(&m->digest, b->out.path);
+	if (!code && b->out.json)
 		code = ctl_build_report(b, m, &in);
 	return !code && in.bad ? CTL_NO : code;
 }
@@ -256,7 +227,10 @@ static int ctl_build_make(const struct build *b, struct made *m)
 
 static int ctl_build_build(struct build *b)
 {
-	struct made m = { .digest.info = b->ids };
+	struct made m = {
+		.digest.info = { .instance = b->out.instance,
+				 .generation = b->out.generation },
+	};
 	int error, code = ctl_build_find_shape(b);
 
 	if (code)
@@ -273,7 +247,7 @@ static const char *ctl_build_mistake(const struct build *b)
 {
 	if (!b->has_key && !b->hex && b->shape.hashing == SCD_HASHING_DOUBLE)
 		return "--key, --hex or --hashing squid is needed";
-	if (!b->ids.instance)
+	if (!b->out.instance)
 		return "--instance: may not be 0";
 	return build_shape_mistake(&b->shape);
 }
@@ -281,23 +255,17 @@ static const char *ctl_build_mistake(const struct build *b)
 int ctl_build(int argc, char **argv)
 {
 	char dash[] = "-", *standard_input[] = { dash, NULL };
-	struct build b = { .output = "-",
-			   .ids = { .instance = 1, .generation = 1 } };
+	struct build b = { .out = DIGEST_OUTPUT_DEFAULT };
 	const char *what;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "k:xb:H:n:f:co:i:g:pqj", options,
-				NULL)) != -1) {
-		if (c == '?' || !ctl_build_take(&b, c, optarg))
-			return CTL_USAGE;
-	}
+	if (!options_read(ctl_build_options, argc, argv, &b))
+		return CTL_USAGE;
+	b.shape.hashing = (enum scd_hashing)b.hashing;
 	what = ctl_build_mistake(&b);
 	if (what)
 		return arguments_wrong("build", what, ctl_build_help);
 	b.paths = optind < argc ? argv + optind : standard_input;
-	if (!digest_one_stdin(NULL, b.paths) ||
-	    !json_report_has_output(b.json, b.output) ||
-	    !digest_file_may_write(b.output))
+	if (!digest_one_stdin(NULL, b.paths) || !digest_output_may(&b.out))
 		return CTL_USAGE;
 	return ctl_build_build(&b);
 }

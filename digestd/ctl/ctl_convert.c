@@ -3,13 +3,12 @@
  * number of keys stay what they are; what only one of the formats has, options
  * tell.
  */
-#include <getopt.h>
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
+#include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"
-#include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/digest_output.h"
 #include "digestd/ctl/digest_squid.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
@@ -17,71 +16,45 @@
 const char ctl_convert_help[] =
 	"usage: digestctl convert [OPTIONS] [FILE]\n"
 	"Makes a full digest of one of Squid's (FILE; - or none: standard\n"
-	"input), or the other way round if it has Squid's hashing.\n"
-	"  -t, --to FORMAT      scd or squid (the one that FILE has not)\n"
-	"  -o, --output FILE    where it goes (standard output)\n"
-	"  -i, --instance N     to scd: instance in its header (1)\n"
-	"  -g, --generation N   to scd: generation in its header (1)\n"
-	"  -c, --capacity N     to squid: entries that it is sized for\n"
-	"  -e, --entry-bits N   to squid: bits an entry (5, or what capacity\n"
-	"                       gives)\n"
-	"  -j, --json           tell as JSON what it is; needs --output\n";
+	"input), or the other way round if it has Squid's hashing.\n";
 
-static const struct option options[] = {
-	{ "to", required_argument, NULL, 't' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "instance", required_argument, NULL, 'i' },
-	{ "generation", required_argument, NULL, 'g' },
-	{ "capacity", required_argument, NULL, 'c' },
-	{ "entry-bits", required_argument, NULL, 'e' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
-};
+enum format { FORMAT_SCD, FORMAT_SQUID, FORMAT_OTHER };
 
-enum format { FORMAT_OTHER, FORMAT_SCD, FORMAT_SQUID };
+static const char *const format_names[] = { "scd", "squid", NULL };
 
 struct convert {
-	enum format to;
-	const char *output;
-	uint64_t instance, generation;
+	struct digest_output out; /* first: see digest_output_options */
+	unsigned to;              /* enum format */
 	uint64_t capacity, entry_bits;
-	bool json;
 };
 
-static bool ctl_convert_take_format(const char *text, enum format *out)
-{
-	if (!strcmp(text, "scd"))
-		*out = FORMAT_SCD;
-	else if (!strcmp(text, "squid"))
-		*out = FORMAT_SQUID;
-	else
-		fprintf(stderr, "digestctl: --to: \"%s\" is not scd or squid\n",
-			text);
-	return *out != FORMAT_OTHER;
-}
+#define AT(member) .at = offsetof(struct convert, member)
 
-static bool ctl_convert_take(struct convert *v, int option, const char *text)
-{
-	switch (option) {
-	case 't':
-		return ctl_convert_take_format(text, &v->to);
-	case 'o':
-		v->output = text;
-		return true;
-	case 'i':
-		return arguments_number("--instance", text, &v->instance);
-	case 'g':
-		return arguments_number("--generation", text, &v->generation);
-	case 'c':
-		return arguments_number("--capacity", text, &v->capacity);
-	case 'e':
-		return arguments_number("--entry-bits", text, &v->entry_bits);
-	case 'j':
-		v->json = true;
-		return true;
-	}
-	return false;
-}
+static const struct tool_option convert_rows[] = {
+	{ .name = "to", .letter = 't', .kind = OPTION_WORD, AT(to),
+	  .words = format_names, .value = "FORMAT",
+	  .help = "scd or squid (the one that FILE has not)" },
+	{ .name = "instance", .letter = 'i', .kind = OPTION_COUNT,
+	  AT(out.instance), .value = "N",
+	  .help = "to scd: instance in its header (1)" },
+	{ .name = "generation", .letter = 'g', .kind = OPTION_COUNT,
+	  AT(out.generation), .value = "N",
+	  .help = "to scd: generation in its header (1)" },
+	{ .name = "capacity", .letter = 'c', .kind = OPTION_COUNT,
+	  AT(capacity), .value = "N",
+	  .help = "to squid: entries that it is sized for" },
+	{ .name = "entry-bits", .letter = 'e', .kind = OPTION_COUNT,
+	  AT(entry_bits), .value = "N",
+	  .help = "to squid: bits an entry (5, or what capacity\n"
+		  "gives)" },
+	{ .name = NULL },
+};
+
+#undef AT
+
+const struct tool_option *const ctl_convert_options[] = {
+	convert_rows, digest_output_options, NULL
+};
 
 static int ctl_convert_to_squid(const struct convert *v, struct digest_open *d)
 {
@@ -90,35 +63,36 @@ static int ctl_convert_to_squid(const struct convert *v, struct digest_open *d)
 			.capacity = (uint32_t)v->capacity,
 			.entry_bits = (unsigned)v->entry_bits,
 		};
-	return digest_squid_write(d, v->output);
+	return digest_squid_write(d, v->out.path);
 }
 
 static int ctl_convert_to_scd(const struct convert *v, struct digest_open *d)
 {
-	if (v->instance)
-		d->info.instance = v->instance;
-	if (v->generation)
-		d->info.generation = v->generation;
-	return digest_write_full(d, v->output);
+	if (v->out.instance)
+		d->info.instance = v->out.instance;
+	if (v->out.generation)
+		d->info.generation = v->out.generation;
+	return digest_write_full(d, v->out.path);
 }
 
 static int ctl_convert_report(const struct convert *v,
-			      const struct digest_open *d, enum format to)
+			      const struct digest_open *d, unsigned to)
 {
 	bool squid = to == FORMAT_SQUID;
 	uint64_t bytes =
 		squid ? SCD_SQUID_HEADER_BYTES + d->bloom.nbits / 8 : d->len;
 
 	return json_report_print(json_pack(
-		"{s:s, s:s, s:I, s:i, s:I, s:I}", "output", v->output, "format",
-		squid ? "squid" : "scd", "nbits", (json_int_t)d->bloom.nbits,
-		"nhash", (int)d->bloom.nhash, "nkeys",
-		(json_int_t)d->info.nkeys, "bytes", (json_int_t)bytes));
+		"{s:s, s:s, s:I, s:i, s:I, s:I}", "output", v->out.path,
+		"format", squid ? "squid" : "scd", "nbits",
+		(json_int_t)d->bloom.nbits, "nhash", (int)d->bloom.nhash,
+		"nkeys", (json_int_t)d->info.nkeys, "bytes",
+		(json_int_t)bytes));
 }
 
 static int ctl_convert_convert(const struct convert *v, const char *path)
 {
-	enum format to = v->to;
+	unsigned to = v->to;
 	struct digest_open d;
 	int code = digest_open_full(path, &d);
 
@@ -127,7 +101,7 @@ static int ctl_convert_convert(const struct convert *v, const char *path)
 	if (!code)
 		code = to == FORMAT_SQUID ? ctl_convert_to_squid(v, &d)
 					  : ctl_convert_to_scd(v, &d);
-	if (!code && v->json)
+	if (!code && v->out.json)
 		code = ctl_convert_report(v, &d, to);
 	digest_close(&d);
 	return code;
@@ -147,20 +121,15 @@ static const char *ctl_convert_mistake(const struct convert *v, int operands)
 
 int ctl_convert(int argc, char **argv)
 {
-	struct convert v = { .output = "-" };
+	struct convert v = { .out.path = "-", .to = FORMAT_OTHER };
 	const char *what;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "t:o:i:g:c:e:j", options, NULL)) !=
-	       -1) {
-		if (c == '?' || !ctl_convert_take(&v, c, optarg))
-			return CTL_USAGE;
-	}
+	if (!options_read(ctl_convert_options, argc, argv, &v))
+		return CTL_USAGE;
 	what = ctl_convert_mistake(&v, argc - optind);
 	if (what)
 		return arguments_wrong("convert", what, ctl_convert_help);
-	if (!json_report_has_output(v.json, v.output) ||
-	    !digest_file_may_write(v.output))
+	if (!digest_output_may(&v.out))
 		return CTL_USAGE;
 	return ctl_convert_convert(&v, optind < argc ? argv[optind] : "-");
 }

@@ -2,34 +2,23 @@
  * digestctl diff: the delta that leads from one full digest to a later one of
  * the same instance.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "codec/delta.h"
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
+#include "digestd/ctl/digest_output.h"
 #include "digestd/ctl/json_report.h"
 #include "digestd/tool/arguments.h"
 
 const char ctl_diff_help[] =
 	"usage: digestctl diff [OPTIONS] OLD NEW\n"
 	"Makes the delta between two full digests (-: standard input) of the\n"
-	"same shape and instance, of which NEW is of a later generation.\n"
-	"  -F, --form FORM    of the delta: xor, conditional, or smallest of\n"
-	"                     both (xor)\n"
-	"  -o, --output FILE  where the delta goes (standard output)\n"
-	"  -j, --json         tell as JSON what it is; needs --output\n";
-
-static const struct option options[] = {
-	{ "form", required_argument, NULL, 'F' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
-};
+	"same shape and instance, of which NEW is of a later generation.\n";
 
 typedef int encode_delta(const struct scd_bloom *base,
 			 const struct scd_bloom *next,
@@ -60,20 +49,33 @@ static int ctl_diff_encode_smallest(const struct scd_bloom *base,
 	return SCD_OK;
 }
 
-static const struct form {
-	const char *name;
-	encode_delta *encode;
-} forms[] = {
-	{"xor", scd_delta_encode},
-	{"conditional", scd_delta_encode_conditional},
-	{"smallest", ctl_diff_encode_smallest},
+static encode_delta *const encoders[] = {
+	scd_delta_encode,
+	scd_delta_encode_conditional,
+	ctl_diff_encode_smallest,
 };
 
+/* In the order of the encoders. */
+static const char *const form_names[] = { "xor", "conditional", "smallest",
+					  NULL };
+
 struct diff {
-	encode_delta *encode;
+	struct digest_output out; /* first: see digest_output_options */
+	unsigned form;            /* of form_names */
 	struct digest_open old, new;
-	const char *output;
-	bool json;
+};
+
+static const struct tool_option diff_form[] = {
+	{ .name = "form", .letter = 'F', .kind = OPTION_WORD,
+	  .at = offsetof(struct diff, form), .words = form_names,
+	  .value = "FORM",
+	  .help = "of the delta: xor, conditional, or smallest of\n"
+		  "both (xor)" },
+	{ .name = NULL },
+};
+
+const struct tool_option *const ctl_diff_options[] = {
+	diff_form, digest_output_options, NULL
 };
 
 /* Whether the two are states of one cache; if not, tells why. */
@@ -105,9 +107,10 @@ static int ctl_diff_report(const struct diff *d, const uint8_t *delta,
 	int error = scd_digest_parse(delta, len, &digest_any_limits, &info);
 
 	if (error)
-		return digest_wrong(d->output, error);
+		return digest_wrong(d->out.path, error);
 	return json_report_print(json_pack(
-		"{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output", d->output,
+		"{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "output",
+		d->out.path,
 		"form", info.kind == SCD_DELTA_XOR ? "xor" : "conditional",
 		"instance", json_report_hex(info.instance), "base_generation",
 		(json_int_t)info.base_generation, "generation",
@@ -124,12 +127,13 @@ static int ctl_diff_write_delta(const struct diff *d)
 	int error, code = CTL_OK;
 
 	ids.base_generation = d->old.info.generation;
-	error = d->encode(&d->old.bloom, &d->new.bloom, &ids, &bytes, &len);
+	error = encoders[d->form](&d->old.bloom, &d->new.bloom, &ids, &bytes,
+				  &len);
 	if (error)
 		return digest_wrong(d->new.path, error);
-	if (!digest_file_write(d->output, bytes, len))
+	if (!digest_file_write(d->out.path, bytes, len))
 		code = CTL_IO;
-	else if (d->json)
+	else if (d->out.json)
 		code = ctl_diff_report(d, bytes, len);
 	free(bytes);
 	return code;
@@ -150,50 +154,17 @@ static int ctl_diff_diff(struct diff *d, char **paths)
 	return code;
 }
 
-static bool ctl_diff_take_form(struct diff *d, const char *name)
-{
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (strcmp(name, forms[i].name))
-			continue;
-		d->encode = forms[i].encode;
-		return true;
-	}
-	fprintf(stderr,
-		"digestctl: --form: \"%s\" is not xor, conditional or "
-		"smallest\n", name);
-	return false;
-}
-
-static bool ctl_diff_take(struct diff *d, int option, const char *text)
-{
-	switch (option) {
-	case 'F':
-		return ctl_diff_take_form(d, text);
-	case 'o':
-		d->output = text;
-		return true;
-	case 'j':
-		d->json = true;
-		return true;
-	}
-	return false;
-}
-
 int ctl_diff(int argc, char **argv)
 {
-	struct diff d = { .encode = scd_delta_encode, .output = "-" };
-	int c;
+	struct diff d = { .out = DIGEST_OUTPUT_DEFAULT };
 
-	while ((c = getopt_long(argc, argv, "F:o:j", options, NULL)) != -1) {
-		if (c == '?' || !ctl_diff_take(&d, c, optarg))
-			return CTL_USAGE;
-	}
+	if (!options_read(ctl_diff_options, argc, argv, &d))
+		return CTL_USAGE;
 	if (argc - optind != 2)
 		return arguments_wrong("diff", "needs two digests",
 				       ctl_diff_help);
 	if (!digest_one_stdin(NULL, argv + optind) ||
-	    !json_report_has_output(d.json, d.output) ||
-	    !digest_file_may_write(d.output))
+	    !digest_output_may(&d.out))
 		return CTL_USAGE;
 	return ctl_diff_diff(&d, argv + optind);
 }

@@ -1,10 +1,10 @@
 /*
  * digestctl info: what the header of a digest or delta says.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "codec/bloom.h"
 #include "codec/digest.h"
@@ -16,12 +16,10 @@
 const char ctl_info_help[] =
 	"usage: digestctl info [--json] FILE\n"
 	"Shows what a digest or delta, or a digest of Squid's (-: standard\n"
-	"input), says of itself; its header is checked, its payload is not.\n"
-	"  -j, --json  as JSON\n";
+	"input), says of itself; its header is checked, its payload is not.\n";
 
-static const struct option options[] = {
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
+const struct tool_option *const ctl_info_options[] = {
+	json_report_options, NULL
 };
 
 static const char *ctl_info_kind_text(enum scd_digest_kind kind)
@@ -168,13 +166,9 @@ static int ctl_info_info(const char *path, bool json)
 int ctl_info(int argc, char **argv)
 {
 	bool json = false;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "j", options, NULL)) != -1) {
-		if (c != 'j')
-			return CTL_USAGE;
-		json = true;
-	}
+	if (!options_read(ctl_info_options, argc, argv, &json))
+		return CTL_USAGE;
 	if (argc - optind != 1)
 		return arguments_wrong("info", "needs one file",
 				       ctl_info_help);

@@ -13,11 +13,11 @@
  * All digests are in memory at the same time. They are compared at the smallest
  * of their sizes.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_open.h"
@@ -29,12 +29,10 @@ const char ctl_overlap_help[] =
 	"Estimates how many objects caches have in common, from full digests\n"
 	"with the same hash functions (-: standard input), and their share of\n"
 	"either; for more than two, as a matrix. All are compared in the\n"
-	"smallest of their sizes.\n"
-	"  -j, --json  as JSON\n";
+	"smallest of their sizes.\n";
 
-static const struct option options[] = {
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
+const struct tool_option *const ctl_overlap_options[] = {
+	json_report_options, NULL
 };
 
 struct overlap {
@@ -231,13 +229,9 @@ static int ctl_overlap_with_memory(char **paths, size_t n, bool json)
 int ctl_overlap(int argc, char **argv)
 {
 	bool json = false;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "j", options, NULL)) != -1) {
-		if (c != 'j')
-			return CTL_USAGE;
-		json = true;
-	}
+	if (!options_read(ctl_overlap_options, argc, argv, &json))
+		return CTL_USAGE;
 	if (argc - optind < 2)
 		return arguments_wrong("overlap", "needs two digests or more",
 				       ctl_overlap_help);

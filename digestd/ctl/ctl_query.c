@@ -2,9 +2,9 @@
  * digestctl query: which URLs a digest has. They come as arguments or, for
  * "-", as lines of standard input.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codec/bloom.h"
 #include "digestd/ctl/digestctl.h"
@@ -19,26 +19,39 @@ const char ctl_query_help[] =
 	"Tells for each URL (-: the lines of standard input) whether a full\n"
 	"digest or one of Squid's (FILE, -: standard input) has it: \"yes\"\n"
 	"may be a false positive, \"no\" is certain. The exit code is 0 when\n"
-	"it has all of them.\n"
-	"  -k, --key HEX  the cluster key, 32 hexadecimal digits; not needed\n"
-	"                 if the digest has Squid's hashing\n"
-	"  -q, --quiet    only the exit code tells\n"
-	"  -j, --json     as JSON\n";
-
-static const struct option options[] = {
-	{ "key", required_argument, NULL, 'k' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
-};
+	"it has all of them.\n";
 
 struct query {
 	const struct scd_bloom *bloom;
-	const uint8_t *secret; /* null if none was given */
-	bool quiet;
+	uint8_t secret[SCD_SECRET_BYTES];
+	bool has_key, quiet, json;
 	json_t *report; /* null without --json */
 	int code;       /* so far */
 };
+
+static bool ctl_query_take_key(const char *option, const char *text, void *to)
+{
+	struct query *q = to;
+
+	(void)option;
+	q->has_key = arguments_key(text, q->secret);
+	return q->has_key;
+}
+
+static const struct tool_option query_rows[] = {
+	{ .name = "key", .letter = 'k', .kind = OPTION_CALL,
+	  .take = ctl_query_take_key, .value = "HEX",
+	  .help = "the cluster key, 32 hexadecimal digits; not\n"
+		  "needed if the digest has Squid's hashing" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG,
+	  .at = offsetof(struct query, quiet),
+	  .help = "only the exit code tells" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG,
+	  .at = offsetof(struct query, json), .help = "as JSON" },
+	{ .name = NULL },
+};
+
+const struct tool_option *const ctl_query_options[] = { query_rows, NULL };
 
 static void ctl_query_tell(const struct query *q, const char *url, size_t len,
 			   bool has)
@@ -53,7 +66,8 @@ static void ctl_query_tell(const struct query *q, const char *url, size_t len,
 
 static void ctl_query_ask(struct query *q, const char *url, size_t len)
 {
-	const struct url_key how = { q->bloom->hashing, q->secret };
+	const struct url_key how = { q->bloom->hashing,
+				     q->has_key ? q->secret : NULL };
 	struct scd_key key;
 	int error = url_key(&how, url, len, &key);
 	bool has = !error && scd_bloom_has(q->bloom, &key);
@@ -104,7 +118,7 @@ static int ctl_query_file(struct query *q, const char *path, char **urls)
 	struct digest_open d;
 	int code = digest_open_full(path, &d);
 
-	if (!code && !q->secret && d.bloom.hashing == SCD_HASHING_DOUBLE) {
+	if (!code && !q->has_key && d.bloom.hashing == SCD_HASHING_DOUBLE) {
 		fprintf(stderr, "digestctl: %s: --key is needed to ask it\n",
 			path);
 		code = CTL_USAGE;
@@ -116,39 +130,22 @@ static int ctl_query_file(struct query *q, const char *path, char **urls)
 	return code;
 }
 
-static bool ctl_query_take(struct query *q, int option, uint8_t *secret)
-{
-	switch (option) {
-	case 'k':
-		q->secret = secret;
-		return arguments_key(optarg, secret);
-	case 'q':
-		q->quiet = true;
-		return true;
-	case 'j':
-		if (!q->report)
-			q->report = json_array();
-		return q->report;
-	}
-	return false;
-}
-
 int ctl_query(int argc, char **argv)
 {
-	uint8_t secret[SCD_SECRET_BYTES];
 	struct query q = { .code = CTL_OK };
-	int c, code = CTL_USAGE;
+	int code;
 
-	while ((c = getopt_long(argc, argv, "k:qj", options, NULL)) != -1) {
-		if (!ctl_query_take(&q, c, secret))
-			goto done;
-	}
+	if (!options_read(ctl_query_options, argc, argv, &q))
+		return CTL_USAGE;
 	if (argc - optind < 2)
-		arguments_wrong("query", "needs a digest and URLs",
-				ctl_query_help);
-	else if (digest_one_stdin(NULL, argv + optind))
-		code = ctl_query_file(&q, argv[optind], argv + optind + 1);
-done:
+		return arguments_wrong("query", "needs a digest and URLs",
+				       ctl_query_help);
+	if (!digest_one_stdin(NULL, argv + optind))
+		return CTL_USAGE;
+	q.report = q.json ? json_array() : NULL;
+	if (q.json && !q.report)
+		return json_report_print(NULL);
+	code = ctl_query_file(&q, argv[optind], argv + optind + 1);
 	json_decref(q.report);
 	return code;
 }

@@ -3,10 +3,10 @@
  * receives them judges.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codec/counting.h"
 #include "codec/delta.h"
@@ -21,75 +21,44 @@ const char ctl_verify_help[] =
 	"usage: digestctl verify [OPTIONS] FILE...\n"
 	"Checks digests, deltas and Squid's digests (-: standard input) as a\n"
 	"node does that receives them: the header, the payload, and the array\n"
-	"that comes of it. The exit code is 0 when all are good.\n"
-	"  -B, --base FILE     the full digest that the deltas are to be\n"
-	"                      applied to, each by itself\n"
-	"  -b, --max-bits M    largest array to accept (4G)\n"
-	"  -H, --max-hashes K  most hash functions to accept (32)\n"
-	"  -f, --max-fp F      highest false-positive rate to accept (0.05)\n"
-	"  -q, --quiet         print what is bad only\n"
-	"  -j, --json          as JSON\n";
-
-static const struct option options[] = {
-	{ "base", required_argument, NULL, 'B' },
-	{ "max-bits", required_argument, NULL, 'b' },
-	{ "max-hashes", required_argument, NULL, 'H' },
-	{ "max-fp", required_argument, NULL, 'f' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "json", no_argument, NULL, 'j' },
-	{ 0 },
-};
+	"that comes of it. The exit code is 0 when all are good.\n";
 
 struct verify {
 	struct scd_limits limits;
+	uint64_t max_hashes; /* for the limits */
+	double max_fp;
 	const char *base_path; /* null without --base */
 	struct digest_open base;
-	bool quiet;
+	bool quiet, json;
 	json_t *report; /* null without --json */
 };
 
-static bool ctl_verify_take_hashes(struct verify *v, const char *text)
-{
-	uint64_t n;
+#define AT(member) .at = offsetof(struct verify, member)
 
-	if (!arguments_number("--max-hashes", text, &n))
-		return false;
-	v->limits.max_hash = n < SCD_MAX_HASH ? (unsigned)n : SCD_MAX_HASH;
-	return true;
-}
+static const struct tool_option verify_rows[] = {
+	{ .name = "base", .letter = 'B', .kind = OPTION_TEXT, AT(base_path),
+	  .value = "FILE",
+	  .help = "the full digest that the deltas are to be\n"
+		  "applied to, each by itself" },
+	{ .name = "max-bits", .letter = 'b', .kind = OPTION_COUNT,
+	  AT(limits.max_bits), .value = "M",
+	  .help = "largest array to accept (4G)" },
+	{ .name = "max-hashes", .letter = 'H', .kind = OPTION_COUNT,
+	  AT(max_hashes), .value = "K",
+	  .help = "most hash functions to accept (32)" },
+	{ .name = "max-fp", .letter = 'f', .kind = OPTION_REAL, AT(max_fp),
+	  .max = 1, .value = "F",
+	  .help = "highest false-positive rate to accept (0.05)" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, AT(quiet),
+	  .help = "print what is bad only" },
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG, AT(json),
+	  .help = "as JSON" },
+	{ .name = NULL },
+};
 
-static bool ctl_verify_take_fp(struct verify *v, const char *text)
-{
-	double fp;
+#undef AT
 
-	if (!arguments_real("--max-fp", text, 0, 1, &fp))
-		return false;
-	v->limits.max_fp_ppm = (unsigned)(fp * 1e6 + .5);
-	return true;
-}
-
-static bool ctl_verify_take(struct verify *v, int option, const char *text)
-{
-	switch (option) {
-	case 'B':
-		v->base_path = text;
-		return true;
-	case 'b':
-		return arguments_number("--max-bits", text,
-					&v->limits.max_bits);
-	case 'H':
-		return ctl_verify_take_hashes(v, text);
-	case 'f':
-		return ctl_verify_take_fp(v, text);
-	case 'q':
-		v->quiet = true;
-		return true;
-	case 'j':
-		v->report = json_array();
-		return v->report;
-	}
-	return false;
-}
+const struct tool_option *const ctl_verify_options[] = { verify_rows, NULL };
 
 static int ctl_verify_judge_counters(const struct verify *v,
 				     const struct digest_open *d)
@@ -215,25 +184,37 @@ static int ctl_verify_verify(struct verify *v, char **paths)
 	return worst;
 }
 
+static bool ctl_verify_read(struct verify *v, int argc, char **argv)
+{
+	scd_limits_init(&v->limits);
+	v->max_hashes = v->limits.max_hash;
+	v->max_fp = v->limits.max_fp_ppm / 1e6;
+	if (!options_read(ctl_verify_options, argc, argv, v))
+		return false;
+	v->limits.max_hash = v->max_hashes < SCD_MAX_HASH ?
+				     (unsigned)v->max_hashes : SCD_MAX_HASH;
+	v->limits.max_fp_ppm = (unsigned)(v->max_fp * 1e6 + .5);
+	return true;
+}
+
 int ctl_verify(int argc, char **argv)
 {
 	struct verify v = { 0 };
-	int c, code = CTL_USAGE;
+	int code;
 
-	scd_limits_init(&v.limits);
-	while ((c = getopt_long(argc, argv, "B:b:H:f:qj", options, NULL)) !=
-	       -1) {
-		if (c == '?' || !ctl_verify_take(&v, c, optarg))
-			goto done;
-	}
+	if (!ctl_verify_read(&v, argc, argv))
+		return CTL_USAGE;
 	if (argc == optind)
-		arguments_wrong("verify", "needs files", ctl_verify_help);
-	else if (digest_one_stdin(v.base_path, argv + optind))
-		code = ctl_verify_verify(&v, argv + optind);
-	if (v.report && code != CTL_USAGE &&
-	    json_report_print(json_incref(v.report)))
+		return arguments_wrong("verify", "needs files",
+				       ctl_verify_help);
+	if (!digest_one_stdin(v.base_path, argv + optind))
+		return CTL_USAGE;
+	v.report = v.json ? json_array() : NULL;
+	if (v.json && !v.report)
+		return json_report_print(NULL);
+	code = ctl_verify_verify(&v, argv + optind);
+	if (v.report && json_report_print(json_incref(v.report)))
 		code = CTL_IO;
-done:
 	digest_close(&v.base);
 	json_decref(v.report);
 	return code;

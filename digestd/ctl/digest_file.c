@@ -63,15 +63,6 @@ bool digest_file_read(const char *path, uint8_t **bytes, size_t *len)
 	return digest_file_fail(path);
 }
 
-bool digest_file_may_write(const char *path)
-{
-	if (strcmp(path, "-") || !isatty(STDOUT_FILENO))
-		return true;
-	fputs("digestctl: standard output is a terminal: --output FILE\n",
-	      stderr);
-	return false;
-}
-
 bool digest_file_write(const char *path, const uint8_t *bytes, size_t len)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "wb") : stdout;

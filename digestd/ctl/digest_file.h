@@ -13,12 +13,6 @@
  * is null, and errno says why. */
 bool digest_file_read(const char *path, uint8_t **bytes, size_t *len);
 
-/*
- * Whether a digest may be written there; told if not: a terminal is no place
- * for bytes. To be asked before the work is done.
- */
-bool digest_file_may_write(const char *path);
-
 /* Writes a whole file. */
 bool digest_file_write(const char *path, const uint8_t *bytes, size_t len);
 

@@ -5,7 +5,8 @@
 
 #define COMMAND(word, text) \
 	{ .name = #word, .run = ctl_##word, \
-	  .help = ctl_##word##_help, .summary = (text) }
+	  .help = ctl_##word##_help, .summary = (text), \
+	  .options = ctl_##word##_options }
 
 static const struct tool_command commands[] = {
 	COMMAND(tune, "find the size of a digest for a goal"),

@@ -5,6 +5,7 @@
 #define DIGESTD_CTL_DIGESTCTL_H
 
 #include "digestd/tool/command.h"
+#include "digestd/tool/options.h"
 
 /* Exit codes, as documented in digestctl(1). */
 enum {
@@ -28,7 +29,7 @@ ctl_run ctl_merge;
 ctl_run ctl_overlap;
 ctl_run ctl_verify;
 
-/* The text of --help of a command. Static. */
+/* What --help of a command begins with. Static. */
 extern const char ctl_tune_help[];
 extern const char ctl_build_help[];
 extern const char ctl_info_help[];
@@ -39,5 +40,17 @@ extern const char ctl_apply_help[];
 extern const char ctl_merge_help[];
 extern const char ctl_overlap_help[];
 extern const char ctl_verify_help[];
+
+/* The options of a command: tables, which a null ends. */
+extern const struct tool_option *const ctl_tune_options[];
+extern const struct tool_option *const ctl_build_options[];
+extern const struct tool_option *const ctl_info_options[];
+extern const struct tool_option *const ctl_query_options[];
+extern const struct tool_option *const ctl_convert_options[];
+extern const struct tool_option *const ctl_diff_options[];
+extern const struct tool_option *const ctl_apply_options[];
+extern const struct tool_option *const ctl_merge_options[];
+extern const struct tool_option *const ctl_overlap_options[];
+extern const struct tool_option *const ctl_verify_options[];
 
 #endif

@@ -8,9 +8,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "digestd/ctl/digestctl.h"
+
+const struct tool_option json_report_options[] = {
+	{ .name = "json", .letter = 'j', .kind = OPTION_FLAG,
+	  .help = "as JSON" },
+	{ .name = NULL },
+};
 
 int json_report_print(json_t *value)
 {
@@ -30,14 +35,4 @@ json_t *json_report_hex(uint64_t word)
 
 	snprintf(text, sizeof(text), "%016" PRIx64, word);
 	return json_string(text);
-}
-
-bool json_report_has_output(bool json, const char *output)
-{
-	if (!json || strcmp(output, "-"))
-		return true;
-	fputs("digestctl: --json: the digest needs a place of its own: "
-	      "--output FILE\n",
-	      stderr);
-	return false;
 }

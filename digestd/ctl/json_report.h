@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "digestd/tool/options.h"
+
+/* The option --json, for structures that begin with a bool for it. */
+extern const struct tool_option json_report_options[];
+
 /*
  * Writes a value to standard output and releases it. Null is one that could
  * not be made. Returns an exit code.
@@ -16,11 +21,5 @@ int json_report_print(json_t *value);
 
 /* A 64-bit word as a string of 16 hexadecimal digits; JSON has no such type. */
 json_t *json_report_hex(uint64_t word);
-
-/*
- * Whether digest and report can both be written: not to one standard output.
- * If not, tells it.
- */
-bool json_report_has_output(bool json, const char *output);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Values on the command line that say how keys are made and hashed.
+ * The cluster key on the command line.
  */
 #include "digestd/ctl/key_arguments.h"
 
@@ -14,17 +14,5 @@ bool arguments_key(const char *text, uint8_t secret[SCD_SECRET_BYTES])
 		return arguments_refuse("--key", text,
 					"is not 32 hexadecimal digits");
 	scd_derive(secret, "hash", secret);
-	return true;
-}
-
-bool arguments_hashing(const char *text, enum scd_hashing *out)
-{
-	if (!strcmp(text, "double"))
-		*out = SCD_HASHING_DOUBLE;
-	else if (!strcmp(text, "squid"))
-		*out = SCD_HASHING_SQUID;
-	else
-		return arguments_refuse("--hashing", text,
-					"is not double or squid");
 	return true;
 }

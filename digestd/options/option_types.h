@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { OPTION_THREADS_MAX = 256 };
+
 #define OPTION_STRING char *
 #define OPTION_INTEGER int64_t
 #define OPTION_REAL double

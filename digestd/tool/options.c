@@ -49,7 +49,7 @@ static void options_list_known(struct known *k,
 
 	for (; *tables; tables++) {
 		for (const struct tool_option *row = *tables; row->name; row++)
-			if (k->n < MAX_OPTIONS)
+			if (row->kind != OPTION_TITLE && k->n < MAX_OPTIONS)
 				options_add(k, row, &shorts);
 	}
 }
@@ -77,9 +77,22 @@ static bool options_take_word(const char *option, const char *text,
 static bool options_take_count(const char *option, const char *text,
 			       const struct tool_option *row, uint64_t *out)
 {
-	return row->most ? arguments_number_within(option, text, row->least,
-						   row->most, out)
-			 : arguments_number(option, text, out);
+	if (row->most)
+		return arguments_number_within(option, text, row->least,
+					       row->most, out);
+	if (!arguments_number(option, text, out))
+		return false;
+	return *out || !row->positive ||
+	       arguments_refuse(option, text, "is not above 0");
+}
+
+static bool options_take_real(const char *option, const char *text,
+			      const struct tool_option *row, double *out)
+{
+	if (!arguments_real(option, text, row->min, row->max, out))
+		return false;
+	return *out > 0 || !row->positive ||
+	       arguments_refuse(option, text, "is not above 0");
 }
 
 static bool options_take(const struct tool_option *row, const char *text,
@@ -96,7 +109,7 @@ static bool options_take(const struct tool_option *row, const char *text,
 	case OPTION_COUNT:
 		return options_take_count(option, text, row, at);
 	case OPTION_REAL:
-		return arguments_real(option, text, row->min, row->max, at);
+		return options_take_real(option, text, row, at);
 	case OPTION_TEXT:
 		*(const char **)at = text;
 		return true;
@@ -104,6 +117,8 @@ static bool options_take(const struct tool_option *row, const char *text,
 		return options_take_word(option, text, row->words, at);
 	case OPTION_CALL:
 		return row->take(option, text, to);
+	case OPTION_TITLE:
+		break;
 	}
 	return false;
 }
@@ -129,10 +144,15 @@ bool options_read(const struct tool_option *const *tables, int argc,
 static void options_print_row(const struct tool_option *row, FILE *to)
 {
 	const char *text = row->help;
-	int used = row->letter ? fprintf(to, "  -%c, --%s", row->letter,
-					 row->name) :
-				 fprintf(to, "      --%s", row->name);
+	int used;
 
+	if (row->kind == OPTION_TITLE) {
+		fprintf(to, "%s\n", text);
+		return;
+	}
+	used = row->letter ? fprintf(to, "  -%c, --%s", row->letter,
+				     row->name) :
+			     fprintf(to, "      --%s", row->name);
 	if (row->value)
 		used += fprintf(to, " %s", row->value);
 	if (used > HELP_COLUMN - 2) {

@@ -18,6 +18,7 @@ enum option_kind {
 	OPTION_TEXT,  /* const char *, borrowed from the arguments */
 	OPTION_WORD,  /* unsigned: the position in words */
 	OPTION_CALL,  /* what take() makes of it */
+	OPTION_TITLE, /* no option: `help` stands above those that follow */
 };
 
 struct tool_option {
@@ -25,6 +26,7 @@ struct tool_option {
 	char letter;      /* 0: none */
 	enum option_kind kind;
 	size_t at;        /* of the value in the structure */
+	bool positive;        /* of a count or a real: it is not 0 */
 	double min, max;      /* of a real */
 	uint64_t least, most; /* of a count; most 0: there is no limit */
 	const char *value; /* what --help calls it, in capitals; null: it has

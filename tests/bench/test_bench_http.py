@@ -66,7 +66,9 @@ def measures_hits_and_misses():
     if not shutil.which("nginx", path="/usr/sbin:/usr/bin"):
         return "nginx is missing"
     found = tables(make("bench-http", ARGS))
-    for title in ("hits of 1 KiB, 64 clients", "misses of 1 KiB, 64 clients"):
+    for title in (f"{load} 1 KiB, 64 clients"
+                  for load in ("hits of", "misses of", "no-store,",
+                               "POSTs for")):
         titles, row = found[title]
         assert row[0] == "digestd" and row[titles.index("errors")] == "0", row
         assert float(row[titles.index("CPU [us]")]) > 0, row

@@ -165,8 +165,8 @@ ROWS = (
     ("no objects", ["coding", "-n", ""], b"", 2, b"", "--objects"),
     ("no number", ["coding", "-n", "1000,x"], b"", 2, b"", "not a number"),
     ("a gap", ["coding", "-n", "1000,,1000"], b"", 2, b"", "not a number"),
-    ("no repetitions", ["coding", "-r", "0"], b"", 2, b"", "1..99"),
-    ("too many repetitions", ["coding", "-r", "100"], b"", 2, b"", "1..99"),
+    ("no repetitions", ["coding", "-r", "0"], b"", 2, b"", "1 to 99"),
+    ("too many repetitions", ["coding", "-r", "100"], b"", 2, b"", "1 to 99"),
     ("no section", ["coding", "-S", "x"], b"", 2, b"", '"x" is not one of'),
     ("too much", ["coding", "x"], b"", 2, b"", "usage: digestbench coding"),
 )

@@ -92,8 +92,8 @@ def json_has_the_same():
 
 
 ROWS = (
-    ("no keys", ["tables", "--kinds", "-n", "0"], b"", 2, b"", "usage"),
-    ("too many", ["tables", "--kinds", "-n", "1G"], b"", 2, b"", "usage"),
+    ("no keys", ["tables", "--kinds", "-n", "0"], b"", 2, b"", "--keys"),
+    ("too many", ["tables", "--kinds", "-n", "1G"], b"", 2, b"", "--keys"),
     ("no number", ["tables", "--kinds", "-n", "x"], b"", 2, b"", "--keys"),
     ("one key", ["tables", "--kinds", "-n", "1"], b"", 0,
      b"Golomb-coded set", ""),

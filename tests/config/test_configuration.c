@@ -2,13 +2,16 @@
  * Configuration files as their authors see them: which values a file gives,
  * and for each thing that can be wrong, the message with its file and line.
  */
+#define _GNU_SOURCE /* processors to run on */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "digestd/config/configuration.h"
+#include "digestd/peers/peer_kind.h"
 #include "digestd/config/configuration_check.h"
 #include "digestd/mesh/peerset.h"
 #include "tests/config/config_file.h"
@@ -79,7 +82,7 @@ static const struct row faults[] = {
 	{ "a version", BASE "tls_oldest = \"1.1\"\n",
 	  AT ":4: tls_oldest: \"1.1\" is not 1.2 or 1.3\n" },
 	{ "a number", BASE "threads = \"two\"\n",
-	  AT ":4: threads: \"two\" is not a number\n" },
+	  AT ":4: threads: \"two\" is not auto or a number\n" },
 	{ "a number below its range", BASE "threads = 0\n",
 	  AT ":4: threads: \"0\" is not within 1 to 256\n" },
 	{ "a number above its range", BASE "threads = 257\n",
@@ -150,6 +153,9 @@ static const struct row faults[] = {
 	{ "cookies of a peer",
 	  BASE "peer \"b\" { set_cookie = \"strip\" }\n",
 	  AT ":4: no such option 'set_cookie'\n" },
+	{ "a peer of no kind",
+	  BASE "peer \"b\" { url = \"http://b\"\nkind = \"varnish\" }\n",
+	  AT ":5: kind: \"varnish\" is not digestd or squid\n" },
 	/* listeners */
 	{ "one port twice", BASE "listen_admin = \":8080\"\n",
 	  AT ":4: listen_admin: \":8080\" is the port of listen_data "
@@ -281,6 +287,29 @@ static struct config *load(const char *text)
 	return c;
 }
 
+/* One processor, wherever this runs. */
+static void test_threads_follow_processors(void **state)
+{
+	cpu_set_t all, one;
+	struct config *c;
+	unsigned cpu = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	c = load(BASE "threads = auto\n");
+	assert_int_equal(c->threads, CPU_COUNT(&all));
+	config_free(&c);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	c = load(BASE "threads = auto\n");
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	assert_int_equal(c->threads, 1);
+	config_free(&c);
+}
+
 static void test_values_arrive(void **state)
 {
 	struct config *c = load(
@@ -292,7 +321,8 @@ static void test_values_arrive(void **state)
 		"origin \"WWW.Example.com:80\" { url = \"http://b\" }\n"
 		"origin \"x:8080\" {\nurl = \"https://c\"\n"
 		"set_cookie = \"strip\"\n}\n"
-		"peer \"b\" { url = \"http://d:1\" }\n");
+		"peer \"b\" { url = \"http://d:1\" }\n"
+		"peer \"s\" { url = \"http://e:3128\" kind = squid }\n");
 
 	(void)state;
 	assert_string_equal(c->node, "a");
@@ -320,7 +350,9 @@ static void test_values_arrive(void **state)
 	assert_null(c->origins[0].set_cookie);
 	assert_string_equal(c->origins[1].name, "x:8080");
 	assert_string_equal(c->origins[1].set_cookie, "strip");
-	assert_int_equal(c->npeers, 1);
+	assert_int_equal(c->npeers, 2);
+	assert_ptr_equal(c->peers[0].kind, &peer_kind_digestd);
+	assert_ptr_equal(c->peers[1].kind, &peer_kind_squid);
 	assert_string_equal(c->peers[0].name, "b");
 	assert_string_equal(c->peers[0].url, "http://d:1");
 	assert_null(c->peers[0].set_cookie);
@@ -456,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_peers),
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_values_arrive),
+		cmocka_unit_test(test_threads_follow_processors),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_findings_are_cut),
 		cmocka_unit_test(test_reload_keeps_what_was_started),

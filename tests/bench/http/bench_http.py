@@ -29,7 +29,9 @@ LOADS = (("hits of 1 KiB, 64 clients", "/1k", 64),
          ("hits of 1 KiB, 256 clients", "/1k", 256),
          ("hits of 64 KiB, 64 clients", "/64k", 64),
          ("hits of 64 KiB, 256 clients", "/64k", 256),
-         ("misses of 1 KiB, 64 clients", "/miss/", 64))
+         ("misses of 1 KiB, 64 clients", "/miss/", 64),
+         ("no-store, 1 KiB, 64 clients", "/pass/", 64),
+         ("POSTs for 1 KiB, 64 clients", "/post/", 64))
 SERVERS = (measured.Digestd, measured.Digestd2, *measured.OTHERS,
            measured.Files)
 USUAL = [kind.__name__.lower() for kind in SERVERS
@@ -42,6 +44,8 @@ TITLES = ("server", "requests/s", "of digestd's", "p50 [ms]", "p99 [ms]",
 def wrk(port, path, clients, seconds):
     """What report.lua says of a run."""
     new = {"NEW": path} if path.endswith("/") else {}
+    if path.startswith("/post/"):
+        new["METHOD"] = "POST"
     done = subprocess.run(
         [*measured.on_cpu(measured.CLIENT_CPU), "wrk", "-t1", f"-c{clients}",
          f"-d{seconds}s", "-s", os.path.join(HERE, "report.lua"),

@@ -135,7 +135,8 @@ backend o
 
 class Files(Pinned, caches.Other):
     """nginx without a cache: files of 1 and 64 KiB, and the same 1 KiB for any
-    URL under /miss/. The origin of all, and the yardstick of hits."""
+    URL under /miss/, and under /pass/ and /post/, where nobody may store it.
+    The origin of all, and the yardstick of hits."""
 
     name, program, version_option = "nginx, static file", "nginx", "-v"
 
@@ -161,6 +162,10 @@ http {{
         open_file_cache max=100;
         location = /count {{ stub_status; }}
         location /miss/ {{ return 200 "{'x' * FILES['1k']}"; }}
+        location ~ ^/(pass|post)/ {{
+            add_header Cache-Control no-store;
+            return 200 "{'x' * FILES['1k']}";
+        }}
     }}
 }}
 """)

@@ -1,11 +1,17 @@
 -- What a run of wrk measured, as JSON in the last line. With NEW in the
--- environment, that is a prefix, and every request is for a new URL below it.
+-- environment, that is a prefix, and every request is for a new URL below it;
+-- with METHOD, too, it has that method and a body of 100 bytes.
 local prefix, count = os.getenv("NEW"), 0
+local method, body = os.getenv("METHOD"), nil
+
+if method then
+	body = string.rep("b", 100)
+end
 
 if prefix then
 	function request()
 		count = count + 1
-		return wrk.format("GET", prefix .. count)
+		return wrk.format(method or "GET", prefix .. count, nil, body)
 	end
 end
 
