@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "codec/coder/bits.h"
 #include "codec/error.h"
 
 static const uint64_t range_full = UINT64_MAX;
@@ -235,27 +236,21 @@ static inline uint8_t range_decode_bits(struct decoder *d, uint32_t p,
 	return (uint8_t)rare;
 }
 
-/* The array's bytes from the decoder; returns the number of ones. */
-static uint64_t range_decode_array(struct decoder *d,
-				   const struct scd__shape *shape,
-				   uint8_t *bits)
+/* The array's bytes from the decoder. */
+static void range_decode_array(struct decoder *d,
+			       const struct scd__shape *shape, uint8_t *bits)
 {
 	const uint32_t p = scd__range_probability(shape);
 	const uint8_t mask = range_rare_mask(shape);
 	const uint64_t whole = shape->nbits / 8;
 	const unsigned tail = (unsigned)(shape->nbits % 8);
-	uint64_t nones = 0;
 
-	for (uint64_t i = 0; i < whole; i++) {
+	for (uint64_t i = 0; i < whole; i++)
 		bits[i] = range_decode_bits(d, p, 8) ^ mask;
-		nones += (unsigned)__builtin_popcount(bits[i]);
-	}
 	if (tail) {
 		bits[whole] = range_decode_bits(d, p, tail) ^ mask;
 		bits[whole] &= (uint8_t)((1u << tail) - 1);
-		nones += (unsigned)__builtin_popcount(bits[whole]);
 	}
-	return nones;
 }
 
 static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
@@ -273,7 +268,9 @@ static int range_decode(const struct scd__shape *shape, struct scd__reader *in,
 		range_shift_in(&d);
 	if (d.code >= d.range)
 		return SCD_EFORMAT; /* outside of the first interval */
-	if (range_decode_array(&d, shape, bits) != shape->nones)
+	range_decode_array(&d, shape, bits);
+	if (scd__count_ones(bits, (size_t)scd__array_bytes(shape->nbits)) !=
+	    shape->nones)
 		return SCD_EFORMAT;
 	if (d.at != d.end)
 		return SCD_EFORMAT; /* bytes that no encoder writes */

@@ -25,9 +25,6 @@ void scd__tune_bounds_init(struct scd__tune_bounds *l,
 /* The power of two that an array's size is. */
 unsigned scd__log2_of(uint64_t nbits);
 
-/* Whether all bounds are kept. */
-bool scd__within(const struct scd__tune_bounds *l, const struct scd_tuning *t);
-
 /* Whether a is better than b, beyond rounding. */
 bool scd__beats(const struct scd__plan *p, const struct scd_tuning *a,
 		const struct scd_tuning *b);

@@ -56,7 +56,9 @@ unsigned scd__log2_of(uint64_t nbits)
 	return i;
 }
 
-bool scd__within(const struct scd__tune_bounds *l, const struct scd_tuning *t)
+/* Whether all bounds are kept. */
+static bool tune_is_within(const struct scd__tune_bounds *l,
+			   const struct scd_tuning *t)
 {
 	const double m = (double)t->nbits;
 
@@ -84,7 +86,8 @@ bool scd__search_size(const struct scd__plan *p,
 
 		choice.nhash = k;
 		t = scd__predict(p, &choice);
-		if (!scd__within(l, &t) || (found && !scd__beats(p, &t, best)))
+		if (!tune_is_within(l, &t) ||
+		    (found && !scd__beats(p, &t, best)))
 			continue;
 		*best = t;
 		found = true;
@@ -158,7 +161,7 @@ static void tune_prefer_fewer(const struct scd__plan *p,
 	for (; choice.nhash < best->nhash && !p->min_fp; choice.nhash++) {
 		struct scd_tuning t = scd__predict(p, &choice);
 
-		if (!scd__within(l, &t) || scd__objective(p, &t) > most)
+		if (!tune_is_within(l, &t) || scd__objective(p, &t) > most)
 			continue;
 		t.bound = best->bound;
 		*best = t;

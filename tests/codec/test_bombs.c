@@ -17,6 +17,7 @@
 #include "codec/scd.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
@@ -93,8 +94,7 @@ static double now_us(void)
 static void check_cost(const char *label, int (*read)(const void *message),
 		       const void *message)
 {
-	const char *slow = getenv("SCD_TEST_SLOW"); /* as sanitizers are */
-	const double most_us = COST_US * (slow ? atof(slow) : 1);
+	const double most_us = COST_US * rounds_slowness();
 	double best = 1e12;
 	size_t bytes = 0;
 

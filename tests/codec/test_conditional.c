@@ -12,6 +12,7 @@
 #include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 static bool bit(const uint8_t *bits, uint64_t at)
@@ -58,7 +59,7 @@ static void check_engine(const struct scd__change_engine *engine,
 
 static void engines_split_and_join(void **state)
 {
-	const int n = getenv("SCD_TEST_LONG") ? 100000 : 2000;
+	const int n = rounds_of(2000, 100000);
 	uint64_t seed = 1;
 
 	(void)state;

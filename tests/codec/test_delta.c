@@ -7,6 +7,7 @@
 #include "codec/delta.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"
+#include "tests/rounds.h"
 
 enum {
 	FLIPS = 100000,
@@ -239,7 +240,7 @@ static void truncated_is_refused(void **state)
 
 static void flipped_bits_install_nothing_wrong(void **state)
 {
-	int flips = getenv("SCD_TEST_LONG") ? FLIPS_LONG : FLIPS;
+	int flips = rounds_of(FLIPS, FLIPS_LONG);
 	struct chain x = chain_new();
 	uint8_t *bytes = malloc(x.ab.len);
 	struct scd_delta flipped = {bytes, x.ab.len};

@@ -11,6 +11,7 @@
 #include "codec/coder/dense.h"
 #include "codec/error.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum { CHUNK = 16 << 20 };
@@ -121,15 +122,10 @@ static void check_engines(const struct sample *s)
 	}
 }
 
-static int rounds(int some, int many)
-{
-	return getenv("SCD_TEST_LONG") ? many : some;
-}
-
 /* Small arrays, of 4 lanes, of every fill and length. */
 static void engines_agree_on_small(void **state)
 {
-	const int n = rounds(4000, 100000);
+	const int n = rounds_of(4000, 100000);
 	uint64_t seed = 1;
 
 	(void)state;
@@ -212,7 +208,7 @@ static void sizes_are_near_the_entropy(void **state)
 /* Cut, or with a byte changed: refused, or an array, but never a fault. */
 static void damage_is_harmless(void **state)
 {
-	const int n = rounds(3000, 100000);
+	const int n = rounds_of(3000, 100000);
 	uint64_t seed = 5;
 	struct sample s;
 	uint8_t *code, *bits;
@@ -316,7 +312,7 @@ static void every_histogram_has_a_model(void **state)
 	uint64_t seed = 9;
 
 	(void)state;
-	for (int i = 0; i < 3000; i++) {
+	for (int i = rounds_of(3000, 100000); i > 0; i--) {
 		uint64_t hist[SCD__DENSE_COUNTS], total = 0, cost;
 		struct scd__dense_model m;
 

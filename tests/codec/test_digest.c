@@ -8,6 +8,7 @@
 #include "codec/digest.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/sample.h"
+#include "tests/rounds.h"
 
 enum {
 	FLIPS = 100000,
@@ -139,7 +140,7 @@ static void check_flipped(const struct blob *blob, const struct scd_bloom *in)
 
 static void flipped_bits_install_nothing_wrong(void **state)
 {
-	int flips = getenv("SCD_TEST_LONG") ? FLIPS_LONG : FLIPS;
+	int flips = rounds_of(FLIPS, FLIPS_LONG);
 	uint64_t seed = 11;
 
 	(void)state;

@@ -14,14 +14,10 @@
 #include "codec/coder/sparse.h"
 #include "tests/codec/random.h"
 #include "tests/codec/slow.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum { DAMAGED = 3 }; /* of each payload */
-
-static int rounds(int some, int many)
-{
-	return getenv("SCD_TEST_LONG") ? many : some;
-}
 
 /* A payload, and the decoders of one coding. */
 struct trial {
@@ -248,38 +244,39 @@ static const uint64_t all = UINT64_C(1) << 32;
 static void range(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_RANGE, rounds(2000, 100000), 6000, all);
+	try_coding(SCD_CODING_RANGE, rounds_of(2000, 100000), 6000, all);
 }
 
 static void dense(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_DENSE, rounds(4000, 100000), 20000, all / 2);
+	try_coding(SCD_CODING_DENSE, rounds_of(4000, 100000), 20000, all / 2);
 }
 
 /* Several chunks, the last of which may be of any length. */
 static void dense_chunks(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_DENSE, rounds(10, 300), 8 * 250000, all / 2);
+	try_coding(SCD_CODING_DENSE, rounds_of(10, 300), 8 * 250000, all / 2);
 }
 
 static void gaps(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_GAPS, rounds(4000, 100000), 100000, all / 32);
+	try_coding(SCD_CODING_GAPS, rounds_of(4000, 100000), 100000, all / 32);
 }
 
 static void sparse(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_SPARSE, rounds(4000, 100000), 100000, all / 32);
+	try_coding(SCD_CODING_SPARSE, rounds_of(4000, 100000), 100000,
+		   all / 32);
 }
 
 static void sparse_chunks(void **state)
 {
 	(void)state;
-	try_coding(SCD_CODING_SPARSE, rounds(10, 300), 8 * 250000, all / 32);
+	try_coding(SCD_CODING_SPARSE, rounds_of(10, 300), 8 * 250000, all / 32);
 }
 
 int main(void)

@@ -19,6 +19,7 @@
 #include "codec/digest.h"
 #include "codec/coder/predict.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
@@ -224,8 +225,10 @@ static void check_deltas(struct cache *c, double churn)
 
 static void digests_and_deltas(void **state)
 {
+	const size_t step = rounds_slowness() > 1 ? 5 : 1;
+
 	(void)state;
-	for (size_t i = 0; i < NROWS(shapes); i++) {
+	for (size_t i = 0; i < NROWS(shapes); i += step) {
 		struct cache c = cache_new(BITS / shapes[i].ratio, shapes[i].k);
 
 		print_message("m/n %u, k %u\n", shapes[i].ratio, shapes[i].k);
@@ -240,8 +243,10 @@ static void digests_and_deltas(void **state)
 /* Keys that were never added, where enough of them are found. */
 static void probes_find_what_is_predicted(void **state)
 {
+	const size_t step = rounds_slowness() > 1 ? 5 : 1;
+
 	(void)state;
-	for (size_t i = 0; i < NROWS(shapes); i++) {
+	for (size_t i = 0; i < NROWS(shapes); i += step) {
 		struct cache c = cache_new(BITS / shapes[i].ratio, shapes[i].k);
 		double f = predicted(&c, 0, SCD_UPDATE_FULL).fp;
 		int found = 0;

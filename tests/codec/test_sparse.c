@@ -12,12 +12,8 @@
 #include "codec/coder/gaps.h"
 #include "codec/coder/sparse.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
-
-static int rounds(int some, int many)
-{
-	return getenv("SCD_TEST_LONG") ? many : some;
-}
 
 /* nones places at random; twice the same is one. */
 static uint8_t *draw(uint64_t seed, struct scd__shape *shape)
@@ -101,7 +97,7 @@ static void check_array(struct scd__shape shape, uint64_t seed)
 
 static void small_arrays_come_back(void **state)
 {
-	const int n = rounds(4000, 100000);
+	const int n = rounds_of(4000, 100000);
 	uint64_t seed = 1;
 
 	(void)state;
@@ -196,7 +192,7 @@ static void sizes_are_near_the_entropy(void **state)
 static void check_damage(const struct scd__coding *coding,
 			 const struct scd__sparse_engine *engine)
 {
-	const int n = rounds(2000, 100000);
+	const int n = rounds_of(2000, 100000);
 	struct scd__shape shape = {.nbits = 8 * 6000 - 3, .nones = 1400};
 	uint8_t *bits = draw(7, &shape), *code, *bad, *back;
 	size_t len = encode(coding, &shape, bits, &code);
