@@ -64,18 +64,21 @@ class Tap:
                      + report.longreprtext.replace("\n", " "))
 
 
-# The scenarios of one node, its clients and its origins. make check runs them
-# beside those of clusters: all of them mostly wait.
+# What clients and origins say to one node, and what else becomes of one node.
+# make check runs both beside those of clusters: all of them mostly wait.
+OF_MESSAGES = {f"test_{name}.py" for name in """
+    cookies early front http interim ranges slow tls uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
-    admission cookies disk early front http interim kill memory nginx operation
-    ranges slow soak systemd tls tutorial uploads varnish whole""".split()}
+    admission disk kill memory nginx operation soak systemd tutorial varnish
+    whole""".split()}
 
 
-def files(alone):
-    """The scenarios of one node, or all others."""
+def files(names=None):
+    """Those scenarios; without names, all others."""
     return [os.path.join(HERE, name) for name in sorted(os.listdir(HERE))
             if name.startswith("test_") and name.endswith(".py")
-            and (name in OF_ONE_NODE) == alone]
+            and (name in names if names else
+                 name not in OF_MESSAGES | OF_ONE_NODE)]
 
 
 def run(args):

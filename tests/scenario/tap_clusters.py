@@ -9,4 +9,4 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import tap
 
-tap.run(tap.files(False))
+tap.run(tap.files())

@@ -9,4 +9,4 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import tap
 
-tap.run(tap.files(True))
+tap.run(tap.files(tap.OF_ONE_NODE))

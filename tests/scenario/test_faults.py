@@ -1,8 +1,9 @@
 """Peers that go bad, one at a time, under load: clients notice nothing.
 
 Every request is for another page, which the peer claims to have. Each answer
-is held against what its URL says that it is. SCD_TEST_LONG makes it 10^5
-requests a fault, and tells what the peer cost.
+is held against what its URL says that it is. All ways to go bad are met in
+worlds, too (tests/world/bad_peer.h); over sockets it is some of them, and with
+SCD_TEST_LONG each, 10^5 requests a fault, which tells what the peer cost.
 """
 
 import http.client
@@ -111,7 +112,7 @@ def report(name, first, pairs, asked):
                                *map(str, asked)]), "|", file=f)
 
 
-@pytest.mark.parametrize("name", faults.FAULTS if scd.SLOW == 1 or LONG else
+@pytest.mark.parametrize("name", faults.FAULTS if LONG else
                          ("accepts and hangs", "stops in the middle",
                           "chunks that are none", "a digest that flips"))
 def test_no_client_notices(start, claimed, name):

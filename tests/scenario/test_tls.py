@@ -254,6 +254,24 @@ def test_what_an_origin_must_show(make_cluster, ca, stranger, version):
             o.close()
 
 
+def test_bodies_to_origins_over_tls(make_cluster, ca):
+    """Of all sizes both ways, on connections that are kept."""
+    with_tls = servers.Origin(tls=ca.server(ca.node))
+    with_tls.pages["/echo"] = lambda r, _: servers.response(
+        200, {"Cache-Control": "no-store"}, r.body)
+    try:
+        c = make_cluster(1, tls_origin_ca=ca.pem)
+        c.origin_url = with_tls.url
+        n = c.start().nodes[0]
+        for size in (1, 16384, 16385, 100000, 3 << 20):
+            body = os.urandom(size)
+            for method in ("POST", "PUT"):
+                r = n.get("/echo", method=method, body=body)
+                assert r.status == 200 and r.body == body
+    finally:
+        with_tls.close()
+
+
 def test_origins_by_another_name(make_cluster, ca):
     """The certificate must be for the host of the URL."""
     other = ca.issue("other", names="subjectAltName=DNS:other.example")

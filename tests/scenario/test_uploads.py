@@ -74,3 +74,19 @@ def test_a_slow_client_is_no_slow_origin(make_cluster, origin, length):
                 s.sendall(b"0\r\n\r\n")
             assert s.recv(1000).split(b" ")[1] == status
         assert origin.last().body == b"x" * 8
+
+
+@pytest.mark.parametrize("minor", (1, 0))
+def test_expectations_reach_the_origin(node, origin, minor):
+    origin.set("/a", fields={"Cache-Control": "no-store"}, body=b"done")
+    with socket.create_connection(("127.0.0.1", node.data), 10) as s:
+        s.sendall(f"POST /a HTTP/1.{minor}\r\nHost: h\r\nContent-Length: 4\r\n"
+                  "Expect: 100-continue\r\n\r\n".encode())
+        got = b""
+        while minor and not got.endswith(b"\r\n\r\n"):
+            got += s.recv(1)
+        assert not minor or got.startswith(b"HTTP/1.1 100 ")
+        s.sendall(b"abcd")
+        assert s.recv(1000).split(b" ")[1] == b"200"
+    assert origin.last().body == b"abcd"
+    assert origin.last().get("Expect") == ("100-continue" if minor else None)

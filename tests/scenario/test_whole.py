@@ -111,10 +111,12 @@ def mean_size(path):
 
 def test_simulated_nodes_are_like_real_ones(make_cluster, tmp_path):
     path = str(tmp_path / "trace.csv")
-    asked = requests(1500, 400)
+    asked = requests(1200, 400)
     write(path, asked)
     cache = sum(dict(asked).values()) // 20
-    expected = is_like(make_cluster, path, 4, int(300 / scd.SLOW) or 1, cache)
+    # slow enough that digests which a busy machine delays by some 30 ms are
+    # late by a few requests only
+    expected = is_like(make_cluster, path, 4, int(100 / scd.SLOW) or 1, cache)
     assert expected["local_hits"] > 100 and expected["remote_hits"] > 100
 
 
@@ -143,7 +145,8 @@ def of_cachesim(args, tmp_path, count):
     return [(number, sizes[number]) for number in asked]
 
 
-LARGE = {"upisa": ["gen:upisa,requests=40000"], "zipf": None}
+LARGE = {"upisa": ["gen:upisa,requests=40000"],
+         "cdn": ["gen:cdn,requests=40000"], "zipf": None}
 if TRACES:
     LARGE["nasa"] = [NASA]
 
