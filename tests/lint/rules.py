@@ -84,8 +84,10 @@ LAYERS = {
 
 # Libraries that only some files may know: a header, and who may include it.
 LIBRARIES = {
-    "curl/curl.h": r"digestd/fetch/fetch\w*\.[ch]|cachesim/live/\w+\.[ch]",
-    "microhttpd.h": r"digestd/server/server\w*\.[ch]|cachesim/live/\w+\.[ch]",
+    "curl/curl.h": (r"digestd/fetch/fetch_(curl|lines|tls)\.[ch]"
+                    r"|cachesim/live/\w+\.[ch]"),
+    "microhttpd.h": (r"digestd/server/server_mhd\w*\.[ch]"
+                     r"|cachesim/live/\w+\.[ch]"),
     "gnutls/gnutls.h": r"digestd/tls/\w+\.[ch]",
     "gnutls/x509.h": r"digestd/tls/\w+\.[ch]",
     "sys/epoll.h": r"digestd/os/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
@@ -329,6 +331,27 @@ def function_names(files):
                 yield f"{place}: {name} is in {other}, too"
 
 
+def calls(files):
+    """A function in a header is called from elsewhere.
+
+    One that only its own file calls is static, and one that only tests call is
+    for them; what libscd installs is for others.
+    """
+    words = {f.path: set(re.findall(r"[a-z_]\w+", f.text))
+             for f in c_files(files)}
+    bodies = {name: f.path for f in product(files) if f.path.endswith(".c")
+              for name, _, _ in f.functions()}
+    for f in product(files):
+        if not f.path.endswith(".h") or f.folder == "codec":
+            continue
+        for number, name in f.prototypes():
+            inline = len(re.findall(rf"\b{name}\b", f.text)) > 1
+            if not inline and not any(
+                    name in w for path, w in words.items()
+                    if path not in (f.path, bodies.get(name))):
+                yield f"{f.path}:{number}: nobody else calls {name}"
+
+
 def file_names(files):
     """No two C files of the product have one base name, but a .c and its .h.
 
@@ -370,5 +393,6 @@ RULES = (
     contracts,
     allocations_are_tested,
     function_names,
+    calls,
     file_names,
 )

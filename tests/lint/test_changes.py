@@ -21,7 +21,7 @@ import source
 TOP = pathlib.Path(os.environ.get("top_srcdir", ".")).absolute()
 BUILD = pathlib.Path(os.environ.get("top_builddir", ".")).absolute()
 LONG = os.environ.get("SCD_TEST_LONG")
-MAX_FILES = 3  # of an option, and of a counter
+MAX_FILES = 3  # of options, and of a counter
 
 ARRIVAL = """\
 /*
@@ -50,6 +50,64 @@ const struct eviction_policy eviction_arrival = {
 };
 """
 
+PUBLISHED = """\
+/*
+ * Web servers that have a digest as a file, made by digestctl, of a cache that
+ * cannot make its own.
+ */
+#include "digestd/http/forward.h"
+#include "digestd/mesh/peer_digest.h"
+#include "digestd/peers/digest_body.h"
+#include "digestd/peers/digest_request.h"
+#include "digestd/peers/peer_kind.h"
+
+static const struct digest_paths published_paths = {
+	.current = "/.well-known/digest.scd",
+};
+
+static int peer_kind_published_query(const struct digest_query *query,
+				     struct fields *out)
+{
+	(void)query;
+	(void)out;
+	return 0;
+}
+
+static int peer_kind_published_judge(const struct digest_expected *e,
+				     const uint8_t *header, size_t *len)
+{
+	struct scd_digest_info info;
+	int error = scd_digest_judge(header, e->limits, &info);
+
+	if (!error && (e->delta || info.kind != SCD_FULL))
+		error = SCD_EBASE;
+	if (!error)
+		*len = SCD_DIGEST_HEADER_BYTES + (size_t)info.payload_bytes;
+	return error;
+}
+
+static int peer_kind_published_decode(const struct digest_expected *e,
+				      const struct digest_body *body,
+				      struct scd_digest_info *info,
+				      struct peer_digest **out)
+{
+	const struct peer_digest_bytes in = { body->bytes, body->len, e->limits,
+					      NULL };
+
+	return peer_digest_read(&in, info, out);
+}
+
+const struct peer_kind peer_kind_published = {
+	.name = "published",
+	.paths = { [DIGEST_OF_HELD] = &published_paths },
+	.header_bytes = SCD_DIGEST_HEADER_BYTES,
+	.query = peer_kind_published_query,
+	.judge = peer_kind_published_judge,
+	.decode = peer_kind_published_decode,
+	.ask = forward_to_peer,
+};
+"""
+
 
 def insert(path, before, text):
     return path, before, text + before
@@ -67,6 +125,20 @@ TASKS = {
         ("digestd/part_settings.c", "= PURGE_TIMEOUT_MS,",
          "= c->purge_timeout_ms,"),
     ], ["digestd/config/option_table.c", "digestd/config/configuration.c"]),
+    "option of workers": ([
+        insert("digestd/options/options_peers.def",
+               "OPTION(peer_budget, ",
+               "OPTION(probe_timeout, TIME_MS, probe_timeout_ms, "
+               '"50ms", 1, HOUR_MS,\n       RELOAD, "time of a probe")\n'
+               "/*\nHow long a peer that failed may take to answer.\n*/\n\n"),
+        insert("digestd/proxy/worker.h", "\tX(bool,     purge_peers, ",
+               "\tX(unsigned, probe_ms, probe_timeout_ms, "
+               '"of a probe") \\\n'),
+        ("digestd/proxy/fill_probe.c",
+         "if (fill_ask_peer(probe, timeout_ms)) {",
+         "if (fill_ask_peer(probe, timeout_ms < f->q->settings->probe_ms ?\n"
+         "\t\t\ttimeout_ms : f->q->settings->probe_ms)) {"),
+    ], ["digestd/config/option_table.c", "digestd/part_settings.c"]),
     "counter": ([
         insert("digestd/disk/disk.h", "\tX(spared, ",
                '\tX(unreadable, "reads of objects that failed, for any reason")'
@@ -90,6 +162,19 @@ TASKS = {
         insert("docs/completion/digestctl.bash", "clock sieve s3fifo",
                "arrival "),
     ], ["digestd/store/eviction.c"]),
+    "kind of peer": ([
+        ("digestd/peers/peer_kind_published.c", None, PUBLISHED),
+        insert("digestd/peers/Makefile.inc",
+               "\tdigestd/peers/peer_kind_squid.c",
+               "\tdigestd/peers/peer_kind_published.c \\\n"),
+        insert("digestd/peers/peer_kind.h", "\tX(squid)",
+               "\tX(published)  \\\n"),
+        insert("tests/peers/test_peer_kind.c",
+               '\t{ "squid", false, DATE, "" },',
+               '\t{ "published", true, DATE, "" },\n'),
+        insert("docs/digestd.conf.5.in", ".It Cm squid\n",
+               ".It Cm published\na web server that has a digest as a file\n"),
+    ], ["digestd/peers/peer_kind.c"]),
     "reason not to store a response": ([
         insert("digestd/http/storable.h", "\tX(AUTHORIZATION, ",
                '\tX(TEAPOT, "teapot", "a teapot\'s answer") \\\n'),
@@ -97,7 +182,7 @@ TASKS = {
                "\tif (response->status == 418)\n\t\treturn STORABLE_TEAPOT;\n"),
         insert("tests/http/test_storable.c", '\t{ "GET", NULL, 302, FRESH, ',
                '\t{ "GET", NULL, 418, FRESH, STORABLE_TEAPOT },\n'),
-    ], ["digestd/proxy/request_fetch.c", "digestd/proxy/request_store.c"]),
+    ], ["digestd/node/node_answer.c", "digestd/node/node_keep.c"]),
 }
 
 
@@ -191,10 +276,20 @@ def shows(task, folder):
     if task == "option of digestd":
         assert ".It Ic purge_timeout = Ar time\n" in manual(folder)
         assert "Default:\n.Ql 10s .\n" in manual(folder)
+    elif task == "option of workers":
+        assert ".It Ic probe_timeout = Ar time\n" in manual(folder)
+        text = compiler(folder, "-E", "-P",
+                        str(TOP / "digestd/part_settings.c"))
+        assert ".probe_ms = (unsigned)c->probe_timeout_ms" in text
     elif task == "counter":
         for path in TASKS[task][1]:
             text = compiler(folder, "-E", "-P", str(TOP / path))
             assert re.search(r'"unreadable"', text), path
+    elif task == "kind of peer":
+        assert ".It Cm published\n" in manual(folder)
+        text = compiler(folder, "-E", "-P",
+                        str(TOP / "digestd/peers/peer_kind.c"))
+        assert re.search(r'"published"', text)
     elif task == "eviction policy":
         assert ".It Cm arrival\n" in manual(folder)
 
@@ -204,10 +299,11 @@ def manual(folder):
     options = TOP / "digestd" / "options"
     listed = re.findall(r'#include "(.*)"', (options / "options.def")
                         .read_text())
-    paths = [folder / p if (folder / p).exists() else TOP / p for p in listed]
+    *paths, template = [folder / p if (folder / p).exists() else TOP / p
+                        for p in [*listed, "docs/digestd.conf.5.in"]]
     done = subprocess.run(
         ["awk", "-f", options / "options.awk", options / "option_kinds.def",
-         *paths, TOP / "docs" / "digestd.conf.5.in"], check=True, text=True,
+         *paths, template], check=True, text=True,
         stdout=subprocess.PIPE)
     return done.stdout
 

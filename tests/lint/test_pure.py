@@ -13,11 +13,11 @@ import tempfile
 import pure
 
 BUILD = os.environ.get("top_builddir", ".")
-ARCHIVES = ("codec/.libs/libscd_static.a", "codec/.libs/libkind.a",
-            "digestd/.libs/libcore.a",
-            "cachesim/admission/.libs/libadmission.a")
+ARCHIVES = ("codec/.libs/libscd_static.a", "codec/libkind.a",
+            "digestd/libcore.a",
+            "cachesim/admission/libadmission.a")
 
-CORE = "digestd/.libs/libcore.a"
+CORE = "digestd/libcore.a"
 
 POWER = """#include <math.h>
 double f(double x); double f(double x) { return pow(x, x + .1); }"""

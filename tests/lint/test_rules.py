@@ -46,7 +46,7 @@ GOOD = {
     "codec/all.h": HEADER.replace("THING", "ALL").replace(
         "/* Twice", '#include "thing.h"\n\n/* Twice').replace("twice", "all"),
     "digestd/mesh/node.c": BODY.replace("thing_", "node_"),
-    "digestd/fetch/fetch.c": BODY.replace("thing_", "fetch_").replace(
+    "digestd/fetch/fetch_curl.c": BODY.replace("thing_", "fetch_").replace(
         "string.h", "curl/curl.h"),
     "digestd/os/loop.c": BODY.replace("thing_", "loop_").replace(
         "string.h", "sys/epoll.h"),
@@ -119,6 +119,7 @@ FAULTS = (
     (rules.contracts, "codec/a.h", HEADER + "\nint thing_other(int x);\n"),
     (rules.contracts, "codec/a.h",
      HEADER + "\nstruct thing *\nthing_new(int x,\n\t  int y);\n"),
+    (rules.calls, "digestd/mesh/a.h", HEADER.replace("twice", "once")),
     (rules.allocations_are_tested, "codec/a.h",
      HEADER + "\n/* SCD_ENOMEM. */\nint scd_thing_init(int x);\n"),
     (rules.allocations_are_tested, "codec/a.h",
@@ -131,6 +132,8 @@ FINE = (
     (rules.function_names, "codec/a.c", static_named("scd__a_twice")),
     (rules.function_names, "digestd/mesh/a_b.c", static_named("mesh_twice")),
     (rules.function_names, "cachesim/world/world_a.c", static_named("a_twice")),
+    (rules.calls, "digestd/mesh/a.h", HEADER.replace("thing_", "disk_")),
+    (rules.calls, "codec/a.h", HEADER.replace("twice", "once")),
     (rules.file_names, "codec/filter/thing.c", BODY),
     (rules.file_names, "digestd/mesh/node.h", HEADER),
     (rules.file_names, "tests/codec/node.c", BODY),
