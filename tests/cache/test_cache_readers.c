@@ -14,6 +14,7 @@
 #include "digestd/mesh/catalog.h"
 #include "digestd/os/memory.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
@@ -255,6 +256,8 @@ static struct admitter *new_admitter(bool probation)
  * few keys often, so that uses matter. */
 static void does_what_counted_lookups_do(void **state)
 {
+	const unsigned steps = (unsigned)rounds_of(STEPS, STEPS);
+
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct admitter *a = new_admitter(rows[i].probation);
@@ -263,7 +266,7 @@ static void does_what_counted_lookups_do(void **state)
 		struct cache_reader *reader = join(lent);
 		uint64_t random = 1, hits = 0;
 
-		for (unsigned step = 0; step < STEPS; step++) {
+		for (unsigned step = 0; step < steps; step++) {
 			uint64_t n = 1 + random_below(&random, NKEYS) *
 					 random_below(&random, NKEYS) / NKEYS;
 			enum admission_decision place =
@@ -288,7 +291,7 @@ static void does_what_counted_lookups_do(void **state)
 			cache_rest(reader);
 			cache_wake(reader);
 		}
-		assert_in_range(hits, STEPS / 10, STEPS - STEPS / 10);
+		assert_in_range(hits, steps / 10, steps - steps / 10);
 		cache_quit(&reader);
 		cache_free(&counted);
 		cache_free(&lent);
@@ -328,9 +331,10 @@ static void thread_step(struct thread *t, struct cache_reader *reader)
 static void *run_thread(void *arg)
 {
 	struct thread *t = arg;
+	const unsigned steps = (unsigned)rounds_of(THREAD_STEPS, THREAD_STEPS);
 	struct cache_reader *reader = join(t->cache);
 
-	for (unsigned i = 0; i < THREAD_STEPS; i++) {
+	for (unsigned i = 0; i < steps; i++) {
 		thread_step(t, reader);
 		if (i % TURN)
 			continue;

@@ -12,6 +12,7 @@
 
 #include "codec/index.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 
 enum {
 	NREADERS = 3,
@@ -235,7 +236,7 @@ static void change_all_the_time(struct shared *s, unsigned nchanges)
 		assert_int_equal(pthread_join(readers[i], NULL), 0);
 }
 
-static void run(unsigned ncolumns, uint64_t nrows, unsigned nchanges)
+static void run(unsigned ncolumns, uint64_t nrows, int nchanges)
 {
 	static struct shared shared;
 	struct shared *s = &shared;
@@ -250,9 +251,7 @@ static void run(unsigned ncolumns, uint64_t nrows, unsigned nchanges)
 			make_variants(s, i, set);
 		replace(s, i);
 	}
-	if (getenv("SCD_TEST_LONG"))
-		nchanges *= 20;
-	change_all_the_time(s, nchanges);
+	change_all_the_time(s, (unsigned)rounds_of(nchanges, nchanges * 20));
 	assert_int_equal(atomic_load(&s->nmissed), 0);
 	for (unsigned i = 0; i < ncolumns; i++) {
 		for (unsigned set = 0; set < NSETS; set++)

@@ -9,19 +9,21 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "digestd/cache/cache.h"
 #include "tests/unit.h"
 
-static char folder[64];
+static char folder[256];
 
 int disk_folder_make(void **state)
 {
+	const char *within = getenv("TMPDIR");
+	int len = snprintf(folder, sizeof(folder), "%s/scd-disk-XXXXXX",
+			   within ? within : "/tmp");
+
 	(void)state;
-	strcpy(folder, "/tmp/scd-disk-XXXXXX");
-	return !mkdtemp(folder);
+	return len >= (int)sizeof(folder) || !mkdtemp(folder);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,

@@ -71,12 +71,30 @@ OF_MESSAGES = {f"test_{name}.py" for name in """
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     admission disk kill memory nginx operation soak systemd tutorial varnish
     whole""".split()}
+# Whose figures are those of a plain build: nothing for one with sanitizers.
+OF_FIGURES = {"test_simulated.py", "test_tutorial.py", "test_whole.py"}
+# Where threads meet: what make check-threads runs, which is slow.
+OF_THREADS = {f"test_{name}.py" for name in """
+    admission chaos cluster disk faults front kill operation purge relay
+    sharing soak tls uploads""".split()}
+
+
+def is_wanted(name):
+    """In a build of this kind."""
+    if os.environ.get("SCD_TEST_THREADS"):
+        return name in OF_THREADS
+    return name not in OF_FIGURES or not is_slow()
+
+
+def is_slow():
+    return float(os.environ.get("SCD_TEST_SLOW", "1")) > 1
 
 
 def files(names=None):
     """Those scenarios; without names, all others."""
     return [os.path.join(HERE, name) for name in sorted(os.listdir(HERE))
             if name.startswith("test_") and name.endswith(".py")
+            and is_wanted(name)
             and (name in names if names else
                  name not in OF_MESSAGES | OF_ONE_NODE)]
 

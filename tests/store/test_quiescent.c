@@ -9,6 +9,7 @@
 
 #include "digestd/store/quiescent.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum { NREADERS = 3, NCELLS = 8, REPLACEMENTS = 20000 };
@@ -112,6 +113,7 @@ static unsigned *new_cell(void)
  * `advanced` wait for an epoch to pass. */
 struct waiting {
 	unsigned *cells[REPLACEMENTS];
+	unsigned wanted; /* of them */
 	unsigned n, advanced, passed, epochs;
 	uint64_t epoch;
 };
@@ -135,7 +137,7 @@ static void replace_cells(struct waiting *w)
 {
 	uint64_t random = 1;
 
-	while (w->n < REPLACEMENTS) {
+	while (w->n < w->wanted) {
 		unsigned at = (unsigned)random_below(&random, NCELLS);
 
 		w->cells[w->n++] = cells[at];
@@ -157,6 +159,7 @@ static void readers_find_nothing_destroyed(void **state)
 
 	(void)state;
 	assert_non_null(w);
+	w->wanted = (unsigned)rounds_of(REPLACEMENTS, REPLACEMENTS);
 	for (int i = 0; i < NCELLS; i++)
 		cells[i] = new_cell();
 	for (int i = 0; i < NREADERS; i++)
@@ -172,7 +175,7 @@ static void readers_find_nothing_destroyed(void **state)
 	}
 	for (int i = 0; i < 2; i++)
 		destroy_passed(w); /* all are asleep */
-	assert_int_equal(w->passed, REPLACEMENTS);
+	assert_int_equal(w->passed, w->wanted);
 	assert_true(w->epochs > 2); /* some passed while they read */
 	free(w);
 	for (int i = 0; i < NCELLS; i++)

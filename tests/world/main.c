@@ -41,7 +41,7 @@
 
 enum {
 	WORLDS = 400,
-	WORLDS_SLOW = 100,   /* with sanitizers */
+	WORLDS_SLOW = 40,    /* with sanitizers */
 	WORLDS_LONG = 100000,
 	REQUESTS = 1000, /* of each */
 	TEND_US = 100000,
