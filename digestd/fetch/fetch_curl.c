@@ -120,6 +120,7 @@ static enum fetch_result fetch_curl_result_of(const struct transfer *f,
 	case CURLE_COULDNT_CONNECT:
 		return f->refused ? FETCH_REFUSED : FETCH_NOCONNECT;
 	case CURLE_SSL_CONNECT_ERROR:
+		return FETCH_NOTLS;
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_PEER_FAILED_VERIFICATION:
 		return FETCH_UNTRUSTED;

@@ -333,6 +333,14 @@ static int64_t fetch_pool_try_until(const struct pool *pool,
 	return want->deadline_ms - left + (share < left ? share : left);
 }
 
+/* Why no address would do. */
+static enum fetch_result fetch_pool_failure(const struct pool_conn *c)
+{
+	if (c->refused)
+		return FETCH_REFUSED;
+	return c->no_tls ? FETCH_NOTLS : FETCH_NOCONNECT;
+}
+
 static void fetch_pool_try_next(struct pool *pool, struct pool_conn *c)
 {
 	struct pool_host *host = c->host;
@@ -349,8 +357,13 @@ static void fetch_pool_try_next(struct pool *pool, struct pool_conn *c)
 			return;
 		}
 	}
-	fetch_pool_connect_failed(pool, c,
-				  c->refused ? FETCH_REFUSED : FETCH_NOCONNECT);
+	fetch_pool_connect_failed(pool, c, fetch_pool_failure(c));
+}
+
+static void fetch_pool_try_another(struct pool *pool, struct pool_conn *c)
+{
+	fetch_pool_close_socket(pool, c);
+	fetch_pool_try_next(pool, c);
 }
 
 static void fetch_pool_want_late(void *arg)
@@ -363,8 +376,7 @@ static void fetch_pool_want_late(void *arg)
 		fetch_pool_refuse(pool, want, FETCH_TIMEOUT);
 	} else if (c->tried < c->host->at.n &&
 		   loop_now_ms(pool->loop) < want->deadline_ms) {
-		fetch_pool_close_socket(pool, c);
-		fetch_pool_try_next(pool, c);
+		fetch_pool_try_another(pool, c);
 	} else {
 		fetch_pool_connect_failed(pool, c, FETCH_TIMEOUT);
 	}
@@ -380,6 +392,17 @@ static void fetch_pool_established(struct pool *pool, struct pool_conn *c)
 	fetch_pool_give(pool, c->want, c);
 }
 
+static void fetch_pool_handshake_failed(struct pool *pool, struct pool_conn *c,
+					int err)
+{
+	if (err == -EACCES) {
+		fetch_pool_connect_failed(pool, c, FETCH_UNTRUSTED);
+		return;
+	}
+	c->no_tls |= err == -EPROTO;
+	fetch_pool_try_another(pool, c);
+}
+
 static void fetch_pool_shake_hands(struct pool *pool, struct pool_conn *c)
 {
 	int err = tls_stream_handshake(c->tls);
@@ -387,7 +410,7 @@ static void fetch_pool_shake_hands(struct pool *pool, struct pool_conn *c)
 	if (!err)
 		fetch_pool_established(pool, c);
 	else if (err != -EAGAIN)
-		fetch_pool_connect_failed(pool, c, FETCH_UNTRUSTED);
+		fetch_pool_handshake_failed(pool, c, err);
 	else if (pool_watch(pool, c, tls_stream_sends(c->tls) ? LOOP_WRITE :
 								LOOP_READ))
 		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
@@ -417,8 +440,7 @@ static void fetch_pool_connected(struct pool *pool, struct pool_conn *c)
 	socklen_t len = sizeof(err);
 
 	if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
-		fetch_pool_close_socket(pool, c);
-		fetch_pool_try_next(pool, c);
+		fetch_pool_try_another(pool, c);
 	} else if (!c->host->tls) {
 		fetch_pool_established(pool, c);
 	} else if (fetch_pool_begin_tls(c->host, c)) {

@@ -4,8 +4,9 @@
  *
  * A name is looked up in threads (resolver.h) and remembered for a minute;
  * after that it is looked up anew while the old addresses serve on. A
- * connection is tried at one address after the other, beginning with the one
- * that worked last. A kept one stays watched for reading: to use it again
+ * connection, with the handshake of TLS, is tried at one address after the
+ * other, beginning with the one that worked last; a certificate that is not
+ * right ends the search. A kept one stays watched for reading: to use it again
  * costs no system call, and one that its server closes goes at once.
  *
  * Connections with TLS belong to a server's name and port and to a struct
@@ -46,6 +47,7 @@ struct pool_conn {
 	union resolver_address to;
 	size_t tried, address;
 	bool refused;           /* an address was not public */
+	bool no_tls;            /* one spoke no TLS */
 	int64_t idle_since_ms;
 	struct pool_conn *next, **link;         /* idle, of the host */
 	struct pool_conn *older, *newer;        /* idle, of the pool */

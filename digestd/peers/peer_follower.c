@@ -254,9 +254,10 @@ static const char *peer_follower_fetch_fault(enum fetch_result result)
 		return "no digest: no connection to it";
 	case FETCH_TIMEOUT:
 		return "no digest: no answer in time";
+	case FETCH_NOTLS:
+		return "no digest: no TLS with it";
 	case FETCH_UNTRUSTED:
-		return "no digest: no TLS with it, or its certificate is not "
-		       "trusted";
+		return "no digest: its certificate is not trusted";
 	case FETCH_COMPLETE: /* without a length of its own */
 	case FETCH_TRUNCATED:
 	case FETCH_REFUSED:

@@ -527,6 +527,7 @@ static unsigned fill_failure_status(enum fetch_result result)
 	case FETCH_COMPLETE:
 	case FETCH_TRUNCATED:
 	case FETCH_NOCONNECT:
+	case FETCH_NOTLS:
 	case FETCH_UNTRUSTED:
 	case FETCH_BAD:
 		break;
@@ -542,6 +543,7 @@ static unsigned fill_stale_limit(const struct fill *f, enum fetch_result result)
 	case FETCH_TIMEOUT:
 	case FETCH_TRUNCATED:
 	case FETCH_NOCONNECT:
+	case FETCH_NOTLS:
 	case FETCH_BAD: /* mostly: it has hung up */
 		return f->q->settings->stale_on_disconnect_s;
 	case FETCH_COMPLETE:
@@ -558,6 +560,8 @@ static void fill_count_failure(struct fill *f, enum fetch_result result)
 	if (f->source == SOURCE_PEER)
 		return;
 	worker_add(&f->worker->counters.origin_errors, 1);
+	if (result == FETCH_NOTLS)
+		worker_no_tls(f->worker, f->q->upstream);
 	if (result == FETCH_UNTRUSTED)
 		worker_untrusted(f->worker, f->q->upstream);
 }

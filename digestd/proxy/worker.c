@@ -14,7 +14,7 @@
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
 
-enum { UNTRUSTED_LOG_MS = 10000 };
+enum { TLS_LOG_MS = 10000 };
 
 /* Between two turns no request holds what it has not counted. */
 static void worker_waits(void *arg, bool waits)
@@ -311,14 +311,26 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	}
 }
 
-void worker_untrusted(struct worker *w, const char *url)
+static void worker_log_tls(struct worker *w, struct log_limit *limit,
+			   const char *url, const char *what)
 {
 	unsigned dropped;
 
+	limit->burst = 1;
+	limit->period_ms = TLS_LOG_MS;
+	if (log_allow(limit, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_ERROR, "tls", "origin %s: %s", url ? url : "",
+			  what);
+}
+
+void worker_untrusted(struct worker *w, const char *url)
+{
 	worker_add(&w->counters.origin_untrusted, 1);
-	w->untrusted_log.burst = 1;
-	w->untrusted_log.period_ms = UNTRUSTED_LOG_MS;
-	if (log_allow(&w->untrusted_log, loop_now_ms(w->loop), &dropped))
-		log_write(LOG_ERROR, "tls", "origin %s: no TLS with it, or its "
-			  "certificate is not trusted", url ? url : "");
+	worker_log_tls(w, &w->untrusted_log, url,
+		       "its certificate is not trusted");
+}
+
+void worker_no_tls(struct worker *w, const char *url)
+{
+	worker_log_tls(w, &w->no_tls_log, url, "there is no TLS with it");
 }

@@ -149,7 +149,7 @@ struct worker_shared {
 	X(aborted,         "clients that left before the end") \
 	X(origin_fetches,  "requests sent to origins") \
 	X(origin_errors,   "requests to origins that failed") \
-	X(origin_untrusted, "fetches from origins that had no TLS, or no trusted certificate") \
+	X(origin_untrusted, "fetches from origins whose certificate is not trusted") \
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \

@@ -31,7 +31,7 @@ struct worker {
 	struct request *requests;
 	struct fill *fills;
 	struct worker_counters counters; /* written here, read anywhere */
-	struct log_limit untrusted_log;
+	struct log_limit untrusted_log, no_tls_log;
 	struct purger purger; /* for peers */
 	struct ready ready;
 
@@ -53,6 +53,9 @@ void worker_settings_unref(struct worker_settings *s);
 
 /* An origin's certificate was no good: counted, and logged now and then. */
 void worker_untrusted(struct worker *w, const char *url);
+
+/* There is no TLS with an origin: logged now and then. */
+void worker_no_tls(struct worker *w, const char *url);
 
 /* By its loop: the clock of ages and purges, that of dates, and that of time
  * limits. */

@@ -170,6 +170,12 @@ static bool tls_stream_must_wait(ssize_t code)
 	return code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED;
 }
 
+static bool tls_stream_is_cut(int code)
+{
+	return code == GNUTLS_E_PREMATURE_TERMINATION ||
+	       code == GNUTLS_E_PULL_ERROR || code == GNUTLS_E_PUSH_ERROR;
+}
+
 int tls_stream_handshake(struct tls_stream *s)
 {
 	int code;
@@ -182,7 +188,9 @@ int tls_stream_handshake(struct tls_stream *s)
 	       !gnutls_error_is_fatal(code));
 	if (tls_stream_must_wait(code))
 		return -EAGAIN;
-	if (code || !tls_client_trusts(s->client, s->session, s->host))
+	if (code)
+		return tls_stream_is_cut(code) ? -ECONNRESET : -EPROTO;
+	if (!tls_client_trusts(s->client, s->session, s->host))
 		return -EACCES;
 	s->done = true;
 	return 0;

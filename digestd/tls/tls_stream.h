@@ -48,8 +48,9 @@ void tls_stream_free(struct tls_stream *s);
 
 /*
  * Goes on with the handshake. Returns 0 when it is done and the server is whom
- * it should be; -EAGAIN: see tls_stream_sends(); -EACCES: no TLS with it, or
- * it is somebody else. Blocks as tls_client_trusts() does.
+ * it should be; -EAGAIN: see tls_stream_sends(); -ECONNRESET: the connection
+ * ended; -EPROTO: no TLS with it; -EACCES: its certificate is not right. Blocks
+ * as tls_client_trusts() does.
  */
 int tls_stream_handshake(struct tls_stream *s);
 

@@ -5,6 +5,7 @@
 #include "tests/unit.h"
 
 #include <gnutls/gnutls.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -44,6 +45,17 @@ static struct {
 	struct loop *loop;
 	struct fetcher *fetcher;
 } at;
+
+/* How the first address of the server spoils each handshake. */
+enum spoil { WITH_RESET, WITH_END, WITH_HTTP, NSPOILS };
+
+static struct {
+	bool used, alone;
+	enum spoil how;
+	int listen_fd;
+	pthread_t thread;
+	atomic_uint accepted;
+} spoiler;
 
 /* What a fetch has led to. */
 struct seen {
@@ -162,6 +174,91 @@ static void *serve(void *arg)
 		pthread_create(&at.connections[at.accepted++], NULL, serve_one,
 			       (void *)(intptr_t)fd);
 	return arg;
+}
+
+/* The name has a second address, before the one of the server. */
+int getaddrinfo(const char *name, const char *port,
+		const struct addrinfo *hints, struct addrinfo **out)
+{
+	static struct sockaddr_in to[2];
+	static struct addrinfo list[2];
+
+	(void)name;
+	(void)hints;
+	for (unsigned i = 0; i < 2; i++) {
+		to[i] = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_port = htons((uint16_t)atoi(port)),
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 - i),
+		};
+		list[i] = (struct addrinfo){
+			.ai_family = AF_INET,
+			.ai_addrlen = sizeof(to[i]),
+			.ai_addr = (struct sockaddr *)&to[i],
+			.ai_next = i || spoiler.alone ? NULL : &list[1],
+		};
+	}
+	*out = &list[!spoiler.used];
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+	(void)list;
+}
+
+static void spoil_one(int fd)
+{
+	static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+	static const struct linger at_once = { .l_onoff = 1 };
+	char hello[2000];
+
+	if (spoiler.how == WITH_RESET)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
+	else
+		(void)!recv(fd, hello, sizeof(hello), 0);
+	if (spoiler.how == WITH_HTTP)
+		(void)!write(fd, http, sizeof(http) - 1);
+	close(fd);
+}
+
+static void *spoil(void *arg)
+{
+	int fd;
+
+	while ((fd = accept(spoiler.listen_fd, NULL, NULL)) >= 0) {
+		atomic_fetch_add(&spoiler.accepted, 1);
+		spoil_one(fd);
+	}
+	return arg;
+}
+
+static void begin_spoiling(enum spoil how)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)at.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1),
+	};
+
+	spoiler.used = true;
+	spoiler.how = how;
+	spoiler.accepted = 0;
+	spoiler.listen_fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(spoiler.listen_fd, (struct sockaddr *)&to,
+			      sizeof(to)), 0);
+	assert_int_equal(listen(spoiler.listen_fd, 8), 0);
+	assert_int_equal(pthread_create(&spoiler.thread, NULL, spoil, NULL),
+			 0);
+}
+
+static void end_spoiling(void)
+{
+	shutdown(spoiler.listen_fd, SHUT_RDWR);
+	pthread_join(spoiler.thread, NULL);
+	close(spoiler.listen_fd);
+	spoiler.used = spoiler.alone = false;
 }
 
 static void open_all(const char *version)
@@ -385,12 +482,61 @@ static void ends(void **state)
 	}
 }
 
-static void no_tls_at_all(void **state)
+/* A server that has not shown a certificate is not an untrusted one: the next
+ * address is tried, and is the first one from then on. */
+static void handshakes_that_fail(void **state)
 {
 	(void)state;
-	open_all("NORMAL:-VERS-ALL:+VERS-TLS1.1");
-	assert_int_equal(ask("GET", "/ok", right), FETCH_UNTRUSTED);
-	assert_int_equal(at.requests, 0);
+	for (enum spoil how = WITH_RESET; how < NSPOILS; how++) {
+		open_all(versions[0]);
+		begin_spoiling(how);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(ask("GET", "/bye", right),
+					 FETCH_COMPLETE);
+		assert_int_equal(spoiler.accepted, 1);
+		assert_int_equal(at.accepted, 2);
+		assert_int_equal(at.resumed, 1);
+		end_spoiling();
+		close_all();
+	}
+}
+
+static void no_address_is_left(void **state)
+{
+	static const struct {
+		const char *version;
+		bool trusted;
+		enum fetch_result result;
+	} rows[] = {
+		{ "NORMAL:-VERS-ALL:+VERS-TLS1.1", true, FETCH_NOTLS },
+		{ "NORMAL:-VERS-ALL:+VERS-TLS1.3", false, FETCH_UNTRUSTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		open_all(rows[i].version);
+		begin_spoiling(WITH_END);
+		assert_int_equal(ask("GET", "/ok",
+				     rows[i].trusted ? right : wrong),
+				 rows[i].result);
+		assert_int_equal(spoiler.accepted, 1);
+		assert_int_equal(at.accepted, 1);
+		assert_int_equal(at.requests, 0);
+		end_spoiling();
+		close_all();
+	}
+}
+
+/* As if nobody had listened. */
+static void only_resets(void **state)
+{
+	(void)state;
+	open_all(versions[0]);
+	begin_spoiling(WITH_RESET);
+	spoiler.alone = true;
+	assert_int_equal(ask("GET", "/ok", right), FETCH_NOCONNECT);
+	assert_int_equal(spoiler.accepted, 1);
+	end_spoiling();
 	close_all();
 }
 
@@ -429,7 +575,9 @@ int main(void)
 		cmocka_unit_test(who_is_trusted),
 		cmocka_unit_test(bytes_both_ways),
 		cmocka_unit_test(ends),
-		cmocka_unit_test(no_tls_at_all),
+		cmocka_unit_test(handshakes_that_fail),
+		cmocka_unit_test(no_address_is_left),
+		cmocka_unit_test(only_resets),
 	};
 
 	fetch_global_init();

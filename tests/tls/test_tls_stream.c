@@ -86,7 +86,14 @@ static void end(void)
 	gnutls_deinit(at.session);
 	tls_end(&at.handshake);
 	close(at.client_fd);
+	if (at.server_fd >= 0)
+		close(at.server_fd);
+}
+
+static void hang_up(void)
+{
 	close(at.server_fd);
+	at.server_fd = -1;
 }
 
 static void serve_handshake(void)
@@ -134,11 +141,42 @@ static void whom_it_talks_to(void **state)
 				 -EACCES);
 		end();
 	}
-	assert_int_equal(meet("NORMAL:-VERS-ALL:+VERS-TLS1.1", right, "host",
-			      NULL), -EACCES);
-	end();
 	tls_client_unref(right);
 	tls_client_unref(wrong);
+}
+
+/* Of whom nothing can be said: no certificate has been seen. */
+static void handshakes_that_fail(void **state)
+{
+	static const char plain[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+	struct tls_client *right = certificate_client(&ca);
+	char buf[16];
+
+	(void)state;
+	assert_int_equal(meet("NORMAL:-VERS-ALL:+VERS-TLS1.1", right, "host",
+			      NULL), -EPROTO);
+	end();
+	begin(versions[0], right, "host", NULL);
+	assert_int_equal(send(at.server_fd, plain, sizeof(plain) - 1, 0),
+			 sizeof(plain) - 1);
+	assert_int_equal(tls_stream_handshake(at.stream), -EPROTO);
+	end();
+	for (int reset = 0; reset < 2; reset++) {
+		begin(versions[0], right, "host", NULL);
+		assert_int_equal(tls_stream_handshake(at.stream), -EAGAIN);
+		if (!reset) /* else what was not read makes it one */
+			while (recv(at.server_fd, buf, sizeof(buf), 0) > 0)
+				continue;
+		hang_up();
+		assert_int_equal(tls_stream_handshake(at.stream),
+				 -ECONNRESET);
+		end();
+	}
+	begin(versions[0], right, "host", NULL);
+	hang_up();
+	assert_int_equal(tls_stream_handshake(at.stream), -ECONNRESET);
+	end();
+	tls_client_unref(right);
 }
 
 /* The server says "hello", and the client hears it. */
@@ -299,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whom_it_talks_to),
+		cmocka_unit_test(handshakes_that_fail),
 		cmocka_unit_test(sessions_are_resumed),
 		cmocka_unit_test(a_spoilt_ticket_costs_nothing),
 		cmocka_unit_test(nothing_is_lost_on_its_way_up),
