@@ -189,6 +189,8 @@ bool front_output_is_starved(const struct front_conn *c);
 /* front_io.c: bytes from and to the socket, or through TLS. All return a number
  * of bytes or a negative errno, -EAGAIN among them. */
 ssize_t front_io_recv(struct front_conn *c, void *buf, size_t cap);
+/* Whether there is something to receive that the socket does not show. */
+bool front_io_has_more(const struct front_conn *c);
 ssize_t front_io_send(struct front_conn *c, const struct iovec *parts,
 		      unsigned n, bool more);
 ssize_t front_io_send_file(struct front_conn *c, int fd, size_t at, size_t len);

@@ -382,9 +382,9 @@ static size_t front_input_receive(struct front_conn *c, size_t len)
 
 	assert(room);
 	if (n > 0) {
-		/* what is not all of a socket's was all; but an end after it
+		/* less than there is room for was all; but an end after it
 		 * shows only when it is looked for */
-		if ((size_t)n < room && !c->hung_up && !c->tls)
+		if ((size_t)n < room && !c->hung_up && !front_io_has_more(c))
 			c->readable = false;
 		return len + (size_t)n;
 	}

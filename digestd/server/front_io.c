@@ -18,6 +18,11 @@ ssize_t front_io_recv(struct front_conn *c, void *buf, size_t cap)
 	return n < 0 ? -errno : n;
 }
 
+bool front_io_has_more(const struct front_conn *c)
+{
+	return c->tls && tls_session_has_more(c->tls);
+}
+
 ssize_t front_io_send(struct front_conn *c, const struct iovec *parts,
 		      unsigned n, bool more)
 {

@@ -21,18 +21,23 @@ int tls_session_new(struct tls *tls, int fd, struct tls_session **out);
 
 void tls_session_free(struct tls_session **session);
 
-/* Goes on with the handshake. Returns 0 at its end, -EAGAIN or -EPROTO. */
+/* Goes on with the handshake. Returns 0 at its end, -EAGAIN, -ECONNRESET or
+ * -EPROTO. */
 int tls_session_handshake(struct tls_session *session);
 
 /* Why the client's certificate was refused; "": it was not. */
 const char *tls_session_refusal(const struct tls_session *session);
 
-/* Returns a number of bytes, 0 at the end, -EAGAIN or -EPROTO. */
+/* Returns a number of bytes, 0 at any end, -EAGAIN or -EPROTO. Fewer than cap:
+ * the socket is empty. */
 ssize_t tls_session_recv(struct tls_session *session, void *buf, size_t cap);
+
+/* Whether there is something to receive that its socket does not show. */
+bool tls_session_has_more(const struct tls_session *session);
 
 /*
  * Sends some of these bytes, in as few records as can be. Returns how many went
- * out, -EAGAIN or -EPROTO. After -EAGAIN the same bytes, with or without others
+ * out, -EAGAIN or -EPIPE. After -EAGAIN the same bytes, with or without others
  * behind them, have to be given again: some of them are on their way.
  */
 ssize_t tls_session_send(struct tls_session *session, const struct iovec *parts,

@@ -262,6 +262,7 @@ int served_set_up(void **state)
 		.idle_ms = 3000,
 		.min_rate = 1000,
 		.strict = at.strict,
+		.tls = at.tls,
 	};
 
 	(void)state;

@@ -28,6 +28,7 @@ struct served {
 	struct exchange *waiting;
 	bool to_file;
 	bool strict; /* the engine */
+	struct tls *tls; /* null: none */
 	atomic_bool drained;
 };
 
@@ -36,7 +37,8 @@ extern struct served at;
 #define CLOSE " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 #define KEEP " HTTP/1.1\r\nHost: h\r\n\r\n"
 
-/* Set-up and tear-down of a test: the server, with at.strict's engine. */
+/* Set-up and tear-down of a test: the server, with at.strict's engine and
+ * at.tls. */
 int served_set_up(void **state);
 int served_tear_down(void **state);
 

@@ -14,7 +14,8 @@
 #include "tests/tls/certificate.h"
 #include "tests/unit.h"
 
-enum { EXPIRES = 2000000000, BIG = 3 << 20, TURNS = 100000 };
+enum { EXPIRES = 2000000000, BIG = 3 << 20, TURNS = 100000,
+       KEY_UPDATES = 4 /* GnuTLS takes 8 a second */ };
 
 static struct certificate host;
 static gnutls_certificate_credentials_t none;
@@ -174,6 +175,77 @@ static void a_cut_is_an_end(void **state)
 	assert_int_equal(tls_session_recv(at.server, buf, sizeof(buf)), 0);
 }
 
+/* -EAGAIN says that the socket has nothing: who watches it by its edges would
+ * wait for ever. */
+static void bytes_behind_a_key_update(void **state)
+{
+	static const int flags[] = { 0, GNUTLS_KU_PEER, 0 };
+	char buf[16];
+
+	(void)state;
+	shake_hands();
+	for (size_t i = 0; i < NROWS(flags); i++) {
+		assert_int_equal(gnutls_session_key_update(
+					 at.client, (unsigned)flags[i]), 0);
+		assert_int_equal(gnutls_record_send(at.client, "hello", 5), 5);
+		assert_int_equal(tls_session_recv(at.server, buf,
+						  sizeof(buf)), 5);
+		assert_memory_equal(buf, "hello", 5);
+		assert_int_equal(tls_session_recv(at.server, buf,
+						  sizeof(buf)), -EAGAIN);
+	}
+}
+
+/* Its own keys are changed between the bytes that wait to be sent. */
+static void key_updates_while_it_sends(void **state)
+{
+	size_t sent = 0, have = 0, updates = 0;
+	char buf[16];
+
+	(void)state;
+	shake_hands();
+	for (int i = 0; i < TURNS && have < BIG; i++) {
+		const struct iovec rest = { big + sent, BIG - sent };
+		ssize_t n = sent < BIG ? tls_session_send(at.server, &rest, 1) :
+					 0;
+
+		assert_true(n >= 0 || n == -EAGAIN);
+		sent += n > 0 ? (size_t)n : 0;
+		if (n == -EAGAIN && updates < KEY_UPDATES) {
+			assert_int_equal(gnutls_session_key_update(
+						 at.client, GNUTLS_KU_PEER),
+					 0);
+			assert_int_equal(tls_session_recv(at.server, buf,
+							  sizeof(buf)),
+					 -EAGAIN);
+			updates++;
+		}
+		have = receive_some(have);
+	}
+	assert_int_equal(have, BIG);
+	assert_memory_equal(got, big, BIG);
+	assert_int_equal(updates, KEY_UPDATES);
+}
+
+/* A client of TLS 1.2 that begins another handshake. */
+static void renegotiation_is_refused(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	gnutls_priority_set_direct(at.client, "NORMAL:-VERS-ALL:+VERS-TLS1.2",
+				   NULL);
+	shake_hands();
+	assert_int_equal(gnutls_handshake(at.client), GNUTLS_E_AGAIN);
+	for (int again = 0; again < 2; again++)
+		assert_int_equal(tls_session_recv(at.server, buf, sizeof(buf)),
+				 -EPROTO);
+	assert_int_equal(gnutls_handshake(at.client),
+			 GNUTLS_E_WARNING_ALERT_RECEIVED);
+	assert_int_equal(gnutls_alert_get(at.client),
+			 GNUTLS_A_NO_RENEGOTIATION);
+}
+
 static void what_is_no_tls_is_refused(void **state)
 {
 	int err = -EAGAIN;
@@ -194,6 +266,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_cut_is_an_end, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(bytes_behind_a_key_update,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(key_updates_while_it_sends,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(renegotiation_is_refused,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_tls_is_refused,
 						set_up, tear_down),
 	};

@@ -1,0 +1,204 @@
+/*
+ * The engine's clients over TLS: what they send beside requests, and in how
+ * many pieces it comes. What is left unread would be read only when something
+ * else comes, which it does not here.
+ */
+#include "tests/server/served.h"
+
+#include <gnutls/gnutls.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "digestd/tls/tls.h"
+#include "tests/tls/certificate.h"
+
+enum { EXPIRES = 2000000000, OUT_MAX = 100000, NSTEPS = 6, ODD_MAX = 8 };
+
+/* What a client does; all it sends lies in one buffer, and goes out together,
+ * or in single bytes. */
+enum step {
+	END,
+	ASK,           /* a request, and more will come */
+	ASK_LAST,      /* a request, the connection's last one */
+	UPLOAD,        /* the header of one, also its last */
+	BODY,          /* half of its body */
+	NEW_KEYS,      /* its own */
+	NEW_KEYS_BOTH, /* also the server's */
+};
+
+/* Of TLS 1.3: 1.2 has no such thing. */
+static const struct {
+	const char *label;
+	enum step steps[NSTEPS];
+	size_t replies;
+} rows[] = {
+	{ "requests", { ASK, ASK_LAST }, 2 },
+	{ "keys before", { NEW_KEYS, ASK_LAST }, 1 },
+	{ "keys between", { ASK, NEW_KEYS, ASK_LAST }, 2 },
+	{ "keys of both", { ASK, NEW_KEYS_BOTH, ASK_LAST }, 2 },
+	{ "again and again", { NEW_KEYS, NEW_KEYS_BOTH, NEW_KEYS, ASK_LAST },
+	  1 },
+	{ "in a body", { UPLOAD, BODY, NEW_KEYS, BODY }, 1 },
+};
+
+static struct {
+	gnutls_certificate_credentials_t none;
+	gnutls_session_t session;
+	int fd;
+	bool collects;
+	size_t len;
+	char out[OUT_MAX], got[OUT_MAX];
+} client;
+
+static ssize_t client_push(gnutls_transport_ptr_t arg, const void *data,
+			   size_t len)
+{
+	(void)arg;
+	if (!client.collects)
+		return send(client.fd, data, len, MSG_NOSIGNAL);
+	assert_true(client.len + len <= OUT_MAX);
+	memcpy(client.out + client.len, data, len);
+	client.len += len;
+	return (ssize_t)len;
+}
+
+static void client_open(void)
+{
+	client.fd = dial();
+	client.len = 0;
+	client.collects = false;
+	assert_int_equal(gnutls_init(&client.session, GNUTLS_CLIENT), 0);
+	gnutls_set_default_priority(client.session);
+	gnutls_credentials_set(client.session, GNUTLS_CRD_CERTIFICATE,
+			       client.none);
+	gnutls_transport_set_ptr(client.session,
+				 (gnutls_transport_ptr_t)(intptr_t)client.fd);
+	gnutls_transport_set_push_function(client.session, client_push);
+	assert_int_equal(gnutls_handshake(client.session), 0);
+	assert_int_equal(gnutls_protocol_get_version(client.session),
+			 GNUTLS_TLS1_3);
+	client.collects = true;
+}
+
+static void client_send_text(const char *text)
+{
+	assert_int_equal(gnutls_record_send(client.session, text,
+					    strlen(text)), strlen(text));
+}
+
+static void client_step(enum step step)
+{
+	switch (step) {
+	case END:
+		break;
+	case ASK:
+		client_send_text("GET /a%41?q" KEEP);
+		break;
+	case ASK_LAST:
+		client_send_text("GET /a%41?q" CLOSE);
+		break;
+	case UPLOAD:
+		client_send_text("POST /upload HTTP/1.1\r\nHost: h\r\n"
+				 "Connection: close\r\n"
+				 "Content-Length: 8\r\n\r\n");
+		break;
+	case BODY:
+		client_send_text("half");
+		break;
+	case NEW_KEYS:
+	case NEW_KEYS_BOTH:
+		assert_int_equal(gnutls_session_key_update(
+					 client.session,
+					 step == NEW_KEYS ? 0 : GNUTLS_KU_PEER),
+				 0);
+		break;
+	}
+}
+
+/* Reads to the end. Returns the number of replies. */
+static size_t client_hear(void)
+{
+	size_t have = 0, odd = 0;
+	ssize_t n;
+
+	do {
+		n = gnutls_record_recv(client.session, client.got + have,
+				       sizeof(client.got) - 1 - have);
+		if (n > 0)
+			have += (size_t)n;
+		else /* a ticket, or a key update */
+			odd++;
+	} while (n > 0 || (n == GNUTLS_E_AGAIN && odd < ODD_MAX));
+	assert_int_equal(n, 0);
+	client.got[have] = '\0';
+	return count_of(client.got, "HTTP/1.1 200 OK");
+}
+
+static void client_close(void)
+{
+	gnutls_deinit(client.session);
+	close(client.fd);
+}
+
+static void client_send_all(size_t piece)
+{
+	for (size_t at_byte = 0; at_byte < client.len; at_byte += piece) {
+		size_t left = client.len - at_byte;
+
+		assert_true(send(client.fd, client.out + at_byte,
+				 left < piece ? left : piece,
+				 MSG_NOSIGNAL) > 0);
+	}
+}
+
+static void conversations(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		for (int bytes = 0; bytes < 2; bytes++) {
+			print_message("# %s\n", rows[i].label);
+			client_open();
+			for (int k = 0; k < NSTEPS; k++)
+				client_step(rows[i].steps[k]);
+			client_send_all(bytes ? 1 : client.len);
+			assert_int_equal(client_hear(), rows[i].replies);
+			client_close();
+		}
+	}
+}
+
+static int set_up(void **state)
+{
+	at.strict = true;
+	return served_set_up(state);
+}
+
+static int set_up_all(void **state)
+{
+	struct certificate host;
+
+	if (certificate_folder_make(state))
+		return -1;
+	certificate_make(&host, "host", NULL, EXPIRES);
+	at.tls = certificate_listener(&host);
+	certificate_free(&host);
+	return gnutls_certificate_allocate_credentials(&client.none);
+}
+
+static int tear_down_all(void **state)
+{
+	tls_unref(at.tls);
+	gnutls_certificate_free_credentials(client.none);
+	return certificate_folder_remove(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(conversations, set_up,
+						served_tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
+}
