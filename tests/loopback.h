@@ -30,19 +30,32 @@ static inline int loopback_listen(unsigned *port)
 	return fd;
 }
 
-/* A connection to a port; neither end of it makes a test wait for ever. */
-static inline int loopback_dial(unsigned port)
+/* A socket for a connection; neither end of it makes a test wait for ever. */
+static inline int loopback_socket(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET,
-				  .sin_port = htons((uint16_t)port),
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct timeval limit = { .tv_sec = LOOPBACK_LIMIT_S };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
+static inline void loopback_connect(int fd, unsigned port)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+}
+
+static inline int loopback_dial(unsigned port)
+{
+	int fd = loopback_socket();
+
+	loopback_connect(fd, port);
 	return fd;
 }
 
