@@ -170,6 +170,8 @@ void front_exchange_free_spare(struct front_server *s);
 
 /* front_input.c: receives and parses. Returns whether it got on. */
 bool front_input_run(struct front_conn *c);
+/* Nobody wants the rest of a body: it is thrown away as it comes. */
+void front_input_discard_body(struct front_conn *c);
 void front_input_free(struct front_conn *c);
 
 /* front_output.c: sends what there is to be sent. Returns whether replies have

@@ -239,7 +239,6 @@ static size_t front_input_read_head(struct front_conn *c, const char *at,
 	return used;
 }
 
-/* Hands a piece of the body on. Returns how much of it was taken. */
 /* The client owes no more bytes; it may still have to take some. */
 static void front_input_lift_pace(struct front_conn *c)
 {
@@ -247,6 +246,18 @@ static void front_input_lift_pace(struct front_conn *c)
 		conn_set_deadline(&c->base, 0);
 }
 
+void front_input_discard_body(struct front_conn *c)
+{
+	conn_upload_leave(&c->base);
+	c->base.held = false;
+	c->phase = c->closing ? FRONT_LINGER : FRONT_DISCARD;
+	if (c->phase == FRONT_DISCARD) /* what it sends is awaited */
+		conn_pace_start(&c->base);
+	else
+		front_input_lift_pace(c);
+}
+
+/* Hands a piece of the body on. Returns how much of it was taken. */
 static size_t front_input_give(struct front_conn *c, const char *at, size_t len)
 {
 	const struct server *s = c->base.server;

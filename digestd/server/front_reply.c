@@ -42,15 +42,9 @@ static enum front_ending front_reply_decide(const struct front_exchange *fx)
 static void front_reply_move_on(struct front_conn *c)
 {
 	c->owes_continue = false;
-	c->base.held = false;
 	switch (c->phase) {
 	case FRONT_BODY:
-		conn_upload_leave(&c->base);
-		c->phase = c->closing ? FRONT_LINGER : FRONT_DISCARD;
-		if (c->phase == FRONT_DISCARD) /* what it sends is awaited */
-			conn_pace_start(&c->base);
-		else if (!c->base.sends)
-			conn_set_deadline(&c->base, 0);
+		front_input_discard_body(c);
 		break;
 	case FRONT_REPLY:
 		c->phase = FRONT_HEAD;
