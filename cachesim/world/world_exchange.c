@@ -335,6 +335,12 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 	reply->left = body_len > 0 ? (size_t)body_len : 0;
 }
 
+/* The origin answers an upload when it is whole. */
+void exchange_set_duplex(struct exchange *x)
+{
+	(void)x;
+}
+
 void exchange_wake(struct exchange *x)
 {
 	exchange_schedule(x);

@@ -577,6 +577,8 @@ static struct node_fill_step node_fill_on_up(struct node_fill *f,
 	assert(f->client);
 	if (!in->too_large)
 		return node_fill_do(NODE_UPLOAD);
+	if (node_fill_shows(f))
+		return node_fill_break_off(f);
 	step = node_fill_end(f, NODE_REPLY_ERROR | NODE_STOP);
 	step.then = NODE_THEN_NOTHING;
 	step.status = 413;
@@ -595,8 +597,8 @@ typedef struct node_fill_step node_fill_handler(struct node_fill *f,
  * HEAD, MORE, END: the source is asked once and sends them in this order; what
  * a source sends after its end, or after it was cancelled, the edge drops.
  * TIMER: none is armed. ROOM: nobody reads yet. UP: a request with a body is
- * never sent to a peer; and when it has been answered, the server takes the
- * rest of its body. */
+ * never sent to a peer; and when its response is whole, the rest of its body is
+ * thrown away. */
 
 /* clang-format off */
 static node_fill_handler *const
@@ -687,7 +689,7 @@ node_fill_table[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_TIMER] = IMPOSSIBLE,
 		[NODE_ROOM]  = node_fill_on_room,
 		[NODE_LEFT]  = node_fill_on_left,
-		[NODE_UP]    = IMPOSSIBLE,
+		[NODE_UP]    = node_fill_on_up,
 	},
 };
 /* clang-format on */

@@ -191,8 +191,8 @@ node_request_handler(struct node_request *q, const struct node_request_input *);
 /* READ: only one read is under way, of who looks up or sends. HEAD, MORE, END,
  * BROKE: a fill is joined or asked for in WAITING, tells its request its header
  * once, and no more after its end. TIMER, ROOM: the fill's. LEFT: once. UP: a
- * request with a body goes to its origin at once; and when it has been
- * answered, the server takes the rest of its body. */
+ * request with a body goes to its origin at once; and when its fill has ended,
+ * the rest of its body is thrown away. */
 
 /* clang-format off */
 static node_request_handler *const
@@ -228,7 +228,7 @@ node_request_table[NODE_REQUEST_STATES][NODE_EVENTS] = {
 		[NODE_TIMER] = IMPOSSIBLE,
 		[NODE_ROOM]  = IMPOSSIBLE,
 		[NODE_LEFT]  = node_request_on_left,
-		[NODE_UP]    = IMPOSSIBLE,
+		[NODE_UP]    = node_request_on_up,
 	},
 	[NODE_SENDING] = {
 		[NODE_READ]  = node_request_on_block,

@@ -350,6 +350,8 @@ void reply_stream(struct request *r)
 		exchange_abort(r->x);
 		return;
 	}
+	if (fill->status < 300) /* else nobody waits for the rest */
+		exchange_set_duplex(r->x);
 	exchange_reply_stream(r->x, fill->status, &f, fill->node.body_len,
 			      &source);
 	fields_free(&f);

@@ -267,13 +267,23 @@ static void request_on_data_request(void *arg, struct exchange *x)
 	request_start(w, x, false);
 }
 
+/* Beside a reply: whether its fill has ended, so that nobody takes what comes
+ * of the request's body. */
+static bool request_is_answered(const struct request *r)
+{
+	return r->node.state == NODE_SENDING;
+}
+
 static size_t request_on_data_body(void *arg, struct exchange *x,
 				   const void *data, size_t len)
 {
 	struct request *r = exchange_data(x);
-	ssize_t taken = request_upload_put(r, data, len);
+	ssize_t taken;
 
 	(void)arg;
+	if (request_is_answered(r))
+		return len;
+	taken = request_upload_put(r, data, len);
 	if (taken < 0) {
 		exchange_abort(x);
 		return 0;
@@ -288,7 +298,8 @@ static void request_on_data_body_end(void *arg, struct exchange *x)
 
 	(void)arg;
 	r->upload_ended = true;
-	request_event(r, NODE_UP);
+	if (!request_is_answered(r))
+		request_event(r, NODE_UP);
 }
 
 /*

@@ -84,7 +84,7 @@ static void front_resume_body(struct exchange *x)
 {
 	struct front_conn *c = front_conn_of(x);
 
-	if (!c->base.held)
+	if (!c->base.held || x != front_input_receiver(c))
 		return;
 	c->base.held = false;
 	if (!c->base.sends) /* else its pace of reading is measured */

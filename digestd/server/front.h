@@ -109,6 +109,8 @@ struct front_conn {
 			    not taken: what is kept begins with them */
 
 	struct front_exchange *now; /* has no reply yet */
+	struct front_exchange *duplex; /* its reply is streamed while its body
+					  still comes in; null: none */
 	struct front_exchange *out, **out_end; /* are being sent */
 	unsigned nout;
 	bool streams;               /* the last of them reads its body */
@@ -170,6 +172,8 @@ void front_exchange_free_spare(struct front_server *s);
 
 /* front_input.c: receives and parses. Returns whether it got on. */
 bool front_input_run(struct front_conn *c);
+/* Whose body comes in; null: nobody's that is wanted. */
+struct exchange *front_input_receiver(const struct front_conn *c);
 /* Nobody wants the rest of a body: it is thrown away as it comes. */
 void front_input_discard_body(struct front_conn *c);
 void front_input_free(struct front_conn *c);

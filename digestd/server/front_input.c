@@ -147,10 +147,9 @@ static void front_input_fill_request(struct front_exchange *fx,
 }
 
 /* The handler has the request; is there a body to come? */
-static void front_input_begin_body(struct front_conn *c,
-				   const struct front_exchange *fx)
+static void front_input_begin_body(struct front_conn *c)
 {
-	if (c->now != fx || c->broken || c->phase != FRONT_BODY)
+	if (c->broken || c->phase != FRONT_BODY)
 		return;
 	conn_upload_enter(&c->base);
 	conn_pace_start(&c->base);
@@ -180,7 +179,7 @@ static void front_input_begin(struct front_conn *c, struct front_exchange *fx,
 	fx->x.receiving = has_body;
 	fx->x.started = true;
 	s->handler->on_request(s->arg, &fx->x);
-	front_input_begin_body(c, fx);
+	front_input_begin_body(c);
 }
 
 /* A whole header. Whatever comes of it, its bytes are used. */
@@ -250,6 +249,7 @@ void front_input_discard_body(struct front_conn *c)
 {
 	conn_upload_leave(&c->base);
 	c->base.held = false;
+	c->duplex = NULL;
 	c->phase = c->closing ? FRONT_LINGER : FRONT_DISCARD;
 	if (c->phase == FRONT_DISCARD) /* what it sends is awaited */
 		conn_pace_start(&c->base);
@@ -257,11 +257,18 @@ void front_input_discard_body(struct front_conn *c)
 		front_input_lift_pace(c);
 }
 
+struct exchange *front_input_receiver(const struct front_conn *c)
+{
+	struct front_exchange *fx = c->now ? c->now : c->duplex;
+
+	return fx ? &fx->x : NULL;
+}
+
 /* Hands a piece of the body on. Returns how much of it was taken. */
 static size_t front_input_give(struct front_conn *c, const char *at, size_t len)
 {
 	const struct server *s = c->base.server;
-	struct exchange *x = c->now ? &c->now->x : NULL;
+	struct exchange *x = front_input_receiver(c);
 	size_t taken = len;
 
 	c->base.upload_bytes += len;
@@ -283,7 +290,7 @@ static size_t front_input_give(struct front_conn *c, const char *at, size_t len)
 static void front_input_end_body(struct front_conn *c)
 {
 	const struct server *s = c->base.server;
-	struct exchange *x = c->now ? &c->now->x : NULL;
+	struct exchange *x = front_input_receiver(c);
 
 	conn_upload_leave(&c->base);
 	c->owes_continue = false;
@@ -292,7 +299,8 @@ static void front_input_end_body(struct front_conn *c)
 		c->phase = FRONT_HEAD;
 		return;
 	}
-	c->phase = FRONT_REPLY;
+	c->phase = c->now ? FRONT_REPLY : FRONT_HEAD;
+	c->duplex = NULL;
 	x->body_ended = true;
 	if (s->handler->on_body_end)
 		s->handler->on_body_end(s->arg, x);

@@ -174,6 +174,8 @@ static void front_output_finish(struct front_conn *c)
 	c->nout--;
 	if (fx->stream)
 		c->streams = false;
+	if (c->duplex == fx)
+		front_input_discard_body(c);
 	if (fx->stream && fx->stream->failed) {
 		front_exchange_end(fx, EXCHANGE_ABORTED);
 		c->broken = true;

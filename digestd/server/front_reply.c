@@ -38,13 +38,23 @@ static enum front_ending front_reply_decide(const struct front_exchange *fx)
 	return fx->keeps_old ? FRONT_KEEPS_OLD : FRONT_KEEPS;
 }
 
-/* Where the connection stands once its request has a reply. */
-static void front_reply_move_on(struct front_conn *c)
+/* Whether the handler takes the rest of a body. Who waits to be asked for it
+ * will not send it any more. */
+static bool front_reply_is_duplex(const struct front_exchange *fx)
 {
-	c->owes_continue = false;
+	return fx->x.duplex && fx->stream &&
+	       !front_conn_of(&fx->x)->owes_continue;
+}
+
+/* Where the connection stands once its request has a reply. */
+static void front_reply_move_on(struct front_conn *c, struct front_exchange *fx)
+{
 	switch (c->phase) {
 	case FRONT_BODY:
-		front_input_discard_body(c);
+		if (front_reply_is_duplex(fx))
+			c->duplex = fx;
+		else
+			front_input_discard_body(c);
 		break;
 	case FRONT_REPLY:
 		c->phase = FRONT_HEAD;
@@ -78,7 +88,8 @@ static void front_reply_give(struct front_exchange *fx)
 	c->out_end = &fx->next;
 	c->nout++;
 	c->streams = fx->stream;
-	front_reply_move_on(c);
+	front_reply_move_on(c, fx);
+	c->owes_continue = false;
 	front_conn_defer(c);
 }
 

@@ -276,6 +276,12 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 	server_exchange_engine(x)->reply_stream(x, &reply);
 }
 
+void exchange_set_duplex(struct exchange *x)
+{
+	assert(!x->answered);
+	x->duplex = true;
+}
+
 void exchange_wake(struct exchange *x)
 {
 	if (x->answered && !x->aborted)
@@ -284,7 +290,7 @@ void exchange_wake(struct exchange *x)
 
 void exchange_resume_body(struct exchange *x)
 {
-	if (exchange_is_receiving(x) && !x->answered)
+	if (exchange_is_receiving(x) && (!x->answered || x->duplex))
 		server_exchange_engine(x)->resume_body(x);
 }
 

@@ -84,7 +84,8 @@ struct server_handler {
 	/*
 	 * Bytes of the request's body. Returns how many were taken; after
 	 * fewer than len the rest waits until exchange_resume_body(). Null:
-	 * bodies are thrown away. Not called any more once there is a reply.
+	 * bodies are thrown away. Not called any more once there is a reply,
+	 * except as exchange_set_duplex() says.
 	 */
 	size_t (*on_body)(void *arg, struct exchange *x, const void *data,
 			  size_t len);
@@ -176,8 +177,8 @@ struct loop *exchange_loop(const struct exchange *x);
 /*
  * Whether the request's body is still coming in. With the strict engine a reply
  * goes out at once all the same; what is left of a body of up to 64 KiB is then
- * read and thrown away, after a longer one the connection is closed. Over
- * libmicrohttpd the reply waits for the body's end.
+ * read and thrown away, after a longer one the connection is closed; but see
+ * exchange_set_duplex(). Over libmicrohttpd the reply waits for the body's end.
  */
 bool exchange_is_receiving(const struct exchange *x);
 
@@ -265,6 +266,13 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
 			   const struct body_source *source);
+
+/*
+ * Before exchange_reply_stream(): what is still to come of the request's body
+ * goes on to on_body() beside the reply, until that has gone out; what comes
+ * then is thrown away. Over libmicrohttpd nothing changes, as the reply waits.
+ */
+void exchange_set_duplex(struct exchange *x);
 
 /* There is more to read in the source of x's reply, or its end. */
 void exchange_wake(struct exchange *x);

@@ -93,6 +93,7 @@ struct exchange {
 	bool aborted;
 	bool receiving;  /* its body, once the handler knows of it */
 	bool body_ended;
+	bool duplex;     /* its body goes on to the handler beside a stream */
 	bool refused;    /* by the server; the connection closes after it */
 };
 

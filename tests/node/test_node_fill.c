@@ -68,6 +68,7 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_BROKE] = S(LANDED),
 		[NODE_ROOM]  = S(SHOW_ORIGIN),
 		[NODE_LEFT]  = S(SHOW_ORIGIN) | S(LANDED),
+		[NODE_UP]    = S(SHOW_ORIGIN) | S(LANDED),
 	},
 };
 /* clang-format on */

@@ -31,6 +31,7 @@ static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
 		[NODE_END]   = S(SENDING),
 		[NODE_BROKE] = S(SENDING),
 		[NODE_LEFT]  = S(CLOSED),
+		[NODE_UP]    = S(FOLLOWING),
 	},
 	[NODE_SENDING] = {
 		[NODE_READ]  = S(SENDING) | S(WAITING),

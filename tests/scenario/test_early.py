@@ -30,6 +30,31 @@ class Hasty(servers.Server):
             pass
 
 
+class Talkative(servers.Server):
+    """Begins its answer, reads the whole body, and says how long that was."""
+
+    def converse(self, stream, connection):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += stream.readline()
+        connection.sendall(b"HTTP/1.1 200 OK\r\n"
+                           b"Transfer-Encoding: chunked\r\n\r\n"
+                           b"6\r\nbegun \r\n")
+        got = b"%d" % sum(map(len, self.body(stream, head)))
+        connection.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(got), got))
+
+    @staticmethod
+    def body(stream, head):
+        if b"chunked" not in head.lower():
+            for _ in range(LENGTH // 50000):
+                yield stream.read(50000)
+            return
+        while size := int(stream.readline(), 16):
+            yield stream.read(size)
+            stream.readline()
+        stream.readline()
+
+
 @pytest.fixture
 def hasty(request):
     def make(*args, **more):
@@ -101,6 +126,54 @@ def test_who_sends_all_first_reads_it_too(make_cluster, hasty):
             s.sendall(chunk)
             left -= len(chunk)
         check(reading(s), 403, b"no\n")
+
+
+@pytest.fixture
+def talkative(request):
+    origin = Talkative(None)
+    request.addfinalizer(origin.close)
+    return origin
+
+
+def begin(node, connection, head):
+    connection.sendall(head)
+    answer = b""
+    while b"begun" not in answer:
+        answer += connection.recv(1 << 16)
+    return answer
+
+
+IN_CHUNKS = (b"POST /up HTTP/1.1\r\nHost: www.example.com\r\n"
+             b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % LENGTH)
+
+
+@pytest.mark.parametrize("head, end", [(ASK, b""),
+                                       (IN_CHUNKS, b"\r\n0\r\n\r\n")],
+                         ids=("counted", "chunked"))
+def test_an_upload_goes_on_beside_its_answer(make_cluster, talkative, head,
+                                             end):
+    """The origin waits for all of the body before it goes on."""
+    node = node_of(make_cluster, talkative.url)
+    with socket.create_connection(("127.0.0.1", node.data), 20) as s:
+        answer = begin(node, s, head)
+        s.sendall(b"x" * LENGTH + end)
+        answer += reading(s)
+    assert b"\r\n%d\r\n0\r\n\r\n" % LENGTH in answer, answer
+    until(lambda: node.counters()["aborted"] == 0)
+
+
+def test_an_upload_that_grows_too_large_breaks_its_answer_off(make_cluster,
+                                                              talkative):
+    node = node_of(make_cluster, talkative.url, max_upload_size="1M")
+    with socket.create_connection(("127.0.0.1", node.data), 20) as s:
+        answer = begin(node, s, IN_CHUNKS)
+        try:
+            s.sendall(b"x" * (1 << 21))
+            answer += reading(s)
+        except ConnectionError:
+            pass
+    assert b"0\r\n\r\n" not in answer
+    until(lambda: node.counters()["aborted"] == 1)
 
 
 def test_what_is_too_large_for_this_node(make_cluster, origin):

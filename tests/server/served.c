@@ -141,7 +141,38 @@ struct upload {
 	struct exchange *x;
 	size_t taken;
 	bool pause;
+	bool begun, whole, ended; /* of one that is answered meanwhile */
 };
+
+/* "begun", and how much has come once that is all. */
+static ssize_t both_read(void *arg, void *buf, size_t cap)
+{
+	struct upload *u = arg;
+
+	if (!u->begun) {
+		u->begun = true;
+		return snprintf(buf, cap, "begun ");
+	}
+	if (!u->whole)
+		return BODY_WAIT;
+	if (u->ended)
+		return BODY_END;
+	u->ended = true;
+	return snprintf(buf, cap, "%zu", u->taken);
+}
+
+/* Takes the request's body beside the reply, to its end or (early) not. */
+static void start_both(struct exchange *x, bool early)
+{
+	struct upload *u = calloc(1, sizeof(*u));
+	const struct body_source source = { both_read, NULL, u };
+
+	u->x = x;
+	u->whole = u->ended = early;
+	exchange_set_data(x, u);
+	exchange_set_duplex(x);
+	exchange_reply_stream(x, 200, NULL, -1, &source);
+}
 
 static void upload_fire(void *arg)
 {
@@ -149,6 +180,11 @@ static void upload_fire(void *arg)
 
 	u->pause = false;
 	exchange_resume_body(u->x);
+}
+
+static bool is_both(const char *target)
+{
+	return !strncmp(target, "/both", 5);
 }
 
 static void on_request(void *arg, struct exchange *x)
@@ -193,6 +229,8 @@ static void on_request(void *arg, struct exchange *x)
 
 		u->x = x;
 		exchange_set_data(x, u);
+	} else if (is_both(t)) {
+		start_both(x, !strcmp(t, "/both?early"));
 	} else {
 		exchange_reply_error(x, 404, NULL);
 	}
@@ -222,6 +260,11 @@ static void on_body_end(void *arg, struct exchange *x)
 	int n = snprintf(text, sizeof(text), "%zu", u->taken);
 
 	(void)arg;
+	if (is_both(exchange_request(x)->target)) {
+		u->whole = true;
+		exchange_wake(x);
+		return;
+	}
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
 }
 
@@ -231,7 +274,7 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 
 	(void)arg;
 	atomic_fetch_add(end == EXCHANGE_DONE ? &at.done : &at.aborted, 1);
-	if (!strcmp(t, "/upload")) {
+	if (!strcmp(t, "/upload") || is_both(t)) {
 		struct upload *u = exchange_data(x);
 
 		loop_timer_clear(at.loop, &u->timer);

@@ -168,6 +168,75 @@ static void bodies_are_asked_for(void **state)
 	free(reply);
 }
 
+/* Reads until a text is there. */
+static void hear_until(int fd, const char *text)
+{
+	char have[2048] = "";
+	size_t len = 0;
+
+	while (!strstr(have, text)) {
+		ssize_t n = recv(fd, have + len, sizeof(have) - 1 - len, 0);
+
+		assert_true(n > 0);
+		len += (size_t)n;
+		have[len] = '\0';
+	}
+}
+
+static void send_all(int fd, const char *from, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, from, len, MSG_NOSIGNAL);
+
+		assert_true(n > 0);
+		from += n;
+		len -= (size_t)n;
+	}
+}
+
+#define BOTH(more) "POST /both" more " HTTP/1.1\r\nHost: h\r\n"
+
+/* A body goes on to the handler while its request is being answered. */
+static void uploads_go_on_beside_replies(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *head, *end; /* of the body */
+		size_t fill;            /* bytes of it in between */
+		const char *first;      /* of the reply, before the body */
+		const char *then;       /* the next request */
+		const char *parts[5];   /* of what comes then */
+	} rows[] = {
+		{ BOTH("") "Content-Length: 3145728\r\n\r\n", "", BIG,
+		  "begun ", "", { "3145728\r\n0\r\n\r\n" } },
+		{ BOTH("") "Transfer-Encoding: chunked\r\n\r\n300000\r\n",
+		  "\r\n0\r\n\r\n", BIG, "begun ", "", { "3145728\r\n0\r\n\r\n" } },
+		{ BOTH("") "Content-Length: 5\r\n\r\n", "hello", 0,
+		  "begun ", "GET /late" CLOSE, { "1\r\n5\r\n", "0\r\n\r\n", "\r\n\r\nlate" } },
+		/* the reply has ended before: the rest is passed over */
+		{ BOTH("?early") "Content-Length: 60000\r\n\r\n", "", 60000,
+		  "0\r\n\r\n", "GET /late" CLOSE, { "\r\n\r\nlate" } },
+		{ BOTH("?early") "Content-Length: 3145728\r\n\r\n", "", BIG,
+		  "0\r\n\r\n", "", { NULL } },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		int fd = dial();
+		char *reply;
+
+		say(fd, rows[i].head);
+		hear_until(fd, rows[i].first);
+		send_all(fd, at.big, rows[i].fill);
+		say(fd, rows[i].end);
+		say(fd, rows[i].then);
+		reply = hear(fd, NULL);
+		assert_order(reply, rows[i].parts);
+		free(reply);
+	}
+}
+
 #define HINT "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 static void interim_responses(void **state)
@@ -350,6 +419,7 @@ int main(void)
 		CASE(conversations),
 		CASE(many_requests_in_one_packet),
 		CASE(bodies_are_asked_for),
+		CASE(uploads_go_on_beside_replies),
 		CASE(interim_responses),
 		CASE(interim_responses_are_dropped),
 		CASE(large_headers_are_refused),
