@@ -42,6 +42,7 @@ struct client {
 
 	unsigned status;
 	struct version v;
+	int64_t sent_us; /* by the origin; -1: nobody says */
 	bool checks; /* the body is a version's */
 	bool until_close;
 	size_t expected, at, first;
@@ -103,6 +104,7 @@ static void client_judge(struct client *c)
 		.fresh_only = c->fresh_only,
 		.no_errors = clients.plan.no_errors,
 		.purged_us = c->purged_us,
+		.sent_us = c->sent_us,
 	};
 	const char *wrong = origin_judge(&q);
 
@@ -158,8 +160,16 @@ static void client_check_cookie(const struct client *c,
 		client_fail(c, "somebody else's cookie");
 }
 
+static int64_t client_read_sent(const struct fields *fields)
+{
+	const char *text = fields_get(fields, ORIGIN_SENT);
+
+	return text ? strtoll(text, NULL, 10) : -1;
+}
+
 static void client_read_200(struct client *c, const struct fields *fields)
 {
+	c->sent_us = client_read_sent(fields);
 	if (!origin_read_version(fields_get(fields, ORIGIN_FIELD), &c->v))
 		client_fail(c, "an answer that is no version's");
 	client_judge(c);
@@ -175,6 +185,7 @@ static void client_read_304(struct client *c, const struct fields *fields)
 {
 	const char *etag = fields_get(fields, "etag");
 
+	c->sent_us = client_read_sent(fields);
 	if (!*c->etag || !etag || strcmp(etag, c->etag) != 0)
 		client_fail(c, "a 304 for what it does not have");
 	if (sscanf(etag, "\"%" SCNu32 "-%" SCNu32 "-%" SCNu32 "-%" SCNu32,
@@ -435,6 +446,23 @@ static void client_add_sibling(struct client *c, struct fields *f)
 	client_add(f, ORIGIN_UNASKED, "1");
 }
 
+/* Some purges are by tag or prefix: then the whole store is walked over. */
+static void client_add_purge(const struct client *c, struct fields *f)
+{
+	char path[ORIGIN_TEXT], text[2 * ORIGIN_TEXT];
+
+	if (client_chance(700))
+		return;
+	snprintf(text, sizeof(text), "r%" PRIu32, c->resource);
+	if (client_chance(500)) {
+		client_add(f, "Purge-Tag", text);
+		return;
+	}
+	snprintf(text, sizeof(text), "http://" CLIENTS_HOST "%s",
+		 origin_path(c->resource, path));
+	client_add(f, "Purge-Prefix", text);
+}
+
 static void client_send(struct client *c)
 {
 	struct wire_head head = { 0 };
@@ -449,7 +477,9 @@ static void client_send(struct client *c)
 	client_add(&f, "Accept-Language", text);
 	if (c->sibling)
 		client_add_sibling(c, &f);
-	else if (!c->purge)
+	else if (c->purge)
+		client_add_purge(c, &f);
+	else
 		client_choose(c, &f);
 	head.method = c->purge ? "PURGE" : c->unsafe ? "POST" :
 		      c->is_head ? "HEAD" : "GET";

@@ -235,6 +235,9 @@ const char *origin_judge(const struct question *q)
 
 	if (last_us < q->purged_us)
 		return "purged before it was asked for";
+	/* though the origin may have confirmed it since */
+	if (q->sent_us >= 0 && q->sent_us < q->purged_us)
+		return "sent before it was purged";
 	if (last_us < q->asked_us - origin_stale_us(r, q))
 		return "older than it may be";
 	return NULL;
@@ -293,6 +296,17 @@ void origin_add_fields(const struct version *v, struct fields *to)
 	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %" PRIu32
 		 " %" PRIu32, v->resource, v->number, v->variant, v->who);
 	origin_add(to, ORIGIN_FIELD, text);
+}
+
+/* Of what has a body of its own: its time, and a tag to purge it by. */
+static void service_add_sent(struct service *s)
+{
+	char text[ORIGIN_TEXT];
+
+	snprintf(text, sizeof(text), "%" PRId64, world_now_us);
+	origin_add(&s->fields, ORIGIN_SENT, text);
+	snprintf(text, sizeof(text), "r%" PRIu32, s->resource);
+	origin_add(&s->fields, "Cache-Tag", text);
 }
 
 static void service_add_cookie(struct service *s)
@@ -373,6 +387,8 @@ static void service_answer(void *arg)
 		s->len = 0;
 		service_send_head(s, 200);
 	} else {
+		bool same;
+
 		s->v.resource = s->resource;
 		if (!s->v.number)
 			s->v.number = origin_version(s->resource);
@@ -380,9 +396,11 @@ static void service_answer(void *arg)
 		origin_add_fields(&s->v, &s->fields);
 		service_add_cookie(s);
 		origin_etag(&s->v, etag);
-		service_send_head(s, strcmp(s->etag, etag) ||
-				  !(origin.resources[s->resource].traits &
-				    TRAIT_ETAG) ? 200 : 304);
+		same = !strcmp(s->etag, etag) &&
+		       origin.resources[s->resource].traits & TRAIT_ETAG;
+		if (!same)
+			service_add_sent(s);
+		service_send_head(s, same ? 304 : 200);
 	}
 	service_send(s);
 }

@@ -18,6 +18,10 @@ enum { ORIGIN_VARIANTS = 3, ORIGIN_TEXT = 96 };
 /* "X-Version": names the version that a response is of. */
 #define ORIGIN_FIELD "X-Version"
 
+/* "X-Sent": when the origin has sent a response as a whole [us]; a 304 leaves
+ * it as it was. */
+#define ORIGIN_SENT "X-Sent"
+
 struct fields;
 
 /* What is asked for with this field must not be asked of the origin. */
@@ -84,6 +88,7 @@ struct question {
 	bool fresh_only;   /* it wants an answer that was just validated */
 	bool no_errors;    /* nothing has failed that would excuse stale ones */
 	int64_t purged_us; /* a purge that was acknowledged before; 0: none */
+	int64_t sent_us;   /* ORIGIN_SENT of the answer; -1: it has none */
 };
 
 /* Returns null, or what is wrong with an answer that arrives now. */
