@@ -530,9 +530,6 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 
 	cache_enter(cache);
 	current = asked && purgelog_last(purges, key) <= *asked;
-	purgelog_key(purges, key, now_s);
-	if (current)
-		*asked = purges->now;
 	if (cache->disk)
 		cache_drop_copies(cache, key);
 	n = store_remove_key(cache->main.store, key);
@@ -540,6 +537,11 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 		n += store_remove_key(cache->ram.store, key);
 	if (cache->disk)
 		n += cache_drop_from_disk(cache, key);
+	/* last: who looks up without the lock, and has read the number of
+	 * purges before, must not find what this one removes */
+	purgelog_key(purges, key, now_s);
+	if (current)
+		*asked = purges->now;
 	cache_leave(cache);
 	return n;
 }

@@ -190,7 +190,8 @@ void cache_note(struct cache *cache, const struct scd_key *key);
 struct cache_fill {
 	const struct scd_key *key;
 	const struct fields *request; /* one of those that it is for */
-	uint64_t asked; /* cache_purges() before the origin was asked */
+	uint64_t asked; /* cache_purges() before the origin was asked; of what a
+			   304 has confirmed, before the stale one was found */
 };
 
 /*
@@ -222,7 +223,7 @@ bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
 void cache_purge_begin(struct cache *cache);
 
 /* How many purges there were, of whatever key: to be noted before an origin
- * or a peer is asked. */
+ * or a peer is asked, and before what is stored is looked up. */
 uint64_t cache_purges(const struct cache *cache);
 
 /* When a key was purged last: what was asked for at a smaller cache_purges()

@@ -64,6 +64,7 @@ struct fill {
 	int64_t asked_s, asked_ms;
 	uint64_t purges;   /* cache_purges() before that */
 	struct cached *stale; /* to be asked about, or served on error */
+	uint64_t stale_since; /* cache_purges() before it was looked up */
 	bool validating;   /* the origin is asked about it */
 	struct cached *refreshed; /* what it has confirmed; null: no memory */
 

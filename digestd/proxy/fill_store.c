@@ -203,11 +203,11 @@ int fill_take_response(struct fill *f, unsigned status,
 		       : 0;
 }
 
-/* What is to be stored, or null. */
-static bool fill_store_land(struct fill *f, struct cached *c)
+/* What is to be stored, or null; by when what it derives from was had. */
+static bool fill_store_land(struct fill *f, struct cached *c, uint64_t asked)
 {
 	const struct shared_landing landing = {
-		.fill = { &f->q->key, &f->in, f->purges },
+		.fill = { &f->q->key, &f->in, asked },
 		.whole = c,
 		.lead = &f->collapse,
 	};
@@ -226,7 +226,7 @@ void fill_store(struct fill *f)
 	collapse_grow(f->collapse, f->body.data, f->body.len);
 	cached_set_body(c, f->body.data, f->body.len);
 	f->stored = c; /* the body's bytes are its now */
-	f->kept = fill_store_land(f, c);
+	f->kept = fill_store_land(f, c, f->purges);
 	worker_add(&f->worker->counters.stored, f->kept);
 }
 
@@ -248,7 +248,7 @@ void fill_share_body(struct fill *f)
 
 void fill_end_collapse(struct fill *f)
 {
-	(void)fill_store_land(f, NULL);
+	(void)fill_store_land(f, NULL, 0);
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
@@ -334,7 +334,7 @@ void fill_keep_refreshed(struct fill *f, struct cached *c)
 	switch (node_keep_renewed(&answer, &f->in,
 				  vary_match(cached_selecting(c), &f->out))) {
 	case NODE_RENEWED_STORE:
-		f->kept = fill_store_land(f, c);
+		f->kept = fill_store_land(f, c, f->stale_since);
 		break;
 	case NODE_RENEWED_LEAVE:
 		c->place = ADMISSION_NO;

@@ -46,6 +46,7 @@ struct request {
 	bool lent;            /* it is not counted, see cache_lookup() */
 	enum node_found found_as;
 	struct cached *stale; /* to be asked about; then the fill's */
+	uint64_t since;       /* cache_purges() before either was looked up */
 	enum cachestatus_fwd fwd;
 
 	/* what it waits for */

@@ -46,6 +46,7 @@ static void request_node_renew(struct request *r)
 		.request = request_fields(r),
 		.joins = true,
 		.known = r->found,
+		.since = r->since,
 	};
 	struct shared_found found;
 	struct fill *f;
@@ -61,6 +62,7 @@ static void request_node_renew(struct request *r)
 	if (!f)
 		return;
 	f->stale = cached_ref(r->found);
+	f->stale_since = r->since;
 	fill_renew(f);
 }
 
@@ -89,6 +91,7 @@ static void request_node_ask(struct request *r)
 	}
 	f->client = r;
 	f->stale = r->stale;
+	f->stale_since = r->since;
 	r->stale = NULL;
 	r->fill = f;
 	fill_ask(f);
@@ -271,10 +274,13 @@ void request_find(struct request *r)
 	const struct shared_want want = { .key = &r->q->key,
 					  .request = request_fields(r) };
 	struct shared_found found = { 0 };
+	enum shared_place place = SHARED_STORED;
 
 	cached_unref(&r->stale);
-	if (r->q->cacheable && shared_find(&r->worker->shared, &want, &found) ==
-				       SHARED_NONE) {
+	if (r->q->cacheable)
+		place = shared_find(&r->worker->shared, &want, &found);
+	r->since = found.since;
+	if (place == SHARED_NONE) {
 		r->fwd = found.stored.why;
 		if (request_node_read_disk(r))
 			return;
@@ -334,11 +340,12 @@ static void request_node_joined(struct request *r, enum node_joined joined)
 
 /* There is another response by now. */
 static void request_node_found_other(struct request *r,
-				     const struct cache_found *other)
+				     const struct shared_found *other)
 {
 	cached_unref(&r->stale);
 	request_node_joined(r, NODE_JOINED_STORED);
-	request_node_found(r, other->c, !other->counted);
+	r->since = other->since;
+	request_node_found(r, other->stored.c, !other->stored.counted);
 	request_read(r, false);
 }
 
@@ -349,6 +356,7 @@ static void request_node_join(struct request *r)
 		.request = request_fields(r),
 		.joins = true,
 		.known = r->stale,
+		.since = r->since,
 		.reader = &r->reader,
 	};
 	struct shared_found found;
@@ -360,7 +368,7 @@ static void request_node_join(struct request *r)
 	r->reader.for_end = conditional_present(want.request);
 	switch (shared_find(&r->worker->shared, &want, &found)) {
 	case SHARED_STORED:
-		request_node_found_other(r, &found.stored);
+		request_node_found_other(r, &found);
 		break;
 	case SHARED_NONE:
 	case SHARED_LEADS:

@@ -38,10 +38,10 @@ enum shared_place shared_find(const struct worker_shared *shared,
 {
 	struct collapse_miss miss = { .key = want->key };
 
-	*found = (struct shared_found){ 0 };
+	*found = (struct shared_found){ .since = cache_purges(shared->cache) };
 	if (!want->joins)
 		return shared_look(shared, want, found);
-	miss.begun = cache_purges(shared->cache);
+	miss.begun = want->known ? want->since : found->since;
 	miss.purged = cache_last_purge(shared->cache, want->key);
 	switch (collapses_join(shared->collapses, &miss, &found->lead,
 			       want->reader)) {

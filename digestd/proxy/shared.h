@@ -17,7 +17,8 @@ struct shared_want {
 	const struct scd_key *key;
 	const struct fields *request;
 	bool joins; /* if there is nothing new, it joins or leads a fill */
-	const struct cached *known; /* found already, and not to be used */
+	const struct cached *known; /* found already, and not to be used; */
+	uint64_t since;		    /* what shared_found.since was then */
 	struct collapse_reader *reader; /* that joins; null: only leads */
 };
 
@@ -33,14 +34,16 @@ enum shared_place {
 
 struct shared_found {
 	struct cache_found stored; /* what is lent, until the worker waits */
+	uint64_t since; /* cache_purges() before it was looked up */
 	struct collapse *lead;
 };
 
 /*
  * Finds what is stored for a request, fresh or not, which counts as a use for
  * eviction; or, if it joins, the fill that is under way for the key, and else
- * leads one. Nobody joins a fill that began before the key was purged last;
- * nobody leads one for what a fill has stored since the request has missed.
+ * leads one. Nobody joins a fill that began before the key was purged last, or
+ * renews what was found before that; nobody leads one for what a fill has
+ * stored since the request has missed.
  */
 enum shared_place shared_find(const struct worker_shared *shared,
 			      const struct shared_want *want,

@@ -116,6 +116,42 @@ static void test_each_order(void **state)
 	assert_false(put_version(one, 205, own));
 }
 
+size_t __real_store_remove_key(struct store *s, const struct scd_key *key);
+size_t __wrap_store_remove_key(struct store *s, const struct scd_key *key);
+
+/* Who looks up without the lock while a purge is about to remove what it finds.
+ */
+static struct {
+	struct cache_reader *reader; /* null: nobody */
+	struct cache_found found;
+	uint64_t since;
+} between;
+
+size_t __wrap_store_remove_key(struct store *s, const struct scd_key *key)
+{
+	if (between.reader) {
+		between.since = cache_purges(cache);
+		cache_lookup(between.reader, key, &fields_none, &between.found);
+	}
+	return __real_store_remove_key(s, key);
+}
+
+/* What was found so is not stored anew when a 304 has confirmed it. */
+static void test_found_while_purging(void **state)
+{
+	static const char uri[] = "http://h/1";
+	struct scd_key key = key_of(uri);
+
+	(void)state;
+	assert_int_equal(cache_join(cache, &between.reader), 0);
+	assert_true(put_version(uri, 200, cache_purges(cache)));
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
+	assert_non_null(between.found.c);
+	assert_false(put_version(uri, 200, between.since));
+	assert_int_equal(stored_version(uri), 0);
+	cache_quit(&between.reader);
+}
+
 /* The origin has version n from purge n on. */
 static atomic_uint version;
 static atomic_bool over;
@@ -164,6 +200,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_each_order, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_found_while_purging,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_purges_race_with_storing,
 						set_up, tear_down),
 	};

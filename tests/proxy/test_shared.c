@@ -19,6 +19,7 @@ static struct bench {
 	struct collapse *lead, *other;
 	struct collapse_reader reader;
 	const struct cached *found; /* not held */
+	uint64_t since;             /* when it was found, see shared_want */
 	int calls;
 } b;
 
@@ -97,7 +98,7 @@ static enum shared_place find(const struct cached *known,
 			      struct collapse_reader *reader)
 {
 	const struct shared_want want = { &b.key, &fields_none, true, known,
-					  reader };
+					  b.since, reader };
 	struct shared_found found;
 	enum shared_place place = shared_find(&b.shared, &want, &found);
 
@@ -172,6 +173,31 @@ static void a_purge_parts_them(void **state)
 	assert_non_null(b.other);
 }
 
+/* What was found is purged before the origin is asked about it: what a 304
+ * makes of it is not stored, and who comes later does not join that. */
+static void a_purge_meets_what_is_renewed(void **state)
+{
+	const struct shared_want want = { .key = &b.key,
+					  .request = &fields_none };
+	struct cached *c = response(), *renewed = response();
+	struct shared_found found;
+
+	(void)state;
+	assert_true(land(c, 0, &b.lead));
+	assert_int_equal(shared_find(&b.shared, &want, &found), SHARED_STORED);
+	assert_ptr_equal(found.stored.c, c);
+	if (found.stored.counted)
+		cached_unref(&found.stored.c);
+	cache_drop(b.shared.cache, &b.key, NULL, 0);
+	b.since = found.since;
+	assert_int_equal(find(c, &b.lead, NULL), SHARED_LEADS);
+	assert_int_equal(find(NULL, &b.other, &b.reader), SHARED_LEADS);
+	assert_false(land(renewed, found.since, &b.lead));
+	assert_int_equal(shared_find(&b.shared, &want, &found), SHARED_NONE);
+	cached_unref(&renewed);
+	cached_unref(&c);
+}
+
 #define row(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -181,6 +207,7 @@ int main(void)
 		row(what_is_stored_is_found),
 		row(what_was_stored_meanwhile_is_found),
 		row(a_purge_parts_them),
+		row(a_purge_meets_what_is_renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
