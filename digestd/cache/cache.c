@@ -215,6 +215,7 @@ void cache_free(struct cache **cache)
 	store_free(&c->ram.store);
 	cache_leave(c);
 	cache_give_up(c->waiting);
+	purge_walks_free(&c->walks);
 	catalog_free(&c->catalog);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->catalog_lock);
@@ -502,8 +503,7 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 
 	assert(fill->key && fill->request);
 	cache_enter(cache);
-	assert(fill->asked <= cache->purges.now);
-	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
+	if (cache_purge_meets(cache, fill, c))
 		cache_set_place(c, ADMISSION_NO);
 	else
 		stored = cache_put_in_tiers(cache, fill->key, fill->request, c);
@@ -511,109 +511,7 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 	return stored;
 }
 
-/* What is on disk of that which is in memory too. */
-static void cache_drop_copies(struct cache *cache, const struct scd_key *key)
-{
-	struct store_entry *e = store_find(cache->main.store, key);
-
-	for (; e; e = store_next(e))
-		cache_remove_from_disk(cache, cache_entry_on_disk(
-						      (struct cached *)e));
-}
-
-size_t cache_drop(struct cache *cache, const struct scd_key *key,
-		  uint64_t *asked, int64_t now_s)
-{
-	struct purgelog *purges = &cache->purges;
-	bool current;
-	size_t n;
-
-	cache_enter(cache);
-	current = asked && purgelog_last(purges, key) <= *asked;
-	if (cache->disk)
-		cache_drop_copies(cache, key);
-	n = store_remove_key(cache->main.store, key);
-	if (cache->ram.store)
-		n += store_remove_key(cache->ram.store, key);
-	if (cache->disk)
-		n += cache_drop_from_disk(cache, key);
-	/* last: who looks up without the lock, and has read the number of
-	 * purges before, must not find what this one removes */
-	purgelog_key(purges, key, now_s);
-	if (current)
-		*asked = purges->now;
-	cache_leave(cache);
-	return n;
-}
-
 bool cache_has_disk(const struct cache *cache)
 {
 	return cache->disk;
-}
-
-void cache_purge_begin(struct cache *cache)
-{
-	cache_enter(cache);
-	purgelog_all(&cache->purges);
-	cache_leave(cache);
-}
-
-uint64_t cache_purges(const struct cache *cache)
-{
-	return cache->purges.now;
-}
-
-uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key)
-{
-	return purgelog_last(&cache->purges, key);
-}
-
-bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
-			 int64_t born_s)
-{
-	bool older;
-
-	if (!cache_purges(cache))
-		return false;
-	cache_enter(cache);
-	older = purgelog_is_older(&cache->purges, key, born_s);
-	cache_leave(cache);
-	return older;
-}
-
-/* What is purged of the tiers in memory, and of the disk with them. */
-struct selection {
-	struct cache *cache;
-	bool (*matches)(void *arg, const struct cached *c);
-	void *arg;
-};
-
-static bool cache_is_purged(void *arg, struct store_entry *e)
-{
-	const struct selection *sel = arg;
-	struct cached *c = (struct cached *)e;
-	bool matches = sel->matches(sel->arg, c);
-
-	if (matches)
-		cache_remove_from_disk(sel->cache, cache_entry_on_disk(c));
-	return matches;
-}
-
-size_t cache_purge_part(struct cache *cache, const struct keypart *part,
-			bool (*matches)(void *arg, const struct cached *c),
-			void *arg)
-{
-	struct selection sel = { cache, matches, arg };
-	size_t n;
-
-	assert(matches && part->count);
-	cache_enter(cache);
-	n = store_remove_if(cache->main.store, part, cache_is_purged, &sel);
-	if (cache->ram.store)
-		n += store_remove_if(cache->ram.store, part, cache_is_purged,
-				     &sel);
-	cache_leave(cache);
-	if (cache->disk)
-		n += cache_purge_disk(cache, part, matches, arg);
-	return n;
 }

@@ -32,6 +32,8 @@ struct disk_counters;
 struct disk_entry;
 struct disk_read;
 struct disk_sync;
+struct purge_scope;
+struct purge_walk;
 
 struct cache_settings {
 	uint64_t max_bytes;
@@ -190,8 +192,9 @@ void cache_note(struct cache *cache, const struct scd_key *key);
 struct cache_fill {
 	const struct scd_key *key;
 	const struct fields *request; /* one of those that it is for */
-	uint64_t asked; /* cache_purges() before the origin was asked; of what a
-			   304 has confirmed, before the stale one was found */
+	uint64_t asked; /* cache_purges() before the origin was asked, or, */
+	const struct cached *renews; /* of what a 304 has confirmed (else null),
+					before that was found */
 };
 
 /*
@@ -213,14 +216,19 @@ bool cache_put(struct cache *cache, const struct cache_fill *fill,
 size_t cache_drop(struct cache *cache, const struct scd_key *key,
 		  uint64_t *asked, int64_t now_s);
 
-/* Whether a peer's copy whose age was 0 at born_s may be older than the last
- * cache_drop() of its key, as far as that is known, see purgelog.h. */
-bool cache_dropped_since(struct cache *cache, const struct scd_key *key,
-			 int64_t born_s);
+/* A peer's copy, with its fields. */
+struct cache_copy {
+	const struct scd_key *key;
+	const char *uri;
+	const struct fields *fields;
+	int64_t born_s; /* when its age was 0 */
+};
 
-/* A purge of many begins, see cache_purge_part(): nothing that was asked for
- * before it is stored from now on. */
-void cache_purge_begin(struct cache *cache);
+/* Whether it may be older than the last cache_drop() of its key, as far as that
+ * is known, see purgelog.h; or than a purge of many that is of it, while peers
+ * may not have done the same, see purge_walks.h. */
+bool cache_is_purged(struct cache *cache, const struct cache_copy *copy,
+		     int64_t now_s);
 
 /* How many purges there were, of whatever key: to be noted before an origin
  * or a peer is asked, and before what is stored is looked up. */
@@ -230,14 +238,29 @@ uint64_t cache_purges(const struct cache *cache);
  * is from before that, and not to be used for who comes now. */
 uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key);
 
+/* When a purge of many ended last: what renews a response that was found at a
+ * smaller cache_purges() may renew what that has removed. */
+uint64_t cache_last_walk(const struct cache *cache);
+
 /* Into how many parts to divide a walk over the store, see store_parts(). */
 uint64_t cache_parts(struct cache *cache);
 
 /*
- * Removes what matches in one part, with the lock held. Returns how many.
+ * A purge of many begins; the scope is the cache's from now on. Nothing that
+ * was asked for before it is stored any more, nor, before it ends, what renews
+ * a response that it is of. Null: no memory, and the scope is the caller's.
  */
-size_t cache_purge_part(struct cache *cache, const struct keypart *part,
-			bool (*matches)(void *arg, const struct cached *c),
-			void *arg);
+struct purge_walk *cache_purge_begin(struct cache *cache,
+				     struct purge_scope *scope, int64_t now_s);
+
+/*
+ * Removes what it is of in one part, with the lock held. Returns how many.
+ */
+size_t cache_purge_part(struct cache *cache, const struct purge_walk *walk,
+			const struct keypart *part);
+
+/* All parts are done, or will never be; the walk is not to be used any more. */
+void cache_purge_end(struct cache *cache, struct purge_walk *walk,
+		     int64_t now_s);
 
 #endif

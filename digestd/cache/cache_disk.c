@@ -357,20 +357,19 @@ static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
 
 /* One that is found out to be unreadable goes too. */
 size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
-			bool (*matches)(void *arg, const struct cached *c),
-			void *arg)
+			const struct purge_scope *scope)
 {
 	struct purge_list l = { .cache = cache };
 	size_t n = 0;
 
-	assert(cache->ondisk.store && matches);
+	assert(cache->ondisk.store && scope);
 	cache_enter(cache);
 	store_each_key(cache->ondisk.store, part, cache_disk_list_key, &l);
 	cache_leave(cache);
 	for (size_t i = 0; i < l.n; i++) {
 		struct cached *c = cache_disk_head_of(cache, &l.at[i]);
 
-		if (!c || matches(arg, c))
+		if (!c || cache_purge_has(scope, c))
 			n += cache_disk_purge_id(cache, &l.at[i]);
 		cached_unref(&c);
 	}

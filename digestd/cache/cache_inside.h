@@ -12,6 +12,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/mesh/catalog.h"
+#include "digestd/store/purge_walks.h"
 #include "digestd/store/purgelog.h"
 #include "digestd/store/quiescent.h"
 #include "digestd/store/store_index.h"
@@ -59,6 +60,7 @@ struct cache {
 	uint8_t hash_secret[16]; /* for the keys of what is on disk */
 	bool closing;
 	struct purgelog purges;
+	struct purge_walks walks;
 	struct quiescent domain; /* of those who look up without the lock */
 };
 
@@ -143,9 +145,19 @@ void cache_part_from_disk(struct cached *c);
 /* Removes all of a key that is on disk only; returns how many. */
 size_t cache_drop_from_disk(struct cache *cache, const struct scd_key *key);
 
-/* Removes what matches in a part of what is on disk only; without the lock. */
+/* Removes what a purge is of in a part of what is on disk only; without the
+ * lock. */
 size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
-			bool (*matches)(void *arg, const struct cached *c),
-			void *arg);
+			const struct purge_scope *scope);
+
+/* Purges, in cache_purge.c. */
+
+/* Whether a purge is of a response. */
+bool cache_purge_has(const struct purge_scope *scope, const struct cached *c);
+
+/* Whether what a fill has brought is from before a purge, or derives from what
+ * is; with the lock. */
+bool cache_purge_meets(const struct cache *cache, const struct cache_fill *fill,
+		       const struct cached *c);
 
 #endif

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/uri.h"
 #include "digestd/cache/cache.h"
 #include "digestd/http/fields.h"
-#include "digestd/http/tags.h"
+#include "digestd/http/purge_scope.h"
 #include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
 #include "digestd/mesh/purging.h"
@@ -24,11 +23,9 @@
 /* A walk under way. */
 struct purge {
 	struct purger *purger;
-	struct exchange *x;   /* null: its client has left */
-	char *prefix;         /* canonical; null: by tag */
-	struct fields fields; /* of the request, which tags point into */
-	struct tags tags;
-	struct keypart part;  /* the next */
+	struct exchange *x;      /* null: its client has left */
+	struct purge_walk *walk; /* null: of one target, or it has ended */
+	struct keypart part;     /* the next */
 	struct purge_asks *asks; /* null: nobody was told */
 	struct purging purging;
 	struct loop_call step;
@@ -69,6 +66,14 @@ static void purge_answer(struct purge *p)
 	free(text);
 }
 
+static void purge_end_walk(struct purge *p)
+{
+	if (p->walk)
+		cache_purge_end(p->purger->cache, p->walk,
+				loop_steady_s(p->purger->loop));
+	p->walk = NULL;
+}
+
 static void purge_free(struct purge *p)
 {
 	loop_undefer(p->purger->loop, &p->step);
@@ -77,10 +82,8 @@ static void purge_free(struct purge *p)
 		p->next->link = p->link;
 	if (p->x)
 		exchange_set_data(p->x, NULL);
+	purge_end_walk(p);
 	purge_asks_free(&p->asks);
-	tags_free(&p->tags);
-	fields_free(&p->fields);
-	free(p->prefix);
 	free(p);
 }
 
@@ -139,46 +142,15 @@ static void purge_act(struct purge *p, enum purging_action action)
 	}
 }
 
-static bool purge_has_tag(const struct purge *p, const struct cached *c)
-{
-	struct fields f;
-	bool has;
-
-	if (cached_fields(c, &f))
-		return true; /* without memory: what is gone is right */
-	has = tags_match(&p->tags, &f);
-	fields_free(&f);
-	return has;
-}
-
-/* What http and https share; URIs are canonical. */
-static const char *purge_behind_scheme(const char *uri)
-{
-	return strstr(uri, "://") + 3;
-}
-
-static bool purge_is_meant(void *arg, const struct cached *c)
-{
-	const struct purge *p = arg;
-
-	const char *prefix;
-
-	if (!p->prefix)
-		return purge_has_tag(p, c);
-	prefix = purge_behind_scheme(p->prefix);
-	return !strncmp(purge_behind_scheme(cached_uri(c)), prefix,
-			strlen(prefix));
-}
-
 static void purge_walk(void *arg)
 {
 	struct purge *p = arg;
-	size_t purged = cache_purge_part(p->purger->cache, &p->part,
-					 purge_is_meant, p);
+	size_t purged = cache_purge_part(p->purger->cache, p->walk, &p->part);
+	bool last = ++p->part.number == p->part.count;
 
-	purge_handle(p, ++p->part.number < p->part.count ? PURGING_PART
-							 : PURGING_LAST_PART,
-		     purged);
+	if (last)
+		purge_end_walk(p);
+	purge_handle(p, last ? PURGING_LAST_PART : PURGING_PART, purged);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -190,7 +162,6 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	p->purger = purger;
 	p->x = x;
 	p->step = (struct loop_call){.run = purge_walk, .arg = p};
-	fields_init(&p->fields);
 	p->next = purger->walks;
 	p->link = &purger->walks;
 	if (p->next)
@@ -198,17 +169,6 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	purger->walks = p;
 	exchange_set_data(x, p);
 	return p;
-}
-
-static int purge_set_prefix(struct purge *p, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	p->prefix = malloc(len + 2);
-	if (!p->prefix)
-		return -ENOMEM;
-	return scd_uri_canonical(prefix, len, p->prefix, len + 2, NULL) ?
-		       -EINVAL : 0;
 }
 
 /* Begins, with the peers, if there are any. */
@@ -225,25 +185,27 @@ static int purge_begin(struct purge *p, const char *uri)
 	return err;
 }
 
-static int purge_set_tags(struct purge *p, const struct fields *fields)
-{
-	int err = fields_copy(fields, &p->fields);
-
-	return err ? err : tags_init(&p->tags, &p->fields, "Purge-Tag");
-}
-
-static int purge_begin_walk(struct purge *p, const char *prefix)
+static int purge_begin_walk(struct purge *p)
 {
 	const struct fields *fields = exchange_request(p->x)->fields;
 	struct purger *purger = p->purger;
-	int err = prefix ? purge_set_prefix(p, prefix)
-			 : purge_set_tags(p, fields);
+	struct purge_scope *scope;
+	const char *prefix;
+	int err = purge_scope_new(fields, &scope);
 
-	if (!err) /* the target does not matter, but there must be one */
-		err = purge_begin(p, prefix ? p->prefix : "http://all/");
 	if (err)
 		return err;
-	cache_purge_begin(purger->cache);
+	p->walk = cache_purge_begin(purger->cache, scope,
+				    loop_steady_s(purger->loop));
+	if (!p->walk) {
+		purge_scope_free(&scope);
+		return -ENOMEM;
+	}
+	prefix = purge_scope_prefix(scope);
+	/* the target does not matter, but there must be one */
+	err = purge_begin(p, prefix ? prefix : "http://all/");
+	if (err)
+		return err;
 	p->part.count = cache_parts(purger->cache);
 	loop_defer(purger->loop, &p->step);
 	return 0;
@@ -293,14 +255,15 @@ static int purge_target(struct purge *p)
 void purge_serve(struct purger *purger, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
-	const char *prefix = fields_get(fields, "Purge-Prefix");
+	bool many = fields_get(fields, "Purge-Prefix") ||
+		    fields_get(fields, "Purge-Tag");
 	struct purge *p;
 	int err = -ENOMEM;
 
 	assert(purger->loop && purger->cache);
 	p = purge_new(purger, x);
-	if (p && (prefix || fields_get(fields, "Purge-Tag")))
-		err = purge_begin_walk(p, prefix);
+	if (p && many)
+		err = purge_begin_walk(p);
 	else if (p)
 		err = purge_target(p);
 	if (!err)

@@ -27,6 +27,7 @@ struct collapse {
 	/* the table's, under the lock of its bucket */
 	struct scd_key key;
 	uint64_t begun;
+	bool renews;
 	struct collapse *next, **link; /* link is null: nobody joins any more */
 
 	pthread_mutex_t lock; /* guards the rest */
@@ -93,6 +94,7 @@ static struct collapse *collapse_new(const struct collapse_miss *miss)
 		*c = (struct collapse){
 			.users = 1,
 			.key = *miss->key,
+			.renews = miss->renews,
 			.begun = miss->begun,
 			.lock = PTHREAD_MUTEX_INITIALIZER,
 		};
@@ -195,6 +197,14 @@ static enum collapse_place collapse_join(struct collapse *c,
 	return place;
 }
 
+/* Whether what it brings may be from before a purge that has ended. */
+static bool collapse_is_purged(const struct collapse *c,
+			       const struct collapse_miss *miss)
+{
+	return c->begun < miss->purged ||
+	       (c->renews && c->begun < miss->walked);
+}
+
 enum collapse_place collapses_join(struct collapses *all,
 				   const struct collapse_miss *miss,
 				   struct collapse **lead,
@@ -209,7 +219,7 @@ enum collapse_place collapses_join(struct collapses *all,
 	assert(!*lead && !(reader && reader->joined));
 	pthread_mutex_lock(lock);
 	other = collapse_find(*bucket, miss->key);
-	if (other && other->begun < miss->purged) {
+	if (other && collapse_is_purged(other, miss)) {
 		collapse_unlink(other);
 		other = NULL;
 	}

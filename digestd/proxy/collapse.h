@@ -48,8 +48,10 @@ void collapses_free(struct collapses **all);
 /* What is to be fetched. Times are those of cache_purges(). */
 struct collapse_miss {
 	const struct scd_key *key;
-	uint64_t begun;	 /* before anybody is asked */
-	uint64_t purged; /* and when the key was purged last, by then */
+	bool renews;	 /* what has been found */
+	uint64_t begun;	 /* before anybody is asked, or before that was found */
+	uint64_t purged; /* and when the key was purged last, by then; */
+	uint64_t walked; /* and when a purge of many ended last */
 };
 
 enum collapse_place {
@@ -60,8 +62,9 @@ enum collapse_place {
 
 /*
  * Joins the fetch that is under way for the key, or leads one. One that began
- * before miss->purged is not joined: it goes on for those who have joined it,
- * and another one takes its place. A null reader joins nothing, and gets
+ * before miss->purged, or that renews and began before miss->walked, is not
+ * joined: it goes on for those who have joined it, and another one takes its
+ * place. A null reader joins nothing, and gets
  * COLLAPSE_WAITS. Without memory it leads, and nobody can join: *lead is null.
  */
 enum collapse_place collapses_join(struct collapses *all,

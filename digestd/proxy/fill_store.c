@@ -203,11 +203,22 @@ int fill_take_response(struct fill *f, unsigned status,
 		       : 0;
 }
 
-/* What is to be stored, or null; by when what it derives from was had. */
-static bool fill_store_land(struct fill *f, struct cached *c, uint64_t asked)
+/* What is to be stored, or null. */
+static bool fill_store_land(struct fill *f, struct cached *c)
 {
 	const struct shared_landing landing = {
-		.fill = { &f->q->key, &f->in, asked },
+		.fill = { &f->q->key, &f->in, f->purges, NULL },
+		.whole = c,
+		.lead = &f->collapse,
+	};
+
+	return shared_land(&f->worker->shared, &landing);
+}
+
+static bool fill_store_land_renewed(struct fill *f, struct cached *c)
+{
+	const struct shared_landing landing = {
+		.fill = { &f->q->key, &f->in, f->stale_since, f->stale },
 		.whole = c,
 		.lead = &f->collapse,
 	};
@@ -226,7 +237,7 @@ void fill_store(struct fill *f)
 	collapse_grow(f->collapse, f->body.data, f->body.len);
 	cached_set_body(c, f->body.data, f->body.len);
 	f->stored = c; /* the body's bytes are its now */
-	f->kept = fill_store_land(f, c, f->purges);
+	f->kept = fill_store_land(f, c);
 	worker_add(&f->worker->counters.stored, f->kept);
 }
 
@@ -248,7 +259,7 @@ void fill_share_body(struct fill *f)
 
 void fill_end_collapse(struct fill *f)
 {
-	(void)fill_store_land(f, NULL, 0);
+	(void)fill_store_land(f, NULL);
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
@@ -334,7 +345,7 @@ void fill_keep_refreshed(struct fill *f, struct cached *c)
 	switch (node_keep_renewed(&answer, &f->in,
 				  vary_match(cached_selecting(c), &f->out))) {
 	case NODE_RENEWED_STORE:
-		f->kept = fill_store_land(f, c, f->stale_since);
+		f->kept = fill_store_land_renewed(f, c);
 		break;
 	case NODE_RENEWED_LEAVE:
 		c->place = ADMISSION_NO;
@@ -362,8 +373,15 @@ static void fill_store_drop_uri(struct fill *f, const char *uri)
 
 bool fill_is_invalidated(const struct fill *f)
 {
-	return cache_dropped_since(f->worker->shared.cache, &f->q->key,
-				   freshness_spans(&f->freshness).born_s);
+	const struct cache_copy copy = {
+		.key = &f->q->key,
+		.uri = f->q->target.uri,
+		.fields = &f->response,
+		.born_s = freshness_spans(&f->freshness).born_s,
+	};
+
+	return cache_is_purged(f->worker->shared.cache, &copy,
+			       worker_now_s(f->worker));
 }
 
 void fill_invalidate(struct fill *f)

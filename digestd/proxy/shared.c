@@ -42,7 +42,9 @@ enum shared_place shared_find(const struct worker_shared *shared,
 	if (!want->joins)
 		return shared_look(shared, want, found);
 	miss.begun = want->known ? want->since : found->since;
+	miss.renews = want->known;
 	miss.purged = cache_last_purge(shared->cache, want->key);
+	miss.walked = cache_last_walk(shared->cache);
 	switch (collapses_join(shared->collapses, &miss, &found->lead,
 			       want->reader)) {
 	case COLLAPSE_LEADS:

@@ -29,6 +29,19 @@ void purgelog_all(struct purgelog *log)
 	__atomic_store_n(&log->all, ++log->now, __ATOMIC_RELEASE);
 }
 
+uint64_t purgelog_walked(struct purgelog *log)
+{
+	uint64_t now = ++log->now;
+
+	__atomic_store_n(&log->walked, now, __ATOMIC_RELEASE);
+	return now;
+}
+
+uint64_t purgelog_last_walked(const struct purgelog *log)
+{
+	return __atomic_load_n(&log->walked, __ATOMIC_ACQUIRE);
+}
+
 uint64_t purgelog_last(const struct purgelog *log, const struct scd_key *key)
 {
 	uint64_t last = __atomic_load_n(&log->slots[purgelog_slot(key)],

@@ -29,7 +29,8 @@ struct purgelog_time {
 /* All zero at first. */
 struct purgelog {
 	atomic_uint_fast64_t now; /* purges so far; read at any time */
-	uint64_t all; /* the last one of any key, by a walk */
+	uint64_t all; /* the last one of any key, by a walk that began */
+	uint64_t walked; /* when the last walk ended */
 	uint64_t slots[PURGELOG_SLOTS];
 	struct purgelog_time times[PURGELOG_SLOTS];
 };
@@ -38,6 +39,13 @@ struct purgelog {
 void purgelog_key(struct purgelog *log, const struct scd_key *key,
 		  int64_t now_s);
 void purgelog_all(struct purgelog *log);
+
+/* Notes the end of a walk: returns a log->now that is later than all before. */
+uint64_t purgelog_walked(struct purgelog *log);
+
+/* When a walk ended last: it may have been of anything that was looked up at a
+ * smaller log->now. 0: never. */
+uint64_t purgelog_last_walked(const struct purgelog *log);
 
 /* When a key was purged last: later than what was asked for at any smaller
  * log->now. 0: never. */

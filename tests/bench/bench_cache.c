@@ -99,7 +99,7 @@ static struct cached *bench_response(void)
 static void bench_put(struct bench_thread *t, uint64_t number)
 {
 	struct scd_key key = bench_key(number);
-	const struct cache_fill fill = { &key, &fields_none, 0 };
+	const struct cache_fill fill = { &key, &fields_none, 0, NULL };
 	struct cached *c = bench_response();
 
 	if (!cache_put(t->cache, &fill, c))

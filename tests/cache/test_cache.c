@@ -16,6 +16,7 @@
 #include "digestd/cache/cache.h"
 #include "digestd/disk/disk.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/purge_scope.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/os/loop.h"
 #include "tests/codec/alloc.h"
@@ -48,7 +49,8 @@ static const char *uri_of(unsigned key)
 {
 	static char uri[32];
 
-	snprintf(uri, sizeof(uri), "http://h/%u", key);
+	/* none begins as another does */
+	snprintf(uri, sizeof(uri), "http://h/%u/", key);
 	return uri;
 }
 
@@ -141,7 +143,7 @@ static void put(struct model *m, unsigned key, unsigned variant,
 	struct scd_key k = key_of(key);
 	struct fields request;
 	const struct cache_fill fill = { &k, &request,
-					 cache_purges(m->cache) };
+					 cache_purges(m->cache), NULL };
 	struct cached *c = response(key, variant, ++m->next, place);
 	bool stored = place == ADMISSION_DISK ||
 		      (place == ADMISSION_RAM && m->admitter);
@@ -184,6 +186,7 @@ static void drop(struct model *m, unsigned key)
 {
 	struct scd_key k = key_of(key);
 	uint64_t before = cache_purges(m->cache), asked = before;
+	struct cache_copy copy = { &k, uri_of(key), &fields_none, 90 };
 
 	assert_int_equal(cache_drop(m->cache, &k, &asked, 100),
 			 forget(m, key));
@@ -191,8 +194,9 @@ static void drop(struct model *m, unsigned key)
 	assert_true(asked > before);
 	assert_int_equal(cache_last_purge(m->cache, &k), asked);
 	/* a copy from before is too old; one of later is not */
-	assert_true(cache_dropped_since(m->cache, &k, 90));
-	assert_false(cache_dropped_since(m->cache, &k, 110));
+	assert_true(cache_is_purged(m->cache, &copy, 200));
+	copy.born_s = 110;
+	assert_false(cache_is_purged(m->cache, &copy, 200));
 }
 
 /* What was asked for before a purge is not stored. */
@@ -200,7 +204,7 @@ static void put_late(struct model *m, unsigned key)
 {
 	struct scd_key k = key_of(key);
 	const struct cache_fill fill = { &k, &fields_none,
-					 cache_purges(m->cache) };
+					 cache_purges(m->cache), NULL };
 	struct cached *c = response(key, 0, ++m->next, ADMISSION_DISK);
 
 	cache_drop(m->cache, &k, NULL, 100);
@@ -210,24 +214,26 @@ static void put_late(struct model *m, unsigned key)
 	cached_unref(&c);
 }
 
-static bool is_of_key(void *arg, const struct cached *c)
-{
-	return !strcmp(cached_uri(c), arg);
-}
-
 static void purge(struct model *m, unsigned key)
 {
 	uint64_t parts = cache_parts(m->cache);
-	char uri[32];
+	struct purge_scope *scope;
+	struct purge_walk *walk;
+	struct fields fields;
 	size_t n = 0;
 
-	snprintf(uri, sizeof(uri), "%s", uri_of(key));
-	cache_purge_begin(m->cache);
+	fields_init(&fields);
+	assert_int_equal(fields_add(&fields, "Purge-Prefix", uri_of(key)), 0);
+	assert_int_equal(purge_scope_new(&fields, &scope), 0);
+	fields_free(&fields);
+	walk = cache_purge_begin(m->cache, scope, 0);
+	assert_non_null(walk);
 	for (uint64_t i = 0; i < parts; i++) {
 		const struct keypart part = { i, parts };
 
-		n += cache_purge_part(m->cache, &part, is_of_key, uri);
+		n += cache_purge_part(m->cache, walk, &part);
 	}
+	cache_purge_end(m->cache, walk, 0);
 	assert_int_equal(n, forget(m, key));
 }
 
@@ -284,8 +290,7 @@ static void renew(struct model *m, unsigned key, unsigned variant)
 	struct fields request;
 	const struct cached_head head = { uri_of(key), &fields_none, &request,
 					  200, &freshness, true };
-	const struct cache_fill fill = { &k, &request,
-					 cache_purges(m->cache) };
+	struct cache_fill fill = { &k, &request, cache_purges(m->cache), NULL };
 	enum cachestatus_fwd why;
 	struct cached *old, *c;
 
@@ -296,6 +301,7 @@ static void renew(struct model *m, unsigned key, unsigned variant)
 		assert_non_null(c);
 		cached_share_body(c, old);
 		c->place = ADMISSION_DISK;
+		fill.renews = old;
 		assert_true(cache_put(m->cache, &fill, c));
 		cached_unref(&c);
 	}

@@ -52,7 +52,7 @@ static void put(const char *uri)
 					  200, &freshness, false };
 	const struct scd_key key = key_of(uri);
 	const struct cache_fill fill = { &key, &fields_none,
-					 cache_purges(cache) };
+					 cache_purges(cache), NULL };
 	struct cached *c = cached_new(&head);
 
 	assert_non_null(c);

@@ -71,7 +71,7 @@ static struct cached *on_probation(void)
 static bool put(struct cached *c)
 {
 	const struct cache_fill fill = { &key, &fields_none,
-					 cache_purges(cache) };
+					 cache_purges(cache), NULL };
 
 	return cache_put(cache, &fill, c);
 }

@@ -10,6 +10,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/purge_scope.h"
 #include "tests/unit.h"
 
 enum { FILLERS = 3, PURGES = 60000 };
@@ -64,15 +65,38 @@ static struct cached *response_of(const char *uri, unsigned version)
 	return c;
 }
 
-static bool put_version(const char *uri, unsigned version, uint64_t asked)
+/* What a 304 has made of another one, or (null) what was fetched. */
+static bool put_renewed(const char *uri, unsigned version, uint64_t asked,
+			const struct cached *renews)
 {
 	struct scd_key key = key_of(uri);
-	const struct cache_fill fill = { &key, &fields_none, asked };
+	const struct cache_fill fill = { &key, &fields_none, asked, renews };
 	struct cached *c = response_of(uri, version);
 	bool stored = cache_put(cache, &fill, c);
 
 	cached_unref(&c);
 	return stored;
+}
+
+static bool put_version(const char *uri, unsigned version, uint64_t asked)
+{
+	return put_renewed(uri, version, asked, NULL);
+}
+
+/* Begins to purge all whose URI begins so, at a time. */
+static struct purge_walk *begin_walk(const char *prefix, int64_t now_s)
+{
+	struct purge_scope *scope;
+	struct purge_walk *walk;
+	struct fields fields;
+
+	fields_init(&fields);
+	assert_int_equal(fields_add(&fields, "Purge-Prefix", prefix), 0);
+	assert_int_equal(purge_scope_new(&fields, &scope), 0);
+	fields_free(&fields);
+	walk = cache_purge_begin(cache, scope, now_s);
+	assert_non_null(walk);
+	return walk;
 }
 
 /* 0: nothing is stored. */
@@ -92,6 +116,7 @@ static void test_each_order(void **state)
 	static const char one[] = "http://h/1", two[] = "http://h/2";
 	struct scd_key key = key_of(one);
 	uint64_t asked = cache_purges(cache), own;
+	struct purge_walk *walk;
 
 	(void)state;
 	assert_int_equal(cache_drop(cache, &key, NULL, 0), 0);
@@ -99,11 +124,12 @@ static void test_each_order(void **state)
 	assert_int_equal(stored_version(one), 0);
 	assert_true(put_version(two, 200, asked)); /* another key */
 	assert_true(put_version(one, 201, cache_purges(cache)));
-	cache_purge_begin(cache); /* of what a walk will find: of any */
+	walk = begin_walk("http://other/", 0); /* it could be of any */
 	asked = cache_purges(cache);
 	assert_false(put_version(one, 202, asked - 1));
 	assert_true(put_version(two, 203, asked));
 	assert_int_equal(stored_version(one), 201); /* the walk's to remove */
+	cache_purge_end(cache, walk, 0);
 
 	/* what an unsafe method answers is newer than what it drops */
 	own = asked;
@@ -114,6 +140,73 @@ static void test_each_order(void **state)
 	cache_drop(cache, &key, NULL, 0);
 	cache_drop(cache, &key, &own, 0);
 	assert_false(put_version(one, 205, own));
+}
+
+/* What is found while a walk goes on is not stored anew where that has been
+ * already, before it ends and after. */
+static void test_renewals_while_walking(void **state)
+{
+	static const char in[] = "http://h/in", out[] = "http://h/out";
+	static const struct keypart all = { 0, 1 };
+	struct purge_walk *walk, *next;
+	struct cached *of_in = response_of(in, 200);
+	struct cached *of_out = response_of(out, 200);
+	uint64_t since;
+
+	(void)state;
+	assert_true(put_version(in, 200, 0));
+	walk = begin_walk(in, 0);
+	since = cache_purges(cache); /* in is found... */
+	assert_int_equal(cache_purge_part(cache, walk, &all), 1);
+	assert_false(put_renewed(in, 201, since, of_in)); /* ...and gone */
+	assert_true(put_renewed(out, 201, since, of_out));
+	assert_true(put_version(in, 202, since)); /* the origin's */
+	assert_int_equal(cache_last_walk(cache), 0);
+	cache_purge_end(cache, walk, 0);
+	assert_true(cache_last_walk(cache) > since);
+	assert_false(put_renewed(in, 203, since, of_in));
+	assert_true(put_renewed(out, 203, since, of_out));
+	/* what the walk has left is from after it */
+	next = begin_walk("http://other/", 0);
+	assert_true(put_renewed(in, 204, cache_purges(cache), of_in));
+	cache_purge_end(cache, next, 0);
+	cached_unref(&of_in);
+	cached_unref(&of_out);
+}
+
+/* What a peer may have from before a walk is not taken from it. */
+static void test_copies_of_peers(void **state)
+{
+	static const char in[] = "http://h/in", out[] = "http://h/out";
+	enum { WALK_S = 100 };
+	/* clang-format off */
+	static const struct {
+		const char *uri;
+		int64_t born_s, now_s;
+		bool purged;
+	} rows[] = {
+		{ in,  50,          WALK_S,       true },
+		{ in,  WALK_S + 1,  WALK_S + 1,   true },
+		{ in,  WALK_S + 2,  WALK_S + 2,   false },
+		{ out, 50,          WALK_S,       false },
+		{ in,  50,          WALK_S + 15,  true }, /* peers may be slow */
+		{ in,  50,          WALK_S + 100, false },
+	};
+	/* clang-format on */
+	struct purge_walk *walk = begin_walk("http://h/i", WALK_S);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct scd_key key = key_of(rows[i].uri);
+		const struct cache_copy copy = { &key, rows[i].uri,
+						 &fields_none,
+						 rows[i].born_s };
+
+		assert_int_equal(cache_is_purged(cache, &copy, rows[i].now_s),
+				 rows[i].purged);
+		if (!i)
+			cache_purge_end(cache, walk, WALK_S);
+	}
 }
 
 size_t __real_store_remove_key(struct store *s, const struct scd_key *key);
@@ -199,6 +292,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_each_order, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_renewals_while_walking,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_copies_of_peers, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_found_while_purging,
 						set_up, tear_down),

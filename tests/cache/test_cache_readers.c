@@ -57,7 +57,7 @@ static void put_at(struct cache *cache, uint64_t n,
 {
 	struct scd_key key = key_of(n);
 	const struct cache_fill fill = { &key, &fields_none,
-					 cache_purges(cache) };
+					 cache_purges(cache), NULL };
 	struct cached *c = new_response(n, place);
 
 	cache_put(cache, &fill, c);
@@ -149,7 +149,6 @@ static void one_that_sleeps_holds_nothing_up(void **state)
 	cache_rest(asleep);
 	put_at(cache, 1, ADMISSION_DISK);
 	held = held_bytes();
-	cache_purge_begin(cache);
 	for (unsigned i = 0; i < 4; i++) {
 		struct scd_key key = key_of(1);
 

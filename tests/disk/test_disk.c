@@ -105,7 +105,8 @@ static void put(unsigned n, size_t len)
 	struct cached *c = disk_response(n, len);
 	struct fields request = request_of(n);
 	struct scd_key key = key_of(n);
-	const struct cache_fill fill = { &key, &request, cache_purges(cache) };
+	const struct cache_fill fill = { &key, &request, cache_purges(cache),
+					 NULL };
 
 	assert_true(cache_put(cache, &fill, c));
 	cached_unref(&c);
@@ -698,7 +699,7 @@ static void work_without_memory(void **state)
 		put(n, n ? LARGE : 10);
 	for (unsigned n = 1; n < 40; n++) {
 		const struct cache_fill fill = { &key, &request,
-						 cache_purges(cache) };
+						 cache_purges(cache), NULL };
 		struct disk_read read = { .loop = loop };
 		enum cachestatus_fwd why;
 		bool done = false;

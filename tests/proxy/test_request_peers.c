@@ -9,7 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/http/purge_scope.h"
+#include "digestd/os/loop.h"
 #include "tests/loopback.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/unit.h"
@@ -71,6 +74,28 @@ static void what_was_invalidated_is_not_got_from_a_peer(void **state)
 	assert_int_equal(atomic_load(&at.seen), 3);
 	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
 	expect(ask(port_b(), "GET", "/hit", ""), 200, "b; hit");
+}
+
+/* Nor what was purged by its prefix, while the peer may not have done that. */
+static void what_was_purged_is_not_got_from_a_peer(void **state)
+{
+	struct purge_scope *scope;
+	struct fields fields;
+
+	(void)state;
+	free(ask(port_a(), "GET", "/hit/1", ""));
+	free(ask(port_a(), "GET", "/hit", ""));
+	introduce(NULL);
+	fields_init(&fields);
+	assert_int_equal(fields_add(&fields, "Purge-Prefix", "http://h/hit/"),
+			 0);
+	assert_int_equal(purge_scope_new(&fields, &scope), 0);
+	fields_free(&fields);
+	assert_non_null(cache_purge_begin(at.b.cache, scope,
+					  loop_steady_s(at.loop)));
+	expect(ask(port_b(), "GET", "/hit/1", ""), 200, "uri-miss; fwd-status");
+	expect(ask(port_b(), "GET", "/hit", ""), 200, "peer=");
+	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
 }
 
 /* Content-Length is that of the body that HEAD does not get. */
@@ -299,6 +324,7 @@ int main(void)
 		TEST(stale_peers_are_no_liars),
 		TEST(a_peer_answers_head_with_its_length),
 		TEST(what_was_invalidated_is_not_got_from_a_peer),
+		TEST(what_was_purged_is_not_got_from_a_peer),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
 		TEST(clients_do_not_wait_for_a_probe),

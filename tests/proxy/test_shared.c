@@ -85,7 +85,7 @@ static struct cached *response(void)
 static bool land(struct cached *whole, uint64_t asked, struct collapse **lead)
 {
 	const struct shared_landing landing = {
-		.fill = { &b.key, &fields_none, asked },
+		.fill = { &b.key, &fields_none, asked, NULL },
 		.whole = whole,
 		.lead = lead,
 	};

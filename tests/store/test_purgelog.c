@@ -43,6 +43,11 @@ static void test_what_advances_a_key(void **state)
 		assert_int_equal(purgelog_last(&log, &one), rows[i].last_1);
 		assert_int_equal(purgelog_last(&log, &two), rows[i].last_2);
 	}
+	/* the end of a walk is one of none */
+	assert_int_equal(purgelog_last_walked(&log), 0);
+	assert_int_equal(purgelog_walked(&log), 7);
+	assert_int_equal(purgelog_last_walked(&log), 7);
+	assert_int_equal(purgelog_last(&log, &one), 6);
 }
 
 /* Of peers' copies, by their age; only a key of its own makes a slot forget. */

@@ -373,7 +373,7 @@ static void world_choose_killed(void)
 {
 	world.origin.resources = world.clients.resources =
 		world_skewed(CHOICE_SWARM, 10, 200);
-	world.origin.lifetime_s = 1000;
+	world.origin.lifetime_s = world_happens(CHOICE_SWARM, 500) ? 1000 : 5;
 	world.origin.failing = 0;
 	world.nodes.nnodes = 1;
 	world.nodes.peers = false;

@@ -30,12 +30,15 @@ SHORT = {"cookie-shared", "waiters-hang"}
 FAULTS = {
     "purged-fill-joined": (
         "digestd/proxy/collapse.c",
-        "other && other->begun < miss->purged", "0"),
+        "other && collapse_is_purged(other, miss)", "0"),
     "purge-stamp-ignored": (
-        "digestd/cache/cache.c",
+        "digestd/cache/cache_purge.c",
         "purgelog_last(&cache->purges, fill->key) > fill->asked", "0"),
+    "renewal-undoes-purge": (
+        "digestd/proxy/fill_store.c",
+        "f->stale_since, f->stale }", "f->purges, NULL }"),
     "purge-forgets": (
-        "digestd/cache/cache.c",
+        "digestd/cache/cache_purge.c",
         "n = store_remove_key(cache->main.store, key);", "n = 1;"),
     "purge-undone-by-restart": (
         "digestd/cache/cache_disk.c",
