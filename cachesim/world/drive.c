@@ -383,6 +383,7 @@ static void drive_arrive(void *arg)
 	uint64_t i = drive.next;
 
 	(void)arg;
+	world_loop_runs(WIRE_CLIENTS);
 	if (i == drive.warm)
 		drive_begin_counting();
 	while (drive.pass < t->npasses && t->pass[drive.pass] <= i)

@@ -23,6 +23,7 @@ struct stream {
 	struct wire *wire;
 	struct wire_ops ops; /* of the receiver */
 	void *arg;
+	int place;           /* the receiver's */
 	bool open;           /* the receiver has not closed */
 
 	struct wire_head head;
@@ -180,11 +181,19 @@ static void wire_release(struct wire *w)
 		wire_free(w);
 }
 
+/* Says that an event runs code of the receiver. */
+static void wire_stream_runs(const struct stream *s)
+{
+	world_loop_runs(s->place);
+}
+
 /* What each side hears when the connection is no more. */
 static void wire_run_break(void *arg)
 {
 	struct wire *w = arg;
 
+	wire_stream_runs(&w->to_side[WIRE_ASKER]);
+	wire_stream_runs(&w->to_side[WIRE_ANSWERER]);
 	wire_hold(w);
 	w->broken = true;
 	for (int i = 0; i < 2; i++) {
@@ -250,6 +259,7 @@ static void wire_stream_run_room(void *arg)
 	struct stream *s = arg;
 	struct stream *sender = &s->wire->to_side[s == s->wire->to_side];
 
+	wire_stream_runs(sender);
 	if (sender->open && sender->ops.on_room)
 		sender->ops.on_room(sender->arg);
 }
@@ -342,6 +352,7 @@ static void wire_stream_arrive(void *arg)
 	struct stream *s = arg;
 	struct wire *w = s->wire;
 
+	wire_stream_runs(s);
 	if (wire_is_parted(w)) {
 		wire_stream_schedule(s, PARTED_US);
 		return;
@@ -375,6 +386,9 @@ static void wire_run_connect(void *arg)
 	}
 	wire_hold(w);
 	w->connected = true;
+	w->to_side[WIRE_ANSWERER].place = l->place;
+	wire_stream_runs(&w->to_side[WIRE_ASKER]);
+	wire_stream_runs(&w->to_side[WIRE_ANSWERER]);
 	l->accept(l->arg, w);
 	if (!wire_weather.whole)
 		wire_stream_leave(&w->to_side[WIRE_ANSWERER]);
@@ -423,6 +437,7 @@ struct wire *wire_open(int from, const char *to, const struct wire_ops *ops,
 	w->to = to;
 	for (int i = 0; i < 2; i++) {
 		w->to_side[i].wire = w;
+		w->to_side[i].place = w->places[i];
 		fields_init(&w->to_side[i].fields);
 	}
 	w->to_side[WIRE_ASKER].ops = *ops;

@@ -106,7 +106,14 @@ void world_loop_signal(int place, int number);
 /* Runs what waits in one loop of the seed's choice; false: nothing waits. */
 bool world_loop_run_one(void);
 
-/* What loops do around a wait, loop_on_wait(); after each event. */
+/*
+ * Says that an event runs code at a place, which need not be a node's. An event
+ * may say so of several; one that says nothing may have run code of all nodes.
+ */
+void world_loop_runs(int place);
+
+/* What loops do around a wait, loop_on_wait(); after each event, those of the
+ * nodes of which it has run code. */
 void world_loop_wait(void);
 
 /* The time of the next timer of any loop [ms]; INT64_MAX: none. */

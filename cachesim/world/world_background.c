@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "digestd/os/background.h"
+#include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
 
 enum { JOB_US = 20000 }; /* at most */
@@ -15,6 +16,7 @@ int64_t (*world_job_us)(void);
 
 struct background {
 	struct loop *loop;
+	int place; /* whose it is */
 	struct world_event turn;
 	struct background_job *first, **last;
 };
@@ -26,6 +28,7 @@ int background_new(struct loop *loop, struct background **out)
 	if (!b)
 		return -ENOMEM;
 	b->loop = loop;
+	b->place = nodes_place;
 	b->last = &b->first;
 	*out = b;
 	return 0;
@@ -48,6 +51,7 @@ static void background_run(void *arg)
 	struct background *b = arg;
 	struct background_job *job = b->first;
 
+	world_loop_runs(b->place);
 	b->first = job->next;
 	if (!b->first)
 		b->last = &b->first;

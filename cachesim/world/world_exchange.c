@@ -181,6 +181,7 @@ static void exchange_work(void *arg)
 {
 	struct exchange *x = arg;
 
+	world_loop_runs(x->server->listener.place);
 	if (x->aborted) {
 		exchange_end(x, EXCHANGE_ABORTED);
 		return;

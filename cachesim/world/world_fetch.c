@@ -132,6 +132,7 @@ static void fetch_run_limit(void *arg)
 	struct fetch *f = arg;
 	int64_t idle_us = world_now_us - f->bytes_us;
 
+	world_loop_runs(f->fetcher->place);
 	if (f->has_head && f->limits.low_rate && f->limits.low_rate_s &&
 	    !f->limits.total_ms &&
 	    (f->paused || idle_us < (int64_t)f->limits.low_rate_s * 1000000)) {
@@ -192,6 +193,7 @@ static void fetch_run_turn(void *arg)
 {
 	struct fetch *f = arg;
 
+	world_loop_runs(f->fetcher->place);
 	if (f->wire && !f->paused)
 		wire_resume(f->wire, WIRE_ASKER);
 	fetch_push(f);

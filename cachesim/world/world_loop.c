@@ -25,9 +25,13 @@ struct loop {
 	void (*waits)(void *arg, bool waits);
 	void *waits_arg;
 	struct loop *next, **link;
+	struct loop *next_here, **link_here; /* of the loops of its place */
 };
 
 static struct loop *loops;
+static struct loop *loops_at[NODES_MAX]; /* of each place */
+static uint64_t loops_ran; /* a bit for each place; see world_loop_runs() */
+static bool loops_ran_known;
 static size_t loops_waiting; /* calls in all loops */
 static struct loop_timer *loop_timers;
 int64_t world_loop_ahead_s;
@@ -67,18 +71,36 @@ static bool loop_has_calls(const struct loop *loop)
 	return loop->posted.head || loop->deferred.head;
 }
 
-/* Between two events all loops wait. */
-void world_loop_wait(void)
+void world_loop_runs(int place)
+{
+	loops_ran_known = true;
+	if (place >= 0 && place < NODES_MAX) /* others are no nodes */
+		loops_ran |= UINT64_C(1) << place;
+}
+
+static void loop_wait_at(unsigned place)
 {
 	struct loop *next;
 
-	for (struct loop *loop = loops; loop; loop = next) {
-		next = loop->next;
+	for (struct loop *loop = loops_at[place]; loop; loop = next) {
+		next = loop->next_here;
 		if (!loop->waits)
 			continue;
 		loop->waits(loop->waits_arg, true);
 		loop->waits(loop->waits_arg, false);
 	}
+}
+
+/* Between two events all loops wait; where nothing was done, there is nothing
+ * new to do. */
+void world_loop_wait(void)
+{
+	uint64_t ran = loops_ran_known ? loops_ran : UINT64_MAX;
+
+	loops_ran = 0;
+	loops_ran_known = false;
+	for (; ran; ran &= ran - 1)
+		loop_wait_at((unsigned)__builtin_ctzll(ran));
 }
 
 bool world_loop_run_one(void)
@@ -95,6 +117,7 @@ bool world_loop_run_one(void)
 		if (loop_has_calls(loop) && chosen-- == 0)
 			break;
 	}
+	world_loop_runs(loop->place);
 	return loop_run_first(loop);
 }
 
@@ -127,6 +150,11 @@ int loop_new(struct loop **out)
 	if (loop->next)
 		loop->next->link = &loop->next;
 	loops = loop;
+	loop->next_here = loops_at[loop->place];
+	loop->link_here = &loops_at[loop->place];
+	if (loop->next_here)
+		loop->next_here->link_here = &loop->next_here;
+	loops_at[loop->place] = loop;
 	*out = loop;
 	return 0;
 }
@@ -142,6 +170,9 @@ void loop_free(struct loop **out)
 	*loop->link = loop->next;
 	if (loop->next)
 		loop->next->link = loop->link;
+	*loop->link_here = loop->next_here;
+	if (loop->next_here)
+		loop->next_here->link_here = loop->link_here;
 	free(loop);
 	*out = NULL;
 }
