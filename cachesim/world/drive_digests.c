@@ -1,26 +1,24 @@
 /*
- * What became of the bytes of digests that came lately. It is the same only for
- * the same bytes, which are compared, and the same base, which nodes share, and
- * under the same limits, which all nodes have: others are decoded.
+ * Published digests, handed over within the process: who is to decode a digest
+ * or a delta of one of these nodes gets the array that it was made of, which is
+ * what decoding comes to. Of the body only the header is read; nobody changes
+ * it on its way here. What was not published lately is decoded.
  */
 #include "cachesim/world/drive_digests.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/world.h"
+#include "codec/digest.h"
 #include "digestd/mesh/peer_digest.h"
 
 enum { KEPT = 8 * NODES_MAX }; /* each node has some on their way */
 
 static const uint64_t drive_digests_most = 256 << 20; /* bytes kept */
 
+/* One that was published. */
 struct drive_digest {
-	uint8_t *bytes; /* null: none */
-	size_t len;
-	struct peer_digest *base, *digest; /* it is a user of both */
-	struct scd_digest_info info;
+	struct scd_digest_info info; /* of all of it */
+	struct peer_digest *digest;  /* it is a user of this */
 };
 
 static struct {
@@ -35,22 +33,20 @@ int __real_peer_digest_read(const struct peer_digest_bytes *in,
 int __wrap_peer_digest_read(const struct peer_digest_bytes *in,
 			    struct scd_digest_info *info,
 			    struct peer_digest **out);
-
-/* What one takes, its base being another one's. */
-static uint64_t drive_digests_size(const struct drive_digest *d)
-{
-	return d->len + d->digest->bloom.nbits / 8;
-}
+int __real_scd_digest_encode(const struct scd_bloom *bloom,
+			     const struct scd_digest_info *ids, uint8_t **out,
+			     size_t *out_len);
+int __wrap_scd_digest_encode(const struct scd_bloom *bloom,
+			     const struct scd_digest_info *ids, uint8_t **out,
+			     size_t *out_len);
 
 static void drive_digests_drop_oldest(void)
 {
 	size_t oldest = drive_digests.next - drive_digests.n;
 	struct drive_digest *d = &drive_digests.kept[oldest % KEPT];
 
-	drive_digests.bytes -= drive_digests_size(d);
+	drive_digests.bytes -= scd_bloom_bytes(&d->digest->bloom);
 	drive_digests.n--;
-	free(d->bytes);
-	peer_digest_unref(d->base);
 	peer_digest_unref(d->digest);
 }
 
@@ -60,59 +56,82 @@ void drive_digests_stop(void)
 		drive_digests_drop_oldest();
 }
 
-static const struct drive_digest *
-drive_digests_find(const struct peer_digest_bytes *in)
+static void drive_digests_keep(const struct scd_bloom *bloom,
+			       const struct scd_digest_info *info)
+{
+	struct drive_digest *d;
+	struct scd_bloom copy;
+
+	if (drive_digests.n == KEPT)
+		drive_digests_drop_oldest();
+	d = &drive_digests.kept[drive_digests.next % KEPT];
+	d->info = *info;
+	if (scd_bloom_copy(bloom, &copy) ||
+	    peer_digest_take_as(&copy, info, &d->digest))
+		world_fail("out of memory");
+	drive_digests.next++;
+	drive_digests.n++;
+	drive_digests.bytes += scd_bloom_bytes(bloom);
+	while (drive_digests.bytes > drive_digests_most)
+		drive_digests_drop_oldest();
+}
+
+/* Whether the body whose header says `a` comes to the digest of `b`. */
+static bool drive_digests_are_same(const struct scd_digest_info *a,
+				   const struct scd_digest_info *b)
+{
+	return a->instance == b->instance && a->generation == b->generation &&
+	       a->checksum == b->checksum && a->nbits == b->nbits &&
+	       a->nhash == b->nhash && a->hashing == b->hashing;
+}
+
+static struct peer_digest *
+drive_digests_find(const struct scd_digest_info *info)
 {
 	for (size_t i = 1; i <= drive_digests.n; i++) {
 		const struct drive_digest *d =
 			&drive_digests.kept[(drive_digests.next - i) % KEPT];
 
-		if (d->len == in->len && d->base == in->base &&
-		    !memcmp(d->bytes, in->at, in->len))
-			return d;
+		if (drive_digests_are_same(info, &d->info))
+			return d->digest;
 	}
 	return NULL;
 }
 
-static void drive_digests_keep(const struct peer_digest_bytes *in,
-			       const struct scd_digest_info *info,
-			       struct peer_digest *digest)
+int __wrap_scd_digest_encode(const struct scd_bloom *bloom,
+			     const struct scd_digest_info *ids, uint8_t **out,
+			     size_t *out_len)
 {
-	struct drive_digest *d;
+	struct scd_digest_info info;
+	int error = __real_scd_digest_encode(bloom, ids, out, out_len);
 
-	if (drive_digests.n == KEPT)
-		drive_digests_drop_oldest();
-	d = &drive_digests.kept[drive_digests.next++ % KEPT];
-	*d = (struct drive_digest){
-		.bytes = malloc(in->len),
-		.len = in->len,
-		.base = in->base ? peer_digest_ref(in->base) : NULL,
-		.digest = peer_digest_ref(digest),
-		.info = *info,
-	};
-	if (!d->bytes)
-		world_fail("out of memory");
-	memcpy(d->bytes, in->at, in->len);
-	drive_digests.n++;
-	drive_digests.bytes += drive_digests_size(d);
-	while (drive_digests.bytes > drive_digests_most)
-		drive_digests_drop_oldest();
+	if (!error && nodes_are_there() &&
+	    !scd_digest_parse(*out, *out_len, NULL, &info))
+		drive_digests_keep(bloom, &info);
+	return error;
+}
+
+/* Whether a delta is for what the reader has; a full digest needs nothing. */
+static bool drive_digests_fits(const struct scd_digest_info *info,
+			       const struct peer_digest *base)
+{
+	if (!scd_digest_is_delta(info) || !base)
+		return !scd_digest_is_delta(info) && !base;
+	return info->instance == base->instance &&
+	       info->base_generation == base->generation;
 }
 
 int __wrap_peer_digest_read(const struct peer_digest_bytes *in,
 			    struct scd_digest_info *info,
 			    struct peer_digest **out)
 {
-	const struct drive_digest *known = drive_digests_find(in);
-	int error;
+	struct peer_digest *known = NULL;
 
-	if (known) {
-		*info = known->info;
-		*out = peer_digest_ref(known->digest);
-		return 0;
-	}
-	error = __real_peer_digest_read(in, info, out);
-	if (!error)
-		drive_digests_keep(in, info, *out);
-	return error;
+	if (!scd_digest_parse(in->at, in->len, in->limits, info) &&
+	    drive_digests_fits(info, in->base))
+		known = drive_digests_find(info);
+	if (!known)
+		return __real_peer_digest_read(in, info, out);
+	*out = peer_digest_ref(known);
+	return 0;
 }

@@ -1,9 +1,8 @@
 /*
- * Digests where a trace goes through nodes: what one node has made of the bytes
- * of a peer's digest, the others are given too, as they would make the same of
- * them. Nodes decide what to fetch, and for which base; decoding is all that is
- * shared. A digest is that of the first by reference, so that filters are in
- * memory once, too.
+ * Digests where a trace goes through nodes: what a node publishes, those that
+ * follow it are given as it is, in place of decoding it. They decide what to
+ * fetch, and for which base, and bodies are coded, as their lengths count. All
+ * share one array, so that it is in memory once, too.
  */
 #ifndef CACHESIM_WORLD_DRIVE_DIGESTS_H
 #define CACHESIM_WORLD_DRIVE_DIGESTS_H
