@@ -42,6 +42,7 @@ struct drive_request {
 	struct drive_request *next_free;
 	int64_t asked_us;
 	uint64_t received;
+	uint32_t object; /* unless it passes */
 	uint32_t size;
 	uint8_t node;
 	bool counts, passes, failed;
@@ -56,6 +57,8 @@ static struct {
 	uint8_t *home;         /* of each client; null: in turn */
 	uint32_t *size;        /* of each object, now */
 	uint32_t *version;     /* of each object; null: one */
+	uint64_t *asked;       /* for each object, a bit for each node that was:
+				  others do not have it */
 	uint64_t next, pass, change, warm; /* requests; changes */
 	uint64_t under_way;
 	uint64_t second_first, second_n; /* requests of this second */
@@ -176,10 +179,14 @@ static struct scd_key drive_key_of(const char *target)
  * origin. */
 static bool drive_peer_has(const struct drive_request *r)
 {
-	const struct scd_key key = drive_key_of(r->target);
+	uint64_t nodes = drive.asked[r->object] & ~(UINT64_C(1) << r->node);
+	struct scd_key key;
 
-	for (unsigned i = 0; i < nodes_count(); i++) {
-		if (i != r->node && nodes_holds(i, &key))
+	if (!nodes) /* only saves time */
+		return false;
+	key = drive_key_of(r->target);
+	for (; nodes; nodes &= nodes - 1) {
+		if (nodes_holds((unsigned)__builtin_ctzll(nodes), &key))
 			return true;
 	}
 	return false;
@@ -339,8 +346,10 @@ static void drive_send_object(uint64_t i)
 		drive.version[object]++;
 		drive.size[object] = t->change_size[drive.change];
 	}
+	r->object = object;
 	r->size = drive.size[object];
 	r->node = drive_node_of(t->client, i);
+	drive.asked[object] |= UINT64_C(1) << r->node;
 	drive_name_object(object, r->target);
 	drive_send(r);
 }
@@ -450,12 +459,17 @@ static void drive_count_duplicates(struct sim_result *out)
 	char target[TARGET_BYTES];
 
 	for (uint32_t o = 0; o < drive.plan->trace->nobjects; o++) {
+		uint64_t nodes = drive.asked[o];
 		struct scd_key key;
 		bool held = false;
 
+		if (!(nodes & (nodes - 1))) /* only saves time */
+			continue;
 		drive_name_object(o, target);
 		key = drive_key_of(target);
-		for (unsigned i = 0; i < out->nproxies; i++) {
+		for (; nodes; nodes &= nodes - 1) {
+			unsigned i = (unsigned)__builtin_ctzll(nodes);
+
 			if (!nodes_holds(i, &key))
 				continue;
 			out->proxy[i].duplicates += held;
@@ -489,9 +503,10 @@ static int drive_begin_objects(void)
 	int err = sim_config_homes(p->config, p->trace, &drive.home);
 
 	drive.size = malloc(n * sizeof(*drive.size));
+	drive.asked = calloc(n, sizeof(*drive.asked));
 	if (!p->keep_changed && p->trace->nchanges)
 		drive.version = calloc(n, sizeof(*drive.version));
-	if (err || !drive.size ||
+	if (err || !drive.size || !drive.asked ||
 	    (!drive.version && !p->keep_changed && p->trace->nchanges))
 		return -ENOMEM;
 	memcpy(drive.size, p->trace->size, (n - 1) * sizeof(*drive.size));
@@ -550,6 +565,7 @@ static void drive_free(void)
 	}
 	free(drive.home);
 	free(drive.size);
+	free(drive.asked);
 	free(drive.version);
 }
 

@@ -13,7 +13,7 @@
  * says.
  *
  * Costs: the nodes with what they keep, but for bodies, which have nothing but
- * a length; 9 bytes an object of the trace.
+ * a length; 17 bytes an object of the trace.
  */
 #ifndef CACHESIM_WORLD_DRIVE_H
 #define CACHESIM_WORLD_DRIVE_H
