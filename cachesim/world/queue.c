@@ -83,12 +83,10 @@ static void queue_unlink(struct world_event *e)
 		queue.last = e->link;
 }
 
-void world_cancel(struct world_event *e)
+void world_unqueue(struct world_event *e)
 {
 	size_t i = e->place;
 
-	if (!i)
-		return;
 	e->place = 0;
 	if (i == queue_at_once)
 		queue_unlink(e);

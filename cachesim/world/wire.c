@@ -16,6 +16,7 @@ enum {
 	NAMES = 64, /* lists of listeners */
 	FAULT_BYTES = 400000, /* a fault comes within so many */
 	PIECE_BYTES = 65536, /* where nothing says how many arrive at once */
+	NAMES_BYTES = 48, /* a method and a target, mostly */
 };
 
 /* What is on its way to one side. */
@@ -27,7 +28,8 @@ struct stream {
 	bool open;           /* the receiver has not closed */
 
 	struct wire_head head;
-	char *method, *target;
+	char *names; /* null, or the text of the head, if it is long */
+	char short_names[NAMES_BYTES]; /* else here */
 	struct fields fields;
 	bool has_head, head_arrived;
 	bool alike; /* all the data, of which there is no copy then */
@@ -131,13 +133,18 @@ void wire_unlisten(struct wire_listener *l)
 static struct wire_listener *wire_find_listener(const char *name)
 {
 	struct wire_listener *first = *wire_list_of(name), *l;
+	struct wire_listener *only = NULL;
 	uint32_t n = 0, chosen;
 
-	for (l = first; l; l = l->next)
-		n += !strcmp(l->name, name);
-	if (!n)
-		return NULL;
-	chosen = n > 1 ? world_below(CHOICE_LATENCY, n) : 0;
+	for (l = first; l; l = l->next) {
+		if (strcmp(l->name, name))
+			continue;
+		only = l;
+		n++;
+	}
+	if (n < 2)
+		return only;
+	chosen = world_below(CHOICE_LATENCY, n);
 	for (l = first; l; l = l->next) {
 		if (!strcmp(l->name, name) && chosen-- == 0)
 			break;
@@ -161,8 +168,7 @@ static void wire_free(struct wire *w)
 		world_cancel(&s->arrival);
 		world_cancel(&s->room);
 		free(s->data);
-		free(s->method);
-		free(s->target);
+		free(s->names);
 		fields_free(&s->fields);
 	}
 	world_cancel(&w->connect);
@@ -469,13 +475,19 @@ static struct stream *wire_from(struct wire *w, enum wire_side from)
 	return &w->to_side[from == WIRE_ASKER ? WIRE_ANSWERER : WIRE_ASKER];
 }
 
-static char *wire_copy(const char *text)
+/* Copies method and target of a head. */
+static void wire_stream_name(struct stream *s)
 {
-	char *copy = text ? strdup(text) : NULL;
+	size_t method = strlen(s->head.method) + 1;
+	size_t target = strlen(s->head.target) + 1;
+	char *names = s->short_names;
 
-	if (text && !copy)
+	if (method + target > NAMES_BYTES)
+		names = s->names = malloc(method + target);
+	if (!names)
 		world_fail("the world itself is out of memory");
-	return copy;
+	s->head.method = memcpy(names, s->head.method, method);
+	s->head.target = memcpy(names + method, s->head.target, target);
 }
 
 void wire_move_head(struct wire *w, enum wire_side from,
@@ -484,10 +496,11 @@ void wire_move_head(struct wire *w, enum wire_side from,
 	struct stream *s = wire_from(w, from);
 
 	assert(!s->has_head);
+	assert(!head->method == !head->target);
 	s->has_head = true;
 	s->head = *head;
-	s->head.method = s->method = wire_copy(head->method);
-	s->head.target = s->target = wire_copy(head->target);
+	if (head->method)
+		wire_stream_name(s);
 	s->fields = *fields;
 	fields_init(fields);
 	s->head.fields = &s->fields;

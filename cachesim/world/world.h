@@ -78,8 +78,15 @@ struct world_event {
 void world_at(struct world_event *e, int64_t at_us, void (*run)(void *arg),
 	      void *arg);
 
-/* Takes an event back; nothing happens when it is not due. */
-void world_cancel(struct world_event *e);
+/* Takes an event back that is due. */
+void world_unqueue(struct world_event *e);
+
+/* Takes an event back; nothing happens when it is not due, as with most. */
+static inline void world_cancel(struct world_event *e)
+{
+	if (e->place)
+		world_unqueue(e);
+}
 
 /* Forgets all events, and begins time anew. */
 void world_reset(void);

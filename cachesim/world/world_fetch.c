@@ -23,7 +23,7 @@ struct fetcher {
 struct fetch {
 	struct fetcher *fetcher;
 	struct wire *wire;
-	char *to, *target;
+	const char *to, *target; /* in text */
 	struct fields fields;
 	struct fetch_limits limits;
 	struct fetch_upload upload;
@@ -34,6 +34,7 @@ struct fetch {
 	int64_t started_us, bytes_us;
 	struct world_event limit, turn;
 	struct fetch *next, **link;
+	char text[];
 };
 
 /* The one whose on_body() runs; null again when that has freed it. */
@@ -86,8 +87,6 @@ static void fetch_free(struct fetch *f)
 	if (f->next)
 		f->next->link = f->link;
 	fields_free(&f->fields);
-	free(f->to);
-	free(f->target);
 	free(f);
 }
 
@@ -293,15 +292,25 @@ static const struct wire_ops fetch_ops = {
 	.on_room = fetch_on_room,
 };
 
-/* "http://10.0.0.1:8080/path" in two. */
-static int fetch_split(struct fetch *f, const char *url, const char *target)
+/* One to "http://10.0.0.1:8080/path", which is split in two; a target that is
+ * not null is sent in place of the path. Null without memory. */
+static struct fetch *fetch_new(const char *url, const char *target)
 {
 	const char *host = strncmp(url, "http://", 7) ? url : url + 7;
-	size_t len = strcspn(host, "/");
+	size_t host_len = strcspn(host, "/"), target_len;
+	struct fetch *f;
 
-	f->to = strndup(host, len);
-	f->target = strdup(target ? target : host[len] ? host + len : "/");
-	return f->to && f->target ? 0 : -ENOMEM;
+	if (!target)
+		target = host[host_len] ? host + host_len : "/";
+	target_len = strlen(target);
+	f = calloc(1, sizeof(*f) + host_len + target_len + 2);
+	if (!f)
+		return NULL;
+	memcpy(f->text, host, host_len);
+	memcpy(f->text + host_len + 1, target, target_len);
+	f->to = f->text;
+	f->target = f->text + host_len + 1;
+	return f;
 }
 
 static void fetch_send_head(struct fetch *f, const char *method)
@@ -324,7 +333,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		const struct fetch_callbacks *callbacks, void *arg,
 		struct fetch **out)
 {
-	struct fetch *f = calloc(1, sizeof(*f));
+	struct fetch *f = fetch_new(request->url, request->target);
 
 	if (!f)
 		return -ENOMEM;
@@ -343,8 +352,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		f->uploads = true;
 		f->upload = *request->upload;
 	}
-	if (fetch_split(f, request->url, request->target) ||
-	    fields_copy(request->fields ? request->fields : &fields_none,
+	if (fields_copy(request->fields ? request->fields : &fields_none,
 			&f->fields)) {
 		fetch_free(f);
 		return -ENOMEM;
