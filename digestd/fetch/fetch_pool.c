@@ -411,7 +411,7 @@ static void fetch_pool_shake_hands(struct pool *pool, struct pool_conn *c)
 		fetch_pool_established(pool, c);
 	else if (err != -EAGAIN)
 		fetch_pool_handshake_failed(pool, c, err);
-	else if (pool_watch(pool, c, tls_stream_sends(c->tls) ? LOOP_WRITE :
+	else if (pool_watch(pool, c, tls_stream_holds(c->tls) ? LOOP_WRITE :
 								LOOP_READ))
 		fetch_pool_connect_failed(pool, c, FETCH_NOMEM);
 }

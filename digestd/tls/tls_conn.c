@@ -13,7 +13,6 @@
 enum {
 	AHEAD_BYTES = 8192,    /* a small message comes in one piece */
 	ODD_RECORDS_MAX = 64,  /* tickets, alerts, in a row without data */
-	SEND_BYTES = 65536,    /* at a time */
 	RECORD_BYTES = 16384,  /* of data in one, at most (RFC 8446, 5.1) */
 };
 
@@ -284,7 +283,7 @@ ssize_t tls_conn_send(struct tls_conn *c, const struct iovec *parts, unsigned n)
 	size_t taken = 0;
 	int err = tls_conn_flush(c);
 
-	while (!err && !c->held.len && taken < SEND_BYTES) {
+	while (!err && !c->held.len) {
 		struct iovec data = tls_conn_gather(&cursor, scratch);
 
 		if (!data.iov_len)

@@ -60,9 +60,9 @@ void tls_conn_free(struct tls_conn *c);
 int tls_conn_handshake(struct tls_conn *c);
 
 /*
- * Sends these bytes, up to 64 KiB, in as few records as can be. Returns how
- * many it has taken, the last record of which it may hold; -EAGAIN if it still
- * holds some that were taken before, or -EPIPE.
+ * Sends of these bytes what the socket takes, in as few records as can be.
+ * Returns how many were taken, the last record of which may be held; -EAGAIN if
+ * some are held that were taken before, or -EPIPE.
  */
 ssize_t tls_conn_send(struct tls_conn *c, const struct iovec *parts,
 		      unsigned n);

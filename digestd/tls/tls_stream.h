@@ -7,9 +7,6 @@
  * The session of one connection lets the next one do without the server's
  * signature. Each is used once (RFC 8446, C.4). One of TLS 1.3 comes some time
  * after the handshake, mostly with the first bytes.
- *
- * A receipt makes one system call for all records that are there, a small
- * message to be sent another.
  */
 #ifndef DIGESTD_TLS_TLS_STREAM_H
 #define DIGESTD_TLS_TLS_STREAM_H
@@ -48,14 +45,11 @@ void tls_stream_free(struct tls_stream *s);
 
 /*
  * Goes on with the handshake. Returns 0 when it is done and the server is whom
- * it should be; -EAGAIN: see tls_stream_sends(); -ECONNRESET: the connection
+ * it should be; -EAGAIN: see tls_stream_holds(); -ECONNRESET: the connection
  * ended; -EPROTO: no TLS with it; -EACCES: its certificate is not right. Blocks
  * as tls_client_trusts() does.
  */
 int tls_stream_handshake(struct tls_stream *s);
-
-/* Whether a handshake that does not go on waits to send, not to receive. */
-bool tls_stream_sends(const struct tls_stream *s);
 
 /*
  * Takes bytes to be sent. Returns how many, -EAGAIN when there is no room, or
@@ -64,8 +58,8 @@ bool tls_stream_sends(const struct tls_stream *s);
  */
 ssize_t tls_stream_send(struct tls_stream *s, const void *data, size_t len);
 
-/* Whether bytes that were taken have not gone out, and sends them: 0, -EAGAIN
- * or -EPIPE. */
+/* Whether bytes that were taken, or a handshake's, have not gone out, and sends
+ * them: 0, -EAGAIN or -EPIPE. */
 bool tls_stream_holds(const struct tls_stream *s);
 int tls_stream_flush(struct tls_stream *s);
 
@@ -74,7 +68,7 @@ void tls_stream_end(struct tls_stream *s);
 
 /*
  * Receives up to cap (> 0) bytes. Returns their number, 0 at the end that the
- * server announced, -EAGAIN, or -ECONNRESET at any other end.
+ * server announced, -EAGAIN, -ECONNRESET at any other end, or -EPROTO.
  */
 ssize_t tls_stream_receive(struct tls_stream *s, void *buf, size_t cap);
 

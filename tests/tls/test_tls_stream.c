@@ -17,7 +17,13 @@
 #include "tests/tls/certificate.h"
 #include "tests/unit.h"
 
-enum { EXPIRES = 2000000000, BIG = 3000000, LARGE = 100000, TURNS_MAX = 20000 };
+enum {
+	EXPIRES = 2000000000,
+	BIG = 3000000,
+	LARGE = 100000,
+	TURNS_MAX = 20000,
+	KEY_UPDATES = 4, /* GnuTLS takes 8 a second */
+};
 
 static const char *const versions[] = {
 	"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2",
@@ -275,6 +281,38 @@ static void nothing_is_lost_on_its_way_up(void **state)
 	tls_client_unref(right);
 }
 
+/* The server asks for new keys while a record waits for room in the socket. */
+static void key_updates_while_it_sends(void **state)
+{
+	struct tls_client *right = certificate_client(&ca);
+	size_t sent = 0, have = 0, updates = 0;
+	char buf[16];
+
+	(void)state;
+	assert_int_equal(meet(versions[0], right, "host", NULL), 0);
+	for (int i = 0; i < TURNS_MAX && have < BIG; i++) {
+		ssize_t n = tls_stream_send(at.stream, pattern + sent,
+					    BIG - sent);
+
+		sent += n > 0 ? (size_t)n : 0;
+		if (tls_stream_holds(at.stream) && updates < KEY_UPDATES) {
+			assert_int_equal(gnutls_session_key_update(
+						 at.session, GNUTLS_KU_PEER),
+					 0);
+			assert_int_equal(tls_stream_receive(at.stream, buf,
+							    sizeof(buf)),
+					 -EAGAIN);
+			updates++;
+		}
+		serve_receive(&have);
+	}
+	assert_int_equal(have, BIG);
+	assert_memory_equal(got, pattern, BIG);
+	assert_int_equal(updates, KEY_UPDATES);
+	end();
+	tls_client_unref(right);
+}
+
 /* In pieces smaller than a record, which the socket does not show. */
 static void nothing_is_lost_on_its_way_down(void **state)
 {
@@ -341,6 +379,7 @@ int main(void)
 		cmocka_unit_test(sessions_are_resumed),
 		cmocka_unit_test(a_spoilt_ticket_costs_nothing),
 		cmocka_unit_test(nothing_is_lost_on_its_way_up),
+		cmocka_unit_test(key_updates_while_it_sends),
 		cmocka_unit_test(nothing_is_lost_on_its_way_down),
 		cmocka_unit_test(ends),
 	};
