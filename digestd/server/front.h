@@ -61,6 +61,7 @@ struct front_stream {
 	struct body_source source;
 	int64_t left;   /* bytes to come, -1: unknown */
 	bool chunked;
+	bool by_close;  /* only the connection's end shows its own */
 	bool waits;     /* there is nothing to be read */
 	bool loaded;    /* the block is, or a part of it is, to be sent */
 	bool ended;     /* all of it is in the block, or gone */
@@ -96,6 +97,7 @@ struct front_conn {
 	bool broken;     /* to be closed at once */
 	bool closing;    /* to be closed after the replies under way */
 	bool shut;       /* the client was told so */
+	bool cut;        /* its end must not be taken for that of a reply */
 	bool owes_continue; /* 100, before anything else that is to come */
 	int64_t linger_end_ms; /* when lingering ends at the latest */
 
@@ -202,6 +204,8 @@ ssize_t front_io_send(struct front_conn *c, const struct iovec *parts,
 ssize_t front_io_send_file(struct front_conn *c, int fd, size_t at, size_t len);
 /* Tells the client that there is nothing more to come. */
 void front_io_shut(struct front_conn *c);
+/* Closes the socket; the client reads an error and no end. */
+void front_io_reset(struct front_conn *c);
 
 /* front_reply.c: the engine's replies. */
 void front_reply_interim(struct exchange *x, unsigned status,

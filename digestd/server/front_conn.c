@@ -120,7 +120,10 @@ void front_conn_free(struct front_conn *c)
 	front_input_free(c);
 	reply_head_free(&c->interim);
 	conn_leave(&c->base);
-	close(c->base.fd);
+	if (c->cut)
+		front_io_reset(c);
+	else
+		close(c->base.fd);
 	free(c);
 	front_accept_resume(s);
 }

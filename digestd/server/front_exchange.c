@@ -74,8 +74,11 @@ void front_exchange_end(struct front_exchange *fx, enum exchange_end end)
 	struct front_server *s = (struct front_server *)fx->x.conn->server;
 
 	fx->x.answered = true;
-	if (end == EXCHANGE_ABORTED)
+	if (end == EXCHANGE_ABORTED) {
 		fx->x.aborted = true;
+		if (fx->stream && fx->stream->by_close)
+			front_conn_of(&fx->x)->cut = true;
+	}
 	if (fx->x.started && s->base.handler->on_done)
 		s->base.handler->on_done(s->base.arg, &fx->x, end);
 	front_exchange_release_reply(fx);

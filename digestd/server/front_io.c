@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "digestd/server/front.h"
 #include "digestd/tls/tls_session.h"
@@ -54,4 +55,13 @@ void front_io_shut(struct front_conn *c)
 	if (c->tls)
 		tls_session_shut(c->tls);
 	(void)shutdown(c->base.fd, SHUT_WR);
+}
+
+void front_io_reset(struct front_conn *c)
+{
+	const struct linger none = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(c->base.fd, SOL_SOCKET, SO_LINGER, &none,
+			 sizeof(none));
+	close(c->base.fd);
 }

@@ -217,7 +217,7 @@ front_reply_make_stream(const struct reply_stream *reply)
 	ledger_add(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
 	stream->source = *reply->source;
 	stream->left = reply->body_len;
-	stream->chunked = false;
+	stream->chunked = stream->by_close = false;
 	stream->waits = stream->loaded = stream->failed = false;
 	stream->ended = !reply->body_len;
 	return stream;
@@ -235,6 +235,7 @@ static void front_reply_frame(struct front_exchange *fx, unsigned status,
 		stream->chunked = true;
 		reply_head_add(&fx->head, "Transfer-Encoding", "chunked");
 	} else if (!bare) {
+		stream->by_close = true;
 		front_conn_of(&fx->x)->closing = true;
 	}
 }

@@ -258,8 +258,9 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 
 /*
  * Replies with a body read from a source (copied struct) as fast as the client
- * takes it. body_len: its length, or -1 when unknown (chunked, or ended by
- * close for HTTP/1.0). A source that ends before body_len counts as BODY_FAIL.
+ * takes it. body_len: its length, or -1 when unknown: chunked, or ended by
+ * close for HTTP/1.0, where the strict engine resets a connection whose reply
+ * breaks off. A source that ends before body_len counts as BODY_FAIL.
  * source->read is not called after on_done(), nor for HEAD, 204 and 304;
  * source->release(arg) exactly once, possibly after it.
  */

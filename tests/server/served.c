@@ -19,7 +19,7 @@ struct drip {
 	struct exchange *x;
 	struct loop_timer timer;
 	size_t sent, len;
-	bool ready, over, fails;
+	bool ready, fails, aborts;
 };
 
 static void drip_fire(void *arg)
@@ -27,7 +27,10 @@ static void drip_fire(void *arg)
 	struct drip *d = arg;
 
 	d->ready = true;
-	exchange_wake(d->x);
+	if (d->aborts && d->sent)
+		exchange_abort(d->x);
+	else
+		exchange_wake(d->x);
 }
 
 static ssize_t drip_read(void *arg, void *buf, size_t cap)
@@ -64,6 +67,7 @@ static void start_drip(struct exchange *x, size_t len, bool known, bool fails)
 	d->x = x;
 	d->len = len;
 	d->fails = fails;
+	d->aborts = !strcmp(exchange_request(x)->target, "/stuck");
 	exchange_set_data(x, d);
 	exchange_reply_stream(x, 200, NULL,
 			      known ? (int64_t)(len + fails) : -1, &source);
@@ -200,7 +204,7 @@ static void on_request(void *arg, struct exchange *x)
 		exchange_reply(x, 200, NULL, at.big, BIG, count_release, NULL);
 	} else if (!strcmp(t, "/drip")) {
 		start_drip(x, 5000, true, false);
-	} else if (!strcmp(t, "/chunks")) {
+	} else if (!strcmp(t, "/chunks") || !strcmp(t, "/stuck")) {
 		start_drip(x, 5000, false, false);
 	} else if (!strcmp(t, "/broken")) {
 		start_drip(x, 5000, false, true);

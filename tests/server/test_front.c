@@ -3,6 +3,7 @@
  */
 #include "tests/server/served.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +364,33 @@ static void who_leaves_gets_what_is_ready(void **state)
 	wait_for(&at.aborted, 2);
 }
 
+/* A client that can see the end of a reply only by the connection's. */
+static void incomplete_replies_are_reset(void **state)
+{
+	static const struct {
+		const char *request;
+		bool reset;
+	} rows[] = {
+		{ "GET /chunks HTTP/1.0\r\n\r\n", false },
+		{ "GET /broken HTTP/1.0\r\n\r\n", true },
+		{ "GET /stuck HTTP/1.0\r\n\r\n", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		int fd = dial();
+		char text[4096];
+		ssize_t n;
+
+		say(fd, rows[i].request);
+		while ((n = recv(fd, text, sizeof(text), 0)) > 0)
+			;
+		assert_int_equal(n < 0 ? errno : 0,
+				 rows[i].reset ? ECONNRESET : 0);
+		close(fd);
+	}
+}
+
 /* The beginning of a second request has no more time than a first one. */
 static void slow_second_headers_are_cut_off(void **state)
 {
@@ -424,6 +452,7 @@ int main(void)
 		CASE(interim_responses_are_dropped),
 		CASE(large_headers_are_refused),
 		CASE(who_leaves_gets_what_is_ready),
+		CASE(incomplete_replies_are_reset),
 		CASE(slow_second_headers_are_cut_off),
 		CASE(no_descriptors_are_left),
 	};
