@@ -191,6 +191,8 @@ static inline bool front_output_waits(const struct front_conn *c)
  * what was sent before, or it is large. */
 bool front_output_interim(struct front_conn *c, unsigned status,
 			  const struct fields *fields);
+/* A reply that is streamed ends too early, behind what is to be sent now. */
+void front_output_break_off(struct front_exchange *fx);
 /* Whether the reply that is first waits for its source. */
 bool front_output_is_starved(const struct front_conn *c);
 

@@ -195,10 +195,13 @@ static void front_conn_await(struct front_conn *c)
 					 s->settings.idle_ms);
 }
 
+/* Whether it waits for what is not here, but for nothing else. */
 static bool front_conn_client_has_gone(const struct front_conn *c)
 {
-	return c->hung_up && (c->phase == FRONT_REPLY ||
-			      (c->phase == FRONT_BODY && c->base.held) ||
+	bool waits = c->phase == FRONT_REPLY ||
+		     (c->phase == FRONT_BODY && c->base.held);
+
+	return c->hung_up && ((waits && !front_output_waits(c)) ||
 			      front_output_is_starved(c));
 }
 

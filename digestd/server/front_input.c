@@ -306,6 +306,35 @@ static void front_input_end_body(struct front_conn *c)
 		s->handler->on_body_end(s->arg, x);
 }
 
+/* The rest of a body will never come. What is queued goes out. Returns the
+ * minor version of the request if that can still be answered, or -1. */
+static int front_input_break_body(struct front_conn *c)
+{
+	struct front_exchange *fx = c->now;
+	int minor = -1;
+
+	if (c->duplex)
+		front_output_break_off(c->duplex);
+	c->closing = true;
+	c->owes_continue = false;
+	front_input_discard_body(c);
+	if (fx) {
+		c->now = NULL;
+		minor = (int)fx->x.request.minor;
+		front_exchange_end(fx, EXCHANGE_ABORTED);
+	}
+	return minor;
+}
+
+static void front_input_refuse_body(struct front_conn *c)
+{
+	int minor = front_input_break_body(c);
+
+	if (minor >= 0)
+		front_input_refuse(c, message_fault_status(c->body.fault),
+				   (unsigned)minor);
+}
+
 /* Returns the bytes used. */
 static size_t front_input_read_body(struct front_conn *c, const char *at,
 				    size_t len)
@@ -329,8 +358,8 @@ static size_t front_input_read_body(struct front_conn *c, const char *at,
 			front_input_end_body(c);
 			return len - in.len;
 		case REQUEST_BODY_REFUSED:
-			c->broken = true;
-			break;
+			front_input_refuse_body(c);
+			return len - in.len;
 		}
 	}
 	return len - in.len - c->raw;
@@ -419,7 +448,7 @@ static size_t front_input_receive(struct front_conn *c, size_t len)
 static void front_input_end(struct front_conn *c)
 {
 	if (c->phase == FRONT_BODY)
-		c->broken = true;
+		(void)front_input_break_body(c);
 	else
 		c->closing = true;
 }

@@ -102,6 +102,12 @@ static void front_output_fill(struct front_exchange *fx)
 	}
 }
 
+void front_output_break_off(struct front_exchange *fx)
+{
+	fx->stream->ended = true;
+	fx->stream->failed = true;
+}
+
 static bool front_output_is_sent(const struct front_exchange *fx)
 {
 	return fx->part == fx->nparts && !fx->file_left &&

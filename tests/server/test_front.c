@@ -74,7 +74,10 @@ static const struct {
 	  { "HTTP/1.1 200", "\r\n\r\n3HTTP/1.1 200", "late" }, "400" },
 	{ "a chunk that is none",
 	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
-	  { NULL }, "HTTP/1.1 200" },
+	  { "HTTP/1.1 400", "Connection: close\r\n" }, "HTTP/1.1 200" },
+	{ "a chunk that is none, behind others",
+	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n-3\r\n",
+	  { "HTTP/1.1 400", "Connection: close\r\n" }, "HTTP/1.1 200" },
 	{ "CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n",
 	  { "HTTP/1.1 501", "Cache-Control: no-store\r\n",
 	    "Connection: close\r\n" }, NULL },
@@ -364,6 +367,56 @@ static void who_leaves_gets_what_is_ready(void **state)
 	wait_for(&at.aborted, 2);
 }
 
+/* What breaks a request off leaves the replies before it alone. */
+static void replies_before_go_out(void **state)
+{
+	static const struct {
+		const char *request;
+		bool ends; /* and then the client sends no more */
+		const char *last; /* of what comes */
+	} rows[] = {
+		{ "GET /big" KEEP "GET /never" KEEP, true, "bbb" },
+		{ "GET /big" KEEP UPLOAD "Content-Length: 9\r\n\r\nabc", true,
+		  "bbb" },
+		{ "GET /big" KEEP UPLOAD "Transfer-Encoding: chunked\r\n\r\n"
+		  "x", false, "400 Bad Request\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		size_t len, last = strlen(rows[i].last);
+		int fd = dial();
+		char *reply;
+
+		say(fd, rows[i].request);
+		if (rows[i].ends)
+			shutdown(fd, SHUT_WR);
+		reply = hear(fd, &len);
+		assert_in_range(len, BIG, BIG + 1000);
+		assert_string_equal(reply + len - last, rows[i].last);
+		free(reply);
+		wait_for(&at.aborted, (int)i + 1);
+	}
+	assert_int_equal(atomic_load(&at.done), 3);
+}
+
+/* The reply to an upload that turns out to be malformed breaks off. */
+static void a_bad_chunk_breaks_a_reply_off(void **state)
+{
+	int fd = dial();
+	char *reply;
+
+	(void)state;
+	say(fd, BOTH("") "Transfer-Encoding: chunked\r\n\r\n");
+	hear_until(fd, "begun ");
+	say(fd, "-3\r\nabc\r\n");
+	reply = hear(fd, NULL);
+	assert_null(strstr(reply, "0\r\n\r\n"));
+	assert_null(strstr(reply, "HTTP/1.1"));
+	free(reply);
+	wait_for(&at.aborted, 1);
+}
+
 /* A client that can see the end of a reply only by the connection's. */
 static void incomplete_replies_are_reset(void **state)
 {
@@ -452,6 +505,8 @@ int main(void)
 		CASE(interim_responses_are_dropped),
 		CASE(large_headers_are_refused),
 		CASE(who_leaves_gets_what_is_ready),
+		CASE(replies_before_go_out),
+		CASE(a_bad_chunk_breaks_a_reply_off),
 		CASE(incomplete_replies_are_reset),
 		CASE(slow_second_headers_are_cut_off),
 		CASE(no_descriptors_are_left),
