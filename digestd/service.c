@@ -747,6 +747,7 @@ static void service_tick(void *arg)
 
 	service_report_lookups(s);
 	service_follow_objects(s, now_ms);
+	cache_collect(s->cache);
 	memory_measure(now_ms);
 	if (s->stopping && (service_drained(s) || now_ms >= s->stop_ms))
 		loop_stop(s->loop);

@@ -118,6 +118,13 @@ void cache_quit(struct cache_reader **reader);
 void cache_rest(struct cache_reader *reader);
 void cache_wake(struct cache_reader *reader);
 
+/*
+ * Frees what has been removed and nobody holds, whoever has removed it, unless
+ * there is nothing. For a thread that holds nothing itself, several times a
+ * second: where all readers sleep nobody else does.
+ */
+void cache_collect(struct cache *cache);
+
 /* What was found. */
 struct cache_found {
 	struct cached *c; /* null: nothing, and: */

@@ -204,11 +204,16 @@ static void cache_reader_collect(struct cache *cache)
 	cache_give_up(more);
 }
 
+void cache_collect(struct cache *cache)
+{
+	if (__atomic_load_n(&cache->has_left, __ATOMIC_RELAXED))
+		cache_reader_collect(cache);
+}
+
 void cache_rest(struct cache_reader *reader)
 {
 	quiescent_sleep(&reader->quiescent);
-	if (__atomic_load_n(&reader->cache->has_left, __ATOMIC_RELAXED))
-		cache_reader_collect(reader->cache);
+	cache_collect(reader->cache);
 	cache_tell_catalog(reader->cache);
 	memory_batch(false);
 }

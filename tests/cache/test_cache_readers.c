@@ -139,6 +139,30 @@ static void what_was_found_stays_until_all_rest(void **state)
 	cache_free(&cache);
 }
 
+/* What somebody else has removed, while nobody looks anything up. */
+static void what_has_left_is_freed_by_anybody(void **state)
+{
+	struct cache *cache = new_cache("sieve", NULL);
+	struct cache_reader *reader = join(cache);
+	struct scd_key key = key_of(1);
+	uint64_t held;
+
+	(void)state;
+	put_at(cache, 1, ADMISSION_DISK);
+	held = held_bytes();
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
+	cache_collect(cache); /* the reader may have found it */
+	assert_int_equal(held_bytes(), held);
+	cache_rest(reader);
+	assert_in_range(held_bytes(), 0, held - BODY_BYTES);
+	put_at(cache, 1, ADMISSION_DISK);
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
+	cache_collect(cache); /* it sleeps */
+	assert_in_range(held_bytes(), 0, held - BODY_BYTES);
+	cache_quit(&reader);
+	cache_free(&cache);
+}
+
 static void one_that_sleeps_holds_nothing_up(void **state)
 {
 	struct cache *cache = new_cache("sieve", NULL);
@@ -379,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_found_stays_until_all_rest),
 		cmocka_unit_test(one_that_sleeps_holds_nothing_up),
+		cmocka_unit_test(what_has_left_is_freed_by_anybody),
 		cmocka_unit_test(the_catalog_hears_of_all_keys),
 		cmocka_unit_test(does_what_counted_lookups_do),
 		cmocka_unit_test(threads_find_what_they_ask_for),

@@ -72,6 +72,19 @@ def test_tags(node, origin):
     assert purge(node, Purge_Tag='"news"') == 1
 
 
+def test_an_idle_node_has_its_memory_back(node, origin):
+    """Though no worker has anything to do."""
+    fill(node, origin, {f"/{n}": {} for n in range(10)})
+    origin.set("/large", fields={"Cache-Control": "max-age=60"},
+               body=bytes(500_000))
+    node.get("/large")
+    assert node.status()["memory"]["objects"] > 500_000
+    time.sleep(0.2)  # until its workers wait
+    assert purge(node, Purge_Prefix=f"http://{HOST}/large") == 1
+    until(lambda: node.status()["memory"]["objects"] < 100_000, seconds=1,
+          what="memory that is free again")
+
+
 def test_what_is_no_purge(node):
     purge(node, Purge_Prefix="/a", expect=400)
     purge(node, Purge_Prefix="", expect=400)
