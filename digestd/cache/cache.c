@@ -379,6 +379,7 @@ static void cache_promote(struct cache *cache, const struct scd_key *key,
 {
 	cache_enter(cache);
 	if (cache_has_on_probation(cache, key, c)) {
+		cache_hold_key(cache, key);
 		cache->moving = c;
 		store_remove(cache->ram.store, &c->entry);
 		cache->moving = NULL;
@@ -386,6 +387,7 @@ static void cache_promote(struct cache *cache, const struct scd_key *key,
 			cache_released(&cache->main, &c->entry);
 		else
 			cache_settle(cache, key, c);
+		cache_let_key_go(cache);
 	}
 	cache_leave(cache);
 }
@@ -488,11 +490,13 @@ static bool cache_put_on_disk(struct cache *cache, const struct scd_key *key,
 static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
 			       const struct fields *request, struct cached *c)
 {
-	/* on disk first: the key is never gone */
-	bool stored = cache->disk && cache_put_on_disk(cache, key, request, c);
+	bool stored;
 
+	cache_hold_key(cache, key);
+	stored = cache->disk && cache_put_on_disk(cache, key, request, c);
 	if (!cached_file(c))
 		stored |= cache_put_in_memory(cache, key, request, c);
+	cache_let_key_go(cache);
 	return stored;
 }
 

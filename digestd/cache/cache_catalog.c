@@ -133,21 +133,57 @@ static void cache_catalog_change(struct cache *cache,
 	cache_unlock(cache);
 }
 
+static bool cache_catalog_is_held(const struct cache *cache,
+				  const struct scd_key *key)
+{
+	return cache->held && cache->held->lo == key->lo &&
+	       cache->held->hi == key->hi;
+}
+
+static void cache_catalog_hear(const struct tier *t, const struct scd_key *key,
+			       bool came)
+{
+	/* while the disk is loaded there is no catalog yet */
+	if (t->cache->catalog && !cache_catalog_is_held(t->cache, key) &&
+	    !cache_catalog_is_elsewhere(t, key))
+		cache_catalog_change(t->cache, key, came);
+}
+
 void cache_key_added(void *arg, const struct scd_key *key)
 {
-	const struct tier *t = arg;
-
-	/* while the disk is loaded there is no catalog yet */
-	if (t->cache->catalog && !cache_catalog_is_elsewhere(t, key))
-		cache_catalog_change(t->cache, key, true);
+	cache_catalog_hear(arg, key, true);
 }
 
 void cache_key_removed(void *arg, const struct scd_key *key)
 {
-	const struct tier *t = arg;
+	cache_catalog_hear(arg, key, false);
+}
 
-	if (t->cache->catalog && !cache_catalog_is_elsewhere(t, key))
-		cache_catalog_change(t->cache, key, false);
+static bool cache_catalog_is_anywhere(const struct cache *cache,
+				      const struct scd_key *key)
+{
+	return cache_catalog_has_key(&cache->main, key) ||
+	       cache_catalog_has_key(&cache->ram, key) ||
+	       cache_catalog_has_key(&cache->ondisk, key);
+}
+
+void cache_hold_key(struct cache *cache, const struct scd_key *key)
+{
+	assert(!cache->held);
+	cache->held = key;
+	cache->had_held = cache_catalog_is_anywhere(cache, key);
+}
+
+void cache_let_key_go(struct cache *cache)
+{
+	const struct scd_key *key = cache->held;
+	bool has;
+
+	assert(key);
+	cache->held = NULL;
+	has = cache_catalog_is_anywhere(cache, key);
+	if (has != cache->had_held)
+		cache_catalog_change(cache, key, has);
 }
 
 /* Making it, and moving it to another size */

@@ -47,6 +47,8 @@ struct cache {
 	struct tier ondisk;	     /* of struct disk_entry */
 	uint64_t max_bytes, ram_bytes; /* of the first two, and of that */
 	struct cached *moving;	     /* from one to the other */
+	const struct scd_key *held;  /* see cache_hold_key(); null: none */
+	bool had_held;
 	struct admitter *admitter;   /* null: all goes to the main one */
 	struct catalog *catalog;
 	struct cache_changes changes[2]; /* one is written, one is told */
@@ -79,6 +81,14 @@ void cache_tell_catalog(struct cache *cache);
 /* For the catalog, which hears of a key once. */
 void cache_key_added(void *arg, const struct scd_key *key);
 void cache_key_removed(void *arg, const struct scd_key *key);
+
+/*
+ * What happens to a key is one change, if any, from here until it is let go:
+ * what moves from tier to tier, or is replaced, is never gone for who has the
+ * catalog. With the lock; the key stays the caller's.
+ */
+void cache_hold_key(struct cache *cache, const struct scd_key *key);
+void cache_let_key_go(struct cache *cache);
 
 /* Locks, and tells the policies of the uses that readers have noted. */
 void cache_enter(struct cache *cache);

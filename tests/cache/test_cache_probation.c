@@ -1,13 +1,14 @@
 /*
  * What is on probation is promoted at its next use, if it is in the cache: a
  * response that was never put there, as one that a 304 forbids to store, may
- * be used as well.
+ * be used as well. On its way from tier to tier it is never gone for the catalog.
  */
 #include <string.h>
 
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
 #include "digestd/http/freshness.h"
+#include "digestd/mesh/catalog.h"
 #include "tests/unit.h"
 
 static const uint8_t secret[16] = "0123456789abcde";
@@ -52,6 +53,25 @@ static int tear_down(void **state)
 	cache_free(&cache);
 	admitter_free(&admitter);
 	return 0;
+}
+
+int __real_store_insert(struct store *s, struct store_entry *e,
+			const struct scd_key *key);
+int __wrap_store_insert(struct store *s, struct store_entry *e,
+			const struct scd_key *key);
+
+static uint64_t keys_seen;
+
+/* What is published while something comes into a store. */
+int __wrap_store_insert(struct store *s, struct store_entry *e,
+			const struct scd_key *of)
+{
+	struct catalog_stats now;
+
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	keys_seen = now.nkeys;
+	return __real_store_insert(s, e, of);
 }
 
 /* A response that is to be on probation. */
@@ -99,7 +119,31 @@ static void test_second_use_promotes(void **state)
 	assert_int_equal(stored_place(), ADMISSION_RAM);
 	cache_use(cache, &key, c, 0);
 	assert_int_equal(stored_place(), ADMISSION_DISK);
+	assert_int_equal(keys_seen, 1);
 	cached_unref(&c);
+}
+
+/* The catalog has the key all the while, and not twice. */
+static void test_another_takes_its_place(void **state)
+{
+	struct cached *c = on_probation(), *next = on_probation();
+	struct catalog_stats now;
+
+	(void)state;
+	assert_true(put(c));
+	assert_int_equal(keys_seen, 0);
+	next->place = ADMISSION_DISK;
+	assert_true(put(next));
+	assert_int_equal(keys_seen, 1);
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	assert_int_equal(now.nkeys, 1);
+	assert_int_equal(cache_drop(cache, &key, NULL, 0), 1);
+	catalog_stats(cache_lock(cache), &now);
+	cache_unlock(cache);
+	assert_int_equal(now.nkeys, 0);
+	cached_unref(&c);
+	cached_unref(&next);
 }
 
 static void test_use_of_what_was_never_stored(void **state)
@@ -131,6 +175,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_second_use_promotes,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_takes_its_place,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_use_of_what_was_never_stored, set_up, tear_down),
