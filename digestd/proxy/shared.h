@@ -3,8 +3,9 @@
  * share: the cache, and the fills under way that others may join (collapse.h).
  *
  * There are two operations, to find what is stored or under way, and to land
- * what a fill has brought. Each is atomic: whatever workers do meanwhile, it is
- * as if all of it happened at one moment.
+ * what a fill has brought. Each is atomic, for memory: whatever workers do
+ * meanwhile, it is as if all of it happened at one moment. What is on disk only
+ * is not looked for here.
  */
 #ifndef DIGESTD_PROXY_SHARED_H
 #define DIGESTD_PROXY_SHARED_H
@@ -43,7 +44,8 @@ struct shared_found {
  * eviction; or, if it joins, the fill that is under way for the key, and else
  * leads one. Nobody joins a fill that began before the key was purged last, or
  * renews what was found before that; nobody leads one for what a fill has
- * stored since the request has missed.
+ * stored since the request has missed, unless that has left memory already:
+ * then it is fetched once more.
  */
 enum shared_place shared_find(const struct worker_shared *shared,
 			      const struct shared_want *want,

@@ -106,7 +106,9 @@ void queued_insert_marked(struct eviction *e, uint32_t slot)
 
 void queued_hit_marked(struct eviction *e, uint32_t slot)
 {
-	eviction_queue_queued(e)->mark[slot] = 1;
+	/* other threads may share theirs meanwhile */
+	__atomic_store_n(&eviction_queue_queued(e)->mark[slot], 1,
+			 __ATOMIC_RELAXED);
 }
 
 /* A mark that is there already is not written: its cache line stays with all

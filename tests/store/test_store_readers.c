@@ -214,6 +214,10 @@ static void change(struct readers_model *m)
 	case 2:
 		store_remove_key(m->store, &k);
 		break;
+	case 3: /* as who looks up with the lock, beside who does not */
+		k = key_of((unsigned)random_below(&m->random, STAYING));
+		store_touch(m->store, store_find(m->store, &k));
+		break;
 	default:
 		insert(m, key);
 	}
