@@ -1,7 +1,8 @@
 /*
  * What is on probation is promoted at its next use, if it is in the cache: a
  * response that was never put there, as one that a 304 forbids to store, may
- * be used as well. On its way from tier to tier it is never gone for the catalog.
+ * be used as well. On its way from tier to tier it is never gone for the
+ * catalog.
  */
 #include <string.h>
 
