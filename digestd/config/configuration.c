@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <confuse.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@
  */
 static struct config_errors *errors_now;
 static unsigned lines_now[CONFIG_OPTIONS]; /* 0: not in the file */
+static unsigned values_now[CONFIG_OPTIONS]; /* of a list, so far */
+static char value_now[PATH_MAX];            /* of a list, the last one */
 
 __attribute__((format(printf, 2, 0))) static void
 configuration_on_error(cfg_t *cfg, const char *format, va_list args)
@@ -42,11 +45,27 @@ static unsigned configuration_line_of(const char *name)
 	return lines_now[option_find(name) - config_options];
 }
 
+/* A list that is given again would begin anew, and lose what it had. The end of
+ * a list is told by its last value once more. */
+static const char *configuration_list_fault(const struct config_option *o,
+					    unsigned n, const char *text)
+{
+	unsigned *before = &values_now[o - config_options];
+	bool again = n <= *before && strncmp(text, value_now,
+					     sizeof(value_now) - 1) != 0;
+
+	*before = n;
+	snprintf(value_now, sizeof(value_now), "%s", text);
+	return again ? "is given again; a list has several: { \"a\", \"b\" }" :
+		       NULL;
+}
+
 /* libconfuse's validator: called for each value, with the line at hand. */
 static int configuration_validate(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const struct config_option *o = option_find(opt->name);
-	const char *text = cfg_opt_getstr(opt);
+	unsigned n = cfg_opt_size(opt);
+	const char *text = n ? cfg_opt_getnstr(opt, n - 1) : NULL;
 	const char *wrong;
 	char room[128];
 
@@ -54,6 +73,8 @@ static int configuration_validate(cfg_t *cfg, cfg_opt_t *opt)
 		return 0;
 	lines_now[o - config_options] = (unsigned)cfg->line;
 	wrong = option_fault(o, text, room);
+	if (!wrong && o->kind == PATHS)
+		wrong = configuration_list_fault(o, n, text);
 	if (wrong)
 		cfg_error(cfg, "%s: \"%s\" %s", o->name, text, wrong);
 	return wrong ? -1 : 0;
@@ -99,6 +120,36 @@ static int configuration_validate_site(cfg_t *cfg, cfg_opt_t *opt)
 
 /* From libconfuse's values to ours */
 
+/* The values of a list, one a line. */
+static int configuration_fill_list(struct config *c,
+				   const struct config_option *o, cfg_t *cfg)
+{
+	unsigned n = cfg_size(cfg, o->name);
+	size_t room = 0, len = 0;
+	char *lines;
+	int err;
+
+	for (unsigned i = 0; i < n; i++)
+		room += strlen(cfg_getnstr(cfg, o->name, i)) + 1;
+	if (!room)
+		return 0;
+	lines = malloc(room);
+	if (!lines)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		const char *text = cfg_getnstr(cfg, o->name, i);
+		size_t text_len = strlen(text);
+
+		memcpy(lines + len, text, text_len);
+		len += text_len;
+		lines[len++] = '\n';
+	}
+	lines[len - 1] = '\0';
+	err = option_set(o, c, lines);
+	free(lines);
+	return err;
+}
+
 static int configuration_fill_option(struct config *c,
 				     const struct config_option *o, cfg_t *cfg)
 {
@@ -108,6 +159,8 @@ static int configuration_fill_option(struct config *c,
 		option_set_flag(o, c, cfg_getbool(cfg, o->name));
 		return 0;
 	}
+	if (o->kind == PATHS)
+		return configuration_fill_list(c, o, cfg);
 	text = cfg_getstr(cfg, o->name);
 	return text ? option_set(o, c, text) : 0;
 }
@@ -170,6 +223,8 @@ static cfg_opt_t configuration_to_confuse(const struct config_option *o)
 	if (o->kind == FLAG)
 		return (cfg_opt_t)CFG_BOOL(
 			o->name, !strcmp(o->value, "true"), CFGF_NONE);
+	if (o->kind == PATHS)
+		return (cfg_opt_t)CFG_STR_LIST(o->name, NULL, CFGF_NONE);
 	return (cfg_opt_t)CFG_STR(o->name, o->value, CFGF_NONE);
 }
 
@@ -268,6 +323,8 @@ static void configuration_parse(cfg_t *cfg, const char *path,
 	}
 	errors_now = errors;
 	memset(lines_now, 0, sizeof(lines_now));
+	memset(values_now, 0, sizeof(values_now));
+	value_now[0] = '\0';
 	if (configuration_config_parse_text(cfg, path, text) && !errors->len)
 		config_report(errors, "%s: not a configuration\n", path);
 	errors_now = NULL;

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,9 +35,10 @@ struct set {
 
 /* PEM files, null where not given. */
 struct set_files {
-	const char *certificate;
-	const char *key;
+	struct tls_pair_files *pairs; /* one at least */
+	size_t npairs;
 	const char *authorities;
+	char *certificates, *keys; /* what pairs point into */
 };
 
 #define AT(member) offsetof(struct config, member)
@@ -72,13 +74,13 @@ static void configuration_tls_find_fault(const struct config_check *check,
 }
 
 static const char *configuration_tls_path_of(const struct set_files *f,
-					     enum tls_file file)
+					     const struct tls_fault *fault)
 {
-	switch (file) {
+	switch (fault->file) {
 	case TLS_CERTIFICATE:
-		return f->certificate;
+		return f->pairs[fault->pair].certificate;
 	case TLS_KEY:
-		return f->key;
+		return f->pairs[fault->pair].key;
 	case TLS_AUTHORITIES:
 		return f->authorities;
 	}
@@ -89,16 +91,18 @@ static bool configuration_tls_is_whole(const struct config_check *check,
 				       const struct set *set,
 				       const struct set_files *f)
 {
-	enum tls_file missing = f->key ? TLS_CERTIFICATE : TLS_KEY;
+	const struct tls_pair_files *first = &f->pairs[0];
+	enum tls_file missing = first->key ? TLS_CERTIFICATE : TLS_KEY;
 
-	if (!f->certificate != !f->key) {
+	if (!first->certificate != !first->key) {
 		configuration_tls_find_fault(check, set, missing,
 					     check->errors);
 		config_report(check->errors, "not given, but the %s is\n",
-			      f->key ? "key" : "certificate");
+			      first->key ? "key" : "certificate");
 		return false;
 	}
-	if (set->server && !set->client && f->authorities && !f->certificate) {
+	if (set->server && !set->client && f->authorities &&
+	    !first->certificate) {
 		configuration_tls_find_fault(check, set, TLS_AUTHORITIES,
 					     check->errors);
 		config_report(check->errors, "needs tls_%s_certificate\n",
@@ -110,8 +114,7 @@ static bool configuration_tls_is_whole(const struct config_check *check,
 
 static void configuration_tls_warn_of_age(const struct config_check *check,
 					  const struct set *set,
-					  const struct set_files *f,
-					  int64_t expires_s)
+					  const char *path, int64_t expires_s)
 {
 	int64_t left_s = expires_s - (int64_t)time(NULL);
 
@@ -120,61 +123,164 @@ static void configuration_tls_warn_of_age(const struct config_check *check,
 	configuration_tls_find_fault(check, set, TLS_CERTIFICATE,
 				     check->warnings);
 	if (left_s < 0)
-		config_report(check->warnings, "%s: has expired\n",
-			      f->certificate);
+		config_report(check->warnings, "%s: has expired\n", path);
 	else
 		config_report(check->warnings, "%s: expires within %lld days\n",
-			      f->certificate,
+			      path,
 			      (long long)((left_s + DAY_S - 1) / DAY_S));
 }
+
+/* From options to files */
 
 static const char *configuration_tls_path_at(const struct config *c, size_t at)
 {
 	return *(char *const *)(const void *)((const char *)c + at);
 }
 
-static struct set_files configuration_tls_files_of(const struct config *c,
-						   const struct set *set)
+static size_t configuration_tls_count(const char *lines)
 {
-	return (struct set_files){
-		configuration_tls_path_at(c, set->certificate),
-		configuration_tls_path_at(c, set->key),
-		configuration_tls_path_at(c, set->authorities),
+	size_t n = lines != NULL;
+
+	while (lines && (lines = strchr(lines, '\n'))) {
+		lines++;
+		n++;
+	}
+	return n;
+}
+
+/* Copies lines, or null. Returns false without memory. */
+static bool configuration_tls_copy(const char *lines, char **out)
+{
+	*out = lines ? strdup(lines) : NULL;
+	return !lines == !*out;
+}
+
+/* As many pairs as there are certificates; the n-th key is of the n-th. */
+static int configuration_tls_open_files(const struct config *c,
+					const struct set *set,
+					struct set_files *f)
+{
+	const char *certificates = configuration_tls_path_at(c,
+							    set->certificate);
+	char *certificate, *key;
+
+	*f = (struct set_files){
+		.npairs = configuration_tls_count(certificates),
+		.authorities = configuration_tls_path_at(c, set->authorities),
 	};
+	f->npairs += !f->npairs;
+	f->pairs = calloc(f->npairs, sizeof(*f->pairs));
+	if (!f->pairs ||
+	    !configuration_tls_copy(certificates, &f->certificates) ||
+	    !configuration_tls_copy(configuration_tls_path_at(c, set->key),
+				    &f->keys))
+		return -ENOMEM;
+	certificate = f->certificates;
+	key = f->keys;
+	for (size_t i = 0; i < f->npairs; i++) {
+		f->pairs[i].certificate = strsep(&certificate, "\n");
+		f->pairs[i].key = strsep(&key, "\n");
+	}
+	return 0;
+}
+
+static void configuration_tls_close_files(struct set_files *f)
+{
+	free(f->pairs);
+	free(f->certificates);
+	free(f->keys);
+}
+
+/* Loading */
+
+struct loading {
+	struct config *config;
+	const struct config_check *check;
+	const struct set *set;
+	struct set_files files;
+	struct tls_fault fault;
+};
+
+static bool configuration_tls_has_pairs(const struct loading *l)
+{
+	size_t ncertificates = configuration_tls_count(
+		configuration_tls_path_at(l->config, l->set->certificate));
+	size_t nkeys = configuration_tls_count(
+		configuration_tls_path_at(l->config, l->set->key));
+
+	if (ncertificates == nkeys)
+		return true;
+	configuration_tls_find_fault(l->check, l->set, TLS_KEY,
+				     l->check->errors);
+	config_report(l->check->errors,
+		      "has %zu files, but there are %zu certificates\n", nkeys,
+		      ncertificates);
+	return false;
+}
+
+static int configuration_tls_make_server(struct loading *l,
+					 const struct tls_files *files)
+{
+	struct tls **out = (void *)((char *)l->config + l->set->server);
+	int err = tls_new(files, out, &l->fault);
+
+	for (size_t i = 0; i < l->files.npairs && !err; i++)
+		configuration_tls_warn_of_age(l->check, l->set,
+					      l->files.pairs[i].certificate,
+					      tls_pair_expires_s(*out, i));
+	return err;
+}
+
+/* Makes what they are for. Errors as those of tls_new(). */
+static int configuration_tls_make(struct loading *l)
+{
+	const struct set_files *f = &l->files;
+	const struct config *c = l->config;
+	const struct tls_files files = {
+		.certificate = f->pairs[0].certificate,
+		.key = f->pairs[0].key,
+		.authorities = f->authorities,
+		.oldest = strcmp(c->tls_oldest, "1.3") ? TLS_1_2 : TLS_1_3,
+		.unverified = !l->set->server && !c->tls_origin_verify,
+		.others = f->pairs + 1,
+		.nothers = f->npairs - 1,
+	};
+	int err = 0;
+
+	if (l->set->server && files.certificate)
+		err = configuration_tls_make_server(l, &files);
+	if (l->set->client && !err)
+		err = tls_client_new(&files, (void *)((char *)l->config +
+						      l->set->client),
+				     &l->fault);
+	return err;
+}
+
+static void configuration_tls_report(const struct loading *l, int err)
+{
+	configuration_tls_find_fault(l->check, l->set, l->fault.file,
+				     l->check->errors);
+	if (err == -EINVAL)
+		config_report(l->check->errors, "%s: %s\n",
+			      configuration_tls_path_of(&l->files, &l->fault),
+			      l->fault.text);
+	else
+		config_report(l->check->errors, "%s\n", strerror(-err));
 }
 
 static void configuration_tls_load_set(struct config *c,
 				       const struct config_check *check,
 				       const struct set *set)
 {
-	const struct set_files given = configuration_tls_files_of(c, set);
-	const struct set_files *f = &given;
-	struct tls_files files = {
-		f->certificate, f->key, f->authorities,
-		strcmp(c->tls_oldest, "1.3") ? TLS_1_2 : TLS_1_3,
-		!set->server && !c->tls_origin_verify,
-	};
-	struct tls **server = (void *)((char *)c + set->server);
-	struct tls_fault fault = { 0 };
-	int err = 0;
+	struct loading l = { .config = c, .check = check, .set = set };
+	int err = configuration_tls_open_files(c, set, &l.files);
 
-	if (!configuration_tls_is_whole(check, set, f))
-		return;
-	if (set->server && f->certificate) {
-		err = tls_new(&files, server, &fault);
-		if (!err)
-			configuration_tls_warn_of_age(check, set, f,
-						      tls_expires_s(*server));
-	}
-	if (set->client && !err)
-		err = tls_client_new(&files, (void *)((char *)c + set->client),
-				     &fault);
-	if (!err)
-		return;
-	configuration_tls_find_fault(check, set, fault.file, check->errors);
-	config_report(check->errors, "%s: %s\n",
-		      configuration_tls_path_of(f, fault.file),
-		      err == -EINVAL ? fault.text : strerror(-err));
+	if (!err && configuration_tls_is_whole(check, set, &l.files) &&
+	    configuration_tls_has_pairs(&l))
+		err = configuration_tls_make(&l);
+	if (err)
+		configuration_tls_report(&l, err);
+	configuration_tls_close_files(&l.files);
 }
 
 void config_tls_load(struct config *c, const struct config_check *check)

@@ -42,6 +42,12 @@ static bool option_is_some(const char *text)
 	return *text;
 }
 
+/* Several are kept in lines. */
+static bool option_is_line(const char *text)
+{
+	return *text && !strchr(text, '\n');
+}
+
 static bool option_is_token(const char *text)
 {
 	return field_is_token(text, strlen(text));
@@ -92,6 +98,7 @@ static const struct kind kinds[] = {
 	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
 	[KEY] = { .text = option_is_some, .wrong = "is empty" },
 	[PATH] = { .text = option_is_some, .wrong = "is empty" },
+	[PATHS] = { .text = option_is_line, .wrong = "is not a path" },
 	[TOKEN] = { .text = option_is_token,
 		    .wrong = "is not a token (letters, digits, - . _)" },
 	[ADDRESS] = { .text = value_is_address,

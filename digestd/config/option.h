@@ -1,6 +1,7 @@
 /*
  * The options of a configuration: rows of one table, and what their kinds of
- * values are. A value is a string, as in the file, until it is set.
+ * values are. A value is a string, as in the file, until it is set. PATHS are
+ * a list in the file, and one string with a newline between two of them.
  */
 #ifndef DIGESTD_CONFIG_OPTION_H
 #define DIGESTD_CONFIG_OPTION_H

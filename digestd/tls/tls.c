@@ -16,14 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/tls/tls_pem.h"
+#include "digestd/tls/tls_pair.h"
+
+enum { NAME_BYTES = 256 }; /* of a server, with a zero */
 
 struct tls {
 	atomic_uint users;
-	gnutls_certificate_credentials_t credentials;
+	struct tls_pair *pairs; /* the first one has the authorities, too */
+	size_t npairs;
 	gnutls_priority_t priority;
 	gnutls_datum_t ticket_key;
-	struct tls_pem pem;
 	enum tls_version oldest;
 	bool asks; /* for a client's certificate */
 };
@@ -96,25 +98,56 @@ static const char *tls_priorities(enum tls_version oldest)
 	return "NORMAL";
 }
 
+static int tls_load_other(struct tls *tls, const struct tls_pair_files *files,
+			  struct tls_fault *fault)
+{
+	const struct tls_files only = { .certificate = files->certificate,
+					.key = files->key };
+	struct tls_pair *pair = &tls->pairs[tls->npairs++];
+	int err = tls_pair_load(pair, &only, fault);
+
+	if (!err && !pair->nnames)
+		err = tls_pem_fail(fault, TLS_CERTIFICATE, "has no DNS name "
+				   "that a client could ask for");
+	if (!err && tls->asks)
+		err = tls_pem_trust(&tls->pairs[0].pem, pair->credentials,
+				    fault);
+	return err;
+}
+
+static int tls_load_pairs(struct tls *tls, const struct tls_files *files,
+			  struct tls_fault *fault)
+{
+	int err;
+
+	fault->pair = 0;
+	tls->npairs = 1;
+	err = tls_pair_load(&tls->pairs[0], files, fault);
+	for (size_t i = 0; i < files->nothers && !err; i++) {
+		fault->pair = i + 1;
+		err = tls_load_other(tls, &files->others[i], fault);
+	}
+	return err;
+}
+
 static int tls_fill(struct tls *tls, const struct tls_files *files,
 		    struct tls_fault *fault)
 {
 	int err;
 
-	if (gnutls_certificate_allocate_credentials(&tls->credentials) ||
+	tls->oldest = files->oldest;
+	tls->asks = files->authorities;
+	tls->pairs = calloc(1 + files->nothers, sizeof(*tls->pairs));
+	if (!tls->pairs ||
 	    gnutls_priority_init(&tls->priority, tls_priorities(files->oldest),
 				 NULL) ||
 	    gnutls_session_ticket_key_generate(&tls->ticket_key))
 		return -ENOMEM;
-	err = tls_pem_load(&tls->pem, files, tls->credentials, fault);
-	if (err)
-		return err;
-	tls->oldest = files->oldest;
-	tls->asks = files->authorities;
-	if (tls->asks)
-		gnutls_certificate_set_verify_function(tls->credentials,
-						       tls_verify);
-	return 0;
+	err = tls_load_pairs(tls, files, fault);
+	for (size_t i = 0; i < tls->npairs && tls->asks && !err; i++)
+		gnutls_certificate_set_verify_function(
+			tls->pairs[i].credentials, tls_verify);
+	return err;
 }
 
 int tls_new(const struct tls_files *files, struct tls **out,
@@ -147,25 +180,76 @@ void tls_unref(struct tls *tls)
 {
 	if (!tls || atomic_fetch_sub(&tls->users, 1) > 1)
 		return;
-	if (tls->credentials)
-		gnutls_certificate_free_credentials(tls->credentials);
+	while (tls->npairs)
+		tls_pair_free(&tls->pairs[--tls->npairs]);
+	free(tls->pairs);
 	if (tls->priority)
 		gnutls_priority_deinit(tls->priority);
-	tls_pem_free(&tls->pem);
 	if (tls->ticket_key.data)
 		explicit_bzero(tls->ticket_key.data, tls->ticket_key.size);
 	gnutls_free(tls->ticket_key.data);
 	free(tls);
 }
 
+int64_t tls_pair_expires_s(const struct tls *tls, size_t pair)
+{
+	assert(pair < tls->npairs);
+	return tls->pairs[pair].pem.expires_s;
+}
+
 int64_t tls_expires_s(const struct tls *tls)
 {
-	return tls->pem.expires_s;
+	int64_t first_s = INT64_MAX;
+
+	for (size_t i = 0; i < tls->npairs; i++) {
+		if (tls_pair_expires_s(tls, i) < first_s)
+			first_s = tls_pair_expires_s(tls, i);
+	}
+	return first_s;
 }
 
 bool tls_same(const struct tls *a, const struct tls *b)
 {
-	return a->oldest == b->oldest && tls_pem_same(&a->pem, &b->pem);
+	if (a->oldest != b->oldest || a->npairs != b->npairs)
+		return false;
+	for (size_t i = 0; i < a->npairs; i++) {
+		if (!tls_pem_same(&a->pairs[i].pem, &b->pairs[i].pem))
+			return false;
+	}
+	return true;
+}
+
+/* The pair for who asks for a name. */
+static const struct tls_pair *tls_choose(const struct tls *tls,
+					 const char *asked)
+{
+	const struct tls_pair *best = &tls->pairs[0];
+	enum tls_match best_match = TLS_MATCH_NONE;
+
+	for (size_t i = 0; i < tls->npairs; i++) {
+		enum tls_match match = tls_pair_match(&tls->pairs[i], asked);
+
+		if (match > best_match) {
+			best_match = match;
+			best = &tls->pairs[i];
+		}
+	}
+	return best;
+}
+
+/* Once the client's hello was read. A name that is too long is nobody's. */
+static int tls_hello_read(gnutls_session_t session)
+{
+	const struct tls_handshake *h = gnutls_db_get_ptr(session);
+	char asked[NAME_BYTES] = "";
+	size_t len = sizeof(asked) - 1;
+	unsigned type = 0;
+
+	if (gnutls_server_name_get(session, asked, &len, &type, 0) ||
+	    type != GNUTLS_NAME_DNS)
+		return 0;
+	return gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
+				      tls_choose(h->tls, asked)->credentials);
 }
 
 /*
@@ -177,14 +261,17 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
 	gnutls_session_t s = session;
 
-	assert(session && tls->credentials);
+	assert(session && tls->npairs);
 	*h = (struct tls_handshake){ .tls = tls_ref(tls), .session = session };
 	gnutls_db_set_ptr(s, h);
 	gnutls_handshake_set_hook_function(s, GNUTLS_HANDSHAKE_FINISHED,
 					   GNUTLS_HOOK_POST, tls_finished);
+	if (tls->npairs > 1)
+		gnutls_handshake_set_post_client_hello_function(
+			s, tls_hello_read);
 	if (gnutls_priority_set(s, tls->priority) ||
 	    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE,
-				   tls->credentials) ||
+				   tls->pairs[0].credentials) ||
 	    gnutls_alpn_set_protocols(s, &alpn, 1, 0))
 		return -ENOMEM;
 	if (tls->asks)

@@ -1,6 +1,10 @@
 /*
- * TLS of a listener: its certificate with the key, and the authorities whose
- * certificates clients must show, if they must.
+ * TLS of a listener: its certificates with their keys, and the authorities
+ * whose certificates clients must show, if they must.
+ *
+ * Where there are several certificates, the name that a client asks for (SNI)
+ * chooses: the first one that has the name, else the first with a wildcard for
+ * it, else the first of all, which who asks for none gets, too.
  *
  * Read and checked as a whole, then immutable and reference-counted: a reload
  * makes another one for the connections to come, while those that run keep
@@ -20,6 +24,12 @@ struct tls;
 
 enum tls_version { TLS_1_2, TLS_1_3 };
 
+/* PEM files of a certificate and its key. */
+struct tls_pair_files {
+	const char *certificate;
+	const char *key;
+};
+
 /* PEM files. */
 struct tls_files {
 	const char *certificate; /* one's own, then those between it and the
@@ -29,6 +39,8 @@ struct tls_files {
 				    them; null: a client needs none */
 	enum tls_version oldest; /* that is spoken */
 	bool unverified;         /* of a client: takes any server for right */
+	const struct tls_pair_files *others; /* of a listener: further pairs */
+	size_t nothers;
 };
 
 /* What is wrong with files: which one, and why, as a phrase. */
@@ -36,6 +48,7 @@ enum tls_file { TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITIES };
 
 struct tls_fault {
 	enum tls_file file;
+	size_t pair; /* whose; 0: the first, n: others[n - 1] */
 	char text[160];
 };
 
@@ -51,7 +64,11 @@ int tls_new(const struct tls_files *files, struct tls **out,
 struct tls *tls_ref(struct tls *tls);
 void tls_unref(struct tls *tls);
 
-/* When the first certificate of the chain is not valid any more [s, 1970]. */
+/*
+ * When the first certificate of a pair's chain is not valid any more [s, 1970];
+ * pair: as in struct tls_fault. And of all pairs.
+ */
+int64_t tls_pair_expires_s(const struct tls *tls, size_t pair);
 int64_t tls_expires_s(const struct tls *tls);
 
 /* Whether two are the same to whoever connects. */

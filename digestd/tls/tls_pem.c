@@ -12,9 +12,8 @@
 
 enum { CHAIN_MAX = 16 }; /* certificates that are looked at for their dates */
 
-__attribute__((format(printf, 3, 4))) static int
-tls_pem_fail(struct tls_fault *fault, enum tls_file file, const char *format,
-	     ...)
+int tls_pem_fail(struct tls_fault *fault, enum tls_file file,
+		 const char *format, ...)
 {
 	va_list args;
 
@@ -73,10 +72,9 @@ static int tls_pem_take_pair(struct tls_pem *pem, const struct tls_files *files,
 			: 0;
 }
 
-static int
-tls_pem_take_authorities(struct tls_pem *pem,
-			 gnutls_certificate_credentials_t credentials,
-			 struct tls_fault *fault)
+int tls_pem_trust(const struct tls_pem *pem,
+		  gnutls_certificate_credentials_t credentials,
+		  struct tls_fault *fault)
 {
 	int n = gnutls_certificate_set_x509_trust_mem(
 		credentials, &pem->authorities, GNUTLS_X509_FMT_PEM);
@@ -129,7 +127,7 @@ int tls_pem_load(struct tls_pem *pem, const struct tls_files *files,
 	if (!err && files->certificate)
 		err = tls_pem_take_pair(pem, files, credentials, fault);
 	if (!err && files->authorities)
-		err = tls_pem_take_authorities(pem, credentials, fault);
+		err = tls_pem_trust(pem, credentials, fault);
 	if (!err && files->certificate)
 		tls_pem_find_expiry(pem, credentials);
 	return err;

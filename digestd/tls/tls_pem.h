@@ -22,6 +22,15 @@ int tls_pem_load(struct tls_pem *pem, const struct tls_files *files,
 		 gnutls_certificate_credentials_t credentials,
 		 struct tls_fault *fault);
 
+/* Puts its authorities into other credentials, too. Errors as tls_new()'s. */
+int tls_pem_trust(const struct tls_pem *pem,
+		  gnutls_certificate_credentials_t credentials,
+		  struct tls_fault *fault);
+
+/* Says what is wrong with a file: returns -EINVAL. */
+int tls_pem_fail(struct tls_fault *fault, enum tls_file file,
+		 const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 void tls_pem_free(struct tls_pem *pem);
 
 /* Whether two hold the same bytes. */

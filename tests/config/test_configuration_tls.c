@@ -17,6 +17,8 @@
 #define KEY(set) "tls_" set "_key = \"%D/a.key\"\n"
 #define CA(set) "tls_" set "_ca = \"%D/a.crt\"\n"
 #define AT "%D/conf"
+#define TWO "tls_data_certificate = { \"%D/a.crt\", \"%D/b.crt\" }\n"
+#define TWO_KEYS "tls_data_key = { \"%D/a.key\", \"%D/b.key\" }\n"
 
 enum { DAY_S = 86400 };
 
@@ -87,6 +89,48 @@ static const struct {
 	  "tls_data_key = \"%D/last.key\"\n", 0,
 	  AT ":4: tls_data_certificate: %D/last.crt: expires within 3 "
 	  "days\n" },
+	{ "two of them", BASE TWO TWO_KEYS CA("data"), 0, "" },
+	{ "a list of one", BASE "tls_data_certificate = { \"%D/a.crt\" }\n"
+	  KEY("data"), 0, "" },
+	{ "one added to another",
+	  BASE CRT("data") "tls_data_certificate += \"%D/b.crt\"\n" TWO_KEYS,
+	  0, "" },
+	{ "one in place of another",
+	  BASE CRT("data") "tls_data_certificate = \"%D/b.crt\"\n" TWO_KEYS,
+	  -EINVAL,
+	  AT ":5: tls_data_certificate: \"%D/b.crt\" is given again; a list "
+	  "has several: { \"a\", \"b\" }\n" },
+	{ "a list in place of another", BASE CRT("data")
+	  "tls_data_certificate = { \"%D/b.crt\", \"%D/a.crt\" }\n" TWO_KEYS,
+	  -EINVAL,
+	  AT ":5: tls_data_certificate: \"%D/b.crt\" is given again; a list "
+	  "has several: { \"a\", \"b\" }\n" },
+	{ "an empty path", BASE "tls_data_certificate = { \"%D/a.crt\", "
+	  "\"\" }\n" TWO_KEYS, -EINVAL,
+	  AT ":4: tls_data_certificate: \"\" is not a path\n" },
+	{ "an empty list", BASE "tls_data_certificate = {}\n" KEY("data"),
+	  -EINVAL, AT ": tls_data_certificate: not given, but the key is\n" },
+	{ "a key too few", BASE TWO KEY("data"), -EINVAL,
+	  AT ":5: tls_data_key: has 1 files, but there are 2 certificates\n" },
+	{ "a key too many", BASE CRT("data") TWO_KEYS, -EINVAL,
+	  AT ":5: tls_data_key: has 2 files, but there are 1 certificates\n" },
+	{ "keys in another order", BASE TWO
+	  "tls_data_key = { \"%D/b.key\", \"%D/a.key\" }\n", -EINVAL,
+	  AT ":5: tls_data_key: %D/b.key: is not the key of %D/a.crt\n" },
+	{ "the second key is another's", BASE TWO
+	  "tls_data_key = { \"%D/a.key\", \"%D/a.key\" }\n", -EINVAL,
+	  AT ":5: tls_data_key: %D/a.key: is not the key of %D/b.crt\n" },
+	{ "the second is absent", BASE "tls_data_certificate = { "
+	  "\"%D/a.crt\", \"%D/no.crt\" }\n" TWO_KEYS, -EINVAL,
+	  AT ":4: tls_data_certificate: %D/no.crt: No such file or "
+	  "directory\n" },
+	{ "the second has expired",
+	  BASE CRT("data") "tls_data_certificate += \"%D/old.crt\"\n"
+	  KEY("data") "tls_data_key += \"%D/old.key\"\n", 0,
+	  AT ":5: tls_data_certificate: %D/old.crt: has expired\n" },
+	{ "no list of a peer's",
+	  BASE "tls_peer_certificate = { \"%D/a.crt\" }\n" KEY("peer"),
+	  -EINVAL, AT ":4: unexpected token '{'\n" },
 	{ "faults of two listeners", BASE KEY("data") CRT("peer"), -EINVAL,
 	  AT ": tls_data_certificate: not given, but the key is\n"
 	  AT ": tls_peer_key: not given, but the certificate is\n" },

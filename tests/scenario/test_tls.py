@@ -374,6 +374,71 @@ def test_bad_certificate_is_refused(make_cluster, origin, ca, tmp_path):
     until(lambda: serial(n.data, ca.client()) != before, what="changed")
 
 
+def names_of(port, context, asked):
+    """The DNS names of the certificate for who asks for a name, or for none."""
+    context.check_hostname = False
+    with socket.create_connection(("127.0.0.1", port), 5) as raw, \
+            context.wrap_socket(raw, server_hostname=asked) as s:
+        return {name for kind, name in s.getpeercert()["subjectAltName"]
+                if kind == "DNS"}
+
+
+def test_certificates_by_name(make_cluster, origin, ca, tmp_path):
+    """Of several pairs the one that is asked for; a reload takes all or none,
+    and connections that run go on."""
+    def issue(name, *names):
+        pair = ca.issue(name, names="subjectAltName="
+                        + ",".join("DNS:" + n for n in names))
+        used = tuple(str(tmp_path / os.path.basename(p)) for p in pair)
+        copy_pair(pair, used)
+        return used
+
+    def pairs(*of):
+        return [f"tls_data_{kind} = {{ "
+                + ", ".join(f'"{pair[i]}"' for pair in of) + " }"
+                for i, kind in enumerate(("certificate", "key"))]
+
+    def gets(asked):
+        return names_of(n.data, ca.client(), asked)
+
+    first, wild, www = (issue("first", "first.example"),
+                        issue("wild", "*.example.com"),
+                        issue("www", "www.example.com"))
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    c = make_cluster(1)
+    c.origin_url = origin.url
+    n = c.nodes[0]
+    n.lines = pairs(first, wild, www)
+    c.start()
+    for asked, names in ((None, "first.example"), ("first.example",) * 2,
+                         ("other.example", "first.example"),
+                         ("www.example.com",) * 2,
+                         ("a.example.com", "*.example.com"),
+                         ("a.b.example.com", "first.example")):
+        assert gets(asked) == {names}, asked
+    with socket.create_connection(("127.0.0.1", n.data), 5) as raw, \
+            ca.client().wrap_socket(raw,
+                                    server_hostname="www.example.com") as kept:
+        # the last pair is spoilt, and the first has changed: all stay
+        other = ca.issue("other", names="subjectAltName=DNS:other.example")
+        copy_pair(other, first)
+        shutil.copy(ca.guest[1], www[1])
+        reload(n, "the old configuration stays")
+        assert f"tls_data_key: {www[1]}: is not the key of {www[0]}" in \
+            n.process.logged()
+        assert gets(None) == {"first.example"}
+        assert gets("www.example.com") == {"www.example.com"}
+        # without it, the change counts
+        n.lines = pairs(first, wild)
+        reload(n)
+        until(lambda: gets(None) == {"other.example"}, what="changed")
+        assert gets("www.example.com") == {"*.example.com"}
+        kept.sendall(b"GET /page HTTP/1.1\r\nHost: www.example.com\r\n"
+                     b"Connection: close\r\n\r\n")
+        text = b"".join(iter(lambda: kept.recv(4096), b""))
+        assert text.endswith(b"page")
+
+
 def test_peers_get_new_authorities(make_cluster, origin, ca, stranger):
     """Another authority after a reload: its nodes may come, others not."""
     c = make_cluster(1, **listener("peer", ca.node, ca))
@@ -417,6 +482,15 @@ def test_configuration_names_what_is_wrong(ca, tmp_path):
             ((empty, key), f"{path}:4: tls_data_certificate: {empty}: "),
             ((pem, empty), f"{path}:5: tls_data_key: {empty}: "),
             ((pem, None), f"{path}: tls_data_key: not given"),
+            ((pem, key, f'tls_data_certificate += "{ca.guest[0]}"'),
+             f"{path}:5: tls_data_key: has 1 files, but there are 2"),
+            ((pem, key, f'tls_data_certificate += "{ca.guest[0]}"',
+              f'tls_data_key += "{key}"'),
+             f"{path}:7: tls_data_key: {key}: is not the key of "
+             f"{ca.guest[0]}"),
+            ((pem, key, f'tls_data_certificate += "{ca.pem}"',
+              f'tls_data_key += "{ca.key}"'),
+             f"{path}:6: tls_data_certificate: {ca.pem}: has no DNS name"),
             ((pem, key, f'tls_data_ca = "{empty}"'),
              f"{path}:6: tls_data_ca: {empty}: has no certificate"),
             ((pem, key, f'tls_origin_ca = "{key}"'),

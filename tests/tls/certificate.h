@@ -17,8 +17,9 @@ struct certificate {
 };
 
 /*
- * A new key and its certificate for a host of that name, signed by an issuer;
- * null: by itself, and it may sign others.
+ * A new key and its certificate for a host of that name, or names with commas
+ * between them, or null for none; signed by an issuer, null: by itself, and it
+ * may sign others.
  */
 void certificate_make(struct certificate *c, const char *host,
 		      const struct certificate *issuer, time_t expires);
