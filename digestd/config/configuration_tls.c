@@ -304,11 +304,16 @@ void config_tls_free(struct config *c)
 	tls_client_unref(c->tls_origin);
 }
 
-/* Keeps the old one of two that are the same, with all that hangs on it. */
+/* Keeps the old one of two that are the same, with all that hangs on it; of
+ * others its clients' sessions. */
 static void configuration_tls_keep(struct tls *now, struct tls **next)
 {
-	if (!now || !*next || !tls_same(now, *next))
+	if (!now || !*next)
 		return;
+	if (!tls_same(now, *next)) {
+		tls_keep_tickets(now, *next);
+		return;
+	}
 	tls_unref(*next);
 	*next = tls_ref(now);
 }

@@ -14,9 +14,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "digestd/tls/tls_pair.h"
+#include "digestd/tls/tls_ticket_key.h"
 
 enum { NAME_BYTES = 256 }; /* of a server, with a zero */
 
@@ -25,7 +26,7 @@ struct tls {
 	struct tls_pair *pairs; /* the first one has the authorities, too */
 	size_t npairs;
 	gnutls_priority_t priority;
-	gnutls_datum_t ticket_key;
+	struct tls_ticket_key *ticket_key;
 	enum tls_version oldest;
 	bool asks; /* for a client's certificate */
 };
@@ -141,7 +142,7 @@ static int tls_fill(struct tls *tls, const struct tls_files *files,
 	if (!tls->pairs ||
 	    gnutls_priority_init(&tls->priority, tls_priorities(files->oldest),
 				 NULL) ||
-	    gnutls_session_ticket_key_generate(&tls->ticket_key))
+	    tls_ticket_key_new(&tls->ticket_key))
 		return -ENOMEM;
 	err = tls_load_pairs(tls, files, fault);
 	for (size_t i = 0; i < tls->npairs && tls->asks && !err; i++)
@@ -185,9 +186,7 @@ void tls_unref(struct tls *tls)
 	free(tls->pairs);
 	if (tls->priority)
 		gnutls_priority_deinit(tls->priority);
-	if (tls->ticket_key.data)
-		explicit_bzero(tls->ticket_key.data, tls->ticket_key.size);
-	gnutls_free(tls->ticket_key.data);
+	tls_ticket_key_unref(tls->ticket_key);
 	free(tls);
 }
 
@@ -217,6 +216,14 @@ bool tls_same(const struct tls *a, const struct tls *b)
 			return false;
 	}
 	return true;
+}
+
+void tls_keep_tickets(const struct tls *now, struct tls *next)
+{
+	assert(now != next);
+	assert(atomic_load(&next->users) == 1);
+	tls_ticket_key_unref(next->ticket_key);
+	next->ticket_key = tls_ticket_key_ref(now->ticket_key);
 }
 
 /* The pair for who asks for a name. */
@@ -252,13 +259,27 @@ static int tls_hello_read(gnutls_session_t session)
 				      tls_choose(h->tls, asked)->credentials);
 }
 
+/* Goes on while the machine sleeps, and is never set. */
+static int64_t tls_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec;
+}
+
 /*
  * No tickets where certificates are asked for: a client that comes again with
  * one would not be verified again.
  */
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 {
-	static const gnutls_datum_t alpn = { (unsigned char *)"http/1.1", 8 };
+	static const gnutls_datum_t alpn[] = {
+		{ (unsigned char *)"http/1.1", 8 },
+		{ (unsigned char *)"http/1.0", 8 },
+	};
+	static const unsigned alpn_flags = GNUTLS_ALPN_MANDATORY |
+					   GNUTLS_ALPN_SERVER_PRECEDENCE;
 	gnutls_session_t s = session;
 
 	assert(session && tls->npairs);
@@ -272,11 +293,11 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	if (gnutls_priority_set(s, tls->priority) ||
 	    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE,
 				   tls->pairs[0].credentials) ||
-	    gnutls_alpn_set_protocols(s, &alpn, 1, 0))
+	    gnutls_alpn_set_protocols(s, alpn, 2, alpn_flags))
 		return -ENOMEM;
 	if (tls->asks)
 		gnutls_certificate_server_set_request(s, GNUTLS_CERT_REQUIRE);
-	else if (gnutls_session_ticket_enable_server(s, &tls->ticket_key))
+	else if (tls_ticket_key_use(tls->ticket_key, s, tls_now_s()))
 		return -ENOMEM;
 	return 0;
 }

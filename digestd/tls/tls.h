@@ -8,7 +8,8 @@
  *
  * Read and checked as a whole, then immutable and reference-counted: a reload
  * makes another one for the connections to come, while those that run keep
- * theirs. TLS 1.2 and 1.3; ALPN "http/1.1". From any thread.
+ * theirs. TLS 1.2 and 1.3. Clients that offer protocols (ALPN) have to offer
+ * "http/1.1" or "http/1.0" (RFC 7301, 3.2). From any thread.
  *
  * A handshake costs some 0.5 ms of CPU; with tickets (where no certificate is
  * asked for) a client that comes again pays less.
@@ -73,6 +74,9 @@ int64_t tls_expires_s(const struct tls *tls);
 
 /* Whether two are the same to whoever connects. */
 bool tls_same(const struct tls *a, const struct tls *b);
+
+/* Lets `next`, which nobody uses yet, take tickets of `now`. */
+void tls_keep_tickets(const struct tls *now, struct tls *next);
 
 /* One connection's handshake. */
 struct tls_handshake {

@@ -383,6 +383,38 @@ def names_of(port, context, asked):
                 if kind == "DNS"}
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
+                                     ssl.TLSVersion.TLSv1_3])
+def test_sessions_are_resumed(make_cluster, origin, ca, tmp_path, version):
+    """By any worker, and after a reload with another certificate."""
+    origin.set("/page", fields=MAXAGE, body=b"page")
+    used = (str(tmp_path / "used.pem"), str(tmp_path / "used.key"))
+    copy_pair(ca.node, used)
+    c = make_cluster(1, threads=2, **listener("data", used))
+    c.origin_url = origin.url
+    n = c.start().nodes[0]
+    context = ca.client(oldest=version)
+    context.maximum_version = version
+
+    def visit(session=None):
+        with socket.create_connection(("127.0.0.1", n.data), 5) as raw, \
+                context.wrap_socket(raw, server_hostname="localhost",
+                                    session=session) as s:
+            s.sendall(b"GET /page HTTP/1.1\r\nHost: www.example.com\r\n"
+                      b"Connection: close\r\n\r\n")
+            assert b"".join(iter(lambda: s.recv(4096), b"")).endswith(b"page")
+            return s.session, s.session_reused
+
+    session, reused = visit()
+    assert not reused
+    assert all(visit(session)[1] for _ in range(12))
+    before = serial(n.data, ca.client())
+    copy_pair(ca.issue("renewed"), used)
+    reload(n)
+    until(lambda: serial(n.data, ca.client()) != before, what="changed")
+    assert visit(session)[1]
+
+
 def test_certificates_by_name(make_cluster, origin, ca, tmp_path):
     """Of several pairs the one that is asked for; a reload takes all or none,
     and connections that run go on."""

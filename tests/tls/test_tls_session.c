@@ -246,6 +246,56 @@ static void renegotiation_is_refused(void **state)
 			 GNUTLS_A_NO_RENEGOTIATION);
 }
 
+/* Of the protocols that clients offer, HTTP/1 must be one. */
+static void protocols(void **state)
+{
+	static const struct {
+		const char *offered[3], *chosen; /* null: refused */
+	} rows[] = {
+		{ { NULL }, "" },
+		{ { "http/1.1" }, "http/1.1" },
+		{ { "h2", "http/1.1" }, "http/1.1" },
+		{ { "http/1.0", "http/1.1" }, "http/1.1" },
+		{ { "http/1.0" }, "http/1.0" },
+		{ { "h2" }, NULL },
+		{ { "h2", "http/1.1 " }, NULL },
+		{ { "imap" }, NULL },
+	};
+
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		gnutls_datum_t offered[3], chosen = { 0 };
+		unsigned n = 0;
+
+		if (i)
+			assert_int_equal(set_up(state), 0);
+		for (; rows[i].offered[n]; n++)
+			offered[n] = (gnutls_datum_t){
+				(unsigned char *)(uintptr_t)rows[i].offered[n],
+				(unsigned)strlen(rows[i].offered[n])
+			};
+		if (n)
+			gnutls_alpn_set_protocols(at.client, offered, n, 0);
+		if (rows[i].chosen) {
+			shake_hands();
+			gnutls_alpn_get_selected_protocol(at.client, &chosen);
+			assert_int_equal(chosen.size, strlen(rows[i].chosen));
+			assert_memory_equal(chosen.data, rows[i].chosen,
+					    chosen.size);
+		} else {
+			assert_int_equal(gnutls_handshake(at.client),
+					 GNUTLS_E_AGAIN);
+			assert_int_equal(tls_session_handshake(at.server),
+					 -EPROTO);
+			assert_int_equal(gnutls_handshake(at.client),
+					 GNUTLS_E_FATAL_ALERT_RECEIVED);
+			assert_int_equal(gnutls_alert_get(at.client),
+					 GNUTLS_A_NO_APPLICATION_PROTOCOL);
+		}
+		if (i + 1 < NROWS(rows))
+			tear_down(state);
+	}
+}
+
 static void what_is_no_tls_is_refused(void **state)
 {
 	int err = -EAGAIN;
@@ -272,6 +322,7 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(renegotiation_is_refused,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(protocols, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_tls_is_refused,
 						set_up, tear_down),
 	};

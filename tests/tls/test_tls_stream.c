@@ -230,6 +230,50 @@ static void sessions_are_resumed(void **state)
 	tls_client_unref(wrong);
 }
 
+/* Whether a ticket of the listener is good for another one. */
+static bool is_resumed_by(struct tls *other, const char *version,
+			  struct tls_client *client)
+{
+	struct tls *first = listener;
+	struct tls_ticket ticket;
+	bool resumed;
+
+	assert_int_equal(meet(version, client, "host", NULL), 0);
+	say_hello();
+	assert_true(tls_stream_take_ticket(at.stream, &ticket));
+	end();
+	listener = other;
+	assert_int_equal(meet(version, client, "host", &ticket), 0);
+	listener = first;
+	resumed = tls_stream_is_resumed(at.stream);
+	end();
+	tls_ticket_free(&ticket);
+	return resumed;
+}
+
+/* Also where a reload brings another certificate. */
+static void sessions_outlive_a_reload(void **state)
+{
+	struct tls_client *right = certificate_client(&ca);
+	struct certificate renewed;
+
+	(void)state;
+	certificate_make(&renewed, "host", &ca, EXPIRES);
+	for (size_t i = 0; i < NROWS(versions); i++) {
+		struct tls *next = certificate_listener(&renewed);
+		struct tls *other = certificate_listener(&renewed);
+
+		assert_false(tls_same(listener, next));
+		tls_keep_tickets(listener, next);
+		assert_true(is_resumed_by(next, versions[i], right));
+		assert_false(is_resumed_by(other, versions[i], right));
+		tls_unref(next);
+		tls_unref(other);
+	}
+	certificate_free(&renewed);
+	tls_client_unref(right);
+}
+
 static void a_spoilt_ticket_costs_nothing(void **state)
 {
 	struct tls_client *right = certificate_client(&ca);
@@ -377,6 +421,7 @@ int main(void)
 		cmocka_unit_test(whom_it_talks_to),
 		cmocka_unit_test(handshakes_that_fail),
 		cmocka_unit_test(sessions_are_resumed),
+		cmocka_unit_test(sessions_outlive_a_reload),
 		cmocka_unit_test(a_spoilt_ticket_costs_nothing),
 		cmocka_unit_test(nothing_is_lost_on_its_way_up),
 		cmocka_unit_test(key_updates_while_it_sends),
