@@ -101,8 +101,6 @@ enum progress transfer_break(struct transfer *f)
 
 /* Time */
 
-static void fetch_http_watch_span(struct transfer *f);
-
 static void fetch_http_pace_late(void *arg)
 {
 	struct transfer *f = arg;
@@ -113,7 +111,7 @@ static void fetch_http_pace_late(void *arg)
 	if (!f->headers_done || (slow && !f->paused && !f->body.waits))
 		(void)transfer_finish(f, FETCH_TIMEOUT, false);
 	else
-		fetch_http_watch_span(f);
+		transfer_watch_pace(f);
 }
 
 static void fetch_http_watch_span(struct transfer *f)

@@ -42,7 +42,7 @@ static struct {
 	struct fetch_upload upload;
 	size_t len, piece; /* of its body; at most so much at a time */
 	size_t ready, read;
-	bool gives_up, over;
+	bool gives_up, over, pauses;
 	unsigned status, interim;
 	char body[64];
 	size_t nbody;
@@ -121,6 +121,8 @@ static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
 {
 	(void)arg;
 	(void)f;
+	if (at.pauses)
+		return false;
 	assert_true(at.nbody + len < sizeof(at.body));
 	memcpy(at.body + at.nbody, data, len);
 	at.nbody += len;
@@ -489,6 +491,28 @@ static void only_the_server_is_late(void **state)
 
 /* Expectations and other protocols */
 
+/* The time for the header ends during a pause, and no other one begins. */
+static void a_pause_without_a_limit(void **state)
+{
+	(void)state;
+	first_byte_ms = 30;
+	post(4, 4, 4);
+	first_byte_ms = 20000;
+	at.pauses = true;
+	while (!serve_turn())
+		continue;
+	serve_say(OK);
+	alarm(20); /* where a turn does not end */
+	for (int i = 0; i < 100; i++)
+		loop_turn(at.loop, 1);
+	alarm(0);
+	assert_false(at.over);
+	at.pauses = false;
+	fetch_resume(at.fetch);
+	finish(FETCH_COMPLETE);
+	assert_string_equal(at.body, "ok");
+}
+
 static void expectations_are_passed_on(void **state)
 {
 	struct fields fields;
@@ -601,6 +625,7 @@ int main(void)
 		TEST(an_answer_before_a_reset),
 		TEST(a_reset_without_an_answer),
 		TEST(only_the_server_is_late),
+		TEST(a_pause_without_a_limit),
 		TEST(expectations_are_passed_on),
 		TEST(nobody_waits_for_what_was_not_asked_for),
 		TEST(another_protocol),
