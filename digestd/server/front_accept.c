@@ -62,9 +62,7 @@ static bool front_accept_one(struct front_server *s)
 	socklen_t len = sizeof(from);
 	int fd;
 
-	if (s->base.nconns >= s->base.settings.max_connections)
-		server_make_room(&s->base); /* who was busy may be idle now */
-	if (s->base.nconns >= s->base.settings.max_connections) {
+	if (!server_has_room(&s->base)) {
 		front_accept_wait(s);
 		return false;
 	}

@@ -77,6 +77,11 @@ int front_conn_open(struct front_server *s, int fd,
 	c->out_end = &c->out;
 	c->run = (struct loop_call){ .run = front_conn_run, .arg = c };
 	conn_enter(&c->base);
+	if (front_conn_is_surplus(c)) { /* and nobody makes room for it */
+		front_conn_free(c);
+		return 0;
+	}
+	server_make_room(&s->base);
 	if (front_conn_begin_tls(c) ||
 	    loop_watch(s->base.loop, &c->watch, fd,
 		       LOOP_READ | LOOP_WRITE | LOOP_HANGUP | LOOP_EDGE,
@@ -85,8 +90,6 @@ int front_conn_open(struct front_server *s, int fd,
 		return -ENOMEM;
 	}
 	front_conn_idle(c, s->base.settings.header_ms);
-	if (front_conn_is_surplus(c))
-		front_conn_free(c);
 	return 0;
 }
 

@@ -27,7 +27,6 @@ void conn_enter(struct conn *c)
 	s->conns = c;
 	s->nconns++;
 	conn_client_enter(c);
-	server_make_room(s);
 	ledger_add(&memory_ledger, LEDGER_connections,
 		   s->engine->conn_bytes(s));
 }

@@ -153,8 +153,8 @@ struct conn {
 };
 
 /*
- * Enters a new connection whose server, fd and address are set, and counts it;
- * it closes others if there is no room left. Leave is for its end.
+ * Enters a new connection whose server, fd and address are set, and counts it.
+ * If it stays, others make room, server_make_room(). Leave is for its end.
  */
 void conn_enter(struct conn *c);
 void conn_leave(struct conn *c);
@@ -193,6 +193,9 @@ unsigned conn_client_count(const struct conn *c);
 /* Closes a connection, an idle one or an upload, if there is no room for
  * another, or little memory. */
 void server_make_room(struct server *s);
+
+/* Whether there is room for another, or can be made. */
+bool server_has_room(const struct server *s);
 
 /* Counts a request that is refused for the size of its header, and logs it,
  * with the client's address (null: unknown). */

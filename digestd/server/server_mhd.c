@@ -137,6 +137,7 @@ static struct mhd_conn *server_conn_open(struct server *s,
 	c->x.request.client = c->base.address;
 	fields_init(&c->x.fields);
 	conn_enter(&c->base);
+	server_make_room(s);
 	server_await_request(c, 0);
 	if (mhd_conn_tls_begin(c))
 		server_mhd_break(c);

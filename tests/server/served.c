@@ -306,7 +306,9 @@ int served_set_up(void **state)
 {
 	const struct server_settings settings = {
 		.listen = "127.0.0.1:0",
-		.max_connections = 1000,
+		.max_connections = at.max_connections ? at.max_connections :
+							1000,
+		.client_connections = at.client_connections,
 		.max_header_bytes = 16384,
 		.header_ms = 300,
 		.idle_ms = 3000,

@@ -28,6 +28,7 @@ struct served {
 	struct exchange *waiting;
 	bool to_file;
 	bool strict; /* the engine */
+	unsigned max_connections, client_connections; /* 0: 1000; any */
 	struct tls *tls; /* null: none */
 	atomic_bool drained;
 };

@@ -462,6 +462,70 @@ static void slow_second_headers_are_cut_off(void **state)
 	free(reply);
 }
 
+static int set_up_few(void **state)
+{
+	at.max_connections = 4;
+	at.client_connections = 2;
+	return set_up(state);
+}
+
+static int tear_down_few(void **state)
+{
+	at.max_connections = at.client_connections = 0;
+	return served_tear_down(state);
+}
+
+static int dial_from(const char *address)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET };
+	int fd = loopback_socket();
+
+	assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	loopback_connect(fd, server_port(at.server));
+	return fd;
+}
+
+static void reply_to_waiting(void *arg)
+{
+	(void)arg;
+	exchange_reply_copy(at.waiting, 200, NULL, "waited", 6);
+}
+
+/* Who has too many connections takes nobody else's place with another one. */
+static void surplus_connections_evict_nobody(void **state)
+{
+	int busy[2] = { dial(), dial() }, idle[2];
+	char *reply;
+
+	(void)state;
+	say(busy[0], "GET /never" KEEP);
+	say(busy[1], "GET /never" KEEP);
+	wait_for(&at.begun, 2);
+	idle[0] = dial_from("127.0.0.2");
+	say(idle[0], "GET /wait" KEEP);
+	wait_for(&at.begun, 3);
+	idle[1] = dial_from("127.0.0.2");
+	say(idle[1], "GET /a%41?q" KEEP);
+	hear_until(idle[1], "/a%41?q");
+	at.stop = (struct loop_call){ .run = reply_to_waiting };
+	loop_post(at.loop, &at.stop);
+	hear_until(idle[0], "waited");
+	/* now all places are taken, and two of them could be had */
+	reply = hear(dial(), NULL);
+	assert_string_equal(reply, "");
+	free(reply);
+	assert_int_equal(server_crowded_out(at.server), 0);
+	/* by others, who are not too many */
+	reply = hear(dial_from("127.0.0.3"), NULL);
+	free(reply);
+	assert_int_equal(server_crowded_out(at.server), 1);
+	for (int i = 0; i < 2; i++) {
+		close(busy[i]);
+		close(idle[i]);
+	}
+}
+
 /* Who comes waits until a descriptor is free. */
 static void no_descriptors_are_left(void **state)
 {
@@ -509,6 +573,9 @@ int main(void)
 		CASE(a_bad_chunk_breaks_a_reply_off),
 		CASE(incomplete_replies_are_reset),
 		CASE(slow_second_headers_are_cut_off),
+		cmocka_unit_test_setup_teardown(
+			surplus_connections_evict_nobody, set_up_few,
+			tear_down_few),
 		CASE(no_descriptors_are_left),
 	};
 
