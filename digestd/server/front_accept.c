@@ -75,13 +75,16 @@ static bool front_accept_one(struct front_server *s)
 	return true;
 }
 
+static void front_accept_some(struct front_server *s, unsigned most)
+{
+	while (most-- && front_accept_one(s))
+		;
+}
+
 static void front_accept_ready(void *arg, unsigned events)
 {
-	struct front_server *s = arg;
-
 	(void)events;
-	for (int i = 0; i < BATCH && front_accept_one(s); i++)
-		;
+	front_accept_some(arg, BATCH);
 }
 
 static int front_accept_watch(struct front_server *s)
@@ -112,8 +115,8 @@ void front_accept_stop(struct front_server *s)
 	loop_timer_clear(s->base.loop, &s->retry);
 	if (s->base.listen_fd < 0)
 		return;
-	if (!s->base.stopping)
-		front_accept_ready(s, LOOP_READ); /* what has come is served */
+	if (!s->base.stopping) /* what has come is served */
+		front_accept_some(s, s->base.settings.max_connections);
 	loop_unwatch(s->base.loop, &s->watch);
 	loop_timer_clear(s->base.loop, &s->retry);
 	close(s->base.listen_fd);

@@ -462,6 +462,43 @@ static void slow_second_headers_are_cut_off(void **state)
 	free(reply);
 }
 
+static void set_drained(void *arg)
+{
+	(void)arg;
+	atomic_store(&at.drained, true);
+}
+
+/* Lets clients come before it looks. */
+static void drain_late(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 5000 && !atomic_load(&at.dropped); i++)
+		usleep(1000);
+	server_drain(at.server, set_drained, NULL);
+}
+
+/* Who has connected when a drain begins is served. */
+static void a_drain_serves_the_whole_queue(void **state)
+{
+	int fds[100];
+
+	(void)state;
+	at.stop = (struct loop_call){ .run = drain_late };
+	loop_post(at.loop, &at.stop);
+	for (size_t i = 0; i < NROWS(fds); i++) {
+		fds[i] = dial();
+		say(fds[i], "GET /a%41?q" KEEP);
+	}
+	atomic_store(&at.dropped, 1);
+	for (size_t i = 0; i < NROWS(fds); i++) {
+		char *reply = hear(fds[i], NULL);
+
+		assert_non_null(strstr(reply, "/a%41?q"));
+		free(reply);
+	}
+	wait_for(&at.done, NROWS(fds));
+}
+
 static int set_up_few(void **state)
 {
 	at.max_connections = 4;
@@ -573,6 +610,7 @@ int main(void)
 		CASE(a_bad_chunk_breaks_a_reply_off),
 		CASE(incomplete_replies_are_reset),
 		CASE(slow_second_headers_are_cut_off),
+		CASE(a_drain_serves_the_whole_queue),
 		cmocka_unit_test_setup_teardown(
 			surplus_connections_evict_nobody, set_up_few,
 			tear_down_few),
