@@ -91,6 +91,7 @@ struct front_conn {
 	struct tls_session *tls; /* null: not encrypted */
 	enum front_phase phase;
 	bool running;    /* front_conn_run() is */
+	bool yields;     /* what is left is for the loop's next turn */
 	bool readable, writable; /* as far as known */
 	bool hung_up;    /* the client sends no more, or the connection broke */
 	bool ended;      /* and all that it has sent was read */

@@ -248,7 +248,7 @@ static bool front_conn_step(struct front_conn *c)
 	return got_on || front_conn_settle(c);
 }
 
-/* A client that never stops sending does not keep others waiting. */
+/* No client that always sends, or always takes, keeps others waiting. */
 void front_conn_run(void *arg)
 {
 	struct front_conn *c = arg;
@@ -256,11 +256,12 @@ void front_conn_run(void *arg)
 
 	assert(!c->running);
 	c->running = true;
-	while (front_conn_step(c) && ++steps < STEPS)
+	c->yields = false;
+	while (front_conn_step(c) && ++steps < STEPS && !c->yields)
 		;
 	c->running = false;
 	if (c->broken)
 		front_conn_free(c);
-	else if (steps == STEPS)
+	else if (steps == STEPS || c->yields)
 		front_conn_defer(c);
 }

@@ -20,6 +20,7 @@ enum {
 	END_BYTES = 7,   /* behind it: CR LF, and the last one */
 	INTERIM_BYTES = 8192,
 	VECTOR = FRONT_PIPELINE * FRONT_PARTS + 1,
+	SENDS = 8,       /* before others have their turn */
 };
 
 bool front_output_interim(struct front_conn *c, unsigned status,
@@ -286,12 +287,13 @@ static void front_output_rest(struct front_conn *c)
 bool front_output_run(struct front_conn *c)
 {
 	unsigned nout = c->nout;
+	int sends = 0;
 
 	if (!c->writable)
 		return false;
-	while (front_output_step(c))
-		;
-	if (!c->broken)
+	while (!c->yields && front_output_step(c))
+		c->yields = ++sends == SENDS;
+	if (!c->broken && !c->yields)
 		front_output_rest(c);
 	return c->nout < nout;
 }

@@ -186,6 +186,24 @@ static void upload_fire(void *arg)
 	exchange_resume_body(u->x);
 }
 
+static void end_turn(void *arg)
+{
+	(void)arg;
+	at.turn_bytes = 0;
+}
+
+/* There is always more, and it is counted what one turn of the loop takes. */
+static ssize_t flow_read(void *arg, void *buf, size_t cap)
+{
+	(void)arg;
+	memset(buf, 'f', cap);
+	loop_defer(at.loop, &at.turn);
+	at.turn_bytes += cap;
+	if (at.turn_bytes > at.turn_most)
+		at.turn_most = at.turn_bytes;
+	return (ssize_t)cap;
+}
+
 static bool is_both(const char *target)
 {
 	return !strncmp(target, "/both", 5);
@@ -210,6 +228,10 @@ static void on_request(void *arg, struct exchange *x)
 		start_drip(x, 5000, false, true);
 	} else if (!strcmp(t, "/short")) {
 		start_drip(x, 5000, true, true);
+	} else if (!strcmp(t, "/flow")) {
+		const struct body_source source = { flow_read, NULL, NULL };
+
+		exchange_reply_stream(x, 200, NULL, FLOW, &source);
 	} else if (!strcmp(t, "/late")) {
 		reply_late(x, 5);
 	} else if (!strcmp(t, "/hints")) {
@@ -321,6 +343,8 @@ int served_set_up(void **state)
 	alarm(TEST_LIMIT_S);
 	signal(SIGPIPE, SIG_IGN);
 	memset(at.big, 'b', BIG);
+	at.turn = (struct loop_call){ .run = end_turn };
+	at.turn_bytes = at.turn_most = 0;
 	assert_int_equal(loop_new(&at.loop), 0);
 	assert_int_equal(server_new(at.loop, &settings, &handler, NULL,
 				    &at.server), 0);

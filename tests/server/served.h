@@ -15,7 +15,8 @@
 #include "digestd/server/server.h"
 #include "tests/loopback.h"
 
-enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, FLOOD = 300000 };
+enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, FLOOD = 300000,
+       FLOW = 64 << 20 };
 
 struct served {
 	struct loop *loop;
@@ -24,6 +25,8 @@ struct served {
 	char big[BIG];
 	atomic_int begun, done, aborted, released, dropped;
 	struct loop_call stop;
+	struct loop_call turn; /* while a flow is read: ends a turn's count */
+	size_t turn_bytes, turn_most;
 	struct shared_reply *shared;
 	struct exchange *waiting;
 	bool to_file;

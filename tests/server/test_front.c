@@ -462,6 +462,24 @@ static void slow_second_headers_are_cut_off(void **state)
 	free(reply);
 }
 
+/* A client that takes all that there is has no turn of the loop to itself. */
+static void fast_clients_leave_turns_to_others(void **state)
+{
+	size_t len = 0;
+	int fd = dial();
+	ssize_t n;
+
+	(void)state;
+	say(fd, "GET /flow" CLOSE);
+	/* which throws away what it takes, and so is faster than the server */
+	while ((n = recv(fd, NULL, 1 << 20, MSG_TRUNC)) > 0)
+		len += (size_t)n;
+	assert_in_range(len, FLOW, FLOW + 1000);
+	wait_for(&at.done, 1);
+	assert_in_range(at.turn_most, 1, 1 << 20);
+	close(fd);
+}
+
 static void set_drained(void *arg)
 {
 	(void)arg;
@@ -610,6 +628,7 @@ int main(void)
 		CASE(a_bad_chunk_breaks_a_reply_off),
 		CASE(incomplete_replies_are_reset),
 		CASE(slow_second_headers_are_cut_off),
+		CASE(fast_clients_leave_turns_to_others),
 		CASE(a_drain_serves_the_whole_queue),
 		cmocka_unit_test_setup_teardown(
 			surplus_connections_evict_nobody, set_up_few,
