@@ -3,6 +3,8 @@
  */
 #include "digestd/node/node_answer.h"
 
+#include <assert.h>
+
 #include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/cachestatus.h"
@@ -51,13 +53,74 @@ static bool node_answer_is_failure(unsigned status)
 	return status == 500 || (status >= 502 && status <= 504);
 }
 
+static bool node_answer_is_stale_usable(const struct node_stale *stale,
+					unsigned default_s)
+{
+	return stale->freshness && stale->client &&
+	       freshness_on_error(stale->freshness, default_s, stale->now_s);
+}
+
 enum node_head node_answer_of_origin(const struct node_origin_answer *a)
 {
 	if (a->status == 304 && a->validating)
 		return a->confirms ? NODE_HEAD_CONFIRMS : NODE_HEAD_ELSEWHERE;
-	if (a->stale_usable && node_answer_is_failure(a->status))
+	if (node_answer_is_failure(a->status) &&
+	    node_answer_is_stale_usable(&a->stale, 0))
 		return NODE_HEAD_STALE;
 	return NODE_HEAD_USABLE;
+}
+
+static unsigned node_answer_failure_status(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+		return 504;
+	case FETCH_REFUSED:
+		return 403;
+	case FETCH_NOMEM:
+		return 503;
+	case FETCH_COMPLETE:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_NOTLS:
+	case FETCH_UNTRUSTED:
+	case FETCH_BAD:
+		break;
+	}
+	return 502;
+}
+
+/* Whether the origin is not there, as opposed to one that is there and must
+ * not be used, and to what is this node's own fault. */
+static bool node_answer_is_disconnect(enum fetch_result result)
+{
+	switch (result) {
+	case FETCH_TIMEOUT:
+	case FETCH_TRUNCATED:
+	case FETCH_NOCONNECT:
+	case FETCH_NOTLS:
+	case FETCH_BAD: /* mostly: it has hung up */
+		return true;
+	case FETCH_COMPLETE:
+	case FETCH_REFUSED:
+	case FETCH_UNTRUSTED:
+	case FETCH_NOMEM:
+		break;
+	}
+	return false;
+}
+
+struct node_failure node_answer_of_failure(enum fetch_result result,
+					   const struct node_stale *stale)
+{
+	unsigned default_s = node_answer_is_disconnect(result) ?
+				     stale->on_disconnect_s : 0;
+
+	assert(result != FETCH_COMPLETE);
+	return (struct node_failure){
+		.stale_usable = node_answer_is_stale_usable(stale, default_s),
+		.status = node_answer_failure_status(result),
+	};
 }
 
 bool node_answer_is_shareable(const struct fields *request,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "digestd/http/fetch_result.h"
 #include "digestd/mesh/peer_outcome.h"
 #include "digestd/node/node_fill.h"
 
@@ -35,16 +36,37 @@ struct node_answer {
  */
 enum peer_outcome node_answer_of_peer(const struct node_answer *a);
 
+/* What there is in place of an origin's answer. */
+struct node_stale {
+	const struct freshness *freshness; /* of what is stored; null: nothing
+					      is. Borrowed */
+	bool client; /* is there, and could get it */
+	int64_t now_s;
+	unsigned on_disconnect_s; /* how long it is good, if it does not say so
+				     itself, while the origin is not there */
+};
+
 /* An origin's response. */
 struct node_origin_answer {
 	unsigned status;
-	bool validating;   /* it was asked about what is stored */
-	bool confirms;	   /* and says that this is still so */
-	bool stale_usable; /* what is stored may be used when it fails */
+	bool validating; /* it was asked about what is stored */
+	bool confirms;	 /* and says that this is still so */
+	struct node_stale stale;
 };
 
-/* What it comes to, if there is memory for it. */
+/* What it comes to, if there is memory for it. An origin that answers with an
+ * error is there: only what says so itself is used instead. */
 enum node_head node_answer_of_origin(const struct node_origin_answer *a);
+
+/* What a fetch from an origin comes to that has brought nothing. */
+struct node_failure {
+	bool stale_usable; /* the client gets what is stored */
+	unsigned status;   /* or, if it does not, an error */
+};
+
+/* `result` is not FETCH_COMPLETE. */
+struct node_failure node_answer_of_failure(enum fetch_result result,
+					   const struct node_stale *stale);
 
 /* Whether one response may answer several requests like this GET. */
 bool node_answer_is_shareable(const struct fields *request,

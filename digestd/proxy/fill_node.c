@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "digestd/http/freshness.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
@@ -349,13 +348,15 @@ static void fill_no_memory(struct fill *f)
 
 /* The header of a response */
 
-/* Whether the stale response may be used when the origin fails: as long as it
- * says itself, or, where it does not, for default_s. */
-static bool fill_is_stale_usable(const struct fill *f, unsigned default_s)
+/* What may be used when the origin fails. */
+static struct node_stale fill_stale(const struct fill *f)
 {
-	return f->stale && f->node.client &&
-	       freshness_on_error(&f->stale->freshness, default_s,
-				  worker_now_s(f->worker));
+	return (struct node_stale){
+		.freshness = f->stale ? &f->stale->freshness : NULL,
+		.client = f->node.client,
+		.now_s = worker_now_s(f->worker),
+		.on_disconnect_s = f->q->settings->stale_on_disconnect_s,
+	};
 }
 
 static enum node_head fill_read_peer(struct fill *f, unsigned status,
@@ -379,7 +380,7 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 		.validating = f->validating,
 		.confirms = status == 304 && f->validating &&
 			    fill_is_confirmed(f, fields),
-		.stale_usable = fill_is_stale_usable(f, 0),
+		.stale = fill_stale(f),
 	};
 	enum node_head head = node_answer_of_origin(&answer);
 
@@ -515,44 +516,17 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 
 /* The end of a fetch */
 
-static unsigned fill_failure_status(enum fetch_result result)
+/* What it comes to when it has not brought all of a response. */
+static void fill_fail(struct fill *f, enum fetch_result result,
+		      struct node_fill_input *in)
 {
-	switch (result) {
-	case FETCH_TIMEOUT:
-		return 504;
-	case FETCH_REFUSED:
-		return 403;
-	case FETCH_NOMEM:
-		return 503;
-	case FETCH_COMPLETE:
-	case FETCH_TRUNCATED:
-	case FETCH_NOCONNECT:
-	case FETCH_NOTLS:
-	case FETCH_UNTRUSTED:
-	case FETCH_BAD:
-		break;
-	}
-	return 502;
-}
+	const struct node_stale stale = fill_stale(f);
+	const struct node_failure failure =
+		node_answer_of_failure(result, &stale);
 
-/* How long stale responses are good that do not say so, when a fetch from the
- * origin has failed: not where it was there, and must not be used. */
-static unsigned fill_stale_limit(const struct fill *f, enum fetch_result result)
-{
-	switch (result) {
-	case FETCH_TIMEOUT:
-	case FETCH_TRUNCATED:
-	case FETCH_NOCONNECT:
-	case FETCH_NOTLS:
-	case FETCH_BAD: /* mostly: it has hung up */
-		return f->q->settings->stale_on_disconnect_s;
-	case FETCH_COMPLETE:
-	case FETCH_REFUSED:
-	case FETCH_UNTRUSTED:
-	case FETCH_NOMEM:
-		break;
-	}
-	return 0;
+	in->event = NODE_BROKE;
+	in->status = failure.status;
+	in->stale_usable = failure.stale_usable;
 }
 
 static void fill_count_failure(struct fill *f, enum fetch_result result)
@@ -579,10 +553,7 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 	(void)fetch;
 	f->fetch = NULL;
 	if (done->result != FETCH_COMPLETE) {
-		in.event = NODE_BROKE;
-		in.status = fill_failure_status(done->result);
-		in.stale_usable = fill_is_stale_usable(
-			f, fill_stale_limit(f, done->result));
+		fill_fail(f, done->result, &in);
 		fill_count_failure(f, done->result);
 	}
 	fill_event(f, &in);

@@ -89,32 +89,123 @@ static void of_peers(void **arg)
 	}
 }
 
+/* What is stored: usable for so long after it went stale, which was LATE_S ago;
+ * none: it does not say. */
+enum { LATE_S = 30, NONE = -1, NOTHING = -2 };
+
+static struct node_stale stale_for(int64_t error_s, bool never,
+				   struct freshness *freshness)
+{
+	const struct freshness_spans spans = {
+		.born_s = NOW_S - LATE_S - 60, .lifetime_s = 60,
+		.stale_if_error_s = error_s,
+		.stale_while_revalidate_s = CACHECONTROL_NONE,
+	};
+
+	*freshness = (struct freshness){ .never_stale = never };
+	freshness_set(freshness, &spans);
+	return (struct node_stale){
+		.freshness = error_s == NOTHING ? NULL : freshness,
+		.client = true, .now_s = NOW_S,
+	};
+}
+
 /* clang-format off */
 static const struct {
-	struct node_origin_answer answer;
+	unsigned status;
+	bool validating, confirms;
+	int64_t error_s;
 	enum node_head expected;
 } origin_rows[] = {
-	{ { .status = 200 }, NODE_HEAD_USABLE },
-	{ { .status = 304 }, NODE_HEAD_USABLE }, /* the client has asked for it */
-	{ { .status = 304, .validating = true, .confirms = true }, NODE_HEAD_CONFIRMS },
-	{ { .status = 304, .validating = true }, NODE_HEAD_ELSEWHERE },
-	{ { .status = 200, .validating = true, .confirms = true }, NODE_HEAD_USABLE },
-	{ { .status = 500, .stale_usable = true }, NODE_HEAD_STALE },
-	{ { .status = 501, .stale_usable = true }, NODE_HEAD_USABLE },
-	{ { .status = 502, .stale_usable = true }, NODE_HEAD_STALE },
-	{ { .status = 504, .stale_usable = true }, NODE_HEAD_STALE },
-	{ { .status = 505, .stale_usable = true }, NODE_HEAD_USABLE },
-	{ { .status = 404, .stale_usable = true }, NODE_HEAD_USABLE },
-	{ { .status = 503 }, NODE_HEAD_USABLE },
+	{ 200, false, false, NOTHING, NODE_HEAD_USABLE },
+	{ 304, false, false, NOTHING, NODE_HEAD_USABLE }, /* the client has asked for it */
+	{ 304, true, true, NONE, NODE_HEAD_CONFIRMS },
+	{ 304, true, false, NONE, NODE_HEAD_ELSEWHERE },
+	{ 200, true, true, NONE, NODE_HEAD_USABLE },
+	{ 500, false, false, LATE_S + 1, NODE_HEAD_STALE },
+	{ 501, false, false, LATE_S + 1, NODE_HEAD_USABLE },
+	{ 502, false, false, LATE_S + 1, NODE_HEAD_STALE },
+	{ 504, true, false, LATE_S + 1, NODE_HEAD_STALE },
+	{ 505, false, false, LATE_S + 1, NODE_HEAD_USABLE },
+	{ 404, false, false, LATE_S + 1, NODE_HEAD_USABLE },
+	{ 503, false, false, LATE_S, NODE_HEAD_USABLE }, /* too late */
+	{ 503, false, false, NONE, NODE_HEAD_USABLE }, /* the origin is there */
+	{ 503, false, false, NOTHING, NODE_HEAD_USABLE },
 };
 /* clang-format on */
 
 static void of_origins(void **arg)
 {
 	(void)arg;
-	for (size_t i = 0; i < NROWS(origin_rows); i++)
-		assert_int_equal(node_answer_of_origin(&origin_rows[i].answer),
+	for (size_t i = 0; i < NROWS(origin_rows); i++) {
+		struct freshness freshness;
+		struct node_origin_answer a = {
+			.status = origin_rows[i].status,
+			.validating = origin_rows[i].validating,
+			.confirms = origin_rows[i].confirms,
+			.stale = stale_for(origin_rows[i].error_s, false,
+					   &freshness),
+		};
+
+		a.stale.on_disconnect_s = 2 * LATE_S;
+		assert_int_equal(node_answer_of_origin(&a),
 				 origin_rows[i].expected);
+		a.stale.client = false; /* nobody to give it to */
+		if (origin_rows[i].expected == NODE_HEAD_STALE)
+			assert_int_equal(node_answer_of_origin(&a),
+					 NODE_HEAD_USABLE);
+	}
+}
+
+static const struct {
+	enum fetch_result result;
+	unsigned status;
+	bool disconnect; /* what does not say how long it is good, is */
+} failure_rows[] = {
+	{ FETCH_TRUNCATED, 502, true },	 { FETCH_TIMEOUT, 504, true },
+	{ FETCH_NOCONNECT, 502, true },	 { FETCH_NOTLS, 502, true },
+	{ FETCH_BAD, 502, true },	 { FETCH_UNTRUSTED, 502, false },
+	{ FETCH_REFUSED, 403, false },	 { FETCH_NOMEM, 503, false },
+};
+
+_Static_assert(NROWS(failure_rows) == FETCH_RESULTS - 1, "all but COMPLETE");
+
+/* Whether what is stored is used, if an age is allowed by itself or by the
+ * node's settings. */
+static bool stale_is_used(enum fetch_result result, int64_t error_s,
+			  unsigned on_disconnect_s, bool never)
+{
+	struct freshness freshness;
+	struct node_stale stale = stale_for(error_s, never, &freshness);
+
+	stale.on_disconnect_s = on_disconnect_s;
+	return node_answer_of_failure(result, &stale).stale_usable;
+}
+
+static void of_failures(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(failure_rows); i++) {
+		enum fetch_result result = failure_rows[i].result;
+		bool disconnect = failure_rows[i].disconnect;
+		struct freshness freshness;
+		struct node_stale stale =
+			stale_for(LATE_S + 1, false, &freshness);
+
+		assert_int_equal(node_answer_of_failure(result, &stale).status,
+				 failure_rows[i].status);
+		stale.client = false;
+		assert_false(node_answer_of_failure(result, &stale)
+				     .stale_usable);
+		/* what it says itself, counts in any case */
+		assert_true(stale_is_used(result, LATE_S + 1, 0, false));
+		assert_false(stale_is_used(result, LATE_S, 3600, false));
+		assert_int_equal(stale_is_used(result, NONE, LATE_S + 1, false),
+				 disconnect);
+		assert_false(stale_is_used(result, NONE, LATE_S, false));
+		assert_false(stale_is_used(result, LATE_S + 1, 3600, true));
+		assert_false(stale_is_used(result, NOTHING, 3600, false));
+	}
 }
 
 /* clang-format off */
@@ -155,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_peers),
 		cmocka_unit_test(of_origins),
+		cmocka_unit_test(of_failures),
 		cmocka_unit_test(of_requests),
 	};
 
