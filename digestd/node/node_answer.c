@@ -4,6 +4,7 @@
 #include "digestd/node/node_answer.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
@@ -121,6 +122,24 @@ struct node_failure node_answer_of_failure(enum fetch_result result,
 		.stale_usable = node_answer_is_stale_usable(stale, default_s),
 		.status = node_answer_failure_status(result),
 	};
+}
+
+static const char *node_answer_etag(const struct node_described *d)
+{
+	const char *tag = fields_get(d->fields, "etag");
+
+	return tag ? tag : "";
+}
+
+enum node_head node_answer_of_rejoin(const struct node_described *begun,
+				     const struct node_described *origin)
+{
+	if (origin->status != begun->status ||
+	    strcmp(node_answer_etag(origin), node_answer_etag(begun)) ||
+	    (begun->body_len >= 0 && origin->body_len >= 0 &&
+	     origin->body_len != begun->body_len))
+		return NODE_HEAD_UNUSABLE;
+	return NODE_HEAD_USABLE;
 }
 
 bool node_answer_is_shareable(const struct fields *request,

@@ -68,6 +68,22 @@ struct node_failure {
 struct node_failure node_answer_of_failure(enum fetch_result result,
 					   const struct node_stale *stale);
 
+/* A header, which says what its body is. */
+struct node_described {
+	unsigned status;
+	const struct fields *fields; /* borrowed */
+	int64_t body_len; /* -1: not said */
+};
+
+/*
+ * Whether an origin goes on for a peer that broke off: what it sends must be
+ * the same representation as what the peer has begun to send. That the bytes
+ * are the same as far as they have come is another question, see
+ * node_fill_compares().
+ */
+enum node_head node_answer_of_rejoin(const struct node_described *begun,
+				     const struct node_described *origin);
+
 /* Whether one response may answer several requests like this GET. */
 bool node_answer_is_shareable(const struct fields *request,
 			      const struct cachecontrol *cc);

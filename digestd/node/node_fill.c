@@ -294,6 +294,11 @@ size_t node_fill_repeated(const struct node_fill *f, size_t len)
 	return left < len ? (size_t)left : len;
 }
 
+bool node_fill_compares(const struct node_fill *f)
+{
+	return f->state == NODE_REJOIN && f->keep == NODE_KEEP_YES;
+}
+
 /* What is received once len bytes more have come. */
 static uint64_t node_fill_after(const struct node_fill *f, size_t len)
 {

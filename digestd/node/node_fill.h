@@ -209,8 +209,10 @@ uint64_t node_fill_need_whole(const struct node_fill *f,
 /* The same once len bytes more have come. */
 uint64_t node_fill_need(const struct node_fill *f, size_t len);
 
-/* How many of len bytes the peer has sent before, see REJOIN. */
+/* How many of len bytes the peer has sent before, see REJOIN; and whether they
+ * have to be held against what it has sent, which is still here then. */
 size_t node_fill_repeated(const struct node_fill *f, size_t len);
+bool node_fill_compares(const struct node_fill *f);
 
 /* Whether a response that is kept is worth finishing though its client has
  * left: it is small, or nearly done. */

@@ -393,27 +393,6 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 		       : NODE_HEAD_USABLE;
 }
 
-static const char *fill_etag(const struct fields *f)
-{
-	const char *tag = fields_get(f, "etag");
-
-	return tag ? tag : "";
-}
-
-/* Whether the origin sends what the peer has begun to send. */
-static enum node_head fill_compare(const struct fill *f, unsigned status,
-				   const struct fields *fields,
-				   int64_t body_len)
-{
-	int64_t said = f->node.body_len;
-
-	if (status != f->status ||
-	    strcmp(fill_etag(fields), fill_etag(&f->response)) ||
-	    (said >= 0 && body_len >= 0 && body_len != said))
-		return NODE_HEAD_UNUSABLE;
-	return NODE_HEAD_USABLE;
-}
-
 /* Asks for admission and for memory. */
 static void fill_ask_admission(struct fill *f)
 {
@@ -440,6 +419,9 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 			    const struct fields *fields, int64_t body_len)
 {
 	struct fill *f = arg;
+	const struct node_described begun = {f->status, &f->response,
+					     f->node.body_len};
+	const struct node_described origin = {status, fields, body_len};
 	struct node_fill_input in = {
 		.event = NODE_HEAD,
 		.now_ms = worker_now_ms(f->worker),
@@ -449,7 +431,7 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 
 	(void)fetch;
 	if (f->node.state == NODE_REJOIN) {
-		in.head = fill_compare(f, status, fields, body_len);
+		in.head = node_answer_of_rejoin(&begun, &origin);
 	} else {
 		f->fwd_status = status;
 		in.head = (f->source == SOURCE_PEER ? fill_read_peer
@@ -469,8 +451,8 @@ static bool fill_is_same(const struct fill *f, const void *data, size_t n)
 {
 	const struct node_fill *node = &f->node;
 
-	return node->state != NODE_REJOIN || node->keep != NODE_KEEP_YES ||
-	       !n || !memcmp(f->body.data + node->rejoined, data, n);
+	return !n || !node_fill_compares(node) ||
+	       !memcmp(f->body.data + node->rejoined, data, n);
 }
 
 /* One step with bytes; true: another one is due. */

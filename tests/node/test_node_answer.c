@@ -208,6 +208,56 @@ static void of_failures(void **arg)
 	}
 }
 
+struct rejoin_row {
+	const char *label;
+	unsigned status;
+	int64_t begun_len, len;
+	struct pair begun[2], fields[2];
+	bool same;
+};
+
+#define TAG { "ETag", "\"a\"" }
+
+/* clang-format off */
+static const struct rejoin_row rejoin_rows[] = {
+	{ "the same", 200, 9, 9, { TAG }, { TAG }, true },
+	{ "without a tag", 200, 9, 9, { { 0 } }, { { 0 } }, true },
+	{ "another status", 206, 9, 9, { TAG }, { TAG }, false },
+	{ "an error", 500, 9, 9, { { 0 } }, { { 0 } }, false },
+	{ "confirmed, which nobody has asked", 304, 9, -1, { TAG }, { TAG }, false },
+	{ "another tag", 200, 9, 9, { TAG }, { { "ETag", "\"b\"" } }, false },
+	{ "weak by now", 200, 9, 9, { TAG }, { { "ETag", "W/\"a\"" } }, false },
+	{ "no tag any more", 200, 9, 9, { TAG }, { { 0 } }, false },
+	{ "a tag by now", 200, 9, 9, { { 0 } }, { TAG }, false },
+	{ "longer", 200, 9, 10, { TAG }, { TAG }, false },
+	{ "in chunks", 200, 9, -1, { TAG }, { TAG }, true },
+	{ "in chunks at first", 200, -1, 9, { TAG }, { TAG }, true },
+	{ "empty by now", 200, 9, 0, { { 0 } }, { { 0 } }, false },
+};
+/* clang-format on */
+
+static void of_rejoins(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rejoin_rows); i++) {
+		const struct rejoin_row *row = &rejoin_rows[i];
+		struct fields begun, fields;
+		const struct node_described was = {200, &begun, row->begun_len};
+		const struct node_described is = {row->status, &fields,
+						  row->len};
+		enum node_head head;
+
+		fill(&begun, row->begun, NROWS(row->begun));
+		fill(&fields, row->fields, NROWS(row->fields));
+		head = node_answer_of_rejoin(&was, &is);
+		fields_free(&begun);
+		fields_free(&fields);
+		if (head !=
+		    (row->same ? NODE_HEAD_USABLE : NODE_HEAD_UNUSABLE))
+			fail_msg("%s", row->label);
+	}
+}
+
 /* clang-format off */
 static const struct {
 	struct pair field;
@@ -247,6 +297,7 @@ int main(void)
 		cmocka_unit_test(of_peers),
 		cmocka_unit_test(of_origins),
 		cmocka_unit_test(of_failures),
+		cmocka_unit_test(of_rejoins),
 		cmocka_unit_test(of_requests),
 	};
 

@@ -261,6 +261,7 @@ static void a_takeover(void **arg)
 	(void)arg;
 	assert_int_equal(node_fill_step(&f, &in).then, NODE_THEN_TAKE_OVER);
 	assert_int_equal(f.state, NODE_REJOIN);
+	assert_true(node_fill_compares(&f));
 	in = (struct node_fill_input){ .event = NODE_HEAD };
 	node_fill_step(&f, &in);
 	in = (struct node_fill_input){
@@ -271,6 +272,7 @@ static void a_takeover(void **arg)
 	assert_int_equal(node_fill_repeated(&f, 350), 250);
 	assert_int_equal(node_fill_step(&f, &in).actions, NODE_AGAIN);
 	assert_int_equal(f.state, NODE_SHOW_ORIGIN);
+	assert_false(node_fill_compares(&f)); /* they were, and come again */
 	assert_int_equal(node_fill_repeated(&f, 350), 250);
 	assert_int_equal(node_fill_step(&f, &in).actions,
 			 NODE_TAKE | NODE_WAKE);
@@ -301,6 +303,7 @@ static void a_takeover_without_credit(void **arg)
 	};
 
 	(void)arg;
+	assert_false(node_fill_compares(&f)); /* its tag has said it */
 	assert_int_equal(node_fill_step(&f, &in).actions, NODE_AGAIN);
 	assert_int_equal(node_fill_step(&f, &in).actions, NODE_REFUSE);
 	assert_int_equal(f.credit, 0);
