@@ -124,18 +124,42 @@ struct node_failure node_answer_of_failure(enum fetch_result result,
 	};
 }
 
-static const char *node_answer_etag(const struct node_described *d)
+static bool node_answer_field_is_same(const struct node_described *a,
+				      const struct node_described *b,
+				      const char *name)
 {
-	const char *tag = fields_get(d->fields, "etag");
+	const char *one = fields_get(a->fields, name);
+	const char *other = fields_get(b->fields, name);
 
-	return tag ? tag : "";
+	return one && other ? !strcmp(one, other) : one == other;
+}
+
+/* Without a strong tag, which says all of it: what the header, which has gone
+ * out already, says of the bytes that come yet. */
+static bool node_answer_describes_same(const struct node_described *a,
+				       const struct node_described *b)
+{
+	static const char *const names[] = {
+		"Content-Encoding", "Content-Type", "Last-Modified",
+	};
+	const char *tag = fields_get(a->fields, "ETag");
+
+	if (!node_answer_field_is_same(a, b, "ETag"))
+		return false;
+	if (tag && tag[0] == '"')
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!node_answer_field_is_same(a, b, names[i]))
+			return false;
+	}
+	return true;
 }
 
 enum node_head node_answer_of_rejoin(const struct node_described *begun,
 				     const struct node_described *origin)
 {
 	if (origin->status != begun->status ||
-	    strcmp(node_answer_etag(origin), node_answer_etag(begun)) ||
+	    !node_answer_describes_same(begun, origin) ||
 	    (begun->body_len >= 0 && origin->body_len >= 0 &&
 	     origin->body_len != begun->body_len))
 		return NODE_HEAD_UNUSABLE;

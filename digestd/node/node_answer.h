@@ -77,9 +77,9 @@ struct node_described {
 
 /*
  * Whether an origin goes on for a peer that broke off: what it sends must be
- * the same representation as what the peer has begun to send. That the bytes
- * are the same as far as they have come is another question, see
- * node_fill_compares().
+ * the same representation as what the peer has begun to send, by a strong
+ * entity tag, or else by all that describes its body. That the bytes are the
+ * same as far as they have come is another question, see node_fill_compares().
  */
 enum node_head node_answer_of_rejoin(const struct node_described *begun,
 				     const struct node_described *origin);

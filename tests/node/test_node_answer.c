@@ -232,6 +232,13 @@ static const struct rejoin_row rejoin_rows[] = {
 	{ "longer", 200, 9, 10, { TAG }, { TAG }, false },
 	{ "in chunks", 200, 9, -1, { TAG }, { TAG }, true },
 	{ "in chunks at first", 200, -1, 9, { TAG }, { TAG }, true },
+	{ "compressed by now", 200, -1, -1, { { 0 } }, { { "Content-Encoding", "gzip" } }, false },
+	{ "not compressed any more", 200, -1, -1, { { "Content-Encoding", "gzip" } }, { { 0 } }, false },
+	{ "of another type", 200, -1, -1, { { "Content-Type", "a/b" } }, { { "Content-Type", "a/c" } }, false },
+	{ "of the same type", 200, -1, -1, { { "Content-Type", "a/b" } }, { { "Content-Type", "a/b" } }, true },
+	{ "changed since", 200, 9, 9, { { "Last-Modified", "1" } }, { { "Last-Modified", "2" } }, false },
+	{ "a weak tag, and changed", 200, 9, 9, { { "ETag", "W/\"a\"" }, { "Last-Modified", "1" } }, { { "ETag", "W/\"a\"" }, { "Last-Modified", "2" } }, false },
+	{ "a tag, and another date", 200, 9, 9, { TAG, { "Last-Modified", "1" } }, { TAG, { "Last-Modified", "2" } }, true },
 	{ "empty by now", 200, 9, 0, { { 0 } }, { { 0 } }, false },
 };
 /* clang-format on */
