@@ -165,17 +165,3 @@ enum node_head node_answer_of_rejoin(const struct node_described *begun,
 		return NODE_HEAD_UNUSABLE;
 	return NODE_HEAD_USABLE;
 }
-
-bool node_answer_is_shareable(const struct fields *request,
-			      const struct cachecontrol *cc)
-{
-	return !cc->no_store && !cc->no_cache &&
-	       !fields_get(request, "range") &&
-	       !fields_get(request, "authorization");
-}
-
-bool node_answer_may_be_at_peers(const struct fields *request,
-				 const struct cachecontrol *cc)
-{
-	return cc->max_age != 0 && node_answer_is_shareable(request, cc);
-}

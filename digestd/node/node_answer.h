@@ -84,13 +84,4 @@ struct node_described {
 enum node_head node_answer_of_rejoin(const struct node_described *begun,
 				     const struct node_described *origin);
 
-/* Whether one response may answer several requests like this GET. */
-bool node_answer_is_shareable(const struct fields *request,
-			      const struct cachecontrol *cc);
-
-/* Whether peers may have what a GET or HEAD with these fields wants: what only
- * origins can do, they are not asked for. */
-bool node_answer_may_be_at_peers(const struct fields *request,
-				 const struct cachecontrol *cc);
-
 #endif

@@ -7,7 +7,6 @@
 
 #include "codec/squid.h"
 #include "digestd/http/answer.h"
-#include "digestd/http/conditional.h"
 #include "digestd/http/decimal.h"
 #include "digestd/http/forward.h"
 #include "digestd/http/targeted.h"
@@ -165,8 +164,9 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 
 static bool fill_fetch_may_ask_peers(const struct fill *f)
 {
-	return f->worker->view && f->q->cacheable && !f->stale &&
-	       node_answer_may_be_at_peers(&f->in, &f->q->cc);
+	const struct node_ask ask = question_ask(f->q, &f->in);
+
+	return f->worker->view && node_ask_may_be_at_peers(&ask, f->stale);
 }
 
 /* Finds the peers that may have it. */
@@ -212,50 +212,21 @@ static bool fill_fetch_ask_peers(struct fill *f)
 	return true;
 }
 
-/* Asks about what is stored, if that has a validator: f->validating. The
- * client's range stays, under its condition: the origin looks at it when it
- * does not confirm. */
-static int fill_fetch_ask_about_stale(struct fill *f)
+/* Makes the conditions of f->out, and f->validating. */
+static int fill_fetch_add_conditions(struct fill *f)
 {
-	const char *if_range = fields_get(&f->out, "If-Range");
+	const struct node_ask ask = question_ask(f->q, &f->in);
 	struct fields stored;
-	int err = 0;
+	int err;
 
+	if (!f->stale)
+		return node_ask_conditions(&ask, NULL, &f->out,
+					   &f->validating);
 	if (cached_fields(f->stale, &stored))
 		return -1;
-	f->validating = conditional_has_validator(&stored);
-	if (f->validating)
-		err = conditional_validate(&stored, &f->out);
+	err = node_ask_conditions(&ask, &stored, &f->out, &f->validating);
 	fields_free(&stored);
-	if (err || !f->validating || !if_range || !fields_get(&f->out, "Range"))
-		return err;
-	return fields_add(&f->out, "If-Range", if_range);
-}
-
-/* What is sent to an origin when the answer may be stored: no conditions but
- * our own, so that it is whole. */
-static int fill_fetch_own_conditions(struct fill *f)
-{
-	static const char *const names[] = {
-		"If-Match",
-		"If-None-Match",
-		"If-Modified-Since",
-		"If-Unmodified-Since",
-	};
-	int err = 0;
-
-	f->validating = false;
-	if (!f->q->cacheable)
-		return 0;
-	if (f->stale)
-		err = fill_fetch_ask_about_stale(f);
-	if (err || f->validating)
-		return err;
-	if (!f->q->get || fields_get(&f->in, "range"))
-		return 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		fields_remove(&f->out, names[i]);
-	return 0;
+	return err;
 }
 
 /* Who asks, which is nobody where a response is renewed in the background, and
@@ -326,7 +297,7 @@ static int fill_fetch_from_origin(struct fill *f)
 	if (f->q->forward)
 		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&f->in, &how, &f->out) ||
-	    fill_fetch_tell_client(f, host) || fill_fetch_own_conditions(f) ||
+	    fill_fetch_tell_client(f, host) || fill_fetch_add_conditions(f) ||
 	    fill_fetch_count_forward(f) ||
 	    (question_acts_for_origin(f->q) &&
 	     targeted_announce(&f->out, set->node)))

@@ -75,6 +75,12 @@ enum set_cookie question_set_cookie(const struct question *q)
 	return q->site ? q->site->set_cookie : q->settings->set_cookie;
 }
 
+struct node_ask question_ask(const struct question *q,
+			     const struct fields *fields)
+{
+	return (struct node_ask){ fields, &q->cc, q->get, q->cacheable };
+}
+
 void question_read_answer(const struct question *q, unsigned status,
 			  const struct fields *fields, struct answer *answer)
 {

@@ -12,6 +12,7 @@
 #include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/target.h"
+#include "digestd/node/node_ask.h"
 #include "digestd/proxy/worker.h"
 
 struct question {
@@ -52,6 +53,10 @@ const char *question_acts_for_origin(const struct question *q);
 
 /* What is done with Set-Cookie at the site. */
 enum set_cookie question_set_cookie(const struct question *q);
+
+/* What is asked for, with fields that came. */
+struct node_ask question_ask(const struct question *q,
+			     const struct fields *fields);
 
 /* Reads a response, with the rules of the site. */
 void question_read_answer(const struct question *q, unsigned status,

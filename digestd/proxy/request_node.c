@@ -4,7 +4,6 @@
  */
 #include "digestd/http/conditional.h"
 #include "digestd/http/vary.h"
-#include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
@@ -198,8 +197,9 @@ void request_event(struct request *r, enum node_event event)
 
 static bool request_node_is_shareable(const struct request *r)
 {
-	return r->q->cacheable && r->q->get &&
-	       node_answer_is_shareable(request_fields(r), &r->q->cc);
+	const struct node_ask ask = question_ask(r->q, request_fields(r));
+
+	return node_ask_is_shareable(&ask);
 }
 
 void request_read(struct request *r, bool damaged)

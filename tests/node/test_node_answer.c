@@ -265,39 +265,6 @@ static void of_rejoins(void **arg)
 	}
 }
 
-/* clang-format off */
-static const struct {
-	struct pair field;
-	bool shareable, at_peers;
-} request_rows[] = {
-	{ { 0 }, true, true },
-	{ { "Accept", "text/plain" }, true, true },
-	{ { "Cache-Control", "no-store" }, false, false },
-	{ { "Cache-Control", "no-cache" }, false, false },
-	{ { "Cache-Control", "max-age=0" }, true, false },
-	{ { "Cache-Control", "max-age=1" }, true, true },
-	{ { "Range", "bytes=0-1" }, false, false },
-	{ { "Authorization", "Basic eDp5" }, false, false },
-};
-/* clang-format on */
-
-static void of_requests(void **arg)
-{
-	(void)arg;
-	for (size_t i = 0; i < NROWS(request_rows); i++) {
-		struct cachecontrol cc;
-		struct fields f;
-
-		fill(&f, &request_rows[i].field, 1);
-		cachecontrol_request(&f, &cc);
-		assert_int_equal(node_answer_is_shareable(&f, &cc),
-				 request_rows[i].shareable);
-		assert_int_equal(node_answer_may_be_at_peers(&f, &cc),
-				 request_rows[i].at_peers);
-		fields_free(&f);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,7 +272,6 @@ int main(void)
 		cmocka_unit_test(of_origins),
 		cmocka_unit_test(of_failures),
 		cmocka_unit_test(of_rejoins),
-		cmocka_unit_test(of_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

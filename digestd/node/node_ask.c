@@ -1,0 +1,62 @@
+/*
+ * Asking.
+ */
+#include "digestd/node/node_ask.h"
+
+#include <stddef.h>
+
+#include "digestd/http/cachecontrol.h"
+#include "digestd/http/conditional.h"
+#include "digestd/http/fields.h"
+
+/* Whether one response may answer another request than the one it is for. */
+static bool node_ask_is_for_all(const struct node_ask *a)
+{
+	return !a->cc->no_store && !a->cc->no_cache &&
+	       !fields_get(a->request, "range") &&
+	       !fields_get(a->request, "authorization");
+}
+
+bool node_ask_is_shareable(const struct node_ask *a)
+{
+	return a->cacheable && a->get && node_ask_is_for_all(a);
+}
+
+bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale)
+{
+	return a->cacheable && !has_stale && a->cc->max_age != 0 &&
+	       node_ask_is_for_all(a);
+}
+
+/* About what is stored, which has a validator. */
+static int node_ask_about(const struct fields *stored, struct fields *out)
+{
+	/* its text stays when its line is removed */
+	const char *if_range = fields_get(out, "If-Range");
+	int err = conditional_validate(stored, out);
+
+	if (err || !if_range || !fields_get(out, "Range"))
+		return err;
+	return fields_add(out, "If-Range", if_range);
+}
+
+int node_ask_conditions(const struct node_ask *a, const struct fields *stored,
+			struct fields *out, bool *validating)
+{
+	static const char *const names[] = {
+		"If-Match",
+		"If-None-Match",
+		"If-Modified-Since",
+		"If-Unmodified-Since",
+	};
+
+	*validating = a->cacheable && stored &&
+		      conditional_has_validator(stored);
+	if (*validating)
+		return node_ask_about(stored, out);
+	if (!a->cacheable || !a->get || fields_get(a->request, "range"))
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		fields_remove(out, names[i]);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * Who may be asked for what a client wants, and under which conditions.
+ */
+#ifndef DIGESTD_NODE_NODE_ASK_H
+#define DIGESTD_NODE_NODE_ASK_H
+
+#include <stdbool.h>
+
+struct cachecontrol;
+struct fields;
+
+/* A request that nothing here has answered. All pointers are borrowed. */
+struct node_ask {
+	const struct fields *request; /* as it came */
+	const struct cachecontrol *cc; /* of that */
+	bool get;	/* by the method */
+	bool cacheable; /* GET or HEAD that the store may answer */
+};
+
+/* Whether one response may answer several requests like this one. */
+bool node_ask_is_shareable(const struct node_ask *a);
+
+/*
+ * Whether peers may be asked. What only origins can do, they are not asked for:
+ * to confirm what is stale here (has_stale), to answer anew or for one client,
+ * to send a range.
+ */
+bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
+
+/*
+ * Makes the conditions of what is sent to an origin, `out`, which are the
+ * request's so far. Where the answer may be stored there are none but this
+ * node's own, so that it is whole: those of a stale response (`stored`, its
+ * fields; null: there is none) if it has a validator, and *validating becomes
+ * true. A range stays, under its condition: the origin looks at both when it
+ * does not confirm.
+ *
+ * A range of what is not stored, or has no validator, and HEAD go out under the
+ * client's conditions: what comes back is its answer alone.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int node_ask_conditions(const struct node_ask *a, const struct fields *stored,
+			struct fields *out, bool *validating);
+
+#endif
