@@ -7,6 +7,43 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "digestd/http/freshness.h"
+#include "digestd/http/vary.h"
+
+/* What is here */
+
+enum node_found node_request_found(const struct node_stored *stored)
+{
+	switch (freshness_reuse(stored->freshness, stored->cc,
+				stored->now_s)) {
+	case REUSE_FRESH:
+	case REUSE_STALE:
+		return NODE_FOUND_FRESH;
+	case REUSE_RENEW:
+		return NODE_FOUND_WHILE_REVALIDATE;
+	case REUSE_VALIDATE:
+		break;
+	}
+	return NODE_FOUND_STALE;
+}
+
+enum cachestatus_fwd node_request_why_asked(const struct node_stored *stored)
+{
+	return freshness_left(stored->freshness, stored->now_s) <= 0 ?
+		       CACHESTATUS_STALE : CACHESTATUS_REQUEST;
+}
+
+bool node_request_can_follow(const struct node_stored *shown,
+			     const struct fields *selecting,
+			     const struct fields *request)
+{
+	return vary_match(selecting, request) &&
+	       freshness_reuse(shown->freshness, shown->cc, shown->now_s) ==
+		       REUSE_FRESH;
+}
+
+/* Parts of steps */
+
 static enum node_request_action
 node_request_answer(struct node_request *q, enum node_request_action action)
 {

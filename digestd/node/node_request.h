@@ -9,8 +9,14 @@
 #define DIGESTD_NODE_NODE_REQUEST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "digestd/http/cachestatus.h"
 #include "digestd/node/node_event.h"
+
+struct cachecontrol;
+struct fields;
+struct freshness;
 
 enum node_request_state {
 	NODE_READING,   /* what is stored for it is being looked up */
@@ -28,6 +34,27 @@ enum node_found {
 	NODE_FOUND_WHILE_REVALIDATE, /* usable, while it is asked about */
 	NODE_FOUND_FRESH,
 };
+
+/* A response for the same key, stored or on its way to another request. All
+ * pointers are borrowed. */
+struct node_stored {
+	const struct freshness *freshness;
+	const struct cachecontrol *cc; /* of the request */
+	int64_t now_s;
+};
+
+/* What a stored one is to the request, which it is a variant for. */
+enum node_found node_request_found(const struct node_stored *stored);
+
+/* Why somebody is asked about it: it has gone stale, or the request wants it
+ * newer. */
+enum cachestatus_fwd node_request_why_asked(const struct node_stored *stored);
+
+/* Whether one that another request fetches answers this one, too: as it came,
+ * and for requests with the same fields, as far as it was chosen by them. */
+bool node_request_can_follow(const struct node_stored *shown,
+			     const struct fields *selecting,
+			     const struct fields *request);
 
 struct node_request {
 	enum node_request_state state;

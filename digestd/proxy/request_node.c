@@ -3,7 +3,6 @@
  * stored, joins what others fetch, and does what the machine says.
  */
 #include "digestd/http/conditional.h"
-#include "digestd/http/vary.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
@@ -224,27 +223,19 @@ void request_read(struct request *r, bool damaged)
  * does so at once. */
 static void request_node_found(struct request *r, struct cached *c, bool lent)
 {
-	int64_t now_s = worker_now_s(r->worker);
+	struct node_stored stored = { .cc = &r->q->cc,
+				      .now_s = worker_now_s(r->worker) };
 
 	r->found_as = NODE_FOUND_NONE;
 	if (!c)
 		return;
 	r->found = c;
 	r->lent = lent;
-	switch (freshness_reuse(&c->freshness, &r->q->cc, now_s)) {
-	case REUSE_FRESH:
-	case REUSE_STALE:
-		r->found_as = NODE_FOUND_FRESH;
+	stored.freshness = &c->freshness;
+	r->found_as = node_request_found(&stored);
+	if (r->found_as != NODE_FOUND_STALE)
 		return;
-	case REUSE_RENEW:
-		r->found_as = NODE_FOUND_WHILE_REVALIDATE;
-		return;
-	case REUSE_VALIDATE:
-		break;
-	}
-	r->found_as = NODE_FOUND_STALE;
-	r->fwd = freshness_left(&c->freshness, now_s) <= 0 ?
-		CACHESTATUS_STALE : CACHESTATUS_REQUEST;
+	r->fwd = node_request_why_asked(&stored);
 	r->stale = lent ? cached_ref(c) : c;
 	r->found = NULL;
 }
@@ -291,13 +282,14 @@ void request_find(struct request *r)
 
 /* Other requests' fills */
 
-/* Whether what another request fetches is what this one wants. */
-static bool request_node_is_usable(const struct request *r,
-				   const struct cached *head)
+static bool request_node_can_follow(const struct request *r)
 {
-	return vary_match(cached_selecting(head), request_fields(r)) &&
-	       freshness_reuse(&head->freshness, &r->q->cc,
-			       worker_now_s(r->worker)) == REUSE_FRESH;
+	const struct cached *head = collapse_head(&r->reader);
+	const struct node_stored shown = {&head->freshness, &r->q->cc,
+					  worker_now_s(r->worker)};
+
+	return node_request_can_follow(&shown, cached_selecting(head),
+				       request_fields(r));
 }
 
 /* Its header can be seen. */
@@ -306,7 +298,7 @@ static void request_node_shown(struct request *r)
 	struct node_request_input in = { .event = NODE_HEAD };
 
 	in.usable = r->node.state != NODE_CLOSED &&
-		    request_node_is_usable(r, collapse_head(&r->reader));
+		    request_node_can_follow(r);
 	if (!in.usable)
 		collapse_leave(&r->reader);
 	request_node_input(r, &in);

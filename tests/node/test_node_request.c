@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "digestd/http/cachecontrol.h"
+#include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
 #include "digestd/node/node_request.h"
 #include "tests/unit.h"
 
@@ -244,9 +247,97 @@ static void a_read_that_comes_late(void **arg)
 	assert_true(node_request_is_over(&q));
 }
 
+enum { NOW_S = 1000000, NONE = CACHECONTROL_NONE };
+
+/* A response of so many seconds, so old; and the request's Cache-Control. */
+/* clang-format off */
+static const struct {
+	int64_t lifetime_s, age_s, revalidate_s;
+	bool never_stale;
+	const char *cc; /* null: none */
+	enum node_found found;
+	enum cachestatus_fwd why; /* of what is to be asked about */
+	bool can_follow;
+} stored_rows[] = {
+	{ 60, 10, NONE, false, NULL, NODE_FOUND_FRESH, 0, true },
+	{ 60, 60, NONE, false, NULL, NODE_FOUND_STALE, CACHESTATUS_STALE, false },
+	{ 60, 69, 10, false, NULL, NODE_FOUND_WHILE_REVALIDATE, 0, false },
+	{ 60, 70, 10, false, NULL, NODE_FOUND_STALE, CACHESTATUS_STALE, false },
+	{ 60, 69, 10, true, NULL, NODE_FOUND_STALE, CACHESTATUS_STALE, false },
+	{ 60, 70, NONE, false, "max-stale=10", NODE_FOUND_FRESH, 0, false },
+	{ 60, 71, NONE, false, "max-stale=10", NODE_FOUND_STALE, CACHESTATUS_STALE, false },
+	{ 60, 10, NONE, false, "max-age=10", NODE_FOUND_FRESH, 0, true },
+	{ 60, 11, NONE, false, "max-age=10", NODE_FOUND_STALE, CACHESTATUS_REQUEST, false },
+	{ 60, 11, NONE, false, "min-fresh=50", NODE_FOUND_STALE, CACHESTATUS_REQUEST, false },
+	{ 60, 0, NONE, false, "no-cache", NODE_FOUND_STALE, CACHESTATUS_REQUEST, false },
+};
+/* clang-format on */
+
+static void what_is_here(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(stored_rows); i++) {
+		const struct freshness_spans spans = {
+			.born_s = NOW_S - stored_rows[i].age_s,
+			.lifetime_s = stored_rows[i].lifetime_s,
+			.stale_if_error_s = NONE,
+			.stale_while_revalidate_s = stored_rows[i].revalidate_s,
+		};
+		struct freshness freshness = {
+			.never_stale = stored_rows[i].never_stale,
+		};
+		struct cachecontrol cc;
+		const struct node_stored stored = {&freshness, &cc, NOW_S};
+		struct fields request;
+
+		fields_init(&request);
+		if (stored_rows[i].cc)
+			assert_int_equal(fields_add(&request, "Cache-Control",
+						    stored_rows[i].cc), 0);
+		cachecontrol_request(&request, &cc);
+		freshness_set(&freshness, &spans);
+		if (node_request_found(&stored) != stored_rows[i].found ||
+		    node_request_can_follow(&stored, &fields_none, &request) !=
+			    stored_rows[i].can_follow)
+			fail_msg("row %zu", i);
+		if (stored_rows[i].found == NODE_FOUND_STALE)
+			assert_int_equal(node_request_why_asked(&stored),
+					 stored_rows[i].why);
+		fields_free(&request);
+	}
+}
+
+/* What was chosen by a field answers only who has the same. */
+static void who_may_follow(void **arg)
+{
+	const struct freshness_spans spans = { .born_s = NOW_S,
+					       .lifetime_s = 60 };
+	struct freshness freshness = { 0 };
+	struct cachecontrol cc;
+	const struct node_stored shown = {&freshness, &cc, NOW_S};
+	struct fields selecting, same, other;
+
+	(void)arg;
+	freshness_set(&freshness, &spans);
+	fields_init(&selecting);
+	fields_init(&same);
+	fields_init(&other);
+	assert_int_equal(fields_add(&selecting, "accept", "a/b"), 0);
+	assert_int_equal(fields_add(&same, "Accept", "a/b"), 0);
+	assert_int_equal(fields_add(&other, "Accept", "a/c"), 0);
+	cachecontrol_request(&same, &cc);
+	assert_true(node_request_can_follow(&shown, &selecting, &same));
+	assert_false(node_request_can_follow(&shown, &selecting, &other));
+	fields_free(&selecting);
+	fields_free(&same);
+	fields_free(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_here),
+		cmocka_unit_test(who_may_follow),
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_wait_for_nothing),

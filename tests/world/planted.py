@@ -52,8 +52,8 @@ FAULTS = {
         "digestd/node/node_keep.c",
         "if (c->unsafe && c->status < 400)", "if (c->status < 100)"),
     "vary-ignored-in-joining": (
-        "digestd/proxy/request_node.c",
-        "vary_match(cached_selecting(head), request_fields(r)) &&", ""),
+        "digestd/node/node_request.c",
+        "vary_match(selecting, request) &&", ""),
     "vary-ignored-in-the-store": (
         "digestd/http/vary.c",
         "if (!vary_same(fields_at(selecting, i), request))", "if (0)"),
@@ -72,8 +72,8 @@ FAULTS = {
         "if (left_s > -100)\n\t\treturn REUSE_FRESH"),
     "clock-back-makes-fresh": (
         "digestd/proxy/request_node.c",
-        "int64_t now_s = worker_now_s(r->worker);",
-        "int64_t now_s = worker_wall_s(r->worker);"),
+        ".now_s = worker_now_s(r->worker) };",
+        ".now_s = worker_wall_s(r->worker) };"),
     "no-cache-ignored": (
         "digestd/http/freshness.c",
         "if (f->always_validate || request->no_cache ||",
