@@ -1,5 +1,6 @@
 /*
- * What a fill takes of the process's memory, by its ledger.
+ * What a fill takes of the process's memory, by its ledger; how much that is,
+ * node/node_memory.h decides.
  *
  * A body that is to be stored is collected: all that it will take is taken
  * before the first byte, so that what has begun can be finished. Where there is
@@ -9,21 +10,14 @@
  */
 #include "digestd/proxy/fill.h"
 
-enum {
-	FILL_PIECE = 65536, /* comes at once, and may wait beside a window */
-	FILL_WINDOW_MIN = 16384,
-};
-
 bool fill_hold(struct fill *f, uint64_t bytes)
 {
+	const struct node_memory memory = worker_memory();
 	struct fill_memory *m = &f->memory;
 
-	if (bytes <= NODE_SMALL_BODY)
-		return true;
-	if (!m->passes && ledger_hold(&memory_ledger, LEDGER_promised, &m->body,
-				      bytes, memory_reserve()))
-		return true;
-	return false;
+	if (m->passes)
+		return bytes <= NODE_SMALL_BODY;
+	return node_memory_collect(&memory, &m->body, bytes);
 }
 
 /* What has come is there, and not only promised. */
@@ -57,43 +51,40 @@ void fill_release(struct fill *f)
 
 size_t fill_window(struct fill *f)
 {
+	const struct node_memory memory = worker_memory();
 	struct fill_memory *m = &f->memory;
-	size_t whole = f->q->settings->window_bytes;
 
 	if (m->passes)
 		return m->window;
 	fill_release(f);
 	m->passes = true;
-	m->window = whole;
-	/* beside what waits here, a piece may come and another be held */
-	if (f->body.len <= whole &&
-	    ledger_hold(&memory_ledger, LEDGER_streams, &m->body,
-			whole + 2 * FILL_PIECE, memory_reserve() / 4 * 3))
-		return whole;
-	if (whole > FILL_WINDOW_MIN)
-		m->window = FILL_WINDOW_MIN;
-	/* all that was collected, when it began to pass in its middle */
-	m->body.bytes = m->window + 2 * FILL_PIECE + f->body.len;
-	ledger_add(&memory_ledger, LEDGER_streams, m->body.bytes);
+	m->window = node_memory_stream(&memory, &m->body,
+				       f->q->settings->window_bytes,
+				       f->body.len);
 	return m->window;
 }
 
 void fill_trim(struct fill *f)
 {
 	struct fill_memory *m = &f->memory;
-	uint64_t need = m->window + 2 * FILL_PIECE;
+	uint64_t surplus;
 
-	if (!m->passes || m->body.bytes <= need || f->body.len > m->window)
+	if (!m->passes)
 		return;
-	buffer_fit(&f->body, m->window + FILL_PIECE);
-	ledger_return(&memory_ledger, LEDGER_streams, m->body.bytes - need);
-	m->body.bytes = need;
+	surplus = node_memory_surplus(&m->body, m->window, f->body.len);
+	if (!surplus)
+		return;
+	buffer_fit(&f->body, m->window + NODE_PIECE_BYTES);
+	ledger_return(&memory_ledger, LEDGER_streams, surplus);
+	m->body.bytes -= surplus;
 }
 
 bool fill_goes_on(struct fill *f)
 {
+	const struct node_memory memory = worker_memory();
+
 	/* nobody else is short of memory */
-	if (ledger_left(&memory_ledger) >= memory_reserve() &&
+	if (!node_memory_is_short(&memory) &&
 	    node_fill_is_worth_finishing(&f->node))
 		return true;
 	return !collapses_end_alone(f->worker->shared.collapses, &f->collapse);

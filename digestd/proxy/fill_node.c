@@ -397,12 +397,11 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 static void fill_ask_admission(struct fill *f)
 {
 	bool receiving = f->node.client && exchange_is_receiving(f->client->x);
+	const struct node_memory memory = worker_memory();
 	struct node_fill_admission in = {
 		.now_ms = worker_now_ms(f->worker),
 		.keep = fill_admit(f),
-		/* what is left then is for connections, and what is on its
-		 * way */
-		.busy = ledger_left(&memory_ledger) < memory_reserve() / 4,
+		.busy = node_memory_is_low(&memory),
 		.receiving = receiving,
 		.early_bytes = EXCHANGE_EARLY_BYTES,
 	};

@@ -15,8 +15,8 @@
 #include "digestd/disk/disk_record.h"
 #include "digestd/proxy/request.h"
 
-/* A part up to this is read as a whole: it is copied once less. */
-enum { REPLY_WHOLE_BYTES = 1 << 20 };
+_Static_assert((int)NODE_BLOCK_BYTES == (int)DISK_BLOCK_BYTES,
+	       "what is read consists of them");
 
 /* Bytes of the part in memory. */
 struct reply_buffer {
@@ -171,17 +171,11 @@ static void reply_blocks_came(void *arg)
 /* Room for the first read. */
 static int reply_blocks_reserve(struct reply_blocks *b, size_t window)
 {
-	uint64_t span = reply_blocks_span(b->first, b->end);
+	const struct node_memory memory = worker_memory();
 
-	if (span > REPLY_WHOLE_BYTES + DISK_BLOCK_BYTES)
-		span = disk_blocks(window / 2) * DISK_BLOCK_BYTES;
-	if (!ledger_hold(&memory_ledger, LEDGER_disk_reads, &b->memory, span,
-			 memory_reserve() / 2)) {
-		span = DISK_BLOCK_BYTES; /* in need, block by block */
-		b->memory.bytes = span;
-		ledger_add(&memory_ledger, LEDGER_disk_reads, span);
-	}
-	b->buffer_bytes = (size_t)span;
+	b->buffer_bytes = node_memory_blocks(
+		&memory, &b->memory, reply_blocks_span(b->first, b->end),
+		window);
 	b->back.data = malloc(b->buffer_bytes);
 	return b->back.data ? 0 : -1;
 }

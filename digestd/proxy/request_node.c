@@ -209,11 +209,13 @@ void request_read(struct request *r, bool damaged)
 		.damaged = damaged,
 		.only_if_cached = r->q->cc.only_if_cached,
 	};
+	struct node_memory memory;
 
 	if (in.found < NODE_FOUND_WHILE_REVALIDATE &&
 	    r->node.state != NODE_CLOSED) {
 		/* what is here already needs no more memory than there is */
-		in.no_memory = !ledger_left(&memory_ledger);
+		memory = worker_memory();
+		in.no_memory = node_memory_is_gone(&memory);
 		in.shareable = !r->node.alone && request_node_is_shareable(r);
 	}
 	request_node_input(r, &in);

@@ -4,23 +4,12 @@
  */
 #include "digestd/proxy/request.h"
 
-enum {
-	UPLOAD_WINDOW = 65536, /* between two ends */
-	UPLOAD_WINDOW_MIN = 4096,
-};
-
-/* How many bytes may wait here. In need there are fewer. */
+/* How many bytes may wait here. */
 static size_t request_upload_window(struct request *r)
 {
-	struct ledger_account *memory = &r->upload_memory;
+	const struct node_memory memory = worker_memory();
 
-	if (!memory->bytes &&
-	    !ledger_hold(&memory_ledger, LEDGER_uploads, memory, UPLOAD_WINDOW,
-			 memory_reserve() / 2)) {
-		memory->bytes = UPLOAD_WINDOW_MIN;
-		ledger_add(&memory_ledger, LEDGER_uploads, memory->bytes);
-	}
-	return (size_t)memory->bytes;
+	return node_memory_upload(&memory, &r->upload_memory);
 }
 
 ssize_t request_upload_put(struct request *r, const void *data, size_t len)

@@ -8,8 +8,10 @@
 #include <stdatomic.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/node/node_memory.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
+#include "digestd/os/memory.h"
 #include "digestd/peers/purge.h"
 #include "digestd/proxy/ready.h"
 #include "digestd/proxy/worker.h"
@@ -56,6 +58,12 @@ void worker_untrusted(struct worker *w, const char *url);
 
 /* There is no TLS with an origin: logged now and then. */
 void worker_no_tls(struct worker *w, const char *url);
+
+/* What memory its requests have. */
+static inline struct node_memory worker_memory(void)
+{
+	return (struct node_memory){ &memory_ledger, memory_reserve() };
+}
 
 /* By its loop: the clock of ages and purges, that of dates, and that of time
  * limits. */
