@@ -22,6 +22,7 @@
 #include "digestd/config/configuration.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/http/fields.h"
+#include "digestd/node/node_drain.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
@@ -69,8 +70,8 @@ struct service {
 	uint64_t instance;
 	uint64_t lookups;            /* told to the follower so far */
 	int64_t started_s, started_ms;
-	bool ready, stopping;
-	int64_t stop_ms;             /* the end of draining */
+	bool ready;
+	struct node_drain drain;
 	int signals;
 	struct loop_watch watch;
 	struct loop_timer tick;
@@ -122,7 +123,7 @@ void service_status(void *arg, struct node_status *out)
 	*out = (struct node_status){
 		.node = s->config->node,
 		.instance = s->instance,
-		.ready = s->ready && !s->stopping,
+		.ready = s->ready && node_drain_is_serving(&s->drain),
 		.now_ms = loop_now_ms(s->loop),
 		.started_s = s->started_s,
 		.uptime_s = (loop_now_ms(s->loop) - s->started_ms) / 1000,
@@ -623,8 +624,6 @@ static void service_drain(struct service *s)
 {
 	log_write(LOG_INFO, "service", "draining");
 	notify_stopping();
-	s->stopping = true;
-	s->stop_ms = loop_now_ms(s->loop) + s->config->drain_ms;
 	digest_api_drain(s->api);
 	if (s->sharing)
 		digest_api_drain(sharing_api(s->sharing));
@@ -641,6 +640,27 @@ static bool service_drained(const struct service *s)
 	return true;
 }
 
+static void service_drain_step(struct service *s, enum node_drain_event event)
+{
+	const struct node_drain_input in = {
+		.event = event,
+		.now_ms = loop_now_ms(s->loop),
+		.drain_ms = s->config->drain_ms,
+		.nothing_left = service_drained(s),
+	};
+
+	switch (node_drain_step(&s->drain, &in)) {
+	case NODE_DRAIN_GO_ON:
+		break;
+	case NODE_DRAIN_BEGIN:
+		service_drain(s);
+		break;
+	case NODE_DRAIN_END:
+		loop_stop(s->loop);
+		break;
+	}
+}
+
 static void service_on_signal(void *arg, unsigned events)
 {
 	struct service *s = arg;
@@ -650,10 +670,8 @@ static void service_on_signal(void *arg, unsigned events)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
 			service_reload(s);
-		else if (s->stopping)
-			loop_stop(s->loop);
 		else
-			service_drain(s);
+			service_drain_step(s, NODE_DRAIN_ASKED);
 	}
 }
 
@@ -749,8 +767,7 @@ static void service_tick(void *arg)
 	service_follow_objects(s, now_ms);
 	cache_collect(s->cache);
 	memory_measure(now_ms);
-	if (s->stopping && (service_drained(s) || now_ms >= s->stop_ms))
-		loop_stop(s->loop);
+	service_drain_step(s, NODE_DRAIN_LOOKED);
 	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(),
 		       service_tick, s);
 }
