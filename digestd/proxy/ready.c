@@ -8,10 +8,18 @@
 
 enum { SWEEP_MS = 1000 };
 
-static bool ready_same_hit(const struct ready_hit *a, const struct ready_hit *b)
+/* A reply holds its response, so that no other one has its address. A note does
+ * not: it is for the key, or else it would depend on addresses what is made. */
+static bool ready_is_for(const struct ready_slot *slot,
+			 const struct ready_hit *hit)
 {
-	return a->cached == b->cached && a->at_s == b->at_s &&
-	       a->place == b->place;
+	const struct scd_key *key = &hit->cached->entry.key;
+
+	if (slot->hit.at_s != hit->at_s || slot->hit.place != hit->place)
+		return false;
+	if (slot->reply)
+		return slot->hit.cached == hit->cached;
+	return slot->key.lo == key->lo && slot->key.hi == key->hi;
 }
 
 static void ready_forget(struct ready *ready, struct ready_slot *slot)
@@ -33,10 +41,11 @@ struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 	uint64_t i = hit->cached->entry.key.lo & (READY_SLOTS - 1);
 	struct ready_slot *slot = &ready->slots[i];
 
-	if (!ready_same_hit(&slot->hit, hit)) {
+	if (!ready_is_for(slot, hit)) {
 		ready_forget(ready, slot);
-		slot->hit = *hit;
+		slot->key = hit->cached->entry.key;
 	}
+	slot->hit = *hit;
 	*wanted = !slot->reply && ++slot->asked >= ready_enough(hit);
 	return slot;
 }

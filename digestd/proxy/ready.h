@@ -9,9 +9,10 @@
  * a reply is found by the stored response, and that in the store.
  *
  * What is asked for once a second gets none: the first request for an object
- * leaves a note, the second makes the reply. A larger body is copied to a file
- * in memory for it, which the kernel sends without copying it again; that needs
- * some requests more to be worth it, and there is room for so much only.
+ * leaves a note for its key, the second makes the reply. A larger body is
+ * copied to a file in memory for it, which the kernel sends without copying it
+ * again; that needs some requests more to be worth it, and there is room for so
+ * much only.
  */
 #ifndef DIGESTD_PROXY_READY_H
 #define DIGESTD_PROXY_READY_H
@@ -20,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/key.h"
 #include "digestd/os/loop.h"
 
 struct cached;
@@ -43,6 +45,7 @@ struct ready_hit {
 
 struct ready_slot {
 	struct ready_hit hit;	    /* the last one here */
+	struct scd_key key;	    /* of it */
 	struct shared_reply *reply; /* null: a note only */
 	unsigned asked;		    /* until there was one */
 	size_t file_bytes;	    /* of ready->file_bytes */

@@ -79,6 +79,33 @@ static void each_is_for_its_hit_and_second(void **state)
 	assert_null(ready.timer.link);
 }
 
+/* What is asked for twice is so though the response was replaced meanwhile,
+ * whether the new one has the address of the old one or not. */
+static void notes_are_for_a_key(void **state)
+{
+	struct cached a = { .entry.key = { 1, 2 } };
+	struct cached b = { .entry.key = { 1, 2 } };
+	struct cached c = { .entry.key = { 1, 3 } };
+	const struct ready_hit hits[] = { { &a, 100, 1 }, { &b, 100, 1 } };
+	const struct ready_hit other = { &c, 100, 1 };
+	struct ready_slot *slot;
+	bool wanted;
+
+	(void)state;
+	ready_find(&ready, &hits[0], &wanted);
+	assert_false(wanted);
+	slot = ready_find(&ready, &hits[1], &wanted);
+	assert_true(wanted);
+	ready_keep(&ready, slot, make());
+	/* but what was made is for its response only */
+	assert_null(ready_find(&ready, &hits[0], &wanted)->reply);
+	assert_false(wanted);
+	assert_int_equal(released, 1);
+	/* and of another key nothing was asked for, whose slot it is, too */
+	ready_find(&ready, &other, &wanted);
+	assert_false(wanted);
+}
+
 static void a_sweep_leaves_this_second(void **state)
 {
 	struct cached a = { .entry.key.lo = 1 }, b = { .entry.key.lo = 2 };
@@ -141,6 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_is_for_its_hit_and_second,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(notes_are_for_a_key,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_sweep_leaves_this_second,
 						set_up, tear_down),
