@@ -104,7 +104,6 @@ static void fetch_end(struct fetch *f, enum fetch_result result)
 	const struct fetch_done done = {
 		.result = result,
 		.ended_by_close = f->until_close,
-		.connected = f->connected,
 		.timing.total_ms = (unsigned)((world_now_us - f->started_us) /
 					      1000),
 	};

@@ -12,7 +12,8 @@
  * FETCH_COMPLETE. How it is done is a way's business (fetch_way.h).
  *
  * Callbacks run from the loop, never inside a fetch_* call. They may call any
- * fetch_* function, also fetch_cancel() on their own fetch.
+ * fetch_* function, also fetch_cancel() on their own fetch; but not
+ * fetcher_free() on its fetcher.
  */
 #ifndef DIGESTD_FETCH_FETCH_H
 #define DIGESTD_FETCH_FETCH_H
@@ -89,7 +90,6 @@ struct fetch_done {
 	enum fetch_result result;
 	bool ended_by_close; /* the body had no length of its own: COMPLETE may
 				hide a truncation */
-	bool connected;      /* the request may have been sent */
 	struct fetch_timing timing;
 };
 
@@ -146,7 +146,8 @@ int fetcher_new(struct loop *loop, enum fetcher_use use,
  */
 void fetcher_public_only(struct fetcher *fetcher);
 
-/* Cancels what is under way and frees; *fetcher becomes null. */
+/* Cancels what is under way and frees; *fetcher becomes null. Not from a
+ * callback of one of its fetches. */
 void fetcher_free(struct fetcher **fetcher);
 
 /* Once in a process, before there are threads. Returns 0 or -ENOMEM. */

@@ -10,6 +10,7 @@
  * answer. What must not be sent twice (RFC 9110, 9.2.2) has a new connection.
  */
 #include <curl/curl.h>
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ struct fetch_means {
 	struct loop_timer timer;
 	struct fetch *fetches;
 	bool public_only;
+	bool calling; /* a callback of a fetch runs */
 };
 
 struct transfer {
@@ -135,7 +137,7 @@ static enum fetch_result fetch_curl_result_of(const struct transfer *f,
 
 static void fetch_curl_finish(struct transfer *f, CURLcode code)
 {
-	struct fetch_done done = {
+	const struct fetch_done done = {
 		.result = fetch_curl_result_of(f, code),
 		.ended_by_close = f->ended_by_close,
 		.timing =
@@ -148,16 +150,13 @@ static void fetch_curl_finish(struct transfer *f, CURLcode code)
 					f->easy, CURLINFO_TOTAL_TIME_T),
 			},
 	};
-	const struct fetch_callbacks *callbacks = f->callbacks;
-	void *arg = f->arg;
-	long sent = 0;
 
 	if (f->failure == CANCELLED)
 		return; /* the deferred call frees it */
-	curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
-	done.connected = sent > 0;
 	f->failure = CANCELLED; /* a cancel from the callback finds it ended */
-	callbacks->on_done(arg, &f->fetch, &done);
+	f->means->calling = true;
+	f->callbacks->on_done(f->arg, &f->fetch, &done);
+	f->means->calling = false;
 	fetch_curl_transfer_free(f);
 }
 
@@ -297,6 +296,7 @@ static void fetch_curl_close_means(struct fetch_means *means)
 {
 	if (!means)
 		return;
+	assert(!means->calling);
 	while (means->fetches)
 		fetch_curl_transfer_free(
 			fetch_curl_transfer_of(means->fetches));
@@ -372,9 +372,11 @@ static size_t fetch_curl_end_header(struct transfer *f, size_t len)
 	f->headers_done = true;
 	loop_timer_clear(f->means->loop, &f->first_byte);
 	fetch_curl_transfer_watch_pace(f);
+	f->means->calling = true;
 	if (f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, f->status,
 					 &f->fields, framing.body_len);
+	f->means->calling = false;
 	return f->failure == NOT_FAILED ? len : 0;
 }
 
@@ -416,8 +418,10 @@ static size_t fetch_curl_on_write(char *data, size_t size, size_t count,
 	if (f->paused)
 		return CURL_WRITEFUNC_PAUSE;
 	f->paused = true; /* before the call, which may resume it already */
+	f->means->calling = true;
 	taken = !f->callbacks->on_body ||
 		f->callbacks->on_body(f->arg, &f->fetch, data, len);
+	f->means->calling = false;
 	if (f->failure != NOT_FAILED)
 		return 0;
 	if (!taken)

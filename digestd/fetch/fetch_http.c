@@ -26,6 +26,11 @@ int64_t transfer_now_ms(const struct transfer *f)
 	return loop_now_ms(f->means->loop);
 }
 
+void transfer_calls(struct transfer *f, bool calls)
+{
+	f->calling = f->means->calling = calls;
+}
+
 /* The end */
 
 /* Gives everything back but the memory; whole: the connection is kept. */
@@ -68,11 +73,12 @@ static void fetch_http_report(struct transfer *f, enum fetch_result result,
 	const struct fetch_done done = {
 		.result = result,
 		.ended_by_close = f->response.framing.by_close,
-		.connected = f->asked,
 		.timing = *timing,
 	};
 
+	transfer_calls(f, true);
 	f->callbacks->on_done(f->arg, &f->fetch, &done);
+	transfer_calls(f, false);
 }
 
 enum progress transfer_finish(struct transfer *f, enum fetch_result result,
@@ -424,6 +430,7 @@ static int fetch_http_open_means(struct loop *loop, unsigned max_per_host,
 	means->loop = loop;
 	means->fetches = NULL;
 	means->tls = NULL;
+	means->calling = false;
 	*out = means;
 	return 0;
 }
@@ -432,12 +439,9 @@ static void fetch_http_close_means(struct fetch_means *means)
 {
 	if (!means)
 		return;
-	while (means->fetches) {
-		struct fetch *fetch = means->fetches;
-
-		fetch_http_transfer_of(fetch)->calling = false;
-		fetch_http_cancel(fetch);
-	}
+	assert(!means->calling);
+	while (means->fetches)
+		fetch_http_cancel(means->fetches);
 	pool_free(&means->pool);
 	tls_client_unref(means->tls);
 	free(means);

@@ -17,6 +17,7 @@ struct fetch_means {
 	struct pool *pool;
 	struct fetch *fetches;
 	struct tls_client *tls; /* for who brings none; null: not made yet */
+	bool calling;           /* a callback of a fetch runs */
 	char in[FETCH_BUFFER_BYTES];  /* what a callback may see at once */
 	char out[FETCH_BUFFER_BYTES]; /* of a request, to be sent at once */
 };
@@ -58,10 +59,9 @@ struct transfer {
 	int64_t started_ms, connected_ms, headers_ms;
 	bool headers_done;
 	bool repeatable; /* may be sent again: idempotent, and without a body */
-	bool asked;      /* some of it may have gone out */
 	bool cut;        /* will not be sent whole */
 	bool answered;   /* a byte has come */
-	bool calling;    /* a callback runs */
+	bool calling;    /* a callback of its own runs */
 	bool gone;       /* cancelled, or over */
 	bool paused;
 	char *held;      /* what a paused fetch has not taken */
@@ -80,6 +80,8 @@ enum progress {
 
 /* Of fetch_http.c */
 int64_t transfer_now_ms(const struct transfer *f);
+/* Around each callback. */
+void transfer_calls(struct transfer *f, bool calls);
 enum progress transfer_finish(struct transfer *f, enum fetch_result result,
 			      bool keep);
 /* As FETCH_TRUNCATED or FETCH_BAD, by what has come. */

@@ -36,9 +36,9 @@ static void fetch_http_take_interim(struct transfer *f)
 
 	if (f->gone || !f->callbacks->on_interim)
 		return;
-	f->calling = true;
+	transfer_calls(f, true);
 	f->callbacks->on_interim(f->arg, &f->fetch, r->status, &r->fields);
-	f->calling = false;
+	transfer_calls(f, false);
 }
 
 /* From now on both ends say what they like. */
@@ -59,11 +59,11 @@ static void fetch_http_take_header(struct transfer *f)
 		fetch_http_begin_tunnel(f);
 	else
 		transfer_answer_early(f);
-	f->calling = true;
+	transfer_calls(f, true);
 	if (!f->gone && f->callbacks->on_headers)
 		f->callbacks->on_headers(f->arg, &f->fetch, r->status,
 					 &r->fields, r->framing.body_len);
-	f->calling = false;
+	transfer_calls(f, false);
 }
 
 static bool fetch_http_take_body(struct transfer *f,
@@ -73,9 +73,9 @@ static bool fetch_http_take_body(struct transfer *f,
 
 	if (f->gone || !f->callbacks->on_body)
 		return true;
-	f->calling = true;
+	transfer_calls(f, true);
 	taken = f->callbacks->on_body(f->arg, &f->fetch, body.at, body.len);
-	f->calling = false;
+	transfer_calls(f, false);
 	return taken || f->gone;
 }
 

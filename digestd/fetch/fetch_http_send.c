@@ -53,9 +53,9 @@ static ssize_t fetch_http_read(struct transfer *f, char *to, size_t room)
 
 	if (body->coding == BODY_COUNTED && (uint64_t)body->left < room)
 		room = (size_t)body->left;
-	f->calling = true;
+	transfer_calls(f, true);
 	n = body->read(f->arg, to, room);
-	f->calling = false;
+	transfer_calls(f, false);
 	assert(n <= (ssize_t)room);
 	body->waits = n == FETCH_MORE;
 	return n;
@@ -202,7 +202,6 @@ static enum progress fetch_http_send_piece(struct transfer *f, bool *more)
 		fetch_http_cease(f);
 		return GOES_ON;
 	}
-	f->asked = f->asked || n > 0;
 	if (n > 0)
 		f->moved += (uint64_t)n;
 	*more = n > 0 && (size_t)n == piece.len;

@@ -9,13 +9,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "digestd/http/fields.h"
@@ -503,6 +506,97 @@ static void public_addresses(void **state)
 	}
 }
 
+/* A fetcher is not freed by its own callbacks: that ends the process at once,
+ * where it would go round for ever, or use what is gone. */
+static struct fetcher *own;
+static const char *frees_in;
+
+static void free_own(const char *callback, struct fetch *f)
+{
+	if (strcmp(callback, frees_in) != 0)
+		return;
+	fetch_cancel(&f);
+	fetcher_free(&own);
+	_exit(0);
+}
+
+static void own_headers(void *arg, struct fetch *f, unsigned status,
+			const struct fields *fields, int64_t body_len)
+{
+	(void)arg;
+	(void)status;
+	(void)fields;
+	(void)body_len;
+	free_own("on_headers", f);
+}
+
+static bool own_body(void *arg, struct fetch *f, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+	free_own("on_body", f);
+	return true;
+}
+
+static void own_done(void *arg, struct fetch *f, const struct fetch_done *done)
+{
+	(void)arg;
+	(void)done;
+	free_own("on_done", f);
+	_exit(0);
+}
+
+static const struct fetch_callbacks own_callbacks = {
+	.on_headers = own_headers,
+	.on_body = own_body,
+	.on_done = own_done,
+};
+
+_Noreturn static void fetch_as_a_child(enum fetcher_use use)
+{
+	const struct rlimit none = { 0, 0 };
+	char url[64];
+	const struct fetch_request request = {
+		.method = "GET", .url = url, .target = "/0", .limits = &limits,
+	};
+	struct loop *loop;
+	struct fetch *f;
+
+	setrlimit(RLIMIT_CORE, &none);
+	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+	signal(SIGABRT, SIG_DFL);
+	alarm(5);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	if (loop_new(&loop) || fetcher_new(loop, use, 0, &own) ||
+	    fetch_start(own, &request, &own_callbacks, NULL, &f))
+		_exit(1);
+	while (!loop_turn(loop, 5000))
+		continue;
+	_exit(1);
+}
+
+static void nobody_frees_a_fetcher_within(void **state)
+{
+	static const char *const callbacks_of[] = { "on_headers", "on_body",
+						    "on_done" };
+
+	(void)state;
+	close_all();
+	for (int i = 0; i < 6; i++) {
+		int status = 0;
+		pid_t child;
+
+		frees_in = callbacks_of[i / 2];
+		child = fork();
+		if (!child)
+			fetch_as_a_child((enum fetcher_use)(i % 2));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), SIGABRT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +608,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cancelled_inside_a_callback,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancelled_before_it_begins,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nobody_frees_a_fetcher_within,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nobody_there, set_up,
 						tear_down),

@@ -365,7 +365,6 @@ static void a_body_that_ends_early(void **state)
 	at.gives_up = true;
 	upload_more(40);
 	finish(FETCH_BAD);
-	assert_true(at.done.connected);
 }
 
 /* Answers before the body is in */
@@ -461,7 +460,6 @@ static void a_reset_without_an_answer(void **state)
 		serve_turn();
 	serve_close(true);
 	finish(FETCH_BAD);
-	assert_true(at.done.connected);
 }
 
 /* Time */
