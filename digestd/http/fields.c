@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,11 +19,17 @@ enum {
 	MAX_SECONDS = 2147483647,
 };
 
+/* The lines have the beginning of the oldest block, until there are too many:
+ * then they have an allocation of their own. */
 struct fields_block {
 	struct fields_block *next;
 	size_t len, cap;
 	char text[];
 };
+
+_Static_assert(offsetof(struct fields_block, text) % _Alignof(struct field) ==
+		       0,
+	       "lines are at the beginning of a block");
 
 const struct fields fields_none;
 
@@ -31,29 +38,45 @@ void fields_init(struct fields *f)
 	*f = (struct fields){ 0 };
 }
 
-void fields_free(struct fields *f)
+static bool fields_lines_are_in(const struct fields *f,
+				const struct fields_block *b)
 {
-	while (f->blocks) {
-		struct fields_block *next = f->blocks->next;
-
-		free(f->blocks);
-		f->blocks = next;
-	}
-	free(f->lines);
-	fields_init(f);
+	return b && (const char *)f->lines == b->text;
 }
 
-void fields_clear(struct fields *f)
+/* Frees all blocks but the oldest, which is left, or null. */
+static void fields_free_newer(struct fields *f)
 {
-	f->nlines = 0;
 	while (f->blocks && f->blocks->next) {
 		struct fields_block *next = f->blocks->next;
 
 		free(f->blocks);
 		f->blocks = next;
 	}
+}
+
+void fields_free(struct fields *f)
+{
+	fields_free_newer(f);
+	if (!fields_lines_are_in(f, f->blocks))
+		free(f->lines);
+	free(f->blocks);
+	fields_init(f);
+}
+
+/* Bytes that the lines take of a block. */
+static size_t fields_lines_bytes(const struct fields *f,
+				 const struct fields_block *b)
+{
+	return fields_lines_are_in(f, b) ? f->cap * sizeof(*f->lines) : 0;
+}
+
+void fields_clear(struct fields *f)
+{
+	f->nlines = 0;
+	fields_free_newer(f);
 	if (f->blocks)
-		f->blocks->len = 0;
+		f->blocks->len = fields_lines_bytes(f, f->blocks);
 }
 
 size_t fields_count(const struct fields *f)
@@ -72,26 +95,71 @@ size_t fields_memory(const struct fields *f)
 	size_t sum = f->cap * sizeof(*f->lines);
 
 	for (const struct fields_block *b = f->blocks; b; b = b->next)
-		sum += sizeof(*b) + b->cap;
+		sum += sizeof(*b) + b->cap - fields_lines_bytes(f, b);
 	return sum;
+}
+
+/* Adds a block; null without memory. */
+static struct fields_block *fields_add_block(struct fields *f, size_t cap)
+{
+	struct fields_block *b = malloc(sizeof(*b) + cap);
+
+	if (!b)
+		return NULL;
+	*b = (struct fields_block){ .next = f->blocks, .cap = cap };
+	f->blocks = b;
+	return b;
+}
+
+/* Gives an empty list room for lines, and text behind them. */
+static int fields_begin(struct fields *f, size_t nlines, size_t text)
+{
+	const size_t bytes = nlines * sizeof(*f->lines);
+
+	if (!fields_add_block(f, bytes + text))
+		return -ENOMEM;
+	f->blocks->len = bytes;
+	f->lines = (struct field *)(void *)f->blocks->text;
+	f->cap = nlines;
+	return 0;
+}
+
+static struct fields_block *fields_oldest(const struct fields *f)
+{
+	struct fields_block *b = f->blocks;
+
+	while (b && b->next)
+		b = b->next;
+	return b;
+}
+
+/* Moves the lines to where there is room for so many. */
+static int fields_move_lines(struct fields *f, size_t cap)
+{
+	const bool inside = fields_lines_are_in(f, fields_oldest(f));
+	struct field *lines = realloc(inside ? NULL : f->lines,
+				      cap * sizeof(*lines));
+
+	if (!lines)
+		return -ENOMEM;
+	if (inside)
+		memcpy(lines, f->lines, f->nlines * sizeof(*lines));
+	f->lines = lines;
+	f->cap = cap;
+	return 0;
 }
 
 /* Room for n lines in all. */
 static int fields_reserve_lines(struct fields *f, size_t n)
 {
 	size_t cap = f->cap ? f->cap : FIRST_LINES;
-	struct field *lines;
 
 	if (n <= f->cap)
 		return 0;
 	while (cap < n)
 		cap *= 2;
-	lines = realloc(f->lines, cap * sizeof(*lines));
-	if (!lines)
-		return -ENOMEM;
-	f->lines = lines;
-	f->cap = cap;
-	return 0;
+	return f->lines ? fields_move_lines(f, cap)
+			: fields_begin(f, cap, BLOCK_BYTES);
 }
 
 static int fields_reserve_line(struct fields *f)
@@ -110,11 +178,9 @@ static char *fields_reserve_text(struct fields *f, size_t len)
 
 		if (len > SIZE_MAX / 2)
 			return NULL;
-		b = malloc(sizeof(*b) + cap);
+		b = fields_add_block(f, cap);
 		if (!b)
 			return NULL;
-		*b = (struct fields_block){ .next = f->blocks, .cap = cap };
-		f->blocks = b;
 	}
 	text = b->text + b->len;
 	b->len += len;
@@ -176,19 +242,23 @@ void fields_remove(struct fields *f, const char *name)
 	f->nlines = kept;
 }
 
-/* A string of f in the copy, which has the text of f's newest block at `text`;
- * null without memory. */
-static const char *fields_copy_string(const struct fields *f,
-				      struct fields *copy, const char *text,
-				      const char *string)
+/* The text of a list's newest block, of which a copy has its own. */
+struct fields_text {
+	const char *from;
+	char *to;
+	size_t len;
+};
+
+/* A string in the copy; null without memory. */
+static const char *fields_copy_string(const struct fields_text *text,
+				      struct fields *copy, const char *string)
 {
-	const struct fields_block *b = f->blocks;
-	uintptr_t at = b ? (uintptr_t)string - (uintptr_t)b->text : 0;
+	uintptr_t at = (uintptr_t)string - (uintptr_t)text->from;
 	size_t len;
 	char *other;
 
-	if (b && at < b->len)
-		return text + at;
+	if (at < text->len)
+		return text->to + at;
 	len = strlen(string) + 1;
 	other = fields_reserve_text(copy, len);
 	if (other)
@@ -199,18 +269,23 @@ static const char *fields_copy_string(const struct fields *f,
 /* Copies all lines to a list that has room for them. */
 static int fields_copy_lines(const struct fields *f, struct fields *copy)
 {
-	size_t len = f->blocks ? f->blocks->len : 0;
-	char *text = fields_reserve_text(copy, len);
+	const struct fields_block *b = f->blocks;
+	const size_t lines = fields_lines_bytes(f, b);
+	struct fields_text text = { 0 };
 
-	if (!text)
-		return -ENOMEM;
-	if (len)
-		memcpy(text, f->blocks->text, len);
+	if (b && b->len > lines) {
+		text.from = b->text + lines;
+		text.len = b->len - lines;
+		text.to = fields_reserve_text(copy, text.len);
+		if (!text.to)
+			return -ENOMEM;
+		memcpy(text.to, text.from, text.len);
+	}
 	for (size_t i = 0; i < f->nlines; i++) {
 		const struct field *from = &f->lines[i];
 		struct field to = {
-			fields_copy_string(f, copy, text, from->name),
-			fields_copy_string(f, copy, text, from->value),
+			fields_copy_string(&text, copy, from->name),
+			fields_copy_string(&text, copy, from->value),
 		};
 
 		if (!to.name || !to.value)
@@ -234,20 +309,15 @@ int fields_copy(const struct fields *f, struct fields *copy)
 	return -ENOMEM;
 }
 
-/* A list with room for so much and no more. Returns 0 or -ENOMEM. */
-static int fields_make_exact(struct fields *f, size_t nlines, size_t text)
+int fields_share(const struct fields *f, struct fields *copy)
 {
-	fields_init(f);
-	f->lines = malloc(nlines * sizeof(*f->lines));
-	f->blocks = malloc(sizeof(*f->blocks) + text);
-	if (!f->lines || !f->blocks) {
-		free(f->blocks);
-		f->blocks = NULL;
-		fields_free(f);
+	fields_init(copy);
+	if (!f->nlines)
+		return 0;
+	if (fields_reserve_lines(copy, f->nlines))
 		return -ENOMEM;
-	}
-	f->cap = nlines;
-	*f->blocks = (struct fields_block){ .cap = text };
+	memcpy(copy->lines, f->lines, f->nlines * sizeof(*f->lines));
+	copy->nlines = f->nlines;
 	return 0;
 }
 
@@ -271,13 +341,13 @@ size_t fields_fitted(const struct fields *f)
 
 void fields_fit(struct fields *f)
 {
-	struct fields exact;
+	struct fields exact = { 0 };
 
 	if (!f->nlines) {
 		fields_free(f);
 		return;
 	}
-	if (fields_make_exact(&exact, f->nlines, fields_text_of(f)))
+	if (fields_begin(&exact, f->nlines, fields_text_of(f)))
 		return;
 	for (size_t i = 0; i < f->nlines; i++)
 		fields_add(&exact, f->lines[i].name, f->lines[i].value);

@@ -6,7 +6,7 @@
  * hold CR, LF or NUL as long as what fills the list is careful (guard.h).
  *
  * The text is kept in blocks that do not move, so a list of usual size costs
- * two allocations, and what fields_at() and fields_get() gave stays where it
+ * one allocation, and what fields_at() and fields_get() gave stays where it
  * is until the list is cleared or freed.
  */
 #ifndef DIGESTD_HTTP_FIELDS_H
@@ -83,6 +83,9 @@ void fields_remove(struct fields *f, const char *name);
 
 /* Makes *copy, which is overwritten, a copy of f. Returns 0 or -ENOMEM. */
 int fields_copy(const struct fields *f, struct fields *copy);
+
+/* The same without a text of its own: f's lives longer than the copy. */
+int fields_share(const struct fields *f, struct fields *copy);
 
 /*
  * Gives back the memory that a list does not need which is to be kept: its

@@ -3,6 +3,7 @@
  */
 #include "tests/unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tests/codec/alloc.h"
@@ -280,10 +281,65 @@ static void a_copy_has_text_of_its_own(void **state)
 	fields_free(&again);
 }
 
+/* A shared list has the text of the other one, and lines of its own. */
+static void a_shared_list_has_its_own_lines(void **state)
+{
+	char before[MESSAGE_MAX], text[MESSAGE_MAX];
+	struct fields f, shared;
+
+	(void)state;
+	fields_init(&f);
+	assert_int_equal(fields_share(&f, &shared), 0);
+	assert_int_equal(fields_memory(&shared), 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(fields_add(&f, i % 2 ? "A" : "B", "1"), 0);
+	message_text(&f, before);
+	assert_int_equal(fields_share(&f, &shared), 0);
+	assert_ptr_equal(fields_at(&shared, 19)->value,
+			 fields_at(&f, 19)->value);
+	fields_remove(&shared, "A");
+	assert_int_equal(fields_set(&shared, "B", "2"), 0);
+	assert_int_equal(fields_count(&shared), 1);
+	assert_string_equal(message_text(&f, text), before);
+	fields_free(&shared);
+	alloc_fail_at(1);
+	assert_int_equal(fields_share(&f, &shared), -ENOMEM);
+	assert_true(alloc_failed());
+	assert_int_equal(fields_memory(&shared), 0);
+	fields_free(&f);
+}
+
+/* A list that is emptied has room for as much again, and no more. */
+static void an_emptied_list_keeps_its_memory(void **state)
+{
+	struct fields f;
+	size_t memory;
+
+	(void)state;
+	for (int n = 10; n <= 40; n += 30) { /* with room for 16, and more */
+		fields_init(&f);
+		for (int i = 0; i < n; i++)
+			assert_int_equal(fields_add(&f, "Name", "value"), 0);
+		memory = fields_memory(&f);
+		for (int i = 0; i < 10; i++) {
+			fields_clear(&f);
+			assert_int_equal(fields_count(&f), 0);
+			for (int k = 0; k < n; k++)
+				assert_int_equal(fields_add(&f, "Name",
+							    "other"), 0);
+			assert_string_equal(fields_get(&f, "name"), "other");
+			assert_int_equal(fields_memory(&f), memory);
+		}
+		fields_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_has_text_of_its_own),
+		cmocka_unit_test(a_shared_list_has_its_own_lines),
+		cmocka_unit_test(an_emptied_list_keeps_its_memory),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(values_do_not_move),
 		cmocka_unit_test(list_elements),
