@@ -133,6 +133,8 @@ static int forwarded_append(struct fields *f, const char *name,
 	char *line, *at;
 	int err;
 
+	if (!fields_get(f, name)) /* only saves time */
+		return fields_add(f, name, member);
 	while (fields_next(f, name, &cursor, &part))
 		room += part.len + 2;
 	line = malloc(room);

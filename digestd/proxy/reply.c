@@ -58,12 +58,24 @@ static int reply_add_withheld(const struct request *r, struct fields *f)
 	return r->fill ? setcookie_add_withheld(&r->fill->withheld, f) : 0;
 }
 
-/* The fields of a stored response, as all clients get them: without a
- * Set-Cookie from times when that was allowed. Returns -1 without memory. */
+/* The fields of a stored response. What the request's own fill has just stored
+ * need not be unpacked: they are those of the response, which it still has. */
+static int reply_stored_fields(const struct request *r, const struct cached *c,
+			       struct fields *f)
+{
+	const struct fill *fill = r->fill;
+
+	if (fill && fill->stored == c && !fields_count(&fill->withheld))
+		return fields_share(&fill->response, f);
+	return cached_fields(c, f);
+}
+
+/* The same as all clients get them: without a Set-Cookie from times when that
+ * was allowed. Returns -1 without memory. */
 static int reply_shared_fields(const struct request *r, const struct cached *c,
 			       struct fields *f)
 {
-	if (cached_fields(c, f))
+	if (reply_stored_fields(r, c, f))
 		return -1;
 	if (question_set_cookie(r->q) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
