@@ -178,24 +178,34 @@ static int tls_conn_error(ssize_t code)
 		       -ECONNRESET : -EPROTO;
 }
 
-int tls_conn_handshake(struct tls_conn *c)
+static int tls_conn_go_on(struct tls_conn *c)
 {
-	int code = GNUTLS_E_AGAIN, err = tls_conn_flush(c);
+	int code = GNUTLS_E_AGAIN;
 
-	if (err)
-		return err == -EAGAIN ? err : -ECONNRESET;
 	c->drained = c->dry = false;
 	for (int i = 0; i < ODD_RECORDS_MAX && code && !c->dry; i++) {
 		code = gnutls_handshake(c->session);
 		if (gnutls_error_is_fatal(code))
 			break;
 	}
-	if (!code)
-		return tls_conn_flush(c);
-	if (c->dry && !gnutls_error_is_fatal(code))
+	if (code && c->dry && !gnutls_error_is_fatal(code))
 		return -EAGAIN;
-	gnutls_alert_send_appropriate(c->session, code);
-	return tls_conn_error(code);
+	if (code)
+		gnutls_alert_send_appropriate(c->session, code);
+	return code ? tls_conn_error(code) : 0;
+}
+
+int tls_conn_handshake(struct tls_conn *c)
+{
+	int err = tls_conn_flush(c);
+
+	if (!err && !c->shaken) {
+		err = tls_conn_go_on(c);
+		c->shaken = !err;
+		if (!err)
+			err = tls_conn_flush(c);
+	}
+	return err == -EPIPE ? -ECONNRESET : err;
 }
 
 /* Bytes */

@@ -36,6 +36,7 @@ struct tls_conn {
 	gnutls_session_t session;
 	int fd;
 	bool serves;           /* the server's end */
+	bool shaken;           /* the handshake is done, and may be held */
 	bool drained;          /* the socket had no more when last asked... */
 	bool dry;              /* ...and GnuTLS was told so */
 	bool over;             /* nothing comes any more, for this reason: */

@@ -15,6 +15,7 @@
 #include "tests/unit.h"
 
 enum { EXPIRES = 2000000000, BIG = 3 << 20, TURNS = 100000,
+       LITTLE = 16000,
        KEY_UPDATES = 4 /* GnuTLS takes 8 a second */ };
 
 static struct certificate host;
@@ -26,6 +27,34 @@ static struct {
 	struct tls_session *server;
 	gnutls_session_t client;
 } at;
+
+/* The listener's socket takes little, and nothing every other time. */
+static bool stingy;
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	static bool full;
+	ssize_t sent = 0;
+
+	full = !full;
+	if (stingy && fd == at.fds[0] && full) {
+		errno = EAGAIN;
+		return -1;
+	}
+	for (size_t i = 0; i < message->msg_iovlen; i++) {
+		const struct iovec *part = &message->msg_iov[i];
+		bool cut = stingy && fd == at.fds[0] && part->iov_len > 7;
+		ssize_t n = send(fd, part->iov_base, cut ? 7 : part->iov_len,
+				 flags);
+
+		if (n < 0)
+			return sent ? sent : n;
+		sent += n;
+		if ((size_t)n < part->iov_len)
+			break;
+	}
+	return sent;
+}
 
 static struct tls *listener_new(void)
 {
@@ -81,6 +110,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	stingy = false;
 	tls_session_free(&at.server);
 	tls_session_free(&at.server);
 	assert_null(at.server);
@@ -140,6 +170,37 @@ static void all_arrives_in_order(void **state)
 	assert_int_equal(have, BIG);
 	assert_memory_equal(got, big, BIG);
 	assert_true(blocked > 0);
+}
+
+/* From the first byte of the handshake on. */
+static void a_socket_that_takes_little(void **state)
+{
+	static const char *const versions[] = {
+		"NORMAL:-VERS-ALL:+VERS-TLS1.3",
+		"NORMAL:-VERS-ALL:+VERS-TLS1.2",
+	};
+
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		const struct iovec all = { big, LITTLE };
+		ssize_t n = -EAGAIN;
+		size_t have = 0;
+
+		if (v)
+			assert_int_equal(set_up(state), 0);
+		gnutls_priority_set_direct(at.client, versions[v], NULL);
+		stingy = true;
+		shake_hands();
+		for (int i = 0; i < TURNS && have < LITTLE; i++) {
+			if (n == -EAGAIN)
+				n = tls_session_send(at.server, &all, 1);
+			have = receive_some(have);
+		}
+		assert_int_equal(n, LITTLE);
+		assert_int_equal(have, LITTLE);
+		assert_memory_equal(got, big, LITTLE);
+		if (!v)
+			tear_down(state);
+	}
 }
 
 static void ends_are_seen(void **state)
@@ -312,6 +373,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_arrives_in_order, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_socket_that_takes_little,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ends_are_seen, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_cut_is_an_end, set_up,
