@@ -125,6 +125,10 @@ struct front_server {
 	struct server base; /* first */
 	struct loop_watch watch;
 	struct loop_timer retry; /* of accepting, when it failed */
+	int spare_fd; /* by which who comes is told that there is no other;
+			 -1: that is gone, too */
+	bool short_of_files; /* accepting has failed for want of one */
+	struct log_limit files_log;
 	struct request_limits limits;
 	struct request_head head; /* of the request that is being read */
 	struct front_exchange *spare; /* exchanges to be used again */

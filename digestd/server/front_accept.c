@@ -5,19 +5,22 @@
  * left, the listening socket is not watched, because it would be ready in each
  * turn of the loop; those who come wait in its queue. It is watched again when
  * a connection closes, or, where others may have taken the descriptors, after
- * RETRY_MS.
+ * RETRY_MS. Who still finds no descriptor then gets 503, by one that is kept
+ * for that.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "digestd/server/front.h"
 
-enum { BATCH = 64, RETRY_MS = 100 };
+enum { BATCH = 64, RETRY_MS = 100, LOG_PERIOD_MS = 10000 };
 
 static void front_accept_retry(void *arg)
 {
@@ -38,6 +41,110 @@ static void front_accept_wait(struct front_server *s)
 		       front_accept_retry, s);
 }
 
+static int front_accept_call(struct front_server *s, struct sockaddr_in6 *from)
+{
+	socklen_t len = sizeof(*from);
+
+	return accept4(s->base.listen_fd, (struct sockaddr *)from, &len,
+		       SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static void front_accept_spare(struct front_server *s)
+{
+	s->spare_fd = fcntl(s->base.listen_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void front_accept_give_up_spare(struct front_server *s)
+{
+	if (s->spare_fd >= 0)
+		close(s->spare_fd);
+	s->spare_fd = -1;
+}
+
+/* What has come is read: closing over it would take the answer away. */
+static void front_accept_refuse(struct front_server *s, int fd)
+{
+	static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\n"
+				   "Content-Length: 0\r\n"
+				   "Retry-After: 1\r\n"
+				   "Cache-Control: no-store\r\n"
+				   "Connection: close\r\n\r\n";
+	ssize_t n;
+
+	if (!s->base.tls) {
+		n = send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);
+		(void)shutdown(fd, SHUT_WR);
+		n = recv(fd, s->buffer, s->buffer_bytes, 0);
+		(void)n; /* all of this is as good as it gets */
+	}
+	close(fd);
+}
+
+/* Takes one from the queue, and refuses it if there is no other descriptor to
+ * spare even now. Returns whether it was refused. */
+static bool front_accept_turn_away(struct front_server *s)
+{
+	struct sockaddr_in6 from;
+	int fd;
+
+	if (s->spare_fd < 0)
+		return false;
+	front_accept_give_up_spare(s);
+	fd = front_accept_call(s, &from);
+	front_accept_spare(s);
+	if (fd < 0)
+		return false;
+	if (s->spare_fd >= 0) {
+		(void)front_conn_open(s, fd, &from);
+		return false;
+	}
+	front_accept_refuse(s, fd);
+	front_accept_spare(s);
+	return true;
+}
+
+static void front_accept_log(struct front_server *s, int refused)
+{
+	unsigned dropped;
+
+	s->files_log.burst = 1;
+	s->files_log.period_ms = LOG_PERIOD_MS;
+	if (log_allow(&s->files_log, loop_now_ms(s->base.loop), &dropped))
+		log_write(LOG_WARNING, "server", "port %u: no descriptor is "
+			  "left: %d connections are refused (%u more times not "
+			  "logged); raise the limit of open files or lower "
+			  "max_connections", s->base.port, refused, dropped);
+}
+
+/* Which accept() does not ask before it fails. */
+static bool front_accept_is_asked(const struct front_server *s)
+{
+	struct pollfd queue = { .fd = s->base.listen_fd, .events = POLLIN };
+
+	return poll(&queue, 1, 0) > 0;
+}
+
+/* Whether accept() may be tried again at once. */
+static bool front_accept_lacks_files(struct front_server *s)
+{
+	int refused = 0;
+
+	if (!front_accept_is_asked(s))
+		return false;
+	if (server_give_way(&s->base))
+		return true;
+	if (s->spare_fd < 0)
+		front_accept_spare(s);
+	while (s->short_of_files && refused < BATCH &&
+	       front_accept_turn_away(s))
+		refused++;
+	if (refused)
+		front_accept_log(s, refused);
+	s->short_of_files = true;
+	front_accept_wait(s);
+	return false;
+}
+
 /* Whether accept() may be tried again at once. */
 static bool front_accept_fails(struct front_server *s, int err)
 {
@@ -46,6 +153,7 @@ static bool front_accept_fails(struct front_server *s, int err)
 		return false;
 	case EMFILE:
 	case ENFILE:
+		return front_accept_lacks_files(s);
 	case ENOBUFS:
 	case ENOMEM:
 		front_accept_wait(s);
@@ -59,17 +167,16 @@ static bool front_accept_fails(struct front_server *s, int err)
 static bool front_accept_one(struct front_server *s)
 {
 	struct sockaddr_in6 from;
-	socklen_t len = sizeof(from);
 	int fd;
 
 	if (!server_has_room(&s->base)) {
 		front_accept_wait(s);
 		return false;
 	}
-	fd = accept4(s->base.listen_fd, (struct sockaddr *)&from, &len,
-		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = front_accept_call(s, &from);
 	if (fd < 0)
 		return front_accept_fails(s, errno);
+	s->short_of_files = false;
 	if (front_conn_open(s, fd, &from))
 		return front_accept_fails(s, ENOMEM);
 	return true;
@@ -107,6 +214,7 @@ static void front_accept_set_options(int fd)
 int front_accept_start(struct front_server *s)
 {
 	front_accept_set_options(s->base.listen_fd);
+	front_accept_spare(s);
 	return front_accept_watch(s);
 }
 
@@ -119,6 +227,7 @@ void front_accept_stop(struct front_server *s)
 		front_accept_some(s, s->base.settings.max_connections);
 	loop_unwatch(s->base.loop, &s->watch);
 	loop_timer_clear(s->base.loop, &s->retry);
+	front_accept_give_up_spare(s);
 	close(s->base.listen_fd);
 	s->base.listen_fd = -1;
 }

@@ -194,6 +194,10 @@ unsigned conn_client_count(const struct conn *c);
  * another, or little memory. */
 void server_make_room(struct server *s);
 
+/* Closes one that waits for its client, for its descriptor; false: none does.
+ */
+bool server_give_way(struct server *s);
+
 /* Whether there is room for another, or can be made. */
 bool server_has_room(const struct server *s);
 

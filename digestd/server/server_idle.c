@@ -173,6 +173,14 @@ static void server_crowd_out(struct server *s, struct conn *c)
 	atomic_fetch_add_explicit(&s->crowded_out, 1, memory_order_relaxed);
 }
 
+bool server_give_way(struct server *s)
+{
+	struct conn *c = server_choose(s);
+
+	server_crowd_out(s, c);
+	return c;
+}
+
 bool server_has_room(const struct server *s)
 {
 	return s->nconns < s->settings.max_connections || server_choose(s);

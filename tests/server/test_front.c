@@ -581,34 +581,72 @@ static void surplus_connections_evict_nobody(void **state)
 	}
 }
 
-/* Who comes waits until a descriptor is free. */
+/* Leaves none but what is open. Returns the limit that was before. */
+static struct rlimit take_descriptors(void)
+{
+	int last = dup(1); /* all below it are in use */
+	struct rlimit before, few;
+
+	assert_true(last >= 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = (rlim_t)last;
+	close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	return before;
+}
+
+static long system_time_us(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec;
+}
+
+/* Who comes is told so, and the processor is not kept busy with it. */
 static void no_descriptors_are_left(void **state)
 {
-	int fd = loopback_socket(), last = dup(fd);
-	struct rlimit before, few;
-	struct rusage from, until;
+	int first = loopback_socket(), second = loopback_socket();
+	struct rlimit before = take_descriptors();
+	long from_us = system_time_us();
 	char *reply;
 
 	(void)state;
-	assert_true(last >= 0); /* and all below it are in use */
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = before;
-	few.rlim_cur = (rlim_t)last + 1;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	loopback_connect(fd, server_port(at.server));
-	say(fd, "GET /late" CLOSE);
-	getrusage(RUSAGE_SELF, &from);
-	usleep(300000);
-	getrusage(RUSAGE_SELF, &until);
+	loopback_connect(first, server_port(at.server));
+	say(first, "GET /late" CLOSE);
+	reply = hear(first, NULL); /* which frees one */
+	assert_order(reply, (const char *const[]){
+		"HTTP/1.1 503 ", "Retry-After: ", "\r\n\r\n", NULL });
+	free(reply);
 	assert_int_equal(atomic_load(&at.begun), 0);
-	/* nor is the processor kept busy with it */
-	assert_true((until.ru_stime.tv_sec - from.ru_stime.tv_sec) * 1000000 +
-		    until.ru_stime.tv_usec - from.ru_stime.tv_usec < 150000);
-	close(last);
-	reply = hear(fd, NULL);
+	assert_true(system_time_us() - from_us < 150000);
+	loopback_connect(second, server_port(at.server));
+	say(second, "GET /late" CLOSE);
+	reply = hear(second, NULL);
 	assert_non_null(strstr(reply, "late"));
 	free(reply);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static void idle_connections_leave_their_descriptors(void **state)
+{
+	int fd = loopback_socket(), idle = dial();
+	struct rlimit before;
+	char *reply;
+
+	(void)state;
+	say(idle, "GET /a%41?q" KEEP);
+	hear_until(idle, "/a%41?q");
+	before = take_descriptors();
+	loopback_connect(fd, server_port(at.server));
+	say(fd, "GET /late" CLOSE);
+	reply = hear(fd, NULL);
+	assert_non_null(strstr(reply, "late"));
+	free(reply);
+	assert_int_equal(server_crowded_out(at.server), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	close(idle);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, served_tear_down)
@@ -634,6 +672,7 @@ int main(void)
 			surplus_connections_evict_nobody, set_up_few,
 			tear_down_few),
 		CASE(no_descriptors_are_left),
+		CASE(idle_connections_leave_their_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
