@@ -30,6 +30,7 @@ struct loop {
 
 static struct loop *loops;
 static struct loop *loops_at[NODES_MAX]; /* of each place */
+static uint64_t loops_places;            /* a bit for each that has some */
 static uint64_t loops_ran; /* a bit for each place; see world_loop_runs() */
 static bool loops_ran_known;
 static size_t loops_waiting; /* calls in all loops */
@@ -95,7 +96,8 @@ static void loop_wait_at(unsigned place)
  * new to do. */
 void world_loop_wait(void)
 {
-	uint64_t ran = loops_ran_known ? loops_ran : UINT64_MAX;
+	uint64_t ran = loops_ran_known ? loops_ran & loops_places
+				       : loops_places;
 
 	loops_ran = 0;
 	loops_ran_known = false;
@@ -155,6 +157,7 @@ int loop_new(struct loop **out)
 	if (loop->next_here)
 		loop->next_here->link_here = &loop->next_here;
 	loops_at[loop->place] = loop;
+	loops_places |= UINT64_C(1) << loop->place;
 	*out = loop;
 	return 0;
 }
@@ -173,6 +176,8 @@ void loop_free(struct loop **out)
 	*loop->link_here = loop->next_here;
 	if (loop->next_here)
 		loop->next_here->link_here = loop->link_here;
+	if (!loops_at[loop->place])
+		loops_places &= ~(UINT64_C(1) << loop->place);
 	free(loop);
 	*out = NULL;
 }
