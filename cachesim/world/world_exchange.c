@@ -529,6 +529,12 @@ void server_set_trusted(struct server *server,
 	(void)trusted;
 }
 
+uint64_t server_proxy_refused(const struct server *server)
+{
+	(void)server;
+	return 0;
+}
+
 uint64_t server_too_large(const struct server *server)
 {
 	(void)server;

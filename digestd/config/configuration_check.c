@@ -114,6 +114,11 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	    (c->admission_ram < .0001 || c->admission_ram > .9))
 		config_report(errors, "%s: admission_ram: not 0 or within "
 			      "0.0001 to 0.9\n", path);
+	if (c->proxy_protocol_data &&
+	    (!c->trusted_proxies || !*c->trusted_proxies))
+		config_report(errors, "%s: proxy_protocol_data: needs "
+			      "trusted_proxies, from where it is believed\n",
+			      path);
 	if (c->memory_limit &&
 	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
 		config_report(errors, "%s: memory_limit: less than cache_size "

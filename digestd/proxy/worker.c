@@ -50,6 +50,7 @@ static int worker_open_server(struct worker *w, bool peers)
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
 		.strict = !peers,
+		.proxy_protocol = !peers && set->proxy_protocol,
 		.tls = peers ? set->peer_tls : set->data_tls,
 		.trusted = peers ? NULL : &set->trusted,
 	};
@@ -301,6 +302,7 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 #undef X
 	if (worker->data) {
 		sum->tls_data_failed += server_tls_failures(worker->data);
+		sum->proxy_refused += server_proxy_refused(worker->data);
 		sum->crowded_out += server_crowded_out(worker->data);
 		sum->too_large += server_too_large(worker->data);
 	}

@@ -56,6 +56,7 @@ struct worker_origin {
 	X(unsigned, idle_ms,              idle_timeout_ms,      "between requests of a connection") \
 	X(unsigned, min_rate,             client_min_rate,      "[bytes/s] of a client reading") \
 	X(size_t,   max_header_bytes,     max_header_size,      "of requests and of responses") \
+	X(bool,     proxy_protocol,       proxy_protocol_data,  "of clients' connections") \
 	X(bool,     forward,              forward,              "also a forward proxy for http") \
 	X(bool,     forward_private,      forward_private,      "... to private addresses too") \
 	X(unsigned, origin_connect_ms,    origin_connect_ms,    "time to connect to an origin") \
@@ -172,6 +173,7 @@ struct worker_shared {
 	X(refused,         "requests without a right token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \
 	X(crowded_out,     "idle connections and slow uploads closed to make room") \
+	X(proxy_refused,   "connections of clients without a PROXY header, or not from trusted_proxies") \
 	X(tls_data_failed, "connections of clients without a TLS handshake") \
 	X(tls_peer_failed, "connections of peers without a TLS handshake")
 /* clang-format on */

@@ -70,6 +70,7 @@ struct front_stream {
 };
 
 enum front_phase {
+	FRONT_PROXY,   /* a PROXY header is to come, which is the first */
 	FRONT_HANDSHAKE,
 	FRONT_HEAD,    /* the header of a request comes in, or will */
 	FRONT_BODY,    /* its body */
@@ -96,6 +97,7 @@ struct front_conn {
 	bool hung_up;    /* the client sends no more, or the connection broke */
 	bool ended;      /* and all that it has sent was read */
 	bool broken;     /* to be closed at once */
+	bool https;      /* the client has TLS with who sent a PROXY header */
 	bool closing;    /* to be closed after the replies under way */
 	bool shut;       /* the client was told so */
 	bool cut;        /* its end must not be taken for that of a reply */
@@ -165,11 +167,22 @@ void front_conn_free(struct front_conn *c);
 /* Does what can be done; the connection may be gone afterwards. */
 void front_conn_run(void *arg);
 
+/* Whether its address has more of them than it may. */
+bool front_conn_is_surplus(const struct front_conn *c);
+
 /* Runs it soon, if it is not running. */
 void front_conn_defer(struct front_conn *c);
 
 /* From any call: closes it soon. */
 void front_conn_break(struct front_conn *c);
+
+/* front_proxy.c: the header of the PROXY protocol. Both for connections that
+ * are in that phase. */
+
+/* Reads it, if it is there, and goes on to the next phase. */
+void front_proxy_run(struct front_conn *c);
+/* The connection ends without it: counted. */
+void front_proxy_end(struct front_conn *c);
 
 /* front_exchange.c: exchanges are kept for the next request. */
 struct front_exchange *front_exchange_new(struct front_conn *c);

@@ -44,20 +44,32 @@ static void front_conn_idle(struct front_conn *c, unsigned ms)
 	conn_set_deadline(&c->base, loop_now_ms(c->base.server->loop) + ms);
 }
 
+static enum front_phase front_conn_first_phase(const struct server *s)
+{
+	if (s->settings.proxy_protocol)
+		return FRONT_PROXY;
+	return s->tls ? FRONT_HANDSHAKE : FRONT_HEAD;
+}
+
 static int front_conn_begin_tls(struct front_conn *c)
 {
 	struct tls *tls = c->base.server->tls;
 
-	c->phase = tls ? FRONT_HANDSHAKE : FRONT_HEAD;
 	return tls ? tls_session_new(tls, c->base.fd, &c->tls) : 0;
 }
 
-/* One too many of its address. */
-static bool front_conn_is_surplus(const struct front_conn *c)
+bool front_conn_is_surplus(const struct front_conn *c)
 {
 	unsigned max = c->base.server->settings.client_connections;
 
 	return max && conn_client_count(&c->base) > max;
+}
+
+/* Behind a PROXY header it is another's, whose address is not known yet. */
+static bool front_conn_may_enter(const struct front_conn *c)
+{
+	return c->phase == FRONT_PROXY ? c->base.trusted :
+					 !front_conn_is_surplus(c);
 }
 
 int front_conn_open(struct front_server *s, int fd,
@@ -73,11 +85,12 @@ int front_conn_open(struct front_server *s, int fd,
 	c->base.fd = fd;
 	c->base.address = &c->from.any;
 	c->from.v6 = *from;
+	c->phase = front_conn_first_phase(&s->base);
 	c->writable = true;
 	c->out_end = &c->out;
 	c->run = (struct loop_call){ .run = front_conn_run, .arg = c };
 	conn_enter(&c->base);
-	if (front_conn_is_surplus(c)) { /* and nobody makes room for it */
+	if (!front_conn_may_enter(c)) { /* and nobody makes room for it */
 		front_conn_free(c);
 		return 0;
 	}
@@ -117,6 +130,8 @@ void front_conn_free(struct front_conn *c)
 	}
 	if (c->now)
 		front_exchange_end(c->now, EXCHANGE_ABORTED);
+	if (c->phase == FRONT_PROXY)
+		front_proxy_end(c);
 	front_conn_end_tls(c);
 	loop_undefer(s->base.loop, &c->run);
 	loop_unwatch(s->base.loop, &c->watch);
@@ -231,6 +246,8 @@ static bool front_conn_step(struct front_conn *c)
 {
 	bool got_on;
 
+	if (c->phase == FRONT_PROXY)
+		front_proxy_run(c);
 	if (c->phase == FRONT_HANDSHAKE)
 		front_conn_shake_hands(c);
 	got_on = !c->broken && front_input_run(c);

@@ -135,7 +135,7 @@ static void front_input_fill_request(struct front_exchange *fx,
 	r->target_len = h->target.len;
 	r->minor = h->minor;
 	r->fields = &fx->x.fields;
-	r->https = ((const struct front_conn *)c)->tls;
+	r->https = front_conn_of(&fx->x)->tls || front_conn_of(&fx->x)->https;
 	r->body_len = h->framing.chunked ? -1 :
 		      h->framing.length > 0 ? h->framing.length : 0;
 	r->has_body = r->body_len != 0;
@@ -387,6 +387,7 @@ static bool front_input_may_begin(const struct front_conn *c)
 static bool front_input_wants(const struct front_conn *c)
 {
 	switch (c->phase) {
+	case FRONT_PROXY:
 	case FRONT_HANDSHAKE:
 	case FRONT_REPLY:
 		return false;

@@ -59,6 +59,7 @@ static void front_reply_move_on(struct front_conn *c, struct front_exchange *fx)
 	case FRONT_REPLY:
 		c->phase = FRONT_HEAD;
 		break;
+	case FRONT_PROXY:
 	case FRONT_HANDSHAKE:
 	case FRONT_HEAD:
 	case FRONT_DISCARD:

@@ -77,6 +77,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 	assert(loop && settings->listen);
 	assert(settings->max_connections > 0);
 	assert(settings->max_header_bytes >= 1024);
+	assert(settings->strict || !settings->proxy_protocol);
 	assert(handler->on_request);
 	s = server_make(loop, settings, settings->strict ?
 			&server_engine_front : &server_engine_mhd);
@@ -142,6 +143,12 @@ uint64_t server_crowded_out(const struct server *server)
 uint64_t server_too_large(const struct server *server)
 {
 	return atomic_load_explicit(&server->too_large, memory_order_relaxed);
+}
+
+uint64_t server_proxy_refused(const struct server *server)
+{
+	return atomic_load_explicit(&server->proxy_refused,
+				    memory_order_relaxed);
 }
 
 uint64_t server_tls_failures(const struct server *server)

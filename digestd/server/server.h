@@ -47,6 +47,11 @@ struct server_settings {
 				      body, over idle_ms; 0: any */
 	bool strict;               /* served by the engine of front.h, not
 				      by libmicrohttpd */
+	bool proxy_protocol;       /* connections begin with a header of the
+				      PROXY protocol, also before TLS, and come
+				      from `trusted` only; strict. They are
+				      those of the client that it names, also
+				      in what `trusted` says */
 	struct tls *tls;           /* null: plain HTTP; see server_set_tls() */
 	/* clients whose fields about where a request comes from are believed;
 	 * null: all. Those of others are dropped, forwarded_is_claim(). */
@@ -62,7 +67,7 @@ struct server_request {
 	const struct fields *fields;
 	const struct sockaddr *client;
 	bool https;                /* how the client came, or says a trusted
-				      proxy that it came */
+				      proxy, or a PROXY header, that it came */
 	bool has_body;
 	int64_t body_len;          /* -1: unknown (chunked) */
 };
@@ -157,6 +162,10 @@ void server_set_trusted(struct server *server,
 
 /* Connections that ended before their handshake had; from any thread. */
 uint64_t server_tls_failures(const struct server *server);
+
+/* Connections closed for want of a PROXY header, or as they came from elsewhere
+ * than `trusted`; from any thread. */
+uint64_t server_proxy_refused(const struct server *server);
 
 /* Connections that were closed to make room; from any thread. */
 uint64_t server_crowded_out(const struct server *server);

@@ -72,6 +72,7 @@ void conn_client_leave(struct conn *c)
 	struct client **at;
 
 	assert(!c->client || c->client->conns);
+	c->client = NULL;
 	if (!client || --client->conns)
 		return;
 	at = server_client_find(c->server, client);

@@ -14,12 +14,17 @@
 /* What clients cause to be logged, so many lines in so much time. */
 enum { LOG_BURST = 5, LOG_PERIOD_MS = 10000 };
 
+static bool server_conn_is_trusted(const struct conn *c)
+{
+	return c->server->trusts_all ||
+	       address_prefixes_have(&c->server->trusted, c->address);
+}
+
 void conn_enter(struct conn *c)
 {
 	struct server *s = c->server;
 
-	c->trusted = s->trusts_all ||
-		     address_prefixes_have(&s->trusted, c->address);
+	c->trusted = server_conn_is_trusted(c);
 	c->next = s->conns;
 	c->link = &s->conns;
 	if (c->next)
@@ -46,6 +51,18 @@ void conn_leave(struct conn *c)
 		      s->engine->conn_bytes(s));
 	if (--s->nconns == 0 && s->draining)
 		loop_defer(s->loop, &s->drained);
+}
+
+void conn_set_client(struct conn *c, const struct sockaddr *address)
+{
+	if (!address) {
+		c->trusted = false;
+		return;
+	}
+	conn_client_leave(c);
+	c->address = address;
+	c->trusted = server_conn_is_trusted(c);
+	conn_client_enter(c);
 }
 
 void conn_close(struct conn *c)
@@ -127,4 +144,17 @@ void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 		log_write(LOG_WARNING, "tls", "port %u: handshake with %s "
 			  "failed%s%s (%u more not logged)", s->port, host,
 			  *why ? ": " : "", why, dropped);
+}
+
+void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
+				const char *why)
+{
+	char host[NI_MAXHOST];
+	unsigned dropped;
+
+	atomic_fetch_add_explicit(&s->proxy_refused, 1, memory_order_relaxed);
+	if (server_conn_may_log(s, &s->proxy_log, from, host, &dropped))
+		log_write(LOG_WARNING, "server", "port %u: a connection from "
+			  "%s is closed: %s (%u more not logged)", s->port,
+			  host, why, dropped);
 }

@@ -114,9 +114,11 @@ struct server {
 	struct conn *uploads, **uploads_end; /* as above */
 	struct client *clients[SERVER_CLIENTS]; /* by a hash of the address */
 	atomic_uint_fast64_t tls_failures;
+	atomic_uint_fast64_t proxy_refused;
 	atomic_uint_fast64_t crowded_out;
 	atomic_uint_fast64_t too_large;
 	struct log_limit tls_log;
+	struct log_limit proxy_log;
 	struct log_limit too_large_log;
 	bool stopping;
 	bool draining;
@@ -158,6 +160,13 @@ struct conn {
  */
 void conn_enter(struct conn *c);
 void conn_leave(struct conn *c);
+
+/*
+ * A connection turns out to be that of a client at another address (which lies
+ * in the connection; null: nobody knows at which, and the old one stays): it
+ * counts to that, and what it says is believed if that is trusted.
+ */
+void conn_set_client(struct conn *c, const struct sockaddr *address);
 
 /* Closes a connection, soon. */
 void conn_close(struct conn *c);
@@ -209,6 +218,11 @@ void server_count_too_large(struct server *s, const struct sockaddr *from,
 /* Counts a handshake that failed, and logs why; "": nobody knows. */
 void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 			      const char *why);
+
+/* Counts a connection that is closed as it has no right PROXY header, or may
+ * not have one, and logs it. */
+void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
+				const char *why);
 
 /* Refuses a request: an error, after which the connection is closed. */
 void exchange_refuse(struct exchange *x, unsigned status);

@@ -113,6 +113,10 @@ static const struct row faults[] = {
 	{ "sizes of the filter",
 	  BASE "filter_min = \"2M\"\nfilter_max = \"1M\"\n",
 	  AT ": filter_max: smaller than filter_min\n" },
+	{ "load balancers that nobody knows",
+	  BASE "proxy_protocol_data = true\n",
+	  AT ": proxy_protocol_data: needs trusted_proxies, from where it is "
+	  "believed\n" },
 	{ "too little on probation", BASE "admission_ram = \"0.00001\"\n",
 	  AT ": admission_ram: not 0 or within 0.0001 to 0.9\n" },
 	{ "too much on probation", BASE "admission_ram = \"0.95\"\n",

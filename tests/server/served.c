@@ -3,6 +3,7 @@
  */
 #include "tests/server/served.h"
 
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,27 @@ static bool is_both(const char *target)
 	return !strncmp(target, "/both", 5);
 }
 
+/* What the server takes the client for. */
+static void reply_who(struct exchange *x)
+{
+	const struct server_request *r = exchange_request(x);
+	const char *said = fields_get(r->fields, "X-Forwarded-For");
+	char host[64], port[16], text[160];
+	int n;
+
+	assert_int_equal(getnameinfo(r->client,
+				     r->client->sa_family == AF_INET6 ?
+					     sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in),
+				     host, sizeof(host), port, sizeof(port),
+				     NI_NUMERICHOST | NI_NUMERICSERV), 0);
+	if (!strcmp(host, "127.0.0.1"))
+		strcpy(port, "any");
+	n = snprintf(text, sizeof(text), "%s %s %s %s;", host, port,
+		     r->https ? "https" : "http", said ? said : "-");
+	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
+}
+
 static void on_request(void *arg, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
@@ -232,6 +254,8 @@ static void on_request(void *arg, struct exchange *x)
 		const struct body_source source = { flow_read, NULL, NULL };
 
 		exchange_reply_stream(x, 200, NULL, FLOW, &source);
+	} else if (!strcmp(t, "/who")) {
+		reply_who(x);
 	} else if (!strcmp(t, "/late")) {
 		reply_late(x, 5);
 	} else if (!strcmp(t, "/hints")) {
@@ -337,6 +361,9 @@ int served_set_up(void **state)
 		.min_rate = 1000,
 		.strict = at.strict,
 		.tls = at.tls,
+		.proxy_protocol = at.proxy_protocol,
+		.client_connections = at.client_connections,
+		.trusted = at.trusted,
 	};
 
 	(void)state;

@@ -33,6 +33,9 @@ struct served {
 	bool strict; /* the engine */
 	unsigned max_connections, client_connections; /* 0: 1000; any */
 	struct tls *tls; /* null: none */
+	bool proxy_protocol;
+	unsigned client_connections;
+	const struct address_prefixes *trusted;
 	atomic_bool drained;
 };
 
