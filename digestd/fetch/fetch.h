@@ -39,6 +39,9 @@ struct fetch_limits {
 	unsigned total_ms;        /* everything; 0: no limit */
 	unsigned low_rate;        /* of the body [bytes/s]; 0: no limit */
 	unsigned low_rate_s;      /* below low_rate for so long is a timeout */
+	unsigned tunnel_idle_ms;  /* and in place of that after an upgrade: no
+				     byte either way for so long, or up to
+				     twice that; 0: no limit */
 	size_t max_header_bytes;  /* of the response; > 0 */
 };
 
@@ -58,6 +61,9 @@ struct fetch_upload {
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
 };
+
+/* What on_body() gets at once, after an upgrade. */
+enum { FETCH_TUNNEL_BYTES = 16384 };
 
 enum { FETCH_EOF = 0, FETCH_MORE = -1, FETCH_GIVE_UP = -2 };
 
@@ -116,6 +122,13 @@ struct fetch_callbacks {
 	 */
 	bool (*on_body)(void *arg, struct fetch *f, const void *data,
 			size_t len);
+
+	/*
+	 * After an upgrade the server has sent all that it will, and there is
+	 * more to come of the upload: the fetch goes on to its end. Null: the
+	 * fetch ends with what the server sends.
+	 */
+	void (*on_half_close)(void *arg, struct fetch *f);
 
 	/* The end, exactly once unless cancelled; f is gone after it. */
 	void (*on_done)(void *arg, struct fetch *f,

@@ -107,30 +107,46 @@ enum progress transfer_break(struct transfer *f)
 
 /* Time */
 
+static bool fetch_http_is_slow(const struct transfer *f)
+{
+	uint64_t moved = f->moved - f->moved_before;
+
+	if (f->tunnel)
+		return !moved;
+	/* who waits for the caller is not slow */
+	return moved < (uint64_t)f->low_rate * f->low_rate_s && !f->paused &&
+	       !f->body.waits;
+}
+
 static void fetch_http_pace_late(void *arg)
 {
 	struct transfer *f = arg;
-	uint64_t least = (uint64_t)f->low_rate * f->low_rate_s;
-	bool slow = f->moved - f->moved_before < least;
 
-	/* who waits for the caller is not slow */
-	if (!f->headers_done || (slow && !f->paused && !f->body.waits))
+	if (!f->headers_done || fetch_http_is_slow(f))
 		(void)transfer_finish(f, FETCH_TIMEOUT, false);
 	else
 		transfer_watch_pace(f);
+}
+
+/* 0: the pace does not count. */
+static int64_t fetch_http_span_ms(const struct transfer *f)
+{
+	if (f->tunnel)
+		return f->tunnel_idle_ms;
+	return f->low_rate ? (int64_t)f->low_rate_s * 1000 : 0;
 }
 
 static void fetch_http_watch_span(struct transfer *f)
 {
 	f->moved_before = f->moved;
 	loop_timer_set(f->means->loop, &f->pace,
-		       transfer_now_ms(f) + (int64_t)f->low_rate_s * 1000,
+		       transfer_now_ms(f) + fetch_http_span_ms(f),
 		       fetch_http_pace_late, f);
 }
 
 void transfer_watch_pace(struct transfer *f)
 {
-	if (f->low_rate && f->low_rate_s)
+	if (fetch_http_span_ms(f))
 		fetch_http_watch_span(f);
 	else
 		loop_timer_clear(f->means->loop, &f->pace);
@@ -153,6 +169,7 @@ static void fetch_http_start_timers(struct transfer *f,
 {
 	f->low_rate = limits->low_rate;
 	f->low_rate_s = limits->low_rate_s;
+	f->tunnel_idle_ms = limits->tunnel_idle_ms;
 	f->first_byte_ms = limits->first_byte_ms;
 	transfer_await_header(f);
 	if (limits->total_ms)
@@ -165,7 +182,7 @@ static void fetch_http_start_timers(struct transfer *f,
 
 enum progress transfer_watch(struct transfer *f)
 {
-	unsigned events = f->paused ? 0 : LOOP_READ;
+	unsigned events = f->paused || f->half ? 0 : LOOP_READ;
 
 	if (f->unsent.len || pool_holds(f->conn))
 		events |= LOOP_WRITE;
@@ -203,10 +220,10 @@ static void fetch_http_conn_ready(void *arg, unsigned events)
 		return;
 	}
 	/* what has been answered may not have to be sent any more */
-	if (events & (LOOP_READ | LOOP_HANGUP) && !f->paused &&
+	if (events & (LOOP_READ | LOOP_HANGUP) && !f->paused && !f->half &&
 	    transfer_receive(f) != GOES_ON)
 		return;
-	if (events & LOOP_WRITE)
+	if (events & LOOP_WRITE || (f->half && events & LOOP_HANGUP))
 		(void)transfer_send(f);
 }
 
@@ -265,13 +282,28 @@ static enum progress fetch_http_retry(struct transfer *f)
 	return STOPPED;
 }
 
+/* Of a tunnel: the other direction goes on. */
+static enum progress fetch_http_half_close(struct transfer *f)
+{
+	f->half = true;
+	f->calling = true;
+	f->callbacks->on_half_close(f->arg, &f->fetch);
+	f->calling = false;
+	if (f->gone)
+		return transfer_finish(f, FETCH_COMPLETE, false);
+	return transfer_watch(f);
+}
+
 enum progress transfer_lose(struct transfer *f, bool orderly)
 {
 	if (!f->answered && f->conn->reused && f->repeatable)
 		return fetch_http_retry(f);
-	if (orderly && response_closed(&f->response) == RESPONSE_END)
-		return transfer_finish(f, FETCH_COMPLETE, false);
-	return transfer_break(f);
+	if (!orderly || response_closed(&f->response) != RESPONSE_END)
+		return transfer_break(f);
+	if (f->tunnel && f->callbacks->on_half_close && !f->cut &&
+	    !transfer_is_sent(f))
+		return fetch_http_half_close(f);
+	return transfer_finish(f, FETCH_COMPLETE, false);
 }
 
 /* The way */
@@ -299,7 +331,9 @@ static void fetch_http_set_body(struct transfer *f,
 static void fetch_http_set_up(struct transfer *f,
 			      const struct fetch_request *r)
 {
-	f->repeatable = !r->upload && fetch_is_idempotent(r->method);
+	/* of an upload behind an upgrade nothing is read before the answer */
+	f->repeatable = (!r->upload || r->upgrade) &&
+			fetch_is_idempotent(r->method);
 	f->want = (struct pool_want){
 		.connect_ms = r->limits->connect_ms,
 		.lately = !f->repeatable,

@@ -54,7 +54,7 @@ struct transfer {
 	struct loop_timer total;
 	struct loop_call send;    /* what is not sent where it was asked for */
 	struct loop_call receive; /* a resume, or more than ready() shows */
-	unsigned first_byte_ms, low_rate, low_rate_s;
+	unsigned first_byte_ms, low_rate, low_rate_s, tunnel_idle_ms;
 	uint64_t moved, moved_before; /* bytes either way, in the body's time */
 	int64_t started_ms, connected_ms, headers_ms;
 	bool headers_done;
@@ -64,6 +64,8 @@ struct transfer {
 	bool calling;    /* a callback of its own runs */
 	bool gone;       /* cancelled, or over */
 	bool paused;
+	bool tunnel;     /* upgraded */
+	bool half;       /* ... and the server sends no more */
 	char *held;      /* what a paused fetch has not taken */
 	struct response_bytes held_body, held_rest; /* in it */
 	struct pool_place place; /* its name is behind the request's bytes */

@@ -44,6 +44,7 @@ static void fetch_http_take_interim(struct transfer *f)
 /* From now on both ends say what they like. */
 static void fetch_http_begin_tunnel(struct transfer *f)
 {
+	f->tunnel = true;
 	if (f->body.coding == BODY_LATER)
 		f->body.coding = BODY_RAW;
 	loop_defer(f->means->loop, &f->send);
@@ -136,8 +137,8 @@ enum progress transfer_receive(struct transfer *f)
 	struct fetch_means *means = f->means;
 
 	for (int i = 0; i < RECEIVES; i++) {
-		ssize_t n = pool_receive(f->conn, means->in,
-					 sizeof(means->in));
+		size_t cap = f->tunnel ? FETCH_TUNNEL_BYTES : sizeof(means->in);
+		ssize_t n = pool_receive(f->conn, means->in, cap);
 		enum progress progress;
 
 		if (n == -EAGAIN)
@@ -150,7 +151,7 @@ enum progress transfer_receive(struct transfer *f)
 			f, (struct response_bytes){means->in, (size_t)n});
 		if (progress != GOES_ON)
 			return progress;
-		if ((size_t)n < sizeof(means->in) && !pool_has_more(f->conn))
+		if ((size_t)n < cap && !pool_has_more(f->conn))
 			return GOES_ON;
 	}
 	if (pool_has_more(f->conn))
@@ -183,6 +184,6 @@ void transfer_run_receive(void *arg)
 
 	if (f->paused && fetch_http_resume_held(f) != GOES_ON)
 		return;
-	if (f->conn && pool_has_more(f->conn))
+	if (f->conn && !f->half && pool_has_more(f->conn))
 		(void)transfer_receive(f);
 }

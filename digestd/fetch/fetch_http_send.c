@@ -230,6 +230,9 @@ enum progress transfer_send(struct transfer *f)
 		pool_end(f->conn);
 		f->body.coding = BODY_NONE;
 	}
+	if (f->half && f->body.coding == BODY_NONE)
+		return f->cut ? transfer_break(f) :
+				transfer_finish(f, FETCH_COMPLETE, false);
 	/* who has taken all of it waits for the caller; else it must go on */
 	if (!f->headers_done && ((f->body.waits && !f->unsent.len) ||
 				 !f->pace.link))

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "digestd/http/fields.h"
@@ -26,6 +27,7 @@ enum {
 	BIG = 8000000, /* more than a socket's buffers take */
 	GOT_MAX = BIG + 200000, /* with heads and chunks */
 	TURNS_MAX = 20000,
+	TUNNEL_IDLE_MS = 200,
 };
 
 static char pattern[BIG], got[GOT_MAX + 1];
@@ -43,7 +45,7 @@ static struct {
 	size_t len, piece; /* of its body; at most so much at a time */
 	size_t ready, read;
 	bool gives_up, over, pauses;
-	unsigned status, interim;
+	unsigned status, interim, half_closed;
 	char body[64];
 	size_t nbody;
 	struct fetch_done done;
@@ -139,7 +141,15 @@ static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
 	at.fetch = NULL;
 }
 
+static void on_half_close(void *arg, struct fetch *f)
+{
+	(void)arg;
+	assert_ptr_equal(f, at.fetch);
+	at.half_closed++;
+}
+
 static const struct fetch_callbacks callbacks = {
+	.on_half_close = on_half_close,
 	.on_interim = on_interim,
 	.on_headers = on_headers,
 	.on_body = on_body,
@@ -155,6 +165,7 @@ static void begin(struct fetch_request request, int64_t announced, size_t len,
 	const struct fetch_limits limits = {
 		.connect_ms = 20000, .first_byte_ms = first_byte_ms,
 		.max_header_bytes = 1000,
+		.tunnel_idle_ms = TUNNEL_IDLE_MS,
 	};
 	char url[64];
 
@@ -590,6 +601,74 @@ static void another_protocol(void **state)
 	assert_string_equal(at.body, "onetwothree");
 }
 
+/* The server is done before the client. */
+static void a_tunnel_half_closed(void **state)
+{
+	(void)state;
+	begin_upgrade();
+	serve_say(SWITCH "one");
+	serve_read();
+	assert_int_equal(at.half_closed, 0);
+	shutdown(at.fd, SHUT_WR);
+	serve_read();
+	assert_int_equal(at.half_closed, 1);
+	assert_false(at.over);
+	upload_more(10);
+	serve_read();
+	assert_memory_equal(body_got(), pattern, 10);
+	for (int i = 0; i < TURNS_MAX && !at.over; i++)
+		loop_turn(at.loop, 1);
+	assert_int_equal(at.done.result, FETCH_COMPLETE);
+	assert_int_equal(recv(at.fd, got, 1, 0), 0);
+	assert_int_equal(at.half_closed, 1);
+}
+
+/* ... and does not take what is still sent. */
+static void a_tunnel_that_breaks(void **state)
+{
+	(void)state;
+	begin_upgrade();
+	serve_say(SWITCH);
+	serve_read();
+	serve_close(false);
+	serve_read();
+	assert_int_equal(at.half_closed, 1);
+	for (int i = 1; i < TURNS_MAX && !at.over; i++) {
+		if (i < 10 && i % 3 == 0)
+			upload_more((size_t)i);
+		loop_turn(at.loop, 1);
+	}
+	assert_int_equal(at.done.result, FETCH_TRUNCATED);
+}
+
+/* Time counts from the last byte, of either end. */
+static void a_tunnel_that_is_idle(void **state)
+{
+	struct timespec from, until;
+
+	(void)state;
+	begin_upgrade();
+	serve_say(SWITCH);
+	serve_read();
+	for (size_t i = 1; i < 8; i++) {
+		usleep(TUNNEL_IDLE_MS * 300);
+		if (i % 2)
+			serve_say("x");
+		else
+			upload_more(i);
+		serve_read();
+		assert_false(at.over);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (int i = 0; i < TURNS_MAX && !at.over; i++)
+		loop_turn(at.loop, 1);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	assert_int_equal(at.done.result, FETCH_TIMEOUT);
+	assert_true((until.tv_sec - from.tv_sec) * 1000 +
+		    (until.tv_nsec - from.tv_nsec) / 1000000 >=
+		    TUNNEL_IDLE_MS / 2);
+}
+
 static void no_other_protocol(void **state)
 {
 	(void)state;
@@ -627,6 +706,9 @@ int main(void)
 		TEST(expectations_are_passed_on),
 		TEST(nobody_waits_for_what_was_not_asked_for),
 		TEST(another_protocol),
+		TEST(a_tunnel_half_closed),
+		TEST(a_tunnel_that_breaks),
+		TEST(a_tunnel_that_is_idle),
 		TEST(no_other_protocol),
 	};
 
