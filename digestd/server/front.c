@@ -87,7 +87,8 @@ static void front_resume_body(struct exchange *x)
 	if (!c->base.held || x != front_input_receiver(c))
 		return;
 	c->base.held = false;
-	if (!c->base.sends) /* else its pace of reading is measured */
+	/* else its pace of reading is measured, or it may be silent */
+	if (!c->base.sends && c->phase == FRONT_BODY)
 		conn_pace_start(&c->base);
 	front_conn_defer(c);
 }

@@ -76,6 +76,7 @@ enum front_phase {
 	FRONT_BODY,    /* its body */
 	FRONT_DISCARD, /* a body that nobody wants, after a reply */
 	FRONT_REPLY,   /* all of it is there; the handler has not replied */
+	FRONT_TUNNEL,  /* both ends say what they like, see front_tunnel.c */
 	FRONT_LINGER,  /* there will be no other request; what comes is thrown
 			  away */
 };
@@ -119,6 +120,8 @@ struct front_conn {
 	struct front_exchange *out, **out_end; /* are being sent */
 	unsigned nout;
 	bool streams;               /* the last of them reads its body */
+	struct front_exchange *tunnel; /* the one of the tunnel, in phase
+					  FRONT_TUNNEL; it is the last */
 	struct reply_head interim;  /* goes before them */
 	size_t interim_at;
 };
@@ -183,6 +186,21 @@ void front_conn_break(struct front_conn *c);
 void front_proxy_run(struct front_conn *c);
 /* The connection ends without it: counted. */
 void front_proxy_end(struct front_conn *c);
+
+/* front_tunnel.c: connections that have changed protocols. */
+
+/* The exchange is answered with 101. */
+void front_tunnel_begin(struct front_exchange *fx);
+/* Whether the exchange is a tunnel that goes on, whatever its reply does. */
+bool front_tunnel_is_open(const struct front_exchange *fx);
+/* Whether there is room for what the client says. */
+bool front_tunnel_wants(const struct front_conn *c);
+/* It has said something. Returns the bytes that were taken. */
+size_t front_tunnel_read(struct front_conn *c, const char *at, size_t len);
+/* It will say no more. */
+void front_tunnel_end_input(struct front_conn *c);
+/* Tells it once that it will hear no more, when that is so. */
+void front_tunnel_settle(struct front_conn *c);
 
 /* front_exchange.c: exchanges are kept for the next request. */
 struct front_exchange *front_exchange_new(struct front_conn *c);

@@ -219,6 +219,8 @@ static bool front_conn_client_has_gone(const struct front_conn *c)
 	bool waits = c->phase == FRONT_REPLY ||
 		     (c->phase == FRONT_BODY && c->base.held);
 
+	if (c->phase == FRONT_TUNNEL) /* it may yet hear something */
+		return false;
 	return c->hung_up && ((waits && !front_output_waits(c)) ||
 			      front_output_is_starved(c));
 }
@@ -244,17 +246,21 @@ static bool front_conn_settle(struct front_conn *c)
 /* Returns whether something went on that may be followed by something else. */
 static bool front_conn_step(struct front_conn *c)
 {
-	bool got_on;
+	bool got_on, held;
 
 	if (c->phase == FRONT_PROXY)
 		front_proxy_run(c);
 	if (c->phase == FRONT_HANDSHAKE)
 		front_conn_shake_hands(c);
 	got_on = !c->broken && front_input_run(c);
-	if (got_on && c->shut)
+	if (got_on && c->shut && c->phase == FRONT_LINGER)
 		front_conn_linger(c);
+	held = c->base.held;
 	if (!c->broken && front_output_waits(c))
 		got_on |= front_output_run(c);
+	if (!c->broken && c->phase == FRONT_TUNNEL)
+		front_tunnel_settle(c);
+	got_on |= held && !c->base.held; /* what went out has made room */
 	if (!c->broken && c->owes_continue &&
 	    front_output_interim(c, 100, NULL)) {
 		c->owes_continue = false;

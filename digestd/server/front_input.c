@@ -139,6 +139,8 @@ static void front_input_fill_request(struct front_exchange *fx,
 	r->body_len = h->framing.chunked ? -1 :
 		      h->framing.length > 0 ? h->framing.length : 0;
 	r->has_body = r->body_len != 0;
+	r->upgrade = h->upgrade.len ? request_head_part(h, h->upgrade).at :
+				      NULL;
 	fx->keeps_old = !h->minor && h->keep;
 	if (!c->trusted)
 		front_input_drop_claims(&fx->x.fields);
@@ -259,7 +261,9 @@ void front_input_discard_body(struct front_conn *c)
 
 struct exchange *front_input_receiver(const struct front_conn *c)
 {
-	struct front_exchange *fx = c->now ? c->now : c->duplex;
+	struct front_exchange *fx = c->now    ? c->now :
+				    c->duplex ? c->duplex :
+						c->tunnel;
 
 	return fx ? &fx->x : NULL;
 }
@@ -395,6 +399,8 @@ static bool front_input_wants(const struct front_conn *c)
 		return front_input_may_begin(c);
 	case FRONT_BODY:
 		return !c->base.held;
+	case FRONT_TUNNEL:
+		return front_tunnel_wants(c);
 	case FRONT_DISCARD:
 	case FRONT_LINGER:
 		return true;
@@ -414,6 +420,8 @@ static size_t front_input_read(struct front_conn *c, const char *at, size_t len)
 			used += front_input_read_raw(c, at + used, len - used);
 		else if (c->phase == FRONT_HEAD)
 			used += front_input_read_head(c, at + used, len - used);
+		else if (c->phase == FRONT_TUNNEL)
+			used += front_tunnel_read(c, at + used, len - used);
 		else if (c->phase == FRONT_LINGER)
 			used = len;
 		else
@@ -452,6 +460,8 @@ static void front_input_end(struct front_conn *c)
 		(void)front_input_break_body(c);
 	else
 		c->closing = true;
+	if (c->phase == FRONT_TUNNEL)
+		front_tunnel_end_input(c);
 }
 
 bool front_input_run(struct front_conn *c)

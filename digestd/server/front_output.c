@@ -112,7 +112,8 @@ void front_output_break_off(struct front_exchange *fx)
 static bool front_output_is_sent(const struct front_exchange *fx)
 {
 	return fx->part == fx->nparts && !fx->file_left &&
-	       (!fx->stream || fx->stream->ended);
+	       (!fx->stream || fx->stream->ended) &&
+	       !front_tunnel_is_open(fx);
 }
 
 /* Collects what can go out in one call. *more: a file follows. */
@@ -183,6 +184,8 @@ static void front_output_finish(struct front_conn *c)
 		c->streams = false;
 	if (c->duplex == fx)
 		front_input_discard_body(c);
+	if (fx == c->tunnel)
+		c->tunnel = NULL;
 	if (fx->stream && fx->stream->failed) {
 		front_exchange_end(fx, EXCHANGE_ABORTED);
 		c->broken = true;
@@ -249,7 +252,7 @@ static bool front_output_step(struct front_conn *c)
 		n = front_io_send(c, v, nparts, more);
 	else if (c->out->file_left)
 		n = front_output_send_file(c);
-	else if (!c->out->stream->ended)
+	else if (!front_output_is_sent(c->out))
 		return false; /* its source has nothing now */
 	if (n == -EAGAIN) {
 		front_output_block(c);

@@ -63,6 +63,7 @@ static void front_reply_move_on(struct front_conn *c, struct front_exchange *fx)
 	case FRONT_HANDSHAKE:
 	case FRONT_HEAD:
 	case FRONT_DISCARD:
+	case FRONT_TUNNEL:
 	case FRONT_LINGER:
 		break;
 	}
@@ -241,6 +242,22 @@ static void front_reply_frame(struct front_exchange *fx, unsigned status,
 	}
 }
 
+/* The end of the header of 101, which is that of no message. */
+static bool front_reply_end_upgrade(struct front_exchange *fx,
+				    const struct fields *fields)
+{
+	reply_head_add(&fx->head, "Upgrade", fields_get(fields, "Upgrade"));
+	reply_head_add(&fx->head, "Connection", "Upgrade");
+	reply_head_add_bytes(&fx->head, "\r\n", 2);
+	if (fx->head.failed) {
+		exchange_abort(&fx->x);
+		return false;
+	}
+	front_reply_add_part(fx, fx->head.text, fx->head.len);
+	front_tunnel_begin(fx);
+	return true;
+}
+
 void front_reply_stream(struct exchange *x, const struct reply_stream *reply)
 {
 	struct front_exchange *fx = (struct front_exchange *)x;
@@ -256,6 +273,11 @@ void front_reply_stream(struct exchange *x, const struct reply_stream *reply)
 	if (front_reply_is_late(fx))
 		return;
 	front_reply_begin(fx, reply->status, reply->fields);
+	if (reply->status == 101) {
+		if (front_reply_end_upgrade(fx, reply->fields))
+			front_reply_give(fx);
+		return;
+	}
 	front_reply_frame(fx, reply->status, bare);
 	if (bare)
 		fx->stream->ended = true;

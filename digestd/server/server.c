@@ -277,7 +277,8 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 {
 	const struct reply_stream reply = { status, fields, body_len, source };
 
-	assert(status >= 200 && status <= 999);
+	assert((status >= 200 && status <= 999) ||
+	       (status == 101 && x->request.upgrade && body_len < 0));
 	assert(body_len >= -1);
 	assert(source->read || exchange_is_bodiless(x, status));
 	server_exchange_engine(x)->reply_stream(x, &reply);
@@ -297,7 +298,9 @@ void exchange_wake(struct exchange *x)
 
 void exchange_resume_body(struct exchange *x)
 {
-	if (exchange_is_receiving(x) && (!x->answered || x->duplex))
+	bool goes_on = !x->answered || x->duplex || x->tunnel;
+
+	if (exchange_is_receiving(x) && goes_on)
 		server_exchange_engine(x)->resume_body(x);
 }
 

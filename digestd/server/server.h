@@ -70,6 +70,9 @@ struct server_request {
 				      proxy, or a PROXY header, that it came */
 	bool has_body;
 	int64_t body_len;          /* -1: unknown (chunked) */
+	const char *upgrade;       /* protocols to change to (RFC 9110, 7.8),
+				      see exchange_reply_stream(); null: none
+				      */
 };
 
 enum exchange_end {
@@ -90,7 +93,7 @@ struct server_handler {
 	 * Bytes of the request's body. Returns how many were taken; after
 	 * fewer than len the rest waits until exchange_resume_body(). Null:
 	 * bodies are thrown away. Not called any more once there is a reply,
-	 * except as exchange_set_duplex() says.
+	 * except as exchange_set_duplex() says, and after 101.
 	 */
 	size_t (*on_body)(void *arg, struct exchange *x, const void *data,
 			  size_t len);
@@ -272,6 +275,13 @@ void exchange_reply_error(struct exchange *x, unsigned status,
  * breaks off. A source that ends before body_len counts as BODY_FAIL.
  * source->read is not called after on_done(), nor for HEAD, 204 and 304;
  * source->release(arg) exactly once, possibly after it.
+ *
+ * With status 101, where the request has an upgrade, the connection becomes a
+ * tunnel: fields has an Upgrade with the protocol. What the client sends from
+ * then on, as it comes, is the request's body: on_body(), on_body_end() when it
+ * has sent all, and exchange_resume_body() do what they do with bodies. When
+ * the source ends the client is told that nothing more comes. The exchange is
+ * over when both have ended.
  */
 void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,

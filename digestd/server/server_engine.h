@@ -94,6 +94,7 @@ struct exchange {
 	bool receiving;  /* its body, once the handler knows of it */
 	bool body_ended;
 	bool duplex;     /* its body goes on to the handler beside a stream */
+	bool tunnel;     /* was answered with 101, so that its body goes on */
 	bool refused;    /* by the server; the connection closes after it */
 };
 

@@ -231,6 +231,58 @@ static void reply_who(struct exchange *x)
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
 }
 
+/* A tunnel that says what it hears, until it hears "!" or the end. */
+struct echo {
+	struct exchange *x;
+	char said[TUNNEL_ROOM];
+	size_t len;
+	bool ended;
+};
+
+static ssize_t echo_read(void *arg, void *buf, size_t cap)
+{
+	struct echo *e = arg;
+	size_t n = e->len < cap ? e->len : cap;
+
+	memcpy(buf, e->said, n);
+	memmove(e->said, e->said + n, e->len - n);
+	e->len -= n;
+	if (n)
+		exchange_resume_body(e->x);
+	return n ? (ssize_t)n : e->ended ? BODY_END : BODY_WAIT;
+}
+
+static size_t echo_hear(struct echo *e, const char *data, size_t len)
+{
+	size_t room = sizeof(e->said) - e->len;
+
+	if (e->ended) {
+		atomic_fetch_add(&at.dropped, (int)len);
+		return len;
+	}
+	len = len < room ? len : room;
+	memcpy(e->said + e->len, data, len);
+	e->len += len;
+	e->ended = e->len && e->said[e->len - 1] == '!';
+	exchange_wake(e->x);
+	return len;
+}
+
+static void start_echo(struct exchange *x)
+{
+	struct echo *e = calloc(1, sizeof(*e));
+	struct body_source source = { echo_read, NULL, e };
+	struct fields f;
+
+	e->x = x;
+	exchange_set_data(x, e);
+	fields_init(&f);
+	assert_int_equal(fields_add(&f, "Upgrade", "echo"), 0);
+	assert_int_equal(fields_add(&f, "X-Key", "k"), 0);
+	exchange_reply_stream(x, 101, &f, -1, &source);
+	fields_free(&f);
+}
+
 static void on_request(void *arg, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
@@ -254,6 +306,8 @@ static void on_request(void *arg, struct exchange *x)
 		const struct body_source source = { flow_read, NULL, NULL };
 
 		exchange_reply_stream(x, 200, NULL, FLOW, &source);
+	} else if (r->upgrade && !strcmp(r->upgrade, "echo")) {
+		start_echo(x);
 	} else if (!strcmp(t, "/who")) {
 		reply_who(x);
 	} else if (!strcmp(t, "/late")) {
@@ -292,7 +346,8 @@ static size_t on_body(void *arg, struct exchange *x, const void *data,
 	struct upload *u = exchange_data(x);
 
 	(void)arg;
-	(void)data;
+	if (exchange_request(x)->upgrade)
+		return echo_hear(exchange_data(x), data, len);
 	if (u->pause)
 		return 0;
 	len = len < 50000 ? len : 50000;
@@ -307,7 +362,7 @@ static void on_body_end(void *arg, struct exchange *x)
 {
 	struct upload *u = exchange_data(x);
 	char text[32];
-	int n = snprintf(text, sizeof(text), "%zu", u->taken);
+	int n;
 
 	(void)arg;
 	if (is_both(exchange_request(x)->target)) {
@@ -315,6 +370,12 @@ static void on_body_end(void *arg, struct exchange *x)
 		exchange_wake(x);
 		return;
 	}
+	if (exchange_request(x)->upgrade) {
+		((struct echo *)exchange_data(x))->ended = true;
+		exchange_wake(x);
+		return;
+	}
+	n = snprintf(text, sizeof(text), "%zu", u->taken);
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
 }
 
@@ -324,7 +385,9 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 
 	(void)arg;
 	atomic_fetch_add(end == EXCHANGE_DONE ? &at.done : &at.aborted, 1);
-	if (!strcmp(t, "/upload") || is_both(t)) {
+	if (!strcmp(t, "/tunnel")) {
+		free(exchange_data(x));
+	} else if (!strcmp(t, "/upload") || is_both(t)) {
 		struct upload *u = exchange_data(x);
 
 		loop_timer_clear(at.loop, &u->timer);

@@ -16,7 +16,7 @@
 #include "tests/loopback.h"
 
 enum { BIG = 3 << 20, REPLY_MAX = 8 << 20, FLOOD = 300000,
-       FLOW = 64 << 20 };
+       FLOW = 64 << 20, TUNNEL_ROOM = 5000 };
 
 struct served {
 	struct loop *loop;
