@@ -13,7 +13,8 @@ enum node_event {
 	NODE_TIMER, /* the time is up that was set */
 	NODE_ROOM,  /* the client has taken bytes, and can take more */
 	NODE_LEFT,  /* the client has been served, or has left */
-	NODE_UP,    /* more of the client's own body has come */
+	NODE_UP,    /* more of the client's own body has come, or of what it
+		       says through a tunnel */
 	NODE_EVENTS,
 };
 

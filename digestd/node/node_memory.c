@@ -93,6 +93,35 @@ size_t node_memory_upload(const struct node_memory *m,
 	return node_memory_take(m, LEDGER_uploads, account, &wanted, &least);
 }
 
+/* Small as it is, it is taken in any case, and not in tokens. */
+static size_t node_memory_take_tunnel(const struct node_memory *m,
+				      enum ledger_use use,
+				      struct ledger_account *account,
+				      uint64_t beside)
+{
+	const struct node_window window = {
+		NODE_TUNNEL_BYTES, NODE_TUNNEL_BYTES + beside, 0
+	};
+	const struct node_window none = { 0 };
+
+	return node_memory_take(m, use, account, &none, &window);
+}
+
+size_t node_memory_tunnel(const struct node_memory *m,
+			  struct ledger_account *account)
+{
+	return node_memory_take_tunnel(m, LEDGER_streams, account,
+				       2 * NODE_TUNNEL_BYTES);
+}
+
+size_t node_memory_tunnel_up(const struct node_memory *m,
+			     struct ledger_account *account)
+{
+	return account->bytes ? (size_t)account->bytes :
+				node_memory_take_tunnel(m, LEDGER_uploads,
+							account, 0);
+}
+
 size_t node_memory_blocks(const struct node_memory *m,
 			  struct ledger_account *account, uint64_t span,
 			  size_t set_bytes)

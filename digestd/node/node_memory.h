@@ -29,6 +29,8 @@ enum {
 	 * another is held */
 	NODE_PIECE_BYTES = 65536,
 	NODE_BLOCK_BYTES = 65536, /* of a body on disk */
+	NODE_TUNNEL_BYTES = 16384, /* a window of a tunnel, and what comes at
+				      once: there may be many */
 };
 
 /* Takes what a body of so many bytes needs to be collected; false: there is no
@@ -54,6 +56,13 @@ uint64_t node_memory_surplus(const struct ledger_account *account,
  * first time. */
 size_t node_memory_upload(const struct node_memory *m,
 			  struct ledger_account *account);
+
+/* The same for both directions of a tunnel: what the source says, which is
+ * taken once, and what the client says. */
+size_t node_memory_tunnel(const struct node_memory *m,
+			  struct ledger_account *account);
+size_t node_memory_tunnel_up(const struct node_memory *m,
+			     struct ledger_account *account);
 
 /*
  * Takes what is read of a body on disk at a time, and returns how much that is

@@ -57,6 +57,7 @@ struct fill *fill_new_beside(struct worker *w, const struct question *q,
 static void fill_free(struct fill *f)
 {
 	fill_stop_fetch(f);
+	fill_tunnel_end(f);
 	fill_end_collapse(f);
 	fill_release(f);
 	ledger_return(&memory_ledger, LEDGER_requests, FILL_BYTES);

@@ -84,6 +84,9 @@ struct fill {
 	struct cached *head;     /* what is to be stored, but for its body */
 	struct cached *stored;   /* once it is whole and stored */
 	bool kept;               /* it, or what was renewed, is in the store */
+	bool tunnel;             /* the protocol has changed: what comes is
+				    no response, and no request any more */
+	bool tunnel_half;        /* and the origin has sent all */
 	struct buffer body;
 	struct fill_memory memory;
 
@@ -160,6 +163,24 @@ void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
  * Without memory its client gets the final response alone. */
 void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 		       const struct fields *fields);
+
+/* Tunnels, in fill_tunnel.c. */
+
+/* Whether a 101 with these fields is one that the client's request allows. */
+bool fill_tunnel_is_allowed(const struct fill *f, const struct fields *fields);
+
+/* The response is that 101, and has been taken. Returns 0, or -1 without
+ * memory. */
+int fill_tunnel_begin(struct fill *f, const struct fields *fields);
+
+/* As fetch_callbacks.on_half_close says; arg is the fill. */
+void fill_tunnel_half_close(void *arg, struct fetch *fetch);
+
+/* Counts its bytes, either way. */
+void fill_tunnel_count(struct fill *f, size_t len);
+
+/* The fill is over. */
+void fill_tunnel_end(struct fill *f);
 
 /* Memory, in fill_memory.c. */
 

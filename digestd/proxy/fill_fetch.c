@@ -279,6 +279,7 @@ static int fill_fetch_from_origin(struct fill *f)
 		.low_rate = LOW_RATE,
 		.low_rate_s = set->origin_low_rate_s,
 		.max_header_bytes = set->max_header_bytes,
+		.tunnel_idle_ms = set->tunnel_ms,
 	};
 	struct fetch_upload upload = {in ? in->body_len : 0,
 				      fill_fetch_read_upload};
@@ -288,7 +289,9 @@ static int fill_fetch_from_origin(struct fill *f)
 		.target = f->q->asterisk ? "*" : f->q->target.path,
 		.fields = &f->out,
 		.limits = &limits,
-		.upload = in && in->has_body ? &upload : NULL,
+		.upload = f->q->upgrade || (in && in->has_body) ? &upload :
+								  NULL,
+		.upgrade = f->q->upgrade ? in->upgrade : NULL,
 		.tls = set->origin_tls,
 	};
 

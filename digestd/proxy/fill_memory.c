@@ -10,6 +10,8 @@
  */
 #include "digestd/proxy/fill.h"
 
+_Static_assert(FETCH_TUNNEL_BYTES == NODE_TUNNEL_BYTES, "what comes at once");
+
 bool fill_hold(struct fill *f, uint64_t bytes)
 {
 	const struct node_memory memory = worker_memory();
@@ -58,9 +60,10 @@ size_t fill_window(struct fill *f)
 		return m->window;
 	fill_release(f);
 	m->passes = true;
-	m->window = node_memory_stream(&memory, &m->body,
-				       f->q->settings->window_bytes,
-				       f->body.len);
+	m->window = f->tunnel ? node_memory_tunnel(&memory, &m->body) :
+				node_memory_stream(&memory, &m->body,
+						   f->q->settings->window_bytes,
+						   f->body.len);
 	return m->window;
 }
 

@@ -218,6 +218,7 @@ static void fill_do_take(struct fill_work *d)
 	if (d->no_memory)
 		return;
 	fill_held(f);
+	fill_tunnel_count(f, d->len);
 	worker_add(f->source == SOURCE_PEER ? &f->worker->counters.peer_bytes
 					    : &f->worker->counters.origin_bytes,
 		   d->len);
@@ -388,9 +389,10 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 		f->refreshed = fill_refreshed(f, fields);
 	if (head != NODE_HEAD_USABLE)
 		return head;
-	return fill_take_response(f, status, fields, body_len)
-		       ? NODE_HEAD_NOMEM
-		       : NODE_HEAD_USABLE;
+	if (fill_take_response(f, status, fields, body_len) ||
+	    (status == 101 && fill_tunnel_begin(f, fields)))
+		return NODE_HEAD_NOMEM;
+	return NODE_HEAD_USABLE;
 }
 
 /* Asks for admission and for memory. */
@@ -414,6 +416,20 @@ static void fill_ask_admission(struct fill *f)
 	fill_carry_out(&d);
 }
 
+/* Without an answer that can be used: the origin is to blame. */
+static void fill_refuse_answer(struct fill *f)
+{
+	const struct node_fill_input in = {
+		.event = NODE_BROKE,
+		.now_ms = worker_now_ms(f->worker),
+		.status = 502,
+	};
+
+	worker_add(&f->worker->counters.origin_errors, 1);
+	fill_stop_fetch(f);
+	fill_event(f, &in);
+}
+
 static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 			    const struct fields *fields, int64_t body_len)
 {
@@ -429,6 +445,10 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 	struct fill_work d = { .f = f, .step = &step };
 
 	(void)fetch;
+	if (status == 101 && !fill_tunnel_is_allowed(f, fields)) {
+		fill_refuse_answer(f);
+		return;
+	}
 	if (f->node.state == NODE_REJOIN) {
 		in.head = node_answer_of_rejoin(&begun, &origin);
 	} else {
@@ -512,7 +532,8 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 
 static void fill_count_failure(struct fill *f, enum fetch_result result)
 {
-	if (f->source == SOURCE_PEER)
+	/* a tunnel may end as it likes */
+	if (f->source == SOURCE_PEER || f->tunnel)
 		return;
 	worker_add(&f->worker->counters.origin_errors, 1);
 	if (result == FETCH_NOTLS)
@@ -544,6 +565,7 @@ const struct fetch_callbacks fill_callbacks = {
 	.on_interim = fill_pass_interim,
 	.on_headers = fill_on_headers,
 	.on_body = fill_on_body,
+	.on_half_close = fill_tunnel_half_close,
 	.on_done = fill_on_done,
 };
 
@@ -578,8 +600,9 @@ void fill_up(struct fill *f)
 	const struct node_fill_input in = {
 		.event = NODE_UP,
 		.now_ms = worker_now_ms(f->worker),
-		.too_large = f->client->upload_bytes >
-			     f->q->settings->max_upload_bytes,
+		.too_large = !f->tunnel &&
+			     f->client->upload_bytes >
+				     f->q->settings->max_upload_bytes,
 	};
 
 	fill_event(f, &in);

@@ -29,6 +29,7 @@ struct question {
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
+	bool upgrade;         /* may change protocols, see server_request */
 };
 
 /* Makes one with one user, who is to find out the rest. The method is borrowed.

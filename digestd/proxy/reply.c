@@ -312,12 +312,15 @@ static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 	struct fill *f = r->fill;
 	size_t n = buffer_take(&f->body, buf, cap);
 
-	reply_count_bytes(r, n);
+	if (!f->tunnel)
+		reply_count_bytes(r, n);
 	fill_room(f);
 	if (n)
 		return (ssize_t)n;
 	switch (f->node.result) {
 	case NODE_UNDER_WAY:
+		if (f->tunnel_half)
+			return BODY_END;
 		break;
 	case NODE_WHOLE:
 		return BODY_END;
@@ -344,7 +347,9 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 
 	if (fields_copy(&fill->response, f))
 		return -1;
-	if (!reply_sign(r, f, &fill->freshness, &status) &&
+	if (fill->tunnel && !via_append(f, 1, r->q->settings->node))
+		return 0;
+	if (!fill->tunnel && !reply_sign(r, f, &fill->freshness, &status) &&
 	    (!fill->judged ||
 	     !reply_tell(r, f, &fill->freshness, fill->place)))
 		return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/http/upgrade.h"
 #include "digestd/http/via.h"
 #include "digestd/peers/token.h"
 #include "digestd/proxy/fill.h"
@@ -225,9 +226,11 @@ static bool request_classify(struct request *r)
 		reply_error(r, 413, "body");
 		return false;
 	}
+	r->q->upgrade = in->upgrade && !r->q->forward &&
+			upgrade_may_pass(in->fields);
 	r->fwd = CACHESTATUS_METHOD;
 	if (r->q->get || r->q->head) {
-		r->q->cacheable = !in->has_body &&
+		r->q->cacheable = !in->has_body && !r->q->upgrade &&
 			       !request_overrides_method(in->fields);
 		r->fwd = CACHESTATUS_BYPASS;
 	}

@@ -2,6 +2,7 @@
  * The body of a client's request, on its way to the origin as it comes: a
  * window of it lies in r->upload.
  */
+#include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
 /* How many bytes may wait here. */
@@ -9,7 +10,9 @@ static size_t request_upload_window(struct request *r)
 {
 	const struct node_memory memory = worker_memory();
 
-	return node_memory_upload(&memory, &r->upload_memory);
+	return r->q->upgrade ?
+		       node_memory_tunnel_up(&memory, &r->upload_memory) :
+		       node_memory_upload(&memory, &r->upload_memory);
 }
 
 ssize_t request_upload_put(struct request *r, const void *data, size_t len)
@@ -29,6 +32,7 @@ ssize_t request_upload_take(struct request *r, void *buf, size_t cap)
 	size_t n = buffer_take(&r->upload, buf, cap);
 
 	if (n) {
+		fill_tunnel_count(r->fill, n);
 		exchange_resume_body(r->x);
 		return (ssize_t)n;
 	}

@@ -62,6 +62,7 @@ struct worker_origin {
 	X(unsigned, origin_connect_ms,    origin_connect_ms,    "time to connect to an origin") \
 	X(unsigned, origin_first_byte_ms, origin_timeout_ms,    "until its answer begins") \
 	X(unsigned, origin_low_rate_s,    origin_stall_s,       "stalled for so long is a timeout") \
+	X(unsigned, tunnel_ms,            tunnel_timeout_ms,    "a tunnel may be silent") \
 	X(unsigned, stale_on_disconnect_s, stale_on_disconnect_s, "see freshness_on_error()") \
 	X(unsigned, origin_connections,   origin_connections,   "to one host, per worker; 0: no limit") \
 	X(unsigned, peer_connect_ms,      peer_connect_ms,      "time to connect to a peer") \
@@ -169,6 +170,9 @@ struct worker_shared {
 	X(memory_given_up, "fetches ended because their client had left") \
 	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
+	X(tunnels,         "connections that have changed protocols (101)") \
+	X(tunnels_ended,   "of these, that are closed again") \
+	X(tunnel_bytes,    "bytes that went through them, either way") \
 	X(loops,           "requests refused that had been here before") \
 	X(refused,         "requests without a right token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \

@@ -140,6 +140,26 @@ static void uploads(void **arg)
 	release(&l, LEDGER_uploads, &account);
 }
 
+/* However little there is: a stream that is not needed is refused before. */
+static void tunnels(void **arg)
+{
+	(void)arg;
+	for (int i = 0; i < 2; i++) {
+		struct ledger_account account = { 0 };
+		struct ledger l;
+		struct node_memory m = memory_of(&l, i ? MIB + RESERVE : 0);
+
+		assert_int_equal(node_memory_tunnel(&m, &account), 16 * KIB);
+		assert_int_equal(account.bytes, 48 * KIB);
+		release(&l, LEDGER_streams, &account);
+		for (int again = 0; again < 2; again++)
+			assert_int_equal(node_memory_tunnel_up(&m, &account),
+					 16 * KIB);
+		assert_int_equal(account.bytes, 16 * KIB);
+		release(&l, LEDGER_uploads, &account);
+	}
+}
+
 enum { BLOCK = NODE_BLOCK_BYTES };
 
 static const struct {
@@ -207,6 +227,7 @@ int main(void)
 		cmocka_unit_test(streams),
 		cmocka_unit_test(what_was_collected_goes_back),
 		cmocka_unit_test(uploads),
+		cmocka_unit_test(tunnels),
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(shortages),
 	};
