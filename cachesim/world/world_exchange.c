@@ -581,6 +581,13 @@ bool exchange_is_receiving(const struct exchange *x)
 	return x->receiving;
 }
 
+/* Messages have none. */
+const struct fields *exchange_trailers(const struct exchange *x)
+{
+	(void)x;
+	return NULL;
+}
+
 bool exchange_answered(const struct exchange *x)
 {
 	return x->reply.given || x->aborted;

@@ -84,7 +84,7 @@ bool fetch_is_framing(const char *name)
 	return field_name_is(name, "content-length") ||
 	       field_name_is(name, "transfer-encoding") ||
 	       field_name_is(name, "connection") ||
-	       field_name_is(name, "expect");
+	       field_name_is(name, "te") || field_name_is(name, "expect");
 }
 
 bool fetch_is_idempotent(const char *method)

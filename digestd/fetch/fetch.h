@@ -60,6 +60,12 @@ struct fetch_upload {
 	 * end, FETCH_GIVE_UP to end the fetch.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
+
+	/*
+	 * At the end of a body of unknown length: fields to send behind it, lent
+	 * for the call; those of more than 32 KB are left out. Null: none.
+	 */
+	const struct fields *(*trailers)(void *arg);
 };
 
 /* What on_body() gets at once, after an upgrade. */
@@ -82,6 +88,7 @@ struct fetch_request {
 				       are that protocol's: upload is read only
 				       then, without its len, and its end is the
 				       end of what is sent */
+	bool trailers;              /* asks for trailers (TE) */
 	struct tls_client *tls;     /* for https; the fetch holds a reference.
 				       Null: TLS 1.2, the system's trust */
 };
@@ -122,6 +129,13 @@ struct fetch_callbacks {
 	 */
 	bool (*on_body)(void *arg, struct fetch *f, const void *data,
 			size_t len);
+
+	/*
+	 * Fields behind a body in chunks, lent for the call, right before
+	 * on_done(); those that may not be there are left out. Null is allowed.
+	 */
+	void (*on_trailers)(void *arg, struct fetch *f,
+			    const struct fields *fields);
 
 	/*
 	 * After an upgrade the server has sent all that it will, and there is

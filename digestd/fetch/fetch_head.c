@@ -16,8 +16,8 @@
 enum {
 	OWN_BYTES = sizeof(
 		"  HTTP/1.1\r\nHost: \r\nTransfer-Encoding: chunked\r\n"
-		"Expect: 100-continue\r\nConnection: Upgrade\r\n"
-		"Upgrade: \r\n\r\n/"),
+		"Expect: 100-continue\r\nConnection: TE, Upgrade\r\n"
+		"TE: trailers\r\nUpgrade: \r\n\r\n/"),
 };
 
 size_t fetch_head_size(const struct fetch_request *r,
@@ -28,8 +28,15 @@ size_t fetch_head_size(const struct fetch_request *r,
 		   (r->target ? strlen(r->target) : url->target.len) +
 		   (r->upgrade ? strlen(r->upgrade) : 0);
 
-	for (size_t i = 0; r->fields && i < fields_count(r->fields); i++) {
-		const struct field *field = fields_at(r->fields, i);
+	return n + fetch_head_fields_size(r->fields);
+}
+
+size_t fetch_head_fields_size(const struct fields *fields)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; fields && i < fields_count(fields); i++) {
+		const struct field *field = fields_at(fields, i);
 
 		n += strlen(field->name) + strlen(field->value) + 4;
 	}
@@ -56,7 +63,7 @@ static char *fetch_head_put_field(char *at, const char *name,
 	return fetch_head_put(at, "\r\n", 2);
 }
 
-static char *fetch_head_put_fields(char *at, const struct fields *fields)
+char *fetch_head_write_fields(char *at, const struct fields *fields)
 {
 	for (size_t i = 0; fields && i < fields_count(fields); i++) {
 		const struct field *field = fields_at(fields, i);
@@ -77,13 +84,25 @@ static bool fetch_head_expects_body(const char *method)
 	       !strcmp(method, "PATCH");
 }
 
+/* What the connection has to do with it. */
+static char *fetch_head_put_connection(char *at, const struct fetch_request *r)
+{
+	if (r->trailers)
+		at = fetch_head_put_text(at, "TE: trailers\r\nConnection: TE");
+	if (r->trailers)
+		return fetch_head_put_text(at, r->upgrade ? ", Upgrade\r\n" :
+							    "\r\n");
+	return r->upgrade ? fetch_head_put_text(at, "Connection: Upgrade\r\n") :
+			    at;
+}
+
 static char *fetch_head_put_framing(char *at, const struct fetch_request *r)
 {
 	char digits[DECIMAL_BYTES];
 
+	at = fetch_head_put_connection(at, r);
 	if (r->upgrade) {
-		at = fetch_head_put_text(at, "Connection: Upgrade\r\n"
-					     "Upgrade: ");
+		at = fetch_head_put_text(at, "Upgrade: ");
 		at = fetch_head_put_text(at, r->upgrade);
 		return fetch_head_put_text(at, "\r\n");
 	}
@@ -118,7 +137,7 @@ size_t fetch_head_write(char *out, const struct fetch_request *r,
 	at = fetch_head_put_text(at, " HTTP/1.1\r\n");
 	if (!r->fields || !fields_get(r->fields, "Host"))
 		at = fetch_head_put_field(at, "Host", url->authority);
-	at = fetch_head_put_fields(at, r->fields);
+	at = fetch_head_write_fields(at, r->fields);
 	at = fetch_head_put_framing(at, r);
 	at = fetch_head_put(at, "\r\n", 2);
 	return (size_t)(at - out);

@@ -319,6 +319,7 @@ static void fetch_http_set_body(struct transfer *f,
 	if (!r->upload)
 		return;
 	f->body.read = r->upload->read;
+	f->body.trailers = r->upload->trailers;
 	f->body.left = r->upload->len;
 	if (r->upgrade)
 		f->body.coding = BODY_LATER;

@@ -27,6 +27,7 @@ enum body_coding {
 	BODY_NONE,    /* nothing, or nothing more */
 	BODY_COUNTED, /* `left` bytes */
 	BODY_CHUNKED,
+	BODY_LAST,    /* the end of the last, with its trailers */
 	BODY_LATER,   /* what an upgrade allows, once there is one */
 	BODY_RAW,     /* until its end, which is this direction's, too */
 	BODY_ENDS,    /* that has come, and is to be announced */
@@ -35,6 +36,7 @@ enum body_coding {
 struct request_body {
 	enum body_coding coding;
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
+	const struct fields *(*trailers)(void *arg); /* null: none */
 	int64_t left;
 	bool waits; /* for fetch_resume_upload() */
 	char *rest; /* bytes that the connection did not take; null: none */

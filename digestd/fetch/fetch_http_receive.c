@@ -80,12 +80,24 @@ static bool fetch_http_take_body(struct transfer *f,
 	return taken || f->gone;
 }
 
+static void fetch_http_take_trailers(struct transfer *f)
+{
+	const struct fields *trailers = &f->response.trailers;
+
+	if (f->gone || !f->callbacks->on_trailers || !fields_count(trailers))
+		return;
+	f->calling = true;
+	f->callbacks->on_trailers(f->arg, &f->fetch, trailers);
+	f->calling = false;
+}
+
 /* The response is whole, and what is left of the request goes with it if there
  * is little: then the connection stays. */
 static enum progress fetch_http_end(struct transfer *f, bool alone)
 {
 	bool keep = f->response.keep && alone;
 
+	fetch_http_take_trailers(f);
 	if (keep && !f->gone && !transfer_is_sent(f) &&
 	    transfer_send(f) == OVER)
 		return OVER;

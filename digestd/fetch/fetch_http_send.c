@@ -6,22 +6,24 @@
  * is copied; nothing more is read until that is gone: so the slower one of
  * origin and client sets the pace.
  */
+#include "config.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/fetch/fetch_head.h"
 #include "digestd/fetch/fetch_http.h"
 
 enum {
 	SENDS = 4,               /* of a buffer, before others have a turn */
 	CHUNK_HEAD = 6,          /* "1f40\r\n": always four digits */
 	CHUNK_REST = 2 + 5,      /* its end, and the last chunk */
+	TRAILERS_MAX = FETCH_BUFFER_BYTES / 2 - CHUNK_REST,
 	CHUNK_MAX = 0xffff,
 	EARLY_REST_MAX = 65536,  /* is sent although nobody needs it */
 };
-
-static const char last_chunk[] = "0\r\n\r\n";
 
 /* Whether there may be more of the body now. */
 static bool fetch_http_may_read(const struct transfer *f)
@@ -32,6 +34,7 @@ static bool fetch_http_may_read(const struct transfer *f)
 	case BODY_RAW:
 		return !f->body.waits;
 	case BODY_NONE:
+	case BODY_LAST:
 	case BODY_LATER:
 	case BODY_ENDS:
 		break;
@@ -84,18 +87,58 @@ static void fetch_http_add_chunk(struct piece *piece, ssize_t n)
 	piece->len += CHUNK_HEAD + (size_t)n + 2;
 }
 
+/* The trailers of the upload; null: there are none that are sent. */
+static const struct fields *fetch_http_trailers(struct transfer *f)
+{
+	const struct fields *trailers;
+	size_t len = 0;
+
+	if (!f->body.trailers)
+		return NULL;
+	f->calling = true;
+	trailers = f->body.trailers(f->arg);
+	f->calling = false;
+	if (trailers)
+		len = fetch_head_fields_size(trailers);
+	return len && len <= TRAILERS_MAX ? trailers : NULL;
+}
+
+/* The last chunk, with what there is behind it, if there is room. */
+static void fetch_http_add_last(struct transfer *f, struct piece *piece)
+{
+	const struct fields *trailers = fetch_http_trailers(f);
+	size_t room = piece->cap - piece->len;
+	char *at = piece->at + piece->len;
+
+	if (trailers && fetch_head_fields_size(trailers) + CHUNK_REST > room)
+		return; /* the next buffer has it */
+	at = mempcpy(at, "0\r\n", 3);
+	if (trailers)
+		at = fetch_head_write_fields(at, trailers);
+	at = mempcpy(at, "\r\n", 2);
+	piece->len = (size_t)(at - piece->at);
+	f->body.coding = BODY_NONE;
+}
+
 /* The body has ended. Returns whether that is where it should. */
 static bool fetch_http_end_body(struct transfer *f, struct piece *piece)
 {
-	enum body_coding coding = f->body.coding;
-
-	f->body.coding = coding == BODY_RAW ? BODY_ENDS : BODY_NONE;
-	if (coding == BODY_CHUNKED) {
-		memcpy(piece->at + piece->len, last_chunk,
-		       sizeof(last_chunk) - 1);
-		piece->len += sizeof(last_chunk) - 1;
+	switch (f->body.coding) {
+	case BODY_CHUNKED:
+		f->body.coding = BODY_LAST;
+		fetch_http_add_last(f, piece);
+		return true;
+	case BODY_RAW:
+		f->body.coding = BODY_ENDS;
+		return true;
+	case BODY_NONE:
+	case BODY_COUNTED:
+	case BODY_LAST:
+	case BODY_LATER:
+	case BODY_ENDS:
+		break;
 	}
-	return coding != BODY_COUNTED;
+	return false;
 }
 
 /* Puts as much of the body into the buffer as there is. Returns false when it
@@ -105,6 +148,8 @@ static bool fetch_http_fill(struct transfer *f, struct piece *piece)
 	bool chunked = f->body.coding == BODY_CHUNKED;
 	size_t extra = chunked ? CHUNK_HEAD + CHUNK_REST : 0;
 
+	if (f->body.coding == BODY_LAST)
+		fetch_http_add_last(f, piece);
 	while (fetch_http_may_read(f) && piece->cap - piece->len > extra) {
 		size_t room = piece->cap - piece->len - extra;
 		char *to = piece->at + piece->len + (chunked ? CHUNK_HEAD : 0);
@@ -131,7 +176,8 @@ static bool fetch_http_prepare(struct transfer *f, struct piece *piece)
 	size_t len = f->unsent.len;
 
 	*piece = (struct piece){ (char *)(uintptr_t)f->unsent.at, len, len };
-	if (!fetch_http_may_read(f) || len > sizeof(means->out) / 2)
+	if ((!fetch_http_may_read(f) && f->body.coding != BODY_LAST) ||
+	    len > sizeof(means->out) / 2)
 		return true;
 	if (len)
 		memcpy(means->out, f->unsent.at, len);

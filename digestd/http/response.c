@@ -30,11 +30,13 @@ void response_init(struct response *r, bool head, size_t max_header_bytes)
 	*r = (struct response){ .head = head,
 				.header_left = max_header_bytes };
 	fields_init(&r->fields);
+	fields_init(&r->trailers);
 }
 
 void response_free(struct response *r)
 {
 	fields_free(&r->fields);
+	fields_free(&r->trailers);
 	free(r->held);
 	r->held = NULL;
 	r->nheld = r->held_cap = 0;
@@ -257,6 +259,40 @@ static enum response_event response_end_header(struct response *r)
 	return RESPONSE_HEADER;
 }
 
+static bool response_drops_trailer(struct field_part name)
+{
+	static const char *const names[] = {
+		"age", "authentication-info", "authorization",
+		"cache-control", "cdn-cache-control", "connection",
+		"content-encoding", "content-length", "content-location",
+		"content-range", "content-type", "date", "expires", "host",
+		"keep-alive", "location", "pragma", "proxy-authenticate",
+		"proxy-authentication-info", "proxy-connection", "retry-after",
+		"set-cookie", "set-cookie2", "surrogate-control", "te",
+		"trailer", "transfer-encoding", "upgrade", "vary", "via",
+		"warning", "www-authenticate",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (field_part_is(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static enum response_event response_add_trailer(struct response *r,
+						struct field_part name,
+						struct field_part value)
+{
+	if (response_drops_trailer(name))
+		return RESPONSE_MORE;
+	if (fields_count(&r->trailers) == RESPONSE_MAX_FIELDS)
+		return response_bad(r);
+	if (fields_add_n(&r->trailers, name.at, name.len, value.at, value.len))
+		return response_no_memory(r);
+	return RESPONSE_MORE;
+}
+
 /* One line of a header or trailer; RESPONSE_MORE: go on. */
 static enum response_event response_read_field(struct response *r,
 					       const struct line *line)
@@ -271,8 +307,9 @@ static enum response_event response_read_field(struct response *r,
 	}
 	if (response_field(line->at, line->len, &name, &value))
 		return response_bad(r);
-	if (r->state == RESPONSE_AT_FIELD &&
-	    fields_add_n(&r->fields, name.at, name.len, value.at, value.len))
+	if (r->state == RESPONSE_AT_TRAILER)
+		return response_add_trailer(r, name, value);
+	if (fields_add_n(&r->fields, name.at, name.len, value.at, value.len))
 		return response_no_memory(r);
 	return RESPONSE_MORE;
 }

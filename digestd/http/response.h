@@ -7,7 +7,9 @@
  * CR, NUL and other controls, folded lines, names that are no tokens are bad.
  * Lenient where RFC 9112 asks or allows it, and nothing hangs on it: lines of
  * the header may end in a bare LF, blanks before a colon are removed, the
- * reason may be missing, extensions of chunks and trailers are passed over.
+ * reason may be missing, extensions of chunks are passed over. So are fields of
+ * a trailer that frame, route, control or authorise a response or describe its
+ * body (RFC 9110, 6.5.1); response.c has the list.
  *
  * A header is copied once, into its fields; a body not at all. A line that is
  * cut by the end of the bytes is kept until the rest comes.
@@ -73,6 +75,8 @@ struct response {
 	unsigned status; /* 200 to 599, or 101 */
 	struct fields fields; /* as they came */
 	struct response_framing framing;
+	struct fields trailers; /* at RESPONSE_END: those of them behind a body
+				   in chunks that may be used */
 	bool keep; /* the connection may be used again after the end */
 
 	/* private */

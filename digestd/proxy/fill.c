@@ -25,6 +25,7 @@ static struct fill *fill_make(struct worker *w, struct question *q,
 	fields_init(&f->out);
 	fields_init(&f->response);
 	fields_init(&f->withheld);
+	fields_init(&f->trailers);
 	fields_init(&f->selecting);
 	ledger_add(&memory_ledger, LEDGER_requests, FILL_BYTES);
 	f->next = w->fills;
@@ -74,6 +75,7 @@ static void fill_free(struct fill *f)
 	fields_free(&f->out);
 	fields_free(&f->response);
 	fields_free(&f->withheld);
+	fields_free(&f->trailers);
 	fields_free(&f->selecting);
 	peerset_unref(f->view);
 	question_unref(&f->q);

@@ -75,6 +75,8 @@ struct fill {
 	unsigned status;
 	struct fields response;
 	struct fields withheld;  /* those of it that are not stored */
+	struct fields trailers;  /* behind its body, for the client only: the
+				    store has none (RFC 9111, 3.1) */
 	struct fields selecting; /* of it, see vary_select() */
 	bool selected;           /* that has been found out, and: */
 	bool right_variant;

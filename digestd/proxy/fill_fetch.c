@@ -267,6 +267,21 @@ static ssize_t fill_fetch_read_upload(void *arg, void *buf, size_t cap)
 			 : FETCH_GIVE_UP;
 }
 
+/* As fetch_upload.trailers says. */
+static const struct fields *fill_fetch_upload_trailers(void *arg)
+{
+	const struct fill *f = arg;
+
+	return f->client ? exchange_trailers(f->client->x) : NULL;
+}
+
+/* Whether the client takes trailers. */
+static bool fill_fetch_wants_trailers(const struct server_request *in)
+{
+	return in && in->minor && fields_has_token(in->fields, "TE",
+						   "trailers");
+}
+
 static int fill_fetch_from_origin(struct fill *f)
 {
 	const struct worker_settings *set = f->q->settings;
@@ -282,7 +297,8 @@ static int fill_fetch_from_origin(struct fill *f)
 		.tunnel_idle_ms = set->tunnel_ms,
 	};
 	struct fetch_upload upload = {in ? in->body_len : 0,
-				      fill_fetch_read_upload};
+				      fill_fetch_read_upload,
+				      fill_fetch_upload_trailers};
 	struct fetch_request request = {
 		.method = f->q->method,
 		.url = f->q->forward ? url : f->q->upstream,
@@ -292,6 +308,7 @@ static int fill_fetch_from_origin(struct fill *f)
 		.upload = f->q->upgrade || (in && in->has_body) ? &upload :
 								  NULL,
 		.upgrade = f->q->upgrade ? in->upgrade : NULL,
+		.trailers = fill_fetch_wants_trailers(in),
 		.tls = set->origin_tls,
 	};
 

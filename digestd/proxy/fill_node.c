@@ -174,6 +174,7 @@ static void fill_do_forget(struct fill_work *d)
 	buffer_free(&f->body);
 	fill_release(f);
 	fields_free(&f->withheld);
+	fields_free(&f->trailers);
 	fields_free(&f->response);
 	fields_free(&f->selecting);
 	f->selected = false;
@@ -515,6 +516,17 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 	return taken;
 }
 
+static void fill_on_trailers(void *arg, struct fetch *fetch,
+			     const struct fields *fields)
+{
+	struct fill *f = arg;
+
+	(void)fetch;
+	/* without memory the client gets none */
+	if (f->client && f->source == SOURCE_ORIGIN)
+		(void)fields_copy(fields, &f->trailers);
+}
+
 /* The end of a fetch */
 
 /* What it comes to when it has not brought all of a response. */
@@ -565,6 +577,7 @@ const struct fetch_callbacks fill_callbacks = {
 	.on_interim = fill_pass_interim,
 	.on_headers = fill_on_headers,
 	.on_body = fill_on_body,
+	.on_trailers = fill_on_trailers,
 	.on_half_close = fill_tunnel_half_close,
 	.on_done = fill_on_done,
 };

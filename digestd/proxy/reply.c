@@ -330,6 +330,13 @@ static ssize_t reply_read_body(void *arg, void *buf, size_t cap)
 	return BODY_WAIT;
 }
 
+static const struct fields *reply_trailers(void *arg)
+{
+	const struct request *r = arg;
+
+	return &r->fill->trailers;
+}
+
 /* The header of a fetched response; returns -1 without memory. */
 static int reply_fetched_fields(const struct request *r, struct fields *f)
 {
@@ -359,7 +366,9 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 
 void reply_stream(struct request *r)
 {
-	struct body_source source = {.read = reply_read_body, .arg = r};
+	struct body_source source = {.read = reply_read_body,
+				     .arg = r,
+				     .trailers = reply_trailers};
 	const struct fill *fill = r->fill;
 	struct fields f;
 

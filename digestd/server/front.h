@@ -62,10 +62,12 @@ struct front_stream {
 	int64_t left;   /* bytes to come, -1: unknown */
 	bool chunked;
 	bool by_close;  /* only the connection's end shows its own */
+	bool trailers;  /* the client takes them */
 	bool waits;     /* there is nothing to be read */
 	bool loaded;    /* the block is, or a part of it is, to be sent */
 	bool ended;     /* all of it is in the block, or gone */
 	bool failed;    /* it ends too early, behind what is in the block */
+	struct reply_head trailer; /* goes behind the block, if there is one */
 	char block[FRONT_BLOCK_BYTES];
 };
 

@@ -36,6 +36,7 @@ struct front_exchange *front_exchange_new(struct front_conn *c)
 static void front_exchange_free(struct front_exchange *fx)
 {
 	fields_free(&fx->x.fields);
+	fields_free(&fx->x.trailers);
 	reply_head_free(&fx->head);
 	free(fx->text);
 	free(fx);
@@ -51,8 +52,10 @@ static void front_exchange_release_reply(struct front_exchange *fx)
 		return;
 	if (fx->stream->source.release)
 		fx->stream->source.release(fx->stream->source.arg);
+	ledger_return(&memory_ledger, LEDGER_replies,
+		      FRONT_BLOCK_BYTES + fx->stream->trailer.cap);
+	reply_head_free(&fx->stream->trailer);
 	free(fx->stream);
-	ledger_return(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
 }
 
 /* Makes it ready for another request. */
@@ -66,6 +69,7 @@ static void front_exchange_clear(struct front_exchange *fx)
 	};
 
 	fields_clear(&kept.x.fields);
+	fields_free(&fx->x.trailers);
 	*fx = kept;
 }
 

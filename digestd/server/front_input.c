@@ -339,6 +339,19 @@ static void front_input_refuse_body(struct front_conn *c)
 				   (unsigned)minor);
 }
 
+/* A field behind the body; without memory it is missing. */
+static void front_input_take_trailer(struct front_conn *c)
+{
+	const struct request_body *b = &c->body;
+	struct exchange *x = front_input_receiver(c);
+
+	if (c->phase != FRONT_BODY ||
+	    (!c->base.trusted && forwarded_is_claim(b->name.at, b->name.len)))
+		return;
+	(void)fields_add_n(&x->trailers, b->name.at, b->name.len, b->value.at,
+			   b->value.len);
+}
+
 /* Returns the bytes used. */
 static size_t front_input_read_body(struct front_conn *c, const char *at,
 				    size_t len)
@@ -357,6 +370,7 @@ static size_t front_input_read_body(struct front_conn *c, const char *at,
 						  c->body.piece.len);
 			break;
 		case REQUEST_BODY_TRAILER:
+			front_input_take_trailer(c);
 			break;
 		case REQUEST_BODY_END:
 			front_input_end_body(c);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digestd/os/memory.h"
 #include "digestd/server/front.h"
 
 enum {
@@ -43,12 +44,30 @@ static void front_output_load(struct front_exchange *fx, char *at, size_t len)
 	fx->stream->loaded = true;
 }
 
+/* What goes behind the last chunk, in place of an empty line. Without memory
+ * the trailer is missing. */
+static bool front_output_add_trailer(struct front_stream *stream)
+{
+	const struct fields *fields = NULL;
+
+	if (stream->trailers && stream->source.trailers)
+		fields = stream->source.trailers(stream->source.arg);
+	if (!fields || !fields_count(fields))
+		return false;
+	(void)reply_head_add_fields(&stream->trailer, fields);
+	reply_head_add_bytes(&stream->trailer, "\r\n", 2);
+	ledger_add(&memory_ledger, LEDGER_replies, stream->trailer.cap);
+	return !stream->trailer.failed;
+}
+
 /* Turns n bytes of the block into a chunk. */
 static void front_output_frame(struct front_exchange *fx, size_t n)
 {
 	struct front_stream *stream = fx->stream;
 	char size[SIZE_BYTES + 1], *begin = stream->block + SIZE_BYTES,
 	     *end = begin + n;
+	bool last = stream->ended && !stream->failed;
+	bool trailer = last && front_output_add_trailer(stream);
 
 	if (n) {
 		int len = snprintf(size, sizeof(size), "%zx\r\n", n);
@@ -57,9 +76,12 @@ static void front_output_frame(struct front_exchange *fx, size_t n)
 		memcpy(begin, size, (size_t)len);
 		end = mempcpy(end, "\r\n", 2);
 	}
-	if (stream->ended && !stream->failed)
-		end = mempcpy(end, "0\r\n\r\n", 5);
+	if (last)
+		end = mempcpy(end, "0\r\n\r\n", trailer ? 3 : 5);
 	front_output_load(fx, begin, (size_t)(end - begin));
+	if (trailer)
+		front_output_load(fx, stream->trailer.text,
+				  stream->trailer.len);
 }
 
 /* Reads once. Returns the bytes that were. */

@@ -219,7 +219,8 @@ front_reply_make_stream(const struct reply_stream *reply)
 	ledger_add(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
 	stream->source = *reply->source;
 	stream->left = reply->body_len;
-	stream->chunked = stream->by_close = false;
+	stream->chunked = stream->by_close = stream->trailers = false;
+	stream->trailer = (struct reply_head){ 0 };
 	stream->waits = stream->loaded = stream->failed = false;
 	stream->ended = !reply->body_len;
 	return stream;
@@ -235,6 +236,8 @@ static void front_reply_frame(struct front_exchange *fx, unsigned status,
 		front_reply_add_length(fx, status, (size_t)stream->left);
 	} else if (!bare && fx->x.request.minor) {
 		stream->chunked = true;
+		stream->trailers = fields_has_token(fx->x.request.fields, "TE",
+						    "trailers");
 		reply_head_add(&fx->head, "Transfer-Encoding", "chunked");
 	} else if (!bare) {
 		stream->by_close = true;

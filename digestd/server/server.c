@@ -184,6 +184,11 @@ bool exchange_is_receiving(const struct exchange *x)
 	return x->receiving && !x->body_ended;
 }
 
+const struct fields *exchange_trailers(const struct exchange *x)
+{
+	return &x->trailers;
+}
+
 bool exchange_answered(const struct exchange *x)
 {
 	return x->answered;

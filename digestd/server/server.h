@@ -121,6 +121,11 @@ struct body_source {
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
 	void (*release)(void *arg); /* see below; null is allowed */
 	void *arg;
+
+	/* After BODY_END: fields to send behind the body, lent for the call;
+	 * to clients of the strict engine that take them, where the body has no
+	 * length. Null: none. */
+	const struct fields *(*trailers)(void *arg);
 };
 
 /*
@@ -196,6 +201,10 @@ bool exchange_is_receiving(const struct exchange *x);
 
 /* How long a reply is that is worth collecting, to be given meanwhile. */
 enum { EXCHANGE_EARLY_BYTES = 8192 };
+
+/* Fields that came behind the request's body, once it has ended; by the strict
+ * engine, without those that may not be there. */
+const struct fields *exchange_trailers(const struct exchange *x);
 
 /* Whether the exchange has been answered or aborted already. */
 bool exchange_answered(const struct exchange *x);

@@ -87,6 +87,7 @@ struct exchange {
 	struct conn *conn;
 	struct server_request request;
 	struct fields fields;
+	struct fields trailers; /* of its body */
 	void *data;
 	bool started;    /* the handler knows of it */
 	bool answered;   /* the handler has replied, or aborted */

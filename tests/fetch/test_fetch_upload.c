@@ -45,7 +45,8 @@ static struct {
 	size_t len, piece; /* of its body; at most so much at a time */
 	size_t ready, read;
 	bool gives_up, over, pauses;
-	unsigned status, interim, half_closed;
+	unsigned status, interim, half_closed, trailers;
+	const struct fields *behind; /* the body */
 	char body[64];
 	size_t nbody;
 	struct fetch_done done;
@@ -148,7 +149,26 @@ static void on_half_close(void *arg, struct fetch *f)
 	at.half_closed++;
 }
 
+static void on_trailers(void *arg, struct fetch *f,
+			const struct fields *fields)
+{
+	(void)arg;
+	(void)f;
+	assert_false(at.over);
+	at.trailers++;
+	assert_int_equal(fields_count(fields), 1);
+	assert_string_equal(fields_get(fields, "X-Sum"), "5");
+}
+
+static const struct fields *upload_trailers(void *arg)
+{
+	(void)arg;
+	assert_int_equal(at.read, at.len);
+	return at.behind;
+}
+
 static const struct fetch_callbacks callbacks = {
+	.on_trailers = on_trailers,
 	.on_half_close = on_half_close,
 	.on_interim = on_interim,
 	.on_headers = on_headers,
@@ -172,7 +192,8 @@ static void begin(struct fetch_request request, int64_t announced, size_t len,
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", at.port);
 	request.url = url;
 	request.limits = &limits;
-	at.upload = (struct fetch_upload){ announced, read_upload };
+	at.upload = (struct fetch_upload){ announced, read_upload,
+					   upload_trailers };
 	request.upload = &at.upload;
 	at.len = len;
 	at.ready = ready;
@@ -559,6 +580,76 @@ static void nobody_waits_for_what_was_not_asked_for(void **state)
 	finish(FETCH_COMPLETE);
 }
 
+/* Those of other sizes than the last buffer has room for, too. */
+static void trailers_of_a_body(void **state)
+{
+	static const struct {
+		size_t body, value;
+		bool sent;
+	} rows[] = {
+		{ 4, 1, true }, { 0, 1, true }, { 4, 30000, true },
+		{ 40000, 30000, true }, { BIG, 30000, true },
+		{ 4, 33000, false },
+	};
+	static char value[33001];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = rows[i].body, n = rows[i].value;
+		struct fields behind;
+		char *body, *end;
+		bool ended;
+
+		memset(value, 'v', n);
+		value[n] = '\0';
+		fields_init(&behind);
+		assert_int_equal(fields_add(&behind, "X-Sum", "7"), 0);
+		assert_int_equal(fields_add(&behind, "X-Long", value), 0);
+		at.behind = &behind;
+		post(-1, len, len);
+		serve_read();
+		body = (char *)(uintptr_t)body_got();
+		/* as if there were none */
+		end = strstr(body, "\r\nX-Sum: 7\r\nX-Long: v");
+		assert_int_equal(!end, !rows[i].sent);
+		if (end) {
+			assert_string_equal(end + 21 + n - 1, "\r\n\r\n");
+			strcpy(end, "\r\n\r\n");
+		}
+		assert_int_equal(unchunk(body, &ended), len);
+		assert_true(ended);
+		assert_memory_equal(body, pattern, len);
+		serve_say(OK);
+		finish(FETCH_COMPLETE);
+		fields_free(&behind);
+	}
+	at.behind = NULL;
+}
+
+static void trailers_of_a_response(void **state)
+{
+	static const char reply[] =
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"5\r\nhello\r\n0\r\nX-Sum: 5\r\nContent-Length: 1\r\n\r\n";
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin((struct fetch_request){ .method = "GET",
+					      .trailers = !i,
+					      .upgrade = i ? NULL : "x" },
+		      0, 0, 0);
+		serve_read();
+		assert_int_equal(!strstr(got, "\r\nTE: trailers\r\n"
+					      "Connection: TE, Upgrade\r\n"),
+				 i);
+		serve_say(reply);
+		finish(FETCH_COMPLETE);
+		assert_string_equal(at.body, "hello");
+		assert_int_equal(at.trailers, i + 1);
+	}
+	assert_int_equal(at.connections, 1);
+}
+
 #define SWITCH "HTTP/1.1 101 Up\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
 
 static void begin_upgrade(void)
@@ -705,6 +796,8 @@ int main(void)
 		TEST(a_pause_without_a_limit),
 		TEST(expectations_are_passed_on),
 		TEST(nobody_waits_for_what_was_not_asked_for),
+		TEST(trailers_of_a_body),
+		TEST(trailers_of_a_response),
 		TEST(another_protocol),
 		TEST(a_tunnel_half_closed),
 		TEST(a_tunnel_that_breaks),

@@ -64,7 +64,8 @@ static const struct row {
 	{ "no chunk", CHUNKED "0\r\n\r\n", "Transfer-Encoding=chunked;", "", 200, RESPONSE_END, 0, 1, 0, NULL },
 	{ "extensions", CHUNKED "5;a=\"b\"\r\nhello\r\n0 ;c\r\n\r\nmore", "Transfer-Encoding=chunked;", "hello", 200, RESPONSE_END, 0, 1, 0, "more" },
 	{ "padded size", CHUNKED "00005  \r\nhello\r\n000\r\n\r\n", "Transfer-Encoding=chunked;", "hello", 200, RESPONSE_END, 0, 1, 0, NULL },
-	{ "trailer", CHUNKED "A\r\nhellohello\r\n0\r\nX: y\r\nContent-Length: 1\r\n\r\n", "Transfer-Encoding=chunked;", "hellohello", 200, RESPONSE_END, 0, 1, 0, NULL },
+	{ "trailer", CHUNKED "A\r\nhellohello\r\n0\r\nX: y\r\nContent-Length: 1\r\n\r\n", "Transfer-Encoding=chunked;+X=y;", "hellohello", 200, RESPONSE_END, 0, 1, 0, NULL },
+	{ "trailers", CHUNKED "0\r\nX: y\r\nset-cookie: a\r\nVia: b\r\nGrpc-Status:  0 \r\nX:\r\n\r\n", "Transfer-Encoding=chunked;+X=y;+Grpc-Status=0;+X=;", "", 200, RESPONSE_END, 0, 1, 0, NULL },
 	{ "bad trailer", CHUNKED "0\r\nX y\r\n\r\n", "Transfer-Encoding=chunked;", "", 200, RESPONSE_BAD, 0, 1, 0, NULL },
 	{ "no last chunk", CHUNKED "5\r\nhello\r\n", "Transfer-Encoding=chunked;", "hello", 200, RESPONSE_BAD, 0, 1, 0, NULL },
 	{ "no size", CHUNKED "\r\nhello\r\n", "Transfer-Encoding=chunked;", "", 200, RESPONSE_BAD, 0, 1, 0, NULL },
@@ -121,14 +122,27 @@ struct seen {
 	enum response_event end;
 };
 
-static void note_fields(const struct response *r, char *to)
+static void note_lines(const struct fields *f, const char *mark, char *to)
 {
-	for (size_t i = 0; i < fields_count(&r->fields); i++) {
-		strcat(to, fields_at(&r->fields, i)->name);
+	for (size_t i = 0; i < fields_count(f); i++) {
+		strcat(to, mark);
+		strcat(to, fields_at(f, i)->name);
 		strcat(to, "=");
-		strcat(to, fields_at(&r->fields, i)->value);
+		strcat(to, fields_at(f, i)->value);
 		strcat(to, ";");
 	}
+}
+
+static void note_fields(const struct response *r, char *to)
+{
+	note_lines(&r->fields, "", to);
+}
+
+/* Once, at the end. */
+static void note_trailers(const struct response *r, struct seen *seen)
+{
+	if (!strchr(seen->fields, '+'))
+		note_lines(&r->trailers, "+", seen->fields);
 }
 
 static void note_interim(const struct response *r, struct seen *seen)
@@ -170,6 +184,8 @@ static enum response_event feed(struct response *r, struct response_bytes in,
 			memcpy(seen->body + seen->nbody, body.at, body.len);
 			seen->nbody += body.len;
 		} else {
+			if (event == RESPONSE_END)
+				note_trailers(r, seen);
 			return event;
 		}
 	}

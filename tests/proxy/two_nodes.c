@@ -76,7 +76,9 @@ static void reply_slowly(struct exchange *x, const struct fields *fields,
 			 bool known, bool cut)
 {
 	struct slow *s = calloc(1, sizeof(*s));
-	struct body_source source = { slow_read, slow_release, s };
+	struct body_source source = { .read = slow_read,
+				      .release = slow_release,
+				      .arg = s };
 
 	s->x = x;
 	s->cut = cut;

@@ -68,7 +68,7 @@ class Tap:
 # make check runs both beside those of clusters: all of them mostly wait.
 OF_MESSAGES = {f"test_{name}.py" for name in """
     cookies early front http interim proxy_protocol ranges slow tls
-    upgrade uploads""".split()}
+    trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     admission disk kill memory nginx operation soak systemd tutorial varnish
     whole""".split()}

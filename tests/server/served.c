@@ -54,6 +54,16 @@ static ssize_t drip_read(void *arg, void *buf, size_t cap)
 	return (ssize_t)cap;
 }
 
+static const struct fields *drip_trailers(void *arg)
+{
+	static struct fields trailers;
+
+	(void)arg;
+	if (!fields_count(&trailers))
+		(void)fields_borrow(&trailers, "X-Sum", "7");
+	return &trailers;
+}
+
 static void drip_release(void *arg)
 {
 	free(arg);
@@ -63,7 +73,8 @@ static void drip_release(void *arg)
 static void start_drip(struct exchange *x, size_t len, bool known, bool fails)
 {
 	struct drip *d = calloc(1, sizeof(*d));
-	struct body_source source = { drip_read, drip_release, d };
+	struct body_source source = { drip_read, drip_release, d,
+				      drip_trailers };
 
 	d->x = x;
 	d->len = len;
@@ -170,7 +181,7 @@ static ssize_t both_read(void *arg, void *buf, size_t cap)
 static void start_both(struct exchange *x, bool early)
 {
 	struct upload *u = calloc(1, sizeof(*u));
-	const struct body_source source = { both_read, NULL, u };
+	const struct body_source source = { .read = both_read, .arg = u };
 
 	u->x = x;
 	u->whole = u->ended = early;
@@ -271,7 +282,7 @@ static size_t echo_hear(struct echo *e, const char *data, size_t len)
 static void start_echo(struct exchange *x)
 {
 	struct echo *e = calloc(1, sizeof(*e));
-	struct body_source source = { echo_read, NULL, e };
+	struct body_source source = { .read = echo_read, .arg = e };
 	struct fields f;
 
 	e->x = x;
@@ -361,6 +372,7 @@ static size_t on_body(void *arg, struct exchange *x, const void *data,
 static void on_body_end(void *arg, struct exchange *x)
 {
 	struct upload *u = exchange_data(x);
+	const char *sum;
 	char text[32];
 	int n;
 
@@ -375,7 +387,10 @@ static void on_body_end(void *arg, struct exchange *x)
 		exchange_wake(x);
 		return;
 	}
-	n = snprintf(text, sizeof(text), "%zu", u->taken);
+	sum = fields_get(exchange_trailers(x), "X-Sum");
+	assert_null(fields_get(exchange_trailers(x), "Host"));
+	n = snprintf(text, sizeof(text), "%zu%s%s", u->taken, sum ? " " : "",
+		     sum ? sum : "");
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
 }
 

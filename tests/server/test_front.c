@@ -72,6 +72,28 @@ static const struct {
 	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n"
 	  "3;x=y\r\nabc\r\n0\r\nX: y\r\n\r\nGET /late" CLOSE,
 	  { "HTTP/1.1 200", "\r\n\r\n3HTTP/1.1 200", "late" }, "400" },
+	{ "trailers of an upload",
+	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+	  "0\r\nX-Sum: 7\r\nHost: i\r\nX-Real-IP: 1\r\n\r\nGET /late" CLOSE,
+	  { "HTTP/1.1 200", "\r\n\r\n3 7HTTP/1.1 200", "late" }, "400" },
+	{ "which are not the next one's",
+	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+	  "0\r\nX-Sum: 7\r\n\r\n" UPLOAD "Connection: close\r\n"
+	  "Content-Length: 1\r\n\r\na",
+	  { "\r\n\r\n3 7HTTP/1.1 200", "\r\n\r\n1" }, "1 7" },
+	{ "trailers of a reply",
+	  "GET /chunks HTTP/1.1\r\nHost: h\r\nTE: gzip, trailers\r\n\r\n"
+	  "GET /late" CLOSE,
+	  { "chunked", "ddd", "\r\n0\r\nX-Sum: 7\r\n\r\nHTTP/1.1 200",
+	    "late" }, "close\r\n\r\nddd" },
+	{ "which not all take", "GET /chunks" CLOSE,
+	  { "chunked", "ddd", "\r\n0\r\n\r\n" }, "X-Sum" },
+	{ "nor HTTP/1.0", "GET /chunks HTTP/1.0\r\nTE: trailers\r\n\r\n",
+	  { "HTTP/1.1 200", "ddd" }, "X-Sum" },
+	{ "nor bodies that have a length",
+	  "GET /drip HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n"
+	  "Connection: close\r\n\r\n",
+	  { "ength: 5000", "ddd" }, "X-Sum" },
 	{ "a chunk that is none",
 	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
 	  { "HTTP/1.1 400", "Connection: close\r\n" }, "HTTP/1.1 200" },
