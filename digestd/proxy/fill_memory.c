@@ -10,7 +10,8 @@
  */
 #include "digestd/proxy/fill.h"
 
-_Static_assert(FETCH_TUNNEL_BYTES == NODE_TUNNEL_BYTES, "what comes at once");
+_Static_assert((int)FETCH_TUNNEL_BYTES == (int)NODE_TUNNEL_BYTES,
+	       "what comes at once");
 
 bool fill_hold(struct fill *f, uint64_t bytes)
 {
