@@ -119,7 +119,7 @@ static ssize_t read_body(void *arg, void *buf, size_t cap)
 	return 4;
 }
 
-static const struct fetch_upload upload = { 4, read_body };
+static const struct fetch_upload upload = { .len = 4, .read = read_body };
 
 static void answer(int fd)
 {

@@ -314,7 +314,7 @@ static void on_request(void *arg, struct exchange *x)
 	} else if (!strcmp(t, "/short")) {
 		start_drip(x, 5000, true, true);
 	} else if (!strcmp(t, "/flow")) {
-		const struct body_source source = { flow_read, NULL, NULL };
+		const struct body_source source = { .read = flow_read };
 
 		exchange_reply_stream(x, 200, NULL, FLOW, &source);
 	} else if (r->upgrade && !strcmp(r->upgrade, "echo")) {
@@ -440,7 +440,6 @@ int served_set_up(void **state)
 		.strict = at.strict,
 		.tls = at.tls,
 		.proxy_protocol = at.proxy_protocol,
-		.client_connections = at.client_connections,
 		.trusted = at.trusted,
 	};
 

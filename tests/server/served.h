@@ -34,7 +34,6 @@ struct served {
 	unsigned max_connections, client_connections; /* 0: 1000; any */
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
-	unsigned client_connections;
 	const struct address_prefixes *trusted;
 	atomic_bool drained;
 };
