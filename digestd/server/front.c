@@ -3,6 +3,7 @@
  */
 #include "digestd/server/front.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,6 +81,15 @@ static void front_close(struct conn *conn)
 		front_conn_free(c);
 }
 
+static void front_expire(struct conn *conn)
+{
+	struct front_conn *c = (struct front_conn *)conn;
+
+	assert(!c->running);
+	if (!front_input_refuse_late(c))
+		front_conn_free(c);
+}
+
 static void front_resume_body(struct exchange *x)
 {
 	struct front_conn *c = front_conn_of(x);
@@ -104,6 +114,7 @@ const struct server_engine server_engine_front = {
 	.quiesce = front_quiesce,
 	.stop = front_stop,
 	.close = front_close,
+	.expire = front_expire,
 	.conn_bytes = front_conn_bytes,
 	.interim = front_reply_interim,
 	.reply_text = front_reply_text,

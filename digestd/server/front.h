@@ -99,6 +99,7 @@ struct front_conn {
 	bool readable, writable; /* as far as known */
 	bool hung_up;    /* the client sends no more, or the connection broke */
 	bool ended;      /* and all that it has sent was read */
+	bool late;       /* it has had its time: no other request comes */
 	bool broken;     /* to be closed at once */
 	bool https;      /* the client has TLS with who sent a PROXY header */
 	bool closing;    /* to be closed after the replies under way */
@@ -216,6 +217,9 @@ bool front_input_run(struct front_conn *c);
 struct exchange *front_input_receiver(const struct front_conn *c);
 /* Nobody wants the rest of a body: it is thrown away as it comes. */
 void front_input_discard_body(struct front_conn *c);
+/* Answers who has begun a header, and not ended it in time, with 408. False:
+ * that is not so, or there is no memory. */
+bool front_input_refuse_late(struct front_conn *c);
 void front_input_free(struct front_conn *c);
 
 /* front_output.c: sends what there is to be sent. Returns whether replies have

@@ -18,9 +18,10 @@
  * What arrives at a closed socket resets the connection, which can take the
  * last reply away before the client has read it (RFC 9112, 9.6). So a
  * connection that may have more to come is closed when the client has closed
- * it, or nothing has come for LINGER_MS, or after LINGER_MAX_MS.
+ * it, or nothing has come for LINGER_MS, or after LINGER_MAX_MS; or after
+ * LINGER_LATE_MS if the time that it had is over already.
  */
-enum { LINGER_MS = 5000, LINGER_MAX_MS = 60000 };
+enum { LINGER_MS = 5000, LINGER_MAX_MS = 60000, LINGER_LATE_MS = 1000 };
 
 enum { STEPS = 16 }; /* of a connection in one turn of the loop */
 
@@ -181,10 +182,12 @@ static void front_conn_end(struct front_conn *c)
 		return;
 	}
 	if (!c->shut) {
-		c->linger_end_ms = loop_now_ms(c->base.server->loop) +
-				   LINGER_MAX_MS;
+		unsigned max_ms = c->late ? LINGER_LATE_MS : LINGER_MAX_MS;
+
+		c->linger_end_ms = loop_now_ms(c->base.server->loop) + max_ms;
 		if (!c->base.idle_link)
-			front_conn_idle(c, LINGER_MS);
+			front_conn_idle(c, max_ms < LINGER_MS ? max_ms :
+								LINGER_MS);
 	}
 	c->shut = true;
 	c->phase = FRONT_LINGER;

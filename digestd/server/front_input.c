@@ -15,7 +15,7 @@
 #include "digestd/server/front.h"
 
 /* Statuses of what is no fault of the message. */
-enum { TOO_OLD = 505, NOT_DONE = 501 };
+enum { TOO_LATE = 408, TOO_OLD = 505, NOT_DONE = 501 };
 
 static void front_input_keep(struct front_conn *c, const char *at, size_t len)
 {
@@ -93,6 +93,19 @@ static void front_input_refuse(struct front_conn *c, unsigned status,
 	c->phase = FRONT_LINGER;
 	c->closing = true;
 	exchange_refuse(&fx->x, status);
+}
+
+/* Who has sent nothing may only have connected in advance, and takes an answer
+ * for that to its first request. */
+bool front_input_refuse_late(struct front_conn *c)
+{
+	if (c->phase != FRONT_HEAD || !c->kept_len || c->closing ||
+	    front_output_waits(c))
+		return false;
+	front_input_free(c);
+	c->late = true;
+	front_input_refuse(c, TOO_LATE, 1);
+	return !c->broken;
 }
 
 /* Moves the header into the exchange's own memory. Returns 0 or -ENOMEM. */

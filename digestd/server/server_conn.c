@@ -84,7 +84,7 @@ static void server_conn_deadline_passed(void *arg)
 	if (conn_pace_kept(c))
 		return;
 	c->deadline_ms = 0;
-	conn_close(c);
+	c->server->engine->expire(c);
 }
 
 /*

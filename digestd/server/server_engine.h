@@ -64,6 +64,8 @@ struct server_engine {
 	void (*stop)(struct server *s);
 	/* Closes a connection, soon, whatever it is doing. */
 	void (*close)(struct conn *c);
+	/* The same, as its client was too slow; it may be told. */
+	void (*expire)(struct conn *c);
 	/* The memory that a connection takes [bytes]. */
 	size_t (*conn_bytes)(const struct server *s);
 

@@ -547,6 +547,7 @@ const struct server_engine server_engine_mhd = {
 	.quiesce = server_mhd_quiesce,
 	.stop = server_mhd_stop,
 	.close = server_mhd_close,
+	.expire = server_mhd_close,
 	.conn_bytes = server_mhd_conn_bytes,
 	.reply_text = mhd_reply_text,
 	.reply_memory = mhd_reply_memory,

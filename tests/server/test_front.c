@@ -603,6 +603,38 @@ static void surplus_connections_evict_nobody(void **state)
 	}
 }
 
+/* Who has begun a header is told that it comes too late; who has not, may have
+ * connected in advance. */
+static void late_headers_are_answered(void **state)
+{
+	static const struct {
+		const char *request, *parts[5];
+	} rows[] = {
+		{ "GET /a%41?q HTTP/1.1\r\nHost: ",
+		  { "HTTP/1.1 408 Request Timeout\r\n",
+		    "Connection: close\r\n\r\n408 Request Timeout\n" } },
+		{ "GET /a%41?q" KEEP "G",
+		  { "HTTP/1.1 200 OK\r\n", "/a%41?q", "HTTP/1.1 408 " } },
+		{ "", { NULL } },
+	};
+	int fds[NROWS(rows)];
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		fds[i] = dial();
+		say(fds[i], rows[i].request);
+	}
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char *reply = hear(fds[i], NULL);
+
+		assert_order(reply, rows[i].parts);
+		if (!rows[i].parts[0])
+			assert_string_equal(reply, "");
+		free(reply);
+	}
+	assert_int_equal(atomic_load(&at.begun), 1);
+}
+
 /* Leaves none but what is open. Returns the limit that was before. */
 static struct rlimit take_descriptors(void)
 {
@@ -693,6 +725,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			surplus_connections_evict_nobody, set_up_few,
 			tear_down_few),
+		CASE(late_headers_are_answered),
 		CASE(no_descriptors_are_left),
 		CASE(idle_connections_leave_their_descriptors),
 	};
