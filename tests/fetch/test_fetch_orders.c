@@ -170,7 +170,8 @@ static void begin(unsigned port)
 		.max_header_bytes = 1000,
 	};
 	const struct fetch_upload upload = {
-		chance(50) ? (int64_t)at.upload_len : -1, read_upload
+		.len = chance(50) ? (int64_t)at.upload_len : -1,
+		.read = read_upload,
 	};
 	char url[64];
 	const struct fetch_request request = {
