@@ -62,8 +62,8 @@ struct fetch_upload {
 	ssize_t (*read)(void *arg, void *buf, size_t cap);
 
 	/*
-	 * At the end of a body of unknown length: fields to send behind it, lent
-	 * for the call; those of more than 32 KB are left out. Null: none.
+	 * At the end of a body of unknown length: fields to send behind it,
+	 * lent for the call; those of more than 32 KB are left out. Null: none.
 	 */
 	const struct fields *(*trailers)(void *arg);
 };
