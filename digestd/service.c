@@ -160,13 +160,14 @@ bool service_holds(struct service *s, const struct scd_key *key)
 /* Tells the follower of the lookups since the last time. */
 static void service_report_lookups(struct service *s)
 {
-	struct worker_counters sum;
+	uint64_t sum = 0;
 
 	if (!s->follow)
 		return;
-	service_count(s, &sum);
-	peer_follower_lookups(s->follow, sum.lookups - s->lookups);
-	s->lookups = sum.lookups;
+	for (unsigned i = 0; i < s->nworkers; i++)
+		sum += worker_lookups(s->workers[i]);
+	peer_follower_lookups(s->follow, sum - s->lookups);
+	s->lookups = sum;
 }
 
 static void service_on_outcome_here(void *arg)

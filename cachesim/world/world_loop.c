@@ -133,6 +133,7 @@ void world_loop_fire(void)
 	struct loop_timer *t = loop_timers;
 
 	timer_heap_remove(&loop_timers, t);
+	world_loop_runs(t->loop->place);
 	t->fire(t->arg);
 }
 
@@ -281,8 +282,9 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 {
 	int64_t now_ms = world_now_us / 1000;
 
-	(void)loop;
+	assert(!t->link || t->loop == loop);
 	timer_heap_remove(&loop_timers, t);
+	t->loop = loop;
 	/* a real loop fires it in its next turn, not in this one */
 	t->due_ms = due_ms > now_ms ? due_ms : now_ms;
 	t->fire = fire;
@@ -292,6 +294,7 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 
 void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 {
+	assert(!t->link || t->loop == loop);
 	(void)loop;
 	timer_heap_remove(&loop_timers, t);
 }

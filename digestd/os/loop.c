@@ -367,7 +367,9 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 {
 	assert(loop_is_mine(loop));
 	assert(fire);
+	assert(!t->link || t->loop == loop);
 	timer_heap_remove(&loop->timers, t);
+	t->loop = loop;
 	t->due_ms = due_ms;
 	t->fire = fire;
 	t->arg = arg;
@@ -377,6 +379,7 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, int64_t due_ms,
 void loop_timer_clear(struct loop *loop, struct loop_timer *t)
 {
 	assert(loop_is_mine(loop));
+	assert(!t->link || t->loop == loop);
 	timer_heap_remove(&loop->timers, t);
 }
 

@@ -39,6 +39,7 @@ struct loop_watch {
 
 /* A timer. All fields are the loop's; zero is "not armed". */
 struct loop_timer {
+	struct loop *loop; /* where it was armed last */
 	void (*fire)(void *arg);
 	void *arg;
 	int64_t due_ms;

@@ -292,6 +292,11 @@ bool worker_drained(const struct worker *worker)
 	return atomic_load(&worker->drained);
 }
 
+uint64_t worker_lookups(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->counters.lookups, __ATOMIC_RELAXED);
+}
+
 void worker_count(const struct worker *worker, struct worker_counters *sum)
 {
 	const struct worker_counters *from = &worker->counters;

@@ -237,4 +237,8 @@ void worker_stop(struct worker **worker);
 /* Adds the worker's counters, as they stand, to *sum. */
 void worker_count(const struct worker *worker, struct worker_counters *sum);
 
+/* Of them, only how often peers' digests were looked up: each outcome at a peer
+ * asks for that. */
+uint64_t worker_lookups(const struct worker *worker);
+
 #endif
