@@ -32,6 +32,7 @@ struct fetch {
 	void *arg;
 	bool connected, has_head, until_close, paused;
 	int64_t started_us, bytes_us;
+	int64_t limit_us; /* when its time is up; the event may come sooner */
 	struct world_event limit, turn;
 	struct fetch *next, **link;
 	char text[];
@@ -124,6 +125,17 @@ static int64_t fetch_soonest(int64_t a, int64_t b)
 
 /* Which limit comes next. */
 static void fetch_set_limit(struct fetch *f);
+static void fetch_run_limit(void *arg);
+
+/* An event that comes sooner will do: hardly any fetch lives until then, and
+ * moving the event each time costs more. */
+static void fetch_wait_limit(struct fetch *f)
+{
+	bool waits = f->limit.place && f->limit.at_us <= f->limit_us;
+
+	if (!waits && f->limit_us != INT64_MAX)
+		world_at(&f->limit, f->limit_us, fetch_run_limit, f);
+}
 
 static void fetch_run_limit(void *arg)
 {
@@ -131,6 +143,10 @@ static void fetch_run_limit(void *arg)
 	int64_t idle_us = world_now_us - f->bytes_us;
 
 	world_loop_runs(f->fetcher->place);
+	if (world_now_us < f->limit_us) {
+		fetch_wait_limit(f);
+		return;
+	}
 	if (f->has_head && f->limits.low_rate && f->limits.low_rate_s &&
 	    !f->limits.total_ms &&
 	    (f->paused || idle_us < (int64_t)f->limits.low_rate_s * 1000000)) {
@@ -156,10 +172,8 @@ static void fetch_set_limit(struct fetch *f)
 		at_us = fetch_soonest(at_us, (f->paused ? world_now_us :
 							  f->bytes_us) +
 				      (int64_t)f->limits.low_rate_s * 1000000);
-	if (at_us == INT64_MAX)
-		world_cancel(&f->limit);
-	else
-		world_at(&f->limit, at_us, fetch_run_limit, f);
+	f->limit_us = at_us;
+	fetch_wait_limit(f);
 }
 
 /* Sends what there is of the request's body. */
