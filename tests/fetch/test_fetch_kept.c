@@ -520,8 +520,14 @@ static ssize_t read_at_once(void *arg, void *buf, size_t cap)
  * what it has done with it. */
 static void what_is_not_idempotent_is_sent_once(void **state)
 {
-	static const struct fetch_upload late = { .len = 4, .read = read_late };
-	static const struct fetch_upload once = { .len = 4, .read = read_at_once };
+	static const struct fetch_upload late = {
+		.len = 4,
+		.read = read_late,
+	};
+	static const struct fetch_upload once = {
+		.len = 4,
+		.read = read_at_once,
+	};
 	static const struct {
 		const char *method;
 		const struct fetch_upload *upload;

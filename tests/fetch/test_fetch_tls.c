@@ -352,7 +352,10 @@ static void begin(const char *method, const char *path, struct tls_client *tls,
 		.first_byte_ms = 20000,
 		.max_header_bytes = 1000,
 	};
-	static const struct fetch_upload upload = { .len = BIG, .read = read_big };
+	static const struct fetch_upload upload = {
+		.len = BIG,
+		.read = read_big,
+	};
 	char url[64];
 	const struct fetch_request request = {
 		.method = method, .url = url, .target = path,
