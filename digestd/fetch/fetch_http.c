@@ -19,6 +19,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/fetch/fetch_head.h"
 #include "digestd/fetch/fetch_url.h"
+#include "digestd/os/memory.h"
 #include "digestd/tls/tls_client.h"
 
 int64_t transfer_now_ms(const struct transfer *f)
@@ -29,6 +30,15 @@ int64_t transfer_now_ms(const struct transfer *f)
 void transfer_calls(struct transfer *f, bool calls)
 {
 	f->calling = f->means->calling = calls;
+}
+
+void transfer_set_rest(struct transfer *f, char *rest, size_t len)
+{
+	ledger_add(&memory_ledger, LEDGER_uploads, len);
+	ledger_return(&memory_ledger, LEDGER_uploads, f->body.rest_len);
+	free(f->body.rest);
+	f->body.rest = rest;
+	f->body.rest_len = len;
 }
 
 /* The end */
@@ -55,7 +65,8 @@ static void fetch_http_free(struct transfer *f)
 {
 	response_free(&f->response);
 	tls_client_unref(f->place.tls);
-	free(f->body.rest);
+	if (f->body.rest)
+		transfer_set_rest(f, NULL, 0);
 	free(f->held);
 	free(f);
 }

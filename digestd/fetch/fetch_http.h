@@ -40,6 +40,7 @@ struct request_body {
 	int64_t left;
 	bool waits; /* for fetch_resume_upload() */
 	char *rest; /* bytes that the connection did not take; null: none */
+	size_t rest_len; /* which are counted */
 };
 
 struct transfer {
@@ -86,6 +87,8 @@ enum progress {
 int64_t transfer_now_ms(const struct transfer *f);
 /* Around each callback. */
 void transfer_calls(struct transfer *f, bool calls);
+/* Takes over bytes (null: none) as body.rest; what was there is freed. */
+void transfer_set_rest(struct transfer *f, char *rest, size_t len);
 enum progress transfer_finish(struct transfer *f, enum fetch_result result,
 			      bool keep);
 /* As FETCH_TRUNCATED or FETCH_BAD, by what has come. */

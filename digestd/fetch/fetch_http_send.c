@@ -200,16 +200,14 @@ static int fetch_http_keep_rest(struct transfer *f, const struct piece *piece,
 			return -ENOMEM;
 		if (left)
 			memcpy(rest, piece->at + sent, left);
-		free(f->body.rest);
-		f->body.rest = rest;
+		if (left || f->body.rest)
+			transfer_set_rest(f, rest, left);
 		f->unsent = (struct response_bytes){ rest, left };
 		return 0;
 	}
 	f->unsent = (struct response_bytes){ piece->at + sent, left };
-	if (!left) {
-		free(rest);
-		f->body.rest = NULL;
-	}
+	if (!left && rest)
+		transfer_set_rest(f, NULL, 0);
 	return 0;
 }
 

@@ -44,6 +44,7 @@ struct front_exchange {
 	struct front_exchange *next;
 	char *text;        /* the request's header */
 	size_t text_cap;
+	size_t counted;    /* of its memory, see front_exchange_count() */
 	bool keeps_old;    /* its client speaks HTTP/1.0, and wants to go on */
 
 	/* the reply: what of it is to be sent next, then the file or stream */
@@ -207,6 +208,9 @@ void front_tunnel_settle(struct front_conn *c);
 
 /* front_exchange.c: exchanges are kept for the next request. */
 struct front_exchange *front_exchange_new(struct front_conn *c);
+
+/* Has the ledger know what its headers take, which have grown. */
+void front_exchange_count(struct front_exchange *fx);
 /* on_done(), if the handler knows of it; what the reply has is released. */
 void front_exchange_end(struct front_exchange *fx, enum exchange_end end);
 void front_exchange_free_spare(struct front_server *s);

@@ -10,8 +10,21 @@
 enum {
 	SPARE_MAX = 64,
 	KEPT_BYTES = 8192,     /* of a header; larger ones are freed */
-	EXCHANGE_BYTES = 4096, /* what one takes, with headers of usual size */
+	EXCHANGE_BYTES = 2048, /* what one takes, with what its handler has of
+				  it, beside its headers */
 };
+
+void front_exchange_count(struct front_exchange *fx)
+{
+	size_t bytes = EXCHANGE_BYTES + fx->text_cap + fx->head.cap +
+		       fields_memory(&fx->x.fields);
+
+	if (bytes == fx->counted) /* mostly: it is an earlier one's */
+		return;
+	ledger_add(&memory_ledger, LEDGER_connections, bytes);
+	ledger_return(&memory_ledger, LEDGER_connections, fx->counted);
+	fx->counted = bytes;
+}
 
 struct front_exchange *front_exchange_new(struct front_conn *c)
 {
@@ -26,7 +39,7 @@ struct front_exchange *front_exchange_new(struct front_conn *c)
 		fx = calloc(1, sizeof(*fx));
 		if (!fx)
 			return NULL;
-		ledger_add(&memory_ledger, LEDGER_connections, EXCHANGE_BYTES);
+		front_exchange_count(fx);
 	}
 	fx->x.conn = &c->base;
 	fx->x.request.client = c->base.address;
@@ -39,8 +52,8 @@ static void front_exchange_free(struct front_exchange *fx)
 	fields_free(&fx->x.trailers);
 	reply_head_free(&fx->head);
 	free(fx->text);
+	ledger_return(&memory_ledger, LEDGER_connections, fx->counted);
 	free(fx);
-	ledger_return(&memory_ledger, LEDGER_connections, EXCHANGE_BYTES);
 }
 
 static void front_exchange_release_reply(struct front_exchange *fx)
@@ -65,6 +78,7 @@ static void front_exchange_clear(struct front_exchange *fx)
 		.x.fields = fx->x.fields,
 		.text = fx->text,
 		.text_cap = fx->text_cap,
+		.counted = fx->counted,
 		.head = fx->head,
 	};
 

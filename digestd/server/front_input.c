@@ -112,6 +112,8 @@ bool front_input_refuse_late(struct front_conn *c)
 static int front_input_take_text(struct front_exchange *fx,
 				 struct request_head *h, const char *at)
 {
+	int err;
+
 	if (fx->text_cap < h->len) {
 		free(fx->text);
 		fx->text_cap = 0;
@@ -122,7 +124,9 @@ static int front_input_take_text(struct front_exchange *fx,
 	}
 	memcpy(fx->text, at, h->len);
 	request_head_read(h, fx->text, h->len);
-	return request_head_borrow_fields(h, fx->text, &fx->x.fields);
+	err = request_head_borrow_fields(h, fx->text, &fx->x.fields);
+	front_exchange_count(fx);
+	return err;
 }
 
 static void front_input_drop_claims(struct fields *f)

@@ -84,6 +84,7 @@ static void front_reply_give(struct front_exchange *fx)
 	struct front_conn *c = front_conn_of(&fx->x);
 
 	assert(!fx->x.answered && c->now == fx);
+	front_exchange_count(fx);
 	fx->x.answered = true;
 	c->now = NULL;
 	*c->out_end = fx;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "digestd/os/memory.h"
+
 enum {
 	AHEAD_BYTES = 8192,    /* a small message comes in one piece */
 	ODD_RECORDS_MAX = 64,  /* tickets, alerts, in a row without data */
@@ -44,6 +46,19 @@ static void tls_conn_advance(struct tls_rest *rest, size_t n)
 	rest->len -= n;
 	if (!rest->len)
 		tls_conn_drop(rest);
+}
+
+/* Has the ledger know what is held by now. */
+static void tls_conn_count(struct tls_conn *c)
+{
+	enum ledger_use use = c->serves ? LEDGER_connections : LEDGER_requests;
+	size_t bytes = c->held.at + c->held.len;
+
+	if (bytes == c->counted) /* mostly: 0 */
+		return;
+	ledger_add(&memory_ledger, use, bytes);
+	ledger_return(&memory_ledger, use, c->counted);
+	c->counted = bytes;
 }
 
 /* The transport */
@@ -132,6 +147,7 @@ static ssize_t tls_conn_push(gnutls_transport_ptr_t arg,
 	struct tls_conn *c = arg;
 	size_t all = 0;
 	ssize_t sent = 0;
+	int err;
 
 	for (int i = 0; i < n; i++)
 		all += parts[i].iov_len;
@@ -139,9 +155,9 @@ static ssize_t tls_conn_push(gnutls_transport_ptr_t arg,
 		sent = tls_conn_write(c, parts, (size_t)n);
 	if (sent < 0)
 		return tls_conn_fail(c, errno);
-	if (tls_conn_hold(c, parts, n, (size_t)sent))
-		return tls_conn_fail(c, ENOMEM);
-	return (ssize_t)all;
+	err = tls_conn_hold(c, parts, n, (size_t)sent);
+	tls_conn_count(c);
+	return err ? tls_conn_fail(c, ENOMEM) : (ssize_t)all;
 }
 
 /* Life */
@@ -167,6 +183,7 @@ void tls_conn_free(struct tls_conn *c)
 		gnutls_deinit(c->session);
 	tls_conn_drop(&c->ahead);
 	tls_conn_drop(&c->held);
+	tls_conn_count(c);
 	c->session = NULL;
 }
 
@@ -226,6 +243,7 @@ int tls_conn_flush(struct tls_conn *c)
 	if (n < 0)
 		return -EPIPE;
 	tls_conn_advance(&c->held, (size_t)n);
+	tls_conn_count(c);
 	return c->held.len ? -EAGAIN : 0;
 }
 

@@ -42,7 +42,8 @@ struct tls_conn {
 	bool over;             /* nothing comes any more, for this reason: */
 	ssize_t end;           /* what receiving returns */
 	struct tls_rest ahead; /* received, and not asked for yet */
-	struct tls_rest held;  /* sent, and not taken by the socket */
+	struct tls_rest held;  /* sent, and not taken by the socket, */
+	size_t counted;        /* which is in the ledger */
 };
 
 /*

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/os/memory.h"
+
 static void a_small_body_comes_with_its_head(void **state)
 {
 	(void)state;
@@ -65,6 +67,11 @@ static void of_any_size(void **state)
 }
 
 /* Who does not read holds back who sends. */
+static uint64_t held_bytes(void)
+{
+	return ledger_used(&memory_ledger, LEDGER_uploads);
+}
+
 static void the_slower_end_sets_the_pace(void **state)
 {
 	(void)state;
@@ -72,8 +79,11 @@ static void the_slower_end_sets_the_pace(void **state)
 	for (int i = 0; i < 50; i++)
 		loop_turn(at.loop, 1);
 	assert_in_range(at.read, 65536, BIG - 1);
+	/* what was read and is not on its way is counted */
+	assert_in_range(held_bytes(), 1, 65536);
 	serve_read();
 	assert_int_equal(at.read, BIG);
+	assert_int_equal(held_bytes(), 0);
 	serve_say(OK);
 	finish(FETCH_COMPLETE);
 }
@@ -201,6 +211,7 @@ static void a_reset_without_an_answer(void **state)
 		serve_turn();
 	serve_close(true);
 	finish(FETCH_BAD);
+	assert_int_equal(held_bytes(), 0);
 }
 
 /* Time */

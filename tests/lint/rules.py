@@ -34,7 +34,7 @@ LAYERS = {
     "digestd/node": {"codec", "digestd/http", "digestd/store",
                      "digestd/admission", "digestd/mesh", "digestd/node"},
     "digestd/os": CORE | {"codec", "digestd/os"},
-    "digestd/tls": CORE | {"codec", "digestd/tls"},
+    "digestd/tls": CORE | {"codec", "digestd/os", "digestd/tls"},
     "digestd/disk": CORE | {"codec", "digestd/os", "digestd/disk"},
     "digestd/server": CORE | {"codec", "digestd/os", "digestd/tls",
                               "digestd/server"},

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/os/memory.h"
+
 #define UPLOAD "POST /upload HTTP/1.1\r\nHost: h\r\n"
 
 static int set_up(void **state)
@@ -357,6 +359,29 @@ static void large_headers_are_refused(void **state)
 		close(fd);
 	}
 	assert_int_equal(server_too_large(at.server), 3);
+}
+
+/* The ledger knows what a header takes, as long as that waits for an answer. */
+static void large_headers_are_counted(void **state)
+{
+	enum { HEADER_BYTES = 12000 };
+	uint64_t before = ledger_used(&memory_ledger, LEDGER_connections), more;
+	char text[HEADER_BYTES + 200];
+	int fd = dial(), n;
+
+	(void)state;
+	n = snprintf(text, sizeof(text), "GET /drip HTTP/1.1\r\nHost: h\r\nX: "
+		     "%0*d\r\n\r\n", HEADER_BYTES, 0);
+	assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+	wait_for(&at.begun, 1);
+	more = ledger_used(&memory_ledger, LEDGER_connections) - before;
+	assert_in_range(more, HEADER_BYTES, 3 * HEADER_BYTES);
+	close(fd);
+	wait_for(&at.aborted, 1);
+	served_tear_down(state);
+	assert_int_equal(ledger_used(&memory_ledger, LEDGER_connections),
+			 before);
+	set_up(state);
 }
 
 /* A client that has ended its half: what is ready is sent, what is not, not. */
@@ -715,6 +740,7 @@ int main(void)
 		CASE(interim_responses),
 		CASE(interim_responses_are_dropped),
 		CASE(large_headers_are_refused),
+		CASE(large_headers_are_counted),
 		CASE(who_leaves_gets_what_is_ready),
 		CASE(replies_before_go_out),
 		CASE(a_bad_chunk_breaks_a_reply_off),

@@ -10,6 +10,7 @@
 
 #include <gnutls/gnutls.h>
 
+#include "digestd/os/memory.h"
 #include "digestd/tls/tls_session.h"
 #include "tests/tls/certificate.h"
 #include "tests/unit.h"
@@ -144,6 +145,25 @@ static size_t receive_some(size_t have)
 	return n > 0 ? have + (size_t)n : have;
 }
 
+static uint64_t held_bytes(void)
+{
+	return ledger_used(&memory_ledger, LEDGER_connections);
+}
+
+/* Of who goes while something is held. */
+static void nothing_stays_counted(void **state)
+{
+	const struct iovec all = { big, BIG };
+
+	(void)state;
+	shake_hands();
+	while (tls_session_send(at.server, &all, 1) > 0)
+		continue;
+	assert_in_range(held_bytes(), 1, 65536);
+	tls_session_free(&at.server);
+	assert_int_equal(held_bytes(), 0);
+}
+
 /* Three parts, cut anywhere, through a socket that is full most of the time. */
 static void all_arrives_in_order(void **state)
 {
@@ -161,6 +181,11 @@ static void all_arrives_in_order(void **state)
 		ssize_t n = left ? tls_session_send(at.server, parts, 3) : 0;
 
 		assert_true(n >= 0 || n == -EAGAIN);
+		/* what it has taken, and the socket has not, is counted */
+		if (n == -EAGAIN)
+			assert_in_range(held_bytes(), 1, 65536);
+		else
+			assert_int_equal(held_bytes(), 0);
 		if (n > 0)
 			sent += (size_t)n;
 		blocked += n == -EAGAIN;
@@ -375,6 +400,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_socket_that_takes_little,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_stays_counted, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(ends_are_seen, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_cut_is_an_end, set_up,
