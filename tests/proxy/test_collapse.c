@@ -129,6 +129,30 @@ static void test_who_has_left_is_not_called(void **state)
 	assert_true(collapse_leave(&stays.reader));
 }
 
+/* What renews is not joined either once a walk has ended that may have had what
+ * it was found by; what fetches is. */
+static void test_what_renews_is_not_joined_after_a_walk(void **state)
+{
+	struct bench *b = *state;
+
+	for (int renews = 0; renews < 2; renews++) {
+		struct collapse_miss miss = { .key = &key, .renews = renews,
+					      .begun = 4 };
+		struct collapse *old = NULL, *next = NULL;
+
+		collapses_join(b->all, &miss, &old, NULL);
+		miss = (struct collapse_miss){ .key = &key, .begun = 7,
+					       .walked = 4 };
+		assert_int_equal(collapses_join(b->all, &miss, &next, NULL),
+				 COLLAPSE_WAITS);
+		miss.walked = 5;
+		assert_int_equal(collapses_join(b->all, &miss, &next, NULL),
+				 renews ? COLLAPSE_LEADS : COLLAPSE_WAITS);
+		collapses_end(b->all, &old, NULL);
+		collapses_end(b->all, &next, NULL);
+	}
+}
+
 /* What began before a purge goes on for those who are in it; who comes after
  * leads another. */
 static void test_what_began_before_a_purge_is_not_joined(void **state)
@@ -310,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		row(test_second_waits_until_the_first_ends),
 		row(test_who_has_left_is_not_called),
+		row(test_what_renews_is_not_joined_after_a_walk),
 		row(test_what_began_before_a_purge_is_not_joined),
 		row(test_ends_alone_when_nobody_has_joined),
 		row(test_a_part_is_read_as_it_comes),
