@@ -119,6 +119,7 @@ struct node_failure node_answer_of_failure(enum fetch_result result,
 
 	assert(result != FETCH_COMPLETE);
 	return (struct node_failure){
+		.own_fault = result == FETCH_NOMEM,
 		.stale_usable = node_answer_is_stale_usable(stale, default_s),
 		.status = node_answer_failure_status(result),
 	};

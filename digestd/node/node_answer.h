@@ -58,8 +58,10 @@ struct node_origin_answer {
  * error is there: only what says so itself is used instead. */
 enum node_head node_answer_of_origin(const struct node_origin_answer *a);
 
-/* What a fetch from an origin comes to that has brought nothing. */
+/* What a fetch comes to that has failed; the rest, if it was from an origin,
+ * and has brought nothing. */
 struct node_failure {
+	bool own_fault;	   /* it was this node that failed */
 	bool stale_usable; /* the client gets what is stored */
 	unsigned status;   /* or, if it does not, an error */
 };

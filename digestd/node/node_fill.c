@@ -162,6 +162,12 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 	return node_fill_watch(f, f->asked_ms);
 }
 
+/* What is held against a peer. */
+static uint32_t node_fill_blame(const struct node_fill_input *in)
+{
+	return in->own_fault ? 0 : NODE_RECORD_ERROR;
+}
+
 /* While nobody has seen a byte. */
 static struct node_fill_step
 node_fill_on_peer_failed(struct node_fill *f, const struct node_fill_input *in)
@@ -169,8 +175,8 @@ node_fill_on_peer_failed(struct node_fill *f, const struct node_fill_input *in)
 	if (in->no_memory)
 		return node_fill_break_off(f);
 	if (f->purpose == NODE_FOR_PROBE)
-		return node_fill_end(f, NODE_RECORD_ERROR | NODE_STOP);
-	return node_fill_next(f, NODE_RECORD_ERROR);
+		return node_fill_end(f, node_fill_blame(in) | NODE_STOP);
+	return node_fill_next(f, node_fill_blame(in));
 }
 
 static struct node_fill_step
@@ -473,12 +479,13 @@ static bool node_fill_can_take_over(const struct node_fill *f)
 	       (f->keep == NODE_KEEP_YES || f->strong_tag);
 }
 
-static struct node_fill_step node_fill_take_over(struct node_fill *f)
+static struct node_fill_step
+node_fill_take_over(struct node_fill *f, const struct node_fill_input *in)
 {
 	if (!node_fill_can_take_over(f)) {
 		struct node_fill_step step = node_fill_break_off(f);
 
-		step.actions |= NODE_RECORD_ERROR;
+		step.actions |= node_fill_blame(in);
 		return step;
 	}
 	f->state = NODE_REJOIN;
@@ -487,7 +494,7 @@ static struct node_fill_step node_fill_take_over(struct node_fill *f)
 	f->cut = f->received;
 	f->rejoined = 0;
 	return (struct node_fill_step){
-		.actions = NODE_RECORD_ERROR | NODE_STOP,
+		.actions = node_fill_blame(in) | NODE_STOP,
 		.then = NODE_THEN_TAKE_OVER,
 	};
 }
@@ -497,7 +504,7 @@ node_fill_on_peer_cut_off(struct node_fill *f, const struct node_fill_input *in)
 {
 	if (in->no_memory)
 		return node_fill_break_off(f);
-	return node_fill_take_over(f);
+	return node_fill_take_over(f, in);
 }
 
 /* From the last byte on: it may have stood still for some time already. */
@@ -510,7 +517,7 @@ node_fill_on_pace(struct node_fill *f, const struct node_fill_input *in)
 		return node_fill_watch(f, f->received_ms);
 	if (!node_fill_can_take_over(f))
 		return node_fill_do(0); /* it may yet go on, or it ends */
-	return node_fill_take_over(f);
+	return node_fill_take_over(f, in);
 }
 
 static struct node_fill_step

@@ -123,7 +123,8 @@ struct node_fill_input {
 	uint64_t window;     /* MORE, ROOM: and what of that may be here */
 	bool by_close;	     /* END: the body had no length of its own */
 	bool stale_usable;   /* BROKE: what is stored may be used instead */
-	bool no_memory;	     /* BROKE: nobody else is to blame */
+	bool no_memory;	     /* BROKE: for what a step was to do */
+	bool own_fault;	     /* BROKE: the source is not to blame */
 	unsigned status;     /* BROKE: what the client is told */
 	bool too_large;	     /* UP: more than a request may have */
 };

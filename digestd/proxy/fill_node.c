@@ -540,6 +540,7 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 	in->event = NODE_BROKE;
 	in->status = failure.status;
 	in->stale_usable = failure.stale_usable;
+	in->own_fault = failure.own_fault;
 }
 
 static void fill_count_failure(struct fill *f, enum fetch_result result)

@@ -194,6 +194,9 @@ static void of_failures(void **arg)
 
 		assert_int_equal(node_answer_of_failure(result, &stale).status,
 				 failure_rows[i].status);
+		assert_int_equal(
+			node_answer_of_failure(result, &stale).own_fault,
+			result == FETCH_NOMEM);
 		stale.client = false;
 		assert_false(node_answer_of_failure(result, &stale)
 				     .stale_usable);

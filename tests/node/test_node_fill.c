@@ -321,6 +321,48 @@ static void a_takeover_without_credit(void **arg)
 	assert_int_equal(f.received, 800);
 }
 
+/* Where this node had no memory, nothing is held against the peer: another
+ * source is asked, or an origin goes on, all the same. */
+static void no_peer_is_blamed_for_this_node(void **arg)
+{
+	static const enum node_fill_state states[] = {
+		NODE_ASK_PEER, NODE_COLLECT_PEER, NODE_SHOW_PEER,
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < 2 * NROWS(states); i++) {
+		struct node_fill f = {
+			.state = states[i / 2], .get = true, .client = true,
+			.strong_tag = true, .body_len = 1000, .received = 600,
+		};
+		const struct node_fill_input in = {
+			.event = NODE_BROKE, .own_fault = i % 2,
+		};
+		struct node_fill_step step = node_fill_step(&f, &in);
+
+		assert_int_equal(!(step.actions & NODE_RECORD_ERROR), i % 2);
+		assert_int_equal(step.then, states[i / 2] == NODE_SHOW_PEER ?
+						    NODE_THEN_TAKE_OVER :
+						    NODE_THEN_NEXT);
+	}
+}
+
+static void no_probe_is_blamed_for_this_node(void **arg)
+{
+	(void)arg;
+	for (int own_fault = 0; own_fault < 2; own_fault++) {
+		struct node_fill f = { .state = NODE_ASK_PEER,
+				       .purpose = NODE_FOR_PROBE };
+		const struct node_fill_input in = { .event = NODE_BROKE,
+						    .own_fault = own_fault };
+
+		assert_int_equal(node_fill_step(&f, &in).actions,
+				 NODE_STOP |
+					 (own_fault ? 0 : NODE_RECORD_ERROR));
+		assert_int_equal(f.state, NODE_LANDED);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +370,8 @@ int main(void)
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_takeover),
 		cmocka_unit_test(a_takeover_without_credit),
+		cmocka_unit_test(no_peer_is_blamed_for_this_node),
+		cmocka_unit_test(no_probe_is_blamed_for_this_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
