@@ -88,13 +88,17 @@ static struct node_fill_step node_fill_break_off(struct node_fill *f)
 	return step;
 }
 
+static uint32_t node_fill_set_timer(struct node_fill *f, int64_t due_ms)
+{
+	f->due_ms = due_ms;
+	return NODE_SET_TIMER;
+}
+
 /* A peer has some time from then on. */
-static struct node_fill_step node_fill_watch(struct node_fill *f,
-					     int64_t from_ms)
+static uint32_t node_fill_watch(struct node_fill *f, int64_t from_ms)
 {
 	f->watched = f->received;
-	f->watched_ms = from_ms;
-	return node_fill_do(NODE_SET_TIMER_PACE);
+	return node_fill_set_timer(f, from_ms + f->pace_ms);
 }
 
 /* From now on what comes is sent on. */
@@ -103,9 +107,7 @@ static uint32_t node_fill_show(struct node_fill *f, int64_t now_ms)
 	bool peer = node_fill_is_from_peer(f);
 
 	f->state = peer ? NODE_SHOW_PEER : NODE_SHOW_ORIGIN;
-	f->watched = f->received;
-	f->watched_ms = now_ms;
-	return (peer ? NODE_SET_TIMER_PACE : NODE_CLEAR_TIMER) |
+	return (peer ? node_fill_watch(f, now_ms) : NODE_CLEAR_TIMER) |
 	       (f->keep == NODE_KEEP_YES ? NODE_SHARE : 0) |
 	       (f->client ? NODE_REPLY_STREAM : 0);
 }
@@ -159,7 +161,7 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 	if (in->head != NODE_HEAD_USABLE)
 		return node_fill_end(f, NODE_RECORD_VERDICT | NODE_STOP);
 	f->state = NODE_COLLECT_PEER;
-	return node_fill_watch(f, f->asked_ms);
+	return node_fill_do(node_fill_watch(f, f->asked_ms));
 }
 
 /* What is held against a peer. */
@@ -256,11 +258,11 @@ node_fill_collect(struct node_fill *f, const struct node_fill_admission *in,
 
 	f->state = peer ? NODE_COLLECT_PEER : NODE_COLLECT_ORIGIN;
 	if (peer)
-		actions |= node_fill_watch(f, f->asked_ms).actions;
+		actions |= node_fill_watch(f, f->asked_ms);
 	/* a small body mostly comes with its header: a reply that is whole
 	 * costs two thirds of one that is streamed */
 	if (!peer && f->keep != NODE_KEEP_YES && !in->receiving)
-		actions |= NODE_SET_TIMER_DELAY;
+		actions |= node_fill_set_timer(f, in->now_ms + NODE_DELAY_MS);
 	return node_fill_do(actions);
 }
 
@@ -512,9 +514,9 @@ static struct node_fill_step
 node_fill_on_pace(struct node_fill *f, const struct node_fill_input *in)
 {
 	if (!f->credit) /* it waits for the client */
-		return node_fill_watch(f, in->now_ms);
+		return node_fill_do(node_fill_watch(f, in->now_ms));
 	if (f->received - f->watched >= NODE_WATCH_BYTES)
-		return node_fill_watch(f, f->received_ms);
+		return node_fill_do(node_fill_watch(f, f->received_ms));
 	if (!node_fill_can_take_over(f))
 		return node_fill_do(0); /* it may yet go on, or it ends */
 	return node_fill_take_over(f, in);

@@ -69,8 +69,10 @@ enum {
 	NODE_COLLECT_BYTES = 65536,
 	NODE_COLLECT_PEER_BYTES = 262144, /* peers break off more often */
 	NODE_SMALL_BODY = 4096, /* needs no memory but its request's */
-	NODE_WATCH_BYTES = 1024, /* a peer that sends less in its time stands
-				    still */
+	NODE_WATCH_BYTES = 1024, /* a peer that sends less in its time, pace_ms,
+				    stands still */
+	NODE_DELAY_MS = 20, /* a small body of an origin that is not stored may
+			       come so late; then it flows as it comes */
 	NODE_PROBE_BYTES = 262144, /* who sends so much in time, answers */
 	/* what is fetched to its end when its client has left: */
 	NODE_ALONE_BYTES = 1 << 20,
@@ -91,6 +93,7 @@ struct node_fill {
 	bool get;    /* by the method */
 	bool unsafe; /* has changed something at the origin */
 	uint64_t max_bytes; /* what is longer is not kept */
+	int64_t pace_ms;    /* of peers */
 
 	/* facts of the header */
 	bool bodiless;    /* no bytes come, whatever the length */
@@ -103,7 +106,7 @@ struct node_fill {
 	uint64_t received; /* of the body [bytes] */
 	int64_t received_ms, asked_ms;
 	uint64_t watched;  /* of them, when the peer was looked at last */
-	int64_t watched_ms;
+	int64_t due_ms;	   /* TIMER */
 	uint64_t cut;      /* what a peer had sent when it broke off */
 	uint64_t rejoined; /* of that, what the origin has repeated */
 	size_t skip;	   /* of the bytes that come next: repeated, too */
@@ -154,14 +157,13 @@ enum node_fill_action {
 	NODE_LAND = 1 << 20,   /* with nothing for who has joined */
 	NODE_FORGET = 1 << 21, /* cancel, and drop all that has come */
 	NODE_CLEAR_TIMER = 1 << 22,
-	NODE_SET_TIMER_PACE = 1 << 23,	/* from watched_ms on */
-	NODE_SET_TIMER_DELAY = 1 << 24, /* of a reply in one piece */
-	NODE_TAKE = 1 << 25,   /* append the bytes that have come */
-	NODE_REFUSE = 1 << 26, /* or not: they come again */
-	NODE_WAKE = 1 << 27,   /* the client has something to read */
-	NODE_RESUME = 1 << 28, /* the source may send again */
-	NODE_UPLOAD = 1 << 29, /* there is more to send to the source */
-	NODE_AGAIN = 1 << 30,  /* the same event, in the new state */
+	NODE_SET_TIMER = 1 << 23, /* to due_ms */
+	NODE_TAKE = 1 << 24,   /* append the bytes that have come */
+	NODE_REFUSE = 1 << 25, /* or not: they come again */
+	NODE_WAKE = 1 << 26,   /* the client has something to read */
+	NODE_RESUME = 1 << 27, /* the source may send again */
+	NODE_UPLOAD = 1 << 28, /* there is more to send to the source */
+	NODE_AGAIN = 1 << 29,  /* the same event, in the new state */
 };
 
 /* And last, one of these. */

@@ -110,6 +110,7 @@ static void fill_fetch_begin_asking(struct fill *f, enum source source)
 	f->node.get = f->q->get;
 	f->node.unsafe = f->q->unsafe;
 	f->node.max_bytes = f->q->settings->max_object_bytes;
+	f->node.pace_ms = f->q->settings->peer_budget_ms;
 	f->fwd_status = 0;
 	f->kept = false;
 	f->asked_s = worker_now_s(f->worker);

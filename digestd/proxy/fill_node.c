@@ -8,10 +8,6 @@
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
-enum {
-	DELAY_MS = 20, /* for what is not stored: then it flows as it comes */
-};
-
 static void fill_plain_event(struct fill *f, enum node_event event);
 
 /* What an action works on. */
@@ -26,11 +22,6 @@ struct fill_work {
 static void fill_on_timer(void *arg)
 {
 	fill_plain_event(arg, NODE_TIMER);
-}
-
-static void fill_set_timer(struct fill *f, int64_t due_ms)
-{
-	loop_timer_set(f->worker->loop, &f->timer, due_ms, fill_on_timer, f);
 }
 
 /* Actions */
@@ -193,16 +184,10 @@ static void fill_do_clear_timer(struct fill_work *d)
 	loop_timer_clear(d->f->worker->loop, &d->f->timer);
 }
 
-static void fill_do_set_timer_pace(struct fill_work *d)
+static void fill_do_set_timer(struct fill_work *d)
 {
-	struct fill *f = d->f;
-
-	fill_set_timer(f, f->node.watched_ms + f->q->settings->peer_budget_ms);
-}
-
-static void fill_do_set_timer_delay(struct fill_work *d)
-{
-	fill_set_timer(d->f, worker_now_ms(d->f->worker) + DELAY_MS);
+	loop_timer_set(d->f->worker->loop, &d->f->timer, d->f->node.due_ms,
+		       fill_on_timer, d->f);
 }
 
 static void fill_do_take(struct fill_work *d)
@@ -276,8 +261,7 @@ static void (*const fill_actions[])(struct fill_work *) = {
 	fill_do_land,
 	fill_do_forget,
 	fill_do_clear_timer,
-	fill_do_set_timer_pace,
-	fill_do_set_timer_delay,
+	fill_do_set_timer,
 	fill_do_take,
 	NULL,
 	fill_do_wake,

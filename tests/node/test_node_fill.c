@@ -77,7 +77,7 @@ enum {
 	REPLIES = NODE_REPLY_STORED | NODE_REPLY_WHOLE | NODE_REPLY_STALE |
 		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
 	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
-		      NODE_SET_TIMER_PACE | NODE_SET_TIMER_DELAY | NODE_ADMIT,
+		      NODE_SET_TIMER | NODE_ADMIT,
 	FACT_BITS = 12, /* that describe(), below, takes */
 };
 
@@ -321,6 +321,64 @@ static void a_takeover_without_credit(void **arg)
 	assert_int_equal(f.received, 800);
 }
 
+/* A peer that stands still has its time from its last byte on, or from when
+ * the client took one; one that sends enough, for as long as it does. */
+static void the_pace_of_a_peer(void **arg)
+{
+	struct node_fill f = {
+		.state = NODE_SHOW_PEER, .client = true, .get = true,
+		.strong_tag = true, .body_len = 10000, .received = 100,
+		.credit = 0, .pace_ms = 200,
+	};
+	struct node_fill_input in = { .event = NODE_TIMER, .now_ms = 1000 };
+
+	(void)arg;
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_SET_TIMER);
+	assert_int_equal(f.due_ms, 1200);
+	f.credit = 1;
+	f.received += NODE_WATCH_BYTES;
+	f.received_ms = 1150;
+	in.now_ms = 1200;
+	assert_int_equal(node_fill_step(&f, &in).actions, NODE_SET_TIMER);
+	assert_int_equal(f.due_ms, 1350);
+	f.received += NODE_WATCH_BYTES - 1;
+	in.now_ms = 1350;
+	assert_int_equal(node_fill_step(&f, &in).then, NODE_THEN_TAKE_OVER);
+}
+
+/* What waits for a reply in one piece: a peer's from when it was asked, an
+ * origin's for a moment, and only if it is not stored. */
+static void the_time_to_collect(void **arg)
+{
+	static const struct {
+		enum node_fill_state state;
+		bool keep, receiving;
+		int64_t due_ms; /* 0: no timer */
+	} rows[] = {
+		{ NODE_ASK_PEER, false, false, 1100 },
+		{ NODE_ASK_PEER, true, false, 1100 },
+		{ NODE_ASK_ORIGIN, false, false, 1050 + NODE_DELAY_MS },
+		{ NODE_ASK_ORIGIN, true, false, 0 },
+		{ NODE_ASK_ORIGIN, false, true, 0 },
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct node_fill f = { .state = rows[i].state, .client = true,
+				       .body_len = 10, .asked_ms = 1000,
+				       .pace_ms = 100 };
+		const struct node_fill_admission in = {
+			.now_ms = 1050, .keep = rows[i].keep, .room = true,
+			.receiving = rows[i].receiving, .early_bytes = 100,
+		};
+		uint32_t actions = node_fill_admitted(&f, &in).actions;
+
+		assert_int_equal(!!(actions & NODE_SET_TIMER),
+				 rows[i].due_ms != 0);
+		assert_int_equal(f.due_ms, rows[i].due_ms);
+	}
+}
+
 /* Where this node had no memory, nothing is held against the peer: another
  * source is asked, or an origin goes on, all the same. */
 static void no_peer_is_blamed_for_this_node(void **arg)
@@ -370,6 +428,8 @@ int main(void)
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_takeover),
 		cmocka_unit_test(a_takeover_without_credit),
+		cmocka_unit_test(the_pace_of_a_peer),
+		cmocka_unit_test(the_time_to_collect),
 		cmocka_unit_test(no_peer_is_blamed_for_this_node),
 		cmocka_unit_test(no_probe_is_blamed_for_this_node),
 	};
