@@ -160,7 +160,7 @@ node_request_on_rest(struct node_request *q,
 		     const struct node_request_input *in)
 {
 	(void)in;
-	return node_request_answer(q, NODE_DO_WAKE);
+	return node_request_answer(q, NODE_DO_WAKE_LAST);
 }
 
 /* Of a body on disk. */
@@ -303,6 +303,11 @@ enum node_request_action node_request_step(struct node_request *q,
 	assert(q->state < NODE_REQUEST_STATES && in->event < NODE_EVENTS);
 	assert(node_request_table[q->state][in->event]);
 	return node_request_table[q->state][in->event](q, in);
+}
+
+bool node_request_drops_upload(const struct node_request *q)
+{
+	return q->state == NODE_SENDING;
 }
 
 bool node_request_is_over(const struct node_request *q)

@@ -88,6 +88,8 @@ enum node_request_action {
 	NODE_DO_FOLLOW, /* reply with what another's fill shows */
 	NODE_DO_SEND,	/* what has been read */
 	NODE_DO_WAKE,	/* there is more to send */
+	NODE_DO_WAKE_LAST, /* the same, and nobody waits for its own body any
+			      more, see node_request_drops_upload() */
 	NODE_DO_UPLOAD, /* the fill's affair */
 	NODE_DO_LEAVE,	/* tell the fill; free, when nothing is under way */
 	NODE_DO_END,	/* free, when nothing is under way */
@@ -110,6 +112,10 @@ enum node_joined {
 /* What to do next. */
 enum node_request_action node_request_joined(struct node_request *q,
 					     enum node_joined joined);
+
+/* Whether what comes of its own body is thrown away: its fill, which took it,
+ * has ended. */
+bool node_request_drops_upload(const struct node_request *q);
 
 /* Whether the client is gone, and no call will come. */
 bool node_request_is_over(const struct node_request *q);

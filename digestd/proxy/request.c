@@ -270,13 +270,6 @@ static void request_on_data_request(void *arg, struct exchange *x)
 	request_start(w, x, false);
 }
 
-/* Beside a reply: whether its fill has ended, so that nobody takes what comes
- * of the request's body. */
-static bool request_is_answered(const struct request *r)
-{
-	return r->node.state == NODE_SENDING;
-}
-
 static size_t request_on_data_body(void *arg, struct exchange *x,
 				   const void *data, size_t len)
 {
@@ -284,7 +277,7 @@ static size_t request_on_data_body(void *arg, struct exchange *x,
 	ssize_t taken;
 
 	(void)arg;
-	if (request_is_answered(r))
+	if (node_request_drops_upload(&r->node))
 		return len;
 	taken = request_upload_put(r, data, len);
 	if (taken < 0) {
@@ -301,7 +294,7 @@ static void request_on_data_body_end(void *arg, struct exchange *x)
 
 	(void)arg;
 	r->upload_ended = true;
-	if (!request_is_answered(r))
+	if (!node_request_drops_upload(&r->node))
 		request_event(r, NODE_UP);
 }
 

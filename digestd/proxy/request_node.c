@@ -162,9 +162,10 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		break;
 	case NODE_DO_WAKE:
 		exchange_wake(r->x);
-		if (r->node.state == NODE_SENDING) /* its body is not waited for
-						      any more */
-			exchange_resume_body(r->x);
+		break;
+	case NODE_DO_WAKE_LAST:
+		exchange_wake(r->x);
+		exchange_resume_body(r->x);
 		break;
 	case NODE_DO_UPLOAD:
 		fill_up(r->fill);

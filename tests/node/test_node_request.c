@@ -82,6 +82,7 @@ static bool is_reply(enum node_request_action action)
 	case NODE_DO_FOLLOW:
 	case NODE_DO_SEND:
 	case NODE_DO_WAKE:
+	case NODE_DO_WAKE_LAST:
 	case NODE_DO_UPLOAD:
 	case NODE_DO_LEAVE:
 	case NODE_DO_END:
@@ -117,6 +118,16 @@ static void check_step(const struct node_request *before,
 		assert_false(before->alone);
 	if (action == NODE_DO_FIND)
 		assert_true(q->alone);
+	/* its fill has ended: nobody takes its body any more, or UP */
+	if (action == NODE_DO_WAKE_LAST)
+		assert_true(before->state == NODE_FOLLOWING &&
+			    in->event != NODE_MORE);
+	assert_int_equal(node_request_drops_upload(q),
+			 q->state == NODE_SENDING);
+	assert_false(node_request_drops_upload(q) &&
+		     node_request_handles(q->state, NODE_UP));
+	if (before->state == NODE_FOLLOWING && q->state == NODE_SENDING)
+		assert_int_equal(action, NODE_DO_WAKE_LAST);
 	/* nothing is done for who is gone */
 	if (before->state == NODE_CLOSED)
 		assert_int_equal(action, NODE_DO_END);
