@@ -114,6 +114,8 @@ def test_behind_haproxy(make_cluster, origin, ca, balance):
         seen = origin.last()
         assert seen.get("X-Forwarded-For") == CLIENT
         assert seen.get("X-Forwarded-Proto") == scheme
+    assert haproxy.get("v1", "/", X="x" * 9000)[0] == 431
+    assert f"431 to {CLIENT}:" in node.process.logged()
     # haproxy's own connections were no fault; this one is
     assert node.counters()["proxy_refused"] == 0
     with pytest.raises(OSError):
