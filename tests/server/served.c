@@ -434,7 +434,7 @@ int served_set_up(void **state)
 							1000,
 		.client_connections = at.client_connections,
 		.max_header_bytes = 16384,
-		.header_ms = 300,
+		.header_ms = at.header_ms ? at.header_ms : 300,
 		.idle_ms = 3000,
 		.min_rate = 1000,
 		.strict = at.strict,

@@ -32,6 +32,7 @@ struct served {
 	bool to_file;
 	bool strict; /* the engine */
 	unsigned max_connections, client_connections; /* 0: 1000; any */
+	unsigned header_ms; /* 0: 300 */
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
 	const struct address_prefixes *trusted;

@@ -22,6 +22,19 @@ static int set_up(void **state)
 	return served_set_up(state);
 }
 
+/* A byte at a time may take long. */
+static int set_up_patient(void **state)
+{
+	at.header_ms = 10000;
+	return set_up(state);
+}
+
+static int tear_down_patient(void **state)
+{
+	at.header_ms = 0;
+	return served_tear_down(state);
+}
+
 /* What has to be in a reply, in this order; ends with a null. */
 static void assert_order(const char *all, const char *const *parts)
 {
@@ -733,7 +746,8 @@ static void idle_connections_leave_their_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(conversations),
+		cmocka_unit_test_setup_teardown(conversations, set_up_patient,
+						tear_down_patient),
 		CASE(many_requests_in_one_packet),
 		CASE(bodies_are_asked_for),
 		CASE(uploads_go_on_beside_replies),
