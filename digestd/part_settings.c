@@ -18,6 +18,7 @@ enum {
 	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
 	MEMORY_BASE = 128 << 20, /* program, connections, bodies under way */
 	ADMIN_CONNECTIONS = 64,
+	SHARDS_A_WORKER = 16, /* one in so many stores of another waits */
 	CONNECTIONS_MIN = 8,   /* of clients, whatever there is */
 };
 
@@ -204,6 +205,11 @@ struct resize_policy part_settings_of_filter(const struct config *c)
 		.bits_per_key = part_settings_bits_per_object(c),
 		.shrink_ms = c->filter_shrink_ms,
 	};
+}
+
+unsigned part_settings_shards(const struct config *c)
+{
+	return c->threads > 1 ? (unsigned)c->threads * SHARDS_A_WORKER : 1;
 }
 
 /* All that may be stored, in memory or on disk [bytes]. */

@@ -51,6 +51,9 @@ void part_settings_hash_secret(const struct config *c, uint8_t secret[16]);
 struct resize_policy part_settings_of_filter(const struct config *c);
 uint64_t part_settings_first_bits(const struct config *c);
 
+/* Into how many shards the cache goes: one for a single worker. */
+unsigned part_settings_shards(const struct config *c);
+
 /* What is worth keeping; texts are the configuration's. */
 struct admitter_settings part_settings_of_admission(const struct config *c);
 

@@ -226,6 +226,7 @@ static int service_start_cache(struct service *s)
 		.max_bytes = (uint64_t)s->config->cache_size,
 		.max_variants = (unsigned)s->config->vary_limit,
 		.policy = s->config->eviction,
+		.shards = part_settings_shards(s->config),
 		.nbits = part_settings_first_bits(s->config),
 		.nhash = (unsigned)s->config->hash_functions,
 		.bits_per_key = sizing.bits_per_key,

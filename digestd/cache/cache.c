@@ -1,6 +1,6 @@
 /*
- * The shared cache. What leaves the store under the lock is put on a list and
- * given up after it: freeing a large body takes longer than the rest.
+ * The shared cache: what is done to its tiers, whose locks are those of
+ * cache_shards.c.
  */
 #include "digestd/cache/cache.h"
 
@@ -27,28 +27,10 @@ static bool cache_has_key(const struct tier *t, const struct scd_key *key)
 	return t->store && store_find(t->store, key);
 }
 
-static void cache_set_place(struct cached *c, enum admission_decision place)
-{
-	__atomic_store_n(&c->place, (uint8_t)place, __ATOMIC_RELAXED);
-}
-
 enum admission_decision cached_place(const struct cached *c)
 {
 	return (enum admission_decision)__atomic_load_n(&c->place,
 							__ATOMIC_RELAXED);
-}
-
-static void cache_released(void *arg, struct store_entry *entry)
-{
-	struct cache *cache = ((struct tier *)arg)->cache;
-	struct cached *c = (struct cached *)entry;
-
-	if (c == cache->moving)
-		return;
-	cache_part_from_disk(c);
-	cache_set_place(c, ADMISSION_NO);
-	store_index_link(entry, cache->leaving);
-	cache->leaving = entry;
 }
 
 size_t cache_head_weight(const struct cached *c)
@@ -67,37 +49,6 @@ static size_t cache_weight(void *arg, const struct store_entry *entry)
 	return cache_weight_of((const struct cached *)entry);
 }
 
-void cache_enter(struct cache *cache)
-{
-	pthread_mutex_lock(&cache->lock);
-	if (cache_notes_touches(cache))
-		cache_take_touches(cache);
-}
-
-void cache_leave(struct cache *cache)
-{
-	struct store_entry *gone = NULL;
-
-	if (!cache->domain.readers) {
-		gone = cache->leaving;
-		cache->leaving = NULL;
-	} else if (cache->leaving) {
-		__atomic_store_n(&cache->has_left, true, __ATOMIC_RELAXED);
-	}
-	pthread_mutex_unlock(&cache->lock);
-	cache_give_up(gone);
-}
-
-void cache_give_up(struct store_entry *gone)
-{
-	while (gone) {
-		struct cached *c = (struct cached *)gone;
-
-		gone = store_index_linked(gone);
-		cached_unref(&c);
-	}
-}
-
 /* How much of the memory is for what is on probation, as things stand. */
 static uint64_t cache_ram_share(const struct cache *cache)
 {
@@ -106,11 +57,11 @@ static uint64_t cache_ram_share(const struct cache *cache)
 		       0;
 }
 
-int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
-		    const struct eviction_policy *policy)
+void cache_init_tier(struct cache *cache, struct cache_shard *shard,
+			    struct tier *t)
 {
-	assert(!t->store && policy);
 	t->cache = cache;
+	t->shard = shard;
 	t->events.key_added = cache_key_added;
 	t->events.key_removed = cache_key_removed;
 	if (!t->events.released)
@@ -118,17 +69,27 @@ int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 	if (!t->events.weight)
 		t->events.weight = cache_weight;
 	t->events.arg = t;
+}
+
+int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
+		    const struct eviction_policy *policy)
+{
+	assert(!t->store && policy);
+	cache_init_tier(cache, &cache->shards[0], t);
 	return store_new(&t->store, max_bytes, policy, &t->events);
 }
 
 static int cache_open_tiers(struct cache *cache,
 			    const struct eviction_policy *policy)
 {
+	uint64_t max_bytes;
 	int err;
 
 	cache->ram_bytes = cache_ram_share(cache);
-	err = cache_open_tier(cache, &cache->main,
-			      cache->max_bytes - cache->ram_bytes, policy);
+	max_bytes = cache->max_bytes - cache->ram_bytes;
+	if (cache_has_shards(cache))
+		return cache_open_shards(cache, max_bytes, policy);
+	err = cache_open_tier(cache, &cache->shards[0].main, max_bytes, policy);
 	if (err || !cache->admitter || !admitter_wants_ram(cache->admitter))
 		return err;
 	return cache_open_tier(cache, &cache->ram, cache->ram_bytes,
@@ -138,7 +99,8 @@ static int cache_open_tiers(struct cache *cache,
 /* All of them, for what is done to each. */
 static void cache_limit_tiers(struct cache *cache, unsigned max_variants)
 {
-	store_limit_variants(cache->main.store, max_variants);
+	for (unsigned i = 0; i < cache->nshards; i++)
+		store_limit_variants(cache->shards[i].main.store, max_variants);
 	if (cache->ram.store)
 		store_limit_variants(cache->ram.store, max_variants);
 	if (cache->ondisk.store)
@@ -153,7 +115,23 @@ static void cache_share_memory(struct cache *cache)
 	cache->ram_bytes = ram;
 	if (cache->ram.store)
 		store_resize(cache->ram.store, ram);
-	store_resize(cache->main.store, cache->max_bytes - ram);
+	if (!cache_has_shards(cache))
+		store_resize(cache->shards[0].main.store,
+			     cache->max_bytes - ram);
+}
+
+/* Into how many shards the main store goes. Those that take part in other
+ * tiers' business have one lock with them. */
+static unsigned cache_shards_for(const struct cache_settings *settings)
+{
+	unsigned n = 1;
+
+	if (settings->disk_path ||
+	    (settings->admitter && admitter_wants_ram(settings->admitter)))
+		return 1;
+	while (n < settings->shards && n < CACHE_SHARDS_MAX)
+		n *= 2;
+	return n;
 }
 
 static int cache_cache_fill(struct cache *cache,
@@ -165,11 +143,15 @@ static int cache_cache_fill(struct cache *cache,
 
 	if (!policy)
 		return -EINVAL;
-	err = cache_open_tiers(cache, policy);
+	err = cache_new_shards(cache, cache_shards_for(settings));
+	if (!err)
+		err = cache_open_tiers(cache, policy);
 	if (!err && settings->disk_path)
 		err = cache_open_disk(cache, settings);
 	if (err)
 		return err;
+	cache->tells_touches = !cache->disk && policy->share_hit;
+	cache->notes_touches = cache->ram.store || !cache->tells_touches;
 	cache_limit_tiers(cache, settings->max_variants);
 	return cache_make_catalog(cache, settings);
 }
@@ -187,10 +169,10 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	if (!cache)
 		return -ENOMEM;
 	memset(cache, 0, sizeof(*cache));
-	pthread_mutex_init(&cache->lock, NULL);
+	pthread_mutex_init(&cache->room_lock, NULL);
 	pthread_mutex_init(&cache->catalog_lock, NULL);
-	pthread_mutex_init(&cache->changes_lock, NULL);
-	cache->written = &cache->changes[0];
+	pthread_mutex_init(&cache->released_lock, NULL);
+	pthread_mutex_init(&cache->purges_lock, NULL);
 	cache->max_bytes = settings->max_bytes;
 	cache->admitter = settings->admitter;
 	err = cache_cache_fill(cache, settings);
@@ -202,6 +184,21 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	return 0;
 }
 
+/* Those of a half-made cache, too. */
+static void cache_free_tiers(struct cache *cache)
+{
+	struct cache_batch batch;
+
+	cache_begin_batch(&batch);
+	for (unsigned i = 0; i < cache->nshards; i++) {
+		cache->shards[i].batch = &batch;
+		store_free(&cache->shards[i].main.store);
+	}
+	store_free(&cache->ram.store);
+	store_room_free(&cache->room);
+	cache_give_up(batch.gone);
+}
+
 void cache_free(struct cache **cache)
 {
 	struct cache *c = *cache;
@@ -210,16 +207,16 @@ void cache_free(struct cache **cache)
 		return;
 	assert(!c->moving && !c->domain.readers);
 	cache_close_disk(c);
-	pthread_mutex_lock(&c->lock);
-	store_free(&c->main.store);
-	store_free(&c->ram.store);
-	cache_leave(c);
-	cache_give_up(c->waiting);
+	cache_free_tiers(c);
+	cache_give_up(c->released.leaving);
+	cache_give_up(c->released.waiting);
 	purge_walks_free(&c->walks);
 	catalog_free(&c->catalog);
-	pthread_mutex_destroy(&c->lock);
+	cache_free_shards(c);
+	pthread_mutex_destroy(&c->room_lock);
 	pthread_mutex_destroy(&c->catalog_lock);
-	pthread_mutex_destroy(&c->changes_lock);
+	pthread_mutex_destroy(&c->released_lock);
+	pthread_mutex_destroy(&c->purges_lock);
 	free(c);
 	*cache = NULL;
 }
@@ -235,6 +232,8 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		store_resize(cache->ondisk.store, disk_bytes);
 	cache_limit_tiers(cache, max_variants);
 	cache_leave(cache);
+	if (cache_has_shards(cache))
+		cache_limit_room(cache, max_bytes);
 	if (cache->disk)
 		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
 }
@@ -256,7 +255,7 @@ void cache_stats(struct cache *cache, struct store_stats *store,
 		 struct catalog_stats *catalog)
 {
 	cache_enter(cache);
-	store_stats(cache->main.store, store);
+	cache_stats_of_main(cache, store);
 	if (cache->ram.store)
 		cache_add_stats(cache->ram.store, store);
 	catalog_stats(cache_lock(cache), catalog);
@@ -280,7 +279,7 @@ static struct cached *cache_find(struct cache *cache, const struct scd_key *key,
 				 const struct fields *request,
 				 enum cachestatus_fwd *why)
 {
-	struct store_entry *e = store_find(cache->main.store, key);
+	struct store_entry *e = store_find(cache_main(cache, key)->store, key);
 	struct cached *c = cache_match(e, request);
 
 	*why = e ? CACHESTATUS_VARY_MISS : CACHESTATUS_URI_MISS;
@@ -293,9 +292,12 @@ static struct cached *cache_find(struct cache *cache, const struct scd_key *key,
 }
 
 /* The tier of what is stored. */
-static struct tier *cache_tier_of(struct cache *cache, const struct cached *c)
+static struct tier *cache_tier_of(struct cache *cache,
+				  const struct scd_key *key,
+				  const struct cached *c)
 {
-	return cached_place(c) == ADMISSION_RAM ? &cache->ram : &cache->main;
+	return cached_place(c) == ADMISSION_RAM ? &cache->ram :
+						  cache_main(cache, key);
 }
 
 /* What has left memory before it was written. */
@@ -318,13 +320,16 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 			 const struct fields *request,
 			 enum cachestatus_fwd *why)
 {
+	struct cache_shard *shard = cache_shard_of(cache, key);
+	struct cache_batch batch;
 	struct disk_entry *e;
 	struct cached *c;
 
-	cache_enter(cache);
+	cache_begin_batch(&batch);
+	cache_enter_shard(cache, shard, &batch);
 	c = cache_find(cache, key, request, why);
 	if (c) {
-		store_touch(cache_tier_of(cache, c)->store, &c->entry);
+		store_touch(cache_tier_of(cache, key, c)->store, &c->entry);
 		e = cache_entry_on_disk(c);
 		if (e)
 			store_touch(cache->ondisk.store, &e->entry);
@@ -333,18 +338,20 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
 	}
 	if (c)
 		cached_ref(c);
-	cache_leave(cache);
+	cache_leave_shard(cache, shard);
+	cache_end_batch(cache, &batch);
 	return c;
 }
 
 bool cache_holds(struct cache *cache, const struct scd_key *key)
 {
+	struct cache_shard *shard = cache_shard_of(cache, key);
 	enum cachestatus_fwd why;
 	bool holds;
 
-	pthread_mutex_lock(&cache->lock);
+	pthread_mutex_lock(&shard->lock);
 	holds = cache_find(cache, key, &fields_none, &why);
-	cache_leave(cache);
+	pthread_mutex_unlock(&shard->lock);
 	return holds;
 }
 
@@ -383,8 +390,8 @@ static void cache_promote(struct cache *cache, const struct scd_key *key,
 		cache->moving = c;
 		store_remove(cache->ram.store, &c->entry);
 		cache->moving = NULL;
-		if (store_insert(cache->main.store, &c->entry, key))
-			cache_released(&cache->main, &c->entry);
+		if (store_insert(cache_main(cache, key)->store, &c->entry, key))
+			cache_released(cache_main(cache, key), &c->entry);
 		else
 			cache_settle(cache, key, c);
 		cache_let_key_go(cache);
@@ -434,7 +441,7 @@ void cache_note(struct cache *cache, const struct scd_key *key)
 int cache_insert(struct cache *cache, const struct scd_key *key,
 		 struct cached *c)
 {
-	int err = store_insert(cache->main.store, &c->entry, key);
+	int err = store_insert(cache_main(cache, key)->store, &c->entry, key);
 
 	if (err)
 		return err;
@@ -447,14 +454,15 @@ int cache_insert(struct cache *cache, const struct scd_key *key,
 static bool cache_put_in_memory(struct cache *cache, const struct scd_key *key,
 				const struct fields *request, struct cached *c)
 {
-	struct tier *t = cache_tier_of(cache, c);
+	struct tier *t = cache_tier_of(cache, key, c);
 	enum cachestatus_fwd why;
 	struct cached *old;
 	int err;
 
 	old = cache_find(cache, key, request, &why);
-	if (old && (cache_tier_of(cache, old) != t || !cached_place(c))) {
-		store_remove(cache_tier_of(cache, old)->store, &old->entry);
+	if (old && (cache_tier_of(cache, key, old) != t || !cached_place(c))) {
+		store_remove(cache_tier_of(cache, key, old)->store,
+			     &old->entry);
 		old = NULL;
 	}
 	if (!t->store || !cached_place(c))
@@ -487,6 +495,34 @@ static bool cache_put_on_disk(struct cache *cache, const struct scd_key *key,
 	return false;
 }
 
+/* The same in a shard, with its lock: the policy hears of it later, but of what
+ * is removed for it at once. */
+static bool cache_put_in_shard(struct cache *cache, struct cache_shard *shard,
+			       const struct cache_fill *fill, struct cached *c)
+{
+	struct store *s = shard->main.store;
+	struct cache_batch *batch = shard->batch;
+	struct store_entry *others = store_find(s, fill->key);
+	bool stored = cached_place(c) && !store_link(s, &c->entry, fill->key);
+	struct cached *old;
+
+	if (stored) {
+		batch->coming[batch->ncoming++] = &cached_ref(c)->entry;
+		batch->coming_bytes += c->body_len;
+	} else {
+		cache_set_place(c, ADMISSION_NO);
+	}
+	if (!others)
+		return stored;
+	cache_enter_room(cache);
+	old = cache_match(others, fill->request);
+	if (old)
+		store_remove(s, &old->entry);
+	store_drop_surplus(s, fill->key);
+	cache_leave_room(cache);
+	return stored;
+}
+
 static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
 			       const struct fields *request, struct cached *c)
 {
@@ -500,18 +536,47 @@ static bool cache_put_in_tiers(struct cache *cache, const struct scd_key *key,
 	return stored;
 }
 
+static bool cache_put_locked(struct cache *cache, struct cache_shard *shard,
+			     const struct cache_fill *fill, struct cached *c)
+{
+	if (cache_purge_meets(cache, fill, c)) {
+		cache_set_place(c, ADMISSION_NO);
+		return false;
+	}
+	if (cache_has_shards(cache))
+		return cache_put_in_shard(cache, shard, fill, c);
+	return cache_put_in_tiers(cache, fill->key, fill->request, c);
+}
+
+bool cache_put_by(struct cache *cache, struct cache_batch *batch,
+		  const struct cache_fill *fill, struct cached *c)
+{
+	struct cache_shard *shard = cache_shard_of(cache, fill->key);
+	bool stored;
+
+	assert(fill->key && fill->request);
+	assert(batch->ncoming < CACHE_COMING);
+	cache_lock_shard(shard, batch);
+	if (!cache_has_shards(cache))
+		cache_enter_room(cache);
+	stored = cache_put_locked(cache, shard, fill, c);
+	cache_unlock_shard(shard);
+	if (batch->ncoming == CACHE_COMING ||
+	    batch->coming_bytes > CACHE_COMING_BYTES)
+		cache_settle_batch(cache, batch, true);
+	return stored;
+}
+
 bool cache_put(struct cache *cache, const struct cache_fill *fill,
 	       struct cached *c)
 {
-	bool stored = false;
+	struct cache_batch batch;
+	bool stored;
 
-	assert(fill->key && fill->request);
-	cache_enter(cache);
-	if (cache_purge_meets(cache, fill, c))
-		cache_set_place(c, ADMISSION_NO);
-	else
-		stored = cache_put_in_tiers(cache, fill->key, fill->request, c);
-	cache_leave(cache);
+	cache_begin_batch(&batch);
+	stored = cache_put_by(cache, &batch, fill, c);
+	cache_settle_batch(cache, &batch, true);
+	cache_end_batch(cache, &batch);
 	return stored;
 }
 

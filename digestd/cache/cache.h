@@ -39,6 +39,7 @@ struct cache_settings {
 	uint64_t max_bytes;
 	unsigned max_variants; /* of a key, see store_limit_variants() */
 	const char *policy; /* of eviction, see eviction_policy_find() */
+	unsigned shards; /* of memory, for as many who store at a time; 0: 1 */
 	uint64_t nbits;     /* the catalog's shape; larger, up to max_bits, */
 	unsigned nhash;     /* when there is more on disk than it is for */
 	uint64_t bits_per_key, max_bits;
@@ -213,6 +214,13 @@ struct cache_fill {
  */
 bool cache_put(struct cache *cache, const struct cache_fill *fill,
 	       struct cached *c);
+
+/*
+ * As cache_put(), by a reader that is awake. What has to make room goes when it
+ * rests, with what others are to hear of; or sooner.
+ */
+bool cache_store(struct cache_reader *reader, const struct cache_fill *fill,
+		 struct cached *c);
 
 /*
  * Purges a key: removes all that is stored under it, and what was asked for

@@ -3,14 +3,12 @@
  *
  * A change of a filter is a dozen cache misses, several times as much as the
  * change of the store that it belongs to. So while there are several workers,
- * who changes the store only writes the key down, and all that has been written
- * down is told at once, when a worker rests or somebody wants the catalog; by
- * one thread at a time, in the order in which it was written down, which is
- * that of the changes under the cache's lock. A single worker's changes are
- * told one by one, when they happen.
- *
- * Locks are taken in this order: the cache's, the catalog's, that of what has
- * been written down. The last one is held for some instructions only.
+ * who changes a shard only writes the key down there, and all that has been
+ * written down is told at once, when a worker rests or somebody wants the
+ * catalog; by one thread at a time, for each key in the order in which it was
+ * written down, which is that of the changes under its shard's lock. A worker
+ * remembers in which shards it has written something down, so that it asks no
+ * others. A single worker's changes are told one by one, when they happen.
  */
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +28,9 @@ static bool cache_catalog_is_elsewhere(const struct tier *t,
 {
 	const struct cache *c = t->cache;
 
-	return (t != &c->main && cache_catalog_has_key(&c->main, key)) ||
+	const struct tier *main = cache_main(c, key);
+
+	return (t != main && cache_catalog_has_key(main, key)) ||
 	       (t != &c->ram && cache_catalog_has_key(&c->ram, key)) ||
 	       (t != &c->ondisk && cache_catalog_has_key(&c->ondisk, key));
 }
@@ -46,38 +46,25 @@ static void cache_catalog_tell(struct cache *cache,
 		catalog_remove(cache->catalog, &change->key);
 }
 
-/* Takes what has been written down by now; an empty list takes its place. */
-static struct cache_changes *cache_catalog_take(struct cache *cache)
-{
-	struct cache_changes *taken;
-
-	pthread_mutex_lock(&cache->changes_lock);
-	taken = cache->written;
-	cache->written = taken == &cache->changes[0] ? &cache->changes[1] :
-						       &cache->changes[0];
-	assert(!cache->written->n);
-	pthread_mutex_unlock(&cache->changes_lock);
-	return taken;
-}
-
 /* With the catalog's lock. Others may write down more meanwhile. */
-static void cache_catalog_tell_all(struct cache *cache)
+static void cache_catalog_tell_shard(struct cache *cache,
+				     struct cache_shard *shard)
 {
-	struct cache_changes *taken;
+	struct cache_changes *changes = &shard->changes;
+	uint32_t written = __atomic_load_n(&changes->written, __ATOMIC_ACQUIRE);
 
-	if (!__atomic_load_n(&cache->has_changes, __ATOMIC_RELAXED))
+	if (changes->told == written)
 		return;
-	__atomic_store_n(&cache->has_changes, false, __ATOMIC_RELAXED);
-	taken = cache_catalog_take(cache);
-	for (unsigned i = 0; i < taken->n; i++)
-		cache_catalog_tell(cache, &taken->at[i]);
-	taken->n = 0;
+	for (uint32_t i = changes->told; i != written; i++)
+		cache_catalog_tell(cache, &changes->at[i % CACHE_CHANGES]);
+	__atomic_store_n(&changes->told, written, __ATOMIC_RELEASE);
 }
 
 struct catalog *cache_lock(struct cache *cache)
 {
 	pthread_mutex_lock(&cache->catalog_lock);
-	cache_catalog_tell_all(cache);
+	for (unsigned i = 0; i < cache->nshards; i++)
+		cache_catalog_tell_shard(cache, &cache->shards[i]);
 	return cache->catalog;
 }
 
@@ -87,48 +74,56 @@ void cache_unlock(struct cache *cache)
 }
 
 /* If somebody has the catalog, there is a next time. */
-void cache_tell_catalog(struct cache *cache)
+uint64_t cache_tell_catalog(struct cache *cache, uint64_t changed)
 {
-	if (!__atomic_load_n(&cache->has_changes, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&cache->catalog_lock))
-		return;
-	cache_catalog_tell_all(cache);
+	if (__atomic_load_n(&cache->changed, __ATOMIC_RELAXED))
+		changed |= __atomic_exchange_n(&cache->changed, 0,
+					       __ATOMIC_RELAXED);
+	if (!changed || pthread_mutex_trylock(&cache->catalog_lock))
+		return changed;
+	for (; changed; changed &= changed - 1) {
+		unsigned number = (unsigned)__builtin_ctzll(changed);
+
+		cache_catalog_tell_shard(cache, &cache->shards[number]);
+	}
 	cache_unlock(cache);
+	return 0;
 }
 
-/* Changes; with the cache's lock */
+/* Changes; with the shard's lock */
 
 static bool cache_catalog_has_workers(const struct cache *cache)
 {
-	return cache->domain.readers && cache->domain.readers->next;
+	return __atomic_load_n(&cache->nreaders, __ATOMIC_RELAXED) > 1;
 }
 
 /* False: there is no room. */
-static bool cache_catalog_write(struct cache *cache,
+static bool cache_catalog_write(struct cache_shard *shard,
 				const struct cache_change *change)
 {
-	struct cache_changes *written;
-	bool room;
+	struct cache_changes *changes = &shard->changes;
+	uint32_t told = __atomic_load_n(&changes->told, __ATOMIC_ACQUIRE);
 
-	pthread_mutex_lock(&cache->changes_lock);
-	written = cache->written;
-	room = written->n < CACHE_CHANGES;
-	if (room)
-		written->at[written->n++] = *change;
-	__atomic_store_n(&cache->has_changes, true, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&cache->changes_lock);
-	return room;
+	if (changes->written - told == CACHE_CHANGES)
+		return false;
+	changes->at[changes->written % CACHE_CHANGES] = *change;
+	__atomic_store_n(&changes->written, changes->written + 1,
+			 __ATOMIC_RELEASE);
+	shard->batch->changed |= UINT64_C(1) << shard->number;
+	return true;
 }
 
-static void cache_catalog_change(struct cache *cache,
+static void cache_catalog_change(const struct tier *t,
 				 const struct scd_key *key, bool came)
 {
 	const struct cache_change change = { *key, came };
+	struct cache *cache = t->cache;
 
 	if (cache_catalog_has_workers(cache) &&
-	    cache_catalog_write(cache, &change))
+	    cache_catalog_write(t->shard, &change))
 		return;
-	cache_lock(cache);
+	pthread_mutex_lock(&cache->catalog_lock);
+	cache_catalog_tell_shard(cache, t->shard);
 	cache_catalog_tell(cache, &change);
 	cache_unlock(cache);
 }
@@ -146,7 +141,7 @@ static void cache_catalog_hear(const struct tier *t, const struct scd_key *key,
 	/* while the disk is loaded there is no catalog yet */
 	if (t->cache->catalog && !cache_catalog_is_held(t->cache, key) &&
 	    !cache_catalog_is_elsewhere(t, key))
-		cache_catalog_change(t->cache, key, came);
+		cache_catalog_change(t, key, came);
 }
 
 void cache_key_added(void *arg, const struct scd_key *key)
@@ -162,7 +157,7 @@ void cache_key_removed(void *arg, const struct scd_key *key)
 static bool cache_catalog_is_anywhere(const struct cache *cache,
 				      const struct scd_key *key)
 {
-	return cache_catalog_has_key(&cache->main, key) ||
+	return cache_catalog_has_key(cache_main(cache, key), key) ||
 	       cache_catalog_has_key(&cache->ram, key) ||
 	       cache_catalog_has_key(&cache->ondisk, key);
 }
@@ -183,7 +178,7 @@ void cache_let_key_go(struct cache *cache)
 	cache->held = NULL;
 	has = cache_catalog_is_anywhere(cache, key);
 	if (has != cache->had_held)
-		cache_catalog_change(cache, key, has);
+		cache_catalog_change(cache_main(cache, key), key, has);
 }
 
 /* Making it, and moving it to another size */
@@ -218,8 +213,14 @@ int cache_make_catalog(struct cache *cache,
 /* For walks over all tiers: as the largest one wants it. */
 static uint64_t cache_catalog_parts(const struct cache *cache)
 {
-	uint64_t n = store_parts(cache->main.store), ondisk;
+	uint64_t n = 0, ondisk;
 
+	for (unsigned i = 0; i < cache->nshards; i++) {
+		uint64_t parts = store_parts(cache->shards[i].main.store);
+
+		n = parts > n ? parts : n;
+	}
+	n *= cache->nshards;
 	if (!cache->ondisk.store)
 		return n;
 	ondisk = store_parts(cache->ondisk.store);
@@ -262,7 +263,8 @@ static void cache_catalog_rebuild_key(void *arg, const struct scd_key *key)
 	const struct cache *cache = t->cache;
 
 	/* what is in several comes once: in the first of them */
-	if ((t != &cache->main && cache_catalog_has_key(&cache->main, key)) ||
+	if ((t->store != cache_main(cache, key)->store &&
+	     cache_catalog_has_key(cache_main(cache, key), key)) ||
 	    (t == &cache->ondisk && cache_catalog_has_key(&cache->ram, key)))
 		return;
 	catalog_rebuild_key(cache->catalog, key);
@@ -276,7 +278,7 @@ static void cache_catalog_rebuild_tier(struct tier *t)
 			       cache_catalog_rebuild_key, t);
 }
 
-/* With both locks: the part is as the store is, and all else has been told. */
+/* With all locks: the part is as the stores are, and all else has been told. */
 bool cache_rebuild_part(struct cache *cache)
 {
 	struct scd_counting *old;
@@ -284,7 +286,8 @@ bool cache_rebuild_part(struct cache *cache)
 
 	cache_enter(cache);
 	cache_lock(cache);
-	cache_catalog_rebuild_tier(&cache->main);
+	for (unsigned i = 0; i < cache->nshards; i++)
+		cache_catalog_rebuild_tier(&cache->shards[i].main);
 	cache_catalog_rebuild_tier(&cache->ram);
 	cache_catalog_rebuild_tier(&cache->ondisk);
 	old = catalog_rebuild_next(cache->catalog);

@@ -349,7 +349,8 @@ static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
 	e = cache_disk_find_id(cache, &p->key, p->id);
 	there = e;
 	if (there && e->memory) /* came into memory meanwhile */
-		store_remove(cache->main.store, &e->memory->entry);
+		store_remove(cache_main(cache, &p->key)->store,
+			     &e->memory->entry);
 	cache_remove_from_disk(cache, e);
 	cache_leave(cache);
 	return there;

@@ -53,14 +53,17 @@ bool cache_is_purged(struct cache *cache, const struct cache_copy *copy,
 {
 	const struct purge_walks_copy of = { copy->uri, copy->fields,
 					     copy->born_s };
+	struct cache_shard *shard = cache_shard_of(cache, copy->key);
 	bool purged;
 
 	if (!cache_purges(cache))
 		return false;
-	cache_enter(cache);
-	purged = purgelog_is_older(&cache->purges, copy->key, copy->born_s) ||
-		 purge_walks_meet_copy(&cache->walks, &of, now_s);
-	cache_leave(cache);
+	pthread_mutex_lock(&shard->lock);
+	pthread_mutex_lock(&cache->purges_lock);
+	purged = purgelog_is_older(&cache->purges, copy->key, copy->born_s);
+	pthread_mutex_unlock(&cache->purges_lock);
+	purged = purged || purge_walks_meet_copy(&cache->walks, &of, now_s);
+	pthread_mutex_unlock(&shard->lock);
 	return purged;
 }
 
@@ -84,35 +87,48 @@ uint64_t cache_last_walk(const struct cache *cache)
 /* What is on disk of that which is in memory too. */
 static void cache_drop_copies(struct cache *cache, const struct scd_key *key)
 {
-	struct store_entry *e = store_find(cache->main.store, key);
+	struct store_entry *e = store_find(cache_main(cache, key)->store, key);
 
 	for (; e; e = store_next(e))
 		cache_remove_from_disk(cache, cache_entry_on_disk(
 						      (struct cached *)e));
 }
 
-size_t cache_drop(struct cache *cache, const struct scd_key *key,
-		  uint64_t *asked, int64_t now_s)
+static void cache_purge_log(struct cache *cache, const struct scd_key *key,
+			    uint64_t *asked, int64_t now_s)
 {
 	struct purgelog *purges = &cache->purges;
 	bool current;
+
+	pthread_mutex_lock(&cache->purges_lock);
+	current = asked && purgelog_last(purges, key) <= *asked;
+	purgelog_key(purges, key, now_s);
+	if (current)
+		*asked = purges->now;
+	pthread_mutex_unlock(&cache->purges_lock);
+}
+
+size_t cache_drop(struct cache *cache, const struct scd_key *key,
+		  uint64_t *asked, int64_t now_s)
+{
+	struct cache_shard *shard = cache_shard_of(cache, key);
+	struct cache_batch batch;
 	size_t n;
 
-	cache_enter(cache);
-	current = asked && purgelog_last(purges, key) <= *asked;
+	cache_begin_batch(&batch);
+	cache_enter_shard(cache, shard, &batch);
 	if (cache->disk)
 		cache_drop_copies(cache, key);
-	n = store_remove_key(cache->main.store, key);
+	n = store_remove_key(shard->main.store, key);
 	if (cache->ram.store)
 		n += store_remove_key(cache->ram.store, key);
 	if (cache->disk)
 		n += cache_drop_from_disk(cache, key);
 	/* last: who looks up without the lock, and has read the number of
 	 * purges before, must not find what this one removes */
-	purgelog_key(purges, key, now_s);
-	if (current)
-		*asked = purges->now;
-	cache_leave(cache);
+	cache_purge_log(cache, key, asked, now_s);
+	cache_leave_shard(cache, shard);
+	cache_end_batch(cache, &batch);
 	return n;
 }
 
@@ -161,15 +177,23 @@ size_t cache_purge_part(struct cache *cache, const struct purge_walk *walk,
 			const struct keypart *part)
 {
 	struct selection sel = { cache, walk->scope };
-	size_t n;
+	struct cache_batch batch;
+	size_t n = 0;
 
 	assert(part->count && !walk->ended);
-	cache_enter(cache);
-	n = store_remove_if(cache->main.store, part, cache_purge_selects, &sel);
-	if (cache->ram.store)
-		n += store_remove_if(cache->ram.store, part,
+	cache_begin_batch(&batch);
+	for (unsigned i = 0; i < cache->nshards; i++) {
+		struct cache_shard *shard = &cache->shards[i];
+
+		cache_enter_shard(cache, shard, &batch);
+		n += store_remove_if(shard->main.store, part,
 				     cache_purge_selects, &sel);
-	cache_leave(cache);
+		if (cache->ram.store)
+			n += store_remove_if(cache->ram.store, part,
+					     cache_purge_selects, &sel);
+		cache_leave_shard(cache, shard);
+	}
+	cache_end_batch(cache, &batch);
 	if (cache->disk)
 		n += cache_purge_disk(cache, part, walk->scope);
 	return n;

@@ -1,10 +1,10 @@
 /*
- * Lookups without the cache's lock.
+ * Lookups without a lock, and what a worker does at the end of its turn.
  *
- * What they find they do not count: it stays until its reader says that it
- * holds nothing (store/quiescent.h). What leaves the stores meanwhile waits in
- * two lists: `leaving`, of the epoch that goes on, and `waiting`, of one that
- * is over. It is in the ledger all the while, as it is not freed yet.
+ * What is found is not counted: it stays until its reader says that it holds
+ * nothing (store/quiescent.h). What leaves the stores meanwhile waits in two
+ * lists: `leaving`, of the epoch that goes on, and `waiting`, of one that is
+ * over. It is in the ledger all the while, as it is not freed yet.
  *
  * Uses are told to the policy at once where it has marks. Where their order
  * counts, or an object on disk has been used with the one in memory, a reader
@@ -35,7 +35,8 @@ struct cache_reader {
 	struct cache *cache;
 	uint32_t pushed; /* by the reader; the first `taken` are free again */
 	struct reader_touch touches[TOUCHES];
-	/* written by who has the lock */
+	struct cache_batch batch; /* of its turn */
+	/* written by who has the room */
 	_Alignas(QUIESCENT_LINE_BYTES) uint32_t taken;
 };
 
@@ -47,8 +48,11 @@ int cache_join(struct cache *cache, struct cache_reader **out)
 	if (!r)
 		return -ENOMEM;
 	*r = (struct cache_reader){ .cache = cache };
-	pthread_mutex_lock(&cache->lock);
+	cache_enter(cache);
+	pthread_mutex_lock(&cache->released_lock);
 	quiescent_join(&cache->domain, &r->quiescent);
+	__atomic_fetch_add(&cache->nreaders, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cache->released_lock);
 	cache_leave(cache);
 	quiescent_wake(&cache->domain, &r->quiescent);
 	*out = r;
@@ -60,7 +64,9 @@ int cache_join(struct cache *cache, struct cache_reader **out)
 static void cache_reader_apply(const struct cache *cache,
 			       const struct reader_touch *t)
 {
-	const struct tier *tier = t->probation ? &cache->ram : &cache->main;
+	/* shards have one room, and so the same slots */
+	const struct tier *tier = t->probation ? &cache->ram :
+						 &cache->shards[0].main;
 	struct store_entry *e = store_in_slot(tier->store, t->slot, t->hash);
 	struct disk_entry *d;
 
@@ -91,29 +97,16 @@ void cache_take_touches(struct cache *cache)
 		cache_reader_take(cache, (struct cache_reader *)r);
 }
 
-/* Whether the main store's policy hears of a use at once; never changes. */
-static bool cache_reader_tells(const struct cache *cache)
-{
-	return !cache->disk && store_shares_touches(cache->main.store);
-}
-
-bool cache_notes_touches(const struct cache *cache)
-{
-	return cache->ram.store || !cache_reader_tells(cache);
-}
-
 static void cache_reader_note(struct cache_reader *r,
 			      const struct store_entry *e, bool probation)
 {
 	uint32_t slot = store_slot(e);
 
-	if (slot == EVICTION_NONE)
-		return; /* it is still coming in */
+	if (slot >= EVICTION_SLOTS)
+		return; /* it is still coming in, or on its way out */
 	if (r->pushed - __atomic_load_n(&r->taken, __ATOMIC_ACQUIRE) ==
-	    TOUCHES) {
-		cache_enter(r->cache);
-		cache_leave(r->cache);
-	}
+	    TOUCHES)
+		cache_hear_touches(r->cache);
 	r->touches[r->pushed % TOUCHES] =
 		(struct reader_touch){ e->key.lo, slot, probation };
 	__atomic_store_n(&r->pushed, r->pushed + 1, __ATOMIC_RELEASE);
@@ -128,7 +121,8 @@ static struct cached *cache_reader_match(struct store_entry *e,
 	for (; e; e = store_peek_next(e, sure)) {
 		struct cached *c = (struct cached *)e;
 
-		if (vary_match(cached_selecting(c), request))
+		/* the first only saves time: most do not vary */
+		if (!c->varies || vary_match(cached_selecting(c), request))
 			return c;
 	}
 	return NULL;
@@ -141,11 +135,12 @@ static struct cached *cache_reader_peek(struct cache_reader *r,
 					bool *sure)
 {
 	const struct cache *cache = r->cache;
-	struct store_entry *e = store_peek(cache->main.store, key, sure);
+	struct store *store = cache_main(cache, key)->store;
+	struct store_entry *e = store_peek(store, key, sure);
 	struct cached *c = cache_reader_match(e, request, sure);
 
-	if (c && cache_reader_tells(cache))
-		store_touch_shared(cache->main.store, &c->entry);
+	if (c && cache->tells_touches)
+		store_touch_shared(store, &c->entry);
 	else if (c)
 		cache_reader_note(r, &c->entry, false);
 	if (c || !cache->ram.store)
@@ -171,35 +166,46 @@ void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
 	found->counted = found->c;
 }
 
+bool cache_store(struct cache_reader *reader, const struct cache_fill *fill,
+		 struct cached *c)
+{
+	return cache_put_by(reader->cache, &reader->batch, fill, c);
+}
+
 /* Rest */
 
 /* What has left and nobody can hold any more is taken off the lists. */
 static struct store_entry *cache_reader_passed(struct cache *cache)
 {
-	struct store_entry *gone = cache->waiting;
+	struct cache_released *released = &cache->released;
+	struct store_entry *gone = released->waiting;
 
-	if (!gone || !quiescent_has_passed(&cache->domain, cache->waiting_for))
+	if (!gone ||
+	    !quiescent_has_passed(&cache->domain, released->waiting_for))
 		return NULL;
-	cache->waiting = NULL;
+	released->waiting = NULL;
 	return gone;
 }
 
 /* The readers that sleep, and the caller, hold nothing: so if there are no
- * others, all is given up at once. */
-static void cache_reader_collect(struct cache *cache)
+ * others, all is given up at once, with what is in a batch (or null). */
+static void cache_reader_collect(struct cache *cache, struct cache_batch *batch)
 {
+	struct cache_released *released = &cache->released;
 	struct store_entry *gone, *more = NULL;
 
-	cache_enter(cache);
+	pthread_mutex_lock(&cache->released_lock);
+	if (batch)
+		cache_add_to_released(cache, batch);
 	gone = cache_reader_passed(cache);
-	if (!cache->waiting) {
-		cache->waiting = cache->leaving;
-		cache->leaving = NULL;
-		cache->waiting_for = quiescent_advance(&cache->domain);
+	if (!released->waiting) {
+		released->waiting = released->leaving;
+		released->leaving = NULL;
+		released->waiting_for = quiescent_advance(&cache->domain);
 		more = cache_reader_passed(cache);
 	}
-	__atomic_store_n(&cache->has_left, cache->waiting, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&cache->lock);
+	__atomic_store_n(&cache->has_left, released->waiting, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cache->released_lock);
 	cache_give_up(gone);
 	cache_give_up(more);
 }
@@ -207,14 +213,21 @@ static void cache_reader_collect(struct cache *cache)
 void cache_collect(struct cache *cache)
 {
 	if (__atomic_load_n(&cache->has_left, __ATOMIC_RELAXED))
-		cache_reader_collect(cache);
+		cache_reader_collect(cache, NULL);
 }
 
 void cache_rest(struct cache_reader *reader)
 {
+	struct cache_batch *batch = &reader->batch;
+	struct cache *cache = reader->cache;
+
+	cache_settle_batch(cache, batch, false);
 	quiescent_sleep(&reader->quiescent);
-	cache_collect(reader->cache);
-	cache_tell_catalog(reader->cache);
+	if (batch->gone)
+		cache_reader_collect(cache, batch);
+	else
+		cache_collect(cache);
+	batch->changed = cache_tell_catalog(cache, batch->changed);
 	memory_batch(false);
 }
 
@@ -227,14 +240,21 @@ void cache_wake(struct cache_reader *reader)
 void cache_quit(struct cache_reader **reader)
 {
 	struct cache_reader *r = *reader;
+	struct cache *cache;
 
 	if (!r)
 		return;
+	cache = r->cache;
+	cache_settle_batch(cache, &r->batch, true);
 	cache_rest(r);
-	cache_enter(r->cache);
-	quiescent_leave(&r->cache->domain, &r->quiescent);
-	cache_leave(r->cache);
-	cache_reader_collect(r->cache); /* it may have been the last one */
+	cache_end_batch(cache, &r->batch);
+	cache_enter(cache);
+	pthread_mutex_lock(&cache->released_lock);
+	quiescent_leave(&cache->domain, &r->quiescent);
+	__atomic_fetch_sub(&cache->nreaders, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cache->released_lock);
+	cache_leave(cache);
+	cache_reader_collect(cache, NULL); /* it may have been the last one */
 	free(r);
 	*reader = NULL;
 }

@@ -61,7 +61,8 @@ bool shared_land(const struct worker_shared *shared,
 		 const struct shared_landing *landing)
 {
 	bool stored = landing->whole &&
-		      cache_put(shared->cache, &landing->fill, landing->whole);
+		      cache_store(shared->reader, &landing->fill,
+				  landing->whole);
 
 	collapses_end(shared->collapses, landing->lead, landing->whole);
 	return stored;

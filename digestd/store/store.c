@@ -1,6 +1,5 @@
 /*
- * The store: its index, and the entries by the slots that the policy knows
- * them by.
+ * The store: its index, and the room that it has, alone or with others.
  */
 #include "digestd/store/store.h"
 
@@ -10,35 +9,19 @@
 
 #include "digestd/store/store_index.h"
 
-enum {
-	FIRST_PLACES = 1024, /* for the policy */
-};
+enum { STORE_LINE_BYTES = 64 };
 
 struct store {
-	struct store_index index;
-	unsigned max_variants;
-	struct eviction *eviction;
-	union place *places; /* by the policy's slot */
-	uint32_t nplaces, free_place;
+	struct store_index index; /* readers use its last line, which */
+	char unused[STORE_LINE_BYTES]; /* has none of the counts below */
+	struct store_room *room;
+	struct store_room *own; /* the same, if it has it alone */
 	const struct store_events *events;
-	struct store_stats stats;
+	unsigned max_variants;
+	struct {
+		uint64_t keys, entries, variants_dropped;
+	} stats;
 };
-
-/* An entry; or, with the lowest bit set, the number of the next free place. */
-union place {
-	struct store_entry *entry;
-	uintptr_t next_free;
-};
-
-static void store_set_free(union place *place, uint32_t next)
-{
-	place->next_free = (uintptr_t)next << 1 | 1;
-}
-
-static uint32_t store_next_free(const union place *place)
-{
-	return (uint32_t)(place->next_free >> 1);
-}
 
 /* A walk over a part of the keys, to see each of them or to remove entries. */
 struct walk {
@@ -56,72 +39,42 @@ static bool store_same_key(const struct scd_key *a, const struct scd_key *b)
 	return a->lo == b->lo && a->hi == b->hi;
 }
 
-/* Readers look at it, see store_touch_shared(). */
-static void store_set_slot(struct store_entry *e, uint32_t slot)
+/* A store of a room that others may have, too. */
+int store_new_in(struct store **out, struct store_room *room,
+		 const struct store_events *events)
 {
-	__atomic_store_n(&e->slot, slot, __ATOMIC_RELEASE);
-}
+	struct store *s = calloc(1, sizeof(*s));
 
-static size_t store_weight_of(const struct store *s,
-			      const struct store_entry *e)
-{
-	return s->events->weight(s->events->arg, e);
-}
-
-static struct eviction_item store_item(void *arg, uint32_t slot)
-{
-	const struct store *s = arg;
-	const struct store_entry *e = s->places[slot].entry;
-
-	return (struct eviction_item){e->key.lo, store_weight_of(s, e)};
-}
-
-/* More places, all of them free. */
-static int store_add_places(struct store *s)
-{
-	uint32_t n = s->nplaces + s->nplaces / 4 + FIRST_PLACES;
-	union place *places;
-
-	if (n < s->nplaces || n > EVICTION_SLOTS)
+	assert(room && events->key_added && events->key_removed);
+	assert(events->released);
+	if (!s)
 		return -ENOMEM;
-	places = realloc(s->places, (size_t)n * sizeof(*places));
-	if (!places)
-		return -ENOMEM;
-	s->places = places;
-	if (eviction_reserve(s->eviction, n))
-		return -ENOMEM;
-	while (s->nplaces < n) {
-		store_set_free(&places[s->nplaces], s->free_place);
-		s->free_place = s->nplaces++;
-	}
-	return 0;
+	s->room = room;
+	s->events = events;
+	s->max_variants = STORE_VARIANTS;
+	*out = s;
+	if (!store_index_init(&s->index))
+		return 0;
+	store_free(out);
+	return -ENOMEM;
 }
 
 int store_new(struct store **out, uint64_t max_weight,
 	      const struct eviction_policy *policy,
 	      const struct store_events *events)
 {
-	struct store *s = calloc(1, sizeof(*s));
-	struct eviction_config config = {
-		.capacity = max_weight, .item = store_item, .arg = s,
-		.shared = policy->share_hit};
+	const struct store_scales scales = { events->weight, events->arg };
+	struct store_room *room;
+	int err = store_room_new(&room, max_weight, policy, &scales);
 
-	assert(policy && events->key_added && events->key_removed);
-	assert(events->released && events->weight);
-	if (!s)
-		return -ENOMEM;
-	s->events = events;
-	s->free_place = EVICTION_NONE;
-	s->stats.max_weight = max_weight;
-	s->max_variants = STORE_VARIANTS;
-	if (store_index_init(&s->index) ||
-	    eviction_new(&s->eviction, policy, &config) ||
-	    store_add_places(s)) {
-		store_free(&s);
-		return -ENOMEM;
-	}
-	*out = s;
-	return 0;
+	if (err)
+		return err;
+	err = store_new_in(out, room, events);
+	if (err)
+		store_room_free(&room);
+	else
+		(*out)->own = room;
+	return err;
 }
 
 static void store_release_all(void *arg, struct store_entry *e)
@@ -138,9 +91,8 @@ void store_free(struct store **s)
 	if (!*s)
 		return;
 	store_index_walk(&(*s)->index, &all, store_release_all, *s);
-	eviction_free(&(*s)->eviction);
-	free((*s)->places);
 	store_index_free(&(*s)->index);
+	store_room_free(&(*s)->own);
 	free(*s);
 	*s = NULL;
 }
@@ -168,7 +120,7 @@ struct store_entry *store_peek_next(const struct store_entry *e, bool *sure)
 
 void store_touch(struct store *s, struct store_entry *e)
 {
-	eviction_hit(s->eviction, e->slot);
+	store_room_touch(s->room, e);
 }
 
 uint32_t store_slot(const struct store_entry *e)
@@ -179,69 +131,60 @@ uint32_t store_slot(const struct store_entry *e)
 struct store_entry *store_in_slot(const struct store *s, uint32_t slot,
 				  uint64_t hash)
 {
-	const union place *place = &s->places[slot];
+	struct store_entry *e = store_room_at(s->room, slot);
 
-	if (slot >= s->nplaces || place->next_free & 1 ||
-	    place->entry->key.lo != hash)
-		return NULL;
-	return place->entry;
+	return e && e->key.lo == hash ? e : NULL;
 }
 
 bool store_shares_touches(const struct store *s)
 {
-	return eviction_shares_hits(s->eviction);
+	return store_room_shares_touches(s->room);
 }
 
-/* The slot first: the policy has room for it since before it was set. Where
- * the entry has left it meanwhile, another one has a use too many. */
 void store_touch_shared(struct store *s, const struct store_entry *e)
 {
-	uint32_t slot = store_slot(e);
-
-	if (slot != EVICTION_NONE)
-		eviction_share_hit(s->eviction, slot);
+	store_room_touch_shared(s->room, e);
 }
 
-/* Takes an entry out that the policy does not know any more. */
-static void store_release_entry(struct store *s, struct store_entry *e)
+/* Takes out an entry that is not in the room any more. */
+static void store_unlink(struct store *s, struct store_entry *e)
 {
 	struct scd_key key = e->key;
 
 	store_index_remove(&s->index, e);
 	s->stats.entries--;
-	s->stats.weight -= store_weight_of(s, e);
-	store_set_free(&s->places[e->slot], s->free_place);
-	s->free_place = e->slot;
 	if (!store_find(s, &key)) {
 		s->stats.keys--;
 		s->events->key_removed(s->events->arg, &key);
 	}
-	s->events->released(s->events->arg, e);
 }
 
 void store_remove(struct store *s, struct store_entry *e)
 {
+	bool releases = store_room_leave(s->room, e);
+
 	assert(s->stats.entries);
-	eviction_remove(s->eviction, e->slot);
-	store_release_entry(s, e);
+	store_unlink(s, e);
+	if (releases)
+		s->events->released(s->events->arg, e);
 }
 
-static void store_evict_one(struct store *s)
+void store_take_out(struct store *s, struct store_entry *e)
 {
-	uint32_t slot = eviction_evict(s->eviction);
-
-	store_release_entry(s, s->places[slot].entry);
-	s->stats.evicted++;
+	if (store_slot(e) != STORE_REMOVED)
+		store_unlink(s, e);
+	s->events->released(s->events->arg, e);
 }
 
-static void store_make_room(struct store *s)
+static void store_take_all_out(struct store *s, struct store_evicted *evicted)
 {
-	while (s->stats.weight > s->stats.max_weight)
-		store_evict_one(s);
+	for (unsigned i = 0; i < evicted->n; i++)
+		store_take_out(s, evicted->at[i]);
+	evicted->n = 0;
 }
 
 /* The newest variants of a key stay, the others go. */
-static void store_drop_surplus(struct store *s, const struct scd_key *key)
+void store_drop_surplus(struct store *s, const struct scd_key *key)
 {
 	struct store_entry *e = store_find(s, key);
 
@@ -262,7 +205,7 @@ static void store_init_entry(struct store_entry *e, const struct scd_key *key)
 {
 	if (!store_same_key(&e->key, key))
 		e->key = *key;
-	store_set_slot(e, EVICTION_NONE);
+	__atomic_store_n(&e->slot, EVICTION_NONE, __ATOMIC_RELEASE);
 }
 
 /* Puts an entry into the index. Returns whether its key is new. */
@@ -275,48 +218,53 @@ static bool store_link_entry(struct store *s, struct store_entry *e,
 	store_init_entry(e, key);
 	store_index_add(&s->index, e);
 	s->stats.entries++;
-	s->stats.weight += store_weight_of(s, e);
 	return first;
 }
 
-/* The end of an insertion. Others go before the policy knows the entry: it
- * cannot be its own victim. There is a place for it: one is free, or is made,
- * or those that there are have others in them. */
-static void store_settle_entry(struct store *s, struct store_entry *e)
+int store_link(struct store *s, struct store_entry *e,
+	       const struct scd_key *key)
 {
-	struct eviction_item expected = {e->key.lo, store_weight_of(s, e)};
-	uint32_t slot;
-
-	eviction_expect(s->eviction, expected);
-	store_drop_surplus(s, &e->key);
-	store_make_room(s);
-	if (s->free_place == EVICTION_NONE && store_add_places(s))
-		store_evict_one(s);
-	slot = s->free_place;
-	s->free_place = store_next_free(&s->places[slot]);
-	s->places[slot].entry = e;
-	eviction_insert(s->eviction, slot);
-	store_set_slot(e, slot);
-}
-
-int store_insert(struct store *s, struct store_entry *e,
-		 const struct scd_key *key)
-{
-	if (store_weight_of(s, e) > s->stats.max_weight)
+	if (s->events->weight(s->events->arg, e) > store_room_max(s->room))
 		return -E2BIG;
 	if (store_link_entry(s, e, key)) {
 		s->stats.keys++;
 		s->events->key_added(s->events->arg, key);
 	}
-	store_settle_entry(s, e);
 	return 0;
+}
+
+/* The end of an insertion. */
+static void store_settle_entry(struct store *s, struct store_entry *e)
+{
+	struct store_evicted evicted;
+	enum store_entering entering;
+
+	evicted.n = 0;
+	store_room_expect(s->room, e);
+	store_drop_surplus(s, &e->key);
+	do {
+		entering = store_room_enter(s->room, e, &evicted);
+		store_take_all_out(s, &evicted);
+	} while (entering == STORE_IS_FULL);
+	assert(entering == STORE_ENTERED);
+}
+
+int store_insert(struct store *s, struct store_entry *e,
+		 const struct scd_key *key)
+{
+	int err = store_link(s, e, key);
+
+	assert(s->own);
+	if (!err)
+		store_settle_entry(s, e);
+	return err;
 }
 
 int store_replace(struct store *s, struct store_entry *old,
 		  struct store_entry *e)
 {
-	assert(old != e);
-	if (store_weight_of(s, e) > s->stats.max_weight) {
+	assert(old != e && s->own);
+	if (s->events->weight(s->events->arg, e) > store_room_max(s->room)) {
 		store_remove(s, old);
 		return -E2BIG;
 	}
@@ -351,9 +299,15 @@ size_t store_remove_key(struct store *s, const struct scd_key *key)
 
 void store_resize(struct store *s, uint64_t max_weight)
 {
-	s->stats.max_weight = max_weight;
-	eviction_resize(s->eviction, max_weight);
-	store_make_room(s);
+	struct store_evicted evicted;
+
+	assert(s->own);
+	store_room_resize(s->room, max_weight);
+	evicted.n = 0;
+	do {
+		store_take_all_out(s, &evicted);
+		store_room_evict(s->room, &evicted);
+	} while (evicted.n);
 }
 
 uint64_t store_parts(const struct store *s)
@@ -411,5 +365,15 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 
 void store_stats(const struct store *s, struct store_stats *out)
 {
-	*out = s->stats;
+	struct store_room_stats room;
+
+	store_room_stats(s->room, &room);
+	*out = (struct store_stats){
+		.keys = s->stats.keys,
+		.entries = s->stats.entries,
+		.variants_dropped = s->stats.variants_dropped,
+		.weight = room.weight,
+		.max_weight = room.max_weight,
+		.evicted = room.evicted,
+	};
 }

@@ -9,7 +9,9 @@
  * one of a key are reported to the owner. Who varies a header gets a variant
  * for each request, so their number is limited: the oldest makes room.
  *
- * Changes need the owner's lock. Readers may look keys up without it, if the
+ * Changes need the owner's lock; if several stores share a room, that of the
+ * store and, but for store_link(), store_take_out() and store_find(), that of
+ * the room. Readers may look keys up without it, if the
  * owner frees what was released only when they cannot hold it any more, see
  * quiescent.h.
  *
@@ -27,6 +29,7 @@
 #include "codec/key.h"
 #include "digestd/store/eviction.h"
 #include "digestd/store/keypart.h"
+#include "digestd/store/store_room.h"
 
 struct store;
 
@@ -41,7 +44,7 @@ enum { STORE_VARIANTS = 32, STORE_VARIANTS_MAX = 1000 };
 struct store_entry {
 	struct scd_key key;
 	struct store_entry *chain; /* next in the index, see store_index.h */
-	uint32_t slot;		   /* what the policy knows it by */
+	uint32_t slot;		   /* see store_room.h */
 };
 
 /* What the owner hears of, and is asked. Called inside store_* functions; must
@@ -64,6 +67,11 @@ struct store_events {
 int store_new(struct store **out, uint64_t max_weight,
 	      const struct eviction_policy *policy,
 	      const struct store_events *events);
+
+/* The same with a room that other stores may have, too, see there; it outlives
+ * them. Returns 0 or -ENOMEM. */
+int store_new_in(struct store **out, struct store_room *room,
+		 const struct store_events *events);
 
 /* Releases all entries (key_removed is not called) and the store. */
 void store_free(struct store **s);
@@ -116,6 +124,18 @@ int store_insert(struct store *s, struct store_entry *e,
 int store_replace(struct store *s, struct store_entry *old,
 		  struct store_entry *e);
 
+/*
+ * Insertion into a store that shares its room, of which the rest is
+ * store_room_enter(). Returns 0, or -E2BIG as above. The room's lock is needed
+ * only for what may remove others: the key's oldest variants beyond the limit.
+ */
+int store_link(struct store *s, struct store_entry *e,
+	       const struct scd_key *key);
+void store_drop_surplus(struct store *s, const struct scd_key *key);
+
+/* Takes out an entry that the room has evicted. */
+void store_take_out(struct store *s, struct store_entry *e);
+
 /* How many variants of a key may be kept, 1..STORE_VARIANTS_MAX; those that
  * there are too many of go with the next insertion of the key. */
 void store_limit_variants(struct store *s, unsigned limit);
@@ -126,7 +146,7 @@ void store_remove(struct store *s, struct store_entry *e);
 /* Removes all variants of a key; returns how many there were. */
 size_t store_remove_key(struct store *s, const struct scd_key *key);
 
-/* Changes the limit; evicts what does not fit any more. */
+/* Changes the limit of a room of its own; evicts what does not fit any more. */
 void store_resize(struct store *s, uint64_t max_weight);
 
 /*
@@ -145,8 +165,9 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 		       bool (*matches)(void *arg, struct store_entry *e),
 		       void *arg);
 
-/* Keys, entries, and their weight; since the start: entries that were evicted,
- * and those that were dropped because their key had too many variants. */
+/* Keys and entries; since the start: entries that were dropped because their
+ * key had too many variants. And of its room: the weight of all that is in it,
+ * and how many were evicted. */
 struct store_stats {
 	uint64_t keys, entries, weight, max_weight, evicted;
 	uint64_t variants_dropped;

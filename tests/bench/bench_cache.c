@@ -34,6 +34,7 @@ enum {
 	TURN = 16,	    /* operations in a turn of a worker's loop */
 	MAX_ROUNDS = 99,
 	NTHREADS = 2,
+	SHARDS = 32, /* as a node with so many workers has them */
 };
 
 /* What is measured. */
@@ -102,7 +103,10 @@ static void bench_put(struct bench_thread *t, uint64_t number)
 	const struct cache_fill fill = { &key, &fields_none, 0, NULL };
 	struct cached *c = bench_response();
 
-	if (!cache_put(t->cache, &fill, c))
+	bool stored = t->reader ? cache_store(t->reader, &fill, c) :
+				  cache_put(t->cache, &fill, c);
+
+	if (!stored)
 		bench_fail("an insertion failed");
 	cached_unref(&c);
 }
@@ -183,13 +187,14 @@ static double bench_run_threads(struct bench_thread *threads, int n)
 	return sum_s / n;
 }
 
-static struct cache *bench_fill(uint64_t nobjects)
+static struct cache *bench_fill(uint64_t nobjects, unsigned shards)
 {
 	static const uint8_t secret[16] = { 1 };
 	struct cache_settings settings = {
 		.max_bytes = nobjects * OBJECT_BYTES,
 		.max_variants = 32,
 		.policy = "sieve",
+		.shards = shards,
 		.nbits = 1,
 		.nhash = 3,
 		.bits_per_key = 32,
@@ -210,7 +215,7 @@ static struct cache *bench_fill(uint64_t nobjects)
 /* A child: does what it is told until nobody tells it anything. */
 static void bench_child(int who, uint64_t nobjects, double seconds)
 {
-	struct cache *cache = bench_fill(nobjects);
+	struct cache *cache = bench_fill(nobjects, who == THREADS ? SHARDS : 1);
 	struct bench_thread threads[NTHREADS];
 	double used_s = 0;
 	char operation;

@@ -97,7 +97,7 @@ static struct cached *response(unsigned key, unsigned variant, unsigned n,
 	return c;
 }
 
-static struct model *model_new(bool disk, bool probation)
+static struct model *model_new(bool disk, bool probation, unsigned shards)
 {
 	const struct admitter_settings admission = {
 		.policy = "probation", .eviction = "lru",
@@ -110,7 +110,7 @@ static struct model *model_new(bool disk, bool probation)
 		.bits_per_key = 32, .max_bits = 1 << 20,
 		.disk_path = disk ? disk_folder() : NULL,
 		.disk_bytes = PLENTY, .disk_queue_bytes = PLENTY,
-		.hash_secret = secret,
+		.hash_secret = secret, .shards = shards,
 	};
 	struct model *m = calloc(1, sizeof(*m));
 
@@ -392,9 +392,9 @@ static void check_all(struct model *m)
 		assert_int_equal(store.entries, nstored);
 }
 
-static void run_model(bool disk, bool probation, int steps)
+static void run_model(bool disk, bool probation, unsigned shards, int steps)
 {
-	struct model *m = model_new(disk, probation);
+	struct model *m = model_new(disk, probation, shards);
 
 	for (int i = 0; i < steps; i++) {
 		step(m);
@@ -408,13 +408,19 @@ static void run_model(bool disk, bool probation, int steps)
 static void test_memory(void **state)
 {
 	(void)state;
-	run_model(false, false, STEPS);
+	run_model(false, false, 1, STEPS);
+}
+
+static void test_shards(void **state)
+{
+	(void)state;
+	run_model(false, false, 16, STEPS);
 }
 
 static void test_probation(void **state)
 {
 	(void)state;
-	run_model(false, true, STEPS);
+	run_model(false, true, 1, STEPS);
 }
 
 static void test_disk(void **state)
@@ -422,7 +428,7 @@ static void test_disk(void **state)
 	(void)state;
 	if (!disk_is_built())
 		skip();
-	run_model(true, false, DISK_STEPS);
+	run_model(true, false, 1, DISK_STEPS);
 	disk_folder_empty();
 }
 
@@ -431,7 +437,7 @@ static void test_disk_and_probation(void **state)
 	(void)state;
 	if (!disk_is_built())
 		skip();
-	run_model(true, true, DISK_STEPS);
+	run_model(true, true, 1, DISK_STEPS);
 	disk_folder_empty();
 }
 
@@ -443,13 +449,13 @@ static void test_restart(void **state)
 	(void)state;
 	if (!disk_is_built())
 		skip();
-	m = model_new(true, false);
+	m = model_new(true, false, 1);
 	for (unsigned key = 0; key < NKEYS; key++)
 		put(m, key, variant_of(m, key), ADMISSION_DISK);
 	drop(m, 3);
 	cache_free(&m->cache);
 	{
-		struct model *again = model_new(true, false);
+		struct model *again = model_new(true, false, 1);
 		struct cache *cache = again->cache;
 
 		again->cache = NULL;
@@ -489,7 +495,7 @@ static void test_lost_file(void **state)
 	(void)state;
 	if (!disk_is_built())
 		skip();
-	m = model_new(true, false);
+	m = model_new(true, false, 1);
 	put(m, 1, 0, ADMISSION_DISK);
 	sync_disk(m);
 	squeeze(m);
@@ -515,7 +521,7 @@ static void test_lost_file(void **state)
 /* Without a disk there is nothing to read, to wait for, or to tell of it. */
 static void test_no_disk(void **state)
 {
-	struct model *m = model_new(false, false);
+	struct model *m = model_new(false, false, 1);
 	struct scd_key key = key_of(1);
 	struct disk_counters counters;
 	struct store_stats store;
@@ -533,8 +539,8 @@ static void test_no_disk(void **state)
 /* An admission policy: none means that all is worth it. */
 static void test_admission(void **state)
 {
-	struct model *all = model_new(false, false);
-	struct model *some = model_new(false, true);
+	struct model *all = model_new(false, false, 1);
+	struct model *some = model_new(false, true, 1);
 	struct scd_key key = key_of(1), other = key_of(2);
 
 	(void)state;
@@ -607,6 +613,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_shards),
 		cmocka_unit_test(test_probation),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_disk_and_probation),

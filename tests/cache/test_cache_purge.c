@@ -18,7 +18,7 @@ enum { FILLERS = 3, PURGES = 60000 };
 static const uint8_t secret[16] = "0123456789abcde";
 static struct cache *cache;
 
-static int set_up(void **state)
+static int set_up_in(unsigned shards)
 {
 	const struct cache_settings settings = {
 		.max_bytes = 1 << 20,
@@ -29,10 +29,22 @@ static int set_up(void **state)
 		.bits_per_key = 32,
 		.max_bits = 1 << 20,
 		.hash_secret = secret,
+		.shards = shards,
 	};
 
-	(void)state;
 	return cache_new(&settings, &cache);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_in(1);
+}
+
+static int set_up_shards(void **state)
+{
+	(void)state;
+	return set_up_in(16);
 }
 
 static int tear_down(void **state)
@@ -288,19 +300,20 @@ static void test_purges_race_with_storing(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* A cache of one shard, and of several. */
+#define IN_ALL_SHAPES(test)                                              \
+	cmocka_unit_test_setup_teardown(test, set_up, tear_down),        \
+		cmocka_unit_test_setup_teardown(test, set_up_shards,     \
+						tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_each_order, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_renewals_while_walking,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_copies_of_peers, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_found_while_purging,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_purges_race_with_storing,
-						set_up, tear_down),
+		IN_ALL_SHAPES(test_each_order),
+		IN_ALL_SHAPES(test_renewals_while_walking),
+		IN_ALL_SHAPES(test_copies_of_peers),
+		IN_ALL_SHAPES(test_found_while_purging),
+		IN_ALL_SHAPES(test_purges_race_with_storing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

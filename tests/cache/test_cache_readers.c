@@ -52,30 +52,46 @@ static struct cached *new_response(uint64_t n, enum admission_decision place)
 	return c;
 }
 
-static void put_at(struct cache *cache, uint64_t n,
-		   enum admission_decision place)
+/* Without a reader, or by one. */
+static void put_by(struct cache *cache, struct cache_reader *reader,
+		   uint64_t n, enum admission_decision place)
 {
 	struct scd_key key = key_of(n);
 	const struct cache_fill fill = { &key, &fields_none,
 					 cache_purges(cache), NULL };
 	struct cached *c = new_response(n, place);
 
-	cache_put(cache, &fill, c);
+	if (reader)
+		cache_store(reader, &fill, c);
+	else
+		cache_put(cache, &fill, c);
 	cached_unref(&c);
 }
 
-static struct cache *new_cache(const char *policy, struct admitter *admitter)
+static void put_at(struct cache *cache, uint64_t n,
+		   enum admission_decision place)
+{
+	put_by(cache, NULL, n, place);
+}
+
+static struct cache *new_cache_in(unsigned shards, const char *policy,
+				  struct admitter *admitter)
 {
 	const struct cache_settings settings = {
 		.max_bytes = ROOM_BYTES, .max_variants = 4, .policy = policy,
 		.nbits = 1 << 16, .nhash = 3, .bits_per_key = 32,
 		.max_bits = 1 << 16, .hash_secret = secret,
-		.admitter = admitter,
+		.admitter = admitter, .shards = shards,
 	};
 	struct cache *cache;
 
 	assert_int_equal(cache_new(&settings, &cache), 0);
 	return cache;
+}
+
+static struct cache *new_cache(const char *policy, struct admitter *admitter)
+{
+	return new_cache_in(1, policy, admitter);
 }
 
 static struct cache_reader *join(struct cache *cache)
@@ -239,13 +255,17 @@ static void the_catalog_hears_of_all_keys(void **state)
 struct row {
 	const char *label, *policy;
 	bool probation;
+	unsigned shards;
 };
 
 static const struct row rows[] = {
-	{ "marks", "sieve", false },
-	{ "order", "lru", false },
-	{ "marks, and those on probation", "sieve", true },
-	{ "order, and those on probation", "lru", true },
+	{ "marks", "sieve", false, 1 },
+	{ "order", "lru", false, 1 },
+	{ "marks, in shards", "sieve", false, 8 },
+	{ "order, in shards", "lru", false, 8 },
+	{ "history, in shards", "s3fifo", false, 8 },
+	{ "marks, and those on probation", "sieve", true, 1 },
+	{ "order, and those on probation", "lru", true, 1 },
 };
 
 static uint64_t get(struct cache *cache, uint64_t n)
@@ -285,7 +305,8 @@ static void does_what_counted_lookups_do(void **state)
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct admitter *a = new_admitter(rows[i].probation);
 		struct cache *counted = new_cache(rows[i].policy, a);
-		struct cache *lent = new_cache(rows[i].policy, a);
+		struct cache *lent = new_cache_in(rows[i].shards,
+						  rows[i].policy, a);
 		struct cache_reader *reader = join(lent);
 		uint64_t random = 1, hits = 0;
 
@@ -337,8 +358,9 @@ static void thread_step(struct thread *t, struct cache_reader *reader)
 
 	switch (random_below(&t->random, 8)) {
 	case 0:
-		put_at(t->cache, n, random_below(&t->random, 2) ?
-					    ADMISSION_RAM : ADMISSION_DISK);
+		put_by(t->cache, random_below(&t->random, 8) ? reader : NULL, n,
+		       random_below(&t->random, 2) ? ADMISSION_RAM :
+						     ADMISSION_DISK);
 		break;
 	case 1:
 		if (random_below(&t->random, 8) == 0)
@@ -375,7 +397,8 @@ static void threads_find_what_they_ask_for(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct admitter *a = new_admitter(rows[i].probation);
-		struct cache *cache = new_cache(rows[i].policy, a);
+		struct cache *cache = new_cache_in(rows[i].shards,
+						   rows[i].policy, a);
 		struct thread threads[NTHREADS];
 		pthread_t ids[NTHREADS];
 

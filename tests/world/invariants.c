@@ -234,7 +234,8 @@ static void invariants_walk_key(void *arg, const struct scd_key *key)
 {
 	struct walk *w = arg;
 
-	if (w->tier != &w->cache->main && invariants_has(&w->cache->main, key))
+	if (w->tier->store != cache_main(w->cache, key)->store &&
+	    invariants_has(cache_main(w->cache, key), key))
 		return;
 	if (w->tier == &w->cache->ondisk && invariants_has(&w->cache->ram, key))
 		return;
@@ -249,17 +250,19 @@ static void invariants_walk_key(void *arg, const struct scd_key *key)
 		w->p->sample[w->p->nsample++] = *key;
 }
 
+static void invariants_walk_tier(struct walk *w, const struct tier *tier)
+{
+	w->tier = tier;
+	if (tier->store)
+		store_each_key(tier->store, &all_keys, invariants_walk_key, w);
+}
+
 static void invariants_walk_tiers(struct walk *w)
 {
-	const struct tier *tiers[] = {&w->cache->main, &w->cache->ram,
-				      &w->cache->ondisk};
-
-	for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++) {
-		w->tier = tiers[i];
-		if (tiers[i]->store)
-			store_each_key(tiers[i]->store, &all_keys,
-				       invariants_walk_key, w);
-	}
+	for (unsigned i = 0; i < w->cache->nshards; i++)
+		invariants_walk_tier(w, &w->cache->shards[i].main);
+	invariants_walk_tier(w, &w->cache->ram);
+	invariants_walk_tier(w, &w->cache->ondisk);
 }
 
 static void invariants_check_size(unsigned node, const struct tier *t)
@@ -290,7 +293,7 @@ static uint64_t invariants_check_cache(unsigned node)
 		world_fail("node %u has %" PRIu64 " keys, and its catalog knows"
 			   " %" PRIu64 " of %" PRIu64,
 			   node, w.keys, catalog.nkeys, told->keys);
-	invariants_check_size(node, &cache->main);
+	invariants_check_size(node, &cache->shards[0].main);
 	invariants_check_size(node, &cache->ram);
 	invariants_check_size(node, &cache->ondisk);
 	inv.count.walks++;

@@ -39,7 +39,7 @@ FAULTS = {
         "f->stale_since, f->stale }", "f->purges, NULL }"),
     "purge-forgets": (
         "digestd/cache/cache_purge.c",
-        "n = store_remove_key(cache->main.store, key);", "n = 1;"),
+        "n = store_remove_key(shard->main.store, key);", "n = 1;"),
     "purge-undone-by-restart": (
         "digestd/cache/cache_disk.c",
         """	else
@@ -210,9 +210,9 @@ FAULTS = {
     "takeover-uncompared": (
         "digestd/node/node_fill.c", "	if (!in->same)\n", "	if (0)\n"),
     "store-overweight": (
-        "digestd/store/store.c",
-        "while (s->stats.weight > s->stats.max_weight)",
-        "while (s->stats.weight > s->stats.max_weight + 5000)"),
+        "digestd/store/store_room.c",
+        "room->stats.weight + weight > room->stats.max_weight)",
+        "room->stats.weight + weight > room->stats.max_weight + 5000)"),
 }
 
 
