@@ -4,15 +4,12 @@
  * be used as well. On its way from tier to tier it is never gone for the
  * catalog.
  */
-#include <string.h>
-
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache.h"
-#include "digestd/http/freshness.h"
 #include "digestd/mesh/catalog.h"
+#include "tests/cache/small_cache.h"
 #include "tests/unit.h"
 
-static const uint8_t secret[16] = "0123456789abcde";
 static const char uri[] = "http://www.example.com/";
 static struct admitter *admitter;
 static struct cache *cache;
@@ -29,19 +26,10 @@ static int set_up(void **state)
 		.window = 1000,
 		.memory_share = 0.5,
 	};
-	struct cache_settings settings = {
-		.max_bytes = 1 << 20,
-		.max_variants = 4,
-		.policy = "sieve",
-		.nbits = 1024,
-		.nhash = 3,
-		.bits_per_key = 32,
-		.max_bits = 1 << 20,
-		.hash_secret = secret,
-	};
+	struct cache_settings settings = small_cache_settings();
 
 	(void)state;
-	scd_key_make(secret, "GET", uri, strlen(uri), &key);
+	key = small_cache_key(uri);
 	if (admitter_new(&admission, 0, &admitter))
 		return -1;
 	settings.admitter = admitter;
@@ -78,31 +66,21 @@ int __wrap_store_insert(struct store *s, struct store_entry *e,
 /* A response that is to be on probation. */
 static struct cached *on_probation(void)
 {
-	const struct freshness freshness = { .lifetime_s = 60 };
-	const struct cached_head head = { uri, &fields_none, &fields_none,
-					  200, &freshness, false };
-	struct cached *c = cached_new(&head);
-
-	assert_non_null(c);
-	cached_set_body(c, NULL, 0);
-	c->place = ADMISSION_RAM;
-	return c;
+	return small_cache_response(uri, 200, 0, ADMISSION_RAM);
 }
 
+/* The caller keeps its reference. */
 static bool put(struct cached *c)
 {
-	const struct cache_fill fill = { &key, &fields_none,
-					 cache_purges(cache), NULL };
-
-	return cache_put(cache, &fill, c);
+	cached_ref(c);
+	return small_cache_put(cache, uri, c, cache_purges(cache));
 }
 
 /* What is stored under the key, and where; ADMISSION_NO: nothing. */
 static enum admission_decision stored_place(void)
 {
 	enum admission_decision place = ADMISSION_NO;
-	enum cachestatus_fwd why;
-	struct cached *c = cache_get(cache, &key, &fields_none, &why);
+	struct cached *c = small_cache_get(cache, uri);
 
 	if (c)
 		place = cached_place(c);

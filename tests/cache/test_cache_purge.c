@@ -5,33 +5,22 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/http/freshness.h"
 #include "digestd/http/purge_scope.h"
+#include "tests/cache/small_cache.h"
 #include "tests/unit.h"
 
 enum { FILLERS = 3, PURGES = 60000 };
 
-static const uint8_t secret[16] = "0123456789abcde";
 static struct cache *cache;
 
 static int set_up_in(unsigned shards)
 {
-	const struct cache_settings settings = {
-		.max_bytes = 1 << 20,
-		.max_variants = 4,
-		.policy = "sieve",
-		.nbits = 1024,
-		.nhash = 3,
-		.bits_per_key = 32,
-		.max_bits = 1 << 20,
-		.hash_secret = secret,
-		.shards = shards,
-	};
+	struct cache_settings settings = small_cache_settings();
 
+	settings.max_variants = 4;
+	settings.shards = shards;
 	return cache_new(&settings, &cache);
 }
 
@@ -54,36 +43,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct scd_key key_of(const char *uri)
-{
-	struct scd_key key;
-
-	scd_key_make(secret, "GET", uri, strlen(uri), &key);
-	return key;
-}
-
-/* One whose version is its status. */
-static struct cached *response_of(const char *uri, unsigned version)
-{
-	const struct freshness freshness = { .lifetime_s = 60 };
-	const struct cached_head head = { uri, &fields_none, &fields_none,
-					  version, &freshness, false };
-	struct cached *c = cached_new(&head);
-
-	if (!c)
-		abort(); /* in a thread cmocka's assertions cannot be used */
-	cached_set_body(c, NULL, 0);
-	c->place = ADMISSION_DISK;
-	return c;
-}
-
-/* What a 304 has made of another one, or (null) what was fetched. */
+/* What a 304 has made of another one, or (null) what was fetched. A version is
+ * the status of the response. */
 static bool put_renewed(const char *uri, unsigned version, uint64_t asked,
 			const struct cached *renews)
 {
-	struct scd_key key = key_of(uri);
+	const struct scd_key key = small_cache_key(uri);
 	const struct cache_fill fill = { &key, &fields_none, asked, renews };
-	struct cached *c = response_of(uri, version);
+	struct cached *c = small_cache_response(uri, version, 0,
+						ADMISSION_DISK);
 	bool stored = cache_put(cache, &fill, c);
 
 	cached_unref(&c);
@@ -114,9 +82,7 @@ static struct purge_walk *begin_walk(const char *prefix, int64_t now_s)
 /* 0: nothing is stored. */
 static unsigned stored_version(const char *uri)
 {
-	struct scd_key key = key_of(uri);
-	enum cachestatus_fwd why;
-	struct cached *c = cache_get(cache, &key, &fields_none, &why);
+	struct cached *c = small_cache_get(cache, uri);
 	unsigned version = c ? c->status : 0;
 
 	cached_unref(&c);
@@ -126,7 +92,7 @@ static unsigned stored_version(const char *uri)
 static void test_each_order(void **state)
 {
 	static const char one[] = "http://h/1", two[] = "http://h/2";
-	struct scd_key key = key_of(one);
+	struct scd_key key = small_cache_key(one);
 	uint64_t asked = cache_purges(cache), own;
 	struct purge_walk *walk;
 
@@ -161,8 +127,10 @@ static void test_renewals_while_walking(void **state)
 	static const char in[] = "http://h/in", out[] = "http://h/out";
 	static const struct keypart all = { 0, 1 };
 	struct purge_walk *walk, *next;
-	struct cached *of_in = response_of(in, 200);
-	struct cached *of_out = response_of(out, 200);
+	struct cached *of_in = small_cache_response(in, 200, 0,
+						    ADMISSION_DISK);
+	struct cached *of_out = small_cache_response(out, 200, 0,
+						     ADMISSION_DISK);
 	uint64_t since;
 
 	(void)state;
@@ -209,7 +177,7 @@ static void test_copies_of_peers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct scd_key key = key_of(rows[i].uri);
+		const struct scd_key key = small_cache_key(rows[i].uri);
 		const struct cache_copy copy = { &key, rows[i].uri,
 						 &fields_none,
 						 rows[i].born_s };
@@ -245,7 +213,7 @@ size_t __wrap_store_remove_key(struct store *s, const struct scd_key *key)
 static void test_found_while_purging(void **state)
 {
 	static const char uri[] = "http://h/1";
-	struct scd_key key = key_of(uri);
+	struct scd_key key = small_cache_key(uri);
 
 	(void)state;
 	assert_int_equal(cache_join(cache, &between.reader), 0);
@@ -276,7 +244,7 @@ static void *keep_filling(void *arg)
 
 static void test_purges_race_with_storing(void **state)
 {
-	struct scd_key key = key_of(raced);
+	struct scd_key key = small_cache_key(raced);
 	pthread_t threads[FILLERS];
 	unsigned wrong = 0;
 

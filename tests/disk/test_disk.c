@@ -15,6 +15,7 @@
 #include "digestd/mesh/catalog.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/loop.h"
+#include "tests/cache/small_cache.h"
 #include "tests/codec/alloc.h"
 #include "tests/disk/disk_faults.h"
 #include "tests/disk/disk_folder.h"
@@ -27,26 +28,17 @@ enum {
 	LARGE = 100000, /* bytes: is not read into memory */
 };
 
-static const uint8_t secret[16] = "0123456789abcde";
 static struct cache *cache;
 static struct loop *loop;
 
 static int try_open(uint64_t memory, uint64_t ondisk, uint64_t queue)
 {
-	const struct cache_settings settings = {
-		.max_bytes = memory,
-		.max_variants = 4,
-		.policy = "sieve",
-		.nbits = 1024,
-		.nhash = 3,
-		.bits_per_key = 32,
-		.max_bits = 1 << 20,
-		.disk_path = disk_folder(),
-		.disk_bytes = ondisk,
-		.disk_queue_bytes = queue,
-		.hash_secret = secret,
-	};
+	struct cache_settings settings = small_cache_settings();
 
+	settings.max_bytes = memory;
+	settings.disk_path = disk_folder();
+	settings.disk_bytes = ondisk;
+	settings.disk_queue_bytes = queue;
 	return cache_new(&settings, &cache);
 }
 
@@ -81,12 +73,10 @@ static int tear_down(void **state)
 
 static struct scd_key key_of(unsigned n)
 {
-	struct scd_key key;
 	char uri[32];
-	int len = snprintf(uri, sizeof(uri), "http://h/%u", n);
 
-	scd_key_make(secret, "GET", uri, (size_t)len, &key);
-	return key;
+	snprintf(uri, sizeof(uri), "http://h/%u", n);
+	return small_cache_key(uri);
 }
 
 /* A request that gets n. */
@@ -589,17 +579,10 @@ static void every_read_fails(void **state)
 
 static void a_folder_that_is_none(void **state)
 {
-	struct cache_settings settings = {
-		.max_bytes = 64 * KIB,
-		.max_variants = 4,
-		.policy = "lru",
-		.nbits = 1024,
-		.nhash = 3,
-		.disk_path = "/dev/null/x",
-		.disk_bytes = 1 << 20,
-		.hash_secret = secret,
-	};
+	struct cache_settings settings = small_cache_settings();
 
+	settings.disk_path = "/dev/null/x";
+	settings.disk_bytes = 1 << 20;
 	(void)state;
 	assert_int_equal(cache_new(&settings, &cache), -ENOTDIR);
 	assert_null(cache);

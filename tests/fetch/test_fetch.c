@@ -25,6 +25,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/address.h"
 #include "digestd/os/loop.h"
+#include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
@@ -95,16 +96,9 @@ static const struct way {
 
 enum { NWAYS = sizeof(ways) / sizeof(ways[0]) };
 
-/* What a fetch has led to. */
+/* A fetch, and how often its body was read. */
 struct seen {
-	bool over, pause, cancel_early, cancel_interim;
-	unsigned status, interim;
-	struct fetch_done done;
-	char body[64];
-	size_t len;
-	int paused;
-	struct fetch *fetch;
-	struct loop_timer timer;
+	struct fetched got;
 	int uploads;
 };
 
@@ -175,74 +169,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void on_interim(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields)
-{
-	struct seen *seen = arg;
-
-	assert_int_equal(fields_count(fields), 1);
-	assert_string_equal(fields_get(fields, "A"), "b");
-	seen->interim = status;
-	if (seen->cancel_interim) {
-		fetch_cancel(&f);
-		seen->over = true;
-	}
-}
-
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
-{
-	struct seen *seen = arg;
-
-	(void)fields;
-	(void)body_len;
-	seen->status = status;
-	if (seen->cancel_early) {
-		fetch_cancel(&f);
-		seen->over = true;
-	}
-}
-
-static void go_on(void *arg)
-{
-	struct seen *seen = arg;
-
-	fetch_resume(seen->fetch);
-}
-
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
-{
-	struct seen *seen = arg;
-
-	assert_false(seen->cancel_early);
-	if (seen->pause && !seen->paused++) {
-		seen->fetch = f;
-		loop_timer_set(at.loop, &seen->timer,
-			       loop_now_ms(at.loop) + 20, go_on, seen);
-		return false;
-	}
-	assert_true(seen->len + len < sizeof(seen->body));
-	memcpy(seen->body + seen->len, data, len);
-	seen->len += len;
-	return true;
-}
-
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
-{
-	struct seen *seen = arg;
-
-	fetch_cancel(&f); /* of no effect, but allowed */
-	seen->done = *done;
-	seen->over = true;
-}
-
-static const struct fetch_callbacks callbacks = {
-	.on_interim = on_interim,
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
-};
-
 static const struct fetch_limits limits = {
 	.connect_ms = 300,
 	.first_byte_ms = 200,
@@ -253,12 +179,8 @@ static const struct fetch_limits limits = {
 static void run(enum fetcher_use use, const struct fetch_request *request,
 		struct seen *seen)
 {
-	struct fetch *f;
-
-	assert_int_equal(fetch_start(at.fetchers[use], request, &callbacks,
-				     seen, &f), 0);
-	while (!seen->over)
-		assert_int_equal(loop_turn(at.loop, 5000), 0);
+	fetched_begin(&seen->got, at.loop, at.fetchers[use], request);
+	fetched_end(&seen->got);
 	loop_turn(at.loop, 0);
 }
 
@@ -286,13 +208,13 @@ static void ask(const struct way *way, unsigned row, struct seen *seen)
 }
 
 static void check(const struct way *way, const struct row *row,
-		  const struct seen *seen)
+		  const struct fetched *seen)
 {
 	if (seen->done.result != row->result)
 		print_message("# %s: %s\n", way->name, row->name);
 	assert_int_equal(seen->done.result, row->result);
 	assert_int_equal(seen->status, row->status);
-	assert_string_equal(seen->body, row->body);
+	assert_string_equal(seen->text, row->body);
 	if (row->result == FETCH_COMPLETE)
 		assert_int_equal(seen->done.ended_by_close, row->by_close);
 }
@@ -305,7 +227,7 @@ static void answers(void **state)
 		struct seen seen = { 0 };
 
 		ask(way, i % NROWS, &seen);
-		check(way, &rows[i % NROWS], &seen);
+		check(way, &rows[i % NROWS], &seen.got);
 	}
 }
 
@@ -313,12 +235,12 @@ static void a_paused_body_comes_again(void **state)
 {
 	(void)state;
 	for (int i = 0; i < NWAYS; i++) {
-		struct seen seen = { .pause = true };
+		struct seen seen = { .got = { .pauses = 3 } };
 
 		ask(&ways[i], 0, &seen);
-		assert_int_equal(seen.paused, 2);
-		assert_string_equal(seen.body, "hello");
-		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+		assert_int_equal(seen.got.calls, 2);
+		assert_string_equal(seen.got.text, "hello");
+		assert_int_equal(seen.got.done.result, FETCH_COMPLETE);
 	}
 }
 
@@ -330,15 +252,16 @@ static void interim_responses_are_reported(void **state)
 	while (strcmp(rows[row].name, "interim") != 0)
 		row++;
 	for (int i = 0; i < NWAYS; i++) {
-		struct seen seen = { 0 }, early = { .cancel_interim = true };
+		struct seen seen = { 0 };
+		struct seen early = { .got = { .cancels_at_interim = true } };
 
 		if (ways[i].use == FETCHER_EXCHANGE)
 			continue;
 		ask(&ways[i], row, &seen);
-		assert_int_equal(seen.interim, 103);
-		assert_int_equal(seen.done.result, FETCH_COMPLETE);
+		assert_int_equal(seen.got.interim, 103);
+		assert_int_equal(seen.got.done.result, FETCH_COMPLETE);
 		ask(&ways[i], row, &early);
-		assert_int_equal(early.status, 0);
+		assert_int_equal(early.got.status, 0);
 	}
 }
 
@@ -346,10 +269,10 @@ static void cancelled_inside_a_callback(void **state)
 {
 	(void)state;
 	for (int i = 0; i < NWAYS; i++) {
-		struct seen seen = { .cancel_early = true };
+		struct seen seen = { .got = { .cancels_at_head = true } };
 
 		ask(&ways[i], 0, &seen);
-		assert_int_equal(seen.status, 200);
+		assert_int_equal(seen.got.status, 200);
 	}
 }
 
@@ -364,12 +287,12 @@ static void cancelled_before_it_begins(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(fetch_start(at.fetchers[i], &request,
-					     &callbacks, &seen, &f), 0);
+					     &fetched_callbacks, &seen, &f), 0);
 		fetch_cancel(&f);
 		assert_null(f);
 		for (int turn = 0; turn < 5; turn++)
 			loop_turn(at.loop, 10);
-		assert_false(seen.over);
+		assert_false(seen.got.over);
 	}
 }
 
@@ -380,7 +303,7 @@ static enum fetch_result get(enum fetcher_use use, const char *url)
 	struct seen seen = { 0 };
 
 	run(use, &request, &seen);
-	return seen.done.result;
+	return seen.got.done.result;
 }
 
 static void nobody_there(void **state)
@@ -431,8 +354,8 @@ static void no_urls(void **state)
 		struct fetch *f;
 
 		assert_int_equal(fetch_start(at.fetchers[FETCHER_DATA],
-					     &request, &callbacks, NULL, &f),
-				 -EINVAL);
+					     &request, &fetched_callbacks,
+					     NULL, &f), -EINVAL);
 	}
 }
 
@@ -461,8 +384,8 @@ static void bytes_that_must_not_be_sent(void **state)
 		fields_init(&fields);
 		fields_add(&fields, bad[i].name, bad[i].value);
 		assert_int_not_equal(fetch_start(at.fetchers[i % 2],
-						 &request, &callbacks, NULL,
-						 &f), 0);
+						 &request, &fetched_callbacks,
+						 NULL, &f), 0);
 		fields_free(&fields);
 	}
 }

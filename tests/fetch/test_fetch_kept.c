@@ -15,6 +15,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/loop.h"
+#include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -45,6 +46,8 @@ static const struct deed {
 };
 /* clang-format on */
 
+static char big[BIG];
+
 static struct {
 	int listen_fd;
 	unsigned port;
@@ -60,16 +63,6 @@ static struct {
 #define NO_NAME "a123456789b123456789c123456789d123456789e123456789f12345678" \
 		"g123456789.invalid"
 
-/* What a fetch has led to. */
-struct seen {
-	struct fetch *fetch;
-	struct fetch_done done;
-	bool over, cancel, pauses;
-	unsigned status, calls;
-	size_t len;
-	struct loop_timer timer;
-};
-
 static void say(int fd, const char *text, size_t len)
 {
 	while (len) {
@@ -82,22 +75,14 @@ static void say(int fd, const char *text, size_t len)
 	}
 }
 
-static char big_byte(size_t i)
-{
-	return (char)('a' + i % 23 + i / 1000 % 3);
-}
-
 static void say_big(int fd)
 {
-	static char body[BIG];
 	char head[100];
 
-	for (size_t i = 0; i < BIG; i++)
-		body[i] = big_byte(i);
 	snprintf(head, sizeof(head),
 		 "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", BIG);
 	say(fd, head, strlen(head));
-	say(fd, body, BIG);
+	say(fd, big, BIG);
 }
 
 /* Does as the path says. Returns whether the connection stays. */
@@ -165,6 +150,8 @@ static void *serve(void *arg)
 static int set_up_with(unsigned max_per_host)
 {
 	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < BIG; i++)
+		big[i] = (char)('a' + i % 23 + i / 1000 % 3);
 	at.accepted = at.requests = at.ended = 0;
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
@@ -197,60 +184,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
-{
-	struct seen *seen = arg;
-
-	(void)fields;
-	(void)body_len;
-	seen->status = status;
-	if (seen->cancel) {
-		fetch_cancel(&f);
-		seen->over = true;
-	}
-}
-
-static void go_on(void *arg)
-{
-	struct seen *seen = arg;
-
-	fetch_resume(seen->fetch);
-}
-
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
-{
-	struct seen *seen = arg;
-	const char *bytes = data;
-
-	(void)f;
-	assert_false(seen->over);
-	if (seen->pauses && seen->calls++ % 3 == 0) {
-		loop_timer_set(at.loop, &seen->timer, loop_now_ms(at.loop),
-			       go_on, seen);
-		return false;
-	}
-	for (size_t i = 0; seen->pauses && i < len; i++)
-		assert_int_equal(bytes[i], big_byte(seen->len + i));
-	seen->len += len;
-	return true;
-}
-
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
-{
-	struct seen *seen = arg;
-
-	(void)f;
-	seen->done = *done;
-	seen->over = true;
-}
-
-static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
-};
-
 static const struct fetch_limits limits = {
 	.connect_ms = 20000,
 	.first_byte_ms = 20000,
@@ -258,35 +191,27 @@ static const struct fetch_limits limits = {
 };
 
 static void begin_with(const char *host, const char *path,
-		       const struct fetch_limits *with, struct seen *seen)
+		       const struct fetch_limits *with, struct fetched *seen)
 {
 	char url[200];
 	struct fetch_request request = { .method = "GET", .url = url,
 					 .target = path, .limits = with };
 
 	snprintf(url, sizeof(url), "http://%s:%u", host, at.port);
-	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, seen,
-				     &seen->fetch), 0);
+	fetched_begin(seen, at.loop, at.fetcher, &request);
 }
 
-static void begin(const char *host, const char *path, struct seen *seen)
+static void begin(const char *host, const char *path, struct fetched *seen)
 {
 	begin_with(host, path, &limits, seen);
 }
 
-static void end(struct seen *seen)
-{
-	while (!seen->over)
-		assert_int_equal(loop_turn(at.loop, 5000), 0);
-}
-
 static enum fetch_result get(const char *path)
 {
-	struct seen seen = { 0 };
+	struct fetched seen = { 0 };
 
 	begin("127.0.0.1", path, &seen);
-	end(&seen);
-	return seen.done.result;
+	return fetched_end(&seen);
 }
 
 static void a_connection_is_used_again(void **state)
@@ -324,13 +249,13 @@ static void a_server_that_closes_kept_connections(void **state)
 /* It is there before the next request, and no loop has seen it yet. */
 static void what_comes_unasked_is_no_answer(void **state)
 {
-	struct seen seen = { 0 };
+	struct fetched seen = { 0 };
 
 	(void)state;
 	assert_int_equal(get("/unasked"), FETCH_COMPLETE);
 	usleep(200000);
 	begin("127.0.0.1", "/ok", &seen);
-	end(&seen);
+	fetched_end(&seen);
 	assert_int_equal(seen.done.result, FETCH_COMPLETE);
 	assert_int_equal(seen.status, 200);
 	assert_int_equal(at.accepted, 2);
@@ -369,10 +294,10 @@ static void cancelled_when_it_was_there(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		struct seen seen = { .cancel = true };
+		struct fetched seen = { .cancels_at_head = true };
 
 		begin("127.0.0.1", i ? "/nobody" : "/ok", &seen);
-		end(&seen);
+		fetched_end(&seen);
 	}
 	assert_int_equal(get("/ok"), FETCH_COMPLETE);
 	assert_int_equal(at.requests, 4);
@@ -381,13 +306,13 @@ static void cancelled_when_it_was_there(void **state)
 
 static void a_host_has_a_limit(void **state)
 {
-	struct seen seen[5] = { 0 };
+	struct fetched seen[5] = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < NROWS(seen); i++)
 		begin("127.0.0.1", i == 2 ? "/none" : "/ok", &seen[i]);
 	for (unsigned i = 0; i < NROWS(seen); i++) {
-		end(&seen[i]);
+		fetched_end(&seen[i]);
 		assert_int_equal(seen[i].done.result,
 				 i == 2 ? FETCH_BAD : FETCH_COMPLETE);
 	}
@@ -397,13 +322,13 @@ static void a_host_has_a_limit(void **state)
 
 static void cancelled_while_it_waits(void **state)
 {
-	struct seen seen[3] = { 0 };
+	struct fetched seen[3] = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < NROWS(seen); i++)
 		begin("127.0.0.1", "/ok", &seen[i]);
 	fetch_cancel(&seen[1].fetch);
-	end(&seen[2]);
+	fetched_end(&seen[2]);
 	assert_int_equal(seen[0].done.result, FETCH_COMPLETE);
 	assert_int_equal(seen[2].done.result, FETCH_COMPLETE);
 	assert_false(seen[1].over);
@@ -412,11 +337,11 @@ static void cancelled_while_it_waits(void **state)
 
 static void pauses_lose_nothing(void **state)
 {
-	struct seen seen = { .pauses = true };
+	struct fetched seen = { .pauses = 3, .body = big };
 
 	(void)state;
 	begin("127.0.0.1", "/big", &seen);
-	end(&seen);
+	fetched_end(&seen);
 	assert_int_equal(seen.done.result, FETCH_COMPLETE);
 	assert_int_equal(seen.len, BIG);
 	assert_true(seen.calls > 3);
@@ -428,7 +353,7 @@ static void pauses_lose_nothing(void **state)
 static enum fetch_result ask_once(const char *method, const char *path,
 				  const struct fetch_upload *upload)
 {
-	struct seen seen = { 0 };
+	struct fetched seen = { 0 };
 	char url[64];
 	const struct fetch_request request = {
 		.method = method, .url = url, .target = path,
@@ -436,9 +361,8 @@ static enum fetch_result ask_once(const char *method, const char *path,
 	};
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
-	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, &seen,
-				     &seen.fetch), 0);
-	end(&seen);
+	fetched_begin(&seen, at.loop, at.fetcher, &request);
+	fetched_end(&seen);
 	loop_timer_clear(at.loop, &seen.timer);
 	return seen.done.result;
 }
@@ -485,7 +409,7 @@ static void nor_one_that_has_ended(void **state)
 
 static void upload_more(void *arg)
 {
-	struct seen *seen = arg;
+	struct fetched *seen = arg;
 
 	fetch_resume_upload(seen->fetch);
 }
@@ -493,7 +417,7 @@ static void upload_more(void *arg)
 /* Nothing at first: the server has read the header, and closed, before. */
 static ssize_t read_late(void *arg, void *buf, size_t cap)
 {
-	struct seen *seen = arg;
+	struct fetched *seen = arg;
 
 	switch (seen->calls++) {
 	case 0:
@@ -510,7 +434,7 @@ static ssize_t read_late(void *arg, void *buf, size_t cap)
 
 static ssize_t read_at_once(void *arg, void *buf, size_t cap)
 {
-	struct seen *seen = arg;
+	struct fetched *seen = arg;
 
 	seen->calls += !seen->calls;
 	return read_late(arg, buf, cap);
@@ -571,15 +495,15 @@ static void a_slow_header_is_no_slow_body(void **state)
 
 	(void)state;
 	for (int use = 0; use < 2; use++) {
-		struct seen slow = { 0 }, half = { 0 };
+		struct fetched slow = { 0 }, half = { 0 };
 
 		fetcher_free(&at.fetcher);
 		assert_int_equal(fetcher_new(at.loop, (enum fetcher_use)use, 0,
 					     &at.fetcher), 0);
 		begin_with("127.0.0.1", "/slow", &patient, &slow);
 		begin_with("127.0.0.1", "/half", &patient, &half);
-		end(&slow);
-		end(&half);
+		fetched_end(&slow);
+		fetched_end(&half);
 		assert_int_equal(slow.done.result, FETCH_COMPLETE);
 		assert_int_equal(half.done.result, FETCH_TIMEOUT);
 	}
@@ -587,17 +511,17 @@ static void a_slow_header_is_no_slow_body(void **state)
 
 static void names(void **state)
 {
-	struct seen seen[4] = { 0 };
+	struct fetched seen[4] = { 0 };
 
 	(void)state;
 	begin("localhost", "/ok", &seen[0]);
 	begin("LocalHost", "/ok", &seen[1]);
-	end(&seen[0]);
-	end(&seen[1]);
+	fetched_end(&seen[0]);
+	fetched_end(&seen[1]);
 	begin("localhost", "/ok", &seen[2]);
 	begin(NO_NAME, "/ok", &seen[3]);
-	end(&seen[2]);
-	end(&seen[3]);
+	fetched_end(&seen[2]);
+	fetched_end(&seen[3]);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(seen[i].done.result, FETCH_COMPLETE);
 	assert_int_equal(seen[3].done.result, FETCH_NOCONNECT);
@@ -606,7 +530,7 @@ static void names(void **state)
 
 static void forgotten_while_it_is_looked_up(void **state)
 {
-	static struct seen seen[2];
+	static struct fetched seen[2];
 
 	(void)state;
 	begin(NO_NAME, "/ok", &seen[0]);
@@ -617,7 +541,7 @@ static void forgotten_while_it_is_looked_up(void **state)
 
 static void the_request_as_it_is_sent(void **state)
 {
-	struct seen seen[2] = { 0 };
+	struct fetched seen[2] = { 0 };
 	char url[64], expected[200];
 	struct fields fields;
 	struct fetch_request request = { .method = "HEAD", .url = url,
@@ -639,9 +563,8 @@ static void the_request_as_it_is_sent(void **state)
 			 i ? "" : "Host: 127.0.0.1:", i ? 0 : 1,
 			 i ? 0 : at.port, i ? "" : "\r\n",
 			 i ? "hOsT: there\r\n" : "");
-		assert_int_equal(fetch_start(at.fetcher, &request, &callbacks,
-					     &seen[i], &seen[i].fetch), 0);
-		end(&seen[i]);
+		fetched_begin(&seen[i], at.loop, at.fetcher, &request);
+		fetched_end(&seen[i]);
 		pthread_mutex_lock(&at.lock);
 		assert_string_equal(at.request, expected);
 		pthread_mutex_unlock(&at.lock);

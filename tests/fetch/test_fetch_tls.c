@@ -20,6 +20,7 @@
 #include "digestd/os/loop.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
+#include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
 #include "tests/tls/certificate.h"
 
@@ -57,14 +58,10 @@ static struct {
 	atomic_uint accepted;
 } spoiler;
 
-/* What a fetch has led to. */
+/* A fetch, and how much of its body is sent. */
 struct seen {
-	struct fetch *fetch;
-	struct fetch_done done;
-	struct loop_timer timer;
-	bool over, pauses;
-	unsigned status, calls;
-	size_t len, sent;
+	struct fetched got;
+	size_t sent;
 };
 
 /* The server */
@@ -284,50 +281,6 @@ static void close_all(void)
 
 /* The client */
 
-static void on_headers(void *arg, struct fetch *f, unsigned status,
-		       const struct fields *fields, int64_t body_len)
-{
-	struct seen *seen = arg;
-
-	(void)f;
-	(void)fields;
-	(void)body_len;
-	seen->status = status;
-}
-
-static void go_on(void *arg)
-{
-	struct seen *seen = arg;
-
-	fetch_resume(seen->fetch);
-}
-
-static bool on_body(void *arg, struct fetch *f, const void *data, size_t len)
-{
-	struct seen *seen = arg;
-
-	(void)f;
-	if (seen->pauses && seen->calls++ % 3 == 0) {
-		loop_timer_set(at.loop, &seen->timer,
-			       loop_now_ms(at.loop) + seen->calls % 2, go_on,
-			       seen);
-		return false;
-	}
-	if (len > 2)
-		assert_memory_equal(data, pattern + seen->len, len);
-	seen->len += len;
-	return true;
-}
-
-static void on_done(void *arg, struct fetch *f, const struct fetch_done *done)
-{
-	struct seen *seen = arg;
-
-	(void)f;
-	seen->done = *done;
-	seen->over = true;
-}
-
 static ssize_t read_big(void *arg, void *buf, size_t cap)
 {
 	struct seen *seen = arg;
@@ -337,12 +290,6 @@ static ssize_t read_big(void *arg, void *buf, size_t cap)
 	seen->sent += n;
 	return (ssize_t)n;
 }
-
-static const struct fetch_callbacks callbacks = {
-	.on_headers = on_headers,
-	.on_body = on_body,
-	.on_done = on_done,
-};
 
 static void begin(const char *method, const char *path, struct tls_client *tls,
 		  struct seen *seen)
@@ -364,14 +311,7 @@ static void begin(const char *method, const char *path, struct tls_client *tls,
 	};
 
 	snprintf(url, sizeof(url), "https://localhost:%u", at.port);
-	assert_int_equal(fetch_start(at.fetcher, &request, &callbacks, seen,
-				     &seen->fetch), 0);
-}
-
-static void end(struct seen *seen)
-{
-	while (!seen->over)
-		assert_int_equal(loop_turn(at.loop, 5000), 0);
+	fetched_begin(&seen->got, at.loop, at.fetcher, &request);
 }
 
 static enum fetch_result ask(const char *method, const char *path,
@@ -380,8 +320,7 @@ static enum fetch_result ask(const char *method, const char *path,
 	struct seen seen = { 0 };
 
 	begin(method, path, tls, &seen);
-	end(&seen);
-	return seen.done.result;
+	return fetched_end(&seen.got);
 }
 
 /* Tests */
@@ -414,8 +353,8 @@ static void sessions_are_resumed_once_each(void **state)
 		assert_int_equal(at.resumed, 4);
 		begin("GET", "/ok", right, &two[0]);
 		begin("GET", "/ok", right, &two[1]);
-		end(&two[0]);
-		end(&two[1]);
+		fetched_end(&two[0].got);
+		fetched_end(&two[1].got);
 		assert_int_equal(at.accepted, 7);
 		assert_int_equal(at.resumed, 5);
 		close_all();
@@ -447,18 +386,21 @@ static void bytes_both_ways(void **state)
 {
 	(void)state;
 	for (size_t v = 0; v < NROWS(versions); v++) {
-		struct seen up = { 0 }, paused = { .pauses = true };
+		struct seen up = { 0 };
+		struct seen paused = {
+			.got = { .pauses = 3, .body = pattern },
+		};
 
 		open_all(versions[v]);
 		begin("PUT", "/big", right, &up);
-		end(&up);
-		assert_int_equal(up.done.result, FETCH_COMPLETE);
-		assert_int_equal(up.len, BIG);
+		fetched_end(&up.got);
+		assert_int_equal(up.got.done.result, FETCH_COMPLETE);
+		assert_int_equal(up.got.len, BIG);
 		begin("GET", "/big", right, &paused);
-		end(&paused);
-		assert_int_equal(paused.done.result, FETCH_COMPLETE);
-		assert_int_equal(paused.len, BIG);
-		assert_true(paused.calls > 3);
+		fetched_end(&paused.got);
+		assert_int_equal(paused.got.done.result, FETCH_COMPLETE);
+		assert_int_equal(paused.got.len, BIG);
+		assert_true(paused.got.calls > 3);
 		assert_int_equal(at.accepted, 1);
 		close_all();
 	}

@@ -5,24 +5,10 @@
 
 #include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
-#include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
 #include "digestd/node/node_answer.h"
+#include "tests/node/response_row.h"
 #include "tests/unit.h"
-
-enum { NOW_S = 1000000 };
-
-struct pair {
-	const char *name, *value;
-};
-
-static void fill(struct fields *f, const struct pair *pairs, size_t n)
-{
-	fields_init(f);
-	for (size_t i = 0; i < n && pairs[i].name; i++)
-		assert_int_equal(fields_add(f, pairs[i].name, pairs[i].value),
-				 0);
-}
 
 struct peer_row {
 	const char *label;
@@ -31,8 +17,6 @@ struct peer_row {
 	bool other_variant, invalidated;
 	enum peer_outcome expected;
 };
-
-#define FRESH { "Cache-Control", "max-age=60" }
 
 /* clang-format off */
 static const struct peer_row peer_rows[] = {
@@ -69,8 +53,8 @@ static enum peer_outcome judge(const struct peer_row *row)
 	};
 	enum peer_outcome outcome;
 
-	fill(&fields, row->fields, NROWS(row->fields));
-	fill(&request, row->request, NROWS(row->request));
+	response_row_fields(&fields, row->fields, NROWS(row->fields));
+	response_row_fields(&request, row->request, NROWS(row->request));
 	answer_read(&answer, row->status, &fields, NULL);
 	cachecontrol_request(&request, &cc);
 	freshness_init(&freshness, &answer, &times);
@@ -257,8 +241,8 @@ static void of_rejoins(void **arg)
 						  row->len};
 		enum node_head head;
 
-		fill(&begun, row->begun, NROWS(row->begun));
-		fill(&fields, row->fields, NROWS(row->fields));
+		response_row_fields(&begun, row->begun, NROWS(row->begun));
+		response_row_fields(&fields, row->fields, NROWS(row->fields));
 		head = node_answer_of_rejoin(&was, &is);
 		fields_free(&begun);
 		fields_free(&fields);

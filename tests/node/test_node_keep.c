@@ -2,25 +2,13 @@
  * What is kept of responses, and what they invalidate: a row a case.
  */
 #include "digestd/http/answer.h"
-#include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
 #include "digestd/http/target.h"
 #include "digestd/node/node_keep.h"
+#include "tests/node/response_row.h"
 #include "tests/unit.h"
 
-enum { NOW_S = 1000000, MAX_BYTES = 1000 };
-
-struct pair {
-	const char *name, *value;
-};
-
-static void fill(struct fields *f, const struct pair *pairs, size_t n)
-{
-	fields_init(f);
-	for (size_t i = 0; i < n && pairs[i].name; i++)
-		assert_int_equal(fields_add(f, pairs[i].name, pairs[i].value),
-				 0);
-}
+enum { MAX_BYTES = 1000 };
 
 enum method { GET, POST, OTHER };
 
@@ -33,7 +21,6 @@ struct may_row {
 	bool expected;
 };
 
-#define FRESH { "Cache-Control", "max-age=60" }
 #define NAMED(uri) { "Content-Location", uri }
 
 /* clang-format off */
@@ -72,8 +59,8 @@ static bool may(const struct may_row *row)
 	};
 	bool result;
 
-	fill(&fields, row->fields, NROWS(row->fields));
-	fill(&request, row->request, NROWS(row->request));
+	response_row_fields(&fields, row->fields, NROWS(row->fields));
+	response_row_fields(&request, row->request, NROWS(row->request));
 	answer_read(&answer, row->status, &fields, NULL);
 	freshness_init(&freshness, &answer, &times);
 	assert_int_equal(target_resolve(&target, "/a", 2, "h"), 0);
@@ -134,8 +121,8 @@ static void what_is_confirmed(void **arg)
 		struct fields fields, request;
 		struct answer answer;
 
-		fill(&fields, &renewed_rows[i].field, 1);
-		fill(&request, &renewed_rows[i].request, 1);
+		response_row_fields(&fields, &renewed_rows[i].field, 1);
+		response_row_fields(&request, &renewed_rows[i].request, 1);
 		answer_read(&answer, 200, &fields, NULL);
 		assert_int_equal(
 			node_keep_renewed(&answer, &request,

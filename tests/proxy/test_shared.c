@@ -2,14 +2,12 @@
  * Joining and leading after a miss, when another worker stores, lands and
  * purges between the two.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/freshness.h"
 #include "digestd/proxy/shared.h"
+#include "tests/cache/small_cache.h"
 #include "tests/unit.h"
 
-static const uint8_t secret[16] = "0123456789abcde";
 static const char uri[] = "http://h/a";
 
 static struct bench {
@@ -32,21 +30,12 @@ static void called(void *arg)
 
 static int set_up(void **state)
 {
-	const struct cache_settings settings = {
-		.max_bytes = 1 << 20,
-		.max_variants = 4,
-		.policy = "sieve",
-		.nbits = 1024,
-		.nhash = 3,
-		.bits_per_key = 32,
-		.max_bits = 1 << 20,
-		.hash_secret = secret,
-	};
+	const struct cache_settings settings = small_cache_settings();
 
 	(void)state;
 	memset(&b, 0, sizeof(b));
 	b.reader.call.run = called;
-	scd_key_make(secret, "GET", uri, strlen(uri), &b.key);
+	b.key = small_cache_key(uri);
 	if (cache_new(&settings, &b.shared.cache) ||
 	    cache_join(b.shared.cache, &b.shared.reader) ||
 	    collapses_new(&b.shared.collapses) ||
@@ -71,14 +60,7 @@ static int tear_down(void **state)
 
 static struct cached *response(void)
 {
-	const struct freshness freshness = { .lifetime_s = 60 };
-	const struct cached_head head = { uri, &fields_none, &fields_none, 200,
-					  &freshness, false };
-	struct cached *c = cached_new(&head);
-
-	assert_non_null(c);
-	c->place = ADMISSION_DISK;
-	return c;
+	return small_cache_response(uri, 200, 0, ADMISSION_DISK);
 }
 
 /* What a fill brings that began after so many purges. */
