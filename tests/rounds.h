@@ -7,6 +7,7 @@
 #ifndef TESTS_ROUNDS_H
 #define TESTS_ROUNDS_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* 1, or how many times as slow as others this build is. */
@@ -18,10 +19,16 @@ static inline int rounds_slowness(void)
 	return times > 1 ? times : 1;
 }
 
+/* Whether this is make check-long, with time for whatever a test can do. */
+static inline bool rounds_are_long(void)
+{
+	return getenv("SCD_TEST_LONG") != NULL;
+}
+
 /* `some` in make check, `many` in make check-long; at least one. */
 static inline int rounds_of(int some, int many)
 {
-	int n = getenv("SCD_TEST_LONG") ? many : some / rounds_slowness();
+	int n = rounds_are_long() ? many : some / rounds_slowness();
 
 	return n > 0 ? n : 1;
 }

@@ -22,6 +22,7 @@
 #include "codec/delta.h"
 #include "codec/digest.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/unit.h"
 
 enum {
@@ -67,7 +68,7 @@ static bool may_update(void)
 
 static bool is_long(void)
 {
-	return getenv("SCD_TEST_LONG") || may_update();
+	return rounds_are_long() || may_update();
 }
 
 static struct scd_bloom filter(const struct row *r, uint64_t first)

@@ -27,6 +27,7 @@
 
 #include "codec/mix.h"
 #include "tests/codec/random.h"
+#include "tests/rounds.h"
 #include "tests/storm/storm_client.h"
 #include "tests/storm/storm_cost.h"
 #include "tests/storm/storm_disk.h"
@@ -65,11 +66,10 @@ static const uint8_t storm_cluster_key[SCD_SECRET_BYTES] = {
 static void storm_prepare(const struct storm_plan *plan)
 {
 	uint8_t token[SCD_SECRET_BYTES];
-	const char *slow = getenv("SCD_TEST_SLOW");
 
 	storm.net = storm_net_new();
 	storm.seed = plan->seed;
-	storm.patience = slow && atof(slow) >= 1 ? atof(slow) : 1;
+	storm.patience = rounds_slowness();
 	if (!storm.digest_bits)
 		storm.digest_bits = 1 << 23;
 	scd_derive(storm_cluster_key, "hash", storm.secret);
@@ -308,7 +308,7 @@ static void storm_read_options(struct storm_plan *plan, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	bool is_long = getenv("SCD_TEST_LONG") != NULL;
+	const bool is_long = rounds_are_long();
 	struct storm_plan plan = {
 		.connections = is_long ? STORM_LONG_CONNECTIONS
 				       : STORM_CHECK_CONNECTIONS,

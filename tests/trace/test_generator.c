@@ -17,6 +17,7 @@
 #include "cachesim/trace/stats.h"
 #include "cachesim/trace/population.h"
 #include "codec/mix.h"
+#include "tests/rounds.h"
 
 /* A hash over all requests of a trace, and its totals. */
 static uint64_t digest_of(const char *name, struct trace_totals *totals)
@@ -96,7 +97,7 @@ static const struct {
 
 static void presets_meet_the_paper(void **state)
 {
-	bool full = getenv("SCD_TEST_LONG");
+	bool full = rounds_are_long();
 	double scale = full ? 1 : 0.05, tolerance = full ? 0.02 : 0.05;
 
 	(void)state;

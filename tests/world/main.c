@@ -28,6 +28,7 @@
 
 #include "digestd/disk/disk.h"
 #include "digestd/os/log.h"
+#include "tests/rounds.h"
 #include "tests/world/bad_peer.h"
 #include "tests/world/clients.h"
 #include "cachesim/world/nodes.h"
@@ -660,12 +661,10 @@ static bool world_has_missed(void)
 
 int main(int argc, char **argv)
 {
-	bool is_long = getenv("SCD_TEST_LONG");
-	const char *slow = getenv("SCD_TEST_SLOW"); /* as sanitizers are */
-
 	world.seed = 1;
-	world.worlds = is_long ? WORLDS_LONG :
-		       slow && atoi(slow) > 1 ? WORLDS_SLOW : WORLDS;
+	world.worlds = (uint64_t)(rounds_slowness() > 1 ?
+					  WORLDS_SLOW :
+					  rounds_of(WORLDS, WORLDS_LONG));
 	world.cut.requests = REQUESTS;
 	world_read_options(argc, argv);
 	printf("1..%" PRIu64 "\n", world.worlds);
