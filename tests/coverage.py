@@ -8,8 +8,10 @@ The target builds everything with --coverage in a folder of its own, runs the
 C tests there and calls this program in it, which adds up what gcov says.
 
 A line counts once, however many programs have compiled it, and so does each
-side of a branch. The branches that assertions make are left out: a test
-cannot take them.
+side of a branch. What no test can take is left out: the branches of assertions;
+the side that a switch without default has for none of its cases, where these
+are all constants of an enum; and the code for another processor than this one,
+which the last line names.
 """
 
 import argparse
@@ -24,6 +26,10 @@ SOURCE = os.path.realpath(os.environ.get("top_srcdir", "."))
 PARTS = ("codec", "digestd", "cachesim")
 FILES_AT_ONCE = 40
 ASSERTION = re.compile(r"\b(?:_Static_)?assert\s*\(")
+SWITCH = re.compile(r"\bswitch\s*\(")
+CASE = re.compile(r"\b(case\s[^:]*|default\s*):")
+ENUMERATOR = re.compile(r"case\s+[A-Z][A-Z0-9_]*")
+VARIANT = re.compile(r"_(avx\w+)\.c$")  # for processors with that
 
 
 class Source:
@@ -33,7 +39,9 @@ class Source:
         self.path = path
         self.lines = collections.Counter()
         self.branches = collections.Counter()  # by line and number
-        self.assertions = assertion_lines(os.path.join(SOURCE, path))
+        text = open_text(os.path.join(SOURCE, path))
+        self.assertions = assertion_lines(text)
+        self.switches = closed_switches(text)
 
     def add(self, lines):
         for line in lines:
@@ -41,7 +49,10 @@ class Source:
             self.lines[number] += line["count"]
             if number in self.assertions:
                 continue
-            for side, branch in enumerate(line["branches"]):
+            branches = line["branches"]
+            if number in self.switches:
+                branches = branches[:-1]  # gcov has the default last
+            for side, branch in enumerate(branches):
                 self.branches[number, side] += branch["count"]
 
     def untaken(self):
@@ -49,23 +60,54 @@ class Source:
         return sorted({line for (line, _), n in self.branches.items() if not n})
 
 
-def assertion_lines(path):
-    """The numbers of the lines that an assertion stands on."""
+def open_text(path):
     with open(path, encoding="utf-8") as file:
-        text = file.read()
+        return file.read()
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+def closed_switches(text):
+    """The numbers of the lines where a switch begins that has no default, and
+    constants of an enum as cases."""
+    found = set()
+    for m in SWITCH.finditer(text):
+        opens = text.index("{", end_of(text, m.end()))
+        cases = own_cases(text[opens + 1:end_of(text, opens + 1, "{}") - 1])
+        if cases and all(map(ENUMERATOR.fullmatch, cases)):
+            found.add(line_of(text, m.start()))
+    return found
+
+
+def own_cases(body):
+    """What the body of a switch has as labels, without those of others in
+    it."""
+    inner = SWITCH.search(body)
+    while inner:
+        opens = body.index("{", end_of(body, inner.end()))
+        body = (body[:inner.start()]
+                + body[end_of(body, opens + 1, "{}"):])
+        inner = SWITCH.search(body)
+    return [m[1].strip() for m in CASE.finditer(body)]
+
+
+def assertion_lines(text):
+    """The numbers of the lines that an assertion stands on."""
     found = set()
     for m in ASSERTION.finditer(text):
-        first = text.count("\n", 0, m.start()) + 1
+        first = line_of(text, m.start())
         last = first + text.count("\n", m.start(), end_of(text, m.end()))
         found.update(range(first, last + 1))
     return found
 
 
-def end_of(text, at):
+def end_of(text, at, pair="()"):
     """Behind the parenthesis that closes the one before `at`."""
     depth = 1
     while depth:
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        depth += {pair[0]: 1, pair[1]: -1}.get(text[at], 0)
         at += 1
     return at
 
@@ -105,6 +147,15 @@ def gather(folder):
                 sources[path] = Source(path)
             sources[path].add(file["lines"])
     return sources
+
+
+def without_variants(sources):
+    """The sources that this processor can run, and the names of the others."""
+    flags = open_text("/proc/cpuinfo").replace("avx512f", "avx512").split()
+    others = {path for path in sources
+              if VARIANT.search(path) and VARIANT.search(path)[1] not in flags}
+    return ({p: s for p, s in sources.items() if p not in others},
+            sorted(others))
 
 
 def share(counter):
@@ -151,11 +202,13 @@ def main(argv):
                         help="a folder or file, to see its branches")
     parser.add_argument("--build", default=".", help="the build folder")
     args = parser.parse_args(argv)
-    sources = gather(args.build)
+    sources, others = without_variants(gather(args.build))
     if args.prefix:
         print_files(sources, args.prefix)
     else:
         print_table(sources)
+    if others:
+        print("for other processors:", *others)
     return 0 if sources else 1
 
 
