@@ -4,6 +4,7 @@
 #include "digestd/proxy/request.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,16 +159,20 @@ static bool request_resolve(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	const struct worker_settings *set = r->q->settings;
+	int err;
 
 	if (request_is_last(r) ||
 	    (in->target[0] == '*' && !request_host_of(r))) {
 		reply_options(r);
 		return false;
 	}
-	if (request_resolve_target(r)) {
+	err = request_resolve_target(r);
+	if (err == -ENOMEM)
+		reply_error(r, 503, "memory");
+	else if (err)
 		reply_error(r, 400, "target");
+	if (err)
 		return false;
-	}
 	r->q->site = request_find_site(set, &r->q->target);
 	scd_key_make(set->hash_secret, "GET", r->q->target.uri,
 		     r->q->target.uri_len, &r->q->key);

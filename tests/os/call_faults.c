@@ -14,11 +14,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/spared.h"
 
 static const char *_Atomic failing;
 static atomic_uint left; /* calls until then; 0: none will */
@@ -58,7 +62,7 @@ int call_error(void)
 bool call_fails(const char *function)
 {
 	if (!atomic_load(&left) || strcmp(function, atomic_load(&failing)) ||
-	    atomic_fetch_sub(&left, 1) != 1)
+	    spared() || atomic_fetch_sub(&left, 1) != 1)
 		return false;
 	atomic_store(&failed, 1);
 	errno = atomic_load(&failing_error);
@@ -72,6 +76,18 @@ CALL_WRAPPER(int, listen, (int a, int b), (a, b), -1)
 CALL_WRAPPER(int, setsockopt, (int a, int b, int c, const void *d, socklen_t e),
      (a, b, c, d, e), -1)
 CALL_WRAPPER(int, getsockname, (int a, struct sockaddr *b, socklen_t *c), (a, b, c), -1)
+CALL_WRAPPER(int, getsockopt, (int a, int b, int c, void *d, socklen_t *e),
+     (a, b, c, d, e), -1)
+CALL_WRAPPER(int, accept4, (int a, struct sockaddr *b, socklen_t *c, int d),
+     (a, b, c, d), -1)
+CALL_WRAPPER(int, connect, (int a, const struct sockaddr *b, socklen_t c),
+     (a, b, c), -1)
+CALL_WRAPPER(ssize_t, recv, (int a, void *b, size_t c, int d), (a, b, c, d), -1)
+CALL_WRAPPER(ssize_t, send, (int a, const void *b, size_t c, int d),
+     (a, b, c, d), (shutdown(a, SHUT_RDWR), -1)) /* as when the peer is gone */
+CALL_WRAPPER(ssize_t, sendmsg, (int a, const struct msghdr *b, int c), (a, b, c), -1)
+CALL_WRAPPER(ssize_t, sendfile, (int a, int b, off_t *c, size_t d), (a, b, c, d), -1)
+CALL_WRAPPER(int, memfd_create, (const char *a, unsigned b), (a, b), -1)
 CALL_WRAPPER(int, eventfd, (unsigned a, int b), (a, b), -1)
 CALL_WRAPPER(int, epoll_create1, (int a), (a), -1)
 CALL_WRAPPER(int, epoll_ctl, (int a, int b, int c, struct epoll_event *d),

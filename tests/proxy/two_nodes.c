@@ -169,6 +169,9 @@ static void origin_request(void *arg, struct exchange *x)
 		reply_slowly(x, &f, strchr(t, '?') == NULL, true);
 	} else if (starts(t, "/etag")) {
 		reply_validated(x, &f);
+	} else if (starts(t, "/early")) {
+		exchange_interim(x, 103, &f);
+		exchange_reply_copy(x, 200, &f, t, strlen(t));
 	} else if (starts(t, "/vary")) {
 		fields_add(&f, "Vary", "Accept-Language");
 		exchange_reply_copy(x, 200, &f, "v", 1);

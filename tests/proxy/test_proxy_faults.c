@@ -1,0 +1,221 @@
+/*
+ * What requests come to when the node has no memory for them, or its calls of
+ * the system fail: the i-th, for every i. The client gets the answer, an error
+ * or the end of its connection, never wrong bytes; the next one gets the
+ * answer; and nothing is left (two_nodes_end() looks).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch.h"
+#include "tests/codec/alloc.h"
+#include "tests/loopback.h"
+#include "tests/os/call_faults.h"
+#include "tests/proxy/two_nodes.h"
+#include "tests/spared.h"
+#include "tests/unit.h"
+
+enum { MAX_CALLS = 400, QUIET = 3 };
+
+static pthread_t clients;
+
+/* Only the nodes are to fail, not their clients and origin. */
+bool spared_thread(void)
+{
+	return pthread_equal(pthread_self(), clients) ||
+	       pthread_equal(pthread_self(), at.thread);
+}
+
+/* What is asked for; a star at the end of a target becomes the number of the
+ * round. */
+/* clang-format off */
+static const struct row {
+	const char *method, *target, *fields, *body;
+	bool at_b; /* and node a has it */
+	bool is_big;
+	bool calls; /* with system calls that fail, too */
+} rows[] = {
+	{ "GET", "/hit*", "", "", false, false, true },
+	{ "GET", "/hit", "", "", false, false, false },
+	{ "GET", "/hit", "Range: bytes=0-1\r\n", "", false, false, false },
+	{ "GET", "/hit", "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "", false, false, false },
+	{ "HEAD", "/hit*", "", "", false, false, false },
+	{ "GET", "/hit*", "", "", true, false, true },
+	{ "GET", "/big*", "", "", false, true, false },
+	{ "GET", "/big", "", "", false, true, true },
+	{ "GET", "/big*", "", "", true, true, true },
+	{ "GET", "/private-big*", "", "", false, true, true },
+	{ "GET", "/chunked*", "", "", false, true, false },
+	{ "GET", "/nostore", "", "", false, false, false },
+	{ "GET", "/etag", "", "", false, false, false },
+	{ "GET", "/etag", "If-None-Match: \"v1\"\r\n", "", false, false, false },
+	{ "GET", "/vary*", "Accept-Language: de\r\n", "", false, false, false },
+	{ "GET", "/early*", "", "", false, false, false },
+	{ "POST", "/up", "Content-Length: 4\r\n", "abcd", false, false, true },
+	{ "POST", "/up", "Transfer-Encoding: chunked\r\n", "4\r\nabcd\r\n0\r\n\r\n", false, false, false },
+	{ "PUT", "/hit", "Content-Length: 0\r\n", "", false, false, false },
+};
+/* clang-format on */
+
+static char *ask_row(const struct row *row, const char *target)
+{
+	const unsigned port = row->at_b ? port_b() : port_a();
+	char request[1024];
+	int fd = loopback_dial(port);
+
+	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: h\r\n"
+		 "Connection: close\r\n%s\r\n%s", row->method, target,
+		 row->fields, row->body);
+	(void)!send(fd, request, strlen(request), MSG_NOSIGNAL);
+	return hear(fd);
+}
+
+/* Whether a body is what the origin meant, or where it is cut off. */
+static bool is_right(const struct row *row, const char *target,
+		     const char *body)
+{
+	const size_t len = strlen(body);
+
+	if (row->is_big)
+		return strspn(body, "b0123456789acdef\r\n") == len;
+	if (!strncmp(target, "/hit", 4) || !strncmp(target, "/early", 6))
+		return !strncmp(body, target, len) || !strcmp(body, "plain");
+	return len <= strlen("tagged");
+}
+
+/* An answer, an error, or nothing at all. */
+static void check(const struct row *row, const char *target, const char *reply)
+{
+	const char *body;
+
+	if (!strncmp(reply, "HTTP/1.1 103", 12)) {
+		reply = strstr(reply, "\r\n\r\n");
+		assert_non_null(reply);
+		reply += 4;
+	}
+	if (!reply[0] || !strncmp(reply, "HTTP/1.1 5", 10))
+		return;
+	body = strstr(reply, "\r\n\r\n");
+	if (body && (!strncmp(reply, "HTTP/1.1 2", 10) ||
+		     !strncmp(reply, "HTTP/1.1 304", 12)) &&
+	    is_right(row, target, body + 4))
+		return;
+	fail_msg("%s %s: %.300s", row->method, target, reply);
+}
+
+/* One round: what has to be there before, the fault, and the same request once
+ * more. Returns whether something has failed. */
+static bool round_fails(const struct row *row, unsigned i,
+			void (*arm)(unsigned i), bool (*disarm)(void))
+{
+	char target[64], *reply;
+	bool failed;
+
+	snprintf(target, sizeof(target), "%s", row->target);
+	if (strchr(target, '*'))
+		snprintf(strchr(target, '*'), 16, "%u", i);
+	if (row->at_b) {
+		free(ask(port_a(), "GET", target, ""));
+		introduce(NULL);
+	}
+	arm(i);
+	reply = ask_row(row, target);
+	failed = disarm();
+	check(row, target, reply);
+	free(reply);
+	reply = ask_row(row, target);
+	if (strncmp(reply, "HTTP/1.1 5", 10) == 0 || !reply[0])
+		fail_msg("%s %s after fault %u: %.300s", row->method, target,
+			 i, reply);
+	check(row, target, reply);
+	free(reply);
+	return failed;
+}
+
+static void each_round(const struct row *row, void (*arm)(unsigned i),
+		       bool (*disarm)(void))
+{
+	unsigned quiet = 0, i;
+
+	for (i = 1; i < MAX_CALLS && quiet < QUIET; i++)
+		quiet = round_fails(row, i, arm, disarm) ? 0 : quiet + 1;
+	assert_in_range(i, QUIET, MAX_CALLS - 1);
+}
+
+static bool disarm_memory(void)
+{
+	bool failed = alloc_failed();
+
+	alloc_fail_at(0);
+	return failed;
+}
+
+static void without_memory(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		each_round(&rows[i], alloc_fail_at, disarm_memory);
+}
+
+static const struct failing_call {
+	const char *function;
+	int error;
+} failing_calls[] = {
+	{ "accept4", ECONNABORTED }, { "accept4", EMFILE },
+	{ "recv", ECONNRESET },	     { "send", EPIPE },
+	{ "sendmsg", EPIPE },	     { "sendfile", EIO },
+	{ "socket", EMFILE },	     { "connect", ECONNREFUSED },
+	{ "setsockopt", EINVAL },    { "getsockopt", EINVAL },
+	{ "epoll_ctl", ENOSPC },     { "memfd_create", EMFILE },
+};
+
+static const struct failing_call *failing;
+
+static void arm_call(unsigned i)
+{
+	call_fail_at(failing->function, i, failing->error);
+}
+
+static bool disarm_call(void)
+{
+	bool failed = call_failed();
+
+	call_fail_at(failing->function, 0, 0);
+	return failed;
+}
+
+static void with_calls_that_fail(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < NROWS(failing_calls); f++) {
+		failing = &failing_calls[f];
+		for (size_t i = 0; i < NROWS(rows); i++) {
+			if (rows[i].calls)
+				each_round(&rows[i], arm_call, disarm_call);
+		}
+	}
+}
+
+static int set_up(void **state)
+{
+	clients = pthread_self();
+	return two_nodes_begin(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_memory, set_up,
+						two_nodes_end),
+		cmocka_unit_test_setup_teardown(with_calls_that_fail, set_up,
+						two_nodes_end),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
