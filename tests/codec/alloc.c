@@ -4,6 +4,8 @@
 #include "tests/codec/alloc.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/spared.h"
 
@@ -13,6 +15,9 @@ void *__real_realloc(void *old, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t max);
 
 /* atomic: some of what is tested has threads */
 static _Atomic unsigned countdown; /* 0: nothing fails */
@@ -66,4 +71,28 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *old, size_t size)
 {
 	return fails(size) ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	void *memory;
+
+	return fails(size) || posix_memalign(&memory, alignment, size) ?
+		       NULL : memory;
+}
+
+char *__wrap_strndup(const char *text, size_t max)
+{
+	size_t len = strnlen(text, max);
+	char *copy = __wrap_malloc(len + 1);
+
+	if (!copy)
+		return NULL;
+	copy[len] = '\0';
+	return memcpy(copy, text, len);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return __wrap_strndup(text, strlen(text));
 }

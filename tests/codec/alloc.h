@@ -1,6 +1,6 @@
 /*
- * A test that links alloc.c with -Wl,--wrap for malloc, calloc and realloc
- * can make any allocation fail, and count what is asked for.
+ * A test that links alloc.c with $(alloc_ldflags) can make any allocation fail
+ * that the code makes which is tested, and count what is asked for.
  */
 #ifndef TEST_CODEC_ALLOC_H
 #define TEST_CODEC_ALLOC_H

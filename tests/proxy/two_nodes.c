@@ -169,6 +169,9 @@ static void origin_request(void *arg, struct exchange *x)
 		reply_slowly(x, &f, strchr(t, '?') == NULL, true);
 	} else if (starts(t, "/etag")) {
 		reply_validated(x, &f);
+	} else if (starts(t, "/cookie")) {
+		fields_add(&f, "Set-Cookie", "a=b");
+		exchange_reply_copy(x, 200, &f, "baked", 5);
 	} else if (starts(t, "/early")) {
 		exchange_interim(x, 103, &f);
 		exchange_reply_copy(x, 200, &f, t, strlen(t));

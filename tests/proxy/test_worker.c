@@ -1,0 +1,178 @@
+/*
+ * A worker that cannot be made, or not be told anything: nothing is left of it,
+ * and one that is there goes on as before.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digestd/fetch/fetch.h"
+#include "tests/codec/alloc.h"
+#include "tests/os/call_faults.h"
+#include "tests/proxy/two_nodes.h"
+#include "tests/spared.h"
+#include "tests/unit.h"
+
+enum { MAX_CALLS = 300 };
+
+bool spared_thread(void)
+{
+	return pthread_equal(pthread_self(), at.thread);
+}
+
+static const struct worker_origin origins[] = {
+	{ "www.example.com", "http://127.0.0.1:1", SET_COOKIE_REFUSE },
+	{ "h:8080", "http://127.0.0.1:2", SET_COOKIE_STRIP },
+};
+
+/* All that a worker can be told. */
+static struct worker_settings all_settings(void)
+{
+	struct worker_settings all = at.a.settings;
+
+	all.origins = origins;
+	all.norigins = NROWS(origins);
+	return all;
+}
+
+static int make(const struct worker_settings *settings, struct worker **w)
+{
+	const struct worker_hooks hooks = { 0 };
+	const struct worker_shared shared = {
+		.cache = at.a.cache, .collapses = at.a.collapses,
+	};
+
+	return worker_new(settings, &hooks, &shared, w);
+}
+
+static void each_allocation_fails(void **state)
+{
+	const struct worker_settings all = all_settings();
+	const unsigned descriptors = call_descriptors();
+	unsigned i = 0;
+	int err;
+
+	(void)state;
+	do {
+		struct worker *w = NULL;
+
+		alloc_fail_at(++i);
+		err = make(&all, &w);
+		assert_int_equal(!err, !alloc_failed());
+		alloc_fail_at(0);
+		assert_true(!err || err == -ENOMEM);
+		worker_stop(&w);
+		assert_int_equal(call_descriptors(), descriptors);
+	} while (err);
+	assert_in_range(i, 10, MAX_CALLS);
+}
+
+static void each_call_fails(void **state)
+{
+	static const char *const calls[] = {
+		"epoll_create1", "eventfd", "epoll_ctl", "socket", "bind",
+		"listen", "setsockopt", "getsockname",
+	};
+	const struct worker_settings all = all_settings();
+	const unsigned descriptors = call_descriptors();
+
+	(void)state;
+	for (size_t c = 0; c < NROWS(calls); c++) {
+		unsigned i = 0, failed;
+
+		do {
+			struct worker *w = NULL;
+			int err;
+
+			call_fail_at(calls[c], ++i, EACCES);
+			err = make(&all, &w);
+			failed = (unsigned)call_failed();
+			call_fail_at(calls[c], 0, 0);
+			/* some it can do without */
+			assert_true(err ? failed && !w : w != NULL);
+			worker_stop(&w);
+			assert_int_equal(call_descriptors(), descriptors);
+		} while (failed && i < MAX_CALLS);
+		assert_in_range(i, 2, MAX_CALLS - 1);
+	}
+}
+
+static void addresses_that_are_none(void **state)
+{
+	struct worker_settings bad = at.a.settings;
+	struct worker *w = NULL;
+
+	(void)state;
+	bad.data_listen = "nowhere";
+	assert_int_equal(make(&bad, &w), -EINVAL);
+	bad.data_listen = NULL;
+	assert_int_equal(make(&bad, &w), 0);
+	assert_int_equal(worker_data_port(w), 0);
+	assert_true(worker_peer_port(w) > 0);
+	worker_stop(&w);
+	bad.peer_listen = "nowhere:1";
+	assert_int_equal(make(&bad, &w), -EINVAL);
+	bad.peer_listen = NULL;
+	assert_int_equal(make(&bad, &w), 0);
+	assert_int_equal(worker_peer_port(w), 0);
+	worker_stop(&w);
+	worker_stop(&w); /* of no effect, but allowed */
+}
+
+static void no_thread(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	assert_int_equal(make(&at.a.settings, &w), 0);
+	call_fail_at("pthread_create", 1, EAGAIN);
+	assert_int_equal(worker_start(w), -EAGAIN);
+	worker_stop(&w);
+}
+
+/* What it cannot be told, it has not heard. */
+static void told_without_memory(void **state)
+{
+	struct worker_settings all = all_settings();
+	unsigned i = 0;
+	int err;
+
+	(void)state;
+	all.default_origin = NULL;
+	do {
+		alloc_fail_at(++i);
+		err = worker_reconfigure(at.a.worker, &all);
+		alloc_fail_at(0);
+		if (err) {
+			assert_int_equal(err, -ENOMEM);
+			expect(ask(port_a(), "GET", "/hit", ""), 200, "/hit");
+		}
+	} while (err);
+	assert_in_range(i, 5, MAX_CALLS);
+	do
+		alloc_fail_at(1), err = worker_set_view(at.a.worker, NULL);
+	while (!alloc_failed());
+	assert_int_equal(err, -ENOMEM);
+	alloc_fail_at(0);
+	worker_drain(at.a.worker);
+	worker_drain(at.a.worker); /* the same as once */
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_allocation_fails),
+		TEST(each_call_fails),
+		TEST(addresses_that_are_none),
+		TEST(no_thread),
+		TEST(told_without_memory),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	fetch_global_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
