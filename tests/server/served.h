@@ -36,6 +36,8 @@ struct served {
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
 	const struct address_prefixes *trusted;
+	const char *listen; /* null: on a free port of IPv4 */
+	unsigned idle_ms; /* 0: 3000 */
 	atomic_bool drained;
 };
 
@@ -44,8 +46,8 @@ extern struct served at;
 #define CLOSE " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 #define KEEP " HTTP/1.1\r\nHost: h\r\n\r\n"
 
-/* Set-up and tear-down of a test: the server, with at.strict's engine and
- * at.tls. */
+/* Set-up and tear-down of a test: the server, with at.strict's engine, and the
+ * settings that are there. */
 int served_set_up(void **state);
 int served_tear_down(void **state);
 

@@ -1,0 +1,230 @@
+/*
+ * Clients that the server does not keep: those that are too slow, and those
+ * that wait where others want in; by IPv4 and IPv6, with either engine.
+ */
+#include "tests/server/served.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit.h"
+
+enum { ROOM = 4, IDLE_MS = 150 };
+
+/* Whether the other end has closed, within a few seconds. */
+static bool is_closed(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, 0) == 0;
+}
+
+/* It takes nothing of a body that no buffer holds. */
+static void who_reads_nothing(void **state)
+{
+	int fd = dial();
+
+	(void)state;
+	say(fd, "GET /big" KEEP);
+	wait_for(&at.begun, 1);
+	wait_for(&at.aborted, 1);
+	close(fd);
+}
+
+static void who_reads_slowly_but_enough(void **state)
+{
+	size_t len;
+	char *reply;
+	int fd = dial();
+
+	(void)state;
+	say(fd, "GET /big" CLOSE);
+	for (int i = 0; i < 4 * IDLE_MS / 10; i++) {
+		char piece[20000];
+
+		assert_true(recv(fd, piece, sizeof(piece), 0) > 0);
+		usleep(10000);
+	}
+	reply = hear(fd, &len);
+	assert_true(len > 0);
+	free(reply);
+	wait_for(&at.done, 1);
+}
+
+static void who_sends_nothing(void **state)
+{
+	int fd = dial();
+
+	(void)state;
+	say(fd, "POST /upload HTTP/1.1\r\nHost: h\r\n"
+		"Content-Length: 100000\r\n\r\nabc");
+	wait_for(&at.begun, 1);
+	wait_for(&at.aborted, 1);
+	close(fd);
+}
+
+/* One that waits for its client goes when the last place is taken. */
+static void the_idle_make_room(void **state)
+{
+	int fds[ROOM - 1];
+	char *reply;
+
+	(void)state;
+	for (int i = 0; i < ROOM - 1; i++) {
+		fds[i] = dial();
+		say(fds[i], "GET /a%41?q" KEEP);
+		wait_for(&at.done, i + 1);
+	}
+	for (int i = 0; i < ROOM; i++) {
+		reply = ask("GET /late" CLOSE, NULL);
+		assert_non_null(strstr(reply, "late"));
+		free(reply);
+	}
+	assert_true(server_crowded_out(at.server) >= 1);
+	for (int i = 0; i < ROOM - 1; i++)
+		close(fds[i]);
+}
+
+/* Of uploads the slowest. */
+static void uploads_make_room(void **state)
+{
+	int fds[ROOM - 1];
+	char *reply;
+
+	(void)state;
+	for (int i = 0; i < ROOM - 1; i++) {
+		fds[i] = dial();
+		say(fds[i], "POST /upload HTTP/1.1\r\nHost: h\r\n"
+			    "Content-Length: 100000\r\n\r\n");
+		if (i != 1)
+			say(fds[i], "some of the body");
+		wait_for(&at.begun, i + 1);
+	}
+	usleep(20000);
+	reply = ask("GET /late" CLOSE, NULL);
+	assert_non_null(strstr(reply, "late"));
+	free(reply);
+	assert_true(is_closed(fds[1]));
+	for (int i = 0; i < ROOM - 1; i++)
+		close(fds[i]);
+}
+
+static struct sockaddr_in6 loopback_v6(void)
+{
+	return (struct sockaddr_in6){ .sin6_family = AF_INET6,
+				      .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+}
+
+static bool has_ipv6(void)
+{
+	const struct sockaddr_in6 any = loopback_v6();
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	bool has = !bind(fd, (const struct sockaddr *)&any, sizeof(any));
+
+	close(fd);
+	return has;
+}
+
+static int dial_v6(void)
+{
+	struct sockaddr_in6 to = loopback_v6();
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	to.sin6_port = htons((uint16_t)server_port(at.server));
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void by_ipv6(void **state)
+{
+	int fds[ROOM];
+	char *reply;
+	size_t len;
+
+	(void)state;
+	if (!at.listen)
+		skip();
+	for (int i = 0; i < ROOM; i++)
+		fds[i] = dial_v6();
+	say(fds[0], "GET /a%41?q" CLOSE);
+	reply = hear(fds[0], NULL);
+	assert_non_null(strstr(reply, "/a%41?q"));
+	free(reply);
+	fds[0] = dial_v6();
+	say(fds[0], "GET /");
+	for (int i = 0; i < 30; i++) {
+		char piece[1001];
+
+		memset(piece, 'x', sizeof(piece) - 1);
+		piece[sizeof(piece) - 1] = '\0';
+		if (send(fds[0], piece, 1000, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	(void)!send(fds[0], KEEP, strlen(KEEP), MSG_NOSIGNAL);
+	reply = hear(fds[0], &len);
+	assert_true(!len || strstr(reply, " 414 "));
+	free(reply);
+	for (int i = 1; i < ROOM; i++)
+		close(fds[i]);
+}
+
+static int set_up(bool strict, unsigned room, unsigned idle_ms,
+		  const char *listen, void **state)
+{
+	at.strict = strict;
+	at.max_connections = room;
+	at.idle_ms = idle_ms;
+	at.listen = listen;
+	return served_set_up(state);
+}
+
+static int set_up_slow(void **state)
+{
+	return set_up(false, 0, IDLE_MS, NULL, state);
+}
+
+static int set_up_slow_strict(void **state)
+{
+	return set_up(true, 0, IDLE_MS, NULL, state);
+}
+
+static int set_up_full(void **state)
+{
+	return set_up(false, ROOM, 0, NULL, state);
+}
+
+static int set_up_full_strict(void **state)
+{
+	return set_up(true, ROOM, 0, NULL, state);
+}
+
+static int set_up_v6(void **state)
+{
+	return set_up(false, 0, 0, has_ipv6() ? "[::1]:0" : NULL, state);
+}
+
+static int set_up_v6_strict(void **state)
+{
+	return set_up(true, 0, 0, has_ipv6() ? "[::1]:0" : NULL, state);
+}
+
+/* clang-format off */
+#define ENGINES(test, set_up)                                             \
+	{ #test ", libmicrohttpd", test, set_up, served_tear_down, NULL },   \
+	{ #test ", strict", test, set_up##_strict, served_tear_down, NULL }
+/* clang-format on */
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENGINES(who_reads_nothing, set_up_slow),
+		ENGINES(who_reads_slowly_but_enough, set_up_slow),
+		ENGINES(who_sends_nothing, set_up_slow),
+		ENGINES(the_idle_make_room, set_up_full),
+		ENGINES(uploads_make_room, set_up_full),
+		ENGINES(by_ipv6, set_up_v6),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
