@@ -4,6 +4,7 @@
  */
 #include "tests/unit.h"
 
+#include <errno.h>
 #include <gnutls/gnutls.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -17,16 +18,25 @@
 #include <unistd.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/http/fields.h"
 #include "digestd/os/loop.h"
 #include "digestd/tls/tls.h"
 #include "digestd/tls/tls_client.h"
+#include "tests/codec/alloc.h"
 #include "tests/fetch/fetched.h"
 #include "tests/loopback.h"
+#include "tests/os/call_faults.h"
+#include "tests/spared.h"
 #include "tests/tls/certificate.h"
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-enum { MAX_CONNECTIONS = 64, BIG = 1000000, HEAD_MAX = 4096 };
+enum {
+	MAX_CONNECTIONS = 1024,
+	MAX_FAULTS = 200,
+	BIG = 1000000,
+	HEAD_MAX = 4096,
+};
 
 static const char *const versions[] = {
 	"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2",
@@ -36,6 +46,7 @@ static struct certificate ca, stranger, host;
 static struct tls *listener;
 static struct tls_client *right, *wrong;
 static char pattern[BIG];
+static pthread_t client; /* the thread that fetches */
 
 static struct {
 	int listen_fd;
@@ -258,14 +269,19 @@ static void end_spoiling(void)
 	spoiler.used = spoiler.alone = false;
 }
 
-static void open_all(const char *version)
+static void open_with(enum fetcher_use use, const char *version)
 {
 	at.accepted = at.requests = at.resumed = at.ended = 0;
 	at.version = version;
 	at.listen_fd = loopback_listen(&at.port);
 	assert_int_equal(pthread_create(&at.thread, NULL, serve, NULL), 0);
 	assert_int_equal(loop_new(&at.loop), 0);
-	assert_int_equal(fetcher_new(at.loop, FETCHER_DATA, 0, &at.fetcher), 0);
+	assert_int_equal(fetcher_new(at.loop, use, 0, &at.fetcher), 0);
+}
+
+static void open_all(const char *version)
+{
+	open_with(FETCHER_DATA, version);
 }
 
 static void close_all(void)
@@ -485,8 +501,137 @@ static void only_resets(void **state)
 	close_all();
 }
 
+/* libcurl holds servers to the same authorities. */
+static void what_nodes_exchange(void **state)
+{
+	struct tls_client *newest;
+	const struct tls_files files = {
+		.authorities = certificate_path("ca"), .oldest = TLS_1_3,
+	};
+	struct tls_fault fault;
+
+	(void)state;
+	certificate_write_text("ca", certificate_text(&ca));
+	assert_int_equal(tls_client_new(&files, &newest, &fault), 0);
+	for (size_t v = 0; v < NROWS(versions); v++) {
+		open_with(FETCHER_EXCHANGE, versions[v]);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(ask("GET", "/ok", right),
+					 FETCH_COMPLETE);
+			assert_int_equal(ask("POST", "/ok", right),
+					 FETCH_COMPLETE);
+			assert_int_equal(ask("GET", "/ok", wrong),
+					 FETCH_UNTRUSTED);
+			assert_int_equal(ask("GET", "/ok", NULL),
+					 FETCH_UNTRUSTED);
+		}
+		assert_int_equal(ask("GET", "/big", right), FETCH_COMPLETE);
+		assert_int_equal(ask("GET", "/bye", right), FETCH_COMPLETE);
+		assert_int_equal(ask("GET", "/ok", newest),
+				 v ? FETCH_UNTRUSTED : FETCH_COMPLETE);
+		close_all();
+	}
+	tls_client_unref(newest);
+}
+
+/* A fetcher and a fetch of its own. Returns what it comes to, or an errno. */
+static int fetch_once(enum fetcher_use use, const char *method,
+		      const struct fields *fields)
+{
+	static const struct fetch_limits limits = {
+		.connect_ms = 20000,
+		.first_byte_ms = 20000,
+		.max_header_bytes = 1000,
+	};
+	char url[64];
+	const struct fetch_request request = {
+		.method = method, .url = url, .target = "/ok",
+		.fields = fields, .limits = &limits, .tls = right,
+	};
+	struct fetched got = { .loop = at.loop };
+	int err = fetcher_new(at.loop, use, 0, &at.fetcher);
+
+	snprintf(url, sizeof(url), "https://localhost:%u", at.port);
+	if (!err)
+		err = fetch_start(at.fetcher, &request, &fetched_callbacks,
+				  &got, &got.fetch);
+	if (!err)
+		err = fetched_end(&got);
+	fetcher_free(&at.fetcher);
+	return err;
+}
+
+/* Of the fetcher: the server has its own threads. */
+bool spared_thread(void)
+{
+	return !pthread_equal(pthread_self(), client);
+}
+
+static void each_allocation_fails(enum fetcher_use use, const char *method,
+				  const struct fields *fields)
+{
+	int result, failed;
+	unsigned i = 0;
+
+	do {
+		alloc_fail_at(++i);
+		result = fetch_once(use, method, fields);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		assert_true(failed || result == FETCH_COMPLETE);
+	} while (failed && i < MAX_FAULTS);
+	assert_in_range(i, 5, MAX_FAULTS - 1);
+}
+
+static void each_call_fails(enum fetcher_use use)
+{
+	static const struct {
+		const char *name;
+		int error;
+	} calls[] = {
+		{ "socket", EMFILE }, { "connect", ENETUNREACH },
+		{ "setsockopt", EINVAL }, { "getsockopt", EINVAL },
+		{ "epoll_ctl", ENOSPC }, { "eventfd", EMFILE },
+		{ "pthread_create", EAGAIN }, { "getaddrinfo", EIO },
+	};
+
+	for (size_t c = 0; c < NROWS(calls); c++) {
+		int result, failed;
+		unsigned i = 0;
+
+		do {
+			call_fail_at(calls[c].name, ++i, calls[c].error);
+			result = fetch_once(use, "GET", NULL);
+			failed = call_failed();
+			call_fail_at(calls[c].name, 0, 0);
+			assert_true(failed || result == FETCH_COMPLETE);
+		} while (failed && i < MAX_FAULTS);
+		assert_in_range(i, 1, MAX_FAULTS - 1);
+	}
+}
+
+static void faults(void **state)
+{
+	struct fields fields;
+
+	(void)state;
+	fields_init(&fields);
+	assert_int_equal(fields_add(&fields, "A", "b"), 0);
+	assert_int_equal(fields_add(&fields, "Accept", ""), 0);
+	open_all(versions[0]);
+	fetcher_free(&at.fetcher);
+	for (int use = 0; use < 2; use++) {
+		each_allocation_fails((enum fetcher_use)use, "GET", &fields);
+		each_allocation_fails((enum fetcher_use)use, "POST", NULL);
+		each_call_fails((enum fetcher_use)use);
+	}
+	close_all();
+	fields_free(&fields);
+}
+
 static int set_up(void **state)
 {
+	client = pthread_self();
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < BIG; i++)
 		pattern[i] = (char)(i * 7 % 251);
@@ -523,6 +668,8 @@ int main(void)
 		cmocka_unit_test(handshakes_that_fail),
 		cmocka_unit_test(no_address_is_left),
 		cmocka_unit_test(only_resets),
+		cmocka_unit_test(what_nodes_exchange),
+		cmocka_unit_test(faults),
 	};
 
 	fetch_global_init();
