@@ -68,7 +68,7 @@ struct transfer {
 	int failure;        /* enum fetch_result, or as above */
 	struct loop_timer first_byte;
 	unsigned first_byte_ms;
-	struct loop_call later; /* resume or reap */
+	struct loop_call later; /* resume, reap or fail */
 };
 
 static struct transfer *fetch_curl_transfer_of(struct fetch *f)
@@ -214,6 +214,29 @@ static int fetch_curl_on_timer(CURLM *multi, long timeout_ms, void *arg)
 	return 0;
 }
 
+static void fetch_curl_run_fail(void *arg)
+{
+	fetch_curl_finish(arg, CURLE_OUT_OF_MEMORY);
+}
+
+/*
+ * The socket of a fetch cannot be watched, so that it would only end with its
+ * time. An error of the callback would end all others of this handle in that
+ * way, too.
+ */
+static void fetch_curl_fail_soon(CURL *easy)
+{
+	struct transfer *f = NULL;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &f);
+	if (!f || f->failure != NOT_FAILED)
+		return;
+	f->failure = FETCH_NOMEM;
+	loop_undefer(f->means->loop, &f->later);
+	f->later.run = fetch_curl_run_fail;
+	loop_defer(f->means->loop, &f->later);
+}
+
 static int fetch_curl_watch_socket(struct fetch_means *means, curl_socket_t fd,
 				   unsigned events)
 {
@@ -239,16 +262,16 @@ static int fetch_curl_on_socket(CURL *easy, curl_socket_t fd, int what,
 	unsigned events = (what & CURL_POLL_IN ? LOOP_READ : 0u) |
 			  (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
 
-	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		if (s)
 			loop_unwatch(means->loop, &s->watch);
 		free(s);
 		return 0;
 	}
-	if (s)
-		return loop_rewatch(means->loop, &s->watch, events) ? -1 : 0;
-	return fetch_curl_watch_socket(means, fd, events);
+	if (s ? loop_rewatch(means->loop, &s->watch, events) :
+		fetch_curl_watch_socket(means, fd, events))
+		fetch_curl_fail_soon(easy);
+	return 0;
 }
 
 /* Curl and the loop know each other; null without memory. */
