@@ -417,6 +417,34 @@ static void test_no_digest_yet(void **state)
 }
 
 /* The ledger is in both, use by use. */
+/* What digestd --metrics prints has a line for each name, and no values. */
+static void test_list(void **state)
+{
+	struct node_status s = numbered();
+	char *text = metrics_of(&s), *list = NULL, *at = text;
+	size_t len, n = 0;
+	FILE *to = open_memstream(&list, &len);
+
+	(void)state;
+	assert_non_null(to);
+	node_status_list_metrics(to);
+	assert_int_equal(fclose(to), 0);
+	while ((at = strstr(at, "# TYPE "))) {
+		char name[128];
+
+		at += strlen("# TYPE ");
+		assert_int_equal(sscanf(at, "%127s", name), 1);
+		if (!strstr(list, name))
+			fail_msg("no %s", name);
+		n++;
+	}
+	assert_true(n > 100);
+	assert_null(strchr(list, '#'));
+	assert_null(strchr(list, '{'));
+	free(list);
+	free(text);
+}
+
 static void test_memory(void **state)
 {
 	struct node_status s = numbered();
@@ -450,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_no_digest_yet),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "tests/codec/alloc.h"
+#include "tests/os/call_faults.h"
 #include "tests/unit.h"
 
 enum { WINDOW = 500, MOST_BYTES = 1 << 16 };
@@ -250,6 +251,43 @@ static void test_every_allocation(void **state)
 	unlink(path);
 }
 
+/* What cannot be written leaves what there was, until the rename; what cannot
+ * be read is an error. */
+static void test_every_call(void **state)
+{
+	static const char *const calls[] = { "open", "write", "fsync", "close",
+					     "rename", "fstat" };
+	struct scd_admission *a = filter(200);
+
+	(void)state;
+	for (size_t c = 0; c < NROWS(calls); c++) {
+		bool failed = true;
+
+		for (unsigned n = 1; failed; n++) {
+			struct scd_admission *b = NULL;
+			int err;
+
+			save(100);
+			call_fail_at(calls[c], n, EIO);
+			err = admission_file_save(&mine, a);
+			if (!err)
+				err = admission_file_load(&mine, WINDOW, &b);
+			failed = call_failed();
+			call_fail_at(calls[c], 0, 0);
+			if (strcmp(calls[c], "close") != 0)
+				assert_int_equal(err, failed ? -EIO : 0);
+			scd_admission_free(&b);
+			assert_int_equal(access(beside, F_OK), -1);
+			b = NULL;
+			assert_int_equal(admission_file_load(&mine, WINDOW, &b),
+					 0);
+			scd_admission_free(&b);
+		}
+	}
+	scd_admission_free(&a);
+	unlink(path);
+}
+
 /* The keeper */
 
 static struct admitter *admitter_of(uint64_t window)
@@ -345,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_no_such_file),
 		cmocka_unit_test(test_failing_writes),
 		cmocka_unit_test(test_every_allocation),
+		cmocka_unit_test(test_every_call),
 		cmocka_unit_test(test_restarts),
 		cmocka_unit_test(test_what_is_no_file),
 	};

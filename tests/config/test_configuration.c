@@ -14,6 +14,7 @@
 #include "digestd/peers/peer_kind.h"
 #include "digestd/config/configuration_check.h"
 #include "digestd/mesh/peerset.h"
+#include "tests/codec/alloc.h"
 #include "tests/config/config_file.h"
 #include "tests/unit.h"
 
@@ -485,9 +486,42 @@ static void test_options_are_listed(void **state)
 	free(text);
 }
 
+/* A node's configuration without memory for it: an error, and not half of it. */
+static void test_without_memory(void **state)
+{
+	static const char text[] =
+		BASE "cluster_key = \"" KEY "\"\n"
+		"listen_peer = \":8081\"\n"
+		"trusted_proxies = \"127.0.0.1 10.0.0.0/8\"\n"
+		"origin \"h\" { url = \"http://o\" set_cookie = \"strip\" }\n"
+		"peer \"b\" { url = \"http://b:1\" }\n"
+		"peer \"c\" { url = \"http://c:1\" kind = \"squid\" }\n";
+	bool failed = true;
+
+	(void)state;
+	config_write("conf", text, strlen(text), 0600);
+	for (unsigned i = 1; failed; i++) {
+		struct config_errors found;
+		struct config *c = NULL;
+		int err;
+
+		alloc_fail_at(i);
+		err = config_load(config_path("conf"), &c, &found);
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		if (!failed)
+			assert_string_equal(found.text, "");
+		assert_int_equal(!err, !failed);
+		assert_int_equal(!c, failed);
+		assert_int_equal(!found.len, !failed);
+		config_free(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_memory),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_too_many_peers),
 		cmocka_unit_test(test_right),

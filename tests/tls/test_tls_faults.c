@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -85,23 +87,28 @@ static struct {
 	int fds[2];
 } at;
 
-static int make(bool asks)
+/* `pem` and `key` are files of the client's; null: it has none. */
+static int make(bool asks, const char *pem, const char *key)
 {
-	const char *pem = certificate_path("pem");
-	const char *key = certificate_path("key");
-	const char *authorities = certificate_path("ca");
-	const struct tls_files files = { pem, key, asks ? authorities : NULL,
-					 TLS_1_2, false };
-	const struct tls_files trusted = { asks ? pem : NULL,
-					   asks ? key : NULL, authorities,
-					   TLS_1_2, false };
+	char authorities[PATH_MAX];
+	const struct tls_files files = { certificate_path("pem"),
+					 certificate_path("key"),
+					 asks ? authorities : NULL, TLS_1_2,
+					 false };
+	struct tls_files own = { .authorities = authorities };
 	const struct tls_ticket none = { 0 };
 	struct tls_server server = { .host = "host", .fd = at.fds[0] };
 	struct tls_fault fault;
-	int err = tls_new(&files, &at.listener, &fault);
+	int err;
 
+	snprintf(authorities, PATH_MAX, "%s", certificate_path("ca"));
+	err = tls_new(&files, &at.listener, &fault);
+	if (pem) {
+		own.certificate = certificate_path(pem);
+		own.key = certificate_path(key);
+	}
 	if (!err)
-		err = tls_client_new(&trusted, &at.client, &fault);
+		err = tls_client_new(&own, &at.client, &fault);
 	server.client = at.client;
 	if (!err)
 		err = tls_session_new(at.listener, at.fds[1], &at.session);
@@ -142,6 +149,16 @@ static int talk(void)
 	return n < 0 ? (int)n : -EPIPE;
 }
 
+static void end(void)
+{
+	tls_stream_free(at.stream);
+	tls_session_free(&at.session);
+	tls_client_unref(at.client);
+	tls_unref(at.listener);
+	close(at.fds[0]);
+	close(at.fds[1]);
+}
+
 /* Returns what it comes to. */
 static int connect_once(bool asks)
 {
@@ -150,17 +167,12 @@ static int connect_once(bool asks)
 	memset(&at, 0, sizeof(at));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
 				    at.fds), 0);
-	err = make(asks);
+	err = make(asks, asks ? "pem" : NULL, asks ? "key" : NULL);
 	if (!err)
 		err = shake_hands();
 	if (!err)
 		err = talk();
-	tls_stream_free(at.stream);
-	tls_session_free(&at.session);
-	tls_client_unref(at.client);
-	tls_unref(at.listener);
-	close(at.fds[0]);
-	close(at.fds[1]);
+	end();
 	return err;
 }
 
@@ -205,6 +217,54 @@ static void each_call_fails(void **state)
 	}
 }
 
+/* Whom a listener refuses that asks for a certificate, and what it says. */
+static void who_is_refused(void **state)
+{
+	static const struct {
+		const char *pem, *key, *why;
+	} rows[] = {
+		{ "pem", "key", "" },
+		{ "stranger", "stranger-key", "" }, /* does not show it */
+		{ "forged", "forged-key", "signature" },
+		{ "expired", "expired-key", "expired" },
+		{ NULL, NULL, "" },
+	};
+	struct certificate stranger, false_ca, forged, expired;
+
+	(void)state;
+	certificate_make(&stranger, "host", NULL, EXPIRES);
+	certificate_make(&false_ca, "ca", NULL, EXPIRES);
+	certificate_make(&forged, "host", &false_ca, EXPIRES);
+	certificate_make(&expired, "host", &ca, 2 * 86400);
+	certificate_write_text("forged", certificate_text(&forged));
+	certificate_write_text("forged-key", certificate_key_text(&forged));
+	certificate_write_text("stranger", certificate_text(&stranger));
+	certificate_write_text("stranger-key", certificate_key_text(&stranger));
+	certificate_write_text("expired", certificate_text(&expired));
+	certificate_write_text("expired-key", certificate_key_text(&expired));
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		int err;
+
+		memset(&at, 0, sizeof(at));
+		assert_int_equal(socketpair(AF_UNIX,
+					    SOCK_STREAM | SOCK_NONBLOCK, 0,
+					    at.fds), 0);
+		assert_int_equal(make(true, rows[i].pem, rows[i].key), 0);
+		err = shake_hands();
+		if (!err)
+			err = talk();
+		assert_int_equal(!err, i == 0);
+		if (!strstr(tls_session_refusal(at.session), rows[i].why))
+			fail_msg("%s: %s", rows[i].pem,
+				 tls_session_refusal(at.session));
+		end();
+	}
+	certificate_free(&stranger);
+	certificate_free(&false_ca);
+	certificate_free(&forged);
+	certificate_free(&expired);
+}
+
 static int set_up(void **state)
 {
 	certificate_make(&ca, "ca", NULL, EXPIRES);
@@ -229,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_allocation_fails),
 		cmocka_unit_test(each_call_fails),
+		cmocka_unit_test(who_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
