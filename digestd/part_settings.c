@@ -4,7 +4,6 @@
 #include "digestd/part_settings.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -169,12 +168,11 @@ static uint64_t part_settings_objects_of(const struct config *c)
  */
 static uint64_t part_settings_bits_per_object(const struct config *c)
 {
-	const double k = (double)c->hash_functions;
 	const double fp = cluster_fp / (double)(c->npeers ? c->npeers : 1);
 
 	if (c->bits_per_object)
 		return (uint64_t)c->bits_per_object;
-	return (uint64_t)ceil(-k / log1p(-pow(fp, 1 / k)));
+	return resize_bits_per_key(fp, (unsigned)c->hash_functions);
 }
 
 uint64_t part_settings_first_bits(const struct config *c)

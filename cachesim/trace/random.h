@@ -1,8 +1,8 @@
 /*
  * Random numbers and the two logarithmic functions, the same bits on every
  * machine: integers, and IEEE 754 operations that are exactly rounded (the
- * functions of libm are not, and differ between machines). The build switches
- * fused multiply-add off for this folder.
+ * functions of libm are not, and differ between machines). The build fuses no
+ * multiplication with an addition.
  */
 #ifndef TRACE_RANDOM_H
 #define TRACE_RANDOM_H

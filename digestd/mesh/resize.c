@@ -5,7 +5,12 @@
 
 #include <assert.h>
 
-enum { CROWDED_TIMES = 2 }; /* what is meant */
+enum {
+	CROWDED_TIMES = 2, /* what is meant */
+	ROOT_BITS = 60,
+};
+
+#define LOG_EXACT 0x1p-60 /* what is left out of a sum does not change it */
 
 static const double sparse_share = .4; /* of what it is made for */
 static const double shrunk_share = .8;
@@ -48,14 +53,20 @@ static double resize_decay(double x)
 	return sum;
 }
 
+/* x^n, of products. */
+static double resize_power(double x, unsigned n)
+{
+	double p = 1;
+
+	while (n--)
+		p *= x;
+	return p;
+}
+
 /* The false positives to expect of n keys in a filter of m bits. */
 static double resize_fp(double n, double m, unsigned nhash)
 {
-	double fill = 1 - resize_decay(nhash * n / m), fp = 1;
-
-	for (unsigned i = 0; i < nhash; i++)
-		fp *= fill;
-	return fp;
+	return resize_power(1 - resize_decay(nhash * n / m), nhash);
 }
 
 bool resize_is_crowded(const struct resize_policy *policy,
@@ -114,4 +125,41 @@ int64_t resize_due_ms(const struct resize *r,
 	    !resize_has_few(policy, now))
 		return INT64_MAX;
 	return r->since_ms + policy->shrink_ms;
+}
+
+/* The x of 0..1 with x^n = y, by halving the interval. */
+static double resize_root(double y, unsigned n)
+{
+	double low = 0, high = 1;
+
+	for (int i = 0; i < ROOT_BITS; i++) {
+		double middle = (low + high) / 2;
+
+		if (resize_power(middle, n) < y)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* -ln(1 - x) for 0 < x < 1: the sum of x^i / i. */
+static double resize_log(double x)
+{
+	double sum = 0, power = x;
+
+	for (unsigned i = 1; power > sum * LOG_EXACT; i++, power *= x)
+		sum += power / i;
+	return sum;
+}
+
+uint64_t resize_bits_per_key(double fp, unsigned nhash)
+{
+	double bits;
+	uint64_t whole;
+
+	assert(fp > 0 && fp <= .5 && nhash >= 1 && nhash <= 32);
+	bits = nhash / resize_log(resize_root(fp, nhash));
+	whole = (uint64_t)bits;
+	return (double)whole < bits ? whole + 1 : whole;
 }

@@ -52,4 +52,11 @@ int64_t resize_due_ms(const struct resize *r,
 bool resize_is_crowded(const struct resize_policy *policy,
 		       const struct catalog_stats *now);
 
+/*
+ * Bits for each key of a filter with nhash functions (1..32) whose false
+ * positives are to be at most fp (1e-9..0.5), rounded up: the least b with
+ * (1 - e^(-nhash/b))^nhash <= fp.
+ */
+uint64_t resize_bits_per_key(double fp, unsigned nhash);
+
 #endif

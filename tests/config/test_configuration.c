@@ -493,7 +493,8 @@ static void test_without_memory(void **state)
 		BASE "cluster_key = \"" KEY "\"\n"
 		"listen_peer = \":8081\"\n"
 		"trusted_proxies = \"127.0.0.1 10.0.0.0/8\"\n"
-		"origin \"h\" { url = \"http://o\" set_cookie = \"strip\" }\n"
+		"origin \"h\" { url = \"http://o\" "
+		"set_cookie = \"strip\" }\n"
 		"peer \"b\" { url = \"http://b:1\" }\n"
 		"peer \"c\" { url = \"http://c:1\" kind = \"squid\" }\n";
 	bool failed = true;

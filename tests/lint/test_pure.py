@@ -19,6 +19,12 @@ ARCHIVES = ("codec/.libs/libscd_static.a", "codec/libkind.a",
 
 CORE = "digestd/libcore.a"
 
+# What worlds run beside it, where a seed has to mean the same.
+WORLD = tuple(f"digestd/{part}/lib{part}.a" for part in
+              ("os", "disk", "server", "fetch", "cache", "peers", "proxy",
+               "admin", "config")) + ("digestd/libservice.a",
+                                      "cachesim/trace/libtrace.a")
+
 POWER = """#include <math.h>
 double f(double x); double f(double x) { return pow(x, x + .1); }"""
 
@@ -74,10 +80,13 @@ def checks():
         found = (list(pure.complaints(path, others)) if path in built
                  else ["it was not built"])
         yield f"{archive} is pure", found
-    core = os.path.join(BUILD, CORE)
-    yield f"{CORE} is the same everywhere", (
-        list(pure.inexact(core)) if os.path.exists(core)
-        else ["it was not built"])
+    for archive in (CORE, *WORLD):
+        path = os.path.join(BUILD, archive)
+        if archive == CORE and not os.path.exists(path):
+            yield f"{archive} is the same everywhere", ["it was not built"]
+        elif os.path.exists(path):
+            yield (f"{archive} is the same everywhere",
+                   list(pure.inexact(path)))
     with tempfile.TemporaryDirectory(prefix="scd-lint-") as folder:
         found = list(pure.inexact(compiled(POWER, folder)))
     yield "planted: a power", [] if found else ["it was not found"]

@@ -2,6 +2,8 @@
  * The size of the catalog's filter: the decision in a table, what happens in
  * time by scripts, and a random walk that must not make it flap.
  */
+#include <math.h>
+
 #include "codec/tune.h"
 #include "digestd/mesh/resize.h"
 #include "tests/codec/random.h"
@@ -293,6 +295,26 @@ static void test_due(void **state)
 	}
 }
 
+/* As its formula says, but where libm rounds to the other side of a number. */
+static void test_bits_per_key(void **state)
+{
+	(void)state;
+	for (unsigned nhash = 1; nhash <= 32; nhash++) {
+		for (unsigned parts = 1; parts <= 1 << 16; parts += parts) {
+			double fp = .01 / parts;
+			double bits = -(double)nhash /
+				      log1p(-pow(fp, 1. / nhash));
+			uint64_t whole = resize_bits_per_key(fp, nhash);
+
+			assert_true((double)whole >= bits - 1e-6 &&
+				    (double)whole < bits + 1 + 1e-6);
+		}
+	}
+	/* the defaults: 4 functions, a share of 1 % */
+	assert_int_equal(resize_bits_per_key(.01, 4), 11);
+	assert_int_equal(resize_bits_per_key(.5, 1), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_no_flapping),
+		cmocka_unit_test(test_bits_per_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
