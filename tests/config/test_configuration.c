@@ -486,7 +486,7 @@ static void test_options_are_listed(void **state)
 	free(text);
 }
 
-/* A node's configuration without memory for it: an error, and not half of it. */
+/* A configuration without memory for it: an error, and not half of it. */
 static void test_without_memory(void **state)
 {
 	static const char text[] =

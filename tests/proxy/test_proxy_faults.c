@@ -11,8 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/cache/cache.h"
+#include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/os/memory.h"
 #include "tests/codec/alloc.h"
+#include "tests/disk/disk_folder.h"
 #include "tests/loopback.h"
 #include "tests/os/call_faults.h"
 #include "tests/proxy/two_nodes.h"
@@ -200,6 +204,88 @@ static void with_calls_that_fail(void **state)
 	}
 }
 
+/* What is on disk only: bodies that are read in one piece, and in several. */
+static const struct row disk_rows[] = {
+	{ "GET", "/big", "", "", false, true, true },
+	{ "GET", "/big", "Range: bytes=70000-140000\r\n", "", false, true, false },
+	{ "GET", "/big", "If-None-Match: \"x\"\r\n", "", false, true, false },
+	{ "HEAD", "/big", "", "", false, true, false },
+	{ "GET", "/big*", "", "", false, true, false },
+};
+
+static void wait_for_disk(void)
+{
+	struct disk_counters counters;
+	struct store_stats store;
+
+	for (int i = 0; i < 2000; i++) {
+		assert_true(cache_disk_stats(at.a.cache, &store, &counters));
+		if (store.entries && counters.writes)
+			return;
+		usleep(1000);
+	}
+	fail_msg("nothing was written");
+}
+
+static void from_disk(void **state)
+{
+	(void)state;
+	if (!at.disk_path)
+		skip();
+	free(ask(port_a(), "GET", "/big", ""));
+	wait_for_disk();
+	for (size_t i = 0; i < NROWS(disk_rows); i++)
+		each_round(&disk_rows[i], alloc_fail_at, disarm_memory);
+	failing = &(const struct failing_call){ "pread", EIO };
+	each_round(&disk_rows[0], arm_call, disarm_call);
+}
+
+/* Slow readers, and those that leave in the middle, of several at once. */
+static void slow_readers_from_disk(void **state)
+{
+	int fds[6];
+
+	(void)state;
+	if (!at.disk_path)
+		skip();
+	free(ask(port_a(), "GET", "/big", ""));
+	wait_for_disk();
+	memory_limit(memory_ledger.total + BIG / 2);
+	for (size_t i = 0; i < NROWS(fds); i++) {
+		fds[i] = loopback_dial(port_a());
+		say(fds[i], "GET /big HTTP/1.1\r\nHost: h\r\n"
+			    "Connection: close\r\n\r\n");
+	}
+	usleep(20000);
+	for (size_t i = 0; i < NROWS(fds); i += 2)
+		close(fds[i]);
+	for (size_t i = 1; i < NROWS(fds); i += 2) {
+		char *reply = hear(fds[i]);
+
+		if (strncmp(reply, "HTTP/1.1 503", 12) != 0)
+			assert_int_equal(strlen(strstr(reply, "\r\n\r\n") + 4),
+					 BIG);
+		free(reply);
+	}
+	memory_limit(UINT64_MAX);
+}
+
+static int set_up_disk(void **state)
+{
+	clients = pthread_self();
+	disk_folder_empty();
+	at.disk_path = disk_is_built() ? disk_folder() : NULL;
+	at.memory_bytes = 64 << 10;
+	return two_nodes_begin(state);
+}
+
+static int tear_down_disk(void **state)
+{
+	at.disk_path = NULL;
+	at.memory_bytes = 0;
+	return two_nodes_end(state);
+}
+
 static int set_up(void **state)
 {
 	clients = pthread_self();
@@ -213,9 +299,14 @@ int main(void)
 						two_nodes_end),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail, set_up,
 						two_nodes_end),
+		cmocka_unit_test_setup_teardown(from_disk, set_up_disk,
+						tear_down_disk),
+		cmocka_unit_test_setup_teardown(slow_readers_from_disk,
+						set_up_disk, tear_down_disk),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
 	fetch_global_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, disk_folder_make,
+				      disk_folder_remove);
 }

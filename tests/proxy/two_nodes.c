@@ -264,9 +264,15 @@ static const struct server_handler resources = {
 
 static void start_node(struct node *node, const char *name)
 {
+	static const uint8_t secret[16]; /* as that of the workers */
+	const bool is_a = node == &at.a;
 	const struct cache_settings cache = {
-		.max_bytes = 1 << 20, .max_variants = 4, .policy = "sieve",
+		.max_bytes = is_a && at.memory_bytes ? at.memory_bytes : 1 << 20,
+		.max_variants = 4, .policy = "sieve",
 		.nbits = NBITS, .nhash = NHASH,
+		.disk_path = is_a ? at.disk_path : NULL,
+		.disk_bytes = 64 << 20, .disk_queue_bytes = 8 << 20,
+		.hash_secret = secret,
 	};
 	struct worker_hooks hooks = {
 		.on_outcome = on_outcome, .arg = node, .resources = &resources,

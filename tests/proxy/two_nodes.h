@@ -35,6 +35,10 @@ struct two_nodes {
 	char big[BIG];
 	struct node a, b;
 	bool half_open; /* so introduce() shows a */
+	/* what node a has other than most tests: a disk, and so much memory
+	 * for objects; null, 0: it has not */
+	const char *disk_path;
+	uint64_t memory_bytes;
 };
 
 extern struct two_nodes at;
