@@ -343,6 +343,11 @@ static void on_request(void *arg, struct exchange *x)
 		at.waiting = x;
 	} else if (!strcmp(t, "/abort")) {
 		exchange_abort(x);
+	} else if (!strcmp(t, "/claim")) {
+		const char *claim = fields_get(r->fields, "X-Forwarded-For");
+
+		exchange_reply_copy(x, r->https ? 200 : 203, NULL,
+				    claim ? claim : "none", 4);
 	} else if (!strcmp(t, "/304")) {
 		exchange_reply(x, 304, NULL, NULL, 0, NULL, NULL);
 	} else if (!strcmp(t, "/204")) {

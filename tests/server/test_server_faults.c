@@ -19,10 +19,11 @@
 enum { MAX_CALLS = 200, QUIET = 2 };
 
 static pthread_t clients;
+static bool unspared; /* what the clients' thread does fails, too */
 
 bool spared_thread(void)
 {
-	return pthread_equal(pthread_self(), clients);
+	return !unspared && pthread_equal(pthread_self(), clients);
 }
 
 /* What is asked for, and how the answer ends. */
@@ -135,6 +136,61 @@ static void with_calls_that_fail(void **state)
 	}
 }
 
+static void on_request(void *arg, struct exchange *x)
+{
+	(void)arg;
+	exchange_abort(x);
+}
+
+/* Servers that cannot be made leave nothing. */
+static void none_is_made(void **state)
+{
+	static const char *const calls[] = { "socket", "bind", "listen",
+					     "getsockname", "epoll_ctl" };
+	static const struct server_handler nothing = {
+		.on_request = on_request,
+	};
+	struct server_settings settings = {
+		.listen = "127.0.0.1:0", .max_connections = 10,
+		.max_header_bytes = 1024, .header_ms = 100, .idle_ms = 100,
+	};
+	struct loop *loop;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	for (size_t c = 0; c < 2 * (NROWS(calls) + 1); c++) {
+		const size_t name = c / 2;
+		const unsigned descriptors = call_descriptors();
+		unsigned i = 0;
+		bool failed;
+
+		settings.strict = c % 2;
+		settings.max_header_bytes = c % 2 ? 1024 : 1 << 20;
+		do {
+			struct server *server = NULL;
+			int err;
+
+			if (name < NROWS(calls))
+				call_fail_at(calls[name], ++i, EACCES);
+			else
+				alloc_fail_at(++i);
+			unspared = true;
+			err = server_new(loop, &settings, &nothing, NULL,
+					 &server);
+			unspared = false;
+			failed = call_failed() || alloc_failed();
+			call_fail_at("", 0, 0);
+			alloc_fail_at(0);
+			assert_true(failed || !err);
+			assert_int_equal(!server, err != 0);
+			server_free(&server);
+			assert_int_equal(call_descriptors(), descriptors);
+		} while (failed && i < MAX_CALLS);
+		assert_in_range(i, 1, MAX_CALLS - 1);
+	}
+	loop_free(&loop);
+}
+
 static int tear_down(void **state)
 {
 	int err = served_tear_down(state);
@@ -167,6 +223,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(with_calls_that_fail,
 						set_up_strict, tear_down),
+		cmocka_unit_test_setup_teardown(with_calls_that_fail,
+						set_up_library, tear_down),
+		cmocka_unit_test(none_is_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digestd/os/address_prefix.h"
 #include "tests/unit.h"
+
+static struct address_prefixes loopback, others;
 
 enum { ROOM = 4, IDLE_MS = 150 };
 
@@ -110,6 +113,45 @@ static void uploads_make_room(void **state)
 		close(fds[i]);
 }
 
+/* From one address so many, and no more. */
+static void one_client_has_a_limit(void **state)
+{
+	int fds[ROOM];
+	unsigned closed = 0;
+
+	(void)state;
+	for (int i = 0; i < ROOM; i++) {
+		fds[i] = dial();
+		(void)!send(fds[i], "GET /a%41?q" KEEP,
+			    strlen("GET /a%41?q" KEEP), MSG_NOSIGNAL);
+	}
+	wait_for(&at.done, 2);
+	usleep(20000);
+	for (int i = 0; i < ROOM; i++) {
+		char text[1000];
+		ssize_t n = recv(fds[i], text, sizeof(text), 0);
+
+		closed += n <= 0;
+		close(fds[i]);
+	}
+	assert_int_equal(closed, ROOM - 2);
+}
+
+/* Who may say where a request comes from. */
+static void who_is_believed(void **state)
+{
+	static const char request[] =
+		"GET /claim HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		"X-Forwarded-For: fore\r\nX-Forwarded-Proto: https\r\n\r\n";
+	const bool trusted = at.trusted == &loopback;
+	char *reply = ask(request, NULL);
+
+	(void)state;
+	assert_non_null(strstr(reply, trusted ? "fore" : "none"));
+	assert_non_null(strstr(reply, trusted ? " 200 " : " 203 "));
+	free(reply);
+}
+
 static struct sockaddr_in6 loopback_v6(void)
 {
 	return (struct sockaddr_in6){ .sin6_family = AF_INET6,
@@ -179,6 +221,49 @@ static int set_up(bool strict, unsigned room, unsigned idle_ms,
 	return served_set_up(state);
 }
 
+static int set_up_limit(void **state)
+{
+	at.client_connections = 2;
+	return set_up(false, 0, 0, NULL, state);
+}
+
+static int set_up_limit_strict(void **state)
+{
+	at.client_connections = 2;
+	return set_up(true, 0, 0, NULL, state);
+}
+
+static int set_up_trusted(void **state)
+{
+	at.trusted = &loopback;
+	return set_up(false, 0, 0, NULL, state);
+}
+
+static int set_up_trusted_strict(void **state)
+{
+	at.trusted = &loopback;
+	return set_up(true, 0, 0, NULL, state);
+}
+
+static int set_up_others(void **state)
+{
+	at.trusted = &others;
+	return set_up(false, 0, 0, NULL, state);
+}
+
+static int set_up_others_strict(void **state)
+{
+	at.trusted = &others;
+	return set_up(true, 0, 0, NULL, state);
+}
+
+static int tear_down(void **state)
+{
+	at.client_connections = 0;
+	at.trusted = NULL;
+	return served_tear_down(state);
+}
+
 static int set_up_slow(void **state)
 {
 	return set_up(false, 0, IDLE_MS, NULL, state);
@@ -211,8 +296,8 @@ static int set_up_v6_strict(void **state)
 
 /* clang-format off */
 #define ENGINES(test, set_up)                                             \
-	{ #test ", libmicrohttpd", test, set_up, served_tear_down, NULL },   \
-	{ #test ", strict", test, set_up##_strict, served_tear_down, NULL }
+	{ #test ", libmicrohttpd", test, set_up, tear_down, NULL },           \
+	{ #test ", strict", test, set_up##_strict, tear_down, NULL }
 /* clang-format on */
 
 int main(void)
@@ -224,7 +309,13 @@ int main(void)
 		ENGINES(the_idle_make_room, set_up_full),
 		ENGINES(uploads_make_room, set_up_full),
 		ENGINES(by_ipv6, set_up_v6),
+		ENGINES(one_client_has_a_limit, set_up_limit),
+		ENGINES(who_is_believed, set_up_trusted),
+		ENGINES(who_is_believed, set_up_others),
 	};
 
+	if (!address_prefixes_read("127.0.0.0/8", &loopback) ||
+	    !address_prefixes_read("10.0.0.0/8", &others))
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
