@@ -3,6 +3,7 @@
  */
 #include "digestd/proxy/buffer.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "digestd/os/body_memory.h"
@@ -28,6 +29,7 @@ void buffer_fit(struct buffer *b, size_t size)
 {
 	char *data = NULL;
 
+	assert(b->taken <= b->len && b->len <= b->cap);
 	if (size >= b->len && size)
 		data = body_memory_resize(b->data, size);
 	if (!data)
@@ -38,6 +40,7 @@ void buffer_fit(struct buffer *b, size_t size)
 
 int buffer_append(struct buffer *b, const void *data, size_t len)
 {
+	assert(b->taken <= b->len && b->len <= b->cap);
 	if (len > b->cap - b->len && buffer_grow(b, b->len + len))
 		return -ENOMEM;
 	body_memory_copy(b->data + b->len, data, len);
@@ -47,6 +50,7 @@ int buffer_append(struct buffer *b, const void *data, size_t len)
 
 size_t buffer_left(const struct buffer *b)
 {
+	assert(b->taken <= b->len);
 	return b->len - b->taken;
 }
 

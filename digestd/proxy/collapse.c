@@ -159,6 +159,7 @@ static void collapse_list(struct collapse *c, struct collapse_reader *reader)
 
 static void collapse_unlist(struct collapse_reader *reader)
 {
+	assert(reader->state == COLLAPSE_LISTED);
 	*reader->link = reader->next;
 	if (reader->next)
 		reader->next->link = reader->link;
@@ -241,7 +242,9 @@ enum collapse_place collapses_join(struct collapses *all,
 
 void collapse_show(struct collapse *lead, struct cached *head, size_t len)
 {
+	assert(head && !lead->ended);
 	pthread_mutex_lock(&lead->lock);
+	assert(!lead->head);
 	lead->head = head;
 	lead->len = len;
 	collapse_call(lead, false);
@@ -258,6 +261,7 @@ void collapse_grow(struct collapse *lead, const char *data, size_t len)
 {
 	if (!lead || !lead->head)
 		return;
+	assert(len >= lead->shown && (data || !len));
 	lead->data = data;
 	lead->shown = len;
 	collapse_call(lead, false);
@@ -311,6 +315,7 @@ bool collapse_called(struct collapse_reader *reader)
 	struct collapse *c = reader->joined;
 	bool shown;
 
+	assert(c && reader->state == COLLAPSE_CALLED);
 	pthread_mutex_lock(&c->lock);
 	reader->state = COLLAPSE_IDLE;
 	shown = c->head && !reader->for_end;
@@ -320,11 +325,13 @@ bool collapse_called(struct collapse_reader *reader)
 
 struct cached *collapse_head(const struct collapse_reader *reader)
 {
+	assert(reader->joined);
 	return reader->joined->head;
 }
 
 size_t collapse_len(const struct collapse_reader *reader)
 {
+	assert(reader->joined);
 	return reader->joined->len;
 }
 
@@ -333,6 +340,7 @@ ssize_t collapse_read(struct collapse_reader *reader, void *buf, size_t cap)
 	struct collapse *c = reader->joined;
 	ssize_t result = BODY_WAIT;
 
+	assert(c && cap);
 	pthread_mutex_lock(&c->lock);
 	if (c->shown > reader->taken) {
 		size_t n = c->shown - reader->taken;

@@ -3,6 +3,7 @@
  */
 #include "digestd/proxy/fill.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "digestd/mesh/peerset.h"
@@ -57,6 +58,7 @@ struct fill *fill_new_beside(struct worker *w, const struct question *q,
 
 static void fill_free(struct fill *f)
 {
+	assert(!f->client);
 	fill_stop_fetch(f);
 	fill_tunnel_end(f);
 	fill_end_collapse(f);

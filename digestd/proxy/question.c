@@ -3,6 +3,7 @@
  */
 #include "digestd/proxy/question.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct question *question_new(struct worker_settings *settings,
 {
 	struct question *q = malloc(sizeof(*q));
 
+	assert(settings && method);
 	if (q)
 		*q = (struct question){
 			.users = 1,
@@ -44,6 +46,7 @@ struct question *question_get(const struct question *q)
 
 struct question *question_ref(struct question *q)
 {
+	assert(q->users);
 	q->users++;
 	return q;
 }
@@ -52,6 +55,7 @@ void question_unref(struct question **q)
 {
 	struct question *gone = *q;
 
+	assert(!gone || gone->users);
 	*q = NULL;
 	if (!gone || --gone->users)
 		return;

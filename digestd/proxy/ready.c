@@ -3,6 +3,8 @@
  */
 #include "digestd/proxy/ready.h"
 
+#include <assert.h>
+
 #include "digestd/cache/cache.h"
 #include "digestd/server/server.h"
 
@@ -24,6 +26,7 @@ static bool ready_is_for(const struct ready_slot *slot,
 
 static void ready_forget(struct ready *ready, struct ready_slot *slot)
 {
+	assert(ready->file_bytes >= slot->file_bytes);
 	ready->file_bytes -= slot->file_bytes;
 	shared_reply_unref(slot->reply);
 	*slot = (struct ready_slot){ 0 };
@@ -103,6 +106,7 @@ void ready_sweep(struct ready *ready, int64_t now_s)
 void ready_keep(struct ready *ready, struct ready_slot *slot,
 		struct shared_reply *reply)
 {
+	assert(reply && !slot->reply && slot->hit.cached);
 	slot->reply = reply;
 	if (!ready->timer.link)
 		ready_sweep_later(ready);

@@ -1,6 +1,7 @@
 /*
  * Replies of requests: the header that goes with each, and the body.
  */
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -433,6 +434,7 @@ void reply_options(struct request *r)
 {
 	struct fields f;
 
+	assert(r->x);
 	fields_init(&f);
 	if (fields_add(&f, "Allow",
 		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
@@ -454,6 +456,7 @@ static void reply_error_with(struct request *r, unsigned status,
 	};
 	struct fields f;
 
+	assert(r->x && status >= 400);
 	worker_add(&r->worker->counters.errors, !r->node.from_peer);
 	fields_init(&f);
 	/* without memory the error goes out without them */

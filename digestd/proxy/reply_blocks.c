@@ -9,6 +9,7 @@
  * A block that is damaged, or cannot be read, ends the reply; before its header
  * has gone, the request goes on as if the object had not been found.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ static void reply_blocks_read(struct request *r)
 	uint64_t from = block * DISK_BLOCK_BYTES;
 	uint64_t to;
 
+	assert(!r->node.reading && b->first < b->end && !b->back.end);
 	if (span > b->buffer_bytes)
 		span = b->buffer_bytes;
 	to = from + span < b->end ? from + span : b->end;
@@ -89,6 +91,7 @@ static ssize_t reply_blocks_take(void *arg, void *buf, size_t cap)
 	struct reply_blocks *b = r->blocks;
 	size_t n;
 
+	assert(cap && b->front.at <= b->front.end);
 	if (b->front.at == b->front.end && !r->node.reading && !b->failed) {
 		if (!b->back.end)
 			return BODY_END;
@@ -200,6 +203,7 @@ void reply_blocks(struct request *r, unsigned status, const struct fields *f,
 				      &none);
 		return;
 	}
+	assert(!r->blocks && part->of && part->len);
 	b = r->blocks = calloc(1, sizeof(*b));
 	if (!b) {
 		reply_error(r, 503, "memory");

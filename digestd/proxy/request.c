@@ -282,6 +282,7 @@ static size_t request_on_data_body(void *arg, struct exchange *x,
 	ssize_t taken;
 
 	(void)arg;
+	assert(r && !r->upload_ended);
 	if (node_request_drops_upload(&r->node))
 		return len;
 	taken = request_upload_put(r, data, len);
@@ -298,6 +299,7 @@ static void request_on_data_body_end(void *arg, struct exchange *x)
 	struct request *r = exchange_data(x);
 
 	(void)arg;
+	assert(r && !r->upload_ended);
 	r->upload_ended = true;
 	if (!node_request_drops_upload(&r->node))
 		request_event(r, NODE_UP);

@@ -4,6 +4,7 @@
  */
 #include "digestd/proxy/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,7 @@ int worker_new(const struct worker_settings *settings,
 	struct worker *w = calloc(1, sizeof(*w));
 	int err = -ENOMEM;
 
+	assert(settings->node && shared->cache && shared->collapses);
 	if (!w)
 		return err;
 	w->shared = *shared;
@@ -119,7 +121,10 @@ int worker_new(const struct worker_settings *settings,
 
 int worker_start(struct worker *worker)
 {
-	int err = pthread_create(&worker->thread, NULL, worker_run, worker);
+	int err;
+
+	assert(worker->loop && !worker->started);
+	err = pthread_create(&worker->thread, NULL, worker_run, worker);
 
 	worker->started = !err;
 	return -err;
@@ -248,6 +253,7 @@ int worker_reconfigure(struct worker *worker,
 {
 	struct news *news = worker_news_new(worker, worker_take_settings);
 
+	assert(settings->node);
 	if (!news)
 		return -ENOMEM;
 	news->settings = worker_settings_copy(settings);
@@ -263,6 +269,7 @@ static void worker_one_drained(void *arg)
 {
 	struct worker *w = arg;
 
+	assert(w->draining);
 	if (--w->draining == 0)
 		atomic_store(&w->drained, true);
 }

@@ -2,6 +2,7 @@
  * A worker's own copy of its settings, and of the requests that began with it:
  * a reload does not reach a request that is under way.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static void worker_settings_disown(const char *text)
 
 struct worker_settings *worker_settings_ref(struct worker_settings *s)
 {
+	assert(((struct settings_copy *)s)->users);
 	((struct settings_copy *)s)->users++;
 	return s;
 }
