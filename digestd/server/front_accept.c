@@ -213,9 +213,14 @@ static void front_accept_set_options(int fd)
 
 int front_accept_start(struct front_server *s)
 {
+	int err;
+
 	front_accept_set_options(s->base.listen_fd);
 	front_accept_spare(s);
-	return front_accept_watch(s);
+	err = front_accept_watch(s);
+	if (err)
+		front_accept_give_up_spare(s);
+	return err;
 }
 
 void front_accept_stop(struct front_server *s)
