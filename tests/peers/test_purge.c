@@ -46,7 +46,7 @@ static void put(const char *uri, const char *tags)
 	const struct freshness freshness = { .lifetime_s = 60 };
 	const struct scd_key key = small_cache_key(uri);
 	const struct cache_fill fill = { &key, &fields_none,
-					 cache_purges(cache) };
+					 cache_purges(cache), NULL };
 	struct fields fields;
 	const struct cached_head head = { uri, &fields, &fields_none, 200,
 					  &freshness, false };

@@ -124,7 +124,7 @@ static void an_origin_that_is_not_trusted(void **state)
 	expect(ask(port_a(), "GET", "/hit", ""), 502, NULL);
 	expect(ask(port_a(), "GET", "/hit", ""), 502, NULL);
 	worker_count(at.a.worker, &sum);
-	assert_int_equal(sum.origin_untrusted, 2);
+	assert_int_equal(sum.origin_errors, 2);
 }
 
 /* Who asks as a peer gets objects with a token, and resources; no purges. */

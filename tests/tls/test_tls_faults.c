@@ -91,10 +91,11 @@ static struct {
 static int make(bool asks, const char *pem, const char *key)
 {
 	char authorities[PATH_MAX];
-	const struct tls_files files = { certificate_path("pem"),
-					 certificate_path("key"),
-					 asks ? authorities : NULL, TLS_1_2,
-					 false };
+	const struct tls_files files = {
+		.certificate = certificate_path("pem"),
+		.key = certificate_path("key"),
+		.authorities = asks ? authorities : NULL,
+	};
 	struct tls_files own = { .authorities = authorities };
 	const struct tls_ticket none = { 0 };
 	struct tls_server server = { .host = "host", .fd = at.fds[0] };
