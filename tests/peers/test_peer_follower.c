@@ -31,7 +31,8 @@ static struct {
 /* The answers, by turns. */
 static void on_request(void *arg, struct exchange *x)
 {
-	static const unsigned statuses[] = { 200, 401, 404, 304, 226, 500, 503 };
+	static const unsigned statuses[] = { 200, 401, 404, 304, 226, 500,
+					     503 };
 	unsigned status = statuses[at.requests++ % NROWS(statuses)];
 
 	(void)arg;

@@ -205,6 +205,7 @@ static void with_calls_that_fail(void **state)
 }
 
 /* What is on disk only: bodies that are read in one piece, and in several. */
+/* clang-format off */
 static const struct row disk_rows[] = {
 	{ "GET", "/big", "", "", false, true, true },
 	{ "GET", "/big", "Range: bytes=70000-140000\r\n", "", false, true, false },
@@ -212,6 +213,8 @@ static const struct row disk_rows[] = {
 	{ "HEAD", "/big", "", "", false, true, false },
 	{ "GET", "/big*", "", "", false, true, false },
 };
+
+/* clang-format on */
 
 static void wait_for_disk(void)
 {

@@ -267,7 +267,8 @@ static void start_node(struct node *node, const char *name)
 	static const uint8_t secret[16]; /* as that of the workers */
 	const bool is_a = node == &at.a;
 	const struct cache_settings cache = {
-		.max_bytes = is_a && at.memory_bytes ? at.memory_bytes : 1 << 20,
+		.max_bytes = is_a && at.memory_bytes ? at.memory_bytes :
+						       1 << 20,
 		.max_variants = 4, .policy = "sieve",
 		.nbits = NBITS, .nhash = NHASH,
 		.disk_path = is_a ? at.disk_path : NULL,
