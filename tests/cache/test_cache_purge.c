@@ -19,7 +19,6 @@ static int set_up_in(unsigned shards)
 {
 	struct cache_settings settings = small_cache_settings();
 
-	settings.max_variants = 4;
 	settings.shards = shards;
 	return cache_new(&settings, &cache);
 }
