@@ -42,7 +42,8 @@ bool cache_purge_meets(const struct cache *cache, const struct cache_fill *fill,
 	assert(fill->asked <= cache->purges.now);
 	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
 		return true;
-	if (!fill->renews || !cache->walks.newest)
+	/* fields are unpacked only where they matter */
+	if (!fill->renews || !purge_walks_since(&cache->walks, fill->asked))
 		return false;
 	return cache_purge_walks_meet(cache, fill->asked, fill->renews) ||
 	       cache_purge_walks_meet(cache, fill->asked, c);

@@ -79,12 +79,26 @@ void purge_walks_free(struct purge_walks *walks)
 		purge_walks_forget(walks, &walks->newest);
 }
 
+static bool purge_walks_is_since(const struct purge_walk *w, uint64_t stamp)
+{
+	return !w->ended || w->ended > stamp;
+}
+
+bool purge_walks_since(const struct purge_walks *walks, uint64_t stamp)
+{
+	const struct purge_walk *w = walks->newest;
+
+	while (w && !purge_walks_is_since(w, stamp))
+		w = w->next;
+	return w || walks->forgotten.ended > stamp;
+}
+
 bool purge_walks_meet(const struct purge_walks *walks, uint64_t stamp,
 		      const char *uri, const struct fields *fields)
 {
 	const struct purge_walk *w = walks->newest;
 
-	while (w && !((!w->ended || w->ended > stamp) &&
+	while (w && !(purge_walks_is_since(w, stamp) &&
 		      purge_scope_has(w->scope, uri, fields)))
 		w = w->next;
 	return w || walks->forgotten.ended > stamp;

@@ -53,8 +53,10 @@ void purge_walks_end(struct purge_walks *walks, struct purge_walk *walk,
 
 void purge_walks_free(struct purge_walks *walks);
 
-/* Whether a walk that is under way, or has ended after that stamp, is of what
- * has this URI and these fields. */
+/* Whether there is a walk that is under way, or has ended after that stamp. */
+bool purge_walks_since(const struct purge_walks *walks, uint64_t stamp);
+
+/* Whether such a walk is of what has this URI and these fields. */
 bool purge_walks_meet(const struct purge_walks *walks, uint64_t stamp,
 		      const char *uri, const struct fields *fields);
 

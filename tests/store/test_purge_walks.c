@@ -97,6 +97,7 @@ static void until_it_has_ended(void **state)
 
 	(void)state;
 	assert_false(meets(&walks, 0, a));
+	assert_false(purge_walks_since(&walks, 0));
 	of_a = begin(&walks, a, 0);
 	of_b = begin(&walks, b, 0);
 	assert_true(meets(&walks, 7, a));
@@ -106,7 +107,10 @@ static void until_it_has_ended(void **state)
 	assert_true(meets(&walks, 8, a)); /* found before that */
 	assert_false(meets(&walks, 9, a));
 	assert_true(meets(&walks, 9, b));
+	assert_true(purge_walks_since(&walks, 9));
 	purge_walks_end(&walks, of_b, 10, 0);
+	assert_true(purge_walks_since(&walks, 9));
+	assert_false(purge_walks_since(&walks, 10));
 	assert_false(meets(&walks, 10, b));
 	purge_walks_free(&walks);
 }
@@ -138,6 +142,7 @@ static void what_is_forgotten(void **state)
 	/* one had to go: nobody knows what of */
 	assert_int_equal(walks.nended, PURGE_WALKS_KEPT);
 	assert_true(meets(&walks, 1, other));
+	assert_true(purge_walks_since(&walks, 1));
 	assert_false(meets(&walks, 2, other));
 	assert_true(meets_copy(&walks, other, 101, 100));
 	assert_false(meets_copy(&walks, other, 102, 102));
