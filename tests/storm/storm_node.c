@@ -60,20 +60,19 @@ static bool storm_node_bind(int fd, unsigned port)
 	return bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
-static unsigned storm_node_free_port(uint64_t *random)
+/* A free port, which the socket in *held keeps from being found again. */
+static unsigned storm_node_free_port(uint64_t *random, int *held)
 {
 	for (;;) {
 		unsigned port = STORM_NODE_FIRST_PORT +
 				(unsigned)random_below(
 					random, STORM_NODE_LAST_PORT -
 							STORM_NODE_FIRST_PORT);
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-		bool is_free = fd >= 0 && storm_node_bind(fd, port);
-
-		if (fd >= 0)
-			close(fd);
-		if (is_free)
+		*held = socket(AF_INET, SOCK_STREAM, 0);
+		if (*held >= 0 && storm_node_bind(*held, port))
 			return port;
+		if (*held >= 0)
+			close(*held);
 	}
 }
 
@@ -84,9 +83,12 @@ static void storm_node_take_ports(void)
 								 << 32;
 	unsigned *ports[STORM_NODE_PORTS] = {&storm.data, &storm.peer,
 					     &storm.admin};
+	int held[STORM_NODE_PORTS];
 
 	for (size_t i = 0; i < STORM_NODE_PORTS; i++)
-		*ports[i] = storm_node_free_port(&random);
+		*ports[i] = storm_node_free_port(&random, &held[i]);
+	for (size_t i = 0; i < STORM_NODE_PORTS; i++)
+		close(held[i]);
 }
 
 static void storm_node_write_origins(FILE *f)
