@@ -153,13 +153,17 @@ void node_fill_ask(struct node_fill *f, enum node_fill_state state,
 static struct node_fill_step
 node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 {
+	/* want of memory is this node's, and says nothing of the peer */
+	const uint32_t verdict =
+		in->head == NODE_HEAD_NOMEM ? 0 : NODE_RECORD_VERDICT;
+
 	if (in->head == NODE_HEAD_USABLE && f->purpose != NODE_FOR_PROBE)
 		return node_fill_do(NODE_ADMIT);
 	f->keep = NODE_KEEP_NO;
 	if (f->purpose != NODE_FOR_PROBE)
-		return node_fill_next(f, NODE_RECORD_VERDICT);
+		return node_fill_next(f, verdict);
 	if (in->head != NODE_HEAD_USABLE)
-		return node_fill_end(f, NODE_RECORD_VERDICT | NODE_STOP);
+		return node_fill_end(f, verdict | NODE_STOP);
 	f->state = NODE_COLLECT_PEER;
 	return node_fill_do(node_fill_watch(f, f->asked_ms));
 }

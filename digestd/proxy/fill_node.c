@@ -349,9 +349,9 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 				     const struct fields *fields,
 				     int64_t body_len)
 {
-	f->verdict = fill_take_response(f, status, fields, body_len)
-			     ? OUTCOME_FAILED
-			     : fill_judge(f);
+	if (fill_take_response(f, status, fields, body_len))
+		return NODE_HEAD_NOMEM;
+	f->verdict = fill_judge(f);
 	f->rtt_ms = fill_elapsed_ms(f);
 	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
 					 : NODE_HEAD_UNUSABLE;

@@ -421,6 +421,31 @@ static void no_probe_is_blamed_for_this_node(void **arg)
 	}
 }
 
+/* Nor for a header that there was no memory for. */
+static void no_peer_is_judged_without_memory(void **arg)
+{
+	static const enum node_purpose purposes[] = {
+		NODE_FOR_CLIENT, NODE_FOR_PROBE,
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < 2 * NROWS(purposes); i++) {
+		const bool probe = purposes[i / 2] == NODE_FOR_PROBE;
+		struct node_fill f = { .state = NODE_ASK_PEER, .get = true,
+				       .client = !probe,
+				       .purpose = purposes[i / 2] };
+		const struct node_fill_input in = {
+			.event = NODE_HEAD,
+			.head = i % 2 ? NODE_HEAD_NOMEM : NODE_HEAD_UNUSABLE,
+		};
+		struct node_fill_step step = node_fill_step(&f, &in);
+
+		assert_int_equal(!(step.actions & NODE_RECORD_VERDICT), i % 2);
+		assert_int_equal(step.then,
+				 probe ? NODE_THEN_END : NODE_THEN_NEXT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +457,7 @@ int main(void)
 		cmocka_unit_test(the_time_to_collect),
 		cmocka_unit_test(no_peer_is_blamed_for_this_node),
 		cmocka_unit_test(no_probe_is_blamed_for_this_node),
+		cmocka_unit_test(no_peer_is_judged_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
