@@ -342,6 +342,14 @@ void exchange_set_duplex(struct exchange *x)
 	(void)x;
 }
 
+/* None of its requests asks to change protocols. */
+void exchange_end_tunnel(struct exchange *x, enum exchange_end end)
+{
+	(void)x;
+	(void)end;
+	world_fail("there are no tunnels");
+}
+
 void exchange_wake(struct exchange *x)
 {
 	exchange_schedule(x);

@@ -122,6 +122,18 @@ static void request_node_follow(struct request *r)
 	reply_joined(r);
 }
 
+/* Its fill has ended: of a tunnel, nobody takes what the client says. */
+static void request_node_wake_last(struct request *r)
+{
+	const struct fill *f = r->fill;
+
+	exchange_wake(r->x);
+	exchange_resume_body(r->x);
+	if (f && f->tunnel)
+		exchange_end_tunnel(r->x, f->node.result == NODE_BROKEN ?
+					  EXCHANGE_ABORTED : EXCHANGE_DONE);
+}
+
 static void request_node_join(struct request *r);
 
 static void request_node_do(struct request *r, enum node_request_action action)
@@ -164,8 +176,7 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		exchange_wake(r->x);
 		break;
 	case NODE_DO_WAKE_LAST:
-		exchange_wake(r->x);
-		exchange_resume_body(r->x);
+		request_node_wake_last(r);
 		break;
 	case NODE_DO_UPLOAD:
 		fill_up(r->fill);

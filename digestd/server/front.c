@@ -122,6 +122,7 @@ const struct server_engine server_engine_front = {
 	.reply_shared = front_reply_shared,
 	.reply_stream = front_reply_stream,
 	.wake = front_reply_wake,
+	.end_tunnel = front_tunnel_end,
 	.resume_body = front_resume_body,
 	.abort = front_abort,
 };

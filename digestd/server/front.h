@@ -203,6 +203,8 @@ bool front_tunnel_wants(const struct front_conn *c);
 size_t front_tunnel_read(struct front_conn *c, const char *at, size_t len);
 /* It will say no more. */
 void front_tunnel_end_input(struct front_conn *c);
+/* Nobody takes what it says, see exchange_end_tunnel(). */
+void front_tunnel_end(struct exchange *x, enum exchange_end end);
 /* Tells it once that it will hear no more, when that is so. */
 void front_tunnel_settle(struct front_conn *c);
 

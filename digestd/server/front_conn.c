@@ -170,10 +170,16 @@ static void front_conn_shake_hands(struct front_conn *c)
 		c->broken = true;
 }
 
+static bool front_conn_lingers(const struct front_conn *c)
+{
+	return c->shut && c->phase == FRONT_LINGER;
+}
+
 /* Nothing is left to be sent, and there will be no other request. */
 static void front_conn_end(struct front_conn *c)
 {
-	bool may_come = c->phase == FRONT_LINGER || c->readable || c->kept_len;
+	bool may_come = c->phase == FRONT_LINGER || c->phase == FRONT_TUNNEL ||
+			c->readable || c->kept_len;
 
 	if (!c->shut && !c->ended && (may_come || c->tls))
 		front_io_shut(c);
@@ -181,7 +187,7 @@ static void front_conn_end(struct front_conn *c)
 		c->broken = true;
 		return;
 	}
-	if (!c->shut) {
+	if (!front_conn_lingers(c)) { /* a tunnel may have been shut before */
 		unsigned max_ms = c->late ? LINGER_LATE_MS : LINGER_MAX_MS;
 
 		c->linger_end_ms = loop_now_ms(c->base.server->loop) + max_ms;
@@ -236,10 +242,10 @@ static bool front_conn_settle(struct front_conn *c)
 	} else if (front_output_waits(c) || c->now) {
 		return false;
 	} else if (c->closing || c->ended) {
-		bool shut = c->shut;
+		bool lingers = front_conn_lingers(c);
 
 		front_conn_end(c);
-		return !shut && !c->broken;
+		return !lingers && !c->broken;
 	} else if (c->phase == FRONT_HEAD) {
 		front_conn_await(c);
 	}
@@ -256,7 +262,7 @@ static bool front_conn_step(struct front_conn *c)
 	if (c->phase == FRONT_HANDSHAKE)
 		front_conn_shake_hands(c);
 	got_on = !c->broken && front_input_run(c);
-	if (got_on && c->shut && c->phase == FRONT_LINGER)
+	if (got_on && front_conn_lingers(c))
 		front_conn_linger(c);
 	held = c->base.held;
 	if (!c->broken && front_output_waits(c))

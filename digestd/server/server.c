@@ -301,6 +301,12 @@ void exchange_wake(struct exchange *x)
 		server_exchange_engine(x)->wake(x);
 }
 
+void exchange_end_tunnel(struct exchange *x, enum exchange_end end)
+{
+	if (x->tunnel && !x->aborted)
+		server_exchange_engine(x)->end_tunnel(x, end);
+}
+
 void exchange_resume_body(struct exchange *x)
 {
 	bool goes_on = !x->answered || x->duplex || x->tunnel;

@@ -290,7 +290,7 @@ void exchange_reply_error(struct exchange *x, unsigned status,
  * then on, as it comes, is the request's body: on_body(), on_body_end() when it
  * has sent all, and exchange_resume_body() do what they do with bodies. When
  * the source ends the client is told that nothing more comes. The exchange is
- * over when both have ended.
+ * over when both have ended, or as exchange_end_tunnel() says.
  */
 void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
@@ -305,6 +305,14 @@ void exchange_set_duplex(struct exchange *x);
 
 /* There is more to read in the source of x's reply, or its end. */
 void exchange_wake(struct exchange *x);
+
+/*
+ * Of a tunnel: nobody takes what the client says any more. When the source has
+ * ended, and all of it is sent, the exchange is over: with EXCHANGE_DONE the
+ * client has some time to close the connection, with EXCHANGE_ABORTED it is
+ * closed at once, so that the client learns that not all it said was taken.
+ */
+void exchange_end_tunnel(struct exchange *x, enum exchange_end end);
 
 /* The handler can take more of the request's body. */
 void exchange_resume_body(struct exchange *x);

@@ -79,6 +79,8 @@ struct server_engine {
 	void (*reply_stream)(struct exchange *x,
 			     const struct reply_stream *reply);
 	void (*wake)(struct exchange *x);
+	/* null: it has no tunnels */
+	void (*end_tunnel)(struct exchange *x, enum exchange_end end);
 	void (*resume_body)(struct exchange *x);
 	void (*abort)(struct exchange *x);
 };

@@ -317,6 +317,90 @@ static void what_is_ready_is_not_that_of_another_response(void **state)
 	}
 }
 
+/* Tunnels, whose origin the tests play. */
+
+enum { SILENCE_MS = 150, WAITS = 5000 };
+
+static void tunnel_head(int fd, const char *begin)
+{
+	char head[2048] = "";
+
+	for (size_t len = 0; !strstr(head, "\r\n\r\n"); len++) {
+		assert_true(len < sizeof(head) - 1);
+		assert_int_equal(recv(fd, head + len, 1, 0), 1);
+	}
+	assert_int_equal(strncmp(head, begin, strlen(begin)), 0);
+}
+
+/* The origin has sent all, and the client has read that. */
+static void tunnel_open(int *client, int *served)
+{
+	struct worker_settings changed = at.a.settings;
+	char url[64], got[4] = "";
+	unsigned port;
+	int listener = loopback_listen(&port);
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	changed.default_origin = url;
+	changed.tunnel_ms = SILENCE_MS;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	*client = loopback_dial(port_a());
+	say(*client, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\n"
+		     "Upgrade: echo\r\n\r\n");
+	*served = accept(listener, NULL, NULL);
+	assert_true(*served >= 0);
+	close(listener);
+	tunnel_head(*served, "GET /ws HTTP/1.1\r\n");
+	say(*served, "HTTP/1.1 101 Switching Protocols\r\n"
+		     "Connection: upgrade\r\nUpgrade: echo\r\n\r\nbye");
+	shutdown(*served, SHUT_WR);
+	tunnel_head(*client, "HTTP/1.1 101 ");
+	assert_int_equal(recv(*client, got, 3, MSG_WAITALL), 3);
+	assert_string_equal(got, "bye");
+	assert_int_equal(recv(*client, got, 1, 0), 0);
+}
+
+/* What it says is refused from now on, and nothing is left of the tunnel. */
+static void tunnel_expect_end(int client)
+{
+	struct worker_counters sum = { 0 };
+	int waits = 0;
+
+	for (; !sum.tunnels_ended && waits < WAITS; waits++) {
+		usleep(1000);
+		sum = (struct worker_counters){ 0 };
+		worker_count(at.a.worker, &sum);
+	}
+	assert_int_equal(sum.tunnels_ended, 1);
+	while (send(client, "x", 1, MSG_NOSIGNAL) == 1 && waits++ < WAITS)
+		usleep(1000);
+	assert_in_range(waits, 1, WAITS - 1);
+	close(client);
+}
+
+static void an_origin_that_is_done_and_then_silent(void **state)
+{
+	int client, served;
+
+	(void)state;
+	tunnel_open(&client, &served);
+	tunnel_expect_end(client);
+	close(served);
+}
+
+static void an_origin_that_is_done_and_breaks_off(void **state)
+{
+	static const struct linger now = { .l_onoff = 1 };
+	int client, served;
+
+	(void)state;
+	tunnel_open(&client, &served);
+	setsockopt(served, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(served);
+	tunnel_expect_end(client);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
 
@@ -338,6 +422,8 @@ int main(void)
 		TEST(stopping_in_the_middle),
 		TEST(draining),
 		TEST(what_is_ready_is_not_that_of_another_response),
+		TEST(an_origin_that_is_done_and_then_silent),
+		TEST(an_origin_that_is_done_and_breaks_off),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

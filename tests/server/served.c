@@ -250,7 +250,8 @@ static void reply_who(struct exchange *x)
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);
 }
 
-/* A tunnel that says what it hears, until it hears "!" or the end. */
+/* A tunnel that says what it hears, until it hears "!" or the end; then it
+ * hears more, until "." or "?", at which it breaks off. */
 struct echo {
 	struct exchange *x;
 	char said[TUNNEL_ROOM];
@@ -277,6 +278,10 @@ static size_t echo_hear(struct echo *e, const char *data, size_t len)
 
 	if (e->ended) {
 		atomic_fetch_add(&at.dropped, (int)len);
+		if (memchr(data, '.', len) || memchr(data, '?', len))
+			exchange_end_tunnel(e->x, memchr(data, '.', len) ?
+						  EXCHANGE_DONE :
+						  EXCHANGE_ABORTED);
 		return len;
 	}
 	len = len < room ? len : room;

@@ -17,6 +17,14 @@
 static int set_up(void **state)
 {
 	at.strict = true;
+	at.max_connections = 0;
+	return served_set_up(state);
+}
+
+static int set_up_for_one(void **state)
+{
+	at.strict = true;
+	at.max_connections = 1;
 	return served_set_up(state);
 }
 
@@ -112,6 +120,47 @@ static void the_other_half_goes_on(void **state)
 	wait_for(&at.done, 1);
 }
 
+/* Nobody hears it any more: it has some time to close, and is one of those
+ * that make room. */
+static void who_is_not_heard_makes_room(void **state)
+{
+	int fd = begin(UPGRADE("/tunnel"));
+	char *reply;
+
+	(void)state;
+	say(fd, "bye!");
+	expect(fd, "bye!");
+	expect_end(fd);
+	say(fd, ".");
+	wait_for(&at.done, 1);
+	for (int i = 0; i < 3; i++) {
+		say(fd, "more");
+		usleep(10000);
+	}
+	assert_int_equal(atomic_load(&at.dropped), 1);
+	reply = ask("GET /a%41?q" CLOSE, NULL);
+	assert_int_equal(count_of(reply, "HTTP/1.1 200 OK\r\n"), 1);
+	free(reply);
+	close(fd);
+}
+
+/* Its handler has broken off: it is closed at once. */
+static void who_is_not_heard_is_told(void **state)
+{
+	int fd = begin(UPGRADE("/tunnel")), says = 0;
+
+	(void)state;
+	say(fd, "bye!");
+	expect(fd, "bye!");
+	expect_end(fd);
+	say(fd, "?");
+	wait_for(&at.aborted, 1);
+	while (send(fd, "x", 1, MSG_NOSIGNAL) == 1 && ++says < 1000)
+		usleep(1000);
+	assert_in_range(says, 0, 999);
+	close(fd);
+}
+
 static void other_answers_are_answers(void **state)
 {
 	static const char request[] =
@@ -180,6 +229,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(both_ends_talk),
 		CASE(the_other_half_goes_on),
+		cmocka_unit_test_setup_teardown(who_is_not_heard_makes_room,
+						set_up_for_one,
+						served_tear_down),
+		CASE(who_is_not_heard_is_told),
 		CASE(other_answers_are_answers),
 		CASE(nothing_piles_up),
 		CASE(a_client_that_breaks_off),
