@@ -461,6 +461,14 @@ static size_t front_input_read(struct front_conn *c, const char *at, size_t len)
 	return used;
 }
 
+/* Whether the client has sent all. Over TLS many clients close without saying
+ * so, and it is the framing that tells whether a request is whole. In a tunnel
+ * nothing else tells an end from a connection that was cut. */
+static bool front_input_is_end(const struct front_conn *c, ssize_t n)
+{
+	return !n || (n == -ECONNRESET && c->tls && c->phase != FRONT_TUNNEL);
+}
+
 /* Receives behind what is in the buffer. Returns its new length. */
 static size_t front_input_receive(struct front_conn *c, size_t len)
 {
@@ -477,7 +485,7 @@ static size_t front_input_receive(struct front_conn *c, size_t len)
 		return len + (size_t)n;
 	}
 	c->readable = false;
-	if (!n)
+	if (front_input_is_end(c, n))
 		c->ended = true;
 	else if (n != -EAGAIN)
 		c->broken = true;

@@ -55,9 +55,7 @@ const char *tls_session_refusal(const struct tls_session *session)
 
 ssize_t tls_session_recv(struct tls_session *session, void *buf, size_t cap)
 {
-	ssize_t n = tls_conn_receive(&session->conn, buf, cap);
-
-	return n == -ECONNRESET ? 0 : n;
+	return tls_conn_receive(&session->conn, buf, cap);
 }
 
 bool tls_session_has_more(const struct tls_session *session)

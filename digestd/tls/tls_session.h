@@ -28,8 +28,9 @@ int tls_session_handshake(struct tls_session *session);
 /* Why the client's certificate was refused; "": it was not. */
 const char *tls_session_refusal(const struct tls_session *session);
 
-/* Returns a number of bytes, 0 at any end, -EAGAIN or -EPROTO. Fewer than cap:
- * the socket is empty. */
+/* Returns a number of bytes, 0 at the end that the client has announced,
+ * -ECONNRESET at any other, -EAGAIN or -EPROTO. Fewer than cap: the socket is
+ * empty. */
 ssize_t tls_session_recv(struct tls_session *session, void *buf, size_t cap);
 
 /* Whether there is something to receive that its socket does not show. */

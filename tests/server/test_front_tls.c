@@ -168,6 +168,55 @@ static void conversations(void **state)
 	}
 }
 
+/* How a client leaves a tunnel: only with a word of TLS it has said all. */
+static const struct {
+	const char *label;
+	bool bye, reset;
+	int done;
+} ends[] = {
+	{ "close_notify", true, false, 1 },
+	{ "cut off", false, false, 0 },
+	{ "reset", false, true, 0 },
+};
+
+static void client_begin_tunnel(void)
+{
+	char got[400] = "";
+	ssize_t have = 0, n;
+
+	client_open();
+	client.collects = false;
+	client_send_text("GET /tunnel HTTP/1.1\r\nHost: h\r\n"
+			 "Connection: upgrade\r\nUpgrade: echo\r\n\r\nhello");
+	while (!strstr(got, "\r\n\r\nhello")) {
+		n = gnutls_record_recv(client.session, got + have,
+				       sizeof(got) - 1 - (size_t)have);
+		assert_true(n > 0 || n == GNUTLS_E_AGAIN);
+		have += n > 0 ? n : 0;
+	}
+}
+
+static void ends_of_tunnels(void **state)
+{
+	static const struct linger now = { .l_onoff = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(ends); i++) {
+		print_message("# %s\n", ends[i].label);
+		atomic_store(&at.done, 0);
+		atomic_store(&at.aborted, 0);
+		client_begin_tunnel();
+		if (ends[i].bye)
+			gnutls_bye(client.session, GNUTLS_SHUT_WR);
+		if (ends[i].reset)
+			setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &now,
+				   sizeof(now));
+		client_close();
+		wait_for(ends[i].done ? &at.done : &at.aborted, 1);
+		assert_int_equal(atomic_load(&at.done), ends[i].done);
+	}
+}
+
 static int set_up(void **state)
 {
 	at.strict = true;
@@ -197,6 +246,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(conversations, set_up,
+						served_tear_down),
+		cmocka_unit_test_setup_teardown(ends_of_tunnels, set_up,
 						served_tear_down),
 	};
 
