@@ -56,6 +56,23 @@ struct fill *fill_new_beside(struct worker *w, const struct question *q,
 	return f;
 }
 
+int fill_keep_trailers(struct fill *f, const struct fields *trailers)
+{
+	fill_drop_trailers(f);
+	if (fields_copy(trailers, &f->trailers))
+		return -1;
+	ledger_add(&memory_ledger, LEDGER_requests,
+		   fields_memory(&f->trailers));
+	return 0;
+}
+
+void fill_drop_trailers(struct fill *f)
+{
+	ledger_return(&memory_ledger, LEDGER_requests,
+		      fields_memory(&f->trailers));
+	fields_free(&f->trailers);
+}
+
 static void fill_free(struct fill *f)
 {
 	assert(!f->client);
@@ -77,7 +94,7 @@ static void fill_free(struct fill *f)
 	fields_free(&f->out);
 	fields_free(&f->response);
 	fields_free(&f->withheld);
-	fields_free(&f->trailers);
+	fill_drop_trailers(f);
 	fields_free(&f->selecting);
 	peerset_unref(f->view);
 	question_unref(&f->q);

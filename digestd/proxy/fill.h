@@ -106,6 +106,11 @@ struct fill *fill_new(struct worker *w, struct question *q,
 struct fill *fill_new_beside(struct worker *w, const struct question *q,
 			     const struct fields *fields);
 
+/* Copies what came behind the body, and counts it; -1: no memory. Drop: gives
+ * that back, if there is any. */
+int fill_keep_trailers(struct fill *f, const struct fields *trailers);
+void fill_drop_trailers(struct fill *f);
+
 /* Frees a fill that has no client, and of which nothing is under way. */
 void fill_free_if_over(struct fill *f);
 

@@ -165,7 +165,7 @@ static void fill_do_forget(struct fill_work *d)
 	buffer_free(&f->body);
 	fill_release(f);
 	fields_free(&f->withheld);
-	fields_free(&f->trailers);
+	fill_drop_trailers(f);
 	fields_free(&f->response);
 	fields_free(&f->selecting);
 	f->selected = false;
@@ -508,7 +508,7 @@ static void fill_on_trailers(void *arg, struct fetch *fetch,
 	(void)fetch;
 	/* without memory the client gets none */
 	if (f->client && f->source == SOURCE_ORIGIN)
-		(void)fields_copy(fields, &f->trailers);
+		(void)fill_keep_trailers(f, fields);
 }
 
 /* The end of a fetch */

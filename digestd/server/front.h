@@ -211,7 +211,7 @@ void front_tunnel_settle(struct front_conn *c);
 /* front_exchange.c: exchanges are kept for the next request. */
 struct front_exchange *front_exchange_new(struct front_conn *c);
 
-/* Has the ledger know what its headers take, which have grown. */
+/* Has the ledger know what its headers and trailers take by now. */
 void front_exchange_count(struct front_exchange *fx);
 /* on_done(), if the handler knows of it; what the reply has is released. */
 void front_exchange_end(struct front_exchange *fx, enum exchange_end end);

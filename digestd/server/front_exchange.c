@@ -17,7 +17,8 @@ enum {
 void front_exchange_count(struct front_exchange *fx)
 {
 	size_t bytes = EXCHANGE_BYTES + fx->text_cap + fx->head.cap +
-		       fields_memory(&fx->x.fields);
+		       fields_memory(&fx->x.fields) +
+		       fields_memory(&fx->x.trailers);
 
 	if (bytes == fx->counted) /* mostly: it is an earlier one's */
 		return;
@@ -85,6 +86,7 @@ static void front_exchange_clear(struct front_exchange *fx)
 	fields_clear(&kept.x.fields);
 	fields_free(&fx->x.trailers);
 	*fx = kept;
+	front_exchange_count(fx);
 }
 
 void front_exchange_end(struct front_exchange *fx, enum exchange_end end)

@@ -367,6 +367,7 @@ static void front_input_take_trailer(struct front_conn *c)
 		return;
 	(void)fields_add_n(&x->trailers, b->name.at, b->name.len, b->value.at,
 			   b->value.len);
+	front_exchange_count((struct front_exchange *)x);
 }
 
 /* Returns the bytes used. */

@@ -317,11 +317,37 @@ static void what_is_ready_is_not_that_of_another_response(void **state)
 	}
 }
 
-/* Tunnels, whose origin the tests play. */
+/* Origins that the tests play. */
 
-enum { SILENCE_MS = 150, WAITS = 5000 };
+enum { SILENCE_MS = 150, WAITS = 5000, TRAILER_BYTES = 4000 };
 
-static void tunnel_head(int fd, const char *begin)
+/* Node a asks this test from now on. Returns a socket to accept it from. */
+static int origin_listen(void)
+{
+	struct worker_settings changed = at.a.settings;
+	char url[64];
+	unsigned port;
+	int listener = loopback_listen(&port);
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	changed.default_origin = url;
+	changed.tunnel_ms = SILENCE_MS;
+	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
+	usleep(20000);
+	return listener;
+}
+
+static int origin_accept(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	assert_true(fd >= 0);
+	close(listener);
+	return fd;
+}
+
+/* Reads a header. */
+static void origin_head(int fd, const char *begin)
 {
 	char head[2048] = "";
 
@@ -332,30 +358,44 @@ static void tunnel_head(int fd, const char *begin)
 	assert_int_equal(strncmp(head, begin, strlen(begin)), 0);
 }
 
-/* The origin has sent all, and the client has read that. */
+/* They are passed on, and returned when the exchange is over: the ledger is
+ * looked at in the end, as in each test. */
+static void trailers_are_passed_on(void **state)
+{
+	int listener = origin_listen(), client = loopback_dial(port_a());
+	char text[TRAILER_BYTES + 200], *reply;
+	int served;
+
+	(void)state;
+	say(client, "GET /sum HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n"
+		    "Connection: close, TE\r\n\r\n");
+	served = origin_accept(listener);
+	origin_head(served, "GET /sum HTTP/1.1\r\n");
+	snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+		 "X-Sum: %0*d\r\n\r\n", TRAILER_BYTES, 7);
+	say(served, text);
+	reply = hear(client);
+	assert_non_null(strstr(reply, "0\r\nX-Sum: 000"));
+	expect(reply, 200, "0007\r\n\r\n");
+	close(served);
+}
+
+/* Of a tunnel: the origin has sent all, and the client has read that. */
 static void tunnel_open(int *client, int *served)
 {
-	struct worker_settings changed = at.a.settings;
-	char url[64], got[4] = "";
-	unsigned port;
-	int listener = loopback_listen(&port);
+	int listener = origin_listen();
+	char got[4] = "";
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-	changed.default_origin = url;
-	changed.tunnel_ms = SILENCE_MS;
-	assert_int_equal(worker_reconfigure(at.a.worker, &changed), 0);
-	usleep(20000);
 	*client = loopback_dial(port_a());
 	say(*client, "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\n"
 		     "Upgrade: echo\r\n\r\n");
-	*served = accept(listener, NULL, NULL);
-	assert_true(*served >= 0);
-	close(listener);
-	tunnel_head(*served, "GET /ws HTTP/1.1\r\n");
+	*served = origin_accept(listener);
+	origin_head(*served, "GET /ws HTTP/1.1\r\n");
 	say(*served, "HTTP/1.1 101 Switching Protocols\r\n"
 		     "Connection: upgrade\r\nUpgrade: echo\r\n\r\nbye");
 	shutdown(*served, SHUT_WR);
-	tunnel_head(*client, "HTTP/1.1 101 ");
+	origin_head(*client, "HTTP/1.1 101 ");
 	assert_int_equal(recv(*client, got, 3, MSG_WAITALL), 3);
 	assert_string_equal(got, "bye");
 	assert_int_equal(recv(*client, got, 1, 0), 0);
@@ -422,6 +462,7 @@ int main(void)
 		TEST(stopping_in_the_middle),
 		TEST(draining),
 		TEST(what_is_ready_is_not_that_of_another_response),
+		TEST(trailers_are_passed_on),
 		TEST(an_origin_that_is_done_and_then_silent),
 		TEST(an_origin_that_is_done_and_breaks_off),
 	};

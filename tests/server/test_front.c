@@ -397,6 +397,30 @@ static void large_headers_are_counted(void **state)
 	set_up(state);
 }
 
+/* And what a trailer does, until its exchange is over. */
+static void large_trailers_are_counted(void **state)
+{
+	enum { TRAILER_BYTES = 12000 };
+	uint64_t before = ledger_used(&memory_ledger, LEDGER_connections), more;
+	char text[TRAILER_BYTES + 200];
+	int fd = dial();
+
+	(void)state;
+	say(fd, "POST /upload HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n");
+	wait_for(&at.begun, 1);
+	usleep(20000); /* the handler has paused, and nothing waits for it */
+	snprintf(text, sizeof(text), "X: %0*d\r\n", TRAILER_BYTES, 0);
+	say(fd, text);
+	usleep(20000);
+	more = ledger_used(&memory_ledger, LEDGER_connections) - before;
+	assert_in_range(more, TRAILER_BYTES, 3 * TRAILER_BYTES);
+	say(fd, "\r\n");
+	free(hear(fd, NULL));
+	more = ledger_used(&memory_ledger, LEDGER_connections) - before;
+	assert_in_range(more, 1, TRAILER_BYTES);
+}
+
 /* A client that has ended its half: what is ready is sent, what is not, not. */
 static void who_leaves_gets_what_is_ready(void **state)
 {
@@ -755,6 +779,7 @@ int main(void)
 		CASE(interim_responses_are_dropped),
 		CASE(large_headers_are_refused),
 		CASE(large_headers_are_counted),
+		CASE(large_trailers_are_counted),
 		CASE(who_leaves_gets_what_is_ready),
 		CASE(replies_before_go_out),
 		CASE(a_bad_chunk_breaks_a_reply_off),
