@@ -9,7 +9,8 @@
  * From then on the connection is that of the client which is named, and so is
  * what it says: the load balancer has only passed that on, so that its own
  * address being trusted says nothing of it. Where nobody is named, as in health
- * checks, the address stays, and nothing is believed.
+ * checks, the address stays, nothing is believed, and client_connections, which
+ * would be the load balancer's, is no limit.
  */
 #include <errno.h>
 #include <string.h>
