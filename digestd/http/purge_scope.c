@@ -37,6 +37,21 @@ static int purge_scope_set_tags(struct purge_scope *s,
 	return err ? err : tags_init(&s->tags, &s->fields, "Purge-Tag");
 }
 
+const char *purge_scope_fault(const struct fields *request)
+{
+	size_t prefixes = fields_lines(request, "Purge-Prefix");
+	struct field_cursor tags = { 0 };
+	struct field_part tag;
+
+	if (prefixes && fields_lines(request, "Purge-Tag"))
+		return "Purge-Prefix and Purge-Tag exclude each other";
+	if (prefixes > 1)
+		return "Purge-Prefix may be given once only";
+	if (!prefixes && !fields_next(request, "Purge-Tag", &tags, &tag))
+		return "Purge-Tag must name at least one tag";
+	return NULL;
+}
+
 int purge_scope_new(const struct fields *request, struct purge_scope **out)
 {
 	const char *prefix = fields_get(request, "Purge-Prefix");

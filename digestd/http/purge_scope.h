@@ -11,8 +11,15 @@ struct fields;
 struct purge_scope;
 
 /*
- * Makes one of a PURGE's fields, which are copied: of Purge-Prefix, or, without
- * one, of Purge-Tag. Returns 0, -EINVAL for a prefix that is no URI, -ENOMEM.
+ * What is wrong with a PURGE's fields, as a line for who sent them; null: they
+ * say one thing.
+ */
+const char *purge_scope_fault(const struct fields *request);
+
+/*
+ * Makes one of a PURGE's fields, which are copied and without a fault: of
+ * Purge-Prefix, or, without one, of Purge-Tag. Returns 0, -EINVAL for a prefix
+ * that is no URI, -ENOMEM.
  */
 int purge_scope_new(const struct fields *request, struct purge_scope **out);
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,21 @@
 #include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
 #include "digestd/mesh/purging.h"
+#include "digestd/os/address.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/peers/purge_peers.h"
 
+enum { SUBJECT_BYTES = 512 }; /* of a log line; what is longer is cut */
+
+/* What peers give as the target of a purge by tags: there must be one. */
+static const char tags_target[] = "http://all/";
+
 /* A walk under way. */
 struct purge {
 	struct purger *purger;
+	char subject[SUBJECT_BYTES];      /* what is purged, for the log */
+	char asker[ADDRESS_TEXT_BYTES];   /* "": not known */
 	struct exchange *x;      /* null: its client has left */
 	struct purge_walk *walk; /* null: of one target, or it has ended */
 	struct keypart part;     /* the next */
@@ -117,7 +126,11 @@ static void purge_sync(struct purge *p)
 
 static void purge_end(struct purge *p)
 {
-	log_write(LOG_INFO, "purge", "%zu objects", p->purging.purged);
+	size_t n = p->purging.purged;
+
+	log_write(LOG_INFO, "purge", "%s: %zu object%s removed%s%s", p->subject,
+		  n, n == 1 ? "" : "s", *p->asker ? ", asked by " : "",
+		  p->asker);
 	purge_free(p);
 }
 
@@ -155,12 +168,15 @@ static void purge_walk(void *arg)
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
 {
+	const struct sockaddr *client = exchange_request(x)->client;
 	struct purge *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->purger = purger;
 	p->x = x;
+	if (!client || !address_text(client, p->asker))
+		p->asker[0] = '\0';
 	p->step = (struct loop_call){.run = purge_walk, .arg = p};
 	p->next = purger->walks;
 	p->link = &purger->walks;
@@ -185,25 +201,70 @@ static int purge_begin(struct purge *p, const char *uri)
 	return err;
 }
 
-static int purge_begin_walk(struct purge *p)
+/* "prefix http://h/a" or "tags a, b". */
+static void purge_name_scope(struct purge *p, const struct fields *fields,
+			     const char *prefix)
 {
-	const struct fields *fields = exchange_request(p->x)->fields;
+	struct field_cursor cursor = { 0 };
+	struct field_part tag;
+	size_t len = 0;
+
+	if (prefix) {
+		snprintf(p->subject, SUBJECT_BYTES, "prefix %s", prefix);
+		return;
+	}
+	while (len < SUBJECT_BYTES &&
+	       fields_next(fields, "Purge-Tag", &cursor, &tag))
+		len += (size_t)snprintf(p->subject + len, SUBJECT_BYTES - len,
+					"%s%.*s", len ? ", " : "tags ",
+					(int)tag.len, tag.at);
+}
+
+/* It must not look as if it was part of what is purged: a slash, or what a
+ * peer has in its place. */
+static const char *purge_target_fault(const struct server_request *r,
+				      const char *prefix)
+{
+	const char *same = prefix ? prefix : tags_target;
+
+	if ((r->target_len == 1 && *r->target == '/') ||
+	    (r->target_len == strlen(same) &&
+	     !memcmp(r->target, same, r->target_len)))
+		return NULL;
+	return prefix ? "with Purge-Prefix the target must be /" :
+			"with Purge-Tag the target must be /";
+}
+
+static int purge_begin_walk(struct purge *p, const char **fault)
+{
+	const struct server_request *r = exchange_request(p->x);
 	struct purger *purger = p->purger;
 	struct purge_scope *scope;
 	const char *prefix;
-	int err = purge_scope_new(fields, &scope);
+	int err;
 
-	if (err)
+	*fault = purge_scope_fault(r->fields);
+	if (*fault)
+		return -EINVAL;
+	err = purge_scope_new(r->fields, &scope);
+	if (err) {
+		*fault = "Purge-Prefix must be one whole http or https URI";
 		return err;
+	}
+	prefix = purge_scope_prefix(scope);
+	*fault = purge_target_fault(r, prefix);
+	if (*fault) {
+		purge_scope_free(&scope);
+		return -EINVAL;
+	}
+	purge_name_scope(p, r->fields, prefix);
 	p->walk = cache_purge_begin(purger->cache, scope,
 				    loop_steady_s(purger->loop));
 	if (!p->walk) {
 		purge_scope_free(&scope);
 		return -ENOMEM;
 	}
-	prefix = purge_scope_prefix(scope);
-	/* the target does not matter, but there must be one */
-	err = purge_begin(p, prefix ? prefix : "http://all/");
+	err = purge_begin(p, prefix ? prefix : tags_target);
 	if (err)
 		return err;
 	p->part.count = cache_parts(purger->cache);
@@ -242,6 +303,7 @@ static int purge_target(struct purge *p)
 
 	if (err)
 		return err;
+	snprintf(p->subject, SUBJECT_BYTES, "%s", t.uri);
 	err = purge_begin(p, t.uri);
 	if (!err)
 		err = purge_drop_target(p, &t, &purged);
@@ -252,25 +314,45 @@ static int purge_target(struct purge *p)
 	return 0;
 }
 
+/* 400, with a line that says why. */
+static void purge_refuse(struct exchange *x, const char *why)
+{
+	struct fields f;
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s\n", why);
+	fields_init(&f);
+	if (fields_add(&f, "Content-Type", "text/plain") ||
+	    fields_add(&f, "Cache-Control", "no-store"))
+		exchange_reply_error(x, 503, NULL);
+	else
+		exchange_reply_copy(x, 400, &f, text, strlen(text));
+	fields_free(&f);
+}
+
 void purge_serve(struct purger *purger, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
 	bool many = fields_get(fields, "Purge-Prefix") ||
 		    fields_get(fields, "Purge-Tag");
+	const char *fault = "the target must be a URI, or a path with Host";
 	struct purge *p;
 	int err = -ENOMEM;
 
 	assert(purger->loop && purger->cache);
 	p = purge_new(purger, x);
 	if (p && many)
-		err = purge_begin_walk(p);
+		err = purge_begin_walk(p, &fault);
 	else if (p)
 		err = purge_target(p);
 	if (!err)
 		return;
 	if (p)
 		purge_free(p);
-	exchange_reply_error(x, err == -EINVAL ? 400 : 503, NULL);
+	if (err == -EINVAL)
+		purge_refuse(x, fault);
+	else
+		exchange_reply_error(x, 503, NULL);
 }
 
 void purge_leave(struct exchange *x)

@@ -84,9 +84,13 @@ static void purge_peers_on_done(void *arg, struct fetch *f,
 	ask->fetch = NULL;
 	if (done->result == FETCH_COMPLETE && ask->status == 200)
 		purge_peers_take_answer(ask);
-	if (ask->purged < 0)
-		log_write(LOG_WARNING, "purge", "peer %s did not purge (%u)",
-			  ask->name, ask->status);
+	if (ask->purged < 0 && ask->status)
+		log_write(LOG_WARNING, "purge",
+			  "peer %s refused the purge (%u)", ask->name,
+			  ask->status);
+	else if (ask->purged < 0)
+		log_write(LOG_WARNING, "purge",
+			  "peer %s did not answer the purge", ask->name);
 	all->answered(all->arg);
 }
 

@@ -105,6 +105,10 @@ static void finish(struct exchange *x)
 
 static void what_is_purged(void **state)
 {
+	static const char bad_uri[] =
+		"Purge-Prefix must be one whole http or https URI\n";
+	static const char no_target[] =
+		"the target must be a URI, or a path with Host\n";
 	/* clang-format off */
 	static const struct {
 		const char *target, *name, *value;
@@ -116,14 +120,24 @@ static void what_is_purged(void **state)
 		{ "https://h/a", NULL, NULL, 200, "{\"purged\": 2}", 2 },
 		{ "http://h/none", NULL, NULL, 200, "{\"purged\": 0}", 4 },
 		{ "/a", "Host", "h", 200, "{\"purged\": 2}", 2 },
-		{ "/a", NULL, NULL, 400, NULL, 4 },
-		{ "ftp://h/a", NULL, NULL, 400, NULL, 4 },
+		{ "/a", NULL, NULL, 400, no_target, 4 },
+		{ "ftp://h/a", NULL, NULL, 400, no_target, 4 },
 		{ "/", "Purge-Prefix", "http://h/a", 200, "{\"purged\": 3}", 1 },
 		{ "/", "Purge-Prefix", "https://H:443/a/", 200, "{\"purged\": 1}", 3 },
-		{ "/", "Purge-Prefix", "http://", 400, NULL, 4 },
+		{ "http://h/a", "Purge-Prefix", "http://h/a", 200, "{\"purged\": 3}", 1 },
+		{ "/", "Purge-Prefix", "http://", 400, bad_uri, 4 },
+		{ "/", "Purge-Prefix", "/a", 400, bad_uri, 4 },
+		{ "/", "Purge-Prefix", "", 400, bad_uri, 4 },
+		{ "/a", "Purge-Prefix", "http://h/", 400,
+		  "with Purge-Prefix the target must be /\n", 4 },
 		{ "/", "Purge-Tag", "red", 200, "{\"purged\": 2}", 2 },
 		{ "/", "Purge-Tag", "blue, green", 200, "{\"purged\": 3}", 1 },
 		{ "/", "Purge-Tag", "yellow", 200, "{\"purged\": 0}", 4 },
+		{ "http://all/", "Purge-Tag", "red", 200, "{\"purged\": 2}", 2 },
+		{ "/", "Purge-Tag", ", ,", 400,
+		  "Purge-Tag must name at least one tag\n", 4 },
+		{ "http://h/a", "Purge-Tag", "red", 400,
+		  "with Purge-Tag the target must be /\n", 4 },
 	};
 	/* clang-format on */
 
@@ -140,6 +154,35 @@ static void what_is_purged(void **state)
 			fail_msg("row %zu: %u, %u left", i, x.status, held());
 		if (rows[i].body)
 			assert_string_equal(x.body, rows[i].body);
+		exchange_fake_free(&x);
+	}
+}
+
+static void what_excludes_each_other(void **state)
+{
+	static const struct {
+		const char *first, *second, *body;
+	} rows[] = {
+		{ "Purge-Prefix", "Purge-Prefix",
+		  "Purge-Prefix may be given once only\n" },
+		{ "Purge-Prefix", "Purge-Tag",
+		  "Purge-Prefix and Purge-Tag exclude each other\n" },
+		{ "Purge-Tag", "Purge-Prefix",
+		  "Purge-Prefix and Purge-Tag exclude each other\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct exchange x;
+
+		put_all();
+		begin(&x, "/", rows[i].first, "http://h/");
+		assert_int_equal(fields_add(&x.fields, rows[i].second,
+					    "http://other/"), 0);
+		purge_serve(&purger, &x);
+		assert_int_equal(x.status, 400);
+		assert_string_equal(x.body, rows[i].body);
+		assert_int_equal(held(), 4);
 		exchange_fake_free(&x);
 	}
 }
@@ -222,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_purged),
+		TEST(what_excludes_each_other),
 		TEST(nobody_waits_for_it),
 		TEST(the_node_stops),
 		TEST(without_memory),

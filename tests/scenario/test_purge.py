@@ -89,6 +89,9 @@ def test_what_is_no_purge(node):
     purge(node, Purge_Prefix="/a", expect=400)
     purge(node, Purge_Prefix="", expect=400)
     purge(node, "*", expect=400)
+    r = request(node.admin, "/a", method="PURGE", headers={"Purge-Tag": "x"})
+    assert r.body == b"with Purge-Tag the target must be /\n"
+    assert r.get("Content-Type") == "text/plain"
     # clients cannot
     assert request(node.data, "/metrics", method="PURGE").status != 200
 
@@ -148,7 +151,10 @@ def test_peers_that_do_not_purge(make_cluster, origin):
           what="refused")
     assert purge(nodes[0], "/a") == (1, {"n2": None, "n3": None})
     assert held(nodes[2], ["/a"]) == {"/a"}
-    assert "peer n3 did not purge (403)" in nodes[0].process.logged()
+    log = nodes[0].process.logged()
+    assert "peer n2 did not answer the purge" in log
+    assert "peer n3 refused the purge (403)" in log
+    assert f"purge: http://{HOST}/a: 1 object removed, asked by 127" in log
 
 
 def test_only_peers_may_purge(make_cluster, origin):

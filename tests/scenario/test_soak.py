@@ -103,8 +103,10 @@ def disturb(nodes, choice):
     else:
         number = choice.randrange(PAGES)
         ways = {"Purge-Prefix": f"http://127.0.0.1:{node.data}/{number // 9}"}
-        request(node.admin, f"/{number}", "PURGE",
-                headers=ways if luck < 0.7 else None)
+        if luck < 0.7:
+            request(node.admin, "/", "PURGE", headers=ways)
+        else:
+            request(node.admin, f"/{number}", "PURGE")
         request(node.admin, "/metrics")
 
 

@@ -446,27 +446,30 @@ static void client_add_sibling(struct client *c, struct fields *f)
 	client_add(f, ORIGIN_UNASKED, "1");
 }
 
-/* Some purges are by tag or prefix: then the whole store is walked over. */
-static void client_add_purge(const struct client *c, struct fields *f)
+/* Some purges are by tag or prefix: then the whole store is walked over, and
+ * true returned. */
+static bool client_add_purge(const struct client *c, struct fields *f)
 {
 	char path[ORIGIN_TEXT], text[2 * ORIGIN_TEXT];
 
 	if (client_chance(700))
-		return;
+		return false;
 	snprintf(text, sizeof(text), "r%" PRIu32, c->resource);
 	if (client_chance(500)) {
 		client_add(f, "Purge-Tag", text);
-		return;
+		return true;
 	}
 	snprintf(text, sizeof(text), "http://" CLIENTS_HOST "%s",
 		 origin_path(c->resource, path));
 	client_add(f, "Purge-Prefix", text);
+	return true;
 }
 
 static void client_send(struct client *c)
 {
 	struct wire_head head = { 0 };
 	char target[2 * ORIGIN_TEXT], path[ORIGIN_TEXT], text[ORIGIN_TEXT];
+	bool many = false;
 	struct fields f;
 
 	fields_init(&f);
@@ -478,14 +481,14 @@ static void client_send(struct client *c)
 	if (c->sibling)
 		client_add_sibling(c, &f);
 	else if (c->purge)
-		client_add_purge(c, &f);
+		many = client_add_purge(c, &f);
 	else
 		client_choose(c, &f);
 	head.method = c->purge ? "PURGE" : c->unsafe ? "POST" :
 		      c->is_head ? "HEAD" : "GET";
 	snprintf(target, sizeof(target), "%s%s",
 		 c->sibling ? "http://" CLIENTS_HOST : "",
-		 origin_path(c->resource, path));
+		 many ? "/" : origin_path(c->resource, path));
 	head.target = target;
 	head.fields = &f;
 	head.has_body = c->upload_left > 0;
