@@ -185,7 +185,7 @@ def change(node, how):
     if how == "unsafe":
         assert node.get("/a", method="POST").status == 200
     else:
-        purge(node, "/a", **how)
+        purge(node, "/" if how else "/a", **how)
 
 
 @pytest.mark.parametrize("how", [
