@@ -600,7 +600,8 @@ static void service_reload(struct service *s)
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
 		service_log_lines(LOG_ERROR, errors.text);
-		log_write(LOG_ERROR, "reload", "the old configuration stays");
+		log_write(LOG_ERROR, "reload", "the old configuration "
+			  "remains in effect");
 	} else {
 		service_log_lines(LOG_WARNING, errors.text);
 		config_keep_tls(s->config, next);

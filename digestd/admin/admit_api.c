@@ -92,7 +92,7 @@ static void admit_api_serve_get(struct admit_api *api, struct exchange *x)
 		break;
 	default:
 		admit_api_refuse(x, 400,
-				 "not uri=URI[&size=BYTES][&note=no]\n");
+				 "expected ?uri=URI[&size=BYTES][&note=no]\n");
 	}
 }
 

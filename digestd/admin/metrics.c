@@ -109,8 +109,8 @@ static void metrics_of_seen(const struct metrics *m)
 	const struct node_status *s = m->s;
 
 	SEEN_METRICS(M)
-#define X(name, help)                                                          \
-	metrics_counter(m, "seen_" #name, s->sharing.sent.name, help);
+#define X(name, held, seen)                                                    \
+	metrics_counter(m, "seen_" #name, s->sharing.sent.name, seen);
 	DIGEST_API_COUNTERS(X)
 #undef X
 }
@@ -120,7 +120,7 @@ static void metrics_of_digest(const struct metrics *m)
 	const struct node_status *s = m->s;
 
 	DIGEST_METRICS(M)
-#define X(name, help) metrics_counter(m, #name, s->digests.name, help);
+#define X(name, held, seen) metrics_counter(m, #name, s->digests.name, held);
 	DIGEST_API_COUNTERS(X)
 #undef X
 }

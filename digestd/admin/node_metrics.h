@@ -73,7 +73,7 @@
 
 #define TLS_METRICS(M) \
 	M(counter, "tls_admin_failed", NULL, s->tls_admin_failed, \
-	  "connections to the admin listener without a TLS handshake")
+	  "admin connections whose TLS handshake failed")
 
 /* Of what the node was asked for, as a digest; beside DIGEST_API_COUNTERS. */
 #define SEEN_METRICS(M) \

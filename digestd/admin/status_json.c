@@ -129,7 +129,7 @@ static json_t *status_json_digest(const struct node_status *s)
 	json_t *o = json_object();
 
 	DIGEST_METRICS(M)
-#define X(name, help) status_json_put(o, #name, s->digests.name);
+#define X(name, held, seen) status_json_put(o, #name, s->digests.name);
 	DIGEST_API_COUNTERS(X)
 #undef X
 	return o;

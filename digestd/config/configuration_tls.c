@@ -124,6 +124,9 @@ static void configuration_tls_warn_of_age(const struct config_check *check,
 				     check->warnings);
 	if (left_s < 0)
 		config_report(check->warnings, "%s: has expired\n", path);
+	else if (left_s <= DAY_S)
+		config_report(check->warnings,
+			      "%s: expires in less than a day\n", path);
 	else
 		config_report(check->warnings, "%s: expires within %lld days\n",
 			      path,

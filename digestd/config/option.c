@@ -107,7 +107,8 @@ static const struct kind kinds[] = {
 		  .wrong = "is not a URL such as http://host:port" },
 	[FOLDER] = { .text = option_is_folder, .wrong = "is not an absolute path" },
 	[POLICY] = { .text = option_is_eviction,
-		     .wrong = "is no eviction policy, such as sieve or lru" },
+		     .wrong = "is not sieve, lru, fifo, clock, s3fifo, lfu, gdsf "
+			      "or wtinylfu" },
 	[ADMISSION] = { .text = option_is_admission,
 			.wrong = "is not none, aged, probation or auto" },
 	[TELL] = { .names = admission_tell_names },

@@ -41,8 +41,8 @@ static bool disk_may_complain(struct disk *disk)
 	allowed = log_allow(&disk->complaints, disk_now_ms(), &dropped);
 	pthread_mutex_unlock(&disk->lock);
 	if (dropped)
-		log_write(LOG_WARNING, "disk", "%u messages held back",
-			  dropped);
+		log_write(LOG_WARNING, "disk", "%u message%s suppressed",
+			  dropped, dropped == 1 ? "" : "s");
 	return allowed;
 }
 
@@ -230,8 +230,9 @@ int disk_load(struct disk *disk,
 			l.last = l.ids[l.n - 1];
 		disk_remove_orphans(&l, UINT64_MAX);
 		disk->next_id = l.last;
-		log_write(LOG_INFO, "disk", "%zu files, %" PRIu64 " records, "
-			  "%" PRIu64 " of them lost", l.n, l.records,
+		log_write(LOG_INFO, "disk", "%" PRIu64 " object%s restored, "
+			  "%" PRIu64 " lost", l.records - disk->counters.lost,
+			  l.records - disk->counters.lost == 1 ? "" : "s",
 			  disk->counters.lost);
 		err = disk_start_threads(disk);
 	}

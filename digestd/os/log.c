@@ -64,6 +64,15 @@ void log_write(enum log_level level, const char *part, const char *format, ...)
 		return;
 }
 
+const char *log_suppressed(unsigned dropped, char room[static 64])
+{
+	if (!dropped)
+		return "";
+	snprintf(room, 64, " (%u similar message%s suppressed)", dropped,
+		 dropped == 1 ? "" : "s");
+	return room;
+}
+
 int log_allow(struct log_limit *limit, int64_t now_ms, unsigned *dropped)
 {
 	assert(limit->burst > 0);

@@ -38,4 +38,7 @@ struct log_limit {
  */
 int log_allow(struct log_limit *limit, int64_t now_ms, unsigned *dropped);
 
+/* The end of a message before which some were held back; "" if none were. */
+const char *log_suppressed(unsigned dropped, char room[static 64]);
+
 #endif

@@ -53,7 +53,7 @@ static void peers_digest_api_count(uint64_t *counter, uint64_t n)
 void digest_api_count(const struct digest_api *api,
 		      struct digest_api_counters *out)
 {
-#define X(name, help) \
+#define X(name, held, seen) \
 	out->name = __atomic_load_n(&api->counters.name, __ATOMIC_RELAXED);
 	DIGEST_API_COUNTERS(X)
 #undef X

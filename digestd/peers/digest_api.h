@@ -20,18 +20,24 @@
 struct digest_api;
 struct digest_paths;
 
-/* Counters; one row each. name, what it counts. */
+/* Counters; one row each. name, what it counts of what the node holds, and of
+ * what it was asked for. */
 /* clang-format off */
 #define DIGEST_API_COUNTERS(X) \
-	X(full_sent,        "full digests sent") \
-	X(full_sent_bytes,  "bytes of full digests sent") \
-	X(delta_sent,       "deltas sent") \
-	X(delta_sent_bytes, "bytes of deltas sent") \
-	X(not_modified,     "digest requests answered with nothing new")
+	X(full_sent,        "full digests sent", \
+	  "full digests of requested URIs sent") \
+	X(full_sent_bytes,  "bytes of full digests sent", \
+	  "bytes of full digests of requested URIs sent") \
+	X(delta_sent,       "deltas sent", \
+	  "deltas of requested URIs sent") \
+	X(delta_sent_bytes, "bytes of deltas sent", \
+	  "bytes of deltas of requested URIs sent") \
+	X(not_modified,     "digest requests answered with nothing new", \
+	  "requests for requested URIs answered with nothing new")
 /* clang-format on */
 
 struct digest_api_counters {
-#define X(name, help) uint64_t name;
+#define X(name, held, seen) uint64_t name;
 	DIGEST_API_COUNTERS(X)
 #undef X
 };

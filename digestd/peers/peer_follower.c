@@ -160,7 +160,8 @@ static void peer_follower_report_once(struct peer *p, const char *what)
 static void peer_follower_report_well(struct peer *p)
 {
 	if (*p->reported)
-		log_write(LOG_INFO, "follower", "peer %s: well again", p->name);
+		log_write(LOG_INFO, "follower", "peer %s: reachable again",
+			  p->name);
 	p->reported[0] = '\0';
 }
 
@@ -251,13 +252,14 @@ static const char *peer_follower_fetch_fault(enum fetch_result result)
 {
 	switch (result) {
 	case FETCH_NOCONNECT:
-		return "no digest: no connection to it";
+		return "cannot fetch its digest: cannot connect";
 	case FETCH_TIMEOUT:
-		return "no digest: no answer in time";
+		return "cannot fetch its digest: no answer in time";
 	case FETCH_NOTLS:
-		return "no digest: no TLS with it";
+		return "cannot fetch its digest: the TLS handshake failed";
 	case FETCH_UNTRUSTED:
-		return "no digest: its certificate is not trusted";
+		return "cannot fetch its digest: its certificate is not "
+		       "trusted";
 	case FETCH_COMPLETE: /* without a length of its own */
 	case FETCH_TRUNCATED:
 	case FETCH_REFUSED:
@@ -265,7 +267,7 @@ static const char *peer_follower_fetch_fault(enum fetch_result result)
 	case FETCH_NOMEM:
 		break;
 	}
-	return "no digest: no complete answer";
+	return "cannot fetch its digest: no complete answer";
 }
 
 /* Why an answer led to nothing. */
@@ -275,16 +277,18 @@ static void peer_follower_count_bad_answer(struct peer *p,
 	unsigned status = p->update.status;
 	char what[64];
 
-	snprintf(what, sizeof(what), "no digest: status %u", status);
+	snprintf(what, sizeof(what), "cannot fetch its digest: status %u",
+		 status);
 	if (!peer_follower_is_whole(done))
 		peer_follower_count_failure(
 			p, peer_follower_fetch_fault(done->result));
 	else if (status == STATUS_NO_TOKEN)
 		peer_follower_count_failure(
-			p, "no digest: status 401: its cluster "
-			   "key is not ours");
+			p, "cannot fetch its digest: status 401: "
+			   "its cluster key is not ours");
 	else if (status == STATUS_SAME)
-		peer_follower_count_failure(p, "no digest: 304 for nothing");
+		peer_follower_count_failure(
+			p, "cannot fetch its digest: 304 for nothing");
 	else
 		peer_follower_count_failure(p, what);
 }
@@ -328,7 +332,7 @@ static void peer_follower_decode(struct peer *p)
 		peer_follower_refuse(p, SCD_ETRUNC);
 	else if (digest_decoder_start(p->follow->decoder, &p->update.body,
 				      &expected, &p->update.job))
-		peer_follower_fail(p, "no digest: it could not be decoded now");
+		peer_follower_fail(p, "cannot decode its digest now");
 	else
 		digest_job_notify(p->update.job, peer_follower_on_decoded, p);
 }
@@ -411,7 +415,8 @@ static void peer_follower_fetch(struct peer *p, bool conditional)
 	fields_init(&fields);
 	if (peer_follower_start(p, conditional, &fields))
 		peer_follower_fail(p,
-				   "no digest: the request could not be made");
+				   "cannot fetch its digest: the request could "
+				   "not be made");
 	fields_free(&fields);
 }
 

@@ -329,12 +329,13 @@ static void worker_log_tls(struct worker *w, struct log_limit *limit,
 			   const char *url, const char *what)
 {
 	unsigned dropped;
+	char room[64];
 
 	limit->burst = 1;
 	limit->period_ms = TLS_LOG_MS;
 	if (log_allow(limit, loop_now_ms(w->loop), &dropped))
-		log_write(LOG_ERROR, "tls", "origin %s: %s", url ? url : "",
-			  what);
+		log_write(LOG_ERROR, "tls", "origin %s: %s%s", url ? url : "",
+			  what, log_suppressed(dropped, room));
 }
 
 void worker_untrusted(struct worker *w, const char *url)

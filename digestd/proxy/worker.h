@@ -159,7 +159,7 @@ struct worker_shared {
 	X(false_hits,      "peers that had nothing where their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \
 	X(variant_misses,  "peers that had other variants of the object") \
-	X(peer_errors,     "peers that failed or answered nonsense") \
+	X(peer_errors,     "requests to peers that failed or got an invalid answer") \
 	X(taken_over,      "bodies that a peer began and the origin went on with") \
 	X(peer_bytes,      "body bytes received from peers") \
 	X(peer_requests,   "object requests from peers") \
@@ -171,15 +171,15 @@ struct worker_shared {
 	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
 	X(tunnels,         "connections that have changed protocols (101)") \
-	X(tunnels_ended,   "of these, that are closed again") \
-	X(tunnel_bytes,    "bytes that went through them, either way") \
-	X(loops,           "requests refused that had been here before") \
-	X(refused,         "requests without a right token") \
+	X(tunnels_ended,   "tunnels that have ended") \
+	X(tunnel_bytes,    "bytes that went through tunnels, either way") \
+	X(loops,           "requests refused because of a loop") \
+	X(refused,         "peer requests without a valid token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \
 	X(crowded_out,     "idle connections and slow uploads closed to make room") \
-	X(proxy_refused,   "connections of clients without a PROXY header, or not from trusted_proxies") \
-	X(tls_data_failed, "connections of clients without a TLS handshake") \
-	X(tls_peer_failed, "connections of peers without a TLS handshake")
+	X(proxy_refused,   "connections refused: no valid PROXY header, or not from trusted_proxies") \
+	X(tls_data_failed, "client connections whose TLS handshake failed") \
+	X(tls_peer_failed, "peer connections whose TLS handshake failed")
 /* clang-format on */
 
 struct worker_counters {

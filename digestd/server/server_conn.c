@@ -122,39 +122,40 @@ static bool server_conn_may_log(const struct server *s, struct log_limit *limit,
 void server_count_too_large(struct server *s, const struct sockaddr *from,
 			    unsigned status)
 {
-	char host[NI_MAXHOST];
+	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
 
 	atomic_fetch_add_explicit(&s->too_large, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, &s->too_large_log, from, host, &dropped))
 		log_write(LOG_WARNING, "server", "port %u: %u to %s: the "
 			  "header is larger than max_header_size = %zu, or has "
-			  "too many fields (%u more not logged)", s->port,
-			  status, host, s->settings.max_header_bytes, dropped);
+			  "too many fields%s", s->port, status, host,
+			  s->settings.max_header_bytes,
+			  log_suppressed(dropped, room));
 }
 
 void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 			      const char *why)
 {
-	char host[NI_MAXHOST];
+	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
 
 	atomic_fetch_add_explicit(&s->tls_failures, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, &s->tls_log, from, host, &dropped))
 		log_write(LOG_WARNING, "tls", "port %u: handshake with %s "
-			  "failed%s%s (%u more not logged)", s->port, host,
-			  *why ? ": " : "", why, dropped);
+			  "failed%s%s%s", s->port, host, *why ? ": " : "", why,
+			  log_suppressed(dropped, room));
 }
 
 void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
 				const char *why)
 {
-	char host[NI_MAXHOST];
+	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
 
 	atomic_fetch_add_explicit(&s->proxy_refused, 1, memory_order_relaxed);
 	if (server_conn_may_log(s, &s->proxy_log, from, host, &dropped))
 		log_write(LOG_WARNING, "server", "port %u: a connection from "
-			  "%s is closed: %s (%u more not logged)", s->port,
-			  host, why, dropped);
+			  "%s is closed: %s%s", s->port, host, why,
+			  log_suppressed(dropped, room));
 }

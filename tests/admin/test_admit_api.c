@@ -121,7 +121,8 @@ static void test_what_is_meant(void **state)
 
 static void test_questions(void **state)
 {
-	static const char wrong[] = "not uri=URI[&size=BYTES][&note=no]\n";
+	static const char wrong[] =
+		"expected ?uri=URI[&size=BYTES][&note=no]\n";
 	char huge[8500] = "?uri=http://a/";
 
 	(void)state;

@@ -90,10 +90,10 @@ static struct node_status numbered(void)
 #define X(name, help) s.admission.name = n++;
 	ADMITTER_COUNTERS(X)
 #undef X
-#define X(name, help) s.digests.name = n++;
+#define X(name, held, seen) s.digests.name = n++;
 	DIGEST_API_COUNTERS(X)
 #undef X
-#define X(name, help) s.sharing.sent.name = n++;
+#define X(name, held, seen) s.sharing.sent.name = n++;
 	DIGEST_API_COUNTERS(X)
 #undef X
 #define X(name, help) peers.peers[0].counters.name = n++;
@@ -179,10 +179,10 @@ static void test_counters_are_in_both(void **state)
 	ADMITTER_COUNTERS(X)
 #undef X
 	part = json_object_get(o, "digest");
-#define X(name, help) CHECK("", name, s.digests)
+#define X(name, held, seen) CHECK("", name, s.digests)
 	DIGEST_API_COUNTERS(X)
 #undef X
-#define X(name, help) \
+#define X(name, held, seen) \
 	check_line(text, "seen_" #name "_total", s.sharing.sent.name);
 	DIGEST_API_COUNTERS(X)
 #undef X

@@ -60,8 +60,8 @@ static const struct row faults[] = {
 	{ "a relative folder", BASE "disk_path = \"store\"\n",
 	  AT ":4: disk_path: \"store\" is not an absolute path\n" },
 	{ "an eviction policy", BASE "eviction = \"random\"\n",
-	  AT ":4: eviction: \"random\" is no eviction policy, such as sieve "
-	  "or lru\n" },
+	  AT ":4: eviction: \"random\" is not sieve, lru, fifo, clock, "
+	  "s3fifo, lfu, gdsf or wtinylfu\n" },
 	{ "an admission policy", BASE "admission = \"some\"\n",
 	  AT ":4: admission: \"some\" is not none, aged, probation or auto\n" },
 	{ "what is told", BASE "admission_tell = \"all\"\n",

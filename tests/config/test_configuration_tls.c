@@ -51,6 +51,7 @@ static int set_up(void **state)
 	write_pair("b", 365);
 	write_pair("old", -1);
 	write_pair("last", 3);
+	write_pair("today", 1);
 	return 0;
 }
 
@@ -89,6 +90,11 @@ static const struct {
 	  "tls_data_key = \"%D/last.key\"\n", 0,
 	  AT ":4: tls_data_certificate: %D/last.crt: expires within 3 "
 	  "days\n" },
+	{ "it is about to expire today",
+	  BASE "tls_data_certificate = \"%D/today.crt\"\n"
+	  "tls_data_key = \"%D/today.key\"\n", 0,
+	  AT ":4: tls_data_certificate: %D/today.crt: expires in less than a "
+	  "day\n" },
 	{ "two of them", BASE TWO TWO_KEYS CA("data"), 0, "" },
 	{ "a list of one", BASE "tls_data_certificate = { \"%D/a.crt\" }\n"
 	  KEY("data"), 0, "" },

@@ -108,6 +108,7 @@ static void floods(void **state)
 {
 	struct log_limit limit = { .burst = 2, .period_ms = 100 };
 	unsigned dropped;
+	char room[64];
 
 	(void)state;
 	assert_true(log_allow(&limit, 1000, &dropped));
@@ -117,8 +118,13 @@ static void floods(void **state)
 	assert_int_equal(dropped, 0);
 	assert_true(log_allow(&limit, 1100, &dropped));
 	assert_int_equal(dropped, 2);
+	assert_string_equal(log_suppressed(dropped, room),
+			    " (2 similar messages suppressed)");
+	assert_string_equal(log_suppressed(1, room),
+			    " (1 similar message suppressed)");
 	assert_true(log_allow(&limit, 1101, &dropped));
 	assert_int_equal(dropped, 0);
+	assert_string_equal(log_suppressed(dropped, room), "");
 }
 
 /* systemd */

@@ -324,7 +324,8 @@ def test_another_key_is_another_cluster(make_cluster, origin):
     c.start()
     pages(origin, 1)
     c.nodes[0].get("/p0")
-    until(lambda: "peer n1: no digest: status 401: its cluster key is not ours"
+    until(lambda: "peer n1: cannot fetch its digest: status 401: its cluster "
+          "key is not ours"
           in c.nodes[1].process.logged())
     assert c.nodes[1].peer_status("n1")["digest"] is None
     assert c.nodes[1].get("/p0").source == "origin"

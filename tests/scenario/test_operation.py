@@ -288,7 +288,7 @@ def test_metrics_pass_promtool(make_cluster, origin):
 
 def reload_as(node, number):
     """Every tenth is bad, others change what requests go by."""
-    done = "the old configuration stays" if number % 10 == 9 \
+    done = "the old configuration remains" if number % 10 == 9 \
         else "reload: done"
     before = node.process.logged().count(done)
     node.options["cache_size"] = f"{number % 3 + 1}M"
@@ -357,7 +357,7 @@ def test_reload_keeps_the_old_configuration_when_the_new_is_bad(node, origin):
         f.write('cache_size = "much"\n')
     lines = node.configuration().count("\n") + 1
     node.process.signal(signal.SIGHUP)
-    until(lambda: "the old configuration stays" in node.process.logged())
+    until(lambda: "the old configuration remains" in node.process.logged())
     assert f"{node.path}:{lines}: cache_size" in node.process.logged()
     assert node.get("/a").status == 200
 

@@ -365,7 +365,7 @@ def test_bad_certificate_is_refused(make_cluster, origin, ca, tmp_path):
     n = c.start().nodes[0]
     before = serial(n.data, ca.client())
     shutil.copy(ca.guest[1], used[1])
-    reload(n, "the old configuration stays")
+    reload(n, "the old configuration remains")
     assert f"tls_data_key: {used[1]}: is not the key of {used[0]}" in \
         n.process.logged()
     assert serial(n.data, ca.client()) == before
@@ -455,7 +455,7 @@ def test_certificates_by_name(make_cluster, origin, ca, tmp_path):
         other = ca.issue("other", names="subjectAltName=DNS:other.example")
         copy_pair(other, first)
         shutil.copy(ca.guest[1], www[1])
-        reload(n, "the old configuration stays")
+        reload(n, "the old configuration remains")
         assert f"tls_data_key: {www[1]}: is not the key of {www[0]}" in \
             n.process.logged()
         assert gets(None) == {"first.example"}
