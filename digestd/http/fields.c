@@ -433,6 +433,23 @@ int64_t field_seconds(struct field_part part)
 	return part.len ? n : -1;
 }
 
+bool field_name_begins(const char *name, size_t len, const char *with)
+{
+	size_t i = 0;
+
+	for (; with[i]; i++) {
+		char c = i < len ? name[i] : '\0';
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		else if (c == '_')
+			c = '-';
+		if (c != with[i])
+			return false;
+	}
+	return true;
+}
+
 bool field_is_hop_by_hop(const char *name)
 {
 	static const char *const names[] = {
@@ -474,13 +491,19 @@ static bool fields_names_others(const struct fields *f)
 	return false;
 }
 
+void fields_remove_named(struct fields *f, const struct fields *by)
+{
+	const struct field_names_wanted named = {fields_mark_named, by};
+
+	if (fields_names_others(by))
+		field_names_remove(f, &named);
+}
+
 void fields_remove_hop_by_hop(struct fields *f)
 {
-	const struct field_names_wanted named = {fields_mark_named, f};
 	size_t kept = 0;
 
-	if (fields_names_others(f))
-		field_names_remove(f, &named);
+	fields_remove_named(f, f);
 	for (size_t i = 0; i < f->nlines; i++) {
 		if (!field_is_hop_by_hop(f->lines[i].name))
 			f->lines[kept++] = f->lines[i];

@@ -169,8 +169,16 @@ bool field_is_token(const char *s, size_t len);
  */
 int64_t field_seconds(struct field_part part);
 
+/* Whether a name begins with a text of lower-case letters and "-". "_" counts
+ * as "-", which is the same to CGI and to what is modelled on it. */
+bool field_name_begins(const char *name, size_t len, const char *with);
+
 /* Whether the field belongs to one connection only (RFC 9110, 7.6.1). */
 bool field_is_hop_by_hop(const char *name);
+
+/* Removes from f the fields that Connection in `by`, which may be f, lists; not
+ * Connection itself. */
+void fields_remove_named(struct fields *f, const struct fields *by);
 
 /*
  * Removes the fields of the connection: those of RFC 9110, 7.6.1, the proxies'

@@ -30,24 +30,6 @@ bool forwarded_read(const char *name, enum forwarded *out)
 	return i >= 0;
 }
 
-/* Whether a name begins with a text of lower-case letters and "-". */
-static bool forwarded_begins(const char *name, size_t len, const char *with)
-{
-	size_t i = 0;
-
-	for (; with[i]; i++) {
-		char c = i < len ? name[i] : '\0';
-
-		if (c >= 'A' && c <= 'Z')
-			c |= 0x20;
-		else if (c == '_')
-			c = '-';
-		if (c != with[i])
-			return false;
-	}
-	return true;
-}
-
 bool forwarded_is_claim(const char *name, size_t len)
 {
 	static const struct {
@@ -68,7 +50,7 @@ bool forwarded_is_claim(const char *name, size_t len)
 	if (!len || !strchr("cCfFtTxX", name[0]))
 		return false;
 	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
-		if (forwarded_begins(name, len, claims[i].text) &&
+		if (field_name_begins(name, len, claims[i].text) &&
 		    (!claims[i].whole || len == strlen(claims[i].text)))
 			return true;
 	}

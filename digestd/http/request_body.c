@@ -96,8 +96,9 @@ static enum request_body_event request_body_end_chunk(struct request_body *b,
 
 /*
  * Fields that mean nothing, or harm, behind a body (RFC 9110, 6.5.1): those
- * that frame or route a message, modify a request, authenticate, or say how to
- * read a body.
+ * that frame or route a message, are the connection's, modify a request,
+ * authenticate, or say how to read a body. An origin that sees them through CGI
+ * cannot tell "_" from "-".
  */
 static bool request_body_drops(struct field_part name)
 {
@@ -107,12 +108,15 @@ static bool request_body_drops(struct field_part name)
 		"content-type", "cookie", "expect", "forwarded", "host",
 		"if-match", "if-modified-since", "if-none-match", "if-range",
 		"if-unmodified-since", "keep-alive", "max-forwards", "pragma",
+		"proxy-authenticate", "proxy-authentication-info",
 		"proxy-authorization", "proxy-connection", "range", "te",
 		"trailer", "transfer-encoding", "upgrade", "via",
+		"x-http-method", "x-http-method-override", "x-method-override",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (field_part_is(name, names[i]))
+		if (field_name_begins(name.at, name.len, names[i]) &&
+		    name.len == strlen(names[i]))
 			return true;
 	}
 	return false;

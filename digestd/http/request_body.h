@@ -63,7 +63,8 @@ void request_body_init(struct request_body *b, const struct framing *f,
  * next call, with more behind it, and may lie elsewhere then.
  *
  * Of a trailer, fields that frame, route or authorise are dropped in silence
- * (RFC 9110, 6.5.1): request_body.c lists them.
+ * (RFC 9110, 6.5.1): request_body.c lists them. Those that the header's
+ * Connection names are the caller's to drop.
  */
 enum request_body_event request_body_next(struct request_body *b,
 					  struct field_part *in);

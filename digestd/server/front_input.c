@@ -323,6 +323,7 @@ static void front_input_end_body(struct front_conn *c)
 	c->phase = c->now ? FRONT_REPLY : FRONT_HEAD;
 	c->duplex = NULL;
 	x->body_ended = true;
+	fields_remove_named(&x->trailers, &x->fields);
 	if (s->handler->on_body_end)
 		s->handler->on_body_end(s->arg, x);
 }

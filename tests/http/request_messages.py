@@ -33,7 +33,7 @@ FIELDS = ((
      b"Connection: host"))
 CHUNK_EXTENSIONS = (b"",) * 6 + (b";a", b";a=b", b";a=\"b;c\"", b"; a = b")
 TRAILERS = (b"",) * 4 + (b"T: x\r\n", b"Host: t\r\n", b"E:\r\nF: g \r\n",
-                         b"Content-Length: 3\r\n")
+                         b"Content-Length: 3\r\n", b"x_http_METHOD: u\r\n")
 # What is put somewhere.
 WORDS = (
     b"\r\n", b"\r\n\r\n", b"\n", b"\r", b" ", b"\t", b":", b",", b";", b"\0",

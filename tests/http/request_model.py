@@ -28,8 +28,9 @@ DROPPED = set(b"""
     authorization cache-control cdn-loop connection content-encoding
     content-length content-range content-type cookie expect forwarded host
     if-match if-modified-since if-none-match if-range if-unmodified-since
-    keep-alive max-forwards pragma proxy-authorization proxy-connection range
-    te trailer transfer-encoding upgrade via
+    keep-alive max-forwards pragma proxy-authenticate proxy-authentication-info
+    proxy-authorization proxy-connection range te trailer transfer-encoding
+    upgrade via x-http-method x-http-method-override x-method-override
 """.split())
 
 
@@ -213,7 +214,7 @@ def read_body(request, data):
             return None
     text = f"= {escape(body, True)}\n" if body else ""
     for name, value in trailer:
-        if name.lower() not in DROPPED:
+        if name.lower().replace(b"_", b"-") not in DROPPED:
             text += f"+ {escape(name)}: {escape(value, True)}\n"
     return text, at
 

@@ -314,6 +314,7 @@ static const struct acceptance {
 	{ "extensions", ROW(CHUNKED "1;a=b;c=\" ;\t\xff\" \r\na\r\n0;z" END), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n= a\nidle" },
 	{ "extension of 256 bytes", ROW(CHUNKED "1;" TWO_HUNDRED FIFTY "12345\r\na\r\n0" END), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n= a\nidle" },
 	{ "trailer", ROW(CHUNKED "1\r\na\r\n0\r\nA: b\r\nc:\r\nHost: i\r\nTransfer-Encoding: chunked\r\ncontent-length: 5\r\nAuthorization: x\r\nD:  e " END GET HOST "\r\n"), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n= a\n+ A: b\n+ c: \n+ D: e\nGET / o h / 1k\n: Host: h\nidle" },
+	{ "trailer of other words", ROW(CHUNKED "0\r\nContent_Length: 5\r\nX-HTTP-Method: a\r\nX_HTTP_Method_Override: b\r\nProxy-Authenticate: c\r\nX-HTTP: d" END), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n+ X-HTTP: d\nidle" },
 	{ "longest trailer", ROW(CHUNKED "0\r\na: " FIFTY FIFTY FIFTY "0123" END), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n+ a: " FIFTY FIFTY FIFTY "0123\nidle" },
 	{ "chunk that is cut", ROW(CHUNKED "5\r\nhel"), "POST / o h / 1kt\n: Host: h\n: Transfer-Encoding: chunked\n= hel\nmore" },
 	{ "preface", ROW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nabc"), "preface" },

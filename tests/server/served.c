@@ -410,6 +410,7 @@ static void on_body_end(void *arg, struct exchange *x)
 	}
 	sum = fields_get(exchange_trailers(x), "X-Sum");
 	assert_null(fields_get(exchange_trailers(x), "Host"));
+	assert_null(fields_get(exchange_trailers(x), "X-Hop"));
 	n = snprintf(text, sizeof(text), "%zu%s%s", u->taken, sum ? " " : "",
 		     sum ? sum : "");
 	exchange_reply_copy(x, 200, NULL, text, (size_t)n);

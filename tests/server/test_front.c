@@ -88,8 +88,9 @@ static const struct {
 	  "3;x=y\r\nabc\r\n0\r\nX: y\r\n\r\nGET /late" CLOSE,
 	  { "HTTP/1.1 200", "\r\n\r\n3HTTP/1.1 200", "late" }, "400" },
 	{ "trailers of an upload",
-	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
-	  "0\r\nX-Sum: 7\r\nHost: i\r\nX-Real-IP: 1\r\n\r\nGET /late" CLOSE,
+	  UPLOAD "Connection: X-Hop\r\n"
+	  "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+	  "0\r\nX-Sum: 7\r\nx-hop: 1\r\nHost: i\r\nX-Real-IP: 1\r\n\r\nGET /late" CLOSE,
 	  { "HTTP/1.1 200", "\r\n\r\n3 7HTTP/1.1 200", "late" }, "400" },
 	{ "which are not the next one's",
 	  UPLOAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
