@@ -29,11 +29,37 @@ static unsigned lines_now[CONFIG_OPTIONS]; /* 0: not in the file */
 static unsigned values_now[CONFIG_OPTIONS]; /* of a list, so far */
 static char value_now[PATH_MAX];            /* of a list, the last one */
 
+enum { OPTION_IS_GIVEN = 1 << 24 }; /* beside libconfuse's flags of an option */
+
+static const char duplicate[] = "found duplicate title"; /* libconfuse's */
+
+/* "origin" or "peer": which of them has such a title. */
+static const char *configuration_section_of(cfg_t *cfg, const char *title)
+{
+	bool origin = cfg_gettsec(cfg, "origin", title) != NULL;
+	bool peer = cfg_gettsec(cfg, "peer", title) != NULL;
+
+	return origin && peer ? "section" : origin ? "origin" : "peer";
+}
+
+static void configuration_report_duplicate(cfg_t *cfg, va_list args)
+{
+	const char *title = va_arg(args, const char *);
+
+	config_report(errors_now, "%s:%d: %s \"%s\" is given twice\n",
+		      cfg->filename, cfg->line,
+		      configuration_section_of(cfg, title), title);
+}
+
 __attribute__((format(printf, 2, 0))) static void
 configuration_on_error(cfg_t *cfg, const char *format, va_list args)
 {
 	char message[512];
 
+	if (!strncmp(format, duplicate, strlen(duplicate))) {
+		configuration_report_duplicate(cfg, args);
+		return;
+	}
 	vsnprintf(message, sizeof(message), format, args);
 	config_report(errors_now, "%s:%d: %s\n",
 		      cfg->filename ? cfg->filename : "configuration",
@@ -60,23 +86,37 @@ static const char *configuration_list_fault(const struct config_option *o,
 		       NULL;
 }
 
+/* Whether this option, of this section, was given before; refuses that. */
+static bool configuration_is_again(cfg_t *cfg, cfg_opt_t *opt)
+{
+	bool again = opt->flags & OPTION_IS_GIVEN;
+
+	if (again)
+		cfg_error(cfg, "%s is given again", opt->name);
+	opt->flags |= OPTION_IS_GIVEN;
+	return again;
+}
+
 /* libconfuse's validator: called for each value, with the line at hand. */
 static int configuration_validate(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const struct config_option *o = option_find(opt->name);
 	unsigned n = cfg_opt_size(opt);
 	const char *text = n ? cfg_opt_getnstr(opt, n - 1) : NULL;
+	char room[128], part[OPTION_PART_BYTES];
 	const char *wrong;
-	char room[128];
 
-	if (!o || !text)
-		return 0;
+	if (!o || (o->kind != PATHS && configuration_is_again(cfg, opt)))
+		return o ? -1 : 0;
 	lines_now[o - config_options] = (unsigned)cfg->line;
+	if (!text)
+		return 0;
 	wrong = option_fault(o, text, room);
 	if (!wrong && o->kind == PATHS)
 		wrong = configuration_list_fault(o, n, text);
 	if (wrong)
-		cfg_error(cfg, "%s: \"%s\" %s", o->name, text, wrong);
+		cfg_error(cfg, "%s: \"%s\" %s", o->name,
+			  option_faulty_part(o, text, part), wrong);
 	return wrong ? -1 : 0;
 }
 
@@ -84,6 +124,8 @@ static int configuration_validate_place(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *url = cfg_opt_getstr(opt);
 
+	if (configuration_is_again(cfg, opt))
+		return -1;
 	if (url && value_is_url(url))
 		return 0;
 	cfg_error(cfg, "url: \"%s\" is not a URL such as http://host:port",
@@ -96,6 +138,8 @@ static int configuration_validate_kind(cfg_t *cfg, cfg_opt_t *opt)
 	const char *kind = cfg_opt_getstr(opt);
 	char what[128];
 
+	if (configuration_is_again(cfg, opt))
+		return -1;
 	if (kind && peer_kind_find(kind))
 		return 0;
 	enum_names_refuse(peer_kind_names, what, sizeof(what));
@@ -111,6 +155,8 @@ static int configuration_validate_site(cfg_t *cfg, cfg_opt_t *opt)
 	const char *wrong;
 	char room[128];
 
+	if (configuration_is_again(cfg, opt))
+		return -1;
 	wrong = text ? option_fault(o, text, room) : "is missing";
 	if (wrong)
 		cfg_error(cfg, "%s: \"%s\" %s", o->name, text ? text : "",
@@ -311,11 +357,61 @@ static int configuration_config_parse_text(cfg_t *cfg, const char *path,
 	return result;
 }
 
+/*
+ * libconfuse takes the end of a file for the closing brace that a section
+ * lacks. So one brace more is a fault after a file that is whole, and none
+ * after the other. The text is one without faults. Returns 0; -EINVAL: its last
+ * section is not closed; -ENOMEM.
+ */
+static int configuration_check_closed(const char *path, const char *text)
+{
+	struct config_errors *errors = errors_now, ignored = { .len = 0 };
+	cfg_t *cfg = configuration_set_up();
+	size_t room = strlen(text) + 3;
+	char *more = malloc(room);
+	int err = -ENOMEM;
+
+	errors_now = &ignored;
+	memset(values_now, 0, sizeof(values_now));
+	if (cfg && more) {
+		snprintf(more, room, "%s\n}", text);
+		if (!configuration_config_parse_text(cfg, path, more))
+			err = -EINVAL;
+		else if (ignored.len)
+			err = 0;
+	}
+	errors_now = errors;
+	free(more);
+	if (cfg)
+		cfg_free(cfg);
+	return err;
+}
+
+/* Which section is the last, of those that a file may end in. */
+static void configuration_report_unclosed(cfg_t *cfg, const char *path)
+{
+	static const char *const names[] = { "origin", "peer" };
+	cfg_t *last = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		unsigned n = cfg_size(cfg, names[i]);
+		cfg_t *sub = n ? cfg_getnsec(cfg, names[i], n - 1) : NULL;
+
+		if (sub && (!last || sub->line >= last->line))
+			last = sub;
+	}
+	if (last)
+		config_report(errors_now, "%s:%d: section %s \"%s\" is not "
+			      "closed\n", path, last->line, cfg_name(last),
+			      cfg_title(last));
+}
+
 static void configuration_parse(cfg_t *cfg, const char *path,
 				struct config_errors *errors)
 {
 	const char *error;
 	char *text = configuration_config_read_file(path, &error);
+	int err = 0;
 
 	if (!text) {
 		config_report(errors, "%s: %s\n", path, error);
@@ -327,6 +423,12 @@ static void configuration_parse(cfg_t *cfg, const char *path,
 	value_now[0] = '\0';
 	if (configuration_config_parse_text(cfg, path, text) && !errors->len)
 		config_report(errors, "%s: not a configuration\n", path);
+	if (!errors->len)
+		err = configuration_check_closed(path, text);
+	if (err == -EINVAL)
+		configuration_report_unclosed(cfg, path);
+	else if (err)
+		config_report(errors, "%s: out of memory\n", path);
 	errors_now = NULL;
 	free(text);
 }

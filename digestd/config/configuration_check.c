@@ -83,7 +83,52 @@ static void configuration_check_origins(struct config *c, const char *path,
 			config_report(errors,
 				      "%s: origin \"%s\": is not a host\n",
 				      path, o->name);
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(c->origins[j].name, o->name) != 0)
+				continue;
+			config_report(errors,
+				      "%s: origin \"%s\" is given twice\n",
+				      path, o->name);
+			break;
+		}
 	}
+}
+
+static void configuration_check_refuse(const struct config_check *check,
+				       const char *option, const char *why)
+{
+	config_report_option(check, option, check->errors);
+	config_report(check->errors, "%s\n", why);
+}
+
+/* Options that do not fit to each other, or that have a gap in their range. */
+static void configuration_check_ranges(const struct config *c,
+				       const struct config_check *check)
+{
+	if (c->publish_max_ms < c->publish_min_ms)
+		configuration_check_refuse(check, "publish_max",
+					   "must be at least publish_min");
+	if (c->bits_per_object == 1)
+		configuration_check_refuse(check, "bits_per_object",
+					   "must be 0, or at least 2");
+	if (c->filter_max < c->filter_min)
+		configuration_check_refuse(check, "filter_max",
+					   "must be at least filter_min");
+	if (c->admission_ram != 0 &&
+	    (c->admission_ram < .0001 || c->admission_ram > .9))
+		configuration_check_refuse(check, "admission_ram", "must be 0, "
+					   "or between 0.0001 and 0.9");
+	if (c->proxy_protocol_data &&
+	    (!c->trusted_proxies || !*c->trusted_proxies))
+		configuration_check_refuse(
+			check, "proxy_protocol_data",
+			"needs trusted_proxies: the load balancers whose PROXY "
+			"header is believed");
+	if (c->memory_limit &&
+	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
+		configuration_check_refuse(
+			check, "memory_limit",
+			"must be at least cache_size + 32M");
 }
 
 void config_check_whole(struct config *c, const struct config_check *check)
@@ -101,28 +146,7 @@ void config_check_whole(struct config *c, const struct config_check *check)
 		config_report(errors, "%s: no origin section, no "
 			      "default_origin, and forward is off: there is "
 			      "nowhere to send requests\n", path);
-	if (c->publish_max_ms < c->publish_min_ms)
-		config_report(errors, "%s: publish_max: shorter than "
-			      "publish_min\n", path);
-	if (c->bits_per_object == 1)
-		config_report(errors, "%s: bits_per_object: not 0 or from 2 "
-			      "on\n", path);
-	if (c->filter_max < c->filter_min)
-		config_report(errors, "%s: filter_max: smaller than "
-			      "filter_min\n", path);
-	if (c->admission_ram != 0 &&
-	    (c->admission_ram < .0001 || c->admission_ram > .9))
-		config_report(errors, "%s: admission_ram: not 0 or within "
-			      "0.0001 to 0.9\n", path);
-	if (c->proxy_protocol_data &&
-	    (!c->trusted_proxies || !*c->trusted_proxies))
-		config_report(errors, "%s: proxy_protocol_data: needs "
-			      "trusted_proxies, from where it is believed\n",
-			      path);
-	if (c->memory_limit &&
-	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
-		config_report(errors, "%s: memory_limit: less than cache_size "
-			      "and 32M\n", path);
+	configuration_check_ranges(c, check);
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;
 	if (c->npeers > PEERSET_MAX_PEERS)

@@ -171,6 +171,10 @@ static void configuration_key_read_file(struct config *c,
 
 void config_key_load(struct config *c, const struct config_check *check)
 {
+	static const char needed[] = "needs cluster_key_file or cluster_key, "
+				     "the same on all nodes: openssl rand -hex "
+				     "16";
+
 	assert(!c->has_key);
 	if (!c->cluster_key && !c->cluster_key_file &&
 	    (c->listen_peer || c->npeers))
@@ -183,8 +187,9 @@ void config_key_load(struct config *c, const struct config_check *check)
 		configuration_key_read_file(c, check);
 	else if (c->cluster_key)
 		configuration_key_take(c, check, "cluster_key", c->cluster_key);
-	else if (c->listen_peer || c->npeers)
-		configuration_key_report(check, "cluster_key",
-					 "needed for listen_peer and "
-					 "peer sections");
+	else if (c->listen_peer)
+		configuration_key_report(check, "listen_peer", "%s", needed);
+	else if (c->npeers)
+		config_report(check->errors, "%s: peer \"%s\": %s\n",
+			      check->path, c->peers[0].name, needed);
 }

@@ -92,13 +92,13 @@ static bool configuration_tls_is_whole(const struct config_check *check,
 				       const struct set_files *f)
 {
 	const struct tls_pair_files *first = &f->pairs[0];
+	enum tls_file given = first->key ? TLS_KEY : TLS_CERTIFICATE;
 	enum tls_file missing = first->key ? TLS_CERTIFICATE : TLS_KEY;
 
 	if (!first->certificate != !first->key) {
-		configuration_tls_find_fault(check, set, missing,
-					     check->errors);
-		config_report(check->errors, "not given, but the %s is\n",
-			      first->key ? "key" : "certificate");
+		configuration_tls_find_fault(check, set, given, check->errors);
+		config_report(check->errors, "needs tls_%s_%s\n", set->name,
+			      suffixes[missing]);
 		return false;
 	}
 	if (set->server && !set->client && f->authorities &&

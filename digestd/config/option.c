@@ -26,6 +26,27 @@
 #include "digestd/os/log.h"
 #include "digestd/os/processors.h"
 
+/* What one of a unit is; a suffix that is null ends them. */
+struct unit {
+	const char *suffix;
+	int64_t of;
+};
+
+/* clang-format off */
+static const struct unit numbers[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit sizes[] = {
+	{ "G", 1 << 30 }, { "M", 1 << 20 }, { "K", 1 << 10 }, { "", 1 },
+	{ NULL, 0 },
+};
+static const struct unit times_ms[] = {
+	{ "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
+	{ NULL, 0 },
+};
+static const struct unit times_s[] = {
+	{ "h", 3600 }, { "m", 60 }, { "s", 1 }, { NULL, 0 },
+};
+/* clang-format on */
+
 /* Names or exactly one of the functions is given; none for flags, which
  * libconfuse reads. */
 struct kind {
@@ -34,7 +55,7 @@ struct kind {
 	bool (*number)(const char *text, int64_t *out);
 	bool (*share)(const char *text, double *out);
 	const char *wrong; /* follows a value that is not of the kind */
-	const char *unit;  /* of a number's range */
+	const struct unit *units; /* of a number's range, the largest first */
 };
 
 static bool option_is_some(const char *text)
@@ -113,8 +134,8 @@ static const struct kind kinds[] = {
 			.wrong = "is not none, aged, probation or auto" },
 	[TELL] = { .names = admission_tell_names },
 	[PREFIXES] = { .text = option_is_prefixes,
-		       .wrong = "is not a list of up to 64 addresses such as "
-				"192.0.2.1, 10.0.0.0/8" },
+		       .wrong = "is not an address or prefix such as 192.0.2.1 "
+				"or 10.0.0.0/8, of up to 64" },
 	[FORWARDED] = { .names = forwarded_names },
 	[PLACEMENT] = { .names = placement_names },
 	[COOKIES] = { .names = setcookie_names },
@@ -122,18 +143,19 @@ static const struct kind kinds[] = {
 	[VERSION] = { .text = config_tls_is_version,
 		      .wrong = "is not 1.2 or 1.3" },
 	[NUMBER] = { .number = value_number, .wrong = "is not a number",
-		     .unit = "" },
+		     .units = numbers },
 	[THREADS] = { .number = option_read_threads,
-		      .wrong = "is not auto or a number", .unit = "" },
+		      .wrong = "is not auto or a number",
+		      .units = numbers },
 	[SIZE] = { .number = value_size, .wrong = "is not a size such as 64M",
-		   .unit = " bytes" },
+		   .units = sizes },
 	[TIME_MS] = { .number = value_time_ms,
 		      .wrong = "is not a time such as 500ms, 30s, 5m",
-		      .unit = " ms" },
+		      .units = times_ms },
 	[TIME_S] = { .number = option_read_seconds,
 		     .wrong = "is not a time in whole seconds such as 30s",
-		     .unit = " s" },
-	[SHARE] = { .share = value_share, .wrong = "is not within 0..1" },
+		     .units = times_s },
+	[SHARE] = { .share = value_share, .wrong = "is not between 0 and 1" },
 	[FLAG] = { .wrong = "is not true or false" },
 };
 /* clang-format on */
@@ -153,18 +175,45 @@ static bool option_is_string(const struct config_option *o)
 	return kinds[o->kind].text || kinds[o->kind].names;
 }
 
+/* As in a file, in the largest unit in which it is whole. */
+static void option_print_number(const struct config_option *o, int64_t number,
+				char text[32])
+{
+	const struct unit *u = kinds[o->kind].units;
+
+	while (u[1].suffix && (!number || number % u->of))
+		u++;
+	snprintf(text, 32, "%" PRId64 "%s", number / u->of, u->suffix);
+}
+
 /* A number that is one, but not within its range. */
 static const char *option_range_fault(const struct config_option *o,
 				      char room[128])
 {
-	const char *unit = kinds[o->kind].unit;
+	char least[32], most[32];
 
+	option_print_number(o, o->min, least);
+	option_print_number(o, o->max, most);
 	if (o->max == INT64_MAX)
-		snprintf(room, 128, "is below %" PRId64 "%s", o->min, unit);
+		snprintf(room, 128, "is below %s", least);
 	else
-		snprintf(room, 128, "is not within %" PRId64 " to %" PRId64
-			 "%s", o->min, o->max, unit);
+		snprintf(room, 128, "is not between %s and %s", least, most);
 	return room;
+}
+
+const char *option_faulty_part(const struct config_option *o, const char *text,
+			       char part[static OPTION_PART_BYTES])
+{
+	const char *bad;
+	size_t len;
+
+	if (o->kind != PREFIXES)
+		return text;
+	bad = address_prefixes_bad(text, &len);
+	if (!bad)
+		return text;
+	snprintf(part, OPTION_PART_BYTES, "%.*s", (int)len, bad);
+	return part;
 }
 
 const char *option_fault(const struct config_option *o, const char *text,

@@ -51,6 +51,12 @@ const struct config_option *option_find(const char *name);
 const char *option_fault(const struct config_option *o, const char *text,
 			 char room[static 128]);
 
+enum { OPTION_PART_BYTES = 128 };
+
+/* What of a value with a fault is meant: of a list, the member; else all. */
+const char *option_faulty_part(const struct config_option *o, const char *text,
+			       char part[static OPTION_PART_BYTES]);
+
 /* Sets the member to a value. Returns 0, -EINVAL (it is none) or -ENOMEM. */
 int option_set(const struct config_option *o, struct config *c,
 	       const char *text);

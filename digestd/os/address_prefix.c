@@ -49,20 +49,42 @@ static bool address_prefix_read(const char *text, struct address_prefix *p)
 	return true;
 }
 
+static const char separators[] = ", \t";
+
+/* Reads one member of len bytes. */
+static bool address_prefix_read_member(const char *text, size_t len,
+				       struct address_prefix *p)
+{
+	char member[64] = "";
+
+	if (len >= sizeof(member))
+		return false;
+	memcpy(member, text, len);
+	return address_prefix_read(member, p);
+}
+
+const char *address_prefixes_bad(const char *text, size_t *len)
+{
+	struct address_prefix ignored;
+
+	while (text && *(text += strspn(text, separators))) {
+		*len = strcspn(text, separators);
+		if (!address_prefix_read_member(text, *len, &ignored))
+			return text;
+		text += *len;
+	}
+	return NULL;
+}
+
 bool address_prefixes_read(const char *text, struct address_prefixes *out)
 {
-	static const char separators[] = ", \t";
-
 	*out = (struct address_prefixes){ .count = 0 };
 	while (text && *(text += strspn(text, separators))) {
 		size_t len = strcspn(text, separators);
-		char member[64] = "";
 
-		if (len >= sizeof(member) ||
-		    out->count == ADDRESS_PREFIXES_MAX)
-			return false;
-		memcpy(member, text, len);
-		if (!address_prefix_read(member, &out->at[out->count++]))
+		if (out->count == ADDRESS_PREFIXES_MAX ||
+		    !address_prefix_read_member(text, len,
+						&out->at[out->count++]))
 			return false;
 		text += len;
 	}

@@ -29,6 +29,10 @@ struct address_prefixes {
  */
 bool address_prefixes_read(const char *text, struct address_prefixes *out);
 
+/* The first member of a list that is no address, of *len bytes; null: of a list
+ * that is read, or too long. */
+const char *address_prefixes_bad(const char *text, size_t *len);
+
 /* Whether an address is one of the list; an IPv4 one in either form. */
 bool address_prefixes_have(const struct address_prefixes *list,
 			   const struct sockaddr *addr);

@@ -125,16 +125,18 @@ static void test_credential(void **state)
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", config_path(""), 1),
 			 0);
 	check_key("no such credential", peers,
-		  "%D/conf: cluster_key: needed for listen_peer and peer "
-		  "sections\n");
+		  "%D/conf:4: listen_peer: needs cluster_key_file or "
+		  "cluster_key, the same on all nodes: openssl "
+		  "rand -hex 16\n");
 	config_write("cluster.key", KEY "\n", strlen(KEY) + 1, 0600);
 	check_key("a credential", peers, "");
 	check_key("a peer section needs one, too",
 		  BASE "peer \"b\" { url = \"http://b\" }\n", "");
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
 	check_key("no credentials", peers,
-		  "%D/conf: cluster_key: needed for listen_peer and peer "
-		  "sections\n");
+		  "%D/conf:4: listen_peer: needs cluster_key_file or "
+		  "cluster_key, the same on all nodes: openssl "
+		  "rand -hex 16\n");
 }
 
 /* Without peers nobody needs a key, nor looks for one. */

@@ -66,9 +66,9 @@ static const struct {
 	{ "authorities of origins alone", BASE CA("origin"), 0, "" },
 	{ "authorities of peers alone", BASE CA("peer"), 0, "" },
 	{ "a key without its certificate", BASE KEY("data"), -EINVAL,
-	  AT ": tls_data_certificate: not given, but the key is\n" },
+	  AT ":4: tls_data_key: needs tls_data_certificate\n" },
 	{ "a certificate without its key", BASE CRT("origin"), -EINVAL,
-	  AT ": tls_origin_key: not given, but the certificate is\n" },
+	  AT ":4: tls_origin_certificate: needs tls_origin_key\n" },
 	{ "clients to be certified, and no TLS", BASE CA("admin"), -EINVAL,
 	  AT ":4: tls_admin_ca: needs tls_admin_certificate\n" },
 	{ "an absent certificate",
@@ -115,7 +115,7 @@ static const struct {
 	  "\"\" }\n" TWO_KEYS, -EINVAL,
 	  AT ":4: tls_data_certificate: \"\" is not a path\n" },
 	{ "an empty list", BASE "tls_data_certificate = {}\n" KEY("data"),
-	  -EINVAL, AT ": tls_data_certificate: not given, but the key is\n" },
+	  -EINVAL, AT ":5: tls_data_key: needs tls_data_certificate\n" },
 	{ "a key too few", BASE TWO KEY("data"), -EINVAL,
 	  AT ":5: tls_data_key: has 1 files, but there are 2 certificates\n" },
 	{ "a key too many", BASE CRT("data") TWO_KEYS, -EINVAL,
@@ -138,8 +138,8 @@ static const struct {
 	  BASE "tls_peer_certificate = { \"%D/a.crt\" }\n" KEY("peer"),
 	  -EINVAL, AT ":4: unexpected token '{'\n" },
 	{ "faults of two listeners", BASE KEY("data") CRT("peer"), -EINVAL,
-	  AT ": tls_data_certificate: not given, but the key is\n"
-	  AT ": tls_peer_key: not given, but the certificate is\n" },
+	  AT ":4: tls_data_key: needs tls_data_certificate\n"
+	  AT ":5: tls_peer_certificate: needs tls_peer_key\n" },
 };
 
 static void test_files(void **state)
