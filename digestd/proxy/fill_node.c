@@ -533,10 +533,10 @@ static void fill_count_failure(struct fill *f, enum fetch_result result)
 	if (f->source == SOURCE_PEER || f->tunnel)
 		return;
 	worker_add(&f->worker->counters.origin_errors, 1);
-	if (result == FETCH_NOTLS)
-		worker_no_tls(f->worker, f->q->upstream);
 	if (result == FETCH_UNTRUSTED)
-		worker_untrusted(f->worker, f->q->upstream);
+		worker_add(&f->worker->counters.origin_untrusted, 1);
+	if (f->q->upstream)
+		worker_log_origin(f->worker, result, f->q->upstream);
 }
 
 static void fill_on_done(void *arg, struct fetch *fetch,

@@ -15,7 +15,7 @@
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
 
-enum { TLS_LOG_MS = 10000 };
+enum { ORIGIN_LOG_MS = 10000 };
 
 /* Between two turns no request holds what it has not counted. */
 static void worker_waits(void *arg, bool waits)
@@ -325,27 +325,41 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	}
 }
 
-static void worker_log_tls(struct worker *w, struct log_limit *limit,
-			   const char *url, const char *what)
+/* Null: it is not the origin's fault. */
+static const char *worker_origin_fault(enum fetch_result result)
 {
+	switch (result) {
+	case FETCH_NOCONNECT:
+		return "cannot connect, or cannot resolve its name";
+	case FETCH_TIMEOUT:
+		return "no answer in time";
+	case FETCH_TRUNCATED:
+		return "its answer broke off";
+	case FETCH_BAD:
+		return "no valid answer";
+	case FETCH_NOTLS:
+		return "there is no TLS with it";
+	case FETCH_UNTRUSTED:
+		return "its certificate is not trusted";
+	case FETCH_COMPLETE:
+	case FETCH_REFUSED:
+	case FETCH_NOMEM:
+		break;
+	}
+	return NULL;
+}
+
+void worker_log_origin(struct worker *w, enum fetch_result result,
+		       const char *url)
+{
+	struct log_limit *limit = &w->origin_log[result];
+	const char *fault = worker_origin_fault(result);
 	unsigned dropped;
 	char room[64];
 
 	limit->burst = 1;
-	limit->period_ms = TLS_LOG_MS;
-	if (log_allow(limit, loop_now_ms(w->loop), &dropped))
-		log_write(LOG_ERROR, "tls", "origin %s: %s%s", url ? url : "",
-			  what, log_suppressed(dropped, room));
-}
-
-void worker_untrusted(struct worker *w, const char *url)
-{
-	worker_add(&w->counters.origin_untrusted, 1);
-	worker_log_tls(w, &w->untrusted_log, url,
-		       "its certificate is not trusted");
-}
-
-void worker_no_tls(struct worker *w, const char *url)
-{
-	worker_log_tls(w, &w->no_tls_log, url, "there is no TLS with it");
+	limit->period_ms = ORIGIN_LOG_MS;
+	if (fault && log_allow(limit, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_WARNING, "fetch", "origin %s: %s%s", url, fault,
+			  log_suppressed(dropped, room));
 }

@@ -33,7 +33,7 @@ struct worker {
 	struct request *requests;
 	struct fill *fills;
 	struct worker_counters counters; /* written here, read anywhere */
-	struct log_limit untrusted_log, no_tls_log;
+	struct log_limit origin_log[FETCH_RESULTS];
 	struct purger purger; /* for peers */
 	struct ready ready;
 
@@ -53,11 +53,10 @@ worker_settings_copy(const struct worker_settings *from);
 struct worker_settings *worker_settings_ref(struct worker_settings *s);
 void worker_settings_unref(struct worker_settings *s);
 
-/* An origin's certificate was no good: counted, and logged now and then. */
-void worker_untrusted(struct worker *w, const char *url);
-
-/* There is no TLS with an origin: logged now and then. */
-void worker_no_tls(struct worker *w, const char *url);
+/* A fetch from an origin of the configuration has failed: logged, of each
+ * result now and then. */
+void worker_log_origin(struct worker *w, enum fetch_result result,
+		       const char *url);
 
 /* What memory its requests have. */
 static inline struct node_memory worker_memory(void)
