@@ -557,7 +557,7 @@ static int fetch_once(enum fetcher_use use, const char *method,
 		err = fetch_start(at.fetcher, &request, &fetched_callbacks,
 				  &got, &got.fetch);
 	if (!err)
-		err = fetched_end(&got);
+		err = (int)fetched_end(&got);
 	assert_int_not_equal(err, FETCH_TIMEOUT);
 	fetcher_free(&at.fetcher);
 	return err;

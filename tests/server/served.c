@@ -21,6 +21,7 @@ struct drip {
 	struct loop_timer timer;
 	size_t sent, len;
 	bool ready, fails, aborts;
+	bool *refused; /* while it is handed over: set if it was not taken */
 };
 
 static void drip_fire(void *arg)
@@ -66,7 +67,11 @@ static const struct fields *drip_trailers(void *arg)
 
 static void drip_release(void *arg)
 {
-	free(arg);
+	struct drip *d = arg;
+
+	if (d->refused)
+		*d->refused = true;
+	free(d);
 	atomic_fetch_add(&at.released, 1);
 }
 
@@ -75,6 +80,7 @@ static void start_drip(struct exchange *x, size_t len, bool known, bool fails)
 	struct drip *d = calloc(1, sizeof(*d));
 	struct body_source source = { drip_read, drip_release, d,
 				      drip_trailers };
+	bool refused = false;
 
 	if (!d) {
 		exchange_reply_error(x, 503, NULL);
@@ -84,9 +90,14 @@ static void start_drip(struct exchange *x, size_t len, bool known, bool fails)
 	d->len = len;
 	d->fails = fails;
 	d->aborts = !strcmp(exchange_request(x)->target, "/stuck");
+	d->refused = &refused;
 	exchange_set_data(x, d);
 	exchange_reply_stream(x, 200, NULL,
 			      known ? (int64_t)(len + fails) : -1, &source);
+	if (refused)
+		exchange_set_data(x, NULL);
+	else
+		d->refused = NULL;
 }
 
 /* A reply that is given later. */
