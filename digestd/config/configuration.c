@@ -337,6 +337,48 @@ static char *configuration_config_read_file(const char *path,
 	return text;
 }
 
+/* Behind the string that begins here, or the end of the text. */
+static char *configuration_string_end(char *s)
+{
+	const char quote = *s++;
+
+	while (*s && *s != quote)
+		s += *s == '\\' && s[1] ? 2 : 1;
+	return *s ? s + 1 : s;
+}
+
+/* Behind the comment that begins here; null: none does, or it has no end. */
+static char *configuration_comment_end(char *s)
+{
+	char *end;
+
+	if (*s == '#' || !strncmp(s, "//", 2))
+		return s + strcspn(s, "\n");
+	if (strncmp(s, "/*", 2))
+		return NULL;
+	end = strstr(s + 2, "*/");
+	return end ? end + 2 : NULL;
+}
+
+/* libconfuse counts the lines of comments twice: it gets blanks for them. */
+static void configuration_blank_comments(char *text)
+{
+	bool within = false; /* a word, which may have such signs in it */
+	char *end;
+
+	while (*text) {
+		if (*text == '"' || *text == '\'') {
+			text = configuration_string_end(text);
+			within = false;
+		} else if (!within && (end = configuration_comment_end(text))) {
+			for (; text < end; text++)
+				*text = *text == '\n' ? '\n' : ' ';
+		} else {
+			within = !strchr(" \t\r\n={}()+,", *text++);
+		}
+	}
+}
+
 /*
  * libconfuse gets the text of the file and its name: its scanner ends the
  * process when it cannot read, a running node's too.
@@ -417,6 +459,7 @@ static void configuration_parse(cfg_t *cfg, const char *path,
 		config_report(errors, "%s: %s\n", path, error);
 		return;
 	}
+	configuration_blank_comments(text);
 	errors_now = errors;
 	memset(lines_now, 0, sizeof(lines_now));
 	memset(values_now, 0, sizeof(values_now));

@@ -45,6 +45,11 @@ static const struct row faults[] = {
 	{ "an unknown option in a section",
 	  BASE "\n\npeer \"b\" { colour = 1 }\n",
 	  AT ":6: no such option 'colour'\n" },
+	{ "an unknown option below comments",
+	  "# one's\n// two \"\n/* three\n * four's */ " BASE
+	  "stale_on_disconnect = 1s # it's \"\n"
+	  "disk_path = '/a # b /* \\' // ' /* * */\ncolour = 1 // c\n",
+	  AT ":9: no such option 'colour'\n" },
 	{ "no syntax", BASE "threads = = 1\n",
 	  AT ":4: unexpected token '='\n" },
 	{ "a name that is no token", "node = \"a b\"\n" LISTEN ORIGIN,
