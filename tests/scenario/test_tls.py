@@ -180,7 +180,7 @@ def test_peer_of_the_wrong_authority(make_cluster, origin, ca, stranger):
     b.options.update(listener("peer", stranger.node), tls_peer_ca=stranger.pem)
     a.peer_scheme = b.peer_scheme = "https"
     b.start()  # before there is anything to connect to, which it says
-    until(lambda: "no connection to it" in b.process.logged(), what="alone")
+    until(lambda: "cannot connect" in b.process.logged(), what="alone")
     a.start()
     a.get("/page")
     until(lambda: "not trusted" in b.process.logged(), what="refused")
