@@ -105,15 +105,16 @@ static bool front_accept_turn_away(struct front_server *s)
 
 static void front_accept_log(struct front_server *s, int refused)
 {
+	char room[64];
 	unsigned dropped;
 
 	s->files_log.burst = 1;
 	s->files_log.period_ms = LOG_PERIOD_MS;
 	if (log_allow(&s->files_log, loop_now_ms(s->base.loop), &dropped))
 		log_write(LOG_WARNING, "server", "port %u: no descriptor is "
-			  "left: %d connections are refused (%u more times not "
-			  "logged); raise the limit of open files or lower "
-			  "max_connections", s->base.port, refused, dropped);
+			  "left: %d connections are refused; raise the limit "
+			  "of open files or lower max_connections%s",
+			  s->base.port, refused, log_suppressed(dropped, room));
 }
 
 /* Which accept() does not ask before it fails. */
