@@ -253,7 +253,7 @@ static void slow_readers_from_disk(void **state)
 		skip();
 	free(ask(port_a(), "GET", "/big", ""));
 	wait_for_disk();
-	memory_limit(memory_ledger.total + BIG / 2);
+	memory_limit(memory_held() + BIG / 2);
 	for (size_t i = 0; i < NROWS(fds); i++) {
 		fds[i] = loopback_dial(port_a());
 		say(fds[i], "GET /big HTTP/1.1\r\nHost: h\r\n"

@@ -95,7 +95,7 @@ static void large_bodies(void **state)
 static void little_memory(void **state)
 {
 	(void)state;
-	memory_limit(memory_ledger.total + BIG);
+	memory_limit(memory_held() + BIG);
 	for (int i = 1; i <= 2; i++) {
 		char *reply = ask(port_a(), "GET", "/big", "");
 

@@ -340,6 +340,11 @@ int two_nodes_end(void **state)
 	return 0;
 }
 
+uint64_t memory_held(void)
+{
+	return __atomic_load_n(&memory_ledger.total, __ATOMIC_RELAXED);
+}
+
 void introduce(const char *url)
 {
 	char own_url[64];

@@ -51,6 +51,9 @@ int two_nodes_end(void **state);
  * a's catalog now. */
 void introduce(const char *url);
 
+/* What the ledger has, while workers change it. */
+uint64_t memory_held(void);
+
 /* Sends; receives until the other side closes, to be freed. */
 void say(int fd, const char *text);
 char *hear(int fd);
