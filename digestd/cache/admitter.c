@@ -237,9 +237,9 @@ void admitter_follow(struct admitter *a, const struct store_stats *held)
 {
 	uint64_t objects = 0;
 
-	assert(held->weight || !held->entries);
 	pthread_mutex_lock(&a->lock);
-	if (!a->fixed && held->entries >= ENOUGH_OBJECTS)
+	/* entries that the policy has not been told of weigh nothing yet */
+	if (!a->fixed && held->weight && held->entries >= ENOUGH_OBJECTS)
 		objects = (uint64_t)((double)a->capacity /
 				     (double)held->weight *
 				     (double)held->entries);
