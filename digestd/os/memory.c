@@ -1,5 +1,5 @@
 /*
- * Memory, by /proc/self/statm, and the allocator: jemalloc where the program
+ * Memory, by /proc/self/status, and the allocator: jemalloc where the program
  * is linked with it, the C library's otherwise.
  */
 #include "digestd/os/memory.h"
@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
+
+#include "digestd/os/body_memory.h"
 
 /*
  * Pages of files are counted up to this: the program and its libraries. More
@@ -16,6 +18,8 @@
 enum { PROGRAM_BYTES = 24 << 20 };
 
 enum { PURGE_MS = 1000 };
+
+enum { STATUS_BYTES = 4096 };
 
 struct ledger memory_ledger = { .limit = UINT64_MAX };
 
@@ -70,38 +74,51 @@ uint64_t memory_reserve(void)
 	return __atomic_load_n(&memory_ledger.limit, __ATOMIC_RELAXED) / 4;
 }
 
-/* What the process has of the machine's memory; 0: unknown. */
-static uint64_t memory_resident(void)
+/* A line of /proc/self/status [bytes]; 0: not there. */
+static uint64_t memory_status(const char *text, const char *name)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident, of_files;
-	FILE *file = fopen("/proc/self/statm", "re");
-	int n = 0;
+	const char *line = strstr(text, name);
+	uint64_t kib;
 
-	if (file) {
-		n = fscanf(file, "%*u %" SCNu64 " %" SCNu64, &resident,
-			   &of_files);
-		fclose(file);
-	}
-	if (n != 2)
+	if (!line || sscanf(line + strlen(name), "%" SCNu64, &kib) != 1)
 		return 0;
-	resident *= page;
-	of_files *= page;
-	return resident -
-	       (of_files > PROGRAM_BYTES ? of_files - PROGRAM_BYTES : 0);
+	return kib * 1024;
 }
 
-/* Of what the ledger knows, what is resident: promises are not. */
-static uint64_t memory_known(void)
+/* What the process has of the machine's memory, but for its memory files; 0:
+ * unknown. */
+static uint64_t memory_resident(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	char text[STATUS_BYTES];
+	uint64_t of_files;
+	size_t len = 0;
+
+	if (file) {
+		len = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[len] = '\0';
+	of_files = memory_status(text, "\nRssFile:");
+	return memory_status(text, "\nRssAnon:") +
+	       (of_files < PROGRAM_BYTES ? of_files : PROGRAM_BYTES);
+}
+
+/* Of what the ledger knows, what is resident, and not in memory files. What is
+ * promised is not there yet, but for the room of bodies in such files. */
+static uint64_t memory_known(const struct body_memory_stats *bodies)
 {
 	const struct ledger *l = &memory_ledger;
-	uint64_t total = 0;
+	uint64_t total = 0, promised = ledger_used(l, LEDGER_promised);
+	uint64_t in_files = bodies->bodies;
 
 	for (int use = 0; use < LEDGER_NUSES; use++) {
-		if (use != LEDGER_promised && use != LEDGER_files &&
+		if (use != LEDGER_promised && use != LEDGER_segments &&
 		    use != LEDGER_other)
 			total += ledger_used(l, (enum ledger_use)use);
 	}
-	return total;
+	in_files -= promised < in_files ? promised : in_files;
+	return total > in_files ? total - in_files : 0;
 }
 
 static void memory_purge(void)
@@ -117,12 +134,17 @@ static void memory_purge(void)
 void memory_measure(int64_t now_ms)
 {
 	static int64_t purged_ms;
-	uint64_t resident = memory_resident(), known = memory_known();
+	uint64_t resident = memory_resident(), known;
 	uint64_t limit = memory_ledger.limit;
+	struct body_memory_stats bodies;
 
+	body_memory_stats(&bodies);
+	known = memory_known(&bodies);
+	ledger_set(&memory_ledger, LEDGER_segments,
+		   bodies.held - bodies.bodies);
 	if (__asan_init || __tsan_init)
 		return;
-	if (resident > limit - memory_reserve() &&
+	if (resident + bodies.held > limit - memory_reserve() &&
 	    now_ms - purged_ms >= PURGE_MS) {
 		purged_ms = now_ms;
 		memory_purge();

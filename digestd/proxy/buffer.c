@@ -17,7 +17,7 @@ static int buffer_grow(struct buffer *b, size_t need)
 
 	while (cap < need)
 		cap *= 2;
-	data = body_memory_resize(b->data, cap);
+	data = body_memory_resize(b->data, b->len, cap);
 	if (!data)
 		return -ENOMEM;
 	b->data = data;
@@ -25,17 +25,28 @@ static int buffer_grow(struct buffer *b, size_t need)
 	return 0;
 }
 
-void buffer_fit(struct buffer *b, size_t size)
+static void buffer_set_data(struct buffer *b, char *data, size_t size)
 {
-	char *data = NULL;
-
-	assert(b->taken <= b->len && b->len <= b->cap);
-	if (size >= b->len && size)
-		data = body_memory_resize(b->data, size);
 	if (!data)
 		return;
 	b->data = data;
 	b->cap = size;
+}
+
+void buffer_fit(struct buffer *b, size_t size)
+{
+	assert(b->taken <= b->len && b->len <= b->cap);
+	if (size >= b->len && size)
+		buffer_set_data(b, body_memory_resize(b->data, b->len, size),
+				size);
+}
+
+void buffer_fit_body(struct buffer *b, size_t size)
+{
+	assert(b->taken <= b->len && b->len <= b->cap);
+	if (size >= b->len && size)
+		buffer_set_data(b, body_memory_fit(b->data, b->len, size),
+				size);
 }
 
 int buffer_append(struct buffer *b, const void *data, size_t len)

@@ -16,8 +16,10 @@ struct buffer {
 int buffer_append(struct buffer *b, const void *data, size_t len);
 
 /* Makes room for exactly `size` bytes in all, if that works and they fit: only
- * saves memory, or moving. */
+ * saves memory, or moving. The other one is for a body that is to be stored,
+ * see body_memory_fit(). */
 void buffer_fit(struct buffer *b, size_t size);
+void buffer_fit_body(struct buffer *b, size_t size);
 
 /* Takes up to cap bytes from the front; returns their number. */
 size_t buffer_take(struct buffer *b, void *out, size_t cap);
