@@ -1,0 +1,218 @@
+/*
+ * Commands: a pipe, a process group, and one time by which all is over.
+ */
+#define _GNU_SOURCE /* pipe2() */
+#include "digestd/os/shell_command.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { PAUSE_MS = 5 }; /* between two looks at whether it has ended */
+
+struct running {
+	const struct shell_command_limits *limits;
+	struct shell_command_result *result;
+	pid_t pid;
+	int from; /* what it prints */
+	int64_t end_ms;
+	size_t room;
+};
+
+static int64_t shell_command_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+__attribute__((format(printf, 2, 3))) static bool
+shell_command_fail(struct shell_command_result *result, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(result->fault, sizeof(result->fault), format, args);
+	va_end(args);
+	return false;
+}
+
+/* Signals as a new process has them: this one blocks and ignores some. */
+static int shell_command_set_signals(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	err = posix_spawnattr_setsigmask(attributes, &none);
+	if (!err)
+		err = posix_spawnattr_setsigdefault(attributes, &all);
+	if (!err)
+		err = posix_spawnattr_setpgroup(attributes, 0);
+	if (!err)
+		err = posix_spawnattr_setflags(attributes,
+					       POSIX_SPAWN_SETSIGMASK |
+						       POSIX_SPAWN_SETSIGDEF |
+						       POSIX_SPAWN_SETPGROUP);
+	return err;
+}
+
+static int shell_command_spawn(pid_t *pid, const char *command, int to)
+{
+	char shell[] = "/bin/sh", flag[] = "-c";
+	/* posix_spawn() takes them for the program's, which may write */
+	char *const argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int err = posix_spawn_file_actions_init(&files);
+
+	if (err)
+		return err;
+	err = posix_spawnattr_init(&attributes);
+	if (!err) {
+		err = shell_command_set_signals(&attributes);
+		if (!err)
+			err = posix_spawn_file_actions_addopen(
+				&files, 0, "/dev/null", O_RDONLY, 0);
+		if (!err)
+			err = posix_spawn_file_actions_adddup2(&files, to, 1);
+		if (!err)
+			err = posix_spawn(pid, shell, &files, &attributes, argv,
+					  environ);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&files);
+	return err;
+}
+
+/* Room for more, and for the NUL behind it. */
+static bool shell_command_make_room(struct running *r)
+{
+	size_t room = r->room ? r->room * 2 : 4096;
+	char *text;
+
+	if (r->result->len + 1 < r->room)
+		return true;
+	text = realloc(r->result->text, room);
+	if (!text)
+		return shell_command_fail(r->result, "out of memory");
+	r->result->text = text;
+	r->room = room;
+	return true;
+}
+
+/* Waits for bytes from a descriptor (-1: none), for so long at most; false: it
+ * must be ended. */
+static bool shell_command_wait(struct running *r, int from, int most_ms)
+{
+	struct pollfd fds[] = {
+		{.fd = from, .events = POLLIN},
+		{.fd = r->limits->cancel, .events = POLLIN},
+	};
+	int64_t left_ms = r->end_ms - shell_command_now_ms();
+	int n;
+
+	if (left_ms <= 0)
+		return shell_command_fail(r->result, "did not end within %d s",
+					  r->limits->most_ms / 1000);
+	n = poll(fds, 2, left_ms < most_ms ? (int)left_ms : most_ms);
+	if (n < 0 && errno != EINTR)
+		return shell_command_fail(r->result, "%s", strerror(errno));
+	if (n > 0 && fds[1].revents)
+		return shell_command_fail(r->result, "was ended");
+	return true;
+}
+
+/* Reads to the end; false: it must be ended. */
+static bool shell_command_read(struct running *r)
+{
+	struct shell_command_result *result = r->result;
+	ssize_t n;
+
+	do {
+		if (!shell_command_wait(r, r->from, r->limits->most_ms) ||
+		    !shell_command_make_room(r))
+			return false;
+		n = read(r->from, result->text + result->len,
+			 r->room - result->len - 1);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return shell_command_fail(result, "%s",
+						  strerror(errno));
+		result->len += n > 0 ? (size_t)n : 0;
+		if (result->len > r->limits->most_bytes)
+			return shell_command_fail(result,
+						  "prints more than %zu "
+						  "bytes",
+						  r->limits->most_bytes);
+	} while (n);
+	result->text[result->len] = '\0';
+	return true;
+}
+
+/* Waits for the end of a process that has closed its output; false: it must be
+ * ended. */
+static bool shell_command_wait_end(struct running *r, int *status)
+{
+	while (waitpid(r->pid, status, WNOHANG) == 0) {
+		if (!shell_command_wait(r, -1, PAUSE_MS))
+			return false;
+	}
+	return true;
+}
+
+static void shell_command_judge(struct shell_command_result *result, int status)
+{
+	if (WIFSIGNALED(status))
+		shell_command_fail(result, "ended by signal %d",
+				   WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		shell_command_fail(result, "ended with status %d",
+				   WEXITSTATUS(status));
+}
+
+void shell_command_run(const char *command,
+		       const struct shell_command_limits *limits,
+		       struct shell_command_result *result)
+{
+	struct running r = {.limits = limits, .result = result};
+	int ends[2], err;
+	int status = 0; /* and stays it where SIGCHLD is ignored: not known */
+
+	assert(limits->most_ms > 0 && limits->most_bytes > 0);
+	*result = (struct shell_command_result){.text = NULL};
+	r.end_ms = shell_command_now_ms() + limits->most_ms;
+	if (pipe2(ends, O_CLOEXEC)) {
+		shell_command_fail(result, "%s", strerror(errno));
+		return;
+	}
+	r.from = ends[0];
+	(void)fcntl(r.from, F_SETFL, O_NONBLOCK); /* poll() has the deadline */
+	err = shell_command_spawn(&r.pid, command, ends[1]);
+	close(ends[1]);
+	if (err) {
+		shell_command_fail(result, "%s", strerror(err));
+	} else if (shell_command_read(&r) &&
+		   shell_command_wait_end(&r, &status)) {
+		shell_command_judge(result, status);
+	} else {
+		kill(-r.pid, SIGKILL);
+		waitpid(r.pid, &status, 0);
+	}
+	close(ends[0]);
+}

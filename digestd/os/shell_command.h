@@ -1,0 +1,32 @@
+/*
+ * Running a command of the configuration, and reading what it prints.
+ */
+#ifndef DIGESTD_OS_SHELL_COMMAND_H
+#define DIGESTD_OS_SHELL_COMMAND_H
+
+#include <stddef.h>
+
+struct shell_command_limits {
+	int most_ms;       /* of its whole run */
+	size_t most_bytes; /* of what it prints */
+	int cancel;        /* a descriptor: it is ended when this becomes
+			      readable; -1: none */
+};
+
+struct shell_command_result {
+	char *text; /* what it printed, ended by a NUL; to be freed */
+	size_t len;
+	char fault[96]; /* why that is not all; empty: it is */
+};
+
+/*
+ * Has /bin/sh run a command, with nothing to read and with this process's
+ * errors for its own. Returns when it has ended with status 0, or has failed,
+ * or was ended, with all of its process group, because of a limit. Then
+ * `fault` says so, and there may be no text. Waits: not for a loop's thread.
+ */
+void shell_command_run(const char *command,
+		       const struct shell_command_limits *limits,
+		       struct shell_command_result *result);
+
+#endif
