@@ -85,6 +85,8 @@ static const char *cachestatus_fwd_text(enum cachestatus_fwd fwd)
 		return "request";
 	case CACHESTATUS_STALE:
 		return "stale";
+	case CACHESTATUS_PARTIAL:
+		return "partial";
 	}
 	return NULL;
 }
@@ -129,7 +131,7 @@ int cachestatus_append(struct fields *f, const struct cachestatus *s)
 /* The reason that a parameter's value stands for. */
 static enum cachestatus_fwd cachestatus_fwd_of(struct field_part value)
 {
-	enum cachestatus_fwd fwd = CACHESTATUS_STALE;
+	enum cachestatus_fwd fwd = CACHESTATUS_PARTIAL;
 
 	while (fwd != CACHESTATUS_NONE &&
 	       !field_part_is(value, cachestatus_fwd_text(fwd)))

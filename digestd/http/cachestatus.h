@@ -27,6 +27,7 @@ enum cachestatus_fwd {
 	CACHESTATUS_VARY_MISS,
 	CACHESTATUS_REQUEST, /* fresh, but the request did not want it */
 	CACHESTATUS_STALE,
+	CACHESTATUS_PARTIAL, /* a part of what was asked for is stored */
 };
 
 #define CACHESTATUS_NO_TTL INT64_MIN

@@ -20,12 +20,19 @@ static int forward_copy_end_to_end(const struct fields *from,
 	return 0;
 }
 
+static const char *forward_version(const struct forward_request *how)
+{
+	if (how->http2)
+		return "2.0";
+	return how->minor ? "1.1" : "1.0";
+}
+
 static int forward_mark(struct fields *out, const struct forward_request *how)
 {
 	if (!how->minor) /* whoever speaks 1.0 expects nothing */
 		fields_remove(out, "Expect");
 	if (fields_set(out, "Host", how->host) ||
-	    via_append(out, how->minor, how->node) ||
+	    via_append(out, forward_version(how), how->node) ||
 	    via_cdn_loop(out, how->node)) {
 		fields_free(out);
 		return -ENOMEM;
@@ -48,6 +55,7 @@ int forward_to_peer(const struct fields *request,
 	static const char *const dropped[] = {
 		"If-Match", "If-None-Match", "If-Modified-Since",
 		"If-Unmodified-Since", "If-Range", "Pragma",
+		"Scd-Lease", /* a node's to say */
 	};
 	char bearer[100];
 

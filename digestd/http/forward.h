@@ -4,6 +4,7 @@
 #ifndef DIGESTD_HTTP_FORWARD_H
 #define DIGESTD_HTTP_FORWARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fields;
@@ -13,6 +14,7 @@ struct forward_request {
 	const char *node;  /* this node's name */
 	const char *host;  /* Host of the request to send */
 	unsigned minor;    /* HTTP/1.minor of the request received */
+	bool http2;        /* by HTTP/2, which is like 1.1 otherwise */
 };
 
 /*

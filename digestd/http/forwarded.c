@@ -96,6 +96,33 @@ void forwarded_scheme(const struct fields *request, bool *https)
 		*https = false;
 }
 
+static void forwarded_drop_claims(struct fields *f)
+{
+	for (size_t i = 0; i < fields_count(f);) {
+		const char *name = fields_at(f, i)->name;
+
+		if (forwarded_is_claim(name, strlen(name)))
+			fields_remove(f, name);
+		else
+			i++;
+	}
+}
+
+void forwarded_admit(enum forwarded_trust trust, struct fields *request,
+		     bool *https)
+{
+	switch (trust) {
+	case FORWARDED_DROP:
+		forwarded_drop_claims(request);
+		break;
+	case FORWARDED_BELIEVE:
+		forwarded_scheme(request, https);
+		break;
+	case FORWARDED_PASS:
+		break;
+	}
+}
+
 static char *forwarded_put(char *at, const char *bytes, size_t len)
 {
 	memcpy(at, bytes, len);

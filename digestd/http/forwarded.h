@@ -47,6 +47,17 @@ bool forwarded_is_claim(const char *name, size_t len);
  */
 void forwarded_scheme(const struct fields *request, bool *https);
 
+/* What is done with what a client says of that. */
+enum forwarded_trust {
+	FORWARDED_DROP,    /* its claims, for it is not trusted */
+	FORWARDED_PASS,    /* them on: nobody was named to be trusted */
+	FORWARDED_BELIEVE, /* it is one of the proxies that are */
+};
+
+/* Takes in the fields of a request, and the scheme by which its client came. */
+void forwarded_admit(enum forwarded_trust trust, struct fields *request,
+		     bool *https);
+
 /* How a request came in. */
 struct forwarded_by {
 	const char *address; /* the client's, an IPv6 one without brackets;

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 
 _Static_assert(sizeof(struct freshness) <= 16, "each object has one");
@@ -62,7 +62,7 @@ static int64_t freshness_heuristic_lifetime(const struct fields *fields,
 }
 
 /* What Expires says; 0 when it is there and says nothing. */
-static int64_t freshness_expires_lifetime(const struct answer *a,
+static int64_t freshness_expires_lifetime(const struct response_facts *a,
 					  const struct dates *d)
 {
 	int64_t expires_s;
@@ -75,15 +75,15 @@ static int64_t freshness_expires_lifetime(const struct answer *a,
 }
 
 /* RFC 9111, 4.2.1: the first that is there wins. */
-static int64_t freshness_lifetime(const struct answer *a, const struct dates *d,
-				  bool *explicit)
+static int64_t freshness_lifetime(const struct response_facts *a,
+				  const struct dates *d, bool *explicit)
 {
 	*explicit = true;
 	if (a->cc.s_maxage != CACHECONTROL_NONE)
 		return a->cc.s_maxage;
 	if (a->cc.max_age != CACHECONTROL_NONE)
 		return a->cc.max_age;
-	if (answer_expires(a))
+	if (response_facts_expires(a))
 		return freshness_expires_lifetime(a, d);
 	*explicit = false;
 	if (storable_heuristic_status(a->status) || a->cc.public)
@@ -132,26 +132,26 @@ struct freshness_spans freshness_spans(const struct freshness *f)
 	};
 }
 
-void freshness_init(struct freshness *f, const struct answer *answer,
+void freshness_init(struct freshness *f, const struct response_facts *facts,
 		    const struct exchange_times *times)
 {
-	const struct cachecontrol *cc = &answer->cc;
+	const struct cachecontrol *cc = &facts->cc;
 	const int64_t wall_s = times->response_s + times->ahead_s;
 	struct dates d = { wall_s, wall_s };
 	int64_t delay_s = times->response_s - times->request_s;
 	int64_t apparent_s, corrected_s,
-		sent_s = freshness_age_field(answer->fields);
+		sent_s = freshness_age_field(facts->fields);
 	struct freshness_spans spans;
 	bool explicit;
 
-	if (!freshness_date_field(answer->fields, "Date", wall_s, &d.date_s))
+	if (!freshness_date_field(facts->fields, "Date", wall_s, &d.date_s))
 		d.date_s = wall_s;
 	apparent_s = wall_s - d.date_s;
 	corrected_s = sent_s + (delay_s > 0 ? delay_s : 0);
 	if (apparent_s > corrected_s)
 		corrected_s = apparent_s;
 	spans.born_s = times->response_s - corrected_s;
-	spans.lifetime_s = freshness_lifetime(answer, &d, &explicit);
+	spans.lifetime_s = freshness_lifetime(facts, &d, &explicit);
 	spans.stale_if_error_s = cc->stale_if_error;
 	spans.stale_while_revalidate_s = cc->stale_while_revalidate;
 	*f = (struct freshness){ 0 };

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct answer;
 struct cachecontrol;
+struct response_facts;
 
 /* A heuristic lifetime is a tenth of the time since the last change, and at
  * most a day. */
@@ -68,7 +68,7 @@ enum reuse {
  * Computes the freshness of a response for a shared cache. Of several Ages the
  * first counts; one that is no whole number is ignored (RFC 9111, 5.1).
  */
-void freshness_init(struct freshness *f, const struct answer *answer,
+void freshness_init(struct freshness *f, const struct response_facts *facts,
 		    const struct exchange_times *times);
 
 /* The age at now_s, never negative (RFC 9111, 4.2.3). */

@@ -1,8 +1,8 @@
 /*
- * What can be wrong with an HTTP/1.1 message (RFC 9112), and the status with
- * which a server refuses a request that has it. After a refusal nothing more of
- * the connection is read: two readers might disagree about where the next
- * request begins.
+ * What can be wrong with an HTTP/1.1 message (RFC 9112), or with the header of
+ * an HTTP/2 request, and the status with which a server refuses a request that
+ * has it. After a refusal nothing more of a connection of HTTP/1.1 is read: two
+ * readers might disagree about where the next request begins.
  */
 #ifndef DIGESTD_HTTP_MESSAGE_FAULT_H
 #define DIGESTD_HTTP_MESSAGE_FAULT_H
@@ -24,6 +24,8 @@
 	X(FIELD_FOLDED, 400, "folded field") \
 	X(FIELD_BLANK, 400, "blank before the colon of a field") \
 	X(FIELD_VALUE, 400, "invalid byte in a field") \
+	X(FIELD_CONNECTION, 400, "a field that HTTP/2 does not have") \
+	X(PSEUDO_FIELD, 400, "a pseudo-field is missing, malformed, repeated, unknown or late") \
 	X(FIELD_COUNT, 431, "too many fields") \
 	X(HEADER_LENGTH, 431, "the header is too large") \
 	X(HOST_MISSING, 400, "no Host") \

@@ -11,11 +11,16 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
+#include "digestd/http/packed_values.h"
 
 enum {
 	PACKED_LOWER = 0x80, /* beside a name's number */
 	PACKED_TIME = 0x40,  /* the value is a date, in 4 bytes */
 	TIME_BYTES = 4,
+	/* At the beginning of a value, where no control character can be: its
+	 * number follows, or, if one should begin so, 0xff and the value. */
+	PACKED_NUMBER = 0x01,
+	PACKED_LITERAL = 0xff,
 };
 
 /* clang-format off */
@@ -137,6 +142,19 @@ static void packed_put_text(struct packing *p, const char *text)
 	packed_put(p, text, strlen(text) + 1);
 }
 
+static void packed_put_value(struct packing *p, const char *value)
+{
+	unsigned number = packed_value_number(value);
+
+	if (number || *value == PACKED_NUMBER) {
+		packed_put_byte(p, PACKED_NUMBER);
+		packed_put_byte(p, (unsigned char)(number ? number :
+							    PACKED_LITERAL));
+	}
+	if (!number)
+		packed_put_text(p, value);
+}
+
 static void packed_put_line(struct packing *p, const struct field *line)
 {
 	unsigned char code = packed_code_of(line->name);
@@ -150,7 +168,7 @@ static void packed_put_line(struct packing *p, const struct field *line)
 	packed_put_byte(p, code);
 	if (!code)
 		packed_put_text(p, line->name);
-	packed_put_text(p, line->value);
+	packed_put_value(p, line->value);
 }
 
 size_t packed_write(const struct fields *f, char *to, size_t cap)
@@ -162,11 +180,74 @@ size_t packed_write(const struct fields *f, char *to, size_t cap)
 	return p.len;
 }
 
+/* The end of the text that begins there; null: there is none. */
+static const char *packed_text_end(const char *at, const char *end)
+{
+	const char *nul = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
+
+	return nul ? nul + 1 : NULL;
+}
+
+/* The end of the value that begins there; null: it is none. */
+static const char *packed_value_end(const char *at, const char *end)
+{
+	unsigned char number;
+
+	if (at == end || *at != PACKED_NUMBER)
+		return packed_text_end(at, end);
+	if (end - at < 2)
+		return NULL;
+	number = (unsigned char)at[1];
+	if (number == PACKED_LITERAL)
+		return packed_text_end(at + 2, end);
+	return packed_value(number) ? at + 2 : NULL;
+}
+
+/* The end of the line that begins there; null: it is none. */
+static const char *packed_line_end(const char *at, const char *end)
+{
+	unsigned char code = (unsigned char)*at++;
+	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
+
+	if (i >= NNAMES || (!i && code))
+		return NULL;
+	if (code & PACKED_TIME)
+		return end - at < TIME_BYTES ? NULL : at + TIME_BYTES;
+	if (!code)
+		at = packed_text_end(at, end);
+	return at ? packed_value_end(at, end) : NULL;
+}
+
+bool packed_is_good(const char *bytes, size_t len)
+{
+	const char *end = bytes + len;
+
+	while (bytes && bytes < end)
+		bytes = packed_line_end(bytes, end);
+	return bytes || !len;
+}
+
 static const char *packed_name_of(unsigned char code)
 {
 	unsigned i = code & ~(unsigned)(PACKED_LOWER | PACKED_TIME);
 
 	return code & PACKED_LOWER ? names[i].lower : names[i].name;
+}
+
+/* The value that begins at *at, which moves behind it. */
+static const char *packed_open_value(const char **at)
+{
+	const char *value = *at;
+
+	if (*value == PACKED_NUMBER) {
+		unsigned char number = (unsigned char)value[1];
+
+		*at = value += 2;
+		if (number != PACKED_LITERAL)
+			return packed_value(number);
+	}
+	*at = value + strlen(value) + 1;
+	return value;
 }
 
 /* Adds the line that begins at *at, which moves behind it. */
@@ -184,9 +265,15 @@ static int packed_open_line(const char **at, struct fields *f)
 		return fields_add(f, packed_name_of(code), text);
 	}
 	name = code ? packed_name_of(code) : *at;
-	value = code ? *at : *at + strlen(*at) + 1;
-	*at = value + strlen(value) + 1;
+	if (!code)
+		*at += strlen(*at) + 1;
+	value = packed_open_value(at);
 	return fields_borrow(f, name, value);
+}
+
+bool packed_begins_with(const char *bytes, size_t len, char c)
+{
+	return len > 1 && !bytes[0] && bytes[1] == c;
 }
 
 int packed_open(const char *bytes, size_t len, struct fields *f)

@@ -6,19 +6,32 @@
  *
  * A line is a byte and its value, ended by NUL. The byte is the name's number
  * in a table, with PACKED_LOWER where it was all lower case; or 0, and the name
- * follows, ended by NUL. With PACKED_TIME the value is a number of seconds. The
- * table is this process's own affair: what is packed must not leave it.
+ * follows, ended by NUL. With PACKED_TIME the value is a number of seconds, in
+ * this machine's byte order. Values that many responses have are two bytes
+ * (packed_values.h). Files have packed fields, too: whoever changes a table or
+ * the layout takes the next PACKED_VERSION.
  */
 #ifndef DIGESTD_HTTP_PACKED_H
 #define DIGESTD_HTTP_PACKED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct fields;
 
+enum { PACKED_VERSION = 2 };
+
 /* Packs a list; returns how many bytes it is. If they are more than cap, what
  * is written at `to` is of no use. */
 size_t packed_write(const struct fields *f, char *to, size_t cap);
+
+/* Whether bytes from elsewhere are a packed list, which packed_open() assumes:
+ * whole lines, with names and values that the tables have. */
+bool packed_is_good(const char *bytes, size_t len);
+
+/* Whether the name of the first line is none that the table has, and begins
+ * with this character. */
+bool packed_begins_with(const char *bytes, size_t len, char c);
 
 /*
  * Makes *f, which is overwritten, the list that was packed into these bytes;

@@ -20,8 +20,8 @@ static bool range_take_number(struct field_part *s, size_t *out)
 
 		if (c < '0' || c > '9')
 			break;
-		n = n > (SIZE_MAX - 9) / 10 ? SIZE_MAX :
-					      n * 10 + (size_t)(c - '0');
+		n = n > (SIZE_MAX - 9) / 10 ? SIZE_MAX
+					    : n * 10 + (size_t)(c - '0');
 	}
 	s->at += digits;
 	s->len -= digits;
@@ -29,9 +29,9 @@ static bool range_take_number(struct field_part *s, size_t *out)
 	return digits > 0;
 }
 
-static bool range_take_dash(struct field_part *s)
+static bool range_take(struct field_part *s, char c)
 {
-	if (!s->len || s->at[0] != '-')
+	if (!s->len || s->at[0] != c)
 		return false;
 	s->at++;
 	s->len--;
@@ -51,8 +51,6 @@ static enum range_answer range_suffix(size_t wanted, size_t len,
 static enum range_answer range_from_to(size_t first, size_t last, size_t len,
 				       struct range *part)
 {
-	if (last < first)
-		return RANGE_WHOLE; /* malformed */
 	if (first >= len)
 		return RANGE_UNSATISFIABLE;
 	part->first = first;
@@ -60,21 +58,53 @@ static enum range_answer range_from_to(size_t first, size_t last, size_t len,
 	return RANGE_PART;
 }
 
-static enum range_answer range_parse(struct field_part spec, size_t len,
-				     struct range *part)
+/* Reads what follows "bytes=". */
+static bool range_read_spec(struct field_part spec, struct range_wanted *out)
 {
-	size_t first = 0, last = SIZE_MAX;
-	bool has_first = range_take_number(&spec, &first);
+	bool has_first = range_take_number(&spec, &out->first);
 
-	if (!range_take_dash(&spec))
-		return RANGE_WHOLE;
-	if (!range_take_number(&spec, &last))
-		last = SIZE_MAX;
-	else if (!has_first && !spec.len)
-		return range_suffix(last, len, part);
-	if (!has_first || spec.len)
-		return RANGE_WHOLE;
-	return range_from_to(first, last, len, part);
+	if (!range_take(&spec, '-'))
+		return false;
+	out->suffix = !has_first;
+	if (!range_take_number(&spec, &out->last)) {
+		out->last = SIZE_MAX;
+		return has_first && !spec.len;
+	}
+	return !spec.len && (out->suffix || out->first <= out->last);
+}
+
+bool range_read(const struct fields *request, struct range_wanted *out)
+{
+	const char *value = fields_get(request, "Range");
+	struct field_part rest, unit;
+
+	if (!value || fields_lines(request, "Range") > 1)
+		return false;
+	rest = (struct field_part){value, strlen(value)};
+	unit = field_part_take(&rest, '=');
+	return field_part_is(unit, "bytes") &&
+	       range_read_spec(field_part_take(&rest, '\0'), out);
+}
+
+bool range_read_content(const struct fields *response, struct range *part,
+			size_t *len)
+{
+	const char *value = fields_get(response, "Content-Range");
+	struct field_part rest, unit;
+	size_t last;
+
+	if (!value || fields_lines(response, "Content-Range") > 1)
+		return false;
+	rest = (struct field_part){value, strlen(value)};
+	unit = field_part_take(&rest, ' ');
+	if (!field_part_is(unit, "bytes") ||
+	    !range_take_number(&rest, &part->first) ||
+	    !range_take(&rest, '-') || !range_take_number(&rest, &last) ||
+	    !range_take(&rest, '/') || !range_take_number(&rest, len) ||
+	    rest.len || part->first > last || last >= *len)
+		return false;
+	part->len = last - part->first + 1;
+	return true;
 }
 
 /* Whether If-Range allows a part: its validator is the stored one's. */
@@ -89,8 +119,8 @@ static bool range_if_range(const struct fields *request,
 	/* a weak tag on either side never is strongly equal */
 	if (!strncmp(condition, "W/", 2))
 		return false;
-	validator = fields_get(stored, condition[0] == '"' ? "ETag" :
-							     "Last-Modified");
+	validator = fields_get(stored,
+			       condition[0] == '"' ? "ETag" : "Last-Modified");
 	return validator && !strcmp(condition, validator);
 }
 
@@ -98,17 +128,13 @@ enum range_answer range_select(const struct fields *request,
 			       const struct fields *stored, size_t len,
 			       struct range *part)
 {
-	const char *value = fields_get(request, "Range");
-	struct field_part rest, unit;
+	struct range_wanted wanted;
 
-	if (!value || fields_lines(request, "Range") > 1 ||
-	    !range_if_range(request, stored))
+	if (!range_read(request, &wanted) || !range_if_range(request, stored))
 		return RANGE_WHOLE;
-	rest = (struct field_part){ value, strlen(value) };
-	unit = field_part_take(&rest, '=');
-	if (!field_part_is(unit, "bytes"))
-		return RANGE_WHOLE;
-	return range_parse(field_part_take(&rest, '\0'), len, part);
+	return wanted.suffix
+		       ? range_suffix(wanted.last, len, part)
+		       : range_from_to(wanted.first, wanted.last, len, part);
 }
 
 void range_text(const struct range *part, size_t len, char out[RANGE_TEXT])

@@ -8,6 +8,7 @@
 #ifndef DIGESTD_HTTP_RANGE_H
 #define DIGESTD_HTTP_RANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct fields;
@@ -22,6 +23,21 @@ enum range_answer {
 	RANGE_PART,          /* 206 */
 	RANGE_UNSATISFIABLE, /* 416: nothing of it is there */
 };
+
+/* What a request wants, before it is known how long the body is. */
+struct range_wanted {
+	bool suffix;        /* the last `last` bytes */
+	size_t first, last; /* else: last may be SIZE_MAX, the end */
+};
+
+/* Reads Range; false: there is none, or it is one that is answered with the
+ * whole. */
+bool range_read(const struct fields *request, struct range_wanted *out);
+
+/* Reads the Content-Range of a 206: which part it is of a body of *len bytes;
+ * false: it does not say so. */
+bool range_read_content(const struct fields *response, struct range *part,
+			size_t *len);
 
 /* Room for a Content-Range of any numbers, with its final NUL. */
 enum { RANGE_TEXT = 80 };

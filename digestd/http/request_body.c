@@ -100,7 +100,7 @@ static enum request_body_event request_body_end_chunk(struct request_body *b,
  * authenticate, or say how to read a body. An origin that sees them through CGI
  * cannot tell "_" from "-".
  */
-static bool request_body_drops(struct field_part name)
+bool request_body_drops(struct field_part name)
 {
 	static const char *const names[] = {
 		"authorization", "cache-control", "cdn-loop", "connection",

@@ -69,4 +69,7 @@ void request_body_init(struct request_body *b, const struct framing *f,
 enum request_body_event request_body_next(struct request_body *b,
 					  struct field_part *in);
 
+/* Whether a field is dropped from a trailer. */
+bool request_body_drops(struct field_part name);
+
 #endif

@@ -560,6 +560,33 @@ enum request_head_event request_head_read(struct request_head *h,
 
 /* Fields as a list */
 
+/* Whether a server has no use for it. */
+static bool request_head_is_undone(const struct request_head *h)
+{
+	static const char trace[] = "TRACE";
+	struct field_part method = request_head_part(h, h->method);
+
+	return h->form == REQUEST_AUTHORITY_FORM ||
+	       (method.len == sizeof(trace) - 1 &&
+		!memcmp(method.at, trace, sizeof(trace) - 1));
+}
+
+unsigned request_head_refusal(const struct request_head *h,
+			      enum request_head_event event)
+{
+	switch (event) {
+	case REQUEST_HEAD_DONE:
+		return request_head_is_undone(h) ? 501 : 0;
+	case REQUEST_HEAD_PREFACE:
+		return 505;
+	case REQUEST_HEAD_REFUSED:
+		return message_fault_status(h->fault);
+	case REQUEST_HEAD_MORE:
+		assert(event != REQUEST_HEAD_MORE);
+	}
+	return 400;
+}
+
 int request_head_copy_fields(const struct request_head *h, struct fields *to)
 {
 	for (unsigned i = 0; i < h->nfields; i++) {

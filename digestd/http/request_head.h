@@ -129,6 +129,15 @@ void request_head_init(struct request_head *h,
 enum request_head_event request_head_read(struct request_head *h,
 					  const char *at, size_t len);
 
+/*
+ * The status with which a server answers what was read, and reads no more: that
+ * of its fault; 505 to the preface of HTTP/2; 501 to CONNECT and TRACE, which
+ * are read but not done. 0: it is a request to be served. `event` is what
+ * request_head_read() has returned, and not REQUEST_HEAD_MORE.
+ */
+unsigned request_head_refusal(const struct request_head *h,
+			      enum request_head_event event);
+
 /* The bytes of a part, in the buffer of the last call. */
 static inline struct field_part request_head_part(const struct request_head *h,
 						  struct request_span span)

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/field_names.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/enum_names.h"
+#include "digestd/http/response_facts.h"
 
 const char *const setcookie_names[] = { "refuse", "strip", "allow", NULL };
 
@@ -21,12 +21,12 @@ bool setcookie_read(const char *name, enum set_cookie *out)
 	return i >= 0;
 }
 
-static bool setcookie_has_lists(const struct answer *a)
+static bool setcookie_has_lists(const struct response_facts *a)
 {
 	return a->cc.no_cache_fields || a->cc.private_fields;
 }
 
-bool setcookie_refuses(const struct answer *a)
+bool setcookie_refuses(const struct response_facts *a)
 {
 	return a->set_cookie == SET_COOKIE_REFUSE &&
 	       fields_get(a->fields, "Set-Cookie") &&
@@ -38,7 +38,7 @@ bool setcookie_refuses(const struct answer *a)
 static void setcookie_mark(struct field_names *names, const void *arg)
 {
 	static const char name[] = "Set-Cookie";
-	const struct answer *a = arg;
+	const struct response_facts *a = arg;
 
 	if (a->set_cookie != SET_COOKIE_ALLOW)
 		field_names_mark(names, (struct field_part){
@@ -47,7 +47,7 @@ static void setcookie_mark(struct field_names *names, const void *arg)
 		cachecontrol_mark_withheld(&a->cc, a->fields, names);
 }
 
-int setcookie_withheld(const struct answer *a, struct fields *withheld)
+int setcookie_withheld(const struct response_facts *a, struct fields *withheld)
 {
 	const struct field_names_wanted names = { setcookie_mark, a };
 	bool found[FIELD_NAMES_LINES];

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-struct answer;
 struct fields;
+struct response_facts;
 
 enum set_cookie {
 	SET_COOKIE_REFUSE, /* a response that has one is not stored */
@@ -26,14 +26,15 @@ extern const char *const setcookie_names[];
 bool setcookie_read(const char *name, enum set_cookie *out);
 
 /* Whether a response must not be stored for its Set-Cookie. */
-bool setcookie_refuses(const struct answer *answer);
+bool setcookie_refuses(const struct response_facts *facts);
 
 /*
  * Makes *withheld, which is overwritten, the lines of a response that are kept
  * out of what is stored, in their order; nearly all have none. Their text stays
  * the response's. Returns 0 or -ENOMEM.
  */
-int setcookie_withheld(const struct answer *answer, struct fields *withheld);
+int setcookie_withheld(const struct response_facts *facts,
+		       struct fields *withheld);
 
 /* Makes *shared, which is overwritten, the other lines, in their order; their
  * text stays the response's, too. Returns 0 or -ENOMEM. */

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/conditional.h"
 #include "digestd/http/fields.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/vary.h"
 
 bool storable_heuristic_status(unsigned status)
@@ -46,17 +46,17 @@ static bool storable_status_is_understood(unsigned status)
 	       (status >= 500 && status <= 505);
 }
 
-static bool storable_has_lifetime(const struct answer *a)
+static bool storable_has_lifetime(const struct response_facts *a)
 {
 	if (a->cc.s_maxage != CACHECONTROL_NONE ||
-	    a->cc.max_age != CACHECONTROL_NONE || answer_expires(a))
+	    a->cc.max_age != CACHECONTROL_NONE || response_facts_expires(a))
 		return true;
 	return (storable_heuristic_status(a->status) || a->cc.public) &&
 	       conditional_has_validator(a->fields);
 }
 
 enum storable storable(const char *method, const struct fields *request,
-		       const struct answer *response)
+		       const struct response_facts *response)
 {
 	const struct cachecontrol *cc = &response->cc;
 	struct cachecontrol asked;

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-struct answer;
 struct fields;
+struct response_facts;
 
 /* The answers, a row each: name, a word for logs, what it is. */
 /* clang-format off */
@@ -34,7 +34,7 @@ enum storable {
  * without lifetime and validator is not stored either: it could never be used.
  */
 enum storable storable(const char *method, const struct fields *request,
-		       const struct answer *response);
+		       const struct response_facts *response);
 
 /* A word for logs and Cache-Status, e.g. "no-store". */
 const char *storable_text(enum storable why);

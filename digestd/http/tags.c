@@ -1,21 +1,18 @@
 /*
- * Tags: three fields, three grammars, one comparison.
+ * Tags: three fields, two grammars.
  */
 #include "digestd/http/tags.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+static const struct {
+	const char *name;
+	bool words; /* an element is a list of words; else it has parameters */
+} tags_fields[] = {
+	{"Cache-Tag", false},
+	{"Cache-Groups", false},
+	{"Surrogate-Key", true},
+};
 
-/* An order that is quick to tell, shorter ones first. */
-static int tags_compare(const void *a, const void *b)
-{
-	const struct field_part *one = a, *other = b;
-
-	if (one->len != other->len)
-		return one->len < other->len ? -1 : 1;
-	return memcmp(one->at, other->at, one->len);
-}
+enum { TAGS_FIELDS = sizeof(tags_fields) / sizeof(tags_fields[0]) };
 
 static struct field_part tags_unquoted(struct field_part s)
 {
@@ -26,77 +23,43 @@ static struct field_part tags_unquoted(struct field_part s)
 	return s;
 }
 
-int tags_init(struct tags *t, const struct fields *request, const char *name)
+/* The next element that may have tags. */
+static bool tags_next_element(const struct fields *response,
+			      struct tags_cursor *c)
 {
-	struct field_cursor cursor = { 0 };
-	struct field_part tag;
-	size_t room = 0;
-
-	*t = (struct tags){ 0 };
-	while (fields_next(request, name, &cursor, &tag))
-		room++;
-	if (!room)
-		return 0;
-	t->sorted = malloc(room * sizeof(*t->sorted));
-	if (!t->sorted)
-		return -ENOMEM;
-	cursor = (struct field_cursor){ 0 };
-	while (fields_next(request, name, &cursor, &tag)) {
-		tag = tags_unquoted(tag);
-		if (tag.len)
-			t->sorted[t->count++] = tag;
+	for (; c->field < TAGS_FIELDS; c->field++) {
+		if (fields_next(response, tags_fields[c->field].name,
+				&c->elements, &c->words))
+			return true;
+		c->elements = (struct field_cursor){0};
 	}
-	qsort(t->sorted, t->count, sizeof(*t->sorted), tags_compare);
-	return 0;
+	return false;
 }
 
-void tags_free(struct tags *t)
+bool tags_next(const struct fields *response, struct tags_cursor *cursor,
+	       struct field_part *tag)
 {
-	free(t->sorted);
-	*t = (struct tags){ 0 };
+	do {
+		if (!cursor->words.len && !tags_next_element(response, cursor))
+			return false;
+		if (tags_fields[cursor->field].words) {
+			*tag = field_part_take(&cursor->words, ' ');
+		} else {
+			*tag = tags_unquoted(
+				field_part_take(&cursor->words, ';'));
+			cursor->words.len = 0; /* parameters do not count */
+		}
+	} while (!tag->len);
+	return true;
 }
 
-static bool tags_have(const struct tags *t, struct field_part tag)
+bool tags_next_purged(const struct fields *request, struct field_cursor *cursor,
+		      struct field_part *tag)
 {
-	return t->count && bsearch(&tag, t->sorted, t->count,
-				   sizeof(*t->sorted), tags_compare);
-}
-
-/* An element's parameters do not count. */
-static bool tags_match_list(const struct tags *t, const struct fields *response,
-			    const char *name)
-{
-	struct field_part element;
-	struct field_cursor cursor = { 0 };
-
-	while (fields_next(response, name, &cursor, &element)) {
-		struct field_part tag = field_part_take(&element, ';');
-
-		if (tags_have(t, tags_unquoted(tag)))
+	while (fields_next(request, "Purge-Tag", cursor, tag)) {
+		*tag = tags_unquoted(*tag);
+		if (tag->len)
 			return true;
 	}
 	return false;
-}
-
-static bool tags_match_words(const struct tags *t,
-			     const struct fields *response)
-{
-	struct field_part element, word;
-	struct field_cursor cursor = { 0 };
-
-	while (fields_next(response, "Surrogate-Key", &cursor, &element)) {
-		while (element.len) {
-			word = field_part_take(&element, ' ');
-			if (tags_have(t, word))
-				return true;
-		}
-	}
-	return false;
-}
-
-bool tags_match(const struct tags *t, const struct fields *response)
-{
-	return tags_match_list(t, response, "Cache-Tag") ||
-	       tags_match_list(t, response, "Cache-Groups") ||
-	       tags_match_words(t, response);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "digestd/http/fields.h"
@@ -56,15 +57,13 @@ bool via_loops(const struct fields *request, const char *name)
 	       via_list_loops(request, "CDN-Loop", via_cdn_names, name);
 }
 
-int via_append(struct fields *f, unsigned minor, const char *name)
+int via_append(struct fields *f, const char *version, const char *name)
 {
-	char value[300] = "1.? ";
-	const size_t at = strlen(value), len = strlen(name);
+	char value[300];
+	int len = snprintf(value, sizeof(value), "%s %s", version, name);
 
-	if (minor > 9 || len >= sizeof(value) - at)
+	if (len < 0 || (size_t)len >= sizeof(value))
 		return -ENOMEM;
-	value[2] = (char)('0' + minor);
-	memcpy(value + at, name, len + 1);
 	return fields_add(f, "Via", value);
 }
 

@@ -15,10 +15,9 @@ enum { VIA_MAX_HOPS = 20 };
 /* Whether a request has been at the node `name` before, or at too many. */
 bool via_loops(const struct fields *request, const char *name);
 
-/*
- * Appends "1.minor name" to Via. Returns 0 or -ENOMEM.
- */
-int via_append(struct fields *f, unsigned minor, const char *name);
+/* Appends "version name" to Via; version: of the message that was received,
+ * such as "1.1". Returns 0 or -ENOMEM. */
+int via_append(struct fields *f, const char *version, const char *name);
 
 /* Appends name to CDN-Loop. Returns 0 or -ENOMEM. */
 int via_cdn_loop(struct fields *f, const char *name);

@@ -9,7 +9,7 @@
 
 enum { NOW_S = 784111777 }; /* Sun, 06 Nov 1994 08:49:37 GMT */
 
-static const struct forward_request how = { "me", "h:8080", 0 };
+static const struct forward_request how = { "me", "h:8080", 0, false };
 
 #define MARKS "Host: h:8080\nVia: 1.0 me\nCDN-Loop: me\n"
 #define ASK "Cache-Control: only-if-cached\nProxy-Authorization: Bearer t\n"

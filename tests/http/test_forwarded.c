@@ -137,6 +137,35 @@ static void claims(void **state)
 	}
 }
 
+/* Of a request by http, whose client says that it is by https. */
+static void who_is_believed(void **state)
+{
+	static const struct {
+		enum forwarded_trust trust;
+		size_t fields;
+		bool https;
+	} clients[] = {
+		{ FORWARDED_DROP, 2, false },
+		{ FORWARDED_PASS, 5, false },
+		{ FORWARDED_BELIEVE, 5, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(clients); i++) {
+		bool https = false;
+		struct fields f;
+
+		message_must(&f, "X-Real-IP: 1\nX-Forwarded-Proto: https\n"
+				 "Host: h\nAccept: a\nforwarded: for=b");
+		forwarded_admit(clients[i].trust, &f, &https);
+		assert_int_equal(fields_count(&f), clients[i].fields);
+		assert_int_equal(https, clients[i].https);
+		assert_non_null(fields_get(&f, "Host"));
+		assert_non_null(fields_get(&f, "Accept"));
+		fields_free(&f);
+	}
+}
+
 static void schemes(void **state)
 {
 	static const struct {
@@ -208,6 +237,7 @@ int main(void)
 		cmocka_unit_test(without_memory),
 		cmocka_unit_test(claims),
 		cmocka_unit_test(schemes),
+		cmocka_unit_test(who_is_believed),
 		cmocka_unit_test(nobody_asks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

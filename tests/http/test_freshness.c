@@ -4,9 +4,9 @@
  */
 #include "tests/unit.h"
 
-#include "digestd/http/answer.h"
 #include "digestd/http/freshness.h"
 #include "tests/http/message.h"
+#include "digestd/http/response_facts.h"
 
 enum { NOW_S = 784111777 }; /* Sun, 06 Nov 1994 08:49:37 GMT */
 
@@ -16,11 +16,11 @@ static void setup_at(struct freshness *f, unsigned status, const char *response,
 		     const struct exchange_times *times)
 {
 	struct fields fields;
-	struct answer answer;
+	struct response_facts facts;
 
 	message_must(&fields, response);
-	answer_read(&answer, status, &fields, "cache1");
-	freshness_init(f, &answer, times);
+	response_facts_read(&facts, status, &fields, "cache1");
+	freshness_init(f, &facts, times);
 	fields_free(&fields);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "digestd/http/packed.h"
+#include "digestd/http/packed_values.h"
 #include "tests/codec/alloc.h"
 #include "tests/http/message.h"
 
@@ -34,6 +35,13 @@ static void there_and_back(void **state)
 		{ "Date: Sun, 06 nov 1994 08:49:37 GMT\n", 31 },
 		{ "Date: Sun Nov  6 08:49:37 1994\n", 26 },
 		{ "X-Date: Sun, 06 Nov 1994 08:49:37 GMT\n", 38 },
+		/* values that many have: the first, some, the last; and not */
+		{ "Vary: ASP.NET\nServer: zstd\n", 3 + 3 },
+		{ "content-type: text/html; charset=utf-8\nX: nosniff\n", 3 + 5 },
+		{ "Cache-Control: public, max-age=31536000, immutable\n", 3 },
+		{ "Content-Encoding: gzip\nVary: Accept-Encoding\nE: 1\n", 6 + 5 },
+		{ "Server: Zstd\nVary: accept-encodin\n", 6 + 16 },
+		{ "Via: \001\nVia: \001a\nVia: \377\n", 5 + 6 + 3 },
 		{ "CDN-Cache-Control: a\nETag: b\nPragma: c\nSet-Cookie: d\n", 12 },
 	};
 	/* clang-format on */
@@ -57,6 +65,21 @@ static void there_and_back(void **state)
 		fields_free(&back);
 		free(bytes);
 	}
+}
+
+/* Each is found again, so they are in order. */
+static void values_have_numbers(void **state)
+{
+	unsigned n = 1;
+
+	(void)state;
+	for (; packed_value(n); n++)
+		assert_int_equal(packed_value_number(packed_value(n)), n);
+	assert_in_range(n, 100, 255);
+	assert_null(packed_value(0));
+	assert_null(packed_value(255));
+	assert_int_equal(packed_value_number(""), 0);
+	assert_int_equal(packed_value_number("zzz"), 0);
 }
 
 static void an_open_list_can_be_changed(void **state)
@@ -106,12 +129,76 @@ static void without_memory(void **state)
 	fields_free(&f);
 }
 
+/* Whatever the bytes, those that are good can be opened; cut ones are not. */
+static void bytes_from_elsewhere(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *label, *bytes;
+		size_t len;
+		bool good;
+	} rows[] = {
+		{ "nothing",              "",              0, true },
+		{ "a known name",         "\x01x",         3, true },
+		{ "in lower case",        "\x81x",         3, true },
+		{ "another name",         "\0A\0x",        5, true },
+		{ "a date",               "\x57" "1234",   5, true },
+		{ "no end of the value",  "\x01x",         2, false },
+		{ "no value",             "\x01",          1, false },
+		{ "no end of the name",   "\0A",           2, false },
+		{ "a name alone",         "\0A",           3, false },
+		{ "a date cut short",     "\x57" "123",    4, false },
+		{ "no such name",         "\x3fx",         3, false },
+		{ "lower case of none",   "\x80x",         3, false },
+		{ "a date without name",  "\x40" "1234",   5, false },
+		{ "a value's number",     "\x01\x01\x01", 3, true },
+		{ "no such number",       "\x01\x01\xfe", 3, false },
+		{ "number 0",             "\x01\x01\0",   3, false },
+		{ "no number",            "\x01\x01",     2, false },
+		{ "a value behind 0xff",  "\x01\x01\xff\x01", 5, true },
+		{ "no end of that",       "\x01\x01\xff\x01", 4, false },
+		{ "none behind 0xff",     "\x01\x01\xff", 3, false },
+		{ "a second line is bad", "\x01x\0\x3f",   4, false },
+	};
+	/* clang-format on */
+	struct fields f;
+
+	(void)state;
+	alloc_fail_at(0);
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		char *copy = malloc(rows[i].len + 1); /* for sanitizers */
+
+		assert_non_null(copy);
+		memcpy(copy, rows[i].bytes, rows[i].len);
+		if (packed_is_good(copy, rows[i].len) != rows[i].good)
+			fail_msg("%s", rows[i].label);
+		if (rows[i].good) {
+			assert_int_equal(packed_open(copy, rows[i].len, &f), 0);
+			fields_free(&f);
+		}
+		free(copy);
+	}
+}
+
+static void first_line_of_no_table(void **state)
+{
+	(void)state;
+	assert_true(packed_begins_with("\0:a\0b", 6, ':'));
+	assert_false(packed_begins_with("\0xa\0b", 6, ':'));
+	assert_false(packed_begins_with("\1:b", 4, ':'));
+	assert_false(packed_begins_with("\0", 1, ':'));
+	assert_false(packed_begins_with("", 0, ':'));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_line_of_no_table),
 		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(values_have_numbers),
 		cmocka_unit_test(an_open_list_can_be_changed),
 		cmocka_unit_test(without_memory),
+		cmocka_unit_test(bytes_from_elsewhere),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -366,6 +366,8 @@ static void what_is_refused(void **state)
 		seen[r->fault] = true;
 	}
 	seen[MESSAGE_FIELD_COUNT] = true; /* below */
+	seen[MESSAGE_FIELD_CONNECTION] = true; /* of HTTP/2 */
+	seen[MESSAGE_PSEUDO_FIELD] = true;
 	for (int i = 0; i < MESSAGE_FAULT_COUNT; i++)
 		assert_true(seen[i]);
 }
@@ -687,6 +689,37 @@ static void classes_of_bytes(void **state)
 	}
 }
 
+/* What a server does not serve, of all that can be read. */
+static void what_is_not_served(void **state)
+{
+	static const struct {
+		const char *input;
+		unsigned status;
+	} rows[] = {
+		{ GET HOST "\r\n", 0 },
+		{ "BREW / HTTP/1.1\r\n" HOST "\r\n", 0 },
+		{ "TRACE / HTTP/1.1\r\n" HOST "\r\n", 501 },
+		{ "trace / HTTP/1.1\r\n" HOST "\r\n", 0 },
+		{ "TRACER / HTTP/1.1\r\n" HOST "\r\n", 0 },
+		{ "CONNECT h:443 HTTP/1.1\r\nHost: h:443" END, 501 },
+		{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505 },
+		{ "GET / HTTP/2.0\r\n" HOST "\r\n", 505 },
+		{ "GET /a#b HTTP/1.1\r\n" HOST "\r\n", 400 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct request_head h;
+		enum request_head_event event;
+
+		request_head_init(&h, &limits);
+		event = request_head_read(&h, rows[i].input,
+					  strlen(rows[i].input));
+		assert_int_equal(request_head_refusal(&h, event),
+				 rows[i].status);
+	}
+}
+
 static void each_fault_has_its_text(void **state)
 {
 	(void)state;
@@ -715,6 +748,7 @@ int main(void)
 		cmocka_unit_test(lists_without_memory),
 		cmocka_unit_test(both_scans_agree),
 		cmocka_unit_test(classes_of_bytes),
+		cmocka_unit_test(what_is_not_served),
 		cmocka_unit_test(each_fault_has_its_text),
 	};
 

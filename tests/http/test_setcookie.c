@@ -4,7 +4,7 @@
  */
 #include "tests/unit.h"
 
-#include "digestd/http/answer.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/setcookie.h"
 #include "tests/http/message.h"
 
@@ -55,16 +55,16 @@ static void test_parts_make_the_whole(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct fields response, withheld, f, whole;
-		struct answer answer;
+		struct response_facts facts;
 		char text[MESSAGE_MAX];
 		bool some = strcmp(rows[i].response, rows[i].stored) != 0;
 
 		print_message("# %s\n", rows[i].label);
 		message_must(&response, rows[i].response);
-		answer_read(&answer, 200, &response, "cache1");
-		answer.set_cookie = rows[i].how;
-		assert_int_equal(setcookie_refuses(&answer), rows[i].refused);
-		assert_int_equal(setcookie_withheld(&answer, &withheld), 0);
+		response_facts_read(&facts, 200, &response, "cache1");
+		facts.set_cookie = rows[i].how;
+		assert_int_equal(setcookie_refuses(&facts), rows[i].refused);
+		assert_int_equal(setcookie_withheld(&facts, &withheld), 0);
 		assert_int_equal(fields_count(&withheld) > 0, some);
 		assert_int_equal(setcookie_shared(&response, &withheld, &f), 0);
 		assert_string_equal(message_text(&f, text), rows[i].stored);

@@ -3,7 +3,7 @@
  */
 #include "tests/unit.h"
 
-#include "digestd/http/answer.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 #include "tests/http/message.h"
 
@@ -120,13 +120,14 @@ static void rule(void **state)
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct fields request, response;
-		struct answer answer;
+		struct response_facts facts;
 		enum storable verdict;
 
 		message_must(&request, rows[i].request);
 		message_must(&response, rows[i].response);
-		answer_read(&answer, rows[i].status, &response, "cache1");
-		verdict = storable(rows[i].method, &request, &answer);
+		response_facts_read(&facts, rows[i].status, &response,
+				    "cache1");
+		verdict = storable(rows[i].method, &request, &facts);
 		if (verdict != rows[i].verdict)
 			fail_msg("row %zu: %s, not %s", i,
 				 storable_text(verdict),

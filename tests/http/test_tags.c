@@ -10,45 +10,66 @@ static const struct {
 	const char *response, *purge;
 	bool match;
 } rows[] = {
-	{ NULL, "T: a", false },
+	{ NULL, "Purge-Tag: a", false },
 	{ "Cache-Tag: a", NULL, false },
-	{ "Cache-Tag: a", "T: ", false },
-	{ "Cache-Tag: a", "T: \"\"", false },
-	{ "Cache-Tag: ", "T: a", false },
-	{ "Cache-Tag: a", "T: a", true },
-	{ "cache-tag: b,a", "t: a", true },
-	{ "Cache-Tag: b\nCache-Tag: a", "T: a", true },
-	{ "Cache-Tag: b", "T: a, b", true },
-	{ "Cache-Tag: b", "T: a\nT: b", true },
-	{ "Cache-Tag: a", "T: A", false },
-	{ "Cache-Tag: ab", "T: a", false },
-	{ "Cache-Tag: a", "T: ab", false },
-	{ "Cache-Tag: a b", "T: a", false },
-	{ "Surrogate-Key: a b  c", "T: c", true },
-	{ "Surrogate-Key: a b", "T: b", true },
-	{ "Surrogate-Key: ab", "T: b", false },
-	{ "Cache-Groups: \"a\", \"b\"", "T: b", true },
-	{ "Cache-Groups: \"a\";x=1", "T: \"a\"", true },
-	{ "Cache-Groups: \"a b\"", "T: a b", true },
-	{ "Cache-Control: a", "T: a", false },
-	{ "Cache-Tag: d", "T: e, bb, d, a, ccc, c", true },
-	{ "Cache-Tag: bc", "T: e, bb, d, a, ccc, c", false },
-	{ "Surrogate-Key: x y\nCache-Groups: \"ccc\"", "T: ccc, y", true },
+	{ "Cache-Tag: a", "Purge-Tag: ", false },
+	{ "Cache-Tag: a", "Purge-Tag: \"\"", false },
+	{ "Cache-Tag: ", "Purge-Tag: a", false },
+	{ "Cache-Tag: a", "Purge-Tag: a", true },
+	{ "cache-tag: b,a", "purge-tag: a", true },
+	{ "Cache-Tag: b\nCache-Tag: a", "Purge-Tag: a", true },
+	{ "Cache-Tag: b", "Purge-Tag: a, b", true },
+	{ "Cache-Tag: b", "Purge-Tag: a\nPurge-Tag: b", true },
+	{ "Cache-Tag: a", "Purge-Tag: A", false },
+	{ "Cache-Tag: ab", "Purge-Tag: a", false },
+	{ "Cache-Tag: a", "Purge-Tag: ab", false },
+	{ "Cache-Tag: a b", "Purge-Tag: a", false },
+	{ "Surrogate-Key: a b  c", "Purge-Tag: c", true },
+	{ "Surrogate-Key: a b", "Purge-Tag: b", true },
+	{ "Surrogate-Key: ab", "Purge-Tag: b", false },
+	{ "Cache-Groups: \"a\", \"b\"", "Purge-Tag: b", true },
+	{ "Cache-Groups: \"a\";x=1", "Purge-Tag: \"a\"", true },
+	{ "Cache-Groups: \"a b\"", "Purge-Tag: a b", true },
+	{ "Cache-Control: a", "Purge-Tag: a", false },
+	{ "Cache-Tag: d", "Purge-Tag: e, bb, d, a, ccc, c", true },
+	{ "Cache-Tag: bc", "Purge-Tag: e, bb, d, a, ccc, c", false },
+	{ "Surrogate-Key: x y\nCache-Groups: \"c\"", "Purge-Tag: c, y", true },
 };
+
+static bool purges(const struct fields *purge, struct field_part of)
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part tag;
+
+	while (tags_next_purged(purge, &cursor, &tag)) {
+		if (tag.len == of.len && !memcmp(tag.at, of.at, of.len))
+			return true;
+	}
+	return false;
+}
+
+static bool match(const struct fields *response, const struct fields *purge)
+{
+	struct tags_cursor cursor = { 0 };
+	struct field_part tag;
+
+	while (tags_next(response, &cursor, &tag)) {
+		if (purges(purge, tag))
+			return true;
+	}
+	return false;
+}
 
 static void matching(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++) {
 		struct fields response, purge;
-		struct tags wanted;
 
 		message_must(&response, rows[i].response);
 		message_must(&purge, rows[i].purge);
-		assert_int_equal(tags_init(&wanted, &purge, "T"), 0);
-		if (tags_match(&wanted, &response) != rows[i].match)
+		if (match(&response, &purge) != rows[i].match)
 			fail_msg("row %zu", i);
-		tags_free(&wanted);
 		fields_free(&response);
 		fields_free(&purge);
 	}

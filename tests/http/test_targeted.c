@@ -3,7 +3,7 @@
  */
 #include "tests/unit.h"
 
-#include "digestd/http/answer.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/targeted.h"
 #include "tests/codec/alloc.h"
 #include "tests/http/message.h"
@@ -107,17 +107,17 @@ static void reading(void **state)
 static void for_whom(void **state)
 {
 	struct fields f;
-	struct answer a;
+	struct response_facts a;
 
 	(void)state;
 	message_must(&f, "Cache-Control: no-store\nExpires: x\n"
 			 CDN "max-age=60");
-	answer_read(&a, 200, &f, NULL);
+	response_facts_read(&a, 200, &f, NULL);
 	assert_true(a.cc.no_store && a.cc.max_age == CACHECONTROL_NONE);
-	assert_string_equal(answer_expires(&a), "x");
-	answer_read(&a, 200, &f, "cache1");
+	assert_string_equal(response_facts_expires(&a), "x");
+	response_facts_read(&a, 200, &f, "cache1");
 	assert_true(!a.cc.no_store && a.cc.max_age == 60);
-	assert_null(answer_expires(&a));
+	assert_null(response_facts_expires(&a));
 	fields_free(&f);
 }
 

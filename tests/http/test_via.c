@@ -60,7 +60,7 @@ static void marks(void **state)
 
 	(void)state;
 	message_must(&f, "Via: 1.1 a");
-	assert_int_equal(via_append(&f, 0, "me"), 0);
+	assert_int_equal(via_append(&f, "1.0", "me"), 0);
 	assert_int_equal(via_cdn_loop(&f, "me"), 0);
 	assert_string_equal(message_text(&f, text),
 			    "Via: 1.1 a\nVia: 1.0 me\nCDN-Loop: me\n");
@@ -78,12 +78,12 @@ static void chains(void **state)
 	fields_init(&via);
 	fields_init(&cdn);
 	for (int i = 0; i < VIA_MAX_HOPS; i++) {
-		assert_int_equal(via_append(&via, 1, "you"), 0);
+		assert_int_equal(via_append(&via, "1.1", "you"), 0);
 		assert_int_equal(via_cdn_loop(&cdn, "you"), 0);
 	}
 	assert_false(via_loops(&via, "me"));
 	assert_false(via_loops(&cdn, "me"));
-	assert_int_equal(via_append(&via, 1, "you"), 0);
+	assert_int_equal(via_append(&via, "1.1", "you"), 0);
 	assert_int_equal(via_cdn_loop(&cdn, "you"), 0);
 	assert_true(via_loops(&via, "me"));
 	assert_true(via_loops(&cdn, "me"));

@@ -1,14 +1,14 @@
 /*
- * A response as a cache looks at it.
+ * What a cache goes by in a response.
  */
-#include "digestd/http/answer.h"
+#include "digestd/http/response_facts.h"
 
 #include <stddef.h>
 
 #include "digestd/http/targeted.h"
 
-void answer_read(struct answer *a, unsigned status, const struct fields *fields,
-		 const char *surrogate)
+void response_facts_read(struct response_facts *a, unsigned status,
+			 const struct fields *fields, const char *surrogate)
 {
 	a->status = status;
 	a->fields = fields;
@@ -17,7 +17,7 @@ void answer_read(struct answer *a, unsigned status, const struct fields *fields,
 		cachecontrol_response(fields, &a->cc);
 }
 
-const char *answer_expires(const struct answer *a)
+const char *response_facts_expires(const struct response_facts *a)
 {
 	return a->cc.targeted ? NULL : fields_get(a->fields, "Expires");
 }

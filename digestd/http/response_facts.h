@@ -1,14 +1,14 @@
 /*
- * A response as a cache looks at it: status, fields, and the cache directives
+ * What a cache goes by in a response: status, fields, and the cache directives
  * that count for this cache.
  */
-#ifndef DIGESTD_HTTP_ANSWER_H
-#define DIGESTD_HTTP_ANSWER_H
+#ifndef DIGESTD_HTTP_RESPONSE_FACTS_H
+#define DIGESTD_HTTP_RESPONSE_FACTS_H
 
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/setcookie.h"
 
-struct answer {
+struct response_facts {
 	unsigned status;
 	const struct fields *fields; /* borrowed */
 	struct cachecontrol cc;
@@ -20,10 +20,10 @@ struct answer {
  * origin, and so reads targeted fields; null for a forward proxy. Set-Cookie is
  * refused, unless the caller sets something else. Cannot fail.
  */
-void answer_read(struct answer *a, unsigned status, const struct fields *fields,
-		 const char *surrogate);
+void response_facts_read(struct response_facts *a, unsigned status,
+			 const struct fields *fields, const char *surrogate);
 
 /* The date in Expires, as text, where that counts; null: it does not. */
-const char *answer_expires(const struct answer *a);
+const char *response_facts_expires(const struct response_facts *a);
 
 #endif
