@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codec/uri.h"
-#include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/conditional.h"
@@ -15,6 +14,7 @@
 #include "digestd/http/freshness.h"
 #include "digestd/http/guard.h"
 #include "digestd/http/range.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 #include "digestd/http/target.h"
 #include "digestd/http/vary.h"
@@ -84,17 +84,17 @@ static void try_response(const struct fields *fields)
 {
 	struct exchange_times times = { NOW_S, NOW_S + 1, 0 };
 	struct cachecontrol cc;
-	struct answer answer;
+	struct response_facts facts;
 	struct freshness f;
 	struct fields out;
 
 	cachecontrol_request(fields, &cc);
-	answer_read(&answer, 200, fields, "cache1");
-	freshness_init(&f, &answer, &times);
+	response_facts_read(&facts, 200, fields, "cache1");
+	freshness_init(&f, &facts, &times);
 	fuzz_must(freshness_age(&f, NOW_S + 10) >= 0);
 	if (freshness_reuse(&f, &cc, NOW_S + 10) == REUSE_FRESH)
 		fuzz_must(freshness_left(&f, NOW_S + 10) > 0);
-	storable("GET", fields, &answer);
+	storable("GET", fields, &facts);
 	conditional_not_modified(fields, fields, NOW_S);
 	try_range(fields, 0);
 	try_range(fields, 1000);
@@ -110,7 +110,7 @@ static void try_response(const struct fields *fields)
 
 static void try_forward(const struct fields *fields)
 {
-	struct forward_request how = { "node", "host", 1 };
+	struct forward_request how = { "node", "host", 1, false };
 	struct cachestatus status = { .node = "node", .ttl_s = -1,
 				      .detail = fields_get(fields, "X") };
 	struct fields out;
