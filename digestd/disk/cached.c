@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "digestd/http/packed.h"
+#include "digestd/http/slices.h"
 #include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 
@@ -16,6 +17,8 @@ enum {
 	HEAD_BYTES = offsetof(struct cached, tail),
 	STATUS_MAX = 1023, /* three digits, in 10 bits */
 	PACKED_BYTES = 1024, /* most lists are packed in one pass */
+	LINE_BYTES = 64,
+	PREFETCH_BYTES = 2048, /* the processor goes on by itself */
 };
 
 _Static_assert(HEAD_BYTES <= 72, "each object has one");
@@ -60,15 +63,10 @@ static struct cached *cached_make(const struct cached_head *head,
 	return c;
 }
 
-struct cached *cached_new(const struct cached_head *head)
+/* What is not its text. Frees it, and returns null, without memory. */
+static struct cached *cached_set_head(struct cached *c,
+				      const struct cached_head *head)
 {
-	size_t uri_size = strlen(head->uri) + 1;
-	char packed[PACKED_BYTES];
-	size_t size = packed_write(head->fields, packed, sizeof(packed));
-	struct cached *c = cached_make(head, uri_size + size);
-
-	if (!c)
-		return NULL;
 	if (c->varies) {
 		if (fields_copy(head->selecting, cached_selecting_of(c))) {
 			free(c);
@@ -79,12 +77,64 @@ struct cached *cached_new(const struct cached_head *head)
 	c->freshness = *head->freshness;
 	c->refs = 1;
 	c->status = head->status & STATUS_MAX;
+	return c;
+}
+
+/* Whether it is the head of a large object, now that its text is there. */
+static void cached_find_record(struct cached *c)
+{
+	const char *text = cached_text_of(c);
+	size_t uri_size = strlen(text) + 1;
+
+	c->sliced = packed_begins_with(text + uri_size, c->text_len - uri_size,
+				       slices_field[0]);
+}
+
+struct cached *cached_new(const struct cached_head *head)
+{
+	size_t uri_size = strlen(head->uri) + 1;
+	char packed[PACKED_BYTES];
+	size_t size = packed_write(head->fields, packed, sizeof(packed));
+	struct cached *c = cached_make(head, uri_size + size);
+
+	c = c ? cached_set_head(c, head) : NULL;
+	if (!c)
+		return NULL;
 	memcpy(cached_text_of(c), head->uri, uri_size);
 	if (size <= sizeof(packed))
 		memcpy(cached_text_of(c) + uri_size, packed, size);
 	else
 		packed_write(head->fields, cached_text_of(c) + uri_size, size);
+	cached_find_record(c);
 	return c;
+}
+
+bool cached_text_is_good(const char *text, size_t len)
+{
+	const char *nul = memchr(text, 0, len);
+
+	return nul && packed_is_good(nul + 1, len - (size_t)(nul + 1 - text));
+}
+
+struct cached *cached_new_from(const struct cached_head *head, const char *text,
+			       size_t len)
+{
+	struct cached *c;
+
+	assert(cached_text_is_good(text, len));
+	c = cached_make(head, len);
+	c = c ? cached_set_head(c, head) : NULL;
+	if (!c)
+		return NULL;
+	memcpy(cached_text_of(c), text, len);
+	cached_find_record(c);
+	return c;
+}
+
+const char *cached_text(const struct cached *c, size_t *len)
+{
+	*len = c->text_len;
+	return cached_text_of(c);
 }
 
 static void disk_cached_set_body(struct cached *c, enum cached_body is,
@@ -105,6 +155,7 @@ void cached_set_body(struct cached *c, char *bytes, uint64_t len)
 {
 	assert(c->body_is == CACHED_BODY_OWN && !c->body.own);
 	assert(len <= CACHED_BODY_MAX);
+	body_memory_seal(bytes);
 	c->body.own = bytes;
 	disk_cached_set_body(c, CACHED_BODY_OWN, len);
 	if (bytes)
@@ -146,6 +197,17 @@ const char *cached_body(const struct cached *c)
 {
 	c = cached_holder(c);
 	return c->body_is == CACHED_BODY_OWN ? c->body.own : NULL;
+}
+
+void cached_prefetch_body(const struct cached *c)
+{
+	uint64_t len = c->body_len < PREFETCH_BYTES ? c->body_len :
+						      PREFETCH_BYTES;
+
+	if (c->body_is != CACHED_BODY_OWN || !c->body.own)
+		return;
+	for (uint64_t i = 0; i < len; i += LINE_BYTES)
+		__builtin_prefetch(c->body.own + i);
 }
 
 const struct cached_file *cached_file(const struct cached *c)

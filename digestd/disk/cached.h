@@ -41,6 +41,7 @@ struct cached {
 	uint64_t status : 10;
 	uint64_t for_disk : 1;
 	uint64_t varies : 1;
+	uint64_t sliced : 1; /* the head of one in slices, by its fields */
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an
@@ -83,6 +84,15 @@ struct cached_head {
 struct cached *cached_new(const struct cached_head *head);
 
 /*
+ * The same of a text that cached_text() has given: a URI and a 0, and packed
+ * fields. head->uri and head->fields are not looked at. The text is
+ * one of which cached_text_is_good(). Null without memory.
+ */
+bool cached_text_is_good(const char *text, size_t len);
+struct cached *cached_new_from(const struct cached_head *head, const char *text,
+			       size_t len);
+
+/*
  * Gives it a body, once, of len bytes (<= CACHED_BODY_MAX): these bytes, which
  * become its own until body_memory_free() (null: only the length matters); an
  * open file, of malloc(), which it will close and free; or that of another one,
@@ -91,6 +101,10 @@ struct cached *cached_new(const struct cached_head *head);
 void cached_set_body(struct cached *c, char *bytes, uint64_t len);
 void cached_set_file(struct cached *c, struct cached_file *file, uint64_t len);
 void cached_share_body(struct cached *c, struct cached *of);
+
+/* Has the processor load the first bytes of a body in memory, which is about to
+ * be sent; only saves time. */
+void cached_prefetch_body(const struct cached *c);
 
 /* Its body: the bytes in memory, or the open file; null: it is not there. */
 const char *cached_body(const struct cached *c);
@@ -105,6 +119,9 @@ size_t cached_memory(const struct cached *c);
 /* Its URI; what selects it, see vary_select(). */
 const char *cached_uri(const struct cached *c);
 const struct fields *cached_selecting(const struct cached *c);
+
+/* Its URI, a 0, and its fields as packed.h has them; of so many bytes. */
+const char *cached_text(const struct cached *c, size_t *len);
 
 /* Where it is on disk; null: it was not made for one. */
 struct cached_disk *cached_disk(struct cached *c);

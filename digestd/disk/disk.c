@@ -1,27 +1,22 @@
 /*
- * The tier's life: open, what was there, close.
+ * The tier's life: open and close.
  */
 #include "digestd/disk/disk.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
+#include "digestd/disk/disk_segments.h"
 
 enum {
 	COMPLAINTS = 5, /* in a period */
 	COMPLAINTS_MS = 10000,
 };
-
-bool disk_is_built(void)
-{
-	return true;
-}
 
 static int64_t disk_now_ms(void)
 {
@@ -46,57 +41,35 @@ static bool disk_may_complain(struct disk *disk)
 	return allowed;
 }
 
-void disk_complain_of_index(struct disk *disk, uint64_t bytes, int err)
+void disk_complain_of_write(struct disk *disk, const struct cached *c,
+			    const char *where, int err)
 {
 	if (disk_may_complain(disk))
-		log_write(LOG_WARNING, "disk", "%s: an index of %" PRIu64
-			  " bytes: %s", disk->path, bytes, strerror(-err));
+		log_write(LOG_WARNING, "disk", "writing object %s to %s/%s: %s",
+			  cached_uri(c), disk->path, where, strerror(-err));
 }
 
-void disk_complain_of_write(struct disk *disk, const struct cached *c,
-			    uint64_t id, int err)
+void disk_complain_of_segment(struct disk *disk, uint32_t number,
+			      const char *what, int err)
 {
-	char name[DISK_NAME_BYTES];
+	char name[DISK_SEGMENT_NAME_BYTES];
 
 	if (!disk_may_complain(disk))
 		return;
-	disk_files_name(id, name);
-	log_write(LOG_WARNING, "disk", "writing object %s to %s/%s: %s",
-		  cached_uri(c), disk->path, name, strerror(-err));
+	disk_segments_name(number, name);
+	log_write(LOG_WARNING, "disk", "%s %s/%s: %s", what, disk->path, name,
+		  err ? strerror(-err) : "it has been removed");
 }
 
 void disk_complain_of_read(struct disk *disk, const struct cached *c,
-			   uint64_t id, int err)
+			   const char *where, int err)
 {
-	char name[DISK_NAME_BYTES];
-
-	if (!disk_may_complain(disk))
-		return;
-	disk_files_name(id, name);
-	log_write(LOG_WARNING, "disk", "reading object %s from %s/%s: %s",
-		  c ? cached_uri(c) : "of unknown name", disk->path, name,
-		  err == -EBADMSG ? "damaged: it is removed" : strerror(-err));
-}
-
-/* Without a good copy of the index, the one that is there; or none. */
-static int disk_open_index(struct disk *d, const struct disk_settings *settings)
-{
-	size_t max = (size_t)settings->max_index_bytes;
-	int err = disk_index_heal(settings->path, max);
-
-	if (err)
-		log_write(LOG_WARNING, "disk", "%s: the index %s%s",
-			  settings->path,
-			  err > 0 ? "was damaged: some objects are lost" :
-				    "was not copied: ",
-			  err > 0 ? "" : strerror(-err));
-	err = disk_index_open(settings->path, max, &d->index);
-	if (err != -EBADMSG)
-		return err;
-	log_write(LOG_WARNING, "disk", "%s: no index: a new one is made",
-		  settings->path);
-	disk_index_remove(settings->path);
-	return disk_index_open(settings->path, max, &d->index);
+	if (disk_may_complain(disk))
+		log_write(LOG_WARNING, "disk",
+			  "reading object %s from %s/%s: %s",
+			  c ? cached_uri(c) : "of unknown name", disk->path,
+			  where, err == -EBADMSG ? "damaged: it is removed" :
+						   strerror(-err));
 }
 
 static void disk_init_threads(struct disk *d)
@@ -119,12 +92,13 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	int err;
 
 	assert(settings->path);
-	assert(settings->events.written && settings->events.was_read);
+	assert(settings->secret && settings->events.arg);
 	if (!d)
 		return -ENOMEM;
 	d->events = settings->events;
 	d->max_queue_bytes = settings->max_queue_bytes;
-	d->index_bytes = settings->max_index_bytes;
+	d->max_bytes = settings->max_bytes;
+	d->last_buffered = &d->buffered;
 	d->complaints = (struct log_limit){ .burst = COMPLAINTS,
 					    .period_ms = COMPLAINTS_MS };
 	d->last_read = &d->reads;
@@ -132,8 +106,7 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	disk_init_threads(d);
 	d->path = strdup(settings->path);
 	err = d->path ? disk_files_open(settings->path, &d->files) : -ENOMEM;
-	if (!err)
-		err = disk_open_index(d, settings);
+	disk_log_init(&d->log, d->files, settings->secret, settings->max_bytes);
 	if (err)
 		disk_close(&d);
 	else
@@ -141,65 +114,7 @@ int disk_open(const struct disk_settings *settings, struct disk **out)
 	return err;
 }
 
-/* Loading: the numbers that have a file beside those that have a record, both
- * ascending. */
-
-struct loading {
-	struct disk *disk;
-	uint64_t *ids;
-	size_t n, at;
-	uint64_t last; /* the highest of all */
-	uint64_t records;
-	void (*each)(void *arg, struct disk_entry *e, const struct cached *c,
-		     uint64_t body_len);
-	void *arg;
-};
-
-/* Removes the files below a number: they have no record. */
-static void disk_remove_orphans(struct loading *l, uint64_t below)
-{
-	for (; l->at < l->n && l->ids[l->at] < below; l->at++)
-		disk_files_remove(l->disk->files, l->ids[l->at]);
-}
-
-/* One that cannot be used: its record goes, with the file if there is one. */
-static int disk_lose(struct loading *l, uint64_t id)
-{
-	struct disk_entry *e = disk_entry_new(id, NULL);
-
-	l->disk->counters.lost++;
-	if (!e)
-		return -ENOMEM;
-	disk_remove(l->disk, e);
-	return 0;
-}
-
-static int disk_load_record(void *arg, uint64_t id, const uint8_t *bytes,
-			    size_t len)
-{
-	struct loading *l = arg;
-	struct disk_body body = { .id = id };
-	struct cached *c = NULL;
-	struct disk_entry *e;
-	bool has_file;
-	int err;
-
-	disk_remove_orphans(l, id);
-	l->last = id;
-	l->records++;
-	has_file = l->at < l->n && l->ids[l->at] == id;
-	l->at += has_file;
-	err = has_file ? disk_record_read(bytes, len, &body, &c) : -EBADMSG;
-	if (err)
-		return err == -ENOMEM ? err : disk_lose(l, id);
-	e = c ? disk_entry_new(id, cached_selecting(c)) : NULL;
-	if (e)
-		l->each(l->arg, e, c, body.len);
-	cached_unref(&c);
-	return e ? 0 : -ENOMEM;
-}
-
-static int disk_start_threads(struct disk *d)
+int disk_start_threads(struct disk *d)
 {
 	int err = -pthread_create(&d->writer, NULL, disk_writer, d);
 
@@ -209,34 +124,6 @@ static int disk_start_threads(struct disk *d)
 				      disk_reader, d);
 		d->nreaders += !err;
 	}
-	return err;
-}
-
-int disk_load(struct disk *disk,
-	      void (*each)(void *arg, struct disk_entry *e,
-			   const struct cached *c, uint64_t body_len),
-	      void *arg)
-{
-	struct loading l = { .disk = disk, .each = each, .arg = arg };
-	int err;
-
-	assert(each);
-	assert(!disk->has_writer);
-	err = disk_files_list(disk->files, &l.ids, &l.n);
-	if (!err)
-		err = disk_index_each(disk->index, disk_load_record, &l);
-	if (!err) {
-		if (l.n && l.ids[l.n - 1] > l.last)
-			l.last = l.ids[l.n - 1];
-		disk_remove_orphans(&l, UINT64_MAX);
-		disk->next_id = l.last;
-		log_write(LOG_INFO, "disk", "%" PRIu64 " object%s restored, "
-			  "%" PRIu64 " lost", l.records - disk->counters.lost,
-			  l.records - disk->counters.lost == 1 ? "" : "s",
-			  disk->counters.lost);
-		err = disk_start_threads(disk);
-	}
-	free(l.ids);
 	return err;
 }
 
@@ -272,7 +159,7 @@ void disk_close(struct disk **disk)
 		return;
 	disk_stop_threads(d);
 	disk_forget_removals(d);
-	disk_index_close(&d->index);
+	disk_log_close(&d->log);
 	disk_files_close(&d->files);
 	pthread_cond_destroy(&d->to_write);
 	pthread_cond_destroy(&d->to_read);
@@ -294,20 +181,9 @@ uint64_t disk_next_id(struct disk *disk)
 	return id;
 }
 
-struct cached *disk_head(struct disk *disk, uint64_t id)
+uint64_t disk_for_objects(uint64_t max_bytes)
 {
-	struct disk_body body = { .id = id };
-	struct cached *c = NULL;
-	uint8_t *bytes;
-	size_t len;
-
-	assert(id);
-	if (disk_index_get(disk->index, id, &bytes, &len))
-		return NULL;
-	if (disk_record_read(bytes, len, &body, &c))
-		c = NULL;
-	free(bytes);
-	return c;
+	return segment_space_for_objects(max_bytes);
 }
 
 void disk_count(struct disk *disk, struct disk_counters *out)

@@ -1,13 +1,16 @@
 /*
- * The disk tier's files, index and threads; what is in it, and what goes when
+ * The disk tier's log, files and threads; what is in it, and what goes when
  * there is no room, is its owner's to know (cache_disk.c).
  *
- * A writer thread takes what is to be written, in order and in batches: the
- * body files first, then one commit of the index, then the files of what was
- * removed. Killed at any point, a body without a record is removed at the next
- * start, a record without a body is dropped. What waits to be written is
- * bounded; reader threads take what is to be read. Nobody else ever waits for
- * the disk, but disk_load() at the start and disk_close() at the end.
+ * Objects are records in segments, which are written from beginning to end;
+ * only large bodies have files of their own. A writer thread takes what is to
+ * be written, in order and in batches; and where segments have little left that
+ * is wanted, it copies that and removes them. What is removed is written down,
+ * too, so that it does not come back. Killed at any point, what was written is
+ * found again; a file without a record is removed at the next start, a record
+ * without its file is dropped. What waits to be written is bounded; reader
+ * threads take what is to be read. Nobody else ever waits for the disk, but
+ * disk_load() at the start and disk_close() at the end.
  *
  * Lock order: the owner's, then this one's; callbacks come without any.
  */
@@ -21,7 +24,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/store/store.h"
 #include "digestd/disk/disk_entry.h"
-#include "digestd/disk/disk_record.h"
+#include "digestd/disk/disk_body.h"
 #include "digestd/os/loop.h"
 
 struct cached;
@@ -39,7 +42,7 @@ struct disk;
 	X(write_errors,   "objects that could not be written") \
 	X(read_errors,    "objects that could not be read") \
 	X(corrupt,        "objects that were not what had been written") \
-	X(lost,           "objects that a start did not find whole")
+	X(lost,           "objects that a start did not find whole, or that went with a damaged segment")
 /* clang-format on */
 
 struct disk_counters {
@@ -57,6 +60,8 @@ struct disk_read {
 	struct loop_call call; /* posted there at the end */
 	struct scd_key key;
 	uint64_t id;
+	struct disk_place place; /* the object's record, of so many units */
+	uint32_t units;
 	bool check; /* all of it, also what stays in its file */
 	struct cached *of; /* borrowed, with its body in a file; null: none */
 	uint64_t block;	   /* the first one of `of` */
@@ -79,25 +84,53 @@ struct disk_sync {
 	bool waits;
 };
 
-/* What the owner hears of, in the disk's threads. */
+/* An entry that is being written. */
+struct disk_writing {
+	struct disk_entry *e; /* the owner's; null: the record is renewed */
+	struct scd_key key;
+	uint64_t id;
+	struct cached *c; /* one user */
+	bool gone;	  /* needs not be; changed atomically */
+	int error;	  /* in the end; else: */
+	struct disk_place place, old;
+	struct disk_writing *next;
+};
+
+/* Where an object is, and what it takes. */
+struct disk_where {
+	struct disk_place place;
+	uint32_t units;
+	int64_t file_bytes;
+};
+
+/* What the owner hears of, and is asked, in the disk's threads. */
 struct disk_events {
-	/* The entry has been written, or not: entry->error. If it is gone
-	 * meanwhile, the owner hands it to disk_remove(). */
-	void (*written)(void *arg, struct disk_entry *e);
+	/* The entry has been written, or not: w->error; else e->place is to
+	 * be w->place. If it is gone meanwhile, the owner hands it to
+	 * disk_remove(). The writing is not to be used after this. */
+	void (*written)(void *arg, struct disk_writing *w);
 	/* The read has ended; the call is posted after this. */
 	void (*was_read)(void *arg, struct disk_read *read);
+	/* Where the object of that number is; false: it is gone, or pending. */
+	bool (*where)(void *arg, const struct scd_key *key, uint64_t id,
+		      struct disk_where *out);
+	/* Its record is in another place now. Returns whether it was where it
+	 * is thought to have been. */
+	bool (*moved)(void *arg, const struct scd_key *key, uint64_t id,
+		      const struct disk_place *from,
+		      const struct disk_place *to);
+	/* It has been lost: it is to be removed. */
+	void (*lost)(void *arg, const struct scd_key *key, uint64_t id);
 	void *arg;
 };
 
 struct disk_settings {
 	const char *path;
-	uint64_t max_index_bytes;
+	const uint8_t *secret; /* of the keys, 16 bytes; copied */
+	uint64_t max_bytes; /* of the disk */
 	uint64_t max_queue_bytes; /* of bodies that wait to be written */
 	struct disk_events events;
 };
-
-/* Whether this build has a disk tier. Without, disk_open() gives -ENOTSUP. */
-bool disk_is_built(void);
 
 /*
  * Opens the folder. Returns 0, -EBUSY (it is another process's), or a negative
@@ -106,13 +139,16 @@ bool disk_is_built(void);
 int disk_open(const struct disk_settings *settings, struct disk **out);
 
 /*
- * What was there at the start, each with its response, without body, which is
- * borrowed; in the order in which it was written. The entry is the owner's.
- * Then starts the threads. Returns 0 or a negative errno.
+ * What was there at the start, each with its key and without its response; the
+ * entry is the owner's. Then starts the threads. Of an object that was replaced
+ * or copied when the process was killed there may be two: of two that are for
+ * the same requests that with the higher number is the newer one; of one number
+ * the later, and then the other one has no file. Returns 0 or a negative
+ * errno.
  */
 int disk_load(struct disk *disk,
 	      void (*each)(void *arg, struct disk_entry *e,
-			   const struct cached *c, uint64_t body_len),
+			   const struct scd_key *key),
 	      void *arg);
 
 /* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
@@ -121,19 +157,28 @@ void disk_close(struct disk **disk);
 /* A number for a new entry. */
 uint64_t disk_next_id(struct disk *disk);
 
-/* Has e->pending written. False: too much is waiting, and it is counted. */
-bool disk_write(struct disk *disk, struct disk_entry *e);
+/* How much the objects on a disk of so many bytes may weigh. */
+uint64_t disk_for_objects(uint64_t max_bytes);
 
-/* Removes an entry's file and record, and frees it. */
+/* Has the response of an entry written, which becomes pending, with one user
+ * more. False: too much is waiting, and it is counted. */
+bool disk_write(struct disk *disk, const struct scd_key *key,
+		struct disk_entry *e, struct cached *c);
+
+/* An entry that is pending need not be written any more. */
+void disk_spare(struct disk_entry *e);
+
+/* Removes an entry's record and file, and frees it. */
 void disk_remove(struct disk *disk, struct disk_entry *e);
 
-/* The index may grow to so many bytes from the next write on; it never may to
- * fewer than before. */
-void disk_grow(struct disk *disk, uint64_t max_index_bytes);
+/* The disk may take so many bytes from now on; what is removed for that is the
+ * owner's to say. */
+void disk_limit(struct disk *disk, uint64_t max_bytes);
 
-/* Has the record of an object that is there written anew: c is it, but for the
- * body. Without memory it stays as it is. */
-void disk_renew(struct disk *disk, uint64_t id, struct cached *c);
+/* Has the record of an object whose body is in a file written anew: c is it,
+ * but for the body. Without memory it stays as it is. */
+void disk_renew(struct disk *disk, const struct scd_key *key, uint64_t id,
+		struct cached *c);
 
 /* Reads an object; false: too many reads are waiting. */
 bool disk_read(struct disk *disk, struct disk_read *read);
@@ -154,9 +199,10 @@ void disk_read_cancel(struct disk *disk, struct disk_read *read);
 
 /*
  * A response on disk, without its body, at once: for walks outside of workers.
- * With one user; null: it cannot be read.
+ * With one user; null: it cannot be read there.
  */
-struct cached *disk_head(struct disk *disk, uint64_t id);
+struct cached *disk_head(struct disk *disk, uint64_t id,
+			 const struct disk_where *where);
 
 /* Counts and logs one that was not what had been written, or not readable. */
 void disk_count_error(struct disk *disk, const struct disk_read *read);

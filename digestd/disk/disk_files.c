@@ -4,7 +4,6 @@
 #include "digestd/disk/disk_files.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "digestd/disk/disk_numbers.h"
 #include "digestd/os/file_write.h"
 
 enum {
 	FOLDERS = 256,
 	ID_DIGITS = 16,
-	FIRST_IDS = 1024,
 	LOCK_TRIES = 40,
 	LOCK_PAUSE_US = 50000,
 };
@@ -94,6 +93,11 @@ int disk_files_open(const char *path, struct disk_files **out)
 	return err;
 }
 
+int disk_files_folder(const struct disk_files *files)
+{
+	return files->folder;
+}
+
 void disk_files_close(struct disk_files **files)
 {
 	if (!*files)
@@ -106,28 +110,8 @@ void disk_files_close(struct disk_files **files)
 
 /* Listing */
 
-struct ids {
-	uint64_t *at;
-	size_t n, cap;
-};
-
-static int disk_files_add_id(struct ids *ids, uint64_t id)
-{
-	if (ids->n == ids->cap) {
-		size_t cap = ids->cap ? 2 * ids->cap : FIRST_IDS;
-		uint64_t *at = realloc(ids->at, cap * sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		ids->at = at;
-		ids->cap = cap;
-	}
-	ids->at[ids->n++] = id;
-	return 0;
-}
-
 /* Whether a name is that of a file in its folder. */
-static bool disk_files_read_name(unsigned folder, const char *name,
+static bool disk_files_read_name(const char *name, const char *folder,
 				 uint64_t *id)
 {
 	char right[DISK_NAME_BYTES];
@@ -136,55 +120,26 @@ static bool disk_files_read_name(unsigned folder, const char *name,
 		return false;
 	*id = strtoull(name, NULL, 16);
 	disk_files_name(*id, right);
-	return *id && *id % FOLDERS == folder && !strcmp(right + 3, name);
-}
-
-static int disk_files_list_folder(const struct disk_files *files,
-				  unsigned folder, struct ids *ids)
-{
-	const struct dirent *e;
-	char name[8];
-	uint64_t id;
-	int fd, err = 0;
-	DIR *dir;
-
-	snprintf(name, sizeof(name), "%02x", folder);
-	fd = openat(files->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	while (!err && (e = readdir(dir))) {
-		if (disk_files_read_name(folder, e->d_name, &id))
-			err = disk_files_add_id(ids, id);
-	}
-	closedir(dir);
-	return err;
-}
-
-static int disk_files_compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	return *id && !strncmp(right, folder, 2) && !strcmp(right + 3, name);
 }
 
 int disk_files_list(struct disk_files *files, uint64_t **out, size_t *n)
 {
-	struct ids ids = { 0 };
+	struct disk_numbers ids = { 0 };
 	int err = 0;
 
-	for (unsigned i = 0; i < FOLDERS && !err; i++)
-		err = disk_files_list_folder(files, i, &ids);
+	for (unsigned i = 0; i < FOLDERS && !err; i++) {
+		char folder[8];
+
+		snprintf(folder, sizeof(folder), "%02x", i);
+		err = disk_numbers_add_folder(&ids, files->folder, folder,
+					      disk_files_read_name);
+	}
 	if (err) {
 		free(ids.at);
 		return err;
 	}
-	if (ids.n)
-		qsort(ids.at, ids.n, sizeof(*ids.at), disk_files_compare_ids);
+	disk_numbers_sort(&ids);
 	*out = ids.at;
 	*n = ids.n;
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * The disk tier's bodies: a file each, named by the object's number, in 256
- * folders.
+ * The disk tier's large bodies: a file each, named by the object's number, in
+ * 256 folders.
  *
  * A number is given once, so a file is never written again: what is opened
  * stays as it is, also when it is removed meanwhile. Files are not synced: what
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/disk/disk_record.h"
+#include "digestd/disk/disk_body.h"
 
 struct disk_files;
 
@@ -21,6 +21,9 @@ struct disk_files;
  * it. Returns 0, -EBUSY (another process has it), or a negative errno.
  */
 int disk_files_open(const char *path, struct disk_files **out);
+
+/* The folder's descriptor, for disk_segments.c. */
+int disk_files_folder(const struct disk_files *files);
 
 /* *files becomes null; null is allowed. */
 void disk_files_close(struct disk_files **files);

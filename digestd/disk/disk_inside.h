@@ -8,22 +8,15 @@
 
 #include "digestd/disk/disk.h"
 #include "digestd/disk/disk_files.h"
-#include "digestd/disk/disk_index.h"
+#include "digestd/disk/disk_log.h"
+#include "digestd/disk/segment_record.h"
 #include "digestd/os/log.h"
 
-enum { DISK_READERS = 4 };
-
-/* A record that is to be written anew. */
-struct disk_renewal {
-	uint64_t id;
-	struct cached *c; /* one user */
-	struct disk_renewal *next;
-};
+enum { DISK_READERS = 4, DISK_RENEWED = 256 };
 
 /* What waits for the writer. */
 struct disk_batch {
-	struct disk_entry *writes, **last_write; /* in order */
-	struct disk_renewal *renewals, **last_renewal;
+	struct disk_writing *writes, **last_write; /* in order */
 	struct disk_entry *removals;
 	struct disk_sync *syncs;
 	uint64_t bytes; /* of bodies to be written */
@@ -34,14 +27,20 @@ struct disk {
 	uint64_t max_queue_bytes;
 	char *path;
 	struct disk_files *files;
-	struct disk_index *index;
+
+	/* the writer's */
+	struct disk_log log;
+	struct disk_writing *buffered, **last_buffered; /* in its buffer */
+	struct disk_place renewed[DISK_RENEWED]; /* records to be removed */
+	unsigned nrenewed;
+	bool cleaning;
 
 	pthread_mutex_t lock; /* guards the rest */
 	uint64_t next_id;
 	struct disk_counters counters;
 	struct log_limit complaints;
 	bool stopping;
-	uint64_t index_bytes; /* that the index may grow to */
+	uint64_t max_bytes; /* of the disk */
 
 	struct disk_batch waiting;
 	uint64_t writing_bytes; /* of the batch that is under way */
@@ -63,15 +62,46 @@ void disk_batch_init(struct disk_batch *batch);
 void *disk_writer(void *arg);
 void *disk_reader(void *arg);
 
-/* Logs what went wrong with an object that is written, but no flood of it. */
-void disk_complain_of_write(struct disk *disk, const struct cached *c,
-			    uint64_t id, int err);
+/* Starts them all; 0 or a negative errno. */
+int disk_start_threads(struct disk *d);
 
-/* The same of the index, which may not have so many bytes. */
-void disk_complain_of_index(struct disk *disk, uint64_t bytes, int err);
+/*
+ * The record of an object, to be freed, in *bytes, of which *r is made. Returns
+ * 0, -EBADMSG, -ENOENT (there is no such segment), or another negative errno.
+ * From any thread.
+ */
+int disk_load_record(const struct disk *d, uint64_t id, struct disk_place place,
+		     uint32_t units, uint8_t **bytes, struct segment_record *r);
+
+/*
+ * The writer's: has records that were removed not come back; where that cannot
+ * be written, the segments that they are in are removed, whatever they have.
+ */
+void disk_write_removals(struct disk *d, const struct disk_place *places,
+			 size_t n);
+
+/* The writer's: the open segment is full, or bad; the buffer is empty. */
+void disk_write_seal(struct disk *d);
+
+/* The writer's, in disk_clean.c: copies what is wanted of the segment that has
+ * the least of it, and removes that. Returns whether there is more room; or
+ * that there is none to gain, or an error. The buffer is empty before. */
+bool disk_clean(struct disk *d);
+
+/* Removes a segment, and tells of what was wanted of it. */
+void disk_drop_segment(struct disk *d, uint32_t number);
+
+/* Logs what went wrong with an object that is written, but no flood of it:
+ * where is below the folder. */
+void disk_complain_of_write(struct disk *disk, const struct cached *c,
+			    const char *where, int err);
+
+/* The same of a segment. */
+void disk_complain_of_segment(struct disk *disk, uint32_t number,
+			      const char *what, int err);
 
 /* The same of one whose response (null: unknown) could not be read. */
 void disk_complain_of_read(struct disk *disk, const struct cached *c,
-			   uint64_t id, int err);
+			   const char *where, int err);
 
 #endif

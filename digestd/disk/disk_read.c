@@ -1,21 +1,20 @@
 /*
- * The readers. What is small comes into memory; what is large stays an open
- * file, of which blocks are read as they are wanted. Whatever is read is held
- * against its checksum where it was read to: never is a byte sent from the
- * file itself, which may change between a look and the next.
+ * The readers. A record comes into memory, and with it a small body; a large
+ * one stays an open file, of which blocks are read as they are wanted. Whatever
+ * is read is held against its checksum where it was read to: never is a byte
+ * sent from the file itself, which may change between a look and the next.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
+#include "digestd/disk/disk_segments.h"
 
-enum {
-	IN_MEMORY_BYTES = 65536, /* larger bodies are read block by block */
-	MAX_READS = 4096,	 /* that wait */
-};
+enum { MAX_READS = 4096 }; /* that wait */
 
 /* Asking */
 
@@ -35,7 +34,7 @@ bool disk_read(struct disk *disk, struct disk_read *read)
 
 	assert(read->loop && read->call.run);
 	assert(read->state == DISK_READ_IDLE);
-	assert(read->id && !read->of);
+	assert(read->id && read->place.segment && !read->of);
 	pthread_mutex_lock(&disk->lock);
 	room = disk->nreads < MAX_READS && disk->nreaders > 0;
 	if (room)
@@ -117,21 +116,17 @@ static int disk_read_check_file(const struct cached *c)
 	return err;
 }
 
-/* Checked each time: that costs a tenth of what reading does. */
-static int disk_read_load_body(struct cached *c, const struct disk_body *body,
-			       int fd)
+/* The body of a record. */
+static int disk_read_copy_body(struct cached *c, const struct segment_record *r)
 {
-	char *bytes = malloc(body->len ? (size_t)body->len : 1);
-	int err;
+	char *bytes = malloc(r->body_len ? (size_t)r->body_len : 1);
 
 	if (!bytes)
 		return -ENOMEM;
-	cached_set_body(c, bytes, body->len);
-	err = disk_files_load(fd, bytes, (size_t)body->len, 0);
-	if (!err && disk_sum(body->id, bytes, (size_t)body->len) !=
-			    disk_body_sum(body, 0))
-		err = -EBADMSG;
-	return err;
+	if (r->body_len)
+		memcpy(bytes, r->body, (size_t)r->body_len);
+	cached_set_body(c, bytes, r->body_len);
+	return 0;
 }
 
 /* Takes over the descriptor. */
@@ -154,42 +149,86 @@ static int disk_read_keep_file(struct cached *c, const struct disk_body *body,
 	return 0;
 }
 
-/* Takes over the descriptor. */
-static int disk_read_take_body(struct cached *c, const struct disk_body *body,
-			       int fd, bool check)
+static int disk_read_open_body(struct disk *d, const struct disk_read *read,
+			       const struct segment_record *r, struct cached *c)
 {
-	int err;
+	const struct disk_body body = { r->id, r->body_len, r->sums };
+	int fd = disk_files_read(d->files, &body);
+	int err = fd < 0 ? fd : disk_read_keep_file(c, &body, fd);
 
-	if (body->len <= IN_MEMORY_BYTES) {
-		err = disk_read_load_body(c, body, fd);
-		close(fd);
-		return err;
-	}
-	err = disk_read_keep_file(c, body, fd);
-	return err || !check ? err : disk_read_check_file(c);
+	return err || !read->check ? err : disk_read_check_file(c);
 }
 
-static int disk_read_body(struct disk *d, struct disk_read *read,
-			  const struct disk_body *body, struct cached *c)
+/* As many bytes as there are, up to that. */
+static int disk_read_load_bytes(int fd, uint64_t at, uint64_t end, size_t want,
+				uint8_t **bytes, size_t *len)
 {
-	int fd = disk_files_read(d->files, body);
+	uint8_t *more;
 
-	return fd < 0 ? fd : disk_read_take_body(c, body, fd, read->check);
+	if (at >= end)
+		return -EBADMSG;
+	*len = end - at < want ? (size_t)(end - at) : want;
+	more = realloc(*bytes, *len);
+	if (!more)
+		return -ENOMEM;
+	*bytes = more;
+	return disk_files_load(fd, more, *len, at);
 }
 
-static int disk_read_object(struct disk *d, struct disk_read *read)
+/* A record of an open segment, which may be longer than expected. */
+static int disk_read_load_record(const struct disk *d, int fd, uint64_t end,
+				 uint64_t at, size_t want, uint8_t **bytes,
+				 struct segment_record *r)
 {
-	struct disk_body body = { .id = read->id };
-	struct cached *c = NULL;
-	uint8_t *bytes;
-	size_t len;
-	int err = disk_index_get(d->index, read->id, &bytes, &len);
+	size_t len, size;
+	int err = disk_read_load_bytes(fd, at, end, want, bytes, &len);
 
 	if (err)
 		return err;
-	err = disk_record_read(bytes, len, &body, &c);
+	size = segment_record_measure(*bytes, len);
+	if (size > len) {
+		err = disk_read_load_bytes(fd, at, end, size, bytes, &len);
+		if (err)
+			return err;
+	}
+	return segment_record_read(*bytes, len, d->log.seed, r);
+}
+
+int disk_load_record(const struct disk *d, uint64_t id, struct disk_place place,
+		     uint32_t units, uint8_t **bytes, struct segment_record *r)
+{
+	uint64_t at = (uint64_t)place.at * SEGMENT_UNIT, end;
+	int fd = disk_segments_open(d->files, place.segment, false, &end), err;
+
+	*bytes = NULL;
+	if (fd < 0)
+		return fd;
+	err = disk_read_load_record(d, fd, end, at,
+				    (size_t)units * SEGMENT_UNIT, bytes, r);
+	close(fd);
+	if (!err && (r->kind != SEGMENT_OBJECT || r->id != id))
+		err = -EBADMSG;
+	if (err) {
+		free(*bytes);
+		*bytes = NULL;
+	}
+	return err;
+}
+
+static int disk_read_object_at(struct disk *d, struct disk_read *read)
+{
+	struct segment_record r;
+	struct cached *c = NULL;
+	uint8_t *bytes;
+	int err = disk_load_record(d, read->id, read->place, read->units,
+				   &bytes, &r);
+
+	if (err)
+		return err;
+	err = segment_record_response(&r, &c);
 	if (!err)
-		err = disk_read_body(d, read, &body, c);
+		err = r.in_file ? disk_read_open_body(d, read, &r, c) :
+				  disk_read_copy_body(c, &r);
 	free(bytes);
 	if (err) {
 		read->broken = c;
@@ -200,8 +239,45 @@ static int disk_read_object(struct disk *d, struct disk_read *read)
 	return 0;
 }
 
+/* Its segment may go while it is asked for: then it is in another one. */
+static int disk_read_object(struct disk *d, struct disk_read *read)
+{
+	struct disk_where now;
+	int err;
+
+	for (;;) {
+		err = disk_read_object_at(d, read);
+		if (!err || !d->events.where(d->events.arg, &read->key,
+					     read->id, &now) ||
+		    (now.place.segment == read->place.segment &&
+		     now.place.at == read->place.at))
+			return err;
+		cached_unref(&read->broken);
+		read->place = now.place;
+		read->units = now.units;
+	}
+}
+
+struct cached *disk_head(struct disk *disk, uint64_t id,
+			 const struct disk_where *where)
+{
+	struct segment_record r;
+	struct cached *c = NULL;
+	uint8_t *bytes;
+
+	assert(id);
+	if (disk_load_record(disk, id, where->place, where->units, &bytes, &r))
+		return NULL;
+	if (segment_record_response(&r, &c))
+		c = NULL;
+	free(bytes);
+	return c;
+}
+
 void disk_count_error(struct disk *disk, const struct disk_read *read)
 {
+	char name[DISK_NAME_BYTES];
+
 	assert(read->error < 0);
 	pthread_mutex_lock(&disk->lock);
 	if (read->error == -EBADMSG)
@@ -209,8 +285,12 @@ void disk_count_error(struct disk *disk, const struct disk_read *read)
 	else
 		disk->counters.read_errors++;
 	pthread_mutex_unlock(&disk->lock);
-	disk_complain_of_read(disk, read->of ? read->of : read->broken,
-			      read->id, read->error);
+	if (read->of || read->broken)
+		disk_files_name(read->id, name);
+	else
+		disk_segments_name(read->place.segment, name);
+	disk_complain_of_read(disk, read->of ? read->of : read->broken, name,
+			      read->error);
 }
 
 /* The next one; null: it is time to end. */

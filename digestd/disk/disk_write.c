@@ -1,82 +1,124 @@
 /*
- * The writer. It waits a moment for more, so that a commit, which syncs the
- * index, is for many objects; but for so many at most that what is on disk is
- * known, and its memory free, soon.
+ * The writer. It waits a moment for more, so that one call writes many objects;
+ * but what is in the buffer is written, and its memory free, soon.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "digestd/disk/cached.h"
 #include "digestd/disk/disk_inside.h"
+#include "digestd/disk/disk_segments.h"
 
 enum { LINGER_NS = 50000000 };
 
-/* Of a commit: some 50 ms of a disk's work. */
-enum { COMMIT_OBJECTS = 1024, COMMIT_BYTES = 4 << 20 };
+enum {
+	REMOVALS = 512, /* of a record */
+	CLEANINGS_IN_VAIN = 8, /* in a row, that gain nothing */
+};
 
 void disk_batch_init(struct disk_batch *batch)
 {
 	*batch = (struct disk_batch){ .bytes = 0 };
 	batch->last_write = &batch->writes;
-	batch->last_renewal = &batch->renewals;
 }
 
 /* Asking */
 
-bool disk_write(struct disk *disk, struct disk_entry *e)
+static bool disk_write_has_work(const struct disk_batch *b)
 {
-	uint64_t len = e->pending->body_len;
-	struct disk_batch *b = &disk->waiting;
+	return b->writes || b->removals || b->syncs;
+}
+
+/* Whether the writer need not wait for more. */
+static bool disk_write_is_enough(const struct disk *d)
+{
+	return d->waiting.syncs || d->waiting.bytes >= DISK_LOG_BUFFER ||
+	       d->waiting.bytes >= d->max_queue_bytes / 4;
+}
+
+/* Wakes the writer when there is something to do, and then when that is
+ * enough: each wake-up costs more than a write. */
+static void disk_write_wake(struct disk *d, bool had_work, bool was_enough)
+{
+	if (!had_work || (!was_enough && disk_write_is_enough(d)))
+		pthread_cond_signal(&d->to_write);
+}
+
+/* Of so many bytes. */
+static void disk_write_enqueue(struct disk *d, struct disk_writing *w,
+			       uint64_t bytes)
+{
+	bool had_work = disk_write_has_work(&d->waiting);
+	bool was_enough = disk_write_is_enough(d);
+
+	*d->waiting.last_write = w;
+	d->waiting.last_write = &w->next;
+	d->waiting.bytes += bytes;
+	disk_write_wake(d, had_work, was_enough);
+}
+
+bool disk_write(struct disk *disk, const struct scd_key *key,
+		struct disk_entry *e, struct cached *c)
+{
+	struct disk_writing *w = calloc(1, sizeof(*w));
 	bool room;
 
-	assert(e->id && e->pending);
+	assert(e->id && !e->pending);
 	pthread_mutex_lock(&disk->lock);
-	room = b->bytes + disk->writing_bytes + len <= disk->max_queue_bytes;
+	room = w && disk->waiting.bytes + disk->writing_bytes + c->body_len <=
+			    disk->max_queue_bytes;
 	if (room) {
-		e->next = NULL;
-		*b->last_write = e;
-		b->last_write = &e->next;
-		b->bytes += len;
-		pthread_cond_signal(&disk->to_write);
+		*w = (struct disk_writing){
+			.e = e, .key = *key, .id = e->id, .c = cached_ref(c)};
+		e->writing = w;
+		e->pending = true;
+		disk_write_enqueue(disk, w, c->body_len);
 	} else {
 		disk->counters.not_written++;
 	}
 	pthread_mutex_unlock(&disk->lock);
+	if (!room)
+		free(w);
 	return room;
+}
+
+void disk_spare(struct disk_entry *e)
+{
+	assert(e->pending);
+	__atomic_store_n(&e->writing->gone, true, __ATOMIC_RELAXED);
 }
 
 void disk_remove(struct disk *disk, struct disk_entry *e)
 {
-	assert(e->id);
+	assert(e->id && !e->pending);
 	pthread_mutex_lock(&disk->lock);
+	disk_write_wake(disk, disk_write_has_work(&disk->waiting), true);
 	e->next = disk->waiting.removals;
 	disk->waiting.removals = e;
-	pthread_cond_signal(&disk->to_write);
 	pthread_mutex_unlock(&disk->lock);
 }
 
-void disk_renew(struct disk *disk, uint64_t id, struct cached *c)
+void disk_renew(struct disk *disk, const struct scd_key *key, uint64_t id,
+		struct cached *c)
 {
-	struct disk_renewal *r = malloc(sizeof(*r));
+	struct disk_writing *w = malloc(sizeof(*w));
 
 	assert(id && c);
-	if (!r)
+	if (!w)
 		return;
-	*r = (struct disk_renewal){ .id = id, .c = cached_ref(c) };
+	*w = (struct disk_writing){ .key = *key, .id = id, .c = cached_ref(c) };
 	pthread_mutex_lock(&disk->lock);
-	*disk->waiting.last_renewal = r;
-	disk->waiting.last_renewal = &r->next;
-	pthread_cond_signal(&disk->to_write);
+	disk_write_enqueue(disk, w, 0);
 	pthread_mutex_unlock(&disk->lock);
 }
 
-void disk_grow(struct disk *disk, uint64_t max_index_bytes)
+void disk_limit(struct disk *disk, uint64_t max_bytes)
 {
 	pthread_mutex_lock(&disk->lock);
-	if (max_index_bytes > disk->index_bytes)
-		disk->index_bytes = max_index_bytes;
+	disk->max_bytes = max_bytes;
 	pthread_mutex_unlock(&disk->lock);
 }
 
@@ -100,120 +142,39 @@ void disk_sync_wait(struct disk *disk, struct disk_sync *sync)
 	pthread_mutex_unlock(&disk->lock);
 }
 
-/* Writing. A function's return value is an error of the index, which ends the
- * batch. */
-
-static int disk_write_put_record(struct disk *d, const struct cached *c,
-				 const struct disk_body *body, int *error)
-{
-	uint8_t *bytes;
-	size_t len;
-	int err;
-
-	*error = disk_record_write(c, body, &bytes, &len);
-	if (*error)
-		return 0;
-	err = disk_index_put(d->index, body->id, bytes, len);
-	free(bytes);
-	return err;
-}
-
-static int disk_write_one(struct disk *d, struct disk_entry *e)
-{
-	const struct cached *c = e->pending;
-	struct disk_body body = { .id = e->id, .len = c->body_len };
-	const char *bytes = cached_body(c);
-	uint8_t *sums;
-	int err;
-
-	if (__atomic_load_n(&e->gone, __ATOMIC_RELAXED)) {
-		e->error = -ECANCELED;
-		return 0;
-	}
-	e->error = disk_files_write(d->files, e->id, bytes, c->body_len);
-	if (e->error)
-		return 0;
-	sums = disk_body_sums(e->id, bytes, c->body_len);
-	if (!sums) {
-		e->error = -ENOMEM;
-		return 0;
-	}
-	body.sums = sums;
-	err = disk_write_put_record(d, c, &body, &e->error);
-	free(sums);
-	return err;
-}
-
-/* The old record knows the body. */
-static int disk_write_renew_one(struct disk *d, const struct disk_renewal *r)
-{
-	struct disk_body body = { .id = r->id };
-	struct cached *old = NULL;
-	uint8_t *bytes;
-	size_t len;
-	int err = 0, ignored;
-
-	if (disk_index_get(d->index, r->id, &bytes, &len))
-		return 0;
-	if (!disk_record_read(bytes, len, &body, &old))
-		err = disk_write_put_record(d, r->c, &body, &ignored);
-	cached_unref(&old);
-	free(bytes);
-	return err;
-}
-
-static int disk_write_remove_records(struct disk *d, const struct disk_entry *e)
-{
-	int err = 0;
-
-	for (; e && !err; e = e->next)
-		err = disk_index_remove_id(d->index, e->id);
-	return err;
-}
-
-static int disk_write_batch(struct disk *d, struct disk_batch *b)
-{
-	int err = disk_index_begin(d->index);
-
-	for (struct disk_entry *e = b->writes; e && !err; e = e->next)
-		err = disk_write_one(d, e);
-	for (struct disk_renewal *r = b->renewals; r && !err; r = r->next)
-		err = disk_write_renew_one(d, r);
-	if (!err)
-		err = disk_write_remove_records(d, b->removals);
-	if (!err)
-		err = disk_index_commit(d->index);
-	if (err)
-		disk_index_give_up(d->index);
-	return err;
-}
-
-/* The records could not be written: then nothing of it has been. */
-static void disk_write_fail_batch(struct disk *d, struct disk_batch *b, int err)
-{
-	for (struct disk_entry *e = b->writes; e; e = e->next) {
-		if (!e->error)
-			e->error = err;
-	}
-	/* what was removed must not come back; else the next start finds that
-	 * it has no file */
-	if (!disk_index_begin(d->index) &&
-	    !disk_write_remove_records(d, b->removals))
-		disk_index_commit(d->index);
-	disk_index_give_up(d->index);
-}
-
 /* Telling */
 
-static void disk_write_tell(struct disk *d, struct disk_entry *e)
+static bool disk_write_is_in_file(const struct disk_writing *w)
 {
-	uint64_t id = e->id, len = e->pending->body_len;
-	int err = e->error;
+	return w->c->body_len > SEGMENT_BODY_MAX;
+}
+
+static void disk_write_complain(struct disk *d, const struct disk_writing *w)
+{
+	char name[DISK_NAME_BYTES];
+
+	if (disk_write_is_in_file(w))
+		disk_files_name(w->id, name);
+	else
+		disk_segments_name(d->log.number ? d->log.number :
+						   d->log.last_number + 1,
+				   name);
+	disk_complain_of_write(d, w->c, name, w->error);
+}
+
+static void disk_write_tell_written(struct disk *d, struct disk_writing *w)
+{
+	uint64_t len = w->c->body_len;
+	int err = w->error;
 
 	if (err && err != -ECANCELED) {
-		disk_files_remove(d->files, id);
-		disk_complain_of_write(d, e->pending, id, err);
+		if (disk_write_is_in_file(w))
+			disk_files_remove(d->files, w->id);
+		disk_write_complain(d, w);
 	}
+	if (!err)
+		disk_log_count(&d->log, w->place, w->e->units,
+			       disk_entry_file_bytes(w->e), true);
 	pthread_mutex_lock(&d->lock);
 	d->writing_bytes -= len;
 	d->counters.writes += !err;
@@ -221,36 +182,334 @@ static void disk_write_tell(struct disk *d, struct disk_entry *e)
 	d->counters.spared += err == -ECANCELED;
 	d->counters.write_errors += err && err != -ECANCELED;
 	pthread_mutex_unlock(&d->lock);
-	d->events.written(d->events.arg, e); /* it may be gone after this */
+	d->events.written(d->events.arg, w);
 }
 
-static void disk_write_end_batch(struct disk *d, struct disk_batch *b)
+/* The record that was there before, or the new one if the object is gone. */
+static void disk_write_tell_renewed(struct disk *d,
+				    const struct disk_writing *w)
 {
-	while (b->writes) {
-		struct disk_entry *e = b->writes;
+	struct disk_where now;
+	bool there;
 
-		b->writes = e->next;
-		disk_write_tell(d, e);
+	if (w->error)
+		return;
+	there = d->events.where(d->events.arg, &w->key, w->id, &now) &&
+		d->events.moved(d->events.arg, &w->key, w->id, &w->old,
+				&w->place);
+	if (there) {
+		disk_log_count(&d->log, w->old, now.units, 0, false);
+		disk_log_count(&d->log, w->place, now.units, 0, true);
 	}
-	while (b->renewals) {
-		struct disk_renewal *r = b->renewals;
+	d->renewed[d->nrenewed++] = there ? w->old : w->place;
+}
 
-		b->renewals = r->next;
-		cached_unref(&r->c);
-		free(r);
+static void disk_write_tell(struct disk *d, struct disk_writing *w)
+{
+	if (w->e)
+		disk_write_tell_written(d, w);
+	else
+		disk_write_tell_renewed(d, w);
+	cached_unref(&w->c);
+	free(w);
+}
+
+static void disk_write_tell_buffered(struct disk *d, int err)
+{
+	struct disk_writing *w = d->buffered;
+
+	d->buffered = NULL;
+	d->last_buffered = &d->buffered;
+	while (w) {
+		struct disk_writing *next = w->next;
+
+		w->error = err;
+		disk_write_tell(d, w);
+		w = next;
 	}
-	while (b->removals) {
-		struct disk_entry *e = b->removals;
+}
 
-		b->removals = e->next;
-		disk_files_remove(d->files, e->id);
+/* What is removed has to stay away: where that cannot be had, what it was in
+ * goes as a whole. */
+static void disk_write_drop_segments(struct disk *d,
+				     const struct disk_place *places, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (segment_space_find(&d->log.space, places[i].segment))
+			disk_drop_segment(d, places[i].segment);
+	}
+}
+
+void disk_write_seal(struct disk *d)
+{
+	struct disk_log *log = &d->log;
+	uint32_t number = log->number;
+	size_t n = log->table.nremovals;
+	struct disk_place *places = malloc((n + 1) * sizeof(*places));
+	int err;
+
+	if (places && n)
+		memcpy(places, log->table.removals, n * sizeof(*places));
+	err = disk_log_seal(log);
+	if (err) {
+		disk_complain_of_segment(d, number, "syncing", err);
+		disk_write_drop_segments(d, places, places ? n : 0);
+	}
+	free(places);
+}
+
+/* Writes the buffer, and tells whose objects are in it. */
+static int disk_write_flush(struct disk *d)
+{
+	struct disk_log *log = &d->log;
+	int err = log->number ? disk_log_flush(log) : 0;
+
+	disk_write_tell_buffered(d, err);
+	if (err && log->at == DISK_LOG_HEAD_BYTES)
+		disk_log_remove_segment(log, log->number);
+	else if (err) /* the next one may do better */
+		disk_write_seal(d);
+	return err;
+}
+
+/* Room */
+
+/* Has what is not wanted give way to so many bytes more. */
+static int disk_write_make_room(struct disk *d, uint64_t bytes)
+{
+	unsigned vain = 0;
+
+	if (d->cleaning || !disk_log_wants_room(&d->log, bytes))
+		return 0;
+	disk_write_flush(d);
+	while (disk_log_wants_room(&d->log, bytes)) {
+		uint64_t before = d->log.space.bytes;
+
+		if (!disk_clean(d))
+			return -ENOSPC;
+		vain = d->log.space.bytes < before ? 0 : vain + 1;
+		if (vain == CLEANINGS_IN_VAIN)
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+/* Has a segment open that a record fits into. */
+static int disk_write_prepare(struct disk *d, size_t bytes)
+{
+	struct disk_log *log = &d->log;
+	uint64_t segment = segment_space_segment_bytes(log->max_bytes);
+	int err;
+
+	if (log->number && !disk_log_fits_segment(log, bytes)) {
+		disk_write_flush(d);
+		if (log->number)
+			disk_write_seal(d);
+	}
+	if (!log->number) {
+		err = disk_write_make_room(d, segment > bytes ? segment
+								: bytes);
+		/* cleaning may have opened one */
+		if (!err && !log->number)
+			err = disk_log_open_segment(log);
+		if (err)
+			return err;
+	}
+	if (!disk_log_fits_buffer(log, bytes))
+		disk_write_flush(d);
+	return log->number ? 0 : -EIO;
+}
+
+/* Removals */
+
+static int disk_write_try_removals(struct disk *d,
+				   const struct disk_place *places, size_t n)
+{
+	size_t bytes = segment_removals_bytes(n);
+	struct disk_place place;
+	uint8_t *to;
+	int err = disk_write_prepare(d, 2 * bytes);
+
+	/* twice: a flipped bit does not bring an object back */
+	for (int i = 0; i < 2 && !err; i++) {
+		to = disk_log_reserve(&d->log, bytes, &place);
+		if (!to)
+			return -ENOMEM;
+		segment_removals_write(places, n, d->log.seed, to);
+		err = disk_log_add_removals(&d->log, places, i ? 0 : n,
+					    bytes);
+	}
+	return err ? err : disk_write_flush(d);
+}
+
+void disk_write_removals(struct disk *d, const struct disk_place *places,
+			 size_t n)
+{
+	if (!n || !disk_write_try_removals(d, places, n) ||
+	    !disk_write_try_removals(d, places, n))
+		return;
+	disk_write_drop_segments(d, places, n);
+}
+
+/* Their files, and what they take, before others are written. */
+static void disk_write_release(struct disk *d, const struct disk_entry *e)
+{
+	for (; e; e = e->next) {
+		if (e->blocks)
+			disk_files_remove(d->files, e->id);
+		if (e->place.segment)
+			disk_log_count(&d->log, e->place, e->units,
+				       disk_entry_file_bytes(e), false);
+	}
+}
+
+/* After what is written in their place: killed in between, a start finds both,
+ * and knows which is newer. */
+static void disk_write_remove(struct disk *d, struct disk_entry *e)
+{
+	struct disk_place places[REMOVALS];
+	size_t n = 0;
+
+	while (e) {
+		struct disk_entry *next = e->next;
+
+		if (segment_space_find(&d->log.space, e->place.segment))
+			places[n++] = e->place;
+		if (n == REMOVALS) {
+			disk_write_removals(d, places, n);
+			n = 0;
+		}
 		disk_entry_free(e);
+		e = next;
 	}
+	disk_write_removals(d, places, n);
+}
+
+static void disk_write_remove_renewed(struct disk *d)
+{
+	unsigned n;
+
+	disk_write_flush(d); /* which may have one more to remove */
+	n = d->nrenewed;
+	d->nrenewed = 0;
+	disk_write_removals(d, d->renewed, n);
+}
+
+/* Objects */
+
+/* The record, with the sums of a body in a file (else null). */
+static int disk_write_append(struct disk *d, struct disk_writing *w,
+			     const uint8_t *sums)
+{
+	const struct fields *selecting = cached_selecting(w->c);
+	size_t len = segment_selecting_bytes(selecting);
+	size_t bytes = segment_record_bytes(w->c, sums);
+	struct segment_entry entry = {
+		.key = w->key,
+		.id = w->id,
+		.file_bytes = sums ? w->c->body_len : 0,
+		.selecting_len = (uint32_t)len,
+	};
+	uint8_t *to, *select = NULL;
+	int err = disk_write_prepare(d, bytes);
+
+	to = err ? NULL : disk_log_reserve(&d->log, bytes, &w->place);
+	if (len)
+		entry.selecting = select = malloc(len);
+	if (!to || (len && !select)) {
+		free(select);
+		return err ? err : -ENOMEM;
+	}
+	segment_record_write(w->c, w->id, sums, d->log.seed, to);
+	if (len)
+		segment_selecting_write(selecting, select);
+	err = disk_log_add(&d->log, &entry, bytes);
+	free(select);
+	return err;
+}
+
+static int disk_write_object(struct disk *d, struct disk_writing *w)
+{
+	const char *body = cached_body(w->c);
+	uint8_t *sums = NULL;
+	int err;
+
+	if (__atomic_load_n(&w->gone, __ATOMIC_RELAXED))
+		return -ECANCELED;
+	if (!disk_write_is_in_file(w))
+		return disk_write_append(d, w, NULL);
+	err = disk_write_make_room(d, w->c->body_len);
+	if (!err)
+		err = disk_files_write(d->files, w->id, body, w->c->body_len);
+	if (err)
+		return err;
+	sums = disk_body_sums(w->id, body, w->c->body_len);
+	err = sums ? disk_write_append(d, w, sums) : -ENOMEM;
+	free(sums);
+	return err;
+}
+
+/* The old record knows the body. */
+static int disk_write_renewal(struct disk *d, struct disk_writing *w)
+{
+	struct segment_record old;
+	struct disk_where where;
+	uint8_t *bytes = NULL;
+	int err;
+
+	/* of what waits before it, too */
+	disk_write_flush(d);
+	if (!d->events.where(d->events.arg, &w->key, w->id, &where))
+		return -ENOENT;
+	err = disk_load_record(d, w->id, where.place, where.units, &bytes,
+			       &old);
+	if (!err && !old.in_file)
+		err = -EBADMSG;
+	if (!err)
+		err = disk_write_append(d, w, old.sums);
+	free(bytes);
+	/* making room may have moved it */
+	if (!err && d->events.where(d->events.arg, &w->key, w->id, &where))
+		w->old = where.place;
+	return err;
+}
+
+static void disk_write_one(struct disk *d, struct disk_writing *w)
+{
+	w->next = NULL;
+	w->error = w->e ? disk_write_object(d, w) : disk_write_renewal(d, w);
+	if (w->error) {
+		disk_write_tell(d, w);
+	} else {
+		*d->last_buffered = w;
+		d->last_buffered = &w->next;
+	}
+}
+
+static void disk_write_batch(struct disk *d, struct disk_batch *b)
+{
+	struct disk_writing *w = b->writes;
+
+	disk_write_release(d, b->removals);
+	while (w) {
+		struct disk_writing *next = w->next;
+
+		disk_write_one(d, w);
+		w = next;
+		if (d->nrenewed == DISK_RENEWED - 1)
+			disk_write_remove_renewed(d);
+	}
+	disk_write_flush(d);
+	disk_write_remove(d, b->removals);
+	disk_write_remove_renewed(d);
+	disk_write_make_room(d, 0); /* where there is less by now */
 }
 
 /* The syncs of a batch that is done. */
 static void disk_write_end_syncs(struct disk *d, struct disk_batch *b)
 {
+	if (b->syncs && disk_log_sync(&d->log))
+		disk_write_seal(d);
 	pthread_mutex_lock(&d->lock);
 	while (b->syncs) {
 		struct disk_sync *sync = b->syncs;
@@ -261,11 +520,6 @@ static void disk_write_end_syncs(struct disk *d, struct disk_batch *b)
 	}
 	pthread_cond_broadcast(&d->was_synced);
 	pthread_mutex_unlock(&d->lock);
-}
-
-static bool disk_write_has_work(const struct disk_batch *b)
-{
-	return b->writes || b->renewals || b->removals || b->syncs;
 }
 
 /* Waits for more, unless much is there already, or somebody waits for it. With
@@ -280,24 +534,9 @@ static void disk_write_linger(struct disk *d)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (!d->stopping && !d->waiting.syncs &&
-	       d->waiting.bytes < d->max_queue_bytes / 4 &&
+	while (!d->stopping && !disk_write_is_enough(d) &&
 	       !pthread_cond_timedwait(&d->to_write, &d->lock, &until))
 		;
-}
-
-/* Gives the index the room that it may take by now. */
-static void disk_write_grow_index(struct disk *d)
-{
-	uint64_t room;
-	int err;
-
-	pthread_mutex_lock(&d->lock);
-	room = d->index_bytes;
-	pthread_mutex_unlock(&d->lock);
-	err = disk_index_grow(d->index, (size_t)room);
-	if (err)
-		disk_complain_of_index(d, room, err);
 }
 
 /* Takes all that is waiting. False: it is time to end. */
@@ -309,48 +548,19 @@ static bool disk_write_take_batch(struct disk *d, struct disk_batch *b)
 	disk_write_linger(d);
 	*b = d->waiting;
 	d->writing_bytes = b->bytes;
+	d->log.max_bytes = d->max_bytes;
 	disk_batch_init(&d->waiting);
 	pthread_mutex_unlock(&d->lock);
 	return disk_write_has_work(b);
 }
 
-/* Moves what one commit is for from a batch to a part of it. What is not a
- * write is little, and of objects that earlier batches wrote: all of it. */
-static void disk_write_take_part(struct disk_batch *b, struct disk_batch *part)
-{
-	struct disk_entry **end = &b->writes, *rest;
-	uint64_t bytes = 0;
-
-	for (unsigned n = 0; *end && n < COMMIT_OBJECTS && bytes < COMMIT_BYTES;
-	     n++) {
-		bytes += (*end)->pending->body_len;
-		end = &(*end)->next;
-	}
-	rest = *end;
-	*end = NULL;
-	*part = *b;
-	part->syncs = NULL;
-	b->writes = rest;
-	b->renewals = NULL;
-	b->removals = NULL;
-}
-
 void *disk_writer(void *arg)
 {
 	struct disk *d = arg;
-	struct disk_batch b, part;
+	struct disk_batch b;
 
 	while (disk_write_take_batch(d, &b)) {
-		disk_write_grow_index(d);
-		do {
-			int err;
-
-			disk_write_take_part(&b, &part);
-			err = disk_write_batch(d, &part);
-			if (err)
-				disk_write_fail_batch(d, &part, err);
-			disk_write_end_batch(d, &part);
-		} while (b.writes);
+		disk_write_batch(d, &b);
 		disk_write_end_syncs(d, &b);
 	}
 	return NULL;

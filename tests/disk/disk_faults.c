@@ -15,6 +15,7 @@ static atomic_int failing, failing_error;
 static atomic_bool failing_lasts;
 static atomic_int left; /* calls until then; 0: none will */
 static atomic_int failed;
+static atomic_bool syncs_are_skipped;
 
 void disk_fail_at(enum disk_call call, unsigned n, int error, bool lasts)
 {
@@ -24,6 +25,11 @@ void disk_fail_at(enum disk_call call, unsigned n, int error, bool lasts)
 	atomic_store(&failing_error, error);
 	atomic_store(&failing_lasts, lasts);
 	atomic_store(&left, (int)n);
+}
+
+void disk_skip_syncs(bool skip)
+{
+	atomic_store(&syncs_are_skipped, skip);
 }
 
 unsigned disk_failed(void)
@@ -90,6 +96,8 @@ int fsync(int fd)
 {
 	if (fails(DISK_CALL_SYNC, fd))
 		return -1;
+	if (atomic_load(&syncs_are_skipped))
+		return 0;
 	return (int)syscall(SYS_fsync, fd);
 }
 
@@ -97,5 +105,7 @@ int fdatasync(int fd)
 {
 	if (fails(DISK_CALL_SYNC, fd))
 		return -1;
+	if (atomic_load(&syncs_are_skipped))
+		return 0;
 	return (int)syscall(SYS_fdatasync, fd);
 }

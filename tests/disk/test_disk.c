@@ -343,7 +343,7 @@ static void flip(unsigned n, long at)
 
 static void damaged_bodies_are_not_served(void **state)
 {
-	static const size_t len = 3000;
+	static const size_t len = 70000;
 	FILE *f;
 
 	(void)state;
@@ -354,7 +354,7 @@ static void damaged_bodies_are_not_served(void **state)
 	for (unsigned n = 0; n < 30; n++) {
 		switch (n % 4) {
 		case 0:
-			flip(n + 1, (long)(n * 100));
+			flip(n + 1, (long)(n * 1000));
 			break;
 		case 1: /* torn */
 			assert_int_equal(truncate(file_of(n + 1), n * 100), 0);
@@ -434,7 +434,7 @@ static void blocks_damaged_meanwhile_are_not_read(void **state)
 	close_cache();
 }
 
-/* From some size on, no file can be written; the index's neither. */
+/* From some size on, no file can be written; segments neither. */
 static void writes_that_fail(void **state)
 {
 	struct rlimit before, limit;
@@ -517,7 +517,8 @@ static bool fail_one(enum disk_call call, unsigned n, int error, bool lasts)
 	assert_true(!there || failed || !now.write_errors);
 	assert_true(there || failed);
 	close_cache();
-	check_some(there ? (unsigned)now.write_errors : SOME, there);
+	check_some(there ? (unsigned)(now.write_errors + now.lost) : SOME,
+		   there);
 	return failed;
 }
 
@@ -560,19 +561,18 @@ static void every_read_fails(void **state)
 	open_cache();
 	assert_int_equal(objects(), SOME);
 	disk_fail_at(DISK_CALL_READ, 1, EIO, true);
-	assert_true(has(0, 0)); /* nothing is read for it */
-	for (unsigned n = 2; n < SOME; n++)
+	for (unsigned n = 0; n < SOME; n++)
 		assert_false(has(n, n * 3000));
 	assert_false(has(SOME, LARGE));
-	assert_int_equal(counters().read_errors, SOME - 1);
-	assert_int_equal(disk_failed(), SOME - 1);
-	assert_int_equal(objects(), 1);
-	assert_int_equal(catalog_keys(), 1);
+	assert_int_equal(counters().read_errors, SOME);
+	assert_int_equal(disk_failed(), SOME);
+	assert_int_equal(objects(), 0);
+	assert_int_equal(catalog_keys(), 0);
 	disk_fail_at(DISK_CALL_READ, 0, 0, false);
 	put(SOME, LARGE);
 	close_cache();
 	open_cache();
-	assert_int_equal(objects(), 2);
+	assert_int_equal(objects(), 1);
 	assert_true(has(SOME, LARGE));
 	close_cache();
 }
@@ -647,8 +647,7 @@ static void starts_that_fail(void **state)
 {
 	static const char *const calls[] = {
 		"mkdir", "open", "flock", "mkdirat", "openat", "fdopendir",
-		"posix_fallocate", "pthread_create", "fork", "waitpid",
-		"rename",
+		"fstat", "pread", "pthread_create",
 	};
 
 	(void)state;

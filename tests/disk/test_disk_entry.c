@@ -19,7 +19,7 @@ static void for_any_request(void **state)
 
 		alloc_bytes();
 		e = disk_entry_new(7, selecting[i]);
-		assert_int_equal(alloc_bytes(), 80);
+		assert_int_equal(alloc_bytes(), 64);
 		assert_int_equal(e->id, 7);
 		assert_int_equal(fields_count(disk_entry_selecting(e)), 0);
 		disk_entry_free(e);

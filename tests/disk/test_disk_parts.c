@@ -1,7 +1,6 @@
 /*
- * Files and records of the disk tier by themselves: each call and each
- * allocation fails once, names that are nobody's, and records whose checksum is
- * right but whose fields are not.
+ * Files of the disk tier by themselves, those of bodies and those of segments:
+ * each call and each allocation fails once, and names that are nobody's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codec/cursor.h"
-#include "digestd/disk/cached.h"
 #include "digestd/disk/disk_files.h"
-#include "digestd/disk/disk_record.h"
+#include "digestd/disk/disk_segments.h"
 #include "tests/codec/alloc.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/os/call_faults.h"
@@ -67,6 +64,46 @@ static int step_read(void)
 	return err;
 }
 
+static int step_list_segments(void)
+{
+	uint64_t *numbers = NULL;
+	size_t n;
+	int err = disk_segments_list(files, &numbers, &n);
+
+	free(numbers);
+	return err;
+}
+
+static int step_create_segment(void)
+{
+	int fd;
+
+	unlink(disk_folder_path("00000009.log"));
+	fd = disk_segments_create(files, 9);
+	if (fd < 0) /* then there is none */
+		assert_int_not_equal(access(disk_folder_path("00000009.log"),
+					    F_OK), 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static int step_write_segment(void)
+{
+	uint64_t bytes;
+	int fd = disk_segments_open(files, 9, true, &bytes), err;
+
+	if (fd < 0)
+		return fd;
+	err = disk_segments_write(fd, "abc", 3, 0);
+	if (!err)
+		err = disk_segments_sync(fd);
+	if (!err)
+		err = disk_segments_cut(fd, 3);
+	close(fd);
+	return err;
+}
+
 static const struct {
 	const char *label;
 	int (*step)(void);
@@ -76,6 +113,11 @@ static const struct {
 	{ "listing", step_list, { "openat", "fdopendir" } },
 	{ "writing", step_write, { "openat", "write", "close" } },
 	{ "reading", step_read, { "openat", "fstat", "pread" } },
+	{ "listing segments", step_list_segments, { "openat", "fdopendir" } },
+	{ "a new segment", step_create_segment,
+	  { "openat", "fsync" } },
+	{ "writing a segment", step_write_segment,
+	  { "openat", "fstat", "ftruncate" } },
 };
 
 static void calls_that_fail(void **state)
@@ -89,6 +131,8 @@ static void calls_that_fail(void **state)
 			if (!files)
 				assert_int_equal(step_open(), 0);
 			assert_int_equal(step_write(), 0);
+			call_fail_at("", 0, 0);
+			assert_int_equal(step_create_segment(), 0);
 			while (call_fail_at(*call, ++n, EIO),
 			       err = rows[i].step(), call_failed()) {
 				/* what was read is closed in any case */
@@ -100,7 +144,8 @@ static void calls_that_fail(void **state)
 			}
 			call_fail_at("", 0, 0);
 			assert_int_equal(err, 0);
-			assert_true(n > 1);
+			if (n == 1)
+				fail_msg("%s: no %s", rows[i].label, *call);
 		}
 	}
 }
@@ -142,9 +187,11 @@ static void one_process_has_it(void **state)
 
 static void allocations_that_fail(void **state)
 {
-	static int (*const steps[])(void) = { step_open, step_list };
+	static int (*const steps[])(void) = { step_open, step_list,
+						  step_list_segments };
 
 	(void)state;
+	assert_int_equal(step_create_segment(), 0);
 	for (uint64_t id = 1; id <= MANY; id++)
 		assert_int_equal(disk_files_write(files, 1000 + id, "", 0), 0);
 	for (size_t i = 0; i < NROWS(steps); i++) {
@@ -214,112 +261,39 @@ static void files_that_are_none(void **state)
 	disk_files_remove(files, 7);
 }
 
-/* Records */
-
-static uint8_t sums[8] = { 9 };
-
-static void make_record(uint8_t **bytes, size_t *len)
+static void names_of_segments(void **state)
 {
-	const struct disk_body body = { .id = 1, .len = 10, .sums = sums };
-	struct cached *c = disk_response(1, 0);
-
-	assert_int_equal(disk_record_write(c, &body, bytes, len), 0);
-	cached_unref(&c);
-}
-
-static int read_record(const uint8_t *bytes, size_t len)
-{
-	struct disk_body body = { .id = 1 };
-	struct cached *c = NULL;
-	int err = disk_record_read(bytes, len, &body, &c);
-
-	assert_true(err ? !c : c != NULL);
-	cached_unref(&c);
-	return err;
-}
-
-/* With a checksum that is right of what is there. */
-static int read_signed(uint8_t *bytes, size_t len)
-{
-	struct scd__writer w = scd__writer(bytes + len - 8, 8);
-
-	scd__write_u64(&w, disk_sum(1, bytes, len - 8));
-	return read_record(bytes, len);
-}
-
-static void records_cut_and_longer(void **state)
-{
-	uint8_t *bytes, *copy;
-	size_t len;
+	static const char *const others[] = {
+		"00000000.log", "0000001.log", "000000010.log", "0000000A.log",
+		"00000001.old", "index.mdb",
+	};
+	uint64_t *numbers;
+	uint64_t bytes;
+	size_t n;
 
 	(void)state;
-	make_record(&bytes, &len);
-	copy = malloc(len + 1);
-	assert_non_null(copy);
-	for (size_t n = 0; n <= len; n++) {
-		memcpy(copy, bytes, n);
-		assert_int_equal(read_record(copy, n), n < len ? -EBADMSG : 0);
-		if (n >= 8 && n < len)
-			assert_int_equal(read_signed(copy, n), -EBADMSG);
-	}
-	memcpy(copy, bytes, len);
-	copy[len] = 0;
-	assert_int_equal(read_signed(copy, len + 1), -EBADMSG);
-	free(copy);
-	free(bytes);
-}
-
-/* Any byte may be another one: what comes is a response, or none. */
-static void records_of_other_bytes(void **state)
-{
-	uint8_t *bytes, *copy;
-	size_t len;
-
-	(void)state;
-	make_record(&bytes, &len);
-	copy = malloc(len);
-	assert_non_null(copy);
-	for (size_t at = 0; at + 8 < len; at++) {
-		for (unsigned bit = 0; bit < 8; bit += 7) {
-			int err;
-
-			memcpy(copy, bytes, len);
-			copy[at] ^= (uint8_t)(1 << bit);
-			assert_int_equal(read_record(copy, len), -EBADMSG);
-			err = read_signed(copy, len);
-			assert_true(!err || err == -EBADMSG);
-		}
-	}
-	free(copy);
-	free(bytes);
-}
-
-static void records_without_memory(void **state)
-{
-	const struct disk_body body = { .id = 1, .len = 10, .sums = sums };
-	struct cached *c = disk_response(1, 0);
-	unsigned n = 0;
-	uint8_t *bytes;
-	size_t len;
-	int err;
-
-	(void)state;
-	while (alloc_fail_at(++n),
-	       err = disk_record_write(c, &body, &bytes, &len), alloc_failed())
-		assert_int_equal(err, -ENOMEM);
-	assert_int_equal(err, 0);
-	assert_true(n > 1);
-	/* what only saves memory may fail */
-	for (n = 1; alloc_fail_at(n), err = read_record(bytes, len),
-	     alloc_failed(); n++)
-		assert_true(err == -ENOMEM || (!err && n > 1));
-	assert_int_equal(err, 0);
-	assert_true(n > 1);
-	alloc_fail_at(1);
-	assert_null(disk_body_sums(1, "abc", 3));
-	alloc_fail_at(0);
-	free(bytes);
-	cached_unref(&c);
+	disk_folder_empty();
+	disk_files_close(&files);
+	assert_int_equal(step_open(), 0);
+	for (size_t i = 0; i < NROWS(others); i++)
+		close(creat(disk_folder_path(others[i]), 0600));
+	for (uint32_t i = 5; i; i--)
+		close(disk_segments_create(files, i * 0x111));
+	assert_int_equal(disk_segments_list(files, &numbers, &n), 0);
+	assert_int_equal(n, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(numbers[i], (i + 1) * 0x111);
+	free(numbers);
+	assert_int_equal(disk_segments_create(files, 0x111), -EEXIST);
+	assert_int_equal(disk_segments_remove(files, 0x111), 0);
+	assert_int_equal(disk_segments_remove(files, 0x111), 0);
+	assert_int_equal(disk_segments_open(files, 0x111, false, &bytes),
+			 -ENOENT);
+	assert_int_equal(mkfifo(disk_folder_path("00000111.log"), 0600), 0);
+	assert_int_equal(disk_segments_open(files, 0x111, false, &bytes),
+			 -EBADMSG);
+	assert_true(disk_segments_remove_former(files));
+	assert_false(disk_segments_remove_former(files));
 }
 
 static int set_up(void **state)
@@ -344,9 +318,7 @@ int main(void)
 		cmocka_unit_test(allocations_that_fail),
 		cmocka_unit_test(other_names),
 		cmocka_unit_test(files_that_are_none),
-		cmocka_unit_test(records_cut_and_longer),
-		cmocka_unit_test(records_of_other_bytes),
-		cmocka_unit_test(records_without_memory),
+		cmocka_unit_test(names_of_segments),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,6 +1,6 @@
 /*
- * Damage. The index is damaged in one round of three, as it may be thrown
- * away then with all that it knew.
+ * Damage. Segments are damaged in one round of three, as all that is in one may
+ * be lost then.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ enum {
 
 static uint64_t *storm_disk_random;
 static unsigned storm_disk_damaged;
-static int storm_disk_index; /* whether the index is damaged, too */
+static int storm_disk_segments; /* whether they are damaged, too */
 
 static void storm_disk_flip(int fd, off_t size)
 {
@@ -102,8 +102,8 @@ static int storm_disk_visit(const char *path, const struct stat *s, int kind,
 
 	if (kind != FTW_F)
 		return 0;
-	if (strstr(name, "index") || strstr(name, "mdb")) {
-		if (storm_disk_index &&
+	if (strstr(name, ".log")) {
+		if (storm_disk_segments &&
 		    storm_text_once_in(storm_disk_random, 2))
 			storm_disk_damage_file(path, s->st_size);
 	} else if (storm_text_once_in(storm_disk_random, STORM_DISK_ONE_IN)) {
@@ -116,7 +116,7 @@ unsigned storm_disk_damage(const char *folder, uint64_t *random)
 {
 	storm_disk_random = random;
 	storm_disk_damaged = 0;
-	storm_disk_index = storm_text_once_in(random, 3);
+	storm_disk_segments = storm_text_once_in(random, 3);
 	nftw(folder, storm_disk_visit, STORM_DISK_FOLDERS, FTW_PHYS);
 	return storm_disk_damaged;
 }

@@ -177,10 +177,8 @@ static bool storm_node_write(const char *path, uint64_t seed)
 		storm.data, storm.peer, storm.admin,
 		(unsigned long long)storm.digest_bits / 8);
 	storm_node_write_options(f, &random);
-#ifdef HAVE_STORM_DISK
 	if (!storm_text_once_in(&random, 4))
 		fprintf(f, "disk_path = \"%s\"\n", storm_node_store_path);
-#endif
 	storm_node_write_origins(f);
 	return fclose(f) == 0;
 }
