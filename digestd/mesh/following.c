@@ -63,6 +63,10 @@ static void following_take_answer(struct following *f,
 {
 	bool whole = event->answer.whole;
 
+	if (event->answer.reached)
+		f->unreached = 0;
+	else if (f->unreached < FOLLOWING_GONE)
+		f->unreached++;
 	if (whole && (event->answer.status == STATUS_FULL ||
 		      event->answer.status == STATUS_DELTA)) {
 		f->state = FOLLOWING_DECODING;
@@ -115,6 +119,7 @@ static void following_finish(struct following *f,
 			     int64_t now_ms, struct following_actions *out)
 {
 	bool usable =
+		f->unreached < FOLLOWING_GONE &&
 		peer_health_usable(&f->health) &&
 		fetch_schedule_usable(&f->schedule, &policy->fetch, now_ms);
 

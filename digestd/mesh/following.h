@@ -14,6 +14,10 @@
  *   FETCHING,  REFUSED   the next fetch is for a full digest: WAITING
  *   DECODING   UNABLE    a failure: back off: WAITING
  *
+ * A peer that FOLLOWING_GONE requests in a row do not reach is not asked for
+ * objects either, until one does: it has ended, or its machine has, and each
+ * object asked for would find out anew.
+ *
  * In each state, DUE may also be the end of a breaker's or a quarantine's time,
  * or a digest's that has become too old; OUTCOME and LOOKUPS are about the
  * peer's health.
@@ -27,6 +31,8 @@
 #include "digestd/mesh/fetch_schedule.h"
 #include "digestd/mesh/peer_health.h"
 #include "digestd/mesh/peer_outcome.h"
+
+enum { FOLLOWING_GONE = 2 };
 
 enum following_state {
 	FOLLOWING_WAITING,  /* for the time of the next fetch */
@@ -57,7 +63,8 @@ struct following_event {
 	enum following_event_kind kind;
 	union {
 		struct {
-			bool whole; /* with all of its body */
+			bool reached; /* there was a connection */
+			bool whole;   /* with all of its body */
 			unsigned status;
 		} answer;
 		struct {
@@ -97,6 +104,7 @@ struct following {
 	bool has_digest;
 	uint64_t instance; /* of the digest that is here */
 	double fp;
+	unsigned unreached; /* requests in a row that found nobody */
 	bool usable; /* as of the last step */
 };
 

@@ -80,7 +80,7 @@ size_t peerset_lookup(const struct peerset *set,
 		      const struct peerset_keys *keys, uint32_t *out,
 		      size_t cap);
 
-enum { PEERSET_PROBE_MS = 250 }; /* a probe has ended: see peer_budget */
+enum { PEERSET_PROBE_MS = 1000 }; /* a probe has ended: DISTANCE_PROBE_MS */
 
 /*
  * Whether peer i may be asked now: always; half open once in

@@ -17,6 +17,7 @@ publication_schedule_init(struct publication_schedule *s, int64_t now_ms)
 		.looked_ms = now_ms,
 		.retry_rebuild_ms = INT64_MIN,
 		.retry_copy_ms = INT64_MIN,
+		.again_ms = INT64_MAX,
 	};
 	return s->task;
 }
@@ -95,6 +96,16 @@ static uint64_t publication_wake_at(const struct publication_policy *policy,
 	return now->changed + left;
 }
 
+/* When a snapshot is. */
+static int64_t publication_copy_due_ms(const struct publication_schedule *s,
+				       const struct publication_event *event)
+{
+	int64_t due_ms =
+		publication_sooner_ms(event->catalog_due_ms, s->again_ms);
+
+	return publication_later_ms(due_ms, s->retry_copy_ms);
+}
+
 /* Nothing is under way: until a generation or another size is due. */
 static struct publication_task
 publication_wait_idle(const struct publication_schedule *s,
@@ -109,9 +120,8 @@ publication_wait_idle(const struct publication_schedule *s,
 	else if (policy->resizable)
 		resize_ms = resize_due_ms(&s->resize, &policy->resize,
 					  &event->catalog);
-	task.due_ms =
-		publication_later_ms(event->catalog_due_ms, s->retry_copy_ms);
-	task.due_ms = publication_sooner_ms(task.due_ms, resize_ms);
+	task.due_ms = publication_sooner_ms(publication_copy_due_ms(s, event),
+					    resize_ms);
 	task.due_ms =
 		publication_later_ms(task.due_ms, now_ms + PUBLICATION_PACE_MS);
 	task.changes = publication_wake_at(policy, &event->catalog);
@@ -138,7 +148,7 @@ publication_copy_or_wait(const struct publication_schedule *s,
 			 const struct publication_policy *policy,
 			 const struct publication_event *event, int64_t now_ms)
 {
-	if (event->catalog_due_ms <= now_ms && s->retry_copy_ms <= now_ms)
+	if (publication_copy_due_ms(s, event) <= now_ms)
 		return publication_do(PUBLICATION_BEGIN_COPY);
 	return publication_wait(s, policy, event, now_ms);
 }
@@ -230,6 +240,9 @@ publication_take_result(struct publication_schedule *s,
 		}
 		break;
 	case PUBLICATION_PUBLISH:
+		/* the catalog counts what was copied as published */
+		s->again_ms = done ? INT64_MAX : now_ms + PUBLICATION_RETRY_MS;
+		break;
 	case PUBLICATION_WAIT:
 		break;
 	}

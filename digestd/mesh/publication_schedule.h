@@ -7,7 +7,9 @@
  *
  *   state                  due            then
  *   IDLE                   begin rebuild  REBUILDING, or wait after a failure
- *                          begin copy     COPYING, or wait after a failure
+ *                          begin copy     COPYING, or wait after a failure; it
+ *                                         is due again when a copy was made
+ *                                         and could not be published
  *   REBUILDING             rebuild part   IDLE after the last; a copy may begin
  *                                         after each part
  *   COPYING                copy slice     after the last publish, IDLE
@@ -91,6 +93,7 @@ struct publication_schedule {
 	int64_t looked_ms;        /* when something was last due */
 	int64_t retry_rebuild_ms; /* none begins before */
 	int64_t retry_copy_ms;
+	int64_t again_ms; /* a copy was not published: the next is due then */
 };
 
 /* Starts, and waits until now_ms, which is what it returns. */

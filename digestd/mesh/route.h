@@ -9,28 +9,34 @@
 #include <stdint.h>
 
 #include "codec/mix.h"
+#include "digestd/mesh/distance_table.h"
 #include "digestd/mesh/peerset.h"
 
 enum { ROUTE_MAX_PEERS = 8 }; /* candidates that are kept, the best */
 
 struct route_policy {
-	int64_t budget_ms; /* of all peers together */
-	int64_t peer_ms;   /* of one peer */
+	int64_t budget_ms; /* of all peers together; 0: by their distances */
+	int64_t peer_ms;   /* of one peer; 0: by its distance */
 	unsigned tries;    /* peers asked at most */
+	struct distance_table *peers;  /* null: nothing is known of them */
+	const struct distance *origin; /* null: nothing is known of it */
 };
 
 /* A request's way; private. */
 struct route {
 	struct peerset *view; /* borrowed */
 	uint32_t peers[ROUTE_MAX_PEERS]; /* numbers in the view, best first */
-	unsigned npeers, next, tried;
-	int64_t deadline_ms;
+	unsigned npeers, next, tried, too_far;
+	bool measures;    /* a peer that is too far, */
+	uint32_t measured; /* this one */
+	int64_t started_ms, budget_ms;
 };
 
 /* The next step. */
 struct route_step {
 	bool origin;        /* go to the origin; otherwise: */
-	bool probe;         /* ask this one beside the request, and go on */
+	bool probe;         /* ask this one beside the request, and go on: it is
+			       half open, or too far to be waited for */
 	uint32_t peer;      /* number in the view */
 	int64_t timeout_ms; /* > 0: how long it may take to answer */
 };
@@ -40,7 +46,8 @@ struct route_step {
  * the highest weight on (rendezvous hashing): a peer that comes or goes moves
  * no key between others. key_lo: the lower half of the key, which suffices to
  * scatter keys and is all that a simulated key has of its own. name_hash:
- * peerset_hash_name() of the peer's name.
+ * peerset_hash_name() of the peer's name; or what else tells peers apart, such
+ * as their instances.
  *
  * Source: Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit
  * Rates", 1998.
@@ -55,6 +62,8 @@ static inline uint64_t route_weight(uint64_t key_lo, uint64_t name_hash)
  * positive counts as the time that it costs; peers within 5 ms are equally
  * near. Among equals a hash of the key and the peer's name decides, so that the
  * keys are spread evenly over them and every node asks the same one for a key.
+ * Who is too far to be worth asking (distance_pays()) is left out, but for one
+ * in DISTANCE_PASSED_OVER times: then it is probed, to measure it.
  * The view must outlive the route; a null one has nobody to ask.
  */
 void route_init(struct route *r, struct peerset *view,
@@ -71,7 +80,9 @@ void route_init(struct route *r, struct peerset *view,
 struct route_step route_next(struct route *r,
 			     const struct route_policy *policy, int64_t now_ms);
 
-/* Candidates found, ROUTE_MAX_PEERS at most. */
+/* Candidates found, ROUTE_MAX_PEERS at most; and peers that have the key, too,
+ * but are too far. */
 unsigned route_candidates(const struct route *r);
+unsigned route_too_far(const struct route *r);
 
 #endif

@@ -32,6 +32,7 @@ static struct following_event ended(bool whole, unsigned status)
 {
 	struct following_event event = plain(FOLLOWING_ENDED);
 
+	event.answer.reached = true;
 	event.answer.whole = whole;
 	event.answer.status = status;
 	return event;
@@ -274,6 +275,43 @@ static void test_full_after_refusal(void **state)
 	assert_true(acts.fetch && acts.conditional);
 }
 
+/* One fetch of its digest; *now_ms is when the next one is due. */
+static void fetch_once(struct following *f, int64_t *now_ms,
+		       const struct following_event *answer, bool usable)
+{
+	struct following_event event = plain(FOLLOWING_DUE);
+	bool before = following_usable(f);
+	struct following_actions acts;
+
+	assert_true(following_step(f, &policy, &event, *now_ms).fetch);
+	acts = following_step(f, &policy, answer, *now_ms);
+	assert_int_equal(following_usable(f), usable);
+	assert_int_equal(acts.view, usable != before);
+	*now_ms = f->next.due_ms;
+}
+
+/* Who cannot be reached is not asked either, long before its digest is old. */
+static void test_gone(void **state)
+{
+	struct following f = peer_in(FOLLOWING_WAITING, true, true);
+	const struct following_event nobody = plain(FOLLOWING_ENDED);
+	const struct following_event same = ended(true, 304);
+	const struct following_event busy = ended(true, 503);
+	int64_t now_ms = NOW_MS;
+
+	(void)state;
+	for (unsigned i = 1; i < FOLLOWING_GONE; i++)
+		fetch_once(&f, &now_ms, &nobody, true);
+	fetch_once(&f, &now_ms, &busy, true); /* there is somebody */
+	for (unsigned i = 1; i < FOLLOWING_GONE; i++)
+		fetch_once(&f, &now_ms, &nobody, true);
+	fetch_once(&f, &now_ms, &nobody, false);
+	fetch_once(&f, &now_ms, &nobody, false);
+	assert_true(now_ms < NOW_MS + policy.fetch.max_age_ms);
+	fetch_once(&f, &now_ms, &same, true);
+	assert_int_equal(following_health(&f)->state, HEALTH_GOOD);
+}
+
 /* A liar that was restarted is asked again, once. */
 static void test_restart(void **state)
 {
@@ -429,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_all_steps),
 		cmocka_unit_test(test_full_after_refusal),
+		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_no_change_is_late),
 	};

@@ -83,7 +83,7 @@ ROW(COPYING_IN_REBUILD, COPY_SLICE, MORE, DUE, WAIT, COPYING_IN_REBUILD, 1)
 ROW(COPYING_IN_REBUILD, COPY_SLICE, DONE, QUIET, PUBLISH, REBUILDING, 0)
 
 ROW(IDLE, PUBLISH, DONE, QUIET,              WAIT, IDLE, -1)
-ROW(IDLE, PUBLISH, FAILED, QUIET,            WAIT, IDLE, -1)
+ROW(IDLE, PUBLISH, FAILED, QUIET,            WAIT, IDLE, 60000)
 ROW(REBUILDING, PUBLISH, DONE, QUIET,        WAIT, REBUILDING, 1)
 ROW(REBUILDING, PUBLISH, FAILED, QUIET,      WAIT, REBUILDING, 1)
 #undef ROW
@@ -141,6 +141,40 @@ static void test_all_steps(void **state)
 }
 
 /* When so many keys of so many have changed, it waits for so many in all. */
+/* A copy that was not published is made again: with the next changes, and
+ * without any when there may be memory. */
+static void test_published_again(void **state)
+{
+	const struct publication_event failed =
+		event_of(PUBLICATION_FAILED, QUIET);
+	const struct publication_event quiet = event_of(PUBLICATION_DUE, QUIET);
+	const struct publication_event due = event_of(PUBLICATION_DUE, DUE);
+	const struct publication_event done =
+		event_of(PUBLICATION_DONE, QUIET);
+	const int64_t again_ms = NOW_MS + PUBLICATION_RETRY_MS;
+
+	(void)state;
+	for (int changed = 0; changed < 2; changed++) {
+		struct publication_schedule s;
+		struct publication_task next;
+
+		publication_schedule_init(&s, NOW_MS);
+		s.task.kind = PUBLICATION_PUBLISH;
+		publication_schedule_step(&s, &policy, &failed, NOW_MS);
+		next = publication_schedule_step(&s, &policy, &quiet,
+						 again_ms - 1);
+		assert_int_equal(next.kind, PUBLICATION_WAIT);
+		next = publication_schedule_step(
+			&s, &policy, changed ? &due : &quiet,
+			changed ? NOW_MS + 1 : again_ms);
+		assert_int_equal(next.kind, PUBLICATION_BEGIN_COPY);
+		s.task.kind = PUBLICATION_PUBLISH;
+		next = publication_schedule_step(&s, &policy, &done, again_ms);
+		assert_int_equal(next.kind, PUBLICATION_WAIT);
+		assert_int_equal(next.due_ms, INT64_MAX);
+	}
+}
+
 static void test_changes_waited_for(void **state)
 {
 	static const struct {
@@ -392,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_all_steps),
+		cmocka_unit_test(test_published_again),
 		cmocka_unit_test(test_changes_waited_for),
 		cmocka_unit_test(test_nothing_is_late),
 		cmocka_unit_test(test_looks_are_few),

@@ -222,7 +222,7 @@ static void test_order(void **state)
 /* Four equal peers; each takes so long to be of no help. */
 static const struct {
 	const char *label;
-	struct route_policy policy;
+	struct { int64_t budget_ms, peer_ms; unsigned tries; } policy;
 	int64_t takes_ms;
 	int64_t timeouts_ms[5]; /* 0: the origin */
 } budgets[] = {
@@ -234,7 +234,11 @@ static const struct {
 	{ "one takes more than it may", { 200, 100, 4 }, 500, { 100, 0 } },
 	{ "a peer may take it all", { 100, 500, 4 }, 1, { 100, 99, 98, 97,
 	  0 } },
-	{ "no budget, no peers", { 0, 100, 4 }, 1, { 0 } },
+	{ "the budget by what each may take", { 0, 100, 4 }, 100,
+	  { 100, 40, 0 } },
+	{ "what each may take by its distance", { 250, 0, 4 }, 100,
+	  { 100, 100, 50, 0 } },
+	{ "both", { 0, 0, 4 }, 100, { 100, 40, 0 } },
 };
 
 static void test_budget(void **state)
@@ -247,13 +251,18 @@ static void test_budget(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < NROWS(budgets); i++) {
+		const struct route_policy policy = {
+			.budget_ms = budgets[i].policy.budget_ms,
+			.peer_ms = budgets[i].policy.peer_ms,
+			.tries = budgets[i].policy.tries,
+		};
 		int64_t now_ms = 1000000;
 		struct route r;
 
-		route_init(&r, view, &keys, &budgets[i].policy, now_ms);
+		route_init(&r, view, &keys, &policy, now_ms);
 		for (const int64_t *t = budgets[i].timeouts_ms;; t++) {
 			struct route_step step =
-				route_next(&r, &budgets[i].policy, now_ms);
+				route_next(&r, &policy, now_ms);
 
 			if (step.origin != (*t == 0) ||
 			    (*t && step.timeout_ms != *t))
@@ -311,7 +320,9 @@ static void test_probes_are_no_tries(void **state)
 		{ .has = true, .state = HALF_OPEN },
 	};
 	static const int order[] = { PROBE - 0, 1, PROBE - 2, 3, ORIGIN };
-	const struct route_policy two = { 150, 100, 2 }, none = { 150, 100, 0 };
+	const struct route_policy two = { .budget_ms = 150, .peer_ms = 100,
+					  .tries = 2 };
+	const struct route_policy none = { .budget_ms = 150, .peer_ms = 100 };
 	struct peerset *view = view_of(places, NROWS(places));
 	struct route r;
 
@@ -335,6 +346,108 @@ static void test_probes_are_no_tries(void **state)
 	peerset_unref(view);
 }
 
+/* What has been measured of peer i; 0: nothing. */
+static void measure_peer(struct distance_table *peers, uint64_t i, int64_t ms)
+{
+	struct distance *d = distance_table_use(peers, i);
+
+	assert_non_null(d);
+	for (int k = 0; ms && k < 20; k++)
+		distance_answered(d, ms, 1);
+}
+
+/* Peers that are farther than the origin are not asked, whatever the view says
+ * of them; near ones first, by what has been measured. */
+static void test_distances(void **state)
+{
+	static const struct place places[] = {
+		{ .has = true, .rtt_ms = 1 }, { .has = true, .rtt_ms = 2 },
+		{ .has = true }, { .has = true }, { .rtt_ms = 1 },
+	};
+	static const int order[] = { 3, 0, ORIGIN };
+	struct peerset *view = view_of(places, NROWS(places));
+	static struct distance_table peers;
+	struct distance origin = { 0 };
+	struct route_policy policy = { .tries = 3, .peers = &peers };
+	struct route r;
+
+	(void)state;
+	for (int k = 0; k < 20; k++)
+		distance_answered(&origin, 63, 1);
+	policy.origin = &origin;
+	measure_peer(&peers, 0, 47);
+	measure_peer(&peers, 1, 79);
+	measure_peer(&peers, 2, 63);
+	measure_peer(&peers, 4, 3);
+	route_init(&r, view, &keys, &policy, 0);
+	assert_int_equal(route_candidates(&r), 2);
+	assert_int_equal(route_too_far(&r), 2);
+	for (size_t i = 0; i < NROWS(order); i++) {
+		struct route_step step = route_next(&r, &policy, 0);
+
+		assert_false(step.probe);
+		assert_int_equal(step.origin ? ORIGIN : (int)step.peer,
+				 order[i]);
+	}
+	peerset_unref(view);
+	distance_table_free(&peers);
+}
+
+/* The farthest that is asked makes the budget. */
+static void test_budget_grows(void **state)
+{
+	static const struct place places[] = { { .has = true },
+					       { .has = true } };
+	struct peerset *view = view_of(places, NROWS(places));
+	static struct distance_table peers;
+	const struct route_policy policy = { .tries = 3, .peers = &peers };
+	struct route r;
+
+	(void)state;
+	measure_peer(&peers, 0, 3);
+	measure_peer(&peers, 1, 255);
+	route_init(&r, view, &keys, &policy, 0);
+	assert_int_equal(route_next(&r, &policy, 0).timeout_ms, 100);
+	assert_int_equal(route_next(&r, &policy, 100).timeout_ms,
+			 255 + 255 / 4 + 255);
+	peerset_unref(view);
+	distance_table_free(&peers);
+}
+
+/* One request in so many measures a peer that is too far, and does not wait. */
+static void test_too_far_is_measured(void **state)
+{
+	static const struct place places[] = { { .has = true } };
+	struct peerset *view = view_of(places, 1);
+	static struct distance_table peers;
+	struct distance origin = { 0 };
+	struct route_policy policy = { .tries = 1, .peers = &peers };
+	unsigned probes = 0;
+
+	(void)state;
+	for (int k = 0; k < 20; k++)
+		distance_answered(&origin, 15, 1);
+	policy.origin = &origin;
+	measure_peer(&peers, 0, 47);
+	for (int i = 0; i < 10 * DISTANCE_PASSED_OVER; i++) {
+		struct route_step step;
+		struct route r;
+
+		route_init(&r, view, &keys, &policy, i);
+		step = route_next(&r, &policy, i);
+		if (step.probe) {
+			assert_int_equal(step.peer, 0);
+			assert_int_equal(step.timeout_ms, DISTANCE_PROBE_MS);
+			probes++;
+			step = route_next(&r, &policy, i);
+		}
+		assert_true(step.origin);
+	}
+	assert_int_equal(probes, 10);
+	peerset_unref(view);
+	distance_table_free(&peers);
+}
+
 static void test_no_view(void **state)
 {
 	struct route r;
@@ -354,6 +467,9 @@ int main(void)
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_half_open),
 		cmocka_unit_test(test_probes_are_no_tries),
+		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_budget_grows),
+		cmocka_unit_test(test_too_far_is_measured),
 		cmocka_unit_test(test_no_view),
 	};
 

@@ -1,0 +1,143 @@
+/*
+ * Distances: what is measured, and the rules.
+ */
+#include "digestd/mesh/distance.h"
+
+enum {
+	RECOMPUTED = 8,    /* once one of so many times is newer */
+	ORIGIN_ANSWERS = 3, /* a peer may take as long as these */
+};
+
+static int64_t distance_longer_ms(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t distance_shorter_ms(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void distance_add(struct distance *d, int64_t ms, int64_t now_ms)
+{
+	answer_times_add(&d->times, ms, now_ms);
+	d->measured_ms = now_ms;
+	d->uncomputed++;
+}
+
+static void distance_compute(struct distance *d)
+{
+	d->uncomputed = 0;
+	d->median_ms = answer_times_quantile(&d->times, 500);
+	d->slow_ms = answer_times_quantile(&d->times, 1000 - DISTANCE_SLOW);
+}
+
+void distance_answered(struct distance *d, int64_t ms, int64_t now_ms)
+{
+	if (d->answers < DISTANCE_ENOUGH)
+		d->answers++;
+	distance_add(d, ms, now_ms);
+	if (d->uncomputed * RECOMPUTED >= answer_times_count(&d->times))
+		distance_compute(d);
+}
+
+/* The next one is to have more time. */
+void distance_late(struct distance *d, int64_t ms, int64_t now_ms)
+{
+	distance_add(d, ms, now_ms);
+	distance_compute(d);
+}
+
+void distance_outcome(struct distance *d, enum peer_outcome outcome)
+{
+	switch (outcome) {
+	case OUTCOME_FAILED:
+		return;
+	case OUTCOME_HIT:
+		d->hits++;
+		break;
+	case OUTCOME_FALSE_HIT:
+	case OUTCOME_STALE:
+	case OUTCOME_VARIANT:
+		break;
+	}
+	if (++d->asks <= DISTANCE_ASKS_MAX)
+		return;
+	d->asks /= 2;
+	d->hits /= 2;
+}
+
+int64_t distance_median_ms(const struct distance *d)
+{
+	/* only times that it did not answer within say nothing of those in
+	 * which it does */
+	return d && d->answers ? distance_longer_ms(d->median_ms, 1) : 0;
+}
+
+bool distance_is_far(const struct distance *d)
+{
+	return distance_median_ms(d) > DISTANCE_NEAR_MS;
+}
+
+int64_t distance_connect_ms(const struct distance *d)
+{
+	return distance_longer_ms(DISTANCE_CONNECT_MS,
+				  DISTANCE_CONNECT_TRIPS *
+					  distance_median_ms(d));
+}
+
+bool distance_pays(const struct distance *peer, const struct distance *origin)
+{
+	int64_t peer_ms = distance_median_ms(peer);
+	int64_t origin_ms = distance_median_ms(origin);
+
+	if (!distance_is_far(peer) || !origin ||
+	    peer->answers < DISTANCE_ENOUGH ||
+	    origin->answers < DISTANCE_ENOUGH)
+		return true;
+	return (peer->hits + DISTANCE_PRIOR_HITS) * origin_ms >
+	       (peer->asks + DISTANCE_PRIOR_ASKS) * peer_ms;
+}
+
+bool distance_pass_over(struct distance *peer, int64_t now_ms)
+{
+	if (++peer->passed_over < DISTANCE_PASSED_OVER &&
+	    now_ms - peer->measured_ms < DISTANCE_AGED_MS)
+		return false;
+	peer->passed_over = 0;
+	peer->measured_ms = now_ms; /* it is being done */
+	return true;
+}
+
+static int64_t distance_most_ms(const struct distance *origin)
+{
+	int64_t median_ms = distance_median_ms(origin);
+
+	if (!median_ms)
+		return DISTANCE_WAIT_MAX_MS;
+	return distance_longer_ms(ORIGIN_ANSWERS * median_ms, origin->slow_ms);
+}
+
+int64_t distance_timeout_ms(const struct distance *peer,
+			    const struct distance *origin)
+{
+	int64_t trip_ms = distance_median_ms(peer);
+	int64_t slow_ms = peer ? peer->slow_ms : 0;
+	int64_t ms = distance_shorter_ms(slow_ms + slow_ms / 4,
+					 distance_most_ms(origin)) + trip_ms;
+
+	if (trip_ms && trip_ms <= DISTANCE_NEAR_MS)
+		return DISTANCE_WAIT_MIN_MS;
+	return distance_longer_ms(ms, DISTANCE_WAIT_MIN_MS);
+}
+
+int64_t distance_budget_ms(int64_t timeout_ms)
+{
+	return timeout_ms + timeout_ms * 2 / 5;
+}
+
+int64_t distance_pace_ms(const struct distance *peer, int64_t timeout_ms)
+{
+	return distance_budget_ms(timeout_ms) +
+	       DISTANCE_BODY_TRIPS * distance_median_ms(peer);
+}

@@ -1,0 +1,249 @@
+/*
+ * Leases: a hash table of small sets, in each of which the lease that ends
+ * first makes room.
+ */
+#include "digestd/mesh/leases.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/http/hexdigit.h"
+#include "digestd/mesh/peerset.h"
+#include "digestd/mesh/route.h"
+
+enum {
+	LEASES_WAYS = 4,
+	LEASES_INSTANCE_DIGITS = 16,
+};
+
+struct lease {
+	uint64_t key;    /* its upper half; the lower one chooses the set */
+	uint64_t holder; /* 0: alone */
+	int64_t until_ms;
+};
+
+struct leases {
+	size_t nsets; /* a power of two */
+	struct lease at[];
+};
+
+struct leases *leases_new(size_t n)
+{
+	size_t nsets = 1;
+	struct leases *l;
+
+	assert(n > 0);
+	while (nsets * LEASES_WAYS < n)
+		nsets *= 2;
+	l = calloc(1, sizeof(*l) + nsets * LEASES_WAYS * sizeof(struct lease));
+	if (l)
+		l->nsets = nsets;
+	return l;
+}
+
+void leases_free(struct leases **l)
+{
+	free(*l);
+	*l = NULL;
+}
+
+static const struct lease *leases_set(const struct leases *l,
+				      const struct scd_key *key)
+{
+	return &l->at[(key->lo & (l->nsets - 1)) * LEASES_WAYS];
+}
+
+/* The lease of a key that has not ended; null: there is none. */
+static const struct lease *
+leases_find(const struct leases *l, const struct scd_key *key, int64_t now_ms)
+{
+	const struct lease *set = leases_set(l, key);
+
+	for (unsigned i = 0; i < LEASES_WAYS; i++) {
+		if (set[i].key == key->hi && set[i].until_ms > now_ms)
+			return &set[i];
+	}
+	return NULL;
+}
+
+static void leases_put(struct leases *l, const struct scd_key *key,
+		       uint64_t holder, int64_t until_ms)
+{
+	struct lease *set = (struct lease *)leases_set(l, key);
+	struct lease *to = set;
+
+	for (unsigned i = 0; i < LEASES_WAYS; i++) {
+		if (set[i].key == key->hi) {
+			to = &set[i];
+			break;
+		}
+		if (set[i].until_ms < to->until_ms)
+			to = &set[i];
+	}
+	*to = (struct lease){key->hi, holder, until_ms};
+}
+
+struct lease_answer leases_ask(struct leases *l, const struct scd_key *key,
+			       const struct lease_wish *wish, int64_t now_ms)
+{
+	const struct lease *held = leases_find(l, key, now_ms);
+
+	assert(wish->who);
+	if (held && !held->holder)
+		return (struct lease_answer){.word = LEASE_ALONE};
+	if (held && held->holder != wish->who && held->holder != wish->not )
+		return (struct lease_answer){LEASE_ELSEWHERE, held->holder};
+	leases_put(l, key, wish->who, now_ms + LEASES_TERM_MS);
+	return (struct lease_answer){.word = LEASE_YOURS};
+}
+
+void leases_set_alone(struct leases *l, const struct scd_key *key,
+		      int64_t now_ms)
+{
+	leases_put(l, key, 0, now_ms + LEASES_ALONE_MS);
+}
+
+void leases_set_shared(struct leases *l, const struct scd_key *key)
+{
+	struct lease *held =
+		(struct lease *)leases_find(l, key, INT64_MIN);
+
+	if (held && !held->holder)
+		held->until_ms = 0;
+}
+
+bool leases_is_alone(const struct leases *l, const struct scd_key *key,
+		     int64_t now_ms)
+{
+	const struct lease *held = leases_find(l, key, now_ms);
+
+	return held && !held->holder;
+}
+
+/* Owners */
+
+static bool leases_is_askable(const struct peerset_peer *p)
+{
+	return p->usable && !p->half_open && p->digest && p->digest->instance;
+}
+
+uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
+		     uint64_t self)
+{
+	uint64_t best = route_weight(key->lo, self), owner = self;
+
+	for (size_t i = 0; i < peerset_count(view); i++) {
+		const struct peerset_peer *p = peerset_at(view, i);
+		uint64_t weight;
+
+		if (!leases_is_askable(p))
+			continue;
+		weight = route_weight(key->lo, p->digest->instance);
+		if (weight > best) {
+			best = weight;
+			owner = p->digest->instance;
+		}
+	}
+	return owner;
+}
+
+int lease_find(const struct peerset *view, uint64_t instance)
+{
+	for (size_t i = 0; i < peerset_count(view); i++) {
+		const struct peerset_peer *p = peerset_at(view, i);
+
+		if (leases_is_askable(p) && p->digest->instance == instance)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Texts */
+
+static bool leases_read_instance(const char **text, uint64_t *out)
+{
+	*out = 0;
+	for (unsigned i = 0; i < LEASES_INSTANCE_DIGITS; i++, (*text)++) {
+		int digit = hexdigit_value(**text);
+
+		if (digit < 0)
+			return false;
+		*out = *out << 4 | (uint64_t)digit;
+	}
+	return *out != 0;
+}
+
+void lease_wish_write(const struct lease_wish *wish,
+		      char text[LEASES_TEXT_BYTES])
+{
+	assert(wish->waits);
+	if (wish->not )
+		snprintf(text, LEASES_TEXT_BYTES,
+			 "for=%016" PRIx64 ";not=%016" PRIx64, wish->who,
+			 wish->not );
+	else if (wish->who)
+		snprintf(text, LEASES_TEXT_BYTES, "for=%016" PRIx64, wish->who);
+	else
+		snprintf(text, LEASES_TEXT_BYTES, "wait");
+}
+
+void lease_wish_read(const char *text, struct lease_wish *out)
+{
+	struct lease_wish wish = {.waits = true};
+
+	*out = (struct lease_wish){.waits = false};
+	if (!strncmp(text, "for=", 4)) {
+		text += 4;
+		if (!leases_read_instance(&text, &wish.who))
+			return;
+		if (!strncmp(text, ";not=", 5)) {
+			text += 5;
+			if (!leases_read_instance(&text, &wish.not ))
+				return;
+		}
+	} else if (!strncmp(text, "wait", 4)) {
+		text += 4;
+	} else {
+		return;
+	}
+	if (!*text)
+		*out = wish;
+}
+
+void lease_answer_write(const struct lease_answer *answer,
+			char text[LEASES_TEXT_BYTES])
+{
+	switch (answer->word) {
+	case LEASE_YOURS:
+		snprintf(text, LEASES_TEXT_BYTES, "yours");
+		return;
+	case LEASE_ALONE:
+		snprintf(text, LEASES_TEXT_BYTES, "alone");
+		return;
+	case LEASE_ELSEWHERE:
+		snprintf(text, LEASES_TEXT_BYTES, "at=%016" PRIx64,
+			 answer->holder);
+		return;
+	case LEASE_NONE:
+		*text = '\0';
+	}
+}
+
+struct lease_answer lease_answer_read(const char *text)
+{
+	struct lease_answer answer = {.word = LEASE_ELSEWHERE};
+
+	if (!strcmp(text, "yours"))
+		return (struct lease_answer){.word = LEASE_YOURS};
+	if (!strcmp(text, "alone"))
+		return (struct lease_answer){.word = LEASE_ALONE};
+	if (strncmp(text, "at=", 3) != 0)
+		return (struct lease_answer){.word = LEASE_NONE};
+	text += 3;
+	if (!leases_read_instance(&text, &answer.holder) || *text)
+		return (struct lease_answer){.word = LEASE_NONE};
+	return answer;
+}
