@@ -6,11 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 
 static enum peer_outcome node_answer_judge_504(const struct fields *fields)
@@ -20,6 +20,7 @@ static enum peer_outcome node_answer_judge_504(const struct fields *fields)
 	case CACHESTATUS_REQUEST: /* held, and never used without validation */
 		return OUTCOME_STALE;
 	case CACHESTATUS_VARY_MISS:
+	case CACHESTATUS_PARTIAL: /* held, and not all that was asked for */
 		return OUTCOME_VARIANT;
 	case CACHESTATUS_NONE:
 	case CACHESTATUS_BYPASS:
@@ -36,7 +37,7 @@ enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 
 	if (a->status == 504)
 		return node_answer_judge_504(a->fields);
-	why = storable("GET", a->request, a->answer);
+	why = storable("GET", a->request, a->facts);
 	if (why == STORABLE_SET_COOKIE) /* which that site may store */
 		return OUTCOME_STALE;
 	if (why != STORABLE_YES)

@@ -11,16 +11,16 @@
 #include "digestd/mesh/peer_outcome.h"
 #include "digestd/node/node_fill.h"
 
-struct answer;
 struct cachecontrol;
 struct fields;
 struct freshness;
+struct response_facts;
 
 /* A peer's response, and what is known about it. All pointers are borrowed. */
 struct node_answer {
 	unsigned status;
 	const struct fields *fields;
-	const struct answer *answer; /* of them, by the rules of the site */
+	const struct response_facts *facts; /* by the rules of the site */
 	const struct freshness *freshness;
 	const struct fields *request; /* which it is for */
 	const struct cachecontrol *cc; /* of that */

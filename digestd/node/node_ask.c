@@ -9,11 +9,21 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/fields.h"
 
+bool node_ask_align(const struct node_ask *a, char range[SLICES_RANGE])
+{
+	return a->ranged && a->slice_bytes && a->get && a->cacheable &&
+	       slices_align(a->request, a->slice_bytes, NODE_ASK_SLICES,
+			    range) &&
+	       !a->cc->no_store && !fields_get(a->request, "authorization");
+}
+
 /* Whether one response may answer another request than the one it is for. */
 static bool node_ask_is_for_all(const struct node_ask *a)
 {
+	char range[SLICES_RANGE];
+
 	return !a->cc->no_store && !a->cc->no_cache &&
-	       !fields_get(a->request, "range") &&
+	       (!a->ranged || node_ask_align(a, range)) &&
 	       !fields_get(a->request, "authorization");
 }
 
@@ -50,11 +60,11 @@ int node_ask_conditions(const struct node_ask *a, const struct fields *stored,
 		"If-Unmodified-Since",
 	};
 
-	*validating = a->cacheable && stored &&
-		      conditional_has_validator(stored);
+	*validating =
+		a->cacheable && stored && conditional_has_validator(stored);
 	if (*validating)
 		return node_ask_about(stored, out);
-	if (!a->cacheable || !a->get || fields_get(a->request, "range"))
+	if (!a->cacheable || !a->get || a->ranged)
 		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		fields_remove(out, names[i]);

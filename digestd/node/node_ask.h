@@ -5,17 +5,28 @@
 #define DIGESTD_NODE_NODE_ASK_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/http/slices.h"
 
 struct cachecontrol;
 struct fields;
 
 /* A request that nothing here has answered. All pointers are borrowed. */
 struct node_ask {
-	const struct fields *request; /* as it came */
+	const struct fields *request;  /* as it came */
 	const struct cachecontrol *cc; /* of that */
-	bool get;	/* by the method */
-	bool cacheable; /* GET or HEAD that the store may answer */
+	bool get;                      /* by the method */
+	bool cacheable;       /* GET or HEAD that the store may answer */
+	bool ranged; /* it has a Range */
+	uint64_t slice_bytes; /* of large objects; 0: there are no slices */
 };
+
+enum { NODE_ASK_SLICES = 8 }; /* that are asked for at a time */
+
+/* Whether its range, of an object that nothing is known of, can be asked for in
+ * whole slices, which may be stored: by that Range. */
+bool node_ask_align(const struct node_ask *a, char range[SLICES_RANGE]);
 
 /* Whether one response may answer several requests like this one. */
 bool node_ask_is_shareable(const struct node_ask *a);
@@ -23,7 +34,7 @@ bool node_ask_is_shareable(const struct node_ask *a);
 /*
  * Whether peers may be asked. What only origins can do, they are not asked for:
  * to confirm what is stale here (has_stale), to answer anew or for one client,
- * to send a range.
+ * to send a range that is not of whole slices.
  */
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
 

@@ -4,11 +4,13 @@
  * and the time go in, what to do comes out.
  *
  *   state      event    what follows
- *   SERVING    ASKED    begin: DRAINING, until drain_ms have passed
- *   SERVING    LOOKED   nothing
+ *   SERVING    ASKED    begin: DRAINING, until due_ms
  *   DRAINING   ASKED    end: OVER
- *   DRAINING   LOOKED   if nothing is left, or the time has passed, end: OVER
+ *   DRAINING   EMPTY    if it was the last worker, end: OVER
+ *   DRAINING   LATE     end: OVER
  *   OVER       any      nothing
+ *
+ * A worker is EMPTY, and the time LATE, only after the begin.
  */
 #ifndef DIGESTD_NODE_NODE_DRAIN_H
 #define DIGESTD_NODE_NODE_DRAIN_H
@@ -25,34 +27,37 @@ enum node_drain_state {
 enum { NODE_DRAIN_STATES = NODE_DRAIN_OVER + 1 };
 
 enum node_drain_event {
-	NODE_DRAIN_ASKED,  /* to end, by a signal */
-	NODE_DRAIN_LOOKED, /* for what is left; now and then */
+	NODE_DRAIN_ASKED, /* to end, by a signal */
+	NODE_DRAIN_EMPTY, /* a worker has no connection any more */
+	NODE_DRAIN_LATE,  /* the time is up */
 };
 
-enum { NODE_DRAIN_EVENTS = NODE_DRAIN_LOOKED + 1 };
+enum { NODE_DRAIN_EVENTS = NODE_DRAIN_LATE + 1 };
 
 /* What happens, with the facts that belong to it. */
 struct node_drain_input {
 	enum node_drain_event event;
-	int64_t now_ms;
-	int64_t drain_ms;  /* ASKED: what there is of time */
-	bool nothing_left; /* LOOKED: no worker has a connection any more */
+	int64_t now_ms;	  /* ASKED */
+	int64_t drain_ms; /* ASKED: what there is of time */
+	unsigned workers; /* ASKED: how many there are; > 0 */
 };
 
 enum node_drain_action {
 	NODE_DRAIN_GO_ON,
 	NODE_DRAIN_BEGIN, /* take no connections any more, keep none that waits
-			     for its next request, answer who waits for news */
+			     for its next request, answer who waits for news;
+			     and LATE at due_ms */
 	NODE_DRAIN_END,	  /* at once */
 };
 
 /* All zero at first: it serves. */
 struct node_drain {
 	enum node_drain_state state;
-	int64_t until_ms; /* DRAINING */
+	int64_t due_ms; /* DRAINING: LATE comes */
+	unsigned left;	/* DRAINING: workers that are not empty */
 };
 
-/* One step. */
+/* One step. EMPTY comes once for each worker. */
 enum node_drain_action node_drain_step(struct node_drain *d,
 				       const struct node_drain_input *in);
 

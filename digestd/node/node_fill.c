@@ -6,16 +6,16 @@
 
 #include <assert.h>
 
+#include "digestd/node/node_fill_inside.h"
+
 /* Parts of steps */
 
-static struct node_fill_step node_fill_do(uint32_t actions)
+struct node_fill_step node_fill_do(uint32_t actions)
 {
 	return (struct node_fill_step){ .actions = actions };
 }
 
-/* The fill is over. */
-static struct node_fill_step node_fill_end(struct node_fill *f,
-					   uint32_t actions)
+struct node_fill_step node_fill_end(struct node_fill *f, uint32_t actions)
 {
 	f->state = NODE_LANDED;
 	f->keep = NODE_KEEP_NO;
@@ -48,7 +48,7 @@ static struct node_fill_step node_fill_next(struct node_fill *f,
 {
 	struct node_fill_step step = node_fill_end(f, actions | NODE_FORGET);
 
-	if (f->client)
+	if (f->client || f->purpose == NODE_FOR_SLICES)
 		step.then = NODE_THEN_NEXT;
 	else
 		step.actions |= NODE_LAND;
@@ -62,15 +62,20 @@ static bool node_fill_shows(const struct node_fill *f)
 	       f->state == NODE_REJOIN;
 }
 
+bool node_fill_asks(const struct node_fill *f)
+{
+	return f->state == NODE_ASK_PEER || f->state == NODE_ASK_ORIGIN;
+}
+
 bool node_fill_passes(const struct node_fill *f)
 {
 	return f->keep != NODE_KEEP_YES && node_fill_shows(f);
 }
 
-static bool node_fill_is_from_peer(const struct node_fill *f)
+bool node_fill_is_from_peer(const struct node_fill *f)
 {
 	return f->state == NODE_ASK_PEER || f->state == NODE_COLLECT_PEER ||
-	       f->state == NODE_SHOW_PEER;
+	       f->state == NODE_SHOW_PEER || f->state == NODE_CUT_PEER;
 }
 
 /* The reply breaks off, and nobody takes what came for the whole. */
@@ -94,8 +99,7 @@ static uint32_t node_fill_set_timer(struct node_fill *f, int64_t due_ms)
 	return NODE_SET_TIMER;
 }
 
-/* A peer has some time from then on. */
-static uint32_t node_fill_watch(struct node_fill *f, int64_t from_ms)
+uint32_t node_fill_watch(struct node_fill *f, int64_t from_ms)
 {
 	f->watched = f->received;
 	return node_fill_set_timer(f, from_ms + f->pace_ms);
@@ -159,6 +163,8 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 
 	if (in->head == NODE_HEAD_USABLE && f->purpose != NODE_FOR_PROBE)
 		return node_fill_do(NODE_ADMIT);
+	if (in->head == NODE_HEAD_SLICES)
+		return node_fill_cut(f, in);
 	f->keep = NODE_KEEP_NO;
 	if (f->purpose != NODE_FOR_PROBE)
 		return node_fill_next(f, verdict);
@@ -168,8 +174,7 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 	return node_fill_do(node_fill_watch(f, f->asked_ms));
 }
 
-/* What is held against a peer. */
-static uint32_t node_fill_blame(const struct node_fill_input *in)
+uint32_t node_fill_blame(const struct node_fill_input *in)
 {
 	return in->own_fault ? 0 : NODE_RECORD_ERROR;
 }
@@ -198,10 +203,16 @@ node_fill_on_origin_head(struct node_fill *f, const struct node_fill_input *in)
 		return node_fill_drop(f, NODE_REPLY_STALE);
 	case NODE_HEAD_NOMEM:
 		return node_fill_fail(f, 503, "memory");
+	case NODE_HEAD_SLICES:
+		return node_fill_cut(f, in);
+	case NODE_HEAD_CHANGED:
+		assert(f->purpose == NODE_FOR_SLICES);
+		return node_fill_drop(f, NODE_INVALIDATE);
 	case NODE_HEAD_USABLE:
 		break;
-	case NODE_HEAD_UNUSABLE: /* an origin's answer is used */
-		assert(in->head != NODE_HEAD_UNUSABLE);
+	case NODE_HEAD_UNUSABLE: /* else an origin's answer is used */
+		assert(f->purpose == NODE_FOR_SLICES);
+		return node_fill_drop(f, 0);
 	}
 	return node_fill_do(NODE_INVALIDATE | NODE_ADMIT);
 }
@@ -227,6 +238,9 @@ static bool node_fill_collects(const struct node_fill *f,
 {
 	if (node_fill_is_from_peer(f))
 		return f->body_len <= NODE_COLLECT_PEER_BYTES && !f->bodiless;
+	/* the response ends only when all of the request is there */
+	if (in->receiving && in->agrees)
+		return false;
 	/* what comes before the request's body is in, goes out at once */
 	if (in->receiving && f->body_len <= in->early_bytes)
 		return f->body_len >= 0;
@@ -328,10 +342,12 @@ uint64_t node_fill_need(const struct node_fill *f, size_t len)
 	return node_fill_shows(f) ? 0 : 2 * after;
 }
 
-bool node_fill_is_worth_finishing(const struct node_fill *f)
+bool node_fill_goes_on_alone(const struct node_fill *f, bool memory_is_short)
 {
 	uint64_t len = f->body_len < 0 ? 0 : (uint64_t)f->body_len;
 
+	if (memory_is_short)
+		return false;
 	if (f->body_len < 0)
 		return f->received <= NODE_ALONE_UNKNOWN;
 	return len <= NODE_ALONE_BYTES || len - f->received <= len / 4;
@@ -564,9 +580,11 @@ static struct node_fill_step node_fill_on_left(struct node_fill *f,
 					       const struct node_fill_input *in)
 {
 	f->client = false;
-	if (f->keep != NODE_KEEP_YES)
-		return node_fill_end(f, NODE_STOP | NODE_LAND);
-	return in->wanted ? node_fill_do(0) : node_fill_give_up(f);
+	if (in->wanted && (f->keep == NODE_KEEP_YES || node_fill_asks(f)))
+		return node_fill_do(0);
+	return f->keep == NODE_KEEP_YES ?
+		       node_fill_give_up(f) :
+		       node_fill_end(f, NODE_STOP | NODE_LAND);
 }
 
 /* Of what has landed. */
@@ -614,7 +632,8 @@ typedef struct node_fill_step node_fill_handler(struct node_fill *f,
 /* READ: what is read from the disk concerns requests, not fills.
  * HEAD, MORE, END: the source is asked once and sends them in this order; what
  * a source sends after its end, or after it was cancelled, the edge drops.
- * TIMER: none is armed. ROOM: nobody reads yet. UP: a request with a body is
+ * TIMER: none is armed. ROOM: nobody reads yet, or what is
+ * cut, reads slices. UP: a request with a body is
  * never sent to a peer; and when its response is whole, the rest of its body is
  * thrown away. */
 
@@ -709,6 +728,28 @@ node_fill_table[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = node_fill_on_left,
 		[NODE_UP]    = node_fill_on_up,
 	},
+	[NODE_CUT_PEER] = {
+		[NODE_READ]  = IMPOSSIBLE,
+		[NODE_HEAD]  = IMPOSSIBLE,
+		[NODE_MORE]  = node_fill_on_cut,
+		[NODE_END]   = node_fill_on_cut_end,
+		[NODE_BROKE] = node_fill_on_cut_broken,
+		[NODE_TIMER] = node_fill_on_cut_pace,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_fill_on_cut_left,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
+	[NODE_CUT_ORIGIN] = {
+		[NODE_READ]  = IMPOSSIBLE,
+		[NODE_HEAD]  = IMPOSSIBLE,
+		[NODE_MORE]  = node_fill_on_cut,
+		[NODE_END]   = node_fill_on_cut_end,
+		[NODE_BROKE] = node_fill_on_cut_broken,
+		[NODE_TIMER] = IMPOSSIBLE,
+		[NODE_ROOM]  = IMPOSSIBLE,
+		[NODE_LEFT]  = node_fill_on_cut_left,
+		[NODE_UP]    = IMPOSSIBLE,
+	},
 };
 /* clang-format on */
 
@@ -730,6 +771,7 @@ const char *node_fill_state_name(enum node_fill_state state)
 	static const char *const names[NODE_FILL_STATES] = {
 		"LANDED",     "ASK_PEER",   "COLLECT_PEER",   "SHOW_PEER",
 		"REJOIN",     "ASK_ORIGIN", "COLLECT_ORIGIN", "SHOW_ORIGIN",
+		"CUT_PEER",   "CUT_ORIGIN",
 	};
 
 	return names[state];

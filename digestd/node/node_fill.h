@@ -8,7 +8,10 @@
  * lists them. Which pairs of a state and an event there are stands in one
  * table, in node_fill.c; any other pair is a fault of the edge, and asserted.
  *
- * A fill that renews what is stored, or probes a peer, has no client.
+ * A fill that renews what is stored, probes a peer, or fetches slices has no
+ * client. One that begins an object in slices answers its client with the head;
+ * from then on that follows slices (node_slices.h), as all others do, and no
+ * client's pace is the fill's.
  *
  * Bytes stay outside: a fill counts them. Its source sends against a credit in
  * bytes: at 0 it waits, until the client has taken enough of what is here.
@@ -31,6 +34,8 @@ enum node_fill_state {
 	NODE_ASK_ORIGIN,
 	NODE_COLLECT_ORIGIN,
 	NODE_SHOW_ORIGIN,
+	NODE_CUT_PEER,       /* stored in slices as it comes */
+	NODE_CUT_ORIGIN,
 	NODE_FILL_STATES,
 };
 
@@ -45,6 +50,7 @@ enum node_purpose {
 	NODE_FOR_CLIENT,
 	NODE_FOR_RENEWAL, /* of what is stored */
 	NODE_FOR_PROBE,   /* of a half-open peer */
+	NODE_FOR_SLICES,  /* of a large object, whose head is here */
 };
 
 enum node_result {
@@ -58,9 +64,13 @@ enum node_head {
 	NODE_HEAD_USABLE,    /* for this request; when rejoining: the same */
 	NODE_HEAD_UNUSABLE,  /* a peer's; when rejoining: another */
 	NODE_HEAD_CONFIRMS,  /* a 304 about what is stored */
-	NODE_HEAD_ELSEWHERE, /* a 304 about something else */
+	NODE_HEAD_ELSEWHERE, /* it answers what this node has made of the
+				question, a 304 about something else for one:
+				the client's own is to be asked */
 	NODE_HEAD_STALE,     /* an error: what is stored may be used instead */
 	NODE_HEAD_NOMEM,     /* there is no memory to hold it */
+	NODE_HEAD_SLICES,    /* it is to be stored in slices */
+	NODE_HEAD_CHANGED,   /* for slices: of another version */
 };
 
 enum {
@@ -118,10 +128,13 @@ struct node_fill_input {
 	int64_t now_ms;
 	enum node_head head; /* HEAD */
 	size_t len;	     /* MORE: bytes that have come */
-	bool room;	     /* MORE: memory for node_fill_need() was there */
+	bool room;	     /* MORE: memory for node_fill_need() was there, or
+				for the slice */
+	bool completes;	     /* MORE: the slice; no bytes are of two */
 	bool same;	     /* MORE when rejoining: as the peer has sent */
 	bool wanted;	     /* MORE, LEFT of what is kept: others wait for it,
-				or it is worth finishing */
+				or it goes on alone; LEFT before the header:
+				others wait for it */
 	uint64_t waiting;    /* MORE, ROOM: what the client has yet to take */
 	uint64_t window;     /* MORE, ROOM: and what of that may be here */
 	bool by_close;	     /* END: the body had no length of its own */
@@ -143,7 +156,8 @@ enum node_fill_action {
 	NODE_INVALIDATE = 1 << 6,  /* what an unsafe method may have changed */
 	NODE_ADMIT = 1 << 7,	   /* ask, then node_fill_admitted() */
 	NODE_PASS = 1 << 8,	   /* forget what would have been stored */
-	NODE_STORE = 1 << 9,	   /* and hand it to who has joined */
+	NODE_STORE = 1 << 9,	   /* and hand it to who has joined; what is
+				      cut: its head */
 	NODE_TAKE_WINDOW = 1 << 10, /* the memory that a stream needs */
 	NODE_CONFIRM = 1 << 11, /* renew what is stored, reply with it */
 	NODE_REPLY_STORED = 1 << 12,
@@ -160,10 +174,11 @@ enum node_fill_action {
 	NODE_SET_TIMER = 1 << 23, /* to due_ms */
 	NODE_TAKE = 1 << 24,   /* append the bytes that have come */
 	NODE_REFUSE = 1 << 25, /* or not: they come again */
-	NODE_WAKE = 1 << 26,   /* the client has something to read */
-	NODE_RESUME = 1 << 27, /* the source may send again */
-	NODE_UPLOAD = 1 << 28, /* there is more to send to the source */
-	NODE_AGAIN = 1 << 29,  /* the same event, in the new state */
+	NODE_STORE_SLICE = 1 << 26, /* which those bytes complete */
+	NODE_WAKE = 1 << 27,   /* the client has something to read */
+	NODE_RESUME = 1 << 28, /* the source may send again */
+	NODE_UPLOAD = 1 << 29, /* there is more to send to the source */
+	NODE_AGAIN = 1 << 30,  /* the same event, in the new state */
 };
 
 /* And last, one of these. */
@@ -196,8 +211,9 @@ struct node_fill_admission {
 	bool keep;
 	bool room;	/* memory for node_fill_need_whole() was there */
 	bool busy;	/* too little is left to let a stream begin */
-	bool receiving; /* the client's own body is still coming in... */
-	int64_t early_bytes; /* ...and so long a reply goes out meanwhile */
+	bool receiving; /* the client's own body is still coming in, */
+	bool agrees;	/* which this response does not make useless, */
+	int64_t early_bytes; /* and so long a reply goes out meanwhile */
 };
 
 /* The second half of a HEAD: how the body is taken. */
@@ -217,9 +233,13 @@ uint64_t node_fill_need(const struct node_fill *f, size_t len);
 size_t node_fill_repeated(const struct node_fill *f, size_t len);
 bool node_fill_compares(const struct node_fill *f);
 
-/* Whether a response that is kept is worth finishing though its client has
- * left: it is small, or nearly done. */
-bool node_fill_is_worth_finishing(const struct node_fill *f);
+/* Whether a response that is kept is fetched to its end though nobody waits for
+ * it any more: it is small, or nearly done, and nobody else is short of memory
+ * (node_memory_is_short()). */
+bool node_fill_goes_on_alone(const struct node_fill *f, bool memory_is_short);
+
+/* Whether it waits for a header. */
+bool node_fill_asks(const struct node_fill *f);
 
 /* Whether what comes is shown as it comes, and is not kept then. */
 bool node_fill_passes(const struct node_fill *f);

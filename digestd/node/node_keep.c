@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/storable.h"
 #include "digestd/http/target.h"
 
@@ -16,7 +16,7 @@
 static bool node_keep_names_target(const struct node_keep_response *r,
 				   const char *name)
 {
-	const char *reference = fields_get(r->answer->fields, name);
+	const char *reference = fields_get(r->facts->fields, name);
 	char *uri;
 	bool same;
 
@@ -33,17 +33,17 @@ static bool node_keep_answers_get(const struct node_keep_response *r)
 {
 	if (!r->post)
 		return r->get;
-	return r->answer->status == 200 && r->freshness->explicit &&
+	return r->facts->status == 200 && r->freshness->explicit &&
 	       node_keep_names_target(r, "Content-Location");
 }
 
 bool node_keep_may(const struct node_keep_response *r)
 {
 	/* what came for a range is about it, unless it is the whole */
-	if (r->answer->status != 200 && fields_get(r->request, "range"))
+	if (r->facts->status != 200 && fields_get(r->request, "range"))
 		return false;
 	return node_keep_answers_get(r) &&
-	       storable("GET", r->request, r->answer) == STORABLE_YES &&
+	       storable("GET", r->request, r->facts) == STORABLE_YES &&
 	       (r->body_len < 0 || (uint64_t)r->body_len <= r->max_bytes);
 }
 
@@ -58,7 +58,7 @@ enum admission_decision node_keep_place_renewed(enum admission_decision was)
 	return was == ADMISSION_RAM ? ADMISSION_RAM : ADMISSION_DISK;
 }
 
-enum node_renewed node_keep_renewed(const struct answer *updated,
+enum node_renewed node_keep_renewed(const struct response_facts *updated,
 				    const struct fields *request,
 				    bool right_variant)
 {

@@ -11,14 +11,14 @@
 
 #include "digestd/admission/admission_policy.h"
 
-struct answer;
 struct fields;
 struct freshness;
+struct response_facts;
 struct target;
 
 /* A response whose header has come. All pointers are borrowed. */
 struct node_keep_response {
-	const struct answer *answer;  /* by the rules of the site */
+	const struct response_facts *facts; /* by the rules of the site */
 	const struct fields *request; /* which it is for */
 	const struct target *target;  /* of that */
 	const struct freshness *freshness;
@@ -48,7 +48,7 @@ enum node_renewed {
 
 /* What becomes of a stored response with the fields of a 304, which was for a
  * request. right_variant: it is one for requests like the client's. */
-enum node_renewed node_keep_renewed(const struct answer *updated,
+enum node_renewed node_keep_renewed(const struct response_facts *updated,
 				    const struct fields *request,
 				    bool right_variant);
 

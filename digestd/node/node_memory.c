@@ -44,6 +44,13 @@ bool node_memory_collect(const struct node_memory *m,
 			   m->reserve);
 }
 
+bool node_memory_has_room(const struct node_memory *m, uint64_t bytes)
+{
+	uint64_t left = ledger_left(m->ledger);
+
+	return left >= m->reserve && left - m->reserve >= bytes;
+}
+
 /* Of a stream with such a window. */
 static uint64_t node_memory_of_stream(size_t window)
 {

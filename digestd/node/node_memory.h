@@ -38,6 +38,9 @@ enum {
 bool node_memory_collect(const struct node_memory *m,
 			 struct ledger_account *account, uint64_t bytes);
 
+/* Whether there would be room for it now. */
+bool node_memory_has_room(const struct node_memory *m, uint64_t bytes);
+
 /*
  * Takes what a body needs that passes through. Returns how many bytes of it may
  * wait here: set_bytes, by the settings, or in need fewer. `here` have been

@@ -55,8 +55,12 @@ node_request_answer(struct node_request *q, enum node_request_action action)
 static enum node_request_action
 node_request_miss(struct node_request *q, const struct node_request_input *in)
 {
-	if (q->from_peer)
+	if (q->from_peer && (!in->waits || q->alone))
 		return node_request_answer(q, NODE_DO_REPLY_NOT_HERE);
+	if (q->from_peer) {
+		q->state = NODE_WAITING;
+		return NODE_DO_JOIN;
+	}
 	if (in->only_if_cached)
 		return node_request_answer(q, NODE_DO_REPLY_ONLY_IF_CACHED);
 	if (in->no_memory)
@@ -99,6 +103,9 @@ enum node_request_action node_request_joined(struct node_request *q,
 	case NODE_JOINED_STORED:
 		q->state = NODE_READING;
 		return NODE_DO_NOTHING;
+	case NODE_JOINED_NOTHING:
+		assert(q->from_peer);
+		return node_request_answer(q, NODE_DO_REPLY_NOT_HERE);
 	}
 	return NODE_DO_ASK;
 }
@@ -118,6 +125,8 @@ node_request_on_head(struct node_request *q,
 		q->waiting = false;
 		q->alone = true;
 	}
+	if (!in->own && !in->usable && q->from_peer)
+		return node_request_answer(q, NODE_DO_REPLY_NOT_HERE);
 	if (!in->own && !in->usable)
 		return NODE_DO_ASK;
 	q->state = NODE_FOLLOWING;

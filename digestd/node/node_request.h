@@ -71,6 +71,7 @@ struct node_request_input {
 	bool only_if_cached;   /* READ: nobody may be asked for it */
 	bool no_memory;	       /* READ: to ask anybody */
 	bool shareable;	       /* READ: one fill may answer several of these */
+	bool waits;	       /* READ: from a peer that may wait for a fill */
 	bool own;	       /* HEAD, MORE, END: of its own fill */
 	bool usable;	       /* HEAD of another's */
 };
@@ -107,6 +108,7 @@ enum node_joined {
 	NODE_JOINED_LEADS,
 	NODE_JOINED_WAITS,
 	NODE_JOINED_STORED, /* another worker has stored it: READ comes next */
+	NODE_JOINED_NOTHING, /* from a peer: there is nothing to be joined */
 };
 
 /* What to do next. */

@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/node/node_answer.h"
 #include "tests/node/response_row.h"
 #include "tests/unit.h"
@@ -44,9 +44,9 @@ static enum peer_outcome judge(const struct peer_row *row)
 	struct fields fields, request;
 	struct freshness freshness;
 	struct cachecontrol cc;
-	struct answer answer;
+	struct response_facts facts;
 	struct node_answer a = {
-		.status = row->status, .fields = &fields, .answer = &answer,
+		.status = row->status, .fields = &fields, .facts = &facts,
 		.freshness = &freshness, .request = &request, .cc = &cc,
 		.right_variant = !row->other_variant,
 		.invalidated = row->invalidated, .now_s = NOW_S,
@@ -55,9 +55,9 @@ static enum peer_outcome judge(const struct peer_row *row)
 
 	response_row_fields(&fields, row->fields, NROWS(row->fields));
 	response_row_fields(&request, row->request, NROWS(row->request));
-	answer_read(&answer, row->status, &fields, NULL);
+	response_facts_read(&facts, row->status, &fields, NULL);
 	cachecontrol_request(&request, &cc);
-	freshness_init(&freshness, &answer, &times);
+	freshness_init(&freshness, &facts, &times);
 	outcome = node_answer_of_peer(&a);
 	fields_free(&fields);
 	fields_free(&request);

@@ -25,7 +25,13 @@ enum method { GET, HEAD, POST };
 static struct node_ask ask_by(enum method method, const struct fields *request,
 			      const struct cachecontrol *cc)
 {
-	return (struct node_ask){ request, cc, method == GET, method != POST };
+	return (struct node_ask){
+		.request = request,
+		.cc = cc,
+		.get = method == GET,
+		.cacheable = method != POST,
+		.ranged = fields_get(request, "Range"),
+	};
 }
 
 /* clang-format off */
@@ -67,6 +73,49 @@ static void who_is_asked(void **arg)
 			fail_msg("row %zu", i);
 		/* only an origin confirms */
 		assert_false(node_ask_may_be_at_peers(&ask, true));
+		fields_free(&f);
+	}
+}
+
+/* clang-format off */
+static const struct {
+	struct pair fields[2];
+	bool aligns;
+} slice_rows[] = {
+	{ { { "Range", "bytes=0-1" } }, true },
+	{ { { "Range", "bytes=-1" } }, false },
+	{ { { "Accept", "text/plain" } }, false },
+	{ { { "Range", "bytes=0-1" }, { "Cache-Control", "no-store" } }, false },
+	{ { { "Range", "bytes=0-1" }, { "Authorization", "Basic eDp5" } }, false },
+	{ { { "Range", "bytes=0-1" }, { "If-Range", "\"a\"" } }, true },
+};
+/* clang-format on */
+
+/* What whole slices are asked for with, all may use, and peers may have. */
+static void whole_slices_are_for_all(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(slice_rows); i++) {
+		char range[SLICES_RANGE];
+		struct cachecontrol cc;
+		struct node_ask ask;
+		struct fields f;
+
+		fill(&f, slice_rows[i].fields, 2);
+		cachecontrol_request(&f, &cc);
+		ask = ask_by(GET, &f, &cc);
+		assert_false(node_ask_align(&ask, range));
+		ask.slice_bytes = 1000;
+		assert_int_equal(node_ask_align(&ask, range),
+				 slice_rows[i].aligns);
+		if (slice_rows[i].aligns) {
+			assert_string_equal(range, "bytes=0-999");
+			assert_true(node_ask_is_shareable(&ask));
+			assert_true(node_ask_may_be_at_peers(&ask, false));
+			assert_false(node_ask_may_be_at_peers(&ask, true));
+		}
+		ask.get = false;
+		assert_false(node_ask_align(&ask, range));
 		fields_free(&f);
 	}
 }
@@ -162,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_asked),
+		cmocka_unit_test(whole_slices_are_for_all),
 		cmocka_unit_test(conditions),
 	};
 

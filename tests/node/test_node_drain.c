@@ -1,35 +1,47 @@
 /*
- * How a node ends: each event in each state, and each order of some of them.
+ * How a node ends: each event in each state that it may come in, and each order
+ * of some of them.
  */
 #include "digestd/node/node_drain.h"
 #include "tests/unit.h"
 
-enum { UNTIL_MS = 1000, DRAIN_MS = 300 };
+enum { NOW_MS = 700, DRAIN_MS = 300, WORKERS = 3 };
 
 /* clang-format off */
 static const struct {
-	enum node_drain_state state; /* DRAINING: until UNTIL_MS */
+	enum node_drain_state state;
+	unsigned left; /* workers that are not empty */
 	enum node_drain_event event;
-	int64_t now_ms;
-	bool nothing_left;
 	enum node_drain_state after;
+	unsigned left_after;
 	enum node_drain_action action;
 } rows[] = {
-#define ROW(state, event, now_ms, nothing_left, after, action) \
-	{ NODE_DRAIN_##state, NODE_DRAIN_##event, now_ms, nothing_left, \
-	  NODE_DRAIN_##after, NODE_DRAIN_##action },
-ROW(SERVING,  ASKED,  5,            false, DRAINING, BEGIN)
-ROW(SERVING,  LOOKED, 5,            false, SERVING,  GO_ON)
-ROW(SERVING,  LOOKED, UNTIL_MS * 2, true,  SERVING,  GO_ON)
-ROW(DRAINING, ASKED,  5,            false, OVER,     END)
-ROW(DRAINING, LOOKED, UNTIL_MS - 1, false, DRAINING, GO_ON)
-ROW(DRAINING, LOOKED, UNTIL_MS,     false, OVER,     END)
-ROW(DRAINING, LOOKED, 5,            true,  OVER,     END)
-ROW(OVER,     ASKED,  5,            false, OVER,     GO_ON)
-ROW(OVER,     LOOKED, UNTIL_MS,     true,  OVER,     GO_ON)
+#define ROW(state, left, event, after, left_after, action) \
+	{ NODE_DRAIN_##state, left, NODE_DRAIN_##event, \
+	  NODE_DRAIN_##after, left_after, NODE_DRAIN_##action },
+ROW(SERVING,  0, ASKED, DRAINING, WORKERS, BEGIN)
+ROW(DRAINING, 2, ASKED, OVER,     2,       END)
+ROW(DRAINING, 2, EMPTY, DRAINING, 1,       GO_ON)
+ROW(DRAINING, 1, EMPTY, OVER,     0,       END)
+ROW(DRAINING, 2, LATE,  OVER,     2,       END)
+ROW(OVER,     2, ASKED, OVER,     2,       GO_ON)
+ROW(OVER,     2, EMPTY, OVER,     1,       GO_ON)
+ROW(OVER,     1, EMPTY, OVER,     0,       GO_ON)
+ROW(OVER,     2, LATE,  OVER,     2,       GO_ON)
 #undef ROW
 };
 /* clang-format on */
+
+static enum node_drain_action step(struct node_drain *d,
+				   enum node_drain_event event, int64_t now_ms)
+{
+	const struct node_drain_input in = {
+		.event = event, .now_ms = now_ms, .drain_ms = DRAIN_MS,
+		.workers = WORKERS,
+	};
+
+	return node_drain_step(d, &in);
+}
 
 static void steps(void **arg)
 {
@@ -37,61 +49,69 @@ static void steps(void **arg)
 
 	(void)arg;
 	for (size_t i = 0; i < NROWS(rows); i++) {
-		struct node_drain d = { rows[i].state, UNTIL_MS };
-		const struct node_drain_input in = {
-			.event = rows[i].event, .now_ms = rows[i].now_ms,
-			.drain_ms = DRAIN_MS,
-			.nothing_left = rows[i].nothing_left,
-		};
-		enum node_drain_action action = node_drain_step(&d, &in);
+		struct node_drain d = { .state = rows[i].state,
+					.left = rows[i].left };
+		enum node_drain_action action = step(&d, rows[i].event, NOW_MS);
 
-		if (d.state != rows[i].after || action != rows[i].action)
-			fail_msg("row %zu: state %d, action %d", i, d.state,
-				 action);
+		if (d.state != rows[i].after || action != rows[i].action ||
+		    d.left != rows[i].left_after)
+			fail_msg("row %zu: state %d, action %d, left %u", i,
+				 d.state, action, d.left);
 		if (action == NODE_DRAIN_BEGIN)
-			assert_int_equal(d.until_ms,
-					 rows[i].now_ms + DRAIN_MS);
+			assert_int_equal(d.due_ms, NOW_MS + DRAIN_MS);
 		assert_int_equal(node_drain_is_serving(&d),
 				 d.state == NODE_DRAIN_SERVING);
 		met[rows[i].state][rows[i].event] = true;
 	}
-	for (int s = 0; s < NODE_DRAIN_STATES; s++) {
+	for (int s = NODE_DRAIN_DRAINING; s < NODE_DRAIN_STATES; s++) {
 		for (int e = 0; e < NODE_DRAIN_EVENTS; e++)
 			assert_true(met[s][e]);
 	}
 }
 
-/* Whatever happens in whatever order, it begins once and then ends once; and
- * as soon as it may. */
+/* Whether an edge could bring it. */
+static bool may_come(enum node_drain_event event, unsigned begun,
+		     unsigned empty, unsigned late)
+{
+	switch (event) {
+	case NODE_DRAIN_ASKED:
+		return true;
+	case NODE_DRAIN_EMPTY:
+		return begun && empty < WORKERS;
+	case NODE_DRAIN_LATE:
+		return begun && !late;
+	}
+	return false;
+}
+
+/* Whatever happens in whatever order, it begins once and then ends once, with
+ * what comes first of a second signal, the last worker and the time. */
 static void all_orders(void **arg)
 {
-	enum { EVENTS = 6, STEP_MS = DRAIN_MS / 3 + 1 };
+	enum { EVENTS = 7, ORDERS = 3 * 3 * 3 * 3 * 3 * 3 * 3 };
 
 	(void)arg;
-	for (unsigned order = 0; order < 1u << 2 * EVENTS; order++) {
-		unsigned begun = 0, ended = 0;
+	for (unsigned order = 0; order < ORDERS; order++) {
+		unsigned asked = 0, empty = 0, late = 0, ended = 0;
 		struct node_drain d = { 0 };
-		int64_t begun_ms = 0;
 
-		for (unsigned i = 0; i < EVENTS; i++) {
-			unsigned choice = order >> 2 * i & 3;
-			const struct node_drain_input in = {
-				.event = choice & 1 ? NODE_DRAIN_ASKED :
-						      NODE_DRAIN_LOOKED,
-				.now_ms = i * STEP_MS, .drain_ms = DRAIN_MS,
-				.nothing_left = choice & 2,
-			};
-			bool late = begun && !ended &&
-				    in.now_ms - begun_ms >= DRAIN_MS;
-			enum node_drain_action action =
-				node_drain_step(&d, &in);
+		for (unsigned i = 0, left = order; i < EVENTS; i++, left /= 3) {
+			enum node_drain_event event =
+				(enum node_drain_event)(left % 3);
+			enum node_drain_action action;
 
-			begun += action == NODE_DRAIN_BEGIN;
+			if (!may_come(event, asked, empty, late))
+				continue;
+			asked += event == NODE_DRAIN_ASKED;
+			empty += event == NODE_DRAIN_EMPTY;
+			late += event == NODE_DRAIN_LATE;
+			action = step(&d, event, i);
 			ended += action == NODE_DRAIN_END;
-			if (action == NODE_DRAIN_BEGIN)
-				begun_ms = in.now_ms;
-			assert_true(begun <= 1 && ended <= begun);
-			assert_true(!late || ended);
+			assert_int_equal(action == NODE_DRAIN_BEGIN,
+					 asked == 1 && !empty && !late &&
+						 event == NODE_DRAIN_ASKED);
+			assert_int_equal(ended, asked > 1 || late ||
+							empty == WORKERS);
 		}
 	}
 }

@@ -21,9 +21,10 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 	},
 	[NODE_ASK_PEER] = {
 		/* ASK_PEER: until node_fill_admitted() */
-		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(LANDED),
+		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(CUT_PEER) |
+			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
-		[NODE_LEFT]  = S(LANDED),
+		[NODE_LEFT]  = S(ASK_PEER) | S(LANDED),
 	},
 	[NODE_COLLECT_PEER] = {
 		[NODE_MORE]  = S(COLLECT_PEER) | S(SHOW_PEER) | S(LANDED),
@@ -49,9 +50,9 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(REJOIN) | S(LANDED),
 	},
 	[NODE_ASK_ORIGIN] = {
-		[NODE_HEAD]  = S(ASK_ORIGIN) | S(LANDED),
+		[NODE_HEAD]  = S(ASK_ORIGIN) | S(CUT_ORIGIN) | S(LANDED),
 		[NODE_BROKE] = S(LANDED),
-		[NODE_LEFT]  = S(LANDED),
+		[NODE_LEFT]  = S(ASK_ORIGIN) | S(LANDED),
 		[NODE_UP]    = S(ASK_ORIGIN) | S(LANDED),
 	},
 	[NODE_COLLECT_ORIGIN] = {
@@ -70,6 +71,19 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(SHOW_ORIGIN) | S(LANDED),
 		[NODE_UP]    = S(SHOW_ORIGIN) | S(LANDED),
 	},
+	[NODE_CUT_PEER] = {
+		[NODE_MORE]  = S(CUT_PEER) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(CUT_PEER) | S(LANDED),
+		[NODE_LEFT]  = S(CUT_PEER),
+	},
+	[NODE_CUT_ORIGIN] = {
+		[NODE_MORE]  = S(CUT_ORIGIN) | S(LANDED),
+		[NODE_END]   = S(LANDED),
+		[NODE_BROKE] = S(LANDED),
+		[NODE_LEFT]  = S(CUT_ORIGIN),
+	},
 };
 /* clang-format on */
 
@@ -78,8 +92,34 @@ enum {
 		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
 	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
 		      NODE_SET_TIMER | NODE_ADMIT,
-	FACT_BITS = 12, /* that describe(), below, takes */
+	FACT_BITS = 13, /* that describe(), below, takes */
 };
+
+static bool is_cut(enum node_fill_state state)
+{
+	return state == NODE_CUT_PEER || state == NODE_CUT_ORIGIN;
+}
+
+/* Whether there is a fill with slices of these facts. */
+static bool has_slices(const struct node_fill *f,
+		       const struct node_fill_input *in)
+{
+	bool asks = f->state == NODE_ASK_PEER || f->state == NODE_ASK_ORIGIN;
+
+	if (is_cut(f->state) && (f->keep == NODE_KEEP_YES || f->taken_over ||
+				 f->purpose == NODE_FOR_PROBE))
+		return false;
+	if (f->purpose == NODE_FOR_SLICES)
+		return !f->client && f->keep != NODE_KEEP_YES &&
+		       (asks || is_cut(f->state)) &&
+		       (in->event != NODE_HEAD ||
+			in->head == NODE_HEAD_UNUSABLE ||
+			in->head >= NODE_HEAD_NOMEM);
+	if (!asks || in->event != NODE_HEAD)
+		return true;
+	return in->head == NODE_HEAD_SLICES ? f->client :
+					      in->head != NODE_HEAD_CHANGED;
+}
 
 /* A fill in a state, and an event, of numbered facts. Returns false where there
  * is no such fill. */
@@ -88,12 +128,14 @@ static bool describe(unsigned facts, struct node_fill *f,
 {
 	f->keep = facts & 1 ? NODE_KEEP_YES : NODE_KEEP_NO;
 	f->client = facts & 2;
-	f->purpose = facts & 4 ? NODE_FOR_PROBE : NODE_FOR_CLIENT;
+	f->purpose = facts & 4096 ? NODE_FOR_SLICES :
+		     facts & 4	  ? NODE_FOR_PROBE :
+				    NODE_FOR_CLIENT;
 	f->get = facts & 8;
 	f->strong_tag = facts & 8;
 	f->taken_over = facts & 16 || f->state == NODE_REJOIN;
 	f->body_len = facts & 32 ? 1000 : -1;
-	f->received = 600;
+	f->received = is_cut(f->state) && facts & 64 ? 6000 : 600;
 	f->cut = 600;
 	f->rejoined = facts & 64 ? 600 : 100;
 	f->credit = facts & 128 ? 0 : 500;
@@ -101,11 +143,13 @@ static bool describe(unsigned facts, struct node_fill *f,
 	in->head = (enum node_head)(facts >> 9 & 7);
 	in->room = in->stale_usable = facts & 512;
 	in->same = in->too_large = in->no_memory = facts & 1024;
-	in->wanted = in->by_close = facts & 2048;
+	in->wanted = in->by_close = in->completes = facts & 2048;
 	in->len = 400;
 	in->waiting = facts & 512 ? 0 : 1000;
 	in->window = 1000;
 	in->status = 502;
+	if (!has_slices(f, in))
+		return false;
 	if (f->purpose == NODE_FOR_PROBE &&
 	    (f->client || f->keep == NODE_KEEP_YES ||
 	     (f->state != NODE_ASK_PEER && f->state != NODE_COLLECT_PEER)))
@@ -118,8 +162,8 @@ static bool describe(unsigned facts, struct node_fill *f,
 		return false;
 	if (in->event == NODE_HEAD && f->state == NODE_ASK_ORIGIN)
 		return (f->client || in->head != NODE_HEAD_STALE) &&
-		       in->head != NODE_HEAD_UNUSABLE &&
-		       in->head <= NODE_HEAD_NOMEM;
+		       (in->head != NODE_HEAD_UNUSABLE ||
+			f->purpose == NODE_FOR_SLICES);
 	return true;
 }
 
@@ -151,7 +195,8 @@ static void check_step(const struct node_fill *before,
 	if (landed)
 		assert_int_equal(f->keep, NODE_KEEP_NO);
 	if (step->then == NODE_THEN_NEXT)
-		assert_true(before->client);
+		assert_true(before->client ||
+			    before->purpose == NODE_FOR_SLICES);
 	/* who has joined is let go, by one or the other */
 	if (landed && had_source && step->then == NODE_THEN_END &&
 	    before->purpose != NODE_FOR_PROBE)
@@ -160,7 +205,10 @@ static void check_step(const struct node_fill *before,
 	if (f->result == NODE_BROKEN)
 		assert_false(does & (NODE_STORE | NODE_REPLY_STORED |
 				     NODE_REPLY_WHOLE));
-	if (does & NODE_STORE)
+	/* what is cut: its head, and slices that are whole */
+	if (does & NODE_STORE_SLICE)
+		assert_true(does & NODE_TAKE && is_cut(f->state));
+	if (does & NODE_STORE && !is_cut(f->state))
 		assert_true(f->result == NODE_WHOLE &&
 			    before->keep == NODE_KEEP_YES);
 }
@@ -379,6 +427,37 @@ static void the_time_to_collect(void **arg)
 	}
 }
 
+/* A response that comes before the request's body is in: an agreement ends with
+ * that, so that it is shown; a refusal goes out in one piece if it is short. */
+static void what_comes_early(void **arg)
+{
+	static const struct {
+		bool agrees;
+		int64_t body_len;
+		enum node_fill_state after;
+	} rows[] = {
+		{ true, 10, NODE_SHOW_ORIGIN },
+		{ true, 0, NODE_SHOW_ORIGIN },
+		{ true, -1, NODE_SHOW_ORIGIN },
+		{ false, 100, NODE_COLLECT_ORIGIN },
+		{ false, 0, NODE_COLLECT_ORIGIN },
+		{ false, -1, NODE_SHOW_ORIGIN },
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct node_fill f = { .state = NODE_ASK_ORIGIN, .client = true,
+				       .body_len = rows[i].body_len };
+		const struct node_fill_admission in = {
+			.room = true, .receiving = true, .early_bytes = 100,
+			.agrees = rows[i].agrees,
+		};
+
+		node_fill_admitted(&f, &in);
+		assert_int_equal(f.state, rows[i].after);
+	}
+}
+
 /* Where this node had no memory, nothing is held against the peer: another
  * source is asked, or an origin goes on, all the same. */
 static void no_peer_is_blamed_for_this_node(void **arg)
@@ -446,6 +525,43 @@ static void no_peer_is_judged_without_memory(void **arg)
 	}
 }
 
+/* clang-format off */
+static const struct {
+	int64_t body_len;
+	uint64_t received;
+	bool memory_is_short, goes_on;
+} alone_rows[] = {
+	{ 0, 0, false, true },
+	{ NODE_ALONE_BYTES, 0, false, true },
+	{ NODE_ALONE_BYTES, 0, true, false },
+	{ NODE_ALONE_BYTES + 4, 0, false, false },
+	{ NODE_ALONE_BYTES + 4, 3 * (NODE_ALONE_BYTES / 4 + 1), false, true },
+	{ NODE_ALONE_BYTES + 4, 3 * (NODE_ALONE_BYTES / 4 + 1) - 1, false,
+	  false },
+	{ NODE_ALONE_BYTES + 4, NODE_ALONE_BYTES + 3, true, false },
+	{ -1, NODE_ALONE_UNKNOWN, false, true },
+	{ -1, NODE_ALONE_UNKNOWN, true, false },
+	{ -1, NODE_ALONE_UNKNOWN + 1, false, false },
+};
+/* clang-format on */
+
+static void what_goes_on_alone(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < NROWS(alone_rows); i++) {
+		const struct node_fill f = {
+			.state = NODE_SHOW_ORIGIN, .keep = NODE_KEEP_YES,
+			.body_len = alone_rows[i].body_len,
+			.received = alone_rows[i].received,
+		};
+
+		if (node_fill_goes_on_alone(&f,
+					    alone_rows[i].memory_is_short) !=
+		    alone_rows[i].goes_on)
+			fail_msg("row %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,9 +571,11 @@ int main(void)
 		cmocka_unit_test(a_takeover_without_credit),
 		cmocka_unit_test(the_pace_of_a_peer),
 		cmocka_unit_test(the_time_to_collect),
+		cmocka_unit_test(what_comes_early),
 		cmocka_unit_test(no_peer_is_blamed_for_this_node),
 		cmocka_unit_test(no_probe_is_blamed_for_this_node),
 		cmocka_unit_test(no_peer_is_judged_without_memory),
+		cmocka_unit_test(what_goes_on_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

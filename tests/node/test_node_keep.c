@@ -1,8 +1,8 @@
 /*
  * What is kept of responses, and what they invalidate: a row a case.
  */
-#include "digestd/http/answer.h"
 #include "digestd/http/freshness.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/target.h"
 #include "digestd/node/node_keep.h"
 #include "tests/node/response_row.h"
@@ -49,10 +49,10 @@ static bool may(const struct may_row *row)
 	const struct exchange_times times = { NOW_S, NOW_S, 0 };
 	struct fields fields, request;
 	struct freshness freshness;
-	struct answer answer;
+	struct response_facts facts;
 	struct target target;
 	struct node_keep_response r = {
-		.answer = &answer, .request = &request, .target = &target,
+		.facts = &facts, .request = &request, .target = &target,
 		.freshness = &freshness,
 		.get = row->method == GET, .post = row->method == POST,
 		.body_len = row->body_len, .max_bytes = MAX_BYTES,
@@ -61,8 +61,8 @@ static bool may(const struct may_row *row)
 
 	response_row_fields(&fields, row->fields, NROWS(row->fields));
 	response_row_fields(&request, row->request, NROWS(row->request));
-	answer_read(&answer, row->status, &fields, NULL);
-	freshness_init(&freshness, &answer, &times);
+	response_facts_read(&facts, row->status, &fields, NULL);
+	freshness_init(&freshness, &facts, &times);
 	assert_int_equal(target_resolve(&target, "/a", 2, "h"), 0);
 	result = node_keep_may(&r);
 	target_free(&target);
@@ -119,13 +119,13 @@ static void what_is_confirmed(void **arg)
 	(void)arg;
 	for (size_t i = 0; i < NROWS(renewed_rows); i++) {
 		struct fields fields, request;
-		struct answer answer;
+		struct response_facts facts;
 
 		response_row_fields(&fields, &renewed_rows[i].field, 1);
 		response_row_fields(&request, &renewed_rows[i].request, 1);
-		answer_read(&answer, 200, &fields, NULL);
+		response_facts_read(&facts, 200, &fields, NULL);
 		assert_int_equal(
-			node_keep_renewed(&answer, &request,
+			node_keep_renewed(&facts, &request,
 					  !renewed_rows[i].other_variant),
 			renewed_rows[i].expected);
 		fields_free(&fields);

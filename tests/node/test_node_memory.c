@@ -210,6 +210,10 @@ static void shortages(void **arg)
 	assert_false(node_memory_is_short(&m));
 	m = memory_of(&l, RESERVE - 1);
 	assert_true(node_memory_is_short(&m));
+	assert_false(node_memory_has_room(&m, 0));
+	m = memory_of(&l, RESERVE + 5);
+	assert_true(node_memory_has_room(&m, 5));
+	assert_false(node_memory_has_room(&m, 6));
 	m = memory_of(&l, RESERVE / 4);
 	assert_false(node_memory_is_low(&m));
 	m = memory_of(&l, RESERVE / 4 - 1);

@@ -23,7 +23,7 @@ static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(CLOSED),
 	},
 	[NODE_WAITING] = {
-		[NODE_HEAD]  = S(WAITING) | S(FOLLOWING),
+		[NODE_HEAD]  = S(WAITING) | S(FOLLOWING) | S(SENDING),
 		[NODE_END]   = S(READING) | S(SENDING),
 		[NODE_BROKE] = S(SENDING),
 		[NODE_LEFT]  = S(CLOSED),
@@ -49,7 +49,7 @@ static const unsigned successors[NODE_REQUEST_STATES][NODE_EVENTS] = {
 };
 /* clang-format on */
 
-enum { FACT_BITS = 11 }; /* that describe(), below, takes */
+enum { FACT_BITS = 12 }; /* that describe(), below, takes */
 
 static void describe(unsigned facts, struct node_request *q,
 		     struct node_request_input *in)
@@ -64,6 +64,7 @@ static void describe(unsigned facts, struct node_request *q,
 	in->no_memory = facts & 256;
 	in->shareable = facts & 512;
 	in->own = in->usable = facts & 1024;
+	in->waits = facts & 2048;
 }
 
 static bool is_reply(enum node_request_action action)
@@ -104,14 +105,18 @@ static void check_step(const struct node_request *before,
 		assert_int_equal(q->state, NODE_SENDING);
 	if (is_reply(action) && before->state == NODE_SENDING)
 		assert_true(in->damaged);
-	/* a peer gets what is stored, without anybody being asked */
+	/* a peer gets what is stored, or waits for what others fetch */
 	if (before->from_peer && before->state == NODE_READING)
 		assert_true(in->event == NODE_LEFT ||
 			    action == NODE_DO_REPLY_STORED ||
-			    action == NODE_DO_REPLY_NOT_HERE);
+			    action == NODE_DO_REPLY_NOT_HERE ||
+			    (action == NODE_DO_JOIN && in->waits));
+	if (before->from_peer)
+		assert_int_not_equal(action, NODE_DO_ASK);
 	if (asks) {
 		assert_int_equal(q->state, NODE_WAITING);
-		assert_false(in->event == NODE_READ && in->only_if_cached);
+		assert_false(in->event == NODE_READ && in->only_if_cached &&
+			     !before->from_peer);
 	}
 	/* who has waited once goes alone */
 	if (action == NODE_DO_JOIN)
@@ -344,12 +349,38 @@ static void who_may_follow(void **arg)
 	fields_free(&other);
 }
 
+/* A peer that waits leads nothing: where there is nothing to wait for, it is
+ * told so; and so it is after having waited in vain. */
+static void a_peer_waits(void **arg)
+{
+	struct node_request q = { .from_peer = true, .reading = true };
+	struct node_request_input in = { .event = NODE_READ,
+					 .only_if_cached = true,
+					 .waits = true };
+
+	(void)arg;
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_JOIN);
+	assert_int_equal(node_request_joined(&q, NODE_JOINED_NOTHING),
+			 NODE_DO_REPLY_NOT_HERE);
+	assert_int_equal(q.state, NODE_SENDING);
+
+	q = (struct node_request){ .from_peer = true, .reading = true };
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_JOIN);
+	assert_int_equal(node_request_joined(&q, NODE_JOINED_WAITS),
+			 NODE_DO_NOTHING);
+	in.event = NODE_END;
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_FIND);
+	in.event = NODE_READ;
+	assert_int_equal(node_request_step(&q, &in), NODE_DO_REPLY_NOT_HERE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_here),
 		cmocka_unit_test(who_may_follow),
 		cmocka_unit_test(every_pair),
+		cmocka_unit_test(a_peer_waits),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(a_wait_for_nothing),
 		cmocka_unit_test(a_miss_that_is_none),

@@ -1,0 +1,70 @@
+/*
+ * What a fill does in NODE_CUT_PEER and NODE_CUT_ORIGIN: what comes is stored
+ * in slices.
+ */
+#include <assert.h>
+
+#include "digestd/node/node_fill_inside.h"
+
+/* What comes is stored in slices. */
+struct node_fill_step node_fill_cut(struct node_fill *f,
+				    const struct node_fill_input *in)
+{
+	bool peer = node_fill_is_from_peer(f);
+	uint32_t actions = NODE_STORE;
+
+	assert(f->purpose == NODE_FOR_CLIENT || f->purpose == NODE_FOR_SLICES);
+	f->keep = NODE_KEEP_NO;
+	if (f->client)
+		actions |= NODE_REPLY_STORED | (peer ? 0 : NODE_COUNT_MISS);
+	if (peer)
+		actions |= NODE_RECORD_HIT | node_fill_watch(f, in->now_ms);
+	f->state = peer ? NODE_CUT_PEER : NODE_CUT_ORIGIN;
+	return node_fill_do(actions);
+}
+
+struct node_fill_step node_fill_on_cut(struct node_fill *f,
+				       const struct node_fill_input *in)
+{
+	if (!in->room)
+		return node_fill_end(f, NODE_STOP | NODE_LAND);
+	f->received += in->len;
+	f->received_ms = in->now_ms;
+	return node_fill_do(NODE_TAKE | (in->completes ? NODE_STORE_SLICE : 0));
+}
+
+/* The response has ended, or enough of it has come. */
+struct node_fill_step node_fill_on_cut_end(struct node_fill *f,
+					   const struct node_fill_input *in)
+{
+	(void)in;
+	return node_fill_end(f, NODE_STOP | NODE_LAND);
+}
+
+struct node_fill_step node_fill_on_cut_broken(struct node_fill *f,
+					      const struct node_fill_input *in)
+{
+	const uint32_t blame = node_fill_is_from_peer(f) && !in->no_memory
+				       ? node_fill_blame(in)
+				       : 0;
+
+	return node_fill_end(f, blame | NODE_STOP | NODE_LAND);
+}
+
+/* A peer that stands still: who follows asks for the rest elsewhere. */
+struct node_fill_step node_fill_on_cut_pace(struct node_fill *f,
+					    const struct node_fill_input *in)
+{
+	if (f->received - f->watched >= NODE_WATCH_BYTES)
+		return node_fill_do(node_fill_watch(f, f->received_ms));
+	return node_fill_on_cut_broken(f, in);
+}
+
+/* Others may follow: the edge lets go of slices that nobody does. */
+struct node_fill_step node_fill_on_cut_left(struct node_fill *f,
+					    const struct node_fill_input *in)
+{
+	(void)in;
+	f->client = false;
+	return node_fill_do(0);
+}
