@@ -156,6 +156,20 @@ static int cache_cache_fill(struct cache *cache,
 	return cache_make_catalog(cache, settings);
 }
 
+static int cache_make_log(struct cache *cache,
+			  const struct cache_settings *settings)
+{
+	if (settings->hash_secret)
+		memcpy(cache->hash_secret, settings->hash_secret,
+		       sizeof(cache->hash_secret));
+	cache->instance = settings->instance ? settings->instance : 1;
+	return invalidation_log_new(
+		cache->instance, cache->hash_secret,
+		settings->max_purges ? settings->max_purges :
+				       INVALIDATION_LOG_MAX,
+		&cache->purges) ? -ENOMEM : 0;
+}
+
 int cache_new(const struct cache_settings *settings, struct cache **out)
 {
 	struct cache *cache = aligned_alloc(QUIESCENT_LINE_BYTES,
@@ -175,7 +189,9 @@ int cache_new(const struct cache_settings *settings, struct cache **out)
 	pthread_mutex_init(&cache->purges_lock, NULL);
 	cache->max_bytes = settings->max_bytes;
 	cache->admitter = settings->admitter;
-	err = cache_cache_fill(cache, settings);
+	err = cache_make_log(cache, settings);
+	if (!err)
+		err = cache_cache_fill(cache, settings);
 	if (err) {
 		cache_free(&cache);
 		return err;
@@ -210,7 +226,7 @@ void cache_free(struct cache **cache)
 	cache_free_tiers(c);
 	cache_give_up(c->released.leaving);
 	cache_give_up(c->released.waiting);
-	purge_walks_free(&c->walks);
+	invalidation_log_free(&c->purges);
 	catalog_free(&c->catalog);
 	cache_free_shards(c);
 	pthread_mutex_destroy(&c->room_lock);
@@ -228,14 +244,16 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 	cache_enter(cache);
 	cache->max_bytes = max_bytes;
 	cache_share_memory(cache);
-	if (cache->ondisk.store)
-		store_resize(cache->ondisk.store, disk_bytes);
+	if (cache->ondisk.store) {
+		cache->disk_bytes = disk_bytes;
+		store_resize(cache->ondisk.store, disk_for_objects(disk_bytes));
+	}
 	cache_limit_tiers(cache, max_variants);
 	cache_leave(cache);
 	if (cache_has_shards(cache))
 		cache_limit_room(cache, max_bytes);
 	if (cache->disk)
-		disk_grow(cache->disk, cache_index_bytes(disk_bytes));
+		disk_limit(cache->disk, disk_bytes);
 }
 
 static void cache_add_stats(const struct store *s, struct store_stats *sum)
@@ -313,7 +331,7 @@ static struct cached *cache_find_pending(struct cache *cache,
 	if (!e || !e->pending)
 		return NULL; /* cache_read() is its use */
 	store_touch(cache->ondisk.store, &e->entry);
-	return e->pending;
+	return disk_entry_pending(e);
 }
 
 struct cached *cache_get(struct cache *cache, const struct scd_key *key,
@@ -353,6 +371,20 @@ bool cache_holds(struct cache *cache, const struct scd_key *key)
 	holds = cache_find(cache, key, &fields_none, &why);
 	pthread_mutex_unlock(&shard->lock);
 	return holds;
+}
+
+bool cache_has(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request)
+{
+	struct cache_shard *shard = cache_shard_of(cache, key);
+	enum cachestatus_fwd why;
+	bool has;
+
+	pthread_mutex_lock(&shard->lock);
+	has = cache_find(cache, key, request, &why) ||
+	      (cache->disk && cache_match_disk(cache, key, request));
+	pthread_mutex_unlock(&shard->lock);
+	return has;
 }
 
 /* What was worth it is in the main store, and goes to the disk. */

@@ -32,8 +32,10 @@ struct disk_counters;
 struct disk_entry;
 struct disk_read;
 struct disk_sync;
-struct purge_scope;
-struct purge_walk;
+struct invalidation_entry;
+struct invalidation_log;
+struct invalidation_newest;
+struct invalidation_position;
 
 struct cache_settings {
 	uint64_t max_bytes;
@@ -48,6 +50,8 @@ struct cache_settings {
 	uint64_t disk_queue_bytes;  /* that may wait to be written */
 	const uint8_t *hash_secret; /* of the keys; 16 bytes */
 	struct admitter *admitter; /* borrowed; null: all is worth keeping */
+	uint64_t instance;   /* of the node, which numbers purges; 0: 1 */
+	uint32_t max_purges; /* that are known; 0: INVALIDATION_LOG_MAX */
 };
 
 /*
@@ -100,6 +104,11 @@ struct cached *cache_get(struct cache *cache, const struct scd_key *key,
  * For who watches a node: it is no use of the response. */
 bool cache_holds(struct cache *cache, const struct scd_key *key);
 
+/* Whether memory or disk has the response that a request with these fields
+ * would get, which is no use of it. */
+bool cache_has(struct cache *cache, const struct scd_key *key,
+	       const struct fields *request);
+
 /*
  * A thread's way to look things up without a lock, and without counting what it
  * finds. It is awake from the beginning; whoever is awake for long has others
@@ -132,6 +141,13 @@ struct cache_found {
 	enum cachestatus_fwd why;
 	bool counted; /* with one user more; else lent until cache_rest() */
 };
+
+/* Drops that user, if there is one; nothing is found then. */
+void cache_found_release(struct cache_found *found);
+
+/* Has the processor load what cache_lookup() begins with; only saves time,
+ * where something else is done before. */
+void cache_prefetch(const struct cache *cache, const struct scd_key *key);
 
 /* As cache_get(), by a reader that is awake. */
 void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
@@ -223,59 +239,111 @@ bool cache_store(struct cache_reader *reader, const struct cache_fill *fill,
 		 struct cached *c);
 
 /*
- * Purges a key: removes all that is stored under it, and what was asked for
- * before is never stored. But for one response, whose *asked (null: none)
- * advances with the purge, unless an earlier one has met it already.
+ * Purges a key, here only: removes all that is stored under it, and what was
+ * asked for before is never stored. But for one response, whose *asked (null:
+ * none) advances with the purge, unless an earlier one has met it already.
  * Returns how many there were.
  */
 size_t cache_drop(struct cache *cache, const struct scd_key *key,
 		  uint64_t *asked, int64_t now_s);
+
+/* The same for the cluster: gives the purge this node's next number, *seq. */
+size_t cache_invalidate(struct cache *cache, const struct scd_key *key,
+			uint64_t *asked, int64_t now_s, uint64_t *seq);
 
 /* A peer's copy, with its fields. */
 struct cache_copy {
 	const struct scd_key *key;
 	const char *uri;
 	const struct fields *fields;
-	int64_t born_s; /* when its age was 0 */
+	int64_t born_s; /* when its age was 0, a second right at most */
+	uint64_t asked; /* cache_purges() before the peer was */
+	bool met;	/* the peer knew of all that peers are told of, and
+			   that was known here then */
 };
 
-/* Whether it may be older than the last cache_drop() of its key, as far as that
- * is known, see purgelog.h; or than a purge of many that is of it, while peers
- * may not have done the same, see purge_walks.h. */
-bool cache_is_purged(struct cache *cache, const struct cache_copy *copy,
-		     int64_t now_s);
+/* Whether it may be older than a purge that is of it. */
+bool cache_is_purged(struct cache *cache, const struct cache_copy *copy);
 
 /* How many purges there were, of whatever key: to be noted before an origin
  * or a peer is asked, and before what is stored is looked up. */
 uint64_t cache_purges(const struct cache *cache);
 
-/* When a key was purged last: what was asked for at a smaller cache_purges()
- * is from before that, and not to be used for who comes now. */
-uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key);
-
-/* When a purge of many ended last: what renews a response that was found at a
- * smaller cache_purges() may renew what that has removed. */
-uint64_t cache_last_walk(const struct cache *cache);
+/*
+ * The latest purge that is of a key and its URI, or may be: what was asked for
+ * before it was added, and what renews a response that was found before it was
+ * settled, is not to be used for who comes now.
+ */
+struct invalidation_newest cache_last_purge(struct cache *cache,
+					    const struct scd_key *key,
+					    const char *uri);
 
 /* Into how many parts to divide a walk over the store, see store_parts(). */
 uint64_t cache_parts(struct cache *cache);
 
-/*
- * A purge of many begins; the scope is the cache's from now on. Nothing that
- * was asked for before it is stored any more, nor, before it ends, what renews
- * a response that it is of. Null: no memory, and the scope is the caller's.
- */
-struct purge_walk *cache_purge_begin(struct cache *cache,
-				     struct purge_scope *scope, int64_t now_s);
+/* Invalidations that an initiator has numbered (`source`: its instance), or
+ * that are to be numbered as this node's (source 0). */
+struct cache_purge {
+	const struct invalidation_entry *entries;
+	size_t n;
+	uint64_t source;
+	int64_t now_s;
+	bool local; /* no peer will hear of it; instead of a source */
+};
+
+/* A purge that has begun. */
+struct purge_walk {
+	uint64_t first, last; /* counts of cache_purges() */
+	uint64_t seq;	      /* the last number */
+	size_t removed;	      /* objects, so far */
+	bool walks; /* if not it is done: all of its entries were of keys */
+};
 
 /*
- * Removes what it is of in one part, with the lock held. Returns how many.
+ * A purge begins. Nothing that was asked for before it, and that it is of, is
+ * stored any more; nor, before it ends, what renews such a response. What keys
+ * it names are removed now, the rest by the walk.
  */
-size_t cache_purge_part(struct cache *cache, const struct purge_walk *walk,
-			const struct keypart *part);
+void cache_purge_begin(struct cache *cache, const struct cache_purge *purge,
+		       struct purge_walk *walk);
 
-/* All parts are done, or will never be; the walk is not to be used any more. */
-void cache_purge_end(struct cache *cache, struct purge_walk *walk,
-		     int64_t now_s);
+/* Removes what it is of in one part, with the lock held. */
+void cache_purge_part(struct cache *cache, struct purge_walk *walk,
+		      const struct keypart *part);
+
+/* All parts are done, or will never be. */
+void cache_purge_end(struct cache *cache, struct purge_walk *walk);
+
+/*
+ * What a peer must have applied before its copy of a key is as new as what is
+ * known here, see invalidation_log_need(); and whether that is so here.
+ */
+size_t cache_need(struct cache *cache, const struct scd_key *key,
+		  const char *uri, struct invalidation_position *need);
+bool cache_has_applied(struct cache *cache,
+		       const struct invalidation_position *position);
+
+/*
+ * A node that starts may have missed purges: until it has caught up, nothing is
+ * found on disk, and peers are neither asked nor answered. It is so until
+ * cache_catch_up() says otherwise.
+ */
+void cache_catch_up(struct cache *cache, bool done);
+bool cache_has_caught_up(const struct cache *cache);
+
+/*
+ * And until it has heard from all of its peers, nothing that comes from a peer
+ * may be kept, or shared: who purged it while this node was away may tell
+ * another peer, from which it came, later than it would have told this one.
+ */
+void cache_hear_all(struct cache *cache, bool done);
+bool cache_has_heard_all(const struct cache *cache);
+
+/*
+ * What is known of purges, for who tells peers and hears of theirs: with it
+ * nobody else changes it until cache_purges_unlock(), so be short.
+ */
+struct invalidation_log *cache_purges_lock(struct cache *cache);
+void cache_purges_unlock(struct cache *cache);
 
 #endif

@@ -10,24 +10,10 @@
 #include "digestd/http/vary.h"
 #include "digestd/os/log.h"
 
-enum {
-	BLOCK_BYTES = 4096, /* in which a file takes room */
-	INDEX_BYTES = 64 << 20, /* that the index may always have */
-};
-
-/* What an object takes of the disk. */
-static size_t cache_disk_weight(const struct cached *c, uint64_t body_len)
-{
-	uint64_t blocks = (body_len + BLOCK_BYTES - 1) / BLOCK_BYTES;
-
-	return (size_t)(blocks * BLOCK_BYTES) + cache_head_weight(c);
-}
-
-static size_t cache_cache_disk_weight(void *arg,
-				      const struct store_entry *entry)
+static size_t cache_disk_weight(void *arg, const struct store_entry *entry)
 {
 	(void)arg;
-	return ((const struct disk_entry *)entry)->weight;
+	return disk_entry_weight((const struct disk_entry *)entry);
 }
 
 static const struct fields *
@@ -36,7 +22,7 @@ cache_disk_selecting_of(const struct store_entry *entry)
 	return disk_entry_selecting((const struct disk_entry *)entry);
 }
 
-/* An entry has left the store. Its files go, but for those of a node that
+/* An entry has left the store. What it has on disk goes, but not when the node
  * ends. */
 static void cache_disk_released(void *arg, struct store_entry *entry)
 {
@@ -49,7 +35,7 @@ static void cache_disk_released(void *arg, struct store_entry *entry)
 	if (cache->closing)
 		disk_entry_free(e);
 	else if (e->pending) /* cache_disk_written() comes, and removes it */
-		__atomic_store_n(&e->gone, true, __ATOMIC_RELAXED);
+		disk_spare(e);
 	else
 		disk_remove(cache->disk, e);
 }
@@ -112,17 +98,16 @@ static struct disk_entry *cache_disk_find_id(const struct cache *cache,
 
 /* Gives the entry to the writer and to the store, or frees it. */
 static bool cache_disk_enter(struct cache *cache, const struct scd_key *key,
-			     struct disk_entry *old, struct disk_entry *e)
+			     struct disk_entry *old, struct disk_entry *e,
+			     struct cached *c)
 {
-	struct cached *c = e->pending;
 	struct store_stats now;
 
-	e->weight = cache_disk_weight(c, c->body_len);
+	disk_entry_measure(e, c);
 	store_stats(cache->ondisk.store, &now);
-	if (e->weight > now.max_weight || !disk_write(cache->disk, e)) {
-		e->pending = NULL;
+	if (disk_entry_weight(e) > now.max_weight ||
+	    !disk_write(cache->disk, key, e, c)) {
 		disk_entry_free(e);
-		cached_unref(&c); /* the caller has one more */
 		cache_remove_from_disk(cache, old);
 		return false;
 	}
@@ -147,8 +132,7 @@ bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 		cache_remove_from_disk(cache, old);
 		return false;
 	}
-	e->pending = cached_ref(c);
-	return cache_disk_enter(cache, key, old, e);
+	return cache_disk_enter(cache, key, old, e, c);
 }
 
 void cache_remove_from_disk(struct cache *cache, struct disk_entry *old)
@@ -169,32 +153,79 @@ bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 	struct cached *of = cached_shares(c);
 
 	assert(cache->disk);
-	if (!old || old->pending || !of || cached_disk(of)->id != old->id ||
+	/* small ones are written anew with their bodies */
+	if (!old || old->pending || !old->blocks || !of ||
+	    cached_disk(of)->id != old->id ||
 	    !cache_disk_same_variant(cache_disk_selecting_of(&old->entry),
 				     cached_selecting(c)))
 		return false;
-	disk_renew(cache->disk, old->id, c);
+	disk_renew(cache->disk, &old->entry.key, old->id, c);
 	if (!cached_file(c))
 		cache_disk_tie(old, c);
 	return true;
 }
 
-/* In the disk's thread. */
-static void cache_disk_written(void *arg, struct disk_entry *e)
+/* In the disk's thread, as all that follow. */
+static void cache_disk_written(void *arg, struct disk_writing *w)
 {
 	struct cache *cache = arg;
-	struct cached *c;
+	struct disk_entry *e = w->e;
 
 	cache_enter(cache);
-	c = e->pending;
-	e->pending = NULL;
+	e->pending = false;
 	e->checked = true;
-	if (e->gone)
+	e->place = w->error ? (struct disk_place){ 0 } : w->place;
+	if (w->gone)
 		disk_remove(cache->disk, e);
-	else if (e->error)
+	else if (w->error)
 		store_remove(cache->ondisk.store, &e->entry);
 	cache_leave(cache);
-	cached_unref(&c);
+}
+
+static bool cache_disk_where(void *arg, const struct scd_key *key, uint64_t id,
+			     struct disk_where *out)
+{
+	struct cache *cache = arg;
+	struct disk_entry *e;
+	bool there;
+
+	cache_enter(cache);
+	e = cache_disk_find_id(cache, key, id);
+	there = e && !e->pending;
+	if (there)
+		*out = disk_entry_where(e);
+	cache_leave(cache);
+	return there;
+}
+
+static bool cache_disk_moved(void *arg, const struct scd_key *key, uint64_t id,
+			     const struct disk_place *from,
+			     const struct disk_place *to)
+{
+	struct cache *cache = arg;
+	struct disk_entry *e;
+	bool moved;
+
+	cache_enter(cache);
+	e = cache_disk_find_id(cache, key, id);
+	moved = e && !e->pending && e->place.segment == from->segment &&
+		e->place.at == from->at;
+	if (moved)
+		e->place = *to;
+	cache_leave(cache);
+	return moved;
+}
+
+static void cache_disk_lost(void *arg, const struct scd_key *key, uint64_t id)
+{
+	struct cache *cache = arg;
+	struct disk_entry *e;
+
+	cache_enter(cache);
+	e = cache_disk_find_id(cache, key, id);
+	if (e)
+		store_remove(cache->ondisk.store, &e->entry);
+	cache_leave(cache);
 }
 
 /* Reading */
@@ -205,7 +236,7 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 	struct disk_entry *e;
 	bool reads = false;
 
-	if (!cache->disk)
+	if (!cache->disk || !cache_has_caught_up(cache))
 		return false;
 	assert(read->loop && read->call.run);
 	cache_enter(cache);
@@ -214,6 +245,8 @@ bool cache_read(struct cache *cache, const struct scd_key *key,
 		store_touch(cache->ondisk.store, &e->entry);
 		read->key = *key;
 		read->id = e->id;
+		read->place = e->place;
+		read->units = e->units;
 		read->check = !e->checked;
 		read->of = NULL;
 		read->found = NULL;
@@ -325,19 +358,41 @@ static void cache_disk_list_key(void *arg, const struct scd_key *key)
 	}
 }
 
-/* The response of that number, with one user; null: unknown. */
-static struct cached *cache_disk_head_of(struct cache *cache,
-					 const struct purge_id *p)
+/* The response of that number, with one user, or where it is. False: it is
+ * gone. */
+static bool cache_disk_look_up(struct cache *cache, const struct purge_id *p,
+			       struct cached **c, struct disk_where *where)
 {
-	struct cached *c = NULL;
 	struct disk_entry *e;
 
+	*c = NULL;
 	cache_enter(cache);
 	e = cache_disk_find_id(cache, &p->key, p->id);
 	if (e && e->pending)
-		c = cached_ref(e->pending);
+		*c = cached_ref(disk_entry_pending(e));
+	else if (e)
+		*where = disk_entry_where(e);
 	cache_leave(cache);
-	return c || !e ? c : disk_head(cache->disk, p->id);
+	return e;
+}
+
+/* The same without its place: null, it is unknown. Its segment may go while it
+ * is read: then it is in another one. */
+static struct cached *cache_disk_head_of(struct cache *cache,
+					 const struct purge_id *p)
+{
+	struct disk_where where, before = { .units = 0 };
+	struct cached *c;
+
+	while (cache_disk_look_up(cache, p, &c, &where) && !c &&
+	       (where.place.segment != before.place.segment ||
+		where.place.at != before.place.at)) {
+		c = disk_head(cache->disk, p->id, &where);
+		if (c)
+			return c;
+		before = where;
+	}
+	return c;
 }
 
 static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
@@ -358,19 +413,19 @@ static size_t cache_disk_purge_id(struct cache *cache, const struct purge_id *p)
 
 /* One that is found out to be unreadable goes too. */
 size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
-			const struct purge_scope *scope)
+			const struct purge_walk *walk)
 {
 	struct purge_list l = { .cache = cache };
 	size_t n = 0;
 
-	assert(cache->ondisk.store && scope);
+	assert(cache->ondisk.store && walk);
 	cache_enter(cache);
 	store_each_key(cache->ondisk.store, part, cache_disk_list_key, &l);
 	cache_leave(cache);
 	for (size_t i = 0; i < l.n; i++) {
 		struct cached *c = cache_disk_head_of(cache, &l.at[i]);
 
-		if (!c || cache_purge_has(scope, c))
+		if (!c || cache_purge_has(cache, walk, c))
 			n += cache_disk_purge_id(cache, &l.at[i]);
 		cached_unref(&c);
 	}
@@ -393,30 +448,46 @@ void cache_sync_wait(struct cache *cache, struct disk_sync *sync)
 
 /* Life */
 
-/* The newer of two that are for the same requests stays. */
-static void cache_disk_drop_twin(struct cache *cache, const struct scd_key *key,
-				 const struct cached *c)
+/* The other one for the same requests; null: none. */
+static struct disk_entry *cache_disk_find_twin(struct cache *cache,
+					       const struct scd_key *key,
+					       const struct disk_entry *of)
 {
 	struct store_entry *e = store_find(cache->ondisk.store, key);
 
 	while (e && !cache_disk_same_variant(cache_disk_selecting_of(e),
-					     cached_selecting(c)))
+					     disk_entry_selecting(of)))
 		e = store_next(e);
-	if (e)
-		store_remove(cache->ondisk.store, e);
+	return (struct disk_entry *)e;
+}
+
+/* Of one object, what is thought to be its record is the later one. */
+static void cache_disk_keep_later(struct disk_entry *twin, struct disk_entry *e)
+{
+	struct disk_place place = twin->place;
+	uint32_t units = twin->units;
+
+	twin->place = e->place;
+	twin->units = e->units;
+	e->place = place;
+	e->units = units;
+	e->blocks = 0;
 }
 
 static void cache_disk_load_entry(void *arg, struct disk_entry *e,
-				  const struct cached *c, uint64_t body_len)
+				  const struct scd_key *key)
 {
 	struct cache *cache = arg;
-	struct scd_key key;
+	struct disk_entry *twin = cache_disk_find_twin(cache, key, e);
 
-	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
-		     strlen(cached_uri(c)), &key);
-	cache_disk_drop_twin(cache, &key, c);
-	e->weight = cache_disk_weight(c, body_len);
-	if (store_insert(cache->ondisk.store, &e->entry, &key))
+	if (twin && twin->id == e->id)
+		cache_disk_keep_later(twin, e);
+	if (twin && twin->id >= e->id) {
+		disk_remove(cache->disk, e);
+		return;
+	}
+	cache_remove_from_disk(cache, twin);
+	if (store_insert(cache->ondisk.store, &e->entry, key))
 		disk_remove(cache->disk, e);
 }
 
@@ -432,18 +503,16 @@ static int cache_disk_give_up(struct cache *cache, int err)
 	return 0;
 }
 
-uint64_t cache_index_bytes(uint64_t disk_bytes)
-{
-	return INDEX_BYTES + disk_bytes / 2;
-}
-
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 {
 	struct disk_settings disk = {
 		.path = settings->disk_path,
-		.max_index_bytes = cache_index_bytes(settings->disk_bytes),
+		.secret = settings->hash_secret,
+		.max_bytes = settings->disk_bytes,
 		.max_queue_bytes = settings->disk_queue_bytes,
-		.events = {cache_disk_written, cache_disk_was_read, cache},
+		.events = {cache_disk_written, cache_disk_was_read,
+			   cache_disk_where, cache_disk_moved, cache_disk_lost,
+			   cache},
 	};
 	int err;
 
@@ -455,11 +524,11 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 					  strerror(-err));
 		return cache_disk_give_up(cache, err);
 	}
-	memcpy(cache->hash_secret, settings->hash_secret,
-	       sizeof(cache->hash_secret));
+	cache->disk_bytes = settings->disk_bytes;
 	cache->ondisk.events.released = cache_disk_released;
-	cache->ondisk.events.weight = cache_cache_disk_weight;
-	err = cache_open_tier(cache, &cache->ondisk, settings->disk_bytes,
+	cache->ondisk.events.weight = cache_disk_weight;
+	err = cache_open_tier(cache, &cache->ondisk,
+			      disk_for_objects(settings->disk_bytes),
 			      eviction_policy_find(settings->policy));
 	if (!err)
 		err = disk_load(cache->disk, cache_disk_load_entry, cache);
@@ -483,6 +552,7 @@ bool cache_disk_stats(struct cache *cache, struct store_stats *store,
 		return false;
 	cache_enter(cache);
 	store_stats(cache->ondisk.store, store);
+	store->max_weight = cache->disk_bytes;
 	cache_leave(cache);
 	disk_count(cache->disk, counters);
 	return true;

@@ -22,8 +22,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/mesh/catalog.h"
-#include "digestd/store/purge_walks.h"
-#include "digestd/store/purgelog.h"
+#include "digestd/mesh/invalidation_log.h"
 #include "digestd/store/quiescent.h"
 #include "digestd/store/store_index.h"
 #include "digestd/store/store_room.h"
@@ -95,7 +94,7 @@ struct cache {
 	pthread_mutex_t room_lock; /* if there are several */
 	pthread_mutex_t catalog_lock; /* guards the catalog */
 	pthread_mutex_t released_lock; /* guards `released`, the domain */
-	pthread_mutex_t purges_lock; /* of who changes them */
+	pthread_mutex_t purges_lock; /* of who does more than count them */
 	struct cache_batch batch; /* of who has all shards */
 	struct tier ram;	  /* of what is on probation */
 	struct tier ondisk;	  /* of struct disk_entry */
@@ -109,10 +108,13 @@ struct cache {
 	struct cache_released released; /* of threads that are no readers */
 	bool has_left;	      /* that has something */
 	struct disk *disk; /* null: there is none */
-	uint8_t hash_secret[16]; /* for the keys of what is on disk */
+	uint64_t disk_bytes;
+	uint8_t hash_secret[16]; /* of the keys */
 	bool closing;
-	struct purgelog purges;
-	struct purge_walks walks; /* changed with all shards */
+	uint64_t instance;	 /* of the node, for its purges */
+	struct invalidation_log *purges;
+	bool behind; /* see cache_catch_up(); changed atomically */
+	bool unheard; /* see cache_hear_all(); the same */
 	unsigned nreaders; /* of the domain */
 	struct quiescent domain; /* of those who look up without the lock */
 };
@@ -258,14 +260,11 @@ int cache_insert(struct cache *cache, const struct scd_key *key,
 
 /*
  * The disk tier, in cache_disk.c; with the lock, unless said otherwise. All but
- * the first three need one.
+ * the first two need one.
  */
 
 /* Opens it, and finds what is there; without the lock. */
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings);
-
-/* To how many bytes the index of so much on disk may grow; of anything. */
-uint64_t cache_index_bytes(uint64_t disk_bytes);
 
 /* Writes what is waiting, and closes; without the lock. */
 void cache_close_disk(struct cache *cache);
@@ -302,19 +301,20 @@ void cache_part_from_disk(struct cached *c);
 /* Removes all of a key that is on disk only; returns how many. */
 size_t cache_drop_from_disk(struct cache *cache, const struct scd_key *key);
 
-/* Removes what a purge is of in a part of what is on disk only; without the
+/* Removes what a walk is of in a part of what is on disk only; without the
  * lock. */
 size_t cache_purge_disk(struct cache *cache, const struct keypart *part,
-			const struct purge_scope *scope);
+			const struct purge_walk *walk);
 
 /* Purges, in cache_purge.c. */
 
-/* Whether a purge is of a response. */
-bool cache_purge_has(const struct purge_scope *scope, const struct cached *c);
+/* Whether a walk is of a response. */
+bool cache_purge_has(struct cache *cache, const struct purge_walk *walk,
+		     const struct cached *c);
 
 /* Whether what a fill has brought is from before a purge, or derives from what
  * is; with the lock. */
-bool cache_purge_meets(const struct cache *cache, const struct cache_fill *fill,
+bool cache_purge_meets(struct cache *cache, const struct cache_fill *fill,
 		       const struct cached *c);
 
 #endif

@@ -3,84 +3,168 @@
  * into the cache after them.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "digestd/cache/cache_inside.h"
-#include "digestd/http/purge_scope.h"
 
 /* What a purge is from before */
 
-bool cache_purge_has(const struct purge_scope *scope, const struct cached *c)
+/* With the lock of purges: *fields are to be freed, and empty where they do not
+ * matter; -1: no memory. */
+static int cache_purge_fields(const struct cache *cache, const struct cached *c,
+			      struct fields *fields)
 {
-	struct fields f;
-	bool has;
+	fields_init(fields);
+	if (!invalidation_log_has_tags(cache->purges))
+		return 0;
+	return cached_fields(c, fields) ? -1 : 0;
+}
 
-	if (purge_scope_prefix(scope))
-		return purge_scope_has(scope, cached_uri(c), NULL);
-	if (cached_fields(c, &f))
-		return true; /* without memory: what is gone is right */
-	has = purge_scope_has(scope, cached_uri(c), &f);
-	fields_free(&f);
+bool cache_purge_has(struct cache *cache, const struct purge_walk *walk,
+		     const struct cached *c)
+{
+	struct fields fields;
+	struct scd_key key;
+	const struct invalidation_subject subject = {&key, cached_uri(c),
+						     &fields};
+	bool has = true; /* without memory: what is gone is right */
+
+	scd_key_make(cache->hash_secret, "GET", cached_uri(c),
+		     strlen(cached_uri(c)), &key);
+	pthread_mutex_lock(&cache->purges_lock);
+	if (!cache_purge_fields(cache, c, &fields))
+		has = invalidation_log_meets(cache->purges, &subject,
+					     walk->first, walk->last);
+	pthread_mutex_unlock(&cache->purges_lock);
+	fields_free(&fields);
 	return has;
 }
 
-static bool cache_purge_walks_meet(const struct cache *cache, uint64_t stamp,
-				   const struct cached *c)
+/* The latest of what is of a response; without memory, of whatever. */
+static struct invalidation_newest cache_purge_newest(struct cache *cache,
+						     const struct scd_key *key,
+						     const struct cached *c)
 {
-	struct fields f;
-	bool meet;
+	struct fields fields;
+	struct invalidation_subject subject = {key, cached_uri(c), &fields};
+	struct invalidation_newest newest;
 
-	if (cached_fields(c, &f))
-		return true;
-	meet = purge_walks_meet(&cache->walks, stamp, cached_uri(c), &f);
-	fields_free(&f);
-	return meet;
+	pthread_mutex_lock(&cache->purges_lock);
+	if (cache_purge_fields(cache, c, &fields))
+		subject.fields = NULL;
+	newest = invalidation_log_newest(cache->purges, &subject);
+	pthread_mutex_unlock(&cache->purges_lock);
+	fields_free(&fields);
+	return newest;
 }
 
-bool cache_purge_meets(const struct cache *cache, const struct cache_fill *fill,
+bool cache_purge_meets(struct cache *cache, const struct cache_fill *fill,
 		       const struct cached *c)
 {
-	assert(fill->asked <= cache->purges.now);
-	if (purgelog_last(&cache->purges, fill->key) > fill->asked)
-		return true;
-	/* fields are unpacked only where they matter */
-	if (!fill->renews || !purge_walks_since(&cache->walks, fill->asked))
+	uint64_t now = cache_purges(cache);
+
+	assert(fill->asked <= now);
+	if (!now) /* saves time */
 		return false;
-	return cache_purge_walks_meet(cache, fill->asked, fill->renews) ||
-	       cache_purge_walks_meet(cache, fill->asked, c);
+	if (!fill->renews)
+		return fill->asked < now &&
+		       cache_purge_newest(cache, fill->key, c).added >
+			       fill->asked;
+	return cache_purge_newest(cache, fill->key, fill->renews).settled >
+		       fill->asked ||
+	       cache_purge_newest(cache, fill->key, c).settled > fill->asked;
 }
 
-bool cache_is_purged(struct cache *cache, const struct cache_copy *copy,
-		     int64_t now_s)
+bool cache_is_purged(struct cache *cache, const struct cache_copy *copy)
 {
-	const struct purge_walks_copy of = { copy->uri, copy->fields,
-					     copy->born_s };
-	struct cache_shard *shard = cache_shard_of(cache, copy->key);
-	bool purged;
+	const struct invalidation_subject subject = {copy->key, copy->uri,
+						     copy->fields};
+	struct invalidation_newest newest;
 
 	if (!cache_purges(cache))
 		return false;
-	pthread_mutex_lock(&shard->lock);
 	pthread_mutex_lock(&cache->purges_lock);
-	purged = purgelog_is_older(&cache->purges, copy->key, copy->born_s);
+	newest = invalidation_log_newest(cache->purges, &subject);
 	pthread_mutex_unlock(&cache->purges_lock);
-	purged = purged || purge_walks_meet_copy(&cache->walks, &of, now_s);
-	pthread_mutex_unlock(&shard->lock);
-	return purged;
+	if (copy->met && newest.added <= copy->asked)
+		return newest.local && copy->born_s <= newest.local_at_s + 1;
+	return newest.added && copy->born_s <= newest.at_s + 1;
 }
 
 uint64_t cache_purges(const struct cache *cache)
 {
-	return cache->purges.now;
+	return invalidation_log_now(cache->purges);
 }
 
-uint64_t cache_last_purge(const struct cache *cache, const struct scd_key *key)
+struct invalidation_newest cache_last_purge(struct cache *cache,
+					    const struct scd_key *key,
+					    const char *uri)
 {
-	return purgelog_last(&cache->purges, key);
+	const struct invalidation_subject subject = {key, uri, NULL};
+	struct invalidation_newest newest = {0};
+
+	if (!cache_purges(cache))
+		return newest;
+	pthread_mutex_lock(&cache->purges_lock);
+	newest = invalidation_log_newest(cache->purges, &subject);
+	pthread_mutex_unlock(&cache->purges_lock);
+	return newest;
 }
 
-uint64_t cache_last_walk(const struct cache *cache)
+size_t cache_need(struct cache *cache, const struct scd_key *key,
+		  const char *uri, struct invalidation_position *need)
 {
-	return purgelog_last_walked(&cache->purges);
+	const struct invalidation_subject subject = { key, uri, NULL };
+	size_t n = 0;
+
+	if (!cache_purges(cache))
+		return 0;
+	pthread_mutex_lock(&cache->purges_lock);
+	n = invalidation_log_need(cache->purges, &subject, need);
+	pthread_mutex_unlock(&cache->purges_lock);
+	return n;
+}
+
+bool cache_has_applied(struct cache *cache,
+		       const struct invalidation_position *position)
+{
+	bool has;
+
+	pthread_mutex_lock(&cache->purges_lock);
+	has = invalidation_log_has(cache->purges, position);
+	pthread_mutex_unlock(&cache->purges_lock);
+	return has;
+}
+
+void cache_catch_up(struct cache *cache, bool done)
+{
+	__atomic_store_n(&cache->behind, !done, __ATOMIC_RELEASE);
+}
+
+bool cache_has_caught_up(const struct cache *cache)
+{
+	return !__atomic_load_n(&cache->behind, __ATOMIC_ACQUIRE);
+}
+
+void cache_hear_all(struct cache *cache, bool done)
+{
+	__atomic_store_n(&cache->unheard, !done, __ATOMIC_RELEASE);
+}
+
+bool cache_has_heard_all(const struct cache *cache)
+{
+	return !__atomic_load_n(&cache->unheard, __ATOMIC_ACQUIRE);
+}
+
+struct invalidation_log *cache_purges_lock(struct cache *cache)
+{
+	pthread_mutex_lock(&cache->purges_lock);
+	return cache->purges;
+}
+
+void cache_purges_unlock(struct cache *cache)
+{
+	pthread_mutex_unlock(&cache->purges_lock);
 }
 
 /* Of a key */
@@ -91,27 +175,41 @@ static void cache_drop_copies(struct cache *cache, const struct scd_key *key)
 	struct store_entry *e = store_find(cache_main(cache, key)->store, key);
 
 	for (; e; e = store_next(e))
-		cache_remove_from_disk(cache, cache_entry_on_disk(
-						      (struct cached *)e));
+		cache_remove_from_disk(cache,
+				       cache_entry_on_disk((struct cached *)e));
 }
 
-static void cache_purge_log(struct cache *cache, const struct scd_key *key,
-			    uint64_t *asked, int64_t now_s)
-{
-	struct purgelog *purges = &cache->purges;
-	bool current;
+/* Of one key, and by whom; *asked advances with it. */
+struct cache_key_purge {
+	const struct scd_key *key;
+	struct invalidation_position at;
+	uint64_t *asked;
+	int64_t now_s;
+};
 
-	pthread_mutex_lock(&cache->purges_lock);
-	current = asked && purgelog_last(purges, key) <= *asked;
-	purgelog_key(purges, key, now_s);
+static uint64_t cache_purge_log(struct cache *cache,
+				const struct cache_key_purge *purge)
+{
+	const struct invalidation of = invalidation_of_key(purge->key);
+	const struct invalidation_subject subject = {purge->key, NULL, NULL};
+	struct invalidation_log *log = cache_purges_lock(cache);
+	bool current =
+		purge->asked &&
+		invalidation_log_newest(log, &subject).added <= *purge->asked;
+	uint64_t seq = invalidation_log_add(log, &of, &purge->at, purge->now_s);
+
 	if (current)
-		*asked = purges->now;
-	pthread_mutex_unlock(&cache->purges_lock);
+		*purge->asked = invalidation_log_now(log);
+	cache_purges_unlock(cache);
+	return seq;
 }
 
-size_t cache_drop(struct cache *cache, const struct scd_key *key,
-		  uint64_t *asked, int64_t now_s)
+/* Returns how many; the number becomes known. */
+static size_t cache_purge_key(struct cache *cache,
+			      const struct cache_key_purge *purge,
+			      uint64_t *seq)
 {
+	const struct scd_key *key = purge->key;
 	struct cache_shard *shard = cache_shard_of(cache, key);
 	struct cache_batch batch;
 	size_t n;
@@ -127,75 +225,154 @@ size_t cache_drop(struct cache *cache, const struct scd_key *key,
 		n += cache_drop_from_disk(cache, key);
 	/* last: who looks up without the lock, and has read the number of
 	 * purges before, must not find what this one removes */
-	cache_purge_log(cache, key, asked, now_s);
+	*seq = cache_purge_log(cache, purge);
 	cache_leave_shard(cache, shard);
 	cache_end_batch(cache, &batch);
 	return n;
 }
 
-/* Of many */
-
-struct purge_walk *cache_purge_begin(struct cache *cache,
-				     struct purge_scope *scope, int64_t now_s)
+size_t cache_drop(struct cache *cache, const struct scd_key *key,
+		  uint64_t *asked, int64_t now_s)
 {
-	struct purge_walk *walk;
+	const struct cache_key_purge purge = {key, {0, 0}, asked, now_s};
+	uint64_t seq;
 
-	cache_enter(cache);
-	walk = purge_walks_begin(&cache->walks, scope, now_s);
-	if (walk)
-		purgelog_all(&cache->purges);
-	cache_leave(cache);
-	return walk;
+	return cache_purge_key(cache, &purge, &seq);
 }
 
-void cache_purge_end(struct cache *cache, struct purge_walk *walk,
-		     int64_t now_s)
+size_t cache_invalidate(struct cache *cache, const struct scd_key *key,
+			uint64_t *asked, int64_t now_s, uint64_t *seq)
 {
+	const struct cache_key_purge purge = {
+		key, {cache->instance, 0}, asked, now_s};
+
+	return cache_purge_key(cache, &purge, seq);
+}
+
+/* Of many */
+
+/* Notes those of a purge that have to be walked for; at once, so that their
+ * counts are in one go. */
+static void cache_purge_note(struct cache *cache,
+			     const struct cache_purge *purge, uint64_t source,
+			     struct purge_walk *walk)
+{
+	struct invalidation_log *log = cache_purges_lock(cache);
+
+	for (size_t i = 0; i < purge->n; i++) {
+		const struct invalidation_entry *e = &purge->entries[i];
+		const struct invalidation_position at = {source, e->seq};
+
+		if (e->of.kind == INVALIDATION_KEY)
+			continue;
+		if (!walk->walks) {
+			invalidation_log_open(log);
+			walk->first = invalidation_log_now(log) + 1;
+		}
+		walk->walks = true;
+		walk->seq =
+			invalidation_log_add(log, &e->of, &at, purge->now_s);
+	}
+	walk->last = invalidation_log_now(log);
+	cache_purges_unlock(cache);
+}
+
+static void cache_purge_keys(struct cache *cache,
+			     const struct cache_purge *purge, uint64_t source,
+			     struct purge_walk *walk)
+{
+	for (size_t i = 0; i < purge->n; i++) {
+		const struct invalidation_entry *e = &purge->entries[i];
+		const struct cache_key_purge of = {
+			&e->of.hash, {source, e->seq}, NULL, purge->now_s};
+
+		if (e->of.kind == INVALIDATION_KEY)
+			walk->removed +=
+				cache_purge_key(cache, &of, &walk->seq);
+	}
+}
+
+static bool cache_purge_is_of_many(const struct cache_purge *purge)
+{
+	for (size_t i = 0; i < purge->n; i++) {
+		if (purge->entries[i].of.kind != INVALIDATION_KEY)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t cache_purge_source(struct cache *cache,
+				   const struct cache_purge *purge)
+{
+	if (purge->local)
+		return 0;
+	return purge->source ? purge->source : cache->instance;
+}
+
+void cache_purge_begin(struct cache *cache, const struct cache_purge *purge,
+		       struct purge_walk *walk)
+{
+	uint64_t source = cache_purge_source(cache, purge);
+
+	*walk = (struct purge_walk){0};
+	cache_purge_keys(cache, purge, source, walk);
+	if (!cache_purge_is_of_many(purge))
+		return;
 	cache_enter(cache);
-	purge_walks_end(&cache->walks, walk, purgelog_walked(&cache->purges),
-			now_s);
+	cache_purge_note(cache, purge, source, walk);
+	cache_leave(cache);
+}
+
+void cache_purge_end(struct cache *cache, struct purge_walk *walk)
+{
+	if (!walk->walks)
+		return;
+	walk->walks = false;
+	cache_enter(cache);
+	invalidation_log_settle(cache_purges_lock(cache), walk->first,
+				walk->last);
+	cache_purges_unlock(cache);
 	cache_leave(cache);
 }
 
 /* What is purged of the tiers in memory, and of the disk with them. */
 struct selection {
 	struct cache *cache;
-	const struct purge_scope *scope;
+	const struct purge_walk *walk;
 };
 
 static bool cache_purge_selects(void *arg, struct store_entry *e)
 {
 	const struct selection *sel = arg;
 	struct cached *c = (struct cached *)e;
-	bool has = cache_purge_has(sel->scope, c);
+	bool has = cache_purge_has(sel->cache, sel->walk, c);
 
 	if (has)
 		cache_remove_from_disk(sel->cache, cache_entry_on_disk(c));
 	return has;
 }
 
-size_t cache_purge_part(struct cache *cache, const struct purge_walk *walk,
-			const struct keypart *part)
+void cache_purge_part(struct cache *cache, struct purge_walk *walk,
+		      const struct keypart *part)
 {
-	struct selection sel = { cache, walk->scope };
+	struct selection sel = {cache, walk};
 	struct cache_batch batch;
-	size_t n = 0;
 
-	assert(part->count && !walk->ended);
+	assert(part->count && walk->walks);
 	cache_begin_batch(&batch);
 	for (unsigned i = 0; i < cache->nshards; i++) {
 		struct cache_shard *shard = &cache->shards[i];
 
 		cache_enter_shard(cache, shard, &batch);
-		n += store_remove_if(shard->main.store, part,
-				     cache_purge_selects, &sel);
+		walk->removed += store_remove_if(shard->main.store, part,
+						 cache_purge_selects, &sel);
 		if (cache->ram.store)
-			n += store_remove_if(cache->ram.store, part,
-					     cache_purge_selects, &sel);
+			walk->removed +=
+				store_remove_if(cache->ram.store, part,
+						cache_purge_selects, &sel);
 		cache_leave_shard(cache, shard);
 	}
 	cache_end_batch(cache, &batch);
 	if (cache->disk)
-		n += cache_purge_disk(cache, part, walk->scope);
-	return n;
+		walk->removed += cache_purge_disk(cache, part, walk);
 }

@@ -153,6 +153,11 @@ static struct cached *cache_reader_peek(struct cache_reader *r,
 	return c;
 }
 
+void cache_prefetch(const struct cache *cache, const struct scd_key *key)
+{
+	store_prefetch(cache_main(cache, key)->store, key);
+}
+
 void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
 		  const struct fields *request, struct cache_found *found)
 {
@@ -160,10 +165,19 @@ void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
 
 	*found = (struct cache_found){ .why = CACHESTATUS_URI_MISS };
 	found->c = cache_reader_peek(reader, key, request, &sure);
+	if (found->c)
+		cached_prefetch_body(found->c);
 	if (found->c || (sure && !reader->cache->disk))
 		return;
 	found->c = cache_get(reader->cache, key, request, &found->why);
 	found->counted = found->c;
+}
+
+void cache_found_release(struct cache_found *found)
+{
+	if (found->counted)
+		cached_unref(&found->c);
+	*found = (struct cache_found){0};
 }
 
 bool cache_store(struct cache_reader *reader, const struct cache_fill *fill,

@@ -28,7 +28,7 @@
 	X(connections, "clients and peers that are connected") \
 	X(requests,    "requests that ask origins and peers") \
 	X(replies,     "blocks of streamed replies, on their way to clients") \
-	X(files,       "copies of bodies in memory files") \
+	X(segments,    "segments of memory files in which bodies are, beyond these") \
 	X(other,       "the rest, as measured: program, digests, tables, the allocator's")
 /* clang-format on */
 

@@ -51,6 +51,7 @@ uint64_t quiescent_advance(struct quiescent *q)
 
 bool quiescent_has_passed(struct quiescent *q, uint64_t epoch)
 {
+	assert(epoch <= q->epoch); /* which is this thread's to advance */
 	for (struct quiescent_reader *r = q->readers; r; r = r->next) {
 		if (__atomic_fetch_add(&r->seen, 0, __ATOMIC_ACQ_REL) <= epoch)
 			return false;

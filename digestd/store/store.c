@@ -107,6 +107,11 @@ struct store_entry *store_next(const struct store_entry *e)
 	return store_index_next(e);
 }
 
+void store_prefetch(const struct store *s, const struct scd_key *key)
+{
+	store_index_prefetch(&s->index, key);
+}
+
 struct store_entry *store_peek(const struct store *s, const struct scd_key *key,
 			       bool *sure)
 {

@@ -83,6 +83,10 @@ struct store_entry *store_find(const struct store *s,
 /* The next variant of the same key; null: no more. */
 struct store_entry *store_next(const struct store_entry *e);
 
+/* Before store_peek(), where something else is done first: see
+ * store_index_prefetch(). */
+void store_prefetch(const struct store *s, const struct scd_key *key);
+
 /*
  * Both without the owner's lock, by a reader that is awake. If null, *sure says
  * whether there is none; or whether that has to be found out under the lock.

@@ -59,6 +59,11 @@ struct store_entry *store_index_find(const struct store_index *x,
 /* The next older one of the same key; null: none. The same. */
 struct store_entry *store_index_next(const struct store_entry *e);
 
+/* Has the processor load what a lookup of this key begins with; only saves
+ * time, where something else is done before the lookup. */
+void store_index_prefetch(const struct store_index *x,
+			  const struct scd_key *key);
+
 /*
  * Both without the lock, for a reader that is awake. If null, *sure says
  * whether there is none, or that is to be found out under the lock.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "digestd/http/freshness.h"
+#include "digestd/mesh/invalidation_log.h"
 
 static const uint8_t secret[16] = "0123456789abcde";
 
@@ -65,4 +66,17 @@ struct cached *small_cache_get(struct cache *cache, const char *uri)
 	enum cachestatus_fwd why;
 
 	return cache_get(cache, &key, &fields_none, &why);
+}
+
+void small_cache_purge_prefix(struct cache *cache, const char *prefix,
+			      int64_t now_s, struct purge_walk *walk)
+{
+	const struct invalidation_entry entry = {
+		.of = invalidation_of_prefix(secret, prefix)
+	};
+	const struct cache_purge purge = { .entries = &entry,
+					   .n = 1,
+					   .now_s = now_s };
+
+	cache_purge_begin(cache, &purge, walk);
 }

@@ -32,4 +32,8 @@ bool small_cache_put(struct cache *cache, const char *uri, struct cached *c,
 /* What is stored for a request without fields, with a reference; or null. */
 struct cached *small_cache_get(struct cache *cache, const char *uri);
 
+/* Begins to purge all whose URI begins so, at a time. */
+void small_cache_purge_prefix(struct cache *cache, const char *prefix,
+			      int64_t now_s, struct purge_walk *walk);
+
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "digestd/cache/cache.h"
-#include "digestd/http/purge_scope.h"
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/invalidation_log.h"
 #include "digestd/os/memory.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
@@ -223,10 +223,11 @@ static void walks_see_all(void **state)
 {
 	struct shards_model m = model_new("sieve", SHARDS);
 	struct keypart part = { .count = cache_parts(m.cache) };
-	struct purge_scope *scope;
-	struct purge_walk *walk;
-	struct fields fields;
-	size_t n = 0;
+	const struct invalidation_entry entry = {
+		.of = invalidation_of_prefix(secret, "http://www.example.com/")
+	};
+	const struct cache_purge purge = { .entries = &entry, .n = 1 };
+	struct purge_walk walk;
 
 	(void)state;
 	for (uint64_t key = 1; key <= OBJECTS / 2; key++)
@@ -236,17 +237,12 @@ static void walks_see_all(void **state)
 	while (!cache_rebuild_part(m.cache))
 		store(&m, 0, OBJECTS);
 	assert_int_equal(check(&m).entries, OBJECTS / 2 + 1);
-	fields_init(&fields);
-	assert_int_equal(fields_add(&fields, "Purge-Prefix",
-				    "http://www.example.com/"), 0);
-	assert_int_equal(purge_scope_new(&fields, &scope), 0);
-	fields_free(&fields);
-	walk = cache_purge_begin(m.cache, scope, 0);
-	assert_non_null(walk);
+	cache_purge_begin(m.cache, &purge, &walk);
+	assert_true(walk.walks);
 	for (; part.number < part.count; part.number++)
-		n += cache_purge_part(m.cache, walk, &part);
-	cache_purge_end(m.cache, walk, 0);
-	assert_int_equal(n, OBJECTS / 2 + 1);
+		cache_purge_part(m.cache, &walk, &part);
+	cache_purge_end(m.cache, &walk);
+	assert_int_equal(walk.removed, OBJECTS / 2 + 1);
 	assert_int_equal(check(&m).entries, 0);
 	model_free(&m);
 }

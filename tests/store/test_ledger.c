@@ -157,13 +157,13 @@ static void step(struct ledger *l, struct ledger_account *accounts,
 		break;
 	case 6:
 		bytes %= t->added[LEDGER_other] + 1;
-		ledger_move(l, LEDGER_other, LEDGER_files, bytes);
+		ledger_move(l, LEDGER_other, LEDGER_segments, bytes);
 		t->added[LEDGER_other] -= bytes;
-		t->added[LEDGER_files] += bytes;
+		t->added[LEDGER_segments] += bytes;
 		break;
 	case 7:
-		ledger_set(l, LEDGER_files, bytes);
-		t->added[LEDGER_files] = bytes;
+		ledger_set(l, LEDGER_segments, bytes);
+		t->added[LEDGER_segments] = bytes;
 		break;
 	}
 }
