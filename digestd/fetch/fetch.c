@@ -49,6 +49,13 @@ void fetcher_public_only(struct fetcher *fetcher)
 	fetcher->way->public_only(fetcher->means);
 }
 
+void fetcher_warm(struct fetcher *fetcher, const char *url,
+		  struct tls_client *tls, unsigned connect_ms, unsigned n)
+{
+	assert(fetcher->way->warm && connect_ms > 0);
+	fetcher->way->warm(fetcher->means, url, tls, connect_ms, n);
+}
+
 void fetcher_free(struct fetcher **fetcher)
 {
 	struct fetcher *f = *fetcher;
@@ -151,6 +158,12 @@ void fetch_resume_upload(struct fetch *f)
 {
 	assert(f->way);
 	f->way->resume_upload(f);
+}
+
+unsigned fetch_connect_ms(const struct fetch *f)
+{
+	assert(f->way && f->way->connect_ms);
+	return f->way->connect_ms(f);
 }
 
 void fetch_cancel(struct fetch **f)

@@ -49,7 +49,8 @@ struct fetch_limits {
  * The body of a request that is sent piece by piece. A final response may come
  * before its end, and is passed on as it comes; the rest is sent, or not if the
  * status is 300 and more and there is much of it. When the response is whole
- * nothing more is read, and the fetch ends.
+ * the rest of that little is sent if it is here, and the fetch ends; below 300
+ * it ends when the body has been sent, or the server takes no more of it.
  */
 struct fetch_upload {
 	int64_t len; /* -1: unknown, sent chunked */
@@ -173,6 +174,15 @@ int fetcher_new(struct loop *loop, enum fetcher_use use,
  */
 void fetcher_public_only(struct fetcher *fetcher);
 
+/*
+ * Sees to it that there are n connections to where a URL leads, used ones
+ * included: those that lack are made now, each within connect_ms (> 0), and are
+ * kept for who asks next. tls: see fetch_request. Without memory there are
+ * fewer. Of a fetcher for data.
+ */
+void fetcher_warm(struct fetcher *fetcher, const char *url,
+		  struct tls_client *tls, unsigned connect_ms, unsigned n);
+
 /* Cancels what is under way and frees; *fetcher becomes null. Not from a
  * callback of one of its fetches. */
 void fetcher_free(struct fetcher **fetcher);
@@ -194,6 +204,10 @@ void fetch_resume(struct fetch *f);
 
 /* There is more to send after read() returned FETCH_MORE, or its end. */
 void fetch_resume_upload(struct fetch *f);
+
+/* How long connecting has taken, as fetch_timing.connect_ms says; of a fetcher
+ * for data, from on_headers() on. */
+unsigned fetch_connect_ms(const struct fetch *f);
 
 /*
  * Ends a fetch; no callback follows, and *f becomes null. Null is allowed. Its

@@ -134,7 +134,8 @@ static void fetch_http_pace_late(void *arg)
 	struct transfer *f = arg;
 
 	if (!f->headers_done || fetch_http_is_slow(f))
-		(void)transfer_finish(f, FETCH_TIMEOUT, false);
+		(void)transfer_finish(f, f->whole ? FETCH_COMPLETE :
+						    FETCH_TIMEOUT, false);
 	else
 		transfer_watch_pace(f);
 }
@@ -401,6 +402,20 @@ static int fetch_http_set_tls(struct transfer *f, struct tls_client *tls)
 	return 0;
 }
 
+static void fetch_http_warm(struct fetch_means *means, const char *text,
+			    struct tls_client *tls, unsigned connect_ms,
+			    unsigned n)
+{
+	struct fetch_url url;
+
+	if (!fetch_url_read(text, &url))
+		return;
+	if (url.https)
+		url.place.tls = tls ? tls : fetch_http_usual_tls(means);
+	if (!url.https || url.place.tls)
+		spares_make(&means->spares, &url.place, connect_ms, n);
+}
+
 static int fetch_http_start(struct fetch_means *means,
 			    const struct fetch_request *request,
 			    const struct fetch_callbacks *callbacks, void *arg,
@@ -452,6 +467,13 @@ static void fetch_http_resume_upload(struct fetch *fetch)
 	loop_defer(f->means->loop, &f->send);
 }
 
+static unsigned fetch_http_connect_ms(const struct fetch *fetch)
+{
+	const struct transfer *f = (const struct transfer *)fetch;
+
+	return fetch_http_elapsed_ms(f, f->connected_ms);
+}
+
 static void fetch_http_cancel(struct fetch *fetch)
 {
 	struct transfer *f = fetch_http_transfer_of(fetch);
@@ -474,6 +496,7 @@ static int fetch_http_open_means(struct loop *loop, unsigned max_per_host,
 		return err;
 	}
 	means->loop = loop;
+	means->spares = (struct spares){ .pool = means->pool };
 	means->fetches = NULL;
 	means->tls = NULL;
 	means->calling = false;
@@ -488,6 +511,7 @@ static void fetch_http_close_means(struct fetch_means *means)
 	assert(!means->calling);
 	while (means->fetches)
 		fetch_http_cancel(means->fetches);
+	spares_end(&means->spares);
 	pool_free(&means->pool);
 	tls_client_unref(means->tls);
 	free(means);
@@ -502,8 +526,10 @@ const struct fetch_way fetch_way_http = {
 	.open = fetch_http_open_means,
 	.close = fetch_http_close_means,
 	.public_only = fetch_http_public_only,
+	.warm = fetch_http_warm,
 	.start = fetch_http_start,
 	.resume = fetch_http_resume,
 	.resume_upload = fetch_http_resume_upload,
+	.connect_ms = fetch_http_connect_ms,
 	.cancel = fetch_http_cancel,
 };

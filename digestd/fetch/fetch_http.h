@@ -8,6 +8,7 @@
 
 #include "digestd/http/response.h"
 #include "digestd/fetch/fetch_pool.h"
+#include "digestd/fetch/fetch_spare.h"
 #include "digestd/fetch/fetch_way.h"
 
 enum { FETCH_BUFFER_BYTES = 65536 };
@@ -15,6 +16,7 @@ enum { FETCH_BUFFER_BYTES = 65536 };
 struct fetch_means {
 	struct loop *loop;
 	struct pool *pool;
+	struct spares spares;
 	struct fetch *fetches;
 	struct tls_client *tls; /* for who brings none; null: not made yet */
 	bool calling;           /* a callback of a fetch runs */
@@ -69,6 +71,9 @@ struct transfer {
 	bool paused;
 	bool tunnel;     /* upgraded */
 	bool half;       /* ... and the server sends no more */
+	bool whole;      /* the same of one that is not: the response is whole,
+			    and the request's body goes on */
+	bool keeps;      /* and then the connection can be kept */
 	char *held;      /* what a paused fetch has not taken */
 	struct response_bytes held_body, held_rest; /* in it */
 	struct pool_place place; /* its name is behind the request's bytes */

@@ -91,6 +91,14 @@ static void fetch_http_take_trailers(struct transfer *f)
 	f->calling = false;
 }
 
+/* Whether a server that has agreed to a request gets all of it, also after its
+ * whole response: it may have answered in advance. */
+static bool fetch_http_is_wanted(const struct transfer *f)
+{
+	return f->response.status < 300 && f->body.read && !f->gone &&
+	       !f->cut && !f->tunnel && !transfer_is_sent(f);
+}
+
 /* The response is whole, and what is left of the request goes with it if there
  * is little: then the connection stays. */
 static enum progress fetch_http_end(struct transfer *f, bool alone)
@@ -98,6 +106,12 @@ static enum progress fetch_http_end(struct transfer *f, bool alone)
 	bool keep = f->response.keep && alone;
 
 	fetch_http_take_trailers(f);
+	if (fetch_http_is_wanted(f)) {
+		f->half = f->whole = true;
+		f->keeps = keep;
+		transfer_watch_pace(f);
+		return transfer_send(f) == OVER ? OVER : STOPPED;
+	}
 	if (keep && !f->gone && !transfer_is_sent(f) &&
 	    transfer_send(f) == OVER)
 		return OVER;

@@ -274,7 +274,9 @@ enum progress transfer_send(struct transfer *f)
 		pool_end(f->conn);
 		f->body.coding = BODY_NONE;
 	}
-	if (f->half && f->body.coding == BODY_NONE)
+	if (f->whole && (f->cut || transfer_is_sent(f)))
+		return transfer_finish(f, FETCH_COMPLETE, f->keeps);
+	if (f->tunnel && f->half && f->body.coding == BODY_NONE)
 		return f->cut ? transfer_break(f) :
 				transfer_finish(f, FETCH_COMPLETE, false);
 	/* who has taken all of it waits for the caller; else it must go on */

@@ -3,6 +3,7 @@
  */
 #include "digestd/fetch/fetch_lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,8 +41,10 @@ static int fetch_lines_add_field(struct curl_slist **lines,
 int fetch_lines_make(const struct fetch_request *r, struct curl_slist **lines)
 {
 	bool accept = false;
-	int err = fetch_lines_add(lines, "Expect:");
+	int err;
 
+	assert(!r->upload); /* fetch_way_curl sends none */
+	err = fetch_lines_add(lines, "Expect:");
 	for (size_t i = 0; !err && r->fields && i < fields_count(r->fields);
 	     i++) {
 		const struct field *field = fields_at(r->fields, i);
@@ -53,7 +56,7 @@ int fetch_lines_make(const struct fetch_request *r, struct curl_slist **lines)
 	if (!err && !accept)
 		err = fetch_lines_add(lines, "Accept:");
 	/* a method that expects a body is told that there is none */
-	if (!err && !r->upload &&
+	if (!err &&
 	    (!strcmp(r->method, "POST") || !strcmp(r->method, "PUT") ||
 	     !strcmp(r->method, "PATCH")))
 		err = fetch_lines_add(lines, "Content-Length: 0");

@@ -620,7 +620,7 @@ static size_t fetch_pool_bucket_of(const struct pool_place *place)
 	return (h ^ h >> 16) % BUCKETS;
 }
 
-static struct pool_host *fetch_pool_find_host(struct pool *pool,
+static struct pool_host *fetch_pool_find_host(const struct pool *pool,
 					      const struct pool_place *place)
 {
 	struct pool_host *host = pool->hosts[fetch_pool_bucket_of(place)];
@@ -631,6 +631,17 @@ static struct pool_host *fetch_pool_find_host(struct pool *pool,
 			host->name[place->host_len]))
 		host = host->next;
 	return host;
+}
+
+unsigned pool_lacks(const struct pool *pool, const struct pool_place *place,
+		    unsigned n)
+{
+	const struct pool_host *host = fetch_pool_find_host(pool, place);
+	unsigned have = host ? host->nconns : 0;
+
+	if (pool->max_per_host && n > pool->max_per_host)
+		n = pool->max_per_host;
+	return n > have ? n - have : 0;
 }
 
 static struct pool_host *fetch_pool_add_host(struct pool *pool,

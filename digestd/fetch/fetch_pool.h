@@ -100,6 +100,11 @@ struct pool_conn *pool_ask(struct pool *pool, struct pool_want *want,
 /* Wants nothing any more. */
 void pool_forget(struct pool *pool, struct pool_want *want);
 
+/* How many connections a place lacks to have n: idle ones, used ones, and those
+ * that are being made; n is at most what one host may have. */
+unsigned pool_lacks(const struct pool *pool, const struct pool_place *place,
+		    unsigned n);
+
 /* Begins to use a connection: ready(arg, events) as loop_watch() does. It is
  * watched for reading. */
 void pool_use(struct pool_conn *conn,

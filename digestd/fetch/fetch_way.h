@@ -31,12 +31,16 @@ struct fetch_way {
 		    struct fetch_means **out);
 	void (*close)(struct fetch_means *means); /* null is allowed */
 	void (*public_only)(struct fetch_means *means);
+	/* null: there is nothing to be had before it is asked for */
+	void (*warm)(struct fetch_means *means, const char *url,
+		     struct tls_client *tls, unsigned connect_ms, unsigned n);
 	int (*start)(struct fetch_means *means,
 		     const struct fetch_request *request,
 		     const struct fetch_callbacks *callbacks, void *arg,
 		     struct fetch **out);
 	void (*resume)(struct fetch *f);
 	void (*resume_upload)(struct fetch *f); /* null: there is none */
+	unsigned (*connect_ms)(const struct fetch *f); /* null: not known */
 	void (*cancel)(struct fetch *f);
 };
 

@@ -304,6 +304,53 @@ static void cancelled_when_it_was_there(void **state)
 	assert_int_equal(at.accepted, 1);
 }
 
+static void warm(unsigned n)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", at.port);
+	fetcher_warm(at.fetcher, url, NULL, 20000, n);
+}
+
+static void await_accepted(unsigned n)
+{
+	while (at.accepted < n)
+		loop_turn(at.loop, 5);
+	loop_turn(at.loop, 5);
+}
+
+static void connections_are_there_before_a_request(void **state)
+{
+	struct fetched seen[2] = { 0 };
+
+	(void)state;
+	warm(2);
+	await_accepted(2);
+	warm(2); /* they are there */
+	for (unsigned i = 0; i < NROWS(seen); i++)
+		begin("127.0.0.1", "/ok", &seen[i]);
+	warm(2); /* and are used */
+	for (unsigned i = 0; i < NROWS(seen); i++) {
+		assert_int_equal(fetched_end(&seen[i]), FETCH_COMPLETE);
+		assert_int_equal(seen[i].done.timing.connect_ms, 0);
+	}
+	assert_int_equal(at.accepted, 2);
+	warm(3);
+	await_accepted(3);
+	warm(4); /* to be given up */
+}
+
+static void but_no_more_than_the_limit(void **state)
+{
+	(void)state;
+	warm(2);
+	await_accepted(1);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	warm(2);
+	assert_int_equal(get("/ok"), FETCH_COMPLETE);
+	assert_int_equal(at.accepted, 1);
+}
+
 static void a_host_has_a_limit(void **state)
 {
 	struct fetched seen[5] = { 0 };
@@ -589,6 +636,8 @@ int main(void)
 		TEST(but_not_when_an_answer_has_begun),
 		TEST(nor_more_than_once),
 		TEST(cancelled_when_it_was_there),
+		TEST(connections_are_there_before_a_request),
+		TEST_ONE(but_no_more_than_the_limit),
 		TEST_ONE(a_host_has_a_limit),
 		TEST_ONE(cancelled_while_it_waits),
 		TEST(pauses_lose_nothing),

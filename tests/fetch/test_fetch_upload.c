@@ -133,16 +133,34 @@ static void begin_early(const char *answer, size_t left)
 #define REFUSAL "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\n"
 
 /* It is passed on when it comes, and the fetch ends with it. */
-static void an_early_answer_ends_the_fetch(void **state)
+static void an_early_refusal_ends_the_fetch(void **state)
 {
 	(void)state;
-	begin_early(OK, 1000000);
-	finish(FETCH_COMPLETE);
-	assert_int_equal(at.status, 200);
-	serve_close(false);
 	begin_early(REFUSAL "no", 1000000);
 	finish(FETCH_COMPLETE);
 	assert_string_equal(at.body, "no");
+}
+
+/* Who agrees in advance gets all of it, and the connection stays; unless it
+ * closes that. */
+static void an_early_agreement_does_not(void **state)
+{
+	(void)state;
+	for (int closes = 0; closes < 2; closes++) {
+		begin_early(OK, 1000000);
+		assert_int_equal(at.status, 200);
+		assert_false(at.over);
+		if (closes)
+			serve_close(true);
+		upload_more(BIG);
+		if (!closes)
+			serve_read();
+		finish(FETCH_COMPLETE);
+		assert_int_equal(at.connections, 1);
+		if (!closes)
+			assert_int_equal(at.ngot - (size_t)(body_got() - got),
+					 BIG);
+	}
 }
 
 /* A little is sent all the same where it is there: the connection stays. */
@@ -308,7 +326,8 @@ int main(void)
 		TEST(the_slower_end_sets_the_pace),
 		TEST(as_the_caller_has_it),
 		TEST(a_body_that_ends_early),
-		TEST(an_early_answer_ends_the_fetch),
+		TEST(an_early_refusal_ends_the_fetch),
+		TEST(an_early_agreement_does_not),
 		TEST(a_little_that_is_left),
 		TEST(an_answer_before_a_reset),
 		TEST(a_reset_without_an_answer),

@@ -1,0 +1,361 @@
+/*
+ * What ways to fetch are made of, one by one: lines for libcurl, sessions that
+ * are kept, a transfer's TLS, and connections without any.
+ */
+#include "tests/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/gnutls.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "digestd/fetch/fetch_lines.h"
+#include "digestd/fetch/fetch_pool.h"
+#include "digestd/fetch/fetch_tickets.h"
+#include "digestd/fetch/fetch_tls.h"
+#include "digestd/fetch/fetch_way.h"
+#include "digestd/http/fields.h"
+#include "digestd/tls/tls_client.h"
+#include "tests/codec/alloc.h"
+#include "tests/tls/certificate.h"
+
+static struct certificate ca;
+
+/* Lines of a request: its fields, a name and a value each, and what becomes of
+ * them, with "|" between. */
+static const struct {
+	const char *method, *fields[6], *lines;
+} requests[] = {
+	/* clang-format off */
+	{ "GET", { NULL }, "Expect:|Accept:" },
+	{ "GET", { "Accept", "a/b" }, "Expect:|Accept: a/b" },
+	{ "GET", { "aCCEPT", "" }, "Expect:|aCCEPT;" },
+	{ "GET", { "A", "b", "A", "" }, "Expect:|A: b|A;|Accept:" },
+	{ "GET", { "Connection", "x", "Content-Length", "1", "TE", "y" },
+	  "Expect:|Accept:" },
+	{ "GET", { "Transfer-Encoding", "x", "Expect", "y" },
+	  "Expect:|Accept:" },
+	{ "POST", { NULL }, "Expect:|Accept:|Content-Length: 0" },
+	{ "PUT", { NULL }, "Expect:|Accept:|Content-Length: 0" },
+	{ "PATCH", { NULL }, "Expect:|Accept:|Content-Length: 0" },
+	{ "DELETE", { NULL }, "Expect:|Accept:" },
+	/* clang-format on */
+};
+
+static void add_fields(struct fields *fields, const char *const *of)
+{
+	for (; of[0]; of += 2)
+		assert_int_equal(fields_add(fields, of[0], of[1]), 0);
+}
+
+static void check_lines(const struct curl_slist *lines, const char *wanted)
+{
+	char text[256] = "";
+
+	for (; lines; lines = lines->next) {
+		strncat(text, lines->data, sizeof(text) - strlen(text) - 1);
+		if (lines->next)
+			strcat(text, "|");
+	}
+	assert_string_equal(text, wanted);
+}
+
+static void fields_become_lines(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NROWS(requests); i++) {
+		struct fields fields;
+		struct fetch_request r = { .method = requests[i].method };
+		struct curl_slist *lines = NULL;
+		const char *of[7] = { NULL };
+
+		memcpy(of, requests[i].fields, sizeof(requests[i].fields));
+		fields_init(&fields);
+		add_fields(&fields, of);
+		r.fields = of[0] ? &fields : NULL;
+		assert_int_equal(fetch_lines_make(&r, &lines), 0);
+		check_lines(lines, requests[i].lines);
+		curl_slist_free_all(lines);
+		fields_free(&fields);
+	}
+}
+
+static void long_fields_are_refused(void **state)
+{
+	enum { MOST = 16383 };
+	static char value[MOST + 1];
+	struct fetch_request r = { .method = "GET" };
+
+	(void)state;
+	for (size_t len = MOST - 5; len <= MOST; len++) {
+		struct curl_slist *lines = NULL;
+		struct fields fields;
+
+		memset(value, 'v', len);
+		value[len] = '\0';
+		fields_init(&fields);
+		assert_int_equal(fields_add(&fields, "N", value), 0);
+		r.fields = &fields;
+		/* with ": " and its name */
+		assert_int_equal(fetch_lines_make(&r, &lines),
+				 len + 3 <= MOST ? 0 : -EINVAL);
+		curl_slist_free_all(lines);
+		fields_free(&fields);
+	}
+}
+
+/* libcurl's allocations are this test's, see main(). */
+static void lines_need_memory(void **state)
+{
+	static const char *const of[] = { "A", "b", "C", "", NULL };
+	struct fields fields;
+	struct fetch_request r = { .method = "POST", .fields = &fields };
+	int err = -ENOMEM;
+
+	(void)state;
+	fields_init(&fields);
+	add_fields(&fields, of);
+	for (unsigned i = 1; err; i++) {
+		struct curl_slist *lines = NULL;
+
+		alloc_fail_at(i);
+		err = fetch_lines_make(&r, &lines);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+		if (!err)
+			check_lines(lines, "Expect:|A: b|C;|Accept:|"
+					   "Content-Length: 0");
+		curl_slist_free_all(lines);
+	}
+	fields_free(&fields);
+}
+
+/* Addresses by a letter: a, b IPv4; c, d IPv6; C is c on another link. */
+static union resolver_address address(char letter)
+{
+	union resolver_address at;
+
+	memset(&at, 0, sizeof(at));
+	if (letter == 'a' || letter == 'b') {
+		at.in4.sin_family = AF_INET;
+		at.in4.sin_addr.s_addr = (in_addr_t)letter;
+		return at;
+	}
+	at.in6.sin6_family = AF_INET6;
+	at.in6.sin6_addr.s6_addr[15] = (uint8_t)(letter | 32);
+	at.in6.sin6_scope_id = letter == 'C';
+	return at;
+}
+
+static void put(struct tickets *t, char from, unsigned char number)
+{
+	union resolver_address at = address(from);
+	struct tls_ticket ticket = { gnutls_malloc(1), 1 };
+
+	assert_non_null(ticket.data);
+	*ticket.data = number;
+	tickets_put(t, &at, &ticket);
+}
+
+/* The number of the one that is given away; 0: there is none. */
+static unsigned take(struct tickets *t, char from)
+{
+	union resolver_address at = address(from);
+	struct tls_ticket ticket = tickets_take(t, &at);
+	unsigned number = ticket.data ? *ticket.data : 0;
+
+	tls_ticket_free(&ticket);
+	return number;
+}
+
+static void sessions_go_to_where_they_are_from(void **state)
+{
+	struct tickets t = { 0 };
+
+	(void)state;
+	assert_int_equal(take(&t, 'a'), 0);
+	for (unsigned i = 0; i < 4; i++)
+		put(&t, "abcC"[i], (unsigned char)(i + 1));
+	assert_int_equal(take(&t, 'd'), 0);
+	assert_int_equal(take(&t, 'C'), 4);
+	assert_int_equal(take(&t, 'C'), 0); /* once */
+	assert_int_equal(take(&t, 'c'), 3);
+	assert_int_equal(take(&t, 'b'), 2);
+	assert_int_equal(take(&t, 'a'), 1);
+	tickets_free(&t);
+}
+
+static void the_newest_session_goes_first(void **state)
+{
+	struct tickets t = { 0 };
+
+	(void)state;
+	for (unsigned i = 1; i <= TICKETS_MAX + 2; i++)
+		put(&t, 'a', (unsigned char)i);
+	for (unsigned i = TICKETS_MAX + 2; i > 2; i--)
+		assert_int_equal(take(&t, 'a'), i);
+	assert_int_equal(take(&t, 'a'), 0); /* the oldest were overwritten */
+	put(&t, 'a', 1);
+	tickets_free(&t);
+	assert_int_equal(take(&t, 'a'), 0);
+}
+
+static void hosts_are_taken_from_urls(void **state)
+{
+	static const struct {
+		const char *url, *host;
+	} rows[] = {
+		{ "http://h/", NULL },
+		{ "https://h.example/a", "h.example" },
+		{ "HTTPS://h:8443/", "h" },
+		{ "https://[::1]:8443/", "::1" },
+		{ "https://192.0.2.1", "192.0.2.1" },
+	};
+	CURL *easy = curl_easy_init();
+	struct tls_client *client = certificate_client(&ca);
+
+	(void)state;
+	assert_non_null(easy);
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct fetch_tls t = { 0 };
+
+		assert_int_equal(fetch_tls_set(&t, easy, rows[i].url, client),
+				 0);
+		if (rows[i].host)
+			assert_string_equal(t.host, rows[i].host);
+		else
+			assert_null(t.host);
+		/* not connected: nobody is who it should be */
+		assert_int_equal(fetch_tls_trusts(&t), !rows[i].host);
+		assert_int_equal(t.refused, rows[i].host != NULL);
+		fetch_tls_free(&t);
+	}
+	tls_client_unref(client);
+	curl_easy_cleanup(easy);
+}
+
+static void without_a_client_libcurl_verifies(void **state)
+{
+	CURL *easy = curl_easy_init();
+	struct fetch_tls t = { 0 };
+
+	(void)state;
+	assert_non_null(easy);
+	assert_int_equal(fetch_tls_set(&t, easy, "https://h/", NULL), 0);
+	assert_null(t.client);
+	assert_true(fetch_tls_trusts(&t));
+	fetch_tls_free(&t);
+	curl_easy_cleanup(easy);
+}
+
+static void hosts_need_memory(void **state)
+{
+	CURL *easy = curl_easy_init();
+	struct tls_client *client = certificate_client(&ca);
+	int err = -ENOMEM;
+
+	(void)state;
+	assert_non_null(easy);
+	for (unsigned i = 1; err; i++) {
+		struct fetch_tls t = { 0 };
+
+		alloc_fail_at(i);
+		err = fetch_tls_set(&t, easy, "https://[::1]/", client);
+		alloc_fail_at(0);
+		assert_true(err == 0 || err == -ENOMEM);
+		assert_true(err || !strcmp(t.host, "::1"));
+		fetch_tls_free(&t);
+	}
+	tls_client_unref(client);
+	curl_easy_cleanup(easy);
+}
+
+/* A connection of the pool, without a pool, and its other end. */
+static int open_pair(struct pool_conn *conn)
+{
+	int fds[2];
+
+	memset(conn, 0, sizeof(*conn));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+				    fds), 0);
+	conn->watch.fd = fds[0];
+	return fds[1];
+}
+
+static void plain_bytes_come_and_go(void **state)
+{
+	struct pool_conn conn;
+	int other = open_pair(&conn);
+	char buf[16];
+
+	(void)state;
+	assert_false(pool_holds(&conn) || pool_has_more(&conn));
+	assert_int_equal(pool_flush(&conn), 0);
+	assert_int_equal(pool_receive(&conn, buf, sizeof(buf)), -EAGAIN);
+	assert_true(pool_is_quiet(&conn));
+	assert_int_equal(pool_send(&conn, "ping", 4), 4);
+	assert_int_equal(read(other, buf, sizeof(buf)), 4);
+	assert_int_equal(write(other, "pong", 4), 4);
+	assert_false(pool_is_quiet(&conn)); /* what nobody asked for */
+	assert_int_equal(pool_receive(&conn, buf, sizeof(buf)), 4);
+	assert_memory_equal(buf, "pong", 4);
+	pool_end(&conn);
+	assert_int_equal(read(other, buf, sizeof(buf)), 0);
+	close(other);
+	assert_int_equal(pool_receive(&conn, buf, sizeof(buf)), 0);
+	assert_false(pool_is_quiet(&conn));
+	assert_int_equal(pool_send(&conn, "ping", 4), -EPIPE);
+	close(conn.watch.fd);
+}
+
+static void a_full_socket_takes_no_more(void **state)
+{
+	static const char bytes[65536];
+	struct pool_conn conn;
+	int other = open_pair(&conn);
+	ssize_t n;
+
+	(void)state;
+	while ((n = pool_send(&conn, bytes, sizeof(bytes))) > 0)
+		;
+	assert_int_equal(n, -EAGAIN);
+	close(other);
+	close(conn.watch.fd);
+}
+
+static int set_up(void **state)
+{
+	certificate_make(&ca, NULL, NULL, time(NULL) + 3600);
+	return certificate_folder_make(state);
+}
+
+static int tear_down(void **state)
+{
+	certificate_free(&ca);
+	return certificate_folder_remove(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fields_become_lines),
+		cmocka_unit_test(long_fields_are_refused),
+		cmocka_unit_test(lines_need_memory),
+		cmocka_unit_test(sessions_go_to_where_they_are_from),
+		cmocka_unit_test(the_newest_session_goes_first),
+		cmocka_unit_test(hosts_are_taken_from_urls),
+		cmocka_unit_test(without_a_client_libcurl_verifies),
+		cmocka_unit_test(hosts_need_memory),
+		cmocka_unit_test(plain_bytes_come_and_go),
+		cmocka_unit_test(a_full_socket_takes_no_more),
+	};
+
+	if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, free, realloc,
+				 strdup, calloc))
+		return 99;
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
