@@ -41,9 +41,13 @@ static int front_start(struct server *base)
 	s->buffer = malloc(s->buffer_bytes);
 	if (!s->buffer)
 		return -ENOMEM;
-	err = front_accept_start(s);
-	if (err)
+	err = h2_server_new(s);
+	if (!err)
+		err = front_accept_start(s);
+	if (err) {
+		h2_server_free(s);
 		free(s->buffer);
+	}
 	return err;
 }
 
@@ -56,6 +60,7 @@ static void front_quiesce(struct server *base)
 	for (struct conn *c = base->conns, *next; c; c = next) {
 		next = c->next;
 		((struct front_conn *)c)->readable = true;
+		h2_conn_drain((struct front_conn *)c);
 		front_conn_run(c);
 	}
 }
@@ -68,6 +73,7 @@ static void front_stop(struct server *base)
 	while (base->conns)
 		front_conn_free((struct front_conn *)base->conns);
 	front_exchange_free_spare(s);
+	h2_server_free(s);
 	free(s->buffer);
 }
 
@@ -75,10 +81,12 @@ static void front_close(struct conn *conn)
 {
 	struct front_conn *c = (struct front_conn *)conn;
 
-	if (c->running)
+	if (c->running) {
 		c->broken = true;
-	else
-		front_conn_free(c);
+		return;
+	}
+	h2_conn_part(c);
+	front_conn_free(c);
 }
 
 static void front_expire(struct conn *conn)
@@ -86,7 +94,9 @@ static void front_expire(struct conn *conn)
 	struct front_conn *c = (struct front_conn *)conn;
 
 	assert(!c->running);
-	if (!front_input_refuse_late(c))
+	if (h2_conn_leave(c))
+		front_conn_run(c);
+	else if (!front_input_refuse_late(c))
 		front_conn_free(c);
 }
 
@@ -108,6 +118,18 @@ static void front_abort(struct exchange *x)
 	front_conn_break(front_conn_of(x));
 }
 
+const struct exchange_engine front_exchanges = {
+	.interim = front_reply_interim,
+	.reply_text = front_reply_text,
+	.reply_memory = front_reply_memory,
+	.reply_shared = front_reply_shared,
+	.reply_stream = front_reply_stream,
+	.wake = front_reply_wake,
+	.end_upload = front_input_end_upload,
+	.resume_body = front_resume_body,
+	.abort = front_abort,
+};
+
 const struct server_engine server_engine_front = {
 	.bytes = sizeof(struct front_server),
 	.start = front_start,
@@ -116,13 +138,4 @@ const struct server_engine server_engine_front = {
 	.close = front_close,
 	.expire = front_expire,
 	.conn_bytes = front_conn_bytes,
-	.interim = front_reply_interim,
-	.reply_text = front_reply_text,
-	.reply_memory = front_reply_memory,
-	.reply_shared = front_reply_shared,
-	.reply_stream = front_reply_stream,
-	.wake = front_reply_wake,
-	.end_tunnel = front_tunnel_end,
-	.resume_body = front_resume_body,
-	.abort = front_abort,
 };

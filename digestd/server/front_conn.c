@@ -38,8 +38,7 @@ static void front_conn_ready(void *arg, unsigned events)
 	front_conn_run(c);
 }
 
-/* The client may take so long until its next request has begun. */
-static void front_conn_idle(struct front_conn *c, unsigned ms)
+void front_conn_idle(struct front_conn *c, unsigned ms)
 {
 	conn_idle_enter(&c->base);
 	conn_set_deadline(&c->base, loop_now_ms(c->base.server->loop) + ms);
@@ -56,7 +55,11 @@ static int front_conn_begin_tls(struct front_conn *c)
 {
 	struct tls *tls = c->base.server->tls;
 
-	return tls ? tls_session_new(tls, c->base.fd, &c->tls) : 0;
+	int err = tls ? tls_session_new(tls, c->base.fd, &c->tls) : 0;
+
+	if (!err && c->tls && c->base.server->settings.http2)
+		err = tls_session_offer_h2(c->tls);
+	return err;
 }
 
 bool front_conn_is_surplus(const struct front_conn *c)
@@ -83,6 +86,7 @@ int front_conn_open(struct front_server *s, int fd,
 		return -ENOMEM;
 	}
 	c->base.server = &s->base;
+	c->base.exchanges = &front_exchanges;
 	c->base.fd = fd;
 	c->base.address = &c->from.any;
 	c->from.v6 = *from;
@@ -131,12 +135,14 @@ void front_conn_free(struct front_conn *c)
 	}
 	if (c->now)
 		front_exchange_end(c->now, EXCHANGE_ABORTED);
+	h2_conn_free(c);
 	if (c->phase == FRONT_PROXY)
 		front_proxy_end(c);
 	front_conn_end_tls(c);
 	loop_undefer(s->base.loop, &c->run);
 	loop_unwatch(s->base.loop, &c->watch);
 	front_input_free(c);
+	front_output_return_queue(c);
 	reply_head_free(&c->interim);
 	conn_leave(&c->base);
 	if (c->cut)
@@ -164,7 +170,9 @@ static void front_conn_shake_hands(struct front_conn *c)
 	int err = tls_session_handshake(c->tls);
 
 	c->readable = c->writable = true; /* nobody knows what was read */
-	if (!err)
+	if (!err && tls_session_is_h2(c->tls))
+		h2_conn_begin(c);
+	else if (!err)
 		c->phase = FRONT_HEAD;
 	else if (err != -EAGAIN)
 		c->broken = true;
@@ -261,6 +269,8 @@ static bool front_conn_step(struct front_conn *c)
 		front_proxy_run(c);
 	if (c->phase == FRONT_HANDSHAKE)
 		front_conn_shake_hands(c);
+	if (c->phase == FRONT_HTTP2)
+		return h2_conn_step(c);
 	got_on = !c->broken && front_input_run(c);
 	if (got_on && front_conn_lingers(c))
 		front_conn_linger(c);

@@ -62,14 +62,7 @@ static void front_exchange_release_reply(struct front_exchange *fx)
 	shared_reply_unref(fx->shared);
 	if (fx->memory.release)
 		fx->memory.release(fx->memory.arg);
-	if (!fx->stream)
-		return;
-	if (fx->stream->source.release)
-		fx->stream->source.release(fx->stream->source.arg);
-	ledger_return(&memory_ledger, LEDGER_replies,
-		      FRONT_BLOCK_BYTES + fx->stream->trailer.cap);
-	reply_head_free(&fx->stream->trailer);
-	free(fx->stream);
+	front_stream_free(fx->stream);
 }
 
 /* Makes it ready for another request. */

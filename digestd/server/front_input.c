@@ -14,8 +14,7 @@
 #include "digestd/os/memory.h"
 #include "digestd/server/front.h"
 
-/* Statuses of what is no fault of the message. */
-enum { TOO_LATE = 408, TOO_OLD = 505, NOT_DONE = 501 };
+enum { TOO_LATE = 408 }; /* the status */
 
 static void front_input_keep(struct front_conn *c, const char *at, size_t len)
 {
@@ -95,76 +94,6 @@ static void front_input_refuse(struct front_conn *c, unsigned status,
 	exchange_refuse(&fx->x, status);
 }
 
-/* Who has sent nothing may only have connected in advance, and takes an answer
- * for that to its first request. */
-bool front_input_refuse_late(struct front_conn *c)
-{
-	if (c->phase != FRONT_HEAD || !c->kept_len || c->closing ||
-	    front_output_waits(c))
-		return false;
-	front_input_free(c);
-	c->late = true;
-	front_input_refuse(c, TOO_LATE, 1);
-	return !c->broken;
-}
-
-/* Moves the header into the exchange's own memory. Returns 0 or -ENOMEM. */
-static int front_input_take_text(struct front_exchange *fx,
-				 struct request_head *h, const char *at)
-{
-	int err;
-
-	if (fx->text_cap < h->len) {
-		free(fx->text);
-		fx->text_cap = 0;
-		fx->text = malloc(h->len);
-		if (!fx->text)
-			return -ENOMEM;
-		fx->text_cap = h->len;
-	}
-	memcpy(fx->text, at, h->len);
-	request_head_read(h, fx->text, h->len);
-	err = request_head_borrow_fields(h, fx->text, &fx->x.fields);
-	front_exchange_count(fx);
-	return err;
-}
-
-static void front_input_drop_claims(struct fields *f)
-{
-	for (size_t i = 0; i < fields_count(f);) {
-		const char *name = fields_at(f, i)->name;
-
-		if (forwarded_is_claim(name, strlen(name)))
-			fields_remove(f, name);
-		else
-			i++;
-	}
-}
-
-static void front_input_fill_request(struct front_exchange *fx,
-				     const struct request_head *h)
-{
-	const struct conn *c = fx->x.conn;
-	struct server_request *r = &fx->x.request;
-
-	r->method = request_head_part(h, h->method).at;
-	r->target = request_head_part(h, h->target).at;
-	r->target_len = h->target.len;
-	r->minor = h->minor;
-	r->fields = &fx->x.fields;
-	r->https = front_conn_of(&fx->x)->tls || front_conn_of(&fx->x)->https;
-	r->body_len = h->framing.chunked ? -1 :
-		      h->framing.length > 0 ? h->framing.length : 0;
-	r->has_body = r->body_len != 0;
-	r->upgrade = h->upgrade.len ? request_head_part(h, h->upgrade).at :
-				      NULL;
-	fx->keeps_old = !h->minor && h->keep;
-	if (!c->trusted)
-		front_input_drop_claims(&fx->x.fields);
-	else if (!c->server->trusts_all)
-		forwarded_scheme(r->fields, &r->https);
-}
-
 /* The handler has the request; is there a body to come? */
 static void front_input_begin_body(struct front_conn *c)
 {
@@ -184,6 +113,7 @@ static void front_input_begin(struct front_conn *c, struct front_exchange *fx,
 
 	conn_idle_leave(&c->base);
 	conn_set_deadline(&c->base, 0);
+	c->used = true;
 	if (!h->keep)
 		c->closing = true;
 	c->now = fx;
@@ -201,7 +131,7 @@ static void front_input_begin(struct front_conn *c, struct front_exchange *fx,
 	front_input_begin_body(c);
 }
 
-/* A whole header. Whatever comes of it, its bytes are used. */
+/* A header to be served. Whatever comes of it, its bytes are used. */
 static void front_input_take_request(struct front_conn *c,
 				     struct request_head *h, const char *at,
 				     size_t len)
@@ -209,24 +139,20 @@ static void front_input_take_request(struct front_conn *c,
 	struct front_exchange *fx;
 	bool more = len > h->len;
 
-	if (h->form == REQUEST_AUTHORITY_FORM) {
-		front_input_refuse(c, NOT_DONE, h->minor);
-		return;
-	}
 	fx = front_exchange_new(c);
-	if (!fx || front_input_take_text(fx, h, at)) {
+	if (!fx || front_request_take(fx, h, at)) {
 		if (fx)
 			front_exchange_end(fx, EXCHANGE_ABORTED);
 		c->broken = true;
 		return;
 	}
-	front_input_fill_request(fx, h);
-	if (!strcmp(fx->x.request.method, "TRACE")) {
-		front_exchange_end(fx, EXCHANGE_ABORTED);
-		front_input_refuse(c, NOT_DONE, h->minor);
-		return;
-	}
 	front_input_begin(c, fx, h, more);
+}
+
+/* Whether a preface that has come is one of HTTP/2 that is spoken here. */
+static bool front_input_may_be_http2(const struct front_conn *c)
+{
+	return !c->used && !c->tls && c->base.server->settings.http2_plain;
 }
 
 /* Returns the bytes used; none: it is incomplete. */
@@ -234,25 +160,30 @@ static size_t front_input_read_head(struct front_conn *c, const char *at,
 				    size_t len)
 {
 	struct request_head *h = c->head ? c->head : &front_server(c)->head;
-	size_t used = len;
+	enum request_head_event event;
+	unsigned status;
+	bool whole;
+	size_t used;
 
 	if (!c->head)
 		request_head_init(h, &front_server(c)->limits);
-	switch (request_head_read(h, at, len)) {
-	case REQUEST_HEAD_MORE:
+	event = request_head_read(h, at, len);
+	if (event == REQUEST_HEAD_MORE) {
 		front_input_suspend_head(c);
 		return 0;
-	case REQUEST_HEAD_DONE:
-		used = h->len;
-		front_input_take_request(c, h, at, len);
-		break;
-	case REQUEST_HEAD_PREFACE:
-		front_input_refuse(c, TOO_OLD, 1);
-		break;
-	case REQUEST_HEAD_REFUSED:
-		front_input_refuse(c, message_fault_status(h->fault), 1);
-		break;
 	}
+	if (event == REQUEST_HEAD_PREFACE && front_input_may_be_http2(c)) {
+		front_input_drop_head(c);
+		h2_conn_begin(c); /* which reads it again */
+		return 0;
+	}
+	whole = event == REQUEST_HEAD_DONE;
+	status = request_head_refusal(h, event);
+	used = whole ? h->len : len;
+	if (status)
+		front_input_refuse(c, status, whole ? h->minor : 1);
+	else
+		front_input_take_request(c, h, at, len);
 	front_input_drop_head(c);
 	return used;
 }
@@ -274,6 +205,29 @@ void front_input_discard_body(struct front_conn *c)
 		conn_pace_start(&c->base);
 	else
 		front_input_lift_pace(c);
+}
+
+bool front_input_is_open(const struct front_exchange *fx)
+{
+	bool hears = fx->x.tunnel || (fx->x.duplex && fx->stream);
+
+	return hears && !fx->unheard && !fx->stream->failed;
+}
+
+void front_input_end_upload(struct exchange *x, enum exchange_end end)
+{
+	struct front_exchange *fx = (struct front_exchange *)x;
+	struct front_conn *c = front_conn_of(x);
+
+	fx->unheard = true;
+	x->body_ended = true;
+	if (c->duplex == fx)
+		front_input_discard_body(c);
+	c->base.held = false;
+	/* else the source has yet to say how it ends */
+	if (end == EXCHANGE_ABORTED && fx->stream->ended)
+		fx->stream->failed = true;
+	front_conn_defer(c);
 }
 
 struct exchange *front_input_receiver(const struct front_conn *c)
@@ -336,7 +290,7 @@ static int front_input_break_body(struct front_conn *c)
 	int minor = -1;
 
 	if (c->duplex)
-		front_output_break_off(c->duplex);
+		front_stream_break_off(c->duplex->stream);
 	c->closing = true;
 	c->owes_continue = false;
 	front_input_discard_body(c);
@@ -355,6 +309,43 @@ static void front_input_refuse_body(struct front_conn *c)
 	if (minor >= 0)
 		front_input_refuse(c, message_fault_status(c->body.fault),
 				   (unsigned)minor);
+}
+
+/* Whether the client owes the rest of what it has begun to send. Who has sent
+ * nothing may only have connected in advance, and takes an answer for that to
+ * its first request. */
+static bool front_input_is_owed(const struct front_conn *c)
+{
+	switch (c->phase) {
+	case FRONT_HEAD:
+		return c->kept_len && !c->closing;
+	case FRONT_BODY:
+		return c->now; /* else the reply has begun */
+	case FRONT_PROXY:
+	case FRONT_HANDSHAKE:
+	case FRONT_REPLY:
+	case FRONT_DISCARD:
+	case FRONT_HTTP2:
+	case FRONT_TUNNEL:
+	case FRONT_LINGER:
+		break;
+	}
+	return false;
+}
+
+bool front_input_refuse_late(struct front_conn *c)
+{
+	int minor = 1;
+
+	if (!front_input_is_owed(c) || front_output_waits(c))
+		return false;
+	if (c->phase == FRONT_BODY)
+		minor = front_input_break_body(c);
+	front_input_free(c);
+	c->raw = 0; /* which has gone with it */
+	c->late = true;
+	front_input_refuse(c, TOO_LATE, (unsigned)minor);
+	return !c->broken;
 }
 
 /* A field behind the body; without memory it is missing. */
@@ -427,6 +418,7 @@ static bool front_input_wants(const struct front_conn *c)
 	case FRONT_PROXY:
 	case FRONT_HANDSHAKE:
 	case FRONT_REPLY:
+	case FRONT_HTTP2:
 		return false;
 	case FRONT_HEAD:
 		return front_input_may_begin(c);
@@ -471,8 +463,7 @@ static bool front_input_is_end(const struct front_conn *c, ssize_t n)
 	return !n || (n == -ECONNRESET && c->tls && c->phase != FRONT_TUNNEL);
 }
 
-/* Receives behind what is in the buffer. Returns its new length. */
-static size_t front_input_receive(struct front_conn *c, size_t len)
+size_t front_input_receive(struct front_conn *c, size_t len)
 {
 	struct front_server *s = front_server(c);
 	size_t room = s->buffer_bytes - len;

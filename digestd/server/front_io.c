@@ -2,7 +2,6 @@
  * Bytes from and to the socket of a connection.
  */
 #include <errno.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,16 +37,6 @@ ssize_t front_io_send(struct front_conn *c, const struct iovec *parts,
 	sent = sendmsg(c->base.fd, &message,
 		       MSG_NOSIGNAL | (more ? MSG_MORE : 0));
 	return sent < 0 ? -errno : sent;
-}
-
-ssize_t front_io_send_file(struct front_conn *c, int fd, size_t at, size_t len)
-{
-	off_t offset = (off_t)at;
-	ssize_t n = sendfile(c->base.fd, fd, &offset, len);
-
-	if (!n)
-		return -EIO; /* the file is shorter than it was */
-	return n < 0 ? -errno : n;
 }
 
 void front_io_shut(struct front_conn *c)

@@ -10,9 +10,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 #include "digestd/server/front.h"
 
@@ -22,6 +24,7 @@ enum {
 	INTERIM_BYTES = 8192,
 	VECTOR = FRONT_PIPELINE * FRONT_PARTS + 1,
 	SENDS = 8,       /* before others have their turn */
+	UNSENT_FILE_BYTES = 2097152,
 };
 
 bool front_output_interim(struct front_conn *c, unsigned status,
@@ -48,11 +51,9 @@ static void front_output_load(struct front_exchange *fx, char *at, size_t len)
  * the trailer is missing. */
 static bool front_output_add_trailer(struct front_stream *stream)
 {
-	const struct fields *fields = NULL;
+	const struct fields *fields = front_stream_trailers(stream);
 
-	if (stream->trailers && stream->source.trailers)
-		fields = stream->source.trailers(stream->source.arg);
-	if (!fields || !fields_count(fields))
+	if (!fields)
 		return false;
 	(void)reply_head_add_fields(&stream->trailer, fields);
 	reply_head_add_bytes(&stream->trailer, "\r\n", 2);
@@ -84,30 +85,6 @@ static void front_output_frame(struct front_exchange *fx, size_t n)
 				  stream->trailer.len);
 }
 
-/* Reads once. Returns the bytes that were. */
-static size_t front_output_read(struct front_stream *stream, char *to,
-				size_t cap)
-{
-	ssize_t n;
-
-	if (stream->left >= 0 && (uint64_t)stream->left < cap)
-		cap = (size_t)stream->left;
-	n = stream->source.read(stream->source.arg, to, cap);
-	if (n > 0) {
-		if (stream->left > 0)
-			stream->left -= n;
-		stream->ended = !stream->left;
-		return (size_t)n;
-	}
-	if (n == BODY_WAIT) {
-		stream->waits = true;
-		return 0;
-	}
-	stream->ended = true;
-	stream->failed = n != BODY_END || stream->left > 0;
-	return 0;
-}
-
 /* Fills the block of a stream. */
 static void front_output_fill(struct front_exchange *fx)
 {
@@ -115,7 +92,7 @@ static void front_output_fill(struct front_exchange *fx)
 	size_t n = 0, room = FRONT_BLOCK_BYTES - SIZE_BYTES - END_BYTES;
 
 	while (n < room && !stream->ended && !stream->waits)
-		n += front_output_read(stream, stream->block + SIZE_BYTES + n,
+		n += front_stream_read(stream, stream->block + SIZE_BYTES + n,
 				       room - n);
 	if (stream->chunked) {
 		if (n || (stream->ended && !stream->failed))
@@ -125,17 +102,11 @@ static void front_output_fill(struct front_exchange *fx)
 	}
 }
 
-void front_output_break_off(struct front_exchange *fx)
-{
-	fx->stream->ended = true;
-	fx->stream->failed = true;
-}
-
 static bool front_output_is_sent(const struct front_exchange *fx)
 {
 	return fx->part == fx->nparts && !fx->file_left &&
 	       (!fx->stream || fx->stream->ended) &&
-	       !front_tunnel_is_open(fx);
+	       !front_input_is_open(fx);
 }
 
 /* Collects what can go out in one call. *more: a file follows. */
@@ -229,22 +200,51 @@ static void front_output_advance(struct front_conn *c, size_t n)
 	assert(!n || c->broken);
 }
 
+void front_output_return_queue(struct front_conn *c)
+{
+	if (c->queues_file)
+		ledger_return(&memory_ledger, LEDGER_replies,
+			      UNSENT_FILE_BYTES);
+	c->queues_file = false;
+}
+
+/* How much the kernel may queue unsent: of a file, all of most bodies, as each
+ * further call costs more than queuing does. It copies nothing, but what it has
+ * may leave the store, so it is counted; half of all memory stays for others.
+ */
+static void front_output_set_unsent(struct front_conn *c, bool file)
+{
+	const int unsent = file ? UNSENT_FILE_BYTES : SERVER_UNSENT_BYTES;
+
+	if (c->queues_file == file)
+		return;
+	if (!file)
+		front_output_return_queue(c);
+	else if (!ledger_take(&memory_ledger, LEDGER_replies, UNSENT_FILE_BYTES,
+			      2 * memory_reserve()))
+		return;
+	c->queues_file = file;
+	(void)setsockopt(c->base.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent,
+			 sizeof(unsent));
+}
+
 static ssize_t front_output_send_file(struct front_conn *c)
 {
 	struct front_exchange *fx = c->out;
-	ssize_t n = front_io_send_file(c, fx->shared->fd, fx->file_at,
-				       fx->file_left);
+	ssize_t n;
 
+	if (fx->file_left > SERVER_UNSENT_BYTES)
+		front_output_set_unsent(c, true);
+	n = body_memory_send(c->base.fd, fx->file_at, fx->file_left);
 	if (n > 0) {
-		fx->file_at += (size_t)n;
+		fx->file_at += n;
 		fx->file_left -= (size_t)n;
 		n = 0;
 	}
 	return n;
 }
 
-/* The client does not take what there is; it must keep a pace from now on. */
-static void front_output_block(struct front_conn *c)
+void front_output_block(struct front_conn *c)
 {
 	c->writable = false;
 	if (c->base.sends && c->base.pace != PACE_NONE)
@@ -270,6 +270,8 @@ static bool front_output_step(struct front_conn *c)
 	unsigned nparts = front_output_collect(c, v, &more);
 	ssize_t n = 0;
 
+	if (nparts && !more)
+		front_output_set_unsent(c, false);
 	if (nparts)
 		n = front_io_send(c, v, nparts, more);
 	else if (c->out->file_left)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 #include "digestd/server/front.h"
 
@@ -51,10 +52,11 @@ static void front_reply_move_on(struct front_conn *c, struct front_exchange *fx)
 {
 	switch (c->phase) {
 	case FRONT_BODY:
-		if (front_reply_is_duplex(fx))
-			c->duplex = fx;
-		else
+		fx->unheard = !front_reply_is_duplex(fx);
+		if (fx->unheard)
 			front_input_discard_body(c);
+		else
+			c->duplex = fx;
 		break;
 	case FRONT_REPLY:
 		c->phase = FRONT_HEAD;
@@ -63,6 +65,7 @@ static void front_reply_move_on(struct front_conn *c, struct front_exchange *fx)
 	case FRONT_HANDSHAKE:
 	case FRONT_HEAD:
 	case FRONT_DISCARD:
+	case FRONT_HTTP2:
 	case FRONT_TUNNEL:
 	case FRONT_LINGER:
 		break;
@@ -105,8 +108,8 @@ static bool front_reply_is_late(struct front_exchange *fx)
 	return fx->x.aborted;
 }
 
-static void front_reply_begin(struct front_exchange *fx, unsigned status,
-			      const struct fields *fields)
+void front_reply_begin(struct front_exchange *fx, unsigned status,
+		       const struct fields *fields)
 {
 	reply_head_begin(&fx->head, status);
 	if (!reply_head_add_fields(&fx->head, fields))
@@ -131,9 +134,8 @@ static bool front_reply_end(struct front_exchange *fx, const void *body,
 	return true;
 }
 
-/* The length of a body that is known; of a 304's the one of the 200, if any. */
-static void front_reply_add_length(struct front_exchange *fx, unsigned status,
-				   size_t len)
+void front_reply_add_length(struct front_exchange *fx, unsigned status,
+			    size_t len)
 {
 	if (status != 204 && (status != 304 || len))
 		reply_head_add_length(&fx->head, len);
@@ -154,6 +156,22 @@ void front_reply_text(struct exchange *x, const struct reply_text *reply)
 		front_reply_give(fx);
 }
 
+/* A body goes out as a part, or behind all parts without a copy; what is
+ * encrypted is copied in any case. */
+static void front_reply_add_body(struct front_exchange *fx, unsigned status,
+				 const struct body_memory *body)
+{
+	if (exchange_is_bodiless(&fx->x, status))
+		return;
+	if (body->len > BODY_MEMORY_SMALL && !front_conn_of(&fx->x)->tls &&
+	    body_memory_is_in_file(body->data)) {
+		fx->file_at = body->data;
+		fx->file_left = body->len;
+	} else {
+		front_reply_add_part(fx, body->data, body->len);
+	}
+}
+
 void front_reply_memory(struct exchange *x, const struct reply_memory *reply)
 {
 	struct front_exchange *fx = (struct front_exchange *)x;
@@ -165,8 +183,7 @@ void front_reply_memory(struct exchange *x, const struct reply_memory *reply)
 	front_reply_add_length(fx, reply->status, reply->body.len);
 	if (!front_reply_end(fx, NULL, 0))
 		return;
-	if (!exchange_is_bodiless(x, reply->status))
-		front_reply_add_part(fx, reply->body.data, reply->body.len);
+	front_reply_add_body(fx, reply->status, &reply->body);
 	front_reply_give(fx);
 }
 
@@ -198,33 +215,9 @@ bool front_reply_shared(struct exchange *x, struct shared_reply *reply)
 	front_reply_add_part(fx, reply->head.text, reply->head.len);
 	if (!front_reply_end_shared(fx))
 		return true;
-	if (!exchange_is_bodiless(x, reply->status)) {
-		if (reply->fd >= 0 && !front_conn_of(x)->tls)
-			fx->file_left = reply->body.len;
-		else
-			front_reply_add_part(fx, reply->body.data,
-					     reply->body.len);
-	}
+	front_reply_add_body(fx, reply->status, &reply->body);
 	front_reply_give(fx);
 	return true;
-}
-
-/* Returns null without memory. */
-static struct front_stream *
-front_reply_make_stream(const struct reply_stream *reply)
-{
-	struct front_stream *stream = malloc(sizeof(*stream));
-
-	if (!stream)
-		return NULL;
-	ledger_add(&memory_ledger, LEDGER_replies, FRONT_BLOCK_BYTES);
-	stream->source = *reply->source;
-	stream->left = reply->body_len;
-	stream->chunked = stream->by_close = stream->trailers = false;
-	stream->trailer = (struct reply_head){ 0 };
-	stream->waits = stream->loaded = stream->failed = false;
-	stream->ended = !reply->body_len;
-	return stream;
 }
 
 /* How the length of a streamed body is told: at its end, if not before. */
@@ -267,7 +260,7 @@ void front_reply_stream(struct exchange *x, const struct reply_stream *reply)
 	struct front_exchange *fx = (struct front_exchange *)x;
 	bool bare = exchange_is_bodiless(x, reply->status);
 
-	fx->stream = front_reply_make_stream(reply);
+	fx->stream = front_stream_new(reply, FRONT_BLOCK_BYTES);
 	if (!fx->stream) {
 		if (reply->source->release)
 			reply->source->release(reply->source->arg);

@@ -2,8 +2,8 @@
  * Connections that have changed protocols (RFC 9110, 7.8). What the handler
  * says is a streamed reply without framing, what the client says is handed to
  * the handler as a body, and an end of one of them is only that: the exchange
- * lasts until both have ended, the handler takes no more, or the connection
- * breaks.
+ * lasts until the handler has said all, and has done with what it heard, or
+ * until the connection breaks.
  *
  * A client that does not take what there is must keep the pace of others, or it
  * is closed. How long both may be silent is the handler's business.
@@ -24,14 +24,10 @@ void front_tunnel_begin(struct front_exchange *fx)
 	c->closing = true; /* there is no other request */
 }
 
-bool front_tunnel_is_open(const struct front_exchange *fx)
-{
-	return fx->x.tunnel && !fx->x.body_ended && !fx->stream->failed;
-}
-
 bool front_tunnel_wants(const struct front_conn *c)
 {
-	return c->tunnel && front_tunnel_is_open(c->tunnel) && !c->base.held;
+	return c->tunnel && front_input_is_open(c->tunnel) &&
+	       !c->tunnel->x.body_ended && !c->base.held;
 }
 
 size_t front_tunnel_read(struct front_conn *c, const char *at, size_t len)
@@ -56,20 +52,6 @@ void front_tunnel_end_input(struct front_conn *c)
 	c->tunnel->x.body_ended = true;
 	if (s->handler->on_body_end)
 		s->handler->on_body_end(s->arg, &c->tunnel->x);
-}
-
-void front_tunnel_end(struct exchange *x, enum exchange_end end)
-{
-	struct front_exchange *fx = (struct front_exchange *)x;
-	struct front_conn *c = front_conn_of(x);
-
-	assert(c->tunnel == fx);
-	x->body_ended = true;
-	c->base.held = false;
-	/* else the source has yet to say how it ends */
-	if (end == EXCHANGE_ABORTED && fx->stream->ended)
-		fx->stream->failed = true;
-	front_conn_defer(c);
 }
 
 void front_tunnel_settle(struct front_conn *c)

@@ -145,6 +145,11 @@ uint64_t server_too_large(const struct server *server)
 	return atomic_load_explicit(&server->too_large, memory_order_relaxed);
 }
 
+uint64_t server_floods(const struct server *server)
+{
+	return atomic_load_explicit(&server->floods, memory_order_relaxed);
+}
+
 uint64_t server_proxy_refused(const struct server *server)
 {
 	return atomic_load_explicit(&server->proxy_refused,
@@ -200,16 +205,16 @@ bool exchange_is_bodiless(const struct exchange *x, unsigned status)
 	       !strcasecmp(x->request.method, "HEAD");
 }
 
-static const struct server_engine *server_exchange_engine(
+static const struct exchange_engine *server_exchange_engine(
 	const struct exchange *x)
 {
-	return x->conn->server->engine;
+	return x->conn->exchanges;
 }
 
 void exchange_interim(struct exchange *x, unsigned status,
 		      const struct fields *fields)
 {
-	const struct server_engine *engine = server_exchange_engine(x);
+	const struct exchange_engine *engine = server_exchange_engine(x);
 
 	assert(status > 101 && status < 200);
 	if (engine->interim)
@@ -221,7 +226,7 @@ void exchange_reply(struct exchange *x, unsigned status,
 		    void (*release)(void *arg), void *arg)
 {
 	const struct reply_memory reply = {
-		status, fields, { body, len, release, arg, false }
+		status, fields, { body, len, release, arg }
 	};
 
 	assert(status >= 200 && status <= 999);
@@ -301,10 +306,13 @@ void exchange_wake(struct exchange *x)
 		server_exchange_engine(x)->wake(x);
 }
 
-void exchange_end_tunnel(struct exchange *x, enum exchange_end end)
+void exchange_end_upload(struct exchange *x, enum exchange_end end)
 {
-	if (x->tunnel && !x->aborted)
-		server_exchange_engine(x)->end_tunnel(x, end);
+	const struct exchange_engine *engine = server_exchange_engine(x);
+	bool lasts = x->answered && (x->tunnel || x->duplex);
+
+	if (engine->end_upload && lasts && !x->aborted)
+		engine->end_upload(x, end);
 }
 
 void exchange_resume_body(struct exchange *x)

@@ -47,6 +47,12 @@ struct server_settings {
 				      body, over idle_ms; 0: any */
 	bool strict;               /* served by the engine of front.h, not
 				      by libmicrohttpd */
+	bool http2;                /* spoken with clients of TLS that want it;
+				      strict */
+	bool http2_plain;          /* and without TLS, with those that begin
+				      with its preface; strict */
+	unsigned http2_streams;    /* requests under way of one connection of
+				      HTTP/2; > 0 if there may be any */
 	bool proxy_protocol;       /* connections begin with a header of the
 				      PROXY protocol, also before TLS, and come
 				      from `trusted` only; strict. They are
@@ -63,7 +69,9 @@ struct server_request {
 	const char *method;
 	const char *target;        /* raw: never decoded */
 	size_t target_len;
-	unsigned minor;            /* HTTP/1.minor: 0 or 1 */
+	unsigned minor;            /* HTTP/1.minor: 0 or 1, which HTTP/2 is
+				      like */
+	bool http2;                /* by that */
 	const struct fields *fields;
 	const struct sockaddr *client;
 	bool https;                /* how the client came, or says a trusted
@@ -181,6 +189,10 @@ uint64_t server_crowded_out(const struct server *server);
 /* Requests refused because their header is too large; from any thread. */
 uint64_t server_too_large(const struct server *server);
 
+/* Connections of HTTP/2 that were closed for a flood of frames; from any
+ * thread. */
+uint64_t server_floods(const struct server *server);
+
 /* The request of an exchange. */
 const struct server_request *exchange_request(const struct exchange *x);
 
@@ -243,7 +255,6 @@ struct body_memory {
 	size_t len;
 	void (*release)(void *arg);
 	void *arg;
-	bool to_file; /* copied, if that works, to where sendfile can take it */
 };
 
 /*
@@ -290,7 +301,8 @@ void exchange_reply_error(struct exchange *x, unsigned status,
  * then on, as it comes, is the request's body: on_body(), on_body_end() when it
  * has sent all, and exchange_resume_body() do what they do with bodies. When
  * the source ends the client is told that nothing more comes. The exchange is
- * over when both have ended, or as exchange_end_tunnel() says.
+ * over when the source has ended and exchange_end_upload() was called: only the
+ * handler knows when what the client has said is where it should be.
  */
 void exchange_reply_stream(struct exchange *x, unsigned status,
 			   const struct fields *fields, int64_t body_len,
@@ -298,8 +310,11 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 
 /*
  * Before exchange_reply_stream(): what is still to come of the request's body
- * goes on to on_body() beside the reply, until that has gone out; what comes
- * then is thrown away. Over libmicrohttpd nothing changes, as the reply waits.
+ * goes on to on_body() beside the reply, and after it. The exchange lasts until
+ * exchange_end_upload(). Over libmicrohttpd nothing changes, as the reply
+ * waits. Where the client waits to be asked for its body (100 Continue), and a
+ * reply that must go out before that is in the way, nobody asks for it any
+ * more.
  */
 void exchange_set_duplex(struct exchange *x);
 
@@ -307,12 +322,14 @@ void exchange_set_duplex(struct exchange *x);
 void exchange_wake(struct exchange *x);
 
 /*
- * Of a tunnel: nobody takes what the client says any more. When the source has
- * ended, and all of it is sent, the exchange is over: with EXCHANGE_DONE the
- * client has some time to close the connection, with EXCHANGE_ABORTED it is
- * closed at once, so that the client learns that not all it said was taken.
+ * Of a tunnel, or after exchange_set_duplex(): the handler has done with what
+ * the client says, or takes no more of it; that is thrown away. When the source
+ * has ended, and all of it is sent, the exchange is over: with EXCHANGE_DONE
+ * what can be done with the connection is (a tunnel's client has some time to
+ * close it), with EXCHANGE_ABORTED it is closed at once, so that the client
+ * learns that not all it said was taken. In any other exchange it does nothing.
  */
-void exchange_end_tunnel(struct exchange *x, enum exchange_end end);
+void exchange_end_upload(struct exchange *x, enum exchange_end end);
 
 /* The handler can take more of the request's body. */
 void exchange_resume_body(struct exchange *x);

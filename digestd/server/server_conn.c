@@ -134,6 +134,18 @@ void server_count_too_large(struct server *s, const struct sockaddr *from,
 			  log_suppressed(dropped, room));
 }
 
+void server_count_flood(struct server *s, const struct sockaddr *from)
+{
+	char host[NI_MAXHOST], room[64];
+	unsigned dropped;
+
+	atomic_fetch_add_explicit(&s->floods, 1, memory_order_relaxed);
+	if (server_conn_may_log(s, &s->floods_log, from, host, &dropped))
+		log_write(LOG_WARNING, "server", "port %u: a connection from "
+			  "%s is closed: a flood of HTTP/2 frames%s", s->port,
+			  host, log_suppressed(dropped, room));
+}
+
 void server_count_tls_failure(struct server *s, const struct sockaddr *from,
 			      const char *why)
 {

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "digestd/http/fields.h"
+#include "digestd/http/forwarded.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
@@ -53,7 +54,7 @@ struct reply_stream {
 	const struct body_source *source;
 };
 
-/* The functions of server.h, for an engine. `x` and `c` are its own. */
+/* The functions of server.h, for an engine. `c` and `x` are its own. */
 struct server_engine {
 	size_t bytes; /* of its structure, which begins with struct server */
 	/* Serves s->listen_fd, which is open. Returns 0 or a negative errno. */
@@ -68,7 +69,10 @@ struct server_engine {
 	void (*expire)(struct conn *c);
 	/* The memory that a connection takes [bytes]. */
 	size_t (*conn_bytes)(const struct server *s);
+};
 
+/* What a connection does for its exchanges, by the protocol that it speaks. */
+struct exchange_engine {
 	/* null: it sends none */
 	void (*interim)(struct exchange *x, unsigned status,
 			const struct fields *fields);
@@ -79,8 +83,8 @@ struct server_engine {
 	void (*reply_stream)(struct exchange *x,
 			     const struct reply_stream *reply);
 	void (*wake)(struct exchange *x);
-	/* null: it has no tunnels */
-	void (*end_tunnel)(struct exchange *x, enum exchange_end end);
+	/* null: it knows of no end but the body's */
+	void (*end_upload)(struct exchange *x, enum exchange_end end);
 	void (*resume_body)(struct exchange *x);
 	void (*abort)(struct exchange *x);
 };
@@ -123,9 +127,11 @@ struct server {
 	atomic_uint_fast64_t proxy_refused;
 	atomic_uint_fast64_t crowded_out;
 	atomic_uint_fast64_t too_large;
+	atomic_uint_fast64_t floods;
 	struct log_limit tls_log;
 	struct log_limit proxy_log;
 	struct log_limit too_large_log;
+	struct log_limit floods_log;
 	bool stopping;
 	bool draining;
 	struct loop_call drained;
@@ -139,6 +145,7 @@ enum pace {
 
 struct conn {
 	struct server *server;
+	const struct exchange_engine *exchanges;
 	int fd;
 	const struct sockaddr *address; /* the client's */
 	bool trusted; /* what it says of where requests come from */
@@ -161,7 +168,8 @@ struct conn {
 };
 
 /*
- * Enters a new connection whose server, fd and address are set, and counts it.
+ * Enters a new connection whose server, functions for its exchanges, fd and
+ * address are set, and counts it.
  * If it stays, others make room, server_make_room(). Leave is for its end.
  */
 void conn_enter(struct conn *c);
@@ -174,6 +182,14 @@ void conn_leave(struct conn *c);
  */
 void conn_set_client(struct conn *c, const struct sockaddr *address);
 
+/* What is done with what it says of where its requests come from. */
+static inline enum forwarded_trust conn_trust(const struct conn *c)
+{
+	if (!c->trusted)
+		return FORWARDED_DROP;
+	return c->server->trusts_all ? FORWARDED_PASS : FORWARDED_BELIEVE;
+}
+
 /* Closes a connection, soon. */
 void conn_close(struct conn *c);
 
@@ -184,6 +200,10 @@ void conn_set_deadline(struct conn *c, int64_t deadline_ms);
  * Begins to watch a transfer's pace, until there is another deadline or none.
  */
 void conn_pace_start(struct conn *c);
+
+/* Whether so many bytes are enough for a span of time. */
+bool conn_pace_suffices(const struct server *s, uint64_t bytes,
+			int64_t span_ms);
 
 /*
  * At the deadline: whether it is one of a transfer that has kept its pace, and
@@ -229,6 +249,10 @@ void server_count_tls_failure(struct server *s, const struct sockaddr *from,
  * not have one, and logs it. */
 void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
 				const char *why);
+
+/* Counts a connection of HTTP/2 that is closed for what it has sent, and logs
+ * it. */
+void server_count_flood(struct server *s, const struct sockaddr *from);
 
 /* Refuses a request: an error, after which the connection is closed. */
 void exchange_refuse(struct exchange *x, unsigned status);

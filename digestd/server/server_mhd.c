@@ -128,6 +128,7 @@ static struct mhd_conn *server_conn_open(struct server *s,
 	c->base.server = s;
 	c->base.fd = MHD_get_connection_info(
 		mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	c->base.exchanges = &server_mhd_exchanges;
 	c->base.address = MHD_get_connection_info(
 		mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 	/* without it all works the same, with more memory */
@@ -229,8 +230,6 @@ static enum MHD_Result server_add_field(void *cls, enum MHD_ValueKind kind,
 	struct field_walk *walk = cls;
 
 	(void)kind;
-	if (!walk->conn->base.trusted && forwarded_is_claim(name, name_len))
-		return MHD_YES;
 	walk->err = fields_add_n(&walk->conn->x.fields, name, name_len,
 				 value ? value : "", value_len);
 	return walk->err ? MHD_NO : MHD_YES;
@@ -281,8 +280,7 @@ static unsigned server_take_request(struct mhd_conn *c, const char *method,
 	guard = (struct guard_request){ method, r->target, r->target_len,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
-	if (c->base.trusted && !c->base.server->trusts_all)
-		forwarded_scheme(r->fields, &r->https);
+	forwarded_admit(conn_trust(&c->base), &c->x.fields, &r->https);
 	if (!verdict.status)
 		server_frame_body(r);
 	return verdict.status;
@@ -549,6 +547,9 @@ const struct server_engine server_engine_mhd = {
 	.close = server_mhd_close,
 	.expire = server_mhd_close,
 	.conn_bytes = server_mhd_conn_bytes,
+};
+
+const struct exchange_engine server_mhd_exchanges = {
 	.reply_text = mhd_reply_text,
 	.reply_memory = mhd_reply_memory,
 	.reply_shared = mhd_reply_shared,

@@ -112,4 +112,7 @@ bool mhd_reply_shared(struct exchange *x, struct shared_reply *reply);
 void mhd_reply_stream(struct exchange *x, const struct reply_stream *reply);
 void mhd_wake(struct exchange *x);
 
+/* What it does for its exchanges. */
+extern const struct exchange_engine server_mhd_exchanges;
+
 #endif

@@ -155,16 +155,8 @@ server_reply_from_shared(const struct shared_reply *reply)
 {
 	const struct body_memory body = { .data = reply->body.data,
 					  .len = reply->body.len };
-	int fd = reply->fd < 0 ? -1 : dup(reply->fd);
-	struct MHD_Response *response = NULL;
 
-	if (fd >= 0) {
-		response = MHD_create_response_from_fd_at_offset64(body.len, fd,
-								   0);
-		if (!response)
-			close(fd);
-	}
-	return response ? response : server_reply_from_memory(&body);
+	return server_reply_from_memory(&body);
 }
 
 static struct MHD_Response *server_reply_make_shared(struct shared_reply *reply)

@@ -40,6 +40,12 @@ void conn_pace_start(struct conn *c)
 	server_pace_begin_span(c, PACE_FREE);
 }
 
+bool conn_pace_suffices(const struct server *s, uint64_t bytes, int64_t span_ms)
+{
+	return bytes && bytes * 1000 >=
+				(uint64_t)span_ms * s->settings.min_rate;
+}
+
 bool conn_pace_kept(struct conn *c)
 {
 	int64_t span_ms = loop_now_ms(c->server->loop) - c->pace_start_ms;
@@ -49,9 +55,7 @@ bool conn_pace_kept(struct conn *c)
 		return false;
 	bytes = server_pace_moved(c);
 	if (c->pace == PACE_MEASURED &&
-	    (bytes == c->pace_bytes ||
-	     (bytes - c->pace_bytes) * 1000 <
-		     (uint64_t)span_ms * c->server->settings.min_rate))
+	    !conn_pace_suffices(c->server, bytes - c->pace_bytes, span_ms))
 		return false;
 	c->pace_bytes = bytes;
 	server_pace_begin_span(c, PACE_MEASURED);

@@ -1,44 +1,15 @@
 /*
- * Replies that are made once. A copy in a file is counted to the ledger; the
- * body that it was made of is held beside it, as replies are found by its
- * address.
+ * Replies that are made once.
  */
-#include "config.h"
-
 #include "digestd/server/shared_reply.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "digestd/os/memory.h"
-
-/* A copy in a file of its own, in memory; -1: that did not work. */
-static int shared_reply_copy(const struct body_memory *body)
-{
-	int fd;
-
-	if (!body->to_file || !ledger_take(&memory_ledger, LEDGER_files,
-					   body->len, memory_reserve()))
-		return -1;
-	fd = memfd_create("reply", MFD_CLOEXEC);
-	if (fd >= 0 && write(fd, body->data, body->len) == (ssize_t)body->len)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	ledger_return(&memory_ledger, LEDGER_files, body->len);
-	return -1;
-}
 
 static void shared_reply_free(struct shared_reply *reply)
 {
 	if (reply->made)
 		reply->unmake(reply->made);
-	if (reply->fd >= 0) {
-		close(reply->fd);
-		ledger_return(&memory_ledger, LEDGER_files, reply->body.len);
-	}
 	if (reply->body.release)
 		reply->body.release(reply->body.arg);
 	reply_head_free(&reply->head);
@@ -61,7 +32,6 @@ struct shared_reply *shared_reply_new(unsigned status,
 	reply->status = status;
 	reply->users = 1;
 	reply->body = *body;
-	reply->fd = shared_reply_copy(body);
 	reply_head_begin(&reply->head, status);
 	reply->dated = reply_head_add_fields(&reply->head, fields);
 	reply_head_add_length(&reply->head, body->len);

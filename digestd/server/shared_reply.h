@@ -1,6 +1,6 @@
 /*
  * Inside a shared reply (see server.h): its header as bytes, once, and its body
- * in memory or in a file, for engines to send.
+ * in memory, for engines to send.
  */
 #ifndef DIGESTD_SERVER_SHARED_REPLY_H
 #define DIGESTD_SERVER_SHARED_REPLY_H
@@ -15,7 +15,6 @@ struct shared_reply {
 	struct reply_head head; /* but for what depends on the connection, the
 				   empty line at its end included */
 	bool dated;             /* Date is in it */
-	int fd;                 /* a copy of the body in a file; -1: none */
 	struct body_memory body;
 	void *made;             /* what an engine has made of it; null */
 	void (*unmake)(void *made);

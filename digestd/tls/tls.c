@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "digestd/tls/tls_pair.h"
@@ -268,18 +269,41 @@ static int64_t tls_now_s(void)
 	return now.tv_sec;
 }
 
+/* The best of them comes first. Returns 0 or -ENOMEM. */
+static int tls_set_protocols(gnutls_session_t session, bool h2)
+{
+	static const gnutls_datum_t names[] = {
+		{ (unsigned char *)"h2", 2 },
+		{ (unsigned char *)"http/1.1", 8 },
+		{ (unsigned char *)"http/1.0", 8 },
+	};
+
+	return gnutls_alpn_set_protocols(session, h2 ? names : names + 1,
+					 h2 ? 3 : 2,
+					 GNUTLS_ALPN_MANDATORY |
+					 GNUTLS_ALPN_SERVER_PRECEDENCE) ?
+		       -ENOMEM : 0;
+}
+
+int tls_offer_h2(struct tls_handshake *h)
+{
+	return tls_set_protocols(h->session, true);
+}
+
+bool tls_chose_h2(const struct tls_handshake *h)
+{
+	gnutls_datum_t name;
+
+	return !gnutls_alpn_get_selected_protocol(h->session, &name) &&
+	       name.size == 2 && !memcmp(name.data, "h2", 2);
+}
+
 /*
  * No tickets where certificates are asked for: a client that comes again with
  * one would not be verified again.
  */
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 {
-	static const gnutls_datum_t alpn[] = {
-		{ (unsigned char *)"http/1.1", 8 },
-		{ (unsigned char *)"http/1.0", 8 },
-	};
-	static const unsigned alpn_flags = GNUTLS_ALPN_MANDATORY |
-					   GNUTLS_ALPN_SERVER_PRECEDENCE;
 	gnutls_session_t s = session;
 
 	assert(session && tls->npairs);
@@ -293,7 +317,7 @@ int tls_begin(struct tls *tls, void *session, struct tls_handshake *h)
 	if (gnutls_priority_set(s, tls->priority) ||
 	    gnutls_credentials_set(s, GNUTLS_CRD_CERTIFICATE,
 				   tls->pairs[0].credentials) ||
-	    gnutls_alpn_set_protocols(s, alpn, 2, alpn_flags))
+	    tls_set_protocols(s, false))
 		return -ENOMEM;
 	if (tls->asks)
 		gnutls_certificate_server_set_request(s, GNUTLS_CERT_REQUIRE);

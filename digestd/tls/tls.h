@@ -9,7 +9,8 @@
  * Read and checked as a whole, then immutable and reference-counted: a reload
  * makes another one for the connections to come, while those that run keep
  * theirs. TLS 1.2 and 1.3. Clients that offer protocols (ALPN) have to offer
- * "http/1.1" or "http/1.0" (RFC 7301, 3.2). From any thread.
+ * "http/1.1" or "http/1.0" (RFC 7301, 3.2), or "h2" where tls_offer_h2() says
+ * so. From any thread.
  *
  * A handshake costs some 0.5 ms of CPU; with tickets (where no certificate is
  * asked for) a client that comes again pays less.
@@ -93,6 +94,11 @@ struct tls_handshake {
  */
 int tls_begin(struct tls *tls, void *session, struct tls_handshake *h);
 void tls_end(struct tls_handshake *h);
+
+/* Before it: lets the client choose HTTP/2, too, by ALPN. Returns 0 or -ENOMEM.
+ * And whether it did. */
+int tls_offer_h2(struct tls_handshake *h);
+bool tls_chose_h2(const struct tls_handshake *h);
 
 /* Whether a handshake that does not go on waits to send, not to receive. */
 bool tls_sends(const struct tls_handshake *h);

@@ -48,6 +48,16 @@ int tls_session_handshake(struct tls_session *session)
 	return tls_conn_handshake(&session->conn);
 }
 
+int tls_session_offer_h2(struct tls_session *session)
+{
+	return tls_offer_h2(&session->handshake);
+}
+
+bool tls_session_is_h2(const struct tls_session *session)
+{
+	return tls_chose_h2(&session->handshake);
+}
+
 const char *tls_session_refusal(const struct tls_session *session)
 {
 	return session->handshake.refused;

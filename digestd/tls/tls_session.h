@@ -19,11 +19,18 @@ struct tls_session;
 /* Makes one for a socket, which stays the caller's. Returns 0 or -ENOMEM. */
 int tls_session_new(struct tls *tls, int fd, struct tls_session **out);
 
+/* Before the handshake: the client may choose HTTP/2, too. Returns 0 or
+ * -ENOMEM. */
+int tls_session_offer_h2(struct tls_session *session);
+
 void tls_session_free(struct tls_session **session);
 
 /* Goes on with the handshake. Returns 0 at its end, -EAGAIN, -ECONNRESET or
  * -EPROTO. */
 int tls_session_handshake(struct tls_session *session);
+
+/* After it: whether the client chose HTTP/2. */
+bool tls_session_is_h2(const struct tls_session *session);
 
 /* Why the client's certificate was refused; "": it was not. */
 const char *tls_session_refusal(const struct tls_session *session);

@@ -118,8 +118,8 @@ static void count_release(void *arg)
 
 void reply_shared(struct exchange *x)
 {
-	const struct body_memory body = { at.big, BIG, count_release, NULL,
-					  at.to_file };
+	const struct body_memory body = { at.in_file ? at.in_file : at.big, BIG,
+					  count_release, NULL };
 	struct fields f;
 
 	if (!at.shared) {
@@ -196,17 +196,20 @@ static ssize_t both_read(void *arg, void *buf, size_t cap)
 	return snprintf(buf, cap, "%zu", u->taken);
 }
 
-/* Takes the request's body beside the reply, to its end or (early) not. */
-static void start_both(struct exchange *x, bool early)
+/* Takes the request's body beside the reply, to its end or (early) not, or
+ * (after) behind a reply that ends at once. */
+static void start_both(struct exchange *x, bool early, bool after)
 {
 	struct upload *u = calloc(1, sizeof(*u));
 	const struct body_source source = { .read = both_read, .arg = u };
 
 	u->x = x;
-	u->whole = u->ended = early;
+	u->whole = u->ended = early || after;
 	exchange_set_data(x, u);
 	exchange_set_duplex(x);
 	exchange_reply_stream(x, 200, NULL, -1, &source);
+	if (early)
+		exchange_end_upload(x, EXCHANGE_DONE);
 }
 
 static void upload_fire(void *arg)
@@ -290,7 +293,7 @@ static size_t echo_hear(struct echo *e, const char *data, size_t len)
 	if (e->ended) {
 		atomic_fetch_add(&at.dropped, (int)len);
 		if (memchr(data, '.', len) || memchr(data, '?', len))
-			exchange_end_tunnel(e->x, memchr(data, '.', len) ?
+			exchange_end_upload(e->x, memchr(data, '.', len) ?
 						  EXCHANGE_DONE :
 						  EXCHANGE_ABORTED);
 		return len;
@@ -376,8 +379,11 @@ static void on_request(void *arg, struct exchange *x)
 		else
 			exchange_reply_error(x, 503, NULL);
 		exchange_set_data(x, u);
+	} else if (!strcmp(t, "/hold")) {
+		exchange_set_data(x, NULL);
 	} else if (is_both(t)) {
-		start_both(x, !strcmp(t, "/both?early"));
+		start_both(x, !strcmp(t, "/both?early"),
+			   !strcmp(t, "/both?after"));
 	} else {
 		exchange_reply_error(x, 404, NULL);
 	}
@@ -391,6 +397,8 @@ static size_t on_body(void *arg, struct exchange *x, const void *data,
 	(void)arg;
 	if (exchange_request(x)->upgrade)
 		return echo_hear(exchange_data(x), data, len);
+	if (!u) /* which takes nothing */
+		return 0;
 	if (u->pause)
 		return 0;
 	len = len < 50000 ? len : 50000;
@@ -412,11 +420,13 @@ static void on_body_end(void *arg, struct exchange *x)
 	if (is_both(exchange_request(x)->target)) {
 		u->whole = true;
 		exchange_wake(x);
+		exchange_end_upload(x, EXCHANGE_DONE);
 		return;
 	}
 	if (exchange_request(x)->upgrade) {
 		((struct echo *)exchange_data(x))->ended = true;
 		exchange_wake(x);
+		exchange_end_upload(x, EXCHANGE_DONE);
 		return;
 	}
 	sum = fields_get(exchange_trailers(x), "X-Sum");
@@ -440,6 +450,8 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 
 		if (u)
 			loop_timer_clear(at.loop, &u->timer);
+		if (!strcmp(t, "/both?after"))
+			atomic_fetch_add(&at.taken, (int)u->taken);
 		free(u);
 	} else if (exchange_data(x)) {
 		struct drip *d = exchange_data(x);
@@ -472,6 +484,9 @@ int served_set_up(void **state)
 		.idle_ms = at.idle_ms ? at.idle_ms : 3000,
 		.min_rate = 1000,
 		.strict = at.strict,
+		.http2 = at.http2,
+		.http2_plain = at.http2,
+		.http2_streams = 100,
 		.tls = at.tls,
 		.proxy_protocol = at.proxy_protocol,
 		.trusted = at.trusted,
@@ -491,6 +506,7 @@ int served_set_up(void **state)
 	atomic_store(&at.aborted, 0);
 	atomic_store(&at.released, 0);
 	atomic_store(&at.dropped, 0);
+	atomic_store(&at.taken, 0);
 	atomic_store(&at.drained, false);
 	return pthread_create(&at.thread, NULL, run, NULL);
 }
@@ -505,6 +521,25 @@ int served_tear_down(void **state)
 	loop_free(&at.loop);
 	alarm(0);
 	return 0;
+}
+
+static void set_drained(void *arg)
+{
+	(void)arg;
+	atomic_store(&at.drained, true);
+}
+
+void served_drain(void *arg)
+{
+	(void)arg;
+	server_drain(at.server, set_drained, NULL);
+}
+
+void served_wait_drained(void)
+{
+	for (int i = 0; i < 2000 && !atomic_load(&at.drained); i++)
+		usleep(1000);
+	assert_true(atomic_load(&at.drained));
 }
 
 /* Clients */

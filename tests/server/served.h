@@ -24,15 +24,17 @@ struct served {
 	pthread_t thread;
 	char big[BIG];
 	atomic_int begun, done, aborted, released, dropped;
+	atomic_int taken; /* of bodies behind their replies */
 	struct loop_call stop;
 	struct loop_call turn; /* while a flow is read: ends a turn's count */
 	size_t turn_bytes, turn_most;
 	struct shared_reply *shared;
 	struct exchange *waiting;
-	bool to_file;
+	char *in_file; /* the same in memory that is sent without a copy */
 	bool strict; /* the engine */
 	unsigned max_connections, client_connections; /* 0: 1000; any */
 	unsigned header_ms; /* 0: 300 */
+	bool http2;         /* with TLS or without */
 	struct tls *tls; /* null: none */
 	bool proxy_protocol;
 	const struct address_prefixes *trusted;
@@ -50,6 +52,10 @@ extern struct served at;
  * settings that are there. */
 int served_set_up(void **state);
 int served_tear_down(void **state);
+
+/* Has the server drain; for a call in its loop. And waits until it has. */
+void served_drain(void *arg);
+void served_wait_drained(void);
 
 /* With the one shared reply; or, if that cannot be, with another. */
 void reply_shared(struct exchange *x);

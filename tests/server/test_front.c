@@ -565,19 +565,13 @@ static void fast_clients_leave_turns_to_others(void **state)
 	close(fd);
 }
 
-static void set_drained(void *arg)
-{
-	(void)arg;
-	atomic_store(&at.drained, true);
-}
-
 /* Lets clients come before it looks. */
 static void drain_late(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < 5000 && !atomic_load(&at.dropped); i++)
 		usleep(1000);
-	server_drain(at.server, set_drained, NULL);
+	served_drain(NULL);
 }
 
 /* Who has connected when a drain begins is served. */

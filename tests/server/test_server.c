@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "digestd/os/body_memory.h"
+
 enum { BUSY_ROUNDS = 20 };
 
 /* For which engine a row of a table is. */
@@ -191,18 +193,6 @@ static void stopping_with_exchanges_under_way(void **state)
 		close(fds[i]);
 }
 
-static void set_drained(void *arg)
-{
-	(void)arg;
-	atomic_store(&at.drained, true);
-}
-
-static void run_drain(void *arg)
-{
-	(void)arg;
-	server_drain(at.server, set_drained, NULL);
-}
-
 static void draining_finishes_what_is_under_way(void **state)
 {
 	int idle = dial(), busy = dial();
@@ -211,7 +201,7 @@ static void draining_finishes_what_is_under_way(void **state)
 	(void)state;
 	say(busy, "GET /drip" KEEP);
 	wait_for(&at.begun, 1);
-	at.stop = (struct loop_call){ .run = run_drain };
+	at.stop = (struct loop_call){ .run = served_drain };
 	loop_post(at.loop, &at.stop);
 	reply = hear(idle, NULL);
 	assert_string_equal(reply, "");
@@ -219,9 +209,7 @@ static void draining_finishes_what_is_under_way(void **state)
 	reply = hear(busy, NULL);
 	assert_non_null(strstr(reply, "ddd"));
 	free(reply);
-	for (int i = 0; i < 2000 && !atomic_load(&at.drained); i++)
-		usleep(1000);
-	assert_true(atomic_load(&at.drained));
+	served_wait_drained();
 }
 
 static void run_drop(void *arg)
@@ -230,13 +218,12 @@ static void run_drop(void *arg)
 	atomic_store(&at.dropped, 1);
 }
 
-/* Its body is given up with it, also when it is copied. */
-static void one_reply(bool to_file)
+/* Its body is given up with it. */
+static void one_reply(void)
 {
 	size_t len;
 	char *reply;
 
-	at.to_file = to_file;
 	reply = ask("GET /shared" KEEP "HEAD /shared" KEEP
 		    "GET /shared" CLOSE, &len);
 	assert_true(len > 2 * BIG && len < 2 * BIG + 1000);
@@ -256,18 +243,24 @@ static void one_reply(bool to_file)
 static void one_reply_for_many(void **state)
 {
 	(void)state;
-	one_reply(false);
+	one_reply();
 }
 
 static void one_reply_from_a_file(void **state)
 {
 	(void)state;
-	one_reply(true);
+	at.in_file = body_memory_fit(NULL, 0, BIG);
+	assert_true(body_memory_is_in_file(at.in_file));
+	memset(at.in_file, 'b', BIG);
+	body_memory_seal(at.in_file);
+	one_reply();
+	body_memory_free(at.in_file);
+	at.in_file = NULL;
 }
 
 static void drain_and_reply(void *arg)
 {
-	run_drain(arg);
+	served_drain(arg);
 	reply_shared(at.waiting);
 }
 

@@ -13,6 +13,7 @@
 
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"
+#include "tests/os/fault_kinds.h"
 #include "tests/spared.h"
 #include "tests/unit.h"
 
@@ -58,14 +59,14 @@ static char *ask_row(const struct row *row)
 
 /* Whether the i-th has failed. */
 static bool round_fails(const struct row *row, unsigned i,
-			void (*arm)(unsigned i), bool (*disarm)(void))
+			const struct fault_kind *kind)
 {
 	char *reply;
 	bool failed;
 
-	arm(i);
+	kind->arm(i);
 	reply = ask_row(row);
-	failed = disarm();
+	failed = kind->disarm();
 	if (reply[0] && strncmp(reply, "HTTP/1.", 7) != 0)
 		fail_msg("%.40s with fault %u: %.200s", row->request, i, reply);
 	free(reply);
@@ -77,62 +78,35 @@ static bool round_fails(const struct row *row, unsigned i,
 	return failed;
 }
 
-static void each_round(void (*arm)(unsigned i), bool (*disarm)(void))
+static void each_round(const struct fault_kind *kind)
 {
 	for (size_t r = 0; r < NROWS(rows); r++) {
 		unsigned quiet = 0, i;
 
 		for (i = 1; i < MAX_CALLS && quiet < QUIET; i++)
-			quiet = round_fails(&rows[r], i, arm, disarm) ?
+			quiet = round_fails(&rows[r], i, kind) ?
 					0 : quiet + 1;
 		assert_in_range(i, QUIET, MAX_CALLS - 1);
 	}
 }
 
-static bool disarm_memory(void)
-{
-	bool failed = alloc_failed();
-
-	alloc_fail_at(0);
-	return failed;
-}
-
 static void without_memory(void **state)
 {
 	(void)state;
-	each_round(alloc_fail_at, disarm_memory);
+	each_round(&fault_of_memory);
 }
 
-static const struct failing_call {
-	const char *function;
-	int error;
-} failing_calls[] = {
+static const struct failing_call failing_calls[] = {
 	{ "accept4", ECONNABORTED }, { "recv", ECONNRESET },
 	{ "sendmsg", EPIPE },	     { "sendfile", EIO },
 	{ "setsockopt", EINVAL },    { "epoll_ctl", ENOSPC },
 };
 
-static const struct failing_call *failing;
-
-static void arm_call(unsigned i)
-{
-	call_fail_at(failing->function, i, failing->error);
-}
-
-static bool disarm_call(void)
-{
-	bool failed = call_failed();
-
-	call_fail_at(failing->function, 0, 0);
-	return failed;
-}
-
 static void with_calls_that_fail(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < NROWS(failing_calls); f++) {
-		failing = &failing_calls[f];
-		each_round(arm_call, disarm_call);
+		each_round(fault_of_call(&failing_calls[f]));
 	}
 }
 

@@ -55,15 +55,23 @@ static void who_reads_slowly_but_enough(void **state)
 	wait_for(&at.done, 1);
 }
 
+/* It is told why. */
 static void who_sends_nothing(void **state)
 {
 	int fd = dial();
+	char *reply;
 
 	(void)state;
 	say(fd, "POST /upload HTTP/1.1\r\nHost: h\r\n"
 		"Content-Length: 100000\r\n\r\nabc");
 	wait_for(&at.begun, 1);
 	wait_for(&at.aborted, 1);
+	reply = hear(fd, NULL);
+	if (at.strict) {
+		assert_int_equal(strncmp(reply, "HTTP/1.1 408 ", 13), 0);
+		assert_non_null(strstr(reply, "\r\nConnection: close\r\n"));
+	}
+	free(reply);
 	close(fd);
 }
 
