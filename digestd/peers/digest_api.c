@@ -41,7 +41,11 @@ struct digest_api {
 	struct publication *recent[RECENT]; /* the current one first */
 	struct waiter *waiting;
 	int64_t max_wait_s;
+	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
 	bool draining;
+	void (*on_introduction)(void *arg, const char *text,
+				const struct sockaddr *from); /* or null */
+	void *arg;
 	struct digest_api_counters counters; /* changed atomically */
 };
 
@@ -153,7 +157,10 @@ static int digest_api_current_fields(const struct digest_api *api,
 	fields_init(f);
 	if (fields_add(f, "ETag", etag) ||
 	    fields_add(f, "Cache-Control", "no-cache") ||
-	    fields_add(f, "Vary", "A-IM") || digest_api_add_links(api, f, p))
+	    fields_add(f, "Vary", "A-IM") ||
+	    (*api->hash_name &&
+	     fields_add(f, DIGEST_HASH_NAME, api->hash_name)) ||
+	    digest_api_add_links(api, f, p))
 		return -ENOMEM;
 	return 0;
 }
@@ -368,6 +375,15 @@ static bool digest_api_wait_for_news(struct digest_api *api, struct exchange *x,
 
 /* The handler */
 
+static void digest_api_tell_introduction(const struct digest_api *api,
+					 const struct server_request *request)
+{
+	const char *text = fields_get(request->fields, DIGEST_INTRODUCTION);
+
+	if (text && api->on_introduction)
+		api->on_introduction(api->arg, text, request->client);
+}
+
 static void digest_api_on_request(void *arg, struct exchange *x)
 {
 	const struct server_request *request = exchange_request(x);
@@ -402,6 +418,7 @@ static void digest_api_on_request(void *arg, struct exchange *x)
 		digest_api_send_named_delta(api, x, &r);
 		return;
 	case DIGEST_CURRENT:
+		digest_api_tell_introduction(api, request);
 		if (!digest_api_wait_for_news(api, x, &r))
 			digest_api_send_current(api, x, &r);
 		return;
@@ -446,10 +463,26 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 	return 0;
 }
 
+void digest_api_name_hash(struct digest_api *api, const char name[TOKEN_BYTES])
+{
+	memcpy(api->hash_name, name, TOKEN_BYTES);
+}
+
 void digest_api_add(struct digest_api *api, struct digest_api *more)
 {
 	assert(more != api && !api->more);
 	api->more = more;
+}
+
+void digest_api_on_introduction(struct digest_api *api,
+				void (*on_introduction)(
+					void *arg, const char *text,
+					const struct sockaddr *from),
+				void *arg)
+{
+	assert(on_introduction && !api->on_introduction);
+	api->on_introduction = on_introduction;
+	api->arg = arg;
 }
 
 void digest_api_free(struct digest_api **api)

@@ -15,10 +15,12 @@
 #include <stdint.h>
 
 #include "digestd/mesh/generations.h"
+#include "digestd/peers/token.h"
 #include "digestd/server/server.h"
 
 struct digest_api;
 struct digest_paths;
+struct sockaddr;
 
 /* Counters; one row each. name, what it counts of what the node holds, and of
  * what it was asked for. */
@@ -53,9 +55,25 @@ extern const struct server_handler digest_api_handler;
 int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 		   const struct digest_paths *paths);
 
+/* Says in each answer by which secret keys are made (PROTOCOL.md); before there
+ * are any. */
+void digest_api_name_hash(struct digest_api *api,
+			  const char name[TOKEN_BYTES]);
+
 /* Requests for other paths than its own go to `more`, which is borrowed;
  * before there are any. */
 void digest_api_add(struct digest_api *api, struct digest_api *more);
+
+/*
+ * Has on_introduction(arg, text, from) called, in a worker's thread, for each
+ * request for the current digest by which a node introduces itself; before
+ * there are any.
+ */
+void digest_api_on_introduction(struct digest_api *api,
+				void (*on_introduction)(
+					void *arg, const char *text,
+					const struct sockaddr *from),
+				void *arg);
 
 /* Frees it, when no worker runs any more. */
 void digest_api_free(struct digest_api **api);

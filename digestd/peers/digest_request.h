@@ -25,6 +25,12 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 #define DIGEST_IM_XOR "scd"
 #define DIGEST_IM_CONDITIONAL "scd-conditional"
 
+/* The field by which a node introduces itself, see member_list_introduce(). */
+#define DIGEST_INTRODUCTION "Scd-Member"
+
+/* The field of a digest that names the secret by which its keys were made. */
+#define DIGEST_HASH_NAME "Scd-Hash"
+
 enum { DIGEST_ETAG_BYTES = 40 };
 
 enum digest_resource { DIGEST_NONE, DIGEST_CURRENT, DIGEST_DELTA };

@@ -35,6 +35,7 @@ struct update {
 	struct fetch *fetch;
 	unsigned status;
 	char modified[HTTPDATE_LEN + 1]; /* Last-Modified; empty: none */
+	bool foreign; /* its keys were made by another secret */
 	struct digest_body body;
 	struct digest_job *job;
 };
@@ -52,6 +53,7 @@ struct peer {
 	int64_t due_ms; /* of the timer; INT64_MAX: it is not set */
 	struct update update;
 	struct peer_follower_counters counters;
+	int64_t since_ms;  /* when it became a peer */
 	char reported[96]; /* its trouble, as it was logged; or empty */
 };
 
@@ -165,8 +167,10 @@ static void peer_follower_report_well(struct peer *p)
 	p->reported[0] = '\0';
 }
 
-static const char *peer_follower_reason(int error)
+static const char *peer_follower_reason(const struct peer *p, int error)
 {
+	if (p->update.foreign)
+		return "its keys are made by another cluster key than ours";
 	return error == SCD_EMISMATCH
 		       ? "it has Squid's hashing, which is not looked up here"
 		       : scd_strerror(error);
@@ -178,7 +182,7 @@ static void peer_follower_refuse(struct peer *p, int error)
 
 	snprintf(what, sizeof(what), "%s refused: %s",
 		 p->update.status == STATUS_DELTA ? "delta" : "digest",
-		 peer_follower_reason(error));
+		 peer_follower_reason(p, error));
 	peer_follower_report_once(p, what);
 	p->counters.unfit++;
 	peer_follower_handle(p, FOLLOWING_REFUSED);
@@ -216,6 +220,21 @@ static void peer_follower_install(struct peer *p,
 	peer_follower_report_well(p);
 }
 
+static bool peer_follower_is_itself(const struct peer_follower *f,
+				    const struct peer_digest *d)
+{
+	return f->settings.on_itself && d->instance == f->settings.instance;
+}
+
+/* A node is none of its own peers. It may be gone after this. */
+static void peer_follower_meet_itself(struct peer *p)
+{
+	struct peer_follower *f = p->follow;
+
+	peer_follower_handle(p, FOLLOWING_UNABLE);
+	f->settings.on_itself(f->arg, p->url);
+}
+
 static void peer_follower_on_decoded(void *arg, const struct digest_decoded *d)
 {
 	struct following_event event = {.kind = FOLLOWING_DECODED};
@@ -225,6 +244,10 @@ static void peer_follower_on_decoded(void *arg, const struct digest_decoded *d)
 	p->update.job = NULL;
 	if (d->error) {
 		peer_follower_refuse(p, d->error);
+		return;
+	}
+	if (peer_follower_is_itself(p->follow, d->digest)) {
+		peer_follower_meet_itself(p);
 		return;
 	}
 	event.digest.delta = d->delta;
@@ -302,6 +325,7 @@ static void peer_follower_on_done(void *arg, struct fetch *fetch,
 
 	(void)fetch;
 	p->update.fetch = NULL;
+	event.answer.reached = done->result != FETCH_NOCONNECT;
 	event.answer.whole = peer_follower_is_whole(done);
 	event.answer.status = p->update.status;
 	actions = peer_follower_step(p, &event);
@@ -345,11 +369,15 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 				     int64_t body_len)
 {
 	const char *modified = fields_get(fields, "Last-Modified");
+	const char *hash_name = fields_get(fields, DIGEST_HASH_NAME);
 	struct peer *p = arg;
 
 	(void)fetch;
 	(void)body_len;
 	p->update.status = status;
+	p->update.foreign =
+		hash_name &&
+		strcmp(hash_name, p->follow->settings.hash_name) != 0;
 	if (modified && strlen(modified) == HTTPDATE_LEN)
 		memcpy(p->update.modified, modified, HTTPDATE_LEN + 1);
 }
@@ -363,7 +391,9 @@ static bool peer_follower_on_body(void *arg, struct fetch *fetch,
 	int error = 0;
 
 	(void)fetch;
-	if (peer_follower_brings_digest(&p->update))
+	if (p->update.foreign)
+		error = SCD_EMISMATCH;
+	else if (peer_follower_brings_digest(&p->update))
 		error = digest_body_add(&p->update.body, &expected, data, len);
 	if (error)
 		peer_follower_refuse(p, error);
@@ -384,6 +414,7 @@ static int peer_follower_start(struct peer *p, bool conditional,
 			  s->timeout_ms;
 	const struct digest_query query = {
 		.token = s->token,
+		.introduction = conditional ? "" : s->introduction,
 		.base = conditional ? p->digest : NULL,
 		.base_modified = p->modified,
 		.wait_s = s->wait_s,
@@ -462,6 +493,7 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 		return NULL;
 	p->follow = f;
 	p->id = f->next_id++;
+	p->since_ms = now_ms;
 	p->kind = place->kind;
 	peer_follower_set_policy(p);
 	p->name = strdup(place->name);
@@ -722,6 +754,18 @@ void peer_follower_lookups(struct peer_follower *f, uint64_t lookups)
 	}
 }
 
+int64_t peer_follower_seen_ms(const struct peer_follower *f, const char *name)
+{
+	for (size_t i = 0; i < f->npeers; i++) {
+		const struct peer *p = f->peers[i];
+		int64_t seen_ms = following_confirmed_ms(&p->following);
+
+		if (!strcmp(p->name, name))
+			return seen_ms > p->since_ms ? seen_ms : p->since_ms;
+	}
+	return loop_now_ms(f->loop);
+}
+
 size_t peer_follower_count(const struct peer_follower *f)
 {
 	return f->npeers;
@@ -740,6 +784,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 		.name = p->name,
 		.url = p->url,
 		.digest = p->digest,
+		.usable = following_usable(&p->following),
 		.health = health->state,
 		.rtt_ms = peer_health_rtt_ms(health),
 		.confirmed_ms = following_confirmed_ms(&p->following),

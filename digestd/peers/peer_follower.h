@@ -12,6 +12,7 @@
 #include "digestd/mesh/following.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/peers/peer_kind.h"
+#include "digestd/peers/token.h"
 #include "digestd/peers/upstream.h"
 
 struct fetcher;
@@ -43,21 +44,34 @@ struct peer_follower_counters {
 #undef X
 };
 
+enum { PEER_INTRODUCTION_BYTES = 600 }; /* of a name and a URL */
+
 struct peer_follower_settings {
 	struct following_policy policy;
 	struct scd_limits limits;
-	char token[33];
+	char token[TOKEN_BYTES];
+	char hash_name[TOKEN_BYTES]; /* of the secret that makes keys */
 	int64_t wait_s;     /* Prefer: wait */
 	int64_t timeout_ms; /* of a fetch, beyond the wait */
 	int64_t connect_ms;
 	struct tls_client *tls; /* borrowed; null: see fetch_request */
 	enum digest_subject subject; /* of the digests that are followed */
+
+	/* A digest of this instance is the node's own: a list of peers names
+	 * it, too. on_itself(arg, url), with the arg of changed(), is told, and
+	 * may take that peer off the list. 0 and null: it is not known. */
+	uint64_t instance;
+	void (*on_itself)(void *arg, const char *url);
+	/* How it introduces itself where it has no digest yet; empty: it does
+	 * not. See PROTOCOL.md. */
+	char introduction[PEER_INTRODUCTION_BYTES];
 };
 
 /* One peer, for metrics and status. Pointers live until the next change. */
 struct peer_follower_status {
 	const char *name, *url;
 	const struct peer_digest *digest; /* null: none */
+	bool usable; /* it may be asked for objects, or at least probed */
 	enum peer_health_state health;
 	double rtt_ms;
 	int64_t confirmed_ms; /* see following_confirmed_ms() */
@@ -99,6 +113,10 @@ void peer_follower_outcome(struct peer_follower *f, uint32_t id,
 
 /* The digests were consulted for so many more keys. */
 void peer_follower_lookups(struct peer_follower *f, uint64_t lookups);
+
+/* When the digest of the peer of this name was last known to be current, or
+ * else when it became a peer; of none, now. [loop_now_ms()] */
+int64_t peer_follower_seen_ms(const struct peer_follower *f, const char *name);
 
 /* The peers one by one, i < count, for metrics and status. */
 size_t peer_follower_count(const struct peer_follower *f);

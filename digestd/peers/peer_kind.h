@@ -34,6 +34,7 @@ enum { DIGEST_SUBJECTS = DIGEST_OF_SEEN + 1 };
 /* A request for a digest. */
 struct digest_query {
 	const char *token;              /* of the cluster */
+	const char *introduction;       /* of the asker; "": none */
 	const struct peer_digest *base; /* what is here of it; null: nothing */
 	const char *base_modified;      /* its Last-Modified; "": none */
 	int64_t wait_s; /* to hold the answer until there is news */

@@ -35,6 +35,8 @@ static int peer_kind_digestd_query(const struct digest_query *query,
 
 	snprintf(bearer, sizeof(bearer), "Bearer %s", query->token);
 	if (fields_add(out, "Authorization", bearer) ||
+	    (*query->introduction &&
+	     fields_add(out, DIGEST_INTRODUCTION, query->introduction)) ||
 	    (query->base && peer_kind_digestd_add_base(query, out)))
 		return -ENOMEM;
 	return 0;

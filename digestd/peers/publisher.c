@@ -332,8 +332,10 @@ int publisher_new(struct loop *loop, struct digest_api *api,
 {
 	struct publisher *p = calloc(1, sizeof(*p));
 
+	assert(loop && api && settings->instance && settings->keep);
 	assert(settings->source.lock && settings->source.unlock);
-	assert(settings->instance);
+	/* a source can be rebuilt, or it cannot */
+	assert(!settings->source.rebuild == !settings->source.rebuild_part);
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
@@ -377,6 +379,7 @@ void publisher_set(struct publisher *p, const struct publish_policy *publish,
 		   const struct resize_policy *resize)
 {
 	assert(p->generations);
+	assert(publish->share >= 0 && publish->min_ms <= publish->max_ms);
 	p->settings.policy.publish = *publish;
 	p->settings.policy.resize = *resize;
 	publisher_set_timer(p, loop_now_ms(p->loop));

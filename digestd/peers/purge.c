@@ -14,15 +14,20 @@
 #include "digestd/cache/cache.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/purge_scope.h"
+#include "digestd/http/tags.h"
 #include "digestd/http/target.h"
 #include "digestd/disk/disk.h"
+#include "digestd/mesh/invalidation_log.h"
 #include "digestd/mesh/purging.h"
 #include "digestd/os/address.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
-#include "digestd/peers/purge_peers.h"
+#include "digestd/peers/teller.h"
 
-enum { SUBJECT_BYTES = 512 }; /* of a log line; what is longer is cut */
+enum {
+	SUBJECT_BYTES = 512, /* of a log line; what is longer is cut */
+	PURGE_TIMEOUT_MS = 10000, /* a peer's walk over millions of objects */
+};
 
 /* What peers give as the target of a purge by tags: there must be one. */
 static const char tags_target[] = "http://all/";
@@ -33,9 +38,10 @@ struct purge {
 	char subject[SUBJECT_BYTES];      /* what is purged, for the log */
 	char asker[ADDRESS_TEXT_BYTES];   /* "": not known */
 	struct exchange *x;      /* null: its client has left */
-	struct purge_walk *walk; /* null: of one target, or it has ended */
+	struct purge_walk walk;
 	struct keypart part;     /* the next */
-	struct purge_asks *asks; /* null: nobody was told */
+	struct teller_wait *wait; /* for peers; null: none, or no more */
+	json_t *answers; /* of peers; null: nobody was told */
 	struct purging purging;
 	struct loop_call step;
 	struct disk_sync sync;
@@ -50,8 +56,8 @@ static char *purge_answer_text(const struct purge *p)
 
 	json_object_set_new(o, "purged",
 			    json_integer((json_int_t)p->purging.purged));
-	if (p->asks)
-		json_object_set_new(o, "peers", purge_asks_json(p->asks));
+	if (p->answers)
+		json_object_set(o, "peers", p->answers);
 	text = json_dumps(o, 0);
 	json_decref(o);
 	return text;
@@ -77,10 +83,7 @@ static void purge_answer(struct purge *p)
 
 static void purge_end_walk(struct purge *p)
 {
-	if (p->walk)
-		cache_purge_end(p->purger->cache, p->walk,
-				loop_steady_s(p->purger->loop));
-	p->walk = NULL;
+	cache_purge_end(p->purger->cache, &p->walk);
 }
 
 static void purge_free(struct purge *p)
@@ -92,7 +95,9 @@ static void purge_free(struct purge *p)
 	if (p->x)
 		exchange_set_data(p->x, NULL);
 	purge_end_walk(p);
-	purge_asks_free(&p->asks);
+	if (p->wait)
+		p->wait->arg = NULL;
+	json_decref(p->answers);
 	free(p);
 }
 
@@ -106,9 +111,19 @@ static void purge_handle(struct purge *p, enum purging_event_kind kind,
 	purge_act(p, purging_step(&p->purging, &event));
 }
 
-static void purge_on_peer(void *arg)
+static void purge_on_peers(void *arg, struct teller_wait *w)
 {
-	purge_handle(arg, PURGING_PEER, 0);
+	struct purge *p = arg;
+	json_t *answers = w->answers;
+
+	free(w);
+	if (!p) {
+		json_decref(answers);
+		return;
+	}
+	p->wait = NULL;
+	p->answers = answers;
+	purge_handle(p, PURGING_PEER, 0);
 }
 
 static void purge_on_synced(void *arg)
@@ -158,12 +173,15 @@ static void purge_act(struct purge *p, enum purging_action action)
 static void purge_walk(void *arg)
 {
 	struct purge *p = arg;
-	size_t purged = cache_purge_part(p->purger->cache, p->walk, &p->part);
-	bool last = ++p->part.number == p->part.count;
+	size_t before = p->walk.removed;
+	bool last;
 
+	cache_purge_part(p->purger->cache, &p->walk, &p->part);
+	last = ++p->part.number == p->part.count;
 	if (last)
 		purge_end_walk(p);
-	purge_handle(p, last ? PURGING_LAST_PART : PURGING_PART, purged);
+	purge_handle(p, last ? PURGING_LAST_PART : PURGING_PART,
+		     p->walk.removed - before);
 }
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
@@ -185,20 +203,6 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	purger->walks = p;
 	exchange_set_data(x, p);
 	return p;
-}
-
-/* Begins, with the peers, if there are any. */
-static int purge_begin(struct purge *p, const char *uri)
-{
-	const struct purge_peers *peers = p->purger->peers;
-	int err = 0;
-
-	if (peers)
-		err = purge_asks_new(peers, uri,
-				     exchange_request(p->x)->fields,
-				     purge_on_peer, p, &p->asks);
-	purging_init(&p->purging, p->asks ? peers->npeers : 0);
-	return err;
 }
 
 /* "prefix http://h/a" or "tags a, b". */
@@ -235,68 +239,136 @@ static const char *purge_target_fault(const struct server_request *r,
 			"with Purge-Tag the target must be /";
 }
 
-static int purge_begin_walk(struct purge *p, const char **fault)
+/* Whether peers are told of it. */
+static bool purge_is_for_all(const struct purge *p)
+{
+	return p->purger->teller && teller_tells(p->purger->teller);
+}
+
+/* The peers are told, and apply it while this node does. */
+static void purge_tell(struct purge *p)
+{
+	*p->wait = (struct teller_wait){
+		.seq = p->walk.seq,
+		.timeout_ms = PURGE_TIMEOUT_MS,
+		.loop = p->purger->loop,
+		.done = purge_on_peers,
+		.arg = p,
+	};
+	teller_wait(p->purger->teller, p->wait);
+}
+
+static int purge_start(struct purge *p,
+		       const struct invalidation_entry *entries, size_t n)
+{
+	struct purger *purger = p->purger;
+	const struct cache_purge purge = {
+		.entries = entries,
+		.n = n,
+		.now_s = loop_steady_s(purger->loop),
+		.local = !purge_is_for_all(p),
+	};
+
+	if (!purge.local) {
+		p->wait = calloc(1, sizeof(*p->wait));
+		if (!p->wait)
+			return -ENOMEM;
+	}
+	cache_purge_begin(purger->cache, &purge, &p->walk);
+	purging_init(&p->purging, p->wait ? 1 : 0);
+	if (p->wait)
+		purge_tell(p);
+	p->part.count = cache_parts(purger->cache);
+	if (p->walk.walks)
+		loop_defer(purger->loop, &p->step);
+	else
+		purge_handle(p, PURGING_LAST_PART, p->walk.removed);
+	return 0;
+}
+
+static int purge_prefix(struct purge *p, const char **fault)
 {
 	const struct server_request *r = exchange_request(p->x);
-	struct purger *purger = p->purger;
-	struct purge_scope *scope;
-	const char *prefix;
-	int err;
+	struct invalidation_entry entry = { .seq = 0 };
+	char *prefix;
+	int err = purge_scope_prefix(r->fields, &prefix);
 
-	*fault = purge_scope_fault(r->fields);
-	if (*fault)
-		return -EINVAL;
-	err = purge_scope_new(r->fields, &scope);
 	if (err) {
 		*fault = "Purge-Prefix must be one whole http or https URI";
 		return err;
 	}
-	prefix = purge_scope_prefix(scope);
 	*fault = purge_target_fault(r, prefix);
-	if (*fault) {
-		purge_scope_free(&scope);
-		return -EINVAL;
-	}
+	entry.of = invalidation_of_prefix(p->purger->secret, prefix);
 	purge_name_scope(p, r->fields, prefix);
-	p->walk = cache_purge_begin(purger->cache, scope,
-				    loop_steady_s(purger->loop));
-	if (!p->walk) {
-		purge_scope_free(&scope);
-		return -ENOMEM;
-	}
-	err = purge_begin(p, prefix ? prefix : tags_target);
-	if (err)
-		return err;
-	p->part.count = cache_parts(purger->cache);
-	loop_defer(purger->loop, &p->step);
-	return 0;
+	err = *fault ? -EINVAL : purge_start(p, &entry, 1);
+	free(prefix);
+	return err;
 }
 
-/* Drops what is stored for a target by either scheme. */
-static int purge_drop_target(const struct purge *p, struct target *t,
-			     size_t *purged)
+/* The tags of a request, one entry each, to be freed; null: no memory. */
+static struct invalidation_entry *purge_list_tags(const struct purge *p,
+						  size_t *n)
 {
-	struct purger *purger = p->purger;
-	const char *other = target_is_https(t) ? "http" : "https";
-	struct scd_key key;
+	const struct fields *fields = exchange_request(p->x)->fields;
+	struct invalidation_entry *list = NULL;
+	struct field_cursor cursor = { 0 };
+	struct field_part tag;
+
+	for (*n = 0; tags_next_purged(fields, &cursor, &tag); ++*n)
+		continue;
+	list = calloc(*n + 1, sizeof(*list));
+	cursor = (struct field_cursor){ 0 };
+	for (size_t i = 0; list && i < *n; i++) {
+		tags_next_purged(fields, &cursor, &tag);
+		list[i].of = invalidation_of_tag(p->purger->secret, tag);
+	}
+	return list;
+}
+
+static int purge_tags(struct purge *p, const char **fault)
+{
+	const struct server_request *r = exchange_request(p->x);
+	struct invalidation_entry *list;
+	size_t n;
 	int err;
 
-	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	*purged = cache_drop(purger->cache, &key, NULL,
-			       loop_steady_s(purger->loop));
-	err = target_set_scheme(t, other);
-	if (err)
-		return err;
-	scd_key_make(purger->secret, "GET", t->uri, t->uri_len, &key);
-	*purged += cache_drop(purger->cache, &key, NULL,
-			      loop_steady_s(purger->loop));
-	return 0;
+	*fault = purge_target_fault(r, NULL);
+	if (*fault)
+		return -EINVAL;
+	list = purge_list_tags(p, &n);
+	if (!list)
+		return -ENOMEM;
+	purge_name_scope(p, r->fields, NULL);
+	err = purge_start(p, list, n);
+	free(list);
+	return err;
 }
 
+static int purge_many(struct purge *p, const char **fault)
+{
+	const struct fields *fields = exchange_request(p->x)->fields;
+
+	*fault = purge_scope_fault(fields);
+	if (*fault)
+		return -EINVAL;
+	return fields_get(fields, "Purge-Prefix") ? purge_prefix(p, fault) :
+						    purge_tags(p, fault);
+}
+
+static struct invalidation_entry purge_entry_of(const struct purge *p,
+						const struct target *t)
+{
+	struct scd_key key;
+
+	scd_key_make(p->purger->secret, "GET", t->uri, t->uri_len, &key);
+	return (struct invalidation_entry){ invalidation_of_key(&key), 0 };
+}
+
+/* What is stored for a target by either scheme. */
 static int purge_target(struct purge *p)
 {
 	const struct server_request *r = exchange_request(p->x);
-	size_t purged;
+	struct invalidation_entry entries[2];
 	struct target t;
 	int err = target_resolve(&t, r->target, r->target_len,
 				 fields_get(r->fields, "Host"));
@@ -304,14 +376,13 @@ static int purge_target(struct purge *p)
 	if (err)
 		return err;
 	snprintf(p->subject, SUBJECT_BYTES, "%s", t.uri);
-	err = purge_begin(p, t.uri);
+	entries[0] = purge_entry_of(p, &t);
+	err = target_set_scheme(&t, target_is_https(&t) ? "http" : "https");
+	entries[1] = purge_entry_of(p, &t);
 	if (!err)
-		err = purge_drop_target(p, &t, &purged);
+		err = purge_start(p, entries, 2);
 	target_free(&t);
-	if (err)
-		return err;
-	purge_handle(p, PURGING_LAST_PART, purged);
-	return 0;
+	return err;
 }
 
 /* 400, with a line that says why. */
@@ -342,7 +413,7 @@ void purge_serve(struct purger *purger, struct exchange *x)
 	assert(purger->loop && purger->cache);
 	p = purge_new(purger, x);
 	if (p && many)
-		err = purge_begin_walk(p, &fault);
+		err = purge_many(p, &fault);
 	else if (p)
 		err = purge_target(p);
 	if (!err)

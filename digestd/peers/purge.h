@@ -19,15 +19,15 @@
 #include "digestd/server/server.h"
 
 struct cache;
+struct teller;
 struct purge;
-struct purge_peers;
 
 /* Zero apart from the first four. */
 struct purger {
 	struct loop *loop;
 	struct cache *cache;
 	uint8_t secret[16]; /* of the hash, see scd_key_make() */
-	const struct purge_peers *peers; /* who is told too; null: nobody */
+	struct teller *teller; /* who tells peers of it; null: nobody */
 	struct purge *walks;
 };
 

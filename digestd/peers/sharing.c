@@ -22,6 +22,8 @@ int sharing_new(const struct sharing_settings *settings, struct sharing **out)
 	struct sharing *s = calloc(1, sizeof(*s));
 	int err;
 
+	assert(settings->publishing.instance);
+	assert(!settings->publishing.source.lock); /* it is put in here */
 	if (!s)
 		return -ENOMEM;
 	s->settings = *settings;
@@ -33,6 +35,7 @@ int sharing_new(const struct sharing_settings *settings, struct sharing **out)
 		sharing_free(&s);
 		return err;
 	}
+	digest_api_name_hash(s->api, settings->following.hash_name);
 	s->settings.publishing.source = seen_source(s->seen);
 	s->settings.following.subject = DIGEST_OF_SEEN;
 	*out = s;

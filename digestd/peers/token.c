@@ -1,5 +1,5 @@
 /*
- * The request token.
+ * Request tokens.
  */
 #include "digestd/peers/token.h"
 
@@ -8,17 +8,25 @@
 
 static const char scheme[] = "Bearer ";
 
-bool token_matches(const char *value, const char *token)
+static bool token_is(const char *value, const char *token)
 {
 	size_t len = strlen(token);
 	unsigned differ = 0;
 
-	if (!value || strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
-		return false;
-	value += sizeof(scheme) - 1;
 	if (strlen(value) != len || !len)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		differ |= (unsigned char)value[i] ^ (unsigned char)token[i];
 	return differ == 0;
+}
+
+bool tokens_match(const struct tokens *tokens, const char *value)
+{
+	bool found = false;
+
+	if (!value || strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
+		return false;
+	for (unsigned i = 0; i < tokens->n; i++)
+		found |= token_is(value + sizeof(scheme) - 1, tokens->at[i]);
+	return found;
 }

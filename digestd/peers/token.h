@@ -1,15 +1,26 @@
 /*
- * The request token: what peers present to each other.
+ * Request tokens: what peers present to each other.
  */
 #ifndef DIGESTD_PEERS_TOKEN_H
 #define DIGESTD_PEERS_TOKEN_H
 
 #include <stdbool.h>
 
+enum {
+	TOKENS_MAX = 4,
+	TOKEN_BYTES = 33, /* with the NUL */
+};
+
+/* Those that are taken; the first one is presented, too. */
+struct tokens {
+	char at[TOKENS_MAX][TOKEN_BYTES];
+	unsigned n;
+};
+
 /*
- * Whether a field's value (null: there is none) is "Bearer <token>". Takes the
- * same time for every wrong token of the right length.
+ * Whether a field's value (null: there is none) is "Bearer <token>" with one of
+ * the tokens. Takes the same time for every wrong token of the right length.
  */
-bool token_matches(const char *value, const char *token);
+bool tokens_match(const struct tokens *tokens, const char *value);
 
 #endif

@@ -25,16 +25,19 @@ static const struct {
 	const char *kind;
 	bool has_base;
 	const char *modified;
+	const char *introduction;
 	const char *fields;
 } queries[] = {
-	{ "digestd", false, "", "Authorization: Bearer t\n" },
-	{ "digestd", true, DATE,
+	{ "digestd", false, "", "", "Authorization: Bearer t\n" },
+	{ "digestd", false, "", "n1 http://:8081",
+	  "Authorization: Bearer t\nScd-Member: n1 http://:8081\n" },
+	{ "digestd", true, DATE, "",
 	  "Authorization: Bearer t\n"
 	  "If-None-Match: \"000000000000000a-3\"\n"
 	  "A-IM: scd-conditional, scd\nPrefer: wait=30\n" },
-	{ "squid", false, DATE, "" },
-	{ "squid", true, "", "" },
-	{ "squid", true, DATE, "If-Modified-Since: " DATE "\n" },
+	{ "squid", false, DATE, "n1 http://:8081", "" },
+	{ "squid", true, "", "", "" },
+	{ "squid", true, DATE, "", "If-Modified-Since: " DATE "\n" },
 };
 
 static void test_queries(void **state)
@@ -43,6 +46,7 @@ static void test_queries(void **state)
 	for (size_t i = 0; i < NROWS(queries); i++) {
 		struct digest_query query = {
 			.token = "t",
+			.introduction = queries[i].introduction,
 			.base = queries[i].has_base ? &base : NULL,
 			.base_modified = queries[i].modified,
 			.wait_s = 30,
@@ -61,7 +65,8 @@ static void test_queries(void **state)
 
 static void test_queries_without_memory(void **state)
 {
-	const struct digest_query query = { "t", &base, DATE, 30 };
+	const struct digest_query query = { "t", "n1 http://:8081", &base,
+					    DATE, 30 };
 
 	(void)state;
 	for (size_t i = 0; peer_kind_names[i]; i++) {
@@ -94,7 +99,7 @@ static void test_objects(void **state)
 		{ "squid", "A: 1\nCache-Control: only-if-cached\n"
 			   "Host: h\nVia: 1.1 me\nCDN-Loop: me\n" },
 	};
-	const struct forward_request how = { "me", "h", 1 };
+	const struct forward_request how = { "me", "h", 1, false };
 	struct fields in;
 
 	(void)state;

@@ -1,6 +1,6 @@
 /*
  * What a node was asked for, and what it keeps by that: the set against the
- * dumbest twin, the placements against a table of cases, the token; and each
+ * dumbest twin, the placements against a table of cases; and each
  * allocation failing.
  */
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include "digestd/mesh/catalog.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/seen.h"
-#include "digestd/peers/token.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/random.h"
 #include "tests/unit.h"
@@ -199,38 +198,6 @@ static void test_placer_errors(void **state)
 	}
 }
 
-static const struct {
-	const char *value, *token;
-	bool matches;
-} tokens[] = {
-	{ "Bearer abc", "abc", true },
-	{ "bearer abc", "abc", true },
-	{ "Bearer  abc", "abc", false },
-	{ "Bearer abd", "abc", false },
-	{ "Bearer bbc", "abc", false },
-	{ "Bearer ab", "abc", false },
-	{ "Bearer abcd", "abc", false },
-	{ "Bearer ABC", "abc", false },
-	{ "Bearer ", "", false }, /* no token is no door */
-	{ "Bearer abc", "", false },
-	{ "Basic abc", "abc", false },
-	{ "abc", "abc", false },
-	{ "", "abc", false },
-	{ NULL, "abc", false },
-};
-
-static void test_tokens(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < NROWS(tokens); i++) {
-		if (token_matches(tokens[i].value, tokens[i].token) !=
-		    tokens[i].matches)
-			fail_msg("\"%s\" for \"%s\"",
-				 tokens[i].value ? tokens[i].value : "(none)",
-				 tokens[i].token);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,7 +207,6 @@ int main(void)
 		cmocka_unit_test(test_every_allocation),
 		cmocka_unit_test(test_placements),
 		cmocka_unit_test(test_placer_errors),
-		cmocka_unit_test(test_tokens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,12 @@ def get_bit(bits, i):
     return bits[i >> 3] >> (i & 7) & 1
 
 
+def bits_of(bits, nbits):
+    """All of them, in their order."""
+    text = format(int.from_bytes(bits, "little"), f"0{nbits}b")
+    return [digit == "1" for digit in reversed(text)][:nbits]
+
+
 def count_ones(bits):
     return bin(int.from_bytes(bits, "little")).count("1")
 

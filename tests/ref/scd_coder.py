@@ -2,7 +2,7 @@
 
 import scd_dense as dense
 import scd_gaps as gaps
-from scd_bits import (array_bytes, count_ones, entropy, get_bit,
+from scd_bits import (array, array_bytes, bits_of, count_ones, entropy,
                       has_spare_bits, refuse_if)
 
 EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS = range(7)
@@ -22,21 +22,23 @@ def range_decode(payload, nbits, ncoded):
     code, taken = int.from_bytes(payload[:8].ljust(8, b"\0"), "big"), 8
     interval = U64
     refuse_if(code >= interval, "EFORMAT")
-    bits = bytearray(array_bytes(nbits))
+    rares = []
     for i in range(nbits):
         upper = (interval >> 32) * p
         lower = interval - upper
         if code < lower:
-            bit, interval = 1 - rare, lower
+            interval = lower
         else:
-            bit, interval, code = rare, upper, code - lower
-        bits[i >> 3] |= bit << (i & 7)
+            interval, code = upper, code - lower
+            rares.append(i)
         while interval < 2**56:
             byte = payload[taken] if taken < len(payload) else 0
             interval, code, taken = interval << 8, code << 8 | byte, taken + 1
     refuse_if(taken < len(payload), "EFORMAT")
+    bits = array(nbits, rares) if rare else complement(array(nbits, rares),
+                                                       nbits)
     refuse_if(count_ones(bits) != ncoded, "EFORMAT")
-    return bytes(bits)
+    return bits
 
 
 def add_carry(out):
@@ -51,10 +53,10 @@ def range_encode(bits, nbits, ncoded):
     """The payload, or None if the list grows beyond the array's bytes."""
     rare, p = range_model(nbits, ncoded)
     low, interval, out = 0, U64, bytearray()
-    for i in range(nbits):
+    for bit in bits_of(bits, nbits):
         upper = (interval >> 32) * p
         lower = interval - upper
-        if get_bit(bits, i) == rare:
+        if bit == rare:
             low, interval = low + lower, upper
             if low > U64:
                 low &= U64

@@ -4,7 +4,7 @@ Counters are a list of numbers from 0 to 15, one for each place.
 """
 
 import scd_coder as coder
-from scd_bits import array, count_ones, get_bit, refuse_if
+from scd_bits import array, bits_of, count_ones, get_bit, refuse_if
 from scd_cursor import Reader, varint
 
 MAX_COUNTER = 15
@@ -33,7 +33,8 @@ def encode_part(nbits, ones):
 
 def chosen(part, items):
     """The items where the array of a part is 1."""
-    return [item for i, item in enumerate(items) if get_bit(part, i)]
+    return [item for bit, item in zip(bits_of(part, len(items)), items)
+            if bit]
 
 
 # Conditional deltas
@@ -41,8 +42,8 @@ def chosen(part, items):
 def ones_and_zeros(bits, nbits):
     """The places of each."""
     places = [], []
-    for i in range(nbits):
-        places[1 - get_bit(bits, i)].append(i)
+    for i, bit in enumerate(bits_of(bits, nbits)):
+        places[1 - bit].append(i)
     return places
 
 

@@ -12,6 +12,7 @@ VECTORS = TOP / "tests" / "vectors"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests" / "ref"))
 
+import scd_invalidations as invalidations  # noqa: E402
 import scd_parts as parts  # noqa: E402
 import scd_ref as ref  # noqa: E402
 
@@ -127,9 +128,37 @@ def squid():
         yield "squid/%s is %s" % (name, got), got == result
 
 
+SECRET = b"0123456789abcde\0"
+INVALIDATIONS = [
+    invalidations.Section(0x1111, 2, 9, False, [
+        invalidations.Entry(3, "key", 0, (1, 2)),
+        invalidations.Entry(4, "prefix", 4, (3, 2**64 - 1)),
+        invalidations.Entry(9, "tag", 0, (5, 6))]),
+    invalidations.Section(2**64 - 1, 0, 1, True, [
+        invalidations.Entry(1, "all", 0, (0, 0))])]
+
+
+def refuses_invalidations(secret, data):
+    try:
+        invalidations.read(secret, data)
+        return False
+    except ref.Refused:
+        return True
+
+
+def told():
+    """Messages of invalidations: the golden one, which the C tests write."""
+    data = read("invalidations", ".bin")
+    yield "invalidations", invalidations.read(SECRET, data) == INVALIDATIONS
+    yield "the same bytes", invalidations.write(SECRET, INVALIDATIONS) == data
+    yield "another secret", refuses_invalidations(bytes(16), data)
+    yield "cut", all(refuses_invalidations(SECRET, data[:n])
+                     for n in range(len(data)))
+
+
 def main():
     number = 0
-    for tests in (basics(), golden(), squid()):
+    for tests in (basics(), golden(), squid(), told()):
         for number, (label, ok) in enumerate(tests, number + 1):
             print("%s %d - %s" % ("ok" if ok else "not ok", number, label))
     print("1..%d" % number)

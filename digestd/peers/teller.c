@@ -1,0 +1,435 @@
+/*
+ * The teller: its peers, those that were peers a while ago, and a list of who
+ * waits.
+ */
+#include "digestd/peers/teller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/cache/cache.h"
+#include "digestd/fetch/fetch.h"
+#include "digestd/peers/heard.h"
+#include "digestd/peers/peer_kind.h"
+#include "digestd/peers/teller_inside.h"
+#include "digestd/peers/upstream.h"
+
+enum {
+	TELLER_PATIENCE_MS = 100, /* for a peer that failed last time */
+	TELLER_GONE_MS = 3600000, /* of who is no peer any more; see teller.h */
+};
+
+/* Who waits */
+
+/* What a peer has come to for who waits; null: it may still answer. */
+static json_t *teller_answer_of(struct teller_peer *p,
+				const struct teller_wait *w, int64_t now_ms)
+{
+	if (p->told >= w->seq)
+		return json_integer(p->removed < 0 ? 0 : p->removed);
+	p->late |= now_ms >= w->due_ms;
+	if (now_ms >= w->due_ms ||
+	    (p->failures && !p->fetch && !p->question) ||
+	    ((p->failures || p->late) && now_ms >= w->patient_ms))
+		return json_null();
+	return NULL;
+}
+
+/* All of them; null: some may still answer. */
+static json_t *teller_answers(const struct teller *t,
+			      const struct teller_wait *w, int64_t now_ms)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < t->npeers; i++) {
+		json_t *one = teller_answer_of(t->peers[i], w, now_ms);
+
+		if (!one) {
+			json_decref(all);
+			return NULL;
+		}
+		json_object_set_new(all, t->peers[i]->name, one);
+	}
+	return all;
+}
+
+static void teller_unlist(struct teller_wait *w)
+{
+	*w->link = w->next;
+	if (w->next)
+		w->next->link = w->link;
+}
+
+/* In the loop of who has waited. */
+static void teller_on_answers(void *arg)
+{
+	struct teller_wait *w = arg;
+
+	w->done(w->arg, w);
+}
+
+static void teller_check_waits(struct teller *t, int64_t now_ms)
+{
+	struct teller_wait *next;
+
+	for (struct teller_wait *w = t->waits; w; w = next) {
+		next = w->next;
+		w->answers = teller_answers(t, w, now_ms);
+		if (!w->answers)
+			continue;
+		teller_unlist(w);
+		w->call = (struct loop_call){ .run = teller_on_answers,
+					      .arg = w };
+		loop_post(w->loop, &w->call);
+	}
+}
+
+/* In the teller's loop. */
+static void teller_on_wait(void *arg)
+{
+	struct teller_wait *w = arg;
+	struct teller *t = w->teller;
+	int64_t now_ms = loop_now_ms(t->loop);
+
+	w->due_ms = now_ms + w->timeout_ms;
+	w->patient_ms = now_ms + TELLER_PATIENCE_MS;
+	w->next = t->waits;
+	w->link = &t->waits;
+	if (w->next)
+		w->next->link = &w->next;
+	t->waits = w;
+	/* somebody waits: who failed before is tried at once */
+	for (size_t i = 0; i < t->npeers; i++)
+		t->peers[i]->due_ms = now_ms;
+	teller_turn(t);
+}
+
+void teller_wait(struct teller *t, struct teller_wait *w)
+{
+	w->teller = t;
+	w->call = (struct loop_call){ .run = teller_on_wait, .arg = w };
+	loop_post(t->loop, &w->call);
+}
+
+static void teller_on_wake(void *arg)
+{
+	struct teller *t = arg;
+
+	__atomic_store_n(&t->woken, false, __ATOMIC_RELEASE);
+	teller_turn(t);
+}
+
+void teller_wake(struct teller *t)
+{
+	if (!__atomic_exchange_n(&t->woken, true, __ATOMIC_ACQ_REL))
+		loop_post(t->loop, &t->wake);
+}
+
+bool teller_tells(const struct teller *t)
+{
+	return __atomic_load_n(&t->tells, __ATOMIC_RELAXED);
+}
+
+void teller_count(const struct teller *t, struct teller_counters *out)
+{
+	*out = t->counters;
+}
+
+/* Starting: until peers have said what they know */
+
+/* Of each peer that there is; `failures`: or it has failed to. */
+static bool teller_has_heard_all(const struct teller *t, bool failures)
+{
+	for (size_t i = 0; i < t->npeers; i++) {
+		if (!t->peers[i]->heard &&
+		    !(failures && t->peers[i]->failures))
+			return false;
+	}
+	return true;
+}
+
+static void teller_check_start(struct teller *t, int64_t now_ms)
+{
+	bool done = teller_has_heard_all(t, true) &&
+		    (t->npeers || !t->settings.awaits);
+
+	cache_hear_all(t->cache, teller_has_heard_all(t, false));
+	if (t->caught_up || (!done && now_ms < t->start_due_ms))
+		return;
+	t->caught_up = true;
+	cache_catch_up(t->cache, true);
+}
+
+static void teller_lower(struct invalidation_position *floor,
+			 struct teller_peer *const *peers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (floor->seq > peers[i]->told)
+			floor->seq = peers[i]->told;
+	}
+}
+
+/* All members have what all peers have, those too that may come back. */
+static void teller_raise_floor(struct teller *t)
+{
+	struct invalidation_log *log;
+	struct invalidation_position floor;
+
+	if (!t->npeers) /* who comes first has nothing of it */
+		return;
+	log = cache_purges_lock(t->cache);
+	floor.source = invalidation_log_source(log, 0).source;
+	floor.seq = invalidation_log_source(log, 0).position;
+	teller_lower(&floor, t->peers, t->npeers);
+	teller_lower(&floor, t->gone, t->ngone);
+	invalidation_log_raise_floor(log, &floor);
+	cache_purges_unlock(t->cache);
+}
+
+/* Turns */
+
+/* Takes the i-th of those that are gone off their list. */
+static struct teller_peer *teller_take_gone(struct teller *t, size_t i)
+{
+	struct teller_peer *p = t->gone[i];
+
+	t->ngone--;
+	memmove(&t->gone[i], &t->gone[i + 1],
+		(t->ngone - i) * sizeof(t->gone[0]));
+	return p;
+}
+
+static void teller_forget_gone(struct teller *t, int64_t now_ms)
+{
+	while (t->ngone && now_ms - t->gone[0]->gone_ms > TELLER_GONE_MS)
+		teller_peer_free(teller_take_gone(t, 0));
+}
+
+static void teller_on_timer(void *arg)
+{
+	teller_turn(arg);
+}
+
+static int64_t teller_waits_due(const struct teller *t, int64_t now_ms)
+{
+	int64_t due = INT64_MAX;
+
+	for (const struct teller_wait *w = t->waits; w; w = w->next) {
+		if (w->due_ms < due)
+			due = w->due_ms;
+		if (w->patient_ms > now_ms && w->patient_ms < due)
+			due = w->patient_ms;
+	}
+	return due;
+}
+
+void teller_turn(struct teller *t)
+{
+	int64_t now_ms = loop_now_ms(t->loop), due;
+
+	if (t->stopping)
+		return;
+	t->stopping = true; /* what fails at once comes back here */
+	due = t->caught_up ? INT64_MAX : t->start_due_ms;
+	for (size_t i = 0; i < t->npeers; i++) {
+		int64_t next = teller_peer_next(t->peers[i], now_ms);
+
+		due = next < due ? next : due;
+	}
+	t->stopping = false;
+	teller_forget_gone(t, now_ms);
+	teller_raise_floor(t);
+	teller_check_start(t, now_ms);
+	teller_check_waits(t, now_ms);
+	if (teller_waits_due(t, now_ms) < due)
+		due = teller_waits_due(t, now_ms);
+	loop_timer_clear(t->loop, &t->timer);
+	if (due < INT64_MAX)
+		loop_timer_set(t->loop, &t->timer,
+			       due > now_ms ? due : now_ms + 1,
+			       teller_on_timer, t);
+}
+
+/* The list of peers */
+
+static struct teller_peer *teller_find(struct teller_peer *const *peers,
+				       size_t n, const struct upstream *place)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct teller_peer *p = peers[i];
+
+		if (!p->listed && !strcmp(p->url, place->url) &&
+		    !strcmp(p->name, place->name))
+			return p;
+	}
+	return NULL;
+}
+
+/* One that is there already, or was, or a new one. */
+static struct teller_peer *teller_list(struct teller *t,
+				       const struct upstream *place)
+{
+	struct teller_peer *p = teller_find(t->peers, t->npeers, place);
+
+	if (!p)
+		p = teller_find(t->gone, t->ngone, place);
+	if (!p)
+		p = teller_peer_new(t, place);
+	if (p)
+		p->listed = true;
+	return p;
+}
+
+/* It may come back, and lacks what it has not acknowledged. */
+static void teller_add_gone(struct teller *t, struct teller_peer *p)
+{
+	teller_peer_cease(p);
+	p->gone_ms = loop_now_ms(t->loop);
+	if (t->ngone == TELLER_GONE_MAX)
+		teller_peer_free(teller_take_gone(t, 0));
+	t->gone[t->ngone++] = p;
+}
+
+/* It is a peer again, and may have heard of purges meanwhile. */
+static void teller_come_back(struct teller_peer *p)
+{
+	p->heard = p->late = p->logged = false;
+	p->failures = 0;
+	p->due_ms = 0;
+}
+
+/* Who is not in the new list is gone, and who is, is not. */
+static void teller_part(struct teller *t)
+{
+	for (size_t i = t->ngone; i-- > 0;) {
+		if (t->gone[i]->listed)
+			teller_come_back(teller_take_gone(t, i));
+	}
+	for (size_t i = 0; i < t->npeers; i++) {
+		if (!t->peers[i]->listed)
+			teller_add_gone(t, t->peers[i]);
+	}
+}
+
+static bool teller_is_known(const struct teller *t,
+			    const struct teller_peer *p)
+{
+	for (size_t i = 0; i < t->npeers; i++) {
+		if (t->peers[i] == p)
+			return true;
+	}
+	for (size_t i = 0; i < t->ngone; i++) {
+		if (t->gone[i] == p)
+			return true;
+	}
+	return false;
+}
+
+/* There is no memory for a list: all is as before. */
+static void teller_drop_list(const struct teller *t,
+			     struct teller_peer **peers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		peers[i]->listed = false;
+		if (!teller_is_known(t, peers[i]))
+			teller_peer_free(peers[i]);
+	}
+	free(peers);
+}
+
+static void teller_change_list(struct teller *t, struct teller_peer **peers,
+			       size_t n)
+{
+	teller_part(t);
+	free(t->peers);
+	t->peers = peers;
+	t->npeers = n;
+	for (size_t i = 0; i < n; i++)
+		peers[i]->listed = false;
+}
+
+int teller_set(struct teller *t, const struct teller_settings *settings)
+{
+	struct teller_peer **peers =
+		calloc(settings->npeers + 1, sizeof(*peers));
+	size_t n = 0;
+
+	if (!peers)
+		return -ENOMEM;
+	for (size_t i = 0; i < settings->npeers; i++) {
+		if (!settings->peers[i].kind->purges)
+			continue;
+		peers[n] = teller_list(t, &settings->peers[i]);
+		if (!peers[n]) {
+			teller_drop_list(t, peers, n);
+			return -ENOMEM;
+		}
+		n++;
+	}
+	teller_change_list(t, peers, n);
+	t->settings = *settings;
+	t->settings.peers = NULL; /* not needed any more */
+	__atomic_store_n(&t->tells, n || settings->awaits, __ATOMIC_RELAXED);
+	teller_turn(t);
+	return 0;
+}
+
+/* Life */
+
+int teller_new(struct loop *loop, struct cache *cache,
+	       const struct teller_settings *settings, struct teller **out)
+{
+	struct teller *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->loop = loop;
+	t->cache = cache;
+	t->settings = *settings;
+	t->by = (struct heard_by){ .loop = loop, .cache = cache };
+	t->by.secret = t->settings.secret;
+	t->wake = (struct loop_call){ .run = teller_on_wake, .arg = t };
+	t->start_due_ms = loop_now_ms(loop) + settings->start_ms;
+	cache_catch_up(cache, false);
+	*out = t;
+	err = fetcher_new(loop, FETCHER_DATA, 0, &t->fetcher);
+	if (!err)
+		err = teller_set(t, settings);
+	if (err)
+		teller_free(out);
+	return err;
+}
+
+void teller_stop(struct teller *t)
+{
+	if (t)
+		t->stopping = true;
+}
+
+void teller_free(struct teller **out)
+{
+	struct teller *t = *out;
+
+	*out = NULL;
+	if (!t)
+		return;
+	t->stopping = true;
+	while (t->waits) {
+		struct teller_wait *w = t->waits;
+
+		teller_unlist(w);
+		free(w);
+	}
+	for (size_t i = 0; i < t->npeers; i++)
+		teller_peer_free(t->peers[i]);
+	for (size_t i = 0; i < t->ngone; i++)
+		teller_peer_free(t->gone[i]);
+	heard_stop(&t->by);
+	loop_timer_clear(t->loop, &t->timer);
+	if (t->fetcher)
+		fetcher_free(&t->fetcher);
+	free(t->peers);
+	free(t);
+}

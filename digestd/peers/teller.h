@@ -1,0 +1,106 @@
+/*
+ * Telling peers of this node's purges, and asking them for theirs.
+ *
+ * What the node has numbered goes to each peer in order, as one message at a
+ * time with all that the peer has not acknowledged; a peer that does not answer
+ * is told again later, of all it has missed. A node that starts asks its peers
+ * for what they know first.
+ *
+ * Members may come and go. One that comes is told all that is in the log. What
+ * one that goes has not acknowledged stays above the floor for an hour, and it
+ * is told of that if it comes back within it: until then it may hold old
+ * copies, and others must name what it lacks.
+ *
+ * A teller lives on the service loop. Others wait for acknowledgements from
+ * their own loops.
+ */
+#ifndef DIGESTD_PEERS_TELLER_H
+#define DIGESTD_PEERS_TELLER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/os/loop.h"
+
+struct cache;
+struct teller;
+struct tls_client;
+struct upstream;
+
+/* Counters; one row each. name, what it counts. */
+/* clang-format off */
+#define TELLER_COUNTERS(X) \
+	X(told,     "messages of purges that peers have acknowledged") \
+	X(failed,   "messages of purges that peers have not acknowledged") \
+	X(replayed, "peers whose purges were fetched when the node started")
+/* clang-format on */
+
+/* Who is told, and how; all but the token and the secret is borrowed. */
+struct teller_settings {
+	const struct upstream *peers;
+	size_t npeers; /* 0: nobody is told */
+	char token[33];
+	uint8_t secret[16];  /* of the hash */
+	unsigned timeout_ms; /* for a peer's answer */
+	unsigned start_ms;   /* for all answers when the node starts */
+	bool awaits; /* peers may come: what is purged before is told then */
+	struct tls_client *tls;
+};
+
+/*
+ * Returns 0 or -ENOMEM. It asks the peers at once, and has the cache serve
+ * nothing from disk, and peers nothing, until they have answered or have failed
+ * to, start_ms at most.
+ */
+int teller_new(struct loop *loop, struct cache *cache,
+	       const struct teller_settings *settings, struct teller **out);
+
+/* Other peers, or others of their settings. Returns 0 or -ENOMEM, and then they
+ * are those of before. */
+int teller_set(struct teller *t, const struct teller_settings *settings);
+
+/* From now on it does nothing, and calls nobody; null is allowed. */
+void teller_stop(struct teller *t);
+
+/* Frees it, and who waits. *t becomes null; null is allowed. */
+void teller_free(struct teller **t);
+
+/* Whether there is anybody to tell, or may be later; from any thread. */
+bool teller_tells(const struct teller *t);
+
+/* Who waits until peers have applied a number. Zero but for the first five. */
+struct teller_wait {
+	uint64_t seq;
+	unsigned timeout_ms;
+	struct loop *loop; /* of who waits */
+	void (*done)(void *arg, struct teller_wait *w); /* there; frees w */
+	void *arg;
+	json_t *answers; /* then: {"n2": 3, "n3": null}, null for a peer that
+			    has not; to be released */
+	struct loop_call call;
+	struct teller *teller;
+	int64_t due_ms, patient_ms; /* for peers that failed before */
+	struct teller_wait *next, **link;
+};
+
+/*
+ * Waits for the peers that there are; w is of malloc(), and lent until done().
+ * From any thread.
+ */
+void teller_wait(struct teller *t, struct teller_wait *w);
+
+/* Tells peers of what is new; nobody waits for it. From any thread. */
+void teller_wake(struct teller *t);
+
+struct teller_counters {
+#define X(name, text) uint64_t name;
+	TELLER_COUNTERS(X)
+#undef X
+};
+
+/* On its loop. */
+void teller_count(const struct teller *t, struct teller_counters *out);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * The parts of a teller: teller.c has who waits, the start and the list of
+ * peers; teller_peer.c what goes to one peer, and comes from it.
+ */
+#ifndef DIGESTD_PEERS_TELLER_INSIDE_H
+#define DIGESTD_PEERS_TELLER_INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "digestd/peers/heard.h"
+#include "digestd/peers/teller.h"
+
+enum {
+	TELLER_ANSWER_MAX = 128, /* bytes of {"purged": N} */
+	TELLER_GONE_MAX = 64,
+};
+
+struct fetch;
+struct fetcher;
+
+struct teller_peer {
+	struct teller *teller;
+	char *name, *url;
+	uint64_t told, telling; /* numbers: acknowledged; under way */
+	int64_t removed;	/* as the last answer says; -1: none */
+	bool heard;   /* what it knew at the start; or is being asked: */
+	bool asking;
+	unsigned failures; /* in a row */
+	bool late; /* somebody has waited for it in vain */
+	bool logged; /* the log says that it fails */
+	bool listed;	   /* it stays, while the list is being changed */
+	int64_t due_ms;	   /* not before that, after a failure */
+	int64_t gone_ms;   /* since then it is no peer any more */
+	struct fetch *fetch;
+	unsigned status;
+	struct heard *question; /* what has come of its answer */
+	uint8_t *message;
+	size_t message_len, sent;
+	char answer[TELLER_ANSWER_MAX];
+	size_t answer_len;
+};
+
+struct teller {
+	struct loop *loop;
+	struct cache *cache;
+	struct fetcher *fetcher;
+	struct teller_settings settings;
+	struct teller_peer **peers;
+	size_t npeers;
+	struct teller_peer *gone[TELLER_GONE_MAX]; /* the oldest first */
+	size_t ngone;
+	bool tells; /* changed atomically */
+	struct heard_by by;
+	struct teller_wait *waits;
+	struct loop_timer timer;
+	struct loop_call wake;
+	bool woken; /* the call is on its way; changed atomically */
+	bool stopping, caught_up;
+	int64_t start_due_ms;
+	struct teller_counters counters;
+};
+
+/* Does what is to be done now, and sets the timer for the rest. */
+void teller_turn(struct teller *t);
+
+/* A peer that has been told nothing. Null: no memory. */
+struct teller_peer *teller_peer_new(struct teller *t,
+				    const struct upstream *place);
+
+/* Null is allowed. */
+void teller_peer_free(struct teller_peer *p);
+
+/* What is under way with it ends; what it has said already is applied. */
+void teller_peer_cease(struct teller_peer *p);
+
+/* The next thing for a peer. Returns when it is due [ms]; INT64_MAX: something
+ * is under way, or there is nothing to do. */
+int64_t teller_peer_next(struct teller_peer *p, int64_t now_ms);
+
+#endif

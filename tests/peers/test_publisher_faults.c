@@ -1,0 +1,233 @@
+/*
+ * A publisher that lacks memory, or room: it publishes once there is some, and
+ * in the size that there is; and it says once that a filter is too small.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/os/log.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/digest_api.h"
+#include "digestd/peers/digest_request.h"
+#include "digestd/peers/publisher.h"
+#include "tests/codec/alloc.h"
+#include "tests/unit.h"
+
+enum {
+	NBITS = 1 << 14,
+	NHASH = 3,
+	BITS_PER_KEY = 8,
+	CROWD = NBITS / BITS_PER_KEY * 2, /* keys that are too many */
+	WAIT_MS = 5000,
+	MAX_ALLOCATIONS = 200,
+};
+
+static struct loop *loop;
+static struct digest_api *api;
+static struct catalog *catalog;
+static struct publisher *publisher;
+static uint64_t nkeys;
+static unsigned nwarnings, nrebuilds;
+
+/* In place of what the daemon writes. */
+void __wrap_log_write(enum log_level level, const char *part,
+		      const char *format, ...);
+void __wrap_log_write(enum log_level level, const char *part,
+		      const char *format, ...)
+{
+	(void)format;
+	nwarnings += level == LOG_WARNING && !strcmp(part, "publisher");
+}
+
+static struct catalog *source_lock(void *arg)
+{
+	(void)arg;
+	return catalog;
+}
+
+static void source_unlock(void *arg)
+{
+	(void)arg;
+}
+
+static int source_rebuild(void *arg, uint64_t nbits)
+{
+	(void)arg;
+	(void)nbits;
+	nrebuilds++;
+	return -ENOMEM;
+}
+
+static bool source_rebuild_part(void *arg)
+{
+	(void)arg;
+	fail_msg("a rebuild goes on that has not begun");
+	return true;
+}
+
+static void add_keys(uint64_t n)
+{
+	while (n-- > 0) {
+		const struct scd_key key = { nkeys * 0x9E3779B97F4A7C15u,
+					     nkeys };
+
+		nkeys++;
+		catalog_add(catalog, &key);
+	}
+}
+
+static uint64_t generation(void)
+{
+	struct publisher_stats stats;
+
+	publisher_stats(publisher, &stats);
+	return stats.generation;
+}
+
+/* Whether a generation comes within so long. */
+static bool comes_within(uint64_t wanted, int64_t ms)
+{
+	int64_t end_ms = loop_now_ms(loop) + ms;
+
+	while (generation() < wanted && loop_now_ms(loop) < end_ms)
+		assert_int_equal(loop_turn(loop, 5), 0);
+	return generation() >= wanted;
+}
+
+static void await_generation(uint64_t wanted)
+{
+	assert_true(comes_within(wanted, WAIT_MS));
+}
+
+/* Publishes at once; may ask for filters of up to max_bits. */
+static struct publisher_settings settings_to(uint64_t max_bits)
+{
+	return (struct publisher_settings){
+		.source = { .lock = source_lock, .unlock = source_unlock,
+			    .rebuild = source_rebuild,
+			    .rebuild_part = source_rebuild_part },
+		.policy = { .publish = { .share = .01, .min_ms = 1,
+					 .max_ms = 20 },
+			    .resize = { NBITS, max_bits, BITS_PER_KEY,
+					1000 } },
+		.instance = 1,
+		.keep = 2,
+	};
+}
+
+static void begin(uint64_t max_bits)
+{
+	const struct publisher_settings settings = settings_to(max_bits);
+
+	nwarnings = nrebuilds = 0;
+	assert_int_equal(publisher_new(loop, api, &settings, &publisher), 0);
+}
+
+static void test_new_needs_memory(void **state)
+{
+	const struct publisher_settings settings = settings_to(NBITS);
+	int err = -ENOMEM;
+
+	(void)state;
+	for (unsigned i = 1; err && i < MAX_ALLOCATIONS; i++) {
+		alloc_fail_at(i);
+		err = publisher_new(loop, api, &settings, &publisher);
+		assert_int_equal(err, alloc_failed() ? -ENOMEM : 0);
+		alloc_fail_at(0);
+	}
+	assert_int_equal(err, 0);
+}
+
+/*
+ * Every allocation on the way of a generation fails. It comes without what was
+ * to be in it; or what there is stays, and the next changes are published, but
+ * for a lack of memory for the copy itself, which is tried again in a minute.
+ */
+static void test_generations_come_again(void **state)
+{
+	unsigned ncopies = 0;
+	bool failed = true;
+
+	(void)state;
+	for (unsigned i = 1; failed && i < MAX_ALLOCATIONS; i++) {
+		uint64_t before;
+
+		begin(NBITS);
+		add_keys(20);
+		await_generation(1);
+		before = generation();
+		add_keys(20);
+		alloc_fail_at(i);
+		while (!alloc_failed() && !comes_within(before + 1, 1))
+			;
+		failed = alloc_failed();
+		alloc_fail_at(0);
+		if (generation() == before) {
+			add_keys(20);
+			ncopies += !comes_within(before + 1, 300);
+		}
+		publisher_free(&publisher);
+	}
+	assert_false(failed);
+	assert_int_equal(ncopies, 1);
+}
+
+/* Without the memory for a larger filter, this one goes out. */
+static void test_size_stays(void **state)
+{
+	(void)state;
+	begin(8 * NBITS);
+	add_keys(CROWD);
+	await_generation(1);
+	assert_true(nrebuilds > 0);
+	assert_int_equal(nwarnings, 0); /* it may still grow */
+	add_keys(100);
+	await_generation(2);
+}
+
+/* It may not grow, which is said once. */
+static void test_too_small_is_said_once(void **state)
+{
+	(void)state;
+	begin(NBITS);
+	add_keys(CROWD);
+	await_generation(1);
+	assert_int_equal(nwarnings, 1);
+	add_keys(200);
+	await_generation(2);
+	assert_int_equal(nwarnings, 1);
+	assert_int_equal(nrebuilds, 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	nkeys = 0;
+	return loop_new(&loop) || catalog_new(&catalog, NBITS, NHASH) ||
+	       digest_api_new(&api, 1, &digest_paths_held);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	publisher_free(&publisher);
+	loop_turn(loop, 0);
+	digest_api_free(&api);
+	catalog_free(&catalog);
+	loop_free(&loop);
+	return 0;
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_new_needs_memory),
+		WITH(test_generations_come_again),
+		WITH(test_size_stays),
+		WITH(test_too_small_is_said_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
