@@ -28,6 +28,7 @@ struct collapse {
 	struct scd_key key;
 	uint64_t begun;
 	bool renews;
+	bool open; /* to peers; changed atomically */
 	struct collapse *next, **link; /* link is null: nobody joins any more */
 
 	pthread_mutex_t lock; /* guards the rest */
@@ -203,7 +204,25 @@ static bool collapse_is_purged(const struct collapse *c,
 			       const struct collapse_miss *miss)
 {
 	return c->begun < miss->purged ||
-	       (c->renews && c->begun < miss->walked);
+	       (c->renews && c->begun < miss->settled);
+}
+
+/* The same for a peer's request, which finds or leaves what there is. */
+static enum collapse_place
+collapse_join_open(struct collapses *all, const struct collapse_miss *miss,
+		    struct collapse_reader *reader)
+{
+	pthread_mutex_t *lock = collapse_lock(all, miss->key);
+	enum collapse_place place = COLLAPSE_NONE;
+	struct collapse *c;
+
+	pthread_mutex_lock(lock);
+	c = collapse_find(all->buckets[collapse_bucket(miss->key)], miss->key);
+	if (c && __atomic_load_n(&c->open, __ATOMIC_RELAXED) &&
+	    !collapse_is_purged(c, miss))
+		place = collapse_join(c, reader);
+	pthread_mutex_unlock(lock);
+	return place;
 }
 
 enum collapse_place collapses_join(struct collapses *all,
@@ -213,11 +232,13 @@ enum collapse_place collapses_join(struct collapses *all,
 {
 	struct collapse **bucket = &all->buckets[collapse_bucket(miss->key)];
 	pthread_mutex_t *lock = collapse_lock(all, miss->key);
-	struct collapse *mine = collapse_new(miss);
 	enum collapse_place place = COLLAPSE_WAITS;
-	struct collapse *other;
+	struct collapse *mine, *other;
 
 	assert(!*lead && !(reader && reader->joined));
+	if (miss->peers)
+		return collapse_join_open(all, miss, reader);
+	mine = collapse_new(miss);
 	pthread_mutex_lock(lock);
 	other = collapse_find(*bucket, miss->key);
 	if (other && collapse_is_purged(other, miss)) {
@@ -239,6 +260,12 @@ enum collapse_place collapses_join(struct collapses *all,
 }
 
 /* The leader */
+
+void collapse_open(struct collapse *lead)
+{
+	if (lead)
+		__atomic_store_n(&lead->open, true, __ATOMIC_RELAXED);
+}
 
 void collapse_show(struct collapse *lead, struct cached *head, size_t len)
 {

@@ -50,22 +50,26 @@ struct collapse_miss {
 	const struct scd_key *key;
 	bool renews;	 /* what has been found */
 	uint64_t begun;	 /* before anybody is asked, or before that was found */
-	uint64_t purged; /* and when the key was purged last, by then; */
-	uint64_t walked; /* and when a purge of many ended last */
+	uint64_t purged; /* and when a purge that may be of the key was added
+			    last, by then; */
+	uint64_t settled; /* and when it was settled, see invalidation_log.h */
+	bool peers;	 /* it is a peer's, which never leads */
 };
 
 enum collapse_place {
 	COLLAPSE_LEADS, /* *lead is the key's */
 	COLLAPSE_WAITS, /* the reader's call will be posted to its loop */
 	COLLAPSE_SHOWN, /* the header is there, and can be followed */
+	COLLAPSE_NONE,	/* for a peer: nothing that it may join */
 };
 
 /*
  * Joins the fetch that is under way for the key, or leads one. One that began
- * before miss->purged, or that renews and began before miss->walked, is not
+ * before miss->purged, or that renews and began before miss->settled, is not
  * joined: it goes on for those who have joined it, and another one takes its
  * place. A null reader joins nothing, and gets
- * COLLAPSE_WAITS. Without memory it leads, and nobody can join: *lead is null.
+ * COLLAPSE_WAITS. A peer joins what is open (collapse_open()), or nothing.
+ * Without memory it leads, and nobody can join: *lead is null.
  */
 enum collapse_place collapses_join(struct collapses *all,
 				   const struct collapse_miss *miss,
@@ -73,6 +77,10 @@ enum collapse_place collapses_join(struct collapses *all,
 				   struct collapse_reader *reader);
 
 /* For the leader. A null collapse, which nobody can join, is allowed. */
+
+/* It waits for an origin from now on: peers may join. Those that wait for each
+ * other's fetches would wait in a circle. */
+void collapse_open(struct collapse *lead);
 
 /* Shows the header (status, fields, selecting, freshness), which is taken over,
  * of a body that will have len bytes, to who waits and who will join. */

@@ -8,7 +8,7 @@
 
 #include "digestd/mesh/peerset.h"
 
-enum { FILL_BYTES = 8192 }; /* with its request, fields and a small body */
+enum { FILL_BYTES = 8192 }; /* with its request and a small body */
 
 /* Of a question that becomes its own. */
 static struct fill *fill_make(struct worker *w, struct question *q,
@@ -28,7 +28,9 @@ static struct fill *fill_make(struct worker *w, struct question *q,
 	fields_init(&f->withheld);
 	fields_init(&f->trailers);
 	fields_init(&f->selecting);
-	ledger_add(&memory_ledger, LEDGER_requests, FILL_BYTES);
+	/* as they came, and as they are sent */
+	f->counted = FILL_BYTES + 2 * fields_memory(&f->in);
+	ledger_add(&memory_ledger, LEDGER_requests, f->counted);
 	f->next = w->fills;
 	f->link = &w->fills;
 	if (f->next)
@@ -79,12 +81,13 @@ static void fill_free(struct fill *f)
 	fill_stop_fetch(f);
 	fill_tunnel_end(f);
 	fill_end_collapse(f);
+	fill_cut_free(f);
 	fill_release(f);
-	ledger_return(&memory_ledger, LEDGER_requests, FILL_BYTES);
+	ledger_return(&memory_ledger, LEDGER_requests, f->counted);
 	*f->link = f->next;
 	if (f->next)
 		f->next->link = f->link;
-	if (!f->stored) /* which the body's bytes have gone to */
+	if (!f->stored || f->stored->sliced) /* else they are its */
 		buffer_free(&f->body);
 	cached_unref(&f->head);
 	cached_unref(&f->stored);
@@ -103,7 +106,7 @@ static void fill_free(struct fill *f)
 
 void fill_free_if_over(struct fill *f)
 {
-	if (!f->client && f->node.state == NODE_LANDED)
+	if (!f->client && f->node.state == NODE_LANDED && !f->busy)
 		fill_free(f);
 }
 

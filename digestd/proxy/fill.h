@@ -23,12 +23,14 @@
 #include "digestd/http/freshness.h"
 #include "digestd/mesh/route.h"
 #include "digestd/node/node_fill.h"
+#include "digestd/node/node_lease.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/buffer.h"
 #include "digestd/proxy/collapse.h"
 #include "digestd/proxy/question.h"
 #include "digestd/proxy/worker_inside.h"
 
+struct fill_cut;
 struct request;
 
 /* What a fill has of the process's memory, see fill_memory.c. */
@@ -53,16 +55,26 @@ struct fill {
 	bool past_peers; /* the origin has been asked: they are no more */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
+	uint64_t origin_number; /* see fill_distance.c; 0: not hashed yet */
 	const struct peerset_peer *peer; /* the one asked, or that had it */
+	struct node_lease lease; /* the way to the origin, in fill_lease.c */
+	struct lease_wish wish;	 /* of its request under way */
+	struct lease_answer told; /* by the last answer to one */
 	struct loop_timer timer; /* the machine's */
 
 	/* the fetch under way */
 	enum source source;
 	struct fetch *fetch;
+	size_t counted;    /* of the process's memory, but for the body */
 	struct fields in;  /* the client's fields as they came */
 	struct fields out; /* and as they are sent */
+	bool aligned;	   /* with a range in whole slices in place of its; */
+	bool as_it_is;	   /* which did not do: its own from now on */
 	int64_t asked_s, asked_ms;
 	uint64_t purges;   /* cache_purges() before that */
+	size_t needs;	   /* purges that the peer has to know of */
+	bool unheard;	   /* a peer is asked, see cache_hear_all(): what it has
+			      is for this client alone */
 	struct cached *stale; /* to be asked about, or served on error */
 	uint64_t stale_since; /* cache_purges() before it was looked up */
 	bool validating;   /* the origin is asked about it */
@@ -81,6 +93,8 @@ struct fill {
 	bool selected;           /* that has been found out, and: */
 	bool right_variant;
 	struct freshness freshness;
+	bool weighed;		 /* the admission policy has been asked: */
+	enum admission_decision worth;
 	bool judged;             /* it could be kept, and should be there: */
 	enum admission_decision place;
 	struct cached *head;     /* what is to be stored, but for its body */
@@ -91,6 +105,8 @@ struct fill {
 	bool tunnel_half;        /* and the origin has sent all */
 	struct buffer body;
 	struct fill_memory memory;
+	struct fill_cut *cut;	 /* it is stored in slices; null: it is not */
+	bool busy;		 /* with bytes of several: is not freed */
 
 	struct fill *next, **link; /* in the worker */
 };
@@ -122,6 +138,10 @@ void fill_end_all(struct worker *w);
 /* Of all fetches; arg is the fill. */
 extern const struct fetch_callbacks fill_callbacks;
 
+/* One step with bytes, of which f->node may take some. */
+void fill_take(struct fill *f, const struct node_fill_input *in,
+	       const char *data, size_t len);
+
 /* The client has taken bytes; it has left, or has been served; more of its own
  * body has come, or the end of it. */
 void fill_room(struct fill *f);
@@ -138,6 +158,13 @@ void fill_ask(struct fill *f);
  * memory. */
 int fill_ask_peer(struct fill *f, unsigned timeout_ms);
 
+/* Tells the peer what it must have applied. Returns 0, or -1: it cannot be
+ * asked. */
+int fill_add_need(struct fill *f);
+
+/* Whether its answer says that it had; for others it says nothing any more. */
+bool fill_need_is_met(struct fill *f);
+
 /* Asks the origin for what is being answered; 0, or there is no memory. */
 int fill_ask_again(struct fill *f);
 
@@ -148,7 +175,22 @@ void fill_renew(struct fill *f);
 /* Cancels the fetch, if there is one, and the timer. */
 void fill_stop_fetch(struct fill *f);
 
-/* Since the peer, or the origin, was asked; at least 1. */
+/* Distances, in fill_distance.c. */
+
+/* By which its route is made, until the next answer. */
+struct route_policy fill_distance_policy(struct fill *f);
+
+/* How long connecting to f->peer may take [ms], which may take timeout_ms to
+ * answer; and, from then on, a body of it (node_fill.pace_ms). */
+unsigned fill_distance_connect_ms(const struct fill *f, unsigned timeout_ms);
+int64_t fill_distance_pace_ms(const struct fill *f, unsigned timeout_ms);
+
+/* A header has come from the peer, which f->verdict is about, or the origin; or
+ * there was none in time. */
+void fill_distance_answered(struct fill *f);
+void fill_distance_late(struct fill *f);
+
+/* Since the peer, or the origin, was sent the request; at least 1. */
 unsigned fill_elapsed_ms(const struct fill *f);
 
 /* What the header of a peer's answer (fill_take_response()) says. */
@@ -170,6 +212,22 @@ void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
  * Without memory its client gets the final response alone. */
 void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 		       const struct fields *fields);
+
+/* One fetch for the cluster, in fill_lease.c. */
+
+/* Asks whom the origin's turn waits for; false: nobody, or no more. */
+bool fill_lease_ask(struct fill *f);
+
+/* Adds to a request to a peer what f->wish is, if it is on that way. Returns 0
+ * or -ENOMEM. */
+int fill_lease_add_wish(const struct fill *f, struct fields *out);
+
+/* Takes what a peer's answer says of the lease. */
+void fill_lease_take_answer(struct fill *f, unsigned status,
+			    const struct fields *fields);
+
+/* The origin has answered: remembers what is for one request only. */
+void fill_lease_judge_origin(const struct fill *f);
 
 /* Tunnels, in fill_tunnel.c. */
 
@@ -208,14 +266,77 @@ size_t fill_window(struct fill *f);
  * has gone. */
 void fill_trim(struct fill *f);
 
+/* The client has left before there was a header: whether others wait for it. If
+ * not, nobody can any more; one step under a lock. */
+bool fill_is_awaited(struct fill *f);
+
 /*
- * The client has left, while the response is kept: whether that goes on, as
- * others wait for it, or it is worth it. If not, nobody can wait for it any
- * more.
+ * The client has left, while the response is kept: whether it goes on alone, or
+ * others wait for it. If not, nobody can wait for it any more. This is one step
+ * under a lock.
  */
-bool fill_goes_on(struct fill *f);
+bool fill_is_wanted(struct fill *f);
+
+/* Large objects in slices, in fill_cut.c. */
+
+/* Whether a response for the client, which has been taken, begins one; then
+ * f->cut is there. */
+bool fill_cut_begins(struct fill *f, int64_t body_len);
+
+/* What the answer to a run, which has been taken, comes to. */
+enum node_head fill_cut_read(struct fill *f, int64_t body_len);
+
+/* Puts ranges of whole slices into f->out, and sets f->aligned. Returns 0, or
+ * -1 without memory. */
+int fill_cut_ask(struct fill *f);
+
+/* Begins: a new head is stored, and becomes f->stored. */
+void fill_cut_start(struct fill *f);
+
+/* Takes bytes of the response; may free f. Returns true. */
+bool fill_cut_take(struct fill *f, const char *data, size_t len);
+
+/* f->body is a whole slice: stores it. */
+void fill_cut_store(struct fill *f);
+
+/* The client has left: gives up slices that nobody waits for, but for the one
+ * that is coming. */
+void fill_cut_left(struct fill *f);
+
+/* Lets go of who waits for slices; frees. Both do nothing without f->cut. */
+void fill_cut_end(struct fill *f);
+void fill_cut_free(struct fill *f);
+
+/* Slices that are missing. All is borrowed. */
+struct fill_cut_want {
+	struct worker *worker;
+	const struct question *q;    /* for the object */
+	const struct fields *fields; /* by one of its clients */
+	struct cached *head;	     /* of it, and what that records: */
+	const struct slices *slices;
+	struct slices_run run;	/* at most NODE_ASK_SLICES */
+	bool past_peers;	/* they are not asked */
+	struct collapse **lead; /* of the first; becomes null. The others are
+				   fetched as far as nobody else does */
+};
+
+/* Fetches them; without memory, lets go of who waits. */
+void fill_cut_run(const struct fill_cut_want *want);
 
 /* What a response does to the store, in fill_store.c. */
+
+/* Whether a large object may be stored in slices, by the header of f->response
+ * as that of a 200; then f->place is where, and f->freshness its own. */
+bool fill_may_cut(struct fill *f);
+
+/* What the admission policy says of the key, which is a use of it, once. */
+enum admission_decision fill_worth(struct fill *f, uint64_t weight);
+
+/* An entry of these fields, without its body. Null without memory. */
+struct cached *fill_make_entry(struct fill *f, const struct fields *fields);
+
+/* Lands c, or null: nothing. Returns whether it is stored. */
+bool fill_land(struct fill *f, struct cached *c);
 
 /*
  * Takes the header of a response: f->response and what follows from it, up to
@@ -255,8 +376,8 @@ struct cached *fill_refreshed(struct fill *f, const struct fields *fields);
 void fill_keep_refreshed(struct fill *f, struct cached *c);
 
 /* Whether a peer's copy may be older than what was invalidated or purged here:
- * it must not come back from there. */
-bool fill_is_invalidated(const struct fill *f);
+ * it must not come back from there; `met`: the peer knew of that. */
+bool fill_is_invalidated(const struct fill *f, bool met);
 
 /* Drops what an unsafe request may have changed (RFC 9111, 4.4), and what the
  * response to HEAD differs from (4.3.5). */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "codec/squid.h"
-#include "digestd/http/answer.h"
 #include "digestd/http/decimal.h"
 #include "digestd/http/forward.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/http/targeted.h"
 #include "digestd/node/node_answer.h"
 #include "digestd/os/address.h"
@@ -70,6 +70,8 @@ unsigned fill_elapsed_ms(const struct fill *f)
 {
 	int64_t ms = worker_now_ms(f->worker) - f->asked_ms;
 
+	if (f->fetch)
+		ms -= fetch_connect_ms(f->fetch);
 	return ms > 0 ? (unsigned)ms : 1;
 }
 
@@ -83,13 +85,14 @@ enum peer_outcome fill_judge(struct fill *f)
 		.cc = &f->q->cc,
 		.now_s = worker_now_s(f->worker),
 	};
-	struct answer read;
+	bool met = fill_need_is_met(f);
+	struct response_facts read;
 
 	if (f->status != 504) {
-		question_read_answer(f->q, f->status, &f->response, &read);
-		answer.answer = &read;
+		question_read_response(f->q, f->status, &f->response, &read);
+		answer.facts = &read;
 		answer.right_variant = fill_right_variant(f);
-		answer.invalidated = fill_is_invalidated(f);
+		answer.invalidated = fill_is_invalidated(f, met);
 	}
 	return node_answer_of_peer(&answer);
 }
@@ -110,12 +113,15 @@ static void fill_fetch_begin_asking(struct fill *f, enum source source)
 	f->node.get = f->q->get;
 	f->node.unsafe = f->q->unsafe;
 	f->node.max_bytes = f->q->settings->max_object_bytes;
-	f->node.pace_ms = f->q->settings->peer_budget_ms;
 	f->fwd_status = 0;
 	f->kept = false;
 	f->asked_s = worker_now_s(f->worker);
 	f->asked_ms = worker_now_ms(f->worker);
 	f->purges = cache_purges(f->worker->shared.cache);
+	f->unheard = source == SOURCE_PEER &&
+		     !cache_has_heard_all(f->worker->shared.cache);
+	if (f->unheard)
+		fill_end_collapse(f); /* nobody joins it */
 	fields_free(&f->out);
 }
 
@@ -129,16 +135,27 @@ static int fill_fetch_copy_host(const struct fill *f, char *host, size_t cap)
 	return 0;
 }
 
+/* How the request came, and to which host it goes. */
+static struct forward_request fill_fetch_route(const struct fill *f,
+					       const char *host)
+{
+	const struct server_request *in = fill_fetch_client(f);
+
+	return (struct forward_request){
+		.node = f->q->settings->node,
+		.host = host,
+		.minor = in ? in->minor : 1,
+		.http2 = in && in->http2,
+	};
+}
+
 int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 {
 	const struct worker_settings *set = f->q->settings;
-	const struct server_request *in = fill_fetch_client(f);
 	char host[300];
-	struct forward_request how = { set->node, host, in ? in->minor : 1 };
+	struct forward_request how = fill_fetch_route(f, host);
 	struct fetch_limits limits = {
-		.connect_ms = set->peer_connect_ms < timeout_ms
-				      ? set->peer_connect_ms
-				      : timeout_ms,
+		.connect_ms = fill_distance_connect_ms(f, timeout_ms),
 		.first_byte_ms = timeout_ms,
 		.low_rate = LOW_RATE,
 		.low_rate_s = set->origin_low_rate_s,
@@ -154,8 +171,14 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 	};
 
 	fill_fetch_begin_asking(f, SOURCE_PEER);
+	f->node.pace_ms = fill_distance_pace_ms(f, timeout_ms);
+	if (f->lease.asks) /* it may come as slowly as from the origin */
+		f->node.pace_ms += set->lease_wait_ms;
 	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
-	    f->peer->kind->ask(&f->in, &how, set->token, &f->out) ||
+	    f->peer->kind->ask(&f->in, &how, set->tokens.at[0], &f->out) ||
+	    fill_lease_add_wish(f, &f->out) ||
+	    fill_cut_ask(f) ||
+	    (f->peer->kind->purges && fill_add_need(f)) ||
 	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
 			&f->fetch))
 		return -1;
@@ -165,9 +188,13 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 
 static bool fill_fetch_may_ask_peers(const struct fill *f)
 {
-	const struct node_ask ask = question_ask(f->q, &f->in);
+	struct node_ask ask = question_ask(f->q, &f->in);
 
-	return f->worker->view && node_ask_may_be_at_peers(&ask, f->stale);
+	if (f->as_it_is)
+		ask.slice_bytes = 0;
+	return f->worker->view &&
+	       cache_has_caught_up(f->worker->shared.cache) &&
+	       node_ask_may_be_at_peers(&ask, f->stale);
 }
 
 /* Finds the peers that may have it. */
@@ -185,18 +212,20 @@ static void fill_fetch_begin_route(struct fill *f,
 	route_init(&f->route, f->view, &keys, policy,
 		   worker_now_ms(f->worker));
 	worker_add(&f->worker->counters.lookups, 1);
+	worker_add(&f->worker->counters.peers_too_far,
+		   route_too_far(&f->route));
 }
 
 /* Returns whether one is being asked. */
 static bool fill_fetch_ask_peers(struct fill *f)
 {
-	const struct worker_settings *set = f->q->settings;
-	struct route_policy policy = {set->peer_budget_ms,
-				      set->peer_first_byte_ms, set->peer_tries};
+	struct route_policy policy;
 	struct route_step next;
 
-	if (!fill_fetch_may_ask_peers(f))
+	if (!fill_fetch_may_ask_peers(f) ||
+	    f->lease.state != NODE_LEASE_BEGIN)
 		return false;
+	policy = fill_distance_policy(f);
 	if (!f->view)
 		fill_fetch_begin_route(f, &policy);
 	while ((next = route_next(&f->route, &policy, worker_now_ms(f->worker)))
@@ -288,7 +317,7 @@ static int fill_fetch_from_origin(struct fill *f)
 	const struct worker_settings *set = f->q->settings;
 	const struct server_request *in = fill_fetch_client(f);
 	char host[300], url[320];
-	struct forward_request how = { set->node, host, in ? in->minor : 1 };
+	struct forward_request how = fill_fetch_route(f, host);
 	struct fetch_limits limits = {
 		.connect_ms = set->origin_connect_ms,
 		.first_byte_ms = set->origin_first_byte_ms,
@@ -319,7 +348,7 @@ static int fill_fetch_from_origin(struct fill *f)
 		snprintf(url, sizeof(url), "http://%s", host);
 	if (forward_to_origin(&f->in, &how, &f->out) ||
 	    fill_fetch_tell_client(f, host) || fill_fetch_add_conditions(f) ||
-	    fill_fetch_count_forward(f) ||
+	    fill_fetch_count_forward(f) || fill_cut_ask(f) ||
 	    (question_acts_for_origin(f->q) &&
 	     targeted_announce(&f->out, set->node)))
 		return -1;
@@ -343,6 +372,7 @@ static int fill_fetch_origin(struct fill *f)
 {
 	worker_add(&f->worker->counters.origin_fetches, 1);
 	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
+	collapse_open(f->collapse);
 	if (fill_fetch_from_origin(f))
 		return -1;
 	node_fill_ask(&f->node, NODE_ASK_ORIGIN, f->asked_ms);
@@ -351,11 +381,17 @@ static int fill_fetch_origin(struct fill *f)
 
 void fill_ask(struct fill *f)
 {
-	if (!f->past_peers && fill_fetch_ask_peers(f))
+	if (!f->past_peers &&
+	    (fill_fetch_ask_peers(f) || fill_lease_ask(f)))
 		return;
 	f->past_peers = true;
 	if (!fill_fetch_origin(f))
 		return;
+	if (!f->client) {
+		fill_end_collapse(f);
+		fill_free_if_over(f);
+		return;
+	}
 	request_event(f->client, NODE_BROKE);
 	reply_error(f->client, 503, "memory");
 }

@@ -17,7 +17,7 @@ void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 	    f->node.state != NODE_ASK_ORIGIN || fields_copy(fields, &out))
 		return;
 	fields_remove_hop_by_hop(&out);
-	if (!via_append(&out, 1, f->q->settings->node))
+	if (!via_append(&out, "1.1", f->q->settings->node))
 		exchange_interim(f->client->x, status, &out);
 	fields_free(&out);
 }

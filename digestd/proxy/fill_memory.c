@@ -83,13 +83,16 @@ void fill_trim(struct fill *f)
 	m->body.bytes -= surplus;
 }
 
-bool fill_goes_on(struct fill *f)
+bool fill_is_awaited(struct fill *f)
+{
+	return !collapses_end_alone(f->worker->shared.collapses, &f->collapse);
+}
+
+bool fill_is_wanted(struct fill *f)
 {
 	const struct node_memory memory = worker_memory();
 
-	/* nobody else is short of memory */
-	if (!node_memory_is_short(&memory) &&
-	    node_fill_is_worth_finishing(&f->node))
-		return true;
-	return !collapses_end_alone(f->worker->shared.collapses, &f->collapse);
+	return node_fill_goes_on_alone(&f->node,
+				       node_memory_is_short(&memory)) ||
+	       fill_is_awaited(f);
 }

@@ -36,11 +36,20 @@ static void fill_record(struct fill *f, enum peer_outcome kind, unsigned rtt_ms)
 
 static void fill_do_record_hit(struct fill_work *d)
 {
-	fill_record(d->f, OUTCOME_HIT, d->f->rtt_ms);
+	if (d->f->lease.asks)
+		node_lease_was_worth(&d->f->worker->lease_worth, true);
+	/* one answer is a hit, however many runs it takes */
+	if (d->f->node.purpose == NODE_FOR_SLICES)
+		fill_report_outcome(d->f, OUTCOME_HIT, d->f->rtt_ms);
+	else
+		fill_record(d->f, OUTCOME_HIT, d->f->rtt_ms);
 }
 
+/* Who is asked for a lease has promised nothing. */
 static void fill_do_record_verdict(struct fill_work *d)
 {
+	if (d->f->lease.asks && d->f->verdict != OUTCOME_FAILED)
+		return;
 	fill_record(d->f, d->f->verdict, d->f->rtt_ms);
 }
 
@@ -76,7 +85,16 @@ static void fill_do_pass(struct fill_work *d)
 
 static void fill_do_store(struct fill_work *d)
 {
-	fill_store(d->f);
+	if (d->f->cut)
+		fill_cut_start(d->f);
+	else
+		fill_store(d->f);
+}
+
+static void fill_do_store_slice(struct fill_work *d)
+{
+	if (!d->no_memory)
+		fill_cut_store(d->f);
 }
 
 static void fill_do_take_window(struct fill_work *d)
@@ -116,7 +134,7 @@ static void fill_do_reply_stored(struct fill_work *d)
 static void fill_do_reply_whole(struct fill_work *d)
 {
 	request_event(d->f->client, NODE_END);
-	reply_whole(d->f->client);
+	request_purge_reply(d->f->client, reply_whole);
 }
 
 static void fill_do_reply_stale(struct fill_work *d)
@@ -148,7 +166,7 @@ static void fill_do_share(struct fill_work *d)
 static void fill_do_reply_stream(struct fill_work *d)
 {
 	request_event(d->f->client, NODE_HEAD);
-	reply_stream(d->f->client);
+	request_purge_reply(d->f->client, reply_stream);
 }
 
 static void fill_do_stop(struct fill_work *d)
@@ -264,6 +282,7 @@ static void (*const fill_actions[])(struct fill_work *) = {
 	fill_do_set_timer,
 	fill_do_take,
 	NULL,
+	fill_do_store_slice,
 	fill_do_wake,
 	fill_do_resume,
 	fill_do_upload,
@@ -314,6 +333,17 @@ static void fill_event(struct fill *f, const struct node_fill_input *in)
 	fill_carry_out(&d);
 }
 
+void fill_take(struct fill *f, const struct node_fill_input *in,
+	       const char *data, size_t len)
+{
+	const struct node_fill_step step = node_fill_step(&f->node, in);
+	struct fill_work d = {
+		.f = f, .step = &step, .data = data, .len = len
+	};
+
+	fill_carry_out(&d);
+}
+
 /* An event that has no facts but what is always known. */
 static void fill_plain_event(struct fill *f, enum node_event event)
 {
@@ -349,12 +379,57 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 				     const struct fields *fields,
 				     int64_t body_len)
 {
+	enum node_head head = NODE_HEAD_USABLE;
+
 	if (fill_take_response(f, status, fields, body_len))
 		return NODE_HEAD_NOMEM;
-	f->verdict = fill_judge(f);
-	f->rtt_ms = fill_elapsed_ms(f);
+	fill_lease_take_answer(f, status, fields);
+	f->rtt_ms = f->lease.asks ? 0 : fill_elapsed_ms(f);
+	if (f->node.purpose == NODE_FOR_SLICES)
+		head = fill_cut_read(f, body_len);
+	else if (fill_cut_begins(f, body_len))
+		head = NODE_HEAD_SLICES;
+	if (head == NODE_HEAD_SLICES) {
+		f->verdict = OUTCOME_HIT;
+		fill_distance_answered(f);
+		return head;
+	}
+	f->verdict = head == NODE_HEAD_CHANGED ? OUTCOME_STALE :
+		     f->status == 206	       ? OUTCOME_VARIANT :
+						 fill_judge(f);
+	fill_distance_answered(f);
+	if (f->node.purpose == NODE_FOR_SLICES)
+		return NODE_HEAD_UNUSABLE;
 	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
 					 : NODE_HEAD_UNUSABLE;
+}
+
+/* Whether what was asked for in whole slices is not what the client gets. */
+static bool fill_is_for_slices_only(const struct fill *f)
+{
+	return f->aligned && (f->status == 206 ||
+			      (f->status == 416 &&
+			       fields_get(&f->in, "If-Range")));
+}
+
+/* Of an origin's response that is to be used. */
+static enum node_head fill_read_usable(struct fill *f, unsigned status,
+				       const struct fields *fields,
+				       int64_t body_len)
+{
+	if (fill_take_response(f, status, fields, body_len) ||
+	    (status == 101 && fill_tunnel_begin(f, fields)))
+		return NODE_HEAD_NOMEM;
+	if (f->node.purpose == NODE_FOR_SLICES)
+		return fill_cut_read(f, body_len);
+	if (fill_cut_begins(f, body_len))
+		return NODE_HEAD_SLICES;
+	if (!fill_is_for_slices_only(f)) {
+		fill_lease_judge_origin(f);
+		return NODE_HEAD_USABLE;
+	}
+	f->as_it_is = true;
+	return NODE_HEAD_ELSEWHERE;
 }
 
 static enum node_head fill_read_origin(struct fill *f, unsigned status,
@@ -370,14 +445,12 @@ static enum node_head fill_read_origin(struct fill *f, unsigned status,
 	};
 	enum node_head head = node_answer_of_origin(&answer);
 
+	fill_distance_answered(f);
 	if (head == NODE_HEAD_CONFIRMS)
 		f->refreshed = fill_refreshed(f, fields);
 	if (head != NODE_HEAD_USABLE)
 		return head;
-	if (fill_take_response(f, status, fields, body_len) ||
-	    (status == 101 && fill_tunnel_begin(f, fields)))
-		return NODE_HEAD_NOMEM;
-	return NODE_HEAD_USABLE;
+	return fill_read_usable(f, status, fields, body_len);
 }
 
 /* Asks for admission and for memory. */
@@ -390,12 +463,15 @@ static void fill_ask_admission(struct fill *f)
 		.keep = fill_admit(f),
 		.busy = node_memory_is_low(&memory),
 		.receiving = receiving,
+		.agrees = f->status < 300,
 		.early_bytes = EXCHANGE_EARLY_BYTES,
 	};
 	struct node_fill_step step;
 	struct fill_work d = { .f = f, .step = &step };
 
 	in.room = fill_hold(f, node_fill_need_whole(&f->node, &in));
+	if (in.keep && in.room && f->node.body_len > 0)
+		buffer_fit_body(&f->body, (size_t)f->node.body_len);
 	worker_add(&f->worker->counters.memory_passed, in.keep && !in.room);
 	step = node_fill_admitted(&f->node, &in);
 	fill_carry_out(&d);
@@ -473,7 +549,7 @@ static bool fill_more(struct fill *f, const char *data, size_t len, bool *taken)
 		.len = len,
 		.room = fill_hold(f, node_fill_need(node, len)),
 		.same = fill_is_same(f, data, repeated),
-		.wanted = !alone || fill_goes_on(f),
+		.wanted = !alone || fill_is_wanted(f),
 		.waiting = buffer_left(&f->body),
 		.window = passes ? fill_window(f) : 0,
 	};
@@ -492,9 +568,12 @@ static bool fill_more(struct fill *f, const char *data, size_t len, bool *taken)
 static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 			 size_t len)
 {
+	struct fill *f = arg;
 	bool taken;
 
 	(void)fetch;
+	if (f->node.state == NODE_CUT_PEER || f->node.state == NODE_CUT_ORIGIN)
+		return fill_cut_take(f, data, len);
 	while (fill_more(arg, data, len, &taken))
 		continue;
 	return taken;
@@ -524,7 +603,9 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 	in->event = NODE_BROKE;
 	in->status = failure.status;
 	in->stale_usable = failure.stale_usable;
-	in->own_fault = failure.own_fault;
+	/* who waits for a slow origin is not to blame for that */
+	in->own_fault = failure.own_fault ||
+			(f->lease.asks && result == FETCH_TIMEOUT);
 }
 
 static void fill_count_failure(struct fill *f, enum fetch_result result)
@@ -551,6 +632,8 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 
 	(void)fetch;
 	f->fetch = NULL;
+	if (done->result == FETCH_TIMEOUT && node_fill_asks(&f->node))
+		fill_distance_late(f);
 	if (done->result != FETCH_COMPLETE) {
 		fill_fail(f, done->result, &in);
 		fill_count_failure(f, done->result);
@@ -586,10 +669,15 @@ void fill_left(struct fill *f)
 	const struct node_fill_input in = {
 		.event = NODE_LEFT,
 		.now_ms = worker_now_ms(f->worker),
-		.wanted = f->node.keep == NODE_KEEP_YES && fill_goes_on(f),
+		.wanted = node_fill_asks(&f->node) ?
+				  fill_is_awaited(f) :
+				  f->node.keep == NODE_KEEP_YES &&
+					  fill_is_wanted(f),
 	};
 
 	f->client = NULL;
+	if (f->cut && f->node.state != NODE_LANDED)
+		fill_cut_left(f);
 	fill_event(f, &in);
 }
 

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/answer.h"
 #include "digestd/http/conditional.h"
 #include "digestd/http/forward.h"
+#include "digestd/http/response_facts.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
 #include "digestd/node/node_keep.h"
 #include "digestd/peers/placer.h"
+#include "digestd/peers/teller.h"
 #include "digestd/proxy/fill.h"
+#include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
 
 /* What a body weighs whose length is not known yet. */
@@ -40,10 +42,11 @@ bool fill_right_variant(struct fill *f)
 	return !fill_store_select(f) && f->right_variant;
 }
 
-static bool fill_store_may_store(struct fill *f, const struct answer *answer)
+static bool fill_store_may_store(struct fill *f,
+				 const struct response_facts *facts)
 {
 	const struct node_keep_response response = {
-		.answer = answer,
+		.facts = facts,
 		.request = &f->in,
 		.target = &f->q->target,
 		.freshness = &f->freshness,
@@ -82,20 +85,18 @@ static int fill_store_fields(const struct fill *f, const struct fields *fields,
 			     struct fields *kept)
 {
 	struct fields withheld;
-	struct answer answer;
+	struct response_facts facts;
 	int err;
 
-	question_read_answer(f->q, f->stale->status, fields, &answer);
-	err = setcookie_withheld(&answer, &withheld);
+	question_read_response(f->q, f->stale->status, fields, &facts);
+	err = setcookie_withheld(&facts, &withheld);
 	if (!err)
 		err = setcookie_shared(fields, &withheld, kept);
 	fields_free(&withheld);
 	return err;
 }
 
-/* An entry of these fields, without its body. Null without memory. */
-static struct cached *fill_store_entry(struct fill *f,
-				       const struct fields *fields)
+struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
 {
 	struct cache *cache = f->worker->shared.cache;
 	const struct cached_head head = { f->q->target.uri, fields,
@@ -113,12 +114,21 @@ static struct cached *fill_store_make_head(struct fill *f)
 	struct cached *c;
 
 	if (!fields_count(&f->withheld)) /* nearly all */
-		return fill_store_entry(f, &f->response);
+		return fill_make_entry(f, &f->response);
 	if (setcookie_shared(&f->response, &f->withheld, &kept))
 		return NULL;
-	c = fill_store_entry(f, &kept);
+	c = fill_make_entry(f, &kept);
 	fields_free(&kept);
 	return c;
+}
+
+enum admission_decision fill_worth(struct fill *f, uint64_t weight)
+{
+	if (!f->weighed)
+		f->worth = cache_admit(f->worker->shared.cache, &f->q->key,
+				       weight, worker_now_ms(f->worker));
+	f->weighed = true;
+	return f->worth;
 }
 
 /* Whether it is worth f->head, which is given up when it is not. */
@@ -128,9 +138,7 @@ static bool fill_store_is_worth_it(struct fill *f)
 	size_t body = len < 0 ? UNKNOWN_BYTES : (size_t)len;
 
 	f->place = node_keep_place(
-		cache_admit(f->worker->shared.cache, &f->q->key,
-			    cache_head_weight(f->head) + body,
-			    worker_now_ms(f->worker)),
+		fill_worth(f, cache_head_weight(f->head) + body),
 		f->stale ? cached_place(f->stale) : ADMISSION_NO);
 	f->judged = true;
 	f->head->place = (uint8_t)f->place;
@@ -148,20 +156,18 @@ bool fill_admit(struct fill *f)
 		f->head = fill_store_make_head(f);
 	if (!f->head || !fill_store_is_worth_it(f))
 		return false;
-	if (f->node.body_len > 0)
-		buffer_fit(&f->body, (size_t)f->node.body_len);
 	return true;
 }
 
 /* Notes what is not for everybody; what is to be stripped, nobody gets. A
  * peer's copy is everybody's in any case. 0 or -ENOMEM. */
-static int fill_withhold(struct fill *f, const struct answer *answer,
+static int fill_withhold(struct fill *f, const struct response_facts *facts,
 			 bool shared)
 {
-	if (shared && answer->set_cookie == SET_COOKIE_STRIP)
+	if (shared && facts->set_cookie == SET_COOKIE_STRIP)
 		fields_remove(&f->response, "Set-Cookie");
 	fields_free(&f->withheld);
-	return setcookie_withheld(answer, &f->withheld);
+	return setcookie_withheld(facts, &f->withheld);
 }
 
 static bool fill_store_has_strong_tag(const struct fill *f)
@@ -184,7 +190,7 @@ int fill_take_response(struct fill *f, unsigned status,
 {
 	struct exchange_times times = fill_store_times(f);
 	bool may_store;
-	struct answer answer;
+	struct response_facts facts;
 
 	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
 		return -1;
@@ -193,18 +199,43 @@ int fill_take_response(struct fill *f, unsigned status,
 	f->node.bodiless = f->q->head || status == 204 ||
 			   status == 304;
 	f->node.strong_tag = fill_store_has_strong_tag(f);
-	question_read_answer(f->q, status, &f->response, &answer);
-	freshness_init(&f->freshness, &answer, &times);
+	question_read_response(f->q, status, &f->response, &facts);
+	freshness_init(&f->freshness, &facts, &times);
 	f->judged = false;
-	may_store = fill_store_may_store(f, &answer);
+	may_store = fill_store_may_store(f, &facts) && !f->unheard;
 	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
-	return fill_withhold(f, &answer, may_store || f->source == SOURCE_PEER)
+	return fill_withhold(f, &facts, may_store || f->source == SOURCE_PEER)
 		       ? -1
 		       : 0;
 }
 
-/* What is to be stored, or null. */
-static bool fill_store_land(struct fill *f, struct cached *c)
+bool fill_may_cut(struct fill *f)
+{
+	const struct exchange_times times = fill_store_times(f);
+	struct node_keep_response response = {
+		.request = &f->in,
+		.target = &f->q->target,
+		.freshness = &f->freshness,
+		.get = true,
+	};
+	struct response_facts facts;
+
+	question_read_response(f->q, 200, &f->response, &facts);
+	freshness_init(&f->freshness, &facts, &times);
+	response.facts = &facts;
+	if (!node_keep_may(&response) || !fill_right_variant(f) ||
+	    fill_withhold(f, &facts, true))
+		return false;
+	/* a peer's slices pass through the store, where its copy of an object
+	 * that is whole would be enough */
+	if (!fill_store_is_placed_here(f) && f->source != SOURCE_PEER)
+		return false;
+	/* a run would push itself out of the little room of probation */
+	f->place = fill_worth(f, f->q->settings->slice_bytes);
+	return f->place == ADMISSION_DISK;
+}
+
+bool fill_land(struct fill *f, struct cached *c)
 {
 	const struct shared_landing landing = {
 		.fill = { &f->q->key, &f->in, f->purges, NULL },
@@ -233,11 +264,11 @@ void fill_store(struct fill *f)
 	f->head = NULL;
 	fill_release(f); /* it is counted as an object from now on */
 	collapse_hold(f->collapse);
-	buffer_fit(&f->body, f->body.len);
+	buffer_fit_body(&f->body, f->body.len);
 	collapse_grow(f->collapse, f->body.data, f->body.len);
 	cached_set_body(c, f->body.data, f->body.len);
 	f->stored = c; /* the body's bytes are its now */
-	f->kept = fill_store_land(f, c);
+	f->kept = fill_land(f, c);
 	worker_add(&f->worker->counters.stored, f->kept);
 }
 
@@ -259,7 +290,8 @@ void fill_share_body(struct fill *f)
 
 void fill_end_collapse(struct fill *f)
 {
-	(void)fill_store_land(f, NULL);
+	(void)fill_land(f, NULL);
+	fill_cut_end(f);
 }
 
 /* Of the stale response, with `fields`, which the 304 has updated. */
@@ -274,14 +306,14 @@ static struct cached *fill_store_make_refreshed(const struct fill *f,
 	const struct cached_head head = { f->q->target.uri, fields,
 					  &selecting, old->status, &freshness,
 					  cache_has_disk(cache) };
-	struct answer answer;
+	struct response_facts facts;
 	struct cached *c;
 
 	/* the 304 may name other fields in Vary, and is for this request */
 	if (vary_select(&f->in, fields, &selecting))
 		return NULL;
-	question_read_answer(f->q, old->status, fields, &answer);
-	freshness_init(&freshness, &answer, &times);
+	question_read_response(f->q, old->status, fields, &facts);
+	freshness_init(&freshness, &facts, &times);
 	c = cached_new(&head);
 	fields_free(&selecting);
 	if (c)
@@ -305,13 +337,13 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
 struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
 {
 	struct cached *c = NULL;
-	struct answer answer;
+	struct response_facts facts;
 	struct fields all, kept;
 
 	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
 		return NULL;
-	question_read_answer(f->q, 304, &f->response, &answer);
-	if (fill_withhold(f, &answer, true) || cached_fields(f->stale, &all))
+	question_read_response(f->q, 304, &f->response, &facts);
+	if (fill_withhold(f, &facts, true) || cached_fields(f->stale, &all))
 		return NULL;
 	if (!conditional_update(&f->response, &all) &&
 	    !fill_store_fields(f, &all, &kept)) {
@@ -334,15 +366,15 @@ static void fill_store_drop(struct fill *f, struct cached *c)
 
 void fill_keep_refreshed(struct fill *f, struct cached *c)
 {
-	struct answer answer;
+	struct response_facts facts;
 	struct fields fields;
 
 	if (cached_fields(c, &fields)) {
 		fill_store_drop(f, c); /* without memory to look */
 		return;
 	}
-	question_read_answer(f->q, c->status, &fields, &answer);
-	switch (node_keep_renewed(&answer, &f->in,
+	question_read_response(f->q, c->status, &fields, &facts);
+	switch (node_keep_renewed(&facts, &f->in,
 				  vary_match(cached_selecting(c), &f->out))) {
 	case NODE_RENEWED_STORE:
 		f->kept = fill_store_land_renewed(f, c);
@@ -357,36 +389,78 @@ void fill_keep_refreshed(struct fill *f, struct cached *c)
 	fields_free(&fields);
 }
 
-/* The response to this request is newer than what it invalidates. */
-static void fill_store_drop_uri(struct fill *f, const char *uri)
+/* The response to this request is newer than what it invalidates. Returns the
+ * number by which peers are told, or 0. */
+static uint64_t fill_store_drop_uri(struct fill *f, const char *uri)
 {
+	struct teller *teller = f->worker->shared.teller;
+	struct cache *cache = f->worker->shared.cache;
+	uint64_t *asked, seq = 0;
 	struct scd_key key;
 	bool own;
 
 	scd_key_make(f->q->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
 	own = key.lo == f->q->key.lo && key.hi == f->q->key.hi;
-	if (cache_drop(f->worker->shared.cache, &key, own ? &f->purges : NULL,
-		       worker_now_s(f->worker)))
+	asked = own ? &f->purges : NULL;
+	if (teller && teller_tells(teller) ?
+		    cache_invalidate(cache, &key, asked,
+				     worker_now_s(f->worker), &seq) :
+		    cache_drop(cache, &key, asked, worker_now_s(f->worker)))
 		worker_add(&f->worker->counters.invalidated, 1);
+	return seq;
 }
 
-bool fill_is_invalidated(const struct fill *f)
+static uint64_t fill_store_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The reply waits until they have heard of it. */
+static void fill_store_tell(struct fill *f, uint64_t seq)
+{
+	if (seq && f->client)
+		request_purge_tell(f->client, seq);
+	else if (seq)
+		teller_wake(f->worker->shared.teller);
+}
+
+/* What the fields of the response name. */
+static uint64_t fill_store_drop_named(struct fill *f)
+{
+	static const char *const names[] = { "Location", "Content-Location" };
+	uint64_t seq = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *reference = fields_get(&f->response, names[i]);
+		char *uri;
+
+		if (reference &&
+		    !target_same_origin(&f->q->target, reference, &uri)) {
+			seq = fill_store_later(seq,
+					       fill_store_drop_uri(f, uri));
+			free(uri);
+		}
+	}
+	return seq;
+}
+
+bool fill_is_invalidated(const struct fill *f, bool met)
 {
 	const struct cache_copy copy = {
 		.key = &f->q->key,
 		.uri = f->q->target.uri,
 		.fields = &f->response,
 		.born_s = freshness_spans(&f->freshness).born_s,
+		.asked = f->purges,
+		.met = met,
 	};
 
-	return cache_is_purged(f->worker->shared.cache, &copy,
-			       worker_now_s(f->worker));
+	return cache_is_purged(f->worker->shared.cache, &copy);
 }
 
 void fill_invalidate(struct fill *f)
 {
-	static const char *const names[] = { "Location", "Content-Location" };
 	const struct node_keep_change change = {
 		.status = f->status,
 		.unsafe = f->q->unsafe,
@@ -394,19 +468,14 @@ void fill_invalidate(struct fill *f)
 		.validating = f->validating,
 	};
 	unsigned drop = node_keep_invalidates(&change);
+	uint64_t seq = 0;
 
+	if (f->cut) /* it is another version now */
+		cache_drop(f->worker->shared.cache, &f->q->key, NULL,
+			   worker_now_s(f->worker));
 	if (drop & NODE_DROP_TARGET)
-		fill_store_drop_uri(f, f->q->target.uri);
-	if (!(drop & NODE_DROP_NAMED))
-		return;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *reference = fields_get(&f->response, names[i]);
-		char *uri;
-
-		if (reference &&
-		    !target_same_origin(&f->q->target, reference, &uri)) {
-			fill_store_drop_uri(f, uri);
-			free(uri);
-		}
-	}
+		seq = fill_store_drop_uri(f, f->q->target.uri);
+	if (drop & NODE_DROP_NAMED)
+		seq = fill_store_later(seq, fill_store_drop_named(f));
+	fill_store_tell(f, seq);
 }

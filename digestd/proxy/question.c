@@ -79,15 +79,53 @@ enum set_cookie question_set_cookie(const struct question *q)
 	return q->site ? q->site->set_cookie : q->settings->set_cookie;
 }
 
-struct node_ask question_ask(const struct question *q,
-			     const struct fields *fields)
+char *question_slice(const struct question *q, const struct slices *s,
+		     uint64_t number, struct scd_key *key)
 {
-	return (struct node_ask){ fields, &q->cc, q->get, q->cacheable };
+	char *name = malloc(q->target.uri_len + SLICES_NAME);
+
+	if (!name)
+		return NULL;
+	memcpy(name, q->target.uri, q->target.uri_len);
+	slices_name(s, number, name + q->target.uri_len);
+	scd_key_make(q->settings->hash_secret, "GET", name, strlen(name), key);
+	return name;
 }
 
-void question_read_answer(const struct question *q, unsigned status,
-			  const struct fields *fields, struct answer *answer)
+bool question_slice_key(const struct question *q, const struct slices *s,
+			uint64_t number, struct scd_key *key)
 {
-	answer_read(answer, status, fields, question_acts_for_origin(q));
-	answer->set_cookie = question_set_cookie(q);
+	char *name = question_slice(q, s, number, key);
+	bool made = name;
+
+	free(name);
+	return made;
+}
+
+bool question_is_ranged(struct question *q, const struct fields *fields)
+{
+	if (q->ranged == QUESTION_UNKNOWN)
+		q->ranged = fields_get(fields, "Range") ? QUESTION_RANGED
+							: QUESTION_WHOLE;
+	return q->ranged == QUESTION_RANGED;
+}
+
+struct node_ask question_ask(struct question *q, const struct fields *fields)
+{
+	return (struct node_ask){
+		.request = fields,
+		.cc = &q->cc,
+		.get = q->get,
+		.cacheable = q->cacheable,
+		.ranged = question_is_ranged(q, fields),
+		.slice_bytes = q->settings->slice_bytes,
+	};
+}
+
+void question_read_response(const struct question *q, unsigned status,
+			    const struct fields *fields,
+			    struct response_facts *facts)
+{
+	response_facts_read(facts, status, fields, question_acts_for_origin(q));
+	facts->set_cookie = question_set_cookie(q);
 }

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 
 #include "codec/key.h"
-#include "digestd/http/answer.h"
 #include "digestd/http/cachecontrol.h"
+#include "digestd/http/response_facts.h"
+#include "digestd/http/slices.h"
 #include "digestd/http/target.h"
 #include "digestd/node/node_ask.h"
 #include "digestd/proxy/worker.h"
@@ -29,6 +30,7 @@ struct question {
 	bool forward;         /* as a forward proxy, to the target itself */
 	bool unsafe;          /* invalidates what it succeeds on */
 	bool cacheable;       /* GET or HEAD that the store may answer */
+	enum { QUESTION_UNKNOWN, QUESTION_WHOLE, QUESTION_RANGED } ranged;
 	bool upgrade;         /* may change protocols, see server_request */
 };
 
@@ -55,12 +57,27 @@ const char *question_acts_for_origin(const struct question *q);
 /* What is done with Set-Cookie at the site. */
 enum set_cookie question_set_cookie(const struct question *q);
 
+/*
+ * A slice of it, as the store knows it: its key, and its name, of malloc(),
+ * which is the URI's with something behind it. Null: no memory.
+ */
+char *question_slice(const struct question *q, const struct slices *s,
+		     uint64_t number, struct scd_key *key);
+
+/* Only the key; false: no memory. */
+bool question_slice_key(const struct question *q, const struct slices *s,
+			uint64_t number, struct scd_key *key);
+
+/* Whether it has a Range, by its fields, which are looked through once. */
+bool question_is_ranged(struct question *q, const struct fields *fields);
+
 /* What is asked for, with fields that came. */
-struct node_ask question_ask(const struct question *q,
+struct node_ask question_ask(struct question *q,
 			     const struct fields *fields);
 
 /* Reads a response, with the rules of the site. */
-void question_read_answer(const struct question *q, unsigned status,
-			  const struct fields *fields, struct answer *answer);
+void question_read_response(const struct question *q, unsigned status,
+			    const struct fields *fields,
+			    struct response_facts *facts);
 
 #endif

@@ -24,18 +24,10 @@ static bool ready_is_for(const struct ready_slot *slot,
 	return slot->key.lo == key->lo && slot->key.hi == key->hi;
 }
 
-static void ready_forget(struct ready *ready, struct ready_slot *slot)
+static void ready_forget(struct ready_slot *slot)
 {
-	assert(ready->file_bytes >= slot->file_bytes);
-	ready->file_bytes -= slot->file_bytes;
 	shared_reply_unref(slot->reply);
 	*slot = (struct ready_slot){ 0 };
-}
-
-static unsigned ready_enough(const struct ready_hit *hit)
-{
-	return hit->cached->body_len < READY_FILE_MIN ? READY_ASKED :
-							READY_FILE_ASKED;
 }
 
 struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
@@ -45,24 +37,12 @@ struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 	struct ready_slot *slot = &ready->slots[i];
 
 	if (!ready_is_for(slot, hit)) {
-		ready_forget(ready, slot);
+		ready_forget(slot);
 		slot->key = hit->cached->entry.key;
 	}
 	slot->hit = *hit;
-	*wanted = !slot->reply && ++slot->asked >= ready_enough(hit);
+	*wanted = !slot->reply && ++slot->asked >= READY_ASKED;
 	return slot;
-}
-
-bool ready_file(struct ready *ready, struct ready_slot *slot)
-{
-	size_t len = slot->hit.cached->body_len;
-
-	if (len < READY_FILE_MIN || slot->file_bytes ||
-	    len > READY_FILES_BYTES - ready->file_bytes)
-		return false;
-	ready->file_bytes += len;
-	slot->file_bytes = len;
-	return true;
 }
 
 /* Returns whether there are still replies. */
@@ -78,7 +58,7 @@ static bool ready_drop(struct ready *ready, const int64_t *but_of_s)
 		if (but_of_s && slot->hit.at_s == *but_of_s)
 			left = true;
 		else
-			ready_forget(ready, slot);
+			ready_forget(slot);
 	}
 	return left;
 }

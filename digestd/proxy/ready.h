@@ -9,10 +9,7 @@
  * a reply is found by the stored response, and that in the store.
  *
  * What is asked for once a second gets none: the first request for an object
- * leaves a note for its key, the second makes the reply. A larger body is
- * copied to a file in memory for it, which the kernel sends without copying it
- * again; that needs some requests more to be worth it, and there is room for so
- * much only.
+ * leaves a note for its key, the second makes the reply.
  */
 #ifndef DIGESTD_PROXY_READY_H
 #define DIGESTD_PROXY_READY_H
@@ -29,11 +26,8 @@ struct fields;
 struct shared_reply;
 
 enum {
-	READY_SLOTS = 256,	      /* a power of two */
-	READY_ASKED = 2,	      /* times in its second, to be made */
-	READY_FILE_MIN = 32768,	      /* bytes of a body that goes to a file */
-	READY_FILE_ASKED = 8,
-	READY_FILES_BYTES = 16777216, /* of all of them */
+	READY_SLOTS = 256, /* a power of two */
+	READY_ASKED = 2,   /* times in its second, to be made */
 };
 
 /* What a plain hit is answered with; all else follows from these. */
@@ -48,14 +42,12 @@ struct ready_slot {
 	struct scd_key key;	    /* of it */
 	struct shared_reply *reply; /* null: a note only */
 	unsigned asked;		    /* until there was one */
-	size_t file_bytes;	    /* of ready->file_bytes */
 };
 
 /* All zero at its beginning, but for the loop. */
 struct ready {
 	struct loop *loop;
 	struct loop_timer timer; /* while there are replies */
-	size_t file_bytes;
 	struct ready_slot slots[READY_SLOTS];
 };
 
@@ -65,9 +57,6 @@ struct ready {
  */
 struct ready_slot *ready_find(struct ready *ready, const struct ready_hit *hit,
 			      bool *wanted);
-
-/* Whether the body of what is wanted is to be in a file; takes the room. */
-bool ready_file(struct ready *ready, struct ready_slot *slot);
 
 /* Takes over the reply that was wanted there. */
 void ready_keep(struct ready *ready, struct ready_slot *slot,

@@ -28,10 +28,12 @@ static int reply_sign(const struct request *r, struct fields *f,
 {
 	const char *node = r->q->settings->node;
 
+	if (r->met && fields_add(f, "SCD-Need", "met"))
+		return -1;
 	status->node = node;
 	status->ttl_s = freshness_left(freshness, worker_now_s(r->worker));
 	if (reply_set_age(f, freshness, worker_now_s(r->worker)) ||
-	    via_append(f, 1, node))
+	    via_append(f, "1.1", node))
 		return -1;
 	return cachestatus_append(f, status);
 }
@@ -66,21 +68,39 @@ static int reply_stored_fields(const struct request *r, const struct cached *c,
 {
 	const struct fill *fill = r->fill;
 
-	if (fill && fill->stored == c && !fields_count(&fill->withheld))
+	if (fill && fill->stored == c && !c->sliced &&
+	    !fields_count(&fill->withheld))
 		return fields_share(&fill->response, f);
 	return cached_fields(c, f);
 }
 
+/* Reads what the head of a large object records, which nobody gets. */
+static int reply_take_record(struct request *r, struct fields *f)
+{
+	if (!slices_read(f, &r->slices)) {
+		fields_free(f);
+		return -1;
+	}
+	fields_remove(f, slices_field);
+	return 0;
+}
+
+/* Of the whole body. */
+static uint64_t reply_length(const struct request *r, const struct cached *c)
+{
+	return c->sliced ? r->slices.len : c->body_len;
+}
+
 /* The same as all clients get them: without a Set-Cookie from times when that
  * was allowed. Returns -1 without memory. */
-static int reply_shared_fields(const struct request *r, const struct cached *c,
+static int reply_shared_fields(struct request *r, const struct cached *c,
 			       struct fields *f)
 {
 	if (reply_stored_fields(r, c, f))
 		return -1;
 	if (question_set_cookie(r->q) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
-	return 0;
+	return c->sliced ? reply_take_record(r, f) : 0;
 }
 
 static void reply_out_of_memory(struct request *r, struct fields *f)
@@ -119,25 +139,50 @@ static struct cachestatus reply_status_of_cached(const struct request *r)
 	return status;
 }
 
+void reply_from_memory(struct request *r, unsigned status,
+		       const struct fields *f, const struct reply_part *part)
+{
+	const char *bytes = cached_body(part->of);
+
+	exchange_reply(r->x, status, f, bytes ? bytes + part->first : NULL,
+		       part->len, reply_release_cached, cached_ref(part->of));
+}
+
 /* A part of a stored body, from where that is. */
 static void reply_send_body(struct request *r, unsigned status,
 			    const struct fields *f, struct cached *c,
 			    const struct range *part)
 {
-	const struct reply_part ondisk = { c, part->first, part->len };
-	const char *bytes = cached_body(c);
+	const struct reply_part of = { c, part->first, part->len };
 
-	if (cached_file(c))
-		reply_blocks(r, status, f, &ondisk);
+	if (c->sliced)
+		reply_slices(r, status, f, &of);
+	else if (cached_file(c))
+		reply_blocks(r, status, f, &of);
 	else
-		exchange_reply(r->x, status, f,
-			       bytes ? bytes + part->first : NULL, part->len,
-			       reply_release_cached, cached_ref(c));
+		reply_from_memory(r, status, f, &of);
+}
+
+/* Is never read. */
+static ssize_t reply_read_nothing(void *arg, void *buf, size_t cap)
+{
+	(void)arg;
+	(void)buf;
+	(void)cap;
+	return BODY_FAIL;
+}
+
+void reply_without_body(struct request *r, unsigned status,
+			const struct fields *f, uint64_t len)
+{
+	const struct body_source none = { .read = reply_read_nothing };
+
+	exchange_reply_stream(r->x, status, f, (int64_t)len, &none);
 }
 
 static void reply_304(struct request *r, struct cached *c, struct fields *f)
 {
-	const struct range whole = { 0, c->body_len };
+	const struct range whole = { 0, reply_length(r, c) };
 	struct fields brief;
 
 	if (conditional_304_fields(f, &brief)) {
@@ -161,11 +206,12 @@ static enum range_answer reply_part_of(const struct request *r,
 				       const struct fields *f,
 				       struct range *part)
 {
-	*part = (struct range){ 0, c->body_len };
+	const uint64_t len = reply_length(r, c);
+
+	*part = (struct range){ 0, len };
 	if (c->status != 200 || !r->q->get)
 		return RANGE_WHOLE;
-	return range_select(exchange_request(r->x)->fields, f, c->body_len,
-			    part);
+	return range_select(exchange_request(r->x)->fields, f, len, part);
 }
 
 /* There is no such part; what is there, Content-Range says. */
@@ -175,14 +221,14 @@ static void reply_416(struct request *r, const struct cached *c)
 	char text[RANGE_TEXT];
 	struct fields f;
 
-	range_text(NULL, c->body_len, text);
+	range_text(NULL, reply_length(r, c), text);
 	fields_init(&f);
 	status.node = r->q->settings->node;
 	status.ttl_s = freshness_left(&c->freshness, worker_now_s(r->worker));
 	/* without memory it goes out without them */
 	if (fields_add(&f, "Content-Range", text) ||
 	    cachestatus_append(&f, &status) ||
-	    via_append(&f, 1, r->q->settings->node))
+	    via_append(&f, "1.1", r->q->settings->node))
 		fields_clear(&f);
 	exchange_reply_error(r->x, 416, &f);
 	fields_free(&f);
@@ -203,7 +249,7 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 		return;
 	case RANGE_PART:
 		status = 206;
-		range_text(&part, c->body_len, text);
+		range_text(&part, reply_length(r, c), text);
 		if (fields_set(f, "Content-Range", text)) {
 			reply_error(r, 503, "memory");
 			return;
@@ -211,6 +257,31 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
 	}
 	reply_count_bytes(r, part.len);
 	reply_send_body(r, status, f, c, &part);
+}
+
+/*
+ * Looks for what the request wants of a large object: what is not here changes
+ * how it came about. False: the request has been answered, as nobody may be
+ * asked for the rest.
+ */
+static bool reply_find_slices(struct request *r, const struct cached *c,
+			      const struct fields *f, struct cachestatus *how)
+{
+	bool asked = r->fill && r->fill->source != SOURCE_NONE;
+	struct range part;
+
+	if (r->q->head || asked ||
+	    reply_part_of(r, c, f, &part) == RANGE_UNSATISFIABLE ||
+	    reply_slices_are_here(r, &part) ||
+	    conditional_not_modified(exchange_request(r->x)->fields, f,
+				     worker_wall_s(r->worker)))
+		return true;
+	how->how = CACHESTATUS_FORWARDED;
+	how->fwd = r->fwd = CACHESTATUS_PARTIAL;
+	if (!r->node.from_peer && !r->q->cc.only_if_cached)
+		return true;
+	reply_error(r, 504, "partial");
+	return false;
 }
 
 /* Whether a request, by its own fields, is answered with all of a 200. */
@@ -233,7 +304,7 @@ reply_find_ready(struct request *r, const struct ready_hit *hit, bool *wanted)
 
 	if (r->fill || r->node.alone || r->node.from_peer ||
 	    r->q->settings != r->worker->settings ||
-	    c->status != 200 || cached_file(c) ||
+	    c->status != 200 || c->sliced || cached_file(c) ||
 	    !reply_has_no_conditions(exchange_request(r->x)->fields))
 		return NULL;
 	return ready_find(&r->worker->ready, hit, wanted);
@@ -257,8 +328,6 @@ static void reply_make_ready(struct request *r, struct ready_slot *slot,
 		.len = c->body_len,
 		.release = reply_release_cached,
 		.arg = cached_ref(c),
-		/* what is encrypted is copied in any case */
-		.to_file = !r->q->settings->data_tls && ready_file(ready, slot),
 	};
 	struct shared_reply *reply = shared_reply_new(c->status, f, &body);
 
@@ -283,6 +352,10 @@ void reply_cached(struct request *r, struct cached *c)
 		return;
 	if (reply_shared_fields(r, c, &f)) {
 		reply_error(r, 503, "memory");
+		return;
+	}
+	if (c->sliced && !reply_find_slices(r, c, &f, &status)) {
+		fields_free(&f);
 		return;
 	}
 	if (reply_sign(r, &f, &c->freshness, &status) ||
@@ -355,7 +428,7 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 
 	if (fields_copy(&fill->response, f))
 		return -1;
-	if (fill->tunnel && !via_append(f, 1, r->q->settings->node))
+	if (fill->tunnel && !via_append(f, "1.1", r->q->settings->node))
 		return 0;
 	if (!fill->tunnel && !reply_sign(r, f, &fill->freshness, &status) &&
 	    (!fill->judged ||
@@ -377,7 +450,8 @@ void reply_stream(struct request *r)
 		exchange_abort(r->x);
 		return;
 	}
-	if (fill->status < 300) /* else nobody waits for the rest */
+	/* else nobody waits for the rest */
+	if (fill->status < 300 && exchange_request(r->x)->has_body)
 		exchange_set_duplex(r->x);
 	exchange_reply_stream(r->x, fill->status, &f, fill->node.body_len,
 			      &source);
@@ -438,15 +512,17 @@ void reply_options(struct request *r)
 	fields_init(&f);
 	if (fields_add(&f, "Allow",
 		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
-	    via_append(&f, 1, r->q->settings->node))
+	    via_append(&f, "1.1", r->q->settings->node))
 		reply_out_of_memory(r, &f);
 	else
 		exchange_reply_copy(r->x, 200, &f, "", 0);
 	fields_free(&f);
 }
 
+/* name: of one more field; null: there is none. */
 static void reply_error_with(struct request *r, unsigned status,
-			     const char *why, const char *retry_after)
+			     const char *why, const char *name,
+			     const char *value)
 {
 	struct cachestatus cs = {
 		.node = r->q->settings->node,
@@ -461,8 +537,8 @@ static void reply_error_with(struct request *r, unsigned status,
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||
-	    via_append(&f, 1, r->q->settings->node) ||
-	    (retry_after && fields_add(&f, "Retry-After", retry_after)))
+	    via_append(&f, "1.1", r->q->settings->node) ||
+	    (name && fields_add(&f, name, value)))
 		fields_clear(&f);
 	exchange_reply_error(r->x, status, &f);
 	fields_free(&f);
@@ -470,10 +546,19 @@ static void reply_error_with(struct request *r, unsigned status,
 
 void reply_error(struct request *r, unsigned status, const char *why)
 {
-	reply_error_with(r, status, why, NULL);
+	reply_error_with(r, status, why, NULL, NULL);
+}
+
+void reply_not_here(struct request *r, const struct lease_answer *lease)
+{
+	const char *why = r->fwd == CACHESTATUS_STALE ? "stale" : "miss";
+	char text[LEASES_TEXT_BYTES];
+
+	lease_answer_write(lease, text);
+	reply_error_with(r, 504, why, *text ? LEASES_FIELD : NULL, text);
 }
 
 void reply_busy(struct request *r)
 {
-	reply_error_with(r, 503, "memory", "1");
+	reply_error_with(r, 503, "memory", "Retry-After", "1");
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/disk/disk_record.h"
+#include "digestd/disk/disk_body.h"
 #include "digestd/proxy/request.h"
 
 _Static_assert((int)NODE_BLOCK_BYTES == (int)DISK_BLOCK_BYTES,
@@ -183,24 +183,13 @@ static int reply_blocks_reserve(struct reply_blocks *b, size_t window)
 	return b->back.data ? 0 : -1;
 }
 
-/* Is never read. */
-static ssize_t reply_blocks_none(void *arg, void *buf, size_t cap)
-{
-	(void)arg;
-	(void)buf;
-	(void)cap;
-	return BODY_FAIL;
-}
-
 void reply_blocks(struct request *r, unsigned status, const struct fields *f,
 		  const struct reply_part *part)
 {
-	const struct body_source none = { .read = reply_blocks_none };
 	struct reply_blocks *b;
 
 	if (status == 304 || r->q->head) {
-		exchange_reply_stream(r->x, status, f, (int64_t)part->len,
-				      &none);
+		reply_without_body(r, status, f, part->len);
 		return;
 	}
 	assert(!r->blocks && part->of && part->len);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digestd/http/upgrade.h"
-#include "digestd/http/via.h"
+#include "digestd/node/node_door.h"
+#include "digestd/peers/invalidation_api.h"
 #include "digestd/peers/token.h"
 #include "digestd/proxy/fill.h"
 
@@ -41,6 +41,8 @@ static void request_free(struct request *r)
 {
 	assert(!r->lead);
 	reply_blocks_free(&r->blocks);
+	if (r->sliced)
+		reply_slices_close(r);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
@@ -49,6 +51,7 @@ static void request_free(struct request *r)
 		cached_unref(&r->found);
 	cached_unref(&r->stale);
 	question_unref(&r->q);
+	request_purge_leave(r);
 	free(r);
 }
 
@@ -68,6 +71,7 @@ void request_end_all(struct worker *w)
 			cache_read_cancel(w->shared.cache, &r->read);
 		collapse_leave(&r->reader);
 	}
+	reply_slices_cancel_all(w);
 	/* Nobody calls them any more; who is called already, is so now, as the
 	 * loop's queue of calls must not have any of what has been freed. */
 	if (w->loop)
@@ -80,18 +84,10 @@ void request_end_all(struct worker *w)
 			r->fill->client = NULL;
 		request_free(r);
 	}
+	reply_slices_end_all(w);
 }
 
-/* At the door: false, and it has been answered. */
-
-static bool request_check_loop(struct request *r)
-{
-	if (!via_loops(request_fields(r), r->q->settings->node))
-		return true;
-	worker_add(&r->worker->counters.loops, 1);
-	reply_error(r, 508, "loop");
-	return false;
-}
+/* The door: facts for node/node_door.h, and what follows from its decision. */
 
 static const struct worker_origin *
 request_find_site(const struct worker_settings *set, const struct target *t)
@@ -116,141 +112,131 @@ static const char *request_host_of(const struct request *r)
 	return host || !origin ? host : strstr(origin, "://") + 3;
 }
 
-/* Whether a forward proxy fetches the target, and not an origin of this node's
- * sites. */
-static bool request_is_forward(const struct request *r)
-{
-	const struct worker_settings *set = r->q->settings;
-
-	return set->forward && r->q->target.absolute && !r->node.from_peer &&
-	       !target_is_https(&r->q->target) &&
-	       !request_find_site(set, &r->q->target);
-}
-
-static int request_resolve_target(struct request *r)
+/* Finds out what the target is, and for which site. */
+static void request_resolve(struct request *r, struct node_door *door)
 {
 	const struct server_request *in = exchange_request(r->x);
+	const char *host = request_host_of(r);
+	struct question *q = r->q;
 	int err;
 
-	r->q->asterisk = in->target_len == 1 && in->target[0] == '*';
-	err = target_resolve(&r->q->target, r->q->asterisk ? "/" : in->target,
-			     in->target_len, request_host_of(r));
+	q->asterisk = in->target_len == 1 && in->target[0] == '*';
+	err = target_resolve(&q->target, q->asterisk ? "/" : in->target,
+			     in->target_len, host);
+	door->asterisk = q->asterisk;
+	door->has_host = host;
+	door->no_memory = err == -ENOMEM;
 	if (err)
-		return err;
-	r->q->forward = request_is_forward(r);
-	/* peers name objects as they are stored; clients could make up the
-	 * scheme, which the origin would not be told */
-	if (target_is_https(&r->q->target) == in->https || r->q->forward ||
-	    (r->node.from_peer && r->q->target.absolute))
-		return 0;
-	return target_set_scheme(&r->q->target, in->https ? "https" : "http");
+		return;
+	q->site = request_find_site(q->settings, &q->target);
+	door->target = &q->target;
+	door->site = q->site;
 }
 
-/* The last one that it may go to answers OPTIONS itself (RFC 9110, 7.6.2). */
-static bool request_is_last(const struct request *r)
-{
-	const char *left = fields_get(request_fields(r), "Max-Forwards");
-
-	return question_is_method(r->q, "OPTIONS") && left &&
-	       !strcmp(left, "0");
-}
-
-static bool request_resolve(struct request *r)
+static struct node_entry request_ask_door(struct request *r)
 {
 	const struct server_request *in = exchange_request(r->x);
 	const struct worker_settings *set = r->q->settings;
-	int err;
-
-	if (request_is_last(r) ||
-	    (in->target[0] == '*' && !request_host_of(r))) {
-		reply_options(r);
-		return false;
-	}
-	err = request_resolve_target(r);
-	if (err == -ENOMEM)
-		reply_error(r, 503, "memory");
-	else if (err)
-		reply_error(r, 400, "target");
-	if (err)
-		return false;
-	r->q->site = request_find_site(set, &r->q->target);
-	scd_key_make(set->hash_secret, "GET", r->q->target.uri,
-		     r->q->target.uri_len, &r->q->key);
-	cachecontrol_request(in->fields, &r->q->cc);
-	return true;
-}
-
-/* Where the request goes if it is not answered here. */
-static bool request_find_upstream(struct request *r)
-{
-	const struct worker_settings *set = r->q->settings;
-
-	r->q->upstream = r->q->site ? r->q->site->url : NULL;
-	if (r->q->upstream)
-		return true;
-	if (r->q->forward)
-		return true;
-	r->q->upstream = set->default_origin;
-	if (r->q->upstream)
-		return true;
-	if (r->q->asterisk) {
-		reply_options(r);
-		return false;
-	}
-	reply_error(r, r->q->target.absolute ? 403 : 421, "host");
-	return false;
-}
-
-static bool request_is_safe(const struct question *q)
-{
-	return q->get || q->head || question_is_method(q, "OPTIONS");
-}
-
-/* Whether an origin may take it for another method than its own: the answer is
- * not one to a GET then. */
-static bool request_overrides_method(const struct fields *in)
-{
-	static const char *const names[] = {
-		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
+	struct node_door door = {
+		.node = set->node,
+		.forward = set->forward,
+		.has_default = set->default_origin,
+		.max_upload_bytes = set->max_upload_bytes,
+		.from_peer = r->node.from_peer,
+		.get = r->q->get,
+		.head = r->q->head,
+		.options = question_is_method(r->q, "OPTIONS"),
+		.fields = in->fields,
+		.https = in->https,
+		.upgrade = in->upgrade,
+		.has_body = in->has_body,
+		.body_len = in->body_len,
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (fields_get(in, names[i]))
-			return true;
-	}
-	return false;
+	request_resolve(r, &door);
+	return node_door_enter(&door);
 }
 
-static bool request_classify(struct request *r)
+/* The base URL of where a request goes; null: it is its target. */
+static const char *request_upstream(const struct question *q, enum node_way way)
+{
+	switch (way) {
+	case NODE_WAY_SITE:
+		return q->site->url;
+	case NODE_WAY_DEFAULT:
+		return q->settings->default_origin;
+	case NODE_WAY_NONE:
+	case NODE_WAY_TARGET:
+		break;
+	}
+	return NULL;
+}
+
+/* False without memory. */
+static bool request_take_entry(struct request *r,
+			       const struct node_entry *entry)
 {
 	const struct server_request *in = exchange_request(r->x);
-	uint64_t max = r->q->settings->max_upload_bytes;
+	struct question *q = r->q;
 
-	r->q->unsafe = !request_is_safe(r->q);
-	if (in->body_len > 0 && (uint64_t)in->body_len > max) {
-		reply_error(r, 413, "body");
+	if (entry->own_scheme &&
+	    target_set_scheme(&q->target, in->https ? "https" : "http"))
 		return false;
-	}
-	r->q->upgrade = in->upgrade && !r->q->forward &&
-			upgrade_may_pass(in->fields);
-	r->fwd = CACHESTATUS_METHOD;
-	if (r->q->get || r->q->head) {
-		r->q->cacheable = !in->has_body && !r->q->upgrade &&
-			       !request_overrides_method(in->fields);
-		r->fwd = CACHESTATUS_BYPASS;
-	}
+	scd_key_make(q->settings->hash_secret, "GET", q->target.uri,
+		     q->target.uri_len, &q->key);
+	cache_prefetch(r->worker->shared.cache, &q->key);
+	cachecontrol_request(in->fields, &q->cc);
+	q->upstream = request_upstream(q, entry->way);
+	q->forward = entry->way == NODE_WAY_TARGET;
+	q->unsafe = entry->unsafe;
+	q->cacheable = entry->cacheable;
+	q->upgrade = entry->upgrade;
+	r->fwd = entry->fwd;
 	return true;
 }
 
-/* A peer needs no way to an origin: it is answered from the store. */
-static bool request_enter(struct request *r)
+static void request_enter(struct request *r)
 {
-	return request_check_loop(r) && request_resolve(r) &&
-	       (r->node.from_peer || request_find_upstream(r)) &&
-	       request_classify(r);
+	const struct node_entry entry = request_ask_door(r);
+
+	switch (entry.action) {
+	case NODE_DOOR_ENTER:
+		if (request_take_entry(r, &entry)) {
+			request_find(r);
+			return;
+		}
+		reply_error(r, 503, "memory");
+		break;
+	case NODE_DOOR_OPTIONS:
+		reply_options(r);
+		break;
+	case NODE_DOOR_REFUSE:
+		if (entry.status == 508)
+			worker_count_loop(r->worker);
+		reply_error(r, entry.status, entry.why);
+		break;
+	}
+	node_request_refuse(&r->node);
+}
+
+/* A peer that knows of more purges must not get what they are of: it is as if
+ * that was stale. */
+static void request_refuse_behind(struct request *r)
+{
+	r->fwd = CACHESTATUS_STALE;
+	reply_error(r, 504, "behind");
+	node_request_refuse(&r->node);
 }
 
 /* The listeners */
+
+static void request_read_wish(struct request *r)
+{
+	const char *text = fields_get(request_fields(r), LEASES_FIELD);
+
+	if (text && r->worker->shared.leases)
+		lease_wish_read(text, &r->wish);
+}
 
 static void request_start(struct worker *w, struct exchange *x, bool from_peer)
 {
@@ -261,10 +247,12 @@ static void request_start(struct worker *w, struct exchange *x, bool from_peer)
 		return;
 	}
 	r->node.from_peer = from_peer;
-	if (request_enter(r))
-		request_find(r);
+	if (from_peer)
+		request_read_wish(r);
+	if (from_peer && !request_meets_need(r))
+		request_refuse_behind(r);
 	else
-		node_request_refuse(&r->node);
+		request_enter(r);
 }
 
 static void request_on_data_request(void *arg, struct exchange *x)
@@ -272,6 +260,7 @@ static void request_on_data_request(void *arg, struct exchange *x)
 	struct worker *w = arg;
 
 	worker_add(&w->counters.requests, 1);
+	worker_add(&w->counters.http2_requests, exchange_request(x)->http2);
 	request_start(w, x, false);
 }
 
@@ -318,6 +307,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	if (!r)
 		return;
 	r->x = NULL;
+	request_purge_leave(r);
 	/* its own goes with the exchange; only a GET may be asked for again */
 	r->q->method = r->q->get ? "GET" : "";
 	if (end == EXCHANGE_ABORTED)
@@ -339,58 +329,74 @@ const struct server_handler request_data_handler = {
  */
 static const char refused_mark[1];
 
-static bool request_is_resource(const struct exchange *x)
+static enum node_peer_wish request_peer_wish(const struct exchange *x)
 {
-	return exchange_request(x)->target[0] == '/';
-}
+	const struct server_request *in = exchange_request(x);
 
-static bool request_is_purge(const struct exchange *x)
-{
-	return !request_is_resource(x) &&
-	       !strcmp(exchange_request(x)->method, "PURGE");
+	return node_door_peer_wish(in->method, in->target);
 }
 
 static bool request_is_handed_on(const struct exchange *x)
 {
-	return request_is_resource(x) && exchange_data(x) != refused_mark;
+	return request_peer_wish(x) == NODE_PEER_RESOURCE &&
+	       exchange_data(x) != refused_mark;
 }
 
-static void request_refuse(struct worker *w, struct exchange *x)
+static void request_refuse_peer(struct worker *w, struct exchange *x,
+				enum node_peer_wish wish, unsigned status)
 {
-	bool resource = request_is_resource(x);
 	struct fields fields;
 
+	if (status == 403) { /* with the right token */
+		exchange_reply_error(x, status, NULL);
+		return;
+	}
 	worker_add(&w->counters.refused, 1);
-	exchange_set_data(x, resource ? (void *)(uintptr_t)refused_mark : NULL);
+	if (wish == NODE_PEER_RESOURCE)
+		exchange_set_data(x, (void *)(uintptr_t)refused_mark);
 	fields_init(&fields);
 	/* without memory the field is missing, the refusal is not */
-	(void)fields_add(&fields, resource ? "WWW-Authenticate" :
-					     "Proxy-Authenticate", "Bearer");
-	exchange_reply_error(x, resource ? 401 : 407, &fields);
+	(void)fields_add(&fields, node_door_challenge_field(wish), "Bearer");
+	exchange_reply_error(x, status, &fields);
 	fields_free(&fields);
+}
+
+static void request_serve_peer(struct worker *w, struct exchange *x,
+			       enum node_peer_wish wish)
+{
+	switch (wish) {
+	case NODE_PEER_PURGE:
+		purge_serve(&w->purger, x);
+		break;
+	case NODE_PEER_RESOURCE:
+		if (invalidation_api_is_for(x))
+			invalidation_api_on_request(&w->heard_by, x,
+						    w->settings->purge_peers);
+		else
+			w->hooks.resources->on_request(w->hooks.resources_arg,
+						       x);
+		break;
+	case NODE_PEER_OBJECT:
+		worker_add(&w->counters.peer_requests, 1);
+		request_start(w, x, true);
+		break;
+	}
 }
 
 static void request_on_peer_request(void *arg, struct exchange *x)
 {
 	const struct fields *fields = exchange_request(x)->fields;
+	const enum node_peer_wish wish = request_peer_wish(x);
 	struct worker *w = arg;
-	bool resource = request_is_resource(x);
+	const char *token = fields_get(fields, node_door_token_field(wish));
+	unsigned status = node_door_refuse_peer(
+		wish, tokens_match(&w->settings->tokens, token),
+		w->settings->purge_peers);
 
-	if (!token_matches(fields_get(fields, resource ? "authorization" :
-							 "proxy-authorization"),
-			   w->settings->token)) {
-		request_refuse(w, x);
-	} else if (request_is_purge(x)) {
-		if (w->settings->purge_peers)
-			purge_serve(&w->purger, x);
-		else
-			exchange_reply_error(x, 403, NULL);
-	} else if (resource) {
-		w->hooks.resources->on_request(w->hooks.resources_arg, x);
-	} else {
-		worker_add(&w->counters.peer_requests, 1);
-		request_start(w, x, true);
-	}
+	if (status)
+		request_refuse_peer(w, x, wish, status);
+	else
+		request_serve_peer(w, x, wish);
 }
 
 static size_t request_on_peer_body(void *arg, struct exchange *x,
@@ -398,7 +404,11 @@ static size_t request_on_peer_body(void *arg, struct exchange *x,
 {
 	struct worker *w = arg;
 
-	if (!request_is_handed_on(x) || !w->hooks.resources->on_body)
+	if (!request_is_handed_on(x))
+		return len;
+	if (invalidation_api_is_for(x))
+		return invalidation_api_on_body(x, data, len);
+	if (!w->hooks.resources->on_body)
 		return len;
 	return w->hooks.resources->on_body(w->hooks.resources_arg, x, data,
 					   len);
@@ -408,7 +418,9 @@ static void request_on_peer_body_end(void *arg, struct exchange *x)
 {
 	struct worker *w = arg;
 
-	if (request_is_handed_on(x) && w->hooks.resources->on_body_end)
+	if (request_is_handed_on(x) && invalidation_api_is_for(x))
+		invalidation_api_on_body_end(x);
+	else if (request_is_handed_on(x) && w->hooks.resources->on_body_end)
 		w->hooks.resources->on_body_end(w->hooks.resources_arg, x);
 }
 
@@ -417,12 +429,22 @@ static void request_on_peer_done(void *arg, struct exchange *x,
 {
 	struct worker *w = arg;
 
-	if (request_is_purge(x))
+	switch (request_peer_wish(x)) {
+	case NODE_PEER_PURGE:
 		purge_leave(x);
-	else if (!request_is_resource(x))
+		break;
+	case NODE_PEER_OBJECT:
 		request_on_data_done(arg, x, end);
-	else if (request_is_handed_on(x) && w->hooks.resources->on_done)
-		w->hooks.resources->on_done(w->hooks.resources_arg, x, end);
+		break;
+	case NODE_PEER_RESOURCE:
+		if (request_is_handed_on(x) && invalidation_api_is_for(x))
+			invalidation_api_on_done(x);
+		else if (request_is_handed_on(x) &&
+			 w->hooks.resources->on_done)
+			w->hooks.resources->on_done(w->hooks.resources_arg, x,
+						    end);
+		break;
+	}
 }
 
 const struct server_handler request_peer_handler = {

@@ -3,10 +3,10 @@
  * last byte of the reply.
  *
  * What it does next is decided by a machine without I/O, node/node_request.h,
- * of which this is the edge (request_node.c). What is refused at the door gets
- * no further than a list of steps in request.c. What it waits for is read from
- * the disk, fetched by a fill of its own (fill.h), or by another's that it has
- * joined (collapse.h).
+ * of which this is the edge (request_node.c). What is refused at the door, as
+ * node/node_door.h says, gets no further than request.c. What it waits for is
+ * read from the disk, fetched by a fill of its own (fill.h), or by another's
+ * that it has joined (collapse.h).
  *
  * A request is over with its exchange, `x`, which is null once it is
  * NODE_CLOSED, but for calls that are on their way to it.
@@ -23,6 +23,7 @@
 #include "digestd/disk/disk.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fields.h"
+#include "digestd/mesh/leases.h"
 #include "digestd/node/node_request.h"
 #include "digestd/os/memory.h"
 #include "digestd/proxy/buffer.h"
@@ -32,6 +33,7 @@
 #include "digestd/server/server.h"
 
 struct fill;
+struct teller_wait;
 
 struct request {
 	struct worker *worker;
@@ -42,12 +44,15 @@ struct request {
 	/* what was found here */
 	struct disk_read read; /* of what is on disk */
 	struct reply_blocks *blocks; /* of a reply from there; null: none */
+	struct slices slices; /* what the head of a large object says */
+	struct reply_slices *sliced; /* a reply in slices; null: none */
 	struct cached *found; /* that answers it */
 	bool lent;            /* it is not counted, see cache_lookup() */
 	enum node_found found_as;
 	struct cached *stale; /* to be asked about; then the fill's */
 	uint64_t since;       /* cache_purges() before either was looked up */
 	enum cachestatus_fwd fwd;
+	struct lease_wish wish; /* a peer's */
 
 	/* what it waits for */
 	struct collapse *lead; /* passed at once to the fill that begins */
@@ -59,6 +64,11 @@ struct request {
 	struct ledger_account upload_memory;
 	uint64_t upload_bytes;
 	bool upload_ended;
+
+	/* purges, in request_purge.c */
+	struct teller_wait *held; /* for peers; null: nothing to wait for */
+	void (*reply)(struct request *r); /* then; null: not yet, or sent */
+	bool met; /* the peer that asks has named purges; all were applied */
 
 	struct request *next, **link; /* in the worker */
 };
@@ -101,6 +111,21 @@ ssize_t request_upload_take(struct request *r, void *buf, size_t cap);
 
 void request_upload_free(struct request *r);
 
+/* Purges, in request_purge.c. */
+
+/* Peers are told of this node's purges up to that number: a reply waits for
+ * them, for a time. */
+void request_purge_tell(struct request *r, uint64_t seq);
+
+/* Replies, at once or when peers have been told. */
+void request_purge_reply(struct request *r, void (*reply)(struct request *r));
+
+/* Its exchange is over: nothing is sent any more. */
+void request_purge_leave(struct request *r);
+
+/* Whether all has been applied here that the peer needs which asks. */
+bool request_meets_need(struct request *r);
+
 /* Replies, in reply.c. Each answers the exchange. */
 
 /* From the store: 304, the whole, or the part asked for, with Age and
@@ -119,7 +144,7 @@ void reply_whole(struct request *r);
 /* Bytes of a stored body. */
 struct reply_part {
 	struct cached *of;
-	uint64_t first, len; /* len > 0 */
+	uint64_t first, len; /* len > 0 from the disk, or in slices */
 };
 
 /*
@@ -135,8 +160,42 @@ void reply_blocks_send(struct request *r);
 /* *blocks becomes null; null is allowed. Nothing of it is being read. */
 void reply_blocks_free(struct reply_blocks **blocks);
 
+/* From a body in memory, which is not copied. */
+void reply_from_memory(struct request *r, unsigned status,
+		       const struct fields *f, const struct reply_part *part);
+
+/* The header of a body that the client does not get. */
+void reply_without_body(struct request *r, unsigned status,
+			const struct fields *f, uint64_t len);
+
+/*
+ * A part of a large object, whose head it is of, in slices (r->slices), in
+ * reply_slices.c. Those that are not here are fetched, if this is no peer's
+ * request and may be.
+ */
+void reply_slices(struct request *r, unsigned status, const struct fields *f,
+		  const struct reply_part *part);
+
+/* Whether they are all here at this moment; of a very large part, the first. */
+bool reply_slices_are_here(const struct request *r, const struct range *part);
+
+/* The number of the slice that is sent; 0 before that. */
+uint64_t reply_slices_number(const struct request *r);
+
+/* The client has left, or has been served; of such a reply. */
+void reply_slices_close(struct request *r);
+
+/* Both for a worker that ends: takes back what would call a reply, and frees
+ * those that have no request any more, which are all. */
+void reply_slices_cancel_all(struct worker *w);
+void reply_slices_end_all(struct worker *w);
+
 /* An error of this node's own. */
 void reply_error(struct request *r, unsigned status, const char *why);
+
+/* 504, to a peer: it is not here, as r->fwd says; and who has it, or fetches
+ * it, as far as that is known. */
+void reply_not_here(struct request *r, const struct lease_answer *lease);
 
 /* Answers OPTIONS for this node itself. */
 void reply_options(struct request *r);

@@ -3,6 +3,7 @@
  * stored, joins what others fetch, and does what the machine says.
  */
 #include "digestd/http/conditional.h"
+#include "digestd/peers/lease_desk.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
@@ -41,6 +42,7 @@ static void request_node_renew(struct request *r)
 {
 	const struct shared_want want = {
 		.key = &r->q->key,
+		.uri = r->q->target.uri,
 		.request = request_fields(r),
 		.joins = true,
 		.known = r->found,
@@ -50,8 +52,7 @@ static void request_node_renew(struct request *r)
 	struct fill *f;
 
 	if (shared_find(&r->worker->shared, &want, &found) != SHARED_LEADS) {
-		if (found.stored.counted)
-			cached_unref(&found.stored.c);
+		cache_found_release(&found.stored);
 		return;
 	}
 	r->lead = found.lead;
@@ -108,12 +109,30 @@ static void request_node_reply_stored(struct request *r, bool renew)
 	r->found = NULL;
 }
 
+/* What a peer that may wait, or wishes for a lease, is told of it. */
+static struct lease_answer request_node_lease(const struct request *r)
+{
+	struct lease_desk *desk = r->worker->shared.leases;
+	const int64_t now_ms = worker_now_ms(r->worker);
+	struct lease_answer answer = { .word = LEASE_NONE };
+
+	if (!r->wish.waits)
+		return answer;
+	if (r->wish.who)
+		return lease_desk_ask(desk, &r->q->key, &r->wish, now_ms);
+	if (lease_desk_is_alone(desk, &r->q->key, now_ms))
+		answer.word = LEASE_ALONE;
+	return answer;
+}
+
 /* Cache-Status tells the peer what was missing, see node_answer_of_peer(). */
 static void request_node_reply_not_here(struct request *r)
 {
+	const struct lease_answer lease = request_node_lease(r);
+
 	if (r->found)
 		r->fwd = CACHESTATUS_STALE;
-	reply_error(r, 504, r->fwd == CACHESTATUS_STALE ? "stale" : "miss");
+	reply_not_here(r, &lease);
 }
 
 static void request_node_follow(struct request *r)
@@ -122,16 +141,16 @@ static void request_node_follow(struct request *r)
 	reply_joined(r);
 }
 
-/* Its fill has ended: of a tunnel, nobody takes what the client says. */
+/* Its fill has ended: nobody takes what the client says. */
 static void request_node_wake_last(struct request *r)
 {
 	const struct fill *f = r->fill;
+	bool broken = f && f->node.result == NODE_BROKEN;
 
-	exchange_wake(r->x);
+	if (!r->reply)
+		exchange_wake(r->x);
 	exchange_resume_body(r->x);
-	if (f && f->tunnel)
-		exchange_end_tunnel(r->x, f->node.result == NODE_BROKEN ?
-					  EXCHANGE_ABORTED : EXCHANGE_DONE);
+	exchange_end_upload(r->x, broken ? EXCHANGE_ABORTED : EXCHANGE_DONE);
 }
 
 static void request_node_join(struct request *r);
@@ -173,7 +192,8 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		reply_blocks_send(r);
 		break;
 	case NODE_DO_WAKE:
-		exchange_wake(r->x);
+		if (!r->reply) /* else it reads from its beginning */
+			exchange_wake(r->x);
 		break;
 	case NODE_DO_WAKE_LAST:
 		request_node_wake_last(r);
@@ -182,6 +202,8 @@ static void request_node_do(struct request *r, enum node_request_action action)
 		fill_up(r->fill);
 		break;
 	case NODE_DO_LEAVE:
+		if (r->sliced)
+			reply_slices_close(r);
 		request_node_leave_fill(r);
 		request_free_if_over(r);
 		break;
@@ -209,8 +231,11 @@ void request_event(struct request *r, enum node_event event)
 static bool request_node_is_shareable(const struct request *r)
 {
 	const struct node_ask ask = question_ask(r->q, request_fields(r));
+	struct lease_desk *desk = r->worker->shared.leases;
 
-	return node_ask_is_shareable(&ask);
+	return node_ask_is_shareable(&ask) &&
+	       !(desk && lease_desk_is_alone(desk, &r->q->key,
+					     worker_now_ms(r->worker)));
 }
 
 void request_read(struct request *r, bool damaged)
@@ -223,6 +248,7 @@ void request_read(struct request *r, bool damaged)
 	};
 	struct node_memory memory;
 
+	in.waits = r->wish.waits;
 	if (in.found < NODE_FOUND_WHILE_REVALIDATE &&
 	    r->node.state != NODE_CLOSED) {
 		/* what is here already needs no more memory than there is */
@@ -277,6 +303,7 @@ static bool request_node_read_disk(struct request *r)
 void request_find(struct request *r)
 {
 	const struct shared_want want = { .key = &r->q->key,
+					  .uri = r->q->target.uri,
 					  .request = request_fields(r) };
 	struct shared_found found = { 0 };
 	enum shared_place place = SHARED_STORED;
@@ -359,8 +386,10 @@ static void request_node_join(struct request *r)
 {
 	const struct shared_want want = {
 		.key = &r->q->key,
+		.uri = r->q->target.uri,
 		.request = request_fields(r),
 		.joins = true,
+		.peers = r->node.from_peer,
 		.known = r->stale,
 		.since = r->since,
 		.reader = &r->reader,
@@ -370,13 +399,16 @@ static void request_node_join(struct request *r)
 	r->reader.loop = r->worker->loop;
 	r->reader.call = (struct loop_call){ .run = request_node_was_called,
 					     .arg = r };
-	/* from the store it may be a 304 */
-	r->reader.for_end = conditional_present(want.request);
+	/* from the store it may be a 304, or a part */
+	r->reader.for_end = conditional_present(want.request) ||
+			    question_is_ranged(r->q, want.request);
 	switch (shared_find(&r->worker->shared, &want, &found)) {
 	case SHARED_STORED:
 		request_node_found_other(r, &found);
 		break;
 	case SHARED_NONE:
+		request_node_joined(r, NODE_JOINED_NOTHING);
+		break;
 	case SHARED_LEADS:
 		r->lead = found.lead;
 		request_node_joined(r, NODE_JOINED_LEADS);

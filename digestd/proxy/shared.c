@@ -5,6 +5,8 @@
  */
 #include "digestd/proxy/shared.h"
 
+#include "digestd/mesh/invalidation_log.h"
+
 static enum shared_place shared_look(const struct worker_shared *shared,
 				     const struct shared_want *want,
 				     struct shared_found *found)
@@ -12,11 +14,8 @@ static enum shared_place shared_look(const struct worker_shared *shared,
 	struct cache_found *stored = &found->stored;
 
 	cache_lookup(shared->reader, want->key, want->request, stored);
-	if (stored->c && stored->c == want->known) {
-		if (stored->counted)
-			cached_unref(&stored->c);
-		*stored = (struct cache_found){ 0 };
-	}
+	if (stored->c && stored->c == want->known)
+		cache_found_release(stored);
 	return stored->c ? SHARED_STORED : SHARED_NONE;
 }
 
@@ -37,20 +36,25 @@ enum shared_place shared_find(const struct worker_shared *shared,
 			      struct shared_found *found)
 {
 	struct collapse_miss miss = { .key = want->key };
+	struct invalidation_newest purge;
 
 	*found = (struct shared_found){ .since = cache_purges(shared->cache) };
 	if (!want->joins)
 		return shared_look(shared, want, found);
 	miss.begun = want->known ? want->since : found->since;
 	miss.renews = want->known;
-	miss.purged = cache_last_purge(shared->cache, want->key);
-	miss.walked = cache_last_walk(shared->cache);
+	miss.peers = want->peers;
+	purge = cache_last_purge(shared->cache, want->key, want->uri);
+	miss.purged = purge.added;
+	miss.settled = purge.settled;
 	switch (collapses_join(shared->collapses, &miss, &found->lead,
 			       want->reader)) {
 	case COLLAPSE_LEADS:
 		return shared_lead(shared, want, found);
 	case COLLAPSE_WAITS:
 		return want->reader ? SHARED_WAITS : SHARED_NONE;
+	case COLLAPSE_NONE:
+		return SHARED_NONE;
 	case COLLAPSE_SHOWN:
 		break;
 	}

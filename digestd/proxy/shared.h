@@ -16,8 +16,10 @@
 
 struct shared_want {
 	const struct scd_key *key;
+	const char *uri; /* of that, canonical */
 	const struct fields *request;
 	bool joins; /* if there is nothing new, it joins or leads a fill */
+	bool peers; /* it is a peer's request, which only joins */
 	const struct cached *known; /* found already, and not to be used; */
 	uint64_t since;		    /* what shared_found.since was then */
 	struct collapse_reader *reader; /* that joins; null: only leads */
@@ -26,7 +28,8 @@ struct shared_want {
 enum shared_place {
 	SHARED_STORED, /* found->stored.c; another than known */
 	SHARED_NONE,   /* nothing is in memory, as stored.why says; or, when
-			  it only leads, somebody else does */
+			  it only leads, somebody else does; or, when it only
+			  joins, there is nothing to be joined */
 	SHARED_LEADS,  /* found->lead is the key's; null: there was no memory
 			  to let others join */
 	SHARED_WAITS,  /* the reader's call will be posted to its loop */
@@ -42,10 +45,10 @@ struct shared_found {
 /*
  * Finds what is stored for a request, fresh or not, which counts as a use for
  * eviction; or, if it joins, the fill that is under way for the key, and else
- * leads one. Nobody joins a fill that began before the key was purged last, or
- * renews what was found before that; nobody leads one for what a fill has
- * stored since the request has missed, unless that has left memory already:
- * then it is fetched once more.
+ * leads one. Nobody joins a fill that began before the last purge that is of
+ * the key, or may be, or renews what was found before that; nobody leads one
+ * for what a fill has stored since the request has missed, unless that has left
+ * memory already: then it is fetched once more.
  */
 enum shared_place shared_find(const struct worker_shared *shared,
 			      const struct shared_want *want,

@@ -15,7 +15,7 @@
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
 
-enum { ORIGIN_LOG_MS = 10000 };
+enum { WORKER_LOG_MS = 10000 };
 
 /* Between two turns no request holds what it has not counted. */
 static void worker_waits(void *arg, bool waits)
@@ -51,6 +51,9 @@ static int worker_open_server(struct worker *w, bool peers)
 		.idle_ms = set->idle_ms,
 		.min_rate = set->min_rate,
 		.strict = !peers,
+		.http2 = !peers && set->http2,
+		.http2_plain = !peers && set->http2_plain,
+		.http2_streams = set->http2_streams,
 		.proxy_protocol = !peers && set->proxy_protocol,
 		.tls = peers ? set->peer_tls : set->data_tls,
 		.trusted = peers ? NULL : &set->trusted,
@@ -89,6 +92,9 @@ static int worker_open_all(struct worker *w)
 				     .cache = w->shared.cache };
 	memcpy(w->purger.secret, w->settings->hash_secret,
 	       sizeof(w->purger.secret));
+	w->heard_by = (struct heard_by){ .loop = w->loop,
+					 .cache = w->shared.cache,
+					 .secret = w->purger.secret };
 	fetcher_public_only(w->public);
 	err = worker_open_server(w, false);
 	if (!err)
@@ -147,6 +153,10 @@ void worker_stop(struct worker **worker)
 	server_free(&w->data);
 	server_free(&w->peer);
 	purger_stop(&w->purger);
+	if (w->loop) {
+		heard_stop(&w->heard_by);
+		loop_timer_clear(w->loop, &w->warm);
+	}
 	request_end_all(w);
 	fill_end_all(w);
 	fetcher_free(&w->fetcher);
@@ -155,6 +165,8 @@ void worker_stop(struct worker **worker)
 	cache_quit(&w->shared.reader);
 	peerset_unref(w->view);
 	peerset_unref(w->seen);
+	distance_table_free(&w->peer_distances);
+	distance_table_free(&w->origin_distances);
 	worker_settings_unref(w->settings);
 	free(w);
 	*worker = NULL;
@@ -271,32 +283,31 @@ static void worker_one_drained(void *arg)
 
 	assert(w->draining);
 	if (--w->draining == 0)
-		atomic_store(&w->drained, true);
+		loop_post(w->drained_to, w->drained);
 }
 
 static void worker_run_drain(void *arg)
 {
 	struct worker *w = arg;
 
-	w->draining = (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
+	w->draining = 1u + (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
 	if (w->data)
 		server_drain(w->data, worker_one_drained, w);
 	if (w->peer)
 		server_drain(w->peer, worker_one_drained, w);
+	worker_one_drained(w); /* there may be no listener */
 }
 
-void worker_drain(struct worker *worker)
+void worker_drain(struct worker *worker, struct loop *to,
+		  struct loop_call *drained)
 {
 	if (worker->drain.run) /* asked for already */
 		return;
+	worker->drained_to = to;
+	worker->drained = drained;
 	worker->drain =
 		(struct loop_call){.run = worker_run_drain, .arg = worker};
 	loop_post(worker->loop, &worker->drain);
-}
-
-bool worker_drained(const struct worker *worker)
-{
-	return atomic_load(&worker->drained);
 }
 
 uint64_t worker_lookups(const struct worker *worker)
@@ -315,6 +326,7 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	if (worker->data) {
 		sum->tls_data_failed += server_tls_failures(worker->data);
 		sum->proxy_refused += server_proxy_refused(worker->data);
+		sum->floods += server_floods(worker->data);
 		sum->crowded_out += server_crowded_out(worker->data);
 		sum->too_large += server_too_large(worker->data);
 	}
@@ -358,8 +370,23 @@ void worker_log_origin(struct worker *w, enum fetch_result result,
 	char room[64];
 
 	limit->burst = 1;
-	limit->period_ms = ORIGIN_LOG_MS;
+	limit->period_ms = WORKER_LOG_MS;
 	if (fault && log_allow(limit, loop_now_ms(w->loop), &dropped))
 		log_write(LOG_WARNING, "fetch", "origin %s: %s%s", url, fault,
+			  log_suppressed(dropped, room));
+}
+
+void worker_count_loop(struct worker *w)
+{
+	unsigned dropped;
+	char room[64];
+
+	worker_add(&w->counters.loops, 1);
+	w->loop_log.burst = 1;
+	w->loop_log.period_ms = WORKER_LOG_MS;
+	if (log_allow(&w->loop_log, loop_now_ms(w->loop), &dropped))
+		log_write(LOG_WARNING, "request", "refused with 508: it has "
+			  "been at this node before, or another node has the "
+			  "name \"%s\", too%s", w->settings->node,
 			  log_suppressed(dropped, room));
 }

@@ -20,9 +20,13 @@
 #include "digestd/http/setcookie.h"
 #include "digestd/mesh/peer_outcome.h"
 #include "digestd/os/address_prefix.h"
+#include "digestd/peers/token.h"
 
 struct cache;
 struct collapses;
+struct loop;
+struct lease_desk;
+struct loop_call;
 struct peerset;
 struct placer;
 struct server_handler;
@@ -56,6 +60,9 @@ struct worker_origin {
 	X(unsigned, idle_ms,              idle_timeout_ms,      "between requests of a connection") \
 	X(unsigned, min_rate,             client_min_rate,      "[bytes/s] of a client reading") \
 	X(size_t,   max_header_bytes,     max_header_size,      "of requests and of responses") \
+	X(bool,     http2,                http2,                "with clients of TLS") \
+	X(bool,     http2_plain,          http2_plain,          "and without") \
+	X(unsigned, http2_streams,        http2_streams,        "of a connection") \
 	X(bool,     proxy_protocol,       proxy_protocol_data,  "of clients' connections") \
 	X(bool,     forward,              forward,              "also a forward proxy for http") \
 	X(bool,     forward_private,      forward_private,      "... to private addresses too") \
@@ -65,12 +72,15 @@ struct worker_origin {
 	X(unsigned, tunnel_ms,            tunnel_timeout_ms,    "a tunnel may be silent") \
 	X(unsigned, stale_on_disconnect_s, stale_on_disconnect_s, "see freshness_on_error()") \
 	X(unsigned, origin_connections,   origin_connections,   "to one host, per worker; 0: no limit") \
-	X(unsigned, peer_connect_ms,      peer_connect_ms,      "time to connect to a peer") \
-	X(unsigned, peer_first_byte_ms,   peer_timeout_ms,      "of one peer") \
-	X(unsigned, peer_budget_ms,       peer_budget_ms,       "of all peers asked for one request") \
+	X(unsigned, peer_connect_ms,      peer_connect_ms,      "time to connect to a peer; 0: as it has to answer") \
+	X(unsigned, peer_first_byte_ms,   peer_timeout_ms,      "of one peer; 0: by its distance") \
+	X(unsigned, peer_budget_ms,       peer_budget_ms,       "of all peers asked for one request; 0: the same") \
 	X(unsigned, peer_tries,           peer_tries,           "peers asked for one request at most") \
+	X(bool,     leases,               leases,               "one fetch for the cluster") \
+	X(unsigned, lease_wait_ms,        lease_wait_ms,        "for another node's fetch") \
 	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
 	X(size_t,   max_object_bytes,     max_object_size,      "larger ones are not stored") \
+	X(uint64_t, slice_bytes,          slice_size,           "larger ones are stored in slices; 0: never") \
 	X(size_t,   window_bytes,         stream_window,        "buffered of a body that is not stored") \
 	X(uint64_t, max_upload_bytes,     max_upload_size,      "of a request's body; 413 beyond")
 
@@ -95,7 +105,7 @@ struct worker_settings {
 	WORKER_TLS(X)
 #undef X
 	uint8_t hash_secret[16]; /* of the cluster, see scd_derive() */
-	char token[33];          /* what peers present, 32 hex digits */
+	struct tokens tokens;    /* what peers present */
 	bool joins;              /* another worker listens there, too */
 	enum admission_tell tell; /* to a cache in front of this node */
 
@@ -135,12 +145,15 @@ struct worker_shared {
 	struct cache_reader *reader; /* the worker's own way into it */
 	struct collapses *collapses;
 	struct placer *placer; /* null: all is kept here */
+	struct lease_desk *leases; /* null: peers are asked for none */
+	struct teller *teller; /* of purges; null: nobody is told */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */
 /* clang-format off */
 #define WORKER_COUNTERS(X) \
 	X(requests,        "requests from clients") \
+	X(http2_requests,  "requests from clients by HTTP/2") \
 	X(local_hits,      "answered from the store") \
 	X(revalidated,     "stale objects that the origin confirmed") \
 	X(remote_hits,     "answered by a peer") \
@@ -155,6 +168,8 @@ struct worker_shared {
 	X(origin_bytes,    "body bytes received from origins") \
 	X(lookups,         "misses looked up in the digests of peers") \
 	X(peer_queries,    "requests sent to peers") \
+	X(lease_queries,   "requests to peers for a lease, or for what one was given for") \
+	X(peers_too_far,   "peers that had an object and were not asked: the origin is nearer") \
 	X(peer_probes,     "requests to peers that had failed, for no client") \
 	X(false_hits,      "peers that had nothing where their digest said so") \
 	X(stale_hits,      "peers whose object was stale") \
@@ -166,6 +181,11 @@ struct worker_shared {
 	X(peer_served,     "object requests from peers that got the object") \
 	X(reply_bytes,     "body bytes sent to clients") \
 	X(stored,          "objects stored") \
+	X(slices_begun,    "large objects that were begun to be stored in slices") \
+	X(slice_hits,      "slices of large objects sent from the store") \
+	X(slice_misses,    "slices of large objects sent while being fetched") \
+	X(slice_fetches,   "requests for slices of large objects") \
+	X(slices_stored,   "slices of large objects stored") \
 	X(memory_passed,   "objects not stored, or not to the end, for want of memory") \
 	X(memory_given_up, "fetches ended because their client had left") \
 	X(memory_refused,  "requests refused: no memory") \
@@ -176,6 +196,7 @@ struct worker_shared {
 	X(loops,           "requests refused because of a loop") \
 	X(refused,         "peer requests without a valid token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \
+	X(floods,          "connections closed for a flood of HTTP/2 frames") \
 	X(crowded_out,     "idle connections and slow uploads closed to make room") \
 	X(proxy_refused,   "connections refused: no valid PROXY header, or not from trusted_proxies") \
 	X(tls_data_failed, "client connections whose TLS handshake failed") \
@@ -222,11 +243,13 @@ int worker_set_seen(struct worker *worker, struct peerset *seen);
 int worker_reconfigure(struct worker *worker,
 		       const struct worker_settings *settings);
 
-/* Starts to drain: no new connections, what is under way goes on. */
-void worker_drain(struct worker *worker);
-
-/* Whether a draining worker has nothing left to do. */
-bool worker_drained(const struct worker *worker);
+/*
+ * Starts to drain: no new connections, what is under way goes on. When no
+ * connection is left, `drained` is posted to the loop `to`, once. Asked for
+ * again, nothing changes.
+ */
+void worker_drain(struct worker *worker, struct loop *to,
+		  struct loop_call *drained);
 
 /*
  * Ends its thread and frees it; what is still under way is cut off. *worker

@@ -5,19 +5,22 @@
 #define DIGESTD_PROXY_WORKER_INSIDE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/mesh/distance_table.h"
+#include "digestd/node/node_lease.h"
 #include "digestd/node/node_memory.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
+#include "digestd/peers/heard.h"
 #include "digestd/peers/purge.h"
 #include "digestd/proxy/ready.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 
 struct fill;
+struct reply_slices;
 struct request;
 
 struct worker {
@@ -29,19 +32,26 @@ struct worker {
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;
+	struct distance_table peer_distances, origin_distances;
+	struct loop_timer warm;
 	struct peerset *seen; /* what peers were asked for; null: not told */
 	struct request *requests;
 	struct fill *fills;
+	struct reply_slices *sliced; /* replies in slices */
 	struct worker_counters counters; /* written here, read anywhere */
 	struct log_limit origin_log[FETCH_RESULTS];
+	struct log_limit loop_log;
 	struct purger purger; /* for peers */
+	struct heard_by heard_by; /* what they have said */
 	struct ready ready;
+	struct node_lease_worth lease_worth;
 
 	pthread_t thread;
 	bool started;
 	struct loop_call drain;
-	unsigned draining;       /* listeners not drained yet */
-	atomic_bool drained;
+	unsigned draining;       /* listeners not drained yet, and itself */
+	struct loop *drained_to;
+	struct loop_call *drained; /* see worker_drain() */
 };
 
 /*
@@ -57,6 +67,14 @@ void worker_settings_unref(struct worker_settings *s);
  * result now and then. */
 void worker_log_origin(struct worker *w, enum fetch_result result,
 		       const char *url);
+
+/* A request has come that names this node among those that it has passed:
+ * counted, and logged now and then. */
+void worker_count_loop(struct worker *w);
+
+/* There is a distant peer that answers, to which connections are kept open from
+ * now on, in worker_warm.c. */
+void worker_keep_warm(struct worker *w);
 
 /* What memory its requests have. */
 static inline struct node_memory worker_memory(void)

@@ -142,10 +142,10 @@ static void test_what_renews_is_not_joined_after_a_walk(void **state)
 
 		collapses_join(b->all, &miss, &old, NULL);
 		miss = (struct collapse_miss){ .key = &key, .begun = 7,
-					       .walked = 4 };
+					       .settled = 4 };
 		assert_int_equal(collapses_join(b->all, &miss, &next, NULL),
 				 COLLAPSE_WAITS);
-		miss.walked = 5;
+		miss.settled = 5;
 		assert_int_equal(collapses_join(b->all, &miss, &next, NULL),
 				 renews ? COLLAPSE_LEADS : COLLAPSE_WAITS);
 		collapses_end(b->all, &old, NULL);

@@ -15,10 +15,9 @@
 #include "digestd/disk/disk.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/memory.h"
-#include "tests/codec/alloc.h"
 #include "tests/disk/disk_folder.h"
 #include "tests/loopback.h"
-#include "tests/os/call_faults.h"
+#include "tests/os/fault_kinds.h"
 #include "tests/proxy/two_nodes.h"
 #include "tests/spared.h"
 #include "tests/unit.h"
@@ -114,7 +113,7 @@ static void check(const struct row *row, const char *target, const char *reply)
 /* One round: what has to be there before, the fault, and the same request once
  * more. Returns whether something has failed. */
 static bool round_fails(const struct row *row, unsigned i,
-			void (*arm)(unsigned i), bool (*disarm)(void))
+			const struct fault_kind *kind)
 {
 	char target[64], *reply;
 	bool failed;
@@ -126,9 +125,9 @@ static bool round_fails(const struct row *row, unsigned i,
 		free(ask(port_a(), "GET", target, ""));
 		introduce(NULL);
 	}
-	arm(i);
+	kind->arm(i);
 	reply = ask_row(row, target);
-	failed = disarm();
+	failed = kind->disarm();
 	check(row, target, reply);
 	free(reply);
 	reply = ask_row(row, target);
@@ -140,35 +139,23 @@ static bool round_fails(const struct row *row, unsigned i,
 	return failed;
 }
 
-static void each_round(const struct row *row, void (*arm)(unsigned i),
-		       bool (*disarm)(void))
+static void each_round(const struct row *row, const struct fault_kind *kind)
 {
 	unsigned quiet = 0, i;
 
 	for (i = 1; i < MAX_CALLS && quiet < QUIET; i++)
-		quiet = round_fails(row, i, arm, disarm) ? 0 : quiet + 1;
+		quiet = round_fails(row, i, kind) ? 0 : quiet + 1;
 	assert_in_range(i, QUIET, MAX_CALLS - 1);
-}
-
-static bool disarm_memory(void)
-{
-	bool failed = alloc_failed();
-
-	alloc_fail_at(0);
-	return failed;
 }
 
 static void without_memory(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NROWS(rows); i++)
-		each_round(&rows[i], alloc_fail_at, disarm_memory);
+		each_round(&rows[i], &fault_of_memory);
 }
 
-static const struct failing_call {
-	const char *function;
-	int error;
-} failing_calls[] = {
+static const struct failing_call failing_calls[] = {
 	{ "accept4", ECONNABORTED }, { "accept4", EMFILE },
 	{ "recv", ECONNRESET },	     { "send", EPIPE },
 	{ "sendmsg", EPIPE },	     { "sendfile", EIO },
@@ -177,29 +164,14 @@ static const struct failing_call {
 	{ "epoll_ctl", ENOSPC },     { "memfd_create", EMFILE },
 };
 
-static const struct failing_call *failing;
-
-static void arm_call(unsigned i)
-{
-	call_fail_at(failing->function, i, failing->error);
-}
-
-static bool disarm_call(void)
-{
-	bool failed = call_failed();
-
-	call_fail_at(failing->function, 0, 0);
-	return failed;
-}
-
 static void with_calls_that_fail(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < NROWS(failing_calls); f++) {
-		failing = &failing_calls[f];
 		for (size_t i = 0; i < NROWS(rows); i++) {
 			if (rows[i].calls)
-				each_round(&rows[i], arm_call, disarm_call);
+				each_round(&rows[i],
+					   fault_of_call(&failing_calls[f]));
 		}
 	}
 }
@@ -232,15 +204,16 @@ static void wait_for_disk(void)
 
 static void from_disk(void **state)
 {
+	static const struct failing_call bad_disk = { "pread", EIO };
+
 	(void)state;
 	if (!at.disk_path)
 		skip();
 	free(ask(port_a(), "GET", "/big", ""));
 	wait_for_disk();
 	for (size_t i = 0; i < NROWS(disk_rows); i++)
-		each_round(&disk_rows[i], alloc_fail_at, disarm_memory);
-	failing = &(const struct failing_call){ "pread", EIO };
-	each_round(&disk_rows[0], arm_call, disarm_call);
+		each_round(&disk_rows[i], &fault_of_memory);
+	each_round(&disk_rows[0], fault_of_call(&bad_disk));
 }
 
 /* Slow readers, and those that leave in the middle, of several at once. */
@@ -277,7 +250,7 @@ static int set_up_disk(void **state)
 {
 	clients = pthread_self();
 	disk_folder_empty();
-	at.disk_path = disk_is_built() ? disk_folder() : NULL;
+	at.disk_path = disk_folder();
 	at.memory_bytes = 64 << 10;
 	return two_nodes_begin(state);
 }

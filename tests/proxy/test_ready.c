@@ -20,7 +20,7 @@ static void count_release(void *arg)
 
 static struct shared_reply *make(void)
 {
-	const struct body_memory body = { "x", 1, count_release, NULL, false };
+	const struct body_memory body = { "x", 1, count_release, NULL };
 
 	return shared_reply_new(200, NULL, &body);
 }
@@ -127,43 +127,6 @@ static void a_sweep_leaves_this_second(void **state)
 	assert_null(ready.timer.link);
 }
 
-/* Asks for a large one as often as it takes; is there room for its file? */
-static bool ask_for_file(const struct ready_hit *hit)
-{
-	struct ready_slot *slot = NULL;
-	bool wanted = false, room;
-
-	for (int i = 0; i < READY_FILE_ASKED; i++) {
-		assert_false(wanted);
-		slot = ready_find(&ready, hit, &wanted);
-	}
-	assert_true(wanted);
-	room = ready_file(&ready, slot);
-	ready_keep(&ready, slot, make());
-	return room;
-}
-
-static void files_have_so_much_room(void **state)
-{
-	struct cached a = { .entry.key.lo = 1, .body_len = READY_FILE_MIN };
-	struct cached b = { .entry.key.lo = 2 }, c = { .entry.key.lo = 3 };
-	const struct ready_hit first = { &a, 100, 1 }, rest = { &b, 100, 1 };
-	const struct ready_hit later = { &b, 101, 1 }, none = { &c, 101, 1 };
-
-	(void)state;
-	b.body_len = READY_FILES_BYTES - READY_FILE_MIN + 1;
-	c.body_len = READY_FILES_BYTES;
-	assert_true(ask_for_file(&first));
-	assert_false(ask_for_file(&rest));
-	b.body_len--;
-	assert_true(ask_for_file(&later));
-	assert_int_equal(ready.file_bytes, READY_FILES_BYTES);
-	assert_false(ask_for_file(&none));
-	ready_sweep(&ready, 102);
-	assert_int_equal(ready.file_bytes, 0);
-	assert_int_equal(released, 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,8 +135,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(notes_are_for_a_key,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_sweep_leaves_this_second,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(files_have_so_much_room,
 						set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

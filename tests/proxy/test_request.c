@@ -2,12 +2,14 @@
  * The data path from end to end, see two_nodes.h: what is stored and what is
  * not, bodies of all kinds, and what happens in the middle of them.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
 #include "tests/loopback.h"
 #include "tests/proxy/two_nodes.h"
@@ -88,6 +90,41 @@ static void large_bodies(void **state)
 	free(ask(port_a(), "GET", "/chunked", ""));
 	expect(ask(port_a(), "GET", "/chunked", ""), 200, "a; hit");
 	assert_int_equal(atomic_load(&at.seen), 4);
+}
+
+static uint64_t requests_held(void)
+{
+	return __atomic_load_n(&memory_ledger.used[LEDGER_requests],
+			       __ATOMIC_RELAXED);
+}
+
+/* While one is under way its fields are there as they came, and as they are
+ * sent: they count as long as they are. */
+static void long_fields_count(void **state)
+{
+	enum { LONG = 8000 };
+	char request[LONG + 100];
+	uint64_t held[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int fd = loopback_dial(port_a());
+
+		snprintf(request, sizeof(request),
+			 "GET /late?%d HTTP/1.1\r\nHost: h\r\n"
+			 "Connection: close\r\nX-Long: %0*d\r\n\r\n", i,
+			 i ? LONG : 1, 7);
+		say(fd, request);
+		for (int n = 0; n < 5000 && atomic_load(&at.seen) <= i; n++)
+			usleep(1000);
+		held[i] = requests_held();
+		expect(hear(fd), 200, NULL);
+		for (int n = 0; n < 5000 && requests_held(); n++)
+			usleep(1000);
+		assert_int_equal(requests_held(), 0);
+	}
+	assert_true(held[0] > 0);
+	assert_true(held[1] >= held[0] + 2 * LONG - 100);
 }
 
 /* What may still be taken is too little to store a large body: it passes, each
@@ -277,18 +314,26 @@ static void stopping_in_the_middle(void **state)
 		close(fds[i]);
 }
 
+static void count_drained(void *arg)
+{
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
 static void draining(void **state)
 {
+	atomic_int drained = 0;
+	struct loop_call call = { .run = count_drained, .arg = &drained };
 	int fd = loopback_dial(port_a());
 
 	(void)state;
 	say(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	usleep(20000);
-	worker_drain(at.a.worker);
+	worker_drain(at.a.worker, at.loop, &call);
+	assert_int_equal(atomic_load(&drained), 0);
 	expect(hear(fd), 200, "late");
-	for (int i = 0; i < 1000 && !worker_drained(at.a.worker); i++)
+	for (int i = 0; i < 1000 && !atomic_load(&drained); i++)
 		usleep(1000);
-	assert_true(worker_drained(at.a.worker));
+	assert_int_equal(atomic_load(&drained), 1);
 }
 
 /* What is ready for a stored response does not answer for another one that
@@ -441,6 +486,44 @@ static void an_origin_that_is_done_and_breaks_off(void **state)
 	tunnel_expect_end(client);
 }
 
+/* Sends until nothing is taken any more. Returns how much was. */
+static size_t tunnel_fill(int client)
+{
+	static char block[65536];
+	struct pollfd ready = { .fd = client, .events = POLLOUT };
+	size_t sent = 0;
+
+	memset(block, 'x', sizeof(block));
+	while (poll(&ready, 1, 50) == 1) {
+		ssize_t n = send(client, block, sizeof(block),
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		sent += n > 0 ? (size_t)n : 0;
+	}
+	return sent;
+}
+
+/* The origin is done; what the client says then reaches it to the last byte,
+ * and after that its end, though the client waits for nothing. */
+static void the_last_bytes_of_a_client(void **state)
+{
+	static char got[65536];
+	int client, served;
+	size_t said, heard = 0;
+	ssize_t n;
+
+	(void)state;
+	tunnel_open(&client, &served);
+	said = tunnel_fill(client);
+	shutdown(client, SHUT_WR);
+	while ((n = recv(served, got, sizeof(got), 0)) > 0)
+		heard += (size_t)n;
+	assert_int_equal(n, 0);
+	assert_int_equal(heard, said);
+	close(served);
+	tunnel_expect_end(client);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, two_nodes_begin, two_nodes_end)
 
@@ -449,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sequence),
 		TEST(large_bodies),
+		TEST(long_fields_count),
 		TEST(little_memory),
 		TEST(no_memory),
 		TEST(truncated_bodies_are_not_stored),
@@ -465,6 +549,7 @@ int main(void)
 		TEST(trailers_are_passed_on),
 		TEST(an_origin_that_is_done_and_then_silent),
 		TEST(an_origin_that_is_done_and_breaks_off),
+		TEST(the_last_bytes_of_a_client),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -11,7 +11,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
-#include "digestd/http/purge_scope.h"
+#include "digestd/mesh/invalidation_log.h"
 #include "digestd/os/loop.h"
 #include "tests/loopback.h"
 #include "tests/proxy/two_nodes.h"
@@ -79,22 +79,22 @@ static void what_was_invalidated_is_not_got_from_a_peer(void **state)
 /* Nor what was purged by its prefix, while the peer may not have done that. */
 static void what_was_purged_is_not_got_from_a_peer(void **state)
 {
-	struct purge_scope *scope;
-	struct fields fields;
+	struct invalidation_entry entry = { .seq = 0 };
+	struct cache_purge purge = { .entries = &entry, .n = 1 };
+	struct purge_walk walk;
+	static const uint8_t no_secret[16]; /* as that of the nodes */
 	struct loop *loop; /* the others' threads run theirs */
 
 	(void)state;
 	free(ask(port_a(), "GET", "/hit/1", ""));
 	free(ask(port_a(), "GET", "/hit", ""));
 	introduce(NULL);
-	fields_init(&fields);
-	assert_int_equal(fields_add(&fields, "Purge-Prefix", "http://h/hit/"),
-			 0);
-	assert_int_equal(purge_scope_new(&fields, &scope), 0);
-	fields_free(&fields);
+	entry.of = invalidation_of_prefix(no_secret,
+					  "http://h/hit/");
 	assert_int_equal(loop_new(&loop), 0);
-	assert_non_null(cache_purge_begin(at.b.cache, scope,
-					  loop_steady_s(loop)));
+	purge.now_s = loop_steady_s(loop);
+	cache_purge_begin(at.b.cache, &purge, &walk);
+	assert_true(walk.walks);
 	loop_free(&loop);
 	expect(ask(port_b(), "GET", "/hit/1", ""), 200, "uri-miss; fwd-status");
 	expect(ask(port_b(), "GET", "/hit", ""), 200, "peer=");

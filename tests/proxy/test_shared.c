@@ -79,8 +79,15 @@ static enum shared_place find(const struct cached *known,
 			      struct collapse **lead,
 			      struct collapse_reader *reader)
 {
-	const struct shared_want want = { &b.key, &fields_none, true, known,
-					  b.since, reader };
+	const struct shared_want want = {
+		.key = &b.key,
+		.uri = uri,
+		.request = &fields_none,
+		.joins = true,
+		.known = known,
+		.since = b.since,
+		.reader = reader,
+	};
 	struct shared_found found;
 	enum shared_place place = shared_find(&b.shared, &want, &found);
 
@@ -106,6 +113,7 @@ static void the_second_waits(void **state)
 static void what_is_stored_is_found(void **state)
 {
 	const struct shared_want want = { .key = &b.key,
+					  .uri = uri,
 					  .request = &fields_none };
 	struct cached *c = response();
 	struct shared_found found;
@@ -160,6 +168,7 @@ static void a_purge_parts_them(void **state)
 static void a_purge_meets_what_is_renewed(void **state)
 {
 	const struct shared_want want = { .key = &b.key,
+					  .uri = uri,
 					  .request = &fields_none };
 	struct cached *c = response(), *renewed = response();
 	struct shared_found found;

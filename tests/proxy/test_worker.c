@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "digestd/fetch/fetch.h"
+#include "digestd/os/loop.h"
 #include "tests/codec/alloc.h"
 #include "tests/os/call_faults.h"
 #include "tests/proxy/two_nodes.h"
@@ -132,9 +133,15 @@ static void no_thread(void **state)
 	worker_stop(&w);
 }
 
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
 /* What it cannot be told, it has not heard. */
 static void told_without_memory(void **state)
 {
+	static struct loop_call drained = { .run = ignore };
 	struct worker_settings all = all_settings();
 	unsigned i = 0;
 	int err;
@@ -156,8 +163,8 @@ static void told_without_memory(void **state)
 	while (!alloc_failed());
 	assert_int_equal(err, -ENOMEM);
 	alloc_fail_at(0);
-	worker_drain(at.a.worker);
-	worker_drain(at.a.worker); /* the same as once */
+	worker_drain(at.a.worker, at.loop, &drained);
+	worker_drain(at.a.worker, at.loop, &drained); /* the same as once */
 }
 
 #define TEST(name) \

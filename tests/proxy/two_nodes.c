@@ -105,6 +105,7 @@ static void remember(const struct fields *fields)
 	for (size_t i = 0; i < fields_count(fields); i++) {
 		const struct field *f = fields_at(fields, i);
 
+		assert_true(used < sizeof(at.last));
 		used += (size_t)snprintf(at.last + used,
 					 sizeof(at.last) - used, "%s: %s\n",
 					 f->name, f->value);
@@ -281,7 +282,7 @@ static void start_node(struct node *node, const char *name)
 	struct worker_shared shared = { 0 };
 
 	node->settings = (struct worker_settings){
-		.node = name, .token = TOKEN,
+		.node = name, .tokens = { { TOKEN }, 1 },
 		.data_listen = "127.0.0.1:0", .peer_listen = "127.0.0.1:0",
 		.max_connections = 500, .header_ms = 2000, .idle_ms = 5000,
 		.min_rate = 100, .max_header_bytes = 16384,

@@ -31,7 +31,7 @@ struct two_nodes {
 	pthread_t thread;
 	char url[64];
 	atomic_int seen, gone; /* requests at the origin; clients that left */
-	char last[4096];       /* the last request's fields */
+	char last[16384];      /* the last request's fields */
 	char big[BIG];
 	struct node a, b;
 	bool half_open; /* so introduce() shows a */
