@@ -126,7 +126,7 @@ static int configuration_validate_place(cfg_t *cfg, cfg_opt_t *opt)
 
 	if (configuration_is_again(cfg, opt))
 		return -1;
-	if (url && value_is_url(url))
+	if (url && upstream_is_url(url))
 		return 0;
 	cfg_error(cfg, "url: \"%s\" is not a URL such as http://host:port",
 		  url ? url : "");
@@ -506,38 +506,33 @@ int config_load(const char *path, struct config **out,
 	return 0;
 }
 
-static void configuration_free_places(struct upstream *places, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(places[i].name);
-		free(places[i].url);
-		free(places[i].set_cookie);
-	}
-	free(places);
-}
-
 void config_free(struct config **c)
 {
 	if (!*c)
 		return;
 	for (size_t i = 0; i < CONFIG_OPTIONS; i++)
 		option_clear(&config_options[i], *c);
-	configuration_free_places((*c)->origins, (*c)->norigins);
-	configuration_free_places((*c)->peers, (*c)->npeers);
+	upstreams_free((*c)->origins, (*c)->norigins);
+	upstreams_free((*c)->peers, (*c)->npeers);
 	config_tls_free(*c);
-	explicit_bzero((*c)->key, sizeof((*c)->key));
+	explicit_bzero((*c)->keys, sizeof((*c)->keys));
+	explicit_bzero((*c)->hash_key, sizeof((*c)->hash_key));
 	free(*c);
 	*c = NULL;
 }
 
 bool config_keep_key(const struct config *now, struct config *next)
 {
-	const bool other = now->has_key != next->has_key ||
-			   memcmp(now->key, next->key, sizeof(now->key)) != 0;
+	const bool other = !now->nkeys != !next->nkeys ||
+			   memcmp(now->hash_key, next->hash_key,
+				  sizeof(now->hash_key)) != 0;
 
 	assert(now != next);
-	next->has_key = now->has_key;
-	memcpy(next->key, now->key, sizeof(next->key));
+	if (other) {
+		next->nkeys = now->nkeys;
+		memcpy(next->keys, now->keys, sizeof(next->keys));
+		memcpy(next->hash_key, now->hash_key, sizeof(next->hash_key));
+	}
 	return other;
 }
 

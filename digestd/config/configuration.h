@@ -21,6 +21,8 @@
 struct tls;
 struct tls_client;
 
+enum { CONFIG_KEYS_MAX = 4 };
+
 /*
  * A member for each option, by options.def: numbers are in the unit that their
  * name says, sizes in bytes. And what is made of several.
@@ -31,8 +33,11 @@ struct config {
 #include "digestd/options/options.def"
 #undef OPTION
 
-	uint8_t key[SCD_SECRET_BYTES]; /* from cluster_key or its file */
-	bool has_key;
+	/* From cluster_key or its file: of the keys the first is presented to
+	 * peers, and each is taken from them. */
+	uint8_t keys[CONFIG_KEYS_MAX][SCD_SECRET_BYTES];
+	unsigned nkeys; /* 0: there is no cluster */
+	uint8_t hash_key[SCD_SECRET_BYTES]; /* keys of objects are made by it */
 
 	struct upstream *origins;
 	size_t norigins;
@@ -68,9 +73,9 @@ void config_free(struct config **c);
 void config_keep_tls(const struct config *now, struct config *next);
 
 /*
- * Lets `next` have the cluster key of `now`: what is stored, published and
- * written to disk is under it, so that it holds until the next start. Returns
- * whether that was another one.
+ * What is stored, published and written to disk is under the key that hashes:
+ * if `next` has another one, or has none, lets it have the keys of `now`, which
+ * hold until the next start. Returns whether it did.
  */
 bool config_keep_key(const struct config *now, struct config *next);
 

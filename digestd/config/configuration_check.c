@@ -5,18 +5,27 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codec/uri.h"
 #include "digestd/config/configuration_key.h"
 #include "digestd/config/configuration_listeners.h"
+#include "digestd/http/fields.h"
 #include "digestd/mesh/peerset.h"
 
 /* What the program, its tables and what is on its way need at least. */
 enum { MEMORY_BESIDE_CACHE = 32 << 20 };
+
+/* Smaller slices would cost more than their bytes. */
+enum { MIN_SLICE_SIZE = 4096 };
+
+/* Two runs of them find room (proxy/fill_cut.c). */
+enum { SLICES_IN_CACHE = 16 };
 
 void config_report(struct config_errors *e, const char *format, ...)
 {
@@ -111,6 +120,9 @@ static void configuration_check_ranges(const struct config *c,
 	if (c->bits_per_object == 1)
 		configuration_check_refuse(check, "bits_per_object",
 					   "must be 0, or at least 2");
+	if (c->slice_size && c->slice_size < MIN_SLICE_SIZE)
+		configuration_check_refuse(check, "slice_size",
+					   "must be 0, or at least 4K");
 	if (c->filter_max < c->filter_min)
 		configuration_check_refuse(check, "filter_max",
 					   "must be at least filter_min");
@@ -131,6 +143,24 @@ static void configuration_check_ranges(const struct config *c,
 			"must be at least cache_size + 32M");
 }
 
+/* Without a name the node has its host's. */
+static void configuration_check_node(struct config *c,
+				     const struct config_check *check)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	if (c->node)
+		return;
+	gethostname(name, sizeof(name) - 1);
+	if (!field_is_token(name, strlen(name)))
+		config_report(check->errors, "%s: node: not given, and the "
+			      "host's name, \"%s\", is not a token\n",
+			      check->path, name);
+	else if (!(c->node = strdup(name)))
+		config_report(check->errors, "%s: out of memory\n",
+			      check->path);
+}
+
 void config_check_whole(struct config *c, const struct config_check *check)
 {
 	struct config_errors *errors = check->errors;
@@ -138,8 +168,7 @@ void config_check_whole(struct config *c, const struct config_check *check)
 
 	assert(check->path && check->line_of);
 	assert(check->errors && check->warnings);
-	if (!c->node)
-		config_report(errors, "%s: node: not given\n", path);
+	configuration_check_node(c, check);
 	if (!c->listen_data)
 		config_report(errors, "%s: listen_data: not given\n", path);
 	if (!c->norigins && !c->default_origin && !c->forward)
@@ -147,16 +176,13 @@ void config_check_whole(struct config *c, const struct config_check *check)
 			      "default_origin, and forward is off: there is "
 			      "nowhere to send requests\n", path);
 	configuration_check_ranges(c, check);
+	if (c->slice_size > c->cache_size / SLICES_IN_CACHE)
+		c->slice_size = c->cache_size / SLICES_IN_CACHE;
 	if (c->max_object_size > c->cache_size)
 		c->max_object_size = c->cache_size;
 	if (c->npeers > PEERSET_MAX_PEERS)
 		config_report(errors, "%s: more than %d peers\n", path,
 			      PEERSET_MAX_PEERS);
-	for (size_t i = 0; c->node && i < c->npeers; i++) {
-		if (!strcmp(c->peers[i].name, c->node))
-			config_report(errors, "%s: peer \"%s\": is this "
-				      "node's own name\n", path, c->node);
-	}
 	for (size_t i = 0; i < c->npeers; i++) {
 		if (!*c->peers[i].url)
 			config_report(errors,

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,26 +61,55 @@ static bool configuration_key_is_published(const uint8_t key[SCD_SECRET_BYTES])
 	       !memcmp(key, known, sizeof(known));
 }
 
-/* Takes the key that an option gave. */
-static void configuration_key_take(struct config *c,
-				   const struct config_check *check,
-				   const char *option, const char *text)
-{
-	const char *file = c->cluster_key_file ? c->cluster_key_file : "";
-	const char *colon = c->cluster_key_file ? ": " : "";
+/* Where a key stands, for what is said of it. */
+struct key_place {
+	const struct config_check *check;
+	const char *option;
+	const char *file; /* null: in the configuration itself */
+	unsigned line;    /* of the file */
+};
 
-	c->has_key = configuration_key_parse(text, c->key);
-	if (!c->has_key)
-		configuration_key_report(check, option,
-					 "%s%snot 32 hexadecimal digits", file,
-					 colon);
-	else if (configuration_key_is_published(c->key))
-		configuration_key_report(
-			check, option,
-			"%s%s%s is the key of a published "
-			"example, which everybody has; make one of your "
-			"own: openssl rand -hex 16",
-			file, colon, published);
+__attribute__((format(printf, 2, 3))) static void
+configuration_key_refuse(const struct key_place *at, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (at->file)
+		configuration_key_report(at->check, at->option, "%s:%u: %s",
+					 at->file, at->line, text);
+	else
+		configuration_key_report(at->check, at->option, "%s", text);
+}
+
+/* Reads the key that stands there; false: it is none that may be used. */
+static bool configuration_key_take(const struct key_place *at, const char *text,
+				   uint8_t key[SCD_SECRET_BYTES])
+{
+	if (!configuration_key_parse(text, key))
+		configuration_key_refuse(at, "not 32 hexadecimal digits");
+	else if (configuration_key_is_published(key))
+		configuration_key_refuse(
+			at, "%s is the key of a published example, which "
+			"everybody has; make one of your own: openssl rand "
+			"-hex 16", published);
+	else
+		return true;
+	return false;
+}
+
+/* One more that is taken from peers. */
+static void configuration_key_add(struct config *c, const struct key_place *at,
+				  const char *text)
+{
+	if (c->nkeys == CONFIG_KEYS_MAX)
+		configuration_key_refuse(at, "more than %d keys",
+					 CONFIG_KEYS_MAX);
+	else if (configuration_key_take(at, text, c->keys[c->nkeys]))
+		c->nkeys++;
 }
 
 static bool configuration_key_file_is_private(const struct stat *st)
@@ -98,6 +128,12 @@ static bool configuration_key_check_file(const struct config *c,
 	if (fstat(fileno(file), &st)) {
 		configuration_key_report(check, "cluster_key_file", "%s: %s",
 					 c->cluster_key_file, strerror(errno));
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		configuration_key_report(check, "cluster_key_file",
+					 "%s: not a regular file",
+					 c->cluster_key_file);
 		return false;
 	}
 	if (configuration_key_file_is_private(&st))
@@ -123,50 +159,121 @@ static char *configuration_key_credential_path(void)
 	return access(path, F_OK) ? NULL : strdup(path);
 }
 
+/* A pipe does not wait for its other end: a daemon that reads its configuration
+ * again has clients. */
+static FILE *configuration_key_open_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
 /*
  * Opens the file; where only root may, and the service manager has handed its
  * contents over as a credential, that.
  */
 static FILE *configuration_key_open(struct config *c)
 {
-	FILE *file = fopen(c->cluster_key_file, "re");
+	FILE *file = configuration_key_open_path(c->cluster_key_file);
 	char *credential;
 
 	if (file || errno != EACCES)
 		return file;
 	credential = configuration_key_credential_path();
 	if (credential) {
-		file = fopen(credential, "re");
+		file = configuration_key_open_path(credential);
 		free(credential);
 	}
 	return file;
 }
 
+/* Cuts the next word off a line. */
+static char *configuration_key_next_word(char **line)
+{
+	static const char blanks[] = " \t\r\n";
+	char *word = *line + strspn(*line, blanks);
+	char *rest = word + strcspn(word, blanks);
+
+	if (*rest)
+		*rest++ = '\0';
+	*line = rest;
+	return word;
+}
+
+/* A line of a key file: a key, "hash" and a key, or nothing; what follows a #
+ * is a comment. *hashes: the file has said by which key keys are made. */
+static void configuration_key_read_line(struct config *c,
+					const struct key_place *at, char *line,
+					bool *hashes)
+{
+	bool hash;
+	char *word;
+
+	line[strcspn(line, "#")] = '\0';
+	word = configuration_key_next_word(&line);
+	if (!*word)
+		return;
+	hash = !strcmp(word, "hash");
+	if (hash)
+		word = configuration_key_next_word(&line);
+	if (*configuration_key_next_word(&line))
+		configuration_key_refuse(at, "something follows the key; each "
+					 "line has one key, and a comment "
+					 "begins with #");
+	else if (!hash)
+		configuration_key_add(c, at, word);
+	else if (*hashes)
+		configuration_key_refuse(at, "a second line \"hash\"");
+	else
+		*hashes = configuration_key_take(at, word, c->hash_key);
+}
+
+static void configuration_key_read_lines(struct config *c,
+					 struct key_place *at, FILE *file)
+{
+	char line[1024];
+	bool hashes = false;
+
+	while (fgets(line, sizeof(line), file)) {
+		at->line++;
+		configuration_key_read_line(c, at, line, &hashes);
+	}
+	explicit_bzero(line, sizeof(line));
+	if (!c->nkeys && !at->check->errors->len)
+		configuration_key_report(at->check, at->option, "%s: has no "
+					 "key", at->file);
+	if (!hashes)
+		memcpy(c->hash_key, c->keys[0], sizeof(c->hash_key));
+}
+
 static void configuration_key_read_file(struct config *c,
 					const struct config_check *check)
 {
-	char line[128] = "";
+	struct key_place at = { check, "cluster_key_file", c->cluster_key_file,
+				0 };
 	FILE *file = configuration_key_open(c);
 
 	if (!file) {
-		configuration_key_report(check, "cluster_key_file", "%s: %s",
-					 c->cluster_key_file, strerror(errno));
+		configuration_key_report(check, at.option, "%s: %s", at.file,
+					 strerror(errno));
 		return;
 	}
 	setvbuf(file, NULL, _IONBF, 0); /* no copy that outlives the file */
-	if (configuration_key_check_file(c, check, file)) {
-		if (fgets(line, sizeof(line), file)) {
-			line[strcspn(line, " \t\r\n")] = '\0';
-			configuration_key_take(c, check, "cluster_key_file",
-					       line);
-		} else {
-			configuration_key_report(check, "cluster_key_file",
-						 "%s: is empty",
-						 c->cluster_key_file);
-		}
-	}
-	explicit_bzero(line, sizeof(line));
+	if (configuration_key_check_file(c, check, file))
+		configuration_key_read_lines(c, &at, file);
 	fclose(file);
+}
+
+static void configuration_key_read_option(struct config *c,
+					  const struct config_check *check)
+{
+	const struct key_place at = { check, "cluster_key", NULL, 0 };
+
+	configuration_key_add(c, &at, c->cluster_key);
+	memcpy(c->hash_key, c->keys[0], sizeof(c->hash_key));
 }
 
 void config_key_load(struct config *c, const struct config_check *check)
@@ -175,9 +282,9 @@ void config_key_load(struct config *c, const struct config_check *check)
 				     "the same on all nodes: openssl rand -hex "
 				     "16";
 
-	assert(!c->has_key);
+	assert(!c->nkeys);
 	if (!c->cluster_key && !c->cluster_key_file &&
-	    (c->listen_peer || c->npeers))
+	    (c->listen_peer || c->members || c->npeers))
 		c->cluster_key_file = configuration_key_credential_path();
 	if (c->cluster_key && c->cluster_key_file)
 		configuration_key_report(check, "cluster_key",
@@ -186,9 +293,11 @@ void config_key_load(struct config *c, const struct config_check *check)
 	else if (c->cluster_key_file)
 		configuration_key_read_file(c, check);
 	else if (c->cluster_key)
-		configuration_key_take(c, check, "cluster_key", c->cluster_key);
+		configuration_key_read_option(c, check);
 	else if (c->listen_peer)
 		configuration_key_report(check, "listen_peer", "%s", needed);
+	else if (c->members)
+		configuration_key_report(check, "members", "%s", needed);
 	else if (c->npeers)
 		config_report(check->errors, "%s: peer \"%s\": %s\n",
 			      check->path, c->peers[0].name, needed);

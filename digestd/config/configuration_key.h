@@ -9,9 +9,11 @@ struct config;
 struct config_check;
 
 /*
- * Reads the cluster key into c->key. What is no key, a key that stands in the
- * documents, and a file that others may read or write are errors in *check; so
- * is a missing key where there are peers.
+ * Reads the cluster's keys. A file has a key a line, of which the first is
+ * presented to peers and all are taken from them; "hash KEY" is the one by
+ * which keys of objects are made, in place of the first. What is no key, a key
+ * that stands in the documents, and a file that others may read or write are
+ * errors in *check; so is a missing key where there are peers.
  */
 void config_key_load(struct config *c, const struct config_check *check);
 

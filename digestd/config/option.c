@@ -21,10 +21,11 @@
 #include "digestd/mesh/placement.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/store/store.h"
-#include "digestd/disk/disk.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/processors.h"
+#include "digestd/peers/member_source.h"
+#include "digestd/peers/upstream.h"
 
 /* What one of a unit is; a suffix that is null ends them. */
 struct unit {
@@ -124,8 +125,11 @@ static const struct kind kinds[] = {
 		    .wrong = "is not a token (letters, digits, - . _)" },
 	[ADDRESS] = { .text = value_is_address,
 		      .wrong = "is not an address such as 127.0.0.1:8080" },
-	[URL] = { .text = value_is_url,
+	[URL] = { .text = upstream_is_url,
 		  .wrong = "is not a URL such as http://host:port" },
+	[SOURCE] = { .text = member_source_is,
+		     .wrong = "is not dns:NAME:PORT, srv:NAME, file:/PATH or "
+			      "command:COMMAND" },
 	[FOLDER] = { .text = option_is_folder, .wrong = "is not an absolute path" },
 	[POLICY] = { .text = option_is_eviction,
 		     .wrong = "is not sieve, lru, fifo, clock, s3fifo, lfu, gdsf "
@@ -224,8 +228,6 @@ const char *option_fault(const struct config_option *o, const char *text,
 	double share;
 
 	assert(text);
-	if (o->kind == FOLDER && !disk_is_built())
-		return "needs a digestd that is built with LMDB";
 	if (kind->number) {
 		if (!kind->number(text, &number))
 			return kind->wrong;

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HOST_MAX_BYTES = 255 }; /* of a name, RFC 1035 */
-
 struct unit {
 	const char *name;
 	int64_t factor;
@@ -67,42 +65,6 @@ bool value_share(const char *text, double *out)
 
 	*out = strtod(text, &end);
 	return end != text && !*end && *out >= 0 && *out <= 1;
-}
-
-/* How long the host of "host:port" is, with its brackets; 0: there is none. */
-static size_t value_host_length(const char *text)
-{
-	size_t n;
-
-	if (*text != '[')
-		return strcspn(text, ":[]");
-	n = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
-	return n > 1 && text[n] == ']' ? n + 1 : 0;
-}
-
-static bool value_is_port(const char *text)
-{
-	int64_t port;
-
-	return *text >= '0' && *text <= '9' && value_number(text, &port) &&
-	       port >= 1 && port <= 65535;
-}
-
-bool value_is_url(const char *text)
-{
-	const char *host = text, *end;
-	size_t len;
-
-	if (!strncmp(text, "http://", 7))
-		host += 7;
-	else if (!strncmp(text, "https://", 8))
-		host += 8;
-	if (host == text || strpbrk(host, "/?#@ \t\"\\"))
-		return false;
-	len = value_host_length(host);
-	end = host + len;
-	return len && len <= HOST_MAX_BYTES &&
-	       (!*end || (*end == ':' && value_is_port(end + 1)));
 }
 
 bool value_is_address(const char *text)

@@ -16,9 +16,6 @@ bool value_time_ms(const char *text, int64_t *out);
 
 bool value_share(const char *text, double *out); /* 0..1 */
 
-/* "http://host:port" or https, nothing after the port. */
-bool value_is_url(const char *text);
-
 /* "host:port" with a numeric host, "[host]:port", ":port". */
 bool value_is_address(const char *text);
 

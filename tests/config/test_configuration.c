@@ -4,13 +4,16 @@
  */
 #define _GNU_SOURCE /* processors to run on */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "digestd/config/configuration.h"
+#include "digestd/os/processors.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/config/configuration_check.h"
 #include "digestd/mesh/peerset.h"
@@ -22,6 +25,7 @@
 #define LISTEN "listen_data = \":8080\"\n"
 #define ORIGIN "default_origin = \"http://o\"\n"
 #define BASE NODE LISTEN ORIGIN /* three lines: the next one is 4 */
+#define OTHER "fedcba98765432100123456789abcdef"
 #define KEY "0123456789abcdef0123456789ABCDEF"
 #define AT "%D/conf"
 
@@ -32,10 +36,9 @@ struct row {
 
 static const struct row faults[] = {
 	{ "an empty file", "",
-	  AT ": node: not given\n" AT ": listen_data: not given\n"
+	  AT ": listen_data: not given\n"
 	  AT ": no origin section, no default_origin, and forward is off: "
 	  "there is nowhere to send requests\n" },
-	{ "no node", LISTEN ORIGIN, AT ": node: not given\n" },
 	{ "no listener", NODE ORIGIN, AT ": listen_data: not given\n" },
 	{ "nowhere to send requests", NODE LISTEN,
 	  AT ": no origin section, no default_origin, and forward is off: "
@@ -139,10 +142,13 @@ static const struct row faults[] = {
 	{ "a peer without a URL",
 	  BASE "cluster_key = \"" KEY "\"\npeer \"b\" { }\n",
 	  AT ": peer \"b\": url: not given\n" },
-	{ "itself as a peer",
-	  BASE "cluster_key = \"" KEY "\"\n"
-	  "peer \"a\" { url = \"http://b\" }\n",
-	  AT ": peer \"a\": is this node's own name\n" },
+	{ "members from nowhere",
+	  BASE "cluster_key = \"" KEY "\"\nmembers = \"cache.example\"\n",
+	  AT ":5: members: \"cache.example\" is not dns:NAME:PORT, srv:NAME, "
+	  "file:/PATH or command:COMMAND\n" },
+	{ "members without a key", BASE "members = \"file:/members\"\n",
+	  AT ":4: members: needs cluster_key_file or cluster_key, the same on "
+	  "all nodes: openssl rand -hex 16\n" },
 	{ "peers without a key", BASE "peer \"b\" { url = \"http://b\" }\n",
 	  AT ": peer \"b\": needs cluster_key_file or cluster_key, the same on "
 	  "all nodes: openssl rand -hex 16\n" },
@@ -336,7 +342,11 @@ static void test_threads_follow_processors(void **state)
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	c = load(BASE "threads = auto\n");
-	assert_int_equal(c->threads, CPU_COUNT(&all));
+	assert_in_range(c->threads, 1, CPU_COUNT(&all));
+	assert_int_equal(c->threads, processors_usable());
+	config_free(&c);
+	c = load(BASE);
+	assert_int_equal(c->threads, processors_usable());
 	config_free(&c);
 	while (!CPU_ISSET(cpu, &all))
 		cpu++;
@@ -380,8 +390,8 @@ static void test_values_arrive(void **state)
 	assert_true(c->tls_origin_verify); /* as it is by default */
 	/* nothing larger than the cache is stored */
 	assert_int_equal(c->max_object_size, c->cache_size);
-	assert_true(c->has_key);
-	assert_memory_equal(c->key, "\x01\x23\x45\x67\x89\xab\xcd\xef"
+	assert_int_equal(c->nkeys, 1);
+	assert_memory_equal(c->keys[0], "\x01\x23\x45\x67\x89\xab\xcd\xef"
 			    "\x01\x23\x45\x67\x89\xab\xcd\xef", 16);
 	assert_int_equal(c->norigins, 2);
 	assert_string_equal(c->origins[0].name, "www.example.com");
@@ -411,6 +421,21 @@ static void check_unreadable(const char *name, const char *why)
 	assert_int_equal(config_load(config_path(name), &c, &errors), -EINVAL);
 	assert_string_equal(errors.text, expected);
 	assert_null(c);
+}
+
+/* One file does for all nodes. */
+static void test_a_node_has_its_hosts_name(void **state)
+{
+	struct config *c = load(LISTEN ORIGIN "cluster_key = \"" KEY "\"\n"
+				"members = \"dns:cache.example:8081\"\n");
+	char name[HOST_NAME_MAX + 1] = "";
+
+	(void)state;
+	assert_int_equal(gethostname(name, sizeof(name) - 1), 0);
+	assert_string_equal(c->node, name);
+	assert_string_equal(c->members, "dns:cache.example:8081");
+	assert_int_equal(c->members_ms, 1000);
+	config_free(&c);
 }
 
 static void test_unreadable(void **state)
@@ -478,22 +503,40 @@ static void test_reload_keeps_the_key(void **state)
 	struct config *none = load(BASE);
 	struct config *one = load(BASE "cluster_key = \"" KEY "\"\n");
 	struct config *same = load(BASE "cluster_key = \"" KEY "\"\n");
-	struct config *other = load(BASE "cluster_key = "
-				    "\"fedcba98765432100123456789abcdef\"\n");
+	struct config *other = load(BASE "cluster_key = \"" OTHER "\"\n");
 
 	(void)state;
 	assert_false(config_keep_key(one, same));
 	assert_true(config_keep_key(one, other));
-	assert_memory_equal(one->key, other->key, sizeof(one->key));
+	assert_memory_equal(one->keys[0], other->keys[0], sizeof(one->keys[0]));
+	assert_memory_equal(one->hash_key, other->hash_key,
+			    sizeof(one->hash_key));
 	assert_true(config_keep_key(none, other));
-	assert_false(other->has_key);
+	assert_int_equal(other->nkeys, 0);
 	assert_true(config_keep_key(one, none));
-	assert_true(none->has_key);
+	assert_int_equal(none->nkeys, 1);
 	config_free(&none);
 	config_free(&one);
 	config_free(&same);
 	config_free(&other);
 	config_free(&other); /* null is allowed */
+}
+
+/* What is presented may be another one, if what hashes stays. */
+static void test_reload_takes_keys(void **state)
+{
+	static const char both[] = OTHER "\n" KEY "\nhash " KEY "\n";
+	struct config *one = load(BASE "cluster_key = \"" KEY "\"\n");
+	struct config *next;
+
+	(void)state;
+	config_write("key", both, strlen(both), 0600);
+	next = load(BASE "cluster_key_file = \"%D/key\"\n");
+	assert_false(config_keep_key(one, next));
+	assert_int_equal(next->nkeys, 2);
+	assert_int_equal(next->keys[0][0], 0xfe);
+	config_free(&one);
+	config_free(&next);
 }
 
 /* Each line of --options: a name, its default, what it is. */
@@ -507,7 +550,7 @@ static void test_options_are_listed(void **state)
 	assert_non_null(to);
 	config_print_options(to);
 	fclose(to);
-	assert_non_null(strstr(text, "\nthreads                  1        "));
+	assert_non_null(strstr(text, "\nthreads                  auto     "));
 	for (line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		char name[32], value[32], help[8];
@@ -562,10 +605,12 @@ int main(void)
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_values_arrive),
 		cmocka_unit_test(test_threads_follow_processors),
+		cmocka_unit_test(test_a_node_has_its_hosts_name),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_findings_are_cut),
 		cmocka_unit_test(test_reload_keeps_what_was_started),
 		cmocka_unit_test(test_reload_keeps_the_key),
+		cmocka_unit_test(test_reload_takes_keys),
 		cmocka_unit_test(test_options_are_listed),
 	};
 

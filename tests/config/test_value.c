@@ -7,6 +7,7 @@
 #include "digestd/config/value.h"
 #include "digestd/http/enum_names.h"
 #include "digestd/os/log.h"
+#include "digestd/peers/upstream.h"
 #include "tests/unit.h"
 
 enum { NONE = -1 }; /* the text is no such value */
@@ -156,7 +157,7 @@ static void test_places(void **state)
 	for (size_t i = 0; i < NROWS(places); i++) {
 		const char *text = places[i].text;
 
-		if (value_is_url(text) != places[i].url)
+		if (upstream_is_url(text) != places[i].url)
 			fail_msg("\"%s\" as a URL", text);
 		if (value_is_address(text) != places[i].address)
 			fail_msg("\"%s\" as an address", text);
