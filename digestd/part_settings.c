@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "digestd/admin/node_status.h"
 #include "digestd/config/configuration.h"
 
 enum {
@@ -14,7 +15,9 @@ enum {
 	BREAKER_MAX_MS = 60000, /* a dead peer costs < 1500 tries a day */
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
+	PEER_CONNECT_MS = 1500, /* for a digest; a lost SYN comes after 1 s */
 	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
+	PURGE_START_MS = 1000, /* a peer that hangs holds up a start so long */
 	MEMORY_BASE = 128 << 20, /* program, connections, bodies under way */
 	ADMIN_CONNECTIONS = 64,
 	SHARDS_A_WORKER = 16, /* one in so many stores of another waits */
@@ -32,14 +35,36 @@ enum {
 /* Lookups for which any of the peers' digests says yes in vain. */
 static const double cluster_fp = .01;
 
-/* The token that peers present, in hexadecimal digits. */
-static void part_settings_make_token(const struct config *c, char out[33])
+/* What is derived from a key for one purpose, in hexadecimal digits. */
+static void part_settings_derive(const uint8_t key[SCD_SECRET_BYTES],
+				 const char *purpose, char out[TOKEN_BYTES])
 {
-	uint8_t token[SCD_SECRET_BYTES];
+	uint8_t derived[SCD_SECRET_BYTES];
 
-	scd_derive(c->key, "token", token);
+	scd_derive(key, purpose, derived);
 	for (unsigned i = 0; i < SCD_SECRET_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", token[i]);
+		snprintf(out + 2 * i, 3, "%02x", derived[i]);
+}
+
+/* The tokens that are taken from peers; the first one is presented to them. */
+static struct tokens part_settings_tokens(const struct config *c)
+{
+	struct tokens tokens = { .n = c->nkeys };
+
+	for (unsigned i = 0; i < c->nkeys; i++)
+		part_settings_derive(c->keys[i], "token", tokens.at[i]);
+	return tokens;
+}
+
+void part_settings_token(const struct config *c, char out[TOKEN_BYTES])
+{
+	if (c->nkeys)
+		part_settings_derive(c->keys[0], "token", out);
+}
+
+void part_settings_hash_name(const struct config *c, char out[TOKEN_BYTES])
+{
+	part_settings_derive(c->hash_key, "hash name", out);
 }
 
 static int part_settings_copy_origins(const struct config *c,
@@ -87,7 +112,7 @@ int part_settings_of_workers(const struct config *c,
 	if (c->forwarded && forwarded_read(c->forwarded, &out->told))
 		out->told_forward = out->told;
 	part_settings_hash_secret(c, out->hash_secret);
-	part_settings_make_token(c, out->token);
+	out->tokens = part_settings_tokens(c);
 	return part_settings_copy_origins(c, out);
 }
 
@@ -117,7 +142,7 @@ unsigned part_settings_admin_connections(uint64_t files)
 void part_settings_hash_secret(const struct config *c, uint8_t secret[16])
 {
 	/* without a cluster key all zero: a key that nobody shares */
-	scd_derive(c->key, "hash", secret);
+	scd_derive(c->hash_key, "hash", secret);
 }
 
 void part_settings_free(struct worker_settings *s)
@@ -126,13 +151,51 @@ void part_settings_free(struct worker_settings *s)
 	s->origins = NULL;
 }
 
-uint64_t part_settings_memory_limit(const struct config *c, uint64_t tables)
+/* A filter's counters, its array, its snapshots and what was encoded of them:
+ * a byte a bit. */
+static uint64_t part_settings_filter_bytes(const struct catalog_stats *c)
+{
+	return c->nbits + c->next_nbits;
+}
+
+/* What is held of a peer: the digest, the next one, and its part of the index.
+ */
+static uint64_t part_settings_peer_bytes(const struct peer_follower *follow,
+					 size_t i)
+{
+	enum { HELD = 3 };
+	struct peer_follower_status p;
+
+	peer_follower_status(follow, i, &p);
+	return p.digest ? HELD * p.digest->bloom.nbits / 8 : 0;
+}
+
+/* What digests and tables take, ours and those of peers. */
+static uint64_t part_settings_table_bytes(const struct node_status *now)
+{
+	enum { DISK_OBJECT = 160 };
+	size_t npeers = now->follow ? peer_follower_count(now->follow) : 0;
+	uint64_t sum = part_settings_filter_bytes(&now->catalog) +
+		       now->admission.bytes;
+
+	if (now->has_disk)
+		sum += now->disk_store.entries * DISK_OBJECT;
+	if (now->shares)
+		sum += part_settings_filter_bytes(&now->sharing.seen);
+	for (size_t i = 0; i < npeers; i++)
+		sum += part_settings_peer_bytes(now->follow, i);
+	return sum;
+}
+
+uint64_t part_settings_memory_limit(const struct config *c,
+				    const struct node_status *now)
 {
 	uint64_t queue = c->disk_path ? (uint64_t)c->disk_queue : 0;
 
 	if (c->memory_limit)
 		return (uint64_t)c->memory_limit;
-	return 2 * (uint64_t)c->cache_size + queue + MEMORY_BASE + tables;
+	return 2 * (uint64_t)c->cache_size + queue + MEMORY_BASE +
+	       part_settings_table_bytes(now);
 }
 
 /* The smallest power of two that holds so many bytes or objects [bits]. */
@@ -318,26 +381,45 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 		},
 		.wait_s = c->wait_s,
 		.timeout_ms = c->digest_timeout_ms,
-		.connect_ms = c->peer_connect_ms,
+		.connect_ms = c->peer_connect_ms ? c->peer_connect_ms :
+						   PEER_CONNECT_MS,
 		.tls = c->tls_peer_client,
 		.subject = DIGEST_OF_HELD,
 	};
 
 	scd_limits_init(&s.limits);
 	s.limits.max_bits = (uint64_t)c->digest_max_bytes * 8;
-	part_settings_make_token(c, s.token);
+	part_settings_token(c, s.token);
+	part_settings_hash_name(c, s.hash_name);
 	return s;
 }
 
-struct purge_peers part_settings_of_purging(const struct config *c)
+void part_settings_introduction(const struct config *c, unsigned port,
+				char text[PEER_INTRODUCTION_BYTES])
 {
-	struct purge_peers p = {
+	*text = '\0';
+	if (!c->members || !c->listen_peer)
+		return;
+	if (c->peer_url)
+		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s", c->node,
+			 c->peer_url);
+	else
+		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s://:%u", c->node,
+			 c->tls_peer ? "https" : "http", port);
+}
+
+struct teller_settings part_settings_of_telling(const struct config *c)
+{
+	struct teller_settings t = {
 		.peers = c->peers,
-		.npeers = c->purge_peers && c->has_key ? c->npeers : 0,
+		.npeers = c->purge_peers && c->nkeys ? c->npeers : 0,
 		.timeout_ms = PURGE_TIMEOUT_MS,
+		.start_ms = PURGE_START_MS,
+		.awaits = c->purge_peers && c->members && c->nkeys,
 		.tls = c->tls_peer_client,
 	};
 
-	part_settings_make_token(c, p.token);
-	return p;
+	part_settings_token(c, t.token);
+	part_settings_hash_secret(c, t.secret);
+	return t;
 }

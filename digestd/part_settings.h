@@ -9,11 +9,12 @@
 #include "digestd/mesh/resize.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
-#include "digestd/peers/purge_peers.h"
+#include "digestd/peers/teller.h"
 #include "digestd/peers/sharing.h"
 #include "digestd/proxy/worker.h"
 
 struct config;
+struct node_status;
 
 /*
  * What the workers are told; its strings are the configuration's, its list of
@@ -23,11 +24,12 @@ int part_settings_of_workers(const struct config *c,
 			     struct worker_settings *out);
 
 /*
- * How much memory the process may have, of which digests and tables take so
- * much. Where the configuration names no limit it is twice cache_size, what may
- * wait for the disk, 128 MiB, and those.
+ * How much memory the process may have. Where the configuration names no limit
+ * it is twice cache_size, what may wait for the disk, 128 MiB, and what digests
+ * and tables take now, about.
  */
-uint64_t part_settings_memory_limit(const struct config *c, uint64_t tables);
+uint64_t part_settings_memory_limit(const struct config *c,
+				    const struct node_status *now);
 
 void part_settings_free(struct worker_settings *s);
 
@@ -41,8 +43,14 @@ unsigned part_settings_connections(const struct config *c, uint64_t files);
 /* And how many the admin listener may. */
 unsigned part_settings_admin_connections(uint64_t files);
 
+/* The token that it presents to peers; empty without a key, if it was. */
+void part_settings_token(const struct config *c, char out[TOKEN_BYTES]);
+
 /* The secret that keys are hashed with. */
 void part_settings_hash_secret(const struct config *c, uint8_t secret[16]);
+
+/* The name of that secret, by which nodes see whether they have the same. */
+void part_settings_hash_name(const struct config *c, char out[TOKEN_BYTES]);
 
 /*
  * The sizes that the catalog's filter may have, and the one that it has at
@@ -68,7 +76,14 @@ struct publish_policy part_settings_of_publishing(const struct config *c);
 struct peer_follower_settings
 part_settings_of_following(const struct config *c);
 
+/*
+ * How a node with this peer port introduces itself to others: empty where it
+ * has no peer listener, or where members come from the configuration alone.
+ */
+void part_settings_introduction(const struct config *c, unsigned port,
+				char text[PEER_INTRODUCTION_BYTES]);
+
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
-struct purge_peers part_settings_of_purging(const struct config *c);
+struct teller_settings part_settings_of_telling(const struct config *c);
 
 #endif

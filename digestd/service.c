@@ -30,11 +30,13 @@
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_follower.h"
+#include "digestd/peers/lease_desk.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/collapse.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/part_settings.h"
+#include "digestd/service_inside.h"
 #include "digestd/tls/tls.h"
 
 enum {
@@ -44,40 +46,6 @@ enum {
 	REFUSED_LOG_MS = 60000,
 	ADMIN_TIMEOUT_MS = 10000,
 	ADMIN_HEADER_BYTES = 8192,
-};
-
-struct service {
-	struct config *config;
-	const char *config_path;
-	struct loop *loop;
-	struct cache *cache;
-	struct admitter *admitter;
-	struct admission_keeper *keeper; /* null: no file */
-	struct collapses *collapses;
-	struct placer *placer;
-	struct sharing *sharing;     /* null: nothing seen is shared */
-	struct digest_api *api;
-	struct publisher *publisher; /* null: nobody may ask for digests */
-	struct fetcher *fetcher;
-	struct peer_follower *follow; /* null: no peers */
-	struct admin admin_source;
-	struct purger purger;
-	struct purge_peers purge_peers;
-	struct admit_api admit;
-	struct server *admin;
-	struct worker **workers;
-	unsigned nworkers;
-	uint64_t instance;
-	uint64_t lookups;            /* told to the follower so far */
-	int64_t started_s, started_ms;
-	bool ready;
-	struct node_drain drain;
-	int signals;
-	struct loop_watch watch;
-	struct loop_timer tick;
-	int64_t followed_ms; /* when admission and memory did last */
-	uint64_t refused;    /* requests without memory, as last logged */
-	int64_t refused_ms;  /* when */
 };
 
 /* What the workers report, on its way to the service loop. */
@@ -137,6 +105,7 @@ void service_status(void *arg, struct node_status *out)
 	if (s->admin)
 		out->tls_admin_failed = server_tls_failures(s->admin);
 	service_count(s, &out->counters);
+	teller_count(s->teller, &out->telling);
 	cache_stats(s->cache, &out->store, &out->catalog);
 	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
 					 &out->disk);
@@ -144,6 +113,9 @@ void service_status(void *arg, struct node_status *out)
 	out->shares = s->sharing;
 	if (s->sharing)
 		sharing_stats(s->sharing, &out->sharing);
+	out->has_members = s->members && s->config->members;
+	if (out->has_members)
+		members_count(s->members, &out->members);
 	if (!s->publisher)
 		return;
 	publisher_stats(s->publisher, &out->publisher);
@@ -236,10 +208,19 @@ static int service_start_cache(struct service *s)
 		.disk_bytes = (uint64_t)s->config->disk_size,
 		.disk_queue_bytes = (uint64_t)s->config->disk_queue,
 		.hash_secret = secret,
+		.instance = s->instance,
 	};
 
 	part_settings_hash_secret(s->config, secret);
 	return cache_new(&settings, &s->cache);
+}
+
+/* Once it is known which of the configuration's peers is this node itself. */
+static int service_start_teller(struct service *s)
+{
+	struct teller_settings telling = part_settings_of_telling(s->config);
+
+	return teller_new(s->loop, s->cache, &telling, &s->teller);
 }
 
 static int service_start_placer(struct service *s)
@@ -310,6 +291,8 @@ static int service_start_workers(struct service *s)
 		.cache = s->cache,
 		.collapses = s->collapses,
 		.placer = s->placer,
+		.leases = s->leases,
+		.teller = s->teller,
 	};
 	struct worker_settings settings;
 	int err = part_settings_of_workers(s->config, &settings);
@@ -317,7 +300,8 @@ static int service_start_workers(struct service *s)
 	if (!err)
 		service_limit_connections(s->config, &settings);
 	s->workers = calloc((size_t)s->config->threads, sizeof(*s->workers));
-	if (!s->workers)
+	s->emptied = calloc((size_t)s->config->threads, sizeof(*s->emptied));
+	if (!s->workers || !s->emptied)
 		err = -ENOMEM;
 	for (int64_t i = 0; i < s->config->threads && !err; i++) {
 		settings.joins = i > 0;
@@ -342,12 +326,6 @@ static int service_start_publisher(struct service *s)
 	if (!s->config->listen_peer)
 		return 0;
 	return publisher_new(s->loop, s->api, &settings, &s->publisher);
-}
-
-static void service_set_purging(struct service *s, const struct config *c)
-{
-	s->purge_peers = part_settings_of_purging(c);
-	s->purge_peers.fetcher = s->fetcher;
 }
 
 static void service_on_seen(void *arg)
@@ -379,16 +357,15 @@ static int service_start_sharing(struct service *s)
 static int service_start_follow(struct service *s)
 {
 	struct peer_follower_settings settings =
-		part_settings_of_following(s->config);
+		service_following(s, s->config);
 	int err = fetcher_new(s->loop, FETCHER_EXCHANGE, 0, &s->fetcher);
 
-	if (!err && s->config->has_key)
+	if (!err && s->config->nkeys)
 		err = peer_follower_new(s->loop, s->fetcher, &settings,
 					s->config->peers, s->config->npeers,
 					service_on_view, s, &s->follow);
-	if (!err && s->config->has_key)
+	if (!err && s->config->nkeys)
 		err = service_start_sharing(s);
-	service_set_purging(s, s->config);
 	return err;
 }
 
@@ -408,9 +385,8 @@ static int service_start_admin(struct service *s)
 
 	if (!settings.listen)
 		return 0;
-	s->purger = (struct purger){ .loop = s->loop, .cache = s->cache };
+	s->purger = (struct purger){ s->loop, s->cache, .teller = s->teller };
 	part_settings_hash_secret(s->config, s->purger.secret);
-	s->purger.peers = &s->purge_peers;
 	s->admit.admitter = s->admitter;
 	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =
@@ -442,6 +418,14 @@ static int service_draw_instance(struct service *s)
 	return 0;
 }
 
+static void service_name_hash(struct service *s)
+{
+	char name[TOKEN_BYTES];
+
+	part_settings_hash_name(s->config, name);
+	digest_api_name_hash(s->api, name);
+}
+
 static int service_start(struct service *s)
 {
 	int err = loop_new(&s->loop);
@@ -453,14 +437,24 @@ static int service_start(struct service *s)
 	if (!err)
 		err = service_start_placer(s);
 	if (!err)
+		err = lease_desk_new(s->instance, &s->leases);
+	if (!err)
 		err = collapses_new(&s->collapses);
 	if (!err)
 		err = service_start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
 				     &digest_paths_held);
+	if (!err)
+		service_name_hash(s);
+	if (!err)
+		err = service_start_members(s);
+	if (!err)
+		err = service_start_teller(s);
 	if (!err && s->sharing)
 		digest_api_add(s->api, sharing_api(s->sharing));
+	if (!err && s->members)
+		digest_api_on_introduction(s->api, service_on_introduction, s);
 	if (!err)
 		err = service_start_workers(s);
 	if (!err)
@@ -516,18 +510,22 @@ void service_free(struct service **out)
 	if (s->loop) {
 		loop_unwatch(s->loop, &s->watch);
 		loop_timer_clear(s->loop, &s->tick);
+		loop_timer_clear(s->loop, &s->drain_timer);
 	}
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_stop(&s->workers[i]);
 	if (s->admin)
 		server_free(&s->admin);
 	purger_stop(&s->purger);
+	teller_stop(s->teller);
 	if (s->sharing)
 		sharing_stop(s->sharing);
 	peer_follower_free(&s->follow);
+	members_free(&s->members);
 	publisher_free(&s->publisher);
 	if (s->loop)
-		loop_turn(s->loop, 0); /* the workers' last outcomes */
+		loop_turn(s->loop, 0); /* the workers' last messages */
+	teller_free(&s->teller);
 	if (s->fetcher)
 		fetcher_free(&s->fetcher);
 	digest_api_free(&s->api);
@@ -535,6 +533,7 @@ void service_free(struct service **out)
 		cache_free(&s->cache);
 	collapses_free(&s->collapses);
 	placer_free(&s->placer);
+	lease_desk_free(&s->leases);
 	sharing_free(&s->sharing);
 	admission_keeper_free(&s->keeper);
 	admitter_free(&s->admitter);
@@ -543,85 +542,25 @@ void service_free(struct service **out)
 	if (s->signals >= 0)
 		close(s->signals);
 	free(s->workers);
+	free(s->emptied);
 	config_free(&s->config);
 	free(s);
 	*out = NULL;
 }
 
-/* Reload */
-
-/* Hands a new configuration to all parts; on -ENOMEM some may have it. */
-static int service_apply(struct service *s, const struct config *c)
-{
-	struct peer_follower_settings following = part_settings_of_following(c);
-	struct publish_policy publishing = part_settings_of_publishing(c);
-	struct resize_policy resizing = part_settings_of_filter(c);
-	struct admitter_settings admission = part_settings_of_admission(c);
-	struct sharing_settings sharing = part_settings_of_sharing(c);
-	struct worker_settings workers;
-	int err = part_settings_of_workers(c, &workers);
-
-	for (unsigned i = 0; i < s->nworkers && !err; i++)
-		err = worker_reconfigure(s->workers[i], &workers);
-	part_settings_free(&workers);
-	if (!err && s->follow) {
-		peer_follower_set(s->follow, &following);
-		err = peer_follower_set_peers(s->follow, c->peers, c->npeers);
-	}
-	if (!err && s->sharing && s->follow)
-		err = sharing_set(s->sharing, &sharing, c->peers, c->npeers);
-	if (s->publisher)
-		publisher_set(s->publisher, &publishing, &resizing);
-	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
-	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
-		    (unsigned)c->vary_limit);
-	service_set_purging(s, c);
-	if (s->admin)
-		server_set_tls(s->admin, c->tls_admin);
-	log_set_level(c->log_level);
-	return err;
-}
-
-static void service_log_lines(enum log_level level, const char *lines)
-{
-	while (*lines) {
-		size_t len = strcspn(lines, "\n");
-
-		log_write(level, "reload", "%.*s", (int)len, lines);
-		lines += len + (lines[len] == '\n');
-	}
-}
-
-static void service_reload(struct service *s)
-{
-	struct config_errors errors;
-	struct config *next;
-
-	notify_reloading();
-	if (config_load(s->config_path, &next, &errors)) {
-		service_log_lines(LOG_ERROR, errors.text);
-		log_write(LOG_ERROR, "reload", "the old configuration "
-			  "remains in effect");
-	} else {
-		service_log_lines(LOG_WARNING, errors.text);
-		config_keep_tls(s->config, next);
-		if (config_keep_key(s->config, next))
-			log_write(LOG_ERROR, "reload", "the cluster key is "
-				  "another one: it takes effect only at the "
-				  "next start, and the old one stays in force "
-				  "everywhere");
-		config_keep_started(s->config, next, &errors);
-		service_log_lines(LOG_WARNING, errors.text);
-		if (service_apply(s, next))
-			log_write(LOG_ERROR, "reload", "out of memory");
-		config_free(&s->config);
-		s->config = next;
-		log_write(LOG_INFO, "reload", "done");
-	}
-	notify_ready();
-}
-
 /* Stop */
+
+static void service_drain_step(struct service *s, enum node_drain_event event);
+
+static void service_on_empty(void *arg)
+{
+	service_drain_step(arg, NODE_DRAIN_EMPTY);
+}
+
+static void service_on_late(void *arg)
+{
+	service_drain_step(arg, NODE_DRAIN_LATE);
+}
 
 static void service_drain(struct service *s)
 {
@@ -630,17 +569,13 @@ static void service_drain(struct service *s)
 	digest_api_drain(s->api);
 	if (s->sharing)
 		digest_api_drain(sharing_api(s->sharing));
-	for (unsigned i = 0; i < s->nworkers; i++)
-		worker_drain(s->workers[i]);
-}
-
-static bool service_drained(const struct service *s)
-{
+	loop_timer_set(s->loop, &s->drain_timer, s->drain.due_ms,
+		       service_on_late, s);
 	for (unsigned i = 0; i < s->nworkers; i++) {
-		if (!worker_drained(s->workers[i]))
-			return false;
+		s->emptied[i] = (struct loop_call){ .run = service_on_empty,
+						    .arg = s };
+		worker_drain(s->workers[i], s->loop, &s->emptied[i]);
 	}
-	return true;
 }
 
 static void service_drain_step(struct service *s, enum node_drain_event event)
@@ -649,7 +584,7 @@ static void service_drain_step(struct service *s, enum node_drain_event event)
 		.event = event,
 		.now_ms = loop_now_ms(s->loop),
 		.drain_ms = s->config->drain_ms,
-		.nothing_left = service_drained(s),
+		.workers = s->nworkers,
 	};
 
 	switch (node_drain_step(&s->drain, &in)) {
@@ -678,41 +613,12 @@ static void service_on_signal(void *arg, unsigned events)
 	}
 }
 
-/* A filter's counters, its array, its snapshots and what was encoded of them:
- * a byte a bit. */
-static uint64_t service_filter_bytes(const struct catalog_stats *c)
+static void service_limit_memory(struct service *s)
 {
-	return c->nbits + c->next_nbits;
-}
-
-/* What digests and tables take, ours and those of peers, about. */
-static uint64_t service_table_bytes(const struct service *s)
-{
-	enum { HELD = 3, DISK_OBJECT = 160 };
-	size_t npeers = s->follow ? peer_follower_count(s->follow) : 0;
 	struct node_status now;
-	uint64_t sum;
 
-	service_status((void *)(uintptr_t)s, &now);
-	sum = service_filter_bytes(&now.catalog) + now.admission.bytes;
-	if (now.has_disk)
-		sum += now.disk_store.entries * DISK_OBJECT;
-	if (now.shares)
-		sum += service_filter_bytes(&now.sharing.seen);
-	for (size_t i = 0; i < npeers; i++) {
-		struct peer_follower_status p;
-
-		peer_follower_status(s->follow, i, &p);
-		/* the one held, the next one, and its part of the index */
-		sum += p.digest ? HELD * p.digest->bloom.nbits / 8 : 0;
-	}
-	return sum;
-}
-
-static void service_limit_memory(const struct service *s)
-{
-	memory_limit(
-		part_settings_memory_limit(s->config, service_table_bytes(s)));
+	service_status(s, &now);
+	memory_limit(part_settings_memory_limit(s->config, &now));
 }
 
 /* Says why requests are refused: nothing else can be seen from outside. */
@@ -770,7 +676,6 @@ static void service_tick(void *arg)
 	service_follow_objects(s, now_ms);
 	cache_collect(s->cache);
 	memory_measure(now_ms);
-	service_drain_step(s, NODE_DRAIN_LOOKED);
 	loop_timer_set(s->loop, &s->tick, now_ms + service_tick_ms(),
 		       service_tick, s);
 }

@@ -55,6 +55,9 @@ static void metrics_counter(const struct metrics *m, const char *name,
 /* What is stored is part of the objects in memory. */
 static void metrics_of_memory(const struct metrics *m)
 {
+	struct body_memory_stats bodies;
+
+	body_memory_stats(&bodies);
 	metrics_head(m, "memory_bytes", "gauge",
 		     "memory of the process, by use");
 #define X(name, help)                                                          \
@@ -104,6 +107,13 @@ static void metrics_of_tls(const struct metrics *m)
 			s->certificates[i].use, s->certificates[i].expires_s);
 }
 
+static void metrics_of_members(const struct metrics *m)
+{
+	const struct node_status *s = m->s;
+
+	MEMBERS_METRICS(M)
+}
+
 static void metrics_of_seen(const struct metrics *m)
 {
 	const struct node_status *s = m->s;
@@ -141,8 +151,7 @@ static void metrics_peer_gauges(const struct metrics *m)
 	for (size_t i = 0; i < n; i++) {
 		peer_follower_status(s->follow, i, &p);
 		fprintf(m->to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
-			p.digest && (p.health == HEALTH_GOOD ||
-				     p.health == HEALTH_HALF_OPEN));
+			p.usable);
 	}
 	metrics_head(m, "peer_digest_generation", "gauge",
 		     "generation of the peer's digest that is held");
@@ -203,6 +212,10 @@ static void metrics_write(const struct metrics *m)
 #define X(name, help) metrics_counter(m, #name, s->counters.name, help);
 	WORKER_COUNTERS(X)
 #undef X
+#define X(name, help) \
+	metrics_counter(m, "purges_" #name, s->telling.name, help);
+	TELLER_COUNTERS(X)
+#undef X
 	STORE_METRICS(M)
 	metrics_of_memory(m);
 	if (s->has_disk || m->list)
@@ -210,6 +223,8 @@ static void metrics_write(const struct metrics *m)
 	metrics_of_admission(m);
 	if (s->shares || m->list)
 		metrics_of_seen(m);
+	if (s->has_members || m->list)
+		metrics_of_members(m);
 	metrics_of_tls(m);
 	if (s->publishes || m->list)
 		metrics_of_digest(m);

@@ -16,6 +16,7 @@
 #define DIGESTD_ADMIN_NODE_METRICS_H
 
 #include "digestd/admin/node_status.h"
+#include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 
 /* clang-format off */
@@ -42,12 +43,20 @@
 	  s->store.variants_dropped, \
 	  "objects dropped because their URI had too many variants")
 
-/* Beside LEDGER_USES. */
+/* Beside LEDGER_USES; of `bodies`, body_memory_stats(). */
 #define MEMORY_METRICS(M) \
 	M(gauge, "memory_limit_bytes", "limit_bytes", memory_ledger.limit, \
 	  "memory that the process may have") \
 	M(gauge, NULL, "left_bytes", ledger_left(&memory_ledger), \
-	  "memory that the process may still take")
+	  "memory that the process may still take") \
+	M(gauge, "memory_segments_dirty_bytes", "segments_dirty_bytes", \
+	  bodies.dirty, \
+	  "what segments have of bodies that are gone, and perhaps still sent") \
+	M(counter, "memory_segments_moved", "segments_moved", bodies.moved, \
+	  "segments whose bodies were copied to give back the rest") \
+	M(counter, "memory_segments_refused", "segments_refused", \
+	  bodies.refused, \
+	  "bodies without room in a segment, and segments without a huge page")
 
 /* Beside DISK_COUNTERS. */
 #define DISK_METRICS(M) \
@@ -57,7 +66,7 @@
 	M(gauge, "disk_bytes", "bytes", s->disk_store.weight, \
 	  "what objects take of the disk") \
 	M(gauge, "disk_limit_bytes", "limit_bytes", \
-	  s->disk_store.max_weight, "what objects may take of the disk") \
+	  s->disk_store.max_weight, "disk_size, of which objects may take seven eighths") \
 	M(counter, "disk_evicted", "evicted", s->disk_store.evicted, \
 	  "objects on disk that made room for others")
 
@@ -74,6 +83,20 @@
 #define TLS_METRICS(M) \
 	M(counter, "tls_admin_failed", NULL, s->tls_admin_failed, \
 	  "admin connections whose TLS handshake failed")
+
+/* Of the list of peers, where it has a source. */
+#define MEMBERS_METRICS(M) \
+	M(gauge, "members_readable", "readable", s->members.reads, \
+	  "whether the last reading of the list of members went well") \
+	M(gauge, "members_found", "found", s->members.found, \
+	  "members that the list names, this node included") \
+	M(gauge, "members_introduced", "introduced", s->members.introduced, \
+	  "nodes that have introduced themselves and are on no list") \
+	M(counter, "members_readings", "readings", s->members.readings, \
+	  "readings of the list of members") \
+	M(counter, "members_failed_readings", "failed_readings", \
+	  s->members.failed_readings, \
+	  "readings that failed, or whose list had a fault")
 
 /* Of what the node was asked for, as a digest; beside DIGEST_API_COUNTERS. */
 #define SEEN_METRICS(M) \

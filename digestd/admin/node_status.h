@@ -14,9 +14,11 @@
 #include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
 #include "digestd/peers/digest_api.h"
+#include "digestd/peers/members.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
+#include "digestd/peers/teller.h"
 #include "digestd/proxy/worker.h"
 
 /* A certificate in use. */
@@ -39,6 +41,7 @@ struct node_status {
 	struct node_certificate certificates[NODE_CERTIFICATES_MAX];
 	size_t ncertificates;
 	uint64_t tls_admin_failed;
+	struct teller_counters telling; /* of purges */
 	struct store_stats store;
 	bool has_disk;      /* there is a disk tier: the next two count */
 	struct store_stats disk_store;
@@ -50,6 +53,8 @@ struct node_status {
 	bool publishes;     /* there is a peer listener: the next two count */
 	struct publisher_stats publisher;
 	struct digest_api_counters digests;
+	bool has_members;   /* peers are those of a list: the next one counts */
+	struct members_stats members;
 	const struct peer_follower *follow; /* null: no peers */
 };
 

@@ -73,8 +73,10 @@ static json_t *status_json_store(const struct node_status *s)
 
 static json_t *status_json_memory(void)
 {
+	struct body_memory_stats bodies;
 	json_t *o = json_object();
 
+	body_memory_stats(&bodies);
 	MEMORY_METRICS(M)
 #define X(name, help)                                                          \
 	status_json_put(o, #name, ledger_used(&memory_ledger, LEDGER_##name));
@@ -94,6 +96,17 @@ static json_t *status_json_disk(const struct node_status *s)
 	return o;
 }
 
+/* Told to peers, and heard of them. */
+static json_t *status_json_purges(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+#define X(name, help) status_json_put(o, #name, s->telling.name);
+	TELLER_COUNTERS(X)
+#undef X
+	return o;
+}
+
 static json_t *status_json_admission(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -102,6 +115,14 @@ static json_t *status_json_admission(const struct node_status *s)
 	ADMITTER_COUNTERS(X)
 #undef X
 	ADMISSION_METRICS(M)
+	return o;
+}
+
+static json_t *status_json_members(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	MEMBERS_METRICS(M)
 	return o;
 }
 
@@ -161,6 +182,7 @@ static json_t *status_json_peer(const struct peer_follower_status *p,
 
 	status_json_put_text(o, "name", p->name);
 	status_json_put_text(o, "url", p->url);
+	status_json_put_flag(o, "usable", p->usable);
 	status_json_put_text(o, "health", peer_health_state_text(p->health));
 	status_json_put_real(o, "round_trip_ms", p->rtt_ms);
 	json_object_set_new(o, "digest",
@@ -201,6 +223,7 @@ char *node_status_json(const struct node_status *s)
 	NODE_METRICS(M)
 	json_object_set_new(o, "counters", status_json_counters(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
+	json_object_set_new(o, "purges", status_json_purges(s));
 	json_object_set_new(o, "store", status_json_store(s));
 	json_object_set_new(o, "memory", status_json_memory());
 	json_object_set_new(o, "disk",
@@ -210,6 +233,9 @@ char *node_status_json(const struct node_status *s)
 			    s->shares ? status_json_seen(s) : json_null());
 	json_object_set_new(o, "digest",
 			    s->publishes ? status_json_digest(s) : json_null());
+	json_object_set_new(o, "members", s->has_members
+						  ? status_json_members(s)
+						  : json_null());
 	json_object_set_new(o, "peers", status_json_peers(s));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);

@@ -39,7 +39,8 @@ static struct peer_digest digest = {
 static struct peer_follower nobody;
 static struct peer_follower peers = { {
 	{ .name = "b", .url = "http://b:1", .digest = &digest,
-	  .health = HEALTH_GOOD, .rtt_ms = 2.5, .confirmed_ms = 1000 },
+	  .usable = true, .health = HEALTH_GOOD, .rtt_ms = 2.5,
+	  .confirmed_ms = 1000 },
 	{ .name = "c", .url = "http://c:1", .health = HEALTH_QUARANTINE },
 } };
 
@@ -73,6 +74,9 @@ static struct node_status numbered(void)
 		.catalog = { .nkeys = 51, .nbits = 1024, .nones = 256,
 			     .nhash = 3, .changed = 52, .saturated = 53,
 			     .fp = .015625, .grown = 54, .shrunk = 55 },
+		.has_members = true,
+		.members = { .found = 71, .introduced = 72, .readings = 73,
+			     .failed_readings = 74, .reads = true },
 		.publishes = true,
 		.publisher = { .generation = 61, .full_bytes = 62,
 			       .delta_bytes = 63, .array_bytes = 128,
@@ -221,6 +225,11 @@ static const char *const gauges[] = {
 	"digestd_certificate_expiry_timestamp_seconds{listener=\"peer\"} 7",
 	"digestd_seen_keys 41",
 	"digestd_seen_generation 43",
+	"digestd_members_readable 1",
+	"digestd_members_found 71",
+	"digestd_members_introduced 72",
+	"digestd_members_readings_total 73",
+	"digestd_members_failed_readings_total 74",
 	"digestd_digest_generation 61",
 	"digestd_digest_filter_bytes 128",
 	"digestd_digest_grown_total 54",
@@ -255,31 +264,27 @@ static void test_gauges(void **state)
 	free(text);
 }
 
-/* A peer may be asked when it has a digest and is well, or to be probed. */
+/* Whether a peer may be asked is the follower's to say. */
 static void test_usable_peers(void **state)
 {
-	static const struct {
-		enum peer_health_state health;
-		bool digest, usable;
-	} rows[] = {
-		{ HEALTH_GOOD, true, true },
-		{ HEALTH_HALF_OPEN, true, true },
-		{ HEALTH_BROKEN, true, false },
-		{ HEALTH_QUARANTINE, true, false },
-		{ HEALTH_GOOD, false, false },
-		{ HEALTH_HALF_OPEN, false, false },
-	};
 	const struct peer_follower_status saved = peers.peers[0];
 
 	(void)state;
-	for (size_t i = 0; i < NROWS(rows); i++) {
+	for (unsigned usable = 0; usable <= 1; usable++) {
 		struct node_status s = numbered();
 		char *text;
+		json_t *o;
 
-		peers.peers[0].health = rows[i].health;
-		peers.peers[0].digest = rows[i].digest ? &digest : NULL;
+		peers.peers[0].usable = usable;
 		text = metrics_of(&s);
-		check_line(text, "peer_usable{peer=\"b\"}", rows[i].usable);
+		o = json_of(&s);
+		check_line(text, "peer_usable{peer=\"b\"}", usable);
+		assert_int_equal(
+			json_is_true(json_object_get(
+				json_array_get(json_object_get(o, "peers"), 0),
+				"usable")),
+			usable);
+		json_decref(o);
 		free(text);
 	}
 	peers.peers[0] = saved;
@@ -384,6 +389,9 @@ static void test_json(void **state)
 	d = json_array_get(json_object_get(o, "certificates"), 1);
 	check_text(d, "listener", "peer");
 	check_member(d, "expires", 7);
+	d = json_object_get(o, "members");
+	check_member(d, "found", 71);
+	assert_true(json_is_true(json_object_get(d, "readable")));
 	d = json_object_get(o, "seen");
 	check_member(d, "keys", 41);
 	check_member(json_object_get(d, "peers"), "b", 17);

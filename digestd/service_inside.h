@@ -1,0 +1,85 @@
+/*
+ * What the files of the service share.
+ */
+#ifndef DIGESTD_SERVICE_INSIDE_H
+#define DIGESTD_SERVICE_INSIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digestd/admin/admin.h"
+#include "digestd/admin/admit_api.h"
+#include "digestd/node/node_drain.h"
+#include "digestd/os/loop.h"
+#include "digestd/peers/members.h"
+#include "digestd/peers/peer_follower.h"
+#include "digestd/peers/purge.h"
+#include "digestd/peers/teller.h"
+
+struct config;
+struct sockaddr;
+
+struct service {
+	struct config *config;
+	const char *config_path;
+	struct loop *loop;
+	struct cache *cache;
+	struct admitter *admitter;
+	struct admission_keeper *keeper; /* null: no file */
+	struct collapses *collapses;
+	struct placer *placer;
+	struct lease_desk *leases;
+	struct sharing *sharing;     /* null: nothing seen is shared */
+	struct digest_api *api;
+	struct publisher *publisher; /* null: nobody may ask for digests */
+	struct fetcher *fetcher;
+	struct members *members;      /* null: no cluster key */
+	struct peer_follower *follow; /* the same */
+	struct admin admin_source;
+	struct purger purger;
+	struct teller *teller; /* of purges */
+	struct admit_api admit;
+	struct server *admin;
+	struct worker **workers;
+	struct loop_call *emptied; /* one for each of them */
+	unsigned nworkers;
+	uint64_t instance;
+	uint64_t lookups;            /* told to the follower so far */
+	int64_t started_s, started_ms;
+	bool ready;
+	struct node_drain drain;
+	struct loop_timer drain_timer;
+	int signals;
+	struct loop_watch watch;
+	struct loop_timer tick;
+	int64_t followed_ms; /* when admission and memory did last */
+	uint64_t refused;    /* requests without memory, as last logged */
+	int64_t refused_ms;  /* when */
+};
+
+/* Reads the configuration again, and hands it to all parts. */
+void service_reload(struct service *s);
+
+/*
+ * Who the peers are: makes the list, of the configuration's at first, and has
+ * it kept. From then on config->peers is that list. Nothing happens without a
+ * cluster key. Returns 0 or a negative errno.
+ */
+int service_start_members(struct service *s);
+
+/* Gives another configuration, which is to be applied, the list of peers that
+ * comes of it. Returns 0 or -ENOMEM. */
+int service_set_members(struct service *s, struct config *c);
+
+/* Hands a configuration's list of peers to all parts. Returns 0 or -ENOMEM. */
+int service_apply_peers(struct service *s, const struct config *c);
+
+/* How digests are followed, with what this node says of itself. */
+struct peer_follower_settings service_following(struct service *s,
+						const struct config *c);
+
+/* A node introduces itself, see digest_api_on_introduction(). */
+void service_on_introduction(void *service, const char *text,
+			     const struct sockaddr *from);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * The node takes another configuration.
+ */
+#include <string.h>
+
+#include "digestd/cache/admitter.h"
+#include "digestd/cache/cache.h"
+#include "digestd/config/configuration.h"
+#include "digestd/os/log.h"
+#include "digestd/os/notify.h"
+#include "digestd/part_settings.h"
+#include "digestd/peers/peer_follower.h"
+#include "digestd/peers/publisher.h"
+#include "digestd/peers/sharing.h"
+#include "digestd/proxy/worker.h"
+#include "digestd/server/server.h"
+#include "digestd/service_inside.h"
+
+/* Hands a new configuration to all parts; on -ENOMEM some may have it. */
+static int service_apply(struct service *s, const struct config *c)
+{
+	struct peer_follower_settings following = service_following(s, c);
+	struct admitter_settings admission = part_settings_of_admission(c);
+	struct worker_settings workers;
+	int err = part_settings_of_workers(c, &workers);
+
+	for (unsigned i = 0; i < s->nworkers && !err; i++)
+		err = worker_reconfigure(s->workers[i], &workers);
+	part_settings_free(&workers);
+	if (!err && s->follow)
+		peer_follower_set(s->follow, &following);
+	if (!err)
+		err = service_apply_peers(s, c);
+	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));
+	cache_limit(s->cache, (uint64_t)c->cache_size, (uint64_t)c->disk_size,
+		    (unsigned)c->vary_limit);
+	if (s->admin)
+		server_set_tls(s->admin, c->tls_admin);
+	log_set_level(c->log_level);
+	return err;
+}
+
+static void service_log_lines(enum log_level level, const char *lines)
+{
+	while (*lines) {
+		size_t len = strcspn(lines, "\n");
+
+		log_write(level, "reload", "%.*s", (int)len, lines);
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void service_log_another_key(void)
+{
+	log_write(LOG_ERROR, "reload",
+		  "keys of objects would be made by another cluster key: it "
+		  "takes effect only at the next start, and the old one stays "
+		  "in force everywhere; see \"Another cluster key\" in "
+		  "digestd(8)");
+}
+
+/* So that who changes the key of a cluster sees that a round has taken. */
+static void service_log_keys(const struct config *old,
+			     const struct config *next)
+{
+	if (old->nkeys == next->nkeys &&
+	    !memcmp(old->keys, next->keys, sizeof(old->keys)))
+		return;
+	log_write(LOG_INFO, "reload", "the cluster key has changed: of peers "
+		  "%u %s accepted, and the first is presented to them",
+		  (unsigned)next->nkeys, next->nkeys == 1 ? "is" : "are");
+}
+
+void service_reload(struct service *s)
+{
+	struct config_errors errors;
+	struct config *next;
+
+	notify_reloading();
+	if (config_load(s->config_path, &next, &errors)) {
+		service_log_lines(LOG_ERROR, errors.text);
+		log_write(LOG_ERROR, "reload", "the old configuration "
+			  "remains in effect");
+	} else {
+		service_log_lines(LOG_WARNING, errors.text);
+		config_keep_tls(s->config, next);
+		if (config_keep_key(s->config, next))
+			service_log_another_key();
+		config_keep_started(s->config, next, &errors);
+		service_log_lines(LOG_WARNING, errors.text);
+		if (service_set_members(s, next) || service_apply(s, next))
+			log_write(LOG_ERROR, "reload", "out of memory");
+		service_log_keys(s->config, next);
+		config_free(&s->config);
+		s->config = next;
+		log_write(LOG_INFO, "reload", "done");
+	}
+	notify_ready();
+}
