@@ -23,48 +23,65 @@ static json_t *report_json_value_json(enum report_type type,
 	return json_integer((json_int_t)v->count);
 }
 
+/* What was built; null, and it is gone, if a part of it failed. */
+static json_t *report_json_whole(json_t *built, bool failed)
+{
+	if (!failed)
+		return built;
+	json_decref(built);
+	return NULL;
+}
+
+static json_t *report_json_row_json(const struct report *r, size_t row)
+{
+	json_t *all = json_object();
+	bool failed = false;
+
+	for (size_t c = 0; c < r->ncolumns; c++) {
+		const struct report_value *v = report_at(r, row, c);
+
+		if (v->is_set && json_object_set_new(
+				all, r->columns[c].name,
+				report_json_value_json(r->columns[c].type, v)))
+			failed = true;
+	}
+	return report_json_whole(all, failed);
+}
+
 static json_t *report_json_rows_json(const struct report *r)
 {
 	json_t *rows = json_array();
+	bool failed = false;
 
-	for (size_t i = 0; rows && i < r->nrows; i++) {
-		json_t *row = json_object();
-
-		for (size_t c = 0; c < r->ncolumns; c++) {
-			const struct report_value *v = report_at(r, i, c);
-
-			if (v->is_set)
-				json_object_set_new(
-					row, r->columns[c].name,
-					report_json_value_json(
-						r->columns[c].type, v));
-		}
-		json_array_append_new(rows, row);
-	}
-	return rows;
+	for (size_t i = 0; !failed && i < r->nrows; i++)
+		failed = json_array_append_new(rows,
+					       report_json_row_json(r, i));
+	return report_json_whole(rows, failed);
 }
 
 static json_t *report_json_columns_json(const struct report *r)
 {
 	json_t *columns = json_array();
+	bool failed = false;
 
-	for (size_t i = 0; columns && i < r->ncolumns; i++)
-		json_array_append_new(
+	for (size_t i = 0; !failed && i < r->ncolumns; i++)
+		failed = json_array_append_new(
 			columns,
 			json_pack("{s:s, s:s}", "name", r->columns[i].name,
 				  "type",
 				  report_type_name(r->columns[i].type)));
-	return columns;
+	return report_json_whole(columns, failed);
 }
 
 static json_t *report_json_notes_json(const struct report *r)
 {
 	json_t *notes = json_object();
+	bool failed = false;
 
-	for (size_t i = 0; notes && i < r->nnotes; i++)
-		json_object_set_new(notes, r->notes[i].name,
-				    json_string(r->notes[i].text));
-	return notes;
+	for (size_t i = 0; !failed && i < r->nnotes; i++)
+		failed = json_object_set_new(notes, r->notes[i].name,
+					     json_string(r->notes[i].text));
+	return report_json_whole(notes, failed);
 }
 
 bool report_write_json(const struct report *r, FILE *to)
@@ -159,7 +176,8 @@ bool report_read_json(struct report *out, const char *text, size_t len,
 	*out = (struct report){ 0 };
 	if (!all)
 		return report_json_refuse(fault, (unsigned)error.line,
-					  error.text);
+					  *error.text ? error.text :
+							"out of memory");
 	if (json_unpack(all, "{s:i, s:s, s:o, s:o, s:o}", "cachesim", &version,
 			"kind", &kind, "about", &notes, "columns", &columns,
 			"rows", &rows))
@@ -169,7 +187,7 @@ bool report_read_json(struct report *out, const char *text, size_t len,
 					"a result of a newer cachesim");
 	else
 		ok = report_json_read_columns(out, kind, columns, fault);
-	if (ok)
+	if (ok && !out->failed)
 		report_json_read_rows(out, notes, rows);
 	json_decref(all);
 	if (out->failed) {

@@ -25,6 +25,7 @@
 enum {
 	START_US = 2000000, /* the nodes know each other by then */
 	SECOND_US = 1000000,
+	MILLION = 1000000,
 	WINDOW_BYTES = 4 << 20, /* on its way over a connection */
 	MESSAGE_BYTES = 600, /* a request and the head of its reply, as models
 				count them */
@@ -116,13 +117,24 @@ static int64_t drive_delay_us(const struct drive_delay *d)
 	return us;
 }
 
+/* How much later something arrives because it was lost on its way. */
+static int64_t drive_lost_us(void)
+{
+	const uint32_t ppm = drive.plan->lost_ppm;
+	int64_t us = 0, again_us = DRIVE_AGAIN_US;
+
+	for (; ppm && world_below(CHOICE_LATENCY, MILLION) < ppm; again_us *= 2)
+		us += again_us;
+	return us;
+}
+
 static int64_t drive_latency(int from, int to)
 {
 	if (from == WIRE_CLIENTS)
 		return drive_delay_us(&drive.plan->client);
-	if (to == WIRE_ORIGIN)
-		return drive_delay_us(&drive.plan->origin);
-	return drive_delay_us(&drive.plan->peer);
+	if (to == WIRE_ORIGIN || from == WIRE_ORIGIN)
+		return drive_delay_us(&drive.plan->origin) + drive_lost_us();
+	return drive_delay_us(&drive.plan->peer) + drive_lost_us();
 }
 
 static int64_t drive_job_us(void)
@@ -252,6 +264,9 @@ static void drive_end(struct drive_request *r, bool failed)
 	if (r->counts) {
 		drive_count_answer(r);
 		drive.count->errors += failed;
+		if (drive.plan->answered)
+			drive.plan->answered(drive.plan->arg, r->node,
+					     world_now_us - r->asked_us);
 	}
 	drive.under_way--;
 	r->next_free = drive.free;

@@ -26,6 +26,8 @@ struct drive_delay {
 	uint32_t least_us, even_us, tail_us;
 };
 
+enum { DRIVE_AGAIN_US = 200000 }; /* the least of what TCP waits */
+
 struct drive_plan {
 	/* proxies, partition, capacity, warm-up and seed; with a protocol the
 	 * nodes are peers */
@@ -35,11 +37,17 @@ struct drive_plan {
 	double rate;          /* requests a second; 0: as the trace has them */
 	double speed;         /* ... so many times as fast */
 	struct drive_delay client, peer, origin; /* of the links, one way */
+	uint32_t lost_ppm; /* of what nodes and the origin send each other, one
+			      way: it comes DRIVE_AGAIN_US later, or twice that
+			      if it is lost again, as with TCP */
 	struct drive_delay job; /* to code a digest, or take one in */
 	uint32_t max_age_s;   /* how long the origin's responses are fresh */
 	bool keep_changed;    /* objects have one version */
 	/* is told now and then how many requests have been sent; may be null */
 	void (*tell)(void *arg, uint64_t done);
+	/* ... and of each request that counts, how long its client waited at
+	 * that node [us]; may be null */
+	void (*answered)(void *arg, unsigned node, int64_t us);
 	void *arg;
 };
 

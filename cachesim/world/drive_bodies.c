@@ -37,11 +37,17 @@ static bool drive_bodies_have(const char *at)
 	return at >= drive_bodies && at < drive_bodies + DRIVE_BODIES_BYTES;
 }
 
-char *body_memory_resize(char *bytes, size_t size)
+char *body_memory_resize(char *bytes, size_t len, size_t size)
 {
 	(void)bytes;
+	(void)len;
 	return size <= DRIVE_BODIES_BYTES - DRIVE_BODIES_SCRATCH ?
 		       (char *)(uintptr_t)drive_bodies : NULL;
+}
+
+char *body_memory_fit(char *bytes, size_t len, size_t size)
+{
+	return body_memory_resize(bytes, len, size);
 }
 
 void body_memory_copy(char *to, const char *from, size_t len)
@@ -54,8 +60,24 @@ void body_memory_copy(char *to, const char *from, size_t len)
 		memmove(to, from, len);
 }
 
+void body_memory_seal(const char *bytes)
+{
+	(void)bytes;
+}
+
 void body_memory_free(char *bytes)
 {
 	if (!drive_bodies_have(bytes))
 		free(bytes);
+}
+
+bool body_memory_is_in_file(const char *bytes)
+{
+	(void)bytes;
+	return false;
+}
+
+void body_memory_stats(struct body_memory_stats *out)
+{
+	*out = (struct body_memory_stats){ 0 };
 }

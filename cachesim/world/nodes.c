@@ -146,13 +146,9 @@ static void nodes_write_one(unsigned i)
 
 static void nodes_read_key(struct node *n, const struct config *config)
 {
-	uint8_t token[SCD_SECRET_BYTES];
-
 	n->started_key = n->key;
 	part_settings_hash_secret(config, n->hash_secret);
-	scd_derive(config->key, "token", token);
-	for (size_t i = 0; i < sizeof(token); i++)
-		snprintf(n->token + 2 * i, 3, "%02x", token[i]);
+	part_settings_token(config, n->token);
 }
 
 static void nodes_start_one(unsigned i)

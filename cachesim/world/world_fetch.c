@@ -31,7 +31,7 @@ struct fetch {
 	const struct fetch_callbacks *callbacks;
 	void *arg;
 	bool connected, has_head, until_close, paused;
-	int64_t started_us, bytes_us;
+	int64_t started_us, connected_us, bytes_us;
 	int64_t limit_us; /* when its time is up; the event may come sooner */
 	struct world_event limit, turn;
 	struct fetch *next, **link;
@@ -62,6 +62,17 @@ int fetcher_new(struct loop *loop, enum fetcher_use use,
 void fetcher_public_only(struct fetcher *fetcher)
 {
 	(void)fetcher;
+}
+
+/* A connection carries one request here. */
+void fetcher_warm(struct fetcher *fetcher, const char *url,
+		  struct tls_client *tls, unsigned connect_ms, unsigned n)
+{
+	(void)fetcher;
+	(void)url;
+	(void)tls;
+	(void)connect_ms;
+	(void)n;
 }
 
 void fetcher_free(struct fetcher **fetcher)
@@ -230,12 +241,19 @@ void fetch_resume_upload(struct fetch *f)
 	fetch_schedule(f);
 }
 
+unsigned fetch_connect_ms(const struct fetch *f)
+{
+	return (unsigned)((f->connected_us - f->started_us) / 1000);
+}
+
 /* What comes from the other side */
 
 static void fetch_on_connected(void *arg)
 {
 	struct fetch *f = arg;
 
+	if (!f->connected)
+		f->connected_us = world_now_us;
 	f->connected = true;
 	fetch_set_limit(f);
 }
@@ -359,7 +377,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	f->limits = *request->limits;
 	f->callbacks = callbacks;
 	f->arg = arg;
-	f->started_us = world_now_us;
+	f->started_us = f->connected_us = world_now_us;
 	f->connected = wire_weather.whole; /* it is kept open */
 	if (request->upload) {
 		f->uploads = true;

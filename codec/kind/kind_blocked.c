@@ -39,6 +39,18 @@ struct blocked {
 	unsigned nhash;
 };
 
+/* x to the power of n, by multiplications: pow() takes ten times as long. */
+static double kind_blocked_power(double x, unsigned n)
+{
+	double result = 1;
+
+	for (; n; n >>= 1, x *= x) {
+		if (n & 1)
+			result *= x;
+	}
+	return result;
+}
+
 /*
  * The mean over blocks with 0, 1, 2 ... keys, which are as frequent as
  * Poisson's distribution says.
@@ -47,23 +59,24 @@ static double kind_blocked_predicted_fp(double bits_per_key, unsigned nhash)
 {
 	const double mean = BLOCK_BITS / bits_per_key;
 	const double end = mean + 12 * sqrt(mean) + 12;
-	double probability = exp(-mean), fp = 0;
+	const double stays = kind_blocked_power(1 - 1.0 / BLOCK_BITS, nhash);
+	double probability = exp(-mean), fp = 0, zero = 1;
 
 	for (double keys = 1; keys <= end; keys++) {
-		double zero = exp(keys * nhash * log1p(-1.0 / BLOCK_BITS));
-
+		zero *= stays; /* of a bit, after so many keys */
 		probability *= mean / keys;
-		fp += probability * pow(1 - zero, nhash);
+		fp += probability * kind_blocked_power(1 - zero, nhash);
 	}
 	return fp;
 }
 
-/* The fewest bits a key that reach a rate with so many functions. */
-static double kind_blocked_bits_for_fp(double fp, unsigned nhash)
+/* The fewest bits a key that reach a rate with so many functions, if these are
+ * fewer than some; else infinity. */
+static double kind_blocked_bits_for_fp(double fp, unsigned nhash, double most)
 {
 	double low = 1, high = BLOCK_BITS;
 
-	if (kind_blocked_predicted_fp(high, nhash) > fp)
+	if (kind_blocked_predicted_fp(fmin(high, most), nhash) > fp)
 		return INFINITY;
 	for (int i = 0; i < 40; i++) {
 		double middle = (low + high) / 2;
@@ -85,7 +98,7 @@ static double kind_blocked_bits_for(const struct scd__kind_goal *goal,
 	for (unsigned k = 1; k <= MAX_HASH; k++) {
 		double cost =
 			goal->fp > 0
-				? kind_blocked_bits_for_fp(goal->fp, k)
+				? kind_blocked_bits_for_fp(goal->fp, k, best)
 				: kind_blocked_predicted_fp(fmax(bits, 1), k);
 
 		if (cost < best) {

@@ -15,7 +15,7 @@ CLF = b"".join(
     % (i % 7, i // 60 % 60, i % 60, i * i % 97, 500 + i * i % 97)
     for i in range(3000))
 FOLDER = folder_of({
-    "t.csv": cachesim("generate", "upisa,requests=30000")[1],
+    "t.csv": cachesim("generate", "upisa,requests=8000")[1],
     "access.log": CLF,
     "keys": b"".join(b"%d\n" % (i * i % 331) for i in range(2000)),
     "one": b"http://a.example/\n",
@@ -95,7 +95,7 @@ def nodes_find_the_placement():
 
 
 def readme_shows_what_comes_out():
-    code, out, _ = cachesim("advise", "--log", "gen:upisa,scale=0.1",
+    code, out, _ = cachesim("advise", "--log", "gen:upisa,scale=0.01",
                             "--peers", "4")
     told = out.decode().split("\n\n")[1]
     with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
@@ -114,8 +114,8 @@ ROWS = [
     ("rate without nodes", ("advise", "-l", "t.csv", "-p", "2", "--rate", "5"),
      b"", 2, b"", "for --nodes daemon"),
     ("no file", ("advise", "-l", "none", "-p", "2"), b"", 3, b"", "none: No"),
-    ("no place", ("advise", "-l", "t.csv", "-p", "2", "-C", "/none/x", "-o",
-                  "out.csv"), b"", 3, b"", "/none/x"),
+    ("no place", ("advise", "-l", "access.log", "-p", "2", "-C", "/none/x",
+                  "-o", "out.csv"), b"", 3, b"", "/none/x"),
 ]
 
 TESTS = [digests_lie_between, each_node_has_that_size,

@@ -18,8 +18,8 @@ LOG = "".join(f"1000,c{i % 5},http://a/{asked(i)},{9000 + asked(i)}\n"
               for i in range(2000))
 FOLDER = folder_of({"t.csv": ("time,client,url,size\n" + LOG).encode(),
                     "late.conf": b"publish_min = 1h\npublish_max = 1h\n",
-                    "patient.conf": b"peer_timeout = 200ms\n"
-                                    b"peer_budget = 300ms\n",
+                    "hasty.conf": b"peer_timeout = 100ms\n"
+                                  b"peer_budget = 140ms\n",
                     "odd.conf": b"publish_mim = 1h\n"})
 AT = FOLDER.name
 TRACE = os.path.join(AT, "t.csv")
@@ -72,14 +72,16 @@ def delays_are_waited_for():
     assert near < 0.01 and far > 0.09, (near, far)
 
 
-def peers_that_are_too_far_are_given_up():
-    """100 ms is what a peer has, peer_timeout; digests have more time."""
+def peers_that_are_too_far_are_not_asked():
+    """... but digests come: they have more time. Where the origin is farther,
+    peers are asked, unless peer_timeout says that they have less time."""
     row = nodes("--peer-delay", "60")[0]
+    assert row["remote_hits"] < 20 and row["update_bytes"] > 0, row
+    far = "--origin-delay", "150"
+    assert nodes("--peer-delay", "60", *far)[0]["remote_hits"] > 50
+    row = nodes("--peer-delay", "60", *far, "--node-options",
+                os.path.join(AT, "hasty.conf"))[0]
     assert row["remote_hits"] == 0 and row["fetches"] > 0, row
-    assert row["update_bytes"] > 0, row
-    assert nodes("--peer-delay", "40")[0]["remote_hits"] > 50
-    assert nodes("--peer-delay", "60", "--node-options",
-                 os.path.join(AT, "patient.conf"))[0]["remote_hits"] > 50
 
 
 def alone_there_are_no_peers():
@@ -178,7 +180,7 @@ def example_of_the_document():
 
 DAEMON = [every_request_is_answered, a_seed_means_the_same,
           unpublished_objects_are_missed, faster_requests_find_less,
-          delays_are_waited_for, peers_that_are_too_far_are_given_up,
+          delays_are_waited_for, peers_that_are_too_far_are_not_asked,
           alone_there_are_no_peers, objects_of_another_version_are_fetched,
           what_may_not_be_stored_passes, nodes_are_the_daemons_objects,
           example_of_the_document]

@@ -21,17 +21,24 @@ static inline uint64_t random_below(uint64_t *state, uint64_t n)
 	return random_next(state) % n;
 }
 
-/* An array of nbits bits with exactly nones ones at random places. */
+/* An array of nbits bits with exactly nones ones at random places. Places are
+ * drawn for the rarer value only, again where it is already. */
 static inline void random_bits(uint64_t *state, uint8_t *bits, uint64_t nbits,
 			       uint64_t nones)
 {
-	uint64_t left = nones;
+	const uint8_t usual = nones > nbits / 2 ? 0xff : 0;
+	uint64_t left = usual ? nbits - nones : nones;
 
-	memset(bits, 0, (size_t)((nbits + 7) / 8));
-	for (uint64_t i = 0; i < nbits; i++) {
-		if (random_below(state, nbits - i) >= left)
+	memset(bits, usual, (size_t)((nbits + 7) / 8));
+	if (nbits % 8)
+		bits[nbits / 8] &= (uint8_t)((1u << nbits % 8) - 1);
+	while (left > 0) {
+		const uint64_t at = random_below(state, nbits);
+		const uint8_t mask = (uint8_t)(1u << at % 8);
+
+		if ((bits[at / 8] ^ usual) & mask)
 			continue;
-		bits[i / 8] |= (uint8_t)(1u << i % 8);
+		bits[at / 8] ^= mask;
 		left--;
 	}
 }

@@ -29,24 +29,37 @@ static size_t array_len(const struct sample *s)
 	return (size_t)scd__array_bytes(s->shape.nbits);
 }
 
-/* Each bit is set with probability share / 2^16. */
+/* A byte whose bits are set with probability share / 2^16 each. */
+static uint8_t draw_byte(uint64_t *seed, unsigned share)
+{
+	unsigned byte = 0;
+
+	for (unsigned i = 0; i < 8; i += 4) {
+		uint64_t r = random_next(seed);
+
+		for (unsigned j = i; j < i + 4; j++, r >>= 16)
+			byte |= (unsigned)((r & 0xffff) < share) << j;
+	}
+	return (uint8_t)byte;
+}
+
+/* Bits of that probability, which repeat themselves after a prime number of
+ * bytes: bytes are coded each for itself. */
 static void draw(struct sample *s, uint64_t seed, uint64_t nbits,
 		 unsigned share)
 {
+	enum { PERIOD = 1000003 };
 	const size_t len = (size_t)scd__array_bytes(nbits);
 
-	s->bits = calloc(1, len);
+	s->bits = malloc(len);
 	assert_non_null(s->bits);
-	for (uint64_t i = 0; i < nbits; i += 4) {
-		uint64_t r = random_next(&seed);
-
-		for (unsigned j = 0; j < 4 && i + j < nbits; j++) {
-			uint64_t at = i + j;
-
-			if ((r >> 16 * j & 0xffff) < share)
-				s->bits[at / 8] |= (uint8_t)(1u << at % 8);
-		}
-	}
+	for (size_t i = 0; i < len && i < PERIOD; i++)
+		s->bits[i] = draw_byte(&seed, share);
+	for (size_t i = PERIOD; i < len; i += PERIOD)
+		memcpy(s->bits + i, s->bits,
+		       len - i < PERIOD ? len - i : PERIOD);
+	if (nbits % 8)
+		s->bits[len - 1] &= (uint8_t)((1u << nbits % 8) - 1);
 	s->shape.nbits = nbits;
 	s->shape.nones = scd__count_ones(s->bits, len);
 }

@@ -138,11 +138,6 @@ static double xor_size(const struct cache *c)
 	return (double)len;
 }
 
-static bool bit(const uint8_t *bits, uint64_t i)
-{
-	return bits[i / 8] >> i % 8 & 1;
-}
-
 /* Coded: at which of the places that were `was` there is another bit now. */
 static double part_size(const struct cache *c, bool was)
 {
@@ -153,14 +148,20 @@ static double part_size(const struct cache *c, bool was)
 	enum scd_coding id;
 
 	memset(ranks, 0, sizeof(ranks));
-	/* without branches, which would be guessed wrong */
-	for (uint64_t i = 0; i < BITS; i++) {
-		unsigned counts = bit(c->base.bits, i) == was;
-		unsigned flipped = counts & (bit(now, i) != was);
+	for (size_t i = 0; i < BYTES; i++) {
+		unsigned before = c->base.bits[i];
+		unsigned counts = was ? before : before ^ 0xff;
+		unsigned flipped = counts & (before ^ now[i]);
 
-		ranks[shape.nbits / 8] |= (uint8_t)(flipped << shape.nbits % 8);
-		shape.nones += flipped;
-		shape.nbits += counts;
+		for (; flipped; flipped &= flipped - 1) {
+			unsigned lower = (flipped & -flipped) - 1;
+			uint64_t rank = shape.nbits +
+				(unsigned)__builtin_popcount(counts & lower);
+
+			ranks[rank / 8] |= (uint8_t)(1u << rank % 8);
+			shape.nones++;
+		}
+		shape.nbits += (unsigned)__builtin_popcount(counts);
 	}
 	assert_int_equal(scd__coder_encode(&shape, ranks, &w, &id), SCD_OK);
 	return (double)scd__writer_len(&w);

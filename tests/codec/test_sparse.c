@@ -70,7 +70,8 @@ static void check_decoder(const struct scd__sparse_engine *engine,
 	memcpy(exact, code, code_len); /* so that a byte too far is found */
 	assert_int_equal(decode_by(engine, shape, exact, code_len, back),
 			 SCD_OK);
-	assert_memory_equal(back, bits, len);
+	if (memcmp(back, bits, len) != 0) /* says where, and is slow */
+		assert_memory_equal(back, bits, len);
 	free(back);
 	free(exact);
 }
