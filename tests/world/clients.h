@@ -24,7 +24,7 @@ struct clients_plan {
 	unsigned kills;        /* in a thousand PURGEs: ends the node then */
 	unsigned changes;      /* in a thousand: the origin's change */
 	bool no_errors;        /* nothing fails in this world */
-	bool single;           /* one node: purges are final */
+	bool final;            /* purges are, once they are acknowledged */
 	uint32_t urls;         /* 0: all; else only so many are asked for */
 	const struct cut_list *only; /* these requests; null: all */
 };

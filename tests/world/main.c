@@ -172,6 +172,8 @@ static const char *world_choose_options(void)
 		"admission = \"probation\"\n", "eviction = \"lru\"\n",
 		"publish_min = 10ms\npublish_max = 20ms\n",
 		"vary_limit = 1\n",         "purge_peers = true\n",
+		"leases = true\n",          "leases = true\n",
+		"slice_size = 4K\n",        "slice_size = 16K\n",
 		("peer_budget = 1s\npeer_timeout = 500ms\n"
 		 "peer_connect_timeout = 500ms\n"),
 	};
@@ -179,7 +181,7 @@ static const char *world_choose_options(void)
 	size_t len = 0, n = sizeof(lines) / sizeof(lines[0]);
 	/* most have a small filter, which grows and is soon coded */
 	bool small = world_happens(CHOICE_SWARM, 800);
-	/* by default nodes wait 50 ms for each other: they could not meet */
+	/* at first nodes wait 100 ms for each other: they could hardly meet */
 	bool far = wire_weather.latency_us > FAR_US;
 	const char *last = "";
 
@@ -208,7 +210,7 @@ static void world_choose_disks(struct nodes_plan *nodes, bool faults)
 	struct world_disk_faults *f = &world_disk_faults;
 
 	*f = (struct world_disk_faults){ 0 };
-	if (!disk_is_built() || !world_happens(CHOICE_SWARM, 300))
+	if (!world_happens(CHOICE_SWARM, 300))
 		return;
 	nodes->disks = &world_disk_nodes;
 	nodes->disk_bytes = world_skewed(CHOICE_SWARM, 1 << 20, 1 << 26);
@@ -347,7 +349,7 @@ static void world_choose_torn(void)
 	world.nodes.cache_bytes = 1 << 26;
 	world.nodes.max_object_bytes = 1 << 20;
 	world.nodes.options = "publish_min = 10ms\npublish_max = 20ms\n";
-	world.clients.single = world.clients.no_errors = false;
+	world.clients.no_errors = false;
 	world.clients.kills = 0;
 	world.clients.changes = 20;
 	world.clients.leaving = 100;
@@ -383,7 +385,7 @@ static void world_choose_killed(void)
 	world.nodes.cache_bytes = world_skewed(CHOICE_SWARM, 1 << 16, 1 << 24);
 	world_disk_faults = (struct world_disk_faults){ 0 };
 	world.restarts = 0;
-	world.clients.single = true;
+	world.clients.final = true;
 	world.clients.siblings = 0;
 	world.clients.no_errors = false;
 	world.clients.purges = 100;
@@ -419,7 +421,7 @@ static void world_choose_bad(void)
 	world.nodes.max_object_bytes = 1 << 20;
 	world.nodes.stranger = bad_peer_place;
 	world.nodes.options = options[world_below(CHOICE_SWARM, 4)];
-	c->single = false;
+	c->final = false;
 	c->no_errors = true;
 	c->changes = c->purges = c->kills = c->posts = 0;
 	c->gap_us = world_skewed(CHOICE_SWARM, 1000, 10000);
@@ -481,7 +483,7 @@ static void world_begin(void)
 			world_skewed(CHOICE_SWARM, 1 << 10, 1 << 20);
 	world.nodes.clocks_differ = world_happens(CHOICE_SWARM, 500);
 	world.nodes.options = world_choose_options();
-	world.clients.single = alone;
+	world.clients.final = true;
 	world.clients.siblings = alone ? 0 : world_permille(300, 100);
 	world.restarts = faults ? world_permille(300, 50) : 0;
 	world_choose_disks(&world.nodes, faults);
@@ -502,7 +504,7 @@ static void world_begin(void)
 		world_choose_bad();
 	else if (world_happens(CHOICE_SWARM, 80))
 		world_choose_torn();
-	else if (disk_is_built() && world_happens(CHOICE_SWARM, 40))
+	else if (world_happens(CHOICE_SWARM, 40))
 		world_choose_killed();
 	world_cut(&world.cut);
 	origin_start(&world.origin);

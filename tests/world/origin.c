@@ -10,6 +10,7 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/http/httpdate.h"
+#include "digestd/http/range.h"
 #include "cachesim/world/nodes.h"
 #include "cachesim/world/wire.h"
 #include "cachesim/world/world.h"
@@ -34,6 +35,7 @@ enum trait {
 	TRAIT_COOKIE = 256,
 	TRAIT_SAME_LENGTH = 512, /* all versions */
 	TRAIT_LARGE = 1024,      /* no version is short */
+	TRAIT_RANGES = 2048,     /* and so it has tags and lengths */
 };
 
 enum { WHILE_REVALIDATE_S = 5 };
@@ -55,7 +57,10 @@ struct service {
 	int64_t upload_len; /* -1: unknown */
 	bool unsafe, is_head, answering, done;
 	char etag[ORIGIN_TEXT]; /* that the asker has */
-	size_t sent, len;
+	char if_range[ORIGIN_TEXT];
+	struct range_wanted range; /* if it has a part in mind */
+	bool ranged;
+	size_t sent, len, first;
 	struct fields fields;
 	struct world_event turn;
 	struct service *next, **link;
@@ -78,7 +83,7 @@ static void origin_choose(struct resource *r)
 		{ TRAIT_UNTIL_CLOSE, 30 },     { TRAIT_MUST_REVALIDATE, 300 },
 		{ TRAIT_WHILE_REVALIDATE, 200 }, { TRAIT_NO_STORE, 50 },
 		{ TRAIT_COOKIE, 50 },
-		{ TRAIT_SAME_LENGTH, 300 },
+		{ TRAIT_SAME_LENGTH, 300 },    { TRAIT_RANGES, 300 },
 	};
 
 	for (size_t i = 0; i < sizeof(chances) / sizeof(chances[0]); i++) {
@@ -87,8 +92,10 @@ static void origin_choose(struct resource *r)
 	}
 	if (r->traits & TRAIT_MUST_REVALIDATE)
 		r->traits &= ~(unsigned)TRAIT_WHILE_REVALIDATE;
-	if (origin.plan.tags)
+	if (origin.plan.tags || r->traits & TRAIT_RANGES)
 		r->traits |= TRAIT_ETAG;
+	if (r->traits & TRAIT_RANGES)
+		r->traits &= ~(unsigned)(TRAIT_CHUNKED | TRAIT_UNTIL_CLOSE);
 	r->lifetime_s = world_below(CHOICE_ORIGIN, origin.plan.lifetime_s + 1);
 	if (world_happens(CHOICE_ORIGIN, origin.plan.large))
 		r->traits |= TRAIT_LARGE;
@@ -131,6 +138,14 @@ bool origin_is_shared(uint32_t resource)
 {
 	return !(origin.resources[resource].traits &
 		 (TRAIT_PRIVATE | TRAIT_NO_STORE | TRAIT_COOKIE));
+}
+
+bool origin_is_gone_in_slices(const struct version *v, bool for_peer)
+{
+	const struct resource *r = &origin.resources[v->resource];
+
+	return r->traits & TRAIT_RANGES &&
+	       (for_peer || v->number != r->nversions);
 }
 
 const char *origin_path(uint32_t resource, char text[ORIGIN_TEXT])
@@ -355,7 +370,7 @@ static void service_send(struct service *s)
 	       s->sent < s->len) {
 		size_t n = s->len - s->sent < room ? s->len - s->sent : room;
 
-		bytes = origin_body(&s->v, s->sent, &n);
+		bytes = origin_body(&s->v, s->first + s->sent, &n);
 		wire_send(s->wire, WIRE_ANSWERER, bytes, n);
 		s->sent += n;
 	}
@@ -371,6 +386,30 @@ static void service_fail(struct service *s)
 	origin_add(&s->fields, "Cache-Control", "no-store");
 	s->len = 0;
 	service_send_head(s, 503);
+}
+
+/* The status for what is asked for of a resource that has ranges. */
+static unsigned service_take_range(struct service *s, const char *etag)
+{
+	char text[RANGE_TEXT];
+	struct range part = { s->range.first, 0 };
+	size_t len = s->len;
+
+	if (!(origin.resources[s->resource].traits & TRAIT_RANGES))
+		return 200;
+	origin_add(&s->fields, "Accept-Ranges", "bytes");
+	if (!s->ranged || s->range.suffix || s->is_head ||
+	    (*s->if_range && strcmp(s->if_range, etag) != 0))
+		return 200;
+	if (part.first < len) {
+		part.len = s->range.last < len ? s->range.last + 1 : len;
+		part.len -= part.first;
+	}
+	range_text(part.len ? &part : NULL, len, text);
+	origin_add(&s->fields, "Content-Range", text);
+	s->first = part.first;
+	s->len = part.len;
+	return part.len ? 206 : 416;
 }
 
 static void service_answer(void *arg)
@@ -400,7 +439,7 @@ static void service_answer(void *arg)
 		       origin.resources[s->resource].traits & TRAIT_ETAG;
 		if (!same)
 			service_add_sent(s);
-		service_send_head(s, same ? 304 : 200);
+		service_send_head(s, same ? 304 : service_take_range(s, etag));
 	}
 	service_send(s);
 }
@@ -439,6 +478,10 @@ static void service_on_head(void *arg, const struct wire_head *head)
 	service_check_via(head->fields);
 	if (fields_get(head->fields, ORIGIN_UNASKED))
 		world_fail("the origin is asked what a peer has asked a node");
+	s->ranged = range_read(head->fields, &s->range);
+	if (fields_get(head->fields, "if-range"))
+		snprintf(s->if_range, sizeof(s->if_range), "%s",
+			 fields_get(head->fields, "if-range"));
 	if (etag)
 		snprintf(s->etag, sizeof(s->etag), "%s", etag);
 }

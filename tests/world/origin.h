@@ -61,6 +61,11 @@ bool origin_is_private(uint32_t resource);
 /* Whether caches may keep answers, and give them to anybody. */
 bool origin_is_shared(uint32_t resource);
 
+/* Whether what was begun to be sent of a version may break off: it is had slice
+ * by slice, and there is another one; or a node, that asks for no peer, has
+ * evicted a slice meanwhile. */
+bool origin_is_gone_in_slices(const struct version *v, bool for_peer);
+
 /* The fields of an answer of a version, but for its cookie. */
 void origin_add_fields(const struct version *v, struct fields *to);
 

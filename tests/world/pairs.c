@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "digestd/disk/disk.h"
 #include "digestd/node/node_fill.h"
 #include "digestd/node/node_request.h"
 
@@ -63,13 +62,6 @@ static const struct {
 	{ "REJOIN", NODE_LEFT },
 };
 
-/* Only a read from a disk is waited for. */
-static bool pairs_need_disk(const char *state, enum node_event event)
-{
-	return (event == NODE_READ && strcmp(state, "READING") != 0) ||
-	       (event == NODE_LEFT && !strcmp(state, "READING"));
-}
-
 static bool pairs_can_be_met(const char *state, enum node_event event)
 {
 	size_t n = sizeof(pairs_elsewhere) / sizeof(pairs_elsewhere[0]);
@@ -79,7 +71,7 @@ static bool pairs_can_be_met(const char *state, enum node_event event)
 		    !strcmp(pairs_elsewhere[i].state, state))
 			return false;
 	}
-	return disk_is_built() || !pairs_need_disk(state, event);
+	return true;
 }
 
 static unsigned pairs_print(const char *state, enum node_event event,

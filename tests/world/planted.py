@@ -33,7 +33,7 @@ FAULTS = {
         "other && collapse_is_purged(other, miss)", "0"),
     "purge-stamp-ignored": (
         "digestd/cache/cache_purge.c",
-        "purgelog_last(&cache->purges, fill->key) > fill->asked", "0"),
+        "cache_purge_newest(cache, fill->key, c).added >", "0 >"),
     "renewal-undoes-purge": (
         "digestd/proxy/fill_store.c",
         "f->stale_since, f->stale }", "f->purges, NULL }"),
@@ -48,6 +48,13 @@ FAULTS = {
     "purge-acknowledged-early": (
         "digestd/peers/purge.c",
         "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
+    "peers-are-not-told": (
+        "digestd/peers/purge.c",
+        "return p->purger->teller && teller_tells(p->purger->teller);",
+        "return false;"),
+    "peer-does-not-look-at-needs": (
+        "digestd/proxy/request_purge.c",
+        "!cache_has_applied(cache, &position))", "0)"),
     "post-does-not-invalidate": (
         "digestd/node/node_keep.c",
         "if (c->unsafe && c->status < 400)", "if (c->status < 100)"),
@@ -78,6 +85,13 @@ FAULTS = {
         "digestd/http/freshness.c",
         "if (f->always_validate || request->no_cache ||",
         "if (f->always_validate ||"),
+    "slices-of-two-versions": (
+        "digestd/http/slices.c", "if (!is || strcmp(is, validator))", "if (0)"),
+    "slices-outlive-their-head": (
+        "digestd/proxy/fill_cut.c", "return key.lo;", "return 1;"),
+    "slice-not-whole": (
+        "digestd/proxy/fill_cut.c",
+        "cut->skip = asked.first - part.first;", "cut->skip = 0;"),
     "truncated-body-served": (
         "digestd/proxy/fill_node.c",
         "if (done->result != FETCH_COMPLETE) {",
@@ -172,15 +186,19 @@ FAULTS = {
         "digestd/store/ledger.c",
         """there > limit || bytes > limit - there ||
 		    leave > limit - there - bytes""", "0"),
-    "body-unchecked": (
-        "digestd/disk/disk_read.c",
-        """	if (!err && disk_sum(body->id, bytes, (size_t)body->len) !=
-			    disk_body_sum(body, 0))
-		err = -EBADMSG;""", ""),
     "record-unchecked": (
-        "digestd/disk/disk_record.c",
-        "return scd__read_u64(&r) == disk_sum(id, bytes, len - SUM_BYTES);",
-        "return true;"),
+        "digestd/disk/segment_record.c",
+        """	    XXH3_64bits_withSeed(bytes + PREFIX_BYTES,
+				 size - PREFIX_BYTES, seed) != sum)""",
+        "	    !sum || !seed)"),
+    "removals-unwritten": (
+        "digestd/disk/disk_write.c",
+        "	disk_write_remove(d, b->removals);\n",
+        "	while (b->removals) {\n"
+        "		struct disk_entry *next = b->removals->next;\n"
+        "		disk_entry_free(b->removals);\n"
+        "		b->removals = next;\n	}\n"
+        "	(void)disk_write_remove;\n"),
     "block-unchecked": (
         "digestd/disk/disk_read.c",
         """	if (!err &&
@@ -192,7 +210,8 @@ FAULTS = {
         "	f->npeers = npeers > 1 ? npeers - 1 : npeers;"),
     "key-taken-by-reload": (
         "digestd/config/configuration.c",
-        "	memcpy(next->key, now->key, sizeof(next->key));", ""),
+        "	if (other) {\n		next->nkeys",
+        "	if (0) {\n		next->nkeys"),
     "upload-not-resumed": (
         "digestd/proxy/fill_node.c",
         "fetch_resume_upload(d->f->fetch);", ";"),

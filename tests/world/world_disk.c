@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "digestd/disk/disk_files.h"
-#include "digestd/disk/disk_index.h"
+#include "digestd/disk/disk_segments.h"
 #include "cachesim/world/world.h"
 #include "tests/world/world_threads.h"
 
@@ -33,7 +33,7 @@ struct disk_bytes {
 	uint8_t bytes[];
 };
 
-/* Bytes by number; without bytes: a removal. In ascending order. */
+/* Bytes by number, in ascending order. */
 struct disk_map {
 	struct disk_item {
 		uint64_t id;
@@ -42,13 +42,21 @@ struct disk_map {
 	size_t n, cap;
 };
 
+/* A segment's file. */
+struct disk_segment {
+	struct world_disk *disk;
+	uint32_t number; /* 0: it has been removed */
+	unsigned users;
+	uint8_t *bytes;
+	size_t len, cap, synced;
+	struct disk_segment *next;
+};
+
 struct world_disk {
 	char *path;
-	struct disk_map files, records;
-	struct disk_map undo; /* the last commit: how it was before */
-	/* of the node that runs; null: none */
-	struct disk_files *open_files;
-	struct disk_index *open_index;
+	struct disk_map files;
+	struct disk_segment *segments; /* by descending numbers */
+	struct disk_files *open_files; /* of the node that runs; null: none */
 	struct world_disk *next;
 };
 
@@ -57,17 +65,12 @@ struct disk_files {
 	bool dead; /* nothing of what is written arrives */
 };
 
-struct disk_index {
-	struct world_disk *disk;
-	bool dead;
-	struct disk_map batch;
-};
-
 struct world_disk_faults world_disk_faults;
 
 static struct world_disk *world_disks;
 static struct world_disk_count world_disk_counts;
 static struct disk_bytes *world_disk_fds[OPEN_MAX_FDS];
+static struct disk_segment *world_segment_fds[OPEN_MAX_FDS];
 
 /* Bytes */
 
@@ -160,27 +163,70 @@ static void world_disk_clear(struct disk_map *map)
 	*map = (struct disk_map){0};
 }
 
-/* Sets what `changes` says; what it was before goes to `undo`, unless null. */
-static void world_disk_apply(struct disk_map *to,
-			     const struct disk_map *changes,
-			     struct disk_map *undo)
-{
-	for (size_t i = 0; i < changes->n; i++) {
-		const struct disk_item *item = &changes->items[i];
-		struct disk_bytes *old = world_disk_get(to, item->id);
+/* Segments */
 
-		if (undo) {
-			if (old)
-				old->users++;
-			world_disk_put(undo, item->id, old);
-		}
-		if (item->bytes) {
-			item->bytes->users++;
-			world_disk_put(to, item->id, item->bytes);
-		} else {
-			world_disk_remove(to, item->id);
-		}
+static void world_segment_unref(struct disk_segment *g)
+{
+	if (!g || --g->users)
+		return;
+	free(g->bytes);
+	free(g);
+}
+
+/* The place of that number, or where it would be. */
+static struct disk_segment **world_segment_find(struct world_disk *d,
+						uint32_t number)
+{
+	struct disk_segment **link = &d->segments;
+
+	while (*link && (*link)->number > number)
+		link = &(*link)->next;
+	return link;
+}
+
+static void world_segment_remove(struct disk_segment **link)
+{
+	struct disk_segment *g = *link;
+
+	*link = g->next;
+	g->number = 0;
+	world_segment_unref(g);
+}
+
+/* Makes it so long, with zeros. */
+static void world_segment_extend(struct disk_segment *g, size_t len)
+{
+	if (len > g->cap) {
+		g->cap = 2 * len;
+		g->bytes = realloc(g->bytes, g->cap);
+		if (!g->bytes)
+			world_fail("the world itself is out of memory");
 	}
+	if (len > g->len) {
+		memset(g->bytes + g->len, 0, len - g->len);
+		g->len = len;
+	}
+}
+
+/* What was not synced: any of its sectors, as far as the file goes by now. */
+static void world_segment_tear(struct disk_segment *g)
+{
+	size_t at = g->synced, lost = g->len - g->synced;
+
+	if (!lost || world_below(CHOICE_DISK, 2))
+		return;
+	world_disk_counts.torn++;
+	g->len -= world_below(CHOICE_DISK, (uint32_t)lost + 1);
+	while (at < g->len) {
+		size_t end = (at / SECTOR_BYTES + 1) * SECTOR_BYTES;
+
+		if (end > g->len)
+			end = g->len;
+		if (!world_below(CHOICE_DISK, 2))
+			memset(g->bytes + at, 0, end - at);
+		at = end;
+	}
+	g->synced = g->len;
 }
 
 /* Disks */
@@ -204,8 +250,8 @@ static struct world_disk *world_disk_of(const char *path)
 static void world_disk_empty(struct world_disk *d)
 {
 	world_disk_clear(&d->files);
-	world_disk_clear(&d->records);
-	world_disk_clear(&d->undo);
+	while (d->segments)
+		world_segment_remove(&d->segments);
 }
 
 /* Of a file that was not synced: any of its sectors, or none of it. */
@@ -234,36 +280,30 @@ static void world_disk_tear(struct world_disk *d, size_t i)
 	d->files.items[i].bytes = torn;
 }
 
-/* Returns whether the last commit is lost. */
-static bool world_disk_lose_power(struct world_disk *d)
+static void world_disk_lose_power(struct world_disk *d)
 {
+	struct disk_segment *g;
+
 	for (size_t i = 0; i < d->files.n; i++) {
 		if (d->files.items[i].bytes->written_us + UNSYNCED_US >
 		    world_now_us)
 			world_disk_tear(d, i);
 	}
-	if (!d->undo.n || world_below(CHOICE_DISK, 2))
-		return false;
-	world_disk_apply(&d->records, &d->undo, NULL);
-	return true;
+	for (g = d->segments; g; g = g->next)
+		world_segment_tear(g);
 }
 
 static bool world_disk_end(const char *path, enum nodes_disk_end how)
 {
 	struct world_disk *d = world_disk_of(path);
-	bool lost = false;
 
-	if (how != NODES_DISK_CLOSED) {
-		if (d->open_files)
-			d->open_files->dead = true;
-		if (d->open_index)
-			d->open_index->dead = true;
-	}
+	if (how != NODES_DISK_CLOSED && d->open_files)
+		d->open_files->dead = true;
 	if (how == NODES_DISK_POWER)
-		lost = world_disk_lose_power(d);
+		world_disk_lose_power(d);
 	if (how == NODES_DISK_EMPTIED)
 		world_disk_empty(d);
-	return lost;
+	return false;
 }
 
 const struct world_disk_count *world_disk_count(void)
@@ -310,14 +350,14 @@ static int world_disk_write_fault(bool dead)
 		   : world_disk_fault(world_disk_faults.write_errors, -EIO);
 }
 
-static int world_disk_read_fault(struct disk_bytes *b)
+static int world_disk_read_fault(uint8_t *bytes, size_t len)
 {
 	world_thread_pause(world_below(CHOICE_DISK, SLOW_US));
-	if (b->len && world_happens(CHOICE_DISK, world_disk_faults.flips)) {
-		uint32_t at = world_below(CHOICE_DISK, (uint32_t)b->len);
+	if (len && world_happens(CHOICE_DISK, world_disk_faults.flips)) {
+		uint32_t at = world_below(CHOICE_DISK, (uint32_t)len);
 
 		world_disk_counts.flipped++;
-		b->bytes[at] ^= (uint8_t)(1 << world_below(CHOICE_DISK, 8));
+		bytes[at] ^= (uint8_t)(1 << world_below(CHOICE_DISK, 8));
 	}
 	return world_disk_fault(world_disk_faults.read_errors, -EIO);
 }
@@ -352,6 +392,12 @@ void disk_files_close(struct disk_files **files)
 	*files = NULL;
 }
 
+int disk_files_folder(const struct disk_files *files)
+{
+	(void)files;
+	return -1;
+}
+
 int disk_files_list(struct disk_files *files, uint64_t **ids, size_t *n)
 {
 	const struct disk_map *map = &files->disk->files;
@@ -379,6 +425,16 @@ int disk_files_write(struct disk_files *files, uint64_t id, const void *bytes,
 	return 0;
 }
 
+/* One that stands for bytes. */
+static int world_disk_open_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fd >= OPEN_MAX_FDS)
+		world_fail("the world has no descriptors left");
+	return fd;
+}
+
 int disk_files_read(struct disk_files *files, const struct disk_body *body)
 {
 	struct disk_bytes *b = world_disk_get(&files->disk->files, body->id);
@@ -388,9 +444,7 @@ int disk_files_read(struct disk_files *files, const struct disk_body *body)
 		return -ENOENT;
 	if (b->len != body->len)
 		return -EBADMSG;
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fd >= OPEN_MAX_FDS)
-		world_fail("the world has no descriptors left");
+	fd = world_disk_open_fd();
 	b->users++;
 	world_disk_fds[fd] = b;
 	return fd;
@@ -404,15 +458,46 @@ int __wrap_close(int fd)
 	if (fd >= 0 && fd < OPEN_MAX_FDS) {
 		world_disk_unref(world_disk_fds[fd]);
 		world_disk_fds[fd] = NULL;
+		world_segment_unref(world_segment_fds[fd]);
+		world_segment_fds[fd] = NULL;
 	}
 	return __real_close(fd);
+}
+
+/* Bytes of a segment may move while the world goes on. */
+static int world_segment_load(struct disk_segment *g, void *to, size_t len,
+			      uint64_t at)
+{
+	int err;
+
+	if (at > g->len || len > g->len - at)
+		return -EBADMSG;
+	err = world_disk_read_fault(NULL, 0);
+	if (err)
+		return err;
+	if (len)
+		memcpy(to, g->bytes + at, len);
+	/* in what is read, so that it is the object's that was meant */
+	if (len && world_happens(CHOICE_DISK, world_disk_faults.flips)) {
+		uint8_t *byte = (uint8_t *)to +
+				world_below(CHOICE_DISK, (uint32_t)len);
+
+		world_disk_counts.flipped++;
+		*byte ^= (uint8_t)(1 << world_below(CHOICE_DISK, 8));
+		g->bytes[at + (size_t)(byte - (uint8_t *)to)] = *byte;
+	}
+	world_disk_counts.read++;
+	return 0;
 }
 
 int disk_files_load(int fd, void *to, size_t len, uint64_t at)
 {
 	struct disk_bytes *b = world_disk_fds[fd];
-	int err = world_disk_read_fault(b);
+	int err;
 
+	if (world_segment_fds[fd])
+		return world_segment_load(world_segment_fds[fd], to, len, at);
+	err = world_disk_read_fault(b->bytes, b->len);
 	if (err)
 		return err;
 	if (at > b->len || len > b->len - at)
@@ -428,122 +513,143 @@ void disk_files_remove(struct disk_files *files, uint64_t id)
 		world_disk_remove(&files->disk->files, id);
 }
 
-/* The index */
+/* Segments of nodes. Those that are made and removed stay so. */
 
-int disk_index_heal(const char *folder, size_t max_bytes)
+void disk_segments_name(uint32_t number, char name[DISK_SEGMENT_NAME_BYTES])
 {
-	(void)folder;
-	(void)max_bytes;
-	return 0;
+	snprintf(name, DISK_SEGMENT_NAME_BYTES, "%08" PRIx32 ".log", number);
 }
 
-int disk_index_open(const char *folder, size_t max_bytes,
-		    struct disk_index **out)
+int disk_segments_list(struct disk_files *files, uint64_t **numbers, size_t *n)
 {
-	struct disk_index *index = calloc(1, sizeof(*index));
+	const struct disk_segment *g;
 
-	(void)max_bytes;
-	if (!index)
+	*n = 0;
+	for (g = files->disk->segments; g; g = g->next)
+		++*n;
+	*numbers = malloc((*n + 1) * sizeof(**numbers));
+	if (!*numbers)
 		return -ENOMEM;
-	index->disk = world_disk_of(folder);
-	index->disk->open_index = index;
-	*out = index;
+	g = files->disk->segments;
+	for (size_t i = *n; i; i--, g = g->next)
+		(*numbers)[i - 1] = g->number;
 	return 0;
 }
 
-int disk_index_grow(struct disk_index *index, size_t max_bytes)
+static int world_segment_open(struct disk_segment *g)
 {
-	(void)index;
-	(void)max_bytes;
-	return 0;
+	int fd = world_disk_open_fd();
+
+	g->users++;
+	world_segment_fds[fd] = g;
+	return fd;
 }
 
-void disk_index_close(struct disk_index **index)
+int disk_segments_create(struct disk_files *files, uint32_t number)
 {
-	if (!*index)
-		return;
-	(*index)->disk->open_index = NULL;
-	world_disk_clear(&(*index)->batch);
-	free(*index);
-	*index = NULL;
-}
+	int err = world_disk_write_fault(files->dead);
+	struct disk_segment **link, *g;
 
-void disk_index_remove(const char *folder)
-{
-	(void)folder;
-}
-
-int disk_index_begin(struct disk_index *index)
-{
-	assert(!index->batch.n);
-	return world_disk_write_fault(index->dead);
-}
-
-int disk_index_put(struct disk_index *index, uint64_t id, const void *bytes,
-		   size_t len)
-{
-	int err = world_disk_fault(world_disk_faults.full, -ENOSPC);
-
-	if (!err)
-		world_disk_put(&index->batch, id, world_disk_copy(bytes, len));
-	return err;
-}
-
-int disk_index_remove_id(struct disk_index *index, uint64_t id)
-{
-	world_disk_put(&index->batch, id, NULL);
-	return 0;
-}
-
-int disk_index_commit(struct disk_index *index)
-{
-	struct world_disk *d = index->disk;
-	int err = world_disk_write_fault(index->dead);
-
-	if (err || index->dead)
+	if (err || files->dead)
 		return err ? err : -EIO;
-	world_disk_clear(&d->undo);
-	world_disk_apply(&d->records, &index->batch, &d->undo);
-	world_disk_clear(&index->batch);
+	link = world_segment_find(files->disk, number);
+	if (*link && (*link)->number == number)
+		world_fail("segment %" PRIu32 " is made twice", number);
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		world_fail("the world itself is out of memory");
+	g->disk = files->disk;
+	g->number = number;
+	g->users = 1;
+	g->next = *link;
+	*link = g;
+	return world_segment_open(g);
+}
+
+int disk_segments_open(struct disk_files *files, uint32_t number, bool write,
+		       uint64_t *bytes)
+{
+	struct disk_segment *g = *world_segment_find(files->disk, number);
+
+	(void)write;
+	if (!g || g->number != number)
+		return -ENOENT;
+	*bytes = g->len;
+	return world_segment_open(g);
+}
+
+/* Whether what is written there arrives: not when the node has been killed. */
+static bool world_segment_is_dead(const struct disk_segment *g)
+{
+	return !g->disk->open_files || g->disk->open_files->dead;
+}
+
+int disk_segments_write(int fd, const void *bytes, size_t len, uint64_t at)
+{
+	struct disk_segment *g = world_segment_fds[fd];
+	int err = world_disk_write_fault(world_segment_is_dead(g));
+
+	if (world_segment_is_dead(g))
+		return -EIO;
+	if (err) /* some of it */
+		len = world_below(CHOICE_DISK, (uint32_t)len + 1);
+	world_segment_extend(g, (size_t)at + len);
+	if (len)
+		memcpy(g->bytes + at, bytes, len);
+	if (g->synced > at)
+		g->synced = (size_t)at;
+	world_disk_counts.written++;
+	return err;
+}
+
+/* Fails for who is dead only: who cannot even do this has no disk. */
+int disk_segments_cut(int fd, uint64_t at)
+{
+	struct disk_segment *g = world_segment_fds[fd];
+
+	if (world_segment_is_dead(g))
+		return -EIO;
+	if (g->len > at)
+		g->len = (size_t)at;
+	if (g->synced > at)
+		g->synced = (size_t)at;
 	return 0;
 }
 
-void disk_index_give_up(struct disk_index *index)
+int disk_segments_sync(int fd)
 {
-	world_disk_clear(&index->batch);
+	struct disk_segment *g = world_segment_fds[fd];
+	size_t len = g->len;
+	int err = world_disk_write_fault(world_segment_is_dead(g));
+
+	if (err || world_segment_is_dead(g))
+		return err ? err : -EIO;
+	if (g->synced < len)
+		g->synced = len;
+	return 0;
 }
 
-int disk_index_get(struct disk_index *index, uint64_t id, uint8_t **bytes,
-		   size_t *len)
+int disk_segments_remove(struct disk_files *files, uint32_t number)
 {
-	struct disk_bytes *b = world_disk_get(&index->disk->records, id);
-	int err;
+	struct disk_segment **link;
 
-	if (!b)
-		return -ENOENT;
-	b->users++; /* it may be removed during the pause */
-	err = world_disk_read_fault(b);
-	*bytes = err ? NULL : malloc(b->len + 1);
-	if (!err && !*bytes)
-		err = -ENOMEM;
-	if (!err) {
-		memcpy(*bytes, b->bytes, b->len);
-		*len = b->len;
-	}
-	world_disk_unref(b);
-	return err;
+	world_thread_pause(world_below(CHOICE_DISK, SLOW_US));
+	if (files->dead)
+		return -EIO;
+	link = world_segment_find(files->disk, number);
+	if (*link && (*link)->number == number)
+		world_segment_remove(link);
+	return 0;
 }
 
-int disk_index_each(struct disk_index *index,
-		    int (*each)(void *arg, uint64_t id, const uint8_t *bytes,
-				size_t len),
-		    void *arg)
+int disk_segments_seed(uint64_t *seed)
 {
-	const struct disk_map *map = &index->disk->records;
-	int err = 0;
+	*seed = 1 + world_below(CHOICE_DISK, UINT32_MAX);
+	return 0;
+}
 
-	for (size_t i = 0; i < map->n && !err; i++)
-		err = each(arg, map->items[i].id, map->items[i].bytes->bytes,
-			   map->items[i].bytes->len);
-	return err;
+bool disk_segments_remove_former(struct disk_files *files)
+{
+	(void)files;
+	return false;
 }

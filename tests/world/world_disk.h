@@ -1,11 +1,13 @@
 /*
- * The disks of a world, in place of digestd/disk/disk_files.c and disk_index.c:
- * what they hold lies in memory, and outlives the node that wrote it. The
- * threads that write and read are the daemon's own (world_threads.c).
+ * The disks of a world, in place of digestd/disk/disk_files.c and
+ * disk_segments.c: what they hold lies in memory, and outlives the node that
+ * wrote it. The threads that write and read are the daemon's own
+ * (world_threads.c).
  *
  * Writing and reading take time. They fail, and bits flip, as often as the seed
- * says. Bodies are never synced, so when the power fails each of those written
- * lately is there, or not, or in part; of the index, the last commit may go.
+ * says. Bodies in files are never synced, so when the power fails each of those
+ * written lately is there, or not, or in part; and so is what was written to a
+ * segment and not synced.
  */
 #ifndef TESTS_WORLD_WORLD_DISK_H
 #define TESTS_WORLD_WORLD_DISK_H
