@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""digestd beside the caches that Debian has: hits, misses, memory.
+"""digestd beside other servers, in processor time a request.
 
-Each server has one processor with one worker, wrk and the origin have another;
-rounds take turns among the servers, and medians are printed. CPU is what all
-processes of a server have had for a request: noise moves it least.
+Each row is a load. Its servers take turns, each with one worker on one
+processor; wrk and the origin have another one, and their time does not count.
+CPU is what all processes of a server had for a request, the median of the
+rounds. The ratio is that of the server's CPU to digestd's in the same round,
+again the median: above 1 digestd takes less. What is not installed is left
+out, and named.
 """
 
 import argparse
 import json
+import math
 import os
 import shutil
 import statistics
@@ -16,175 +20,238 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, os.pardir, os.pardir, "tool"), HERE]
+sys.path[:0] = [os.path.join(HERE, os.pardir, os.pardir, name)
+                for name in ("tool", "scenario")] + [HERE]
 sys.dont_write_bytecode = True  # the source may be read-only
 
 import caches  # noqa: E402
 import cluster  # noqa: E402
 import measured  # noqa: E402
+from rows import ROWS  # noqa: E402
 
-# label, path (a prefix if it ends in a slash: every URL new), clients
-LOADS = (("hits of 1 KiB, 64 clients", "/1k", 64),
-         ("hits of 1 KiB, 128 clients", "/1k", 128),
-         ("hits of 1 KiB, 256 clients", "/1k", 256),
-         ("hits of 64 KiB, 64 clients", "/64k", 64),
-         ("hits of 64 KiB, 256 clients", "/64k", 256),
-         ("misses of 1 KiB, 64 clients", "/miss/", 64),
-         ("no-store, 1 KiB, 64 clients", "/pass/", 64),
-         ("POSTs for 1 KiB, 64 clients", "/post/", 64))
-SERVERS = (measured.Digestd, measured.Digestd2, *measured.OTHERS,
-           measured.Files)
-USUAL = [kind.__name__.lower() for kind in SERVERS
-         if kind is not measured.Digestd2]
-OBJECTS = 50000  # to measure memory with
-TITLES = ("server", "requests/s", "of digestd's", "p50 [ms]", "p99 [ms]",
-          "CPU [us]", "errors")
+OBJECT_MB = .002  # more than an object of 1 KiB takes, but of Squid
+TITLES = ("row", "server", "CPU [us]", "ratio", "goal", "requests/s",
+          "p99 [ms]", "from origin", "errors")
+MEMORY = "memory"
 
 
-def wrk(port, path, clients, seconds):
-    """What report.lua says of a run."""
-    new = {"NEW": path} if path.endswith("/") else {}
-    if path.startswith("/post/"):
-        new["METHOD"] = "POST"
+def wrk(server, path, env, clients, threads, seconds):
+    """What load.lua says of a run, which an interrupt ends in the middle of a
+    second."""
+    ports = [server.ports[i % len(server.ports)] for i in range(threads)]
     done = subprocess.run(
-        [*measured.on_cpu(measured.CLIENT_CPU), "wrk", "-t1", f"-c{clients}",
-         f"-d{seconds}s", "-s", os.path.join(HERE, "report.lua"),
-         f"http://127.0.0.1:{port}{path}"], env={**os.environ, **new},
+        [*measured.on_cpu(measured.CLIENT_CPU), "timeout", "--preserve-status",
+         "--signal=INT", str(seconds), "wrk", f"-t{threads}", f"-c{clients}",
+         f"-d{math.ceil(seconds) + 1}s", "-s", os.path.join(HERE, "load.lua"),
+         f"{server.scheme}://127.0.0.1:{ports[0]}{path}"],
+        env={**os.environ, **env, "PORTS": " ".join(map(str, ports))},
         stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 class Bench:
-    """Servers that run before one origin; what each of them did."""
+    """Servers that take turns before one origin."""
 
-    def __init__(self, arguments, folder):
-        self.seconds, self.rounds = arguments.seconds, arguments.rounds
+    def __init__(self, folder, rounds, seconds):
         self.folder, self.number = folder, 0
-        self.running, self.started = [], []
-        self.origin = self.start(measured.Origin, 0)
+        self.rounds, self.seconds = rounds, seconds
+        self.running = []
+        self.origin = measured.Origin(measured.Certificates(folder),
+                                      self.new_folder())
 
-    def start(self, kind, origin_port):
-        folder = os.path.join(self.folder, kind.__name__)
-        os.makedirs(folder)
-        server = kind(origin_port, folder)
-        self.started.append(server)
-        return server
+    def new_folder(self):
+        self.number += 1
+        path = os.path.join(self.folder, str(self.number))
+        os.makedirs(path)
+        return path
 
-    def start_all(self, names):
-        for kind in SERVERS:
-            name = kind.__name__.lower()
-            if name not in (names or USUAL):
-                continue
+    def start(self, kinds, memory_mb):
+        """Those that are installed."""
+        for kind in kinds:
             try:
-                self.running.append(self.start(kind, self.origin.port))
+                self.running.append(kind(self.origin, self.new_folder(),
+                                         memory_mb))
             except caches.Missing as e:
-                print(e, file=sys.stderr)
+                print(f"left out: {e}", file=sys.stderr)
+        return self.running
+
+    def stop(self):
+        while self.running:
+            self.running.pop().end()
 
     def end(self):
-        while self.started:
-            self.started.pop().end()
+        self.stop()
+        self.origin.end()
 
-    def path(self, path):
-        """A prefix is used once."""
+    def load(self, server, row, seconds):
         self.number += 1
-        return f"{path}{self.number}/" if path.endswith("/") else path
+        env = {**dict(row.env), "SEED": str(self.number)}
+        if row.prefix:
+            env["PREFIX"] = row.prefix.format(self.number)
+        return wrk(server, row.path, env, row.clients * server.threads,
+                   row.threads, seconds)
 
-    def measure(self, server, path, clients):
+    def store(self, server, row):
+        """Asks for all objects of a row, one after the other."""
+        first = 0
+        while first < row.stored:
+            env = {"PREFIX": row.prefix, "FIRST": str(first)}
+            first += wrk(server, "", env, row.clients, 1, 1)["requests"]
+
+    def measure(self, server, row):
         """One round. Says so if it was not what it should have been."""
-        path = self.path(path)
-        asked, cpu = self.origin.served(), self.cpu(server)
-        found = wrk(server.port, path, clients, self.seconds)
-        found["cpu_us"] = 1e6 * (self.cpu(server) - cpu) / found["requests"]
+        asked, cpu = self.origin.served(), server.cpu_seconds()
+        found = self.load(server, row, row.seconds or self.seconds)
+        n = found["requests"]
+        found["cpu_us"] = 1e6 * (server.cpu_seconds() - cpu) / n
         asked = self.origin.served() - asked - 1
-        share = asked / found["requests"]
-        hits = not path.endswith("/")
-        if share > .01 if hits else share < .99:
-            found["errors"] += abs(asked - (0 if hits
-                                            else found["requests"]))
+        found["from_origin"] = asked / n
+        # wrk leaves behind what is under way when time is up
+        if row.asks >= 0 and \
+                abs(asked - row.asks * n) > .01 * n + 2 * row.clients:
+            found["errors"] += abs(asked - round(row.asks * n))
         return found
 
-    @staticmethod
-    def cpu(server):
-        return measured.cpu_seconds(server.process.popen.pid)
-
-    def load(self, path, clients):
-        """{server: its rounds}."""
-        rounds = {}
-        for server in self.running:
-            if isinstance(server, measured.Files) and path.endswith("/"):
-                continue
-            rounds[server] = []
-            wrk(server.port, self.path(path), clients, 1)
+    def run(self, row, others=()):
+        """[(server's name, its rounds)], this tree's first."""
+        servers = self.start((*row.servers, *others), row.memory_mb)
+        for server in servers:
+            self.store(server, row)
+            self.load(server, row, row.warm_s)
+        found = [(s.name, []) for s in servers]
         for _ in range(self.rounds):
-            for server, found in rounds.items():
-                found.append(self.measure(server, path, clients))
-        return rounds
+            for server, (_, rounds) in zip(servers, found):
+                if row.rewarm:
+                    self.load(server, row, row.warm_s)
+                rounds.append(self.measure(server, row))
+        self.stop()
+        return found
 
-    def memory(self, server):
-        """Bytes that an object of 1 KiB takes of memory, its body too."""
-        pid = server.process.popen.pid
-        before, asked = measured.memory_bytes(pid), self.origin.served()
-        while self.origin.served() - asked < OBJECTS:
-            wrk(server.port, self.path("/miss/"), 16, 1)
-        return (measured.memory_bytes(pid) - before) / \
-            (self.origin.served() - asked)
+    def memory(self, kinds, objects):
+        """(name, bytes that an object of 1 KiB takes with its body), each."""
+        row = next(r for r in ROWS if r.name == "misses")
+        memory_mb = max(row.memory_mb, int(objects * OBJECT_MB))
+        for server in self.start(kinds, memory_mb):
+            before, asked = server.memory_bytes(), self.origin.served()
+            while self.origin.served() - asked < objects:
+                self.load(server, row, 1)
+            yield server.name, (server.memory_bytes() - before) / \
+                (self.origin.served() - asked)
+        self.stop()
 
 
 def median(rounds, key):
     return statistics.median(r[key] for r in rounds)
 
 
-def table(rounds):
-    """Rows of what a load did, the fastest first."""
-    speed = {s: statistics.median(r["requests"] / r["seconds"] for r in found)
-             for s, found in rounds.items()}
-    ours = next((v for s, v in speed.items() if s.name == "digestd"), None)
-    for s in sorted(speed, key=speed.get, reverse=True):
-        found = rounds[s]
-        yield (s.name, f"{speed[s]:,.0f}",
-               f"{speed[s] / ours:.2f}" if ours else "-",
-               f"{median(found, 'p50_us') / 1000:.2f}",
-               f"{median(found, 'p99_us') / 1000:.2f}",
-               f"{median(found, 'cpu_us'):.1f}",
-               str(sum(r["errors"] for r in found)))
+def summaries(row, found):
+    """What came of a row: a dictionary for each server."""
+    ours, peer = found[0][1], 1
+    if len(found) > 1 and found[1][0] != row.servers[1].name:
+        peer = None  # the one that the goal is of is not here
+    for place, (name, rounds) in enumerate(found):
+        ratio = statistics.median(r["cpu_us"] / o["cpu_us"]
+                                  for r, o in zip(rounds, ours))
+        yield {"row": row.name, "server": name,
+               "cpu_us": median(rounds, "cpu_us"), "ratio": ratio,
+               "goal": row.goal if place == peer else None,
+               "requests_per_s": statistics.median(
+                   r["requests"] / r["seconds"] for r in rounds),
+               "p99_ms": median(rounds, "p99_us") / 1000,
+               "from_origin": median(rounds, "from_origin"),
+               "errors": sum(r["errors"] for r in rounds)}
 
 
-def show(title, titles, rows):
-    print(f"\n{title}\n")
-    print("|", " | ".join(titles), "|")
+def reached(summary):
+    return summary["goal"] is None or summary["ratio"] >= summary["goal"]
+
+
+def cells(s):
+    goal = "" if s["goal"] is None else \
+        f"{s['goal']:.2f} {'reached' if reached(s) else 'missed'}"
+    return (s["row"], s["server"], f"{s['cpu_us']:.1f}", f"{s['ratio']:.2f}",
+            goal, f"{s['requests_per_s']:,.0f}", f"{s['p99_ms']:.2f}",
+            f"{s['from_origin']:.2f}", str(s["errors"]))
+
+
+def show(*lines):
+    for line in lines:
+        print("|", " | ".join(line), "|", flush=True)
+
+
+def show_titles(*titles):
+    show(titles)
     print("|" + "---|" * len(titles))
-    for row in rows:
-        print("|", " | ".join(row), "|", flush=True)
+
+
+def kinds_by_name():
+    kinds = (measured.Digestd, *measured.OTHERS, measured.Files,
+             measured.Responder, measured.Forwarder)
+    return {kind.__name__.lower(): kind for kind in kinds}
 
 
 def arguments_of(argv):
+    listed = "\n".join(f"  {row.name:16}{row.text}" for row in ROWS)
     p = argparse.ArgumentParser(
         prog="make bench-http ARGS=...", description=__doc__,
+        epilog=f"rows:\n{listed}\n  {MEMORY:16}bytes of memory that an object "
+        "of 1 KiB takes; only if asked for",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--seconds", type=int, default=3, help="of a round (3)")
-    p.add_argument("--rounds", type=int, default=3, help="of a load (3)")
-    p.add_argument("--only", default="", metavar="WORDS",
-                   help="loads with these words in their names")
+    p.add_argument("--row", action="append", metavar="NAME", default=[],
+                   choices=[*(r.name for r in ROWS), MEMORY],
+                   help="this one only, see below; may be repeated")
+    p.add_argument("--seconds", type=float, default=1, metavar="N",
+                   help="of a round (1)")
+    p.add_argument("--rounds", type=int, default=4, metavar="N",
+                   help="of a row (4)")
+    p.add_argument("--objects", type=int, default=50000, metavar="N",
+                   help="to measure memory with (50000)")
+    p.add_argument("--json", action="store_true",
+                   help="an object a line, for each row and server")
+    p.add_argument("--gate", action="store_true",
+                   help="fail if a goal is missed")
     p.add_argument("servers", nargs="*", metavar="SERVER",
-                   help=f"{' '.join(USUAL)} (all), and digestd2: with two "
-                   "workers")
+                   choices=[[], *kinds_by_name()],
+                   help="beside those of the rows: "
+                   + " ".join(kinds_by_name()))
     return p.parse_args(argv)
 
 
+def run_memory(bench, others, arguments):
+    found = bench.memory((measured.Digestd, *others), arguments.objects)
+    if arguments.json:
+        for name, size in found:
+            print(json.dumps({"row": MEMORY, "server": name,
+                              "object_bytes": size}), flush=True)
+        return
+    print()
+    show_titles("server", f"bytes an object, {arguments.objects:,} of 1 KiB")
+    show(*((name, f"{size:,.0f}") for name, size in found))
+
+
 def run(arguments, folder):
-    bench = Bench(arguments, folder)
+    """Whether all went well."""
+    bench = Bench(folder, arguments.rounds, arguments.seconds)
+    others = [kinds_by_name()[name] for name in arguments.servers]
+    wanted = arguments.row or [row.name for row in ROWS]
+    good = True
     try:
-        bench.start_all(arguments.servers)
-        if not arguments.only or arguments.only in "memory":
-            show(f"memory, {OBJECTS} objects of 1 KiB and more",
-                 ("server", "bytes an object"),
-                 [(s.name, f"{bench.memory(s):,.0f}") for s in bench.running
-                  if not isinstance(s, measured.Files)])
-        for label, path, clients in LOADS:
-            if arguments.only in label:
-                show(label, TITLES, table(bench.load(path, clients)))
+        if not arguments.json:
+            show_titles(*TITLES)
+        for row in ROWS:
+            if row.name not in wanted:
+                continue
+            for summary in summaries(row, bench.run(row, others)):
+                good &= reached(summary)
+                if arguments.json:
+                    print(json.dumps(summary), flush=True)
+                else:
+                    show(cells(summary))
+        if MEMORY in wanted:
+            run_memory(bench, others, arguments)
     finally:
         bench.end()
+    return good or not arguments.gate
 
 
 def main():
@@ -196,8 +263,7 @@ def main():
         print("one processor only: all have to share it", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
         os.chmod(folder, 0o777)
-        run(arguments, folder)
-    return 0
+        return 0 if run(arguments, folder) else 1
 
 
 if __name__ == "__main__":

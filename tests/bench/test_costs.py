@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""What a request costs a worker stays within its limits: instructions of user
+space and system calls, counted one by one (http/steps.c), so that neither other
+work nor a slow machine moves them. `make bench-http` says what that means in
+time. TAP.
+
+Each request is alone in its turn of the loop: the epoll_wait() is its own.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.abspath(os.environ.get("top_srcdir", "."))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tool"))
+
+import caches  # noqa: E402
+import cluster  # noqa: E402
+from taprun import run  # noqa: E402
+
+BENCH = os.path.join(cluster.BUILD, "tests", "bench", "http")
+SKIPPED = 77
+FIRST = 1001  # the number that steps.c begins with
+COUNT = 3
+
+# At most so many instructions: between what gcc 12 makes of it on x86-64 with
+# -O1 (a hit 14,300, a miss 43,300, one that may not be stored 36,700) and half
+# as many again with -O2 (19,700, 59,400, 49,800). On a machine so busy that a
+# step takes long, timers that run out meanwhile add some 2,000. System calls:
+# recv(), sendmsg() and epoll_wait(), and of a miss the origin's; it waits once
+# more, or twice, for an origin that is slow.
+LIMITS = {
+    "hit": (18000, 3),
+    "miss": (54000, 10),
+    "pass": (46000, 9),
+}
+
+
+class OneWorker(caches.Digestd):
+    extra = "threads = 1\n"
+
+
+def reason_to_skip():
+    """None: the limits are of this build."""
+    flags = os.environ.get("CFLAGS", "-O2").split()
+    if platform.machine() != "x86_64":
+        return "limits are of x86-64"
+    if not {"-O1", "-O2", "-O3"} & set(flags) or \
+            any(f.startswith(("-fsanitize", "--coverage")) for f in flags):
+        return "limits are of optimized code"
+    return None
+
+
+class Worker:
+    """A node with one worker, before an origin that answers all alike."""
+
+    def __init__(self, folder, cache_control):
+        port = cluster.free_port()
+        self.origin = cluster.Process(
+            [os.path.join(BENCH, "responder"), str(port), "1024",
+             cache_control], os.path.join(folder, "origin.log"))
+        cluster.until(lambda: cluster.connectable(port), what="origin")
+        self.node = OneWorker(port, folder)
+
+    def times(self):
+        """{thread: the time that it has had}"""
+        folder = f"/proc/{self.node.process.popen.pid}/task"
+        found = {}
+        for thread in os.listdir(folder):
+            with open(os.path.join(folder, thread, "schedstat"),
+                      encoding="ascii") as f:
+                found[thread] = int(f.read().split()[0])
+        return found
+
+    def request(self, target):
+        assert cluster.request(self.node.port, target).status == 200
+
+    def thread(self):
+        """The worker is the one that works."""
+        before = self.times()
+        for _ in range(30):
+            self.request("/warm")
+        after = self.times()
+        return max(after, key=lambda t: after[t] - before.get(t, 0))
+
+    def costs(self, target, count):
+        """(instructions, system calls), or None: nobody may count here."""
+        done = subprocess.run(
+            [os.path.join(BENCH, "steps"), self.thread(),
+             str(self.node.port), str(count), target],
+            stdout=subprocess.PIPE, check=False, text=True)
+        if done.returncode == SKIPPED:
+            return None
+        assert done.returncode == 0, done
+        return tuple(map(int, done.stdout.split()))
+
+    def end(self):
+        self.node.end()
+        self.origin.end()
+
+
+def check(kind, cache_control, stored, count):
+    reason = reason_to_skip()
+    if reason:
+        return reason
+    with tempfile.TemporaryDirectory() as folder:
+        worker = Worker(folder, cache_control)
+        try:
+            # hits that are asked for once in their second, as most are
+            for number in range(FIRST, FIRST + (2 * count if stored else 0)):
+                worker.request(f"/{number}")
+            found = worker.costs("/#", count)
+        finally:
+            worker.end()
+    if not found:
+        return "this kernel lets nobody count"
+    instructions, calls = LIMITS[kind]
+    print(f"# {kind}: {found[0]:,} instructions, {found[1]} system calls")
+    assert found[0] <= instructions, (kind, found, LIMITS[kind])
+    assert found[1] <= calls, (kind, found, LIMITS[kind])
+    # what counts nothing would say nothing
+    assert found[0] >= instructions / 3, (kind, found, LIMITS[kind])
+    return None
+
+
+def hits_are_cheap():
+    return check("hit", "max-age=86400", True, COUNT)
+
+
+def stored_misses_are_cheap():
+    return check("miss", "max-age=86400", False, 1)
+
+
+def what_may_not_be_stored_is_cheap():
+    return check("pass", "no-store", False, 1)
+
+
+if __name__ == "__main__":
+    run((hits_are_cheap, stored_misses_are_cheap,
+         what_may_not_be_stored_is_cheap))
