@@ -3,9 +3,11 @@ libmicrohttpd (answer_mhd.c), and nginx and haproxy with that behind them. What
 they have read comes back in a field of each response.
 """
 
+import contextlib
 import os
 import pathlib
 import re
+import select
 import shutil
 import socket
 import subprocess
@@ -93,33 +95,14 @@ class Reader:
     def await_port(self):
         for _ in range(100):
             try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
+                self.connect().close()
                 return
             except ConnectionRefusedError:
                 time.sleep(.05)
         raise RuntimeError(f"{self.name} does not listen")
 
-    def send(self, data):
-        """All that comes back until the server closes."""
-        with socket.create_connection(("127.0.0.1", self.port),
-                                      PATIENCE_S) as s:
-            answer = b""
-            try:
-                s.sendall(data)
-                while piece := self.receive(s):
-                    answer += piece
-            except ConnectionResetError:
-                pass
-            return answer
-
-    @staticmethod
-    def receive(s):
-        try:
-            return s.recv(65536)
-        except socket.timeout:
-            s.shutdown(socket.SHUT_WR)
-            s.settimeout(TIMEOUT_S)
-            return s.recv(65536)
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S)
 
     def end(self):
         self.process.stdin.close()
@@ -145,6 +128,42 @@ def start(folder):
                                     origin=origin.port))
         readers.append(Reader(name, [program, *options, path], port))
     return readers, missing
+
+
+def receive(s):
+    """What has come; nothing when the server has closed."""
+    try:
+        return s.recv(65536)
+    except ConnectionResetError:
+        return b""
+
+
+def send(readers, data):
+    """All that each sends back until it closes, when it gets these bytes. They
+    read at the same time; those that wait for more are told that none comes."""
+    answers = {reader.connect(): b"" for reader in readers}
+    waiting, told = list(answers), False
+    for s in waiting:
+        with contextlib.suppress(ConnectionResetError):
+            s.sendall(data)
+    while waiting:
+        ready, _, _ = select.select(waiting, [], [],
+                                    TIMEOUT_S if told else PATIENCE_S)
+        if not ready and told:
+            raise TimeoutError("a reader does not close")
+        if not ready:
+            told = True
+            for s in waiting:
+                with contextlib.suppress(OSError):  # it has closed just now
+                    s.shutdown(socket.SHUT_WR)
+        for s in ready:
+            piece = receive(s)
+            answers[s] += piece
+            if not piece:
+                waiting.remove(s)
+    for s in answers:
+        s.close()
+    return list(answers.values())
 
 
 class Reading:

@@ -4,7 +4,6 @@ Used by the scenario tests and by the demonstration (demo.py). Every process
 that is started here is ended here, by its own id.
 """
 
-import functools
 import http.client
 import json
 import os
@@ -31,17 +30,32 @@ PATIENT = {"peer_connect_timeout": "10s", "peer_timeout": "10s",
 IMPATIENT = dict.fromkeys(PATIENT)
 
 
-given = set()
+BLOCK = 100  # ports that a program of scenarios has for itself
+keepers = []  # a socket for each block, as long as the program runs
+ports = []
+
+
+def claim_block():
+    """A block of ports that no other program of scenarios has."""
+    while True:
+        first = random.randrange(10000, 32000, BLOCK)
+        keeper = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            keeper.bind(f"\0scd-ports-{first}")
+        except OSError:
+            keeper.close()
+            continue
+        keepers.append(keeper)
+        return list(range(first, first + BLOCK))
 
 
 def free_port():
     """A free port below those that the kernel gives to connections: nobody
     takes it between now and the time that a node listens there."""
     while True:
-        port = random.randrange(10000, 32000)
-        if port in given:
-            continue
-        given.add(port)
+        if not ports:
+            ports.extend(claim_block())
+        port = ports.pop()
         with socket.socket() as s:
             try:
                 s.bind(("127.0.0.1", port))
@@ -82,6 +96,19 @@ class Process:
 
     def signal(self, number):
         self.popen.send_signal(number)
+
+    def pause(self):
+        """Stops it, all of its threads, until SIGCONT."""
+        self.signal(signal.SIGSTOP)
+        tasks = f"/proc/{self.popen.pid}/task"
+
+        def stands():
+            for task in os.listdir(tasks):
+                with open(f"{tasks}/{task}/stat", encoding="ascii") as f:
+                    if f.read().rsplit(")", 1)[1].split()[0] != "T":
+                        return False
+            return True
+        until(stands, what="the process stands still")
 
     def wait(self, seconds=20):
         return self.popen.wait(seconds)
@@ -157,17 +184,6 @@ def request(port, target, method="GET", headers=None, body=None, timeout=10,
         c.close()
 
 
-@functools.cache
-def has_disk():
-    """Whether this digestd is built with a disk tier."""
-    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
-        f.write('disk_path = "/"\n')
-        f.flush()
-        said = subprocess.run([DIGESTD, "-t", "-c", f.name], check=False,
-                              stderr=subprocess.PIPE).stderr
-    return b"built with LMDB" not in said
-
-
 class Node:
     """A digestd with its configuration."""
 
@@ -186,6 +202,8 @@ class Node:
             "listen_data": f"127.0.0.1:{self.data}",
             "listen_peer": f"127.0.0.1:{self.peer}",
             "listen_admin": f"127.0.0.1:{self.admin}",
+            # the same wherever it runs; some tests have more
+            "threads": "1",
         }
         if self.cluster.origin_url:
             options["default_origin"] = self.cluster.origin_url

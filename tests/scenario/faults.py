@@ -7,7 +7,6 @@ for its digest.
 
 import socket
 import subprocess
-import threading
 import time
 
 import cluster as scd
@@ -84,6 +83,8 @@ class Peer:
         self.origin_port = 0
 
     def answer(self, r, connection):
+        if r.target == "/scd/v1/invalidations":
+            return servers.response(404, {}, b"")
         if r.target != "/scd/v1/digest":
             self.asked += 1
             r.origin_port = self.origin_port

@@ -67,13 +67,14 @@ class Tap:
 # What clients and origins say to one node, and what else becomes of one node.
 # make check runs both beside those of clusters: all of them mostly wait.
 OF_MESSAGES = {f"test_{name}.py" for name in """
-    cookies early front http interim proxy_protocol ranges slow tls
+    cookies early front http http2 interim proxy_protocol ranges slow tls
     trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     admission disk kill memory nginx operation soak systemd tutorial varnish
     whole""".split()}
 # Whose figures are those of a plain build: nothing for one with sanitizers.
-OF_FIGURES = {"test_simulated.py", "test_tutorial.py", "test_whole.py"}
+OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
+              "test_whole.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
     admission chaos cluster disk faults front kill operation purge relay

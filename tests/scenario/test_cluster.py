@@ -60,7 +60,8 @@ def test_remote_hit_without_the_origin(make_cluster, origin):
 
 
 def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):
-    """One request, on the connection that is there."""
+    """One request, on the connection that is there: on one of two, where this
+    machine is so slow that the peer counts as far away, which gets a second."""
     names = [f"/p{i}" for i in range(50)]
     peer = BadPeer(serve, names, None)
     connections = set()
@@ -80,7 +81,7 @@ def test_remote_hit_is_one_round_trip(make_cluster, origin, serve):
         r = node.get(name)
         assert (r.source, r.body) == ("peer", b"from the peer")
     assert peer.asked == len(names) and origin.count() == 0
-    assert len(connections) == 1
+    assert len(connections) <= 2
 
 
 def test_change_is_known_to_every_peer_within_a_second(make_cluster, origin):
@@ -301,6 +302,8 @@ def test_rings_do_not_loop(make_cluster, origin):
         counters = [node.counters() for node in c.nodes]
         assert sum(n["requests"] for n in counters) == count + 1
         assert sum(n["loops"] for n in counters) == 1
+        assert 'another node has the name "n1", too' in \
+            c.nodes[0].process.logged()
 
 
 def test_restarted_peer_is_followed_again(make_cluster, origin):
@@ -331,6 +334,62 @@ def test_another_key_is_another_cluster(make_cluster, origin):
     assert c.nodes[1].get("/p0").source == "origin"
 
 
+def test_a_cluster_changes_its_key(make_cluster, origin):
+    """By reloads of one node after the other, in three rounds: nodes that have
+    either key understand each other all the time."""
+    old, new = "1" * 31 + "2", "3" * 31 + "4"
+    c = make_cluster(2, placement="keep")
+    c.origin_url = origin.url
+    for node in c.nodes:
+        node.key = node.path + ".key"
+        node.options.update(cluster_key=None, cluster_key_file=node.key)
+
+    def give(node, text):
+        with open(os.open(node.key, os.O_CREAT | os.O_WRONLY | os.O_TRUNC,
+                          0o600), "w", encoding="ascii") as f:
+            f.write(text)
+
+    for node in c.nodes:
+        give(node, old + "\n")
+    c.start()
+    pages(origin, 100)
+    a, b = c.nodes
+    page = 0
+    for text in (f"{old}\n{new}\nhash {old}\n", f"{new}\n{old}\nhash {old}\n",
+                 f"{new}\nhash {old}  # until all have been restarted\n"):
+        for node in c.nodes:
+            give(node, text)
+            reloads = node.process.logged().count("reload: done")
+            node.process.signal(signal.SIGHUP)
+            until(lambda n=node, r=reloads:
+                  n.process.logged().count("reload: done") > r)
+            for _ in range(3):
+                a.get(f"/p{page}")
+                b.get(f"/p{page + 1}")
+                c.wait_settled()
+                until(lambda: a.knows(b) and b.knows(a))
+                assert b.get(f"/p{page}").source == "peer"
+                assert a.get(f"/p{page + 1}").source == "peer"
+                page += 2
+    bearer = {"Authorization": "Bearer " + "0" * 32}
+    assert scd.request(a.peer, "/scd/v1/digest", headers=bearer).status == 401
+    assert "refused" not in a.process.logged() + b.process.logged()
+    changed = "reload: the cluster key has changed: of peers "
+    assert [line[line.index(changed) + len(changed):][:5]
+            for line in a.process.logged().splitlines() if changed in line] \
+        == ["2 are", "2 are", "1 is "]
+
+    # by another key for hashing digests would mean nothing, and it is said
+    give(a, f"{new}\n")
+    a.process.signal(signal.SIGHUP)
+    until(lambda: "takes effect only at the next start" in a.process.logged())
+    a.process.end()
+    a.start()
+    until(lambda: "peer n1: digest refused: its keys are made by another "
+          "cluster key than ours" in b.process.logged())
+    assert b.peer_status("n1")["health"] == "good"
+
+
 # Peers gone bad: each behaviour at objects, with a digest that promises much.
 
 class BadPeer:
@@ -351,6 +410,8 @@ class BadPeer:
             return servers.response(200, {
                 "ETag": '"0000000000000007-1"',
                 "Content-Type": "application/scd-digest"}, self.digest)
+        if request.target == "/scd/v1/invalidations":
+            return servers.response(404, {}, b"")
         self.asked += 1
         return self.behaviour(request, connection)
 
@@ -522,7 +583,7 @@ def test_node_that_stops_answering_during_a_replay(make_cluster):
     def disturb(c, stop):
         c.replay("gen:upisa,requests=4000,seed=3", nodes=c.nodes[2:])
         while not stop.wait(0.5):
-            c.nodes[2].process.signal(signal.SIGSTOP)
+            c.nodes[2].process.pause()
             time.sleep(0.7)
             c.nodes[2].process.signal(signal.SIGCONT)
 

@@ -12,6 +12,8 @@ import servers
 LENGTH = 8_000_000
 ASK = (b"POST /up HTTP/1.1\r\nHost: www.example.com\r\n"
        b"Content-Length: %d\r\n\r\n" % LENGTH)
+IN_CHUNKS = (b"POST /up HTTP/1.1\r\nHost: www.example.com\r\n"
+             b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % LENGTH)
 
 
 class Hasty(servers.Server):
@@ -128,6 +130,47 @@ def test_who_sends_all_first_reads_it_too(make_cluster, hasty):
         check(reading(s), 403, b"no\n")
 
 
+class Prompt(servers.Server):
+    """Answers all of it at once, and then takes its time to read the body."""
+
+    def __init__(self, answer):
+        super().__init__(None)
+        self.answer, self.got = answer, None
+
+    def converse(self, stream, connection):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += stream.readline()
+        connection.sendall(self.answer)
+        self.got = sum(map(len, Talkative.body(stream, head)))
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize("answer, chunked", (
+    (OK + b"Content-Length: 2\r\n\r\nok", False),
+    (OK + b"Content-Length: 2\r\n\r\nok", True),
+    (b"HTTP/1.1 204 No Content\r\n\r\n", False),
+    (OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", False)),
+    ids=("counted", "both ways", "nothing", "chunks"))
+def test_who_is_answered_in_advance_is_heard(make_cluster, request, answer,
+                                             chunked):
+    """The response is whole before the body has begun, which arrives."""
+    origin = Prompt(answer)
+    request.addfinalizer(origin.close)
+    node = node_of(make_cluster, origin.url)
+    with socket.create_connection(("127.0.0.1", node.data), 20) as s:
+        s.sendall(IN_CHUNKS if chunked else ASK)
+        got = b""
+        while not (b"ok" in got or b" 204 " in got):
+            got += s.recv(1 << 16)
+        s.sendall(b"x" * LENGTH + b"\r\n0\r\n\r\n" * chunked)
+        until(lambda: origin.got is not None)
+    assert origin.got == LENGTH
+    until(lambda: node.counters()["aborted"] == 0)
+
+
 @pytest.fixture
 def talkative(request):
     origin = Talkative(None)
@@ -141,10 +184,6 @@ def begin(node, connection, head):
     while b"begun" not in answer:
         answer += connection.recv(1 << 16)
     return answer
-
-
-IN_CHUNKS = (b"POST /up HTTP/1.1\r\nHost: www.example.com\r\n"
-             b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % LENGTH)
 
 
 @pytest.mark.parametrize("head, end", [(ASK, b""),

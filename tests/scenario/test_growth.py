@@ -173,7 +173,7 @@ def test_size_follows_the_number_of_peers(make_cluster, origin):
     node.peers = [("p0", 1)]
     c.start()
     assert bits(node) == 1 << 14  # 13 each
-    node.peers = [(f"p{i}", 1) for i in range(15)]
+    node.peers = [(f"p{i}", i + 1) for i in range(15)]
     reload(node)
     until(lambda: bits(node) == 1 << 16)  # 33 each
     reload(node, bits_per_object="8")

@@ -120,6 +120,25 @@ def test_readers_of_what_has_left_the_store(node, origin, pages):
     until(lambda: memory(node)["objects"] <= 17 * MIB, 20, what="objects gone")
 
 
+def test_large_ones_are_passed_where_slices_have_no_room(node, origin, pages):
+    """Who reads slowly keeps nobody else from what is not stored yet."""
+    clients = []
+    for path in pages(48, 2 * MIB):
+        node.get(path)
+        clients.append(ask(node.data, path))
+    body = bytes(range(256)) * (4 * MIB // 256)
+    for path, headers in (("/whole", None), ("/part", {"Range": "bytes=1-9"})):
+        origin.set(path, fields={"Cache-Control": "max-age=600",
+                                 "Accept-Ranges": "bytes", "ETag": '"1"'},
+                   body=body)
+        r = node.get(path, headers=headers, timeout=5)
+        assert (r.status, r.body) in ((200, body), (206, body[1:10]))
+    assert node.counters()["slices_begun"] == 0
+    for s in clients:
+        s.close()
+    check_peak(node)
+
+
 def test_clients_that_leave(node, origin, pages):
     paths = pages(50, 15 * MIB)
     for path in paths:

@@ -153,7 +153,7 @@ def test_peers_that_do_not_purge(make_cluster, origin):
     assert held(nodes[2], ["/a"]) == {"/a"}
     log = nodes[0].process.logged()
     assert "peer n2 did not answer the purge" in log
-    assert "peer n3 refused the purge (403)" in log
+    assert "peer n3 refused the purge (403): it has purge_peers off" in log
     assert f"purge: http://{HOST}/a: 1 object removed, asked by 127" in log
 
 

@@ -2,7 +2,9 @@
 
 import socket
 import threading
+import time
 
+import cluster as scd
 import servers
 from cluster import until
 
@@ -97,6 +99,52 @@ def test_those_who_wait_for_the_header(make_cluster, origin):
     page.go.set()
     assert all(c.read() == BODY for c in clients)
     assert page.asked == 1
+
+
+def test_the_first_leaves_before_the_header(make_cluster, origin):
+    """The others go on waiting for what was asked for it."""
+    begin, page = threading.Event(), InHalves()
+
+    def slow(request, connection):
+        begin.wait(20)
+        return page(request, connection)
+
+    node = start(make_cluster, origin, slow)
+    first = Client(node)
+    until(lambda: origin.count("/a") == 1)
+    clients = [Client(node) for _ in range(20)]
+    until(lambda: node.counters()["requests"] >= 21)
+    first.socket.close()
+    until(lambda: node.counters()["aborted"] == 1)
+    begin.set()
+    page.go.set()
+    assert all(c.read() == BODY for c in clients)
+    assert page.asked == 1
+
+
+def test_nobody_waits_in_line_for_what_is_not_shared(make_cluster, origin):
+    """The first time they find out, and then no more."""
+    pause = .3
+
+    def own(_request, connection):
+        time.sleep(pause)
+        connection.sendall(servers.response(
+            200, {"Cache-Control": "no-store"}, b"own"))
+        return b""
+
+    def took():
+        began = time.monotonic()
+        clients = [Client(node) for _ in range(5)]
+        assert all(c.read() == b"own" for c in clients)
+        return time.monotonic() - began
+
+    node = start(make_cluster, origin, own)
+    assert took() > 1.8 * pause
+    assert took() < 1.8 * pause * scd.SLOW
+    # until one response is for all
+    origin.set("/a", fields={"Cache-Control": "max-age=60"}, body=b"all")
+    assert node.get("/a", host="h").body == b"all"
+    assert node.get("/a", host="h").source == "hit"
 
 
 def test_it_breaks_off_for_all(make_cluster, origin):

@@ -50,12 +50,18 @@ def together(node, requests, path="/a"):
     ({"headers": AUTH}, {"headers": AUTH}),
     ({"body": b"x"}, {}),
     ({"headers": {"Cache-Control": "no-store"}}, {}),
-    ({"headers": {"X-HTTP-Method-Override": "DELETE"}}, {}),
-    ({"headers": {"Range": "bytes=0-0"}}, {})])
+    ({"headers": {"X-HTTP-Method-Override": "DELETE"}}, {})])
 def test_these_are_not_answered_together(node, origin, one, other):
     page = origin.pages["/a"] = Counted(0.1)
     assert sorted(together(node, [one, other])) == [b"1", b"2"]
     assert page.asked == 2
+
+
+def test_a_range_is_answered_with_the_whole(node, origin):
+    page = origin.pages["/a"] = Counted(0.1)
+    assert together(node, [{"headers": {"Range": "bytes=0-0"}}, {}]) \
+        == [b"1", b"1"]
+    assert page.asked == 1
 
 
 @pytest.mark.parametrize("request_, fields, stored", [

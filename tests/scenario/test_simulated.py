@@ -264,7 +264,8 @@ def test_hits_and_disk_writes_are_the_simulators(make_cluster, tmp_path,
                      admission_window="1500", disk_size="1G",
                      disk_path=str(tmp_path / "large"))
     c.nodes[0].options.update(disk_path=str(tmp_path / "disk"), **options,
-                              disk_size=str(DISK), admission=admission)
+                              disk_size=str(DISK * 8 // 7),  # with spare
+                              admission=admission)
     path, status = replay_in_turn(c, slices, on_disk)
     sizes, all_of_it = dict(slices[0]), on_disk(c.nodes[1])["disk"]
     assert all_of_it["objects"] == len(sizes)

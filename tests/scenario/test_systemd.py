@@ -144,8 +144,7 @@ def service(make_cluster, origin, tmp_path):
     c = make_cluster(1)
     c.origin_url = origin.url
     node = c.nodes[0]
-    if scd.has_disk():
-        node.options.update(disk_path=str(tmp_path / "disk"), disk_size="64M")
+    node.options.update(disk_path=str(tmp_path / "disk"), disk_size="64M")
     made = Service(node, tmp_path)
     yield made
     made.socket.close()
@@ -194,7 +193,7 @@ def test_service_without_a_key(service):
     refused = service.node.process
     assert refused.wait(20 * scd.SLOW) == 1
     service.node.cluster.processes.remove(refused)
-    assert "cluster.key: not 32" in refused.logged()
+    assert "cluster.key:1: not 32" in refused.logged()
     service.node.options["listen_peer"] = None
     service.start()
     assert service.told() == {"READY": "1"}

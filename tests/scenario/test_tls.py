@@ -120,7 +120,7 @@ def test_alpn_and_versions(make_cluster, origin, ca):
     context.set_alpn_protocols(["h2", "http/1.1"])
     with socket.create_connection(("127.0.0.1", n.data), 5) as raw, \
             context.wrap_socket(raw, server_hostname="localhost") as s:
-        assert s.selected_alpn_protocol() == "http/1.1"
+        assert s.selected_alpn_protocol() == "h2"
         assert s.version() == "TLSv1.3"
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     assert fails(n.data, context)

@@ -26,6 +26,7 @@ class Digestd:
     name = "digestd"
     extra = ""  # lines of the configuration
     prefix = ()  # of the command
+    origin_scheme = "http"
 
     def __init__(self, origin_port, folder):
         self.port = cluster.free_port()
@@ -36,7 +37,8 @@ class Digestd:
                     f'listen_peer = "127.0.0.1:{cluster.free_port()}"\n'
                     f'listen_admin = "127.0.0.1:{cluster.free_port()}"\n'
                     f'cluster_key = "{cluster.KEY}"\n'
-                    f'default_origin = "http://127.0.0.1:{origin_port}"\n'
+                    f'default_origin = "{self.origin_scheme}://127.0.0.1:'
+                    f'{origin_port}"\n'
                     + self.extra)
         self.process = cluster.Process(
             [*self.prefix, cluster.DIGESTD, "-c", path],

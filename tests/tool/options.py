@@ -1,8 +1,9 @@
 """The options that a program takes are those that --help, its manual page and
-the completion of bash name: for each command, what getopt_long() knows is
-found out by asking it for every letter.
+the completion of bash name. What getopt_long() knows is in its errors.
 """
 
+import atexit
+import functools
 import os
 import re
 import shutil
@@ -14,6 +15,28 @@ from program import SOURCE, folder_of
 COMPLETION = os.path.join(SOURCE, "docs", "completion", "digestctl.bash")
 FOLDER = folder_of({"some file.scd": b"", "other": b""})
 AT = FOLDER.name
+
+# Completes one line after the other: words, each of which ends in a separator.
+# What the program says is asked for once, as it is the same for many lines.
+SEPARATOR = "\x1f"
+COMPLETE = r"""
+source "$0"
+declare -A said
+command()
+{
+	printf '%s\n' "${said[$*]}"
+}
+while IFS=$'\x1f' read -r -a COMP_WORDS; do
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	tool=${COMP_WORDS[0]} name=${COMP_WORDS[1]}
+	for what in "$tool --help" "$tool $name --help"; do
+		[ -n "${said[$what]+x}" ] || said[$what]=$($what 2>/dev/null)
+	done
+	_digestctl "$tool" 2>/dev/null
+	printf '%s\x1f' "${COMPREPLY[@]}"
+	echo
+done
+"""
 
 
 def part(text, title):
@@ -34,6 +57,8 @@ class Options:
 
     def __init__(self, program):
         self.program = program
+        self.help_of = functools.cache(self.ask_help_of)
+        self.bash = None
 
     def tests(self):
         tests = [self.help_is_what_is_asked_for, self.synopsis_has_all_commands]
@@ -54,20 +79,12 @@ class Options:
         return self.program(command, *self.beside, *args, cwd=AT)[2]
 
     def names_known(self, command):
-        """The long options of a command, by the errors of getopt_long()."""
-        found = set()
-        for letter in string.ascii_lowercase:
-            err = self.ask(command, f"--{letter}=\1")
-            if "unrecognized option" in err:
-                continue
-            if "is ambiguous" in err:
-                found |= set(re.findall(r"'--([a-z-]+)'", err))
-                continue
-            if "doesn't allow an argument" not in err:
-                err = self.ask(command, f"--{letter}")
-                assert "requires an argument" in err, (command, letter, err)
-            found |= set(re.findall(r"'--([a-z-]+)'", err))
-        return {n for n in found if len(n) > 1}
+        """The long options of a command: getopt_long() tells those that begin
+        with a word, and all begin with none."""
+        err = self.ask(command, "--=\1")
+        if "is ambiguous" not in err:  # there is one
+            assert "doesn't allow an argument" in err, (command, err)
+        return set(re.findall(r"'--([a-z-]+)'", err))
 
     def wants_value(self, command, name):
         told = self.ask(command, f"--{name}=\1")
@@ -81,7 +98,7 @@ class Options:
             return None
         return "invalid option -- '\1'" not in err
 
-    def help_of(self, command):
+    def ask_help_of(self, command):
         """Long name: its letter or "", and what its value is called or ""."""
         out = self.program(command, "--help")[1].decode()
         rows = re.findall(r"^  (?:-(.), |    )--([a-z-]+)(?: ([A-Z]+))?"
@@ -148,15 +165,17 @@ class Options:
 
     def complete(self, *words):
         """What is offered for the last word, of a bash without readline."""
-        script = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-                  '_digestctl "$1" "$COMP_WORD" 2>/dev/null; '
-                  'printf "%s\\n" "${COMPREPLY[@]}"')
-        r = subprocess.run(["bash", "-c", script, COMPLETION,
-                            self.program.path, *words], check=False,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           text=True, cwd=AT)
-        assert not r.stderr, r.stderr
-        return [line for line in r.stdout.splitlines() if line]
+        if not self.bash:
+            self.bash = subprocess.Popen(
+                ["bash", "-c", COMPLETE, COMPLETION], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                bufsize=1, cwd=AT)
+            atexit.register(self.bash.communicate)
+        self.bash.stdin.write("".join(
+            word + SEPARATOR for word in (self.program.path, *words)) + "\n")
+        line = self.bash.stdout.readline()
+        assert line.endswith(SEPARATOR + "\n"), line
+        return [word for word in line[:-1].split(SEPARATOR) if word]
 
     def completion_offers_commands(self):
         commands = self.program.commands()

@@ -1,0 +1,108 @@
+"""Who the peers are, where no node's configuration says so."""
+
+import os
+
+from cluster import until
+
+
+def peers_of(node):
+    return sorted(p["name"] for p in node.status()["peers"])
+
+
+def without_sections(cluster, **options):
+    for node in cluster.nodes:
+        node.peers = []
+        node.options.update(options)
+
+
+def test_one_list_for_all_nodes(make_cluster):
+    """A node is there within two seconds of its line, and gone so soon
+    without it; a list with a fault says which line, and changes nothing."""
+    c = make_cluster(3)
+    c.start_origin()
+    path = os.path.join(c.dir, "members")
+    without_sections(c, members=f"file:{path}")
+
+    def name(nodes, more=""):
+        with open(path + ".new", "w", encoding="ascii") as f:
+            f.write("# the cluster\n" + "".join(
+                f"{n.name} http://127.0.0.1:{n.peer}\n" for n in nodes) + more)
+        os.rename(path + ".new", path)
+
+    a, b, late = c.nodes
+    name([a, b])
+    a.start()
+    b.start()
+    until(lambda: peers_of(a) == ["n2"] and peers_of(b) == ["n1"],
+          what="two are listed")
+
+    # a node that is not listed introduces itself to those that are
+    late.start()
+    until(lambda: peers_of(a) == ["n2", "n3"], 2, what="n3 is known")
+    assert a.status()["members"]["introduced"] == 1
+
+    name(c.nodes)
+    for node in (a, b):
+        until(lambda n=node: n.status()["members"]["found"] == 3, 2,
+              what="n3 is listed")
+    late.get("/a")
+    until(lambda: late.status()["digest"]["keys"] and a.knows(late),
+          what="/a is known")
+    a.get("/a")
+    assert a.counters()["remote_hits"] == 1
+
+    name([a, b], "n4\n")
+    until(lambda: 'line 4: "n4" has no URL' in a.process.logged(), 3,
+          what="the fault in the log")
+    assert peers_of(a) == ["n2", "n3"]
+    assert a.status()["members"]["readable"] is False
+
+    name([a, b])
+    until(lambda: peers_of(a) == ["n2"], 2, what="n3 is not listed")
+    until(lambda: peers_of(b) == ["n1"], 2, what="nor by n2")
+
+
+def test_a_name_that_stands_for_all(make_cluster):
+    """Each node finds itself under the name, and leaves itself out."""
+    c = make_cluster(2)
+    c.start_origin()
+    first, second = c.nodes
+    without_sections(c, members=f"dns:localhost:{first.peer}")
+    c.start()
+    until(lambda: "is this node itself" in first.process.logged(),
+          what="n1 finds itself")
+    until(lambda: any(p["url"].endswith(f":{second.peer}")
+                      for p in first.status()["peers"]), 3,
+          what="n2 has introduced itself")
+    until(lambda: len(first.status()["peers"]) == 1, what="n1 has one peer")
+    assert first.status()["peers"][0]["name"] == "n2"
+
+    # gone: nobody asks it for objects any more, long before its digest is old
+    until(lambda: first.status()["peers"][0]["usable"], what="n2 is usable")
+    second.process.kill()
+    until(lambda: not first.status()["peers"][0]["usable"], 2,
+          what="n2 is gone")
+
+
+def test_a_reload_takes_another_list(make_cluster):
+    """And a command's output is one, too."""
+    c = make_cluster(2)
+    c.start_origin()
+    a, b = c.nodes
+    without_sections(c)
+    c.start()
+    assert a.status()["members"] is None and peers_of(a) == []
+    a.options["members"] = f"command:echo n2 http://127.0.0.1:{b.peer}"
+    a.write()
+    a.process.signal(1)
+    until(lambda: peers_of(a) == ["n2"], what="the command has named n2")
+    a.options["members"] = "command:exit 3"
+    a.write()
+    a.process.signal(1)
+    until(lambda: "ended with status 3" in a.process.logged(),
+          what="the fault in the log")
+    assert peers_of(a) == ["n2"]
+    del a.options["members"]
+    a.write()
+    a.process.signal(1)
+    until(lambda: peers_of(a) == [], what="nobody is named")
