@@ -8,10 +8,11 @@ The target builds everything with --coverage in a folder of its own, runs the
 C tests there and calls this program in it, which adds up what gcov says.
 
 A line counts once, however many programs have compiled it, and so does each
-side of a branch. What no test can take is left out: the branches of assertions;
-the side that a switch without default has for none of its cases, where these
-are all constants of an enum; and the code for another processor than this one,
-which the last line names.
+side of a branch; the copies of a function that is always inlined, some of which
+have constants for arguments, count as one. What no test can take is left out:
+the branches of assertions; the side that a switch without default has for none
+of its cases, where these are all constants of an enum; and the code for another
+processor than this one, which the last line names.
 """
 
 import argparse
@@ -29,6 +30,9 @@ ASSERTION = re.compile(r"\b(?:_Static_)?assert\s*\(")
 SWITCH = re.compile(r"\bswitch\s*\(")
 CASE = re.compile(r"\b(case\s[^:]*|default\s*):")
 ENUMERATOR = re.compile(r"case\s+[A-Z][A-Z0-9_]*")
+COPIED = re.compile(r"^INLINE [^;]*?\{$.*?^\}$", re.M | re.S)
+STATEMENT = re.compile(r"[^;{}]*(?:;.*)?")  # or what is left of it
+CONDITION = re.compile(r"\b(?:if|for|while)\b|&&|\|\||\?")
 VARIANT = re.compile(r"_(avx\w+)\.c$")  # for processors with that
 
 
@@ -42,6 +46,7 @@ class Source:
         text = open_text(os.path.join(SOURCE, path))
         self.assertions = assertion_lines(text)
         self.switches = closed_switches(text)
+        self.copied = copied_sides(text)
 
     def add(self, lines):
         for line in lines:
@@ -52,8 +57,9 @@ class Source:
             branches = line["branches"]
             if number in self.switches:
                 branches = branches[:-1]  # gcov has the default last
-            for side, branch in enumerate(branches):
-                self.branches[number, side] += branch["count"]
+            sides = self.copied.get(number, len(branches))
+            for side, branch in enumerate(branches if sides else ()):
+                self.branches[number, side % sides] += branch["count"]
 
     def untaken(self):
         """The lines that have branches of which a side was never taken."""
@@ -91,6 +97,19 @@ def own_cases(body):
                 + body[end_of(body, opens + 1, "{}"):])
         inner = SWITCH.search(body)
     return [m[1].strip() for m in CASE.finditer(body)]
+
+
+def copied_sides(text):
+    """The lines of functions that are always inlined, and how many sides the
+    branches have in one copy: none where what is inlined into them has some."""
+    found = {}
+    for function in COPIED.finditer(text):
+        lines = function[0].split("\n")
+        first = line_of(text, function.start())
+        for at in range(len(lines)):
+            statement = STATEMENT.match("\n".join(lines[at:]))[0]
+            found[first + at] = 2 * len(CONDITION.findall(statement))
+    return found
 
 
 def assertion_lines(text):

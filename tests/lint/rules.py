@@ -88,11 +88,11 @@ LIBRARIES = {
                     r"|cachesim/live/\w+\.[ch]"),
     "microhttpd.h": (r"digestd/server/server_mhd\w*\.[ch]"
                      r"|cachesim/live/\w+\.[ch]"),
+    "nghttp2/nghttp2.h": r"digestd/server/h2\w*\.[ch]",
     "gnutls/gnutls.h": r"digestd/tls/\w+\.[ch]",
     "gnutls/x509.h": r"digestd/tls/\w+\.[ch]",
     "sys/epoll.h": r"digestd/os/loop\w*\.[ch]|cachesim/live/\w+\.[ch]",
     "md5.h": r"codec/wire/squid\.c",
-    "lmdb.h": r"digestd/disk/disk_index\.c",
     "confuse.h": r"digestd/config/configuration\w*\.[ch]",
     "mpi.h": r"cachesim/mpi/\w+\.[ch]",
     "zlib.h": (r"cachesim/trace/input\w*\.[ch]"

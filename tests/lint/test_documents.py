@@ -19,8 +19,9 @@ from taprun import run  # noqa: E402
 
 DOCUMENTS = ("README.md", "HACKING.md", "SECURITY.md", "NEWS.md",
              "docs/ADMISSION.md", "docs/CONFORMANCE.md", "docs/DESIGN.md",
-             "docs/FORMAT.md", "docs/GLOSSARY.md", "docs/PERFORMANCE.md",
-             "docs/PROTOCOL.md", "docs/REQUESTS.md", "docs/SIMULATOR.md",
+             "docs/DISK.md", "docs/FORMAT.md", "docs/GLOSSARY.md",
+             "docs/PERFORMANCE.md", "docs/PROTOCOL.md", "docs/REQUESTS.md",
+             "docs/SIMULATOR.md",
              "docs/TRACE-FORMAT.md", "docs/TUNING.md", "docs/TUTORIAL.md")
 # Folders below these are named without them where it is clear.
 ABOVE = ("", "digestd/", "tests/", "docs/", "tests/vectors/")

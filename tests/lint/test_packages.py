@@ -22,11 +22,11 @@ MODULES = {
     "liblzma": "liblzma-dev",
     "jansson": "libjansson-dev",
     "libmicrohttpd": "libmicrohttpd-dev",
+    "libnghttp2": "libnghttp2-dev",
     "libcurl": "libcurl4-gnutls-dev",
     "gnutls": "libgnutls28-dev",
     "libconfuse": "libconfuse-dev",
     "jemalloc": "libjemalloc-dev",
-    "lmdb": "liblmdb-dev",
     "cmocka": "libcmocka-dev",
     "ompi-c": "libopenmpi-dev",
 }
