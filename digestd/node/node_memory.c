@@ -87,17 +87,17 @@ uint64_t node_memory_surplus(const struct ledger_account *account,
 }
 
 size_t node_memory_upload(const struct node_memory *m,
-			  struct ledger_account *account)
+			  struct ledger_account *account, size_t need)
 {
-	const struct node_window wanted = {
-		UPLOAD_BYTES, UPLOAD_BYTES, m->reserve / 2
-	};
-	const struct node_window least = {UPLOAD_MIN_BYTES, UPLOAD_MIN_BYTES,
-					  0};
-
-	if (account->bytes)
-		return (size_t)account->bytes;
-	return node_memory_take(m, LEDGER_uploads, account, &wanted, &least);
+	if (!account->bytes) {
+		ledger_add(m->ledger, LEDGER_uploads, UPLOAD_MIN_BYTES);
+		account->bytes = UPLOAD_MIN_BYTES;
+	}
+	if (need > account->bytes && account->bytes < UPLOAD_BYTES &&
+	    ledger_take(m->ledger, LEDGER_uploads,
+			UPLOAD_BYTES - account->bytes, m->reserve / 2))
+		account->bytes = UPLOAD_BYTES;
+	return (size_t)account->bytes;
 }
 
 /* Small as it is, it is taken in any case, and not in tokens. */

@@ -55,10 +55,10 @@ size_t node_memory_stream(const struct node_memory *m,
 uint64_t node_memory_surplus(const struct ledger_account *account,
 			     size_t window, uint64_t here);
 
-/* How many bytes of a request's body may wait here; takes what that needs, the
- * first time. */
+/* How many bytes of a request's body may wait here; takes what that needs: the
+ * first time little, in any case, and more once `need` bytes want to wait. */
 size_t node_memory_upload(const struct node_memory *m,
-			  struct ledger_account *account);
+			  struct ledger_account *account, size_t need);
 
 /* The same for both directions of a tunnel: what the source says, which is
  * taken once, and what the client says. */

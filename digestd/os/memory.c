@@ -85,13 +85,17 @@ static uint64_t memory_status(const char *text, const char *name)
 	return kib * 1024;
 }
 
-/* What the process has of the machine's memory, but for its memory files; 0:
- * unknown. */
-static uint64_t memory_resident(void)
+/* What the process has of the machine's memory, but for its memory files. */
+struct memory_resident {
+	uint64_t allocated; /* 0: unknown */
+	uint64_t program;
+};
+
+static struct memory_resident memory_resident(void)
 {
 	FILE *file = fopen("/proc/self/status", "re");
+	struct memory_resident r;
 	char text[STATUS_BYTES];
-	uint64_t of_files;
 	size_t len = 0;
 
 	if (file) {
@@ -99,9 +103,11 @@ static uint64_t memory_resident(void)
 		fclose(file);
 	}
 	text[len] = '\0';
-	of_files = memory_status(text, "\nRssFile:");
-	return memory_status(text, "\nRssAnon:") +
-	       (of_files < PROGRAM_BYTES ? of_files : PROGRAM_BYTES);
+	r.allocated = memory_status(text, "\nRssAnon:");
+	r.program = memory_status(text, "\nRssFile:");
+	if (r.program > PROGRAM_BYTES)
+		r.program = PROGRAM_BYTES;
+	return r;
 }
 
 /* Of what the ledger knows, what is resident, and not in memory files. What is
@@ -134,8 +140,8 @@ static void memory_purge(void)
 void memory_measure(int64_t now_ms)
 {
 	static int64_t purged_ms;
-	uint64_t resident = memory_resident(), known;
-	uint64_t limit = memory_ledger.limit;
+	struct memory_resident r = memory_resident();
+	uint64_t limit = memory_ledger.limit, known;
 	struct body_memory_stats bodies;
 
 	body_memory_stats(&bodies);
@@ -144,13 +150,16 @@ void memory_measure(int64_t now_ms)
 		   bodies.held - bodies.bodies);
 	if (__asan_init || __tsan_init)
 		return;
-	if (resident + bodies.held > limit - memory_reserve() &&
+	if (r.allocated + r.program + bodies.held > limit - memory_reserve() &&
 	    now_ms - purged_ms >= PURGE_MS) {
 		purged_ms = now_ms;
 		memory_purge();
-		resident = memory_resident();
+		r = memory_resident();
 	}
-	if (resident)
+	/* what is counted and not there yet does not make the program less */
+	if (r.allocated)
 		ledger_set(&memory_ledger, LEDGER_other,
-			   resident > known ? resident - known : 0);
+			   r.program +
+				   (r.allocated > known ? r.allocated - known
+							: 0));
 }

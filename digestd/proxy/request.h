@@ -103,6 +103,10 @@ void request_end_all(struct worker *w);
 
 /* The body of the client's request, in request_upload.c. */
 
+/* It goes to an origin: takes the memory of its window now, so that others are
+ * refused before what it has yet to send has no room. */
+void request_upload_reserve(struct request *r);
+
 /* More of it: returns how much was taken, or -1 without memory. */
 ssize_t request_upload_put(struct request *r, const void *data, size_t len);
 

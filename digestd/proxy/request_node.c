@@ -88,6 +88,7 @@ static void request_node_ask(struct request *r)
 		reply_error(r, 503, "memory");
 		return;
 	}
+	request_upload_reserve(r);
 	f->client = r;
 	f->stale = r->stale;
 	f->stale_since = r->since;

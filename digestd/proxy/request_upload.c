@@ -5,22 +5,29 @@
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
-/* How many bytes may wait here. */
-static size_t request_upload_window(struct request *r)
+/* How many bytes may wait here; so many want to. */
+static size_t request_upload_window(struct request *r, size_t need)
 {
 	const struct node_memory memory = worker_memory();
 
 	return r->q->upgrade ?
 		       node_memory_tunnel_up(&memory, &r->upload_memory) :
-		       node_memory_upload(&memory, &r->upload_memory);
+		       node_memory_upload(&memory, &r->upload_memory, need);
+}
+
+void request_upload_reserve(struct request *r)
+{
+	if (exchange_is_receiving(r->x) && !r->q->upgrade)
+		(void)request_upload_window(r, 0);
 }
 
 ssize_t request_upload_put(struct request *r, const void *data, size_t len)
 {
-	size_t room;
+	size_t room, waiting;
 
 	buffer_compact(&r->upload);
-	room = request_upload_window(r) - buffer_left(&r->upload);
+	waiting = buffer_left(&r->upload);
+	room = request_upload_window(r, waiting + len) - waiting;
 	if (len > room)
 		len = room;
 	r->upload_bytes += len;

@@ -122,22 +122,26 @@ static void what_was_collected_goes_back(void **arg)
 
 static void uploads(void **arg)
 {
-	uint64_t just = 64 * KIB + RESERVE / 2;
+	uint64_t just = 60 * KIB + RESERVE / 2;
 	struct ledger_account account = { 0 };
 	struct ledger l;
-	struct node_memory m = memory_of(&l, just);
+	struct node_memory m = memory_of(&l, 0);
 
 	(void)arg;
-	assert_int_equal(node_memory_upload(&m, &account), 64 * KIB);
-	/* it stays as it is */
-	m = memory_of(&l, 0);
-	ledger_add(&l, LEDGER_uploads, account.bytes);
-	assert_int_equal(node_memory_upload(&m, &account), 64 * KIB);
-	release(&l, LEDGER_uploads, &account);
+	/* a small one costs little, which is there in any case */
+	assert_int_equal(node_memory_upload(&m, &account, 0), 4 * KIB);
+	assert_int_equal(ledger_used(&l, LEDGER_uploads), 4 * KIB);
+	assert_int_equal(node_memory_upload(&m, &account, 4 * KIB), 4 * KIB);
+	assert_int_equal(node_memory_upload(&m, &account, 5 * KIB), 4 * KIB);
 	m = memory_of(&l, just - 1);
-	assert_int_equal(node_memory_upload(&m, &account), 4 * KIB);
-	assert_int_equal(node_memory_upload(&m, &account), 4 * KIB);
-	release(&l, LEDGER_uploads, &account);
+	assert_int_equal(node_memory_upload(&m, &account, 5 * KIB), 4 * KIB);
+	m = memory_of(&l, just);
+	assert_int_equal(node_memory_upload(&m, &account, 4 * KIB), 4 * KIB);
+	assert_int_equal(node_memory_upload(&m, &account, 5 * KIB), 64 * KIB);
+	assert_int_equal(ledger_left(&l), RESERVE / 2);
+	/* it stays as it is */
+	assert_int_equal(node_memory_upload(&m, &account, 99 * KIB), 64 * KIB);
+	assert_int_equal(node_memory_upload(&m, &account, 0), 64 * KIB);
 }
 
 /* However little there is: a stream that is not needed is refused before. */

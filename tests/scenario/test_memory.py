@@ -223,6 +223,55 @@ def test_uploads(make_cluster):
         until(lambda: memory(node)["uploads"] == 0, 20, what="clients gone")
 
 
+def h2_frame(kind, flags, stream, payload=b""):
+    return (len(payload).to_bytes(3, "big") + bytes((kind, flags))
+            + stream.to_bytes(4, "big") + payload)
+
+
+def h2_text(text):
+    """As HPACK has it: without Huffman's code, its length in seven bits and
+    then more."""
+    length, left = bytearray((min(len(text), 127),)), len(text) - 127
+    while left >= 0:
+        length.append(left % 128 + (128 if left > 127 else 0))
+        left = left // 128 or -1
+    return bytes(length) + text
+
+
+def h2_posts(count, field_bytes):
+    """A connection with so many of them, each with a body of some bytes."""
+    fields = (b"\x83\x86\x04" + h2_text(b"/up")
+              + b"\x01" + h2_text(b"www.example.com")
+              + b"\x00" + h2_text(b"x-long") + h2_text(b"y" * field_bytes))
+    return (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0)
+            + b"".join(h2_frame(1, 4, 2 * i + 1, fields)
+                       for i in range(count))
+            + b"".join(h2_frame(0, 1, 2 * i + 1, b"u" * 100)
+                       for i in range(count)))
+
+
+@pytest.mark.parametrize("size", (2000, 6000))
+def test_posts_with_long_fields_by_http2(make_cluster, size):
+    """To an origin that does not answer: far more than there is room for."""
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as origin:
+        c = make_cluster(1, http2_plain=True, **SIZES)
+        c.origin_url = f"http://127.0.0.1:{origin.getsockname()[1]}"
+        node = c.start().nodes[0]
+        posts, clients = h2_posts(100, size), []
+        for _ in range(40):
+            s = socket.create_connection(("127.0.0.1", node.data), 20)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                         struct.pack("ii", 1, 0))
+            clients.append(s)
+            s.sendall(posts)
+        until(lambda: node.counters()["requests"] == 4000, 20, what="requests")
+        assert node.counters()["memory_refused"] > 0
+        check_peak(node)
+        for s in clients:
+            s.close()
+        until(lambda: memory(node)["uploads"] == 0, 20, what="clients gone")
+
+
 @pytest.mark.parametrize("large", (False, True))
 def test_idle_connections(node, pages, large):
     """Each keeps what it has sent of its header, which is next to nothing or
