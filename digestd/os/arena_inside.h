@@ -18,6 +18,8 @@ enum {
 	WASTE_SHARE = 8,
 	SPARE_PAGES = 2 * PAGE_BITS, /* that may be wasted in any case */
 	FULL_PAGES = PAGE_BITS - PAGE_BITS / 16, /* worth a huge page */
+	INVALID_MANY = 4,   /* see arena_wants_huge() */
+	INVALID_EACH = 64,
 };
 
 /* In `senders`, beside their number: it is being copied. */
@@ -57,7 +59,7 @@ struct arena {
 	uint64_t held, live, dirty; /* pages */
 	uint64_t moved;
 	uint64_t refused; /* atomic, as the next: used without the lock, too */
-	bool no_huge_pages;
+	unsigned invalid; /* times in a row that huge pages were none at all */
 	bool moves; /* a segment is being copied: one at a time */
 	struct arena_room *rooms;
 	struct arena_segment *segments;

@@ -6,10 +6,19 @@
 #include <assert.h>
 #include <errno.h>
 
-/* Whether the kernel is to be asked for a huge page. */
-static bool arena_wants_huge(const struct arena *a)
+/*
+ * Whether the kernel is to be asked for a huge page. One that has none for such
+ * files says EINVAL each time; others say that too when something else has
+ * happened to the range. So after a few in a row it is asked now and then.
+ */
+static bool arena_wants_huge(struct arena *a)
 {
-	return !__atomic_load_n(&a->no_huge_pages, __ATOMIC_RELAXED);
+	unsigned n = __atomic_load_n(&a->invalid, __ATOMIC_RELAXED);
+
+	if (n < INVALID_MANY)
+		return true;
+	n = __atomic_add_fetch(&a->invalid, 1, __ATOMIC_RELAXED);
+	return n % INVALID_EACH == 0;
 }
 
 /* With the lock or without. */
@@ -23,8 +32,10 @@ static bool arena_note_huge(struct arena *a, int err)
 {
 	if (err)
 		arena_count_refused(a);
-	if (err == -EINVAL)
-		__atomic_store_n(&a->no_huge_pages, true, __ATOMIC_RELAXED);
+	if (!err)
+		__atomic_store_n(&a->invalid, 0, __ATOMIC_RELAXED);
+	else if (err == -EINVAL)
+		__atomic_fetch_add(&a->invalid, 1, __ATOMIC_RELAXED);
 	return !err;
 }
 
