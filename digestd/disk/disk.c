@@ -61,13 +61,13 @@ void disk_complain_of_segment(struct disk *disk, uint32_t number,
 		  err ? strerror(-err) : "it has been removed");
 }
 
-void disk_complain_of_read(struct disk *disk, const struct cached *c,
+void disk_complain_of_read(struct disk *disk, const char *uri,
 			   const char *where, int err)
 {
 	if (disk_may_complain(disk))
 		log_write(LOG_WARNING, "disk",
 			  "reading object %s from %s/%s: %s",
-			  c ? cached_uri(c) : "of unknown name", disk->path,
+			  uri ? uri : "of unknown name", disk->path,
 			  where, err == -EBADMSG ? "damaged: it is removed" :
 						   strerror(-err));
 }

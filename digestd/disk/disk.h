@@ -59,6 +59,8 @@ struct disk_read {
 	struct loop *loop;
 	struct loop_call call; /* posted there at the end */
 	struct scd_key key;
+	const char *uri; /* of what is asked for, for the log; null: unknown.
+			    Borrowed */
 	uint64_t id;
 	struct disk_place place; /* the object's record, of so many units */
 	uint32_t units;

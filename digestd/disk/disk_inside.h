@@ -100,8 +100,8 @@ void disk_complain_of_write(struct disk *disk, const struct cached *c,
 void disk_complain_of_segment(struct disk *disk, uint32_t number,
 			      const char *what, int err);
 
-/* The same of one whose response (null: unknown) could not be read. */
-void disk_complain_of_read(struct disk *disk, const struct cached *c,
+/* The same of one of that URI (null: unknown) that could not be read. */
+void disk_complain_of_read(struct disk *disk, const char *uri,
 			   const char *where, int err);
 
 #endif

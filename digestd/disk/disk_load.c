@@ -17,6 +17,8 @@ struct disk_loading {
 	struct segment_table *tables; /* theirs */
 	size_t nsegments;
 	size_t current; /* of them */
+	size_t nuntrusted; /* of them: what was removed of them may not be
+			      known, as a later one could not be read */
 	uint64_t *ids; /* that have a file */
 	bool *known;   /* they have a record, too */
 	size_t nids;
@@ -28,15 +30,51 @@ struct disk_loading {
 
 /* Segments */
 
-/* One that cannot be read stays out, and goes. */
+/* Whether a segment cannot be read because of what it is on, and not for want
+ * of what there may be at the next start. */
+static bool disk_load_is_unreadable(int err)
+{
+	return err && err != -EBADMSG && err != -ENOMEM && err != -EMFILE &&
+	       err != -ENFILE;
+}
+
+/* Once more if it fails: it may have been the moment. */
+static int disk_load_table(const struct disk_loading *l, size_t i,
+			   uint64_t *end)
+{
+	const struct disk_log *log = &l->d->log;
+	uint32_t number = (uint32_t)l->numbers[i];
+	int err = disk_log_read_table(log, number, &l->tables[i], end);
+
+	return disk_load_is_unreadable(err)
+		       ? disk_log_read_table(log, number, &l->tables[i], end)
+		       : err;
+}
+
+/* A segment that cannot be read stays out, and what is older may have been
+ * removed in it. */
+static int disk_load_set_aside(struct disk_loading *l, size_t i, int why)
+{
+	uint32_t number = (uint32_t)l->numbers[i];
+
+	disk_complain_of_segment(l->d, number, "set aside, as it cannot be "
+				 "read:", why);
+	l->nuntrusted = i;
+	l->d->log.last_number = number;
+	return disk_segments_set_aside(l->d->files, number);
+}
+
+/* One that is none of this folder goes. */
 static int disk_load_segment(struct disk_loading *l, size_t i)
 {
 	struct disk_log *log = &l->d->log;
 	uint32_t number = (uint32_t)l->numbers[i];
 	struct segment_table *t = &l->tables[i];
 	uint64_t end = 0, bytes = 0;
-	int err = disk_log_read_table(log, number, t, &end);
+	int err = disk_load_table(l, i, &end);
 
+	if (disk_load_is_unreadable(err))
+		return disk_load_set_aside(l, i, err);
 	if (err && err != -EBADMSG)
 		return err;
 	if (!err && (t->nentries || t->nremovals)) {
@@ -71,6 +109,27 @@ static void disk_load_removal(struct disk_loading *l, struct disk_place place)
 		segment_table_drop(&l->tables[at - l->numbers], place.at);
 }
 
+/* Removes what may have been purged: rather is much lost than that one object
+ * comes back. */
+static int disk_load_drop_untrusted(struct disk_loading *l)
+{
+	uint64_t before = l->d->counters.lost;
+	int err = 0;
+
+	for (size_t i = 0; i < l->nuntrusted && !err; i++) {
+		l->d->counters.lost += l->tables[i].nentries;
+		segment_table_free(&l->tables[i]);
+		err = disk_log_remove_segment(&l->d->log,
+					      (uint32_t)l->numbers[i]);
+	}
+	if (l->nuntrusted && !err)
+		log_write(LOG_WARNING, "disk", "%" PRIu64 " older objects are "
+			  "dropped: which of them had been removed stood in "
+			  "the segment that is set aside",
+			  l->d->counters.lost - before);
+	return err;
+}
+
 static int disk_load_segments(struct disk_loading *l)
 {
 	int err = disk_segments_list(l->d->files, &l->numbers, &l->nsegments);
@@ -83,6 +142,8 @@ static int disk_load_segments(struct disk_loading *l)
 	}
 	for (size_t i = 0; i < l->nsegments && !err; i++)
 		err = disk_load_segment(l, i);
+	if (!err)
+		err = disk_load_drop_untrusted(l);
 	for (size_t i = 0; i < l->nsegments && !err; i++) {
 		for (size_t j = 0; j < l->tables[i].nremovals; j++)
 			disk_load_removal(l, l->tables[i].removals[j]);

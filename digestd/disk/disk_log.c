@@ -29,7 +29,7 @@ void disk_log_close(struct disk_log *log)
 {
 	if (log->number) {
 		log->len = 0;
-		disk_log_seal(log);
+		disk_log_seal(log, NULL);
 	}
 	segment_space_free(&log->space);
 	segment_table_free(&log->table);
@@ -85,10 +85,11 @@ int disk_log_find_seed(struct disk_log *log, const uint64_t *numbers, size_t n)
 {
 	int err;
 
-	for (size_t i = 0; i < n && !log->seed; i++) {
-		err = disk_log_load_head(log, (uint32_t)numbers[i],
+	/* twice: what cannot be read may be so for a moment only */
+	for (size_t i = 0; i < 2 * n && !log->seed; i++) {
+		err = disk_log_load_head(log, (uint32_t)numbers[i % n],
 					 &log->seed);
-		if (err && err != -EBADMSG)
+		if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 			return err;
 	}
 	return log->seed ? 0 : disk_segments_seed(&log->seed);
@@ -321,7 +322,7 @@ static void disk_log_close_segment(struct disk_log *log)
 	segment_table_free(&log->table);
 }
 
-int disk_log_seal(struct disk_log *log)
+int disk_log_seal(struct disk_log *log, struct segment_table *table)
 {
 	struct segment_info *info = segment_space_find(&log->space,
 						       log->number);
@@ -334,6 +335,10 @@ int disk_log_seal(struct disk_log *log)
 	info->sealed = true;
 	segment_space_set_bytes(&log->space, info,
 				log->at + segment_table_bytes(&log->table));
+	if (table) {
+		*table = log->table;
+		log->table = (struct segment_table){ 0 };
+	}
 	disk_log_close_segment(log);
 	return err;
 }

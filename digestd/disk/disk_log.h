@@ -78,8 +78,9 @@ bool disk_log_fits_segment(const struct disk_log *log, size_t bytes);
 int disk_log_open_segment(struct disk_log *log);
 
 /* Writes its table, if that can be, syncs and closes it; the buffer is empty.
- * An error: what is in it may not outlive a power failure. */
-int disk_log_seal(struct disk_log *log);
+ * *table, to be freed, gets what is in it; null is allowed. An error: that may
+ * not outlive a power failure. */
+int disk_log_seal(struct disk_log *log, struct segment_table *table);
 
 /* Room for a record behind what is there, of a segment that is open; null: no
  * memory. *place is where it will be. */

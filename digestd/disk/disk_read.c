@@ -274,6 +274,15 @@ struct cached *disk_head(struct disk *disk, uint64_t id,
 	return c;
 }
 
+/* A damaged record does not say whose it is; who has asked knows. Null: nobody
+ * does. */
+static const char *disk_read_name(const struct disk_read *read)
+{
+	const struct cached *c = read->of ? read->of : read->broken;
+
+	return c ? cached_uri(c) : read->uri;
+}
+
 void disk_count_error(struct disk *disk, const struct disk_read *read)
 {
 	char name[DISK_NAME_BYTES];
@@ -289,8 +298,7 @@ void disk_count_error(struct disk *disk, const struct disk_read *read)
 		disk_files_name(read->id, name);
 	else
 		disk_segments_name(read->place.segment, name);
-	disk_complain_of_read(disk, read->of ? read->of : read->broken, name,
-			      read->error);
+	disk_complain_of_read(disk, disk_read_name(read), name, read->error);
 }
 
 /* The next one; null: it is time to end. */

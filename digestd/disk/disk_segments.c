@@ -153,6 +153,18 @@ int disk_segments_remove(struct disk_files *files, uint32_t number)
 	return disk_segments_sync_folder(files);
 }
 
+int disk_segments_set_aside(struct disk_files *files, uint32_t number)
+{
+	char name[DISK_SEGMENT_NAME_BYTES], aside[DISK_SEGMENT_NAME_BYTES];
+	int folder = disk_files_folder(files);
+
+	disk_segments_name(number, name);
+	snprintf(aside, sizeof(aside), "%08" PRIx32 ".bad", number);
+	if (renameat(folder, name, folder, aside))
+		return disk_segments_remove(files, number);
+	return disk_segments_sync_folder(files);
+}
+
 int disk_segments_seed(uint64_t *seed)
 {
 	return getrandom(seed, sizeof(*seed), 0) == sizeof(*seed) ? 0 : -EIO;

@@ -43,6 +43,10 @@ int disk_segments_sync(int fd);
  * also if there was none, or a negative errno. */
 int disk_segments_remove(struct disk_files *files, uint32_t number);
 
+/* Gives one another name (0000001f.bad), by which nobody finds it; one that may
+ * not be renamed is removed. 0 or a negative errno. */
+int disk_segments_set_aside(struct disk_files *files, uint32_t number);
+
 /* A random number for a new folder. 0 or -EIO. */
 int disk_segments_seed(uint64_t *seed);
 

@@ -242,20 +242,15 @@ static void disk_write_drop_segments(struct disk *d,
 
 void disk_write_seal(struct disk *d)
 {
-	struct disk_log *log = &d->log;
-	uint32_t number = log->number;
-	size_t n = log->table.nremovals;
-	struct disk_place *places = malloc((n + 1) * sizeof(*places));
-	int err;
+	uint32_t number = d->log.number;
+	struct segment_table table;
+	int err = disk_log_seal(&d->log, &table);
 
-	if (places && n)
-		memcpy(places, log->table.removals, n * sizeof(*places));
-	err = disk_log_seal(log);
 	if (err) {
 		disk_complain_of_segment(d, number, "syncing", err);
-		disk_write_drop_segments(d, places, places ? n : 0);
+		disk_write_drop_segments(d, table.removals, table.nremovals);
 	}
-	free(places);
+	segment_table_free(&table);
 }
 
 /* Writes the buffer, and tells whose objects are in it. */

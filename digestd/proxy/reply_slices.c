@@ -245,6 +245,7 @@ static enum node_slices_place reply_slices_look(struct reply_slices *s)
 	s->read = (struct disk_read){
 		.loop = s->worker->loop,
 		.call = {.run = reply_slices_was_read, .arg = s},
+		.uri = cached_uri(s->head),
 	};
 	s->reading = cache_read(s->worker->shared.cache, &s->key, &fields_none,
 				&s->read);

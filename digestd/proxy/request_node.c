@@ -296,6 +296,7 @@ static bool request_node_read_disk(struct request *r)
 	r->read.loop = r->worker->loop;
 	r->read.call = (struct loop_call){ .run = request_node_was_read,
 					   .arg = r };
+	r->read.uri = r->q->target.uri;
 	r->node.reading = cache_read(r->worker->shared.cache, &r->q->key,
 				     request_fields(r), &r->read);
 	return r->node.reading;

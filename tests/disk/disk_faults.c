@@ -16,6 +16,8 @@ static atomic_bool failing_lasts;
 static atomic_int left; /* calls until then; 0: none will */
 static atomic_int failed;
 static atomic_bool syncs_are_skipped;
+static atomic_ullong unreadable; /* a file; 0: none */
+static atomic_int unreadable_error;
 
 void disk_fail_at(enum disk_call call, unsigned n, int error, bool lasts)
 {
@@ -30,6 +32,27 @@ void disk_fail_at(enum disk_call call, unsigned n, int error, bool lasts)
 void disk_skip_syncs(bool skip)
 {
 	atomic_store(&syncs_are_skipped, skip);
+}
+
+void disk_fail_reads_of(const char *path, int error)
+{
+	struct stat st = { .st_ino = 0 };
+
+	if (error && stat(path, &st))
+		st.st_ino = 0;
+	atomic_store(&unreadable_error, error);
+	atomic_store(&unreadable, error ? st.st_ino : 0);
+}
+
+static bool is_unreadable(int fd)
+{
+	unsigned long long file = atomic_load(&unreadable);
+	struct stat st;
+
+	if (!file || fstat(fd, &st) || st.st_ino != file)
+		return false;
+	errno = atomic_load(&unreadable_error);
+	return true;
 }
 
 unsigned disk_failed(void)
@@ -87,7 +110,7 @@ ssize_t writev(int fd, const struct iovec *parts, int n)
 
 ssize_t pread(int fd, void *bytes, size_t len, off_t at)
 {
-	if (fails(DISK_CALL_READ, fd))
+	if (fails(DISK_CALL_READ, fd) || is_unreadable(fd))
 		return -1;
 	return syscall(SYS_pread64, fd, bytes, len, at);
 }

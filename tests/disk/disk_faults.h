@@ -14,6 +14,9 @@ enum disk_call { DISK_CALL_WRITE, DISK_CALL_SYNC, DISK_CALL_READ };
  * if it lasts, all after it. n = 0: none. */
 void disk_fail_at(enum disk_call call, unsigned n, int error, bool lasts);
 
+/* Each read of the file at that path fails with this errno, until it is 0. */
+void disk_fail_reads_of(const char *path, int error);
+
 /* Whether syncs do nothing, for tests of many starts: they take long. */
 void disk_skip_syncs(bool skip);
 

@@ -466,6 +466,39 @@ static void a_disk_that_is_full(void **state)
 	}
 }
 
+/* A segment that cannot be read at a start: what came after it is there, what
+ * came before may have been removed in it, and goes. The next start knows
+ * nothing of it. */
+static void a_segment_that_cannot_be_read(void **state)
+{
+	char path[256], aside[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) { /* a segment each */
+		open_disk(64 * MIB);
+		disk_owner_put(owner, i, 1000);
+		close_disk();
+	}
+	snprintf(path, sizeof(path), "%s", segment_path(2));
+	snprintf(aside, sizeof(aside), "%s",
+		 disk_folder_path("00000002.bad"));
+	disk_fail_reads_of(path, EIO);
+	open_disk(64 * MIB);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_int_equal(access(aside, F_OK), 0);
+	assert_int_equal(disk_owner_count(owner), 1);
+	assert_int_equal(disk_owner_read(owner, 2, 1000), 0);
+	disk_owner_put(owner, 3, 1000);
+	close_disk();
+	disk_fail_reads_of(path, 0);
+	open_disk(64 * MIB);
+	assert_int_equal(disk_owner_count(owner), 2);
+	assert_int_equal(disk_owner_read(owner, 2, 1000), 0);
+	assert_int_equal(disk_owner_read(owner, 3, 1000), 0);
+	close_disk();
+	assert_int_equal(access(aside, F_OK), 0);
+}
+
 /* What is left of a version that had an index goes, files and all. */
 static void folders_of_before(void **state)
 {
@@ -536,6 +569,7 @@ int main(void)
 		CASE(segments_that_are_spoilt),
 		CASE(killed_at_any_time),
 		CASE(a_disk_that_is_full),
+		CASE(a_segment_that_cannot_be_read),
 		CASE(folders_of_before),
 		CASE(what_is_no_segment),
 		CASE(many_objects),

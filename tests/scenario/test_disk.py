@@ -370,6 +370,11 @@ def test_damaged_segments(storing, origin, tmp_path):
             assert node.get(path).body == body_of(path, size)
         assert origin.count() - asked <= 1
         written(node, 1)
+    # a damaged record does not say whose it is: who has asked does
+    logged = node.process.logged()
+    assert re.search(r"reading object http://www.example.com/\d+ from \S+/"
+                     r"\w+\.log: damaged", logged), logged
+    assert "unknown name" not in logged
 
     def overwrite():
         for path in segments(tmp_path):
