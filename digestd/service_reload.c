@@ -75,6 +75,7 @@ void service_reload(struct service *s)
 {
 	struct config_errors errors;
 	struct config *next;
+	bool refused;
 
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
@@ -84,7 +85,8 @@ void service_reload(struct service *s)
 	} else {
 		service_log_lines(LOG_WARNING, errors.text);
 		config_keep_tls(s->config, next);
-		if (config_keep_key(s->config, next))
+		refused = config_keep_key(s->config, next);
+		if (refused)
 			service_log_another_key();
 		config_keep_started(s->config, next, &errors);
 		service_log_lines(LOG_WARNING, errors.text);
@@ -93,7 +95,8 @@ void service_reload(struct service *s)
 		service_log_keys(s->config, next);
 		config_free(&s->config);
 		s->config = next;
-		log_write(LOG_INFO, "reload", "done");
+		log_write(refused ? LOG_WARNING : LOG_INFO, "reload", "done%s",
+			  refused ? ", but for the cluster key" : "");
 	}
 	notify_ready();
 }

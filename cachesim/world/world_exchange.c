@@ -536,6 +536,18 @@ void server_set_trusted(struct server *server,
 	(void)trusted;
 }
 
+uint64_t server_surplus(const struct server *server)
+{
+	(void)server;
+	return 0;
+}
+
+void server_refusals(const struct server *server, uint64_t sum[REFUSAL_COUNT])
+{
+	(void)server;
+	(void)sum;
+}
+
 uint64_t server_floods(const struct server *server)
 {
 	(void)server;

@@ -204,6 +204,16 @@ static void metrics_peer_counters(const struct metrics *m)
 #undef X
 }
 
+static void metrics_of_refusals(const struct metrics *m)
+{
+	metrics_head(m, "requests_refused_total", "counter",
+		     "requests refused before anybody was asked, by reason");
+	for (int i = 0; i < REFUSAL_COUNT && !m->list; i++)
+		fprintf(m->to, "digestd_requests_refused_total{reason=\"%s\"} "
+			"%" PRIu64 "\n", refusal_name((enum refusal)i),
+			m->s->counters.refusals[i]);
+}
+
 static void metrics_write(const struct metrics *m)
 {
 	const struct node_status *s = m->s;
@@ -212,6 +222,7 @@ static void metrics_write(const struct metrics *m)
 #define X(name, help) metrics_counter(m, #name, s->counters.name, help);
 	WORKER_COUNTERS(X)
 #undef X
+	metrics_of_refusals(m);
 #define X(name, help) \
 	metrics_counter(m, "purges_" #name, s->telling.name, help);
 	TELLER_COUNTERS(X)

@@ -48,6 +48,16 @@ static json_t *status_json_counters(const struct node_status *s)
 	return o;
 }
 
+static json_t *status_json_refusals(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+	for (int i = 0; i < REFUSAL_COUNT; i++)
+		status_json_put(o, refusal_name((enum refusal)i),
+				s->counters.refusals[i]);
+	return o;
+}
+
 static json_t *status_json_certificates(const struct node_status *s)
 {
 	json_t *list = json_array();
@@ -175,6 +185,12 @@ static json_t *status_json_peer_digest(const struct peer_follower_status *p,
 	return o;
 }
 
+/* Of a peer that is not there, no more is known. */
+static const char *status_json_health(const struct peer_follower_status *p)
+{
+	return p->gone ? "unreachable" : peer_health_state_text(p->health);
+}
+
 static json_t *status_json_peer(const struct peer_follower_status *p,
 				int64_t now_ms)
 {
@@ -183,7 +199,7 @@ static json_t *status_json_peer(const struct peer_follower_status *p,
 	status_json_put_text(o, "name", p->name);
 	status_json_put_text(o, "url", p->url);
 	status_json_put_flag(o, "usable", p->usable);
-	status_json_put_text(o, "health", peer_health_state_text(p->health));
+	status_json_put_text(o, "health", status_json_health(p));
 	status_json_put_real(o, "round_trip_ms", p->rtt_ms);
 	json_object_set_new(o, "digest",
 			    p->digest ? status_json_peer_digest(p, now_ms)
@@ -222,6 +238,7 @@ char *node_status_json(const struct node_status *s)
 	status_json_put_text(o, "instance", instance);
 	NODE_METRICS(M)
 	json_object_set_new(o, "counters", status_json_counters(s));
+	json_object_set_new(o, "refusals", status_json_refusals(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
 	json_object_set_new(o, "purges", status_json_purges(s));
 	json_object_set_new(o, "store", status_json_store(s));

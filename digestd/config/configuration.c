@@ -31,7 +31,9 @@ static char value_now[PATH_MAX];            /* of a list, the last one */
 
 enum { OPTION_IS_GIVEN = 1 << 24 }; /* beside libconfuse's flags of an option */
 
-static const char duplicate[] = "found duplicate title"; /* libconfuse's */
+/* libconfuse's */
+static const char duplicate[] = "found duplicate title";
+static const char no_boolean[] = "invalid boolean value";
 
 /* "origin" or "peer": which of them has such a title. */
 static const char *configuration_section_of(cfg_t *cfg, const char *title)
@@ -51,6 +53,14 @@ static void configuration_report_duplicate(cfg_t *cfg, va_list args)
 		      configuration_section_of(cfg, title), title);
 }
 
+static void configuration_report_no_boolean(cfg_t *cfg, va_list args)
+{
+	const char *option = va_arg(args, const char *);
+
+	config_report(errors_now, "%s:%d: %s: is not true, yes or on, nor "
+		      "false, no or off\n", cfg->filename, cfg->line, option);
+}
+
 __attribute__((format(printf, 2, 0))) static void
 configuration_on_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -58,6 +68,10 @@ configuration_on_error(cfg_t *cfg, const char *format, va_list args)
 
 	if (!strncmp(format, duplicate, strlen(duplicate))) {
 		configuration_report_duplicate(cfg, args);
+		return;
+	}
+	if (!strncmp(format, no_boolean, strlen(no_boolean))) {
+		configuration_report_no_boolean(cfg, args);
 		return;
 	}
 	vsnprintf(message, sizeof(message), format, args);

@@ -126,10 +126,6 @@ static void configuration_check_ranges(const struct config *c,
 	if (c->filter_max < c->filter_min)
 		configuration_check_refuse(check, "filter_max",
 					   "must be at least filter_min");
-	if (c->admission_ram != 0 &&
-	    (c->admission_ram < .0001 || c->admission_ram > .9))
-		configuration_check_refuse(check, "admission_ram", "must be 0, "
-					   "or between 0.0001 and 0.9");
 	if (c->proxy_protocol_data &&
 	    (!c->trusted_proxies || !*c->trusted_proxies))
 		configuration_check_refuse(
@@ -183,6 +179,11 @@ void config_check_whole(struct config *c, const struct config_check *check)
 	if (c->npeers > PEERSET_MAX_PEERS)
 		config_report(errors, "%s: more than %d peers\n", path,
 			      PEERSET_MAX_PEERS);
+	if (c->leases && !c->peer_tries) {
+		config_report_option(check, "leases", check->warnings);
+		config_report(check->warnings, "has no effect, as peer_tries "
+			      "= 0 has no peer asked\n");
+	}
 	for (size_t i = 0; i < c->npeers; i++) {
 		if (!*c->peers[i].url)
 			config_report(errors,

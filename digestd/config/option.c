@@ -115,6 +115,12 @@ static bool option_read_threads(const char *text, int64_t *out)
 	return true;
 }
 
+static bool option_read_probation(const char *text, double *out)
+{
+	return value_share(text, out) &&
+	       (*out == 0 || (*out >= .0001 && *out <= .9));
+}
+
 /* clang-format off */
 static const struct kind kinds[] = {
 	[TEXT] = { .text = option_is_some, .wrong = "is empty" },
@@ -159,6 +165,8 @@ static const struct kind kinds[] = {
 	[TIME_S] = { .number = option_read_seconds,
 		     .wrong = "is not a time in whole seconds such as 30s",
 		     .units = times_s },
+	[PROBATION] = { .share = option_read_probation,
+			.wrong = "is not 0, nor between 0.0001 and 0.9" },
 	[SHARE] = { .share = value_share, .wrong = "is not between 0 and 1" },
 	[FLAG] = { .wrong = "is not true or false" },
 };

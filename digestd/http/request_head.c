@@ -587,6 +587,22 @@ unsigned request_head_refusal(const struct request_head *h,
 	return 400;
 }
 
+const char *request_head_reason(const struct request_head *h,
+				enum request_head_event event)
+{
+	switch (event) {
+	case REQUEST_HEAD_DONE:
+		return "a method that is not served";
+	case REQUEST_HEAD_PREFACE:
+		return "HTTP/2, which is not spoken there";
+	case REQUEST_HEAD_REFUSED:
+		return message_fault_reason(h->fault);
+	case REQUEST_HEAD_MORE:
+		break;
+	}
+	return "";
+}
+
 int request_head_copy_fields(const struct request_head *h, struct fields *to)
 {
 	for (unsigned i = 0; i < h->nfields; i++) {

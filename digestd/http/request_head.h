@@ -138,6 +138,10 @@ enum request_head_event request_head_read(struct request_head *h,
 unsigned request_head_refusal(const struct request_head *h,
 			      enum request_head_event event);
 
+/* The same as a text that says why, for a log. Static. */
+const char *request_head_reason(const struct request_head *h,
+				enum request_head_event event);
+
 /* The bytes of a part, in the buffer of the last call. */
 static inline struct field_part request_head_part(const struct request_head *h,
 						  struct request_span span)

@@ -61,12 +61,13 @@ static void following_take_answer(struct following *f,
 				  const struct following_event *event,
 				  int64_t now_ms, struct following_actions *out)
 {
-	bool whole = event->answer.whole;
+	bool whole = event->answer.whole, was_gone = following_is_gone(f);
 
 	if (event->answer.reached)
 		f->unreached = 0;
 	else if (f->unreached < FOLLOWING_GONE)
 		f->unreached++;
+	out->reach = following_is_gone(f) != was_gone;
 	if (whole && (event->answer.status == STATUS_FULL ||
 		      event->answer.status == STATUS_DELTA)) {
 		f->state = FOLLOWING_DECODING;
@@ -119,7 +120,7 @@ static void following_finish(struct following *f,
 			     int64_t now_ms, struct following_actions *out)
 {
 	bool usable =
-		f->unreached < FOLLOWING_GONE &&
+		!following_is_gone(f) &&
 		peer_health_usable(&f->health) &&
 		fetch_schedule_usable(&f->schedule, &policy->fetch, now_ms);
 
@@ -171,6 +172,11 @@ struct following_actions following_step(struct following *f,
 	}
 	following_finish(f, policy, now_ms, &out);
 	return out;
+}
+
+bool following_is_gone(const struct following *f)
+{
+	return f->unreached >= FOLLOWING_GONE;
 }
 
 bool following_usable(const struct following *f)

@@ -90,6 +90,7 @@ struct following_actions {
 	bool decode;       /* what has come */
 	bool restarted;    /* the peer was, and its health knows */
 	bool health;       /* it has changed */
+	bool reach;        /* so has following_is_gone() */
 	bool view;         /* of the peers: this one looks different now */
 	int64_t due_ms;
 };
@@ -124,6 +125,9 @@ struct following_actions following_step(struct following *f,
 
 /* Whether the peer may be asked, and its digest counts, as of the last step. */
 bool following_usable(const struct following *f);
+
+/* Whether nobody was found there of late. */
+bool following_is_gone(const struct following *f);
 
 /* Its health, and when its digest was last known to be current; for views,
  * metrics and status. */

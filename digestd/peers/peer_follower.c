@@ -120,6 +120,11 @@ static void peer_follower_act(struct peer *p,
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
 			  p->name,
 			  peer_health_state_text(peer_follower_health_of(p)));
+	if (actions->reach)
+		log_write(LOG_WARNING, "follower", "peer %s: %s", p->name,
+			  following_is_gone(&p->following)
+				  ? "unreachable: it is not asked"
+				  : "reachable again");
 	if (actions->ended)
 		peer_follower_end_update(p);
 	peer_follower_set_timer(p, actions->due_ms);
@@ -785,6 +790,7 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 		.url = p->url,
 		.digest = p->digest,
 		.usable = following_usable(&p->following),
+		.gone = following_is_gone(&p->following),
 		.health = health->state,
 		.rtt_ms = peer_health_rtt_ms(health),
 		.confirmed_ms = following_confirmed_ms(&p->following),

@@ -72,6 +72,7 @@ struct peer_follower_status {
 	const char *name, *url;
 	const struct peer_digest *digest; /* null: none */
 	bool usable; /* it may be asked for objects, or at least probed */
+	bool gone;   /* nobody is found there */
 	enum peer_health_state health;
 	double rtt_ms;
 	int64_t confirmed_ms; /* see following_confirmed_ms() */

@@ -534,6 +534,9 @@ static void reply_error_with(struct request *r, unsigned status,
 
 	assert(r->x && status >= 400);
 	worker_add(&r->worker->counters.errors, !r->node.from_peer);
+	if (!r->node.from_peer && refusal_of_status(status) < REFUSAL_COUNT)
+		worker_add(&r->worker->counters
+				    .refusals[refusal_of_status(status)], 1);
 	fields_init(&f);
 	/* without memory the error goes out without them */
 	if (cachestatus_append(&f, &cs) ||

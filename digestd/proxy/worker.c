@@ -323,7 +323,12 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	sum->name += __atomic_load_n(&from->name, __ATOMIC_RELAXED);
 	WORKER_COUNTERS(X)
 #undef X
+	for (int i = 0; i < REFUSAL_COUNT; i++)
+		sum->refusals[i] += __atomic_load_n(&from->refusals[i],
+						    __ATOMIC_RELAXED);
 	if (worker->data) {
+		server_refusals(worker->data, sum->refusals);
+		sum->surplus += server_surplus(worker->data);
 		sum->tls_data_failed += server_tls_failures(worker->data);
 		sum->proxy_refused += server_proxy_refused(worker->data);
 		sum->floods += server_floods(worker->data);
@@ -331,6 +336,7 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 		sum->too_large += server_too_large(worker->data);
 	}
 	if (worker->peer) {
+		server_refusals(worker->peer, sum->refusals);
 		sum->tls_peer_failed += server_tls_failures(worker->peer);
 		sum->crowded_out += server_crowded_out(worker->peer);
 		sum->too_large += server_too_large(worker->peer);

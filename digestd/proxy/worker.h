@@ -17,6 +17,7 @@
 
 #include "digestd/admission/admission_tell.h"
 #include "digestd/http/forwarded.h"
+#include "digestd/http/refusal.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/mesh/peer_outcome.h"
 #include "digestd/os/address_prefix.h"
@@ -196,6 +197,7 @@ struct worker_shared {
 	X(loops,           "requests refused because of a loop") \
 	X(refused,         "peer requests without a valid token") \
 	X(too_large,       "requests refused for their header's size: 431, 414") \
+	X(surplus,         "connections closed at once: their address had client_connections, or many and memory was short") \
 	X(floods,          "connections closed for a flood of HTTP/2 frames") \
 	X(crowded_out,     "idle connections and slow uploads closed to make room") \
 	X(proxy_refused,   "connections refused: no valid PROXY header, or not from trusted_proxies") \
@@ -207,6 +209,7 @@ struct worker_counters {
 #define X(name, help) uint64_t name;
 	WORKER_COUNTERS(X)
 #undef X
+	uint64_t refusals[REFUSAL_COUNT]; /* of requests, by their reason */
 };
 
 /*

@@ -65,8 +65,13 @@ static int front_conn_begin_tls(struct front_conn *c)
 bool front_conn_is_surplus(const struct front_conn *c)
 {
 	unsigned max = c->base.server->settings.client_connections;
+	bool surplus = max && conn_client_count(&c->base) > max;
 
-	return max && conn_client_count(&c->base) > max;
+	if (surplus)
+		server_count_surplus(c->base.server, c->base.address,
+				     "its address has client_connections "
+				     "already");
+	return surplus;
 }
 
 /* Behind a PROXY header it is another's, whose address is not known yet. */
@@ -100,6 +105,13 @@ int front_conn_open(struct front_server *s, int fd,
 		return 0;
 	}
 	server_make_room(&s->base);
+	if (!server_has_memory_for(&c->base)) {
+		server_count_surplus(&s->base, c->base.address,
+				     "its address has many, and all of "
+				     "memory_limit is in use");
+		front_conn_free(c);
+		return 0;
+	}
 	if (front_conn_begin_tls(c) ||
 	    loop_watch(s->base.loop, &c->watch, fd,
 		       LOOP_READ | LOOP_WRITE | LOOP_HANGUP | LOOP_EDGE,

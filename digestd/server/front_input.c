@@ -74,7 +74,7 @@ static void front_input_suspend_head(struct front_conn *c)
 
 /* An exchange that the handler never hears of. */
 static void front_input_refuse(struct front_conn *c, unsigned status,
-			       unsigned minor)
+			       unsigned minor, const char *why)
 {
 	struct front_exchange *fx = front_exchange_new(c);
 
@@ -82,8 +82,6 @@ static void front_input_refuse(struct front_conn *c, unsigned status,
 		c->broken = true;
 		return;
 	}
-	if (status == 414 || status == 431)
-		server_count_too_large(c->base.server, c->base.address, status);
 	fx->x.request.method = "";
 	fx->x.request.minor = minor;
 	fx->x.request.fields = &fx->x.fields;
@@ -91,7 +89,7 @@ static void front_input_refuse(struct front_conn *c, unsigned status,
 	c->now = fx;
 	c->phase = FRONT_LINGER;
 	c->closing = true;
-	exchange_refuse(&fx->x, status);
+	exchange_refuse(&fx->x, status, why);
 }
 
 /* The handler has the request; is there a body to come? */
@@ -181,7 +179,8 @@ static size_t front_input_read_head(struct front_conn *c, const char *at,
 	status = request_head_refusal(h, event);
 	used = whole ? h->len : len;
 	if (status)
-		front_input_refuse(c, status, whole ? h->minor : 1);
+		front_input_refuse(c, status, whole ? h->minor : 1,
+				   request_head_reason(h, event));
 	else
 		front_input_take_request(c, h, at, len);
 	front_input_drop_head(c);
@@ -308,7 +307,8 @@ static void front_input_refuse_body(struct front_conn *c)
 
 	if (minor >= 0)
 		front_input_refuse(c, message_fault_status(c->body.fault),
-				   (unsigned)minor);
+				   (unsigned)minor,
+				   message_fault_reason(c->body.fault));
 }
 
 /* Whether the client owes the rest of what it has begun to send. Who has sent
@@ -344,7 +344,7 @@ bool front_input_refuse_late(struct front_conn *c)
 	front_input_free(c);
 	c->raw = 0; /* which has gone with it */
 	c->late = true;
-	front_input_refuse(c, TOO_LATE, (unsigned)minor);
+	front_input_refuse(c, TOO_LATE, (unsigned)minor, NULL);
 	return !c->broken;
 }
 

@@ -74,14 +74,16 @@ void h2_request_resume(struct front_conn *c)
 					      without */
 }
 
-/* Judges the lines. Returns the status with which they are refused, or 0. */
+/* Judges the lines. Returns the status with which they are refused, *why, or
+ * 0. */
 static unsigned h2_request_read(struct front_conn *c, struct request_head *h,
-				struct field_part *lines)
+				struct field_part *lines, const char **why)
 {
 	enum message_fault fault = request_lines_end(&h2_server_of(c)->lines,
 						     lines);
 	enum request_head_event event;
 
+	*why = message_fault_reason(fault);
 	if (fault)
 		return message_fault_status(fault);
 	if (h2_server_of(c)->lines.failed)
@@ -89,23 +91,23 @@ static unsigned h2_request_read(struct front_conn *c, struct request_head *h,
 	request_head_init(h, &front_server(c)->limits);
 	event = request_head_read(h, lines->at, lines->len);
 	assert(event != REQUEST_HEAD_MORE); /* lines end as a header does */
+	*why = request_head_reason(h, event);
 	return request_head_refusal(h, event);
 }
 
-static void h2_request_refuse(struct front_exchange *fx, unsigned status)
+static void h2_request_refuse(struct front_exchange *fx, unsigned status,
+			      const char *why)
 {
 	struct front_conn *c = front_conn_of(&fx->x);
 	struct field_part method = request_lines_pseudo(
 		&h2_server_of(c)->lines, REQUEST_LINES_METHOD);
 
-	if (status == 414 || status == 431)
-		server_count_too_large(c->base.server, c->base.address, status);
 	/* the answer to a HEAD has no body, whoever gives it */
 	fx->x.request.method = method.len == 4 &&
 			       !memcmp(method.at, "HEAD", 4) ? "HEAD" : "";
 	fx->x.request.minor = 1;
 	fx->x.request.fields = &fx->x.fields;
-	exchange_refuse(&fx->x, status);
+	exchange_refuse(&fx->x, status, why);
 }
 
 /* Of a body only its beginning shows how long it is, if at all. */
@@ -159,6 +161,7 @@ int h2_request_end(struct front_conn *c, int32_t id, bool ended)
 	struct request_head *h = &front_server(c)->head;
 	struct front_exchange *fx;
 	struct field_part lines;
+	const char *why;
 	unsigned status;
 
 	h2_request_forget(c);
@@ -166,9 +169,9 @@ int h2_request_end(struct front_conn *c, int32_t id, bool ended)
 	fx = h2_stream_new(c, id);
 	if (!fx)
 		return -ENOMEM;
-	status = h2_request_read(c, h, &lines);
+	status = h2_request_read(c, h, &lines, &why);
 	if (status) {
-		h2_request_refuse(fx, status);
+		h2_request_refuse(fx, status, why);
 		return 0;
 	}
 	if (h2_server_of(c)->lines.failed ||

@@ -150,6 +150,18 @@ uint64_t server_floods(const struct server *server)
 	return atomic_load_explicit(&server->floods, memory_order_relaxed);
 }
 
+uint64_t server_surplus(const struct server *server)
+{
+	return atomic_load_explicit(&server->surplus, memory_order_relaxed);
+}
+
+void server_refusals(const struct server *server, uint64_t sum[REFUSAL_COUNT])
+{
+	for (int i = 0; i < REFUSAL_COUNT; i++)
+		sum[i] += atomic_load_explicit(&server->refused[i],
+					       memory_order_relaxed);
+}
+
 uint64_t server_proxy_refused(const struct server *server)
 {
 	return atomic_load_explicit(&server->proxy_refused,
@@ -267,11 +279,12 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	server_exchange_engine(x)->reply_text(x, &reply);
 }
 
-void exchange_refuse(struct exchange *x, unsigned status)
+void exchange_refuse(struct exchange *x, unsigned status, const char *why)
 {
 	struct fields fields;
 
 	assert(!x->answered);
+	server_count_refusal(x->conn->server, x->conn->address, status, why);
 	x->refused = true;
 	/* a cache may keep some of these statuses by itself, as 414 (RFC 9110,
 	 * 15.1); without memory the field is missing, the refusal is not */

@@ -22,6 +22,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "digestd/http/refusal.h"
+
 struct address_prefixes;
 struct exchange;
 struct fields;
@@ -192,6 +194,13 @@ uint64_t server_too_large(const struct server *server);
 /* Connections of HTTP/2 that were closed for a flood of frames; from any
  * thread. */
 uint64_t server_floods(const struct server *server);
+
+/* Connections that were closed at once, as their address had as many as it may
+ * have; from any thread. */
+uint64_t server_surplus(const struct server *server);
+
+/* Adds how many requests were refused, and for what; from any thread. */
+void server_refusals(const struct server *server, uint64_t sum[REFUSAL_COUNT]);
 
 /* The request of an exchange. */
 const struct server_request *exchange_request(const struct exchange *x);

@@ -119,8 +119,9 @@ static bool server_conn_may_log(const struct server *s, struct log_limit *limit,
 	return true;
 }
 
-void server_count_too_large(struct server *s, const struct sockaddr *from,
-			    unsigned status)
+static void server_conn_count_too_large(struct server *s,
+					const struct sockaddr *from,
+					unsigned status)
 {
 	char host[NI_MAXHOST], room[64];
 	unsigned dropped;
@@ -169,5 +170,37 @@ void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
 	if (server_conn_may_log(s, &s->proxy_log, from, host, &dropped))
 		log_write(LOG_WARNING, "server", "port %u: a connection from "
 			  "%s is closed: %s%s", s->port, host, why,
+			  log_suppressed(dropped, room));
+}
+
+void server_count_surplus(struct server *s, const struct sockaddr *from,
+			  const char *why)
+{
+	char host[NI_MAXHOST], room[64];
+	unsigned dropped;
+
+	atomic_fetch_add_explicit(&s->surplus, 1, memory_order_relaxed);
+	if (server_conn_may_log(s, &s->surplus_log, from, host, &dropped))
+		log_write(LOG_WARNING, "server", "port %u: a connection from "
+			  "%s is closed: %s%s", s->port, host, why,
+			  log_suppressed(dropped, room));
+}
+
+void server_count_refusal(struct server *s, const struct sockaddr *from,
+			  unsigned status, const char *why)
+{
+	enum refusal reason = refusal_of_status(status);
+	char host[NI_MAXHOST], room[64];
+	unsigned dropped;
+
+	if (reason < REFUSAL_COUNT)
+		atomic_fetch_add_explicit(&s->refused[reason], 1,
+					  memory_order_relaxed);
+	if (status == 414 || status == 431)
+		server_conn_count_too_large(s, from, status);
+	else if (why && server_conn_may_log(s, &s->refused_log, from, host,
+					    &dropped))
+		log_write(LOG_WARNING, "server", "port %u: %u to %s: %s%s",
+			  s->port, status, host, why,
 			  log_suppressed(dropped, room));
 }

@@ -13,6 +13,7 @@
 
 #include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
+#include "digestd/http/refusal.h"
 #include "digestd/os/address_prefix.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
@@ -128,10 +129,14 @@ struct server {
 	atomic_uint_fast64_t crowded_out;
 	atomic_uint_fast64_t too_large;
 	atomic_uint_fast64_t floods;
+	atomic_uint_fast64_t surplus;
+	atomic_uint_fast64_t refused[REFUSAL_COUNT];
 	struct log_limit tls_log;
 	struct log_limit proxy_log;
 	struct log_limit too_large_log;
 	struct log_limit floods_log;
+	struct log_limit surplus_log;
+	struct log_limit refused_log;
 	bool stopping;
 	bool draining;
 	struct loop_call drained;
@@ -229,17 +234,16 @@ unsigned conn_client_count(const struct conn *c);
  * another, or little memory. */
 void server_make_room(struct server *s);
 
+/* Whether one that has come may stay: when all memory is in use, an address that
+ * has many gets no more. */
+bool server_has_memory_for(const struct conn *c);
+
 /* Closes one that waits for its client, for its descriptor; false: none does.
  */
 bool server_give_way(struct server *s);
 
 /* Whether there is room for another, or can be made. */
 bool server_has_room(const struct server *s);
-
-/* Counts a request that is refused for the size of its header, and logs it,
- * with the client's address (null: unknown). */
-void server_count_too_large(struct server *s, const struct sockaddr *from,
-			    unsigned status);
 
 /* Counts a handshake that failed, and logs why; "": nobody knows. */
 void server_count_tls_failure(struct server *s, const struct sockaddr *from,
@@ -254,8 +258,19 @@ void server_count_proxy_refusal(struct server *s, const struct sockaddr *from,
  * it. */
 void server_count_flood(struct server *s, const struct sockaddr *from);
 
-/* Refuses a request: an error, after which the connection is closed. */
-void exchange_refuse(struct exchange *x, unsigned status);
+/* Counts a connection that is closed because its address has as many as it may
+ * have, and logs why that is so. */
+void server_count_surplus(struct server *s, const struct sockaddr *from,
+			  const char *why);
+
+/* Counts a request that is refused with a status, and logs why (null: it is no
+ * news), with the client's address (null: unknown). */
+void server_count_refusal(struct server *s, const struct sockaddr *from,
+			  unsigned status, const char *why);
+
+/* Refuses a request: an error, after which the connection is closed. Counted,
+ * with why as above. */
+void exchange_refuse(struct exchange *x, unsigned status, const char *why);
 
 /* Whether a reply with this status to this request has no body, whatever its
  * header says of one (RFC 9112, 6.3). */

@@ -162,6 +162,12 @@ static struct conn *server_choose_short(const struct server *s)
 	return c && conn_client_count(c) > SHORT_MANY ? c : NULL;
 }
 
+bool server_has_memory_for(const struct conn *c)
+{
+	return ledger_left(&memory_ledger) ||
+	       conn_client_count(c) <= SHORT_MANY;
+}
+
 /* What is closed here stays open until its engine looks: once for each. */
 static void server_crowd_out(struct server *s, struct conn *c)
 {

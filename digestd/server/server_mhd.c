@@ -256,14 +256,15 @@ static void server_frame_body(struct server_request *r)
 }
 
 /*
- * Takes in a request's header. Returns 0, or the status it is refused with.
+ * Takes in a request's header. Returns how it is refused; status 0: it is not.
  */
-static unsigned server_take_request(struct mhd_conn *c, const char *method,
-				    const char *version)
+static struct guard_verdict server_take_request(struct mhd_conn *c,
+						const char *method,
+						const char *version)
 {
 	struct server_request *r = &c->x.request;
 	struct guard_request guard;
-	struct guard_verdict verdict;
+	struct guard_verdict verdict = { 0, NULL };
 
 	r->method = method;
 	r->target = c->target;
@@ -273,17 +274,17 @@ static unsigned server_take_request(struct mhd_conn *c, const char *method,
 	r->fields = &c->x.fields;
 	r->https = c->handshake;
 	if (!c->target || server_take_fields(c))
-		return 500;
+		return (struct guard_verdict){ 500, NULL };
 	verdict.status = mhd_conn_check_header(c);
 	if (verdict.status)
-		return verdict.status;
+		return verdict;
 	guard = (struct guard_request){ method, r->target, r->target_len,
 					r->minor, r->fields };
 	verdict = guard_check(&guard);
 	forwarded_admit(conn_trust(&c->base), &c->x.fields, &r->https);
 	if (!verdict.status)
 		server_frame_body(r);
-	return verdict.status;
+	return verdict;
 }
 
 /* At the end of a call: the reply goes out, or the connection waits. */
@@ -306,17 +307,14 @@ static enum MHD_Result server_begin(struct mhd_conn *c, const char *method,
 				    const char *version)
 {
 	struct exchange *x = &c->x;
-	unsigned refused;
+	struct guard_verdict refused;
 
 	c->begun = true;
 	conn_idle_leave(&c->base);
 	conn_set_deadline(&c->base, 0);
 	refused = server_take_request(c, method, version);
-	if (refused == 414 || refused == 431)
-		server_count_too_large(c->base.server, c->base.address,
-				       refused);
-	if (refused) {
-		exchange_refuse(x, refused);
+	if (refused.status) {
+		exchange_refuse(x, refused.status, refused.reason);
 		return server_settle(c);
 	}
 	x->started = true;

@@ -83,5 +83,5 @@ void mhd_server_log_library(void *cls, const char *format, va_list args)
 	status = va_arg(copy, unsigned);
 	va_end(copy);
 	if (status == 431 || status == 414)
-		server_count_too_large(cls, NULL, status);
+		server_count_refusal(cls, NULL, status, NULL);
 }

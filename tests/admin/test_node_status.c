@@ -14,18 +14,18 @@
 
 /* In place of digestd/peers/peer_follower.c: two, one with a digest. */
 struct peer_follower {
-	struct peer_follower_status peers[2];
+	struct peer_follower_status peers[3];
 };
 
 size_t peer_follower_count(const struct peer_follower *f)
 {
-	return f->peers[0].name ? 2 : 0;
+	return f->peers[0].name ? 3 : 0;
 }
 
 void peer_follower_status(const struct peer_follower *f, size_t i,
 			  struct peer_follower_status *out)
 {
-	assert_true(i < 2);
+	assert_true(i < 3);
 	*out = f->peers[i];
 }
 
@@ -42,6 +42,7 @@ static struct peer_follower peers = { {
 	  .usable = true, .health = HEALTH_GOOD, .rtt_ms = 2.5,
 	  .confirmed_ms = 1000 },
 	{ .name = "c", .url = "http://c:1", .health = HEALTH_QUARANTINE },
+	{ .name = "d", .url = "http://d:1", .gone = true },
 } };
 
 /* Every counter of a table has another value. */
@@ -359,7 +360,7 @@ static void test_parts_that_are_not_there(void **state)
 		assert_int_equal(strstr(text, "digestd_peer_usable") != NULL,
 				 s.follow == &peers);
 		assert_int_equal(json_array_size(json_object_get(o, "peers")),
-				 s.follow == &peers ? 2 : 0);
+				 s.follow == &peers ? 3 : 0);
 		assert_int_equal(strstr(text, "certificate_expiry") != NULL,
 				 s.ncertificates != 0);
 		check_well_formed(text);
@@ -408,6 +409,7 @@ static void test_json(void **state)
 	assert_true(json_real_value(json_object_get(d, "age_s")) == 2.5);
 	assert_true(json_is_null(json_object_get(json_array_get(list, 1),
 						 "digest")));
+	check_text(json_array_get(list, 2), "health", "unreachable");
 	json_decref(o);
 }
 

@@ -114,7 +114,7 @@ static const struct row faults[] = {
 	{ "a share", BASE "publish_share = \"2\"\n",
 	  AT ":4: publish_share: \"2\" is not between 0 and 1\n" },
 	{ "a flag", BASE "forward = \"perhaps\"\n",
-	  AT ":4: invalid boolean value for option 'forward'\n" },
+	  AT ":4: forward: is not true, yes or on, nor false, no or off\n" },
 	{ "publishing", BASE "publish_min = \"2s\"\npublish_max = \"1s\"\n",
 	  AT ":5: publish_max: must be at least publish_min\n" },
 	{ "one bit", BASE "bits_per_object = 1\n",
@@ -127,9 +127,14 @@ static const struct row faults[] = {
 	  AT ":4: proxy_protocol_data: needs trusted_proxies: the load "
 	  "balancers whose PROXY header is believed\n" },
 	{ "too little on probation", BASE "admission_ram = \"0.00001\"\n",
-	  AT ":4: admission_ram: must be 0, or between 0.0001 and 0.9\n" },
+	  AT ":4: admission_ram: \"0.00001\" is not 0, nor between 0.0001 and "
+	  "0.9\n" },
+	{ "no share on probation", BASE "admission_ram = \"2\"\n",
+	  AT ":4: admission_ram: \"2\" is not 0, nor between 0.0001 and "
+	  "0.9\n" },
 	{ "too much on probation", BASE "admission_ram = \"0.95\"\n",
-	  AT ":4: admission_ram: must be 0, or between 0.0001 and 0.9\n" },
+	  AT ":4: admission_ram: \"0.95\" is not 0, nor between 0.0001 and "
+	  "0.9\n" },
 	{ "memory for the cache only",
 	  BASE "cache_size = \"64M\"\nmemory_limit = \"95M\"\n",
 	  AT ":5: memory_limit: must be at least cache_size + 32M\n" },

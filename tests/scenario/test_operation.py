@@ -456,6 +456,8 @@ def test_reload_refuses_another_cluster_key(make_cluster, origin):
     node.process.signal(signal.SIGHUP)
     until(lambda: "reload: done" in node.process.logged())
     assert "takes effect only at the next start" in node.process.logged()
+    assert "warning reload: done, but for the cluster key" \
+        in node.process.logged()
     assert node.get("/a").source == "hit"
     assert (peer_status(scd.KEY), peer_status("f" * 32)) == (200, 401)
     r = request(node.admin, "/a", "PURGE", headers={"Host": "www.example.com"})

@@ -1,0 +1,101 @@
+"""Who is refused, and who is not asked: each is counted by its reason, and the
+log has a line."""
+
+import re
+import socket
+
+import pytest
+
+from cluster import free_port, request, until
+from test_front import behind, send
+
+HOST = b"Host: www.example.com\r\n"
+
+
+def refusals(node):
+    """By their reasons, as /metrics has them."""
+    text = request(node.admin, "/metrics").body.decode()
+    found = dict(re.findall(
+        r'^digestd_requests_refused_total\{reason="(\w+)"\} (\d+)$',
+        text, re.M))
+    assert {k: int(v) for k, v in found.items()} == node.status()["refusals"]
+    return {k: int(v) for k, v in found.items() if v != "0"}
+
+
+@pytest.mark.parametrize("reason,status,message,line", (
+    ("malformed", 400, b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+     "400 to 127.0.0.1: repeated Host"),
+    ("version", 505, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+     "505 to 127.0.0.1: HTTP/2, which is not spoken there"),
+    ("version", 505, b"GET / HTTP/3.1\r\n" + HOST + b"\r\n",
+     "505 to 127.0.0.1: the version is not HTTP/1"),
+    ("unsupported", 501, b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
+     "501 to 127.0.0.1: a method that is not served"),
+    ("target_size", 414, b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n",
+     "414 to 127.0.0.1: the header is larger"),
+    ("header_size", 431, b"GET / HTTP/1.1\r\n" + 120 * b"A: b\r\n" + b"\r\n",
+     "431 to 127.0.0.1: the header is larger"),
+    ("expectation", 417, b"POST / HTTP/1.1\r\n" + HOST
+     + b"Expect: miracles\r\nContent-Length: 1\r\n\r\n", "417 to 127.0.0.1"),
+    ("malformed", 400, b"POST / HTTP/1.1\r\n" + HOST
+     + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
+     "400 to 127.0.0.1: invalid chunk size"),
+))
+def test_by_the_server(make_cluster, origin, reason, status, message, line):
+    node = behind(make_cluster, origin)
+    assert send(node.data, message).startswith(b"HTTP/1.1 %d" % status)
+    assert refusals(node) == {reason: 1}
+    assert f"warning server: port {node.data}: {line}" \
+        in node.process.logged()
+
+
+def test_by_the_door(make_cluster):
+    """Without an origin for them, or with too large a body."""
+    c = make_cluster(1, max_upload_size="10")
+    node = c.nodes[0]
+    node.lines = ['origin "www.example.com" { url = "http://127.0.0.1:1" }']
+    c.start()
+    loop = {"Via": f"1.1 {node.name}"}
+    for status, args in ((421, {"host": "other"}), (413, {"body": b"x" * 11}),
+                         (508, {"headers": loop})):
+        assert node.get("/", **args).status == status
+    assert node.get("http://other/", host="other").status == 403
+    assert refusals(node) == {"host": 1, "body_size": 1, "forbidden": 1,
+                              "loop": 1}
+
+
+def test_connections_of_an_address(make_cluster, origin):
+    node = behind(make_cluster, origin, client_connections="2")
+    kept = [socket.create_connection(("127.0.0.1", node.data))
+            for _ in range(2)]
+    with socket.create_connection(("127.0.0.1", node.data)) as s:
+        assert not s.recv(1)
+    assert node.counters()["surplus"] == 1
+    assert "a connection from 127.0.0.1 is closed: its address has " \
+        "client_connections already" in node.process.logged()
+    for s in kept:
+        s.close()
+
+
+def test_a_peer_that_is_not_there(make_cluster):
+    """It is no good one: nobody knows."""
+    c = make_cluster(2)
+    one, other = c.nodes
+    one.options["poll"] = "100ms"
+    c.origin_url = "http://127.0.0.1:1"
+    one.start()
+
+    def health():
+        return one.peer_status(other.name)["health"]
+    until(lambda: health() == "unreachable", 20, what="unreachable")
+    assert f"peer {other.name}: unreachable" in one.process.logged()
+    assert not one.peer_status(other.name)["usable"]
+    other.start()
+    until(lambda: health() == "good", 20, what="reachable")
+    assert f"peer {other.name}: reachable again" in one.process.logged()
+
+
+def test_leases_without_peers_to_ask(make_cluster, origin):
+    node = behind(make_cluster, origin, leases=True, peer_tries="0")
+    assert re.search(r"\.conf:\d+: leases: has no effect, as peer_tries = 0",
+                     node.process.logged())
