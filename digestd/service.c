@@ -34,6 +34,7 @@
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/collapse.h"
+#include "digestd/proxy/origin_faults.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/part_settings.h"
 #include "digestd/service_inside.h"
@@ -98,6 +99,7 @@ void service_status(void *arg, struct node_status *out)
 		.threads = s->nworkers,
 		.publishes = s->publisher,
 		.follow = s->follow,
+		.faults = s->faults,
 	};
 	service_add_certificate(out, "data", s->config->tls_data);
 	service_add_certificate(out, "peer", s->config->tls_peer);
@@ -293,6 +295,7 @@ static int service_start_workers(struct service *s)
 		.placer = s->placer,
 		.leases = s->leases,
 		.teller = s->teller,
+		.faults = s->faults,
 	};
 	struct worker_settings settings;
 	int err = part_settings_of_workers(s->config, &settings);
@@ -441,6 +444,8 @@ static int service_start(struct service *s)
 	if (!err)
 		err = collapses_new(&s->collapses);
 	if (!err)
+		err = origin_faults_new(&s->faults);
+	if (!err)
 		err = service_start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
@@ -532,6 +537,7 @@ void service_free(struct service **out)
 	if (s->cache)
 		cache_free(&s->cache);
 	collapses_free(&s->collapses);
+	origin_faults_free(&s->faults);
 	placer_free(&s->placer);
 	lease_desk_free(&s->leases);
 	sharing_free(&s->sharing);

@@ -27,6 +27,7 @@ struct service {
 	struct admitter *admitter;
 	struct admission_keeper *keeper; /* null: no file */
 	struct collapses *collapses;
+	struct origin_faults *faults;
 	struct placer *placer;
 	struct lease_desk *leases;
 	struct sharing *sharing;     /* null: nothing seen is shared */

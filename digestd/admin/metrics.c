@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* Where metrics are written. */
 struct metrics {
@@ -214,6 +215,27 @@ static void metrics_of_refusals(const struct metrics *m)
 			m->s->counters.refusals[i]);
 }
 
+static void metrics_put_fault(void *arg, const char *url,
+			      enum fetch_cause cause, uint64_t n)
+{
+	const struct metrics *m = arg;
+
+	fputs("digestd_origin_failures_total{origin=\"", m->to);
+	for (; *url; url++)
+		fprintf(m->to, "%s%c", strchr("\"\\", *url) ? "\\" : "", *url);
+	fprintf(m->to, "\",cause=\"%s\"} %" PRIu64 "\n",
+		fetch_cause_name(cause), n);
+}
+
+static void metrics_of_origins(const struct metrics *m)
+{
+	metrics_head(m, "origin_failures_total", "counter",
+		     "fetches from origins that failed, by origin and cause");
+	if (!m->list)
+		origin_faults_each(m->s->faults, metrics_put_fault,
+				   (void *)(uintptr_t)m);
+}
+
 static void metrics_write(const struct metrics *m)
 {
 	const struct node_status *s = m->s;
@@ -223,6 +245,7 @@ static void metrics_write(const struct metrics *m)
 	WORKER_COUNTERS(X)
 #undef X
 	metrics_of_refusals(m);
+	metrics_of_origins(m);
 #define X(name, help) \
 	metrics_counter(m, "purges_" #name, s->telling.name, help);
 	TELLER_COUNTERS(X)

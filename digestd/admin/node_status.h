@@ -19,6 +19,7 @@
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
 #include "digestd/peers/teller.h"
+#include "digestd/proxy/origin_faults.h"
 #include "digestd/proxy/worker.h"
 
 /* A certificate in use. */
@@ -56,6 +57,7 @@ struct node_status {
 	bool has_members;   /* peers are those of a list: the next one counts */
 	struct members_stats members;
 	const struct peer_follower *follow; /* null: no peers */
+	struct origin_faults *faults; /* null: none are counted */
 };
 
 /* Writes the text format 0.0.4 of Prometheus. */

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "digestd/http/fetch_cause.h"
 #include "digestd/http/fetch_result.h"
 
 struct fetch;
@@ -102,6 +103,7 @@ struct fetch_timing {
 
 struct fetch_done {
 	enum fetch_result result;
+	enum fetch_cause cause; /* _none: what the result says of it */
 	bool ended_by_close; /* the body had no length of its own: COMPLETE may
 				hide a truncation */
 	struct fetch_timing timing;

@@ -83,6 +83,7 @@ static void fetch_http_report(struct transfer *f, enum fetch_result result,
 {
 	const struct fetch_done done = {
 		.result = result,
+		.cause = f->cause,
 		.ended_by_close = f->response.framing.by_close,
 		.timing = *timing,
 	};
@@ -112,6 +113,8 @@ enum progress transfer_finish(struct transfer *f, enum fetch_result result,
 
 enum progress transfer_break(struct transfer *f)
 {
+	if (!f->answered)
+		f->cause = FETCH_CAUSE_hung_up;
 	return transfer_finish(f, f->headers_done ? FETCH_TRUNCATED : FETCH_BAD,
 			       false);
 }
@@ -263,7 +266,10 @@ static void fetch_http_got(struct pool_want *want, struct pool_conn *conn)
 
 static void fetch_http_failed(struct pool_want *want, enum fetch_result result)
 {
-	(void)transfer_finish(fetch_http_of_want(want), result, false);
+	struct transfer *f = fetch_http_of_want(want);
+
+	f->cause = want->cause;
+	(void)transfer_finish(f, result, false);
 }
 
 /* Gets a connection, now or later. Returns 0 or -ENOMEM. */

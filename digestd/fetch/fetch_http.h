@@ -62,6 +62,7 @@ struct transfer {
 	unsigned first_byte_ms, low_rate, low_rate_s, tunnel_idle_ms;
 	uint64_t moved, moved_before; /* bytes either way, in the body's time */
 	int64_t started_ms, connected_ms, headers_ms;
+	enum fetch_cause cause; /* of its failure, if more is known than that */
 	bool headers_done;
 	bool repeatable; /* may be sent again: idempotent, and without a body */
 	bool cut;        /* will not be sent whole */

@@ -276,11 +276,24 @@ void pool_forget(struct pool *pool, struct pool_want *want)
 
 /* Connecting */
 
+static enum fetch_cause fetch_pool_cause(enum fetch_result result, int error)
+{
+	if (result == FETCH_TIMEOUT)
+		return FETCH_CAUSE_connect_timeout;
+	if (result != FETCH_NOCONNECT)
+		return FETCH_CAUSE_none;
+	return error == ECONNREFUSED			? FETCH_CAUSE_refused
+	       : error == EMFILE || error == ENFILE ? FETCH_CAUSE_descriptors
+						      : FETCH_CAUSE_none;
+}
+
 static void fetch_pool_connect_failed(struct pool *pool, struct pool_conn *c,
 				      enum fetch_result result)
 {
 	struct pool_want *want = c->want;
 	struct pool_host *host = c->host;
+
+	want->cause = fetch_pool_cause(result, c->error);
 
 	/* the name may stand for others by now */
 	if (host->resolved_ms > loop_now_ms(pool->loop) - NAME_FRESH_MS)
@@ -305,12 +318,14 @@ static int fetch_pool_try_address(struct pool *pool, struct pool_conn *c,
 	}
 	c->watch.fd = socket(to->any.sa_family,
 			     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	c->error = errno;
 	if (c->watch.fd < 0)
 		return -1;
 	setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if ((connect(c->watch.fd, &to->any, len) && errno != EINPROGRESS) ||
 	    loop_watch(pool->loop, &c->watch, c->watch.fd, LOOP_WRITE,
 		       fetch_pool_conn_ready, c)) {
+		c->error = errno;
 		fetch_pool_close_socket(pool, c);
 		return -1;
 	}
@@ -373,6 +388,7 @@ static void fetch_pool_want_late(void *arg)
 	struct pool_conn *c = want->conn;
 
 	if (!c) {
+		want->cause = FETCH_CAUSE_name_server;
 		fetch_pool_refuse(pool, want, FETCH_TIMEOUT);
 	} else if (c->tried < c->host->at.n &&
 		   loop_now_ms(pool->loop) < want->deadline_ms) {
@@ -440,6 +456,7 @@ static void fetch_pool_connected(struct pool *pool, struct pool_conn *c)
 	socklen_t len = sizeof(err);
 
 	if (getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err) {
+		c->error = err;
 		fetch_pool_try_another(pool, c);
 	} else if (!c->host->tls) {
 		fetch_pool_established(pool, c);
@@ -509,6 +526,10 @@ static void fetch_pool_looked_up(void *arg,
 		host->first = 0;
 		host->resolved_ms = loop_now_ms(host->pool->loop);
 	} else if (!host->at.n) {
+		for (struct pool_want *w = host->waiting; w; w = w->next)
+			w->cause = answer->no_such_name
+					   ? FETCH_CAUSE_no_such_name
+					   : FETCH_CAUSE_name_server;
 		fetch_pool_refuse_all(host, FETCH_NOCONNECT);
 	}
 	fetch_pool_run_host(host);

@@ -47,6 +47,7 @@ struct pool_conn {
 	union resolver_address to;
 	size_t tried, address;
 	bool refused;           /* an address was not public */
+	int error;              /* of the last address that was tried */
 	bool no_tls;            /* one spoke no TLS */
 	int64_t idle_since_ms;
 	struct pool_conn *next, **link;         /* idle, of the host */
@@ -61,6 +62,8 @@ struct pool_want {
 	bool lately;         /* none that was not used in the last second: for
 				requests that are sent once */
 	unsigned connect_ms; /* for the lookup and the connection; > 0 */
+	enum fetch_cause cause; /* when it has failed; _none: as the result
+				   says */
 
 	/* private */
 	struct pool_host *host; /* null: it waits for nothing */

@@ -5,6 +5,8 @@
  * Threads and loop share the resolver's state, which goes with the last of
  * them: a thread that waits for a name server may outlive the loop.
  */
+#include "config.h"
+
 #include "digestd/os/resolver.h"
 
 #include <assert.h>
@@ -80,8 +82,10 @@ static void resolver_look_up(struct resolver_query *q)
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_NUMERICSERV };
 	struct addrinfo *list = NULL;
+	int err = getaddrinfo(q->name, q->port, &hints, &list);
 
-	if (getaddrinfo(q->name, q->port, &hints, &list))
+	q->answer.no_such_name = err == EAI_NONAME || err == EAI_NODATA;
+	if (err)
 		return;
 	for (struct addrinfo *a = list;
 	     a && q->answer.n < RESOLVER_ADDRESSES; a = a->ai_next) {

@@ -11,6 +11,7 @@
 #define DIGESTD_OS_RESOLVER_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -31,6 +32,7 @@ union resolver_address {
 
 /* What a name stands for, the best first (RFC 6724); n = 0: nothing. */
 struct resolver_answer {
+	bool no_such_name; /* a name server says so */
 	size_t n;
 	union resolver_address addresses[RESOLVER_ADDRESSES];
 };

@@ -6,6 +6,7 @@
 
 #include "digestd/node/node_answer.h"
 #include "digestd/proxy/fill.h"
+#include "digestd/proxy/origin_faults.h"
 #include "digestd/proxy/request.h"
 
 static void fill_plain_event(struct fill *f, enum node_event event);
@@ -487,6 +488,8 @@ static void fill_refuse_answer(struct fill *f)
 	};
 
 	worker_add(&f->worker->counters.origin_errors, 1);
+	origin_faults_add(f->worker->shared.faults, f->q->upstream,
+			  FETCH_CAUSE_not_http, worker_now_ms(f->worker));
 	fill_stop_fetch(f);
 	fill_event(f, &in);
 }
@@ -608,7 +611,8 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 			(f->lease.asks && result == FETCH_TIMEOUT);
 }
 
-static void fill_count_failure(struct fill *f, enum fetch_result result)
+static void fill_count_failure(struct fill *f, enum fetch_result result,
+			       enum fetch_cause cause)
 {
 	/* a tunnel may end as it likes */
 	if (f->source == SOURCE_PEER || f->tunnel)
@@ -616,8 +620,10 @@ static void fill_count_failure(struct fill *f, enum fetch_result result)
 	worker_add(&f->worker->counters.origin_errors, 1);
 	if (result == FETCH_UNTRUSTED)
 		worker_add(&f->worker->counters.origin_untrusted, 1);
-	if (f->q->upstream)
-		worker_log_origin(f->worker, result, f->q->upstream);
+	if (!cause)
+		cause = fetch_cause_of_result(result);
+	origin_faults_add(f->worker->shared.faults, f->q->upstream, cause,
+			  worker_now_ms(f->worker));
 }
 
 static void fill_on_done(void *arg, struct fetch *fetch,
@@ -636,7 +642,7 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 		fill_distance_late(f);
 	if (done->result != FETCH_COMPLETE) {
 		fill_fail(f, done->result, &in);
-		fill_count_failure(f, done->result);
+		fill_count_failure(f, done->result, done->cause);
 	}
 	fill_event(f, &in);
 }

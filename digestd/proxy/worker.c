@@ -343,45 +343,6 @@ void worker_count(const struct worker *worker, struct worker_counters *sum)
 	}
 }
 
-/* Null: it is not the origin's fault. */
-static const char *worker_origin_fault(enum fetch_result result)
-{
-	switch (result) {
-	case FETCH_NOCONNECT:
-		return "cannot connect, or cannot resolve its name";
-	case FETCH_TIMEOUT:
-		return "no answer in time";
-	case FETCH_TRUNCATED:
-		return "its answer broke off";
-	case FETCH_BAD:
-		return "no valid answer";
-	case FETCH_NOTLS:
-		return "there is no TLS with it";
-	case FETCH_UNTRUSTED:
-		return "its certificate is not trusted";
-	case FETCH_COMPLETE:
-	case FETCH_REFUSED:
-	case FETCH_NOMEM:
-		break;
-	}
-	return NULL;
-}
-
-void worker_log_origin(struct worker *w, enum fetch_result result,
-		       const char *url)
-{
-	struct log_limit *limit = &w->origin_log[result];
-	const char *fault = worker_origin_fault(result);
-	unsigned dropped;
-	char room[64];
-
-	limit->burst = 1;
-	limit->period_ms = WORKER_LOG_MS;
-	if (fault && log_allow(limit, loop_now_ms(w->loop), &dropped))
-		log_write(LOG_WARNING, "fetch", "origin %s: %s%s", url, fault,
-			  log_suppressed(dropped, room));
-}
-
 void worker_count_loop(struct worker *w)
 {
 	unsigned dropped;

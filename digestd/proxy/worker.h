@@ -28,6 +28,7 @@ struct collapses;
 struct loop;
 struct lease_desk;
 struct loop_call;
+struct origin_faults;
 struct peerset;
 struct placer;
 struct server_handler;
@@ -148,6 +149,7 @@ struct worker_shared {
 	struct placer *placer; /* null: all is kept here */
 	struct lease_desk *leases; /* null: peers are asked for none */
 	struct teller *teller; /* of purges; null: nobody is told */
+	struct origin_faults *faults; /* null: nobody counts them */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */

@@ -39,7 +39,6 @@ struct worker {
 	struct fill *fills;
 	struct reply_slices *sliced; /* replies in slices */
 	struct worker_counters counters; /* written here, read anywhere */
-	struct log_limit origin_log[FETCH_RESULTS];
 	struct log_limit loop_log;
 	struct purger purger; /* for peers */
 	struct heard_by heard_by; /* what they have said */
@@ -62,11 +61,6 @@ struct worker_settings *
 worker_settings_copy(const struct worker_settings *from);
 struct worker_settings *worker_settings_ref(struct worker_settings *s);
 void worker_settings_unref(struct worker_settings *s);
-
-/* A fetch from an origin of the configuration has failed: logged, of each
- * result now and then. */
-void worker_log_origin(struct worker *w, enum fetch_result result,
-		       const char *url);
 
 /* A request has come that names this node among those that it has passed:
  * counted, and logged now and then. */

@@ -234,7 +234,7 @@ unsigned conn_client_count(const struct conn *c);
  * another, or little memory. */
 void server_make_room(struct server *s);
 
-/* Whether one that has come may stay: when all memory is in use, an address that
+/* Whether one that has come may stay: with all memory in use, an address that
  * has many gets no more. */
 bool server_has_memory_for(const struct conn *c);
 

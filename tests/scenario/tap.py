@@ -67,7 +67,7 @@ class Tap:
 # What clients and origins say to one node, and what else becomes of one node.
 # make check runs both beside those of clusters: all of them mostly wait.
 OF_MESSAGES = {f"test_{name}.py" for name in """
-    cookies early front http http2 interim proxy_protocol ranges refusals
+    causes cookies early front http http2 interim proxy_protocol ranges refusals
     slow tls trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
     admission disk kill memory nginx operation soak systemd tutorial varnish
