@@ -35,6 +35,7 @@ bool node_ask_is_shareable(const struct node_ask *a)
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale)
 {
 	return a->cacheable && !has_stale && a->cc->max_age != 0 &&
+	       !(a->unheard && (a->ranged || a->for_slices)) &&
 	       node_ask_is_for_all(a);
 }
 

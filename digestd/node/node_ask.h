@@ -20,6 +20,8 @@ struct node_ask {
 	bool cacheable;       /* GET or HEAD that the store may answer */
 	bool ranged; /* it has a Range */
 	uint64_t slice_bytes; /* of large objects; 0: there are no slices */
+	bool for_slices; /* of an object whose head is here */
+	bool unheard;    /* what peers bring may not be kept */
 };
 
 enum { NODE_ASK_SLICES = 8 }; /* that are asked for at a time */
@@ -34,7 +36,8 @@ bool node_ask_is_shareable(const struct node_ask *a);
 /*
  * Whether peers may be asked. What only origins can do, they are not asked for:
  * to confirm what is stale here (has_stale), to answer anew or for one client,
- * to send a range that is not of whole slices.
+ * to send a range that is not of whole slices. Nor are they for slices that may
+ * not be kept: those are sent from the store.
  */
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
 

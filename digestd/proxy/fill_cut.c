@@ -247,7 +247,8 @@ bool fill_cut_begins(struct fill *f, int64_t body_len)
 	if ((f->status == 200 &&
 	     body_len <= (int64_t)f->q->settings->slice_bytes) ||
 	    (f->status != 200 && !f->aligned) || !f->client || !f->q->get ||
-	    !f->q->cacheable || f->stale || !fill_cut_has_room(f) ||
+	    !f->q->cacheable || f->stale || f->unheard ||
+	    !fill_cut_has_room(f) ||
 	    !slices_begin(&answer, f->q->settings->slice_bytes, &len, &part))
 		return false;
 	f->status = 200; /* it is stored as that, and judged as it */
@@ -276,6 +277,8 @@ enum node_head fill_cut_read(struct fill *f, int64_t body_len)
 	const struct range asked = slices_part(&cut->slices, cut->asked);
 	struct range part;
 
+	if (f->unheard)
+		return NODE_HEAD_UNUSABLE;
 	switch (slices_judge(&answer, &cut->slices, cut->validator, &asked,
 			     &part)) {
 	case SLICES_FAILED:

@@ -192,6 +192,8 @@ static bool fill_fetch_may_ask_peers(const struct fill *f)
 
 	if (f->as_it_is)
 		ask.slice_bytes = 0;
+	ask.for_slices = f->node.purpose == NODE_FOR_SLICES;
+	ask.unheard = !cache_has_heard_all(f->worker->shared.cache);
 	return f->worker->view &&
 	       cache_has_caught_up(f->worker->shared.cache) &&
 	       node_ask_may_be_at_peers(&ask, f->stale);

@@ -113,10 +113,30 @@ static void whole_slices_are_for_all(void **arg)
 			assert_true(node_ask_is_shareable(&ask));
 			assert_true(node_ask_may_be_at_peers(&ask, false));
 			assert_false(node_ask_may_be_at_peers(&ask, true));
+			ask.unheard = true;
+			assert_false(node_ask_may_be_at_peers(&ask, false));
 		}
 		ask.get = false;
 		assert_false(node_ask_align(&ask, range));
 		fields_free(&f);
+	}
+}
+
+/* What peers bring goes past the store until all of them were heard: slices can
+ * only be had from there. */
+static void slices_wait_for_who_was_not_heard(void **arg)
+{
+	struct cachecontrol cc;
+	struct node_ask ask;
+
+	(void)arg;
+	cachecontrol_request(&fields_none, &cc);
+	for (unsigned facts = 0; facts < 4; facts++) {
+		ask = ask_by(GET, &fields_none, &cc);
+		ask.unheard = facts & 1;
+		ask.for_slices = facts & 2;
+		assert_int_equal(node_ask_may_be_at_peers(&ask, false),
+				 facts != 3);
 	}
 }
 
@@ -212,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_asked),
 		cmocka_unit_test(whole_slices_are_for_all),
+		cmocka_unit_test(slices_wait_for_who_was_not_heard),
 		cmocka_unit_test(conditions),
 	};
 
