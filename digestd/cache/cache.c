@@ -229,6 +229,7 @@ void cache_free(struct cache **cache)
 	invalidation_log_free(&c->purges);
 	catalog_free(&c->catalog);
 	cache_free_shards(c);
+	free(c->given_up);
 	pthread_mutex_destroy(&c->room_lock);
 	pthread_mutex_destroy(&c->catalog_lock);
 	pthread_mutex_destroy(&c->released_lock);

@@ -493,14 +493,28 @@ static void cache_disk_load_entry(void *arg, struct disk_entry *e,
 
 /* A disk that has no room, or fails, is done without; it is not the node's
  * fault, and not its operator's. */
-static int cache_disk_give_up(struct cache *cache, int err)
+static int cache_disk_give_up(struct cache *cache, const char *path, int err)
 {
 	if (err != -ENOSPC && err != -EDQUOT && err != -EIO && err != -EROFS)
 		return err;
 	log_write(LOG_ERROR, "disk", "%s: nothing is kept on disk",
 		  strerror(-err));
 	cache_close_disk(cache);
-	return 0;
+	cache->given_up = strdup(path);
+	return cache->given_up ? 0 : -ENOMEM;
+}
+
+void cache_discard_disk(struct cache *cache)
+{
+	int err = cache->given_up ? disk_discard(cache->given_up) : 0;
+
+	if (err)
+		log_write(LOG_ERROR, "disk",
+			  "%s: %s: what is purged may be back at the next "
+			  "start",
+			  cache->given_up, strerror(-err));
+	free(cache->given_up);
+	cache->given_up = NULL;
 }
 
 int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
@@ -522,7 +536,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 		log_write(LOG_ERROR, "disk", "%s: %s", settings->disk_path,
 			  err == -EBUSY ? "another process uses it" :
 					  strerror(-err));
-		return cache_disk_give_up(cache, err);
+		return cache_disk_give_up(cache, settings->disk_path, err);
 	}
 	cache->disk_bytes = settings->disk_bytes;
 	cache->ondisk.events.released = cache_disk_released;
@@ -533,7 +547,7 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	if (!err)
 		err = disk_load(cache->disk, cache_disk_load_entry, cache);
 	if (err)
-		return cache_disk_give_up(cache, err);
+		return cache_disk_give_up(cache, settings->disk_path, err);
 	return 0;
 }
 

@@ -109,6 +109,8 @@ struct cache {
 	bool has_left;	      /* that has something */
 	struct disk *disk; /* null: there is none */
 	uint64_t disk_bytes;
+	char *given_up; /* the path of a disk that could not be used, with what
+			   it had; under purges_lock */
 	uint8_t hash_secret[16]; /* of the keys */
 	bool closing;
 	uint64_t instance;	 /* of the node, for its purges */
@@ -260,7 +262,7 @@ int cache_insert(struct cache *cache, const struct scd_key *key,
 
 /*
  * The disk tier, in cache_disk.c; with the lock, unless said otherwise. All but
- * the first two need one.
+ * the first three need one.
  */
 
 /* Opens it, and finds what is there; without the lock. */
@@ -268,6 +270,10 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings);
 
 /* Writes what is waiting, and closes; without the lock. */
 void cache_close_disk(struct cache *cache);
+
+/* Something is removed: a disk that was given up must not have it at the next
+ * start, so all that is there goes. With the lock of purges. */
+void cache_discard_disk(struct cache *cache);
 
 /* The variant on disk that is for a request; null: none. */
 struct disk_entry *cache_match_disk(const struct cache *cache,

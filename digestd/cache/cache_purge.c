@@ -198,6 +198,7 @@ static uint64_t cache_purge_log(struct cache *cache,
 		invalidation_log_newest(log, &subject).added <= *purge->asked;
 	uint64_t seq = invalidation_log_add(log, &of, &purge->at, purge->now_s);
 
+	cache_discard_disk(cache);
 	if (current)
 		*purge->asked = invalidation_log_now(log);
 	cache_purges_unlock(cache);
@@ -259,6 +260,7 @@ static void cache_purge_note(struct cache *cache,
 {
 	struct invalidation_log *log = cache_purges_lock(cache);
 
+	cache_discard_disk(cache);
 	for (size_t i = 0; i < purge->n; i++) {
 		const struct invalidation_entry *e = &purge->entries[i];
 		const struct invalidation_position at = {source, e->seq};

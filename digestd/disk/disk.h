@@ -153,6 +153,13 @@ int disk_load(struct disk *disk,
 			   const struct scd_key *key),
 	      void *arg);
 
+/*
+ * Removes all objects from a folder that is not open: who does without it
+ * cannot write down there what is removed meanwhile. Returns 0 or a negative
+ * errno, and then some may be left.
+ */
+int disk_discard(const char *path);
+
 /* Writes what is waiting, and frees; *disk becomes null; null is allowed. */
 void disk_close(struct disk **disk);
 

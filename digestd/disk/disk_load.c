@@ -254,6 +254,27 @@ static void disk_load_free(struct disk_loading *l)
 	free(l->known);
 }
 
+int disk_discard(const char *path)
+{
+	struct disk_files *files = NULL;
+	uint64_t *numbers = NULL;
+	size_t n = 0;
+	int err = disk_files_open(path, &files);
+
+	if (!err)
+		err = disk_segments_list(files, &numbers, &n);
+	/* without its record, a file goes at the next start */
+	for (size_t i = 0; i < n; i++) {
+		int failed = disk_segments_remove(files, (uint32_t)numbers[i]);
+
+		if (failed)
+			err = failed;
+	}
+	free(numbers);
+	disk_files_close(&files);
+	return err;
+}
+
 int disk_load(struct disk *disk,
 	      void (*each)(void *arg, struct disk_entry *e,
 			   const struct scd_key *key),

@@ -577,6 +577,45 @@ static void every_read_fails(void **state)
 	close_cache();
 }
 
+/* A disk that fails at a start is done without. What is purged meanwhile does
+ * not come back at the next one. */
+static void nothing_comes_back_that_was_given_up(void **state)
+{
+	const struct scd_key key = key_of(SOME);
+	struct store_stats store;
+	struct disk_counters now;
+
+	(void)state;
+	open_cache();
+	write_some();
+	put(SOME, LARGE);
+	close_cache();
+	disk_fail_at(DISK_CALL_READ, 1, EIO, false);
+	open_cache();
+	assert_int_equal(disk_failed(), 1);
+	disk_fail_at(DISK_CALL_READ, 0, 0, false);
+	assert_false(cache_disk_stats(cache, &store, &now));
+	close_cache(); /* nothing was */
+	open_cache();
+	assert_true(has(SOME, LARGE));
+	close_cache();
+	disk_fail_at(DISK_CALL_READ, 1, EIO, false);
+	open_cache();
+	disk_fail_at(DISK_CALL_READ, 0, 0, false);
+	cache_drop(cache, &key, NULL, 0);
+	close_cache();
+	open_cache();
+	assert_int_equal(objects(), 0);
+	assert_false(has(SOME, LARGE));
+	for (unsigned n = 0; n < SOME; n++)
+		assert_false(has(n, n * 3000));
+	put(0, LARGE);
+	close_cache();
+	open_cache();
+	assert_true(has(0, LARGE));
+	close_cache();
+}
+
 static void a_folder_that_is_none(void **state)
 {
 	struct cache_settings settings = small_cache_settings();
@@ -721,6 +760,7 @@ int main(void)
 		CASE(writes_that_fail),
 		CASE(every_write_fails),
 		CASE(every_read_fails),
+		CASE(nothing_comes_back_that_was_given_up),
 		CASE(a_folder_that_is_none),
 		CASE(files_of_others),
 		CASE(starts_that_fail),

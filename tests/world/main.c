@@ -62,6 +62,8 @@ enum {
 static const uint64_t world_failed_once[] = {
 	720, /* slices were asked of peers of which none may be kept: the reply
 		waited for them until it broke off */
+	1526, /* a node that could not read its disk did without, and had what
+		 was purged meanwhile back at the next start */
 };
 
 enum {
