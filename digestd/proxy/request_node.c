@@ -268,6 +268,10 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 				      .now_s = worker_now_s(r->worker) };
 
 	r->found_as = NODE_FOUND_NONE;
+	/* a peer that waits has found something before */
+	if (!r->lent)
+		cached_unref(&r->found);
+	r->found = NULL;
 	if (!c)
 		return;
 	r->found = c;
