@@ -30,11 +30,19 @@ static struct node_fill_step node_fill_drop(struct node_fill *f,
 	return node_fill_end(f, actions | NODE_FORGET | NODE_LAND);
 }
 
+/* The client has seen nothing of this fill. Whose slices pass, has begun its
+ * reply long ago, and asks somebody else. */
+static uint32_t node_fill_disappoint(const struct node_fill *f)
+{
+	if (!f->client)
+		return 0;
+	return f->purpose == NODE_FOR_PASSING ? NODE_WAKE : NODE_REPLY_ERROR;
+}
+
 static struct node_fill_step node_fill_fail(struct node_fill *f,
 					    unsigned status, const char *why)
 {
-	struct node_fill_step step =
-		node_fill_drop(f, f->client ? NODE_REPLY_ERROR : 0);
+	struct node_fill_step step = node_fill_drop(f, node_fill_disappoint(f));
 
 	step.status = status;
 	step.why = why;
@@ -62,6 +70,12 @@ static bool node_fill_shows(const struct node_fill *f)
 	       f->state == NODE_REJOIN;
 }
 
+bool node_fill_is_for_slices(const struct node_fill *f)
+{
+	return f->purpose == NODE_FOR_SLICES ||
+	       f->purpose == NODE_FOR_PASSING;
+}
+
 bool node_fill_asks(const struct node_fill *f)
 {
 	return f->state == NODE_ASK_PEER || f->state == NODE_ASK_ORIGIN;
@@ -87,7 +101,7 @@ static struct node_fill_step node_fill_break_off(struct node_fill *f)
 
 	f->result = NODE_BROKEN;
 	if (f->client)
-		step.actions |= shows ? NODE_WAKE : NODE_REPLY_ERROR;
+		step.actions |= shows ? NODE_WAKE : node_fill_disappoint(f);
 	step.status = 502;
 	step.why = "truncated";
 	return step;
@@ -124,7 +138,7 @@ static struct node_fill_step node_fill_complete(struct node_fill *f,
 
 	if (node_fill_is_from_peer(f))
 		actions |= NODE_RECORD_HIT;
-	else if (f->client)
+	else if (f->client && f->purpose != NODE_FOR_PASSING)
 		actions |= NODE_COUNT_MISS;
 	if (f->client)
 		actions |= node_fill_shows(f) ? NODE_WAKE :
@@ -206,13 +220,14 @@ node_fill_on_origin_head(struct node_fill *f, const struct node_fill_input *in)
 	case NODE_HEAD_SLICES:
 		return node_fill_cut(f, in);
 	case NODE_HEAD_CHANGED:
-		assert(f->purpose == NODE_FOR_SLICES);
-		return node_fill_drop(f, NODE_INVALIDATE);
+		assert(node_fill_is_for_slices(f));
+		return node_fill_drop(f, NODE_INVALIDATE |
+						 node_fill_disappoint(f));
 	case NODE_HEAD_USABLE:
 		break;
 	case NODE_HEAD_UNUSABLE: /* else an origin's answer is used */
-		assert(f->purpose == NODE_FOR_SLICES);
-		return node_fill_drop(f, 0);
+		assert(node_fill_is_for_slices(f));
+		return node_fill_drop(f, node_fill_disappoint(f));
 	}
 	return node_fill_do(NODE_INVALIDATE | NODE_ADMIT);
 }

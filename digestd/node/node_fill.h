@@ -11,7 +11,8 @@
  * A fill that renews what is stored, probes a peer, or fetches slices has no
  * client. One that begins an object in slices answers its client with the head;
  * from then on that follows slices (node_slices.h), as all others do, and no
- * client's pace is the fill's.
+ * client's pace is the fill's. Where there is no memory to store slices, a
+ * reply has them pass: it is the fill's client then.
  *
  * Bytes stay outside: a fill counts them. Its source sends against a credit in
  * bytes: at 0 it waits, until the client has taken enough of what is here.
@@ -51,6 +52,7 @@ enum node_purpose {
 	NODE_FOR_RENEWAL, /* of what is stored */
 	NODE_FOR_PROBE,   /* of a half-open peer */
 	NODE_FOR_SLICES,  /* of a large object, whose head is here */
+	NODE_FOR_PASSING, /* of them, past the store, as memory is short */
 };
 
 enum node_result {
@@ -237,6 +239,9 @@ bool node_fill_compares(const struct node_fill *f);
  * it any more: it is small, or nearly done, and nobody else is short of memory
  * (node_memory_is_short()). */
 bool node_fill_goes_on_alone(const struct node_fill *f, bool memory_is_short);
+
+/* Whether it asks for slices of an object whose head is here. */
+bool node_fill_is_for_slices(const struct node_fill *f);
 
 /* Whether it waits for a header. */
 bool node_fill_asks(const struct node_fill *f);

@@ -1,20 +1,30 @@
 /*
  * What a fill does in NODE_CUT_PEER and NODE_CUT_ORIGIN: what comes is stored
- * in slices.
+ * in slices; and how it begins to pass them.
  */
 #include <assert.h>
 
 #include "digestd/node/node_fill_inside.h"
 
-/* What comes is stored in slices. */
+/* What comes is sent as it comes, and not stored. */
+static struct node_fill_step node_fill_pass(struct node_fill *f)
+{
+	assert(f->client && !node_fill_is_from_peer(f));
+	f->state = NODE_SHOW_ORIGIN;
+	return node_fill_do(NODE_TAKE_WINDOW);
+}
+
+/* What comes is stored in slices, or passes. */
 struct node_fill_step node_fill_cut(struct node_fill *f,
 				    const struct node_fill_input *in)
 {
 	bool peer = node_fill_is_from_peer(f);
 	uint32_t actions = NODE_STORE;
 
-	assert(f->purpose == NODE_FOR_CLIENT || f->purpose == NODE_FOR_SLICES);
+	assert(f->purpose == NODE_FOR_CLIENT || node_fill_is_for_slices(f));
 	f->keep = NODE_KEEP_NO;
+	if (f->purpose == NODE_FOR_PASSING)
+		return node_fill_pass(f);
 	if (f->client)
 		actions |= NODE_REPLY_STORED | (peer ? 0 : NODE_COUNT_MISS);
 	if (peer)

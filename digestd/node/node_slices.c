@@ -35,7 +35,6 @@ static enum node_slices_action node_slices_fetch(struct node_slices *s)
 	return node_slices_go(s, NODE_SLICES_BETWEEN, NODE_SLICES_FETCH);
 }
 
-/* Memory may come back: what others are sent now is theirs only for a while. */
 static enum node_slices_action node_slices_pause(struct node_slices *s)
 {
 	if (s->pauses == NODE_SLICES_PAUSES)
@@ -43,6 +42,17 @@ static enum node_slices_action node_slices_pause(struct node_slices *s)
 	s->pauses++;
 	s->tries = s->joins = 0;
 	return node_slices_go(s, NODE_SLICES_PAUSED, NODE_SLICES_PAUSE);
+}
+
+/* There is no memory to store it. That may come back, or else the slice goes
+ * past the store, as what is not known does then. */
+static enum node_slices_action node_slices_starve(struct node_slices *s)
+{
+	if (s->pauses < NODE_SLICES_PATIENCE)
+		return node_slices_pause(s);
+	if (s->tries == NODE_SLICES_TRIES)
+		return node_slices_break(s);
+	return node_slices_go(s, NODE_SLICES_BETWEEN, NODE_SLICES_PASS);
 }
 
 /* Reads ahead less, or again as much as before. */
@@ -88,6 +98,11 @@ node_slices_on_fetched(struct node_slices *s,
 		s->joins++;
 		return NODE_SLICES_LOOK;
 	case NODE_SLICES_NO_MEMORY:
+		return node_slices_starve(s);
+	case NODE_SLICES_PASSES:
+		s->tries++;
+		return node_slices_go(s, NODE_SLICES_PASSING, NODE_SLICES_SEND);
+	case NODE_SLICES_NO_WINDOW:
 		return node_slices_pause(s);
 	}
 	return node_slices_go(s, NODE_SLICES_FOLLOWING, NODE_SLICES_SEND);
@@ -107,7 +122,12 @@ node_slices_on_taken(struct node_slices *s, const struct node_slices_input *in)
 	if (in->more)
 		return node_slices_go(s, NODE_SLICES_READING,
 				      NODE_SLICES_READ_ON);
-	s->tries = s->joins = s->pauses = 0;
+	s->tries = s->joins = 0;
+	/* only what was stored shows that there is memory again */
+	if (s->state == NODE_SLICES_FOLLOWING)
+		s->pauses = 0;
+	else if (s->pauses > NODE_SLICES_PATIENCE)
+		s->pauses = NODE_SLICES_PATIENCE;
 	return node_slices_go(s, NODE_SLICES_BETWEEN, NODE_SLICES_LOOK);
 }
 
@@ -116,7 +136,7 @@ static enum node_slices_action
 node_slices_on_ended(struct node_slices *s, const struct node_slices_input *in)
 {
 	if (in->no_memory)
-		return node_slices_pause(s);
+		return node_slices_starve(s);
 	return node_slices_go(s, NODE_SLICES_BETWEEN, NODE_SLICES_LOOK);
 }
 
@@ -193,6 +213,15 @@ node_slices_table[NODE_SLICES_STATES][NODE_SLICES_EVENTS] = {
 		[NODE_SLICES_TIMER]   = IMPOSSIBLE,
 		[NODE_SLICES_LEFT]    = node_slices_on_left,
 	},
+	[NODE_SLICES_PASSING] = {
+		[NODE_SLICES_FOUND]   = IMPOSSIBLE,
+		[NODE_SLICES_FETCHED] = IMPOSSIBLE,
+		[NODE_SLICES_READ]    = IMPOSSIBLE,
+		[NODE_SLICES_TAKEN]   = node_slices_on_taken,
+		[NODE_SLICES_ENDED]   = node_slices_on_ended,
+		[NODE_SLICES_TIMER]   = IMPOSSIBLE,
+		[NODE_SLICES_LEFT]    = node_slices_on_left,
+	},
 	[NODE_SLICES_PAUSED] = {
 		[NODE_SLICES_FOUND]   = IMPOSSIBLE,
 		[NODE_SLICES_FETCHED] = IMPOSSIBLE,
@@ -241,8 +270,17 @@ const char *node_slices_state_name(enum node_slices_state state)
 {
 	static const char *const names[NODE_SLICES_STATES] = {
 		"BETWEEN", "READING", "HERE",   "FOLLOWING",
-		"PAUSED",  "BROKEN",  "CLOSED",
+		"PASSING", "PAUSED",  "BROKEN", "CLOSED",
 	};
 
 	return names[state];
+}
+
+const char *node_slices_event_name(enum node_slices_event event)
+{
+	static const char *const names[NODE_SLICES_EVENTS] = {
+		"FOUND", "FETCHED", "READ", "TAKEN", "ENDED", "TIMER", "LEFT",
+	};
+
+	return names[event];
 }

@@ -10,6 +10,8 @@
  *   READING    it is on disk, and is being read
  *   HERE       its bytes can be sent
  *   FOLLOWING  it is being fetched, and sent as it comes
+ *   PASSING    it comes for this reply alone, and is not stored: memory has
+ *              been short for a while
  *   PAUSED     there was no memory to fetch it; until a timer
  *   BROKEN     it cannot be had: the reply breaks off
  *   CLOSED     there is no client; calls may yet come
@@ -24,6 +26,7 @@ enum node_slices_state {
 	NODE_SLICES_READING,
 	NODE_SLICES_HERE,
 	NODE_SLICES_FOLLOWING,
+	NODE_SLICES_PASSING,
 	NODE_SLICES_PAUSED,
 	NODE_SLICES_BROKEN,
 	NODE_SLICES_CLOSED,
@@ -32,7 +35,8 @@ enum node_slices_state {
 
 enum node_slices_event {
 	NODE_SLICES_FOUND,   /* the slice has been looked for: at `place` */
-	NODE_SLICES_FETCHED, /* what became of NODE_SLICES_FETCH: `flight` */
+	NODE_SLICES_FETCHED, /* what became of NODE_SLICES_FETCH, or _PASS:
+				`flight` */
 	NODE_SLICES_READ,    /* the disk has been read, or cannot be */
 	NODE_SLICES_TAKEN,   /* the client has taken all that is at hand */
 	NODE_SLICES_ENDED,   /* the fetch that it follows: it broke off */
@@ -54,6 +58,8 @@ enum node_slices_flight {
 	NODE_SLICES_LEADS,  /* a fetch of its own */
 	NODE_SLICES_STORED, /* another has stored it meanwhile */
 	NODE_SLICES_NO_MEMORY,
+	NODE_SLICES_PASSES, /* past the store */
+	NODE_SLICES_NO_WINDOW, /* there is no memory even for that */
 };
 
 enum {
@@ -63,6 +69,9 @@ enum {
 	NODE_SLICES_JOINS = 32,
 	NODE_SLICES_PAUSE_MS = 100,
 	NODE_SLICES_PAUSES = 300, /* of one slice */
+	/* of them, before it passes: what others are sent is theirs only for a
+	 * while; who has waited so long once passes the next ones at once */
+	NODE_SLICES_PATIENCE = 5,
 	NODE_SLICES_AHEAD = 8, /* that are fetched at a time */
 };
 
@@ -90,6 +99,7 @@ enum node_slices_action {
 	NODE_SLICES_WAIT,    /* for the next event */
 	NODE_SLICES_LOOK,    /* where the slice is; then FOUND */
 	NODE_SLICES_FETCH,   /* join or lead; then FETCHED */
+	NODE_SLICES_PASS,    /* ask for it past the store; then FETCHED */
 	NODE_SLICES_READ_ON, /* more of it from the disk */
 	NODE_SLICES_SEND,    /* what is at hand */
 	NODE_SLICES_PAUSE,   /* set the timer */
@@ -104,9 +114,10 @@ void node_slices_init(struct node_slices *s, bool may_fetch);
 enum node_slices_action node_slices_step(struct node_slices *s,
 					 const struct node_slices_input *in);
 
-/* Whether a pair is in the table; the name of a state. */
+/* Whether a pair is in the table; the names of a state and of an event. */
 bool node_slices_handles(enum node_slices_state state,
 			 enum node_slices_event event);
 const char *node_slices_state_name(enum node_slices_state state);
+const char *node_slices_event_name(enum node_slices_event event);
 
 #endif

@@ -77,7 +77,7 @@ void fill_drop_trailers(struct fill *f)
 
 static void fill_free(struct fill *f)
 {
-	assert(!f->client);
+	assert(!f->client && !f->passes_to);
 	fill_stop_fetch(f);
 	fill_tunnel_end(f);
 	fill_end_collapse(f);
@@ -106,7 +106,8 @@ static void fill_free(struct fill *f)
 
 void fill_free_if_over(struct fill *f)
 {
-	if (!f->client && f->node.state == NODE_LANDED && !f->busy)
+	if (!f->client && !f->passes_to && f->node.state == NODE_LANDED &&
+	    !f->busy)
 		fill_free(f);
 }
 

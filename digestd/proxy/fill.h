@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
@@ -31,6 +32,7 @@
 #include "digestd/proxy/worker_inside.h"
 
 struct fill_cut;
+struct reply_slices;
 struct request;
 
 /* What a fill has of the process's memory, see fill_memory.c. */
@@ -106,6 +108,7 @@ struct fill {
 	struct buffer body;
 	struct fill_memory memory;
 	struct fill_cut *cut;	 /* it is stored in slices; null: it is not */
+	struct reply_slices *passes_to; /* or they are sent by that alone */
 	bool busy;		 /* with bytes of several: is not freed */
 
 	struct fill *next, **link; /* in the worker */
@@ -322,6 +325,25 @@ struct fill_cut_want {
 
 /* Fetches them; without memory, lets go of who waits. */
 void fill_cut_run(const struct fill_cut_want *want);
+
+/*
+ * Has a part of the run, which nobody leads, come to a reply past the store, as
+ * fast as that takes it: reply_slices_wake() is called when there is more, or
+ * the end. Null: there is no memory. It is the reply's until it leaves.
+ */
+struct fill *fill_cut_pass(const struct fill_cut_want *want,
+			   const struct range *part, struct reply_slices *to);
+
+/* Bytes of what was asked for, or BODY_*. */
+ssize_t fill_cut_take_passed(struct fill *f, char *buf, size_t cap);
+
+/* The reply needs no more of it; *f becomes null. */
+void fill_cut_leave(struct fill **f);
+
+/* Of bytes that come: those that are before what was asked for, if the answer
+ * is more than that. They have been dropped; at the next call they count. */
+size_t fill_cut_skips(const struct fill *f, size_t len);
+void fill_cut_skip(struct fill *f, size_t len);
 
 /* What a response does to the store, in fill_store.c. */
 

@@ -28,6 +28,7 @@ struct fill_cut {
 	char *validator;         /* that a run is asked with; null: a first
 				    answer */
 	struct slices_run asked; /* of a run */
+	struct range part;       /* and its bytes; or what passes of it */
 	uint64_t next, end;      /* from the slice that comes, those led */
 	uint64_t brings;         /* the answer's end */
 	uint64_t skip;           /* bytes that come before the next slice */
@@ -125,10 +126,9 @@ static void fill_cut_extend(struct fill *f, uint64_t end)
 /* A run. */
 static int fill_cut_ask_slices(struct fill *f)
 {
-	const struct range part = slices_part(&f->cut->slices, f->cut->asked);
 	char range[SLICES_RANGE];
 
-	slices_range(&part, range);
+	slices_range(&f->cut->part, range);
 	return fields_set(&f->out, "Range", range) ||
 	       fields_set(&f->out, "If-Range", f->cut->validator);
 }
@@ -152,7 +152,7 @@ int fill_cut_ask(struct fill *f)
 	char range[SLICES_RANGE];
 	struct node_ask ask;
 
-	if (f->node.purpose == NODE_FOR_SLICES)
+	if (node_fill_is_for_slices(&f->node))
 		return fill_cut_ask_slices(f);
 	f->aligned = false;
 	if (!question_is_ranged(f->q, &f->in) || !f->client || f->stale ||
@@ -274,12 +274,11 @@ enum node_head fill_cut_read(struct fill *f, int64_t body_len)
 	const struct slices_answer answer = {f->status, &f->response, body_len,
 					     worker_wall_s(f->worker)};
 	struct fill_cut *cut = f->cut;
-	const struct range asked = slices_part(&cut->slices, cut->asked);
 	struct range part;
 
 	if (f->unheard)
 		return NODE_HEAD_UNUSABLE;
-	switch (slices_judge(&answer, &cut->slices, cut->validator, &asked,
+	switch (slices_judge(&answer, &cut->slices, cut->validator, &cut->part,
 			     &part)) {
 	case SLICES_FAILED:
 		return NODE_HEAD_UNUSABLE;
@@ -288,25 +287,39 @@ enum node_head fill_cut_read(struct fill *f, int64_t body_len)
 	case SLICES_USABLE:
 		break;
 	}
-	cut->skip = asked.first - part.first;
+	cut->skip = cut->part.first - part.first;
 	cut->brings = cut->asked.end;
 	return NODE_HEAD_SLICES;
 }
 
-static int fill_cut_ask_run(struct fill *f, const struct fill_cut_want *want)
+/* A fill for a run, which has its validator; null: no memory. */
+static struct fill *fill_cut_new_run(const struct fill_cut_want *want,
+				     enum node_purpose purpose)
 {
+	struct fill *f = fill_new_beside(want->worker, want->q, want->fields);
 	const char *validator;
 	struct fields fields;
 
-	if (cached_fields(want->head, &fields))
-		return -1;
+	if (!f)
+		return NULL;
+	f->node.purpose = purpose;
+	f->cut = fill_cut_new(want->slices, want->head);
+	if (!f->cut || cached_fields(want->head, &fields)) {
+		fill_free_if_over(f);
+		return NULL;
+	}
 	validator = slices_validator(&fields, worker_wall_s(f->worker));
 	f->cut->validator = validator ? strdup(validator) : NULL;
 	fields_free(&fields);
-	if (!f->cut->validator)
-		return -1;
+	if (f->cut->validator)
+		return f;
+	fill_free_if_over(f);
+	return NULL;
+}
+
+static int fill_cut_ask_run(struct fill *f, const struct fill_cut_want *want)
+{
 	f->place = node_keep_place_renewed(cached_place(want->head));
-	f->node.purpose = NODE_FOR_SLICES;
 	f->cut->next = want->run.first;
 	if (!fill_hold(f, fill_cut_len(f->cut)))
 		return -1;
@@ -315,6 +328,7 @@ static int fill_cut_ask_run(struct fill *f, const struct fill_cut_want *want)
 	f->cut->brings = want->run.end;
 	fill_cut_extend(f, want->run.end);
 	f->cut->asked = (struct slices_run){f->cut->next, f->cut->end};
+	f->cut->part = slices_part(&f->cut->slices, f->cut->asked);
 	worker_add(&f->worker->counters.slice_fetches, 1);
 	fill_ask(f);
 	return 0;
@@ -323,11 +337,9 @@ static int fill_cut_ask_run(struct fill *f, const struct fill_cut_want *want)
 void fill_cut_run(const struct fill_cut_want *want)
 {
 	struct shared_landing nothing = {.lead = want->lead};
-	struct fill *f = fill_new_beside(want->worker, want->q, want->fields);
+	struct fill *f = fill_cut_new_run(want, NODE_FOR_SLICES);
 
-	if (f)
-		f->cut = fill_cut_new(want->slices, want->head);
-	if (f && f->cut) {
+	if (f) {
 		*fill_cut_lead(f->cut, want->run.first) = *want->lead;
 		*want->lead = NULL;
 		if (!fill_cut_ask_run(f, want))
@@ -337,6 +349,63 @@ void fill_cut_run(const struct fill_cut_want *want)
 	shared_land(&want->worker->shared, &nothing);
 	if (f)
 		fill_free_if_over(f);
+}
+
+/* Passing */
+
+struct fill *fill_cut_pass(const struct fill_cut_want *want,
+			   const struct range *part, struct reply_slices *to)
+{
+	struct fill *f = fill_cut_new_run(want, NODE_FOR_PASSING);
+
+	if (!f)
+		return NULL;
+	f->cut->part = *part;
+	f->passes_to = to;
+	f->past_peers = true; /* who have not got all of it, perhaps */
+	worker_add(&f->worker->counters.slice_fetches, 1);
+	worker_add(&f->worker->counters.memory_passed, 1);
+	fill_ask(f);
+	if (f->node.state == NODE_LANDED)
+		fill_cut_leave(&f);
+	return f;
+}
+
+ssize_t fill_cut_take_passed(struct fill *f, char *buf, size_t cap)
+{
+	size_t n;
+
+	assert(f->passes_to);
+	if (node_fill_asks(&f->node))
+		return BODY_WAIT;
+	n = buffer_take(&f->body, buf, cap);
+	fill_room(f);
+	if (n)
+		return (ssize_t)n;
+	if (f->node.state != NODE_LANDED)
+		return BODY_WAIT;
+	return f->node.result == NODE_WHOLE ? BODY_END : BODY_FAIL;
+}
+
+void fill_cut_leave(struct fill **f)
+{
+	struct fill *passed = *f;
+
+	*f = NULL;
+	passed->passes_to = NULL;
+	fill_left(passed);
+}
+
+size_t fill_cut_skips(const struct fill *f, size_t len)
+{
+	if (f->node.purpose != NODE_FOR_PASSING)
+		return 0;
+	return f->cut->skip < len ? (size_t)f->cut->skip : len;
+}
+
+void fill_cut_skip(struct fill *f, size_t len)
+{
+	f->cut->skip -= len;
 }
 
 /* Cutting */

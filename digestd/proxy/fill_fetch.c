@@ -109,7 +109,7 @@ static const struct server_request *fill_fetch_client(const struct fill *f)
 static void fill_fetch_begin_asking(struct fill *f, enum source source)
 {
 	f->source = source;
-	f->node.client = f->client;
+	f->node.client = f->client || f->passes_to;
 	f->node.get = f->q->get;
 	f->node.unsafe = f->q->unsafe;
 	f->node.max_bytes = f->q->settings->max_object_bytes;
@@ -192,7 +192,7 @@ static bool fill_fetch_may_ask_peers(const struct fill *f)
 
 	if (f->as_it_is)
 		ask.slice_bytes = 0;
-	ask.for_slices = f->node.purpose == NODE_FOR_SLICES;
+	ask.for_slices = node_fill_is_for_slices(&f->node);
 	ask.unheard = !cache_has_heard_all(f->worker->shared.cache);
 	return f->worker->view &&
 	       cache_has_caught_up(f->worker->shared.cache) &&

@@ -231,6 +231,10 @@ static void fill_do_take(struct fill_work *d)
 
 static void fill_do_wake(struct fill_work *d)
 {
+	if (d->f->passes_to) {
+		reply_slices_wake(d->f->passes_to);
+		return;
+	}
 	switch (d->f->node.result) {
 	case NODE_UNDER_WAY:
 		request_event(d->f->client, NODE_MORE);
@@ -421,7 +425,7 @@ static enum node_head fill_read_usable(struct fill *f, unsigned status,
 	if (fill_take_response(f, status, fields, body_len) ||
 	    (status == 101 && fill_tunnel_begin(f, fields)))
 		return NODE_HEAD_NOMEM;
-	if (f->node.purpose == NODE_FOR_SLICES)
+	if (node_fill_is_for_slices(&f->node))
 		return fill_cut_read(f, body_len);
 	if (fill_cut_begins(f, body_len))
 		return NODE_HEAD_SLICES;
@@ -572,13 +576,18 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 			 size_t len)
 {
 	struct fill *f = arg;
-	bool taken;
+	const size_t skip = fill_cut_skips(f, len);
+	const char *rest = (const char *)data + skip;
+	bool taken = true;
 
 	(void)fetch;
 	if (f->node.state == NODE_CUT_PEER || f->node.state == NODE_CUT_ORIGIN)
 		return fill_cut_take(f, data, len);
-	while (fill_more(arg, data, len, &taken))
+	while (skip < len && fill_more(f, rest, len - skip, &taken))
 		continue;
+	/* what is not taken comes again, with what was skipped of it */
+	if (skip && taken)
+		fill_cut_skip(f, skip);
 	return taken;
 }
 

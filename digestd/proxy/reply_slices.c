@@ -3,7 +3,7 @@
  * the client takes them, as node/node_slices.h says: what is in memory is
  * copied from there, what is on disk is read and checked as in reply_blocks.c,
  * what is under way is followed, what is missing is fetched with the missing
- * ones behind it (fill_cut.c).
+ * ones behind it (fill_cut.c), or passes where memory stays short.
  *
  * The next slice is asked for while one is sent, so that a client does not wait
  * between two runs.
@@ -48,6 +48,8 @@ struct reply_slices {
 	struct collapse_reader reader; /* if it is under way */
 	bool leaving; /* when its call has come: it has ended, */
 	bool broke;   /* whole or not */
+	struct fill *passing; /* what passes; null: nothing does */
+	struct range passed;  /* of the object */
 	struct loop_timer timer;
 
 	struct reply_slices *next, **link; /* in the worker */
@@ -110,6 +112,8 @@ void reply_slices_close(struct request *r)
 	r->sliced = NULL;
 	s->r = NULL;
 	loop_timer_clear(s->worker->loop, &s->timer);
+	if (s->passing)
+		fill_cut_leave(&s->passing);
 	reply_slices_step(s, &left);
 }
 
@@ -254,13 +258,15 @@ static enum node_slices_place reply_slices_look(struct reply_slices *s)
 
 /* Fetching */
 
-/* Fetches that slice, and the missing ones behind it. */
-static void reply_slices_run(struct reply_slices *s, uint64_t first,
-			     struct collapse **lead)
+/* That slice, and those behind it which are fetched with it, if they are
+ * missing. */
+static struct fill_cut_want reply_slices_want(struct reply_slices *s,
+					      uint64_t first)
 {
 	uint64_t end = (s->end - 1) / s->slices.size + 1;
 	uint64_t most = first + s->node.ahead;
-	const struct fill_cut_want want = {
+
+	return (struct fill_cut_want){
 		.worker = s->worker,
 		.q = s->r->q,
 		.fields = request_fields(s->r),
@@ -268,11 +274,47 @@ static void reply_slices_run(struct reply_slices *s, uint64_t first,
 		.slices = &s->slices,
 		.run = {first, end < most ? end : most},
 		.past_peers = s->node.tries > 0,
-		.lead = lead,
 	};
+}
 
+static void reply_slices_run(struct reply_slices *s, uint64_t first,
+			     struct collapse **lead)
+{
+	struct fill_cut_want want = reply_slices_want(s, first);
+
+	want.lead = lead;
 	s->asked = want.run.end;
 	fill_cut_run(&want);
+}
+
+static bool reply_slices_has(const struct reply_slices *s, uint64_t number)
+{
+	struct scd_key key;
+
+	return question_slice_key(s->r->q, &s->slices, number, &key) &&
+	       cache_has(s->worker->shared.cache, &key, &fields_none);
+}
+
+/* Has it come past the store, with the missing ones behind it. */
+static enum node_slices_flight reply_slices_pass(struct reply_slices *s)
+{
+	const struct node_memory memory = worker_memory();
+	struct fill_cut_want want = reply_slices_want(s, s->number);
+	uint64_t most = want.run.end;
+	struct range all;
+
+	if (node_memory_is_low(&memory))
+		return NODE_SLICES_NO_WINDOW;
+	want.run.end = want.run.first + 1;
+	while (want.run.end < most && !reply_slices_has(s, want.run.end))
+		want.run.end++;
+	all = slices_part(&s->slices, want.run);
+	s->passed.first = s->at;
+	s->passed.len = all.first + all.len - s->at;
+	if (s->passed.len > s->end - s->at)
+		s->passed.len = s->end - s->at;
+	s->passing = fill_cut_pass(&want, &s->passed, s);
+	return s->passing ? NODE_SLICES_PASSES : NODE_SLICES_NO_WINDOW;
 }
 
 static enum shared_place reply_slices_join(struct reply_slices *s,
@@ -390,6 +432,7 @@ static void reply_slices_next(struct reply_slices *s)
 		   in.place != NODE_SLICES_NOWHERE);
 	reply_slices_step(s, &in);
 	if (s->node.state != NODE_SLICES_PAUSED &&
+	    s->node.state != NODE_SLICES_PASSING &&
 	    s->node.state != NODE_SLICES_BROKEN)
 		reply_slices_prefetch(s);
 }
@@ -411,6 +454,11 @@ static void reply_slices_do(struct reply_slices *s,
 	case NODE_SLICES_FETCH:
 		in.event = NODE_SLICES_FETCHED;
 		in.flight = reply_slices_fetch(s);
+		reply_slices_step(s, &in);
+		break;
+	case NODE_SLICES_PASS:
+		in.event = NODE_SLICES_FETCHED;
+		in.flight = reply_slices_pass(s);
 		reply_slices_step(s, &in);
 		break;
 	case NODE_SLICES_READ_ON:
@@ -494,6 +542,36 @@ static void reply_slices_unfollow(struct reply_slices *s, bool broke)
 		reply_slices_taken(s);
 }
 
+/* Of what passes; or BODY_*. */
+static ssize_t reply_slices_take_passed(struct reply_slices *s, char *buf,
+					size_t cap)
+{
+	uint64_t left = s->passed.first + s->passed.len - s->at;
+
+	if (!left)
+		return BODY_END;
+	return fill_cut_take_passed(s->passing, buf,
+				    left < cap ? (size_t)left : cap);
+}
+
+/* It has ended. An answer may be shorter than what was asked for, but for
+ * nothing. */
+static void reply_slices_end_passing(struct reply_slices *s, bool broke)
+{
+	const struct node_slices_input ended = {.event = NODE_SLICES_ENDED};
+
+	fill_cut_leave(&s->passing);
+	if (broke || s->at == s->passed.first)
+		reply_slices_step(s, &ended);
+	else
+		reply_slices_taken(s);
+}
+
+void reply_slices_wake(struct reply_slices *s)
+{
+	exchange_wake(s->r->x);
+}
+
 /* Copies of what is at hand; BODY_WAIT: none. Then either the next call is
  * waited for, or there may be some now. */
 static ssize_t reply_slices_some(struct reply_slices *s, char *buf, size_t cap,
@@ -517,6 +595,12 @@ static ssize_t reply_slices_some(struct reply_slices *s, char *buf, size_t cap,
 		*waits = n == BODY_WAIT;
 		if (n < 0)
 			reply_slices_unfollow(s, n == BODY_FAIL);
+		break;
+	case NODE_SLICES_PASSING:
+		n = reply_slices_take_passed(s, buf, cap);
+		*waits = n == BODY_WAIT;
+		if (n < 0)
+			reply_slices_end_passing(s, n == BODY_FAIL);
 		break;
 	case NODE_SLICES_READING:
 	case NODE_SLICES_PAUSED:

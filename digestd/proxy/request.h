@@ -186,6 +186,9 @@ bool reply_slices_are_here(const struct request *r, const struct range *part);
 /* The number of the slice that is sent; 0 before that. */
 uint64_t reply_slices_number(const struct request *r);
 
+/* There is more of what passes to the reply, or its end. */
+void reply_slices_wake(struct reply_slices *s);
+
 /* The client has left, or has been served; of such a reply. */
 void reply_slices_close(struct request *r);
 

@@ -50,7 +50,8 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_LEFT]  = S(REJOIN) | S(LANDED),
 	},
 	[NODE_ASK_ORIGIN] = {
-		[NODE_HEAD]  = S(ASK_ORIGIN) | S(CUT_ORIGIN) | S(LANDED),
+		[NODE_HEAD]  = S(ASK_ORIGIN) | S(SHOW_ORIGIN) | S(CUT_ORIGIN) |
+			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
 		[NODE_LEFT]  = S(ASK_ORIGIN) | S(LANDED),
 		[NODE_UP]    = S(ASK_ORIGIN) | S(LANDED),
@@ -92,7 +93,7 @@ enum {
 		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
 	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
 		      NODE_SET_TIMER | NODE_ADMIT,
-	FACT_BITS = 13, /* that describe(), below, takes */
+	FACT_BITS = 14, /* that describe(), below, takes */
 };
 
 static bool is_cut(enum node_fill_state state)
@@ -109,6 +110,14 @@ static bool has_slices(const struct node_fill *f,
 	if (is_cut(f->state) && (f->keep == NODE_KEEP_YES || f->taken_over ||
 				 f->purpose == NODE_FOR_PROBE))
 		return false;
+	if (f->purpose == NODE_FOR_PASSING)
+		return f->client && f->keep != NODE_KEEP_YES &&
+		       !f->taken_over && in->event != NODE_UP &&
+		       (f->state == NODE_ASK_ORIGIN ||
+			f->state == NODE_SHOW_ORIGIN) &&
+		       (in->event != NODE_HEAD ||
+			in->head == NODE_HEAD_UNUSABLE ||
+			in->head >= NODE_HEAD_NOMEM);
 	if (f->purpose == NODE_FOR_SLICES)
 		return !f->client && f->keep != NODE_KEEP_YES &&
 		       (asks || is_cut(f->state)) &&
@@ -128,7 +137,8 @@ static bool describe(unsigned facts, struct node_fill *f,
 {
 	f->keep = facts & 1 ? NODE_KEEP_YES : NODE_KEEP_NO;
 	f->client = facts & 2;
-	f->purpose = facts & 4096 ? NODE_FOR_SLICES :
+	f->purpose = facts & 8192 ? NODE_FOR_PASSING :
+		     facts & 4096 ? NODE_FOR_SLICES :
 		     facts & 4	  ? NODE_FOR_PROBE :
 				    NODE_FOR_CLIENT;
 	f->get = facts & 8;
@@ -141,7 +151,9 @@ static bool describe(unsigned facts, struct node_fill *f,
 	f->credit = facts & 128 ? 0 : 500;
 	f->max_bytes = facts & 256 ? 100 : 1000000;
 	in->head = (enum node_head)(facts >> 9 & 7);
-	in->room = in->stale_usable = facts & 512;
+	in->room = facts & 512;
+	/* for slices nothing is asked about */
+	in->stale_usable = in->room && f->purpose != NODE_FOR_PASSING;
 	in->same = in->too_large = in->no_memory = facts & 1024;
 	in->wanted = in->by_close = in->completes = facts & 2048;
 	in->len = 400;
@@ -163,7 +175,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	if (in->event == NODE_HEAD && f->state == NODE_ASK_ORIGIN)
 		return (f->client || in->head != NODE_HEAD_STALE) &&
 		       (in->head != NODE_HEAD_UNUSABLE ||
-			f->purpose == NODE_FOR_SLICES);
+			node_fill_is_for_slices(f));
 	return true;
 }
 
@@ -184,6 +196,12 @@ static void check_step(const struct node_fill *before,
 	if (!before->client)
 		assert_false(does & (REPLIES | NODE_WAKE));
 	assert_true(bits_of(does & (REPLIES | NODE_CONFIRM)) <= 1);
+	/* whose slices pass, has a reply, and is told of the end */
+	if (before->purpose == NODE_FOR_PASSING) {
+		assert_false(does & (REPLIES | NODE_STORE | NODE_COUNT_MISS));
+		if (landed && f->client)
+			assert_true(does & NODE_WAKE);
+	}
 	/* nobody asks, resumes or times what is gone */
 	if (landed || does & NODE_STOP)
 		assert_false(does & NEED_SOURCE);

@@ -19,8 +19,8 @@ static const unsigned successors[NODE_SLICES_STATES][NODE_SLICES_EVENTS] = {
 		/* BETWEEN: it is fetched, or looked for again */
 		[NODE_SLICES_FOUND]   = S(BETWEEN) | S(READING) | S(HERE) |
 					S(BROKEN),
-		[NODE_SLICES_FETCHED] = S(BETWEEN) | S(FOLLOWING) | S(PAUSED) |
-					S(BROKEN),
+		[NODE_SLICES_FETCHED] = S(BETWEEN) | S(FOLLOWING) |
+					S(PASSING) | S(PAUSED) | S(BROKEN),
 		[NODE_SLICES_LEFT]    = S(CLOSED),
 	},
 	[NODE_SLICES_READING] = {
@@ -32,6 +32,11 @@ static const unsigned successors[NODE_SLICES_STATES][NODE_SLICES_EVENTS] = {
 		[NODE_SLICES_LEFT]    = S(CLOSED),
 	},
 	[NODE_SLICES_FOLLOWING] = {
+		[NODE_SLICES_TAKEN]   = S(BETWEEN) | S(READING),
+		[NODE_SLICES_ENDED]   = S(BETWEEN) | S(PAUSED) | S(BROKEN),
+		[NODE_SLICES_LEFT]    = S(CLOSED),
+	},
+	[NODE_SLICES_PASSING] = {
 		[NODE_SLICES_TAKEN]   = S(BETWEEN) | S(READING),
 		[NODE_SLICES_ENDED]   = S(BETWEEN) | S(PAUSED) | S(BROKEN),
 		[NODE_SLICES_LEFT]    = S(CLOSED),
@@ -50,21 +55,23 @@ static const unsigned successors[NODE_SLICES_STATES][NODE_SLICES_EVENTS] = {
 };
 /* clang-format on */
 
-enum { FACT_BITS = 10 }; /* that describe(), below, takes */
+enum { FACT_BITS = 12 }; /* that describe(), below, takes */
 
 static bool describe(unsigned facts, struct node_slices *s,
 		     struct node_slices_input *in)
 {
 	s->may_fetch = facts & 1;
 	s->tries = facts & 2 ? NODE_SLICES_TRIES : 0;
-	s->pauses = facts & 4 ? NODE_SLICES_PAUSES : 0;
+	s->pauses = facts & 4	 ? NODE_SLICES_PAUSES :
+		    facts & 2048 ? NODE_SLICES_PATIENCE :
+				   0;
 	in->place = (enum node_slices_place)(facts >> 3 & 3);
-	in->flight = (enum node_slices_flight)(facts >> 5 & 3);
-	in->failed = facts & 128;
-	in->more = facts & 256;
-	in->no_memory = facts & 512;
+	in->flight = (enum node_slices_flight)(facts >> 5 & 7);
+	in->failed = facts & 256;
+	in->more = facts & 512;
+	in->no_memory = facts & 1024;
 	return in->place <= NODE_SLICES_ON_DISK &&
-	       in->flight <= NODE_SLICES_NO_MEMORY;
+	       in->flight <= NODE_SLICES_NO_WINDOW;
 }
 
 static void check_step(const struct node_slices *before,
@@ -76,14 +83,19 @@ static void check_step(const struct node_slices *before,
 		assert_true(before->may_fetch &&
 			    s->tries < NODE_SLICES_TRIES &&
 			    s->joins < NODE_SLICES_JOINS);
+	if (action == NODE_SLICES_PASS)
+		assert_true(s->tries < NODE_SLICES_TRIES &&
+			    s->pauses >= NODE_SLICES_PATIENCE);
 	assert_true(s->pauses <= NODE_SLICES_PAUSES);
 	/* each state is left by what its action leads to */
 	assert_int_equal(action == NODE_SLICES_LOOK ||
-				 action == NODE_SLICES_FETCH,
+				 action == NODE_SLICES_FETCH ||
+				 action == NODE_SLICES_PASS,
 			 s->state == NODE_SLICES_BETWEEN);
 	assert_int_equal(action == NODE_SLICES_SEND,
 			 s->state == NODE_SLICES_HERE ||
-				 s->state == NODE_SLICES_FOLLOWING);
+				 s->state == NODE_SLICES_FOLLOWING ||
+				 s->state == NODE_SLICES_PASSING);
 	assert_int_equal(action == NODE_SLICES_PAUSE,
 			 s->state == NODE_SLICES_PAUSED);
 	assert_int_equal(action == NODE_SLICES_FAIL,
@@ -128,8 +140,9 @@ static void every_pair(void **arg)
 			if (successors[i][e])
 				walk_pair(s, event, &met);
 			if (met != successors[i][e])
-				fail_msg("%s, event %d leads to %x, not %x",
-					 node_slices_state_name(s), e, met,
+				fail_msg("%s %s leads to %x, not %x",
+					 node_slices_state_name(s),
+					 node_slices_event_name(event), met,
 					 successors[i][e]);
 		}
 	}
@@ -202,6 +215,93 @@ static void tries_of_a_slice(void **arg)
 	assert_int_equal(node_slices_step(&s, &found), NODE_SLICES_FAIL);
 }
 
+static void take_no_memory(struct node_slices *s,
+			   enum node_slices_action expected)
+{
+	const struct node_slices_input found = {.event = NODE_SLICES_FOUND};
+	const struct node_slices_input fetched = {
+		.event = NODE_SLICES_FETCHED, .flight = NODE_SLICES_NO_MEMORY};
+
+	assert_int_equal(node_slices_step(s, &found), NODE_SLICES_FETCH);
+	assert_int_equal(node_slices_step(s, &fetched), expected);
+}
+
+/* Where memory stays short, a slice waits a moment and then passes; the next
+ * one does not wait, until one was stored again. */
+static void memory_that_stays_short(void **arg)
+{
+	const struct node_slices_input timer = {.event = NODE_SLICES_TIMER};
+	const struct node_slices_input passes = {
+		.event = NODE_SLICES_FETCHED, .flight = NODE_SLICES_PASSES};
+	const struct node_slices_input taken = {.event = NODE_SLICES_TAKEN};
+	const struct node_slices_input found = {.event = NODE_SLICES_FOUND};
+	const struct node_slices_input leads = {.event = NODE_SLICES_FETCHED,
+						.flight = NODE_SLICES_LEADS};
+	struct node_slices s;
+
+	(void)arg;
+	node_slices_init(&s, true);
+	for (int i = 0; i < NODE_SLICES_PATIENCE; i++) {
+		take_no_memory(&s, NODE_SLICES_PAUSE);
+		assert_int_equal(node_slices_step(&s, &timer),
+				 NODE_SLICES_LOOK);
+	}
+	for (int i = 0; i < 3; i++) {
+		take_no_memory(&s, NODE_SLICES_PASS);
+		assert_int_equal(node_slices_step(&s, &passes),
+				 NODE_SLICES_SEND);
+		assert_int_equal(s.state, NODE_SLICES_PASSING);
+		assert_int_equal(node_slices_step(&s, &taken),
+				 NODE_SLICES_LOOK);
+	}
+	node_slices_step(&s, &found);
+	node_slices_step(&s, &leads);
+	node_slices_step(&s, &taken);
+	take_no_memory(&s, NODE_SLICES_PAUSE);
+}
+
+/* What passes breaks off, too: then the reply does, after two tries. */
+static void passing_in_vain(void **arg)
+{
+	const struct node_slices_input passes = {
+		.event = NODE_SLICES_FETCHED, .flight = NODE_SLICES_PASSES};
+	const struct node_slices_input ended = {.event = NODE_SLICES_ENDED};
+	const struct node_slices_input found = {.event = NODE_SLICES_FOUND};
+	struct node_slices s;
+
+	(void)arg;
+	node_slices_init(&s, true);
+	s.pauses = NODE_SLICES_PATIENCE;
+	for (int i = 0; i < NODE_SLICES_TRIES; i++) {
+		take_no_memory(&s, NODE_SLICES_PASS);
+		node_slices_step(&s, &passes);
+		assert_int_equal(node_slices_step(&s, &ended),
+				 NODE_SLICES_LOOK);
+	}
+	assert_int_equal(node_slices_step(&s, &found), NODE_SLICES_FAIL);
+}
+
+/* Without memory for a window it goes on waiting, and not for ever. */
+static void no_memory_at_all(void **arg)
+{
+	const struct node_slices_input none = {
+		.event = NODE_SLICES_FETCHED, .flight = NODE_SLICES_NO_WINDOW};
+	const struct node_slices_input timer = {.event = NODE_SLICES_TIMER};
+	struct node_slices s;
+	unsigned pauses = 0;
+
+	(void)arg;
+	node_slices_init(&s, true);
+	s.pauses = NODE_SLICES_PATIENCE;
+	do {
+		take_no_memory(&s, NODE_SLICES_PASS);
+		if (node_slices_step(&s, &none) == NODE_SLICES_FAIL)
+			break;
+		node_slices_step(&s, &timer);
+	} while (++pauses < 2 * NODE_SLICES_PAUSES);
+	assert_int_equal(pauses, NODE_SLICES_PAUSES - NODE_SLICES_PATIENCE);
+}
+
 /* What was fetched too early is fetched one by one, until there is room. */
 static void reading_ahead(void **arg)
 {
@@ -232,6 +332,9 @@ int main(void)
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(impossible_pairs),
 		cmocka_unit_test(tries_of_a_slice),
+		cmocka_unit_test(memory_that_stays_short),
+		cmocka_unit_test(passing_in_vain),
+		cmocka_unit_test(no_memory_at_all),
 		cmocka_unit_test(reading_ahead),
 	};
 

@@ -9,10 +9,13 @@ import threading
 
 import pytest
 
+import servers
 from cluster import SLOW, request, until
 
 MIB = 1 << 20
 LIMIT = 64 * MIB
+SLICED = {"Cache-Control": "max-age=600", "Accept-Ranges": "bytes",
+          "ETag": '"1"'}
 SIZES = {"cache_size": "16M", "memory_limit": "64M", "client_min_rate": "0"}
 
 
@@ -128,15 +131,55 @@ def test_large_ones_are_passed_where_slices_have_no_room(node, origin, pages):
         clients.append(ask(node.data, path))
     body = bytes(range(256)) * (4 * MIB // 256)
     for path, headers in (("/whole", None), ("/part", {"Range": "bytes=1-9"})):
-        origin.set(path, fields={"Cache-Control": "max-age=600",
-                                 "Accept-Ranges": "bytes", "ETag": '"1"'},
-                   body=body)
+        origin.set(path, fields=SLICED, body=body)
         r = node.get(path, headers=headers, timeout=5)
         assert (r.status, r.body) in ((200, body), (206, body[1:10]))
     assert node.counters()["slices_begun"] == 0
     for s in clients:
         s.close()
     check_peak(node)
+
+
+def test_slices_pass_where_there_is_no_room_for_them(node, origin, pages):
+    """Of what is stored in part, the rest comes all the same."""
+    body = b"".join(b"%08d" % n for n in range(6 * MIB // 8))
+
+    def answer(asked, connection):
+        m = re.fullmatch(r"bytes=(\d+)-(\d+)", asked.get("Range", ""))
+        first, last = (int(m[1]), int(m[2])) if m else (0, len(body) - 1)
+        part = body[first:last + 1]
+        return servers.response(
+            206 if m else 200,
+            {**SLICED, "Content-Range":
+             f"bytes {first}-{first + len(part) - 1}/{len(body)}"}, part)
+
+    origin.pages["/v"] = answer
+    r = node.get("/v", headers={"Range": "bytes=1-9"})
+    assert (r.status, r.body) == (206, body[1:10])
+    clients = []
+    for path in pages(48, 2 * MIB):
+        node.get(path)
+        clients.append(ask(node.data, path))
+        node.get("/v", headers={"Range": "bytes=1-9"})  # it stays
+    before = node.counters()
+    for headers, right in ((None, body),
+                           ({"Range": f"bytes={MIB + 5}-{3 * MIB}"},
+                            body[MIB + 5:3 * MIB + 1])):
+        r = node.get("/v", headers=headers, timeout=10 * SLOW)
+        assert r.body == right
+        assert "fwd=partial" in r.get("Cache-Status")
+    now = node.counters()
+    assert now["slices_begun"] == before["slices_begun"]
+    assert now["memory_passed"] > before["memory_passed"]
+    for s in clients:
+        s.close()
+    check_peak(node)
+    # and is stored, when there is
+    until(lambda: memory(node)["objects"] <= 17 * MIB, 20, what="objects gone")
+    for _ in range(2):
+        r = node.get("/v")
+        assert r.body == body
+    assert r.source == "hit"
 
 
 def test_clients_that_leave(node, origin, pages):

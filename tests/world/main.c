@@ -64,7 +64,8 @@ static const uint64_t world_failed_once[] = {
 		waited for them until it broke off */
 	1526, /* a node that could not read its disk did without, and had what
 		 was purged meanwhile back at the next start */
-	2307, /* what was found on disk for a peer that waited then was leaked */
+	2307, /* what was found on disk for a peer that then waited was leaked
+	       */
 };
 
 enum {

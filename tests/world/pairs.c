@@ -10,6 +10,7 @@
 
 #include "digestd/node/node_fill.h"
 #include "digestd/node/node_request.h"
+#include "digestd/node/node_slices.h"
 
 struct node_fill_step __real_node_fill_step(struct node_fill *f,
 					    const struct node_fill_input *in);
@@ -22,8 +23,16 @@ enum node_request_action
 __wrap_node_request_step(struct node_request *q,
 			 const struct node_request_input *in);
 
+enum node_slices_action
+__real_node_slices_step(struct node_slices *s,
+			const struct node_slices_input *in);
+enum node_slices_action
+__wrap_node_slices_step(struct node_slices *s,
+			const struct node_slices_input *in);
+
 static uint64_t pairs_fill[NODE_FILL_STATES][NODE_EVENTS];
 static uint64_t pairs_request[NODE_REQUEST_STATES][NODE_EVENTS];
+static uint64_t pairs_slices[NODE_SLICES_STATES][NODE_SLICES_EVENTS];
 
 struct node_fill_step __wrap_node_fill_step(struct node_fill *f,
 					    const struct node_fill_input *in)
@@ -38,6 +47,14 @@ __wrap_node_request_step(struct node_request *q,
 {
 	pairs_request[q->state][in->event]++;
 	return __real_node_request_step(q, in);
+}
+
+enum node_slices_action
+__wrap_node_slices_step(struct node_slices *s,
+			const struct node_slices_input *in)
+{
+	pairs_slices[s->state][in->event]++;
+	return __real_node_slices_step(s, in);
 }
 
 /* Pairs that worlds cannot meet, and why. */
@@ -85,9 +102,33 @@ static unsigned pairs_print(const char *state, enum node_event event,
 	return missed;
 }
 
-unsigned pairs_report(bool all)
+/* Those of replies in slices. */
+static unsigned pairs_report_slices(bool all)
 {
 	unsigned missed = 0;
+
+	for (int s = 0; s < NODE_SLICES_STATES; s++) {
+		enum node_slices_state state = (enum node_slices_state)s;
+
+		for (int e = 0; e < NODE_SLICES_EVENTS; e++) {
+			enum node_slices_event event =
+				(enum node_slices_event)e;
+			uint64_t n = pairs_slices[s][e];
+
+			if (!node_slices_handles(state, event) || (n && !all))
+				continue;
+			printf("# slices: %s %s: %" PRIu64 " times\n",
+			       node_slices_state_name(state),
+			       node_slices_event_name(event), n);
+			missed += !n;
+		}
+	}
+	return missed;
+}
+
+unsigned pairs_report(bool all)
+{
+	unsigned missed = pairs_report_slices(all);
 
 	for (int e = 0; e < NODE_EVENTS; e++) {
 		enum node_event event = (enum node_event)e;
