@@ -216,10 +216,12 @@ bool slices_begin(const struct slices_answer *a, uint64_t size, uint64_t *len,
 	       fields_has_token(a->fields, "Accept-Ranges", "bytes");
 }
 
-/* Whether a status says that there is no such object any more. */
-static bool slices_is_gone(unsigned status)
+/* Whether an error says nothing of the object, but of the moment (RFC 9110,
+ * 15.5.9, 15.5.20, 15.6; RFC 8470, 5.2; RFC 6585, 4). */
+static bool slices_is_passing(unsigned status)
 {
-	return status == 404 || status == 410 || status == 416;
+	return status >= 500 || status == 408 || status == 421 ||
+	       status == 425 || status == 429;
 }
 
 enum slices_verdict slices_judge(const struct slices_answer *a,
@@ -229,10 +231,10 @@ enum slices_verdict slices_judge(const struct slices_answer *a,
 	const char *is = slices_validator(a->fields, a->wall_s);
 	uint64_t len;
 
-	if (slices_is_gone(a->status))
-		return SLICES_CHANGED;
-	if (a->status != 200 && a->status != 206)
+	if (slices_is_passing(a->status))
 		return SLICES_FAILED;
+	if (a->status != 200 && a->status != 206)
+		return SLICES_CHANGED;
 	if (!is || strcmp(is, validator))
 		return SLICES_CHANGED;
 	if (!slices_read_part(a, part, &len) || len != s->len ||

@@ -114,10 +114,10 @@ bool slices_begin(const struct slices_answer *a, uint64_t size, uint64_t *len,
 
 enum slices_verdict {
 	SLICES_USABLE,  /* the part asked for, or its beginning: of *part */
-	SLICES_CHANGED, /* there is another version, or none any more, or it
-			   does not come in parts: whoever asks for the whole of
-			   it is better served without the head */
-	SLICES_FAILED,  /* nothing is known */
+	SLICES_CHANGED, /* there is another version, or none any more, or
+			   nobody gets it, or not in parts: whoever asks for it
+			   is better served without the head */
+	SLICES_FAILED,  /* nothing is known: it may be tried again */
 };
 
 /*

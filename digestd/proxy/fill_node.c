@@ -380,6 +380,21 @@ static struct node_stale fill_stale(const struct fill *f)
 	};
 }
 
+/* What a peer's answer is that is not for slices, or brings other ones. */
+static enum peer_outcome fill_judge_slices(struct fill *f, enum node_head head)
+{
+	const bool changed = head == NODE_HEAD_CHANGED;
+	enum peer_outcome outcome;
+
+	if (changed && f->status < 300)
+		return OUTCOME_STALE;
+	if (f->status == 206)
+		return OUTCOME_VARIANT;
+	outcome = fill_judge(f);
+	/* that it holds something else is no fault of a peer */
+	return changed && outcome == OUTCOME_HIT ? OUTCOME_STALE : outcome;
+}
+
 static enum node_head fill_read_peer(struct fill *f, unsigned status,
 				     const struct fields *fields,
 				     int64_t body_len)
@@ -399,9 +414,7 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 		fill_distance_answered(f);
 		return head;
 	}
-	f->verdict = head == NODE_HEAD_CHANGED ? OUTCOME_STALE :
-		     f->status == 206	       ? OUTCOME_VARIANT :
-						 fill_judge(f);
+	f->verdict = fill_judge_slices(f, head);
 	fill_distance_answered(f);
 	if (f->node.purpose == NODE_FOR_SLICES)
 		return NODE_HEAD_UNUSABLE;

@@ -299,9 +299,19 @@ static const struct {
 	{416, "Content-Range: bytes */100", 0, SLICES_CHANGED, 0, 0},
 	{404, NULL, 0, SLICES_CHANGED, 0, 0},
 	{410, NULL, 0, SLICES_CHANGED, 0, 0},
-	{304, TAG, 0, SLICES_FAILED, 0, 0},
-	{302, "Location: /", 0, SLICES_FAILED, 0, 0},
-	{403, NULL, 0, SLICES_FAILED, 0, 0},
+	/* nothing of it is for this client any more, or not in parts */
+	{204, TAG, 0, SLICES_CHANGED, 0, 0},
+	{304, TAG, 0, SLICES_CHANGED, 0, 0},
+	{302, "Location: /", 0, SLICES_CHANGED, 0, 0},
+	{401, NULL, 0, SLICES_CHANGED, 0, 0},
+	{403, NULL, 0, SLICES_CHANGED, 0, 0},
+	{451, NULL, 0, SLICES_CHANGED, 0, 0},
+	/* it may be tried again */
+	{408, NULL, 0, SLICES_FAILED, 0, 0},
+	{421, NULL, 0, SLICES_FAILED, 0, 0},
+	{425, NULL, 0, SLICES_FAILED, 0, 0},
+	{429, NULL, 0, SLICES_FAILED, 0, 0},
+	{500, NULL, 0, SLICES_FAILED, 0, 0},
 	{503, NULL, 0, SLICES_FAILED, 0, 0},
 };
 

@@ -251,3 +251,20 @@ def test_slices_of_a_peer(make_cluster, origin):
     n = other.counters()
     assert n["false_hits"] == n["peer_errors"] == 0
     assert n["variant_misses"] > 0
+
+
+def test_what_nobody_gets_any_more_costs_one_reply(node, origin):
+    """Its head goes with the first range that is refused, and not when it is
+    stale: the next client hears why."""
+    video = Video(origin, mib=10)
+    assert get(node, 0, 10).status == 206
+    origin.pages["/v"] = lambda request, connection: servers.response(
+        403, {"Cache-Control": "no-store"}, b"no\n")
+    try:
+        r = get(node, 5 * MIB, 6 * MIB)
+        assert not r.body
+    except http.client.IncompleteRead as e:
+        assert not e.partial
+    for value in (f"bytes={5 * MIB}-{6 * MIB}", "bytes=-7", None):
+        r = node.get("/v", headers={"Range": value} if value else {})
+        assert (r.status, r.body, r.source) == (403, b"no\n", "origin"), value
