@@ -442,6 +442,17 @@ static bool fill_cut_open(struct fill *f)
 	return true;
 }
 
+/* The head is used with each slice: those of an object that is larger than the
+ * cache must not push out what they are found by. */
+static void fill_cut_use_head(struct fill *f)
+{
+	const struct shared_want want = {.key = &f->q->key, .request = &f->in};
+	struct shared_found found;
+
+	shared_find(&f->worker->shared, &want, &found);
+	cache_found_release(&found.stored);
+}
+
 void fill_cut_store(struct fill *f)
 {
 	struct fill_cut *cut = f->cut;
@@ -466,6 +477,7 @@ void fill_cut_store(struct fill *f)
 	worker_add(&f->worker->counters.slices_stored,
 		   fill_cut_land(f, &key, c, &f->collapse));
 	cached_unref(&c);
+	fill_cut_use_head(f);
 }
 
 void fill_cut_start(struct fill *f)

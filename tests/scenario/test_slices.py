@@ -268,3 +268,19 @@ def test_what_nobody_gets_any_more_costs_one_reply(node, origin):
     for value in (f"bytes={5 * MIB}-{6 * MIB}", "bytes=-7", None):
         r = node.get("/v", headers={"Range": value} if value else {})
         assert (r.status, r.body, r.source) == (403, b"no\n", "origin"), value
+
+
+def test_a_head_outlasts_its_own_slices(make_cluster, origin):
+    """Four times as much as the cache holds: what comes last is there, and
+    known to be of this object."""
+    for eviction in ("sieve", "lru", "s3fifo"):
+        cluster = make_cluster(1, cache_size="16M", eviction=eviction)
+        cluster.origin_url = origin.url
+        cluster.start()
+        (node,) = cluster.nodes
+        video = Video(origin, path=f"/{eviction}", mib=64)
+        r = node.get(f"/{eviction}")
+        assert r.body == video.part(0, video.size)
+        r = get(node, video.size - 100, video.size, path=f"/{eviction}")
+        assert (r.status, r.source) == (206, "hit"), eviction
+        assert node.counters()["slices_begun"] == 1
