@@ -9,6 +9,7 @@
 #include "digestd/http/decimal.h"
 #include "digestd/http/range.h"
 #include "digestd/http/via.h"
+#include "digestd/node/node_reply.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 
@@ -200,18 +201,22 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 	fields_free(f);
 }
 
-/* Which part of a stored response the request wants. */
-static enum range_answer reply_part_of(const struct request *r,
-				       const struct cached *c,
-				       const struct fields *f,
-				       struct range *part)
+/* Which reply a stored response with these fields makes. */
+static struct node_reply reply_of(const struct request *r,
+				  const struct cached *c,
+				  const struct fields *f)
 {
-	const uint64_t len = reply_length(r, c);
+	const struct node_reply_facts facts = {
+		.request = request_fields(r),
+		.get = r->q->get,
+		.cacheable = r->q->cacheable,
+		.status = c->status,
+		.stored = f,
+		.len = reply_length(r, c),
+		.wall_s = worker_wall_s(r->worker),
+	};
 
-	*part = (struct range){ 0, len };
-	if (c->status != 200 || !r->q->get)
-		return RANGE_WHOLE;
-	return range_select(exchange_request(r->x)->fields, f, len, part);
+	return node_reply_of(&facts);
 }
 
 /* There is no such part; what is there, Content-Range says. */
@@ -234,29 +239,21 @@ static void reply_416(struct request *r, const struct cached *c)
 	fields_free(&f);
 }
 
-/* With 200, or the part of it with 206. */
-static void reply_body(struct request *r, struct cached *c, struct fields *f)
+/* All of it, or the part of it with 206. */
+static void reply_body(struct request *r, struct cached *c, struct fields *f,
+		       const struct node_reply *reply)
 {
 	char text[RANGE_TEXT];
-	struct range part;
-	unsigned status = c->status;
 
-	switch (reply_part_of(r, c, f, &part)) {
-	case RANGE_WHOLE:
-		break;
-	case RANGE_UNSATISFIABLE:
-		reply_416(r, c);
-		return;
-	case RANGE_PART:
-		status = 206;
-		range_text(&part, reply_length(r, c), text);
+	if (reply->kind == NODE_SENDS_PART) {
+		range_text(&reply->part, reply_length(r, c), text);
 		if (fields_set(f, "Content-Range", text)) {
 			reply_error(r, 503, "memory");
 			return;
 		}
 	}
-	reply_count_bytes(r, part.len);
-	reply_send_body(r, status, f, c, &part);
+	reply_count_bytes(r, reply->part.len);
+	reply_send_body(r, reply->status, f, c, &reply->part);
 }
 
 /*
@@ -264,21 +261,21 @@ static void reply_body(struct request *r, struct cached *c, struct fields *f)
  * how it came about. False: the request has been answered, as nobody may be
  * asked for the rest.
  */
-static bool reply_find_slices(struct request *r, const struct cached *c,
-			      const struct fields *f, struct cachestatus *how)
+static bool reply_find_slices(struct request *r, const struct node_reply *reply,
+			      struct cachestatus *how)
 {
-	bool asked = r->fill && r->fill->source != SOURCE_NONE;
-	struct range part;
+	const struct node_reply_slices slices = {
+		.head = r->q->head,
+		.fetched = r->fill && r->fill->source != SOURCE_NONE,
+		.alone = r->node.from_peer || r->q->cc.only_if_cached,
+	};
+	const enum node_reply_rest rest = node_reply_rest_of(reply, &slices);
 
-	if (r->q->head || asked ||
-	    reply_part_of(r, c, f, &part) == RANGE_UNSATISFIABLE ||
-	    reply_slices_are_here(r, &part) ||
-	    conditional_not_modified(exchange_request(r->x)->fields, f,
-				     worker_wall_s(r->worker)))
+	if (rest == NODE_REST_NONE || reply_slices_are_here(r, &reply->part))
 		return true;
 	how->how = CACHESTATUS_FORWARDED;
 	how->fwd = r->fwd = CACHESTATUS_PARTIAL;
-	if (!r->node.from_peer && !r->q->cc.only_if_cached)
+	if (rest == NODE_REST_FETCHED)
 		return true;
 	reply_error(r, 504, "partial");
 	return false;
@@ -343,6 +340,7 @@ void reply_cached(struct request *r, struct cached *c)
 						ADMISSION_RAM :
 						ADMISSION_DISK;
 	const struct ready_hit hit = {c, worker_now_s(r->worker), (int)place};
+	struct node_reply reply;
 	struct ready_slot *slot;
 	bool wanted = false;
 	struct fields f;
@@ -354,7 +352,8 @@ void reply_cached(struct request *r, struct cached *c)
 		reply_error(r, 503, "memory");
 		return;
 	}
-	if (c->sliced && !reply_find_slices(r, c, &f, &status)) {
+	reply = reply_of(r, c, &f);
+	if (c->sliced && !reply_find_slices(r, &reply, &status)) {
 		fields_free(&f);
 		return;
 	}
@@ -363,9 +362,7 @@ void reply_cached(struct request *r, struct cached *c)
 		reply_out_of_memory(r, &f);
 		return;
 	}
-	if (c->status == 200 && r->q->cacheable &&
-	    conditional_not_modified(exchange_request(r->x)->fields, &f,
-				     worker_wall_s(r->worker))) {
+	if (reply.kind == NODE_SENDS_NOT_MODIFIED) {
 		reply_304(r, c, &f);
 		return;
 	}
@@ -375,8 +372,10 @@ void reply_cached(struct request *r, struct cached *c)
 	}
 	if (wanted)
 		reply_make_ready(r, slot, &f, c);
-	if (!wanted || !reply_send_ready(r, slot))
-		reply_body(r, c, &f);
+	if (reply.kind == NODE_SENDS_NO_PART)
+		reply_416(r, c);
+	else if (!wanted || !reply_send_ready(r, slot))
+		reply_body(r, c, &f, &reply);
 	fields_free(&f);
 }
 

@@ -91,7 +91,7 @@ FAULTS = {
         "digestd/proxy/fill_cut.c", "return key.lo;", "return 1;"),
     "slice-not-whole": (
         "digestd/proxy/fill_cut.c",
-        "cut->skip = asked.first - part.first;", "cut->skip = 0;"),
+        "cut->skip = cut->part.first - part.first;", "cut->skip = 0;"),
     "truncated-body-served": (
         "digestd/proxy/fill_node.c",
         "if (done->result != FETCH_COMPLETE) {",
