@@ -4,6 +4,7 @@
 #include "digestd/peers/invalidation_api.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,14 +99,114 @@ static void invalidation_api_get(struct heard_by *by, struct exchange *x)
 
 /* What is told */
 
+enum {
+	TOLD_ANSWER_BYTES = 96,
+	TOLD_BEAT_MS = 500, /* who waits for a walk sees that it goes on */
+};
+
+/* A message that is being applied, and its answer: the exchange's. Once it has
+ * lasted, the answer begins with spaces, one a beat. */
+struct told_message {
+	struct heard_by *by;
+	struct heard *h; /* null: it has been applied, or refused */
+	struct exchange *x;
+	struct loop_timer timer;
+	bool streams, beats;
+	char answer[TOLD_ANSWER_BYTES];
+	size_t len, sent;
+};
+
+static ssize_t invalidation_told_read(void *arg, void *buf, size_t cap)
+{
+	struct told_message *m = arg;
+	size_t n = m->len - m->sent;
+
+	if (m->beats) {
+		m->beats = false;
+		*(char *)buf = ' ';
+		return 1;
+	}
+	if (!m->len)
+		return BODY_WAIT;
+	if (n > cap)
+		n = cap;
+	memcpy(buf, m->answer + m->sent, n);
+	m->sent += n;
+	return n ? (ssize_t)n : BODY_END;
+}
+
+/* Its header goes out before the end. */
+static void invalidation_told_stream(struct told_message *m)
+{
+	const struct body_source source = {.read = invalidation_told_read,
+					   .arg = m};
+	struct fields f;
+
+	fields_init(&f);
+	m->streams = true;
+	if (fields_add(&f, "Content-Type", "application/json") ||
+	    fields_add(&f, "Cache-Control", "no-store"))
+		exchange_abort(m->x);
+	else
+		exchange_reply_stream(m->x, 200, &f, -1, &source);
+	fields_free(&f);
+}
+
+static void invalidation_told_on_beat(void *arg)
+{
+	struct told_message *m = arg;
+
+	m->beats = true;
+	loop_timer_set(m->by->loop, &m->timer,
+		       loop_now_ms(m->by->loop) + TOLD_BEAT_MS,
+		       invalidation_told_on_beat, m);
+	if (m->streams)
+		exchange_wake(m->x);
+	else
+		invalidation_told_stream(m);
+}
+
+static uint64_t invalidation_told_instance(const struct told_message *m)
+{
+	struct invalidation_log *log = cache_purges_lock(m->by->cache);
+	uint64_t own = invalidation_log_source(log, 0).source;
+
+	cache_purges_unlock(m->by->cache);
+	return own;
+}
+
 static void invalidation_api_on_applied(void *arg, struct heard *h)
 {
-	struct exchange *x = arg;
-	char text[64];
+	struct told_message *m = arg;
 
-	exchange_set_data(x, NULL);
-	snprintf(text, sizeof(text), "{\"purged\": %zu}", h->removed);
-	invalidation_api_reply(x, "application/json", text, strlen(text));
+	m->h = NULL;
+	loop_timer_clear(m->by->loop, &m->timer);
+	m->len = (size_t)snprintf(m->answer, sizeof(m->answer),
+				  "{\"purged\": %zu, \"instance\": "
+				  "\"%016" PRIx64 "\"}",
+				  h->removed, invalidation_told_instance(m));
+	if (m->streams)
+		exchange_wake(m->x);
+	else
+		invalidation_api_reply(m->x, "application/json", m->answer,
+				       m->len);
+}
+
+/* Null: no memory. */
+static struct told_message *invalidation_told_new(struct heard_by *by,
+					     struct exchange *x)
+{
+	struct told_message *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->by = by;
+	m->x = x;
+	m->h = heard_new(by, invalidation_api_on_applied, m);
+	if (m->h)
+		return m;
+	free(m);
+	return NULL;
 }
 
 void invalidation_api_on_request(struct heard_by *by, struct exchange *x,
@@ -113,57 +214,62 @@ void invalidation_api_on_request(struct heard_by *by, struct exchange *x,
 {
 	const struct server_request *r = exchange_request(x);
 	bool post = !strcmp(r->method, "POST");
-	struct heard *h = NULL;
+	struct told_message *m = NULL;
 
+	exchange_set_data(x, NULL);
 	if (!strcmp(r->method, "GET")) {
 		invalidation_api_get(by, x);
 		return;
 	}
 	if (post && takes)
-		h = heard_new(by, invalidation_api_on_applied, x);
-	exchange_set_data(x, h);
-	if (!h)
+		m = invalidation_told_new(by, x);
+	exchange_set_data(x, m);
+	if (!m)
 		exchange_reply_error(x, !post ? 405 : takes ? 503 : 403, NULL);
 }
 
 /* Once it has been refused the rest is thrown away. */
-static void invalidation_api_refuse(struct exchange *x, unsigned status)
+static void invalidation_api_refuse(struct told_message *m, unsigned status)
 {
-	struct heard *h = exchange_data(x);
-
-	exchange_set_data(x, NULL);
-	heard_free(&h);
-	exchange_reply_error(x, status, NULL);
+	heard_free(&m->h);
+	exchange_reply_error(m->x, status, NULL);
 }
 
 size_t invalidation_api_on_body(struct exchange *x, const void *data,
 				size_t len)
 {
-	struct heard *h = exchange_data(x);
-	int err = h ? heard_add(h, data, len) : 0;
+	struct told_message *m = exchange_data(x);
+	int err = m && m->h ? heard_add(m->h, data, len) : 0;
 
 	if (err)
-		invalidation_api_refuse(x, err == -ENOMEM ? 503 : 413);
+		invalidation_api_refuse(m, err == -ENOMEM ? 503 : 413);
 	return len;
 }
 
 void invalidation_api_on_body_end(struct exchange *x)
 {
-	struct heard *h = exchange_data(x);
-	int err = h ? heard_apply(h) : 0;
+	struct told_message *m = exchange_data(x);
+	int err = m && m->h ? heard_apply(m->h) : 0;
 
 	if (err)
-		invalidation_api_refuse(x, err == SCD_ENOMEM ? 503 : 400);
+		invalidation_api_refuse(m, err == SCD_ENOMEM ? 503 : 400);
+	else if (m && m->h)
+		loop_timer_set(m->by->loop, &m->timer,
+			       loop_now_ms(m->by->loop) + TOLD_BEAT_MS,
+			       invalidation_told_on_beat, m);
 }
 
 /* Who has told it may leave: it is applied all the same, once it is whole. */
 void invalidation_api_on_done(struct exchange *x)
 {
-	struct heard *h = exchange_data(x);
+	struct told_message *m = exchange_data(x);
 
-	if (!h)
+	if (!m)
 		return;
-	h->arg = NULL;
-	if (!h->entries)
-		heard_free(&h);
+	loop_timer_clear(m->by->loop, &m->timer);
+	if (m->h)
+		m->h->arg = NULL;
+	if (m->h && !m->h->entries)
+		heard_free(&m->h);
+	free(m);
 }

@@ -14,6 +14,11 @@
 
 enum { TURNS = 10000, ROOM = 512, PEER = 77 };
 
+/* By a node of the instance 1. */
+#define ANSWER(n) \
+	"{\"purged\": " #n ", \"instance\": \"0000000000000001\"}"
+
+
 static struct loop *loop;
 static struct cache *cache;
 static struct heard_by by;
@@ -144,7 +149,7 @@ static void what_is_told_is_applied(void **state)
 	assert_false(has_applied(PEER, 2));
 	finish(&x);
 	assert_int_equal(x.status, 200);
-	assert_string_equal(x.body, "{\"purged\": 2}");
+	assert_string_equal(x.body, ANSWER(2));
 	assert_true(has_applied(PEER, 2));
 	assert_true(!holds("http://h/1") && !holds("http://h/2/a") &&
 		    holds("http://h/3"));
@@ -153,7 +158,7 @@ static void what_is_told_is_applied(void **state)
 	put_all(); /* it is known already: what came later stays */
 	post(&x, write_message(false));
 	finish(&x);
-	assert_string_equal(x.body, "{\"purged\": 0}");
+	assert_string_equal(x.body, ANSWER(0));
 	assert_true(holds("http://h/1"));
 	exchange_fake_free(&x);
 }
@@ -166,7 +171,7 @@ static void who_has_missed_some_forgets_all(void **state)
 	put_all();
 	post(&x, write_message(true));
 	finish(&x);
-	assert_string_equal(x.body, "{\"purged\": 3}");
+	assert_string_equal(x.body, ANSWER(3));
 	assert_false(holds("http://h/3"));
 	exchange_fake_free(&x);
 	assert_int_equal(known_of(PEER).n, 1);
@@ -186,8 +191,8 @@ static void two_messages_at_once(void **state)
 	post(&y, len);
 	for (int i = 0; i < TURNS && by.under_way; i++)
 		assert_int_equal(loop_turn(loop, 10), 0);
-	assert_string_equal(x.body, "{\"purged\": 2}");
-	assert_string_equal(y.body, "{\"purged\": 0}");
+	assert_string_equal(x.body, ANSWER(2));
+	assert_string_equal(y.body, ANSWER(0));
 	assert_int_equal(cache_purges(cache), 3); /* two, and the walk's end */
 	invalidation_api_on_done(&x);
 	invalidation_api_on_done(&y);
@@ -207,6 +212,7 @@ static void who_leaves_in_the_queue(void **state)
 	post(&y, len);
 	invalidation_api_on_done(&y);
 	assert_int_equal(loop_turn(loop, 0), 0);
+	invalidation_api_on_done(&x);
 	heard_stop(&by);
 	assert_null(by.under_way);
 	assert_int_equal(x.answers + y.answers, 0);
@@ -239,6 +245,37 @@ static void what_is_refused(void **state)
 	assert_int_equal(x.status, 405);
 	exchange_fake_free(&x);
 	assert_true(holds("http://h/1"));
+}
+
+/* While a walk lasts there is a sign of it now and then; of another message
+ * before this one, too. */
+static void a_walk_that_lasts(void **state)
+{
+	struct heard *other = heard_new(&by, NULL, NULL);
+	struct exchange x;
+	char bytes[ROOM];
+	ssize_t n;
+
+	(void)state;
+	put_all();
+	by.applying = other;
+	post(&x, write_message(false));
+	for (int i = 0; i < TURNS && !x.wakes; i++)
+		assert_int_equal(loop_turn(loop, 10), 0);
+	assert_int_equal(x.status, 200);
+	assert_int_equal(x.source.read(x.source.arg, bytes, ROOM), 1);
+	assert_int_equal(bytes[0], ' ');
+	assert_int_equal(x.source.read(x.source.arg, bytes, ROOM), BODY_WAIT);
+	heard_free(&other);
+	for (int i = 0; i < TURNS && by.under_way; i++)
+		assert_int_equal(loop_turn(loop, 10), 0);
+	n = x.source.read(x.source.arg, bytes, ROOM - 1);
+	assert_in_range(n, 1, ROOM - 1);
+	bytes[n] = '\0';
+	assert_string_equal(bytes, ANSWER(2));
+	assert_int_equal(x.source.read(x.source.arg, bytes, ROOM), BODY_END);
+	invalidation_api_on_done(&x);
+	exchange_fake_free(&x);
 }
 
 /* It is applied all the same, once it is whole. */
@@ -286,14 +323,14 @@ static void what_is_asked_for(void **state)
 	put_all();
 	post(&x, len);
 	finish(&x);
-	assert_string_equal(x.body, "{\"purged\": 0}");
+	assert_string_equal(x.body, ANSWER(0));
 	exchange_fake_free(&x);
 	tear_down(NULL);
 	assert_int_equal(set_up(NULL), 0); /* the same instance: it is own */
 	put_all();
 	post(&x, len);
 	finish(&x);
-	assert_string_equal(x.body, "{\"purged\": 2}");
+	assert_string_equal(x.body, ANSWER(2));
 	assert_true(has_applied(PEER, 2));
 	exchange_fake_free(&x);
 }
@@ -308,6 +345,7 @@ int main(void)
 		TEST(two_messages_at_once),
 		TEST(who_leaves_in_the_queue),
 		TEST(what_is_refused),
+		TEST(a_walk_that_lasts),
 		TEST(who_tells_leaves),
 		TEST(what_is_asked_for),
 	};

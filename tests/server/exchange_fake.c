@@ -100,6 +100,21 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	exchange_fake_answer(x, status, fields);
 }
 
+void exchange_reply_stream(struct exchange *x, unsigned status,
+			   const struct fields *fields, int64_t body_len,
+			   const struct body_source *source)
+{
+	(void)body_len;
+	exchange_fake_answer(x, status, fields);
+	x->source = *source;
+}
+
+void exchange_wake(struct exchange *x)
+{
+	assert_non_null(x->source.read);
+	x->wakes++;
+}
+
 void exchange_abort(struct exchange *x)
 {
 	assert_int_equal(x->answers, 0);

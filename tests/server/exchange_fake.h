@@ -3,7 +3,7 @@
  * looks at what was answered. exchange_fake.c stands in for the functions of
  * exchanges in digestd/server/server.h; link it before the archives.
  *
- * Nothing is sent, so a streamed reply is not among them.
+ * Nothing is sent: of a streamed reply, tests read the source themselves.
  */
 #ifndef TEST_SERVER_EXCHANGE_FAKE_H
 #define TEST_SERVER_EXCHANGE_FAKE_H
@@ -26,6 +26,8 @@ struct exchange {
 	struct fields reply;
 	char *body; /* ended by a zero that is not counted; of an error, null */
 	size_t body_len;
+	struct body_source source; /* of a streamed one */
+	unsigned wakes;
 };
 
 /* A request without fields and body, not answered. `loop` may be null. */
