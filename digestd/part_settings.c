@@ -16,8 +16,10 @@ enum {
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PEER_CONNECT_MS = 1500, /* for a digest; a lost SYN comes after 1 s */
-	PURGE_TIMEOUT_MS = 10000, /* a walk over millions of objects */
+	PURGE_TIMEOUT_MS = 1800, /* a peer that hangs costs a purge so long */
 	PURGE_START_MS = 1000, /* a peer that hangs holds up a start so long */
+	PURGE_UNHEARD_MS = 4000, /* and one that is dead what peers give */
+	PURGE_NEW_MS = 60000, /* lists of members differ for so long */
 	MEMORY_BASE = 128 << 20, /* program, connections, bodies under way */
 	ADMIN_CONNECTIONS = 64,
 	SHARDS_A_WORKER = 16, /* one in so many stores of another waits */
@@ -415,6 +417,8 @@ struct teller_settings part_settings_of_telling(const struct config *c)
 		.npeers = c->purge_peers && c->nkeys ? c->npeers : 0,
 		.timeout_ms = PURGE_TIMEOUT_MS,
 		.start_ms = PURGE_START_MS,
+		.unheard_ms = PURGE_UNHEARD_MS,
+		.new_ms = PURGE_NEW_MS,
 		.awaits = c->purge_peers && c->members && c->nkeys,
 		.tls = c->tls_peer_client,
 	};

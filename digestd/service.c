@@ -108,6 +108,7 @@ void service_status(void *arg, struct node_status *out)
 		out->tls_admin_failed = server_tls_failures(s->admin);
 	service_count(s, &out->counters);
 	teller_count(s->teller, &out->telling);
+	out->teller = s->teller;
 	cache_stats(s->cache, &out->store, &out->catalog);
 	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
 					 &out->disk);

@@ -180,6 +180,30 @@ static void metrics_peer_gauges(const struct metrics *m)
 	}
 }
 
+static void metrics_purge_peers(const struct metrics *m)
+{
+	size_t n = m->s->teller ? teller_peers(m->s->teller) : 0;
+	struct teller_peer_status p;
+
+	if (!n && !m->list)
+		return;
+	metrics_head(m, "purges_unacknowledged", "gauge",
+		     "purges of this node that the peer has not acknowledged");
+	for (size_t i = 0; i < n; i++) {
+		teller_peer_status(m->s->teller, i, &p);
+		fprintf(m->to, "digestd_purges_unacknowledged{peer=\"%s\"} %"
+			PRIu64 "\n", p.name, p.lacking);
+	}
+	metrics_head(m, "purges_unacknowledged_seconds", "gauge",
+		     "time for which there have been some");
+	for (size_t i = 0; i < n; i++) {
+		teller_peer_status(m->s->teller, i, &p);
+		fprintf(m->to, "digestd_purges_unacknowledged_seconds{peer="
+			"\"%s\"} %.3f\n", p.name,
+			(double)p.lacking_ms / 1e3);
+	}
+}
+
 /* Not written as p.name: in the macro below that is a parameter. */
 static const char *metrics_peer_name(const struct peer_follower_status *p)
 {
@@ -250,6 +274,7 @@ static void metrics_write(const struct metrics *m)
 	metrics_counter(m, "purges_" #name, s->telling.name, help);
 	TELLER_COUNTERS(X)
 #undef X
+	metrics_purge_peers(m);
 	STORE_METRICS(M)
 	metrics_of_memory(m);
 	if (s->has_disk || m->list)

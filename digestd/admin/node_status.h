@@ -43,6 +43,7 @@ struct node_status {
 	size_t ncertificates;
 	uint64_t tls_admin_failed;
 	struct teller_counters telling; /* of purges */
+	const struct teller *teller; /* who counts those; null: nobody */
 	struct store_stats store;
 	bool has_disk;      /* there is a disk tier: the next two count */
 	struct store_stats disk_store;

@@ -106,6 +106,27 @@ static json_t *status_json_disk(const struct node_status *s)
 	return o;
 }
 
+/* What each peer has acknowledged of them. */
+static json_t *status_json_purge_peers(const struct node_status *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; s->teller && i < teller_peers(s->teller); i++) {
+		struct teller_peer_status p;
+		json_t *o = json_object();
+
+		teller_peer_status(s->teller, i, &p);
+		status_json_put_text(o, "name", p.name);
+		status_json_put_flag(o, "failing", p.failing);
+		status_json_put(o, "acknowledged", p.acknowledged);
+		status_json_put(o, "unacknowledged", p.lacking);
+		status_json_put_real(o, "unacknowledged_s",
+				     (double)p.lacking_ms / 1e3);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 /* Told to peers, and heard of them. */
 static json_t *status_json_purges(const struct node_status *s)
 {
@@ -114,6 +135,7 @@ static json_t *status_json_purges(const struct node_status *s)
 #define X(name, help) status_json_put(o, #name, s->telling.name);
 	TELLER_COUNTERS(X)
 #undef X
+	json_object_set_new(o, "peers", status_json_purge_peers(s));
 	return o;
 }
 

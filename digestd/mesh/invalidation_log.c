@@ -147,11 +147,32 @@ void invalidation_log_reach(struct invalidation_log *log,
 		       position->seq);
 }
 
-void invalidation_log_raise_floor(struct invalidation_log *log,
-				  const struct invalidation_position *floor)
+void invalidation_log_hear_floor(struct invalidation_log *log,
+				 const struct invalidation_position *floor,
+				 uint64_t upto)
 {
-	mesh_log_raise(&mesh_log_source_of(log, floor->source)->is.floor,
-		       floor->seq);
+	struct log_source *s = mesh_log_source_of(log, floor->source);
+
+	assert(floor->seq <= upto);
+	if (upto > s->is.position)
+		s->is.floor = floor->seq;
+	else if (upto == s->is.position)
+		mesh_log_raise(&s->is.floor, floor->seq);
+}
+
+void invalidation_log_set_floor(struct invalidation_log *log, uint64_t floor)
+{
+	struct invalidation_source *own = &log->sources[0].is;
+
+	assert(floor <= own->position);
+	if (floor < own->floor)
+		own->position++;
+	own->floor = floor;
+}
+
+void invalidation_log_hold_floors(struct invalidation_log *log, bool hold)
+{
+	log->holds_floors = hold;
 }
 
 bool invalidation_log_has(const struct invalidation_log *log,
@@ -279,8 +300,7 @@ static void mesh_log_lose(struct invalidation_log *log, struct log_entry *e)
 	if (e->source == LOG_NOWHERE)
 		return;
 	s = &log->sources[e->source];
-	if (e->seq > s->is.floor)
-		mesh_log_raise(&s->is.lost, e->seq);
+	mesh_log_raise(&s->is.lost, e->seq); /* a floor may fall yet */
 }
 
 static struct log_entry *mesh_log_take_slot(struct invalidation_log *log)

@@ -15,7 +15,7 @@
  * applied all of an initiator up to its position there. Up to an initiator's
  * floor all members have applied its entries, so that no peer has anything that
  * is older; what is above is what peers may lack, and what is told to who has
- * been away.
+ * been away. A floor falls when a member comes.
  *
  * An entry displaces an older one of the same initiator that is of the same.
  * The log keeps the last `max`. What is displaced by that is held against
@@ -129,9 +129,24 @@ bool invalidation_log_has(const struct invalidation_log *log,
 void invalidation_log_reach(struct invalidation_log *log,
 			    const struct invalidation_position *position);
 
-/* All members have applied an initiator's entries up to there. */
-void invalidation_log_raise_floor(struct invalidation_log *log,
-				  const struct invalidation_position *floor);
+/*
+ * All members have applied an initiator's entries up to its floor: that it has
+ * said together with its number `upto`, which is reached after this call. What
+ * it says with a later number counts, also if it is lower, as a member has come
+ * that has not applied them; of what it says with one number, the highest.
+ */
+void invalidation_log_hear_floor(struct invalidation_log *log,
+				 const struct invalidation_position *floor,
+				 uint64_t upto);
+
+/* Sets the floor of the node's own entries, at most its position. A lower one
+ * takes the next number, without an entry, so that others know it from what was
+ * said before. */
+void invalidation_log_set_floor(struct invalidation_log *log, uint64_t floor);
+
+/* While floors are held down, peers need all that is in the log, whatever was
+ * said of it: there may be members that its initiators do not know yet. */
+void invalidation_log_hold_floors(struct invalidation_log *log, bool hold);
 
 /* What is known of an initiator. */
 struct invalidation_source {

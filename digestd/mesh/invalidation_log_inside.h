@@ -56,6 +56,7 @@ struct invalidation_log {
 	size_t nlens;
 	struct log_source sources[INVALIDATION_LOG_SOURCES];
 	size_t nsources;
+	bool holds_floors;
 };
 
 /* Where the list begins in which an entry of this hash is. */

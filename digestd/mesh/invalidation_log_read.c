@@ -138,7 +138,7 @@ static void mesh_log_need(struct log_visit *v, const struct log_source *s,
 {
 	size_t i = 0;
 
-	if (seq <= s->is.floor)
+	if (seq <= (v->log->holds_floors ? 0 : s->is.floor))
 		return;
 	while (i < v->nneed && i < INVALIDATION_NEED_MAX &&
 	       v->need[i].source != s->is.source)

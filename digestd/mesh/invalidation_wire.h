@@ -32,7 +32,7 @@ enum {
 /* What an initiator has said, as far as it was new to who is told. */
 struct invalidation_section {
 	uint64_t source; /* the initiator; not 0 */
-	uint64_t floor;	 /* see invalidation_log_raise_floor() */
+	uint64_t floor;	 /* see invalidation_log_hear_floor() */
 	uint64_t upto;	 /* who applies these entries has applied all to here */
 	bool incomplete; /* unless some were lost: all it has is too old */
 	uint32_t n;

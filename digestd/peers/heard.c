@@ -149,8 +149,8 @@ static void heard_end_section(struct heard *h)
 	h->removed += h->walk.removed;
 	cache_purge_end(h->by->cache, &h->walk);
 	log = cache_purges_lock(h->by->cache);
+	invalidation_log_hear_floor(log, &floor, upto.seq);
 	invalidation_log_reach(log, &upto);
-	invalidation_log_raise_floor(log, &floor);
 	cache_purges_unlock(h->by->cache);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "digestd/peers/teller.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,28 @@
 #include "digestd/peers/upstream.h"
 
 enum {
-	TELLER_PATIENCE_MS = 100, /* for a peer that failed last time */
+	TELLER_PATIENCE_MS = 20, /* for a peer that failed last time */
 	TELLER_GONE_MS = 3600000, /* of who is no peer any more; see teller.h */
 };
 
 /* Who waits */
 
+/* Whether its acknowledgement counts; if not it is asked again. */
+static bool teller_is_sure(struct teller_peer *p, int64_t now_ms)
+{
+	const struct teller_settings *s = &p->teller->settings;
+	bool sure = now_ms - p->sure_ms <= s->unheard_ms - s->unheard_ms / 4;
+
+	p->confirms |= !sure;
+	p->teller->asks_again |= !sure;
+	return sure;
+}
+
 /* What a peer has come to for who waits; null: it may still answer. */
 static json_t *teller_answer_of(struct teller_peer *p,
 				const struct teller_wait *w, int64_t now_ms)
 {
-	if (p->told >= w->seq)
+	if (p->told >= w->seq && teller_is_sure(p, now_ms))
 		return json_integer(p->removed < 0 ? 0 : p->removed);
 	p->late |= now_ms >= w->due_ms;
 	if (now_ms >= w->due_ms ||
@@ -99,9 +111,8 @@ static void teller_on_wait(void *arg)
 	if (w->next)
 		w->next->link = &w->next;
 	t->waits = w;
-	/* somebody waits: who failed before is tried at once */
 	for (size_t i = 0; i < t->npeers; i++)
-		t->peers[i]->due_ms = now_ms;
+		teller_peer_hurry(t->peers[i]);
 	teller_turn(t);
 }
 
@@ -136,54 +147,125 @@ void teller_count(const struct teller *t, struct teller_counters *out)
 	*out = t->counters;
 }
 
+size_t teller_peers(const struct teller *t)
+{
+	return t->npeers;
+}
+
+void teller_peer_status(const struct teller *t, size_t i,
+			struct teller_peer_status *out)
+{
+	const struct teller_peer *p = t->peers[i];
+	uint64_t position;
+
+	assert(i < t->npeers);
+	position = invalidation_log_source(cache_purges_lock(t->cache), 0)
+			   .position;
+	cache_purges_unlock(t->cache);
+	*out = (struct teller_peer_status){
+		.name = p->name,
+		.acknowledged = p->told,
+		.lacking = position - p->told,
+		.lacking_ms = p->behind_ms ?
+				      loop_now_ms(t->loop) - p->behind_ms : 0,
+		.failing = p->failures > 0,
+	};
+}
+
 /* Starting: until peers have said what they know */
 
-/* Of each peer that there is; `failures`: or it has failed to. */
-static bool teller_has_heard_all(const struct teller *t, bool failures)
+/* Of each peer that there is, but those that have failed to, or have been
+ * waited for until `before_ms`. */
+static bool teller_has_heard_all(const struct teller *t, bool failures,
+				 int64_t before_ms)
 {
 	for (size_t i = 0; i < t->npeers; i++) {
-		if (!t->peers[i]->heard &&
-		    !(failures && t->peers[i]->failures))
+		const struct teller_peer *p = t->peers[i];
+
+		if (!p->heard && !(failures && p->failures) &&
+		    p->listed_ms > before_ms)
 			return false;
 	}
 	return true;
 }
 
+/* Whether a peer came a while ago. */
+static bool teller_has_new(const struct teller *t, int64_t now_ms)
+{
+	for (size_t i = 0; i < t->npeers; i++) {
+		if (t->peers[i]->listed_ms > now_ms - t->settings.new_ms)
+			return true;
+	}
+	return false;
+}
+
 static void teller_check_start(struct teller *t, int64_t now_ms)
 {
-	bool done = teller_has_heard_all(t, true) &&
+	bool done = teller_has_heard_all(t, true, INT64_MIN) &&
 		    (t->npeers || !t->settings.awaits);
 
-	cache_hear_all(t->cache, teller_has_heard_all(t, false));
+	cache_hear_all(t->cache,
+		       teller_has_heard_all(t, false,
+					    now_ms - t->settings.unheard_ms));
+	invalidation_log_hold_floors(cache_purges_lock(t->cache),
+				     teller_has_new(t, now_ms));
+	cache_purges_unlock(t->cache);
 	if (t->caught_up || (!done && now_ms < t->start_due_ms))
 		return;
 	t->caught_up = true;
 	cache_catch_up(t->cache, true);
 }
 
-static void teller_lower(struct invalidation_position *floor,
-			 struct teller_peer *const *peers, size_t n)
+/* When the time changes one of these. */
+static int64_t teller_start_due(const struct teller *t, int64_t now_ms)
+{
+	int64_t due = t->caught_up ? INT64_MAX : t->start_due_ms;
+
+	for (size_t i = 0; i < t->npeers; i++) {
+		const struct teller_peer *p = t->peers[i];
+		int64_t heard = p->listed_ms + t->settings.unheard_ms;
+		int64_t known = p->listed_ms + t->settings.new_ms;
+
+		if (!p->heard && heard > now_ms && heard < due)
+			due = heard;
+		if (known > now_ms && known < due)
+			due = known;
+	}
+	return due;
+}
+
+static void teller_lower(uint64_t *floor, struct teller_peer *const *peers,
+			 size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (floor->seq > peers[i]->told)
-			floor->seq = peers[i]->told;
+		if (*floor > peers[i]->told)
+			*floor = peers[i]->told;
 	}
 }
 
-/* All members have what all peers have, those too that may come back. */
-static void teller_raise_floor(struct teller *t)
+/* Asks all again whose acknowledgements do not count any more. */
+static bool teller_are_sure(struct teller *t, int64_t now_ms)
 {
-	struct invalidation_log *log;
-	struct invalidation_position floor;
+	bool sure = true;
 
-	if (!t->npeers) /* who comes first has nothing of it */
-		return;
-	log = cache_purges_lock(t->cache);
-	floor.source = invalidation_log_source(log, 0).source;
-	floor.seq = invalidation_log_source(log, 0).position;
+	for (size_t i = 0; i < t->npeers; i++)
+		sure &= teller_is_sure(t->peers[i], now_ms);
+	return sure;
+}
+
+/* All members have what all peers have, those too that may come back. */
+static void teller_set_floor(struct teller *t, int64_t now_ms)
+{
+	struct invalidation_log *log = cache_purges_lock(t->cache);
+	const struct invalidation_source own = invalidation_log_source(log, 0);
+	uint64_t floor = own.position;
+
 	teller_lower(&floor, t->peers, t->npeers);
 	teller_lower(&floor, t->gone, t->ngone);
-	invalidation_log_raise_floor(log, &floor);
+	/* without peers: who comes first has nothing of it */
+	if (floor < own.floor ||
+	    (floor > own.floor && t->npeers && teller_are_sure(t, now_ms)))
+		invalidation_log_set_floor(log, floor);
 	cache_purges_unlock(t->cache);
 }
 
@@ -224,26 +306,39 @@ static int64_t teller_waits_due(const struct teller *t, int64_t now_ms)
 	return due;
 }
 
-void teller_turn(struct teller *t)
+/* The next thing for each peer. Returns when there is more to be done. */
+static int64_t teller_turn_peers(struct teller *t, int64_t now_ms)
 {
-	int64_t now_ms = loop_now_ms(t->loop), due;
+	int64_t due = INT64_MAX;
 
-	if (t->stopping)
-		return;
 	t->stopping = true; /* what fails at once comes back here */
-	due = t->caught_up ? INT64_MAX : t->start_due_ms;
+	t->asks_again = false;
 	for (size_t i = 0; i < t->npeers; i++) {
 		int64_t next = teller_peer_next(t->peers[i], now_ms);
 
 		due = next < due ? next : due;
 	}
 	t->stopping = false;
+	return due;
+}
+
+void teller_turn(struct teller *t)
+{
+	int64_t now_ms = loop_now_ms(t->loop), due;
+
+	if (t->stopping)
+		return;
+	due = teller_turn_peers(t, now_ms);
 	teller_forget_gone(t, now_ms);
-	teller_raise_floor(t);
+	teller_set_floor(t, now_ms);
 	teller_check_start(t, now_ms);
 	teller_check_waits(t, now_ms);
+	if (t->asks_again)
+		due = teller_turn_peers(t, now_ms);
 	if (teller_waits_due(t, now_ms) < due)
 		due = teller_waits_due(t, now_ms);
+	if (teller_start_due(t, now_ms) < due)
+		due = teller_start_due(t, now_ms);
 	loop_timer_clear(t->loop, &t->timer);
 	if (due < INT64_MAX)
 		loop_timer_set(t->loop, &t->timer,
@@ -297,6 +392,7 @@ static void teller_come_back(struct teller_peer *p)
 	p->heard = p->late = p->logged = false;
 	p->failures = 0;
 	p->due_ms = 0;
+	p->listed_ms = loop_now_ms(p->teller->loop);
 }
 
 /* Who is not in the new list is gone, and who is, is not. */

@@ -11,6 +11,14 @@
  * is told of that if it comes back within it: until then it may hold old
  * copies, and others must name what it lacks.
  *
+ * A peer that restarts after it has acknowledged a purge has forgotten it, and
+ * could take an older copy from a peer that was not told yet. So an
+ * acknowledgement counts for a time only, and then is asked for again, and who
+ * has another instance is told again what it may lack; and a node that starts
+ * keeps nothing that comes from peers until it has heard from all of them, or
+ * for a longer time (`unheard_ms`), when no older acknowledgement of its counts
+ * any more. So a peer that is dead does not hold it up.
+ *
  * A teller lives on the service loop. Others wait for acknowledgements from
  * their own loops.
  */
@@ -33,7 +41,7 @@ struct upstream;
 /* clang-format off */
 #define TELLER_COUNTERS(X) \
 	X(told,     "messages of purges that peers have acknowledged") \
-	X(failed,   "messages of purges that peers have not acknowledged") \
+	X(failed,   "times that a peer began not to acknowledge purges") \
 	X(replayed, "peers whose purges were fetched when the node started")
 /* clang-format on */
 
@@ -43,8 +51,13 @@ struct teller_settings {
 	size_t npeers; /* 0: nobody is told */
 	char token[33];
 	uint8_t secret[16];  /* of the hash */
-	unsigned timeout_ms; /* for a peer's answer */
+	unsigned timeout_ms; /* for a sign of a peer, which may take longer to
+				answer while it gives some */
 	unsigned start_ms;   /* for all answers when the node starts */
+	unsigned unheard_ms; /* for those of which it hears nothing, see above;
+				acknowledgements count for 3/4 of that */
+	unsigned new_ms; /* so long a peer that comes may be unknown to some
+			    others, see invalidation_log_hold_floors() */
 	bool awaits; /* peers may come: what is purged before is told then */
 	struct tls_client *tls;
 };
@@ -100,7 +113,19 @@ struct teller_counters {
 #undef X
 };
 
-/* On its loop. */
+/* What a peer has acknowledged. */
+struct teller_peer_status {
+	const char *name;
+	uint64_t acknowledged; /* all up to this number */
+	uint64_t lacking;      /* so many numbers more there are */
+	int64_t lacking_ms;    /* for so long it lacks some */
+	bool failing; /* it did not answer last time */
+};
+
+/* All on its loop: the i-th peer of so many that are told. */
 void teller_count(const struct teller *t, struct teller_counters *out);
+size_t teller_peers(const struct teller *t);
+void teller_peer_status(const struct teller *t, size_t i,
+			struct teller_peer_status *out);
 
 #endif

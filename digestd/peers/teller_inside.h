@@ -13,7 +13,7 @@
 #include "digestd/peers/teller.h"
 
 enum {
-	TELLER_ANSWER_MAX = 128, /* bytes of {"purged": N} */
+	TELLER_ANSWER_MAX = 256, /* bytes of {"purged": N, ...} */
 	TELLER_GONE_MAX = 64,
 };
 
@@ -25,13 +25,20 @@ struct teller_peer {
 	char *name, *url;
 	uint64_t told, telling; /* numbers: acknowledged; under way */
 	int64_t removed;	/* as the last answer says; -1: none */
+	uint64_t life; /* its instance, as that says; 0: it says none */
+	int64_t sent_ms, sure_ms; /* when the message under way was sent, and
+				     the last that was acknowledged */
+	bool confirms; /* that was too long ago: it is asked again */
 	bool heard;   /* what it knew at the start; or is being asked: */
 	bool asking;
 	unsigned failures; /* in a row */
 	bool late; /* somebody has waited for it in vain */
 	bool logged; /* the log says that it fails */
+	bool counted; /* that it does */
 	bool listed;	   /* it stays, while the list is being changed */
-	int64_t due_ms;	   /* not before that, after a failure */
+	int64_t failed_ms, due_ms; /* not before that, after a failure */
+	int64_t listed_ms; /* since then it is a peer */
+	int64_t behind_ms; /* since then it lacks something; 0: nothing */
 	int64_t gone_ms;   /* since then it is no peer any more */
 	struct fetch *fetch;
 	unsigned status;
@@ -58,6 +65,7 @@ struct teller {
 	struct loop_call wake;
 	bool woken; /* the call is on its way; changed atomically */
 	bool stopping, caught_up;
+	bool asks_again; /* some peer confirms, and is to be asked for that */
 	int64_t start_due_ms;
 	struct teller_counters counters;
 };
@@ -74,6 +82,10 @@ void teller_peer_free(struct teller_peer *p);
 
 /* What is under way with it ends; what it has said already is applied. */
 void teller_peer_cease(struct teller_peer *p);
+
+/* Somebody waits for it: after a failure it is tried again soon, however long
+ * it has failed; but no sooner than after the first one. */
+void teller_peer_hurry(struct teller_peer *p);
 
 /* The next thing for a peer. Returns when it is due [ms]; INT64_MAX: something
  * is under way, or there is nothing to do. */

@@ -19,7 +19,8 @@ enum {
 	TELLER_BATCH = 4096, /* entries of a message */
 	TELLER_HEADER_MAX = 8192,
 	TELLER_RETRY_MS = 100, /* first; doubles */
-	TELLER_RETRY_MAX_MS = 10000,
+	TELLER_RETRY_MAX_MS = 1000, /* one that is back is told so soon */
+	TELLER_TOTAL_MS = 600000, /* a walk over all that a peer has on disk */
 };
 
 /* The end of a message, or of a question */
@@ -70,10 +71,12 @@ static void teller_fail(struct teller_peer *p)
 {
 	int64_t now_ms = loop_now_ms(p->teller->loop);
 
+	p->failed_ms = now_ms;
 	p->due_ms = now_ms + backoff_ms(TELLER_RETRY_MS, p->failures,
 					TELLER_RETRY_MAX_MS);
+	p->teller->counters.failed += !p->asking && !p->counted;
+	p->counted |= !p->asking;
 	p->failures++;
-	p->teller->counters.failed += !p->asking;
 	teller_log_failure(p);
 	teller_peer_rest(p);
 	teller_turn(p->teller);
@@ -84,9 +87,36 @@ static void teller_succeed(struct teller_peer *p)
 	if (p->logged)
 		log_write(LOG_INFO, "purge", "peer %s answers again", p->name);
 	p->failures = 0;
-	p->late = p->logged = false;
+	p->late = p->logged = p->counted = false;
 	teller_peer_rest(p);
 	teller_turn(p->teller);
+}
+
+/* What it has acknowledged in another life, and all have not, it may lack: it
+ * has its disk only. */
+static void teller_live(struct teller_peer *p, uint64_t life)
+{
+	struct invalidation_log *log;
+
+	if (life != p->life && p->life) {
+		log = cache_purges_lock(p->teller->cache);
+		p->told = invalidation_log_source(log, 0).floor;
+		cache_purges_unlock(p->teller->cache);
+	} else {
+		p->told = p->telling;
+	}
+	p->life = life;
+	p->sure_ms = p->sent_ms;
+	p->confirms = false;
+}
+
+/* 0: it is of a version that does not say. */
+static uint64_t teller_read_life(const json_t *answer)
+{
+	const char *text = json_string_value(json_object_get(answer,
+							     "instance"));
+
+	return text ? strtoull(text, NULL, 16) : 0;
 }
 
 static bool teller_read_answer(struct teller_peer *p)
@@ -96,8 +126,10 @@ static bool teller_read_answer(struct teller_peer *p)
 	bool good = !json_unpack(o, "{s:I}", "purged", &removed) &&
 		    removed >= 0;
 
-	if (good)
+	if (good) {
 		p->removed = removed;
+		teller_live(p, teller_read_life(o));
+	}
 	json_decref(o);
 	return good;
 }
@@ -137,10 +169,13 @@ static bool teller_on_body(void *arg, struct fetch *f, const void *data,
 			heard_free(&p->question);
 		return true;
 	}
-	if (len > TELLER_ANSWER_MAX - p->answer_len)
-		len = TELLER_ANSWER_MAX - p->answer_len;
-	memcpy(p->answer + p->answer_len, data, len);
-	p->answer_len += len;
+	/* before it there are spaces, as long as the peer is at work */
+	for (size_t i = 0; i < len && p->answer_len < TELLER_ANSWER_MAX; i++) {
+		const char byte = ((const char *)data)[i];
+
+		if (p->answer_len || byte != ' ')
+			p->answer[p->answer_len++] = byte;
+	}
 	return true;
 }
 
@@ -172,7 +207,6 @@ static void teller_on_done(void *arg, struct fetch *f,
 	if (p->asking) {
 		teller_end_question(p, whole);
 	} else if (whole && p->status == 200 && teller_read_answer(p)) {
-		p->told = p->telling;
 		p->teller->counters.told++;
 		teller_succeed(p);
 	} else {
@@ -207,7 +241,9 @@ static int teller_start(struct teller_peer *p, const char *method,
 	const struct fetch_limits limits = {
 		.connect_ms = s->timeout_ms,
 		.first_byte_ms = s->timeout_ms,
-		.total_ms = s->timeout_ms,
+		.total_ms = TELLER_TOTAL_MS,
+		.low_rate = 1,
+		.low_rate_s = (s->timeout_ms + 999) / 1000,
 		.max_header_bytes = TELLER_HEADER_MAX,
 	};
 	const struct fetch_upload upload = { (int64_t)p->message_len,
@@ -290,8 +326,8 @@ static uint8_t *teller_write(const struct teller_peer *p,
 	return bytes;
 }
 
-/* Returns whether there was anything to tell. */
-static bool teller_tell(struct teller_peer *p)
+/* What is new to it; or nothing, to be acknowledged. */
+static void teller_tell(struct teller_peer *p)
 {
 	struct invalidation_entry *entries =
 		malloc(TELLER_BATCH * sizeof(*entries));
@@ -299,37 +335,44 @@ static bool teller_tell(struct teller_peer *p)
 
 	if (!entries) {
 		teller_fail(p);
-		return true;
+		return;
 	}
 	s = teller_section(p, entries);
-	if (s.upto > p->told) {
-		p->telling = s.upto;
+	p->telling = s.upto;
+	p->sent_ms = loop_now_ms(p->teller->loop);
+	p->message = teller_write(p, &s, entries, &p->message_len);
+	if (s.n || s.upto > p->told)
 		p->removed = -1;
-		p->message = teller_write(p, &s, entries, &p->message_len);
-	}
 	free(entries);
-	if (s.upto <= p->told)
-		return false;
 	if (p->message)
 		teller_send(p, "POST");
 	else
 		teller_fail(p);
-	return true;
 }
 
 /* Whether there is anything to tell it, without looking at what. */
-static bool teller_is_behind(const struct teller_peer *p)
+static bool teller_is_behind(struct teller_peer *p, int64_t now_ms)
 {
 	struct invalidation_log *log = cache_purges_lock(p->teller->cache);
 	bool behind = invalidation_log_source(log, 0).position > p->told;
 
 	cache_purges_unlock(p->teller->cache);
-	return behind;
+	if (!behind)
+		p->behind_ms = 0;
+	else if (!p->behind_ms)
+		p->behind_ms = now_ms;
+	return behind || p->confirms;
+}
+
+void teller_peer_hurry(struct teller_peer *p)
+{
+	if (p->due_ms > p->failed_ms + TELLER_RETRY_MS)
+		p->due_ms = p->failed_ms + TELLER_RETRY_MS;
 }
 
 int64_t teller_peer_next(struct teller_peer *p, int64_t now_ms)
 {
-	bool behind = teller_is_behind(p);
+	bool behind = teller_is_behind(p, now_ms);
 
 	if (p->fetch || p->question || (p->heard && !behind))
 		return INT64_MAX;
@@ -372,6 +415,7 @@ struct teller_peer *teller_peer_new(struct teller *t,
 		return NULL;
 	p->teller = t;
 	p->removed = -1;
+	p->listed_ms = loop_now_ms(t->loop);
 	p->name = strdup(place->name);
 	p->url = strdup(place->url);
 	if (p->name && p->url)

@@ -198,7 +198,7 @@ static void test_what_peers_need(void **state)
 	assert_int_equal(need_of("http://h/a", need), 2);
 	assert_int_equal(need_of("http://h/b", need), 1);
 	assert_true(need[0].source == PEER && need[0].seq == 9);
-	invalidation_log_raise_floor(entries, &floor);
+	invalidation_log_hear_floor(entries, &floor, 9);
 	assert_int_equal(need_of("http://h/b", need), 0);
 	assert_int_equal(need_of("http://h/a", need), 1);
 	assert_true(need[0].source == OWN && need[0].seq == 1);
@@ -207,6 +207,75 @@ static void test_what_peers_need(void **state)
 	for (uint64_t i = 0; i < INVALIDATION_NEED_MAX; i++)
 		add_of("http://h/a", 20 + i, 1);
 	assert_true(need_of("http://h/a", need) > INVALIDATION_NEED_MAX);
+}
+
+static void hear_floor(uint64_t floor, uint64_t upto)
+{
+	const struct invalidation_position at = {PEER, floor};
+	const struct invalidation_position reached = {PEER, upto};
+
+	invalidation_log_hear_floor(entries, &at, upto);
+	invalidation_log_reach(entries, &reached);
+}
+
+/* They rise, and fall when an initiator says so later; what is heard late of
+ * one changes nothing. */
+static void test_floors(void **state)
+{
+	struct invalidation_position need[INVALIDATION_NEED_MAX];
+
+	(void)state;
+	add_of("http://h/a", PEER, 3);
+	hear_floor(2, 3);
+	assert_int_equal(need_of("http://h/a", need), 1);
+	hear_floor(3, 3);
+	assert_int_equal(need_of("http://h/a", need), 0);
+	hear_floor(2, 3);
+	assert_int_equal(need_of("http://h/a", need), 0);
+	hear_floor(0, 4);
+	assert_int_equal(need_of("http://h/a", need), 1);
+	hear_floor(3, 3);
+	assert_int_equal(need_of("http://h/a", need), 1);
+	hear_floor(4, 4);
+	assert_int_equal(need_of("http://h/a", need), 0);
+	invalidation_log_hold_floors(entries, true);
+	assert_int_equal(need_of("http://h/a", need), 1);
+	assert_int_equal(need_of("http://h/b", need), 0);
+	invalidation_log_hold_floors(entries, false);
+	assert_int_equal(need_of("http://h/a", need), 0);
+}
+
+/* Its own: a lower one has a number that others have not heard of. */
+static void test_own_floor(void **state)
+{
+	struct invalidation_position need[INVALIDATION_NEED_MAX];
+
+	(void)state;
+	add("http://h/a");
+	invalidation_log_set_floor(entries, 1);
+	assert_int_equal(need_of("http://h/a", need), 0);
+	assert_int_equal(invalidation_log_source(entries, 0).position, 1);
+	invalidation_log_set_floor(entries, 0);
+	assert_int_equal(need_of("http://h/a", need), 1);
+	assert_int_equal(invalidation_log_source(entries, 0).position, 2);
+	invalidation_log_set_floor(entries, 2);
+	assert_int_equal(invalidation_log_source(entries, 0).position, 2);
+}
+
+/* A member comes when the log has lost what all had applied. */
+static void test_lost_below_the_floor(void **state)
+{
+	char uri[32];
+
+	(void)state;
+	for (int i = 1; i <= SMALL; i++) {
+		snprintf(uri, sizeof(uri), "http://h/%d", i);
+		add(uri);
+	}
+	invalidation_log_set_floor(entries, SMALL);
+	add("http://h/0");
+	invalidation_log_set_floor(entries, 0);
+	assert_int_equal(invalidation_log_source(entries, 0).lost, 1);
 }
 
 static size_t since(uint64_t source, uint64_t seq, uint64_t *first)
@@ -243,15 +312,15 @@ static void test_what_others_are_told(void **state)
 /* What there is no room for is held against all that was born before. */
 static void test_full(void **state)
 {
-	const struct invalidation_position floor = {OWN, 2};
 	struct invalidation_position need[INVALIDATION_NEED_MAX];
 	char uri[32];
 
 	(void)state;
-	invalidation_log_raise_floor(entries, &floor);
 	for (int i = 1; i <= SMALL + 3; i++) {
 		snprintf(uri, sizeof(uri), "http://h/%d", i);
 		add(uri);
+		if (i == 2)
+			invalidation_log_set_floor(entries, 2);
 	}
 	assert_int_equal(invalidation_log_count(entries), SMALL);
 	assert_int_equal(invalidation_log_source(entries, 0).lost, 3);
@@ -367,6 +436,11 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_what_peers_need, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_floors, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_own_floor, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_below_the_floor,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_others_are_told,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),

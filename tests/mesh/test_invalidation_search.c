@@ -11,9 +11,11 @@
  *	close	what an invalidation overtook is not stored
  *	join	nor joined
  *	need	a peer that has not applied what the asker has does not answer
- *	all	it is acknowledged when each node has applied it, in any life
+ *	all	it is acknowledged when each node has applied it
  *	heard	who has not heard from all peers since it started keeps nothing
- *		that comes from a peer, and lets nobody join it
+ *		that comes from a peer, and lets nobody join it, for a while
+ *	young	by the end of which nothing counts any more that it has
+ *		acknowledged in another life
  *
  * An invalidation is of the key, a prefix or a tag, in turn.
  */
@@ -24,17 +26,18 @@
 #include "digestd/mesh/invalidation_log.h"
 #include "tests/unit.h"
 
-enum { NODES = 3, FROM_ORIGIN = 1, FROM_PEER = 2, STATES_MAX = 1 << 21 };
+enum { NODES = 3, FROM_ORIGIN = 1, FROM_PEER = 2,
+       STATES_MAX = 1 << 21, STATES_LONG = 1 << 23 };
 
 enum rules {
-	CLOSE = 1, JOIN = 2, NEED = 4, ALL = 8, HEARD = 16,
-	EVERY_RULE = 31,
+	CLOSE = 1, JOIN = 2, NEED = 4, ALL = 8, HEARD = 16, YOUNG = 32,
+	EVERY_RULE = 63,
 };
 
 /* Versions are counted from 1, so that 0 is none. An invalidation that has been
  * applied is a digit of `log`, base 3, the latest one last. */
 struct search_node {
-	uint8_t up, heard; /* heard: a bit for each node */
+	uint8_t up, heard; /* heard: a bit for each node, or 7 after a while */
 	uint8_t log, copy;
 	uint8_t from, got;	/* of its fetch: whom it asks, what has come */
 	uint8_t asked, need;	/* the count then; what it needs: a log */
@@ -43,7 +46,8 @@ struct search_node {
 
 struct search_state {
 	uint8_t version, crashes;
-	uint8_t phase[2], told[2]; /* 1: issued, 2: acknowledged; by whom */
+	uint8_t phase[2], told[2]; /* 1: issued, 2: acknowledged; by whom, */
+	uint8_t former[2];	   /* and by whom of them in another life */
 	struct search_node n[NODES];
 };
 
@@ -55,7 +59,7 @@ static struct invalidation_log *logs[NODES][9];
 
 static struct search {
 	struct search_state *states;
-	uint32_t *table, n, mask;
+	uint32_t *table, n, max, mask;
 	unsigned rules, invalidations, crashes;
 	bool broken;
 } search;
@@ -154,7 +158,7 @@ static void search_put(const struct search_state *s)
 		if (!memcmp(&search.states[search.table[i]], s, sizeof(*s)))
 			return;
 	}
-	assert_true(search.n + 1 < STATES_MAX);
+	assert_true(search.n + 1 < search.max);
 	search.states[++search.n] = *s;
 	search.table[i] = search.n;
 }
@@ -203,6 +207,7 @@ static void search_changes(const struct search_state *s)
 		    (s->told[j] == 7 || !(search.rules & ALL))) {
 			t = *s;
 			t.phase[j] = 2;
+			t.former[j] = 0;
 			search_put(&t);
 		}
 	}
@@ -240,6 +245,33 @@ static void search_asks_peers(const struct search_state *s, unsigned node)
 	}
 }
 
+/* The while after a start is over. */
+static void search_gives_up_hearing(const struct search_state *s, unsigned node)
+{
+	struct search_state t = *s;
+
+	if (s->n[node].heard == 7 ||
+	    ((search.rules & YOUNG) &&
+	     (s->former[0] | s->former[1]) >> node & 1))
+		return;
+	t.n[node].heard = 7;
+	search_put(&t);
+}
+
+/* What a node has acknowledged in another life does not count any more. */
+static void search_ages(const struct search_state *s, unsigned node)
+{
+	for (unsigned j = 0; j < search.invalidations; j++) {
+		struct search_state t = *s;
+
+		if (!(s->former[j] >> node & 1))
+			continue;
+		t.former[j] &= (uint8_t)~(1 << node);
+		t.told[j] &= (uint8_t)~(1 << node);
+		search_put(&t);
+	}
+}
+
 static bool search_ends(const struct search_state *s, unsigned node)
 {
 	struct search_state t = *s;
@@ -254,6 +286,9 @@ static bool search_ends(const struct search_state *s, unsigned node)
 	if (s->crashes < search.crashes) {
 		*n = (struct search_node){ .copy = n->copy };
 		t.crashes++;
+		for (unsigned j = 0; j < search.invalidations; j++)
+			t.former[j] |= s->phase[j] == 1 ?
+					       s->told[j] & 1 << node : 0;
 		search_put(&t);
 	}
 	return false;
@@ -336,6 +371,8 @@ static void search_expand(const struct search_state *s)
 				 n->copy - 1 < search_acknowledged(s);
 		search_tells(s, node);
 		search_asks_peers(s, node);
+		search_gives_up_hearing(s, node);
+		search_ages(s, node);
 		if (n->from)
 			search_goes_on(s, node);
 		else if (!s->n[(node + 1) % NODES].from ||
@@ -373,8 +410,9 @@ static int set_up(void **state)
 	(void)state;
 	scd_key_make(secret, "GET", uri, strlen(uri), &key);
 	fields_init(&fields);
-	search.mask = 2 * STATES_MAX - 1;
-	search.states = malloc(STATES_MAX * sizeof(*search.states));
+	search.max = getenv("SCD_TEST_LONG") ? STATES_LONG : STATES_MAX;
+	search.mask = 2 * search.max - 1;
+	search.states = malloc(search.max * sizeof(*search.states));
 	search.table = malloc(((size_t)search.mask + 1) * 4);
 	return fields_add(&fields, "Cache-Tag", "red") || !search.states ||
 	       !search.table;

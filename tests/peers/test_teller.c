@@ -27,6 +27,7 @@ enum {
 	OWN = 7, /* instances: this node's, and 10 + i */
 	WAIT_MS = 5000,
 	LAGGARD_MS = 250,
+	UNHEARD_MS = 800,
 	ALLOCATIONS_MAX = 50,
 };
 
@@ -182,6 +183,7 @@ static struct teller_settings settings_of(unsigned first, unsigned end,
 	struct teller_settings s = { .peers = peers, .npeers = end - first,
 				     .timeout_ms = at.timeout_ms,
 				     .start_ms = 200,
+				     .unheard_ms = UNHEARD_MS,
 				     .awaits = true };
 
 	for (unsigned i = first; i < end; i++)
@@ -335,6 +337,30 @@ static void a_start_without_answers(void **state)
 	turn_until(has_heard_all);
 }
 
+static uint64_t knowing;
+
+static bool second_knows_it(void)
+{
+	return knows(&at.peers[1], knowing);
+}
+
+static bool has_given_up_hearing(void)
+{
+	return cache_has_heard_all(at.cache);
+}
+
+/* One that is dead does not keep this node from keeping what peers give. */
+static void a_start_beside_a_dead_peer(void **state)
+{
+	int64_t began_ms = loop_now_ms(at.loop);
+
+	(void)state;
+	at.peers[0].manner = REFUSES;
+	start(2);
+	turn_until(has_given_up_hearing);
+	assert_true(loop_now_ms(at.loop) - began_ms >= UNHEARD_MS);
+}
+
 /* What a peer knows of this node's earlier life is heard. */
 static void what_peers_know_is_heard(void **state)
 {
@@ -391,6 +417,80 @@ static void a_newcomer(void **state)
 	assert_false(second_knows_first());
 	assert_int_equal(set_peers(1, 2), 0);
 	turn_until(second_knows_first);
+}
+
+/* Until it has been told, what all others have applied is named again. */
+static void a_newcomer_that_hangs(void **state)
+{
+	(void)state;
+	at.timeout_ms = LAGGARD_MS;
+	start(1);
+	turn_until(has_heard_all);
+	assert_non_null(answers_to(purge("http://h/1"), WAIT_MS));
+	assert_int_equal(needs("http://h/1"), 0);
+	at.peers[1].manner = SILENT;
+	assert_int_equal(set_peers(0, 2), 0);
+	assert_int_equal(needs("http://h/1"), 1);
+	at.peers[1].manner = ANSWERS;
+	knowing = 1;
+	turn_until(second_knows_it);
+	assert_string_equal(answers_to(1, WAIT_MS), "{\"n2\":0,\"n3\":0}");
+	assert_int_equal(needs("http://h/1"), 0);
+}
+
+/* The second one acknowledges late; by then the first one's acknowledgement
+ * does not count any more, as it has been restarted and has forgotten. */
+static void a_peer_forgets_meanwhile(void **state)
+{
+	int64_t then_ms;
+
+	(void)state;
+	at.timeout_ms = LAGGARD_MS;
+	start(2);
+	turn_until(has_heard_all);
+	at.peers[1].manner = SILENT;
+	assert_string_equal(answers_to(purge("http://h/1"), WAIT_MS),
+			    "{\"n2\":0,\"n3\":null}");
+	then_ms = loop_now_ms(at.loop) + UNHEARD_MS;
+	while (loop_now_ms(at.loop) < then_ms)
+		assert_int_equal(loop_turn(at.loop, 10), 0);
+	peer_restart(&at.peers[0], 20);
+	assert_false(knows(&at.peers[0], 1));
+	at.peers[1].manner = ANSWERS;
+	knowing = 1;
+	turn_until(second_knows_it);
+	assert_string_equal(answers_to(1, WAIT_MS), "{\"n2\":0,\"n3\":0}");
+	assert_true(knows(&at.peers[0], 1));
+	assert_int_equal(needs("http://h/1"), 0);
+}
+
+/* However many wait for it, it is tried again at its own pace, and counted
+ * once; and what it lacks is known. */
+static void a_peer_that_is_away(void **state)
+{
+	struct teller_peer_status lacks;
+	struct teller_counters counters;
+	unsigned before;
+
+	(void)state;
+	start(2);
+	turn_until(has_heard_all);
+	at.peers[1].manner = REFUSES;
+	before = at.peers[1].messages;
+	for (int i = 0; i < 20; i++)
+		assert_string_equal(answers_to(purge("http://h/1"), WAIT_MS),
+				    "{\"n2\":0,\"n3\":null}");
+	assert_true(at.peers[1].messages - before < 8);
+	teller_count(at.teller, &counters);
+	assert_int_equal(counters.failed, 1);
+	assert_int_equal(teller_peers(at.teller), 2);
+	teller_peer_status(at.teller, 1, &lacks);
+	assert_string_equal(lacks.name, "n3");
+	assert_true(lacks.failing && lacks.lacking == 20 &&
+		    !lacks.acknowledged);
+	teller_peer_status(at.teller, 0, &lacks);
+	assert_true(!lacks.failing && !lacks.lacking && !lacks.lacking_ms &&
+		    lacks.acknowledged == 20);
 }
 
 /* With nobody there a purge is numbered all the same, and told later. */
@@ -454,9 +554,13 @@ int main(void)
 		TEST(all_are_asked_and_told),
 		TEST(a_laggard),
 		TEST(a_start_without_answers),
+		TEST(a_start_beside_a_dead_peer),
 		TEST(what_peers_know_is_heard),
 		TEST(a_peer_goes_and_comes_back),
 		TEST(a_newcomer),
+		TEST(a_newcomer_that_hangs),
+		TEST(a_peer_forgets_meanwhile),
+		TEST(a_peer_that_is_away),
 		TEST(a_purge_before_there_are_peers),
 		TEST(a_peer_is_restarted),
 		TEST(no_memory_for_a_list),
