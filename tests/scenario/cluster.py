@@ -318,6 +318,13 @@ class Cluster:
     def wait_settled(self, seconds=10):
         until(self.settled, seconds, what="all digests known")
 
+    def wait_heard(self):
+        """Nobody failed to ask a peer last time for what that has purged: those
+        that started a moment later have been found by now."""
+        until(lambda: not any(p["failing"] for n in self.nodes
+                              for p in n.status()["purges"]["peers"]),
+              what="all peers found")
+
     def replay(self, trace, *args, nodes=None, timeout=300):
         """Runs scd-replay; returns its report and its exit code."""
         urls = []

@@ -3,10 +3,11 @@ whom it was not."""
 
 import json
 import signal
+import time
 
 import pytest
 
-from cluster import request, until
+from cluster import SLOW, request, until
 
 HOST = "www.example.com"
 
@@ -16,6 +17,7 @@ def two(make_cluster, origin, **options):
     c = make_cluster(2, **options)
     c.origin_url = origin.url
     c.start()
+    c.wait_heard()
     set_version(origin, 1)
     for n in c.nodes:
         assert n.get("/a").body == b"1"
@@ -89,6 +91,47 @@ def test_who_was_away_does_not_bring_it_back(make_cluster, origin):
     until(lambda: versions(b) == [b"2"], what="told")
 
 
+def test_a_node_that_hangs_costs_little(make_cluster, origin):
+    """Two seconds once; /status.json says what it lacks."""
+    a, b = two(make_cluster, origin)
+    b.process.pause()
+    began = time.monotonic()
+    assert purge(a) == {"n2": None}
+    assert time.monotonic() - began < 2.5 * SLOW
+    began = time.monotonic()
+    for _ in range(10):
+        assert purge(a) == {"n2": None}
+    assert time.monotonic() - began < 1.5 * SLOW
+    lacks = a.status()["purges"]["peers"][0]
+    assert (lacks["name"], lacks["failing"]) == ("n2", True)
+    assert lacks["unacknowledged"] == 22 and lacks["unacknowledged_s"] > 0
+    assert a.status()["purges"]["failed"] == 1
+    b.process.signal(signal.SIGCONT)
+    until(lambda: not a.status()["purges"]["peers"][0]["unacknowledged"],
+          what="told")
+
+
+def test_a_dead_peer_keeps_nobody_from_storing(make_cluster, origin):
+    """Who restarts beside it keeps what comes from other peers, after a
+    while."""
+    c = make_cluster(3)
+    c.origin_url = origin.url
+    c.start()
+    set_version(origin, 1)
+    a, b, dead = c.nodes
+    assert a.get("/a").body == b"1"
+    dead.process.end()
+    b.process.end()
+    b.start()
+    until(lambda: b.knows(a), what="digest")
+
+    def kept():
+        assert b.get("/a").body == b"1"
+        return b.status()["counters"]["local_hits"]
+    until(kept, what="stored")
+    assert b.status()["counters"]["origin_fetches"] <= 1
+
+
 def test_one_file_for_all_nodes(make_cluster, origin):
     """Who finds itself among its peers does not tell itself."""
     c = make_cluster(2)
@@ -96,4 +139,5 @@ def test_one_file_for_all_nodes(make_cluster, origin):
         n.peers = [(m.name, m.peer) for m in c.nodes]
     c.origin_url = origin.url
     c.start()
+    c.wait_heard()
     assert purge(c.nodes[0]) == {"n2": 0}

@@ -120,6 +120,7 @@ def three(make_cluster, origin, **options):
     c = make_cluster(3, peer_tries="0", **options)
     c.origin_url = origin.url
     c.start()
+    c.wait_heard()
     for n in c.nodes:
         fill(n, origin, {"/a": {"Cache-Tag": "x"}, "/b": {}})
     return c.nodes
