@@ -1,7 +1,7 @@
 /*
  * How fast clusters of proxies are replayed from memory, on one core:
  *
- *     bench_cluster [TRACE [proxies [capacity in ppm [rounds [row]]]]]
+ *     bench_models [TRACE [proxies [capacity in ppm [rounds [row]]]]]
  *
  * One line for each protocol, best of some rounds, in processor time; then what
  * it found, so that a fast wrong answer would be noticed.

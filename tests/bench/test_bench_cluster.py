@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""`make bench-cluster` builds and runs, for few requests to two nodes: what
+clients got, what nodes count and what the origin counts add up, while nodes
+come and go. TAP.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.abspath(os.environ.get("top_srcdir", "."))
+BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+MAKE = os.environ.get("MAKE", "make")
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(SOURCE, "tests", *folder)
+                for folder in (("tool",), ("bench", "cluster"))]
+
+import bench_cluster  # noqa: E402
+import events  # noqa: E402
+import fronts  # noqa: E402
+import systems  # noqa: E402
+from taprun import run  # noqa: E402
+
+REQUESTS, OBJECTS = 400, 101  # odd: each is asked for at both nodes by turns
+
+
+def bench(arguments):
+    """What it printed: a dictionary for each event and system."""
+    few = (f"--json --nodes 2 --trace {os.path.abspath(TRACE)} --rate 500 "
+           "--concurrency 4 --cache-size 4M --partition round-robin ")
+    # Not the job server of the make that runs this.
+    env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
+    r = subprocess.run([MAKE, "-s", "bench-cluster", f"ARGS={few}{arguments}"],
+                       cwd=BUILD, check=False, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, env=env)
+    assert r.returncode == 0, r.stdout
+    return [json.loads(line) for line in r.stdout.splitlines()
+            if line.startswith("{")]  # make says what it builds
+
+
+def write_trace(f):
+    f.write("time,client,url,size\n")
+    for i in range(REQUESTS):
+        n = i % OBJECTS
+        f.write(f"{i},c,http://a.example/{n},{1000 + n}\n")
+    f.flush()
+
+
+def adds_up(r, requests):
+    assert r["requests"] == r["verified"] == requests, r
+    assert sum(r["by_" + kind] for kind in events.KINDS) == requests, r
+    assert r["errors"] == r["unaccounted_requests"] == 0, r
+    assert r["unaccounted_bytes"] == 0, r
+    assert r["by_origin"] == r["origin_requests"] > 0, r
+    assert abs(r["hit_ratio"] - 1 + r["origin_requests"] / requests) < 1e-9, r
+    assert r["cpu_us"] >= r["busiest_us"] > 0, r
+
+
+def nodes_that_are_restarted_lose_what_they_held():
+    found = bench("--row keep --event trace --event restart "
+                  "--option publish_min=10ms --option publish_max=10ms")
+    usual, restarted = found
+    assert [r["event"] for r in found] == ["trace", "restart"], found
+    adds_up(usual, REQUESTS)
+    adds_up(restarted, REQUESTS // 2)
+    assert usual["by_local"] > OBJECTS / 2 < usual["by_remote"], usual
+    assert abs(usual["local"] - usual["by_local"] / REQUESTS) < 1e-9, usual
+    assert usual["between_bytes"] > 1000 * usual["by_remote"], usual
+    assert restarted["lost"] > 1, found
+
+
+def a_front_has_no_hits_of_its_own():
+    if not fronts.Haproxy.installed():
+        return "haproxy is missing"
+    r, = bench("--row haproxy --event trace")
+    adds_up(r, REQUESTS)
+    assert r["origin_requests"] == OBJECTS, r
+    assert r["local"] == 0 < r["by_local"] and r["cpu_ratio"] == 1, r
+    assert r["between_bytes"] > r["origin_bytes"], r
+    return None
+
+
+class Fake(systems.System):
+    def start(self):
+        pass
+
+    def member_port(self, i):
+        return i
+
+
+def clients_of_a_lost_node_go_to_all_others():
+    """... and all others stay where they are, wherever their hash leads."""
+    s = Fake(systems.Plan(4, "1M", 0), None)
+    before = s.doors()
+    s.lost = {2}
+    after = s.doors()
+    for client in range(1000):
+        was = before[client % len(before)]
+        now = after[client % len(after)]
+        assert was == client % 4 and (was == now or was == 2), client
+    moved = [now for was, now in zip(before, after) if was == 2]
+    assert sorted(moved) == [0, 1, 3], moved
+
+
+def placements_are_the_nodes():
+    names = [name for name, _ in systems.digests()]
+    assert names[:2] == ["keep", "second"] and "single-shared" in names, names
+    rows = [row.name for row in systems.all_rows()]
+    assert len(set(rows)) == len(rows) and set(names) <= set(rows), rows
+
+
+def what_is_missing_is_named():
+    class None_(fronts.Haproxy):
+        program = "no-such-program"
+    row = systems.Row("a", "", systems.behind(None_, systems.Plain), None_)
+    other = systems.Row("b", "", systems.Plain)
+    assert list(bench_cluster.installed([row, other])) == [other]
+    assert row.is_hash and not other.is_hash
+
+
+def steps_have_all_requests():
+    """Each of the half that counts once, and none of them twice."""
+    load = events.Load([(f"c{i}", f"http://a/{i % 7}", 9) for i in range(103)],
+                       hot=5, crowds=2)
+    for event in events.EVENTS[:3]:
+        steps = event.steps(load, 4)
+        assert [r for s in steps for r in s.requests] == \
+            events.timed(load.requests), event.name
+    hot = [s for s in events.steps_of_hot(load, 4) if s.counts]
+    assert [len(s.requests) for s in hot] == [5]
+    flash, = events.steps_of_flash(load, 4)
+    assert len({r[2] for r in flash.requests}) == 2 and \
+        len(flash.requests) == 2 * 4 * 8
+
+
+def medians_are_of_numbers():
+    rounds = [{"row": "a", "n": n, "late": late, "cpu_ratio": None}
+              for n, late in ((1, False), (9, True), (2, False))]
+    assert bench_cluster.median_of(rounds) == {
+        "row": "a", "n": 2, "late": True, "cpu_ratio": None}
+
+
+if __name__ == "__main__":
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as trace:
+        TRACE = trace.name
+        write_trace(trace)
+        run((placements_are_the_nodes, what_is_missing_is_named,
+             clients_of_a_lost_node_go_to_all_others, steps_have_all_requests,
+             medians_are_of_numbers, a_front_has_no_hits_of_its_own,
+             nodes_that_are_restarted_lose_what_they_held))
