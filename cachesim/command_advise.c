@@ -2,14 +2,16 @@
  * cachesim advise: what cooperation would save an operator, by the log of what
  * clients asked for, and the configuration of digestd to save it with.
  *
- * The log is simulated four times: each node for itself; with every object
+ * The log is simulated five times: each node for itself; with every object
  * that any peer has found (ICP, without delay), which bounds what digests can
- * reach; with digests; and as one large cache. From the second come the
+ * reach; as one large cache; with a consistent hash in front that sends each
+ * request to the node of its object; and with digests. From the second come the
  * objects of a node, what is replaced, and how many lookups a peer could
  * serve, from which the tuner of libscd chooses the digests of the third. How
  * often they are published is then tried: the tuner takes all objects for
  * equally wanted, but new ones are wanted more. All caches evict as digestd
- * does, and try as many peers.
+ * does, and try as many peers. Of more nodes than can be told apart in a mask
+ * digests are not simulated, nor is asking.
  *
  * With --nodes daemon the log then goes through whole nodes with those digests,
  * which find the placement and how often to publish.
@@ -53,7 +55,7 @@ enum {
 };
 
 /* What is compared. */
-enum system { ALONE, ASKING, ONE_CACHE, DIGESTS, SYSTEMS };
+enum system { ALONE, ASKING, ONE_CACHE, FRONT, DIGESTS, SYSTEMS };
 
 static const struct {
 	const char *name, *protocol;
@@ -61,6 +63,7 @@ static const struct {
 	[ALONE] = { "each alone", "none" },
 	[ASKING] = { "perfect knowledge", "icp" },
 	[ONE_CACHE] = { "one large cache", "global" },
+	[FRONT] = { "hash in front", "hash" },
 	[DIGESTS] = { "digests", "compressed" },
 };
 
@@ -110,6 +113,14 @@ static void command_advise_prepare(struct advice *a, enum system which)
 	c->nproxies = (unsigned)a->s->peers;
 	c->tries = TRIES;
 	c->peer_use = true;
+}
+
+/* Whether there can be a system of so many nodes. */
+static bool command_advise_fits(const struct advice *a, enum system which)
+{
+	const struct protocol *p = protocol_find(systems[which].protocol);
+
+	return a->s->peers <= protocol_max_proxies(p);
 }
 
 /* Simulates the systems from first to last. */
@@ -355,6 +366,15 @@ static int command_advise_save_configuration(const struct advice *a,
 	return TOOL_IO;
 }
 
+/* In place of a configuration. */
+static int command_advise_tell_limit(const struct advice *a)
+{
+	if (!output_is_data(a->s))
+		printf("\nDigests are simulated for %u nodes at most.\n",
+		       (unsigned)SIM_MAX_PROXIES);
+	return TOOL_OK;
+}
+
 static int command_advise_report(const struct advice *a)
 {
 	struct report r;
@@ -366,11 +386,15 @@ static int command_advise_report(const struct advice *a)
 	snprintf(peers, sizeof(peers), "%" PRIu64, a->s->peers);
 	report_note(&r, "log", a->s->trace);
 	report_note(&r, "nodes", peers);
-	for (enum system i = 0; i < SYSTEMS; i++)
-		command_advise_add_row(&r, a, i);
+	for (enum system i = 0; i < SYSTEMS; i++) {
+		if (command_advise_fits(a, i))
+			command_advise_add_row(&r, a, i);
+	}
 	if (a->has_nodes)
 		command_advise_add_nodes(&r, a);
 	code = output_report(&r, a->s);
+	if (!code && !command_advise_fits(a, DIGESTS))
+		return command_advise_tell_limit(a);
 	if (!code && a->s->configuration)
 		return command_advise_save_configuration(a,
 							 a->s->configuration);
@@ -409,7 +433,14 @@ static int command_advise_advise(struct advice *a)
 
 	for (enum system i = ALONE; i < DIGESTS; i++)
 		command_advise_prepare(a, i);
-	code = command_advise_simulate_some(a, ALONE, ONE_CACHE);
+	if (!command_advise_fits(a, ASKING)) {
+		code = command_advise_simulate_some(a, ALONE, ALONE);
+		if (!code)
+			code = command_advise_simulate_some(a, ONE_CACHE,
+							    FRONT);
+		return code ? code : command_advise_report(a);
+	}
+	code = command_advise_simulate_some(a, ALONE, FRONT);
 	if (code)
 		return code;
 	command_advise_tune(a);
@@ -429,10 +460,15 @@ static int command_advise_check(const struct settings *s, const char *help)
 		return arguments_wrong("advise", "--log is needed", help);
 	if (!s->peers)
 		return arguments_wrong("advise", "--peers is needed", help);
-	if (s->peers < 2 || s->peers > SIM_MAX_PROXIES)
-		why = "--peers: is not 2 to 64, which cachesim can simulate";
+	if (s->peers < 2 || s->peers > SIM_MAX_APART)
+		why = "--peers: is not 2 to 1024, which cachesim can simulate";
+	else if (s->peers > SIM_MAX_PROXIES &&
+		 (s->configuration || s->nodes == WHOLE_DAEMON))
+		why = "--peers: is not 2 to 64, which digests are simulated "
+		      "with";
 	else if (size && (parameter_set(PARAMETER_SIZE, size, &c, &value) ||
-			  (c.capacity && c.capacity > UINT64_MAX / 64)))
+			  (c.capacity &&
+			   c.capacity > UINT64_MAX / SIM_MAX_APART)))
 		why = "--size: is not a size";
 	if (!why)
 		return TOOL_OK;

@@ -141,10 +141,9 @@ static const char *parameter_set_proxies(struct sim_config *c, const char *text,
 	const char *fault = parameter_whole(text, UINT32_MAX, v);
 
 	c->nproxies = (unsigned)*v;
-	if (fault || (*v >= 1 && *v <= SIM_MAX_PROXIES))
+	if (fault || (*v >= 1 && *v <= SIM_MAX_APART))
 		return fault;
-	return "is not 1 to 64: the proxies that hold an object are the bits "
-	       "of one word";
+	return "is not 1 to 1024";
 }
 
 /* In any case, and as libCacheSim has them: "S3-FIFO". */

@@ -33,7 +33,7 @@ const struct tool_option settings_simulation[] = {
 	{ .name = "counters", .kind = OPTION_FLAG, AT(counters),
 	  .help = "with all counters, which files have anyway" },
 	{ .name = "per-proxy", .kind = OPTION_FLAG, AT(per_proxy),
-	  .help = "with a row for each proxy" },
+	  .help = "with a row for each proxy, 64 of them at most" },
 	{ 0 },
 };
 
@@ -146,7 +146,7 @@ const struct tool_option settings_advise[] = {
 	{ .name = "log", .letter = 'l', .kind = OPTION_TEXT, AT(trace),
 	  .value = "FILE", .help = "the access log, any trace" },
 	{ .name = "peers", .letter = 'p', .kind = OPTION_COUNT, AT(peers),
-	  .value = "N", .help = "nodes of the cluster, 2 to 64" },
+	  .value = "N", .help = "nodes of the cluster, 2 to 1024" },
 	{ .name = "size", .letter = 's', .kind = OPTION_TEXT,
 	  AT(parameter[PARAMETER_SIZE]), .value = "SIZE",
 	  .help = "of each node's cache; or of all, as a share of\n"

@@ -216,22 +216,32 @@ static int whole_failed(int err)
 	return err == -ENOMEM ? TOOL_IO : TOOL_USAGE;
 }
 
+/* Whether there are such nodes; what is wrong was told. */
+static int whole_check(const struct sim_config *c)
+{
+	if (c->protocol && !c->protocol->front &&
+	    strcmp(c->protocol->name, "compressed"))
+		return whole_refuse("protocol", c->protocol->name,
+				    "is of models: whole nodes have "
+				    "compressed, hash or none");
+	if (c->nproxies > SIM_MAX_PROXIES)
+		return whole_refuse("proxies", NULL,
+				    "whole nodes are 64 at most");
+	return TOOL_OK;
+}
+
 static int whole_run(const struct plan_row *row, struct drive_plan *plan,
 		     struct sim_result *out, const struct settings *s)
 {
 	struct drive_count count;
-	char *options = whole_options(row, s);
-	int err;
+	char *options;
+	int err = whole_check(&row->config);
 
+	if (err)
+		return err;
+	options = whole_options(row, s);
 	if (!options)
 		return TOOL_IO;
-	if (row->config.protocol &&
-	    strcmp(row->config.protocol->name, "compressed")) {
-		free(options);
-		return whole_refuse("protocol", row->config.protocol->name,
-				    "is of models: whole nodes have "
-				    "compressed or none");
-	}
 	plan->config = &row->config;
 	plan->options = options;
 	err = drive_run(plan, out, &count);

@@ -23,14 +23,15 @@ struct masks {
 	uint64_t all;    /* the bits of all proxies */
 };
 
-/* Rows for nproxies (1..64), all empty. 0 or SCD_ENOMEM; to be released with
- * masks_free(). */
+/* Rows for nproxies, all empty. With more than 64 of them, masks are not to be
+ * got as a whole, and `all` is of the first. 0 or SCD_ENOMEM; to be released
+ * with masks_free(). */
 static inline int masks_init(struct masks *m, uint64_t nrows, unsigned nfields,
 			     unsigned nproxies)
 {
 	m->stride = (nproxies + 7) / 8;
 	m->row = m->stride * nfields;
-	m->all = UINT64_MAX >> (64 - nproxies);
+	m->all = UINT64_MAX >> (nproxies < 64 ? 64 - nproxies : 0);
 	m->at = calloc((size_t)nrows * m->row + 8, 1);
 	return m->at ? 0 : SCD_ENOMEM;
 }

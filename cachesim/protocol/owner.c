@@ -2,10 +2,14 @@
  * Protocols that leave no choice: every object has one place.
  *
  * carp: the proxy for which the mix of the object's hash and its own number is
- * highest. If a proxy is lost, only its objects move. An array of a byte an
- * object has the answers.
+ * highest. If a proxy is lost, only its objects move. An array of two bytes an
+ * object has the answers, for which each object is hashed once with each proxy.
  * Source: Thaler, Ravishankar, "Using Name-Based Mappings to Increase Hit
  * Rates", 1998; Valloppillil, Ross, "Cache Array Routing Protocol v1.0".
+ *
+ * hash: the same proxy, to which something in front of all of them sends the
+ * request: no proxy forwards it, and a hit is a local one. Hash rings of load
+ * balancers give each proxy its share less exactly.
  *
  * global: one cache of all proxies' capacity, which all of them use as if it
  * were their own: what no cooperation of theirs can surpass, but for luck.
@@ -18,10 +22,10 @@
 
 struct carp {
 	struct protocol_state base;
-	uint8_t *owner; /* by object */
+	uint16_t *owner; /* by object */
 };
 
-static uint8_t owner_highest(uint64_t hash, const uint64_t *salt, unsigned n)
+static uint16_t owner_highest(uint64_t hash, const uint64_t *salt, unsigned n)
 {
 	uint64_t best = 0;
 	unsigned at = 0;
@@ -34,15 +38,15 @@ static uint8_t owner_highest(uint64_t hash, const uint64_t *salt, unsigned n)
 			at = i;
 		}
 	}
-	return (uint8_t)at;
+	return (uint16_t)at;
 }
 
 static int owner_init(struct protocol_state *s)
 {
 	struct carp *c = (struct carp *)s;
-	uint64_t salt[PROTOCOL_MAX_PROXIES];
+	uint64_t salt[PROTOCOL_MAX_APART];
 
-	c->owner = malloc(s->config.nobjects + (size_t)1);
+	c->owner = malloc((s->config.nobjects + (size_t)1) * sizeof(*c->owner));
 	if (!c->owner)
 		return SCD_ENOMEM;
 	for (unsigned i = 0; i < s->config.nproxies; i++)
@@ -74,6 +78,19 @@ const struct protocol protocol_carp = {
 	.name = "carp",
 	.about = "consistent hashing: each object has one proxy",
 	.way = PROTOCOL_OWNER,
+	.size = sizeof(struct carp),
+	.init = owner_init,
+	.release = owner_release,
+	.candidates = owner_nobody,
+	.owner = owner,
+};
+
+const struct protocol protocol_hash = {
+	.name = "hash",
+	.about = "consistent hashing in front: requests go to the object's "
+		 "proxy",
+	.way = PROTOCOL_OWNER,
+	.front = true,
 	.size = sizeof(struct carp),
 	.init = owner_init,
 	.release = owner_release,

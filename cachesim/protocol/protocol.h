@@ -25,7 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROTOCOL_MAX_PROXIES = 64 };
+enum {
+	PROTOCOL_MAX_PROXIES = 64, /* the bits of a mask */
+	PROTOCOL_MAX_APART = 1024, /* that know nothing of each other */
+};
 
 /* How a request that its own proxy cannot serve goes on. */
 enum protocol_way {
@@ -105,6 +108,8 @@ struct protocol {
 	const char *about; /* one line */
 	enum protocol_way way;
 	bool servers;	/* needs config.server */
+	bool front;	/* requests come to the object's owner at once, whatever
+			   proxy their client has (PROTOCOL_OWNER) */
 	bool by_query;	/* of the candidates of a summary: a query to each
 			   first; otherwise the object is asked for in turn */
 	unsigned period_s; /* publishes so often, unless told otherwise */
@@ -162,6 +167,10 @@ extern const struct protocol *const protocols[];
 
 /* The protocol of that name; null: unknown. */
 const struct protocol *protocol_find(const char *name);
+
+/* How many proxies there may be with it: so many can be told apart in a mask,
+ * or, where nobody needs to know what others have, PROTOCOL_MAX_APART. */
+unsigned protocol_max_proxies(const struct protocol *p);
 
 /*
  * Makes an instance in which nothing has been published. 0, SCD_ENOMEM, or

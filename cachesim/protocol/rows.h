@@ -17,6 +17,7 @@ extern const struct protocol protocol_golomb;
 extern const struct protocol protocol_blocked;
 extern const struct protocol protocol_squid;
 extern const struct protocol protocol_carp;
+extern const struct protocol protocol_hash;
 extern const struct protocol protocol_global;
 
 #endif

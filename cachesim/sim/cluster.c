@@ -122,25 +122,54 @@ static bool cluster_has_clients(const struct sim_config *c,
 }
 
 int sim_config_homes(const struct sim_config *c, const struct sim_trace *t,
-		     uint8_t **home)
+		     uint16_t **home)
 {
 	uint32_t n = t->nclients;
 
 	*home = NULL;
 	if (!cluster_has_clients(c, t))
 		return 0;
-	*home = malloc(n + (size_t)1);
+	*home = malloc((n + (size_t)1) * sizeof(**home));
 	if (!*home)
 		return SCD_ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		(*home)[i] = (uint8_t)(cluster_number_for(c, t, i) %
-				       c->nproxies);
+		(*home)[i] = (uint16_t)(cluster_number_for(c, t, i) %
+					c->nproxies);
 	return 0;
+}
+
+int sim_config_owners(const struct sim_config *c, const struct sim_trace *t,
+		      uint16_t **owner)
+{
+	const struct protocol_config config = { .nproxies = c->nproxies,
+						.nviews = 1,
+						.nobjects = t->nobjects,
+						.hash = t->hash };
+	struct protocol_state *state;
+	int err;
+
+	*owner = NULL;
+	if (!c->protocol || !c->protocol->front)
+		return 0;
+	err = protocol_new(&state, c->protocol, &config);
+	if (err)
+		return err;
+	*owner = malloc((t->nobjects + (size_t)1) * sizeof(**owner));
+	for (uint32_t i = 0; *owner && i < t->nobjects; i++)
+		(*owner)[i] = (uint16_t)c->protocol->owner(state, i);
+	protocol_free(&state);
+	return *owner ? 0 : SCD_ENOMEM;
 }
 
 static uint8_t cluster_next_field(struct sim_fields *f, bool needed)
 {
 	return needed ? (uint8_t)f->count++ : SIM_NO_FIELD;
+}
+
+/* Whether an object can be in one place only, for which a bit is enough. */
+static bool cluster_has_owners(const struct sim_cluster *s)
+{
+	return s->way == PROTOCOL_OWNER || s->way == PROTOCOL_ONE;
 }
 
 static int cluster_make_rows(struct sim_cluster *s)
@@ -152,6 +181,8 @@ static int cluster_make_rows(struct sim_cluster *s)
 
 	if (s->spread)
 		epochs = s->spread->way != SPREAD_APART;
+	if (cluster_has_owners(s))
+		epochs = false;
 	f->held = cluster_next_field(f, true);
 	f->stale = cluster_next_field(f, stale);
 	f->seen = cluster_next_field(f, seen);
@@ -160,7 +191,7 @@ static int cluster_make_rows(struct sim_cluster *s)
 	f->peer_stale = epochs ? cluster_next_field(f, stale) : f->stale;
 	f->peer_seen = epochs ? cluster_next_field(f, seen) : f->seen;
 	return masks_init(&s->objects, s->trace->nobjects, f->count,
-			  s->config.nproxies);
+			  cluster_has_owners(s) ? 1 : s->config.nproxies);
 }
 
 static int cluster_make_node(struct sim_cluster *s, struct sim_proxy *p,
@@ -209,6 +240,7 @@ static int cluster_make_proxy(struct sim_cluster *s, unsigned number)
 
 	p->cluster = s;
 	p->number = number;
+	p->bit = cluster_has_owners(s) ? 0 : number;
 	p->next_s = UINT64_MAX;
 	if (s->config.publish.period_s)
 		p->next_s = (uint64_t)s->config.publish.period_s *
@@ -297,7 +329,8 @@ static int cluster_make_protocol(struct sim_cluster *s)
 /* As cluster.h calls the proxies. */
 static void cluster_name_proxies(struct sim_cluster *s)
 {
-	for (unsigned i = 0; i < s->config.nproxies; i++) {
+	for (unsigned i = 0; i < s->config.nproxies && i < SIM_MAX_PROXIES;
+	     i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%u", i + 1);
@@ -308,8 +341,12 @@ static void cluster_name_proxies(struct sim_cluster *s)
 /* All of it that can fail. */
 static int cluster_make_parts(struct sim_cluster *s)
 {
-	int err = s->config.exchange ? sim_spread_new(s) : 0;
+	int err;
 
+	s->proxy = calloc(s->config.nproxies, sizeof(*s->proxy));
+	if (!s->proxy)
+		return SCD_ENOMEM;
+	err = s->config.exchange ? sim_spread_new(s) : 0;
 	if (!err)
 		err = sim_config_homes(&s->config, s->trace, &s->home);
 	if (!err)
@@ -373,7 +410,7 @@ void sim_cluster_free(struct sim_cluster **s)
 		return;
 	transport_free(&(*s)->transport);
 	protocol_free(&(*s)->protocol);
-	for (unsigned i = 0; i < SIM_MAX_PROXIES; i++) {
+	for (unsigned i = 0; (*s)->proxy && i < (*s)->config.nproxies; i++) {
 		sim_cache_free(&(*s)->proxy[i].cache);
 		sim_node_free(&(*s)->proxy[i].node);
 		numbers_free(&(*s)->proxy[i].changed);
@@ -387,6 +424,7 @@ void sim_cluster_free(struct sim_cluster **s)
 	masks_free(&(*s)->objects);
 	free((*s)->own_size);
 	free((*s)->home);
+	free((*s)->proxy);
 	free(*s);
 	*s = NULL;
 }
@@ -513,29 +551,45 @@ int sim_cluster_run(struct sim_cluster *s, uint64_t n)
 	return s->error;
 }
 
+/* The proxies in a byte of an object's row have copies that another one has. */
+static void cluster_count_copies(const struct sim_cluster *s, uint32_t object,
+				 unsigned first, unsigned bits,
+				 struct sim_counters *out)
+{
+	for (; bits; bits &= bits - 1) {
+		struct sim_counters *c =
+			&out[first + (unsigned)__builtin_ctz(bits)];
+
+		c->duplicates++;
+		c->duplicate_bytes += s->config.objects ? 1 : s->size[object];
+	}
+}
+
 /* Copies in the end that a proxy of a lower number has, too. */
 static void cluster_count_duplicates(const struct sim_cluster *s,
-				     struct sim_result *out)
+				     struct sim_counters *out)
 {
 	for (uint32_t o = 0; o < s->trace->nobjects; o++) {
-		uint64_t m = masks_get(&s->objects, o, s->field.held);
+		const uint8_t *row =
+			masks_place(&s->objects, o, s->field.held);
+		bool held = false;
 
-		if (!m)
-			continue;
-		for (m &= m - 1; m; m &= m - 1) {
-			struct sim_counters *c =
-				&out->proxy[__builtin_ctzll(m)];
+		for (unsigned i = 0; i < s->objects.stride; i++) {
+			unsigned bits = row[i];
 
-			c->duplicates++;
-			c->duplicate_bytes +=
-				s->config.objects ? 1 : s->size[o];
+			if (held)
+				cluster_count_copies(s, o, i * 8, bits, out);
+			else
+				cluster_count_copies(s, o, i * 8,
+						     bits & (bits - 1), out);
+			held |= bits != 0;
 		}
 	}
 }
 
 /* The uncacheable requests, which no cache has any part in. */
 static void cluster_count_passes(const struct sim_cluster *s,
-				 struct sim_result *out)
+				 struct sim_counters *out)
 {
 	const struct sim_trace *t = s->trace;
 	uint64_t i = sim_trace_first_pass(t, s->warm);
@@ -543,8 +597,8 @@ static void cluster_count_passes(const struct sim_cluster *s,
 	for (; i < t->npasses && t->pass[i] <= s->at; i++) {
 		bool known = s->home && t->pass_client;
 		unsigned proxy = known ? s->home[t->pass_client[i]]
-				       : (unsigned)(i % out->nproxies);
-		struct sim_counters *c = &out->proxy[proxy];
+				       : (unsigned)(i % s->config.nproxies);
+		struct sim_counters *c = &out[proxy];
 
 		c->requests++;
 		c->origin++;
@@ -568,41 +622,61 @@ static void cluster_derive(const struct sim_cluster *s, struct sim_counters *c)
 			 c->origin * s->config.latency.origin;
 }
 
-int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
+/* What a proxy has counted since the warm-up. */
+static void cluster_count_proxy(const struct sim_cluster *s, unsigned i,
+				struct sim_counters *c)
 {
 	const struct protocol *protocol = s->protocol->protocol;
 
-	memset(out, 0, sizeof(*out));
-	out->nproxies = s->config.nproxies;
-	out->capacity = s->capacity;
-	out->expected = s->config.digest.expected;
-	for (unsigned i = 0; i < out->nproxies; i++) {
-		struct sim_counters *c = &out->proxy[i];
+	*c = s->proxy[i].count;
+	cluster_add_stores(&s->proxy[i], c);
+	sim_counters_since(c, &s->proxy[i].before);
+	if (s->proxy[i].node && (!i || !s->admission))
+		cluster_add_admission(sim_node_admission(s->proxy[i].node), c);
+	if (protocol->memory && sim_owns(s, i))
+		protocol->memory(s->protocol, i, &c->peer_memory,
+				 &c->own_memory);
+}
 
-		*c = s->proxy[i].count;
-		cluster_add_stores(&s->proxy[i], c);
-		sim_counters_since(c, &s->proxy[i].before);
-		if (s->proxy[i].node && (!i || !s->admission))
-			cluster_add_admission(
-				sim_node_admission(s->proxy[i].node), c);
-		if (protocol->memory && sim_owns(s, i))
-			protocol->memory(s->protocol, i, &c->peer_memory,
-					 &c->own_memory);
-	}
+/* With what other processes have counted. */
+static int cluster_count_all(struct sim_cluster *s, struct sim_counters *all)
+{
+	for (unsigned i = 0; i < s->config.nproxies; i++)
+		cluster_count_proxy(s, i, &all[i]);
 	if (s->spread) {
-		int err = sim_spread_result(s, out);
+		int err = sim_spread_result(s, all);
 
 		if (err)
 			return err;
-	} else {
-		cluster_count_duplicates(s, out);
+	} else if (!cluster_has_owners(s)) {
+		cluster_count_duplicates(s, all);
 	}
-	cluster_count_passes(s, out);
-	for (unsigned i = 0; i < out->nproxies; i++) {
-		cluster_derive(s, &out->proxy[i]);
-		sim_counters_add(&out->sum, &out->proxy[i]);
-	}
+	cluster_count_passes(s, all);
 	return 0;
+}
+
+int sim_cluster_result(struct sim_cluster *s, struct sim_result *out)
+{
+	unsigned n = s->config.nproxies;
+	struct sim_counters *all = calloc(n, sizeof(*all));
+	int err = all ? 0 : SCD_ENOMEM;
+
+	memset(out, 0, sizeof(*out));
+	out->nproxies = n;
+	out->capacity = s->capacity;
+	out->expected = s->config.digest.expected;
+	if (s->spread)
+		err = sim_spread_agree(s->spread->exchange, err);
+	if (!err)
+		err = cluster_count_all(s, all);
+	for (unsigned i = 0; i < n && !err; i++) {
+		cluster_derive(s, &all[i]);
+		sim_counters_add(&out->sum, &all[i]);
+		if (i < SIM_MAX_PROXIES)
+			out->proxy[i] = all[i];
+	}
+	free(all);
+	return err;
 }
 
 int sim_run(const struct sim_config *c, const struct sim_trace *t,

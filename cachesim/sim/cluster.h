@@ -36,7 +36,8 @@
  * the origin costs one `origin`. Each of these only what was needed.
  *
  * Costs: for P proxies 2 masks of P bits, rounded up to bytes, an object of
- * the trace; the caches; what the protocol keeps.
+ * the trace, or of one bit where an object has one place; the caches; what the
+ * protocol keeps.
  */
 #ifndef CACHESIM_SIM_CLUSTER_H
 #define CACHESIM_SIM_CLUSTER_H
@@ -52,7 +53,10 @@
 struct eviction_policy;
 struct sim_exchange;
 
-enum { SIM_MAX_PROXIES = PROTOCOL_MAX_PROXIES };
+enum {
+	SIM_MAX_PROXIES = PROTOCOL_MAX_PROXIES,
+	SIM_MAX_APART = PROTOCOL_MAX_APART, /* if they do not know each other */
+};
 
 /* Which proxy a request goes to. Without what it needs: round robin. */
 enum sim_partition {
@@ -88,7 +92,7 @@ struct sim_latency {
 
 struct sim_config {
 	/* the cluster */
-	unsigned nproxies; /* 1..SIM_MAX_PROXIES */
+	unsigned nproxies; /* 1..protocol_max_proxies() */
 	enum sim_partition partition;
 	unsigned prefix_bits;	/* 1..128, of an IPv6 or mapped IPv4 address */
 	const uint32_t *column; /* by client; borrowed; null: not known */
@@ -219,7 +223,7 @@ struct sim_result {
 	uint64_t capacity; /* of all together, as it was */
 	uint64_t expected; /* objects of a proxy that digests were made for */
 	struct sim_counters sum;
-	struct sim_counters proxy[SIM_MAX_PROXIES];
+	struct sim_counters proxy[SIM_MAX_PROXIES]; /* the first of them */
 };
 
 /* Everything as usual: 4 proxies by client, 10 % of the infinite size, LRU, no
@@ -245,7 +249,12 @@ uint64_t sim_config_warm(const struct sim_config *c,
 /* The proxy of each client, to be released with free(); null: the requests go
  * to the proxies in turn. 0 or SCD_ENOMEM. */
 int sim_config_homes(const struct sim_config *c, const struct sim_trace *t,
-		     uint8_t **home);
+		     uint16_t **home);
+
+/* The proxy of each object, to be released with free(); null: the protocol has
+ * no front that knows it. 0, SCD_ENOMEM or SCD_EINVAL. */
+int sim_config_owners(const struct sim_config *c, const struct sim_trace *t,
+		      uint16_t **owner);
 
 /* What is wrong with a configuration for this trace, in English without a full
  * stop; null: nothing. Static. */

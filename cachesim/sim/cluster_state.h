@@ -27,6 +27,7 @@ struct sim_fields {
 struct sim_proxy {
 	struct sim_cluster *cluster;
 	unsigned number;
+	unsigned bit; /* in the fields of objects */
 	/* a cache, or one with admission; neither, if only another proxy's is
 	 * used */
 	struct sim_cache *cache;
@@ -52,7 +53,7 @@ struct sim_cluster {
 	uint64_t next_s; /* the earliest of the proxies' */
 	uint64_t capacity;
 
-	uint8_t *home;	      /* proxy, by client; null: round robin */
+	uint16_t *home;	      /* proxy, by client; null: round robin */
 	const uint32_t *size; /* by object, now */
 	uint32_t *own_size;   /* the same, where it changes */
 	struct masks objects;
@@ -78,12 +79,13 @@ struct sim_cluster {
 	bool deferred; /* peers are asked later */
 	bool meets;    /* other processes before each epoch */
 	struct admission *admission; /* that all share; or null */
-	struct sim_proxy proxy[SIM_MAX_PROXIES];
+	struct sim_proxy *proxy;
 };
 
+/* Whether a proxy is this process's. */
 static inline bool sim_owns(const struct sim_cluster *s, unsigned proxy)
 {
-	return s->own >> proxy & 1;
+	return !s->spread || (s->own >> proxy & 1);
 }
 
 /* What an object takes of the capacity. */

@@ -60,7 +60,8 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 	enum protocol_way way =
 		c->protocol ? c->protocol->way : PROTOCOL_ALONE;
 
-	if (c->nproxies < 2 || way == PROTOCOL_ONE ||
+	if (c->nproxies < 2 || c->nproxies > SIM_MAX_PROXIES ||
+	    way == PROTOCOL_ONE ||
 	    (c->admission && c->admission_shared))
 		return SPREAD_NOT;
 	if (way == PROTOCOL_OWNER)
@@ -70,10 +71,24 @@ enum sim_spread_way sim_config_spread(const struct sim_config *c)
 	return way == PROTOCOL_ALONE ? SPREAD_APART : SPREAD_DEFERRED;
 }
 
+/* With more proxies, nobody may ask which of them have or have seen an object:
+ * those sets are the bits of one word. */
+static const char *config_fault_of_number(const struct sim_config *c)
+{
+	if (c->nproxies < 1 || c->nproxies > SIM_MAX_APART)
+		return "the number of proxies is not 1 to 1024";
+	if (c->nproxies > SIM_MAX_PROXIES &&
+	    ((c->protocol && c->nproxies > protocol_max_proxies(c->protocol)) ||
+	     placement_remembers(c->placement)))
+		return "more than 64 proxies are simulated only with none, "
+		       "carp, hash and global";
+	return NULL;
+}
+
 static const char *config_fault_of_cluster(const struct sim_config *c)
 {
-	if (c->nproxies < 1 || c->nproxies > SIM_MAX_PROXIES)
-		return "the number of proxies is not 1 to 64";
+	if (config_fault_of_number(c))
+		return config_fault_of_number(c);
 	if (c->partition >= SIM_PARTITIONS)
 		return "no such partition";
 	if (c->prefix_bits < 1 || c->prefix_bits > 8 * SIM_ADDRESS_BYTES)

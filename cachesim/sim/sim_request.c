@@ -64,9 +64,9 @@ static void sim_request_forget(struct sim_proxy *p, uint32_t object)
 {
 	struct sim_cluster *s = p->cluster;
 
-	masks_clear(&s->objects, object, s->field.held, p->number);
+	masks_clear(&s->objects, object, s->field.held, p->bit);
 	if (s->field.stale != SIM_NO_FIELD)
-		masks_clear(&s->objects, object, s->field.stale, p->number);
+		masks_clear(&s->objects, object, s->field.stale, p->bit);
 	p->held--;
 	sim_touch(s, p, object);
 }
@@ -100,7 +100,7 @@ static void sim_request_store(struct sim_cluster *s, struct sim_proxy *p,
 	}
 	p->held++;
 	p->fresh++;
-	masks_set(&s->objects, object, s->field.held, p->number);
+	masks_set(&s->objects, object, s->field.held, p->bit);
 	sim_touch(s, p, object);
 }
 
@@ -311,7 +311,7 @@ static void sim_request_serve_at(struct sim_cluster *s, struct sim_proxy *p,
 				 struct sim_proxy *home, uint32_t object)
 {
 	struct sim_counters *c = &p->count;
-	bool has = masks_has(&s->objects, object, s->field.held, home->number);
+	bool has = masks_has(&s->objects, object, s->field.held, home->bit);
 	bool forward = home != p && s->way == PROTOCOL_OWNER;
 	uint32_t size = s->size[object];
 
@@ -320,7 +320,7 @@ static void sim_request_serve_at(struct sim_cluster *s, struct sim_proxy *p,
 		c->forward_bytes += size;
 		c->latency_us += s->config.latency.peer;
 	}
-	if (has && sim_request_is_stale(s, object, home->number)) {
+	if (has && sim_request_is_stale(s, object, home->bit)) {
 		c->local_stale++;
 		sim_proxy_drop(home, object);
 		sim_request_forget(home, object);
@@ -372,6 +372,8 @@ void sim_request(struct sim_cluster *s, unsigned proxy, uint32_t object)
 {
 	struct sim_proxy *p = &s->proxy[proxy];
 
+	if (s->config.protocol->front)
+		p = sim_serving(s, proxy, object);
 	p->count.requests++;
 	p->count.bytes += s->size[object];
 	switch (s->way) {

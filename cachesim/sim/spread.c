@@ -170,7 +170,7 @@ int sim_spread_run(struct sim_cluster *s, uint64_t n)
 /* Who has the objects from `first` on, of all ranks; own bits are counted. */
 static void spread_count_rows(const struct sim_cluster *s, uint32_t first,
 			      const struct sim_gathered *all,
-			      struct sim_result *out)
+			      struct sim_counters *out)
 {
 	const struct sim_exchange *x = s->spread->exchange;
 	size_t stride = s->objects.stride;
@@ -192,15 +192,15 @@ static void spread_count_rows(const struct sim_cluster *s, uint32_t first,
 
 			if (!sim_owns(s, p))
 				continue;
-			out->proxy[p].duplicates++;
-			out->proxy[p].duplicate_bytes += size;
+			out[p].duplicates++;
+			out[p].duplicate_bytes += size;
 		}
 	}
 }
 
 /* Copies in the end that a proxy of a lower number has, too. */
 static int spread_count_duplicates(struct sim_cluster *s,
-				   struct sim_result *out)
+				   struct sim_counters *out)
 {
 	const struct sim_exchange *x = s->spread->exchange;
 	const size_t stride = s->objects.stride;
@@ -225,33 +225,34 @@ static int spread_count_duplicates(struct sim_cluster *s,
 	return err;
 }
 
-int sim_spread_result(struct sim_cluster *s, struct sim_result *out)
+int sim_spread_result(struct sim_cluster *s, struct sim_counters *out)
 {
 	struct sim_spread *sp = s->spread;
 	const struct sim_exchange *x = sp->exchange;
+	size_t n = s->config.nproxies;
 	struct sim_gathered all;
 	int err;
 
-	for (unsigned i = 0; i < out->nproxies; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		struct sim_counters late = sp->late[i];
 
 		sim_counters_since(&late, &sp->before[i]);
-		sim_counters_add(&out->proxy[i], &late);
+		sim_counters_add(&out[i], &late);
 	}
 	err = spread_count_duplicates(s, out);
 	if (!err)
-		err = x->gather(x->arg, out->proxy, sizeof(out->proxy), &all);
+		err = x->gather(x->arg, out, n * sizeof(*out), &all);
 	if (err)
 		return err;
-	memset(out->proxy, 0, sizeof(out->proxy));
+	memset(out, 0, n * sizeof(*out));
 	for (unsigned r = 0; r < x->nranks; r++) {
-		for (unsigned i = 0; i < out->nproxies; i++) {
+		for (unsigned i = 0; i < n; i++) {
 			struct sim_counters part;
 
 			memcpy(&part,
 			       all.bytes + all.start[r] + i * sizeof(part),
 			       sizeof(part));
-			sim_counters_add(&out->proxy[i], &part);
+			sim_counters_add(&out[i], &part);
 		}
 	}
 	return 0;

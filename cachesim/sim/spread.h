@@ -96,8 +96,9 @@ void sim_spread_free(struct sim_cluster *s);
 /* Replays the next requests, as sim_cluster_run(). */
 int sim_spread_run(struct sim_cluster *s, uint64_t n);
 
-/* Makes the result of this rank's part that of all; 0 or an error. */
-int sim_spread_result(struct sim_cluster *s, struct sim_result *out);
+/* Makes what this rank's part has counted, for each proxy, that of all; 0 or
+ * an error. */
+int sim_spread_result(struct sim_cluster *s, struct sim_counters *all);
 
 /* The first error that a rank has, for all; 0: none has. */
 int sim_spread_agree(const struct sim_exchange *x, int err);

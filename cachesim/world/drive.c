@@ -55,7 +55,9 @@ static struct {
 	const struct drive_plan *plan;
 	struct sim_result *out;
 	struct drive_count *count;
-	uint8_t *home;         /* of each client; null: in turn */
+	uint16_t *home;        /* of each client; null: in turn */
+	uint16_t *owner;       /* of each object; null: clients decide */
+	bool peers;            /* nodes know of each other */
 	uint32_t *size;        /* of each object, now */
 	uint32_t *version;     /* of each object; null: one */
 	uint64_t *asked;       /* for each object, a bit for each node that was:
@@ -225,8 +227,7 @@ static void drive_on_head(void *arg, const struct wire_head *head)
 		r->from = FROM_OTHER;
 	else if (strstr(status, "peer="))
 		r->from = FROM_PEER;
-	if (r->counts && r->from == FROM_ORIGIN && !r->passes &&
-	    drive.plan->config->protocol)
+	if (r->counts && r->from == FROM_ORIGIN && !r->passes && drive.peers)
 		drive.out->proxy[r->node].false_misses += drive_peer_has(r);
 }
 
@@ -334,7 +335,7 @@ static void drive_send(struct drive_request *r)
 static uint8_t drive_node_of(const uint32_t *client, uint64_t i)
 {
 	if (drive.home && client)
-		return drive.home[client[i]];
+		return (uint8_t)drive.home[client[i]];
 	return (uint8_t)(i % drive.plan->config->nproxies);
 }
 
@@ -363,7 +364,8 @@ static void drive_send_object(uint64_t i)
 	}
 	r->object = object;
 	r->size = drive.size[object];
-	r->node = drive_node_of(t->client, i);
+	r->node = drive.owner ? (uint8_t)drive.owner[object]
+			      : drive_node_of(t->client, i);
 	drive.asked[object] |= UINT64_C(1) << r->node;
 	drive_name_object(object, r->target);
 	drive_send(r);
@@ -500,7 +502,7 @@ static void drive_result(struct sim_result *out)
 	out->nproxies = nodes_count();
 	out->capacity = sim_config_capacity(drive.plan->config,
 					    drive.plan->trace);
-	if (drive.plan->config->protocol)
+	if (drive.peers)
 		drive_count_duplicates(out);
 	for (unsigned i = 0; i < out->nproxies; i++) {
 		drive_take_status(i, &out->proxy[i]);
@@ -517,6 +519,8 @@ static int drive_begin_objects(void)
 	size_t n = p->trace->nobjects + (size_t)1;
 	int err = sim_config_homes(p->config, p->trace, &drive.home);
 
+	if (!err)
+		err = sim_config_owners(p->config, p->trace, &drive.owner);
 	drive.size = malloc(n * sizeof(*drive.size));
 	drive.asked = calloc(n, sizeof(*drive.asked));
 	if (!p->keep_changed && p->trace->nchanges)
@@ -535,7 +539,7 @@ static void drive_begin_nodes(void)
 	struct nodes_plan nodes = {
 		.nnodes = p->config->nproxies,
 		.threads = 1,
-		.peers = p->config->protocol,
+		.peers = drive.peers,
 		.cache_bytes = bytes / p->config->nproxies,
 		.max_object_bytes = 16 << 20, /* as nodes have it */
 		.origin = drive_origin_name,
@@ -579,6 +583,7 @@ static void drive_free(void)
 		free(r);
 	}
 	free(drive.home);
+	free(drive.owner);
 	free(drive.size);
 	free(drive.asked);
 	free(drive.version);
@@ -596,6 +601,8 @@ int drive_run(const struct drive_plan *plan, struct sim_result *out,
 	drive.plan = plan;
 	drive.out = out;
 	drive.count = count;
+	drive.peers = plan->config->protocol &&
+		      plan->config->protocol->way == PROTOCOL_SUMMARY;
 	drive.warm = sim_config_warm(plan->config, t);
 	if (plan->rate <= 0 && !t->time)
 		return -EINVAL;

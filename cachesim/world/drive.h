@@ -29,8 +29,9 @@ struct drive_delay {
 enum { DRIVE_AGAIN_US = 200000 }; /* the least of what TCP waits */
 
 struct drive_plan {
-	/* proxies, partition, capacity, warm-up and seed; with a protocol the
-	 * nodes are peers */
+	/* proxies, partition, capacity, warm-up and seed; with a protocol of
+	 * summaries the nodes are peers, with one that has a front requests go
+	 * to the nodes of their objects */
 	const struct sim_config *config;
 	const struct sim_trace *trace;
 	const char *options;  /* lines of digestd.conf(5), for all nodes */

@@ -20,7 +20,7 @@ _digestctl_values()
 	POLICY) echo "lru fifo clock sieve s3fifo lfu gdsf wtinylfu" ;;
 	PROTOCOL)
 		echo "none icp htcp directory servernames bloom compressed" \
-			"golomb blocked squid carp global"
+			"golomb blocked squid carp hash global"
 		;;
 	ADMISSION)
 		echo "none exact pair aged stable tinylfu size probation auto"

@@ -6,6 +6,7 @@ come and go. TAP.
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -24,11 +25,12 @@ import systems  # noqa: E402
 from taprun import run  # noqa: E402
 
 REQUESTS, OBJECTS = 400, 101  # odd: each is asked for at both nodes by turns
+ZIPF, WEIGHT = 4000, 270  # requests; of an object in a node beside its body
 
 
-def bench(arguments):
+def bench(arguments, trace=None, nodes=2):
     """What it printed: a dictionary for each event and system."""
-    few = (f"--json --nodes 2 --trace {os.path.abspath(TRACE)} --rate 500 "
+    few = (f"--json --nodes {nodes} --trace {trace or TRACE} --rate 500 "
            "--concurrency 4 --cache-size 4M --partition round-robin ")
     # Not the job server of the make that runs this.
     env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}
@@ -79,6 +81,41 @@ def a_front_has_no_hits_of_its_own():
     assert r["origin_requests"] == OBJECTS, r
     assert r["local"] == 0 < r["by_local"] and r["cpu_ratio"] == 1, r
     assert r["between_bytes"] > r["origin_bytes"], r
+    return None
+
+
+def write_zipf(path, count, more=0):
+    source = random.Random(1)
+    sizes = [min(int(source.lognormvariate(8.5, 1)), 100_000)
+             for _ in range(count // 3)]
+    shares = [(rank + 1) ** -.8 for rank in range(len(sizes))]
+    with open(path, "w", encoding="ascii") as f:
+        f.write("time,client,url,size\n")
+        for i, n in enumerate(source.choices(range(len(sizes)), shares,
+                                             k=count)):
+            f.write(f"{i},c,http://a.example/{n},{sizes[n] + more}\n")
+
+
+def models_agree_with_a_front():
+    """To 2 %, and what chance makes of counts of that size: rings of real
+    fronts give other nodes other objects."""
+    if not fronts.Haproxy.installed():
+        return "haproxy is missing"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "zipf.csv")
+        write_zipf(path, ZIPF)
+        r, = bench("--row haproxy --event trace --rate 0 --cache-size 512K",
+                   path, 4)
+        write_zipf(path, ZIPF, WEIGHT)
+        done = subprocess.run(
+            [events.CACHESIM, "run", "-j", "-q", "-k", "hash", "-p", "4", "-s",
+             "2M", "-e", "sieve", "--counters", path], check=True,
+            stdout=subprocess.PIPE)
+    row, = json.loads(done.stdout)["rows"]
+    found, expected = r["origin_requests"], row["origin"]
+    noise = 3 * (found + expected) ** .5
+    assert 1000 < expected < ZIPF - 1000, expected
+    assert abs(found - expected) < .02 * expected + noise, (found, expected)
     return None
 
 
@@ -149,4 +186,5 @@ if __name__ == "__main__":
         run((placements_are_the_nodes, what_is_missing_is_named,
              clients_of_a_lost_node_go_to_all_others, steps_have_all_requests,
              medians_are_of_numbers, a_front_has_no_hits_of_its_own,
-             nodes_that_are_restarted_lose_what_they_held))
+             nodes_that_are_restarted_lose_what_they_held,
+             models_agree_with_a_front))

@@ -41,6 +41,24 @@ def digests_lie_between():
     assert 0 < digests["update_bytes"] and digests["summary_memory"]
 
 
+def a_hash_in_front_is_an_answer():
+    """Nearly as one large cache, for any number of nodes."""
+    got = systems("-l", "t.csv", "-p", "8")
+    front, one = got["hash in front"], got["one large cache"]
+    assert got["each alone"]["hit_ratio"] < front["hit_ratio"]
+    assert front["remote_hit_ratio"] == 0 == front["false_hit_ratio"]
+    assert abs(front["hit_ratio"] - one["hit_ratio"]) < .05, (front, one)
+    for peers in ("65", "1024"):
+        args = ("advise", "-l", "t.csv", "-p", peers, "-s", "64K")
+        got = {r["system"]: r for r in rows(*args, cwd=AT)}
+        assert list(got) == ["each alone", "one large cache",
+                             "hash in front"], got
+        assert got["hash in front"]["hit_ratio"] > \
+            2 * got["each alone"]["hit_ratio"]
+        told = cachesim(*args, cwd=AT)[1].decode()
+        assert told.endswith("Digests are simulated for 64 nodes at most.\n")
+
+
 def each_node_has_that_size():
     got = cachesim("advise", "-l", "t.csv", "-p", "3", "-s", "5M", cwd=AT)[1]
     assert b'cache_size = "%d"' % (5 << 20) in got
@@ -107,8 +125,13 @@ ROWS = [
     # label, arguments, input, code, stdout, stderr
     ("no log", ("advise", "-p", "3"), b"", 2, b"", "--log is needed"),
     ("no peers", ("advise", "-l", "t.csv"), b"", 2, b"", "--peers is"),
-    ("one peer", ("advise", "-l", "t.csv", "-p", "1"), b"", 2, b"", "2 to 64"),
-    ("65", ("advise", "-l", "t.csv", "-p", "65"), b"", 2, b"", "2 to 64"),
+    ("one peer", ("advise", "-l", "t.csv", "-p", "1"), b"", 2, b"",
+     "2 to 1024"),
+    ("1025", ("advise", "-l", "t.csv", "-p", "1025"), b"", 2, b"", "2 to 1024"),
+    ("no digests", ("advise", "-l", "t.csv", "-p", "65", "-C", "x.conf"), b"",
+     2, b"", "2 to 64"),
+    ("too many nodes", ("advise", "-l", "t.csv", "-p", "65", "--nodes",
+                        "daemon"), b"", 2, b"", "2 to 64"),
     ("bad size", ("advise", "-l", "t.csv", "-p", "2", "-s", "x"), b"", 2, b"",
      "not a size"),
     ("rate without nodes", ("advise", "-l", "t.csv", "-p", "2", "--rate", "5"),
@@ -118,8 +141,8 @@ ROWS = [
                   "-o", "out.csv"), b"", 3, b"", "/none/x"),
 ]
 
-TESTS = [digests_lie_between, each_node_has_that_size,
-         nodes_find_the_placement]
+TESTS = [digests_lie_between, a_hash_in_front_is_an_answer,
+         each_node_has_that_size, nodes_find_the_placement]
 if not SLOW:
     TESTS += [configuration_is_valid, readme_shows_what_comes_out]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]

@@ -84,6 +84,20 @@ def peers_that_are_too_far_are_not_asked():
     assert row["remote_hits"] == 0 and row["fetches"] > 0, row
 
 
+def behind_a_front_each_object_has_a_node():
+    """Nobody has what another one has, and nodes know of nobody; what they hit
+    is what models hit, but for what an object weighs in a node."""
+    row = nodes("-k", "hash", "-p", "4")[0]
+    assert row["remote_hits"] == row["published"] == row["duplicates"] == 0
+    told = rows("run", "--counters", TRACE, "-s", "30%", "-k", "hash", "-p",
+                "4", "-e", "sieve")[0]
+    assert abs(row["local_hits"] + row["collapsed"] - told["local_hits"]) < \
+        .05 * told["local_hits"] > 10, (row, told)
+    code, _, err = cachesim("run", "--nodes", "daemon", TRACE, "--rate", "9",
+                            "-k", "hash", "-p", "65")
+    assert code == 2 and "64 at most" in err, err
+
+
 def alone_there_are_no_peers():
     row = nodes("-k", "none", "-p", "4")[0]
     assert "remote_hit_ratio" not in row or not row["remote_hit_ratio"]
@@ -206,7 +220,7 @@ DAEMON_ROWS = [
             "odd.conf", err="publish_mim"),
     refused("no file of options", *WITH_NODES, "--node-options", "none", code=3,
             err="none: No such file"),
-    refused("other protocol", *WITH_NODES, "-k", "icp", err="compressed or"),
+    refused("other protocol", *WITH_NODES, "-k", "icp", err="hash or none"),
     refused("no times", "--nodes", "daemon", "-s", "10M", err="--rate says"),
 ]
 

@@ -67,8 +67,9 @@ def run(path, nodes, cache, *args):
     return json.loads(r.stdout)["rows"][0]
 
 
-def simulated(path, nodes, rate, cache):
-    row = run(path, nodes, cache, "--nodes", "daemon", "--speed", str(rate))
+def simulated(path, nodes, rate, cache, *args):
+    row = run(path, nodes, cache, "--nodes", "daemon", "--speed", str(rate),
+              *args)
     return {"local_hits": row["local_hits"],
             "remote_hits": row["remote_hits"],
             "false_hits": row["false_hits"],
@@ -118,6 +119,39 @@ def test_simulated_nodes_are_like_real_ones(make_cluster, tmp_path):
     # late by a few requests only
     expected = is_like(make_cluster, path, 4, int(100 / scd.SLOW) or 1, cache)
     assert expected["local_hits"] > 100 and expected["remote_hits"] > 100
+
+
+def weight(path, nodes):
+    """What an object weighs in a node beside its body."""
+    asked = dict(line.rsplit("/", 1)[1].split(",") for line in
+                 open(path, encoding="ascii").readlines()[1:])
+    row = run(path, nodes, 1 << 30, "--nodes", "daemon", "--speed", "100",
+              "-k", "hash")
+    assert row["held"] == len(asked)
+    return round((row["held_bytes"] - sum(map(int, asked.values())))
+                 / len(asked))
+
+
+@pytest.mark.parametrize("nodes", (4, 16))
+def test_models_are_nodes_behind_a_front(tmp_path, nodes):
+    """Consistent hashing in front, to 2 %: an object weighs what it does."""
+    path = str(tmp_path / "trace.csv")
+    asked = requests(6000, 2000)
+    cache = sum(dict(asked).values()) // 4 // nodes
+    write(path, asked)
+    more = weight(path, nodes)
+    found = simulated(path, nodes, 500, cache, "-k", "hash")
+    heavy = str(tmp_path / "heavy.csv")
+    write(heavy, [(name, size + more) for name, size in asked])
+    expected = run(heavy, nodes, cache, "-k", "hash", "-e", "sieve")
+    assert expected["remote_hits"] == found["remote_hits"] == 0
+    assert min(expected["local_hits"], expected["origin"]) > 1000
+    assert found["local_hits"] == pytest.approx(expected["local_hits"],
+                                                rel=NEAR)
+    assert found["origin_fetches"] == pytest.approx(expected["origin"],
+                                                    rel=NEAR)
+    assert found["origin_bytes"] == pytest.approx(
+        expected["origin_bytes"] - more * expected["origin"], rel=NEAR)
 
 
 LONG = os.environ.get("SCD_TEST_LONG")

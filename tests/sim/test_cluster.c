@@ -273,6 +273,104 @@ static void forms_have_their_sizes(void **state)
 	}
 }
 
+/* A front sends each request where its owner would have been asked. */
+static void fronts_find_what_owners_find(void **state)
+{
+	static struct sim_result front;
+	struct sim_config c = usual("carp", true);
+	struct sim_counters owners = run(&c), sum = { 0 };
+
+	(void)state;
+	c = usual("hash", true);
+	assert_int_equal(sim_run(&c, &sample.trace, &front), 0);
+	assert_int_equal(front.sum.local_hits,
+			 owners.local_hits + owners.remote_hits);
+	assert_int_equal(front.sum.local_bytes,
+			 owners.local_bytes + owners.remote_bytes);
+	assert_int_equal(front.sum.origin_bytes, owners.origin_bytes);
+	assert_int_equal(front.sum.evicted, owners.evicted);
+	assert_int_equal(front.sum.remote_hits + front.sum.forwards, 0);
+	assert_true(owners.forwards > 0);
+	assert_int_equal(owners.latency_us - front.sum.latency_us,
+			 owners.forwards * c.latency.peer);
+	for (unsigned i = 0; i < front.nproxies; i++) {
+		assert_true(front.proxy[i].requests > 0);
+		assert_int_equal(front.proxy[i].requests,
+				 front.proxy[i].local_hits +
+					 front.proxy[i].origin);
+		sim_counters_add(&sum, &front.proxy[i]);
+	}
+	assert_memory_equal(&sum, &front.sum, sizeof(sum));
+}
+
+/* More than the bits of a mask, where nobody needs one. */
+static void many_proxies(void **state)
+{
+	static const unsigned numbers[] = { 65, 200, SIM_MAX_APART };
+	static struct sim_result r;
+
+	(void)state;
+	for (size_t i = 0; protocols[i]; i++) {
+		bool fits = protocol_max_proxies(protocols[i]) > 64;
+
+		for (size_t k = 0; k < NROWS(numbers); k++) {
+			struct sim_config c = usual(protocols[i]->name, false);
+
+			c.nproxies = numbers[k];
+			c.partition = SIM_ROUND_ROBIN;
+			c.capacity = UINT64_C(1) << 50;
+			c.epoch = 1 + k * 20;
+			assert_int_equal(!sim_config_fault(&c, &sample.trace),
+					 fits);
+			if (!fits)
+				continue;
+			assert_int_equal(sim_run(&c, &sample.trace, &r), 0);
+			check_sums(&r.sum, protocols[i]);
+			assert_int_equal(r.sum.requests, NREQUESTS);
+			assert_int_equal(r.sum.evicted, 0);
+			assert_int_equal(r.sum.held - r.sum.duplicates,
+					 distinct(NREQUESTS));
+			if (protocols[i]->way != PROTOCOL_ALONE)
+				assert_int_equal(r.sum.origin,
+						 distinct(NREQUESTS));
+		}
+	}
+}
+
+/* Each of many proxies behind a front is a cache by itself. */
+static void proxies_behind_a_front_are_apart(void **state)
+{
+	enum { FEW = 300 };
+	static uint32_t object[NREQUESTS];
+	static struct sim_result all, one;
+	struct sim_config c = usual("hash", false);
+	struct sim_trace t = sample.trace;
+	uint16_t *owner;
+
+	(void)state;
+	c.nproxies = FEW;
+	c.capacity = FEW * UINT64_C(12000);
+	assert_int_equal(sim_run(&c, &sample.trace, &all), 0);
+	assert_int_equal(sim_config_owners(&c, &sample.trace, &owner), 0);
+	for (unsigned p = 0; p < SIM_MAX_PROXIES; p += 7) {
+		struct sim_config own = usual("none", false);
+
+		t.nrequests = 0;
+		t.object = object;
+		for (unsigned i = 0; i < NREQUESTS; i++) {
+			if (owner[sample.object[i]] == p)
+				object[t.nrequests++] = sample.object[i];
+		}
+		own.nproxies = 1;
+		own.capacity = 12000;
+		assert_int_equal(sim_run(&own, &t, &one), 0);
+		assert_int_equal(one.sum.local_hits, all.proxy[p].local_hits);
+		assert_int_equal(one.sum.evicted, all.proxy[p].evicted);
+	}
+	assert_true(all.sum.evicted > 0 && all.sum.local_hits > 0);
+	free(owner);
+}
+
 static void faults_are_named(void **state)
 {
 	struct sim_config good = usual("squid", false), c = good;
@@ -303,6 +401,12 @@ static void faults_are_named(void **state)
 	good = usual("icp", false);
 	assert_null(sim_config_fault(&good, &t));
 	BAD(warmup_s = 1);
+	good.protocol = protocol_find("hash");
+	good.nproxies = SIM_MAX_APART;
+	assert_null(sim_config_fault(&good, &t));
+	BAD(nproxies = SIM_MAX_APART + 1);
+	BAD(placement = PLACEMENT_SECOND);
+	good.nproxies = 2;
 	good.protocol = protocol_find("servernames");
 	BAD(server = NULL);
 #undef BAD
@@ -390,6 +494,9 @@ int main(void)
 		cmocka_unit_test(later_word_finds_less),
 		cmocka_unit_test(placement_and_admission),
 		cmocka_unit_test(forms_have_their_sizes),
+		cmocka_unit_test(fronts_find_what_owners_find),
+		cmocka_unit_test(many_proxies),
+		cmocka_unit_test(proxies_behind_a_front_are_apart),
 		cmocka_unit_test(faults_are_named),
 		cmocka_unit_test(partitions),
 		cmocka_unit_test(allocations_may_fail),

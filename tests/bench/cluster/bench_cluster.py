@@ -130,6 +130,7 @@ def result_of(event, row, seen):
         "requests_per_s": n / seen.seconds,
         "late": seen.seconds > LATE * seen.planned_s > 0,
         "errors": seen.errors, "failures": dict(seen.failures),
+        "errors_before": seen.errors_before,
         "verified": seen.verified,
         "unaccounted_requests": seen.unaccounted[0],
         "unaccounted_bytes": seen.unaccounted[1],
@@ -137,21 +138,28 @@ def result_of(event, row, seen):
     }
 
 
+def run_row(row, event, arguments, load):
+    def plan_of(port):
+        return systems.Plan(arguments.nodes, str(arguments.cache_size), port,
+                            tuple(arguments.option), arguments.cache_size)
+    with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
+        os.chmod(folder, 0o777)  # some servers change their user
+        return events.run(row.make, plan_of, folder, event, load,
+                          arguments.nodes)
+
+
 def run_round(rows, event, arguments, load):
-    """One result a row."""
-    results = []
+    """One result a row, by its name; one that fails is told, and left out."""
+    results = {}
     for row in rows:
-        def plan_of(port):
-            return systems.Plan(arguments.nodes, str(arguments.cache_size),
-                                port, tuple(arguments.option),
-                                arguments.cache_size)
-        with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
-            os.chmod(folder, 0o777)  # some servers change their user
-            seen = events.run(row.make, plan_of, folder, event, load,
-                              arguments.nodes)
-        results.append(result_of(event, row, seen))
-    hashed = next((r for r, row in zip(results, rows) if row.is_hash), None)
-    for r in results:
+        try:
+            results[row.name] = result_of(event, row, run_row(
+                row, event, arguments, load))
+        except (AssertionError, RuntimeError, OSError) as e:
+            print(f"{event.name}, {row.name}: {e}", file=sys.stderr)
+    hashed = next((results[row.name] for row in rows
+                   if row.is_hash and row.name in results), None)
+    for r in results.values():
         if hashed:
             r["cpu_ratio"] = r["cpu_us"] / hashed["cpu_us"]
     return results
@@ -240,13 +248,16 @@ def run(arguments, rows):
             continue
         rounds = [run_round(rows, event, arguments, load)
                   for _ in range(arguments.rounds)]
-        results = [median_of(r) for r in zip(*rounds)]
+        results = [median_of([r[row.name] for r in rounds if row.name in r])
+                   for row in rows if any(row.name in r for r in rounds)]
+        good &= all(len(r) == len(rows) for r in rounds)
         for r in results:
             if event.name == "trace":
                 usual[r["row"]] = r["last_hit_ratio"]
             if event.name in ("loss", "restart") and r["row"] in usual:
                 r["lost"] = 100 * (usual[r["row"]] - r["hit_ratio"])
-            good &= not r["unaccounted_requests"] and not r["errors"]
+            good &= not (r["unaccounted_requests"] or r["errors"]
+                         or r["errors_before"])
         if arguments.json:
             for r in results:
                 print(json.dumps(r), flush=True)
