@@ -19,26 +19,28 @@ static uint16_t sparse_model_to_freq(uint64_t share)
 	return freq ? (uint16_t)freq : 1;
 }
 
+/* Below it a probability has too few digits to be squared. */
+static const uint64_t least_probability = UINT64_C(1) << 16;
+
 /*
- * Set low_bits; the probability that a one comes within the 2^low_bits places
- * of a symbol, which is 1/16 or more, and below 1/8 if p is.
+ * Raise low_bits; p is the probability that a one comes within 2^low_bits
+ * places, the result that for the places of a symbol, which is 1/16 or more,
+ * and below 1/8 if p is.
  */
-static uint64_t sparse_model_join_gaps(uint32_t p, unsigned *low_bits)
+static uint64_t sparse_model_join_gaps(uint64_t p, unsigned *low_bits)
 {
 	uint64_t none = certain - p;
 
-	for (*low_bits = 0; certain - none < least_share; ++*low_bits)
+	for (; certain - none < least_share; ++*low_bits)
 		none = none * none >> 32;
 	return certain - none;
 }
 
-void scd__gap_model(const struct scd__shape *shape,
-		    struct scd__gap_model *model)
+/* Set nsyms and freq by the probability of a one among a symbol's places. */
+static void sparse_model_fill(uint64_t one, struct scd__gap_model *model)
 {
-	const uint64_t one = sparse_model_join_gaps(
-		scd__range_probability(shape), &model->low_bits);
 	uint64_t mass = certain; /* of this symbol and those after it */
-	unsigned n = 0, start = 0, sum = 0;
+	unsigned n = 0, sum = 0;
 
 	/* Only symbols of a slot and more; the escape has what is left. */
 	for (; mass * one >> (32 - SCD__GAP_SCALE_LOG) >= certain; n++) {
@@ -53,7 +55,34 @@ void scd__gap_model(const struct scd__shape *shape,
 	model->freq[n] = sparse_model_to_freq(mass);
 	sum += model->freq[n];
 	model->freq[0] = (uint16_t)(model->freq[0] + SCD__GAP_SCALE - sum);
-	for (unsigned i = 0; i <= n; i++) {
+}
+
+void scd__gap_model(const struct scd__shape *shape,
+		    struct scd__gap_model *model)
+{
+	model->low_bits = 0;
+	sparse_model_fill(
+		sparse_model_join_gaps(scd__range_probability(shape),
+				       &model->low_bits),
+		model);
+	for (unsigned i = 0, start = 0; i <= model->nsyms; i++) {
+		model->start[i] = (uint16_t)start;
+		start += model->freq[i];
+	}
+}
+
+void scd__gap_model_exact(const struct scd__shape *shape,
+			  struct scd__gap_model *model)
+{
+	const unsigned __int128 ones = shape->nones;
+	uint64_t p = (uint64_t)((ones << 32) / shape->nbits);
+
+	assert(shape->nones > 0 && shape->nones <= shape->nbits / 2);
+	for (model->low_bits = 0; p < least_probability; ++model->low_bits)
+		p = (uint64_t)((ones << (33 + model->low_bits)) /
+			       shape->nbits);
+	sparse_model_fill(sparse_model_join_gaps(p, &model->low_bits), model);
+	for (unsigned i = model->nsyms + 1, start = 0; i-- > 0;) {
 		model->start[i] = (uint16_t)start;
 		start += model->freq[i];
 	}

@@ -36,6 +36,15 @@ struct scd__gap_model {
 void scd__gap_model(const struct scd__shape *shape,
 		    struct scd__gap_model *model);
 
+/*
+ * The same for 0 < nones <= nbits / 2, with a probability of 16 digits and
+ * more, however rare ones are: gaps of 2^40 are coded as well as those of 2^10.
+ * The symbols' slots are the other way round, that of no gap last: so each gap
+ * of 0 makes the state larger, though it be 0, and a run of them has a price.
+ */
+void scd__gap_model_exact(const struct scd__shape *shape,
+			  struct scd__gap_model *model);
+
 /* Is an array sparse enough for these codings: at most a bit in 32? */
 bool scd__gap_suits(const struct scd__shape *shape);
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/coder/number_sort.h"
 #include "codec/kind/golomb.h"
 #include "codec/kind/kind_rows.h"
 #include "codec/kind/kind_wire.h"
@@ -98,42 +99,6 @@ static int kind_golomb_add(struct scd__summary *s, const struct scd_key *key)
 	return SCD_OK;
 }
 
-/* One pass of a radix sort: by a byte of the numbers, into another array. */
-static void kind_golomb_sort_by_byte(const uint64_t *from, uint64_t *to,
-				     size_t count, unsigned shift)
-{
-	size_t place[257] = {0};
-
-	for (size_t i = 0; i < count; i++)
-		place[(from[i] >> shift & 255) + 1]++;
-	for (unsigned i = 0; i < 256; i++)
-		place[i + 1] += place[i];
-	for (size_t i = 0; i < count; i++)
-		to[place[from[i] >> shift & 255]++] = from[i];
-}
-
-static int kind_golomb_sort(struct golomb *g)
-{
-	uint64_t *other;
-
-	if (g->count < 2)
-		return SCD_OK;
-	other = malloc(g->room * sizeof(*other));
-	if (!other)
-		return SCD_ENOMEM;
-	for (unsigned shift = 0; shift < 64; shift += 8) {
-		uint64_t *from = g->numbers;
-
-		if ((g->bound - 1) >> shift == 0)
-			break;
-		kind_golomb_sort_by_byte(from, other, g->count, shift);
-		g->numbers = other;
-		other = from;
-	}
-	free(other);
-	return SCD_OK;
-}
-
 /* Each number once. */
 static void kind_golomb_deduplicate(struct golomb *g)
 {
@@ -149,7 +114,7 @@ static void kind_golomb_deduplicate(struct golomb *g)
 static int kind_golomb_seal(struct scd__summary *s)
 {
 	struct golomb *g = (struct golomb *)s;
-	int error = kind_golomb_sort(g);
+	int error = scd__number_sort(g->numbers, g->count, g->bound - 1);
 
 	if (error)
 		return error;

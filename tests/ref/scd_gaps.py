@@ -23,7 +23,7 @@ class Model(ans.Model):
     """Of the gaps in an array with so many ones."""
 
     def __init__(self, nbits, ncoded):
-        none, low_bits = ONE - max(1, ncoded * ONE // nbits), 0
+        none, low_bits = self.beginning(nbits, ncoded)
         while ONE - none < 2**28:
             none, low_bits = none * none >> 32, low_bits + 1
         one, mass, freq = ONE - none, ONE, []
@@ -35,6 +35,11 @@ class Model(ans.Model):
         freq[0] += 4096 - sum(freq)
         super().__init__(freq, 12)
         self.low_bits, self.escape = low_bits, len(freq) - 1
+
+    @staticmethod
+    def beginning(nbits, ncoded):
+        """none and low_bits, before gaps are joined."""
+        return ONE - max(1, ncoded * ONE // nbits), 0
 
     def split(self, gap):
         """How many escapes, the symbol, the low bits."""
