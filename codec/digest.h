@@ -54,6 +54,8 @@ enum scd_digest_kind {
 	SCD_DELTA_XOR = 1, /* array XOR the array of the base generation */
 	SCD_DELTA_CONDITIONAL = 2, /* what changed, by rank in the base */
 	SCD_COUNTING = 3,          /* the counters of a counting filter */
+	SCD_LIST = 4,              /* a list of fingerprints (list.h) */
+	SCD_LIST_DELTA = 5,        /* what a list loses and gets */
 };
 
 /* How the payload is coded. */
@@ -65,6 +67,7 @@ enum scd_coding {
 	SCD_CODING_GAPS = 4,   /* the gaps between ones, by one coder */
 	SCD_CODING_SPARSE = 5, /* the gaps, in chunks, by many coders */
 	SCD_CODING_PARTS = 6,  /* several arrays: conditional, counting */
+	SCD_CODING_LIST = 7,   /* ascending numbers: lists */
 	/* 8 more than those of the complement: for more ones than zeros */
 	SCD_CODING_MIRRORED_DENSE = 11,
 	SCD_CODING_MIRRORED_GAPS = 12,
@@ -83,29 +86,33 @@ struct scd_digest_info {
 	unsigned nhash;           /* hash functions, 1..32 */
 	uint64_t nbits;           /* size of the array, 1..2^40 */
 	uint64_t nkeys;           /* keys in the filter, as the sender counts */
-	uint64_t nones;           /* ones in the array */
+	uint64_t nones;           /* ones in the array; entries of a list */
 	uint64_t instance;        /* random, new at each start; not 0 */
 	uint64_t generation;      /* grows within that instance */
 	uint64_t base_generation; /* delta: < generation; others: 0 */
-	uint64_t base_checksum;   /* delta: of the base's array; full: 0;
+	uint64_t base_checksum;   /* delta: of the base; full, list: 0;
 				     counting: of the counters */
-	uint64_t checksum;        /* of the array, scd_digest_checksum() */
-	uint64_t ncoded; /* full, counting: nones; delta: bits that differ */
+	uint64_t checksum;        /* of the array, scd_digest_checksum(); list:
+				     the sum over its entries */
+	uint64_t ncoded; /* full, counting, list: nones; delta: bits that
+			    differ, entries that go or come */
 	uint64_t payload_bytes;   /* what follows the header */
 	uint64_t reserved[4];     /* 0 */
 };
 
-/* Whether a digest is a delta, of either form: it needs a base. */
+/* Whether a digest is a delta, of any form: it needs a base. */
 static inline bool scd_digest_is_delta(const struct scd_digest_info *info)
 {
 	return info->kind == SCD_DELTA_XOR ||
-	       info->kind == SCD_DELTA_CONDITIONAL;
+	       info->kind == SCD_DELTA_CONDITIONAL ||
+	       info->kind == SCD_LIST_DELTA;
 }
 
 /*
  * What a reader accepts. No digest within the limits is longer than
- * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 bytes, and none makes the
- * reader allocate more than the (max_bits + 7) / 8 bytes of its array.
+ * SCD_DIGEST_HEADER_BYTES + (max_bits + 7) / 8 + 16 bytes, and none makes the
+ * reader allocate more than the (max_bits + 7) / 8 bytes of its array. A list
+ * has no array: an entry counts as 64 bits.
  *
  * max_expansion bounds that by the length of the message too: a full digest of
  * more than SCD_DIGEST_FREE_BYTES of memory, or a counting one, is refused if

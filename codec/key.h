@@ -30,6 +30,7 @@ enum {
 enum scd_hashing {
 	SCD_HASHING_DOUBLE = 0, /* scd_positions() */
 	SCD_HASHING_SQUID = 1,  /* scd_positions_squid() */
+	SCD_HASHING_PREFIX = 2, /* scd_fingerprint(): one function */
 };
 
 /* A value: copied, compared and stored freely. It depends on the secret. */
@@ -67,6 +68,18 @@ void scd_derive(const uint8_t key[SCD_SECRET_BYTES], const char *label,
  */
 void scd_positions(const struct scd_key *key, uint64_t nbits, unsigned nhash,
 		   uint64_t *out);
+
+/*
+ * The fingerprint of a key: its first bits, `width` (1..63) of lo from the top,
+ * so below 2^width. It is the one position of the key in an array of 2^width
+ * bits of hashing SCD_HASHING_PREFIX. Keys in the order of their fingerprints
+ * of one width are so for each smaller width, too. Cannot fail.
+ */
+static inline uint64_t scd_fingerprint(const struct scd_key *key,
+				       unsigned width)
+{
+	return key->lo >> (64 - width);
+}
 
 /*
  * The same as Squid's cache digests have it: the key's four words of 32 bits,

@@ -34,6 +34,7 @@
 #include "error.h"
 #include "index.h"
 #include "key.h"
+#include "list.h"
 #include "squid.h"
 #include "tune.h"
 #include "uri.h"

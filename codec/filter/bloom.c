@@ -19,6 +19,7 @@ static void bloom_check(const struct scd_bloom *b)
 	assert(b && b->bits && b->nbits > 0);
 	assert(b->nhash >= 1 && b->nhash <= SCD_MAX_HASH);
 	assert(b->hashing != SCD_HASHING_SQUID || b->nhash == SCD_SQUID_HASH);
+	assert(b->hashing != SCD_HASHING_PREFIX || b->nhash == 1);
 }
 
 size_t scd_bloom_bytes(const struct scd_bloom *b)
@@ -71,6 +72,10 @@ void scd_bloom_positions(const struct scd_bloom *b, const struct scd_key *key,
 		break;
 	case SCD_HASHING_SQUID:
 		scd_positions_squid(key, b->nbits, at);
+		break;
+	case SCD_HASHING_PREFIX:
+		*at = scd_fingerprint(key,
+				      (unsigned)__builtin_ctzll(b->nbits));
 		break;
 	}
 }

@@ -41,6 +41,9 @@ static bool counting_has_place(const struct scd_bloom *b,
 	case SCD_HASHING_SQUID:
 		return b->nhash == SCD_SQUID_HASH && b->nbits % 8 == 0 &&
 		       b->nbits <= SCD_SQUID_MAX_BITS;
+	case SCD_HASHING_PREFIX:
+		return b->nhash == 1 && b->nbits > 1 &&
+		       (b->nbits & (b->nbits - 1)) == 0;
 	}
 	return false;
 }

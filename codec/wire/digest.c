@@ -11,6 +11,7 @@
 
 #include "codec/bloom.h"
 #include "codec/coder/coder.h"
+#include "codec/list.h"
 #include "codec/wire/frame.h"
 
 void scd_limits_init(struct scd_limits *limits)
@@ -39,6 +40,11 @@ static int digest_check_hashing(const struct scd_digest_info *info)
 		    info->nbits > SCD_SQUID_MAX_BITS)
 			return SCD_EFORMAT;
 		return SCD_OK;
+	case SCD_HASHING_PREFIX:
+		if (info->nhash != 1 || info->nbits < 2 ||
+		    (info->nbits & (info->nbits - 1)) != 0)
+			return SCD_EFORMAT;
+		return SCD_OK;
 	}
 	return SCD_EVERSION;
 }
@@ -57,6 +63,14 @@ static int digest_check_ranges(const struct scd_digest_info *info)
 	return info->instance == 0 ? SCD_EFORMAT : digest_check_hashing(info);
 }
 
+/* Is it the shape of a list: few enough fingerprints, and known ones? */
+static bool digest_is_list_shape(const struct scd_digest_info *info)
+{
+	return info->hashing == SCD_HASHING_PREFIX &&
+	       info->nbits >> SCD_LIST_MIN_WIDTH != 0 &&
+	       info->nones <= info->nbits / SCD_LIST_SPARSITY;
+}
+
 /* Do the fields that depend on the kind fit it? */
 static int digest_check_kind(const struct scd_digest_info *info)
 {
@@ -73,6 +87,16 @@ static int digest_check_kind(const struct scd_digest_info *info)
 		if (info->base_generation != 0)
 			return SCD_EFORMAT;
 		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
+	case SCD_LIST:
+		if (info->base_generation != 0 || info->base_checksum != 0 ||
+		    !digest_is_list_shape(info))
+			return SCD_EFORMAT;
+		return info->ncoded == info->nones ? SCD_OK : SCD_EFORMAT;
+	case SCD_LIST_DELTA:
+		return info->base_generation < info->generation &&
+				       digest_is_list_shape(info)
+			       ? SCD_OK
+			       : SCD_EFORMAT;
 	}
 	return SCD_EVERSION;
 }
@@ -105,8 +129,26 @@ static uint64_t digest_memory_of(const struct scd_digest_info *info)
 		return 0; /* a copy of what the reader has already */
 	case SCD_COUNTING:
 		return 5 * array + 64 * scd__array_bytes(info->nones);
+	case SCD_LIST:
+		return 8 * info->nones;
+	case SCD_LIST_DELTA:
+		return 0; /* in proportion to its bytes, and to the base */
 	}
 	return array;
+}
+
+/*
+ * The size that limits->max_bits is of: the array's bits, or those of a list's
+ * entries, of which the reader of a delta may hold as many as it names.
+ */
+static uint64_t digest_size_of(const struct scd_digest_info *info)
+{
+	const uint64_t entries =
+		info->nones > info->ncoded ? info->nones : info->ncoded;
+
+	if (info->kind == SCD_LIST || info->kind == SCD_LIST_DELTA)
+		return 64 * entries;
+	return info->nbits;
 }
 
 bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
@@ -124,9 +166,11 @@ bool scd__digest_expands(const struct scd_digest_info *info, uint64_t memory,
 static int digest_check_limits(const struct scd_digest_info *info,
 			       const struct scd_limits *limits)
 {
-	if (info->nbits > limits->max_bits || info->nhash > limits->max_hash)
+	const uint64_t nbits = digest_size_of(info);
+
+	if (nbits > limits->max_bits || info->nhash > limits->max_hash)
 		return SCD_ELIMIT;
-	if (scd__array_bytes(info->nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
+	if (scd__array_bytes(nbits) > SIZE_MAX - SCD_DIGEST_HEADER_BYTES)
 		return SCD_ELIMIT;
 	if (digest_predicted_fp(info) * 1e6 > limits->max_fp_ppm)
 		return SCD_ELIMIT;
@@ -136,20 +180,21 @@ static int digest_check_limits(const struct scd_digest_info *info,
 }
 
 /*
- * May the payload be as long as it says? A conditional delta may be of any
- * length: who reads it has an array of that size already.
+ * May the payload be as long as it says? A delta that is read with its base may
+ * be of any length: who reads it has something of that size already. An entry
+ * of a list takes half a bit at least, and 8 bytes at most.
  */
 static bool digest_is_believed(const struct scd_digest_info *info)
 {
 	const struct scd__shape shape = {info->nbits, info->ncoded};
+	const struct scd__coding *coding = scd__coding_find(info->coding);
 	const uint64_t array = scd__array_bytes(info->nbits);
 
 	switch (info->kind) {
 	case SCD_FULL:
 	case SCD_DELTA_XOR:
-		return info->coding != SCD_CODING_PARTS &&
-		       scd__coder_believes(scd__coding_find(info->coding),
-					   &shape, info->payload_bytes);
+		return coding && scd__coder_believes(coding, &shape,
+						     info->payload_bytes);
 	case SCD_DELTA_CONDITIONAL:
 		return info->coding == SCD_CODING_PARTS &&
 		       info->payload_bytes <= array + 16;
@@ -158,6 +203,13 @@ static bool digest_is_believed(const struct scd_digest_info *info)
 		       info->payload_bytes <= 16 * array + 256 &&
 		       (double)info->payload_bytes >=
 			       0.98 * scd__coder_entropy(&shape) - 64;
+	case SCD_LIST:
+		return info->coding == SCD_CODING_LIST &&
+		       info->payload_bytes <= 8 * info->ncoded + 16 &&
+		       info->nones <= 16 * info->payload_bytes;
+	case SCD_LIST_DELTA:
+		return info->coding == SCD_CODING_LIST &&
+		       info->payload_bytes <= 8 * info->ncoded + 16;
 	}
 	return false;
 }

@@ -19,10 +19,11 @@ enum {
 
 static const uint8_t frame_magic[3] = {'S', 'C', 'D'};
 
-/* Those of one array, and that of several. */
+/* Those of one array, that of several, and that of lists. */
 static bool frame_is_coding(unsigned coding)
 {
-	return coding == SCD_CODING_PARTS || scd__coding_find(coding);
+	return coding == SCD_CODING_PARTS || coding == SCD_CODING_LIST ||
+	       scd__coding_find(coding);
 }
 
 /* "scd bits" and "scd head": the two checksums are never taken for another. */
@@ -97,7 +98,7 @@ int scd__frame_header(const uint8_t *in, size_t len,
 		return SCD_EVERSION;
 	if (scd__read_u64(&r) != scd__frame_checksum(in))
 		return SCD_ECHECKSUM;
-	if (kind > SCD_COUNTING || hashing > SCD_HASHING_SQUID ||
+	if (kind > SCD_LIST_DELTA || hashing > SCD_HASHING_PREFIX ||
 	    !frame_is_coding(coding))
 		return SCD_EVERSION;
 	info.kind = (enum scd_digest_kind)kind;

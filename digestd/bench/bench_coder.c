@@ -152,6 +152,7 @@ static size_t bench_coder_ours(enum scd_coding coding,
 		return bench_coder_one_engine("mirrored sparse", coding,
 					      coders);
 	case SCD_CODING_PARTS: /* of several arrays; each has its own */
+	case SCD_CODING_LIST:  /* of no array */
 		break;
 	}
 	return 0;

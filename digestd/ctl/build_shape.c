@@ -39,6 +39,8 @@ const char *build_shape_mistake(const struct build_shape *s)
 			       : "--bits and --hashes go together";
 	case SCD_HASHING_SQUID:
 		return build_shape_squid_mistake(s);
+	case SCD_HASHING_PREFIX:
+		return "--hashing: only lists have this one";
 	}
 	return NULL;
 }
@@ -94,6 +96,8 @@ int build_shape_find(struct build_shape *s)
 		return build_shape_find_double(s);
 	case SCD_HASHING_SQUID:
 		return build_shape_find_squid(s);
+	case SCD_HASHING_PREFIX:
+		break;
 	}
 	return CTL_NO;
 }

@@ -33,6 +33,10 @@ static const char *ctl_info_kind_text(enum scd_digest_kind kind)
 		return "conditional delta";
 	case SCD_COUNTING:
 		return "counting";
+	case SCD_LIST:
+		return "list";
+	case SCD_LIST_DELTA:
+		return "list delta";
 	}
 	return "unknown";
 }
@@ -52,6 +56,8 @@ static const char *ctl_info_coding_text(enum scd_coding coding)
 		return "gaps";
 	case SCD_CODING_SPARSE:
 		return "sparse";
+	case SCD_CODING_LIST:
+		return "list";
 	case SCD_CODING_MIRRORED_DENSE:
 		return "mirrored dense";
 	case SCD_CODING_MIRRORED_GAPS:
@@ -60,6 +66,19 @@ static const char *ctl_info_coding_text(enum scd_coding coding)
 		return "mirrored sparse";
 	case SCD_CODING_PARTS:
 		return "parts";
+	}
+	return "unknown";
+}
+
+static const char *ctl_info_hashing_name(enum scd_hashing hashing)
+{
+	switch (hashing) {
+	case SCD_HASHING_DOUBLE:
+		return "double";
+	case SCD_HASHING_SQUID:
+		return "squid";
+	case SCD_HASHING_PREFIX:
+		return "prefix";
 	}
 	return "unknown";
 }
@@ -76,9 +95,9 @@ static void ctl_info_print_origin(const struct digest_open *d)
 	printf("instance         %016" PRIx64 "\n", i->instance);
 	printf("generation       %" PRIu64 "\n", i->generation);
 	if (scd_digest_is_delta(i))
-		printf("base generation  %" PRIu64 ", %" PRIu64
-		       " bits differ\n",
-		       i->base_generation, i->ncoded);
+		printf("base generation  %" PRIu64 ", %" PRIu64 " %s differ\n",
+		       i->base_generation, i->ncoded,
+		       i->kind == SCD_LIST_DELTA ? "entries" : "bits");
 }
 
 static void ctl_info_print_text(const struct digest_open *d)
@@ -103,8 +122,7 @@ static void ctl_info_print_text(const struct digest_open *d)
 	printf("keys             %" PRIu64 ", estimated %.0f\n", i->nkeys,
 	       scd_bloom_estimate(i->nbits, i->nones, i->nhash));
 	printf("fill             %.6f\n", ctl_info_fill(i));
-	printf("false positives  %.6g\n",
-	       pow(ctl_info_fill(i), i->nhash));
+	printf("false positives  %.6g\n", pow(ctl_info_fill(i), i->nhash));
 }
 
 /* What only one of the formats has. */
@@ -121,9 +139,8 @@ static json_t *ctl_info_json_origin(const struct digest_open *d)
 				 (int)d->squid.entry_bits, "count",
 				 (json_int_t)d->squid.count);
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "format", "scd",
-			 "hashing",
-			 i->hashing == SCD_HASHING_SQUID ? "squid" : "double",
-			 "kind", ctl_info_kind_text(i->kind), "coding",
+			 "hashing", ctl_info_hashing_name(i->hashing), "kind",
+			 ctl_info_kind_text(i->kind), "coding",
 			 ctl_info_coding_text(i->coding), "instance",
 			 json_report_hex(i->instance), "generation",
 			 (json_int_t)i->generation, "base_generation",
@@ -170,7 +187,6 @@ int ctl_info(int argc, char **argv)
 	if (!options_read(ctl_info_options, argc, argv, &json))
 		return CTL_USAGE;
 	if (argc - optind != 1)
-		return arguments_wrong("info", "needs one file",
-				       ctl_info_help);
+		return arguments_wrong("info", "needs one file", ctl_info_help);
 	return ctl_info_info(argv[optind], json);
 }

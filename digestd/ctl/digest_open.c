@@ -163,6 +163,8 @@ const char *digest_hashing_text(enum scd_hashing hashing)
 		return "";
 	case SCD_HASHING_SQUID:
 		return " of Squid's";
+	case SCD_HASHING_PREFIX:
+		return ", the key's first bits";
 	}
 	return " of another kind";
 }

@@ -16,6 +16,7 @@ static int url_key_of(const struct url_key *how, const char *uri, size_t len,
 {
 	switch (how->hashing) {
 	case SCD_HASHING_DOUBLE:
+	case SCD_HASHING_PREFIX:
 		scd_key_make(how->secret, "GET", uri, len, out);
 		return SCD_OK;
 	case SCD_HASHING_SQUID:

@@ -213,6 +213,7 @@ static const struct scd_key *peerset_key_for(enum scd_hashing hashing,
 {
 	switch (hashing) {
 	case SCD_HASHING_DOUBLE:
+	case SCD_HASHING_PREFIX:
 		return keys->own;
 	case SCD_HASHING_SQUID:
 		return keys->squid;

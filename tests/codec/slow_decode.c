@@ -419,6 +419,7 @@ bool slow_decode(enum scd_coding coding, const struct scd__shape *shape,
 	case SCD_CODING_EMPTY:
 	case SCD_CODING_STORED:
 	case SCD_CODING_PARTS:
+	case SCD_CODING_LIST:
 	case SCD_CODING_MIRRORED_DENSE:
 	case SCD_CODING_MIRRORED_GAPS:
 	case SCD_CODING_MIRRORED_SPARSE:

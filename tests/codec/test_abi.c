@@ -48,6 +48,11 @@ static const struct place places[] = {
 	AT(scd_base, instance, 8),
 	AT(scd_base, generation, 16),
 	AT(scd_base, reserved, 24),
+	SIZE(scd_list_change, 48),
+	AT(scd_list_change, added, 8),
+	AT(scd_list_change, nremoved, 16),
+	AT(scd_list_change, nadded, 24),
+	AT(scd_list_change, reserved, 32),
 	SIZE(scd_squid_info, 40),
 	AT(scd_squid_info, capacity, 8),
 	AT(scd_squid_info, entry_bits, 20),
@@ -96,9 +101,13 @@ static void values_stay(void **state)
 	(void)state;
 	assert_int_equal(SCD_EURI, -12);
 	assert_int_equal(SCD_HASHING_SQUID, 1);
+	assert_int_equal(SCD_HASHING_PREFIX, 2);
 	assert_int_equal(SCD_MAX_HASH, 32);
 	assert_int_equal(SCD_COUNTING, 3);
+	assert_int_equal(SCD_LIST_DELTA, 5);
 	assert_int_equal(SCD_CODING_PARTS, 6);
+	assert_int_equal(SCD_CODING_LIST, 7);
+	assert_int_equal(SCD_LIST_MAX_WIDTH, 40);
 	assert_int_equal(SCD_CODING_MIRRORED_SPARSE, 13);
 	assert_int_equal(SCD_DIGEST_HEADER_BYTES, 96);
 	assert_int_equal(SCD_UPDATE_CONDITIONAL, 3);

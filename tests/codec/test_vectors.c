@@ -14,6 +14,7 @@
 #include "codec/filter/counting_state.h"
 #include "codec/delta.h"
 #include "codec/digest.h"
+#include "codec/list.h"
 #include "codec/squid.h"
 #include "tests/unit.h"
 
@@ -377,11 +378,129 @@ static void all_of_squid(void **state)
 	assert_true(checked > 25);
 }
 
+/* A file of entries, which has to be what the list has. */
+static void check_entries(const char *file, const struct scd_list *list)
+{
+	struct blob expected = load(file, ".entries");
+	struct scd_digest_info info;
+	uint64_t entry;
+
+	scd_list_info(list, &info);
+	assert_int_equal(expected.len, 8 * info.nones);
+	for (size_t i = 0; i < expected.len; i++) {
+		assert_int_equal(scd_list_entries(list, i / 8, 1, &entry), 1);
+		assert_int_equal(expected.bytes[i],
+				 (uint8_t)(entry >> 8 * (i % 8)));
+	}
+	free(expected.bytes);
+}
+
+/* A list that is in a file, as it is. */
+static struct scd_list *list_in(const char *file)
+{
+	struct blob in = load(file, ".scd");
+	struct scd_list *list = NULL;
+
+	assert_int_equal(scd_list_decode(in.bytes, in.len, NULL, NULL, &list),
+			 SCD_OK);
+	free(in.bytes);
+	return list;
+}
+
+static void check_same_file(const struct blob *file, uint8_t *out, size_t len)
+{
+	assert_int_equal(len, file->len);
+	assert_memory_equal(out, file->bytes, len);
+	free(out);
+}
+
+static int read_list(const char *file, const struct scd_limits *limits)
+{
+	struct blob in = load(file, ".scd");
+	struct scd_list *list = NULL;
+	int error = scd_list_decode(in.bytes, in.len, limits, NULL, &list);
+	uint8_t *out;
+	size_t len;
+
+	if (!error) {
+		check_entries(file, list);
+		assert_int_equal(scd_list_encode(list, &out, &len), SCD_OK);
+		check_same_file(&in, out, len);
+	}
+	scd_list_free(&list);
+	free(in.bytes);
+	return error;
+}
+
+static int read_list_delta(const char *file, const char *base,
+			   const struct scd_limits *limits)
+{
+	struct blob in = load(file, ".scd");
+	struct scd_list *list = list_in(base);
+	struct scd_list_change change = {0};
+	struct scd_digest_info info = {0}, after;
+	int error = scd_list_delta_decode(in.bytes, in.len, limits, list,
+					  &info, &change);
+	uint8_t *out;
+	size_t len;
+
+	if (!error) {
+		assert_int_equal(scd_list_delta_encode(list, &change,
+						       info.generation, &out,
+						       &len),
+				 SCD_OK);
+		check_same_file(&in, out, len);
+		assert_int_equal(scd_list_change(list, &change,
+						 info.generation),
+				 SCD_OK);
+		check_entries(file, list);
+		scd_list_info(list, &after);
+		assert_true(after.checksum == info.checksum);
+	}
+	scd_list_change_free(&change);
+	scd_list_free(&list);
+	free(in.bytes);
+	return error;
+}
+
+static void all_of_lists(void **state)
+{
+	FILE *manifest = open_vector("list.txt", "");
+	char line[128], name[64], result[16], base[40], file[72], base_file[48];
+	int checked = 0;
+
+	(void)state;
+	while (fgets(line, sizeof(line), manifest)) {
+		struct scd_limits limits;
+		int error;
+
+		scd_limits_init(&limits);
+		if (line[0] == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%63s %15s %39s %" SCNu64, name,
+					result, base, &limits.max_bits),
+				 4);
+		snprintf(file, sizeof(file), "list/%s", name);
+		snprintf(base_file, sizeof(base_file), "list/%s", base);
+		if (strcmp(base, "-") == 0)
+			error = read_list(file, &limits);
+		else
+			error = read_list_delta(file, base_file, &limits);
+		if (error != code_of(result))
+			fail_msg("%s: %s, expected %s", file,
+				 scd_strerror(error), result);
+		checked++;
+	}
+	fclose(manifest);
+	assert_true(checked > 70);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_vectors),
 		cmocka_unit_test(all_of_squid),
+		cmocka_unit_test(all_of_lists),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "codec/bloom.h"
 #include "codec/filter/counting_state.h"
 #include "codec/delta.h"
+#include "codec/list.h"
 
 struct blob {
 	uint8_t *bytes;
@@ -199,6 +200,104 @@ static void encode_delta(const struct blob *base, const struct blob *in,
 	scd_bloom_free(&next);
 }
 
+/* What a list has: numbers of this machine. */
+static void answer_entries(int error, const struct scd_list *list)
+{
+	struct scd_digest_info info;
+	uint64_t *entries;
+
+	if (error) {
+		answer(error, NULL, 0);
+		return;
+	}
+	scd_list_info(list, &info);
+	entries = malloc((size_t)(info.nones + 1) * sizeof(*entries));
+	must(entries != NULL);
+	must(scd_list_entries(list, 0, (size_t)info.nones, entries) ==
+	     info.nones);
+	answer(SCD_OK, (const uint8_t *)entries,
+	       (size_t)info.nones * sizeof(*entries));
+	free(entries);
+}
+
+static struct scd_list *list_of(const struct blob *in)
+{
+	struct scd_list *list;
+
+	must(!scd_list_decode(in->bytes, in->len, &limits, NULL, &list));
+	return list;
+}
+
+static void decode_list(const struct blob *in)
+{
+	struct scd_list *list = NULL;
+	int error = scd_list_decode(in->bytes, in->len, &limits, NULL, &list);
+
+	answer_entries(error, list);
+	scd_list_free(&list);
+}
+
+static void encode_list(const struct blob *in)
+{
+	struct scd_list *list = list_of(in);
+	uint8_t *out = NULL;
+	size_t len = 0;
+	int error = scd_list_encode(list, &out, &len);
+
+	answer_digest(error, out, len);
+	scd_list_free(&list);
+}
+
+static void apply_to_list(const struct blob *base, const struct blob *in)
+{
+	struct scd_list *list = list_of(base);
+	struct scd_list_change change = {0};
+	struct scd_digest_info info;
+	int error = scd_list_delta_decode(in->bytes, in->len, &limits, list,
+					  &info, &change);
+
+	if (!error)
+		must(!scd_list_change(list, &change, info.generation));
+	answer_entries(error, list);
+	scd_list_change_free(&change);
+	scd_list_free(&list);
+}
+
+static uint64_t *entries_of(const struct scd_list *list, size_t *n)
+{
+	struct scd_digest_info info;
+	uint64_t *entries;
+
+	scd_list_info(list, &info);
+	*n = (size_t)info.nones;
+	entries = malloc((*n + 1) * sizeof(*entries));
+	must(entries != NULL);
+	must(scd_list_entries(list, 0, *n, entries) == *n);
+	return entries;
+}
+
+/* The delta between two lists: all go and all come, but what cancels. */
+static void encode_list_delta(const struct blob *base, const struct blob *in)
+{
+	struct scd_list *from = list_of(base), *to = list_of(in);
+	struct scd_list_change change = {0};
+	struct scd_digest_info info;
+	uint8_t *out = NULL;
+	size_t len = 0;
+	int error;
+
+	change.removed = entries_of(from, &change.nremoved);
+	change.added = entries_of(to, &change.nadded);
+	must(!scd_list_change_sort(&change));
+	scd_list_info(to, &info);
+	error = scd_list_delta_encode(from, &change, info.generation, &out,
+				      &len);
+	answer_digest(error, out, len);
+	scd_list_change_free(&change);
+	scd_list_free(&from);
+	scd_list_free(&to);
+}
+
 static void answer_question(int what, const struct blob *base,
 			    const struct blob *in)
 {
@@ -211,6 +310,18 @@ static void answer_question(int what, const struct blob *base,
 		break;
 	case 'C':
 		decode_counting(in);
+		break;
+	case 'L':
+		decode_list(in);
+		break;
+	case 'D':
+		apply_to_list(base, in);
+		break;
+	case 'l':
+		encode_list(in);
+		break;
+	case 'd':
+		encode_list_delta(base, in);
 		break;
 	case 'f':
 		encode_full(in);

@@ -5,7 +5,7 @@ import scd_gaps as gaps
 from scd_bits import (array, array_bytes, bits_of, count_ones, entropy,
                       has_spare_bits, refuse_if)
 
-EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS = range(7)
+EMPTY, STORED, RANGE, DENSE, GAPS, SPARSE, PARTS, LIST = range(8)
 MIRRORED = 8  # added to the coding of the complement
 U64 = 2**64 - 1
 

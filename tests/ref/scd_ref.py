@@ -17,14 +17,15 @@ U64 = 2**64 - 1
 HEADER_BYTES = 96
 MAGIC = b"SCD"
 VERSION = 1
-FULL, DELTA_XOR, CONDITIONAL, COUNTING = KINDS = range(4)
-DOUBLE, SQUID = 0, 1
+FULL, DELTA_XOR, CONDITIONAL, COUNTING, LIST, LIST_DELTA = KINDS = range(6)
+DOUBLE, SQUID, PREFIX = HASHINGS = range(3)
 SEED_ARRAY = 0x7363642062697473
 SEED_COUNTERS = 0x73636420636F756E
 SEED_HEADER = 0x7363642068656164
 FIELDS = ("nbits", "nkeys", "nones", "instance", "generation",
           "base_generation", "base_checksum", "checksum", "ncoded",
           "payload_bytes")
+LISTS = LIST, LIST_DELTA
 PARTS_MOST = {CONDITIONAL: lambda size: size + 16,
               COUNTING: lambda size: 16 * size + 256}
 LIMITS = {"max_bits": 2**32, "max_hash": 32, "max_fp_ppm": 50000,
@@ -99,9 +100,16 @@ def positions_squid(lo, hi, nbits):
     return [word % nbits for word in words]
 
 
+def prefix(lo, nbits):
+    """The position of hashing 2."""
+    return lo >> 65 - nbits.bit_length()
+
+
 def has(head, bits, lo, hi):
     if head.get("hashing", DOUBLE) == SQUID:
         places = positions_squid(lo, hi, head["nbits"])
+    elif head.get("hashing", DOUBLE) == PREFIX:
+        places = [prefix(lo, head["nbits"])]
     else:
         places = positions(lo, hi, head["nbits"], head["nhash"])
     return all(get_bit(bits, i) for i in places)
@@ -116,9 +124,9 @@ def read_header(data):
     refuse_if(version != VERSION, "EVERSION")
     numbers = struct.unpack_from("<11Q", data, 8)
     refuse_if(numbers[10] != xxh64(data[:88], SEED_HEADER), "ECHECKSUM")
-    refuse_if(coding != coder.PARTS and coding not in coder.CODINGS,
-              "EVERSION")
-    refuse_if(kind not in KINDS or hashing > SQUID, "EVERSION")
+    refuse_if(coding not in (coder.PARTS, coder.LIST) and
+              coding not in coder.CODINGS, "EVERSION")
+    refuse_if(kind not in KINDS or hashing not in HASHINGS, "EVERSION")
     head = {"kind": kind, "coding": coding, "hashing": hashing,
             "nhash": nhash}
     head.update(zip(FIELDS, numbers))
@@ -141,9 +149,14 @@ def check_fields(head):
     refuse_if(head["nkeys"] > 0 and head["nones"] == 0, "EFORMAT")
     if head["hashing"] == SQUID:
         refuse_if(head["nhash"] != 4 or m % 8 or m > 2**31, "EFORMAT")
-    if head["kind"] == FULL:
+    if head["hashing"] == PREFIX:
+        refuse_if(head["nhash"] != 1 or m < 2 or m & m - 1, "EFORMAT")
+    if head["kind"] in LISTS:
+        refuse_if(head["hashing"] != PREFIX or m < 32 or
+                  head["nones"] > m // 32, "EFORMAT")
+    if head["kind"] in (FULL, LIST):
         refuse_if(head["base_checksum"], "EFORMAT")
-    if head["kind"] in (FULL, COUNTING):
+    if head["kind"] in (FULL, COUNTING, LIST):
         refuse_if(head["base_generation"], "EFORMAT")
         refuse_if(head["ncoded"] != head["nones"], "EFORMAT")
     else:
@@ -157,11 +170,16 @@ def memory_of(head):
     if head["kind"] == COUNTING:
         return (5 * array_bytes(head["nbits"]) +
                 64 * array_bytes(head["nones"]))
+    if head["kind"] == LIST:
+        return 8 * head["nones"]
     return 0
 
 
 def check_limits(head, limits):
-    refuse_if(head["nbits"] > limits["max_bits"], "ELIMIT")
+    size = head["nbits"]
+    if head["kind"] in LISTS:
+        size = 64 * max(head["nones"], head["ncoded"])
+    refuse_if(size > limits["max_bits"], "ELIMIT")
     refuse_if(head["nhash"] > limits["max_hash"], "ELIMIT")
     fp = (head["nones"] / head["nbits"]) ** head["nhash"]
     refuse_if(fp * 1e6 > limits["max_fp_ppm"], "ELIMIT")
@@ -174,11 +192,17 @@ def check_payload(head, rest):
     m, ncoded, size = head["nbits"], head["ncoded"], head["payload_bytes"]
     refuse_if((head["kind"] in PARTS_MOST) != (head["coding"] == coder.PARTS),
               "EFORMAT")
+    refuse_if((head["kind"] in LISTS) != (head["coding"] == coder.LIST),
+              "EFORMAT")
     if head["coding"] == coder.PARTS:
         refuse_if(size > PARTS_MOST[head["kind"]](array_bytes(m)), "EFORMAT")
+    elif head["coding"] == coder.LIST:
+        refuse_if(size > 8 * ncoded + 16, "EFORMAT")
+        refuse_if(head["kind"] == LIST and head["nones"] > 16 * size,
+                  "EFORMAT")
     else:
         refuse_if(not coder.fits(head["coding"], size, m, ncoded), "EFORMAT")
-    if head["kind"] != CONDITIONAL:
+    if head["kind"] not in (CONDITIONAL, LIST, LIST_DELTA):
         refuse_if(not coder.is_plausible(size, m, ncoded), "EFORMAT")
     refuse_if(rest < size, "ETRUNC")
     refuse_if(rest > size, "EFORMAT")

@@ -20,6 +20,7 @@ sys.path[:0] = [str(TOP / "tests" / "ref"), str(TOP / "tests" / "vectors")]
 import scd_coder as coder  # noqa: E402
 import scd_dense as dense  # noqa: E402
 import scd_gaps as gaps  # noqa: E402
+import scd_list as lists  # noqa: E402
 import scd_parts as parts  # noqa: E402
 import scd_ref as ref  # noqa: E402
 from forge import Random, raw  # noqa: E402
@@ -76,7 +77,17 @@ def counting(data, _):
     return error, parts.counter_bytes(counters) if counters else b""
 
 
-SAID = {"F": full, "A": applied, "C": counting}
+def listed(data, _):
+    error, entries = said(lists.decode, data, LIMITS)
+    return error, struct.pack("%dQ" % len(entries), *entries)
+
+
+def changed(data, base):
+    error, entries = said(lists.apply, data, *lists.decode(base), LIMITS)
+    return error, struct.pack("%dQ" % len(entries), *entries)
+
+
+SAID = {"F": full, "A": applied, "C": counting, "L": listed, "D": changed}
 
 
 # Random arrays and digests
@@ -125,6 +136,29 @@ def next_filter(rng, head, bits):
     nones = count_ones(after)
     return dict(head, nkeys=rng.below(nones + 1), generation=2 + rng.below(9),
                 base_generation=1), after
+
+
+def some_list(rng):
+    """The head and the entries of a list; some of them are close."""
+    width = 5 + rng.below(36)
+    entries = [rng.below(2**width)
+               for _ in range(rng.below(min(300, 2**width // 32) + 1))]
+    if rng.below(4) == 0:
+        entries = [entry >> width - 5 for entry in entries]
+    head = {"nbits": 2**width, "instance": 1 + rng.below(2**64 - 1),
+            "generation": 1, "base_generation": 0}
+    return head, sorted(entries)
+
+
+def next_list(rng, head, entries):
+    """What becomes of a list: some go, others come."""
+    stay = 1 + rng.below(8)
+    after = [entry for entry in entries if rng.below(8) < stay]
+    room = head["nbits"] // 32 - len(after)
+    after += [rng.below(head["nbits"])
+              for _ in range(rng.below(min(room, 100) + 1))]
+    return dict(head, generation=2 + rng.below(9),
+                base_generation=1), sorted(after)
 
 
 def some_payload(rng):
@@ -262,6 +296,22 @@ def counting_filters(library, rng):
         yield from both_ways(library, data, "C", ("n", data, b""))
 
 
+def full_lists(library, rng):
+    for _ in range(60 * ROUNDS):
+        data = lists.encode(*some_list(rng))
+        yield from both_ways(library, data, "L", ("l", data, b""))
+
+
+def list_deltas(library, rng):
+    for _ in range(60 * ROUNDS):
+        head, entries = some_list(rng)
+        after_head, after = next_list(rng, head, entries)
+        base = lists.encode(head, entries)
+        data = lists.encode_delta(after_head, after, entries)
+        result = lists.encode(after_head, after)
+        yield from both_ways(library, data, "D", ("d", result, base))
+
+
 def damaged_at_random(rng, data):
     """A digest with some bytes of it others, its header's sum right."""
     out = bytearray(data)
@@ -291,6 +341,12 @@ def damage(library, rng):
                     some_head(rng, len(counters),
                               count_ones(parts.array_of(counters))),
                     counters), b"")]
+        list_head, entries = some_list(rng)
+        next_head, more = next_list(rng, list_head, entries)
+        listed_base = lists.encode(list_head, entries)
+        some += [("L", listed_base, b""),
+                 ("D", lists.encode_delta(next_head, more, entries),
+                  listed_base)]
         if count_ones(bits):
             some.append(("F", ref.encode(head, bits,
                                          payload_of=some_payload(rng)), b""))
@@ -305,7 +361,8 @@ def damage(library, rng):
 
 
 TESTS = (full_digests, large_digests, other_codings, xor_deltas,
-         conditional_deltas, counting_filters, damage)
+         conditional_deltas, counting_filters, full_lists, list_deltas,
+         damage)
 
 
 def main():

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests" / "ref"))
 
 import scd_invalidations as invalidations  # noqa: E402
+import scd_list as lists  # noqa: E402
 import scd_parts as parts  # noqa: E402
 import scd_ref as ref  # noqa: E402
 
@@ -128,6 +129,41 @@ def squid():
         yield "squid/%s is %s" % (name, got), got == result
 
 
+def read_list(name, base, limits):
+    data = read("list/" + name, ".scd")
+    if base == "-":
+        return lists.decode(data, limits)
+    before = lists.entries_of(read("list/" + base, ".entries"))
+    head = ref.parse(read("list/" + base, ".scd"), limits)
+    return lists.apply(data, head, before, limits)
+
+
+def list_fault(name, base, limits):
+    """What is wrong with a list that is to be accepted."""
+    head, entries = read_list(name, base, limits)
+    if entries != lists.entries_of(read("list/" + name, ".entries")):
+        return "other entries"
+    if base == "-":
+        again = lists.encode(head, entries)
+    else:
+        again = lists.encode_delta(head, entries, lists.entries_of(
+            read("list/" + base, ".entries")))
+    return "" if again == read("list/" + name, ".scd") else "other bytes"
+
+
+def golden_lists():
+    for line in (VECTORS / "list.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, result, base, max_bits = line.split()
+        limits = dict(ref.LIMITS, max_bits=int(max_bits))
+        try:
+            got = list_fault(name, base, limits) or "OK"
+        except ref.Refused as refused:
+            got = refused.args[0]
+        yield "list/%s is %s" % (name, got), got == result
+
+
 SECRET = b"0123456789abcde\0"
 INVALIDATIONS = [
     invalidations.Section(0x1111, 2, 9, False, [
@@ -158,7 +194,7 @@ def told():
 
 def main():
     number = 0
-    for tests in (basics(), golden(), squid(), told()):
+    for tests in (basics(), golden(), golden_lists(), squid(), told()):
         for number, (label, ok) in enumerate(tests, number + 1):
             print("%s %d - %s" % ("ok" if ok else "not ok", number, label))
     print("1..%d" % number)

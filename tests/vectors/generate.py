@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Make the golden files: good/*.scd, bad/*.scd and manifest.txt; and those
-of Squid's format, squid/*.cd and squid.txt.
+"""Make the golden files: good/*.scd, bad/*.scd and manifest.txt; those of
+lists, list/*.scd and list.txt; and those of Squid's format, squid/*.cd and
+squid.txt.
 
     tests/vectors/generate.py           (writes beside itself)
 
@@ -22,6 +23,7 @@ sys.path.insert(0, str(HERE.parent / "ref"))
 import scd_coder as coder  # noqa: E402
 import scd_ref as ref  # noqa: E402
 import codings  # noqa: E402
+import lists  # noqa: E402
 import parts  # noqa: E402
 from forge import (ANY, LAST, Bad, Good, Random, damaged, drawn,  # noqa: E402
                    flipped, forged, ids, raw)
@@ -98,6 +100,9 @@ GOOD = {
               members(5016, SQUID_KEYS), "", None),
     "delta-squid": (dict(ids(5016, 4, 400, 2, 1), hashing=ref.SQUID),
                     members(5016, SQUID_KEYS[100:]), "squid", None),
+    "prefix": (dict(ids(4096, 1, 99), hashing=ref.PREFIX),
+               array(4096, (ref.prefix(lo, 4096)
+                            for lo, _ in SQUID_KEYS[:99])), "", None),
 }
 
 
@@ -187,11 +192,20 @@ def bad_cases(good):
         "nkeys-damaged": (damaged(paper, 16), "ECHECKSUM", "", None),
         "generation-damaged": (damaged(paper, 40), "ECHECKSUM", "", None),
         "kind-2": (raw(paper, 4, 2), "EFORMAT", "", None),
-        "kind-4": (raw(paper, 4, 4), "EVERSION", "", None),
+        "kind-4": (raw(paper, 4, 4), "EFORMAT", "", None),
+        "kind-6": (raw(paper, 4, 6), "EVERSION", "", None),
         "coding-3": (raw(paper, 5, 3), "EFORMAT", "", None),
-        "coding-7": (raw(paper, 5, 7), "EVERSION", "", None),
+        "coding-7": (raw(paper, 5, 7), "EFORMAT", "", None),
+        "coding-8": (raw(paper, 5, 8), "EVERSION", "", None),
         "hashing-1": (raw(paper, 6, 1), "EFORMAT", "", None),
-        "hashing-2": (raw(paper, 6, 2), "EVERSION", "", None),
+        "hashing-2": (raw(paper, 6, 2), "EFORMAT", "", None),
+        "hashing-3": (raw(paper, 6, 3), "EVERSION", "", None),
+        "prefix-nhash-2": (raw(good["prefix"].data, 7, 2), "EFORMAT", "",
+                           None),
+        "prefix-nbits-odd": (forged(good["prefix"].data, nbits=4095),
+                             "EFORMAT", "", None),
+        "prefix-nbits-1": (raw(good["one-bit-clear"].data, 6, 2), "EFORMAT",
+                           "", None),
         "squid-nhash-3": (raw(squid, 7, 3), "EFORMAT", "", None),
         "squid-nhash-5": (raw(squid, 7, 5), "EFORMAT", "", None),
         "squid-nbits-odd": (forged(squid, nbits=5015), "EFORMAT", "", None),
@@ -427,6 +441,7 @@ def make_squid(good):
 def main():
     good = make_good()
     make_squid(good)
+    lists.write(HERE)
     bad = make_bad(good)
     with open(HERE / "manifest.txt", "w") as out:
         out.write(MANIFEST)

@@ -1,0 +1,210 @@
+/*
+ * Deltas of lists: kind 5. docs/FORMAT.md, "Lists".
+ *
+ * What goes is named by its rank among the entries of the base, so it takes
+ * bits by how many of them go, not by how wide they are. Nothing here looks at
+ * entries that stay, but where more go than stay.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "codec/coder/list_coder.h"
+#include "codec/filter/list_state.h"
+#include "codec/wire/frame.h"
+
+/* Memory for n numbers; for one at least. Null: there is none. */
+static uint64_t *list_delta_numbers(uint64_t n)
+{
+	if (n >= SIZE_MAX / sizeof(uint64_t))
+		return NULL;
+	return malloc((size_t)(n + (n == 0)) * sizeof(uint64_t));
+}
+
+/* The checksum of a list after a change. */
+static uint64_t list_delta_sum(const struct scd_list *base,
+			       const struct scd_list_change *c)
+{
+	uint64_t sum = base->sum;
+
+	for (size_t i = 0; i < c->nremoved; i++)
+		sum -= scd__list_hash(base, c->removed[i]);
+	for (size_t i = 0; i < c->nadded; i++)
+		sum += scd__list_hash(base, c->added[i]);
+	return sum;
+}
+
+/* The header of a delta, but for what its payload says. */
+static struct scd_digest_info list_delta_info(const struct scd_list *base,
+					      const struct scd_list_change *c,
+					      uint64_t generation)
+{
+	struct scd_digest_info info;
+
+	scd_list_info(base, &info);
+	info.kind = SCD_LIST_DELTA;
+	info.nones = base->n - c->nremoved + c->nadded;
+	info.nkeys = info.nones;
+	info.generation = generation;
+	info.base_generation = base->generation;
+	info.base_checksum = base->sum;
+	info.checksum = list_delta_sum(base, c);
+	info.ncoded = (uint64_t)c->nremoved + c->nadded;
+	return info;
+}
+
+/* Code a change whose removed entries have these ranks. */
+static int list_delta_make(const struct scd_list *base,
+			   const struct scd_list_change *c,
+			   const uint64_t *ranks, struct scd__writer *payload)
+{
+	const uint64_t all = scd__list_last(base) + 1;
+	const struct scd__shape removed =
+		scd__list_ranks_shape(base->n, c->nremoved);
+	const struct scd__shape added = scd__list_entries_shape(all, c->nadded);
+	struct scd__gap_encoder e;
+	int error;
+
+	error = scd__frame_begin((size_t)(scd__list_run_room(&removed) +
+					  scd__list_run_room(&added)),
+				 payload);
+	if (error)
+		return error;
+	scd__list_coder_begin(&e, payload);
+	scd__list_put_entries(&e, c->added, c->nadded, all);
+	scd__list_put_ranks(&e, ranks, c->nremoved, base->n);
+	error = scd__list_coder_finish(&e, payload);
+	assert(!error); /* the room is enough for any change */
+	return error;
+}
+
+int scd_list_delta_encode(const struct scd_list *base,
+			  const struct scd_list_change *change,
+			  uint64_t generation, uint8_t **out, size_t *out_len)
+{
+	struct scd_digest_info info;
+	struct scd__writer payload;
+	uint64_t *ranks;
+	int error = scd__list_check_change(base, change);
+
+	if (!error && generation <= base->generation)
+		error = SCD_EINVAL;
+	if (error)
+		return error;
+	ranks = list_delta_numbers(change->nremoved);
+	if (!ranks)
+		return SCD_ENOMEM;
+	error = scd__list_ranks_of(base, change->removed, change->nremoved,
+				   ranks);
+	if (!error)
+		error = list_delta_make(base, change, ranks, &payload);
+	free(ranks);
+	if (error)
+		return error;
+	info = list_delta_info(base, change, generation);
+	scd__frame_finish(&info, &payload, out, out_len);
+	return SCD_OK;
+}
+
+/* Is a delta for this list? */
+static bool list_delta_fits(const struct scd_list *base,
+			    const struct scd_digest_info *info)
+{
+	return info->kind == SCD_LIST_DELTA &&
+	       info->instance == base->instance &&
+	       info->base_generation == base->generation &&
+	       info->nbits == scd__list_last(base) + 1 &&
+	       info->base_checksum == base->sum;
+}
+
+/* How many entries go and come. SCD_EFORMAT: there are no such numbers. */
+static int list_delta_counts(const struct scd_list *base,
+			     const struct scd_digest_info *info,
+			     uint64_t *removed, uint64_t *added)
+{
+	/* All are below 2^41. */
+	const int64_t more = (int64_t)info->nones - (int64_t)base->n;
+	const int64_t both = (int64_t)info->ncoded;
+
+	if ((both + more) % 2 != 0 || both < more || both < -more)
+		return SCD_EFORMAT;
+	*added = (uint64_t)(both + more) / 2;
+	*removed = (uint64_t)(both - more) / 2;
+	if (*removed > base->n || *added > 16 * info->payload_bytes)
+		return SCD_EFORMAT;
+	return SCD_OK;
+}
+
+/* Read what goes and comes, for which there is room. */
+static int list_delta_get(struct scd__reader *in, const struct scd_list *base,
+			  struct scd_list_change *c)
+{
+	const uint64_t all = scd__list_last(base) + 1;
+	struct scd__gap_decoder d;
+	struct scd__gap_model model;
+	uint64_t last = 0;
+	int error = scd__list_decoder_begin(&d, in);
+
+	if (!error)
+		error = scd__list_get_ranks(&d, c->removed, c->nremoved,
+					    base->n);
+	if (error)
+		return error;
+	scd__list_expect_entries(&d, &model, c->nadded, all);
+	error = scd__list_get_entries(&d, c->added, c->nadded, all, &last);
+	if (error)
+		return error;
+	if (!scd__gap_decoder_is_done(&d))
+		return SCD_EFORMAT;
+	scd__list_entries_at(base, c->removed, c->nremoved, c->removed);
+	return SCD_OK;
+}
+
+/* Read the payload of a delta that fits, and verify what comes of it. */
+static int list_delta_read(const uint8_t *in,
+			   const struct scd_digest_info *info,
+			   const struct scd_list *base,
+			   struct scd_list_change *c)
+{
+	struct scd__reader payload = scd__frame_reader(in, info);
+	uint64_t removed, added;
+	int error = list_delta_counts(base, info, &removed, &added);
+
+	if (error)
+		return error;
+	c->removed = list_delta_numbers(removed);
+	c->added = list_delta_numbers(added);
+	if (!c->removed || !c->added)
+		return SCD_ENOMEM;
+	c->nremoved = (size_t)removed;
+	c->nadded = (size_t)added;
+	error = list_delta_get(&payload, base, c);
+	if (!error && list_delta_sum(base, c) != info->checksum)
+		error = SCD_ECHECKSUM;
+	return error;
+}
+
+int scd_list_delta_decode(const uint8_t *in, size_t len,
+			  const struct scd_limits *limits,
+			  const struct scd_list *base,
+			  struct scd_digest_info *info,
+			  struct scd_list_change *change)
+{
+	struct scd_list_change c = {0};
+	struct scd_digest_info parsed;
+	int error;
+
+	error = scd_digest_parse(in, len, limits, &parsed);
+	if (error)
+		return error;
+	if (!list_delta_fits(base, &parsed))
+		return SCD_EBASE;
+	error = list_delta_read(in, &parsed, base, &c);
+	if (error) {
+		scd_list_change_free(&c);
+		return error;
+	}
+	if (info)
+		*info = parsed;
+	*change = c;
+	return SCD_OK;
+}
