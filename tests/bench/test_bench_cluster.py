@@ -26,11 +26,12 @@ from taprun import run  # noqa: E402
 
 REQUESTS, OBJECTS = 400, 101  # odd: each is asked for at both nodes by turns
 ZIPF, WEIGHT = 4000, 270  # requests; of an object in a node beside its body
+RATE = 500 / float(os.environ.get("SCD_TEST_SLOW", "1"))
 
 
 def bench(arguments, trace=None, nodes=2):
     """What it printed: a dictionary for each event and system."""
-    few = (f"--json --nodes {nodes} --trace {trace or TRACE} --rate 500 "
+    few = (f"--json --nodes {nodes} --trace {trace or TRACE} --rate {RATE} "
            "--concurrency 4 --cache-size 4M --partition round-robin ")
     # Not the job server of the make that runs this.
     env = {**os.environ, "MAKEFLAGS": "", "MFLAGS": "", "MAKELEVEL": ""}

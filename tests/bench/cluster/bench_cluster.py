@@ -37,7 +37,7 @@ import systems  # noqa: E402
 
 TRACE = "gen:cdn,requests=40000,seed=1"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-NODES_MAX = 32  # the nodes' ports have to fit in a block of free ones
+NODES_MAX = 32  # scd-replay is told of each N - 1 times, and takes 1,024
 LATE = 1.1  # times as long as planned
 
 
