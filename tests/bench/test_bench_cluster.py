@@ -130,7 +130,7 @@ class Fake(systems.System):
 
 def clients_of_a_lost_node_go_to_all_others():
     """... and all others stay where they are, wherever their hash leads."""
-    s = Fake(systems.Plan(4, "1M", 0), None)
+    s = Fake(systems.Plan(4, 1 << 20, 0), None)
     before = s.doors()
     s.lost = {2}
     after = s.doors()

@@ -22,6 +22,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 
@@ -140,8 +141,8 @@ def result_of(event, row, seen):
 
 def run_row(row, event, arguments, load):
     def plan_of(port):
-        return systems.Plan(arguments.nodes, str(arguments.cache_size), port,
-                            tuple(arguments.option), arguments.cache_size)
+        return systems.Plan(arguments.nodes, arguments.cache_size, port,
+                            tuple(arguments.option))
     with tempfile.TemporaryDirectory(dir=cluster.BUILD) as folder:
         os.chmod(folder, 0o777)  # some servers change their user
         return events.run(row.make, plan_of, folder, event, load,
@@ -155,7 +156,8 @@ def run_round(rows, event, arguments, load):
         try:
             results[row.name] = result_of(event, row, run_row(
                 row, event, arguments, load))
-        except (AssertionError, RuntimeError, OSError) as e:
+        except (AssertionError, RuntimeError, OSError,
+                subprocess.TimeoutExpired) as e:
             print(f"{event.name}, {row.name}: {e}", file=sys.stderr)
     hashed = next((results[row.name] for row in rows
                    if row.is_hash and row.name in results), None)

@@ -16,6 +16,7 @@ CACHESIM = os.path.join(cluster.BUILD, "cachesim", "cachesim")
 BEGIN = 10 ** 9  # the first request's time: a second a request, see write()
 HOT_BYTES = 10000
 CROWD_BYTES = 20000
+CROWD_CLIENTS = 8  # a node
 
 
 @dataclasses.dataclass
@@ -33,7 +34,8 @@ class Event:
     steps: callable  # of the load and the number of nodes
     origin_delay_ms: int = None  # if not the load's
     load: tuple = ()  # options of scd-replay, beside those of the load
-    rate: float = None  # requests a second, if not the load's
+    rate: float = None  # seconds of the trace a second, if not the load's
+    clients: int = 0  # a node; at once, if more than the load's
 
 
 @dataclasses.dataclass
@@ -119,15 +121,17 @@ def steps_of_hot(load, nodes):
 
 
 def steps_of_flash(load, nodes):
-    """New objects, one after the other, each asked for at all nodes at once:
-    the times are milliseconds."""
+    """New objects, one after the other, a second of the trace each: all of its
+    requests come at once, at all nodes."""
     requests = [(BEGIN + crowd, f"c{i}",
                  f"http://www.example.com/new{crowd}", CROWD_BYTES)
-                for crowd in range(load.crowds) for i in range(8 * nodes)]
+                for crowd in range(load.crowds)
+                for i in range(CROWD_CLIENTS * nodes)]
     return [Step(requests)]
 
 
 ORIGIN_DELAY_MS, CROWD_S = 100, .5
+STEP_S = 3600  # for any step
 ROUND_ROBIN = ("--partition", "round-robin")
 
 EVENTS = (
@@ -139,8 +143,9 @@ EVENTS = (
           steps_of_restart),
     Event("hot", "one object, as fast as 64 clients get it", steps_of_hot,
           load=ROUND_ROBIN, rate=0),
-    Event("flash", "new objects, each asked for by 8 clients a node at once, "
-          f"from an origin that takes {ORIGIN_DELAY_MS} ms", steps_of_flash,
+    Event("flash", f"new objects, each asked for by {CROWD_CLIENTS} clients a "
+          f"node at once, from an origin that takes {ORIGIN_DELAY_MS} ms",
+          steps_of_flash, clients=CROWD_CLIENTS,
           origin_delay_ms=ORIGIN_DELAY_MS, load=ROUND_ROBIN,
           rate=1 / CROWD_S),
 )
@@ -169,17 +174,17 @@ def replay(system, folder, event, load, requests):
     path = os.path.join(folder, "step.csv")
     write(path, requests)
     rate = load.rate if event.rate is None else event.rate
-    crowd = 8 * system.plan.nodes
+    clients = max(load.concurrency, event.clients * system.plan.nodes)
     args = ["--partition", load.partition, *event.load, "--concurrency",
-            str(max(load.concurrency, crowd)) if event.name == "flash"
-            else str(load.concurrency)]
+            str(clients)]
     if rate:
         args += ["--speed", str(rate)]
     for port in system.doors():
         args += ["--node", f"http://127.0.0.1:{port}"]
     done = subprocess.run(
         [cluster.REPLAY, "--json", "--quiet", *args, path],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        timeout=STEP_S)
     try:
         return json.loads(done.stdout)
     except ValueError:

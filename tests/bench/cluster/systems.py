@@ -1,5 +1,5 @@
 """What is measured: some nodes of one size before one origin, and by what they
-act as one cache. A row of SYSTEMS is a name, a sentence, and what starts it.
+act as one cache. A row of all_rows() is a name, a sentence, and what starts it.
 
 A system says where its clients connect, how much its processes had of the
 processor, what went between them, and whether what its nodes count as fetched
@@ -24,10 +24,9 @@ class Plan:
     """Of a cluster: what is the same for all systems."""
 
     nodes: int
-    cache_size: str
+    cache_bytes: int  # of each
     origin_port: int
     options: tuple = ()  # of digestd, beside what it ships with
-    bytes_each: int = 0  # of a cache, as a number
 
 
 class System:
@@ -107,7 +106,7 @@ class Digestd(System):
         options = {**self.options, **dict(self.plan.options)}
         self.cluster = cluster.Cluster(
             self.plan.nodes, self.cooperate, log_level="warning",
-            cache_size=self.plan.cache_size, **options)
+            cache_size=str(self.plan.cache_bytes), **options)
         self.cluster.origin_url = f"http://127.0.0.1:{self.plan.origin_port}"
         self.cluster.start()
         if self.cooperate and self.plan.nodes > 1:
@@ -191,7 +190,7 @@ class VarnishNodes(System):
             vcl = self.write("node.vcl", self.system.vcl(self.name,
                                                          origin_port))
             return [self.installed(), "-F", "-a", f"127.0.0.1:{self.port}",
-                    "-f", vcl, "-s", f"malloc,{self.system.plan.bytes_each}b",
+                    "-f", vcl, "-s", f"malloc,{self.system.plan.cache_bytes}b",
                     "-s", "Transient=malloc,64m",
                     "-p", "thread_pool_min=10", "-p", "default_grace=0",
                     "-n", os.path.join(self.folder, "varnish")]
