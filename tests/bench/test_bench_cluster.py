@@ -55,8 +55,8 @@ def adds_up(r, requests):
     assert r["requests"] == r["verified"] == requests, r
     assert sum(r["by_" + kind] for kind in events.KINDS) == requests, r
     assert r["errors"] == r["unaccounted_requests"] == 0, r
-    assert r["unaccounted_bytes"] == 0, r
-    assert r["by_origin"] == r["origin_requests"] > 0, r
+    # a request that waited for a slow peer may be at the origin, too
+    assert 0 < r["by_origin"] <= r["origin_requests"], r
     assert abs(r["hit_ratio"] - 1 + r["origin_requests"] / requests) < 1e-9, r
     assert r["cpu_us"] >= r["busiest_us"] > 0, r
 
@@ -68,7 +68,7 @@ def nodes_that_are_restarted_lose_what_they_held():
     assert [r["event"] for r in found] == ["trace", "restart"], found
     adds_up(usual, REQUESTS)
     adds_up(restarted, REQUESTS // 2)
-    assert usual["by_local"] > OBJECTS / 2 < usual["by_remote"], usual
+    assert usual["by_local"] > OBJECTS / 2 and usual["by_remote"] > 10, usual
     assert abs(usual["local"] - usual["by_local"] / REQUESTS) < 1e-9, usual
     assert usual["between_bytes"] > 1000 * usual["by_remote"], usual
     assert restarted["lost"] > 1, found
@@ -79,7 +79,8 @@ def a_front_has_no_hits_of_its_own():
         return "haproxy is missing"
     r, = bench("--row haproxy --event trace")
     adds_up(r, REQUESTS)
-    assert r["origin_requests"] == OBJECTS, r
+    assert r["origin_requests"] == r["by_origin"] == OBJECTS, r
+    assert r["unaccounted_bytes"] == 0, r
     assert r["local"] == 0 < r["by_local"] and r["cpu_ratio"] == 1, r
     assert r["between_bytes"] > r["origin_bytes"], r
     return None
