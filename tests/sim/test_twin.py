@@ -97,18 +97,20 @@ def differences(trace, first, columns, case):
 
 
 def random_trace(folder):
-    """A CSV of popular objects that change now and then."""
+    """A CSV of popular objects that change now and then, and some requests
+    whose responses no cache may store."""
     rng = random.Random(4)
     size = {}
     path = os.path.join(folder, "changes.csv")
     with open(path, "w", encoding="ascii") as out:
-        out.write("time,client,url,size\n")
+        out.write("time,client,url,size,status\n")
         for i in range(6000):
             key = int(rng.paretovariate(0.6)) % 900
             if key not in size or rng.random() < 0.03:
                 size[key] = rng.randint(1, 9000)
             out.write(f"{1000000000 + i // 5},10.0.0.{rng.randint(0, 30)},"
-                      f"http://a.example/{key},{size[key]}\n")
+                      f"http://a.example/{key},{size[key]},"
+                      f"{502 if i % 50 == 49 else 200}\n")
     return path
 
 
