@@ -55,8 +55,8 @@ static const struct tool_program main_program = {
 	.name = "digestd",
 	.help = "usage: digestd -c FILE [-t]\n"
 		"A caching proxy that tells its peers what it holds.\n\n",
-	.after_help = "\nSIGHUP reloads the configuration, SIGTERM drains and "
-		      "ends.\n",
+	.after_help = "\nSIGHUP reloads the configuration, SIGUSR1 opens the "
+		      "access log anew,\nSIGTERM drains and ends.\n",
 	.options = (const struct tool_option *const[]){ main_options, NULL },
 };
 

@@ -23,6 +23,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/http/fields.h"
 #include "digestd/node/node_drain.h"
+#include "digestd/os/access_log.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
@@ -64,6 +65,7 @@ void service_block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* at a limit of files, as at a full disk */
@@ -107,6 +109,7 @@ void service_status(void *arg, struct node_status *out)
 	if (s->admin)
 		out->tls_admin_failed = server_tls_failures(s->admin);
 	service_count(s, &out->counters);
+	access_log_count(s->access_log, &out->access_log);
 	teller_count(s->teller, &out->telling);
 	out->teller = s->teller;
 	cache_stats(s->cache, &out->store, &out->catalog);
@@ -192,6 +195,17 @@ static void service_on_view(void *arg)
 }
 
 /* Start */
+
+int service_open_access_log(struct service *s, const struct config *c)
+{
+	int err = access_log_set(s->access_log, c->access_log,
+				 c->access_log_format);
+
+	if (err)
+		log_write(LOG_ERROR, "access", "access_log: %s: %s",
+			  c->access_log, strerror(-err));
+	return err;
+}
 
 static int service_start_cache(struct service *s)
 {
@@ -297,6 +311,7 @@ static int service_start_workers(struct service *s)
 		.leases = s->leases,
 		.teller = s->teller,
 		.faults = s->faults,
+		.access_log = s->access_log,
 	};
 	struct worker_settings settings;
 	int err = part_settings_of_workers(s->config, &settings);
@@ -447,6 +462,10 @@ static int service_start(struct service *s)
 	if (!err)
 		err = origin_faults_new(&s->faults);
 	if (!err)
+		err = access_log_new(&s->access_log);
+	if (!err)
+		err = service_open_access_log(s, s->config);
+	if (!err)
 		err = service_start_cache(s);
 	if (!err)
 		err = digest_api_new(&s->api, s->config->wait_s,
@@ -539,6 +558,7 @@ void service_free(struct service **out)
 		cache_free(&s->cache);
 	collapses_free(&s->collapses);
 	origin_faults_free(&s->faults);
+	access_log_free(&s->access_log);
 	placer_free(&s->placer);
 	lease_desk_free(&s->leases);
 	sharing_free(&s->sharing);
@@ -615,6 +635,8 @@ static void service_on_signal(void *arg, unsigned events)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
 			service_reload(s);
+		else if (info.ssi_signo == SIGUSR1)
+			(void)service_open_access_log(s, s->config);
 		else
 			service_drain_step(s, NODE_DRAIN_ASKED);
 	}
@@ -696,6 +718,7 @@ int service_run(struct service *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->signals < 0)
 		return -errno;

@@ -28,6 +28,7 @@ struct service {
 	struct admission_keeper *keeper; /* null: no file */
 	struct collapses *collapses;
 	struct origin_faults *faults;
+	struct access_log *access_log;
 	struct placer *placer;
 	struct lease_desk *leases;
 	struct sharing *sharing;     /* null: nothing seen is shared */
@@ -57,6 +58,10 @@ struct service {
 	uint64_t refused;    /* requests without memory, as last logged */
 	int64_t refused_ms;  /* when */
 };
+
+/* Opens the access log of a configuration, anew if it is open. Returns 0 or a
+ * negative errno, and then the old one goes on. */
+int service_open_access_log(struct service *s, const struct config *c);
 
 /* Reads the configuration again, and hands it to all parts. */
 void service_reload(struct service *s);

@@ -93,6 +93,7 @@ void service_reload(struct service *s)
 		if (service_set_members(s, next) || service_apply(s, next))
 			log_write(LOG_ERROR, "reload", "out of memory");
 		service_log_keys(s->config, next);
+		(void)service_open_access_log(s, next);
 		config_free(&s->config);
 		s->config = next;
 		log_write(refused ? LOG_WARNING : LOG_INFO, "reload", "done%s",

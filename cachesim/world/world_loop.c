@@ -221,6 +221,11 @@ int64_t world_wall_s(void)
 	return WALL_S + world_now_us / 1000000;
 }
 
+int64_t loop_wall_ms(const struct loop *loop)
+{
+	return loop_wall_s(loop) * 1000;
+}
+
 int64_t loop_wall_s(const struct loop *loop)
 {
 	return world_wall_s() + loop->ahead_s;

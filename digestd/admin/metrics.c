@@ -271,6 +271,10 @@ static void metrics_write(const struct metrics *m)
 	metrics_of_refusals(m);
 	metrics_of_origins(m);
 #define X(name, help) \
+	metrics_counter(m, "access_log_" #name, s->access_log.name, help);
+	ACCESS_LOG_COUNTERS(X)
+#undef X
+#define X(name, help) \
 	metrics_counter(m, "purges_" #name, s->telling.name, help);
 	TELLER_COUNTERS(X)
 #undef X

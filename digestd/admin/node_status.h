@@ -13,6 +13,7 @@
 #include "digestd/mesh/catalog.h"
 #include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
+#include "digestd/os/access_log.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/members.h"
 #include "digestd/peers/peer_follower.h"
@@ -42,6 +43,7 @@ struct node_status {
 	struct node_certificate certificates[NODE_CERTIFICATES_MAX];
 	size_t ncertificates;
 	uint64_t tls_admin_failed;
+	struct access_log_counters access_log;
 	struct teller_counters telling; /* of purges */
 	const struct teller *teller; /* who counts those; null: nobody */
 	struct store_stats store;

@@ -58,6 +58,16 @@ static json_t *status_json_refusals(const struct node_status *s)
 	return o;
 }
 
+static json_t *status_json_access_log(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+#define X(name, help) status_json_put(o, #name, s->access_log.name);
+	ACCESS_LOG_COUNTERS(X)
+#undef X
+	return o;
+}
+
 static json_t *status_json_certificates(const struct node_status *s)
 {
 	json_t *list = json_array();
@@ -261,6 +271,7 @@ char *node_status_json(const struct node_status *s)
 	NODE_METRICS(M)
 	json_object_set_new(o, "counters", status_json_counters(s));
 	json_object_set_new(o, "refusals", status_json_refusals(s));
+	json_object_set_new(o, "access_log", status_json_access_log(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
 	json_object_set_new(o, "purges", status_json_purges(s));
 	json_object_set_new(o, "store", status_json_store(s));

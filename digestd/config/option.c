@@ -15,6 +15,7 @@
 #include "digestd/config/configuration_tls.h"
 #include "digestd/config/value.h"
 #include "digestd/admission/admission_tell.h"
+#include "digestd/http/access_format.h"
 #include "digestd/http/enum_names.h"
 #include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
@@ -142,6 +143,9 @@ static const struct kind kinds[] = {
 			      "or wtinylfu" },
 	[ADMISSION] = { .text = option_is_admission,
 			.wrong = "is not none, aged, probation or auto" },
+	[LINES] = { .text = access_format_is,
+		    .wrong = "is not common, combined, json, nor a text with "
+			     "%{...} as digestd.conf(5) lists them" },
 	[TELL] = { .names = admission_tell_names },
 	[PREFIXES] = { .text = option_is_prefixes,
 		       .wrong = "is not an address or prefix such as 192.0.2.1 "

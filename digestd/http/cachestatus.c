@@ -68,7 +68,7 @@ static void cachestatus_put_name(struct member *m, const char *name)
 		cachestatus_put_string(m, "", name);
 }
 
-static const char *cachestatus_fwd_text(enum cachestatus_fwd fwd)
+const char *cachestatus_fwd_text(enum cachestatus_fwd fwd)
 {
 	switch (fwd) {
 	case CACHESTATUS_NONE:

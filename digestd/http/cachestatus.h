@@ -43,6 +43,9 @@ struct cachestatus {
 	const char *detail;         /* detail otherwise; null */
 };
 
+/* The word for it; null for CACHESTATUS_NONE. Static. */
+const char *cachestatus_fwd_text(enum cachestatus_fwd fwd);
+
 /*
  * Appends this cache's member to a response's Cache-Status, behind those of
  * the caches nearer to the origin. A hit: "node; hit; ttl=N". A peer's answer

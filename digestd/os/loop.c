@@ -28,7 +28,7 @@ enum {
 struct loop {
 	int epoll_fd;
 	bool runs; /* in the thread that has it in loop_here */
-	int64_t now_ms, wall_s, steady_s;
+	int64_t now_ms, wall_s, wall_ms, steady_s;
 	atomic_bool stopping;
 
 	struct epoll_event batch[LOOP_BATCH];
@@ -79,6 +79,7 @@ static void loop_read_clocks(struct loop *loop)
 	loop->now_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	loop->wall_s = ts.tv_sec;
+	loop->wall_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 	loop->steady_s = (loop_ahead_ns + loop_read_ns(CLOCK_BOOTTIME)) /
 			 NS_PER_S;
 }
@@ -307,6 +308,11 @@ void loop_stop(struct loop *loop)
 int64_t loop_now_ms(const struct loop *loop)
 {
 	return loop->now_ms;
+}
+
+int64_t loop_wall_ms(const struct loop *loop)
+{
+	return loop->wall_ms;
 }
 
 int64_t loop_wall_s(const struct loop *loop)

@@ -94,10 +94,14 @@ int64_t loop_now_ms(const struct loop *loop);
 /* The wall clock [s since 1970], read at the same moment; HTTP dates use it. */
 int64_t loop_wall_s(const struct loop *loop);
 
+/* The same in milliseconds. */
+int64_t loop_wall_ms(const struct loop *loop);
+
 /*
- * The same without what anybody has set since the process made its first loop:
- * it goes on from then at the pace of CLOCK_BOOTTIME, with the time for which
- * the machine was suspended. Ages of responses use it. Alike for all loops.
+ * The same in seconds, without what anybody has set since the process made its
+ * first loop: it goes on from then at the pace of CLOCK_BOOTTIME, with the time
+ * for which the machine was suspended. Ages of responses use it. Alike for all
+ * loops.
  */
 int64_t loop_steady_s(const struct loop *loop);
 

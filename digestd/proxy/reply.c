@@ -140,6 +140,29 @@ static struct cachestatus reply_status_of_cached(const struct request *r)
 	return status;
 }
 
+/* Where it is from, for the access log. */
+static void reply_note(struct request *r, enum cachestatus_how how)
+{
+	const struct fill *f = r->fill;
+
+	switch (how) {
+	case CACHESTATUS_OWN:
+		r->source = ACCESS_FROM_node;
+		break;
+	case CACHESTATUS_HIT:
+		r->source = r->from_disk ? ACCESS_FROM_disk :
+					   ACCESS_FROM_memory;
+		break;
+	case CACHESTATUS_FORWARDED:
+		r->source = f && f->source == SOURCE_PEER ? ACCESS_FROM_peer :
+							    ACCESS_FROM_origin;
+		break;
+	case CACHESTATUS_COLLAPSED:
+		r->source = ACCESS_FROM_collapsed;
+		break;
+	}
+}
+
 void reply_from_memory(struct request *r, unsigned status,
 		       const struct fields *f, const struct reply_part *part)
 {
@@ -275,6 +298,7 @@ static bool reply_find_slices(struct request *r, const struct node_reply *reply,
 		return true;
 	how->how = CACHESTATUS_FORWARDED;
 	how->fwd = r->fwd = CACHESTATUS_PARTIAL;
+	reply_note(r, how->how);
 	if (rest == NODE_REST_FETCHED)
 		return true;
 	reply_error(r, 504, "partial");
@@ -345,6 +369,7 @@ void reply_cached(struct request *r, struct cached *c)
 	bool wanted = false;
 	struct fields f;
 
+	reply_note(r, status.how);
 	slot = reply_find_ready(r, &hit, &wanted);
 	if (reply_send_ready(r, slot))
 		return;
@@ -445,6 +470,7 @@ void reply_stream(struct request *r)
 	const struct fill *fill = r->fill;
 	struct fields f;
 
+	reply_note(r, CACHESTATUS_FORWARDED);
 	if (reply_fetched_fields(r, &f)) {
 		exchange_abort(r->x);
 		return;
@@ -475,6 +501,7 @@ void reply_joined(struct request *r)
 				      .fwd = r->fwd };
 	struct fields f;
 
+	reply_note(r, status.how);
 	if (reply_shared_fields(r, head, &f)) {
 		reply_error(r, 503, "memory");
 		return;
@@ -493,6 +520,7 @@ void reply_whole(struct request *r)
 	const struct fill *fill = r->fill;
 	struct fields f;
 
+	reply_note(r, CACHESTATUS_FORWARDED);
 	if (reply_fetched_fields(r, &f)) {
 		reply_error(r, 503, "memory");
 		return;
@@ -508,6 +536,7 @@ void reply_options(struct request *r)
 	struct fields f;
 
 	assert(r->x);
+	reply_note(r, CACHESTATUS_OWN);
 	fields_init(&f);
 	if (fields_add(&f, "Allow",
 		       "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE") ||
@@ -532,6 +561,8 @@ static void reply_error_with(struct request *r, unsigned status,
 	struct fields f;
 
 	assert(r->x && status >= 400);
+	reply_note(r, CACHESTATUS_OWN);
+	r->why = why;
 	worker_add(&r->worker->counters.errors, !r->node.from_peer);
 	if (!r->node.from_peer && refusal_of_status(status) < REFUSAL_COUNT)
 		worker_add(&r->worker->counters

@@ -28,6 +28,8 @@ static struct request *request_new(struct worker *w, struct exchange *x)
 	}
 	r->worker = w;
 	r->x = x;
+	r->came_ms = worker_now_ms(w);
+	r->source = ACCESS_FROM_nobody;
 	r->next = w->requests;
 	r->link = &w->requests;
 	if (r->next)
@@ -306,6 +308,7 @@ static void request_on_data_done(void *arg, struct exchange *x,
 
 	if (!r)
 		return;
+	request_access_note(r, end);
 	r->x = NULL;
 	request_purge_leave(r);
 	/* its own goes with the exchange; only a GET may be asked for again */
@@ -315,11 +318,18 @@ static void request_on_data_done(void *arg, struct exchange *x,
 	request_event(r, NODE_LEFT);
 }
 
+static void request_on_data_refused(void *arg, struct exchange *x,
+				    unsigned status)
+{
+	request_access_refused(arg, x, status);
+}
+
 const struct server_handler request_data_handler = {
 	.on_request = request_on_data_request,
 	.on_body = request_on_data_body,
 	.on_body_end = request_on_data_body_end,
 	.on_done = request_on_data_done,
+	.on_refused = request_on_data_refused,
 };
 
 /*

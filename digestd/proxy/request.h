@@ -21,6 +21,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/disk/disk.h"
+#include "digestd/http/access_format.h"
 #include "digestd/http/cachestatus.h"
 #include "digestd/http/fields.h"
 #include "digestd/mesh/leases.h"
@@ -52,6 +53,12 @@ struct request {
 	struct cached *stale; /* to be asked about; then the fill's */
 	uint64_t since;       /* cache_purges() before either was looked up */
 	enum cachestatus_fwd fwd;
+	bool from_disk; /* what was found was there */
+
+	/* for the access log, see request_access.c */
+	int64_t came_ms;
+	enum access_source source;
+	const char *why; /* of an error; else null */
 	struct lease_wish wish; /* a peer's */
 
 	/* what it waits for */
@@ -114,6 +121,15 @@ ssize_t request_upload_put(struct request *r, const void *data, size_t len);
 ssize_t request_upload_take(struct request *r, void *buf, size_t cap);
 
 void request_upload_free(struct request *r);
+
+/* The access log, in request_access.c. */
+
+/* Notes a client's request that is over. */
+void request_access_note(struct request *r, enum exchange_end end);
+
+/* Notes one that the server has refused. */
+void request_access_refused(struct worker *w, struct exchange *x,
+			    unsigned status);
 
 /* Purges, in request_purge.c. */
 

@@ -289,6 +289,7 @@ static void request_node_was_read(void *arg)
 {
 	struct request *r = arg;
 
+	r->from_disk = r->read.found;
 	request_node_found(r, r->read.found, false);
 	r->read.found = NULL;
 	request_read(r, false);

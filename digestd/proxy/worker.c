@@ -11,6 +11,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/os/access_log.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/worker_inside.h"
@@ -86,6 +87,10 @@ static int worker_open_all(struct worker *w)
 		err = fetcher_new(w->loop, FETCHER_DATA, per_host, &w->public);
 	if (err)
 		return err;
+	if (w->shared.access_log)
+		w->access = access_log_ring(w->shared.access_log);
+	if (w->shared.access_log && !w->access)
+		return -ENOMEM;
 	loop_on_wait(w->loop, worker_waits, w);
 	w->ready.loop = w->loop;
 	w->purger = (struct purger){ .loop = w->loop,

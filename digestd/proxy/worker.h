@@ -23,6 +23,7 @@
 #include "digestd/os/address_prefix.h"
 #include "digestd/peers/token.h"
 
+struct access_log;
 struct cache;
 struct collapses;
 struct loop;
@@ -150,6 +151,7 @@ struct worker_shared {
 	struct lease_desk *leases; /* null: peers are asked for none */
 	struct teller *teller; /* of purges; null: nobody is told */
 	struct origin_faults *faults; /* null: nobody counts them */
+	struct access_log *access_log; /* null: there is none */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */

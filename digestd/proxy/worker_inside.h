@@ -19,6 +19,7 @@
 #include "digestd/proxy/worker.h"
 #include "digestd/server/server.h"
 
+struct access_ring;
 struct fill;
 struct reply_slices;
 struct request;
@@ -29,6 +30,7 @@ struct worker {
 	struct fetcher *fetcher; /* origins and peers */
 	struct fetcher *public;  /* a forward proxy's, public targets only */
 	struct worker_shared shared;
+	struct access_ring *access; /* null: there is no access log */
 	struct worker_hooks hooks;
 	struct worker_settings *settings;
 	struct peerset *view;

@@ -88,6 +88,7 @@ struct front_exchange {
 struct front_stream {
 	struct body_source source;
 	int64_t left;   /* bytes to come, -1: unknown */
+	uint64_t moved; /* bytes that have come */
 	bool chunked;
 	bool by_close;  /* only the connection's end shows its own */
 	bool trailers;  /* the client takes them */

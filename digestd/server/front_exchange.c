@@ -82,6 +82,18 @@ static void front_exchange_clear(struct front_exchange *fx)
 	front_exchange_count(fx);
 }
 
+/* How much of the body has gone, as far as that shows. */
+static void front_exchange_account(struct front_exchange *fx)
+{
+	struct exchange_account *account = &fx->x.account;
+	uint64_t left = fx->file_left + fx->h2.left;
+
+	if (fx->stream)
+		account->bytes = fx->stream->moved;
+	else
+		account->bytes -= left < account->bytes ? left : account->bytes;
+}
+
 void front_exchange_end(struct front_exchange *fx, enum exchange_end end)
 {
 	struct front_server *s = (struct front_server *)fx->x.conn->server;
@@ -92,6 +104,7 @@ void front_exchange_end(struct front_exchange *fx, enum exchange_end end)
 		if (fx->stream && fx->stream->by_close)
 			front_conn_of(&fx->x)->cut = true;
 	}
+	front_exchange_account(fx);
 	if (fx->x.started && s->base.handler->on_done)
 		s->base.handler->on_done(s->base.arg, &fx->x, end);
 	front_exchange_release_reply(fx);

@@ -44,6 +44,7 @@ size_t front_stream_read(struct front_stream *stream, char *to, size_t cap)
 		cap = (size_t)stream->left;
 	n = stream->source.read(stream->source.arg, to, cap);
 	if (n > 0) {
+		stream->moved += (uint64_t)n;
 		if (stream->left > 0)
 			stream->left -= n;
 		stream->ended = !stream->left;

@@ -13,6 +13,7 @@
 #include "digestd/http/reason.h"
 #include "digestd/os/listen.h"
 #include "digestd/server/server_engine.h"
+#include "digestd/server/shared_reply.h"
 #include "digestd/tls/tls.h"
 
 void server_set_trusted(struct server *server,
@@ -223,6 +224,23 @@ static const struct exchange_engine *server_exchange_engine(
 	return x->conn->exchanges;
 }
 
+void exchange_account(const struct exchange *x, struct exchange_account *out)
+{
+	*out = x->account;
+	if (out->status && exchange_is_bodiless(x, out->status))
+		out->bytes = 0;
+}
+
+/* It is answered, with a body of so many bytes, if it has any. */
+static void server_account(struct exchange *x, unsigned status, uint64_t bytes)
+{
+	x->account = (struct exchange_account){
+		.status = status,
+		.replied_ms = loop_now_ms(x->conn->server->loop),
+		.bytes = bytes,
+	};
+}
+
 void exchange_interim(struct exchange *x, unsigned status,
 		      const struct fields *fields)
 {
@@ -243,11 +261,13 @@ void exchange_reply(struct exchange *x, unsigned status,
 
 	assert(status >= 200 && status <= 999);
 	assert(body || !len);
+	server_account(x, status, len);
 	server_exchange_engine(x)->reply_memory(x, &reply);
 }
 
 bool exchange_reply_shared(struct exchange *x, struct shared_reply *reply)
 {
+	server_account(x, reply->status, reply->body.len);
 	return server_exchange_engine(x)->reply_shared(x, reply);
 }
 
@@ -261,6 +281,7 @@ void exchange_reply_copy(struct exchange *x, unsigned status,
 
 	assert(status >= 200 && status <= 999);
 	assert(body || !len);
+	server_account(x, status, len);
 	server_exchange_engine(x)->reply_text(x, &reply);
 }
 
@@ -276,6 +297,7 @@ void exchange_reply_error(struct exchange *x, unsigned status,
 	};
 
 	assert(status >= 400 && status <= 599);
+	server_account(x, status, (size_t)len);
 	server_exchange_engine(x)->reply_text(x, &reply);
 }
 
@@ -285,6 +307,9 @@ void exchange_refuse(struct exchange *x, unsigned status, const char *why)
 
 	assert(!x->answered);
 	server_count_refusal(x->conn->server, x->conn->address, status, why);
+	if (x->conn->server->handler->on_refused)
+		x->conn->server->handler->on_refused(x->conn->server->arg, x,
+						     status);
 	x->refused = true;
 	/* a cache may keep some of these statuses by itself, as 414 (RFC 9110,
 	 * 15.1); without memory the field is missing, the refusal is not */
@@ -304,6 +329,7 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 	       (status == 101 && x->request.upgrade && body_len < 0));
 	assert(body_len >= -1);
 	assert(source->read || exchange_is_bodiless(x, status));
+	server_account(x, status, 0);
 	server_exchange_engine(x)->reply_stream(x, &reply);
 }
 

@@ -117,6 +117,10 @@ struct server_handler {
 	 * allowed.
 	 */
 	void (*on_done)(void *arg, struct exchange *x, enum exchange_end end);
+
+	/* A request that none of the above hears of is refused with a status.
+	 * Of its request what could not be read is empty. Null is allowed. */
+	void (*on_refused)(void *arg, struct exchange *x, unsigned status);
 };
 
 /* A body that is read piece by piece, when the client can take more. */
@@ -208,6 +212,15 @@ const struct server_request *exchange_request(const struct exchange *x);
 /* The handler's own pointer in an exchange; null at first. */
 void exchange_set_data(struct exchange *x, void *data);
 void *exchange_data(const struct exchange *x);
+
+/* What became of an exchange, for on_done(). */
+struct exchange_account {
+	unsigned status;    /* of the reply; 0: there was none */
+	int64_t replied_ms; /* when it began, by the loop's clock */
+	uint64_t bytes;     /* of its body that were sent, as far as it is known
+			       that they were */
+};
+void exchange_account(const struct exchange *x, struct exchange_account *out);
 
 /* The loop that an exchange belongs to; its functions are called there. */
 struct loop *exchange_loop(const struct exchange *x);

@@ -97,6 +97,7 @@ struct exchange {
 	struct server_request request;
 	struct fields fields;
 	struct fields trailers; /* of its body */
+	struct exchange_account account;
 	void *data;
 	bool started;    /* the handler knows of it */
 	bool answered;   /* the handler has replied, or aborted */

@@ -115,6 +115,9 @@ static const struct row faults[] = {
 	  AT ":4: publish_share: \"2\" is not between 0 and 1\n" },
 	{ "a flag", BASE "forward = \"perhaps\"\n",
 	  AT ":4: forward: is not true, yes or on, nor false, no or off\n" },
+	{ "lines of no format", BASE "access_log_format = \"%{secret}\"\n",
+	  AT ":4: access_log_format: \"%{secret}\" is not common, combined, "
+	  "json, nor a text with %{...} as digestd.conf(5) lists them\n" },
 	{ "publishing", BASE "publish_min = \"2s\"\npublish_max = \"1s\"\n",
 	  AT ":5: publish_max: must be at least publish_min\n" },
 	{ "one bit", BASE "bits_per_object = 1\n",

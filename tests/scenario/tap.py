@@ -70,15 +70,15 @@ OF_MESSAGES = {f"test_{name}.py" for name in """
     causes cookies early front http http2 interim proxy_protocol ranges refusals
     slow tls trailers upgrade uploads""".split()}
 OF_ONE_NODE = {f"test_{name}.py" for name in """
-    admission disk kill memory nginx operation soak systemd tutorial varnish
-    whole""".split()}
+    access_log admission disk kill memory nginx operation soak systemd
+    tutorial varnish whole""".split()}
 # Whose figures are those of a plain build: nothing for one with sanitizers.
 OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
               "test_whole.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
-    admission chaos cluster disk faults front kill operation purge relay
-    sharing soak tls uploads""".split()}
+    access_log admission chaos cluster disk faults front kill operation purge
+    relay sharing soak tls uploads""".split()}
 
 
 def is_wanted(name):

@@ -1,0 +1,101 @@
+/*
+ * What the access log is told of a request: gathered when it is over, in the
+ * worker, which makes no text of it.
+ */
+#include <string.h>
+
+#include "digestd/os/access_log.h"
+#include "digestd/proxy/fill.h"
+#include "digestd/proxy/request.h"
+
+static struct field_part request_access_text(const char *text)
+{
+	return (struct field_part){ text, text ? strlen(text) : 0 };
+}
+
+/* What the client has sent. */
+static void request_access_fields(const struct server_request *in,
+				  struct access_record *out)
+{
+	out->method = request_access_text(in->method);
+	out->target = (struct field_part){ in->target, in->target_len };
+	out->minor = in->minor;
+	out->http2 = in->http2;
+	out->https = in->https;
+	for (size_t i = 0; i < fields_count(in->fields); i++) {
+		const struct field *f = fields_at(in->fields, i);
+
+		if (field_name_is(f->name, "Host"))
+			out->host = request_access_text(f->value);
+		else if (field_name_is(f->name, "User-Agent"))
+			out->agent = request_access_text(f->value);
+		else if (field_name_is(f->name, "Referer"))
+			out->referer = request_access_text(f->value);
+	}
+}
+
+/* Why it is not from the store, or why it is an error. */
+static const char *request_access_reason(const struct request *r)
+{
+	if (r->why)
+		return r->why;
+	return r->source < ACCESS_FROM_peer ? NULL :
+					      cachestatus_fwd_text(r->fwd);
+}
+
+static const char *request_access_from(const struct request *r)
+{
+	if (r->source == ACCESS_FROM_origin)
+		return r->q->upstream;
+	return r->source == ACCESS_FROM_peer && r->fill && r->fill->peer
+		       ? r->fill->peer->name : NULL;
+}
+
+static unsigned request_access_ms(const struct request *r, int64_t until_ms)
+{
+	return until_ms > r->came_ms ? (unsigned)(until_ms - r->came_ms) : 0;
+}
+
+static bool request_access_is_on(const struct worker *w)
+{
+	return w->access && access_ring_is_on(w->access);
+}
+
+void request_access_note(struct request *r, enum exchange_end end)
+{
+	struct exchange_account account;
+	struct access_record note = { .source = r->source };
+
+	if (r->node.from_peer || !request_access_is_on(r->worker))
+		return;
+	exchange_account(r->x, &account);
+	request_access_fields(exchange_request(r->x), &note);
+	note.status = account.status;
+	note.bytes = account.bytes;
+	note.aborted = end == EXCHANGE_ABORTED;
+	note.duration_ms = request_access_ms(r, worker_now_ms(r->worker));
+	note.time_ms = loop_wall_ms(r->worker->loop) - note.duration_ms;
+	note.reply_ms = account.status
+				? request_access_ms(r, account.replied_ms)
+				: note.duration_ms;
+	note.reason = request_access_text(request_access_reason(r));
+	note.from = request_access_text(request_access_from(r));
+	access_ring_put(r->worker->access, &note,
+			exchange_request(r->x)->client);
+}
+
+void request_access_refused(struct worker *w, struct exchange *x,
+			    unsigned status)
+{
+	struct access_record note = { .time_ms = loop_wall_ms(w->loop),
+				      .source = ACCESS_FROM_node };
+	enum refusal reason = refusal_of_status(status);
+
+	if (!request_access_is_on(w))
+		return;
+	request_access_fields(exchange_request(x), &note);
+	note.status = status;
+	if (reason < REFUSAL_COUNT)
+		note.reason = request_access_text(refusal_name(reason));
+	access_ring_put(w->access, &note, exchange_request(x)->client);
+}
