@@ -22,8 +22,8 @@ struct sockaddr;
 /* clang-format off */
 #define ACCESS_LOG_COUNTERS(X) \
 	X(written, "lines written to the access log") \
-	X(dropped, "requests missing from the access log, as its thread was behind") \
-	X(failed,  "lines missing from the access log, as they could not be written")
+	X(dropped, "requests missing from the access log, whose thread was behind") \
+	X(failed,  "lines missing from the access log because of a failed write")
 /* clang-format on */
 
 struct access_log_counters {

@@ -37,7 +37,7 @@ CALL_WRAPPER(void *, mmap,
 static void (*during_madvise)(void);
 
 static bool has_no_huge_pages; /* the system, as it says each time */
-static unsigned asked;         /* times */
+static atomic_uint asked;      /* times */
 
 int __real_madvise(void *at, size_t len, int advice);
 int __wrap_madvise(void *at, size_t len, int advice);

@@ -100,7 +100,8 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 }
 
 static const struct server_handler handler = { on_request, on_body,
-					       on_body_end, on_done };
+					       on_body_end, on_done,
+					       NULL };
 
 static int cache_make(uint64_t instance, struct cache **out)
 {

@@ -220,7 +220,7 @@ static void origin_done(void *arg, struct exchange *x, enum exchange_end end)
 }
 
 static const struct server_handler origin = {
-	origin_request, origin_body, origin_body_end, origin_done,
+	origin_request, origin_body, origin_body_end, origin_done, NULL,
 };
 
 static void *run_origin(void *arg)

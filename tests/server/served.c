@@ -463,7 +463,7 @@ static void on_done(void *arg, struct exchange *x, enum exchange_end end)
 }
 
 static const struct server_handler handler = {
-	on_request, on_body, on_body_end, on_done,
+	on_request, on_body, on_body_end, on_done, NULL,
 };
 
 static void *run(void *arg)
