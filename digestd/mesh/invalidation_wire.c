@@ -11,6 +11,7 @@
 
 enum {
 	WIRE_MAGIC = 0x49444353, /* "SCDI" */
+	WIRE_POSITIONS = 0x50444353, /* "SCDP" */
 	WIRE_VERSION = 1,
 	WIRE_INCOMPLETE = 1, /* flags of a section */
 };
@@ -26,6 +27,18 @@ invalidation_wire_sum(const uint8_t secret[SCD_SECRET_BYTES],
 }
 
 /* Writing */
+
+static size_t invalidation_write_sum(const uint8_t secret[SCD_SECRET_BYTES],
+				     uint8_t *bytes, size_t len)
+{
+	const struct scd_key sum = invalidation_wire_sum(secret, bytes, len);
+	struct scd__writer end =
+		scd__writer(bytes + len, INVALIDATION_WIRE_END_BYTES);
+
+	scd__write_u64(&end, sum.lo);
+	scd__write_u64(&end, sum.hi);
+	return len + INVALIDATION_WIRE_END_BYTES;
+}
 
 struct invalidation_writer invalidation_write_begin(uint8_t *bytes, size_t cap)
 {
@@ -76,17 +89,11 @@ size_t invalidation_write_end(struct invalidation_writer *w,
 {
 	struct scd__writer head =
 		scd__writer(w->bytes, INVALIDATION_WIRE_HEAD_BYTES);
-	struct scd__writer end = scd__writer(w->bytes + w->len,
-					     INVALIDATION_WIRE_END_BYTES);
-	struct scd_key sum;
 
 	scd__write_u32(&head, WIRE_MAGIC);
 	scd__write_u16(&head, WIRE_VERSION);
 	scd__write_u16(&head, w->nsections);
-	sum = invalidation_wire_sum(secret, w->bytes, w->len);
-	scd__write_u64(&end, sum.lo);
-	scd__write_u64(&end, sum.hi);
-	return w->len + INVALIDATION_WIRE_END_BYTES;
+	return invalidation_write_sum(secret, w->bytes, w->len);
 }
 
 /* Reading */
@@ -216,4 +223,54 @@ invalidation_read_entry(struct invalidation_message *m)
 	(void)good;
 	m->at = r.at;
 	return e;
+}
+
+/* Positions */
+
+size_t invalidation_write_positions(const struct invalidation_log *log,
+				    const uint8_t secret[SCD_SECRET_BYTES],
+				    uint8_t *bytes)
+{
+	struct scd__writer w = scd__writer(bytes, INVALIDATION_POSITIONS_MAX);
+	size_t n = invalidation_log_sources(log);
+
+	scd__write_u32(&w, WIRE_POSITIONS);
+	scd__write_u16(&w, WIRE_VERSION);
+	scd__write_u16(&w, (uint16_t)n);
+	for (size_t i = 0; i < n; i++) {
+		const struct invalidation_source s =
+			invalidation_log_source(log, i);
+
+		scd__write_u64(&w, s.source);
+		scd__write_u64(&w, s.position);
+	}
+	assert(!w.error);
+	return invalidation_write_sum(secret, bytes, scd__writer_len(&w));
+}
+
+int invalidation_read_positions(const uint8_t *bytes, size_t len,
+				const uint8_t secret[SCD_SECRET_BYTES],
+				struct invalidation_position *out, size_t *n)
+{
+	struct scd__reader r;
+
+	if (len < INVALIDATION_WIRE_HEAD_BYTES + INVALIDATION_WIRE_END_BYTES ||
+	    len > INVALIDATION_POSITIONS_MAX)
+		return SCD_EFORMAT;
+	len -= INVALIDATION_WIRE_END_BYTES;
+	r = scd__reader(bytes, len);
+	if (scd__read_u32(&r) != WIRE_POSITIONS ||
+	    scd__read_u16(&r) != WIRE_VERSION)
+		return SCD_EFORMAT;
+	*n = scd__read_u16(&r);
+	if (!*n ||
+	    scd__reader_left(&r) != *n * INVALIDATION_POSITION_BYTES)
+		return SCD_EFORMAT;
+	for (size_t i = 0; i < *n; i++) {
+		out[i].source = scd__read_u64(&r);
+		out[i].seq = scd__read_u64(&r);
+		if (!out[i].source)
+			return SCD_EFORMAT;
+	}
+	return invalidation_wire_check_sum(bytes, len, secret);
 }

@@ -77,4 +77,28 @@ bool invalidation_read_section(struct invalidation_message *m,
 struct invalidation_entry
 invalidation_read_entry(struct invalidation_message *m);
 
+/*
+ * What a node knows of initiators, as bytes: up to where it has applied their
+ * entries, its own first. It is sent to who is asked for what came later.
+ */
+enum {
+	INVALIDATION_POSITION_BYTES = 16,
+	INVALIDATION_POSITIONS_MAX = INVALIDATION_WIRE_HEAD_BYTES +
+				     INVALIDATION_LOG_SOURCES *
+					     INVALIDATION_POSITION_BYTES +
+				     INVALIDATION_WIRE_END_BYTES,
+};
+
+/* Writes those of a log, in at most INVALIDATION_POSITIONS_MAX bytes. Returns
+ * how many. */
+size_t invalidation_write_positions(const struct invalidation_log *log,
+				    const uint8_t secret[SCD_SECRET_BYTES],
+				    uint8_t *bytes);
+
+/* Reads them, INVALIDATION_LOG_SOURCES at most, at least one. Returns 0,
+ * SCD_EFORMAT or SCD_ECHECKSUM. */
+int invalidation_read_positions(const uint8_t *bytes, size_t len,
+				const uint8_t secret[SCD_SECRET_BYTES],
+				struct invalidation_position *out, size_t *n);
+
 #endif

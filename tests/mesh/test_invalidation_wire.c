@@ -169,6 +169,38 @@ static void test_no_room(void **state)
 	assert_int_equal(invalidation_write_end(&w, secret), need);
 }
 
+/* What a log knows, and all that may be wrong with it. */
+static void test_positions(void **state)
+{
+	const struct invalidation_position heard = {0x2222, 9};
+	struct invalidation_position read[INVALIDATION_LOG_SOURCES];
+	uint8_t bytes[INVALIDATION_POSITIONS_MAX];
+	struct invalidation_log *log;
+	size_t len, n;
+
+	(void)state;
+	assert_int_equal(invalidation_log_new(0x1111, secret, 8, &log), 0);
+	invalidation_log_reach(log, &heard);
+	len = invalidation_write_positions(log, secret, bytes);
+	invalidation_log_free(&log);
+	assert_int_equal(invalidation_read_positions(bytes, len, secret, read,
+						     &n), 0);
+	assert_true(n == 2 && read[0].source == 0x1111 && !read[0].seq &&
+		    read[1].source == 0x2222 && read[1].seq == 9);
+	for (size_t i = 0; i < len; i++) {
+		assert_int_not_equal(invalidation_read_positions(
+					     bytes, i, secret, read, &n), 0);
+		bytes[i] ^= 1;
+		assert_int_not_equal(invalidation_read_positions(
+					     bytes, len, secret, read, &n), 0);
+		bytes[i] ^= 1;
+	}
+	assert_int_not_equal(read_bytes(bytes, len), 0);
+	assert_int_equal(invalidation_read_positions(message, message_len,
+						     secret, read, &n),
+			 SCD_EFORMAT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup(test_damage, set_up),
 		cmocka_unit_test_setup(test_rules, set_up),
 		cmocka_unit_test_setup(test_no_room, set_up),
+		cmocka_unit_test_setup(test_positions, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
