@@ -210,6 +210,11 @@ void loop_stop(struct loop *loop)
 	(void)loop;
 }
 
+int64_t loop_clock_ms(void)
+{
+	return world_now_us / 1000;
+}
+
 int64_t loop_now_ms(const struct loop *loop)
 {
 	(void)loop;

@@ -305,6 +305,11 @@ void loop_stop(struct loop *loop)
 	loop_ring(loop);
 }
 
+int64_t loop_clock_ms(void)
+{
+	return loop_read_ns(CLOCK_BOOTTIME) / 1000000;
+}
+
 int64_t loop_now_ms(const struct loop *loop)
 {
 	return loop->now_ms;

@@ -91,6 +91,9 @@ void loop_stop(struct loop *loop);
 /* The time at which this turn began [ms, CLOCK_MONOTONIC]. */
 int64_t loop_now_ms(const struct loop *loop);
 
+/* The time at this moment [ms, CLOCK_BOOTTIME], of whatever thread. */
+int64_t loop_clock_ms(void);
+
 /* The wall clock [s since 1970], read at the same moment; HTTP dates use it. */
 int64_t loop_wall_s(const struct loop *loop);
 

@@ -16,16 +16,19 @@
 #include "digestd/os/loop.h"
 #include "digestd/store/keypart.h"
 
+struct serving_desk;
+
 /*
  * Where messages are applied, on one loop, and one after another: what is new
  * in a message is what lies behind the position that the one before it has
  * reached, so that the log has the numbers of an initiator in ascending order,
- * once each. Zero but for the first three.
+ * once each. Zero but for the first four.
  */
 struct heard_by {
 	struct loop *loop;
 	struct cache *cache;
 	const uint8_t *secret; /* of the hash */
+	struct serving_desk *desk; /* null: purges are not strict */
 	struct heard *under_way, *applying;
 	bool stopped;
 };

@@ -3,6 +3,8 @@
  *
  *   GET /scd/v1/invalidations     what is known here
  *   POST                          to be applied here
+ *   POST /scd/v1/renewal          what is known here and not there, and a
+ *                                 serving lease, see mesh/serving_lease.h
  */
 #ifndef DIGESTD_PEERS_INVALIDATION_API_H
 #define DIGESTD_PEERS_INVALIDATION_API_H
@@ -13,6 +15,11 @@
 #include "digestd/server/server.h"
 
 #define INVALIDATION_PATH "/scd/v1/invalidations"
+#define RENEWAL_PATH "/scd/v1/renewal"
+
+/* Of the answer to a renewal: "granted", or what is missing for that. */
+#define RENEWAL_FIELD "SCD-Serving"
+#define RENEWAL_GRANTED "granted"
 
 /* Whether a request is for it. */
 bool invalidation_api_is_for(const struct exchange *x);

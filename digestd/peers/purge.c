@@ -42,6 +42,7 @@ struct purge {
 	struct keypart part;     /* the next */
 	struct teller_wait *wait; /* for peers; null: none, or no more */
 	json_t *answers; /* of peers; null: nobody was told */
+	bool refused; /* it is not final, see struct teller_wait */
 	struct purging purging;
 	struct loop_call step;
 	struct disk_sync sync;
@@ -76,7 +77,8 @@ static void purge_answer(struct purge *p)
 	    fields_add(&f, "Cache-Control", "no-store"))
 		exchange_abort(x);
 	else
-		exchange_reply_copy(x, 200, &f, text, strlen(text));
+		exchange_reply_copy(x, p->refused ? 503 : 200, &f, text,
+				    strlen(text));
 	fields_free(&f);
 	free(text);
 }
@@ -115,6 +117,7 @@ static void purge_on_peers(void *arg, struct teller_wait *w)
 {
 	struct purge *p = arg;
 	json_t *answers = w->answers;
+	bool refused = w->refused;
 
 	free(w);
 	if (!p) {
@@ -123,6 +126,7 @@ static void purge_on_peers(void *arg, struct teller_wait *w)
 	}
 	p->wait = NULL;
 	p->answers = answers;
+	p->refused = refused;
 	purge_handle(p, PURGING_PEER, 0);
 }
 
@@ -143,9 +147,10 @@ static void purge_end(struct purge *p)
 {
 	size_t n = p->purging.purged;
 
-	log_write(LOG_INFO, "purge", "%s: %zu object%s removed%s%s", p->subject,
-		  n, n == 1 ? "" : "s", *p->asker ? ", asked by " : "",
-		  p->asker);
+	log_write(LOG_INFO, "purge", "%s: %zu object%s removed%s%s%s",
+		  p->subject, n, n == 1 ? "" : "s",
+		  p->refused ? ", and maybe not everywhere" : "",
+		  *p->asker ? ", asked by " : "", p->asker);
 	purge_free(p);
 }
 

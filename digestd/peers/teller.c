@@ -11,6 +11,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/mesh/serving_lease.h"
 #include "digestd/peers/heard.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/teller_inside.h"
@@ -18,6 +19,7 @@
 
 enum {
 	TELLER_PATIENCE_MS = 20, /* for a peer that failed last time */
+	TELLER_UNLEASED_MS = 2 * SERVING_TERM_MS, /* a majority may be back */
 	TELLER_GONE_MS = 3600000, /* of who is no peer any more; see teller.h */
 };
 
@@ -87,9 +89,14 @@ static void teller_check_waits(struct teller *t, int64_t now_ms)
 
 	for (struct teller_wait *w = t->waits; w; w = next) {
 		next = w->next;
+		w->refused = !teller_fence_is_closed(t, w, now_ms);
 		w->answers = teller_answers(t, w, now_ms);
 		if (!w->answers)
 			continue;
+		if (w->refused && now_ms < w->due_ms) {
+			json_decref(w->answers);
+			continue;
+		}
 		teller_unlist(w);
 		w->call = (struct loop_call){ .run = teller_on_answers,
 					      .arg = w };
@@ -105,6 +112,9 @@ static void teller_on_wait(void *arg)
 	int64_t now_ms = loop_now_ms(t->loop);
 
 	w->due_ms = now_ms + w->timeout_ms;
+	if (!serving_desk_may_serve(t->settings.desk) &&
+	    w->timeout_ms > TELLER_UNLEASED_MS)
+		w->due_ms = now_ms + TELLER_UNLEASED_MS;
 	w->patient_ms = now_ms + TELLER_PATIENCE_MS;
 	w->next = t->waits;
 	w->link = &t->waits;
@@ -145,6 +155,15 @@ bool teller_tells(const struct teller *t)
 void teller_count(const struct teller *t, struct teller_counters *out)
 {
 	*out = t->counters;
+}
+
+unsigned teller_count_told(const struct teller *t, uint64_t seq)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < t->npeers; i++)
+		n += t->peers[i]->told >= seq;
+	return n;
 }
 
 size_t teller_peers(const struct teller *t)
@@ -302,6 +321,8 @@ static int64_t teller_waits_due(const struct teller *t, int64_t now_ms)
 			due = w->due_ms;
 		if (w->patient_ms > now_ms && w->patient_ms < due)
 			due = w->patient_ms;
+		if (w->closed_ms > now_ms && w->closed_ms < due)
+			due = w->closed_ms;
 	}
 	return due;
 }
@@ -486,6 +507,7 @@ int teller_new(struct loop *loop, struct cache *cache,
 	t->settings = *settings;
 	t->by = (struct heard_by){ .loop = loop, .cache = cache };
 	t->by.secret = t->settings.secret;
+	t->by.desk = t->settings.desk;
 	t->wake = (struct loop_call){ .run = teller_on_wake, .arg = t };
 	t->start_due_ms = loop_now_ms(loop) + settings->start_ms;
 	cache_catch_up(cache, false);

@@ -33,6 +33,7 @@
 #include "digestd/os/loop.h"
 
 struct cache;
+struct serving_desk;
 struct teller;
 struct tls_client;
 struct upstream;
@@ -60,6 +61,7 @@ struct teller_settings {
 			    others, see invalidation_log_hold_floors() */
 	bool awaits; /* peers may come: what is purged before is told then */
 	struct tls_client *tls;
+	struct serving_desk *desk; /* purges are strict; null: they are not */
 };
 
 /*
@@ -92,8 +94,11 @@ struct teller_wait {
 	void *arg;
 	json_t *answers; /* then: {"n2": 3, "n3": null}, null for a peer that
 			    has not; to be released */
+	bool refused;	 /* it is not final: too few have it, or too many that
+			    may serve have not; only of strict purges */
 	struct loop_call call;
 	struct teller *teller;
+	int64_t closed_ms; /* when the leases of others have run out */
 	int64_t due_ms, patient_ms; /* for peers that failed before */
 	struct teller_wait *next, **link;
 };
@@ -103,6 +108,9 @@ struct teller_wait {
  * From any thread.
  */
 void teller_wait(struct teller *t, struct teller_wait *w);
+
+/* How many peers have acknowledged a number; on its loop. */
+unsigned teller_count_told(const struct teller *t, uint64_t seq);
 
 /* Tells peers of what is new; nobody waits for it. From any thread. */
 void teller_wake(struct teller *t);

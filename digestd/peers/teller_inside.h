@@ -10,15 +10,24 @@
 #include <stdint.h>
 
 #include "digestd/peers/heard.h"
+#include "digestd/peers/serving_desk.h"
 #include "digestd/peers/teller.h"
 
 enum {
-	TELLER_ANSWER_MAX = 256, /* bytes of {"purged": N, ...} */
+	/* bytes of {"purged": N, ...}, with all grants */
+	TELLER_ANSWER_MAX = 256 + SERVING_GRANTS_MAX * 20,
 	TELLER_GONE_MAX = 64,
 };
 
 struct fetch;
 struct fetcher;
+
+/* Whose leases a member has renewed, by their instances. */
+struct teller_grants {
+	bool known; /* else: anybody's */
+	size_t n;
+	uint64_t to[SERVING_GRANTS_MAX];
+};
 
 struct teller_peer {
 	struct teller *teller;
@@ -28,6 +37,8 @@ struct teller_peer {
 	uint64_t life; /* its instance, as that says; 0: it says none */
 	int64_t sent_ms, sure_ms; /* when the message under way was sent, and
 				     the last that was acknowledged */
+	bool logs; /* as its last acknowledgement says: its log is whole */
+	struct teller_grants grants; /* and by then it had granted */
 	bool confirms; /* that was too long ago: it is asked again */
 	bool heard;   /* what it knew at the start; or is being asked: */
 	bool asking;
@@ -69,6 +80,11 @@ struct teller {
 	int64_t start_due_ms;
 	struct teller_counters counters;
 };
+
+/* Whether, of those that may serve, all have applied what is waited for; in
+ * teller_fence.c. */
+bool teller_fence_is_closed(const struct teller *t, struct teller_wait *w,
+			    int64_t now_ms);
 
 /* Does what is to be done now, and sets the timer for the rest. */
 void teller_turn(struct teller *t);

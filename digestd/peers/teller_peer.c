@@ -119,6 +119,23 @@ static uint64_t teller_read_life(const json_t *answer)
 	return text ? strtoull(text, NULL, 16) : 0;
 }
 
+/* Of a node whose purges are not strict, nothing is known. */
+static void teller_read_grants(struct teller_peer *p, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "grants");
+	struct teller_grants *g = &p->grants;
+
+	g->known = json_is_array(list) &&
+		   json_array_size(list) <= SERVING_GRANTS_MAX;
+	g->n = g->known ? json_array_size(list) : 0;
+	for (size_t i = 0; i < g->n; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		g->to[i] = text ? strtoull(text, NULL, 16) : 0;
+	}
+	p->logs = json_is_true(json_object_get(answer, "logged"));
+}
+
 static bool teller_read_answer(struct teller_peer *p)
 {
 	json_t *o = json_loadb(p->answer, p->answer_len, 0, NULL);
@@ -127,8 +144,10 @@ static bool teller_read_answer(struct teller_peer *p)
 		    removed >= 0;
 
 	if (good) {
-		p->removed = removed;
+		if (p->removed < 0)
+			p->removed = removed;
 		teller_live(p, teller_read_life(o));
+		teller_read_grants(p, o);
 	}
 	json_decref(o);
 	return good;

@@ -8,6 +8,7 @@
 
 #include "digestd/os/loop.h"
 #include "digestd/peers/invalidation_api.h"
+#include "digestd/peers/serving_desk.h"
 #include "tests/cache/small_cache.h"
 #include "tests/server/exchange_fake.h"
 #include "tests/unit.h"
@@ -335,6 +336,77 @@ static void what_is_asked_for(void **state)
 	exchange_fake_free(&x);
 }
 
+/* The peer's positions, after which it lacks the second entry of another. */
+static void renew(struct exchange *x, uint64_t has)
+{
+	const struct invalidation_position at = { PEER, has };
+	struct invalidation_log *log;
+	uint8_t bytes[INVALIDATION_POSITIONS_MAX];
+	size_t len;
+
+	assert_int_equal(invalidation_log_new(5, by.secret, 8, &log), 0);
+	if (has)
+		invalidation_log_reach(log, &at);
+	len = invalidation_write_positions(log, by.secret, bytes);
+	invalidation_log_free(&log);
+	exchange_fake_make(x, loop, "POST", RENEWAL_PATH);
+	assert_true(invalidation_api_is_for(x));
+	invalidation_api_on_request(&by, x, true);
+	invalidation_api_on_body(x, bytes, len);
+	invalidation_api_on_body_end(x);
+}
+
+static unsigned renewed_entries(struct exchange *x)
+{
+	struct invalidation_message m;
+	struct invalidation_section s;
+	unsigned n = 0;
+
+	assert_int_equal(x->status, 200);
+	assert_int_equal(invalidation_read((const uint8_t *)x->body,
+					   x->body_len, by.secret, &m), 0);
+	while (invalidation_read_section(&m, &s)) {
+		n += s.n;
+		for (uint32_t i = 0; i < s.n; i++)
+			(void)invalidation_read_entry(&m);
+	}
+	invalidation_api_on_done(x);
+	return n;
+}
+
+/* Who renews a lease gets what it lacks with it; who acknowledges a purge says
+ * whose leases it has renewed. */
+static void leases_are_renewed(void **state)
+{
+	struct exchange x;
+
+	(void)state;
+	renew(&x, 0);
+	assert_int_equal(x.status, 404); /* purges are not strict here */
+	invalidation_api_on_done(&x);
+	exchange_fake_free(&x);
+	assert_int_equal(serving_desk_new(&by.desk), 0);
+	post(&x, write_message(false));
+	finish(&x);
+	assert_non_null(strstr(x.body, "\"logged\": false"));
+	assert_null(strstr(x.body, "grants")); /* it has just started */
+	exchange_fake_free(&x);
+	renew(&x, 0);
+	assert_int_equal(renewed_entries(&x), 2);
+	assert_string_equal(fields_get(&x.reply, RENEWAL_FIELD), "recovering");
+	exchange_fake_free(&x);
+	serving_desk_recover(by.desk);
+	renew(&x, 1);
+	assert_int_equal(renewed_entries(&x), 1);
+	assert_string_equal(fields_get(&x.reply, RENEWAL_FIELD),
+			    RENEWAL_GRANTED);
+	exchange_fake_free(&x);
+	renew(&x, 2);
+	assert_int_equal(renewed_entries(&x), 0);
+	exchange_fake_free(&x);
+	serving_desk_free(&by.desk);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -348,6 +420,7 @@ int main(void)
 		TEST(a_walk_that_lasts),
 		TEST(who_tells_leaves),
 		TEST(what_is_asked_for),
+		TEST(leases_are_renewed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
