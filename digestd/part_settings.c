@@ -9,6 +9,7 @@
 
 #include "digestd/admin/node_status.h"
 #include "digestd/config/configuration.h"
+#include "digestd/mesh/serving_lease.h"
 
 enum {
 	BREAKER_MIN_MS = 1000, /* a peer that failed is tried again after it */
@@ -408,6 +409,13 @@ void part_settings_introduction(const struct config *c, unsigned port,
 	else
 		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s://:%u", c->node,
 			 c->tls_peer ? "https" : "http", port);
+}
+
+bool part_settings_is_strict(const struct config *c)
+{
+	return !strcmp(c->invalidation,
+		       invalidation_mode_names[INVALIDATION_STRICT]) &&
+	       c->nkeys;
 }
 
 struct teller_settings part_settings_of_telling(const struct config *c)

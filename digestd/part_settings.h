@@ -86,4 +86,7 @@ void part_settings_introduction(const struct config *c, unsigned port,
 /* Who is told of purges: borrows from the configuration; no fetcher yet. */
 struct teller_settings part_settings_of_telling(const struct config *c);
 
+/* Whether purges are strict, see mesh/serving_lease.h. */
+bool part_settings_is_strict(const struct config *c);
+
 #endif

@@ -32,6 +32,8 @@
 #include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/lease_desk.h"
+#include "digestd/peers/renewer.h"
+#include "digestd/peers/serving_desk.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/proxy/collapse.h"
@@ -112,6 +114,7 @@ void service_status(void *arg, struct node_status *out)
 	access_log_count(s->access_log, &out->access_log);
 	teller_count(s->teller, &out->telling);
 	out->teller = s->teller;
+	out->serves = serving_desk_may_serve(s->serving);
 	cache_stats(s->cache, &out->store, &out->catalog);
 	out->has_disk = cache_disk_stats(s->cache, &out->disk_store,
 					 &out->disk);
@@ -236,8 +239,15 @@ static int service_start_cache(struct service *s)
 static int service_start_teller(struct service *s)
 {
 	struct teller_settings telling = part_settings_of_telling(s->config);
+	bool strict = part_settings_is_strict(s->config);
+	int err = strict ? serving_desk_new(&s->serving) : 0;
 
-	return teller_new(s->loop, s->cache, &telling, &s->teller);
+	telling.desk = s->serving;
+	if (!err)
+		err = teller_new(s->loop, s->cache, &telling, &s->teller);
+	if (!err && strict)
+		err = renewer_new(s->teller, s->serving, &telling, &s->renewer);
+	return err;
 }
 
 static int service_start_placer(struct service *s)
@@ -312,6 +322,7 @@ static int service_start_workers(struct service *s)
 		.teller = s->teller,
 		.faults = s->faults,
 		.access_log = s->access_log,
+		.serving = s->serving,
 	};
 	struct worker_settings settings;
 	int err = part_settings_of_workers(s->config, &settings);
@@ -543,6 +554,7 @@ void service_free(struct service **out)
 		server_free(&s->admin);
 	purger_stop(&s->purger);
 	teller_stop(s->teller);
+	renewer_free(&s->renewer);
 	if (s->sharing)
 		sharing_stop(s->sharing);
 	peer_follower_free(&s->follow);
@@ -551,6 +563,7 @@ void service_free(struct service **out)
 	if (s->loop)
 		loop_turn(s->loop, 0); /* the workers' last messages */
 	teller_free(&s->teller);
+	serving_desk_free(&s->serving);
 	if (s->fetcher)
 		fetcher_free(&s->fetcher);
 	digest_api_free(&s->api);

@@ -40,6 +40,8 @@ struct service {
 	struct admin admin_source;
 	struct purger purger;
 	struct teller *teller; /* of purges */
+	struct serving_desk *serving; /* of strict ones; else null */
+	struct renewer *renewer;      /* the same */
 	struct admit_api admit;
 	struct server *admin;
 	struct worker **workers;

@@ -12,6 +12,7 @@
 #include "digestd/part_settings.h"
 #include "digestd/peers/members.h"
 #include "digestd/peers/publisher.h"
+#include "digestd/peers/renewer.h"
 #include "digestd/peers/sharing.h"
 #include "digestd/proxy/worker.h"
 #include "digestd/service_inside.h"
@@ -43,7 +44,12 @@ int service_apply_peers(struct service *s, const struct config *c)
 		err = sharing_set(s->sharing, &sharing, c->peers, c->npeers);
 	if (s->publisher)
 		publisher_set(s->publisher, &publishing, &resizing);
-	return err ? err : teller_set(s->teller, &telling);
+	telling.desk = s->serving;
+	if (!err)
+		err = teller_set(s->teller, &telling);
+	if (!err && s->renewer)
+		err = renewer_set(s->renewer, &telling);
+	return err;
 }
 
 static void service_on_members(void *arg)

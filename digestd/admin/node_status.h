@@ -46,6 +46,7 @@ struct node_status {
 	struct access_log_counters access_log;
 	struct teller_counters telling; /* of purges */
 	const struct teller *teller; /* who counts those; null: nobody */
+	bool serves; /* what is stored, see peers/serving_desk.h */
 	struct store_stats store;
 	bool has_disk;      /* there is a disk tier: the next two count */
 	struct store_stats disk_store;

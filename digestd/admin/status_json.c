@@ -145,6 +145,7 @@ static json_t *status_json_purges(const struct node_status *s)
 #define X(name, help) status_json_put(o, #name, s->telling.name);
 	TELLER_COUNTERS(X)
 #undef X
+	status_json_put_flag(o, "serves", s->serves);
 	json_object_set_new(o, "peers", status_json_purge_peers(s));
 	return o;
 }

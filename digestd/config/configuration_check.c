@@ -17,6 +17,7 @@
 #include "digestd/config/configuration_listeners.h"
 #include "digestd/http/fields.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/mesh/serving_lease.h"
 
 /* What the program, its tables and what is on its way need at least. */
 enum { MEMORY_BESIDE_CACHE = 32 << 20 };
@@ -132,6 +133,13 @@ static void configuration_check_ranges(const struct config *c,
 			check, "proxy_protocol_data",
 			"needs trusted_proxies: the load balancers whose PROXY "
 			"header is believed");
+	if (!strcmp(c->invalidation,
+		    invalidation_mode_names[INVALIDATION_STRICT]) &&
+	    (!c->npeers || c->members || !c->purge_peers))
+		configuration_check_refuse(
+			check, "invalidation",
+			"strict needs purge_peers, and all other nodes in peer "
+			"sections, not members");
 	if (c->memory_limit &&
 	    c->memory_limit - c->cache_size < MEMORY_BESIDE_CACHE)
 		configuration_check_refuse(

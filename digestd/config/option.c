@@ -20,6 +20,7 @@
 #include "digestd/http/fields.h"
 #include "digestd/http/forwarded.h"
 #include "digestd/mesh/placement.h"
+#include "digestd/mesh/serving_lease.h"
 #include "digestd/http/setcookie.h"
 #include "digestd/store/store.h"
 #include "digestd/os/address_prefix.h"
@@ -152,6 +153,7 @@ static const struct kind kinds[] = {
 				"or 10.0.0.0/8, of up to 64" },
 	[FORWARDED] = { .names = forwarded_names },
 	[PLACEMENT] = { .names = placement_names },
+	[INVALIDATION] = { .names = invalidation_mode_names },
 	[COOKIES] = { .names = setcookie_names },
 	[LEVEL] = { .names = log_level_names },
 	[VERSION] = { .text = config_tls_is_version,

@@ -79,6 +79,7 @@ struct fill {
 			      is for this client alone */
 	struct cached *stale; /* to be asked about, or served on error */
 	uint64_t stale_since; /* cache_purges() before it was looked up */
+	bool validates;	   /* it may not be used but by the origin's word */
 	bool validating;   /* the origin is asked about it */
 	struct cached *refreshed; /* what it has confirmed; null: no memory */
 

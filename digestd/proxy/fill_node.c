@@ -373,7 +373,8 @@ static void fill_no_memory(struct fill *f)
 static struct node_stale fill_stale(const struct fill *f)
 {
 	return (struct node_stale){
-		.freshness = f->stale ? &f->stale->freshness : NULL,
+		.freshness = f->stale && !f->validates ? &f->stale->freshness :
+							 NULL,
 		.client = f->node.client,
 		.now_s = worker_now_s(f->worker),
 		.on_disconnect_s = f->q->settings->stale_on_disconnect_s,

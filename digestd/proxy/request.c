@@ -10,6 +10,7 @@
 
 #include "digestd/node/node_door.h"
 #include "digestd/peers/invalidation_api.h"
+#include "digestd/peers/serving_desk.h"
 #include "digestd/peers/token.h"
 #include "digestd/proxy/fill.h"
 
@@ -249,6 +250,9 @@ static void request_start(struct worker *w, struct exchange *x, bool from_peer)
 		return;
 	}
 	r->node.from_peer = from_peer;
+	/* a peer has said what it needs */
+	r->serves = from_peer || serving_desk_may_serve(w->shared.serving);
+	worker_add(&w->counters.unleased, !r->serves);
 	if (from_peer)
 		request_read_wish(r);
 	if (from_peer && !request_meets_need(r))

@@ -75,6 +75,8 @@ struct request {
 	/* purges, in request_purge.c */
 	struct teller_wait *held; /* for peers; null: nothing to wait for */
 	void (*reply)(struct request *r); /* then; null: not yet, or sent */
+	bool unheld; /* there was no memory to wait, and it has to */
+	bool serves; /* what is stored may answer it, see serving_desk.h */
 	bool met; /* the peer that asks has named purges; all were applied */
 
 	struct request *next, **link; /* in the worker */

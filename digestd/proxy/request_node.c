@@ -90,6 +90,7 @@ static void request_node_ask(struct request *r)
 	}
 	request_upload_reserve(r);
 	f->client = r;
+	f->past_peers = f->validates = !r->serves;
 	f->stale = r->stale;
 	f->stale_since = r->since;
 	r->stale = NULL;
@@ -255,7 +256,8 @@ void request_read(struct request *r, bool damaged)
 		/* what is here already needs no more memory than there is */
 		memory = worker_memory();
 		in.no_memory = node_memory_is_gone(&memory);
-		in.shareable = !r->node.alone && request_node_is_shareable(r);
+		in.shareable = !r->node.alone && r->serves &&
+			       request_node_is_shareable(r);
 	}
 	request_node_input(r, &in);
 }
@@ -277,7 +279,8 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 	r->found = c;
 	r->lent = lent;
 	stored.freshness = &c->freshness;
-	r->found_as = node_request_found(&stored);
+	r->found_as = r->serves ? node_request_found(&stored) :
+				  NODE_FOUND_STALE;
 	if (r->found_as != NODE_FOUND_STALE)
 		return;
 	r->fwd = node_request_why_asked(&stored);

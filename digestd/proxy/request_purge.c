@@ -16,15 +16,25 @@
 
 enum {
 	REQUEST_PURGE_MS = 2000, /* a peer that does not answer costs so much */
+	REQUEST_STRICT_MS = 10000, /* and a majority that does not */
 	REQUEST_NEED_BYTES = 40, /* 16 digits, a hyphen, 20, a comma, a space */
 };
 
 /* Waiting for peers */
 
+/* What it has invalidated may be served somewhere: no answer says that it has
+ * succeeded. */
+static void request_purge_refuse(struct request *r)
+{
+	worker_add(&r->worker->counters.invalidations_refused, 1);
+	exchange_abort(r->x);
+}
+
 static void request_purge_on_told(void *arg, struct teller_wait *w)
 {
 	void (*reply)(struct request * r);
 	struct request *r = arg;
+	bool refused = w->refused;
 
 	json_decref(w->answers);
 	free(w);
@@ -33,8 +43,9 @@ static void request_purge_on_told(void *arg, struct teller_wait *w)
 	reply = r->reply;
 	r->held = NULL;
 	r->reply = NULL;
+	r->unheld = refused;
 	if (reply)
-		reply(r);
+		request_purge_reply(r, reply);
 }
 
 void request_purge_tell(struct request *r, uint64_t seq)
@@ -44,10 +55,12 @@ void request_purge_tell(struct request *r, uint64_t seq)
 
 	if (!w) {
 		teller_wake(teller); /* without memory nobody waits */
+		r->unheld |= r->worker->shared.serving && !r->held;
 		return;
 	}
 	w->seq = seq;
-	w->timeout_ms = REQUEST_PURGE_MS;
+	w->timeout_ms = r->worker->shared.serving ? REQUEST_STRICT_MS :
+						    REQUEST_PURGE_MS;
 	w->loop = r->worker->loop;
 	w->done = request_purge_on_told;
 	w->arg = r;
@@ -59,6 +72,8 @@ void request_purge_reply(struct request *r, void (*reply)(struct request *r))
 {
 	if (r->held)
 		r->reply = reply;
+	else if (r->unheld)
+		request_purge_refuse(r);
 	else
 		reply(r);
 }

@@ -99,7 +99,8 @@ static int worker_open_all(struct worker *w)
 	       sizeof(w->purger.secret));
 	w->heard_by = (struct heard_by){ .loop = w->loop,
 					 .cache = w->shared.cache,
-					 .secret = w->purger.secret };
+					 .secret = w->purger.secret,
+					 .desk = w->shared.serving };
 	fetcher_public_only(w->public);
 	err = worker_open_server(w, false);
 	if (!err)

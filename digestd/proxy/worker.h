@@ -28,6 +28,7 @@ struct cache;
 struct collapses;
 struct loop;
 struct lease_desk;
+struct serving_desk;
 struct loop_call;
 struct origin_faults;
 struct peerset;
@@ -152,6 +153,7 @@ struct worker_shared {
 	struct teller *teller; /* of purges; null: nobody is told */
 	struct origin_faults *faults; /* null: nobody counts them */
 	struct access_log *access_log; /* null: there is none */
+	struct serving_desk *serving; /* null: purges are not strict */
 };
 
 /* Counters of a worker; one row each. name, what it counts. */
@@ -195,6 +197,8 @@ struct worker_shared {
 	X(memory_given_up, "fetches ended because their client had left") \
 	X(memory_refused,  "requests refused: no memory") \
 	X(invalidated,     "objects removed by unsafe methods") \
+	X(invalidations_refused, "answers to unsafe methods that were not sent: strict, and too few peers could be told") \
+	X(unleased,        "requests without a serving lease: what is stored was validated") \
 	X(tunnels,         "connections that have changed protocols (101)") \
 	X(tunnels_ended,   "tunnels that have ended") \
 	X(tunnel_bytes,    "bytes that went through tunnels, either way") \

@@ -15,6 +15,7 @@ _digestctl_values()
 	KIND) echo "full xor conditional" ;;
 	NODES) echo "model daemon" ;;
 	TARGET) echo "compact csv keys oracleGeneral" ;;
+	INVALIDATION) echo "available strict" ;;
 	PLACEMENT) echo "keep second single single-seen single-shared" ;;
 	PARTITION) echo "client number prefix round-robin" ;;
 	POLICY) echo "lru fifo clock sieve s3fifo lfu gdsf wtinylfu" ;;

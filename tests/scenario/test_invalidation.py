@@ -1,6 +1,7 @@
 """What is invalid stays invalid, on all nodes: what was acknowledged, and by
 whom it was not."""
 
+import http.client
 import json
 import signal
 import time
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from cluster import SLOW, request, until
+from relays import Links
 
 HOST = "www.example.com"
 
@@ -141,3 +143,107 @@ def test_one_file_for_all_nodes(make_cluster, origin):
     c.start()
     c.wait_heard()
     assert purge(c.nodes[0]) == {"n2": 0}
+
+
+# Strict: who cannot be told does not serve.
+
+@pytest.fixture
+def links():
+    made = []
+
+    def make(nodes):
+        made.append(Links(nodes))
+        return made[-1]
+    yield make
+    for one in made:
+        one.end()
+
+
+def strict(make_cluster, origin, links=None, nodes=3, **options):
+    c = make_cluster(nodes, invalidation="strict", **options)
+    wires = links(c.nodes) if links else None
+    c.origin_url = origin.url
+    c.start()
+    until(lambda: all(serves(n) for n in c.nodes), what="leases")
+    set_version(origin, 1)
+    for n in c.nodes:
+        assert n.get("/a").body == b"1"
+    return c.nodes, wires
+
+
+def lacking(node):
+    """Who has not acknowledged a purge there."""
+    return [name for name, removed in purge(node).items() if removed is None]
+
+
+def serves(node):
+    return node.status()["purges"]["serves"]
+
+
+def test_strict_serves_from_the_store(make_cluster, origin):
+    (a, b, c), _ = strict(make_cluster, origin)
+    began = time.monotonic()
+    while time.monotonic() - began < 2.5:  # longer than a lease
+        assert versions(a, b, c) == [b"1"] * 3
+        time.sleep(0.1)
+    assert all(n.status()["counters"]["unleased"] == 0 for n in (a, b, c))
+    set_version(origin, 2)
+    assert None not in purge(a).values()
+    assert versions(a, b, c) == [b"2"] * 3
+
+
+def test_strict_a_node_that_stands_still(make_cluster, origin):
+    """The first thing that it does afterwards is to answer a client."""
+    (a, b, c), _ = strict(make_cluster, origin)
+    b.process.pause()
+    set_version(origin, 2)
+    began = time.monotonic()
+    assert lacking(a) == ["n2"]
+    assert time.monotonic() - began < 3 * SLOW
+    began = time.monotonic()
+    assert lacking(a) == ["n2"]
+    assert time.monotonic() - began < 0.5 * SLOW  # its lease has run out
+    b.process.signal(signal.SIGCONT)
+    assert versions(b, a, c) == [b"2"] * 3
+
+
+def test_strict_a_node_that_is_cut_off(make_cluster, origin, links):
+    """Its clients get what the origin has; a purge there is refused, and so
+    is a POST, until it is back."""
+    (a, b, c), wires = strict(make_cluster, origin, links)
+    wires.cut(c)
+    set_version(origin, 2)
+    assert lacking(a) == ["n3"]
+    assert versions(a, b, c) == [b"2"] * 3
+    assert not serves(c) and serves(a) and serves(b)
+    assert c.status()["counters"]["unleased"] > 0
+    set_version(origin, 3)
+    assert request(c.admin, "/a", method="PURGE", headers={"Host": HOST},
+                   timeout=30).status == 503
+    with pytest.raises((OSError, http.client.HTTPException)):
+        post(c)
+    assert versions(c) == [b"3"]
+    wires.mend(c)
+    until(lambda: serves(c), what="a lease")
+    until(lambda: versions(a, b, c) == [b"3"] * 3, what="told, though refused")
+    assert purge(c)["n1"] is not None
+
+
+def test_strict_a_restart(make_cluster, origin):
+    """Who has lost its log gets it from the others; when most have, nothing
+    that is stored counts."""
+    (a, b, c), _ = strict(make_cluster, origin)
+    b.process.kill()
+    set_version(origin, 2)
+    assert lacking(a) == ["n2"]
+    b.start()
+    until(lambda: serves(b), what="a lease")
+    assert versions(a, b, c) == [b"2"] * 3
+    for n in (a, b):
+        n.process.kill()
+    set_version(origin, 3)
+    for n in (a, b):
+        n.start()
+    until(lambda: serves(a) and serves(b), what="leases")
+    until(lambda: versions(c) == [b"3"], what="forgotten")
+    assert versions(a, b, c) == [b"3"] * 3
