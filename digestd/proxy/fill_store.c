@@ -389,47 +389,49 @@ void fill_keep_refreshed(struct fill *f, struct cached *c)
 	fields_free(&fields);
 }
 
-/* The response to this request is newer than what it invalidates. Returns the
- * number by which peers are told, or 0. */
-static uint64_t fill_store_drop_uri(struct fill *f, const char *uri)
+/* What was invalidated. */
+struct fill_dropped {
+	bool any;     /* that was here */
+	uint64_t seq; /* the number by which peers are told; 0: they are not */
+};
+
+/* The response to this request is newer than what it invalidates. */
+static void fill_store_drop_uri(struct fill *f, const char *uri,
+				struct fill_dropped *dropped)
 {
 	struct teller *teller = f->worker->shared.teller;
 	struct cache *cache = f->worker->shared.cache;
 	uint64_t *asked, seq = 0;
 	struct scd_key key;
-	bool own;
+	bool own, any;
 
 	scd_key_make(f->q->settings->hash_secret, "GET", uri, strlen(uri),
 		     &key);
 	own = key.lo == f->q->key.lo && key.hi == f->q->key.hi;
 	asked = own ? &f->purges : NULL;
-	if (teller && teller_tells(teller) ?
-		    cache_invalidate(cache, &key, asked,
-				     worker_now_s(f->worker), &seq) :
-		    cache_drop(cache, &key, asked, worker_now_s(f->worker)))
-		worker_add(&f->worker->counters.invalidated, 1);
-	return seq;
-}
-
-static uint64_t fill_store_later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
+	any = teller && teller_tells(teller) ?
+		      cache_invalidate(cache, &key, asked,
+				       worker_now_s(f->worker), &seq) :
+		      cache_drop(cache, &key, asked, worker_now_s(f->worker));
+	worker_add(&f->worker->counters.invalidated, any);
+	dropped->any |= any;
+	if (seq > dropped->seq)
+		dropped->seq = seq;
 }
 
 /* The reply waits until they have heard of it. */
-static void fill_store_tell(struct fill *f, uint64_t seq)
+static void fill_store_tell(struct fill *f, const struct fill_dropped *dropped)
 {
-	if (seq && f->client)
-		request_purge_tell(f->client, seq);
-	else if (seq)
+	if (f->client && (dropped->any || dropped->seq))
+		request_purge_tell(f->client, dropped->seq);
+	else if (dropped->seq)
 		teller_wake(f->worker->shared.teller);
 }
 
 /* What the fields of the response name. */
-static uint64_t fill_store_drop_named(struct fill *f)
+static void fill_store_drop_named(struct fill *f, struct fill_dropped *dropped)
 {
 	static const char *const names[] = { "Location", "Content-Location" };
-	uint64_t seq = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *reference = fields_get(&f->response, names[i]);
@@ -437,12 +439,10 @@ static uint64_t fill_store_drop_named(struct fill *f)
 
 		if (reference &&
 		    !target_same_origin(&f->q->target, reference, &uri)) {
-			seq = fill_store_later(seq,
-					       fill_store_drop_uri(f, uri));
+			fill_store_drop_uri(f, uri, dropped);
 			free(uri);
 		}
 	}
-	return seq;
 }
 
 bool fill_is_invalidated(const struct fill *f, bool met)
@@ -468,14 +468,14 @@ void fill_invalidate(struct fill *f)
 		.validating = f->validating,
 	};
 	unsigned drop = node_keep_invalidates(&change);
-	uint64_t seq = 0;
+	struct fill_dropped dropped = { .seq = 0 };
 
 	if (f->cut) /* it is another version now */
 		cache_drop(f->worker->shared.cache, &f->q->key, NULL,
 			   worker_now_s(f->worker));
 	if (drop & NODE_DROP_TARGET)
-		seq = fill_store_drop_uri(f, f->q->target.uri);
+		fill_store_drop_uri(f, f->q->target.uri, &dropped);
 	if (drop & NODE_DROP_NAMED)
-		seq = fill_store_later(seq, fill_store_drop_named(f));
-	fill_store_tell(f, seq);
+		fill_store_drop_named(f, &dropped);
+	fill_store_tell(f, &dropped);
 }

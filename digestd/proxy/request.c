@@ -74,6 +74,7 @@ void request_end_all(struct worker *w)
 			cache_read_cancel(w->shared.cache, &r->read);
 		collapse_leave(&r->reader);
 	}
+	request_purge_end_all(w);
 	reply_slices_cancel_all(w);
 	/* Nobody calls them any more; who is called already, is so now, as the
 	 * loop's queue of calls must not have any of what has been freed. */

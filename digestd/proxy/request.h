@@ -34,7 +34,7 @@
 #include "digestd/server/server.h"
 
 struct fill;
-struct teller_wait;
+struct request_hold;
 
 struct request {
 	struct worker *worker;
@@ -73,7 +73,7 @@ struct request {
 	bool upload_ended;
 
 	/* purges, in request_purge.c */
-	struct teller_wait *held; /* for peers; null: nothing to wait for */
+	struct request_hold *held; /* for what; null: nothing to wait for */
 	void (*reply)(struct request *r); /* then; null: not yet, or sent */
 	bool unheld; /* there was no memory to wait, and it has to */
 	bool serves; /* what is stored may answer it, see serving_desk.h */
@@ -135,8 +135,9 @@ void request_access_refused(struct worker *w, struct exchange *x,
 
 /* Purges, in request_purge.c. */
 
-/* Peers are told of this node's purges up to that number: a reply waits for
- * them, for a time. */
+/* Peers are told of this node's purges up to that number (0: nobody is): a
+ * reply waits for them, for a time, and until what was dropped is off the
+ * disk. */
 void request_purge_tell(struct request *r, uint64_t seq);
 
 /* Replies, at once or when peers have been told. */
@@ -144,6 +145,10 @@ void request_purge_reply(struct request *r, void (*reply)(struct request *r));
 
 /* Its exchange is over: nothing is sent any more. */
 void request_purge_leave(struct request *r);
+
+/* For a worker that ends: the disk calls nobody any more, after a turn of its
+ * loop. */
+void request_purge_end_all(struct worker *w);
 
 /* Whether all has been applied here that the peer needs which asks. */
 bool request_meets_need(struct request *r);

@@ -1,7 +1,8 @@
 /*
  * What a request has to do with purges: a reply to an unsafe request waits
- * until peers have applied what it invalidates, and a peer's request is
- * answered only where all has been applied that the peer knows of.
+ * until peers have applied what it invalidates, and it is off the disk; and a
+ * peer's request is answered only where all has been applied that the peer
+ * knows of.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +21,41 @@ enum {
 	REQUEST_NEED_BYTES = 40, /* 16 digits, a hyphen, 20, a comma, a space */
 };
 
-/* Waiting for peers */
+/* Waiting for peers, and for the disk */
+
+/* Why a reply waits. It may outlive its request. */
+struct request_hold {
+	struct teller_wait wait; /* first: the teller frees it at its end */
+	struct disk_sync sync;
+	struct worker *worker;
+	struct request *r; /* null: it has left */
+	struct request_hold *next, **link; /* in the worker */
+};
+
+static void request_hold_free(struct request_hold *h)
+{
+	*h->link = h->next;
+	if (h->next)
+		h->next->link = h->link;
+	free(h);
+}
+
+static struct request_hold *request_hold_new(struct request *r)
+{
+	struct request_hold *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->worker = r->worker;
+	h->r = r;
+	h->next = r->worker->holds;
+	h->link = &r->worker->holds;
+	if (h->next)
+		h->next->link = &h->next;
+	r->worker->holds = h;
+	r->held = h;
+	return h;
+}
 
 /* What it has invalidated may be served somewhere: no answer says that it has
  * succeeded. */
@@ -30,14 +65,15 @@ static void request_purge_refuse(struct request *r)
 	exchange_abort(r->x);
 }
 
-static void request_purge_on_told(void *arg, struct teller_wait *w)
+/* It is over. */
+static void request_purge_on_synced(void *arg)
 {
-	void (*reply)(struct request * r);
-	struct request *r = arg;
-	bool refused = w->refused;
+	struct request_hold *h = arg;
+	void (*reply)(struct request *r);
+	struct request *r = h->r;
+	bool refused = h->wait.refused;
 
-	json_decref(w->answers);
-	free(w);
+	request_hold_free(h);
 	if (!r)
 		return;
 	reply = r->reply;
@@ -48,24 +84,51 @@ static void request_purge_on_told(void *arg, struct teller_wait *w)
 		request_purge_reply(r, reply);
 }
 
+/* What was dropped must not come back from the disk, either. */
+static void request_purge_sync(struct request_hold *h)
+{
+	h->sync.loop = h->worker->loop;
+	h->sync.call = (struct loop_call){ .run = request_purge_on_synced,
+					   .arg = h };
+	if (!cache_sync(h->worker->shared.cache, &h->sync))
+		request_purge_on_synced(h);
+}
+
+static void request_purge_on_told(void *arg, struct teller_wait *w)
+{
+	struct request_hold *h = arg;
+
+	json_decref(w->answers);
+	request_purge_sync(h);
+}
+
+static void request_purge_wait(struct request_hold *h, uint64_t seq)
+{
+	h->wait.seq = seq;
+	h->wait.timeout_ms = h->worker->shared.serving ? REQUEST_STRICT_MS :
+							 REQUEST_PURGE_MS;
+	h->wait.loop = h->worker->loop;
+	h->wait.done = request_purge_on_told;
+	h->wait.arg = h;
+	teller_wait(h->worker->shared.teller, &h->wait);
+}
+
 void request_purge_tell(struct request *r, uint64_t seq)
 {
-	struct teller *teller = r->worker->shared.teller;
-	struct teller_wait *w = r->held ? NULL : calloc(1, sizeof(*w));
+	struct worker *w = r->worker;
+	struct request_hold *h = NULL;
 
-	if (!w) {
-		teller_wake(teller); /* without memory nobody waits */
-		r->unheld |= r->worker->shared.serving && !r->held;
+	if (!seq && !cache_has_disk(w->shared.cache))
 		return;
-	}
-	w->seq = seq;
-	w->timeout_ms = r->worker->shared.serving ? REQUEST_STRICT_MS :
-						    REQUEST_PURGE_MS;
-	w->loop = r->worker->loop;
-	w->done = request_purge_on_told;
-	w->arg = r;
-	r->held = w;
-	teller_wait(teller, w);
+	if (!r->held)
+		h = request_hold_new(r);
+	if (h && seq)
+		request_purge_wait(h, seq);
+	else if (h)
+		request_purge_sync(h);
+	else if (seq) /* without memory nobody waits */
+		teller_wake(w->shared.teller);
+	r->unheld |= !r->held && w->shared.serving;
 }
 
 void request_purge_reply(struct request *r, void (*reply)(struct request *r))
@@ -81,9 +144,15 @@ void request_purge_reply(struct request *r, void (*reply)(struct request *r))
 void request_purge_leave(struct request *r)
 {
 	if (r->held)
-		r->held->arg = NULL;
+		r->held->r = NULL;
 	r->held = NULL;
 	r->reply = NULL;
+}
+
+void request_purge_end_all(struct worker *w)
+{
+	for (struct request_hold *h = w->holds; h; h = h->next)
+		cache_sync_wait(w->shared.cache, &h->sync);
 }
 
 /* What peers need */

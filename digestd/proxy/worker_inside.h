@@ -38,6 +38,7 @@ struct worker {
 	struct loop_timer warm;
 	struct peerset *seen; /* what peers were asked for; null: not told */
 	struct request *requests;
+	struct request_hold *holds; /* replies that wait, in request_purge.c */
 	struct fill *fills;
 	struct reply_slices *sliced; /* replies in slices */
 	struct worker_counters counters; /* written here, read anywhere */

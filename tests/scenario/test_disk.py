@@ -247,6 +247,19 @@ def test_purged_for_good(storing, origin):
         assert node.get("/stays").source == "hit"
 
 
+def test_invalidated_for_good(storing, origin):
+    """By a POST, and killed as soon as its answer is there."""
+    node = storing()
+    for i in range(4):
+        page(origin, f"/{i}")
+        node.get(f"/{i}")
+        written(node, 1)
+        assert node.get(f"/{i}", method="POST", body=b"").status == 200
+        restart(node, signal.SIGKILL)
+        assert node.get(f"/{i}", headers={"Cache-Control": "only-if-cached"}
+                        ).status == 504
+
+
 def damage_all(paths):
     """Each in another way; how many of them a start must find."""
     for i, path in enumerate(sorted(paths)):
