@@ -340,6 +340,13 @@ void cache_hear_all(struct cache *cache, bool done);
 bool cache_has_heard_all(const struct cache *cache);
 
 /*
+ * What was on disk at the start may have been purged while this node was away,
+ * by peers of which nobody knows any more: what is read of it from now on is
+ * marked, to be used once its origin has confirmed it.
+ */
+void cache_doubt_disk(struct cache *cache, bool doubted);
+
+/*
  * What is known of purges, for who tells peers and hears of theirs: with it
  * nobody else changes it until cache_purges_unlock(), so be short.
  */

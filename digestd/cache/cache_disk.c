@@ -159,6 +159,7 @@ bool cache_renew_on_disk(struct cache *cache, struct disk_entry *old,
 	    !cache_disk_same_variant(cache_disk_selecting_of(&old->entry),
 				     cached_selecting(c)))
 		return false;
+	old->early = false; /* its origin has just confirmed it */
 	disk_renew(cache->disk, &old->entry.key, old->id, c);
 	if (!cached_file(c))
 		cache_disk_tie(old, c);
@@ -308,6 +309,10 @@ static void cache_disk_was_read(void *arg, struct disk_read *read)
 	e = cache_disk_find_id(cache, &read->key, read->id);
 	if (read->found) /* purged meanwhile, it is nowhere */
 		read->found->place = e ? ADMISSION_DISK : ADMISSION_NO;
+	if (e && read->found)
+		read->found->doubted =
+			e->early &&
+			__atomic_load_n(&cache->doubted, __ATOMIC_ACQUIRE);
 	if (e && read->found)
 		cache_disk_was_found(cache, e, read);
 	else if (e && read->error)
@@ -480,6 +485,7 @@ static void cache_disk_load_entry(void *arg, struct disk_entry *e,
 	struct cache *cache = arg;
 	struct disk_entry *twin = cache_disk_find_twin(cache, key, e);
 
+	e->early = true;
 	if (twin && twin->id == e->id)
 		cache_disk_keep_later(twin, e);
 	if (twin && twin->id >= e->id) {

@@ -117,6 +117,7 @@ struct cache {
 	struct invalidation_log *purges;
 	bool behind; /* see cache_catch_up(); changed atomically */
 	bool unheard; /* see cache_hear_all(); the same */
+	bool doubted; /* see cache_doubt_disk(); the same */
 	unsigned nreaders; /* of the domain */
 	struct quiescent domain; /* of those who look up without the lock */
 };

@@ -156,6 +156,11 @@ bool cache_has_heard_all(const struct cache *cache)
 	return !__atomic_load_n(&cache->unheard, __ATOMIC_ACQUIRE);
 }
 
+void cache_doubt_disk(struct cache *cache, bool doubted)
+{
+	__atomic_store_n(&cache->doubted, doubted, __ATOMIC_RELEASE);
+}
+
 struct invalidation_log *cache_purges_lock(struct cache *cache)
 {
 	pthread_mutex_lock(&cache->purges_lock);

@@ -42,6 +42,7 @@ struct cached {
 	uint64_t for_disk : 1;
 	uint64_t varies : 1;
 	uint64_t sliced : 1; /* the head of one in slices, by its fields */
+	uint64_t doubted : 1; /* see cache_doubt_disk(); it is from there */
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an

@@ -227,6 +227,14 @@ static void heard_step(void *arg)
 	heard_next(h);
 }
 
+static uint64_t heard_first(const struct heard *h)
+{
+	struct invalidation_message m = h->message;
+	struct invalidation_section s;
+
+	return invalidation_read_section(&m, &s) ? s.source : 0;
+}
+
 int heard_apply(struct heard *h)
 {
 	int err = h->bytes ? invalidation_read(h->bytes, h->len, h->by->secret,
@@ -239,6 +247,7 @@ int heard_apply(struct heard *h)
 			    sizeof(*h->entries));
 	if (!h->entries)
 		return SCD_ENOMEM;
+	h->first = heard_first(h);
 	h->queued = true;
 	heard_apply_next(h->by); /* done() is never called here */
 	return 0;

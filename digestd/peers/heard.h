@@ -41,6 +41,7 @@ struct heard {
 	uint8_t *bytes;
 	size_t len, cap;
 	size_t removed; /* objects */
+	uint64_t first; /* the first initiator: of an answer, who gives it */
 	bool queued; /* it is whole, and its turn has not come yet */
 
 	struct invalidation_message message;

@@ -13,6 +13,7 @@
 #include "digestd/fetch/fetch.h"
 #include "digestd/mesh/serving_lease.h"
 #include "digestd/peers/heard.h"
+#include "digestd/peers/lives.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/teller_inside.h"
 #include "digestd/peers/upstream.h"
@@ -218,6 +219,12 @@ static bool teller_has_new(const struct teller *t, int64_t now_ms)
 	return false;
 }
 
+void teller_meet(struct teller *t, uint64_t instance, bool heard)
+{
+	if (t->lives && instance && lives_meet(t->lives, instance))
+		t->met |= heard;
+}
+
 static void teller_check_start(struct teller *t, int64_t now_ms)
 {
 	bool done = teller_has_heard_all(t, true, INT64_MIN) &&
@@ -229,6 +236,7 @@ static void teller_check_start(struct teller *t, int64_t now_ms)
 	invalidation_log_hold_floors(cache_purges_lock(t->cache),
 				     teller_has_new(t, now_ms));
 	cache_purges_unlock(t->cache);
+	cache_doubt_disk(t->cache, t->lives && t->npeers && !t->met);
 	if (t->caught_up || (!done && now_ms < t->start_due_ms))
 		return;
 	t->caught_up = true;
@@ -512,7 +520,10 @@ int teller_new(struct loop *loop, struct cache *cache,
 	t->start_due_ms = loop_now_ms(loop) + settings->start_ms;
 	cache_catch_up(cache, false);
 	*out = t;
+	t->settings.disk_path = NULL; /* not needed any more */
 	err = fetcher_new(loop, FETCHER_DATA, 0, &t->fetcher);
+	if (!err && settings->disk_path)
+		err = lives_new(settings->disk_path, &t->lives);
 	if (!err)
 		err = teller_set(t, settings);
 	if (err)
@@ -548,6 +559,7 @@ void teller_free(struct teller **out)
 	loop_timer_clear(t->loop, &t->timer);
 	if (t->fetcher)
 		fetcher_free(&t->fetcher);
+	lives_free(&t->lives);
 	free(t->peers);
 	free(t);
 }

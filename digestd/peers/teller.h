@@ -62,6 +62,7 @@ struct teller_settings {
 	bool awaits; /* peers may come: what is purged before is told then */
 	struct tls_client *tls;
 	struct serving_desk *desk; /* purges are strict; null: they are not */
+	const char *disk_path; /* of lives.h; null: there is no disk */
 };
 
 /*

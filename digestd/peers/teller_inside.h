@@ -21,6 +21,7 @@ enum {
 
 struct fetch;
 struct fetcher;
+struct lives;
 
 /* Whose leases a member has renewed, by their instances. */
 struct teller_grants {
@@ -75,6 +76,8 @@ struct teller {
 	struct loop_timer timer;
 	struct loop_call wake;
 	bool woken; /* the call is on its way; changed atomically */
+	struct lives *lives; /* null: there is no disk */
+	bool met; /* a peer in a life that was known at the start */
 	bool stopping, caught_up;
 	bool asks_again; /* some peer confirms, and is to be asked for that */
 	int64_t start_due_ms;
@@ -88,6 +91,9 @@ bool teller_fence_is_closed(const struct teller *t, struct teller_wait *w,
 
 /* Does what is to be done now, and sets the timer for the rest. */
 void teller_turn(struct teller *t);
+
+/* A peer's life is known; `heard`: and all that it knows has been applied. */
+void teller_meet(struct teller *t, uint64_t instance, bool heard);
 
 /* A peer that has been told nothing. Null: no memory. */
 struct teller_peer *teller_peer_new(struct teller *t,

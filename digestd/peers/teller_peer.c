@@ -106,6 +106,7 @@ static void teller_live(struct teller_peer *p, uint64_t life)
 		p->told = p->telling;
 	}
 	p->life = life;
+	teller_meet(p->teller, life, false);
 	p->sure_ms = p->sent_ms;
 	p->confirms = false;
 }
@@ -158,8 +159,8 @@ static void teller_on_heard(void *arg, struct heard *h)
 {
 	struct teller_peer *p = arg;
 
-	(void)h;
 	p->question = NULL; /* it frees itself */
+	teller_meet(p->teller, h->first, true);
 	p->heard = true;
 	p->teller->counters.replayed++;
 	teller_succeed(p);

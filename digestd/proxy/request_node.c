@@ -279,8 +279,8 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 	r->found = c;
 	r->lent = lent;
 	stored.freshness = &c->freshness;
-	r->found_as = r->serves ? node_request_found(&stored) :
-				  NODE_FOUND_STALE;
+	r->found_as = r->serves && !c->doubted ? node_request_found(&stored) :
+						 NODE_FOUND_STALE;
 	if (r->found_as != NODE_FOUND_STALE)
 		return;
 	r->fwd = node_request_why_asked(&stored);

@@ -35,8 +35,8 @@ def versions(*nodes):
     return [n.get("/a").body for n in nodes]
 
 
-def purge(node):
-    r = request(node.admin, "/a", method="PURGE", headers={"Host": HOST},
+def purge(node, path="/a"):
+    r = request(node.admin, path, method="PURGE", headers={"Host": HOST},
                 timeout=30)
     assert r.status == 200
     return json.loads(r.body)["peers"]
@@ -80,6 +80,36 @@ def test_a_purge_while_a_peer_is_away(make_cluster, origin, tmp_path, how):
         until(lambda: versions(b) == [b"2"], what="told")
     assert versions(a, b) == [b"2"] * 2
     until(lambda: purge(a)["n2"] is not None, what="acknowledged")
+
+
+def test_a_warm_disk(make_cluster, origin, tmp_path):
+    """A purge is known to nobody any more when the node is back that was away:
+    what it has on disk is confirmed once, or replaced. If its peer is still
+    there nothing is asked."""
+    a, b = two(make_cluster, origin)
+    b.options.update(disk_path=str(tmp_path / "disk"), disk_size="10M")
+    b.process.end()
+    b.start()
+    for path in ("/a", "/same"):
+        origin.set(path, fields={"Cache-Control": "max-age=600",
+                                 "ETag": '"1"'}, body=b"1")
+        purge(a, path)
+        b.get(path)
+    until(lambda: b.status()["disk"]["writes"] >= 2, what="write")
+    b.process.end()
+    b.start()  # its peer has been there all the time
+    until(lambda: b.status()["purges"]["replayed"], what="heard")
+    assert [b.get(p).source for p in ("/a", "/same")] == ["hit"] * 2
+    b.process.end()
+    set_version(origin, 2)
+    assert purge(a) == {"n2": None}
+    a.process.end()
+    a.start()
+    b.start()
+    until(lambda: b.status()["purges"]["replayed"], what="heard")
+    assert versions(b) == [b"2"]
+    assert b.get("/same").source == "origin"
+    assert [b.get(p).source for p in ("/a", "/same")] == ["hit"] * 2
 
 
 def test_who_was_away_does_not_bring_it_back(make_cluster, origin):
