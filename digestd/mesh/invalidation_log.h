@@ -145,7 +145,8 @@ void invalidation_log_hear_floor(struct invalidation_log *log,
 void invalidation_log_set_floor(struct invalidation_log *log, uint64_t floor);
 
 /* While floors are held down, peers need all that is in the log, whatever was
- * said of it: there may be members that its initiators do not know yet. */
+ * said of it, as far as there is room to say so: there may be members that its
+ * initiators do not know yet. */
 void invalidation_log_hold_floors(struct invalidation_log *log, bool hold);
 
 /* What is known of an initiator. */

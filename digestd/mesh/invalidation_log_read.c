@@ -19,6 +19,7 @@ struct log_visit {
 	bool met;
 	struct invalidation_position *need;
 	size_t nneed;
+	bool holds_floors;
 };
 
 static void mesh_log_visit_hash(struct log_visit *v,
@@ -138,7 +139,7 @@ static void mesh_log_need(struct log_visit *v, const struct log_source *s,
 {
 	size_t i = 0;
 
-	if (seq <= (v->log->holds_floors ? 0 : s->is.floor))
+	if (seq <= (v->holds_floors ? 0 : s->is.floor))
 		return;
 	while (i < v->nneed && i < INVALIDATION_NEED_MAX &&
 	       v->need[i].source != s->is.source)
@@ -159,13 +160,15 @@ static void mesh_log_meet_need(struct log_visit *v, const struct log_entry *e)
 		mesh_log_need(v, &v->log->sources[e->source], e->seq);
 }
 
-size_t invalidation_log_need(const struct invalidation_log *log,
-			     const struct invalidation_subject *subject,
-			     struct invalidation_position *need)
+static size_t mesh_log_list_need(const struct invalidation_log *log,
+				 const struct invalidation_subject *subject,
+				 struct invalidation_position *need,
+				 bool holds_floors)
 {
 	struct log_visit v = {.log = log, .meet = mesh_log_meet_need};
 
 	v.need = need;
+	v.holds_floors = holds_floors;
 	for (size_t i = 0; i < log->nsources; i++) {
 		const struct log_source *s = &log->sources[i];
 
@@ -176,6 +179,17 @@ size_t invalidation_log_need(const struct invalidation_log *log,
 	}
 	mesh_log_visit_all(&v, subject);
 	return v.nneed;
+}
+
+size_t invalidation_log_need(const struct invalidation_log *log,
+			     const struct invalidation_subject *subject,
+			     struct invalidation_position *need)
+{
+	size_t n = mesh_log_list_need(log, subject, need, log->holds_floors);
+
+	if (n > INVALIDATION_NEED_MAX && log->holds_floors)
+		n = mesh_log_list_need(log, subject, need, false);
+	return n;
 }
 
 /* What is told to others */

@@ -241,8 +241,19 @@ static void test_floors(void **state)
 	invalidation_log_hold_floors(entries, true);
 	assert_int_equal(need_of("http://h/a", need), 1);
 	assert_int_equal(need_of("http://h/b", need), 0);
+	for (uint64_t i = 0; i < INVALIDATION_NEED_MAX - 1; i++) {
+		const struct invalidation_position floor = {20 + i, 1};
+
+		add_of("http://h/a", 20 + i, 1);
+		invalidation_log_hear_floor(entries, &floor, 1);
+		invalidation_log_reach(entries, &floor);
+	}
+	assert_int_equal(need_of("http://h/a", need), INVALIDATION_NEED_MAX);
+	add_of("http://h/a", THIRD, 1); /* there is no room for all of them */
+	assert_int_equal(need_of("http://h/a", need), 1);
+	assert_true(need[0].source == THIRD);
 	invalidation_log_hold_floors(entries, false);
-	assert_int_equal(need_of("http://h/a", need), 0);
+	assert_int_equal(need_of("http://h/a", need), 1);
 }
 
 /* Its own: a lower one has a number that others have not heard of. */
