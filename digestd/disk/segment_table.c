@@ -48,9 +48,12 @@ static size_t segment_table_extra_bytes(const struct segment_entry *e)
 static void segment_table_put_extra(struct segment_table *t,
 				    const struct segment_entry *e)
 {
-	struct scd__writer w = scd__writer(t->extras + t->extras_len,
-					   t->extras_cap - t->extras_len);
+	struct scd__writer w;
 
+	if (!segment_table_extra_bytes(e)) /* there may be no room for any */
+		return;
+	w = scd__writer(t->extras + t->extras_len,
+			t->extras_cap - t->extras_len);
 	if (e->file_bytes)
 		scd__write_u64(&w, e->file_bytes);
 	if (e->selecting_len) {
