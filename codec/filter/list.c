@@ -17,6 +17,8 @@ enum {
 	CROWDED = 192,       /* on average: then there are more buckets */
 	ROOM_STEP = 8,       /* entries by which a bucket's room grows */
 	PART = 512,          /* entries that are copied at a time */
+	FEW = 16,            /* entries whose places are kept for a while */
+	AHEAD = 12,          /* entries of a change that are fetched before */
 };
 
 unsigned scd_list_width(uint64_t nkeys, double fp)
@@ -124,21 +126,66 @@ size_t scd_list_memory(const struct scd_list *list)
 	return bytes;
 }
 
-/* The first place in a bucket, from one on, whose rest is not below rest. */
-static uint32_t list_place(const struct scd__list_bucket *b, uint32_t from,
+/*
+ * Where an entry of a bucket is if they are spread evenly: some places off, so
+ * most often in the same cache line or the next.
+ */
+static uint32_t list_guess(const struct scd_list *list,
+			   const struct scd__list_bucket *b, uint32_t rest)
+{
+	return (uint32_t)((uint64_t)b->n * rest >> scd__list_rest_bits(list));
+}
+
+/* Fetch what a change of an entry is going to look at. */
+static void list_prefetch(const struct scd_list *list, uint64_t entry)
+{
+	const struct scd__list_bucket *b =
+		&list->buckets[scd__list_bucket_of(list, entry)];
+
+	__builtin_prefetch(b->rest +
+			   list_guess(list, b, scd__list_rest_of(list, entry)));
+}
+
+/* The first place of low..high whose rest is not below rest; else high. */
+static uint32_t list_bisect(const struct scd__list_bucket *b, uint32_t low,
+			    uint32_t high, uint32_t rest)
+{
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (b->rest[middle] < rest)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The first place in a bucket, from one on, whose rest is not below rest: near
+ * the guess; where it is not, further and further away from it, so that entries
+ * that are not spread evenly take no more than a logarithm of steps.
+ */
+static uint32_t list_place(const struct scd_list *list,
+			   const struct scd__list_bucket *b, uint32_t from,
 			   uint32_t rest)
 {
-	uint32_t n = b->n - from;
+	uint32_t at = list_guess(list, b, rest), step = 1, last;
 
-	while (n > 0) {
-		const uint32_t half = n / 2;
-		const uint32_t is_below = b->rest[from + half] < rest;
-
-		/* No branch: it would be a guess. */
-		from += is_below * (half + 1);
-		n = half - is_below * (2 * half + 1 - n);
+	if (at < from)
+		at = from;
+	if (at < b->n && b->rest[at] < rest) {
+		for (last = at; at < b->n && b->rest[at] < rest; step *= 2) {
+			last = at + 1;
+			at = b->n - at > step ? at + step : b->n;
+		}
+		return list_bisect(b, last, at, rest);
 	}
-	return from;
+	for (last = at; at > from && b->rest[at - 1] >= rest; step *= 2) {
+		last = at - 1;
+		at = last - from > step ? last - step : from;
+	}
+	return list_bisect(b, at, last, rest);
 }
 
 bool scd_list_has(const struct scd_list *list, const struct scd_key *key)
@@ -147,7 +194,7 @@ bool scd_list_has(const struct scd_list *list, const struct scd_key *key)
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
 	const uint32_t rest = scd__list_rest_of(list, entry);
-	const uint32_t at = list_place(b, 0, rest);
+	const uint32_t at = list_place(list, b, 0, rest);
 
 	return at < b->n && b->rest[at] == rest;
 }
@@ -208,10 +255,12 @@ int scd__list_ranks_of(const struct scd_list *list, const uint64_t *entries,
 		const struct scd__list_bucket *b = &list->buckets[bucket];
 		const uint32_t rest = scd__list_rest_of(list, entries[i]);
 
+		if (i + AHEAD < n)
+			list_prefetch(list, entries[i + AHEAD]);
 		if (walk.bucket < bucket)
 			from = 0;
 		list_walk_to(list, &walk, bucket);
-		from = list_place(b, from, rest);
+		from = list_place(list, b, from, rest);
 		if (from == b->n || b->rest[from] != rest)
 			return SCD_EINVAL;
 		ranks[i] = walk.before + from++;
@@ -356,6 +405,10 @@ static bool list_next_part(const struct scd_list *list,
 
 	if (i == c->nremoved && j == c->nadded)
 		return false;
+	if (i + AHEAD < c->nremoved)
+		list_prefetch(list, c->removed[i + AHEAD]);
+	if (j + AHEAD < c->nadded)
+		list_prefetch(list, c->added[j + AHEAD]);
 	if (j == c->nadded || (i < c->nremoved && c->removed[i] < c->added[j]))
 		entry = c->removed[i];
 	else
@@ -370,38 +423,49 @@ static bool list_next_part(const struct scd_list *list,
 	return true;
 }
 
-/* Are the entries there that are to go, and room for those that come? */
-static int list_prepare(struct scd_list *list, const struct scd_list_change *c,
-			const struct list_part *part)
+/*
+ * Where n entries that are to go are in a bucket, as many as there is room for
+ * in at. SCD_EINVAL: one is not there.
+ */
+static int list_find(const struct scd_list *list,
+		     const struct scd__list_bucket *b, const uint64_t *removed,
+		     size_t n, uint32_t at[FEW])
 {
-	struct scd__list_bucket *b = &list->buckets[part->bucket];
-	uint32_t at = 0;
+	uint32_t from = 0;
 
-	for (size_t i = 0; i < part->nremoved; i++, at++) {
-		const uint32_t rest =
-			scd__list_rest_of(list, c->removed[part->removed + i]);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t rest = scd__list_rest_of(list, removed[i]);
 
-		at = list_place(b, at, rest);
-		if (at == b->n || b->rest[at] != rest)
+		from = list_place(list, b, from, rest);
+		if (from == b->n || b->rest[from] != rest)
 			return SCD_EINVAL;
+		if (i < FEW)
+			at[i] = from;
+		from++;
 	}
-	return list_reserve(b, b->n - part->nremoved + part->nadded);
+	return SCD_OK;
 }
 
-/* Close the gaps of n (> 0) entries that go, from the first one on. */
+/* Close the gaps of n (> 0) entries that go, from the first one on; at: where
+ * the first of them are. */
 static void list_remove_from(struct scd_list *list, struct scd__list_bucket *b,
-			     const uint64_t *removed, size_t n)
+			     const uint64_t *removed, size_t n,
+			     const uint32_t at[FEW])
 {
 	uint32_t from = 0, to = 0; /* what is behind from goes to to */
 
 	for (size_t i = 0; i < n; i++) {
-		const uint32_t at = list_place(
-			b, from, scd__list_rest_of(list, removed[i]));
+		const uint32_t gap =
+			i < FEW ? at[i]
+				: list_place(
+					  list, b, from,
+					  scd__list_rest_of(list, removed[i]));
 
-		memmove(b->rest + to, b->rest + from,
-			(at - from) * sizeof(*b->rest));
-		to += at - from;
-		from = at + 1;
+		if (to < from)
+			memmove(b->rest + to, b->rest + from,
+				(gap - from) * sizeof(*b->rest));
+		to += gap - from;
+		from = gap + 1;
 		list->sum -= scd__list_hash(list, removed[i]);
 	}
 	memmove(b->rest + to, b->rest + from, (b->n - from) * sizeof(*b->rest));
@@ -416,7 +480,7 @@ static void list_add_to(struct scd_list *list, struct scd__list_bucket *b,
 
 	for (size_t i = n; i-- > 0;) {
 		const uint32_t rest = scd__list_rest_of(list, added[i]);
-		const uint32_t at = list_place(b, 0, rest);
+		const uint32_t at = list_place(list, b, 0, rest);
 
 		memmove(b->rest + at + i + 1, b->rest + at,
 			(b->n - at) * sizeof(*b->rest));
@@ -427,19 +491,49 @@ static void list_add_to(struct scd_list *list, struct scd__list_bucket *b,
 	b->n = all;
 }
 
-static void list_apply_part(struct scd_list *list,
-			    const struct scd_list_change *c,
-			    const struct list_part *part)
+/* Apply what a change does to a bucket. Errors leave it as it is. */
+static int list_apply_part(struct scd_list *list,
+			   const struct scd_list_change *c,
+			   const struct list_part *part)
 {
 	struct scd__list_bucket *b = &list->buckets[part->bucket];
+	uint32_t at[FEW];
+	int error = SCD_OK;
 
 	if (part->nremoved)
+		error = list_find(list, b, c->removed + part->removed,
+				  part->nremoved, at);
+	if (!error)
+		error = list_reserve(b, b->n - part->nremoved + part->nadded);
+	if (error)
+		return error;
+	if (part->nremoved)
 		list_remove_from(list, b, c->removed + part->removed,
-				 part->nremoved);
+				 part->nremoved, at);
 	if (part->nadded)
 		list_add_to(list, b, c->added + part->added, part->nadded);
 	list->groups[part->bucket >> SCD__LIST_GROUP_LOG] +=
 		part->nadded - part->nremoved;
+	return SCD_OK;
+}
+
+/* Take a change back that has been applied to all buckets before one. It needs
+ * no memory: the room that entries had is still there. */
+static void list_take_back(struct scd_list *list,
+			   const struct scd_list_change *c, size_t bucket)
+{
+	const struct scd_list_change back = {.removed = c->added,
+					     .added = c->removed,
+					     .nremoved = c->nadded,
+					     .nadded = c->nremoved};
+	struct list_part part = {0};
+
+	while (list_next_part(list, &back, &part) && part.bucket < bucket) {
+		int error = list_apply_part(list, &back, &part);
+
+		assert(!error);
+		(void)error;
+	}
 }
 
 /* More buckets, where they are crowded. Without memory for them, the list is
@@ -491,13 +585,14 @@ int scd_list_change(struct scd_list *list, const struct scd_list_change *change,
 	struct list_part part = {0};
 	int error = scd__list_check_change(list, change);
 
-	while (!error && list_next_part(list, change, &part))
-		error = list_prepare(list, change, &part);
 	if (error)
 		return error;
-	part = (struct list_part){0};
-	while (list_next_part(list, change, &part))
-		list_apply_part(list, change, &part);
+	while (!error && list_next_part(list, change, &part))
+		error = list_apply_part(list, change, &part);
+	if (error) {
+		list_take_back(list, change, part.bucket);
+		return error;
+	}
 	list->n += change->nadded - change->nremoved;
 	list->generation = generation;
 	list_spread(list);
