@@ -16,6 +16,7 @@
 #include "codec/kind/kind.h"
 #include "codec/scd.h"
 #include "tests/codec/alloc.h"
+#include "tests/codec/list_sample.h"
 #include "tests/codec/sample.h"
 #include "tests/rounds.h"
 #include "tests/unit.h"
@@ -44,7 +45,29 @@ struct message {
 };
 
 static struct scd_bloom base;
+static struct scd_list *base_list;
 static unsigned accepted;
+
+static int read_list(const struct message *m)
+{
+	struct scd_list *list;
+	int error = scd_list_decode(m->bytes, m->len, &limits, NULL, &list);
+
+	if (!error)
+		scd_list_free(&list);
+	return error;
+}
+
+static int read_list_delta(const struct message *m)
+{
+	struct scd_list_change change;
+	int error = scd_list_delta_decode(m->bytes, m->len, &limits, base_list,
+					  NULL, &change);
+
+	if (!error)
+		scd_list_change_free(&change);
+	return error;
+}
 
 /* Reads a message as a node does with whatever it is. */
 static int read_message(const struct message *m)
@@ -69,6 +92,10 @@ static int read_message(const struct message *m)
 			scd_counting_free(&counting);
 		return error;
 	}
+	if (info.kind == SCD_LIST)
+		return read_list(m);
+	if (info.kind == SCD_LIST_DELTA)
+		return read_list_delta(m);
 	if (info.kind == SCD_FULL)
 		error = scd_digest_decode(m->bytes, m->len, &limits, NULL,
 					  &out);
@@ -352,6 +379,52 @@ static void full_counters_cost_little(void **state)
 	}
 }
 
+/* A payload of a list that goes on for as long as it can. */
+static void check_list_claim(struct scd_digest_info info)
+{
+	static const size_t lens[] = {0, 1, 4, 8, 100, 900};
+	static uint8_t payload[MESSAGE_BYTES];
+
+	for (size_t i = 0; i < NROWS(lens); i++) {
+		struct message m;
+
+		memset(payload, i % 2 ? 0 : 0xff, lens[i]);
+		if (lens[i])
+			payload[lens[i] - 1] = payload[3] = 1;
+		if (make_message(info, payload, lens[i], &m))
+			check_message(&info, &m);
+	}
+}
+
+/* Lists and deltas of lists that name more than there can be. */
+static void lists_cost_little(void **state)
+{
+	static const unsigned widths[] = {5, 10, 20, 30, 40};
+	static const uint64_t counts[] = {
+		0, 1, 32, 1000, 14400, 65536, 100000, UINT64_C(1) << 35};
+	struct scd_digest_info info, held;
+
+	(void)state;
+	base_list = list_sample(20, 30000, 1);
+	scd_list_info(base_list, &held);
+	for (size_t i = 0; i < NROWS(widths) * NROWS(counts); i++) {
+		info = held;
+		info.nbits = UINT64_C(1) << widths[i / NROWS(counts)];
+		info.nones = info.ncoded = counts[i % NROWS(counts)];
+		check_list_claim(info);
+		info = held;
+		info.kind = SCD_LIST_DELTA;
+		info.base_generation = held.generation;
+		info.generation++;
+		info.base_checksum = held.checksum;
+		info.ncoded = counts[i % NROWS(counts)];
+		info.nones = i % 2 ? held.nones - info.ncoded
+				   : held.nones + info.ncoded;
+		check_list_claim(info);
+	}
+	scd_list_free(&base_list);
+}
+
 struct summary {
 	const struct scd__kind *kind;
 	uint8_t *bytes;
@@ -461,6 +534,7 @@ int main(void)
 		cmocka_unit_test(sparse_arrays_cost_little),
 		cmocka_unit_test(few_counters_cost_little),
 		cmocka_unit_test(full_counters_cost_little),
+		cmocka_unit_test(lists_cost_little),
 		cmocka_unit_test(summaries_cost_little),
 		cmocka_unit_test(claims_grow_with_the_length),
 	};
