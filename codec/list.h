@@ -39,10 +39,11 @@ extern "C" {
 #endif
 
 enum {
-	SCD_LIST_MIN_WIDTH = 5,  /* bits of a fingerprint */
-	SCD_LIST_MAX_WIDTH = 40, /* as many as an array has at most */
-	SCD_LIST_SPARSITY = 32,  /* of so many fingerprints there may be, one
-				  * may be an entry: at most 3.1 % lies */
+	SCD_LIST_MIN_WIDTH = 5,    /* bits of a fingerprint */
+	SCD_LIST_MAX_WIDTH = 40,   /* as many as an array has at most */
+	SCD_LIST_FRAME_EVERY = 64, /* generations to a full checksum */
+	SCD_LIST_SPARSITY = 32,    /* of so many fingerprints there may be, one
+				    * may be an entry: at most 3.1 % lies */
 };
 
 struct scd_list;
@@ -169,6 +170,33 @@ int scd_list_delta_decode(const uint8_t *in, size_t len,
 			  const struct scd_list *base,
 			  struct scd_digest_info *info,
 			  struct scd_list_change *change);
+
+/*
+ * Make a frame: the same delta without all that its reader knows already, for a
+ * channel that carries the frames of one list, each after the one before. 9
+ * bytes and the code; where that is large, or the generation a multiple of
+ * SCD_LIST_FRAME_EVERY, 14. Result and errors as scd_list_delta_encode().
+ */
+int scd_list_frame_encode(const struct scd_list *base,
+			  const struct scd_list_change *change,
+			  uint64_t generation, uint8_t **out, size_t *out_len);
+
+/*
+ * Read the frame that in begins with, of a list that is its base. On success
+ * *used is its length, and *generation, *change are as scd_list_delta_decode()
+ * gives them. Errors leave all of them alone, and nothing allocated. A frame is
+ * verified by 32 bits of the checksum, large and some other ones by 64; a
+ * mistake that gets through is found by the next of these.
+ *
+ * SCD_ETRUNC: the frame does not end in len bytes; SCD_EVERSION: a frame of a
+ * kind that is not known here; SCD_EFORMAT: it breaks a rule; SCD_ELIMIT: the
+ * result would be larger than limits (null: the defaults); SCD_ECHECKSUM: the
+ * result is another list than announced: damage, or another base; SCD_ENOMEM.
+ */
+int scd_list_frame_decode(const uint8_t *in, size_t len,
+			  const struct scd_limits *limits,
+			  const struct scd_list *base, size_t *used,
+			  uint64_t *generation, struct scd_list_change *change);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include "codec/coder/list_coder.h"
 #include "codec/filter/list_state.h"
 #include "codec/wire/frame.h"
+#include "codec/wire/list_delta.h"
 
 /* Memory for n numbers; for one at least. Null: there is none. */
 static uint64_t *list_delta_numbers(uint64_t n)
@@ -20,9 +21,8 @@ static uint64_t *list_delta_numbers(uint64_t n)
 	return malloc((size_t)(n + (n == 0)) * sizeof(uint64_t));
 }
 
-/* The checksum of a list after a change. */
-static uint64_t list_delta_sum(const struct scd_list *base,
-			       const struct scd_list_change *c)
+uint64_t scd__list_delta_sum(const struct scd_list *base,
+			     const struct scd_list_change *c)
 {
 	uint64_t sum = base->sum;
 
@@ -47,7 +47,7 @@ static struct scd_digest_info list_delta_info(const struct scd_list *base,
 	info.generation = generation;
 	info.base_generation = base->generation;
 	info.base_checksum = base->sum;
-	info.checksum = list_delta_sum(base, c);
+	info.checksum = scd__list_delta_sum(base, c);
 	info.ncoded = (uint64_t)c->nremoved + c->nadded;
 	return info;
 }
@@ -77,27 +77,35 @@ static int list_delta_make(const struct scd_list *base,
 	return error;
 }
 
+int scd__list_delta_code(const struct scd_list *base,
+			 const struct scd_list_change *c, uint64_t generation,
+			 struct scd__writer *payload)
+{
+	uint64_t *ranks;
+	int error = scd__list_check_change(base, c);
+
+	if (!error && generation <= base->generation)
+		error = SCD_EINVAL;
+	if (error)
+		return error;
+	ranks = list_delta_numbers(c->nremoved);
+	if (!ranks)
+		return SCD_ENOMEM;
+	error = scd__list_ranks_of(base, c->removed, c->nremoved, ranks);
+	if (!error)
+		error = list_delta_make(base, c, ranks, payload);
+	free(ranks);
+	return error;
+}
+
 int scd_list_delta_encode(const struct scd_list *base,
 			  const struct scd_list_change *change,
 			  uint64_t generation, uint8_t **out, size_t *out_len)
 {
 	struct scd_digest_info info;
 	struct scd__writer payload;
-	uint64_t *ranks;
-	int error = scd__list_check_change(base, change);
+	int error = scd__list_delta_code(base, change, generation, &payload);
 
-	if (!error && generation <= base->generation)
-		error = SCD_EINVAL;
-	if (error)
-		return error;
-	ranks = list_delta_numbers(change->nremoved);
-	if (!ranks)
-		return SCD_ENOMEM;
-	error = scd__list_ranks_of(base, change->removed, change->nremoved,
-				   ranks);
-	if (!error)
-		error = list_delta_make(base, change, ranks, &payload);
-	free(ranks);
 	if (error)
 		return error;
 	info = list_delta_info(base, change, generation);
@@ -116,10 +124,10 @@ static bool list_delta_fits(const struct scd_list *base,
 	       info->base_checksum == base->sum;
 }
 
-/* How many entries go and come. SCD_EFORMAT: there are no such numbers. */
-static int list_delta_counts(const struct scd_list *base,
-			     const struct scd_digest_info *info,
-			     uint64_t *removed, uint64_t *added)
+/* What a header says of the change. SCD_EFORMAT: there are no such numbers. */
+static int list_delta_said(const struct scd_list *base,
+			   const struct scd_digest_info *info,
+			   struct scd__list_said *said)
 {
 	/* All are below 2^41. */
 	const int64_t more = (int64_t)info->nones - (int64_t)base->n;
@@ -127,10 +135,10 @@ static int list_delta_counts(const struct scd_list *base,
 
 	if ((both + more) % 2 != 0 || both < more || both < -more)
 		return SCD_EFORMAT;
-	*added = (uint64_t)(both + more) / 2;
-	*removed = (uint64_t)(both - more) / 2;
-	if (*removed > base->n || *added > 16 * info->payload_bytes)
-		return SCD_EFORMAT;
+	said->come = (uint64_t)(both + more) / 2;
+	said->go = (uint64_t)(both - more) / 2;
+	said->sum = info->checksum;
+	said->mask = UINT64_MAX;
 	return SCD_OK;
 }
 
@@ -159,27 +167,31 @@ static int list_delta_get(struct scd__reader *in, const struct scd_list *base,
 	return SCD_OK;
 }
 
-/* Read the payload of a delta that fits, and verify what comes of it. */
-static int list_delta_read(const uint8_t *in,
-			   const struct scd_digest_info *info,
-			   const struct scd_list *base,
-			   struct scd_list_change *c)
+int scd__list_delta_read(struct scd__reader *in, const struct scd_list *base,
+			 const struct scd__list_said *said,
+			 struct scd_list_change *c)
 {
-	struct scd__reader payload = scd__frame_reader(in, info);
-	uint64_t removed, added;
-	int error = list_delta_counts(base, info, &removed, &added);
+	struct scd_list_change read = {0};
+	int error = SCD_OK;
 
-	if (error)
-		return error;
-	c->removed = list_delta_numbers(removed);
-	c->added = list_delta_numbers(added);
-	if (!c->removed || !c->added)
-		return SCD_ENOMEM;
-	c->nremoved = (size_t)removed;
-	c->nadded = (size_t)added;
-	error = list_delta_get(&payload, base, c);
-	if (!error && list_delta_sum(base, c) != info->checksum)
+	if (said->go > base->n ||
+	    said->come > 16 * (uint64_t)scd__reader_left(in))
+		return SCD_EFORMAT;
+	read.removed = list_delta_numbers(said->go);
+	read.added = list_delta_numbers(said->come);
+	read.nremoved = (size_t)said->go;
+	read.nadded = (size_t)said->come;
+	if (!read.removed || !read.added)
+		error = SCD_ENOMEM;
+	if (!error)
+		error = list_delta_get(in, base, &read);
+	if (!error &&
+	    ((scd__list_delta_sum(base, &read) ^ said->sum) & said->mask) != 0)
 		error = SCD_ECHECKSUM;
+	if (error)
+		scd_list_change_free(&read);
+	else
+		*c = read;
 	return error;
 }
 
@@ -189,8 +201,9 @@ int scd_list_delta_decode(const uint8_t *in, size_t len,
 			  struct scd_digest_info *info,
 			  struct scd_list_change *change)
 {
-	struct scd_list_change c = {0};
 	struct scd_digest_info parsed;
+	struct scd__list_said said;
+	struct scd__reader payload;
 	int error;
 
 	error = scd_digest_parse(in, len, limits, &parsed);
@@ -198,13 +211,11 @@ int scd_list_delta_decode(const uint8_t *in, size_t len,
 		return error;
 	if (!list_delta_fits(base, &parsed))
 		return SCD_EBASE;
-	error = list_delta_read(in, &parsed, base, &c);
-	if (error) {
-		scd_list_change_free(&c);
-		return error;
-	}
-	if (info)
+	error = list_delta_said(base, &parsed, &said);
+	payload = scd__frame_reader(in, &parsed);
+	if (!error)
+		error = scd__list_delta_read(&payload, base, &said, change);
+	if (!error && info)
 		*info = parsed;
-	*change = c;
-	return SCD_OK;
+	return error;
 }

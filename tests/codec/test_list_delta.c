@@ -246,6 +246,132 @@ static void damage_is_found(void **state)
 	scd_list_free(&list);
 }
 
+static struct blob encode_frame(const struct scd_list *base,
+				const struct scd_list_change *c)
+{
+	struct scd_digest_info info;
+	struct blob b;
+
+	scd_list_info(base, &info);
+	assert_int_equal(scd_list_frame_encode(base, c, info.generation + 1,
+					       &b.bytes, &b.len),
+			 SCD_OK);
+	return b;
+}
+
+/* One after the other on a channel, and what is behind a frame is the next. */
+static void frames_follow_each_other(void **state)
+{
+	struct scd_list *list = list_sample(22, 5000, 12);
+	struct scd_list *follower = list_sample(22, 5000, 12);
+	static uint8_t channel[200000];
+	size_t len = 0, at = 0, used;
+	unsigned frames = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 130; i++) {
+		struct scd_list_change c =
+			list_sample_change(list, i, i % 9, i * i % 50);
+		struct blob b = encode_frame(list, &c);
+
+		assert_true(len + b.len <= sizeof(channel));
+		memcpy(channel + len, b.bytes, b.len);
+		len += b.len;
+		assert_int_equal(scd_list_change(list, &c, i + 2), SCD_OK);
+		free(b.bytes);
+		scd_list_change_free(&c);
+	}
+	for (; at < len; at += used, frames++) {
+		struct scd_list_change c;
+		uint64_t generation;
+
+		assert_int_equal(scd_list_frame_decode(channel + at, len - at,
+						       NULL, follower, &used,
+						       &generation, &c),
+				 SCD_OK);
+		assert_int_equal(generation, frames + 2);
+		assert_int_equal(scd_list_change(follower, &c, generation),
+				 SCD_OK);
+		scd_list_change_free(&c);
+	}
+	assert_int_equal(frames, 130);
+	list_sample_same(list, follower);
+	scd_list_free(&follower);
+	scd_list_free(&list);
+}
+
+/* Frames to the byte: nothing but what the reader cannot know. */
+static void frames_are_short(void **state)
+{
+	static const struct {
+		unsigned width;
+		size_t n, go, come, bytes;
+	} rows[] = {
+		/* clang-format off */
+		{ 20, 1000, 0, 0, 9 },
+		{ 20, 1000, 1, 1, 13 },
+		{ 24, 10000, 1, 1, 14 },
+		{ 27, 100000, 1, 1, 15 },
+		{ 30, 1000000, 1, 1, 16 },
+		{ 27, 100000, 5, 5, 35 },
+		{ 27, 100000, 20, 20, 104 },
+		/* clang-format on */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct scd_list *list =
+			list_sample(rows[i].width, rows[i].n, i);
+		struct scd_list_change c = list_sample_change(
+			list, i + 7, rows[i].go, rows[i].come);
+		struct blob b = encode_frame(list, &c);
+
+		if (b.len != rows[i].bytes)
+			fail_msg("width %u, %zu entries, %zu go, %zu come: "
+				 "%zu bytes, not %zu",
+				 rows[i].width, rows[i].n, rows[i].go,
+				 rows[i].come, b.len, rows[i].bytes);
+		free(b.bytes);
+		scd_list_change_free(&c);
+		scd_list_free(&list);
+	}
+}
+
+/* Cut at every length, and with every bit another. */
+static void damaged_frames_are_refused(void **state)
+{
+	struct scd_list *list = list_sample(20, 900, 10);
+	struct scd_list_change c = list_sample_change(list, 1, 40, 50);
+	struct scd_list_change read = {.nadded = 99};
+	struct blob b = encode_frame(list, &c);
+	uint64_t generation = 7;
+	size_t used = 7;
+
+	(void)state;
+	for (size_t i = 0; i < b.len; i++)
+		assert_int_equal(scd_list_frame_decode(b.bytes, i, NULL, list,
+						       &used, &generation,
+						       &read),
+				 SCD_ETRUNC);
+	for (size_t bit = 0; bit < 8 * b.len; bit++) {
+		int error;
+
+		if (bit / 8 == 3)
+			continue; /* the generation is nowhere else */
+		b.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		error = scd_list_frame_decode(b.bytes, b.len, NULL, list, &used,
+					      &generation, &read);
+		assert_true(error < 0);
+		b.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	assert_true(used == 7 && generation == 7 && read.nadded == 99);
+	assert_int_equal(scd_list_frame_encode(list, &c, 1, &b.bytes, &b.len),
+			 SCD_EINVAL); /* generations go up */
+	free(b.bytes);
+	scd_list_change_free(&c);
+	scd_list_free(&list);
+}
+
 /* A small change of a large list takes memory for the change alone. */
 static void cost_is_that_of_the_change(void **state)
 {
@@ -274,6 +400,9 @@ int main(void)
 		cmocka_unit_test(deltas_follow_each_other),
 		cmocka_unit_test(other_bases_are_refused),
 		cmocka_unit_test(damage_is_found),
+		cmocka_unit_test(frames_follow_each_other),
+		cmocka_unit_test(frames_are_short),
+		cmocka_unit_test(damaged_frames_are_refused),
 		cmocka_unit_test(cost_is_that_of_the_change),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ struct fixture {
 	struct blob summary;
 	struct scd_list *list;
 	struct scd_list_change change;
-	struct blob list_full, list_delta;
+	struct blob list_full, list_delta, list_frame;
 	const struct scd__kind *kind;
 };
 
@@ -128,6 +128,8 @@ static void make_lists(struct fixture *f)
 	must(scd_list_encode(f->list, &f->list_full.bytes, &f->list_full.len));
 	must(scd_list_delta_encode(f->list, &f->change, 2,
 				   &f->list_delta.bytes, &f->list_delta.len));
+	must(scd_list_frame_encode(f->list, &f->change, 2,
+				   &f->list_frame.bytes, &f->list_frame.len));
 }
 
 static void make(struct fixture *f, const struct scd__kind *kind)
@@ -150,7 +152,7 @@ static void release(struct fixture *f)
 	struct blob *blobs[] = {&f->full,	 &f->first,    &f->second,
 				&f->conditional, &f->counters, &f->mask,
 				&f->image,	 &f->summary,  &f->list_full,
-				&f->list_delta};
+				&f->list_delta,	 &f->list_frame};
 
 	for (size_t i = 0; i < NROWS(blobs); i++)
 		free(blobs[i]->bytes);
@@ -469,6 +471,27 @@ static int list_delta_decode(struct fixture *f)
 	return error;
 }
 
+static int list_frame_encode(struct fixture *f)
+{
+	return keep_blob(scd_list_frame_encode(f->list, &f->change, 2,
+					       &out.blob.bytes,
+					       &out.blob.len));
+}
+
+static int list_frame_decode(struct fixture *f)
+{
+	struct scd_list_change c = {0};
+	uint64_t generation = 0;
+	int error = scd_list_frame_decode(f->list_frame.bytes,
+					  f->list_frame.len, NULL, f->list,
+					  &out.blob.len, &generation, &c);
+
+	assert_true(!error || (!c.removed && !c.added && !generation));
+	if (!error)
+		scd_list_change_free(&c);
+	return error;
+}
+
 /* The functions; lint reads their names here. */
 static const struct {
 	const char *name;
@@ -496,6 +519,8 @@ static const struct {
 	{"scd_list_delta_decode", list_delta_decode},
 	{"scd_list_delta_encode", list_delta_encode},
 	{"scd_list_encode", list_encode},
+	{"scd_list_frame_decode", list_frame_decode},
+	{"scd_list_frame_encode", list_frame_encode},
 	{"scd_list_new", list_new},
 	{"scd_squid_decode", squid_decode},
 	{"scd_squid_encode", squid_encode},

@@ -218,6 +218,9 @@ static const char *kind_name(enum scd_digest_kind kind)
 		return "conditional";
 	case SCD_COUNTING:
 		return "counting";
+	case SCD_LIST: /* sizes of lists: test_list, test_list_delta */
+	case SCD_LIST_DELTA:
+		break;
 	}
 	return "?";
 }

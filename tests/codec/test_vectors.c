@@ -463,6 +463,36 @@ static int read_list_delta(const char *file, const char *base,
 	return error;
 }
 
+static int read_frame(const char *file, const char *base,
+		      const struct scd_limits *limits)
+{
+	struct blob in = load(file, ".frame");
+	struct scd_list *list = list_in(base);
+	struct scd_list_change change = {0};
+	uint64_t generation = 0;
+	size_t len, used = 0;
+	int error = scd_list_frame_decode(in.bytes, in.len, limits, list, &used,
+					  &generation, &change);
+	uint8_t *out;
+
+	if (!error) {
+		assert_int_equal(used, in.len);
+		assert_int_equal(scd_list_frame_encode(list, &change,
+						       generation, &out, &len),
+				 SCD_OK);
+		check_same_file(&in, out, len);
+		assert_int_equal(scd_list_change(list, &change, generation),
+				 SCD_OK);
+		check_entries(file, list);
+	} else {
+		assert_true(!used && !generation && !change.removed);
+	}
+	scd_list_change_free(&change);
+	scd_list_free(&list);
+	free(in.bytes);
+	return error;
+}
+
 static void all_of_lists(void **state)
 {
 	FILE *manifest = open_vector("list.txt", "");
@@ -484,6 +514,8 @@ static void all_of_lists(void **state)
 		snprintf(base_file, sizeof(base_file), "list/%s", base);
 		if (strcmp(base, "-") == 0)
 			error = read_list(file, &limits);
+		else if (strstr(name, "frame"))
+			error = read_frame(file, base_file, &limits);
 		else
 			error = read_list_delta(file, base_file, &limits);
 		if (error != code_of(result))
@@ -492,7 +524,7 @@ static void all_of_lists(void **state)
 		checked++;
 	}
 	fclose(manifest);
-	assert_true(checked > 70);
+	assert_true(checked > 100);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a list, and as a delta for a list of its width. What decodes
- * must be what its header says, and encode to the same bytes; what is applied
- * must have the checksum that was announced.
+ * Any bytes as a list, as a frame, and as a delta for a list of its width. What
+ * decodes must be what its header says, and encode to the same bytes; what is
+ * applied must have the checksum that was announced.
  */
 #include "codec/coder/list_coder.h"
 #include "codec/filter/list_state.h"
@@ -107,12 +107,33 @@ static void try_delta(const uint8_t *in, size_t len, struct scd_list *base)
 	check_list(base);
 }
 
+/* The bytes as a frame, for a base whose width they choose. */
+static void try_frame(const uint8_t *in, size_t len)
+{
+	struct scd_list *base =
+		base_of(UINT64_C(1)
+			<< (SCD_LIST_MIN_WIDTH + (len ? in[len - 1] : 0) % 36));
+	struct scd_list_change c;
+	uint64_t generation;
+	size_t used;
+
+	if (scd_list_frame_decode(in, len, &fuzz_limits, base, &used,
+				  &generation, &c) == SCD_OK) {
+		fuzz_must(used <= len && generation > base->generation);
+		fuzz_must(scd_list_change(base, &c, generation) == SCD_OK);
+		scd_list_change_free(&c);
+	}
+	check_list(base);
+	scd_list_free(&base);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct scd_digest_info info;
 	struct scd_list *base;
 
 	try_list(data, len);
+	try_frame(data, len);
 	if (scd_digest_parse(data, len, &fuzz_limits, &info) != SCD_OK ||
 	    info.kind != SCD_LIST_DELTA)
 		return 0;

@@ -263,6 +263,22 @@ static void apply_to_list(const struct blob *base, const struct blob *in)
 	scd_list_free(&list);
 }
 
+static void apply_frame(const struct blob *base, const struct blob *in)
+{
+	struct scd_list *list = list_of(base);
+	struct scd_list_change change = {0};
+	uint64_t generation;
+	size_t used;
+	int error = scd_list_frame_decode(in->bytes, in->len, &limits, list,
+					  &used, &generation, &change);
+
+	if (!error)
+		must(!scd_list_change(list, &change, generation));
+	answer_entries(error, list);
+	scd_list_change_free(&change);
+	scd_list_free(&list);
+}
+
 static uint64_t *entries_of(const struct scd_list *list, size_t *n)
 {
 	struct scd_digest_info info;
@@ -276,8 +292,13 @@ static uint64_t *entries_of(const struct scd_list *list, size_t *n)
 	return entries;
 }
 
+typedef int encode_change(const struct scd_list *,
+			  const struct scd_list_change *, uint64_t, uint8_t **,
+			  size_t *);
+
 /* The delta between two lists: all go and all come, but what cancels. */
-static void encode_list_delta(const struct blob *base, const struct blob *in)
+static void encode_list_delta(const struct blob *base, const struct blob *in,
+			      encode_change *encode)
 {
 	struct scd_list *from = list_of(base), *to = list_of(in);
 	struct scd_list_change change = {0};
@@ -290,8 +311,7 @@ static void encode_list_delta(const struct blob *base, const struct blob *in)
 	change.added = entries_of(to, &change.nadded);
 	must(!scd_list_change_sort(&change));
 	scd_list_info(to, &info);
-	error = scd_list_delta_encode(from, &change, info.generation, &out,
-				      &len);
+	error = encode(from, &change, info.generation, &out, &len);
 	answer_digest(error, out, len);
 	scd_list_change_free(&change);
 	scd_list_free(&from);
@@ -321,7 +341,13 @@ static void answer_question(int what, const struct blob *base,
 		encode_list(in);
 		break;
 	case 'd':
-		encode_list_delta(base, in);
+		encode_list_delta(base, in, scd_list_delta_encode);
+		break;
+	case 'R':
+		apply_frame(base, in);
+		break;
+	case 'r':
+		encode_list_delta(base, in, scd_list_frame_encode);
 		break;
 	case 'f':
 		encode_full(in);

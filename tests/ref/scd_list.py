@@ -9,7 +9,8 @@ import scd_ans as ans
 import scd_coder as coder
 import scd_gaps as gaps
 import scd_ref as ref
-from scd_bits import refuse_if
+from scd_bits import Refused, refuse_if
+from scd_cursor import Reader, varint
 
 U64 = 2**64 - 1
 
@@ -229,3 +230,60 @@ def encode_delta(head, entries, base):
                   ncoded=len(go) + len(come),
                   base_checksum=checksum(head["instance"], head["nbits"],
                                          base))
+
+
+# Frames
+
+SHORT, LONG = 1, 2
+SUMS = {SHORT: "<I", LONG: "<Q"}
+
+
+def beginning(data):
+    """The type, and the body, which may be cut off."""
+    try:
+        r = Reader(data)
+        (kind,), length = r.take("B"), r.varint()
+    except Refused:
+        # a varint of nine bytes is whole, and no varint
+        refuse_if(len(data) < 10 and all(b > 127 for b in data[1:]), "ETRUNC")
+        raise
+    refuse_if(kind not in SUMS, "EVERSION")
+    refuse_if(len(data) - r.at < length, "ETRUNC")
+    return kind, r.bytes(length)
+
+
+def read_frame(data, head, base, limits=None):
+    """The generation and the entries that result."""
+    kind, body = beginning(data)
+    r = Reader(body)
+    steps, go, come = r.varint(), r.varint(), r.varint()
+    total, = r.take(SUMS[kind])
+    refuse_if(not steps or head["generation"] + steps > U64, "EFORMAT")
+    refuse_if(go > len(base), "EFORMAT")
+    size = len(base) - go + come
+    refuse_if(size > head["nbits"] // 32, "EFORMAT")
+    refuse_if(size > (limits or ref.LIMITS)["max_bits"] // 64, "ELIMIT")
+    code = r.rest()
+    refuse_if(come > 16 * len(code), "EFORMAT")
+    d = Decoder(code)
+    ranks = set(d.ranks(go, len(base)))
+    added = d.entries(come, head["nbits"])
+    d.end()
+    entries = sorted([e for rank, e in enumerate(base) if rank not in ranks] +
+                     added)
+    got = checksum(head["instance"], head["nbits"], entries)
+    refuse_if(got & 2**(8 * struct.calcsize(SUMS[kind])) - 1 != total,
+              "ECHECKSUM")
+    return head["generation"] + steps, entries
+
+
+def write_frame(head, base, generation, entries):
+    """head: of the list that the base is."""
+    go, come = changes(base, entries)
+    code = delta_payload(ranks_of(base, go), len(base), come, head["nbits"])
+    kind = LONG if len(code) >= 1024 or generation % 64 == 0 else SHORT
+    size = struct.calcsize(SUMS[kind])
+    total = checksum(head["instance"], head["nbits"], entries)
+    body = (varint(generation - head["generation"]) + varint(len(go)) +
+            varint(len(come)) + total.to_bytes(8, "little")[:size] + code)
+    return bytes((kind,)) + varint(len(body)) + body

@@ -87,7 +87,13 @@ def changed(data, base):
     return error, struct.pack("%dQ" % len(entries), *entries)
 
 
-SAID = {"F": full, "A": applied, "C": counting, "L": listed, "D": changed}
+def framed(data, base):
+    error, entries = said(lists.read_frame, data, *lists.decode(base), LIMITS)
+    return error, struct.pack("%dQ" % len(entries), *entries)
+
+
+SAID = {"F": full, "A": applied, "C": counting, "L": listed, "D": changed,
+        "R": framed}
 
 
 # Random arrays and digests
@@ -312,6 +318,23 @@ def list_deltas(library, rng):
         yield from both_ways(library, data, "D", ("d", result, base))
 
 
+def list_frames(library, rng):
+    for _ in range(60 * ROUNDS):
+        head, entries = some_list(rng)
+        after_head, after = next_list(rng, head, entries)
+        base = lists.encode(head, entries)
+        data = lists.write_frame(head, entries, after_head["generation"],
+                                 after)
+        yield from same(library, "R", data, base)
+        error, theirs = library.ask("r", lists.encode(after_head, after), base)
+        if (error, theirs) != ("OK", data):
+            yield "another frame"
+        damaged = bytearray(data)
+        for _ in range(1 + rng.below(2)):
+            damaged[rng.below(len(data))] ^= 1 << rng.below(8)
+        yield from same(library, "R", bytes(damaged), base)
+
+
 def damaged_at_random(rng, data):
     """A digest with some bytes of it others, its header's sum right."""
     out = bytearray(data)
@@ -362,7 +385,7 @@ def damage(library, rng):
 
 TESTS = (full_digests, large_digests, other_codings, xor_deltas,
          conditional_deltas, counting_filters, full_lists, list_deltas,
-         damage)
+         list_frames, damage)
 
 
 def main():

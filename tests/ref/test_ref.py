@@ -130,12 +130,14 @@ def squid():
 
 
 def read_list(name, base, limits):
-    data = read("list/" + name, ".scd")
     if base == "-":
-        return lists.decode(data, limits)
+        return lists.decode(read("list/" + name, ".scd"), limits)
     before = lists.entries_of(read("list/" + base, ".entries"))
-    head = ref.parse(read("list/" + base, ".scd"), limits)
-    return lists.apply(data, head, before, limits)
+    head = ref.parse(read("list/" + base, ".scd"))
+    if "frame" in name:
+        return lists.read_frame(read("list/" + name, ".frame"), head, before,
+                                limits)
+    return lists.apply(read("list/" + name, ".scd"), head, before, limits)
 
 
 def list_fault(name, base, limits):
@@ -145,9 +147,13 @@ def list_fault(name, base, limits):
         return "other entries"
     if base == "-":
         again = lists.encode(head, entries)
-    else:
-        again = lists.encode_delta(head, entries, lists.entries_of(
-            read("list/" + base, ".entries")))
+        return "" if again == read("list/" + name, ".scd") else "other bytes"
+    before = lists.entries_of(read("list/" + base, ".entries"))
+    if "frame" in name:
+        again = lists.write_frame(ref.parse(read("list/" + base, ".scd")),
+                                  before, head, entries)
+        return "" if again == read("list/" + name, ".frame") else "other bytes"
+    again = lists.encode_delta(head, entries, before)
     return "" if again == read("list/" + name, ".scd") else "other bytes"
 
 

@@ -1,5 +1,5 @@
 """Golden files of lists, kinds 4 and 5: list/*.scd, their .entries as u64 each,
-and list.txt."""
+and list.txt; frames are list/*.frame."""
 
 import struct
 
@@ -186,6 +186,95 @@ def bad_cases(good):
     }
 
 
+# name: base, entries, generation
+
+FRAMES = {
+    "frame-nothing": ("thousand", THOUSAND, 2),
+    "frame-one": ("thousand", replaced(THOUSAND, 20, 1, 1, 6), 2),
+    "frame": ("thousand", replaced(THOUSAND, 20, 10, 12, 9), 300),
+    "frame-long-sum": ("thousand", replaced(THOUSAND, 20, 10, 12, 9), 64),
+    "frame-long": ("thousand", replaced(THOUSAND, 20, 700, 700, 16), 5),
+    "frame-to-empty": ("thousand", [], 3),
+    "frame-from-empty": ("empty", drawn(20, 50, 14), 2**63),
+    "frame-twins": ("twins", sorted(set(TWINS)), 2),
+    "frame-wide": ("wide", replaced(drawn(40, 20, 5), 40, 2, 3, 15), 2),
+}
+
+
+def make_frames(good):
+    """name: bytes, entries, the name of the base"""
+    return {name: (lists.write_frame(ref.parse(good[base][0]), good[base][1],
+                                     generation, entries), entries, base)
+            for name, (base, entries, generation) in FRAMES.items()}
+
+
+def changed_at(data, offset, value):
+    return data[:offset] + bytes((value,)) + data[offset + 1:]
+
+
+def bad_frames(frames):
+    """name: bytes, error, base, max_bits"""
+    data, one = frames["frame"][0], frames["frame-one"][0]
+    reader, base = 2**32, "thousand"
+    # one: type, length, steps, go, come, sum
+    return {
+        "frame-of-nothing": (b"", "ETRUNC", base, reader),
+        "frame-type-only": (b"\1", "ETRUNC", base, reader),
+        "frame-length-cut": (b"\1\x80", "ETRUNC", base, reader),
+        "frame-length-wrong": (b"\1\x80\0", "EFORMAT", base, reader),
+        "frame-length-long": (b"\1" + b"\xff" * 9, "EFORMAT", base, reader),
+        "frame-length-huge": (b"\1" + b"\xff" * 8 + b"\x7f", "ETRUNC", base,
+                              reader),
+        "frame-type-0": (changed_at(one, 0, 0), "EVERSION", base, reader),
+        "frame-type-3": (changed_at(one, 0, 3), "EVERSION", base, reader),
+        "frame-cut": (one[:-1], "ETRUNC", base, reader),
+        "frame-steps-0": (changed_at(one, 2, 0), "EFORMAT", base, reader),
+        "frame-no-fields": (b"\1\3\1\1\1", "EFORMAT", base, reader),
+        "frame-go-1001": (b"\1\x09\1\xe9\7\0" + b"\1" * 5, "EFORMAT", base,
+                          reader),
+        "frame-come-many": (b"\1\x0a\1\0\xff\xff\3" + b"\1" * 5,
+                            "EFORMAT", base, reader),
+        "frame-bomb": (b"\1\x09\1\0\xd0\x0f" + b"\1" * 5, "EFORMAT", base,
+                       reader),
+        "frame-above-max-bits": (data, "ELIMIT", base, 64 * 1001),
+        "frame-sum": (changed_at(one, 5, one[5] ^ 1), "ECHECKSUM", base,
+                      reader),
+        "frame-code": (changed_at(one, 9, one[9] ^ 1), "ECHECKSUM", base,
+                       reader),
+        "frame-long-code-sum": (
+            changed_at(frames["frame-long"][0], 14,
+                       frames["frame-long"][0][14] ^ 1), "ECHECKSUM", base,
+            reader),
+        "frame-other-base": (one, "EFORMAT", "empty", reader),
+    }
+
+
+def read_frame(data, base, good, max_bits):
+    before = good[base]
+    try:
+        return "OK", lists.read_frame(
+            data, ref.parse(before[0]), before[1],
+            dict(ref.LIMITS, max_bits=max_bits))[1]
+    except ref.Refused as refused:
+        return refused.args[0], None
+
+
+def write_frames(folder, out, good):
+    frames = make_frames(good)
+    for name, (data, entries, base) in frames.items():
+        assert read_frame(data, base, good, 2**32) == ("OK", entries), name
+        (folder / "list" / (name + ".frame")).write_bytes(data)
+        (folder / "list" / (name + ".entries")).write_bytes(
+            struct.pack("<%dQ" % len(entries), *entries))
+        out.write("%-24s OK         %-12s %d\n" % (name, base, 2**32))
+    for name, (data, error, base, max_bits) in bad_frames(frames).items():
+        got = read_frame(data, base, good, max_bits)[0]
+        assert got == error, (name, got)
+        (folder / "list" / ("bad-" + name + ".frame")).write_bytes(data)
+        out.write("%-24s %-10s %-12s %d\n" % ("bad-" + name, error, base,
+                                              max_bits))
+
+
 def read(data, base, good, max_bits):
     """What a decoder says: an error's name, or OK; and the entries."""
     limits = dict(ref.LIMITS, max_bits=max_bits)
@@ -216,3 +305,4 @@ def write(folder):
             (folder / "list" / ("bad-" + name + ".scd")).write_bytes(data)
             out.write("%-24s %-10s %-12s %d\n" % ("bad-" + name, error, base,
                                                   max_bits))
+        write_frames(folder, out, good)
