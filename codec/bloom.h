@@ -37,7 +37,8 @@ struct scd_bloom {
 	unsigned nhash; /* hash functions, 1..32 */
 	/* SCD_HASHING_DOUBLE, unless the caller sets it while the filter is
 	 * empty; SCD_HASHING_SQUID needs nhash = 4 and the keys of
-	 * scd_squid_key(). */
+	 * scd_squid_key(), SCD_HASHING_PREFIX nhash = 1 and a power of two of
+	 * bits, 2 and more. */
 	enum scd_hashing hashing;
 	uint64_t reserved; /* 0 */
 };

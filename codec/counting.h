@@ -37,7 +37,8 @@ int scd_counting_new(struct scd_counting **out, uint64_t nbits, unsigned nhash);
  * SCD_HASHING_DOUBLE. SCD_HASHING_SQUID is for a cache that publishes digests
  * in Squid's format; all its keys must be of scd_squid_key() (squid.h). Errors
  * leave c alone. SCD_EINVAL: a bit is set; an unknown hashing; Squid's, but
- * nhash is not 4, or nbits no multiple of 8 or above SCD_SQUID_MAX_BITS.
+ * nhash is not 4, or nbits no multiple of 8 or above SCD_SQUID_MAX_BITS;
+ * SCD_HASHING_PREFIX, but nhash is not 1, or nbits 1 or no power of two.
  */
 int scd_counting_set_hashing(struct scd_counting *c, enum scd_hashing hashing);
 

@@ -19,7 +19,9 @@ static void bloom_check(const struct scd_bloom *b)
 	assert(b && b->bits && b->nbits > 0);
 	assert(b->nhash >= 1 && b->nhash <= SCD_MAX_HASH);
 	assert(b->hashing != SCD_HASHING_SQUID || b->nhash == SCD_SQUID_HASH);
-	assert(b->hashing != SCD_HASHING_PREFIX || b->nhash == 1);
+	assert(b->hashing != SCD_HASHING_PREFIX ||
+	       (b->nhash == 1 && b->nbits > 1 &&
+		(b->nbits & (b->nbits - 1)) == 0));
 }
 
 size_t scd_bloom_bytes(const struct scd_bloom *b)

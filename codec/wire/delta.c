@@ -150,8 +150,8 @@ out_changes:
 static int delta_check_base(const struct scd_digest_info *info,
 			    const struct scd_base *base)
 {
-	if (!scd_digest_is_delta(info))
-		return SCD_EBASE;
+	if (info->kind != SCD_DELTA_XOR && info->kind != SCD_DELTA_CONDITIONAL)
+		return SCD_EBASE; /* a list's has another base */
 	if (info->instance != base->instance ||
 	    info->base_generation != base->generation)
 		return SCD_EBASE;

@@ -70,6 +70,7 @@ static bool decode_by(const struct trial *t, size_t engine,
 	case SCD_CODING_EMPTY:
 	case SCD_CODING_STORED:
 	case SCD_CODING_PARTS:
+	case SCD_CODING_LIST:
 	case SCD_CODING_MIRRORED_DENSE:
 	case SCD_CODING_MIRRORED_GAPS:
 	case SCD_CODING_MIRRORED_SPARSE:

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/bloom.h"
+#include "codec/delta.h"
 #include "codec/wire/frame.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/list_sample.h"
@@ -372,6 +374,39 @@ static void damaged_frames_are_refused(void **state)
 	scd_list_free(&list);
 }
 
+/* An array of the same shape, of which the header says that it is the base. */
+static void arrays_take_no_deltas_of_lists(void **state)
+{
+	struct scd_list *list = list_sample(20, 900, 10);
+	struct scd_list_change c = list_sample_change(list, 1, 4, 5);
+	struct scd_bloom array, out = {0};
+	const struct scd_base base = {&array, LIST_INSTANCE, 1, {0}};
+	struct blob b = encode(list, &c), full;
+	struct scd__writer w = scd__writer(b.bytes + 56, 8);
+
+	(void)state;
+	assert_int_equal(scd_bloom_init(&array, 1 << 20, 1), SCD_OK);
+	array.hashing = SCD_HASHING_PREFIX;
+	scd__write_u64(&w, scd_digest_checksum(&array));
+	seal(&b);
+	assert_int_equal(scd_delta_apply(b.bytes, b.len, NULL, &base, NULL,
+					 &out),
+			 SCD_EBASE);
+	assert_int_equal(scd_list_encode(list, &full.bytes, &full.len), SCD_OK);
+	assert_int_equal(scd_digest_decode(full.bytes, full.len, NULL, NULL,
+					   &out),
+			 SCD_EBASE);
+	assert_int_equal(scd_delta_apply(full.bytes, full.len, NULL, &base,
+					 NULL, &out),
+			 SCD_EBASE);
+	assert_null(out.bits);
+	free(full.bytes);
+	free(b.bytes);
+	scd_bloom_free(&array);
+	scd_list_change_free(&c);
+	scd_list_free(&list);
+}
+
 /* A small change of a large list takes memory for the change alone. */
 static void cost_is_that_of_the_change(void **state)
 {
@@ -403,6 +438,7 @@ int main(void)
 		cmocka_unit_test(frames_follow_each_other),
 		cmocka_unit_test(frames_are_short),
 		cmocka_unit_test(damaged_frames_are_refused),
+		cmocka_unit_test(arrays_take_no_deltas_of_lists),
 		cmocka_unit_test(cost_is_that_of_the_change),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
