@@ -10,6 +10,7 @@
 
 #include "codec/counting.h"
 #include "codec/delta.h"
+#include "codec/list.h"
 #include "digestd/ctl/digestctl.h"
 #include "digestd/ctl/digest_file.h"
 #include "digestd/ctl/digest_open.h"
@@ -71,6 +72,17 @@ static int ctl_verify_judge_counters(const struct verify *v,
 	return error;
 }
 
+static int ctl_verify_judge_list(const struct verify *v,
+				 const struct digest_open *d)
+{
+	struct scd_list *list = NULL;
+	int error =
+		scd_list_decode(d->bytes, d->len, &v->limits, NULL, &list);
+
+	scd_list_free(&list);
+	return error;
+}
+
 /* An SCD_ error of a digest's or delta's bytes. */
 static int ctl_verify_judge_ours(const struct verify *v,
 				 const struct digest_open *d)
@@ -86,6 +98,8 @@ static int ctl_verify_judge_ours(const struct verify *v,
 		return error;
 	if (info.kind == SCD_COUNTING)
 		return ctl_verify_judge_counters(v, d);
+	if (info.kind == SCD_LIST)
+		return ctl_verify_judge_list(v, d);
 	if (!scd_digest_is_delta(&info))
 		error = scd_digest_decode(d->bytes, d->len, &v->limits, NULL,
 					  &bloom);

@@ -38,6 +38,25 @@ def golden_rows():
                 yield line.split()
 
 
+def golden_lists():
+    """Full lists are judged, and their deltas are no deltas of a filter."""
+    with open(os.path.join(VECTORS, "list.txt"), encoding="ascii") as f:
+        rows = [line.split() for line in f if not line.startswith("#")]
+    for file, result, base, bits in rows:
+        path = scd("list/" + file)
+        if base == "-" and result != "EBASE":
+            code, out, _ = ctl("verify", "-b", bits, path, cwd=AT)
+            assert out.decode() == f"{path}: {REASONS[result]}\n", (file, out)
+            assert code == int(result != "OK"), file
+    out = ctl("verify", scd("list/delta"), cwd=AT)[1].decode()
+    assert "--base is needed" in out
+    told = json.loads(ctl("info", "-j", scd("list/delta"), cwd=AT)[1])
+    assert told["kind"] == "list delta" and told["hashing"] == "prefix"
+    text = ctl("info", scd("list/thousand"), cwd=AT)[1].decode()
+    assert "kind             list, list coding\n" in text
+    assert "array            1048576 bits, 1 hash functions, the key's " in text
+
+
 def golden_files():
     """Good and bad files are judged as every decoder has to."""
     done = 0
@@ -143,5 +162,5 @@ ROWS = (
 )
 
 if __name__ == "__main__":
-    run([golden_files, golden_files_of_squid, every_cut_is_found, several_files,
-         as_json, deltas_need_their_base, *(row_test(row, AT) for row in ROWS)])
+    run([golden_files, golden_lists, golden_files_of_squid,
+         every_cut_is_found, several_files, as_json, deltas_need_their_base, *(row_test(row, AT) for row in ROWS)])
