@@ -142,8 +142,10 @@ static void list_prefetch(const struct scd_list *list, uint64_t entry)
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
 
-	__builtin_prefetch(b->rest +
-			   list_guess(list, b, scd__list_rest_of(list, entry)));
+	if (b->n)
+		__builtin_prefetch(
+			b->rest +
+			list_guess(list, b, scd__list_rest_of(list, entry)));
 }
 
 /* The first place of low..high whose rest is not below rest; else high. */
