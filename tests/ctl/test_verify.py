@@ -163,4 +163,5 @@ ROWS = (
 
 if __name__ == "__main__":
     run([golden_files, golden_lists, golden_files_of_squid,
-         every_cut_is_found, several_files, as_json, deltas_need_their_base, *(row_test(row, AT) for row in ROWS)])
+         every_cut_is_found, several_files, as_json, deltas_need_their_base,
+         *(row_test(row, AT) for row in ROWS)])
