@@ -1,8 +1,6 @@
 /*
  * Lists on the wire: full digests of kind 4. docs/FORMAT.md, "Lists".
  */
-#include <assert.h>
-
 #include "codec/coder/list_coder.h"
 #include "codec/filter/list_state.h"
 #include "codec/wire/frame.h"
@@ -60,7 +58,10 @@ int scd_list_encode(const struct scd_list *list, uint8_t **out, size_t *out_len)
 	if (error)
 		return error;
 	error = list_wire_put_payload(list, &shape, &payload);
-	assert(!error); /* the room is enough for any list */
+	if (error) {
+		scd__frame_drop(&payload);
+		return error;
+	}
 	scd_list_info(list, &info);
 	scd__frame_finish(&info, &payload, out, out_len);
 	return SCD_OK;
