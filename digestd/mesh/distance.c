@@ -67,6 +67,15 @@ void distance_outcome(struct distance *d, enum peer_outcome outcome)
 	d->hits /= 2;
 }
 
+void distance_renewal(struct distance *d, bool renewed)
+{
+	d->renewed += renewed;
+	if (++d->renewals <= DISTANCE_ASKS_MAX)
+		return;
+	d->renewals /= 2;
+	d->renewed /= 2;
+}
+
 int64_t distance_median_ms(const struct distance *d)
 {
 	/* only times that it did not answer within say nothing of those in
@@ -86,17 +95,32 @@ int64_t distance_connect_ms(const struct distance *d)
 					  distance_median_ms(d));
 }
 
+/* Whether both are known well enough to be compared. */
+static bool distance_is_comparable(const struct distance *peer,
+				   const struct distance *origin)
+{
+	return distance_is_far(peer) && origin &&
+	       peer->answers >= DISTANCE_ENOUGH &&
+	       origin->answers >= DISTANCE_ENOUGH;
+}
+
 bool distance_pays(const struct distance *peer, const struct distance *origin)
 {
-	int64_t peer_ms = distance_median_ms(peer);
-	int64_t origin_ms = distance_median_ms(origin);
-
-	if (!distance_is_far(peer) || !origin ||
-	    peer->answers < DISTANCE_ENOUGH ||
-	    origin->answers < DISTANCE_ENOUGH)
+	if (!distance_is_comparable(peer, origin))
 		return true;
-	return (peer->hits + DISTANCE_PRIOR_HITS) * origin_ms >
-	       (peer->asks + DISTANCE_PRIOR_ASKS) * peer_ms;
+	return (peer->hits + DISTANCE_PRIOR_HITS) * distance_median_ms(origin) >
+	       (peer->asks + DISTANCE_PRIOR_ASKS) * distance_median_ms(peer);
+}
+
+bool distance_renewal_pays(const struct distance *peer,
+			   const struct distance *origin)
+{
+	if (!distance_is_comparable(peer, origin))
+		return true;
+	return (peer->renewed + DISTANCE_PRIOR_RENEWED) *
+		       distance_median_ms(origin) >
+	       (peer->renewals + DISTANCE_PRIOR_RENEWALS) *
+		       distance_median_ms(peer);
 }
 
 bool distance_pass_over(struct distance *peer, int64_t now_ms)

@@ -37,6 +37,9 @@ enum {
 	/* p before there are outcomes: 9 of 10 asked have it */
 	DISTANCE_PRIOR_HITS = 9,
 	DISTANCE_PRIOR_ASKS = 10,
+	/* the same of questions about what has gone stale: 1 of 2 */
+	DISTANCE_PRIOR_RENEWED = 1,
+	DISTANCE_PRIOR_RENEWALS = 2,
 	/* outcomes beyond so many count half, again and again */
 	DISTANCE_ASKS_MAX = 256,
 	/* in a thousand: those that are given up may be so many. Where 1 % is
@@ -66,6 +69,7 @@ struct distance {
 	int64_t median_ms, slow_ms; /* as computed last; 0: never */
 	unsigned uncomputed;	   /* times since then */
 	unsigned hits, asks;	   /* of a peer; faded */
+	unsigned renewed, renewals; /* the same */
 	unsigned passed_over;
 };
 
@@ -78,6 +82,10 @@ void distance_late(struct distance *d, int64_t ms, int64_t now_ms);
 /* What an answer of the peer was worth. Failures are its health's business. */
 void distance_outcome(struct distance *d, enum peer_outcome outcome);
 
+/* The peer was asked about something that has gone stale: whether it had what
+ * is fresh. */
+void distance_renewal(struct distance *d, bool renewed);
+
 /* The median [ms]; 0: there never was an answer. */
 int64_t distance_median_ms(const struct distance *d);
 
@@ -89,6 +97,10 @@ bool distance_is_far(const struct distance *d);
  * Null: nothing is known, as is what never answered.
  */
 bool distance_pays(const struct distance *peer, const struct distance *origin);
+
+/* The same of questions about what has gone stale. */
+bool distance_renewal_pays(const struct distance *peer,
+			   const struct distance *origin);
 
 /* The peer had the key, and was not asked because that does not pay. Returns
  * whether it is to be measured now. */

@@ -130,23 +130,36 @@ static bool leases_is_askable(const struct peerset_peer *p)
 	return p->usable && !p->half_open && p->digest && p->digest->instance;
 }
 
+/* The heavier of an owner, 0 for nobody, and a peer. */
+static uint64_t leases_heavier(uint64_t owner, const struct peerset_peer *p,
+			       const struct scd_key *key)
+{
+	if (!leases_is_askable(p))
+		return owner;
+	if (owner && route_weight(key->lo, p->digest->instance) <=
+			     route_weight(key->lo, owner))
+		return owner;
+	return p->digest->instance;
+}
+
 uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 		     uint64_t self)
 {
-	uint64_t best = route_weight(key->lo, self), owner = self;
+	uint64_t owner = self;
 
-	for (size_t i = 0; i < peerset_count(view); i++) {
-		const struct peerset_peer *p = peerset_at(view, i);
-		uint64_t weight;
+	for (size_t i = 0; i < peerset_count(view); i++)
+		owner = leases_heavier(owner, peerset_at(view, i), key);
+	return owner;
+}
 
-		if (!leases_is_askable(p))
-			continue;
-		weight = route_weight(key->lo, p->digest->instance);
-		if (weight > best) {
-			best = weight;
-			owner = p->digest->instance;
-		}
-	}
+uint64_t lease_owner_among(const struct peerset *view,
+			   const struct scd_key *key, uint64_t self,
+			   const uint32_t *peers, size_t n)
+{
+	uint64_t owner = self;
+
+	for (size_t i = 0; i < n; i++)
+		owner = leases_heavier(owner, peerset_at(view, peers[i]), key);
 	return owner;
 }
 

@@ -1,7 +1,8 @@
 /*
  * Leases: who in the cluster fetches what, so that one node does and the others
  * ask that one. Each key has an owner among the nodes, by rendezvous hashing of
- * their instances (lease_owner()), whom all ask before they go to an origin.
+ * their instances (lease_owner()), whom all ask before they go to an origin; of
+ * what has gone stale it is one of those who hold it (lease_owner_among()).
  * The owner fetches nothing for others: it remembers to whom it has said
  * "yours", and names that node to who asks next.
  *
@@ -28,7 +29,7 @@ struct peerset;
 #define LEASES_FIELD "Scd-Lease"
 
 enum {
-	LEASES_TERM_MS = 10000,   /* digests show by then who has it */
+	LEASES_TERM_MS = 60000,   /* digests show by then who has it */
 	LEASES_ALONE_MS = 120000, /* what is for one request only stays so */
 	LEASES_TEXT_BYTES = 48,   /* of any of the texts below */
 };
@@ -75,6 +76,12 @@ bool leases_is_alone(const struct leases *l, const struct scd_key *key,
  */
 uint64_t lease_owner(const struct peerset *view, const struct scd_key *key,
 		     uint64_t self);
+
+/* The same among n peers of the view, by their numbers, and self, unless that
+ * is 0; 0: there is nobody. */
+uint64_t lease_owner_among(const struct peerset *view,
+			   const struct scd_key *key, uint64_t self,
+			   const uint32_t *peers, size_t n);
 
 /* The number in the view of the peer with this instance, which may be asked;
  * -1: there is none. */

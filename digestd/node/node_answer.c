@@ -31,6 +31,22 @@ static enum peer_outcome node_answer_judge_504(const struct fields *fields)
 	return OUTCOME_FALSE_HIT;
 }
 
+/* Nobody gets what is older than what has been served here. */
+static bool node_answer_goes_back(const struct node_answer *a)
+{
+	return a->known && freshness_spans(a->freshness).born_s <
+				   freshness_spans(a->known).born_s;
+}
+
+enum peer_outcome node_answer_of_peer_304(const struct node_answer *a)
+{
+	assert(a->known);
+	if (a->invalidated || !a->right_variant || node_answer_goes_back(a))
+		return OUTCOME_STALE;
+	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ?
+		       OUTCOME_HIT : OUTCOME_STALE;
+}
+
 enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 {
 	enum storable why;
@@ -44,7 +60,7 @@ enum peer_outcome node_answer_of_peer(const struct node_answer *a)
 		return OUTCOME_FAILED;
 	if (!a->right_variant)
 		return OUTCOME_FAILED;
-	if (a->invalidated)
+	if (a->invalidated || node_answer_goes_back(a))
 		return OUTCOME_STALE;
 	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ?
 		       OUTCOME_HIT : OUTCOME_STALE;

@@ -26,6 +26,8 @@ struct node_answer {
 	const struct cachecontrol *cc; /* of that */
 	bool right_variant; /* chosen by what the client has sent, too */
 	bool invalidated;   /* it may be older than a purge here */
+	const struct freshness *known; /* of what is stored here, and has gone
+					  stale; null: nothing is */
 	int64_t now_s;
 };
 
@@ -35,6 +37,13 @@ struct node_answer {
  * stale, or is for other requests, does not make it a liar.
  */
 enum peer_outcome node_answer_of_peer(const struct node_answer *a);
+
+/*
+ * A peer's 304 about what is stored here (a->known), which makes it what `a`
+ * describes otherwise: confirmed for the peer before, by the origin. It counts
+ * as that if it is fresh, and no older than what was known.
+ */
+enum peer_outcome node_answer_of_peer_304(const struct node_answer *a);
 
 /* What there is in place of an origin's answer. */
 struct node_stale {

@@ -8,6 +8,7 @@
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/conditional.h"
 #include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
 
 bool node_ask_align(const struct node_ask *a, char range[SLICES_RANGE])
 {
@@ -17,14 +18,20 @@ bool node_ask_align(const struct node_ask *a, char range[SLICES_RANGE])
 	       !a->cc->no_store && !fields_get(a->request, "authorization");
 }
 
-/* Whether one response may answer another request than the one it is for. */
+/* Whether one response may answer another request than the one it is for,
+ * whatever their ranges. */
+static bool node_ask_is_for_all_ranges(const struct node_ask *a)
+{
+	return !a->cc->no_store && !a->cc->no_cache &&
+	       !fields_get(a->request, "authorization");
+}
+
 static bool node_ask_is_for_all(const struct node_ask *a)
 {
 	char range[SLICES_RANGE];
 
-	return !a->cc->no_store && !a->cc->no_cache &&
-	       (!a->ranged || node_ask_align(a, range)) &&
-	       !fields_get(a->request, "authorization");
+	return node_ask_is_for_all_ranges(a) &&
+	       (!a->ranged || node_ask_align(a, range));
 }
 
 bool node_ask_is_shareable(const struct node_ask *a)
@@ -37,6 +44,22 @@ bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale)
 	return a->cacheable && !has_stale && a->cc->max_age != 0 &&
 	       !(a->unheard && (a->ranged || a->for_slices)) &&
 	       node_ask_is_for_all(a);
+}
+
+bool node_ask_may_renew_at_peers(const struct node_ask *a,
+				 const struct freshness *stored)
+{
+	return a->cacheable && a->get && node_ask_is_for_all_ranges(a) &&
+	       a->cc->max_age != 0 && !stored->always_validate &&
+	       stored->lifetime_s > 0;
+}
+
+int node_ask_conditions_of_peer(const struct fields *stored,
+				struct fields *out, bool *validating)
+{
+	*validating = conditional_has_validator(stored);
+	fields_remove(out, "Range"); /* of what is whole here */
+	return *validating ? conditional_validate(stored, out) : 0;
 }
 
 /* About what is stored, which has a validator. */

@@ -11,6 +11,7 @@
 
 struct cachecontrol;
 struct fields;
+struct freshness;
 
 /* A request that nothing here has answered. All pointers are borrowed. */
 struct node_ask {
@@ -40,6 +41,19 @@ bool node_ask_is_shareable(const struct node_ask *a);
  * not be kept: those are sent from the store.
  */
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
+
+/*
+ * Whether peers may be asked about a response that is stored here, and that
+ * does not do for the request, in place of the origin: one of them may have
+ * had it confirmed. What is never fresh each node asks the origin about.
+ */
+bool node_ask_may_renew_at_peers(const struct node_ask *a,
+				 const struct freshness *stored);
+
+/* Makes the conditions of that question, in place of those in `out`, which asks
+ * about all of it, and *validating as below. Returns 0 or -ENOMEM. */
+int node_ask_conditions_of_peer(const struct fields *stored,
+				struct fields *out, bool *validating);
 
 /*
  * Makes the conditions of what is sent to an origin, `out`, which are the

@@ -23,6 +23,12 @@ struct node_fill_step node_fill_end(struct node_fill *f, uint32_t actions)
 					.then = NODE_THEN_END };
 }
 
+bool node_fill_is_from_peer(const struct node_fill *f)
+{
+	return f->state == NODE_ASK_PEER || f->state == NODE_COLLECT_PEER ||
+	       f->state == NODE_SHOW_PEER || f->state == NODE_CUT_PEER;
+}
+
 /* The client has been answered by other means, or nobody wants it. */
 static struct node_fill_step node_fill_drop(struct node_fill *f,
 					    uint32_t actions)
@@ -50,13 +56,15 @@ static struct node_fill_step node_fill_fail(struct node_fill *f,
 }
 
 /* Nothing came of this source. Who waits for the fill goes on waiting, as long
- * as it has a client that asks the next. */
+ * as somebody asks the next: its client, or a renewal, which has none. */
 static struct node_fill_step node_fill_next(struct node_fill *f,
 					    uint32_t actions)
 {
+	bool renews = f->purpose == NODE_FOR_RENEWAL &&
+		      node_fill_is_from_peer(f);
 	struct node_fill_step step = node_fill_end(f, actions | NODE_FORGET);
 
-	if (f->client || f->purpose == NODE_FOR_SLICES)
+	if (f->client || f->purpose == NODE_FOR_SLICES || renews)
 		step.then = NODE_THEN_NEXT;
 	else
 		step.actions |= NODE_LAND;
@@ -84,12 +92,6 @@ bool node_fill_asks(const struct node_fill *f)
 bool node_fill_passes(const struct node_fill *f)
 {
 	return f->keep != NODE_KEEP_YES && node_fill_shows(f);
-}
-
-bool node_fill_is_from_peer(const struct node_fill *f)
-{
-	return f->state == NODE_ASK_PEER || f->state == NODE_COLLECT_PEER ||
-	       f->state == NODE_SHOW_PEER || f->state == NODE_CUT_PEER;
 }
 
 /* The reply breaks off, and nobody takes what came for the whole. */
@@ -179,6 +181,8 @@ node_fill_on_peer_head(struct node_fill *f, const struct node_fill_input *in)
 		return node_fill_do(NODE_ADMIT);
 	if (in->head == NODE_HEAD_SLICES)
 		return node_fill_cut(f, in);
+	if (in->head == NODE_HEAD_CONFIRMS && f->purpose != NODE_FOR_PROBE)
+		return node_fill_drop(f, NODE_RECORD_HIT | NODE_CONFIRM);
 	f->keep = NODE_KEEP_NO;
 	if (f->purpose != NODE_FOR_PROBE)
 		return node_fill_next(f, verdict);

@@ -65,7 +65,7 @@ enum node_result {
 enum node_head {
 	NODE_HEAD_USABLE,    /* for this request; when rejoining: the same */
 	NODE_HEAD_UNUSABLE,  /* a peer's; when rejoining: another */
-	NODE_HEAD_CONFIRMS,  /* a 304 about what is stored */
+	NODE_HEAD_CONFIRMS,  /* a 304 about what is stored; a peer's, too */
 	NODE_HEAD_ELSEWHERE, /* it answers what this node has made of the
 				question, a 304 about something else for one:
 				the client's own is to be asked */

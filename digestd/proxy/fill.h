@@ -55,6 +55,7 @@ struct fill {
 
 	/* whom to ask */
 	bool past_peers; /* the origin has been asked: they are no more */
+	bool stale_at_peer; /* one that was asked has it, and not fresh */
 	struct peerset *view; /* the one that the route is in; null: none yet */
 	struct route route;
 	uint64_t origin_number; /* see fill_distance.c; 0: not hashed yet */
@@ -75,12 +76,13 @@ struct fill {
 	int64_t asked_s, asked_ms;
 	uint64_t purges;   /* cache_purges() before that */
 	size_t needs;	   /* purges that the peer has to know of */
+	bool need_met;	   /* by what its 304 says, it does */
 	bool unheard;	   /* a peer is asked, see cache_hear_all(): what it has
 			      is for this client alone */
 	struct cached *stale; /* to be asked about, or served on error */
 	uint64_t stale_since; /* cache_purges() before it was looked up */
 	bool validates;	   /* it may not be used but by the origin's word */
-	bool validating;   /* the origin is asked about it */
+	bool validating;   /* whoever is asked is asked about it */
 	struct cached *refreshed; /* what it has confirmed; null: no memory */
 
 	/* its response */
@@ -172,8 +174,8 @@ bool fill_need_is_met(struct fill *f);
 /* Asks the origin for what is being answered; 0, or there is no memory. */
 int fill_ask_again(struct fill *f);
 
-/* Asks the origin about f->stale, beside a client that has been answered. May
- * free f. */
+/* Asks peers, then the origin, about f->stale, beside a client that has been
+ * answered. May free f. */
 void fill_renew(struct fill *f);
 
 /* Cancels the fetch, if there is one, and the timer. */
@@ -222,9 +224,17 @@ void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 /* Asks whom the origin's turn waits for; false: nobody, or no more. */
 bool fill_lease_ask(struct fill *f);
 
-/* Adds to a request to a peer what f->wish is, if it is on that way. Returns 0
- * or -ENOMEM. */
-int fill_lease_add_wish(const struct fill *f, struct fields *out);
+/* Adds to a request to a peer, f->out, what f->wish is, if it is on that way,
+ * and the conditions of what is stored here. Returns 0, or -1 without
+ * memory. */
+int fill_lease_add_wish(struct fill *f);
+
+/* Whether the question under way may wait for what the peer fetches; the others
+ * are answered at once. */
+bool fill_lease_waits(const struct fill *f);
+
+/* A question on that way has been answered: by an object, or not. */
+void fill_lease_found(struct fill *f, bool found);
 
 /* Takes what a peer's answer says of the lease. */
 void fill_lease_take_answer(struct fill *f, unsigned status,
@@ -393,6 +403,10 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified);
 /* The stale response after a 304 with these fields has confirmed it; null
  * without memory. */
 struct cached *fill_refreshed(struct fill *f, const struct fields *fields);
+
+/* What a peer's 304 is worth, which has made it this. */
+enum peer_outcome fill_judge_refreshed(const struct fill *f,
+				       const struct cached *c);
 
 /* Lands it in place of the stale one; or drops that, when the 304 has said that
  * it must not be stored any more. */

@@ -65,7 +65,8 @@ static struct distance *fill_distance_measured(struct fill *f)
 {
 	struct worker *w = f->worker;
 
-	if (f->lease.asks) /* it waits for what the peer fetches */
+	/* it may have waited for what the peer fetches */
+	if (fill_lease_waits(f))
 		return NULL;
 	if (f->source == SOURCE_PEER)
 		return distance_table_use(&w->peer_distances, f->peer->id);
@@ -84,7 +85,8 @@ void fill_distance_answered(struct fill *f)
 				  worker_now_ms(f->worker));
 	if (!d || f->source != SOURCE_PEER)
 		return;
-	distance_outcome(d, f->verdict);
+	if (!f->lease.asks)
+		distance_outcome(d, f->verdict);
 	if (distance_is_far(d))
 		worker_keep_warm(f->worker);
 }

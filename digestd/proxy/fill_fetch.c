@@ -83,6 +83,7 @@ enum peer_outcome fill_judge(struct fill *f)
 		.freshness = &f->freshness,
 		.request = &f->in,
 		.cc = &f->q->cc,
+		.known = f->stale ? &f->stale->freshness : NULL,
 		.now_s = worker_now_s(f->worker),
 	};
 	bool met = fill_need_is_met(f);
@@ -115,6 +116,7 @@ static void fill_fetch_begin_asking(struct fill *f, enum source source)
 	f->node.max_bytes = f->q->settings->max_object_bytes;
 	f->fwd_status = 0;
 	f->kept = false;
+	f->validating = false;
 	f->asked_s = worker_now_s(f->worker);
 	f->asked_ms = worker_now_ms(f->worker);
 	f->purges = cache_purges(f->worker->shared.cache);
@@ -172,12 +174,13 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 
 	fill_fetch_begin_asking(f, SOURCE_PEER);
 	f->node.pace_ms = fill_distance_pace_ms(f, timeout_ms);
-	if (f->lease.asks) /* it may come as slowly as from the origin */
+	/* it may come as slowly as from the origin */
+	if (fill_lease_waits(f))
 		f->node.pace_ms += set->lease_wait_ms;
 	if (fill_fetch_copy_host(f, host, sizeof(host)) ||
 	    f->peer->kind->ask(&f->in, &how, set->tokens.at[0], &f->out) ||
-	    fill_lease_add_wish(f, &f->out) ||
 	    fill_cut_ask(f) ||
+	    fill_lease_add_wish(f) ||
 	    (f->peer->kind->purges && fill_add_need(f)) ||
 	    fetch_start(f->worker->fetcher, &request, &fill_callbacks, f,
 			&f->fetch))
@@ -401,6 +404,5 @@ void fill_ask(struct fill *f)
 void fill_renew(struct fill *f)
 {
 	f->node.purpose = NODE_FOR_RENEWAL;
-	if (fill_fetch_origin(f)) /* no memory */
-		fill_free_if_over(f);
+	fill_ask(f);
 }

@@ -37,8 +37,7 @@ static void fill_record(struct fill *f, enum peer_outcome kind, unsigned rtt_ms)
 
 static void fill_do_record_hit(struct fill_work *d)
 {
-	if (d->f->lease.asks)
-		node_lease_was_worth(&d->f->worker->lease_worth, true);
+	fill_lease_found(d->f, true);
 	/* one answer is a hit, however many runs it takes */
 	if (d->f->node.purpose == NODE_FOR_SLICES)
 		fill_report_outcome(d->f, OUTCOME_HIT, d->f->rtt_ms);
@@ -49,6 +48,7 @@ static void fill_do_record_hit(struct fill_work *d)
 /* Who is asked for a lease has promised nothing. */
 static void fill_do_record_verdict(struct fill_work *d)
 {
+	fill_lease_found(d->f, false);
 	if (d->f->lease.asks && d->f->verdict != OUTCOME_FAILED)
 		return;
 	fill_record(d->f, d->f->verdict, d->f->rtt_ms);
@@ -117,7 +117,9 @@ static void fill_do_confirm(struct fill_work *d)
 		return;
 	}
 	fill_keep_refreshed(f, c);
-	worker_add(&f->worker->counters.revalidated, 1);
+	worker_add(f->peer ? &f->worker->counters.revalidated_by_peers :
+			     &f->worker->counters.revalidated,
+		   1);
 	if (f->node.client) {
 		cache_use(f->worker->shared.cache, &f->q->key, c,
 			  worker_now_ms(f->worker));
@@ -381,6 +383,22 @@ static struct node_stale fill_stale(const struct fill *f)
 	};
 }
 
+/* A peer's 304 about what has gone stale here. */
+static enum node_head fill_read_peer_304(struct fill *f,
+					 const struct fields *fields)
+{
+	f->refreshed = fill_refreshed(f, fields);
+	if (!f->refreshed)
+		return NODE_HEAD_NOMEM;
+	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
+	f->verdict = fill_judge_refreshed(f, f->refreshed);
+	fill_distance_answered(f);
+	if (f->verdict == OUTCOME_HIT)
+		return NODE_HEAD_CONFIRMS;
+	cached_unref(&f->refreshed);
+	return NODE_HEAD_UNUSABLE;
+}
+
 /* What a peer's answer is that is not for slices, or brings other ones. */
 static enum peer_outcome fill_judge_slices(struct fill *f, enum node_head head)
 {
@@ -392,8 +410,13 @@ static enum peer_outcome fill_judge_slices(struct fill *f, enum node_head head)
 	if (f->status == 206)
 		return OUTCOME_VARIANT;
 	outcome = fill_judge(f);
-	/* that it holds something else is no fault of a peer */
-	return changed && outcome == OUTCOME_HIT ? OUTCOME_STALE : outcome;
+	/* that it holds something else is no fault of a peer; and another
+	 * version is not sent whole to who wants a part of it */
+	return outcome == OUTCOME_HIT &&
+			       (changed ||
+				(f->stale && question_is_ranged(f->q, &f->in))) ?
+		       OUTCOME_STALE :
+		       outcome;
 }
 
 static enum node_head fill_read_peer(struct fill *f, unsigned status,
@@ -402,10 +425,12 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 {
 	enum node_head head = NODE_HEAD_USABLE;
 
+	if (status == 304 && f->validating && fill_is_confirmed(f, fields))
+		return fill_read_peer_304(f, fields);
 	if (fill_take_response(f, status, fields, body_len))
 		return NODE_HEAD_NOMEM;
 	fill_lease_take_answer(f, status, fields);
-	f->rtt_ms = f->lease.asks ? 0 : fill_elapsed_ms(f);
+	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
 	if (f->node.purpose == NODE_FOR_SLICES)
 		head = fill_cut_read(f, body_len);
 	else if (fill_cut_begins(f, body_len))
@@ -417,6 +442,7 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	}
 	f->verdict = fill_judge_slices(f, head);
 	fill_distance_answered(f);
+	f->stale_at_peer |= f->verdict == OUTCOME_STALE;
 	if (f->node.purpose == NODE_FOR_SLICES)
 		return NODE_HEAD_UNUSABLE;
 	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
@@ -631,7 +657,7 @@ static void fill_fail(struct fill *f, enum fetch_result result,
 	in->stale_usable = failure.stale_usable;
 	/* who waits for a slow origin is not to blame for that */
 	in->own_fault = failure.own_fault ||
-			(f->lease.asks && result == FETCH_TIMEOUT);
+			(fill_lease_waits(f) && result == FETCH_TIMEOUT);
 }
 
 static void fill_count_failure(struct fill *f, enum fetch_result result,

@@ -12,6 +12,8 @@
 #include "digestd/http/response_facts.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
+#include "digestd/mesh/leases.h"
+#include "digestd/node/node_answer.h"
 #include "digestd/node/node_keep.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/teller.h"
@@ -334,6 +336,16 @@ bool fill_is_confirmed(const struct fill *f, const struct fields *not_modified)
 	return same;
 }
 
+/* Of a peer's 304: what is between nodes, and the way on which it came here,
+ * or it would grow each time that nodes renew each other's. */
+static void fill_store_strip_peer(struct fill *f)
+{
+	f->need_met = fill_need_is_met(f);
+	fields_remove(&f->response, LEASES_FIELD);
+	fields_remove(&f->response, "Cache-Status");
+	fields_remove(&f->response, "Via");
+}
+
 struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
 {
 	struct cached *c = NULL;
@@ -342,6 +354,8 @@ struct cached *fill_refreshed(struct fill *f, const struct fields *fields)
 
 	if (forward_response(fields, worker_wall_s(f->worker), &f->response))
 		return NULL;
+	if (f->source == SOURCE_PEER)
+		fill_store_strip_peer(f);
 	question_read_response(f->q, 304, &f->response, &facts);
 	if (fill_withhold(f, &facts, true) || cached_fields(f->stale, &all))
 		return NULL;
@@ -445,18 +459,47 @@ static void fill_store_drop_named(struct fill *f, struct fill_dropped *dropped)
 	}
 }
 
-bool fill_is_invalidated(const struct fill *f, bool met)
+/* The same of these fields, and this freshness. */
+static bool fill_store_is_invalidated(const struct fill *f,
+				      const struct fields *fields,
+				      const struct freshness *freshness,
+				      bool met)
 {
 	const struct cache_copy copy = {
 		.key = &f->q->key,
 		.uri = f->q->target.uri,
-		.fields = &f->response,
-		.born_s = freshness_spans(&f->freshness).born_s,
+		.fields = fields,
+		.born_s = freshness_spans(freshness).born_s,
 		.asked = f->purges,
 		.met = met,
 	};
 
 	return cache_is_purged(f->worker->shared.cache, &copy);
+}
+
+bool fill_is_invalidated(const struct fill *f, bool met)
+{
+	return fill_store_is_invalidated(f, &f->response, &f->freshness, met);
+}
+
+enum peer_outcome fill_judge_refreshed(const struct fill *f,
+				       const struct cached *c)
+{
+	struct node_answer answer = {
+		.freshness = &c->freshness,
+		.cc = &f->q->cc,
+		.right_variant = vary_match(cached_selecting(c), &f->out),
+		.known = &f->stale->freshness,
+		.now_s = worker_now_s(f->worker),
+	};
+	struct fields fields;
+
+	if (cached_fields(c, &fields))
+		return OUTCOME_STALE; /* without memory to look */
+	answer.invalidated = fill_store_is_invalidated(
+		f, &fields, &c->freshness, f->need_met);
+	fields_free(&fields);
+	return node_answer_of_peer_304(&answer);
 }
 
 void fill_invalidate(struct fill *f)

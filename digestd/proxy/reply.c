@@ -213,7 +213,8 @@ static void reply_304(struct request *r, struct cached *c, struct fields *f)
 		reply_out_of_memory(r, f);
 		return;
 	}
-	if (reply_add_withheld(r, &brief)) {
+	if (reply_add_withheld(r, &brief) ||
+	    (r->met && fields_set(&brief, "SCD-Need", "met"))) {
 		fields_free(&brief);
 		reply_out_of_memory(r, f);
 		return;

@@ -132,8 +132,6 @@ static void request_node_reply_not_here(struct request *r)
 {
 	const struct lease_answer lease = request_node_lease(r);
 
-	if (r->found)
-		r->fwd = CACHESTATUS_STALE;
 	reply_not_here(r, &lease);
 }
 
@@ -250,7 +248,8 @@ void request_read(struct request *r, bool damaged)
 	};
 	struct node_memory memory;
 
-	in.waits = r->wish.waits;
+	/* who asks for a lease waits for nothing, and is told whom to ask */
+	in.waits = r->wish.waits && !r->wish.who;
 	if (in.found < NODE_FOUND_WHILE_REVALIDATE &&
 	    r->node.state != NODE_CLOSED) {
 		/* what is here already needs no more memory than there is */
@@ -281,6 +280,9 @@ static void request_node_found(struct request *r, struct cached *c, bool lent)
 	stored.freshness = &c->freshness;
 	r->found_as = r->serves && !c->doubted ? node_request_found(&stored) :
 						 NODE_FOUND_STALE;
+	/* a peer can ask the origin itself */
+	if (r->node.from_peer && r->found_as == NODE_FOUND_WHILE_REVALIDATE)
+		r->found_as = NODE_FOUND_STALE;
 	if (r->found_as != NODE_FOUND_STALE)
 		return;
 	r->fwd = node_request_why_asked(&stored);

@@ -163,6 +163,7 @@ struct worker_shared {
 	X(http2_requests,  "requests from clients by HTTP/2") \
 	X(local_hits,      "answered from the store") \
 	X(revalidated,     "stale objects that the origin confirmed") \
+	X(revalidated_by_peers, "stale objects that a peer's fresh copy confirmed") \
 	X(remote_hits,     "answered by a peer") \
 	X(misses,          "answered by the origin") \
 	X(collapsed,       "answered by another request's fetch") \

@@ -46,7 +46,7 @@ struct worker {
 	struct purger purger; /* for peers */
 	struct heard_by heard_by; /* what they have said */
 	struct ready ready;
-	struct node_lease_worth lease_worth;
+	struct node_lease_worth lease_worth, renewal_worth;
 
 	pthread_t thread;
 	bool started;

@@ -75,6 +75,27 @@ static void test_pays(void **state)
 	assert_true(distance_pays(NULL, NULL));
 }
 
+/* Of questions about what is stale half are of use, until it is known. */
+static void test_renewals_pay(void **state)
+{
+	struct distance peer, origin;
+
+	(void)state;
+	measure(&peer, 50, 0, 0);
+	measure(&origin, 90, 0, 0);
+	assert_false(distance_renewal_pays(&peer, &origin));
+	for (int i = 0; i < 10; i++)
+		distance_renewal(&peer, i > 1);
+	assert_true(distance_renewal_pays(&peer, &origin));
+	for (int i = 0; i < 10000; i++)
+		distance_renewal(&peer, false);
+	assert_false(distance_renewal_pays(&peer, &origin));
+	assert_true(distance_pays(&peer, &origin)); /* others are others */
+	measure(&peer, 5, 0, 0);
+	assert_true(distance_renewal_pays(&peer, &origin));
+	assert_true(distance_renewal_pays(NULL, &origin));
+}
+
 /* Old outcomes fade, failures are none. */
 static void test_outcomes_fade(void **state)
 {
@@ -273,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pays),
+		cmocka_unit_test(test_renewals_pay),
 		cmocka_unit_test(test_outcomes_fade),
 		cmocka_unit_test(test_one_in_so_many_measures),
 		cmocka_unit_test(test_what_was_slow),

@@ -120,6 +120,30 @@ static struct peerset *view_of(unsigned n, unsigned without)
 	return view;
 }
 
+/* Among some of them; a node that does not count itself agrees with the others
+ * who count it not. */
+static void owners_among_some(void **state)
+{
+	static const uint32_t some[] = { 1, 3, 4, 9 };
+	struct peerset *view = view_of(NODES, 3);
+	uint64_t random = 7;
+
+	(void)state;
+	assert_int_equal(lease_owner_among(view, &key, 0, some, 0), 0);
+	assert_int_equal(lease_owner_among(view, &key, 5, some, 0), 5);
+	assert_int_equal(lease_owner_among(view, &key, 0, &some[1], 1), 0);
+	for (unsigned i = 0; i < KEYS / 10; i++) {
+		const struct scd_key k = { random_next(&random), i };
+		uint64_t owner = lease_owner_among(view, &k, 0, some, 4);
+
+		assert_true(owner == 2 || owner == 5 || owner == 10);
+		/* as one of them sees it */
+		assert_int_equal(lease_owner_among(view, &k, 10, some, 3),
+				 owner);
+	}
+	peerset_unref(view);
+}
+
 /* All nodes name the same owner, each owns its part, and one that goes leaves
  * the others' keys where they are. */
 static void owners(void **state)
@@ -223,6 +247,7 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(many),
 		cmocka_unit_test(owners),
+		cmocka_unit_test(owners_among_some),
 		cmocka_unit_test(texts),
 	};
 

@@ -64,6 +64,55 @@ static enum peer_outcome judge(const struct peer_row *row)
 	return outcome;
 }
 
+/* clang-format off */
+static const struct {
+	const char *label;
+	int64_t born_s, lifetime_s, known_s; /* before now */
+	bool other_variant, invalidated;
+	enum peer_outcome expected;
+} confirmed_rows[] = {
+	{ "just confirmed", 0, 60, 70, false, false, OUTCOME_HIT },
+	{ "some time ago", 20, 60, 70, false, false, OUTCOME_HIT },
+	{ "stale there, too", 60, 60, 70, false, false, OUTCOME_STALE },
+	{ "the same answer", 20, 60, 20, false, false, OUTCOME_HIT },
+	{ "an older one", 21, 60, 20, false, false, OUTCOME_STALE },
+	{ "for others", 0, 60, 70, true, false, OUTCOME_STALE },
+	{ "from before a purge", 0, 60, 70, false, true, OUTCOME_STALE },
+};
+/* clang-format on */
+
+static void of_peers_that_confirm(void **arg)
+{
+	const struct cachecontrol cc = { .max_age = -1, .min_fresh = -1,
+					 .max_stale = -1 };
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(confirmed_rows); i++) {
+		const struct freshness_spans spans = {
+			.born_s = NOW_S - confirmed_rows[i].born_s,
+			.lifetime_s = confirmed_rows[i].lifetime_s,
+			.stale_if_error_s = -1,
+		};
+		const struct freshness_spans before = {
+			.born_s = NOW_S - confirmed_rows[i].known_s,
+			.stale_if_error_s = -1,
+		};
+		struct freshness freshness = { .explicit = true };
+		struct freshness known = { .explicit = true };
+		const struct node_answer a = {
+			.freshness = &freshness, .cc = &cc, .known = &known,
+			.right_variant = !confirmed_rows[i].other_variant,
+			.invalidated = confirmed_rows[i].invalidated,
+			.now_s = NOW_S,
+		};
+
+		freshness_set(&freshness, &spans);
+		freshness_set(&known, &before);
+		if (node_answer_of_peer_304(&a) != confirmed_rows[i].expected)
+			fail_msg("%s", confirmed_rows[i].label);
+	}
+}
+
 static void of_peers(void **arg)
 {
 	(void)arg;
@@ -256,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_peers),
+		cmocka_unit_test(of_peers_that_confirm),
 		cmocka_unit_test(of_origins),
 		cmocka_unit_test(of_failures),
 		cmocka_unit_test(of_rejoins),

@@ -5,6 +5,7 @@
 
 #include "digestd/http/cachecontrol.h"
 #include "digestd/http/fields.h"
+#include "digestd/http/freshness.h"
 #include "digestd/node/node_ask.h"
 #include "tests/unit.h"
 
@@ -38,26 +39,31 @@ static struct node_ask ask_by(enum method method, const struct fields *request,
 static const struct {
 	enum method method;
 	struct pair field;
-	bool shareable, at_peers;
+	bool shareable, at_peers, renewed;
 } who_rows[] = {
-	{ GET, { 0 }, true, true },
-	{ HEAD, { 0 }, false, true },
-	{ POST, { 0 }, false, false },
-	{ GET, { "Accept", "text/plain" }, true, true },
-	{ GET, { "If-None-Match", "\"a\"" }, true, true },
-	{ GET, { "Cache-Control", "no-store" }, false, false },
-	{ GET, { "Cache-Control", "no-cache" }, false, false },
-	{ GET, { "Cache-Control", "max-age=0" }, true, false },
-	{ HEAD, { "Cache-Control", "max-age=0" }, false, false },
-	{ GET, { "Cache-Control", "max-age=1" }, true, true },
-	{ GET, { "Cache-Control", "min-fresh=1" }, true, true },
-	{ GET, { "Range", "bytes=0-1" }, false, false },
-	{ GET, { "Authorization", "Basic eDp5" }, false, false },
+	{ GET, { 0 }, true, true, true },
+	{ HEAD, { 0 }, false, true, false },
+	{ POST, { 0 }, false, false, false },
+	{ GET, { "Accept", "text/plain" }, true, true, true },
+	{ GET, { "If-None-Match", "\"a\"" }, true, true, true },
+	{ GET, { "Cache-Control", "no-store" }, false, false, false },
+	{ GET, { "Cache-Control", "no-cache" }, false, false, false },
+	{ GET, { "Cache-Control", "max-age=0" }, true, false, false },
+	{ HEAD, { "Cache-Control", "max-age=0" }, false, false, false },
+	{ GET, { "Cache-Control", "max-age=1" }, true, true, true },
+	{ GET, { "Cache-Control", "min-fresh=1" }, true, true, true },
+	{ GET, { "Range", "bytes=0-1" }, false, false, true },
+	{ GET, { "Authorization", "Basic eDp5" }, false, false, false },
 };
 /* clang-format on */
 
 static void who_is_asked(void **arg)
 {
+	const struct freshness minute = { .lifetime_s = 60 };
+	const struct freshness never = { .lifetime_s = 60,
+					 .always_validate = true };
+	const struct freshness none = { .lifetime_s = 0 };
+
 	(void)arg;
 	for (size_t i = 0; i < NROWS(who_rows); i++) {
 		struct cachecontrol cc;
@@ -71,8 +77,12 @@ static void who_is_asked(void **arg)
 		    node_ask_may_be_at_peers(&ask, false) !=
 			    who_rows[i].at_peers)
 			fail_msg("row %zu", i);
-		/* only an origin confirms */
+		/* what is stored is asked about, not for */
 		assert_false(node_ask_may_be_at_peers(&ask, true));
+		assert_int_equal(node_ask_may_renew_at_peers(&ask, &minute),
+				 who_rows[i].renewed);
+		assert_false(node_ask_may_renew_at_peers(&ask, &never));
+		assert_false(node_ask_may_renew_at_peers(&ask, &none));
 		fields_free(&f);
 	}
 }

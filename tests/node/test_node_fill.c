@@ -93,7 +93,7 @@ enum {
 		  NODE_REPLY_ERROR | NODE_REPLY_BUSY | NODE_REPLY_STREAM,
 	NEED_SOURCE = NODE_RESUME | NODE_UPLOAD | NODE_TAKE | NODE_REFUSE |
 		      NODE_SET_TIMER | NODE_ADMIT,
-	FACT_BITS = 14, /* that describe(), below, takes */
+	FACT_BITS = 15, /* that describe(), below, takes */
 };
 
 static bool is_cut(enum node_fill_state state)
@@ -139,6 +139,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	f->client = facts & 2;
 	f->purpose = facts & 8192 ? NODE_FOR_PASSING :
 		     facts & 4096 ? NODE_FOR_SLICES :
+		     facts & 16384 ? NODE_FOR_RENEWAL :
 		     facts & 4	  ? NODE_FOR_PROBE :
 				    NODE_FOR_CLIENT;
 	f->get = facts & 8;
@@ -161,6 +162,8 @@ static bool describe(unsigned facts, struct node_fill *f,
 	in->window = 1000;
 	in->status = 502;
 	if (!has_slices(f, in))
+		return false;
+	if (f->purpose == NODE_FOR_RENEWAL && (f->client || facts & 4))
 		return false;
 	if (f->purpose == NODE_FOR_PROBE &&
 	    (f->client || f->keep == NODE_KEEP_YES ||
@@ -214,7 +217,8 @@ static void check_step(const struct node_fill *before,
 		assert_int_equal(f->keep, NODE_KEEP_NO);
 	if (step->then == NODE_THEN_NEXT)
 		assert_true(before->client ||
-			    before->purpose == NODE_FOR_SLICES);
+			    before->purpose == NODE_FOR_SLICES ||
+			    before->purpose == NODE_FOR_RENEWAL);
 	/* who has joined is let go, by one or the other */
 	if (landed && had_source && step->then == NODE_THEN_END &&
 	    before->purpose != NODE_FOR_PROBE)
@@ -310,6 +314,44 @@ static void impossible_pairs(void **arg)
 					(enum node_fill_state)s,
 					(enum node_event)e));
 		}
+	}
+}
+
+/* What a peer confirms is its answer, and nobody waits for a body; what it does
+ * not, goes to the origin, for who has no client, too. */
+static void a_peer_confirms(void **arg)
+{
+	/* clang-format off */
+	static const struct {
+		enum node_purpose purpose;
+		bool client;
+		enum node_head head;
+		uint32_t actions;
+		enum node_fill_then then;
+	} rows[] = {
+		{ NODE_FOR_CLIENT, true, NODE_HEAD_CONFIRMS, NODE_CONFIRM | NODE_RECORD_HIT, NODE_THEN_END },
+		{ NODE_FOR_RENEWAL, false, NODE_HEAD_CONFIRMS, NODE_CONFIRM | NODE_RECORD_HIT, NODE_THEN_END },
+		{ NODE_FOR_PROBE, false, NODE_HEAD_CONFIRMS, NODE_RECORD_VERDICT, NODE_THEN_END },
+		{ NODE_FOR_CLIENT, true, NODE_HEAD_UNUSABLE, NODE_RECORD_VERDICT, NODE_THEN_NEXT },
+		{ NODE_FOR_CLIENT, false, NODE_HEAD_UNUSABLE, NODE_RECORD_VERDICT, NODE_THEN_END },
+		{ NODE_FOR_RENEWAL, false, NODE_HEAD_UNUSABLE, NODE_RECORD_VERDICT, NODE_THEN_NEXT },
+	};
+	/* clang-format on */
+	const uint32_t all = NODE_CONFIRM | NODE_RECORD_HIT |
+			     NODE_RECORD_VERDICT | NODE_RECORD_ERROR;
+
+	(void)arg;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct node_fill f = { .state = NODE_ASK_PEER,
+				       .client = rows[i].client,
+				       .purpose = rows[i].purpose };
+		const struct node_fill_input in = { .event = NODE_HEAD,
+						    .head = rows[i].head };
+		const struct node_fill_step step = node_fill_step(&f, &in);
+
+		if ((step.actions & all) != rows[i].actions ||
+		    step.then != rows[i].then || f.state != NODE_LANDED)
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -585,6 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(impossible_pairs),
+		cmocka_unit_test(a_peer_confirms),
 		cmocka_unit_test(a_takeover),
 		cmocka_unit_test(a_takeover_without_credit),
 		cmocka_unit_test(the_pace_of_a_peer),

@@ -62,6 +62,63 @@ static void stale_peers_are_no_liars(void **state)
 	       "a; fwd=uri-miss; detail=\"miss\"");
 }
 
+/*
+ * Node b has what has gone stale, node a the same, as it came later: whoever of
+ * them owns its key, b asks a before it asks the origin.
+ */
+static void what_is_stale_is_asked_about_at_peers(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *target, *fields, *has;
+		unsigned status;
+		int seen; /* of them two before */
+	} rows[] = {
+		{ "/aged?60,0", "", "fwd-status=304; ttl=50; stored; ", 200, 2 },
+		{ "/aged?60,10", "", "detail=\"peer=a\"", 200, 2 },
+		{ "/aged?60,0", "If-None-Match: \"v1\"\r\n", "peer=a", 304, 2 },
+		{ "/aged?60,0", "Range: bytes=1-2\r\n", "\r\n\r\nge", 206, 2 },
+		{ "/aged-new?60,0", "", "changed", 200, 2 },
+		{ "/aged-new?60,0", "Range: bytes=1-2\r\n", "\r\n\r\nha", 206, 3 },
+		/* stale there, too; or not for this request */
+		{ "/aged?60,60", "", "fwd-status=304", 200, 3 },
+		/* fresh, and older than what was served here */
+		{ "/aged-long?60,70", "", "fwd-status=304", 200, 3 },
+		{ "/aged?60,10", "Cache-Control: max-age=5\r\n", "fwd-status=304", 200, 3 },
+		{ "/aged?60,0", "Cache-Control: no-cache\r\n", "fwd-status=304", 200, 3 },
+		{ "/aged?60,0", "Authorization: x\r\n", "fwd-status=304", 200, 3 },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (i) {
+			two_nodes_end(state);
+			two_nodes_begin(state);
+		}
+		free(ask(port_b(), "GET", rows[i].target, ""));
+		free(ask(port_a(), "GET", rows[i].target, ""));
+		introduce(NULL);
+		expect(ask(port_b(), "GET", rows[i].target, rows[i].fields),
+		       rows[i].status, rows[i].has);
+		if (atomic_load(&at.seen) != rows[i].seen)
+			fail_msg("row %zu: %d", i, atomic_load(&at.seen));
+	}
+}
+
+/* A peer waits for what node a renews, of which it may not have what a client
+ * has got meanwhile. */
+static void peers_wait_for_renewals(void **state)
+{
+	(void)state;
+	free(ask(port_a(), "GET", "/aged-late?60", ""));
+	expect(ask(port_a(), "GET", "/aged-late?60", ""), 200, "aged");
+	expect(ask(worker_peer_port(at.a.worker), "GET",
+		   "http://h/aged-late?60",
+		   "Proxy-Authorization: Bearer " TOKEN "\r\n"
+		   "Scd-Lease: wait\r\n"), 200, "late");
+	assert_int_equal(atomic_load(&at.seen), 2);
+}
+
 /* Neither by an unsafe request here, nor does its digest count as a lie. */
 static void what_was_invalidated_is_not_got_from_a_peer(void **state)
 {
@@ -325,6 +382,8 @@ int main(void)
 		TEST(peers_are_asked_before_the_origin),
 		TEST(false_hits_go_to_the_origin),
 		TEST(stale_peers_are_no_liars),
+		TEST(what_is_stale_is_asked_about_at_peers),
+		TEST(peers_wait_for_renewals),
 		TEST(a_peer_answers_head_with_its_length),
 		TEST(what_was_invalidated_is_not_got_from_a_peer),
 		TEST(what_was_purged_is_not_got_from_a_peer),

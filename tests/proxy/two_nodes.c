@@ -15,6 +15,7 @@
 #include "digestd/mesh/peerset.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
+#include "digestd/peers/lease_desk.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/proxy/collapse.h"
 #include "digestd/server/server.h"
@@ -141,6 +142,38 @@ static void reply_validated(struct exchange *x, struct fields *f)
 		exchange_reply_copy(x, 200, f, "tagged", 6);
 }
 
+/* "/aged?60,10": what comes first is 60 s old, then 10 s, then new, of which 50
+ * are fresh; "/aged-new": then another version; "/aged-long": then of which 500
+ * are. "/aged-late" comes late then. */
+static void reply_aged(struct exchange *x, struct fields *f, const char *t)
+{
+	const int before = atomic_load(&at.seen) - 1;
+	const bool changed = before && starts(t, "/aged-new");
+	const char *tag = changed ? "\"v2\"" : "\"v1\"";
+	const char *inm = fields_get(exchange_request(x)->fields,
+				     "if-none-match");
+	const char *age = before < 2 ? strchr(t, "?,"[before]) : NULL;
+	char text[32];
+
+	if (before && starts(t, "/aged-late")) {
+		reply_late(x);
+		return;
+	}
+	snprintf(text, sizeof(text), "%d", age ? atoi(age + 1) : 0);
+	fields_set(f, "Cache-Control",
+		   starts(t, "/aged-late") ?
+			   "max-age=50, stale-while-revalidate=1000" :
+		   before && starts(t, "/aged-long") ? "max-age=500" :
+						       "max-age=50");
+	fields_add(f, "Age", text);
+	fields_add(f, "ETag", tag);
+	if (inm && !strcmp(inm, tag))
+		exchange_reply(x, 304, f, NULL, 0, NULL, NULL);
+	else
+		exchange_reply_copy(x, 200, f, changed ? "changed" : "aged",
+				    changed ? 7 : 4);
+}
+
 static void origin_request(void *arg, struct exchange *x)
 {
 	const struct server_request *r = exchange_request(x);
@@ -170,6 +203,8 @@ static void origin_request(void *arg, struct exchange *x)
 		reply_slowly(x, &f, strchr(t, '?') == NULL, true);
 	} else if (starts(t, "/etag")) {
 		reply_validated(x, &f);
+	} else if (starts(t, "/aged")) {
+		reply_aged(x, &f, t);
 	} else if (starts(t, "/cookie")) {
 		fields_add(&f, "Set-Cookie", "a=b");
 		exchange_reply_copy(x, 200, &f, "baked", 5);
@@ -215,7 +250,8 @@ static void origin_done(void *arg, struct exchange *x, enum exchange_end end)
 
 	(void)arg;
 	atomic_fetch_add(&at.gone, end == EXCHANGE_ABORTED);
-	if (s && starts(exchange_request(x)->target, "/late"))
+	if (s && (starts(exchange_request(x)->target, "/late") ||
+		  starts(exchange_request(x)->target, "/aged")))
 		slow_release(s);
 }
 
@@ -290,7 +326,8 @@ static void start_node(struct node *node, const char *name)
 		.origin_connect_ms = 1000, .origin_first_byte_ms = 2000,
 		.origin_low_rate_s = 2, .peer_connect_ms = 200,
 		.peer_first_byte_ms = 200, .peer_budget_ms = 300,
-		.peer_tries = 2, .max_object_bytes = 400000,
+		.peer_tries = 2, .lease_wait_ms = 1000,
+		.max_object_bytes = 400000,
 		.window_bytes = 65536, .max_upload_bytes = 1 << 20,
 	};
 	for (int i = 0; i < PEER_OUTCOMES; i++)
@@ -299,6 +336,9 @@ static void start_node(struct node *node, const char *name)
 	assert_int_equal(collapses_new(&node->collapses), 0);
 	shared.cache = node->cache;
 	shared.collapses = node->collapses;
+	node->instance = is_a ? 1 : 2;
+	assert_int_equal(lease_desk_new(node->instance, &node->leases), 0);
+	shared.leases = node->leases;
 	assert_int_equal(worker_new(&node->settings, &hooks, &shared,
 				    &node->worker), 0);
 	assert_int_equal(worker_start(node->worker), 0);
@@ -323,6 +363,7 @@ static void end_node(struct node *node)
 	worker_stop(&node->worker);
 	cache_free(&node->cache);
 	collapses_free(&node->collapses);
+	lease_desk_free(&node->leases);
 }
 
 int two_nodes_end(void **state)
@@ -362,6 +403,7 @@ void introduce(const char *url)
 			 0);
 	cache_unlock(at.a.cache);
 	peer.digest = peer_digest_take(&snapshot.bloom);
+	peer.digest->instance = at.a.instance;
 	view = peerset_new(&peer, 1);
 	peer_digest_unref(peer.digest);
 	assert_int_equal(worker_set_view(at.b.worker, view), 0);

@@ -19,6 +19,8 @@ enum { BIG = 300000 }; /* bytes of a body that comes in pieces */
 struct node {
 	struct cache *cache;
 	struct collapses *collapses;
+	struct lease_desk *leases;
+	uint64_t instance;
 	struct worker *worker;
 	struct worker_settings settings;
 	atomic_int outcomes[PEER_OUTCOMES];
