@@ -30,6 +30,7 @@ static void distance_compute(struct distance *d)
 	d->uncomputed = 0;
 	d->median_ms = answer_times_quantile(&d->times, 500);
 	d->slow_ms = answer_times_quantile(&d->times, 1000 - DISTANCE_SLOW);
+	d->hedge_ms = answer_times_quantile(&d->times, 1000 - DISTANCE_HEDGE);
 }
 
 void distance_answered(struct distance *d, int64_t ms, int64_t now_ms)
@@ -153,6 +154,30 @@ int64_t distance_timeout_ms(const struct distance *peer,
 	if (trip_ms && trip_ms <= DISTANCE_NEAR_MS)
 		return DISTANCE_WAIT_MIN_MS;
 	return distance_longer_ms(ms, DISTANCE_WAIT_MIN_MS);
+}
+
+int64_t distance_hedge_ms(const struct distance *peer)
+{
+	if (!distance_median_ms(peer))
+		return DISTANCE_HEDGE_UNKNOWN_MS;
+	return distance_longer_ms(peer->hedge_ms, DISTANCE_HEDGE_MIN_MS);
+}
+
+void distance_owes(struct distance *peer)
+{
+	peer->owed++;
+}
+
+/* What is known of it may have been forgotten meanwhile. */
+void distance_paid(struct distance *peer)
+{
+	if (peer->owed)
+		peer->owed--;
+}
+
+bool distance_stands_still(const struct distance *peer)
+{
+	return peer && peer->owed >= DISTANCE_OWED;
 }
 
 int64_t distance_budget_ms(int64_t timeout_ms)

@@ -51,6 +51,14 @@ enum {
 	DISTANCE_WAIT_MIN_MS = 100,
 	/* and at most while nothing is known of the origin */
 	DISTANCE_WAIT_MAX_MS = 1000,
+	/* it is slow after all but one in twenty of its answers, not before */
+	DISTANCE_HEDGE_MIN_MS = 10,
+	DISTANCE_HEDGE = 50, /* in a thousand */
+	/* or, if nothing is known of it, after */
+	DISTANCE_HEDGE_UNKNOWN_MS = 50,
+	/* it stands still while so many of its answers are owed for which
+	 * another's was taken */
+	DISTANCE_OWED = 3,
 	/* that is how long a peer is waited for in which no client waits */
 	DISTANCE_PROBE_MS = 1000,
 	/* and connected to; TCP repeats what it has lost there after as long */
@@ -67,10 +75,12 @@ struct distance {
 	unsigned answers; /* ever, up to DISTANCE_ENOUGH */
 	int64_t measured_ms;
 	int64_t median_ms, slow_ms; /* as computed last; 0: never */
+	int64_t hedge_ms;
 	unsigned uncomputed;	   /* times since then */
 	unsigned hits, asks;	   /* of a peer; faded */
 	unsigned renewed, renewals; /* the same */
 	unsigned passed_over;
+	unsigned owed; /* answers that nobody waits for any more */
 };
 
 /* An answer's header has come so long after the request was sent [ms]. */
@@ -115,6 +125,18 @@ bool distance_pass_over(struct distance *peer, int64_t now_ms);
  */
 int64_t distance_timeout_ms(const struct distance *peer,
 			    const struct distance *origin);
+
+/* After how long an answer is slow enough to ask another for it [ms]. Null as
+ * above. */
+int64_t distance_hedge_ms(const struct distance *peer);
+
+/* Another's answer was taken, as the peer was slow; and that answer has come
+ * after all, or it is clear that it will not. */
+void distance_owes(struct distance *peer);
+void distance_paid(struct distance *peer);
+
+/* Whether it owes so many that nobody should ask it more. Null as above. */
+bool distance_stands_still(const struct distance *peer);
 
 /* How long it may take to connect where no client waits for it [ms]: a second,
  * or three round trips, which are those of TLS. Null as above. */

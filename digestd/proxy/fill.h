@@ -63,6 +63,10 @@ struct fill {
 	struct node_lease lease; /* the way to the origin, in fill_lease.c */
 	struct lease_wish wish;	 /* of its request under way */
 	struct lease_answer told; /* by the last answer to one */
+	struct fill *hedge;  /* asks the origin beside it; null: none */
+	struct fill *hedged; /* of a hedge: the one that waits for the peer */
+	bool beats;	     /* a hedge that was first, and the other: */
+	bool beaten;	     /* it is over with the peer's header */
 	struct loop_timer timer; /* the machine's */
 
 	/* the fetch under way */
@@ -171,6 +175,9 @@ int fill_add_need(struct fill *f);
 /* Whether its answer says that it had; for others it says nothing any more. */
 bool fill_need_is_met(struct fill *f);
 
+/* Asks the origin; without memory f may be gone. */
+void fill_ask_origin(struct fill *f);
+
 /* Asks the origin for what is being answered; 0, or there is no memory. */
 int fill_ask_again(struct fill *f);
 
@@ -218,6 +225,33 @@ void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
  * Without memory its client gets the final response alone. */
 void fill_pass_interim(void *arg, struct fetch *fetch, unsigned status,
 		       const struct fields *fields);
+
+/* Hedges, in fill_hedge.c. */
+
+/* A peer is being asked, which has timeout_ms to begin its answer: it is hedged
+ * if it is slow. */
+void fill_hedge_watch(struct fill *f, unsigned timeout_ms);
+
+/* Now it is slow: NODE_THEN_HEDGE. */
+void fill_hedge_begin(struct fill *f);
+
+/* Ends f's hedge, if there is one. */
+void fill_hedge_end(struct fill *f);
+
+/* Nothing came of the peer: the hedge of f goes on in its place, and f is gone.
+ * False: there is none. */
+bool fill_hedge_goes_on(struct fill *f);
+
+/* The hedge has a header from the origin: true, it goes on for the client;
+ * false: it is of no use, and the hedge is gone. */
+bool fill_hedge_answers(struct fill *hedge, unsigned status);
+
+/* It is being freed. */
+void fill_hedge_forget(struct fill *f);
+
+/* Whether a peer may be asked for it: not if it owes too many answers. */
+bool fill_hedge_may_ask(const struct fill *f,
+			const struct peerset_peer *peer);
 
 /* One fetch for the cluster, in fill_lease.c. */
 

@@ -103,7 +103,10 @@ enum peer_outcome fill_judge(struct fill *f)
 /* The client's request; null: there is none. */
 static const struct server_request *fill_fetch_client(const struct fill *f)
 {
-	return f->client ? exchange_request(f->client->x) : NULL;
+	const struct request *client = f->hedged ? f->hedged->client
+						 : f->client;
+
+	return client ? exchange_request(client->x) : NULL;
 }
 
 /* Notes when, and for whom. */
@@ -186,6 +189,7 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 			&f->fetch))
 		return -1;
 	node_fill_ask(&f->node, NODE_ASK_PEER, f->asked_ms);
+	fill_hedge_watch(f, timeout_ms);
 	return 0;
 }
 
@@ -221,6 +225,23 @@ static void fill_fetch_begin_route(struct fill *f,
 		   route_too_far(&f->route));
 }
 
+/* Passes over those that are only probed, or not asked now. */
+static struct route_step fill_fetch_next(struct fill *f,
+					 const struct route_policy *policy)
+{
+	for (;;) {
+		const struct route_step next = route_next(
+			&f->route, policy, worker_now_ms(f->worker));
+
+		if (next.origin)
+			return next;
+		if (next.probe)
+			fill_probe(f, next.peer, (unsigned)next.timeout_ms);
+		else if (fill_hedge_may_ask(f, peerset_at(f->view, next.peer)))
+			return next;
+	}
+}
+
 /* Returns whether one is being asked. */
 static bool fill_fetch_ask_peers(struct fill *f)
 {
@@ -233,9 +254,7 @@ static bool fill_fetch_ask_peers(struct fill *f)
 	policy = fill_distance_policy(f);
 	if (!f->view)
 		fill_fetch_begin_route(f, &policy);
-	while ((next = route_next(&f->route, &policy, worker_now_ms(f->worker)))
-		       .probe)
-		fill_probe(f, next.peer, (unsigned)next.timeout_ms);
+	next = fill_fetch_next(f, &policy);
 	f->peer = next.origin ? NULL : peerset_at(f->view, next.peer);
 	if (next.origin)
 		return false;
@@ -384,8 +403,17 @@ static int fill_fetch_origin(struct fill *f)
 	return 0;
 }
 
+void fill_ask_origin(struct fill *f)
+{
+	f->past_peers = true;
+	if (fill_fetch_origin(f))
+		fill_free_if_over(f);
+}
+
 void fill_ask(struct fill *f)
 {
+	if (fill_hedge_goes_on(f))
+		return;
 	if (!f->past_peers &&
 	    (fill_fetch_ask_peers(f) || fill_lease_ask(f)))
 		return;

@@ -127,6 +127,10 @@ static bool fill_lease_ask_peer(struct fill *f, uint64_t instance)
 	if (n < 0)
 		return false;
 	f->peer = peerset_at(f->view, (size_t)n);
+	if (!fill_hedge_may_ask(f, f->peer)) {
+		f->peer = NULL;
+		return false;
+	}
 	f->lease.asks = true;
 	worker_add(&f->worker->counters.lease_queries, 1);
 	if (!fill_ask_peer(f, fill_lease_timeout_ms(f)))

@@ -309,10 +309,14 @@ static void fill_then(struct fill *f, enum node_fill_then then)
 		if (fill_ask_again(f))
 			fill_no_memory(f);
 		break;
+	case NODE_THEN_HEDGE:
+		fill_hedge_begin(f);
+		break;
 	case NODE_THEN_NEXT:
 		fill_ask(f);
 		break;
 	case NODE_THEN_END:
+		fill_hedge_end(f);
 		fill_free_if_over(f);
 		break;
 	}
@@ -393,7 +397,7 @@ static enum node_head fill_read_peer_304(struct fill *f,
 	f->rtt_ms = fill_lease_waits(f) ? 0 : fill_elapsed_ms(f);
 	f->verdict = fill_judge_refreshed(f, f->refreshed);
 	fill_distance_answered(f);
-	if (f->verdict == OUTCOME_HIT)
+	if (f->verdict == OUTCOME_HIT && !f->beaten)
 		return NODE_HEAD_CONFIRMS;
 	cached_unref(&f->refreshed);
 	return NODE_HEAD_UNUSABLE;
@@ -443,7 +447,7 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	f->verdict = fill_judge_slices(f, head);
 	fill_distance_answered(f);
 	f->stale_at_peer |= f->verdict == OUTCOME_STALE;
-	if (f->node.purpose == NODE_FOR_SLICES)
+	if (f->node.purpose == NODE_FOR_SLICES || f->beaten)
 		return NODE_HEAD_UNUSABLE;
 	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
 					 : NODE_HEAD_UNUSABLE;
@@ -553,6 +557,8 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 	struct fill_work d = { .f = f, .step = &step };
 
 	(void)fetch;
+	if (f->hedged && !fill_hedge_answers(f, status))
+		return;
 	if (status == 101 && !fill_tunnel_is_allowed(f, fields)) {
 		fill_refuse_answer(f);
 		return;
@@ -565,6 +571,8 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 						    : fill_read_origin)(
 			f, status, fields, body_len);
 	}
+	if (in.head != NODE_HEAD_UNUSABLE)
+		fill_hedge_end(f);
 	step = node_fill_step(&f->node, &in);
 	fill_carry_out(&d);
 	if (step.actions & NODE_ADMIT)

@@ -132,6 +132,7 @@ static struct cachestatus reply_status_of_cached(const struct request *r)
 		status.fwd_status = f->fwd_status;
 		status.stored = f->kept;
 		status.peer = f->peer ? f->peer->name : NULL;
+		status.detail = f->beats ? "hedge" : NULL;
 	}
 	if (f && f->source != SOURCE_NONE)
 		status.how = CACHESTATUS_FORWARDED;
@@ -449,6 +450,7 @@ static int reply_fetched_fields(const struct request *r, struct fields *f)
 		.stored = fill->node.keep == NODE_KEEP_YES &&
 			  fill->node.body_len >= 0,
 		.peer = fill->peer ? fill->peer->name : NULL,
+		.detail = fill->beats ? "hedge" : NULL,
 	};
 
 	if (fields_copy(&fill->response, f))

@@ -80,6 +80,7 @@ struct worker_origin {
 	X(unsigned, peer_first_byte_ms,   peer_timeout_ms,      "of one peer; 0: by its distance") \
 	X(unsigned, peer_budget_ms,       peer_budget_ms,       "of all peers asked for one request; 0: the same") \
 	X(unsigned, peer_tries,           peer_tries,           "peers asked for one request at most") \
+	X(unsigned, peer_hedges,          peer_hedges,          "of a hundred questions to peers; see node_hedge.h") \
 	X(bool,     leases,               leases,               "one fetch for the cluster") \
 	X(unsigned, lease_wait_ms,        lease_wait_ms,        "for another node's fetch") \
 	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
@@ -164,6 +165,9 @@ struct worker_shared {
 	X(local_hits,      "answered from the store") \
 	X(revalidated,     "stale objects that the origin confirmed") \
 	X(revalidated_by_peers, "stale objects that a peer's fresh copy confirmed") \
+	X(hedges,          "origin fetches beside a peer that was slow to answer") \
+	X(hedges_won,      "of them: the origin answered first") \
+	X(hedges_held_back, "slow answers of peers that were not hedged, as there were too many") \
 	X(remote_hits,     "answered by a peer") \
 	X(misses,          "answered by the origin") \
 	X(collapsed,       "answered by another request's fetch") \

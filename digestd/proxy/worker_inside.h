@@ -8,6 +8,7 @@
 
 #include "digestd/fetch/fetch.h"
 #include "digestd/mesh/distance_table.h"
+#include "digestd/node/node_hedge.h"
 #include "digestd/node/node_lease.h"
 #include "digestd/node/node_memory.h"
 #include "digestd/os/log.h"
@@ -47,6 +48,7 @@ struct worker {
 	struct heard_by heard_by; /* what they have said */
 	struct ready ready;
 	struct node_lease_worth lease_worth, renewal_worth;
+	struct node_hedges hedges;
 
 	pthread_t thread;
 	bool started;

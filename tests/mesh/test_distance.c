@@ -96,6 +96,41 @@ static void test_renewals_pay(void **state)
 	assert_true(distance_renewal_pays(NULL, &origin));
 }
 
+/* Slow is what one in twenty exceed, and never before some time. */
+static void test_what_is_hedged(void **state)
+{
+	struct distance peer = { 0 };
+
+	(void)state;
+	assert_int_equal(distance_hedge_ms(NULL), DISTANCE_HEDGE_UNKNOWN_MS);
+	distance_late(&peer, 100, 1); /* that says only what it is not */
+	assert_int_equal(distance_hedge_ms(&peer), DISTANCE_HEDGE_UNKNOWN_MS);
+	measure(&peer, 1, 0, 0);
+	assert_int_equal(distance_hedge_ms(&peer), DISTANCE_HEDGE_MIN_MS);
+	measure(&peer, 47, 0, 0);
+	assert_int_equal(distance_hedge_ms(&peer), 47);
+	measure(&peer, 47, 255, 10);
+	assert_int_equal(distance_hedge_ms(&peer), 255);
+	measure(&peer, 47, 255, 50);
+	assert_int_equal(distance_hedge_ms(&peer), 47);
+}
+
+static void test_who_owes_answers(void **state)
+{
+	struct distance peer = { 0 };
+
+	(void)state;
+	assert_false(distance_stands_still(NULL));
+	distance_paid(&peer);
+	for (int i = 0; i < DISTANCE_OWED; i++) {
+		assert_false(distance_stands_still(&peer));
+		distance_owes(&peer);
+	}
+	assert_true(distance_stands_still(&peer));
+	distance_paid(&peer);
+	assert_false(distance_stands_still(&peer));
+}
+
 /* Old outcomes fade, failures are none. */
 static void test_outcomes_fade(void **state)
 {
@@ -295,6 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pays),
 		cmocka_unit_test(test_renewals_pay),
+		cmocka_unit_test(test_what_is_hedged),
+		cmocka_unit_test(test_who_owes_answers),
 		cmocka_unit_test(test_outcomes_fade),
 		cmocka_unit_test(test_one_in_so_many_measures),
 		cmocka_unit_test(test_what_was_slow),

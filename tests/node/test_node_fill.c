@@ -24,6 +24,7 @@ static const unsigned successors[NODE_FILL_STATES][NODE_EVENTS] = {
 		[NODE_HEAD]  = S(ASK_PEER) | S(COLLECT_PEER) | S(CUT_PEER) |
 			       S(LANDED),
 		[NODE_BROKE] = S(LANDED),
+		[NODE_TIMER] = S(ASK_PEER),
 		[NODE_LEFT]  = S(ASK_PEER) | S(LANDED),
 	},
 	[NODE_COLLECT_PEER] = {

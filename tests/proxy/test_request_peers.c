@@ -11,6 +11,7 @@
 
 #include "digestd/cache/cache.h"
 #include "digestd/fetch/fetch.h"
+#include "digestd/mesh/distance.h"
 #include "digestd/mesh/invalidation_log.h"
 #include "digestd/os/loop.h"
 #include "tests/loopback.h"
@@ -182,6 +183,7 @@ struct bad_peer {
 	int listen_fd;
 	const char *text;
 	bool hang;
+	unsigned late_ms; /* before it says so */
 	atomic_int fd; /* the connection; -1: none yet */
 };
 
@@ -194,7 +196,8 @@ static void *run_bad_peer(void *arg)
 	if (fd < 0)
 		return NULL;
 	atomic_store(&bad->fd, fd);
-	if (recv(fd, request, sizeof(request), 0) > 0)
+	if (recv(fd, request, sizeof(request), 0) > 0 &&
+	    !usleep(1000 * bad->late_ms))
 		send(fd, bad->text, strlen(bad->text), MSG_NOSIGNAL);
 	if (bad->hang) /* until the other side gives up, or the test ends it */
 		recv(fd, request, sizeof(request), 0);
@@ -279,6 +282,98 @@ static void bad_peers_harm_nobody(void **state)
 		close(bad.fd);
 		close(bad.listen_fd);
 	}
+}
+
+/* A peer of which nothing is known is slow after DISTANCE_HEDGE_UNKNOWN_MS: the
+ * first usable answer counts. */
+static void slow_peers_are_hedged(void **state)
+{
+	enum { LATE_MS = 3 * DISTANCE_HEDGE_UNKNOWN_MS };
+	/* clang-format off */
+	static const struct {
+		const char *target, *text;
+		bool hang;
+		const char *has;
+		enum peer_outcome outcome; /* of the peer, in any case */
+	} rows[] = {
+		{ "/hit", "", true, "detail=\"hedge\"", OUTCOME_FAILED },
+		{ "/once-never", OK "Content-Length: 4\r\n\r\npeer", true, "detail=\"peer=a\"", OUTCOME_HIT },
+		{ "/once-error", OK "Content-Length: 4\r\n\r\npeer", true, "detail=\"peer=a\"", OUTCOME_HIT },
+		{ "/hit", OK "Content-Length: 4\r\n\r\npeer", true, "detail=\"hedge\"", OUTCOME_HIT },
+		/* it ends while the origin has not answered: that goes on */
+		{ "/once-late", GONE "Cache-Status: a; fwd=uri-miss\r\n\r\n", false, "\r\n\r\nlate", OUTCOME_FALSE_HIT },
+		{ "/once-late", "garbage", false, "\r\n\r\nlate", OUTCOME_FAILED },
+		{ "/once-error", "garbage", false, NULL, OUTCOME_FAILED },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bad_peer bad = { .text = rows[i].text,
+					.hang = rows[i].hang,
+					.late_ms = LATE_MS, .fd = -1 };
+		pthread_t thread;
+		unsigned port;
+		char url[64];
+
+		if (i) {
+			two_nodes_end(state);
+			two_nodes_begin(state);
+		}
+		at.b.settings.peer_hedges = 5;
+		at.b.settings.peer_first_byte_ms = 2000;
+		at.b.settings.peer_budget_ms = 2000;
+		assert_int_equal(worker_reconfigure(at.b.worker,
+						    &at.b.settings), 0);
+		bad.listen_fd = loopback_listen(&port);
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+		pthread_create(&thread, NULL, run_bad_peer, &bad);
+		free(ask(port_a(), "GET", rows[i].target, ""));
+		introduce(url);
+		expect(ask(port_b(), "GET", rows[i].target, ""),
+		       rows[i].has ? 200 : 500, rows[i].has);
+		/* a hedge that failed is asked again when the peer has, too */
+		assert_int_equal(atomic_load(&at.seen), rows[i].has ? 2 : 3);
+		if (!*rows[i].text)
+			shutdown(bad.fd, SHUT_RDWR);
+		await_outcome(rows[i].outcome, 1);
+		shutdown(bad.fd, SHUT_RDWR);
+		pthread_join(thread, NULL);
+		close(bad.fd);
+		close(bad.listen_fd);
+	}
+}
+
+/* Nobody is left of a question that two are asked, when its client is gone. */
+static void clients_leave_hedges(void **state)
+{
+	struct bad_peer bad = { .text = "", .hang = true, .fd = -1 };
+	pthread_t thread;
+	unsigned port;
+	char url[64];
+	int client;
+
+	(void)state;
+	at.b.settings.peer_hedges = 5;
+	at.b.settings.peer_first_byte_ms = 2000;
+	at.b.settings.peer_budget_ms = 2000;
+	assert_int_equal(worker_reconfigure(at.b.worker, &at.b.settings), 0);
+	bad.listen_fd = loopback_listen(&port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	pthread_create(&thread, NULL, run_bad_peer, &bad);
+	free(ask(port_a(), "GET", "/once-never", ""));
+	introduce(url);
+	client = loopback_dial(port_b());
+	say(client, "GET /once-never HTTP/1.1\r\nHost: h\r\n\r\n");
+	for (int i = 0; i < 20000 && atomic_load(&at.seen) < 2; i++)
+		usleep(1000);
+	close(client);
+	/* the origin's, by the worker */
+	for (int i = 0; i < 20000 && atomic_load(&at.gone) < 1; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&at.gone), 1);
+	pthread_join(thread, NULL); /* the peer's, too */
+	close(bad.fd);
+	close(bad.listen_fd);
 }
 
 /* A peer that has failed gets its chance, and no client waits for it. */
@@ -389,6 +484,8 @@ int main(void)
 		TEST(what_was_purged_is_not_got_from_a_peer),
 		TEST(dead_peers_cost_nothing_but_time),
 		TEST(bad_peers_harm_nobody),
+		TEST(slow_peers_are_hedged),
+		TEST(clients_leave_hedges),
 		TEST(clients_do_not_wait_for_a_probe),
 		TEST(a_probe_that_is_answered),
 		TEST(a_peer_stalls_when_the_client_has_left),

@@ -203,6 +203,13 @@ static void origin_request(void *arg, struct exchange *x)
 		reply_slowly(x, &f, strchr(t, '?') == NULL, true);
 	} else if (starts(t, "/etag")) {
 		reply_validated(x, &f);
+	} else if (starts(t, "/once")) {
+		if (atomic_load(&at.seen) == 1)
+			exchange_reply_copy(x, 200, &f, "once", 4);
+		else if (starts(t, "/once-error"))
+			exchange_reply_error(x, 500, NULL);
+		else if (starts(t, "/once-late"))
+			reply_late(x);
 	} else if (starts(t, "/aged")) {
 		reply_aged(x, &f, t);
 	} else if (starts(t, "/cookie")) {
@@ -251,6 +258,7 @@ static void origin_done(void *arg, struct exchange *x, enum exchange_end end)
 	(void)arg;
 	atomic_fetch_add(&at.gone, end == EXCHANGE_ABORTED);
 	if (s && (starts(exchange_request(x)->target, "/late") ||
+		  starts(exchange_request(x)->target, "/once") ||
 		  starts(exchange_request(x)->target, "/aged")))
 		slow_release(s);
 }

@@ -26,7 +26,7 @@ SLOW = float(os.environ.get("SCD_TEST_SLOW", "1"))
 # How long nodes wait for peers in scenarios, and where slow ones are the point:
 # as if not configured.
 PATIENT = {"peer_connect_timeout": "10s", "peer_timeout": "10s",
-           "peer_budget": "10s"}
+           "peer_budget": "10s", "peer_hedges": "0"}
 IMPATIENT = dict.fromkeys(PATIENT)
 
 
