@@ -39,11 +39,17 @@ bool node_ask_is_shareable(const struct node_ask *a)
 	return a->cacheable && a->get && node_ask_is_for_all(a);
 }
 
+bool node_ask_may_pass_on_part(const struct node_ask *a)
+{
+	return a->ranged && a->get && node_ask_is_for_all_ranges(a) &&
+	       !fields_get(a->request, "If-Range");
+}
+
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale)
 {
 	return a->cacheable && !has_stale && a->cc->max_age != 0 &&
 	       !(a->unheard && (a->ranged || a->for_slices)) &&
-	       node_ask_is_for_all(a);
+	       (node_ask_is_for_all(a) || node_ask_may_pass_on_part(a));
 }
 
 bool node_ask_may_renew_at_peers(const struct node_ask *a,

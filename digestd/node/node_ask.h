@@ -31,14 +31,18 @@ enum { NODE_ASK_SLICES = 8 }; /* that are asked for at a time */
  * whole slices, which may be stored: by that Range. */
 bool node_ask_align(const struct node_ask *a, char range[SLICES_RANGE]);
 
+/* Whether a peer's part is the answer, as it comes, and nobody else's: its
+ * range is as the client asks for it, of whatever version is there. */
+bool node_ask_may_pass_on_part(const struct node_ask *a);
+
 /* Whether one response may answer several requests like this one. */
 bool node_ask_is_shareable(const struct node_ask *a);
 
 /*
  * Whether peers may be asked. What only origins can do, they are not asked for:
  * to confirm what is stale here (has_stale), to answer anew or for one client,
- * to send a range that is not of whole slices. Nor are they for slices that may
- * not be kept: those are sent from the store.
+ * to send a range of this version only, unless in whole slices. Nor are they for
+ * slices that may not be kept: those are sent from the store.
  */
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
 

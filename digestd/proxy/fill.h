@@ -209,6 +209,9 @@ unsigned fill_elapsed_ms(const struct fill *f);
 /* What the header of a peer's answer (fill_take_response()) says. */
 enum peer_outcome fill_judge(struct fill *f);
 
+/* The same of a 206: as it is, it answers the client alone. */
+enum peer_outcome fill_judge_part(struct fill *f);
+
 /* Counts what came of asking the peer, and reports it; rtt_ms 0: not known. */
 void fill_record_outcome(struct fill *f, enum peer_outcome kind,
 			 unsigned rtt_ms);
@@ -391,6 +394,9 @@ size_t fill_cut_skips(const struct fill *f, size_t len);
 void fill_cut_skip(struct fill *f, size_t len);
 
 /* What a response does to the store, in fill_store.c. */
+
+/* Takes the freshness of f->response, of this status. */
+void fill_take_freshness(struct fill *f);
 
 /* Whether a large object may be stored in slices, by the header of f->response
  * as that of a 200; then f->place is where, and f->freshness its own. */

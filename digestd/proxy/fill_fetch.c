@@ -98,6 +98,21 @@ enum peer_outcome fill_judge(struct fill *f)
 	return node_answer_of_peer(&answer);
 }
 
+enum peer_outcome fill_judge_part(struct fill *f)
+{
+	const struct node_ask ask = question_ask(f->q, &f->in);
+	enum peer_outcome verdict;
+
+	if (f->aligned || f->stale || !f->client ||
+	    !node_ask_may_pass_on_part(&ask))
+		return OUTCOME_VARIANT;
+	f->status = 200; /* of which it is a part */
+	fill_take_freshness(f);
+	verdict = fill_judge(f);
+	f->status = 206;
+	return verdict;
+}
+
 /* Asking */
 
 /* The client's request; null: there is none. */
@@ -140,15 +155,13 @@ static int fill_fetch_copy_host(const struct fill *f, char *host, size_t cap)
 	return 0;
 }
 
-/* How the request came, and to which host it goes. */
-static struct forward_request fill_fetch_route(const struct fill *f,
-					       const char *host)
+/* How the request came. */
+static struct forward_request fill_fetch_route(const struct fill *f)
 {
 	const struct server_request *in = fill_fetch_client(f);
 
 	return (struct forward_request){
 		.node = f->q->settings->node,
-		.host = host,
 		.minor = in ? in->minor : 1,
 		.http2 = in && in->http2,
 	};
@@ -158,7 +171,7 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 {
 	const struct worker_settings *set = f->q->settings;
 	char host[300];
-	struct forward_request how = fill_fetch_route(f, host);
+	struct forward_request how = fill_fetch_route(f);
 	struct fetch_limits limits = {
 		.connect_ms = fill_distance_connect_ms(f, timeout_ms),
 		.first_byte_ms = timeout_ms,
@@ -175,6 +188,7 @@ int fill_ask_peer(struct fill *f, unsigned timeout_ms)
 		.tls = set->peer_client_tls,
 	};
 
+	how.host = host;
 	fill_fetch_begin_asking(f, SOURCE_PEER);
 	f->node.pace_ms = fill_distance_pace_ms(f, timeout_ms);
 	/* it may come as slowly as from the origin */
@@ -341,7 +355,7 @@ static int fill_fetch_from_origin(struct fill *f)
 	const struct worker_settings *set = f->q->settings;
 	const struct server_request *in = fill_fetch_client(f);
 	char host[300], url[320];
-	struct forward_request how = fill_fetch_route(f, host);
+	struct forward_request how = fill_fetch_route(f);
 	struct fetch_limits limits = {
 		.connect_ms = set->origin_connect_ms,
 		.first_byte_ms = set->origin_first_byte_ms,
@@ -366,6 +380,7 @@ static int fill_fetch_from_origin(struct fill *f)
 		.tls = set->origin_tls,
 	};
 
+	how.host = host;
 	if (fill_fetch_copy_host(f, host, sizeof(host)))
 		return -1;
 	if (f->q->forward)

@@ -412,7 +412,9 @@ static enum peer_outcome fill_judge_slices(struct fill *f, enum node_head head)
 	if (changed && f->status < 300)
 		return OUTCOME_STALE;
 	if (f->status == 206)
-		return OUTCOME_VARIANT;
+		return fill_judge_part(f);
+	if (f->status == 416 && f->client && question_is_ranged(f->q, &f->in))
+		return OUTCOME_VARIANT; /* the origin may have more */
 	outcome = fill_judge(f);
 	/* that it holds something else is no fault of a peer; and another
 	 * version is not sent whole to who wants a part of it */

@@ -211,6 +211,15 @@ int fill_take_response(struct fill *f, unsigned status,
 		       : 0;
 }
 
+void fill_take_freshness(struct fill *f)
+{
+	const struct exchange_times times = fill_store_times(f);
+	struct response_facts facts;
+
+	question_read_response(f->q, f->status, &f->response, &facts);
+	freshness_init(&f->freshness, &facts, &times);
+}
+
 bool fill_may_cut(struct fill *f)
 {
 	const struct exchange_times times = fill_store_times(f);

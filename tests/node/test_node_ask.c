@@ -52,7 +52,8 @@ static const struct {
 	{ HEAD, { "Cache-Control", "max-age=0" }, false, false, false },
 	{ GET, { "Cache-Control", "max-age=1" }, true, true, true },
 	{ GET, { "Cache-Control", "min-fresh=1" }, true, true, true },
-	{ GET, { "Range", "bytes=0-1" }, false, false, true },
+	{ GET, { "Range", "bytes=0-1" }, false, true, true },
+	{ HEAD, { "Range", "bytes=0-1" }, false, false, false },
 	{ GET, { "Authorization", "Basic eDp5" }, false, false, false },
 };
 /* clang-format on */
@@ -83,6 +84,27 @@ static void who_is_asked(void **arg)
 				 who_rows[i].renewed);
 		assert_false(node_ask_may_renew_at_peers(&ask, &never));
 		assert_false(node_ask_may_renew_at_peers(&ask, &none));
+		fields_free(&f);
+	}
+}
+
+/* A part is passed on as it comes, unless it has to be of one version. */
+static void parts_of_peers(void **arg)
+{
+	static const struct pair both[] = { { "Range", "bytes=-1" },
+					    { "If-Range", "\"a\"" } };
+
+	(void)arg;
+	for (size_t n = 0; n <= NROWS(both); n++) {
+		struct cachecontrol cc;
+		struct node_ask ask;
+		struct fields f;
+
+		fill(&f, both, n);
+		cachecontrol_request(&f, &cc);
+		ask = ask_by(GET, &f, &cc);
+		assert_int_equal(node_ask_may_pass_on_part(&ask), n == 1);
+		assert_int_equal(node_ask_may_be_at_peers(&ask, false), n < 2);
 		fields_free(&f);
 	}
 }
@@ -241,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_asked),
+		cmocka_unit_test(parts_of_peers),
 		cmocka_unit_test(whole_slices_are_for_all),
 		cmocka_unit_test(slices_wait_for_who_was_not_heard),
 		cmocka_unit_test(conditions),

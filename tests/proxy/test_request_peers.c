@@ -159,6 +159,43 @@ static void what_was_purged_is_not_got_from_a_peer(void **state)
 	assert_int_equal(atomic_load(&at.b.outcomes[OUTCOME_STALE]), 1);
 }
 
+/* Parts are had from peers, if not of a version that the client names. */
+static void a_peer_answers_with_parts(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *fields, *has;
+		unsigned status;
+		int seen; /* of them one before */
+		enum peer_outcome outcome;
+	} rows[] = {
+		{ "Range: bytes=-2\r\n", "detail=\"peer=a\"", 206, 1, OUTCOME_HIT },
+		{ "Range: bytes=-2\r\n", "\r\n\r\nit", 206, 1, OUTCOME_HIT },
+		{ "Range: bytes=1-2\r\n", "Content-Range: bytes 1-2/4\r\n", 206, 1, OUTCOME_HIT },
+		{ "Range: bytes=0-0,2-2\r\n", "/hit", 200, 1, OUTCOME_HIT },
+		{ "Range: bytes=7-\r\n", "fwd-status=200", 416, 2, OUTCOME_VARIANT },
+		{ "Range: bytes=-2\r\nCache-Control: no-cache\r\n", "fwd-status=200", 206, 2, OUTCOME_FAILED },
+		{ "Range: bytes=-2\r\nIf-Range: \"x\"\r\n", "/hit", 200, 2, OUTCOME_FAILED },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (i) {
+			two_nodes_end(state);
+			two_nodes_begin(state);
+		}
+		free(ask(port_a(), "GET", "/hit", ""));
+		introduce(NULL);
+		expect(ask(port_b(), "GET", "/hit", rows[i].fields),
+		       rows[i].status, rows[i].has);
+		assert_int_equal(atomic_load(&at.seen), rows[i].seen);
+		/* FAILED: it was not asked */
+		assert_int_equal(
+			atomic_load(&at.b.outcomes[rows[i].outcome]),
+			rows[i].outcome != OUTCOME_FAILED);
+	}
+}
+
 /* Content-Length is that of the body that HEAD does not get. */
 static void a_peer_answers_head_with_its_length(void **state)
 {
@@ -480,6 +517,7 @@ int main(void)
 		TEST(what_is_stale_is_asked_about_at_peers),
 		TEST(peers_wait_for_renewals),
 		TEST(a_peer_answers_head_with_its_length),
+		TEST(a_peer_answers_with_parts),
 		TEST(what_was_invalidated_is_not_got_from_a_peer),
 		TEST(what_was_purged_is_not_got_from_a_peer),
 		TEST(dead_peers_cost_nothing_but_time),
