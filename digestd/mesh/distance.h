@@ -51,9 +51,10 @@ enum {
 	DISTANCE_WAIT_MIN_MS = 100,
 	/* and at most while nothing is known of the origin */
 	DISTANCE_WAIT_MAX_MS = 1000,
-	/* it is slow after all but one in twenty of its answers, not before */
+	/* it is slow after all but so many in a thousand of its answers, so
+	 * that 99 % of what it has still comes from there; not before */
+	DISTANCE_HEDGE = 10,
 	DISTANCE_HEDGE_MIN_MS = 10,
-	DISTANCE_HEDGE = 50, /* in a thousand */
 	/* or, if nothing is known of it, after */
 	DISTANCE_HEDGE_UNKNOWN_MS = 50,
 	/* it stands still while so many of its answers are owed for which
