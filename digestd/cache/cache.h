@@ -154,6 +154,17 @@ void cache_lookup(struct cache_reader *reader, const struct scd_key *key,
 		  const struct fields *request, struct cache_found *found);
 
 /*
+ * The hottest responses in memory, as far as the policy of eviction can tell,
+ * hottest first, each with one user more: up to `n`, and up to so many bytes
+ * of bodies. Of all that is there for long it looks at CACHE_HOTTEST. Those of
+ * large objects and of slices are left out, and what is on probation. Returns
+ * how many there are.
+ */
+enum { CACHE_HOTTEST = 65536 };
+size_t cache_hottest(struct cache *cache, struct cached **out, size_t n,
+		     uint64_t bytes);
+
+/*
  * When cache_get() found nothing: whether it is on disk, and is being read now;
  * the read's loop and call are the caller's to set, and read->found its result.
  * Small bodies come into memory, and stay there as long as others let them;

@@ -80,6 +80,13 @@ struct eviction_policy {
 	 * goes (after: EVICTION_NONE), or the one after such a guess; null: it
 	 * cannot. */
 	uint32_t (*foresee)(const struct eviction *e, uint32_t after);
+	/* The other way round, and no guess: the slot that came, or was used,
+	 * last; then the one before such a slot; EVICTION_NONE: no more. Null:
+	 * it has no such order. */
+	uint32_t (*recall)(const struct eviction *e, uint32_t before);
+	/* Whether a slot was used since the policy last looked at it; null: it
+	 * does not say, or its order does. */
+	bool (*was_used)(const struct eviction *e, uint32_t slot);
 };
 
 /* All policies; a null ends the list. */
@@ -175,6 +182,23 @@ static inline uint32_t eviction_foresee(const struct eviction *e,
 	if (!e->policy->foresee)
 		return EVICTION_NONE;
 	return e->policy->foresee(e, after);
+}
+
+/* The slot that came, or was used, last (before: EVICTION_NONE), or the one
+ * before that one; EVICTION_NONE: no more, or there is no such order. */
+static inline uint32_t eviction_recall(const struct eviction *e,
+				       uint32_t before)
+{
+	if (!e->policy->recall)
+		return EVICTION_NONE;
+	return e->policy->recall(e, before);
+}
+
+/* Whether a slot was used of late, as far as the policy knows apart from that
+ * order. */
+static inline bool eviction_was_used(const struct eviction *e, uint32_t slot)
+{
+	return e->policy->was_used && e->policy->was_used(e, slot);
 }
 
 #endif

@@ -38,5 +38,7 @@ const struct eviction_policy eviction_clock = {
 	.remove = queued_remove,
 	.evict = eviction_clock_evict,
 	.foresee = queued_foresee,
+	.recall = queued_recall,
+	.was_used = queued_was_marked,
 	.prefetch = queued_prefetch_marked,
 };

@@ -26,4 +26,5 @@ const struct eviction_policy eviction_fifo = {
 	.remove = queued_remove,
 	.evict = queued_evict,
 	.foresee = queued_foresee,
+	.recall = queued_recall,
 };

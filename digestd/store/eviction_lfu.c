@@ -180,5 +180,6 @@ const struct eviction_policy eviction_lfu = {
 	.remove = eviction_lfu_drop,
 	.evict = eviction_lfu_evict,
 	.foresee = eviction_lfu_foresee,
+	.recall = queued_recall,
 	.prefetch = eviction_lfu_prefetch,
 };

@@ -32,5 +32,6 @@ const struct eviction_policy eviction_lru = {
 	.remove = queued_remove,
 	.evict = queued_evict,
 	.foresee = queued_foresee,
+	.recall = queued_recall,
 	.prefetch = eviction_lru_prefetch,
 };

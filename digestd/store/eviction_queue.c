@@ -147,3 +147,15 @@ uint32_t queued_foresee(const struct eviction *e, uint32_t after)
 
 	return queue_foresee(links, after, links[0].newer);
 }
+
+uint32_t queued_recall(const struct eviction *e, uint32_t before)
+{
+	return queue_recall(((const struct queued *)e)->links, 0, before);
+}
+
+bool queued_was_marked(const struct eviction *e, uint32_t slot)
+{
+	const struct queued *q = (const struct queued *)e;
+
+	return __atomic_load_n(&q->mark[slot], __ATOMIC_RELAXED);
+}

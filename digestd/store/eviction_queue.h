@@ -81,6 +81,17 @@ static inline uint32_t queue_foresee(const struct queue_link *l,
 	return node - QUEUE_HEADS;
 }
 
+/* The slot in front of another one, or of none the newest of a queue;
+ * EVICTION_NONE: there is none. */
+static inline uint32_t queue_recall(const struct queue_link *l, uint32_t head,
+				    uint32_t before)
+{
+	uint32_t node = before == EVICTION_NONE ? head : queue_node(before);
+
+	node = l[node].older;
+	return node < QUEUE_HEADS ? EVICTION_NONE : node - QUEUE_HEADS;
+}
+
 static inline bool queue_empty(const struct queue_link *l, uint32_t head)
 {
 	return l[head].newer == head;
@@ -136,5 +147,9 @@ void queued_remove(struct eviction *e, uint32_t slot);
 /* The oldest of queue 0 goes; is fetched. */
 uint32_t queued_evict(struct eviction *e);
 uint32_t queued_foresee(const struct eviction *e, uint32_t after);
+
+/* The newest of queue 0, or the one in front; whether a slot is marked. */
+uint32_t queued_recall(const struct eviction *e, uint32_t before);
+bool queued_was_marked(const struct eviction *e, uint32_t slot);
 
 #endif

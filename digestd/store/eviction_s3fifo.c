@@ -158,6 +158,25 @@ static uint32_t eviction_s3fifo_foresee(const struct eviction *e,
 	return slot;
 }
 
+/* The main queue, whose objects were used, and then the small one. */
+static uint32_t eviction_s3fifo_recall(const struct eviction *e,
+				       uint32_t before)
+{
+	const struct s3fifo *s = (const struct s3fifo *)e;
+	unsigned queue = before == EVICTION_NONE ?
+				 MAIN : eviction_s3fifo_queue_of(s, before);
+	uint32_t slot = queue_recall(s->q.links, queue, before);
+
+	if (slot == EVICTION_NONE && queue == MAIN)
+		slot = queue_recall(s->q.links, SMALL, EVICTION_NONE);
+	return slot;
+}
+
+static bool eviction_s3fifo_was_used(const struct eviction *e, uint32_t slot)
+{
+	return eviction_s3fifo_uses_of((const struct s3fifo *)e, slot);
+}
+
 const struct eviction_policy eviction_s3fifo = {
 	.name = "s3fifo",
 	.about = "a small queue before the main one, and its ghosts",
@@ -171,5 +190,7 @@ const struct eviction_policy eviction_s3fifo = {
 	.remove = eviction_s3fifo_drop,
 	.evict = eviction_s3fifo_evict,
 	.foresee = eviction_s3fifo_foresee,
+	.recall = eviction_s3fifo_recall,
+	.was_used = eviction_s3fifo_was_used,
 	.prefetch = queued_prefetch_marked,
 };

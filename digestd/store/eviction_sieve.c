@@ -68,5 +68,7 @@ const struct eviction_policy eviction_sieve = {
 	.remove = eviction_sieve_drop,
 	.evict = eviction_sieve_evict,
 	.foresee = eviction_sieve_foresee,
+	.recall = queued_recall,
+	.was_used = queued_was_marked,
 	.prefetch = queued_prefetch_marked,
 };

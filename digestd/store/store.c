@@ -368,6 +368,13 @@ size_t store_remove_if(struct store *s, const struct keypart *part,
 	return walk.removed;
 }
 
+void store_visit_hottest(const struct store *s, uint32_t most,
+			 bool (*each)(void *arg, struct store_entry *e),
+			 void *arg)
+{
+	store_room_visit_hottest(s->room, most, each, arg);
+}
+
 void store_stats(const struct store *s, struct store_stats *out)
 {
 	struct store_room_stats room;

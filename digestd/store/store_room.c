@@ -267,6 +267,36 @@ void store_room_touch_shared(struct store_room *room,
 		eviction_share_hit(room->eviction, slot);
 }
 
+/* In the policy's order, or in that of the slots where it has none. */
+static uint32_t store_room_recall(const struct store_room *room,
+				  uint32_t before)
+{
+	uint32_t slot = before;
+
+	if (room->eviction->policy->recall)
+		return eviction_recall(room->eviction, before);
+	do
+		slot = slot == EVICTION_NONE ? 0 : slot + 1;
+	while (slot < room->nplaces && !store_room_at(room, slot));
+	return slot < room->nplaces ? slot : EVICTION_NONE;
+}
+
+void store_room_visit_hottest(const struct store_room *room, uint32_t most,
+			      bool (*each)(void *arg, struct store_entry *e),
+			      void *arg)
+{
+	for (int used = 1; used >= 0; used--) {
+		uint32_t slot = store_room_recall(room, EVICTION_NONE);
+
+		for (uint32_t n = 0; slot != EVICTION_NONE && n < most; n++) {
+			if (eviction_was_used(room->eviction, slot) == used &&
+			    !each(arg, room->places[slot].entry))
+				return;
+			slot = store_room_recall(room, slot);
+		}
+	}
+}
+
 void store_room_stats(const struct store_room *room,
 		      struct store_room_stats *out)
 {

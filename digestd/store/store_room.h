@@ -93,6 +93,15 @@ bool store_room_shares_touches(const struct store_room *room);
 void store_room_touch_shared(struct store_room *room,
 			     const struct store_entry *e);
 
+/*
+ * Calls back for entries, the hottest ones first as far as the policy can tell:
+ * those that were used of late, then the others, each from the newest to the
+ * oldest. Ends when it is told false, or has looked at `most` entries, twice.
+ */
+void store_room_visit_hottest(const struct store_room *room, uint32_t most,
+			      bool (*each)(void *arg, struct store_entry *e),
+			      void *arg);
+
 /* How things stand. */
 struct store_room_stats {
 	uint64_t weight, max_weight, evicted;

@@ -4,6 +4,7 @@
  * is in, and its weight fits.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "digestd/store/store.h"
 #include "tests/codec/random.h"
@@ -79,6 +80,39 @@ static void step(struct account *a, struct store *s, uint64_t *random)
 		store_resize(s, 100 + random_below(random, MAX_WEIGHT));
 }
 
+/* A walk by heat. */
+struct heat {
+	unsigned seen[NOBJECTS], n, most;
+	const struct account *of;
+};
+
+static bool heat_add(void *arg, struct store_entry *e)
+{
+	struct heat *h = arg;
+	const struct object *o = (const struct object *)e;
+
+	assert_true(o->in);
+	h->seen[h->n++] = (unsigned)(o - h->of->objects);
+	return h->n < h->most;
+}
+
+/* Each entry is met once, and none twice. */
+static void check_heat(const struct account *a, const struct store *s)
+{
+	bool met[NOBJECTS] = { false };
+	struct heat h = { .most = NOBJECTS + 1, .of = a };
+
+	store_visit_hottest(s, NOBJECTS, heat_add, &h);
+	assert_int_equal(h.n, a->entries);
+	for (unsigned i = 0; i < h.n; i++) {
+		assert_false(met[h.seen[i]]);
+		met[h.seen[i]] = true;
+	}
+	h = (struct heat){ .most = 1, .of = a };
+	store_visit_hottest(s, NOBJECTS, heat_add, &h);
+	assert_int_equal(h.n, a->entries > 0);
+}
+
 static void run(const struct eviction_policy *policy)
 {
 	struct account *a = calloc(1, sizeof(*a));
@@ -97,6 +131,8 @@ static void run(const struct eviction_policy *policy)
 		assert_int_equal(stats.entries, a->entries);
 		assert_int_equal(stats.weight, a->weight);
 		assert_true(stats.weight <= stats.max_weight);
+		if (i % 1000 == 0)
+			check_heat(a, s);
 	}
 	assert_true(stats.evicted > 1000);
 	store_free(&s);
@@ -111,10 +147,61 @@ static void test_all_policies(void **state)
 		run(eviction_policies[i]);
 }
 
+/* Which of five come first: 1 and 3 were used. */
+static void test_heat(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *policy;
+		unsigned order[5];
+	} rows[] = {
+		{ "sieve",  { 3, 1, 4, 2, 0 } },
+		{ "clock",  { 3, 1, 4, 2, 0 } },
+		{ "s3fifo", { 3, 1, 4, 2, 0 } },
+		{ "lru",    { 1, 3, 4, 2, 0 } },
+		{ "fifo",   { 4, 3, 2, 1, 0 } },
+		{ "lfu",    { 1, 3, 4, 2, 0 } },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++) {
+		struct account *a = calloc(1, sizeof(*a));
+		struct heat h = { .most = 6, .of = a };
+		struct store *s;
+
+		assert_non_null(a);
+		a->events = (struct store_events){ key_added, key_removed,
+						   released, weight_of, a };
+		assert_int_equal(
+			store_new(&s, MAX_WEIGHT,
+				  eviction_policy_find(rows[i].policy),
+				  &a->events), 0);
+		for (unsigned n = 0; n < 5; n++) {
+			struct scd_key key = { n, 0 };
+
+			a->objects[n].in = true;
+			a->entries++;
+			assert_int_equal(store_insert(s, &a->objects[n].entry,
+						      &key), 0);
+		}
+		store_touch(s, &a->objects[3].entry);
+		store_touch(s, &a->objects[1].entry);
+		store_visit_hottest(s, NOBJECTS, heat_add, &h);
+		if (memcmp(h.seen, rows[i].order, sizeof(rows[i].order)) != 0)
+			fail_msg("%s: %u %u %u %u %u", rows[i].policy,
+				 h.seen[0], h.seen[1], h.seen[2], h.seen[3],
+				 h.seen[4]);
+		store_free(&s);
+		free(a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_policies),
+		cmocka_unit_test(test_heat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
