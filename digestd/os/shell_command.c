@@ -29,6 +29,7 @@ struct running {
 	struct shell_command_result *result;
 	pid_t pid;
 	int from; /* what it prints */
+	int errors; /* the same of its errors; -1: it has closed them */
 	int64_t end_ms;
 	size_t room;
 };
@@ -73,7 +74,8 @@ static int shell_command_set_signals(posix_spawnattr_t *attributes)
 	return err;
 }
 
-static int shell_command_spawn(pid_t *pid, const char *command, int to)
+static int shell_command_spawn(pid_t *pid, const char *command, int to,
+			       int errors)
 {
 	char shell[] = "/bin/sh", flag[] = "-c";
 	/* posix_spawn() takes them for the program's, which may write */
@@ -92,6 +94,9 @@ static int shell_command_spawn(pid_t *pid, const char *command, int to)
 				&files, 0, "/dev/null", O_RDONLY, 0);
 		if (!err)
 			err = posix_spawn_file_actions_adddup2(&files, to, 1);
+		if (!err)
+			err = posix_spawn_file_actions_adddup2(&files, errors,
+							       2);
 		if (!err)
 			err = posix_spawn(pid, shell, &files, &attributes, argv,
 					  environ);
@@ -117,6 +122,40 @@ static bool shell_command_make_room(struct running *r)
 	return true;
 }
 
+/* Keeps what there is room for, with what is no text in it as blanks. */
+static void shell_command_keep_said(struct shell_command_result *result,
+				    const char *bytes, size_t len)
+{
+	size_t at = strlen(result->said);
+
+	for (size_t i = 0; i < len && at < SHELL_COMMAND_SAID - 1; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		/* its last line's end is none in a message */
+		if (c == '\n' && (i + 1 == len || !at))
+			continue;
+		result->said[at++] = (char)(c < ' ' || c == 127 ? ' ' : c);
+	}
+	result->said[at] = '\0';
+}
+
+/* Reads of its errors what is there, so that it never waits for that. */
+static void shell_command_read_errors(struct running *r)
+{
+	char bytes[512];
+	ssize_t n;
+
+	if (r->errors < 0)
+		return;
+	n = read(r->errors, bytes, sizeof(bytes));
+	if (n > 0)
+		shell_command_keep_said(r->result, bytes, (size_t)n);
+	if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
+		return;
+	close(r->errors);
+	r->errors = -1;
+}
+
 /* Waits for bytes from a descriptor (-1: none), for so long at most; false: it
  * must be ended. */
 static bool shell_command_wait(struct running *r, int from, int most_ms)
@@ -124,6 +163,7 @@ static bool shell_command_wait(struct running *r, int from, int most_ms)
 	struct pollfd fds[] = {
 		{.fd = from, .events = POLLIN},
 		{.fd = r->limits->cancel, .events = POLLIN},
+		{.fd = r->errors, .events = POLLIN},
 	};
 	int64_t left_ms = r->end_ms - shell_command_now_ms();
 	int n;
@@ -131,9 +171,11 @@ static bool shell_command_wait(struct running *r, int from, int most_ms)
 	if (left_ms <= 0)
 		return shell_command_fail(r->result, "did not end within %d s",
 					  r->limits->most_ms / 1000);
-	n = poll(fds, 2, left_ms < most_ms ? (int)left_ms : most_ms);
+	n = poll(fds, 3, left_ms < most_ms ? (int)left_ms : most_ms);
 	if (n < 0 && errno != EINTR)
 		return shell_command_fail(r->result, "%s", strerror(errno));
+	if (n > 0 && fds[2].revents)
+		shell_command_read_errors(r);
 	if (n > 0 && fds[1].revents)
 		return shell_command_fail(r->result, "was ended");
 	return true;
@@ -191,7 +233,7 @@ void shell_command_run(const char *command,
 		       struct shell_command_result *result)
 {
 	struct running r = {.limits = limits, .result = result};
-	int ends[2], err;
+	int ends[2], errors[2], err;
 	int status = 0; /* and stays it where SIGCHLD is ignored: not known */
 
 	assert(limits->most_ms > 0 && limits->most_bytes > 0);
@@ -201,10 +243,20 @@ void shell_command_run(const char *command,
 		shell_command_fail(result, "%s", strerror(errno));
 		return;
 	}
+	if (pipe2(errors, O_CLOEXEC)) {
+		shell_command_fail(result, "%s", strerror(errno));
+		close(ends[0]);
+		close(ends[1]);
+		return;
+	}
 	r.from = ends[0];
-	(void)fcntl(r.from, F_SETFL, O_NONBLOCK); /* poll() has the deadline */
-	err = shell_command_spawn(&r.pid, command, ends[1]);
+	r.errors = errors[0];
+	/* poll() has the deadline */
+	(void)fcntl(r.from, F_SETFL, O_NONBLOCK);
+	(void)fcntl(r.errors, F_SETFL, O_NONBLOCK);
+	err = shell_command_spawn(&r.pid, command, ends[1], errors[1]);
 	close(ends[1]);
+	close(errors[1]);
 	if (err) {
 		shell_command_fail(result, "%s", strerror(err));
 	} else if (shell_command_read(&r) &&
@@ -214,5 +266,8 @@ void shell_command_run(const char *command,
 		kill(-r.pid, SIGKILL);
 		waitpid(r.pid, &status, 0);
 	}
+	shell_command_read_errors(&r); /* its last words */
 	close(ends[0]);
+	if (r.errors >= 0)
+		close(r.errors);
 }

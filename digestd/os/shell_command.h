@@ -13,15 +13,20 @@ struct shell_command_limits {
 			      readable; -1: none */
 };
 
+enum { SHELL_COMMAND_SAID = 256 };
+
 struct shell_command_result {
 	char *text; /* what it printed, ended by a NUL; to be freed */
 	size_t len;
 	char fault[96]; /* why that is not all; empty: it is */
+	/* the beginning of what it wrote to its errors, as one line; empty:
+	 * nothing */
+	char said[SHELL_COMMAND_SAID];
 };
 
 /*
- * Has /bin/sh run a command, with nothing to read and with this process's
- * errors for its own. Returns when it has ended with status 0, or has failed,
+ * Has /bin/sh run a command, with nothing to read; of its errors the beginning
+ * is kept. Returns when it has ended with status 0, or has failed,
  * or was ended, with all of its process group, because of a limit. Then
  * `fault` says so, and there may be no text. Waits: not for a loop's thread.
  */

@@ -25,6 +25,7 @@ struct member_list {
 struct member_fault {
 	unsigned line; /* the first one is 1; 0: of no line */
 	char what[128];
+	char said[256]; /* by a command, of its own accord; empty: nothing */
 };
 
 /*

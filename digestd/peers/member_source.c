@@ -221,6 +221,7 @@ static bool member_source_read_command(const struct member_source_ask *ask,
 		member_source_fail(fault, "has printed a NUL byte");
 	else
 		well = member_source_take_text(result.text, list, fault);
+	snprintf(fault->said, sizeof(fault->said), "%s", result.said);
 	free(result.text);
 	return well;
 }

@@ -36,7 +36,8 @@ struct member_source_ask {
 
 /*
  * Reads it, in a thread that may wait. Returns true and a list, to be freed;
- * or false, and fault->what says why without a list: nothing is known then. A
+ * or false, and fault->what says why without a list: nothing is known then. In
+ * both cases fault->said is what a command has written to its errors. A
  * name that does not exist, or has no address, is such a failure: an empty
  * list is one that a file or a command gives.
  */

@@ -14,6 +14,8 @@
 #include "digestd/peers/member_reader.h"
 #include "digestd/peers/peer_kind.h"
 
+enum { MEMBERS_SAID_MS = 60000 };
+
 struct members {
 	struct loop *loop;
 	struct members_events events;
@@ -31,6 +33,7 @@ struct members {
 
 	int64_t introductions_ms; /* the time that they have used up */
 	uint64_t readings, failed_readings;
+	struct log_limit said_log; /* of what a command says beside its list */
 	char reported[160]; /* the fault of the last reading; empty: none */
 };
 
@@ -78,8 +81,21 @@ static int members_gather(const struct members *m, struct member_list *to)
 	return err;
 }
 
-/* Says which of a list are not in the other one. */
-static void members_log_others(const struct member_list *list,
+/* How a member has become one. */
+static const char *members_came_by(const struct members *m,
+				   const struct upstream *u)
+{
+	if (members_find_url(&m->configured, u->url))
+		return "is a member, by the configuration";
+	if (members_find_url(&m->found, u->url))
+		return "is a member, by the list of members";
+	return "is a member, as it has introduced itself";
+}
+
+/* Says which of a list are not in the other one, and what they are (null: how
+ * they have become members). */
+static void members_log_others(const struct members *m,
+			       const struct member_list *list,
 			       const struct member_list *other,
 			       const char *what)
 {
@@ -89,7 +105,8 @@ static void members_log_others(const struct member_list *list,
 
 		if (!same || !member_is_same(u, same))
 			log_write(LOG_INFO, "members", "peer %s, %s: %s",
-				  u->name, u->url, what);
+				  u->name, u->url,
+				  what ? what : members_came_by(m, u));
 	}
 }
 
@@ -120,8 +137,8 @@ static int members_renew(struct members *m, bool *other)
 		member_list_free(&peers);
 		return 0;
 	}
-	members_log_others(&m->peers, &peers, "is not a member any more");
-	members_log_others(&peers, &m->peers, "is a member");
+	members_log_others(m, &m->peers, &peers, "is not a member any more");
+	members_log_others(m, &peers, &m->peers, NULL);
 	member_list_free(&m->peers);
 	m->peers = peers;
 	return 0;
@@ -161,6 +178,19 @@ static void members_report(struct members *m, const char *what)
 		  m->source, what);
 }
 
+/* What a command says beside its list, as often as one may be read about it. */
+static void members_log_said(struct members *m, const char *said)
+{
+	unsigned dropped;
+	char room[64];
+
+	m->said_log.burst = 1;
+	m->said_log.period_ms = MEMBERS_SAID_MS;
+	if (*said && log_allow(&m->said_log, loop_now_ms(m->loop), &dropped))
+		log_write(LOG_WARNING, "members", "%s: says: %s%s", m->source,
+			  said, log_suppressed(dropped, room));
+}
+
 /* By its name, or where it is: behind a translation of addresses a node
  * introduces itself with another URL than the one it is listed with, and the
  * names of dns and srv are not those of nodes. */
@@ -198,6 +228,7 @@ static void members_on_read(void *arg, struct member_reading *reading)
 
 	m->reader = NULL;
 	m->readings++;
+	members_log_said(m, reading->fault.said);
 	if (reading->well)
 		members_take(m, &reading->list);
 	else

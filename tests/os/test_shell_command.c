@@ -59,6 +59,30 @@ static void how_it_ends(void **state)
 	assert_string_equal(result.fault, "ended with status 127");
 }
 
+/* Its errors: the beginning, in one line; nobody waits for who reads them. */
+static void what_it_says(void **state)
+{
+	(void)state;
+	run("echo list; echo one >&2; echo two >&2");
+	assert_string_equal(result.text, "list\n");
+	assert_true(!strcmp(result.said, "one two") ||
+		    !strcmp(result.said, "onetwo")); /* by one read or two */
+	run("true");
+	assert_string_equal(result.said, "");
+	run("printf 'a\\033b' >&2; exit 3");
+	assert_string_equal(result.said, "a b");
+	assert_string_equal(result.fault, "ended with status 3");
+	run("head -c 1000000 /dev/zero | tr '\\0' x >&2; echo list");
+	assert_string_equal(result.fault, "");
+	assert_string_equal(result.text, "list\n");
+	assert_int_equal(strlen(result.said), SHELL_COMMAND_SAID - 1);
+	run("exec 2>&-; echo list");
+	assert_string_equal(result.text, "list\n");
+	/* what outlives it keeps nobody waiting */
+	run("sleep 20 >&- 2>/dev/null & echo list");
+	assert_string_equal(result.text, "list\n");
+}
+
 /* The daemon blocks and ignores some, which would be inherited. */
 static void signals_are_those_of_a_new_process(void **state)
 {
@@ -150,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(what_it_prints, tear_down),
+		cmocka_unit_test_teardown(what_it_says, tear_down),
 		cmocka_unit_test_teardown(how_it_ends, tear_down),
 		cmocka_unit_test_teardown(signals_are_those_of_a_new_process,
 					  tear_down),

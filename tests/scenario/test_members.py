@@ -40,6 +40,8 @@ def test_one_list_for_all_nodes(make_cluster):
     late.start()
     until(lambda: peers_of(a) == ["n2", "n3"], 2, what="n3 is known")
     assert a.status()["members"]["introduced"] == 1
+    assert "is a member, by the list of members" in a.process.logged()
+    assert "is a member, as it has introduced itself" in a.process.logged()
 
     name(c.nodes)
     for node in (a, b):
@@ -92,7 +94,9 @@ def test_a_reload_takes_another_list(make_cluster):
     without_sections(c)
     c.start()
     assert a.status()["members"] is None and peers_of(a) == []
-    a.options["members"] = f"command:echo n2 http://127.0.0.1:{b.peer}"
+    a.options["members"] = "command:echo it is slow today >&2; " \
+        f"echo n2 http://127.0.0.1:{b.peer}"
+    a.options["members_interval"] = "100ms"
     a.write()
     a.process.signal(1)
     until(lambda: peers_of(a) == ["n2"], what="the command has named n2")
@@ -102,6 +106,7 @@ def test_a_reload_takes_another_list(make_cluster):
     until(lambda: "ended with status 3" in a.process.logged(),
           what="the fault in the log")
     assert peers_of(a) == ["n2"]
+    assert a.process.logged().count("says: it is slow today") == 1
     del a.options["members"]
     a.write()
     a.process.signal(1)
