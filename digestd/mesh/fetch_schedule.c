@@ -89,6 +89,11 @@ bool fetch_schedule_usable(const struct fetch_schedule *f,
 	return f->has_digest && now_ms - f->confirmed_ms <= policy->max_age_ms;
 }
 
+bool fetch_schedule_failed(const struct fetch_schedule *f)
+{
+	return f->failures || f->unfits;
+}
+
 int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f)
 {
 	return f->confirmed_ms;

@@ -72,6 +72,9 @@ bool fetch_schedule_usable(const struct fetch_schedule *f,
 			   const struct fetch_schedule_policy *policy,
 			   int64_t now_ms);
 
+/* Whether the last fetch has failed. */
+bool fetch_schedule_failed(const struct fetch_schedule *f);
+
 /* When it was last known to be current. */
 int64_t fetch_schedule_confirmed_ms(const struct fetch_schedule *f);
 

@@ -5,7 +5,12 @@
 
 #include <assert.h>
 
-enum { STATUS_FULL = 200, STATUS_DELTA = 226, STATUS_SAME = 304 };
+enum {
+	STATUS_FULL = 200,
+	STATUS_DELTA = 226,
+	STATUS_SAME = 304,
+	STATUS_NONE_YET = 503,
+};
 
 void following_init(struct following *f, uint64_t seed, int64_t now_ms)
 {
@@ -56,6 +61,28 @@ static void following_end(struct following *f,
 	out->with = with;
 }
 
+/* Whether an answer is one about the digest, whatever it says. */
+static bool following_is_about_digest(const struct following_event *event)
+{
+	return event->answer.whole && (event->answer.status == STATUS_FULL ||
+				       event->answer.status == STATUS_DELTA ||
+				       event->answer.status == STATUS_SAME);
+}
+
+static void following_take_state(struct following *f,
+				 const struct following_event *event,
+				 struct following_actions *out)
+{
+	if (following_is_about_digest(event)) {
+		out->drains = event->answer.drains && !f->drains;
+		f->drains = event->answer.drains;
+	} else if (event->answer.whole &&
+		   event->answer.status != STATUS_NONE_YET) {
+		f->answered = true;
+	}
+	f->answered |= f->unreached == FOLLOWING_GONE;
+}
+
 static void following_take_answer(struct following *f,
 				  const struct following_policy *policy,
 				  const struct following_event *event,
@@ -68,6 +95,7 @@ static void following_take_answer(struct following *f,
 	else if (f->unreached < FOLLOWING_GONE)
 		f->unreached++;
 	out->reach = following_is_gone(f) != was_gone;
+	following_take_state(f, event, out);
 	if (whole && (event->answer.status == STATUS_FULL ||
 		      event->answer.status == STATUS_DELTA)) {
 		f->state = FOLLOWING_DECODING;
@@ -89,6 +117,7 @@ static void following_install(struct following *f,
 		out->restarted = peer_health_restarted(&f->health,
 						       &policy->health, now_ms);
 	f->has_digest = true;
+	f->answered = true;
 	f->instance = event->digest.instance;
 	f->fp = event->digest.fp;
 	out->install = true;
@@ -120,7 +149,7 @@ static void following_finish(struct following *f,
 			     int64_t now_ms, struct following_actions *out)
 {
 	bool usable =
-		!following_is_gone(f) &&
+		!following_is_gone(f) && !f->drains &&
 		peer_health_usable(&f->health) &&
 		fetch_schedule_usable(&f->schedule, &policy->fetch, now_ms);
 
@@ -151,6 +180,7 @@ struct following_actions following_step(struct following *f,
 		following_take_answer(f, policy, event, now_ms, &out);
 		break;
 	case FOLLOWING_REFUSED:
+		f->answered = true; /* it has none that would do */
 		following_end(f, policy, FETCHED_UNFIT, now_ms, &out);
 		break;
 	case FOLLOWING_UNABLE:
@@ -182,6 +212,23 @@ bool following_is_gone(const struct following *f)
 bool following_usable(const struct following *f)
 {
 	return f->usable;
+}
+
+bool following_drains(const struct following *f)
+{
+	return f->drains;
+}
+
+bool following_has_settled(const struct following *f)
+{
+	return f->answered;
+}
+
+void following_wake(struct following *f, int64_t now_ms)
+{
+	if (f->state == FOLLOWING_WAITING &&
+	    fetch_schedule_failed(&f->schedule))
+		f->next.due_ms = now_ms;
 }
 
 const struct peer_health *following_health(const struct following *f)

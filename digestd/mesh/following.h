@@ -18,6 +18,10 @@
  * objects either, until one does: it has ended, or its machine has, and each
  * object asked for would find out anew.
  *
+ * A peer that says with an answer that it drains is not asked for objects from
+ * then on, and owns no keys, until an answer comes that does not say so: it is
+ * there again, or another instance.
+ *
  * In each state, DUE may also be the end of a breaker's or a quarantine's time,
  * or a digest's that has become too old; OUTCOME and LOOKUPS are about the
  * peer's health.
@@ -66,6 +70,7 @@ struct following_event {
 			bool reached; /* there was a connection */
 			bool whole;   /* with all of its body */
 			unsigned status;
+			bool drains; /* it says that it is about to end */
 		} answer;
 		struct {
 			bool delta;
@@ -88,6 +93,7 @@ struct following_actions {
 	bool fetch;        /* ask for the digest */
 	bool conditional;  /* ... and offer the one that is here as a base */
 	bool decode;       /* what has come */
+	bool drains;       /* the peer does, which is new */
 	bool restarted;    /* the peer was, and its health knows */
 	bool health;       /* it has changed */
 	bool reach;        /* so has following_is_gone() */
@@ -106,6 +112,8 @@ struct following {
 	uint64_t instance; /* of the digest that is here */
 	double fp;
 	unsigned unreached; /* requests in a row that found nobody */
+	bool drains; /* as it said last */
+	bool answered; /* by now it has a digest here, or never will soon */
 	bool usable; /* as of the last step */
 };
 
@@ -128,6 +136,21 @@ bool following_usable(const struct following *f);
 
 /* Whether nobody was found there of late. */
 bool following_is_gone(const struct following *f);
+
+/* Whether it is about to end, as it said last. */
+bool following_drains(const struct following *f);
+
+/*
+ * Whether there is nothing to wait for before this node begins its work: its
+ * digest is in place, or nobody has answered FOLLOWING_GONE times, or it has
+ * refused, as one does whose cluster key is another. Once so it stays so. One
+ * that has no digest to give yet (503) will.
+ */
+bool following_has_settled(const struct following *f);
+
+/* The peer has been heard of just now: what waits after failures is due at
+ * once. To be followed by DUE. */
+void following_wake(struct following *f, int64_t now_ms);
 
 /* Its health, and when its digest was last known to be current; for views,
  * metrics and status. */

@@ -38,6 +38,15 @@ static struct following_event ended(bool whole, unsigned status)
 	return event;
 }
 
+/* Nothing is new but that it is about to end. */
+static struct following_event drains(void)
+{
+	struct following_event event = ended(true, 304);
+
+	event.answer.drains = true;
+	return event;
+}
+
 static struct following_event decoded(bool delta, uint64_t instance)
 {
 	struct following_event event = plain(FOLLOWING_DECODED);
@@ -65,6 +74,7 @@ enum what {
 	DELTA,
 	SAME,
 	NONSENSE,
+	DRAINS,
 	CUT_OFF,
 	REFUSED,
 	UNABLE,
@@ -90,6 +100,8 @@ static struct following_event event_of(enum what what)
 		return ended(true, 304);
 	case NONSENSE:
 		return ended(true, 404);
+	case DRAINS:
+		return drains();
 	case CUT_OFF:
 		return ended(false, 200);
 	case REFUSED:
@@ -167,6 +179,7 @@ ROW(FETCHING, true,  EARLY,     FETCHING, ACTS(AGED), false)
 ROW(FETCHING, false, FULL,      DECODING, ACTS(.decode = true, NEVER), false)
 ROW(FETCHING, true,  DELTA,     DECODING, ACTS(.decode = true, AGED), false)
 ROW(FETCHING, true,  SAME,      WAITING,  ACTS(END(SAME), .due_ms = 0), false)
+ROW(FETCHING, true,  DRAINS,    WAITING,  ACTS(.drains = true, VIEW, END(SAME), .due_ms = 0), false)
 ROW(FETCHING, false, SAME,      WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
 ROW(FETCHING, true,  NONSENSE,  WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
 ROW(FETCHING, true,  CUT_OFF,   WAITING,  ACTS(END(FAILED), .due_ms = 100), true)
@@ -207,7 +220,8 @@ static bool acts_alike(const struct following_actions *a,
 	return a->install == b->install && a->ended == b->ended &&
 	       a->with == b->with && a->fetch == b->fetch &&
 	       a->conditional == b->conditional && a->decode == b->decode &&
-	       a->restarted == b->restarted && a->health == b->health &&
+	       a->restarted == b->restarted && a->drains == b->drains &&
+	       a->health == b->health &&
 	       a->view == b->view;
 }
 
@@ -244,6 +258,75 @@ static void test_all_steps(void **state)
 		if (following_expects(in, kind) != listed)
 			fail_msg("state %u, event %u", in, kind);
 	}
+}
+
+static struct following_actions step_at(struct following *f,
+					struct following_event event,
+					int64_t now_ms)
+{
+	return following_step(f, &policy, &event, now_ms);
+}
+
+/* What drains is not asked, from its first word until another one; a failure
+ * says neither. */
+static void test_drains(void **state)
+{
+	struct following f = peer_in(FOLLOWING_FETCHING, true, false);
+
+	(void)state;
+	step_at(&f, drains(), NOW_MS);
+	assert_true(following_drains(&f) && !following_usable(&f));
+	step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 2000);
+	assert_false(step_at(&f, drains(), NOW_MS + 2000).drains);
+	step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 4000);
+	step_at(&f, ended(false, 0), NOW_MS + 4000);
+	assert_true(following_drains(&f) && !following_usable(&f));
+	step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 5000);
+	step_at(&f, ended(true, 200), NOW_MS + 5000);
+	step_at(&f, decoded(false, OTHER_INSTANCE), NOW_MS + 5000);
+	assert_true(!following_drains(&f) && following_usable(&f));
+}
+
+/* Whom a start waits for, and whom not. */
+static void test_settled(void **state)
+{
+	struct following f = peer_in(FOLLOWING_FETCHING, false, false);
+	struct following_event unreached = ended(false, 0);
+
+	(void)state;
+	unreached.answer.reached = false;
+	step_at(&f, ended(true, 503), NOW_MS); /* it has none yet */
+	assert_false(following_has_settled(&f));
+	f.state = FOLLOWING_FETCHING;
+	step_at(&f, unreached, NOW_MS);
+	assert_false(following_has_settled(&f)); /* it may be starting, too */
+	f.state = FOLLOWING_FETCHING;
+	step_at(&f, unreached, NOW_MS);
+	assert_true(following_has_settled(&f));
+
+	f = peer_in(FOLLOWING_FETCHING, false, false);
+	step_at(&f, ended(true, 401), NOW_MS);
+	assert_true(following_has_settled(&f));
+	f = peer_in(FOLLOWING_DECODING, false, false);
+	assert_false(following_has_settled(&f));
+	step_at(&f, decoded(false, SAME_INSTANCE), NOW_MS);
+	assert_true(following_has_settled(&f));
+}
+
+/* Who has waited because of failures asks at once when the peer has been heard
+ * of; who waits for anything else goes on doing so. */
+static void test_wake(void **state)
+{
+	struct following f = peer_in(FOLLOWING_FETCHING, false, false);
+
+	(void)state;
+	step_at(&f, ended(false, 0), NOW_MS);
+	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
+	following_wake(&f, NOW_MS + 1);
+	assert_true(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
+	f = peer_in(FOLLOWING_WAITING, true, false);
+	following_wake(&f, NOW_MS + 1);
+	assert_false(step_at(&f, plain(FOLLOWING_DUE), NOW_MS + 1).fetch);
 }
 
 /* A body that is refused is asked for in full next, until it is there: a
@@ -466,6 +549,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_all_steps),
+		cmocka_unit_test(test_drains),
+		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_full_after_refusal),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_restart),
