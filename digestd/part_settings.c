@@ -17,6 +17,7 @@ enum {
 	SMALL_OBJECT_BYTES = 4096,
 	DISK_OBJECT_BYTES = 16384, /* small too, where room is large */
 	PEER_CONNECT_MS = 1500, /* for a digest; a lost SYN comes after 1 s */
+	COPY_TIMEOUT_MS = 10000, /* for a list of objects */
 	PURGE_TIMEOUT_MS = 1800, /* a peer that hangs costs a purge so long */
 	PURGE_START_MS = 1000, /* a peer that hangs holds up a start so long */
 	PURGE_UNHEARD_MS = 4000, /* and one that is dead what peers give */
@@ -388,6 +389,7 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 						   PEER_CONNECT_MS,
 		.tls = c->tls_peer_client,
 		.subject = DIGEST_OF_HELD,
+		.leases = c->leases,
 	};
 
 	scd_limits_init(&s.limits);
@@ -401,7 +403,7 @@ void part_settings_introduction(const struct config *c, unsigned port,
 				char text[PEER_INTRODUCTION_BYTES])
 {
 	*text = '\0';
-	if (!c->members || !c->listen_peer)
+	if (!c->listen_peer)
 		return;
 	if (c->peer_url)
 		snprintf(text, PEER_INTRODUCTION_BYTES, "%s %s", c->node,
@@ -416,6 +418,17 @@ bool part_settings_is_strict(const struct config *c)
 	return !strcmp(c->invalidation,
 		       invalidation_mode_names[INVALIDATION_STRICT]) &&
 	       c->nkeys;
+}
+
+struct copier_settings part_settings_of_copier(const struct config *c)
+{
+	struct copier_settings s = {
+		.tls = c->tls_peer_client,
+		.timeout_ms = COPY_TIMEOUT_MS,
+	};
+
+	part_settings_token(c, s.token);
+	return s;
 }
 
 struct teller_settings part_settings_of_telling(const struct config *c)

@@ -7,6 +7,7 @@
 #include "digestd/cache/admitter.h"
 #include "digestd/mesh/catalog.h"
 #include "digestd/mesh/resize.h"
+#include "digestd/peers/copier.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/placer.h"
 #include "digestd/peers/teller.h"
@@ -42,6 +43,9 @@ unsigned part_settings_connections(const struct config *c, uint64_t files);
 
 /* And how many the admin listener may. */
 unsigned part_settings_admin_connections(uint64_t files);
+
+/* How objects are copied from peers, as they drain, or as this node starts. */
+struct copier_settings part_settings_of_copier(const struct config *c);
 
 /* The token that it presents to peers; empty without a key, if it was. */
 void part_settings_token(const struct config *c, char out[TOKEN_BYTES]);

@@ -122,6 +122,9 @@ void service_status(void *arg, struct node_status *out)
 	out->shares = s->sharing;
 	if (s->sharing)
 		sharing_stats(s->sharing, &out->sharing);
+	offers_count(s->offers, &out->offers);
+	if (s->copier)
+		copier_count(s->copier, &out->copies);
 	out->has_members = s->members && s->config->members;
 	if (out->has_members)
 		members_count(s->members, &out->members);
@@ -194,7 +197,10 @@ static void service_on_view(void *arg)
 		if (worker_set_view(s->workers[i], view))
 			log_write(LOG_ERROR, "follower", "out of memory");
 	}
+	if (view)
+		offers_follow(s->offers, view);
 	peerset_unref(view);
+	service_look_ready(s);
 }
 
 /* Start */
@@ -311,8 +317,8 @@ static int service_start_workers(struct service *s)
 	struct worker_hooks hooks = {
 		.on_outcome = service_on_outcome,
 		.arg = s,
-		.resources = &digest_api_handler,
-		.resources_arg = s->api,
+		.resources = &service_resources,
+		.resources_arg = s,
 	};
 	struct worker_shared shared = {
 		.cache = s->cache,
@@ -390,6 +396,8 @@ static int service_start_follow(struct service *s)
 		service_following(s, s->config);
 	int err = fetcher_new(s->loop, FETCHER_EXCHANGE, 0, &s->fetcher);
 
+	if (!err)
+		err = service_start_copier(s);
 	if (!err && s->config->nkeys)
 		err = peer_follower_new(s->loop, s->fetcher, &settings,
 					s->config->peers, s->config->npeers,
@@ -454,6 +462,7 @@ static void service_name_hash(struct service *s)
 
 	part_settings_hash_name(s->config, name);
 	digest_api_name_hash(s->api, name);
+	digest_api_say_leases(s->api, s->config->leases);
 }
 
 static int service_start(struct service *s)
@@ -483,6 +492,8 @@ static int service_start(struct service *s)
 				     &digest_paths_held);
 	if (!err)
 		service_name_hash(s);
+	if (!err)
+		err = service_start_offers(s);
 	if (!err)
 		err = service_start_members(s);
 	if (!err)
@@ -529,7 +540,8 @@ int service_new(struct config *config, const char *config_path,
 	}
 	s->started_s = loop_wall_s(s->loop);
 	s->started_ms = loop_now_ms(s->loop);
-	s->ready = true;
+	s->started = true;
+	service_look_ready(s);
 	log_write(LOG_INFO, "service", "node %s: data on port %u%s",
 		  config->node, worker_data_port(s->workers[0]),
 		  s->publisher ? ", publishing digests" : "");
@@ -548,6 +560,8 @@ void service_free(struct service **out)
 		loop_timer_clear(s->loop, &s->tick);
 		loop_timer_clear(s->loop, &s->drain_timer);
 	}
+	if (s->copier)
+		copier_stop(s->copier);
 	for (unsigned i = 0; i < s->nworkers; i++)
 		worker_stop(&s->workers[i]);
 	if (s->admin)
@@ -562,6 +576,8 @@ void service_free(struct service **out)
 	publisher_free(&s->publisher);
 	if (s->loop)
 		loop_turn(s->loop, 0); /* the workers' last messages */
+	copier_free(&s->copier);
+	offers_free(&s->offers);
 	teller_free(&s->teller);
 	serving_desk_free(&s->serving);
 	if (s->fetcher)
@@ -592,6 +608,11 @@ void service_free(struct service **out)
 
 static void service_drain_step(struct service *s, enum node_drain_event event);
 
+static void service_on_handed(void *arg)
+{
+	service_drain_step(arg, NODE_DRAIN_HANDED);
+}
+
 static void service_on_empty(void *arg)
 {
 	service_drain_step(arg, NODE_DRAIN_EMPTY);
@@ -616,6 +637,7 @@ static void service_drain(struct service *s)
 						    .arg = s };
 		worker_drain(s->workers[i], s->loop, &s->emptied[i]);
 	}
+	service_hand_over(s, service_on_handed);
 }
 
 static void service_drain_step(struct service *s, enum node_drain_event event)
@@ -632,6 +654,10 @@ static void service_drain_step(struct service *s, enum node_drain_event event)
 		break;
 	case NODE_DRAIN_BEGIN:
 		service_drain(s);
+		break;
+	case NODE_DRAIN_PART:
+		for (unsigned i = 0; i < s->nworkers; i++)
+			worker_part(s->workers[i]);
 		break;
 	case NODE_DRAIN_END:
 		loop_stop(s->loop);
@@ -715,6 +741,7 @@ static void service_tick(void *arg)
 	int64_t now_ms = loop_now_ms(s->loop);
 
 	service_report_lookups(s);
+	service_look_ready(s);
 	service_follow_objects(s, now_ms);
 	cache_collect(s->cache);
 	memory_measure(now_ms);

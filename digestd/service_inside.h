@@ -11,7 +11,9 @@
 #include "digestd/admin/admit_api.h"
 #include "digestd/node/node_drain.h"
 #include "digestd/os/loop.h"
+#include "digestd/peers/copier.h"
 #include "digestd/peers/members.h"
+#include "digestd/peers/offers.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/purge.h"
 #include "digestd/peers/teller.h"
@@ -35,6 +37,10 @@ struct service {
 	struct digest_api *api;
 	struct publisher *publisher; /* null: nobody may ask for digests */
 	struct fetcher *fetcher;
+	struct offers *offers;	      /* lists for peers */
+	struct copier *copier;	      /* of what peers hand over; null: no
+					 cluster key */
+	unsigned copies_to;	      /* the worker of the next one */
 	struct members *members;      /* null: no cluster key */
 	struct peer_follower *follow; /* the same */
 	struct admin admin_source;
@@ -50,7 +56,8 @@ struct service {
 	uint64_t instance;
 	uint64_t lookups;            /* told to the follower so far */
 	int64_t started_s, started_ms;
-	bool ready;
+	bool started;
+	bool ready; /* it has been, once */
 	struct node_drain drain;
 	struct loop_timer drain_timer;
 	int signals;
@@ -64,6 +71,26 @@ struct service {
 /* Opens the access log of a configuration, anew if it is open. Returns 0 or a
  * negative errno, and then the old one goes on. */
 int service_open_access_log(struct service *s, const struct config *c);
+
+/* What peers hand over, in service_copies.c. */
+
+/* Makes what it takes, before and after there is a fetcher. Returns 0 or
+ * -ENOMEM. */
+int service_start_offers(struct service *s);
+int service_start_copier(struct service *s);
+
+/* How requests of peers for resources are served; arg is the service. */
+extern const struct server_handler service_resources;
+
+/* Peers' events, see struct peer_follower_settings. */
+void service_on_drain(void *service, const char *url, uint32_t peer);
+void service_on_met(void *service, const char *url, uint32_t peer);
+
+/* Says that the node is ready, once it is. */
+void service_look_ready(struct service *s);
+
+/* Begins to hand over; the drain hears of its end. */
+void service_hand_over(struct service *s, void (*over)(void *arg));
 
 /* Reads the configuration again, and hands it to all parts. */
 void service_reload(struct service *s);

@@ -120,6 +120,8 @@ struct peer_follower_settings service_following(struct service *s,
 
 	settings.instance = s->instance;
 	settings.on_itself = service_on_itself;
+	settings.on_drain = service_on_drain;
+	settings.on_met = service_on_met;
 	part_settings_introduction(c, worker_peer_port(s->workers[0]),
 				   settings.introduction);
 	return settings;
@@ -134,10 +136,24 @@ struct introduction {
 	char text[];
 };
 
+/* A peer that was away is back, as it says who it is. */
+static void service_wake_peer(struct service *s, const char *text)
+{
+	char name[PEER_INTRODUCTION_BYTES];
+	size_t len = strcspn(text, " ");
+
+	if (!s->follow || len >= sizeof(name))
+		return;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	peer_follower_wake(s->follow, name);
+}
+
 static void service_on_introduction_here(void *arg)
 {
 	struct introduction *i = arg;
 
+	service_wake_peer(i->service, i->text);
 	members_introduce(i->service->members, i->text, i->from);
 	free(i);
 }

@@ -9,6 +9,7 @@
 #include "digestd/os/log.h"
 #include "digestd/os/notify.h"
 #include "digestd/part_settings.h"
+#include "digestd/peers/digest_api.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
@@ -21,6 +22,7 @@ static int service_apply(struct service *s, const struct config *c)
 {
 	struct peer_follower_settings following = service_following(s, c);
 	struct admitter_settings admission = part_settings_of_admission(c);
+	const struct copier_settings copying = part_settings_of_copier(c);
 	struct worker_settings workers;
 	int err = part_settings_of_workers(c, &workers);
 
@@ -29,6 +31,9 @@ static int service_apply(struct service *s, const struct config *c)
 	part_settings_free(&workers);
 	if (!err && s->follow)
 		peer_follower_set(s->follow, &following);
+	if (s->copier)
+		copier_set(s->copier, &copying);
+	digest_api_say_leases(s->api, c->leases);
 	if (!err)
 		err = service_apply_peers(s, c);
 	admitter_set(s->admitter, &admission, loop_now_ms(s->loop));

@@ -154,6 +154,21 @@ static void metrics_peer_gauges(const struct metrics *m)
 		fprintf(m->to, "digestd_peer_usable{peer=\"%s\"} %d\n", p.name,
 			p.usable);
 	}
+	metrics_head(m, "peer_drains", "gauge",
+		     "whether the peer says that it is about to end");
+	for (size_t i = 0; i < n; i++) {
+		peer_follower_status(s->follow, i, &p);
+		fprintf(m->to, "digestd_peer_drains{peer=\"%s\"} %d\n", p.name,
+			p.says.drains);
+	}
+	metrics_head(m, "peer_leases", "gauge",
+		     "whether the peer says that it asks for leases");
+	for (size_t i = 0; i < n; i++) {
+		peer_follower_status(s->follow, i, &p);
+		if (p.says.leases_said)
+			fprintf(m->to, "digestd_peer_leases{peer=\"%s\"} %d\n",
+				p.name, p.says.leases);
+	}
 	metrics_head(m, "peer_digest_generation", "gauge",
 		     "generation of the peer's digest that is held");
 	for (size_t i = 0; i < n; i++) {
@@ -279,6 +294,13 @@ static void metrics_write(const struct metrics *m)
 	TELLER_COUNTERS(X)
 #undef X
 	metrics_purge_peers(m);
+#define X(name, help) \
+	metrics_counter(m, "handover_" #name, s->offers.name, help);
+	OFFERS_COUNTERS(X)
+#undef X
+#define X(name, help) metrics_counter(m, "copier_" #name, s->copies.name, help);
+	COPIER_COUNTERS(X)
+#undef X
 	STORE_METRICS(M)
 	metrics_of_memory(m);
 	if (s->has_disk || m->list)

@@ -14,8 +14,10 @@
 #include "digestd/store/store.h"
 #include "digestd/disk/disk.h"
 #include "digestd/os/access_log.h"
+#include "digestd/peers/copier.h"
 #include "digestd/peers/digest_api.h"
 #include "digestd/peers/members.h"
+#include "digestd/peers/offers.h"
 #include "digestd/peers/peer_follower.h"
 #include "digestd/peers/publisher.h"
 #include "digestd/peers/sharing.h"
@@ -60,6 +62,8 @@ struct node_status {
 	struct digest_api_counters digests;
 	bool has_members;   /* peers are those of a list: the next one counts */
 	struct members_stats members;
+	struct offers_counters offers;
+	struct copier_counters copies;
 	const struct peer_follower *follow; /* null: no peers */
 	struct origin_faults *faults; /* null: none are counted */
 };

@@ -150,6 +150,20 @@ static json_t *status_json_purges(const struct node_status *s)
 	return o;
 }
 
+/* Handed over to peers, and copied from them. */
+static json_t *status_json_copies(const struct node_status *s)
+{
+	json_t *o = json_object();
+
+#define X(name, help) status_json_put(o, #name, s->offers.name);
+	OFFERS_COUNTERS(X)
+#undef X
+#define X(name, help) status_json_put(o, #name, s->copies.name);
+	COPIER_COUNTERS(X)
+#undef X
+	return o;
+}
+
 static json_t *status_json_admission(const struct node_status *s)
 {
 	json_t *o = json_object();
@@ -233,6 +247,10 @@ static json_t *status_json_peer(const struct peer_follower_status *p,
 	status_json_put_text(o, "url", p->url);
 	status_json_put_flag(o, "usable", p->usable);
 	status_json_put_text(o, "health", status_json_health(p));
+	status_json_put_flag(o, "drains", p->says.drains);
+	json_object_set_new(o, "leases", p->says.leases_said ?
+						 json_boolean(p->says.leases) :
+						 json_null());
 	status_json_put_real(o, "round_trip_ms", p->rtt_ms);
 	json_object_set_new(o, "digest",
 			    p->digest ? status_json_peer_digest(p, now_ms)
@@ -275,6 +293,7 @@ char *node_status_json(const struct node_status *s)
 	json_object_set_new(o, "access_log", status_json_access_log(s));
 	json_object_set_new(o, "certificates", status_json_certificates(s));
 	json_object_set_new(o, "purges", status_json_purges(s));
+	json_object_set_new(o, "copies", status_json_copies(s));
 	json_object_set_new(o, "store", status_json_store(s));
 	json_object_set_new(o, "memory", status_json_memory());
 	json_object_set_new(o, "disk",

@@ -17,10 +17,11 @@ node_drain_on_asked(struct node_drain *d, const struct node_drain_input *in)
 	switch (d->state) {
 	case NODE_DRAIN_SERVING:
 		assert(in->workers);
-		d->state = NODE_DRAIN_DRAINING;
+		d->state = NODE_DRAIN_HANDING;
 		d->due_ms = in->now_ms + in->drain_ms;
 		d->left = in->workers;
 		return NODE_DRAIN_BEGIN;
+	case NODE_DRAIN_HANDING:
 	case NODE_DRAIN_DRAINING: /* who asks again does not want to wait */
 		return node_drain_end(d);
 	case NODE_DRAIN_OVER:
@@ -29,9 +30,19 @@ node_drain_on_asked(struct node_drain *d, const struct node_drain_input *in)
 	return NODE_DRAIN_GO_ON;
 }
 
+static enum node_drain_action node_drain_on_handed(struct node_drain *d)
+{
+	assert(d->state == NODE_DRAIN_HANDING || d->state == NODE_DRAIN_OVER);
+	if (d->state == NODE_DRAIN_OVER)
+		return NODE_DRAIN_GO_ON;
+	d->state = NODE_DRAIN_DRAINING;
+	return NODE_DRAIN_PART;
+}
+
 static enum node_drain_action node_drain_on_empty(struct node_drain *d)
 {
-	assert(d->state != NODE_DRAIN_SERVING && d->left);
+	assert(d->state == NODE_DRAIN_DRAINING || d->state == NODE_DRAIN_OVER);
+	assert(d->left);
 	d->left--;
 	if (d->state == NODE_DRAIN_OVER || d->left)
 		return NODE_DRAIN_GO_ON;
@@ -51,6 +62,8 @@ enum node_drain_action node_drain_step(struct node_drain *d,
 	switch (in->event) {
 	case NODE_DRAIN_ASKED:
 		return node_drain_on_asked(d, in);
+	case NODE_DRAIN_HANDED:
+		return node_drain_on_handed(d);
 	case NODE_DRAIN_EMPTY:
 		return node_drain_on_empty(d);
 	case NODE_DRAIN_LATE:

@@ -529,7 +529,9 @@ static bool node_fill_can_take_over(const struct node_fill *f)
 	bool wanted = f->client ||
 		      (f->keep == NODE_KEEP_YES && f->body_len >= 0);
 
+	/* a copy saves the origin a fetch, and is worth none */
 	return !f->taken_over && wanted && f->get &&
+	       f->purpose != NODE_FOR_COPY &&
 	       (f->keep == NODE_KEEP_YES || f->strong_tag);
 }
 

@@ -42,7 +42,7 @@ struct digest_api {
 	struct waiter *waiting;
 	int64_t max_wait_s;
 	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
-	bool draining;
+	bool draining, leases, says_leases;
 	void (*on_introduction)(void *arg, const char *text,
 				const struct sockaddr *from); /* or null */
 	void *arg;
@@ -145,8 +145,23 @@ static int digest_api_add_links(const struct digest_api *api, struct fields *f,
 	return 0;
 }
 
+/* Adds what the node says of itself. */
+static int digest_api_add_node(struct digest_api *api, struct fields *f)
+{
+	char text[DIGEST_NODE_BYTES];
+	struct digest_node node;
+	bool says;
+
+	pthread_mutex_lock(&api->lock);
+	says = api->says_leases;
+	node = (struct digest_node){ true, api->leases, api->draining };
+	pthread_mutex_unlock(&api->lock);
+	digest_node_write(&node, text);
+	return says ? fields_add(f, DIGEST_NODE, text) : 0;
+}
+
 /* The fields that 200, 226 and 304 of the current digest have in common. */
-static int digest_api_current_fields(const struct digest_api *api,
+static int digest_api_current_fields(struct digest_api *api,
 				     struct fields *f,
 				     const struct publication *p)
 {
@@ -160,7 +175,7 @@ static int digest_api_current_fields(const struct digest_api *api,
 	    fields_add(f, "Vary", "A-IM") ||
 	    (*api->hash_name &&
 	     fields_add(f, DIGEST_HASH_NAME, api->hash_name)) ||
-	    digest_api_add_links(api, f, p))
+	    digest_api_add_node(api, f) || digest_api_add_links(api, f, p))
 		return -ENOMEM;
 	return 0;
 }
@@ -466,6 +481,14 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 void digest_api_name_hash(struct digest_api *api, const char name[TOKEN_BYTES])
 {
 	memcpy(api->hash_name, name, TOKEN_BYTES);
+}
+
+void digest_api_say_leases(struct digest_api *api, bool leases)
+{
+	pthread_mutex_lock(&api->lock);
+	api->says_leases = true;
+	api->leases = leases;
+	pthread_mutex_unlock(&api->lock);
 }
 
 void digest_api_add(struct digest_api *api, struct digest_api *more)

@@ -60,6 +60,9 @@ int digest_api_new(struct digest_api **out, int64_t max_wait_s,
 void digest_api_name_hash(struct digest_api *api,
 			  const char name[TOKEN_BYTES]);
 
+/* Says in each answer from now on whether this node asks for leases. */
+void digest_api_say_leases(struct digest_api *api, bool leases);
+
 /* Requests for other paths than its own go to `more`, which is borrowed;
  * before there are any. */
 void digest_api_add(struct digest_api *api, struct digest_api *more);
@@ -81,7 +84,8 @@ void digest_api_free(struct digest_api **api);
 /* Makes p, which becomes its own, the current one and wakes who waits. */
 void digest_api_publish(struct digest_api *api, struct publication *p);
 
-/* From now on nobody is kept waiting: those who do are answered. */
+/* From now on nobody is kept waiting: those who do are answered, and told that
+ * this node drains. */
 void digest_api_drain(struct digest_api *api);
 
 /* What it has answered so far; from any thread. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digestd/http/dictionary.h"
 #include "digestd/http/fields.h"
 
 const struct digest_paths digest_paths_held = { "/scd/v1/digest",
@@ -158,4 +159,32 @@ void digest_request_read(struct digest_request *r,
 	r->ask.takes.conditional =
 		digest_request_takes(fields, DIGEST_IM_CONDITIONAL);
 	r->ask.wait_s = digest_request_wait_of(fields);
+}
+
+void digest_node_write(const struct digest_node *node,
+		       char text[DIGEST_NODE_BYTES])
+{
+	snprintf(text, DIGEST_NODE_BYTES, "leases%s%s",
+		 node->leases ? "" : "=?0", node->drains ? ", drains" : "");
+}
+
+void digest_node_read(const struct fields *fields, struct digest_node *node)
+{
+	struct dictionary_cursor cursor = { 0 };
+	struct dictionary_member member;
+	struct digest_node said = { 0 };
+
+	*node = said;
+	while (dictionary_next(fields, DIGEST_NODE, &cursor, &member)) {
+		bool on = member.type == DICTIONARY_BOOLEAN && member.number;
+
+		if (field_part_is(member.key, "leases")) {
+			said.leases_said = true;
+			said.leases = on;
+		} else if (field_part_is(member.key, "drains")) {
+			said.drains = on;
+		}
+	}
+	if (!cursor.failed)
+		*node = said;
 }

@@ -31,6 +31,23 @@ extern const struct digest_paths digest_paths_held, digest_paths_seen;
 /* The field of a digest that names the secret by which its keys were made. */
 #define DIGEST_HASH_NAME "Scd-Hash"
 
+/* The field of an answer about a digest in which its node says how it works and
+ * how it stands, a dictionary (PROTOCOL.md). */
+#define DIGEST_NODE "Scd-Node"
+
+struct digest_node {
+	bool leases_said, leases; /* "one fetch for the cluster" is on */
+	bool drains;		  /* it is about to end */
+};
+
+enum { DIGEST_NODE_BYTES = 32 };
+
+/* Writes the field; reads that of an answer: all false without one, or where it
+ * is no dictionary. */
+void digest_node_write(const struct digest_node *node,
+		       char text[DIGEST_NODE_BYTES]);
+void digest_node_read(const struct fields *fields, struct digest_node *node);
+
 enum { DIGEST_ETAG_BYTES = 40 };
 
 enum digest_resource { DIGEST_NONE, DIGEST_CURRENT, DIGEST_DELTA };

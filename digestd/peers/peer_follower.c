@@ -14,13 +14,11 @@
 
 #include "codec/error.h"
 #include "digestd/http/fields.h"
-#include "digestd/http/httpdate.h"
 #include "digestd/fetch/fetch.h"
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
-#include "digestd/peers/digest_body.h"
-#include "digestd/peers/digest_decoder.h"
 #include "digestd/peers/digest_request.h"
+#include "digestd/peers/peer_follower_inside.h"
 
 enum {
 	MAX_HEADER_BYTES = 16384,
@@ -28,46 +26,6 @@ enum {
 	STATUS_DELTA = 226,
 	STATUS_SAME = 304,
 	STATUS_NO_TOKEN = 401,
-};
-
-/* A fetch under way, and then what it has brought while it is decoded. */
-struct update {
-	struct fetch *fetch;
-	unsigned status;
-	char modified[HTTPDATE_LEN + 1]; /* Last-Modified; empty: none */
-	bool foreign; /* its keys were made by another secret */
-	struct digest_body body;
-	struct digest_job *job;
-};
-
-struct peer {
-	struct peer_follower *follow;
-	uint32_t id;
-	const struct peer_kind *kind;
-	char *name, *url, *digest_url;
-	struct following following;
-	struct peer_digest *digest;
-	char modified[HTTPDATE_LEN + 1]; /* of the digest */
-	struct following_policy policy;
-	struct loop_timer timer;
-	int64_t due_ms; /* of the timer; INT64_MAX: it is not set */
-	struct update update;
-	struct peer_follower_counters counters;
-	int64_t since_ms;  /* when it became a peer */
-	char reported[96]; /* its trouble, as it was logged; or empty */
-};
-
-struct peer_follower {
-	struct loop *loop;
-	struct fetcher *fetcher;
-	struct digest_decoder *decoder;
-	struct peer_follower_settings settings;
-	struct peer **peers;
-	size_t npeers;
-	uint32_t next_id;
-	struct peerset *view; /* the last one made */
-	void (*changed)(void *arg);
-	void *arg;
 };
 
 static void peer_follower_end_update(struct peer *p)
@@ -128,8 +86,12 @@ static void peer_follower_act(struct peer *p,
 	if (actions->ended)
 		peer_follower_end_update(p);
 	peer_follower_set_timer(p, actions->due_ms);
+	if (actions->drains)
+		log_write(LOG_INFO, "follower", "peer %s: drains", p->name);
 	if (actions->view)
 		f->changed(f->arg);
+	if (actions->drains && f->settings.on_drain)
+		f->settings.on_drain(f->arg, p->url, p->id);
 	if (actions->fetch)
 		peer_follower_fetch(p, actions->conditional);
 	if (actions->decode)
@@ -205,9 +167,20 @@ static void peer_follower_fail(struct peer *p, const char *what)
 	peer_follower_handle(p, FOLLOWING_UNABLE);
 }
 
+/* The first digest of an instance is here. */
+static void peer_follower_meet(const struct peer *p)
+{
+	const struct peer_follower *f = p->follow;
+
+	if (f->settings.on_met && !p->says.drains)
+		f->settings.on_met(f->arg, p->url, p->id);
+}
+
 static void peer_follower_install(struct peer *p,
 				  const struct digest_decoded *d)
 {
+	bool first = !p->digest || p->digest->instance != d->digest->instance;
+
 	peer_digest_unref(p->digest);
 	p->digest = peer_digest_ref(d->digest);
 	memcpy(p->modified, p->update.modified, sizeof(p->modified));
@@ -223,6 +196,8 @@ static void peer_follower_install(struct peer *p,
 		  d->info.generation, d->delta ? "delta" : "full digest",
 		  d->len);
 	peer_follower_report_well(p);
+	if (first)
+		peer_follower_meet(p);
 }
 
 static bool peer_follower_is_itself(const struct peer_follower *f,
@@ -321,6 +296,40 @@ static void peer_follower_count_bad_answer(struct peer *p,
 		peer_follower_count_failure(p, what);
 }
 
+/* Leases that are on at one node and off at another: each node that has them on
+ * waits for answers that it will not get. */
+static void peer_follower_log_leases(const struct peer *p)
+{
+	const bool own = p->follow->settings.leases;
+
+	if (!p->update.says.leases_said ||
+	    (p->says.leases_said && p->says.leases == p->update.says.leases))
+		return;
+	if (p->update.says.leases != own)
+		log_write(LOG_WARNING, "follower",
+			  "peer %s: leases are %s there and %s here: all nodes "
+			  "should have the same",
+			  p->name, own ? "off" : "on", own ? "on" : "off");
+	else if (p->says.leases_said)
+		log_write(LOG_INFO, "follower", "peer %s: leases are %s there, "
+			  "too, now", p->name, own ? "on" : "off");
+}
+
+/* What a whole answer about the digest says of the peer. */
+static void peer_follower_take_node(struct peer *p)
+{
+	peer_follower_log_leases(p);
+	p->says = p->update.says;
+}
+
+static bool peer_follower_is_about_digest(const struct peer *p,
+					  const struct fetch_done *done)
+{
+	return peer_follower_is_whole(done) &&
+	       (peer_follower_brings_digest(&p->update) ||
+		p->update.status == STATUS_SAME);
+}
+
 static void peer_follower_on_done(void *arg, struct fetch *fetch,
 				  const struct fetch_done *done)
 {
@@ -333,6 +342,9 @@ static void peer_follower_on_done(void *arg, struct fetch *fetch,
 	event.answer.reached = done->result != FETCH_NOCONNECT;
 	event.answer.whole = peer_follower_is_whole(done);
 	event.answer.status = p->update.status;
+	event.answer.drains = p->update.says.drains;
+	if (peer_follower_is_about_digest(p, done))
+		peer_follower_take_node(p);
 	actions = peer_follower_step(p, &event);
 	if (actions.ended && actions.with == FETCHED_SAME) {
 		p->counters.unchanged++;
@@ -380,6 +392,7 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 	(void)fetch;
 	(void)body_len;
 	p->update.status = status;
+	digest_node_read(fields, &p->update.says);
 	p->update.foreign =
 		hash_name &&
 		strcmp(hash_name, p->follow->settings.hash_name) != 0;
@@ -648,39 +661,6 @@ void peer_follower_set(struct peer_follower *f,
 	}
 }
 
-struct peerset *peer_follower_view(struct peer_follower *f)
-{
-	struct peerset_peer *peers =
-		calloc(f->npeers ? f->npeers : 1, sizeof(*peers));
-	struct peerset *view;
-
-	if (!peers)
-		return NULL;
-	for (size_t i = 0; i < f->npeers; i++) {
-		const struct peer *p = f->peers[i];
-		const struct peer_health *health =
-			following_health(&p->following);
-
-		peers[i] = (struct peerset_peer){
-			.id = p->id,
-			.usable = following_usable(&p->following),
-			.half_open = peer_health_is_half_open(health),
-			.rtt_ms = peer_health_rtt_ms(health),
-			.digest = p->digest,
-			.kind = p->kind,
-			.name = p->name,
-			.url = p->url,
-		};
-	}
-	view = peerset_next(f->view, peers, f->npeers);
-	free(peers);
-	if (view) {
-		peerset_unref(f->view);
-		f->view = peerset_ref(view);
-	}
-	return view;
-}
-
 static void peer_follower_count_outcome(struct peer *p,
 					enum peer_outcome outcome,
 					uint64_t body_bytes)
@@ -759,41 +739,14 @@ void peer_follower_lookups(struct peer_follower *f, uint64_t lookups)
 	}
 }
 
-int64_t peer_follower_seen_ms(const struct peer_follower *f, const char *name)
+void peer_follower_wake(struct peer_follower *f, const char *name)
 {
 	for (size_t i = 0; i < f->npeers; i++) {
-		const struct peer *p = f->peers[i];
-		int64_t seen_ms = following_confirmed_ms(&p->following);
+		struct peer *p = f->peers[i];
 
-		if (!strcmp(p->name, name))
-			return seen_ms > p->since_ms ? seen_ms : p->since_ms;
+		if (strcmp(p->name, name) != 0)
+			continue;
+		following_wake(&p->following, loop_now_ms(f->loop));
+		peer_follower_handle(p, FOLLOWING_DUE);
 	}
-	return loop_now_ms(f->loop);
-}
-
-size_t peer_follower_count(const struct peer_follower *f)
-{
-	return f->npeers;
-}
-
-void peer_follower_status(const struct peer_follower *f, size_t i,
-			  struct peer_follower_status *out)
-{
-	const struct peer_health *health;
-	const struct peer *p;
-
-	assert(i < f->npeers);
-	p = f->peers[i];
-	health = following_health(&p->following);
-	*out = (struct peer_follower_status){
-		.name = p->name,
-		.url = p->url,
-		.digest = p->digest,
-		.usable = following_usable(&p->following),
-		.gone = following_is_gone(&p->following),
-		.health = health->state,
-		.rtt_ms = peer_health_rtt_ms(health),
-		.confirmed_ms = following_confirmed_ms(&p->following),
-		.counters = p->counters,
-	};
 }

@@ -11,6 +11,7 @@
 #include "codec/digest.h"
 #include "digestd/mesh/following.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/peers/digest_request.h"
 #include "digestd/peers/peer_kind.h"
 #include "digestd/peers/token.h"
 #include "digestd/peers/upstream.h"
@@ -62,6 +63,13 @@ struct peer_follower_settings {
 	 * may take that peer off the list. 0 and null: it is not known. */
 	uint64_t instance;
 	void (*on_itself)(void *arg, const char *url);
+	/* A peer says that it drains: on_drain(arg, url, id), the id being that
+	 * of views. Null: nobody wants to know. */
+	void (*on_drain)(void *arg, const char *url, uint32_t id);
+	/* Its digest is in place, the first one of an instance: on_met(), as
+	 * before. */
+	void (*on_met)(void *arg, const char *url, uint32_t id);
+	bool leases; /* whether this node asks for leases; see DIGEST_NODE */
 	/* How it introduces itself where it has no digest yet; empty: it does
 	 * not. See PROTOCOL.md. */
 	char introduction[PEER_INTRODUCTION_BYTES];
@@ -73,6 +81,8 @@ struct peer_follower_status {
 	const struct peer_digest *digest; /* null: none */
 	bool usable; /* it may be asked for objects, or at least probed */
 	bool gone;   /* nobody is found there */
+	struct digest_node says; /* of itself */
+	const char *kind;
 	enum peer_health_state health;
 	double rtt_ms;
 	int64_t confirmed_ms; /* see following_confirmed_ms() */
@@ -114,6 +124,14 @@ void peer_follower_outcome(struct peer_follower *f, uint32_t id,
 
 /* The digests were consulted for so many more keys. */
 void peer_follower_lookups(struct peer_follower *f, uint64_t lookups);
+
+/* Whether there is no peer whose digest is still to be waited for before this
+ * node begins its work, see following_has_settled(). */
+bool peer_follower_has_settled(const struct peer_follower *f);
+
+/* Somebody has said that it is the peer of this name: if it could not be
+ * reached last time, it is asked again now. */
+void peer_follower_wake(struct peer_follower *f, const char *name);
 
 /* When the digest of the peer of this name was last known to be current, or
  * else when it became a peer; of none, now. [loop_now_ms()] */

@@ -117,6 +117,7 @@ struct fill {
 	struct fill_cut *cut;	 /* it is stored in slices; null: it is not */
 	struct reply_slices *passes_to; /* or they are sent by that alone */
 	bool busy;		 /* with bytes of several: is not freed */
+	struct peer_copy *copy;	 /* who waits for its end; null: nobody */
 
 	struct fill *next, **link; /* in the worker */
 };
@@ -223,6 +224,9 @@ void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
 /* In fill_probe.c: asks a half-open peer (a number in f->view), which has
  * timeout_ms to begin its answer, for what f wants, beside f. */
 void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
+
+/* In fill_copy.c: a fill for a copy is over; does nothing for others. */
+void fill_copy_end(struct fill *f);
 
 /* As fetch_callbacks.on_interim says, in fill_interim.c; arg is the fill.
  * Without memory its client gets the final response alone. */

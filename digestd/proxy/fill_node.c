@@ -29,7 +29,9 @@ static void fill_on_timer(void *arg)
 
 static void fill_record(struct fill *f, enum peer_outcome kind, unsigned rtt_ms)
 {
-	if (f->node.purpose == NODE_FOR_PROBE)
+	/* neither is an answer to a client */
+	if (f->node.purpose == NODE_FOR_PROBE ||
+	    f->node.purpose == NODE_FOR_COPY)
 		fill_report_outcome(f, kind, rtt_ms);
 	else
 		fill_record_outcome(f, kind, rtt_ms);

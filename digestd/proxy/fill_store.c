@@ -76,7 +76,7 @@ static bool fill_store_is_placed_here(struct fill *f)
 {
 	struct placer *placer = f->worker->shared.placer;
 
-	return !placer || f->stale ||
+	return !placer || f->stale || f->node.purpose == NODE_FOR_COPY ||
 	       placer_keeps(placer, &f->q->key, f->source == SOURCE_PEER,
 			    fill_store_asked_at_peers(f));
 }

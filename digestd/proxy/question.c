@@ -44,6 +44,76 @@ struct question *question_get(const struct question *q)
 	return get;
 }
 
+const struct worker_origin *
+question_find_site(const struct worker_settings *set, const struct target *t)
+{
+	for (size_t i = 0; i < set->norigins; i++) {
+		const char *name = set->origins[i].host;
+
+		if (strlen(name) == t->host_len &&
+		    !strncmp(name, t->host, t->host_len))
+			return &set->origins[i];
+	}
+	return NULL;
+}
+
+/* The base URL of where a request goes; null: it is its target. */
+static const char *question_upstream(const struct question *q,
+				     enum node_way way)
+{
+	switch (way) {
+	case NODE_WAY_SITE:
+		return q->site->url;
+	case NODE_WAY_DEFAULT:
+		return q->settings->default_origin;
+	case NODE_WAY_NONE:
+	case NODE_WAY_TARGET:
+		break;
+	}
+	return NULL;
+}
+
+void question_take_way(struct question *q, enum node_way way)
+{
+	q->upstream = question_upstream(q, way);
+	q->forward = way == NODE_WAY_TARGET;
+}
+
+struct question *question_of_uri(struct worker_settings *settings,
+				 const char *uri, const struct fields *fields)
+{
+	struct question *q = question_new(settings, "GET");
+	struct node_door door = {
+		.node = settings->node,
+		.forward = settings->forward,
+		.has_default = settings->default_origin,
+		.from_peer = true,
+		.get = true,
+		.fields = fields,
+		.has_host = true,
+	};
+	struct node_entry entry;
+
+	if (!q || target_resolve(&q->target, uri, strlen(uri), NULL)) {
+		question_unref(&q);
+		return NULL;
+	}
+	q->site = question_find_site(settings, &q->target);
+	door.site = q->site;
+	door.target = &q->target;
+	entry = node_door_enter(&door);
+	if (entry.action != NODE_DOOR_ENTER || !entry.cacheable) {
+		question_unref(&q);
+		return NULL;
+	}
+	question_take_way(q, entry.way);
+	q->cacheable = true;
+	scd_key_make(settings->hash_secret, "GET", q->target.uri,
+		     q->target.uri_len, &q->key);
+	cachecontrol_request(fields, &q->cc);
+	return q;
+}
+
 struct question *question_ref(struct question *q)
 {
 	assert(q->users);

@@ -14,6 +14,7 @@
 #include "digestd/http/slices.h"
 #include "digestd/http/target.h"
 #include "digestd/node/node_ask.h"
+#include "digestd/node/node_door.h"
 #include "digestd/proxy/worker.h"
 
 struct question {
@@ -41,6 +42,21 @@ struct question *question_new(struct worker_settings *settings,
 
 /* GET, for the same; null: no memory. */
 struct question *question_get(const struct question *q);
+
+/*
+ * Makes one of GET for a canonical URI, as a client would ask for it that has
+ * sent these fields, of which only the store's answer matters: nobody is asked
+ * for it but a peer. Null: no memory, or there is no such URI here.
+ */
+struct question *question_of_uri(struct worker_settings *settings,
+				 const char *uri, const struct fields *fields);
+
+/* The site of a target; null: none. */
+const struct worker_origin *
+question_find_site(const struct worker_settings *set, const struct target *t);
+
+/* Takes where it goes. */
+void question_take_way(struct question *q, enum node_way way);
 
 /* One user more; one less: the last one frees. *q becomes null; null is
  * allowed. */

@@ -93,19 +93,6 @@ void request_end_all(struct worker *w)
 
 /* The door: facts for node/node_door.h, and what follows from its decision. */
 
-static const struct worker_origin *
-request_find_site(const struct worker_settings *set, const struct target *t)
-{
-	for (size_t i = 0; i < set->norigins; i++) {
-		const char *name = set->origins[i].host;
-
-		if (strlen(name) == t->host_len &&
-		    !strncmp(name, t->host, t->host_len))
-			return &set->origins[i];
-	}
-	return NULL;
-}
-
 /* The request's Host. HTTP/1.0 needs none, and then goes where all goes that
  * has no other place. */
 static const char *request_host_of(const struct request *r)
@@ -132,7 +119,7 @@ static void request_resolve(struct request *r, struct node_door *door)
 	door->no_memory = err == -ENOMEM;
 	if (err)
 		return;
-	q->site = request_find_site(q->settings, &q->target);
+	q->site = question_find_site(q->settings, &q->target);
 	door->target = &q->target;
 	door->site = q->site;
 }
@@ -161,21 +148,6 @@ static struct node_entry request_ask_door(struct request *r)
 	return node_door_enter(&door);
 }
 
-/* The base URL of where a request goes; null: it is its target. */
-static const char *request_upstream(const struct question *q, enum node_way way)
-{
-	switch (way) {
-	case NODE_WAY_SITE:
-		return q->site->url;
-	case NODE_WAY_DEFAULT:
-		return q->settings->default_origin;
-	case NODE_WAY_NONE:
-	case NODE_WAY_TARGET:
-		break;
-	}
-	return NULL;
-}
-
 /* False without memory. */
 static bool request_take_entry(struct request *r,
 			       const struct node_entry *entry)
@@ -190,8 +162,7 @@ static bool request_take_entry(struct request *r,
 		     q->target.uri_len, &q->key);
 	cache_prefetch(r->worker->shared.cache, &q->key);
 	cachecontrol_request(in->fields, &q->cc);
-	q->upstream = request_upstream(q, entry->way);
-	q->forward = entry->way == NODE_WAY_TARGET;
+	question_take_way(q, entry->way);
 	q->unsafe = entry->unsafe;
 	q->cacheable = entry->cacheable;
 	q->upgrade = entry->upgrade;

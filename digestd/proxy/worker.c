@@ -296,12 +296,19 @@ static void worker_run_drain(void *arg)
 {
 	struct worker *w = arg;
 
-	w->draining = 1u + (w->data ? 1u : 0u) + (w->peer ? 1u : 0u);
+	w->draining = 1u + (w->data ? 1u : 0u);
 	if (w->data)
 		server_drain(w->data, worker_one_drained, w);
+}
+
+static void worker_run_part(void *arg)
+{
+	struct worker *w = arg;
+
 	if (w->peer)
 		server_drain(w->peer, worker_one_drained, w);
-	worker_one_drained(w); /* there may be no listener */
+	else
+		worker_one_drained(w);
 }
 
 void worker_drain(struct worker *worker, struct loop *to,
@@ -314,6 +321,14 @@ void worker_drain(struct worker *worker, struct loop *to,
 	worker->drain =
 		(struct loop_call){.run = worker_run_drain, .arg = worker};
 	loop_post(worker->loop, &worker->drain);
+}
+
+void worker_part(struct worker *worker)
+{
+	assert(worker->drain.run && !worker->part.run);
+	worker->part =
+		(struct loop_call){.run = worker_run_part, .arg = worker};
+	loop_post(worker->loop, &worker->part);
 }
 
 uint64_t worker_lookups(const struct worker *worker)

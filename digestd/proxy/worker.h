@@ -31,6 +31,7 @@ struct lease_desk;
 struct serving_desk;
 struct loop_call;
 struct origin_faults;
+struct peer_copy;
 struct peerset;
 struct placer;
 struct server_handler;
@@ -260,12 +261,21 @@ int worker_reconfigure(struct worker *worker,
 		       const struct worker_settings *settings);
 
 /*
- * Starts to drain: no new connections, what is under way goes on. When no
- * connection is left, `drained` is posted to the loop `to`, once. Asked for
- * again, nothing changes.
+ * Has the worker copy an object from a peer, and copy->done posted to
+ * copy->loop when that has ended, also by worker_stop().
+ */
+void worker_copy(struct worker *worker, struct peer_copy *copy);
+
+/*
+ * Starts to drain: no new connections of clients, what is under way goes on.
+ * Peers are served until worker_part(). When no connection of either is left,
+ * `drained` is posted to the loop `to`, once. Asked for again, nothing changes.
  */
 void worker_drain(struct worker *worker, struct loop *to,
 		  struct loop_call *drained);
+
+/* The same for peers, after worker_drain(), once. */
+void worker_part(struct worker *worker);
 
 /*
  * Ends its thread and frees it; what is still under way is cut off. *worker

@@ -14,6 +14,7 @@
 #include "digestd/os/log.h"
 #include "digestd/os/loop.h"
 #include "digestd/os/memory.h"
+#include "digestd/peers/copier.h"
 #include "digestd/peers/heard.h"
 #include "digestd/peers/purge.h"
 #include "digestd/proxy/ready.h"
@@ -52,7 +53,7 @@ struct worker {
 
 	pthread_t thread;
 	bool started;
-	struct loop_call drain;
+	struct loop_call drain, part;
 	unsigned draining;       /* listeners not drained yet, and itself */
 	struct loop *drained_to;
 	struct loop_call *drained; /* see worker_drain() */

@@ -19,12 +19,16 @@ static const struct {
 #define ROW(state, left, event, after, left_after, action) \
 	{ NODE_DRAIN_##state, left, NODE_DRAIN_##event, \
 	  NODE_DRAIN_##after, left_after, NODE_DRAIN_##action },
-ROW(SERVING,  0, ASKED, DRAINING, WORKERS, BEGIN)
+ROW(SERVING,  0, ASKED, HANDING,  WORKERS, BEGIN)
+ROW(HANDING,  3, HANDED, DRAINING, 3,      PART)
+ROW(HANDING,  3, ASKED, OVER,     3,       END)
+ROW(HANDING,  3, LATE,  OVER,     3,       END)
 ROW(DRAINING, 2, ASKED, OVER,     2,       END)
 ROW(DRAINING, 2, EMPTY, DRAINING, 1,       GO_ON)
 ROW(DRAINING, 1, EMPTY, OVER,     0,       END)
 ROW(DRAINING, 2, LATE,  OVER,     2,       END)
 ROW(OVER,     2, ASKED, OVER,     2,       GO_ON)
+ROW(OVER,     2, HANDED, OVER,    2,       GO_ON)
 ROW(OVER,     2, EMPTY, OVER,     1,       GO_ON)
 ROW(OVER,     1, EMPTY, OVER,     0,       GO_ON)
 ROW(OVER,     2, LATE,  OVER,     2,       GO_ON)
@@ -63,21 +67,27 @@ static void steps(void **arg)
 				 d.state == NODE_DRAIN_SERVING);
 		met[rows[i].state][rows[i].event] = true;
 	}
-	for (int s = NODE_DRAIN_DRAINING; s < NODE_DRAIN_STATES; s++) {
+	for (int s = NODE_DRAIN_HANDING; s < NODE_DRAIN_STATES; s++) {
 		for (int e = 0; e < NODE_DRAIN_EVENTS; e++)
-			assert_true(met[s][e]);
+			assert_int_equal(met[s][e],
+					 (s != NODE_DRAIN_HANDING ||
+					  e != NODE_DRAIN_EMPTY) &&
+						 (s != NODE_DRAIN_DRAINING ||
+						  e != NODE_DRAIN_HANDED));
 	}
 }
 
 /* Whether an edge could bring it. */
 static bool may_come(enum node_drain_event event, unsigned begun,
-		     unsigned empty, unsigned late)
+		     unsigned handed, unsigned empty, unsigned late)
 {
 	switch (event) {
 	case NODE_DRAIN_ASKED:
 		return true;
+	case NODE_DRAIN_HANDED:
+		return begun && !handed;
 	case NODE_DRAIN_EMPTY:
-		return begun && empty < WORKERS;
+		return handed && empty < WORKERS;
 	case NODE_DRAIN_LATE:
 		return begun && !late;
 	}
@@ -88,27 +98,34 @@ static bool may_come(enum node_drain_event event, unsigned begun,
  * what comes first of a second signal, the last worker and the time. */
 static void all_orders(void **arg)
 {
-	enum { EVENTS = 7, ORDERS = 3 * 3 * 3 * 3 * 3 * 3 * 3 };
+	enum { EVENTS = 7, ORDERS = 1 << 2 * EVENTS };
 
 	(void)arg;
 	for (unsigned order = 0; order < ORDERS; order++) {
-		unsigned asked = 0, empty = 0, late = 0, ended = 0;
+		unsigned asked = 0, handed = 0, empty = 0, late = 0;
+		unsigned ended = 0, parted = 0;
 		struct node_drain d = { 0 };
 
-		for (unsigned i = 0, left = order; i < EVENTS; i++, left /= 3) {
+		for (unsigned i = 0, left = order; i < EVENTS; i++, left /= 4) {
 			enum node_drain_event event =
-				(enum node_drain_event)(left % 3);
+				(enum node_drain_event)(left % 4);
 			enum node_drain_action action;
 
-			if (!may_come(event, asked, empty, late))
+			if (!may_come(event, asked, handed, empty, late))
 				continue;
 			asked += event == NODE_DRAIN_ASKED;
+			handed += event == NODE_DRAIN_HANDED;
 			empty += event == NODE_DRAIN_EMPTY;
 			late += event == NODE_DRAIN_LATE;
 			action = step(&d, event, i);
+			parted += action == NODE_DRAIN_PART;
+			assert_true(parted <= handed);
+			assert_int_equal(action == NODE_DRAIN_PART,
+					 event == NODE_DRAIN_HANDED && !ended);
 			ended += action == NODE_DRAIN_END;
 			assert_int_equal(action == NODE_DRAIN_BEGIN,
-					 asked == 1 && !empty && !late &&
+					 asked == 1 && !handed && !empty &&
+						 !late &&
 						 event == NODE_DRAIN_ASKED);
 			assert_int_equal(ended, asked > 1 || late ||
 							empty == WORKERS);

@@ -139,6 +139,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	f->keep = facts & 1 ? NODE_KEEP_YES : NODE_KEEP_NO;
 	f->client = facts & 2;
 	f->purpose = facts & 8192 ? NODE_FOR_PASSING :
+		     facts & 4096 && facts & 4 ? NODE_FOR_COPY :
 		     facts & 4096 ? NODE_FOR_SLICES :
 		     facts & 16384 ? NODE_FOR_RENEWAL :
 		     facts & 4	  ? NODE_FOR_PROBE :
@@ -165,6 +166,9 @@ static bool describe(unsigned facts, struct node_fill *f,
 	if (!has_slices(f, in))
 		return false;
 	if (f->purpose == NODE_FOR_RENEWAL && (f->client || facts & 4))
+	if (f->purpose == NODE_FOR_COPY &&
+	    (f->client || is_cut(f->state) || f->taken_over ||
+	     f->state > NODE_SHOW_PEER))
 		return false;
 	if (f->purpose == NODE_FOR_PROBE &&
 	    (f->client || f->keep == NODE_KEEP_YES ||

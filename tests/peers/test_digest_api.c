@@ -307,12 +307,17 @@ static void test_draining_ends_waits(void **state)
 	(void)state;
 	publish(1);
 	ask_to_wait(&x, TAG(1));
+	digest_api_say_leases(api, false);
 	digest_api_drain(api);
 	assert_int_equal(loop_turn(loop, 0), 0);
 	assert_int_equal(x.status, 304);
+	assert_string_equal(fields_get(&x.reply, "Scd-Node"),
+			    "leases=?0, drains");
 	done(&x);
+	digest_api_say_leases(api, true);
 	ask_to_wait(&x, TAG(1));
 	assert_int_equal(x.status, 304);
+	assert_string_equal(fields_get(&x.reply, "Scd-Node"), "leases, drains");
 	done(&x);
 }
 

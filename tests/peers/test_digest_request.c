@@ -157,12 +157,54 @@ static void test_fields(void **state)
 	}
 }
 
+/* What a node says of itself; what is no dictionary says nothing. */
+static void test_node(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *text; /* null: there is no field */
+		struct digest_node node;
+	} nodes[] = {
+		{ NULL, { false, false, false } },
+		{ "leases", { true, true, false } },
+		{ "leases=?0", { true, false, false } },
+		{ "leases=?0, drains", { true, false, true } },
+		{ "leases, drains", { true, true, true } },
+		{ "drains, more=3;x, leases=?1", { true, true, true } },
+		{ "leases=1", { true, false, false } },
+		{ "leases, drains,", { false, false, false } },
+		{ "drains=?2", { false, false, false } },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(nodes); i++) {
+		struct digest_node node = { true, true, true };
+		char text[DIGEST_NODE_BYTES];
+		struct fields f;
+
+		fields_init(&f);
+		if (nodes[i].text)
+			assert_int_equal(
+				fields_add(&f, DIGEST_NODE, nodes[i].text), 0);
+		digest_node_read(&f, &node);
+		fields_free(&f);
+		if (memcmp(&node, &nodes[i].node, sizeof(node)) != 0)
+			fail_msg("row %zu", i);
+		if (i < 1 || i > 4)
+			continue;
+		digest_node_write(&node, text);
+		assert_string_equal(text, nodes[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_tags),
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,6 +331,9 @@ static void draining(void **state)
 	worker_drain(at.a.worker, at.loop, &call);
 	assert_int_equal(atomic_load(&drained), 0);
 	expect(hear(fd), 200, "late");
+	usleep(20000);
+	assert_int_equal(atomic_load(&drained), 0); /* peers are served */
+	worker_part(at.a.worker);
 	for (int i = 0; i < 1000 && !atomic_load(&drained); i++)
 		usleep(1000);
 	assert_int_equal(atomic_load(&drained), 1);

@@ -165,6 +165,7 @@ static void told_without_memory(void **state)
 	alloc_fail_at(0);
 	worker_drain(at.a.worker, at.loop, &drained);
 	worker_drain(at.a.worker, at.loop, &drained); /* the same as once */
+	worker_part(at.a.worker);
 }
 
 #define TEST(name) \

@@ -114,3 +114,28 @@ def test_a_node_that_has_ended_is_waited_for_no_more(make_cluster, origin):
         assert c.nodes[i % (NODES - 1)].get(f"/p{i}").status == 200
         assert time.monotonic() - began < 2
     until(lambda: not c.nodes[0].peer_status(f"n{NODES}")["usable"])
+
+
+def test_a_node_without_leases_is_named(make_cluster, origin):
+    """In the status and the log of those that have them, and its own."""
+    c = make_cluster(3, leases=True)
+    c.origin_url = origin.url
+    odd = c.nodes[2]
+    odd.options["leases"] = False
+    c.start()
+    first = c.nodes[0]
+    until(lambda: first.peer_status("n3")["leases"] is False, what="n3 says so")
+    until(lambda: first.peer_status("n2")["leases"] is True, what="n2, too")
+    until(lambda: odd.peer_status("n1")["leases"] is True, what="n1, too")
+    assert "peer n3: leases are off there and on here" \
+        in first.process.logged()
+    assert "peer n2: leases" not in first.process.logged()
+    assert "peer n1: leases are on there and off here" in odd.process.logged()
+    odd.options["leases"] = True
+    odd.write()
+    odd.process.signal(1)
+    origin.set("/x", fields={"Cache-Control": "max-age=60"}, body=b"x")
+    odd.get("/x")  # there is something new to hear of
+    until(lambda: first.peer_status("n3")["leases"] is True,
+          what="the other way round")
+    assert "peer n3: leases are on there, too, now" in first.process.logged()

@@ -75,7 +75,7 @@ def test_single_is_one_copy(placed, origin):
     assert ask(c, "/a", 0, 1, 1, 2, 2, 0) == ["origin"] + ["peer"] * 4 + \
         ["hit"]
     assert holders(c) == [1, 0, 0]
-    c.nodes[0].process.end()  # the copy is lost, and made anew
+    c.nodes[0].process.kill()  # the copy is lost, and made anew
     assert c.nodes[1].get("/a").source == "origin"
     assert c.nodes[1].get("/a").source == "hit"
 

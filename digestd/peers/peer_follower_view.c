@@ -1,0 +1,92 @@
+/*
+ * What others see of the peers that are followed: views for the data path, and
+ * status.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/peers/peer_follower_inside.h"
+
+struct peerset *peer_follower_view(struct peer_follower *f)
+{
+	struct peerset_peer *peers =
+		calloc(f->npeers ? f->npeers : 1, sizeof(*peers));
+	struct peerset *view;
+
+	if (!peers)
+		return NULL;
+	for (size_t i = 0; i < f->npeers; i++) {
+		const struct peer *p = f->peers[i];
+		const struct peer_health *health =
+			following_health(&p->following);
+
+		peers[i] = (struct peerset_peer){
+			.id = p->id,
+			.usable = following_usable(&p->following),
+			.half_open = peer_health_is_half_open(health),
+			.rtt_ms = peer_health_rtt_ms(health),
+			.digest = p->digest,
+			.kind = p->kind,
+			.name = p->name,
+			.url = p->url,
+		};
+	}
+	view = peerset_next(f->view, peers, f->npeers);
+	free(peers);
+	if (view) {
+		peerset_unref(f->view);
+		f->view = peerset_ref(view);
+	}
+	return view;
+}
+
+int64_t peer_follower_seen_ms(const struct peer_follower *f, const char *name)
+{
+	for (size_t i = 0; i < f->npeers; i++) {
+		const struct peer *p = f->peers[i];
+		int64_t seen_ms = following_confirmed_ms(&p->following);
+
+		if (!strcmp(p->name, name))
+			return seen_ms > p->since_ms ? seen_ms : p->since_ms;
+	}
+	return loop_now_ms(f->loop);
+}
+
+bool peer_follower_has_settled(const struct peer_follower *f)
+{
+	for (size_t i = 0; i < f->npeers; i++) {
+		if (!following_has_settled(&f->peers[i]->following))
+			return false;
+	}
+	return true;
+}
+
+size_t peer_follower_count(const struct peer_follower *f)
+{
+	return f->npeers;
+}
+
+void peer_follower_status(const struct peer_follower *f, size_t i,
+			  struct peer_follower_status *out)
+{
+	const struct peer_health *health;
+	const struct peer *p;
+
+	assert(i < f->npeers);
+	p = f->peers[i];
+	health = following_health(&p->following);
+	*out = (struct peer_follower_status){
+		.name = p->name,
+		.url = p->url,
+		.digest = p->digest,
+		.usable = following_usable(&p->following),
+		.gone = following_is_gone(&p->following),
+		.says = p->says,
+		.kind = p->kind->name,
+		.health = health->state,
+		.rtt_ms = peer_health_rtt_ms(health),
+		.confirmed_ms = following_confirmed_ms(&p->following),
+		.counters = p->counters,
+	};
+}
