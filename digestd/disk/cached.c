@@ -10,6 +10,7 @@
 
 #include "digestd/http/packed.h"
 #include "digestd/http/slices.h"
+#include "digestd/http/tags.h"
 #include "digestd/os/body_memory.h"
 #include "digestd/os/memory.h"
 
@@ -87,7 +88,10 @@ static void cached_find_record(struct cached *c)
 	size_t uri_size = strlen(text) + 1;
 
 	c->sliced = packed_begins_with(text + uri_size, c->text_len - uri_size,
-				       slices_field[0]);
+				       slices_field);
+	c->from_peer = packed_begins_with(text + uri_size,
+					  c->text_len - uri_size,
+					  tags_source_field);
 }
 
 struct cached *cached_new(const struct cached_head *head)

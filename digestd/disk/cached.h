@@ -43,6 +43,7 @@ struct cached {
 	uint64_t varies : 1;
 	uint64_t sliced : 1; /* the head of one in slices, by its fields */
 	uint64_t doubted : 1; /* see cache_doubt_disk(); it is from there */
+	uint64_t from_peer : 1; /* by its fields, see tags_source_field */
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an

@@ -271,9 +271,11 @@ static int packed_open_line(const char **at, struct fields *f)
 	return fields_borrow(f, name, value);
 }
 
-bool packed_begins_with(const char *bytes, size_t len, char c)
+bool packed_begins_with(const char *bytes, size_t len, const char *name)
 {
-	return len > 1 && !bytes[0] && bytes[1] == c;
+	size_t size = strlen(name) + 1;
+
+	return len > size && !bytes[0] && !memcmp(bytes + 1, name, size);
 }
 
 int packed_open(const char *bytes, size_t len, struct fields *f)

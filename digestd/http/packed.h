@@ -29,9 +29,8 @@ size_t packed_write(const struct fields *f, char *to, size_t cap);
  * whole lines, with names and values that the tables have. */
 bool packed_is_good(const char *bytes, size_t len);
 
-/* Whether the name of the first line is none that the table has, and begins
- * with this character. */
-bool packed_begins_with(const char *bytes, size_t len, char c);
+/* Whether the first line has this name, which the table has not. */
+bool packed_begins_with(const char *bytes, size_t len, const char *name);
 
 /*
  * Makes *f, which is overwritten, the list that was packed into these bytes;

@@ -90,7 +90,8 @@ int slices_write(const struct slices *s, const struct fields *response,
 
 bool slices_are(const struct fields *stored)
 {
-	return fields_count(stored) && fields_at(stored, 0)->name[0] == ':';
+	return fields_count(stored) &&
+	       !strcmp(fields_at(stored, 0)->name, slices_field);
 }
 
 /* A number of a record, up to the next "/" or the end. */

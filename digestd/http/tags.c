@@ -3,6 +3,8 @@
  */
 #include "digestd/http/tags.h"
 
+#include <string.h>
+
 static const struct {
 	const char *name;
 	bool words; /* an element is a list of words; else it has parameters */
@@ -10,7 +12,10 @@ static const struct {
 	{"Cache-Tag", false},
 	{"Cache-Groups", false},
 	{"Surrogate-Key", true},
+	{":source", false},
 };
+
+const char tags_source_field[] = ":source";
 
 enum { TAGS_FIELDS = sizeof(tags_fields) / sizeof(tags_fields[0]) };
 
@@ -62,4 +67,15 @@ bool tags_next_purged(const struct fields *request, struct field_cursor *cursor,
 			return true;
 	}
 	return false;
+}
+
+void tags_source(const char *name, char out[TAGS_SOURCE_BYTES])
+{
+	size_t n = 0;
+
+	out[n++] = ':';
+	for (; *name && n < TAGS_SOURCE_BYTES - 1; name++)
+		out[n++] = *name > ' ' && *name < 127 && !strchr(",;\"", *name)
+				   ? *name : '_';
+	out[n] = '\0';
 }

@@ -10,6 +10,18 @@
 
 #include "digestd/http/fields.h"
 
+/*
+ * The name of a line that is stored with what came from a peer, and never sent:
+ * no message has such a name. Its value, tags_source(), is a tag by which all
+ * that came from there can be purged, here or at all nodes.
+ */
+extern const char tags_source_field[];
+
+/* Writes the tag of a source: a colon and its name, in which characters that
+ * separate tags become "_". Longer names are cut. */
+enum { TAGS_SOURCE_BYTES = 64 };
+void tags_source(const char *name, char out[TAGS_SOURCE_BYTES]);
+
 /* A place in a walk over the tags of a response; all zero at its beginning. */
 struct tags_cursor {
 	unsigned field; /* of those that have tags */

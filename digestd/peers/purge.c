@@ -37,6 +37,7 @@ struct purge {
 	struct purger *purger;
 	char subject[SUBJECT_BYTES];      /* what is purged, for the log */
 	char asker[ADDRESS_TEXT_BYTES];   /* "": not known */
+	bool local; /* no peer is told */
 	struct exchange *x;      /* null: its client has left */
 	struct purge_walk walk;
 	struct keypart part;     /* the next */
@@ -166,7 +167,8 @@ static void purge_act(struct purge *p, enum purging_action action)
 		purge_sync(p);
 		return;
 	case PURGING_ANSWER:
-		purge_answer(p);
+		if (p->x) /* somebody has asked for it */
+			purge_answer(p);
 		purge_end(p);
 		return;
 	case PURGING_END:
@@ -191,7 +193,7 @@ static void purge_walk(void *arg)
 
 static struct purge *purge_new(struct purger *purger, struct exchange *x)
 {
-	const struct sockaddr *client = exchange_request(x)->client;
+	const struct sockaddr *client = x ? exchange_request(x)->client : NULL;
 	struct purge *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -206,7 +208,8 @@ static struct purge *purge_new(struct purger *purger, struct exchange *x)
 	if (p->next)
 		p->next->link = &p->next;
 	purger->walks = p;
-	exchange_set_data(x, p);
+	if (x)
+		exchange_set_data(x, p);
 	return p;
 }
 
@@ -247,7 +250,8 @@ static const char *purge_target_fault(const struct server_request *r,
 /* Whether peers are told of it. */
 static bool purge_is_for_all(const struct purge *p)
 {
-	return p->purger->teller && teller_tells(p->purger->teller);
+	return !p->local && p->purger->teller &&
+	       teller_tells(p->purger->teller);
 }
 
 /* The peers are told, and apply it while this node does. */
@@ -367,6 +371,25 @@ static struct invalidation_entry purge_entry_of(const struct purge *p,
 
 	scd_key_make(p->purger->secret, "GET", t->uri, t->uri_len, &key);
 	return (struct invalidation_entry){ invalidation_of_key(&key), 0 };
+}
+
+void purge_source(struct purger *purger, const char *name)
+{
+	struct purge *p = purge_new(purger, NULL);
+	struct invalidation_entry entry = { .seq = 0 };
+	char tag[TAGS_SOURCE_BYTES];
+
+	tags_source(name, tag);
+	entry.of = invalidation_of_tag(
+		purger->secret, (struct field_part){ tag, strlen(tag) });
+	if (!p) {
+		log_write(LOG_ERROR, "purge", "out of memory");
+		return;
+	}
+	p->local = true;
+	snprintf(p->subject, SUBJECT_BYTES, "what came from peer %s", name);
+	if (purge_start(p, &entry, 1))
+		log_write(LOG_ERROR, "purge", "out of memory");
 }
 
 /* What is stored for a target by either scheme. */

@@ -34,6 +34,9 @@ struct purger {
 /* Answers a PURGE, at once or later. */
 void purge_serve(struct purger *purger, struct exchange *x);
 
+/* Purges what came from a peer of this name, here only. */
+void purge_source(struct purger *purger, const char *name);
+
 /* Its exchange is over: the walk goes on without. */
 void purge_leave(struct exchange *x);
 

@@ -183,11 +183,13 @@ static void bytes_from_elsewhere(void **state)
 static void first_line_of_no_table(void **state)
 {
 	(void)state;
-	assert_true(packed_begins_with("\0:a\0b", 6, ':'));
-	assert_false(packed_begins_with("\0xa\0b", 6, ':'));
-	assert_false(packed_begins_with("\1:b", 4, ':'));
-	assert_false(packed_begins_with("\0", 1, ':'));
-	assert_false(packed_begins_with("", 0, ':'));
+	assert_true(packed_begins_with("\0:a\0b", 6, ":a"));
+	assert_false(packed_begins_with("\0:ab\0b", 7, ":a"));
+	assert_false(packed_begins_with("\0:a\0b", 6, ":ab"));
+	assert_false(packed_begins_with("\0xa\0b", 6, ":a"));
+	assert_false(packed_begins_with("\1:a\0b", 6, ":a"));
+	assert_false(packed_begins_with("\0:a", 3, ":a"));
+	assert_false(packed_begins_with("", 0, ":a"));
 }
 
 int main(void)

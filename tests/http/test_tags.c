@@ -75,10 +75,47 @@ static void matching(void **state)
 	}
 }
 
+/* Whatever a peer is called, it is one tag. */
+static void sources(void **state)
+{
+	static const struct {
+		const char *name, *tag;
+	} names[] = {
+		{ "n2", ":n2" },
+		{ "[::1]:8081", ":[::1]:8081" },
+		{ "a b,c;d\"e", ":a_b_c_d_e" },
+		{ "\303\244", ":__" },
+		{ "", ":" },
+		{ "0123456789012345678901234567890123456789"
+		  "0123456789012345678901234567890123456789",
+		  ":0123456789012345678901234567890123456789"
+		  "0123456789012345678901" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(names); i++) {
+		struct tags_cursor cursor = { 0 };
+		struct field_part found;
+		char tag[TAGS_SOURCE_BYTES];
+		struct fields f;
+
+		tags_source(names[i].name, tag);
+		assert_string_equal(tag, names[i].tag);
+		fields_init(&f);
+		assert_int_equal(fields_add(&f, tags_source_field, tag), 0);
+		assert_true(tags_next(&f, &cursor, &found));
+		assert_int_equal(found.len, strlen(tag));
+		assert_memory_equal(found.at, tag, found.len);
+		assert_false(tags_next(&f, &cursor, &found));
+		fields_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matching),
+		cmocka_unit_test(sources),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
