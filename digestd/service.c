@@ -253,6 +253,8 @@ static int service_start_teller(struct service *s)
 		err = teller_new(s->loop, s->cache, &telling, &s->teller);
 	if (!err && strict)
 		err = renewer_new(s->teller, s->serving, &telling, &s->renewer);
+	s->purger = (struct purger){ s->loop, s->cache, .teller = s->teller };
+	part_settings_hash_secret(s->config, s->purger.secret);
 	return err;
 }
 
@@ -423,8 +425,6 @@ static int service_start_admin(struct service *s)
 
 	if (!settings.listen)
 		return 0;
-	s->purger = (struct purger){ s->loop, s->cache, .teller = s->teller };
-	part_settings_hash_secret(s->config, s->purger.secret);
 	s->admit.admitter = s->admitter;
 	part_settings_hash_secret(s->config, s->admit.secret);
 	s->admin_source =

@@ -94,6 +94,20 @@ void service_hand_over(struct service *s, void (*over)(void *arg))
 	peerset_unref(view);
 }
 
+/* A peer has sent what the origin has not: what came from there goes, and the
+ * others hear that it is suspected. */
+void service_on_lie(void *service, const char *name, uint64_t instance)
+{
+	struct service *s = service;
+
+	log_write(LOG_WARNING, "service", "peer %s: has sent wrong responses: "
+		  "it is left alone, and what came from there is purged here",
+		  name);
+	purge_source(&s->purger, name);
+	digest_api_suspect(s->api, instance,
+			   loop_now_ms(s->loop) + s->config->quarantine_ms);
+}
+
 /* Copies */
 
 static void service_copy(void *arg, struct peer_copy *copy)

@@ -121,6 +121,7 @@ struct peer_follower_settings service_following(struct service *s,
 	settings.instance = s->instance;
 	settings.on_itself = service_on_itself;
 	settings.on_drain = service_on_drain;
+	settings.on_lie = service_on_lie;
 	settings.on_met = service_on_met;
 	part_settings_introduction(c, worker_peer_port(s->workers[0]),
 				   settings.introduction);

@@ -53,6 +53,8 @@ void distance_outcome(struct distance *d, enum peer_outcome outcome)
 {
 	switch (outcome) {
 	case OUTCOME_FAILED:
+	case OUTCOME_DOUBT: /* of an answer that was counted as a hit */
+	case OUTCOME_WRONG:
 		return;
 	case OUTCOME_HIT:
 		d->hits++;

@@ -87,6 +87,28 @@ static void peer_believe(struct peer_health *h)
 		h->score = 0; /* a hit gives no credit */
 }
 
+static void peer_convict(struct peer_health *h,
+			 const struct peer_health_policy *policy,
+			 int64_t now_ms)
+{
+	h->state = HEALTH_QUARANTINE;
+	h->due_ms = now_ms + policy->quarantine_ms;
+}
+
+/* What it has sent was wrong: so much. */
+static void peer_catch(struct peer_health *h,
+		       const struct peer_health_policy *policy, unsigned wrong,
+		       int64_t now_ms)
+{
+	h->wrong += wrong;
+	if (h->wrong < HEALTH_WRONG)
+		return;
+	h->wrong = 0;
+	h->lies = true;
+	h->strict_ms = now_ms + policy->quarantine_ms; /* no excuse */
+	peer_convict(h, policy, now_ms);
+}
+
 static void peer_doubt(struct peer_health *h,
 		       const struct peer_health_policy *policy, int64_t now_ms)
 {
@@ -95,8 +117,7 @@ static void peer_doubt(struct peer_health *h,
 	h->score++;
 	if (h->score < HEALTH_PATIENCE)
 		return;
-	h->state = HEALTH_QUARANTINE;
-	h->due_ms = now_ms + policy->quarantine_ms;
+	peer_convict(h, policy, now_ms);
 }
 
 /* A second chance, with an empty record. */
@@ -105,6 +126,8 @@ static void peer_release(struct peer_health *h)
 	h->state = HEALTH_GOOD;
 	h->score = 0;
 	h->failures = 0;
+	h->wrong = 0;
+	h->lies = false;
 }
 
 /* Halves unused credit for each HEALTH_FADE_MS; divided, not raised to a power:
@@ -148,6 +171,12 @@ bool peer_health_outcome(struct peer_health *h,
 		break;
 	case OUTCOME_FAILED:
 		peer_fail_once(h, policy, now_ms);
+		break;
+	case OUTCOME_DOUBT:
+		peer_catch(h, policy, 1, now_ms);
+		break;
+	case OUTCOME_WRONG:
+		peer_catch(h, policy, HEALTH_WRONG, now_ms);
 		break;
 	}
 	return h->state != before;
@@ -206,6 +235,11 @@ bool peer_health_usable(const struct peer_health *h)
 bool peer_health_is_half_open(const struct peer_health *h)
 {
 	return h->state == HEALTH_HALF_OPEN;
+}
+
+bool peer_health_lies(const struct peer_health *h)
+{
+	return h->lies;
 }
 
 double peer_health_rtt_ms(const struct peer_health *h)

@@ -75,6 +75,14 @@ enum {
 	HEALTH_FADE_MS = 250, /* of unused credit; an outcome comes sooner */
 };
 
+/*
+ * A response that is not what the origin has puts a peer into quarantine, too;
+ * one that only seems so counts for a third of that. How often responses are
+ * compared is not decided here; so it is no rate, and hits do not make up for
+ * it.
+ */
+enum { HEALTH_WRONG = 3 };
+
 /* All fields are private. */
 struct peer_health {
 	enum peer_health_state state;
@@ -86,6 +94,8 @@ struct peer_health {
 	int64_t open_ms;   /* for so long */
 	int64_t closed_ms; /* and then it closed */
 	double score;
+	unsigned wrong;    /* up to HEALTH_WRONG */
+	bool lies;	   /* that is why it is in quarantine */
 	int64_t faded_ms;  /* the credit has faded up to here */
 	int64_t strict_ms; /* until then a restart is no excuse */
 	double rtt_ms;
@@ -135,6 +145,9 @@ bool peer_health_usable(const struct peer_health *h);
 /* Whether one outcome will decide that: one is enough to ask, and no client
  * should wait for it. */
 bool peer_health_is_half_open(const struct peer_health *h);
+
+/* Whether it is in quarantine for what it has sent, and not for its digest. */
+bool peer_health_lies(const struct peer_health *h);
 
 /* Smoothed time to an answer's header [ms]; 0: none yet. */
 double peer_health_rtt_ms(const struct peer_health *h);

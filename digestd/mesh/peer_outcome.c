@@ -16,6 +16,10 @@ const char *peer_outcome_text(enum peer_outcome outcome)
 		return "variant miss";
 	case OUTCOME_FAILED:
 		return "failed";
+	case OUTCOME_DOUBT:
+		return "doubtful";
+	case OUTCOME_WRONG:
+		return "wrong";
 	}
 	return "unknown";
 }

@@ -11,9 +11,12 @@ enum peer_outcome {
 	OUTCOME_STALE,     /* it held the object, but not fresh: 504 or 200 */
 	OUTCOME_VARIANT,   /* 504: it held other variants of the object */
 	OUTCOME_FAILED,    /* unreachable, too slow, refused, or nonsense */
+	OUTCOME_DOUBT,     /* an earlier response was not what the origin has,
+			      by its dates; see node/node_check.h */
+	OUTCOME_WRONG,     /* it certainly was not */
 };
 
-enum { PEER_OUTCOMES = OUTCOME_FAILED + 1 };
+enum { PEER_OUTCOMES = OUTCOME_WRONG + 1 };
 
 /* A word or two for it, for the log. Static, never null. */
 const char *peer_outcome_text(enum peer_outcome outcome);

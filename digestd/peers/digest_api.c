@@ -43,6 +43,10 @@ struct digest_api {
 	int64_t max_wait_s;
 	char hash_name[TOKEN_BYTES]; /* empty: it is not said */
 	bool draining, leases, says_leases;
+	struct {
+		uint64_t instance;
+		int64_t until_ms;
+	} suspects[DIGEST_SUSPECTS_MAX];
 	void (*on_introduction)(void *arg, const char *text,
 				const struct sockaddr *from); /* or null */
 	void *arg;
@@ -160,10 +164,30 @@ static int digest_api_add_node(struct digest_api *api, struct fields *f)
 	return says ? fields_add(f, DIGEST_NODE, text) : 0;
 }
 
+/* Adds whom it suspects. */
+static int digest_api_add_suspects(struct digest_api *api, int64_t now_ms,
+				   struct fields *f)
+{
+	char text[DIGEST_SUSPECTS_MAX * 20] = "";
+	size_t len = 0;
+
+	pthread_mutex_lock(&api->lock);
+	for (size_t i = 0; i < DIGEST_SUSPECTS_MAX; i++) {
+		if (api->suspects[i].until_ms > now_ms)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+						"%s%016" PRIx64,
+						len ? ", " : "",
+						api->suspects[i].instance);
+	}
+	pthread_mutex_unlock(&api->lock);
+	return len ? fields_add(f, DIGEST_SUSPECTS, text) : 0;
+}
+
 /* The fields that 200, 226 and 304 of the current digest have in common. */
 static int digest_api_current_fields(struct digest_api *api,
-				     struct fields *f,
-				     const struct publication *p)
+				     const struct exchange *x,
+				     const struct publication *p,
+				     struct fields *f)
 {
 	char etag[DIGEST_ETAG_BYTES + 1];
 	struct digest_tag tag = digest_api_tag_of(p);
@@ -175,7 +199,9 @@ static int digest_api_current_fields(struct digest_api *api,
 	    fields_add(f, "Vary", "A-IM") ||
 	    (*api->hash_name &&
 	     fields_add(f, DIGEST_HASH_NAME, api->hash_name)) ||
-	    digest_api_add_node(api, f) || digest_api_add_links(api, f, p))
+	    digest_api_add_node(api, f) ||
+	    digest_api_add_suspects(api, loop_now_ms(exchange_loop(x)), f) ||
+	    digest_api_add_links(api, f, p))
 		return -ENOMEM;
 	return 0;
 }
@@ -186,7 +212,7 @@ static void digest_api_send_unchanged(struct digest_api *api,
 {
 	struct fields f;
 
-	if (digest_api_current_fields(api, &f, p)) {
+	if (digest_api_current_fields(api, x, p, &f)) {
 		exchange_abort(x);
 	} else {
 		peers_digest_api_count(&api->counters.not_modified, 1);
@@ -200,7 +226,7 @@ static void digest_api_send_full(struct digest_api *api, struct exchange *x,
 {
 	struct fields f;
 
-	if (digest_api_current_fields(api, &f, p) ||
+	if (digest_api_current_fields(api, x, p, &f) ||
 	    fields_add(&f, "Content-Type", "application/scd-digest")) {
 		exchange_abort(x);
 	} else {
@@ -221,7 +247,7 @@ static void digest_api_send_delta(struct digest_api *api, struct exchange *x,
 	struct fields f;
 
 	digest_tag_write(&base, etag);
-	if (digest_api_current_fields(api, &f, p) ||
+	if (digest_api_current_fields(api, x, p, &f) ||
 	    fields_add(&f, "IM", delta->conditional ? DIGEST_IM_CONDITIONAL
 						    : DIGEST_IM_XOR) ||
 	    fields_add(&f, "Delta-Base", etag) ||
@@ -533,6 +559,34 @@ void digest_api_publish(struct digest_api *api, struct publication *p)
 	digest_api_wake_all(api);
 	pthread_mutex_unlock(&api->lock);
 	publication_unref(oldest);
+}
+
+/* The place of who is named already, or of who has been for longest. */
+static size_t digest_api_suspect_place(const struct digest_api *api,
+				       uint64_t instance)
+{
+	size_t place = 0;
+
+	for (size_t i = 0; i < DIGEST_SUSPECTS_MAX; i++) {
+		if (api->suspects[i].instance == instance)
+			return i;
+		if (api->suspects[i].until_ms < api->suspects[place].until_ms)
+			place = i;
+	}
+	return place;
+}
+
+void digest_api_suspect(struct digest_api *api, uint64_t instance,
+			int64_t until_ms)
+{
+	size_t place;
+
+	pthread_mutex_lock(&api->lock);
+	place = digest_api_suspect_place(api, instance);
+	api->suspects[place].instance = instance;
+	api->suspects[place].until_ms = until_ms;
+	digest_api_wake_all(api);
+	pthread_mutex_unlock(&api->lock);
 }
 
 void digest_api_drain(struct digest_api *api)

@@ -63,6 +63,11 @@ void digest_api_name_hash(struct digest_api *api,
 /* Says in each answer from now on whether this node asks for leases. */
 void digest_api_say_leases(struct digest_api *api, bool leases);
 
+/* Names an instance in each answer up to a time [loop_now_ms()] as one that has
+ * sent something wrong, and answers who waits, so that they hear of it. */
+void digest_api_suspect(struct digest_api *api, uint64_t instance,
+			int64_t until_ms);
+
 /* Requests for other paths than its own go to `more`, which is borrowed;
  * before there are any. */
 void digest_api_add(struct digest_api *api, struct digest_api *more);

@@ -188,3 +188,20 @@ void digest_node_read(const struct fields *fields, struct digest_node *node)
 	if (!cursor.failed)
 		*node = said;
 }
+
+size_t digest_suspects_read(const struct fields *fields,
+			    uint64_t out[DIGEST_SUSPECTS_MAX])
+{
+	struct field_cursor cursor = { 0 };
+	struct field_part element;
+	size_t n = 0;
+
+	while (n < DIGEST_SUSPECTS_MAX &&
+	       fields_next(fields, DIGEST_SUSPECTS, &cursor, &element)) {
+		struct place p = { element.at, element.at + element.len };
+
+		if (digest_request_take_instance(&p, &out[n]) && p.at == p.end)
+			n++;
+	}
+	return n;
+}

@@ -40,7 +40,16 @@ struct digest_node {
 	bool drains;		  /* it is about to end */
 };
 
-enum { DIGEST_NODE_BYTES = 32 };
+/* The field in which a node names the instances of peers that have sent it
+ * something else than the origin has: a list, for who hears it to look closer
+ * (PROTOCOL.md). */
+#define DIGEST_SUSPECTS "Scd-Suspects"
+
+enum { DIGEST_NODE_BYTES = 32, DIGEST_SUSPECTS_MAX = 8 };
+
+/* Reads the instances that an answer names; returns how many. */
+size_t digest_suspects_read(const struct fields *fields,
+			    uint64_t out[DIGEST_SUSPECTS_MAX]);
 
 /* Writes the field; reads that of an answer: all false without one, or where it
  * is no dictionary. */

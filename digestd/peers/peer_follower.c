@@ -315,9 +315,35 @@ static void peer_follower_log_leases(const struct peer *p)
 			  "too, now", p->name, own ? "on" : "off");
 }
 
-/* What a whole answer about the digest says of the peer. */
+/* The peer doubts what another one sends: that is looked at more closely here
+ * for a while. It is the peer's word alone, so nothing else follows. */
+static void peer_follower_suspect(const struct peer *by, uint64_t instance)
+{
+	struct peer_follower *f = by->follow;
+	int64_t now_ms = loop_now_ms(f->loop);
+
+	for (size_t i = 0; i < f->npeers; i++) {
+		struct peer *p = f->peers[i];
+		bool before = p->suspect_until_ms > now_ms;
+
+		if (p == by || !p->digest || p->digest->instance != instance)
+			continue;
+		p->suspect_until_ms =
+			now_ms + f->settings.policy.health.quarantine_ms;
+		if (before)
+			continue;
+		log_write(LOG_WARNING, "follower", "peer %s: peer %s says that "
+			  "it has sent wrong responses; they are compared with "
+			  "the origin's more often", p->name, by->name);
+		f->changed(f->arg);
+	}
+}
+
+/* What a whole answer about the digest says of the peer, and of others. */
 static void peer_follower_take_node(struct peer *p)
 {
+	for (size_t i = 0; i < p->update.nsuspects; i++)
+		peer_follower_suspect(p, p->update.suspects[i]);
 	peer_follower_log_leases(p);
 	p->says = p->update.says;
 }
@@ -393,6 +419,7 @@ static void peer_follower_on_headers(void *arg, struct fetch *fetch,
 	(void)body_len;
 	p->update.status = status;
 	digest_node_read(fields, &p->update.says);
+	p->update.nsuspects = digest_suspects_read(fields, p->update.suspects);
 	p->update.foreign =
 		hash_name &&
 		strcmp(hash_name, p->follow->settings.hash_name) != 0;
@@ -682,6 +709,10 @@ static void peer_follower_count_outcome(struct peer *p,
 	case OUTCOME_FAILED:
 		p->counters.query_failed++;
 		return;
+	case OUTCOME_DOUBT:
+	case OUTCOME_WRONG:
+		p->counters.wrong++;
+		return;
 	}
 }
 
@@ -723,6 +754,9 @@ void peer_follower_outcome(struct peer_follower *f, uint32_t id,
 	actions = peer_follower_step(p, &event);
 	if (actions.health)
 		peer_follower_log_health(p);
+	if (actions.health && f->settings.on_lie && p->digest &&
+	    peer_health_lies(following_health(&p->following)))
+		f->settings.on_lie(f->arg, p->name, p->digest->instance);
 	peer_follower_act(p, &actions);
 }
 

@@ -36,7 +36,8 @@ struct tls_client;
 	X(false_hits,           "objects that this peer's digest promised in vain") \
 	X(stale_hits,           "objects that this peer had, but not fresh enough") \
 	X(variant_misses,       "objects that this peer had in other variants only") \
-	X(query_failed,         "object requests to this peer that failed")
+	X(query_failed,         "object requests to this peer that failed") \
+	X(wrong,                "objects of this peer that were not what the origin has")
 /* clang-format on */
 
 struct peer_follower_counters {
@@ -69,6 +70,8 @@ struct peer_follower_settings {
 	/* Its digest is in place, the first one of an instance: on_met(), as
 	 * before. */
 	void (*on_met)(void *arg, const char *url, uint32_t id);
+	/* A peer is put into quarantine for what it has sent. */
+	void (*on_lie)(void *arg, const char *name, uint64_t instance);
 	bool leases; /* whether this node asks for leases; see DIGEST_NODE */
 	/* How it introduces itself where it has no digest yet; empty: it does
 	 * not. See PROTOCOL.md. */
@@ -82,6 +85,7 @@ struct peer_follower_status {
 	bool usable; /* it may be asked for objects, or at least probed */
 	bool gone;   /* nobody is found there */
 	struct digest_node says; /* of itself */
+	bool suspect; /* another peer doubts what it sends */
 	const char *kind;
 	enum peer_health_state health;
 	double rtt_ms;

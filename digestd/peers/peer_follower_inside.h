@@ -21,6 +21,8 @@ struct update {
 	char modified[HTTPDATE_LEN + 1]; /* Last-Modified; empty: none */
 	bool foreign; /* its keys were made by another secret */
 	struct digest_node says;
+	uint64_t suspects[DIGEST_SUSPECTS_MAX]; /* instances that it names */
+	size_t nsuspects;
 	struct digest_body body;
 	struct digest_job *job;
 };
@@ -33,6 +35,7 @@ struct peer {
 	struct following following;
 	struct peer_digest *digest;
 	struct digest_node says; /* of itself, last */
+	int64_t suspect_until_ms; /* others have named it */
 	char modified[HTTPDATE_LEN + 1]; /* of the digest */
 	struct following_policy policy;
 	struct loop_timer timer;

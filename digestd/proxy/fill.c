@@ -80,6 +80,7 @@ static void fill_free(struct fill *f)
 	assert(!f->client && !f->passes_to);
 	fill_hedge_forget(f);
 	fill_copy_end(f);
+	fill_check_free(f);
 	fill_stop_fetch(f);
 	fill_tunnel_end(f);
 	fill_end_collapse(f);

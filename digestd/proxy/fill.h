@@ -31,6 +31,7 @@
 #include "digestd/proxy/question.h"
 #include "digestd/proxy/worker_inside.h"
 
+struct fill_check;
 struct fill_cut;
 struct reply_slices;
 struct request;
@@ -117,6 +118,7 @@ struct fill {
 	struct fill_cut *cut;	 /* it is stored in slices; null: it is not */
 	struct reply_slices *passes_to; /* or they are sent by that alone */
 	bool busy;		 /* with bytes of several: is not freed */
+	struct fill_check *check; /* of a peer's answer; null: none */
 	struct peer_copy *copy;	 /* who waits for its end; null: nobody */
 
 	struct fill *next, **link; /* in the worker */
@@ -224,6 +226,23 @@ void fill_report_outcome(const struct fill *f, enum peer_outcome kind,
 /* In fill_probe.c: asks a half-open peer (a number in f->view), which has
  * timeout_ms to begin its answer, for what f wants, beside f. */
 void fill_probe(const struct fill *f, uint32_t peer, unsigned timeout_ms);
+
+/* Holding a peer's answer against what it should be, in fill_check.c. */
+
+/* Its header has come, and will be used; its bytes have been taken; those that
+ * have come are the last ones, and nobody has seen them yet, or all have come:
+ * whether they are what the header says. */
+void fill_check_watch(struct fill *f);
+void fill_check_take(struct fill *f, const void *bytes, size_t len);
+bool fill_check_last(struct fill *f, const void *bytes, size_t len);
+bool fill_check_passes(struct fill *f);
+
+/* It is given up. */
+void fill_check_free(struct fill *f);
+
+/* Asks the origin of f, which has no client, for others than the machine; 0, or
+ * there is no memory. */
+int fill_ask_beside(struct fill *f, const struct fetch_callbacks *callbacks);
 
 /* In fill_copy.c: a fill for a copy is over; does nothing for others. */
 void fill_copy_end(struct fill *f);

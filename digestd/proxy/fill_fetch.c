@@ -62,6 +62,9 @@ void fill_record_outcome(struct fill *f, enum peer_outcome kind,
 	case OUTCOME_FAILED:
 		worker_add(&counters->peer_errors, 1);
 		break;
+	case OUTCOME_DOUBT: /* counted where they are found out */
+	case OUTCOME_WRONG:
+		break;
 	}
 	fill_report_outcome(f, kind, rtt_ms);
 }
@@ -350,7 +353,8 @@ static bool fill_fetch_wants_trailers(const struct server_request *in)
 						   "trailers");
 }
 
-static int fill_fetch_from_origin(struct fill *f)
+static int fill_fetch_from_origin(struct fill *f,
+				  const struct fetch_callbacks *callbacks)
 {
 	const struct worker_settings *set = f->q->settings;
 	const struct server_request *in = fill_fetch_client(f);
@@ -394,7 +398,7 @@ static int fill_fetch_from_origin(struct fill *f)
 	return fetch_start(f->q->forward && !set->forward_private
 				   ? f->worker->public
 				   : f->worker->fetcher,
-			   &request, &fill_callbacks, f, &f->fetch);
+			   &request, callbacks, f, &f->fetch);
 }
 
 int fill_ask_again(struct fill *f)
@@ -404,7 +408,14 @@ int fill_ask_again(struct fill *f)
 	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
 	f->purges = purges; /* what has come so far is older */
 	worker_add(&f->worker->counters.origin_fetches, 1);
-	return fill_fetch_from_origin(f);
+	return fill_fetch_from_origin(f, &fill_callbacks);
+}
+
+int fill_ask_beside(struct fill *f, const struct fetch_callbacks *callbacks)
+{
+	worker_add(&f->worker->counters.origin_fetches, 1);
+	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
+	return fill_fetch_from_origin(f, callbacks);
 }
 
 static int fill_fetch_origin(struct fill *f)
@@ -412,7 +423,7 @@ static int fill_fetch_origin(struct fill *f)
 	worker_add(&f->worker->counters.origin_fetches, 1);
 	fill_fetch_begin_asking(f, SOURCE_ORIGIN);
 	collapse_open(f->collapse);
-	if (fill_fetch_from_origin(f))
+	if (fill_fetch_from_origin(f, &fill_callbacks))
 		return -1;
 	node_fill_ask(&f->node, NODE_ASK_ORIGIN, f->asked_ms);
 	return 0;

@@ -188,6 +188,7 @@ static void fill_do_forget(struct fill_work *d)
 	buffer_free(&f->body);
 	fill_release(f);
 	fields_free(&f->withheld);
+	fill_check_free(f);
 	fill_drop_trailers(f);
 	fields_free(&f->response);
 	fields_free(&f->selecting);
@@ -223,6 +224,7 @@ static void fill_do_take(struct fill_work *d)
 	}
 	collapse_hold(f->collapse);
 	d->no_memory = buffer_append(&f->body, d->data, d->len);
+	fill_check_take(f, d->data, d->len);
 	collapse_grow(f->collapse, f->body.data, f->body.len);
 	if (d->no_memory)
 		return;
@@ -307,6 +309,7 @@ static void fill_then(struct fill *f, enum node_fill_then then)
 	case NODE_THEN_NOTHING:
 		break;
 	case NODE_THEN_TAKE_OVER:
+		fill_check_free(f);
 		worker_add(&f->worker->counters.taken_over, 1);
 		if (fill_ask_again(f))
 			fill_no_memory(f);
@@ -577,6 +580,8 @@ static void fill_on_headers(void *arg, struct fetch *fetch, unsigned status,
 	}
 	if (in.head != NODE_HEAD_UNUSABLE)
 		fill_hedge_end(f);
+	if (in.head == NODE_HEAD_USABLE && f->node.state != NODE_REJOIN)
+		fill_check_watch(f);
 	step = node_fill_step(&f->node, &in);
 	fill_carry_out(&d);
 	if (step.actions & NODE_ADMIT)
@@ -624,6 +629,35 @@ static bool fill_more(struct fill *f, const char *data, size_t len, bool *taken)
 	return step.actions & NODE_AGAIN;
 }
 
+/* What it comes to when it has not brought all of a response. */
+static void fill_fail(struct fill *f, enum fetch_result result,
+		      struct node_fill_input *in)
+{
+	const struct node_stale stale = fill_stale(f);
+	const struct node_failure failure =
+		node_answer_of_failure(result, &stale);
+
+	in->event = NODE_BROKE;
+	in->status = failure.status;
+	in->stale_usable = failure.stale_usable;
+	/* who waits for a slow origin is not to blame for that */
+	in->own_fault = failure.own_fault ||
+			(fill_lease_waits(f) && result == FETCH_TIMEOUT);
+}
+
+/* A body that is not what its header says, before its last bytes were shown. */
+static void fill_refuse_body(struct fill *f)
+{
+	struct node_fill_input in = {
+		.event = NODE_BROKE,
+		.now_ms = worker_now_ms(f->worker),
+	};
+
+	fill_stop_fetch(f);
+	fill_fail(f, FETCH_BAD, &in);
+	fill_event(f, &in);
+}
+
 static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 			 size_t len)
 {
@@ -633,6 +667,10 @@ static bool fill_on_body(void *arg, struct fetch *fetch, const void *data,
 	bool taken = true;
 
 	(void)fetch;
+	if (!fill_check_last(f, data, len)) {
+		fill_refuse_body(f);
+		return true;
+	}
 	if (f->node.state == NODE_CUT_PEER || f->node.state == NODE_CUT_ORIGIN)
 		return fill_cut_take(f, data, len);
 	while (skip < len && fill_more(f, rest, len - skip, &taken))
@@ -655,22 +693,6 @@ static void fill_on_trailers(void *arg, struct fetch *fetch,
 }
 
 /* The end of a fetch */
-
-/* What it comes to when it has not brought all of a response. */
-static void fill_fail(struct fill *f, enum fetch_result result,
-		      struct node_fill_input *in)
-{
-	const struct node_stale stale = fill_stale(f);
-	const struct node_failure failure =
-		node_answer_of_failure(result, &stale);
-
-	in->event = NODE_BROKE;
-	in->status = failure.status;
-	in->stale_usable = failure.stale_usable;
-	/* who waits for a slow origin is not to blame for that */
-	in->own_fault = failure.own_fault ||
-			(fill_lease_waits(f) && result == FETCH_TIMEOUT);
-}
 
 static void fill_count_failure(struct fill *f, enum fetch_result result,
 			       enum fetch_cause cause)
@@ -704,6 +726,8 @@ static void fill_on_done(void *arg, struct fetch *fetch,
 	if (done->result != FETCH_COMPLETE) {
 		fill_fail(f, done->result, &in);
 		fill_count_failure(f, done->result, done->cause);
+	} else if (!fill_check_passes(f)) {
+		fill_fail(f, FETCH_BAD, &in);
 	}
 	fill_event(f, &in);
 }

@@ -10,6 +10,8 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/forward.h"
 #include "digestd/http/response_facts.h"
+#include "digestd/http/slices.h"
+#include "digestd/http/tags.h"
 #include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
 #include "digestd/mesh/leases.h"
@@ -98,7 +100,8 @@ static int fill_store_fields(const struct fill *f, const struct fields *fields,
 	return err;
 }
 
-struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
+static struct cached *fill_store_make_entry(struct fill *f,
+					    const struct fields *fields)
 {
 	struct cache *cache = f->worker->shared.cache;
 	const struct cached_head head = { f->q->target.uri, fields,
@@ -107,6 +110,45 @@ struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
 					  cache_has_disk(cache) };
 
 	return fill_store_select(f) ? NULL : cached_new(&head);
+}
+
+/* Makes *out fields whose text stays theirs, with the line that says from which
+ * peer they are: the first one, but for the record of a head. 0 or -ENOMEM. */
+static int fill_store_add_source(const struct fill *f,
+				 const struct fields *fields,
+				 struct fields *out)
+{
+	size_t first = slices_are(fields) ? 1 : 0;
+	char source[TAGS_SOURCE_BYTES];
+	int err = 0;
+
+	tags_source(f->peer->name, source);
+	fields_init(out);
+	for (size_t i = 0; i < fields_count(fields) && !err; i++) {
+		const struct field *line = fields_at(fields, i);
+
+		if (i == first)
+			err = fields_add(out, tags_source_field, source);
+		if (!err)
+			err = fields_borrow(out, line->name, line->value);
+	}
+	if (err)
+		fields_free(out);
+	return err;
+}
+
+struct cached *fill_make_entry(struct fill *f, const struct fields *fields)
+{
+	struct fields all;
+	struct cached *c;
+
+	if (f->source != SOURCE_PEER || !f->peer)
+		return fill_store_make_entry(f, fields);
+	if (fill_store_add_source(f, fields, &all))
+		return NULL;
+	c = fill_store_make_entry(f, &all);
+	fields_free(&all);
+	return c;
 }
 
 /* The response as an entry, without its body. Null without memory. */
@@ -187,6 +229,21 @@ static struct exchange_times fill_store_times(const struct fill *f)
 					worker_wall_s(f->worker) - now_s };
 }
 
+/* However long a peer says that its copy is fresh: then the origin is asked
+ * about it. */
+static void fill_store_cap_freshness(struct fill *f)
+{
+	struct freshness_spans spans = freshness_spans(&f->freshness);
+	int64_t until_s = worker_now_s(f->worker) +
+			  f->q->settings->peer_freshness_s;
+
+	if (f->source != SOURCE_PEER || !f->q->settings->peer_freshness_s ||
+	    spans.born_s + spans.lifetime_s <= until_s)
+		return;
+	spans.lifetime_s = until_s - spans.born_s;
+	freshness_set(&f->freshness, &spans);
+}
+
 int fill_take_response(struct fill *f, unsigned status,
 		       const struct fields *fields, int64_t body_len)
 {
@@ -203,6 +260,7 @@ int fill_take_response(struct fill *f, unsigned status,
 	f->node.strong_tag = fill_store_has_strong_tag(f);
 	question_read_response(f->q, status, &f->response, &facts);
 	freshness_init(&f->freshness, &facts, &times);
+	fill_store_cap_freshness(f);
 	f->judged = false;
 	may_store = fill_store_may_store(f, &facts) && !f->unheard;
 	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
@@ -233,6 +291,7 @@ bool fill_may_cut(struct fill *f)
 
 	question_read_response(f->q, 200, &f->response, &facts);
 	freshness_init(&f->freshness, &facts, &times);
+	fill_store_cap_freshness(f);
 	response.facts = &facts;
 	if (!node_keep_may(&response) || !fill_right_variant(f) ||
 	    fill_withhold(f, &facts, true))

@@ -8,6 +8,7 @@
 #include "digestd/http/conditional.h"
 #include "digestd/http/decimal.h"
 #include "digestd/http/range.h"
+#include "digestd/http/tags.h"
 #include "digestd/http/via.h"
 #include "digestd/node/node_reply.h"
 #include "digestd/proxy/fill.h"
@@ -83,6 +84,7 @@ static int reply_take_record(struct request *r, struct fields *f)
 		return -1;
 	}
 	fields_remove(f, slices_field);
+	fields_remove(f, tags_source_field);
 	return 0;
 }
 
@@ -101,6 +103,8 @@ static int reply_shared_fields(struct request *r, const struct cached *c,
 		return -1;
 	if (question_set_cookie(r->q) != SET_COOKIE_ALLOW)
 		fields_remove(f, "Set-Cookie");
+	if (c->from_peer)
+		fields_remove(f, tags_source_field);
 	return c->sliced ? reply_take_record(r, f) : 0;
 }
 

@@ -85,6 +85,8 @@ struct worker_origin {
 	X(bool,     leases,               leases,               "one fetch for the cluster") \
 	X(unsigned, lease_wait_ms,        lease_wait_ms,        "for another node's fetch") \
 	X(bool,     purge_peers,          purge_peers,          "they may purge objects here") \
+	X(int64_t,  peer_freshness_s,     peer_freshness_s,     "that a peer's copy may still have; 0: any") \
+	X(double,   peer_check,           peer_check,           "share of peers' answers that are held against the origin's") \
 	X(size_t,   max_object_bytes,     max_object_size,      "larger ones are not stored") \
 	X(uint64_t, slice_bytes,          slice_size,           "larger ones are stored in slices; 0: never") \
 	X(size_t,   window_bytes,         stream_window,        "buffered of a body that is not stored") \
@@ -190,6 +192,11 @@ struct worker_shared {
 	X(peer_errors,     "requests to peers that failed or got an invalid answer") \
 	X(taken_over,      "bodies that a peer began and the origin went on with") \
 	X(peer_bytes,      "body bytes received from peers") \
+	X(digest_mismatches, "bodies from peers that were not what their Repr-Digest says") \
+	X(checks,          "answers of peers that were compared with the origin's") \
+	X(checked_same,    "compared answers of peers that were the origin's bytes") \
+	X(checked_other,   "compared answers of peers that may have been another version") \
+	X(checked_wrong,   "compared answers of peers that the origin contradicts") \
 	X(peer_requests,   "object requests from peers") \
 	X(peer_served,     "object requests from peers that got the object") \
 	X(reply_bytes,     "body bytes sent to clients") \

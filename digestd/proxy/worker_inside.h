@@ -50,6 +50,8 @@ struct worker {
 	struct ready ready;
 	struct node_lease_worth lease_worth, renewal_worth;
 	struct node_hedges hedges;
+	unsigned checks; /* under way, see fill_check.c */
+	double check_share; /* of the next one */
 
 	pthread_t thread;
 	bool started;

@@ -115,6 +115,8 @@ enum what {
 	STALE,
 	VARIANT,
 	FAILED,
+	DOUBT,
+	WRONG,
 	FALSE_HITS, /* as many as are too many */
 	EARLY,      /* a tick before it is due */
 	DUE,        /* a tick when it is */
@@ -132,6 +134,8 @@ static const enum peer_health_state matrix[][4] = {
 	ROW(STALE,       GOOD,       BROKEN,     GOOD,       QUARANTINE)
 	ROW(VARIANT,     GOOD,       BROKEN,     GOOD,       QUARANTINE)
 	ROW(FAILED,      GOOD,       BROKEN,     BROKEN,     QUARANTINE)
+	ROW(DOUBT,       GOOD,       BROKEN,     HALF_OPEN,  QUARANTINE)
+	ROW(WRONG,       QUARANTINE, QUARANTINE, QUARANTINE, QUARANTINE)
 	ROW(FALSE_HITS,  QUARANTINE, QUARANTINE, QUARANTINE, QUARANTINE)
 	ROW(EARLY,       GOOD,       BROKEN,     HALF_OPEN,  QUARANTINE)
 	ROW(DUE,         GOOD,       HALF_OPEN,  HALF_OPEN,  GOOD)
@@ -165,7 +169,8 @@ static bool happen(struct peer_health *h, enum what what)
 	static const enum peer_outcome outcomes[] = {
 		[HIT] = OUTCOME_HIT,       [FALSE_HIT] = OUTCOME_FALSE_HIT,
 		[STALE] = OUTCOME_STALE,   [VARIANT] = OUTCOME_VARIANT,
-		[FAILED] = OUTCOME_FAILED,
+		[FAILED] = OUTCOME_FAILED, [DOUBT] = OUTCOME_DOUBT,
+		[WRONG] = OUTCOME_WRONG,
 	};
 	bool changed = false;
 
@@ -175,6 +180,8 @@ static bool happen(struct peer_health *h, enum what what)
 	case STALE:
 	case VARIANT:
 	case FAILED:
+	case DOUBT:
+	case WRONG:
 		return peer_health_outcome(h, &policy, outcomes[what],
 					   what == FAILED ? -1 : 1, 1500);
 	case FALSE_HITS:
@@ -619,6 +626,35 @@ static void test_restart(void **state)
 	assert_false(peer_health_restarted(&h, &policy, 402000));
 }
 
+/* What is wrong ends it at once, and a restart is no excuse; what seems so does
+ * the third time, whatever comes between. */
+static void test_lies(void **state)
+{
+	struct peer_health h;
+
+	(void)state;
+	peer_health_init(&h);
+	peer_health_outcome(&h, &policy, OUTCOME_WRONG, -1, 1000);
+	assert_int_equal(h.state, HEALTH_QUARANTINE);
+	assert_true(peer_health_lies(&h));
+	assert_false(peer_health_restarted(&h, &policy, 2000));
+	assert_int_equal(h.state, HEALTH_QUARANTINE);
+	assert_true(peer_health_tick(&h, 1000 + policy.quarantine_ms));
+	assert_int_equal(h.state, HEALTH_GOOD);
+	assert_false(peer_health_lies(&h));
+	for (unsigned i = 0; i < HEALTH_WRONG; i++) {
+		assert_int_equal(h.state, HEALTH_GOOD);
+		peer_health_outcome(&h, &policy, OUTCOME_DOUBT, -1, 500000);
+		for (int n = 0; n < 100; n++)
+			peer_health_outcome(&h, &policy, OUTCOME_HIT, 1,
+					    500000);
+	}
+	assert_int_equal(h.state, HEALTH_QUARANTINE);
+	peer_health_init(&h);
+	convict(&h, 1000);
+	assert_false(peer_health_lies(&h)); /* its digest does */
+}
+
 static void test_texts(void **state)
 {
 	(void)state;
@@ -633,6 +669,8 @@ static void test_texts(void **state)
 	assert_string_equal(peer_outcome_text(OUTCOME_STALE), "stale hit");
 	assert_string_equal(peer_outcome_text(OUTCOME_VARIANT), "variant miss");
 	assert_string_equal(peer_outcome_text(OUTCOME_FAILED), "failed");
+	assert_string_equal(peer_outcome_text(OUTCOME_DOUBT), "doubtful");
+	assert_string_equal(peer_outcome_text(OUTCOME_WRONG), "wrong");
 }
 
 int main(void)
@@ -648,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_turncoats),
 		cmocka_unit_test(test_hits_give_no_credit),
 		cmocka_unit_test(test_of_no_use_is_no_lie),
+		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_credit_fades),
 		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_release),

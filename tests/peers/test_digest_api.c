@@ -300,6 +300,38 @@ static void test_time_ends_waits(void **state)
 	done(&x);
 }
 
+/* Who waits hears of it at once, who comes later as long as it holds. */
+static void test_suspects(void **state)
+{
+	int64_t now_ms = loop_now_ms(loop);
+	struct exchange x;
+
+	(void)state;
+	publish(1);
+	ask_to_wait(&x, TAG(1));
+	digest_api_suspect(api, 0xabc, now_ms + 100000);
+	digest_api_suspect(api, 0xdef, now_ms + 1);
+	assert_int_equal(loop_turn(loop, 0), 0);
+	assert_int_equal(x.status, 304);
+	assert_non_null(strstr(fields_get(&x.reply, "Scd-Suspects"),
+			       "0000000000000abc"));
+	done(&x);
+	do
+		loop_turn(loop, 1);
+	while (loop_now_ms(loop) < now_ms + 2);
+	exchange_fake_make(&x, loop, "GET", "/scd/v1/digest");
+	digest_api_handler.on_request(api, &x);
+	assert_int_equal(x.status, 200);
+	assert_string_equal(fields_get(&x.reply, "Scd-Suspects"),
+			    "0000000000000abc");
+	done(&x);
+	digest_api_suspect(api, 0xabc, now_ms);
+	exchange_fake_make(&x, loop, "GET", "/scd/v1/digest");
+	digest_api_handler.on_request(api, &x);
+	assert_null(fields_get(&x.reply, "Scd-Suspects"));
+	done(&x);
+}
+
 static void test_draining_ends_waits(void **state)
 {
 	struct exchange x;
@@ -376,6 +408,7 @@ int main(void)
 		TEST(test_news_end_waits),
 		TEST(test_leaving_meanwhile),
 		TEST(test_time_ends_waits),
+		TEST(test_suspects),
 		TEST(test_draining_ends_waits),
 		TEST(test_every_allocation),
 #undef TEST

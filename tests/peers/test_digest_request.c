@@ -198,6 +198,31 @@ static void test_node(void **state)
 	}
 }
 
+/* Whom a node suspects: what is no instance is left out, and of too many the
+ * last ones. */
+static void test_suspects(void **state)
+{
+	uint64_t suspects[DIGEST_SUSPECTS_MAX];
+	struct fields f;
+
+	(void)state;
+	fields_init(&f);
+	assert_int_equal(digest_suspects_read(&f, suspects), 0);
+	assert_int_equal(fields_add(&f, DIGEST_SUSPECTS,
+				    "0123456789abcdef, x, 0123456789ABCDEF, "
+				    "0123456789abcde, 00000000000000001, "
+				    "fedcba9876543210"), 0);
+	assert_int_equal(digest_suspects_read(&f, suspects), 2);
+	assert_true(suspects[0] == 0x0123456789abcdef);
+	assert_true(suspects[1] == 0xfedcba9876543210);
+	for (int i = 0; i < DIGEST_SUSPECTS_MAX; i++)
+		assert_int_equal(fields_add(&f, DIGEST_SUSPECTS,
+					    "1111111111111111"), 0);
+	assert_int_equal(digest_suspects_read(&f, suspects),
+			 DIGEST_SUSPECTS_MAX);
+	fields_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_tags),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_node),
+		cmocka_unit_test(test_suspects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
