@@ -191,6 +191,7 @@ static const char *world_choose_options(void)
 		"vary_limit = 1\n",         "purge_peers = true\n",
 		"leases = true\n",          "leases = true\n",
 		"slice_size = 4K\n",        "slice_size = 16K\n",
+		"peer_check = 1\n",         "warm = 1M\n",
 		("peer_budget = 1s\npeer_timeout = 500ms\n"
 		 "peer_connect_timeout = 500ms\n"),
 	};
