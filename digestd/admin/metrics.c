@@ -155,14 +155,14 @@ static void metrics_peer_gauges(const struct metrics *m)
 			p.usable);
 	}
 	metrics_head(m, "peer_drains", "gauge",
-		     "whether the peer says that it is about to end");
+		     "whether the peer drains");
 	for (size_t i = 0; i < n; i++) {
 		peer_follower_status(s->follow, i, &p);
 		fprintf(m->to, "digestd_peer_drains{peer=\"%s\"} %d\n", p.name,
 			p.says.drains);
 	}
 	metrics_head(m, "peer_leases", "gauge",
-		     "whether the peer says that it asks for leases");
+		     "whether the peer asks for leases");
 	for (size_t i = 0; i < n; i++) {
 		peer_follower_status(s->follow, i, &p);
 		if (p.says.leases_said)
