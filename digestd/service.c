@@ -627,9 +627,6 @@ static void service_drain(struct service *s)
 {
 	log_write(LOG_INFO, "service", "draining");
 	notify_stopping();
-	digest_api_drain(s->api);
-	if (s->sharing)
-		digest_api_drain(sharing_api(s->sharing));
 	loop_timer_set(s->loop, &s->drain_timer, s->drain.due_ms,
 		       service_on_late, s);
 	for (unsigned i = 0; i < s->nworkers; i++) {
@@ -637,7 +634,11 @@ static void service_drain(struct service *s)
 						    .arg = s };
 		worker_drain(s->workers[i], s->loop, &s->emptied[i]);
 	}
+	/* who hears of the drain comes for its list at once */
 	service_hand_over(s, service_on_handed);
+	digest_api_drain(s->api);
+	if (s->sharing)
+		digest_api_drain(sharing_api(s->sharing));
 }
 
 static void service_drain_step(struct service *s, enum node_drain_event event)
