@@ -21,6 +21,7 @@
 #include "digestd/peers/peer_follower_inside.h"
 
 enum {
+	HANDOVER_PACE_MS = 10000,
 	MAX_HEADER_BYTES = 16384,
 	STATUS_FULL = 200,
 	STATUS_DELTA = 226,
@@ -69,6 +70,19 @@ static void peer_follower_set_timer(struct peer *p, int64_t due_ms)
 			       p);
 }
 
+/* What it hands over then fills this node's store: seldom, or one that drains
+ * again and again would push out all else. */
+static void peer_follower_pass_drain(struct peer *p)
+{
+	struct peer_follower *f = p->follow;
+	int64_t now_ms = loop_now_ms(f->loop);
+
+	if (!f->settings.on_drain || now_ms - p->handed_ms < HANDOVER_PACE_MS)
+		return;
+	p->handed_ms = now_ms;
+	f->settings.on_drain(f->arg, p->url, p->id);
+}
+
 static void peer_follower_act(struct peer *p,
 			      const struct following_actions *actions)
 {
@@ -90,8 +104,8 @@ static void peer_follower_act(struct peer *p,
 		log_write(LOG_INFO, "follower", "peer %s: drains", p->name);
 	if (actions->view)
 		f->changed(f->arg);
-	if (actions->drains && f->settings.on_drain)
-		f->settings.on_drain(f->arg, p->url, p->id);
+	if (actions->drains)
+		peer_follower_pass_drain(p);
 	if (actions->fetch)
 		peer_follower_fetch(p, actions->conditional);
 	if (actions->decode)
@@ -539,6 +553,7 @@ static struct peer *peer_follower_peer_new(struct peer_follower *f,
 	p->follow = f;
 	p->id = f->next_id++;
 	p->since_ms = now_ms;
+	p->handed_ms = now_ms - HANDOVER_PACE_MS;
 	p->kind = place->kind;
 	peer_follower_set_policy(p);
 	p->name = strdup(place->name);

@@ -36,6 +36,7 @@ struct peer {
 	struct peer_digest *digest;
 	struct digest_node says; /* of itself, last */
 	int64_t suspect_until_ms; /* others have named it */
+	int64_t handed_ms; /* when it drained last, as others were told */
 	char modified[HTTPDATE_LEN + 1]; /* of the digest */
 	struct following_policy policy;
 	struct loop_timer timer;

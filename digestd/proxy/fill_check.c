@@ -74,7 +74,7 @@ static bool fill_check_samples(struct fill *f)
 	struct worker *w = f->worker;
 	double share = f->q->settings->peer_check;
 
-	if (f->node.purpose != NODE_FOR_CLIENT || w->checks ||
+	if (f->node.purpose == NODE_FOR_SLICES || w->checks ||
 	    f->node.body_len > FILL_CHECK_BYTES || fields_get(&f->in, "Cookie"))
 		return false;
 	if (f->peer->suspect)

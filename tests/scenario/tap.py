@@ -77,8 +77,8 @@ OF_FIGURES = {"test_distance.py", "test_simulated.py", "test_tutorial.py",
               "test_whole.py"}
 # Where threads meet: what make check-threads runs, which is slow.
 OF_THREADS = {f"test_{name}.py" for name in """
-    access_log admission chaos cluster disk faults front kill operation purge
-    relay sharing soak tls uploads""".split()}
+    access_log admission chaos cluster coming disk faults front kill operation
+    purge relay sharing soak tls uploads""".split()}
 
 
 def is_wanted(name):

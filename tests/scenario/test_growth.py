@@ -11,7 +11,7 @@ from digests import Digest, derive, key
 TOKEN = "Bearer " + derive(scd.KEY, "token").hex()
 
 # A small filter at first.
-OPTIONS = {"filter_min": "1K", "expected_objects": "1",
+OPTIONS = {"peer_check": "0", "filter_min": "1K", "expected_objects": "1",
            "bits_per_object": "32"}
 
 
