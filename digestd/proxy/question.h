@@ -45,8 +45,8 @@ struct question *question_get(const struct question *q);
 
 /*
  * Makes one of GET for a canonical URI, as a client would ask for it that has
- * sent these fields, of which only the store's answer matters: nobody is asked
- * for it but a peer. Null: no memory, or there is no such URI here.
+ * sent these fields. Null: no memory, or such a URI is none that this node
+ * would answer.
  */
 struct question *question_of_uri(struct worker_settings *settings,
 				 const char *uri, const struct fields *fields);
