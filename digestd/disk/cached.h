@@ -36,7 +36,7 @@ struct cached {
 		struct cached_file *file;
 		struct cached *shared;
 	} body; /* as body_is says; see cached_body() */
-	uint64_t body_len : 48;
+	uint64_t body_len : 47;
 	uint64_t body_is : 2; /* an enum cached_body */
 	uint64_t status : 10;
 	uint64_t for_disk : 1;
@@ -68,7 +68,7 @@ struct cached_file {
 };
 
 /* The lengths that there are bits for. */
-#define CACHED_BODY_MAX (((uint64_t)1 << 48) - 1)
+#define CACHED_BODY_MAX (((uint64_t)1 << 47) - 1)
 enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
 
 /* What one is made of; all is copied. */
