@@ -107,6 +107,17 @@ def test_a_format_of_ones_own(logging, origin, tmp_path):
                               "origin 300000 done|www.example.com"]
 
 
+def opened(node):
+    """The files that it has open."""
+    folder, found = f"/proc/{node.process.popen.pid}/fd", []
+    for name in os.listdir(folder):
+        try:
+            found.append(os.readlink(os.path.join(folder, name)))
+        except OSError:
+            pass  # it has just been closed
+    return found
+
+
 def test_opened_anew(logging, origin, tmp_path):
     """By either signal, for who has renamed it; a reload may also end it, and
     nothing is lost meanwhile."""
@@ -117,7 +128,8 @@ def test_opened_anew(logging, origin, tmp_path):
         os.rename(path, f"{path}.{i}")
         node.get(f"/{i}b")
         node.process.signal(number)
-        until(lambda: os.path.exists(path), what="a new file")
+        until(lambda: path in opened(node) and f"{path}.{i}" not in
+              opened(node), what="another file")
         assert lines(2, f"{path}.{i}") == [f"/{i}a", f"/{i}b"]
     node.get("/2a")
     assert lines(1) == ["/2a"]
