@@ -41,8 +41,8 @@ bool node_ask_is_shareable(const struct node_ask *a);
 /*
  * Whether peers may be asked. What only origins can do, they are not asked for:
  * to confirm what is stale here (has_stale), to answer anew or for one client,
- * to send a range of this version only, unless in whole slices. Nor are they for
- * slices that may not be kept: those are sent from the store.
+ * to send a range of this version only, unless in whole slices. Nor are they
+ * for slices that may not be kept: those are sent from the store.
  */
 bool node_ask_may_be_at_peers(const struct node_ask *a, bool has_stale);
 

@@ -248,19 +248,6 @@ node_fill_on_origin_failed(struct node_fill *f,
 	return node_fill_fail(f, in->status, "origin");
 }
 
-/* A peer is slow to answer. What it is asked for a client, an origin may be,
- * too. */
-static struct node_fill_step
-node_fill_on_slow_peer(struct node_fill *f, const struct node_fill_input *in)
-{
-	struct node_fill_step step = node_fill_do(0);
-
-	(void)in;
-	if (f->client && f->purpose == NODE_FOR_CLIENT)
-		step.then = NODE_THEN_HEDGE;
-	return step;
-}
-
 /* How the body is taken */
 
 /* Whether the reply waits until the body is complete; what a peer sends

@@ -9,11 +9,11 @@
  * table, in node_fill.c; any other pair is a fault of the edge, and asserted.
  *
  * A fill that renews what is stored, probes a peer, copies what it has, or
- * fetches slices has no client; one that hedges another gets that one's when the
- * origin is the first. One that begins an object in slices answers its client
- * with the head; from then on that follows slices (node_slices.h), as all others
- * do, and no client's pace is the fill's. Where there is no memory to store
- * slices, a reply has them pass: it is the fill's client then.
+ * fetches slices has no client; one that hedges another gets that one's when
+ * the origin is the first. One that begins an object in slices answers its
+ * client with the head; from then on that follows slices (node_slices.h), as
+ * all others do, and no client's pace is the fill's. Where there is no memory
+ * to store slices, a reply has them pass: it is the fill's client then.
  *
  * Bytes stay outside: a fill counts them. Its source sends against a credit in
  * bytes: at 0 it waits, until the client has taken enough of what is here.

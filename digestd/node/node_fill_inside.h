@@ -23,6 +23,10 @@ uint32_t node_fill_watch(struct node_fill *f, int64_t from_ms);
 /* What is held against a peer. */
 uint32_t node_fill_blame(const struct node_fill_input *in);
 
+/* Its event TIMER while it waits for a peer's header, in node_hedge.c. */
+struct node_fill_step node_fill_on_slow_peer(struct node_fill *f,
+					     const struct node_fill_input *in);
+
 /* Slices, in node_fill_cut.c. */
 
 /* The header of what is cut has come. */

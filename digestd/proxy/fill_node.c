@@ -423,11 +423,11 @@ static enum peer_outcome fill_judge_slices(struct fill *f, enum node_head head)
 	outcome = fill_judge(f);
 	/* that it holds something else is no fault of a peer; and another
 	 * version is not sent whole to who wants a part of it */
-	return outcome == OUTCOME_HIT &&
-			       (changed ||
-				(f->stale && question_is_ranged(f->q, &f->in))) ?
-		       OUTCOME_STALE :
-		       outcome;
+	if (outcome != OUTCOME_HIT)
+		return outcome;
+	return changed || (f->stale && question_is_ranged(f->q, &f->in))
+		       ? OUTCOME_STALE
+		       : OUTCOME_HIT;
 }
 
 static enum node_head fill_read_peer(struct fill *f, unsigned status,
