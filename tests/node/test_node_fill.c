@@ -166,6 +166,7 @@ static bool describe(unsigned facts, struct node_fill *f,
 	if (!has_slices(f, in))
 		return false;
 	if (f->purpose == NODE_FOR_RENEWAL && (f->client || facts & 4))
+		return false;
 	if (f->purpose == NODE_FOR_COPY &&
 	    (f->client || is_cut(f->state) || f->taken_over ||
 	     f->state > NODE_SHOW_PEER))
