@@ -590,18 +590,17 @@ static void nothing_comes_back_that_was_given_up(void **state)
 	write_some();
 	put(SOME, LARGE);
 	close_cache();
-	disk_fail_at(DISK_CALL_READ, 1, EIO, false);
+	call_fail_at("openat", 1, EIO);
 	open_cache();
-	assert_int_equal(disk_failed(), 1);
-	disk_fail_at(DISK_CALL_READ, 0, 0, false);
+	assert_true(call_failed());
 	assert_false(cache_disk_stats(cache, &store, &now));
 	close_cache(); /* nothing was */
 	open_cache();
 	assert_true(has(SOME, LARGE));
 	close_cache();
-	disk_fail_at(DISK_CALL_READ, 1, EIO, false);
+	call_fail_at("openat", 1, EIO);
 	open_cache();
-	disk_fail_at(DISK_CALL_READ, 0, 0, false);
+	call_fail_at("", 0, 0);
 	cache_drop(cache, &key, NULL, 0);
 	close_cache();
 	open_cache();

@@ -404,9 +404,11 @@ static void memory_is_measured(void **state)
 	if (measured) /* sanitizers have memory of their own */
 		assert_true(ledger_used(&memory_ledger, LEDGER_other) > 0);
 	ledger_set(&memory_ledger, LEDGER_objects, UINT64_MAX / 2);
-	memory_measure(9000); /* more is known than there is */
+	/* more is known than there is: the program's own pages are left */
+	memory_measure(9000);
 	if (measured)
-		assert_int_equal(ledger_used(&memory_ledger, LEDGER_other), 0);
+		assert_in_range(ledger_used(&memory_ledger, LEDGER_other), 1,
+				measured - 1);
 	ledger_set(&memory_ledger, LEDGER_objects, 0);
 }
 
