@@ -41,6 +41,13 @@ struct eviction_config {
 	 * while the slot is in.
 	 */
 	struct eviction_item (*item)(void *arg, uint32_t slot);
+	/*
+	 * For eviction_tiers.h: whether what goes into a slot is a hot copy,
+	 * and whether nobody else has what is in one. Null: it never is, or
+	 * somebody always has.
+	 */
+	bool (*copy)(void *arg, uint32_t slot);
+	bool (*alone)(void *arg, uint32_t slot);
 	void *arg;
 	bool shared; /* eviction_share_hit() will be called */
 };

@@ -63,10 +63,22 @@ int store_new(struct store **out, uint64_t max_weight,
 	      const struct eviction_policy *policy,
 	      const struct store_events *events)
 {
-	const struct store_scales scales = { events->weight, events->arg };
-	struct store_room *room;
-	int err = store_room_new(&room, max_weight, policy, &scales);
+	return store_new_with_copies(out, max_weight, policy, events, NULL);
+}
 
+int store_new_with_copies(struct store **out, uint64_t max_weight,
+			  const struct eviction_policy *policy,
+			  const struct store_events *events,
+			  const struct store_copies *copies)
+{
+	struct store_scales scales = {.weight = events->weight,
+				      .arg = events->arg};
+	struct store_room *room;
+	int err;
+
+	if (copies)
+		scales.copies = *copies;
+	err = store_room_new(&room, max_weight, policy, &scales);
 	if (err)
 		return err;
 	err = store_new_in(out, room, events);
@@ -302,6 +314,11 @@ size_t store_remove_key(struct store *s, const struct scd_key *key)
 	return n;
 }
 
+bool store_missed(struct store *s, const struct tiers_miss *miss)
+{
+	return store_room_missed(s->room, miss);
+}
+
 void store_resize(struct store *s, uint64_t max_weight)
 {
 	struct store_evicted evicted;
@@ -387,5 +404,6 @@ void store_stats(const struct store *s, struct store_stats *out)
 		.weight = room.weight,
 		.max_weight = room.max_weight,
 		.evicted = room.evicted,
+		.tiers = room.tiers,
 	};
 }

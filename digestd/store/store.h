@@ -68,6 +68,12 @@ int store_new(struct store **out, uint64_t max_weight,
 	      const struct eviction_policy *policy,
 	      const struct store_events *events);
 
+/* The same with tiers, see eviction_tiers.h; null: without. */
+int store_new_with_copies(struct store **out, uint64_t max_weight,
+			  const struct eviction_policy *policy,
+			  const struct store_events *events,
+			  const struct store_copies *copies);
+
 /* The same with a room that other stores may have, too, see there; it outlives
  * them. Returns 0 or -ENOMEM. */
 int store_new_in(struct store **out, struct store_room *room,
@@ -150,6 +156,9 @@ void store_remove(struct store *s, struct store_entry *e);
 /* Removes all variants of a key; returns how many there were. */
 size_t store_remove_key(struct store *s, const struct scd_key *key);
 
+/* Of the store's room, which has tiers: see eviction_tiers_missed(). */
+bool store_missed(struct store *s, const struct tiers_miss *miss);
+
 /* Changes the limit of a room of its own; evicts what does not fit any more. */
 void store_resize(struct store *s, uint64_t max_weight);
 
@@ -180,6 +189,7 @@ void store_visit_hottest(const struct store *s, uint32_t most,
 struct store_stats {
 	uint64_t keys, entries, weight, max_weight, evicted;
 	uint64_t variants_dropped;
+	struct tiers_stats tiers; /* of its room; 0 without */
 };
 
 /* How things stand. */

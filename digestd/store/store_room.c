@@ -53,12 +53,36 @@ static size_t store_room_weight_of(const struct store_room *room,
 	return room->scales.weight(room->scales.arg, e);
 }
 
+static bool store_room_is_copy(const struct store_room *room,
+			       const struct store_entry *e)
+{
+	const struct store_scales *s = &room->scales;
+
+	return s->copies.copy && s->copies.copy(s->arg, e);
+}
+
 static struct eviction_item store_room_item(void *arg, uint32_t slot)
 {
 	const struct store_room *room = arg;
 	const struct store_entry *e = room->places[slot].entry;
 
 	return (struct eviction_item){e->key.lo, store_room_weight_of(room, e)};
+}
+
+static bool store_room_copy(void *arg, uint32_t slot)
+{
+	const struct store_room *room = arg;
+
+	return store_room_is_copy(room, room->places[slot].entry);
+}
+
+static bool store_room_alone(void *arg, uint32_t slot)
+{
+	const struct store_scales *s =
+		&((const struct store_room *)arg)->scales;
+
+	return s->copies.alone(
+		s->arg, ((const struct store_room *)arg)->places[slot].entry);
 }
 
 /* More places, all of them free. */
@@ -97,7 +121,12 @@ int store_room_new(struct store_room **out, uint64_t max_weight,
 	room->scales = *scales;
 	room->free_place = EVICTION_NONE;
 	room->stats.max_weight = max_weight;
-	if (eviction_new(&room->eviction, policy, &config) ||
+	if (scales->copies.copy)
+		config.copy = store_room_copy;
+	if (scales->copies.alone)
+		config.alone = store_room_alone;
+	if ((scales->copies.copy ? eviction_tiers_new : eviction_new)(
+		    &room->eviction, policy, &config) ||
 	    store_room_add_places(room)) {
 		store_room_free(&room);
 		return -ENOMEM;
@@ -170,7 +199,7 @@ void store_room_expect(struct store_room *room, const struct store_entry *e)
 {
 	struct eviction_item expected;
 
-	if (!eviction_expects(room->eviction))
+	if (!eviction_expects(room->eviction) || store_room_is_copy(room, e))
 		return; /* saves the weighing */
 	expected.hash = e->key.lo;
 	expected.weight = store_room_weight_of(room, e);
@@ -297,8 +326,15 @@ void store_room_visit_hottest(const struct store_room *room, uint32_t most,
 	}
 }
 
+bool store_room_missed(struct store_room *room, const struct tiers_miss *miss)
+{
+	return eviction_tiers_missed(room->eviction, miss);
+}
+
 void store_room_stats(const struct store_room *room,
 		      struct store_room_stats *out)
 {
 	*out = room->stats;
+	if (room->scales.copies.copy)
+		eviction_tiers_stats(room->eviction, &out->tiers);
 }

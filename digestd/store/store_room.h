@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "digestd/store/eviction.h"
+#include "digestd/store/eviction_tiers.h"
 
 struct store_entry;
 struct store_room;
@@ -47,13 +47,22 @@ enum store_entering {
 	STORE_WAS_REMOVED, /* meanwhile; it is to be released */
 };
 
+/* For a room with tiers: whether an entry is a hot copy, the same as long as it
+ * is in; and whether no other node has its key. */
+struct store_copies {
+	bool (*copy)(void *arg, const struct store_entry *entry);
+	bool (*alone)(void *arg, const struct store_entry *entry);
+};
+
 /* What an entry weighs, see struct store_events. */
 struct store_scales {
 	size_t (*weight)(void *arg, const struct store_entry *entry);
 	void *arg;
+	struct store_copies copies; /* null: there are no tiers */
 };
 
-/* An empty room. Returns 0 or -ENOMEM. And its end, after its stores'. */
+/* An empty room; with tiers (eviction_tiers.h) if scales has copies. Returns 0
+ * or -ENOMEM. And its end, after its stores'. */
 int store_room_new(struct store_room **out, uint64_t max_weight,
 		   const struct eviction_policy *policy,
 		   const struct store_scales *scales);
@@ -102,9 +111,13 @@ void store_room_visit_hottest(const struct store_room *room, uint32_t most,
 			      bool (*each)(void *arg, struct store_entry *e),
 			      void *arg);
 
+/* Of a room with tiers, see eviction_tiers_missed(). */
+bool store_room_missed(struct store_room *room, const struct tiers_miss *miss);
+
 /* How things stand. */
 struct store_room_stats {
 	uint64_t weight, max_weight, evicted;
+	struct tiers_stats tiers; /* 0 without */
 };
 void store_room_stats(const struct store_room *room,
 		      struct store_room_stats *out);

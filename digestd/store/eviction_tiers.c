@@ -1,0 +1,383 @@
+/*
+ * The tiers: a queue with marks for hot copies, an instance of any policy for
+ * sole ones, and a byte a slot that says which it is in.
+ */
+#include "digestd/store/eviction_tiers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "digestd/store/eviction_ghost.h"
+#include "digestd/store/eviction_queue.h"
+#include "digestd/store/eviction_sketch.h"
+
+enum tier_of_slot { TIER_SOLE, TIER_HOT };
+
+struct tiers {
+	struct queued q; /* hot copies; marks: uses */
+	struct eviction *sole;
+	uint8_t *tier; /* by slot, an enum tier_of_slot */
+	uint64_t nsole, nhot, hot_weight;
+	uint32_t share_ppm;
+	struct ghosts gone_sole, gone_hot;
+	struct sketch misses;
+};
+
+static struct tiers *eviction_tiers_of(struct eviction *e)
+{
+	return (struct tiers *)e;
+}
+
+static int eviction_tiers_reserve(struct eviction *e, uint32_t nslots)
+{
+	struct tiers *t = eviction_tiers_of(e);
+	void *tier = t->tier;
+	int err;
+
+	if (!t->sole) /* not before eviction_tiers_new() has made it */
+		return 0;
+	err = eviction_reserve(t->sole, nslots);
+	if (!err)
+		err = queued_reserve_marked(e, nslots);
+	if (!err)
+		err = sketch_reserve(&t->misses, nslots);
+	if (!err)
+		err = eviction_grow(&tier, (size_t)nslots + 1, 1);
+	t->tier = tier;
+	return err;
+}
+
+static void eviction_tiers_release(struct eviction *e)
+{
+	struct tiers *t = eviction_tiers_of(e);
+
+	eviction_free(&t->sole);
+	queued_release(e);
+	free(t->tier);
+	ghosts_free(&t->gone_sole);
+	ghosts_free(&t->gone_hot);
+	sketch_free(&t->misses);
+}
+
+static size_t eviction_tiers_memory(const struct eviction *e)
+{
+	const struct tiers *t = (const struct tiers *)e;
+
+	return queued_memory(e) + e->config.nslots + 1 +
+	       eviction_memory(t->sole) + ghosts_memory(&t->gone_sole) +
+	       ghosts_memory(&t->gone_hot) + sketch_memory(&t->misses);
+}
+
+static uint64_t eviction_tiers_percentage(const struct tiers *t, uint64_t ppm)
+{
+	const uint64_t capacity = t->q.base.config.capacity;
+
+	return capacity / TIERS_MILLION * ppm +
+	       capacity % TIERS_MILLION * ppm / TIERS_MILLION;
+}
+
+/* It may have been given another one. */
+static void eviction_tiers_follow_capacity(struct tiers *t)
+{
+	const uint64_t capacity = t->q.base.config.capacity;
+
+	eviction_resize(t->sole, t->hot_weight < capacity
+					 ? capacity - t->hot_weight
+					 : 0);
+}
+
+static uint64_t eviction_tiers_hot_limit(const struct tiers *t)
+{
+	return eviction_tiers_percentage(t, t->share_ppm);
+}
+
+static void eviction_tiers_remember(struct tiers *t, struct ghosts *g,
+				    struct eviction_item item)
+{
+	ghosts_push(g, item,
+		    eviction_tiers_percentage(t, TIERS_GHOSTS_PERCENT *
+							 TIERS_MILLION / 100));
+}
+
+/* In and out */
+
+static void eviction_tiers_push_hot(struct tiers *t, uint32_t slot,
+				    uint64_t weight)
+{
+	t->tier[slot] = TIER_HOT;
+	t->nhot++;
+	t->hot_weight += weight;
+	queued_insert_marked(&t->q.base, slot);
+}
+
+static void eviction_tiers_push_sole(struct tiers *t, uint32_t slot)
+{
+	t->tier[slot] = TIER_SOLE;
+	t->nsole++;
+	eviction_insert(t->sole, slot);
+}
+
+static void eviction_tiers_unlink_hot(struct tiers *t, uint32_t slot)
+{
+	queue_unlink(t->q.links, slot);
+	t->nhot--;
+	t->hot_weight -= eviction_ask(&t->q.base, slot).weight;
+}
+
+/* A hot copy is not expected, see eviction_tiers.h. */
+static void eviction_tiers_expect(struct eviction *e, struct eviction_item item)
+{
+	eviction_expect(eviction_tiers_of(e)->sole, item);
+}
+
+static void eviction_tiers_insert(struct eviction *e, uint32_t slot)
+{
+	const struct eviction_config *c = &e->config;
+
+	if (c->copy && c->copy(c->arg, slot))
+		eviction_tiers_push_hot(eviction_tiers_of(e), slot,
+					eviction_ask(e, slot).weight);
+	else
+		eviction_tiers_push_sole(eviction_tiers_of(e), slot);
+}
+
+static void eviction_tiers_remove(struct eviction *e, uint32_t slot)
+{
+	struct tiers *t = eviction_tiers_of(e);
+
+	if (t->tier[slot] == TIER_HOT) {
+		eviction_tiers_unlink_hot(t, slot);
+		return;
+	}
+	t->nsole--;
+	eviction_remove(t->sole, slot);
+}
+
+/* Uses */
+
+/* A mark that has all is not written, see queued_share_hit_marked(). */
+static void eviction_tiers_count_use(struct tiers *t, uint32_t slot)
+{
+	uint8_t *mark = __atomic_load_n(&t->q.mark, __ATOMIC_ACQUIRE) + slot;
+	uint8_t uses = __atomic_load_n(mark, __ATOMIC_RELAXED);
+
+	if (uses < TIERS_USES)
+		__atomic_store_n(mark, (uint8_t)(uses + 1), __ATOMIC_RELAXED);
+}
+
+static bool eviction_tiers_take_use(struct tiers *t, uint32_t slot)
+{
+	uint8_t uses = __atomic_load_n(&t->q.mark[slot], __ATOMIC_RELAXED);
+
+	if (!uses)
+		return false;
+	__atomic_store_n(&t->q.mark[slot], (uint8_t)(uses - 1),
+			 __ATOMIC_RELAXED);
+	return true;
+}
+
+static void eviction_tiers_hit(struct eviction *e, uint32_t slot)
+{
+	struct tiers *t = eviction_tiers_of(e);
+
+	if (t->tier[slot] == TIER_HOT)
+		eviction_tiers_count_use(t, slot);
+	else
+		eviction_hit(t->sole, slot);
+}
+
+/* Which tier the slot is in may change meanwhile, so both get a mark: whoever
+ * comes in has it cleared. */
+static void eviction_tiers_share_hit(struct eviction *e, uint32_t slot)
+{
+	eviction_tiers_count_use(eviction_tiers_of(e), slot);
+	eviction_share_hit(eviction_tiers_of(e)->sole, slot);
+}
+
+/* Making room */
+
+static bool eviction_tiers_is_alone(const struct tiers *t, uint32_t slot)
+{
+	const struct eviction_config *c = &t->q.base.config;
+
+	return c->alone && c->alone(c->arg, slot);
+}
+
+/* The hot copy that goes; EVICTION_NONE: all of them have become sole ones. */
+static uint32_t eviction_tiers_evict_hot(struct tiers *t)
+{
+	while (t->nhot) {
+		uint32_t slot = queue_oldest(t->q.links, 0);
+
+		if (eviction_tiers_take_use(t, slot)) {
+			queue_renew(t->q.links, 0, slot);
+			continue;
+		}
+		eviction_tiers_unlink_hot(t, slot);
+		if (!eviction_tiers_is_alone(t, slot)) {
+			eviction_tiers_remember(t, &t->gone_hot,
+						eviction_ask(&t->q.base, slot));
+			return slot;
+		}
+		eviction_tiers_push_sole(t, slot);
+		if (t->hot_weight <= eviction_tiers_hot_limit(t))
+			break;
+	}
+	return EVICTION_NONE;
+}
+
+static uint32_t eviction_tiers_evict(struct eviction *e)
+{
+	struct tiers *t = eviction_tiers_of(e);
+	uint32_t slot = EVICTION_NONE;
+
+	eviction_tiers_follow_capacity(t);
+	if (t->hot_weight > eviction_tiers_hot_limit(t) || !t->nsole)
+		slot = eviction_tiers_evict_hot(t);
+	if (slot != EVICTION_NONE)
+		return slot;
+	slot = eviction_evict(t->sole);
+	t->nsole--;
+	eviction_tiers_remember(t, &t->gone_sole, eviction_ask(e, slot));
+	return slot;
+}
+
+static void eviction_tiers_prefetch(const struct eviction *e, uint32_t slot)
+{
+	const struct tiers *t = (const struct tiers *)e;
+
+	__builtin_prefetch(&t->tier[slot]);
+	__builtin_prefetch(&t->q.mark[slot], 1);
+	eviction_prefetch(t->sole, slot);
+}
+
+/* Nearly all that goes is sole. */
+static uint32_t eviction_tiers_foresee(const struct eviction *e, uint32_t after)
+{
+	const struct tiers *t = (const struct tiers *)e;
+
+	return t->nsole ? eviction_foresee(t->sole, after) : EVICTION_NONE;
+}
+
+/* Two, which differ in whether any thread may share uses. */
+#define TIERS_FUNCTIONS                                                        \
+	.name = "tiers", .about = "hot copies beside what is held for all",    \
+	.size = sizeof(struct tiers), .reserve = eviction_tiers_reserve,       \
+	.release = eviction_tiers_release, .memory = eviction_tiers_memory,    \
+	.expect = eviction_tiers_expect, .insert = eviction_tiers_insert,      \
+	.hit = eviction_tiers_hit, .remove = eviction_tiers_remove,            \
+	.evict = eviction_tiers_evict, .prefetch = eviction_tiers_prefetch,    \
+	.foresee = eviction_tiers_foresee
+
+static const struct eviction_policy eviction_tiers = {TIERS_FUNCTIONS};
+static const struct eviction_policy eviction_tiers_shared = {
+	TIERS_FUNCTIONS, .share_hit = eviction_tiers_share_hit};
+
+int eviction_tiers_new(struct eviction **out,
+		       const struct eviction_policy *sole,
+		       const struct eviction_config *config)
+{
+	struct eviction_config empty = *config;
+	struct tiers *t;
+	int err;
+
+	empty.nslots = 0;
+	err = eviction_new(
+		out, sole->share_hit ? &eviction_tiers_shared : &eviction_tiers,
+		&empty);
+	if (err)
+		return err;
+	t = eviction_tiers_of(*out);
+	t->share_ppm = TIERS_LEAST_PPM;
+	err = eviction_new(&t->sole, sole, &empty);
+	if (!err)
+		err = eviction_reserve(*out, config->nslots);
+	if (err)
+		eviction_free(out);
+	return err;
+}
+
+bool eviction_has_tiers(const struct eviction *e)
+{
+	return e->policy->evict == eviction_tiers_evict;
+}
+
+/* The tier's business */
+
+unsigned eviction_tiers_price(int64_t peer_ms, int64_t origin_ms)
+{
+	const int64_t saved_ms = origin_ms + TIERS_ORIGIN_MS - peer_ms;
+	int64_t price;
+
+	if (peer_ms <= 0 || origin_ms <= 0)
+		return 0;
+	if (saved_ms <= 0)
+		return TIERS_PRICE_MAX;
+	price = peer_ms * TIERS_PRICE / saved_ms;
+	return price < TIERS_PRICE_MAX ? (unsigned)price : TIERS_PRICE_MAX;
+}
+
+/* Moves the border, if the miss says something of it. */
+static void eviction_tiers_judge_share(struct tiers *t,
+				       const struct tiers_miss *miss)
+{
+	uint64_t step = TIERS_STEP_PPM;
+
+	if (!ghosts_take(miss->remote ? &t->gone_hot : &t->gone_sole,
+			 miss->hash))
+		return;
+	if (miss->remote) {
+		step = t->share_ppm + step * miss->price / TIERS_PRICE;
+		t->share_ppm =
+			step < TIERS_MOST_PPM ? (uint32_t)step : TIERS_MOST_PPM;
+		return;
+	}
+	step *= miss->nodes;
+	t->share_ppm = t->share_ppm > TIERS_LEAST_PPM + step
+			       ? t->share_ppm - (uint32_t)step
+			       : TIERS_LEAST_PPM;
+}
+
+/* Whether there is room for a hot copy, or the oldest is to make it. */
+static bool eviction_tiers_has_room(struct tiers *t, uint64_t weight)
+{
+	const uint64_t limit = eviction_tiers_hot_limit(t);
+	uint32_t oldest;
+
+	if (t->hot_weight + weight <= limit)
+		return true;
+	if (weight > limit)
+		return false;
+	oldest = queue_oldest(t->q.links, 0);
+	if (!eviction_tiers_take_use(t, oldest))
+		return true;
+	queue_renew(t->q.links, 0, oldest);
+	return false;
+}
+
+bool eviction_tiers_missed(struct eviction *e, const struct tiers_miss *miss)
+{
+	struct tiers *t = eviction_tiers_of(e);
+
+	assert(eviction_has_tiers(e));
+	eviction_tiers_judge_share(t, miss);
+	sketch_add(&t->misses, miss->hash);
+	if (!miss->remote ||
+	    sketch_estimate(&t->misses, miss->hash) < TIERS_MISSES)
+		return false;
+	if (eviction_tiers_has_room(t, miss->weight))
+		return true;
+	eviction_tiers_remember(
+		t, &t->gone_hot,
+		(struct eviction_item){miss->hash, miss->weight});
+	return false;
+}
+
+void eviction_tiers_stats(const struct eviction *e, struct tiers_stats *out)
+{
+	const struct tiers *t = (const struct tiers *)e;
+
+	assert(eviction_has_tiers(e));
+	*out = (struct tiers_stats){t->nhot, t->hot_weight,
+				    eviction_tiers_hot_limit(t), t->share_ppm};
+}

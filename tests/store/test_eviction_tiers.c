@@ -1,0 +1,404 @@
+/*
+ * The tiers: against a twin that is a list of what is hot and the policy of
+ * what is not; what is taken for a hot copy; and where the border goes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/error.h"
+#include "digestd/store/eviction_tiers.h"
+#include "tests/codec/alloc.h"
+#include "tests/codec/random.h"
+#include "tests/rounds.h"
+#include "tests/unit.h"
+
+enum { SLOTS = 64, CAPACITY = 1000, STEPS = 20000, WEIGHT_MAX = 40 };
+
+struct owner {
+	struct eviction *tiers;
+	bool in[SLOTS], copy[SLOTS], alone[SLOTS];
+	uint64_t weight[SLOTS], held, random;
+	/* the twin: what is hot, the oldest first, with its uses; and a policy
+	 * of its own for the rest */
+	struct eviction *sole;
+	uint32_t hot[SLOTS];
+	unsigned uses[SLOTS], nhot, nsole;
+	uint64_t hot_weight;
+	unsigned turned; /* hot ones that became sole */
+};
+
+static struct eviction_item item(void *arg, uint32_t slot)
+{
+	const struct owner *o = arg;
+
+	return (struct eviction_item){slot + 1, o->weight[slot]};
+}
+
+static bool is_copy(void *arg, uint32_t slot)
+{
+	return ((const struct owner *)arg)->copy[slot];
+}
+
+static bool is_alone(void *arg, uint32_t slot)
+{
+	return ((const struct owner *)arg)->alone[slot];
+}
+
+static struct owner *owner_new(const char *policy)
+{
+	struct owner *o = calloc(1, sizeof(*o));
+	struct eviction_config c = {.capacity = CAPACITY,
+				    .nslots = SLOTS / 2,
+				    .item = item,
+				    .arg = o,
+				    .shared = !strcmp(policy, "sieve")};
+
+	assert_non_null(o);
+	o->random = 1;
+	assert_int_equal(
+		eviction_new(&o->sole, eviction_policy_find(policy), &c), 0);
+	assert_int_equal(eviction_reserve(o->sole, SLOTS), 0);
+	c.copy = is_copy;
+	c.alone = is_alone;
+	assert_int_equal(
+		eviction_tiers_new(&o->tiers, eviction_policy_find(policy), &c),
+		0);
+	assert_int_equal(eviction_reserve(o->tiers, SLOTS), 0);
+	assert_true(eviction_has_tiers(o->tiers));
+	assert_false(eviction_has_tiers(o->sole));
+	return o;
+}
+
+static void owner_free(struct owner *o)
+{
+	eviction_free(&o->tiers);
+	eviction_free(&o->sole);
+	free(o);
+}
+
+static struct tiers_stats stats_of(const struct owner *o)
+{
+	struct tiers_stats s;
+
+	eviction_tiers_stats(o->tiers, &s);
+	return s;
+}
+
+/* The twin */
+
+static unsigned twin_find(const struct owner *o, uint32_t slot)
+{
+	unsigned i = 0;
+
+	while (i < o->nhot && o->hot[i] != slot)
+		i++;
+	return i;
+}
+
+static void twin_take_out(struct owner *o, unsigned at)
+{
+	o->hot_weight -= o->weight[o->hot[at]];
+	o->nhot--;
+	memmove(&o->hot[at], &o->hot[at + 1],
+		(o->nhot - at) * sizeof(o->hot[0]));
+}
+
+static void twin_append(struct owner *o, uint32_t slot)
+{
+	o->hot[o->nhot++] = slot;
+	o->hot_weight += o->weight[slot];
+}
+
+static uint64_t twin_limit(const struct owner *o)
+{
+	return (uint64_t)CAPACITY * stats_of(o).share_ppm / TIERS_MILLION;
+}
+
+static uint32_t twin_evict(struct owner *o)
+{
+	bool hot = o->hot_weight > twin_limit(o) || !o->nsole;
+
+	while (hot && o->nhot) {
+		uint32_t slot = o->hot[0];
+
+		twin_take_out(o, 0);
+		if (o->uses[slot]) {
+			o->uses[slot]--;
+			twin_append(o, slot);
+			continue;
+		}
+		if (!o->alone[slot])
+			return slot;
+		eviction_insert(o->sole, slot);
+		o->nsole++;
+		o->turned++;
+		hot = o->hot_weight > twin_limit(o);
+	}
+	o->nsole--;
+	return eviction_evict(o->sole);
+}
+
+/* What happens to both */
+
+static void evict(struct owner *o)
+{
+	uint32_t slot, expected;
+
+	eviction_resize(o->sole, CAPACITY - o->hot_weight);
+	expected = twin_evict(o);
+	slot = eviction_evict(o->tiers);
+	assert_int_equal(slot, expected);
+	o->in[slot] = false;
+	o->held -= o->weight[slot];
+}
+
+static void insert(struct owner *o, uint32_t slot)
+{
+	o->weight[slot] = 1 + random_below(&o->random, WEIGHT_MAX);
+	o->copy[slot] = !random_below(&o->random, 3);
+	o->alone[slot] = !random_below(&o->random, 4);
+	if (!o->copy[slot]) {
+		eviction_expect(o->sole, item(o, slot));
+		eviction_expect(o->tiers, item(o, slot));
+	}
+	while (o->held + o->weight[slot] > CAPACITY)
+		evict(o);
+	if (o->copy[slot]) {
+		o->uses[slot] = 0;
+		twin_append(o, slot);
+	} else {
+		o->nsole++;
+		eviction_insert(o->sole, slot);
+	}
+	eviction_insert(o->tiers, slot);
+	o->in[slot] = true;
+	o->held += o->weight[slot];
+}
+
+static void use(struct owner *o, uint32_t slot)
+{
+	bool hot = twin_find(o, slot) < o->nhot;
+
+	if (hot && o->uses[slot] < TIERS_USES)
+		o->uses[slot]++;
+	else if (!hot)
+		eviction_hit(o->sole, slot);
+	if (eviction_shares_hits(o->tiers) && random_below(&o->random, 2))
+		eviction_share_hit(o->tiers, slot);
+	else
+		eviction_hit(o->tiers, slot);
+}
+
+static void take_out(struct owner *o, uint32_t slot)
+{
+	unsigned at = twin_find(o, slot);
+
+	if (at < o->nhot) {
+		twin_take_out(o, at);
+	} else {
+		o->nsole--;
+		eviction_remove(o->sole, slot);
+	}
+	eviction_remove(o->tiers, slot);
+	o->in[slot] = false;
+	o->held -= o->weight[slot];
+}
+
+static void as_the_twin(void **state)
+{
+	static const char *const policies[] = {"lru", "sieve", "s3fifo"};
+
+	(void)state;
+	for (size_t k = 0; k < NROWS(policies); k++) {
+		struct owner *o = owner_new(policies[k]);
+		int steps = rounds_of(STEPS, 50 * STEPS);
+
+		for (int i = 0; i < steps; i++) {
+			uint32_t slot =
+				(uint32_t)random_below(&o->random, SLOTS);
+
+			if (!o->in[slot])
+				insert(o, slot);
+			else if (random_below(&o->random, 20))
+				use(o, slot);
+			else
+				take_out(o, slot);
+			assert_int_equal(stats_of(o).copies, o->nhot);
+			assert_int_equal(stats_of(o).weight, o->hot_weight);
+		}
+		assert_true(o->turned);
+		owner_free(o);
+	}
+}
+
+/* What is taken */
+
+static bool missed(struct owner *o, uint64_t hash, uint64_t weight)
+{
+	const struct tiers_miss m = {
+		.hash = hash, .weight = weight, .remote = true};
+
+	return eviction_tiers_missed(o->tiers, &m);
+}
+
+static void fill_hot(struct owner *o, uint32_t slots, uint64_t weight)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		o->weight[i] = weight;
+		o->copy[i] = true;
+		eviction_insert(o->tiers, i);
+	}
+}
+
+static void what_is_missed_often_is_taken(void **state)
+{
+	struct owner *o = owner_new("sieve");
+	const uint64_t limit = CAPACITY / 1000 * (TIERS_LEAST_PPM / 1000);
+	const struct tiers_miss origin = {.hash = 7, .weight = 1, .nodes = 2};
+
+	(void)state;
+	for (unsigned i = 1; i < TIERS_MISSES; i++)
+		assert_false(missed(o, 5, 1));
+	assert_true(missed(o, 5, 1));
+	assert_false(missed(o, 5, limit + 1)); /* never fits */
+	for (unsigned i = 0; i <= TIERS_MISSES;
+	     i++) /* what nobody has is sole */
+		assert_false(eviction_tiers_missed(o->tiers, &origin));
+	owner_free(o);
+}
+
+static void who_is_used_stays(void **state)
+{
+	struct owner *o = owner_new("sieve");
+
+	(void)state;
+	fill_hot(o, 2, 40); /* the tier is full */
+	for (unsigned i = 0; i < TIERS_MISSES - 1; i++)
+		missed(o, 99, 40);
+	eviction_hit(o->tiers, 0);
+	eviction_hit(o->tiers, 1);
+	eviction_hit(o->tiers, 1);
+	/* uses 1 and 2: each in its turn is spared once for each */
+	assert_false(missed(o, 99, 40));
+	assert_false(missed(o, 99, 40));
+	assert_true(missed(o, 99, 40)); /* in place of the first */
+	o->weight[2] = 40;
+	o->copy[2] = true;
+	eviction_insert(o->tiers, 2);
+	assert_int_equal(eviction_evict(o->tiers), 0);
+	assert_int_equal(stats_of(o).copies, 2);
+	owner_free(o);
+}
+
+/* The border */
+
+static void prices(void **state)
+{
+	static const struct {
+		int64_t peer_ms, origin_ms;
+		unsigned price;
+	} rows[] = {
+		{0, 50, 0},
+		{1, 0, 0},
+		{1, 1, TIERS_PRICE / TIERS_ORIGIN_MS},
+		{30, 100, 30 * TIERS_PRICE / (70 + TIERS_ORIGIN_MS)},
+		{50, 20, TIERS_PRICE_MAX},
+		{10000, 9971, TIERS_PRICE_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(rows); i++)
+		assert_int_equal(eviction_tiers_price(rows[i].peer_ms,
+						      rows[i].origin_ms),
+				 rows[i].price);
+}
+
+/* Hot copies that were not taken are missed again, at a price. */
+static uint32_t raise_share(struct owner *o, unsigned price, unsigned times)
+{
+	struct tiers_miss m = {
+		.hash = 99, .weight = 20, .remote = true, .price = price};
+
+	for (unsigned i = 0; i < times; i++) {
+		for (uint32_t slot = 0; slot < 2; slot++)
+			for (int k = 0; k < TIERS_USES; k++)
+				eviction_hit(o->tiers, slot);
+		eviction_tiers_missed(o->tiers, &m);
+	}
+	return stats_of(o).share_ppm;
+}
+
+static void the_border_follows_the_price(void **state)
+{
+	struct owner *o = owner_new("sieve");
+	struct tiers_miss origin = {.weight = 1, .nodes = 8};
+	uint32_t share;
+
+	(void)state;
+	fill_hot(o, 2, 40);
+	assert_int_equal(stats_of(o).share_ppm, TIERS_LEAST_PPM);
+	assert_int_equal(raise_share(o, 0, 100), TIERS_LEAST_PPM);
+	share = raise_share(o, TIERS_PRICE, 1);
+	assert_int_equal(share, TIERS_LEAST_PPM + TIERS_STEP_PPM);
+	assert_true(raise_share(o, TIERS_PRICE_MAX, 10) > share);
+	share = stats_of(o).share_ppm;
+
+	/* a sole one that went, and is asked of the origin again */
+	o->weight[3] = 1;
+	eviction_insert(o->tiers, 3);
+	assert_int_equal(eviction_evict(o->tiers), 3);
+	origin.hash = item(o, 3).hash;
+	eviction_tiers_missed(o->tiers, &origin);
+	assert_int_equal(stats_of(o).share_ppm, share - 8 * TIERS_STEP_PPM);
+	eviction_tiers_missed(o->tiers, &origin); /* once */
+	assert_int_equal(stats_of(o).share_ppm, share - 8 * TIERS_STEP_PPM);
+	for (unsigned i = 0; i < 100; i++) {
+		eviction_insert(o->tiers, 3);
+		assert_int_equal(eviction_evict(o->tiers), 3);
+		eviction_tiers_missed(o->tiers, &origin);
+	}
+	assert_int_equal(stats_of(o).share_ppm, TIERS_LEAST_PPM);
+	owner_free(o);
+}
+
+static void without_memory(void **state)
+{
+	struct eviction_config c = {.capacity = CAPACITY,
+				    .nslots = SLOTS,
+				    .item = item,
+				    .shared = true};
+	struct eviction *e;
+	bool made = false;
+
+	(void)state;
+	for (long n = 1; !made; n++) {
+		e = NULL;
+		alloc_fail_at((unsigned)n);
+		made = !eviction_tiers_new(&e, eviction_policy_find("sieve"),
+					   &c);
+		alloc_fail_at(0);
+		if (!made)
+			assert_null(e);
+	}
+	assert_true(eviction_memory(e) > SLOTS * 9);
+	for (long n = 1, err = SCD_ENOMEM; err; n++) {
+		alloc_fail_at((unsigned)n);
+		err = eviction_reserve(e, SLOTS * 4);
+		alloc_fail_at(0);
+	}
+	eviction_free(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_the_twin),
+		cmocka_unit_test(what_is_missed_often_is_taken),
+		cmocka_unit_test(who_is_used_stays),
+		cmocka_unit_test(prices),
+		cmocka_unit_test(the_border_follows_the_price),
+		cmocka_unit_test(without_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
