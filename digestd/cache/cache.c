@@ -13,6 +13,7 @@
 #include "digestd/cache/admitter.h"
 #include "digestd/cache/cache_inside.h"
 #include "digestd/mesh/catalog.h"
+#include "digestd/mesh/peerset.h"
 #include "digestd/http/vary.h"
 
 /*
@@ -49,6 +50,23 @@ static size_t cache_weight(void *arg, const struct store_entry *entry)
 	return cache_weight_of((const struct cached *)entry);
 }
 
+static bool cache_is_copy(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct cached *)entry)->copy;
+}
+
+bool cache_is_alone(void *arg, const struct store_entry *entry)
+{
+	const struct peerset *view = ((const struct tier *)arg)->cache->view;
+	const struct peerset_keys keys = {.own = &entry->key};
+	uint32_t one;
+
+	return !view || !peerset_lookup(view, &keys, &one, 1);
+}
+
+const struct store_copies cache_copies = {cache_is_copy, cache_is_alone};
+
 /* How much of the memory is for what is on probation, as things stand. */
 static uint64_t cache_ram_share(const struct cache *cache)
 {
@@ -76,7 +94,8 @@ int cache_open_tier(struct cache *cache, struct tier *t, uint64_t max_bytes,
 {
 	assert(!t->store && policy);
 	cache_init_tier(cache, &cache->shards[0], t);
-	return store_new(&t->store, max_bytes, policy, &t->events);
+	return store_new_with_copies(&t->store, max_bytes, policy, &t->events,
+				     t->copies);
 }
 
 static int cache_open_tiers(struct cache *cache,
@@ -144,6 +163,9 @@ static int cache_cache_fill(struct cache *cache,
 	if (!policy)
 		return -EINVAL;
 	err = cache_new_shards(cache, cache_shards_for(settings));
+	/* memory in front of a disk has what is used, whoever else has it */
+	if (!err && settings->tiers && !settings->disk_path)
+		cache->shards[0].main.copies = &cache_copies;
 	if (!err)
 		err = cache_open_tiers(cache, policy);
 	if (!err && settings->disk_path)
@@ -226,6 +248,7 @@ void cache_free(struct cache **cache)
 	cache_free_tiers(c);
 	cache_give_up(c->released.leaving);
 	cache_give_up(c->released.waiting);
+	peerset_unref(c->view);
 	invalidation_log_free(&c->purges);
 	catalog_free(&c->catalog);
 	cache_free_shards(c);
@@ -255,6 +278,37 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
 		cache_limit_room(cache, max_bytes);
 	if (cache->disk)
 		disk_limit(cache->disk, disk_bytes);
+}
+
+void cache_set_view(struct cache *cache, struct peerset *view)
+{
+	struct peerset *last;
+
+	cache_enter(cache);
+	last = cache->view;
+	cache->view = view ? peerset_ref(view) : NULL;
+	cache_leave(cache);
+	peerset_unref(last);
+}
+
+bool cache_missed(struct cache *cache, const struct tiers_miss *miss)
+{
+	const struct tier *main = &cache->shards[0].main;
+	const struct tier *t = main->copies ? main : &cache->ondisk;
+	bool hot;
+
+	if (!t->copies || !t->store)
+		return false;
+	if (cache_has_shards(cache)) {
+		cache_enter_room(cache);
+		hot = store_room_missed(cache->room, miss);
+		cache_leave_room(cache);
+		return hot;
+	}
+	cache_enter(cache);
+	hot = store_missed(t->store, miss);
+	cache_leave(cache);
+	return hot;
 }
 
 static void cache_add_stats(const struct store *s, struct store_stats *sum)

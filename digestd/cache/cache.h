@@ -36,6 +36,7 @@ struct invalidation_entry;
 struct invalidation_log;
 struct invalidation_newest;
 struct invalidation_position;
+struct peerset;
 
 struct cache_settings {
 	uint64_t max_bytes;
@@ -50,6 +51,7 @@ struct cache_settings {
 	uint64_t disk_queue_bytes;  /* that may wait to be written */
 	const uint8_t *hash_secret; /* of the keys; 16 bytes */
 	struct admitter *admitter; /* borrowed; null: all is worth keeping */
+	bool tiers;          /* of what is held for all, and of hot copies */
 	uint64_t instance;   /* of the node, which numbers purges; 0: 1 */
 	uint32_t max_purges; /* that are known; 0: INVALIDATION_LOG_MAX */
 };
@@ -74,6 +76,14 @@ void cache_limit(struct cache *cache, uint64_t max_bytes, uint64_t disk_bytes,
  */
 struct catalog *cache_lock(struct cache *cache);
 void cache_unlock(struct cache *cache);
+
+/* Takes a reference to what peers have, from now on; null: nothing. For
+ * tiers, which keep the last copy of all. */
+void cache_set_view(struct cache *cache, struct peerset *view);
+
+/* A request that memory and disk could not answer: see eviction_tiers_missed(),
+ * which says whether it is to be a hot copy. Without tiers, no. */
+bool cache_missed(struct cache *cache, const struct tiers_miss *miss);
 
 /*
  * Begins to move the catalog to a filter of nbits, see catalog_rebuild().

@@ -132,6 +132,7 @@ bool cache_write_to_disk(struct cache *cache, const struct scd_key *key,
 		cache_remove_from_disk(cache, old);
 		return false;
 	}
+	e->copy = c->copy;
 	return cache_disk_enter(cache, key, old, e, c);
 }
 
@@ -497,6 +498,15 @@ static void cache_disk_load_entry(void *arg, struct disk_entry *e,
 		disk_remove(cache->disk, e);
 }
 
+static bool cache_disk_is_copy(void *arg, const struct store_entry *entry)
+{
+	(void)arg;
+	return ((const struct disk_entry *)entry)->copy;
+}
+
+static const struct store_copies cache_disk_copies = {cache_disk_is_copy,
+						      cache_is_alone};
+
 /* A disk that has no room, or fails, is done without; it is not the node's
  * fault, and not its operator's. */
 static int cache_disk_give_up(struct cache *cache, const char *path, int err)
@@ -547,6 +557,8 @@ int cache_open_disk(struct cache *cache, const struct cache_settings *settings)
 	cache->disk_bytes = settings->disk_bytes;
 	cache->ondisk.events.released = cache_disk_released;
 	cache->ondisk.events.weight = cache_disk_weight;
+	if (settings->tiers)
+		cache->ondisk.copies = &cache_disk_copies;
 	err = cache_open_tier(cache, &cache->ondisk,
 			      disk_for_objects(settings->disk_bytes),
 			      eviction_policy_find(settings->policy));

@@ -34,6 +34,7 @@ struct tier {
 	struct cache_shard *shard;
 	struct store *store; /* null: there is none */
 	struct store_events events;
+	const struct store_copies *copies; /* null: without tiers */
 };
 
 /* A key that came or went, see cache_catalog.c. */
@@ -113,6 +114,7 @@ struct cache {
 			   it had; under purges_lock */
 	uint8_t hash_secret[16]; /* of the keys */
 	bool closing;
+	struct peerset *view;    /* what peers have, for tiers; null: nothing */
 	uint64_t instance;	 /* of the node, for its purges */
 	struct invalidation_log *purges;
 	bool behind; /* see cache_catch_up(); changed atomically */
@@ -214,6 +216,13 @@ bool cache_put_by(struct cache *cache, struct cache_batch *batch,
 /* An object has left memory: that is an event of stores. */
 void cache_released(void *arg, struct store_entry *entry);
 void cache_set_place(struct cached *c, enum admission_decision place);
+
+/* Whether no peer shows that it has what an entry of a tier (arg) is of; with
+ * the lock of the tier's room. */
+bool cache_is_alone(void *arg, const struct store_entry *entry);
+
+/* Of what is in memory. */
+extern const struct store_copies cache_copies;
 
 /* Adds what a batch has to what has been released; with its lock, while there
  * are readers. */

@@ -242,13 +242,16 @@ void cache_limit_room(struct cache *cache, uint64_t max_bytes)
 int cache_open_shards(struct cache *cache, uint64_t max_bytes,
 		      const struct eviction_policy *policy)
 {
-	struct store_scales scales = { .arg = cache };
+	/* any of them: what they differ in is nothing of the room's */
+	struct store_scales scales = {.arg = &cache->shards[0].main};
 	int err;
 
 	for (unsigned i = 0; i < cache->nshards; i++)
 		cache_init_tier(cache, &cache->shards[i],
 				&cache->shards[i].main);
 	scales.weight = cache->shards[0].main.events.weight;
+	if (cache->shards[0].main.copies)
+		scales.copies = *cache->shards[0].main.copies;
 	err = store_room_new(&cache->room, max_bytes, policy, &scales);
 	for (unsigned i = 0; i < cache->nshards && !err; i++) {
 		struct tier *t = &cache->shards[i].main;

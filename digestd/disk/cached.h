@@ -36,7 +36,7 @@ struct cached {
 		struct cached_file *file;
 		struct cached *shared;
 	} body; /* as body_is says; see cached_body() */
-	uint64_t body_len : 47;
+	uint64_t body_len : 46;
 	uint64_t body_is : 2; /* an enum cached_body */
 	uint64_t status : 10;
 	uint64_t for_disk : 1;
@@ -44,6 +44,7 @@ struct cached {
 	uint64_t sliced : 1; /* the head of one in slices, by its fields */
 	uint64_t doubted : 1; /* see cache_doubt_disk(); it is from there */
 	uint64_t from_peer : 1; /* by its fields, see tags_source_field */
+	uint64_t copy : 1;   /* a hot copy of a peer's, see eviction_tiers.h */
 	unsigned refs; /* changed atomically */
 	uint32_t text_len : 24;
 	uint8_t place; /* where it is to be stored, then where it is: an
@@ -68,7 +69,7 @@ struct cached_file {
 };
 
 /* The lengths that there are bits for. */
-#define CACHED_BODY_MAX (((uint64_t)1 << 47) - 1)
+#define CACHED_BODY_MAX (((uint64_t)1 << 46) - 1)
 enum { CACHED_TEXT_MAX = (1 << 24) - 1 };
 
 /* What one is made of; all is copied. */

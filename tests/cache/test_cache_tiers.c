@@ -1,0 +1,203 @@
+/*
+ * A cache with tiers: hot copies have a share of it, the last copy in the
+ * cluster stays, and a miss is heard of; with one shard and with several, in
+ * memory and on disk.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digestd/mesh/peerset.h"
+#include "digestd/store/eviction_tiers.h"
+#include "tests/cache/small_cache.h"
+#include "tests/disk/disk_folder.h"
+#include "tests/unit.h"
+
+enum {
+	BODY_BYTES = 3000,
+	HOT = 100,   /* which would take a third of the cache */
+	SOLE = 1000, /* several times all of it */
+};
+
+static const struct {
+	const char *label;
+	unsigned shards;
+	bool disk;
+} caches[] = {
+	{"one shard", 1, false},
+	{"shards", 16, false},
+	{"a disk", 1, true},
+};
+
+static void put(struct cache *cache, char kind, unsigned n)
+{
+	struct cached_head head = {.fields = &fields_none,
+				   .selecting = &fields_none,
+				   .status = 200};
+	const struct freshness freshness = {.lifetime_s = 60};
+	static char body[BODY_BYTES];
+	char uri[64], *own = malloc(BODY_BYTES);
+	struct cached *c;
+
+	snprintf(uri, sizeof(uri), "http://www.example.com/%c/%u", kind, n);
+	head.uri = uri;
+	head.freshness = &freshness;
+	head.for_disk = cache_has_disk(cache);
+	c = cached_new(&head);
+	assert_non_null(c);
+	assert_non_null(own);
+	memcpy(own, body, BODY_BYTES);
+	cached_set_body(c, own, BODY_BYTES);
+	c->place = ADMISSION_DISK;
+	c->copy = kind == 'h';
+	assert_true(small_cache_put(cache, uri, c, cache_purges(cache)));
+}
+
+static unsigned count(struct cache *cache, char kind, unsigned n)
+{
+	unsigned held = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct scd_key key;
+		char uri[64];
+
+		snprintf(uri, sizeof(uri), "http://www.example.com/%c/%u", kind,
+			 i);
+		key = small_cache_key(uri);
+		held += cache_has(cache, &key, &fields_none);
+	}
+	return held;
+}
+
+/* A peer that has everything, as far as anybody knows. */
+static struct peerset *view_of_all(void)
+{
+	struct peerset_peer peer = {.usable = true, .name = "n2", .url = ""};
+	struct scd_bloom bloom;
+	struct peerset *view;
+
+	assert_int_equal(scd_bloom_init(&bloom, 64, 1), SCD_OK);
+	memset(bloom.bits, 255, 8);
+	peer.digest = peer_digest_take(&bloom);
+	assert_non_null(peer.digest);
+	view = peerset_new(&peer, 1);
+	assert_non_null(view);
+	peer_digest_unref(peer.digest);
+	return view;
+}
+
+static struct cache *new_cache(size_t row, bool tiers)
+{
+	struct cache_settings s = small_cache_settings();
+	struct cache *cache;
+
+	s.shards = caches[row].shards;
+	s.tiers = tiers;
+	if (caches[row].disk) {
+		s.disk_path = disk_folder();
+		s.disk_bytes = 1 << 20;
+		s.disk_queue_bytes = 64 << 20;
+		s.max_bytes = 64 << 10;
+	}
+	assert_int_equal(cache_new(&s, &cache), 0);
+	return cache;
+}
+
+static unsigned hot_left(size_t row, bool tiers, struct peerset *view)
+{
+	struct cache *cache = new_cache(row, tiers);
+	unsigned left;
+
+	cache_set_view(cache, view);
+	for (unsigned i = 0; i < HOT; i++)
+		put(cache, 'h', i);
+	for (unsigned i = 0; i < SOLE; i++)
+		put(cache, 's', i);
+	left = count(cache, 'h', HOT);
+	assert_true(count(cache, 's', SOLE) > 100);
+	cache_free(&cache);
+	if (caches[row].disk)
+		disk_folder_empty();
+	return left;
+}
+
+static void hot_copies_have_their_share(void **state)
+{
+	struct peerset *all = view_of_all();
+
+	(void)state;
+	for (size_t row = 0; row < NROWS(caches); row++) {
+		unsigned left = hot_left(row, true, all);
+
+		if (left < 10 || left > 60)
+			fail_msg("%s: %u", caches[row].label, left);
+		/* without tiers, or when nobody else has them, they are as
+		 * others, and the oldest */
+		assert_int_equal(hot_left(row, false, all), 0);
+		left = hot_left(row, true, NULL);
+		if (left > 60)
+			fail_msg("%s: %u of the last", caches[row].label, left);
+	}
+	peerset_unref(all);
+}
+
+static void the_last_copy_becomes_sole(void **state)
+{
+	struct peerset *all = view_of_all();
+
+	(void)state;
+	for (size_t row = 0; row < NROWS(caches); row++) {
+		unsigned left[2];
+
+		for (int alone = 0; alone < 2; alone++) {
+			struct cache *cache = new_cache(row, true);
+
+			cache_set_view(cache, alone ? NULL : all);
+			for (unsigned i = 0; i < HOT; i++)
+				put(cache, 'h', i);
+			/* until there is no room, and not for long after */
+			for (unsigned i = 0; i < SOLE / 3; i++)
+				put(cache, 's', i);
+			left[alone] = count(cache, 'h', HOT);
+			cache_free(&cache);
+			if (caches[row].disk)
+				disk_folder_empty();
+		}
+		if (left[1] <= left[0])
+			fail_msg("%s: %u, of the last %u", caches[row].label,
+				 left[0], left[1]);
+	}
+	peerset_unref(all);
+}
+
+static void misses_are_heard_of(void **state)
+{
+	const struct tiers_miss miss = {
+		.hash = 1, .weight = 1000, .remote = true};
+
+	(void)state;
+	for (size_t row = 0; row < NROWS(caches); row++) {
+		for (int tiers = 0; tiers < 2; tiers++) {
+			struct cache *cache = new_cache(row, tiers);
+
+			for (unsigned i = 1; i < TIERS_MISSES; i++)
+				assert_false(cache_missed(cache, &miss));
+			assert_int_equal(cache_missed(cache, &miss), tiers);
+			cache_free(&cache);
+			if (caches[row].disk)
+				disk_folder_empty();
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hot_copies_have_their_share),
+		cmocka_unit_test(the_last_copy_becomes_sole),
+		cmocka_unit_test(misses_are_heard_of),
+	};
+
+	return cmocka_run_group_tests(tests, disk_folder_make,
+				      disk_folder_remove);
+}
