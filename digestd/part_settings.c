@@ -117,6 +117,8 @@ int part_settings_of_workers(const struct config *c,
 		out->told_forward = out->told;
 	part_settings_hash_secret(c, out->hash_secret);
 	out->tokens = part_settings_tokens(c);
+	/* who has it is known by its owner only, until digests are in */
+	out->leases = c->leases || part_settings_has_tiers(c);
 	return part_settings_copy_origins(c, out);
 }
 
@@ -302,6 +304,11 @@ struct placer_settings part_settings_of_placement(const struct config *c)
 	/* the configuration is checked: it is one of them */
 	(void)placement_read(c->placement, &s.placement);
 	return s;
+}
+
+bool part_settings_has_tiers(const struct config *c)
+{
+	return placement_has_tiers(part_settings_of_placement(c).placement);
 }
 
 struct sharing_settings part_settings_of_sharing(const struct config *c)

@@ -72,6 +72,9 @@ struct admitter_settings part_settings_of_admission(const struct config *c);
 /* Which node keeps what. */
 struct placer_settings part_settings_of_placement(const struct config *c);
 
+/* Whether the cache has tiers, as one placement wants. */
+bool part_settings_has_tiers(const struct config *c);
+
 /* The shared memory of what was seen; but for the instance. */
 struct sharing_settings part_settings_of_sharing(const struct config *c);
 

@@ -199,6 +199,8 @@ static void service_on_view(void *arg)
 	}
 	if (view)
 		offers_follow(s->offers, view);
+	if (part_settings_has_tiers(s->config))
+		cache_set_view(s->cache, view);
 	peerset_unref(view);
 	service_look_ready(s);
 }
@@ -234,6 +236,7 @@ static int service_start_cache(struct service *s)
 		.disk_bytes = (uint64_t)s->config->disk_size,
 		.disk_queue_bytes = (uint64_t)s->config->disk_queue,
 		.hash_secret = secret,
+		.tiers = part_settings_has_tiers(s->config),
 		.instance = s->instance,
 	};
 

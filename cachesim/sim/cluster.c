@@ -199,6 +199,7 @@ static int cluster_make_node(struct sim_cluster *s, struct sim_proxy *p,
 {
 	struct sim_node_config node = {
 		.capacity = c->capacity,
+		.tiers = c->tiers,
 		.eviction = c->policy,
 		.admission = s->config.admission,
 		.options = s->config.admission_options,
@@ -206,6 +207,7 @@ static int cluster_make_node(struct sim_cluster *s, struct sim_proxy *p,
 		.hash = c->hash,
 		.hashed = c->hashed,
 		.gone = c->evicted,
+		.alone = c->alone,
 		.arg = c->arg,
 	};
 	int err = 0;
@@ -232,7 +234,9 @@ static int cluster_make_proxy(struct sim_cluster *s, unsigned number)
 		.nobjects = s->trace->nobjects,
 		.hashed = true,
 		.hash = s->trace->hash,
+		.tiers = s->config.placement == PLACEMENT_AUTO,
 		.evicted = sim_evicted,
+		.alone = sim_is_alone,
 		.arg = p,
 		.rows = s->objects.at,
 		.row = s->objects.row,

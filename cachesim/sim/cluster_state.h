@@ -112,6 +112,24 @@ static inline int sim_proxy_put(struct sim_proxy *p, uint32_t object,
 								   : 0;
 }
 
+/* The same of a hot copy; and whether what was missed is to be one. */
+static inline int sim_proxy_put_copy(struct sim_proxy *p, uint32_t object,
+				     uint32_t size)
+{
+	if (!p->node)
+		return sim_cache_add_copy(p->cache, object, size);
+	return sim_node_put_copy(p->node, object, size) == ADMISSION_NO
+		       ? SCD_ELIMIT
+		       : 0;
+}
+
+static inline bool sim_proxy_missed(struct sim_proxy *p, uint32_t object,
+				    struct tiers_miss miss)
+{
+	return p->node ? sim_node_missed(p->node, object, miss)
+		       : sim_cache_missed(p->cache, object, miss);
+}
+
 static inline void sim_proxy_drop(struct sim_proxy *p, uint32_t object)
 {
 	if (p->node)
@@ -206,6 +224,9 @@ bool sim_fetch(struct sim_cluster *s, struct sim_proxy *p, struct sim_wanted w,
 /* An object has a new version: all copies are old. Peers see it so. */
 void sim_change(struct sim_cluster *s, uint32_t object, uint32_t size);
 void sim_show_change(struct sim_cluster *s, uint32_t object);
+
+/* Whether no other proxy shows that it has an object: the same. */
+bool sim_is_alone(void *arg, uint32_t object);
 
 /* An object left a proxy's cache (arg): as struct sim_cache_config wants. */
 void sim_evicted(void *arg, uint32_t object);

@@ -48,6 +48,7 @@ static bool config_depends_on_peers(const struct sim_config *c,
 	case PLACEMENT_SECOND:
 	case PLACEMENT_SINGLE:
 	case PLACEMENT_SINGLE_SEEN:
+	case PLACEMENT_AUTO:
 		return way != PROTOCOL_ALONE;
 	case PLACEMENT_SINGLE_SHARED:
 		break;

@@ -37,6 +37,13 @@ static void node_ram_evicted(void *arg, uint32_t object)
 		n->config.gone(n->config.arg, object);
 }
 
+static bool node_is_alone(void *arg, uint32_t object)
+{
+	const struct sim_node *n = arg;
+
+	return n->config.alone(n->config.arg, object);
+}
+
 static void node_disk_evicted(void *arg, uint32_t object)
 {
 	struct sim_node *n = arg;
@@ -79,6 +86,7 @@ static int node_make_caches(struct sim_node *n)
 	struct sim_cache_config c = {
 		.policy = n->config.eviction,
 		.capacity = n->config.capacity - ram,
+		.tiers = n->config.tiers,
 		.nobjects = n->config.nobjects,
 		.hashed = n->config.hashed,
 		.hash = n->config.hash,
@@ -88,10 +96,13 @@ static int node_make_caches(struct sim_node *n)
 
 	if (n->admission || n->config.gone)
 		c.evicted = node_disk_evicted;
+	if (n->config.alone)
+		c.alone = node_is_alone;
 	err = sim_cache_new(&n->disk, &c);
 	if (err || !ram)
 		return err;
 	c.policy = eviction_policy_find("lru");
+	c.tiers = false;
 	c.capacity = ram;
 	c.hashed = true;
 	c.evicted = node_ram_evicted;
@@ -145,10 +156,12 @@ void sim_node_free(struct sim_node **n)
 	*n = NULL;
 }
 
-/* To the disk, if it fits; whether it is there now. */
-static bool node_write_disk(struct sim_node *n, uint32_t object, uint32_t size)
+/* To the disk, if it fits; whether it is there now. What is in is dropped. */
+static bool node_write_disk(struct sim_node *n, uint32_t object, uint32_t size,
+			    bool copy)
 {
-	if (sim_cache_put(n->disk, object, size))
+	sim_cache_drop(n->disk, object);
+	if ((copy ? sim_cache_add_copy : sim_cache_add)(n->disk, object, size))
 		return false;
 	n->stats.writes++;
 	n->stats.write_bytes += size;
@@ -172,7 +185,7 @@ static bool node_get_ram(struct sim_node *n, uint32_t object, uint32_t size)
 	n->stats.ram_hits++;
 	n->stats.ram_hit_bytes += size;
 	if (admission_decide(n->admission, &item) == ADMISSION_DISK &&
-	    node_write_disk(n, object, size))
+	    node_write_disk(n, object, size, false))
 		sim_cache_drop(n->ram, object);
 	return true;
 }
@@ -211,12 +224,13 @@ static enum admission_decision node_decide(struct sim_node *n, uint32_t object,
 	return admission_decide(n->admission, &item);
 }
 
-enum admission_decision sim_node_put(struct sim_node *n, uint32_t object,
-				     uint32_t size)
+static enum admission_decision node_put(struct sim_node *n, uint32_t object,
+					uint32_t size, bool copy)
 {
 	enum admission_decision decision = node_decide(n, object, size);
 
-	if (decision == ADMISSION_DISK && node_write_disk(n, object, size))
+	if (decision == ADMISSION_DISK &&
+	    node_write_disk(n, object, size, copy))
 		return ADMISSION_DISK;
 	if (decision == ADMISSION_RAM && n->ram &&
 	    sim_cache_put(n->ram, object, size) == 0) {
@@ -225,6 +239,24 @@ enum admission_decision sim_node_put(struct sim_node *n, uint32_t object,
 	}
 	n->stats.refused++;
 	return ADMISSION_NO;
+}
+
+enum admission_decision sim_node_put(struct sim_node *n, uint32_t object,
+				     uint32_t size)
+{
+	return node_put(n, object, size, false);
+}
+
+enum admission_decision sim_node_put_copy(struct sim_node *n, uint32_t object,
+					  uint32_t size)
+{
+	return node_put(n, object, size, true);
+}
+
+bool sim_node_missed(struct sim_node *n, uint32_t object,
+		     struct tiers_miss miss)
+{
+	return sim_cache_missed(n->disk, object, miss);
 }
 
 bool sim_node_request(struct sim_node *n, uint32_t object, uint32_t size)

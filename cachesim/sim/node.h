@@ -12,11 +12,13 @@
 #define CACHESIM_SIM_NODE_H
 
 #include "cachesim/admission/admission_table.h"
+#include "digestd/store/eviction_tiers.h"
 
 struct sim_node;
 
 struct sim_node_config {
 	uint64_t capacity; /* disk and RAM; bytes, or objects of size 1 */
+	bool tiers;        /* the disk, see struct sim_cache_config */
 	uint64_t largest;  /* larger objects are kept nowhere; 0: no limit */
 	const struct eviction_policy *eviction; /* of the disk; RAM is LRU */
 	/* Null: everything is admitted. In options the capacity and the
@@ -33,6 +35,7 @@ struct sim_node_config {
 	/* An object went to make room and is not in the node any more; called
 	 * inside get and put, must not change the node. Null: nobody cares. */
 	void (*gone)(void *arg, uint32_t object);
+	bool (*alone)(void *arg, uint32_t object); /* as there, too */
 	void *arg;
 };
 
@@ -63,6 +66,12 @@ bool sim_node_get(struct sim_node *n, uint32_t object, uint32_t size);
  */
 enum admission_decision sim_node_put(struct sim_node *n, uint32_t object,
 				     uint32_t size);
+
+/* As sim_cache_missed(); and put of a hot copy. */
+bool sim_node_missed(struct sim_node *n, uint32_t object,
+		     struct tiers_miss miss);
+enum admission_decision sim_node_put_copy(struct sim_node *n, uint32_t object,
+					  uint32_t size);
 
 /* Get, and put after a miss; was it in? */
 bool sim_node_request(struct sim_node *n, uint32_t object, uint32_t size);

@@ -20,6 +20,7 @@ struct sim_cache {
 	struct eviction *eviction;
 	struct sim_held *held; /* by slot */
 	uint32_t nslots, free_slot;
+	bool adds_copy; /* what comes in now is one */
 	struct sim_cache_config config;
 	/* Alone: beside another count that changes with it sometimes, both are
 	 * loaded at once, which waits for all stores before. */
@@ -43,6 +44,19 @@ static struct eviction_item sim_cache_item(void *arg, uint32_t slot)
 	const struct sim_cache *c = arg;
 
 	return sim_cache_item_of(c, c->held[slot].object, c->held[slot].size);
+}
+
+static bool sim_cache_copy(void *arg, uint32_t slot)
+{
+	(void)slot;
+	return ((const struct sim_cache *)arg)->adds_copy;
+}
+
+static bool sim_cache_is_alone(void *arg, uint32_t slot)
+{
+	const struct sim_cache *c = arg;
+
+	return c->config.alone(c->config.arg, c->held[slot].object);
 }
 
 /* What is in the slots; nothing is lost when it cannot grow. */
@@ -90,6 +104,8 @@ int sim_cache_new(struct sim_cache **out, const struct sim_cache_config *config)
 	struct eviction_config eviction = {
 		.capacity = config->capacity,
 		.item = sim_cache_item,
+		.copy = sim_cache_copy,
+		.alone = config->alone ? sim_cache_is_alone : NULL,
 		.arg = c,
 	};
 	int err;
@@ -100,7 +116,8 @@ int sim_cache_new(struct sim_cache **out, const struct sim_cache_config *config)
 	c->free_slot = EVICTION_NONE;
 	err = sim_map_init(&c->map, config->nobjects, config->hashed);
 	if (!err)
-		err = eviction_new(&c->eviction, config->policy, &eviction);
+		err = (config->tiers ? eviction_tiers_new : eviction_new)(
+			&c->eviction, config->policy, &eviction);
 	if (err) {
 		sim_cache_free(&c);
 		return err;
@@ -203,7 +220,8 @@ int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size)
 
 	if (size > c->config.capacity)
 		return SCD_ELIMIT;
-	if (eviction_expects(c->eviction)) /* the hash is far away */
+	if (eviction_expects(c->eviction) &&
+	    !c->adds_copy) /* the hash is far away */
 		eviction_expect(c->eviction,
 				sim_cache_item_of(c, object, size));
 	while (c->bytes + size > c->config.capacity)
@@ -213,6 +231,23 @@ int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size)
 	if (!err)
 		sim_cache_fill_slot(c, object, size);
 	return err;
+}
+
+int sim_cache_add_copy(struct sim_cache *c, uint32_t object, uint32_t size)
+{
+	int err;
+
+	c->adds_copy = true;
+	err = sim_cache_add(c, object, size);
+	c->adds_copy = false;
+	return err;
+}
+
+bool sim_cache_missed(struct sim_cache *c, uint32_t object,
+		      struct tiers_miss miss)
+{
+	miss.hash = sim_cache_item_of(c, object, 0).hash;
+	return eviction_tiers_missed(c->eviction, &miss);
 }
 
 int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size)

@@ -11,7 +11,7 @@
 #ifndef CACHESIM_SIM_SIM_CACHE_H
 #define CACHESIM_SIM_SIM_CACHE_H
 
-#include "digestd/store/eviction.h"
+#include "digestd/store/eviction_tiers.h"
 
 struct sim_cache;
 
@@ -28,6 +28,7 @@ static inline uint64_t sim_hash_of_number(uint32_t object)
 struct sim_cache_config {
 	const struct eviction_policy *policy; /* borrowed */
 	uint64_t capacity; /* bytes; or objects, when all are put with size 1 */
+	bool tiers;        /* it keeps hot copies, see eviction_tiers.h */
 	uint32_t nobjects; /* numbers are below */
 	bool hashed;       /* object to slot by a hash table */
 	/* Key hashes by object, borrowed; null: made from the number. */
@@ -35,6 +36,8 @@ struct sim_cache_config {
 	/* An object was evicted; called inside sim_cache_put(), must not change
 	 * the cache. Null: nobody cares. */
 	void (*evicted)(void *arg, uint32_t object);
+	/* Whether no other cache has it, with tiers; null: one always has. */
+	bool (*alone)(void *arg, uint32_t object);
 	void *arg;
 	/* What evicted() touches: so many bytes by object, fetched before.
 	 * Null: nothing. */
@@ -69,6 +72,12 @@ int sim_cache_put(struct sim_cache *c, uint32_t object, uint32_t size);
 
 /* The same for an object that is known not to be in. */
 int sim_cache_add(struct sim_cache *c, uint32_t object, uint32_t size);
+
+/* With tiers: an object was not in, see eviction_tiers_missed(), which is not
+ * told its hash; and the same as sim_cache_add() for a hot copy. */
+bool sim_cache_missed(struct sim_cache *c, uint32_t object,
+		      struct tiers_miss miss);
+int sim_cache_add_copy(struct sim_cache *c, uint32_t object, uint32_t size);
 
 /* Takes an object out, if it is in; returns whether it was. */
 bool sim_cache_drop(struct sim_cache *c, uint32_t object);

@@ -23,7 +23,8 @@ static bool sim_request_uses_peer(const struct sim_cluster *s)
  * have one member, which needs none: that only saves time.
  */
 static unsigned sim_request_first_peer(const struct sim_cluster *s,
-				       uint64_t set, uint32_t object)
+				       unsigned asker, uint64_t set,
+				       uint32_t object)
 {
 	unsigned best = (unsigned)__builtin_ctzll(set);
 	uint64_t key, most;
@@ -32,6 +33,8 @@ static unsigned sim_request_first_peer(const struct sim_cluster *s,
 	if (!set)
 		return best;
 	key = s->trace->hash[object];
+	if (placement_has_tiers(s->config.placement))
+		key = route_spread(key, s->name_hash[asker]);
 	most = route_weight(key, s->name_hash[best]);
 	for (; set; set &= set - 1) {
 		unsigned p = (unsigned)__builtin_ctzll(set);
@@ -82,14 +85,24 @@ void sim_evicted(void *arg, uint32_t object)
 	sim_request_forget(p, object);
 }
 
+bool sim_is_alone(void *arg, uint32_t object)
+{
+	const struct sim_proxy *p = arg;
+	const struct sim_cluster *s = p->cluster;
+
+	return !(sim_request_field(s, object, s->field.peer_held) &
+		 ~sim_request_bit(p->number));
+}
+
 static void sim_request_store(struct sim_cluster *s, struct sim_proxy *p,
-			      uint32_t object)
+			      uint32_t object, bool copy)
 {
 	uint32_t size = sim_size(s, object);
 	int err = SCD_ELIMIT;
 
 	if (!s->config.size_limit || s->size[object] <= s->config.size_limit)
-		err = sim_proxy_put(p, object, size);
+		err = (copy ? sim_proxy_put_copy : sim_proxy_put)(p, object,
+								  size);
 	if (err == SCD_ELIMIT) {
 		p->count.refused++;
 		return;
@@ -117,6 +130,22 @@ static bool sim_request_was_asked(struct sim_cluster *s, struct sim_proxy *p,
 	return false;
 }
 
+/* Tiers hear of what they do not have: is it hot enough for a copy? */
+static bool sim_request_is_hot(struct sim_cluster *s, struct sim_proxy *p,
+			       uint32_t object, bool remote)
+{
+	const struct tiers_miss miss = {
+		.weight = sim_size(s, object),
+		.remote = remote,
+		.price = eviction_tiers_price(s->config.latency.peer / 1000,
+					      s->config.latency.origin / 1000),
+		.nodes = s->config.nproxies,
+	};
+
+	return placement_has_tiers(s->config.placement) &&
+	       sim_proxy_missed(p, object, miss);
+}
+
 /* What came from a peer, or from the origin, is kept or not. */
 static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 			      uint32_t object, bool remote)
@@ -124,21 +153,23 @@ static void sim_request_place(struct sim_cluster *s, struct sim_proxy *p,
 	struct placement_case c = { .remote = remote };
 
 	if (s->config.placement == PLACEMENT_KEEP) {
-		sim_request_store(s, p, object);
+		sim_request_store(s, p, object, false);
 		return;
 	}
 	c.asked_at_peers =
 		sim_request_field(s, object, s->field.peer_seen) != 0;
 	c.asked = sim_request_was_asked(s, p, object);
+	c.hot = sim_request_is_hot(s, p, object, remote);
 	if (placement_keeps(s->config.placement, &c))
-		sim_request_store(s, p, object);
+		sim_request_store(s, p, object, c.hot);
 	else if (!remote)
 		p->count.refused++;
 }
 
-/* Peers that have an object. */
+/* Peers that have an object; and who asks them. */
 struct holders {
 	uint64_t any, fresh, stale;
+	unsigned asker;
 };
 
 /* What asking peers came to. */
@@ -165,7 +196,7 @@ static struct asked sim_request_ask_in_turn(const struct sim_cluster *s,
 	struct asked a = { 0 };
 
 	while (peers && (!s->config.tries || a.tries < s->config.tries)) {
-		a.peer = sim_request_first_peer(s, peers, object);
+		a.peer = sim_request_first_peer(s, h->asker, peers, object);
 		a.tries++;
 		if (h->fresh & sim_request_bit(a.peer)) {
 			a.hit = true;
@@ -244,7 +275,7 @@ static struct holders sim_request_holders_of(const struct sim_cluster *s,
 	uint64_t stale =
 		any & sim_request_field(s, object, s->field.peer_stale);
 
-	return (struct holders){ any, any & ~stale, stale };
+	return (struct holders){ any, any & ~stale, stale, 0 };
 }
 
 static void sim_request_use_at_peer(struct sim_cluster *s, uint32_t object,
@@ -275,6 +306,7 @@ static bool sim_request_get_from_peers(struct sim_cluster *s,
 		return false;
 	if (protocol->protocol->by_query)
 		peers &= h.any;
+	h.asker = p->number;
 	a = sim_request_ask(s, object, peers, &h);
 	sim_request_count_asking(s, c, candidates, &a);
 	if (s->way == PROTOCOL_SUMMARY)
@@ -336,7 +368,7 @@ static void sim_request_serve_at(struct sim_cluster *s, struct sim_proxy *p,
 		sim_node_get(home->node, object, sim_size(s, object));
 	c->origin++;
 	c->origin_bytes += size;
-	sim_request_store(s, home, object);
+	sim_request_store(s, home, object, false);
 }
 
 /* At any proxy that has it, the own one first. */

@@ -39,6 +39,15 @@
 	  "memory that stored objects may take") \
 	M(counter, "store_evicted", "evicted", s->store.evicted, \
 	  "objects that made room for others") \
+	M(gauge, "hot_objects", "hot_objects", \
+	  s->store.tiers.copies + s->disk_store.tiers.copies, \
+	  "copies of what peers have, with placement auto") \
+	M(gauge, "hot_bytes", "hot_bytes", \
+	  s->store.tiers.weight + s->disk_store.tiers.weight, \
+	  "what these take of memory, or of the disk if there is one") \
+	M(gauge, "hot_limit_bytes", "hot_limit_bytes", \
+	  s->store.tiers.limit + s->disk_store.tiers.limit, \
+	  "what these may take before they make room first") \
 	M(counter, "store_variants_dropped", "variants_dropped", \
 	  s->store.variants_dropped, \
 	  "objects dropped because their URI had too many variants")

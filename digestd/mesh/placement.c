@@ -7,8 +7,9 @@
 
 #include "digestd/http/enum_names.h"
 
-const char *const placement_names[] = { "keep", "second", "single",
-					"single-seen", "single-shared", NULL };
+const char *const placement_names[] = {"keep",        "second",        "single",
+				       "single-seen", "single-shared", "auto",
+				       NULL};
 
 bool placement_read(const char *name, enum placement *out)
 {
@@ -27,6 +28,8 @@ bool placement_keeps(enum placement p, const struct placement_case *c)
 		break;
 	case PLACEMENT_SECOND:
 		return !c->remote || c->asked;
+	case PLACEMENT_AUTO:
+		return !c->remote || c->hot;
 	case PLACEMENT_SINGLE:
 		return !c->remote;
 	case PLACEMENT_SINGLE_SEEN:
@@ -42,6 +45,7 @@ bool placement_remembers(enum placement p)
 	switch (p) {
 	case PLACEMENT_KEEP:
 	case PLACEMENT_SINGLE:
+	case PLACEMENT_AUTO:
 	case PLACEMENTS:
 		break;
 	case PLACEMENT_SECOND:
@@ -50,4 +54,9 @@ bool placement_remembers(enum placement p)
 		return true;
 	}
 	return false;
+}
+
+bool placement_has_tiers(enum placement p)
+{
+	return p == PLACEMENT_AUTO;
 }

@@ -13,13 +13,16 @@
 
 /* Whether a node keeps what it got. */
 enum placement {
-	PLACEMENT_KEEP,	  /* always */
+	PLACEMENT_KEEP,   /* always */
 	PLACEMENT_SECOND, /* from a peer: on its second request for it */
 	PLACEMENT_SINGLE, /* from a peer: never; the peer's copy is used */
 	/* never, and from the origin only what was requested before: at this
 	 * node; at any */
 	PLACEMENT_SINGLE_SEEN,
 	PLACEMENT_SINGLE_SHARED,
+	/* from a peer: as a hot copy, if it is asked for more often than what
+	 * it displaces (store/eviction_tiers.h) */
+	PLACEMENT_AUTO,
 	PLACEMENTS
 };
 
@@ -33,11 +36,15 @@ bool placement_read(const char *name, enum placement *out);
 struct placement_case {
 	bool remote;	     /* from a peer; else from the origin */
 	bool asked;	     /* this node had been asked for it before */
+	bool hot;            /* from a peer: worth a copy here (auto) */
 	bool asked_at_peers; /* a peer had been, as far as it is known here */
 };
 
 /* Is it kept? */
 bool placement_keeps(enum placement p, const struct placement_case *c);
+
+/* Is what came from a peer, and is kept, a hot copy only? */
+bool placement_has_tiers(enum placement p);
 
 /* Must a node remember what it was asked for? */
 bool placement_remembers(enum placement p);

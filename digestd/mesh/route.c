@@ -88,19 +88,21 @@ void route_init(struct route *r, struct peerset *view,
 {
 	struct route_candidate best[ROUTE_MAX_PEERS];
 	uint32_t found[PEERSET_MAX_PEERS];
+	uint64_t key_lo = keys->own->lo;
 	size_t nfound;
 
 	*r = (struct route){ .view = view, .started_ms = now_ms };
 	if (!view)
 		return;
 	nfound = peerset_lookup(view, keys, found, PEERSET_MAX_PEERS);
+	if (policy->spread)
+		key_lo = route_spread(key_lo, policy->spread);
 	for (size_t i = 0; i < nfound; i++) {
 		const struct peerset_peer *p = peerset_at(view, found[i]);
 		struct distance *d = route_distance(r, policy, found[i]);
 		const struct route_candidate c = {
 			found[i], route_cost(p, d),
-			route_weight(keys->own->lo, p->name_hash)
-		};
+			route_weight(key_lo, p->name_hash)};
 
 		if (!route_passes_over(r, policy, found[i], d))
 			route_rank(best, &r->npeers, &c);

@@ -18,6 +18,7 @@ struct route_policy {
 	int64_t budget_ms; /* of all peers together; 0: by their distances */
 	int64_t peer_ms;   /* of one peer; 0: by its distance */
 	unsigned tries;    /* peers asked at most */
+	uint64_t spread;   /* see route_spread(); 0: all ask in one order */
 	struct distance_table *peers;  /* null: nothing is known of them */
 	const struct distance *origin; /* null: nothing is known of it */
 };
@@ -55,6 +56,13 @@ struct route_step {
 static inline uint64_t route_weight(uint64_t key_lo, uint64_t name_hash)
 {
 	return scd__mix64(key_lo ^ name_hash);
+}
+
+/* The same key for a node that spreads what all ask for over who has it: it
+ * has an order of its own, by its own name. */
+static inline uint64_t route_spread(uint64_t key_lo, uint64_t self_hash)
+{
+	return key_lo ^ scd__mix64(self_hash);
 }
 
 /*

@@ -53,14 +53,16 @@ static bool placer_was_asked(struct placer *p, const struct scd_key *key)
 	return p->asked && scd_admission_use(p->asked, key);
 }
 
-bool placer_keeps(struct placer *p, const struct scd_key *key, bool remote,
-		  bool asked_at_peers)
+bool placer_keeps(struct placer *p, const struct scd_key *key,
+		  const struct placement_case *facts)
 {
-	const struct placement_case c = {
-		.remote = remote,
-		.asked = placer_was_asked(p, key),
-		.asked_at_peers = asked_at_peers,
-	};
+	struct placement_case c = *facts;
 
+	c.asked = placer_was_asked(p, key);
 	return placement_keeps(p->placement, &c);
+}
+
+bool placer_has_tiers(const struct placer *p)
+{
+	return placement_has_tiers(p->placement);
 }

@@ -29,10 +29,13 @@ int placer_new(const struct placer_settings *settings, struct placer **out);
 void placer_free(struct placer **p);
 
 /*
- * Is a response kept? remote: it came from a peer. Counts as a request for the
- * key. asked_at_peers: what peers have told.
+ * Is a response kept? Counts as a request for the key. The facts are all but
+ * `asked`, which the placer knows.
  */
-bool placer_keeps(struct placer *p, const struct scd_key *key, bool remote,
-		  bool asked_at_peers);
+bool placer_keeps(struct placer *p, const struct scd_key *key,
+		  const struct placement_case *facts);
+
+/* Does its placement have tiers? */
+bool placer_has_tiers(const struct placer *p);
 
 #endif

@@ -107,6 +107,7 @@ struct fill {
 	enum admission_decision worth;
 	bool judged;             /* it could be kept, and should be there: */
 	enum admission_decision place;
+	bool hot_copy;           /* only as one, of what a peer has */
 	struct cached *head;     /* what is to be stored, but for its body */
 	struct cached *stored;   /* once it is whole and stored */
 	bool kept;               /* it, or what was renewed, is in the store */
@@ -196,10 +197,17 @@ void fill_stop_fetch(struct fill *f);
 /* By which its route is made, until the next answer. */
 struct route_policy fill_distance_policy(struct fill *f);
 
+/* How long f->peer may take to answer [ms], whatever others have taken. */
+int64_t fill_distance_timeout_ms(struct fill *f);
+
 /* How long connecting to f->peer may take [ms], which may take timeout_ms to
  * answer; and, from then on, a body of it (node_fill.pace_ms). */
 unsigned fill_distance_connect_ms(const struct fill *f, unsigned timeout_ms);
 int64_t fill_distance_pace_ms(const struct fill *f, unsigned timeout_ms);
+
+/* What it is worth not to have to ask f->peer again, see
+ * eviction_tiers_price(). */
+unsigned fill_distance_price(const struct fill *f);
 
 /* A header has come from the peer, which f->verdict is about, or the origin; or
  * there was none in time. */

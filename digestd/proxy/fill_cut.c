@@ -18,6 +18,7 @@
 
 #include "digestd/http/response_facts.h"
 #include "digestd/node/node_keep.h"
+#include "digestd/peers/placer.h"
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
@@ -422,7 +423,14 @@ static struct cached *fill_cut_entry(const struct fill *f, const char *name)
 		cache_has_disk(f->worker->shared.cache),
 	};
 
-	return cached_new(&head);
+	struct placer *placer = f->worker->shared.placer;
+	struct cached *c = cached_new(&head);
+
+	/* a peer has it, and this one only passes through */
+	if (c)
+		c->copy = f->source == SOURCE_PEER && placer &&
+			  placer_has_tiers(placer);
+	return c;
 }
 
 /* The next slice begins: whether there is memory for it. */

@@ -7,7 +7,10 @@
  */
 #include <stdio.h>
 
+#include "digestd/peers/lease_desk.h"
+#include "digestd/peers/placer.h"
 #include "digestd/proxy/fill.h"
+#include "digestd/store/eviction_tiers.h"
 
 /* The number of the origin: of its URL, or of the host that a forward proxy
  * connects to. */
@@ -29,6 +32,16 @@ static uint64_t fill_distance_origin(struct fill *f)
 	return f->origin_number;
 }
 
+/* By which this node asks peers in an order of its own: with hot copies many
+ * have what many ask for. 0: all nodes have the same. */
+static uint64_t fill_distance_spread(const struct worker *w)
+{
+	if (!w->shared.placer || !w->shared.leases ||
+	    !placer_has_tiers(w->shared.placer))
+		return 0;
+	return lease_desk_instance(w->shared.leases);
+}
+
 struct route_policy fill_distance_policy(struct fill *f)
 {
 	const struct worker_settings *set = f->q->settings;
@@ -37,12 +50,24 @@ struct route_policy fill_distance_policy(struct fill *f)
 		.budget_ms = set->peer_budget_ms,
 		.peer_ms = set->peer_first_byte_ms,
 		.tries = set->peer_tries,
+		.spread = fill_distance_spread(f->worker),
 		/* who says how long they have says that they are asked */
-		.peers = set->peer_first_byte_ms ? NULL :
-						   &f->worker->peer_distances,
+		.peers = set->peer_first_byte_ms ? NULL
+						 : &f->worker->peer_distances,
 		.origin = distance_table_find(&f->worker->origin_distances,
 					      fill_distance_origin(f)),
 	};
+}
+
+int64_t fill_distance_timeout_ms(struct fill *f)
+{
+	const struct route_policy policy = fill_distance_policy(f);
+
+	if (policy.peer_ms)
+		return policy.peer_ms;
+	return distance_timeout_ms(
+		distance_table_find(&f->worker->peer_distances, f->peer->id),
+		policy.origin);
 }
 
 unsigned fill_distance_connect_ms(const struct fill *f, unsigned timeout_ms)
@@ -58,6 +83,17 @@ int64_t fill_distance_pace_ms(const struct fill *f, unsigned timeout_ms)
 		return f->q->settings->peer_budget_ms;
 	return distance_pace_ms(distance_table_find(&f->worker->peer_distances,
 						    f->peer->id), timeout_ms);
+}
+
+unsigned fill_distance_price(const struct fill *f)
+{
+	const struct worker *w = f->worker;
+
+	return eviction_tiers_price(
+		distance_median_ms(
+			distance_table_find(&w->peer_distances, f->peer->id)),
+		distance_median_ms(distance_table_find(&w->origin_distances,
+						       f->origin_number)));
 }
 
 /* The distance that the fetch under way measures; null: none, or no memory. */

@@ -22,9 +22,13 @@
 #include "digestd/proxy/fill.h"
 #include "digestd/proxy/request.h"
 #include "digestd/proxy/shared.h"
+#include "digestd/store/eviction_tiers.h"
 
 /* What a body weighs whose length is not known yet. */
 enum { UNKNOWN_BYTES = 4096 };
+
+/* And about what one does beside its body. */
+enum { HEAD_BYTES = 400 };
 
 /* Makes f->selecting of the response, once. Returns as vary_select(). */
 static int fill_store_select(struct fill *f)
@@ -73,14 +77,41 @@ static bool fill_store_asked_at_peers(const struct fill *f)
 	return seen && peerset_lookup(seen, &keys, &one, 1);
 }
 
+/* Is what a peer has sent asked for so often here that it is to be a hot copy?
+ * Tiers hear of what the origin has sent, too. */
+static bool fill_store_is_hot(const struct fill *f)
+{
+	const struct worker *w = f->worker;
+	const int64_t len = f->node.body_len;
+	struct tiers_miss miss = {
+		.hash = f->q->key.lo,
+		.weight =
+			(uint64_t)(len < 0 ? UNKNOWN_BYTES : len) + HEAD_BYTES,
+		.remote = f->source == SOURCE_PEER,
+	};
+
+	if (!placer_has_tiers(w->shared.placer))
+		return false;
+	if (miss.remote)
+		miss.price = fill_distance_price(f);
+	else
+		miss.nodes =
+			1 + (w->view ? (unsigned)peerset_count(w->view) : 0);
+	return cache_missed(w->shared.cache, &miss);
+}
+
 /* Does this node keep it, or is a peer's copy enough? */
 static bool fill_store_is_placed_here(struct fill *f)
 {
 	struct placer *placer = f->worker->shared.placer;
+	struct placement_case facts = {.remote = f->source == SOURCE_PEER};
 
-	return !placer || f->stale || f->node.purpose == NODE_FOR_COPY ||
-	       placer_keeps(placer, &f->q->key, f->source == SOURCE_PEER,
-			    fill_store_asked_at_peers(f));
+	f->hot_copy = f->stale && f->stale->copy;
+	if (!placer || f->stale || f->node.purpose == NODE_FOR_COPY)
+		return true;
+	facts.asked_at_peers = fill_store_asked_at_peers(f);
+	facts.hot = f->hot_copy = fill_store_is_hot(f);
+	return placer_keeps(placer, &f->q->key, &facts);
 }
 
 /* Makes *kept the fields of a confirmed response that are stored: those that
@@ -109,7 +140,12 @@ static struct cached *fill_store_make_entry(struct fill *f,
 					  &f->freshness,
 					  cache_has_disk(cache) };
 
-	return fill_store_select(f) ? NULL : cached_new(&head);
+	struct cached *c;
+
+	c = fill_store_select(f) ? NULL : cached_new(&head);
+	if (c)
+		c->copy = f->hot_copy;
+	return c;
 }
 
 /* Makes *out fields whose text stays theirs, with the line that says from which
@@ -298,8 +334,11 @@ bool fill_may_cut(struct fill *f)
 		return false;
 	/* a peer's slices pass through the store, where its copy of an object
 	 * that is whole would be enough */
-	if (!fill_store_is_placed_here(f) && f->source != SOURCE_PEER)
-		return false;
+	if (!fill_store_is_placed_here(f)) {
+		if (f->source != SOURCE_PEER)
+			return false;
+		f->hot_copy = placer_has_tiers(f->worker->shared.placer);
+	}
 	/* a run would push itself out of the little room of probation */
 	f->place = fill_worth(f, f->q->settings->slice_bytes);
 	return f->place == ADMISSION_DISK;
@@ -389,6 +428,8 @@ static struct cached *fill_store_make_refreshed(const struct fill *f,
 	if (c)
 		c->place = (uint8_t)node_keep_place_renewed(
 			cached_place(old));
+	if (c)
+		c->copy = old->copy;
 	return c;
 }
 

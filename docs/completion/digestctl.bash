@@ -16,7 +16,7 @@ _digestctl_values()
 	NODES) echo "model daemon" ;;
 	TARGET) echo "compact csv keys oracleGeneral" ;;
 	INVALIDATION) echo "available strict" ;;
-	PLACEMENT) echo "keep second single single-seen single-shared" ;;
+	PLACEMENT) echo "keep second single single-seen single-shared auto" ;;
 	PARTITION) echo "client number prefix round-robin" ;;
 	POLICY) echo "lru fifo clock sieve s3fifo lfu gdsf wtinylfu" ;;
 	PROTOCOL)

@@ -8,15 +8,18 @@
 #include "digestd/mesh/placement.h"
 
 /* For each: from a peer, never asked for before anywhere; asked here; at a
- * peer; and the same from the origin. */
+ * peer; hot; and the same from the origin, where nothing is hot. */
 static const struct {
 	const char *name;
 	const char *kept; /* a letter a case: y or n */
-	bool remembers;
+	bool remembers, tiers;
 } rows[] = {
-	{ "keep", "yyyyyy", false },	    { "second", "nynyyy", true },
-	{ "single", "nnnyyy", false },	    { "single-seen", "nnnnyn", true },
-	{ "single-shared", "nnnnyy", true },
+	{"keep", "yyyyyyyy", false, false},
+	{"second", "nynnyyyy", true, false},
+	{"single", "nnnnyyyy", false, false},
+	{"single-seen", "nnnnnynn", true, false},
+	{"single-shared", "nnnnnyyn", true, false},
+	{"auto", "nnnyyyyy", false, true},
 };
 
 static void all_cases(void **state)
@@ -29,11 +32,13 @@ static void all_cases(void **state)
 		assert_true(placement_read(rows[i].name, &p));
 		assert_int_equal(p, i);
 		assert_int_equal(placement_remembers(p), rows[i].remembers);
-		for (unsigned k = 0; k < 6; k++) {
+		assert_int_equal(placement_has_tiers(p), rows[i].tiers);
+		for (unsigned k = 0; k < 8; k++) {
 			const struct placement_case c = {
-				.remote = k < 3,
-				.asked = k % 3 == 1,
-				.asked_at_peers = k % 3 == 2,
+				.remote = k < 4,
+				.asked = k % 4 == 1,
+				.asked_at_peers = k % 4 == 2,
+				.hot = k == 3,
 			};
 
 			if (placement_keeps(p, &c) != (rows[i].kept[k] == 'y'))

@@ -107,8 +107,10 @@ static const struct {
 };
 
 /* The peer asked first for each of so many keys that all of n equals have. */
-static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
+static void ask_equals(unsigned n, uint64_t spread, unsigned nkeys,
+		       unsigned *first)
 {
+	struct route_policy policy = usual;
 	struct peerset_peer peers[SPREAD_PEERS] = { { 0 } };
 	char names[SPREAD_PEERS][16];
 	struct peerset *view;
@@ -131,8 +133,9 @@ static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
 		struct route_step step;
 		struct route r;
 
-		route_init(&r, view, &one, &usual, 0);
-		step = route_next(&r, &usual, 0);
+		policy.spread = spread;
+		route_init(&r, view, &one, &policy, 0);
+		step = route_next(&r, &policy, 0);
 		assert_false(step.origin);
 		first[k] = step.peer;
 	}
@@ -141,13 +144,33 @@ static void ask_equals(unsigned n, unsigned nkeys, unsigned *first)
 	peerset_unref(view);
 }
 
+/* Each node has an order of its own, if it spreads: for one key that all have,
+ * most are asked by somebody, and by no many. */
+static void test_spread_of_one_key(void **state)
+{
+	static unsigned first[SPREAD_PEERS];
+	unsigned load[SPREAD_PEERS] = {0}, asked = 0, most = 0;
+
+	(void)state;
+	for (unsigned node = 0; node < SPREAD_PEERS; node++) {
+		ask_equals(SPREAD_PEERS, scd__mix64(node + 1), 1, first);
+		load[first[0]]++;
+	}
+	for (unsigned i = 0; i < SPREAD_PEERS; i++) {
+		asked += load[i] > 0;
+		most = load[i] > most ? load[i] : most;
+	}
+	assert_true(asked > SPREAD_PEERS / 2);
+	assert_true(most < 8);
+}
+
 /* Of equal peers the one with the highest weight is asked. */
 static void test_weights(void **state)
 {
 	static unsigned first[SPREAD_KEYS];
 
 	(void)state;
-	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
+	ask_equals(SPREAD_PEERS, 0, SPREAD_KEYS, first);
 	for (unsigned k = 0; k < SPREAD_KEYS; k++) {
 		uint64_t lo = scd__key_of_hash(k).lo, most = 0;
 		unsigned best = 0;
@@ -173,8 +196,8 @@ static void test_spread(void **state)
 	unsigned load[SPREAD_PEERS] = { 0 };
 
 	(void)state;
-	ask_equals(SPREAD_PEERS, SPREAD_KEYS, first);
-	ask_equals(SPREAD_PEERS, SPREAD_KEYS, again);
+	ask_equals(SPREAD_PEERS, 0, SPREAD_KEYS, first);
+	ask_equals(SPREAD_PEERS, 0, SPREAD_KEYS, again);
 	assert_memory_equal(first, again, sizeof(first));
 	for (size_t i = 0; i < SPREAD_KEYS; i++)
 		load[first[i]]++;
@@ -182,7 +205,7 @@ static void test_spread(void **state)
 		if (load[i] * 10 > SPREAD_KEYS / SPREAD_PEERS * 13)
 			fail_msg("peer %zu is asked %u times", i, load[i]);
 	}
-	ask_equals(SPREAD_PEERS - 1, SPREAD_KEYS, again);
+	ask_equals(SPREAD_PEERS - 1, 0, SPREAD_KEYS, again);
 	for (size_t i = 0; i < SPREAD_KEYS; i++)
 		assert_true(again[i] == first[i] ||
 			    first[i] == SPREAD_PEERS - 1);
@@ -463,6 +486,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_spread_of_one_key),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_half_open),

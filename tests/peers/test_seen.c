@@ -143,7 +143,12 @@ static void check_placer(struct placer *p, const char *name, unsigned n,
 	struct scd_key key = key_of(n);
 
 	for (int use = 0; use < 2; use++) {
-		if (placer_keeps(p, &key, remote, at_peers) != expected[use])
+		const struct placement_case facts = {
+			.remote = remote,
+			.asked_at_peers = at_peers,
+		};
+
+		if (placer_keeps(p, &key, &facts) != expected[use])
 			fail_msg("%s: %s%s, use %d", name,
 				 remote ? "remote" : "origin",
 				 at_peers ? ", asked at peers" : "", use + 1);

@@ -246,6 +246,28 @@ static void placement_and_admission(void **state)
 		    keep.local_hits + keep.remote_hits);
 }
 
+/* Nearly as many hits as of one copy, and far more of them local; with
+ * admission, too. */
+static void hot_copies_are_few(void **state)
+{
+	struct sim_config c = usual("icp", false);
+	struct sim_counters one, both;
+
+	(void)state;
+	for (int admits = 0; admits < 2; admits++) {
+		c.admission = admits ? admission_find("none") : NULL;
+		c.placement = PLACEMENT_SINGLE;
+		one = run(&c);
+		c.placement = PLACEMENT_AUTO;
+		both = run(&c);
+		assert_true(both.duplicates > one.duplicates);
+		assert_true(both.duplicates * 4 < both.held);
+		assert_true(both.local_hits * 4 > one.local_hits * 5);
+		assert_true((both.local_hits + both.remote_hits) * 20 >
+			    (one.local_hits + one.remote_hits) * 19);
+	}
+}
+
 /* The forms of deltas are counted as they are sent. */
 static void forms_have_their_sizes(void **state)
 {
@@ -493,6 +515,7 @@ int main(void)
 		cmocka_unit_test(more_knowledge_finds_more),
 		cmocka_unit_test(later_word_finds_less),
 		cmocka_unit_test(placement_and_admission),
+		cmocka_unit_test(hot_copies_are_few),
 		cmocka_unit_test(forms_have_their_sizes),
 		cmocka_unit_test(fronts_find_what_owners_find),
 		cmocka_unit_test(many_proxies),

@@ -185,7 +185,8 @@ static const char *world_choose_options(void)
 	static const char *const lines[] = {
 		"stream_window = 1K\n",     "stream_window = 32K\n",
 		"placement = \"keep\"\n",   "placement = \"second\"\n",
-		"placement = \"single\"\n", "admission = \"aged\"\n",
+		"placement = \"single\"\n", "placement = \"auto\"\n",
+		"admission = \"aged\"\n",
 		"admission = \"probation\"\n", "eviction = \"lru\"\n",
 		"publish_min = 10ms\npublish_max = 20ms\n",
 		"vary_limit = 1\n",         "purge_peers = true\n",
