@@ -5,7 +5,8 @@
  * the word of this node's own table, where it is the owner itself.
  *
  *   BEGIN           ask the owner
- *   ASKED_OWNER     elsewhere: ask who has it; else to the origin
+ *   ASKED_OWNER     elsewhere: ask who has it, which may be the owner; else to
+ *                   the origin
  *   ASKED_HOLDER    it has it not: tell the owner so, and ask again; where it
  *                   says that each needs its own, to the origin
  *   ASKED_AGAIN     elsewhere: ask who has it; else to the origin
