@@ -1,8 +1,11 @@
 """Which nodes of a cluster keep an object."""
 
+import signal
+import time
+
 import pytest
 
-from cluster import KEY, request, until
+from cluster import KEY, SLOW, request, until
 from digests import Digest, derive, key
 
 PAGES = {"Cache-Control": "max-age=600"}
@@ -153,3 +156,70 @@ def test_nothing_seen_is_published_without_need(placed):
     assert c.nodes[0].status()["seen"] is None
     assert request(c.nodes[0].peer, "/scd/v1/seen",
                    headers=token).status == 404
+
+
+def total(cluster, counter):
+    return sum(n.counters()[counter] for n in cluster.nodes)
+
+
+def test_auto_copies_what_is_hot(placed, origin):
+    c = placed("auto")
+    origin.set("/hot", fields=PAGES, body=b"h")
+    origin.set("/cold", fields=PAGES, body=b"c")
+    assert ask(c, "/cold", 0, 1, 1, 2, 2) == ["origin"] + ["peer"] * 4
+    assert ask(c, "/hot", 0, *[1] * 7) == ["origin"] + ["peer"] * 5 + \
+        ["hit"] * 2
+    assert holders(c) == [2, 1, 0] and origin.count() == 2
+    stores = [n.status()["store"] for n in c.nodes]
+    assert [s["hot_objects"] for s in stores] == [0, 1, 0]
+    assert stores[1]["hot_bytes"] > 0
+    assert 0 < stores[1]["hot_limit_bytes"] < stores[1]["limit_bytes"]
+    c.nodes[0].process.kill()  # the copy is as good as what it is of
+    assert c.nodes[1].get("/hot").source == "hit"
+
+
+def test_auto_asks_the_owner_before_the_origin(make_cluster, origin):
+    """No digest shows what was fetched: the owners know."""
+    c = make_cluster(3, placement="auto", publish_min="1h", publish_max="1h",
+                     peer_timeout="10s", lease_wait="10s")
+    c.origin_url = origin.url
+    c.start()
+    c.wait_settled()
+    pages = [f"/p{i}" for i in range(24)]
+    for page in pages:
+        origin.set(page, fields=PAGES, body=b"p")
+    sources = [[n.get(p).source for p in pages] for n in c.nodes]
+    assert sources == [["origin"] * 24] + [["peer"] * 24] * 2
+    assert origin.count() == 24
+    assert total(c, "peer_queries") == 0 < total(c, "lease_queries")
+
+
+def test_auto_does_without_an_owner_that_has_ended(placed, origin):
+    c = placed("auto")
+    c.nodes[2].process.kill()
+    for i in range(30):
+        origin.set(f"/p{i}", fields=PAGES, body=b"p")
+        began = time.monotonic()
+        assert c.nodes[0].get(f"/p{i}").source == "origin"
+        assert time.monotonic() - began < .5 * SLOW  # half of lease_wait
+    assert origin.count() == 30
+    counters = c.nodes[0].counters()
+    assert 0 < counters["peer_errors"] <= 6  # then it is left alone
+    assert counters["lease_queries"] > counters["peer_errors"]
+
+
+def test_auto_hardly_waits_for_an_owner_that_hangs(placed, origin):
+    c = placed("auto", peer_timeout=None)  # by its distance
+    origin.set("/a", fields=PAGES, body=b"a")
+    assert ask(c, "/a", 2, 0) == ["origin", "peer"]  # so it is near
+    owner = c.nodes[2].process
+    owner.pause()
+    try:
+        began = time.monotonic()
+        for i in range(30):  # it owns some ten of them
+            origin.set(f"/p{i}", fields=PAGES, body=b"p")
+            assert c.nodes[0].get(f"/p{i}").source == "origin"
+        assert time.monotonic() - began < 2 * SLOW  # of lease_wait it is 1 s
+    finally:
+        owner.signal(signal.SIGCONT)
+    assert c.nodes[0].counters()["peer_errors"] >= 3
