@@ -86,6 +86,7 @@ extern const struct server_handler service_resources;
 void service_on_drain(void *service, const char *url, uint32_t peer);
 void service_on_met(void *service, const char *url, uint32_t peer);
 
+/* The same: a peer has sent what the origin has not. */
 void service_on_lie(void *service, const char *name, uint64_t instance);
 
 /* Says that the node is ready, once it is. */

@@ -310,25 +310,6 @@ static void peer_follower_count_bad_answer(struct peer *p,
 		peer_follower_count_failure(p, what);
 }
 
-/* Leases that are on at one node and off at another: each node that has them on
- * waits for answers that it will not get. */
-static void peer_follower_log_leases(const struct peer *p)
-{
-	const bool own = p->follow->settings.leases;
-
-	if (!p->update.says.leases_said ||
-	    (p->says.leases_said && p->says.leases == p->update.says.leases))
-		return;
-	if (p->update.says.leases != own)
-		log_write(LOG_WARNING, "follower",
-			  "peer %s: leases are %s there and %s here: all nodes "
-			  "should have the same",
-			  p->name, own ? "off" : "on", own ? "on" : "off");
-	else if (p->says.leases_said)
-		log_write(LOG_INFO, "follower", "peer %s: leases are %s there, "
-			  "too, now", p->name, own ? "on" : "off");
-}
-
 /* The peer doubts what another one sends: that is looked at more closely here
  * for a while. It is the peer's word alone, so nothing else follows. */
 static void peer_follower_suspect(const struct peer *by, uint64_t instance)

@@ -60,4 +60,8 @@ struct peer_follower {
 	void *arg;
 };
 
+/* An answer has come from a peer: logs where it has another word for leases
+ * than before, and than this node. */
+void peer_follower_log_leases(const struct peer *p);
+
 #endif

@@ -1,11 +1,12 @@
 /*
- * What others see of the peers that are followed: views for the data path, and
- * status.
+ * What others see of the peers that are followed: views for the data path,
+ * status, and what the log says of those that are set up in another way.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/os/log.h"
 #include "digestd/peers/peer_follower_inside.h"
 
 struct peerset *peer_follower_view(struct peer_follower *f)
@@ -91,4 +92,23 @@ void peer_follower_status(const struct peer_follower *f, size_t i,
 		.confirmed_ms = following_confirmed_ms(&p->following),
 		.counters = p->counters,
 	};
+}
+
+/* Leases that are on at one node and off at another: each node that has them on
+ * waits for answers that it will not get. */
+void peer_follower_log_leases(const struct peer *p)
+{
+	const bool own = p->follow->settings.leases;
+
+	if (!p->update.says.leases_said ||
+	    (p->says.leases_said && p->says.leases == p->update.says.leases))
+		return;
+	if (p->update.says.leases != own)
+		log_write(LOG_WARNING, "follower",
+			  "peer %s: leases are %s there and %s here: all nodes "
+			  "should have the same",
+			  p->name, own ? "off" : "on", own ? "on" : "off");
+	else if (p->says.leases_said)
+		log_write(LOG_INFO, "follower", "peer %s: leases are %s there, "
+			  "too, now", p->name, own ? "on" : "off");
 }

@@ -7,8 +7,10 @@
 #include "tests/http/message.h"
 
 /* Hashes of bodies "one" and "two", whose first bytes alone stand here. */
-#define ONE "Repr-Digest: sha-256=:dpLDrTVAu4A8Ags67mbNiIcSMjTqDG5xQ8Ct1z/0Me0=:\n"
-#define TWO "Repr-Digest: sha-256=:P8TM/nRYcOLA2Z9x8w/wZWyN7dQcwdfT03aw2+aF4vM=:\n"
+#define ONE \
+	"Repr-Digest: sha-256=:dpLDrTVAu4A8Ags67mbNiIcSMjTqDG5xQ8Ct1z/0Me0=:\n"
+#define TWO \
+	"Repr-Digest: sha-256=:P8TM/nRYcOLA2Z9x8w/wZWyN7dQcwdfT03aw2+aF4vM=:\n"
 #define OLD "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\n"
 
 enum { MADE_S = 1704067200 + 3600 }; /* an hour after that */

@@ -46,7 +46,7 @@ def test_what_only_it_holds_is_handed_over(make_cluster, origin):
     found = re.search(r"(\d+) of (\d+) objects that only this node holds",
                       first.process.logged())
     assert found and found[1] == found[2]
-    assert 55 <= int(found[1]) <= 57  # a digest may be late by one or two
+    assert 55 <= int(found[1]) <= 60  # a digest may be late
     taken = [n.status()["copies"] for n in others]
     assert sum(t["copied"] + t["passed_over"] for t in taken) \
         == int(found[1])
