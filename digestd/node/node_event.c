@@ -1,9 +1,11 @@
 /*
- * The names of events.
+ * The names of events, and of a fill's states.
  */
 #include "digestd/node/node_event.h"
 
 #include <stddef.h>
+
+#include "digestd/node/node_fill.h"
 
 const char *node_event_name(enum node_event event)
 {
@@ -30,4 +32,15 @@ const char *node_event_name(enum node_event event)
 		break;
 	}
 	return NULL;
+}
+
+const char *node_fill_state_name(enum node_fill_state state)
+{
+	static const char *const names[NODE_FILL_STATES] = {
+		"LANDED",     "ASK_PEER",   "COLLECT_PEER",   "SHOW_PEER",
+		"REJOIN",     "ASK_ORIGIN", "COLLECT_ORIGIN", "SHOW_ORIGIN",
+		"CUT_PEER",   "CUT_ORIGIN",
+	};
+
+	return names[state];
 }

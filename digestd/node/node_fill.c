@@ -516,7 +516,7 @@ static bool node_fill_can_take_over(const struct node_fill *f)
 	bool wanted = f->client ||
 		      (f->keep == NODE_KEEP_YES && f->body_len >= 0);
 
-	/* a copy saves the origin a fetch, and is worth none */
+	/* a copy is worth no fetch from the origin */
 	return !f->taken_over && wanted && f->get &&
 	       f->purpose != NODE_FOR_COPY &&
 	       (f->keep == NODE_KEEP_YES || f->strong_tag);
@@ -648,8 +648,7 @@ static struct node_fill_step node_fill_on_up(struct node_fill *f,
 typedef struct node_fill_step node_fill_handler(struct node_fill *f,
 						const struct node_fill_input *);
 
-/* Why there is nothing to be done: */
-#define IMPOSSIBLE NULL
+#define IMPOSSIBLE NULL /* why: */
 /* READ: what is read from the disk concerns requests, not fills.
  * HEAD, MORE, END: the source is asked once and sends them in this order; what
  * a source sends after its end, or after it was cancelled, the edge drops.
@@ -785,15 +784,4 @@ struct node_fill_step node_fill_step(struct node_fill *f,
 	assert(f->state < NODE_FILL_STATES && in->event < NODE_EVENTS);
 	assert(node_fill_table[f->state][in->event]);
 	return node_fill_table[f->state][in->event](f, in);
-}
-
-const char *node_fill_state_name(enum node_fill_state state)
-{
-	static const char *const names[NODE_FILL_STATES] = {
-		"LANDED",     "ASK_PEER",   "COLLECT_PEER",   "SHOW_PEER",
-		"REJOIN",     "ASK_ORIGIN", "COLLECT_ORIGIN", "SHOW_ORIGIN",
-		"CUT_PEER",   "CUT_ORIGIN",
-	};
-
-	return names[state];
 }
