@@ -169,7 +169,8 @@ static bool describe(unsigned facts, struct node_fill *f,
 		return false;
 	if (f->purpose == NODE_FOR_COPY &&
 	    (f->client || is_cut(f->state) || f->taken_over ||
-	     f->state > NODE_SHOW_PEER))
+	     f->state > NODE_SHOW_PEER ||
+	     (in->event == NODE_HEAD && in->head == NODE_HEAD_SLICES)))
 		return false;
 	if (f->purpose == NODE_FOR_PROBE &&
 	    (f->client || f->keep == NODE_KEEP_YES ||
