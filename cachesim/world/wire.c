@@ -193,6 +193,12 @@ static void wire_stream_runs(const struct stream *s)
 	world_loop_runs(s->place);
 }
 
+/* Whether a side has heard and said all: a break is nothing to it. */
+static bool wire_is_done(const struct wire *w, int side)
+{
+	return w->to_side[side].end_arrived && w->to_side[!side].ended;
+}
+
 /* What each side hears when the connection is no more. */
 static void wire_run_break(void *arg)
 {
@@ -207,7 +213,7 @@ static void wire_run_break(void *arg)
 
 		world_cancel(&s->arrival);
 		world_cancel(&s->room);
-		if (!s->open || s->end_arrived)
+		if (!s->open || wire_is_done(w, i))
 			continue;
 		s->end_arrived = true;
 		s->ops.on_broken(s->arg, w->why);

@@ -44,7 +44,8 @@ struct wire_ops {
 	/* null, or in place of on_bytes(): counts bytes that are not copied */
 	void (*on_length)(void *arg, size_t len);
 	void (*on_end)(void *arg);
-	/* the other side has gone before its end; wire_close() is still due */
+	/* the other side has gone before its end, or before it has heard all;
+	 * wire_close() is still due */
 	void (*on_broken)(void *arg, enum wire_end why);
 	void (*on_room)(void *arg); /* there is room in the window again */
 };

@@ -35,6 +35,7 @@ enum world_choice {
 	CHOICE_ORIGIN,  /* how the origin behaves */
 	CHOICE_EVENT,   /* changes, purges, restarts */
 	CHOICE_DISK,    /* what becomes of it, and when its threads run */
+	CHOICE_EARLY,   /* answers before their request's end, and tunnels */
 	CHOICE_KINDS,
 };
 

@@ -19,6 +19,7 @@ enum { READ_BYTES = 16384 }; /* of a source, at once */
 struct server {
 	struct loop *loop;
 	char *name;
+	bool strict; /* replies at once, as front.h does */
 	const struct server_handler *handler;
 	void *arg;
 	struct wire_listener listener;
@@ -52,6 +53,8 @@ struct exchange {
 	void *data;
 	bool receiving, discards; /* the request's body */
 	bool heard_all; /* of the request */
+	bool duplex, tunnel; /* the handler hears it beside its reply, */
+	enum { EXCHANGE_HEARS, EXCHANGE_HAS_HEARD, EXCHANGE_GAVE_UP } upload;
 	bool head_sent, ended;
 	bool aborted;
 	struct reply reply;
@@ -177,6 +180,22 @@ static ssize_t exchange_send(struct exchange *x)
 				      exchange_send_memory(x);
 }
 
+/* Ends it if the reply has gone out, and nobody waits for the request. */
+static void exchange_end_if_over(struct exchange *x)
+{
+	bool lasts = (x->duplex || x->tunnel) && x->upload == EXCHANGE_HEARS;
+
+	if (x->ended && !lasts &&
+	    (x->heard_all || x->upload == EXCHANGE_GAVE_UP))
+		exchange_end(x, EXCHANGE_DONE);
+}
+
+static bool exchange_may_reply(const struct exchange *x)
+{
+	return x->reply.given &&
+	       (x->server->strict || !x->receiving || x->discards);
+}
+
 static void exchange_work(void *arg)
 {
 	struct exchange *x = arg;
@@ -186,7 +205,11 @@ static void exchange_work(void *arg)
 		exchange_end(x, EXCHANGE_ABORTED);
 		return;
 	}
-	if (!x->reply.given || (x->receiving && !x->discards))
+	if (x->ended) {
+		exchange_end_if_over(x);
+		return;
+	}
+	if (!exchange_may_reply(x))
 		return;
 	if (!x->head_sent)
 		exchange_send_head(x);
@@ -202,8 +225,7 @@ static void exchange_work(void *arg)
 		}
 		wire_send_end(x->wire, WIRE_ANSWERER);
 		x->ended = true;
-		if (x->heard_all)
-			exchange_end(x, EXCHANGE_DONE);
+		exchange_end_if_over(x);
 		return;
 	default:
 		return;
@@ -330,23 +352,27 @@ void exchange_reply_stream(struct exchange *x, unsigned status,
 			source->release(source->arg);
 		return;
 	}
+	x->tunnel = status == 101;
 	reply = exchange_give(x, status, fields);
 	reply->source = *source;
 	reply->len = body_len;
 	reply->left = body_len > 0 ? (size_t)body_len : 0;
 }
 
-/* The origin answers an upload when it is whole. */
 void exchange_set_duplex(struct exchange *x)
 {
-	(void)x;
+	x->duplex = x->server->strict;
 }
 
-/* Nor does it ask to change protocols. */
 void exchange_end_upload(struct exchange *x, enum exchange_end end)
 {
-	(void)x;
-	(void)end;
+	if (!x->reply.given || !(x->duplex || x->tunnel) || x->aborted)
+		return;
+	x->upload = end == EXCHANGE_ABORTED ? EXCHANGE_GAVE_UP
+					    : EXCHANGE_HAS_HEARD;
+	if (!x->heard_all) /* what is left is thrown away */
+		wire_resume(x->wire, WIRE_ANSWERER);
+	exchange_schedule(x);
 }
 
 void exchange_wake(struct exchange *x)
@@ -356,7 +382,7 @@ void exchange_wake(struct exchange *x)
 
 void exchange_resume_body(struct exchange *x)
 {
-	if (x->receiving)
+	if (x->receiving || x->tunnel)
 		wire_resume(x->wire, WIRE_ANSWERER);
 }
 
@@ -385,15 +411,24 @@ static void exchange_on_head(void *arg, const struct wire_head *head)
 		.client = (const struct sockaddr *)&x->client,
 		.has_body = head->has_body,
 		.body_len = head->body_len,
+		.upgrade = fields_get(head->fields, "upgrade"),
 	};
 	x->server->handler->on_request(x->server->arg, x);
+}
+
+/* Whether the handler takes what comes of the request. */
+static bool exchange_hears(const struct exchange *x)
+{
+	bool beside = (x->duplex || x->tunnel) && x->upload == EXCHANGE_HEARS;
+
+	return !x->aborted && (!x->reply.given || beside);
 }
 
 static size_t exchange_on_bytes(void *arg, const char *data, size_t len)
 {
 	struct exchange *x = arg;
 
-	if (x->reply.given || x->aborted || !x->server->handler->on_body)
+	if (!exchange_hears(x) || !x->server->handler->on_body)
 		return len;
 	return x->server->handler->on_body(x->server->arg, x, data, len);
 }
@@ -403,14 +438,11 @@ static void exchange_on_end(void *arg)
 	struct exchange *x = arg;
 
 	x->heard_all = true;
-	if (x->receiving && !x->reply.given && !x->aborted &&
+	if ((x->receiving || x->tunnel) && exchange_hears(x) &&
 	    x->server->handler->on_body_end)
 		x->server->handler->on_body_end(x->server->arg, x);
 	x->receiving = false;
-	if (x->ended && !x->aborted)
-		exchange_end(x, EXCHANGE_DONE);
-	else
-		exchange_schedule(x);
+	exchange_schedule(x);
 }
 
 static void exchange_on_broken(void *arg, enum wire_end why)
@@ -467,6 +499,7 @@ int server_new(struct loop *loop, const struct server_settings *settings,
 		return -ENOMEM;
 	s->name = strdup(settings->listen);
 	s->loop = loop;
+	s->strict = settings->strict;
 	s->handler = handler;
 	s->arg = arg;
 	s->listener.name = s->name;

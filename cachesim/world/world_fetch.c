@@ -28,6 +28,8 @@ struct fetch {
 	struct fetch_limits limits;
 	struct fetch_upload upload;
 	bool uploads, upload_waits;
+	bool upgrades; /* it asks for another protocol, or has it */
+	bool answered; /* the response is whole, and the upload is not */
 	const struct fetch_callbacks *callbacks;
 	void *arg;
 	bool connected, has_head, until_close, paused;
@@ -205,6 +207,10 @@ static void fetch_push(struct fetch *f)
 		} else if (n == FETCH_EOF) {
 			f->uploads = false;
 			wire_send_end(f->wire, WIRE_ASKER);
+			if (f->answered) {
+				fetch_end(f, FETCH_COMPLETE);
+				return;
+			}
 		} else {
 			fetch_end(f, FETCH_BAD);
 			return;
@@ -258,10 +264,25 @@ static void fetch_on_connected(void *arg)
 	fetch_set_limit(f);
 }
 
+/* What the header of the response says of the request's body. */
+static void fetch_take_status(struct fetch *f, unsigned status)
+{
+	if (f->upgrades && status == 101) {
+		f->uploads = true;
+		f->limits.low_rate = 0;
+		fetch_schedule(f);
+	} else if (f->upgrades) {
+		wire_send_end(f->wire, WIRE_ASKER);
+	} else if (status >= 300) {
+		f->uploads = false; /* nobody wants the rest */
+	}
+}
+
 static void fetch_on_head(void *arg, const struct wire_head *head)
 {
 	struct fetch *f = arg;
 
+	fetch_take_status(f, head->status);
 	f->has_head = true;
 	f->until_close = head->until_close;
 	f->bytes_us = world_now_us;
@@ -290,13 +311,27 @@ static size_t fetch_on_bytes(void *arg, const char *data, size_t len)
 
 static void fetch_on_end(void *arg)
 {
-	fetch_end(arg, FETCH_COMPLETE);
+	struct fetch *f = arg;
+
+	if (!f->uploads) {
+		fetch_end(f, FETCH_COMPLETE);
+		return;
+	}
+	f->answered = true;
+	f->limits.low_rate = 0;
+	fetch_set_limit(f);
+	if (f->upgrades && f->callbacks->on_half_close)
+		f->callbacks->on_half_close(f->arg, f);
 }
 
 static void fetch_on_broken(void *arg, enum wire_end why)
 {
 	struct fetch *f = arg;
 
+	if (f->answered) { /* it takes no more */
+		fetch_end(f, FETCH_COMPLETE);
+		return;
+	}
 	switch (why) {
 	case WIRE_REFUSED:
 		fetch_end(f, FETCH_NOCONNECT);
@@ -354,10 +389,10 @@ static void fetch_send_head(struct fetch *f, const char *method)
 	};
 
 	wire_move_head(f->wire, WIRE_ASKER, &head, &f->fields);
-	if (!f->uploads)
-		wire_send_end(f->wire, WIRE_ASKER);
-	else
+	if (f->uploads)
 		fetch_schedule(f);
+	else if (!f->upgrades)
+		wire_send_end(f->wire, WIRE_ASKER);
 }
 
 int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
@@ -380,11 +415,15 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	f->started_us = f->connected_us = world_now_us;
 	f->connected = wire_weather.whole; /* it is kept open */
 	if (request->upload) {
-		f->uploads = true;
+		f->uploads = !request->upgrade;
 		f->upload = *request->upload;
 	}
+	f->upgrades = request->upgrade;
 	if (fields_copy(request->fields ? request->fields : &fields_none,
-			&f->fields)) {
+			&f->fields) ||
+	    (f->upgrades &&
+	     (fields_add(&f->fields, "Connection", "upgrade") ||
+	      fields_add(&f->fields, "Upgrade", request->upgrade)))) {
 		fetch_free(f);
 		return -ENOMEM;
 	}

@@ -33,6 +33,8 @@ struct client {
 	unsigned node;
 	uint32_t resource, variant, who;
 	bool is_head, unsafe, fresh_only, only_if_cached, purge, slow;
+	bool upgrade; /* it asks for another protocol */
+	bool ended;   /* the answer has, and it has more to say */
 	bool sibling; /* a peer that asks for what may be had from here */
 	bool stranger; /* one that has another cluster key */
 	uint32_t upload_left, uploaded;
@@ -94,9 +96,15 @@ _Noreturn static void client_fail(const struct client *c, const char *what)
 		   c->expected);
 }
 
+/* A tunnel that has fallen silent is there until somebody has enough of it. */
 static void client_run_deadline(void *arg)
 {
-	client_fail(arg, "no end in sight");
+	struct client *c = arg;
+
+	if (c->status != 101 || clients.plan.no_errors)
+		client_fail(c, "no end in sight");
+	clients.count.left++;
+	client_free(c);
 }
 
 /* The answer */
@@ -201,6 +209,23 @@ static void client_read_304(struct client *c, const struct fields *fields)
 	client_count_source(fields);
 }
 
+static void client_push(struct client *c);
+
+/* The origin speaks, and so does the client. */
+static void client_read_101(struct client *c, const struct fields *fields)
+{
+	const char *len = fields_get(fields, ORIGIN_LENGTH);
+
+	if (!c->upgrade || !len ||
+	    !fields_has_token(fields, "upgrade", ORIGIN_PROTOCOL))
+		client_fail(c, "a protocol that nobody has asked for");
+	c->v = (struct version){ .resource = c->resource, .number = 1 };
+	c->checks = true;
+	c->expected = strtoul(len, NULL, 10);
+	c->upload_left = 1 + world_below(CHOICE_EARLY, ORIGIN_TUNNEL_BYTES);
+	client_push(c);
+}
+
 static void client_on_head(void *arg, const struct wire_head *head)
 {
 	struct client *c = arg;
@@ -214,6 +239,9 @@ static void client_on_head(void *arg, const struct wire_head *head)
 	if (c->purge || c->unsafe)
 		return;
 	switch (head->status) {
+	case 101:
+		client_read_101(c, head->fields);
+		return;
 	case 200:
 	case 206:
 		client_read_200(c, head->fields);
@@ -341,15 +369,13 @@ static void client_note_purge(const struct client *c)
 		client_new(c->node, c->resource);
 }
 
-static void client_on_end(void *arg)
+static void client_finish(struct client *c)
 {
-	struct client *c = arg;
-
-	if (c->checks && c->at < c->expected)
-		client_fail(c, "a body that is too short");
 	world_mix((uint64_t)c->status << 32 | c->v.number);
 	if (c->purge)
 		client_note_purge(c);
+	else if (c->status == 101)
+		clients.count.right++;
 	else if (c->status == 200 || c->status == 206)
 		(*(c->status == 200 ? &clients.count.right :
 				      &clients.count.partial))++;
@@ -362,10 +388,26 @@ static void client_on_end(void *arg)
 	client_free(c);
 }
 
+/* Who agrees hears the rest of what the client has to say. */
+static void client_on_end(void *arg)
+{
+	struct client *c = arg;
+
+	if (c->checks && c->at < c->expected)
+		client_fail(c, "a body that is too short");
+	c->ended = true;
+	if (!c->upload_left || c->status >= 300)
+		client_finish(c);
+}
+
 static void client_on_broken(void *arg, enum wire_end why)
 {
 	struct client *c = arg;
 
+	if (c->ended) { /* nobody hears the rest */
+		client_finish(c);
+		return;
+	}
 	if (clients.plan.no_errors && why == WIRE_BROKEN && !c->purge &&
 	    !(c->checks && origin_is_gone_in_slices(&c->v, c->sibling)))
 		client_fail(c, "broken off in a world without errors");
@@ -391,6 +433,8 @@ static void client_push(struct client *c)
 		if (!c->upload_left)
 			wire_send_end(c->wire, WIRE_ASKER);
 	}
+	if (c->ended && !c->upload_left)
+		client_finish(c);
 }
 
 static void client_on_room(void *arg)
@@ -444,6 +488,12 @@ static void client_choose(struct client *c, struct fields *f)
 {
 	const struct clients_plan *plan = &clients.plan;
 
+	c->upgrade = world_happens(CHOICE_EARLY, plan->tunnels);
+	if (c->upgrade) {
+		client_add(f, "Connection", "upgrade");
+		client_add(f, "Upgrade", ORIGIN_PROTOCOL);
+		return;
+	}
 	if (client_chance(plan->posts)) {
 		c->unsafe = true;
 		c->upload_left = client_chance(500) ? 1 :
@@ -531,10 +581,10 @@ static void client_send(struct client *c)
 	head.has_body = c->upload_left > 0;
 	head.body_len = c->chunked ? -1 : (int64_t)c->upload_left;
 	wire_send_head(c->wire, WIRE_ASKER, &head);
-	if (!head.has_body)
-		wire_send_end(c->wire, WIRE_ASKER);
-	else
+	if (head.has_body)
 		client_push(c);
+	else if (!c->upgrade)
+		wire_send_end(c->wire, WIRE_ASKER);
 	fields_free(&f);
 }
 
@@ -668,6 +718,7 @@ static void clients_arrive(void *arg)
 	world_restart(CHOICE_ARRIVAL, clients.number);
 	world_restart(CHOICE_REQUEST, clients.number);
 	world_restart(CHOICE_CLIENT, clients.number);
+	world_restart(CHOICE_EARLY, clients.number);
 	if (!plan->only || cut_list_has(plan->only, clients.number))
 		clients_make_request();
 	clients.number++;

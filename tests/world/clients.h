@@ -19,6 +19,7 @@ struct clients_plan {
 	unsigned leaving;      /* in a thousand: leave in the middle */
 	unsigned slow;         /* in a thousand: read slowly */
 	unsigned posts, ranges, conditions, validations, heads, uploads;
+	unsigned tunnels;      /* in a thousand: ask for ORIGIN_PROTOCOL */
 	unsigned purges;       /* in a thousand: an operator's PURGE */
 	unsigned siblings;     /* in a thousand: ask as a peer does */
 	unsigned kills;        /* in a thousand PURGEs: ends the node then */

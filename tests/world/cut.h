@@ -29,6 +29,7 @@
 	X(flips,       world_disk_faults.flips) \
 	X(failing,     world.origin.failing) \
 	X(pausing,     world.origin.pausing) \
+	X(early,       world.origin.early) \
 	X(leaving,     world.clients.leaving) \
 	X(slow,        world.clients.slow) \
 	X(posts,       world.clients.posts) \
@@ -37,6 +38,7 @@
 	X(validations, world.clients.validations) \
 	X(heads,       world.clients.heads) \
 	X(uploads,     world.clients.uploads) \
+	X(tunnels,     world.clients.tunnels) \
 	X(siblings,    world.clients.siblings) \
 	X(purges,      world.clients.purges) \
 	X(kills,       world.clients.kills) \

@@ -452,6 +452,16 @@ static void world_choose_bad(void)
 	world_memory_limit(UINT64_MAX);
 }
 
+/* Answers that come before their request has ended, and tunnels. */
+static void world_choose_early(bool faults)
+{
+	world.origin.early = world_happens(CHOICE_EARLY, 200) ? 500 : 0;
+	world.origin.early_errors = faults;
+	world.clients.tunnels = world_happens(CHOICE_EARLY, 200) ? 50 : 0;
+	if (world.goes_bad)
+		world.clients.tunnels = 0;
+}
+
 /* Leaves out what is not wanted, after all has been chosen. */
 static void world_cut(const struct cut *cut)
 {
@@ -525,6 +535,7 @@ static void world_begin(void)
 		world_choose_torn();
 	else if (world_happens(CHOICE_SWARM, 40))
 		world_choose_killed();
+	world_choose_early(faults);
 	world_cut(&world.cut);
 	origin_start(&world.origin);
 	if (world.goes_bad)

@@ -17,6 +17,8 @@
 
 enum {
 	PAUSE_US = 50000,
+	EARLY_BYTES = 5000,   /* of an answer that comes early, at most */
+	LINGER_US = 10000000, /* for the rest of what was refused */
 	/* seconds are rounded in Date, in Age, and in lifetimes */
 	SLACK_US = 3000000,
 };
@@ -56,13 +58,17 @@ struct service {
 	uint64_t uploaded;
 	int64_t upload_len; /* -1: unknown */
 	bool unsafe, is_head, answering, done;
+	bool heard;   /* the whole request */
+	bool early;   /* it is answered before that */
+	bool upgrade; /* it asks for ORIGIN_PROTOCOL */
+	unsigned status; /* of an answer that comes early */
 	char etag[ORIGIN_TEXT]; /* that the asker has */
 	char if_range[ORIGIN_TEXT];
 	struct range_wanted range; /* if it has a part in mind */
 	bool ranged;
 	size_t sent, len, first;
 	struct fields fields;
-	struct world_event turn;
+	struct world_event turn, resume;
 	struct service *next, **link;
 };
 
@@ -263,6 +269,7 @@ const char *origin_judge(const struct question *q)
 static void service_free(struct service *s)
 {
 	world_cancel(&s->turn);
+	world_cancel(&s->resume);
 	wire_close(&s->wire, WIRE_ANSWERER);
 	fields_free(&s->fields);
 	*s->link = s->next;
@@ -351,14 +358,30 @@ static void service_send_head(struct service *s, unsigned status)
 	};
 
 	s->answering = true;
+	s->status = status;
 	if (empty)
 		s->len = 0;
+	if (status == 101)
+		head.body_len = -1;
 	wire_send_head(s->wire, WIRE_ANSWERER, &head);
 }
 
 static void service_finish(void *arg)
 {
 	service_free(arg);
+}
+
+/* All has been sent: who has not heard all of the request listens, to its end
+ * where it has agreed. */
+static void service_end(struct service *s)
+{
+	s->done = true;
+	wire_send_end(s->wire, WIRE_ANSWERER);
+	if (s->heard || (!s->early && !s->upgrade))
+		world_at(&s->turn, world_now_us, service_finish, s);
+	else if (s->status >= 300)
+		world_at(&s->turn, world_now_us + LINGER_US, service_finish,
+			 s);
 }
 
 static void service_send(struct service *s)
@@ -374,11 +397,8 @@ static void service_send(struct service *s)
 		wire_send(s->wire, WIRE_ANSWERER, bytes, n);
 		s->sent += n;
 	}
-	if (s->sent == s->len && !s->done) {
-		s->done = true;
-		wire_send_end(s->wire, WIRE_ANSWERER);
-		world_at(&s->turn, world_now_us, service_finish, s);
-	}
+	if (s->sent == s->len && !s->done)
+		service_end(s);
 }
 
 static void service_fail(struct service *s)
@@ -412,19 +432,47 @@ static unsigned service_take_range(struct service *s, const char *etag)
 	return part.len ? 206 : 416;
 }
 
+/* An upload, of which perhaps not all has come. */
+static void service_answer_unsafe(struct service *s)
+{
+	bool refuses = s->early && origin.plan.early_errors &&
+		       !wire_weather.calm &&
+		       world_happens(CHOICE_EARLY, 400);
+
+	if (!refuses)
+		origin_change(s->resource);
+	origin_add(&s->fields, "Cache-Control", "no-store");
+	s->v.resource = s->resource;
+	s->v.number = 1;
+	s->len = s->early ? world_below(CHOICE_EARLY, EARLY_BYTES) : 0;
+	service_send_head(s, refuses ? 413 : 200);
+}
+
+static void service_change_protocols(struct service *s)
+{
+	char text[ORIGIN_TEXT];
+
+	s->v = (struct version){ .resource = s->resource, .number = 1 };
+	s->len = world_below(CHOICE_EARLY, ORIGIN_TUNNEL_BYTES);
+	snprintf(text, sizeof(text), "%zu", s->len);
+	origin_add(&s->fields, ORIGIN_LENGTH, text);
+	origin_add(&s->fields, "Connection", "upgrade");
+	origin_add(&s->fields, "Upgrade", ORIGIN_PROTOCOL);
+	service_send_head(s, 101);
+}
+
 static void service_answer(void *arg)
 {
 	struct service *s = arg;
 	char etag[ORIGIN_TEXT];
 
-	if (!wire_weather.calm &&
+	if (s->upgrade && world_happens(CHOICE_EARLY, 800)) {
+		service_change_protocols(s);
+	} else if (!wire_weather.calm &&
 	    world_happens(CHOICE_ORIGIN, origin.plan.failing)) {
 		service_fail(s);
 	} else if (s->unsafe) {
-		origin_change(s->resource);
-		origin_add(&s->fields, "Cache-Control", "no-store");
-		s->len = 0;
-		service_send_head(s, 200);
+		service_answer_unsafe(s);
 	} else {
 		bool same;
 
@@ -442,6 +490,18 @@ static void service_answer(void *arg)
 		service_send_head(s, same ? 304 : service_take_range(s, etag));
 	}
 	service_send(s);
+}
+
+static void service_answer_later(struct service *s)
+{
+	int64_t delay_us = 1000 *
+		(int64_t)world_skewed(CHOICE_ORIGIN, 1,
+				      origin.plan.slow_ms + 1);
+
+	/* which version it is going to be may be settled before the delay */
+	if (!s->unsafe && world_happens(CHOICE_ORIGIN, 500))
+		s->v.number = origin_version(s->resource);
+	world_at(&s->turn, world_now_us + delay_us, service_answer, s);
 }
 
 /* A node that asks for another one must not pass its question on. */
@@ -484,6 +544,11 @@ static void service_on_head(void *arg, const struct wire_head *head)
 			 fields_get(head->fields, "if-range"));
 	if (etag)
 		snprintf(s->etag, sizeof(s->etag), "%s", etag);
+	s->upgrade = fields_has_token(head->fields, "upgrade", ORIGIN_PROTOCOL);
+	s->early = s->unsafe && head->has_body &&
+		   world_happens(CHOICE_EARLY, origin.plan.early);
+	if (s->early || s->upgrade)
+		service_answer_later(s);
 }
 
 static void service_resume(void *arg)
@@ -498,7 +563,8 @@ static size_t service_on_bytes(void *arg, const char *data, size_t len)
 	struct service *s = arg;
 
 	if (world_happens(CHOICE_ORIGIN, origin.plan.pausing)) {
-		world_at(&s->turn, world_now_us + PAUSE_US, service_resume, s);
+		world_at(&s->resume, world_now_us + PAUSE_US, service_resume,
+			 s);
 		return 0;
 	}
 	for (size_t i = 0; i < len; i++, s->uploaded++) {
@@ -513,17 +579,16 @@ static size_t service_on_bytes(void *arg, const char *data, size_t len)
 static void service_on_end(void *arg)
 {
 	struct service *s = arg;
-	int64_t delay_us = 1000 *
-		(int64_t)world_skewed(CHOICE_ORIGIN, 1,
-				      origin.plan.slow_ms + 1);
 
-	if (s->upload_len >= 0 && s->uploaded != (uint64_t)s->upload_len)
+	if (s->upload_len >= 0 && !s->upgrade &&
+	    s->uploaded != (uint64_t)s->upload_len)
 		world_fail("an upload of %" PRId64 " bytes has %" PRIu64,
 			   s->upload_len, s->uploaded);
-	/* which version it is going to be may be settled before the delay */
-	if (!s->unsafe && world_happens(CHOICE_ORIGIN, 500))
-		s->v.number = origin_version(s->resource);
-	world_at(&s->turn, world_now_us + delay_us, service_answer, s);
+	s->heard = true;
+	if (!s->early && !s->upgrade)
+		service_answer_later(s);
+	else if (s->done)
+		world_at(&s->turn, world_now_us, service_finish, s);
 }
 
 static void service_on_broken(void *arg, enum wire_end why)

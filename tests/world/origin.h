@@ -39,6 +39,9 @@ struct origin_plan {
 	unsigned failing;    /* in a thousand answers: 5xx */
 	unsigned slow_ms;    /* before an answer, at most */
 	unsigned pausing;    /* in a thousand pieces of an upload */
+	unsigned early;      /* in a thousand uploads: are answered before they
+				are whole, */
+	bool early_errors;   /* also with an error */
 	bool tags;           /* each resource has entity tags */
 	unsigned large;      /* in a thousand resources: of that length */
 };
@@ -76,6 +79,13 @@ const char *origin_body(const struct version *v, size_t first, size_t *len);
 
 /* Of the body of any request. */
 char origin_upload_byte(uint64_t at);
+
+/* A protocol that the origin may change to: each side says what it likes, the
+ * client bytes of an upload, the origin those of version 1 of the resource, for
+ * nobody, and how many in ORIGIN_LENGTH of its 101. */
+#define ORIGIN_PROTOCOL "world"
+#define ORIGIN_LENGTH	"X-Length"
+enum { ORIGIN_TUNNEL_BYTES = 10000 }; /* of either side, at most */
 
 /* Reads ORIGIN_FIELD's value; false: it is none. */
 bool origin_read_version(const char *text, struct version *v);

@@ -67,10 +67,6 @@ static const struct {
 	{ "CLOSED", NODE_HEAD },
 	{ "CLOSED", NODE_MORE },
 	{ "CLOSED", NODE_END },
-	/* the origin answers an upload when it is whole: test_early.py */
-	{ "FOLLOWING", NODE_UP },
-	{ "COLLECT_ORIGIN", NODE_UP },
-	{ "SHOW_ORIGIN", NODE_UP },
 	/* a peer without a length breaks off behind its last byte:
 	 * test_node_fill.c */
 	{ "REJOIN", NODE_END },
