@@ -47,6 +47,7 @@ struct stream {
 struct wire {
 	int places[2];
 	const char *to;
+	struct wire_listener **list; /* in which that is */
 	struct stream to_side[2];
 	bool connected, broken, silent;
 	enum wire_end why;
@@ -130,10 +131,10 @@ void wire_unlisten(struct wire_listener *l)
 	l->link = NULL;
 }
 
-static struct wire_listener *wire_find_listener(const char *name)
+static struct wire_listener *wire_find_listener(const struct wire *w)
 {
-	struct wire_listener *first = *wire_list_of(name), *l;
-	struct wire_listener *only = NULL;
+	struct wire_listener *first = *w->list, *l, *only = NULL;
+	const char *name = w->to;
 	uint32_t n = 0, chosen;
 
 	for (l = first; l; l = l->next) {
@@ -391,7 +392,7 @@ static void wire_run_connect(void *arg)
 			 wire_run_connect, w);
 		return;
 	}
-	l = wire_find_listener(w->to);
+	l = wire_find_listener(w);
 	if (!l) {
 		wire_break(w, WIRE_REFUSED);
 		return;
@@ -423,10 +424,10 @@ static void wire_choose_fate(struct wire *w, const struct wire_faults *f)
 						      FAULT_BYTES) - 1;
 }
 
-static int wire_place_of(const char *name)
+static int wire_place_of(const struct wire *w)
 {
-	for (struct wire_listener *l = *wire_list_of(name); l; l = l->next) {
-		if (!strcmp(l->name, name))
+	for (struct wire_listener *l = *w->list; l; l = l->next) {
+		if (!strcmp(l->name, w->to))
 			return l->place;
 	}
 	return WIRE_ORIGIN;
@@ -445,8 +446,9 @@ struct wire *wire_open(int from, const char *to, const struct wire_ops *ops,
 	if (from == WIRE_CLIENTS || wire_weather.calm)
 		f = &none;
 	w->places[0] = from;
-	w->places[1] = wire_place_of(to);
 	w->to = to;
+	w->list = wire_list_of(to);
+	w->places[1] = wire_place_of(w);
 	for (int i = 0; i < 2; i++) {
 		w->to_side[i].wire = w;
 		w->to_side[i].place = w->places[i];

@@ -1,6 +1,9 @@
 /*
  * Via and CDN-Loop: who has been there before.
  */
+#include <errno.h>
+#include <string.h>
+
 #include "tests/unit.h"
 
 #include "digestd/http/via.h"
@@ -69,6 +72,26 @@ static void marks(void **state)
 	fields_free(&f);
 }
 
+/* A name as long as there is room for, and one that is longer. */
+static void long_names(void **state)
+{
+	char name[302];
+	struct fields f;
+
+	(void)state;
+	fields_init(&f);
+	memset(name, 'n', sizeof(name));
+	name[296] = '\0';
+	assert_int_equal(via_append(&f, "1.1", name), 0);
+	assert_int_equal(strlen(fields_get(&f, "Via")), 300);
+	assert_true(via_loops(&f, name));
+	name[296] = 'n';
+	name[297] = '\0';
+	assert_int_equal(via_append(&f, "1.1", name), -ENOMEM);
+	assert_int_equal(fields_count(&f), 1);
+	fields_free(&f);
+}
+
 /* VIA_MAX_HOPS may have been there; one more is a loop of others. */
 static void chains(void **state)
 {
@@ -96,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops),
 		cmocka_unit_test(marks),
+		cmocka_unit_test(long_names),
 		cmocka_unit_test(chains),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

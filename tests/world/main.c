@@ -60,12 +60,10 @@ enum {
 
 /* Worlds that have failed, and what they have shown. */
 static const uint64_t world_failed_once[] = {
-	720, /* slices were asked of peers of which none may be kept: the reply
-		waited for them until it broke off */
+	2500, /* slices were asked of peers of which none may be kept: replies
+		 waited for them until they broke off */
 	1526, /* a node that could not read its disk did without, and had what
 		 was purged meanwhile back at the next start */
-	2307, /* what was found on disk for a peer that then waited was leaked
-	       */
 };
 
 enum {
