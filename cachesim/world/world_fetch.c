@@ -34,6 +34,7 @@ struct fetch {
 	void *arg;
 	bool connected, has_head, until_close, paused;
 	int64_t started_us, connected_us, bytes_us;
+	int64_t sent_us; /* the last of the upload; or when it started */
 	int64_t limit_us; /* when its time is up; the event may come sooner */
 	struct world_event limit, turn;
 	struct fetch *next, **link;
@@ -179,7 +180,7 @@ static void fetch_set_limit(struct fetch *f)
 		at_us = fetch_soonest(at_us, f->started_us +
 				      (int64_t)f->limits.connect_ms * 1000);
 	if (!f->has_head)
-		at_us = fetch_soonest(at_us, f->started_us +
+		at_us = fetch_soonest(at_us, f->sent_us +
 				      (int64_t)f->limits.first_byte_ms * 1000);
 	else if (f->limits.low_rate && !f->limits.total_ms)
 		at_us = fetch_soonest(at_us, (f->paused ? world_now_us :
@@ -202,6 +203,8 @@ static void fetch_push(struct fetch *f)
 
 		if (n > 0) {
 			wire_send(f->wire, WIRE_ASKER, buf, (size_t)n);
+			f->sent_us = world_now_us;
+			fetch_set_limit(f);
 		} else if (n == FETCH_MORE) {
 			f->upload_waits = true;
 		} else if (n == FETCH_EOF) {
@@ -412,7 +415,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	f->limits = *request->limits;
 	f->callbacks = callbacks;
 	f->arg = arg;
-	f->started_us = f->connected_us = world_now_us;
+	f->started_us = f->connected_us = f->sent_us = world_now_us;
 	f->connected = wire_weather.whole; /* it is kept open */
 	if (request->upload) {
 		f->uploads = !request->upgrade;
