@@ -47,7 +47,7 @@
 	  "what these take of memory, or of the disk if there is one") \
 	M(gauge, "hot_limit_bytes", "hot_limit_bytes", \
 	  s->store.tiers.limit + s->disk_store.tiers.limit, \
-	  "what these may take before they make room first") \
+	  "bytes above which hot copies make room first") \
 	M(counter, "store_variants_dropped", "variants_dropped", \
 	  s->store.variants_dropped, \
 	  "objects dropped because their URI had too many variants")

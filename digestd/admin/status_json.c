@@ -126,7 +126,7 @@ static json_t *status_json_purge_peers(const struct node_status *s)
 		json_t *o = json_object();
 
 		teller_peer_status(s->teller, i, &p);
-		status_json_put_text(o, "name", p.name);
+		status_json_put_text(o, "peer", p.name);
 		status_json_put_flag(o, "failing", p.failing);
 		status_json_put(o, "acknowledged", p.acknowledged);
 		status_json_put(o, "unacknowledged", p.lacking);

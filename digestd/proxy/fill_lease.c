@@ -105,15 +105,8 @@ static uint64_t fill_lease_owner(struct fill *f, uint64_t self)
  * come. */
 static unsigned fill_lease_timeout_ms(struct fill *f)
 {
-	const struct worker_settings *set = f->q->settings;
-	const struct route_policy policy = fill_distance_policy(f);
-
-	if (fill_lease_waits(f))
-		return set->lease_wait_ms;
-	if (policy.peer_ms)
-		return (unsigned)policy.peer_ms;
-	return (unsigned)distance_timeout_ms(
-		distance_table_find(policy.peers, f->peer->id), policy.origin);
+	return fill_lease_waits(f) ? f->q->settings->lease_wait_ms
+				   : (unsigned)fill_distance_timeout_ms(f);
 }
 
 /* Asks a peer of the view by its instance; false: it cannot be asked. */

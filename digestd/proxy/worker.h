@@ -169,7 +169,7 @@ struct worker_shared {
 	X(revalidated,     "stale objects that the origin confirmed") \
 	X(revalidated_by_peers, "stale objects that a peer's fresh copy confirmed") \
 	X(hedges,          "origin fetches beside a peer that was slow to answer") \
-	X(hedges_won,      "of them: the origin answered first") \
+	X(hedges_won,      "hedges that the origin answered first") \
 	X(hedges_held_back, "slow answers of peers that were not hedged, as there were too many") \
 	X(remote_hits,     "answered by a peer") \
 	X(misses,          "answered by the origin") \

@@ -82,7 +82,7 @@ static const struct row faults[] = {
 	  "forwarded\n" },
 	{ "a placement", BASE "placement = \"third\"\n",
 	  AT ":4: placement: \"third\" is not keep, second, single, "
-	  "single-seen or single-shared\n" },
+	  "single-seen, single-shared or auto\n" },
 	{ "cookies", BASE "set_cookie = \"eat\"\n",
 	  AT ":4: set_cookie: \"eat\" is not refuse, strip or allow\n" },
 	{ "a level", BASE "log_level = \"loud\"\n",

@@ -135,7 +135,7 @@ def test_a_node_that_hangs_costs_little(make_cluster, origin):
         assert purge(a) == {"n2": None}
     assert time.monotonic() - began < 1.5 * SLOW
     lacks = a.status()["purges"]["peers"][0]
-    assert (lacks["name"], lacks["failing"]) == ("n2", True)
+    assert (lacks["peer"], lacks["failing"]) == ("n2", True)
     assert lacks["unacknowledged"] == 22 and lacks["unacknowledged_s"] > 0
     assert a.status()["purges"]["failed"] == 1
     b.process.signal(signal.SIGCONT)
