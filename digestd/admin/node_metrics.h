@@ -44,7 +44,7 @@
 	  "copies of what peers have, with placement auto") \
 	M(gauge, "hot_bytes", "hot_bytes", \
 	  s->store.tiers.weight + s->disk_store.tiers.weight, \
-	  "what these take of memory, or of the disk if there is one") \
+	  "bytes of hot copies, in memory or on the disk if there is one") \
 	M(gauge, "hot_limit_bytes", "hot_limit_bytes", \
 	  s->store.tiers.limit + s->disk_store.tiers.limit, \
 	  "bytes above which hot copies make room first") \
