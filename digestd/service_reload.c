@@ -76,11 +76,25 @@ static void service_log_keys(const struct config *old,
 		  (unsigned)next->nkeys, next->nkeys == 1 ? "is" : "are");
 }
 
+/* What has not been taken over has its own error before this. */
+static void service_log_done(bool key_refused, bool log_unopened)
+{
+	const char *but = "";
+
+	if (key_refused && log_unopened)
+		but = ", but for the cluster key and the access log";
+	else if (key_refused)
+		but = ", but for the cluster key";
+	else if (log_unopened)
+		but = ", but for the access log";
+	log_write(*but ? LOG_WARNING : LOG_INFO, "reload", "done%s", but);
+}
+
 void service_reload(struct service *s)
 {
 	struct config_errors errors;
 	struct config *next;
-	bool refused;
+	bool refused, unopened;
 
 	notify_reloading();
 	if (config_load(s->config_path, &next, &errors)) {
@@ -98,11 +112,10 @@ void service_reload(struct service *s)
 		if (service_set_members(s, next) || service_apply(s, next))
 			log_write(LOG_ERROR, "reload", "out of memory");
 		service_log_keys(s->config, next);
-		(void)service_open_access_log(s, next);
+		unopened = service_open_access_log(s, next);
 		config_free(&s->config);
 		s->config = next;
-		log_write(refused ? LOG_WARNING : LOG_INFO, "reload", "done%s",
-			  refused ? ", but for the cluster key" : "");
+		service_log_done(refused, unopened);
 	}
 	notify_ready();
 }

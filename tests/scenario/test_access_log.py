@@ -138,6 +138,8 @@ def test_opened_anew(logging, origin, tmp_path):
     node.process.signal(signal.SIGHUP)
     until(lambda: "error access: access_log: /nowhere/access.log: No such file"
           in node.process.logged(), what="refused")
+    until(lambda: "warning reload: done, but for the access log"
+          in node.process.logged(), what="told")
     node.get("/2b")
     assert lines(2) == ["/2a", "/2b"]
     node.options["access_log"] = None
