@@ -92,11 +92,12 @@ static void peer_follower_act(struct peer *p,
 		log_write(LOG_INFO, "follower", "peer %s: restarted, %s",
 			  p->name,
 			  peer_health_state_text(peer_follower_health_of(p)));
-	if (actions->reach)
-		log_write(LOG_WARNING, "follower", "peer %s: %s", p->name,
-			  following_is_gone(&p->following)
-				  ? "unreachable: it is not asked"
-				  : "reachable again");
+	if (actions->reach && following_is_gone(&p->following))
+		log_write(LOG_WARNING, "follower",
+			  "peer %s: unreachable: it is not asked", p->name);
+	else if (actions->reach)
+		log_write(LOG_INFO, "follower",
+			  "peer %s: reachable again: it is asked", p->name);
 	if (actions->ended)
 		peer_follower_end_update(p);
 	peer_follower_set_timer(p, actions->due_ms);
@@ -143,8 +144,8 @@ static void peer_follower_report_once(struct peer *p, const char *what)
 static void peer_follower_report_well(struct peer *p)
 {
 	if (*p->reported)
-		log_write(LOG_INFO, "follower", "peer %s: reachable again",
-			  p->name);
+		log_write(LOG_INFO, "follower",
+			  "peer %s: its digest is known again", p->name);
 	p->reported[0] = '\0';
 }
 

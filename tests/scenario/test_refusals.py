@@ -92,7 +92,10 @@ def test_a_peer_that_is_not_there(make_cluster):
     assert not one.peer_status(other.name)["usable"]
     other.start()
     until(lambda: health() == "good", 20, what="reachable")
-    assert f"peer {other.name}: reachable again" in one.process.logged()
+    log = one.process.logged()
+    assert log.count(f"info follower: peer {other.name}: reachable again: "
+                     "it is asked\n") == 1
+    assert log.count("reachable again") == 1
 
 
 def test_leases_without_peers_to_ask(make_cluster, origin):
