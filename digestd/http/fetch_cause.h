@@ -15,14 +15,15 @@
 	X(no_such_name,    "there is no such name") \
 	X(name_server,     "its name cannot be looked up: no name server answers") \
 	X(unreachable,     "it cannot be reached") \
-	X(connect_timeout, "no connection in time") \
-	X(answer_timeout,  "no answer in time, or none any more") \
+	X(connect_timeout, "no connection within origin_connect_timeout") \
+	X(answer_timeout,  "no answer within origin_timeout, or no more of it " \
+			   "within origin_stall") \
 	X(hung_up,         "it hung up without an answer") \
 	X(cut_off,         "its answer broke off") \
 	X(not_http,        "no valid answer") \
 	X(no_tls,          "there is no TLS with it") \
 	X(certificate,     "its certificate is not trusted") \
-	X(private_address, "its address is not public") \
+	X(private_address, "its address is not public, see forward_private") \
 	X(descriptors,     "no descriptor is left here") \
 	X(memory,          "no memory is left here")
 /* clang-format on */

@@ -120,6 +120,10 @@ static void test_reasons(void **state)
 	assert_string_equal(fetch_cause_name(FETCH_CAUSE_refused), "refused");
 	assert_string_equal(fetch_cause_text(FETCH_CAUSE_refused),
 			    "it refuses connections");
+	assert_non_null(strstr(fetch_cause_text(FETCH_CAUSE_connect_timeout),
+			       "origin_connect_timeout"));
+	assert_non_null(strstr(fetch_cause_text(FETCH_CAUSE_answer_timeout),
+			       "origin_timeout"));
 }
 
 int main(void)
