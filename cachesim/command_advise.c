@@ -476,6 +476,22 @@ static int command_advise_check(const struct settings *s, const char *help)
 	return TOOL_USAGE;
 }
 
+/*
+ * A log from behind a proxy may name that proxy alone: then one node gets all,
+ * and what peers save is nothing, whatever they would save.
+ */
+static void command_advise_warn_of_few_clients(const struct advice *a)
+{
+	if (!a->trace.nclients || a->trace.nclients >= a->s->peers)
+		return;
+	fprintf(stderr,
+		"%s: advise: %s: clients in it: %" PRIu32 ", nodes: %" PRIu64
+		": requests are divided by client, so some nodes get none; "
+		"a log that names more clients tells more\n",
+		program_invocation_short_name, a->s->trace, a->trace.nclients,
+		a->s->peers);
+}
+
 int command_advise(int argc, char **argv)
 {
 	struct sim_config usual = { 0 }; /* whose defaults are for models */
@@ -498,6 +514,7 @@ int command_advise(int argc, char **argv)
 	a->s = &s;
 	code = workload_load(&a->trace, &s);
 	if (!code) {
+		command_advise_warn_of_few_clients(a);
 		code = command_advise_advise(a);
 		sim_trace_free(&a->trace);
 	}

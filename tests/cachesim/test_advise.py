@@ -64,6 +64,15 @@ def each_node_has_that_size():
     assert b'cache_size = "%d"' % (5 << 20) in got
 
 
+def few_clients_are_warned_of():
+    """Behind a proxy all requests are of one: nodes beside it get none."""
+    few = "clients in it: 7, nodes: 8"
+    for peers, expected in (("7", False), ("8", True)):
+        told = cachesim("advise", "-l", "access.log", "-p", peers, "-s", "64K",
+                        cwd=AT)[2]
+        assert (few in told) == expected, told
+
+
 def configuration_is_valid():
     """Of every sort of log, small ones too; and it has all the nodes."""
     for name, peers in (("t.csv", 2), ("t.csv", 16), ("access.log", 3),
@@ -142,7 +151,8 @@ ROWS = [
 ]
 
 TESTS = [digests_lie_between, a_hash_in_front_is_an_answer,
-         each_node_has_that_size, nodes_find_the_placement]
+         few_clients_are_warned_of, each_node_has_that_size,
+         nodes_find_the_placement]
 if not SLOW:
     TESTS += [configuration_is_valid, readme_shows_what_comes_out]
 TESTS += [cachesim.row_test(row, AT) for row in ROWS]
