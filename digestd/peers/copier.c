@@ -91,8 +91,8 @@ static void copier_job_free(struct copier_job *job)
 static void copier_job_end(struct copier_job *job)
 {
 	if (job->copied)
-		log_write(LOG_INFO, "copier", "%s: %" PRIu64 " objects of %"
-			  PRIu64 " bytes were copied", job->url, job->copied,
+		log_write(LOG_INFO, "copier", "%s: objects copied: %" PRIu64
+			  ", their bytes: %" PRIu64, job->url, job->copied,
 			  job->copied_bytes);
 	copier_job_free(job);
 }

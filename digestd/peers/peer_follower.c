@@ -716,8 +716,8 @@ static void peer_follower_count_outcome(struct peer *p,
 static void peer_follower_log_health(const struct peer *p)
 {
 	log_write(LOG_INFO, "follower",
-		  "peer %s: %s (%" PRIu64 " hits, %" PRIu64
-		  " false hits, %" PRIu64 " stale hits so far)",
+		  "peer %s: %s (so far hits: %" PRIu64 ", false hits: %" PRIu64
+		  ", stale hits: %" PRIu64 ")",
 		  p->name, peer_health_state_text(peer_follower_health_of(p)),
 		  p->counters.remote_hits, p->counters.false_hits,
 		  p->counters.stale_hits);
