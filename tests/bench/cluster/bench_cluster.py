@@ -276,8 +276,10 @@ def main():
     if not wanted:
         return 1
     if not arguments.json:
+        of = f"its first {arguments.requests:,} requests, " \
+            if arguments.requests else ""
         print(f"{arguments.nodes} nodes of {arguments.cache_size:,} bytes, "
-              f"{arguments.trace}, {arguments.rate:g} requests/s")
+              f"{arguments.trace}, {of}{arguments.rate:g} requests/s")
     return 0 if run(arguments, wanted) else 1
 
 
