@@ -26,6 +26,35 @@ function add(text) {
 	entries = entries text "\n"
 }
 
+# A limit of a number or of a time as a configuration has it, or nothing where
+# it is only what the program can count to.
+function limit(text, kind,	part, n) {
+	text = trimmed(text)
+	if (text in constants)
+		text = constants[text]
+	if (split(text, part, / \* /) == 2)
+		text = part[1] * part[2]
+	if (text !~ /^[0-9]+$/)
+		return ""
+	if (kind == "NUMBER")
+		return text
+	n = text * (kind == "TIME_S" ? 1000 : 1)
+	if (n % 3600000 == 0)
+		return n ? n / 3600000 "h" : "0s"
+	if (n % 60000 == 0)
+		return n / 60000 "m"
+	return n % 1000 ? n "ms" : n / 1000 "s"
+}
+
+# Between which limits a value is, with both ends.
+function range(kind, least, most) {
+	if (kind !~ /^(NUMBER|TIME_MS|TIME_S)$/)
+		return ""
+	least = limit(least, kind)
+	most = limit(most, kind)
+	return least == "" || most == "" ? "" : "from " least " to " most
+}
+
 # An option's row, which is complete.
 function begin_entry(row,	column, word) {
 	sub(/^OPTION\(/, "", row)
@@ -33,6 +62,7 @@ function begin_entry(row,	column, word) {
 	name = trimmed(column[1])
 	word = words[trimmed(column[2])]
 	value = trimmed(column[4])
+	bounds = range(trimmed(column[2]), column[5], column[6])
 	if (word == "")
 		fail(name ": no such kind of option")
 	add(".It Ic " name " = Ar " word \
@@ -41,7 +71,8 @@ function begin_entry(row,	column, word) {
 
 function end_entry() {
 	if (value != "NULL")
-		add("Default:\n.Ql " unquoted(value) " .")
+		add("Default:\n.Ql " unquoted(value) \
+		    (bounds == "" ? " ." : " ;\n" bounds "."))
 	name = ""
 }
 
@@ -49,6 +80,11 @@ function end_section() {
 	if (in_section)
 		add(".El")
 	in_section = 0
+}
+
+BEGIN {
+	constants["HOUR_MS"] = 3600000
+	constants["DAY_MS"] = 86400000
 }
 
 FILENAME ~ /option_kinds\.def$/ {

@@ -275,7 +275,7 @@ def shows(task, folder):
     """Where users see it, what the task has added is."""
     if task == "option of digestd":
         assert ".It Ic purge_timeout = Ar time\n" in manual(folder)
-        assert "Default:\n.Ql 10s .\n" in manual(folder)
+        assert "Default:\n.Ql 10s ;\nfrom 1ms to 1h.\n" in manual(folder)
     elif task == "option of workers":
         assert ".It Ic probe_timeout = Ar time\n" in manual(folder)
         text = compiler(folder, "-E", "-P",

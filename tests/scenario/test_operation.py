@@ -71,6 +71,31 @@ def test_check_mode_names_file_line_and_option(tmp_path):
     assert check(str(tmp_path / "none.conf")).returncode == 1
 
 
+def beyond(limit):
+    """The next value, of a number or of a time."""
+    number, unit = re.fullmatch(r"([0-9]+)([a-z]*)", limit).groups()
+    ms = {"": 0, "ms": 1, "s": 1000, "m": 60000, "h": 3600000}[unit]
+    return f"{int(number) * ms // 1000 + 1}s" if ms else str(int(number) + 1)
+
+
+def test_the_manual_has_the_limits_that_hold(tmp_path):
+    with open(os.path.join(os.environ["top_builddir"], "docs",
+                           "digestd.conf.5"), encoding="utf-8") as f:
+        entries = re.findall(r"^\.It Ic (\w+) = .*\n((?:(?!\.It).*\n)*)",
+                             f.read(), re.M)
+    ranges = {name: re.search(r"^from \w+ to (\w+)\.$", text, re.M)
+              for name, text in entries}
+    limits = {name: found[1] for name, found in ranges.items() if found}
+    assert len(limits) > 25 and limits["ready_wait"] == "1h", limits
+    assert limits["peer_tries"] == "8", limits
+    path = tmp_path / "d.conf"
+    for name, limit in limits.items():
+        for value, refused in ((limit, False), (beyond(limit), True)):
+            path.write_text(f'{name} = "{value}"\n')
+            told = check(str(path)).stderr
+            assert (f"{name}: \"{value}\" is not" in told) == refused, told
+
+
 def test_examples_are_right():
     r = check(os.path.join(ROOT, "docs", "examples", "minimal.conf"))
     assert r.returncode == 0, r.stderr
