@@ -259,7 +259,27 @@ static uint32_t eviction_tiers_foresee(const struct eviction *e, uint32_t after)
 	return t->nsole ? eviction_foresee(t->sole, after) : EVICTION_NONE;
 }
 
-/* Two, which differ in whether any thread may share uses. */
+/* Sole copies first: of the hot ones others have one, too. */
+static uint32_t eviction_tiers_recall(const struct eviction *e, uint32_t before)
+{
+	const struct tiers *t = (const struct tiers *)e;
+	uint32_t slot;
+
+	if (before != EVICTION_NONE && t->tier[before] == TIER_HOT)
+		return queue_recall(t->q.links, 0, before);
+	slot = eviction_recall(t->sole, before);
+	return slot != EVICTION_NONE ?
+		       slot : queue_recall(t->q.links, 0, EVICTION_NONE);
+}
+
+static bool eviction_tiers_was_used(const struct eviction *e, uint32_t slot)
+{
+	const struct tiers *t = (const struct tiers *)e;
+
+	return t->tier[slot] == TIER_HOT ? queued_was_marked(e, slot)
+					 : eviction_was_used(t->sole, slot);
+}
+
 #define TIERS_FUNCTIONS                                                        \
 	.name = "tiers", .about = "hot copies beside what is held for all",    \
 	.size = sizeof(struct tiers), .reserve = eviction_tiers_reserve,       \
@@ -267,11 +287,17 @@ static uint32_t eviction_tiers_foresee(const struct eviction *e, uint32_t after)
 	.expect = eviction_tiers_expect, .insert = eviction_tiers_insert,      \
 	.hit = eviction_tiers_hit, .remove = eviction_tiers_remove,            \
 	.evict = eviction_tiers_evict, .prefetch = eviction_tiers_prefetch,    \
-	.foresee = eviction_tiers_foresee
+	.foresee = eviction_tiers_foresee, .was_used = eviction_tiers_was_used
 
-static const struct eviction_policy eviction_tiers = {TIERS_FUNCTIONS};
-static const struct eviction_policy eviction_tiers_shared = {
-	TIERS_FUNCTIONS, .share_hit = eviction_tiers_share_hit};
+/* By what the policy of sole copies can: have any thread share uses, and tell
+ * an order. */
+static const struct eviction_policy eviction_tiers[2][2] = {
+	{{TIERS_FUNCTIONS},
+	 {TIERS_FUNCTIONS, .recall = eviction_tiers_recall}},
+	{{TIERS_FUNCTIONS, .share_hit = eviction_tiers_share_hit},
+	 {TIERS_FUNCTIONS, .share_hit = eviction_tiers_share_hit,
+	  .recall = eviction_tiers_recall}},
+};
 
 int eviction_tiers_new(struct eviction **out,
 		       const struct eviction_policy *sole,
@@ -283,8 +309,8 @@ int eviction_tiers_new(struct eviction **out,
 
 	empty.nslots = 0;
 	err = eviction_new(
-		out, sole->share_hit ? &eviction_tiers_shared : &eviction_tiers,
-		&empty);
+		out, &eviction_tiers[sole->share_hit != NULL]
+				    [sole->recall != NULL], &empty);
 	if (err)
 		return err;
 	t = eviction_tiers_of(*out);

@@ -204,6 +204,28 @@ static void take_out(struct owner *o, uint32_t slot)
 	o->held -= o->weight[slot];
 }
 
+/* A walk by heat meets sole ones in the order of their policy, then the hot
+ * ones from the newest, which know whether they were used. */
+static void check_order(const struct owner *o)
+{
+	uint32_t slot = EVICTION_NONE, sole = EVICTION_NONE;
+	unsigned left = o->nhot;
+
+	while ((sole = eviction_recall(o->sole, sole)) != EVICTION_NONE) {
+		slot = eviction_recall(o->tiers, slot);
+		assert_int_equal(slot, sole);
+		assert_int_equal(eviction_was_used(o->tiers, slot),
+				 eviction_was_used(o->sole, slot));
+	}
+	while (left--) {
+		slot = eviction_recall(o->tiers, slot);
+		assert_int_equal(slot, o->hot[left]);
+		assert_int_equal(eviction_was_used(o->tiers, slot),
+				 o->uses[slot] > 0);
+	}
+	assert_int_equal(eviction_recall(o->tiers, slot), EVICTION_NONE);
+}
+
 static void as_the_twin(void **state)
 {
 	static const char *const policies[] = {"lru", "sieve", "s3fifo"};
@@ -225,6 +247,8 @@ static void as_the_twin(void **state)
 				take_out(o, slot);
 			assert_int_equal(stats_of(o).copies, o->nhot);
 			assert_int_equal(stats_of(o).weight, o->hot_weight);
+			if (o->held && i % 16 == 0)
+				check_order(o);
 		}
 		assert_true(o->turned);
 		owner_free(o);
