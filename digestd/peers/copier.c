@@ -163,6 +163,7 @@ static struct peer_copy *copier_take_entry(struct copier_job *job)
 		return NULL;
 	}
 	copy->peer = job->peer;
+	copy->stays = !job->again; /* what is hot there; else handed over */
 	copy->loop = job->copier->loop;
 	copy->done = (struct loop_call){ .run = copier_on_copied,
 					  .arg = copy };

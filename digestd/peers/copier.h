@@ -32,6 +32,7 @@ struct peer_copy {
 	uint32_t peer; /* its id in views */
 	char *uri;     /* canonical */
 	struct fields fields; /* of the requests that it is for */
+	bool stays;	      /* the peer goes on having it */
 	struct loop *loop;    /* to which `done` is posted */
 	struct loop_call done;
 	bool stored; /* then: it is in the store now */

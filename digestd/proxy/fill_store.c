@@ -100,13 +100,24 @@ static bool fill_store_is_hot(const struct fill *f)
 	return cache_missed(w->shared.cache, &miss);
 }
 
+/* Is it one without being asked for: as what it takes the place of, or as the
+ * peer that it is copied from goes on having it? */
+static bool fill_store_is_known_copy(const struct fill *f)
+{
+	const struct placer *placer = f->worker->shared.placer;
+
+	return (f->stale && f->stale->copy) ||
+	       (f->copy && f->copy->stays && placer &&
+		placer_has_tiers(placer));
+}
+
 /* Does this node keep it, or is a peer's copy enough? */
 static bool fill_store_is_placed_here(struct fill *f)
 {
 	struct placer *placer = f->worker->shared.placer;
 	struct placement_case facts = {.remote = f->source == SOURCE_PEER};
 
-	f->hot_copy = f->stale && f->stale->copy;
+	f->hot_copy = fill_store_is_known_copy(f);
 	if (!placer || f->stale || f->node.purpose == NODE_FOR_COPY)
 		return true;
 	facts.asked_at_peers = fill_store_asked_at_peers(f);

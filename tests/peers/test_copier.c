@@ -30,7 +30,7 @@ static struct {
 	const char *list; /* what the server says instead of offers; or null */
 	bool holds; /* copies are not done yet */
 	struct peer_copy *held[COPIES_MAX];
-	unsigned nheld, most_held, ncopied;
+	unsigned nheld, most_held, ncopied, nstay;
 	char copied[COPIES_MAX][64];
 	unsigned lists, over;
 	char url[64];
@@ -74,6 +74,7 @@ static void on_copy(void *arg, struct peer_copy *copy)
 {
 	(void)arg;
 	assert_true(at.ncopied + at.nheld < COPIES_MAX);
+	at.nstay += copy->stays;
 	if (!at.holds) {
 		carry(copy);
 		return;
@@ -206,6 +207,7 @@ static void test_handed_over(void **state)
 	turn_until_idle();
 	assert_int_equal(at.ncopied, OFFERS_PIECE + 5);
 	assert_string_equal(at.copied[0], "http://h/20"); /* the hottest */
+	assert_int_equal(at.nstay, 0); /* where they were */
 	turn_until_over();
 	copier_count(at.copier, &counters);
 	assert_int_equal(counters.lists, 2);
@@ -255,9 +257,10 @@ static void test_bounds(void **state)
 	assert_in_range(at.ncopied, 6, 6 + COPIER_AT_ONCE - 1);
 	assert_int_equal(at.lists, 1);
 	begin("/scd/v1/hottest/2500", 1 << 20, false);
-	at.ncopied = 0;
+	at.ncopied = at.nstay = 0;
 	turn_until_idle();
 	assert_int_equal(at.ncopied, 2);
+	assert_int_equal(at.nstay, 2);
 }
 
 /* What a peer says instead of a list. */

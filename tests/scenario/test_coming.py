@@ -186,7 +186,7 @@ def test_ready_when_digests_are_in(make_cluster, origin, serve):
 
 def test_one_that_starts_warms_itself(make_cluster, origin):
     """With what is hot at its peers, and no more than it was told."""
-    c = start(make_cluster, origin, placement="single")
+    c = start(make_cluster, origin, placement="auto")
     first, second, late = c.nodes
     late.process.end()
     fill(first, origin, 20, name="a")
@@ -199,7 +199,9 @@ def test_one_that_starts_warms_itself(make_cluster, origin):
     late.start()
     until(lambda: late.status()["copies"]["copied"] >= 4, what="four copies")
     time.sleep(.2)
-    assert late.status()["copies"]["copied_bytes"] <= 10000
+    status = late.status()
+    assert status["copies"]["copied_bytes"] <= 10000
+    assert status["store"]["hot_objects"] == status["copies"]["copied"]
     for i in (3, 5):
         assert late.get(f"/a{i}").source == "hit"
         assert late.get(f"/b{i}").source == "hit"
