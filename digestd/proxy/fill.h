@@ -107,6 +107,8 @@ struct fill {
 	enum admission_decision worth;
 	bool judged;             /* it could be kept, and should be there: */
 	enum admission_decision place;
+	bool placed;             /* it was asked whether it belongs here: */
+	bool placed_here;
 	bool hot_copy;           /* only as one, of what a peer has */
 	struct cached *head;     /* what is to be stored, but for its body */
 	struct cached *stored;   /* once it is whole and stored */
@@ -430,8 +432,10 @@ void fill_cut_skip(struct fill *f, size_t len);
 void fill_take_freshness(struct fill *f);
 
 /* Whether a large object may be stored in slices, by the header of f->response
- * as that of a 200; then f->place is where, and f->freshness its own. */
+ * as that of a 200, whose freshness f->freshness becomes; and whether it is, in
+ * f->place, which counts as a miss: ask this last. */
 bool fill_may_cut(struct fill *f);
+bool fill_places_cut(struct fill *f);
 
 /* What the admission policy says of the key, which is a use of it, once. */
 enum admission_decision fill_worth(struct fill *f, uint64_t weight);

@@ -253,7 +253,7 @@ bool fill_cut_begins(struct fill *f, int64_t body_len)
 	    !slices_begin(&answer, f->q->settings->slice_bytes, &len, &part))
 		return false;
 	f->status = 200; /* it is stored as that, and judged as it */
-	if (fill_may_cut(f) && fill_cut_is_good(f) &&
+	if (fill_may_cut(f) && fill_cut_is_good(f) && fill_places_cut(f) &&
 	    fill_cut_begin(f, len, &part))
 		return true;
 	f->status = answer.status;

@@ -111,8 +111,8 @@ static bool fill_store_is_known_copy(const struct fill *f)
 		placer_has_tiers(placer));
 }
 
-/* Does this node keep it, or is a peer's copy enough? */
-static bool fill_store_is_placed_here(struct fill *f)
+/* Does this node keep it, or is a peer's copy enough? Makes f->hot_copy. */
+static bool fill_store_place_here(struct fill *f)
 {
 	struct placer *placer = f->worker->shared.placer;
 	struct placement_case facts = {.remote = f->source == SOURCE_PEER};
@@ -123,6 +123,15 @@ static bool fill_store_is_placed_here(struct fill *f)
 	facts.asked_at_peers = fill_store_asked_at_peers(f);
 	facts.hot = f->hot_copy = fill_store_is_hot(f);
 	return placer_keeps(placer, &f->q->key, &facts);
+}
+
+/* The same, once an answer: each time would count as a request. */
+static bool fill_store_is_placed_here(struct fill *f)
+{
+	if (!f->placed)
+		f->placed_here = fill_store_place_here(f);
+	f->placed = true;
+	return f->placed_here;
 }
 
 /* Makes *kept the fields of a confirmed response that are stored: those that
@@ -308,7 +317,7 @@ int fill_take_response(struct fill *f, unsigned status,
 	question_read_response(f->q, status, &f->response, &facts);
 	freshness_init(&f->freshness, &facts, &times);
 	fill_store_cap_freshness(f);
-	f->judged = false;
+	f->judged = f->placed = false;
 	may_store = fill_store_may_store(f, &facts) && !f->unheard;
 	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
 	return fill_withhold(f, &facts, may_store || f->source == SOURCE_PEER)
@@ -340,8 +349,15 @@ bool fill_may_cut(struct fill *f)
 	freshness_init(&f->freshness, &facts, &times);
 	fill_store_cap_freshness(f);
 	response.facts = &facts;
-	if (!node_keep_may(&response) || !fill_right_variant(f) ||
-	    fill_withhold(f, &facts, true))
+	return node_keep_may(&response) && fill_right_variant(f) &&
+	       !fill_withhold(f, &facts, true);
+}
+
+bool fill_places_cut(struct fill *f)
+{
+	/* a run would push itself out of the little room of probation */
+	f->place = fill_worth(f, f->q->settings->slice_bytes);
+	if (f->place != ADMISSION_DISK)
 		return false;
 	/* a peer's slices pass through the store, where its copy of an object
 	 * that is whole would be enough */
@@ -350,9 +366,7 @@ bool fill_may_cut(struct fill *f)
 			return false;
 		f->hot_copy = placer_has_tiers(f->worker->shared.placer);
 	}
-	/* a run would push itself out of the little room of probation */
-	f->place = fill_worth(f, f->q->settings->slice_bytes);
-	return f->place == ADMISSION_DISK;
+	return true;
 }
 
 bool fill_land(struct fill *f, struct cached *c)

@@ -84,11 +84,14 @@ def test_single_is_one_copy(placed, origin):
 
 
 def test_single_seen_remembers_by_itself(placed, origin):
-    c = placed("single-seen")
+    c = placed("single-seen", slice_size="64k")
     origin.set("/a", fields=PAGES, body=b"a")
     assert ask(c, "/a", 0, 1, 0, 1, 1) == ["origin", "origin", "origin",
                                            "peer", "peer"]
     assert holders(c) == [1, 0, 0]
+    sliced = {**PAGES, "ETag": '"1"', "Accept-Ranges": "bytes"}
+    origin.set("/large", fields=sliced, body=b"l" * 150_000)
+    assert ask(c, "/large", 2, 2, 2) == ["origin", "origin", "hit"]
 
 
 def test_stale_copies_are_renewed_where_they_are(placed, origin):
