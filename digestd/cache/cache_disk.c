@@ -293,6 +293,9 @@ static void cache_disk_was_found(struct cache *cache, struct disk_entry *e,
 {
 	struct cached *c = read->found;
 
+	c->copy = e->copy;
+	c->doubted = e->early &&
+		     __atomic_load_n(&cache->doubted, __ATOMIC_ACQUIRE);
 	e->checked = true;
 	if (!cached_file(c) && !e->memory &&
 	    !cache_insert(cache, &read->key, c))
@@ -310,10 +313,6 @@ static void cache_disk_was_read(void *arg, struct disk_read *read)
 	e = cache_disk_find_id(cache, &read->key, read->id);
 	if (read->found) /* purged meanwhile, it is nowhere */
 		read->found->place = e ? ADMISSION_DISK : ADMISSION_NO;
-	if (e && read->found)
-		read->found->doubted =
-			e->early &&
-			__atomic_load_n(&cache->doubted, __ATOMIC_ACQUIRE);
 	if (e && read->found)
 		cache_disk_was_found(cache, e, read);
 	else if (e && read->error)

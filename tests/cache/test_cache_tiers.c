@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digestd/disk/disk.h"
 #include "digestd/mesh/peerset.h"
+#include "digestd/os/loop.h"
 #include "digestd/store/eviction_tiers.h"
 #include "tests/cache/small_cache.h"
 #include "tests/disk/disk_folder.h"
@@ -170,6 +172,54 @@ static void the_last_copy_becomes_sole(void **state)
 	peerset_unref(all);
 }
 
+static void count_call(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* What is on disk, and not in memory. */
+static struct cached *read_from_disk(struct cache *cache, const char *uri)
+{
+	const struct scd_key key = small_cache_key(uri);
+	int calls = 0;
+	struct disk_sync sync = {.call = {.run = count_call, .arg = &calls}};
+	struct disk_read read = {.call = sync.call};
+
+	assert_int_equal(loop_new(&sync.loop), 0);
+	read.loop = sync.loop;
+	assert_true(cache_sync(cache, &sync));
+	cache_sync_wait(cache, &sync);
+	while (!calls)
+		assert_int_equal(loop_turn(sync.loop, -1), 0);
+	cache_limit(cache, 1, 1 << 20, 1);
+	assert_true(cache_read(cache, &key, &fields_none, &read));
+	while (calls < 2)
+		assert_int_equal(loop_turn(sync.loop, -1), 0);
+	loop_free(&sync.loop);
+	return read.found;
+}
+
+/* Or what renews it would be none. */
+static void what_is_read_is_still_a_copy(void **state)
+{
+	static const char *const uris[] = {"http://www.example.com/s/0",
+					   "http://www.example.com/h/0"};
+	struct cache *cache = new_cache(2, true);
+
+	(void)state;
+	put(cache, 's', 0);
+	put(cache, 'h', 0);
+	for (int hot = 0; hot < 2; hot++) {
+		struct cached *c = read_from_disk(cache, uris[hot]);
+
+		assert_non_null(c);
+		assert_int_equal(c->copy, hot);
+		cached_unref(&c);
+	}
+	cache_free(&cache);
+	disk_folder_empty();
+}
+
 static void misses_are_heard_of(void **state)
 {
 	const struct tiers_miss miss = {
@@ -195,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hot_copies_have_their_share),
 		cmocka_unit_test(the_last_copy_becomes_sole),
+		cmocka_unit_test(what_is_read_is_still_a_copy),
 		cmocka_unit_test(misses_are_heard_of),
 	};
 
