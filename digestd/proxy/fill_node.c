@@ -119,8 +119,9 @@ static void fill_do_confirm(struct fill_work *d)
 		return;
 	}
 	fill_keep_refreshed(f, c);
-	worker_add(f->peer ? &f->worker->counters.revalidated_by_peers :
-			     &f->worker->counters.revalidated,
+	worker_add(f->source == SOURCE_PEER ?
+			   &f->worker->counters.revalidated_by_peers :
+			   &f->worker->counters.revalidated,
 		   1);
 	if (f->node.client) {
 		cache_use(f->worker->shared.cache, &f->q->key, c,

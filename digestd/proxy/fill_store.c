@@ -285,11 +285,12 @@ static struct exchange_times fill_store_times(const struct fill *f)
 					worker_wall_s(f->worker) - now_s };
 }
 
-/* However long a peer says that its copy is fresh: then the origin is asked
- * about it. */
-static void fill_store_cap_freshness(struct fill *f)
+/* However long a peer says that its copy is fresh, or one that it confirms:
+ * then it is stale. */
+static void fill_store_cap_freshness(const struct fill *f,
+				     struct freshness *freshness)
 {
-	struct freshness_spans spans = freshness_spans(&f->freshness);
+	struct freshness_spans spans = freshness_spans(freshness);
 	int64_t until_s = worker_now_s(f->worker) +
 			  f->q->settings->peer_freshness_s;
 
@@ -297,7 +298,7 @@ static void fill_store_cap_freshness(struct fill *f)
 	    spans.born_s + spans.lifetime_s <= until_s)
 		return;
 	spans.lifetime_s = until_s - spans.born_s;
-	freshness_set(&f->freshness, &spans);
+	freshness_set(freshness, &spans);
 }
 
 int fill_take_response(struct fill *f, unsigned status,
@@ -316,7 +317,7 @@ int fill_take_response(struct fill *f, unsigned status,
 	f->node.strong_tag = fill_store_has_strong_tag(f);
 	question_read_response(f->q, status, &f->response, &facts);
 	freshness_init(&f->freshness, &facts, &times);
-	fill_store_cap_freshness(f);
+	fill_store_cap_freshness(f, &f->freshness);
 	f->judged = f->placed = false;
 	may_store = fill_store_may_store(f, &facts) && !f->unheard;
 	f->node.keep = may_store ? NODE_KEEP_MAYBE : NODE_KEEP_NO;
@@ -347,7 +348,7 @@ bool fill_may_cut(struct fill *f)
 
 	question_read_response(f->q, 200, &f->response, &facts);
 	freshness_init(&f->freshness, &facts, &times);
-	fill_store_cap_freshness(f);
+	fill_store_cap_freshness(f, &f->freshness);
 	response.facts = &facts;
 	return node_keep_may(&response) && fill_right_variant(f) &&
 	       !fill_withhold(f, &facts, true);
@@ -448,6 +449,7 @@ static struct cached *fill_store_make_refreshed(const struct fill *f,
 		return NULL;
 	question_read_response(f->q, old->status, fields, &facts);
 	freshness_init(&freshness, &facts, &times);
+	fill_store_cap_freshness(f, &freshness);
 	c = cached_new(&head);
 	fields_free(&selecting);
 	if (c)

@@ -166,6 +166,9 @@ def test_peers_may_not_claim_to_be_fresh_for_ever(make_cluster, origin):
     answer = first.get("/a")  # is renewed, as what is stale
     assert answer.body == GOOD and answer.source != "hit"
     assert first.get("/a").source == "hit"
+    assert first.counters()["revalidated_by_peers"] == 1
+    time.sleep(2.1)
+    assert first.get("/a").source != "hit"  # nor may what confirms it
 
 
 @pytest.mark.parametrize("disk", [False, True])
