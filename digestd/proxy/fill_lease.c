@@ -46,7 +46,7 @@ static bool fill_lease_is_renewable(const struct fill *f)
 
 	if (!f->stale)
 		return fill_lease_is_for_all(f);
-	return !f->validates && !f->stale->doubted &&
+	return !f->validates &&
 	       (f->client || f->node.purpose == NODE_FOR_RENEWAL) &&
 	       cache_has_heard_all(f->worker->shared.cache) &&
 	       node_ask_may_renew_at_peers(&ask, &f->stale->freshness);

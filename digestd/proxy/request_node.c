@@ -90,7 +90,8 @@ static void request_node_ask(struct request *r)
 	}
 	request_upload_reserve(r);
 	f->client = r;
-	f->past_peers = f->validates = !r->serves;
+	f->validates = !r->serves || (r->stale && r->stale->doubted);
+	f->past_peers = f->validates;
 	f->stale = r->stale;
 	f->stale_since = r->since;
 	r->stale = NULL;

@@ -107,6 +107,9 @@ def test_a_warm_disk(make_cluster, origin, tmp_path):
     a.start()
     b.start()
     until(lambda: b.status()["purges"]["replayed"], what="heard")
+    origin.set("/a", status=503, body=b"failed")
+    assert b.get("/a").body == b"failed"  # it may have been purged
+    set_version(origin, 2)
     assert versions(b) == [b"2"]
     assert b.get("/same").source == "origin"
     assert [b.get(p).source for p in ("/a", "/same")] == ["hit"] * 2
