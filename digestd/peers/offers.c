@@ -253,6 +253,7 @@ static bool offers_are_over(struct offers *o)
 static void offers_look(void *arg)
 {
 	struct offers *o = arg;
+	struct offers_counters counted;
 
 	if (!offers_are_over(o)) {
 		loop_timer_set(o->loop, &o->timer,
@@ -260,10 +261,11 @@ static void offers_look(void *arg)
 			       offers_look, o);
 		return;
 	}
-	if (o->counters.offered)
+	offers_count(o, &counted);
+	if (counted.offered)
 		log_write(LOG_INFO, "handover", "%" PRIu64 " of %" PRIu64
 		  " objects that only this node holds were taken over",
-		  o->counters.fetched, o->counters.offered);
+		  counted.fetched, counted.offered);
 	o->on_over(o->arg);
 }
 
