@@ -117,8 +117,7 @@ int part_settings_of_workers(const struct config *c,
 		out->told_forward = out->told;
 	part_settings_hash_secret(c, out->hash_secret);
 	out->tokens = part_settings_tokens(c);
-	/* who has it is known by its owner only, until digests are in */
-	out->leases = c->leases || part_settings_has_tiers(c);
+	out->leases = part_settings_has_leases(c);
 	return part_settings_copy_origins(c, out);
 }
 
@@ -311,6 +310,12 @@ bool part_settings_has_tiers(const struct config *c)
 	return placement_has_tiers(part_settings_of_placement(c).placement);
 }
 
+bool part_settings_has_leases(const struct config *c)
+{
+	/* who has it is known by its owner only, until digests are in */
+	return c->leases || part_settings_has_tiers(c);
+}
+
 struct sharing_settings part_settings_of_sharing(const struct config *c)
 {
 	uint64_t window = part_settings_of_placement(c).window;
@@ -396,7 +401,7 @@ struct peer_follower_settings part_settings_of_following(const struct config *c)
 						   PEER_CONNECT_MS,
 		.tls = c->tls_peer_client,
 		.subject = DIGEST_OF_HELD,
-		.leases = c->leases,
+		.leases = part_settings_has_leases(c),
 	};
 
 	scd_limits_init(&s.limits);

@@ -75,6 +75,9 @@ struct placer_settings part_settings_of_placement(const struct config *c);
 /* Whether the cache has tiers, as one placement wants. */
 bool part_settings_has_tiers(const struct config *c);
 
+/* Whether leases are on, which that placement has, too. */
+bool part_settings_has_leases(const struct config *c);
+
 /* The shared memory of what was seen; but for the instance. */
 struct sharing_settings part_settings_of_sharing(const struct config *c);
 

@@ -188,6 +188,7 @@ def test_auto_asks_the_owner_before_the_origin(make_cluster, origin):
     c.origin_url = origin.url
     c.start()
     c.wait_settled()
+    until(lambda: c.nodes[0].peer_status("n2")["leases"], what="n2 says so")
     pages = [f"/p{i}" for i in range(24)]
     for page in pages:
         origin.set(page, fields=PAGES, body=b"p")
