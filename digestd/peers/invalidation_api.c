@@ -338,6 +338,7 @@ void invalidation_api_on_request(struct heard_by *by, struct exchange *x,
 	const struct server_request *r = exchange_request(x);
 	bool renews = invalidation_api_is_at(x, RENEWAL_PATH);
 	bool post = !strcmp(r->method, "POST");
+	bool body = r->has_body; /* else its end is never told */
 	struct told_message *m = NULL;
 
 	exchange_set_data(x, NULL);
@@ -349,13 +350,14 @@ void invalidation_api_on_request(struct heard_by *by, struct exchange *x,
 		invalidation_api_get(by, x);
 		return;
 	}
-	if (post && takes)
+	if (post && takes && body)
 		m = invalidation_told_new(by, x);
 	if (m)
 		m->renews = renews;
 	exchange_set_data(x, m);
 	if (!m)
-		exchange_reply_error(x, !post ? 405 : takes ? 503 : 403, NULL);
+		exchange_reply_error(x, !post ? 405 : !takes ? 403 : !body ?
+				     400 : 503, NULL);
 }
 
 size_t invalidation_api_on_body(struct exchange *x, const void *data,

@@ -112,6 +112,7 @@ static bool has_applied(uint64_t source, uint64_t seq)
 static void begin(struct exchange *x, const char *method, bool takes)
 {
 	exchange_fake_make(x, loop, method, INVALIDATION_PATH);
+	x->request.has_body = !strcmp(method, "POST");
 	assert_true(invalidation_api_is_for(x));
 	invalidation_api_on_request(&by, x, takes);
 }
@@ -237,6 +238,11 @@ static void what_is_refused(void **state)
 	finish(&x);
 	assert_int_equal(x.status, 400);
 	exchange_fake_free(&x);
+	exchange_fake_make(&x, loop, "POST", INVALIDATION_PATH);
+	invalidation_api_on_request(&by, &x, true); /* nothing follows */
+	finish(&x);
+	assert_int_equal(x.status, 400);
+	exchange_fake_free(&x);
 	begin(&x, "POST", false);
 	finish(&x);
 	assert_int_equal(x.status, 403);
@@ -350,6 +356,7 @@ static void renew(struct exchange *x, uint64_t has)
 	len = invalidation_write_positions(log, by.secret, bytes);
 	invalidation_log_free(&log);
 	exchange_fake_make(x, loop, "POST", RENEWAL_PATH);
+	x->request.has_body = true;
 	assert_true(invalidation_api_is_for(x));
 	invalidation_api_on_request(&by, x, true);
 	invalidation_api_on_body(x, bytes, len);
