@@ -37,6 +37,7 @@ enum {
 	ACCESS_BUFFER_BYTES = 1 << 20, /* two lines */
 	ACCESS_COMPLAIN_MS = 10000,
 	ACCESS_WAIT_MS = 100,
+	ACCESS_LEAVE_WAITS = 10, /* for a pipe that is to be left */
 };
 
 /* In a ring; behind it its texts. */
@@ -88,6 +89,7 @@ struct access_log {
 	struct access_place now;
 	char *buffer;
 	size_t len, nlines; /* in it */
+	bool cut; /* the last line that was written is not whole */
 };
 
 /* Noting */
@@ -214,22 +216,66 @@ static void access_log_complain(struct access_log *log, int err)
 			  "%s%s", strerror(err), log_suppressed(dropped, room));
 }
 
-/* Waits for a pipe to be read, until the log is to end. Returns how much may be
- * written without waiting; 0: nothing. */
-static size_t access_log_room(const struct access_log *log, size_t len)
+static void access_place_close(struct access_place *place)
+{
+	if (place->fd >= 0 && place->fd != STDOUT_FILENO)
+		close(place->fd);
+	access_format_free(&place->format);
+	place->fd = -1;
+}
+
+static bool access_log_has_next(struct access_log *log)
+{
+	bool has;
+
+	pthread_mutex_lock(&log->lock);
+	has = log->has_next;
+	pthread_mutex_unlock(&log->lock);
+	return has;
+}
+
+/* Waits for a pipe to be read, until the log is to end or, for a while, to go
+ * on elsewhere. Returns how much may be written without waiting; 0: nothing. */
+static size_t access_log_room(struct access_log *log, size_t len)
 {
 	struct pollfd ready = { .fd = log->now.fd, .events = POLLOUT };
+	int waits = 0;
 
 	if (log->now.is_file)
 		return len;
 	while (poll(&ready, 1, ACCESS_WAIT_MS) < 1) {
 		if (atomic_load(&log->stops))
 			return 0;
+		if (access_log_has_next(log) && ++waits == ACCESS_LEAVE_WAITS)
+			return 0;
 	}
 	return len < PIPE_BUF ? len : PIPE_BUF;
 }
 
-/* A disk that is full costs the lines that it has no room for, and no more. */
+/* Goes on in another file, if there is one. */
+static void access_log_take_next(struct access_log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	if (log->has_next) {
+		access_place_close(&log->now);
+		log->now = log->next;
+		log->has_next = false;
+		log->cut = false;
+	}
+	pthread_mutex_unlock(&log->lock);
+}
+
+/* Empties the buffer, of which so many bytes have been written. What comes next
+ * begins on a line of its own, also after one that is there in part. */
+static void access_log_empty(struct access_log *log, size_t written)
+{
+	if (written)
+		log->cut = log->buffer[written - 1] != '\n';
+	log->len = log->nlines = 0;
+}
+
+/* A disk that is full costs the lines that it has no room for, and no more; so
+ * does a pipe that nobody reads, once there is another place to go on. */
 static void access_log_flush(struct access_log *log)
 {
 	size_t at = 0;
@@ -248,7 +294,9 @@ static void access_log_flush(struct access_log *log)
 	if (err)
 		access_log_complain(log, err);
 	atomic_fetch_add(err ? &log->failed : &log->written, log->nlines);
-	log->len = log->nlines = 0;
+	access_log_empty(log, at);
+	if (err == ETIMEDOUT)
+		access_log_take_next(log);
 }
 
 static void access_log_write_note(struct access_log *log,
@@ -273,6 +321,10 @@ static void access_log_write_note(struct access_log *log,
 		r.client = (struct field_part){ client, strlen(client) };
 	if (log->len > ACCESS_BUFFER_BYTES - ACCESS_LINE_MAX)
 		access_log_flush(log);
+	if (log->now.fd < 0)
+		return;
+	if (!log->len && log->cut)
+		log->buffer[log->len++] = '\n';
 	log->len += access_format_write(log->now.format, &r,
 					log->buffer + log->len,
 					ACCESS_LINE_MAX);
@@ -315,26 +367,6 @@ static bool access_log_drain_all(struct access_log *log)
 	if (log->nlines)
 		access_log_flush(log);
 	return some;
-}
-
-static void access_place_close(struct access_place *place)
-{
-	if (place->fd >= 0 && place->fd != STDOUT_FILENO)
-		close(place->fd);
-	access_format_free(&place->format);
-	place->fd = -1;
-}
-
-/* Goes on in another file, if there is one. */
-static void access_log_take_next(struct access_log *log)
-{
-	pthread_mutex_lock(&log->lock);
-	if (log->has_next) {
-		access_place_close(&log->now);
-		log->now = log->next;
-		log->has_next = false;
-	}
-	pthread_mutex_unlock(&log->lock);
 }
 
 static bool access_log_has_some(struct access_log *log)

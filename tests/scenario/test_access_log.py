@@ -2,9 +2,11 @@
 cannot hold a node up."""
 
 import csv
+import fcntl
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -184,6 +186,48 @@ def test_who_does_not_read_holds_nobody_up(make_cluster, origin, tmp_path):
     node.process.signal(signal.SIGTERM)
     assert node.process.wait() == 0
     os.close(reader)
+
+
+def test_from_a_pipe_that_nobody_reads_to_a_file(make_cluster, origin,
+                                                 tmp_path):
+    path, after = str(tmp_path / "pipe"), str(tmp_path / "access.log")
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    c = make_cluster(1, access_log=path, access_log_format="%{target}")
+    c.origin_url = origin.url
+    node = c.start().nodes[0]
+    for _ in range(5):
+        node.get("/" + "a" * 2000)
+    node.options["access_log"] = after
+    node.write()
+    node.process.signal(signal.SIGHUP)
+    until(lambda: after in opened(node) and path not in opened(node),
+          what="the pipe is left")
+    node.get("/b")
+
+    def last():
+        with open(after, encoding="ascii") as f:
+            return f.read().splitlines()[-1:] == ["/b"]
+    until(last, what="a line in the file")
+    os.close(reader)
+
+
+def test_a_full_disk(logging):
+    """Costs the lines for which it has no room, and spoils no other."""
+    node, lines = logging("%{target}")
+    pid = node.process.popen.pid
+    resource.prlimit(pid, resource.RLIMIT_FSIZE,
+                     (25, resource.RLIM_INFINITY))
+    for i in range(3):
+        node.get(f"/{i}" + "a" * 18)
+        until(lambda i=i: node.status()["access_log"]
+              == {"written": min(i + 1, 1), "dropped": 0, "failed": i},
+              what="counted")
+    resource.prlimit(pid, resource.RLIMIT_FSIZE,
+                     (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    node.get("/b")
+    assert lines(3) == ["/0" + "a" * 18, "/1aa", "/b"]
 
 
 def test_a_pipe_without_a_reader(make_cluster, tmp_path):
