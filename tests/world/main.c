@@ -136,17 +136,23 @@ static unsigned world_permille(unsigned often, unsigned most)
 	return world_skewed(CHOICE_SWARM, 1, most);
 }
 
+/* A body comes in so many pieces and not many more. */
+static uint32_t world_least_piece(uint32_t body_bytes)
+{
+	enum { PIECES = 50, PIECE_MIN_BYTES = 16 };
+
+	return PIECE_MIN_BYTES + body_bytes / PIECES;
+}
+
 static void world_choose_weather(bool faults, uint32_t body_bytes)
 {
-	/* a body comes in so many pieces and not many more */
-	enum { PIECES = 50, PIECE_MIN_BYTES = 16 };
 	struct wire_weather *w = &wire_weather;
 
 	*w = (struct wire_weather){ 0 };
 	w->latency_us = world_skewed(CHOICE_SWARM, 50, 60000);
 	w->piece_us = world_skewed(CHOICE_SWARM, 1, 20000);
-	w->piece_bytes = world_skewed(CHOICE_SWARM, PIECE_MIN_BYTES +
-				      body_bytes / PIECES, 262144);
+	w->piece_bytes = world_skewed(CHOICE_SWARM,
+				      world_least_piece(body_bytes), 262144);
 	w->window = world_skewed(CHOICE_SWARM, 1024, 262144);
 	if (!faults)
 		return;
@@ -423,11 +429,13 @@ static void world_choose_bad(void)
 		"filter_min = 128\nexpected_objects = 20\n",
 	};
 	struct clients_plan *c = &world.clients;
+	uint32_t least_piece;
 
 	world.origin.resources = c->resources =
 		world_skewed(CHOICE_SWARM, 200, 2000);
 	world.origin.large = 100;
 	world.origin.body_bytes = world_skewed(CHOICE_SWARM, 70000, 200000);
+	least_piece = world_least_piece(world.origin.body_bytes);
 	world.origin.tags = true;
 	world.origin.lifetime_s = 1000;
 	world.origin.failing = 0;
@@ -443,6 +451,8 @@ static void world_choose_bad(void)
 	c->changes = c->purges = c->kills = c->posts = 0;
 	c->gap_us = world_skewed(CHOICE_SWARM, 1000, 10000);
 	wire_weather.latency_us = world_skewed(CHOICE_SWARM, 50, 5000);
+	if (wire_weather.piece_bytes < least_piece)
+		wire_weather.piece_bytes = least_piece;
 	wire_weather.faults = (struct wire_faults){ 0 };
 	world.restarts = world.partings = world.jumps = world.reloads = 0;
 	world.keys = 0;

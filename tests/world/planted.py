@@ -50,7 +50,8 @@ FAULTS = {
         "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
     "peers-are-not-told": (
         "digestd/peers/purge.c",
-        "return p->purger->teller && teller_tells(p->purger->teller);",
+        "return !p->local && p->purger->teller &&\n"
+        "	       teller_tells(p->purger->teller);",
         "return false;"),
     "peer-confirms-what-was-purged": (
         "digestd/node/node_answer.c",
