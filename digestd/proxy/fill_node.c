@@ -455,8 +455,9 @@ static enum node_head fill_read_peer(struct fill *f, unsigned status,
 	f->verdict = fill_judge_slices(f, head);
 	fill_distance_answered(f);
 	f->stale_at_peer |= f->verdict == OUTCOME_STALE;
-	if (f->node.purpose == NODE_FOR_SLICES || f->beaten)
+	if (f->node.purpose == NODE_FOR_SLICES)
 		return NODE_HEAD_UNUSABLE;
+	/* of one that is beaten, too: a header alone is no hit */
 	return f->verdict == OUTCOME_HIT ? NODE_HEAD_USABLE
 					 : NODE_HEAD_UNUSABLE;
 }
