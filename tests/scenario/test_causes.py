@@ -42,7 +42,7 @@ def test_each_has_its_own(make_cluster, serve):
         (f"http://127.0.0.1:{serve(break_off).port}", "cut_off",
          "its answer broke off"),
         (f"http://127.0.0.1:{serve(wait).port}", "answer_timeout",
-         "no answer in time"),
+         "no answer within origin_timeout"),
         (f"https://127.0.0.1:{plain}", "no_tls|unreachable", ""),
     )
     c = make_cluster(1, origin_timeout="300ms")
