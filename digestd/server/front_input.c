@@ -515,5 +515,6 @@ bool front_input_run(struct front_conn *c)
 	used = front_input_read(c, s->buffer, len);
 	if (had || used < len)
 		front_input_keep(c, s->buffer + used, len - used);
-	return used || len > had;
+	/* what was kept was too little, and more may have come long ago */
+	return used || len > had || (c->incomplete && c->readable);
 }
