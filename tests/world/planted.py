@@ -48,28 +48,9 @@ FAULTS = {
     "purge-acknowledged-early": (
         "digestd/peers/purge.c",
         "if (!cache_sync(p->purger->cache, &p->sync))", "if (1)"),
-    "peers-are-not-told": (
-        "digestd/peers/purge.c",
-        "return !p->local && p->purger->teller &&\n"
-        "	       teller_tells(p->purger->teller);",
-        "return false;"),
-    "peer-confirms-what-was-purged": (
-        "digestd/node/node_answer.c",
-        "if (a->invalidated || !a->right_variant || node_answer_goes_back(a))",
-        "if (!a->right_variant || node_answer_goes_back(a))"),
-    "peer-confirms-what-is-stale": (
-        "digestd/node/node_answer.c",
-        """		return OUTCOME_STALE;
-	return freshness_reuse(a->freshness, a->cc, a->now_s) == REUSE_FRESH ?
-		       OUTCOME_HIT : OUTCOME_STALE;
-}
-
-enum peer_outcome node_answer_of_peer(""",
-        """		return OUTCOME_STALE;
-	return OUTCOME_HIT;
-}
-
-enum peer_outcome node_answer_of_peer("""),
+    "purge-acknowledged-untold": (
+        "digestd/peers/teller.c",
+        "p->told >= w->seq && teller_is_sure(p, now_ms)", "1"),
     "peer-does-not-look-at-needs": (
         "digestd/proxy/request_purge.c",
         "!cache_has_applied(cache, &position))", "0)"),
