@@ -161,28 +161,6 @@ static void conversations(void **state)
 	}
 }
 
-/* The beginning of a request comes with the one before it, and its end while
- * that is being answered. */
-static void a_request_in_two_packets(void **state)
-{
-	static const char *const parts[] = {
-		"chunked", "\r\n0\r\n\r\nHTTP/1.1 200", "\r\n\r\nlate", NULL,
-	};
-
-	(void)state;
-	for (useconds_t us = 1000; us <= 8000; us *= 2) {
-		int fd = dial();
-		char *reply;
-
-		say(fd, "GET /chunks" KEEP "GET /la");
-		usleep(us);
-		say(fd, "te" CLOSE);
-		reply = hear(fd, NULL);
-		assert_order(reply, parts);
-		free(reply);
-	}
-}
-
 /* More than go out at once, of all kinds, in their order. */
 static void many_requests_in_one_packet(void **state)
 {
@@ -789,7 +767,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(conversations, set_up_patient,
 						tear_down_patient),
-		CASE(a_request_in_two_packets),
 		CASE(many_requests_in_one_packet),
 		CASE(bodies_are_asked_for),
 		CASE(uploads_go_on_beside_replies),

@@ -134,6 +134,23 @@ static void uploads_are_held_back(void **state)
 	free(reply);
 }
 
+/* The end of a request comes while the one before it is being answered. */
+static void a_request_in_two_packets(void **state)
+{
+	(void)state;
+	for (useconds_t us = 1000; us <= 8000; us *= 2) {
+		int fd = dial();
+		char *reply;
+
+		say(fd, "GET /chunks" KEEP "GET /la");
+		usleep(us);
+		say(fd, "te" CLOSE);
+		reply = hear(fd, NULL);
+		assert_non_null(strstr(reply, "\r\n\r\nlate"));
+		free(reply);
+	}
+}
+
 static void chunked_uploads(void **state)
 {
 	char *reply = ask("POST /upload HTTP/1.1\r\nHost: h\r\n"
@@ -361,6 +378,7 @@ int main(void)
 		ENGINES(an_empty_cookie_ends, served_tear_down),
 		ENGINES(big_bodies_are_whole, served_tear_down),
 		ENGINES(uploads_are_held_back, served_tear_down),
+		ENGINES(a_request_in_two_packets, served_tear_down),
 		ENGINES(chunked_uploads, served_tear_down),
 		ENGINES(leaving_is_noticed, served_tear_down),
 		ENGINES(slow_headers_are_cut_off, served_tear_down),
