@@ -2,13 +2,15 @@
  * libscd: Summary Cache digests, for C11 and C++11. A cache keeps a filter of
  * the keys that it holds (counting.h), publishes it as a digest (digest.h) and
  * then as deltas (delta.h), and asks the digests of its peers, one by one
- * (bloom.h) or all at once (index.h), before it goes to an origin. tune.h finds
- * the sizes. This header brings in all the others; each may be included alone.
+ * (bloom.h) or all at once (index.h), before it goes to an origin. Lists of
+ * fingerprints (list.h) are another form of the same, and have a table for all
+ * at once (table.h). tune.h finds the sizes. This header brings in all the
+ * others; each may be included alone.
  *
  * Threads. The library does no I/O, reads no clock, starts no thread and keeps
  * no global state. Any function may be called from any thread. Two threads must
- * not use an object at a time if one of them changes it; index.h and
- * admission.h say what they allow beyond that.
+ * not use an object at a time if one of them changes it; index.h, table.h
+ * and admission.h say what they allow beyond that.
  *
  * Errors. A function that can fail returns int: 0, or a negative code
  * (error.h). Unless its comment says otherwise, it then leaves everything that
@@ -36,6 +38,7 @@
 #include "key.h"
 #include "list.h"
 #include "squid.h"
+#include "table.h"
 #include "tune.h"
 #include "uri.h"
 #include "version.h"

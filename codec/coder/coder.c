@@ -143,7 +143,7 @@ static bool coder_is_plausible(const struct scd__shape *shape, size_t len)
 }
 
 /*
- * Is there nothing to gain: 0.5 % at most? Between 0.4585 and 0.5415 ones a
+ * Is there nothing to gain: 0.05 % at most? Between 0.4868 and 0.5132 ones a
  * bit; a small array is tried all the same, as it costs nothing.
  */
 static bool coder_is_incompressible(const struct scd__shape *shape)
@@ -152,7 +152,7 @@ static bool coder_is_incompressible(const struct scd__shape *shape)
 	const uint64_t off = shape->nones > half ? shape->nones - half
 						 : half - shape->nones;
 
-	return shape->nbits > 32768 && off < shape->nbits / 2048 * 85;
+	return shape->nbits > 32768 && off < shape->nbits / 2048 * 27;
 }
 
 int scd__coder_encode(const struct scd__shape *shape, const uint8_t *bits,

@@ -9,7 +9,7 @@
 #include "codec/digest.h"
 
 /* A full digest that would lose less than this share by coding is stored. */
-static const double worth_coding = .005;
+static const double worth_coding = .0005;
 
 static double predict_entropy(double p)
 {

@@ -136,16 +136,19 @@ static uint32_t list_guess(const struct scd_list *list,
 	return (uint32_t)((uint64_t)b->n * rest >> scd__list_rest_bits(list));
 }
 
-/* Fetch what a change of an entry is going to look at. */
-static void list_prefetch(const struct scd_list *list, uint64_t entry)
+/*
+ * What a change of an entry is going to look at first, to be fetched before. A
+ * function that did that itself would have no effect that compilers know of,
+ * and they leave out calls of such.
+ */
+static const uint32_t *list_near(const struct scd_list *list, uint64_t entry)
 {
 	const struct scd__list_bucket *b =
 		&list->buckets[scd__list_bucket_of(list, entry)];
 
-	if (b->n)
-		__builtin_prefetch(
-			b->rest +
-			list_guess(list, b, scd__list_rest_of(list, entry)));
+	return b->n ? b->rest + list_guess(list, b,
+					    scd__list_rest_of(list, entry))
+		    : NULL;
 }
 
 /* The first place of low..high whose rest is not below rest; else high. */
@@ -258,7 +261,7 @@ int scd__list_ranks_of(const struct scd_list *list, const uint64_t *entries,
 		const uint32_t rest = scd__list_rest_of(list, entries[i]);
 
 		if (i + AHEAD < n)
-			list_prefetch(list, entries[i + AHEAD]);
+			__builtin_prefetch(list_near(list, entries[i + AHEAD]));
 		if (walk.bucket < bucket)
 			from = 0;
 		list_walk_to(list, &walk, bucket);
@@ -305,6 +308,74 @@ size_t scd_list_entries(const struct scd_list *list, uint64_t first, size_t n,
 		     i < b->n && done < n; i++)
 			out[done++] =
 				scd__list_entry(list, walk.bucket, b->rest[i]);
+	}
+	return done;
+}
+
+/* The first place of a bucket, from one on, whose rest is above rest. */
+static uint32_t list_place_above(const struct scd_list *list,
+				 const struct scd__list_bucket *b,
+				 uint32_t from, uint32_t rest)
+{
+	const uint64_t most =
+		(UINT64_C(1) << scd__list_rest_bits(list)) - 1;
+
+	return rest < most ? list_place(list, b, from, rest + 1) : b->n;
+}
+
+uint64_t scd__list_count(const struct scd_list *list, uint64_t first,
+			 uint64_t last, uint64_t most)
+{
+	const size_t end = scd__list_bucket_of(list, last);
+	struct scd__list_cursor at = scd__list_seek(list, first);
+	uint64_t n = 0;
+
+	for (; at.bucket <= end && n < most; at.bucket++, at.at = 0) {
+		const struct scd__list_bucket *b = &list->buckets[at.bucket];
+		const uint32_t to =
+			at.bucket < end
+				? b->n
+				: list_place_above(
+					  list, b, at.at,
+					  scd__list_rest_of(list, last));
+
+		n += to - at.at;
+	}
+	return n < most ? n : most;
+}
+
+struct scd__list_cursor scd__list_seek(const struct scd_list *list,
+				       uint64_t first)
+{
+	const size_t bucket = scd__list_bucket_of(list, first);
+
+	return (struct scd__list_cursor){
+		bucket, list_place(list, &list->buckets[bucket], 0,
+				   scd__list_rest_of(list, first))
+	};
+}
+
+size_t scd__list_read(const struct scd_list *list,
+		      struct scd__list_cursor *cursor, uint64_t last,
+		      uint64_t *out, size_t n)
+{
+	const size_t end = scd__list_bucket_of(list, last);
+	size_t done = 0;
+
+	for (; cursor->bucket <= end; cursor->bucket++, cursor->at = 0) {
+		const struct scd__list_bucket *b =
+			&list->buckets[cursor->bucket];
+
+		while (cursor->at < b->n) {
+			const uint64_t entry =
+				scd__list_entry(list, cursor->bucket,
+						b->rest[cursor->at]);
+
+			if (entry > last || done == n)
+				return done;
+			out[done++] = entry;
+			cursor->at++;
+		}
 	}
 	return done;
 }
@@ -408,9 +479,9 @@ static bool list_next_part(const struct scd_list *list,
 	if (i == c->nremoved && j == c->nadded)
 		return false;
 	if (i + AHEAD < c->nremoved)
-		list_prefetch(list, c->removed[i + AHEAD]);
+		__builtin_prefetch(list_near(list, c->removed[i + AHEAD]));
 	if (j + AHEAD < c->nadded)
-		list_prefetch(list, c->added[j + AHEAD]);
+		__builtin_prefetch(list_near(list, c->added[j + AHEAD]));
 	if (j == c->nadded || (i < c->nremoved && c->removed[i] < c->added[j]))
 		entry = c->removed[i];
 	else

@@ -104,6 +104,27 @@ static inline uint64_t scd__list_entry(const struct scd_list *list,
 int scd__list_ranks_of(const struct scd_list *list, const uint64_t *entries,
 		       size_t n, uint64_t *ranks);
 
+/* How many entries are from one number to another, of which `most` at most are
+ * counted. Takes no longer than a pass over the buckets between them. */
+uint64_t scd__list_count(const struct scd_list *list, uint64_t first,
+			 uint64_t last, uint64_t most);
+
+/* A place in a list, which no change has passed since it was made. */
+struct scd__list_cursor {
+	size_t bucket;
+	uint32_t at;
+};
+
+/* The first entry that is not below a number. */
+struct scd__list_cursor scd__list_seek(const struct scd_list *list,
+				       uint64_t first);
+
+/* Copy up to n entries that are not above a number, and go on behind them.
+ * Returns how many there were. */
+size_t scd__list_read(const struct scd_list *list,
+		      struct scd__list_cursor *cursor, uint64_t last,
+		      uint64_t *out, size_t n);
+
 /* The entries with some ascending ranks, below the list's entries. */
 void scd__list_entries_at(const struct scd_list *list, const uint64_t *ranks,
 			  size_t n, uint64_t *entries);

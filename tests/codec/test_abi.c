@@ -115,6 +115,7 @@ static void values_stay(void **state)
 	assert_int_equal(SCD_LOST_LITTLE, 9);
 	assert_int_equal(SCD_CANDIDATES, 12);
 	assert_int_equal(SCD_INDEX_MAX_COLUMNS, 4096);
+	assert_int_equal(SCD_TABLE_MAX_PEERS, 1023);
 	assert_int_equal(SCD_SQUID_HEADER_BYTES, 128);
 	assert_int_equal(SCD_ADMISSION_BLOCK_BYTES, 64);
 }

@@ -9,6 +9,7 @@
 
 #include "codec/kind/kind.h"
 #include "codec/scd.h"
+#include "codec/table.h"
 #include "tests/codec/alloc.h"
 #include "tests/codec/list_sample.h"
 #include "tests/codec/random.h"
@@ -35,6 +36,7 @@ struct fixture {
 	struct scd_list *list;
 	struct scd_list_change change;
 	struct blob list_full, list_delta, list_frame;
+	struct scd_table *table;
 	const struct scd__kind *kind;
 };
 
@@ -130,6 +132,7 @@ static void make_lists(struct fixture *f)
 				   &f->list_delta.bytes, &f->list_delta.len));
 	must(scd_list_frame_encode(f->list, &f->change, 2,
 				   &f->list_frame.bytes, &f->list_frame.len));
+	must(scd_table_new(&f->table, 1));
 }
 
 static void make(struct fixture *f, const struct scd__kind *kind)
@@ -161,6 +164,7 @@ static void release(struct fixture *f)
 	scd_bloom_free(&f->squid);
 	scd_counting_free(&f->counting);
 	scd_admission_free(&f->admission);
+	scd_table_free(&f->table);
 	scd_list_free(&f->list);
 	scd_list_change_free(&f->change);
 	scd__summary_free(&f->open);
@@ -492,6 +496,28 @@ static int list_frame_decode(struct fixture *f)
 	return error;
 }
 
+static int table_new(struct fixture *f)
+{
+	struct scd_table *table = NULL;
+	int error = scd_table_new(&table, 70);
+
+	(void)f;
+	out.object = table;
+	if (!error)
+		scd_table_free(&table);
+	return error;
+}
+
+static int table_reserve(struct fixture *f)
+{
+	return scd_table_reserve(f->table, 2000000);
+}
+
+static int table_set(struct fixture *f)
+{
+	return scd_table_set(f->table, 0, f->list);
+}
+
 /* The functions; lint reads their names here. */
 static const struct {
 	const char *name;
@@ -524,6 +550,9 @@ static const struct {
 	{"scd_list_new", list_new},
 	{"scd_squid_decode", squid_decode},
 	{"scd_squid_encode", squid_encode},
+	{"scd_table_new", table_new},
+	{"scd_table_reserve", table_reserve},
+	{"scd_table_set", table_set},
 	{"scd__summary_add", summary_add},
 	{"scd__summary_decode", summary_decode},
 	{"scd__summary_encode", summary_encode},

@@ -1,0 +1,533 @@
+/*
+ * Segments of peer tables: making them of lists, and adding and taking out
+ * what has one or many places in them.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/filter/list_state.h"
+#include "codec/filter/table_state.h"
+
+enum {
+	LINE_BYTES = sizeof(struct scd__table_line),
+	PART = 256, /* entries of a list that are read at a time */
+	MOST_POOLED = ((1 << SCD__TABLE_POOLS) - 1) << SCD__TABLE_POOL_LOG,
+};
+
+/* Memory */
+
+/* Zeros, aligned to lines. *memory is what is to be freed. */
+static void *table_segment_allocate(size_t bytes, void **memory)
+{
+	uintptr_t at;
+
+	if (bytes > SIZE_MAX - LINE_BYTES)
+		return NULL;
+	*memory = calloc(1, bytes + LINE_BYTES - 1);
+	if (!*memory)
+		return NULL;
+	at = (uintptr_t)*memory;
+	return (void *)((at + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
+}
+
+static void table_segment_release(struct scd_table *t,
+				  struct scd__table_retired *item)
+{
+	const size_t offset = offsetof(struct scd__table_segment, retired);
+
+	scd__table_segment_free(
+		t, (struct scd__table_segment *)(void *)((char *)item -
+							 offset));
+}
+
+void scd__table_segment_free(struct scd_table *t, struct scd__table_segment *s)
+{
+	for (unsigned i = 0; i < SCD__TABLE_POOLS; i++)
+		free(s->pool_memory[i]);
+	t->bytes -= s->bytes;
+	free(s->memory);
+}
+
+/* The logarithm of n (> 0), rounded down. */
+static unsigned table_segment_log(uint64_t n)
+{
+	return 63 - (unsigned)__builtin_clzll(n);
+}
+
+void scd__table_segment_note_widths(const struct scd_table *t,
+				    struct scd__table_segment *s)
+{
+	uint64_t narrow = 0;
+
+	for (unsigned w = SCD_LIST_MIN_WIDTH; w <= SCD_LIST_MAX_WIDTH; w++) {
+		const unsigned bits = scd__table_tag_bits(t, s, w);
+
+		if (t->nwidths[w] && bits < t->tag_bits)
+			narrow |= UINT64_C(1) << bits;
+	}
+	scd__table_store(&s->narrow, narrow);
+}
+
+static int table_segment_fill(struct scd_table *t,
+			      struct scd__table_segment *s)
+{
+	int error = SCD_OK;
+
+	for (unsigned i = 0; !error && i < t->npeers; i++) {
+		const struct scd_list *list = t->lists[i];
+		const struct scd__table_work work = {
+			.act = SCD__TABLE_RAISE,
+			.peer = i,
+			.width = list ? list->width : 0,
+			.list = list,
+		};
+
+		if (list)
+			error = scd__table_segment_work_list(t, s, &work, list);
+	}
+	return error;
+}
+
+int scd__table_segment_new(struct scd_table *t, unsigned depth, uint64_t prefix,
+			   uint64_t nbuckets, struct scd__table_segment **out)
+{
+	const size_t bytes = sizeof(struct scd__table_segment) +
+			     (size_t)nbuckets * LINE_BYTES;
+	struct scd__table_segment *s;
+	void *memory;
+	int error;
+
+	s = table_segment_allocate(bytes, &memory);
+	if (!s)
+		return SCD_ENOMEM;
+	s->memory = memory;
+	s->bytes = bytes;
+	s->nbuckets = nbuckets;
+	s->depth = depth;
+	s->prefix = prefix;
+	s->local_bits = table_segment_log(nbuckets) + t->tag_bits;
+	s->retired.release = table_segment_release;
+	s->pools[0] = scd__table_line(s, 0);
+	t->bytes += bytes;
+	scd__table_segment_note_widths(t, s);
+	error = table_segment_fill(t, s);
+	if (error) {
+		t->used -= s->used;
+		scd__table_segment_free(t, s);
+		return error;
+	}
+	s->nfirst = s->npooled;
+	*out = s;
+	return SCD_OK;
+}
+
+/* Places: what of a segment an entry has */
+
+/* The numbers `local` whose keys have a fingerprint: first..last. */
+struct table_range {
+	uint64_t first, last;
+};
+
+static uint64_t table_segment_low_bits(uint64_t x, unsigned bits)
+{
+	return x & ((UINT64_C(1) << bits) - 1);
+}
+
+static struct table_range
+table_segment_range(const struct scd__table_segment *s, unsigned width,
+		    uint64_t entry)
+{
+	const unsigned bits = width > s->depth ? width - s->depth : 0;
+	const uint64_t rest = table_segment_low_bits(entry, bits);
+	struct table_range r;
+
+	if (bits >= s->local_bits) {
+		r.first = rest >> (bits - s->local_bits);
+		r.last = r.first;
+		return r;
+	}
+	r.first = rest << (s->local_bits - bits);
+	r.last = r.first + (UINT64_C(1) << (s->local_bits - bits)) - 1;
+	return r;
+}
+
+/* And back: the fingerprints that keys with some numbers have. */
+static struct table_range
+table_segment_entries_of(const struct scd__table_segment *s, unsigned width,
+			 const struct table_range *locals)
+{
+	const unsigned have = s->depth + s->local_bits;
+	const uint64_t prefix = s->prefix << s->local_bits;
+	const struct table_range all = { prefix | locals->first,
+					 prefix | locals->last };
+
+	if (width <= have)
+		return (struct table_range){ all.first >> (have - width),
+					     all.last >> (have - width) };
+	return (struct table_range){
+		all.first << (width - have),
+		((all.last + 1) << (width - have)) - 1
+	};
+}
+
+/* The first number of a bucket. */
+static uint64_t table_segment_first_of(const struct scd__table_segment *s,
+				       uint64_t bucket)
+{
+	return ((bucket << s->local_bits) + s->nbuckets - 1) / s->nbuckets;
+}
+
+static uint16_t table_segment_value(const struct scd_table *t, uint64_t local,
+				    unsigned peer)
+{
+	return (uint16_t)(local << t->code_bits | (peer + 1));
+}
+
+/*
+ * How many entries of a list make one slot, of a bucket and with a tag;
+ * SCD__TABLE_TWINS stands for that many and more.
+ */
+static unsigned table_segment_entries_at(const struct scd_table *t,
+					 const struct scd__table_segment *s,
+					 const struct scd_list *list,
+					 uint64_t bucket, unsigned tag)
+{
+	const unsigned tag_bits = scd__table_tag_bits(t, s, list->width);
+	const uint64_t step = UINT64_C(1) << tag_bits;
+	const struct table_range all = {
+		table_segment_first_of(s, bucket),
+		table_segment_first_of(s, bucket + 1) - 1,
+	};
+	struct table_range r = table_segment_entries_of(s, list->width, &all);
+	uint64_t n = 0;
+
+	if (scd__table_tag_cut(t, tag, tag_bits) != tag)
+		return 0;
+	/* Of all numbers of the bucket one has the tag; of fingerprints that
+	 * are narrower, one or two have its bits. */
+	if (tag_bits == t->tag_bits) {
+		r.first = all.first + ((tag - all.first) & (step - 1));
+		if (r.first > all.last)
+			return 0;
+		r.last = r.first;
+		r = table_segment_entries_of(s, list->width, &r);
+		return (unsigned)scd__list_count(list, r.first, r.last,
+						 SCD__TABLE_TWINS);
+	}
+	r.first += ((tag >> (t->tag_bits - tag_bits)) - r.first) & (step - 1);
+	for (; r.first <= r.last && n < SCD__TABLE_TWINS; r.first += step)
+		n += scd__list_count(list, r.first, r.first, SCD__TABLE_TWINS);
+	return n < SCD__TABLE_TWINS ? (unsigned)n : SCD__TABLE_TWINS;
+}
+
+/* Buckets */
+
+/* A slot: a lane of a line; null: none. */
+struct table_place {
+	struct scd__table_line *line;
+	unsigned lane;
+};
+
+/* What a bucket has of a value. */
+struct table_found {
+	unsigned count;           /* SCD__TABLE_TWINS at most */
+	struct table_place one;   /* of them */
+	struct table_place empty; /* the first empty slot */
+	struct scd__table_line *last; /* line of the bucket */
+};
+
+static void table_segment_note(struct table_place *place,
+			       struct scd__table_line *line, uint32_t lanes)
+{
+	if (!lanes || place->line)
+		return;
+	place->line = line;
+	place->lane = (unsigned)__builtin_ctz(lanes);
+}
+
+static void table_segment_find(const struct scd_table *t,
+			       const struct scd__table_segment *s,
+			       uint64_t bucket, uint16_t value,
+			       struct table_found *found)
+{
+	struct scd__table_line *line = scd__table_line(s, bucket);
+
+	*found = (struct table_found){ 0 };
+	for (; line; line = scd__table_next(s, line)) {
+		const uint32_t equal =
+			t->engine->match(line, value, UINT16_MAX);
+
+		found->count += (unsigned)(equal != 0) +
+				(unsigned)((equal & (equal - 1)) != 0);
+		table_segment_note(&found->one, line, equal);
+		if (!found->empty.line)
+			table_segment_note(
+				&found->empty, line,
+				t->engine->match(line, 0, UINT16_MAX));
+		found->last = line;
+	}
+}
+
+static void table_segment_store(struct scd__table_line *line, unsigned lane,
+				unsigned value)
+{
+	uint64_t *word = &line->words[lane / 4];
+	const unsigned shift = lane % 4 * 16;
+	const uint64_t others = *word & ~(UINT64_C(0xffff) << shift);
+
+	scd__table_store(word, others | (uint64_t)value << shift);
+}
+
+/* The next pool. */
+static int table_segment_grow_pool(struct scd_table *t,
+				   struct scd__table_segment *s, unsigned i)
+{
+	const size_t bytes = (size_t)LINE_BYTES << (SCD__TABLE_POOL_LOG + i);
+	struct scd__table_line *lines =
+		table_segment_allocate(bytes, &s->pool_memory[i]);
+
+	if (!lines)
+		return SCD_ENOMEM;
+	__atomic_store_n(&s->pools[i], lines, __ATOMIC_RELEASE);
+	s->bytes += bytes;
+	t->bytes += bytes;
+	return SCD_OK;
+}
+
+/* Let a bucket go on in another line, which has a value. */
+static int table_segment_extend(struct scd_table *t,
+				struct scd__table_segment *s,
+				struct scd__table_line *last, uint16_t value)
+{
+	const unsigned number = (unsigned)s->npooled + 1;
+	const unsigned pool =
+		table_segment_log((s->npooled >> SCD__TABLE_POOL_LOG) + 1);
+	int error = SCD_OK;
+
+	if (number > MOST_POOLED)
+		return SCD_ELIMIT;
+	if (!s->pool_memory[pool])
+		error = table_segment_grow_pool(t, s, pool);
+	if (error)
+		return error;
+	s->npooled = number;
+	table_segment_store(scd__table_pooled(s, number), 0, value);
+	table_segment_store(last, SCD__TABLE_LINK, number);
+	return SCD_OK;
+}
+
+static int table_segment_put(struct scd_table *t, struct scd__table_segment *s,
+			     const struct table_found *found, uint16_t value)
+{
+	int error = SCD_OK;
+
+	if (found->empty.line)
+		table_segment_store(found->empty.line, found->empty.lane,
+				    value);
+	else
+		error = table_segment_extend(t, s, found->last, value);
+	if (error)
+		return error;
+	s->used++;
+	t->used++;
+	return SCD_OK;
+}
+
+static void table_segment_clear(struct scd_table *t,
+				struct scd__table_segment *s,
+				const struct table_place *place)
+{
+	table_segment_store(place->line, place->lane, 0);
+	s->used--;
+	t->used--;
+}
+
+/* Work */
+
+/* Work in a segment, and the last entry that it has done. */
+struct table_run {
+	struct scd_table *table;
+	struct scd__table_segment *segment;
+	const struct scd__table_work *work;
+	uint64_t local;
+	unsigned equal; /* entries with this number in a row */
+};
+
+/* A slot that is worked at. */
+struct table_spot {
+	uint64_t bucket;
+	uint64_t local;
+	bool alone; /* no other entry of this work has the number */
+	struct table_found found;
+};
+
+static unsigned table_segment_entries_left(const struct table_run *run,
+					   const struct table_spot *spot)
+{
+	const struct scd_table *t = run->table;
+	const struct scd_list *list = run->work->list;
+	const uint64_t tag =
+		table_segment_low_bits(spot->local, t->tag_bits);
+
+	return list ? table_segment_entries_at(t, run->segment, list,
+					       spot->bucket, (unsigned)tag)
+		    : 0;
+}
+
+/* The slots that a list gives a spot, of which the run has passed some. */
+static unsigned table_segment_wanted(const struct table_run *run,
+				     const struct table_spot *spot)
+{
+	const unsigned width = run->work->width;
+
+	if (width < run->segment->depth + run->segment->local_bits)
+		return table_segment_entries_left(run, spot);
+	return run->equal;
+}
+
+static void table_segment_lower(struct table_run *run, struct table_spot *spot,
+				uint16_t value)
+{
+	const unsigned left = table_segment_entries_left(run, spot);
+
+	while (spot->found.count > left) {
+		table_segment_clear(run->table, run->segment,
+				    &spot->found.one);
+		table_segment_find(run->table, run->segment, spot->bucket,
+				   value, &spot->found);
+	}
+}
+
+static int table_segment_work_at(struct table_run *run, struct table_spot *spot)
+{
+	struct scd_table *t = run->table;
+	const uint16_t value =
+		table_segment_value(t, spot->local, run->work->peer);
+	const struct table_found *found = &spot->found;
+
+	table_segment_find(t, run->segment, spot->bucket, value, &spot->found);
+	switch (run->work->act) {
+	case SCD__TABLE_ADD:
+		if (found->count < SCD__TABLE_TWINS)
+			return table_segment_put(t, run->segment, found, value);
+		break;
+	case SCD__TABLE_RAISE:
+		if (found->count < SCD__TABLE_TWINS &&
+		    found->count < table_segment_wanted(run, spot))
+			return table_segment_put(t, run->segment, found, value);
+		break;
+	case SCD__TABLE_REMOVE:
+		/* One slot stands for one entry, so it is this one's. */
+		if (found->count == 1 && spot->alone)
+			table_segment_clear(t, run->segment, &found->one);
+		else
+			table_segment_lower(run, spot, value);
+		break;
+	case SCD__TABLE_LOWER:
+		table_segment_lower(run, spot, value);
+		break;
+	}
+	return SCD_OK;
+}
+
+/* Where an entry is looked for first. */
+static const struct scd__table_line *
+table_segment_line_of(const struct table_run *run, uint64_t entry)
+{
+	const struct table_range r = table_segment_range(
+		run->segment, run->work->width, entry);
+
+	return scd__table_line(run->segment,
+			       scd__table_bucket(run->segment, r.first));
+}
+
+static bool table_segment_is_alone(const struct table_run *run,
+				   const uint64_t *entries, size_t n, size_t i)
+{
+	const unsigned have = run->segment->depth + run->segment->local_bits;
+	const unsigned width = run->work->width;
+
+	if (width < have)
+		return false;
+	return (i == 0 || (entries[i - 1] ^ entries[i]) >> (width - have)) &&
+	       (i + 1 == n || (entries[i + 1] ^ entries[i]) >> (width - have));
+}
+
+static int table_segment_work_on(struct table_run *run, const uint64_t *entries,
+				 size_t n)
+{
+	int error = SCD_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct table_range r = table_segment_range(
+			run->segment, run->work->width, entries[i]);
+		const uint64_t last = scd__table_bucket(run->segment, r.last);
+		struct table_spot spot = {
+			.bucket = scd__table_bucket(run->segment, r.first),
+			.local = r.first,
+			.alone = table_segment_is_alone(run, entries, n, i),
+		};
+
+		if (i + SCD__TABLE_AHEAD < n)
+			__builtin_prefetch(
+				table_segment_line_of(
+					run, entries[i + SCD__TABLE_AHEAD]),
+				1);
+		run->equal = run->equal && run->local == r.first
+				     ? run->equal + 1
+				     : 1;
+		run->local = r.first;
+		for (; !error && spot.bucket <= last; spot.bucket++)
+			error = table_segment_work_at(run, &spot);
+		if (error)
+			return error;
+	}
+	return SCD_OK;
+}
+
+int scd__table_segment_work(struct scd_table *t, struct scd__table_segment *s,
+			    const struct scd__table_work *work,
+			    const uint64_t *entries, size_t n)
+{
+	struct table_run run = { .table = t, .segment = s, .work = work };
+
+	return table_segment_work_on(&run, entries, n);
+}
+
+/* The fingerprints that keys of a segment have. */
+static struct table_range
+table_segment_all(const struct scd__table_segment *s, unsigned width)
+{
+	const struct table_range all = {
+		0, (UINT64_C(1) << s->local_bits) - 1
+	};
+
+	return table_segment_entries_of(s, width, &all);
+}
+
+int scd__table_segment_work_list(struct scd_table *t,
+				 struct scd__table_segment *s,
+				 const struct scd__table_work *work,
+				 const struct scd_list *list)
+{
+	const struct table_range all = table_segment_all(s, list->width);
+	struct table_run run = { .table = t, .segment = s, .work = work };
+	struct scd__list_cursor at = scd__list_seek(list, all.first);
+	uint64_t entries[PART];
+	int error = SCD_OK;
+	size_t n;
+
+	while (!error &&
+	       (n = scd__list_read(list, &at, all.last, entries, PART)) > 0)
+		error = table_segment_work_on(&run, entries, n);
+	return error;
+}
+
+uint64_t scd__table_segment_count(const struct scd__table_segment *s,
+				  const struct scd_list *list)
+{
+	const struct table_range all = table_segment_all(s, list->width);
+
+	return scd__list_count(list, all.first, all.last, UINT64_MAX);
+}
