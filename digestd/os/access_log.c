@@ -6,6 +6,8 @@
  * The thread sleeps while there is nothing: who notes something wakes it by a
  * semaphore, once. After that it looks each 20 ms by itself.
  */
+#include "config.h"
+
 #include "digestd/os/access_log.h"
 
 #include <assert.h>
@@ -19,11 +21,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/http/access_feed.h"
 #include "digestd/os/address.h"
 #include "digestd/os/log.h"
 
@@ -70,6 +74,15 @@ struct access_place {
 	struct access_format *format;
 };
 
+/* Lines for live readers. Made for the first one, and kept. */
+struct access_live {
+	atomic_bool on; /* there are some */
+	int fd; /* -1: there never was one */
+	struct access_feed *feed;
+	struct access_format *format;
+	char *line;
+};
+
 struct access_log {
 	atomic_bool on;
 	atomic_bool sleeps, stops;
@@ -84,6 +97,10 @@ struct access_log {
 	bool has_next;
 	struct access_ring *rings[ACCESS_RINGS];
 	unsigned nrings;
+
+	struct access_live live;
+	unsigned readers; /* of it; the thread's of access_log_set() */
+	bool has_place;   /* the same: lines go somewhere */
 
 	/* the thread's */
 	struct access_place now;
@@ -299,9 +316,22 @@ static void access_log_flush(struct access_log *log)
 		access_log_take_next(log);
 }
 
+/* A line for live readers. */
+static void access_log_feed(struct access_log *log,
+			    const struct access_record *r)
+{
+	struct access_live *live = &log->live;
+	size_t len = access_format_write(live->format, r, live->line,
+					 ACCESS_LINE_MAX);
+
+	if (len)
+		access_feed_put(live->feed, live->line, len - 1);
+}
+
 static void access_log_write_note(struct access_log *log,
 				  const struct access_note *note)
 {
+	bool live = atomic_load(&log->live.on);
 	struct access_record r = note->record;
 	struct field_part *const texts[ACCESS_TEXTS] = {
 		&r.method, &r.target, &r.host, &r.referer,
@@ -310,7 +340,7 @@ static void access_log_write_note(struct access_log *log,
 	char client[ADDRESS_TEXT_BYTES];
 	const char *at = note->texts;
 
-	if (log->now.fd < 0)
+	if (log->now.fd < 0 && !live)
 		return;
 	for (int i = 0; i < ACCESS_TEXTS; i++) {
 		*texts[i] = (struct field_part){ at, note->lens[i] };
@@ -319,6 +349,10 @@ static void access_log_write_note(struct access_log *log,
 	r.client = (struct field_part){ "", 0 };
 	if (address_text(&note->client.any, client))
 		r.client = (struct field_part){ client, strlen(client) };
+	if (live)
+		access_log_feed(log, &r);
+	if (log->now.fd < 0)
+		return;
 	if (log->len > ACCESS_BUFFER_BYTES - ACCESS_LINE_MAX)
 		access_log_flush(log);
 	if (log->now.fd < 0)
@@ -355,6 +389,7 @@ static bool access_log_drain(struct access_log *log, struct access_ring *ring)
 static bool access_log_drain_all(struct access_log *log)
 {
 	struct access_ring *rings[ACCESS_RINGS];
+	uint64_t dropped = 0;
 	bool some = false;
 	unsigned n;
 
@@ -362,8 +397,12 @@ static bool access_log_drain_all(struct access_log *log)
 	n = log->nrings;
 	memcpy(rings, log->rings, n * sizeof(*rings));
 	pthread_mutex_unlock(&log->lock);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		some |= access_log_drain(log, rings[i]);
+		dropped += atomic_load(&rings[i]->dropped);
+	}
+	if (atomic_load(&log->live.on))
+		atomic_store(&log->live.feed->dropped, dropped);
 	if (log->nlines)
 		access_log_flush(log);
 	return some;
@@ -428,7 +467,7 @@ int access_log_new(struct access_log **out)
 
 	if (!log)
 		return -ENOMEM;
-	log->now.fd = log->next.fd = -1;
+	log->now.fd = log->next.fd = log->live.fd = -1;
 	sem_init(&log->wake, 0, 0);
 	pthread_mutex_init(&log->lock, NULL);
 	*out = log;
@@ -439,6 +478,17 @@ static void access_ring_free(struct access_ring *ring)
 {
 	free(ring->bytes);
 	free(ring);
+}
+
+static void access_live_free(struct access_live *live)
+{
+	if (live->feed)
+		munmap(live->feed, sizeof(*live->feed));
+	if (live->fd >= 0)
+		close(live->fd);
+	access_format_free(&live->format);
+	free(live->line);
+	*live = (struct access_live){ .fd = -1 };
 }
 
 void access_log_free(struct access_log **out)
@@ -454,6 +504,7 @@ void access_log_free(struct access_log **out)
 	if (log->has_next)
 		access_place_close(&log->next);
 	access_place_close(&log->now);
+	access_live_free(&log->live);
 	for (unsigned i = 0; i < log->nrings; i++)
 		access_ring_free(log->rings[i]);
 	sem_destroy(&log->wake);
@@ -511,6 +562,13 @@ static int access_log_start(struct access_log *log)
 	return err;
 }
 
+/* Whether there is anything to be noted for. */
+static void access_log_switch(struct access_log *log)
+{
+	atomic_store(&log->live.on, log->readers > 0);
+	atomic_store(&log->on, log->has_place || log->readers > 0);
+}
+
 int access_log_set(struct access_log *log, const char *path,
 		   const char *format)
 {
@@ -533,9 +591,67 @@ int access_log_set(struct access_log *log, const char *path,
 	log->next = place;
 	log->has_next = true;
 	pthread_mutex_unlock(&log->lock);
-	atomic_store(&log->on, path != NULL);
+	log->has_place = path != NULL;
+	access_log_switch(log);
 	access_log_wake(log);
 	return 0;
+}
+
+/* Memory that others can map, but not write to, nor make shorter. */
+static int access_live_map(struct access_live *live)
+{
+	const size_t bytes = sizeof(*live->feed);
+	void *at;
+
+	live->fd = memfd_create("access", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (live->fd < 0 || ftruncate(live->fd, (off_t)bytes))
+		return -errno;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	live->feed = at;
+	if (fcntl(live->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK |
+					 F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	live->feed->version = ACCESS_FEED_VERSION;
+	return 0;
+}
+
+static int access_live_make(struct access_live *live)
+{
+	int err;
+
+	live->line = malloc(ACCESS_LINE_MAX);
+	if (!live->line)
+		return -ENOMEM;
+	err = access_format_new("json", &live->format);
+	if (!err)
+		err = access_live_map(live);
+	if (err)
+		access_live_free(live);
+	return err;
+}
+
+int access_log_add_reader(struct access_log *log)
+{
+	int err = 0;
+
+	if (log->live.fd < 0)
+		err = access_live_make(&log->live);
+	if (!err)
+		err = access_log_start(log);
+	if (err)
+		return err;
+	log->readers++;
+	access_log_switch(log);
+	return log->live.fd;
+}
+
+void access_log_remove_reader(struct access_log *log)
+{
+	assert(log->readers);
+	log->readers--;
+	access_log_switch(log);
 }
 
 void access_log_count(struct access_log *log, struct access_log_counters *out)

@@ -59,6 +59,19 @@ bool access_ring_is_on(const struct access_ring *ring);
 void access_ring_put(struct access_ring *ring, const struct access_record *r,
 		     const struct sockaddr *client);
 
+/*
+ * Live readers: as long as there are some, all requests are noted, and their
+ * lines as JSON are in memory that others may map and read
+ * (http/access_feed.h), whether they go to a file or not. What a reader does
+ * there costs this process nothing.
+ *
+ * One reader more: returns a descriptor of that memory, which can be mapped for
+ * reading only and is the log's, or a negative errno. And one less. From the
+ * thread of access_log_set().
+ */
+int access_log_add_reader(struct access_log *log);
+void access_log_remove_reader(struct access_log *log);
+
 /* From any thread. */
 void access_log_count(struct access_log *log, struct access_log_counters *out);
 

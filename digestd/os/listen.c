@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "digestd/os/listen_given.h"
+
 enum {
 	LISTEN_BACKLOG = 4096, /* the kernel caps it at somaxconn */
 	ADDRESS_MAX = 128,     /* of "host:port" */
@@ -99,6 +101,19 @@ static int listen_bind_and_listen(int fd, const struct addrinfo *ai,
 	return 0;
 }
 
+static int listen_open_new(const struct listen_how *how,
+			   const struct addrinfo *ai, int *fd)
+{
+	int err;
+
+	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		     0);
+	err = *fd < 0 ? -errno : listen_bind_and_listen(*fd, ai, how);
+	if (err && *fd >= 0)
+		close(*fd);
+	return err;
+}
+
 int listen_open(const struct listen_how *how, int *fd)
 {
 	struct addrinfo *ai;
@@ -108,13 +123,28 @@ int listen_open(const struct listen_how *how, int *fd)
 	err = listen_resolve(how->address, &ai);
 	if (err)
 		return err;
-	*fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		     0);
-	err = *fd < 0 ? -errno : listen_bind_and_listen(*fd, ai, how);
+	*fd = -ENOENT;
+	if (how->given)
+		*fd = listen_given_share(how->given, how->listener,
+					 ai->ai_addr, how->worker);
+	if (*fd == -ENOENT)
+		err = listen_open_new(how, ai, fd);
+	else if (*fd < 0)
+		err = *fd;
 	freeaddrinfo(ai);
-	if (err && *fd >= 0)
-		close(*fd);
 	return err;
+}
+
+unsigned listen_count_given(const struct listen_how *how)
+{
+	struct addrinfo *ai;
+	unsigned n;
+
+	if (!how->given || listen_resolve(how->address, &ai))
+		return 0;
+	n = listen_given_count(how->given, how->listener, ai->ai_addr);
+	freeaddrinfo(ai);
+	return n;
 }
 
 unsigned listen_port(int fd)

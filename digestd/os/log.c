@@ -32,6 +32,11 @@ void log_set_level(const char *name)
 		atomic_store(&level_now, level);
 }
 
+const char *log_level_name(void)
+{
+	return log_level_names[atomic_load(&level_now)];
+}
+
 void log_write(enum log_level level, const char *part, const char *format, ...)
 {
 	char line[2048];

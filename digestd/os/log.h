@@ -17,6 +17,9 @@ extern const char *const log_level_names[];
 /* Sets the level from its name; of another text nothing comes. */
 void log_set_level(const char *name);
 
+/* The name of the level that is set. */
+const char *log_level_name(void);
+
 /* Writes a message if its level is within the one that is set. */
 void log_write(enum log_level level, const char *part, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

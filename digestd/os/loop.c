@@ -28,7 +28,7 @@ enum {
 struct loop {
 	int epoll_fd;
 	bool runs; /* in the thread that has it in loop_here */
-	int64_t now_ms, wall_s, wall_ms, steady_s;
+	int64_t now_us, now_ms, wall_s, wall_ms, steady_s;
 	atomic_bool stopping;
 
 	struct epoll_event batch[LOOP_BATCH];
@@ -76,7 +76,8 @@ static void loop_read_clocks(struct loop *loop)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	loop->now_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	loop->now_us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+	loop->now_ms = loop->now_us / 1000;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	loop->wall_s = ts.tv_sec;
 	loop->wall_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
@@ -308,6 +309,16 @@ void loop_stop(struct loop *loop)
 int64_t loop_clock_ms(void)
 {
 	return loop_read_ns(CLOCK_BOOTTIME) / 1000000;
+}
+
+int64_t loop_now_us(const struct loop *loop)
+{
+	return loop->now_us;
+}
+
+int64_t loop_clock_us(void)
+{
+	return loop_read_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 int64_t loop_now_ms(const struct loop *loop)

@@ -91,6 +91,10 @@ void loop_stop(struct loop *loop);
 /* The time at which this turn began [ms, CLOCK_MONOTONIC]. */
 int64_t loop_now_ms(const struct loop *loop);
 
+/* The same [us], and the time of that clock at this moment. */
+int64_t loop_now_us(const struct loop *loop);
+int64_t loop_clock_us(void);
+
 /* The time at this moment [ms, CLOCK_BOOTTIME], of whatever thread. */
 int64_t loop_clock_ms(void);
 

@@ -57,3 +57,11 @@ void notify_stopping(void)
 {
 	notify("STOPPING=1");
 }
+
+void notify_main_pid(pid_t pid)
+{
+	char state[40];
+
+	snprintf(state, sizeof(state), "MAINPID=%ld", (long)pid);
+	notify(state);
+}

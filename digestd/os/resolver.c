@@ -25,6 +25,20 @@
 
 enum { NAME_MAX_BYTES = 255, PORT_TEXT = 8 };
 
+bool resolver_address_is(const union resolver_address *a,
+			 const union resolver_address *b)
+{
+	if (a->any.sa_family != b->any.sa_family)
+		return false;
+	if (a->any.sa_family == AF_INET6)
+		return a->in6.sin6_port == b->in6.sin6_port &&
+		       a->in6.sin6_scope_id == b->in6.sin6_scope_id &&
+		       !memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr,
+			       sizeof(a->in6.sin6_addr));
+	return a->in4.sin_port == b->in4.sin_port &&
+	       a->in4.sin_addr.s_addr == b->in4.sin_addr.s_addr;
+}
+
 struct resolver_query {
 	struct resolver_query *next;
 	/* null: nobody wants it. The loop's, which frees what is done. */

@@ -30,6 +30,10 @@ union resolver_address {
 	struct sockaddr_in6 in6;
 };
 
+/* Whether both are the same, with their ports. */
+bool resolver_address_is(const union resolver_address *a,
+			 const union resolver_address *b);
+
 /* What a name stands for, the best first (RFC 6724); n = 0: nothing. */
 struct resolver_answer {
 	bool no_such_name; /* a name server says so */

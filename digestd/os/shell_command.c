@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "digestd/os/child_signals.h"
+
 extern char **environ;
 
 enum { PAUSE_MS = 5 }; /* between two looks at whether it has ended */
@@ -53,25 +55,13 @@ shell_command_fail(struct shell_command_result *result, const char *format, ...)
 	return false;
 }
 
-/* Signals as a new process has them: this one blocks and ignores some. */
-static int shell_command_set_signals(posix_spawnattr_t *attributes)
+/* In a group of its own, with signals as by default. */
+static int shell_command_set_attributes(posix_spawnattr_t *attributes)
 {
-	sigset_t none, all;
-	int err;
+	int err = posix_spawnattr_setpgroup(attributes, 0);
 
-	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawnattr_setsigmask(attributes, &none);
-	if (!err)
-		err = posix_spawnattr_setsigdefault(attributes, &all);
-	if (!err)
-		err = posix_spawnattr_setpgroup(attributes, 0);
-	if (!err)
-		err = posix_spawnattr_setflags(attributes,
-					       POSIX_SPAWN_SETSIGMASK |
-						       POSIX_SPAWN_SETSIGDEF |
-						       POSIX_SPAWN_SETPGROUP);
-	return err;
+	return err ? err : child_signals_reset(attributes,
+					       POSIX_SPAWN_SETPGROUP);
 }
 
 static int shell_command_spawn(pid_t *pid, const char *command, int to,
@@ -88,7 +78,7 @@ static int shell_command_spawn(pid_t *pid, const char *command, int to,
 		return err;
 	err = posix_spawnattr_init(&attributes);
 	if (!err) {
-		err = shell_command_set_signals(&attributes);
+		err = shell_command_set_attributes(&attributes);
 		if (!err)
 			err = posix_spawn_file_actions_addopen(
 				&files, 0, "/dev/null", O_RDONLY, 0);

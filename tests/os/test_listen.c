@@ -15,7 +15,9 @@
 
 static int open_at(const char *address, bool joins, int *fd)
 {
-	const struct listen_how how = { address, joins };
+	const struct listen_how how = {
+		.address = address, .joins = joins,
+	};
 
 	return listen_open(&how, fd);
 }

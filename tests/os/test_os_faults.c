@@ -60,7 +60,9 @@ static int make_resolver(void)
 
 static int listen_at(const char *address, bool joins)
 {
-	const struct listen_how how = { address, joins };
+	const struct listen_how how = {
+		.address = address, .joins = joins,
+	};
 	int fd, err = listen_open(&how, &fd);
 
 	if (!err)
@@ -76,7 +78,9 @@ static int listen_everywhere(void)
 /* A port that was free a moment ago. */
 static int listen_at_port(void)
 {
-	const struct listen_how how = { "127.0.0.1:0", false };
+	const struct listen_how how = {
+		.address = "127.0.0.1:0",
+	};
 	char address[32];
 	int fd;
 
@@ -366,7 +370,7 @@ static void an_answer_that_is_not_heard(void **state)
 static void ports(void **state)
 {
 	int fds[2], fd;
-	const struct listen_how six = { "[::1]:0", false };
+	const struct listen_how six = { .address = "[::1]:0" };
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
