@@ -53,7 +53,10 @@ static const struct {
 	  "\"digestd.source\":\"%{source}\",\"digestd.from\":\"%{from}\","
 	  "\"digestd.reason\":\"%{reason}\",\"digestd.reply_ms\":%{reply_ms},"
 	  "\"digestd.duration_ms\":%{duration_ms},"
-	  "\"digestd.end\":\"%{end}\"}" },
+	  "\"digestd.end\":\"%{end}\",\"trace.id\":\"%{trace_id}\"}" },
+	{ "squid",
+	  "%{end_s} %{duration_ms} %{client} %{squid_code}/%{status} %{bytes} "
+	  "%{method} %{url} - %{squid_hierarchy} -" },
 };
 
 struct access_piece {
@@ -303,6 +306,72 @@ static void access_line_protocol(struct access_line *l,
 			    : r->minor ? "HTTP/1.1" : "HTTP/1.0");
 }
 
+/* As Squid's access.log has it, for what reads those. */
+static const char *access_squid_code(const struct access_record *r)
+{
+	switch (r->source) {
+	case ACCESS_FROM_memory:
+		return "TCP_MEM_HIT";
+	case ACCESS_FROM_disk:
+		return "TCP_HIT";
+	case ACCESS_FROM_collapsed:
+		return "TCP_CF_MISS";
+	case ACCESS_FROM_node:
+		if (!r->method.len)
+			return "NONE";
+		return r->status == 403 || r->status == 407 ||
+		       r->status == 421 ? "TCP_DENIED" : "TCP_MISS";
+	case ACCESS_FROM_peer:
+	case ACCESS_FROM_origin:
+	case ACCESS_FROM_nobody:
+		break;
+	}
+	if (!r->stale)
+		return "TCP_MISS";
+	if (r->fwd_status == 304)
+		return "TCP_REFRESH_UNMODIFIED";
+	return r->fwd_status && r->fwd_status < 500 ? "TCP_REFRESH_MODIFIED"
+						    : "TCP_REFRESH_FAIL_OLD";
+}
+
+static void access_line_squid_code(struct access_line *l,
+				   const struct access_record *r)
+{
+	access_line_text(l, access_squid_code(r));
+	if (r->aborted)
+		access_line_text(l, "_ABORTED");
+}
+
+/* The host of a URL, with its port. */
+static struct field_part access_host(struct field_part url)
+{
+	const char *at = url.len > 7 ? memchr(url.at, '/', url.len) : NULL;
+	struct field_part host = url;
+
+	if (at && at + 1 < url.at + url.len && at[1] == '/') {
+		host.at = at + 2;
+		host.len = (size_t)(url.at + url.len - host.at);
+	}
+	at = memchr(host.at, '/', host.len);
+	if (at)
+		host.len = (size_t)(at - host.at);
+	return host;
+}
+
+static void access_line_squid_hierarchy(struct access_line *l,
+					const struct access_record *r)
+{
+	if (!r->from.len) {
+		access_line_text(l, "HIER_NONE/-");
+	} else if (r->source == ACCESS_FROM_peer) {
+		access_line_text(l, "CD_SIBLING_HIT/");
+		access_line_foreign(l, r->from);
+	} else {
+		access_line_text(l, "HIER_DIRECT/");
+		access_line_foreign(l, access_host(r->from));
+	}
+}
+
 static void access_line_item(struct access_line *l, enum access_item item,
 			     const struct access_record *r)
 {
@@ -320,6 +389,9 @@ static void access_line_item(struct access_line *l, enum access_item item,
 		break;
 	case ACCESS_time_s:
 		access_line_seconds(l, r->time_ms);
+		break;
+	case ACCESS_end_s:
+		access_line_seconds(l, r->time_ms + r->duration_ms);
 		break;
 	case ACCESS_method:
 		access_line_foreign(l, r->method);
@@ -365,6 +437,17 @@ static void access_line_item(struct access_line *l, enum access_item item,
 		break;
 	case ACCESS_end:
 		access_line_text(l, r->aborted ? "aborted" : "done");
+		break;
+	case ACCESS_trace_id:
+		access_line_foreign(l, (struct field_part){
+					       r->trace_id,
+					       strlen(r->trace_id) });
+		break;
+	case ACCESS_squid_code:
+		access_line_squid_code(l, r);
+		break;
+	case ACCESS_squid_hierarchy:
+		access_line_squid_hierarchy(l, r);
 		break;
 	}
 }

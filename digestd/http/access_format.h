@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "digestd/http/fields.h"
+#include "digestd/http/trace_context.h"
 
 /* X(name, what it is) */
 /* clang-format off */
@@ -34,6 +35,7 @@
 	X(time,        "when the request came, as Common Log Format has it") \
 	X(time_iso,    "the same by ISO 8601, with milliseconds") \
 	X(time_s,      "the same in seconds since 1970, with milliseconds") \
+	X(end_s,       "when the reply was over, like time_s") \
 	X(method,      "method") \
 	X(target,      "target as it came") \
 	X(url,         "the same with scheme and host") \
@@ -48,7 +50,10 @@
 	X(reason,      "why it is not from the store, as in Cache-Status, or why it is an error") \
 	X(reply_ms,    "time until the reply began") \
 	X(duration_ms, "time until it was sent") \
-	X(end,         "done, or aborted: the client left, or the reply broke off")
+	X(end,         "done, or aborted: the client left, or the reply broke off") \
+	X(trace_id,    "trace-id of the request's traceparent") \
+	X(squid_code,  "what Squid would call it: TCP_MISS and the like") \
+	X(squid_hierarchy, "the same of where it is from: HIER_DIRECT/host")
 /* clang-format on */
 
 enum access_source {
@@ -63,9 +68,12 @@ struct access_record {
 	uint64_t bytes;
 	unsigned status; /* 0: there was none */
 	unsigned reply_ms, duration_ms;
+	unsigned fwd_status; /* of who was asked; 0: nobody, or no answer */
 	unsigned minor; /* of HTTP/1 */
 	bool http2, https, aborted;
+	bool stale; /* it was stored, and had to be validated */
 	enum access_source source;
+	char trace_id[TRACE_ID_BYTES]; /* "": there is none */
 	struct field_part client, method, target, host, referer, agent, from,
 		reason;
 };

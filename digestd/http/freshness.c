@@ -74,20 +74,53 @@ static int64_t freshness_expires_lifetime(const struct response_facts *a,
 	return expires_s - d->date_s;
 }
 
-/* RFC 9111, 4.2.1: the first that is there wins. */
+/* The first that is there wins. */
+enum freshness_rule freshness_rule_of(const struct response_facts *a)
+{
+	if (a->cc.s_maxage != CACHECONTROL_NONE)
+		return FRESHNESS_S_MAXAGE;
+	if (a->cc.max_age != CACHECONTROL_NONE)
+		return FRESHNESS_MAX_AGE;
+	if (response_facts_expires(a))
+		return FRESHNESS_EXPIRES;
+	if (a->rules.default_s >= 0)
+		return FRESHNESS_CONFIGURED;
+	if (storable_heuristic_status(a->status) || a->cc.public)
+		return FRESHNESS_HEURISTIC;
+	return FRESHNESS_NONE;
+}
+
+const char *freshness_rule_text(enum freshness_rule rule)
+{
+	static const char *const texts[] = {
+#define X(name, text) [FRESHNESS_##name] = (text),
+		FRESHNESS_RULES(X)
+#undef X
+	};
+
+	return texts[rule];
+}
+
 static int64_t freshness_lifetime(const struct response_facts *a,
 				  const struct dates *d, bool *explicit)
 {
-	*explicit = true;
-	if (a->cc.s_maxage != CACHECONTROL_NONE)
+	enum freshness_rule rule = freshness_rule_of(a);
+
+	*explicit = rule < FRESHNESS_CONFIGURED;
+	switch (rule) {
+	case FRESHNESS_S_MAXAGE:
 		return a->cc.s_maxage;
-	if (a->cc.max_age != CACHECONTROL_NONE)
+	case FRESHNESS_MAX_AGE:
 		return a->cc.max_age;
-	if (response_facts_expires(a))
+	case FRESHNESS_EXPIRES:
 		return freshness_expires_lifetime(a, d);
-	*explicit = false;
-	if (storable_heuristic_status(a->status) || a->cc.public)
+	case FRESHNESS_CONFIGURED:
+		return a->rules.default_s;
+	case FRESHNESS_HEURISTIC:
 		return freshness_heuristic_lifetime(a->fields, d);
+	case FRESHNESS_NONE:
+		break;
+	}
 	return 0;
 }
 
@@ -132,6 +165,19 @@ struct freshness_spans freshness_spans(const struct freshness *f)
 	};
 }
 
+static void freshness_apply_rules(const struct freshness_rules *rules,
+				  struct freshness_spans *spans)
+{
+	if (rules->least_s >= 0 && spans->lifetime_s < rules->least_s)
+		spans->lifetime_s = rules->least_s;
+	if (rules->most_s >= 0 && spans->lifetime_s > rules->most_s)
+		spans->lifetime_s = rules->most_s;
+	if (rules->on_error_s >= 0)
+		spans->stale_if_error_s = rules->on_error_s;
+	if (rules->renew_s >= 0)
+		spans->stale_while_revalidate_s = rules->renew_s;
+}
+
 void freshness_init(struct freshness *f, const struct response_facts *facts,
 		    const struct exchange_times *times)
 {
@@ -154,12 +200,14 @@ void freshness_init(struct freshness *f, const struct response_facts *facts,
 	spans.lifetime_s = freshness_lifetime(facts, &d, &explicit);
 	spans.stale_if_error_s = cc->stale_if_error;
 	spans.stale_while_revalidate_s = cc->stale_while_revalidate;
+	freshness_apply_rules(&facts->rules, &spans);
 	*f = (struct freshness){ 0 };
 	freshness_set(f, &spans);
 	f->explicit = explicit;
 	f->always_validate = cc->no_cache;
 	f->never_stale = cc->must_revalidate || cc->proxy_revalidate ||
-			 cc->s_maxage != CACHECONTROL_NONE ||
+			 (cc->s_maxage != CACHECONTROL_NONE &&
+			  facts->rules.on_error_s < 0) ||
 			 f->always_validate;
 }
 

@@ -48,6 +48,20 @@ void freshness_set(struct freshness *f, const struct freshness_spans *spans);
 /* What was set. */
 struct freshness_spans freshness_spans(const struct freshness *f);
 
+/*
+ * What an operator has set for responses, in seconds; negative: nothing. It
+ * counts in place of what they say, but for no-cache and must-revalidate.
+ */
+struct freshness_rules {
+	int64_t default_s; /* the lifetime of those that state none */
+	int64_t least_s, most_s; /* of any lifetime */
+	int64_t on_error_s; /* see stale_if_error_s; also with s-maxage */
+	int64_t renew_s;    /* see stale_while_revalidate_s */
+};
+
+/* Nothing is set. */
+static const struct freshness_rules freshness_no_rules = { -1, -1, -1, -1, -1 };
+
 /* When a request went out and its response came in. */
 struct exchange_times {
 	int64_t request_s;
@@ -70,6 +84,29 @@ enum reuse {
  */
 void freshness_init(struct freshness *f, const struct response_facts *facts,
 		    const struct exchange_times *times);
+
+/* What a lifetime is from: name, what is said of it. */
+/* clang-format off */
+#define FRESHNESS_RULES(X) \
+	X(S_MAXAGE,  "s-maxage") \
+	X(MAX_AGE,   "max-age") \
+	X(EXPIRES,   "Expires") \
+	X(CONFIGURED, "fresh_default of its site") \
+	X(HEURISTIC, "a tenth of the time since Last-Modified") \
+	X(NONE,      "no lifetime")
+/* clang-format on */
+
+enum freshness_rule {
+#define X(name, text) FRESHNESS_##name,
+	FRESHNESS_RULES(X)
+#undef X
+};
+
+/* The rule that decides a response's lifetime (RFC 9111, 4.2.1). */
+enum freshness_rule freshness_rule_of(const struct response_facts *facts);
+
+/* What is said of it. Static. */
+const char *freshness_rule_text(enum freshness_rule rule);
 
 /* The age at now_s, never negative (RFC 9111, 4.2.3). */
 int64_t freshness_age(const struct freshness *f, int64_t now_s);

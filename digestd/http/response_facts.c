@@ -13,6 +13,7 @@ void response_facts_read(struct response_facts *a, unsigned status,
 	a->status = status;
 	a->fields = fields;
 	a->set_cookie = SET_COOKIE_REFUSE;
+	a->rules = freshness_no_rules;
 	if (!surrogate || !targeted_read(fields, surrogate, &a->cc))
 		cachecontrol_response(fields, &a->cc);
 }

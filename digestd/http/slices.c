@@ -238,6 +238,10 @@ enum slices_verdict slices_judge(const struct slices_answer *a,
 		return SLICES_CHANGED;
 	if (!is || strcmp(is, validator))
 		return SLICES_CHANGED;
+	if (a->status == 200 && a->body_len < 0) {
+		*part = (struct range){0, s->len};
+		return SLICES_USABLE;
+	}
 	if (!slices_read_part(a, part, &len) || len != s->len ||
 	    part->first > asked->first ||
 	    (a->status == 206 && part->first != asked->first))

@@ -122,7 +122,8 @@ enum slices_verdict {
 
 /*
  * What the answer to a Range with If-Range comes to. A 200 of the same version
- * is usable, too: the server has ignored the range, and *part is the whole.
+ * is usable, too: the server has ignored the range, and *part is the whole. Its
+ * length need not be said: the validator stands for it.
  */
 enum slices_verdict slices_judge(const struct slices_answer *a,
 				 const struct slices *s, const char *validator,

@@ -49,7 +49,8 @@ static bool storable_status_is_understood(unsigned status)
 static bool storable_has_lifetime(const struct response_facts *a)
 {
 	if (a->cc.s_maxage != CACHECONTROL_NONE ||
-	    a->cc.max_age != CACHECONTROL_NONE || response_facts_expires(a))
+	    a->cc.max_age != CACHECONTROL_NONE || response_facts_expires(a) ||
+	    a->rules.default_s > 0 || a->rules.least_s > 0)
 		return true;
 	return (storable_heuristic_status(a->status) || a->cc.public) &&
 	       conditional_has_validator(a->fields);

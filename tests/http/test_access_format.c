@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "digestd/http/access_format.h"
-#include "digestd/http/fetch_cause.h"
+#include "digestd/http/trouble.h"
 #include "digestd/http/refusal.h"
 #include "tests/unit.h"
 
@@ -28,6 +28,34 @@ static const struct access_record plain = {
 	.agent = TEXT("a\"\\\n\xc3\x7f"),
 	.from = TEXT("cache2"),
 	.reason = TEXT("uri-miss"),
+	.trace_id = "0af7651916cd43dd8448eb211c80319c",
+};
+
+#define ASKED .method = TEXT("GET"), .target = TEXT("/"), .host = TEXT("h")
+
+static const struct access_record of_memory = {
+	ASKED, .status = 200, .source = ACCESS_FROM_memory,
+};
+static const struct access_record of_disk = {
+	ASKED, .status = 200, .source = ACCESS_FROM_disk, .aborted = true,
+};
+static const struct access_record renewed = {
+	ASKED, .status = 200, .source = ACCESS_FROM_origin, .stale = true,
+	.fwd_status = 304, .from = TEXT("http://h:80"),
+};
+static const struct access_record replaced = {
+	ASKED, .status = 200, .source = ACCESS_FROM_origin, .stale = true,
+	.fwd_status = 200,
+};
+static const struct access_record stale = {
+	ASKED, .status = 200, .source = ACCESS_FROM_origin, .stale = true,
+	.fwd_status = 502,
+};
+static const struct access_record denied = {
+	ASKED, .status = 403, .source = ACCESS_FROM_node,
+};
+static const struct access_record unreadable = {
+	.status = 400, .source = ACCESS_FROM_node,
 };
 
 static const struct access_record bare = { .source = ACCESS_FROM_nobody,
@@ -55,11 +83,23 @@ static const struct {
 	  "\"http.response.status_code\":200,\"http.response.body.bytes\":1024,"
 	  "\"digestd.source\":\"peer\",\"digestd.from\":\"cache2\","
 	  "\"digestd.reason\":\"uri-miss\",\"digestd.reply_ms\":3,"
-	  "\"digestd.duration_ms\":83,\"digestd.end\":\"done\"}\n" },
+	  "\"digestd.duration_ms\":83,\"digestd.end\":\"done\","
+	  "\"trace.id\":\"0af7651916cd43dd8448eb211c80319c\"}\n" },
 	{ "json of little", "{\"%{source}\":%{status},\"a\":\"%{agent}\"}", &bare,
 	  "{\"nobody\":0,\"a\":\"\"}\n" },
 	{ "all else", "%{time_s} %{time_iso} %{url}|%{from}%{reason} %% %{end}", &plain,
 	  "1795315939.147 2026-11-22T02:52:19.147Z http://h:1/p?q|cache2uri-miss %% done\n" },
+	{ "a peer's", "squid", &plain,
+	  "1795315939.230 83 192.0.2.1 TCP_MISS/200 1024 GET http://h:1/p?q - CD_SIBLING_HIT/cache2 -\n" },
+	{ "a hit in memory", "squid", &of_memory,
+	  "0.000 0 - TCP_MEM_HIT/200 0 GET http://h/ - HIER_NONE/- -\n" },
+	{ "a hit on disk, cut off", "%{squid_code}", &of_disk, "TCP_HIT_ABORTED\n" },
+	{ "renewed", "%{squid_code} %{squid_hierarchy}", &renewed,
+	  "TCP_REFRESH_UNMODIFIED HIER_DIRECT/h:80\n" },
+	{ "another version", "%{squid_code}", &replaced, "TCP_REFRESH_MODIFIED\n" },
+	{ "stale, as the origin failed", "%{squid_code}", &stale, "TCP_REFRESH_FAIL_OLD\n" },
+	{ "who may not", "%{squid_code}", &denied, "TCP_DENIED\n" },
+	{ "nothing that can be read", "%{squid_code} %{squid_hierarchy}", &unreadable, "NONE HIER_NONE/-\n" },
 	{ "the last", "%{end}", &bare, "aborted\n" },
 };
 /* clang-format on */
@@ -113,17 +153,25 @@ static void test_reasons(void **state)
 	assert_string_equal(refusal_name(REFUSAL_host), "host");
 	for (int i = FETCH_COMPLETE + 1; i < FETCH_RESULTS; i++)
 		assert_int_not_equal(
-			fetch_cause_of_result((enum fetch_result)i),
-			FETCH_CAUSE_none);
-	assert_int_equal(fetch_cause_of_result(FETCH_COMPLETE),
-			 FETCH_CAUSE_none);
-	assert_string_equal(fetch_cause_name(FETCH_CAUSE_refused), "refused");
-	assert_string_equal(fetch_cause_text(FETCH_CAUSE_refused),
+			trouble_of_result((enum fetch_result)i),
+			TROUBLE_none);
+	assert_int_equal(trouble_of_result(FETCH_COMPLETE),
+			 TROUBLE_none);
+	assert_string_equal(trouble_label(TROUBLE_refused), "refused");
+	assert_string_equal(trouble_text(TROUBLE_refused),
 			    "it refuses connections");
-	assert_non_null(strstr(fetch_cause_text(FETCH_CAUSE_connect_timeout),
+	assert_string_equal(trouble_label(TROUBLE_no_route), "no-route");
+	assert_non_null(strstr(trouble_remedy(TROUBLE_timeout_connect),
 			       "origin_connect_timeout"));
-	assert_non_null(strstr(fetch_cause_text(FETCH_CAUSE_answer_timeout),
-			       "origin_timeout"));
+	assert_int_equal(trouble_of_connect(ECONNREFUSED), TROUBLE_refused);
+	assert_int_equal(trouble_of_connect(EMFILE), TROUBLE_descriptors);
+	assert_int_equal(trouble_of_connect(ECONNRESET), TROUBLE_reset);
+	assert_int_equal(trouble_of_connect(EHOSTUNREACH), TROUBLE_none);
+	/* quotes would end the field of the log line */
+	for (int i = 0; i < TROUBLE_COUNT; i++) {
+		assert_null(strchr(trouble_text((enum trouble)i), '"'));
+		assert_null(strchr(trouble_remedy((enum trouble)i), '"'));
+	}
 }
 
 int main(void)

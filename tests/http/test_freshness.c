@@ -358,6 +358,68 @@ static void on_error(void **state)
 	}
 }
 
+/* What an operator has set: default, least, most, on error, meanwhile. */
+static const struct {
+	unsigned status;
+	const char *response;
+	struct freshness_rules rules;
+	int64_t lifetime_s, error_s, renew_s;
+	bool never_stale;
+} ruled[] = {
+	{ 200, "", { 60, -1, -1, -1, -1 }, 60, -1, -1, false },
+	{ 500, "", { 60, -1, -1, -1, -1 }, 60, -1, -1, false },
+	{ 200, "Cache-Control: max-age=5", { 60, -1, -1, -1, -1 }, 5, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=5", { -1, 60, -1, -1, -1 }, 60, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=90", { -1, 60, -1, -1, -1 }, 90, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=90", { -1, -1, 60, -1, -1 }, 60, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=90", { -1, 70, 60, -1, -1 }, 60, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=5", { -1, -1, 0, -1, -1 }, 0, -1, -1,
+	  false },
+	{ 200, "Cache-Control: max-age=5, stale-if-error=3, "
+	  "stale-while-revalidate=4", { -1, -1, -1, 60, 70 }, 5, 60, 70,
+	  false },
+	{ 200, "Cache-Control: max-age=5, stale-if-error=3, "
+	  "stale-while-revalidate=4", { -1, -1, -1, 0, 0 }, 5, 0, 0, false },
+	{ 200, "Cache-Control: s-maxage=5", { -1, -1, -1, -1, -1 }, 5, -1, -1,
+	  true },
+	{ 200, "Cache-Control: s-maxage=5", { -1, -1, -1, 60, -1 }, 5, 60, -1,
+	  false },
+	{ 200, "Cache-Control: s-maxage=5, must-revalidate",
+	  { -1, -1, -1, 60, -1 }, 5, 60, -1, true },
+	{ 200, "Cache-Control: max-age=5, no-cache", { -1, 60, -1, 60, -1 }, 60,
+	  60, -1, true },
+};
+
+static void rules_of_an_operator(void **state)
+{
+	const struct exchange_times times = { NOW_S, NOW_S, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(ruled); i++) {
+		struct response_facts facts;
+		struct freshness_spans spans;
+		struct fields fields;
+		struct freshness f;
+
+		message_must(&fields, ruled[i].response);
+		response_facts_read(&facts, ruled[i].status, &fields, NULL);
+		facts.rules = ruled[i].rules;
+		freshness_init(&f, &facts, &times);
+		spans = freshness_spans(&f);
+		if (spans.lifetime_s != ruled[i].lifetime_s ||
+		    spans.stale_if_error_s != ruled[i].error_s ||
+		    spans.stale_while_revalidate_s != ruled[i].renew_s ||
+		    f.never_stale != ruled[i].never_stale)
+			fail_msg("row %zu", i);
+		fields_free(&fields);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +430,7 @@ int main(void)
 		cmocka_unit_test(ages_that_are_not_one_number),
 		cmocka_unit_test(reuse),
 		cmocka_unit_test(on_error),
+		cmocka_unit_test(rules_of_an_operator),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

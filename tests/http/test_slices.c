@@ -293,7 +293,7 @@ static const struct {
 	{206, "Content-Range: bytes 200-399/1000", 200, SLICES_CHANGED, 0, 0},
 	{200, TAG, 1000, SLICES_USABLE, 0, 1000},
 	{200, TAG, 999, SLICES_CHANGED, 0, 0},
-	{200, TAG, -1, SLICES_CHANGED, 0, 0},
+	{200, TAG, -1, SLICES_USABLE, 0, 1000},
 	{200, "ETag: \"b\"", 1000, SLICES_CHANGED, 0, 0},
 	{200, NULL, 1000, SLICES_CHANGED, 0, 0},
 	{416, "Content-Range: bytes */100", 0, SLICES_CHANGED, 0, 0},

@@ -137,10 +137,48 @@ static void rule(void **state)
 	}
 }
 
+/* With a lifetime of the operator's a response needs none of its own; what is
+ * for one client stays so. */
+static void lifetime_of_an_operator(void **state)
+{
+	static const struct {
+		const char *response;
+		struct freshness_rules rules;
+		enum storable verdict;
+	} ruled[] = {
+		{ "", { -1, -1, -1, -1, -1 }, STORABLE_NOT_CACHEABLE },
+		{ "", { 0, 0, 60, 60, 60 }, STORABLE_NOT_CACHEABLE },
+		{ "", { 1, -1, -1, -1, -1 }, STORABLE_YES },
+		{ "", { -1, 1, -1, -1, -1 }, STORABLE_YES },
+		{ "Cache-Control: no-store", { 1, 1, -1, -1, -1 },
+		  STORABLE_NO_STORE },
+		{ "Cache-Control: private", { 1, 1, -1, -1, -1 },
+		  STORABLE_PRIVATE },
+		{ "Set-Cookie: a=b", { 1, 1, -1, -1, -1 },
+		  STORABLE_SET_COOKIE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NROWS(ruled); i++) {
+		struct fields request, response;
+		struct response_facts facts;
+
+		message_must(&request, NULL);
+		message_must(&response, ruled[i].response);
+		response_facts_read(&facts, 200, &response, NULL);
+		facts.rules = ruled[i].rules;
+		assert_int_equal(storable("GET", &request, &facts),
+				 ruled[i].verdict);
+		fields_free(&request);
+		fields_free(&response);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rule),
+		cmocka_unit_test(lifetime_of_an_operator),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
